@@ -1,0 +1,33 @@
+/* analyze: questions to a correlated timeline; each answer is a table. */
+#ifndef TACHO_ANALYZE_H
+#define TACHO_ANALYZE_H
+
+#include <tacho/table.h>
+#include <tacho/timeline.h>
+
+G_BEGIN_DECLS
+
+typedef struct {
+	GRegex *name;	       /* only names that match; NULL: all. Borrowed */
+	gint32 rank;	       /* -1: all */
+	gint64 first_step, last_step; /* inclusive; -1: no limit. Default: all but the first step */
+} TachoFilter;
+
+#define TACHO_FILTER_INIT { NULL, -1, -1, -1 }
+
+/* VIEW(name, what it shows). A view is src/analyze/<name>_view.c. */
+#define TACHO_VIEWS(VIEW)                                                                         \
+	VIEW(step, "where each step of each rank goes: compute, communication, waiting, idle")    \
+	VIEW(op, "framework operations, by name")                                                 \
+	VIEW(kernel, "library and device kernels, by name and shape")                             \
+	VIEW(comm, "collectives: bytes, bandwidth, transfer against waiting, who was late")
+
+/* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */
+#define TACHO_VIEW_DECLARE(name, description)                                                     \
+	TachoTable *tacho_view_##name(const TachoTimeline *timeline, const TachoFilter *filter);
+TACHO_VIEWS(TACHO_VIEW_DECLARE)
+#undef TACHO_VIEW_DECLARE
+
+G_END_DECLS
+
+#endif

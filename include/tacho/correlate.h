@@ -1,0 +1,32 @@
+/* correlate: make a timeline one may trust: steps, forward to backward, collectives across ranks,
+ * and how far all of it can be believed. */
+#ifndef TACHO_CORRELATE_H
+#define TACHO_CORRELATE_H
+
+#include <tacho/timeline.h>
+
+G_BEGIN_DECLS
+
+/* Fill steps, flows, collectives and the problems found on the way. Call once, after reading.
+ * Never fails: what does not fit becomes a problem. */
+void tacho_correlate(TachoTimeline *timeline);
+
+/* 0 (believe nothing) to 100 (nothing found wrong); docs/trust.md says how much each kind of
+ * problem costs. */
+guint tacho_trust_score(const TachoTimeline *timeline);
+
+/* The kernel's op: the innermost OP that contains it on its thread, or TACHO_NONE. */
+guint32 tacho_kernel_op(const TachoTimeline *timeline, guint32 slice);
+
+/* How the steps were found. */
+typedef enum {
+	TACHO_STEPS_NONE,
+	TACHO_STEPS_ANNOTATED, /* step marks of the job or the hook */
+	TACHO_STEPS_OPTIMIZER, /* ends of optimizer steps */
+	TACHO_STEPS_PERIOD,    /* the op sequence repeats */
+} TachoStepSource;
+TachoStepSource tacho_step_source(const TachoTimeline *timeline);
+
+G_END_DECLS
+
+#endif

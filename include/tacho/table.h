@@ -1,0 +1,63 @@
+/* table: rows of results, as every view returns them; printed as text or JSON from the same values. */
+#ifndef TACHO_TABLE_H
+#define TACHO_TABLE_H
+
+#include <glib.h>
+#include <stdio.h>
+
+G_BEGIN_DECLS
+
+typedef enum {
+	TACHO_COLUMN_TEXT,
+	TACHO_COLUMN_INTEGER,
+	TACHO_COLUMN_NUMBER, /* `decimals` of them in text; JSON has what is needed to read it back */
+	TACHO_COLUMN_BOOLEAN,
+} TachoColumnType;
+
+typedef struct {
+	const gchar *key;   /* of the JSON; with the unit: "duration_ms" */
+	const gchar *title; /* of the text; the unit in the title: "ms" */
+	TachoColumnType type;
+	guint decimals;
+	gboolean is_flexible;  /* text that may be cut to make the table fit */
+	gboolean is_json_only; /* left out of the text */
+} TachoColumn;
+
+typedef struct _TachoTable TachoTable;
+
+/* `columns` must outlive the table (static arrays). */
+TachoTable *tacho_table_new(const gchar *name, const TachoColumn *columns, guint n_columns);
+void tacho_table_free(TachoTable *table);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoTable, tacho_table_free)
+
+/* Begin a row, then set its cells in column order; a cell not set is null. */
+void tacho_table_row(TachoTable *table);
+void tacho_table_text(TachoTable *table, const gchar *text); /* NULL: null */
+void tacho_table_integer(TachoTable *table, gint64 value);
+void tacho_table_number(TachoTable *table, gdouble value); /* not finite: null */
+void tacho_table_boolean(TachoTable *table, gboolean value);
+void tacho_table_null(TachoTable *table);
+
+/* A line of prose under the text table; "notes" in the JSON. */
+void tacho_table_note(TachoTable *table, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+
+const gchar *tacho_table_name(const TachoTable *table);
+guint tacho_table_n_rows(const TachoTable *table);
+/* Cells, for tests and exports. */
+gdouble tacho_table_cell_number(const TachoTable *table, guint row, const gchar *key);
+const gchar *tacho_table_cell_text(const TachoTable *table, guint row, const gchar *key);
+
+/* Stable sort by the column with `key`; numbers before nulls. False: no such column. */
+gboolean tacho_table_sort(TachoTable *table, const gchar *key, gboolean is_descending);
+/* Keep the first `n_rows`; a note says how many were left out. 0: all. */
+void tacho_table_limit(TachoTable *table, guint n_rows);
+
+/* `width` in columns of the terminal, 0: do not cut. Control characters and bad UTF-8 in cells are
+ * replaced, so that a trace cannot steer the terminal. */
+void tacho_table_print(const TachoTable *table, FILE *out, guint width, gboolean with_colour);
+/* A JSON array of row objects. */
+void tacho_table_print_json(const TachoTable *table, FILE *out);
+
+G_END_DECLS
+
+#endif

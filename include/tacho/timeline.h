@@ -1,0 +1,319 @@
+/* timeline: what a run recorded, as tables in memory, for every later stage to work on.
+ *
+ * Tables are plain columns indexed by integers; an index is good for as long as the timeline. One
+ * model serves every source: a slice has a begin, a duration, a name, a kind and a track; a track
+ * is a thread, a device stream or a counter of a process; a process belongs to a rank on a host.
+ *
+ * (1) Slices are ordered by track, and within a track by (start_ns, then longer first), so that a
+ *     parent stands before its children and a track's slices are one range.
+ * (2) start_ns is nanoseconds since the timeline's origin (origin_unix_ns).
+ * (3) parent[] is the innermost slice of the same track that contains the slice, or TACHO_NONE.
+ *     Slices that may end in another thread (collectives) live on a track of their own beside the
+ *     thread that queued them, so that (1) and (3) hold: see TACHO_TRACK_ASYNC.
+ * (4) What the analyses need often is a column; the rest stays in the source, and is read through
+ *     tacho_slice_op() and its siblings when asked for.
+ *
+ * The fields are meant to be read; only src/trace and src/import write them. */
+#ifndef TACHO_TIMELINE_H
+#define TACHO_TIMELINE_H
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+#define TACHO_NONE G_MAXUINT32
+
+/* SLICE_KIND(enumerator, name). The first six come from records (trace/trace_layout.h). */
+#define TACHO_SLICE_KINDS(SLICE_KIND)                                                             \
+	SLICE_KIND(OP, op)		 /* framework operation */                                \
+	SLICE_KIND(ANNOTATION, annotation) /* named region */                                     \
+	SLICE_KIND(MODULE, module)	 /* forward of one module */                              \
+	SLICE_KIND(WAIT, wait)		 /* waiting for something named */                        \
+	SLICE_KIND(KERNEL, kernel)	 /* library or device kernel */                           \
+	SLICE_KIND(COLLECTIVE, collective) /* from queued to complete */                          \
+	SLICE_KIND(STEP, step)		 /* a training step, found by correlate */
+
+typedef enum {
+#define TACHO_SLICE_KIND_ENUM(enumerator, name) TACHO_SLICE_##enumerator,
+	TACHO_SLICE_KINDS(TACHO_SLICE_KIND_ENUM)
+#undef TACHO_SLICE_KIND_ENUM
+		TACHO_N_SLICE_KINDS
+} TachoSliceKind;
+
+typedef enum {
+	TACHO_SLICE_OPEN = 1 << 0,     /* had not ended when the recording did; duration: up to then */
+	TACHO_SLICE_BACKWARD = 1 << 1, /* an autograd node */
+	TACHO_SLICE_REPAIRED = 1 << 2, /* its time was mended: the trust problems say how */
+} TachoSliceFlags;
+
+/* About 40 bytes a slice. */
+typedef struct {
+	guint32 n;
+	gint64 *start_ns;
+	gint64 *duration_ns;
+	guint64 *source;     /* where its record is; for the accessors only */
+	guint32 *name;	     /* string id */
+	guint32 *track;
+	guint32 *parent;
+	guint8 *kind;	     /* TachoSliceKind */
+	guint8 *flags;	     /* TachoSliceFlags */
+	guint16 *depth;	     /* number of ancestors */
+} TachoSlices;
+
+typedef enum {
+	TACHO_TRACK_THREAD,
+	TACHO_TRACK_ASYNC,  /* slices queued by a thread that end elsewhere; may overlap */
+	TACHO_TRACK_STREAM, /* device queue */
+	TACHO_TRACK_COUNTER,
+} TachoTrackKind;
+
+typedef struct {
+	TachoTrackKind kind;
+	guint32 process;     /* index */
+	guint32 tid;	     /* of the thread; ASYNC: of the thread that queued */
+	guint32 name;	     /* string id: thread name, "collectives" ..., counter name */
+	guint32 first_slice; /* its slices are [first_slice, first_slice + n_slices) */
+	guint32 n_slices;
+	guint32 parent_tid;  /* who started the thread, 0: not known */
+	gint64 first_ns, last_ns; /* of its first and last record; thread start is before first_ns */
+	guint64 n_dropped;
+} TachoTrack;
+
+typedef enum {
+	TACHO_END_RUNNING, /* still alive */
+	TACHO_END_EXITED,  /* exit_status says how */
+	TACHO_END_KILLED,  /* exit_status is the signal if known, else 0 */
+	TACHO_END_UNKNOWN, /* gone without a word, and no launcher saw it */
+} TachoEnd;
+
+typedef struct {
+	guint32 host;	     /* string id */
+	guint32 pid, ppid;
+	gint32 rank;	     /* as the launcher said; -1: none said */
+	gint32 local_rank, world_size; /* -1: not known */
+	guint32 rank_index;  /* into ranks[] */
+	gboolean is_main;    /* the process that trains; others of its rank are its workers */
+	guint32 command;     /* string id */
+	guint32 job;	     /* string id, "" if none */
+	TachoEnd end;
+	gint32 exit_status;
+	gint64 start_ns, end_ns; /* first and last sign of life */
+	guint64 n_events;    /* records */
+	guint64 n_dropped;
+	guint64 cost_ns;     /* records x measured cost of each kind */
+	gchar *path;	     /* its trace */
+} TachoProcess;
+
+typedef struct {
+	gint32 rank;	      /* 0 where no launcher said */
+	guint32 main_process; /* index */
+	guint32 host;	      /* string id */
+} TachoRank;
+
+typedef enum {
+	TACHO_FLOW_FORWARD_BACKWARD, /* op -> autograd node */
+	TACHO_FLOW_OP_KERNEL,	     /* only where the kernel is on another track than the op */
+	TACHO_FLOW_QUEUE_COLLECTIVE, /* slice that queued -> collective */
+	TACHO_FLOW_COLLECTIVE,	     /* between the ranks of one collective */
+	TACHO_N_FLOW_KINDS,
+} TachoFlowKind;
+
+typedef struct {
+	guint32 from, to; /* slices */
+	guint8 kind;
+	guint8 is_exact;  /* 0: inferred */
+} TachoFlow;
+
+/* One sample of a counter track. */
+typedef struct {
+	gint64 time_ns;
+	gint64 value;
+	guint32 track;
+} TachoSample;
+
+/* Memory handed out or given back. */
+typedef struct {
+	gint64 time_ns;
+	guint64 address;
+	gint64 bytes;	 /* > 0 handed out, < 0 given back */
+	guint32 track;	 /* thread */
+	guint32 slice;	 /* innermost slice then open on that track, or TACHO_NONE */
+} TachoMemoryEvent;
+
+typedef struct {
+	gint64 time_ns;
+	gint64 first, second;
+	guint32 track;
+	guint32 name, text; /* string ids */
+} TachoMark;
+
+/* A training step of one rank: [start_ns, end_ns), on its main process. */
+typedef struct {
+	guint32 rank_index;
+	guint32 number;	  /* counted from 0 on each rank */
+	gint64 start_ns, end_ns;
+	gboolean is_complete; /* both ends seen */
+} TachoStep;
+
+/* A collective as all its ranks saw it; members[first_member .. + n_members) are the slices. */
+typedef struct {
+	guint32 name;	   /* string id */
+	guint32 group;	   /* number of the process group, 0 the first seen */
+	guint32 sequence;  /* in its group */
+	guint64 bytes;	   /* of one rank's input */
+	guint32 first_member, n_members;
+	guint32 n_expected; /* ranks of the group */
+	gint64 last_begin_ns; /* when the last member was queued: from here on it is transfer */
+} TachoCollective;
+
+/* A reason to trust the timeline less. */
+typedef struct {
+	const gchar *kind; /* static: "lost_records", "truncated_file", "unmatched_collective" ... */
+	guint64 count;
+	gchar *where;	   /* file, rank ... with byte offset where there is one */
+} TachoProblem;
+
+typedef struct _TachoTimeline TachoTimeline;
+
+struct _TachoTimeline {
+	gint64 origin_unix_ns;
+	gint64 duration_ns; /* to the last sign of anything */
+
+	TachoSlices slices;
+	GArray *tracks;	     /* TachoTrack */
+	GArray *processes;   /* TachoProcess */
+	GArray *ranks;	     /* TachoRank, by rank */
+	GArray *flows;	     /* TachoFlow; filled by correlate */
+	GArray *samples;     /* TachoSample */
+	GArray *memory;	     /* TachoMemoryEvent, by track and time */
+	GArray *marks;	     /* TachoMark */
+	GArray *steps;	     /* TachoStep, by rank and number; filled by correlate */
+	GArray *collectives; /* TachoCollective; filled by correlate */
+	GArray *members;     /* guint32 slices of the collectives */
+	GArray *problems;    /* TachoProblem */
+
+	gint32 expected_ranks; /* world size, -1: not known */
+	guint64 n_events, n_dropped;
+	struct tacho_string_table *strings;
+	struct tacho_source *source; /* what the accessors read from */
+};
+
+#define TACHO_TIMELINE_ERROR tacho_timeline_error_quark()
+GQuark tacho_timeline_error_quark(void);
+typedef enum {
+	TACHO_TIMELINE_ERROR_NOT_A_RUN, /* no run at that path */
+	TACHO_TIMELINE_ERROR_FORMAT,	/* broken beyond repair, or of a later version */
+	TACHO_TIMELINE_ERROR_IO,
+	TACHO_TIMELINE_ERROR_MEMORY,
+} TachoTimelineError;
+
+/* Read the runs at `paths` (run directories, or traces of one process) into one timeline, without
+ * correlating anything. A run that is still being written is read as far as it is. What is broken
+ * but can be worked around becomes a problem of the timeline; an error is for what cannot.
+ * The result is the caller's, to end with tacho_timeline_free(). */
+TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GError **error);
+
+/* An empty timeline to be filled by hand: importers and tests. */
+TachoTimeline *tacho_timeline_new(void);
+void tacho_timeline_free(TachoTimeline *timeline);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoTimeline, tacho_timeline_free)
+
+/* Strings are interned: equal strings have equal ids. Id 0 is "". */
+guint32 tacho_timeline_intern(TachoTimeline *timeline, const gchar *string, gssize length);
+const gchar *tacho_timeline_string(const TachoTimeline *timeline, guint32 id);
+
+/* Add a slice; rows may come in any order until tacho_timeline_finish(), which sorts them into (1),
+ * sets parent, depth and the tracks' ranges, and returns, for whoever kept row numbers, where each
+ * row went: a guint32 array as long as there are slices, to be freed with g_free(). Returns the row. */
+guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, guint32 track,
+				 guint32 name, gint64 start_ns, gint64 duration_ns, guint8 flags,
+				 guint64 source);
+guint32 *tacho_timeline_finish(TachoTimeline *timeline);
+
+void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,
+				const gchar *where_format, ...) G_GNUC_PRINTF(4, 5);
+
+static inline const TachoTrack *tacho_timeline_track(const TachoTimeline *timeline, guint32 track)
+{
+	return &g_array_index(timeline->tracks, TachoTrack, track);
+}
+
+static inline const TachoProcess *tacho_slice_process(const TachoTimeline *timeline, guint32 slice)
+{
+	return &g_array_index(timeline->processes, TachoProcess,
+			      tacho_timeline_track(timeline, timeline->slices.track[slice])->process);
+}
+
+static inline gint64 tacho_slice_end_ns(const TachoTimeline *timeline, guint32 slice)
+{
+	return timeline->slices.start_ns[slice] + timeline->slices.duration_ns[slice];
+}
+
+static inline const gchar *tacho_slice_name(const TachoTimeline *timeline, guint32 slice)
+{
+	return tacho_timeline_string(timeline, timeline->slices.name[slice]);
+}
+
+/* --- what the source knows of a slice beyond its columns ----------------------------------- */
+
+#define TACHO_MAX_DIMS 16
+
+typedef struct {
+	guint64 storage;      /* identity: address of the storage, 0: none */
+	guint64 offset_bytes;
+	const gchar *dtype;   /* static: "float32" ... */
+	guint8 dtype_bytes;   /* of an element */
+	const gchar *device;  /* static: "cpu" ... */
+	guint32 argument;
+	guint32 n_dims;
+	gint64 shape[TACHO_MAX_DIMS];
+} TachoTensor;
+
+/* Args of an op or of an autograd node. */
+typedef struct {
+	gint64 sequence;	/* -1: none */
+	guint64 forward_thread; /* autograd's id, 0: none */
+	guint32 n_inputs, n_outputs;
+} TachoOpArgs;
+
+typedef struct {
+	guint64 flops;	/* 0: not known */
+	guint64 bytes;
+	const gchar *dtype;
+	guint32 n_dims;
+	gint64 dims[TACHO_MAX_DIMS];
+	const gchar *text; /* description, "" if none; good for as long as the timeline */
+} TachoKernelArgs;
+
+typedef struct {
+	guint64 bytes;
+	guint64 group;	 /* address of the process group, 0: not known */
+	guint32 end_tid; /* thread that completed it, 0: not known */
+	guint32 n_inputs;
+} TachoCollectiveArgs;
+
+/* False where the slice has no such args; `args` is then untouched. */
+gboolean tacho_slice_op(const TachoTimeline *timeline, guint32 slice, TachoOpArgs *args);
+gboolean tacho_slice_kernel(const TachoTimeline *timeline, guint32 slice, TachoKernelArgs *args);
+gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
+				TachoCollectiveArgs *args);
+/* The id of an annotation, module or wait (record_slice.id); 0: none. */
+guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice);
+/* The `index`-th input or output tensor; false past the end. */
+gboolean tacho_slice_input(const TachoTimeline *timeline, guint32 slice, guint32 index,
+			   TachoTensor *tensor);
+gboolean tacho_slice_output(const TachoTimeline *timeline, guint32 slice, guint32 index,
+			    TachoTensor *tensor);
+
+/* For timelines filled by hand: keep args for a source handle and return the handle, to be given to
+ * tacho_timeline_add_slice(). `tensors` are inputs, then outputs. */
+guint64 tacho_timeline_keep_op(TachoTimeline *timeline, const TachoOpArgs *args,
+			       const TachoTensor *tensors);
+guint64 tacho_timeline_keep_kernel(TachoTimeline *timeline, const TachoKernelArgs *args);
+guint64 tacho_timeline_keep_collective(TachoTimeline *timeline, const TachoCollectiveArgs *args);
+
+const gchar *tacho_slice_kind_name(TachoSliceKind kind);
+
+G_END_DECLS
+
+#endif

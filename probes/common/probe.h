@@ -1,0 +1,206 @@
+/* probe: what a probe needs of the agent (libtacho.so): a clock, classes, and records written
+ * straight into the calling thread's stream file. The hot path is inline; it takes no lock, makes
+ * no call and never waits.
+ *
+ * Writing a slice:
+ *
+ *     static _Thread_local uint32_t class_id;      // or a cache of your own: classes are for ever
+ *     struct record_slice *slice = tacho_record_begin(class_id, sizeof(*slice));
+ *     if (slice) {
+ *             slice->duration = TRACE_OPEN;
+ *             slice->id = 0;
+ *             tacho_record_commit(slice);
+ *     }
+ *     ... the work ...
+ *     if (slice)
+ *             tacho_slice_end(slice, &slice->duration);
+ *
+ * (1) Between begin and commit no other record can be begun by this thread: one that is, from a
+ *     signal handler say, is dropped and counted.
+ * (2) A NULL record was dropped and counted; the probe goes on.
+ * (3) A slice may be ended by another thread, if it was begun with tacho_record_begin_async().
+ * (4) After a fork the child writes into a trace of its own. Ending, in the child, a slice that was
+ *     begun before the fork has no effect: the agent puts private memory in the files' place.
+ *
+ * C and C++; libc only. */
+#ifndef TACHO_PROBE_H
+#define TACHO_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "trace/trace_layout.h"
+
+#ifdef __cplusplus
+extern "C" {
+#define TACHO_THREAD_LOCAL thread_local
+#else
+#define TACHO_THREAD_LOCAL _Thread_local
+#endif
+
+#define TACHO_EXPORT __attribute__((visibility("default")))
+#define TACHO_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* Changes when probes built against an earlier agent would no longer work with it. */
+#define TACHO_PROBE_ABI 1
+
+struct tacho_stream;
+
+/* The calling thread's writing end. Zero until its first record. */
+struct tacho_writer {
+	char *cursor;		      /* where the next record goes */
+	char *limit;		      /* end of the memory that is ready to be written */
+	struct packet_header *packet; /* of the file being written */
+	uint64_t last_stamp;
+	struct tacho_stream *stream; /* the agent's book-keeping */
+	uint32_t is_busy;	     /* between begin and commit */
+	uint32_t is_inside;	     /* inside a hook: other hooks pass straight through */
+	uint32_t parent_tid;	     /* who started this thread; 0: not known */
+	uint32_t has_async;	     /* a slice another thread may end lies in this file */
+};
+
+/* One page, private to the process and wiped by fork: a child, however it was made, finds
+ * is_alive 0 and takes the slow path. */
+struct tacho_process {
+	uint32_t is_alive;     /* the streams may be written */
+	uint32_t is_recording; /* inside the steps asked for; probes may skip work when 0 */
+	uint32_t generation;   /* differs between a process and its forked children */
+};
+
+extern TACHO_EXPORT TACHO_THREAD_LOCAL struct tacho_writer tacho_writer
+	__attribute__((tls_model("initial-exec")));
+extern TACHO_EXPORT struct tacho_process *volatile tacho_process;
+extern TACHO_EXPORT bool tacho_clock_is_tsc;
+
+/* Make room for `size_bytes` and return where, or NULL: the slow half of tacho_record_begin(),
+ * which opens the thread's stream, moves to the next file or counts a drop. */
+TACHO_EXPORT void *tacho_record_make_room(uint32_t size_bytes);
+
+/* The class of records of `kind` named `name` (`length` bytes, need not end in NUL; control
+ * characters and what exceeds TRACE_MAX_NAME_BYTES are replaced or cut). Takes a lock the first
+ * time a name is seen in the process, and a short one after: keep the result. 0: it could not be
+ * declared (disk full ...); records of class 0 are dropped and counted. */
+TACHO_EXPORT uint32_t tacho_class(enum trace_kind kind, const char *name, size_t length);
+
+/* Which process this is: differs in a forked child. Class ids and cached records belong to a
+ * generation; a cache that outlives a fork compares it. */
+static inline uint32_t tacho_generation(void)
+{
+	return tacho_process->generation;
+}
+
+/* Whether records are wanted now (--steps). Cheap enough to ask at every event. */
+static inline bool tacho_is_recording(void)
+{
+	return tacho_process->is_recording;
+}
+
+/* A training step ended (the optimizer has run). Drives --steps. */
+TACHO_EXPORT void tacho_step_end(void);
+
+/* What one event of `event_kind` costs the job, in picoseconds, as measured in this process. */
+TACHO_EXPORT void tacho_cost(enum trace_kind event_kind, const char *probe, uint64_t picoseconds);
+
+/* One line on stderr, "tacho: ...", once a process for each `format`. */
+TACHO_EXPORT void tacho_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Direct the calling thread's records to `bytes` of scratch memory, until tacho_scratch_end(): for
+ * a probe that measures its own cost. */
+TACHO_EXPORT bool tacho_scratch_begin(size_t bytes);
+TACHO_EXPORT void tacho_scratch_rewind(void);
+TACHO_EXPORT void tacho_scratch_end(void);
+
+static inline uint64_t tacho_ticks(void)
+{
+#if defined(__x86_64__)
+	if (tacho_clock_is_tsc)
+		return __rdtsc();
+#endif
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Reserve, stamp and name a record of `size_bytes` (a multiple of 8); NULL: dropped. The rest of
+ * the record is the caller's to fill before tacho_record_commit(). */
+static inline void *tacho_record_begin(uint32_t class_id, uint32_t size_bytes)
+{
+	struct tacho_writer *writer = &tacho_writer;
+	struct record_header *record;
+	uint64_t stamp;
+
+	if (TACHO_UNLIKELY(writer->is_busy || !class_id || !tacho_process->is_alive ||
+			   (size_t)(writer->limit - writer->cursor) < size_bytes)) {
+		if (!class_id)
+			size_bytes = 0;
+		record = (struct record_header *)tacho_record_make_room(size_bytes);
+		if (!record)
+			return NULL;
+	} else {
+		record = (struct record_header *)writer->cursor;
+	}
+	writer->is_busy = 1;
+	stamp = tacho_ticks();
+	if (TACHO_UNLIKELY(stamp < writer->last_stamp))
+		stamp = writer->last_stamp;
+	writer->last_stamp = stamp;
+	record->class_id = class_id;
+	record->size_bytes = size_bytes;
+	record->stamp = stamp;
+	return record;
+}
+
+/* The same for a slice that another thread may end. */
+static inline void *tacho_record_begin_async(uint32_t class_id, uint32_t size_bytes)
+{
+	void *record = tacho_record_begin(class_id, size_bytes);
+
+	if (record)
+		tacho_writer.has_async = 1;
+	return record;
+}
+
+/* Publish the record begun last: from here on it is in the file, whatever happens. */
+static inline void tacho_record_commit(void *record)
+{
+	struct tacho_writer *writer = &tacho_writer;
+	const struct record_header *header = (const struct record_header *)record;
+
+	writer->cursor = (char *)record + header->size_bytes;
+	__atomic_store_n(&writer->packet->content_bits,
+			 (uint64_t)(writer->cursor - (char *)writer->packet) * 8, __ATOMIC_RELEASE);
+	__atomic_store_n(&writer->is_busy, 0, __ATOMIC_RELEASE);
+}
+
+/* End a slice: fill in its duration. `duration` is the field of `record`. */
+static inline void tacho_slice_end(const void *record, uint64_t *duration)
+{
+	const struct record_header *header = (const struct record_header *)record;
+	uint64_t now = tacho_ticks();
+
+	__atomic_store_n(duration, now > header->stamp ? now - header->stamp : 0, __ATOMIC_RELEASE);
+}
+
+/* Text in a record is padded with NUL to a multiple of 8. */
+static inline uint32_t tacho_padded(size_t length)
+{
+	return (uint32_t)((length + 7) & ~(size_t)7);
+}
+
+/* For callers without a compiler (the Python hook): whole slices by name. begin returns a handle
+ * for end, NULL when nothing is recorded. */
+TACHO_EXPORT void *tacho_slice_begin_named(int kind, const char *name, uint64_t id);
+TACHO_EXPORT void tacho_slice_end_named(void *slice);
+TACHO_EXPORT void tacho_mark(const char *name, int64_t first, int64_t second, const char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,221 @@
+/* trace_layout: the bytes of a run directory, as the writer (probes/agent) and the reader
+ * (src/trace) both see them. docs/trace-format.md says the same in prose; the two change together
+ * with TRACE_FORMAT_VERSION.
+ *
+ * A run directory holds one CTF 1.8 trace a process; a trace holds `metadata` (text) and stream
+ * files. A stream file is exactly one packet, written by exactly one thread:
+ *
+ *   struct packet_header | record | record | ... | zeros up to packet_size
+ *
+ * (1) Every record begins with struct record_header, is 8-byte aligned and a multiple of 8 long.
+ * (2) Stamps (record_header.stamp) never decrease within a thread's files.
+ * (3) content_bits is stored after the record it covers: what lies below it is complete, but for
+ *     the durations of slices still open, which are TRACE_OPEN.
+ * (4) A class is in `metadata` before its first record is written.
+ * (5) A file is visible under its name only once its header is valid, and stays valid after every
+ *     single store or system call: a reader may come, and the process may die, at any point.
+ *
+ * This header is C and C++ and needs libc only. All integers are little endian. */
+#ifndef TACHO_TRACE_LAYOUT_H
+#define TACHO_TRACE_LAYOUT_H
+
+#include <stdint.h>
+
+#define TRACE_FORMAT_VERSION 1
+#define TRACE_PACKET_MAGIC 0xC1FC1FC1u
+#define TRACE_OPEN UINT64_MAX	     /* duration of a slice that has not ended */
+#define TRACE_NO_SEQUENCE INT64_C(-1) /* an op that made no autograd node */
+
+/* Head of every stream file: CTF's packet header and packet context in one. */
+struct packet_header {
+	uint32_t magic;
+	uint8_t uuid[16]; /* the trace's; the same in `metadata` */
+	uint32_t stream_class; /* 0 */
+	/* packet context */
+	uint64_t packet_bits;  /* the whole file */
+	uint64_t content_bits; /* header and records */
+	uint64_t discarded;    /* records this thread has dropped since it began */
+	uint64_t pair_ticks;   /* the trace clock ... */
+	uint64_t pair_mono_ns; /* ... and CLOCK_MONOTONIC, read together when the file was made */
+	uint32_t tid;	       /* 0 while the file has no owner */
+	uint32_t index;	       /* 0 for a thread's first file, then 1, 2 ... */
+};
+
+/* Head of every record. CTF readers see id, four bytes of padding, stamp; the padding holds the
+ * record's length so that a reader can step over kinds it does not know. */
+struct record_header {
+	uint32_t class_id;
+	uint32_t size_bytes; /* the whole record, this header included */
+	uint64_t stamp;	     /* ticks of the trace clock */
+};
+
+/* What a record is. A class is a (kind, name) pair; its kind decides the bytes of its records.
+ * KIND(enumerator, name in metadata, is_slice): a slice's payload begins with its duration. */
+#define TRACE_KINDS(KIND)                                                                         \
+	KIND(OP, op, 1)		       /* a framework operation */                                \
+	KIND(ANNOTATION, annotation, 1) /* a region somebody named: record_function, the hook */   \
+	KIND(MODULE, module, 1)	       /* forward of one module; the name is its path */          \
+	KIND(WAIT, wait, 1)	       /* waiting for something named: data loader, message */    \
+	KIND(KERNEL, kernel, 1)	       /* a library kernel: BLAS, oneDNN */                       \
+	KIND(COLLECTIVE, collective, 1) /* from queued to complete; may end in another thread */   \
+	KIND(OUTPUTS, outputs, 0)       /* outputs of the op that is ending */                     \
+	KIND(ALLOC, alloc, 0)	       /* memory handed out; the name is the allocator's */       \
+	KIND(FREE, free, 0)	       /* memory given back */                                    \
+	KIND(MARK, mark, 0)	       /* a moment with two numbers and a text */                 \
+	KIND(THREAD, thread, 0)	       /* first record of a thread: who it is */                  \
+	KIND(EXIT, exit, 0)	       /* the process ends, in an orderly way */                  \
+	KIND(COST, cost, 0)	       /* what one event of a probe costs the job */              \
+	KIND(CLOCK, clock, 0)	       /* clocks read together, about once a second */
+
+enum trace_kind {
+#define TRACE_KIND_ENUM(enumerator, name, is_slice) TRACE_KIND_##enumerator,
+	TRACE_KINDS(TRACE_KIND_ENUM)
+#undef TRACE_KIND_ENUM
+		TRACE_N_KINDS
+};
+
+/* One tensor of an op, collective or outputs record; n_dims sizes follow it. */
+struct record_tensor {
+	uint64_t storage; /* address of the storage's first byte: the tensor's identity; 0: none */
+	uint64_t offset_bytes; /* where in the storage the tensor begins */
+	uint8_t dtype;	  /* enum trace_dtype */
+	uint8_t device;	  /* enum trace_device */
+	uint16_t n_dims;
+	uint32_t argument; /* which argument of the op; the tensors of a list share it */
+	/* int64_t shape[n_dims] */
+};
+
+/* OP. `inputs` may be fewer than the op had (TRACE_MAX_TENSORS). */
+struct record_op {
+	struct record_header header;
+	uint64_t duration;
+	int64_t sequence;	 /* autograd's number, or TRACE_NO_SEQUENCE */
+	uint64_t forward_thread; /* BACKWARD: autograd's id of the thread that ran forward, else 0 */
+	uint32_t flags;		 /* enum trace_op_flags */
+	uint32_t n_inputs;
+	/* struct record_tensor inputs[n_inputs], each with its shape */
+};
+
+/* ANNOTATION, MODULE, WAIT. */
+struct record_slice {
+	struct record_header header;
+	uint64_t duration;
+	uint64_t id; /* whatever tells two of one name apart; 0: nothing */
+};
+
+/* KERNEL. dims: BLAS gemm m, n, k; oneDNN the destination's sizes. 0 flops: not known. */
+struct record_kernel {
+	struct record_header header;
+	uint64_t duration;
+	uint64_t flops;
+	uint64_t bytes; /* moved at least: inputs, outputs and weights once each */
+	uint32_t dtype; /* enum trace_dtype */
+	uint32_t n_dims;
+	uint32_t n_text; /* length of text, a multiple of 8, padded with NUL */
+	uint32_t reserved;
+	/* int64_t dims[n_dims]; char text[n_text] */
+};
+
+/* COLLECTIVE. Its end may come from another thread, which stores end_tid before duration. */
+struct record_collective {
+	struct record_header header;
+	uint64_t duration;
+	uint64_t bytes; /* of this rank's input */
+	uint64_t group; /* the process group's address in this process, 0: not known */
+	uint32_t end_tid;
+	uint32_t n_inputs;
+	/* struct record_tensor inputs[n_inputs], each with its shape */
+};
+
+/* OUTPUTS of the innermost slice of this thread that is open and began at begin_stamp. */
+struct record_outputs {
+	struct record_header header;
+	uint64_t begin_stamp;
+	uint32_t n_outputs;
+	uint32_t reserved;
+	/* struct record_tensor outputs[n_outputs], each with its shape */
+};
+
+/* ALLOC, FREE (bytes may be 0: not known). */
+struct record_memory {
+	struct record_header header;
+	uint64_t address;
+	uint64_t bytes;
+};
+
+/* MARK, THREAD (first: parent's tid; text: the thread's name), EXIT (first: exit status). */
+struct record_mark {
+	struct record_header header;
+	int64_t first;
+	int64_t second;
+	uint32_t n_text; /* a multiple of 8, padded with NUL */
+	uint32_t reserved;
+	/* char text[n_text] */
+};
+
+/* COST of one event (begin and end) of the kind `event_kind`; measured in this process. */
+struct record_cost {
+	struct record_header header;
+	uint64_t picoseconds;
+	uint32_t event_kind; /* enum trace_kind */
+	uint32_t reserved;
+};
+
+/* CLOCK: at header.stamp ticks, these were the system's clocks. */
+struct record_clock {
+	struct record_header header;
+	uint64_t mono_ns;
+	uint64_t real_ns;
+};
+
+enum trace_op_flags {
+	TRACE_OP_BACKWARD = 1 << 0, /* an autograd node */
+	TRACE_OP_SCRIPT = 1 << 1,   /* TorchScript */
+	TRACE_OP_CUT = 1 << 2,	    /* not all of its tensors are in the record */
+};
+
+#define TRACE_MAX_TENSORS 64 /* a record */
+#define TRACE_MAX_DIMS 16    /* a tensor */
+#define TRACE_MAX_NAME_BYTES 2048
+
+/* DTYPE(enumerator, name, bytes) */
+#define TRACE_DTYPES(DTYPE)                                                                       \
+	DTYPE(UNKNOWN, unknown, 0)                                                                \
+	DTYPE(U8, uint8, 1)                                                                       \
+	DTYPE(I8, int8, 1)                                                                        \
+	DTYPE(I16, int16, 2)                                                                      \
+	DTYPE(I32, int32, 4)                                                                      \
+	DTYPE(I64, int64, 8)                                                                      \
+	DTYPE(F16, float16, 2)                                                                    \
+	DTYPE(F32, float32, 4)                                                                    \
+	DTYPE(F64, float64, 8)                                                                    \
+	DTYPE(C32, complex32, 4)                                                                  \
+	DTYPE(C64, complex64, 8)                                                                  \
+	DTYPE(C128, complex128, 16)                                                               \
+	DTYPE(BOOL, bool, 1)                                                                      \
+	DTYPE(BF16, bfloat16, 2)                                                                  \
+	DTYPE(QI8, qint8, 1)                                                                      \
+	DTYPE(QU8, quint8, 1)                                                                     \
+	DTYPE(QI32, qint32, 4)
+
+enum trace_dtype {
+#define TRACE_DTYPE_ENUM(enumerator, name, bytes) TRACE_DTYPE_##enumerator,
+	TRACE_DTYPES(TRACE_DTYPE_ENUM)
+#undef TRACE_DTYPE_ENUM
+		TRACE_N_DTYPES
+};
+
+enum trace_device {
+	TRACE_DEVICE_UNKNOWN,
+	TRACE_DEVICE_CPU,
+	TRACE_DEVICE_CUDA,
+	TRACE_DEVICE_HIP,
+	TRACE_DEVICE_META,
+	TRACE_DEVICE_OTHER,
+};
+
+/* Names inside a run directory. */
+#define TRACE_RUN_FILE "run.ini"      /* what `tacho record` knows; a GKeyFile */
+#define TRACE_METADATA_FILE "metadata" /* in each process's folder */
+
+#endif
