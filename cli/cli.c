@@ -1,0 +1,121 @@
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <tacho/correlate.h>
+
+gboolean cli_parse(const gchar *command, const gchar *usage, const gchar *description,
+		   const GOptionEntry *entries, int *argc, char ***argv)
+{
+	g_autoptr(GOptionContext) context = g_option_context_new(usage);
+	g_autofree gchar *program = g_strdup_printf("tacho %s", command);
+	g_autoptr(GError) error = NULL;
+
+	g_set_prgname(program);
+	g_option_context_add_main_entries(context, entries, NULL);
+	g_option_context_set_description(context, description);
+	if (g_option_context_parse(context, argc, argv, &error))
+		return TRUE;
+	cli_fail(command, "%s (see 'tacho %s --help')", error->message, command);
+	return FALSE;
+}
+
+int cli_fail(const gchar *command, const gchar *format, ...)
+{
+	g_autofree gchar *message = NULL;
+	va_list args;
+
+	va_start(args, format);
+	message = g_strdup_vprintf(format, args);
+	va_end(args);
+	fflush(stdout);
+	fprintf(stderr, "tacho %s: %s\n", command, message);
+	return CLI_BAD;
+}
+
+int cli_fail_error(const gchar *command, GError *error)
+{
+	cli_fail(command, "%s", error->message);
+	g_error_free(error);
+	return CLI_BAD;
+}
+
+TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv)
+{
+	g_autoptr(TachoTimeline) timeline = NULL;
+	GError *error = NULL;
+
+	if (argc < 2) {
+		cli_fail(command, "which run? (see 'tacho %s --help')", command);
+		return NULL;
+	}
+	timeline = tacho_timeline_open((const gchar *const *)argv + 1, (guint)argc - 1, &error);
+	if (!timeline) {
+		cli_fail_error(command, error);
+		return NULL;
+	}
+	tacho_correlate(timeline);
+	return g_steal_pointer(&timeline);
+}
+
+gboolean cli_has_colour(FILE *stream)
+{
+	const char *term = getenv("TERM");
+	const char *no_color = getenv("NO_COLOR");
+
+	return isatty(fileno(stream)) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}
+
+guint cli_width(FILE *stream)
+{
+	struct winsize size;
+
+	if (!isatty(fileno(stream)))
+		return 0;
+	if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return 80;
+}
+
+void cli_progress(gdouble done, gpointer data)
+{
+	static int last = -1;
+	const int width = 30;
+	int filled = (int)(CLAMP(done, 0.0, 1.0) * width);
+
+	if (!isatty(STDERR_FILENO) || filled == last)
+		return;
+	last = filled;
+	if (done >= 1.0) {
+		fprintf(stderr, "\r%*s\r", width + (int)strlen((const char *)data) + 4, "");
+		return;
+	}
+	fprintf(stderr, "\r%s [%.*s%*s]", (const char *)data, filled,
+		"##############################", width - filled, "");
+}
+
+const gchar *cli_prefix(void)
+{
+	static gchar *prefix;
+
+	if (!prefix) {
+		g_autofree gchar *self = g_file_read_link("/proc/self/exe", NULL);
+		g_autofree gchar *folder = g_path_get_dirname(self ? self : "/usr/local/bin/tacho");
+
+		prefix = g_path_get_dirname(folder);
+	}
+	return prefix;
+}
+
+int cli_finish(const gchar *command, int status)
+{
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
+		return status;
+	return cli_fail(command, "cannot write the output: %s", g_strerror(errno));
+}

@@ -1,0 +1,58 @@
+/* main: find the subcommand and hand over. */
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+struct command {
+	const char *name;
+	const char *description;
+	int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+#define COMMAND(name, description) { #name, description, cmd_##name },
+#include "commands.def"
+#undef COMMAND
+};
+
+static void print_help(FILE *out)
+{
+	fputs("Usage: tacho COMMAND [OPTION...] [ARGUMENT...]\n\n"
+	      "Record a training job without touching its code, see where the time and memory go.\n\n"
+	      "Commands:\n",
+	      out);
+	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].description);
+	fputs("\nA first try:\n"
+	      "  tacho record -o run.tacho -- python3 train.py\n"
+	      "  tacho report run.tacho\n\n"
+	      "'tacho COMMAND --help' and 'man tacho-COMMAND' say more.\n",
+	      out);
+}
+
+int main(int argc, char **argv)
+{
+	setlocale(LC_CTYPE, "");
+	signal(SIGPIPE, SIG_IGN); /* writes fail with EPIPE, which cli_finish() takes for the end */
+	if (argc < 2) {
+		print_help(stderr);
+		return CLI_BAD;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
+		print_help(stdout);
+		return cli_finish("help", CLI_DONE);
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+		printf("tacho %s\n", TACHO_VERSION);
+		return cli_finish("version", CLI_DONE);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	fprintf(stderr, "tacho: '%s' is not a command (see 'tacho --help')\n", argv[1]);
+	return CLI_BAD;
+}
