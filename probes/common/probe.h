@@ -78,9 +78,9 @@ extern TACHO_EXPORT TACHO_THREAD_LOCAL struct tacho_writer tacho_writer
 extern TACHO_EXPORT struct tacho_process *volatile tacho_process;
 extern TACHO_EXPORT bool tacho_clock_is_tsc;
 
-/* Make room for `size_bytes` and return where, or NULL: the slow half of tacho_record_begin(),
- * which opens the thread's stream, moves to the next file or counts a drop. */
-TACHO_EXPORT void *tacho_record_make_room(uint32_t size_bytes);
+/* The slow half of tacho_record_begin(): open the thread's stream or move on to its next file, so
+ * that `size_bytes` fit at tacho_writer.cursor; or count a drop and return false. */
+TACHO_EXPORT bool tacho_record_make_room(uint32_t size_bytes);
 
 /* The class of records of `kind` named `name` (`length` bytes, need not end in NUL; control
  * characters and what exceeds TRACE_MAX_NAME_BYTES are replaced or cut). Takes a lock the first
@@ -137,15 +137,10 @@ static inline void *tacho_record_begin(uint32_t class_id, uint32_t size_bytes)
 	uint64_t stamp;
 
 	if (TACHO_UNLIKELY(writer->is_busy || !class_id || !tacho_process->is_alive ||
-			   (size_t)(writer->limit - writer->cursor) < size_bytes)) {
-		if (!class_id)
-			size_bytes = 0;
-		record = (struct record_header *)tacho_record_make_room(size_bytes);
-		if (!record)
-			return NULL;
-	} else {
-		record = (struct record_header *)writer->cursor;
-	}
+			   (size_t)(writer->limit - writer->cursor) < size_bytes) &&
+	    !tacho_record_make_room(class_id ? size_bytes : 0))
+		return NULL;
+	record = (struct record_header *)writer->cursor;
 	writer->is_busy = 1;
 	stamp = tacho_ticks();
 	if (TACHO_UNLIKELY(stamp < writer->last_stamp))

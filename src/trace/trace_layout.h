@@ -3,7 +3,8 @@
  * with TRACE_FORMAT_VERSION.
  *
  * A run directory holds one CTF 1.8 trace a process; a trace holds `metadata` (text) and stream
- * files. A stream file is exactly one packet, written by exactly one thread:
+ * files, named STREAM-TID.INDEX in decimal. A stream file is exactly one packet, written by exactly
+ * one thread:
  *
  *   struct packet_header | record | record | ... | zeros up to packet_size
  *
@@ -37,8 +38,11 @@ struct packet_header {
 	uint64_t discarded;    /* records this thread has dropped since it began */
 	uint64_t pair_ticks;   /* the trace clock ... */
 	uint64_t pair_mono_ns; /* ... and CLOCK_MONOTONIC, read together when the file was made */
-	uint32_t tid;	       /* 0 while the file has no owner */
-	uint32_t index;	       /* 0 for a thread's first file, then 1, 2 ... */
+	uint32_t stream;       /* number of the thread's stream in its process: the files of one
+				* stream share it. Thread ids may be used again; this is not. */
+	uint32_t index;	       /* 0 for a stream's first file, then 1, 2 ... */
+	uint32_t tid;
+	uint32_t reserved;
 };
 
 /* Head of every record. CTF readers see id, four bytes of padding, stamp; the padding holds the
