@@ -114,7 +114,7 @@ typedef enum {
 	TACHO_FLOW_FORWARD_BACKWARD, /* op -> autograd node */
 	TACHO_FLOW_OP_KERNEL,	     /* only where the kernel is on another track than the op */
 	TACHO_FLOW_QUEUE_COLLECTIVE, /* slice that queued -> collective */
-	TACHO_FLOW_COLLECTIVE,	     /* between the ranks of one collective */
+	TACHO_FLOW_COLLECTIVE,	     /* the member queued last -> each other member */
 	TACHO_N_FLOW_KINDS,
 } TachoFlowKind;
 
@@ -150,7 +150,7 @@ typedef struct {
 /* A training step of one rank: [start_ns, end_ns), on its main process. */
 typedef struct {
 	guint32 rank_index;
-	guint32 number;	  /* counted from 0 on each rank */
+	guint32 number;	  /* the same step has the same number on every rank; 0 the first seen */
 	gint64 start_ns, end_ns;
 	gboolean is_complete; /* both ends seen */
 } TachoStep;
@@ -192,6 +192,7 @@ struct _TachoTimeline {
 	GArray *members;     /* guint32 slices of the collectives */
 	GArray *problems;    /* TachoProblem */
 
+	guint step_source;     /* TachoStepSource; filled by correlate */
 	gint32 expected_ranks; /* world size, -1: not known */
 	guint64 n_events, n_dropped;
 	struct tacho_string_table *strings;
