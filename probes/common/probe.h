@@ -60,9 +60,10 @@ struct tacho_writer {
 	uint64_t last_stamp;
 	struct tacho_stream *stream; /* the agent's book-keeping */
 	uint32_t is_busy;	     /* between begin and commit */
-	uint32_t is_inside;	     /* inside a hook: other hooks pass straight through */
+	uint32_t is_inside;	     /* inside so many hooks: other hooks pass straight through */
 	uint32_t parent_tid;	     /* who started this thread; 0: not known */
 	uint32_t has_async;	     /* a slice another thread may end lies in this file */
+	void *scratch;		     /* records go here instead: tacho_scratch_begin() */
 };
 
 /* One page, private to the process and wiped by fork: a child, however it was made, finds
@@ -101,6 +102,9 @@ static inline bool tacho_is_recording(void)
 	return tacho_process->is_recording;
 }
 
+/* Switch recording on or off for the whole process. */
+TACHO_EXPORT void tacho_recording_set(bool is_recording);
+
 /* A training step ended (the optimizer has run). Drives --steps. */
 TACHO_EXPORT void tacho_step_end(void);
 
@@ -111,7 +115,7 @@ TACHO_EXPORT void tacho_cost(enum trace_kind event_kind, const char *probe, uint
 TACHO_EXPORT void tacho_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Direct the calling thread's records to `bytes` of scratch memory, until tacho_scratch_end(): for
- * a probe that measures its own cost. */
+ * a probe that measures its own cost. Full scratch memory is written from its beginning again. */
 TACHO_EXPORT bool tacho_scratch_begin(size_t bytes);
 TACHO_EXPORT void tacho_scratch_rewind(void);
 TACHO_EXPORT void tacho_scratch_end(void);

@@ -69,7 +69,7 @@ struct record_header {
 	KIND(THREAD, thread, 0)	       /* first record of a thread: who it is */                  \
 	KIND(EXIT, exit, 0)	       /* the process ends, in an orderly way */                  \
 	KIND(COST, cost, 0)	       /* what one event of a probe costs the job */              \
-	KIND(CLOCK, clock, 0)	       /* clocks read together, about once a second */
+	KIND(CLOCK, clocks, 0)	       /* clocks read together, about once a second */
 
 enum trace_kind {
 #define TRACE_KIND_ENUM(enumerator, name, is_slice) TRACE_KIND_##enumerator,
@@ -180,7 +180,7 @@ enum trace_op_flags {
 
 #define TRACE_MAX_TENSORS 64 /* a record */
 #define TRACE_MAX_DIMS 16    /* a tensor */
-#define TRACE_MAX_NAME_BYTES 2048
+#define TRACE_MAX_NAME_BYTES 1900 /* quoted, a class must fit into a page of metadata */
 
 /* DTYPE(enumerator, name, bytes) */
 #define TRACE_DTYPES(DTYPE)                                                                       \

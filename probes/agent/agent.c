@@ -1,0 +1,96 @@
+/* agent: libtacho.so, preloaded into the job and inherited by every child. It reads what it was
+ * told, arranges to notice forks, the end and new libraries, and then waits for the probes: nothing
+ * is on disk, and no thread runs, before the first record. docs/architecture.md has the tour. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/loader_watch.h"
+#include "agent/probe_loader.h"
+#include "agent/process_trace.h"
+#include "agent/settings.h"
+#include "agent/stream.h"
+#include "common/probe.h"
+
+static struct agent_settings settings;
+
+/* --steps A:B, both inclusive and counted from 0. */
+static struct {
+	uint64_t first, last;
+	uint64_t done;
+	bool is_limited;
+} steps;
+
+static void apply_steps(void)
+{
+	tacho_recording_set(steps.done >= steps.first && steps.done <= steps.last);
+}
+
+static void read_steps(const char *text)
+{
+	unsigned long long first, last;
+	int length = 0;
+
+	if (!*text)
+		return;
+	if (sscanf(text, "%llu:%llu%n", &first, &last, &length) != 2 || text[length] ||
+	    first > last) {
+		tacho_say("TACHO_STEPS is not A:B: '%s'; every step is recorded", text);
+		return;
+	}
+	steps.first = first;
+	steps.last = last;
+	steps.is_limited = true;
+	apply_steps();
+}
+
+void tacho_step_end(void)
+{
+	if (!steps.is_limited)
+		return;
+	__atomic_add_fetch(&steps.done, 1, __ATOMIC_RELAXED);
+	apply_steps();
+}
+
+static void before_fork(void)
+{
+	streams_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+	streams_after_fork(false);
+}
+
+static void after_fork_in_child(void)
+{
+	loader_watch_after_fork();
+	streams_after_fork(true);
+}
+
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	streams_close(status);
+}
+
+static void at_quick_exit_handler(void)
+{
+	streams_close(EXIT_SUCCESS);
+}
+
+static void __attribute__((constructor)) start(void)
+{
+	agent_settings_read(&settings);
+	if (!*settings.run_dir)
+		return;
+	if (!process_trace_configure(&settings) || !streams_configure(&settings)) {
+		tacho_say("not recording: TACHO_RUN_DIR or TACHO_CLOCK cannot be used");
+		return;
+	}
+	read_steps(settings.steps);
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	on_exit(at_exit, NULL);
+	at_quick_exit(at_quick_exit_handler);
+	probe_loader_watch(&settings);
+}

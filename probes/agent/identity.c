@@ -1,0 +1,93 @@
+#include "agent/identity.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the order asked: torchrun and other DDP launchers; OpenMPI; PMIx; MPICH, Intel MPI and their
+ * kin; MVAPICH2; Slurm last, for it sets its variables for the batch script too. */
+static const char *const rank_variables[] = {
+	"RANK",		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
+	"HOROVOD_RANK", "SLURM_PROCID",		NULL};
+static const char *const local_rank_variables[] = {"LOCAL_RANK",
+						   "OMPI_COMM_WORLD_LOCAL_RANK",
+						   "MPI_LOCALRANKID",
+						   "MV2_COMM_WORLD_LOCAL_RANK",
+						   "HOROVOD_LOCAL_RANK",
+						   "SLURM_LOCALID",
+						   NULL};
+static const char *const world_size_variables[] = {
+	"WORLD_SIZE",	"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
+	"HOROVOD_SIZE", "SLURM_NTASKS",		NULL};
+static const char *const job_variables[] = {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID",
+					    "LSB_JOBID",	   "JOB_ID",	   NULL};
+
+static int first_number(const char *const *variables)
+{
+	for (; *variables; variables++) {
+		const char *value = getenv(*variables);
+		char *end;
+		long number;
+
+		if (!value || *value < '0' || *value > '9')
+			continue;
+		number = strtol(value, &end, 10);
+		if (!*end && number <= INT_MAX)
+			return (int)number;
+	}
+	return -1;
+}
+
+static void copy_text(char *target, size_t size, const char *text)
+{
+	size_t length = strnlen(text, size - 1);
+
+	memcpy(target, text, length);
+	target[length] = '\0';
+}
+
+/* The whole of a small file, NUL-terminated; its length, 0 where it cannot be read. */
+static size_t read_small_file(const char *path, char *buffer, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? 0 : read(fd, buffer, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (length < 0)
+		length = 0;
+	buffer[length] = '\0';
+	return (size_t)length;
+}
+
+void identity_read(struct identity *identity)
+{
+	ssize_t length;
+	size_t n;
+
+	memset(identity, 0, sizeof(*identity));
+	identity->rank = first_number(rank_variables);
+	identity->local_rank = first_number(local_rank_variables);
+	identity->world_size = first_number(world_size_variables);
+	for (const char *const *variable = job_variables; *variable; variable++) {
+		const char *value = getenv(*variable);
+
+		if (value && *value) {
+			copy_text(identity->job, sizeof(identity->job), value);
+			break;
+		}
+	}
+	if (gethostname(identity->host, sizeof(identity->host) - 1) < 0)
+		copy_text(identity->host, sizeof(identity->host), "unknown");
+	n = read_small_file("/proc/sys/kernel/random/boot_id", identity->boot_id,
+			    sizeof(identity->boot_id));
+	if (n && identity->boot_id[n - 1] == '\n')
+		identity->boot_id[n - 1] = '\0';
+	length = readlink("/proc/self/exe", identity->exe, sizeof(identity->exe) - 1);
+	identity->exe[length > 0 ? length : 0] = '\0';
+	n = read_small_file("/proc/self/cmdline", identity->command, sizeof(identity->command));
+	for (size_t i = 0; i + 1 < n; i++)
+		if (!identity->command[i])
+			identity->command[i] = ' ';
+}

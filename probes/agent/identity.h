@@ -1,0 +1,21 @@
+/* identity: which process of which job this is, from the launchers' variables. */
+#ifndef TACHO_AGENT_IDENTITY_H
+#define TACHO_AGENT_IDENTITY_H
+
+#include <limits.h>
+
+struct identity {
+	int rank; /* -1: no launcher said; so the next two */
+	int local_rank;
+	int world_size;
+	char job[128]; /* "" if none */
+	char host[256];
+	char boot_id[64];
+	char exe[PATH_MAX];
+	char command[1024]; /* arguments joined by blanks, cut */
+};
+
+/* Never fails: what cannot be found is -1 or "". */
+void identity_read(struct identity *identity);
+
+#endif

@@ -1,0 +1,543 @@
+#include "agent/process_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/identity.h"
+#include "agent/settings.h"
+#include "common/probe.h"
+
+#define PAGE_BYTES 4096
+#define NS_PER_S   1000000000u
+
+struct trace_class {
+	char *name;
+	size_t length;
+	uint64_t hash;
+	enum trace_kind kind;
+};
+
+static struct {
+	char run_dir[PATH_MAX - 512];
+	uint64_t frequency_hz;
+	uint64_t offset_s, offset_ticks; /* of tick 0 from the Unix epoch */
+	const char *clock_source;
+} config;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static enum { NOT_TRIED, OPEN, FAILED } state;
+static char path[PATH_MAX];
+static uint8_t uuid[16];
+static uint64_t metadata_bytes;
+static time_t retry_after_s; /* the disk was full: do not try again before */
+
+/* Classes by id - 1, and an open-addressed table of ids over them. */
+static struct trace_class *classes;
+static uint32_t n_classes, classes_allocated;
+static uint32_t *table;
+static uint32_t table_size;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* tick `ticks` was at Unix time `unix_ns`. */
+static void set_offset(uint64_t ticks, uint64_t unix_ns)
+{
+	__uint128_t total = (__uint128_t)unix_ns * config.frequency_hz / NS_PER_S;
+
+	total = total > ticks ? total - ticks : 0;
+	config.offset_s = (uint64_t)(total / config.frequency_hz);
+	config.offset_ticks = (uint64_t)(total % config.frequency_hz);
+}
+
+static bool set_clock(const char *setting)
+{
+	char source[16];
+	unsigned long long hz, ticks, unix_ns;
+	int length = 0;
+
+	config.frequency_hz = NS_PER_S;
+	config.clock_source = "monotonic";
+	tacho_clock_is_tsc = false;
+	if (!*setting) {
+		set_offset(clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME));
+		return true;
+	}
+	if (sscanf(setting, "%15[a-z],%llu,%llu,%llu%n", source, &hz, &ticks, &unix_ns, &length) !=
+		    4 ||
+	    setting[length] || !hz)
+		return false;
+	if (strcmp(source, "tsc") == 0) {
+#if defined(__x86_64__)
+		tacho_clock_is_tsc = true;
+		config.clock_source = "tsc";
+#else
+		return false;
+#endif
+	} else if (strcmp(source, "monotonic") != 0 || hz != NS_PER_S) {
+		return false;
+	}
+	config.frequency_hz = hz;
+	set_offset(ticks, unix_ns);
+	return true;
+}
+
+bool process_trace_configure(const struct agent_settings *settings)
+{
+	if (strlen(settings->run_dir) >= sizeof(config.run_dir))
+		return false;
+	strcpy(config.run_dir, settings->run_dir);
+	return set_clock(settings->clock);
+}
+
+bool process_trace_is_open(void)
+{
+	return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == OPEN;
+}
+
+const char *process_trace_path(void)
+{
+	return path;
+}
+
+const uint8_t *process_trace_uuid(void)
+{
+	return uuid;
+}
+
+/* --- the text of the metadata ------------------------------------------------------------- */
+
+struct text {
+	char *bytes;
+	size_t length, allocated;
+	bool has_failed;
+};
+
+static void text_reserve(struct text *text, size_t more)
+{
+	size_t wanted = text->length + more + 1;
+	char *bytes;
+
+	if (text->has_failed || wanted <= text->allocated)
+		return;
+	wanted += wanted / 2 + 4096;
+	bytes = realloc(text->bytes, wanted);
+	if (!bytes) {
+		text->has_failed = true;
+		return;
+	}
+	text->bytes = bytes;
+	text->allocated = wanted;
+}
+
+static void text_append(struct text *text, const char *bytes, size_t length)
+{
+	text_reserve(text, length);
+	if (text->has_failed)
+		return;
+	memcpy(text->bytes + text->length, bytes, length);
+	text->length += length;
+}
+
+static void __attribute__((format(printf, 2, 3)))
+text_format(struct text *text, const char *format, ...)
+{
+	char line[512];
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	text_append(text, line, length < (int)sizeof(line) ? (size_t)length : sizeof(line) - 1);
+}
+
+/* `bytes` as the inside of a TSDL string literal. */
+static void text_quote(struct text *text, const char *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		char c = bytes[i];
+
+		if (c == '"' || c == '\\')
+			text_append(text, "\\", 1);
+		if ((unsigned char)c < 0x20 || c == 0x7f)
+			c = '?';
+		text_append(text, &c, 1);
+	}
+}
+
+static void text_environment(struct text *text, const char *key, const char *value)
+{
+	text_format(text, "\t%s = \"", key);
+	text_quote(text, value, strlen(value));
+	text_append(text, "\";\n", 3);
+}
+
+static const char integer_declarations[] =
+	"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
+	"typealias integer { size = 8; align = 8; signed = false; encoding = UTF8; } := text_t;\n"
+	"typealias integer { size = 16; align = 16; signed = false; } := uint16_t;\n"
+	"typealias integer { size = 32; align = 32; signed = false; } := uint32_t;\n"
+	"typealias integer { size = 64; align = 64; signed = false; } := uint64_t;\n"
+	"typealias integer { size = 64; align = 64; signed = false; base = 16; } := address_t;\n"
+	"typealias integer { size = 64; align = 64; signed = true; } := int64_t;\n";
+
+static const char kind_declarations[] =
+	"typealias integer { size = 64; align = 64; signed = false; map = clock.ticks.value; } := "
+	"stamp_t;\n"
+	"struct tensor { address_t storage; uint64_t offset_bytes; uint8_t dtype; uint8_t device; "
+	"uint16_t n_dims; uint32_t argument; int64_t shape[n_dims]; } align(64);\n"
+	"struct op { uint64_t duration; int64_t sequence; uint64_t forward_thread; uint32_t flags; "
+	"uint32_t n_inputs; struct tensor inputs[n_inputs]; } align(64);\n"
+	"struct annotation { uint64_t duration; uint64_t id; } align(64);\n"
+	"struct module { uint64_t duration; uint64_t id; } align(64);\n"
+	"struct wait { uint64_t duration; uint64_t id; } align(64);\n"
+	"struct kernel { uint64_t duration; uint64_t flops; uint64_t bytes; uint32_t dtype; "
+	"uint32_t n_dims; uint32_t n_text; uint32_t reserved; int64_t dims[n_dims]; "
+	"text_t text[n_text]; } align(64);\n"
+	"struct collective { uint64_t duration; uint64_t bytes; address_t group; uint32_t end_tid; "
+	"uint32_t n_inputs; struct tensor inputs[n_inputs]; } align(64);\n"
+	"struct outputs { uint64_t begin_stamp; uint32_t n_outputs; uint32_t reserved; "
+	"struct tensor outputs[n_outputs]; } align(64);\n"
+	"struct alloc { address_t address; uint64_t bytes; } align(64);\n"
+	"struct free { address_t address; uint64_t bytes; } align(64);\n"
+	"struct mark { int64_t first; int64_t second; uint32_t n_text; uint32_t reserved; "
+	"text_t text[n_text]; } align(64);\n"
+	"struct thread { int64_t parent_tid; int64_t second; uint32_t n_text; uint32_t reserved; "
+	"text_t text[n_text]; } align(64);\n"
+	"struct exit { int64_t status; int64_t second; uint32_t n_text; uint32_t reserved; "
+	"text_t text[n_text]; } align(64);\n"
+	"struct cost { uint64_t picoseconds; uint32_t event_kind; uint32_t reserved; } align(64);\n"
+	"struct clocks { uint64_t mono_ns; uint64_t real_ns; } align(64);\n";
+
+static void append_preamble(struct text *text)
+{
+	struct identity *identity = malloc(sizeof(*identity));
+	char uuid_text[37];
+	char *end = uuid_text;
+
+	if (!identity) {
+		text->has_failed = true;
+		return;
+	}
+	identity_read(identity);
+	for (int i = 0; i < 16; i++)
+		end += sprintf(end, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+			       uuid[i]);
+
+	text_format(text, "/* CTF 1.8 */\n");
+	text_append(text, integer_declarations, sizeof(integer_declarations) - 1);
+	text_format(text,
+		    "trace {\n\tmajor = 1;\n\tminor = 8;\n\tbyte_order = le;\n\tuuid = \"%s\";\n"
+		    "\tpacket.header := struct { uint32_t magic; uint8_t uuid[16]; uint32_t "
+		    "stream_id; };\n};\n",
+		    uuid_text);
+	text_format(text, "env {\n\ttacho_format = %d;\n", TRACE_FORMAT_VERSION);
+	text_environment(text, "tacho_version", TACHO_VERSION);
+	text_environment(text, "hostname", identity->host);
+	text_environment(text, "boot_id", identity->boot_id);
+	text_format(text, "\tpid = %d;\n\tppid = %d;\n", (int)getpid(), (int)getppid());
+	text_format(text, "\trank = %d;\n\tlocal_rank = %d;\n\tworld_size = %d;\n", identity->rank,
+		    identity->local_rank, identity->world_size);
+	text_environment(text, "job", identity->job);
+	text_environment(text, "exe", identity->exe);
+	text_environment(text, "command", identity->command);
+	text_format(text, "\tstart_mono_ns = %llu;\n\tstart_unix_ns = %llu;\n",
+		    (unsigned long long)clock_ns(CLOCK_MONOTONIC),
+		    (unsigned long long)clock_ns(CLOCK_REALTIME));
+	text_environment(text, "clock_source", config.clock_source);
+	text_format(text, "};\n");
+	text_format(
+		text,
+		"clock {\n\tname = ticks;\n\tfreq = %llu;\n\toffset_s = %llu;\n\toffset = %llu;\n"
+		"\tabsolute = TRUE;\n};\n",
+		(unsigned long long)config.frequency_hz, (unsigned long long)config.offset_s,
+		(unsigned long long)config.offset_ticks);
+	text_append(text, kind_declarations, sizeof(kind_declarations) - 1);
+	text_format(text,
+		    "stream {\n\tid = 0;\n"
+		    "\tevent.header := struct { uint32_t id; stamp_t timestamp; } align(64);\n"
+		    "\tpacket.context := struct { uint64_t packet_size; uint64_t content_size; "
+		    "uint64_t events_discarded; ");
+	text_format(text, "uint64_t pair_ticks; uint64_t pair_mono_ns; uint32_t stream_number; "
+			  "uint32_t index; "
+			  "uint32_t tid; uint32_t reserved; } align(64);\n};\n");
+	free(identity);
+}
+
+static const char *const kind_names[TRACE_N_KINDS] = {
+#define KIND_NAME(enumerator, name, is_slice) #name,
+	TRACE_KINDS (KIND_NAME)
+#undef KIND_NAME
+};
+
+static void append_class(struct text *text, uint32_t id, const struct trace_class *class)
+{
+	text_format(text, "event { id = %u; name = \"", id);
+	text_quote(text, class->name, class->length);
+	text_format(text, "\"; stream_id = 0; fields := struct %s; };\n", kind_names[class->kind]);
+}
+
+/* --- the file ----------------------------------------------------------------------------- */
+
+static bool write_whole(int fd, const char *bytes, size_t length)
+{
+	while (length) {
+		ssize_t written = write(fd, bytes, length);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0) {
+			if (!written)
+				errno = ENOSPC;
+			return false;
+		}
+		bytes += written;
+		length -= (size_t)written;
+	}
+	return true;
+}
+
+/* Blanks up to the next page, where a class of `length` bytes would cross it: (2). */
+static size_t padding_before(uint64_t offset, size_t length)
+{
+	size_t left = PAGE_BYTES - offset % PAGE_BYTES;
+
+	return length > left ? left : 0;
+}
+
+static void text_pad(struct text *text, size_t count)
+{
+	text_reserve(text, count);
+	if (text->has_failed || !count)
+		return;
+	memset(text->bytes + text->length, ' ', count);
+	text->length += count;
+	text->bytes[text->length - 1] = '\n';
+}
+
+static bool write_metadata(void)
+{
+	char temporary[PATH_MAX + 16], final[PATH_MAX + 16];
+	struct text text = {0};
+	bool is_done = false;
+	int fd;
+
+	append_preamble(&text);
+	for (uint32_t i = 0; i < n_classes; i++)
+		append_class(&text, i + 1, &classes[i]);
+	snprintf(temporary, sizeof(temporary), "%s/.%s", path, TRACE_METADATA_FILE);
+	snprintf(final, sizeof(final), "%s/%s", path, TRACE_METADATA_FILE);
+	fd = text.has_failed ? -1 : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (text.has_failed)
+		errno = ENOMEM;
+	if (fd >= 0) {
+		is_done = write_whole(fd, text.bytes, text.length) && rename(temporary, final) == 0;
+		metadata_bytes = text.length;
+		close(fd);
+		if (!is_done) {
+			int cause = errno;
+
+			unlink(temporary);
+			errno = cause;
+		}
+	}
+	free(text.bytes);
+	return is_done;
+}
+
+static bool append_to_metadata(uint32_t id, const struct trace_class *class)
+{
+	char file[PATH_MAX + 16];
+	struct text text = {0}, padded = {0};
+	struct timespec now;
+	bool is_done = false;
+	int fd;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	if (now.tv_sec < retry_after_s)
+		return false;
+	append_class(&text, id, class);
+	text_pad(&padded, padding_before(metadata_bytes, text.length));
+	if (!text.has_failed)
+		text_append(&padded, text.bytes, text.length);
+	snprintf(file, sizeof(file), "%s/%s", path, TRACE_METADATA_FILE);
+	fd = text.has_failed || padded.has_failed ? -1
+						  : open(file, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd >= 0) {
+		is_done = write(fd, padded.bytes, padded.length) == (ssize_t)padded.length;
+		if (is_done)
+			metadata_bytes += padded.length;
+		else if (ftruncate(fd, (off_t)metadata_bytes) < 0)
+			is_done = false;
+		close(fd);
+	}
+	if (!is_done)
+		retry_after_s = now.tv_sec + 1;
+	free(text.bytes);
+	free(padded.bytes);
+	return is_done;
+}
+
+/* --- the folder --------------------------------------------------------------------------- */
+
+static bool make_folder(void)
+{
+	char host[256];
+
+	if (gethostname(host, sizeof(host) - 1) < 0)
+		strcpy(host, "host");
+	host[sizeof(host) - 1] = '\0';
+	for (char *c = host; *c; c++)
+		if (*c == '/' || *c == '.')
+			*c = '_';
+	/* The same pid comes again after an exec. */
+	for (int again = 1; again < 10000; again++) {
+		if (again == 1)
+			snprintf(path, sizeof(path), "%s/%s-%d", config.run_dir, host,
+				 (int)getpid());
+		else
+			snprintf(path, sizeof(path), "%s/%s-%d-%d", config.run_dir, host,
+				 (int)getpid(), again);
+		if (mkdir(path, 0700) == 0)
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}
+
+bool process_trace_open(void)
+{
+	int cause = errno;
+
+	if (process_trace_is_open())
+		return true;
+	pthread_mutex_lock(&lock);
+	if (state == NOT_TRIED) {
+		if (getrandom(uuid, sizeof(uuid), 0) == sizeof(uuid) && make_folder() &&
+		    write_metadata()) {
+			__atomic_store_n(&state, OPEN, __ATOMIC_RELEASE);
+		} else {
+			tacho_say("cannot record process %d in %s: %s", (int)getpid(),
+				  config.run_dir, strerror(errno));
+			rmdir(path);
+			state = FAILED;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	errno = cause;
+	return process_trace_is_open();
+}
+
+void process_trace_before_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void process_trace_after_fork(bool is_child)
+{
+	pthread_mutex_unlock(&lock);
+	if (is_child) {
+		state = NOT_TRIED;
+		retry_after_s = 0;
+	}
+}
+
+/* --- classes ------------------------------------------------------------------------------ */
+
+static uint64_t hash_name(enum trace_kind kind, const char *name, size_t length)
+{
+	uint64_t hash = 14695981039346656037u ^ (uint64_t)kind; /* FNV-1a */
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)name[i]) * 1099511628211u;
+	return hash;
+}
+
+static uint32_t *find_place(uint64_t hash, enum trace_kind kind, const char *name, size_t length)
+{
+	for (uint32_t i = (uint32_t)hash;; i++) {
+		uint32_t *place = &table[i & (table_size - 1)];
+		const struct trace_class *class = *place ? &classes[*place - 1] : NULL;
+
+		if (!class || (class->hash == hash && class->kind == kind &&
+			       class->length == length && memcmp(class->name, name, length) == 0))
+			return place;
+	}
+}
+
+static bool grow_table(void)
+{
+	uint32_t size = table_size ? table_size * 2 : 1024;
+	struct trace_class *more = realloc(classes, size / 2 * sizeof(*classes));
+	uint32_t *bigger = calloc(size, sizeof(*bigger));
+
+	if (more)
+		classes = more;
+	if (!more || !bigger) {
+		free(bigger);
+		return false;
+	}
+	classes_allocated = size / 2;
+	free(table);
+	table = bigger;
+	table_size = size;
+	for (uint32_t i = 0; i < n_classes; i++)
+		*find_place(classes[i].hash, classes[i].kind, classes[i].name, classes[i].length) =
+			i + 1;
+	return true;
+}
+
+static uint32_t declare_class(uint64_t hash, enum trace_kind kind, const char *name, size_t length)
+{
+	struct trace_class class = {.length = length, .hash = hash, .kind = kind};
+
+	if (n_classes >= classes_allocated && !grow_table())
+		return 0;
+	class.name = malloc(length + 1);
+	if (!class.name)
+		return 0;
+	memcpy(class.name, name, length);
+	class.name[length] = '\0';
+	if (process_trace_is_open() && !append_to_metadata(n_classes + 1, &class)) {
+		free(class.name);
+		return 0;
+	}
+	classes[n_classes++] = class;
+	*find_place(hash, kind, name, length) = n_classes;
+	return n_classes;
+}
+
+uint32_t tacho_class(enum trace_kind kind, const char *name, size_t length)
+{
+	int cause = errno;
+	uint64_t hash;
+	uint32_t id;
+
+	if ((unsigned)kind >= TRACE_N_KINDS)
+		return 0;
+	if (length > TRACE_MAX_NAME_BYTES)
+		length = TRACE_MAX_NAME_BYTES;
+	hash = hash_name(kind, name, length);
+	pthread_mutex_lock(&lock);
+	id = table ? *find_place(hash, kind, name, length) : 0;
+	if (!id)
+		id = declare_class(hash, kind, name, length);
+	pthread_mutex_unlock(&lock);
+	errno = cause;
+	return id;
+}

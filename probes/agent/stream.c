@@ -1,0 +1,639 @@
+#include "agent/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/process_trace.h"
+#include "agent/settings.h"
+#include "agent/stream_file.h"
+#include "agent/thread_start.h"
+#include "common/probe.h"
+
+#define KB		  1024u
+#define FIRST_FILE_BYTES  (1024u * KB) /* of a thread: many live briefly */
+#define FIRST_CHUNK_BYTES (256u * KB)
+#define FILE_GROWTH	  8u /* each file is so much larger than the one before */
+#define GRANT_BYTES                                                                                \
+	(128u * KB) /* room a thread is given at a time: how often it calls the helper */
+#define LEAD_FACTOR	   4u
+#define MAX_LEAD_CHUNKS	   16u
+#define HELPER_STACK_BYTES (256u * KB)
+
+struct tacho_stream {
+	struct tacho_stream
+		*next; /* all streams, newest first; pushed by threads, removed by the helper */
+	struct stream_file *current; /* the thread's own */
+	struct stream_file *spare;   /* atomic: made by the helper, taken by the thread */
+	struct tacho_writer *writer; /* of the thread; NULL once it has ended */
+	uint64_t discarded;
+	size_t granted;	   /* atomic: bytes of `current` the thread may write */
+	size_t kept_bytes; /* content when the thread ended */
+	size_t seen_bytes; /* the helper's: content of `seen_file` when it last looked */
+	const struct stream_file *seen_file;
+	uint32_t number, tid;
+	bool has_ended; /* atomic */
+	char name[16];	/* last seen */
+};
+
+TACHO_THREAD_LOCAL struct tacho_writer tacho_writer;
+bool tacho_clock_is_tsc;
+
+/* Until there is a page, and where nothing is to be recorded, the process is this one. Its
+ * is_recording is what a forked child begins with. */
+static struct tacho_process idle_process;
+struct tacho_process *volatile tacho_process = &idle_process;
+
+static size_t largest_file_bytes, chunk_bytes;
+static struct tacho_stream *streams; /* atomic head */
+static uint32_t n_streams;
+static pthread_key_t thread_end_key;
+static bool has_thread_end_key;
+static pid_t own_pid; /* a vfork child shares all this, and must not end it */
+static uint32_t thread_class, exit_class, clock_class, thread_name_class;
+
+static struct {
+	pthread_mutex_t
+		is_working; /* held while it changes files: a fork or the end waits for it */
+	pthread_mutex_t start;
+	bool is_started;
+	uint32_t calls; /* futex */
+	struct tacho_stream *own_stream;
+} helper = {.is_working = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_MUTEX_INITIALIZER};
+
+static void call_helper(void)
+{
+	/* Only the first call after it slept needs the system call. */
+	if (__atomic_exchange_n(&helper.calls, 1, __ATOMIC_ACQ_REL) == 0)
+		syscall(SYS_futex, &helper.calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* --- the thread's side -------------------------------------------------------------------- */
+
+static void read_thread_name(pid_t tid, char name[16])
+{
+	char path[64];
+	ssize_t length = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		length = read(fd, name, 15);
+		close(fd);
+	}
+	if (length > 0 && name[length - 1] == '\n')
+		length--;
+	name[length > 0 ? length : 0] = '\0';
+}
+
+/* The records shaped like struct record_mark. */
+static void write_mark(uint32_t class_id, int64_t first, int64_t second, const char *text)
+{
+	size_t length = strnlen(text, TRACE_MAX_NAME_BYTES);
+	uint32_t n_text = tacho_padded(length);
+	struct record_mark *mark;
+
+	mark = tacho_record_begin(class_id, (uint32_t)sizeof(*mark) + n_text);
+	if (!mark)
+		return;
+	mark->first = first;
+	mark->second = second;
+	mark->n_text = n_text;
+	mark->reserved = 0;
+	memset(mark + 1, 0, n_text);
+	memcpy(mark + 1, text, length);
+	tacho_record_commit(mark);
+}
+
+/* Some of the room up to the file's ready end becomes the thread's: (2). */
+static bool grant(struct tacho_writer *writer, struct stream_file *file)
+{
+	struct tacho_stream *stream = writer->stream;
+	size_t ready = __atomic_load_n(&file->ready_bytes, __ATOMIC_ACQUIRE);
+	size_t room = (size_t)(writer->cursor - (char *)file->packet) + GRANT_BYTES;
+
+	if (room > ready)
+		room = ready;
+	__atomic_store_n(&stream->granted, room, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&tacho_process->is_alive, __ATOMIC_SEQ_CST))
+		return false;
+	writer->limit = (char *)file->packet + room;
+	return true;
+}
+
+static void start_helper(void);
+
+static void thread_ends(void *stream_pointer)
+{
+	struct tacho_stream *stream = stream_pointer;
+	struct tacho_writer *writer = &tacho_writer;
+
+	if (stream != writer->stream) /* of before a fork */
+		return;
+	stream->kept_bytes = (size_t)(writer->cursor - (char *)writer->packet);
+	stream->current->has_async = writer->has_async;
+	memset(writer, 0, sizeof(*writer));
+	__atomic_store_n(&stream->writer, NULL, __ATOMIC_RELEASE);
+	__atomic_store_n(&stream->has_ended, true, __ATOMIC_RELEASE);
+	call_helper();
+}
+
+static bool open_stream(struct tacho_writer *writer)
+{
+	struct tacho_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return false;
+	stream->number = __atomic_fetch_add(&n_streams, 1, __ATOMIC_RELAXED);
+	stream->tid = (uint32_t)syscall(SYS_gettid);
+	stream->current = stream_file_new(stream->number, 0, stream->tid, FIRST_FILE_BYTES,
+					  FIRST_CHUNK_BYTES);
+	if (!stream->current) {
+		tacho_say("cannot record in %s: %s; the job goes on, its records are lost",
+			  process_trace_path(), strerror(errno));
+		free(stream);
+		return false;
+	}
+	stream->writer = writer;
+	writer->stream = stream;
+	writer->packet = stream->current->packet;
+	writer->cursor = (char *)(writer->packet + 1);
+	writer->has_async = 0;
+	if (!grant(writer, stream->current))
+		writer->limit = writer->cursor;
+	do {
+		stream->next = __atomic_load_n(&streams, __ATOMIC_ACQUIRE);
+	} while (!__atomic_compare_exchange_n(&streams, &stream->next, stream, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	if (has_thread_end_key)
+		pthread_setspecific(thread_end_key, stream);
+	read_thread_name((pid_t)stream->tid, stream->name);
+	writer->is_busy = 0;
+	write_mark(thread_class, writer->parent_tid, 0, stream->name);
+	return true;
+}
+
+static void adopt(struct tacho_writer *writer, struct stream_file *file)
+{
+	struct tacho_stream *stream = writer->stream;
+
+	stream->current->has_async = writer->has_async;
+	file->older = stream->current;
+	file->packet->discarded = stream->discarded;
+	__atomic_store_n(&stream->current, file, __ATOMIC_RELEASE);
+	writer->packet = file->packet;
+	writer->cursor = (char *)(file->packet + 1);
+	writer->limit = writer->cursor;
+	writer->has_async = 0;
+}
+
+static bool drop(struct tacho_writer *writer)
+{
+	if (writer->stream)
+		writer->packet->discarded = ++writer->stream->discarded;
+	return false;
+}
+
+static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
+{
+	struct stream_file *spare;
+
+	if (!grant(writer, writer->stream->current))
+		return false;
+	if ((size_t)((char *)writer->packet + writer->stream->current->size_bytes -
+		     writer->cursor) < size_bytes) {
+		spare = __atomic_exchange_n(&writer->stream->spare, NULL, __ATOMIC_ACQ_REL);
+		if (spare) {
+			adopt(writer, spare);
+			if (!grant(writer, spare))
+				return false;
+		}
+	}
+	call_helper();
+	return (size_t)(writer->limit - writer->cursor) >= size_bytes;
+}
+
+/* Busy meanwhile: what the probes would record of the system calls below is not the job's. */
+static bool open_first_file(struct tacho_writer *writer)
+{
+	writer->is_busy = 1;
+	if (process_trace_open() && open_stream(writer))
+		start_helper();
+	else
+		__atomic_store_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST);
+	writer->is_busy = 0;
+	return writer->stream;
+}
+
+bool tacho_record_make_room(uint32_t size_bytes)
+{
+	struct tacho_writer *writer = &tacho_writer;
+	int cause = errno;
+	bool has_room;
+
+	if (!tacho_process->is_alive)
+		return false;
+	if (writer->is_busy || !size_bytes)
+		return drop(writer);
+	if (writer->scratch)
+		return tacho_scratch_rewind(), true;
+	has_room = (writer->stream || open_first_file(writer)) &&
+		   ((size_t)(writer->limit - writer->cursor) >= size_bytes ||
+		    find_room(writer, size_bytes) || drop(writer));
+	errno = cause;
+	return has_room;
+}
+
+/* --- scratch ------------------------------------------------------------------------------ */
+
+static TACHO_THREAD_LOCAL struct tacho_writer writer_before_scratch;
+
+bool tacho_scratch_begin(size_t bytes)
+{
+	struct tacho_writer *writer = &tacho_writer;
+	struct packet_header *scratch = calloc(1, bytes + sizeof(*scratch));
+
+	if (!scratch)
+		return false;
+	writer_before_scratch = *writer;
+	writer->scratch = scratch;
+	writer->packet = scratch;
+	writer->limit = (char *)(scratch + 1) + bytes;
+	tacho_scratch_rewind();
+	return true;
+}
+
+void tacho_scratch_rewind(void)
+{
+	tacho_writer.cursor = (char *)((struct packet_header *)tacho_writer.scratch + 1);
+}
+
+void tacho_scratch_end(void)
+{
+	free(tacho_writer.scratch);
+	tacho_writer = writer_before_scratch;
+}
+
+/* --- the helper's side -------------------------------------------------------------------- */
+
+static size_t content_bytes(const struct stream_file *file)
+{
+	return __atomic_load_n(&file->packet->content_bits, __ATOMIC_ACQUIRE) / 8;
+}
+
+static size_t next_file_bytes(const struct stream_file *file)
+{
+	size_t size = file->size_bytes * FILE_GROWTH;
+
+	return size < largest_file_bytes ? size : largest_file_bytes;
+}
+
+/* How far ahead of the thread memory should be ready: some times what it has written since the last
+ * look, so that a burst is met by larger steps. */
+static size_t lead_bytes(struct tacho_stream *stream, const struct stream_file *file, size_t used)
+{
+	size_t written = file == stream->seen_file ? used - stream->seen_bytes : used;
+	size_t lead = written * LEAD_FACTOR;
+
+	stream->seen_file = file;
+	stream->seen_bytes = used;
+	if (lead < chunk_bytes)
+		return chunk_bytes;
+	return lead < MAX_LEAD_CHUNKS * chunk_bytes ? lead : MAX_LEAD_CHUNKS * chunk_bytes;
+}
+
+/* Keep memory ready ahead of the thread, and near the end of its file the next one. */
+static void prepare(struct tacho_stream *stream)
+{
+	struct stream_file *file = __atomic_load_n(&stream->current, __ATOMIC_ACQUIRE);
+	struct stream_file *spare = __atomic_load_n(&stream->spare, __ATOMIC_ACQUIRE);
+	size_t used = content_bytes(file);
+	size_t lead = lead_bytes(stream, file, used);
+	int status = 0;
+
+	while (status == 0 && file->ready_bytes < file->size_bytes &&
+	       file->ready_bytes < used + lead)
+		status = stream_file_make_ready(file, chunk_bytes);
+	if (status == 0 && !spare && file->size_bytes - used < lead + file->size_bytes / 4) {
+		spare = stream_file_new(stream->number, file->index + 1, stream->tid,
+					next_file_bytes(file), chunk_bytes);
+		if (spare)
+			__atomic_store_n(&stream->spare, spare, __ATOMIC_RELEASE);
+		else
+			status = -errno;
+	}
+	if (status < 0)
+		tacho_say("records are being lost: cannot write %s: %s", process_trace_path(),
+			  strerror(-status));
+}
+
+static void rest_older(struct tacho_stream *stream)
+{
+	struct stream_file *file = __atomic_load_n(&stream->current, __ATOMIC_ACQUIRE)->older;
+
+	if (file && file->ready_bytes) {
+		stream_file_rest(file);
+		file->ready_bytes = 0; /* done once; nobody reads it any more */
+	}
+}
+
+/* A file in which another thread may yet end a slice stays mapped. */
+static void free_files(struct stream_file *file)
+{
+	while (file) {
+		struct stream_file *older = file->older;
+
+		if (!file->has_async)
+			stream_file_free(file);
+		file = older;
+	}
+}
+
+static void cut_stream(struct tacho_stream *stream, size_t keep_bytes)
+{
+	struct stream_file *spare = __atomic_exchange_n(&stream->spare, NULL, __ATOMIC_ACQ_REL);
+
+	if (spare) {
+		stream_file_cut(spare, 0);
+		stream_file_free(spare);
+	}
+	stream_file_cut(stream->current, keep_bytes);
+}
+
+static void unlink_stream(struct tacho_stream *stream)
+{
+	struct tacho_stream **place = &streams;
+	struct tacho_stream *head = stream;
+
+	/* New streams are pushed at the head while we look: only removing the head can collide. */
+	if (__atomic_compare_exchange_n(&streams, &head, stream->next, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return;
+	for (struct tacho_stream *other = head; other; other = other->next) {
+		if (other->next == stream) {
+			place = &other->next;
+			break;
+		}
+	}
+	*place = stream->next;
+}
+
+static void tend(struct tacho_stream *stream)
+{
+	if (__atomic_load_n(&stream->has_ended, __ATOMIC_ACQUIRE)) {
+		unlink_stream(stream);
+		cut_stream(stream, stream->kept_bytes);
+		free_files(stream->current);
+		free(stream);
+		return;
+	}
+	prepare(stream);
+	rest_older(stream);
+}
+
+static void tend_all(void)
+{
+	struct tacho_stream *next;
+
+	pthread_mutex_lock(&helper.is_working);
+	if (tacho_process->is_alive) {
+		for (struct tacho_stream *stream = __atomic_load_n(&streams, __ATOMIC_ACQUIRE);
+		     stream; stream = next) {
+			next = stream->next;
+			tend(stream);
+		}
+	}
+	pthread_mutex_unlock(&helper.is_working);
+}
+
+static void write_clocks(void)
+{
+	struct record_clock *record;
+	struct timespec mono, real;
+
+	record = tacho_record_begin(clock_class, sizeof(*record));
+	if (!record)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(CLOCK_REALTIME, &real);
+	record->mono_ns = (uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec;
+	record->real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
+	tacho_record_commit(record);
+}
+
+/* Threads are often named after their first record. */
+static void write_new_names(void)
+{
+	for (struct tacho_stream *stream = __atomic_load_n(&streams, __ATOMIC_ACQUIRE); stream;
+	     stream = stream->next) {
+		char name[16];
+
+		read_thread_name((pid_t)stream->tid, name);
+		if (!*name || strcmp(name, stream->name) == 0)
+			continue;
+		strcpy(stream->name, name);
+		write_mark(thread_name_class, stream->tid, 0, name);
+	}
+}
+
+static void *help(void *unused)
+{
+	struct timespec now, last = {0}, second = {.tv_sec = 1};
+
+	(void)unused;
+	pthread_setname_np(pthread_self(), "tacho");
+	tacho_writer.is_inside = 1;
+	while (tacho_process->is_alive) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (now.tv_sec != last.tv_sec) {
+			write_clocks();
+			write_new_names();
+			last = now;
+		}
+		__atomic_store_n(&helper.calls, 0, __ATOMIC_SEQ_CST);
+		tend_all();
+		syscall(SYS_futex, &helper.calls, FUTEX_WAIT_PRIVATE, 0, &second, NULL, 0);
+	}
+	return NULL;
+}
+
+static void start_helper(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_mutex_lock(&helper.start);
+	if (!helper.is_started) {
+		helper.is_started = true;
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before); /* the job's signals are the job's */
+		pthread_attr_init(&attributes);
+		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+		pthread_attr_setstacksize(&attributes, HELPER_STACK_BYTES);
+		if (thread_start_real(&thread, &attributes, help, NULL) != 0)
+			tacho_say("cannot start the helper thread: long recordings will lose "
+				  "records");
+		pthread_attr_destroy(&attributes);
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	pthread_mutex_unlock(&helper.start);
+}
+
+/* --- what probes may call ----------------------------------------------------------------- */
+
+void tacho_recording_set(bool is_recording)
+{
+	idle_process.is_recording = is_recording;
+	tacho_process->is_recording = is_recording;
+}
+
+void tacho_mark(const char *name, int64_t first, int64_t second, const char *text)
+{
+	write_mark(tacho_class(TRACE_KIND_MARK, name, strlen(name)), first, second,
+		   text ? text : "");
+}
+
+void tacho_cost(enum trace_kind event_kind, const char *probe, uint64_t picoseconds)
+{
+	struct record_cost *cost;
+
+	cost = tacho_record_begin(tacho_class(TRACE_KIND_COST, probe, strlen(probe)),
+				  sizeof(*cost));
+	if (!cost)
+		return;
+	cost->picoseconds = picoseconds;
+	cost->event_kind = event_kind;
+	cost->reserved = 0;
+	tacho_record_commit(cost);
+}
+
+void *tacho_slice_begin_named(int kind, const char *name, uint64_t id)
+{
+	struct record_slice *slice;
+
+	if (!tacho_is_recording() ||
+	    (kind != TRACE_KIND_ANNOTATION && kind != TRACE_KIND_MODULE && kind != TRACE_KIND_WAIT))
+		return NULL;
+	slice = tacho_record_begin(tacho_class((enum trace_kind)kind, name, strlen(name)),
+				   sizeof(*slice));
+	if (!slice)
+		return NULL;
+	slice->duration = TRACE_OPEN;
+	slice->id = id;
+	tacho_record_commit(slice);
+	return slice;
+}
+
+void tacho_slice_end_named(void *slice)
+{
+	if (slice)
+		tacho_slice_end(slice, &((struct record_slice *)slice)->duration);
+}
+
+/* --- the process's life ------------------------------------------------------------------- */
+
+static void fill_process_page(struct tacho_process *page, uint32_t generation)
+{
+	own_pid = getpid();
+	page->generation = generation;
+	page->is_recording = idle_process.is_recording;
+	__atomic_store_n(&page->is_alive, 1, __ATOMIC_SEQ_CST);
+}
+
+bool streams_configure(const struct agent_settings *settings)
+{
+	struct tacho_process *page =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return false;
+	madvise(page, 4096, MADV_WIPEONFORK);
+	largest_file_bytes = settings->file_kb * KB & ~(size_t)4095;
+	if (largest_file_bytes < FIRST_FILE_BYTES)
+		largest_file_bytes = FIRST_FILE_BYTES;
+	chunk_bytes = settings->chunk_kb * KB & ~(size_t)4095;
+	if (chunk_bytes < FIRST_CHUNK_BYTES)
+		chunk_bytes = FIRST_CHUNK_BYTES;
+	thread_class = tacho_class(TRACE_KIND_THREAD, "thread", strlen("thread"));
+	exit_class = tacho_class(TRACE_KIND_EXIT, "exit", strlen("exit"));
+	clock_class = tacho_class(TRACE_KIND_CLOCK, "clock", strlen("clock"));
+	thread_name_class = tacho_class(TRACE_KIND_MARK, "thread_name", strlen("thread_name"));
+	has_thread_end_key = pthread_key_create(&thread_end_key, thread_ends) == 0;
+	idle_process.is_recording = 1;
+	fill_process_page(page, 1);
+	tacho_process = page;
+	return true;
+}
+
+void streams_close(int exit_status)
+{
+	struct timespec deadline;
+	bool is_locked;
+
+	if (!tacho_process->is_alive || !process_trace_is_open() || getpid() != own_pid)
+		return;
+	write_mark(exit_class, exit_status, 0, "");
+	if (!__atomic_exchange_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST))
+		return;
+	/* The helper is at most a few system calls from done; a disk that hangs is not waited for.
+	 */
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += 2;
+	is_locked = pthread_mutex_timedlock(&helper.is_working, &deadline) == 0;
+	for (struct tacho_stream *stream = is_locked ? streams : NULL; stream;
+	     stream = stream->next) {
+		if (stream->has_ended)
+			cut_stream(stream, stream->kept_bytes);
+		else if (stream == tacho_writer.stream)
+			cut_stream(stream, content_bytes(stream->current));
+		else
+			cut_stream(stream, __atomic_load_n(&stream->granted, __ATOMIC_SEQ_CST));
+	}
+	if (is_locked)
+		pthread_mutex_unlock(&helper.is_working);
+}
+
+void streams_before_fork(void)
+{
+	pthread_mutex_lock(&helper.start);
+	pthread_mutex_lock(&helper.is_working);
+	process_trace_before_fork();
+}
+
+static void disown_streams(void)
+{
+	for (struct tacho_stream *stream = streams; stream; stream = stream->next) {
+		for (struct stream_file *file = stream->current; file; file = file->older)
+			stream_file_disown(file);
+		if (stream->spare)
+			stream_file_disown(stream->spare);
+	}
+	streams = NULL;
+	n_streams = 0;
+}
+
+void streams_after_fork(bool is_child)
+{
+	static uint32_t generation = 1;
+	process_trace_after_fork(is_child);
+	pthread_mutex_unlock(&helper.is_working);
+	pthread_mutex_unlock(&helper.start);
+	if (!is_child)
+		return;
+	disown_streams();
+	memset(&tacho_writer, 0, sizeof(tacho_writer));
+	helper.is_started = false;
+	helper.calls = 0;
+	if (tacho_process != &idle_process)
+		fill_process_page(tacho_process, ++generation);
+}

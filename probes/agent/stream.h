@@ -1,0 +1,32 @@
+/* stream: the records of one thread, and the helper thread that keeps memory ready ahead of all.
+ *
+ * A thread's first record makes its first file, there and then: a bounded number of system calls,
+ * once a thread. From then on the helper makes chunks ready and files in advance; a thread that
+ * outruns it drops records, counts them, and never waits.
+ *
+ *                 first record               limit reached             limit reached, no file
+ *   (no stream) ----------------> writing ------------------> writing -------------------> dropping
+ *               tacho_record_make_room()     next chunk/file            until the helper comes
+ *
+ * (1) Only its thread moves a stream's writer; only the helper makes memory ready and frees.
+ * (2) `granted` is the end of the room the thread has been given; streams_close() cuts there. A
+ *     thread publishes it, then looks whether the process is still recording; streams_close()
+ *     clears that flag, then reads it: one of the two sees the other.
+ * (3) A forked child has no stream, no helper and no trace until its own first record. */
+#ifndef TACHO_AGENT_STREAM_H
+#define TACHO_AGENT_STREAM_H
+
+#include <stdbool.h>
+
+struct agent_settings;
+
+/* Make the process page and allow recording. False: no memory. */
+bool streams_configure(const struct agent_settings *settings);
+
+/* The process ends: write the exit record, end recording, cut the files. Once. */
+void streams_close(int exit_status);
+
+void streams_before_fork(void);
+void streams_after_fork(bool is_child);
+
+#endif

@@ -1,0 +1,206 @@
+#include "agent/stream_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "agent/process_trace.h"
+#include "common/probe.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+#define PAGE_BYTES 4096
+
+struct file_name {
+	char text[PATH_MAX + 64];
+};
+
+/* No descriptor is kept open: a job that closes all it finds would make us write into whatever took
+ * the number next. */
+static int open_file(const struct stream_file *file, struct file_name *name, const char *hidden,
+		     int flags)
+{
+	int length = snprintf(name->text, sizeof(name->text), "%s/%s%u-%u.%u", process_trace_path(),
+			      hidden, file->stream, file->tid, file->index);
+
+	if (length < 0 || (size_t)length >= sizeof(name->text)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return open(name->text, flags | O_CLOEXEC, 0600);
+}
+
+/* Reserve blocks without changing the file's size; where the file system cannot, write zeros over
+ * what nobody has touched yet. */
+static int reserve_blocks(int fd, size_t offset, size_t length)
+{
+	static const char zeros[PAGE_BYTES];
+
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)length) == 0)
+		return 0;
+	if (errno != EOPNOTSUPP && errno != ENOSYS)
+		return -errno;
+	for (size_t done = 0; done < length; done += PAGE_BYTES)
+		if (pwrite(fd, zeros, PAGE_BYTES, (off_t)(offset + done)) != PAGE_BYTES)
+			return errno ? -errno : -ENOSPC;
+	return 0;
+}
+
+static void touch_pages(char *begin, size_t length)
+{
+	if (madvise(begin, length, MADV_POPULATE_WRITE) == 0)
+		return;
+	for (size_t i = 0; i < length; i += PAGE_BYTES)
+		*(volatile char *)(begin + i) = 0;
+}
+
+static int make_ready(struct stream_file *file, int fd, size_t more_bytes)
+{
+	size_t from = file->ready_bytes;
+	int status;
+
+	if (more_bytes > file->size_bytes - from)
+		more_bytes = file->size_bytes - from;
+	if (!more_bytes)
+		return 0;
+	status = reserve_blocks(fd, from, more_bytes);
+	if (status < 0)
+		return status;
+	touch_pages((char *)file->packet + from, more_bytes);
+	__atomic_store_n(&file->ready_bytes, from + more_bytes, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+int stream_file_make_ready(struct stream_file *file, size_t more_bytes)
+{
+	struct file_name name;
+	int fd = open_file(file, &name, "", O_RDWR);
+	int status;
+
+	if (fd < 0)
+		return -errno;
+	status = make_ready(file, fd, more_bytes);
+	close(fd);
+	return status;
+}
+
+static void fill_header(struct packet_header *packet, const struct stream_file *file,
+			size_t packet_bytes)
+{
+	struct timespec mono;
+
+	memset(packet, 0, sizeof(*packet));
+	packet->magic = TRACE_PACKET_MAGIC;
+	memcpy(packet->uuid, process_trace_uuid(), sizeof(packet->uuid));
+	packet->packet_bits = (uint64_t)packet_bytes * 8;
+	packet->content_bits = sizeof(*packet) * 8;
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	packet->pair_ticks = tacho_ticks();
+	packet->pair_mono_ns = (uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec;
+	packet->stream = file->stream;
+	packet->index = file->index;
+	packet->tid = file->tid;
+}
+
+static int fill_file(struct stream_file *file, int fd, size_t ready_bytes)
+{
+	int status;
+
+	if (ftruncate(fd, (off_t)file->size_bytes) < 0)
+		return -errno;
+	file->packet = mmap(NULL, file->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (file->packet == MAP_FAILED) {
+		file->packet = NULL;
+		return -errno;
+	}
+	status = make_ready(file, fd, ready_bytes);
+	if (status < 0)
+		return status;
+	fill_header(file->packet, file, file->size_bytes);
+	return 0;
+}
+
+struct stream_file *stream_file_new(uint32_t stream, uint32_t index, uint32_t tid,
+				    size_t size_bytes, size_t ready_bytes)
+{
+	struct stream_file *file = calloc(1, sizeof(*file));
+	struct file_name hidden, final;
+	int fd, status;
+
+	if (!file)
+		return NULL;
+	file->stream = stream;
+	file->index = index;
+	file->tid = tid;
+	file->size_bytes = size_bytes;
+	snprintf(final.text, sizeof(final.text), "%s/%u-%u.%u", process_trace_path(), stream, tid,
+		 index);
+	fd = open_file(file, &hidden, ".", O_RDWR | O_CREAT | O_EXCL);
+	status = fd < 0 ? -errno : fill_file(file, fd, ready_bytes);
+	if (status == 0 && rename(hidden.text, final.text) < 0)
+		status = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (status == 0)
+		return file;
+	if (fd >= 0)
+		unlink(hidden.text);
+	stream_file_free(file);
+	errno = -status;
+	return NULL;
+}
+
+void stream_file_cut(struct stream_file *file, size_t keep_bytes)
+{
+	struct packet_header rest;
+	struct file_name name;
+	int fd;
+
+	if (keep_bytes <= sizeof(rest)) {
+		snprintf(name.text, sizeof(name.text), "%s/%u-%u.%u", process_trace_path(),
+			 file->stream, file->tid, file->index);
+		unlink(name.text);
+		return;
+	}
+	if (keep_bytes + sizeof(rest) > file->size_bytes)
+		return;
+	fd = open_file(file, &name, "", O_RDWR);
+	if (fd < 0)
+		return;
+	fill_header(&rest, file, file->size_bytes - keep_bytes);
+	/* Through the file, not the mapping: there it cannot meet a full disk as a SIGBUS. */
+	if (pwrite(fd, &rest, sizeof(rest), (off_t)keep_bytes) == (ssize_t)sizeof(rest)) {
+		__atomic_store_n(&file->packet->packet_bits, (uint64_t)keep_bytes * 8,
+				 __ATOMIC_SEQ_CST);
+		if (ftruncate(fd, (off_t)keep_bytes) < 0)
+			tacho_say("cannot cut %s: %s", name.text, strerror(errno));
+	}
+	close(fd);
+}
+
+void stream_file_rest(struct stream_file *file)
+{
+	madvise(file->packet, file->size_bytes, MADV_DONTNEED);
+}
+
+void stream_file_disown(struct stream_file *file)
+{
+	mmap(file->packet, file->size_bytes, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+void stream_file_free(struct stream_file *file)
+{
+	if (!file)
+		return;
+	if (file->packet)
+		munmap(file->packet, file->size_bytes);
+	free(file);
+}

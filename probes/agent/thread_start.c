@@ -1,0 +1,58 @@
+#include "agent/thread_start.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/loader_watch.h"
+#include "common/probe.h"
+
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+struct start {
+	void *(*function)(void *);
+	void *argument;
+	uint32_t parent_tid;
+};
+
+int thread_start_real(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+		      void *argument)
+{
+	static create_function *real;
+
+	if (!real)
+		real = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
+	return real ? real(thread, attributes, start, argument) : EAGAIN;
+}
+
+static void *run(void *start_pointer)
+{
+	struct start start = *(struct start *)start_pointer;
+
+	free(start_pointer);
+	tacho_writer.parent_tid = start.parent_tid;
+	return start.function(start.argument);
+}
+
+TACHO_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+				void *(*function)(void *), void *argument)
+{
+	struct start *start;
+	int status;
+
+	loader_watch_check();
+	if (!tacho_process->is_alive)
+		return thread_start_real(thread, attributes, function, argument);
+	start = malloc(sizeof(*start));
+	if (!start)
+		return thread_start_real(thread, attributes, function, argument);
+	start->function = function;
+	start->argument = argument;
+	start->parent_tid = (uint32_t)syscall(SYS_gettid);
+	status = thread_start_real(thread, attributes, run, start);
+	if (status != 0)
+		free(start);
+	return status;
+}
