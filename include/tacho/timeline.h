@@ -49,6 +49,7 @@ typedef enum {
 /* About 40 bytes a slice. */
 typedef struct {
 	guint32 n;
+	guint32 capacity;    /* rows there is room for */
 	gint64 *start_ns;
 	gint64 *duration_ns;
 	guint64 *source;     /* where its record is; for the accessors only */
@@ -223,12 +224,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoTimeline, tacho_timeline_free)
 guint32 tacho_timeline_intern(TachoTimeline *timeline, const gchar *string, gssize length);
 const gchar *tacho_timeline_string(const TachoTimeline *timeline, guint32 id);
 
-/* Add a slice; rows may come in any order until tacho_timeline_finish(), which sorts them into (1),
- * sets parent, depth and the tracks' ranges, and returns, for whoever kept row numbers, where each
- * row went: a guint32 array as long as there are slices, to be freed with g_free(). Returns the row. */
+/* Add a slice, in any order; returns its row. `track` exists. */
 guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, guint32 track,
 				 guint32 name, gint64 start_ns, gint64 duration_ns, guint8 flags,
 				 guint64 source);
+/* Make a timeline filled by hand hold what is promised above: sort the slices into (1), set parent,
+ * depth and the tracks' ranges; cut a slice that outlasts its parent on a THREAD track; sort samples,
+ * memory events and marks by track and time, and set the memory events' slices; widen the times and,
+ * where nobody set them, the event counts of tracks, processes and timeline. Returns, for whoever
+ * kept row numbers, where each row went: as long as there are slices, to be freed with g_free(). */
 guint32 *tacho_timeline_finish(TachoTimeline *timeline);
 
 void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,
@@ -307,11 +311,13 @@ gboolean tacho_slice_output(const TachoTimeline *timeline, guint32 slice, guint3
 			    TachoTensor *tensor);
 
 /* For timelines filled by hand: keep args for a source handle and return the handle, to be given to
- * tacho_timeline_add_slice(). `tensors` are inputs, then outputs. */
+ * tacho_timeline_add_slice(). `tensors` are inputs, then outputs; a collective has inputs only. */
 guint64 tacho_timeline_keep_op(TachoTimeline *timeline, const TachoOpArgs *args,
 			       const TachoTensor *tensors);
 guint64 tacho_timeline_keep_kernel(TachoTimeline *timeline, const TachoKernelArgs *args);
-guint64 tacho_timeline_keep_collective(TachoTimeline *timeline, const TachoCollectiveArgs *args);
+guint64 tacho_timeline_keep_collective(TachoTimeline *timeline, const TachoCollectiveArgs *args,
+				       const TachoTensor *tensors);
+guint64 tacho_timeline_keep_id(TachoTimeline *timeline, guint64 id);
 
 const gchar *tacho_slice_kind_name(TachoSliceKind kind);
 
