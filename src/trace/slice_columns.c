@@ -1,0 +1,176 @@
+#include "trace/slice_columns.h"
+
+#include <string.h>
+
+gboolean slice_columns_reserve(TachoSlices *slices, guint32 capacity)
+{
+	if (capacity <= slices->capacity)
+		return TRUE;
+#define RESERVE_COLUMN(type, name)                                                                 \
+	do {                                                                                       \
+		type *room = g_try_realloc_n(slices->name, capacity, sizeof(type));                \
+		if (!room)                                                                         \
+			return FALSE;                                                              \
+		slices->name = room;                                                               \
+	} while (0);
+	SLICE_COLUMNS(RESERVE_COLUMN)
+#undef RESERVE_COLUMN
+	slices->capacity = capacity;
+	return TRUE;
+}
+
+void slice_columns_release(TachoSlices *slices)
+{
+#define FREE_COLUMN(type, name) g_free(slices->name);
+	SLICE_COLUMNS(FREE_COLUMN)
+#undef FREE_COLUMN
+	memset(slices, 0, sizeof(*slices));
+}
+
+enum nest_rule nest_rule_of(TachoTrackKind kind)
+{
+	switch (kind) {
+	case TACHO_TRACK_THREAD:
+		return NEST_CLIP;
+	case TACHO_TRACK_STREAM:
+		return NEST_WITHIN;
+	default:
+		return NEST_NONE;
+	}
+}
+
+static inline gint64 end_of(const TachoSlices *slices, guint32 row)
+{
+	return slices->start_ns[row] + slices->duration_ns[row];
+}
+
+guint32 slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest_rule rule)
+{
+	guint32 innermost = TACHO_NONE; /* the parents of this row are all that is open */
+	guint32 n_cut = 0;
+
+	for (guint32 row = first; row < first + n; row++) {
+		guint32 parent;
+
+		while (innermost != TACHO_NONE &&
+		       end_of(slices, innermost) <= slices->start_ns[row])
+			innermost = slices->parent[innermost];
+		parent = rule == NEST_NONE ? TACHO_NONE : innermost;
+		if (rule == NEST_WITHIN)
+			while (parent != TACHO_NONE && end_of(slices, parent) < end_of(slices, row))
+				parent = slices->parent[parent];
+		if (parent != TACHO_NONE && end_of(slices, parent) < end_of(slices, row)) {
+			slices->duration_ns[row] = end_of(slices, parent) - slices->start_ns[row];
+			slices->flags[row] |= TACHO_SLICE_REPAIRED;
+			n_cut++;
+		}
+		slices->parent[row] = parent;
+		slices->depth[row] = 0;
+		if (parent != TACHO_NONE)
+			slices->depth[row] = (guint16)MIN(slices->depth[parent] + 1, G_MAXUINT16);
+		innermost = row;
+	}
+	return n_cut;
+}
+
+struct sort_key {
+	gint64 start_ns, duration_ns;
+	guint32 row;
+};
+
+static gint compare_keys(gconstpointer first, gconstpointer second, gpointer data)
+{
+	const struct sort_key *a = first, *b = second;
+
+	(void)data;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->duration_ns != b->duration_ns)
+		return a->duration_ns > b->duration_ns ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* Sort order[0 .. n), rows of one track, by time; most tracks come sorted. */
+static void sort_track(const TachoSlices *slices, guint32 *order, guint32 n)
+{
+	g_autofree struct sort_key *keys = g_new(struct sort_key, n);
+	gboolean is_sorted = TRUE;
+
+	for (guint32 i = 0; i < n; i++) {
+		keys[i].start_ns = slices->start_ns[order[i]];
+		keys[i].duration_ns = slices->duration_ns[order[i]];
+		keys[i].row = order[i];
+		if (i > 0 && compare_keys(&keys[i - 1], &keys[i], NULL) > 0)
+			is_sorted = FALSE;
+	}
+	if (is_sorted)
+		return;
+	g_qsort_with_data(keys, (gint)n, sizeof(*keys), compare_keys, NULL);
+	for (guint32 i = 0; i < n; i++)
+		order[i] = keys[i].row;
+}
+
+/* order[i] is the row that comes i-th: rows by track, then by time. */
+static guint32 *find_order(const TachoSlices *slices, guint32 n_tracks)
+{
+	guint32 *order = g_new(guint32, slices->n);
+	g_autofree guint32 *next = g_new0(guint32, (gsize)n_tracks + 1);
+
+	for (guint32 row = 0; row < slices->n; row++)
+		next[slices->track[row] + 1]++;
+	for (guint32 track = 0; track < n_tracks; track++)
+		next[track + 1] += next[track];
+	for (guint32 row = 0; row < slices->n; row++)
+		order[next[slices->track[row]]++] = row;
+	for (guint32 track = 0; track < n_tracks; track++) {
+		guint32 first = track ? next[track - 1] : 0;
+
+		sort_track(slices, order + first, next[track] - first);
+	}
+	return order;
+}
+
+guint32 *slice_columns_sort(TachoSlices *slices, guint32 n_tracks)
+{
+	g_autofree guint32 *order = find_order(slices, n_tracks);
+	guint32 *moved = g_new(guint32, slices->n);
+	gboolean is_sorted = TRUE;
+
+	for (guint32 i = 0; i < slices->n; i++) {
+		moved[order[i]] = i;
+		is_sorted &= order[i] == i;
+	}
+	if (is_sorted)
+		return moved;
+#define PERMUTE_COLUMN(type, name)                                                                 \
+	do {                                                                                       \
+		type *column = g_new(type, slices->capacity);                                      \
+		for (guint32 i = 0; i < slices->n; i++)                                            \
+			column[i] = slices->name[order[i]];                                        \
+		g_free(slices->name);                                                              \
+		slices->name = column;                                                             \
+	} while (0);
+	SLICE_COLUMNS(PERMUTE_COLUMN)
+#undef PERMUTE_COLUMN
+	return moved;
+}
+
+guint32 slice_columns_find_open(const TachoSlices *slices, guint32 first, guint32 n, gint64 time_ns)
+{
+	guint32 low = first, high = first + n, row;
+
+	while (low < high) { /* the first row that begins after time_ns */
+		guint32 middle = low + (high - low) / 2;
+
+		if (slices->start_ns[middle] <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == first)
+		return TACHO_NONE;
+	for (row = low - 1; row != TACHO_NONE; row = slices->parent[row])
+		if (time_ns < end_of(slices, row))
+			return row;
+	return TACHO_NONE;
+}

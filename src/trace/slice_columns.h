@@ -1,0 +1,59 @@
+/* slice_columns: the columns of TachoSlices as one growing table, and the nesting of the slices of
+ * a track. The timeline's own table is one; the run reader fills another for each thread.
+ *
+ * (1) All columns have room for `capacity` rows; the first `n` are in use.
+ * (2) Growing never aborts: what cannot be allocated is told to the caller. */
+#ifndef TACHO_SLICE_COLUMNS_H
+#define TACHO_SLICE_COLUMNS_H
+
+#include <tacho/timeline.h>
+
+/* COLUMN(type, name): every column of TachoSlices. */
+#define SLICE_COLUMNS(COLUMN)                                                                      \
+	COLUMN(gint64, start_ns)                                                                   \
+	COLUMN(gint64, duration_ns)                                                                \
+	COLUMN(guint64, source)                                                                    \
+	COLUMN(guint32, name)                                                                      \
+	COLUMN(guint32, track)                                                                     \
+	COLUMN(guint32, parent)                                                                    \
+	COLUMN(guint8, kind)                                                                       \
+	COLUMN(guint8, flags)                                                                      \
+	COLUMN(guint16, depth)
+
+/* Make room for `capacity` rows in all; false: no memory, nothing changed but perhaps the room. */
+gboolean slice_columns_reserve(TachoSlices *slices, guint32 capacity);
+/* Free the columns; the table is then empty and may be used again. */
+void slice_columns_release(TachoSlices *slices);
+
+/* Room for one more row, in doubling steps. */
+static inline gboolean slice_columns_grow(TachoSlices *slices)
+{
+	if (G_LIKELY(slices->n < slices->capacity))
+		return TRUE;
+	if (slices->capacity > G_MAXUINT32 / 2)
+		return FALSE;
+	return slice_columns_reserve(slices, MAX(1024, slices->capacity * 2));
+}
+
+/* How the slices of one track lie within each other. */
+enum nest_rule {
+	NEST_CLIP,   /* THREAD: one that outlasts its parent is cut to it, flagged REPAIRED */
+	NEST_WITHIN, /* STREAM: the parent is the innermost that contains the slice, if any */
+	NEST_NONE,   /* ASYNC: no parents */
+};
+enum nest_rule nest_rule_of(TachoTrackKind kind);
+
+/* Set parent and depth of rows [first, first + n), which are in timeline order. Returns how many
+ * were cut. */
+guint32 slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest_rule rule);
+
+/* Bring all rows into timeline order (timeline.h (1)); equal rows keep their order. Returns where
+ * each row went, to be freed with g_free(). */
+guint32 *slice_columns_sort(TachoSlices *slices, guint32 n_tracks);
+
+/* The innermost slice of [first, first + n), nested rows in timeline order, that is open at
+ * `time_ns`; TACHO_NONE: none is. */
+guint32 slice_columns_find_open(const TachoSlices *slices, guint32 first, guint32 n,
+				gint64 time_ns);
+
+#endif

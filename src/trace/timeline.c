@@ -1,0 +1,305 @@
+/* The tables themselves: their memory, and what makes a hand-filled timeline whole. Reading runs is
+ * run_reader.c, looking behind a slice is source.c. */
+#include <tacho/timeline.h>
+
+#include "trace/slice_columns.h"
+#include "trace/source.h"
+#include "trace/string_table.h"
+
+G_DEFINE_QUARK(tacho - timeline - error - quark, tacho_timeline_error)
+
+static void clear_process(gpointer process)
+{
+	g_free(((TachoProcess *)process)->path);
+}
+
+static void clear_problem(gpointer problem)
+{
+	g_free(((TachoProblem *)problem)->where);
+}
+
+static GArray *new_table(gsize row_bytes)
+{
+	return g_array_new(FALSE, TRUE, (guint)row_bytes);
+}
+
+TachoTimeline *tacho_timeline_new(void)
+{
+	TachoTimeline *timeline = g_new0(TachoTimeline, 1);
+
+	timeline->tracks = new_table(sizeof(TachoTrack));
+	timeline->processes = new_table(sizeof(TachoProcess));
+	timeline->ranks = new_table(sizeof(TachoRank));
+	timeline->flows = new_table(sizeof(TachoFlow));
+	timeline->samples = new_table(sizeof(TachoSample));
+	timeline->memory = new_table(sizeof(TachoMemoryEvent));
+	timeline->marks = new_table(sizeof(TachoMark));
+	timeline->steps = new_table(sizeof(TachoStep));
+	timeline->collectives = new_table(sizeof(TachoCollective));
+	timeline->members = new_table(sizeof(guint32));
+	timeline->problems = new_table(sizeof(TachoProblem));
+	g_array_set_clear_func(timeline->processes, clear_process);
+	g_array_set_clear_func(timeline->problems, clear_problem);
+	timeline->expected_ranks = -1;
+	timeline->strings = string_table_new();
+	timeline->source = tacho_source_new();
+	return timeline;
+}
+
+void tacho_timeline_free(TachoTimeline *timeline)
+{
+	if (!timeline)
+		return;
+	slice_columns_release(&timeline->slices);
+	g_array_free(timeline->tracks, TRUE);
+	g_array_free(timeline->processes, TRUE);
+	g_array_free(timeline->ranks, TRUE);
+	g_array_free(timeline->flows, TRUE);
+	g_array_free(timeline->samples, TRUE);
+	g_array_free(timeline->memory, TRUE);
+	g_array_free(timeline->marks, TRUE);
+	g_array_free(timeline->steps, TRUE);
+	g_array_free(timeline->collectives, TRUE);
+	g_array_free(timeline->members, TRUE);
+	g_array_free(timeline->problems, TRUE);
+	string_table_free(timeline->strings);
+	tacho_source_free(timeline->source);
+	g_free(timeline);
+}
+
+guint32 tacho_timeline_intern(TachoTimeline *timeline, const gchar *string, gssize length)
+{
+	return string_table_intern(timeline->strings, string, length);
+}
+
+const gchar *tacho_timeline_string(const TachoTimeline *timeline, guint32 id)
+{
+	return string_table_borrow(timeline->strings, id);
+}
+
+const gchar *tacho_slice_kind_name(TachoSliceKind kind)
+{
+	static const gchar *const names[] = {
+#define SLICE_KIND_NAME(enumerator, name) #name,
+		TACHO_SLICE_KINDS(SLICE_KIND_NAME)
+#undef SLICE_KIND_NAME
+	};
+
+	return (guint)kind < TACHO_N_SLICE_KINDS ? names[kind] : "unknown";
+}
+
+void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,
+				const gchar *where_format, ...)
+{
+	TachoProblem problem = {.kind = kind, .count = count};
+	va_list args;
+
+	va_start(args, where_format);
+	problem.where = g_strdup_vprintf(where_format, args);
+	va_end(args);
+	g_array_append_val(timeline->problems, problem);
+}
+
+guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, guint32 track,
+				 guint32 name, gint64 start_ns, gint64 duration_ns, guint8 flags,
+				 guint64 source)
+{
+	TachoSlices *slices = &timeline->slices;
+	guint32 row = slices->n;
+
+	g_assert(track < timeline->tracks->len && (guint)kind < TACHO_N_SLICE_KINDS);
+	if (!slice_columns_grow(slices))
+		g_error("no memory for %u slices", slices->n);
+	slices->start_ns[row] = start_ns;
+	slices->duration_ns[row] = duration_ns;
+	slices->source[row] = source;
+	slices->name[row] = name;
+	slices->track[row] = track;
+	slices->parent[row] = TACHO_NONE;
+	slices->kind[row] = (guint8)kind;
+	slices->flags[row] = flags;
+	slices->depth[row] = 0;
+	slices->n++;
+	return row;
+}
+
+/* --- tacho_timeline_finish ------------------------------------------------------------------ */
+
+static TachoTrack *track_at(TachoTimeline *timeline, guint32 track)
+{
+	return &g_array_index(timeline->tracks, TachoTrack, track);
+}
+
+static TachoProcess *process_at(TachoTimeline *timeline, guint32 process)
+{
+	return &g_array_index(timeline->processes, TachoProcess, process);
+}
+
+/* Make every end representable and no duration negative. */
+static void mend_times(TachoTimeline *timeline)
+{
+	TachoSlices *slices = &timeline->slices;
+	guint64 n_mended = 0;
+
+	for (guint32 row = 0; row < slices->n; row++) {
+		gint64 end_ns;
+
+		if (slices->duration_ns[row] >= 0 &&
+		    !__builtin_add_overflow(slices->start_ns[row], slices->duration_ns[row],
+					    &end_ns))
+			continue;
+		slices->duration_ns[row] = 0;
+		slices->flags[row] |= TACHO_SLICE_REPAIRED;
+		n_mended++;
+	}
+	if (n_mended)
+		tacho_timeline_add_problem(timeline, "impossible_time", n_mended,
+					   "slices that end before they begin");
+}
+
+static void widen(gint64 *first_ns, gint64 *last_ns, gint64 begin_ns, gint64 end_ns)
+{
+	if (*first_ns == 0 && *last_ns == 0) { /* nobody set them */
+		*first_ns = begin_ns;
+		*last_ns = end_ns;
+	}
+	*first_ns = MIN(*first_ns, begin_ns);
+	*last_ns = MAX(*last_ns, end_ns);
+}
+
+static void nest_track(TachoTimeline *timeline, guint32 index)
+{
+	TachoTrack *track = track_at(timeline, index);
+	const TachoProcess *process = process_at(timeline, track->process);
+	guint32 n_cut = slice_columns_nest(&timeline->slices, track->first_slice, track->n_slices,
+					   nest_rule_of(track->kind));
+
+	if (n_cut)
+		tacho_timeline_add_problem(timeline, "overlap", n_cut,
+					   "rank %d, process %u, thread %u: slices that outlast "
+					   "the one they began in, cut to it",
+					   process->rank, process->pid, track->tid);
+	for (guint32 i = 0; i < track->n_slices; i++) {
+		guint32 row = track->first_slice + i;
+
+		widen(&track->first_ns, &track->last_ns, timeline->slices.start_ns[row],
+		      tacho_slice_end_ns(timeline, row));
+	}
+}
+
+static void nest_tracks(TachoTimeline *timeline)
+{
+	guint32 row = 0;
+
+	for (guint32 index = 0; index < timeline->tracks->len; index++) {
+		TachoTrack *track = track_at(timeline, index);
+
+		g_assert(track->process < timeline->processes->len);
+		track->first_slice = row;
+		while (row < timeline->slices.n && timeline->slices.track[row] == index)
+			row++;
+		track->n_slices = row - track->first_slice;
+		nest_track(timeline, index);
+	}
+}
+
+static gint compare_places(guint32 a_track, gint64 a_ns, guint32 b_track, gint64 b_ns)
+{
+	if (a_track != b_track)
+		return a_track < b_track ? -1 : 1;
+	return a_ns < b_ns ? -1 : a_ns > b_ns;
+}
+
+#define COMPARE_BY_PLACE(name, type)                                                               \
+	static gint name(gconstpointer a, gconstpointer b, gpointer data)                          \
+	{                                                                                          \
+		const type *first = a, *second = b;                                                \
+		(void)data;                                                                        \
+		return compare_places(first->track, first->time_ns, second->track,                 \
+				      second->time_ns);                                            \
+	}
+COMPARE_BY_PLACE(compare_memory, TachoMemoryEvent)
+COMPARE_BY_PLACE(compare_samples, TachoSample)
+COMPARE_BY_PLACE(compare_marks, TachoMark)
+#undef COMPARE_BY_PLACE
+
+static void finish_moments(TachoTimeline *timeline)
+{
+	g_array_sort_with_data(timeline->memory, compare_memory, NULL);
+	g_array_sort_with_data(timeline->samples, compare_samples, NULL);
+	g_array_sort_with_data(timeline->marks, compare_marks, NULL);
+	for (guint i = 0; i < timeline->memory->len; i++) {
+		TachoMemoryEvent *event = &g_array_index(timeline->memory, TachoMemoryEvent, i);
+		TachoTrack *track = track_at(timeline, event->track);
+
+		event->slice = slice_columns_find_open(&timeline->slices, track->first_slice,
+						       track->n_slices, event->time_ns);
+		widen(&track->first_ns, &track->last_ns, event->time_ns, event->time_ns);
+	}
+	for (guint i = 0; i < timeline->samples->len; i++) {
+		const TachoSample *sample = &g_array_index(timeline->samples, TachoSample, i);
+		TachoTrack *track = track_at(timeline, sample->track);
+
+		widen(&track->first_ns, &track->last_ns, sample->time_ns, sample->time_ns);
+	}
+	for (guint i = 0; i < timeline->marks->len; i++) {
+		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
+		TachoTrack *track = track_at(timeline, mark->track);
+
+		widen(&track->first_ns, &track->last_ns, mark->time_ns, mark->time_ns);
+	}
+}
+
+/* Events of a track that a hand-filled timeline holds. */
+static void count_events(const TachoTimeline *timeline, guint64 *counts)
+{
+	for (guint32 row = 0; row < timeline->slices.n; row++)
+		counts[timeline->slices.track[row]]++;
+	for (guint i = 0; i < timeline->memory->len; i++)
+		counts[g_array_index(timeline->memory, TachoMemoryEvent, i).track]++;
+	for (guint i = 0; i < timeline->samples->len; i++)
+		counts[g_array_index(timeline->samples, TachoSample, i).track]++;
+	for (guint i = 0; i < timeline->marks->len; i++)
+		counts[g_array_index(timeline->marks, TachoMark, i).track]++;
+}
+
+/* Carry times and counts from the tracks to the processes and the timeline. */
+static void sum_up(TachoTimeline *timeline)
+{
+	g_autofree guint64 *by_track = g_new0(guint64, timeline->tracks->len);
+	g_autofree guint64 *by_process = g_new0(guint64, timeline->processes->len);
+	guint64 n_events = 0;
+
+	count_events(timeline, by_track);
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = track_at(timeline, i);
+		TachoProcess *process = process_at(timeline, track->process);
+
+		by_process[track->process] += by_track[i];
+		if (by_track[i])
+			widen(&process->start_ns, &process->end_ns, track->first_ns,
+			      track->last_ns);
+	}
+	for (guint32 i = 0; i < timeline->processes->len; i++) {
+		TachoProcess *process = process_at(timeline, i);
+
+		if (!process->n_events)
+			process->n_events = by_process[i];
+		n_events += process->n_events;
+		timeline->duration_ns = MAX(timeline->duration_ns, process->end_ns);
+	}
+	if (!timeline->n_events)
+		timeline->n_events = n_events;
+}
+
+guint32 *tacho_timeline_finish(TachoTimeline *timeline)
+{
+	guint32 *moved;
+
+	mend_times(timeline);
+	moved = slice_columns_sort(&timeline->slices, timeline->tracks->len);
+	nest_tracks(timeline);
+	finish_moments(timeline);
+	sum_up(timeline);
+	return moved;
+}
