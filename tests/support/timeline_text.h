@@ -1,0 +1,53 @@
+/* timeline_text: a timeline written as text, for tests.
+ *
+ *     rank 0  thread 10 main
+ *       op aten::mm 100..140 seq=3 in=float32[8,16]@0x1000 out=float32[8,8]@0x2000
+ *         kernel sgemm 105..130 flops=2048 bytes=1536 dims=8x8x16
+ *       collective gloo:all_reduce 130..190 bytes=4096 end_tid=12
+ *     rank 1 host=b end=killed:9  thread 11 main
+ *       op aten::mm 100..
+ *
+ * One line one thing, each belonging to the process, thread or stream opened last; indentation
+ * means nothing. Words are split as a shell does it ("two words" is one word), `#` at the start of
+ * a word begins a comment. Times are milliseconds with an optional fraction (`1.5`, exact) unless a
+ * line `unit us` or `unit ns` came before. KEY=VALUE are optional and may stand in any order.
+ *
+ *     unit ms|us|ns
+ *     origin UNIX_NS
+ *     world N                         the timeline's expected ranks
+ *     rank N [host=h0] [pid=1000+N] [ppid=1] [local=N] [world=-1] [job=] [command=train]
+ *            [end=running|exited:STATUS|killed:SIGNAL|unknown] [dropped=0] [cost_ns=0]
+ *                                     a rank and its main process
+ *     process PID [the same keys]     another process of the same rank, one that does not train
+ *     thread TID [NAME] [parent=0] [dropped=0]
+ *     stream ID [NAME]                a device queue; its slices stand on it as on a thread
+ *         `rank`, `process`, `thread` and `stream` may follow each other on one line
+ *     op|annotation|module|wait|kernel|collective|step NAME BEGIN..END [KEY=VALUE ...]
+ *         BEGIN.. alone: still open when its process ended
+ *         op:         seq=N fwd=THREAD backward in=TENSOR out=TENSOR (in, out: as often as needed)
+ *         kernel:     flops=N bytes=N dtype=float32 dims=4x8x16 text=T
+ *         collective: bytes=N group=N end_tid=N in=TENSOR; stands on the ASYNC track beside its
+ *                     thread, which is made when needed and is called "collectives"
+ *         others:     id=N
+ *         all:        repaired
+ *     alloc TIME address=N bytes=N
+ *     free TIME address=N bytes=N
+ *     mark NAME TIME [first=0] [second=0] [text=]
+ *     sample COUNTER TIME VALUE       the counter's track is made when needed
+ *     problem KIND COUNT WHERE
+ *
+ * TENSOR is DTYPE[DIM,DIM...]@STORAGE+OFFSET; shape, storage and offset may be left out. An
+ * argument's number counts up from 0 over all `in` of an op, and again over all `out`. */
+#ifndef TACHO_TIMELINE_TEXT_H
+#define TACHO_TIMELINE_TEXT_H
+
+#include <tacho/timeline.h>
+
+/* The finished timeline; a mistake in the text ends the test and names the line. */
+TachoTimeline *timeline_from_text(const gchar *text);
+
+/* The `nth` (from 0) slice of that name, in timeline order; a name that is not there ends the test.
+ */
+guint32 timeline_find(const TachoTimeline *timeline, const gchar *name, guint nth);
+
+#endif

@@ -1,0 +1,172 @@
+/* The timeline's own promises: order, nesting, strings, kept arguments. */
+#include <tacho/timeline.h>
+
+#include "timeline_text.h"
+#include "trace/string_table.h"
+
+static void test_strings(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	guint32 first = tacho_timeline_intern(timeline, "aten::add", -1);
+	const gchar *text = tacho_timeline_string(timeline, first);
+
+	g_assert_cmpuint(tacho_timeline_intern(timeline, "", -1), ==, 0);
+	g_assert_cmpuint(tacho_timeline_intern(timeline, "aten::add_", 9), ==, first);
+	g_assert_cmpuint(tacho_timeline_intern(timeline, "aten::add\0tail", 14), ==, first);
+	for (guint i = 0; i < 100000; i++) {
+		g_autofree gchar *name = g_strdup_printf("name %u", i);
+
+		g_assert_cmpuint(tacho_timeline_intern(timeline, name, -1), ==, first + 1 + i);
+	}
+	g_assert_true(tacho_timeline_string(timeline, first) == text);
+	g_assert_cmpstr(tacho_timeline_string(timeline, first + 77), ==, "name 76");
+	g_assert_cmpstr(tacho_timeline_string(timeline, TACHO_NONE), ==, "");
+}
+
+static void add_thread(TachoTimeline *timeline, TachoTrackKind kind)
+{
+	TachoProcess process = {0};
+	TachoTrack track = {.kind = kind};
+
+	if (!timeline->processes->len)
+		g_array_append_val(timeline->processes, process);
+	g_array_append_val(timeline->tracks, track);
+}
+
+static void test_order(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	g_autofree guint32 *moved = NULL;
+	TachoSlices *slices = &timeline->slices;
+	static const struct {
+		guint32 track;
+		gint64 start_ns, duration_ns;
+		guint32 expected_row;
+	} rows[] = {
+		{1, 5, 10, 4}, {0, 20, 5, 2}, {0, 0, 10, 1},
+		{0, 0, 30, 0}, {1, 5, 10, 5}, {0, 22, 1, 3},
+	};
+
+	add_thread(timeline, TACHO_TRACK_THREAD);
+	add_thread(timeline, TACHO_TRACK_THREAD);
+	for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+		tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, rows[i].track, i,
+					 rows[i].start_ns, rows[i].duration_ns, 0, 0);
+	moved = tacho_timeline_finish(timeline);
+	for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_assert_cmpuint(moved[i], ==, rows[i].expected_row);
+		g_assert_cmpuint(slices->name[moved[i]], ==, i);
+		g_assert_cmpint(slices->start_ns[moved[i]], ==, rows[i].start_ns);
+	}
+	g_assert_cmpuint(slices->parent[0], ==, TACHO_NONE);
+	g_assert_cmpuint(slices->parent[1], ==, 0);
+	g_assert_cmpuint(slices->parent[2], ==, 0);
+	g_assert_cmpuint(slices->parent[3], ==, 2);
+	g_assert_cmpuint(slices->depth[3], ==, 2);
+	g_assert_cmpuint(slices->parent[4], ==, TACHO_NONE);
+	g_assert_cmpuint(slices->parent[5], ==, 4);
+	g_assert_cmpuint(tacho_timeline_track(timeline, 1)->first_slice, ==, 4);
+	g_assert_cmpuint(tacho_timeline_track(timeline, 1)->n_slices, ==, 2);
+	g_assert_cmpuint(timeline->n_events, ==, 6);
+	g_assert_cmpint(timeline->duration_ns, ==, 30);
+}
+
+/* Random rows against a quadratic search for the innermost container. */
+static void test_random_nesting(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	const TachoSlices *slices = &timeline->slices;
+	g_autoptr(GRand) random = g_rand_new_with_seed(7);
+
+	for (guint track = 0; track < 4; track++)
+		add_thread(timeline, TACHO_TRACK_THREAD);
+	for (guint i = 0; i < 2000; i++)
+		tacho_timeline_add_slice(
+			timeline, TACHO_SLICE_OP, (guint32)g_rand_int_range(random, 0, 4), 0,
+			g_rand_int_range(random, 0, 5000), g_rand_int_range(random, 0, 60), 0, 0);
+	g_free(tacho_timeline_finish(timeline));
+	for (guint32 row = 0; row < slices->n; row++) {
+		guint32 parent = TACHO_NONE;
+
+		for (guint32 other =
+			     tacho_timeline_track(timeline, slices->track[row])->first_slice;
+		     other < row; other++) {
+			g_assert_cmpint(slices->start_ns[other], <=, slices->start_ns[row]);
+			if (tacho_slice_end_ns(timeline, other) > slices->start_ns[row])
+				parent = other;
+		}
+		g_assert_cmpuint(slices->parent[row], ==, parent);
+		if (parent != TACHO_NONE)
+			g_assert_cmpint(tacho_slice_end_ns(timeline, row), <=,
+					tacho_slice_end_ns(timeline, parent));
+	}
+}
+
+static void test_overlap(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("unit ns\n"
+							       "rank 3 thread 10 main\n"
+							       "op outer 0..100\n"
+							       "op late 90..120\n"
+							       "op after 110..130\n"
+							       "collective a 0..50\n"
+							       "collective b 10..70\n"
+							       "stream 7\n"
+							       "kernel k 0..50\n"
+							       "kernel l 40..60\n"
+							       "kernel m 42..45\n");
+	guint32 late = timeline_find(timeline, "late", 0), b = timeline_find(timeline, "b", 0);
+	const TachoProblem *problem;
+
+	g_assert_cmpint(timeline->slices.duration_ns[late], ==, 10);
+	g_assert_cmpuint(timeline->slices.flags[late], ==, TACHO_SLICE_REPAIRED);
+	g_assert_cmpuint(timeline->slices.parent[timeline_find(timeline, "after", 0)], ==,
+			 TACHO_NONE);
+	g_assert_cmpuint(timeline->slices.parent[b], ==, TACHO_NONE);
+	g_assert_cmpint(timeline->slices.duration_ns[b], ==, 60);
+	g_assert_cmpint(tacho_timeline_track(timeline, timeline->slices.track[b])->kind, ==,
+			TACHO_TRACK_ASYNC);
+	g_assert_cmpint(timeline->slices.duration_ns[timeline_find(timeline, "l", 0)], ==, 20);
+	g_assert_cmpuint(timeline->slices.parent[timeline_find(timeline, "m", 0)], ==,
+			 timeline_find(timeline, "l", 0));
+	g_assert_cmpuint(timeline->problems->len, ==, 1);
+	problem = &g_array_index(timeline->problems, TachoProblem, 0);
+	g_assert_cmpstr(problem->kind, ==, "overlap");
+	g_assert_cmpuint(problem->count, ==, 1);
+	g_assert_nonnull(strstr(problem->where, "rank 3"));
+}
+
+static void test_impossible_times(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+
+	add_thread(timeline, TACHO_TRACK_THREAD);
+	tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, 10, -5, 0, 0);
+	tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, G_MAXINT64 - 1, 5, 0, 0);
+	g_free(tacho_timeline_finish(timeline));
+	g_assert_cmpint(timeline->slices.duration_ns[0], ==, 0);
+	g_assert_cmpint(timeline->slices.duration_ns[1], ==, 0);
+	g_assert_cmpuint(g_array_index(timeline->problems, TachoProblem, 0).count, ==, 2);
+}
+
+static void test_no_slices(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+
+	add_thread(timeline, TACHO_TRACK_THREAD);
+	g_free(tacho_timeline_finish(timeline));
+	g_assert_cmpuint(tacho_timeline_track(timeline, 0)->n_slices, ==, 0);
+	tacho_timeline_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/timeline/strings", test_strings);
+	g_test_add_func("/timeline/order", test_order);
+	g_test_add_func("/timeline/random-nesting", test_random_nesting);
+	g_test_add_func("/timeline/overlap", test_overlap);
+	g_test_add_func("/timeline/impossible-times", test_impossible_times);
+	g_test_add_func("/timeline/no-slices", test_no_slices);
+	return g_test_run();
+}
