@@ -69,7 +69,8 @@ gboolean cli_has_colour(FILE *stream)
 	const char *term = getenv("TERM");
 	const char *no_color = getenv("NO_COLOR");
 
-	return isatty(fileno(stream)) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+	return isatty(fileno(stream)) && !(no_color && *no_color) && term &&
+	       strcmp(term, "dumb") != 0;
 }
 
 guint cli_width(FILE *stream)

@@ -13,7 +13,7 @@ struct command {
 };
 
 static const struct command commands[] = {
-#define COMMAND(name, description) { #name, description, cmd_##name },
+#define COMMAND(name, description) {#name, description, cmd_##name},
 #include "commands.def"
 #undef COMMAND
 };
@@ -21,7 +21,8 @@ static const struct command commands[] = {
 static void print_help(FILE *out)
 {
 	fputs("Usage: tacho COMMAND [OPTION...] [ARGUMENT...]\n\n"
-	      "Record a training job without touching its code, see where the time and memory go.\n\n"
+	      "Record a training job without touching its code, see where the time and memory "
+	      "go.\n\n"
 	      "Commands:\n",
 	      out);
 	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)

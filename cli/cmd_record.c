@@ -1,0 +1,398 @@
+/* cmd_record: run a job with the agent preloaded. The job gets its own stdout, exit code and
+ * signals; tacho's few words go to stderr, before it and after it. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "clock_calibration.h"
+#include "launch.h"
+#include "run_folder.h"
+#include "torch_probe.h"
+
+static const gchar usage[] = "-- COMMAND [ARGUMENT...]";
+static const gchar description[] =
+	"The job's output and exit code are its own. Children of the job are recorded too. "
+	"Whatever\n"
+	"cannot be recorded is said once, on stderr, and the job runs all the same.\n\n"
+	"Examples:\n"
+	"  tacho record -o base.tacho -- python3 train.py\n"
+	"  tacho record -n 2 -- python3 examples/ddp_train.py     two ranks on this host\n"
+	"  tacho record -- mpirun -n 4 python3 train.py           any launcher, on this host\n";
+
+/* PROBE(name, preloaded library or NULL, what it records) */
+#define PROBES(PROBE)                                                                              \
+	PROBE(torch, NULL, "PyTorch operations")                                                   \
+	PROBE(alloc, "libtacho_alloc.so", "PyTorch CPU memory")                                    \
+	PROBE(blas, "libtacho_blas.so", "BLAS kernels")                                            \
+	PROBE(dnn, "libtacho_dnn.so", "oneDNN kernels")                                            \
+	PROBE(python, NULL, "Python hook: modules, data loaders, process groups")
+
+enum probe {
+#define PROBE_ENUM(name, library, meaning) PROBE_##name,
+	PROBES(PROBE_ENUM)
+#undef PROBE_ENUM
+		N_PROBES
+};
+
+static const struct {
+	const gchar *name, *library, *meaning;
+} probes[N_PROBES] = {
+#define PROBE_ROW(name, library, meaning) {#name, library, meaning},
+	PROBES(PROBE_ROW)
+#undef PROBE_ROW
+};
+
+struct options {
+	gchar *output;
+	gint n_ranks;
+	gchar *steps;
+	gchar *probe_list;
+	gchar *clock_name;
+	gboolean is_no_build;
+	gboolean is_forced;
+	gboolean is_quiet;
+};
+
+struct recording {
+	const struct options *options;
+	gboolean has_probe[N_PROBES];
+	RunFolder *folder;
+	gchar **command;
+};
+
+static gboolean parse_clock(const gchar *name, ClockChoice *choice)
+{
+	static const struct {
+		const gchar *name;
+		ClockChoice choice;
+	} clocks[] = {{"auto", CLOCK_AUTO}, {"tsc", CLOCK_TSC}, {"monotonic", CLOCK_MONO}};
+
+	for (guint i = 0; i < G_N_ELEMENTS(clocks); i++) {
+		if (g_strcmp0(name, clocks[i].name) == 0) {
+			*choice = clocks[i].choice;
+			return TRUE;
+		}
+	}
+	return FALSE;
+}
+
+static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
+{
+	g_auto(GStrv) names = g_strsplit(list, ",", -1);
+
+	memset(has_probe, 0, N_PROBES * sizeof(*has_probe));
+	for (guint i = 0; names[i]; i++) {
+		gboolean is_known = strcmp(names[i], "all") == 0 || strcmp(names[i], "none") == 0;
+
+		for (guint p = 0; p < N_PROBES; p++) {
+			if (strcmp(names[i], "all") == 0 || strcmp(names[i], probes[p].name) == 0)
+				has_probe[p] = is_known = TRUE;
+		}
+		if (!is_known) {
+			cli_fail(
+				"record",
+				"no probe is named '%s'; there are torch, alloc, blas, dnn, python",
+				names[i]);
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
+static gboolean steps_are_valid(const gchar *steps)
+{
+	guint64 first, last;
+	gchar *end;
+
+	if (!steps)
+		return TRUE;
+	first = g_ascii_strtoull(steps, &end, 10);
+	if (end == steps || *end != ':' || !g_ascii_isdigit(end[1]))
+		return FALSE;
+	last = g_ascii_strtoull(end + 1, &end, 10);
+	return !*end && first <= last;
+}
+
+/* --- what kind of program it is ----------------------------------------------------------- */
+
+/* Why the loader will not preload anything into the program, or NULL. */
+static const gchar *why_not_preloadable(const gchar *program)
+{
+	g_autofree gchar *path = g_find_program_in_path(program);
+	struct stat status;
+	Elf64_Ehdr header;
+	const gchar *reason = NULL;
+	int fd;
+
+	if (!path || stat(path, &status) < 0)
+		return NULL;
+	if (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
+	    ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) &&
+	     status.st_gid != getegid()))
+		return "is set-uid or set-gid";
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	if (pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+	    header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_phentsize == sizeof(Elf64_Phdr)) {
+		reason = "is statically linked";
+		for (guint i = 0; i < header.e_phnum; i++) {
+			Elf64_Phdr segment;
+
+			if (pread(fd, &segment, sizeof(segment),
+				  (off_t)(header.e_phoff + i * sizeof(segment))) !=
+				    sizeof(segment) ||
+			    segment.p_type == PT_INTERP) {
+				reason = NULL;
+				break;
+			}
+		}
+	}
+	close(fd);
+	return reason;
+}
+
+/* --- the job's environment ---------------------------------------------------------------- */
+
+/* `first` in front of the variable's value, if it has one. */
+static gchar **put_first(gchar **environment, const gchar *variable, const gchar *first)
+{
+	const gchar *value = g_environ_getenv(environment, variable);
+	g_autofree gchar *joined =
+		value && *value ? g_strconcat(first, ":", value, NULL) : g_strdup(first);
+
+	return g_environ_setenv(environment, variable, joined, TRUE);
+}
+
+/* The libraries to preload, the agent first; NULL (said why) where they cannot be. */
+static gchar *preload_list(const struct recording *recording)
+{
+	g_autofree gchar *folder = g_build_filename(cli_prefix(), "lib", "tacho", NULL);
+	g_autoptr(GString) list = g_string_new(NULL);
+	g_autofree gchar *agent = g_build_filename(folder, "libtacho.so", NULL);
+
+	if (strpbrk(folder, " :")) {
+		cli_fail("record",
+			 "the loader cannot preload from a folder with a blank or a colon in its "
+			 "name: %s",
+			 folder);
+		return NULL;
+	}
+	if (!g_file_test(agent, G_FILE_TEST_EXISTS)) {
+		cli_fail("record", "%s is missing: tacho is not installed as a whole", agent);
+		return NULL;
+	}
+	g_string_append(list, agent);
+	for (guint p = 0; p < N_PROBES; p++) {
+		g_autofree gchar *library = NULL;
+
+		if (!recording->has_probe[p] || !probes[p].library)
+			continue;
+		library = g_build_filename(folder, probes[p].library, NULL);
+		if (g_file_test(library, G_FILE_TEST_EXISTS))
+			g_string_append_printf(list, ":%s", library);
+	}
+	return g_string_free(g_steal_pointer(&list), FALSE);
+}
+
+static gchar **job_environment(const struct recording *recording, const gchar *clock)
+{
+	g_autofree gchar *preload = preload_list(recording);
+	g_autofree gchar *start =
+		g_build_filename(cli_prefix(), "share", "tacho", "python", "start", NULL);
+	g_autofree gchar *torch_dir = torch_probe_cache_path();
+	gchar **environment;
+
+	if (!preload)
+		return NULL;
+	environment = put_first(g_get_environ(), "LD_PRELOAD", preload);
+	environment = g_environ_setenv(environment, "TACHO_RUN_DIR", recording->folder->path, TRUE);
+	environment = g_environ_setenv(environment, "TACHO_CLOCK", clock, TRUE);
+	if (recording->options->steps)
+		environment = g_environ_setenv(environment, "TACHO_STEPS",
+					       recording->options->steps, TRUE);
+	if (recording->has_probe[PROBE_torch])
+		environment = g_environ_setenv(environment, "TACHO_TORCH_DIR", torch_dir, TRUE);
+	if (recording->has_probe[PROBE_python] && g_file_test(start, G_FILE_TEST_IS_DIR))
+		environment = put_first(environment, "PYTHONPATH", start);
+	return environment;
+}
+
+/* --- the recording ------------------------------------------------------------------------ */
+
+static void child_began(guint number, pid_t pid, gint rank, gpointer recording)
+{
+	run_folder_child_began(((struct recording *)recording)->folder, number, pid, rank);
+}
+
+static void child_ended(guint number, int wait_status, gpointer recording)
+{
+	run_folder_child_ended(((struct recording *)recording)->folder, number, wait_status);
+}
+
+/* NAME-DATE-TIME.tacho; the script's name where the program is an interpreter. */
+static gchar *default_output(gchar **command)
+{
+	g_autofree gchar *program = g_path_get_basename(command[0]);
+	g_autoptr(GDateTime) now = g_date_time_new_now_local();
+	g_autofree gchar *stamp = g_date_time_format(now, "%Y%m%d-%H%M%S");
+
+	if (g_str_has_prefix(program, "python")) {
+		for (guint i = 1; command[i]; i++) {
+			if (g_str_has_suffix(command[i], ".py")) {
+				g_free(program);
+				program = g_path_get_basename(command[i]);
+				program[strlen(program) - 3] = '\0';
+				break;
+			}
+		}
+	}
+	return g_strdup_printf("%s-%s.tacho", program, stamp);
+}
+
+static void say_what_was_recorded(const struct recording *recording)
+{
+	guint64 bytes;
+	guint n_traces = run_folder_count_traces(recording->folder, &bytes);
+	g_autofree gchar *size = g_format_size(bytes);
+
+	if (recording->options->is_quiet)
+		return;
+	if (n_traces == 0)
+		fprintf(stderr, "tacho: nothing was recorded: no process of the job used a library "
+				"that tacho "
+				"watches (PyTorch, BLAS, oneDNN)\n");
+	else
+		fprintf(stderr,
+			"tacho: recorded %u process%s, %s, in %s\ntacho: next: tacho report %s\n",
+			n_traces, n_traces == 1 ? "" : "es", size, recording->options->output,
+			recording->options->output);
+}
+
+static int run(struct recording *recording, const gchar *clock)
+{
+	g_auto(GStrv) environment = job_environment(recording, clock);
+	Launch launch = {.command = recording->command,
+			 .environment = environment,
+			 .n_ranks = (guint)recording->options->n_ranks,
+			 .began = child_began,
+			 .ended = child_ended,
+			 .data = recording};
+	GError *error = NULL;
+	int wait_status;
+
+	if (!environment)
+		return CLI_BAD;
+	fflush(NULL);
+	if (!launch_run(&launch, &wait_status, &error)) {
+		int cause = error->code;
+
+		cli_fail_error("record", error);
+		return cause == ENOENT ? 127 : 126; /* as a shell says it */
+	}
+	run_folder_ended(recording->folder);
+	say_what_was_recorded(recording);
+	g_clear_pointer(&recording->folder, run_folder_free);
+	launch_end_like(wait_status);
+}
+
+static int record(struct recording *recording, ClockChoice clock_choice)
+{
+	const struct options *options = recording->options;
+	const gchar *reason = why_not_preloadable(recording->command[0]);
+	g_autofree gchar *clock = NULL;
+	GError *error = NULL;
+	int status;
+
+	if (reason)
+		fprintf(stderr,
+			"tacho: %s %s: the loader takes no probes into it, it runs unrecorded\n",
+			recording->command[0], reason);
+	if (recording->has_probe[PROBE_torch])
+		torch_probe_ensure(recording->command, options->is_no_build, options->is_quiet);
+	clock = clock_calibrate(clock_choice, &error);
+	if (clock)
+		recording->folder =
+			run_folder_new(options->output, recording->command, (guint)options->n_ranks,
+				       options->is_forced, &error);
+	if (!recording->folder)
+		return cli_fail_error("record", error);
+	status = run(recording, clock);
+	g_clear_pointer(&recording->folder, run_folder_free);
+	return status;
+}
+
+/* The command begins behind "--", or at the first argument that is no option. GOption would take
+ * the command's own options for ours, so cut there first. */
+static int split_command(int argc, char **argv)
+{
+	static const gchar *const with_value[] = {"-o",	     "--output", "-n",	    "--ranks",
+						  "--steps", "--probes", "--clock", NULL};
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") == 0 || argv[i][0] != '-')
+			return i;
+		if (g_strv_contains(with_value, argv[i]))
+			i++;
+	}
+	return argc;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct options options = {.probe_list = NULL};
+	const GOptionEntry entries[] = {
+		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+		 "folder to record into (default: NAME-DATE-TIME.tacho)", "DIR"},
+		{"ranks", 'n', 0, G_OPTION_ARG_INT, &options.n_ranks,
+		 "start N ranks on this host: sets RANK, WORLD_SIZE, MASTER_ADDR ...", "N"},
+		{"steps", 0, 0, G_OPTION_ARG_STRING, &options.steps,
+		 "record only training steps A to B, counted from 0", "A:B"},
+		{"probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
+		 "torch, alloc, blas, dnn, python, or all (default)", "LIST"},
+		{"clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
+		 "auto (default), tsc or monotonic", "CLOCK"},
+		{"no-build", 0, 0, G_OPTION_ARG_NONE, &options.is_no_build,
+		 "do not build a missing PyTorch probe", NULL},
+		{"force", 0, 0, G_OPTION_ARG_NONE, &options.is_forced,
+		 "record over an earlier run in the same folder", NULL},
+		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet, "say nothing but errors",
+		 NULL},
+		G_OPTION_ENTRY_NULL,
+	};
+	struct recording recording = {.options = &options};
+	ClockChoice clock_choice;
+	int n_own = split_command(argc, argv);
+	g_autofree char **own = g_memdup2(argv, sizeof(*argv) * ((gsize)n_own + 1));
+	g_autofree gchar *output = NULL;
+	char **own_cursor = own;
+
+	own[n_own] = NULL;
+	if (!cli_parse("record", usage, description, entries, &n_own, &own_cursor))
+		return CLI_BAD;
+	n_own = split_command(argc, argv);
+	if (n_own < argc && strcmp(argv[n_own], "--") == 0)
+		n_own++;
+	recording.command = argv + n_own;
+	if (n_own >= argc)
+		return cli_fail("record", "what shall be recorded? (see 'tacho record --help')");
+	if (options.n_ranks < 0 || options.n_ranks > 4096)
+		return cli_fail("record", "--ranks must be between 1 and 4096");
+	if (!steps_are_valid(options.steps))
+		return cli_fail("record", "--steps must be A:B, with A not after B: '%s'",
+				options.steps);
+	if (!parse_clock(options.clock_name ? options.clock_name : "auto", &clock_choice))
+		return cli_fail("record", "--clock must be auto, tsc or monotonic: '%s'",
+				options.clock_name);
+	if (!parse_probes(options.probe_list ? options.probe_list : "all", recording.has_probe))
+		return CLI_BAD;
+	output = options.output ? options.output : default_output(recording.command);
+	options.output = output;
+	return record(&recording, clock_choice);
+}

@@ -1,0 +1,241 @@
+#include "run_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "trace/trace_layout.h"
+
+static gint64 unix_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * G_GINT64_CONSTANT(1000000000) + now.tv_nsec;
+}
+
+static gboolean fail(GError **error, int cause, const gchar *what, const gchar *path)
+{
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(cause), "%s %s: %s", what, path,
+		    g_strerror(cause));
+	return FALSE;
+}
+
+/* Remove what is below `path`, and it too. Symbolic links are removed, never followed. */
+static gboolean remove_tree(int parent, const gchar *name, const gchar *path, GError **error)
+{
+	g_autoptr(GDir) entries = NULL;
+	const gchar *entry;
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return unlinkat(parent, name, 0) == 0 || fail(error, errno, "cannot remove", path);
+	entries = g_dir_open(path, 0, error);
+	while (entries && (entry = g_dir_read_name(entries))) {
+		g_autofree gchar *child = g_build_filename(path, entry, NULL);
+
+		if (!remove_tree(fd, entry, child, error)) {
+			close(fd);
+			return FALSE;
+		}
+	}
+	close(fd);
+	return entries && (unlinkat(parent, name, AT_REMOVEDIR) == 0 ||
+			   fail(error, errno, "cannot remove", path));
+}
+
+static gboolean is_empty(const gchar *path)
+{
+	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
+
+	return entries && !g_dir_read_name(entries);
+}
+
+static gboolean make_room(const gchar *path, gboolean is_forced, GError **error)
+{
+	g_autofree gchar *run_file = g_build_filename(path, TRACE_RUN_FILE, NULL);
+
+	if (!g_file_test(path, G_FILE_TEST_EXISTS) || is_empty(path))
+		return TRUE;
+	if (!g_file_test(run_file, G_FILE_TEST_EXISTS)) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
+			    "%s exists and is not a run of tacho's", path);
+		return FALSE;
+	}
+	if (!is_forced) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
+			    "%s holds an earlier run; --force records over it", path);
+		return FALSE;
+	}
+	return remove_tree(AT_FDCWD, path, path, error);
+}
+
+static gboolean write_facts(const RunFolder *folder, GError **error)
+{
+	g_autofree gchar *file = g_build_filename(folder->path, TRACE_RUN_FILE, NULL);
+	g_autofree gchar *text = g_key_file_to_data(folder->facts, NULL, NULL);
+
+	return g_file_set_contents_full(file, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
+					error);
+}
+
+gchar *run_registry_path(void)
+{
+	const gchar *runtime = g_getenv("XDG_RUNTIME_DIR");
+	g_autofree gchar *path = runtime && *runtime
+					 ? g_build_filename(runtime, "tacho", NULL)
+					 : g_strdup_printf("/tmp/tacho-%u", (guint)getuid());
+	struct stat status;
+
+	if (g_mkdir(path, 0700) < 0 && errno != EEXIST)
+		return NULL;
+	/* In /tmp anybody could have made it: it must be a folder of ours, closed to others. */
+	if (lstat(path, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != getuid() ||
+	    (status.st_mode & 077))
+		return NULL;
+	return g_steal_pointer(&path);
+}
+
+static void register_run(RunFolder *folder, const gchar *command)
+{
+	g_autofree gchar *registry = run_registry_path();
+	g_autofree gchar *name = g_strdup_printf("%d", (int)getpid());
+	g_autoptr(GKeyFile) entry = g_key_file_new();
+	g_autofree gchar *text = NULL;
+
+	if (!registry)
+		return;
+	g_key_file_set_string(entry, "run", "path", folder->path);
+	g_key_file_set_string(entry, "run", "command", command);
+	g_key_file_set_int64(entry, "run", "start_unix_ns", unix_ns());
+	text = g_key_file_to_data(entry, NULL, NULL);
+	folder->registry_entry = g_build_filename(registry, name, NULL);
+	if (!g_file_set_contents_full(folder->registry_entry, text, -1,
+				      G_FILE_SET_CONTENTS_CONSISTENT, 0600, NULL))
+		g_clear_pointer(&folder->registry_entry, g_free);
+}
+
+/* The command line as a shell would take it, in valid UTF-8. */
+static gchar *quote_command(gchar **command)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	for (guint i = 0; command[i]; i++) {
+		g_autofree gchar *quoted = NULL;
+		gboolean is_plain =
+			*command[i] && !strpbrk(command[i], " \t\n'\"\\$`&|;<>()*?[]#~!{}");
+
+		quoted = is_plain ? g_strdup(command[i]) : g_shell_quote(command[i]);
+		g_string_append_printf(line, "%s%s", i ? " " : "", quoted);
+	}
+	return g_utf8_make_valid(line->str, (gssize)line->len);
+}
+
+RunFolder *run_folder_new(const gchar *path, gchar **command, guint n_ranks, gboolean is_forced,
+			  GError **error)
+{
+	g_autoptr(RunFolder) folder = g_new0(RunFolder, 1);
+	g_autofree gchar *line = quote_command(command);
+
+	folder->facts = g_key_file_new();
+	folder->path = g_canonicalize_filename(path, NULL);
+	if (!make_room(folder->path, is_forced, error))
+		return NULL;
+	if (g_mkdir(folder->path, 0700) < 0 && errno != EEXIST) {
+		fail(error, errno, "cannot make", folder->path);
+		return NULL;
+	}
+	if (g_chmod(folder->path, 0700) < 0) {
+		fail(error, errno, "cannot use", folder->path);
+		return NULL;
+	}
+	g_key_file_set_string(folder->facts, "run", "version", TACHO_VERSION);
+	g_key_file_set_string(folder->facts, "run", "command", line);
+	g_key_file_set_string(folder->facts, "run", "host", g_get_host_name());
+	g_key_file_set_int64(folder->facts, "run", "start_unix_ns", unix_ns());
+	g_key_file_set_integer(folder->facts, "run", "ranks", (gint)n_ranks);
+	if (!write_facts(folder, error))
+		return NULL;
+	register_run(folder, line);
+	return g_steal_pointer(&folder);
+}
+
+void run_folder_free(RunFolder *folder)
+{
+	if (!folder)
+		return;
+	if (folder->registry_entry)
+		g_unlink(folder->registry_entry);
+	g_free(folder->registry_entry);
+	g_free(folder->path);
+	g_clear_pointer(&folder->facts, g_key_file_free);
+	g_free(folder);
+}
+
+void run_folder_child_began(RunFolder *folder, guint number, pid_t pid, gint rank)
+{
+	g_autofree gchar *group = g_strdup_printf("child %u", number);
+
+	g_key_file_set_integer(folder->facts, group, "pid", pid);
+	g_key_file_set_integer(folder->facts, group, "rank", rank);
+	g_key_file_set_int64(folder->facts, group, "start_unix_ns", unix_ns());
+	write_facts(folder, NULL);
+}
+
+void run_folder_child_ended(RunFolder *folder, guint number, int wait_status)
+{
+	g_autofree gchar *group = g_strdup_printf("child %u", number);
+	g_autofree gchar *status = WIFSIGNALED(wait_status)
+					   ? g_strdup_printf("signal=%d", WTERMSIG(wait_status))
+					   : g_strdup_printf("exit=%d", WEXITSTATUS(wait_status));
+
+	g_key_file_set_string(folder->facts, group, "status", status);
+	g_key_file_set_int64(folder->facts, group, "end_unix_ns", unix_ns());
+	write_facts(folder, NULL);
+}
+
+void run_folder_ended(RunFolder *folder)
+{
+	g_key_file_set_int64(folder->facts, "run", "end_unix_ns", unix_ns());
+	write_facts(folder, NULL);
+}
+
+static guint64 disk_bytes(const gchar *folder)
+{
+	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
+	const gchar *name;
+	guint64 bytes = 0;
+
+	while (entries && (name = g_dir_read_name(entries))) {
+		g_autofree gchar *path = g_build_filename(folder, name, NULL);
+		struct stat status;
+
+		if (lstat(path, &status) == 0)
+			bytes += (guint64)status.st_blocks * 512;
+	}
+	return bytes;
+}
+
+guint run_folder_count_traces(const RunFolder *folder, guint64 *ret_bytes)
+{
+	g_autoptr(GDir) entries = g_dir_open(folder->path, 0, NULL);
+	const gchar *name;
+	guint n_traces = 0;
+	guint64 bytes = 0;
+
+	while (entries && (name = g_dir_read_name(entries))) {
+		g_autofree gchar *trace = g_build_filename(folder->path, name, NULL);
+		g_autofree gchar *metadata = g_build_filename(trace, TRACE_METADATA_FILE, NULL);
+
+		if (!g_file_test(metadata, G_FILE_TEST_EXISTS))
+			continue;
+		n_traces++;
+		bytes += disk_bytes(trace);
+	}
+	*ret_bytes = bytes;
+	return n_traces;
+}

@@ -1,0 +1,38 @@
+/* run_folder: a run being recorded: its folder, run.ini in it, and its entry in the registry of
+ * running jobs.
+ *
+ * (1) The folder and the registry are private to the user (0700).
+ * (2) run.ini is replaced by a rename: it is always whole. */
+#ifndef TACHO_RUN_FOLDER_H
+#define TACHO_RUN_FOLDER_H
+
+#include <glib.h>
+#include <sys/types.h>
+
+typedef struct {
+	gchar *path;	       /* absolute */
+	gchar *registry_entry; /* NULL: could not be registered */
+	GKeyFile *facts;       /* of run.ini */
+} RunFolder;
+
+/* Make the folder at `path` and register the run of `command` by `n_ranks` (0: not started by us).
+ * An earlier run at `path` is an error, or with `is_forced` removed. NULL with an error. */
+RunFolder *run_folder_new(const gchar *path, gchar **command, guint n_ranks, gboolean is_forced,
+			  GError **error);
+/* Forget the run: takes it out of the registry; the folder stays. */
+void run_folder_free(RunFolder *folder);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunFolder, run_folder_free)
+
+/* Note the begin and end of a process that we started. `rank` -1: none. */
+void run_folder_child_began(RunFolder *folder, guint number, pid_t pid, gint rank);
+void run_folder_child_ended(RunFolder *folder, guint number, int wait_status);
+void run_folder_ended(RunFolder *folder);
+
+/* Traces of processes in it, and the disk space they take. */
+guint run_folder_count_traces(const RunFolder *folder, guint64 *ret_bytes);
+
+/* The registry's folder: files in it are named by the pid of the recording `tacho record`. NULL
+ * where none can be had. */
+gchar *run_registry_path(void);
+
+#endif
