@@ -1,0 +1,59 @@
+# Names for what one does here; CMake does the work (CMakePresets.json). `make help` lists them.
+# Nothing is done twice: packages that are there are not asked for, built files not rebuilt.
+.DEFAULT_GOAL := build
+PREFIX ?= /usr/local
+export CTEST_OUTPUT_ON_FAILURE := 1
+
+build: ## build into build/default
+	@tools/build.sh default
+
+demo: ## record a two-rank PyTorch job, print its report, write a Perfetto trace
+	@tools/install-packages.sh build job
+	@tools/build.sh default
+	@tools/demo.sh
+
+check: ## build and run all tests
+	@tools/install-packages.sh build job test
+	@tools/build.sh default
+	@tools/test.sh default
+
+check-asan: ## all tests under the address and undefined behaviour sanitizers
+	@tools/install-packages.sh build job test check
+	@tools/build.sh asan
+	@tools/test.sh asan
+
+check-tsan: ## the unit tests under the thread sanitizer
+	@tools/install-packages.sh build check
+	@tools/build.sh tsan
+	@tools/test.sh tsan -R '^unit/'
+
+fuzz-seconds: ## every fuzz target for 10 s
+	@tools/install-packages.sh build check
+	@tools/build.sh fuzz
+	@tools/fuzz.sh 10
+
+fuzz-minutes: ## every fuzz target for 5 minutes
+	@tools/install-packages.sh build check
+	@tools/build.sh fuzz
+	@tools/fuzz.sh 300
+
+check-format: ## is the source as clang-format would write it?
+	@tools/install-packages.sh check
+	@tools/check-format.sh
+
+bench: ## what a record costs, beside LTTng-UST, and what recording costs a job
+	@tools/install-packages.sh build job bench
+	@tools/build.sh release
+	@bench/run.sh
+
+install: build ## install into PREFIX (/usr/local); the result may be moved
+	@cmake --install build/default --prefix "$(abspath $(PREFIX))"
+
+clean: ## remove build/ and what `make demo` wrote
+	rm -rf build demo.tacho demo.pftrace
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench install \
+	clean help

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# demo.sh: the whole way, on the example: record it, say what was recorded, show where a step goes,
+# and write a trace for Perfetto. Leaves demo.tacho and demo.pftrace in the folder above.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tacho=build/default/bin/tacho
+steps=${STEPS:-20}
+
+# What runs is what is shown.
+run() {
+	printf '\n$ %s\n' "${*/#$tacho/tacho}"
+	"$@"
+}
+
+run "$tacho" record --force -n 2 -o demo.tacho -- /usr/bin/python3 examples/ddp_train.py --steps "$steps"
+run "$tacho" info demo.tacho
+run "$tacho" report demo.tacho
+run "$tacho" export --to perfetto --force -o demo.pftrace demo.tacho
+cat <<END
+
+The trace is demo.pftrace. To look at it, open https://ui.perfetto.dev in a browser and drop the file
+onto the page; nothing is uploaded. More to try:
+  $tacho report --view op demo.tacho
+  $tacho report --view comm demo.tacho
+  $tacho record -o mine.tacho -- python3 train.py        your own job
+END
