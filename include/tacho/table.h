@@ -21,6 +21,7 @@ typedef struct {
 	guint decimals;
 	gboolean is_flexible;  /* text that may be cut to make the table fit */
 	gboolean is_json_only; /* left out of the text */
+	gboolean is_share;     /* percent of a whole: coloured by heat on a terminal */
 } TachoColumn;
 
 typedef struct _TachoTable TachoTable;
@@ -43,9 +44,11 @@ void tacho_table_note(TachoTable *table, const gchar *format, ...) G_GNUC_PRINTF
 
 const gchar *tacho_table_name(const TachoTable *table);
 guint tacho_table_n_rows(const TachoTable *table);
-/* Cells, for tests and exports. */
+/* Cells, for tests and exports: NaN and NULL where there is no such cell. */
 gdouble tacho_table_cell_number(const TachoTable *table, guint row, const gchar *key);
 const gchar *tacho_table_cell_text(const TachoTable *table, guint row, const gchar *key);
+guint tacho_table_n_notes(const TachoTable *table);
+const gchar *tacho_table_borrow_note(const TachoTable *table, guint index);
 
 /* Stable sort by the column with `key`; numbers before nulls. False: no such column. */
 gboolean tacho_table_sort(TachoTable *table, const gchar *key, gboolean is_descending);
@@ -57,6 +60,8 @@ void tacho_table_limit(TachoTable *table, guint n_rows);
 void tacho_table_print(const TachoTable *table, FILE *out, guint width, gboolean with_colour);
 /* A JSON array of row objects. */
 void tacho_table_print_json(const TachoTable *table, FILE *out);
+/* One JSON object: each table's rows under its name, and under "notes" each table's notes. */
+void tacho_tables_print_json(const TachoTable *const *tables, guint n_tables, FILE *out);
 
 G_END_DECLS
 

@@ -1,0 +1,663 @@
+/* table: rows of results, printed as text or JSON from the same values.
+ *
+ * Text is laid out in columns of the terminal, not bytes: names are UTF-8 and some characters are
+ * two columns wide. When the table is wider than the terminal, flexible columns are cut first, then
+ * columns are left out from the right, which a line under the table says.
+ * (1) Every row has exactly one cell a column; cells not set are null.
+ * (2) Nothing a trace holds reaches the terminal but printable characters. */
+#include <tacho/table.h>
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/json_writer.h"
+#include "analyze/table_internal.h"
+
+#define GAP	     2	    /* between columns */
+#define MIN_FLEXIBLE 12	    /* a flexible column is not cut below this */
+#define REPLACEMENT  0xfffd /* for what must not be printed */
+
+enum cell_type {
+	CELL_NULL,
+	CELL_TEXT,
+	CELL_INTEGER,
+	CELL_NUMBER,
+	CELL_BOOLEAN,
+};
+
+struct cell {
+	enum cell_type type;
+	union {
+		const gchar *text; /* in the table's strings */
+		gint64 integer;
+		gdouble number;
+		gboolean boolean;
+	};
+};
+
+struct _TachoTable {
+	const gchar *name;
+	const TachoColumn *columns;
+	guint n_columns;
+	guint n_rows;
+	guint next_cell; /* of the last row */
+	GArray *cells;	 /* struct cell, row by row */
+	GStringChunk *strings;
+	GPtrArray *notes; /* gchar * */
+};
+
+TachoTable *tacho_table_new(const gchar *name, const TachoColumn *columns, guint n_columns)
+{
+	TachoTable *table = g_new0(TachoTable, 1);
+
+	table->name = name;
+	table->columns = columns;
+	table->n_columns = n_columns;
+	table->next_cell = n_columns;
+	table->cells = g_array_new(FALSE, TRUE, sizeof(struct cell));
+	table->strings = g_string_chunk_new(4096);
+	table->notes = g_ptr_array_new_with_free_func(g_free);
+	return table;
+}
+
+void tacho_table_free(TachoTable *table)
+{
+	if (!table)
+		return;
+	g_array_unref(table->cells);
+	g_string_chunk_free(table->strings);
+	g_ptr_array_unref(table->notes);
+	g_free(table);
+}
+
+/* --- filling ---------------------------------------------------------------------------------- */
+
+void tacho_table_row(TachoTable *table)
+{
+	table->n_rows++;
+	table->next_cell = 0;
+	g_array_set_size(table->cells, table->n_rows * table->n_columns);
+}
+
+static struct cell *next_cell(TachoTable *table, TachoColumnType expected)
+{
+	g_assert(table->next_cell < table->n_columns);
+	g_assert(table->columns[table->next_cell].type == expected);
+	return &g_array_index(table->cells, struct cell,
+			      (table->n_rows - 1) * table->n_columns + table->next_cell++);
+}
+
+void tacho_table_text(TachoTable *table, const gchar *text)
+{
+	struct cell *cell = next_cell(table, TACHO_COLUMN_TEXT);
+
+	if (!text)
+		return;
+	cell->type = CELL_TEXT;
+	cell->text = g_string_chunk_insert_const(table->strings, text);
+}
+
+void tacho_table_integer(TachoTable *table, gint64 value)
+{
+	struct cell *cell = next_cell(table, TACHO_COLUMN_INTEGER);
+
+	cell->type = CELL_INTEGER;
+	cell->integer = value;
+}
+
+void tacho_table_number(TachoTable *table, gdouble value)
+{
+	struct cell *cell = next_cell(table, TACHO_COLUMN_NUMBER);
+
+	if (!isfinite(value))
+		return;
+	cell->type = CELL_NUMBER;
+	cell->number = value;
+}
+
+void tacho_table_boolean(TachoTable *table, gboolean value)
+{
+	struct cell *cell = next_cell(table, TACHO_COLUMN_BOOLEAN);
+
+	cell->type = CELL_BOOLEAN;
+	cell->boolean = value;
+}
+
+void tacho_table_null(TachoTable *table)
+{
+	g_assert(table->next_cell < table->n_columns);
+	table->next_cell++;
+}
+
+void tacho_table_note(TachoTable *table, const gchar *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	g_ptr_array_add(table->notes, g_strdup_vprintf(format, args));
+	va_end(args);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static const struct cell *cell_at(const TachoTable *table, guint row, guint column)
+{
+	return &g_array_index(table->cells, struct cell, row * table->n_columns + column);
+}
+
+static gint find_column(const TachoTable *table, const gchar *key)
+{
+	for (guint i = 0; i < table->n_columns; i++)
+		if (strcmp(table->columns[i].key, key) == 0)
+			return (gint)i;
+	return -1;
+}
+
+static const struct cell *find_cell(const TachoTable *table, guint row, const gchar *key)
+{
+	static const struct cell null_cell = { .type = CELL_NULL };
+	gint column = find_column(table, key);
+
+	return column < 0 || row >= table->n_rows ? &null_cell : cell_at(table, row, (guint)column);
+}
+
+const gchar *tacho_table_name(const TachoTable *table)
+{
+	return table->name;
+}
+
+guint tacho_table_n_rows(const TachoTable *table)
+{
+	return table->n_rows;
+}
+
+guint tacho_table_n_notes(const TachoTable *table)
+{
+	return table->notes->len;
+}
+
+const gchar *tacho_table_borrow_note(const TachoTable *table, guint index)
+{
+	return index < table->notes->len ? g_ptr_array_index(table->notes, index) : NULL;
+}
+
+static gdouble cell_number(const struct cell *cell)
+{
+	switch (cell->type) {
+	case CELL_INTEGER:
+		return (gdouble)cell->integer;
+	case CELL_NUMBER:
+		return cell->number;
+	case CELL_BOOLEAN:
+		return cell->boolean;
+	default:
+		return (gdouble)NAN;
+	}
+}
+
+gdouble tacho_table_cell_number(const TachoTable *table, guint row, const gchar *key)
+{
+	return cell_number(find_cell(table, row, key));
+}
+
+const gchar *tacho_table_cell_text(const TachoTable *table, guint row, const gchar *key)
+{
+	const struct cell *cell = find_cell(table, row, key);
+
+	return cell->type == CELL_TEXT ? cell->text : NULL;
+}
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+struct sort_order {
+	const TachoTable *table;
+	guint column;
+	gint sign;
+};
+
+static gint compare_cells(const struct cell *a, const struct cell *b, gint sign)
+{
+	gdouble left, right;
+
+	if (a->type == CELL_NULL || b->type == CELL_NULL)
+		return (a->type == CELL_NULL) - (b->type == CELL_NULL); /* nulls last, either way */
+	if (a->type == CELL_TEXT)
+		return sign * strcmp(a->text, b->text);
+	if (a->type == CELL_INTEGER)
+		return sign * ((a->integer > b->integer) - (a->integer < b->integer));
+	left = cell_number(a);
+	right = cell_number(b);
+	return sign * ((left > right) - (left < right));
+}
+
+static gint compare_rows(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct sort_order *order = data;
+	guint left = *(const guint *)a, right = *(const guint *)b;
+	gint difference = compare_cells(cell_at(order->table, left, order->column),
+					cell_at(order->table, right, order->column), order->sign);
+
+	return difference ? difference : (left > right) - (left < right);
+}
+
+gboolean tacho_table_sort(TachoTable *table, const gchar *key, gboolean is_descending)
+{
+	gint column = find_column(table, key);
+	struct sort_order order = { table, (guint)column, is_descending ? -1 : 1 };
+	g_autofree guint *rows = NULL;
+	GArray *sorted;
+
+	if (column < 0)
+		return FALSE;
+	rows = g_new(guint, table->n_rows);
+	for (guint i = 0; i < table->n_rows; i++)
+		rows[i] = i;
+	g_qsort_with_data(rows, (gint)table->n_rows, sizeof(guint), compare_rows, &order);
+	sorted = g_array_sized_new(FALSE, TRUE, sizeof(struct cell), table->cells->len);
+	for (guint i = 0; i < table->n_rows; i++)
+		g_array_append_vals(sorted, cell_at(table, rows[i], 0), table->n_columns);
+	g_array_unref(table->cells);
+	table->cells = sorted;
+	return TRUE;
+}
+
+void tacho_table_limit(TachoTable *table, guint n_rows)
+{
+	guint n_left_out;
+
+	if (n_rows == 0 || n_rows >= table->n_rows)
+		return;
+	n_left_out = table->n_rows - n_rows;
+	table->n_rows = n_rows;
+	g_array_set_size(table->cells, n_rows * table->n_columns);
+	tacho_table_note(table, "%u more %s not shown (--all shows every row).", n_left_out,
+			 n_left_out == 1 ? "row is" : "rows are");
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+/* Whether a character may be sent to a terminal. */
+static gboolean is_printable(gunichar c)
+{
+	switch (g_unichar_type(c)) {
+	case G_UNICODE_CONTROL:
+	case G_UNICODE_FORMAT: /* bidirectional overrides, for one */
+	case G_UNICODE_UNASSIGNED:
+	case G_UNICODE_PRIVATE_USE:
+	case G_UNICODE_SURROGATE:
+	case G_UNICODE_LINE_SEPARATOR:
+	case G_UNICODE_PARAGRAPH_SEPARATOR:
+		return FALSE;
+	default:
+		return TRUE;
+	}
+}
+
+gchar *table_text_clean(const gchar *text)
+{
+	GString *clean = g_string_sized_new(strlen(text));
+
+	while (*text) {
+		gunichar c = g_utf8_get_char_validated(text, -1);
+
+		if (c == (gunichar)-1 || c == (gunichar)-2) {
+			g_string_append_unichar(clean, REPLACEMENT);
+			text++;
+			continue;
+		}
+		g_string_append_unichar(clean, is_printable(c) ? c : REPLACEMENT);
+		text = g_utf8_next_char(text);
+	}
+	return g_string_free(clean, FALSE);
+}
+
+static guint char_width(gunichar c)
+{
+	if (g_unichar_iszerowidth(c))
+		return 0;
+	return g_unichar_iswide(c) ? 2 : 1;
+}
+
+guint table_text_width(const gchar *text)
+{
+	guint width = 0;
+
+	for (; *text; text = g_utf8_next_char(text))
+		width += char_width(g_utf8_get_char(text));
+	return width;
+}
+
+/* The first columns of `text` and, where something was cut, an ellipsis. */
+gchar *table_text_cut(const gchar *text, guint width)
+{
+	const gchar *at = text;
+	guint used = 0;
+
+	if (table_text_width(text) <= width)
+		return g_strdup(text);
+	while (*at && used + char_width(g_utf8_get_char(at)) + 1 <= width) {
+		used += char_width(g_utf8_get_char(at));
+		at = g_utf8_next_char(at);
+	}
+	return g_strdup_printf("%.*s…", (int)(at - text), text);
+}
+
+/* 1234567.8 as "1,234,567.8". */
+static gchar *group_thousands(const gchar *digits)
+{
+	GString *grouped = g_string_new(NULL);
+	gsize n_sign = *digits == '-';
+	gsize n_whole = strspn(digits + n_sign, "0123456789");
+
+	g_string_append_len(grouped, digits, (gssize)n_sign);
+	for (gsize i = 0; i < n_whole; i++) {
+		if (i > 0 && (n_whole - i) % 3 == 0)
+			g_string_append_c(grouped, ',');
+		g_string_append_c(grouped, digits[n_sign + i]);
+	}
+	g_string_append(grouped, digits + n_sign + n_whole);
+	return g_string_free(grouped, FALSE);
+}
+
+static gchar *format_number(gdouble value, guint decimals)
+{
+	gchar format[16],
+		digits[400]; /* %f of the largest double has 309 digits before the point */
+
+	g_snprintf(format, sizeof(format), "%%.%uf", MIN(decimals, 9));
+	g_ascii_formatd(digits, sizeof(digits), format, value);
+	return group_thousands(digits);
+}
+
+static gchar *format_cell(const TachoColumn *column, const struct cell *cell)
+{
+	gchar digits[32];
+
+	switch (cell->type) {
+	case CELL_TEXT:
+		return table_text_clean(cell->text);
+	case CELL_INTEGER:
+		g_snprintf(digits, sizeof(digits), "%" G_GINT64_FORMAT, cell->integer);
+		return group_thousands(digits);
+	case CELL_NUMBER:
+		return format_number(cell->number, column->decimals);
+	case CELL_BOOLEAN:
+		return g_strdup(cell->boolean ? "yes" : "no");
+	default:
+		return g_strdup("-");
+	}
+}
+
+/* What is printed of a table, and how wide. */
+struct layout {
+	const TachoTable *table;
+	GPtrArray *texts; /* gchar *, a cell each */
+	guint *widths;	  /* of each column; 0: left out */
+	guint n_left_out;
+};
+
+static guint layout_total(const struct layout *layout)
+{
+	guint total = 0;
+
+	for (guint i = 0; i < layout->table->n_columns; i++)
+		if (layout->widths[i])
+			total += layout->widths[i] + GAP;
+	return total > GAP ? total - GAP : 0;
+}
+
+static void layout_measure(struct layout *layout)
+{
+	const TachoTable *table = layout->table;
+
+	for (guint column = 0; column < table->n_columns; column++) {
+		if (table->columns[column].is_json_only)
+			continue;
+		layout->widths[column] = MAX(table_text_width(table->columns[column].title), 1);
+	}
+	for (guint i = 0; i < layout->texts->len; i++) {
+		guint *width = &layout->widths[i % table->n_columns];
+
+		if (*width)
+			*width = MAX(*width, table_text_width(g_ptr_array_index(layout->texts, i)));
+	}
+}
+
+/* The widest column that may still be cut, or -1. */
+static gint widest_flexible(const struct layout *layout)
+{
+	gint widest = -1;
+
+	for (guint i = 0; i < layout->table->n_columns; i++)
+		if (layout->table->columns[i].is_flexible && layout->widths[i] > MIN_FLEXIBLE &&
+		    (widest < 0 || layout->widths[i] > layout->widths[widest]))
+			widest = (gint)i;
+	return widest;
+}
+
+static void layout_fit(struct layout *layout, guint width)
+{
+	guint last = layout->table->n_columns;
+	gint flexible;
+
+	while (layout_total(layout) > width && (flexible = widest_flexible(layout)) >= 0)
+		layout->widths[flexible]--;
+	/* The first column stays, whatever the terminal. */
+	while (layout_total(layout) > width && last-- > 1) {
+		if (!layout->widths[last])
+			continue;
+		layout->widths[last] = 0;
+		layout->n_left_out++;
+	}
+}
+
+static void layout_init(struct layout *layout, const TachoTable *table, guint width)
+{
+	layout->table = table;
+	layout->texts = g_ptr_array_new_full(table->n_rows * table->n_columns, g_free);
+	layout->widths = g_new0(guint, table->n_columns);
+	layout->n_left_out = 0;
+	for (guint row = 0; row < table->n_rows; row++)
+		for (guint column = 0; column < table->n_columns; column++)
+			g_ptr_array_add(layout->texts, format_cell(&table->columns[column],
+								   cell_at(table, row, column)));
+	layout_measure(layout);
+	if (width)
+		layout_fit(layout, width);
+}
+
+static void layout_release(struct layout *layout)
+{
+	g_ptr_array_unref(layout->texts);
+	g_free(layout->widths);
+}
+
+static const gchar *heat(const TachoColumn *column, const struct cell *cell)
+{
+	gdouble share = cell_number(cell);
+
+	if (!column->is_share || !isfinite(share))
+		return NULL;
+	if (share >= 30)
+		return "\033[31m"; /* red */
+	if (share >= 10)
+		return "\033[33m"; /* yellow */
+	return share < 1 ? "\033[2m" : NULL;
+}
+
+/* One cell; trailing blanks are left out where nothing follows. */
+static void print_cell(const struct layout *layout, guint column, const gchar *text,
+		       const gchar *colour, gboolean is_last, FILE *out)
+{
+	g_autofree gchar *cut = table_text_cut(text, layout->widths[column]);
+	guint n_blanks = layout->widths[column] - table_text_width(cut);
+	gboolean is_text = layout->table->columns[column].type == TACHO_COLUMN_TEXT;
+
+	if (!is_text)
+		fprintf(out, "%*s", (int)n_blanks, "");
+	fprintf(out, "%s%s%s", colour ? colour : "", cut, colour ? "\033[0m" : "");
+	if (!is_last)
+		fprintf(out, "%*s", (int)(GAP + (is_text ? n_blanks : 0)), "");
+}
+
+static guint layout_last_column(const struct layout *layout)
+{
+	guint last = 0;
+
+	for (guint i = 0; i < layout->table->n_columns; i++)
+		if (layout->widths[i])
+			last = i;
+	return last;
+}
+
+static void print_titles(const struct layout *layout, FILE *out, gboolean with_colour)
+{
+	guint last = layout_last_column(layout);
+
+	for (guint i = 0; i < layout->table->n_columns; i++)
+		if (layout->widths[i])
+			print_cell(layout, i, layout->table->columns[i].title,
+				   with_colour ? "\033[1m" : NULL, i == last, out);
+	fputc('\n', out);
+}
+
+static void print_row(const struct layout *layout, guint row, FILE *out, gboolean with_colour)
+{
+	const TachoTable *table = layout->table;
+	guint last = layout_last_column(layout);
+
+	for (guint i = 0; i < table->n_columns; i++)
+		if (layout->widths[i])
+			print_cell(layout, i,
+				   g_ptr_array_index(layout->texts, row * table->n_columns + i),
+				   with_colour ? heat(&table->columns[i], cell_at(table, row, i))
+					       : NULL,
+				   i == last, out);
+	fputc('\n', out);
+}
+
+/* Prose, broken between words. */
+static void print_prose(const gchar *prose, FILE *out, guint width)
+{
+	g_autofree gchar *clean = table_text_clean(prose);
+	g_auto(GStrv) words = g_strsplit(clean, " ", -1);
+	guint used = 0;
+
+	for (guint i = 0; words[i]; i++) {
+		guint word = table_text_width(words[i]);
+
+		if (used && width && used + 1 + word > width) {
+			fputs("\n  ", out);
+			used = 2;
+		} else if (i > 0) {
+			fputc(' ', out);
+			used++;
+		}
+		fputs(words[i], out);
+		used += word;
+	}
+	fputc('\n', out);
+}
+
+void tacho_table_print(const TachoTable *table, FILE *out, guint width, gboolean with_colour)
+{
+	struct layout layout;
+
+	layout_init(&layout, table, width);
+	if (table->n_rows) {
+		print_titles(&layout, out, with_colour);
+		for (guint row = 0; row < table->n_rows; row++)
+			print_row(&layout, row, out, with_colour);
+	}
+	for (guint i = 0; i < table->notes->len; i++)
+		print_prose(g_ptr_array_index(table->notes, i), out, width);
+	if (layout.n_left_out && table->n_rows) {
+		g_autofree gchar *prose = g_strdup_printf(
+			"%u %s did not fit; a wider terminal or --json shows all.",
+			layout.n_left_out, layout.n_left_out == 1 ? "column" : "columns");
+
+		print_prose(prose, out, width);
+	}
+	layout_release(&layout);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void write_cell(const struct cell *cell, JsonWriter *writer)
+{
+	switch (cell->type) {
+	case CELL_TEXT:
+		json_writer_string(writer, cell->text);
+		break;
+	case CELL_INTEGER:
+		json_writer_integer(writer, cell->integer);
+		break;
+	case CELL_NUMBER:
+		json_writer_number(writer, cell->number);
+		break;
+	case CELL_BOOLEAN:
+		json_writer_boolean(writer, cell->boolean);
+		break;
+	default:
+		json_writer_null(writer);
+	}
+}
+
+void table_write_json(const TachoTable *table, JsonWriter *writer)
+{
+	json_writer_begin_array(writer);
+	for (guint row = 0; row < table->n_rows; row++) {
+		json_writer_line(writer);
+		json_writer_begin_object(writer);
+		for (guint column = 0; column < table->n_columns; column++) {
+			json_writer_key(writer, table->columns[column].key);
+			write_cell(cell_at(table, row, column), writer);
+		}
+		json_writer_end_object(writer);
+	}
+	if (table->n_rows)
+		json_writer_line(writer);
+	json_writer_end_array(writer);
+}
+
+void table_write_json_notes(const TachoTable *table, JsonWriter *writer)
+{
+	json_writer_begin_array(writer);
+	for (guint i = 0; i < table->notes->len; i++)
+		json_writer_string(writer, g_ptr_array_index(table->notes, i));
+	json_writer_end_array(writer);
+}
+
+void tacho_table_print_json(const TachoTable *table, FILE *out)
+{
+	g_autoptr(JsonWriter) writer = json_writer_new(out);
+
+	table_write_json(table, writer);
+	json_writer_finish(writer); /* `out` remembers a failure, for its owner to find */
+}
+
+void tacho_tables_print_json(const TachoTable *const *tables, guint n_tables, FILE *out)
+{
+	g_autoptr(JsonWriter) writer = json_writer_new(out);
+
+	json_writer_begin_object(writer);
+	for (guint i = 0; i < n_tables; i++) {
+		json_writer_line(writer);
+		json_writer_key(writer, tables[i]->name);
+		table_write_json(tables[i], writer);
+	}
+	json_writer_line(writer);
+	json_writer_key(writer, "notes");
+	json_writer_begin_object(writer);
+	for (guint i = 0; i < n_tables; i++) {
+		json_writer_line(writer);
+		json_writer_key(writer, tables[i]->name);
+		table_write_json_notes(tables[i], writer);
+	}
+	json_writer_line(writer);
+	json_writer_end_object(writer);
+	json_writer_line(writer);
+	json_writer_end_object(writer);
+	json_writer_finish(writer);
+}

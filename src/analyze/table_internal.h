@@ -1,0 +1,19 @@
+/* table_internal: what the analyses share of a table beyond <tacho/table.h>. */
+#ifndef TACHO_TABLE_INTERNAL_H
+#define TACHO_TABLE_INTERNAL_H
+
+#include <tacho/table.h>
+
+#include "base/json_writer.h"
+
+/* The rows as one JSON array; the notes as another. */
+void table_write_json(const TachoTable *table, JsonWriter *writer);
+void table_write_json_notes(const TachoTable *table, JsonWriter *writer);
+
+/* Text fit for a terminal: bad UTF-8 and all but printable characters become U+FFFD. */
+gchar *table_text_clean(const gchar *text);
+/* In columns of a terminal, and cut to as many, the last an ellipsis. `text` is valid UTF-8. */
+guint table_text_width(const gchar *text);
+gchar *table_text_cut(const gchar *text, guint width);
+
+#endif
