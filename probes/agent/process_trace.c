@@ -329,31 +329,26 @@ static void text_pad(struct text *text, size_t count)
 	text->bytes[text->length - 1] = '\n';
 }
 
-static bool write_metadata(void)
+static bool write_metadata(const char *folder)
 {
-	char temporary[PATH_MAX + 16], final[PATH_MAX + 16];
-	struct text text = {0};
+	char file[PATH_MAX + 16];
+	struct text text = { 0 };
 	bool is_done = false;
 	int fd;
 
 	append_preamble(&text);
 	for (uint32_t i = 0; i < n_classes; i++)
 		append_class(&text, i + 1, &classes[i]);
-	snprintf(temporary, sizeof(temporary), "%s/.%s", path, TRACE_METADATA_FILE);
-	snprintf(final, sizeof(final), "%s/%s", path, TRACE_METADATA_FILE);
-	fd = text.has_failed ? -1 : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	snprintf(file, sizeof(file), "%s/%s", folder, TRACE_METADATA_FILE);
+	fd = text.has_failed
+		     ? -1
+		     : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (text.has_failed)
 		errno = ENOMEM;
 	if (fd >= 0) {
-		is_done = write_whole(fd, text.bytes, text.length) && rename(temporary, final) == 0;
+		is_done = write_whole(fd, text.bytes, text.length);
 		metadata_bytes = text.length;
 		close(fd);
-		if (!is_done) {
-			int cause = errno;
-
-			unlink(temporary);
-			errno = cause;
-		}
 	}
 	free(text.bytes);
 	return is_done;
@@ -362,7 +357,7 @@ static bool write_metadata(void)
 static bool append_to_metadata(uint32_t id, const struct trace_class *class)
 {
 	char file[PATH_MAX + 16];
-	struct text text = {0}, padded = {0};
+	struct text text = { 0 }, padded = { 0 };
 	struct timespec now;
 	bool is_done = false;
 	int fd;
@@ -394,17 +389,9 @@ static bool append_to_metadata(uint32_t id, const struct trace_class *class)
 
 /* --- the folder --------------------------------------------------------------------------- */
 
-static bool make_folder(void)
+/* Under its own name, or, where the same pid has been before an exec, a name of its own. */
+static bool name_folder(const char *hidden, const char *host)
 {
-	char host[256];
-
-	if (gethostname(host, sizeof(host) - 1) < 0)
-		strcpy(host, "host");
-	host[sizeof(host) - 1] = '\0';
-	for (char *c = host; *c; c++)
-		if (*c == '/' || *c == '.')
-			*c = '_';
-	/* The same pid comes again after an exec. */
 	for (int again = 1; again < 10000; again++) {
 		if (again == 1)
 			snprintf(path, sizeof(path), "%s/%s-%d", config.run_dir, host,
@@ -412,11 +399,36 @@ static bool make_folder(void)
 		else
 			snprintf(path, sizeof(path), "%s/%s-%d-%d", config.run_dir, host,
 				 (int)getpid(), again);
-		if (mkdir(path, 0700) == 0)
+		if (rename(hidden, path) == 0)
 			return true;
-		if (errno != EEXIST)
+		if (errno != EEXIST && errno != ENOTEMPTY)
 			return false;
 	}
+	return false;
+}
+
+/* Make the folder, hidden until its metadata is whole. */
+static bool make_folder(void)
+{
+	char hidden[PATH_MAX], file[PATH_MAX + 16], host[256];
+	int cause;
+
+	if (gethostname(host, sizeof(host) - 1) < 0)
+		strcpy(host, "host");
+	host[sizeof(host) - 1] = '\0';
+	for (char *c = host; *c; c++)
+		if (*c == '/' || *c == '.')
+			*c = '_';
+	snprintf(hidden, sizeof(hidden), "%s/.%s-%d", config.run_dir, host, (int)getpid());
+	if (mkdir(hidden, 0700) < 0 && errno != EEXIST)
+		return false;
+	if (write_metadata(hidden) && name_folder(hidden, host))
+		return true;
+	cause = errno;
+	snprintf(file, sizeof(file), "%s/%s", hidden, TRACE_METADATA_FILE);
+	unlink(file);
+	rmdir(hidden);
+	errno = cause;
 	return false;
 }
 
@@ -428,13 +440,11 @@ bool process_trace_open(void)
 		return true;
 	pthread_mutex_lock(&lock);
 	if (state == NOT_TRIED) {
-		if (getrandom(uuid, sizeof(uuid), 0) == sizeof(uuid) && make_folder() &&
-		    write_metadata()) {
+		if (getrandom(uuid, sizeof(uuid), 0) == sizeof(uuid) && make_folder()) {
 			__atomic_store_n(&state, OPEN, __ATOMIC_RELEASE);
 		} else {
 			tacho_say("cannot record process %d in %s: %s", (int)getpid(),
 				  config.run_dir, strerror(errno));
-			rmdir(path);
 			state = FAILED;
 		}
 	}
@@ -504,7 +514,7 @@ static bool grow_table(void)
 
 static uint32_t declare_class(uint64_t hash, enum trace_kind kind, const char *name, size_t length)
 {
-	struct trace_class class = {.length = length, .hash = hash, .kind = kind};
+	struct trace_class class = { .length = length, .hash = hash, .kind = kind };
 
 	if (n_classes >= classes_allocated && !grow_table())
 		return 0;

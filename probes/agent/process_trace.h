@@ -1,7 +1,7 @@
 /* process_trace: the CTF trace of this process: its folder and its metadata.
  *
  * (1) Nothing is made on disk before the first record asks for it.
- * (2) The metadata file appears whole, by a rename; after that it only grows, a class a write(2),
+ * (2) The folder appears by a rename, its metadata whole; after that it only grows, a class a write(2),
  *     and no class crosses a page of the file: a kill cannot cut one in two.
  * (3) Class ids outlive a fork: a child declares all it inherited when it opens its own trace. */
 #ifndef TACHO_AGENT_PROCESS_TRACE_H
