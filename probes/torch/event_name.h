@@ -1,0 +1,78 @@
+/* event_name: the names that PyTorch's RecordFunction shows us, each looked at once.
+ *
+ * A name arrives as a `const char *`: an operator's is part of its schema and stays where it is,
+ * any other is a std::string's and may be anywhere next time. So a thread keeps the last names in
+ * a small direct-mapped cache keyed by address, compares the text to be sure, and goes to the
+ * process's table of all names when that fails.
+ *
+ * (1) Names are never freed, moved or changed: a pointer to one is good for ever, in every thread.
+ * (2) The table is only added to, by one compare-and-swap, so no lock can be held over a fork.
+ * (3) Class ids belong to a generation (probe.h); a name keeps both in one atomic word. */
+#ifndef TACHO_TORCH_EVENT_NAME_H
+#define TACHO_TORCH_EVENT_NAME_H
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "common/probe.h"
+
+/* What to do about a name, found out when it is first seen. */
+enum event_role : uint8_t {
+	EVENT_OP,	      /* an operation on the thread's stack */
+	EVENT_COLLECTIVE_OP,  /* the same, and it names the process group of what begins within */
+	EVENT_REGION,	      /* somebody's named region */
+	EVENT_OPTIMIZER_STEP, /* a region that ends a training step */
+	EVENT_DATA_LOADER,    /* a wait for the data loader's next batch */
+	EVENT_COLLECTIVE,     /* communication, queued to complete */
+};
+
+struct event_name {
+	struct event_name *next;
+	uint64_t hash;
+	std::atomic<uint64_t> known_class; /* generation << 32 | class id */
+	uint8_t scope;			   /* at::RecordScope */
+	enum event_role role;
+	char text[];
+};
+
+struct event_name_slot {
+	const char *address;
+	struct event_name *name;
+};
+
+#define EVENT_NAME_SLOTS 512
+
+/* The slow halves: find or add the name; declare its class in this process. NULL: no memory. */
+struct event_name *event_name_intern(const char *text, uint8_t scope);
+uint32_t event_name_declare(struct event_name *name, uint32_t generation);
+
+static inline struct event_name *event_name_find(struct event_name_slot *slots, const char *text,
+						 uint8_t scope)
+{
+	uintptr_t address = (uintptr_t)text;
+	struct event_name_slot *slot = &slots[(address >> 4 ^ address >> 13) % EVENT_NAME_SLOTS];
+	struct event_name *name = slot->name;
+
+	if (__builtin_expect(slot->address == text && name->scope == scope &&
+				     strcmp(name->text, text) == 0,
+			     1))
+		return name;
+	name = event_name_intern(text, scope);
+	if (name) {
+		slot->address = text;
+		slot->name = name;
+	}
+	return name;
+}
+
+static inline uint32_t event_name_class(struct event_name *name, uint32_t generation)
+{
+	uint64_t known = name->known_class.load(std::memory_order_relaxed);
+
+	if (__builtin_expect(known >> 32 == generation, 1))
+		return (uint32_t)known;
+	return event_name_declare(name, generation);
+}
+
+#endif

@@ -1,0 +1,414 @@
+/* torch_probe: PyTorch's RecordFunction callbacks, as records.
+ *
+ * PyTorch runs begin_event() before and end_event() after every operation, autograd node, named
+ * region and collective. What is open is kept on a stack of the thread's own instead of in the
+ * ObserverContext that PyTorch offers, since that costs a heap object an event; only what another
+ * thread may end (collectives, and regions, which Python code may end anywhere) has one.
+ *
+ * (1) Inputs are read in begin_event() alone: afterwards they may be gone.
+ * (2) The outputs record is written before its op's duration is filled in.
+ * (3) Ends come in reverse order of begins but for odd cases, which are searched for: an end
+ *     without a begin (recording was off) and an end in another thread (its begin stays open).
+ * (4) Nothing is thrown into PyTorch: tensors are read inside try, the rest does not throw.
+ * (5) After a fork the stack holds slices of the parent's; they are forgotten at the first begin,
+ *     and an end before that writes into the private memory the agent has put there.
+ *
+ * Compiled against the libtorch of the job's own Python, always with NDEBUG, as PyTorch itself:
+ * without it RecordFunction has another layout. */
+#include "torch_probe.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <ATen/core/class_type.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/record_function.h>
+
+#include "event_name.h"
+#include "op_cost.h"
+#include "tensor_list.h"
+
+#ifndef NDEBUG
+#error "compile with -DNDEBUG: RecordFunction has another layout without it"
+#endif
+
+namespace
+{
+
+#define MAX_OPEN 128
+
+struct open_event {
+	const at::RecordFunction *function;
+	struct record_op *record; /* NULL: dropped */
+	uint64_t outer_group;	  /* EVENT_COLLECTIVE_OP: the group to go back to */
+	enum event_role role;
+};
+
+struct thread_state {
+	uint32_t generation;
+	uint32_t n_open;
+	uint32_t outputs_class;
+	uint64_t group; /* process group of the c10d operation this thread is in, or 0 */
+	struct open_event open[MAX_OPEN];
+	struct event_name_slot names[EVENT_NAME_SLOTS];
+};
+
+/* One pointer in the static TLS block: the general model would cost a call at every use. */
+thread_local struct thread_state *state __attribute__((tls_model("initial-exec")));
+pthread_key_t state_key;
+
+/* A slice that another thread may end. */
+struct shared_slice : at::ObserverContext {
+	struct record_header *record;
+	uint64_t *duration;
+	uint32_t *end_tid; /* NULL: the record has none */
+	uint32_t generation;
+	enum event_role role;
+};
+
+void thread_state_free(void *old_state)
+{
+	state = NULL;
+	free(old_state);
+}
+
+/* The thread's first event, or its first after a fork. */
+__attribute__((noinline)) struct thread_state *thread_state_renew(void)
+{
+	struct thread_state *self = state;
+
+	if (!self) {
+		self = (struct thread_state *)calloc(1, sizeof(*self));
+		if (!self)
+			return NULL;
+		pthread_setspecific(state_key, self);
+		state = self;
+	}
+	self->generation = tacho_generation();
+	self->n_open = 0;
+	self->group = 0;
+	self->outputs_class = tacho_class(TRACE_KIND_OUTPUTS, "outputs", strlen("outputs"));
+	/* autograd nodes name the thread of their forward by this number */
+	tacho_mark("autograd_thread", (int64_t)at::RecordFunction::currentThreadId(), 0, "");
+	return self;
+}
+
+/* Where the next open event goes. Events that ended in another thread pile up at the bottom, so the
+ * older half goes when the stack is full. */
+inline struct open_event *push_open(struct thread_state *self)
+{
+	if (TACHO_UNLIKELY(self->n_open == MAX_OPEN)) {
+		memmove(self->open, self->open + MAX_OPEN / 2, sizeof(self->open) / 2);
+		self->n_open = MAX_OPEN / 2;
+	}
+	return &self->open[self->n_open++];
+}
+
+__attribute__((noinline)) bool pop_odd(struct thread_state *self,
+				       const at::RecordFunction &function, struct open_event *event)
+{
+	for (uint32_t i = self->n_open; i > 0; i--) {
+		if (self->open[i - 1].function != &function)
+			continue;
+		*event = self->open[i - 1];
+		memmove(&self->open[i - 1], &self->open[i], (self->n_open - i) * sizeof(*event));
+		self->n_open--;
+		return true;
+	}
+	return false;
+}
+
+inline bool pop_open(struct thread_state *self, const at::RecordFunction &function,
+		     struct open_event *event)
+{
+	if (self->n_open && self->open[self->n_open - 1].function == &function) {
+		*event = self->open[--self->n_open];
+		return true;
+	}
+	return pop_odd(self, function, event);
+}
+
+/* The process group among the arguments of a c10d operation: the address of the C++ object that
+ * its script object holds. */
+uint64_t group_of(c10::ArrayRef<const c10::IValue> inputs) noexcept
+{
+	try {
+		for (const c10::IValue &value : inputs) {
+			if (!value.isObject() || value.toObjectRef().slots().empty())
+				continue;
+			const c10::IValue &slot = value.toObjectRef().getSlot(0);
+			const char *type = value.toObjectRef().type()->name()->name().c_str();
+
+			if (slot.isCapsule() && strstr(type, "ProcessGroup"))
+				return (uint64_t)(uintptr_t)slot.toCapsule().get();
+		}
+	} catch (...) {
+	}
+	return 0;
+}
+
+uint32_t op_flags(const at::RecordFunction &function, const struct tensor_list *inputs)
+{
+	uint32_t flags = inputs->is_cut ? TRACE_OP_CUT : 0;
+
+	switch (function.scope()) {
+	case at::RecordScope::FUNCTION:
+		break;
+	case at::RecordScope::BACKWARD_FUNCTION:
+		flags |= TRACE_OP_BACKWARD;
+		break;
+	default:
+		flags |= TRACE_OP_SCRIPT;
+		break;
+	}
+	return flags;
+}
+
+inline struct record_op *begin_op(const at::RecordFunction &function, uint32_t class_id)
+{
+	struct tensor_list inputs;
+	struct record_op *record;
+
+	tensor_list_fill(&inputs, function.inputs());
+	record = (struct record_op *)tacho_record_begin(class_id, (uint32_t)sizeof(*record) +
+									  inputs.record_bytes);
+	if (!record)
+		return NULL;
+	record->duration = TRACE_OPEN;
+	record->sequence = function.seqNr();
+	record->forward_thread = function.forwardThreadId();
+	record->flags = op_flags(function, &inputs);
+	record->n_inputs = inputs.n;
+	tensor_list_write(&inputs, record + 1);
+	tacho_record_commit(record);
+	return record;
+}
+
+void begin_collective(const at::RecordFunction &function, uint32_t class_id, uint64_t group,
+		      struct shared_slice *slice)
+{
+	struct tensor_list inputs;
+	struct record_collective *record;
+
+	tensor_list_fill(&inputs, function.inputs());
+	record = (struct record_collective *)tacho_record_begin_async(
+		class_id, (uint32_t)sizeof(*record) + inputs.record_bytes);
+	if (!record)
+		return;
+	record->duration = TRACE_OPEN;
+	record->bytes = inputs.data_bytes;
+	record->group = group;
+	record->end_tid = 0;
+	record->n_inputs = inputs.n;
+	tensor_list_write(&inputs, record + 1);
+	tacho_record_commit(record);
+	slice->record = &record->header;
+	slice->duration = &record->duration;
+	slice->end_tid = &record->end_tid;
+}
+
+void begin_region(const at::RecordFunction &function, uint32_t class_id, struct shared_slice *slice)
+{
+	struct record_slice *record =
+		(struct record_slice *)tacho_record_begin_async(class_id, sizeof(*record));
+
+	if (!record)
+		return;
+	record->duration = TRACE_OPEN;
+	record->id = function.handle();
+	tacho_record_commit(record);
+	slice->record = &record->header;
+	slice->duration = &record->duration;
+}
+
+__attribute__((noinline)) std::unique_ptr<at::ObserverContext>
+begin_shared(const at::RecordFunction &function, struct event_name *name, uint32_t class_id,
+	     struct thread_state *self)
+{
+	std::unique_ptr<struct shared_slice> slice(new (std::nothrow) struct shared_slice());
+
+	if (!slice)
+		return nullptr;
+	slice->generation = self->generation;
+	slice->role = name->role;
+	if (name->role == EVENT_COLLECTIVE)
+		begin_collective(function, class_id, self->group, slice.get());
+	else
+		begin_region(function, class_id, slice.get());
+	return slice;
+}
+
+std::unique_ptr<at::ObserverContext> begin_event(const at::RecordFunction &function)
+{
+	struct thread_state *self = state;
+	struct event_name *name;
+	struct open_event *event;
+	uint32_t class_id;
+
+	if (!tacho_is_recording() || tacho_writer.is_inside)
+		return nullptr;
+	if (TACHO_UNLIKELY(!self || self->generation != tacho_generation())) {
+		self = thread_state_renew();
+		if (!self)
+			return nullptr;
+	}
+	name = event_name_find(self->names, function.name(), (uint8_t)function.scope());
+	if (TACHO_UNLIKELY(!name))
+		return nullptr;
+	class_id = event_name_class(name, self->generation);
+	if (name->role > EVENT_COLLECTIVE_OP)
+		return begin_shared(function, name, class_id, self);
+
+	event = push_open(self);
+	event->function = &function;
+	event->role = name->role;
+	if (TACHO_UNLIKELY(name->role == EVENT_COLLECTIVE_OP)) {
+		event->outer_group = self->group;
+		self->group = group_of(function.inputs());
+	}
+	event->record = begin_op(function, class_id);
+	return nullptr;
+}
+
+void end_shared(struct shared_slice *slice)
+{
+	bool is_ours = slice->generation == tacho_generation();
+
+	if (slice->record && is_ours) {
+		if (slice->end_tid)
+			__atomic_store_n(slice->end_tid, (uint32_t)syscall(SYS_gettid),
+					 __ATOMIC_RELEASE);
+		tacho_slice_end(slice->record, slice->duration);
+	}
+	if (slice->role == EVENT_OPTIMIZER_STEP && is_ours)
+		tacho_step_end();
+}
+
+/* Write the outputs of `op`. Returns the record's stamp, 0 when there is none. */
+inline uint64_t write_outputs(const at::RecordFunction &function, const struct record_op *op,
+			      uint32_t class_id)
+{
+	struct tensor_list outputs;
+	struct record_outputs *record;
+
+	if (function.outputs().empty())
+		return 0;
+	tensor_list_fill(&outputs, c10::ArrayRef<const c10::IValue>(function.outputs().data(),
+								    function.outputs().size()));
+	if (!outputs.n)
+		return 0;
+	record = (struct record_outputs *)tacho_record_begin(
+		class_id, (uint32_t)sizeof(*record) + outputs.record_bytes);
+	if (!record)
+		return 0;
+	record->begin_stamp = op->header.stamp;
+	record->n_outputs = outputs.n;
+	record->reserved = 0;
+	tensor_list_write(&outputs, record + 1);
+	tacho_record_commit(record);
+	return record->header.stamp;
+}
+
+/* An op with outputs ends when they are written: that saves reading the clock once more. */
+inline void end_op(const at::RecordFunction &function, struct thread_state *self,
+		   struct record_op *record)
+{
+	uint64_t stamp = write_outputs(function, record, self->outputs_class);
+
+	if (stamp)
+		__atomic_store_n(&record->duration, stamp - record->header.stamp, __ATOMIC_RELEASE);
+	else
+		tacho_slice_end(record, &record->duration);
+}
+
+void end_event(const at::RecordFunction &function, at::ObserverContext *context)
+{
+	struct thread_state *self = state;
+	struct open_event event;
+
+	if (TACHO_UNLIKELY(context != NULL)) {
+		end_shared((struct shared_slice *)context);
+		return;
+	}
+	if (TACHO_UNLIKELY(!self || !pop_open(self, function, &event)))
+		return;
+	if (TACHO_UNLIKELY(self->generation != tacho_generation()))
+		return;
+	if (TACHO_UNLIKELY(event.role == EVENT_COLLECTIVE_OP))
+		self->group = event.outer_group;
+	if (event.record)
+		end_op(function, self, event.record);
+}
+
+void report_costs(void)
+{
+	static const struct {
+		enum trace_kind kind;
+		at::RecordScope scope;
+		const char *name; /* NULL: of an operation */
+	} events[] = {
+		{ TRACE_KIND_OP, at::RecordScope::FUNCTION, NULL },
+		{ TRACE_KIND_ANNOTATION, at::RecordScope::USER_SCOPE,
+		  "DistributedDataParallel.forward" },
+		{ TRACE_KIND_COLLECTIVE, at::RecordScope::USER_SCOPE, "gloo:all_reduce" },
+	};
+
+	uint64_t costs[sizeof(events) / sizeof(*events)];
+	size_t n = 0;
+
+	/* before the records go to scratch memory: the thread's first mark is a real one */
+	if (!thread_state_renew() || !tacho_scratch_begin(1 << 18))
+		return;
+
+	for (const auto &event : events)
+		costs[n++] = op_cost_measure_ps(event.scope, event.name);
+	tacho_scratch_end();
+	n = 0;
+	for (const auto &event : events) {
+		if (costs[n])
+			tacho_cost(event.kind, "torch", costs[n]);
+		n++;
+	}
+}
+
+int add_callback(void)
+{
+	int error = pthread_key_create(&state_key, thread_state_free);
+
+	if (error)
+		return -error;
+	try {
+		at::addGlobalCallback(at::RecordFunctionCallback(begin_event, end_event)
+					      .needsInputs(true)
+					      .needsOutputs(true)
+					      .scopes({ at::RecordScope::FUNCTION,
+							at::RecordScope::BACKWARD_FUNCTION,
+							at::RecordScope::TORCHSCRIPT_FUNCTION,
+							at::RecordScope::USER_SCOPE,
+							at::RecordScope::STATIC_RUNTIME_OP,
+							at::RecordScope::STATIC_RUNTIME_MODEL }));
+	} catch (...) {
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+} // namespace
+
+int tacho_probe_init(void)
+{
+	static std::atomic<bool> is_installed;
+	int error;
+
+	if (is_installed.exchange(true))
+		return 0;
+	error = add_callback();
+	if (!error)
+		report_costs();
+	return error;
+}
