@@ -9,19 +9,21 @@
  * kin; MVAPICH2; Slurm last, for it sets its variables for the batch script too. */
 static const char *const rank_variables[] = {
 	"RANK",		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
-	"HOROVOD_RANK", "SLURM_PROCID",		NULL};
-static const char *const local_rank_variables[] = {"LOCAL_RANK",
-						   "OMPI_COMM_WORLD_LOCAL_RANK",
-						   "MPI_LOCALRANKID",
-						   "MV2_COMM_WORLD_LOCAL_RANK",
-						   "HOROVOD_LOCAL_RANK",
-						   "SLURM_LOCALID",
-						   NULL};
+	"HOROVOD_RANK", "SLURM_PROCID",		NULL
+};
+static const char *const local_rank_variables[] = { "LOCAL_RANK",
+						    "OMPI_COMM_WORLD_LOCAL_RANK",
+						    "MPI_LOCALRANKID",
+						    "MV2_COMM_WORLD_LOCAL_RANK",
+						    "HOROVOD_LOCAL_RANK",
+						    "SLURM_LOCALID",
+						    NULL };
 static const char *const world_size_variables[] = {
 	"WORLD_SIZE",	"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
-	"HOROVOD_SIZE", "SLURM_NTASKS",		NULL};
-static const char *const job_variables[] = {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID",
-					    "LSB_JOBID",	   "JOB_ID",	   NULL};
+	"HOROVOD_SIZE", "SLURM_NTASKS",		NULL
+};
+static const char *const job_variables[] = { "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PBS_JOBID",
+					     "LSB_JOBID",	    "JOB_ID",	    NULL };
 
 static int first_number(const char *const *variables)
 {

@@ -89,7 +89,7 @@ static bool holds_address(const struct dl_phdr_info *info, const void *address)
 static int survey_object(struct dl_phdr_info *info, size_t size, void *survey_pointer)
 {
 	struct survey *survey = survey_pointer;
-	struct object object = {info->dlpi_addr, (uintptr_t)info->dlpi_name};
+	struct object object = { info->dlpi_addr, (uintptr_t)info->dlpi_name };
 	struct new_object *appeared;
 
 	(void)size;
@@ -120,7 +120,7 @@ static void tell(const struct watch *watch, const char *path, uintptr_t base)
 
 static void check(const void *caller, unsigned long long adds)
 {
-	struct survey survey = {.caller = caller};
+	struct survey survey = { .caller = caller };
 
 	survey.appeared = malloc(MAX_NEW * sizeof(*survey.appeared));
 	if (!survey.appeared)
@@ -160,7 +160,7 @@ void loader_watch_check_from(const void *caller)
 static int tell_of_known(struct dl_phdr_info *info, size_t size, void *paths)
 {
 	struct survey *survey = paths;
-	struct object object = {info->dlpi_addr, (uintptr_t)info->dlpi_name};
+	struct object object = { info->dlpi_addr, (uintptr_t)info->dlpi_name };
 
 	(void)size;
 	if (list_has(&known, object) && survey->n_appeared < MAX_NEW) {
@@ -175,7 +175,7 @@ static int tell_of_known(struct dl_phdr_info *info, size_t size, void *paths)
 
 int tacho_watch_library(const char *prefix, tacho_library_appeared *appeared)
 {
-	struct survey survey = {0};
+	struct survey survey = { 0 };
 	int place = __atomic_load_n(&n_watches, __ATOMIC_ACQUIRE);
 
 	if (place >= MAX_WATCHES)

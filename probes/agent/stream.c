@@ -67,7 +67,12 @@ static struct {
 	bool is_started;
 	uint32_t calls; /* futex */
 	struct tacho_stream *own_stream;
-} helper = {.is_working = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_MUTEX_INITIALIZER};
+} helper = { .is_working = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_MUTEX_INITIALIZER };
+
+static struct tacho_stream *first_stream(void)
+{
+	return __atomic_load_n(&streams, __ATOMIC_ACQUIRE);
+}
 
 static void call_helper(void)
 {
@@ -170,13 +175,13 @@ static bool open_stream(struct tacho_writer *writer)
 	writer->has_async = 0;
 	if (!grant(writer, stream->current))
 		writer->limit = writer->cursor;
+	read_thread_name((pid_t)stream->tid, stream->name);
 	do {
-		stream->next = __atomic_load_n(&streams, __ATOMIC_ACQUIRE);
+		stream->next = first_stream();
 	} while (!__atomic_compare_exchange_n(&streams, &stream->next, stream, false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 	if (has_thread_end_key)
 		pthread_setspecific(thread_end_key, stream);
-	read_thread_name((pid_t)stream->tid, stream->name);
 	writer->is_busy = 0;
 	write_mark(thread_class, writer->parent_tid, 0, stream->name);
 	return true;
@@ -196,9 +201,10 @@ static void adopt(struct tacho_writer *writer, struct stream_file *file)
 	writer->has_async = 0;
 }
 
+/* What comes after the recording's end is not a loss. */
 static bool drop(struct tacho_writer *writer)
 {
-	if (writer->stream)
+	if (writer->stream && tacho_is_alive())
 		writer->packet->discarded = ++writer->stream->discarded;
 	return false;
 }
@@ -240,7 +246,7 @@ bool tacho_record_make_room(uint32_t size_bytes)
 	int cause = errno;
 	bool has_room;
 
-	if (!tacho_process->is_alive)
+	if (!tacho_is_alive())
 		return false;
 	if (writer->is_busy || !size_bytes)
 		return drop(writer);
@@ -405,7 +411,7 @@ static void tend_all(void)
 	struct tacho_stream *next;
 
 	pthread_mutex_lock(&helper.is_working);
-	if (tacho_process->is_alive) {
+	if (tacho_is_alive()) {
 		for (struct tacho_stream *stream = __atomic_load_n(&streams, __ATOMIC_ACQUIRE);
 		     stream; stream = next) {
 			next = stream->next;
@@ -433,8 +439,7 @@ static void write_clocks(void)
 /* Threads are often named after their first record. */
 static void write_new_names(void)
 {
-	for (struct tacho_stream *stream = __atomic_load_n(&streams, __ATOMIC_ACQUIRE); stream;
-	     stream = stream->next) {
+	for (struct tacho_stream *stream = first_stream(); stream; stream = stream->next) {
 		char name[16];
 
 		read_thread_name((pid_t)stream->tid, name);
@@ -447,12 +452,12 @@ static void write_new_names(void)
 
 static void *help(void *unused)
 {
-	struct timespec now, last = {0}, second = {.tv_sec = 1};
+	struct timespec now, last = { 0 }, second = { .tv_sec = 1 };
 
 	(void)unused;
 	pthread_setname_np(pthread_self(), "tacho");
 	tacho_writer.is_inside = 1;
-	while (tacho_process->is_alive) {
+	while (tacho_is_alive()) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		if (now.tv_sec != last.tv_sec) {
 			write_clocks();
@@ -494,7 +499,7 @@ static void start_helper(void)
 void tacho_recording_set(bool is_recording)
 {
 	idle_process.is_recording = is_recording;
-	tacho_process->is_recording = is_recording;
+	__atomic_store_n(&tacho_process->is_recording, is_recording, __ATOMIC_RELAXED);
 }
 
 void tacho_mark(const char *name, int64_t first, int64_t second, const char *text)
@@ -542,11 +547,10 @@ void tacho_slice_end_named(void *slice)
 
 /* --- the process's life ------------------------------------------------------------------- */
 
-static void fill_process_page(struct tacho_process *page, uint32_t generation)
+static void fill_process_page(struct tacho_process *page)
 {
 	own_pid = getpid();
-	page->generation = generation;
-	page->is_recording = idle_process.is_recording;
+	__atomic_store_n(&page->is_recording, idle_process.is_recording, __ATOMIC_RELAXED);
 	__atomic_store_n(&page->is_alive, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -570,7 +574,7 @@ bool streams_configure(const struct agent_settings *settings)
 	thread_name_class = tacho_class(TRACE_KIND_MARK, "thread_name", strlen("thread_name"));
 	has_thread_end_key = pthread_key_create(&thread_end_key, thread_ends) == 0;
 	idle_process.is_recording = 1;
-	fill_process_page(page, 1);
+	fill_process_page(page);
 	tacho_process = page;
 	return true;
 }
@@ -580,7 +584,7 @@ void streams_close(int exit_status)
 	struct timespec deadline;
 	bool is_locked;
 
-	if (!tacho_process->is_alive || !process_trace_is_open() || getpid() != own_pid)
+	if (!tacho_is_alive() || !process_trace_is_open() || getpid() != own_pid)
 		return;
 	write_mark(exit_class, exit_status, 0, "");
 	if (!__atomic_exchange_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST))
@@ -590,9 +594,9 @@ void streams_close(int exit_status)
 	clock_gettime(CLOCK_REALTIME, &deadline);
 	deadline.tv_sec += 2;
 	is_locked = pthread_mutex_timedlock(&helper.is_working, &deadline) == 0;
-	for (struct tacho_stream *stream = is_locked ? streams : NULL; stream;
+	for (struct tacho_stream *stream = is_locked ? first_stream() : NULL; stream;
 	     stream = stream->next) {
-		if (stream->has_ended)
+		if (__atomic_load_n(&stream->has_ended, __ATOMIC_ACQUIRE))
 			cut_stream(stream, stream->kept_bytes);
 		else if (stream == tacho_writer.stream)
 			cut_stream(stream, content_bytes(stream->current));
@@ -624,7 +628,6 @@ static void disown_streams(void)
 
 void streams_after_fork(bool is_child)
 {
-	static uint32_t generation = 1;
 	process_trace_after_fork(is_child);
 	pthread_mutex_unlock(&helper.is_working);
 	pthread_mutex_unlock(&helper.start);
@@ -635,5 +638,5 @@ void streams_after_fork(bool is_child)
 	helper.is_started = false;
 	helper.calls = 0;
 	if (tacho_process != &idle_process)
-		fill_process_page(tacho_process, ++generation);
+		fill_process_page(tacho_process);
 }

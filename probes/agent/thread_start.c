@@ -43,7 +43,7 @@ TACHO_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribu
 	int status;
 
 	loader_watch_check();
-	if (!tacho_process->is_alive)
+	if (!tacho_is_alive())
 		return thread_start_real(thread, attributes, function, argument);
 	start = malloc(sizeof(*start));
 	if (!start)

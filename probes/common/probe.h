@@ -71,7 +71,6 @@ struct tacho_writer {
 struct tacho_process {
 	uint32_t is_alive;     /* the streams may be written */
 	uint32_t is_recording; /* inside the steps asked for; probes may skip work when 0 */
-	uint32_t generation;   /* differs between a process and its forked children */
 };
 
 extern TACHO_EXPORT TACHO_THREAD_LOCAL struct tacho_writer tacho_writer
@@ -86,20 +85,21 @@ TACHO_EXPORT bool tacho_record_make_room(uint32_t size_bytes);
 /* The class of records of `kind` named `name` (`length` bytes, need not end in NUL; control
  * characters and what exceeds TRACE_MAX_NAME_BYTES are replaced or cut). Takes a lock the first
  * time a name is seen in the process, and a short one after: keep the result. 0: it could not be
- * declared (disk full ...); records of class 0 are dropped and counted. */
+ * declared (disk full ...); records of class 0 are dropped and counted. An id is good for as long as
+ * the process and for all its forked children. */
 TACHO_EXPORT uint32_t tacho_class(enum trace_kind kind, const char *name, size_t length);
 
-/* Which process this is: differs in a forked child. Class ids and cached records belong to a
- * generation; a cache that outlives a fork compares it. */
-static inline uint32_t tacho_generation(void)
+/* Whether the streams may be written: not before the agent has started, after the process's end has
+ * begun, and where nothing can be recorded. */
+static inline bool tacho_is_alive(void)
 {
-	return tacho_process->generation;
+	return __atomic_load_n(&tacho_process->is_alive, __ATOMIC_RELAXED);
 }
 
 /* Whether records are wanted now (--steps). Cheap enough to ask at every event. */
 static inline bool tacho_is_recording(void)
 {
-	return tacho_process->is_recording;
+	return __atomic_load_n(&tacho_process->is_recording, __ATOMIC_RELAXED);
 }
 
 /* Switch recording on or off for the whole process. */
@@ -140,7 +140,7 @@ static inline void *tacho_record_begin(uint32_t class_id, uint32_t size_bytes)
 	struct record_header *record;
 	uint64_t stamp;
 
-	if (TACHO_UNLIKELY(writer->is_busy || !class_id || !tacho_process->is_alive ||
+	if (TACHO_UNLIKELY(writer->is_busy || !class_id || !tacho_is_alive() ||
 			   (size_t)(writer->limit - writer->cursor) < size_bytes) &&
 	    !tacho_record_make_room(class_id ? size_bytes : 0))
 		return NULL;

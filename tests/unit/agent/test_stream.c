@@ -1,0 +1,431 @@
+/* The writing half of the agent: what is recorded is in the files, whole and in order, from many
+ * threads, over forks, on a full disk. Each case runs in a process of its own, as a job would. */
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/process_trace.h"
+#include "agent/settings.h"
+#include "agent/stream.h"
+#include "agent/thread_start.h"
+#include "common/probe.h"
+
+#define N_THREADS     4
+#define AGENT_CLASSES 4 /* it declares its own first; all others are the tests' slices */
+
+int thread_start_real(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+		      void *argument)
+{
+	return pthread_create(thread, attributes, start, argument);
+}
+
+static gchar *folder; /* of the run */
+
+static void before_fork(void)
+{
+	streams_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+	streams_after_fork(false);
+}
+
+static void after_fork_in_child(void)
+{
+	streams_after_fork(true);
+}
+
+static void start_agent(const gchar *run_dir)
+{
+	static struct agent_settings settings; /* its texts live as long as the process */
+
+	g_setenv("TACHO_RUN_DIR", run_dir, TRUE);
+	agent_settings_read(&settings);
+	g_assert_true(process_trace_configure(&settings));
+	g_assert_true(streams_configure(&settings));
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+static struct record_slice *begin(uint32_t class_id, uint64_t id)
+{
+	struct record_slice *slice = tacho_record_begin(class_id, sizeof(*slice));
+
+	if (!slice)
+		return NULL;
+	slice->duration = TRACE_OPEN;
+	slice->id = id;
+	tacho_record_commit(slice);
+	return slice;
+}
+
+static uint32_t declare(const gchar *name)
+{
+	return tacho_class(TRACE_KIND_ANNOTATION, name, strlen(name));
+}
+
+/* --- reading back ------------------------------------------------------------------------- */
+
+struct count {
+	guint64 slices, open, others, discarded, files;
+};
+
+static void count_file(const gchar *path, struct count *count)
+{
+	g_autofree gchar *bytes = NULL;
+	gsize length;
+	const struct packet_header *packet;
+	uint64_t last_stamp = 0;
+
+	g_assert_true(g_file_get_contents(path, &bytes, &length, NULL));
+	g_assert_cmpuint(length, >=, sizeof(*packet));
+	packet = (const struct packet_header *)bytes;
+	g_assert_cmphex(packet->magic, ==, TRACE_PACKET_MAGIC);
+	g_assert_cmpuint(packet->packet_bits, ==, length * 8);
+	g_assert_cmpuint(packet->content_bits, <=, packet->packet_bits);
+	for (gsize at = sizeof(*packet); at < packet->content_bits / 8;) {
+		const struct record_slice *record = (const struct record_slice *)(bytes + at);
+
+		g_assert_cmpuint(record->header.class_id, >, 0);
+		g_assert_cmpuint(record->header.size_bytes % 8, ==, 0);
+		g_assert_cmpuint(record->header.size_bytes, >=, sizeof(record->header));
+		g_assert_cmpuint(record->header.stamp, >=, last_stamp);
+		last_stamp = record->header.stamp;
+		if (record->header.class_id > AGENT_CLASSES) {
+			count->slices++;
+			count->open += record->duration == TRACE_OPEN;
+		} else {
+			count->others++;
+		}
+		at += record->header.size_bytes;
+	}
+	count->discarded = MAX(count->discarded, packet->discarded);
+	count->files++;
+}
+
+static struct count count_trace(const gchar *path)
+{
+	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
+	struct count count = { 0 };
+	const gchar *name;
+
+	g_assert_nonnull(entries);
+	while ((name = g_dir_read_name(entries))) {
+		g_autofree gchar *file = g_build_filename(path, name, NULL);
+
+		if (*name != '.' && strcmp(name, TRACE_METADATA_FILE) != 0)
+			count_file(file, &count);
+	}
+	return count;
+}
+
+static guint count_traces(void)
+{
+	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
+	guint n = 0;
+
+	while (g_dir_read_name(entries))
+		n++;
+	return n;
+}
+
+/* --- the cases ---------------------------------------------------------------------------- */
+
+static void test_nothing_without_record(void)
+{
+	start_agent(folder);
+	declare("known, but never used");
+	streams_close(0);
+	g_assert_cmpuint(count_traces(), ==, 0);
+}
+
+static void test_slices(void)
+{
+	struct count count;
+	struct record_slice *outer;
+	uint32_t class_id;
+
+	start_agent(folder);
+	class_id = declare("slice");
+	outer = begin(class_id, 1);
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct record_slice *slice = begin(class_id, i);
+
+		g_assert_nonnull(slice);
+		tacho_slice_end(slice, &slice->duration);
+		g_assert_cmpuint(slice->duration, <, 10000 * (guint64)1000000000);
+	}
+	g_assert_cmpuint(outer->duration, ==, TRACE_OPEN);
+	streams_close(7);
+	count = count_trace(process_trace_path());
+	g_assert_cmpuint(count.slices, ==, 1001);
+	g_assert_cmpuint(count.open, ==, 1);
+	g_assert_cmpuint(count.discarded, ==, 0);
+	g_assert_cmpuint(count.others, >=, 2); /* thread, exit */
+	g_assert_null(begin(class_id, 0));
+}
+
+static void test_busy_drops(void)
+{
+	struct record_slice *slice;
+
+	start_agent(folder);
+	slice = tacho_record_begin(declare("first"), sizeof(*slice));
+	slice->duration = TRACE_OPEN;
+	slice->id = 0;
+	g_assert_null(begin(declare("from a signal handler"), 0));
+	g_assert_null(tacho_record_begin(0, sizeof(*slice)));
+	tacho_record_commit(slice);
+	g_assert_cmpuint(tacho_writer.packet->discarded, ==, 2);
+	g_assert_nonnull(begin(declare("after"), 0));
+	streams_close(0);
+}
+
+#define RECORDS_A_THREAD 60000
+
+static void *record_much(void *dropped_pointer)
+{
+	uint32_t class_id = declare("threads");
+	guint64 *dropped = dropped_pointer;
+
+	for (uint64_t i = 0; i < RECORDS_A_THREAD; i++) {
+		struct record_slice *slice = begin(class_id, i);
+
+		if (slice)
+			tacho_slice_end(slice, &slice->duration);
+		else
+			++*dropped;
+		if (i % 500 == 0)
+			g_usleep(1000); /* a job works between its records */
+	}
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	pthread_t threads[N_THREADS];
+	guint64 dropped[N_THREADS] = { 0 }, n_dropped = 0;
+	struct count count;
+
+	start_agent(folder);
+	for (guint i = 0; i < N_THREADS; i++)
+		pthread_create(&threads[i], NULL, record_much, &dropped[i]);
+	for (guint i = 0; i < N_THREADS; i++) {
+		pthread_join(threads[i], NULL);
+		n_dropped += dropped[i];
+	}
+	g_usleep(50000); /* the helper cuts the files of threads that ended */
+	streams_close(0);
+	count = count_trace(process_trace_path());
+	g_assert_cmpuint(count.slices + n_dropped, ==, (guint64)N_THREADS * RECORDS_A_THREAD);
+	g_assert_cmpuint(count.open, ==, 0);
+	g_assert_cmpuint(count.files, >, 2 * N_THREADS);
+}
+
+static void test_end_with_running_threads(void)
+{
+	pthread_t threads[N_THREADS];
+	guint64 dropped[N_THREADS] = { 0 };
+
+	start_agent(folder);
+	begin(declare("main"), 0);
+	for (guint i = 0; i < N_THREADS; i++)
+		pthread_create(&threads[i], NULL, record_much, &dropped[i]);
+	g_usleep(20000);
+	streams_close(0);
+	count_trace(process_trace_path());
+	for (guint i = 0; i < N_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	count_trace(process_trace_path());
+}
+
+static void test_fork(void)
+{
+	struct record_slice *slice;
+	struct count count;
+	uint32_t class_id;
+	int status;
+	pid_t pid;
+
+	start_agent(folder);
+	class_id = declare("before and after");
+	slice = begin(class_id, 1);
+	pid = fork();
+	if (pid == 0) {
+		tacho_slice_end(slice, &slice->duration);
+		for (uint64_t i = 0; i < 10; i++)
+			begin(class_id, i);
+		count = (struct count){ 0 };
+		streams_close(0);
+		count = count_trace(process_trace_path());
+		_exit(count.slices == 10 && count.open == 10 ? 0 : 1);
+	}
+	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+	g_assert_cmpint(status, ==, 0);
+	g_assert_cmpuint(slice->duration, ==, TRACE_OPEN);
+	streams_close(0);
+	count = count_trace(process_trace_path());
+	g_assert_cmpuint(count.slices, ==, 1);
+	g_assert_cmpuint(count_traces(), ==, 2);
+}
+
+static void test_classes(void)
+{
+	g_autofree gchar *metadata_path = NULL, *metadata = NULL, *longest = g_strnfill(5000, '"');
+	gsize length;
+	uint32_t first;
+
+	start_agent(folder);
+	first = declare("early");
+	g_assert_cmpuint(first, ==, declare("early"));
+	g_assert_nonnull(begin(first, 0));
+	for (guint i = 0; i < 3000; i++) {
+		g_autofree gchar *name = g_strdup_printf("a name with \"quotes\", \\ and \n %u", i);
+
+		g_assert_cmpuint(declare(name), >, first);
+	}
+	g_assert_cmpuint(tacho_class(TRACE_KIND_MODULE, "early", 5), !=, first);
+	g_assert_cmpuint(declare(longest), >, 0);
+	metadata_path = g_build_filename(process_trace_path(), TRACE_METADATA_FILE, NULL);
+	streams_close(0);
+	g_assert_true(g_file_get_contents(metadata_path, &metadata, &length, NULL));
+	g_assert_true(g_str_has_prefix(metadata, "/* CTF 1.8 */"));
+	for (gsize at = 0; at < length;) {
+		const gchar *line = metadata + at;
+		gsize size = (gsize)(strchr(line, '\n') - line) + 1;
+
+		/* Those declared before the trace was opened came in its first, hidden write. */
+		if (strstr(line, "event { id = ") == line && !strstr(line, "early"))
+			g_assert_cmpuint(at / 4096, ==, (at + size - 1) / 4096);
+		at += size;
+	}
+}
+
+static void test_scratch(void)
+{
+	struct record_slice *slice;
+	uint32_t class_id;
+
+	start_agent(folder);
+	class_id = declare("measured");
+	g_assert_true(tacho_scratch_begin(4096));
+	for (uint64_t i = 0; i < 10000; i++) {
+		slice = begin(class_id, i);
+		g_assert_nonnull(slice);
+		tacho_slice_end(slice, &slice->duration);
+	}
+	tacho_scratch_end();
+	g_assert_cmpuint(count_traces(), ==, 0);
+	streams_close(0);
+}
+
+static void test_unwritable(void)
+{
+	g_autofree gchar *missing = g_build_filename(folder, "no", "such", "folder", NULL);
+
+	start_agent(missing);
+	g_assert_null(begin(declare("lost"), 0));
+	g_assert_null(begin(declare("lost"), 1));
+	streams_close(0);
+}
+
+/* A file system of 2 MB: the disk is full in no time; nothing may fault, and the drops count. */
+static void test_full_disk(void)
+{
+	g_autofree gchar *small = g_build_filename(folder, "small", NULL);
+	uint32_t class_id;
+	guint64 n_dropped = 0;
+	struct count count;
+
+	g_assert_cmpint(g_mkdir(small, 0700), ==, 0);
+	if (mount("tacho-test", small, "tmpfs", 0, "size=2m") < 0) {
+		g_test_skip("needs the right to mount");
+		return;
+	}
+	start_agent(small);
+	class_id = declare("full");
+	for (uint64_t i = 0; i < 200000; i++) {
+		struct record_slice *slice = begin(class_id, i);
+
+		if (slice)
+			tacho_slice_end(slice, &slice->duration);
+		else
+			n_dropped++;
+	}
+	declare("a class the disk has no room for, perhaps");
+	streams_close(0);
+	count = count_trace(process_trace_path());
+	g_assert_cmpuint(n_dropped, >, 0);
+	g_assert_cmpuint(count.slices + n_dropped, ==, 200000);
+	g_assert_cmpuint(count.discarded, >=, n_dropped);
+	umount2(small, MNT_DETACH);
+}
+
+/* --- each in its own process -------------------------------------------------------------- */
+
+struct test_case {
+	const gchar *name;
+	void (*run)(void);
+	const gchar *said; /* on stderr; NULL: nothing */
+};
+
+static const struct test_case cases[] = {
+	{ "/stream/nothing-without-record", test_nothing_without_record, NULL },
+	{ "/stream/slices", test_slices, NULL },
+	{ "/stream/busy-drops", test_busy_drops, NULL },
+	{ "/stream/threads", test_threads, NULL },
+	{ "/stream/end-with-running-threads", test_end_with_running_threads, NULL },
+	{ "/stream/fork", test_fork, NULL },
+	{ "/stream/classes", test_classes, NULL },
+	{ "/stream/scratch", test_scratch, NULL },
+	{ "/stream/unwritable", test_unwritable, "tacho: cannot record*No such file*" },
+	{ "/stream/full-disk", test_full_disk, "*No space left*" },
+};
+
+static void remove_tree(const gchar *path)
+{
+	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
+	const gchar *name;
+
+	while (entries && (name = g_dir_read_name(entries))) {
+		g_autofree gchar *child = g_build_filename(path, name, NULL);
+
+		remove_tree(child);
+	}
+	g_remove(path);
+}
+
+static void run_case(gconstpointer data)
+{
+	const struct test_case *test = data;
+
+	if (g_test_subprocess()) {
+		folder = g_dir_make_tmp("tacho-test-XXXXXX", NULL);
+		g_assert_nonnull(folder);
+		test->run();
+		remove_tree(folder);
+		g_free(folder);
+		return;
+	}
+	g_test_trap_subprocess(NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+	g_test_trap_assert_passed();
+	if (test->said && geteuid() == 0)
+		g_test_trap_assert_stderr(test->said);
+	else if (!test->said)
+		g_test_trap_assert_stderr("");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+		g_test_add_data_func(cases[i].name, &cases[i], run_case);
+	return g_test_run();
+}
