@@ -549,7 +549,10 @@ void tacho_slice_end_named(void *slice)
 
 static void fill_process_page(struct tacho_process *page)
 {
+	static uint32_t generation;
+
 	own_pid = getpid();
+	page->generation = ++generation;
 	__atomic_store_n(&page->is_recording, idle_process.is_recording, __ATOMIC_RELAXED);
 	__atomic_store_n(&page->is_alive, 1, __ATOMIC_SEQ_CST);
 }

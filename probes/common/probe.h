@@ -71,6 +71,7 @@ struct tacho_writer {
 struct tacho_process {
 	uint32_t is_alive;     /* the streams may be written */
 	uint32_t is_recording; /* inside the steps asked for; probes may skip work when 0 */
+	uint32_t generation;   /* differs between a process and its forked children */
 };
 
 extern TACHO_EXPORT TACHO_THREAD_LOCAL struct tacho_writer tacho_writer
@@ -88,6 +89,13 @@ TACHO_EXPORT bool tacho_record_make_room(uint32_t size_bytes);
  * declared (disk full ...); records of class 0 are dropped and counted. An id is good for as long as
  * the process and for all its forked children. */
 TACHO_EXPORT uint32_t tacho_class(enum trace_kind kind, const char *name, size_t length);
+
+/* Which process of a line of forks this is: for a probe that keeps open slices, which a child must
+ * forget. Class ids need no such care. */
+static inline uint32_t tacho_generation(void)
+{
+	return tacho_process->generation;
+}
 
 /* Whether the streams may be written: not before the agent has started, after the process's end has
  * begun, and where nothing can be recorded. */
