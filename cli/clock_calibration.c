@@ -49,7 +49,7 @@ struct pair {
  * system clock's. */
 static struct pair read_pair(clockid_t clock)
 {
-	struct pair best = {0};
+	struct pair best = { 0 };
 	guint64 best_width = G_MAXUINT64;
 
 	for (int i = 0; i < N_TRIES; i++) {
@@ -68,7 +68,7 @@ static struct pair read_pair(clockid_t clock)
 
 static gchar *calibrate_tsc(void)
 {
-	const struct timespec span = {0, SPAN_NS};
+	const struct timespec span = { 0, SPAN_NS };
 	struct pair begin = read_pair(CLOCK_MONOTONIC), end, real;
 	guint64 hz;
 

@@ -42,7 +42,7 @@ enum probe {
 static const struct {
 	const gchar *name, *library, *meaning;
 } probes[N_PROBES] = {
-#define PROBE_ROW(name, library, meaning) {#name, library, meaning},
+#define PROBE_ROW(name, library, meaning) { #name, library, meaning },
 	PROBES(PROBE_ROW)
 #undef PROBE_ROW
 };
@@ -70,7 +70,7 @@ static gboolean parse_clock(const gchar *name, ClockChoice *choice)
 	static const struct {
 		const gchar *name;
 		ClockChoice choice;
-	} clocks[] = {{"auto", CLOCK_AUTO}, {"tsc", CLOCK_TSC}, {"monotonic", CLOCK_MONO}};
+	} clocks[] = { { "auto", CLOCK_AUTO }, { "tsc", CLOCK_TSC }, { "monotonic", CLOCK_MONO } };
 
 	for (guint i = 0; i < G_N_ELEMENTS(clocks); i++) {
 		if (g_strcmp0(name, clocks[i].name) == 0) {
@@ -278,12 +278,12 @@ static void say_what_was_recorded(const struct recording *recording)
 static int run(struct recording *recording, const gchar *clock)
 {
 	g_auto(GStrv) environment = job_environment(recording, clock);
-	Launch launch = {.command = recording->command,
-			 .environment = environment,
-			 .n_ranks = (guint)recording->options->n_ranks,
-			 .began = child_began,
-			 .ended = child_ended,
-			 .data = recording};
+	Launch launch = { .command = recording->command,
+			  .environment = environment,
+			  .n_ranks = (guint)recording->options->n_ranks,
+			  .began = child_began,
+			  .ended = child_ended,
+			  .data = recording };
 	GError *error = NULL;
 	int wait_status;
 
@@ -294,8 +294,10 @@ static int run(struct recording *recording, const gchar *clock)
 		int cause = error->code;
 
 		cli_fail_error("record", error);
+		run_folder_discard(recording->folder);
 		return cause == ENOENT ? 127 : 126; /* as a shell says it */
 	}
+	run_folder_trim(recording->folder);
 	run_folder_ended(recording->folder);
 	say_what_was_recorded(recording);
 	g_clear_pointer(&recording->folder, run_folder_free);
@@ -332,8 +334,8 @@ static int record(struct recording *recording, ClockChoice clock_choice)
  * the command's own options for ours, so cut there first. */
 static int split_command(int argc, char **argv)
 {
-	static const gchar *const with_value[] = {"-o",	     "--output", "-n",	    "--ranks",
-						  "--steps", "--probes", "--clock", NULL};
+	static const gchar *const with_value[] = { "-o",      "--output", "-n",	     "--ranks",
+						   "--steps", "--probes", "--clock", NULL };
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--") == 0 || argv[i][0] != '-')
@@ -346,27 +348,27 @@ static int split_command(int argc, char **argv)
 
 int cmd_record(int argc, char **argv)
 {
-	struct options options = {.probe_list = NULL};
+	struct options options = { .probe_list = NULL };
 	const GOptionEntry entries[] = {
-		{"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-		 "folder to record into (default: NAME-DATE-TIME.tacho)", "DIR"},
-		{"ranks", 'n', 0, G_OPTION_ARG_INT, &options.n_ranks,
-		 "start N ranks on this host: sets RANK, WORLD_SIZE, MASTER_ADDR ...", "N"},
-		{"steps", 0, 0, G_OPTION_ARG_STRING, &options.steps,
-		 "record only training steps A to B, counted from 0", "A:B"},
-		{"probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
-		 "torch, alloc, blas, dnn, python, or all (default)", "LIST"},
-		{"clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
-		 "auto (default), tsc or monotonic", "CLOCK"},
-		{"no-build", 0, 0, G_OPTION_ARG_NONE, &options.is_no_build,
-		 "do not build a missing PyTorch probe", NULL},
-		{"force", 0, 0, G_OPTION_ARG_NONE, &options.is_forced,
-		 "record over an earlier run in the same folder", NULL},
-		{"quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet, "say nothing but errors",
-		 NULL},
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+		  "folder to record into (default: NAME-DATE-TIME.tacho)", "DIR" },
+		{ "ranks", 'n', 0, G_OPTION_ARG_INT, &options.n_ranks,
+		  "start N ranks on this host: sets RANK, WORLD_SIZE, MASTER_ADDR ...", "N" },
+		{ "steps", 0, 0, G_OPTION_ARG_STRING, &options.steps,
+		  "record only training steps A to B, counted from 0", "A:B" },
+		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
+		  "torch, alloc, blas, dnn, python, or all (default)", "LIST" },
+		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
+		  "auto (default), tsc or monotonic", "CLOCK" },
+		{ "no-build", 0, 0, G_OPTION_ARG_NONE, &options.is_no_build,
+		  "do not build a missing PyTorch probe", NULL },
+		{ "force", 0, 0, G_OPTION_ARG_NONE, &options.is_forced,
+		  "record over an earlier run in the same folder", NULL },
+		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet, "say nothing but errors",
+		  NULL },
 		G_OPTION_ENTRY_NULL,
 	};
-	struct recording recording = {.options = &options};
+	struct recording recording = { .options = &options };
 	ClockChoice clock_choice;
 	int n_own = split_command(argc, argv);
 	g_autofree char **own = g_memdup2(argv, sizeof(*argv) * ((gsize)n_own + 1));

@@ -16,8 +16,8 @@
 static pid_t *children;
 static volatile sig_atomic_t n_children;
 
-static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
-static const int from_terminal[] = {SIGINT, SIGQUIT};
+static const int passed_on[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT };
+static const int from_terminal[] = { SIGINT, SIGQUIT };
 
 static void pass_on(int signal_number)
 {
@@ -39,7 +39,7 @@ static void pass_on_if_sent(int signal_number, siginfo_t *info, void *unused)
 
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_flags = SA_RESTART};
+	struct sigaction action = { .sa_flags = SA_RESTART };
 
 	action.sa_handler = pass_on;
 	for (guint i = 0; i < G_N_ELEMENTS(passed_on); i++)
@@ -54,8 +54,8 @@ static void catch_signals(void)
 /* A port that nobody listens on now. */
 static guint free_port(void)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t length = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	guint port = 29500;
@@ -147,7 +147,7 @@ static void kill_rest(int unused)
 
 static void end_rest(void)
 {
-	struct sigaction action = {.sa_handler = kill_rest, .sa_flags = SA_RESTART};
+	struct sigaction action = { .sa_handler = kill_rest, .sa_flags = SA_RESTART };
 
 	pass_on(SIGTERM);
 	sigaction(SIGALRM, &action, NULL);
@@ -205,7 +205,7 @@ gboolean launch_run(const Launch *launch, int *ret_wait_status, GError **error)
 
 void launch_end_like(int wait_status)
 {
-	const struct rlimit no_core = {0, 0};
+	const struct rlimit no_core = { 0, 0 };
 
 	if (WIFSIGNALED(wait_status)) {
 		setrlimit(RLIMIT_CORE, &no_core); /* the job's own is there already */

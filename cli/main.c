@@ -13,7 +13,7 @@ struct command {
 };
 
 static const struct command commands[] = {
-#define COMMAND(name, description) {#name, description, cmd_##name},
+#define COMMAND(name, description) { #name, description, cmd_##name },
 #include "commands.def"
 #undef COMMAND
 };

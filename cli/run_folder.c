@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "trace/packet_cut.h"
 #include "trace/trace_layout.h"
 
 static gint64 unix_ns(void)
@@ -202,6 +204,74 @@ void run_folder_ended(RunFolder *folder)
 {
 	g_key_file_set_int64(folder->facts, "run", "end_unix_ns", unix_ns());
 	write_facts(folder, NULL);
+}
+
+void run_folder_discard(RunFolder *folder)
+{
+	remove_tree(AT_FDCWD, folder->path, folder->path, NULL);
+}
+
+/* The process that writes the trace, as its metadata says; 0: not to be found. */
+static pid_t trace_pid(const gchar *trace)
+{
+	static const gchar key[] = "\tpid = ";
+	g_autofree gchar *path = g_build_filename(trace, TRACE_METADATA_FILE, NULL);
+	gchar text[8192];
+	const gchar *place;
+	gssize length;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	length = pread(fd, text, sizeof(text) - 1, 0);
+	close(fd);
+	text[MAX(length, 0)] = '\0';
+	place = strstr(text, key);
+	return place ? (pid_t)g_ascii_strtoll(place + strlen(key), NULL, 10) : 0;
+}
+
+static void trim_file(const gchar *path)
+{
+	struct packet_header packet;
+	struct stat status;
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+	    pread(fd, &packet, sizeof(packet), 0) == sizeof(packet) &&
+	    packet.magic == TRACE_PACKET_MAGIC &&
+	    packet.packet_bits / 8 == (guint64)status.st_size &&
+	    packet.content_bits >= sizeof(packet) * 8 &&
+	    packet.content_bits <= packet.packet_bits) {
+		if (packet.content_bits == sizeof(packet) * 8)
+			g_unlink(path);
+		else
+			packet_cut(fd, &packet, (guint64)status.st_size, packet.content_bits / 8);
+	}
+	close(fd);
+}
+
+void run_folder_trim(const RunFolder *folder)
+{
+	g_autoptr(GDir) traces = g_dir_open(folder->path, 0, NULL);
+	const gchar *name, *file;
+
+	while (traces && (name = g_dir_read_name(traces))) {
+		g_autofree gchar *trace = g_build_filename(folder->path, name, NULL);
+		g_autoptr(GDir) files = NULL;
+		pid_t pid = *name == '.' ? 0 : trace_pid(trace);
+
+		if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH)
+			continue; /* still writing */
+		files = g_dir_open(trace, 0, NULL);
+		while (files && (file = g_dir_read_name(files))) {
+			g_autofree gchar *path = g_build_filename(trace, file, NULL);
+
+			if (*file != '.' && strcmp(file, TRACE_METADATA_FILE) != 0)
+				trim_file(path);
+		}
+	}
 }
 
 static guint64 disk_bytes(const gchar *folder)

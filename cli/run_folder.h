@@ -28,6 +28,11 @@ void run_folder_child_began(RunFolder *folder, guint number, pid_t pid, gint ran
 void run_folder_child_ended(RunFolder *folder, guint number, int wait_status);
 void run_folder_ended(RunFolder *folder);
 
+/* Cut the files of processes that were killed, which could not do it themselves. */
+void run_folder_trim(const RunFolder *folder);
+/* Remove the folder again: nothing was started. */
+void run_folder_discard(RunFolder *folder);
+
 /* Traces of processes in it, and the disk space they take. */
 guint run_folder_count_traces(const RunFolder *folder, guint64 *ret_bytes);
 

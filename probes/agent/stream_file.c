@@ -11,6 +11,7 @@
 
 #include "agent/process_trace.h"
 #include "common/probe.h"
+#include "trace/packet_cut.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
@@ -159,29 +160,15 @@ struct stream_file *stream_file_new(uint32_t stream, uint32_t index, uint32_t ti
 
 void stream_file_cut(struct stream_file *file, size_t keep_bytes)
 {
-	struct packet_header rest;
 	struct file_name name;
-	int fd;
+	int fd = open_file(file, &name, "", O_RDWR);
 
-	if (keep_bytes <= sizeof(rest)) {
-		snprintf(name.text, sizeof(name.text), "%s/%u-%u.%u", process_trace_path(),
-			 file->stream, file->tid, file->index);
-		unlink(name.text);
-		return;
-	}
-	if (keep_bytes + sizeof(rest) > file->size_bytes)
-		return;
-	fd = open_file(file, &name, "", O_RDWR);
 	if (fd < 0)
 		return;
-	fill_header(&rest, file, file->size_bytes - keep_bytes);
-	/* Through the file, not the mapping: there it cannot meet a full disk as a SIGBUS. */
-	if (pwrite(fd, &rest, sizeof(rest), (off_t)keep_bytes) == (ssize_t)sizeof(rest)) {
-		__atomic_store_n(&file->packet->packet_bits, (uint64_t)keep_bytes * 8,
-				 __ATOMIC_SEQ_CST);
-		if (ftruncate(fd, (off_t)keep_bytes) < 0)
-			tacho_say("cannot cut %s: %s", name.text, strerror(errno));
-	}
+	if (keep_bytes <= sizeof(struct packet_header))
+		unlink(name.text);
+	else
+		packet_cut(fd, file->packet, file->size_bytes, keep_bytes);
 	close(fd);
 }
 

@@ -5,9 +5,8 @@
  * for long nor meet a full disk. What is not ready is never touched.
  *
  * (1) The file appears under its name by a rename, with a valid header and nothing in it.
- * (2) It stays a valid packet through cutting: an empty packet is written at the cut, inside what
- *     is padding so far; one store to packet_bits makes it a second packet; one ftruncate removes
- *     it. babeltrace2 takes neither a packet larger than its file nor zeros behind one.
+ * (2) It stays a valid packet through cutting (trace/packet_cut.h): babeltrace2 takes neither a packet
+ *     larger than its file nor zeros behind one.
  * (3) The mapping outlives the file's use: slices still open in it are ended in place. */
 #ifndef TACHO_AGENT_STREAM_FILE_H
 #define TACHO_AGENT_STREAM_FILE_H
