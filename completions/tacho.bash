@@ -1,0 +1,60 @@
+# bash completion for tacho: commands and options come from --help, so that they are always those of
+# the tacho that is called.
+
+_tacho_commands() {
+	"$1" --help 2>/dev/null | awk '/^Commands:/ { on = 1; next } /^$/ { on = 0 } on { print $1 }'
+}
+
+_tacho_options() {
+	"$1" "$2" --help 2>/dev/null | grep -oE '^ +(-[A-Za-z], )?--[a-z-]+=?' | grep -oE -- '--[a-z-]+=?'
+}
+
+# The values that the help of an option with a choice names.
+_tacho_values() {
+	case $1 in
+	--clock) echo auto tsc monotonic ;;
+	--probes) echo all torch alloc blas dnn python ;;
+	--view) echo step op kernel comm ;;
+	--to) echo perfetto chrome ;;
+	esac
+}
+
+_tacho() {
+	local tacho=$1 current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local command=${COMP_WORDS[1]} i
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" = 1 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_tacho_commands "$tacho") --help --version" -- "$current")
+		return
+	fi
+	# Behind "tacho record [OPTION...] --" it is the job's own command line.
+	if [ "$command" = record ]; then
+		for ((i = 2; i < COMP_CWORD; i++)); do
+			if [ "${COMP_WORDS[i]}" = -- ] && declare -F _command_offset >/dev/null; then
+				_command_offset $((i + 1))
+				return
+			fi
+		done
+	fi
+	# bash splits --view=op at the "=".
+	if [ "$current" = = ]; then
+		current=
+	elif [ "$previous" = = ]; then
+		previous=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	local values
+	values=$(_tacho_values "$previous")
+	if [ -n "$values" ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+	elif [[ $current == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(_tacho_options "$tacho" "$command")" -- "$current")
+		[[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null
+	elif [ "$command" = probe ] && [ "$COMP_CWORD" -le 3 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "build list torch" -- "$current")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$current")
+		compopt -o filenames 2>/dev/null
+	fi
+}
+complete -F _tacho tacho

@@ -1,0 +1,20 @@
+# The completion offers what --help names.
+PATH=$(dirname "$TACHO"):$PATH
+. "$TACHO_SOURCE_DIR/completions/tacho.bash"
+
+# complete WORD...: what is offered for the last word.
+complete_words() {
+	COMP_WORDS=(tacho "$@")
+	COMP_CWORD=$#
+	_tacho tacho
+	echo "$*|" "${COMPREPLY[@]}"
+}
+
+complete_words rec
+complete_words rep
+complete_words record --ou
+complete_words record --clock = t
+complete_words record --clock m
+complete_words report --view o
+touch some.tacho
+complete_words report some
