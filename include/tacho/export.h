@@ -10,24 +10,50 @@ G_BEGIN_DECLS
 #define TACHO_EXPORT_ERROR tacho_export_error_quark()
 GQuark tacho_export_error_quark(void);
 typedef enum {
-	TACHO_EXPORT_ERROR_IO,
-	TACHO_EXPORT_ERROR_UNKNOWN_TARGET,
+	TACHO_EXPORT_ERROR_IO,		   /* disk full ... */
+	TACHO_EXPORT_ERROR_UNKNOWN_TARGET, /* no format of that name */
+	TACHO_EXPORT_ERROR_NOT_THERE,	   /* the run has no such rank or steps */
 } TachoExportError;
 
 /* Called now and then with the share done, 0 to 1; NULL: do not. */
 typedef void (*TachoProgress)(gdouble done, gpointer data);
 
+/* What of the timeline goes out. A slice belongs to the step that it begins in. */
+typedef struct {
+	gint32 rank;		      /* -1: all */
+	gint64 first_step, last_step; /* inclusive; -1: no limit */
+	TachoProgress progress;
+	gpointer progress_data;
+} TachoExportOptions;
+
+#define TACHO_EXPORT_OPTIONS_INIT                                                                  \
+	{                                                                                          \
+		-1, -1, -1, NULL, NULL                                                             \
+	}
+
 /* TARGET(name, file ending, what it is). A target is src/export/<name>_export.c. */
-#define TACHO_EXPORTS(TARGET)                                                                     \
-	TARGET(perfetto, "pftrace", "Perfetto protobuf trace, for ui.perfetto.dev")               \
+#define TACHO_EXPORTS(TARGET)                                                                      \
+	TARGET(perfetto, "pftrace", "Perfetto protobuf trace, for ui.perfetto.dev")                \
 	TARGET(chrome, "json", "Chrome trace JSON, for chrome://tracing, Perfetto and many others")
 
-/* Write a correlated timeline to `out`. False: could not write (disk full ...). */
-#define TACHO_EXPORT_DECLARE(name, ending, description)                                           \
-	gboolean tacho_export_##name(const TachoTimeline *timeline, FILE *out,                    \
-				     TachoProgress progress, gpointer data, GError **error);
+/* Write a correlated timeline to `out`, and flush it. The same timeline gives the same bytes. */
+#define TACHO_EXPORT_DECLARE(name, ending, description)                                            \
+	gboolean tacho_export_##name(const TachoTimeline *timeline,                                \
+				     const TachoExportOptions *options, FILE *out,                 \
+				     GError **error);
 TACHO_EXPORTS(TACHO_EXPORT_DECLARE)
 #undef TACHO_EXPORT_DECLARE
+
+typedef struct {
+	const gchar *name, *ending, *description;
+	gboolean (*write)(const TachoTimeline *timeline, const TachoExportOptions *options,
+			  FILE *out, GError **error);
+} TachoExportTarget;
+
+/* All targets; `*ret_n` of them. */
+const TachoExportTarget *tacho_export_targets(guint *ret_n);
+/* The target of that name; an unknown one's error lists those there are. */
+const TachoExportTarget *tacho_export_find(const gchar *name, GError **error);
 
 G_END_DECLS
 
