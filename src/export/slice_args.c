@@ -1,0 +1,211 @@
+#include "export/slice_args.h"
+
+void slice_args_init(struct slice_args *args)
+{
+	args->n = 0;
+	for (guint i = 0; i < N_SLICE_ARGS; i++)
+		args->texts[i] = g_string_new(NULL);
+}
+
+void slice_args_release(struct slice_args *args)
+{
+	for (guint i = 0; i < N_SLICE_ARGS; i++)
+		g_string_free(args->texts[i], TRUE);
+}
+
+const gchar *slice_arg_key_name(enum slice_arg_key key)
+{
+	static const gchar *const names[] = {
+#define SLICE_ARG_NAME(enumerator, key) key,
+		SLICE_ARGS(SLICE_ARG_NAME)
+#undef SLICE_ARG_NAME
+	};
+
+	return names[key];
+}
+
+/* --- one value -------------------------------------------------------------------------------- */
+
+static struct slice_arg *add(struct slice_args *args, enum slice_arg_key key,
+			     enum slice_arg_type type)
+{
+	struct slice_arg *arg = &args->args[args->n++];
+
+	arg->key = key;
+	arg->type = type;
+	return arg;
+}
+
+static void add_true(struct slice_args *args, enum slice_arg_key key)
+{
+	add(args, key, SLICE_ARG_TYPE_TRUE);
+}
+
+static void add_integer(struct slice_args *args, enum slice_arg_key key, gint64 value)
+{
+	add(args, key, SLICE_ARG_TYPE_INTEGER)->integer = value;
+}
+
+static void add_unsigned(struct slice_args *args, enum slice_arg_key key, guint64 value)
+{
+	add(args, key, SLICE_ARG_TYPE_UNSIGNED)->number = value;
+}
+
+/* An empty text is left out. */
+static void add_string(struct slice_args *args, enum slice_arg_key key, const gchar *value)
+{
+	if (value && *value)
+		add(args, key, SLICE_ARG_TYPE_STRING)->string = value;
+}
+
+static void append_number(GString *text, gint64 value)
+{
+	gchar digits[24];
+	guint at = sizeof(digits);
+	guint64 left = value < 0 ? -(guint64)value : (guint64)value;
+
+	do
+		digits[--at] = (gchar)('0' + left % 10);
+	while (left /= 10);
+	if (value < 0)
+		digits[--at] = '-';
+	g_string_append_len(text, digits + at, (gssize)(sizeof(digits) - at));
+}
+
+static void append_dims(GString *text, const gint64 *dims, guint32 n_dims)
+{
+	for (guint32 i = 0; i < MIN(n_dims, TACHO_MAX_DIMS); i++) {
+		if (i)
+			g_string_append_c(text, ',');
+		append_number(text, dims[i]);
+	}
+}
+
+static void append_tensor(GString *text, const TachoTensor *tensor)
+{
+	if (text->len)
+		g_string_append(text, ", ");
+	g_string_append(text, tensor->dtype);
+	g_string_append_c(text, '[');
+	append_dims(text, tensor->shape, tensor->n_dims);
+	g_string_append_c(text, ']');
+}
+
+/* --- what each kind of slice has -------------------------------------------------------------- */
+
+typedef gboolean (*TensorGetter)(const TachoTimeline *timeline, guint32 slice, guint32 index,
+				 TachoTensor *tensor);
+
+static void add_tensors(struct slice_args *args, enum slice_arg_key key,
+			const TachoTimeline *timeline, guint32 slice, TensorGetter get)
+{
+	GString *text = args->texts[key];
+	TachoTensor tensor;
+
+	g_string_truncate(text, 0);
+	for (guint32 i = 0; get(timeline, slice, i, &tensor); i++)
+		append_tensor(text, &tensor);
+	add_string(args, key, text->str);
+}
+
+static void add_op(struct slice_args *args, const TachoTimeline *timeline, guint32 slice)
+{
+	TachoOpArgs op;
+
+	if (!tacho_slice_op(timeline, slice, &op))
+		return;
+	add_tensors(args, SLICE_ARG_INPUTS, timeline, slice, tacho_slice_input);
+	add_tensors(args, SLICE_ARG_OUTPUTS, timeline, slice, tacho_slice_output);
+	if (op.sequence >= 0)
+		add_integer(args, SLICE_ARG_SEQUENCE, op.sequence);
+}
+
+static void add_kernel(struct slice_args *args, const TachoTimeline *timeline, guint32 slice)
+{
+	GString *dims = args->texts[SLICE_ARG_DIMS];
+	TachoKernelArgs kernel;
+
+	if (!tacho_slice_kernel(timeline, slice, &kernel))
+		return;
+	if (kernel.bytes)
+		add_unsigned(args, SLICE_ARG_BYTES, kernel.bytes);
+	if (kernel.flops)
+		add_unsigned(args, SLICE_ARG_FLOPS, kernel.flops);
+	add_string(args, SLICE_ARG_DTYPE, kernel.dtype);
+	g_string_truncate(dims, 0);
+	append_dims(dims, kernel.dims, kernel.n_dims);
+	add_string(args, SLICE_ARG_DIMS, dims->str);
+	add_string(args, SLICE_ARG_DETAIL, kernel.text);
+}
+
+static void add_membership(struct slice_args *args, const TachoTimeline *timeline, guint32 slice,
+			   const TachoCollective *collective)
+{
+	add_unsigned(args, SLICE_ARG_GROUP, collective->group);
+	add_unsigned(args, SLICE_ARG_NUMBER, collective->sequence);
+	add_unsigned(args, SLICE_ARG_MEMBERS, collective->n_members);
+	add_unsigned(args, SLICE_ARG_EXPECTED, collective->n_expected);
+	add_integer(args, SLICE_ARG_WAIT_NS,
+		    collective->last_begin_ns - timeline->slices.start_ns[slice]);
+}
+
+static void add_collective(struct slice_args *args, const TachoTimeline *timeline, guint32 slice,
+			   const struct slice_link *links, guint32 n_links)
+{
+	TachoCollectiveArgs collective;
+
+	if (tacho_slice_collective(timeline, slice, &collective)) {
+		add_tensors(args, SLICE_ARG_INPUTS, timeline, slice, tacho_slice_input);
+		add_unsigned(args, SLICE_ARG_BYTES, collective.bytes);
+	}
+	/* Sorted by kind: a membership is first. */
+	if (n_links > 0 && links[0].kind == SLICE_LINK_COLLECTIVE)
+		add_membership(
+			args, timeline, slice,
+			&g_array_index(timeline->collectives, TachoCollective, links[0].row));
+}
+
+void slice_args_of_slice(struct slice_args *args, const TachoTimeline *timeline, guint32 slice,
+			 const struct slice_link *links, guint32 n_links)
+{
+	guint8 flags = timeline->slices.flags[slice];
+	guint64 id;
+
+	args->n = 0;
+	if (flags & TACHO_SLICE_OPEN)
+		add_true(args, SLICE_ARG_OPEN);
+	if (flags & TACHO_SLICE_REPAIRED)
+		add_true(args, SLICE_ARG_REPAIRED);
+	switch ((TachoSliceKind)timeline->slices.kind[slice]) {
+	case TACHO_SLICE_OP:
+		add_op(args, timeline, slice);
+		break;
+	case TACHO_SLICE_KERNEL:
+		add_kernel(args, timeline, slice);
+		break;
+	case TACHO_SLICE_COLLECTIVE:
+		add_collective(args, timeline, slice, links, n_links);
+		break;
+	default:
+		id = tacho_slice_id(timeline, slice);
+		if (id)
+			add_unsigned(args, SLICE_ARG_ID, id);
+	}
+}
+
+void slice_args_of_mark(struct slice_args *args, const TachoTimeline *timeline,
+			const TachoMark *mark)
+{
+	args->n = 0;
+	add_integer(args, SLICE_ARG_FIRST, mark->first);
+	add_integer(args, SLICE_ARG_SECOND, mark->second);
+	add_string(args, SLICE_ARG_TEXT, tacho_timeline_string(timeline, mark->text));
+}
+
+void slice_args_of_step(struct slice_args *args, const TachoStep *step)
+{
+	args->n = 0;
+	add_unsigned(args, SLICE_ARG_NUMBER, step->number);
+	if (!step->is_complete)
+		add_true(args, SLICE_ARG_OPEN);
+}
