@@ -1,0 +1,259 @@
+/* Every target shows what the timeline holds: each slice on its track, at its depth and time, flows,
+ * counters and moments. */
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "timeline_text.h"
+#include "trace_lines.h"
+
+static const gchar two_ranks[] =
+	"origin 1700000000123456789\n"
+	"rank 0 host=a  thread 10 main\n"
+	"  op aten::mm 100..140.000007 seq=3 in=float32[8,16] in=int64 out=float32[8,8]\n"
+	"    kernel sgemm 105..130 flops=2048 bytes=1536 dims=8x8x16 text='a \"b\"'\n"
+	"    alloc 106 address=0x3000 bytes=64\n"
+	"    mark moment 106.5 first=-1 second=2 text=why\n"
+	"  op aten::mm 140.000007..150\n"
+	"    op empty 150..150\n"
+	"  free 151 address=0x3000 bytes=64\n"
+	"  annotation \"two | words\" 200..210 id=18446744073709551615\n"
+	"  collective gloo:all_reduce 130..190 bytes=4096 group=7 in=float32[1024]\n"
+	"  collective gloo:all_reduce 140..180 bytes=4096 group=7\n"
+	"  collective gloo:all_reduce 185..230 bytes=4096 group=7\n"
+	"  sample loss 201 17\n"
+	"  sample loss 199 -3\n"
+	"  mark late 400\n"
+	"thread 12\n"
+	"  op Node 300.25..301 backward seq=3 fwd=1\n"
+	"process 33 thread 33 loader\n"
+	"  wait batch 1..2\n"
+	"  alloc 1 address=1 bytes=10\n"
+	"rank 1 host=b pid=1000 end=killed:9  thread 10 main\n"
+	"  op aten::mm 100..\n"
+	"    op aten::add 110..150\n"
+	"  collective gloo:all_reduce 125..190\n";
+
+static void add_flow(TachoTimeline *timeline, guint32 from, guint32 to, TachoFlowKind kind)
+{
+	TachoFlow flow = { .from = from, .to = to, .kind = kind, .is_exact = 1 };
+
+	g_array_append_val(timeline->flows, flow);
+}
+
+static void add_step(TachoTimeline *timeline, guint32 rank_index, guint32 number, gint64 start_ms,
+		     gint64 end_ms)
+{
+	TachoStep step = { rank_index, number, start_ms * 1000000, end_ms * 1000000, TRUE };
+
+	g_array_append_val(timeline->steps, step);
+}
+
+/* What correlate would add, by hand. */
+static TachoTimeline *new_timeline(void)
+{
+	TachoTimeline *timeline = timeline_from_text(two_ranks);
+
+	add_flow(timeline, timeline_find(timeline, "aten::mm", 0),
+		 timeline_find(timeline, "Node", 0), TACHO_FLOW_FORWARD_BACKWARD);
+	add_flow(timeline, timeline_find(timeline, "aten::mm", 0),
+		 timeline_find(timeline, "gloo:all_reduce", 0), TACHO_FLOW_QUEUE_COLLECTIVE);
+	/* Back in time: rank 1 was first. */
+	add_flow(timeline, timeline_find(timeline, "gloo:all_reduce", 0),
+		 timeline_find(timeline, "gloo:all_reduce", 3), TACHO_FLOW_COLLECTIVE);
+	add_step(timeline, 0, 0, 100, 160);
+	add_step(timeline, 0, 1, 160, 401);
+	add_step(timeline, 1, 0, 100, 120);
+	add_step(timeline, 1, 1, 120, 150);
+	return timeline;
+}
+
+static gchar *write_temporary(const guint8 *bytes, gsize length)
+{
+	gchar *path = NULL;
+	gint fd = g_file_open_tmp("tacho-test-XXXXXX.json", &path, NULL);
+
+	g_assert_cmpint(fd, >=, 0);
+	g_assert_cmpint(write(fd, bytes, length), ==, length);
+	close(fd);
+	return path;
+}
+
+static gchar *lines_of(const TachoExportTarget *target, const TachoTimeline *timeline,
+		       const TachoExportOptions *options)
+{
+	gsize length;
+	g_autofree guint8 *bytes = export_to_memory(target, timeline, options, &length);
+	g_autofree gchar *path = NULL;
+	gchar *lines;
+
+	if (strcmp(target->name, "perfetto") == 0)
+		return trace_lines_of_perfetto(bytes, length);
+	path = write_temporary(bytes, length);
+	lines = trace_lines_of_chrome(path);
+	g_unlink(path);
+	return lines;
+}
+
+static void test_all_is_there(gconstpointer target)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+	g_autofree gchar *expected = trace_lines_of_timeline(timeline);
+	g_autofree gchar *lines = lines_of(target, timeline, &options);
+
+	g_assert_cmpstr(lines, ==, expected);
+}
+
+static void test_same_bytes(gconstpointer target)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+	gsize first_length, second_length;
+	g_autofree guint8 *first = export_to_memory(target, timeline, &options, &first_length);
+	g_autofree guint8 *second = export_to_memory(target, timeline, &options, &second_length);
+
+	g_assert_cmpmem(first, first_length, second, second_length);
+}
+
+static void test_scope(gconstpointer target)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	TachoExportOptions options = { 0, 1, 1, NULL, NULL };
+	g_autofree gchar *lines = lines_of(target, timeline, &options);
+
+	g_assert_cmpstr(lines, ==,
+			"count|rank 0 (a, pid 1000)|loss|199000000|-3\n"
+			"count|rank 0 (a, pid 1000)|loss|201000000|17\n"
+			"moment|rank 0 (a, pid 1000)|main|late|400000000\n"
+			"slice|rank 0 (a, pid 1000)|collectives|0|collective|gloo:all_reduce|"
+			"185000000|230000000\n"
+			"slice|rank 0 (a, pid 1000)|main|0|annotation|two | words|200000000|"
+			"210000000\n"
+			"slice|rank 0 (a, pid 1000)|steps|0|step|step 1|160000000|401000000\n"
+			"slice|rank 0 (a, pid 1000)|thread 12|0|op|Node|300250000|301000000");
+}
+
+static void expect_not_there(const TachoExportTarget *target, const TachoTimeline *timeline,
+			     TachoExportOptions options, const gchar *message)
+{
+	g_autoptr(GError) error = NULL;
+	FILE *out = fopen("/dev/null", "w");
+
+	g_assert_false(target->write(timeline, &options, out, &error));
+	g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_NOT_THERE);
+	g_assert_cmpstr(error->message, ==, message);
+	fclose(out);
+}
+
+static void test_not_there(gconstpointer target)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	g_autoptr(TachoTimeline) without_steps = timeline_from_text(two_ranks);
+
+	expect_not_there(target, timeline, (TachoExportOptions){ 7, -1, -1, NULL, NULL },
+			 "the run has no rank 7");
+	expect_not_there(target, timeline, (TachoExportOptions){ -1, 2, 3, NULL, NULL },
+			 "the run has no such steps: they are numbered 0 to 1");
+	expect_not_there(target, without_steps, (TachoExportOptions){ -1, 2, 3, NULL, NULL },
+			 "no steps were found in the run");
+}
+
+static void test_disk_full(gconstpointer data)
+{
+	const TachoExportTarget *target = data;
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+	g_autoptr(GError) error = NULL;
+	FILE *out = fopen("/dev/full", "w");
+
+	g_assert_nonnull(out);
+	g_assert_false(target->write(timeline, &options, out, &error));
+	g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_IO);
+	g_assert_cmpstr(error->message, ==, g_strerror(ENOSPC));
+	fclose(out);
+}
+
+static void test_empty(gconstpointer target)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+	g_autofree gchar *lines = lines_of(target, timeline, &options);
+
+	g_assert_cmpstr(lines, ==, "");
+}
+
+/* Names are whatever the job used. */
+static void test_hostile_names(gconstpointer target)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 10 main\n");
+	static const gchar bad[] = "\xff\x01\"\\\xc3\xa9";
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+	g_autofree gchar *lines = NULL;
+
+	tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0,
+				 tacho_timeline_intern(timeline, bad, -1), 0, 5, 0, 0);
+	g_free(tacho_timeline_finish(timeline));
+	lines = lines_of(target, timeline, &options);
+	g_assert_cmpstr(lines, ==,
+			"slice|rank 0 (h0, pid 1000)|main|0|op|\xef\xbf\xbd\x01\"\\\xc3\xa9|0|5");
+}
+
+static void count_progress(gdouble done, gpointer data)
+{
+	gdouble *last = data;
+
+	g_assert_cmpfloat(done, >=, *last);
+	*last = done;
+}
+
+static void test_progress(gconstpointer data)
+{
+	const TachoExportTarget *target = data;
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	gdouble last = 0;
+	TachoExportOptions options = { -1, -1, -1, count_progress, &last };
+	gsize length;
+
+	g_free(export_to_memory(target, timeline, &options, &length));
+	g_assert_cmpfloat(last, ==, 1.0);
+}
+
+static void test_find(void)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_cmpstr(tacho_export_find("chrome", NULL)->ending, ==, "json");
+	g_assert_null(tacho_export_find("parquet", &error));
+	g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_UNKNOWN_TARGET);
+	g_assert_cmpstr(error->message, ==,
+			"'parquet' is not a format to export to; there are: perfetto, chrome");
+}
+
+static void add_target_test(const gchar *name, const TachoExportTarget *target,
+			    GTestDataFunc function)
+{
+	g_autofree gchar *path = g_strdup_printf("/export/%s/%s", target->name, name);
+
+	g_test_add_data_func(path, target, function);
+}
+
+int main(int argc, char **argv)
+{
+	guint n_targets;
+	const TachoExportTarget *targets = tacho_export_targets(&n_targets);
+
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/export/find", test_find);
+	for (guint i = 0; i < n_targets; i++) {
+		add_target_test("all-is-there", &targets[i], test_all_is_there);
+		add_target_test("same-bytes", &targets[i], test_same_bytes);
+		add_target_test("scope", &targets[i], test_scope);
+		add_target_test("not-there", &targets[i], test_not_there);
+		add_target_test("disk-full", &targets[i], test_disk_full);
+		add_target_test("empty", &targets[i], test_empty);
+		add_target_test("hostile-names", &targets[i], test_hostile_names);
+		add_target_test("progress", &targets[i], test_progress);
+	}
+	return g_test_run();
+}
