@@ -1,0 +1,164 @@
+/* cmd_export: a run as a file for another tool. */
+#include <string.h>
+#include <unistd.h>
+
+#include <tacho/export.h>
+
+#include "cli.h"
+#include "new_file.h"
+#include "step_range.h"
+
+static const gchar usage[] = "RUN... --to FORMAT";
+static const gchar description[] =
+	"Several RUNs are exported as one. 'tacho export --to list' names the formats.\n\n"
+	"Examples:\n"
+	"  tacho export base.tacho --to perfetto             writes base.pftrace\n"
+	"  tacho export base.tacho --to chrome --steps 3:5   only those training steps\n"
+	"  tacho export base.tacho --to chrome -o - | gzip > base.json.gz\n";
+
+struct options {
+	gchar *target;
+	gchar *output;
+	gchar *steps;
+	gint rank;
+	gboolean is_forced;
+};
+
+static void print_targets(void)
+{
+	guint n_targets;
+	const TachoExportTarget *targets = tacho_export_targets(&n_targets);
+
+	for (guint i = 0; i < n_targets; i++)
+		printf("%-10s %s (.%s)\n", targets[i].name, targets[i].description,
+		       targets[i].ending);
+}
+
+/* "runs/base.tacho/" gives "base.pftrace", in the current folder. */
+static gchar *default_output(const gchar *run, const TachoExportTarget *target)
+{
+	g_autofree gchar *path = g_canonicalize_filename(run, NULL);
+	g_autofree gchar *name = g_path_get_basename(path);
+
+	if (g_str_has_suffix(name, ".tacho"))
+		name[strlen(name) - strlen(".tacho")] = '\0';
+	return g_strdup_printf("%s.%s", *name && *name != '/' ? name : "run", target->ending);
+}
+
+static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
+{
+	gboolean is_chrome = strcmp(target->name, "chrome") == 0;
+
+	fprintf(stderr,
+		"Wrote %s. To see it: %shttps://ui.perfetto.dev, \"Open trace file\""
+		" (it stays on your machine).\n",
+		path, is_chrome ? "chrome://tracing, \"Load\", or " : "");
+}
+
+static int export_to_stdout(const TachoExportTarget *target, const TachoExportOptions *options,
+			    int argc, char **argv)
+{
+	g_autoptr(TachoTimeline) timeline = cli_open_runs("export", argc, argv);
+	GError *error = NULL;
+
+	if (!timeline)
+		return CLI_BAD;
+	if (target->write(timeline, options, stdout, &error))
+		return CLI_DONE;
+	if (g_error_matches(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_IO))
+		g_prefix_error(&error, "cannot write the output: ");
+	return cli_fail_error("export", error);
+}
+
+/* The file is begun before the run is read, which may take long: one that cannot be written is told
+ * at once. */
+static int export_to_file(const TachoExportTarget *target, const TachoExportOptions *options,
+			  NewFile *file, const gchar *path, int argc, char **argv)
+{
+	g_autoptr(NewFile) owned = file;
+	g_autoptr(TachoTimeline) timeline = cli_open_runs("export", argc, argv);
+	GError *error = NULL;
+
+	if (!timeline)
+		return CLI_BAD;
+	if (!target->write(timeline, options, new_file_stream(owned), &error)) {
+		if (g_error_matches(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_IO))
+			g_prefix_error(&error, "cannot write '%s': ", path);
+		return cli_fail_error("export", error);
+	}
+	if (!new_file_finish(g_steal_pointer(&owned), &error))
+		return cli_fail_error("export", error);
+	say_how_to_open(target, path);
+	return CLI_DONE;
+}
+
+static int export_runs(const struct options *options, const TachoExportTarget *target, int argc,
+		       char **argv)
+{
+	TachoExportOptions scope = { options->rank, -1, -1, cli_progress, (gpointer) "exporting" };
+	g_autofree gchar *path = NULL;
+	GError *error = NULL;
+	NewFile *file;
+
+	if (argc < 2)
+		return cli_fail("export", "which run? (see 'tacho export --help')");
+	if (options->steps &&
+	    !step_range_parse(options->steps, &scope.first_step, &scope.last_step))
+		return cli_fail("export", "--steps must be A:B, with A not after B: '%s'",
+				options->steps);
+	if (g_strcmp0(options->output, "-") == 0) {
+		if (isatty(STDOUT_FILENO) && strcmp(target->name, "perfetto") == 0)
+			return cli_fail("export",
+					"a terminal cannot show this format; use -o FILE");
+		return export_to_stdout(target, &scope, argc, argv);
+	}
+	path = options->output ? g_strdup(options->output) : default_output(argv[1], target);
+	file = new_file_open(path, options->is_forced, &error);
+	if (!file)
+		return cli_fail_error("export", error);
+	return export_to_file(target, &scope, file, path, argc, argv);
+}
+
+static int export_with(const struct options *options, int argc, char **argv)
+{
+	const TachoExportTarget *target;
+	GError *error = NULL;
+
+	if (!options->target)
+		return cli_fail("export", "export to what? --to FORMAT; 'tacho export --to list' "
+					  "names the formats");
+	if (strcmp(options->target, "list") == 0) {
+		print_targets();
+		return cli_finish("export", CLI_DONE);
+	}
+	target = tacho_export_find(options->target, &error);
+	if (!target)
+		return cli_fail_error("export", error);
+	return export_runs(options, target, argc, argv);
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct options options = { .rank = -1 };
+	const GOptionEntry entries[] = {
+		{ "to", 't', 0, G_OPTION_ARG_STRING, &options.target,
+		  "the format: perfetto, chrome, or list", "FORMAT" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+		  "the file to write (default: RUN's name, in the current folder); -: stdout",
+		  "FILE" },
+		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options.rank, "only this rank", "N" },
+		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options.steps,
+		  "only training steps A to B, counted from 0", "A:B" },
+		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
+		  "replace a file that is there", NULL },
+		{ NULL },
+	};
+	int status = CLI_BAD;
+
+	if (cli_parse("export", usage, description, entries, &argc, &argv))
+		status = export_with(&options, argc, argv);
+	g_free(options.target);
+	g_free(options.output);
+	g_free(options.steps);
+	return status;
+}
