@@ -1,0 +1,35 @@
+/* correlate_internal: what the files of this stage share. */
+#ifndef TACHO_CORRELATE_INTERNAL_H
+#define TACHO_CORRELATE_INTERNAL_H
+
+#include <tacho/correlate.h>
+#include <tacho/timeline.h>
+
+#include "correlate/thread_index.h"
+
+static inline void add_flow(TachoTimeline *timeline, TachoFlowKind kind, guint32 from, guint32 to,
+			    gboolean is_exact)
+{
+	TachoFlow flow = { .from = from, .to = to, .kind = kind, .is_exact = is_exact };
+
+	g_array_append_val(timeline->flows, flow);
+}
+
+/* The process of a track, or NULL where the track names none. */
+static inline const TachoProcess *track_process(const TachoTimeline *timeline, guint32 track)
+{
+	guint32 process = tacho_timeline_track(timeline, track)->process;
+
+	return process < timeline->processes->len
+		       ? &g_array_index(timeline->processes, TachoProcess, process)
+		       : NULL;
+}
+
+/* Each of these reads the slices and adds its rows; see the head of its file. */
+void find_steps(TachoTimeline *timeline);
+void pair_forward_backward(TachoTimeline *timeline);
+void link_kernels(TachoTimeline *timeline, const struct thread_index *threads);
+void match_collectives(TachoTimeline *timeline, const struct thread_index *threads);
+void check_streams(TachoTimeline *timeline);
+
+#endif
