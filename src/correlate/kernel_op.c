@@ -1,0 +1,153 @@
+/* kernel_op: the op that a kernel works for.
+ *
+ * A kernel called by an op lies inside it on the same thread; then the parent chain knows the op and
+ * no flow is needed. A kernel of a device stream has a flow from its launch, made by whoever read the
+ * correlation ids. What is left are kernels on threads of a pool (OpenMP), which the op's thread
+ * woke up: such a kernel gets an inferred flow from the op that was open for all of the kernel's time
+ *
+ *     on the thread that started the pool's thread, where that is known, or else
+ *     on the only thread of the process that had such an op: two are ambiguous, and give none.
+ *
+ * What then has no op, in a process that has ops at all, is an orphan and costs trust. */
+#include "correlate/correlate_internal.h"
+
+guint32 tacho_kernel_op(const TachoTimeline *timeline, guint32 slice)
+{
+	const TachoSlices *slices = &timeline->slices;
+
+	if (slice >= slices->n)
+		return TACHO_NONE;
+	do
+		slice = slices->parent[slice];
+	while (slice != TACHO_NONE && slices->kind[slice] != TACHO_SLICE_OP);
+	return slice;
+}
+
+/* The innermost op of `track` that is open from the kernel's begin to its end. */
+static guint32 find_covering_op(const TachoTimeline *timeline, const struct thread_index *threads,
+				guint32 track, guint32 kernel)
+{
+	const TachoSlices *slices = &timeline->slices;
+	guint32 slice = thread_index_open_slice(threads, track, slices->start_ns[kernel]);
+
+	while (slice != TACHO_NONE &&
+	       (slices->kind[slice] != TACHO_SLICE_OP ||
+		tacho_slice_end_ns(timeline, slice) < tacho_slice_end_ns(timeline, kernel)))
+		slice = slices->parent[slice];
+	return slice;
+}
+
+static guint32 find_only_covering_op(const TachoTimeline *timeline,
+				     const struct thread_index *threads, GArray *tracks,
+				     guint32 kernel)
+{
+	guint32 found = TACHO_NONE;
+
+	for (guint i = 0; i < tracks->len; i++) {
+		guint32 op = find_covering_op(timeline, threads, g_array_index(tracks, guint32, i),
+					      kernel);
+
+		if (op != TACHO_NONE && found != TACHO_NONE)
+			return TACHO_NONE;
+		if (op != TACHO_NONE)
+			found = op;
+	}
+	return found;
+}
+
+static guint32 find_pool_op(const TachoTimeline *timeline, const struct thread_index *threads,
+			    GArray *op_tracks, guint32 kernel)
+{
+	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[kernel]);
+	guint32 parent = TACHO_NONE;
+
+	if (track->parent_tid && track->parent_tid != track->tid)
+		parent = thread_index_track(threads, track->process, track->parent_tid,
+					    timeline->slices.start_ns[kernel]);
+	if (parent != TACHO_NONE)
+		return find_covering_op(timeline, threads, parent, kernel);
+	return find_only_covering_op(timeline, threads, op_tracks, kernel);
+}
+
+static gboolean has_op(const TachoTimeline *timeline, const TachoTrack *track)
+{
+	for (guint32 i = 0; i < track->n_slices; i++)
+		if (timeline->slices.kind[track->first_slice + i] == TACHO_SLICE_OP)
+			return TRUE;
+	return FALSE;
+}
+
+/* For each process the tracks of its threads that have ops: GArray of guint32, or NULL. */
+static GPtrArray *collect_op_tracks(const TachoTimeline *timeline)
+{
+	GPtrArray *lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+
+	for (guint32 i = 0; i < timeline->processes->len; i++)
+		g_ptr_array_add(lists, g_array_new(FALSE, FALSE, sizeof(guint32)));
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (track->kind == TACHO_TRACK_THREAD && track->process < lists->len &&
+		    has_op(timeline, track))
+			g_array_append_val((GArray *)g_ptr_array_index(lists, track->process), i);
+	}
+	return lists;
+}
+
+/* Which slices already have a flow from an op: bit a slice. */
+static guint8 *mark_launched(const TachoTimeline *timeline)
+{
+	guint8 *is_launched = g_new0(guint8, timeline->slices.n + 1);
+
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		if (flow->kind == TACHO_FLOW_OP_KERNEL && flow->to < timeline->slices.n)
+			is_launched[flow->to] = 1;
+	}
+	return is_launched;
+}
+
+static void report_orphans(TachoTimeline *timeline, const guint64 *n_orphans,
+			   const guint32 *first_orphan)
+{
+	for (guint32 i = 0; i < timeline->processes->len; i++) {
+		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+
+		if (n_orphans[i])
+			tacho_timeline_add_problem(
+				timeline, "orphan_kernel", n_orphans[i],
+				"rank %d, process %u: the first is %s at %.6f s", process->rank,
+				process->pid, tacho_slice_name(timeline, first_orphan[i]),
+				(gdouble)timeline->slices.start_ns[first_orphan[i]] / 1e9);
+	}
+}
+
+void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
+{
+	const TachoSlices *slices = &timeline->slices;
+	g_autoptr(GPtrArray) op_tracks = collect_op_tracks(timeline);
+	g_autofree guint8 *is_launched = mark_launched(timeline);
+	g_autofree guint64 *n_orphans = g_new0(guint64, timeline->processes->len + 1);
+	g_autofree guint32 *first_orphan = g_new0(guint32, timeline->processes->len + 1);
+
+	for (guint32 i = 0; i < slices->n; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, slices->track[i]);
+		guint32 op = TACHO_NONE;
+		GArray *candidates;
+
+		if (slices->kind[i] != TACHO_SLICE_KERNEL || is_launched[i] ||
+		    track->process >= op_tracks->len || tacho_kernel_op(timeline, i) != TACHO_NONE)
+			continue;
+		candidates = g_ptr_array_index(op_tracks, track->process);
+		if (candidates->len == 0)
+			continue; /* nobody watched ops there: nothing is missing */
+		if (track->kind == TACHO_TRACK_THREAD)
+			op = find_pool_op(timeline, threads, candidates, i);
+		if (op != TACHO_NONE)
+			add_flow(timeline, TACHO_FLOW_OP_KERNEL, op, i, FALSE);
+		else if (n_orphans[track->process]++ == 0)
+			first_orphan[track->process] = i;
+	}
+	report_orphans(timeline, n_orphans, first_orphan);
+}
