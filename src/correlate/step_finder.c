@@ -1,0 +1,527 @@
+/* step_finder: where the training steps of each rank begin and end.
+ *
+ * A step is sought on the rank's main process, in the first of these sources that has any:
+ *
+ * annotated  "ProfilerStep#N" annotations are steps; else marks named "step": each begins a step that
+ *            lasts to the next one.
+ * optimizer  "Optimizer.step#..." annotations. Those without an autograd node between their ends are
+ *            one update (a sparse and a dense optimizer). Updates that come in a fixed cycle (the D, G
+ *            of a GAN, told apart by name and by the ops in them) are one step a cycle. Step k is
+ *            [end of step k - 1, end of its last update).
+ * period     the sequence of the main thread's outermost ops repeats (op_sequence).
+ *
+ * The start of an optimizer's step 0 is nobody's end: it is taken to be where the thread begins the
+ * same sequence of ops as at the start of step 1, as long before its end as that is, or nearest to it. If there is
+ * no step 1, it is the first wait (data loader), module or op, and the step counts as incomplete.
+ * What follows the last update is an incomplete step if the process did not end in an orderly way or had begun
+ * another backward pass, else it is what the job did after training.
+ *
+ * Numbers: annotated steps bring theirs, less the least of the run. The others count from 0, except on
+ * a rank whose recording began when other ranks had already ended steps: it goes on from the step
+ * of theirs that ends next to its own first one. */
+#include "correlate/correlate_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "correlate/op_sequence.h"
+
+#define PROFILER_STEP_PREFIX  "ProfilerStep#"
+#define OPTIMIZER_STEP_PREFIX "Optimizer.step#"
+#define STEP_MARK	      "step"
+
+enum {
+	MAX_CYCLE = 64,		/* updates a step */
+	MIN_CYCLE_PERCENT = 95, /* of the updates equal to the one a cycle later */
+	MAX_PROLOGUE = 8,	/* ops compared to find where step 0 begins */
+};
+
+/* The steps of one rank, as found. */
+struct rank_steps {
+	TachoStepSource source;
+	guint32 rank_index;
+	guint32 process;
+	guint32 main_track;
+	GArray *steps; /* TachoStep */
+};
+
+static void add_step(struct rank_steps *found, gint64 number, gint64 start_ns, gint64 end_ns,
+		     gboolean is_complete)
+{
+	TachoStep step = {
+		.rank_index = found->rank_index,
+		.number = (guint32)CLAMP(number, 0, G_MAXUINT32 - 1),
+		.start_ns = start_ns,
+		.end_ns = MAX(start_ns, end_ns),
+		.is_complete = is_complete,
+	};
+
+	g_array_append_val(found->steps, step);
+}
+
+/* Call `visit` for each slice of the process's threads. */
+static void visit_slices(const TachoTimeline *timeline, guint32 process,
+			 void (*visit)(const TachoTimeline *timeline, guint32 slice, gpointer data),
+			 gpointer data)
+{
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (track->process != process || track->kind != TACHO_TRACK_THREAD)
+			continue;
+		for (guint32 k = 0; k < track->n_slices; k++)
+			visit(timeline, track->first_slice + k, data);
+	}
+}
+
+/* --- annotated ------------------------------------------------------------------------------- */
+
+static gint compare_steps_by_time(gconstpointer a, gconstpointer b)
+{
+	const TachoStep *left = a, *right = b;
+
+	if (left->start_ns != right->start_ns)
+		return left->start_ns < right->start_ns ? -1 : 1;
+	return left->number < right->number ? -1 : left->number > right->number;
+}
+
+static void add_profiler_step(const TachoTimeline *timeline, guint32 slice, gpointer data)
+{
+	const TachoSlices *slices = &timeline->slices;
+	const gchar *name = tacho_slice_name(timeline, slice);
+
+	if (slices->kind[slice] == TACHO_SLICE_ANNOTATION &&
+	    g_str_has_prefix(name, PROFILER_STEP_PREFIX))
+		add_step(data, g_ascii_strtoll(name + strlen(PROFILER_STEP_PREFIX), NULL, 10),
+			 slices->start_ns[slice], tacho_slice_end_ns(timeline, slice),
+			 !(slices->flags[slice] & TACHO_SLICE_OPEN));
+}
+
+static void find_profiler_steps(const TachoTimeline *timeline, struct rank_steps *found)
+{
+	visit_slices(timeline, found->process, add_profiler_step, found);
+	g_array_sort(found->steps, compare_steps_by_time);
+}
+
+static void find_marked_steps(const TachoTimeline *timeline, struct rank_steps *found)
+{
+	const TachoProcess *process =
+		&g_array_index(timeline->processes, TachoProcess, found->process);
+
+	for (guint i = 0; i < timeline->marks->len; i++) {
+		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
+
+		if (mark->track < timeline->tracks->len &&
+		    tacho_timeline_track(timeline, mark->track)->process == found->process &&
+		    strcmp(tacho_timeline_string(timeline, mark->name), STEP_MARK) == 0)
+			add_step(found, mark->first, mark->time_ns, process->end_ns, FALSE);
+	}
+	g_array_sort(found->steps, compare_steps_by_time);
+	for (guint i = 0; i + 1 < found->steps->len; i++) {
+		TachoStep *step = &g_array_index(found->steps, TachoStep, i);
+
+		step->end_ns = (step + 1)->start_ns;
+		step->is_complete = TRUE;
+	}
+}
+
+/* --- optimizer ------------------------------------------------------------------------------- */
+
+struct update {
+	gint64 end_ns;
+	guint32 name_hash;
+	guint32 work_hash; /* name and ops: differs between optimizers of one class */
+};
+
+static gboolean is_optimizer_step(const TachoTimeline *timeline, guint32 slice)
+{
+	guint8 kind = timeline->slices.kind[slice];
+
+	return (kind == TACHO_SLICE_ANNOTATION || kind == TACHO_SLICE_OP) &&
+	       !(timeline->slices.flags[slice] & TACHO_SLICE_OPEN) &&
+	       g_str_has_prefix(tacho_slice_name(timeline, slice), OPTIMIZER_STEP_PREFIX);
+}
+
+/* An optimizer that wraps another has both in its steps. */
+static gboolean is_inside_optimizer_step(const TachoTimeline *timeline, guint32 slice)
+{
+	while ((slice = timeline->slices.parent[slice]) != TACHO_NONE)
+		if (is_optimizer_step(timeline, slice))
+			return TRUE;
+	return FALSE;
+}
+
+static guint32 hash_work(const TachoTimeline *timeline, guint32 slice)
+{
+	const TachoSlices *slices = &timeline->slices;
+	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[slice]);
+	guint32 hash = slices->name[slice];
+
+	for (guint32 i = slice + 1; i < track->first_slice + track->n_slices; i++) {
+		if (slices->start_ns[i] >= tacho_slice_end_ns(timeline, slice))
+			break;
+		if (slices->kind[i] == TACHO_SLICE_OP)
+			hash = hash * 33 + slices->name[i];
+	}
+	return hash;
+}
+
+static gint compare_updates(gconstpointer a, gconstpointer b)
+{
+	const struct update *left = a, *right = b;
+
+	return left->end_ns < right->end_ns ? -1 : left->end_ns > right->end_ns;
+}
+
+static gint compare_times(gconstpointer a, gconstpointer b)
+{
+	gint64 left = *(const gint64 *)a, right = *(const gint64 *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static void add_backward_time(const TachoTimeline *timeline, guint32 slice, gpointer times)
+{
+	if (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD)
+		g_array_append_val((GArray *)times, timeline->slices.start_ns[slice]);
+}
+
+/* The begins of the process's autograd nodes, in order. */
+static GArray *collect_backward_times(const TachoTimeline *timeline, guint32 process)
+{
+	GArray *times = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+	visit_slices(timeline, process, add_backward_time, times);
+	g_array_sort(times, compare_times);
+	return times;
+}
+
+static guint count_up_to(GArray *times, gint64 time_ns)
+{
+	guint low = 0, high = times->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(times, gint64, middle) <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Make one update of those that no backward pass parts. Where nobody recorded autograd, each call is one. */
+static void merge_updates(GArray *updates, GArray *backward_times)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < updates->len && backward_times->len > 0; i++) {
+		struct update update = g_array_index(updates, struct update, i);
+		struct update *last = n > 0 ? &g_array_index(updates, struct update, n - 1) : NULL;
+
+		if (last && count_up_to(backward_times, last->end_ns) ==
+				    count_up_to(backward_times, update.end_ns)) {
+			last->end_ns = update.end_ns;
+			last->name_hash = last->name_hash * 33 + update.name_hash;
+			last->work_hash = last->work_hash * 33 + update.work_hash;
+		} else {
+			g_array_index(updates, struct update, n++) = update;
+		}
+	}
+	if (backward_times->len > 0)
+		g_array_set_size(updates, n);
+}
+
+static void add_update(const TachoTimeline *timeline, guint32 slice, gpointer updates)
+{
+	struct update update;
+
+	if (!is_optimizer_step(timeline, slice) || is_inside_optimizer_step(timeline, slice))
+		return;
+	update.end_ns = tacho_slice_end_ns(timeline, slice);
+	update.name_hash = timeline->slices.name[slice];
+	update.work_hash = hash_work(timeline, slice);
+	g_array_append_val((GArray *)updates, update);
+}
+
+static GArray *collect_updates(const TachoTimeline *timeline, guint32 process,
+			       GArray *backward_times)
+{
+	GArray *updates = g_array_new(FALSE, FALSE, sizeof(struct update));
+
+	visit_slices(timeline, process, add_update, updates);
+	g_array_sort(updates, compare_updates);
+	merge_updates(updates, backward_times);
+	return updates;
+}
+
+static gboolean is_cycle(GArray *updates, guint length, gboolean by_work)
+{
+	guint first =
+		MIN(length, updates->len / 4); /* the first updates make the optimizer's state */
+	guint n = 0, n_equal = 0;
+
+	for (guint i = first; i + length < updates->len; i++, n++) {
+		const struct update *one = &g_array_index(updates, struct update, i);
+		const struct update *next = one + length;
+
+		n_equal += by_work ? one->work_hash == next->work_hash
+				   : one->name_hash == next->name_hash;
+	}
+	return n > 0 && n_equal * 100 >= n * MIN_CYCLE_PERCENT;
+}
+
+/* How many updates make a step. Work that differs from call to call for other reasons (parameters
+ * without gradient) has no cycle; then names must do. */
+static guint find_cycle(GArray *updates)
+{
+	guint limit = MIN(MAX_CYCLE, updates->len / 2);
+
+	for (guint length = 1; length <= limit; length++)
+		if (is_cycle(updates, length, TRUE))
+			return length;
+	for (guint length = 1; length <= limit; length++)
+		if (is_cycle(updates, length, FALSE))
+			return length;
+	return 1;
+}
+
+static guint32 first_loop_like_slice(const TachoTimeline *timeline, const OpSequence *sequence)
+{
+	static const TachoSliceKind KINDS[] = { TACHO_SLICE_WAIT, TACHO_SLICE_MODULE };
+
+	for (guint k = 0; k < G_N_ELEMENTS(KINDS); k++)
+		for (guint32 i = 0; i < sequence->n; i++)
+			if (timeline->slices.kind[sequence->slice[i]] == KINDS[k])
+				return sequence->slice[i];
+	return sequence->slice[0];
+}
+
+static gboolean is_same_run(const OpSequence *sequence, guint32 a, guint32 b, guint32 length)
+{
+	return memcmp(sequence->token + a, sequence->token + b,
+		      length * sizeof(*sequence->token)) == 0;
+}
+
+/* Where step 0, which ends at position `first_end`, begins, if step 1 is [first_end, second_end):
+ * a position, or TACHO_NONE if nothing in it resembles the start of step 1. */
+static guint32 find_first_start(const OpSequence *sequence, guint32 first_end, guint32 second_end)
+{
+	guint32 length = second_end - first_end;
+	guint32 expected = first_end > length ? first_end - length : 0;
+	guint32 best = TACHO_NONE;
+
+	for (guint32 n = MIN(MAX_PROLOGUE, length); n > 0 && best == TACHO_NONE; n /= 2)
+		for (guint32 i = 0; i + n <= first_end; i++)
+			if (is_same_run(sequence, i, first_end, n) &&
+			    (best == TACHO_NONE ||
+			     ABS((gint64)i - expected) < ABS((gint64)best - expected)))
+				best = i;
+	return best;
+}
+
+static void add_first_step(const TachoTimeline *timeline, struct rank_steps *found,
+			   const gint64 *ends_ns, guint n_ends)
+{
+	g_autoptr(OpSequence) sequence = op_sequence_new(timeline, found->main_track);
+	guint32 first_end = op_sequence_count_before(sequence, timeline, ends_ns[0]);
+	guint32 start = TACHO_NONE, slice;
+
+	if (n_ends > 1)
+		start = find_first_start(sequence, first_end,
+					 op_sequence_count_before(sequence, timeline, ends_ns[1]));
+	if (first_end == 0)
+		add_step(found, 0, ends_ns[0], ends_ns[0], FALSE);
+	else if (start != TACHO_NONE)
+		add_step(found, 0, timeline->slices.start_ns[sequence->slice[start]], ends_ns[0],
+			 TRUE);
+	else {
+		slice = first_loop_like_slice(timeline, sequence);
+		add_step(found, 0, MIN(timeline->slices.start_ns[slice], ends_ns[0]), ends_ns[0],
+			 FALSE);
+	}
+}
+
+static void find_optimizer_steps(const TachoTimeline *timeline, struct rank_steps *found)
+{
+	const TachoProcess *process =
+		&g_array_index(timeline->processes, TachoProcess, found->process);
+	g_autoptr(GArray) backward_times = collect_backward_times(timeline, found->process);
+	g_autoptr(GArray) updates = collect_updates(timeline, found->process, backward_times);
+	g_autoptr(GArray) ends_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+	guint cycle = find_cycle(updates);
+	gint64 last_ns;
+
+	for (guint i = cycle; i <= updates->len; i += cycle)
+		g_array_append_val(ends_ns, g_array_index(updates, struct update, i - 1).end_ns);
+	if (ends_ns->len == 0)
+		return;
+	add_first_step(timeline, found, (const gint64 *)(gpointer)ends_ns->data, ends_ns->len);
+	for (guint i = 1; i < ends_ns->len; i++)
+		add_step(found, i, g_array_index(ends_ns, gint64, i - 1),
+			 g_array_index(ends_ns, gint64, i), TRUE);
+	last_ns = g_array_index(ends_ns, gint64, ends_ns->len - 1);
+	if (process->end_ns > last_ns &&
+	    (count_up_to(backward_times, last_ns) < backward_times->len ||
+	     process->end != TACHO_END_EXITED))
+		add_step(found, ends_ns->len, last_ns, process->end_ns, FALSE);
+}
+
+/* --- period ---------------------------------------------------------------------------------- */
+
+static void find_periodic_steps(const TachoTimeline *timeline, struct rank_steps *found)
+{
+	g_autoptr(OpSequence) sequence = op_sequence_new(timeline, found->main_track);
+	g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(guint32));
+	gboolean is_last_whole;
+
+	if (!op_sequence_find_loop(sequence, starts, &is_last_whole))
+		return;
+	for (guint i = 0; i + 1 < starts->len; i++) {
+		gboolean is_last = i + 2 == starts->len;
+		guint32 first = sequence->slice[g_array_index(starts, guint32, i)];
+		guint32 next = g_array_index(starts, guint32, i + 1);
+
+		add_step(found, i, timeline->slices.start_ns[first],
+			 is_last ? tacho_slice_end_ns(timeline, sequence->slice[next - 1])
+				 : timeline->slices.start_ns[sequence->slice[next]],
+			 !is_last || is_last_whole);
+	}
+}
+
+/* --- all ranks ------------------------------------------------------------------------------- */
+
+/* The thread that runs the loop: the process's first thread if it has slices worth it, else the one
+ * that has most. */
+static guint32 find_main_track(const TachoTimeline *timeline, guint32 process)
+{
+	guint32 pid = g_array_index(timeline->processes, TachoProcess, process).pid;
+	guint32 best = TACHO_NONE;
+	guint64 best_slices = 0;
+
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+		guint64 n = track->n_slices;
+
+		if (track->kind != TACHO_TRACK_THREAD || track->process != process)
+			continue;
+		if (track->tid == pid)
+			n *= 8;
+		if (n > best_slices) {
+			best_slices = n;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static struct rank_steps find_rank_steps(const TachoTimeline *timeline, guint32 rank_index)
+{
+	static const struct {
+		TachoStepSource source;
+		void (*find)(const TachoTimeline *timeline, struct rank_steps *found);
+	} FINDERS[] = {
+		{ TACHO_STEPS_ANNOTATED, find_profiler_steps },
+		{ TACHO_STEPS_ANNOTATED, find_marked_steps },
+		{ TACHO_STEPS_OPTIMIZER, find_optimizer_steps },
+		{ TACHO_STEPS_PERIOD, find_periodic_steps },
+	};
+	struct rank_steps found = { .rank_index = rank_index };
+
+	found.process = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
+	found.steps = g_array_new(FALSE, FALSE, sizeof(TachoStep));
+	if (found.process >= timeline->processes->len)
+		return found;
+	found.main_track = find_main_track(timeline, found.process);
+	if (found.main_track == TACHO_NONE)
+		return found;
+	for (guint i = 0; i < G_N_ELEMENTS(FINDERS) && found.steps->len == 0; i++) {
+		FINDERS[i].find(timeline, &found);
+		found.source = found.steps->len ? FINDERS[i].source : TACHO_STEPS_NONE;
+	}
+	return found;
+}
+
+static void shift_numbers(GArray *steps, gint64 by)
+{
+	for (guint i = 0; i < steps->len; i++) {
+		TachoStep *step = &g_array_index(steps, TachoStep, i);
+
+		step->number = (guint32)CLAMP((gint64)step->number + by, 0, G_MAXUINT32 - 1);
+	}
+}
+
+static guint64 distance_ns(gint64 a, gint64 b)
+{
+	return a > b ? (guint64)a - (guint64)b : (guint64)b - (guint64)a;
+}
+
+/* By how much the numbers of a rank that came late must grow to be those of `reference`. */
+static guint32 find_lateness(const TachoTimeline *timeline, const struct rank_steps *late,
+			     const struct rank_steps *reference)
+{
+	gint64 begin_ns = g_array_index(timeline->processes, TachoProcess, late->process).start_ns;
+	gint64 end_ns = g_array_index(late->steps, TachoStep, 0).end_ns;
+	guint best = 0;
+
+	if (begin_ns <= g_array_index(reference->steps, TachoStep, 0).end_ns)
+		return 0;
+	for (guint i = 0; i < reference->steps->len; i++) {
+		const TachoStep *step = &g_array_index(reference->steps, TachoStep, i);
+
+		if (step->end_ns > begin_ns &&
+		    distance_ns(step->end_ns, end_ns) <
+			    distance_ns(g_array_index(reference->steps, TachoStep, best).end_ns,
+					end_ns))
+			best = i;
+	}
+	return best;
+}
+
+/* The rank whose counted steps began first. */
+static const struct rank_steps *find_reference(const struct rank_steps *ranks, guint n)
+{
+	const struct rank_steps *reference = NULL;
+
+	for (guint i = 0; i < n; i++)
+		if (ranks[i].source > TACHO_STEPS_ANNOTATED &&
+		    (!reference || g_array_index(ranks[i].steps, TachoStep, 0).end_ns <
+					   g_array_index(reference->steps, TachoStep, 0).end_ns))
+			reference = &ranks[i];
+	return reference;
+}
+
+static void number_alike(const TachoTimeline *timeline, struct rank_steps *ranks, guint n)
+{
+	const struct rank_steps *reference = find_reference(ranks, n);
+	guint32 least = G_MAXUINT32;
+
+	for (guint i = 0; i < n; i++)
+		for (guint k = 0;
+		     ranks[i].source == TACHO_STEPS_ANNOTATED && k < ranks[i].steps->len; k++)
+			least = MIN(least, g_array_index(ranks[i].steps, TachoStep, k).number);
+	for (guint i = 0; i < n; i++) {
+		if (ranks[i].source == TACHO_STEPS_ANNOTATED)
+			shift_numbers(ranks[i].steps, -(gint64)least);
+		else if (ranks[i].source != TACHO_STEPS_NONE && &ranks[i] != reference)
+			shift_numbers(ranks[i].steps,
+				      find_lateness(timeline, &ranks[i], reference));
+	}
+}
+
+void find_steps(TachoTimeline *timeline)
+{
+	guint n = timeline->ranks->len;
+	g_autofree struct rank_steps *ranks = g_new0(struct rank_steps, n + 1);
+
+	for (guint i = 0; i < n; i++)
+		ranks[i] = find_rank_steps(timeline, i);
+	number_alike(timeline, ranks, n);
+	for (guint i = 0; i < n; i++) {
+		g_array_append_vals(timeline->steps, ranks[i].steps->data, ranks[i].steps->len);
+		if (timeline->step_source == TACHO_STEPS_NONE)
+			timeline->step_source = ranks[i].source;
+		g_array_free(ranks[i].steps, TRUE);
+	}
+}
