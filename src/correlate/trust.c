@@ -1,0 +1,106 @@
+/* trust: how far a timeline can be believed, as one number.
+ *
+ *     score = 100 x product over the kinds of problems of (1 - loss), rounded down
+ *     loss  = most points / 100 x sqrt(share)              where count is a share of something
+ *             most points / 100 x (1 - 2^-count)           where it is not
+ *
+ * (1) All problems of a kind count together, so it does not matter how many rows tell of them.
+ * (2) A loss grows with the count and never exceeds its kind's most: more problems never raise the
+ *     score, and one kind alone cannot make it zero.
+ * (3) Any problem brings the score below 100.
+ *
+ * The root is there because small shares do harm out of proportion: one record in a thousand lost
+ * leaves a pair, a step or a collective broken here and there. docs/trust.md tells users the same. */
+#include "correlate/trust.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <tacho/correlate.h>
+
+enum share_of { ONE, EVENTS, SLICES, KERNELS, COLLECTIVES, RANKS, N_SHARES_OF };
+
+static const struct {
+	const gchar *name;
+	enum share_of share_of;
+	guint most_points;
+} KINDS[] = {
+#define TRUST_KIND_ROW(kind, share_of, most) { #kind, share_of, most },
+	TRUST_KINDS(TRUST_KIND_ROW)
+#undef TRUST_KIND_ROW
+};
+
+const gchar *trust_kind_name(enum trust_kind kind)
+{
+	return KINDS[kind].name;
+}
+
+guint trust_kind_points(enum trust_kind kind)
+{
+	return KINDS[kind].most_points;
+}
+
+static guint find_kind(const gchar *name)
+{
+	guint kind = 0;
+
+	while (kind < TRUST_other && strcmp(KINDS[kind].name, name) != 0)
+		kind++;
+	return kind;
+}
+
+static guint64 count_slices(const TachoTimeline *timeline, TachoSliceKind kind)
+{
+	guint64 count = 0;
+
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		count += timeline->slices.kind[i] == kind;
+	return count;
+}
+
+static void count_totals(const TachoTimeline *timeline, guint64 *totals)
+{
+	totals[ONE] = 1;
+	totals[EVENTS] = timeline->n_events + timeline->n_dropped;
+	totals[SLICES] = timeline->slices.n;
+	totals[KERNELS] = count_slices(timeline, TACHO_SLICE_KERNEL);
+	totals[COLLECTIVES] = count_slices(timeline, TACHO_SLICE_COLLECTIVE);
+	totals[RANKS] =
+		(guint64)MAX((gint64)timeline->expected_ranks, (gint64)timeline->ranks->len);
+}
+
+static gdouble loss_of(enum trust_kind kind, guint64 count, const guint64 *totals)
+{
+	gdouble most = KINDS[kind].most_points / 100.0;
+	guint64 total = totals[KINDS[kind].share_of];
+
+	if (KINDS[kind].share_of == ONE)
+		return most * (1 - exp2(-(gdouble)count));
+	if (count >= total)
+		return most;
+	return most * sqrt((gdouble)count / (gdouble)total);
+}
+
+guint tacho_trust_score(const TachoTimeline *timeline)
+{
+	guint64 counts[TRUST_N_KINDS] = { 0 }, totals[N_SHARES_OF];
+	gdouble score = 100;
+	gboolean is_flawless = TRUE;
+
+	if (timeline->problems->len == 0)
+		return 100;
+	count_totals(timeline, totals);
+	for (guint i = 0; i < timeline->problems->len; i++) {
+		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+		guint kind = find_kind(problem->kind);
+
+		if (!g_uint64_checked_add(&counts[kind], counts[kind], problem->count))
+			counts[kind] = G_MAXUINT64;
+	}
+	for (guint kind = 0; kind < TRUST_N_KINDS; kind++)
+		if (counts[kind]) {
+			is_flawless = FALSE;
+			score *= 1 - loss_of(kind, counts[kind], totals);
+		}
+	return is_flawless ? 100 : MIN((guint)score, 99);
+}
