@@ -1,0 +1,27 @@
+/* correlate: make a timeline one may trust. The order of work is that of what builds on what:
+ *
+ *     check_streams          slices
+ *     pair_forward_backward  slices
+ *     link_kernels           slices, flows that an importer made
+ *     match_collectives      slices, marks
+ *     find_steps             slices, marks
+ *
+ * Each adds rows to its own tables and problems; none changes a slice. All walk the tables in their
+ * order, so equal timelines give equal results. */
+#include "correlate/correlate_internal.h"
+
+void tacho_correlate(TachoTimeline *timeline)
+{
+	g_autoptr(thread_index) threads = thread_index_new(timeline);
+
+	check_streams(timeline);
+	pair_forward_backward(timeline);
+	link_kernels(timeline, threads);
+	match_collectives(timeline, threads);
+	find_steps(timeline);
+}
+
+TachoStepSource tacho_step_source(const TachoTimeline *timeline)
+{
+	return (TachoStepSource)timeline->step_source;
+}

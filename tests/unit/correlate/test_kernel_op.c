@@ -1,0 +1,128 @@
+/* Which op a kernel works for: its parent, or the op that kept the pool's thread busy. */
+#include <tacho/correlate.h>
+
+#include "timeline_text.h"
+
+static guint32 op_of_flow(const TachoTimeline *timeline, const gchar *kernel)
+{
+	guint32 to = timeline_find(timeline, kernel, 0);
+
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		if (flow->kind == TACHO_FLOW_OP_KERNEL && flow->to == to) {
+			g_assert_false(flow->is_exact);
+			return flow->from;
+		}
+	}
+	return TACHO_NONE;
+}
+
+static guint64 count_orphans(const TachoTimeline *timeline)
+{
+	guint64 count = 0;
+
+	for (guint i = 0; i < timeline->problems->len; i++) {
+		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+
+		if (g_str_equal(problem->kind, "orphan_kernel"))
+			count += problem->count;
+	}
+	return count;
+}
+
+static void test_parent(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "op aten::linear 0..20\n"
+							       "  op aten::addmm 1..19\n"
+							       "    annotation region 2..18\n"
+							       "      kernel sgemm 3..17\n"
+							       "op aten::relu 20..30\n");
+
+	tacho_correlate(timeline);
+	g_assert_cmpuint(tacho_kernel_op(timeline, timeline_find(timeline, "sgemm", 0)), ==,
+			 timeline_find(timeline, "aten::addmm", 0));
+	g_assert_cmpuint(tacho_kernel_op(timeline, timeline_find(timeline, "aten::relu", 0)), ==,
+			 TACHO_NONE);
+	g_assert_cmpuint(tacho_kernel_op(timeline, TACHO_NONE), ==, TACHO_NONE);
+	g_assert_cmpuint(op_of_flow(timeline, "sgemm"), ==, TACHO_NONE);
+	g_assert_cmpuint(count_orphans(timeline), ==, 0);
+}
+
+/* Thread 3 was started by thread 2, so thread 1's op, open at the same time, is no rival. */
+static void test_pool_with_parent(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "op aten::conv2d 0..50\n"
+							       "thread 2 engine\n"
+							       "op ConvBackward 5..40 backward\n"
+							       "  op aten::mm 6..30\n"
+							       "thread 3 pool parent=2\n"
+							       "kernel piece 7..29\n"
+							       "kernel tail 31..39\n"
+							       "kernel late 39..45\n");
+
+	tacho_correlate(timeline);
+	g_assert_cmpuint(op_of_flow(timeline, "piece"), ==, timeline_find(timeline, "aten::mm", 0));
+	g_assert_cmpuint(op_of_flow(timeline, "tail"), ==,
+			 timeline_find(timeline, "ConvBackward", 0));
+	g_assert_cmpuint(op_of_flow(timeline, "late"), ==, TACHO_NONE);
+	g_assert_cmpuint(count_orphans(timeline), ==, 1);
+}
+
+/* With nothing known of who started the pool, one candidate will do, two will not. */
+static void test_pool_without_parent(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "op aten::conv2d 0..20\n"
+							       "op aten::mm 30..50\n"
+							       "thread 2 engine\n"
+							       "op Backward 30..60 backward\n"
+							       "thread 3 pool\n"
+							       "kernel clear 5..15\n"
+							       "kernel torn 35..40\n");
+
+	tacho_correlate(timeline);
+	g_assert_cmpuint(op_of_flow(timeline, "clear"), ==,
+			 timeline_find(timeline, "aten::conv2d", 0));
+	g_assert_cmpuint(op_of_flow(timeline, "torn"), ==, TACHO_NONE);
+	g_assert_cmpuint(count_orphans(timeline), ==, 1);
+}
+
+static void test_no_ops(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "kernel sgemm 0..5\n");
+
+	tacho_correlate(timeline);
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+	g_assert_cmpuint(tacho_trust_score(timeline), ==, 100);
+}
+
+static void test_stream_overlap(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("rank 0 thread 1 main\n"
+				   "stream 7\n"
+				   "annotation region 0..100\n"
+				   "kernel a 0..10\nkernel b 10..20\nkernel c 15..30\n"
+				   "kernel d 40..50\nkernel e 42..45\n");
+
+	tacho_correlate(timeline);
+	g_assert_cmpuint(timeline->problems->len, ==, 1);
+	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 0).kind, ==,
+			"stream_overlap");
+	g_assert_cmpuint(g_array_index(timeline->problems, TachoProblem, 0).count, ==, 2);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/kernel_op/parent", test_parent);
+	g_test_add_func("/kernel_op/pool_with_parent", test_pool_with_parent);
+	g_test_add_func("/kernel_op/pool_without_parent", test_pool_without_parent);
+	g_test_add_func("/kernel_op/no_ops", test_no_ops);
+	g_test_add_func("/kernel_op/stream_overlap", test_stream_overlap);
+	return g_test_run();
+}
