@@ -129,8 +129,8 @@ static void allocator_appeared(const char *path, uintptr_t base_address)
 	alloc_ps = median_cost_ps(TRACE_KIND_ALLOC);
 	free_ps = median_cost_ps(TRACE_KIND_FREE);
 	tacho_scratch_end();
-	tacho_cost(TRACE_KIND_ALLOC, "torch_alloc", alloc_ps);
-	tacho_cost(TRACE_KIND_FREE, "torch_alloc", free_ps);
+	tacho_cost(TRACE_KIND_ALLOC, "alloc", alloc_ps);
+	tacho_cost(TRACE_KIND_FREE, "alloc", free_ps);
 }
 
 static void __attribute__((constructor)) start(void)

@@ -1,7 +1,7 @@
-/* torch_probe: the C face of the torch probe (libtacho_torch.so). The agent calls it once
+/* op_callbacks: the C face of the torch probe (libtacho_torch.so). The agent calls it once
  * libtorch_cpu.so has appeared in the process. */
-#ifndef TACHO_TORCH_PROBE_H
-#define TACHO_TORCH_PROBE_H
+#ifndef TACHO_TORCH_OP_CALLBACKS_H
+#define TACHO_TORCH_OP_CALLBACKS_H
 
 #include "common/probe.h"
 

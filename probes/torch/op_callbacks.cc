@@ -1,4 +1,4 @@
-/* torch_probe: PyTorch's RecordFunction callbacks, as records.
+/* op_callbacks: PyTorch's RecordFunction callbacks, as records.
  *
  * PyTorch runs begin_event() before and end_event() after every operation, autograd node, named
  * region and collective. What is open is kept on a stack of the thread's own instead of in the
@@ -15,7 +15,7 @@
  *
  * Compiled against the libtorch of the job's own Python, always with NDEBUG, as PyTorch itself:
  * without it RecordFunction has another layout. */
-#include "torch_probe.h"
+#include "op_callbacks.h"
 
 #include <cerrno>
 #include <cstdlib>
