@@ -1,0 +1,133 @@
+/* cmd_probe: build or list the probes. */
+#include <string.h>
+
+#include <tacho/table.h>
+
+#include "cli.h"
+#include "torch_probe.h"
+
+static const gchar usage[] = "list | build torch";
+static const gchar description[] =
+	"list          say which probes there are, and whether each can work here\n"
+	"build torch   compile the PyTorch probe for the Python given, or the first one on the\n"
+	"              PATH that has PyTorch; 'tacho record' does so by itself when needed\n";
+
+/* LIBRARY_PROBE(name, file in lib/tacho, what it records) */
+#define LIBRARY_PROBES(LIBRARY_PROBE)                                                              \
+	LIBRARY_PROBE("alloc", "libtacho_alloc.so", "memory of CPU tensors")                       \
+	LIBRARY_PROBE("blas", "libtacho_blas.so", "BLAS kernels; not those linked statically")     \
+	LIBRARY_PROBE("dnn", "libtacho_dnn.so", "oneDNN kernels; not those linked statically")
+
+static const TachoColumn columns[] = {
+	{ "probe", "probe", TACHO_COLUMN_TEXT, 0, FALSE, FALSE, FALSE },
+	{ "is_ready", "ready", TACHO_COLUMN_BOOLEAN, 0, FALSE, FALSE, FALSE },
+	{ "records", "records", TACHO_COLUMN_TEXT, 0, FALSE, FALSE, FALSE },
+	{ "why", "why", TACHO_COLUMN_TEXT, 0, TRUE, FALSE, FALSE },
+};
+
+static void add_row(TachoTable *table, const gchar *name, gboolean is_ready, const gchar *records,
+		    const gchar *why)
+{
+	tacho_table_row(table);
+	tacho_table_text(table, name);
+	tacho_table_boolean(table, is_ready);
+	tacho_table_text(table, records);
+	tacho_table_text(table, why);
+}
+
+static TorchInstall *find_install(const gchar *python)
+{
+	return python ? torch_install_of_python(python) : torch_install_of_command(NULL);
+}
+
+static void add_torch_row(TachoTable *table, const gchar *python)
+{
+	g_autoptr(TorchInstall) install = find_install(python);
+	g_autofree gchar *why = NULL;
+	g_autoptr(GError) error = NULL;
+	TorchProbeState state;
+
+	if (!install) {
+		why = g_strdup_printf("%s has no PyTorch",
+				      python ? python : "no Python on the PATH");
+		add_row(table, "torch", FALSE, "PyTorch operations", why);
+		return;
+	}
+	state = torch_probe_state(install, &error);
+	why = g_strdup_printf("%s for PyTorch %s of %s%s%s",
+			      state == TORCH_PROBE_READY      ? "built"
+			      : state == TORCH_PROBE_TO_BUILD ? "will be built at the first record,"
+							      : "not",
+			      install->version, install->python, error ? ": " : "",
+			      error ? error->message : "");
+	add_row(table, "torch", state != TORCH_PROBE_FAILED, "PyTorch operations", why);
+}
+
+static void add_file_row(TachoTable *table, const gchar *name, const gchar *path,
+			 const gchar *records)
+{
+	gboolean is_there = g_file_test(path, G_FILE_TEST_EXISTS);
+	g_autofree gchar *why = is_there ? NULL : g_strdup_printf("%s is not installed", path);
+
+	add_row(table, name, is_there, records, why);
+}
+
+static int list_probes(const gchar *python, gboolean is_json)
+{
+	g_autoptr(TachoTable) table = tacho_table_new("probes", columns, G_N_ELEMENTS(columns));
+	g_autofree gchar *start =
+		g_build_filename(cli_prefix(), "share", "tacho", "python", "start", NULL);
+
+	add_torch_row(table, python);
+#define LIBRARY_PROBE_ROW(name, file, records)                                                     \
+	{                                                                                          \
+		g_autofree gchar *path =                                                           \
+			g_build_filename(cli_prefix(), "lib", "tacho", file, NULL);                \
+		add_file_row(table, name, path, records);                                          \
+	}
+	LIBRARY_PROBES(LIBRARY_PROBE_ROW)
+#undef LIBRARY_PROBE_ROW
+	add_file_row(table, "python", start, "modules, process groups, DDP buckets");
+	if (is_json)
+		tacho_table_print_json(table, stdout);
+	else
+		tacho_table_print(table, stdout, cli_width(stdout), cli_has_colour(stdout));
+	return cli_finish("probe", CLI_DONE);
+}
+
+static int build_torch(const gchar *python)
+{
+	g_autoptr(TorchInstall) install = find_install(python);
+	GError *error = NULL;
+
+	if (!install)
+		return cli_fail("probe", "%s has no PyTorch",
+				python ? python : "no Python on the PATH");
+	fprintf(stderr, "tacho: building the probe for PyTorch %s of %s\n", install->version,
+		install->python);
+	if (!torch_probe_build(install, &error))
+		return cli_fail_error("probe", error);
+	printf("built the probe for PyTorch %s\n", install->version);
+	return cli_finish("probe", CLI_DONE);
+}
+
+int cmd_probe(int argc, char **argv)
+{
+	g_autofree gchar *python = NULL;
+	gboolean is_json = FALSE;
+	const GOptionEntry entries[] = {
+		{ "python", 0, 0, G_OPTION_ARG_STRING, &python,
+		  "the Python whose PyTorch is meant (default: the first on the PATH that has it)",
+		  "PROGRAM" },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &is_json, "list as JSON", NULL },
+		G_OPTION_ENTRY_NULL,
+	};
+
+	if (!cli_parse("probe", usage, description, entries, &argc, &argv))
+		return CLI_BAD;
+	if (argc == 2 && strcmp(argv[1], "list") == 0)
+		return list_probes(python, is_json);
+	if (argc == 3 && strcmp(argv[1], "build") == 0 && strcmp(argv[2], "torch") == 0)
+		return build_torch(python);
+	return cli_fail("probe", "list, or build torch? (see 'tacho probe --help')");
+}
