@@ -317,7 +317,8 @@ static int record(struct recording *recording, ClockChoice clock_choice)
 			"tacho: %s %s: the loader takes no probes into it, it runs unrecorded\n",
 			recording->command[0], reason);
 	if (recording->has_probe[PROBE_torch])
-		torch_probe_ensure(recording->command, options->is_no_build, options->is_quiet);
+		recording->has_probe[PROBE_torch] = torch_probe_ensure(
+			recording->command, options->is_no_build, options->is_quiet);
 	clock = clock_calibrate(clock_choice, &error);
 	if (clock)
 		recording->folder =
