@@ -130,7 +130,7 @@ static void begin_level(JsonWriter *writer, enum level_kind kind, gchar bracket)
 	begin_value(writer);
 	put_char(writer, bracket);
 	g_assert(writer->depth + 1 < MAX_DEPTH);
-	writer->levels[++writer->depth] = (struct level){.kind = kind};
+	writer->levels[++writer->depth] = (struct level){ .kind = kind };
 }
 
 static void end_level(JsonWriter *writer, enum level_kind kind, gchar bracket)
