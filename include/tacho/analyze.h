@@ -10,10 +10,11 @@ G_BEGIN_DECLS
 typedef struct {
 	GRegex *name;	       /* only names that match; NULL: all. Borrowed */
 	gint32 rank;	       /* -1: all */
-	gint64 first_step, last_step; /* inclusive; -1: no limit. Default: all but the first step */
+	gint64 first_step, last_step; /* inclusive; -1: no limit. Both -1: all but the warm-up */
+	gboolean by_shape; /* op view: a row for each shape of the inputs */
 } TachoFilter;
 
-#define TACHO_FILTER_INIT { NULL, -1, -1, -1 }
+#define TACHO_FILTER_INIT {NULL, -1, -1, -1, FALSE}
 
 /* VIEW(name, what it shows). A view is src/analyze/<name>_view.c. */
 #define TACHO_VIEWS(VIEW)                                                                         \
@@ -27,6 +28,9 @@ typedef struct {
 	TachoTable *tacho_view_##name(const TachoTimeline *timeline, const TachoFilter *filter);
 TACHO_VIEWS(TACHO_VIEW_DECLARE)
 #undef TACHO_VIEW_DECLARE
+
+/* The step view in a row a rank: medians and means over the steps that are not warm-up. */
+TachoTable *tacho_view_step_summary(const TachoTimeline *timeline, const TachoFilter *filter);
 
 G_END_DECLS
 

@@ -1,0 +1,221 @@
+/* selection: the ranks and steps a view is about.
+ *
+ * The first steps of a job are not like the others: caches are cold, buckets are rebuilt, workers
+ * start. Unless asked for by number, they are left out: always the first one, and those after it
+ * for as long as some rank took more than 1.5 times its median for them. All ranks leave out the
+ * same steps, and at least one step is kept.
+ *
+ * A slice belongs to the step in which it begins. */
+#include "analyze/selection.h"
+
+#include "base/quantile.h"
+
+#define WARM_UP_FACTOR 1.5
+
+static const TachoStep *step_at(const TachoTimeline *timeline, guint index)
+{
+	return &g_array_index(timeline->steps, TachoStep, index);
+}
+
+static gdouble median_step_ns(const TachoTimeline *timeline, guint rank_index)
+{
+	g_autoptr(GArray) durations = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+	for (guint i = 0; i < timeline->steps->len; i++) {
+		const TachoStep *step = step_at(timeline, i);
+		gint64 duration_ns = step->end_ns - step->start_ns;
+
+		if (step->rank_index == rank_index && step->is_complete)
+			g_array_append_val(durations, duration_ns);
+	}
+	return quantile(durations, 0.5);
+}
+
+/* How many of the rank's first steps are warm-up; its steps are in order of their numbers. */
+static gint64 count_warm_up(const TachoTimeline *timeline, guint rank_index)
+{
+	gdouble limit_ns = WARM_UP_FACTOR * median_step_ns(timeline, rank_index);
+	gint64 n_warm_up = 1;
+
+	for (guint i = 0; i < timeline->steps->len; i++) {
+		const TachoStep *step = step_at(timeline, i);
+
+		if (step->rank_index != rank_index || step->number < n_warm_up)
+			continue;
+		if (step->number > n_warm_up || !step->is_complete ||
+		    (gdouble)(step->end_ns - step->start_ns) <= limit_ns)
+			break;
+		n_warm_up = step->number + 1;
+	}
+	return n_warm_up;
+}
+
+static gint64 find_warm_up(const TachoTimeline *timeline)
+{
+	gint64 n_warm_up = 0, last_complete = -1;
+
+	for (guint i = 0; i < timeline->steps->len; i++)
+		if (step_at(timeline, i)->is_complete)
+			last_complete = MAX(last_complete, step_at(timeline, i)->number);
+	for (guint rank = 0; rank < timeline->ranks->len; rank++)
+		n_warm_up = MAX(n_warm_up, count_warm_up(timeline, rank));
+	return CLAMP(n_warm_up, 0, MAX(last_complete, 0));
+}
+
+static gboolean is_by_number(const struct selection *selection)
+{
+	return selection->filter->first_step >= 0 || selection->filter->last_step >= 0;
+}
+
+StepState selection_step_state(const struct selection *selection, const TachoStep *step)
+{
+	if (!step->is_complete)
+		return STEP_INCOMPLETE;
+	return step->number < selection->n_warm_up ? STEP_WARM_UP : STEP_STEADY;
+}
+
+gboolean selection_takes_rank(const struct selection *selection, guint rank_index)
+{
+	const TachoTimeline *timeline = selection->timeline;
+
+	if (rank_index >= timeline->ranks->len)
+		return FALSE;
+	return selection->filter->rank < 0 ||
+	       g_array_index(timeline->ranks, TachoRank, rank_index).rank ==
+		       selection->filter->rank;
+}
+
+static gboolean takes_step(const struct selection *selection, const TachoStep *step)
+{
+	const TachoFilter *filter = selection->filter;
+	StepState state = selection_step_state(selection, step);
+
+	if (state == STEP_INCOMPLETE || !selection_takes_rank(selection, step->rank_index))
+		return FALSE;
+	if (!is_by_number(selection))
+		return state == STEP_STEADY;
+	return step->number >= filter->first_step &&
+	       (filter->last_step < 0 || step->number <= filter->last_step);
+}
+
+/* Steps stand by rank and number in the timeline, so the ranks' parts are found in one pass. */
+static void choose_steps(struct selection *selection)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	guint rank = 0;
+
+	selection->chosen = g_array_new(FALSE, FALSE, sizeof(TachoStep));
+	selection->first_of_rank = g_new0(guint, timeline->ranks->len + 1);
+	for (guint i = 0; i < timeline->steps->len; i++) {
+		const TachoStep *step = step_at(timeline, i);
+
+		if (!takes_step(selection, step))
+			continue;
+		while (rank < step->rank_index)
+			selection->first_of_rank[++rank] = selection->chosen->len;
+		g_array_append_val(selection->chosen, *step);
+		selection->total_ns += step->end_ns - step->start_ns;
+	}
+	while (rank < timeline->ranks->len)
+		selection->first_of_rank[++rank] = selection->chosen->len;
+}
+
+static const TachoProcess *main_process(const TachoTimeline *timeline, guint rank_index)
+{
+	guint index = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
+
+	return &g_array_index(timeline->processes, TachoProcess, index);
+}
+
+void selection_init(struct selection *selection, const TachoTimeline *timeline,
+		    const TachoFilter *filter)
+{
+	static const TachoFilter everything = TACHO_FILTER_INIT;
+
+	*selection =
+		(struct selection){ .timeline = timeline, .filter = filter ? filter : &everything };
+	selection->n_warm_up = find_warm_up(timeline);
+	choose_steps(selection);
+	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
+		const TachoProcess *process = main_process(timeline, rank);
+
+		if (!selection_takes_rank(selection, rank))
+			continue;
+		selection->n_ranks++;
+		if (timeline->steps->len == 0)
+			selection->total_ns += process->end_ns - process->start_ns;
+	}
+}
+
+void selection_release(struct selection *selection)
+{
+	g_clear_pointer(&selection->chosen, g_array_unref);
+	g_clear_pointer(&selection->first_of_rank, g_free);
+}
+
+gboolean selection_takes_name(const struct selection *selection, const gchar *name)
+{
+	GRegex *regex = selection->filter->name;
+
+	/* GRegex refuses what is not UTF-8; such a name matches nothing. */
+	return !regex || (g_utf8_validate(name, -1, NULL) && g_regex_match(regex, name, 0, NULL));
+}
+
+gboolean selection_takes_track(const struct selection *selection, const TachoTrack *track)
+{
+	const TachoProcess *process =
+		&g_array_index(selection->timeline->processes, TachoProcess, track->process);
+
+	return track->kind != TACHO_TRACK_COUNTER && process->is_main &&
+	       selection_takes_rank(selection, process->rank_index);
+}
+
+gboolean selection_takes_time(const struct selection *selection, guint rank_index, gint64 time_ns,
+			      guint *cursor)
+{
+	guint last = selection->first_of_rank[rank_index + 1];
+	guint at = MAX(*cursor, selection->first_of_rank[rank_index]);
+
+	if (selection->timeline->steps->len == 0)
+		return TRUE;
+	while (at < last && g_array_index(selection->chosen, TachoStep, at).end_ns <= time_ns)
+		at++;
+	*cursor = at;
+	return at < last && g_array_index(selection->chosen, TachoStep, at).start_ns <= time_ns;
+}
+
+guint selection_n_steps(const struct selection *selection)
+{
+	return selection->chosen->len;
+}
+
+static void note_range(const struct selection *selection, TachoTable *table)
+{
+	gint64 first = G_MAXINT64, last = -1;
+
+	for (guint i = 0; i < selection->chosen->len; i++) {
+		const TachoStep *step = &g_array_index(selection->chosen, TachoStep, i);
+
+		first = MIN(first, step->number);
+		last = MAX(last, step->number);
+	}
+	if (is_by_number(selection) || selection->n_warm_up == 0)
+		tacho_table_note(table, "Steps %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT ".",
+				 first, last);
+	else
+		tacho_table_note(table,
+				 "Steps %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
+				 "; %" G_GINT64_FORMAT " before them %s left out as warm-up.",
+				 first, last, selection->n_warm_up,
+				 selection->n_warm_up == 1 ? "is" : "are");
+}
+
+void selection_note(const struct selection *selection, TachoTable *table)
+{
+	if (selection->timeline->steps->len == 0)
+		tacho_table_note(table, "No steps were found: this is the whole run.");
+	else if (selection->chosen->len == 0)
+		tacho_table_note(table, "No complete step is among those asked for.");
+	else
+		note_range(selection, table);
+}

@@ -1,0 +1,41 @@
+/* selection: the ranks and steps a view is about. */
+#ifndef TACHO_SELECTION_H
+#define TACHO_SELECTION_H
+
+#include <tacho/analyze.h>
+
+typedef enum {
+	STEP_STEADY,
+	STEP_WARM_UP,
+	STEP_INCOMPLETE, /* one of its ends was not seen */
+} StepState;
+
+struct selection {
+	const TachoTimeline *timeline;
+	const TachoFilter *filter;
+	gint64 n_warm_up;     /* steps with lower numbers are warm-up */
+	GArray *chosen;	      /* TachoStep, by rank and number */
+	guint *first_of_rank; /* where a rank's steps begin in `chosen`; one more than ranks */
+	gint64 total_ns; /* of the chosen steps; without steps, of the chosen ranks' processes */
+	guint n_ranks;
+};
+
+void selection_init(struct selection *selection, const TachoTimeline *timeline,
+		    const TachoFilter *filter);
+void selection_release(struct selection *selection);
+
+StepState selection_step_state(const struct selection *selection, const TachoStep *step);
+gboolean selection_takes_rank(const struct selection *selection, guint rank_index);
+gboolean selection_takes_name(const struct selection *selection, const gchar *name);
+/* Whether its slices are looked at: a track of the main process of a chosen rank. */
+gboolean selection_takes_track(const struct selection *selection, const TachoTrack *track);
+/* Whether `time_ns` of that rank lies in a chosen step. `cursor`, 0 at first, makes it quick for
+ * times that do not go back. A run without steps is taken whole. */
+gboolean selection_takes_time(const struct selection *selection, guint rank_index, gint64 time_ns,
+			      guint *cursor);
+/* How many steps were chosen, over all ranks; 0: the run has none. */
+guint selection_n_steps(const struct selection *selection);
+/* Tell under the table what it is about. */
+void selection_note(const struct selection *selection, TachoTable *table);
+
+#endif

@@ -1,0 +1,231 @@
+/* step_view: where each step of each rank goes. */
+#include <tacho/analyze.h>
+
+#include "analyze/rank_activity.h"
+#include "analyze/selection.h"
+#include "base/quantile.h"
+
+#define MS(ns) ((gdouble)(ns) / 1e6)
+
+static const TachoColumn columns[] = {
+	{ .key = "step", .title = "step", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "compute_ms", .title = "compute", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "exposed_communication_ms",
+	  .title = "exposed",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 2 },
+	{ .key = "wait_ms", .title = "wait", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "idle_ms", .title = "idle", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "communication_ms", .title = "comm", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "overlap_pct", .title = "overlap %", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
+	{ .key = "state", .title = "", .type = TACHO_COLUMN_TEXT },
+	{ .key = "data_wait_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "start_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "host", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+};
+
+static const TachoColumn summary_columns[] = {
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "steps", .title = "steps", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "median_ms", .title = "median ms", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "spread_pct", .title = "± %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "mean_ms", .title = "mean", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "compute_ms", .title = "compute", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "exposed_communication_ms",
+	  .title = "exposed",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1 },
+	{ .key = "wait_ms", .title = "wait", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "idle_ms", .title = "idle", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "communication_ms", .title = "comm", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "overlap_pct", .title = "overlap %", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
+	{ .key = "data_wait_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "host", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+};
+
+/* The parts of a step, or the sums of them over several. */
+struct breakdown {
+	gint64 duration_ns, compute_ns, communication_ns, exposed_ns, wait_ns, data_wait_ns;
+};
+
+static struct breakdown measure(const struct rank_activity *activity, const TachoStep *step)
+{
+	gint64 start_ns = step->start_ns, end_ns = step->end_ns;
+
+	return (struct breakdown){
+		.duration_ns = MAX(end_ns - start_ns, 0),
+		.compute_ns = interval_set_measure(&activity->compute, start_ns, end_ns),
+		.communication_ns = interval_set_measure(&activity->transfer, start_ns, end_ns),
+		.exposed_ns = interval_set_measure(&activity->exposed, start_ns, end_ns),
+		.wait_ns = interval_set_measure(&activity->wait, start_ns, end_ns),
+		.data_wait_ns = interval_set_measure(&activity->data_wait, start_ns, end_ns),
+	};
+}
+
+static void accumulate(struct breakdown *sum, const struct breakdown *one)
+{
+	sum->duration_ns += one->duration_ns;
+	sum->compute_ns += one->compute_ns;
+	sum->communication_ns += one->communication_ns;
+	sum->exposed_ns += one->exposed_ns;
+	sum->wait_ns += one->wait_ns;
+	sum->data_wait_ns += one->data_wait_ns;
+}
+
+static gint64 idle_ns(const struct breakdown *parts)
+{
+	return parts->duration_ns - parts->compute_ns - parts->exposed_ns - parts->wait_ns;
+}
+
+static void add_overlap(TachoTable *table, const struct breakdown *parts)
+{
+	if (parts->communication_ns)
+		tacho_table_number(table,
+				   100.0 * (gdouble)(parts->communication_ns - parts->exposed_ns) /
+					   (gdouble)parts->communication_ns);
+	else
+		tacho_table_null(table);
+}
+
+/* The cells that both tables have in the middle, as means over `n` steps. */
+static void add_breakdown(TachoTable *table, const struct breakdown *parts, guint n)
+{
+	tacho_table_number(table, MS(parts->duration_ns) / n);
+	tacho_table_number(table, MS(parts->compute_ns) / n);
+	tacho_table_number(table, MS(parts->exposed_ns) / n);
+	tacho_table_number(table, MS(parts->wait_ns) / n);
+	tacho_table_number(table, MS(idle_ns(parts)) / n);
+	tacho_table_number(table, MS(parts->communication_ns) / n);
+	add_overlap(table, parts);
+}
+
+static const gchar *state_name(StepState state)
+{
+	static const gchar *const names[] = { "steady", "warm-up", "incomplete" };
+
+	return names[state];
+}
+
+static const gchar *host_of(const TachoTimeline *timeline, guint rank_index)
+{
+	return tacho_timeline_string(timeline,
+				     g_array_index(timeline->ranks, TachoRank, rank_index).host);
+}
+
+static void add_step(TachoTable *table, const struct selection *selection,
+		     const struct rank_activity *activity, const TachoStep *step)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	struct breakdown parts = measure(activity, step);
+
+	tacho_table_row(table);
+	tacho_table_integer(table, step->number);
+	tacho_table_integer(table,
+			    g_array_index(timeline->ranks, TachoRank, step->rank_index).rank);
+	add_breakdown(table, &parts, 1);
+	tacho_table_text(table, state_name(selection_step_state(selection, step)));
+	tacho_table_number(table, MS(parts.data_wait_ns));
+	tacho_table_number(table, MS(step->start_ns));
+	tacho_table_text(table, host_of(timeline, step->rank_index));
+}
+
+/* Steps asked for by number, else all: warm-up and incomplete ones too, told apart by `state`. */
+static gboolean is_listed(const TachoFilter *filter, const TachoStep *step)
+{
+	return step->number >= filter->first_step &&
+	       (filter->last_step < 0 || step->number <= filter->last_step);
+}
+
+TachoTable *tacho_view_step(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("step", columns, G_N_ELEMENTS(columns));
+	struct selection selection;
+
+	selection_init(&selection, timeline, filter);
+	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
+		struct rank_activity activity;
+
+		if (!selection_takes_rank(&selection, rank))
+			continue;
+		rank_activity_init(&activity, timeline, rank);
+		for (guint i = 0; i < timeline->steps->len; i++) {
+			const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
+
+			if (step->rank_index == rank && is_listed(selection.filter, step))
+				add_step(table, &selection, &activity, step);
+		}
+		rank_activity_release(&activity);
+	}
+	tacho_table_sort(table, "step", FALSE);
+	if (timeline->steps->len == 0)
+		tacho_table_note(table, "No steps were found in this run.");
+	selection_release(&selection);
+	return table;
+}
+
+static void add_rank(TachoTable *table, const struct selection *selection, guint rank_index,
+		     struct breakdown *total)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	guint first = selection->first_of_rank[rank_index];
+	guint n = selection->first_of_rank[rank_index + 1] - first;
+	g_autoptr(GArray) durations = g_array_new(FALSE, FALSE, sizeof(gint64));
+	struct rank_activity activity;
+	struct breakdown sum = { 0 };
+	gdouble median_ns;
+
+	if (n == 0)
+		return;
+	rank_activity_init(&activity, timeline, rank_index);
+	for (guint i = first; i < first + n; i++) {
+		struct breakdown parts =
+			measure(&activity, &g_array_index(selection->chosen, TachoStep, i));
+
+		accumulate(&sum, &parts);
+		g_array_append_val(durations, parts.duration_ns);
+	}
+	rank_activity_release(&activity);
+	accumulate(total, &sum);
+	median_ns = quantile(durations, 0.5);
+	tacho_table_row(table);
+	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+	tacho_table_integer(table, n);
+	tacho_table_number(table, MS(median_ns));
+	tacho_table_number(table, 50.0 * (quantile(durations, 0.9) - quantile(durations, 0.1)) /
+					  median_ns);
+	add_breakdown(table, &sum, n);
+	tacho_table_number(table, MS(sum.data_wait_ns) / n);
+	tacho_table_text(table, host_of(timeline, rank_index));
+}
+
+static void note_shares(TachoTable *table, const struct breakdown *total)
+{
+	gdouble whole = (gdouble)total->duration_ns / 100.0;
+
+	if (total->duration_ns == 0)
+		return;
+	tacho_table_note(table,
+			 "A step is %.0f %% compute, %.0f %% exposed communication, "
+			 "%.0f %% waiting for a late rank and %.0f %% idle (data loading %.0f %%).",
+			 (gdouble)total->compute_ns / whole, (gdouble)total->exposed_ns / whole,
+			 (gdouble)total->wait_ns / whole, (gdouble)idle_ns(total) / whole,
+			 (gdouble)total->data_wait_ns / whole);
+}
+
+TachoTable *tacho_view_step_summary(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table =
+		tacho_table_new("step_summary", summary_columns, G_N_ELEMENTS(summary_columns));
+	struct breakdown total = { 0 };
+	struct selection selection;
+
+	selection_init(&selection, timeline, filter);
+	for (guint rank = 0; rank < timeline->ranks->len; rank++)
+		add_rank(table, &selection, rank, &total);
+	note_shares(table, &total);
+	selection_note(&selection, table);
+	selection_release(&selection);
+	return table;
+}
