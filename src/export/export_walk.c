@@ -173,7 +173,6 @@ static void tell_step(struct walk *walk, const struct export_track *track, const
 		.end_ns = MAX(step->start_ns, step->end_ns),
 		.name = name,
 		.category = tacho_slice_kind_name(TACHO_SLICE_STEP),
-		.is_open = !step->is_complete,
 		.args = &walk->args,
 	};
 

@@ -207,5 +207,5 @@ void slice_args_of_step(struct slice_args *args, const TachoStep *step)
 	args->n = 0;
 	add_unsigned(args, SLICE_ARG_NUMBER, step->number);
 	if (!step->is_complete)
-		add_true(args, SLICE_ARG_OPEN);
+		add_true(args, SLICE_ARG_INCOMPLETE);
 }

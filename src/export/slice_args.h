@@ -6,9 +6,10 @@
 
 /* SLICE_ARG(enumerator, key) */
 #define SLICE_ARGS(SLICE_ARG)                                                                      \
-	SLICE_ARG(OPEN, "open")		/* had not ended when the recording did */                 \
-	SLICE_ARG(REPAIRED, "repaired") /* its time was mended */                                  \
-	SLICE_ARG(INPUTS, "inputs")	/* "float32[64,3,7,7], int64[2]" */                        \
+	SLICE_ARG(OPEN, "open")		    /* had not ended when the recording did */             \
+	SLICE_ARG(INCOMPLETE, "incomplete") /* a step of which an end was not seen */              \
+	SLICE_ARG(REPAIRED, "repaired")	    /* its time was mended */                              \
+	SLICE_ARG(INPUTS, "inputs")	    /* "float32[64,3,7,7], int64[2]" */                    \
 	SLICE_ARG(OUTPUTS, "outputs")                                                              \
 	SLICE_ARG(SEQUENCE, "sequence") /* autograd's number */                                    \
 	SLICE_ARG(BYTES, "bytes")                                                                  \
