@@ -150,10 +150,10 @@ static void keep(struct real_function *function, uintptr_t start, uintptr_t end,
 	__atomic_store_n(&kept->function, found, __ATOMIC_RELEASE);
 }
 
-void *real_function_search(struct real_function *function, uintptr_t caller)
+void *real_function_search(struct real_function *function, const char *name, const void *caller)
 {
 	struct object object;
-	void *found = dlsym(RTLD_NEXT, function->name);
+	void *found = dlsym(RTLD_NEXT, name);
 
 	if (found && !is_ours(found)) {
 		/* The global scope is the same for every caller, and only ever grows behind. */
@@ -161,11 +161,11 @@ void *real_function_search(struct real_function *function, uintptr_t caller)
 		keep(function, 0, UINTPTR_MAX, found);
 		return found;
 	}
-	if (!find_object((void *)caller, &object))
+	if (!find_object(caller, &object))
 		object.start = object.end = 0;
-	found = search_object(object.path, function->name);
+	found = search_object(object.path, name);
 	if (!found)
-		found = search_process(function->name);
+		found = search_process(name);
 	if (found) {
 		pin(found);
 		keep(function, object.start, object.end, found);

@@ -28,6 +28,7 @@
 #ifndef TACHO_REAL_FUNCTION_H
 #define TACHO_REAL_FUNCTION_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -42,6 +43,7 @@ struct real_function_caller {
 	void *function;
 };
 
+/* Zero before its first use, but for the name. */
 struct real_function {
 	const char *name;
 	uint32_t n_callers; /* of those below, taken; may exceed REAL_FUNCTION_CALLERS */
@@ -49,28 +51,45 @@ struct real_function {
 };
 
 #ifdef __cplusplus
-#define REAL_FUNCTION_INIT(symbol) { symbol, 0, {} }
+#define REAL_FUNCTION_INIT(symbol)                                                                 \
+	{                                                                                          \
+		symbol, 0,                                                                         \
+		{                                                                                  \
+		}                                                                                  \
+	}
 #else
-#define REAL_FUNCTION_INIT(symbol) { .name = (symbol) }
+#define REAL_FUNCTION_INIT(symbol)                                                                 \
+	{                                                                                          \
+		.name = (symbol)                                                                   \
+	}
 #endif
 
-/* The slow half of real_function(): search, and keep what was found. */
-void *real_function_search(struct real_function *function, uintptr_t caller);
-
-/* The real function for the code at `caller`; NULL: nothing in the process defines it. */
-static inline void *real_function(struct real_function *function, const void *caller)
+/* What was found for the code at `caller` before, or NULL. */
+static inline void *real_function_kept(const struct real_function *function, const void *caller)
 {
 	uintptr_t address = (uintptr_t)caller;
 	uint32_t n_callers = __atomic_load_n(&function->n_callers, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < n_callers && i < REAL_FUNCTION_CALLERS; i++) {
-		struct real_function_caller *kept = &function->callers[i];
+		const struct real_function_caller *kept = &function->callers[i];
 		void *real = __atomic_load_n(&kept->function, __ATOMIC_ACQUIRE);
 
 		if (real && address >= kept->start && address < kept->end)
 			return real;
 	}
-	return real_function_search(function, address);
+	return NULL;
+}
+
+/* Search `name` for the code at `caller`, and keep what was found. NULL: nothing in the process
+ * defines it; asked again, it searches again. */
+void *real_function_search(struct real_function *function, const char *name, const void *caller);
+
+/* The real function for the code at `caller`; NULL as above. */
+static inline void *real_function(struct real_function *function, const void *caller)
+{
+	void *real = real_function_kept(function, caller);
+
+	return real ? real : real_function_search(function, function->name, caller);
 }
 
 #ifdef __cplusplus
