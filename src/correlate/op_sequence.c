@@ -12,8 +12,8 @@
  * (2) each regular pair votes for the number of turns it comes to. Layers vote for layers x turns, the
  *     loop's own work for turns: the smallest number with a tenth of the most votes wins;
  * (3) the most regular of the winner's pairs is the anchor of a turn;
- * (4) a turn begins as far before its anchor as two turns agree, so the pattern begins where the code
- *     before the loop ends.
+ * (4) a turn begins at the nearest wait before its anchor (the data loader), or if there is none as far
+ *     before it as the first turn agrees with a usual one: where the code before the loop ends.
  *
  * Where the thread runs autograd nodes, only they vote: a turn of training holds one backward pass,
  * which layers and evaluations do not. Cost: one sort of the pairs. */
@@ -78,6 +78,7 @@ OpSequence *op_sequence_new(const TachoTimeline *timeline, guint32 track_number)
 	sequence->slice = g_new(guint32, (gsize)track->n_slices + 1);
 	sequence->token = g_new(guint32, (gsize)track->n_slices + 1);
 	sequence->has_backward = g_new0(guint8, (gsize)track->n_slices + 1);
+	sequence->is_wait = g_new0(guint8, (gsize)track->n_slices + 1);
 	for (guint32 i = track->first_slice; i < end; i++) {
 		guint32 parent = slices->parent[i];
 
@@ -92,6 +93,7 @@ OpSequence *op_sequence_new(const TachoTimeline *timeline, guint32 track_number)
 		}
 		sequence->slice[sequence->n] = i;
 		sequence->token[sequence->n] = token_of(timeline, i);
+		sequence->is_wait[sequence->n] = slices->kind[i] == TACHO_SLICE_WAIT;
 		sequence->has_backward[sequence->n++] =
 			(slices->flags[i] & TACHO_SLICE_BACKWARD) != 0;
 	}
@@ -105,6 +107,7 @@ void op_sequence_free(OpSequence *sequence)
 	g_free(sequence->slice);
 	g_free(sequence->token);
 	g_free(sequence->has_backward);
+	g_free(sequence->is_wait);
 	g_free(sequence);
 }
 
@@ -267,16 +270,33 @@ static const struct candidate *choose_anchor(GArray *candidates, const struct pa
 	return anchor;
 }
 
-/* (4): how far before its anchor a turn begins. */
-static guint32 lead_of_turn(const OpSequence *sequence, const struct pair *run,
-			    const struct candidate *anchor)
+/* (4): how far before `position` the nearest wait of its turn is; 0: there is none. */
+static guint32 distance_to_wait(const OpSequence *sequence, guint32 position,
+				const struct candidate *anchor)
 {
-	guint32 usual = 1, lead = 0, first = run[0].position;
+	for (guint32 lead = 1; lead < anchor->distance && lead <= position; lead++)
+		if (sequence->is_wait[position - lead])
+			return lead;
+	return 0;
+}
+
+/* An occurrence of the anchor, not the first, that has the usual distance to the next. */
+static guint32 find_usual(const struct pair *run, const struct candidate *anchor)
+{
+	guint32 usual = 1;
 
 	while (usual + 1 < anchor->count &&
 	       run[usual + 1].position - run[usual].position != anchor->distance)
 		usual++;
-	usual = run[usual].position;
+	return run[usual].position;
+}
+
+/* (4): how far before their anchors turns without a wait begin. */
+static guint32 lead_of_turns(const OpSequence *sequence, const struct pair *run,
+			     const struct candidate *anchor)
+{
+	guint32 usual = find_usual(run, anchor), lead = 0, first = run[0].position;
+
 	while (lead + 1 < anchor->distance && lead < first && lead < usual &&
 	       sequence->token[first - lead - 1] == sequence->token[usual - lead - 1])
 		lead++;
@@ -287,7 +307,8 @@ static gboolean find_loop(const OpSequence *sequence, gboolean only_backward, GA
 			  gboolean *ret_is_whole)
 {
 	g_autofree struct pair *pairs = g_new(struct pair, (gsize)sequence->n + 1);
-	guint32 n_pairs = collect_pairs(sequence, only_backward, pairs), lead, last = 0;
+	guint32 n_pairs = collect_pairs(sequence, only_backward, pairs), lead, last = 0, rest,
+		slack;
 	g_autoptr(GArray) candidates = find_candidates(pairs, n_pairs, sequence->n);
 	const struct candidate *anchor = choose_anchor(candidates, pairs);
 	const struct pair *run;
@@ -295,9 +316,10 @@ static gboolean find_loop(const OpSequence *sequence, gboolean only_backward, GA
 	if (!anchor)
 		return FALSE;
 	run = pairs + anchor->first;
-	lead = lead_of_turn(sequence, run, anchor);
+	lead = lead_of_turns(sequence, run, anchor);
 	for (guint32 i = 0; i < anchor->count; i++) {
-		guint32 start = run[i].position - lead;
+		guint32 wait = distance_to_wait(sequence, run[i].position, anchor);
+		guint32 start = run[i].position - (wait ? wait : lead);
 
 		/* what comes again within a turn does not begin another */
 		if (i > 0 && start - last < anchor->distance / 2)
@@ -305,8 +327,10 @@ static gboolean find_loop(const OpSequence *sequence, gboolean only_backward, GA
 		last = start;
 		g_array_append_val(starts, start);
 	}
-	*ret_is_whole = sequence->n - last >= anchor->distance;
-	last = *ret_is_whole ? last + anchor->distance : sequence->n;
+	rest = sequence->n - last;
+	slack = anchor->distance >> NEAR_SHIFT;
+	*ret_is_whole = rest >= anchor->distance - slack;
+	last = rest <= anchor->distance + slack ? sequence->n : last + anchor->distance;
 	g_array_append_val(starts, last);
 	return TRUE;
 }

@@ -1,0 +1,302 @@
+/* Where steps begin and end, for each source of them. Times are milliseconds. */
+#include <tacho/correlate.h>
+
+#include "timeline_text.h"
+
+#define MS(n) ((gint64)(n)*1000000)
+
+static void assert_step(const TachoTimeline *timeline, guint index, guint32 rank_index,
+			guint32 number, gint64 start_ms, gint64 end_ms, gboolean is_complete)
+{
+	const TachoStep *step;
+
+	g_assert_cmpuint(index, <, timeline->steps->len);
+	step = &g_array_index(timeline->steps, TachoStep, index);
+	g_assert_cmpuint(step->rank_index, ==, rank_index);
+	g_assert_cmpuint(step->number, ==, number);
+	g_assert_cmpint(step->start_ns, ==, MS(start_ms));
+	g_assert_cmpint(step->end_ns, ==, MS(end_ms));
+	g_assert_cmpint(step->is_complete, ==, is_complete);
+}
+
+static TachoTimeline *correlated(const gchar *text)
+{
+	TachoTimeline *timeline = timeline_from_text(text);
+
+	tacho_correlate(timeline);
+	return timeline;
+}
+
+/* One turn of a training loop, 100 ms from `at`. */
+static void append_turn(GString *text, gint at, const gchar *optimizer)
+{
+	g_string_append_printf(text,
+			       "wait DataLoader %d..%d\n"
+			       "op aten::linear %d..%d seq=1\n"
+			       "op aten::mse_loss %d..%d seq=2\n"
+			       "op MseLossBackward0 %d..%d backward seq=2 fwd=1\n"
+			       "op AddmmBackward0 %d..%d backward seq=1 fwd=1\n",
+			       at, at + 10, at + 10, at + 40, at + 40, at + 50, at + 50, at + 60,
+			       at + 60, at + 80);
+	if (optimizer)
+		g_string_append_printf(text, "annotation %s %d..%d\n  op aten::add_ %d..%d\n",
+				       optimizer, at + 80, at + 95, at + 81, at + 94);
+}
+
+static void test_optimizer(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n"
+					       "op aten::uniform_ 0..50\n"
+					       "op aten::uniform_ 50..90\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 4; i++)
+		append_turn(text, 100 + 100 * i, "Optimizer.step#SGD.step");
+	g_string_append(text, "op aten::save 500..900\n");
+	timeline = correlated(text->str);
+
+	g_assert_cmpint(tacho_step_source(timeline), ==, TACHO_STEPS_OPTIMIZER);
+	g_assert_cmpuint(timeline->steps->len, ==, 4); /* saving is no step */
+	assert_step(timeline, 0, 0, 0, 100, 195, TRUE);
+	assert_step(timeline, 1, 0, 1, 195, 295, TRUE);
+	assert_step(timeline, 3, 0, 3, 395, 495, TRUE);
+}
+
+/* A job killed in its third step. */
+static void test_killed(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=killed:9 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	append_turn(text, 100, "Optimizer.step#SGD.step");
+	append_turn(text, 200, "Optimizer.step#SGD.step");
+	g_string_append(text, "wait DataLoader 300..310\nop aten::linear 310..350\n");
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 3);
+	assert_step(timeline, 2, 0, 2, 295, 350, FALSE);
+}
+
+/* A single step has no second one to compare its start with. */
+static void test_single(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n"
+					       "op aten::uniform_ 0..50\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	append_turn(text, 100, "Optimizer.step#SGD.step");
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 1);
+	assert_step(timeline, 0, 0, 0, 100, 195, FALSE);
+}
+
+/* A sparse and a dense optimizer, one after the other: one update. */
+static void test_two_optimizers(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 3; i++) {
+		append_turn(text, 100 * i, "Optimizer.step#SGD.step");
+		g_string_append_printf(text, "annotation Optimizer.step#SparseAdam.step %d..%d\n",
+				       100 * i + 96, 100 * i + 99);
+	}
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 3);
+	assert_step(timeline, 1, 0, 1, 99, 199, TRUE);
+}
+
+/* A GAN: discriminator twice, then generator; all of one class, told apart by their work. */
+static void test_gan(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 12; i++) {
+		append_turn(text, 100 * i, "Optimizer.step#Adam.step");
+		if (i % 3 == 2)
+			g_string_append_printf(text, "op aten::mul_ %d.5..%d\n", 100 * i + 94,
+					       100 * i + 95);
+	}
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 4);
+	assert_step(timeline, 0, 0, 0, 0, 295, TRUE);
+	assert_step(timeline, 1, 0, 1, 295, 595, TRUE);
+	assert_step(timeline, 3, 0, 3, 895, 1195, TRUE);
+}
+
+/* Steps in which other parameters have gradients have no cycle: each call is a step. */
+static void test_irregular_work(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	static const gint n_extra[] = { 0, 2, 1, 1, 3, 0, 0, 2, 1, 3 };
+
+	for (gint i = 0; i < 10; i++) {
+		append_turn(text, 100 * i, "Optimizer.step#Adam.step");
+		for (gint k = 0; k < n_extra[i]; k++)
+			g_string_append_printf(text, "op aten::mul_ %d.%d..%d.%d\n", 100 * i + 94,
+					       2 * k + 1, 100 * i + 94, 2 * k + 2);
+	}
+	timeline = correlated(text->str);
+	g_assert_cmpuint(timeline->steps->len, ==, 10);
+}
+
+static void test_profiler_steps(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		correlated("rank 0 thread 1 main\n"
+			   "annotation ProfilerStep#5 100..200\n"
+			   "annotation Optimizer.step#SGD.step 200..210\n"
+			   "annotation ProfilerStep#6 210..310\n"
+			   "rank 1 thread 2 main\n"
+			   "annotation ProfilerStep#6 205..300\n"
+			   "annotation ProfilerStep#7 305..\n"
+			   "op aten::mm 306..400\n");
+
+	g_assert_cmpint(tacho_step_source(timeline), ==, TACHO_STEPS_ANNOTATED);
+	g_assert_cmpuint(timeline->steps->len, ==, 4);
+	assert_step(timeline, 0, 0, 0, 100, 200, TRUE);
+	assert_step(timeline, 1, 0, 1, 210, 310, TRUE);
+	assert_step(timeline, 2, 1, 1, 205, 300, TRUE);
+	assert_step(timeline, 3, 1, 2, 305, 400, FALSE);
+}
+
+static void test_marks(void)
+{
+	g_autoptr(TachoTimeline) timeline = correlated("rank 0 thread 1 main\n"
+						       "op aten::mm 0..500\n"
+						       "mark step 100 first=3\n"
+						       "mark step 200 first=4\n"
+						       "mark other 250 first=9\n");
+
+	g_assert_cmpuint(timeline->steps->len, ==, 2);
+	assert_step(timeline, 0, 0, 0, 100, 200, TRUE);
+	assert_step(timeline, 1, 0, 1, 200, 500, FALSE);
+}
+
+/* Recording of rank 1 began when rank 0 was in its third step. */
+static void test_late_rank(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 5; i++)
+		append_turn(text, 100 * i, "Optimizer.step#SGD.step");
+	g_string_append(text, "rank 1 end=exited:0 thread 2 main\n");
+	for (gint i = 3; i < 5; i++)
+		append_turn(text, 100 * i, "Optimizer.step#SGD.step");
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 7);
+	assert_step(timeline, 5, 1, 3, 300, 395, TRUE);
+	assert_step(timeline, 6, 1, 4, 395, 495, TRUE);
+}
+
+/* Training without a hooked optimizer: an evaluation after every second step, a first step unlike
+ * the others, layers that come again within a step. */
+static void test_period_of_training(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n"
+					       "op aten::uniform_ 0..5\nop aten::normal_ 5..9\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 8; i++) {
+		gint at = 100 + 100 * i;
+
+		g_string_append_printf(text, "wait DataLoader %d..%d\n", at, at + 5);
+		if (i == 0)
+			g_string_append_printf(text, "op c10d::broadcast_ %d..%d\n", at + 5,
+					       at + 8);
+		for (gint layer = 0; layer < 6; layer++)
+			g_string_append_printf(text,
+					       "op aten::linear %d..%d\nop aten::relu %d..%d\n",
+					       at + 10 + 4 * layer, at + 12 + 4 * layer,
+					       at + 12 + 4 * layer, at + 14 + 4 * layer);
+		g_string_append_printf(text,
+				       "op aten::cross_entropy %d..%d\n"
+				       "op NllLossBackward0 %d..%d backward\n",
+				       at + 40, at + 42, at + 42, at + 44);
+		for (gint layer = 0; layer < 6; layer++)
+			g_string_append_printf(text,
+					       "op ReluBackward0 %d..%d backward\n"
+					       "op AddmmBackward0 %d..%d backward\n",
+					       at + 45 + 4 * layer, at + 47 + 4 * layer,
+					       at + 47 + 4 * layer, at + 49 + 4 * layer);
+		g_string_append_printf(text, "op aten::add_ %d..%d\n", at + 80, at + 85);
+		if (i % 2 == 1)
+			g_string_append_printf(text, "op aten::argmax %d..%d\n", at + 86, at + 90);
+	}
+	timeline = correlated(text->str);
+
+	g_assert_cmpint(tacho_step_source(timeline), ==, TACHO_STEPS_PERIOD);
+	g_assert_cmpuint(timeline->steps->len, ==, 8);
+	assert_step(timeline, 0, 0, 0, 100, 200, TRUE);
+	assert_step(timeline, 1, 0, 1, 200, 300, TRUE);
+	assert_step(timeline, 7, 0, 7, 800, 890, TRUE);
+}
+
+/* Inference, inside a region around everything, of a model of equal layers. */
+static void test_period_of_inference(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n"
+					       "annotation serve 10..2000\n"
+					       "op aten::load 10..20\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 10; i++) {
+		gint at = 100 + 100 * i;
+
+		g_string_append_printf(text, "op aten::embedding %d..%d\n", at, at + 5);
+		for (gint layer = 0; layer < 4; layer++)
+			g_string_append_printf(text,
+					       "annotation \"layer %d\" %d..%d\n"
+					       "op aten::linear %d..%d\nop aten::gelu %d..%d\n",
+					       layer, at + 5 + 10 * layer, at + 6 + 10 * layer,
+					       at + 7 + 10 * layer, at + 9 + 10 * layer,
+					       at + 10 + 10 * layer, at + 14 + 10 * layer);
+		g_string_append_printf(text, "op aten::argmax %d..%d\n", at + 50, at + 60);
+	}
+	timeline = correlated(text->str);
+
+	g_assert_cmpint(tacho_step_source(timeline), ==, TACHO_STEPS_PERIOD);
+	g_assert_cmpuint(timeline->steps->len, ==, 10);
+	assert_step(timeline, 0, 0, 0, 100, 200, TRUE);
+	assert_step(timeline, 9, 0, 9, 1000, 1060, TRUE);
+}
+
+static void test_no_steps(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	guint32 random = 1;
+
+	for (gint i = 0; i < 500; i++) {
+		random = random * 1664525 + 1013904223;
+		g_string_append_printf(text, "op op%u %d..%d\n", random >> 26, 2 * i, 2 * i + 1);
+	}
+	timeline = correlated(text->str);
+	g_assert_cmpint(tacho_step_source(timeline), ==, TACHO_STEPS_NONE);
+	g_assert_cmpuint(timeline->steps->len, ==, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/step_finder/optimizer", test_optimizer);
+	g_test_add_func("/step_finder/killed", test_killed);
+	g_test_add_func("/step_finder/single", test_single);
+	g_test_add_func("/step_finder/two_optimizers", test_two_optimizers);
+	g_test_add_func("/step_finder/gan", test_gan);
+	g_test_add_func("/step_finder/irregular_work", test_irregular_work);
+	g_test_add_func("/step_finder/profiler_steps", test_profiler_steps);
+	g_test_add_func("/step_finder/marks", test_marks);
+	g_test_add_func("/step_finder/late_rank", test_late_rank);
+	g_test_add_func("/step_finder/period_of_training", test_period_of_training);
+	g_test_add_func("/step_finder/period_of_inference", test_period_of_inference);
+	g_test_add_func("/step_finder/no_steps", test_no_steps);
+	return g_test_run();
+}
