@@ -528,8 +528,9 @@ static void report_missing(struct matching *matching)
 		g_free(missing->first);
 	}
 	if (matching->doubt.count)
-		tacho_timeline_add_problem(matching->timeline, "clock_doubt", matching->doubt.count,
-					   "%s", matching->doubt.where);
+		tacho_timeline_add_problem(matching->timeline, "clock_doubt", 1,
+					   "%s; collectives of this sort: %" G_GUINT64_FORMAT,
+					   matching->doubt.where, matching->doubt.count);
 	g_free(matching->doubt.where);
 }
 

@@ -50,7 +50,7 @@ static void local_group_free(gpointer data)
 	struct local_group *group = data;
 
 	g_free(group->members);
-	g_array_free(group->slices, TRUE);
+	g_array_unref(group->slices);
 	g_free(group);
 }
 
@@ -294,7 +294,7 @@ static void group_rank_free(gpointer data)
 {
 	GroupRank *rank = data;
 
-	g_array_free(rank->slices, TRUE);
+	g_array_unref(rank->slices);
 	g_free(rank);
 }
 
@@ -368,7 +368,7 @@ static gint compare_groups(gconstpointer a, gconstpointer b)
 	return left->first_ns < right->first_ns ? -1 : left->first_ns > right->first_ns;
 }
 
-/* For each rank, by `main_process`, what to do is in this process's marks and collectives. */
+/* What a rank's main process recorded of groups. */
 struct rank_input {
 	GPtrArray *marks;    /* TachoMark */
 	GArray *collectives; /* guint32 */
