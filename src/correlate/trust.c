@@ -102,5 +102,5 @@ guint tacho_trust_score(const TachoTimeline *timeline)
 			is_flawless = FALSE;
 			score *= 1 - loss_of(kind, counts[kind], totals);
 		}
-	return is_flawless ? 100 : MIN((guint)score, 99);
+	return is_flawless ? 100 : MIN((guint)(score + 1e-9), 99); /* 1 - 0.9 is below 0.1 */
 }

@@ -8,18 +8,22 @@
  * a share of ONE counts by itself. The last is for kinds that are not in the list. */
 #define TRUST_KINDS(TRUST_KIND)                                                                    \
 	TRUST_KIND(lost_records, EVENTS, 90)                                                       \
-	TRUST_KIND(unknown_class, EVENTS, 60)                                                      \
+	TRUST_KIND(unknown_record, EVENTS, 60)                                                     \
 	TRUST_KIND(corrupt_record, ONE, 60)                                                        \
 	TRUST_KIND(bad_packet, ONE, 60)                                                            \
 	TRUST_KIND(truncated_file, ONE, 40)                                                        \
+	TRUST_KIND(missing_file, ONE, 40)                                                          \
+	TRUST_KIND(unreadable_file, ONE, 40)                                                       \
+	TRUST_KIND(unreadable_trace, ONE, 60)                                                      \
+	TRUST_KIND(corrupt_metadata, ONE, 40)                                                      \
+	TRUST_KIND(missing_rank, RANKS, 60)                                                        \
+	TRUST_KIND(killed_process, ONE, 10)                                                        \
 	TRUST_KIND(impossible_time, SLICES, 60)                                                    \
 	TRUST_KIND(overlap, SLICES, 40)                                                            \
+	TRUST_KIND(clock_doubt, ONE, 40)                                                           \
 	TRUST_KIND(stream_overlap, KERNELS, 40)                                                    \
 	TRUST_KIND(orphan_kernel, KERNELS, 20)                                                     \
 	TRUST_KIND(unmatched_collective, COLLECTIVES, 60)                                          \
-	TRUST_KIND(clock_doubt, COLLECTIVES, 60)                                                   \
-	TRUST_KIND(missing_rank, RANKS, 60)                                                        \
-	TRUST_KIND(killed_process, ONE, 10)                                                        \
 	TRUST_KIND(other, ONE, 30)
 
 enum trust_kind {
