@@ -199,6 +199,75 @@ static void test_hostile_names(gconstpointer target)
 			"slice|rank 0 (h0, pid 1000)|main|0|op|\xef\xbf\xbd\x01\"\\\xc3\xa9|0|5");
 }
 
+static void expect_text(const guint8 *bytes, gsize length, const gchar *text)
+{
+	g_autofree gchar *copy = g_strndup((const gchar *)bytes, length);
+
+	if (!strstr(copy, text))
+		g_error("no %s in %s", text, copy);
+}
+
+/* As written: times to the nanosecond, what a double cannot hold as text. */
+static void test_chrome_text(void)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+	gsize length;
+	g_autofree guint8 *bytes =
+		export_to_memory(tacho_export_find("chrome", NULL), timeline, &options, &length);
+
+	expect_text(bytes, length, "\"origin_unix_ns\":\"1700000000123456789\"");
+	expect_text(bytes, length,
+		    "\"ts\":100000,\"dur\":40000.007,\"cat\":\"op\",\"name\":\"aten::mm\","
+		    "\"args\":{\"inputs\":\"float32[8,16], int64[]\","
+		    "\"outputs\":\"float32[8,8]\",\"sequence\":3}}");
+	expect_text(bytes, length,
+		    "\"args\":{\"bytes\":1536,\"flops\":2048,\"dtype\":\"float32\","
+		    "\"dims\":\"8,8,16\",\"detail\":\"a \\\"b\\\"\"}}");
+	expect_text(bytes, length, "\"args\":{\"id\":\"18446744073709551615\"}}");
+	expect_text(bytes, length, "\"cname\":\"terrible\",\"args\":{\"open\":true}}");
+	expect_text(bytes, length, "\"args\":{\"first\":-1,\"second\":2,\"text\":\"why\"}}");
+	expect_text(bytes, length, "\"args\":{\"inputs\":\"float32[1024]\",\"bytes\":4096}}");
+}
+
+/* A stream whose slices overlap without nesting: none may be lost or bent. */
+static void test_overlap(gconstpointer target)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("unit ns\n"
+							       "rank 0 stream 7 gpu\n"
+							       "  kernel a 0..10\n"
+							       "  kernel b 5..15\n"
+							       "  kernel c 7..9\n"
+							       "  kernel d 10..12\n"
+							       "  kernel e 12..20\n");
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+	g_autofree gchar *lines = lines_of(target, timeline, &options);
+
+	g_assert_cmpstr(lines, ==,
+			"slice|rank 0 (h0, pid 1000)|gpu|0|kernel|a|0|10\n"
+			"slice|rank 0 (h0, pid 1000)|gpu|0|kernel|b|5|15\n"
+			"slice|rank 0 (h0, pid 1000)|gpu|0|kernel|d|10|12\n"
+			"slice|rank 0 (h0, pid 1000)|gpu|0|kernel|e|12|20\n"
+			"slice|rank 0 (h0, pid 1000)|gpu|1|kernel|c|7|9");
+}
+
+/* More bytes given back than handed out: they were in use before the recording. */
+static void test_memory_before(gconstpointer target)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("unit ns\n"
+							       "rank 0 thread 10 main\n"
+							       "  alloc 5 address=1 bytes=10\n"
+							       "  free 6 address=2 bytes=100\n"
+							       "  free 7 address=1 bytes=10\n");
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+	g_autofree gchar *lines = lines_of(target, timeline, &options);
+
+	g_assert_cmpstr(lines, ==,
+			"count|rank 0 (h0, pid 1000)|allocated|5|110\n"
+			"count|rank 0 (h0, pid 1000)|allocated|6|10\n"
+			"count|rank 0 (h0, pid 1000)|allocated|7|0");
+}
+
 static void count_progress(gdouble done, gpointer data)
 {
 	gdouble *last = data;
@@ -245,6 +314,7 @@ int main(int argc, char **argv)
 
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/export/find", test_find);
+	g_test_add_func("/export/chrome/text", test_chrome_text);
 	for (guint i = 0; i < n_targets; i++) {
 		add_target_test("all-is-there", &targets[i], test_all_is_there);
 		add_target_test("same-bytes", &targets[i], test_same_bytes);
@@ -253,6 +323,8 @@ int main(int argc, char **argv)
 		add_target_test("disk-full", &targets[i], test_disk_full);
 		add_target_test("empty", &targets[i], test_empty);
 		add_target_test("hostile-names", &targets[i], test_hostile_names);
+		add_target_test("overlap", &targets[i], test_overlap);
+		add_target_test("memory-before", &targets[i], test_memory_before);
 		add_target_test("progress", &targets[i], test_progress);
 	}
 	return g_test_run();
