@@ -1,0 +1,262 @@
+/* kernel_view: library and device kernels, by name and shape.
+ *
+ * A kernel inside a kernel (a BLAS call made by oneDNN) has a row of its own; total counts both. The
+ * op of a row is the one that spent most time in it. Rates are over the calls whose flops or bytes
+ * are known. */
+#include <tacho/analyze.h>
+#include <tacho/correlate.h>
+
+#include <string.h>
+
+#include "analyze/selection.h"
+
+#define MS(ns) ((gdouble)(ns) / 1e6)
+#define US(ns) ((gdouble)(ns) / 1e3)
+
+struct kernel_group {
+	guint32 name;
+	gchar *shape, *dtype, *text;
+	guint64 count, flops, bytes;
+	gint64 total_ns, min_ns, max_ns;
+	gint64 flops_ns, bytes_ns; /* time of the calls whose flops, bytes are known */
+	GHashTable *ops;	   /* name id -> gint64 * ns */
+};
+
+static const TachoColumn columns[] = {
+	{ .key = "name", .title = "kernel", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "shape", .title = "shape", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "share_pct",
+	  .title = "% of step",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "gflop_per_s", .title = "GFLOP/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "gb_per_s", .title = "GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "op", .title = "op", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "dtype", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "text", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "calls_per_step", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "min_us", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "max_us", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "flops", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "bytes", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+};
+
+static void kernel_group_free(gpointer data)
+{
+	struct kernel_group *group = data;
+
+	g_free(group->shape);
+	g_free(group->dtype);
+	g_free(group->text);
+	g_hash_table_unref(group->ops);
+	g_free(group);
+}
+
+static gchar *shape_text(const TachoKernelArgs *args)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint32 i = 0; i < args->n_dims; i++)
+		g_string_append_printf(text, "%s%" G_GINT64_FORMAT, i ? "x" : "", args->dims[i]);
+	return g_string_free(text, FALSE);
+}
+
+static struct kernel_group *find_group(GHashTable *groups, guint32 name,
+				       const TachoKernelArgs *args)
+{
+	g_autofree gchar *shape = shape_text(args);
+	g_autofree gchar *key =
+		g_strdup_printf("%u|%s|%s|%s", name, shape, args->dtype, args->text);
+	struct kernel_group *group = g_hash_table_lookup(groups, key);
+
+	if (group)
+		return group;
+	group = g_new0(struct kernel_group, 1);
+	group->name = name;
+	group->shape = *shape ? g_steal_pointer(&shape) : NULL;
+	group->dtype = *args->dtype ? g_strdup(args->dtype) : NULL;
+	group->text = *args->text ? g_strdup(args->text) : NULL;
+	group->min_ns = G_MAXINT64;
+	group->ops = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	g_hash_table_insert(groups, g_steal_pointer(&key), group);
+	return group;
+}
+
+static void count_op(const TachoTimeline *timeline, struct kernel_group *group, guint32 slice)
+{
+	guint32 op = tacho_kernel_op(timeline, slice);
+	gpointer name;
+	gint64 *spent_ns;
+
+	if (op == TACHO_NONE)
+		return;
+	name = GUINT_TO_POINTER(timeline->slices.name[op]);
+	spent_ns = g_hash_table_lookup(group->ops, name);
+	if (!spent_ns) {
+		spent_ns = g_new0(gint64, 1);
+		g_hash_table_insert(group->ops, name, spent_ns);
+	}
+	*spent_ns += timeline->slices.duration_ns[slice];
+}
+
+static void count_kernel(const TachoTimeline *timeline, GHashTable *groups, guint32 slice)
+{
+	TachoKernelArgs args = { .dtype = "", .text = "" };
+	gint64 duration_ns = timeline->slices.duration_ns[slice];
+	struct kernel_group *group;
+
+	tacho_slice_kernel(timeline, slice, &args);
+	group = find_group(groups, timeline->slices.name[slice], &args);
+	group->count++;
+	group->total_ns += duration_ns;
+	group->min_ns = MIN(group->min_ns, duration_ns);
+	group->max_ns = MAX(group->max_ns, duration_ns);
+	group->flops += args.flops;
+	group->bytes += args.bytes;
+	if (args.flops)
+		group->flops_ns += duration_ns;
+	if (args.bytes)
+		group->bytes_ns += duration_ns;
+	count_op(timeline, group, slice);
+}
+
+static void count_track(const struct selection *selection, GHashTable *groups,
+			const TachoTrack *track)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	guint rank_index =
+		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint cursor = 0;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)
+		if (timeline->slices.kind[i] == TACHO_SLICE_KERNEL &&
+		    selection_takes_time(selection, rank_index, timeline->slices.start_ns[i],
+					 &cursor))
+			count_kernel(timeline, groups, i);
+}
+
+/* The op that spent most; of equals the one with the smaller name id, so that output is stable. */
+static const gchar *main_op(const TachoTimeline *timeline, const struct kernel_group *group)
+{
+	GHashTableIter iter;
+	gpointer name, spent;
+	gint64 most_ns = -1;
+	guint32 best = 0;
+
+	g_hash_table_iter_init(&iter, group->ops);
+	while (g_hash_table_iter_next(&iter, &name, &spent)) {
+		gint64 spent_ns = *(const gint64 *)spent;
+		guint32 id = GPOINTER_TO_UINT(name);
+
+		if (spent_ns > most_ns || (spent_ns == most_ns && id < best)) {
+			most_ns = spent_ns;
+			best = id;
+		}
+	}
+	return most_ns < 0 ? NULL : tacho_timeline_string(timeline, best);
+}
+
+static void add_rate(TachoTable *table, guint64 amount, gint64 over_ns)
+{
+	if (amount && over_ns > 0)
+		tacho_table_number(table, (gdouble)amount / (gdouble)over_ns); /* G a second */
+	else
+		tacho_table_null(table);
+}
+
+static void add_row(TachoTable *table, const struct selection *selection,
+		    const struct kernel_group *group)
+{
+	tacho_table_row(table);
+	tacho_table_text(table, tacho_timeline_string(selection->timeline, group->name));
+	tacho_table_text(table, group->shape);
+	tacho_table_number(table, 100.0 * (gdouble)group->total_ns / (gdouble)selection->total_ns);
+	tacho_table_number(table, MS(group->total_ns));
+	tacho_table_integer(table, (gint64)group->count);
+	tacho_table_number(table, US(group->total_ns) / (gdouble)group->count);
+	add_rate(table, group->flops, group->flops_ns);
+	add_rate(table, group->bytes, group->bytes_ns);
+	tacho_table_text(table, main_op(selection->timeline, group));
+	tacho_table_text(table, group->dtype);
+	tacho_table_text(table, group->text);
+	tacho_table_number(table, (gdouble)group->count / selection_n_steps(selection));
+	tacho_table_number(table, US(group->min_ns));
+	tacho_table_number(table, US(group->max_ns));
+	tacho_table_number(table, (gdouble)group->flops);
+	tacho_table_number(table, (gdouble)group->bytes);
+}
+
+/* What a probe said of kernels it cannot see, each text once. */
+static void note_unseen(TachoTable *table, const TachoTimeline *timeline)
+{
+	g_autoptr(GHashTable) said = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < timeline->marks->len; i++) {
+		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
+
+		if (strcmp(tacho_timeline_string(timeline, mark->name), "no_kernels") == 0 &&
+		    g_hash_table_add(said, GUINT_TO_POINTER(mark->text)))
+			tacho_table_note(table, "%s", tacho_timeline_string(timeline, mark->text));
+	}
+	if (g_hash_table_size(said) == 0 && tacho_table_n_rows(table) == 0)
+		tacho_table_note(table, "No kernels were recorded there.");
+}
+
+static gint compare_groups(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct kernel_group *left = *(struct kernel_group *const *)a;
+	const struct kernel_group *right = *(struct kernel_group *const *)b;
+
+	(void)data;
+	if (left->name != right->name)
+		return left->name < right->name ? -1 : 1;
+	if (g_strcmp0(left->shape, right->shape))
+		return g_strcmp0(left->shape, right->shape);
+	if (g_strcmp0(left->dtype, right->dtype))
+		return g_strcmp0(left->dtype, right->dtype);
+	return g_strcmp0(left->text, right->text);
+}
+
+/* In an order that does not hang on the hash. */
+static GPtrArray *sorted_groups(GHashTable *groups)
+{
+	GPtrArray *sorted = g_ptr_array_new();
+	GHashTableIter iter;
+	gpointer group;
+
+	g_hash_table_iter_init(&iter, groups);
+	while (g_hash_table_iter_next(&iter, NULL, &group))
+		g_ptr_array_add(sorted, group);
+	g_ptr_array_sort_with_data(sorted, compare_groups, NULL);
+	return sorted;
+}
+
+TachoTable *tacho_view_kernel(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("kernel", columns, G_N_ELEMENTS(columns));
+	g_autoptr(GHashTable) groups =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, kernel_group_free);
+	g_autoptr(GPtrArray) sorted = NULL;
+	struct selection selection;
+
+	selection_init(&selection, timeline, filter);
+	for (guint i = 0; i < timeline->tracks->len; i++)
+		if (selection_takes_track(&selection, tacho_timeline_track(timeline, i)))
+			count_track(&selection, groups, tacho_timeline_track(timeline, i));
+	sorted = sorted_groups(groups);
+	for (guint i = 0; i < sorted->len; i++) {
+		const struct kernel_group *group = g_ptr_array_index(sorted, i);
+
+		if (selection_takes_name(&selection, tacho_timeline_string(timeline, group->name)))
+			add_row(table, &selection, group);
+	}
+	tacho_table_sort(table, "total_ms", TRUE);
+	note_unseen(table, timeline);
+	selection_note(&selection, table);
+	selection_release(&selection);
+	return table;
+}

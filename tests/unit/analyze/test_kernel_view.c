@@ -1,0 +1,66 @@
+#include <tacho/analyze.h>
+#include <tacho/correlate.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "timeline_text.h"
+#include "views_support.h"
+
+#define EXPECT(table, row, key, value)                                                             \
+	g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, row, key), value, 1e-9)
+
+static void test_by_hand(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(
+		"rank 0 thread 1 main\n"
+		"  op aten::mm 0..20\n"
+		"    kernel sgemm 1..11 flops=2000000 bytes=500000 dims=8x8x16\n"
+		"  op aten::addmm 20..40\n"
+		"    kernel sgemm 21..26 flops=2000000 bytes=500000 dims=8x8x16\n"
+		"    kernel sgemm 30..34 dims=1x1x1\n"
+		"  kernel reorder 40..42 dtype=float32 text=nchw\n");
+	g_autoptr(TachoTable) table = NULL;
+
+	tacho_correlate(timeline);
+	g_array_set_size(timeline->steps, 0);
+	add_step(timeline, 0, 0, 0, 100);
+	table = tacho_view_kernel(timeline, NULL);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 3);
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "name"), ==, "sgemm");
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "shape"), ==, "8x8x16");
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "op"), ==, "aten::mm");
+	EXPECT(table, 0, "count", 2);
+	EXPECT(table, 0, "total_ms", 15);
+	EXPECT(table, 0, "share_pct", 15);
+	EXPECT(table, 0, "mean_us", 7500);
+	EXPECT(table, 0, "gflop_per_s", 4e6 / 15e6);
+	EXPECT(table, 0, "gb_per_s", 1e6 / 15e6);
+	g_assert_true(isnan(tacho_table_cell_number(table, 1, "gflop_per_s"))); /* not known */
+	g_assert_cmpstr(tacho_table_cell_text(table, 2, "text"), ==, "nchw");
+	g_assert_null(tacho_table_cell_text(table, 2, "op"));
+}
+
+static void test_static_kernels(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(
+		"rank 0 thread 1 main\n"
+		"  op aten::mm 0..20\n"
+		"  mark no_kernels 1 text=\"BLAS is linked into libtorch_cpu.so.\"\n"
+		"rank 1 thread 2 main\n"
+		"  mark no_kernels 1 text=\"BLAS is linked into libtorch_cpu.so.\"\n");
+	g_autoptr(TachoTable) table = tacho_view_kernel(timeline, NULL);
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
+			"BLAS is linked into libtorch_cpu.so.");
+	g_assert_cmpuint(tacho_table_n_notes(table), ==, 2); /* once, and the steps */
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/kernel_view/by_hand", test_by_hand);
+	g_test_add_func("/kernel_view/static_kernels", test_static_kernels);
+	return g_test_run();
+}

@@ -1,0 +1,144 @@
+#include <tacho/analyze.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "timeline_text.h"
+#include "views_support.h"
+
+#define EXPECT(table, row, key, value)                                                             \
+	g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, row, key), value, 1e-9)
+
+static gint find_row(const TachoTable *table, const gchar *name, const gchar *phase)
+{
+	for (guint i = 0; i < tacho_table_n_rows(table); i++)
+		if (strcmp(tacho_table_cell_text(table, i, "name"), name) == 0 &&
+		    strcmp(tacho_table_cell_text(table, i, "phase"), phase) == 0)
+			return (gint)i;
+	return -1;
+}
+
+static const gchar job[] = "rank 0 thread 1 main\n"
+			   "  op aten::linear 0..10 in=float32[8,16] in=float32[4,16]\n"
+			   "    module fc 1..9\n"
+			   "      op aten::mm 1..7\n"
+			   "        kernel sgemm 2..6\n"
+			   "  op aten::mm 10..12\n"
+			   "  op AddmmBackward0 20..30 backward\n"
+			   "    op aten::mm 21..29\n"
+			   "  annotation Optimizer.step#SGD.step 40..50\n"
+			   "    op aten::add_ 41..45\n"
+			   "  op aten::linear 60..64 in=float32[2,16] in=float32[4,16]\n"
+			   "rank 1 thread 2 main\n"
+			   "  op aten::linear 0..20 in=float32[8,16] in=float32[4,16]\n"
+			   "process 99 thread 3 worker\n"
+			   "  op aten::linear 0..50\n";
+
+static void test_by_hand(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(job);
+	g_autoptr(TachoTable) table = NULL;
+	gint linear, forward, backward, optimizer;
+
+	for (guint rank = 0; rank < 2; rank++)
+		add_step(timeline, rank, 0, 0, 50);
+	table = tacho_view_op(timeline, NULL);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 5);
+	linear = find_row(table, "aten::linear", "forward");
+	forward = find_row(table, "aten::mm", "forward");
+	backward = find_row(table, "aten::mm", "backward");
+	optimizer = find_row(table, "aten::add_", "optimizer");
+	g_assert_cmpint(linear, ==, 0);	   /* most self time first */
+	EXPECT(table, linear, "count", 2); /* the third is past the step */
+	EXPECT(table, linear, "total_ms", 30);
+	EXPECT(table, linear, "self_ms", 24);
+	EXPECT(table, linear, "share_pct", 24);
+	EXPECT(table, linear, "mean_us", 15000);
+	EXPECT(table, linear, "min_us", 10000);
+	EXPECT(table, linear, "max_us", 20000);
+	EXPECT(table, linear, "calls_per_step", 1);
+	EXPECT(table, forward, "count", 2);
+	EXPECT(table, forward, "self_ms", 8); /* the kernel is how it does it */
+	EXPECT(table, backward, "self_ms", 8);
+	EXPECT(table, find_row(table, "AddmmBackward0", "backward"), "self_ms", 2);
+	EXPECT(table, optimizer, "self_ms", 4);
+}
+
+static void test_filters(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(job);
+	g_autoptr(GRegex) regex = g_regex_new("linear", 0, 0, NULL);
+	g_autoptr(TachoTable) table = NULL;
+	TachoFilter filter = TACHO_FILTER_INIT;
+
+	filter.name = regex;
+	filter.rank = 0;
+	filter.by_shape = TRUE;
+	table = tacho_view_op(timeline, &filter); /* no steps: the whole run */
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 2);
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "shapes"), ==, "8x16 4x16");
+	EXPECT(table, 0, "self_ms", 4); /* a name left out still takes its time away */
+	EXPECT(table, 1, "total_ms", 4);
+	g_assert_true(isnan(tacho_table_cell_number(table, 0, "calls_per_step")));
+}
+
+static void test_recursion(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "  op f 0..10\n"
+							       "    op g 1..9\n"
+							       "      op f 2..8\n");
+	g_autoptr(TachoTable) table = tacho_view_op(timeline, NULL);
+
+	EXPECT(table, 0, "count", 2);
+	EXPECT(table, 0, "total_ms", 10);
+	EXPECT(table, 0, "self_ms", 8);
+	EXPECT(table, 1, "self_ms", 2);
+}
+
+static void test_empty(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	g_autoptr(TachoTable) table = tacho_view_op(timeline, NULL);
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
+	g_assert_cmpuint(tacho_table_n_notes(table), >, 0);
+}
+
+/* Self times of a thread's ops add up to the time in any op. */
+static void test_self_adds_up(void)
+{
+	for (gint round = 0; round < 200; round++) {
+		g_autoptr(GString) text = g_string_new("unit ns\nrank 0 thread 1 main\n");
+		g_autoptr(TachoTimeline) timeline = NULL;
+		g_autoptr(TachoTable) table = NULL;
+		gdouble self_ms = 0;
+		gint64 busy_ns = 0;
+
+		for (gint i = 0; i < 20; i++) {
+			gint begin = g_test_rand_int_range(0, 100);
+			gint end = g_test_rand_int_range(begin, 101);
+
+			g_string_append_printf(text, "op o%d %d..%d\n", i % 5, begin, end);
+		}
+		timeline = timeline_from_text(text->str);
+		for (guint32 i = 0; i < timeline->slices.n; i++)
+			if (timeline->slices.parent[i] == TACHO_NONE)
+				busy_ns += timeline->slices.duration_ns[i];
+		table = tacho_view_op(timeline, NULL);
+		for (guint i = 0; i < tacho_table_n_rows(table); i++)
+			self_ms += tacho_table_cell_number(table, i, "self_ms");
+		g_assert_cmpfloat_with_epsilon(self_ms, (gdouble)busy_ns / 1e6, 1e-12);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/op_view/by_hand", test_by_hand);
+	g_test_add_func("/op_view/filters", test_filters);
+	g_test_add_func("/op_view/recursion", test_recursion);
+	g_test_add_func("/op_view/empty", test_empty);
+	g_test_add_func("/op_view/self_adds_up", test_self_adds_up);
+	return g_test_run();
+}
