@@ -1,0 +1,28 @@
+/* mapped_file: the bytes of a file, mapped, that may be written, grow or shrink meanwhile.
+ *
+ * Mapping costs no memory of our own, so that a run larger than the machine can be read. Its price
+ * is SIGBUS where a file has shrunk since; docs/decisions/mapped-reading.md weighs it.
+ *
+ * (1) A byte below size_bytes can be read at any time. Where the file no longer reaches, it is 0: a
+ *     handler for SIGBUS puts zeros in the place of what is gone, in our mappings only; a SIGBUS
+ *     elsewhere goes to whoever handled it before.
+ * (2) Bytes may change between two reads: check what you have read, not what you will read again.
+ * (3) Once the process may have no more mappings, files are copied into memory instead. */
+#ifndef TACHO_MAPPED_FILE_H
+#define TACHO_MAPPED_FILE_H
+
+#include <glib.h>
+
+struct mapped_file {
+	const guint8 *bytes; /* NULL when empty; aligned to 16 at least */
+	gsize size_bytes;
+	struct mapped_region *region; /* NULL: bytes are a copy */
+};
+
+/* Map the regular file at `path`. False, with errno's GFileError, where it cannot be had. */
+gboolean mapped_file_open(struct mapped_file *file, const gchar *path, GError **error);
+/* The same as a copy. The first page is read before the rest is. */
+gboolean mapped_file_open_copy(struct mapped_file *file, const gchar *path, GError **error);
+void mapped_file_close(struct mapped_file *file);
+
+#endif
