@@ -1,0 +1,46 @@
+/* trace_metadata: what the text file `metadata` of a process's trace says: who the process was, its
+ * clock, and its classes. docs/trace-format.md has the grammar, which is a narrow, line by line
+ * form of CTF's TSDL.
+ *
+ * (1) The file may still grow: a last line without its end is not there yet.
+ * (2) A class line that cannot be read costs that class; anything else that is wrong, the trace. */
+#ifndef TACHO_TRACE_METADATA_H
+#define TACHO_TRACE_METADATA_H
+
+#include <glib.h>
+
+#include "trace/trace_clock.h"
+
+struct tacho_string_table;
+
+#define TRACE_CLASS_UNDECLARED	  0xff
+#define TRACE_CLASS_OF_LATER_KIND 0xfe
+#define TRACE_MAX_CLASS_ID	  ((1u << 20) - 1)
+
+struct trace_class {
+	guint32 name; /* string id */
+	guint8 kind;  /* enum trace_kind, or one of the two above */
+};
+
+struct trace_metadata {
+	guint64 format; /* 0: not said */
+	guint8 uuid[16];
+	guint64 pid, ppid;
+	gint64 rank, local_rank, world_size;
+	guint64 start_mono_ns;
+	guint32 host, boot_id, job, command; /* string ids */
+	guint64 frequency_hz, offset_s, offset_ticks;
+	struct trace_clock clock;
+	struct trace_class *classes; /* by id */
+	guint32 n_classes;	     /* largest id + 1 */
+	guint64 n_bad_lines;	     /* class lines that could not be read ... */
+	gsize first_bad_line;	     /* ... and the byte offset of the first */
+};
+
+/* Read the file at `path`; names go into `strings`. False, with an error that names the file and a
+ * byte offset in it, where it cannot be used. Release `metadata` in either case. */
+gboolean trace_metadata_read(struct trace_metadata *metadata, const gchar *path,
+			     struct tacho_string_table *strings, GError **error);
+void trace_metadata_release(struct trace_metadata *metadata);
+
+#endif
