@@ -1,5 +1,11 @@
 #include "trace/source.h"
 
+#include <pthread.h>
+#include <string.h>
+
+#include "trace/record.h"
+#include "trace/string_table.h"
+
 #define HANDLE_KEPT (G_GUINT64_CONSTANT(1) << 63)
 
 enum kept_kind { KEPT_OP, KEPT_KERNEL, KEPT_COLLECTIVE, KEPT_ID };
@@ -16,10 +22,26 @@ struct kept_args {
 	};
 };
 
-struct tacho_source {
-	GArray *kept;	 /* struct kept_args */
-	GArray *tensors; /* TachoTensor of the kept arguments */
+struct source_file {
+	struct mapped_file file;
+	gsize content_bytes;
 };
+
+struct tacho_source {
+	GArray *kept;	  /* struct kept_args */
+	GArray *tensors;  /* TachoTensor of the kept arguments */
+	GArray *files;	  /* struct source_file */
+	guint64 *outputs; /* by slice: handle of its OUTPUTS record, 0: none */
+	guint32 n_outputs;
+	/* Texts of records that have no NUL of their own, copied when first asked for. */
+	pthread_mutex_t texts_lock;
+	struct tacho_string_table *texts;
+};
+
+static void close_file(gpointer file)
+{
+	mapped_file_close(&((struct source_file *)file)->file);
+}
 
 struct tacho_source *tacho_source_new(void)
 {
@@ -27,6 +49,10 @@ struct tacho_source *tacho_source_new(void)
 
 	source->kept = g_array_new(FALSE, TRUE, sizeof(struct kept_args));
 	source->tensors = g_array_new(FALSE, TRUE, sizeof(TachoTensor));
+	source->files = g_array_new(FALSE, TRUE, sizeof(struct source_file));
+	g_array_set_clear_func(source->files, close_file);
+	source->texts = string_table_new();
+	pthread_mutex_init(&source->texts_lock, NULL);
 	return source;
 }
 
@@ -36,7 +62,82 @@ void tacho_source_free(struct tacho_source *source)
 		return;
 	g_array_free(source->kept, TRUE);
 	g_array_free(source->tensors, TRUE);
+	g_array_free(source->files, TRUE);
+	g_free(source->outputs);
+	string_table_free(source->texts);
+	pthread_mutex_destroy(&source->texts_lock);
 	g_free(source);
+}
+
+/* --- records of files ----------------------------------------------------------------------- */
+
+guint32 tacho_source_take_file(struct tacho_source *source, struct mapped_file *file,
+			       gsize content_bytes)
+{
+	struct source_file taken = {.file = *file, .content_bytes = content_bytes};
+
+	g_assert(content_bytes <= file->size_bytes && content_bytes <= SOURCE_MAX_FILE_BYTES);
+	*file = (struct mapped_file){0};
+	g_array_append_val(source->files, taken);
+	return source->files->len - 1;
+}
+
+const guint8 *tacho_source_borrow_file(const struct tacho_source *source, guint32 file,
+				       gsize *ret_content_bytes)
+{
+	const struct source_file *found = &g_array_index(source->files, struct source_file, file);
+
+	*ret_content_bytes = found->content_bytes;
+	return found->file.bytes;
+}
+
+const void *tacho_source_borrow_record(const struct tacho_source *source, guint64 handle,
+				       gsize least_bytes, gsize *ret_size_bytes)
+{
+	guint64 number = handle >> 32, offset = (handle & G_MAXUINT32) * 8;
+	const struct source_file *file;
+	const struct record_header *header;
+	gsize size_bytes;
+
+	if (!number || (handle & HANDLE_KEPT) || number > source->files->len)
+		return NULL;
+	file = &g_array_index(source->files, struct source_file, number - 1);
+	if (offset > file->content_bytes || file->content_bytes - offset < sizeof(*header))
+		return NULL;
+	header = (const void *)(file->file.bytes + offset);
+	size_bytes = __atomic_load_n(&header->size_bytes, __ATOMIC_RELAXED);
+	if (size_bytes < least_bytes || size_bytes > file->content_bytes - offset)
+		return NULL;
+	*ret_size_bytes = size_bytes;
+	return header;
+}
+
+void tacho_source_take_outputs(struct tacho_source *source, guint64 *handles, guint32 n)
+{
+	g_free(source->outputs);
+	source->outputs = handles;
+	source->n_outputs = n;
+}
+
+/* The record of a slice of that kind, NULL for any other slice. */
+static const void *borrow_record(const TachoTimeline *timeline, guint32 slice, TachoSliceKind kind,
+				 gsize least_bytes, gsize *ret_size_bytes)
+{
+	if (timeline->slices.kind[slice] != kind)
+		return NULL;
+	return tacho_source_borrow_record(timeline->source, timeline->slices.source[slice],
+					  least_bytes, ret_size_bytes);
+}
+
+static const struct record_outputs *borrow_outputs(const TachoTimeline *timeline, guint32 slice,
+						   gsize *ret_size_bytes)
+{
+	const struct tacho_source *source = timeline->source;
+
+	if (slice >= source->n_outputs)
+		return NULL;
+	return tacho_source_borrow_record(source, source->outputs[slice],
+					  sizeof(struct record_outputs), ret_size_bytes);
 }
 
 /* --- arguments kept by hand ----------------------------------------------------------------- */
@@ -103,60 +204,149 @@ static const struct kept_args *find_kept(const TachoTimeline *timeline, guint32 
 gboolean tacho_slice_op(const TachoTimeline *timeline, guint32 slice, TachoOpArgs *args)
 {
 	const struct kept_args *kept = find_kept(timeline, slice);
+	const struct record_op *op;
+	const struct record_outputs *outputs;
+	gsize size_bytes;
 
-	if (!kept || kept->kind != KEPT_OP)
+	if (kept && kept->kind == KEPT_OP) {
+		*args = kept->op;
+		return TRUE;
+	}
+	op = borrow_record(timeline, slice, TACHO_SLICE_OP, sizeof(*op), &size_bytes);
+	if (!op)
 		return FALSE;
-	*args = kept->op;
+	args->sequence = op->sequence;
+	args->forward_thread = op->forward_thread;
+	args->n_inputs = op->n_inputs;
+	outputs = borrow_outputs(timeline, slice, &size_bytes);
+	args->n_outputs = outputs ? outputs->n_outputs : 0;
+	return TRUE;
+}
+
+/* The text with a NUL behind it, good as long as the source. */
+static const gchar *borrow_text(struct tacho_source *source, const gchar *text, guint32 n_text)
+{
+	guint32 id;
+
+	if (!text)
+		return "";
+	if (memchr(text, '\0', n_text))
+		return text;
+	pthread_mutex_lock(&source->texts_lock);
+	id = string_table_intern(source->texts, text, n_text);
+	text = string_table_borrow(source->texts, id);
+	pthread_mutex_unlock(&source->texts_lock);
+	return text;
+}
+
+static gboolean read_kernel(struct tacho_source *source, const struct record_kernel *kernel,
+			    gsize size_bytes, TachoKernelArgs *args)
+{
+	guint32 n_text = kernel->n_text;
+	guint32 n_dims = kernel->n_dims;
+	gsize text_offset = sizeof(*kernel) + n_dims * sizeof(gint64);
+
+	if (n_dims > TACHO_MAX_DIMS || text_offset > size_bytes)
+		return FALSE;
+	args->flops = kernel->flops;
+	args->bytes = kernel->bytes;
+	args->dtype = record_dtype_name(kernel->dtype);
+	args->n_dims = n_dims;
+	memcpy(args->dims, kernel + 1, n_dims * sizeof(gint64));
+	args->text = borrow_text(
+		source, record_borrow_text(kernel, size_bytes, text_offset, n_text), n_text);
 	return TRUE;
 }
 
 gboolean tacho_slice_kernel(const TachoTimeline *timeline, guint32 slice, TachoKernelArgs *args)
 {
 	const struct kept_args *kept = find_kept(timeline, slice);
+	const struct record_kernel *kernel;
+	gsize size_bytes;
 
-	if (!kept || kept->kind != KEPT_KERNEL)
-		return FALSE;
-	*args = kept->kernel;
-	return TRUE;
+	if (kept && kept->kind == KEPT_KERNEL) {
+		*args = kept->kernel;
+		return TRUE;
+	}
+	kernel = borrow_record(timeline, slice, TACHO_SLICE_KERNEL, sizeof(*kernel), &size_bytes);
+	return kernel && read_kernel(timeline->source, kernel, size_bytes, args);
 }
 
 gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 				TachoCollectiveArgs *args)
 {
 	const struct kept_args *kept = find_kept(timeline, slice);
+	const struct record_collective *collective;
+	gsize size_bytes;
 
-	if (!kept || kept->kind != KEPT_COLLECTIVE)
+	if (kept && kept->kind == KEPT_COLLECTIVE) {
+		*args = kept->collective;
+		return TRUE;
+	}
+	collective = borrow_record(timeline, slice, TACHO_SLICE_COLLECTIVE, sizeof(*collective),
+				   &size_bytes);
+	if (!collective)
 		return FALSE;
-	*args = kept->collective;
+	args->bytes = collective->bytes;
+	args->group = collective->group;
+	args->end_tid = collective->end_tid;
+	args->n_inputs = collective->n_inputs;
 	return TRUE;
 }
 
 guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice)
 {
 	const struct kept_args *kept = find_kept(timeline, slice);
+	guint8 kind = timeline->slices.kind[slice];
+	const struct record_slice *record;
+	gsize size_bytes;
 
-	return kept && kept->kind == KEPT_ID ? kept->id : 0;
+	if (kept)
+		return kept->kind == KEPT_ID ? kept->id : 0;
+	if (kind != TACHO_SLICE_ANNOTATION && kind != TACHO_SLICE_MODULE &&
+	    kind != TACHO_SLICE_WAIT)
+		return 0;
+	record = borrow_record(timeline, slice, kind, sizeof(*record), &size_bytes);
+	return record ? record->id : 0;
+}
+
+static gboolean read_kept_tensor(const TachoTimeline *timeline, const struct kept_args *kept,
+				 guint32 index, TachoTensor *tensor)
+{
+	*tensor = g_array_index(timeline->source->tensors, TachoTensor, kept->first_tensor + index);
+	return TRUE;
 }
 
 gboolean tacho_slice_input(const TachoTimeline *timeline, guint32 slice, guint32 index,
 			   TachoTensor *tensor)
 {
 	const struct kept_args *kept = find_kept(timeline, slice);
+	const struct record_op *op;
+	const struct record_collective *collective;
+	gsize size_bytes;
 
-	if (!kept || index >= kept->n_inputs)
-		return FALSE;
-	*tensor = g_array_index(timeline->source->tensors, TachoTensor, kept->first_tensor + index);
-	return TRUE;
+	if (kept)
+		return index < kept->n_inputs && read_kept_tensor(timeline, kept, index, tensor);
+	op = borrow_record(timeline, slice, TACHO_SLICE_OP, sizeof(*op), &size_bytes);
+	if (op)
+		return record_read_tensor(op, size_bytes, sizeof(*op), op->n_inputs, index, tensor);
+	collective = borrow_record(timeline, slice, TACHO_SLICE_COLLECTIVE, sizeof(*collective),
+				   &size_bytes);
+	return collective && record_read_tensor(collective, size_bytes, sizeof(*collective),
+						collective->n_inputs, index, tensor);
 }
 
 gboolean tacho_slice_output(const TachoTimeline *timeline, guint32 slice, guint32 index,
 			    TachoTensor *tensor)
 {
 	const struct kept_args *kept = find_kept(timeline, slice);
+	const struct record_outputs *outputs;
+	gsize size_bytes;
 
-	if (!kept || index >= kept->n_outputs)
-		return FALSE;
-	*tensor = g_array_index(timeline->source->tensors, TachoTensor,
-				kept->first_tensor + kept->n_inputs + index);
-	return TRUE;
+	if (kept)
+		return index < kept->n_outputs &&
+		       read_kept_tensor(timeline, kept, kept->n_inputs + index, tensor);
+	outputs = borrow_outputs(timeline, slice, &size_bytes);
+	return outputs && record_read_tensor(outputs, size_bytes, sizeof(*outputs),
+					     outputs->n_outputs, index, tensor);
 }

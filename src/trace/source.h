@@ -7,15 +7,42 @@
  *     63: 0      | 62..32: index into files, plus 1 | 31..0: offset in the file / 8
  *
  * (1) Nothing in a record is believed before it was checked against the record's size, at every
- *     access: the file may be written meanwhile. */
+ *     access: the file may be written meanwhile.
+ * (2) Files stay open for as long as the timeline. */
 #ifndef TACHO_SOURCE_H
 #define TACHO_SOURCE_H
 
 #include <tacho/timeline.h>
 
+#include "base/mapped_file.h"
+
 struct tacho_source;
 
 struct tacho_source *tacho_source_new(void);
 void tacho_source_free(struct tacho_source *source);
+
+/* What of a file can be named by a handle. */
+#define SOURCE_MAX_FILE_BYTES (G_GUINT64_CONSTANT(8) << 32)
+
+/* Take over an open file, of which the first `content_bytes` (at most SOURCE_MAX_FILE_BYTES) are
+ * valid. Returns its index. */
+guint32 tacho_source_take_file(struct tacho_source *source, struct mapped_file *file,
+			       gsize content_bytes);
+/* The file's bytes, good as long as the source. */
+const guint8 *tacho_source_borrow_file(const struct tacho_source *source, guint32 file,
+				       gsize *ret_content_bytes);
+
+/* The handle of the record at `offset` of `file`. */
+static inline guint64 tacho_source_handle(guint32 file, guint64 offset)
+{
+	return ((guint64)file + 1) << 32 | offset / 8;
+}
+
+/* The record behind a handle, of at least `least_bytes`; NULL: there is none. */
+const void *tacho_source_borrow_record(const struct tacho_source *source, guint64 handle,
+				       gsize least_bytes, gsize *ret_size_bytes);
+
+/* Take over where the OUTPUTS record of each of `n` slices is: a handle, or 0. From g_malloc(). */
+void tacho_source_take_outputs(struct tacho_source *source, guint64 *handles, guint32 n);
 
 #endif
