@@ -1,0 +1,441 @@
+#include "trace/stream_reader.h"
+
+#include <string.h>
+
+#include "trace/record.h"
+#include "trace/slice_columns.h"
+#include "trace/source.h"
+#include "trace/trace_metadata.h"
+
+/* A record so much later than the making of its file was not stamped by a clock. */
+#define MAX_FILE_SPAN_S (400u * 24 * 3600)
+/* Where an open slice ends while it is not known where: later than any time there is. */
+#define OPEN_END_NS (G_GINT64_CONSTANT(1) << 62)
+
+#define SAME_KIND(name) G_STATIC_ASSERT((int)TRACE_KIND_##name == (int)TACHO_SLICE_##name)
+SAME_KIND(OP);
+SAME_KIND(ANNOTATION);
+SAME_KIND(MODULE);
+SAME_KIND(WAIT);
+SAME_KIND(KERNEL);
+SAME_KIND(COLLECTIVE);
+#undef SAME_KIND
+
+struct stream_reader {
+	struct stream_rows *rows;
+	const struct trace_metadata *metadata;
+	gint64 origin_unix_ns;
+	guint32 file;
+	guint64 last_stamp, max_stamp;
+	guint32 innermost; /* row of the slice open where we are, or TACHO_NONE */
+	gboolean has_ties; /* rows that are not in timeline order */
+};
+
+static inline gint64 time_of(const struct stream_reader *reader, guint64 ticks)
+{
+	return trace_clock_unix_ns(&reader->metadata->clock, ticks) - reader->origin_unix_ns;
+}
+
+static inline gint64 end_of(const TachoSlices *slices, guint32 row)
+{
+	return slices->start_ns[row] + slices->duration_ns[row];
+}
+
+/* --- slices --------------------------------------------------------------------------------- */
+
+struct new_slice {
+	gint64 start_ns, end_ns;
+	guint64 handle;
+	guint32 name;
+	guint8 kind, flags;
+};
+
+/* The end of a slice that began at `stamp`; one that cannot be becomes its beginning. */
+static inline gint64 slice_end(struct stream_reader *reader, gint64 start_ns, guint64 stamp,
+			       guint64 duration, guint8 *flags)
+{
+	gint64 end_ns;
+
+	if (duration == TRACE_OPEN) {
+		*flags |= TACHO_SLICE_OPEN;
+		return OPEN_END_NS;
+	}
+	if (G_UNLIKELY(duration > reader->max_stamp - stamp)) {
+		*flags |= TACHO_SLICE_REPAIRED;
+		reader->rows->n_impossible++;
+		return start_ns;
+	}
+	end_ns = time_of(reader, stamp + duration);
+	reader->rows->last_ns = MAX(reader->rows->last_ns, end_ns);
+	return end_ns;
+}
+
+static inline void leave_slices(struct stream_reader *reader, gint64 time_ns)
+{
+	const TachoSlices *slices = &reader->rows->slices;
+
+	while (reader->innermost != TACHO_NONE && end_of(slices, reader->innermost) <= time_ns)
+		reader->innermost = slices->parent[reader->innermost];
+}
+
+static gboolean note_open(struct row_buffer *open, guint32 row)
+{
+	guint32 *place = row_buffer_add(open, sizeof(*place));
+
+	if (place)
+		*place = row;
+	return place != NULL;
+}
+
+static inline gboolean add_row(struct stream_reader *reader, TachoSlices *slices,
+			       const struct new_slice *slice, guint32 parent)
+{
+	guint32 row = slices->n;
+
+	if (!slice_columns_grow(slices))
+		return FALSE;
+	slices->start_ns[row] = slice->start_ns;
+	slices->duration_ns[row] = slice->end_ns - slice->start_ns;
+	slices->source[row] = slice->handle;
+	slices->name[row] = slice->name;
+	slices->parent[row] = parent;
+	slices->kind[row] = slice->kind;
+	slices->flags[row] = slice->flags;
+	slices->depth[row] = 0;
+	if (parent != TACHO_NONE)
+		slices->depth[row] = (guint16)MIN(slices->depth[parent] + 1, G_MAXUINT16);
+	if (G_UNLIKELY(row && slices->start_ns[row - 1] == slice->start_ns &&
+		       slices->duration_ns[row - 1] < slices->duration_ns[row]))
+		reader->has_ties = TRUE;
+	slices->n++;
+	return TRUE;
+}
+
+/* A slice of the thread: its parent is what is open now. */
+static inline gboolean add_nested(struct stream_reader *reader, struct new_slice *slice)
+{
+	TachoSlices *slices = &reader->rows->slices;
+	guint32 parent;
+
+	leave_slices(reader, slice->start_ns);
+	parent = reader->innermost;
+	if (G_UNLIKELY(parent != TACHO_NONE && end_of(slices, parent) < slice->end_ns)) {
+		slice->end_ns = end_of(slices, parent);
+		slice->flags |= TACHO_SLICE_REPAIRED;
+		slice->flags &= (guint8)~TACHO_SLICE_OPEN;
+		reader->rows->n_cut++;
+	}
+	reader->innermost = slices->n;
+	return add_row(reader, slices, slice, parent) &&
+	       (!(slice->flags & TACHO_SLICE_OPEN) ||
+		note_open(&reader->rows->open, slices->n - 1));
+}
+
+static inline gboolean add_queued(struct stream_reader *reader, struct new_slice *slice)
+{
+	TachoSlices *queued = &reader->rows->queued;
+
+	return add_row(reader, queued, slice, TACHO_NONE) &&
+	       (!(slice->flags & TACHO_SLICE_OPEN) ||
+		note_open(&reader->rows->open_queued, queued->n - 1));
+}
+
+static inline gboolean add_slice(struct stream_reader *reader, const struct record_header *header,
+				 gint64 time_ns, guint64 offset, struct trace_class class)
+{
+	/* Every slice's duration is where record_slice has it. */
+	const struct record_slice *record = (const void *)header;
+	guint64 duration = __atomic_load_n(&record->duration, __ATOMIC_RELAXED);
+	struct new_slice slice = {
+		.start_ns = time_ns,
+		.handle = tacho_source_handle(reader->file, offset),
+		.name = class.name,
+		.kind = class.kind,
+	};
+
+	slice.end_ns = slice_end(reader, time_ns, reader->last_stamp, duration, &slice.flags);
+	if (class.kind == TRACE_KIND_COLLECTIVE)
+		return add_queued(reader, &slice);
+	if (class.kind == TRACE_KIND_OP &&
+	    (((const struct record_op *)record)->flags & TRACE_OP_BACKWARD))
+		slice.flags |= TACHO_SLICE_BACKWARD;
+	return add_nested(reader, &slice);
+}
+
+/* --- other records -------------------------------------------------------------------------- */
+
+/* Called before slices are left that end now: the record is written as its slice is ending. */
+static gboolean add_outputs(struct stream_reader *reader, const struct record_outputs *record,
+			    guint64 offset)
+{
+	const TachoSlices *slices = &reader->rows->slices;
+	gint64 begin_ns;
+	guint32 row = reader->innermost;
+	struct stream_outputs *outputs;
+
+	if (record->begin_stamp > reader->last_stamp)
+		return TRUE;
+	begin_ns = time_of(reader, record->begin_stamp);
+	while (row != TACHO_NONE && slices->start_ns[row] > begin_ns)
+		row = slices->parent[row];
+	if (row == TACHO_NONE || slices->start_ns[row] != begin_ns)
+		return TRUE; /* of a slice that was dropped */
+	outputs = row_buffer_add(&reader->rows->outputs, sizeof(*outputs));
+	if (!outputs)
+		return FALSE;
+	outputs->row = row;
+	outputs->handle = tacho_source_handle(reader->file, offset);
+	return TRUE;
+}
+
+static gboolean add_memory(struct stream_reader *reader, const struct record_memory *record,
+			   gint64 time_ns, gint sign)
+{
+	TachoMemoryEvent *event;
+
+	leave_slices(reader, time_ns);
+	event = row_buffer_add(&reader->rows->memory, sizeof(*event));
+	if (!event)
+		return FALSE;
+	event->time_ns = time_ns;
+	event->address = record->address;
+	event->bytes = sign * (gint64)MIN(record->bytes, G_MAXINT64);
+	event->track = TACHO_NONE;
+	event->slice = reader->innermost;
+	return TRUE;
+}
+
+static gboolean add_moment(struct stream_reader *reader, gint64 time_ns, guint64 offset,
+			   struct trace_class class)
+{
+	struct stream_moment *moment = row_buffer_add(&reader->rows->moments, sizeof(*moment));
+
+	if (!moment)
+		return FALSE;
+	moment->time_ns = time_ns;
+	moment->handle = tacho_source_handle(reader->file, offset);
+	moment->name = class.name;
+	moment->kind = class.kind;
+	return TRUE;
+}
+
+static inline gboolean add_record(struct stream_reader *reader, const struct record_header *header,
+				  guint64 offset, struct trace_class class)
+{
+	gint64 time_ns = time_of(reader, reader->last_stamp);
+
+	reader->rows->n_by_kind[class.kind]++;
+	switch ((enum trace_kind) class.kind) {
+	case TRACE_KIND_OUTPUTS:
+		return add_outputs(reader, (const void *)header, offset);
+	case TRACE_KIND_ALLOC:
+		return add_memory(reader, (const void *)header, time_ns, 1);
+	case TRACE_KIND_FREE:
+		return add_memory(reader, (const void *)header, time_ns, -1);
+	case TRACE_KIND_MARK:
+	case TRACE_KIND_THREAD:
+	case TRACE_KIND_EXIT:
+	case TRACE_KIND_COST:
+	case TRACE_KIND_CLOCK:
+		return add_moment(reader, time_ns, offset, class);
+	default:
+		return add_slice(reader, header, time_ns, offset, class);
+	}
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+static void note_fault(struct stream_reader *reader, guint64 offset, const gchar *reason)
+{
+	struct stream_fault *fault = row_buffer_add(&reader->rows->faults, sizeof(*fault));
+
+	if (!fault) {
+		reader->rows->is_out_of_memory = TRUE;
+		return;
+	}
+	fault->file = reader->file;
+	fault->offset = offset;
+	fault->reason = reason;
+}
+
+static inline struct trace_class find_class(const struct trace_metadata *metadata, guint32 id)
+{
+	if (G_UNLIKELY(id >= metadata->n_classes))
+		return (struct trace_class){.kind = TRACE_CLASS_UNDECLARED};
+	return metadata->classes[id];
+}
+
+/* What is wrong with the head of the record in `left` bytes; NULL: nothing. */
+static inline const gchar *find_head_fault(const struct stream_reader *reader, guint64 stamp,
+					   gsize size_bytes, gsize left)
+{
+	if (size_bytes < sizeof(struct record_header) || size_bytes % 8)
+		return "has an impossible size";
+	if (size_bytes > left)
+		return "is longer than what is left of the file";
+	if (stamp < reader->last_stamp)
+		return "is earlier than the one before it";
+	if (stamp > reader->max_stamp)
+		return "is impossibly late";
+	return NULL;
+}
+
+/* Read one record; its size, or 0 where reading this file is over. */
+static inline gsize read_record(struct stream_reader *reader, const guint8 *bytes, guint64 offset,
+				gsize left)
+{
+	const struct record_header *header = (const void *)(bytes + offset);
+	struct trace_class class;
+	const gchar *fault = "is shorter than its head";
+	gsize size_bytes = 0;
+	guint64 stamp = 0;
+
+	if (G_LIKELY(left >= sizeof(*header))) {
+		size_bytes = __atomic_load_n(&header->size_bytes, __ATOMIC_RELAXED);
+		stamp = __atomic_load_n(&header->stamp, __ATOMIC_RELAXED);
+		fault = find_head_fault(reader, stamp, size_bytes, left);
+	}
+	class = fault ? (struct trace_class){0} : find_class(reader->metadata, header->class_id);
+	if (!fault && class.kind < TRACE_N_KINDS)
+		fault = record_find_fault(class.kind, header, size_bytes);
+	if (G_UNLIKELY(fault)) {
+		note_fault(reader, offset, fault);
+		return 0;
+	}
+	reader->last_stamp = stamp;
+	reader->rows->n_records++;
+	if (G_UNLIKELY(class.kind >= TRACE_N_KINDS)) {
+		reader->rows->n_unknown++;
+	} else if (!add_record(reader, header, offset, class)) {
+		reader->rows->is_out_of_memory = TRUE;
+		return 0;
+	}
+	return size_bytes;
+}
+
+static guint64 latest_stamp(const struct trace_metadata *metadata, guint64 file_ticks)
+{
+	guint64 span = MAX_FILE_SPAN_S * metadata->clock.frequency_hz; /* < 2^62 */
+	guint64 latest;
+
+	if (__builtin_add_overflow(file_ticks, span, &latest))
+		return metadata->clock.max_ticks;
+	return MIN(latest, metadata->clock.max_ticks);
+}
+
+static void read_file(struct stream_reader *reader, const struct tacho_source *source, guint32 file)
+{
+	gsize content_bytes, size_bytes;
+	const guint8 *bytes = tacho_source_borrow_file(source, file, &content_bytes);
+	const struct packet_header *packet = (const void *)bytes;
+	guint64 offset = sizeof(*packet);
+
+	reader->file = file;
+	reader->max_stamp = latest_stamp(reader->metadata, packet->pair_ticks);
+	while (offset < content_bytes && !reader->rows->is_out_of_memory) {
+		size_bytes = read_record(reader, bytes, offset, content_bytes - offset);
+		if (!size_bytes)
+			break;
+		offset += size_bytes;
+	}
+}
+
+gboolean stream_reader_first_stamp(const struct tacho_source *source, guint32 file,
+				   guint64 *ret_stamp)
+{
+	gsize content_bytes;
+	const guint8 *bytes = tacho_source_borrow_file(source, file, &content_bytes);
+	const struct record_header *first = (const void *)(bytes + sizeof(struct packet_header));
+
+	if (content_bytes < sizeof(struct packet_header) + sizeof(*first))
+		return FALSE;
+	*ret_stamp = first->stamp;
+	return TRUE;
+}
+
+/* --- after the last record ------------------------------------------------------------------ */
+
+static void renumber(struct row_buffer *open, const guint32 *moved)
+{
+	for (gsize i = 0; i < open->n; i++)
+		((guint32 *)open->rows)[i] = moved[((guint32 *)open->rows)[i]];
+}
+
+/* Slices that began in the same nanosecond came in the order they began, not longest first. */
+static void sort_ties(struct stream_rows *rows)
+{
+	g_autofree guint32 *moved = NULL, *moved_queued = NULL;
+
+	if (rows->queued.n) {
+		memset(rows->queued.track, 0, rows->queued.n * sizeof(guint32));
+		moved_queued = slice_columns_sort(&rows->queued, 1);
+		renumber(&rows->open_queued, moved_queued);
+	}
+	if (!rows->slices.n)
+		return;
+	memset(rows->slices.track, 0, rows->slices.n * sizeof(guint32));
+	moved = slice_columns_sort(&rows->slices, 1);
+	rows->n_cut += slice_columns_nest(&rows->slices, 0, rows->slices.n, NEST_CLIP);
+	renumber(&rows->open, moved);
+	for (gsize i = 0; i < rows->outputs.n; i++) {
+		struct stream_outputs *outputs = (struct stream_outputs *)rows->outputs.rows + i;
+
+		outputs->row = moved[outputs->row];
+	}
+	for (gsize i = 0; i < rows->memory.n; i++) {
+		TachoMemoryEvent *event = (TachoMemoryEvent *)rows->memory.rows + i;
+
+		if (event->slice != TACHO_NONE)
+			event->slice = moved[event->slice];
+	}
+}
+
+void stream_reader_read(struct stream_rows *rows, const struct tacho_source *source,
+			const struct trace_metadata *metadata,
+			const struct stream_file_place *files, guint n_files, gint64 origin_unix_ns)
+{
+	struct stream_reader reader = {.rows = rows,
+				       .metadata = metadata,
+				       .origin_unix_ns = origin_unix_ns,
+				       .innermost = TACHO_NONE};
+	guint64 first_stamp;
+
+	rows->first_ns = rows->last_ns = 0;
+	if (n_files && stream_reader_first_stamp(source, files[0].file, &first_stamp) &&
+	    first_stamp <= metadata->clock.max_ticks)
+		rows->first_ns = rows->last_ns = time_of(&reader, first_stamp);
+	for (guint i = 0; i < n_files && !rows->is_out_of_memory; i++)
+		read_file(&reader, source, files[i].file);
+	if (!rows->n_records)
+		return;
+	rows->last_ns = MAX(rows->last_ns, time_of(&reader, reader.last_stamp));
+	if (reader.has_ties && !rows->is_out_of_memory)
+		sort_ties(rows);
+}
+
+static void end_rows(TachoSlices *slices, const struct row_buffer *open, gint64 end_ns)
+{
+	const guint32 *rows = open->rows;
+
+	for (gsize i = 0; i < open->n; i++)
+		if (end_of(slices, rows[i]) == OPEN_END_NS)
+			slices->duration_ns[rows[i]] = MAX(end_ns - slices->start_ns[rows[i]], 0);
+}
+
+void stream_rows_end_open(struct stream_rows *rows, gint64 end_ns)
+{
+	end_rows(&rows->slices, &rows->open, end_ns);
+	end_rows(&rows->queued, &rows->open_queued, end_ns);
+}
+
+void stream_rows_release(struct stream_rows *rows)
+{
+	slice_columns_release(&rows->slices);
+	slice_columns_release(&rows->queued);
+	row_buffer_release(&rows->outputs);
+	row_buffer_release(&rows->memory);
+	row_buffer_release(&rows->moments);
+	row_buffer_release(&rows->faults);
+	row_buffer_release(&rows->open);
+	row_buffer_release(&rows->open_queued);
+}

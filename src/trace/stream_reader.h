@@ -1,0 +1,81 @@
+/* stream_reader: the records of one stream (one thread of one process) as rows.
+ *
+ * A stream's records come in the order in which they were begun, which is the order a timeline
+ * wants: a stack of the slices that are open while the next record begins gives every slice its
+ * parent in one pass, and no sorting.
+ *
+ * (1) Streams are read independently of each other, by as many threads as one likes; what needs
+ *     the whole timeline (interning, problems) is left in `moments` and `faults` for later.
+ * (2) A broken record ends the reading of its file; what was before it is kept, and the stream's
+ *     next file is read.
+ * (3) Rows are relative: slice numbers count from the stream's own first. */
+#ifndef TACHO_STREAM_READER_H
+#define TACHO_STREAM_READER_H
+
+#include <tacho/timeline.h>
+
+#include "base/row_buffer.h"
+#include "trace/trace_layout.h"
+
+struct tacho_source;
+struct trace_metadata;
+
+/* One file, by its place in the source. */
+struct stream_file_place {
+	guint32 file;
+	guint32 index; /* packet_header.index */
+};
+
+/* An OUTPUTS record and the row it belongs to. */
+struct stream_outputs {
+	guint32 row;
+	guint64 handle;
+};
+
+/* A record that is no slice and no memory event: MARK, THREAD, EXIT, COST, CLOCK. */
+struct stream_moment {
+	gint64 time_ns;
+	guint64 handle;
+	guint32 name; /* string id */
+	guint8 kind;  /* enum trace_kind */
+};
+
+struct stream_fault {
+	const gchar *reason; /* static: "is shorter than its kind" ... */
+	guint32 file;
+	guint64 offset;
+};
+
+struct stream_rows {
+	TachoSlices slices;	   /* of the thread; the column `track` is not filled */
+	TachoSlices queued;	   /* of the ASYNC track beside it, likewise */
+	struct row_buffer outputs; /* struct stream_outputs */
+	struct row_buffer memory;  /* TachoMemoryEvent, `track` not filled */
+	struct row_buffer moments; /* struct stream_moment */
+	struct row_buffer faults;  /* struct stream_fault */
+	struct row_buffer open;	   /* guint32: rows of slices still open, outermost first */
+	struct row_buffer open_queued;
+	gint64 first_ns, last_ns; /* of all records and ends of slices; n_records > 0 */
+	guint64 n_records, n_by_kind[TRACE_N_KINDS];
+	guint64 n_unknown;    /* records of no known class */
+	guint64 n_cut;	      /* slices that outlasted their parent */
+	guint64 n_impossible; /* slices whose end cannot be */
+	gboolean is_out_of_memory;
+};
+
+/* Read `n_files` files of one stream, in their order. Times become nanoseconds since
+ * `origin_unix_ns`. Zeroed `rows` are filled; release them in any case. */
+void stream_reader_read(struct stream_rows *rows, const struct tacho_source *source,
+			const struct trace_metadata *metadata,
+			const struct stream_file_place *files, guint n_files,
+			gint64 origin_unix_ns);
+void stream_rows_release(struct stream_rows *rows);
+
+/* Stamp of the first record that begins in the file, if there is a whole header of one. */
+gboolean stream_reader_first_stamp(const struct tacho_source *source, guint32 file,
+				   guint64 *ret_stamp);
+
+/* Once the end of the process is known: let the open slices last until then. */
+void stream_rows_end_open(struct stream_rows *rows, gint64 end_ns);
+
+#endif
