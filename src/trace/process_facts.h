@@ -1,0 +1,24 @@
+/* process_facts: what a process's records say about the process itself: its row in the timeline,
+ * its tracks and their names, its marks, how it ended and what recording it cost. */
+#ifndef TACHO_PROCESS_FACTS_H
+#define TACHO_PROCESS_FACTS_H
+
+#include <tacho/timeline.h>
+
+struct process_input;
+
+/* Add the process and its tracks, in the order of its streams, and say in each stream which tracks
+ * they are. `launcher_status` and `is_replaced`: see process_end.h. */
+void process_facts_add(TachoTimeline *timeline, struct process_input *input,
+		       const gchar *launcher_status, gboolean is_replaced);
+
+/* Add the broken records as problems. */
+void process_facts_add_faults(TachoTimeline *timeline, const struct process_input *input,
+			      const GPtrArray *file_paths);
+
+/* Add what else is wrong with the records of the process with index `process`, and with its clock.
+ * For a process that was killed say which slices were open. After the merge. */
+void process_facts_add_problems(TachoTimeline *timeline, const struct process_input *input,
+				guint32 process);
+
+#endif

@@ -1,0 +1,44 @@
+/* process_reader: the trace of one process: its stream files found and checked, then read as rows.
+ *
+ * (1) The files are looked at before the metadata is read, so that every class they use is in it.
+ * (2) A file that is wrong is left out and becomes a problem; a trace without usable metadata is an
+ *     error.
+ * (3) How much of a file counts is settled when it is opened; what is written later is not read. */
+#ifndef TACHO_PROCESS_READER_H
+#define TACHO_PROCESS_READER_H
+
+#include <tacho/timeline.h>
+
+#include "trace/stream_reader.h"
+#include "trace/trace_metadata.h"
+
+struct stream_input {
+	guint32 number, tid;
+	GArray *files; /* struct stream_file_place, by index */
+	guint64 n_dropped;
+	guint64 n_bytes;
+	struct stream_rows rows;
+	/* Where the rows go in the timeline; TACHO_NONE: there is no such track. */
+	guint32 track, queued_track;
+	guint32 first_row, first_queued_row, first_memory;
+};
+
+struct process_input {
+	gchar *path;
+	guint run; /* index into the runs, see run_paths.h */
+	struct trace_metadata metadata;
+	GArray *streams; /* struct stream_input, by number */
+};
+
+/* Open the trace at `path`: its files go into the timeline's source, their names, by the source's
+ * index, into `file_paths`, and what is wrong with them into the timeline's problems. */
+gboolean process_input_open(struct process_input *input, const gchar *path, TachoTimeline *timeline,
+			    GPtrArray *file_paths, GError **error);
+void process_input_release(struct process_input *input);
+
+static inline struct stream_input *process_input_stream(const struct process_input *input, guint i)
+{
+	return &g_array_index(input->streams, struct stream_input, i);
+}
+
+#endif

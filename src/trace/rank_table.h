@@ -1,0 +1,26 @@
+/* rank_table: which processes make a rank, and which of them is the one that trains.
+ *
+ * A launcher gives a rank to one process; what that process forks (data loaders) inherits it. So of
+ * the processes with one rank, the main one is that whose parent is none of them, and of several
+ * such the one with the most operations.
+ *
+ * (1) Every process belongs to a rank; ranks are in ascending order, each with a main process.
+ * (2) Where no process of a run has a rank, the run is one rank: the lowest number still free.
+ * (3) A process without a rank in a run with ranks (a launcher) goes to the run's lowest one. */
+#ifndef TACHO_RANK_TABLE_H
+#define TACHO_RANK_TABLE_H
+
+#include <tacho/timeline.h>
+
+/* What decides between the processes of the timeline, by process. */
+struct rank_candidate {
+	guint run; /* processes of one run belong together */
+	guint64 n_ops;
+};
+
+/* Fill ranks, rank_index, is_main and expected_ranks; missing ranks become a problem.
+ * `launched_ranks`: how many ranks `tacho record` started, 0: not known. */
+void rank_table_fill(TachoTimeline *timeline, const struct rank_candidate *candidates,
+		     gint launched_ranks);
+
+#endif

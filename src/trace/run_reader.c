@@ -1,0 +1,305 @@
+/* run_reader: tacho_timeline_open(): from run directories to a timeline.
+ *
+ *     find the traces -> open their files -> read every stream (in parallel) -> name and judge the
+ *     processes -> put the rows together (in parallel) -> say what was wrong
+ *
+ * (1) The origin of time is the first record of the run.
+ * (2) Processes stand by rank, a process's tracks by stream, so the same run reads the same twice.
+ * (3) A trace that cannot be read at all becomes a problem, as long as another can be. */
+#include <string.h>
+#include <tacho/timeline.h>
+
+#include "base/worker_pool.h"
+#include "trace/memory_sizes.h"
+#include "trace/process_facts.h"
+#include "trace/process_reader.h"
+#include "trace/rank_table.h"
+#include "trace/run_merge.h"
+#include "trace/run_paths.h"
+#include "trace/source.h"
+
+struct stream_task {
+	const struct process_input *process;
+	struct stream_input *stream;
+};
+
+struct run_reader {
+	TachoTimeline *timeline;
+	struct run_paths paths;
+	GArray *processes;     /* struct process_input */
+	GPtrArray *file_paths; /* by the source's index */
+	GArray *tasks;	       /* struct stream_task, longest first */
+	gint64 origin_unix_ns;
+};
+
+static void clear_process(gpointer process)
+{
+	process_input_release(process);
+}
+
+static struct process_input *process_at(const struct run_reader *reader, guint process)
+{
+	return &g_array_index(reader->processes, struct process_input, process);
+}
+
+/* --- opening -------------------------------------------------------------------------------- */
+
+static gint compare_processes(gconstpointer first, gconstpointer second)
+{
+	const struct process_input *a = first, *b = second;
+
+	if (a->metadata.rank != b->metadata.rank) /* those without a rank, -1, come last */
+		return (guint64)a->metadata.rank < (guint64)b->metadata.rank ? -1 : 1;
+	if (a->run != b->run)
+		return a->run < b->run ? -1 : 1;
+	return strcmp(a->path, b->path);
+}
+
+static gboolean open_processes(struct run_reader *reader, GError **error)
+{
+	const GArray *traces = reader->paths.traces;
+	g_autoptr(GError) first_error = NULL;
+
+	for (guint i = 0; i < traces->len; i++) {
+		const struct trace_path *trace = &g_array_index(traces, struct trace_path, i);
+		g_autoptr(GError) cause = NULL;
+		struct process_input process;
+
+		if (process_input_open(&process, trace->path, reader->timeline, reader->file_paths,
+				       &cause)) {
+			process.run = trace->run;
+			g_array_append_val(reader->processes, process);
+			continue;
+		}
+		tacho_timeline_add_problem(reader->timeline, "unreadable_trace", 1, "%s",
+					   cause->message);
+		if (!first_error)
+			first_error = g_steal_pointer(&cause);
+	}
+	if (!reader->processes->len && first_error) {
+		g_propagate_error(error, g_steal_pointer(&first_error));
+		return FALSE;
+	}
+	g_array_sort(reader->processes, compare_processes);
+	return TRUE;
+}
+
+static void find_origin(struct run_reader *reader)
+{
+	gint64 origin_unix_ns = G_MAXINT64;
+	guint64 stamp;
+
+	for (guint i = 0; i < reader->tasks->len; i++) {
+		const struct stream_task *task =
+			&g_array_index(reader->tasks, struct stream_task, i);
+		const struct trace_clock *clock = &task->process->metadata.clock;
+		const struct stream_file_place *first =
+			&g_array_index(task->stream->files, struct stream_file_place, 0);
+
+		if (stream_reader_first_stamp(reader->timeline->source, first->file, &stamp) &&
+		    stamp <= clock->max_ticks)
+			origin_unix_ns = MIN(origin_unix_ns, trace_clock_unix_ns(clock, stamp));
+	}
+	reader->origin_unix_ns = origin_unix_ns == G_MAXINT64 ? 0 : origin_unix_ns;
+	reader->timeline->origin_unix_ns = reader->origin_unix_ns;
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+static gint compare_tasks(gconstpointer first, gconstpointer second)
+{
+	guint64 a = ((const struct stream_task *)first)->stream->n_bytes;
+	guint64 b = ((const struct stream_task *)second)->stream->n_bytes;
+
+	return a > b ? -1 : a < b;
+}
+
+static void make_tasks(struct run_reader *reader)
+{
+	for (guint p = 0; p < reader->processes->len; p++) {
+		const struct process_input *process = process_at(reader, p);
+
+		for (guint s = 0; s < process->streams->len; s++) {
+			struct stream_task task = {process, process_input_stream(process, s)};
+
+			g_array_append_val(reader->tasks, task);
+		}
+	}
+	g_array_sort(reader->tasks, compare_tasks);
+}
+
+static void read_stream(guint index, gpointer reader_pointer)
+{
+	const struct run_reader *reader = reader_pointer;
+	const struct stream_task *task = &g_array_index(reader->tasks, struct stream_task, index);
+	const GArray *files = task->stream->files;
+
+	stream_reader_read(&task->stream->rows, reader->timeline->source, &task->process->metadata,
+			   (const struct stream_file_place *)files->data, files->len,
+			   reader->origin_unix_ns);
+}
+
+static gboolean read_streams(struct run_reader *reader, GError **error)
+{
+	worker_pool_run(reader->tasks->len, read_stream, reader);
+	for (guint i = 0; i < reader->tasks->len; i++)
+		if (g_array_index(reader->tasks, struct stream_task, i)
+			    .stream->rows.is_out_of_memory) {
+			g_set_error_literal(error, TACHO_TIMELINE_ERROR,
+					    TACHO_TIMELINE_ERROR_MEMORY,
+					    "no memory for the run's records");
+			return FALSE;
+		}
+	return TRUE;
+}
+
+/* --- processes ------------------------------------------------------------------------------ */
+
+static guint64 count_records(const struct process_input *process)
+{
+	guint64 n_records = 0;
+
+	for (guint i = 0; i < process->streams->len; i++)
+		n_records += process_input_stream(process, i)->rows.n_records;
+	return n_records;
+}
+
+static guint64 count_ops(const struct process_input *process)
+{
+	guint64 n_ops = 0;
+
+	for (guint i = 0; i < process->streams->len; i++)
+		n_ops += process_input_stream(process, i)->rows.n_by_kind[TRACE_KIND_OP];
+	return n_ops;
+}
+
+/* Whether a later trace is of the same process, after an exec(). */
+static gboolean is_replaced(const struct run_reader *reader, const struct process_input *process)
+{
+	for (guint i = 0; i < reader->processes->len; i++) {
+		const struct trace_metadata *other = &process_at(reader, i)->metadata;
+
+		if (process_at(reader, i)->run == process->run &&
+		    other->pid == process->metadata.pid && other->host == process->metadata.host &&
+		    other->start_mono_ns > process->metadata.start_mono_ns)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static void add_processes(struct run_reader *reader)
+{
+	g_autofree struct rank_candidate *candidates =
+		g_new0(struct rank_candidate, reader->processes->len);
+	const GArray *runs = reader->paths.runs;
+	gint launched_ranks = 0;
+	guint n_kept = 0;
+
+	for (guint i = 0; i < reader->processes->len; i++) {
+		struct process_input *process = process_at(reader, i);
+		const gchar *status =
+			run_path_child_status(&g_array_index(runs, struct run_path, process->run),
+					      (guint32)process->metadata.pid);
+
+		process_facts_add(reader->timeline, process, status, is_replaced(reader, process));
+		candidates[n_kept].run = process->run;
+		candidates[n_kept++].n_ops = count_ops(process);
+	}
+	for (guint i = 0; i < runs->len; i++)
+		launched_ranks += g_array_index(runs, struct run_path, i).n_ranks;
+	rank_table_fill(reader->timeline, candidates, launched_ranks);
+}
+
+/* Only processes of which there is a record are in the timeline. */
+static void leave_out_empty(struct run_reader *reader)
+{
+	for (guint i = reader->processes->len; i-- > 0;) {
+		if (count_records(process_at(reader, i)))
+			continue;
+		process_facts_add_faults(reader->timeline, process_at(reader, i),
+					 reader->file_paths);
+		g_array_remove_index(reader->processes, i);
+	}
+}
+
+/* --- tables --------------------------------------------------------------------------------- */
+
+static gboolean merge(struct run_reader *reader, GError **error)
+{
+	g_autoptr(GPtrArray) streams = g_ptr_array_new();
+
+	for (guint p = 0; p < reader->processes->len; p++)
+		for (guint s = 0; s < process_at(reader, p)->streams->len; s++)
+			g_ptr_array_add(streams, process_input_stream(process_at(reader, p), s));
+	return run_merge(reader->timeline, (struct stream_input *const *)streams->pdata,
+			 streams->len, error);
+}
+
+static void fill_memory_sizes(guint process, gpointer reader_pointer)
+{
+	const struct run_reader *reader = reader_pointer;
+	const struct process_input *input = process_at(reader, process);
+	GArray *memory = reader->timeline->memory;
+	g_autofree struct memory_range *ranges = g_new0(struct memory_range, input->streams->len);
+	guint n_ranges = 0;
+
+	for (guint i = 0; i < input->streams->len; i++) {
+		const struct stream_input *stream = process_input_stream(input, i);
+		guint64 n_events = stream->rows.n_by_kind[TRACE_KIND_ALLOC] +
+				   stream->rows.n_by_kind[TRACE_KIND_FREE];
+
+		if (!n_events)
+			continue;
+		ranges[n_ranges].events = (TachoMemoryEvent *)memory->data + stream->first_memory;
+		ranges[n_ranges++].n = n_events;
+	}
+	memory_sizes_fill(ranges, n_ranges);
+}
+
+static gint compare_marks(gconstpointer first, gconstpointer second)
+{
+	const TachoMark *a = first, *b = second;
+
+	if (a->track != b->track)
+		return a->track < b->track ? -1 : 1;
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+static gboolean read_run(struct run_reader *reader, GError **error)
+{
+	make_tasks(reader);
+	find_origin(reader);
+	if (!read_streams(reader, error))
+		return FALSE;
+	leave_out_empty(reader);
+	add_processes(reader);
+	if (!merge(reader, error))
+		return FALSE;
+	worker_pool_run(reader->processes->len, fill_memory_sizes, reader);
+	g_array_sort(reader->timeline->marks, compare_marks);
+	for (guint i = 0; i < reader->processes->len; i++) {
+		process_facts_add_faults(reader->timeline, process_at(reader, i),
+					 reader->file_paths);
+		process_facts_add_problems(reader->timeline, process_at(reader, i), i);
+	}
+	return TRUE;
+}
+
+TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GError **error)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	g_autoptr(GArray) processes = g_array_new(FALSE, TRUE, sizeof(struct process_input));
+	g_autoptr(GPtrArray) file_paths = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GArray) tasks = g_array_new(FALSE, TRUE, sizeof(struct stream_task));
+	struct run_reader reader = {.timeline = timeline,
+				    .processes = processes,
+				    .file_paths = file_paths,
+				    .tasks = tasks};
+	gboolean is_read;
+
+	g_array_set_clear_func(processes, clear_process);
+	is_read = run_paths_find(&reader.paths, paths, n_paths, error) &&
+		  open_processes(&reader, error) && read_run(&reader, error);
+	run_paths_release(&reader.paths);
+	return is_read ? g_steal_pointer(&timeline) : NULL;
+}
