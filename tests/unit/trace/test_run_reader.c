@@ -1,0 +1,415 @@
+/* Reading run directories: what was recorded arrives, and what is broken is said, never believed.
+ */
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <tacho/timeline.h>
+#include <unistd.h>
+
+#include "run_builder.h"
+#include "timeline_text.h"
+
+static gchar *make_folder(void)
+{
+	g_autoptr(GError) error = NULL;
+	gchar *folder = g_dir_make_tmp("tacho-test-XXXXXX", &error);
+
+	g_assert_no_error(error);
+	return folder;
+}
+
+static void remove_folder(gchar *folder)
+{
+	run_builder_remove(folder);
+	g_free(folder);
+}
+
+static TachoTimeline *open_one(const gchar *path, GError **error)
+{
+	return tacho_timeline_open(&path, 1, error);
+}
+
+static TachoTimeline *open_sound(const gchar *path)
+{
+	g_autoptr(GError) error = NULL;
+	TachoTimeline *timeline = open_one(path, &error);
+
+	g_assert_no_error(error);
+	return timeline;
+}
+
+static const TachoProblem *find_problem(const TachoTimeline *timeline, const gchar *kind)
+{
+	for (guint i = 0; i < timeline->problems->len; i++) {
+		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+
+		if (strcmp(problem->kind, kind) == 0)
+			return problem;
+	}
+	return NULL;
+}
+
+static void assert_problem(const TachoTimeline *timeline, const gchar *kind, guint64 count,
+			   const gchar *word)
+{
+	const TachoProblem *problem = find_problem(timeline, kind);
+
+	if (!problem)
+		g_error("no problem '%s'", kind);
+	g_assert_cmpuint(problem->count, ==, count);
+	if (!strstr(problem->where, word))
+		g_error("'%s' is not in: %s", word, problem->where);
+}
+
+/* --- what was recorded ---------------------------------------------------------------------- */
+
+static void assert_same_tensors(const TachoTimeline *a, const TachoTimeline *b, guint32 row,
+				gboolean (*read)(const TachoTimeline *, guint32, guint32,
+						 TachoTensor *))
+{
+	for (guint32 i = 0;; i++) {
+		TachoTensor first = {0}, second = {0};
+		gboolean is_there = read(a, row, i, &first);
+
+		g_assert_cmpint(read(b, row, i, &second), ==, is_there);
+		if (!is_there)
+			return;
+		g_assert_cmpuint(first.storage, ==, second.storage);
+		g_assert_cmpuint(first.offset_bytes, ==, second.offset_bytes);
+		g_assert_cmpstr(first.dtype, ==, second.dtype);
+		g_assert_cmpuint(first.dtype_bytes, ==, second.dtype_bytes);
+		g_assert_cmpuint(first.argument, ==, second.argument);
+		g_assert_cmpmem(first.shape, first.n_dims * sizeof(gint64), second.shape,
+				second.n_dims * sizeof(gint64));
+	}
+}
+
+static void assert_same_args(const TachoTimeline *a, const TachoTimeline *b, guint32 row)
+{
+	TachoOpArgs op[2] = {{.sequence = -1}, {.sequence = -1}};
+	TachoKernelArgs kernel[2] = {{.text = ""}, {.text = ""}};
+	TachoCollectiveArgs collective[2] = {{0}, {0}};
+
+	tacho_slice_op(a, row, &op[0]);
+	tacho_slice_op(b, row, &op[1]);
+	g_assert_cmpmem(&op[0], sizeof(op[0]), &op[1], sizeof(op[1]));
+	tacho_slice_kernel(a, row, &kernel[0]);
+	tacho_slice_kernel(b, row, &kernel[1]);
+	g_assert_cmpuint(kernel[0].flops, ==, kernel[1].flops);
+	g_assert_cmpuint(kernel[0].n_dims, ==, kernel[1].n_dims);
+	g_assert_cmpint(kernel[0].dims[0], ==, kernel[1].dims[0]);
+	g_assert_cmpstr(kernel[0].text, ==, kernel[1].text);
+	tacho_slice_collective(a, row, &collective[0]);
+	tacho_slice_collective(b, row, &collective[1]);
+	g_assert_cmpmem(&collective[0], sizeof(collective[0]), &collective[1],
+			sizeof(collective[1]));
+	g_assert_cmpuint(tacho_slice_id(a, row), ==, tacho_slice_id(b, row));
+	assert_same_tensors(a, b, row, tacho_slice_input);
+	assert_same_tensors(a, b, row, tacho_slice_output);
+}
+
+static void assert_same_slices(const TachoTimeline *a, const TachoTimeline *b)
+{
+	g_assert_cmpuint(a->slices.n, ==, b->slices.n);
+	for (guint32 row = 0; row < a->slices.n; row++) {
+		g_assert_cmpstr(tacho_slice_name(a, row), ==, tacho_slice_name(b, row));
+		g_assert_cmpint(a->slices.start_ns[row], ==, b->slices.start_ns[row]);
+		g_assert_cmpint(a->slices.duration_ns[row], ==, b->slices.duration_ns[row]);
+		g_assert_cmpuint(a->slices.parent[row], ==, b->slices.parent[row]);
+		g_assert_cmpuint(a->slices.depth[row], ==, b->slices.depth[row]);
+		g_assert_cmpuint(a->slices.kind[row], ==, b->slices.kind[row]);
+		g_assert_cmpuint(a->slices.flags[row], ==, b->slices.flags[row]);
+		g_assert_cmpuint(a->slices.track[row], ==, b->slices.track[row]);
+		assert_same_args(a, b, row);
+	}
+}
+
+static void assert_same_tracks(const TachoTimeline *a, const TachoTimeline *b)
+{
+	g_assert_cmpuint(a->tracks->len, ==, b->tracks->len);
+	for (guint32 i = 0; i < a->tracks->len; i++) {
+		const TachoTrack *first = tacho_timeline_track(a, i);
+		const TachoTrack *second = tacho_timeline_track(b, i);
+
+		g_assert_cmpint(first->kind, ==, second->kind);
+		g_assert_cmpuint(first->tid, ==, second->tid);
+		g_assert_cmpuint(first->process, ==, second->process);
+		g_assert_cmpuint(first->parent_tid, ==, second->parent_tid);
+		g_assert_cmpuint(first->first_slice, ==, second->first_slice);
+		g_assert_cmpuint(first->n_slices, ==, second->n_slices);
+		g_assert_cmpuint(first->n_dropped, ==, second->n_dropped);
+		g_assert_cmpstr(tacho_timeline_string(a, first->name), ==,
+				tacho_timeline_string(b, second->name));
+	}
+}
+
+static void assert_same_moments(const TachoTimeline *a, const TachoTimeline *b)
+{
+	g_assert_cmpuint(a->memory->len, ==, b->memory->len);
+	for (guint i = 0; i < a->memory->len; i++) {
+		const TachoMemoryEvent *first = &g_array_index(a->memory, TachoMemoryEvent, i);
+		const TachoMemoryEvent *second = &g_array_index(b->memory, TachoMemoryEvent, i);
+
+		g_assert_cmpint(first->time_ns, ==, second->time_ns);
+		g_assert_cmpint(first->bytes, ==, second->bytes);
+		g_assert_cmpuint(first->address, ==, second->address);
+		g_assert_cmpuint(first->slice, ==, second->slice);
+		g_assert_cmpuint(first->track, ==, second->track);
+	}
+	g_assert_cmpuint(a->marks->len, ==, b->marks->len);
+	for (guint i = 0; i < a->marks->len; i++) {
+		const TachoMark *first = &g_array_index(a->marks, TachoMark, i);
+		const TachoMark *second = &g_array_index(b->marks, TachoMark, i);
+
+		g_assert_cmpint(first->time_ns, ==, second->time_ns);
+		g_assert_cmpint(first->first, ==, second->first);
+		g_assert_cmpstr(tacho_timeline_string(a, first->text), ==,
+				tacho_timeline_string(b, second->text));
+	}
+}
+
+static const gchar whole[] =
+	"origin 1700000000123456789\n"
+	"world 3\n"
+	"rank 0 host=a job=j7  thread 10 main\n"
+	"  op aten::mm 0..140.5 seq=3 in=float32[8,16]@0x1000+64 in=int64 out=float32[]@0x2000\n"
+	"    kernel sgemm 105..130 flops=2048 bytes=1536 dims=8x8x16 text='a b'\n"
+	"    kernel sgemv 131..132 flops=8 dims=2 text=exactly8\n"
+	"    alloc 106 address=0x3000 bytes=64\n"
+	"  free 150 address=0x3000 bytes=64\n"
+	"  collective gloo:all_reduce 130..190 bytes=4096 group=7 end_tid=12 in=float32[1024]\n"
+	"  collective gloo:all_reduce 135..180 bytes=8 group=7\n"
+	"  annotation 'quote\" back\\\\slash' 200..210 id=9\n"
+	"  module net.0 220..230 id=2\n"
+	"  wait loader 230..240\n"
+	"  op again 250..250 out=float32[2]\n"
+	"  mark cut 205 first=-1 second=2 text=why\n"
+	"thread 12 worker parent=10 dropped=4\n"
+	"  op Node 300.25..301 backward seq=3 fwd=1 out=int64[1] out=int64[2]\n"
+	"rank 1 end=killed:9 thread 11 main\n"
+	"  op aten::mm 100..\n"
+	"  op aten::add 110..150\n"
+	"  op aten::copy_ 160..\n"
+	"  collective gloo:barrier 170..\n";
+
+static void test_round_trip(void)
+{
+	g_autoptr(TachoTimeline) written = timeline_from_text(whole);
+	g_autoptr(TachoTimeline) read = NULL;
+	gchar *folder = make_folder();
+	const TachoProcess *killed;
+
+	run_builder_write_timeline(written, folder);
+	read = open_sound(folder);
+	assert_same_tracks(written, read);
+	assert_same_slices(written, read);
+	assert_same_moments(written, read);
+	g_assert_cmpint(read->origin_unix_ns, ==, written->origin_unix_ns);
+	g_assert_cmpint(read->duration_ns, ==, written->duration_ns);
+	g_assert_cmpuint(read->ranks->len, ==, 2);
+	g_assert_cmpint(read->expected_ranks, ==, 3);
+	killed = &g_array_index(read->processes, TachoProcess, 1);
+	g_assert_cmpint(killed->end, ==, TACHO_END_KILLED);
+	g_assert_cmpint(killed->exit_status, ==, 9);
+	g_assert_cmpint(g_array_index(read->processes, TachoProcess, 0).end, ==, TACHO_END_EXITED);
+	g_assert_cmpuint(read->n_dropped, ==, 4);
+	g_assert_cmpuint(read->problems->len, ==, 3);
+	assert_problem(read, "lost_records", 4, "rank 0, process 1000 on a, thread 12");
+	assert_problem(read, "missing_rank", 1, "rank 2 of 3");
+	assert_problem(
+		read, "killed_process", 1,
+		"rank 1, process 1001 on h0, killed by signal 9, last heard of at 170.000 ms; "
+		"thread 11 (main) was in aten::mm > aten::copy_; thread 11 (collectives) was "
+		"in gloo:barrier");
+	remove_folder(folder);
+}
+
+/* One process of one thread; what each test adds to it is the test. */
+static struct run_builder *simple_run(const gchar *folder)
+{
+	struct run_builder *run = run_builder_new(folder, &(struct run_builder_process){.pid = 33});
+
+	g_assert_cmpuint(run_builder_class(run, TRACE_KIND_OP, "op"), ==, 1);
+	g_assert_cmpuint(run_builder_class(run, TRACE_KIND_FREE, "cpu"), ==, 2);
+	g_assert_cmpuint(run_builder_class(run, TRACE_KIND_ALLOC, "cpu"), ==, 3);
+	g_assert_cmpuint(run_builder_class(run, TRACE_KIND_EXIT, "exit"), ==, 4);
+	g_assert_cmpuint(run_builder_class(run, TRACE_KIND_MARK, "thread_name"), ==, 5);
+	g_assert_cmpuint(run_builder_class(run, TRACE_KIND_COST, "torch"), ==, 6);
+	g_assert_cmpuint(run_builder_class(run, TRACE_KIND_CLOCK, "clock"), ==, 7);
+	run_builder_stream(run, 33);
+	return run;
+}
+
+static void test_files_of_a_stream(void)
+{
+	gchar *folder = make_folder();
+	struct run_builder *run = simple_run(folder);
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	run_builder_op(run, 1, 1000, 5000, 0);
+	run_builder_next_file(run);
+	run_builder_op(run, 1, 2000, 3000, 1);
+	run_builder_next_file(run);
+	run_builder_dropped(run, 7);
+	run_builder_op(run, 1, 6000, 7000, 2);
+	run_builder_mark(run, 4, 8000, 3, 0, "");
+	run_builder_end(run);
+	timeline = open_sound(folder);
+	g_assert_cmpuint(timeline->tracks->len, ==, 1);
+	g_assert_cmpuint(timeline->slices.n, ==, 3);
+	g_assert_cmpuint(timeline->slices.parent[1], ==, 0);
+	g_assert_cmpuint(timeline->slices.parent[2], ==, TACHO_NONE);
+	g_assert_cmpuint(timeline->n_dropped, ==, 7);
+	g_assert_cmpuint(timeline->n_events, ==, 4);
+	g_assert_cmpint(g_array_index(timeline->processes, TachoProcess, 0).exit_status, ==, 3);
+	g_assert_cmpint(timeline->duration_ns, ==, 7000);
+	remove_folder(folder);
+}
+
+static void test_facts(void)
+{
+	gchar *folder = make_folder();
+	struct run_builder *run = simple_run(folder);
+	struct record_cost *cost;
+	struct record_clock *clock;
+	const TachoMemoryEvent *events;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	cost = run_builder_record(run, 6, 10, sizeof(*cost));
+	cost->picoseconds = 50000;
+	cost->event_kind = TRACE_KIND_OP;
+	clock = run_builder_record(run, 7, 20, sizeof(*clock));
+	clock->mono_ns = 1000;
+	run_builder_op(run, 1, 100, 200, -1);
+	run_builder_op(run, 1, 300, 400, -1);
+	run_builder_memory(run, 3, 500, 0x1000, 64);
+	run_builder_memory(run, 2, 600, 0x1000, 0);
+	run_builder_memory(run, 2, 700, 0x9999, 0);
+	clock = run_builder_record(run, 7, 1000000020, sizeof(*clock));
+	clock->mono_ns = 1005001000;
+	run_builder_stream(run, 34); /* a helper, of which only the mark is seen */
+	run_builder_mark(run, 5, 250, 33, 0, "renamed!");
+	run_builder_end(run);
+	timeline = open_sound(folder);
+	events = &g_array_index(timeline->memory, TachoMemoryEvent, 0);
+	g_assert_cmpuint(g_array_index(timeline->processes, TachoProcess, 0).cost_ns, ==, 100);
+	g_assert_cmpuint(timeline->tracks->len, ==, 1);
+	g_assert_cmpstr(tacho_timeline_string(timeline, tacho_timeline_track(timeline, 0)->name),
+			==, "renamed!");
+	g_assert_cmpint(events[1].bytes, ==, -64);
+	g_assert_cmpint(events[2].bytes, ==, 0);
+	g_assert_cmpuint(timeline->marks->len, ==, 0);
+	assert_problem(timeline, "clock_doubt", 1, "5.000 ms apart");
+	assert_problem(timeline, "killed_process", 1, "ended without a word");
+	remove_folder(folder);
+}
+
+/* Slices that begin in the same nanosecond, the longer one last. */
+static void test_ties(void)
+{
+	gchar *folder = make_folder();
+	struct run_builder *run = simple_run(folder);
+	guint32 outputs_class = run_builder_class(run, TRACE_KIND_OUTPUTS, "outputs");
+	struct record_outputs *outputs;
+	g_autoptr(TachoTimeline) timeline = NULL;
+	TachoOpArgs args;
+
+	run_builder_op(run, 1, 1000, 1000, 7);
+	run_builder_op(run, 1, 1000, 2000, 8);
+	run_builder_memory(run, 3, 1500, 0x1000, 64);
+	outputs = run_builder_record(run, outputs_class, 2000, sizeof(*outputs));
+	outputs->begin_stamp = 1000;
+	run_builder_op(run, 1, 3000, 4000, 9);
+	run_builder_end(run);
+	timeline = open_sound(folder);
+	g_assert_true(tacho_slice_op(timeline, 0, &args));
+	g_assert_cmpint(args.sequence, ==, 8);
+	g_assert_cmpuint(timeline->slices.parent[1], ==, 0);
+	g_assert_cmpuint(g_array_index(timeline->memory, TachoMemoryEvent, 0).slice, ==, 0);
+	g_assert_cmpuint(timeline->slices.parent[2], ==, TACHO_NONE);
+	remove_folder(folder);
+}
+
+static void test_clocks(void)
+{
+	gchar *folder = make_folder();
+	const struct {
+		guint32 pid;
+		guint64 hz, offset_s, offset_ticks, begin, end;
+		gint64 start_ns, duration_ns;
+	} rows[] = {
+		{1, 1000000000, 1700000000, 5, 0, 10, 0, 10},
+		{2, 2995200000, 1700000000, 0, 2995200000u, 2995200000u + 29952, 999999995, 10000},
+		{3, 24000000, 1699999999, 24000000, G_GUINT64_CONSTANT(86400000000),
+		 G_GUINT64_CONSTANT(172800000000), G_GINT64_CONSTANT(3599999999995),
+		 G_GINT64_CONSTANT(3600000000000)},
+	};
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+		struct run_builder *run = run_builder_new(
+			folder,
+			&(struct run_builder_process){.pid = rows[i].pid,
+						      .rank = (gint)i,
+						      .frequency_hz = rows[i].hz,
+						      .offset_s = rows[i].offset_s,
+						      .offset_ticks = rows[i].offset_ticks});
+
+		run_builder_stream(run, rows[i].pid);
+		run_builder_op(run, run_builder_class(run, TRACE_KIND_OP, "op"), rows[i].begin,
+			       rows[i].end, -1);
+		run_builder_end(run);
+	}
+	timeline = open_sound(folder);
+	g_assert_cmpint(timeline->origin_unix_ns, ==, G_GINT64_CONSTANT(1700000000000000005));
+	for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_assert_cmpint(timeline->slices.start_ns[i], ==, rows[i].start_ns);
+		g_assert_cmpint(timeline->slices.duration_ns[i], ==, rows[i].duration_ns);
+	}
+	remove_folder(folder);
+}
+
+static void test_ranks(void)
+{
+	gchar *folder = make_folder();
+	/* pid, ppid, rank, ops */
+	const gint rows[][4] = {
+		{10, 1, -1, 1}, {20, 10, 1, 5}, {21, 20, 1, 50}, {30, 10, 5, 2}, {31, 10, 5, 9}};
+	const gboolean is_main[] = {TRUE, FALSE, FALSE, TRUE, FALSE}; /* by rank, then pid */
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+		struct run_builder *run = run_builder_new(
+			folder, &(struct run_builder_process){.pid = (guint32)rows[i][0],
+							      .ppid = (guint32)rows[i][1],
+							      .rank = rows[i][2],
+							      .world_size = 6});
+
+		run_builder_stream(run, 1);
+		run_builder_class(run, TRACE_KIND_OP, "op");
+		for (gint op = 0; op < rows[i][3]; op++)
+			run_builder_op(run, 1, (guint64)op * 100, (guint64)op * 100 + 50, -1);
+		run_builder_end(run);
+	}
+	timeline = open_sound(folder);
+	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 0).rank, ==, 1);
+	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 1).rank, ==, 5);
+	for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+		g_assert_cmpint(g_array_index(timeline->processes, TachoProcess, i).is_main, ==,
+				is_main[i]);
+	assert_problem(timeline, "missing_rank", 4, "rank 0, 2-4 of 6");
+	remove_folder(folder);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/run-reader/round-trip", test_round_trip);
+	g_test_add_func("/run-reader/files-of-a-stream", test_files_of_a_stream);
+	g_test_add_func("/run-reader/facts", test_facts);
+	g_test_add_func("/run-reader/ties", test_ties);
+	g_test_add_func("/run-reader/clocks", test_clocks);
+	g_test_add_func("/run-reader/ranks", test_ranks);
+	return g_test_run();
+}
