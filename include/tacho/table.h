@@ -47,6 +47,10 @@ guint tacho_table_n_rows(const TachoTable *table);
 /* Cells, for tests and exports: NaN and NULL where there is no such cell. */
 gdouble tacho_table_cell_number(const TachoTable *table, guint row, const gchar *key);
 const gchar *tacho_table_cell_text(const TachoTable *table, guint row, const gchar *key);
+/* The column with that key, or NULL. */
+const TachoColumn *tacho_table_borrow_column(const TachoTable *table, const gchar *key);
+/* The `index`-th column's key, NULL past the end. */
+const gchar *tacho_table_key(const TachoTable *table, guint index);
 guint tacho_table_n_notes(const TachoTable *table);
 const gchar *tacho_table_borrow_note(const TachoTable *table, guint index);
 
@@ -60,8 +64,6 @@ void tacho_table_limit(TachoTable *table, guint n_rows);
 void tacho_table_print(const TachoTable *table, FILE *out, guint width, gboolean with_colour);
 /* A JSON array of row objects. */
 void tacho_table_print_json(const TachoTable *table, FILE *out);
-/* One JSON object: each table's rows under its name, and under "notes" each table's notes. */
-void tacho_tables_print_json(const TachoTable *const *tables, guint n_tables, FILE *out);
 
 G_END_DECLS
 

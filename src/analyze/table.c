@@ -162,6 +162,18 @@ static const struct cell *find_cell(const TachoTable *table, guint row, const gc
 	return column < 0 || row >= table->n_rows ? &null_cell : cell_at(table, row, (guint)column);
 }
 
+const TachoColumn *tacho_table_borrow_column(const TachoTable *table, const gchar *key)
+{
+	gint column = find_column(table, key);
+
+	return column < 0 ? NULL : &table->columns[column];
+}
+
+const gchar *tacho_table_key(const TachoTable *table, guint index)
+{
+	return index < table->n_columns ? table->columns[index].key : NULL;
+}
+
 const gchar *tacho_table_name(const TachoTable *table)
 {
 	return table->name;
@@ -637,11 +649,8 @@ void tacho_table_print_json(const TachoTable *table, FILE *out)
 	json_writer_finish(writer); /* `out` remembers a failure, for its owner to find */
 }
 
-void tacho_tables_print_json(const TachoTable *const *tables, guint n_tables, FILE *out)
+void table_write_json_members(const TachoTable *const *tables, guint n_tables, JsonWriter *writer)
 {
-	g_autoptr(JsonWriter) writer = json_writer_new(out);
-
-	json_writer_begin_object(writer);
 	for (guint i = 0; i < n_tables; i++) {
 		json_writer_line(writer);
 		json_writer_key(writer, tables[i]->name);
@@ -657,7 +666,4 @@ void tacho_tables_print_json(const TachoTable *const *tables, guint n_tables, FI
 	}
 	json_writer_line(writer);
 	json_writer_end_object(writer);
-	json_writer_line(writer);
-	json_writer_end_object(writer);
-	json_writer_finish(writer);
 }

@@ -9,6 +9,9 @@
 /* The rows as one JSON array; the notes as another. */
 void table_write_json(const TachoTable *table, JsonWriter *writer);
 void table_write_json_notes(const TachoTable *table, JsonWriter *writer);
+/* Members of an object that is open: each table's rows under its name, then "notes", an object with
+ * each table's notes under its name. */
+void table_write_json_members(const TachoTable *const *tables, guint n_tables, JsonWriter *writer);
 
 /* Text fit for a terminal: bad UTF-8 and all but printable characters become U+FFFD. */
 gchar *table_text_clean(const gchar *text);

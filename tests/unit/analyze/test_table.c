@@ -144,13 +144,19 @@ static void test_json(void)
 {
 	g_autoptr(TachoTable) table = sample();
 	const TachoTable *tables[] = { table };
+	JsonWriter *writer;
 	gchar *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	tacho_table_limit(table, 1);
 	tacho_table_print_json(table, out);
-	tacho_tables_print_json(tables, 1, out);
+	writer = json_writer_new(out);
+	json_writer_begin_object(writer);
+	table_write_json_members(tables, 1, writer);
+	json_writer_end_object(writer);
+	json_writer_finish(writer);
+	json_writer_free(writer);
 	fclose(out);
 	g_assert_cmpstr(
 		text, ==,
@@ -159,7 +165,7 @@ static void test_json(void)
 		"{\n\t\"op\":[\n\t\t{\"name\":\"aten::mm\",\"count\":1234567,"
 		"\"total_ms\":1234.5678,\"share_pct\":45,\"secret\":true}\n\t],\n"
 		"\t\"notes\":{\n\t\t\"op\":[\"2 more rows are not shown (--all shows every row).\"]"
-		"\n\t}\n}\n");
+		"\n\t}}\n");
 	free(text);
 }
 

@@ -1,0 +1,485 @@
+/* run_info: what a run holds, and how far it can be trusted. */
+#include <tacho/info.h>
+
+#include <math.h>
+
+#include <tacho/correlate.h>
+
+#include "analyze/selection.h"
+#include "analyze/table_internal.h"
+#include "base/json_writer.h"
+#include "base/quantile.h"
+
+#define MS(ns) ((gdouble)(ns) / 1e6)
+
+static const TachoColumn process_columns[] = {
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "host", .title = "host", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "ended", .title = "ended", .type = TACHO_COLUMN_TEXT },
+	{ .key = "end_ms", .title = "at ms", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "events", .title = "events", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "dropped_events", .title = "dropped", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "record_cost_pct", .title = "cost %", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "threads", .title = "threads", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "command", .title = "command", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "exit", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "end", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "ppid", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "local_rank", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "is_main", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
+	{ .key = "start_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "path", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+};
+
+static const TachoColumn problem_columns[] = {
+	{ .key = "kind", .title = "problem", .type = TACHO_COLUMN_TEXT },
+	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "where", .title = "where", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+};
+
+static const TachoColumn kind_columns[] = {
+	{ .key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT },
+	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+};
+
+static const TachoColumn open_columns[] = {
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "tid", .title = "thread", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "name", .title = "open slice", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT },
+	{ .key = "start_ms", .title = "since ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "open_ms", .title = "for ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "thread", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "depth", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+};
+
+static const TachoProcess *process_at(const TachoTimeline *timeline, guint index)
+{
+	return &g_array_index(timeline->processes, TachoProcess, index);
+}
+
+static void add_optional(TachoTable *table, gint64 value)
+{
+	if (value >= 0)
+		tacho_table_integer(table, value);
+	else
+		tacho_table_null(table);
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+static const gchar *end_name(TachoEnd end)
+{
+	static const gchar *const names[] = { "running", "exited", "killed", "unknown" };
+
+	return end < G_N_ELEMENTS(names) ? names[end] : "unknown";
+}
+
+static gchar *end_text(const TachoProcess *process)
+{
+	if (process->end == TACHO_END_EXITED)
+		return g_strdup_printf("exit %d", process->exit_status);
+	if (process->end == TACHO_END_KILLED && process->exit_status)
+		return g_strdup_printf("signal %d", process->exit_status);
+	return g_strdup(end_name(process->end));
+}
+
+/* As Python has it: the exit status, or the signal with a minus. */
+static void add_exit(TachoTable *table, const TachoProcess *process)
+{
+	if (process->end == TACHO_END_EXITED)
+		tacho_table_integer(table, process->exit_status);
+	else if (process->end == TACHO_END_KILLED && process->exit_status)
+		tacho_table_integer(table, -(gint64)process->exit_status);
+	else
+		tacho_table_null(table);
+}
+
+static guint count_threads(const TachoTimeline *timeline, guint process)
+{
+	guint n_threads = 0;
+
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		n_threads += track->process == process && track->kind == TACHO_TRACK_THREAD;
+	}
+	return n_threads;
+}
+
+static gdouble cost_pct(guint64 cost_ns, gint64 duration_ns)
+{
+	return duration_ns > 0 ? 100.0 * (gdouble)cost_ns / (gdouble)duration_ns : (gdouble)NAN;
+}
+
+static void add_process(TachoTable *table, const TachoTimeline *timeline, guint index)
+{
+	const TachoProcess *process = process_at(timeline, index);
+	g_autofree gchar *ended = end_text(process);
+
+	tacho_table_row(table);
+	tacho_table_integer(table,
+			    g_array_index(timeline->ranks, TachoRank, process->rank_index).rank);
+	tacho_table_integer(table, process->pid);
+	tacho_table_text(table, tacho_timeline_string(timeline, process->host));
+	tacho_table_text(table, ended);
+	tacho_table_number(table, MS(process->end_ns));
+	tacho_table_integer(table, (gint64)process->n_events);
+	tacho_table_integer(table, (gint64)process->n_dropped);
+	tacho_table_number(table, cost_pct(process->cost_ns, process->end_ns - process->start_ns));
+	tacho_table_integer(table, count_threads(timeline, index));
+	tacho_table_text(table, tacho_timeline_string(timeline, process->command));
+	add_exit(table, process);
+	tacho_table_text(table, end_name(process->end));
+	tacho_table_integer(table, process->ppid);
+	add_optional(table, process->local_rank);
+	tacho_table_boolean(table, process->is_main);
+	tacho_table_number(table, MS(process->start_ns));
+	tacho_table_text(table, process->path);
+}
+
+static TachoTable *list_processes(const TachoTimeline *timeline)
+{
+	TachoTable *table =
+		tacho_table_new("processes", process_columns, G_N_ELEMENTS(process_columns));
+
+	for (guint i = 0; i < timeline->processes->len; i++)
+		add_process(table, timeline, i);
+	tacho_table_sort(table, "rank", FALSE);
+	return table;
+}
+
+static gchar *list_hosts(const TachoTimeline *timeline, guint *ret_n)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	GString *hosts = g_string_new(NULL);
+
+	for (guint i = 0; i < timeline->processes->len; i++) {
+		guint32 host = process_at(timeline, i)->host;
+
+		if (!g_hash_table_add(seen, GUINT_TO_POINTER(host)))
+			continue;
+		g_string_append_printf(hosts, "%s%s", hosts->len ? ", " : "",
+				       tacho_timeline_string(timeline, host));
+	}
+	*ret_n = g_hash_table_size(seen);
+	return g_string_free(hosts, FALSE);
+}
+
+/* --- what it holds ---------------------------------------------------------------------------- */
+
+static TachoTable *list_problems(const TachoTimeline *timeline)
+{
+	TachoTable *table =
+		tacho_table_new("problems", problem_columns, G_N_ELEMENTS(problem_columns));
+
+	for (guint i = 0; i < timeline->problems->len; i++) {
+		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+
+		tacho_table_row(table);
+		tacho_table_text(table, problem->kind);
+		tacho_table_integer(table, (gint64)problem->count);
+		tacho_table_text(table, problem->where);
+	}
+	return table;
+}
+
+static void add_kind(TachoTable *table, const gchar *kind, guint64 count)
+{
+	if (count == 0)
+		return;
+	tacho_table_row(table);
+	tacho_table_text(table, kind);
+	tacho_table_integer(table, (gint64)count);
+}
+
+static TachoTable *list_kinds(const TachoTimeline *timeline)
+{
+	TachoTable *table = tacho_table_new("kinds", kind_columns, G_N_ELEMENTS(kind_columns));
+	guint64 counts[TACHO_N_SLICE_KINDS] = { 0 };
+
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		counts[timeline->slices.kind[i]]++;
+	for (guint kind = 0; kind < TACHO_N_SLICE_KINDS; kind++)
+		add_kind(table, tacho_slice_kind_name(kind), counts[kind]);
+	add_kind(table, "memory", timeline->memory->len);
+	add_kind(table, "mark", timeline->marks->len);
+	add_kind(table, "sample", timeline->samples->len);
+	return table;
+}
+
+static void add_open(TachoTable *table, const TachoTimeline *timeline, guint32 slice)
+{
+	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
+	const TachoProcess *process = process_at(timeline, track->process);
+
+	tacho_table_row(table);
+	tacho_table_integer(table,
+			    g_array_index(timeline->ranks, TachoRank, process->rank_index).rank);
+	tacho_table_integer(table, process->pid);
+	tacho_table_integer(table, track->tid);
+	tacho_table_text(table, tacho_slice_name(timeline, slice));
+	tacho_table_text(table, tacho_slice_kind_name(timeline->slices.kind[slice]));
+	tacho_table_number(table, MS(timeline->slices.start_ns[slice]));
+	tacho_table_number(table, MS(timeline->slices.duration_ns[slice]));
+	tacho_table_text(table, tacho_timeline_string(timeline, track->name));
+	tacho_table_integer(table, timeline->slices.depth[slice]);
+}
+
+/* A process that exits in an orderly way may leave slices open in threads that it abandons; that
+ * says nothing. */
+static TachoTable *list_open(const TachoTimeline *timeline)
+{
+	TachoTable *table =
+		tacho_table_new("open_slices", open_columns, G_N_ELEMENTS(open_columns));
+
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		if ((timeline->slices.flags[i] & TACHO_SLICE_OPEN) &&
+		    timeline->slices.kind[i] != TACHO_SLICE_STEP &&
+		    tacho_slice_process(timeline, i)->end != TACHO_END_EXITED)
+			add_open(table, timeline, i);
+	return table;
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+static guint count_steps(const TachoTimeline *timeline)
+{
+	g_autofree guint *counts = g_new0(guint, timeline->ranks->len + 1);
+	guint most = 0;
+
+	for (guint i = 0; i < timeline->steps->len; i++) {
+		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
+
+		if (step->is_complete)
+			most = MAX(most, ++counts[step->rank_index]);
+	}
+	return most;
+}
+
+static const gchar *step_source_name(TachoStepSource source)
+{
+	static const gchar *const names[] = { "none", "annotated", "optimizer", "period" };
+
+	return source < G_N_ELEMENTS(names) ? names[source] : "none";
+}
+
+static gdouble run_cost_pct(const TachoTimeline *timeline)
+{
+	guint64 cost_ns = 0;
+	gint64 duration_ns = 0;
+
+	for (guint i = 0; i < timeline->processes->len; i++) {
+		cost_ns += process_at(timeline, i)->cost_ns;
+		duration_ns += process_at(timeline, i)->end_ns - process_at(timeline, i)->start_ns;
+	}
+	return cost_pct(cost_ns, duration_ns);
+}
+
+/* How many slices of a rank's main process begin in the chosen steps, and how many it has. */
+static void count_slices(const struct selection *selection, guint rank_index, guint64 *ret_inside,
+			 guint64 *ret_all)
+{
+	const TachoTimeline *timeline = selection->timeline;
+
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+		guint cursor = 0;
+
+		if (!selection_takes_track(selection, track) ||
+		    process_at(timeline, track->process)->rank_index != rank_index)
+			continue;
+		*ret_all += track->n_slices;
+		for (guint32 j = 0; j < track->n_slices; j++)
+			*ret_inside += selection_takes_time(
+				selection, rank_index,
+				timeline->slices.start_ns[track->first_slice + j], &cursor);
+	}
+}
+
+/* A process's cost, shared out to the steps by how many of its slices they hold. */
+static gdouble step_cost_pct(const struct selection *selection)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	gdouble cost_ns = 0;
+
+	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
+		guint main = g_array_index(timeline->ranks, TachoRank, rank).main_process;
+		guint64 n_inside = 0, n_all = 0;
+
+		count_slices(selection, rank, &n_inside, &n_all);
+		if (n_all)
+			cost_ns += (gdouble)process_at(timeline, main)->cost_ns *
+				   (gdouble)n_inside / (gdouble)n_all;
+	}
+	return selection->total_ns ? 100.0 * cost_ns / (gdouble)selection->total_ns : (gdouble)NAN;
+}
+
+static gdouble step_median_ms(const struct selection *selection)
+{
+	g_autoptr(GArray) durations = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+	for (guint i = 0; i < selection->chosen->len; i++) {
+		const TachoStep *step = &g_array_index(selection->chosen, TachoStep, i);
+		gint64 duration_ns = step->end_ns - step->start_ns;
+
+		g_array_append_val(durations, duration_ns);
+	}
+	return durations->len ? MS(quantile(durations, 0.5)) : (gdouble)NAN;
+}
+
+TachoInfo *tacho_info_new(const TachoTimeline *timeline)
+{
+	TachoInfo *info = g_new0(TachoInfo, 1);
+	struct selection selection;
+
+	selection_init(&selection, timeline, NULL);
+	info->command = info->job = "";
+	if (timeline->ranks->len) {
+		guint first = g_array_index(timeline->ranks, TachoRank, 0).main_process;
+
+		info->command =
+			tacho_timeline_string(timeline, process_at(timeline, first)->command);
+		info->job = tacho_timeline_string(timeline, process_at(timeline, first)->job);
+	}
+	info->start_unix_ns = timeline->origin_unix_ns;
+	info->duration_ns = timeline->duration_ns;
+	info->hosts = list_hosts(timeline, &info->n_hosts);
+	info->n_ranks = timeline->ranks->len;
+	info->expected_ranks = timeline->expected_ranks;
+	info->n_steps = count_steps(timeline);
+	info->steps_found = step_source_name(tacho_step_source(timeline));
+	info->step_median_ms = step_median_ms(&selection);
+	info->n_events = timeline->n_events;
+	info->n_dropped = timeline->n_dropped;
+	info->record_cost_pct = run_cost_pct(timeline);
+	info->record_cost_step_pct =
+		selection_n_steps(&selection) ? step_cost_pct(&selection) : (gdouble)NAN;
+	info->trust_score = tacho_trust_score(timeline);
+	info->processes = list_processes(timeline);
+	info->problems = list_problems(timeline);
+	info->kinds = list_kinds(timeline);
+	info->open_slices = list_open(timeline);
+	selection_release(&selection);
+	return info;
+}
+
+void tacho_info_free(TachoInfo *info)
+{
+	if (!info)
+		return;
+	g_free(info->hosts);
+	tacho_table_free(info->processes);
+	tacho_table_free(info->problems);
+	tacho_table_free(info->kinds);
+	tacho_table_free(info->open_slices);
+	g_free(info);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static void begin_member(JsonWriter *writer, const gchar *key)
+{
+	json_writer_line(writer);
+	json_writer_key(writer, key);
+}
+
+static void write_kinds(JsonWriter *writer, const TachoTable *kinds)
+{
+	json_writer_begin_object(writer);
+	for (guint i = 0; i < tacho_table_n_rows(kinds); i++) {
+		json_writer_key(writer, tacho_table_cell_text(kinds, i, "kind"));
+		json_writer_integer(writer, (gint64)tacho_table_cell_number(kinds, i, "count"));
+	}
+	json_writer_end_object(writer);
+}
+
+static void write_trust(JsonWriter *writer, const TachoInfo *info)
+{
+	json_writer_begin_object(writer);
+	json_writer_key(writer, "score");
+	json_writer_integer(writer, info->trust_score);
+	json_writer_key(writer, "problems");
+	table_write_json(info->problems, writer);
+	json_writer_end_object(writer);
+}
+
+static void write_figures(JsonWriter *writer, const TachoInfo *info)
+{
+	begin_member(writer, "command");
+	json_writer_string(writer, info->command);
+	begin_member(writer, "job");
+	json_writer_string(writer, *info->job ? info->job : NULL);
+	begin_member(writer, "start_unix_ns");
+	json_writer_integer(writer, info->start_unix_ns);
+	begin_member(writer, "duration_ms");
+	json_writer_fixed(writer, info->duration_ns, 6);
+	begin_member(writer, "hosts");
+	json_writer_integer(writer, info->n_hosts);
+	begin_member(writer, "ranks");
+	json_writer_integer(writer, info->n_ranks);
+	begin_member(writer, "expected_ranks");
+	if (info->expected_ranks >= 0)
+		json_writer_integer(writer, info->expected_ranks);
+	else
+		json_writer_null(writer);
+	begin_member(writer, "steps");
+	json_writer_integer(writer, info->n_steps);
+	begin_member(writer, "steps_found");
+	json_writer_string(writer, info->steps_found);
+	begin_member(writer, "step_median_ms");
+	json_writer_number(writer, info->step_median_ms);
+	begin_member(writer, "events");
+	json_writer_unsigned(writer, info->n_events);
+	begin_member(writer, "dropped_events");
+	json_writer_unsigned(writer, info->n_dropped);
+	begin_member(writer, "record_cost_pct");
+	json_writer_number(writer, info->record_cost_pct);
+	begin_member(writer, "record_cost_step_pct");
+	json_writer_number(writer, info->record_cost_step_pct);
+}
+
+static void write_info(JsonWriter *writer, const TachoInfo *info)
+{
+	json_writer_begin_object(writer);
+	write_figures(writer, info);
+	begin_member(writer, "trust");
+	write_trust(writer, info);
+	begin_member(writer, "kinds");
+	write_kinds(writer, info->kinds);
+	begin_member(writer, "processes");
+	table_write_json(info->processes, writer);
+	begin_member(writer, "open_slices");
+	table_write_json(info->open_slices, writer);
+	json_writer_line(writer);
+	json_writer_end_object(writer);
+}
+
+void tacho_info_print_json(const TachoInfo *info, FILE *out)
+{
+	g_autoptr(JsonWriter) writer = json_writer_new(out);
+
+	write_info(writer, info);
+	json_writer_finish(writer); /* `out` remembers a failure, for its owner to find */
+}
+
+void tacho_report_print_json(const TachoInfo *info, const TachoTable *const *tables, guint n_tables,
+			     FILE *out)
+{
+	g_autoptr(JsonWriter) writer = json_writer_new(out);
+
+	json_writer_begin_object(writer);
+	begin_member(writer, "info");
+	write_info(writer, info);
+	table_write_json_members(tables, n_tables, writer);
+	json_writer_line(writer);
+	json_writer_end_object(writer);
+	json_writer_finish(writer);
+}
+
+gchar *tacho_printable(const gchar *text)
+{
+	return table_text_clean(text);
+}
