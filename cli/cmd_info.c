@@ -1,0 +1,194 @@
+/* cmd_info: what a run holds, and how far it can be trusted; without a run, which are being
+ * recorded. */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tacho/info.h>
+
+#include "cli.h"
+#include "report_head.h"
+#include "run_folder.h"
+
+#define OPEN_ROWS 20
+
+static const gchar usage[] = "[RUN...]";
+static const gchar description[] =
+	"Without RUN: the jobs that you are recording now.\n\n"
+	"Examples:\n"
+	"  tacho info base.tacho\n"
+	"  tacho info base.tacho --min-trust 90 && tacho report base.tacho\n";
+
+struct options {
+	gboolean is_json;
+	gint min_trust;
+};
+
+/* --- jobs being recorded ---------------------------------------------------------------------- */
+
+static const TachoColumn job_columns[] = {
+	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "duration_ms", .title = "for ms", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "path", .title = "run", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "command", .title = "command", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "start_unix_ns", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+};
+
+/* `name` of an entry is the pid of its `tacho record`; one whose process is gone is stale. */
+static void add_job(TachoTable *table, const gchar *registry, const gchar *name)
+{
+	g_autofree gchar *path = g_build_filename(registry, name, NULL);
+	g_autoptr(GKeyFile) entry = g_key_file_new();
+	g_autofree gchar *run = NULL, *command = NULL;
+	gint64 pid, start_unix_ns;
+
+	if (!g_ascii_string_to_signed(name, 10, 1, G_MAXINT, &pid, NULL) ||
+	    kill((pid_t)pid, 0) != 0 || !g_key_file_load_from_file(entry, path, 0, NULL))
+		return;
+	run = g_key_file_get_string(entry, "run", "path", NULL);
+	command = g_key_file_get_string(entry, "run", "command", NULL);
+	start_unix_ns = g_key_file_get_int64(entry, "run", "start_unix_ns", NULL);
+	tacho_table_row(table);
+	tacho_table_integer(table, pid);
+	tacho_table_number(table,
+			   ((gdouble)g_get_real_time() * 1e3 - (gdouble)start_unix_ns) / 1e6);
+	tacho_table_text(table, run);
+	tacho_table_text(table, command);
+	tacho_table_integer(table, start_unix_ns);
+}
+
+static int list_jobs(const struct options *options)
+{
+	g_autoptr(TachoTable) table =
+		tacho_table_new("jobs", job_columns, G_N_ELEMENTS(job_columns));
+	g_autofree gchar *registry = run_registry_path();
+	g_autoptr(GDir) folder = registry ? g_dir_open(registry, 0, NULL) : NULL;
+	const gchar *name;
+
+	while (folder && (name = g_dir_read_name(folder)))
+		add_job(table, registry, name);
+	tacho_table_sort(table, "start_unix_ns", FALSE);
+	if (tacho_table_n_rows(table) == 0)
+		tacho_table_note(table, "You are recording no job now. (tacho info RUN tells of a "
+					"run.)");
+	if (options->is_json)
+		tacho_table_print_json(table, stdout);
+	else
+		tacho_table_print(table, stdout, cli_width(stdout), cli_has_colour(stdout));
+	return cli_finish("info", CLI_DONE);
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static gchar *kinds_text(const TachoTable *kinds)
+{
+	GString *text = g_string_new(NULL);
+
+	for (guint i = 0; i < tacho_table_n_rows(kinds); i++)
+		g_string_append_printf(text, "%s%.0f %s", i ? ", " : "",
+				       tacho_table_cell_number(kinds, i, "count"),
+				       tacho_table_cell_text(kinds, i, "kind"));
+	return g_string_free(text, FALSE);
+}
+
+static gchar *steps_text(const TachoInfo *info)
+{
+	if (!isfinite(info->step_median_ms))
+		return g_strdup_printf("%u", info->n_steps);
+	return g_strdup_printf("%u, median %.2f ms (found by: %s)", info->n_steps,
+			       info->step_median_ms, info->steps_found);
+}
+
+static gchar *cost_text(const TachoInfo *info)
+{
+	if (!isfinite(info->record_cost_pct))
+		return g_strdup("not known");
+	if (!isfinite(info->record_cost_step_pct))
+		return g_strdup_printf("%.2f %% of the run (events x their measured cost)",
+				       info->record_cost_pct);
+	return g_strdup_printf("%.2f %% of the run, %.2f %% of a step (events x their measured "
+			       "cost)",
+			       info->record_cost_pct, info->record_cost_step_pct);
+}
+
+static gchar *ranks_text(const TachoInfo *info)
+{
+	if (info->expected_ranks > 0 && (guint)info->expected_ranks != info->n_ranks)
+		return g_strdup_printf("%u of %d", info->n_ranks, info->expected_ranks);
+	return g_strdup_printf("%u", info->n_ranks);
+}
+
+/* A label and what follows it, which may come from a trace. Takes `text`. */
+static void print_line(const gchar *label, gchar *text)
+{
+	g_autofree gchar *owned = text;
+	g_autofree gchar *clean = tacho_printable(owned);
+
+	printf("%-9s %s\n", label, clean);
+}
+
+static void print_figures(const TachoInfo *info)
+{
+	g_autofree gchar *time = report_head_time(info->start_unix_ns);
+	g_autofree gchar *duration = report_head_duration(info->duration_ns);
+
+	print_line("command", g_strdup(info->command));
+	if (*info->job)
+		print_line("job", g_strdup(info->job));
+	print_line("when", g_strdup_printf("%s, for %s", time, duration));
+	print_line("hosts", g_strdup_printf("%u: %s", info->n_hosts, info->hosts));
+	print_line("ranks", ranks_text(info));
+	print_line("steps", steps_text(info));
+	print_line("events", g_strdup_printf("%" G_GUINT64_FORMAT ", dropped %" G_GUINT64_FORMAT,
+					     info->n_events, info->n_dropped));
+	print_line("holds", kinds_text(info->kinds));
+	print_line("cost", cost_text(info));
+}
+
+static void print_text(const TachoInfo *info)
+{
+	gboolean with_colour = cli_has_colour(stdout);
+	guint width = cli_width(stdout);
+
+	print_figures(info);
+	report_head_print_trust(info, stdout, with_colour);
+	fputc('\n', stdout);
+	tacho_table_print(info->processes, stdout, width, with_colour);
+	if (tacho_table_n_rows(info->open_slices) == 0)
+		return;
+	fputc('\n', stdout);
+	report_head_heading("Not ended when the recording did", stdout, with_colour);
+	tacho_table_limit(info->open_slices, OPEN_ROWS);
+	tacho_table_print(info->open_slices, stdout, width, with_colour);
+}
+
+static int info_of(const struct options *options, int argc, char **argv)
+{
+	g_autoptr(TachoTimeline) timeline = cli_open_runs("info", argc, argv);
+	g_autoptr(TachoInfo) info = NULL;
+
+	if (!timeline)
+		return CLI_BAD;
+	info = tacho_info_new(timeline);
+	if (options->is_json)
+		tacho_info_print_json(info, stdout);
+	else
+		print_text(info);
+	return cli_finish("info", (gint)info->trust_score < options->min_trust ? CLI_NO : CLI_DONE);
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct options options = { 0 };
+	const GOptionEntry entries[] = {
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "for programs: JSON", NULL },
+		{ "min-trust", 0, 0, G_OPTION_ARG_INT, &options.min_trust,
+		  "exit with 1 where the trust score is below N", "N" },
+		{ NULL },
+	};
+
+	if (!cli_parse("info", usage, description, entries, &argc, &argv))
+		return CLI_BAD;
+	return argc < 2 ? list_jobs(&options) : info_of(&options, argc, argv);
+}

@@ -1,0 +1,279 @@
+/* cmd_report: where the time of a run goes. */
+#include <string.h>
+
+#include <tacho/analyze.h>
+#include <tacho/info.h>
+
+#include "cli.h"
+#include "report_head.h"
+#include "step_range.h"
+
+#define SUMMARY_ROWS 10 /* of each view where none was asked for */
+#define VIEW_ROWS    30
+
+static const gchar usage[] = "RUN...";
+static const gchar description[] = "Views:\n"
+#define VIEW_HELP(name, description) "  " #name "\t" description "\n"
+	TACHO_VIEWS(VIEW_HELP)
+#undef VIEW_HELP
+		"\n"
+		"Several RUNs are reported as one. Without --view, a summary of all views. The "
+		"first steps\n"
+		"are warm-up and left out, unless --steps asks for them.\n\n"
+		"Examples:\n"
+		"  tacho report base.tacho                             a screenful\n"
+		"  tacho report base.tacho --view op --name conv       operations named so\n"
+		"  tacho report base.tacho --view step --all           every step of every rank\n"
+		"  tacho report base.tacho --view step --json | jq .   the same for programs\n";
+
+typedef TachoTable *(*ViewFunction)(const TachoTimeline *timeline, const TachoFilter *filter);
+
+struct view {
+	const gchar *name, *description;
+	ViewFunction run;
+};
+
+static const struct view views[] = {
+#define VIEW_ROW(name, description) { #name, description, tacho_view_##name },
+	TACHO_VIEWS(VIEW_ROW)
+#undef VIEW_ROW
+};
+
+struct options {
+	gchar **views;
+	gchar *name, *steps, *sort;
+	gint rank, limit;
+	gboolean is_json, is_all, by_shape;
+};
+
+/* What will be printed, and how. */
+struct report {
+	const struct options *options;
+	TachoFilter filter;
+	const struct view *chosen[G_N_ELEMENTS(views)];
+	guint n_chosen;
+	GPtrArray *tables; /* TachoTable *, beside chosen */
+};
+
+static const struct view *find_view(const gchar *name)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(views); i++)
+		if (strcmp(views[i].name, name) == 0)
+			return &views[i];
+	return NULL;
+}
+
+static void choose(struct report *report, const struct view *view)
+{
+	for (guint i = 0; i < report->n_chosen; i++)
+		if (report->chosen[i] == view)
+			return;
+	report->chosen[report->n_chosen++] = view;
+}
+
+static gboolean choose_views(struct report *report)
+{
+	for (guint i = 0; report->options->views && report->options->views[i]; i++) {
+		const struct view *view = find_view(report->options->views[i]);
+
+		if (!view) {
+			cli_fail("report", "there is no view '%s' (see 'tacho report --help')",
+				 report->options->views[i]);
+			return FALSE;
+		}
+		choose(report, view);
+	}
+	if (report->n_chosen == 0)
+		for (guint i = 0; i < G_N_ELEMENTS(views); i++)
+			choose(report, &views[i]);
+	return TRUE;
+}
+
+static gboolean parse_filter(struct report *report)
+{
+	const struct options *options = report->options;
+	GError *error = NULL;
+
+	report->filter.rank = options->rank;
+	report->filter.by_shape = options->by_shape;
+	if (options->steps && !step_range_parse(options->steps, &report->filter.first_step,
+						&report->filter.last_step)) {
+		cli_fail("report", "--steps must be A:B, with A not after B: '%s'", options->steps);
+		return FALSE;
+	}
+	if (!options->name)
+		return TRUE;
+	report->filter.name = g_regex_new(options->name, G_REGEX_OPTIMIZE, 0, &error);
+	if (!report->filter.name) {
+		g_prefix_error(&error, "--name: ");
+		cli_fail_error("report", error);
+		return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean has_rank(const TachoTimeline *timeline, gint rank)
+{
+	for (guint i = 0; i < timeline->ranks->len; i++)
+		if (g_array_index(timeline->ranks, TachoRank, i).rank == rank)
+			return TRUE;
+	return FALSE;
+}
+
+/* --- sorting ---------------------------------------------------------------------------------- */
+
+static gchar *list_keys(const TachoTable *table)
+{
+	GString *keys = g_string_new(NULL);
+
+	for (guint i = 0; tacho_table_key(table, i); i++)
+		g_string_append_printf(keys, "%s%s", i ? ", " : "", tacho_table_key(table, i));
+	return g_string_free(keys, FALSE);
+}
+
+/* Numbers from the largest, text from A. */
+static gboolean sort_table(TachoTable *table, const gchar *key)
+{
+	const TachoColumn *column = tacho_table_borrow_column(table, key);
+
+	return column && tacho_table_sort(table, key, column->type != TACHO_COLUMN_TEXT);
+}
+
+static gboolean sort_tables(const struct report *report)
+{
+	const gchar *key = report->options->sort;
+	gboolean is_found = FALSE;
+	g_autofree gchar *keys = NULL;
+
+	if (!key)
+		return TRUE;
+	for (guint i = 0; i < report->tables->len; i++)
+		is_found |= sort_table(g_ptr_array_index(report->tables, i), key);
+	if (is_found)
+		return TRUE;
+	keys = list_keys(g_ptr_array_index(report->tables, 0));
+	cli_fail("report", "cannot sort by '%s'; the %s view has: %s", key, report->chosen[0]->name,
+		 keys);
+	return FALSE;
+}
+
+/* --- printing --------------------------------------------------------------------------------- */
+
+static gboolean is_summary(const struct report *report)
+{
+	return !report->options->views;
+}
+
+static guint row_limit(const struct report *report)
+{
+	if (report->options->limit > 0)
+		return (guint)report->options->limit;
+	if (report->options->is_all || report->options->is_json)
+		return 0;
+	return is_summary(report) ? SUMMARY_ROWS : VIEW_ROWS;
+}
+
+/* In text, steps are summed up a rank, unless single ones were asked for. */
+static TachoTable *make_table(const struct report *report, const TachoTimeline *timeline,
+			      const struct view *view)
+{
+	const struct options *options = report->options;
+
+	if (strcmp(view->name, "step") == 0 && !options->is_json && !options->is_all &&
+	    (is_summary(report) || !options->steps))
+		return tacho_view_step_summary(timeline, &report->filter);
+	return view->run(timeline, &report->filter);
+}
+
+static void print_text(const struct report *report, const TachoInfo *info)
+{
+	gboolean with_colour = cli_has_colour(stdout);
+
+	report_head_print(info, stdout, with_colour);
+	for (guint i = 0; i < report->tables->len; i++) {
+		g_autofree gchar *heading = g_strdup_printf("%s: %s", report->chosen[i]->name,
+							    report->chosen[i]->description);
+
+		fputc('\n', stdout);
+		report_head_heading(heading, stdout, with_colour);
+		tacho_table_print(g_ptr_array_index(report->tables, i), stdout, cli_width(stdout),
+				  with_colour);
+	}
+}
+
+/* One view that was asked for is an array of its rows; else an object of views. */
+static void print_json(const struct report *report, const TachoInfo *info)
+{
+	if (!is_summary(report) && report->tables->len == 1)
+		tacho_table_print_json(g_ptr_array_index(report->tables, 0), stdout);
+	else
+		tacho_report_print_json(info, (const TachoTable *const *)report->tables->pdata,
+					report->tables->len, stdout);
+}
+
+static int print_report(struct report *report, const TachoTimeline *timeline)
+{
+	g_autoptr(TachoInfo) info = NULL;
+
+	if (report->options->rank >= 0 && !has_rank(timeline, report->options->rank))
+		return cli_fail("report", "the run has no rank %d", report->options->rank);
+	for (guint i = 0; i < report->n_chosen; i++)
+		g_ptr_array_add(report->tables, make_table(report, timeline, report->chosen[i]));
+	if (!sort_tables(report))
+		return CLI_BAD;
+	for (guint i = 0; i < report->tables->len; i++)
+		tacho_table_limit(g_ptr_array_index(report->tables, i), row_limit(report));
+	info = tacho_info_new(timeline);
+	if (report->options->is_json)
+		print_json(report, info);
+	else
+		print_text(report, info);
+	return cli_finish("report", CLI_DONE);
+}
+
+static int report_with(const struct options *options, int argc, char **argv)
+{
+	struct report report = { .options = options, .filter = TACHO_FILTER_INIT };
+	g_autoptr(TachoTimeline) timeline = NULL;
+	int status = CLI_BAD;
+
+	report.tables = g_ptr_array_new_with_free_func((GDestroyNotify)tacho_table_free);
+	if (choose_views(&report) && parse_filter(&report) &&
+	    (timeline = cli_open_runs("report", argc, argv)))
+		status = print_report(&report, timeline);
+	g_ptr_array_unref(report.tables);
+	g_clear_pointer(&report.filter.name, g_regex_unref);
+	return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct options options = { .rank = -1 };
+	const GOptionEntry entries[] = {
+		{ "view", 'v', 0, G_OPTION_ARG_STRING_ARRAY, &options.views,
+		  "only this view (may be given several times)", "VIEW" },
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "for programs: JSON", NULL },
+		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options.rank, "only this rank", "N" },
+		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options.steps,
+		  "only training steps A to B, counted from 0", "A:B" },
+		{ "name", 'n', 0, G_OPTION_ARG_STRING, &options.name,
+		  "only operations, kernels, collectives that match", "REGEX" },
+		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options.sort,
+		  "order the rows by this key of the JSON", "KEY" },
+		{ "limit", 'l', 0, G_OPTION_ARG_INT, &options.limit, "at most N rows a view", "N" },
+		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.is_all,
+		  "every row; of the step view, every step", NULL },
+		{ "shapes", 0, 0, G_OPTION_ARG_NONE, &options.by_shape,
+		  "op view: a row for each shape of the inputs", NULL },
+		{ NULL },
+	};
+	int status = CLI_BAD;
+
+	if (cli_parse("report", usage, description, entries, &argc, &argv))
+		status = report_with(&options, argc, argv);
+	g_strfreev(options.views);
+	g_free(options.name);
+	g_free(options.steps);
+	g_free(options.sort);
+	return status;
+}

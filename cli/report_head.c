@@ -1,0 +1,91 @@
+#include "report_head.h"
+
+#define MAX_REASONS	  5
+#define MAX_COMMAND_BYTES 100
+
+gchar *report_head_time(gint64 unix_ns)
+{
+	g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(unix_ns / 1000000000);
+
+	return time ? g_date_time_format(time, "%Y-%m-%d %H:%M:%S UTC")
+		    : g_strdup("at no known time");
+}
+
+gchar *report_head_duration(gint64 duration_ns)
+{
+	gint64 seconds = duration_ns / 1000000000;
+
+	if (seconds >= 3600)
+		return g_strdup_printf("%d h %d min", (int)(seconds / 3600),
+				       (int)(seconds / 60 % 60));
+	if (seconds >= 60)
+		return g_strdup_printf("%d min %d s", (int)(seconds / 60), (int)(seconds % 60));
+	if (duration_ns >= 1000000000)
+		return g_strdup_printf("%.1f s", (gdouble)duration_ns / 1e9);
+	return g_strdup_printf("%.1f ms", (gdouble)duration_ns / 1e6);
+}
+
+void report_head_heading(const gchar *heading, FILE *out, gboolean with_colour)
+{
+	fprintf(out, "%s%s%s\n", with_colour ? "\033[1m" : "", heading,
+		with_colour ? "\033[0m" : "");
+}
+
+static const gchar *trust_colour(guint score)
+{
+	if (score >= 90)
+		return "\033[32m";
+	return score >= 60 ? "\033[33m" : "\033[31m";
+}
+
+static gchar *problem_text(const TachoTable *problems, guint row)
+{
+	g_autofree gchar *kind =
+		g_strdelimit(g_strdup(tacho_table_cell_text(problems, row, "kind")), "_", ' ');
+	const gchar *where = tacho_table_cell_text(problems, row, "where");
+	g_autofree gchar *clean = tacho_printable(where ? where : "");
+
+	return g_strdup_printf("  %s: %.0f%s%s", kind,
+			       tacho_table_cell_number(problems, row, "count"), *clean ? ", " : "",
+			       clean);
+}
+
+void report_head_print_trust(const TachoInfo *info, FILE *out, gboolean with_colour)
+{
+	guint n_problems = tacho_table_n_rows(info->problems);
+
+	fprintf(out, "Trust %s%u of 100%s%s\n", with_colour ? trust_colour(info->trust_score) : "",
+		info->trust_score, with_colour ? "\033[0m" : "", n_problems ? ":" : "");
+	for (guint i = 0; i < MIN(n_problems, MAX_REASONS); i++) {
+		g_autofree gchar *text = problem_text(info->problems, i);
+
+		fprintf(out, "%s\n", text);
+	}
+	if (n_problems > MAX_REASONS)
+		fprintf(out, "  and %u more: see 'tacho info'\n", n_problems - MAX_REASONS);
+}
+
+static gchar *short_command(const gchar *command)
+{
+	g_autofree gchar *clean = tacho_printable(command);
+	gchar *end;
+
+	if (g_utf8_strlen(clean, -1) <= MAX_COMMAND_BYTES)
+		return g_steal_pointer(&clean);
+	end = g_utf8_offset_to_pointer(clean, MAX_COMMAND_BYTES - 1);
+	return g_strdup_printf("%.*s…", (int)(end - clean), clean);
+}
+
+void report_head_print(const TachoInfo *info, FILE *out, gboolean with_colour)
+{
+	g_autofree gchar *command = short_command(*info->command ? info->command : "(no command)");
+	g_autofree gchar *time = report_head_time(info->start_unix_ns);
+	g_autofree gchar *duration = report_head_duration(info->duration_ns);
+
+	report_head_heading(command, out, with_colour);
+	fprintf(out, "%u %s on %u %s, %u %s, %s, %s\n", info->n_ranks,
+		info->n_ranks == 1 ? "rank" : "ranks", info->n_hosts,
+		info->n_hosts == 1 ? "host" : "hosts", info->n_steps,
+		info->n_steps == 1 ? "step" : "steps", duration, time);
+	report_head_print_trust(info, out, with_colour);
+}

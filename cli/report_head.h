@@ -1,0 +1,18 @@
+/* report_head: the lines that stand above everything said about a run: what it was, and how far it
+ * can be trusted. */
+#ifndef TACHO_REPORT_HEAD_H
+#define TACHO_REPORT_HEAD_H
+
+#include <tacho/info.h>
+
+void report_head_print(const TachoInfo *info, FILE *out, gboolean with_colour);
+/* "Trust 97 of 100: ..." with every reason, worst first as the run has them. */
+void report_head_print_trust(const TachoInfo *info, FILE *out, gboolean with_colour);
+
+/* "2026-11-21 10:39:06 UTC"; the caller's. */
+gchar *report_head_time(gint64 unix_ns);
+/* "12.3 s", "4 min 5 s", "83 ms"; the caller's. */
+gchar *report_head_duration(gint64 duration_ns);
+void report_head_heading(const gchar *heading, FILE *out, gboolean with_colour);
+
+#endif
