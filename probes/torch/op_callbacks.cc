@@ -362,7 +362,7 @@ void report_costs(void)
 	size_t n = 0;
 
 	/* before the records go to scratch memory: the thread's first mark is a real one */
-	if (!thread_state_renew() || !tacho_scratch_begin(1 << 18))
+	if (!thread_state_renew() || !tacho_scratch_begin(1 << 15))
 		return;
 
 	for (const auto &event : events)

@@ -124,7 +124,7 @@ static void allocator_appeared(const char *path, uintptr_t base_address)
 
 	(void)path;
 	(void)base_address;
-	if (!tacho_is_recording() || !tacho_scratch_begin(1 << 16))
+	if (!tacho_is_recording() || !tacho_scratch_begin(1 << 13))
 		return;
 	alloc_ps = median_cost_ps(TRACE_KIND_ALLOC);
 	free_ps = median_cost_ps(TRACE_KIND_FREE);

@@ -1,0 +1,96 @@
+"""Start-up of tacho's Python hook; `tacho record` puts this folder first on PYTHONPATH.
+
+Python's site module imports `sitecustomize` before the job's first line. This one waits for
+PyTorch's modules to be imported (it imports nothing itself), then gives way to the sitecustomize
+that the job would have had.
+
+(1) It never prints, never raises, and leaves sys.path as the job would have had it.
+(2) Without TACHO_RUN_DIR, or outside a recorded process, it only gives way.
+"""
+
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class _ImportWatch:
+    """A meta path finder that finds nothing itself, but has the hook called after an import."""
+
+    # module -> function of tacho_hook that is called with it
+    WATCHED = {
+        "torch.nn.modules.module": "watch_modules",
+        "torch.distributed.distributed_c10d": "watch_process_groups",
+    }
+
+    def __init__(self):
+        self.waiting = dict(self.WATCHED)
+
+    def find_spec(self, name, path=None, target=None):
+        function = self.waiting.pop(name, None)
+        if function is None:
+            return None
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                self._call_after(spec, function)
+                return spec
+        return None
+
+    def _call_after(self, spec, function):
+        loader = spec.loader
+        exec_module = getattr(loader, "exec_module", None)
+        if exec_module is None:
+            return
+
+        def exec_and_call(module):
+            del loader.exec_module
+            exec_module(module)
+            try:
+                getattr(_hook(), function)(module)
+            except Exception:
+                pass
+
+        try:
+            loader.exec_module = exec_and_call
+        except AttributeError:
+            pass
+
+
+def _hook():
+    if "tacho_hook" not in sys.modules:
+        from importlib import util
+
+        folder = os.path.join(os.path.dirname(_HERE), "tacho_hook")
+        spec = util.spec_from_file_location(
+            "tacho_hook", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+        )
+        module = util.module_from_spec(spec)
+        sys.modules["tacho_hook"] = module
+        spec.loader.exec_module(module)
+    return sys.modules["tacho_hook"]
+
+
+def _leave_path():
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
+
+
+def _give_way():
+    """Run the sitecustomize that this one stands in front of; its errors are its own."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    spec = PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is None or spec.loader is None:
+        return
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+_leave_path()
+if os.environ.get("TACHO_RUN_DIR"):
+    sys.meta_path.insert(0, _ImportWatch())
+_give_way()

@@ -1,0 +1,23 @@
+"""tacho's side of a Python job: what PyTorch's callbacks do not tell.
+
+watch_modules         forward of every torch.nn.Module, named by its path (modules.py)
+watch_process_groups  members of the process groups (process_groups.py)
+
+DDP's buckets are told when its forward is seen (ddp_buckets.py). Data-loader waits and steps need
+no hook: PyTorch names regions for them, which the torch probe knows.
+
+(1) Nothing here adds a frame to the job's tracebacks: nothing of the job's is wrapped.
+(2) An error in here is swallowed; the job goes on without this part.
+"""
+
+
+def watch_modules(module):
+    from . import modules
+
+    modules.install(module)
+
+
+def watch_process_groups(module):
+    from . import process_groups
+
+    process_groups.install(module)
