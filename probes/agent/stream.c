@@ -64,7 +64,7 @@ static struct {
 	pthread_mutex_t
 		is_working; /* held while it changes files: a fork or the end waits for it */
 	pthread_mutex_t start;
-	bool is_started;
+	bool is_started; /* atomic */
 	uint32_t calls; /* futex */
 	struct tacho_stream *own_stream;
 } helper = { .is_working = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_MUTEX_INITIALIZER };
@@ -410,15 +410,10 @@ static void tend_all(void)
 {
 	struct tacho_stream *next;
 
-	pthread_mutex_lock(&helper.is_working);
-	if (tacho_is_alive()) {
-		for (struct tacho_stream *stream = __atomic_load_n(&streams, __ATOMIC_ACQUIRE);
-		     stream; stream = next) {
-			next = stream->next;
-			tend(stream);
-		}
+	for (struct tacho_stream *stream = first_stream(); stream; stream = next) {
+		next = stream->next;
+		tend(stream);
 	}
-	pthread_mutex_unlock(&helper.is_working);
 }
 
 static void write_clocks(void)
@@ -450,22 +445,35 @@ static void write_new_names(void)
 	}
 }
 
+/* Its own records too are written under the lock: none comes after streams_close(). */
+static void work(time_t *last_s)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	pthread_mutex_lock(&helper.is_working);
+	if (tacho_is_alive()) {
+		if (now.tv_sec != *last_s) {
+			write_clocks();
+			write_new_names();
+			*last_s = now.tv_sec;
+		}
+		tend_all();
+	}
+	pthread_mutex_unlock(&helper.is_working);
+}
+
 static void *help(void *unused)
 {
-	struct timespec now, last = { 0 }, second = { .tv_sec = 1 };
+	const struct timespec second = { .tv_sec = 1 };
+	time_t last_s = 0;
 
 	(void)unused;
 	pthread_setname_np(pthread_self(), "tacho");
 	tacho_writer.is_inside = 1;
 	while (tacho_is_alive()) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (now.tv_sec != last.tv_sec) {
-			write_clocks();
-			write_new_names();
-			last = now;
-		}
 		__atomic_store_n(&helper.calls, 0, __ATOMIC_SEQ_CST);
-		tend_all();
+		work(&last_s);
 		syscall(SYS_futex, &helper.calls, FUTEX_WAIT_PRIVATE, 0, &second, NULL, 0);
 	}
 	return NULL;
@@ -477,9 +485,12 @@ static void start_helper(void)
 	pthread_attr_t attributes;
 	pthread_t thread;
 
+	/* The helper comes by here with is_working held, a fork takes that after start. */
+	if (__atomic_load_n(&helper.is_started, __ATOMIC_ACQUIRE))
+		return;
 	pthread_mutex_lock(&helper.start);
 	if (!helper.is_started) {
-		helper.is_started = true;
+		__atomic_store_n(&helper.is_started, true, __ATOMIC_RELEASE);
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &before); /* the job's signals are the job's */
 		pthread_attr_init(&attributes);
@@ -638,7 +649,7 @@ void streams_after_fork(bool is_child)
 		return;
 	disown_streams();
 	memset(&tacho_writer, 0, sizeof(tacho_writer));
-	helper.is_started = false;
+	__atomic_store_n(&helper.is_started, false, __ATOMIC_RELEASE);
 	helper.calls = 0;
 	if (tacho_process != &idle_process)
 		fill_process_page(tacho_process);

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "trace/trace_layout.h"
@@ -22,12 +23,17 @@ static inline bool packet_cut(int fd, const struct packet_header *packet, uint64
 			      uint64_t keep_bytes)
 {
 	const uint64_t keep_bits = keep_bytes * 8;
-	struct packet_header rest = *packet;
+	struct packet_header rest = {
+		.magic = packet->magic,
+		.stream_class = packet->stream_class,
+		.packet_bits = (file_bytes - keep_bytes) * 8,
+		.content_bits = sizeof(rest) * 8,
+	};
 
+	/* The stream's writer may still be storing into `packet`, to content_bits and discarded. */
+	memcpy(rest.uuid, packet->uuid, sizeof(rest.uuid));
 	if (keep_bytes + sizeof(rest) > file_bytes)
 		return true;
-	rest.packet_bits = (file_bytes - keep_bytes) * 8;
-	rest.content_bits = sizeof(rest) * 8;
 	return pwrite(fd, &rest, sizeof(rest), (off_t)keep_bytes) == (ssize_t)sizeof(rest) &&
 	       pwrite(fd, &keep_bits, sizeof(keep_bits),
 		      offsetof(struct packet_header, packet_bits)) == (ssize_t)sizeof(keep_bits) &&

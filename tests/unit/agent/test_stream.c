@@ -356,8 +356,8 @@ static void test_full_disk(void)
 
 		if (slice)
 			tacho_slice_end(slice, &slice->duration);
-		else
-			n_dropped++;
+		else if (n_dropped++ < 1000)
+			g_usleep(500); /* or all is over before the helper has met the full disk */
 	}
 	declare("a class the disk has no room for, perhaps");
 	streams_close(0);
