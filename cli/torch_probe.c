@@ -330,7 +330,7 @@ gboolean torch_probe_ensure(gchar **command, gboolean is_no_build, gboolean is_q
 				"minute\n",
 				install->version);
 		if (torch_probe_build(install, &error))
-			return FALSE;
+			return TRUE;
 	}
 	fprintf(stderr, "tacho: operations will not be recorded: no probe for PyTorch %s: %s\n",
 		install->version, error->message);
