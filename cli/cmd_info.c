@@ -28,7 +28,7 @@ struct options {
 /* --- jobs being recorded ---------------------------------------------------------------------- */
 
 static const TachoColumn job_columns[] = {
-	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
 	{ .key = "duration_ms", .title = "for ms", .type = TACHO_COLUMN_NUMBER },
 	{ .key = "path", .title = "run", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "command", .title = "command", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },

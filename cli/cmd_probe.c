@@ -19,10 +19,10 @@ static const gchar description[] =
 	LIBRARY_PROBE("dnn", "libtacho_dnn.so", "oneDNN kernels; not those linked statically")
 
 static const TachoColumn columns[] = {
-	{ "probe", "probe", TACHO_COLUMN_TEXT, 0, FALSE, FALSE, FALSE },
-	{ "is_ready", "ready", TACHO_COLUMN_BOOLEAN, 0, FALSE, FALSE, FALSE },
-	{ "records", "records", TACHO_COLUMN_TEXT, 0, FALSE, FALSE, FALSE },
-	{ "why", "why", TACHO_COLUMN_TEXT, 0, TRUE, FALSE, FALSE },
+	{ .key = "probe", .title = "probe", .type = TACHO_COLUMN_TEXT },
+	{ .key = "is_ready", .title = "ready", .type = TACHO_COLUMN_BOOLEAN },
+	{ .key = "records", .title = "records", .type = TACHO_COLUMN_TEXT },
+	{ .key = "why", .title = "why", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 };
 
 static void add_row(TachoTable *table, const gchar *name, gboolean is_ready, const gchar *records,

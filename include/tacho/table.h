@@ -19,9 +19,10 @@ typedef struct {
 	const gchar *title; /* of the text; the unit in the title: "ms" */
 	TachoColumnType type;
 	guint decimals;
-	gboolean is_flexible;  /* text that may be cut to make the table fit */
-	gboolean is_json_only; /* left out of the text */
-	gboolean is_share;     /* percent of a whole: coloured by heat on a terminal */
+	gboolean is_flexible;	/* text that may be cut to make the table fit */
+	gboolean is_json_only;	/* left out of the text */
+	gboolean is_identifier; /* a number to be read digit by digit: no thousands */
+	gboolean is_share;	/* percent of a whole: coloured by heat on a terminal */
 } TachoColumn;
 
 typedef struct _TachoTable TachoTable;

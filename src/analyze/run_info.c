@@ -14,7 +14,7 @@
 
 static const TachoColumn process_columns[] = {
 	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
 	{ .key = "host", .title = "host", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "ended", .title = "ended", .type = TACHO_COLUMN_TEXT },
 	{ .key = "end_ms", .title = "at ms", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
@@ -25,7 +25,10 @@ static const TachoColumn process_columns[] = {
 	{ .key = "command", .title = "command", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "exit", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 	{ .key = "end", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "ppid", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "ppid",
+	  .type = TACHO_COLUMN_INTEGER,
+	  .is_identifier = TRUE,
+	  .is_json_only = TRUE },
 	{ .key = "local_rank", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 	{ .key = "is_main", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
 	{ .key = "start_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
@@ -45,8 +48,8 @@ static const TachoColumn kind_columns[] = {
 
 static const TachoColumn open_columns[] = {
 	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "tid", .title = "thread", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
+	{ .key = "tid", .title = "thread", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
 	{ .key = "name", .title = "open slice", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT },
 	{ .key = "start_ms", .title = "since ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },

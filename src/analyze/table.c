@@ -391,7 +391,7 @@ static gchar *format_cell(const TachoColumn *column, const struct cell *cell)
 		return table_text_clean(cell->text);
 	case CELL_INTEGER:
 		g_snprintf(digits, sizeof(digits), "%" G_GINT64_FORMAT, cell->integer);
-		return group_thousands(digits);
+		return column->is_identifier ? g_strdup(digits) : group_thousands(digits);
 	case CELL_NUMBER:
 		return format_number(cell->number, column->decimals);
 	case CELL_BOOLEAN:
