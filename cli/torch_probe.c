@@ -1,13 +1,14 @@
 /* torch_probe: a cache of compiled probes.
  *
- *   ~/.cache/tacho/torch/KEY/libtacho_torch.so   for the libtorch whose key (library_key.h) it is
- *   ~/.cache/tacho/torch/KEY/sources             hash of the sources it was built from
- *   ~/.cache/tacho/torch/KEY/build.log           what the compiler was asked, and said
+ *   ~/.cache/tacho/torch/SOURCES/KEY/libtacho_torch.so   the probe
+ *   ~/.cache/tacho/torch/SOURCES/KEY/build.log           what the compiler was asked, and said
+ *
+ * SOURCES is a hash of the sources it is built from, so that two versions of tacho do not take each
+ * other's; KEY is of the libtorch that it is for (library_key.h).
  *
  * (1) A build happens in a folder of its own and is moved into place by rename(2): who loads the
  *     probe sees none or a whole one, and two builds at once do no harm.
- * (2) After a failed build `sources` is there without a library: it is not tried again by itself
- *     until the sources change. */
+ * (2) After a failed build the log is there without a library: it is not tried again by itself. */
 #include "torch_probe.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include "common/library_key.h"
 
 #define LIBRARY "libtacho_torch.so"
-#define SOURCES "sources"
 #define LOG	"build.log"
 
 GQuark torch_probe_error_quark(void)
@@ -26,16 +26,55 @@ GQuark torch_probe_error_quark(void)
 	return g_quark_from_static_string("torch-probe-error-quark");
 }
 
-static const gchar *const source_folders[] = { "torch", "common", "trace" };
-
-gchar *torch_probe_cache_path(void)
-{
-	return g_build_filename(g_get_user_cache_dir(), "tacho", "torch", NULL);
-}
-
 static gchar *shipped_path(void)
 {
 	return g_build_filename(cli_prefix(), "share", "tacho", "probes", NULL);
+}
+
+static gint compare_paths(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(gchar *const *)a, *(gchar *const *)b);
+}
+
+/* All files that a build reads, in order of their paths. */
+static GPtrArray *list_sources(void)
+{
+	static const gchar *const folders[] = { "torch", "common", "trace" };
+	g_autofree gchar *shipped = shipped_path();
+	GPtrArray *paths = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint i = 0; i < G_N_ELEMENTS(folders); i++) {
+		g_autofree gchar *folder = g_build_filename(shipped, folders[i], NULL);
+		g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+		const gchar *name;
+
+		while (dir && (name = g_dir_read_name(dir)))
+			g_ptr_array_add(paths, g_build_filename(folder, name, NULL));
+	}
+	g_ptr_array_sort(paths, compare_paths);
+	return paths;
+}
+
+static gchar *hash_sources(void)
+{
+	g_autoptr(GPtrArray) paths = list_sources();
+	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+
+	for (guint i = 0; i < paths->len; i++) {
+		g_autofree gchar *content = NULL;
+		gsize length;
+
+		if (g_file_get_contents(g_ptr_array_index(paths, i), &content, &length, NULL))
+			g_checksum_update(checksum, (const guchar *)content, (gssize)length);
+	}
+	return g_strndup(g_checksum_get_string(checksum), 16);
+}
+
+gchar *torch_probe_cache_path(void)
+{
+	g_autofree gchar *hash = hash_sources();
+
+	return g_build_filename(g_get_user_cache_dir(), "tacho", "torch", hash, NULL);
 }
 
 /* The folder of the probe for `install`, NULL with errno when the library is gone. */
@@ -52,50 +91,11 @@ static gchar *probe_path(const TorchInstall *install)
 	return g_build_filename(cache, key, NULL);
 }
 
-/* --- the sources -------------------------------------------------------------------------- */
-
-static gint compare_paths(gconstpointer a, gconstpointer b)
+static gboolean has_file(const gchar *folder, const gchar *name)
 {
-	return strcmp(*(gchar *const *)a, *(gchar *const *)b);
-}
+	g_autofree gchar *path = g_build_filename(folder, name, NULL);
 
-/* All files that a build reads, in order of their paths. */
-static GPtrArray *list_sources(const gchar *shipped)
-{
-	GPtrArray *paths = g_ptr_array_new_with_free_func(g_free);
-
-	for (guint i = 0; i < G_N_ELEMENTS(source_folders); i++) {
-		g_autofree gchar *folder = g_build_filename(shipped, source_folders[i], NULL);
-		g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
-		const gchar *name;
-
-		while (dir && (name = g_dir_read_name(dir)))
-			g_ptr_array_add(paths, g_build_filename(folder, name, NULL));
-	}
-	g_ptr_array_sort(paths, compare_paths);
-	return paths;
-}
-
-static gchar *hash_sources(GPtrArray *paths)
-{
-	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
-
-	for (guint i = 0; i < paths->len; i++) {
-		g_autofree gchar *content = NULL;
-		gsize length;
-
-		if (g_file_get_contents(g_ptr_array_index(paths, i), &content, &length, NULL))
-			g_checksum_update(checksum, (const guchar *)content, (gssize)length);
-	}
-	return g_strdup(g_checksum_get_string(checksum));
-}
-
-static gboolean is_built_from(const gchar *folder, const gchar *hash)
-{
-	g_autofree gchar *path = g_build_filename(folder, SOURCES, NULL);
-	g_autofree gchar *content = NULL;
-
-	return g_file_get_contents(path, &content, NULL, NULL) && strcmp(content, hash) == 0;
+	return g_file_test(path, G_FILE_TEST_EXISTS);
 }
 
 /* --- the compiler ------------------------------------------------------------------------- */
@@ -200,7 +200,7 @@ static gboolean move_into(const gchar *from, const gchar *to, const gchar *name,
 
 static void remove_folder(const gchar *folder)
 {
-	static const gchar *const names[] = { LIBRARY, SOURCES, LOG };
+	static const gchar *const names[] = { LIBRARY, LOG };
 
 	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree gchar *path = g_build_filename(folder, names[i], NULL);
@@ -214,18 +214,14 @@ static void remove_folder(const gchar *folder)
 static gboolean build_in(const gchar *work, const gchar *folder, const TorchInstall *install,
 			 const gchar *compiler, GError **error)
 {
-	g_autofree gchar *shipped = shipped_path();
-	g_autoptr(GPtrArray) sources = list_sources(shipped);
-	g_autofree gchar *hash = hash_sources(sources);
+	g_autoptr(GPtrArray) sources = list_sources();
 	g_autofree gchar *library = g_build_filename(work, LIBRARY, NULL);
 	g_autofree gchar *log = g_build_filename(work, LOG, NULL);
-	g_autofree gchar *stamp = g_build_filename(work, SOURCES, NULL);
 	g_auto(GStrv) argv = compile_command(install, compiler, sources, library);
 	gboolean is_compiled = compile(argv, log);
 
-	if (!g_file_set_contents(stamp, hash, -1, NULL) || !move_into(work, folder, LOG, error) ||
-	    (is_compiled && !move_into(work, folder, LIBRARY, error)) ||
-	    !move_into(work, folder, SOURCES, error))
+	if ((is_compiled && !move_into(work, folder, LIBRARY, error)) ||
+	    !move_into(work, folder, LOG, error))
 		return FALSE;
 	if (!is_compiled) {
 		g_autofree gchar *stale = g_build_filename(folder, LIBRARY, NULL);
@@ -277,15 +273,11 @@ gboolean torch_probe_build(const TorchInstall *install, GError **error)
 TorchProbeState torch_probe_state(const TorchInstall *install, GError **error)
 {
 	g_autofree gchar *folder = probe_path(install);
-	g_autofree gchar *library = folder ? g_build_filename(folder, LIBRARY, NULL) : NULL;
-	g_autofree gchar *shipped = shipped_path();
-	g_autoptr(GPtrArray) sources = list_sources(shipped);
-	g_autofree gchar *hash = hash_sources(sources);
 	g_autofree gchar *compiler = NULL;
 
-	if (folder && is_built_from(folder, hash)) {
-		if (g_file_test(library, G_FILE_TEST_EXISTS))
-			return TORCH_PROBE_READY;
+	if (folder && has_file(folder, LIBRARY))
+		return TORCH_PROBE_READY;
+	if (folder && has_file(folder, LOG)) {
 		g_set_error(error, TORCH_PROBE_ERROR, TORCH_PROBE_ERROR_COMPILE,
 			    "building it failed before, see %s/" LOG
 			    "; 'tacho probe build torch' tries again",

@@ -88,7 +88,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", choices=sorted(MODELS), default="cnn")
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--batch", type=int, default=16, help="samples a rank and step")
+    parser.add_argument("--batch", type=int, default=32, help="samples a rank and step")
     parser.add_argument("--workers", type=int, default=0, help="data-loader processes a rank")
     return parser.parse_args()
 
