@@ -51,8 +51,8 @@ static void fill_with_zeros(int signal_number, siginfo_t *info, void *context)
 
 static void watch_for_sigbus(void)
 {
-	struct sigaction action = {.sa_sigaction = fill_with_zeros,
-				   .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+	struct sigaction action = { .sa_sigaction = fill_with_zeros,
+				    .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGBUS, &action, &previous_action);
@@ -184,7 +184,7 @@ static gboolean open_file(struct mapped_file *file, const gchar *path, gboolean 
 
 	if (fd < 0)
 		return FALSE;
-	*file = (struct mapped_file){0};
+	*file = (struct mapped_file){ 0 };
 	is_done = size == 0 || (may_map && map_whole(file, fd, size)) ||
 		  copy_whole(file, fd, size, path, error);
 	close(fd);
@@ -209,5 +209,5 @@ void mapped_file_close(struct mapped_file *file)
 	} else {
 		g_free((void *)file->bytes);
 	}
-	*file = (struct mapped_file){0};
+	*file = (struct mapped_file){ 0 };
 }

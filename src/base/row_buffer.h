@@ -29,7 +29,7 @@ static inline void *row_buffer_add(struct row_buffer *buffer, gsize row_bytes)
 static inline void row_buffer_release(struct row_buffer *buffer)
 {
 	g_free(buffer->rows);
-	*buffer = (struct row_buffer){0};
+	*buffer = (struct row_buffer){ 0 };
 }
 
 #endif

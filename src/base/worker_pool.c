@@ -31,7 +31,7 @@ static guint count_cores(void)
 
 void worker_pool_run(guint n_tasks, WorkerTask task, gpointer data)
 {
-	struct work work = {.task = task, .data = data, .n_tasks = n_tasks};
+	struct work work = { .task = task, .data = data, .n_tasks = n_tasks };
 	pthread_t threads[MAX_WORKERS];
 	guint n_wanted = MIN(MIN(count_cores(), n_tasks), MAX_WORKERS), n_threads = 0;
 

@@ -119,11 +119,11 @@ static gboolean has_own_marks(const TachoTimeline *timeline, const struct stream
 static guint32 add_track(TachoTimeline *timeline, const struct stream_input *stream,
 			 TachoTrackKind kind)
 {
-	TachoTrack track = {.kind = kind,
-			    .process = timeline->processes->len - 1,
-			    .tid = stream->tid,
-			    .first_ns = stream->rows.first_ns,
-			    .last_ns = stream->rows.last_ns};
+	TachoTrack track = { .kind = kind,
+			     .process = timeline->processes->len - 1,
+			     .tid = stream->tid,
+			     .first_ns = stream->rows.first_ns,
+			     .last_ns = stream->rows.last_ns };
 
 	if (kind == TACHO_TRACK_THREAD)
 		track.n_dropped = stream->n_dropped;
@@ -178,7 +178,7 @@ static void add_mark(TachoTimeline *timeline, const struct process_input *input,
 		     const struct stream_moment *moment)
 {
 	const struct record_mark *record = borrow_moment(timeline, moment, sizeof(*record));
-	TachoMark mark = {.time_ns = moment->time_ns, .track = track, .name = moment->name};
+	TachoMark mark = { .time_ns = moment->time_ns, .track = track, .name = moment->name };
 
 	if (!record)
 		return;
@@ -254,7 +254,7 @@ static void add_moments(TachoTimeline *timeline, const struct process_input *inp
 void process_facts_add(TachoTimeline *timeline, struct process_input *input,
 		       const gchar *launcher_status, gboolean is_replaced)
 {
-	struct process_findings findings = {0};
+	struct process_findings findings = { 0 };
 	gint64 end_ns;
 
 	find_in_moments(timeline, input, &findings);
@@ -327,7 +327,7 @@ static void widen_pairs(struct clock_pair *first, struct clock_pair *last, struc
 static void check_clock(TachoTimeline *timeline, const struct process_input *input,
 			const gchar *who)
 {
-	struct clock_pair first = {0}, last = {0};
+	struct clock_pair first = { 0 }, last = { 0 };
 	gint64 trace_ns, mono_ns, apart_ns;
 
 	for (guint i = 0; i < input->streams->len; i++) {
@@ -343,8 +343,8 @@ static void check_clock(TachoTimeline *timeline, const struct process_input *inp
 			record = borrow_moment(timeline, moment, sizeof(*record));
 			if (record && record->mono_ns < G_MAXINT64)
 				widen_pairs(&first, &last,
-					    (struct clock_pair){moment->time_ns,
-								(gint64)record->mono_ns, TRUE});
+					    (struct clock_pair){ moment->time_ns,
+								 (gint64)record->mono_ns, TRUE });
 		}
 	}
 	if (!first.is_set)

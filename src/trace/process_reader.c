@@ -73,7 +73,7 @@ static gboolean check_packet(struct opened_file *file, TachoTimeline *timeline)
 static gboolean open_stream_file(GArray *files, const gchar *path, TachoTimeline *timeline)
 {
 	g_autoptr(GError) error = NULL;
-	struct opened_file file = {.path = g_strdup(path)};
+	struct opened_file file = { .path = g_strdup(path) };
 
 	if (!mapped_file_open(&file.mapped, path, &error)) {
 		/* One that is gone was empty: the job is just ending. */
@@ -131,7 +131,7 @@ static gint compare_files(gconstpointer first, gconstpointer second)
 
 static struct stream_input *add_stream(struct process_input *input, const struct opened_file *file)
 {
-	struct stream_input stream = {.number = file->packet.stream, .tid = file->packet.tid};
+	struct stream_input stream = { .number = file->packet.stream, .tid = file->packet.tid };
 
 	stream.files = g_array_new(FALSE, TRUE, sizeof(struct stream_file_place));
 	g_array_append_val(input->streams, stream);
@@ -144,7 +144,7 @@ static void add_file(struct process_input *input, struct opened_file *file, Tach
 {
 	guint n_streams = input->streams->len;
 	struct stream_input *stream = n_streams ? process_input_stream(input, n_streams - 1) : NULL;
-	struct stream_file_place place = {.index = file->packet.index};
+	struct stream_file_place place = { .index = file->packet.index };
 
 	if (!stream || stream->number != file->packet.stream)
 		stream = add_stream(input, file);
@@ -194,7 +194,7 @@ gboolean process_input_open(struct process_input *input, const gchar *path, Tach
 	g_autofree gchar *metadata_path = g_build_filename(path, TRACE_METADATA_FILE, NULL);
 	g_autoptr(GArray) files = open_stream_files(path, timeline, error);
 
-	*input = (struct process_input){0};
+	*input = (struct process_input){ 0 };
 	if (!files ||
 	    !trace_metadata_read(&input->metadata, metadata_path, timeline->strings, error)) {
 		trace_metadata_release(&input->metadata);

@@ -77,7 +77,7 @@ static void make_ranks(TachoTimeline *timeline, const gint32 *ranks)
 	g_autoptr(GHashTable) index = g_hash_table_new(NULL, NULL);
 
 	for (guint i = 0; i < timeline->processes->len; i++) {
-		TachoRank rank = {.rank = ranks[i], .main_process = TACHO_NONE};
+		TachoRank rank = { .rank = ranks[i], .main_process = TACHO_NONE };
 
 		if (g_hash_table_add(seen, GINT_TO_POINTER(ranks[i])))
 			g_array_append_val(timeline->ranks, rank);

@@ -6,7 +6,7 @@ static const struct {
 	const gchar *name;
 	guint8 bytes;
 } dtypes[TRACE_N_DTYPES] = {
-#define DTYPE_ROW(enumerator, name, bytes) {#name, bytes},
+#define DTYPE_ROW(enumerator, name, bytes) { #name, bytes },
 	TRACE_DTYPES(DTYPE_ROW)
 #undef DTYPE_ROW
 };

@@ -122,7 +122,7 @@ static void set_track_ranges(TachoTimeline *timeline, struct stream_input *const
 gboolean run_merge(TachoTimeline *timeline, struct stream_input *const *streams, guint n_streams,
 		   GError **error)
 {
-	struct merge merge = {.timeline = timeline, .streams = streams};
+	struct merge merge = { .timeline = timeline, .streams = streams };
 	gboolean has_outputs;
 	guint64 n_memory;
 	guint64 n_rows = place_rows(streams, n_streams, &n_memory, &has_outputs);

@@ -59,7 +59,7 @@ static gboolean has_file(const gchar *folder, const gchar *name)
 static void add_trace(struct run_paths *paths, GHashTable *seen, const gchar *path, guint run)
 {
 	gchar *real = realpath(path, NULL);
-	struct trace_path trace = {.path = g_strdup(path), .run = run};
+	struct trace_path trace = { .path = g_strdup(path), .run = run };
 
 	if (!g_hash_table_add(seen, g_strdup(real ? real : path)))
 		g_free(trace.path);
@@ -97,7 +97,7 @@ static void read_facts(struct run_path *run)
 
 static guint add_run(struct run_paths *paths, const gchar *path)
 {
-	struct run_path run = {.path = g_strdup(path)};
+	struct run_path run = { .path = g_strdup(path) };
 
 	run.child_status = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	read_facts(&run);

@@ -120,7 +120,7 @@ static void make_tasks(struct run_reader *reader)
 		const struct process_input *process = process_at(reader, p);
 
 		for (guint s = 0; s < process->streams->len; s++) {
-			struct stream_task task = {process, process_input_stream(process, s)};
+			struct stream_task task = { process, process_input_stream(process, s) };
 
 			g_array_append_val(reader->tasks, task);
 		}
@@ -291,10 +291,10 @@ TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GEr
 	g_autoptr(GArray) processes = g_array_new(FALSE, TRUE, sizeof(struct process_input));
 	g_autoptr(GPtrArray) file_paths = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(GArray) tasks = g_array_new(FALSE, TRUE, sizeof(struct stream_task));
-	struct run_reader reader = {.timeline = timeline,
-				    .processes = processes,
-				    .file_paths = file_paths,
-				    .tasks = tasks};
+	struct run_reader reader = { .timeline = timeline,
+				     .processes = processes,
+				     .file_paths = file_paths,
+				     .tasks = tasks };
 	gboolean is_read;
 
 	g_array_set_clear_func(processes, clear_process);

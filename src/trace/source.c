@@ -74,10 +74,10 @@ void tacho_source_free(struct tacho_source *source)
 guint32 tacho_source_take_file(struct tacho_source *source, struct mapped_file *file,
 			       gsize content_bytes)
 {
-	struct source_file taken = {.file = *file, .content_bytes = content_bytes};
+	struct source_file taken = { .file = *file, .content_bytes = content_bytes };
 
 	g_assert(content_bytes <= file->size_bytes && content_bytes <= SOURCE_MAX_FILE_BYTES);
-	*file = (struct mapped_file){0};
+	*file = (struct mapped_file){ 0 };
 	g_array_append_val(source->files, taken);
 	return source->files->len - 1;
 }
@@ -156,7 +156,7 @@ static guint64 keep(TachoTimeline *timeline, struct kept_args *args, const Tacho
 guint64 tacho_timeline_keep_op(TachoTimeline *timeline, const TachoOpArgs *args,
 			       const TachoTensor *tensors)
 {
-	struct kept_args kept = {.kind = KEPT_OP, .op = *args};
+	struct kept_args kept = { .kind = KEPT_OP, .op = *args };
 
 	kept.n_inputs = args->n_inputs;
 	kept.n_outputs = args->n_outputs;
@@ -165,7 +165,7 @@ guint64 tacho_timeline_keep_op(TachoTimeline *timeline, const TachoOpArgs *args,
 
 guint64 tacho_timeline_keep_kernel(TachoTimeline *timeline, const TachoKernelArgs *args)
 {
-	struct kept_args kept = {.kind = KEPT_KERNEL, .kernel = *args};
+	struct kept_args kept = { .kind = KEPT_KERNEL, .kernel = *args };
 	guint32 text = tacho_timeline_intern(timeline, args->text ? args->text : "", -1);
 
 	kept.kernel.text = tacho_timeline_string(timeline, text);
@@ -176,7 +176,7 @@ guint64 tacho_timeline_keep_kernel(TachoTimeline *timeline, const TachoKernelArg
 guint64 tacho_timeline_keep_collective(TachoTimeline *timeline, const TachoCollectiveArgs *args,
 				       const TachoTensor *tensors)
 {
-	struct kept_args kept = {.kind = KEPT_COLLECTIVE, .collective = *args};
+	struct kept_args kept = { .kind = KEPT_COLLECTIVE, .collective = *args };
 
 	kept.n_inputs = args->n_inputs;
 	return keep(timeline, &kept, tensors);
@@ -184,7 +184,7 @@ guint64 tacho_timeline_keep_collective(TachoTimeline *timeline, const TachoColle
 
 guint64 tacho_timeline_keep_id(TachoTimeline *timeline, guint64 id)
 {
-	struct kept_args kept = {.kind = KEPT_ID, .id = id};
+	struct kept_args kept = { .kind = KEPT_ID, .id = id };
 
 	return keep(timeline, &kept, NULL);
 }

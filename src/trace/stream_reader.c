@@ -261,7 +261,7 @@ static void note_fault(struct stream_reader *reader, guint64 offset, const gchar
 static inline struct trace_class find_class(const struct trace_metadata *metadata, guint32 id)
 {
 	if (G_UNLIKELY(id >= metadata->n_classes))
-		return (struct trace_class){.kind = TRACE_CLASS_UNDECLARED};
+		return (struct trace_class){ .kind = TRACE_CLASS_UNDECLARED };
 	return metadata->classes[id];
 }
 
@@ -295,7 +295,7 @@ static inline gsize read_record(struct stream_reader *reader, const guint8 *byte
 		stamp = __atomic_load_n(&header->stamp, __ATOMIC_RELAXED);
 		fault = find_head_fault(reader, stamp, size_bytes, left);
 	}
-	class = fault ? (struct trace_class){0} : find_class(reader->metadata, header->class_id);
+	class = fault ? (struct trace_class){ 0 } : find_class(reader->metadata, header->class_id);
 	if (!fault && class.kind < TRACE_N_KINDS)
 		fault = record_find_fault(class.kind, header, size_bytes);
 	if (G_UNLIKELY(fault)) {
@@ -394,10 +394,10 @@ void stream_reader_read(struct stream_rows *rows, const struct tacho_source *sou
 			const struct trace_metadata *metadata,
 			const struct stream_file_place *files, guint n_files, gint64 origin_unix_ns)
 {
-	struct stream_reader reader = {.rows = rows,
-				       .metadata = metadata,
-				       .origin_unix_ns = origin_unix_ns,
-				       .innermost = TACHO_NONE};
+	struct stream_reader reader = { .rows = rows,
+					.metadata = metadata,
+					.origin_unix_ns = origin_unix_ns,
+					.innermost = TACHO_NONE };
 	guint64 first_stamp;
 
 	rows->first_ns = rows->last_ns = 0;

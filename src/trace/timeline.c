@@ -91,7 +91,7 @@ const gchar *tacho_slice_kind_name(TachoSliceKind kind)
 void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,
 				const gchar *where_format, ...)
 {
-	TachoProblem problem = {.kind = kind, .count = count};
+	TachoProblem problem = { .kind = kind, .count = count };
 	va_list args;
 
 	va_start(args, where_format);

@@ -8,7 +8,7 @@
 #include "trace/trace_layout.h"
 
 static const gchar signature[] = "/* CTF 1.8 */";
-static const gchar *const block_names[] = {"trace {", "env {", "clock {", "stream {"};
+static const gchar *const block_names[] = { "trace {", "env {", "clock {", "stream {" };
 enum block { BLOCK_TRACE, BLOCK_ENV, BLOCK_CLOCK, BLOCK_STREAM, BLOCK_NONE };
 
 struct metadata_parser {
@@ -116,7 +116,7 @@ static gboolean add_class(struct trace_metadata *metadata, guint64 id, guint8 ki
 	}
 	if (metadata->classes[id].kind != TRACE_CLASS_UNDECLARED)
 		return FALSE;
-	metadata->classes[id] = (struct trace_class){.name = name, .kind = kind};
+	metadata->classes[id] = (struct trace_class){ .name = name, .kind = kind };
 	return TRUE;
 }
 
@@ -331,12 +331,13 @@ static gboolean parse(struct metadata_parser *parser, const gchar *path, GError 
 gboolean trace_metadata_read(struct trace_metadata *metadata, const gchar *path,
 			     struct tacho_string_table *strings, GError **error)
 {
-	struct metadata_parser parser = {
-		.metadata = metadata, .strings = strings, .block = BLOCK_NONE};
+	struct metadata_parser parser = { .metadata = metadata,
+					  .strings = strings,
+					  .block = BLOCK_NONE };
 	struct mapped_file file;
 	gboolean is_read;
 
-	*metadata = (struct trace_metadata){.rank = -1, .local_rank = -1, .world_size = -1};
+	*metadata = (struct trace_metadata){ .rank = -1, .local_rank = -1, .world_size = -1 };
 	if (!mapped_file_open(&file, path, error))
 		return FALSE;
 	parser.text = (const gchar *)file.bytes;

@@ -111,7 +111,7 @@ static struct built_file *last_file(struct run_builder *run)
 
 static void add_file(struct run_builder *run, guint32 stream, guint32 index, guint32 tid)
 {
-	struct built_file file = {.stream = stream, .index = index, .tid = tid};
+	struct built_file file = { .stream = stream, .index = index, .tid = tid };
 
 	file.bytes = g_byte_array_new();
 	g_byte_array_set_size(file.bytes, sizeof(struct packet_header));
@@ -216,13 +216,13 @@ static void write_file(const struct run_builder *run, struct built_file *file)
 	struct packet_header *packet = (void *)file->bytes->data;
 	g_autofree gchar *name = g_strdup_printf("%u-%u.%u", file->stream, file->tid, file->index);
 
-	*packet = (struct packet_header){.magic = TRACE_PACKET_MAGIC,
-					 .packet_bits = (guint64)file->bytes->len * 8,
-					 .content_bits = (guint64)file->bytes->len * 8,
-					 .discarded = file->n_dropped,
-					 .stream = file->stream,
-					 .index = file->index,
-					 .tid = file->tid};
+	*packet = (struct packet_header){ .magic = TRACE_PACKET_MAGIC,
+					  .packet_bits = (guint64)file->bytes->len * 8,
+					  .content_bits = (guint64)file->bytes->len * 8,
+					  .discarded = file->n_dropped,
+					  .stream = file->stream,
+					  .index = file->index,
+					  .tid = file->tid };
 	memcpy(packet->uuid, run->uuid, sizeof(packet->uuid));
 	write_whole(run->path, name, file->bytes->data, file->bytes->len);
 	g_byte_array_free(file->bytes, TRUE);
@@ -308,12 +308,12 @@ static GByteArray *tensor_bytes(const TachoTimeline *timeline, guint32 slice, Re
 	TachoTensor tensor;
 
 	for (guint32 i = 0; read(timeline, slice, i, &tensor); i++) {
-		struct record_tensor record = {.storage = tensor.storage,
-					       .offset_bytes = tensor.offset_bytes,
-					       .dtype = find_dtype(tensor.dtype),
-					       .device = TRACE_DEVICE_CPU,
-					       .n_dims = (guint16)tensor.n_dims,
-					       .argument = tensor.argument};
+		struct record_tensor record = { .storage = tensor.storage,
+						.offset_bytes = tensor.offset_bytes,
+						.dtype = find_dtype(tensor.dtype),
+						.device = TRACE_DEVICE_CPU,
+						.n_dims = (guint16)tensor.n_dims,
+						.argument = tensor.argument };
 
 		g_byte_array_append(bytes, (const void *)&record, sizeof(record));
 		g_byte_array_append(bytes, (const void *)tensor.shape,
@@ -333,7 +333,7 @@ static void write_op(struct timeline_writer *writer, guint32 slice, guint32 clas
 {
 	const TachoTimeline *timeline = writer->timeline;
 	g_autoptr(GByteArray) tensors = tensor_bytes(timeline, slice, tacho_slice_input);
-	TachoOpArgs args = {.sequence = -1};
+	TachoOpArgs args = { .sequence = -1 };
 	struct record_op *op;
 
 	tacho_slice_op(timeline, slice, &args);
@@ -351,7 +351,7 @@ static void write_op(struct timeline_writer *writer, guint32 slice, guint32 clas
 static void write_kernel(struct timeline_writer *writer, guint32 slice, guint32 class_id)
 {
 	const TachoTimeline *timeline = writer->timeline;
-	TachoKernelArgs args = {.text = ""};
+	TachoKernelArgs args = { .text = "" };
 	struct record_kernel *kernel;
 	guint32 n_text;
 
@@ -374,7 +374,7 @@ static void write_collective(struct timeline_writer *writer, guint32 slice, guin
 {
 	const TachoTimeline *timeline = writer->timeline;
 	g_autoptr(GByteArray) tensors = tensor_bytes(timeline, slice, tacho_slice_input);
-	TachoCollectiveArgs args = {0};
+	TachoCollectiveArgs args = { 0 };
 	struct record_collective *collective;
 
 	tacho_slice_collective(timeline, slice, &args);
@@ -449,7 +449,7 @@ static void write_mark(struct timeline_writer *writer, const TachoMark *mark)
 
 static void add_item(GArray *items, gint64 time_ns, gint kind, guint32 row)
 {
-	struct item item = {.time_ns = time_ns, .row = row};
+	struct item item = { .time_ns = time_ns, .row = row };
 
 	item.kind = kind;
 	g_array_append_val(items, item);
@@ -560,7 +560,7 @@ static void write_process(const TachoTimeline *timeline, guint32 index, const gc
 			  GKeyFile *facts)
 {
 	const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, index);
-	struct timeline_writer writer = {.timeline = timeline};
+	struct timeline_writer writer = { .timeline = timeline };
 	gboolean is_first = TRUE;
 
 	writer.classes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -576,7 +576,7 @@ static void write_process(const TachoTimeline *timeline, guint32 index, const gc
 			.world_size = process->world_size > 0 ? process->world_size
 							      : timeline->expected_ranks,
 			.offset_s = (guint64)(timeline->origin_unix_ns / 1000000000),
-			.offset_ticks = (guint64)(timeline->origin_unix_ns % 1000000000)});
+			.offset_ticks = (guint64)(timeline->origin_unix_ns % 1000000000) });
 	for (guint32 i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
 

@@ -158,13 +158,13 @@ static void read_rank(struct text_reader *reader)
 {
 	TachoTimeline *timeline = reader->timeline;
 	gint32 number = (gint32)parse_signed(reader, take_word(reader));
-	TachoProcess process = {.rank = number,
-				.local_rank = number,
-				.world_size = -1,
-				.ppid = 1,
-				.is_main = TRUE,
-				.end = TACHO_END_EXITED};
-	TachoRank rank = {.rank = number};
+	TachoProcess process = { .rank = number,
+				 .local_rank = number,
+				 .world_size = -1,
+				 .ppid = 1,
+				 .is_main = TRUE,
+				 .end = TACHO_END_EXITED };
+	TachoRank rank = { .rank = number };
 
 	process.pid = 1000 + (guint32)number;
 	process.host = tacho_timeline_intern(timeline, "h0", -1);
@@ -206,7 +206,7 @@ static gboolean is_name(const gchar *word)
 
 static void read_thread(struct text_reader *reader, TachoTrackKind kind)
 {
-	TachoTrack track = {.kind = kind};
+	TachoTrack track = { .kind = kind };
 	const gchar *value;
 
 	track.tid = (guint32)parse_unsigned(reader, take_word(reader));
@@ -236,7 +236,7 @@ static guint32 queue_of(struct text_reader *reader)
 {
 	guint32 thread = track_of(reader), queue;
 	gpointer found;
-	TachoTrack track = {.kind = TACHO_TRACK_ASYNC};
+	TachoTrack track = { .kind = TACHO_TRACK_ASYNC };
 
 	if (g_hash_table_lookup_extended(reader->queues, GUINT_TO_POINTER(thread), NULL, &found))
 		return GPOINTER_TO_UINT(found);
@@ -252,7 +252,7 @@ static guint32 counter_of(struct text_reader *reader, const gchar *name)
 {
 	guint32 id = tacho_timeline_intern(reader->timeline, name, -1);
 	gpointer key = GSIZE_TO_POINTER((gsize)reader->process << 32 | id), found;
-	TachoTrack track = {.kind = TACHO_TRACK_COUNTER, .name = id};
+	TachoTrack track = { .kind = TACHO_TRACK_COUNTER, .name = id };
 	guint32 counter;
 
 	if (g_hash_table_lookup_extended(reader->counters, key, NULL, &found))
@@ -278,8 +278,9 @@ static guint8 dtype_bytes(const gchar *dtype)
 	static const struct {
 		const gchar *name;
 		guint8 bytes;
-	} sizes[] = {{"float32", 4}, {"float64", 8}, {"float16", 2}, {"bfloat16", 2}, {"int64", 8},
-		     {"int32", 4},   {"int16", 2},   {"int8", 1},    {"uint8", 1},    {"bool", 1}};
+	} sizes[] = { { "float32", 4 }, { "float64", 8 }, { "float16", 2 }, { "bfloat16", 2 },
+		      { "int64", 8 },	{ "int32", 4 },	  { "int16", 2 },   { "int8", 1 },
+		      { "uint8", 1 },	{ "bool", 1 } };
 
 	for (guint i = 0; i < G_N_ELEMENTS(sizes); i++)
 		if (strcmp(dtype, sizes[i].name) == 0)
@@ -305,7 +306,7 @@ static void parse_tensor(const struct text_reader *reader, const gchar *value, G
 {
 	g_autofree gchar *text = g_strdup(value);
 	gchar *place = strchr(text, '@'), *dims = strchr(text, '[');
-	TachoTensor tensor = {.device = "cpu", .argument = tensors->len};
+	TachoTensor tensor = { .device = "cpu", .argument = tensors->len };
 
 	if (place) {
 		gchar *offset = strchr(place, '+');
@@ -450,7 +451,7 @@ static void read_slice(struct text_reader *reader, TachoSliceKind kind)
 {
 	g_autoptr(GArray) inputs = g_array_new(FALSE, TRUE, sizeof(TachoTensor));
 	g_autoptr(GArray) outputs = g_array_new(FALSE, TRUE, sizeof(TachoTensor));
-	struct slice_args args = {.inputs = inputs, .outputs = outputs, .op.sequence = -1};
+	struct slice_args args = { .inputs = inputs, .outputs = outputs, .op.sequence = -1 };
 	guint32 name, track;
 	gint64 begin_ns, duration_ns;
 
@@ -499,7 +500,7 @@ static void end_open_slices(TachoTimeline *timeline)
 
 static void read_memory(struct text_reader *reader, gint sign)
 {
-	TachoMemoryEvent event = {.track = track_of(reader), .slice = TACHO_NONE};
+	TachoMemoryEvent event = { .track = track_of(reader), .slice = TACHO_NONE };
 	const gchar *value;
 
 	event.time_ns = parse_time(reader, take_word(reader));
@@ -516,7 +517,7 @@ static void read_memory(struct text_reader *reader, gint sign)
 
 static void read_mark(struct text_reader *reader)
 {
-	TachoMark mark = {.track = track_of(reader)};
+	TachoMark mark = { .track = track_of(reader) };
 	const gchar *value;
 
 	mark.name = tacho_timeline_intern(reader->timeline, take_word(reader), -1);
@@ -536,7 +537,7 @@ static void read_mark(struct text_reader *reader)
 
 static void read_sample(struct text_reader *reader)
 {
-	TachoSample sample = {0};
+	TachoSample sample = { 0 };
 
 	process_of(reader); /* there is one */
 	sample.track = counter_of(reader, take_word(reader));
@@ -633,7 +634,7 @@ TachoTimeline *timeline_from_text(const gchar *text)
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 	g_autoptr(GHashTable) queues = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) counters = g_hash_table_new(NULL, NULL);
-	struct text_reader reader = {.timeline = tacho_timeline_new(), .unit_ns = 1000000};
+	struct text_reader reader = { .timeline = tacho_timeline_new(), .unit_ns = 1000000 };
 
 	reader.process = reader.track = TACHO_NONE;
 	reader.queues = queues;

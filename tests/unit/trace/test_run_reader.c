@@ -68,7 +68,7 @@ static void assert_same_tensors(const TachoTimeline *a, const TachoTimeline *b, 
 						 TachoTensor *))
 {
 	for (guint32 i = 0;; i++) {
-		TachoTensor first = {0}, second = {0};
+		TachoTensor first = { 0 }, second = { 0 };
 		gboolean is_there = read(a, row, i, &first);
 
 		g_assert_cmpint(read(b, row, i, &second), ==, is_there);
@@ -86,9 +86,9 @@ static void assert_same_tensors(const TachoTimeline *a, const TachoTimeline *b, 
 
 static void assert_same_args(const TachoTimeline *a, const TachoTimeline *b, guint32 row)
 {
-	TachoOpArgs op[2] = {{.sequence = -1}, {.sequence = -1}};
-	TachoKernelArgs kernel[2] = {{.text = ""}, {.text = ""}};
-	TachoCollectiveArgs collective[2] = {{0}, {0}};
+	TachoOpArgs op[2] = { { .sequence = -1 }, { .sequence = -1 } };
+	TachoKernelArgs kernel[2] = { { .text = "" }, { .text = "" } };
+	TachoCollectiveArgs collective[2] = { { 0 }, { 0 } };
 
 	tacho_slice_op(a, row, &op[0]);
 	tacho_slice_op(b, row, &op[1]);
@@ -227,7 +227,8 @@ static void test_round_trip(void)
 /* One process of one thread; what each test adds to it is the test. */
 static struct run_builder *simple_run(const gchar *folder)
 {
-	struct run_builder *run = run_builder_new(folder, &(struct run_builder_process){.pid = 33});
+	struct run_builder *run =
+		run_builder_new(folder, &(struct run_builder_process){ .pid = 33 });
 
 	g_assert_cmpuint(run_builder_class(run, TRACE_KIND_OP, "op"), ==, 1);
 	g_assert_cmpuint(run_builder_class(run, TRACE_KIND_FREE, "cpu"), ==, 2);
@@ -338,22 +339,23 @@ static void test_clocks(void)
 		guint64 hz, offset_s, offset_ticks, begin, end;
 		gint64 start_ns, duration_ns;
 	} rows[] = {
-		{1, 1000000000, 1700000000, 5, 0, 10, 0, 10},
-		{2, 2995200000, 1700000000, 0, 2995200000u, 2995200000u + 29952, 999999995, 10000},
-		{3, 24000000, 1699999999, 24000000, G_GUINT64_CONSTANT(86400000000),
-		 G_GUINT64_CONSTANT(172800000000), G_GINT64_CONSTANT(3599999999995),
-		 G_GINT64_CONSTANT(3600000000000)},
+		{ 1, 1000000000, 1700000000, 5, 0, 10, 0, 10 },
+		{ 2, 2995200000, 1700000000, 0, 2995200000u, 2995200000u + 29952, 999999995,
+		  10000 },
+		{ 3, 24000000, 1699999999, 24000000, G_GUINT64_CONSTANT(86400000000),
+		  G_GUINT64_CONSTANT(172800000000), G_GINT64_CONSTANT(3599999999995),
+		  G_GINT64_CONSTANT(3600000000000) },
 	};
 	g_autoptr(TachoTimeline) timeline = NULL;
 
 	for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
 		struct run_builder *run = run_builder_new(
 			folder,
-			&(struct run_builder_process){.pid = rows[i].pid,
-						      .rank = (gint)i,
-						      .frequency_hz = rows[i].hz,
-						      .offset_s = rows[i].offset_s,
-						      .offset_ticks = rows[i].offset_ticks});
+			&(struct run_builder_process){ .pid = rows[i].pid,
+						       .rank = (gint)i,
+						       .frequency_hz = rows[i].hz,
+						       .offset_s = rows[i].offset_s,
+						       .offset_ticks = rows[i].offset_ticks });
 
 		run_builder_stream(run, rows[i].pid);
 		run_builder_op(run, run_builder_class(run, TRACE_KIND_OP, "op"), rows[i].begin,
@@ -373,17 +375,20 @@ static void test_ranks(void)
 {
 	gchar *folder = make_folder();
 	/* pid, ppid, rank, ops */
-	const gint rows[][4] = {
-		{10, 1, -1, 1}, {20, 10, 1, 5}, {21, 20, 1, 50}, {30, 10, 5, 2}, {31, 10, 5, 9}};
-	const gboolean is_main[] = {TRUE, FALSE, FALSE, TRUE, FALSE}; /* by rank, then pid */
+	const gint rows[][4] = { { 10, 1, -1, 1 },
+				 { 20, 10, 1, 5 },
+				 { 21, 20, 1, 50 },
+				 { 30, 10, 5, 2 },
+				 { 31, 10, 5, 9 } };
+	const gboolean is_main[] = { TRUE, FALSE, FALSE, TRUE, FALSE }; /* by rank, then pid */
 	g_autoptr(TachoTimeline) timeline = NULL;
 
 	for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
 		struct run_builder *run = run_builder_new(
-			folder, &(struct run_builder_process){.pid = (guint32)rows[i][0],
-							      .ppid = (guint32)rows[i][1],
-							      .rank = rows[i][2],
-							      .world_size = 6});
+			folder, &(struct run_builder_process){ .pid = (guint32)rows[i][0],
+							       .ppid = (guint32)rows[i][1],
+							       .rank = rows[i][2],
+							       .world_size = 6 });
 
 		run_builder_stream(run, 1);
 		run_builder_class(run, TRACE_KIND_OP, "op");

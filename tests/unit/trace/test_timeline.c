@@ -25,8 +25,8 @@ static void test_strings(void)
 
 static void add_thread(TachoTimeline *timeline, TachoTrackKind kind)
 {
-	TachoProcess process = {0};
-	TachoTrack track = {.kind = kind};
+	TachoProcess process = { 0 };
+	TachoTrack track = { .kind = kind };
 
 	if (!timeline->processes->len)
 		g_array_append_val(timeline->processes, process);
@@ -43,8 +43,8 @@ static void test_order(void)
 		gint64 start_ns, duration_ns;
 		guint32 expected_row;
 	} rows[] = {
-		{1, 5, 10, 4}, {0, 20, 5, 2}, {0, 0, 10, 1},
-		{0, 0, 30, 0}, {1, 5, 10, 5}, {0, 22, 1, 3},
+		{ 1, 5, 10, 4 }, { 0, 20, 5, 2 }, { 0, 0, 10, 1 },
+		{ 0, 0, 30, 0 }, { 1, 5, 10, 5 }, { 0, 22, 1, 3 },
 	};
 
 	add_thread(timeline, TACHO_TRACK_THREAD);
