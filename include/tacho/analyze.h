@@ -8,23 +8,26 @@
 G_BEGIN_DECLS
 
 typedef struct {
-	GRegex *name;	       /* only names that match; NULL: all. Borrowed */
-	gint32 rank;	       /* -1: all */
+	GRegex *name;		      /* only names that match; NULL: all. Borrowed */
+	gint32 rank;		      /* -1: all */
 	gint64 first_step, last_step; /* inclusive; -1: no limit. Both -1: all but the warm-up */
-	gboolean by_shape; /* op view: a row for each shape of the inputs */
+	gboolean by_shape;	      /* op view: a row for each shape of the inputs */
 } TachoFilter;
 
-#define TACHO_FILTER_INIT {NULL, -1, -1, -1, FALSE}
+#define TACHO_FILTER_INIT                                                                          \
+	{                                                                                          \
+		NULL, -1, -1, -1, FALSE                                                            \
+	}
 
 /* VIEW(name, what it shows). A view is src/analyze/<name>_view.c. */
-#define TACHO_VIEWS(VIEW)                                                                         \
-	VIEW(step, "where each step of each rank goes: compute, communication, waiting, idle")    \
-	VIEW(op, "framework operations, by name")                                                 \
-	VIEW(kernel, "library and device kernels, by name and shape")                             \
+#define TACHO_VIEWS(VIEW)                                                                          \
+	VIEW(step, "where each step of each rank goes: compute, communication, waiting, idle")     \
+	VIEW(op, "framework operations, by name")                                                  \
+	VIEW(kernel, "library and device kernels, by name and shape")                              \
 	VIEW(comm, "collectives: bytes, bandwidth, transfer against waiting, who was late")
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */
-#define TACHO_VIEW_DECLARE(name, description)                                                     \
+#define TACHO_VIEW_DECLARE(name, description)                                                      \
 	TachoTable *tacho_view_##name(const TachoTimeline *timeline, const TachoFilter *filter);
 TACHO_VIEWS(TACHO_VIEW_DECLARE)
 #undef TACHO_VIEW_DECLARE

@@ -24,14 +24,14 @@ G_BEGIN_DECLS
 #define TACHO_NONE G_MAXUINT32
 
 /* SLICE_KIND(enumerator, name). The first six come from records (trace/trace_layout.h). */
-#define TACHO_SLICE_KINDS(SLICE_KIND)                                                             \
-	SLICE_KIND(OP, op)		 /* framework operation */                                \
-	SLICE_KIND(ANNOTATION, annotation) /* named region */                                     \
-	SLICE_KIND(MODULE, module)	 /* forward of one module */                              \
-	SLICE_KIND(WAIT, wait)		 /* waiting for something named */                        \
-	SLICE_KIND(KERNEL, kernel)	 /* library or device kernel */                           \
-	SLICE_KIND(COLLECTIVE, collective) /* from queued to complete */                          \
-	SLICE_KIND(STEP, step)		 /* a training step, found by correlate */
+#define TACHO_SLICE_KINDS(SLICE_KIND)                                                              \
+	SLICE_KIND(OP, op)		   /* framework operation */                               \
+	SLICE_KIND(ANNOTATION, annotation) /* named region */                                      \
+	SLICE_KIND(MODULE, module)	   /* forward of one module */                             \
+	SLICE_KIND(WAIT, wait)		   /* waiting for something named */                       \
+	SLICE_KIND(KERNEL, kernel)	   /* library or device kernel */                          \
+	SLICE_KIND(COLLECTIVE, collective) /* from queued to complete */                           \
+	SLICE_KIND(STEP, step)		   /* a training step, found by correlate */
 
 typedef enum {
 #define TACHO_SLICE_KIND_ENUM(enumerator, name) TACHO_SLICE_##enumerator,
@@ -41,7 +41,7 @@ typedef enum {
 } TachoSliceKind;
 
 typedef enum {
-	TACHO_SLICE_OPEN = 1 << 0,     /* had not ended when the recording did; duration: up to then */
+	TACHO_SLICE_OPEN = 1 << 0, /* had not ended when the recording did; duration: up to then */
 	TACHO_SLICE_BACKWARD = 1 << 1, /* an autograd node */
 	TACHO_SLICE_REPAIRED = 1 << 2, /* its time was mended: the trust problems say how */
 } TachoSliceFlags;
@@ -49,16 +49,16 @@ typedef enum {
 /* About 40 bytes a slice. */
 typedef struct {
 	guint32 n;
-	guint32 capacity;    /* rows there is room for */
+	guint32 capacity; /* rows there is room for */
 	gint64 *start_ns;
 	gint64 *duration_ns;
-	guint64 *source;     /* where its record is; for the accessors only */
-	guint32 *name;	     /* string id */
+	guint64 *source; /* where its record is; for the accessors only */
+	guint32 *name;	 /* string id */
 	guint32 *track;
 	guint32 *parent;
-	guint8 *kind;	     /* TachoSliceKind */
-	guint8 *flags;	     /* TachoSliceFlags */
-	guint16 *depth;	     /* number of ancestors */
+	guint8 *kind;	/* TachoSliceKind */
+	guint8 *flags;	/* TachoSliceFlags */
+	guint16 *depth; /* number of ancestors */
 } TachoSlices;
 
 typedef enum {
@@ -75,8 +75,9 @@ typedef struct {
 	guint32 name;	     /* string id: thread name, "collectives" ..., counter name */
 	guint32 first_slice; /* its slices are [first_slice, first_slice + n_slices) */
 	guint32 n_slices;
-	guint32 parent_tid;  /* who started the thread, 0: not known */
-	gint64 first_ns, last_ns; /* of its first and last record; thread start is before first_ns */
+	guint32 parent_tid; /* who started the thread, 0: not known */
+	gint64 first_ns,
+		last_ns; /* of its first and last record; thread start is before first_ns */
 	guint64 n_dropped;
 } TachoTrack;
 
@@ -88,21 +89,21 @@ typedef enum {
 } TachoEnd;
 
 typedef struct {
-	guint32 host;	     /* string id */
+	guint32 host; /* string id */
 	guint32 pid, ppid;
-	gint32 rank;	     /* as the launcher said; -1: none said */
+	gint32 rank;		       /* as the launcher said; -1: none said */
 	gint32 local_rank, world_size; /* -1: not known */
-	guint32 rank_index;  /* into ranks[] */
-	gboolean is_main;    /* the process that trains; others of its rank are its workers */
-	guint32 command;     /* string id */
-	guint32 job;	     /* string id, "" if none */
+	guint32 rank_index;	       /* into ranks[] */
+	gboolean is_main; /* the process that trains; others of its rank are its workers */
+	guint32 command;  /* string id */
+	guint32 job;	  /* string id, "" if none */
 	TachoEnd end;
 	gint32 exit_status;
 	gint64 start_ns, end_ns; /* first and last sign of life */
-	guint64 n_events;    /* records */
+	guint64 n_events;	 /* records */
 	guint64 n_dropped;
-	guint64 cost_ns;     /* records x measured cost of each kind */
-	gchar *path;	     /* its trace */
+	guint64 cost_ns; /* records x measured cost of each kind */
+	gchar *path;	 /* its trace */
 } TachoProcess;
 
 typedef struct {
@@ -122,7 +123,7 @@ typedef enum {
 typedef struct {
 	guint32 from, to; /* slices */
 	guint8 kind;
-	guint8 is_exact;  /* 0: inferred */
+	guint8 is_exact; /* 0: inferred */
 } TachoFlow;
 
 /* One sample of a counter track. */
@@ -136,9 +137,9 @@ typedef struct {
 typedef struct {
 	gint64 time_ns;
 	guint64 address;
-	gint64 bytes;	 /* > 0 handed out, < 0 given back */
-	guint32 track;	 /* thread */
-	guint32 slice;	 /* innermost slice then open on that track, or TACHO_NONE */
+	gint64 bytes;  /* > 0 handed out, < 0 given back */
+	guint32 track; /* thread */
+	guint32 slice; /* innermost slice then open on that track, or TACHO_NONE */
 } TachoMemoryEvent;
 
 typedef struct {
@@ -151,27 +152,28 @@ typedef struct {
 /* A training step of one rank: [start_ns, end_ns), on its main process. */
 typedef struct {
 	guint32 rank_index;
-	guint32 number;	  /* the same step has the same number on every rank; 0 the first seen */
+	guint32 number; /* the same step has the same number on every rank; 0 the first seen */
 	gint64 start_ns, end_ns;
 	gboolean is_complete; /* both ends seen */
 } TachoStep;
 
 /* A collective as all its ranks saw it; members[first_member .. + n_members) are the slices. */
 typedef struct {
-	guint32 name;	   /* string id */
-	guint32 group;	   /* number of the process group, 0 the first seen */
-	guint32 sequence;  /* in its group */
-	guint64 bytes;	   /* of one rank's input */
+	guint32 name;	  /* string id */
+	guint32 group;	  /* number of the process group, 0 the first seen */
+	guint32 sequence; /* in its group */
+	guint64 bytes;	  /* of one rank's input */
 	guint32 first_member, n_members;
-	guint32 n_expected; /* ranks of the group */
+	guint32 n_expected;   /* ranks of the group */
 	gint64 last_begin_ns; /* when the last member was queued: from here on it is transfer */
 } TachoCollective;
 
 /* A reason to trust the timeline less. */
 typedef struct {
-	const gchar *kind; /* static: "lost_records", "truncated_file", "unmatched_collective" ... */
+	const gchar
+		*kind; /* static: "lost_records", "truncated_file", "unmatched_collective" ... */
 	guint64 count;
-	gchar *where;	   /* file, rank ... with byte offset where there is one */
+	gchar *where; /* file, rank ... with byte offset where there is one */
 } TachoProblem;
 
 typedef struct _TachoTimeline TachoTimeline;
@@ -245,8 +247,9 @@ static inline const TachoTrack *tacho_timeline_track(const TachoTimeline *timeli
 
 static inline const TachoProcess *tacho_slice_process(const TachoTimeline *timeline, guint32 slice)
 {
-	return &g_array_index(timeline->processes, TachoProcess,
-			      tacho_timeline_track(timeline, timeline->slices.track[slice])->process);
+	return &g_array_index(
+		timeline->processes, TachoProcess,
+		tacho_timeline_track(timeline, timeline->slices.track[slice])->process);
 }
 
 static inline gint64 tacho_slice_end_ns(const TachoTimeline *timeline, guint32 slice)
@@ -264,11 +267,11 @@ static inline const gchar *tacho_slice_name(const TachoTimeline *timeline, guint
 #define TACHO_MAX_DIMS 16
 
 typedef struct {
-	guint64 storage;      /* identity: address of the storage, 0: none */
+	guint64 storage; /* identity: address of the storage, 0: none */
 	guint64 offset_bytes;
-	const gchar *dtype;   /* static: "float32" ... */
-	guint8 dtype_bytes;   /* of an element */
-	const gchar *device;  /* static: "cpu" ... */
+	const gchar *dtype;  /* static: "float32" ... */
+	guint8 dtype_bytes;  /* of an element */
+	const gchar *device; /* static: "cpu" ... */
 	guint32 argument;
 	guint32 n_dims;
 	gint64 shape[TACHO_MAX_DIMS];
@@ -282,7 +285,7 @@ typedef struct {
 } TachoOpArgs;
 
 typedef struct {
-	guint64 flops;	/* 0: not known */
+	guint64 flops; /* 0: not known */
 	guint64 bytes;
 	const gchar *dtype;
 	guint32 n_dims;

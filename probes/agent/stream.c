@@ -65,7 +65,7 @@ static struct {
 		is_working; /* held while it changes files: a fork or the end waits for it */
 	pthread_mutex_t start;
 	bool is_started; /* atomic */
-	uint32_t calls; /* futex */
+	uint32_t calls;	 /* futex */
 	struct tacho_stream *own_stream;
 } helper = { .is_working = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_MUTEX_INITIALIZER };
 

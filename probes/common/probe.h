@@ -44,7 +44,7 @@ extern "C" {
 #define TACHO_THREAD_LOCAL _Thread_local
 #endif
 
-#define TACHO_EXPORT __attribute__((visibility("default")))
+#define TACHO_EXPORT		  __attribute__((visibility("default")))
 #define TACHO_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* Changes when probes built against an earlier agent would no longer work with it. */

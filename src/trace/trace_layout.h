@@ -23,14 +23,14 @@
 #include <stdint.h>
 
 #define TRACE_FORMAT_VERSION 1
-#define TRACE_PACKET_MAGIC 0xC1FC1FC1u
-#define TRACE_OPEN UINT64_MAX	     /* duration of a slice that has not ended */
-#define TRACE_NO_SEQUENCE INT64_C(-1) /* an op that made no autograd node */
+#define TRACE_PACKET_MAGIC   0xC1FC1FC1u
+#define TRACE_OPEN	     UINT64_MAX	 /* duration of a slice that has not ended */
+#define TRACE_NO_SEQUENCE    INT64_C(-1) /* an op that made no autograd node */
 
 /* Head of every stream file: CTF's packet header and packet context in one. */
 struct packet_header {
 	uint32_t magic;
-	uint8_t uuid[16]; /* the trace's; the same in `metadata` */
+	uint8_t uuid[16];      /* the trace's; the same in `metadata` */
 	uint32_t stream_class; /* 0 */
 	/* packet context */
 	uint64_t packet_bits;  /* the whole file */
@@ -55,25 +55,25 @@ struct record_header {
 
 /* What a record is. A class is a (kind, name) pair; its kind decides the bytes of its records.
  * KIND(enumerator, name in metadata, is_slice): a slice's payload begins with its duration. */
-#define TRACE_KINDS(KIND)                                                                         \
-	KIND(OP, op, 1)		       /* a framework operation */                                \
+#define TRACE_KINDS(KIND)                                                                          \
+	KIND(OP, op, 1)			/* a framework operation */                                \
 	KIND(ANNOTATION, annotation, 1) /* a region somebody named: record_function, the hook */   \
-	KIND(MODULE, module, 1)	       /* forward of one module; the name is its path */          \
-	KIND(WAIT, wait, 1)	       /* waiting for something named: data loader, message */    \
-	KIND(KERNEL, kernel, 1)	       /* a library kernel: BLAS, oneDNN */                       \
+	KIND(MODULE, module, 1)		/* forward of one module; the name is its path */          \
+	KIND(WAIT, wait, 1)		/* waiting for something named: data loader, message */    \
+	KIND(KERNEL, kernel, 1)		/* a library kernel: BLAS, oneDNN */                       \
 	KIND(COLLECTIVE, collective, 1) /* from queued to complete; may end in another thread */   \
-	KIND(OUTPUTS, outputs, 0)       /* outputs of the op that is ending */                     \
-	KIND(ALLOC, alloc, 0)	       /* memory handed out; the name is the allocator's */       \
-	KIND(FREE, free, 0)	       /* memory given back */                                    \
-	KIND(MARK, mark, 0)	       /* a moment with two numbers and a text */                 \
-	KIND(THREAD, thread, 0)	       /* first record of a thread: who it is */                  \
-	KIND(EXIT, exit, 0)	       /* the process ends, in an orderly way */                  \
-	KIND(COST, cost, 0)	       /* what one event of a probe costs the job */              \
-	KIND(CLOCK, clocks, 0)	       /* clocks read together, about once a second */
+	KIND(OUTPUTS, outputs, 0)	/* outputs of the op that is ending */                     \
+	KIND(ALLOC, alloc, 0)		/* memory handed out; the name is the allocator's */       \
+	KIND(FREE, free, 0)		/* memory given back */                                    \
+	KIND(MARK, mark, 0)		/* a moment with two numbers and a text */                 \
+	KIND(THREAD, thread, 0)		/* first record of a thread: who it is */                  \
+	KIND(EXIT, exit, 0)		/* the process ends, in an orderly way */                  \
+	KIND(COST, cost, 0)		/* what one event of a probe costs the job */              \
+	KIND(CLOCK, clocks, 0)		/* clocks read together, about once a second */
 
 enum trace_kind {
 #define TRACE_KIND_ENUM(enumerator, name, is_slice) TRACE_KIND_##enumerator,
-	TRACE_KINDS(TRACE_KIND_ENUM)
+	TRACE_KINDS (TRACE_KIND_ENUM)
 #undef TRACE_KIND_ENUM
 		TRACE_N_KINDS
 };
@@ -82,20 +82,21 @@ enum trace_kind {
 struct record_tensor {
 	uint64_t storage; /* address of the storage's first byte: the tensor's identity; 0: none */
 	uint64_t offset_bytes; /* where in the storage the tensor begins */
-	uint8_t dtype;	  /* enum trace_dtype */
-	uint8_t device;	  /* enum trace_device */
+	uint8_t dtype;	       /* enum trace_dtype */
+	uint8_t device;	       /* enum trace_device */
 	uint16_t n_dims;
 	uint32_t argument; /* which argument of the op; the tensors of a list share it */
-	/* int64_t shape[n_dims] */
+			   /* int64_t shape[n_dims] */
 };
 
 /* OP. `inputs` may be fewer than the op had (TRACE_MAX_TENSORS). */
 struct record_op {
 	struct record_header header;
 	uint64_t duration;
-	int64_t sequence;	 /* autograd's number, or TRACE_NO_SEQUENCE */
-	uint64_t forward_thread; /* BACKWARD: autograd's id of the thread that ran forward, else 0 */
-	uint32_t flags;		 /* enum trace_op_flags */
+	int64_t sequence; /* autograd's number, or TRACE_NO_SEQUENCE */
+	uint64_t
+		forward_thread; /* BACKWARD: autograd's id of the thread that ran forward, else 0 */
+	uint32_t flags;		/* enum trace_op_flags */
 	uint32_t n_inputs;
 	/* struct record_tensor inputs[n_inputs], each with its shape */
 };
@@ -178,28 +179,28 @@ enum trace_op_flags {
 	TRACE_OP_CUT = 1 << 2,	    /* not all of its tensors are in the record */
 };
 
-#define TRACE_MAX_TENSORS 64 /* a record */
-#define TRACE_MAX_DIMS 16    /* a tensor */
+#define TRACE_MAX_TENSORS    64	  /* a record */
+#define TRACE_MAX_DIMS	     16	  /* a tensor */
 #define TRACE_MAX_NAME_BYTES 1900 /* quoted, a class must fit into a page of metadata */
 
 /* DTYPE(enumerator, name, bytes) */
-#define TRACE_DTYPES(DTYPE)                                                                       \
-	DTYPE(UNKNOWN, unknown, 0)                                                                \
-	DTYPE(U8, uint8, 1)                                                                       \
-	DTYPE(I8, int8, 1)                                                                        \
-	DTYPE(I16, int16, 2)                                                                      \
-	DTYPE(I32, int32, 4)                                                                      \
-	DTYPE(I64, int64, 8)                                                                      \
-	DTYPE(F16, float16, 2)                                                                    \
-	DTYPE(F32, float32, 4)                                                                    \
-	DTYPE(F64, float64, 8)                                                                    \
-	DTYPE(C32, complex32, 4)                                                                  \
-	DTYPE(C64, complex64, 8)                                                                  \
-	DTYPE(C128, complex128, 16)                                                               \
-	DTYPE(BOOL, bool, 1)                                                                      \
-	DTYPE(BF16, bfloat16, 2)                                                                  \
-	DTYPE(QI8, qint8, 1)                                                                      \
-	DTYPE(QU8, quint8, 1)                                                                     \
+#define TRACE_DTYPES(DTYPE)                                                                        \
+	DTYPE(UNKNOWN, unknown, 0)                                                                 \
+	DTYPE(U8, uint8, 1)                                                                        \
+	DTYPE(I8, int8, 1)                                                                         \
+	DTYPE(I16, int16, 2)                                                                       \
+	DTYPE(I32, int32, 4)                                                                       \
+	DTYPE(I64, int64, 8)                                                                       \
+	DTYPE(F16, float16, 2)                                                                     \
+	DTYPE(F32, float32, 4)                                                                     \
+	DTYPE(F64, float64, 8)                                                                     \
+	DTYPE(C32, complex32, 4)                                                                   \
+	DTYPE(C64, complex64, 8)                                                                   \
+	DTYPE(C128, complex128, 16)                                                                \
+	DTYPE(BOOL, bool, 1)                                                                       \
+	DTYPE(BF16, bfloat16, 2)                                                                   \
+	DTYPE(QI8, qint8, 1)                                                                       \
+	DTYPE(QU8, quint8, 1)                                                                      \
 	DTYPE(QI32, qint32, 4)
 
 enum trace_dtype {
@@ -219,7 +220,7 @@ enum trace_device {
 };
 
 /* Names inside a run directory. */
-#define TRACE_RUN_FILE "run.ini"      /* what `tacho record` knows; a GKeyFile */
+#define TRACE_RUN_FILE	    "run.ini"  /* what `tacho record` knows; a GKeyFile */
 #define TRACE_METADATA_FILE "metadata" /* in each process's folder */
 
 #endif

@@ -58,8 +58,8 @@ int main(void)
 	total = sum();
 	cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, K, 2.0f, left, K, right, N,
 		    0.5f, product, N);
-	cblas_zgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, M, N, K, complex_one, complex_left, M,
-		    complex_right, K, complex_zero, complex_product, M);
+	cblas_zgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, M, N, K, complex_one, complex_left,
+		    M, complex_right, K, complex_zero, complex_product, M);
 	cblas_dgemv(CblasColMajor, CblasTrans, M, M, 1.5, matrix, M, input, 1, 0.0, output, 1);
 	cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, M, 1, 1.0,
 		    matrix, M, output, 1);

@@ -71,21 +71,21 @@ static void test_strings(void)
 		gsize length;
 		const char *expected;
 	} cases[] = {
-		{"", 0, "\"\"\n"},
-		{"a\"b\\c/", 6, "\"a\\\"b\\\\c/\"\n"},
-		{"\b\f\n\r\t", 5, "\"\\b\\f\\n\\r\\t\"\n"},
-		{"\x1b[31m\x7f", 6, "\"\\u001b[31m\\u007f\"\n"},
-		{"nul\0in", 6, "\"nul\\u0000in\"\n"},
-		{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9,
-		 "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"\n"},
-		{"a\xff"
-		 "b",
-		 3,
-		 "\"a\xef\xbf\xbd"
-		 "b\"\n"},					   /* never a lead byte */
-		{"a\xc3", 2, "\"a\xef\xbf\xbd\"\n"},		   /* cut short */
-		{"\xc0\x80", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"\n"}, /* overlong NUL */
-		{"\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n"}, /* surrogate */
+		{ "", 0, "\"\"\n" },
+		{ "a\"b\\c/", 6, "\"a\\\"b\\\\c/\"\n" },
+		{ "\b\f\n\r\t", 5, "\"\\b\\f\\n\\r\\t\"\n" },
+		{ "\x1b[31m\x7f", 6, "\"\\u001b[31m\\u007f\"\n" },
+		{ "nul\0in", 6, "\"nul\\u0000in\"\n" },
+		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9,
+		  "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"\n" },
+		{ "a\xff"
+		  "b",
+		  3,
+		  "\"a\xef\xbf\xbd"
+		  "b\"\n" },					     /* never a lead byte */
+		{ "a\xc3", 2, "\"a\xef\xbf\xbd\"\n" },		     /* cut short */
+		{ "\xc0\x80", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"\n" }, /* overlong NUL */
+		{ "\xed\xa0\x80", 3, "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n" }, /* surrogate */
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -151,17 +151,17 @@ static void test_fixed(void)
 
 static void test_numbers(void)
 {
-	static const gdouble values[] = {0,
-					 0.1,
-					 1.0 / 3,
-					 1e300,
-					 DBL_MIN,
-					 DBL_MAX,
-					 -2.5,
-					 1e-320,
-					 12345.678,
-					 1e15,
-					 123456789.123456789};
+	static const gdouble values[] = { 0,
+					  0.1,
+					  1.0 / 3,
+					  1e300,
+					  DBL_MIN,
+					  DBL_MAX,
+					  -2.5,
+					  1e-320,
+					  12345.678,
+					  1e15,
+					  123456789.123456789 };
 
 	for (gsize i = 0; i < G_N_ELEMENTS(values); i++) {
 		struct sink sink;
