@@ -56,7 +56,8 @@ static gboolean check_packet(struct opened_file *file, TachoTimeline *timeline)
 	file->packet = *packet;
 	file->content_bytes = content_bits / 8;
 	if (packet->magic != TRACE_PACKET_MAGIC || content_bits % 64 ||
-	    file->content_bytes < sizeof(*packet) || file->content_bytes > SOURCE_MAX_FILE_BYTES) {
+	    file->content_bytes < sizeof(*packet) || content_bits > file->packet.packet_bits ||
+	    file->content_bytes > SOURCE_MAX_FILE_BYTES) {
 		tacho_timeline_add_problem(timeline, "bad_packet", 1,
 					   "%s, byte 0: its header is broken", file->path);
 		return FALSE;

@@ -117,7 +117,8 @@ static gboolean add_folder(struct run_paths *paths, GHashTable *seen, const gcha
 {
 	g_autoptr(GError) cause = NULL;
 	g_autoptr(GPtrArray) names = list_names(folder, &cause);
-	guint n_before = paths->traces->len, run;
+	gboolean has_trace = FALSE;
+	guint run;
 
 	if (!names)
 		return fail(error, TACHO_TIMELINE_ERROR_IO, folder, cause->message);
@@ -125,10 +126,12 @@ static gboolean add_folder(struct run_paths *paths, GHashTable *seen, const gcha
 	for (guint i = 0; i < names->len; i++) {
 		g_autofree gchar *trace = g_build_filename(folder, names->pdata[i], NULL);
 
-		if (has_file(trace, TRACE_METADATA_FILE))
-			add_trace(paths, seen, trace, run);
+		if (!has_file(trace, TRACE_METADATA_FILE))
+			continue;
+		add_trace(paths, seen, trace, run);
+		has_trace = TRUE;
 	}
-	if (n_before == paths->traces->len && !has_file(folder, TRACE_RUN_FILE))
+	if (!has_trace && !has_file(folder, TRACE_RUN_FILE))
 		return fail(error, TACHO_TIMELINE_ERROR_NOT_A_RUN, folder,
 			    "no run: neither a run.ini nor a process's trace is in it");
 	return TRUE;

@@ -407,6 +407,445 @@ static void test_ranks(void)
 	remove_folder(folder);
 }
 
+/* --- what is broken ------------------------------------------------------------------------- */
+
+static gchar *read_whole(const gchar *path, gsize *ret_length)
+{
+	g_autoptr(GError) error = NULL;
+	gchar *bytes = NULL;
+
+	g_file_get_contents(path, &bytes, ret_length, &error);
+	g_assert_no_error(error);
+	return bytes;
+}
+
+/* In place: the folder's other files and the file's name stay. */
+static void overwrite(const gchar *path, const void *bytes, gsize length)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+
+	g_assert_cmpint(fd, >=, 0);
+	g_assert_cmpint(write(fd, bytes, length), ==, (gssize)length);
+	close(fd);
+}
+
+/* Use everything there is in a timeline, so that a sanitizer sees it. */
+static guint64 touch_all(const TachoTimeline *timeline)
+{
+	guint64 sum = 0;
+
+	for (guint32 row = 0; row < timeline->slices.n; row++) {
+		TachoOpArgs op;
+		TachoKernelArgs kernel;
+		TachoCollectiveArgs collective;
+		TachoTensor tensor;
+		guint32 parent = timeline->slices.parent[row];
+
+		if (tacho_slice_op(timeline, row, &op))
+			sum += op.n_inputs;
+		if (tacho_slice_kernel(timeline, row, &kernel))
+			sum += strlen(kernel.text);
+		if (tacho_slice_collective(timeline, row, &collective))
+			sum += collective.bytes;
+		for (guint32 i = 0; tacho_slice_input(timeline, row, i, &tensor); i++)
+			sum += tensor.n_dims;
+		for (guint32 i = 0; tacho_slice_output(timeline, row, i, &tensor); i++)
+			sum += strlen(tensor.dtype);
+		sum += tacho_slice_id(timeline, row) + strlen(tacho_slice_name(timeline, row));
+		g_assert_cmpint(timeline->slices.duration_ns[row], >=, 0);
+		g_assert_true(parent == TACHO_NONE || parent < row);
+		if (parent != TACHO_NONE)
+			g_assert_cmpint(tacho_slice_end_ns(timeline, row), <=,
+					tacho_slice_end_ns(timeline, parent));
+	}
+	for (guint i = 0; i < timeline->memory->len; i++)
+		sum += (guint64)g_array_index(timeline->memory, TachoMemoryEvent, i).bytes;
+	return sum;
+}
+
+/* A run with a record of every kind in it, in which nothing is wrong but what is made so. */
+static gchar *sound_run(void)
+{
+	static const gchar text[] =
+		"rank 0  thread 10 main\n"
+		"  op aten::mm 0..140 seq=3 in=float32[8,16]@0x1000+64 out=float32[3]@0x2000\n"
+		"    kernel sgemm 105..130 flops=2048 dims=8x8 text='a b'\n"
+		"    alloc 106 address=0x3000 bytes=64\n"
+		"  free 150 address=0x3000 bytes=64\n"
+		"  collective gloo:all_reduce 130..190 bytes=4096 in=float32[4]\n"
+		"  annotation a 200..210 id=9\n"
+		"  mark cut 205 first=1 text=why\n";
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(TachoTimeline) read = NULL;
+	gchar *folder = make_folder();
+
+	run_builder_write_timeline(timeline, folder);
+	read = open_sound(folder);
+	g_assert_cmpuint(read->problems->len, ==, 0);
+	return folder;
+}
+
+static gchar *stream_path(const gchar *folder)
+{
+	return g_build_filename(folder, "h0-1000", "0-10.0", NULL);
+}
+
+static gchar *metadata_path(const gchar *folder)
+{
+	return g_build_filename(folder, "h0-1000", "metadata", NULL);
+}
+
+/* Whether the run opens without anything being wrong with it. */
+static gboolean opens_clean(const gchar *folder)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline = open_one(folder, &error);
+
+	g_assert_true((timeline != NULL) == (error == NULL));
+	if (!timeline) {
+		g_assert_true(error->domain == TACHO_TIMELINE_ERROR);
+		return FALSE;
+	}
+	touch_all(timeline);
+	return timeline->problems->len == 0;
+}
+
+static void test_truncated_stream(void)
+{
+	gchar *folder = sound_run();
+	g_autofree gchar *path = stream_path(folder);
+	g_autofree gchar *bytes = NULL;
+	gsize length;
+
+	bytes = read_whole(path, &length);
+	for (gsize cut = 0; cut < length; cut++) {
+		g_autoptr(TachoTimeline) timeline = NULL;
+		g_autofree gchar *place = g_strdup_printf("0-10.0, byte %zu", cut);
+
+		overwrite(path, bytes, cut);
+		timeline = open_sound(folder);
+		touch_all(timeline);
+		assert_problem(timeline, "truncated_file", 1, place);
+	}
+	remove_folder(folder);
+}
+
+static void test_truncated_metadata(void)
+{
+	gchar *folder = sound_run();
+	g_autofree gchar *path = metadata_path(folder);
+	g_autofree gchar *bytes = NULL;
+	gsize length;
+
+	bytes = read_whole(path, &length);
+	for (gsize cut = 0; cut < length; cut++) {
+		overwrite(path, bytes, cut);
+		g_assert_false(opens_clean(folder));
+	}
+	remove_folder(folder);
+}
+
+/* A flip may go unnoticed in a number that may be anything, but nothing may break. */
+static void test_flipped_bits(void)
+{
+	gchar *folder = sound_run();
+	gchar *paths[] = { stream_path(folder), metadata_path(folder) };
+
+	for (guint i = 0; i < G_N_ELEMENTS(paths); i++) {
+		g_autofree gchar *bytes = NULL;
+		gsize length;
+
+		bytes = read_whole(paths[i], &length);
+		for (gsize bit = 0; bit < length * 8; bit++) {
+			bytes[bit / 8] ^= (gchar)(1 << bit % 8);
+			overwrite(paths[i], bytes, length);
+			opens_clean(folder);
+			bytes[bit / 8] ^= (gchar)(1 << bit % 8);
+		}
+		overwrite(paths[i], bytes, length);
+		g_assert_true(opens_clean(folder));
+		g_free(paths[i]);
+	}
+	remove_folder(folder);
+}
+
+/* Each mends the first record of a sound run into one that cannot be. */
+static void test_broken_records(void)
+{
+	static const struct {
+		guint offset; /* in the file's second record, an op with one input of two dims */
+		guint64 value;
+		guint size;
+		const gchar *reason;
+	} rows[] = {
+		{ 4, 12, 4, "impossible size" },
+		{ 4, 8, 4, "impossible size" },
+		{ 4, 16, 4, "shorter than its kind" },
+		{ 4, 0xfffffff8, 4, "longer than what is left" },
+		{ 8, G_MAXUINT64 / 2, 8, "impossibly late" },
+		{ 44, 65, 4, "too many tensors" },
+		{ 44, 40, 4, "a tensor that does not fit" },
+		{ 66, 17, 2, "a tensor that does not fit" },
+		{ 66, 4, 2, "a tensor that does not fit" },
+	};
+	gchar *folder = sound_run();
+	g_autofree gchar *path = stream_path(folder);
+	g_autofree gchar *bytes = NULL;
+	gsize length, op;
+
+	bytes = read_whole(path, &length);
+	op = sizeof(struct packet_header) + sizeof(struct record_mark) + 8; /* THREAD, "main" */
+	for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autofree gchar *broken = g_memdup2(bytes, length);
+		g_autofree gchar *place = g_strdup_printf("0-10.0, byte %zu: the record", op);
+		g_autoptr(TachoTimeline) timeline = NULL;
+
+		memcpy(broken + op + rows[i].offset, &rows[i].value, rows[i].size);
+		overwrite(path, broken, length);
+		timeline = open_sound(folder);
+		assert_problem(timeline, "corrupt_record", 1, place);
+		assert_problem(timeline, "corrupt_record", 1, rows[i].reason);
+		g_assert_cmpuint(timeline->slices.n, ==, 0);
+	}
+	remove_folder(folder);
+}
+
+static void test_broken_packets(void)
+{
+	static const struct {
+		guint offset;
+		guint64 value;
+		guint size;
+		const gchar *kind, *word;
+	} rows[] = {
+		{ 0, 1, 4, "bad_packet", "byte 0" },
+		{ 4, 99, 1, "bad_packet", "byte 4" },
+		{ 32, 8, 8, "bad_packet", "byte 0" },
+		{ 32, 1001, 8, "bad_packet", "byte 0" },
+		{ 32, G_MAXUINT64 - 63, 8, "bad_packet", "byte 0" },
+		{ 24, 1 << 20, 8, "truncated_file", "of 131072 bytes" },
+	};
+	gchar *folder = sound_run();
+	g_autofree gchar *path = stream_path(folder);
+	g_autofree gchar *bytes = NULL;
+	gsize length;
+
+	bytes = read_whole(path, &length);
+	for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autofree gchar *broken = g_memdup2(bytes, length);
+		g_autoptr(TachoTimeline) timeline = NULL;
+
+		memcpy(broken + rows[i].offset, &rows[i].value, rows[i].size);
+		overwrite(path, broken, length);
+		timeline = open_sound(folder);
+		assert_problem(timeline, rows[i].kind, 1, rows[i].word);
+	}
+	remove_folder(folder);
+}
+
+/* A stream whose stamps go back, and one of whose files is missing. */
+static void test_broken_streams(void)
+{
+	gchar *folder = make_folder();
+	struct run_builder *run = simple_run(folder);
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autofree gchar *missing = NULL;
+
+	run_builder_op(run, 1, 1000, 1100, 0);
+	run_builder_op(run, 1, 900, 950, 0);
+	run_builder_next_file(run);
+	run_builder_next_file(run);
+	run_builder_op(run, 1, 2000, 2200, 0);
+	run_builder_op(run, 1, 2100, 2300, 0);
+	run_builder_op(run, 1, 2400, 2400 + (G_GUINT64_CONSTANT(1) << 60), 0);
+	run_builder_record(run, 77, 2500, 16);
+	missing = g_build_filename(run_builder_path(run), "0-33.1", NULL);
+	run_builder_end(run);
+	g_assert_cmpint(g_unlink(missing), ==, 0);
+	timeline = open_sound(folder);
+	g_assert_cmpuint(timeline->slices.n, ==, 4);
+	g_assert_cmpint(timeline->slices.duration_ns[2], ==, 100);
+	g_assert_cmpint(timeline->slices.duration_ns[3], ==, 0);
+	assert_problem(timeline, "corrupt_record", 1, "is earlier than the one before it");
+	assert_problem(timeline, "missing_file", 1, "0-33.2");
+	assert_problem(timeline, "overlap", 1, "thread 33");
+	assert_problem(timeline, "impossible_time", 1, "thread 33");
+	assert_problem(timeline, "unknown_record", 1, "thread 33");
+	remove_folder(folder);
+}
+
+static void assert_error(const gchar *path, gint code, const gchar *word)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(open_one(path, &error));
+	g_assert_error(error, TACHO_TIMELINE_ERROR, code);
+	if (!strstr(error->message, word))
+		g_error("'%s' is not in: %s", word, error->message);
+}
+
+static void test_no_run(void)
+{
+	gchar *folder = make_folder();
+	g_autofree gchar *file = g_build_filename(folder, "file", NULL);
+	g_autofree gchar *facts = g_build_filename(folder, "run.ini", NULL);
+	g_autoptr(TachoTimeline) empty = NULL;
+
+	assert_error("/no/such/run", TACHO_TIMELINE_ERROR_NOT_A_RUN, "/no/such/run: ");
+	assert_error(folder, TACHO_TIMELINE_ERROR_NOT_A_RUN, "no run");
+	g_assert_true(g_file_set_contents(file, "x", 1, NULL));
+	assert_error(file, TACHO_TIMELINE_ERROR_NOT_A_RUN, "not a folder");
+	g_assert_true(g_file_set_contents(facts, "[run]\n", -1, NULL));
+	empty = open_sound(folder); /* recorded, but nothing to record */
+	g_assert_cmpuint(empty->processes->len, ==, 0);
+	g_assert_cmpuint(empty->problems->len, ==, 0);
+	remove_folder(folder);
+}
+
+static void test_forbidden(void)
+{
+	gchar *folder = sound_run();
+	g_autofree gchar *path = stream_path(folder);
+	g_autofree gchar *trace = g_path_get_dirname(path);
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	if (getuid() == 0) {
+		g_test_skip("root may read everything");
+		remove_folder(folder);
+		return;
+	}
+	g_assert_cmpint(g_chmod(path, 0), ==, 0);
+	timeline = open_sound(folder);
+	assert_problem(timeline, "unreadable_file", 1, "0-10.0: Permission denied");
+	g_assert_cmpint(g_chmod(folder, 0), ==, 0);
+	assert_error(folder, TACHO_TIMELINE_ERROR_IO, "Permission denied");
+	g_assert_cmpint(g_chmod(folder, 0700), ==, 0);
+	remove_folder(folder);
+}
+
+static void test_later_format(void)
+{
+	gchar *folder = make_folder();
+	struct run_builder *run = run_builder_new(
+		folder,
+		&(struct run_builder_process){ .pid = 1, .format = TRACE_FORMAT_VERSION + 1 });
+	struct run_builder *readable;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	run_builder_end(run);
+	assert_error(folder, TACHO_TIMELINE_ERROR_FORMAT, "h0-1/metadata, byte ");
+	assert_error(folder, TACHO_TIMELINE_ERROR_FORMAT, "later version");
+	readable = simple_run(folder);
+	run_builder_op(readable, 1, 10, 20, 0);
+	run_builder_end(readable);
+	timeline = open_sound(folder);
+	assert_problem(timeline, "unreadable_trace", 1, "h0-1/metadata");
+	g_assert_cmpuint(timeline->slices.n, ==, 1);
+	remove_folder(folder);
+}
+
+static void test_many_classes(void)
+{
+	gchar *folder = make_folder();
+	struct run_builder *run =
+		run_builder_new(folder, &(struct run_builder_process){ .pid = 1 });
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	run_builder_stream(run, 1);
+	for (guint i = 0; i < 20000; i++) {
+		g_autofree gchar *name = g_strdup_printf("op %u", i);
+
+		run_builder_op(run, run_builder_class(run, TRACE_KIND_OP, name), i * 10, i * 10 + 5,
+			       -1);
+	}
+	run_builder_metadata(run, "   \n\t \nevent { id = 1048576; name = \"x\"; stream_id = 0; "
+				  "fields := struct op; };\n");
+	run_builder_metadata(run, "event { id = 5; name = \"again\"; stream_id = 0; fields := "
+				  "struct op; };\n");
+	run_builder_metadata(run, "event { id = 30000; name = \"later\"; stream_id = 0; fields := "
+				  "struct new; };\n");
+	run_builder_metadata(run, "event { id = 9; name = \"cut off by a ki");
+	run_builder_end(run);
+	timeline = open_sound(folder);
+	for (guint i = 0; i < 20000; i += 999) {
+		g_autofree gchar *name = g_strdup_printf("op %u", i);
+
+		g_assert_cmpstr(tacho_slice_name(timeline, i), ==, name);
+	}
+	assert_problem(timeline, "corrupt_metadata", 2, "byte ");
+	remove_folder(folder);
+}
+
+/* The same run in one argument, in several, and twice. */
+static void test_several_paths(void)
+{
+	gchar *folders[] = { make_folder(), make_folder(), NULL };
+	const gchar *twice[] = { folders[0], folders[1], folders[0] };
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < 2; i++) {
+		struct run_builder *run = run_builder_new(
+			folders[i], &(struct run_builder_process){ .pid = 7, .rank = -1 });
+
+		run_builder_stream(run, 7);
+		run_builder_op(run, run_builder_class(run, TRACE_KIND_OP, "op"), 10 + i, 20, 0);
+		run_builder_end(run);
+	}
+	timeline = tacho_timeline_open(twice, 3, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(timeline->slices.n, ==, 2);
+	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 1).rank, ==, 1);
+	g_assert_cmpuint(g_array_index(timeline->ranks, TachoRank, 1).main_process, ==, 1);
+	remove_folder(folders[0]);
+	remove_folder(folders[1]);
+}
+
+static void test_running(void)
+{
+	gchar *folder = make_folder();
+	g_autofree gchar *boot_id = NULL;
+	struct run_builder *run;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	if (!g_file_get_contents("/proc/sys/kernel/random/boot_id", &boot_id, NULL, NULL)) {
+		g_test_skip("no boot id");
+		remove_folder(folder);
+		return;
+	}
+	run = run_builder_new(folder,
+			      &(struct run_builder_process){
+				      .pid = (guint32)getpid(),
+				      .host = g_get_host_name(),
+				      .boot_id = g_strchomp(boot_id),
+				      .start_mono_ns = (guint64)g_get_monotonic_time() * 1000,
+			      });
+	run_builder_stream(run, 1);
+	run_builder_op(run, run_builder_class(run, TRACE_KIND_OP, "op"), 10, G_MAXUINT64, 0);
+	run_builder_op(run, 1, 20, 30, 0);
+	run_builder_end(run);
+	timeline = open_sound(folder);
+	g_assert_cmpint(g_array_index(timeline->processes, TachoProcess, 0).end, ==,
+			TACHO_END_RUNNING);
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+	g_assert_cmpuint(timeline->slices.flags[0], ==, TACHO_SLICE_OPEN);
+	g_assert_cmpint(timeline->slices.duration_ns[0], ==, 20);
+	remove_folder(folder);
+}
+
+/* A file that loses its end after it was opened: what is gone reads as zeros. */
+static void test_shrinking_file(void)
+{
+	gchar *folder = sound_run();
+	g_autofree gchar *path = stream_path(folder);
+	g_autoptr(TachoTimeline) timeline = open_sound(folder);
+
+	overwrite(path, "", 0);
+	touch_all(timeline);
+	remove_folder(folder);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -416,5 +855,18 @@ int main(int argc, char **argv)
 	g_test_add_func("/run-reader/ties", test_ties);
 	g_test_add_func("/run-reader/clocks", test_clocks);
 	g_test_add_func("/run-reader/ranks", test_ranks);
+	g_test_add_func("/run-reader/truncated-stream", test_truncated_stream);
+	g_test_add_func("/run-reader/truncated-metadata", test_truncated_metadata);
+	g_test_add_func("/run-reader/flipped-bits", test_flipped_bits);
+	g_test_add_func("/run-reader/broken-records", test_broken_records);
+	g_test_add_func("/run-reader/broken-packets", test_broken_packets);
+	g_test_add_func("/run-reader/broken-streams", test_broken_streams);
+	g_test_add_func("/run-reader/no-run", test_no_run);
+	g_test_add_func("/run-reader/forbidden", test_forbidden);
+	g_test_add_func("/run-reader/later-format", test_later_format);
+	g_test_add_func("/run-reader/many-classes", test_many_classes);
+	g_test_add_func("/run-reader/several-paths", test_several_paths);
+	g_test_add_func("/run-reader/running", test_running);
+	g_test_add_func("/run-reader/shrinking-file", test_shrinking_file);
 	return g_test_run();
 }
