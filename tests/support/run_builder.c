@@ -322,6 +322,12 @@ static GByteArray *tensor_bytes(const TachoTimeline *timeline, guint32 slice, Re
 	return bytes;
 }
 
+static void copy_tensors(void *target, const GByteArray *tensors)
+{
+	if (tensors->len)
+		memcpy(target, tensors->data, tensors->len);
+}
+
 static guint64 slice_duration(const TachoTimeline *timeline, guint32 slice)
 {
 	if (timeline->slices.flags[slice] & TACHO_SLICE_OPEN)
@@ -345,7 +351,7 @@ static void write_op(struct timeline_writer *writer, guint32 slice, guint32 clas
 	op->n_inputs = args.n_inputs;
 	if (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD)
 		op->flags |= TRACE_OP_BACKWARD;
-	memcpy(op + 1, tensors->data, tensors->len);
+	copy_tensors(op + 1, tensors);
 }
 
 static void write_kernel(struct timeline_writer *writer, guint32 slice, guint32 class_id)
@@ -386,7 +392,7 @@ static void write_collective(struct timeline_writer *writer, guint32 slice, guin
 	collective->group = args.group;
 	collective->end_tid = args.end_tid;
 	collective->n_inputs = args.n_inputs;
-	memcpy(collective + 1, tensors->data, tensors->len);
+	copy_tensors(collective + 1, tensors);
 }
 
 static void write_slice(struct timeline_writer *writer, guint32 slice)
@@ -424,7 +430,7 @@ static void write_outputs(struct timeline_writer *writer, guint32 slice, gint64 
 				     (guint64)time_ns, (guint32)sizeof(*outputs) + tensors->len);
 	outputs->begin_stamp = (guint64)writer->timeline->slices.start_ns[slice];
 	outputs->n_outputs = args.n_outputs;
-	memcpy(outputs + 1, tensors->data, tensors->len);
+	copy_tensors(outputs + 1, tensors);
 }
 
 static void write_memory(struct timeline_writer *writer, const TachoMemoryEvent *event)
