@@ -135,7 +135,9 @@ static gchar **compile_command(const TorchInstall *install, const gchar *compile
 	/* NDEBUG in every build: RecordFunction has another layout without it */
 	static const gchar flags[] =
 		"-shared -fPIC -O2 -DNDEBUG -D_GNU_SOURCE -std=c++17 -fvisibility=hidden "
-		"-fvisibility-inlines-hidden -Wl,-z,now -Wl,-z,nodelete";
+		"-fvisibility-inlines-hidden -fno-tree-loop-distribute-patterns "
+		"-fno-tree-slp-vectorize -Wl,-z,now "
+		"-Wl,-z,nodelete";
 	g_auto(GStrv) words = g_strsplit(flags, " ", -1);
 	GPtrArray *argv = g_ptr_array_new();
 

@@ -39,7 +39,7 @@ class Block(nn.Module):
 class SmallCnn(nn.Module):
     sample_shape = (3, 32, 32)
 
-    def __init__(self, channels=32):
+    def __init__(self, channels=48):
         super().__init__()
         self.stem = nn.Conv2d(3, channels, 3, padding=1)
         self.layer1 = nn.Sequential(Block(channels), Block(channels))

@@ -192,6 +192,7 @@ inline struct record_op *begin_op(const at::RecordFunction &function, uint32_t c
 void begin_collective(const at::RecordFunction &function, uint32_t class_id, uint64_t group,
 		      struct shared_slice *slice)
 {
+	uint64_t data_bytes = tensor_data_bytes(function.inputs());
 	struct tensor_list inputs;
 	struct record_collective *record;
 
@@ -201,7 +202,7 @@ void begin_collective(const at::RecordFunction &function, uint32_t class_id, uin
 	if (!record)
 		return;
 	record->duration = TRACE_OPEN;
-	record->bytes = inputs.data_bytes;
+	record->bytes = data_bytes;
 	record->group = group;
 	record->end_tid = 0;
 	record->n_inputs = inputs.n;

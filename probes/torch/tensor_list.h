@@ -6,8 +6,8 @@
 #ifndef TACHO_TORCH_TENSOR_LIST_H
 #define TACHO_TORCH_TENSOR_LIST_H
 
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <ATen/core/ivalue.h>
 #include <c10/core/Device.h>
@@ -17,8 +17,13 @@
 #include "common/probe.h"
 
 struct tensor_list {
+	/* struct record_tensor as three words: it is copied at once, and loads that span smaller stores
+	 * just made would wait for them */
 	struct item {
-		struct record_tensor head;
+		uint64_t storage;
+		uint64_t offset_bytes;
+		uint64_t rest;
+		uint32_t n_dims;
 		const int64_t *shape;
 	};
 
@@ -30,44 +35,33 @@ struct tensor_list {
 	struct item items[TRACE_MAX_TENSORS];
 };
 
-static inline enum trace_dtype tensor_dtype(c10::ScalarType type)
+struct tensor_dtype {
+	uint8_t dtype; /* enum trace_dtype */
+	uint8_t bytes;
+};
+
+/* By c10::ScalarType, whose numbers are part of PyTorch's file formats. A table, since asking the
+ * type itself for its size is a call. */
+static constexpr struct tensor_dtype tensor_dtypes[] = {
+	{ TRACE_DTYPE_U8, 1 },	 { TRACE_DTYPE_I8, 1 },	   { TRACE_DTYPE_I16, 2 },
+	{ TRACE_DTYPE_I32, 4 },	 { TRACE_DTYPE_I64, 8 },   { TRACE_DTYPE_F16, 2 },
+	{ TRACE_DTYPE_F32, 4 },	 { TRACE_DTYPE_F64, 8 },   { TRACE_DTYPE_C32, 4 },
+	{ TRACE_DTYPE_C64, 8 },	 { TRACE_DTYPE_C128, 16 }, { TRACE_DTYPE_BOOL, 1 },
+	{ TRACE_DTYPE_QI8, 1 },	 { TRACE_DTYPE_QU8, 1 },   { TRACE_DTYPE_QI32, 4 },
+	{ TRACE_DTYPE_BF16, 2 },
+};
+
+static_assert((int)c10::ScalarType::Byte == 0 && (int)c10::ScalarType::Float == 6 &&
+		      (int)c10::ScalarType::Bool == 11 && (int)c10::ScalarType::BFloat16 == 15,
+	      "the order of tensor_dtypes");
+
+static inline struct tensor_dtype tensor_dtype(const c10::TensorImpl &tensor)
 {
-	switch (type) {
-	case c10::ScalarType::Byte:
-		return TRACE_DTYPE_U8;
-	case c10::ScalarType::Char:
-		return TRACE_DTYPE_I8;
-	case c10::ScalarType::Short:
-		return TRACE_DTYPE_I16;
-	case c10::ScalarType::Int:
-		return TRACE_DTYPE_I32;
-	case c10::ScalarType::Long:
-		return TRACE_DTYPE_I64;
-	case c10::ScalarType::Half:
-		return TRACE_DTYPE_F16;
-	case c10::ScalarType::Float:
-		return TRACE_DTYPE_F32;
-	case c10::ScalarType::Double:
-		return TRACE_DTYPE_F64;
-	case c10::ScalarType::ComplexHalf:
-		return TRACE_DTYPE_C32;
-	case c10::ScalarType::ComplexFloat:
-		return TRACE_DTYPE_C64;
-	case c10::ScalarType::ComplexDouble:
-		return TRACE_DTYPE_C128;
-	case c10::ScalarType::Bool:
-		return TRACE_DTYPE_BOOL;
-	case c10::ScalarType::BFloat16:
-		return TRACE_DTYPE_BF16;
-	case c10::ScalarType::QInt8:
-		return TRACE_DTYPE_QI8;
-	case c10::ScalarType::QUInt8:
-		return TRACE_DTYPE_QU8;
-	case c10::ScalarType::QInt32:
-		return TRACE_DTYPE_QI32;
-	default:
-		return TRACE_DTYPE_UNKNOWN;
-	}
+	size_t type = (size_t)c10::typeMetaToScalarType(tensor.dtype());
+
+	if (type < sizeof(tensor_dtypes) / sizeof(*tensor_dtypes))
+		return tensor_dtypes[type];
+	return { TRACE_DTYPE_UNKNOWN, (uint8_t)tensor.itemsize() };
 }
 
 static inline enum trace_device tensor_device(c10::DeviceType type)
@@ -96,36 +90,38 @@ static inline const void *tensor_storage(const c10::TensorImpl &tensor)
 	return storage ? storage->data() : nullptr;
 }
 
+/* The last eight bytes of a record_tensor, which is little endian. */
+static inline uint64_t tensor_rest(uint8_t dtype, uint8_t device, size_t n_dims, uint32_t argument)
+{
+	static_assert(offsetof(struct record_tensor, dtype) == 16 &&
+			      offsetof(struct record_tensor, device) == 17 &&
+			      offsetof(struct record_tensor, n_dims) == 18 &&
+			      offsetof(struct record_tensor, argument) == 20,
+		      "struct record_tensor");
+	return dtype | (uint64_t)device << 8 | (uint64_t)n_dims << 16 | (uint64_t)argument << 32;
+}
+
 /* May throw. */
 static inline void tensor_list_read(struct tensor_list *list, const c10::TensorImpl &tensor,
 				    uint32_t argument)
 {
 	struct tensor_list::item *item = &list->items[list->n];
+	struct tensor_dtype dtype = tensor_dtype(tensor);
 	c10::IntArrayRef shape = tensor.sizes();
 	size_t n_dims = shape.size();
-	uint64_t item_bytes = tensor.itemsize();
-	uint64_t n_elements = 1;
 
-	for (int64_t size : shape)
-		n_elements *= (uint64_t)size;
-	list->data_bytes += n_elements * item_bytes;
-	if (list->n == TRACE_MAX_TENSORS) {
-		list->is_cut = true;
-		return;
-	}
-	if (n_dims > TRACE_MAX_DIMS) {
+	if (TACHO_UNLIKELY(n_dims > TRACE_MAX_DIMS)) {
 		n_dims = TRACE_MAX_DIMS;
 		list->is_cut = true;
 	}
-	item->head.storage = (uint64_t)(uintptr_t)tensor_storage(tensor);
-	item->head.offset_bytes = (uint64_t)tensor.storage_offset() * item_bytes;
-	item->head.dtype = tensor_dtype(c10::typeMetaToScalarType(tensor.dtype()));
-	item->head.device = tensor_device(tensor.device().type());
-	item->head.n_dims = (uint16_t)n_dims;
-	item->head.argument = argument;
+	item->storage = (uint64_t)(uintptr_t)tensor_storage(tensor);
+	item->offset_bytes = (uint64_t)tensor.storage_offset() * dtype.bytes;
+	item->rest =
+		tensor_rest(dtype.dtype, tensor_device(tensor.device().type()), n_dims, argument);
+	item->n_dims = (uint32_t)n_dims;
 	item->shape = shape.data();
 	list->n++;
-	list->record_bytes += (uint32_t)(sizeof(item->head) + n_dims * sizeof(int64_t));
+	list->record_bytes += (uint32_t)(sizeof(struct record_tensor) + n_dims * sizeof(int64_t));
 }
 
 static inline void tensor_list_add(struct tensor_list *list, const c10::TensorImpl *tensor,
@@ -133,7 +129,8 @@ static inline void tensor_list_add(struct tensor_list *list, const c10::TensorIm
 {
 	if (tensor == c10::UndefinedTensorImpl::singleton())
 		return;
-	if (tensor->is_python_dispatch() || tensor->has_symbolic_sizes_strides()) {
+	if (TACHO_UNLIKELY(list->n == TRACE_MAX_TENSORS || tensor->is_python_dispatch() ||
+			   tensor->has_symbolic_sizes_strides())) {
 		list->is_cut = true;
 		return;
 	}
@@ -163,7 +160,6 @@ static inline void tensor_list_fill(struct tensor_list *list,
 
 	list->n = 0;
 	list->record_bytes = 0;
-	list->data_bytes = 0;
 	list->is_cut = false;
 	for (const c10::IValue &value : values) {
 		if (value.isTensor())
@@ -177,17 +173,35 @@ static inline void tensor_list_fill(struct tensor_list *list,
 /* Write the list to `to`, which has room for record_bytes. */
 static inline void tensor_list_write(const struct tensor_list *list, void *to)
 {
-	char *cursor = (char *)to;
+	uint64_t *cursor = (uint64_t *)to;
 
 	for (uint32_t i = 0; i < list->n; i++) {
 		const struct tensor_list::item *item = &list->items[i];
-		int64_t *shape = (int64_t *)(cursor + sizeof(item->head));
 
-		memcpy(cursor, &item->head, sizeof(item->head));
-		for (uint32_t dim = 0; dim < item->head.n_dims; dim++)
-			shape[dim] = item->shape[dim];
-		cursor += sizeof(item->head) + item->head.n_dims * sizeof(int64_t);
+		*cursor++ = item->storage;
+		*cursor++ = item->offset_bytes;
+		*cursor++ = item->rest;
+		for (uint32_t dim = 0; dim < item->n_dims; dim++)
+			*cursor++ = (uint64_t)item->shape[dim];
 	}
+}
+
+/* Bytes of all elements of the tensors among `values`, however many there are. */
+static inline uint64_t tensor_data_bytes(c10::ArrayRef<const c10::IValue> values)
+{
+	uint64_t bytes = 0;
+
+	for (const c10::IValue &value : values) {
+		if (!value.isTensor() || !value.toTensor().defined())
+			continue;
+		try {
+			const at::Tensor &tensor = value.toTensor();
+
+			bytes += (uint64_t)tensor.numel() * (uint64_t)tensor.itemsize();
+		} catch (...) {
+		}
+	}
+	return bytes;
 }
 
 #endif
