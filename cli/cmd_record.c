@@ -27,7 +27,7 @@ static const gchar description[] =
 /* PROBE(name, preloaded library or NULL, what it records) */
 #define PROBES(PROBE)                                                                              \
 	PROBE(torch, NULL, "PyTorch operations")                                                   \
-	PROBE(alloc, "libtacho_torch_alloc.so", "PyTorch CPU memory")                              \
+	PROBE(alloc, "libtacho_alloc.so", "PyTorch CPU memory")                                    \
 	PROBE(blas, "libtacho_blas.so", "BLAS kernels")                                            \
 	PROBE(dnn, "libtacho_dnn.so", "oneDNN kernels")                                            \
 	PROBE(python, NULL, "Python hook: modules, data loaders, process groups")
