@@ -185,10 +185,20 @@ static TachoTable *make_table(const struct report *report, const TachoTimeline *
 	return view->run(timeline, &report->filter);
 }
 
+/* What one table said needs not be said under the next. */
+static void drop_repeated_notes(const struct report *report)
+{
+	for (guint i = 1; i < report->tables->len; i++)
+		for (guint j = 0; j < i; j++)
+			tacho_table_drop_notes(g_ptr_array_index(report->tables, i),
+					       g_ptr_array_index(report->tables, j));
+}
+
 static void print_text(const struct report *report, const TachoInfo *info)
 {
 	gboolean with_colour = cli_has_colour(stdout);
 
+	drop_repeated_notes(report);
 	report_head_print(info, stdout, with_colour);
 	for (guint i = 0; i < report->tables->len; i++) {
 		g_autofree gchar *heading = g_strdup_printf("%s: %s", report->chosen[i]->name,

@@ -43,6 +43,9 @@ void tacho_table_null(TachoTable *table);
 /* A line of prose under the text table; "notes" in the JSON. */
 void tacho_table_note(TachoTable *table, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* Take out the notes that `other` has too. */
+void tacho_table_drop_notes(TachoTable *table, const TachoTable *other);
+
 const gchar *tacho_table_name(const TachoTable *table);
 guint tacho_table_n_rows(const TachoTable *table);
 /* Cells, for tests and exports: NaN and NULL where there is no such cell. */

@@ -35,21 +35,24 @@ struct comm_group {
 
 static const TachoColumn columns[] = {
 	{ .key = "name", .title = "collective", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "group", .title = "group", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "group", .title = "grp", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "size_class", .title = "size", .type = TACHO_COLUMN_TEXT },
 	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "mean_bytes", .title = "mean bytes", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "transfer_ms", .title = "transfer", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "transfer_ms",
+	  .title = "transfer ms",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 2 },
 	{ .key = "wait_ms", .title = "wait", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "bus_gb_per_s", .title = "bus GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "late_rank", .title = "late", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "late_pct", .title = "%", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
+	{ .key = "late_mean_ms", .title = "by ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "algorithm_gb_per_s",
 	  .title = "alg GB/s",
 	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 2 },
-	{ .key = "bus_gb_per_s", .title = "bus GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "late_rank", .title = "late rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "late_pct", .title = "late %", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
-	{ .key = "late_mean_ms", .title = "by ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	  .decimals = 3 },
+	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "mean_bytes", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
 	{ .key = "bytes", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 	{ .key = "ranks", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 	{ .key = "calls_per_step", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
@@ -259,13 +262,13 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_integer(table, group->process_group);
 	tacho_table_text(table, size);
 	tacho_table_integer(table, (gint64)group->count);
-	tacho_table_number(table, (gdouble)group->bytes / (gdouble)group->count);
-	tacho_table_number(table, MS(group->total_ns));
 	tacho_table_number(table, group->n_timed ? MS(group->transfer_ns) : (gdouble)NAN);
 	tacho_table_number(table, MS(group->wait_ns));
-	tacho_table_number(table, algorithm);
 	tacho_table_number(table, algorithm * bus_factor(name, group->n_ranks));
 	add_lateness(table, selection->timeline, group);
+	tacho_table_number(table, algorithm);
+	tacho_table_number(table, MS(group->total_ns));
+	tacho_table_number(table, (gdouble)group->bytes / (gdouble)group->count);
 	tacho_table_integer(table, (gint64)MIN(group->bytes, G_MAXINT64));
 	tacho_table_integer(table, group->n_ranks);
 	tacho_table_number(table, (gdouble)group->count * selection->n_ranks /
@@ -347,8 +350,7 @@ TachoTable *tacho_view_comm(const TachoTimeline *timeline, const TachoFilter *fi
 	for (guint i = 0; i < groups->len; i++)
 		add_row(table, &selection, &g_array_index(groups, struct comm_group, i));
 	tacho_table_sort(table, "total_ms", TRUE);
-	if (groups->len == 0)
-		tacho_table_note(table, "No collectives were recorded there.");
+	selection_note_empty(&selection, table, "collectives");
 	note_lateness(table, timeline, groups);
 	note_missing(table, groups);
 	selection_note(&selection, table);

@@ -25,8 +25,9 @@ struct kernel_group {
 static const TachoColumn columns[] = {
 	{ .key = "name", .title = "kernel", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "shape", .title = "shape", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "op", .title = "op", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "share_pct",
-	  .title = "% of step",
+	  .title = "% step",
 	  .type = TACHO_COLUMN_NUMBER,
 	  .decimals = 1,
 	  .is_share = TRUE },
@@ -35,7 +36,6 @@ static const TachoColumn columns[] = {
 	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "gflop_per_s", .title = "GFLOP/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "gb_per_s", .title = "GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "op", .title = "op", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "dtype", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
 	{ .key = "text", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
 	{ .key = "calls_per_step", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
@@ -174,13 +174,13 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_row(table);
 	tacho_table_text(table, tacho_timeline_string(selection->timeline, group->name));
 	tacho_table_text(table, group->shape);
+	tacho_table_text(table, main_op(selection->timeline, group));
 	tacho_table_number(table, 100.0 * (gdouble)group->total_ns / (gdouble)selection->total_ns);
 	tacho_table_number(table, MS(group->total_ns));
 	tacho_table_integer(table, (gint64)group->count);
 	tacho_table_number(table, US(group->total_ns) / (gdouble)group->count);
 	add_rate(table, group->flops, group->flops_ns);
 	add_rate(table, group->bytes, group->bytes_ns);
-	tacho_table_text(table, main_op(selection->timeline, group));
 	tacho_table_text(table, group->dtype);
 	tacho_table_text(table, group->text);
 	tacho_table_number(table, (gdouble)group->count / selection_n_steps(selection));
@@ -190,8 +190,8 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_number(table, (gdouble)group->bytes);
 }
 
-/* What a probe said of kernels it cannot see, each text once. */
-static void note_unseen(TachoTable *table, const TachoTimeline *timeline)
+/* What probes said of kernels they cannot see, each text once; returns how many. */
+static guint note_unseen(TachoTable *table, const TachoTimeline *timeline)
 {
 	g_autoptr(GHashTable) said = g_hash_table_new(NULL, NULL);
 
@@ -202,8 +202,7 @@ static void note_unseen(TachoTable *table, const TachoTimeline *timeline)
 		    g_hash_table_add(said, GUINT_TO_POINTER(mark->text)))
 			tacho_table_note(table, "%s", tacho_timeline_string(timeline, mark->text));
 	}
-	if (g_hash_table_size(said) == 0 && tacho_table_n_rows(table) == 0)
-		tacho_table_note(table, "No kernels were recorded there.");
+	return g_hash_table_size(said);
 }
 
 static gint compare_groups(gconstpointer a, gconstpointer b, gpointer data)
@@ -255,7 +254,8 @@ TachoTable *tacho_view_kernel(const TachoTimeline *timeline, const TachoFilter *
 			add_row(table, &selection, group);
 	}
 	tacho_table_sort(table, "total_ms", TRUE);
-	note_unseen(table, timeline);
+	if (note_unseen(table, timeline) == 0)
+		selection_note_empty(&selection, table, "kernels");
 	selection_note(&selection, table);
 	selection_release(&selection);
 	return table;

@@ -1,13 +1,16 @@
 /* op_view: framework operations, by name.
  *
- * A row is a name in a phase: an autograd node and all that runs inside it is backward, what runs
- * in the region "Optimizer.step..." is optimizer, the rest forward.
+ * A row is a name in a phase. Backward is what autograd's engine runs: nodes and hooks, and what
+ * follows them on the thread for as long as it makes no autograd node (hooks at the end of backward).
+ * Optimizer is what runs in the region "Optimizer.step...", comm what queues communication, and
+ * forward is the rest.
  * (1) total counts time once: an op inside an op of the same row adds nothing to it.
  * (2) self is without the ops inside; over all rows it adds up to the time in any op. */
 #include <tacho/analyze.h>
 
 #include <string.h>
 
+#include "analyze/rank_activity.h"
 #include "analyze/selection.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
@@ -17,9 +20,10 @@ typedef enum {
 	PHASE_FORWARD,
 	PHASE_BACKWARD,
 	PHASE_OPTIMIZER,
+	PHASE_COMM,
 } Phase;
 
-static const gchar *const phase_names[] = { "forward", "backward", "optimizer" };
+static const gchar *const phase_names[] = { "forward", "backward", "optimizer", "comm" };
 
 struct op_group {
 	gint64 key; /* its place in the hash table */
@@ -42,7 +46,7 @@ static const TachoColumn columns[] = {
 	{ .key = "phase", .title = "phase", .type = TACHO_COLUMN_TEXT },
 	{ .key = "shapes", .title = "shapes", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "share_pct",
-	  .title = "% of step",
+	  .title = "% step",
 	  .type = TACHO_COLUMN_NUMBER,
 	  .decimals = 1,
 	  .is_share = TRUE },
@@ -114,14 +118,40 @@ static guint find_group(struct op_groups *groups, guint32 slice, Phase phase)
 	return groups->groups->len - 1;
 }
 
+/* Whether autograd gave it a number: then it is forward, and makes a node. */
+static gboolean makes_node(const TachoTimeline *timeline, guint32 slice)
+{
+	TachoOpArgs args = { .sequence = -1 };
+
+	tacho_slice_op(timeline, slice, &args);
+	return args.sequence >= 0;
+}
+
+/* Autograd's nodes, its engine around a node and its hooks, and DDP's reducer, which is a hook. */
+static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
+{
+	const gchar *name = tacho_slice_name(timeline, slice);
+
+	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) ||
+	       g_str_has_prefix(name, "autograd::engine::") ||
+	       g_str_has_prefix(name, "torch.distributed.ddp.reducer::");
+}
+
+/* `outside` is the phase around it; of a slice with none around, that of the one before. */
 static Phase phase_of(const TachoTimeline *timeline, guint32 slice, Phase outside)
 {
-	if (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD)
+	gboolean is_op = timeline->slices.kind[slice] == TACHO_SLICE_OP;
+
+	if (is_backward(timeline, slice))
 		return PHASE_BACKWARD;
 	if (timeline->slices.kind[slice] == TACHO_SLICE_ANNOTATION &&
 	    g_str_has_prefix(tacho_slice_name(timeline, slice), "Optimizer.step"))
 		return PHASE_OPTIMIZER;
-	return outside;
+	if (timeline->slices.parent[slice] != TACHO_NONE)
+		return outside;
+	if (outside == PHASE_BACKWARD && is_op && !makes_node(timeline, slice))
+		return PHASE_BACKWARD;
+	return PHASE_FORWARD;
 }
 
 /* What was found out about the slices of one track, by their place on it. */
@@ -155,7 +185,9 @@ static void count_op(struct op_groups *groups, struct op_track *on, guint32 plac
 	guint32 slice = on->track->first_slice + place;
 	gint64 duration_ns = timeline->slices.duration_ns[slice];
 	guint32 around = op_around(timeline, on, slice);
-	guint32 index = find_group(groups, slice, on->phases[place]);
+	Phase phase = is_communication_name(tacho_slice_name(timeline, slice)) ? PHASE_COMM
+									       : on->phases[place];
+	guint32 index = find_group(groups, slice, phase);
 	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
 
 	group->count++;
@@ -178,15 +210,17 @@ static void count_track(struct op_groups *groups, const TachoTrack *track)
 	g_autofree guint8 *phases = g_new0(guint8, track->n_slices);
 	g_autofree guint32 *indices = g_new(guint32, track->n_slices);
 	struct op_track on = { track, phases, indices };
+	Phase before = PHASE_FORWARD;
 	guint cursor = 0;
 
 	for (guint32 i = 0; i < track->n_slices; i++) {
 		guint32 slice = track->first_slice + i;
 		guint32 parent = timeline->slices.parent[slice];
-		Phase outside =
-			parent == TACHO_NONE ? PHASE_FORWARD : phases[parent - track->first_slice];
+		Phase outside = parent == TACHO_NONE ? before : phases[parent - track->first_slice];
 
 		phases[i] = (guint8)phase_of(timeline, slice, outside);
+		if (parent == TACHO_NONE)
+			before = phases[i];
 		indices[i] = TACHO_NONE;
 		if (timeline->slices.kind[slice] == TACHO_SLICE_OP &&
 		    selection_takes_time(groups->selection, rank_index,
@@ -247,8 +281,7 @@ TachoTable *tacho_view_op(const TachoTimeline *timeline, const TachoFilter *filt
 			add_row(table, &selection, group);
 	}
 	tacho_table_sort(table, "self_ms", TRUE);
-	if (tacho_table_n_rows(table) == 0)
-		tacho_table_note(table, "No operations were recorded there.");
+	selection_note_empty(&selection, table, "operations");
 	selection_note(&selection, table);
 	selection_release(&selection);
 	g_array_unref(groups.groups);

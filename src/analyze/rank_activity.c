@@ -27,8 +27,7 @@ struct open_slice {
 	gboolean is_work;
 };
 
-/* Ops and kernels that carry data between ranks, or queue that. */
-static gboolean is_communication(const gchar *name)
+gboolean is_communication_name(const gchar *name)
 {
 	static const gchar *const prefixes[] = { "c10d::", "gloo:", "nccl", "mpi:", "ucc:" };
 
@@ -46,7 +45,7 @@ static void classify(const TachoTimeline *timeline, guint32 slice, struct conten
 	gboolean runs = kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL;
 
 	if (kind == TACHO_SLICE_WAIT ||
-	    (runs && is_communication(tacho_slice_name(timeline, slice)))) {
+	    (runs && is_communication_name(tacho_slice_name(timeline, slice)))) {
 		content->waiting_ns = duration_ns;
 	} else if (runs) {
 		content->is_work = content->has_work || content->waiting_ns <= duration_ns / 2;

@@ -256,8 +256,10 @@ static guint count_steps(const TachoTimeline *timeline)
 	for (guint i = 0; i < timeline->steps->len; i++) {
 		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
 
-		if (step->is_complete)
-			most = MAX(most, ++counts[step->rank_index]);
+		if (!step->is_complete)
+			continue;
+		counts[step->rank_index]++;
+		most = MAX(most, counts[step->rank_index]);
 	}
 	return most;
 }

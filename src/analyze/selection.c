@@ -219,3 +219,14 @@ void selection_note(const struct selection *selection, TachoTable *table)
 	else
 		note_range(selection, table);
 }
+
+void selection_note_empty(const struct selection *selection, TachoTable *table, const gchar *things)
+{
+	if (tacho_table_n_rows(table))
+		return;
+	if (selection->filter->name)
+		tacho_table_note(table, "No %s there match '%s'.", things,
+				 g_regex_get_pattern(selection->filter->name));
+	else
+		tacho_table_note(table, "No %s were recorded there.", things);
+}

@@ -35,6 +35,9 @@ gboolean selection_takes_time(const struct selection *selection, guint rank_inde
 			      guint *cursor);
 /* How many steps were chosen, over all ranks; 0: the run has none. */
 guint selection_n_steps(const struct selection *selection);
+/* Tell under an empty table that there are no `things`, or none of that name. */
+void selection_note_empty(const struct selection *selection, TachoTable *table,
+			  const gchar *things);
 /* Tell under the table what it is about. */
 void selection_note(const struct selection *selection, TachoTable *table);
 

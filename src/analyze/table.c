@@ -2,7 +2,7 @@
  *
  * Text is laid out in columns of the terminal, not bytes: names are UTF-8 and some characters are
  * two columns wide. When the table is wider than the terminal, flexible columns are cut first, then
- * columns are left out from the right, which a line under the table says.
+ * columns are left out from the right, which a line under the table names.
  * (1) Every row has exactly one cell a column; cells not set are null.
  * (2) Nothing a trace holds reaches the terminal but printable characters. */
 #include <tacho/table.h>
@@ -14,8 +14,9 @@
 #include "base/json_writer.h"
 #include "analyze/table_internal.h"
 
-#define GAP	     2	    /* between columns */
-#define MIN_FLEXIBLE 12	    /* a flexible column is not cut below this */
+#define GAP	     2	/* between columns */
+#define COMFORTABLE  26 /* a flexible column is cut below this only when all else is in vain */
+#define MIN_FLEXIBLE 8
 #define REPLACEMENT  0xfffd /* for what must not be printed */
 
 enum cell_type {
@@ -137,6 +138,14 @@ void tacho_table_note(TachoTable *table, const gchar *format, ...)
 	va_start(args, format);
 	g_ptr_array_add(table->notes, g_strdup_vprintf(format, args));
 	va_end(args);
+}
+
+void tacho_table_drop_notes(TachoTable *table, const TachoTable *other)
+{
+	for (guint i = table->notes->len; i-- > 0;)
+		if (g_ptr_array_find_with_equal_func(
+			    other->notes, g_ptr_array_index(table->notes, i), g_str_equal, NULL))
+			g_ptr_array_remove_index(table->notes, i);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -404,9 +413,9 @@ static gchar *format_cell(const TachoColumn *column, const struct cell *cell)
 /* What is printed of a table, and how wide. */
 struct layout {
 	const TachoTable *table;
-	GPtrArray *texts; /* gchar *, a cell each */
-	guint *widths;	  /* of each column; 0: left out */
-	guint n_left_out;
+	GPtrArray *texts;      /* gchar *, a cell each */
+	guint *widths;	       /* of each column; 0: left out */
+	gboolean *is_left_out; /* columns for which there was no room */
 };
 
 static guint layout_total(const struct layout *layout)
@@ -437,31 +446,38 @@ static void layout_measure(struct layout *layout)
 }
 
 /* The widest column that may still be cut, or -1. */
-static gint widest_flexible(const struct layout *layout)
+static gint widest_flexible(const struct layout *layout, guint at_least)
 {
 	gint widest = -1;
 
 	for (guint i = 0; i < layout->table->n_columns; i++)
-		if (layout->table->columns[i].is_flexible && layout->widths[i] > MIN_FLEXIBLE &&
+		if (layout->table->columns[i].is_flexible && layout->widths[i] > at_least &&
 		    (widest < 0 || layout->widths[i] > layout->widths[widest]))
 			widest = (gint)i;
 	return widest;
 }
 
+static void layout_cut(struct layout *layout, guint width, guint at_least)
+{
+	gint flexible;
+
+	while (layout_total(layout) > width && (flexible = widest_flexible(layout, at_least)) >= 0)
+		layout->widths[flexible]--;
+}
+
 static void layout_fit(struct layout *layout, guint width)
 {
 	guint last = layout->table->n_columns;
-	gint flexible;
 
-	while (layout_total(layout) > width && (flexible = widest_flexible(layout)) >= 0)
-		layout->widths[flexible]--;
+	layout_cut(layout, width, COMFORTABLE);
 	/* The first column stays, whatever the terminal. */
 	while (layout_total(layout) > width && last-- > 1) {
 		if (!layout->widths[last])
 			continue;
 		layout->widths[last] = 0;
-		layout->n_left_out++;
+		layout->is_left_out[last] = TRUE;
 	}
+	layout_cut(layout, width, MIN_FLEXIBLE);
 }
 
 static void layout_init(struct layout *layout, const TachoTable *table, guint width)
@@ -469,7 +485,7 @@ static void layout_init(struct layout *layout, const TachoTable *table, guint wi
 	layout->table = table;
 	layout->texts = g_ptr_array_new_full(table->n_rows * table->n_columns, g_free);
 	layout->widths = g_new0(guint, table->n_columns);
-	layout->n_left_out = 0;
+	layout->is_left_out = g_new0(gboolean, table->n_columns);
 	for (guint row = 0; row < table->n_rows; row++)
 		for (guint column = 0; column < table->n_columns; column++)
 			g_ptr_array_add(layout->texts, format_cell(&table->columns[column],
@@ -483,6 +499,7 @@ static void layout_release(struct layout *layout)
 {
 	g_ptr_array_unref(layout->texts);
 	g_free(layout->widths);
+	g_free(layout->is_left_out);
 }
 
 static const gchar *heat(const TachoColumn *column, const struct cell *cell)
@@ -572,6 +589,18 @@ static void print_prose(const gchar *prose, FILE *out, guint width)
 	fputc('\n', out);
 }
 
+static void print_left_out(const struct layout *layout, FILE *out, guint width)
+{
+	g_autoptr(GString) prose = g_string_new(NULL);
+
+	for (guint i = 0; i < layout->table->n_columns; i++)
+		if (layout->is_left_out[i])
+			g_string_append_printf(prose, "%s%s", prose->len ? ", " : "No room for: ",
+					       layout->table->columns[i].title);
+	if (prose->len)
+		print_prose(prose->str, out, width);
+}
+
 void tacho_table_print(const TachoTable *table, FILE *out, guint width, gboolean with_colour)
 {
 	struct layout layout;
@@ -584,13 +613,8 @@ void tacho_table_print(const TachoTable *table, FILE *out, guint width, gboolean
 	}
 	for (guint i = 0; i < table->notes->len; i++)
 		print_prose(g_ptr_array_index(table->notes, i), out, width);
-	if (layout.n_left_out && table->n_rows) {
-		g_autofree gchar *prose = g_strdup_printf(
-			"%u %s did not fit; a wider terminal or --json shows all.",
-			layout.n_left_out, layout.n_left_out == 1 ? "column" : "columns");
-
-		print_prose(prose, out, width);
-	}
+	if (table->n_rows)
+		print_left_out(&layout, out, width);
 	layout_release(&layout);
 }
 

@@ -96,6 +96,29 @@ static void test_recursion(void)
 	EXPECT(table, 1, "self_ms", 2);
 }
 
+/* What DDP's hooks run behind an autograd node is backward too; the next forward is not. */
+static void test_phases(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "  op aten::relu 0..1 seq=1\n"
+							       "  op aten::mul 1..2\n"
+							       "  op ReluBackward0 2..3 backward\n"
+							       "  op aten::mul 3..4\n"
+							       "  op c10d::allreduce_ 4..5\n"
+							       "  op aten::mul 5..6\n"
+							       "  annotation zero_grad 6..7\n"
+							       "  op aten::mul 7..8\n"
+							       "  op ReluBackward0 8..9 backward\n"
+							       "  op aten::relu 9..10 seq=2\n"
+							       "  op aten::mul 10..11\n");
+	g_autoptr(TachoTable) table = tacho_view_op(timeline, NULL);
+
+	EXPECT(table, find_row(table, "aten::mul", "forward"), "count", 3);
+	EXPECT(table, find_row(table, "aten::mul", "backward"), "count", 2);
+	EXPECT(table, find_row(table, "c10d::allreduce_", "comm"), "count", 1);
+	EXPECT(table, find_row(table, "aten::relu", "forward"), "count", 2);
+}
+
 static void test_empty(void)
 {
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
@@ -138,6 +161,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/op_view/by_hand", test_by_hand);
 	g_test_add_func("/op_view/filters", test_filters);
 	g_test_add_func("/op_view/recursion", test_recursion);
+	g_test_add_func("/op_view/phases", test_phases);
 	g_test_add_func("/op_view/empty", test_empty);
 	g_test_add_func("/op_view/self_adds_up", test_self_adds_up);
 	return g_test_run();

@@ -67,28 +67,35 @@ static void test_text(void)
 static void test_cut(void)
 {
 	g_autoptr(TachoTable) table = sample();
-	g_autofree gchar *text = print(table, 45, FALSE);
+	g_autofree gchar *text = print(table, 53, FALSE);
 
 	g_assert_cmpstr(text, ==,
-			"name                    count        ms     %\n"
-			"aten::mm            1,234,567  1,234.57  45.0\n"
-			"aten::a_rather_lo…         -5      0.00   0.2\n"
-			"-                           7         -  12.0\n");
+			"name                            count        ms     %\n"
+			"aten::mm                    1,234,567  1,234.57  45.0\n"
+			"aten::a_rather_long_name_…         -5      0.00   0.2\n"
+			"-                                   7         -  12.0\n");
 }
 
 static void test_columns_left_out(void)
 {
 	g_autoptr(TachoTable) table = sample();
-	g_autofree gchar *text = print(table, 30, FALSE);
+	g_autofree gchar *some = print(table, 40, FALSE);
+	g_autofree gchar *few = print(table, 12, FALSE);
 
-	g_assert_cmpstr(text, ==,
-			"name              count\n"
-			"aten::mm      1,234,567\n"
-			"aten::a_rat…         -5\n"
-			"-                     7\n"
-			"2 columns did not fit; a wider\n"
-			"  terminal or --json shows\n"
-			"  all.\n");
+	g_assert_cmpstr(some, ==,
+			"name                            count\n"
+			"aten::mm                    1,234,567\n"
+			"aten::a_rather_long_name_…         -5\n"
+			"-                                   7\n"
+			"No room for: ms, %\n");
+	g_assert_cmpstr(few, ==,
+			"name\n"
+			"aten::mm\n"
+			"aten::a_rat…\n"
+			"-\n"
+			"No room for:\n"
+			"  count, ms,\n"
+			"  %\n");
 }
 
 static void test_wide_characters(void)
