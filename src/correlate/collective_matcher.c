@@ -1,14 +1,13 @@
 /* collective_matcher: the same collective, seen from each of its ranks.
  *
- * Ranks of a group call its collectives in one order, so the n-th of each rank belong together as long
- * as they agree in name and bytes (bytes only where every rank's are the same by definition). Where
- * they do not, records were lost or a rank really did something else:
+ * Ranks of a group call its collectives in one order, but do not begin them in one: a backend with several
+ * threads (gloo has two) begins neighbours in any order. So collectives are matched key by key, a key
+ * being the name and the bytes (bytes only where every rank's are the same by definition):
  *
- * (1) The next key that the most ranks have within WINDOW of where they stand is taken to go on with, at
- *     the least skipped; what is skipped stands alone, without partners.
- * (2) Equal keys in a row say nothing about how many were lost. When ranks of one host disagree in how
- *     many collectives they made, times decide: nothing that waits for all ranks ends on one before it
- *     began on all, so one that did is missing on the others.
+ * (1) Where all ranks have a key equally often, the n-th of each rank belong together.
+ * (2) Where they do not, records were lost, a rank came late or went early, or did something else.
+ *     Then a collective belongs to the one of the rank that has most whose end is nearest to its own: a
+ *     collective ends on all ranks at about the same time, when the last one has come.
  *
  * A partner that is missing is a problem ("unmatched_collective") of the rank that lacks it, unless
  * that rank explains it: it is not in the run, had not begun recording, or was gone or still running
@@ -21,25 +20,42 @@
 #include "correlate/process_groups.h"
 
 enum {
-	WINDOW = 16,
 	SAME_HOST_SLACK_NS = 10 * 1000,
 	OTHER_HOST_SLACK_NS = 100 * 1000, /* clocks set by NTP are no better */
+	PICK_UP_NS = 100 * 1000,	  /* from one collective to the next that was waiting */
 };
 
-/* What must agree. */
-struct key {
+/* One rank's collective, with what must agree across ranks. */
+struct entry {
 	guint32 name;
 	guint64 bytes;
+	guint32 rank; /* index into the group's ranks */
+	guint32 slice;
 };
 
-/* One rank in the group at work. */
-struct cursor {
+/* entries[first .. first + n): what one rank has of one key. */
+struct run {
+	guint32 first, n, next;
+};
+
+/* A rank of the group at work. */
+struct member_rank {
 	guint32 rank_index;
 	const TachoProcess *process;
-	const guint32 *slices;
-	const struct key *keys;
-	guint32 n, next;
-	gboolean is_chosen; /* takes part in the row being made */
+	gint64 last_begin_ns; /* of its collectives in the group */
+};
+
+/* One rank's part in a match. */
+struct part {
+	guint32 rank; /* index into the group's ranks */
+	guint32 slice;
+};
+
+/* A collective in the making: parts[first_part .. first_part + n_parts) */
+struct match {
+	gint64 begin_ns; /* last of its parts */
+	guint32 first_part, n_parts;
+	gboolean is_exact;
 };
 
 struct missing {
@@ -49,7 +65,7 @@ struct missing {
 
 struct doubt {
 	guint64 count;
-	gint64 worst_ns;
+	guint64 worst_ns;
 	gchar *where;
 };
 
@@ -57,14 +73,14 @@ struct matching {
 	TachoTimeline *timeline;
 	struct missing *missing; /* a rank */
 	struct doubt doubt;
-	/* the group at work */
-	guint32 group;
+	guint32 group; /* number of the group at work */
 	guint32 n_expected;
-	guint32 sequence;
-	gboolean by_time;  /* (2) */
-	gboolean is_exact; /* nothing had to be skipped so far */
-	struct cursor *cursors;
-	guint n_cursors;
+	GArray *ranks;	 /* struct member_rank */
+	GArray *entries; /* struct entry, by key, rank and begin */
+	GArray *matches; /* struct match */
+	GArray *parts;	 /* struct part */
+	GArray *alone;	 /* guint32: entries of the key at work without partners */
+	GArray *of_rank; /* guint32: of the row at work each rank's slice, or TACHO_NONE */
 };
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -103,85 +119,172 @@ static gboolean has_equal_bytes(const gchar *name)
 	return !name_has(name, WORDS) || name_has(name, EVEN);
 }
 
-/* --- cursors --------------------------------------------------------------------------------- */
+/* --- one key --------------------------------------------------------------------------------- */
 
-static struct key *read_keys(const TachoTimeline *timeline, const guint32 *slices, guint32 n)
+static gint64 end_of(const struct matching *matching, const struct entry *entry)
 {
-	struct key *keys = g_new(struct key, (gsize)n + 1);
+	return tacho_slice_end_ns(matching->timeline, entry->slice);
+}
 
-	for (guint32 i = 0; i < n; i++) {
-		TachoCollectiveArgs args = { 0 };
+static const struct entry *entry_at(const struct matching *matching, guint32 index)
+{
+	return &g_array_index(matching->entries, struct entry, index);
+}
 
-		keys[i].name = timeline->slices.name[slices[i]];
-		keys[i].bytes = 0;
-		if (has_equal_bytes(tacho_slice_name(timeline, slices[i])) &&
-		    tacho_slice_collective(timeline, slices[i], &args))
-			keys[i].bytes = args.bytes;
+static void begin_match(struct matching *matching, gboolean is_exact)
+{
+	struct match match = {
+		.begin_ns = G_MININT64,
+		.first_part = matching->parts->len,
+		.is_exact = is_exact,
+	};
+
+	g_array_append_val(matching->matches, match);
+}
+
+/* Add to the match begun last. */
+static void add_part(struct matching *matching, const struct entry *entry)
+{
+	struct match *match =
+		&g_array_index(matching->matches, struct match, matching->matches->len - 1);
+	struct part part = { entry->rank, entry->slice };
+
+	g_array_append_val(matching->parts, part);
+	match->n_parts++;
+	match->begin_ns = MAX(match->begin_ns, matching->timeline->slices.start_ns[entry->slice]);
+}
+
+/* (1) */
+static void match_in_order(struct matching *matching, const struct run *runs)
+{
+	for (guint32 i = 0; i < runs[0].n; i++) {
+		begin_match(matching, TRUE);
+		for (guint rank = 0; rank < matching->ranks->len; rank++)
+			add_part(matching, entry_at(matching, runs[rank].first + i));
 	}
-	return keys;
 }
 
-static gboolean is_equal(const struct key *a, const struct key *b)
+static guint64 distance_ns(gint64 a, gint64 b)
 {
-	return a->name == b->name && a->bytes == b->bytes;
+	return a > b ? (guint64)a - (guint64)b : (guint64)b - (guint64)a;
 }
 
-static gboolean is_over(const struct cursor *cursor)
+static void set_aside(struct matching *matching, const struct run *run)
 {
-	return cursor->next >= cursor->n;
+	guint32 entry = run->first + run->next;
+
+	g_array_append_val(matching->alone, entry);
 }
 
-static guint32 current(const struct cursor *cursor)
+/* (2): whether the run's next collective ends nearer to `end_ns` than to the end that comes after, and
+ * nearer than the one after it does. What ends too early for that stands alone. */
+static gboolean ends_nearest(struct matching *matching, struct run *run, gint64 end_ns,
+			     const struct entry *following)
 {
-	return cursor->slices[cursor->next];
+	for (; run->next < run->n; run->next++) {
+		const struct entry *next = entry_at(matching, run->first + run->next);
+		guint64 apart_ns = distance_ns(end_of(matching, next), end_ns);
+
+		if (following &&
+		    distance_ns(end_of(matching, next), end_of(matching, following)) < apart_ns)
+			return FALSE;
+		if (run->next + 1 == run->n ||
+		    distance_ns(end_of(matching, next + 1), end_ns) >= apart_ns)
+			return TRUE;
+		set_aside(matching, run);
+	}
+	return FALSE;
 }
 
-/* --- rows ------------------------------------------------------------------------------------ */
-
-static gint64 row_begin_ns(const struct matching *matching)
+static void match_by_end(struct matching *matching, struct run *runs)
 {
-	gint64 begin_ns = G_MININT64;
+	guint32 most = 0;
 
-	for (guint i = 0; i < matching->n_cursors; i++)
-		if (matching->cursors[i].is_chosen)
-			begin_ns = MAX(begin_ns, matching->timeline->slices
-							 .start_ns[current(&matching->cursors[i])]);
-	return begin_ns;
+	for (guint rank = 1; rank < matching->ranks->len; rank++)
+		if (runs[rank].n > runs[most].n)
+			most = rank;
+	for (guint32 i = 0; i < runs[most].n; i++) {
+		const struct entry *entry = entry_at(matching, runs[most].first + i);
+		const struct entry *following = i + 1 < runs[most].n ? entry + 1 : NULL;
+
+		begin_match(matching, FALSE);
+		for (guint rank = 0; rank < matching->ranks->len; rank++) {
+			struct run *run = &runs[rank];
+
+			if (rank == most)
+				add_part(matching, entry);
+			else if (ends_nearest(matching, run, end_of(matching, entry), following))
+				add_part(matching, entry_at(matching, run->first + run->next++));
+		}
+	}
+	for (guint rank = 0; rank < matching->ranks->len; rank++)
+		for (; rank != most && runs[rank].next < runs[rank].n; runs[rank].next++)
+			set_aside(matching, &runs[rank]);
+	for (guint i = 0; i < matching->alone->len; i++) {
+		begin_match(matching, FALSE);
+		add_part(matching, entry_at(matching, g_array_index(matching->alone, guint32, i)));
+	}
+	g_array_set_size(matching->alone, 0);
 }
 
-static gboolean explains_absence(const struct cursor *cursor, gint64 begin_ns)
+/* Match entries[first .. end), which are of one key. */
+static void match_key(struct matching *matching, guint32 first, guint32 end)
 {
-	if (!cursor->process || cursor->process->start_ns > begin_ns)
+	g_autofree struct run *runs = g_new0(struct run, matching->ranks->len);
+	gboolean is_even = TRUE;
+
+	for (guint32 i = first; i < end; i++) {
+		struct run *run = &runs[entry_at(matching, i)->rank];
+
+		if (run->n++ == 0)
+			run->first = i;
+	}
+	for (guint rank = 1; rank < matching->ranks->len; rank++)
+		is_even &= runs[rank].n == runs[0].n;
+	if (is_even)
+		match_in_order(matching, runs);
+	else
+		match_by_end(matching, runs);
+}
+
+/* --- the matches of a group, as rows ---------------------------------------------------------- */
+
+static gboolean explains_absence(const struct member_rank *rank, gint64 begin_ns)
+{
+	if (!rank->process || rank->process->start_ns > begin_ns)
 		return TRUE;
-	return is_over(cursor) &&
-	       (cursor->process->end != TACHO_END_EXITED || cursor->process->exit_status != 0);
+	return rank->last_begin_ns < begin_ns &&
+	       (rank->process->end != TACHO_END_EXITED || rank->process->exit_status != 0);
 }
 
-static void note_missing(struct matching *matching, const struct cursor *absent, guint32 slice)
+static gint32 rank_number(const struct matching *matching, const struct member_rank *rank)
+{
+	return g_array_index(matching->timeline->ranks, TachoRank, rank->rank_index).rank;
+}
+
+static void note_missing(struct matching *matching, const struct member_rank *absent,
+			 const TachoCollective *row)
 {
 	struct missing *missing = &matching->missing[absent->rank_index];
 
 	if (missing->count++ == 0)
 		missing->first = g_strdup_printf(
 			"rank %d lacks %s at %.6f s, sequence %u of group %u",
-			g_array_index(matching->timeline->ranks, TachoRank, absent->rank_index)
-				.rank,
-			tacho_slice_name(matching->timeline, slice),
-			(gdouble)matching->timeline->slices.start_ns[slice] / 1e9,
-			matching->sequence, matching->group);
+			rank_number(matching, absent),
+			tacho_timeline_string(matching->timeline, row->name),
+			(gdouble)row->last_begin_ns / 1e9, row->sequence, row->group);
 }
 
-static gint64 slack_ns(const struct cursor *a, const struct cursor *b)
+static gint64 slack_ns(const struct member_rank *a, const struct member_rank *b)
 {
 	return a->process && b->process && a->process->host == b->process->host
 		       ? SAME_HOST_SLACK_NS
 		       : OTHER_HOST_SLACK_NS;
 }
 
-static void note_doubt(struct matching *matching, const struct cursor *early,
-		       const struct cursor *late, gint64 by_ns)
+static void note_doubt(struct matching *matching, const struct member_rank *early,
+		       const struct member_rank *late, const TachoCollective *row, guint64 by_ns)
 {
-	const TachoTimeline *timeline = matching->timeline;
 	struct doubt *doubt = &matching->doubt;
 
 	doubt->count++;
@@ -189,335 +292,199 @@ static void note_doubt(struct matching *matching, const struct cursor *early,
 		return;
 	doubt->worst_ns = by_ns;
 	g_free(doubt->where);
-	doubt->where =
-		g_strdup_printf("rank %d ended %s %.3f ms before rank %d began it",
-				g_array_index(timeline->ranks, TachoRank, early->rank_index).rank,
-				tacho_slice_name(timeline, current(early)), (gdouble)by_ns / 1e6,
-				g_array_index(timeline->ranks, TachoRank, late->rank_index).rank);
+	doubt->where = g_strdup_printf("rank %d ended %s %.3f ms before rank %d began it",
+				       rank_number(matching, early),
+				       tacho_timeline_string(matching->timeline, row->name),
+				       (gdouble)by_ns / 1e6, rank_number(matching, late));
 }
 
-/* Times that cannot be, of the row being made. */
-static void check_row(struct matching *matching)
+/* Times that cannot be: `of_rank`, a slice or TACHO_NONE for each rank, is what `row` is made of. */
+static void check_row(struct matching *matching, const TachoCollective *row, const guint32 *of_rank)
 {
 	const TachoTimeline *timeline = matching->timeline;
-	const struct cursor *first_to_end = NULL, *last_to_begin = NULL;
-	gint64 end_ns, begin_ns;
-
-	for (guint i = 0; i < matching->n_cursors; i++) {
-		const struct cursor *cursor = &matching->cursors[i];
-
-		if (!cursor->is_chosen)
-			continue;
-		if (!first_to_end || tacho_slice_end_ns(timeline, current(cursor)) <
-					     tacho_slice_end_ns(timeline, current(first_to_end)))
-			first_to_end = cursor;
-		if (!last_to_begin || timeline->slices.start_ns[current(cursor)] >
-					      timeline->slices.start_ns[current(last_to_begin)])
-			last_to_begin = cursor;
-	}
-	if (!first_to_end || !waits_for_all(tacho_slice_name(timeline, current(first_to_end))))
-		return;
-	end_ns = tacho_slice_end_ns(timeline, current(first_to_end));
-	begin_ns = timeline->slices.start_ns[current(last_to_begin)];
-	if (end_ns < begin_ns && begin_ns - end_ns > slack_ns(first_to_end, last_to_begin))
-		note_doubt(matching, first_to_end, last_to_begin, begin_ns - end_ns);
-}
-
-static void add_row_flows(struct matching *matching, const TachoCollective *row)
-{
-	TachoTimeline *timeline = matching->timeline;
-	guint32 last = TACHO_NONE;
-
-	for (guint32 i = 0; i < row->n_members && last == TACHO_NONE; i++) {
-		guint32 member = g_array_index(timeline->members, guint32, row->first_member + i);
-
-		if (timeline->slices.start_ns[member] == row->last_begin_ns)
-			last = member;
-	}
-	for (guint32 i = 0; i < row->n_members; i++) {
-		guint32 member = g_array_index(timeline->members, guint32, row->first_member + i);
-
-		if (member != last)
-			add_flow(timeline, TACHO_FLOW_COLLECTIVE, last, member, matching->is_exact);
-	}
-}
-
-/* Make a row of the chosen cursors and step them on. */
-static void take_row(struct matching *matching)
-{
-	TachoTimeline *timeline = matching->timeline;
-	TachoCollective row = {
-		.group = matching->group,
-		.sequence = matching->sequence,
-		.first_member = timeline->members->len,
-		.n_expected = matching->n_expected,
-		.last_begin_ns = row_begin_ns(matching),
-	};
-	guint32 slice = TACHO_NONE;
-
-	check_row(matching);
-	for (guint i = 0; i < matching->n_cursors; i++) {
-		TachoCollectiveArgs args = { 0 };
-
-		if (!matching->cursors[i].is_chosen)
-			continue;
-		slice = current(&matching->cursors[i]);
-		g_array_append_val(timeline->members, slice);
-		if (tacho_slice_collective(timeline, slice, &args))
-			row.bytes = MAX(row.bytes, args.bytes);
-		row.n_members++;
-	}
-	row.name = timeline->slices.name[slice];
-	add_row_flows(matching, &row);
-	g_array_append_val(timeline->collectives, row);
-	for (guint i = 0; i < matching->n_cursors; i++) {
-		struct cursor *cursor = &matching->cursors[i];
-
-		if (cursor->is_chosen)
-			cursor->next++;
-		else if (row.n_members < matching->n_expected &&
-			 !explains_absence(cursor, row.last_begin_ns))
-			note_missing(matching, cursor, slice);
-		cursor->is_chosen = FALSE;
-	}
-	matching->sequence++;
-}
-
-/* --- alignment ------------------------------------------------------------------------------- */
-
-/* Choose all cursors that are not over if they agree on a key. */
-static gboolean choose_agreeing(struct matching *matching)
-{
-	const struct key *key = NULL;
-	gboolean agrees = TRUE;
-
-	for (guint i = 0; i < matching->n_cursors && agrees; i++) {
-		struct cursor *cursor = &matching->cursors[i];
-
-		cursor->is_chosen = !is_over(cursor);
-		if (!cursor->is_chosen)
-			continue;
-		if (!key)
-			key = &cursor->keys[cursor->next];
-		agrees = is_equal(key, &cursor->keys[cursor->next]);
-	}
-	return agrees;
-}
-
-/* (2): of the chosen, leave out those that began only after another one had ended. */
-static void leave_out_late(struct matching *matching)
-{
-	const TachoTimeline *timeline = matching->timeline;
-	const struct cursor *first_to_end = NULL;
+	guint first_to_end = G_MAXUINT, last_to_begin = G_MAXUINT;
+	const struct member_rank *early, *late;
 	gint64 end_ns;
 
-	for (guint i = 0; i < matching->n_cursors; i++) {
-		const struct cursor *cursor = &matching->cursors[i];
-
-		if (cursor->is_chosen &&
-		    (!first_to_end || tacho_slice_end_ns(timeline, current(cursor)) <
-					      tacho_slice_end_ns(timeline, current(first_to_end))))
-			first_to_end = cursor;
-	}
-	if (!first_to_end || !waits_for_all(tacho_slice_name(timeline, current(first_to_end))))
+	if (!waits_for_all(tacho_timeline_string(timeline, row->name)))
 		return;
-	end_ns = tacho_slice_end_ns(timeline, current(first_to_end));
-	for (guint i = 0; i < matching->n_cursors; i++) {
-		struct cursor *cursor = &matching->cursors[i];
-
-		if (cursor->is_chosen && slack_ns(cursor, first_to_end) == SAME_HOST_SLACK_NS &&
-		    timeline->slices.start_ns[current(cursor)] > end_ns &&
-		    timeline->slices.start_ns[current(cursor)] - end_ns > SAME_HOST_SLACK_NS) {
-			cursor->is_chosen = FALSE;
-			matching->is_exact = FALSE;
-		}
-	}
-}
-
-/* How far ahead of a cursor `key` comes next; WINDOW if not within it. */
-static guint32 distance_to(const struct cursor *cursor, const struct key *key)
-{
-	guint32 n = MIN(cursor->n - cursor->next, WINDOW);
-
-	for (guint32 i = 0; i < n; i++)
-		if (is_equal(&cursor->keys[cursor->next + i], key))
-			return i;
-	return WINDOW;
-}
-
-/* What it takes to go on with a key; lower is better, and from `limit` on is not of interest. */
-static guint64 price_of(const struct matching *matching, const struct key *key, guint64 limit)
-{
-	guint64 price = 0;
-
-	for (guint i = 0; i < matching->n_cursors && price < limit; i++) {
-		const struct cursor *cursor = &matching->cursors[i];
-		guint32 distance = is_over(cursor) ? 0 : distance_to(cursor, key);
-
-		price += distance == WINDOW ? (guint64)WINDOW << 32 : distance;
-	}
-	return price;
-}
-
-static void skip_to(struct matching *matching, struct cursor *cursor, guint32 position)
-{
-	for (guint i = 0; i < matching->n_cursors; i++)
-		matching->cursors[i].is_chosen = FALSE;
-	while (cursor->next < position) {
-		cursor->is_chosen = TRUE;
-		take_row(matching);
-	}
-}
-
-struct candidates {
-	guint n;
-	const struct key *keys[2 * WINDOW];
-};
-
-static void add_candidates(struct candidates *candidates, const struct cursor *cursor)
-{
-	guint32 n = MIN(cursor->n - cursor->next, WINDOW);
-
-	for (guint32 i = 0; i < n; i++) {
-		const struct key *key = &cursor->keys[cursor->next + i];
-		guint k = 0;
-
-		while (k < candidates->n && !is_equal(candidates->keys[k], key))
-			k++;
-		if (k == candidates->n)
-			candidates->keys[candidates->n++] = key;
-	}
-}
-
-/* What the first cursor has ahead, and the first one that stands at another key than it. */
-static void collect_candidates(const struct matching *matching, struct candidates *candidates)
-{
-	const struct cursor *first = NULL;
-
-	candidates->n = 0;
-	for (guint i = 0; i < matching->n_cursors; i++) {
-		const struct cursor *cursor = &matching->cursors[i];
-
-		if (is_over(cursor) ||
-		    (first && is_equal(&first->keys[first->next], &cursor->keys[cursor->next])))
+	for (guint i = 0; i < matching->ranks->len; i++) {
+		if (of_rank[i] == TACHO_NONE)
 			continue;
-		add_candidates(candidates, cursor);
-		if (first)
-			return;
-		first = cursor;
+		if (first_to_end == G_MAXUINT ||
+		    tacho_slice_end_ns(timeline, of_rank[i]) <
+			    tacho_slice_end_ns(timeline, of_rank[first_to_end]))
+			first_to_end = i;
+		if (timeline->slices.start_ns[of_rank[i]] == row->last_begin_ns)
+			last_to_begin = i;
+	}
+	early = &g_array_index(matching->ranks, struct member_rank, first_to_end);
+	late = &g_array_index(matching->ranks, struct member_rank, last_to_begin);
+	end_ns = tacho_slice_end_ns(timeline, of_rank[first_to_end]);
+	if (end_ns < row->last_begin_ns &&
+	    distance_ns(row->last_begin_ns, end_ns) > (guint64)slack_ns(early, late))
+		note_doubt(matching, early, late, row, distance_ns(row->last_begin_ns, end_ns));
+}
+
+static void add_member(struct matching *matching, TachoCollective *row, guint32 slice)
+{
+	TachoTimeline *timeline = matching->timeline;
+	TachoCollectiveArgs args = { 0 };
+
+	g_array_append_val(timeline->members, slice);
+	if (tacho_slice_collective(timeline, slice, &args))
+		row->bytes = MAX(row->bytes, args.bytes);
+	row->name = timeline->slices.name[slice];
+	row->n_members++;
+}
+
+static void add_row_flows(TachoTimeline *timeline, const TachoCollective *row, gboolean is_exact)
+{
+	const guint32 *members = &g_array_index(timeline->members, guint32, row->first_member);
+	guint32 last = TACHO_NONE;
+
+	for (guint32 i = 0; i < row->n_members && last == TACHO_NONE; i++)
+		if (timeline->slices.start_ns[members[i]] == row->last_begin_ns)
+			last = members[i];
+	for (guint32 i = 0; i < row->n_members; i++)
+		if (members[i] != last)
+			add_flow(timeline, TACHO_FLOW_COLLECTIVE, last, members[i], is_exact);
+}
+
+/* Who of the group is in the match: a slice a rank, good until the next call. */
+static const guint32 *spread_parts(struct matching *matching, const struct match *match)
+{
+	guint32 *of_rank;
+
+	g_array_set_size(matching->of_rank, matching->ranks->len);
+	of_rank = &g_array_index(matching->of_rank, guint32, 0);
+	for (guint i = 0; i < matching->ranks->len; i++)
+		of_rank[i] = TACHO_NONE;
+	for (guint32 i = 0; i < match->n_parts; i++) {
+		const struct part *part =
+			&g_array_index(matching->parts, struct part, match->first_part + i);
+
+		of_rank[part->rank] = part->slice;
+	}
+	return of_rank;
+}
+
+static void add_row(struct matching *matching, const struct match *match, guint32 sequence)
+{
+	const guint32 *of_rank = spread_parts(matching, match);
+	TachoCollective row = {
+		.group = matching->group,
+		.sequence = sequence,
+		.first_member = matching->timeline->members->len,
+		.n_expected = matching->n_expected,
+		.last_begin_ns = match->begin_ns,
+	};
+
+	for (guint i = 0; i < matching->ranks->len; i++)
+		if (of_rank[i] != TACHO_NONE)
+			add_member(matching, &row, of_rank[i]);
+	g_array_append_val(matching->timeline->collectives, row);
+	add_row_flows(matching->timeline, &row, match->is_exact);
+	check_row(matching, &row, of_rank);
+	for (guint i = 0; i < matching->ranks->len; i++) {
+		const struct member_rank *rank =
+			&g_array_index(matching->ranks, struct member_rank, i);
+
+		if (of_rank[i] == TACHO_NONE && !explains_absence(rank, row.last_begin_ns))
+			note_missing(matching, rank, &row);
 	}
 }
 
-/* (1): bring the cursors to the key of the lowest price. */
-static void resynchronise(struct matching *matching)
+static gint compare_matches(gconstpointer a, gconstpointer b)
 {
-	const struct key *best = NULL;
-	guint64 best_price = G_MAXUINT64;
-	struct candidates candidates;
+	const struct match *left = a, *right = b;
 
-	matching->is_exact = FALSE;
-	collect_candidates(matching, &candidates);
-	for (guint i = 0; i < candidates.n; i++) {
-		guint64 price = price_of(matching, candidates.keys[i], best_price);
-
-		if (price < best_price) {
-			best_price = price;
-			best = candidates.keys[i];
-		}
-	}
-	for (guint i = 0; i < matching->n_cursors; i++) {
-		struct cursor *cursor = &matching->cursors[i];
-		guint32 distance = is_over(cursor) ? WINDOW : distance_to(cursor, best);
-
-		if (distance < WINDOW)
-			skip_to(matching, cursor, cursor->next + distance);
-	}
-	for (guint i = 0; i < matching->n_cursors; i++) {
-		struct cursor *cursor = &matching->cursors[i];
-
-		cursor->is_chosen = !is_over(cursor) && is_equal(&cursor->keys[cursor->next], best);
-	}
+	if (left->begin_ns != right->begin_ns)
+		return left->begin_ns < right->begin_ns ? -1 : 1;
+	return left->first_part < right->first_part ? -1 : left->first_part > right->first_part;
 }
 
-static gboolean is_any_left(const struct matching *matching)
+static void add_rows(struct matching *matching)
 {
-	for (guint i = 0; i < matching->n_cursors; i++)
-		if (!is_over(&matching->cursors[i]))
-			return TRUE;
-	return FALSE;
-}
-
-static void match_group(struct matching *matching)
-{
-	while (is_any_left(matching)) {
-		if (!choose_agreeing(matching))
-			resynchronise(matching);
-		if (matching->by_time)
-			leave_out_late(matching);
-		take_row(matching);
-	}
+	g_array_sort(matching->matches, compare_matches);
+	for (guint i = 0; i < matching->matches->len; i++)
+		add_row(matching, &g_array_index(matching->matches, struct match, i), i);
 }
 
 /* --- groups ---------------------------------------------------------------------------------- */
 
-static struct cursor make_cursor(const TachoTimeline *timeline, const GroupRank *rank)
+static void add_entries(struct matching *matching, const GroupRank *rank)
 {
+	const TachoTimeline *timeline = matching->timeline;
+	struct member_rank row = { .rank_index = rank->rank_index, .last_begin_ns = G_MININT64 };
 	guint32 process = g_array_index(timeline->ranks, TachoRank, rank->rank_index).main_process;
-	const guint32 *slices = (const guint32 *)(gpointer)rank->slices->data;
-	struct cursor cursor = {
-		.rank_index = rank->rank_index,
-		.process = process < timeline->processes->len
-				   ? &g_array_index(timeline->processes, TachoProcess, process)
-				   : NULL,
-		.slices = slices,
-		.keys = read_keys(timeline, slices, rank->slices->len),
-		.n = rank->slices->len,
-	};
 
-	return cursor;
-}
+	if (process < timeline->processes->len)
+		row.process = &g_array_index(timeline->processes, TachoProcess, process);
+	for (guint i = 0; i < rank->slices->len; i++) {
+		guint32 slice = g_array_index(rank->slices, guint32, i);
+		const gchar *name = tacho_slice_name(timeline, slice);
+		TachoCollectiveArgs args = { 0 };
+		struct entry entry = {
+			.name = timeline->slices.name[slice],
+			.rank = matching->ranks->len,
+			.slice = slice,
+		};
 
-static void drop_point_to_point(const TachoTimeline *timeline, GArray *slices)
-{
-	guint n = 0;
-
-	for (guint i = 0; i < slices->len; i++) {
-		guint32 slice = g_array_index(slices, guint32, i);
-
-		if (!is_point_to_point(tacho_slice_name(timeline, slice)))
-			g_array_index(slices, guint32, n++) = slice;
+		if (is_point_to_point(name))
+			continue;
+		if (has_equal_bytes(name) && tacho_slice_collective(timeline, slice, &args))
+			entry.bytes = args.bytes;
+		row.last_begin_ns = MAX(row.last_begin_ns, timeline->slices.start_ns[slice]);
+		g_array_append_val(matching->entries, entry);
 	}
-	g_array_set_size(slices, n);
+	g_array_append_val(matching->ranks, row);
 }
 
-static void start_group(struct matching *matching, const ProcessGroup *group)
+static gint compare_keys(const struct entry *a, const struct entry *b)
+{
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
+}
+
+static gint compare_entries(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct entry *left = a, *right = b;
+	const TachoSlices *slices = data;
+	gint order = compare_keys(left, right);
+
+	if (order)
+		return order;
+	if (left->rank != right->rank)
+		return left->rank < right->rank ? -1 : 1;
+	if (slices->start_ns[left->slice] != slices->start_ns[right->slice])
+		return slices->start_ns[left->slice] < slices->start_ns[right->slice] ? -1 : 1;
+	return left->slice < right->slice ? -1 : left->slice > right->slice;
+}
+
+static void match_group(struct matching *matching, const ProcessGroup *group)
 {
 	matching->n_expected = group->n_expected;
-	matching->sequence = 0;
-	matching->is_exact = TRUE;
-	matching->by_time = FALSE;
-	matching->n_cursors = group->ranks->len;
-	matching->cursors = g_new0(struct cursor, group->ranks->len);
-	for (guint i = 0; i < group->ranks->len; i++) {
-		const GroupRank *rank = g_ptr_array_index(group->ranks, i);
-
-		drop_point_to_point(matching->timeline, rank->slices);
-		matching->cursors[i] = make_cursor(matching->timeline, rank);
-		if (matching->cursors[i].n != matching->cursors[0].n)
-			matching->by_time = TRUE;
+	g_array_set_size(matching->ranks, 0);
+	g_array_set_size(matching->entries, 0);
+	g_array_set_size(matching->matches, 0);
+	g_array_set_size(matching->parts, 0);
+	for (guint i = 0; i < group->ranks->len; i++)
+		add_entries(matching, g_ptr_array_index(group->ranks, i));
+	g_array_sort_with_data(matching->entries, compare_entries, &matching->timeline->slices);
+	for (guint32 first = 0, end; first < matching->entries->len; first = end) {
+		for (end = first + 1; end < matching->entries->len; end++)
+			if (compare_keys(entry_at(matching, first), entry_at(matching, end)) != 0)
+				break;
+		match_key(matching, first, end);
 	}
-}
-
-static void end_group(struct matching *matching)
-{
-	for (guint i = 0; i < matching->n_cursors; i++)
-		g_free((struct key *)matching->cursors[i].keys);
-	g_free(matching->cursors);
-	if (matching->sequence > 0)
+	add_rows(matching);
+	if (matching->entries->len > 0)
 		matching->group++;
 }
 
-static void report_missing(struct matching *matching)
+static void report_problems(struct matching *matching)
 {
 	for (guint32 i = 0; i < matching->timeline->ranks->len; i++) {
 		struct missing *missing = &matching->missing[i];
@@ -536,37 +503,74 @@ static void report_missing(struct matching *matching)
 
 /* --- what queued them ------------------------------------------------------------------------ */
 
+/* Whether a thread that was busy until `end_ns` came straight to what began at `begin_ns`. */
+static gboolean is_picked_up(gint64 begin_ns, gint64 end_ns)
+{
+	return end_ns >= begin_ns || distance_ns(begin_ns, end_ns) < PICK_UP_NS;
+}
+
+/* A collective of a thread that has another slice open was queued by that. But gloo tells of a
+ * collective only when a thread of its own takes it up. Then, unless the thread came to it straight
+ * from another one, it was queued that moment; by the main thread, in all likelihood. */
+static void link_queued_one(TachoTimeline *timeline, const struct thread_index *threads,
+			    guint32 slice)
+{
+	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
+	const TachoProcess *process = track_process(timeline, timeline->slices.track[slice]);
+	gint64 begin_ns = timeline->slices.start_ns[slice];
+	guint32 thread = thread_index_track(threads, track->process, track->tid, begin_ns);
+	guint32 queued_by = TACHO_NONE;
+
+	if (thread != TACHO_NONE)
+		queued_by = thread_index_open_slice(threads, thread, begin_ns);
+	if (queued_by != TACHO_NONE) {
+		add_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE, queued_by, slice, TRUE);
+		return;
+	}
+	if (!process || track->tid == process->pid ||
+	    (slice > track->first_slice &&
+	     is_picked_up(begin_ns, tacho_slice_end_ns(timeline, slice - 1))))
+		return;
+	thread = thread_index_track(threads, track->process, process->pid, begin_ns);
+	if (thread != TACHO_NONE)
+		queued_by = thread_index_open_slice(threads, thread, begin_ns);
+	if (queued_by != TACHO_NONE)
+		add_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE, queued_by, slice, FALSE);
+}
+
 static void link_queued(TachoTimeline *timeline, const struct thread_index *threads)
 {
 	const TachoSlices *slices = &timeline->slices;
 
-	for (guint32 i = 0; i < slices->n; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, slices->track[i]);
-		guint32 thread, queued_by;
-
-		if (slices->kind[i] != TACHO_SLICE_COLLECTIVE || track->kind != TACHO_TRACK_ASYNC)
-			continue;
-		thread = thread_index_track(threads, track->process, track->tid,
-					    slices->start_ns[i]);
-		if (thread == TACHO_NONE)
-			continue;
-		queued_by = thread_index_open_slice(threads, thread, slices->start_ns[i]);
-		if (queued_by != TACHO_NONE)
-			add_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE, queued_by, i, TRUE);
-	}
+	for (guint32 i = 0; i < slices->n; i++)
+		if (slices->kind[i] == TACHO_SLICE_COLLECTIVE &&
+		    tacho_timeline_track(timeline, slices->track[i])->kind == TACHO_TRACK_ASYNC)
+			link_queued_one(timeline, threads, i);
 }
 
 void match_collectives(TachoTimeline *timeline, const struct thread_index *threads)
 {
 	g_autoptr(GPtrArray) groups = process_groups_new(timeline);
+	g_autoptr(GArray) ranks = g_array_new(FALSE, FALSE, sizeof(struct member_rank));
+	g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
+	g_autoptr(GArray) matches = g_array_new(FALSE, FALSE, sizeof(struct match));
+	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct part));
+	g_autoptr(GArray) alone = g_array_new(FALSE, FALSE, sizeof(guint32));
+	g_autoptr(GArray) of_rank = g_array_new(FALSE, FALSE, sizeof(guint32));
 	g_autofree struct missing *missing = g_new0(struct missing, timeline->ranks->len + 1);
-	struct matching matching = { .timeline = timeline, .missing = missing };
+	struct matching matching = {
+		.timeline = timeline,
+		.missing = missing,
+		.ranks = ranks,
+		.entries = entries,
+		.matches = matches,
+		.parts = parts,
+		.alone = alone,
+		.of_rank = of_rank,
+	};
 
 	link_queued(timeline, threads);
-	for (guint i = 0; i < groups->len; i++) {
-		start_group(&matching, g_ptr_array_index(groups, i));
-		match_group(&matching);
-		end_group(&matching);
-	}
-	report_missing(&matching);
+	for (guint i = 0; i < groups->len; i++)
+		match_group(&matching, g_ptr_array_index(groups, i));
+	report_problems(&matching);
 }

@@ -89,8 +89,10 @@ static void add_profiler_step(const TachoTimeline *timeline, guint32 slice, gpoi
 {
 	const TachoSlices *slices = &timeline->slices;
 	const gchar *name = tacho_slice_name(timeline, slice);
+	guint8 kind = slices->kind[slice];
 
-	if (slices->kind[slice] == TACHO_SLICE_ANNOTATION &&
+	/* profilers of PyTorch before 1.10 took regions for ops */
+	if ((kind == TACHO_SLICE_ANNOTATION || kind == TACHO_SLICE_OP) &&
 	    g_str_has_prefix(name, PROFILER_STEP_PREFIX))
 		add_step(data, g_ascii_strtoll(name + strlen(PROFILER_STEP_PREFIX), NULL, 10),
 			 slices->start_ns[slice], tacho_slice_end_ns(timeline, slice),
