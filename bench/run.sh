@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# run.sh [BUILD_DIR]: every benchmark here that this machine can run. Timings decide nothing: a figure above its
+# target is printed like any other. BENCH_JOB=1 adds the wall-clock comparison of a job (ab.py), some minutes.
+set -u
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+build_dir=$(realpath "${1:-${TACHO_BUILD_DIR:-$source_dir/build/default}}")
+status=0
+
+run() {
+	echo "== $1"
+	shift
+	"$@"
+	case $? in
+	0) ;;
+	77) echo "   (skipped)" ;;
+	*) status=1 ;;
+	esac
+	echo
+}
+
+echo "$(nproc) cores, $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), load $(cut -d' ' -f1 /proc/loadavg)"
+echo
+run "one record (target: 30 ns)" "$source_dir/bench/record.sh" "$build_dir"
+if [ -x "$source_dir/bench/torch_op.sh" ]; then
+	run "one PyTorch operation above an empty callback (target: 60 ns)" "$source_dir/bench/torch_op.sh" "$build_dir"
+fi
+if [ "${BENCH_JOB:-}" = 1 ]; then
+	run "a job of two ranks, recorded against unrecorded (target: 1 %)" \
+		/usr/bin/python3 "$source_dir/bench/ab.py" --build "$build_dir"
+fi
+exit $status
