@@ -31,6 +31,7 @@ struct op_group {
 	Phase phase;
 	const gchar *shape; /* in `shapes`, NULL: rows are not by shape */
 	guint64 count;
+	gint64 sum_ns; /* of all calls, those inside others too */
 	gint64 total_ns, self_ns, min_ns, max_ns;
 };
 
@@ -191,6 +192,7 @@ static void count_op(struct op_groups *groups, struct op_track *on, guint32 plac
 	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
 
 	group->count++;
+	group->sum_ns += duration_ns;
 	group->self_ns += duration_ns;
 	group->min_ns = MIN(group->min_ns, duration_ns);
 	group->max_ns = MAX(group->max_ns, duration_ns);
@@ -243,7 +245,7 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_number(table, MS(group->total_ns));
 	tacho_table_integer(table, (gint64)group->count);
 	tacho_table_number(table, (gdouble)group->count / n_steps);
-	tacho_table_number(table, US(group->total_ns) / (gdouble)group->count);
+	tacho_table_number(table, US(group->sum_ns) / (gdouble)group->count);
 	tacho_table_number(table, US(group->min_ns));
 	tacho_table_number(table, US(group->max_ns));
 }

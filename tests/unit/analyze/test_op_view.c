@@ -92,6 +92,7 @@ static void test_recursion(void)
 
 	EXPECT(table, 0, "count", 2);
 	EXPECT(table, 0, "total_ms", 10);
+	EXPECT(table, 0, "mean_us", 8000);
 	EXPECT(table, 0, "self_ms", 8);
 	EXPECT(table, 1, "self_ms", 2);
 }

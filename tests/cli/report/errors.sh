@@ -1,0 +1,12 @@
+# What cannot be done is said in one line on stderr, and the exit code is 2.
+run=$TACHO_SOURCE_DIR/tests/data/two_ranks
+"$TACHO" report || echo "exit $?"
+"$TACHO" report nowhere.tacho || echo "exit $?"
+"$TACHO" report "$run" --view weather || echo "exit $?"
+"$TACHO" report "$run" --name '(' || echo "exit $?"
+"$TACHO" report "$run" --steps 5:3 || echo "exit $?"
+"$TACHO" report "$run" --rank 7 || echo "exit $?"
+"$TACHO" report "$run" --view op --sort weight || echo "exit $?"
+"$TACHO" report "$run" --limit x || echo "exit $?"
+if [ -w /dev/full ]; then "$TACHO" report "$run" >/dev/full || echo "exit $?"; fi
+"$TACHO" report "$run" --view op --all | head -n 1
