@@ -25,7 +25,7 @@
 
 #define GROUP_MARK "process_group"
 
-enum { MAX_RANK = 1 << 20 };
+enum { MAX_IDS = 1 << 16 };
 
 struct local_group {
 	guint64 address; /* 0: not known */
@@ -90,7 +90,7 @@ static GArray *parse_ids(const gchar *text)
 		}
 		if (*end == '-')
 			last = g_ascii_strtoull(end + 1, &end, 10);
-		for (guint64 id = first; id <= last && ids->len < MAX_RANK; id++) {
+		for (guint64 id = first; id <= last && ids->len < MAX_IDS; id++) {
 			guint32 value = (guint32)MIN(id, G_MAXUINT32);
 
 			g_array_append_val(ids, value);
