@@ -5,7 +5,7 @@
  *
  * Finding the loop. Something in each turn happens once a turn (the embedding, the loss), and so
  * comes back at regular distances, also when some turns are longer (an evaluation every k turns) or
- * the first ones differ. So, for every pair of neighbouring tokens:
+ * the first ones differ. So, for every pair of neighbouring tokens (or what votes in their place):
  *
  * (1) it is regular if it comes at least three times, spans at least a third of the sequence and most
  *     distances between its occurrences are near their median;
@@ -16,7 +16,8 @@
  *     before it as the first turn agrees with a usual one: where the code before the loop ends.
  *
  * Where the thread runs autograd nodes, only they vote: a turn of training holds one backward pass,
- * which layers and evaluations do not. Cost: one sort of the pairs. */
+ * which layers and evaluations do not. Else, where modules are known, only the outermost ones vote:
+ * they are not layers. Cost: one sort of the pairs. */
 #include "correlate/op_sequence.h"
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ enum {
 	NEAR_SHIFT = 3,		  /* ... within an eighth of it */
 	MIN_SPAN_DIVISOR = 3,
 	MIN_VOTES_DIVISOR = 10,
-	MIN_VOTES = 2,
+	MIN_PAIR_VOTES = 2,
 	COUNT_SLACK_DIVISOR = 50, /* numbers of turns within 2 % (and 1) are one number */
 };
 
@@ -78,6 +79,7 @@ OpSequence *op_sequence_new(const TachoTimeline *timeline, guint32 track_number)
 	sequence->slice = g_new(guint32, (gsize)track->n_slices + 1);
 	sequence->token = g_new(guint32, (gsize)track->n_slices + 1);
 	sequence->has_backward = g_new0(guint8, (gsize)track->n_slices + 1);
+	sequence->is_module = g_new0(guint8, (gsize)track->n_slices + 1);
 	sequence->is_wait = g_new0(guint8, (gsize)track->n_slices + 1);
 	for (guint32 i = track->first_slice; i < end; i++) {
 		guint32 parent = slices->parent[i];
@@ -93,6 +95,7 @@ OpSequence *op_sequence_new(const TachoTimeline *timeline, guint32 track_number)
 		}
 		sequence->slice[sequence->n] = i;
 		sequence->token[sequence->n] = token_of(timeline, i);
+		sequence->is_module[sequence->n] = slices->kind[i] == TACHO_SLICE_MODULE;
 		sequence->is_wait[sequence->n] = slices->kind[i] == TACHO_SLICE_WAIT;
 		sequence->has_backward[sequence->n++] =
 			(slices->flags[i] & TACHO_SLICE_BACKWARD) != 0;
@@ -107,6 +110,7 @@ void op_sequence_free(OpSequence *sequence)
 	g_free(sequence->slice);
 	g_free(sequence->token);
 	g_free(sequence->has_backward);
+	g_free(sequence->is_module);
 	g_free(sequence->is_wait);
 	g_free(sequence);
 }
@@ -166,14 +170,16 @@ static gint compare_candidates(gconstpointer a, gconstpointer b)
 	return left->first < right->first ? -1 : left->first > right->first;
 }
 
-static guint32 collect_pairs(const OpSequence *sequence, gboolean only_backward, struct pair *pairs)
+/* Tokens with their right neighbours, or those that `may_vote`, unless it is NULL, on their own. */
+static guint32 collect_pairs(const OpSequence *sequence, const guint8 *may_vote, struct pair *pairs)
 {
 	guint32 n = 0;
 
-	for (guint32 i = 0; i + 1 < sequence->n; i++) {
-		if (only_backward && !sequence->has_backward[i])
+	for (guint32 i = 0; i < sequence->n; i++) {
+		if (may_vote ? !may_vote[i] : i + 1 == sequence->n)
 			continue;
-		pairs[n].tokens = (guint64)sequence->token[i] << 32 | sequence->token[i + 1];
+		pairs[n].tokens =
+			(guint64)sequence->token[i] << 32 | (may_vote ? 0 : sequence->token[i + 1]);
 		pairs[n++].position = i;
 	}
 	qsort(pairs, n, sizeof(*pairs), compare_pairs);
@@ -199,7 +205,7 @@ static gboolean measure_candidate(const struct pair *pairs, guint32 length, guin
 		n_near += scratch[i] >= candidate->distance - slack &&
 			  scratch[i] <= candidate->distance + slack;
 	candidate->regular_percent = (guint64)n_near * 100 / n_distances;
-	return candidate->regular_percent >= MIN_REGULAR_PERCENT && candidate->distance > 1;
+	return candidate->regular_percent >= MIN_REGULAR_PERCENT;
 }
 
 static GArray *find_candidates(const struct pair *pairs, guint32 n_pairs, guint32 length)
@@ -238,7 +244,8 @@ static guint32 end_of_vote(GArray *candidates, guint32 first)
 }
 
 /* (2) and (3) */
-static const struct candidate *choose_anchor(GArray *candidates, const struct pair *pairs)
+static const struct candidate *choose_anchor(GArray *candidates, const struct pair *pairs,
+					     guint32 min_votes)
 {
 	const struct candidate *anchor = NULL;
 	guint32 most = 0, end = 0;
@@ -255,7 +262,7 @@ static const struct candidate *choose_anchor(GArray *candidates, const struct pa
 	for (guint32 i = 0; i < candidates->len && !anchor; i++) {
 		guint32 votes = end_of_vote(candidates, i) - i;
 
-		if (votes < MIN_VOTES || votes < most / MIN_VOTES_DIVISOR)
+		if (votes < min_votes || votes < most / MIN_VOTES_DIVISOR)
 			continue;
 		for (guint32 k = i; k < i + votes; k++) {
 			const struct candidate *one =
@@ -303,17 +310,17 @@ static guint32 lead_of_turns(const OpSequence *sequence, const struct pair *run,
 	return lead;
 }
 
-static gboolean find_loop(const OpSequence *sequence, gboolean only_backward, GArray *starts,
+static gboolean find_loop(const OpSequence *sequence, const guint8 *may_vote, GArray *starts,
 			  gboolean *ret_is_whole)
 {
 	g_autofree struct pair *pairs = g_new(struct pair, (gsize)sequence->n + 1);
-	guint32 n_pairs = collect_pairs(sequence, only_backward, pairs), lead, last = 0, rest,
-		slack;
+	guint32 n_pairs = collect_pairs(sequence, may_vote, pairs), lead, last = 0, rest, slack;
 	g_autoptr(GArray) candidates = find_candidates(pairs, n_pairs, sequence->n);
-	const struct candidate *anchor = choose_anchor(candidates, pairs);
+	const struct candidate *anchor =
+		choose_anchor(candidates, pairs, may_vote ? 1 : MIN_PAIR_VOTES);
 	const struct pair *run;
 
-	if (!anchor)
+	if (!anchor || (!may_vote && anchor->distance == 1)) /* one op over and over is no loop */
 		return FALSE;
 	run = pairs + anchor->first;
 	lead = lead_of_turns(sequence, run, anchor);
@@ -322,7 +329,7 @@ static gboolean find_loop(const OpSequence *sequence, gboolean only_backward, GA
 		guint32 start = run[i].position - (wait ? wait : lead);
 
 		/* what comes again within a turn does not begin another */
-		if (i > 0 && start - last < anchor->distance / 2)
+		if (i > 0 && start < last + (anchor->distance + 1) / 2)
 			continue;
 		last = start;
 		g_array_append_val(starts, start);
@@ -337,7 +344,11 @@ static gboolean find_loop(const OpSequence *sequence, gboolean only_backward, GA
 
 gboolean op_sequence_find_loop(const OpSequence *sequence, GArray *starts, gboolean *ret_is_whole)
 {
-	gboolean has_backward = memchr(sequence->has_backward, 1, sequence->n) != NULL;
+	const guint8 *may_vote = NULL;
 
-	return find_loop(sequence, has_backward, starts, ret_is_whole);
+	if (memchr(sequence->has_backward, 1, sequence->n))
+		may_vote = sequence->has_backward;
+	else if (memchr(sequence->is_module, 1, sequence->n))
+		may_vote = sequence->is_module;
+	return find_loop(sequence, may_vote, starts, ret_is_whole);
 }

@@ -9,6 +9,7 @@ typedef struct {
 	guint32 *slice;	      /* in order of time */
 	guint32 *token;	      /* equal for equal work */
 	guint8 *has_backward; /* the slice is, or holds, an autograd node */
+	guint8 *is_module;    /* forward of an outermost module */
 	guint8 *is_wait;      /* for the data loader, say */
 } OpSequence;
 

@@ -268,6 +268,29 @@ static void test_period_of_inference(void)
 	assert_step(timeline, 9, 0, 9, 1000, 1060, TRUE);
 }
 
+/* Inference of known modules, with a log entry after every third. */
+static void test_period_of_modules(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 12; i++) {
+		gint at = 100 * i;
+
+		g_string_append_printf(text, "op aten::randint %d..%d\nmodule Model %d..%d\n", at,
+				       at + 5, at + 10, at + 80);
+		if (i % 3 == 2)
+			g_string_append_printf(text, "op aten::mean %d..%d\nop aten::item %d..%d\n",
+					       at + 80, at + 82, at + 82, at + 83);
+	}
+	timeline = correlated(text->str);
+
+	g_assert_cmpint(tacho_step_source(timeline), ==, TACHO_STEPS_PERIOD);
+	g_assert_cmpuint(timeline->steps->len, ==, 12);
+	assert_step(timeline, 0, 0, 0, 0, 100, TRUE);
+	assert_step(timeline, 11, 0, 11, 1100, 1180, TRUE);
+}
+
 static void test_no_steps(void)
 {
 	g_autoptr(GString) text = g_string_new("rank 0 thread 1 main\n");
@@ -297,6 +320,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_finder/late_rank", test_late_rank);
 	g_test_add_func("/step_finder/period_of_training", test_period_of_training);
 	g_test_add_func("/step_finder/period_of_inference", test_period_of_inference);
+	g_test_add_func("/step_finder/period_of_modules", test_period_of_modules);
 	g_test_add_func("/step_finder/no_steps", test_no_steps);
 	return g_test_run();
 }
