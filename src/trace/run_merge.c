@@ -37,14 +37,16 @@ static void copy_rows(TachoSlices *to, TachoSlices *from, guint32 first, guint32
 
 static void copy_memory(GArray *to, struct stream_input *stream)
 {
-	TachoMemoryEvent *target = (TachoMemoryEvent *)to->data + stream->first_memory;
 	const TachoMemoryEvent *events = stream->rows.memory.rows;
 
-	for (gsize i = 0; i < stream->rows.memory.n; i++) {
-		target[i] = events[i];
-		target[i].track = stream->track;
-		if (target[i].slice != TACHO_NONE)
-			target[i].slice += stream->first_row;
+	for (guint i = 0; i < stream->rows.memory.n; i++) {
+		TachoMemoryEvent *event =
+			&g_array_index(to, TachoMemoryEvent, stream->first_memory + i);
+
+		*event = events[i];
+		event->track = stream->track;
+		if (event->slice != TACHO_NONE)
+			event->slice += stream->first_row;
 	}
 	row_buffer_release(&stream->rows.memory);
 }

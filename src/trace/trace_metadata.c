@@ -340,7 +340,7 @@ gboolean trace_metadata_read(struct trace_metadata *metadata, const gchar *path,
 	*metadata = (struct trace_metadata){ .rank = -1, .local_rank = -1, .world_size = -1 };
 	if (!mapped_file_open(&file, path, error))
 		return FALSE;
-	parser.text = (const gchar *)file.bytes;
+	parser.text = file.bytes ? (const gchar *)file.bytes : "";
 	parser.end = parser.text + file.size_bytes;
 	parser.scratch = g_string_new(NULL);
 	is_read = parse(&parser, path, error);
