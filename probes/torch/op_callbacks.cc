@@ -152,6 +152,44 @@ uint64_t group_of(c10::ArrayRef<const c10::IValue> inputs) noexcept
 	return 0;
 }
 
+/* Gloo begins a collective in a thread of its own, where nothing tells the group. So a c10d operation
+ * leaves its group under the storage of its first tensor, for the collective to take. Of two at once
+ * in one slot the later wins; a collective that finds nothing has group 0. */
+constexpr size_t N_QUEUED = 256;
+
+struct queued_group {
+	std::atomic<uint64_t> storage;
+	std::atomic<uint64_t> group;
+} queued[N_QUEUED];
+
+struct queued_group *queued_slot(uint64_t storage)
+{
+	return &queued[(storage >> 6 ^ storage >> 14) % N_QUEUED];
+}
+
+void leave_group(c10::ArrayRef<const c10::IValue> inputs, uint64_t group)
+{
+	struct tensor_list tensors;
+	struct queued_group *slot;
+
+	tensor_list_fill(&tensors, inputs);
+	if (!tensors.n)
+		return;
+	slot = queued_slot(tensors.items[0].storage);
+	slot->storage = 0;
+	slot->group = group;
+	slot->storage = tensors.items[0].storage;
+}
+
+uint64_t take_group(const struct tensor_list *tensors)
+{
+	uint64_t storage = tensors->n ? tensors->items[0].storage : 0;
+	struct queued_group *slot = queued_slot(storage);
+	uint64_t group = slot->group;
+
+	return storage && slot->storage.compare_exchange_strong(storage, 0) ? group : 0;
+}
+
 uint32_t op_flags(const at::RecordFunction &function, const struct tensor_list *inputs)
 {
 	uint32_t flags = inputs->is_cut ? TRACE_OP_CUT : 0;
@@ -203,7 +241,7 @@ void begin_collective(const at::RecordFunction &function, uint32_t class_id, uin
 		return;
 	record->duration = TRACE_OPEN;
 	record->bytes = data_bytes;
-	record->group = group;
+	record->group = group ? group : take_group(&inputs);
 	record->end_tid = 0;
 	record->n_inputs = inputs.n;
 	tensor_list_write(&inputs, record + 1);
@@ -271,6 +309,7 @@ std::unique_ptr<at::ObserverContext> begin_event(const at::RecordFunction &funct
 	if (TACHO_UNLIKELY(name->role == EVENT_COLLECTIVE_OP)) {
 		event->outer_group = self->group;
 		self->group = group_of(function.inputs());
+		leave_group(function.inputs(), self->group);
 	}
 	event->record = begin_op(function, class_id);
 	return nullptr;
