@@ -304,6 +304,43 @@ static int run(struct recording *recording, const gchar *clock)
 	launch_end_like(wait_status);
 }
 
+/* A folder that was asked for by mistake is worth stopping for; one that cannot be written to is not
+ * the job's fault. */
+static gboolean is_wrong_usage(const GError *error)
+{
+	return error->domain != G_FILE_ERROR || error->code == G_FILE_ERROR_EXIST ||
+	       error->code == G_FILE_ERROR_NOENT || error->code == G_FILE_ERROR_NOTDIR;
+}
+
+static void ignore_child_began(guint number, pid_t pid, gint rank, gpointer unused)
+{
+	(void)number, (void)pid, (void)rank, (void)unused;
+}
+
+static void ignore_child_ended(guint number, int wait_status, gpointer unused)
+{
+	(void)number, (void)wait_status, (void)unused;
+}
+
+static int run_unrecorded(const struct recording *recording)
+{
+	g_auto(GStrv) environment = g_get_environ();
+	Launch launch = { .command = recording->command,
+			  .environment = environment,
+			  .n_ranks = (guint)recording->options->n_ranks,
+			  .began = ignore_child_began,
+			  .ended = ignore_child_ended };
+	GError *error = NULL;
+	int wait_status;
+
+	fflush(NULL);
+	if (launch_run(&launch, &wait_status, &error))
+		launch_end_like(wait_status);
+	wait_status = error->code == ENOENT ? 127 : 126;
+	cli_fail_error("record", error);
+	return wait_status;
+}
+
 static int record(struct recording *recording, ClockChoice clock_choice)
 {
 	const struct options *options = recording->options;
@@ -324,8 +361,14 @@ static int record(struct recording *recording, ClockChoice clock_choice)
 		recording->folder =
 			run_folder_new(options->output, recording->command, (guint)options->n_ranks,
 				       options->is_forced, &error);
-	if (!recording->folder)
+	if (!recording->folder && is_wrong_usage(error))
 		return cli_fail_error("record", error);
+	if (!recording->folder) {
+		fprintf(stderr, "tacho: nothing is recorded: %s; the job runs all the same\n",
+			error->message);
+		g_error_free(error);
+		return run_unrecorded(recording);
+	}
 	status = run(recording, clock);
 	g_clear_pointer(&recording->folder, run_folder_free);
 	return status;

@@ -1,0 +1,175 @@
+/* guest_job: a program that does, on demand, what jobs do to a library that lives in them. It writes
+ * records through the agent where there is one, and prints the same with and without.
+ *
+ *     guest_job MODE [ARGUMENT]
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ANNOTATION 1 /* TRACE_KIND_ANNOTATION */
+
+static void *(*begin_slice)(int kind, const char *name, uint64_t id);
+static void (*end_slice)(void *slice);
+
+static void find_agent(void)
+{
+	*(void **)&begin_slice = dlsym(RTLD_DEFAULT, "tacho_slice_begin_named");
+	*(void **)&end_slice = dlsym(RTLD_DEFAULT, "tacho_slice_end_named");
+}
+
+/* `n` slices named `name`, with ids from 0. No faster than a job would: records that come quicker than
+ * memory can be made ready are dropped. */
+static void record(const char *name, uint64_t n)
+{
+	for (uint64_t id = 0; begin_slice && id < n; id++) {
+		end_slice(begin_slice(ANNOTATION, name, id));
+		if (id % 1000 == 999)
+			usleep(1000);
+	}
+}
+
+static void *run_thread(void *unused)
+{
+	record("thread", 1000);
+	return unused;
+}
+
+static void work(void)
+{
+	pthread_t thread;
+
+	record("main", 1000);
+	if (pthread_create(&thread, NULL, run_thread, NULL) == 0)
+		pthread_join(thread, NULL);
+	puts("worked");
+}
+
+static int fork_workers(void)
+{
+	int n_good = 0, status;
+
+	fflush(stdout);
+	for (int i = 0; i < 4; i++) {
+		if (fork() == 0) {
+			record("worker", 500);
+			_exit(i);
+		}
+	}
+	while (wait(&status) > 0)
+		n_good += WIFEXITED(status);
+	record("after fork", 100);
+	printf("%d workers\n", n_good);
+	return 0;
+}
+
+static int print_much(void)
+{
+	for (int i = 0; i < 655360; i++) { /* 16 bytes each: 10 MiB */
+		printf("line %010d\n", i);
+		if (i % 100 == 0)
+			record("print", 1);
+	}
+	return 0;
+}
+
+/* As a daemon does: everything but standard input, output and error. */
+static int close_all(void)
+{
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+	work();
+	record("more", 30000);
+	puts("closed");
+	return 0;
+}
+
+/* The descendant outlives the command; it says in `path` that it got through. */
+static int daemonize(const char *path)
+{
+	char done[4096];
+
+	snprintf(done, sizeof(done), "%s.done", path);
+	fflush(stdout);
+	if (fork() > 0)
+		return 0;
+	setsid();
+	if (fork() > 0)
+		_exit(0);
+	if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) ||
+	    !freopen("/dev/null", "w", stderr))
+		_exit(1);
+	usleep(200000);
+	record("daemon", 1000);
+	_exit(rename(path, done) != 0);
+}
+
+static int fill(const char *count)
+{
+	record("fill", strtoull(count, NULL, 10));
+	puts("filled");
+	return 3;
+}
+
+/* No descriptor left: the agent must not need one. */
+static int no_files(void)
+{
+	int fd, n = 0;
+
+	record("first", 10);
+	while ((fd = open("/dev/null", O_RDONLY)) >= 0)
+		n++;
+	printf("last error %d\n", errno == EMFILE);
+	record("then", 100000);
+	return n > 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "", *argument = argc > 2 ? argv[2] : "";
+
+	find_agent();
+	if (strcmp(mode, "work") == 0)
+		return work(), 0;
+	if (strcmp(mode, "exit") == 0)
+		return work(), atoi(argument);
+	if (strcmp(mode, "_exit") == 0)
+		work(), fflush(stdout), _exit(atoi(argument));
+	if (strcmp(mode, "signal") == 0)
+		return work(), fflush(stdout), raise(atoi(argument)), 0;
+	if (strcmp(mode, "fork") == 0)
+		return fork_workers();
+	if (strcmp(mode, "exec") == 0)
+		return work(), fflush(stdout), execl(argv[0], argv[0], "exit", "4", NULL);
+	if (strcmp(mode, "exec_clean") == 0)
+		return work(), fflush(stdout),
+		       execle(argv[0], argv[0], "exit", "4", NULL, (char *[]){ NULL });
+	if (strcmp(mode, "print") == 0)
+		return print_much();
+	if (strcmp(mode, "close") == 0)
+		return close_all();
+	if (strcmp(mode, "daemon") == 0)
+		return daemonize(argument);
+	if (strcmp(mode, "fill") == 0)
+		return fill(argument);
+	if (strcmp(mode, "files") == 0)
+		return no_files();
+	if (strcmp(mode, "cat") == 0) {
+		int c;
+
+		while ((c = getchar()) != EOF)
+			putchar(c);
+		return 0;
+	}
+	fprintf(stderr, "guest_job: no mode '%s'\n", mode);
+	return 99;
+}
