@@ -33,8 +33,8 @@ static void record(const char *name, uint64_t n)
 {
 	for (uint64_t id = 0; begin_slice && id < n; id++) {
 		end_slice(begin_slice(ANNOTATION, name, id));
-		if (id % 1000 == 999)
-			usleep(1000);
+		if (id % 200 == 199)
+			usleep(500);
 	}
 }
 
@@ -88,7 +88,7 @@ static int close_all(void)
 	for (int fd = 3; fd < 1024; fd++)
 		close(fd);
 	work();
-	record("more", 30000);
+	record("more", 10000);
 	puts("closed");
 	return 0;
 }
@@ -129,7 +129,7 @@ static int no_files(void)
 	while ((fd = open("/dev/null", O_RDONLY)) >= 0)
 		n++;
 	printf("last error %d\n", errno == EMFILE);
-	record("then", 100000);
+	record("then", 10000);
 	return n > 0 ? 0 : 1;
 }
 
