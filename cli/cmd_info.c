@@ -158,7 +158,7 @@ static void print_text(const TachoInfo *info)
 	if (tacho_table_n_rows(info->open_slices) == 0)
 		return;
 	fputc('\n', stdout);
-	report_head_heading("Not ended when the recording did", stdout, with_colour);
+	report_head_heading("Open at the end of what was recorded", stdout, with_colour);
 	tacho_table_limit(info->open_slices, OPEN_ROWS);
 	tacho_table_print(info->open_slices, stdout, width, with_colour);
 }

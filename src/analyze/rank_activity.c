@@ -141,44 +141,37 @@ static void add_collective(const TachoTimeline *timeline, guint32 slice, gint64 
 	interval_set_add(&activity->transfer, transfer_ns, end_ns);
 }
 
-static gboolean is_of_rank(const TachoTimeline *timeline, guint32 slice, guint rank_index)
+GHashTable *index_collectives(const TachoTimeline *timeline)
 {
-	const TachoProcess *process = tacho_slice_process(timeline, slice);
-
-	return process->is_main && process->rank_index == rank_index;
-}
-
-/* Those matched across ranks; returns the slices, as a set. */
-static GHashTable *add_matched(const TachoTimeline *timeline, guint rank_index,
-			       struct rank_activity *activity)
-{
-	GHashTable *matched = g_hash_table_new(NULL, NULL);
+	GHashTable *by_slice = g_hash_table_new(NULL, NULL);
 
 	for (guint i = 0; i < timeline->collectives->len; i++) {
-		const TachoCollective *collective =
+		TachoCollective *collective =
 			&g_array_index(timeline->collectives, TachoCollective, i);
 
 		for (guint32 j = 0; j < collective->n_members; j++) {
 			guint32 slice = g_array_index(timeline->members, guint32,
 						      collective->first_member + j);
 
-			if (!is_of_rank(timeline, slice, rank_index))
-				continue;
-			add_collective(timeline, slice, collective->last_begin_ns, activity);
-			g_hash_table_add(matched, GUINT_TO_POINTER(slice));
+			g_hash_table_insert(by_slice, GUINT_TO_POINTER(slice), collective);
 		}
 	}
-	return matched;
+	return by_slice;
 }
 
-/* A collective that no other rank was seen in: nobody knows for whom it waited, all is transfer. */
-static void add_unmatched(const TachoTimeline *timeline, const TachoTrack *track,
-			  GHashTable *matched, struct rank_activity *activity)
+/* Of a collective that no other rank was seen in nobody knows for whom it waited: all is transfer. */
+static void add_collectives(const TachoTimeline *timeline, const TachoTrack *track,
+			    GHashTable *by_slice, struct rank_activity *activity)
 {
-	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)
-		if (timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE &&
-		    !g_hash_table_contains(matched, GUINT_TO_POINTER(i)))
-			add_collective(timeline, i, G_MININT64, activity);
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		const TachoCollective *collective;
+
+		if (timeline->slices.kind[i] != TACHO_SLICE_COLLECTIVE)
+			continue;
+		collective = g_hash_table_lookup(by_slice, GUINT_TO_POINTER(i));
+		add_collective(timeline, i, collective ? collective->last_begin_ns : G_MININT64,
+			       activity);
+	}
 }
 
 /* From all of each kind to the disjoint sets. */
@@ -198,16 +191,13 @@ static void separate(struct rank_activity *activity)
 }
 
 void rank_activity_init(struct rank_activity *activity, const TachoTimeline *timeline,
-			guint rank_index)
+			guint rank_index, GHashTable *collectives)
 {
-	g_autoptr(GHashTable) matched = NULL;
-
 	interval_set_init(&activity->compute);
 	interval_set_init(&activity->transfer);
 	interval_set_init(&activity->exposed);
 	interval_set_init(&activity->wait);
 	interval_set_init(&activity->data_wait);
-	matched = add_matched(timeline, rank_index, activity);
 	for (guint i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
 		const TachoProcess *process =
@@ -219,7 +209,7 @@ void rank_activity_init(struct rank_activity *activity, const TachoTimeline *tim
 			add_work(timeline, track, &activity->compute);
 			add_data_waits(timeline, track, &activity->data_wait);
 		}
-		add_unmatched(timeline, track, matched, activity);
+		add_collectives(timeline, track, collectives, activity);
 	}
 	separate(activity);
 }

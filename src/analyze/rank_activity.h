@@ -16,8 +16,12 @@ struct rank_activity {
 	struct interval_set data_wait;
 };
 
+/* Each member slice's collective; the caller's. */
+GHashTable *index_collectives(const TachoTimeline *timeline);
+
+/* `collectives` is index_collectives() of the timeline, to be made once for all ranks. */
 void rank_activity_init(struct rank_activity *activity, const TachoTimeline *timeline,
-			guint rank_index);
+			guint rank_index, GHashTable *collectives);
 void rank_activity_release(struct rank_activity *activity);
 
 /* Whether ops and kernels of that name carry data between ranks, or queue that. */

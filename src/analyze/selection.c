@@ -17,30 +17,41 @@ static const TachoStep *step_at(const TachoTimeline *timeline, guint index)
 	return &g_array_index(timeline->steps, TachoStep, index);
 }
 
-static gdouble median_step_ns(const TachoTimeline *timeline, guint rank_index)
+/* A rank's steps stand together in the timeline, by number: where those end that begin at `first`. */
+static guint end_of_rank(const TachoTimeline *timeline, guint first)
+{
+	guint last = first;
+
+	while (last < timeline->steps->len &&
+	       step_at(timeline, last)->rank_index == step_at(timeline, first)->rank_index)
+		last++;
+	return last;
+}
+
+static gdouble median_step_ns(const TachoTimeline *timeline, guint first, guint last)
 {
 	g_autoptr(GArray) durations = g_array_new(FALSE, FALSE, sizeof(gint64));
 
-	for (guint i = 0; i < timeline->steps->len; i++) {
+	for (guint i = first; i < last; i++) {
 		const TachoStep *step = step_at(timeline, i);
 		gint64 duration_ns = step->end_ns - step->start_ns;
 
-		if (step->rank_index == rank_index && step->is_complete)
+		if (step->is_complete)
 			g_array_append_val(durations, duration_ns);
 	}
 	return quantile(durations, 0.5);
 }
 
-/* How many of the rank's first steps are warm-up; its steps are in order of their numbers. */
-static gint64 count_warm_up(const TachoTimeline *timeline, guint rank_index)
+/* How many of a rank's first steps are warm-up. */
+static gint64 count_warm_up(const TachoTimeline *timeline, guint first, guint last)
 {
-	gdouble limit_ns = WARM_UP_FACTOR * median_step_ns(timeline, rank_index);
+	gdouble limit_ns = WARM_UP_FACTOR * median_step_ns(timeline, first, last);
 	gint64 n_warm_up = 1;
 
-	for (guint i = 0; i < timeline->steps->len; i++) {
+	for (guint i = first; i < last; i++) {
 		const TachoStep *step = step_at(timeline, i);
 
-		if (step->rank_index != rank_index || step->number < n_warm_up)
+		if (step->number < n_warm_up)
 			continue;
 		if (step->number > n_warm_up || !step->is_complete ||
 		    (gdouble)(step->end_ns - step->start_ns) <= limit_ns)
@@ -52,14 +63,20 @@ static gint64 count_warm_up(const TachoTimeline *timeline, guint rank_index)
 
 static gint64 find_warm_up(const TachoTimeline *timeline)
 {
-	gint64 n_warm_up = 0, last_complete = -1;
+	gint64 n_warm_up = 0, last_complete = 0;
+	guint last;
 
+	for (guint first = 0; first < timeline->steps->len; first = last) {
+		gint64 of_rank;
+
+		last = end_of_rank(timeline, first);
+		of_rank = count_warm_up(timeline, first, last);
+		n_warm_up = MAX(n_warm_up, of_rank);
+	}
 	for (guint i = 0; i < timeline->steps->len; i++)
 		if (step_at(timeline, i)->is_complete)
 			last_complete = MAX(last_complete, step_at(timeline, i)->number);
-	for (guint rank = 0; rank < timeline->ranks->len; rank++)
-		n_warm_up = MAX(n_warm_up, count_warm_up(timeline, rank));
-	return CLAMP(n_warm_up, 0, MAX(last_complete, 0));
+	return MIN(n_warm_up, last_complete);
 }
 
 static gboolean is_by_number(const struct selection *selection)

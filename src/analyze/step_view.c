@@ -1,5 +1,6 @@
 /* step_view: where each step of each rank goes. */
 #include <tacho/analyze.h>
+#include <tacho/correlate.h>
 
 #include "analyze/rank_activity.h"
 #include "analyze/selection.h"
@@ -138,26 +139,40 @@ static gboolean is_listed(const TachoFilter *filter, const TachoStep *step)
 	       (filter->last_step < 0 || step->number <= filter->last_step);
 }
 
+/* The listed steps of one rank, from `first` in the timeline; returns where the next rank's begin. */
+static guint add_steps(TachoTable *table, const struct selection *selection,
+		       GHashTable *collectives, guint first)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	guint rank_index = g_array_index(timeline->steps, TachoStep, first).rank_index;
+	gboolean is_taken = selection_takes_rank(selection, rank_index);
+	struct rank_activity activity;
+	guint i;
+
+	if (is_taken)
+		rank_activity_init(&activity, timeline, rank_index, collectives);
+	for (i = first; i < timeline->steps->len; i++) {
+		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
+
+		if (step->rank_index != rank_index)
+			break;
+		if (is_taken && is_listed(selection->filter, step))
+			add_step(table, selection, &activity, step);
+	}
+	if (is_taken)
+		rank_activity_release(&activity);
+	return i;
+}
+
 TachoTable *tacho_view_step(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("step", columns, G_N_ELEMENTS(columns));
+	g_autoptr(GHashTable) collectives = index_collectives(timeline);
 	struct selection selection;
 
 	selection_init(&selection, timeline, filter);
-	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
-		struct rank_activity activity;
-
-		if (!selection_takes_rank(&selection, rank))
-			continue;
-		rank_activity_init(&activity, timeline, rank);
-		for (guint i = 0; i < timeline->steps->len; i++) {
-			const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
-
-			if (step->rank_index == rank && is_listed(selection.filter, step))
-				add_step(table, &selection, &activity, step);
-		}
-		rank_activity_release(&activity);
-	}
+	for (guint i = 0; i < timeline->steps->len;)
+		i = add_steps(table, &selection, collectives, i);
 	tacho_table_sort(table, "step", FALSE);
 	if (timeline->steps->len == 0)
 		tacho_table_note(table, "No steps were found in this run.");
@@ -165,8 +180,8 @@ TachoTable *tacho_view_step(const TachoTimeline *timeline, const TachoFilter *fi
 	return table;
 }
 
-static void add_rank(TachoTable *table, const struct selection *selection, guint rank_index,
-		     struct breakdown *total)
+static void add_rank(TachoTable *table, const struct selection *selection, GHashTable *collectives,
+		     guint rank_index, struct breakdown *total)
 {
 	const TachoTimeline *timeline = selection->timeline;
 	guint first = selection->first_of_rank[rank_index];
@@ -178,7 +193,7 @@ static void add_rank(TachoTable *table, const struct selection *selection, guint
 
 	if (n == 0)
 		return;
-	rank_activity_init(&activity, timeline, rank_index);
+	rank_activity_init(&activity, timeline, rank_index, collectives);
 	for (guint i = first; i < first + n; i++) {
 		struct breakdown parts =
 			measure(&activity, &g_array_index(selection->chosen, TachoStep, i));
@@ -218,13 +233,17 @@ TachoTable *tacho_view_step_summary(const TachoTimeline *timeline, const TachoFi
 {
 	TachoTable *table =
 		tacho_table_new("step_summary", summary_columns, G_N_ELEMENTS(summary_columns));
+	g_autoptr(GHashTable) collectives = index_collectives(timeline);
 	struct breakdown total = { 0 };
 	struct selection selection;
 
 	selection_init(&selection, timeline, filter);
 	for (guint rank = 0; rank < timeline->ranks->len; rank++)
-		add_rank(table, &selection, rank, &total);
+		add_rank(table, &selection, collectives, rank, &total);
 	note_shares(table, &total);
+	if (tacho_step_source(timeline) == TACHO_STEPS_PERIOD)
+		tacho_table_note(table, "Nothing marks the steps: they are where the sequence of "
+					"operations repeats.");
 	selection_note(&selection, table);
 	selection_release(&selection);
 	return table;
