@@ -4,7 +4,8 @@
  * threads (gloo has two) begins neighbours in any order. So collectives are matched key by key, a key
  * being the name and the bytes (bytes only where every rank's are the same by definition):
  *
- * (1) Where all ranks have a key equally often, the n-th of each rank belong together.
+ * (1) Where all ranks have a key equally often, the n-th of each rank belong together: in the order in
+ *     which they were queued, where a flow tells by which slice, else in the order of their begins.
  * (2) Where they do not, records were lost, a rank came late or went early, or did something else.
  *     Then a collective belongs to the one of the rank that has most whose end is nearest to its own: a
  *     collective ends on all ranks at about the same time, when the last one has come.
@@ -22,7 +23,6 @@
 enum {
 	SAME_HOST_SLACK_NS = 10 * 1000,
 	OTHER_HOST_SLACK_NS = 100 * 1000, /* clocks set by NTP are no better */
-	PICK_UP_NS = 100 * 1000,	  /* from one collective to the next that was waiting */
 };
 
 /* One rank's collective, with what must agree across ranks. */
@@ -31,6 +31,7 @@ struct entry {
 	guint64 bytes;
 	guint32 rank; /* index into the group's ranks */
 	guint32 slice;
+	gint64 queued_ns;
 };
 
 /* entries[first .. first + n): what one rank has of one key. */
@@ -73,10 +74,11 @@ struct matching {
 	TachoTimeline *timeline;
 	struct missing *missing; /* a rank */
 	struct doubt doubt;
-	guint32 group; /* number of the group at work */
+	const gint64 *queued_ns; /* of each slice, as far as it is a collective */
+	guint32 group;		 /* number of the group at work */
 	guint32 n_expected;
 	GArray *ranks;	 /* struct member_rank */
-	GArray *entries; /* struct entry, by key, rank and begin */
+	GArray *entries; /* struct entry, by key, rank and when queued */
 	GArray *matches; /* struct match */
 	GArray *parts;	 /* struct part */
 	GArray *alone;	 /* guint32: entries of the key at work without partners */
@@ -429,6 +431,7 @@ static void add_entries(struct matching *matching, const GroupRank *rank)
 			.name = timeline->slices.name[slice],
 			.rank = matching->ranks->len,
 			.slice = slice,
+			.queued_ns = matching->queued_ns[slice],
 		};
 
 		if (is_point_to_point(name))
@@ -448,18 +451,17 @@ static gint compare_keys(const struct entry *a, const struct entry *b)
 	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
 }
 
-static gint compare_entries(gconstpointer a, gconstpointer b, gpointer data)
+static gint compare_entries(gconstpointer a, gconstpointer b)
 {
 	const struct entry *left = a, *right = b;
-	const TachoSlices *slices = data;
 	gint order = compare_keys(left, right);
 
 	if (order)
 		return order;
 	if (left->rank != right->rank)
 		return left->rank < right->rank ? -1 : 1;
-	if (slices->start_ns[left->slice] != slices->start_ns[right->slice])
-		return slices->start_ns[left->slice] < slices->start_ns[right->slice] ? -1 : 1;
+	if (left->queued_ns != right->queued_ns)
+		return left->queued_ns < right->queued_ns ? -1 : 1;
 	return left->slice < right->slice ? -1 : left->slice > right->slice;
 }
 
@@ -472,7 +474,7 @@ static void match_group(struct matching *matching, const ProcessGroup *group)
 	g_array_set_size(matching->parts, 0);
 	for (guint i = 0; i < group->ranks->len; i++)
 		add_entries(matching, g_ptr_array_index(group->ranks, i));
-	g_array_sort_with_data(matching->entries, compare_entries, &matching->timeline->slices);
+	g_array_sort(matching->entries, compare_entries);
 	for (guint32 first = 0, end; first < matching->entries->len; first = end) {
 		for (end = first + 1; end < matching->entries->len; end++)
 			if (compare_keys(entry_at(matching, first), entry_at(matching, end)) != 0)
@@ -501,55 +503,26 @@ static void report_problems(struct matching *matching)
 	g_free(matching->doubt.where);
 }
 
-/* --- what queued them ------------------------------------------------------------------------ */
-
-/* Whether a thread that was busy until `end_ns` came straight to what began at `begin_ns`. */
-static gboolean is_picked_up(gint64 begin_ns, gint64 end_ns)
-{
-	return end_ns >= begin_ns || distance_ns(begin_ns, end_ns) < PICK_UP_NS;
-}
-
-/* A collective of a thread that has another slice open was queued by that. But gloo tells of a
- * collective only when a thread of its own takes it up. Then, unless the thread came to it straight
- * from another one, it was queued that moment; by the main thread, in all likelihood. */
-static void link_queued_one(TachoTimeline *timeline, const struct thread_index *threads,
-			    guint32 slice)
-{
-	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
-	const TachoProcess *process = track_process(timeline, timeline->slices.track[slice]);
-	gint64 begin_ns = timeline->slices.start_ns[slice];
-	guint32 thread = thread_index_track(threads, track->process, track->tid, begin_ns);
-	guint32 queued_by = TACHO_NONE;
-
-	if (thread != TACHO_NONE)
-		queued_by = thread_index_open_slice(threads, thread, begin_ns);
-	if (queued_by != TACHO_NONE) {
-		add_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE, queued_by, slice, TRUE);
-		return;
-	}
-	if (!process || track->tid == process->pid ||
-	    (slice > track->first_slice &&
-	     is_picked_up(begin_ns, tacho_slice_end_ns(timeline, slice - 1))))
-		return;
-	thread = thread_index_track(threads, track->process, process->pid, begin_ns);
-	if (thread != TACHO_NONE)
-		queued_by = thread_index_open_slice(threads, thread, begin_ns);
-	if (queued_by != TACHO_NONE)
-		add_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE, queued_by, slice, FALSE);
-}
-
-static void link_queued(TachoTimeline *timeline, const struct thread_index *threads)
+/* When each collective was queued, as far as is known: else when it began. */
+static gint64 *collect_queue_times(const TachoTimeline *timeline)
 {
 	const TachoSlices *slices = &timeline->slices;
+	gint64 *queued_ns = g_new(gint64, (gsize)slices->n + 1);
 
 	for (guint32 i = 0; i < slices->n; i++)
-		if (slices->kind[i] == TACHO_SLICE_COLLECTIVE &&
-		    tacho_timeline_track(timeline, slices->track[i])->kind == TACHO_TRACK_ASYNC)
-			link_queued_one(timeline, threads, i);
+		queued_ns[i] = slices->start_ns[i];
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		if (flow->kind == TACHO_FLOW_QUEUE_COLLECTIVE && flow->is_exact)
+			queued_ns[flow->to] = slices->start_ns[flow->from];
+	}
+	return queued_ns;
 }
 
-void match_collectives(TachoTimeline *timeline, const struct thread_index *threads)
+void match_collectives(TachoTimeline *timeline)
 {
+	g_autofree gint64 *queued_ns = collect_queue_times(timeline);
 	g_autoptr(GPtrArray) groups = process_groups_new(timeline);
 	g_autoptr(GArray) ranks = g_array_new(FALSE, FALSE, sizeof(struct member_rank));
 	g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
@@ -561,6 +534,7 @@ void match_collectives(TachoTimeline *timeline, const struct thread_index *threa
 	struct matching matching = {
 		.timeline = timeline,
 		.missing = missing,
+		.queued_ns = queued_ns,
 		.ranks = ranks,
 		.entries = entries,
 		.matches = matches,
@@ -569,7 +543,6 @@ void match_collectives(TachoTimeline *timeline, const struct thread_index *threa
 		.of_rank = of_rank,
 	};
 
-	link_queued(timeline, threads);
 	for (guint i = 0; i < groups->len; i++)
 		match_group(&matching, g_ptr_array_index(groups, i));
 	report_problems(&matching);

@@ -1,10 +1,11 @@
 /* correlate: make a timeline one may trust. The order of work is that of what builds on what:
  *
- *     check_streams          slices
- *     pair_forward_backward  slices
- *     link_kernels           slices, flows that an importer made
- *     match_collectives      slices, marks
- *     find_steps             slices, marks
+ *     check_streams            slices
+ *     pair_forward_backward    slices, marks
+ *     link_kernels             slices, flows that an importer made
+ *     link_queued_collectives  slices
+ *     match_collectives        slices, marks
+ *     find_steps               slices, marks
  *
  * Each adds rows to its own tables and problems; none changes a slice. All walk the tables in their
  * order, so equal timelines give equal results. */
@@ -17,7 +18,8 @@ void tacho_correlate(TachoTimeline *timeline)
 	check_streams(timeline);
 	pair_forward_backward(timeline);
 	link_kernels(timeline, threads);
-	match_collectives(timeline, threads);
+	link_queued_collectives(timeline, threads);
+	match_collectives(timeline);
 	find_steps(timeline);
 }
 

@@ -29,7 +29,8 @@ static inline const TachoProcess *track_process(const TachoTimeline *timeline, g
 void find_steps(TachoTimeline *timeline);
 void pair_forward_backward(TachoTimeline *timeline);
 void link_kernels(TachoTimeline *timeline, const struct thread_index *threads);
-void match_collectives(TachoTimeline *timeline, const struct thread_index *threads);
+void link_queued_collectives(TachoTimeline *timeline, const struct thread_index *threads);
+void match_collectives(TachoTimeline *timeline);
 void check_streams(TachoTimeline *timeline);
 
 #endif

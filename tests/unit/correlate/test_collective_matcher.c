@@ -119,6 +119,55 @@ static void test_begun_in_other_order(void)
 	g_assert_cmpuint(n_inferred, ==, 3);
 }
 
+/* The operation that queued a collective ran on another thread, with the same tensor; a second one on it
+ * was queued before the first had begun. */
+static void test_queued_with_tensor(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		correlated("rank 0 pid=1 thread 1 main\n"
+			   "op c10d::broadcast_ 0..1 in=float32[4]@0x100+64\n"
+			   "op c10d::allreduce_ 2..3 in=float32[4]@0x100\n"
+			   "op c10d::allreduce_ 4..5 in=float32[4]@0x100\n"
+			   "thread 11\n"
+			   "collective gloo:all_reduce 10..20 in=float32[4]@0x100\n"
+			   "collective gloo:all_reduce 20..30 in=float32[4]@0x100\n"
+			   "thread 12\n"
+			   "collective gloo:broadcast 11..12 in=float32[4]@0x100+64\n");
+	guint32 first = timeline_find(timeline, "gloo:all_reduce", 0);
+
+	g_assert_true(has_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE,
+			       timeline_find(timeline, "c10d::allreduce_", 0), first));
+	g_assert_true(has_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE,
+			       timeline_find(timeline, "c10d::allreduce_", 1), first + 1));
+	g_assert_true(has_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE,
+			       timeline_find(timeline, "c10d::broadcast_", 0),
+			       timeline_find(timeline, "gloo:broadcast", 0)));
+}
+
+/* Two reductions of one size, begun in another order than they were queued in. */
+static void test_order_of_queue(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		correlated("rank 0 pid=1 thread 1 main\n"
+			   "op c10d::allreduce_ 0..1 in=float32[4]@0xa0\n"
+			   "op c10d::allreduce_ 2..3 in=float32[4]@0xb0\n"
+			   "thread 11\n"
+			   "collective gloo:all_reduce 10..20 bytes=16 in=float32[4]@0xa0\n"
+			   "collective gloo:all_reduce 11..31 bytes=16 in=float32[4]@0xb0\n"
+			   "rank 1 pid=2 thread 2 main\n"
+			   "op c10d::allreduce_ 0..1 in=float32[4]@0xc0\n"
+			   "op c10d::allreduce_ 2..3 in=float32[4]@0xd0\n"
+			   "thread 21\n"
+			   "collective gloo:all_reduce 9..31 bytes=16 in=float32[4]@0xd0\n"
+			   "collective gloo:all_reduce 10..20 bytes=16 in=float32[4]@0xc0\n");
+
+	g_assert_cmpuint(timeline->collectives->len, ==, 2);
+	g_assert_cmpuint(g_array_index(timeline->members, guint32, 0), ==,
+			 timeline_find(timeline, "gloo:all_reduce", 0));
+	g_assert_cmpuint(g_array_index(timeline->members, guint32, 1), ==,
+			 timeline_find(timeline, "gloo:all_reduce", 3));
+}
+
 /* Rank 1 never barriers, and gathers once too often. */
 static void test_unlike_calls(void)
 {
@@ -303,6 +352,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/collective_matcher/two_ranks", test_two_ranks);
 	g_test_add_func("/collective_matcher/begun_in_other_order", test_begun_in_other_order);
+	g_test_add_func("/collective_matcher/queued_with_tensor", test_queued_with_tensor);
+	g_test_add_func("/collective_matcher/order_of_queue", test_order_of_queue);
 	g_test_add_func("/collective_matcher/unlike_calls", test_unlike_calls);
 	g_test_add_func("/collective_matcher/lost_among_equals", test_lost_among_equals);
 	g_test_add_func("/collective_matcher/dead_rank", test_dead_rank);

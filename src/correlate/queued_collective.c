@@ -1,0 +1,192 @@
+/* queued_collective: which slice asked for a collective.
+ *
+ * The first of these that there is:
+ *
+ * (1) the innermost slice open on the collective's own thread: a backend that tells of a collective
+ *     when it is queued does so there;
+ * (2) the c10d operation, on any thread of the process, that began before it with the same tensor: gloo
+ *     tells of a collective only when a thread of its own takes it up. Operations on one tensor are
+ *     taken up in order, so the earliest that none has been found for is meant;
+ * (3) inferred: what the main thread is doing at that moment, unless the backend's thread came
+ *     straight from another collective, so that this one had been waiting for it. */
+#include <string.h>
+
+#include "correlate/correlate_internal.h"
+
+#define QUEUE_OP_PREFIX "c10d::"
+
+enum {
+	PICK_UP_NS = 100 * 1000, /* from one collective to the next that was waiting */
+	MAX_WAITING = 64,	 /* operations on one tensor that await their collectives */
+};
+
+/* A tensor of a process. */
+struct tensor_key {
+	guint32 process;
+	guint64 storage;
+	guint64 offset_bytes;
+};
+
+static guint hash_key(gconstpointer data)
+{
+	const struct tensor_key *key = data;
+	guint64 hash = (key->storage + key->offset_bytes) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+
+	return (guint)(hash >> 32) ^ key->process;
+}
+
+static gboolean is_equal_key(gconstpointer a, gconstpointer b)
+{
+	const struct tensor_key *left = a, *right = b;
+
+	return left->process == right->process && left->storage == right->storage &&
+	       left->offset_bytes == right->offset_bytes;
+}
+
+/* Collectives, and the operations that queue them. */
+static GArray *collect_slices(const TachoTimeline *timeline)
+{
+	const TachoSlices *slices = &timeline->slices;
+	GArray *found = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+	for (guint32 i = 0; i < slices->n; i++) {
+		guint8 kind = slices->kind[i];
+
+		if (kind == TACHO_SLICE_COLLECTIVE
+			    ? tacho_timeline_track(timeline, slices->track[i])->kind ==
+				      TACHO_TRACK_ASYNC
+			    : kind == TACHO_SLICE_OP &&
+				      g_str_has_prefix(tacho_slice_name(timeline, i),
+						       QUEUE_OP_PREFIX))
+			g_array_append_val(found, i);
+	}
+	return found;
+}
+
+/* By begin; at the same moment, operations before collectives. */
+static gint compare_slices(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const TachoSlices *slices = data;
+	guint32 left = *(const guint32 *)a, right = *(const guint32 *)b;
+	gboolean is_left_op = slices->kind[left] == TACHO_SLICE_OP;
+	gboolean is_right_op = slices->kind[right] == TACHO_SLICE_OP;
+
+	if (slices->start_ns[left] != slices->start_ns[right])
+		return slices->start_ns[left] < slices->start_ns[right] ? -1 : 1;
+	if (is_left_op != is_right_op)
+		return is_left_op ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+static gboolean get_key(const TachoTimeline *timeline, guint32 slice, guint32 input,
+			struct tensor_key *key)
+{
+	TachoTensor tensor;
+
+	if (!tacho_slice_input(timeline, slice, input, &tensor) || !tensor.storage)
+		return FALSE;
+	key->process = tacho_timeline_track(timeline, timeline->slices.track[slice])->process;
+	key->storage = tensor.storage;
+	key->offset_bytes = tensor.offset_bytes;
+	return TRUE;
+}
+
+/* (2): the operation now awaits a collective on its first tensor. */
+static void await(GHashTable *waiting, const TachoTimeline *timeline, guint32 op)
+{
+	struct tensor_key key;
+	GQueue *queue;
+
+	if (!get_key(timeline, op, 0, &key))
+		return;
+	queue = g_hash_table_lookup(waiting, &key);
+	if (!queue) {
+		queue = g_queue_new();
+		g_hash_table_insert(waiting, g_memdup2(&key, sizeof(key)), queue);
+	}
+	g_queue_push_tail(queue, GUINT_TO_POINTER(op));
+	if (g_queue_get_length(queue) > MAX_WAITING) /* their collectives are lost */
+		g_queue_pop_head(queue);
+}
+
+static guint32 take_waiting(GHashTable *waiting, const TachoTimeline *timeline, guint32 collective)
+{
+	struct tensor_key key;
+	GQueue *queue = NULL;
+
+	if (get_key(timeline, collective, 0, &key))
+		queue = g_hash_table_lookup(waiting, &key);
+	return queue && !g_queue_is_empty(queue) ? GPOINTER_TO_UINT(g_queue_pop_head(queue))
+						 : TACHO_NONE;
+}
+
+static guint32 open_on_thread(const struct thread_index *threads, guint32 process, guint32 tid,
+			      gint64 time_ns)
+{
+	guint32 thread = thread_index_track(threads, process, tid, time_ns);
+
+	return thread == TACHO_NONE ? TACHO_NONE
+				    : thread_index_open_slice(threads, thread, time_ns);
+}
+
+/* Whether a thread that was busy until `end_ns` came straight to what began at `begin_ns`. */
+static gboolean is_picked_up(gint64 begin_ns, gint64 end_ns)
+{
+	return end_ns >= begin_ns || (guint64)begin_ns - (guint64)end_ns < PICK_UP_NS;
+}
+
+/* (3) */
+static guint32 find_on_main_thread(const TachoTimeline *timeline,
+				   const struct thread_index *threads, guint32 collective)
+{
+	const TachoSlices *slices = &timeline->slices;
+	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[collective]);
+	const TachoProcess *process = track_process(timeline, slices->track[collective]);
+	gint64 begin_ns = slices->start_ns[collective];
+
+	if (!process || (collective > track->first_slice &&
+			 is_picked_up(begin_ns, tacho_slice_end_ns(timeline, collective - 1))))
+		return TACHO_NONE;
+	return open_on_thread(threads, track->process, process->pid, begin_ns);
+}
+
+static void link_one(TachoTimeline *timeline, const struct thread_index *threads,
+		     GHashTable *waiting, guint32 collective)
+{
+	const TachoSlices *slices = &timeline->slices;
+	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[collective]);
+	guint32 by =
+		open_on_thread(threads, track->process, track->tid, slices->start_ns[collective]);
+	guint32 op = take_waiting(waiting, timeline, collective);
+	gboolean is_exact;
+
+	if (by == TACHO_NONE)
+		by = op;
+	is_exact = by != TACHO_NONE;
+	if (!is_exact)
+		by = find_on_main_thread(timeline, threads, collective);
+	if (by != TACHO_NONE)
+		add_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE, by, collective, is_exact);
+}
+
+static void queue_free(gpointer queue)
+{
+	g_queue_free(queue);
+}
+
+void link_queued_collectives(TachoTimeline *timeline, const struct thread_index *threads)
+{
+	g_autoptr(GArray) found = collect_slices(timeline);
+	g_autoptr(GHashTable) waiting =
+		g_hash_table_new_full(hash_key, is_equal_key, g_free, queue_free);
+
+	g_array_sort_with_data(found, compare_slices, &timeline->slices);
+	for (guint i = 0; i < found->len; i++) {
+		guint32 slice = g_array_index(found, guint32, i);
+
+		if (timeline->slices.kind[slice] == TACHO_SLICE_OP)
+			await(waiting, timeline, slice);
+		else
+			link_one(timeline, threads, waiting, slice);
+	}
+}
