@@ -24,6 +24,7 @@ run "one record (target: 30 ns)" "$source_dir/bench/record.sh" "$build_dir"
 if [ -x "$source_dir/bench/torch_op.sh" ]; then
 	run "one PyTorch operation above an empty callback (target: 60 ns)" "$source_dir/bench/torch_op.sh" "$build_dir"
 fi
+run "exports of a million slices" bash "$source_dir/bench/export.sh" "$build_dir"
 if [ "${BENCH_JOB:-}" = 1 ]; then
 	run "a job of two ranks, recorded against unrecorded (target: 1 %)" \
 		/usr/bin/python3 "$source_dir/bench/ab.py" --build "$build_dir"
