@@ -79,15 +79,14 @@ def _leave_path():
 
 def _give_way():
     """Run the sitecustomize that this one stands in front of; its errors are its own."""
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
-
-    spec = PathFinder.find_spec("sitecustomize", sys.path)
-    if spec is None or spec.loader is None:
-        return
-    module = module_from_spec(spec)
-    sys.modules["sitecustomize"] = module
-    spec.loader.exec_module(module)
+    for finder in sys.meta_path:
+        spec = finder.find_spec("sitecustomize", None)
+        if spec is not None and spec.loader is not None:
+            # importlib.util would take longer to import than all of this
+            module = sys.modules["_frozen_importlib"].module_from_spec(spec)
+            sys.modules["sitecustomize"] = module
+            spec.loader.exec_module(module)
+            return
 
 
 _leave_path()
