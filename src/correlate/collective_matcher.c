@@ -1,18 +1,20 @@
 /* collective_matcher: the same collective, seen from each of its ranks.
  *
- * Ranks of a group call its collectives in one order, but do not begin them in one: a backend with several
- * threads (gloo has two) begins neighbours in any order. So collectives are matched key by key, a key
- * being the name and the bytes (bytes only where every rank's are the same by definition):
+ * Ranks of a group call its collectives in one order, but do not begin them in one: a backend with
+ * several threads (gloo has two) begins neighbours in any order. So collectives are matched key by
+ * key, a key being the name and the bytes (bytes only where every rank's are the same by
+ * definition):
  *
- * (1) Where all ranks have a key equally often, the n-th of each rank belong together: in the order in
- *     which they were queued, where a flow tells by which slice, else in the order of their begins.
+ * (1) Where all ranks have a key equally often, the n-th of each rank belong together: in the order
+ *     in which they were queued, where a flow tells by which slice, else in the order of their
+ *     begins.
  * (2) Where they do not, records were lost, a rank came late or went early, or did something else.
- *     Then a collective belongs to the one of the rank that has most whose end is nearest to its own: a
- *     collective ends on all ranks at about the same time, when the last one has come.
+ *     Then a collective belongs to the one of the rank that has most whose end is nearest to its
+ *     own: a collective ends on all ranks at about the same time, when the last one has come.
  *
  * A partner that is missing is a problem ("unmatched_collective") of the rank that lacks it, unless
- * that rank explains it: it is not in the run, had not begun recording, or was gone or still running
- * when its own collectives were over.
+ * that rank explains it: it is not in the run, had not begun recording, or was gone or still
+ * running when its own collectives were over.
  *
  * Sends and receives are not matched: they are no collectives. */
 #include <string.h>
@@ -178,8 +180,8 @@ static void set_aside(struct matching *matching, const struct run *run)
 	g_array_append_val(matching->alone, entry);
 }
 
-/* (2): whether the run's next collective ends nearer to `end_ns` than to the end that comes after, and
- * nearer than the one after it does. What ends too early for that stands alone. */
+/* (2): whether the run's next collective ends nearer to `end_ns` than to the end that comes after,
+ * and nearer than the one after it does. What ends too early for that stands alone. */
 static gboolean ends_nearest(struct matching *matching, struct run *run, gint64 end_ns,
 			     const struct entry *following)
 {
@@ -198,6 +200,17 @@ static gboolean ends_nearest(struct matching *matching, struct run *run, gint64 
 	return FALSE;
 }
 
+/* Add the run's next to the match begun last. It is sure as long as nothing was missing before. */
+static void add_nearest(struct matching *matching, struct run *run, guint32 expected)
+{
+	struct match *match =
+		&g_array_index(matching->matches, struct match, matching->matches->len - 1);
+
+	match->is_exact &= run->next == expected;
+	add_part(matching, entry_at(matching, run->first + run->next));
+	run->next++;
+}
+
 static void match_by_end(struct matching *matching, struct run *runs)
 {
 	guint32 most = 0;
@@ -209,14 +222,14 @@ static void match_by_end(struct matching *matching, struct run *runs)
 		const struct entry *entry = entry_at(matching, runs[most].first + i);
 		const struct entry *following = i + 1 < runs[most].n ? entry + 1 : NULL;
 
-		begin_match(matching, FALSE);
+		begin_match(matching, TRUE);
 		for (guint rank = 0; rank < matching->ranks->len; rank++) {
 			struct run *run = &runs[rank];
 
 			if (rank == most)
 				add_part(matching, entry);
 			else if (ends_nearest(matching, run, end_of(matching, entry), following))
-				add_part(matching, entry_at(matching, run->first + run->next++));
+				add_nearest(matching, run, i);
 		}
 	}
 	for (guint rank = 0; rank < matching->ranks->len; rank++)
@@ -300,7 +313,8 @@ static void note_doubt(struct matching *matching, const struct member_rank *earl
 				       (gdouble)by_ns / 1e6, rank_number(matching, late));
 }
 
-/* Times that cannot be: `of_rank`, a slice or TACHO_NONE for each rank, is what `row` is made of. */
+/* Times that cannot be: `of_rank`, a slice or TACHO_NONE for each rank, is what `row` is made
+ * of. */
 static void check_row(struct matching *matching, const TachoCollective *row, const guint32 *of_rank)
 {
 	const TachoTimeline *timeline = matching->timeline;

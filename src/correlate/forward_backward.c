@@ -18,10 +18,10 @@
  * a checkpoint's node, or differentiated twice, are outermost within the node and are owners too.
  * "autograd::engine::evaluate_function" records wrap a node; they are not ops in this sense.
  *
- * Nodes know their forward thread by autograd's id only. A mark "autograd_thread" (first: the id) on
- * a thread tells its id. Without marks it is the thread whose ops carry the most numbers of the id's
- * nodes; if equal, ids, which autograd hands out when a thread records first, go to threads in the
- * order of their first numbered op. */
+ * Nodes know their forward thread by autograd's id only. A mark "autograd_thread" (first: the id)
+ * on a thread tells its id. Without marks it is the thread whose ops carry the most numbers of the
+ * id's nodes; if equal, ids, which autograd hands out when a thread records first, go to threads in
+ * the order of their first numbered op. */
 #include <string.h>
 
 #include "correlate/correlate_internal.h"

@@ -1,9 +1,10 @@
 /* kernel_op: the op that a kernel works for.
  *
- * A kernel called by an op lies inside it on the same thread; then the parent chain knows the op and
- * no flow is needed. A kernel of a device stream has a flow from its launch, made by whoever read the
- * correlation ids. What is left are kernels on threads of a pool (OpenMP), which the op's thread
- * woke up: such a kernel gets an inferred flow from the op that was open for all of the kernel's time
+ * A kernel called by an op lies inside it on the same thread; then the parent chain knows the op
+ * and no flow is needed. A kernel of a device stream has a flow from its launch, made by whoever
+ * read the correlation ids. What is left are kernels on threads of a pool (OpenMP), which the op's
+ * thread woke up: such a kernel gets an inferred flow from the op that was open for all of the
+ * kernel's time
  *
  *     on the thread that started the pool's thread, where that is known, or else
  *     on the only thread of the process that had such an op: two are ambiguous, and give none.

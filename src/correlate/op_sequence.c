@@ -1,19 +1,20 @@
 /* op_sequence: what a thread does, in order, at the level where its loop shows.
  *
  * The level is that of the outermost slices, except that a slice which covers more than half of the
- * thread's life (a region somebody put around the whole training) counts as a frame and is looked into.
+ * thread's life (a region somebody put around the whole training) counts as a frame and is looked
+ * into.
  *
  * Finding the loop. Something in each turn happens once a turn (the embedding, the loss), and so
  * comes back at regular distances, also when some turns are longer (an evaluation every k turns) or
  * the first ones differ. So, for every pair of neighbouring tokens (or what votes in their place):
  *
- * (1) it is regular if it comes at least three times, spans at least a third of the sequence and most
- *     distances between its occurrences are near their median;
- * (2) each regular pair votes for the number of turns it comes to. Layers vote for layers x turns, the
- *     loop's own work for turns: the smallest number with a tenth of the most votes wins;
+ * (1) it is regular if it comes at least three times, spans at least a third of the sequence and
+ *     most distances between its occurrences are near their median;
+ * (2) each regular pair votes for the number of turns it comes to. Layers vote for layers x turns,
+ *     the loop's own work for turns: the smallest number with a tenth of the most votes wins;
  * (3) the most regular of the winner's pairs is the anchor of a turn;
- * (4) a turn begins at the nearest wait before its anchor (the data loader), or if there is none as far
- *     before it as the first turn agrees with a usual one: where the code before the loop ends.
+ * (4) a turn begins at the nearest wait before its anchor (the data loader), or if there is none as
+ *     far before it as the first turn agrees with a usual one: where the code before the loop ends.
  *
  * Where the thread runs autograd nodes, only they vote: a turn of training holds one backward pass,
  * which layers and evaluations do not. Else, where modules are known, only the outermost ones vote:

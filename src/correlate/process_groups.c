@@ -1,22 +1,24 @@
 /* process_groups: which process group each collective belongs to, numbered alike on all ranks.
  *
- * A process knows a group by an address, or by nothing: PyTorch's DDP calls the group's C++
- * object directly, where no hook sees which one. Across processes addresses mean nothing. So first, in
+ * A process knows a group by an address, or by nothing: gloo tells of a collective on a thread of its
+ * own, where nothing says for which group. Across processes addresses mean nothing. So first, in
  * each process, collectives are sorted into local groups:
  *
  * (1) A mark "process_group" creates one: the text is words KEY=VALUE; `ranks=0,1,4-7` lists the
  *     members, `tids=12,13` the threads that the backend started for it; other keys are for people.
  *     first, if not 0, is the address.
  * (2) A collective with an address belongs to the local group of that address. An address that no
- *     mark told is the marked group that owns the thread which completed the collective; if there are
- *     as many unexplained addresses as unused marks, they pair up in order; else a group of its own.
- * (3) A collective without address belongs to the local group whose collectives were completed by the
- *     same thread (backends have threads of their own a group), by (1) or (2). If none is, to the only
- *     local group, or if there are several, to the default group, which is the first mark's, or one
- *     of its own if there are no marks.
+ *     mark told is the marked group that owns the thread which completed the collective; if there
+ *     are as many unexplained addresses as unused marks, they pair up in order; else a group of its
+ *     own.
+ * (3) A collective without address belongs to the local group whose collectives were completed by
+ *     the same thread (backends have threads of their own a group), by (1) or (2). If none is, to
+ *     the only local group, or if there are several, to the default group, which is the first
+ *     mark's, or one of its own if there are no marks.
  *
- * Then local groups of different processes with the same members, as many-th of those members in order of
- * creation, are one group. Members that nobody told are all ranks. Groups are numbered by creation. */
+ * Then local groups of different processes with the same members, as many-th of those members in
+ * order of creation, are one group. Members that nobody told are all ranks. Groups are numbered by
+ * creation. */
 #include "correlate/process_groups.h"
 
 #include <string.h>

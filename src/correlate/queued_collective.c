@@ -4,9 +4,9 @@
  *
  * (1) the innermost slice open on the collective's own thread: a backend that tells of a collective
  *     when it is queued does so there;
- * (2) the c10d operation, on any thread of the process, that began before it with the same tensor: gloo
- *     tells of a collective only when a thread of its own takes it up. Operations on one tensor are
- *     taken up in order, so the earliest that none has been found for is meant;
+ * (2) the c10d operation, on any thread of the process, that began before it with the same tensor:
+ *     gloo tells of a collective only when a thread of its own takes it up. Operations on one
+ *     tensor are taken up in order, so the earliest that none has been found for is meant;
  * (3) inferred: what the main thread is doing at that moment, unless the backend's thread came
  *     straight from another collective, so that this one had been waiting for it. */
 #include <string.h>

@@ -2,23 +2,23 @@
  *
  * A step is sought on the rank's main process, in the first of these sources that has any:
  *
- * annotated  "ProfilerStep#N" annotations are steps; else marks named "step": each begins a step that
- *            lasts to the next one.
- * optimizer  "Optimizer.step#..." annotations. Those without an autograd node between their ends are
- *            one update (a sparse and a dense optimizer). Updates that come in a fixed cycle (the D, G
- *            of a GAN, told apart by name and by the ops in them) are one step a cycle. Step k is
- *            [end of step k - 1, end of its last update).
+ * annotated  "ProfilerStep#N" annotations are steps; else marks named "step": each begins a step
+ *            that lasts to the next one.
+ * optimizer  "Optimizer.step#..." annotations. Those without an autograd node between their ends
+ *            are one update (a sparse and a dense optimizer). Updates that come in a fixed cycle
+ *            (the D, D, G of a GAN, told apart by name and by the ops in them) are one step a cycle.
+ *            Step k is [end of step k - 1, end of its last update).
  * period     the sequence of the main thread's outermost ops repeats (op_sequence).
  *
  * The start of an optimizer's step 0 is nobody's end: it is taken to be where the thread begins the
- * same sequence of ops as at the start of step 1, as long before its end as that is, or nearest to it. If there is
- * no step 1, it is the first wait (data loader), module or op, and the step counts as incomplete.
- * What follows the last update is an incomplete step if the process did not end in an orderly way or had begun
- * another backward pass, else it is what the job did after training.
+ * same sequence of ops as at the start of step 1, as long before its end as that is, or nearest to
+ * it. If there is no step 1, it is the first wait (data loader), module or op, and the step counts
+ * as incomplete. What follows the last update is an incomplete step if the process did not end in
+ * an orderly way or had begun another backward pass, else it is what the job did after training.
  *
- * Numbers: annotated steps bring theirs, less the least of the run. The others count from 0, except on
- * a rank whose recording began when other ranks had already ended steps: it goes on from the step
- * of theirs that ends next to its own first one. */
+ * Numbers: annotated steps bring theirs, less the least of the run. The others count from 0, except
+ * on a rank whose recording began when other ranks had already ended steps: it goes on from the
+ * step of theirs that ends next to its own first one. */
 #include "correlate/correlate_internal.h"
 
 #include <stdlib.h>
@@ -213,7 +213,8 @@ static guint count_up_to(GArray *times, gint64 time_ns)
 	return low;
 }
 
-/* Make one update of those that no backward pass parts. Where nobody recorded autograd, each call is one. */
+/* Make one update of those that no backward pass parts. Where nobody recorded autograd, each call
+ * is one. */
 static void merge_updates(GArray *updates, GArray *backward_times)
 {
 	guint n = 0;

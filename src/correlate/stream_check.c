@@ -1,6 +1,6 @@
-/* stream_check: a device queue runs one kernel after the other, so two at once mean wrong times. The
- * other impossible times (negative, beyond their parent) are mended and counted where the timeline
- * is made. */
+/* stream_check: a device queue runs one kernel after the other, so two at once mean wrong times.
+ * The other impossible times (negative, beyond their parent) are mended and counted where the
+ * timeline is made. */
 #include "correlate/correlate_internal.h"
 
 static guint64 count_overlaps(const TachoTimeline *timeline, const TachoTrack *track,

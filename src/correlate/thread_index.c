@@ -1,7 +1,7 @@
 /* thread_index: which slice was open on a thread at a moment.
  *
- * Threads are found by process and tid in a sorted table. Kernels use a tid again, so a tid may stand
- * there twice; the thread meant is the last one that had begun by then. */
+ * Threads are found by process and tid in a sorted table. Kernels use a tid again, so a tid may
+ * stand there twice; the thread meant is the last one that had begun by then. */
 #include "correlate/thread_index.h"
 
 #include "trace/slice_columns.h"

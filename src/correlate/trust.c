@@ -10,7 +10,8 @@
  * (3) Any problem brings the score below 100.
  *
  * The root is there because small shares do harm out of proportion: one record in a thousand lost
- * leaves a pair, a step or a collective broken here and there. docs/trust.md tells users the same. */
+ * leaves a pair, a step or a collective broken here and there. docs/trust.md tells users the
+ * same. */
 #include "correlate/trust.h"
 
 #include <math.h>

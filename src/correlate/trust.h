@@ -4,8 +4,8 @@
 
 #include <glib.h>
 
-/* TRUST_KIND(kind of problem, what its count is a share of, points it can cost at most). A kind that is
- * a share of ONE counts by itself. The last is for kinds that are not in the list. */
+/* TRUST_KIND(kind of problem, what its count is a share of, points it can cost at most). A kind
+ * that is a share of ONE counts by itself. The last is for kinds that are not in the list. */
 #define TRUST_KINDS(TRUST_KIND)                                                                    \
 	TRUST_KIND(lost_records, EVENTS, 90)                                                       \
 	TRUST_KIND(unknown_record, EVENTS, 60)                                                     \

@@ -119,8 +119,8 @@ static void test_begun_in_other_order(void)
 	g_assert_cmpuint(n_inferred, ==, 3);
 }
 
-/* The operation that queued a collective ran on another thread, with the same tensor; a second one on it
- * was queued before the first had begun. */
+/* The operation that queued a collective ran on another thread, with the same tensor; a second one
+ * on it was queued before the first had begun. */
 static void test_queued_with_tensor(void)
 {
 	g_autoptr(TachoTimeline) timeline =
@@ -217,6 +217,12 @@ static void test_lost_among_equals(void)
 	assert_row(timeline, 3, "gloo:all_reduce", 0, 3, 2);
 	g_assert_cmpuint(count_problems(timeline, "unmatched_collective"), ==, 1);
 	g_assert_cmpuint(count_problems(timeline, "clock_doubt"), ==, 0);
+	for (guint i = 0; i < timeline->flows->len; i++) { /* what came before is sure */
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		g_assert_cmpuint(flow->is_exact, ==,
+				 timeline->slices.start_ns[flow->from] < 20000000);
+	}
 }
 
 /* Rank 1 was killed: what rank 0 did after that needs no other explanation. */
