@@ -1,7 +1,7 @@
 /* kernel_view: library and device kernels, by name and shape.
  *
- * A kernel inside a kernel (a BLAS call made by oneDNN) has a row of its own; total counts both. The
- * op of a row is the one that spent most time in it. Rates are over the calls whose flops or bytes
+ * A kernel inside a kernel (a BLAS call made by oneDNN) has a row of its own; total counts both.
+ * The op of a row is the one that spent most time in it. Rates are over the calls whose flops or bytes
  * are known. */
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>

@@ -1,7 +1,7 @@
 /* op_view: framework operations, by name.
  *
  * A row is a name in a phase. Backward is what autograd's engine runs: nodes and hooks, and what
- * follows them on the thread for as long as it makes no autograd node (hooks at the end of backward).
+ * follows them on the thread for as long as it makes no autograd node (hooks at backward's end).
  * Optimizer is what runs in the region "Optimizer.step...", comm what queues communication, and
  * forward is the rest.
  * (1) total counts time once: an op inside an op of the same row adds nothing to it.

@@ -159,7 +159,7 @@ GHashTable *index_collectives(const TachoTimeline *timeline)
 	return by_slice;
 }
 
-/* Of a collective that no other rank was seen in nobody knows for whom it waited: all is transfer. */
+/* Of one that no other rank was seen in nobody knows for whom it waited: all is transfer. */
 static void add_collectives(const TachoTimeline *timeline, const TachoTrack *track,
 			    GHashTable *by_slice, struct rank_activity *activity)
 {

@@ -17,7 +17,7 @@ static const TachoStep *step_at(const TachoTimeline *timeline, guint index)
 	return &g_array_index(timeline->steps, TachoStep, index);
 }
 
-/* A rank's steps stand together in the timeline, by number: where those end that begin at `first`. */
+/* A rank's steps stand together in the timeline: where those end that begin at `first`. */
 static guint end_of_rank(const TachoTimeline *timeline, guint first)
 {
 	guint last = first;

@@ -139,7 +139,7 @@ static gboolean is_listed(const TachoFilter *filter, const TachoStep *step)
 	       (filter->last_step < 0 || step->number <= filter->last_step);
 }
 
-/* The listed steps of one rank, from `first` in the timeline; returns where the next rank's begin. */
+/* The listed steps of one rank, from `first` in the timeline; returns where the next's begin. */
 static guint add_steps(TachoTable *table, const struct selection *selection,
 		       GHashTable *collectives, guint first)
 {
