@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define SEQUENCE_ID	 1
-#define TRACE_PACKET_TAG 0x0a /* Trace.packet: field 1, length-delimited */
-#define MAX_VARINT_BYTES 10
+#define TRACE_PACKET_TAG 0x0a	  /* Trace.packet: field 1, length-delimited */
+#define MAX_HEAD_BYTES	 (1 + 10) /* the tag and a length */
 
 void perfetto_packets_init(struct perfetto_packets *packets, FILE *out)
 {
@@ -119,13 +119,17 @@ static void free_definitions(Perfetto__InternedData *interned)
 
 /* --- packets ---------------------------------------------------------------------------------- */
 
-static guint put_length(guint8 *bytes, gsize length)
+/* The tag and the length, ending where the packet begins; returns how many bytes they take. */
+static gsize put_head(guint8 *packet, gsize length)
 {
-	guint n = 0;
+	guint8 head[MAX_HEAD_BYTES] = { TRACE_PACKET_TAG };
+	gsize n = 1;
+	gsize left = length;
 
-	for (; length >= 0x80; length >>= 7)
-		bytes[n++] = (guint8)(length | 0x80);
-	bytes[n++] = (guint8)length;
+	for (; left >= 0x80; left >>= 7)
+		head[n++] = (guint8)(left | 0x80);
+	head[n++] = (guint8)left;
+	memcpy(packet - n, head, n);
 	return n;
 }
 
@@ -134,15 +138,15 @@ static void write_bytes(struct perfetto_packets *packets, const guint8 *bytes, g
 	if (packets->error)
 		return;
 	errno = 0;
-	if (fwrite(bytes, 1, length, packets->out) != length)
+	if (fwrite_unlocked(bytes, 1, length, packets->out) != length)
 		packets->error = errno ? errno : EIO;
 }
 
 void perfetto_packets_write(struct perfetto_packets *packets, Perfetto__TracePacket *packet)
 {
 	Perfetto__InternedData *interned = take_definitions(packets);
-	guint8 head[1 + MAX_VARINT_BYTES] = { TRACE_PACKET_TAG };
-	gsize length;
+	gsize length, head_length;
+	guint8 *bytes;
 
 	packet->has_trusted_packet_sequence_id = TRUE;
 	packet->trusted_packet_sequence_id = SEQUENCE_ID;
@@ -160,10 +164,11 @@ void perfetto_packets_write(struct perfetto_packets *packets, Perfetto__TracePac
 		packet->previous_packet_dropped = TRUE;
 	}
 	length = perfetto__trace_packet__get_packed_size(packet);
-	g_byte_array_set_size(packets->bytes, (guint)length);
-	perfetto__trace_packet__pack(packet, packets->bytes->data);
-	write_bytes(packets, head, 1 + put_length(head + 1, length));
-	write_bytes(packets, packets->bytes->data, length);
+	g_byte_array_set_size(packets->bytes, (guint)(MAX_HEAD_BYTES + length));
+	bytes = packets->bytes->data + MAX_HEAD_BYTES;
+	perfetto__trace_packet__pack(packet, bytes);
+	head_length = put_head(bytes, length);
+	write_bytes(packets, bytes - head_length, head_length + length);
 	packet->interned_data = NULL;
 	free_definitions(interned);
 }
