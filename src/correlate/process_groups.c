@@ -1,8 +1,8 @@
 /* process_groups: which process group each collective belongs to, numbered alike on all ranks.
  *
- * A process knows a group by an address, or by nothing: gloo tells of a collective on a thread of its
- * own, where nothing says for which group. Across processes addresses mean nothing. So first, in
- * each process, collectives are sorted into local groups:
+ * A process knows a group by an address, or by nothing: gloo tells of a collective on a thread of
+ * its own, where nothing says for which group. Across processes addresses mean nothing. So first,
+ * in each process, collectives are sorted into local groups:
  *
  * (1) A mark "process_group" creates one: the text is words KEY=VALUE; `ranks=0,1,4-7` lists the
  *     members, `tids=12,13` the threads that the backend started for it; other keys are for people.

@@ -6,8 +6,8 @@
  *            that lasts to the next one.
  * optimizer  "Optimizer.step#..." annotations. Those without an autograd node between their ends
  *            are one update (a sparse and a dense optimizer). Updates that come in a fixed cycle
- *            (the D, D, G of a GAN, told apart by name and by the ops in them) are one step a cycle.
- *            Step k is [end of step k - 1, end of its last update).
+ *            (the D, D, G of a GAN, told apart by name and by the ops in them) are one step a
+ *            cycle. Step k is [end of step k - 1, end of its last update).
  * period     the sequence of the main thread's outermost ops repeats (op_sequence).
  *
  * The start of an optimizer's step 0 is nobody's end: it is taken to be where the thread begins the
