@@ -19,14 +19,20 @@ static gboolean fail(GError **error, const gchar *reason)
 	return FALSE;
 }
 
+/* Say in each row which track it is of, and its parent as a row of the timeline. */
+static void number_rows(TachoSlices *rows, guint32 first, guint32 track)
+{
+	for (guint32 i = 0; i < rows->n; i++) {
+		rows->track[i] = track;
+		if (rows->parent[i] != TACHO_NONE)
+			rows->parent[i] += first;
+	}
+}
+
 /* The rows of one track become [first, first + from->n) of the timeline. */
 static void copy_rows(TachoSlices *to, TachoSlices *from, guint32 first, guint32 track)
 {
-	for (guint32 i = 0; i < from->n; i++) {
-		from->track[i] = track;
-		if (from->parent[i] != TACHO_NONE)
-			from->parent[i] += first;
-	}
+	number_rows(from, first, track);
 #define COPY_COLUMN(type, name)                                                                    \
 	if (from->n)                                                                               \
 		memcpy(to->name + first, from->name, from->n * sizeof(type));
@@ -121,6 +127,14 @@ static void set_track_ranges(TachoTimeline *timeline, struct stream_input *const
 	}
 }
 
+/* The first stream's columns become the timeline's: often the largest there are, and no copy. */
+static void take_first_rows(TachoTimeline *timeline, struct stream_input *first)
+{
+	number_rows(&first->rows.slices, 0, first->track);
+	timeline->slices = first->rows.slices;
+	first->rows.slices = (TachoSlices){ 0 };
+}
+
 gboolean run_merge(TachoTimeline *timeline, struct stream_input *const *streams, guint n_streams,
 		   GError **error)
 {
@@ -131,6 +145,9 @@ gboolean run_merge(TachoTimeline *timeline, struct stream_input *const *streams,
 
 	if (n_rows >= TACHO_NONE)
 		return fail(error, "more slices than can be numbered: open fewer runs at once");
+	set_track_ranges(timeline, streams, n_streams);
+	if (n_streams)
+		take_first_rows(timeline, streams[0]);
 	if (!slice_columns_reserve(&timeline->slices, (guint32)n_rows) ||
 	    !size_memory_events(timeline->memory, n_memory))
 		return fail(error, "no memory for the run's slices");
@@ -140,7 +157,6 @@ gboolean run_merge(TachoTimeline *timeline, struct stream_input *const *streams,
 			return fail(error, "no memory for the run's tensors");
 	}
 	timeline->slices.n = (guint32)n_rows;
-	set_track_ranges(timeline, streams, n_streams);
 	worker_pool_run(n_streams, merge_stream, &merge);
 	if (has_outputs)
 		tacho_source_take_outputs(timeline->source, merge.outputs, (guint32)n_rows);
