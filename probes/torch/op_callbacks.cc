@@ -77,10 +77,31 @@ void thread_state_free(void *old_state)
 	free(old_state);
 }
 
+/* What an event costs; measured once, told in every process. */
+struct event_cost {
+	enum trace_kind kind;
+	at::RecordScope scope;
+	const char *name; /* NULL: of an operation */
+	uint64_t picoseconds;
+} costs[] = {
+	{ TRACE_KIND_OP, at::RecordScope::FUNCTION, NULL, 0 },
+	{ TRACE_KIND_ANNOTATION, at::RecordScope::USER_SCOPE, "DistributedDataParallel.forward",
+	  0 },
+	{ TRACE_KIND_COLLECTIVE, at::RecordScope::USER_SCOPE, "gloo:all_reduce", 0 },
+};
+
+void tell_costs(void)
+{
+	for (const struct event_cost &cost : costs)
+		if (cost.picoseconds)
+			tacho_cost(cost.kind, "torch", cost.picoseconds);
+}
+
 /* The thread's first event, or its first after a fork. */
 __attribute__((noinline)) struct thread_state *thread_state_renew(void)
 {
 	struct thread_state *self = state;
+	bool is_forked = self != NULL;
 
 	if (!self) {
 		self = (struct thread_state *)calloc(1, sizeof(*self));
@@ -95,6 +116,8 @@ __attribute__((noinline)) struct thread_state *thread_state_renew(void)
 	self->outputs_class = tacho_class(TRACE_KIND_OUTPUTS, "outputs", strlen("outputs"));
 	/* autograd nodes name the thread of their forward by this number */
 	tacho_mark("autograd_thread", (int64_t)at::RecordFunction::currentThreadId(), 0, "");
+	if (is_forked) /* one thread lives on in the child, so this comes once */
+		tell_costs();
 	return self;
 }
 
@@ -385,35 +408,15 @@ void end_event(const at::RecordFunction &function, at::ObserverContext *context)
 		end_op(function, self, event.record);
 }
 
-void report_costs(void)
+void measure_costs(void)
 {
-	static const struct {
-		enum trace_kind kind;
-		at::RecordScope scope;
-		const char *name; /* NULL: of an operation */
-	} events[] = {
-		{ TRACE_KIND_OP, at::RecordScope::FUNCTION, NULL },
-		{ TRACE_KIND_ANNOTATION, at::RecordScope::USER_SCOPE,
-		  "DistributedDataParallel.forward" },
-		{ TRACE_KIND_COLLECTIVE, at::RecordScope::USER_SCOPE, "gloo:all_reduce" },
-	};
-
-	uint64_t costs[sizeof(events) / sizeof(*events)];
-	size_t n = 0;
-
 	/* before the records go to scratch memory: the thread's first mark is a real one */
 	if (!thread_state_renew() || !tacho_scratch_begin(1 << 15))
 		return;
-
-	for (const auto &event : events)
-		costs[n++] = op_cost_measure_ps(event.scope, event.name);
+	for (struct event_cost &cost : costs)
+		cost.picoseconds = op_cost_measure_ps(cost.scope, cost.name);
 	tacho_scratch_end();
-	n = 0;
-	for (const auto &event : events) {
-		if (costs[n])
-			tacho_cost(event.kind, "torch", costs[n]);
-		n++;
-	}
+	tell_costs();
 }
 
 int add_callback(void)
@@ -449,6 +452,6 @@ int tacho_probe_init(void)
 		return 0;
 	error = add_callback();
 	if (!error)
-		report_costs();
+		measure_costs();
 	return error;
 }

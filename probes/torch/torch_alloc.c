@@ -17,9 +17,10 @@
 #include "common/real_function.h"
 #include "common/watch.h"
 
-#define ALLOCATOR    "c10::alloc_cpu"
-#define COST_BATCHES 9
-#define COST_EVENTS  64
+#define ALLOCATOR     "c10::alloc_cpu"
+#define NO_GENERATION UINT32_MAX
+#define COST_BATCHES  9
+#define COST_EVENTS   64
 
 typedef void *alloc_function(size_t bytes);
 typedef void free_function(void *address);
@@ -37,14 +38,28 @@ struct classes {
 };
 
 static _Thread_local struct classes classes __attribute__((tls_model("initial-exec"))) = {
-	.generation = UINT32_MAX,
+	.generation = NO_GENERATION,
 };
+
+static uint64_t alloc_ps, free_ps; /* what a record costs; 0: not measured */
+
+static void tell_costs(void)
+{
+	if (alloc_ps)
+		tacho_cost(TRACE_KIND_ALLOC, "alloc", alloc_ps);
+	if (free_ps)
+		tacho_cost(TRACE_KIND_FREE, "alloc", free_ps);
+}
 
 static void declare_classes(void)
 {
+	bool is_forked = classes.generation != NO_GENERATION;
+
 	classes.generation = tacho_generation();
 	classes.alloc = tacho_class(TRACE_KIND_ALLOC, ALLOCATOR, strlen(ALLOCATOR));
 	classes.free = tacho_class(TRACE_KIND_FREE, ALLOCATOR, strlen(ALLOCATOR));
+	if (is_forked)
+		tell_costs();
 }
 
 static inline void write_record(enum trace_kind kind, void *address, size_t bytes)
@@ -120,8 +135,6 @@ static uint64_t median_cost_ps(enum trace_kind kind)
 
 static void allocator_appeared(const char *path, uintptr_t base_address)
 {
-	uint64_t alloc_ps, free_ps;
-
 	(void)path;
 	(void)base_address;
 	if (!tacho_is_recording() || !tacho_scratch_begin(1 << 13))
@@ -129,8 +142,7 @@ static void allocator_appeared(const char *path, uintptr_t base_address)
 	alloc_ps = median_cost_ps(TRACE_KIND_ALLOC);
 	free_ps = median_cost_ps(TRACE_KIND_FREE);
 	tacho_scratch_end();
-	tacho_cost(TRACE_KIND_ALLOC, "alloc", alloc_ps);
-	tacho_cost(TRACE_KIND_FREE, "alloc", free_ps);
+	tell_costs();
 }
 
 static void __attribute__((constructor)) start(void)

@@ -23,6 +23,8 @@ _end = agent.slice_end
 _getframe = sys._getframe
 _names = {}  # id(module) -> (weak reference, path, label as bytes)
 _is_compiling = None
+_cost_ns = None
+_is_cost_told = True
 
 
 class _Thread(threading.local):
@@ -94,6 +96,8 @@ def _end_left(entries, frame):
 def _open(module, frame):
     try:
         entries = _thread.open
+        if not _is_cost_told:
+            _tell_cost()
         if entries:
             _end_left(entries, frame)
         name = _names.get(id(module))
@@ -162,11 +166,23 @@ def _measure(torch_module, pre_hook, hook):
             torch_module._global_forward_hooks[hook.id] = _leave
     finally:
         agent.scratch_end()
-    agent.cost(agent.KIND_MODULE, max(0.0, with_hooks - without))
+    global _cost_ns
+    _cost_ns = max(0.0, with_hooks - without)
+    _tell_cost()
 
 
-def _forget_open():
+def _tell_cost():
+    global _is_cost_told
+    _is_cost_told = True
+    if _cost_ns is not None:
+        agent.cost(agent.KIND_MODULE, _cost_ns)
+
+
+def _after_fork():
+    """The child's trace is its own: nothing is open in it, nothing told, until it runs a module."""
+    global _is_cost_told
     _thread.open.clear()
+    _is_cost_told = False
 
 
 def _find_is_compiling():
@@ -193,5 +209,5 @@ def install(torch_module):
             pass
         _open(module, _getframe(1))
 
-    os.register_at_fork(after_in_child=_forget_open)
+    os.register_at_fork(after_in_child=_after_fork)
     handles.append(torch_module.register_module_forward_pre_hook(first))
