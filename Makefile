@@ -44,7 +44,7 @@ check-format: ## is the source as clang-format would write it?
 bench: ## what a record costs, beside LTTng-UST, and what recording costs a job
 	@tools/install-packages.sh build job bench
 	@tools/build.sh release
-	@bench/run.sh
+	@bench/run.sh build/release
 
 install: build ## install into PREFIX (/usr/local); the result may be moved
 	@cmake --install build/default --prefix "$(abspath $(PREFIX))"
