@@ -151,7 +151,7 @@ int cmd_export(int argc, char **argv)
 		  "only training steps A to B, counted from 0", "A:B" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
 		  "replace a file that is there", NULL },
-		{ NULL },
+		G_OPTION_ENTRY_NULL,
 	};
 	int status = CLI_BAD;
 

@@ -185,7 +185,7 @@ int cmd_info(int argc, char **argv)
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "for programs: JSON", NULL },
 		{ "min-trust", 0, 0, G_OPTION_ARG_INT, &options.min_trust,
 		  "exit with 1 where the trust score is below N", "N" },
-		{ NULL },
+		G_OPTION_ENTRY_NULL,
 	};
 
 	if (!cli_parse("info", usage, description, entries, &argc, &argv))

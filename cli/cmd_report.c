@@ -275,7 +275,7 @@ int cmd_report(int argc, char **argv)
 		  "every row; of the step view, every step", NULL },
 		{ "shapes", 0, 0, G_OPTION_ARG_NONE, &options.by_shape,
 		  "op view: a row for each shape of the inputs", NULL },
-		{ NULL },
+		G_OPTION_ENTRY_NULL,
 	};
 	int status = CLI_BAD;
 

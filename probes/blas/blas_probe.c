@@ -25,12 +25,19 @@ struct blas_state {
 	uint64_t class_of_generation; /* generation in the upper half, class id in the lower */
 };
 
+/* What is measured must be called as from elsewhere, not folded into its caller. */
+#if defined(__has_attribute) && __has_attribute(noipa)
+#define OPAQUE __attribute__((noipa))
+#else
+#define OPAQUE __attribute__((noinline))
+#endif
+
 static void measure_cost(uint32_t class_id);
 
 /* --- finding the real routine --------------------------------------------------------------- */
 
 /* Called in the place of what is not there. */
-static __attribute__((noipa)) blas_word no_blas(BLAS_PARAMETERS)
+static OPAQUE blas_word no_blas(BLAS_PARAMETERS)
 {
 	(void)(const blas_word[]){ BLAS_WORDS };
 	(void)(const double[]){ x0, x1 };
@@ -152,7 +159,7 @@ static struct blas_state measured_state = {
 	.real = { .n_callers = 1, .callers = { { .end = UINTPTR_MAX, .function = no_blas } } },
 };
 
-static __attribute__((noipa)) blas_word measured_gemm(BLAS_PARAMETERS)
+static OPAQUE blas_word measured_gemm(BLAS_PARAMETERS)
 {
 	static const struct blas_routine routine = {
 		.symbol = "",

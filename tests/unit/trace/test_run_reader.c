@@ -706,7 +706,6 @@ static void test_forbidden(void)
 {
 	gchar *folder = sound_run();
 	g_autofree gchar *path = stream_path(folder);
-	g_autofree gchar *trace = g_path_get_dirname(path);
 	g_autoptr(TachoTimeline) timeline = NULL;
 
 	if (getuid() == 0) {
