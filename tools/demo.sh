@@ -18,9 +18,9 @@ run "$tacho" report demo.tacho
 run "$tacho" export --to perfetto --force -o demo.pftrace demo.tacho
 cat <<END
 
-The trace is demo.pftrace. To look at it, open https://ui.perfetto.dev in a browser and drop the file
-onto the page; nothing is uploaded. More to try:
-  $tacho report --view op demo.tacho
+demo.pftrace stays on your machine: https://ui.perfetto.dev shows it in the browser, without a server.
+More to try:
+  $tacho report --view op --all demo.tacho
   $tacho report --view comm demo.tacho
   $tacho record -o mine.tacho -- python3 train.py        your own job
 END
