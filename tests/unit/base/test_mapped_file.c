@@ -12,7 +12,7 @@
 
 static gchar *make_file(gsize n_pages)
 {
-	g_autofree gchar *bytes = g_malloc(n_pages * PAGE_BYTES);
+	g_autofree gchar *bytes = g_malloc(n_pages * PAGE_BYTES + 1);
 	g_autoptr(GError) error = NULL;
 	gchar *path = g_build_filename(g_get_tmp_dir(), "tacho-mapped-XXXXXX", NULL);
 	int fd = g_mkstemp(path);
