@@ -137,7 +137,7 @@ typedef struct {
 typedef struct {
 	gint64 time_ns;
 	guint64 address;
-	gint64 bytes;  /* > 0 handed out, < 0 given back */
+	gint64 bytes;  /* > 0 handed out, < 0 given back, 0 given back but not known how much */
 	guint32 track; /* thread */
 	guint32 slice; /* innermost slice then open on that track, or TACHO_NONE */
 } TachoMemoryEvent;
