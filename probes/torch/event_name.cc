@@ -48,7 +48,7 @@ static enum event_role role_of(const char *text, uint8_t scope)
 		return begins_with(text, "c10d::") ? EVENT_COLLECTIVE_OP : EVENT_OP;
 	if (is_collective(text))
 		return EVENT_COLLECTIVE;
-	if (begins_with(text, "Optimizer.step#"))
+	if (event_name_is_optimizer_step(text))
 		return EVENT_OPTIMIZER_STEP;
 	if (begins_with(text, "enumerate(DataLoader)#"))
 		return EVENT_DATA_LOADER;

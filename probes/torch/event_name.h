@@ -43,6 +43,12 @@ struct event_name_slot {
 
 #define EVENT_NAME_SLOTS 512
 
+/* Whether a region of that name is an optimizer's step: torch.optim names them. */
+static inline bool event_name_is_optimizer_step(const char *text)
+{
+	return strncmp(text, "Optimizer.step#", strlen("Optimizer.step#")) == 0;
+}
+
 /* The slow halves: find or add the name; declare its class in this process. NULL: no memory. */
 struct event_name *event_name_intern(const char *text, uint8_t scope);
 uint32_t event_name_declare(struct event_name *name, uint32_t generation);

@@ -64,7 +64,7 @@ pthread_key_t state_key;
 
 /* A slice that another thread may end. */
 struct shared_slice : at::ObserverContext {
-	struct record_header *record;
+	struct record_header *record; /* NULL: dropped, or not wanted */
 	uint64_t *duration;
 	uint32_t *end_tid; /* NULL: the record has none */
 	uint32_t generation;
@@ -305,6 +305,23 @@ begin_shared(const at::RecordFunction &function, struct event_name *name, uint32
 	return slice;
 }
 
+/* Outside the steps asked for nothing is recorded, but they still have to be counted. */
+__attribute__((noinline)) std::unique_ptr<at::ObserverContext>
+begin_unrecorded(const at::RecordFunction &function)
+{
+	struct shared_slice *slice;
+
+	if (function.scope() != at::RecordScope::USER_SCOPE ||
+	    !event_name_is_optimizer_step(function.name()))
+		return nullptr;
+	slice = new (std::nothrow) struct shared_slice(); /* all zero */
+	if (slice) {
+		slice->generation = tacho_generation();
+		slice->role = EVENT_OPTIMIZER_STEP;
+	}
+	return std::unique_ptr<at::ObserverContext>(slice);
+}
+
 std::unique_ptr<at::ObserverContext> begin_event(const at::RecordFunction &function)
 {
 	struct thread_state *self = state;
@@ -312,8 +329,10 @@ std::unique_ptr<at::ObserverContext> begin_event(const at::RecordFunction &funct
 	struct open_event *event;
 	uint32_t class_id;
 
-	if (!tacho_is_recording() || tacho_writer.is_inside)
+	if (TACHO_UNLIKELY(tacho_writer.is_inside))
 		return nullptr;
+	if (TACHO_UNLIKELY(!tacho_is_recording()))
+		return begin_unrecorded(function);
 	if (TACHO_UNLIKELY(!self || self->generation != tacho_generation())) {
 		self = thread_state_renew();
 		if (!self)
