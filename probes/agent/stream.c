@@ -54,6 +54,7 @@ struct tacho_process *volatile tacho_process = &idle_process;
 
 static size_t largest_file_bytes, chunk_bytes;
 static struct tacho_stream *streams; /* atomic head */
+static uint64_t homeless_drops;	     /* atomic: of threads that have no stream */
 static uint32_t n_streams;
 static pthread_key_t thread_end_key;
 static bool has_thread_end_key;
@@ -152,6 +153,12 @@ static void thread_ends(void *stream_pointer)
 	call_helper();
 }
 
+static void say_lost(int cause)
+{
+	tacho_say("records are being lost, the job goes on: cannot write %s: %s",
+		  process_trace_path(), strerror(cause));
+}
+
 static bool open_stream(struct tacho_writer *writer)
 {
 	struct tacho_stream *stream = calloc(1, sizeof(*stream));
@@ -163,8 +170,7 @@ static bool open_stream(struct tacho_writer *writer)
 	stream->current = stream_file_new(stream->number, 0, stream->tid, FIRST_FILE_BYTES,
 					  FIRST_CHUNK_BYTES);
 	if (!stream->current) {
-		tacho_say("cannot record in %s: %s; the job goes on, its records are lost",
-			  process_trace_path(), strerror(errno));
+		say_lost(errno);
 		free(stream);
 		return false;
 	}
@@ -204,9 +210,22 @@ static void adopt(struct tacho_writer *writer, struct stream_file *file)
 /* What comes after the recording's end is not a loss. */
 static bool drop(struct tacho_writer *writer)
 {
-	if (writer->stream && tacho_is_alive())
+	if (!tacho_is_alive())
+		return false;
+	if (writer->stream)
 		writer->packet->discarded = ++writer->stream->discarded;
+	else
+		__atomic_add_fetch(&homeless_drops, 1, __ATOMIC_RELAXED);
 	return false;
+}
+
+/* Put what threads without a stream have dropped down to this thread's. */
+static void adopt_drops(struct tacho_writer *writer)
+{
+	if (!writer->stream)
+		return;
+	writer->stream->discarded += __atomic_exchange_n(&homeless_drops, 0, __ATOMIC_RELAXED);
+	writer->packet->discarded = writer->stream->discarded;
 }
 
 static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
@@ -228,16 +247,25 @@ static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
 	return (size_t)(writer->limit - writer->cursor) >= size_bytes;
 }
 
-/* Busy meanwhile: what the probes would record of the system calls below is not the job's. */
+/* Busy meanwhile: what the probes would record of the system calls below is not the job's. Where the
+ * disk is full it is tried again, but not at every record. */
 static bool open_first_file(struct tacho_writer *writer)
 {
+	static time_t retry_after_s; /* atomic */
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	if (now.tv_sec < __atomic_load_n(&retry_after_s, __ATOMIC_RELAXED))
+		return drop(writer);
 	writer->is_busy = 1;
-	if (process_trace_open() && open_stream(writer))
+	if (!process_trace_open())
+		__atomic_store_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST);
+	else if (open_stream(writer))
 		start_helper();
 	else
-		__atomic_store_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&retry_after_s, now.tv_sec + 1, __ATOMIC_RELAXED);
 	writer->is_busy = 0;
-	return writer->stream;
+	return writer->stream || drop(writer);
 }
 
 bool tacho_record_make_room(uint32_t size_bytes)
@@ -338,8 +366,7 @@ static void prepare(struct tacho_stream *stream)
 			status = -errno;
 	}
 	if (status < 0)
-		tacho_say("records are being lost: cannot write %s: %s", process_trace_path(),
-			  strerror(-status));
+		say_lost(-status);
 }
 
 static void rest_older(struct tacho_stream *stream)
@@ -456,6 +483,7 @@ static void work(time_t *last_s)
 		if (now.tv_sec != *last_s) {
 			write_clocks();
 			write_new_names();
+			adopt_drops(&tacho_writer);
 			*last_s = now.tv_sec;
 		}
 		tend_all();
@@ -600,6 +628,7 @@ void streams_close(int exit_status)
 
 	if (!tacho_is_alive() || !process_trace_is_open() || getpid() != own_pid)
 		return;
+	adopt_drops(&tacho_writer);
 	write_mark(exit_class, exit_status, 0, "");
 	if (!__atomic_exchange_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST))
 		return;
@@ -638,6 +667,7 @@ static void disown_streams(void)
 	}
 	streams = NULL;
 	n_streams = 0;
+	homeless_drops = 0;
 }
 
 void streams_after_fork(bool is_child)

@@ -368,6 +368,44 @@ static void test_full_disk(void)
 	umount2(small, MNT_DETACH);
 }
 
+/* Threads that find no room for their first file lose their records; those of the others, and the
+ * recording, go on. */
+static void *record_once(void *unused)
+{
+	(void)unused;
+	return begin(declare("late"), 0);
+}
+
+static void test_full_disk_for_a_thread(void)
+{
+	g_autofree gchar *small = g_build_filename(folder, "small", NULL);
+	struct record_slice *slice;
+	pthread_t threads[N_THREADS];
+	struct count count;
+	void *result;
+
+	g_assert_cmpint(g_mkdir(small, 0700), ==, 0);
+	if (mount("tacho-test", small, "tmpfs", 0, "size=640k") < 0) {
+		g_test_skip("needs the right to mount");
+		return;
+	}
+	start_agent(small);
+	slice = begin(declare("early"), 0);
+	g_assert_nonnull(slice);
+	for (guint i = 0; i < N_THREADS; i++) {
+		g_assert_cmpint(pthread_create(&threads[i], NULL, record_once, NULL), ==, 0);
+		pthread_join(threads[i], &result);
+		slice = begin(declare("early"), i);
+		g_assert_nonnull(slice);
+	}
+	g_assert_null(result);
+	streams_close(0);
+	count = count_trace(process_trace_path());
+	g_assert_cmpuint(count.slices, >=, N_THREADS + 1);
+	g_assert_cmpuint(count.slices + count.discarded, ==, 2 * N_THREADS + 1);
+	umount2(small, MNT_DETACH);
+}
+
 /* --- each in its own process -------------------------------------------------------------- */
 
 struct test_case {
@@ -387,6 +425,7 @@ static const struct test_case cases[] = {
 	{ "/stream/scratch", test_scratch, NULL },
 	{ "/stream/unwritable", test_unwritable, "tacho: cannot record*No such file*" },
 	{ "/stream/full-disk", test_full_disk, "*No space left*" },
+	{ "/stream/full-disk-for-a-thread", test_full_disk_for_a_thread, "*No space left*" },
 };
 
 static void remove_tree(const gchar *path)
