@@ -19,12 +19,12 @@ void tacho_say(const char *format, ...)
 
 	/* Two threads may both say a thing; once too often is no harm, a lock would be. */
 	for (int i = 0; i < __atomic_load_n(&n_said, __ATOMIC_ACQUIRE) && i < MAX_SAID; i++)
-		if (said[i] == format)
+		if (__atomic_load_n(&said[i], __ATOMIC_ACQUIRE) == format)
 			return;
 	place = __atomic_fetch_add(&n_said, 1, __ATOMIC_ACQ_REL);
 	if (place >= MAX_SAID)
 		return;
-	said[place] = format;
+	__atomic_store_n(&said[place], format, __ATOMIC_RELEASE);
 
 	length = snprintf(line, sizeof(line), "tacho: ");
 	va_start(args, format);

@@ -402,7 +402,8 @@ static void test_full_disk_for_a_thread(void)
 	streams_close(0);
 	count = count_trace(process_trace_path());
 	g_assert_cmpuint(count.slices, >=, N_THREADS + 1);
-	g_assert_cmpuint(count.slices + count.discarded, ==, 2 * N_THREADS + 1);
+	/* the helper, which has no file either, may have dropped some of its own */
+	g_assert_cmpuint(count.slices + count.discarded, >=, 2 * N_THREADS + 1);
 	umount2(small, MNT_DETACH);
 }
 
