@@ -1,0 +1,47 @@
+/* transfer_cost: how long a collective is on the wire, once all its ranks have come.
+ *
+ * time = fixed + wire bytes x ns_per_byte. Wire bytes are those that one rank sends, which for a
+ * ring all-reduce of b bytes over n ranks is 2 (n - 1) / n x b. So a change of bandwidth scales the
+ * second term only, and a change of latency the first.
+ *
+ * The two terms are fitted to what was measured by the median of slopes over all pairs of sizes
+ * (Theil-Sen), each size standing for itself by its median: a few transfers that were held up do
+ * not move the line. */
+#ifndef TACHO_TRANSFER_COST_H
+#define TACHO_TRANSFER_COST_H
+
+#include <glib.h>
+
+struct transfer_cost {
+	gdouble fixed_ns;
+	gdouble ns_per_byte; /* 0: not known */
+	guint n_sizes;	     /* different sizes the line was fitted to; 1: fixed_ns is taken as 0 */
+	gdouble error_share; /* median of |measured - line| / measured */
+};
+
+struct transfer_sample {
+	gdouble wire_bytes;
+	gdouble time_ns;
+};
+
+/* Fit a line to the samples, which are sorted on the way. Samples without bytes or time count for
+ * nothing; where none is left, all is 0. */
+void transfer_cost_fit(struct transfer_cost *cost, struct transfer_sample *samples, guint n);
+
+/* What the line says. */
+gdouble transfer_cost_ns(const struct transfer_cost *cost, gdouble wire_bytes);
+
+/* Bytes one rank sends in the collective `name` ("gloo:all_reduce", "nccl:broadcast" ...) when its
+ * input is `bytes` long. */
+gdouble transfer_wire_bytes(const gchar *name, guint64 bytes, guint32 n_ranks);
+
+/* The part of a ring all-reduce that is spent on a one-way link latency of `latency_ns`.
+ *
+ * Gloo cuts each rank's chunk into at least two segments of at most 1 MB, keeps two in flight, and
+ * passes every chunk n - 1 times for the reduction and n - 1 times for the gathering. A pair of
+ * segments then takes max(2 s, latency + s), s being the time one segment needs for its bytes, so
+ * latency shows where it is longer than s; the last segment of each half shows it in any case. */
+gdouble transfer_latency_ns(guint64 bytes, guint32 n_ranks, gdouble ns_per_byte,
+			    gdouble latency_ns);
+
+#endif

@@ -1,0 +1,99 @@
+/* The line that is fitted to transfers, and what rings send. */
+#include "cost/transfer_cost.h"
+
+static void test_exact_line(void)
+{
+	struct transfer_sample samples[] = { { 3000, 1600 }, { 1000, 600 }, { 2000, 1100 } };
+	struct transfer_cost cost;
+
+	transfer_cost_fit(&cost, samples, 3); /* 100 + 0.5 x */
+	g_assert_cmpfloat_with_epsilon(cost.ns_per_byte, 0.5, 1e-9);
+	g_assert_cmpfloat_with_epsilon(cost.fixed_ns, 100, 1e-6);
+	g_assert_cmpfloat_with_epsilon(cost.error_share, 0, 1e-9);
+	g_assert_cmpuint(cost.n_sizes, ==, 3);
+	g_assert_cmpfloat_with_epsilon(transfer_cost_ns(&cost, 5000), 2600, 1e-6);
+}
+
+/* One transfer in three was held up, by a hundred times its time. */
+static void test_outliers(void)
+{
+	struct transfer_sample samples[15];
+	struct transfer_cost cost;
+
+	for (guint i = 0; i < 15; i++) {
+		gdouble bytes = 1000.0 * (1 + i / 3);
+
+		samples[i] = (struct transfer_sample){ bytes,
+						       (100 + bytes / 2) * (i % 3 == 2 ? 100 : 1) };
+	}
+	transfer_cost_fit(&cost, samples, 15);
+	g_assert_cmpfloat_with_epsilon(cost.ns_per_byte, 0.5, 1e-9);
+	g_assert_cmpfloat_with_epsilon(cost.fixed_ns, 100, 1e-6);
+}
+
+static void test_one_size(void)
+{
+	struct transfer_sample samples[] = { { 1000, 500 }, { 1000, 700 }, { 1000, 600 } };
+	struct transfer_cost cost;
+
+	transfer_cost_fit(&cost, samples, 3);
+	g_assert_cmpuint(cost.n_sizes, ==, 1);
+	g_assert_cmpfloat_with_epsilon(cost.ns_per_byte, 0.6, 1e-9);
+	g_assert_cmpfloat(cost.fixed_ns, ==, 0);
+}
+
+/* Larger transfers that took less time: a fixed time, not a negative price a byte. */
+static void test_falling(void)
+{
+	struct transfer_sample samples[] = { { 1000, 500 }, { 2000, 400 }, { 3000, 300 } };
+	struct transfer_cost cost;
+
+	transfer_cost_fit(&cost, samples, 3);
+	g_assert_cmpfloat(cost.ns_per_byte, ==, 0);
+	g_assert_cmpfloat_with_epsilon(cost.fixed_ns, 400, 1e-6);
+}
+
+static void test_nothing(void)
+{
+	struct transfer_sample samples[] = { { 0, 500 }, { 2000, 0 } };
+	struct transfer_cost cost;
+
+	transfer_cost_fit(&cost, samples, 2);
+	g_assert_cmpuint(cost.n_sizes, ==, 0);
+	g_assert_cmpfloat(cost.ns_per_byte, ==, 0);
+}
+
+static void test_wire_bytes(void)
+{
+	g_assert_cmpfloat(transfer_wire_bytes("gloo:all_reduce", 1000, 2), ==, 1000);
+	g_assert_cmpfloat(transfer_wire_bytes("gloo:all_reduce", 1000, 4), ==, 1500);
+	g_assert_cmpfloat(transfer_wire_bytes("gloo:all_gather", 1000, 4), ==, 3000);
+	g_assert_cmpfloat(transfer_wire_bytes("gloo:reduce_scatter", 1000, 4), ==, 750);
+	g_assert_cmpfloat(transfer_wire_bytes("gloo:broadcast", 1000, 4), ==, 1000);
+	g_assert_cmpfloat(transfer_wire_bytes("gloo:all_reduce", 1000, 1), ==, 0);
+}
+
+static void test_latency(void)
+{
+	/* Small messages: once for the reduction and once for the gathering, a neighbour. */
+	g_assert_cmpfloat_with_epsilon(transfer_latency_ns(8, 2, 0, 1000), 2000, 1e-6);
+	g_assert_cmpfloat_with_epsilon(transfer_latency_ns(8, 4, 0, 1000), 6000, 1e-6);
+	/* 8 MiB over 2 ranks: four segments of 1 MiB, 1.048576 ms each at 1 ns a byte, hide 1 ms ... */
+	g_assert_cmpfloat_with_epsilon(transfer_latency_ns(8 << 20, 2, 1, 1e6), 2e6, 1);
+	/* ... but of 3 ms each of the four shows 1.951424 ms. */
+	g_assert_cmpfloat_with_epsilon(transfer_latency_ns(8 << 20, 2, 1, 3e6), 4 * 1951424.0, 1);
+	g_assert_cmpfloat(transfer_latency_ns(8, 1, 0, 1000), ==, 0);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/transfer_cost/exact_line", test_exact_line);
+	g_test_add_func("/transfer_cost/outliers", test_outliers);
+	g_test_add_func("/transfer_cost/one_size", test_one_size);
+	g_test_add_func("/transfer_cost/falling", test_falling);
+	g_test_add_func("/transfer_cost/nothing", test_nothing);
+	g_test_add_func("/transfer_cost/wire_bytes", test_wire_bytes);
+	g_test_add_func("/transfer_cost/latency", test_latency);
+	return g_test_run();
+}
