@@ -1,0 +1,469 @@
+/* graph_collectives: when each collective was really under way, and how long it would be alone.
+ *
+ * A recorded collective lasts from queued, or taken up by a worker (gloo runs two a group and tells
+ * of a collective only then; end_tid says which one it was), to complete. That holds three waits
+ * which a replay must find by itself: for a worker of its rank to come free, for the last rank's
+ * worker, and for other transfers on the same links. So
+ *
+ *     queued    = in the operation that correlate found to have queued it, else when it begins
+ *     taken up  = when it begins, but not while its worker was still at the one before
+ *     transfer  = from when the last rank has taken it up, to when the first rank has the result
+ *     alone     = the transfer's time, each moment divided by how many transfers shared its busiest
+ *                 link then
+ *
+ * A rank that was done before the last one came waited for nobody (the root of a broadcast): its
+ * part does not hang on the transfer. */
+#include <string.h>
+
+#include "graph/graph_builder.h"
+
+/* --- members -------------------------------------------------------------------------------- */
+
+/* Which slice queued each collective: slice -> slice + 1. */
+static GHashTable *collect_callers(const TachoTimeline *timeline)
+{
+	GHashTable *callers = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		if (flow->kind == TACHO_FLOW_QUEUE_COLLECTIVE)
+			g_hash_table_insert(callers, GUINT_TO_POINTER(flow->to),
+					    GUINT_TO_POINTER(flow->from + 1));
+	}
+	return callers;
+}
+
+/* A backend's worker may begin before the call that queued has returned. */
+static gint64 queue_time_ns(const TachoTimeline *timeline, GHashTable *callers, guint32 slice,
+			    guint32 *ret_caller)
+{
+	gpointer known = g_hash_table_lookup(callers, GUINT_TO_POINTER(slice));
+	gint64 start_ns = timeline->slices.start_ns[slice];
+
+	*ret_caller = known ? GPOINTER_TO_UINT(known) - 1 : TACHO_NONE;
+	return known ? MIN(start_ns, tacho_slice_end_ns(timeline, *ret_caller)) : start_ns;
+}
+
+static gboolean is_in_windows(const struct graph_builder *builder, GHashTable *callers,
+			      guint32 slice)
+{
+	const TachoProcess *process = tacho_slice_process(builder->timeline, slice);
+	const struct build_window *window;
+	guint32 caller;
+	gint64 queue_ns = queue_time_ns(builder->timeline, callers, slice, &caller);
+
+	if (process->rank_index >= builder->n_ranks || !process->is_main)
+		return FALSE;
+	window = &builder->windows[process->rank_index];
+	return queue_ns >= window->from_ns && queue_ns < window->to_ns &&
+	       !(builder->timeline->slices.flags[slice] & TACHO_SLICE_OPEN);
+}
+
+static void add_member(struct graph_builder *builder, GHashTable *callers, guint32 slice,
+		       guint32 transfer)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
+	struct build_member member = { .slice = slice, .transfer = transfer };
+	TachoCollectiveArgs args = { 0 };
+	guint32 caller;
+
+	tacho_slice_collective(timeline, slice, &args);
+	member.rank_index = tacho_slice_process(timeline, slice)->rank_index;
+	member.end_tid = args.end_tid;
+	member.queue_ns = queue_time_ns(timeline, callers, slice, &caller);
+	member.begin_ns = timeline->slices.start_ns[slice];
+	member.end_ns = tacho_slice_end_ns(timeline, slice);
+	member.pass = member.wait_segment = member.pool = TACHO_NONE;
+	if (caller != TACHO_NONE)
+		track = tacho_timeline_track(timeline, timeline->slices.track[caller]);
+	member.thread = builder_find_thread(builder, track->process, track->tid);
+	if (member.thread == TACHO_NONE)
+		member.thread = builder->windows[member.rank_index].main_thread;
+	g_array_append_val(build_thread_at(builder, member.thread)->cuts_ns, member.queue_ns);
+	g_array_append_val(builder->members, member);
+}
+
+/* Index of a group by its number, added when new. */
+static guint32 take_group(struct graph_builder *builder, GHashTable *groups,
+			  const TachoCollective *collective)
+{
+	gpointer known = g_hash_table_lookup(groups, GUINT_TO_POINTER(collective->group));
+	struct graph_group group = {
+		.n_ranks = MAX(collective->n_expected, collective->n_members),
+	};
+
+	if (known)
+		return GPOINTER_TO_UINT(known) - 1;
+	g_array_append_val(builder->graph->groups, group);
+	g_hash_table_insert(groups, GUINT_TO_POINTER(collective->group),
+			    GUINT_TO_POINTER(builder->graph->groups->len));
+	return builder->graph->groups->len - 1;
+}
+
+static void add_collective(struct graph_builder *builder, GHashTable *groups, GHashTable *callers,
+			   const TachoCollective *collective)
+{
+	const guint32 *slices =
+		&g_array_index(builder->timeline->members, guint32, collective->first_member);
+	struct graph_transfer transfer = {
+		.group = take_group(builder, groups, collective),
+		.sequence = collective->sequence,
+		.name = collective->name,
+		.pass = TACHO_NONE,
+		.n_ranks = MAX(collective->n_expected, collective->n_members),
+		.bytes = collective->bytes,
+	};
+
+	for (guint32 i = 0; i < collective->n_members; i++)
+		add_member(builder, callers, slices[i], builder->graph->transfers->len);
+	transfer.step = builder_step_at(
+		builder, build_member_at(builder, builder->members->len - 1)->rank_index,
+		build_member_at(builder, builder->members->len - 1)->queue_ns);
+	g_array_append_val(builder->graph->transfers, transfer);
+}
+
+void builder_add_collectives(struct graph_builder *builder)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	g_autoptr(GHashTable) groups = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) callers = collect_callers(timeline);
+	guint n_cut = 0, n_lacking = 0;
+
+	for (guint i = 0; i < timeline->collectives->len; i++) {
+		const TachoCollective *collective =
+			&g_array_index(timeline->collectives, TachoCollective, i);
+		guint32 n_inside = 0;
+
+		for (guint32 j = 0; j < collective->n_members; j++)
+			n_inside += is_in_windows(builder, callers,
+						  g_array_index(timeline->members, guint32,
+								collective->first_member + j));
+		if (n_inside == 0)
+			continue;
+		if (n_inside < collective->n_members) {
+			n_cut++;
+			continue;
+		}
+		n_lacking += collective->n_members < collective->n_expected;
+		add_collective(builder, groups, callers, collective);
+	}
+	if (n_cut > 0)
+		graph_note(builder->graph,
+			   "%u collectives lie across the edge of the steps replayed, and are "
+			   "taken as time of the host",
+			   n_cut);
+	if (n_lacking > 0)
+		graph_note(builder->graph,
+			   "%u collectives lack a rank: their waiting for it counts as transfer",
+			   n_lacking);
+}
+
+/* --- when a worker took each up ------------------------------------------------------------- */
+
+static gint compare_members(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct graph_builder *builder = data;
+	const struct build_member *x = build_member_at(builder, *(const guint32 *)a);
+	const struct build_member *y = build_member_at(builder, *(const guint32 *)b);
+
+	if (x->pool != y->pool)
+		return x->pool < y->pool ? -1 : 1;
+	if (x->queue_ns != y->queue_ns)
+		return x->queue_ns < y->queue_ns ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return (x->slice > y->slice) - (x->slice < y->slice);
+}
+
+static void add_pools(struct graph_builder *builder)
+{
+	guint n_groups = builder->graph->groups->len;
+
+	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
+		for (guint32 group = 0; group < n_groups; group++) {
+			struct graph_pool pool = { rank, group, 1 };
+
+			g_array_append_val(builder->graph->pools, pool);
+		}
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		struct build_member *member = build_member_at(builder, i);
+
+		member->pool = member->rank_index * n_groups +
+			       graph_transfer_at(builder->graph, member->transfer)->group;
+	}
+}
+
+/* The members [from, to) of `order` are one pool's, in the order queued. */
+static void take_up(struct graph_builder *builder, const guint32 *order, guint from, guint to)
+{
+	g_autoptr(GHashTable) free_ns = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	struct graph_pool *pool = &g_array_index(builder->graph->pools, struct graph_pool,
+						 build_member_at(builder, order[from])->pool);
+
+	for (guint i = from; i < to; i++) {
+		struct build_member *member = build_member_at(builder, order[i]);
+		gpointer worker = GUINT_TO_POINTER(member->end_tid);
+		const gint64 *known_ns = g_hash_table_lookup(free_ns, worker);
+
+		member->free_ns = member->queue_ns;
+		if (known_ns && *known_ns <= member->end_ns)
+			member->free_ns = MAX(member->queue_ns, *known_ns);
+		member->begin_ns = MAX(member->begin_ns, member->free_ns);
+		g_hash_table_insert(free_ns, worker,
+				    g_memdup2(&member->end_ns, sizeof(member->end_ns)));
+	}
+	pool->n_workers = g_hash_table_size(free_ns);
+}
+
+static void take_up_all(struct graph_builder *builder)
+{
+	guint n = builder->members->len;
+	g_autofree guint32 *order = g_new(guint32, MAX(n, 1u));
+
+	for (guint32 i = 0; i < n; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (gint)n, sizeof(*order), compare_members, builder);
+	for (guint from = 0, to; from < n; from = to) {
+		guint32 pool = build_member_at(builder, order[from])->pool;
+
+		for (to = from + 1; to < n && build_member_at(builder, order[to])->pool == pool;)
+			to++;
+		take_up(builder, order, from, to);
+	}
+}
+
+/* --- when the bytes moved ------------------------------------------------------------------- */
+
+static void begin_transfers(struct graph_builder *builder)
+{
+	GArray *transfers = builder->graph->transfers;
+
+	for (guint i = 0; i < transfers->len; i++) {
+		graph_transfer_at(builder->graph, i)->begin_ns = G_MININT64;
+		graph_transfer_at(builder->graph, i)->end_ns = G_MAXINT64;
+	}
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		const struct build_member *member = build_member_at(builder, i);
+		struct graph_transfer *transfer =
+			graph_transfer_at(builder->graph, member->transfer);
+
+		transfer->begin_ns = MAX(transfer->begin_ns, member->begin_ns);
+	}
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		struct build_member *member = build_member_at(builder, i);
+		struct graph_transfer *transfer =
+			graph_transfer_at(builder->graph, member->transfer);
+
+		member->is_eager = member->end_ns < transfer->begin_ns;
+		if (!member->is_eager)
+			transfer->end_ns = MIN(transfer->end_ns, member->end_ns);
+	}
+}
+
+/* A ring's neighbours on one host speak through it; else each host sends and receives. */
+static void add_links(struct graph_builder *builder)
+{
+	TachoGraph *graph = builder->graph;
+	guint n_groups = graph->groups->len;
+
+	for (guint32 group = 0; group < n_groups; group++) {
+		g_autoptr(GHashTable) hosts = g_hash_table_new(NULL, NULL);
+
+		for (guint32 i = 0; i < builder->members->len; i++) {
+			const struct build_member *member = build_member_at(builder, i);
+
+			if (graph_transfer_at(graph, member->transfer)->group == group)
+				g_hash_table_add(
+					hosts, GUINT_TO_POINTER(
+						       g_array_index(builder->timeline->ranks,
+								     TachoRank, member->rank_index)
+							       .host));
+		}
+		for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
+			guint32 host =
+				g_array_index(builder->timeline->ranks, TachoRank, rank).host;
+			gboolean is_local = g_hash_table_size(hosts) == 1;
+
+			if (!g_hash_table_contains(hosts, GUINT_TO_POINTER(host)))
+				continue;
+			graph_add_group_link(graph, group, host, is_local ? "local" : "out");
+			if (!is_local)
+				graph_add_group_link(graph, group, host, "in");
+		}
+	}
+}
+
+struct moment {
+	gint64 time_ns;
+	guint32 transfer;
+	gboolean is_begin;
+};
+
+static gint compare_moments(gconstpointer a, gconstpointer b)
+{
+	const struct moment *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->is_begin - y->is_begin;
+}
+
+/* Let `elapsed_ns` pass for the transfers under way. */
+static void share(const TachoGraph *graph, const GArray *active, const guint32 *load,
+		  gint64 elapsed_ns)
+{
+	for (guint i = 0; i < active->len; i++) {
+		struct graph_transfer *transfer =
+			graph_transfer_at(graph, g_array_index(active, guint32, i));
+		const struct graph_group *group = graph_group_at(graph, transfer->group);
+		guint32 busiest = 1;
+
+		for (guint32 j = 0; j < group->n_links; j++)
+			busiest = MAX(busiest, load[g_array_index(graph->group_links, guint32,
+								  group->first_link + j)]);
+		transfer->work_ns += (gdouble)elapsed_ns / busiest;
+	}
+}
+
+static void change_load(const TachoGraph *graph, guint32 transfer, guint32 *load, gint change)
+{
+	const struct graph_group *group =
+		graph_group_at(graph, graph_transfer_at(graph, transfer)->group);
+
+	for (guint32 j = 0; j < group->n_links; j++)
+		load[g_array_index(graph->group_links, guint32, group->first_link + j)] +=
+			(guint32)change;
+}
+
+static void remove_active(GArray *active, guint32 transfer)
+{
+	for (guint i = 0; i < active->len; i++)
+		if (g_array_index(active, guint32, i) == transfer) {
+			g_array_remove_index(active, i);
+			return;
+		}
+}
+
+/* The time each transfer would have taken alone, into work_ns. */
+static void find_time_alone(const TachoGraph *graph)
+{
+	g_autoptr(GArray) moments = g_array_new(FALSE, FALSE, sizeof(struct moment));
+	g_autoptr(GArray) active = g_array_new(FALSE, FALSE, sizeof(guint32));
+	g_autofree guint32 *load = g_new0(guint32, MAX(graph->links->len, 1u));
+	gint64 at_ns = 0;
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		struct moment begin = { transfer->begin_ns, i, TRUE };
+		struct moment end = { transfer->end_ns, i, FALSE };
+
+		if (transfer->end_ns == transfer->begin_ns)
+			continue;
+		g_array_append_val(moments, begin);
+		g_array_append_val(moments, end);
+	}
+	g_array_sort(moments, compare_moments);
+	for (guint i = 0; i < moments->len; i++) {
+		struct moment moment = g_array_index(moments, struct moment, i);
+
+		share(graph, active, load, moment.time_ns - at_ns);
+		at_ns = moment.time_ns;
+		change_load(graph, moment.transfer, load, moment.is_begin ? 1 : -1);
+		if (moment.is_begin)
+			g_array_append_val(active, moment.transfer);
+		else
+			remove_active(active, moment.transfer);
+	}
+}
+
+void builder_time_collectives(struct graph_builder *builder)
+{
+	add_pools(builder);
+	take_up_all(builder);
+	begin_transfers(builder);
+	add_links(builder);
+	find_time_alone(builder->graph);
+}
+
+/* --- what the time was spent on -------------------------------------------------------------- */
+
+static gdouble wire_bytes(const TachoGraph *graph, const struct graph_transfer *transfer)
+{
+	return transfer_wire_bytes(tacho_timeline_string(graph->timeline, transfer->name),
+				   transfer->bytes, transfer->n_ranks);
+}
+
+/* Fit a line to the group's transfers, or only to those called `name`. */
+static void fit(const TachoGraph *graph, guint32 group, guint32 name, struct transfer_cost *cost)
+{
+	g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(struct transfer_sample));
+
+	for (guint i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		struct transfer_sample sample = { wire_bytes(graph, transfer), transfer->work_ns };
+
+		if (transfer->group == group && (name == TACHO_NONE || transfer->name == name))
+			g_array_append_val(samples, sample);
+	}
+	transfer_cost_fit(cost, (struct transfer_sample *)(void *)samples->data, samples->len);
+}
+
+/* The group's all-reduces if there are any, else all. */
+static void fit_group(const TachoGraph *graph, guint32 group)
+{
+	struct graph_group *row = graph_group_at(graph, group);
+
+	for (guint i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		const gchar *name = tacho_timeline_string(graph->timeline, transfer->name);
+
+		if (transfer->group != group ||
+		    !(strstr(name, "all_reduce") || strstr(name, "allreduce")))
+			continue;
+		fit(graph, group, transfer->name, &row->cost);
+		if (row->cost.n_sizes > 0)
+			return;
+	}
+	fit(graph, group, TACHO_NONE, &row->cost);
+}
+
+/* The share of a transfer's time that scales with the bandwidth. */
+static gdouble work_share(const TachoGraph *graph, const struct graph_transfer *transfer,
+			  const struct transfer_cost *own)
+{
+	const struct transfer_cost *group = &graph_group_at(graph, transfer->group)->cost;
+	gdouble bytes = wire_bytes(graph, transfer);
+
+	if (transfer->work_ns <= 0 || bytes <= 0)
+		return 0;
+	if (own->n_sizes > 1)
+		return own->ns_per_byte * bytes / transfer_cost_ns(own, bytes);
+	return MIN(1.0, group->ns_per_byte * bytes / transfer->work_ns);
+}
+
+void builder_cost_transfers(struct graph_builder *builder)
+{
+	TachoGraph *graph = builder->graph;
+	g_autoptr(GHashTable) fits =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+
+	for (guint32 i = 0; i < graph->groups->len; i++)
+		fit_group(graph, i);
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		gint64 key = (gint64)((guint64)transfer->group << 32 | transfer->name);
+		struct transfer_cost *own = g_hash_table_lookup(fits, &key);
+		gdouble alone_ns = transfer->work_ns, share_of_work;
+
+		if (!own) {
+			own = g_new(struct transfer_cost, 1);
+			fit(graph, transfer->group, transfer->name, own);
+			g_hash_table_insert(fits, g_memdup2(&key, sizeof(key)), own);
+		}
+		share_of_work = work_share(graph, transfer, own);
+		graph_set_transfer(graph, i, alone_ns * (1 - share_of_work),
+				   alone_ns * share_of_work);
+	}
+}

@@ -1,0 +1,166 @@
+/* graph_internal: the tables behind TachoGraph, for src/graph to fill, and for src/replay to edit
+ * and to simulate.
+ *
+ * (1) Tables are edited as columns of nodes and a list of edges; graph_freeze() then makes the
+ *     compressed lists (pred, succ) that a replay walks. An edit thaws: freeze again after it.
+ * (2) Nodes of one thread stand in the order of the program, and all nodes are numbered by when
+ *     they began in the recording, so that mostly the numbers already are a topological order and
+ *     a replay walks memory forwards. graph->order is NULL then.
+ * (3) Times are nanoseconds since graph->origin_ns of the timeline. */
+#ifndef TACHO_GRAPH_INTERNAL_H
+#define TACHO_GRAPH_INTERNAL_H
+
+#include <tacho/graph.h>
+
+#include "cost/transfer_cost.h"
+
+struct graph_node {
+	gint64 duration_ns; /* undisturbed; of a TRANSFER: fixed and work */
+	gint64 begin_ns;    /* in the recording; orders the nodes */
+	guint32 name;	    /* string id of the timeline */
+	guint32 slice;	    /* innermost slice, or TACHO_NONE */
+	guint32 lane;
+	guint32 step;	  /* number; TACHO_NONE: between steps */
+	guint32 transfer; /* QUEUE, TRANSFER, COMPLETE: index; else TACHO_NONE */
+	guint32 pool;	  /* QUEUE, COMPLETE: workers of its rank and group; else TACHO_NONE */
+	guint8 kind;	  /* TachoNodeKind */
+};
+
+struct graph_edge {
+	guint32 from, to;
+	guint32 kind; /* TachoEdgeKind */
+};
+
+/* Where nodes happen: a thread of a rank, the communication of a rank, or the wires. */
+struct graph_lane {
+	guint32 rank_index; /* TACHO_NONE: wires */
+	guint32 host;	    /* string id */
+	guint32 track;	    /* thread; TACHO_NONE */
+	guint32 name;	    /* string id */
+	gboolean is_main;   /* the thread that the steps are of */
+};
+
+/* A direction of a host's network, or what ranks of one host speak through. */
+struct graph_link {
+	guint32 host;		/* string id */
+	const gchar *direction; /* static: "out", "in", "local" */
+};
+
+/* Workers that carry out the collectives of one group on one rank, in the order queued. */
+struct graph_pool {
+	guint32 rank_index, group;
+	guint32 n_workers;
+};
+
+struct graph_group {
+	guint32 n_ranks;
+	guint32 first_link, n_links; /* into group_links[] */
+	struct transfer_cost cost;   /* of its all-reduces, or else of all it did */
+};
+
+/* A collective. */
+struct graph_transfer {
+	guint32 node;	  /* TRANSFER */
+	guint32 group;	  /* index */
+	guint32 sequence; /* in its group, as correlate numbered it */
+	guint32 name;	  /* string id */
+	guint32 step;
+	guint32 pass; /* ordinal of the backward pass whose gradients it carries, or TACHO_NONE */
+	guint32 n_ranks;
+	gboolean is_removed;
+	guint64 bytes;
+	gint64 begin_ns, end_ns; /* all ranks' workers at it; the first rank has the result */
+	gdouble fixed_ns;	 /* what does not depend on the bandwidth */
+	gdouble work_ns;	 /* the rest, alone on its links */
+};
+
+/* A gradient of a rank, in order of arrival. */
+struct graph_gradient {
+	guint64 bytes;
+	const gchar *dtype; /* static */
+	guint32 ready_node; /* after which the bucket it completes can be queued */
+	guint32 copy_node;  /* that copies it back, after waiting for its bucket; TACHO_NONE */
+};
+
+/* A backward pass of a rank whose gradients go out in buckets. */
+struct graph_pass {
+	guint32 rank_index;
+	guint32 ordinal; /* the same pass has the same on all ranks */
+	guint32 step;
+	guint32 first_gradient, n_gradients;
+	guint32 finish_node; /* waits for buckets whose gradients' copies are not known */
+};
+
+struct _TachoGraph {
+	const TachoTimeline *timeline;
+	gint64 origin_ns;
+	guint32 first_step, last_step; /* those in it; no number between is missing */
+	GArray *nodes;		       /* struct graph_node */
+	GArray *edges;		       /* struct graph_edge */
+	GArray *lanes;		       /* struct graph_lane */
+	GArray *links;		       /* struct graph_link */
+	GArray *group_links;	       /* guint32 */
+	GArray *pools;		       /* struct graph_pool */
+	GArray *groups;		       /* struct graph_group */
+	GArray *transfers;	       /* struct graph_transfer */
+	GArray *gradients;	       /* struct graph_gradient */
+	GArray *passes;		       /* struct graph_pass, by rank and ordinal */
+	GPtrArray *notes;	       /* gchar */
+	guint32 n_cores; /* of each host, shared by the ranks' threads; 0: a core a thread */
+
+	/* Made by graph_freeze(). pred_first has n + 1 entries, and so on. */
+	guint32 n_frozen;    /* nodes */
+	gint64 *duration_ns; /* as the nodes', close together */
+	guint32 *pred_first, *pred, *succ_first, *succ;
+	guint32 *order;			 /* topological; NULL: 0, 1, 2 ... */
+	guint32 *pool_first, *pool_node; /* QUEUE nodes of each pool, in order */
+	gboolean is_shared; /* resources are shared: durations depend on who else is there */
+};
+
+static inline struct graph_node *graph_node_at(const TachoGraph *graph, guint32 node)
+{
+	return &g_array_index(graph->nodes, struct graph_node, node);
+}
+
+static inline struct graph_lane *graph_lane_at(const TachoGraph *graph, guint32 lane)
+{
+	return &g_array_index(graph->lanes, struct graph_lane, lane);
+}
+
+static inline struct graph_transfer *graph_transfer_at(const TachoGraph *graph, guint32 transfer)
+{
+	return &g_array_index(graph->transfers, struct graph_transfer, transfer);
+}
+
+static inline struct graph_group *graph_group_at(const TachoGraph *graph, guint32 group)
+{
+	return &g_array_index(graph->groups, struct graph_group, group);
+}
+
+/* Rank of a node as the launcher numbers them, -1 for a transfer. */
+gint32 graph_node_rank(const TachoGraph *graph, guint32 node);
+
+/* An empty graph over `timeline`. */
+TachoGraph *graph_new(const TachoTimeline *timeline);
+guint32 graph_add_node(TachoGraph *graph, struct graph_node node);
+void graph_add_edge(TachoGraph *graph, guint32 from, guint32 to, TachoEdgeKind kind);
+/* Let a group's transfers use a link of `host` too; added when new, and once a group. */
+void graph_add_group_link(TachoGraph *graph, guint32 group, guint32 host, const gchar *direction);
+void graph_note(TachoGraph *graph, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Take nodes away: those whose flag is set, with all their edges. Their numbers stay. */
+void graph_remove_nodes(TachoGraph *graph, const guint8 *is_removed);
+
+/* Number the nodes anew, as (2) says. */
+void graph_renumber(TachoGraph *graph);
+
+/* Set duration_ns of a transfer's node from its two parts. */
+void graph_set_transfer(TachoGraph *graph, guint32 transfer, gdouble fixed_ns, gdouble work_ns);
+
+/* Make what the replay walks. TACHO_GRAPH_ERROR_CYCLE: the message names the nodes in the circle. */
+gboolean graph_freeze(TachoGraph *graph, GError **error);
+
+/* "rank 0 main: aten::mm", for messages. */
+gchar *graph_describe_node(const TachoGraph *graph, guint32 node);
+
+#endif

@@ -1,0 +1,451 @@
+/* graph_waits: who waited for a collective, and which gradients it carried.
+ *
+ * Nobody records the wait itself. Three cases are told apart, for the thread that queued it:
+ *
+ *   in backward     DDP queues a bucket when the last of its gradients has come, in the hook of an
+ *                   AccumulateGrad, and waits for all buckets when the pass is over. So the first
+ *                   gap after the pass that holds the collective's end had waited; if it ended
+ *                   before the pass did, whatever first reads the bucket then, or else the first
+ *                   piece after the pass, would have waited had it been later.
+ *   at once         the thread began nothing between queuing and the end: it waited.
+ *   later           the first operation after the end that reads the collective's tensor had to
+ *                   wait for it, in the gap before it if that holds the end.
+ *
+ * A collective of which none holds is waited for by nobody. */
+#include <string.h>
+
+#include "graph/graph_builder.h"
+
+#define MAX_SEARCH 4096 /* slices looked at for who reads a tensor */
+
+static gboolean is_work(const TachoTimeline *timeline, guint32 slice)
+{
+	TachoSliceKind kind = timeline->slices.kind[slice];
+
+	return kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL;
+}
+
+static gboolean is_autograd(const TachoTimeline *timeline, guint32 slice)
+{
+	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) ||
+	       g_str_has_prefix(tacho_slice_name(timeline, slice), "autograd::engine::evaluate");
+}
+
+/* Whether the slice is autograd's, or below what is. */
+static gboolean is_in_backward(const TachoTimeline *timeline, guint32 slice)
+{
+	for (; slice != TACHO_NONE; slice = timeline->slices.parent[slice])
+		if (is_autograd(timeline, slice))
+			return TRUE;
+	return FALSE;
+}
+
+/* First slice of the thread that starts after `time_ns`; its track's end if none. */
+static guint32 slice_after(const TachoTimeline *timeline, const struct build_thread *thread,
+			   gint64 time_ns)
+{
+	const TachoTrack *track = tacho_timeline_track(timeline, thread->track);
+	guint32 low = track->first_slice, high = track->first_slice + track->n_slices;
+
+	while (low < high) {
+		guint32 middle = low + (high - low) / 2;
+
+		if (timeline->slices.start_ns[middle] <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static guint32 end_of_track(const TachoTimeline *timeline, const struct build_thread *thread)
+{
+	const TachoTrack *track = tacho_timeline_track(timeline, thread->track);
+
+	return track->first_slice + track->n_slices;
+}
+
+/* --- backward passes ------------------------------------------------------------------------ */
+
+/* The innermost slice open at `time_ns` (also one that just ends), or TACHO_NONE. */
+static guint32 open_at(const TachoTimeline *timeline, const struct build_thread *thread,
+		       gint64 time_ns)
+{
+	guint32 slice = slice_after(timeline, thread, time_ns);
+
+	if (slice == tacho_timeline_track(timeline, thread->track)->first_slice)
+		return TACHO_NONE;
+	for (slice--; slice != TACHO_NONE; slice = timeline->slices.parent[slice])
+		if (tacho_slice_end_ns(timeline, slice) >= time_ns)
+			return slice;
+	return TACHO_NONE;
+}
+
+/* Widen from `slice`, which is autograd's or below it, to where other operations run. */
+static struct build_pass find_pass(const TachoTimeline *timeline, const struct build_thread *thread,
+				   guint32 slice)
+{
+	struct build_pass pass = { G_MAXINT64, G_MININT64, slice, slice + 1, 0 };
+	guint32 first = tacho_timeline_track(timeline, thread->track)->first_slice;
+	guint32 end = end_of_track(timeline, thread);
+
+	for (guint32 i = slice; i < end; i++) {
+		if (is_in_backward(timeline, i)) {
+			pass.end_ns = MAX(pass.end_ns, tacho_slice_end_ns(timeline, i));
+			pass.end_slice = i + 1;
+		} else if (is_work(timeline, i)) {
+			break;
+		}
+	}
+	for (guint32 i = slice + 1; i-- > first;) {
+		if (is_in_backward(timeline, i)) {
+			pass.begin_ns = MIN(pass.begin_ns, timeline->slices.start_ns[i]);
+			pass.first_slice = i;
+		} else if (is_work(timeline, i)) {
+			break;
+		}
+	}
+	return pass;
+}
+
+/* The index of the thread's pass in which something was queued, or TACHO_NONE: in none. */
+static guint32 take_pass(const TachoTimeline *timeline, struct build_thread *thread,
+			 gint64 queue_ns)
+{
+	struct build_pass pass;
+	guint32 slice;
+
+	for (guint i = thread->passes->len; i-- > 0;) {
+		const struct build_pass *known =
+			&g_array_index(thread->passes, struct build_pass, i);
+
+		if (queue_ns >= known->begin_ns && queue_ns <= known->end_ns)
+			return i;
+	}
+	slice = open_at(timeline, thread, queue_ns);
+	if (slice == TACHO_NONE || !is_in_backward(timeline, slice))
+		return TACHO_NONE;
+	pass = find_pass(timeline, thread, slice);
+	g_array_append_val(thread->passes, pass);
+	return thread->passes->len - 1;
+}
+
+/* --- the three cases ------------------------------------------------------------------------ */
+
+static guint64 tensor_of(const TachoTimeline *timeline, guint32 slice)
+{
+	TachoTensor tensor;
+
+	return tacho_slice_input(timeline, slice, 0, &tensor) ? tensor.storage : 0;
+}
+
+static gboolean reads(const TachoTimeline *timeline, guint32 slice, guint64 storage)
+{
+	TachoTensor tensor;
+
+	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &tensor); i++)
+		if (tensor.storage == storage)
+			return TRUE;
+	return FALSE;
+}
+
+/* The first operation to start at or after `from_ns` that reads the collective's tensor. */
+static guint32 find_reader(const TachoTimeline *timeline, const struct build_thread *thread,
+			   const struct build_member *member, gint64 from_ns)
+{
+	guint64 storage = tensor_of(timeline, member->slice);
+	guint32 end = end_of_track(timeline, thread);
+	guint32 slice = slice_after(timeline, thread, from_ns - 1);
+
+	for (guint n = 0; storage != 0 && slice < end && n < MAX_SEARCH; slice++, n++)
+		if (timeline->slices.kind[slice] == TACHO_SLICE_OP &&
+		    reads(timeline, slice, storage))
+			return slice;
+	return TACHO_NONE;
+}
+
+/* The piece that holds `time_ns`, its end included and its start not; TACHO_NONE: none. */
+static guint32 piece_holding(const struct build_thread *thread, gint64 time_ns)
+{
+	guint next = thread_segments_from(thread->segments, time_ns);
+
+	if (next == 0 || segment_at(thread->segments, next - 1)->end_ns < time_ns)
+		return TACHO_NONE;
+	return next - 1;
+}
+
+static guint32 piece_from(const struct build_thread *thread, gint64 time_ns)
+{
+	guint next = thread_segments_from(thread->segments, time_ns);
+
+	return next < thread->segments->len ? next : TACHO_NONE;
+}
+
+static void block(struct build_thread *thread, guint32 piece, gint64 until_ns)
+{
+	struct segment *segment = segment_at(thread->segments, piece);
+
+	segment->blocked_ns = MAX(segment->blocked_ns, until_ns);
+}
+
+static guint32 wait_after_pass(const struct graph_builder *builder, struct build_thread *thread,
+			       const struct build_member *member)
+{
+	const struct build_pass *pass =
+		&g_array_index(thread->passes, struct build_pass, member->pass);
+	guint32 piece, reader;
+
+	if (member->end_ns <= pass->end_ns) {
+		reader = find_reader(builder->timeline, thread, member, pass->end_ns);
+		if (reader != TACHO_NONE)
+			return piece_from(thread, builder->timeline->slices.start_ns[reader]);
+		return piece_from(thread, pass->end_ns);
+	}
+	piece = piece_holding(thread, member->end_ns);
+	if (piece == TACHO_NONE)
+		return TACHO_NONE;
+	if (builder_is_gap(builder, segment_at(thread->segments, piece))) {
+		block(thread, piece, member->end_ns);
+		return piece;
+	}
+	for (piece++; piece < thread->segments->len; piece++)
+		if (builder_is_gap(builder, segment_at(thread->segments, piece)))
+			return piece;
+	return TACHO_NONE;
+}
+
+/* Whether the thread began no work while the collective was under way. */
+static gboolean waited_at_once(const TachoTimeline *timeline, const struct build_thread *thread,
+			       const struct build_member *member)
+{
+	guint32 end = end_of_track(timeline, thread);
+
+	for (guint32 i = slice_after(timeline, thread, member->queue_ns);
+	     i < end && timeline->slices.start_ns[i] < member->end_ns; i++)
+		if (is_work(timeline, i))
+			return FALSE;
+	return TRUE;
+}
+
+static guint32 wait_for_tensor(const struct graph_builder *builder, struct build_thread *thread,
+			       const struct build_member *member)
+{
+	guint32 reader = find_reader(builder->timeline, thread, member, member->end_ns);
+	guint32 piece = piece_holding(thread, member->end_ns);
+	gint64 start_ns;
+
+	if (reader == TACHO_NONE)
+		return TACHO_NONE;
+	start_ns = builder->timeline->slices.start_ns[reader];
+	if (piece != TACHO_NONE && segment_at(thread->segments, piece)->end_ns == start_ns &&
+	    builder_is_gap(builder, segment_at(thread->segments, piece))) {
+		block(thread, piece, member->end_ns);
+		return piece;
+	}
+	return piece_from(thread, start_ns);
+}
+
+static guint32 find_wait(const struct graph_builder *builder, struct build_thread *thread,
+			 const struct build_member *member)
+{
+	guint32 piece;
+
+	if (member->pass != TACHO_NONE)
+		return wait_after_pass(builder, thread, member);
+	piece = piece_holding(thread, member->end_ns);
+	if (waited_at_once(builder->timeline, thread, member) && piece != TACHO_NONE) {
+		block(thread, piece, member->end_ns);
+		return piece;
+	}
+	return wait_for_tensor(builder, thread, member);
+}
+
+static gint compare_queued(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct graph_builder *builder = data;
+	const struct build_member *x = build_member_at(builder, *(const guint32 *)a);
+	const struct build_member *y = build_member_at(builder, *(const guint32 *)b);
+
+	if (x->queue_ns != y->queue_ns)
+		return x->queue_ns < y->queue_ns ? -1 : 1;
+	return (x->slice > y->slice) - (x->slice < y->slice);
+}
+
+void builder_find_waits(struct graph_builder *builder)
+{
+	guint n = builder->members->len, n_unwaited = 0;
+	g_autofree guint32 *order = g_new(guint32, MAX(n, 1u));
+
+	for (guint32 i = 0; i < n; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (gint)n, sizeof(*order), compare_queued, builder);
+	for (guint i = 0; i < n; i++) {
+		struct build_member *member = build_member_at(builder, order[i]);
+		struct build_thread *thread = build_thread_at(builder, member->thread);
+
+		member->pass = take_pass(builder->timeline, thread, member->queue_ns);
+		member->wait_segment = find_wait(builder, thread, member);
+		n_unwaited += member->wait_segment == TACHO_NONE;
+	}
+	if (n_unwaited > 0)
+		graph_note(builder->graph, "nobody was seen waiting for %u of %u collectives",
+			   n_unwaited, n);
+}
+
+/* --- gradients ------------------------------------------------------------------------------ */
+
+static gboolean is_gradient(const TachoTimeline *timeline, guint32 slice)
+{
+	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) &&
+	       strstr(tacho_slice_name(timeline, slice), "AccumulateGrad") &&
+	       !g_str_has_prefix(tacho_slice_name(timeline, slice), "autograd::engine::");
+}
+
+static gboolean tensor_bytes(const TachoTensor *tensor, guint64 *ret_bytes)
+{
+	guint64 bytes = tensor->dtype_bytes;
+
+	for (guint32 i = 0; i < tensor->n_dims && i < TACHO_MAX_DIMS; i++)
+		if (tensor->shape[i] < 0 ||
+		    !g_uint64_checked_mul(&bytes, bytes, (guint64)tensor->shape[i]))
+			return FALSE;
+	*ret_bytes = bytes;
+	return TRUE;
+}
+
+/* The first moment in `cuts_ns`, which is sorted, from `time_ns` on. */
+static gint64 first_cut(const GArray *cuts_ns, gint64 time_ns)
+{
+	guint low = 0, high = cuts_ns->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(cuts_ns, gint64, middle) < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < cuts_ns->len ? g_array_index(cuts_ns, gint64, low) : G_MAXINT64;
+}
+
+/* When the bucket that the gradient completes is queued: where it was, or at the end of the hook. */
+static gint64 ready_ns(const struct graph_builder *builder, guint32 thread, guint32 slice)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	guint32 parent = timeline->slices.parent[slice];
+	gint64 start_ns, end_ns, cut_ns;
+
+	if (parent != TACHO_NONE && is_autograd(timeline, parent))
+		slice = parent;
+	start_ns = timeline->slices.start_ns[slice];
+	end_ns = tacho_slice_end_ns(timeline, slice);
+	cut_ns = first_cut(build_thread_at(builder, thread)->cuts_ns, start_ns);
+	if (cut_ns <= end_ns)
+		return cut_ns;
+	return end_ns;
+}
+
+static void add_gradient(struct graph_builder *builder, guint32 thread, guint32 slice)
+{
+	struct graph_gradient gradient = { .dtype = "", .copy_node = TACHO_NONE };
+	TachoTensor tensor;
+
+	if (tacho_slice_input(builder->timeline, slice, 0, &tensor) &&
+	    tensor_bytes(&tensor, &gradient.bytes))
+		gradient.dtype = tensor.dtype;
+	gradient.ready_node =
+		builder_node_before(builder, thread, ready_ns(builder, thread, slice));
+	g_array_append_val(builder->graph->gradients, gradient);
+}
+
+/* DDP copies each gradient back by itself, bucket by bucket, which is in the order they came. */
+static void find_copies(struct graph_builder *builder, const struct build_thread *thread,
+			const struct build_pass *pass, const struct graph_pass *row)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	g_autoptr(GArray) copies = g_array_new(FALSE, FALSE, sizeof(guint32));
+	guint32 end = end_of_track(timeline, thread);
+
+	for (guint32 i = pass->end_slice; i < end && copies->len < row->n_gradients; i++) {
+		guint32 piece;
+
+		if (is_in_backward(timeline, i))
+			break;
+		if (!strstr(tacho_slice_name(timeline, i), "copy_bucket_to_grad"))
+			continue;
+		piece = piece_from(thread, timeline->slices.start_ns[i]);
+		if (piece == TACHO_NONE)
+			break;
+		g_array_append_val(copies, segment_at(thread->segments, piece)->node);
+	}
+	if (copies->len != row->n_gradients)
+		return;
+	for (guint32 i = 0; i < row->n_gradients; i++)
+		g_array_index(builder->graph->gradients, struct graph_gradient,
+			      row->first_gradient + i)
+			.copy_node = g_array_index(copies, guint32, i);
+}
+
+static void add_pass(struct graph_builder *builder, guint32 thread_index, struct build_pass *pass,
+		     guint32 ordinal)
+{
+	const struct build_thread *thread = build_thread_at(builder, thread_index);
+	guint32 piece = piece_from(thread, pass->end_ns);
+	struct graph_pass row = { .rank_index = thread->rank_index, .ordinal = ordinal };
+
+	pass->ordinal = TACHO_NONE;
+	if (piece == TACHO_NONE)
+		return;
+	pass->ordinal = ordinal;
+	row.step = builder_step_at(builder, thread->rank_index, pass->end_ns - 1);
+	row.finish_node = segment_at(thread->segments, piece)->node;
+	row.first_gradient = builder->graph->gradients->len;
+	for (guint32 i = pass->first_slice; i < pass->end_slice; i++)
+		if (is_gradient(builder->timeline, i))
+			add_gradient(builder, thread_index, i);
+	row.n_gradients = builder->graph->gradients->len - row.first_gradient;
+	find_copies(builder, thread, pass, &row);
+	g_array_append_val(builder->graph->passes, row);
+}
+
+/* A collective carries gradients of a pass where all its members were queued in it. */
+static void mark_transfers(struct graph_builder *builder)
+{
+	g_autofree guint8 *was_seen = g_new0(guint8, MAX(builder->graph->transfers->len, 1u));
+
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		const struct build_member *member = build_member_at(builder, i);
+		struct graph_transfer *transfer =
+			graph_transfer_at(builder->graph, member->transfer);
+		guint32 ordinal = TACHO_NONE;
+
+		if (member->pass != TACHO_NONE)
+			ordinal = g_array_index(build_thread_at(builder, member->thread)->passes,
+						struct build_pass, member->pass)
+					  .ordinal;
+		if (!was_seen[member->transfer])
+			transfer->pass = ordinal;
+		else if (transfer->pass != ordinal)
+			transfer->pass = TACHO_NONE;
+		was_seen[member->transfer] = 1;
+	}
+}
+
+void builder_add_gradients(struct graph_builder *builder)
+{
+	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
+		guint32 ordinal = 0;
+
+		for (guint32 t = 0; t < builder->threads->len; t++) {
+			GArray *passes = build_thread_at(builder, t)->passes;
+
+			if (build_thread_at(builder, t)->rank_index != rank)
+				continue;
+			for (guint i = 0; i < passes->len; i++)
+				add_pass(builder, t, &g_array_index(passes, struct build_pass, i),
+					 ordinal++);
+		}
+	}
+	mark_transfers(builder);
+}
