@@ -1,0 +1,74 @@
+/* replay: when each node of a graph would run, and what would be different if.
+ *
+ * A replay is deterministic: the same graph gives the same times. It ends on every graph; one that
+ * cannot be played to its end is an error that says why. docs/replay.md describes what is modelled
+ * and what is not. */
+#ifndef TACHO_REPLAY_H
+#define TACHO_REPLAY_H
+
+#include <tacho/graph.h>
+#include <tacho/table.h>
+
+G_BEGIN_DECLS
+
+typedef struct _TachoReplay TachoReplay;
+
+/* Play the graph, which must outlive the result.
+ * TACHO_GRAPH_ERROR_CYCLE: ranks queued their collectives in orders that block each other. */
+TachoReplay *tacho_replay_run(const TachoGraph *graph, GError **error);
+void tacho_replay_free(TachoReplay *replay);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoReplay, tacho_replay_free)
+
+/* Times of a node since the graph's begin. */
+gint64 tacho_replay_begin_ns(const TachoReplay *replay, guint32 node);
+gint64 tacho_replay_end_ns(const TachoReplay *replay, guint32 node);
+
+/* Change the graph as one what-if says:
+ *
+ *     bandwidth=10x | bandwidth=10gbit     all links
+ *     latency=+1ms | latency=2x | latency=1ms
+ *     bucket_mb=25                         DDP's bucket_cap_mb
+ *     scale:KIND~REGEX=F                   KIND: op, kernel, module, annotation, collective, host
+ *     drop:KIND~REGEX                      takes no time
+ *     straggler:RANK=F                     that rank's work takes F times as long
+ *     cores=N                              each host has only N cores for its ranks' threads
+ *
+ * TACHO_GRAPH_ERROR_WHAT_IF: not understood, or it does not fit; the graph is then unchanged. */
+gboolean tacho_graph_what_if(TachoGraph *graph, const gchar *what_if, GError **error);
+
+/* What a recording says about a change. */
+typedef struct {
+	guint32 n_ranks, first_step, last_step;
+	gdouble measured_step_ms;  /* median over the steps of the mean over ranks */
+	gdouble baseline_step_ms;  /* the same of the replay of what was recorded */
+	gdouble predicted_step_ms; /* the same of the replay with the what-ifs */
+	gdouble interval_ms[2];	   /* 5 % and 95 % quantiles of the predicted steps */
+	gdouble error_pct;	   /* baseline against measured, of measured */
+	gint64 peak_memory_bytes;  /* largest of the ranks; -1: not known */
+	guint32 path_step;	   /* the step that the critical path is of */
+	TachoTable *critical_path; /* in order of time; its times add up to the step */
+	TachoTable *path_summary;  /* the same by what it is */
+	TachoTable *utilisation;   /* of threads and links, over all steps */
+	GPtrArray *notes;	   /* gchar */
+	TachoGraph *graph;	   /* with the what-ifs */
+	TachoReplay *replay;	   /* of it */
+} TachoPrediction;
+
+/* Build the graph of the steps (-1, -1: all but the first, which is warm-up, where there are more),
+ * play it, change it, play it again. The timeline is correlated and must outlive the result. */
+TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what_ifs,
+			       guint n_what_ifs, gint64 first_step, gint64 last_step,
+			       GError **error);
+void tacho_prediction_free(TachoPrediction *prediction);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPrediction, tacho_prediction_free)
+
+/* One JSON object: the members above under their names (docs/json.md). */
+void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out);
+
+/* The replay as a timeline beside what was measured: for each rank a process of its own, whose
+ * command is "replayed", with the same slices where the replay has them. The caller's. */
+TachoTimeline *tacho_replay_timeline(const TachoReplay *replay);
+
+G_END_DECLS
+
+#endif

@@ -1,0 +1,366 @@
+/* bucket_plan: DDP's buckets, as PyTorch packs them after the first step.
+ *
+ * Gradients in the order they came in that step; one bucket under way for each data type; a bucket
+ * is closed once it holds at least its cap, which is small for the first bucket closed of a type,
+ * so that communication begins early, and `bucket_cap_mb` for the others; what is left makes a
+ * last bucket each. Buckets are sent in the order closed, each when all before it have been.
+ * (torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size) */
+#include <string.h>
+
+#include "replay/replay_internal.h"
+
+#define FIRST_CAP_BYTES (1024 * 1024) /* kDefaultFirstBucketBytes */
+#define MAX_DTYPES	16
+
+struct open_bucket {
+	const gchar *dtype;
+	guint32 bucket; /* number, or TACHO_NONE: none under way */
+	guint64 size_bytes;
+	gboolean is_later; /* than the first of this type */
+};
+
+/* The one of the data type; types beyond MAX_DTYPES share the last. */
+static struct open_bucket *find_open(struct open_bucket *open, guint *n_open, const gchar *dtype)
+{
+	for (guint i = 0; i < *n_open; i++)
+		if (strcmp(open[i].dtype, dtype) == 0)
+			return &open[i];
+	if (*n_open == MAX_DTYPES)
+		return &open[MAX_DTYPES - 1];
+	open[*n_open] = (struct open_bucket){ dtype, TACHO_NONE, 0, FALSE };
+	return &open[(*n_open)++];
+}
+
+guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
+		    guint64 first_cap_bytes, guint64 cap_bytes, guint32 *buckets)
+{
+	struct open_bucket open[MAX_DTYPES];
+	g_autofree guint32 *number = g_new(guint32, MAX(n_gradients, 1u)); /* by when begun */
+	guint32 n_begun = 0, n_closed = 0;
+	guint n_open = 0;
+
+	for (guint32 i = 0; i < n_gradients; i++) {
+		struct open_bucket *bucket = find_open(open, &n_open, gradients[i].dtype);
+
+		if (bucket->bucket == TACHO_NONE) {
+			bucket->bucket = n_begun++;
+			bucket->size_bytes = 0;
+		}
+		buckets[i] = bucket->bucket;
+		bucket->size_bytes += gradients[i].bytes;
+		if (bucket->size_bytes < (bucket->is_later ? cap_bytes : first_cap_bytes))
+			continue;
+		number[bucket->bucket] = n_closed++;
+		bucket->bucket = TACHO_NONE;
+		bucket->is_later = TRUE;
+	}
+	for (guint i = 0; i < n_open; i++)
+		if (open[i].bucket != TACHO_NONE)
+			number[open[i].bucket] = n_closed++;
+	for (guint32 i = 0; i < n_gradients; i++)
+		buckets[i] = number[buckets[i]];
+	return n_closed;
+}
+
+/* --- editing the graph ---------------------------------------------------------------------- */
+
+/* One backward pass, on all ranks. */
+struct pass_edit {
+	TachoGraph *graph;
+	guint32 n_ranks;
+	const struct graph_pass **passes; /* one a rank */
+	GArray *transfers;		  /* guint32, of the pass, in order queued */
+	guint32 n_gradients, n_buckets;
+	guint32 *buckets; /* a gradient */
+};
+
+static const struct graph_gradient *gradients_of(const struct pass_edit *edit, guint32 rank)
+{
+	return &g_array_index(edit->graph->gradients, struct graph_gradient,
+			      edit->passes[rank]->first_gradient);
+}
+
+static gboolean refuse(const struct pass_edit *edit, GError **error, const gchar *reason)
+{
+	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
+		    "bucket_mb: in step %u, %s",
+		    edit->passes[0] ? edit->passes[0]->step : edit->graph->first_step, reason);
+	return FALSE;
+}
+
+static gboolean check_ranks(const struct pass_edit *edit, GError **error)
+{
+	for (guint32 rank = 0; rank < edit->n_ranks; rank++) {
+		if (!edit->passes[rank])
+			return refuse(edit, error, "not every rank has this backward pass");
+		if (edit->passes[rank]->n_gradients != edit->n_gradients)
+			return refuse(edit, error, "ranks have different numbers of gradients");
+		for (guint32 i = 0; i < edit->n_gradients; i++)
+			if (gradients_of(edit, rank)[i].bytes != gradients_of(edit, 0)[i].bytes)
+				return refuse(edit, error,
+					      "gradients come in different orders on the ranks");
+	}
+	return TRUE;
+}
+
+/* What the recorded buckets held is what the gradients are. */
+static gboolean check_bytes(const struct pass_edit *edit, GError **error)
+{
+	guint64 gradient_bytes = 0, bucket_bytes = 0;
+	g_autofree gchar *reason = NULL;
+
+	for (guint32 i = 0; i < edit->n_gradients; i++)
+		gradient_bytes += gradients_of(edit, 0)[i].bytes;
+	for (guint i = 0; i < edit->transfers->len; i++)
+		bucket_bytes +=
+			graph_transfer_at(edit->graph, g_array_index(edit->transfers, guint32, i))
+				->bytes;
+	if (gradient_bytes == bucket_bytes)
+		return TRUE;
+	reason = g_strdup_printf("the gradients seen are %" G_GUINT64_FORMAT
+				 " bytes and the buckets held %" G_GUINT64_FORMAT,
+				 gradient_bytes, bucket_bytes);
+	return refuse(edit, error, reason);
+}
+
+static guint64 bucket_bytes(const struct pass_edit *edit, guint32 bucket)
+{
+	guint64 bytes = 0;
+
+	for (guint32 i = 0; i < edit->n_gradients; i++)
+		if (edit->buckets[i] == bucket)
+			bytes += gradients_of(edit, 0)[i].bytes;
+	return bytes;
+}
+
+/* The buckets are as recorded: the same number with the same bytes, in order. */
+static gboolean is_unchanged(const struct pass_edit *edit)
+{
+	if (edit->transfers->len != edit->n_buckets)
+		return FALSE;
+	for (guint32 i = 0; i < edit->n_buckets; i++)
+		if (graph_transfer_at(edit->graph, g_array_index(edit->transfers, guint32, i))
+			    ->bytes != bucket_bytes(edit, i))
+			return FALSE;
+	return TRUE;
+}
+
+/* After which node a rank queues the bucket: its last gradient's, and the bucket's before it. */
+static guint32 ready_node(const struct pass_edit *edit, guint32 rank, guint32 bucket)
+{
+	guint32 last = 0;
+
+	for (guint32 i = 0; i < edit->n_gradients; i++)
+		if (edit->buckets[i] <= bucket)
+			last = i;
+	return gradients_of(edit, rank)[last].ready_node;
+}
+
+static guint32 waiting_node(const struct pass_edit *edit, guint32 rank, guint32 bucket)
+{
+	for (guint32 i = 0; i < edit->n_gradients; i++)
+		if (edit->buckets[i] == bucket &&
+		    gradients_of(edit, rank)[i].copy_node != TACHO_NONE)
+			return gradients_of(edit, rank)[i].copy_node;
+	return edit->passes[rank]->finish_node;
+}
+
+/* What is kept of the recorded buckets: names, lanes, workers. */
+struct pattern {
+	struct graph_node transfer;
+	struct graph_node *queue, *complete; /* one a rank */
+	guint8 *has;			     /* a rank took part */
+};
+
+static void pattern_init(struct pattern *pattern, const TachoGraph *graph, guint32 first)
+{
+	gsize n_ranks = MAX(graph->timeline->ranks->len, 1u);
+
+	pattern->queue = g_new0(struct graph_node, n_ranks);
+	pattern->complete = g_new0(struct graph_node, n_ranks);
+	pattern->has = g_new0(guint8, n_ranks);
+	pattern->transfer = *graph_node_at(graph, graph_transfer_at(graph, first)->node);
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+		guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
+
+		if (node->transfer != first || rank == TACHO_NONE)
+			continue;
+		if (node->kind == TACHO_NODE_QUEUE)
+			pattern->queue[rank] = *node;
+		else if (node->kind == TACHO_NODE_COMPLETE)
+			pattern->complete[rank] = *node;
+		pattern->has[rank] = 1;
+	}
+}
+
+static void pattern_release(struct pattern *pattern)
+{
+	g_free(pattern->queue);
+	g_free(pattern->complete);
+	g_free(pattern->has);
+}
+
+static void connect_rank(const struct pass_edit *edit, const struct pattern *pattern,
+			 guint32 bucket, guint32 rank, guint32 transfer_node)
+{
+	TachoGraph *graph = edit->graph;
+	struct graph_node queue = pattern->queue[rank], complete = pattern->complete[rank];
+	guint32 ready = ready_node(edit, rank, bucket);
+	guint32 queue_node, complete_node;
+
+	queue.transfer = complete.transfer = graph->transfers->len - 1;
+	queue.step = complete.step = edit->passes[rank]->step;
+	queue.begin_ns =
+		graph_node_at(graph, ready)->begin_ns + graph_node_at(graph, ready)->duration_ns;
+	complete.begin_ns = queue.begin_ns;
+	queue_node = graph_add_node(graph, queue);
+	complete_node = graph_add_node(graph, complete);
+	graph_add_edge(graph, ready, queue_node, TACHO_EDGE_QUEUE);
+	graph_add_edge(graph, queue_node, transfer_node, TACHO_EDGE_TRANSFER);
+	graph_add_edge(graph, transfer_node, complete_node, TACHO_EDGE_TRANSFER);
+	graph_add_edge(graph, complete_node, waiting_node(edit, rank, bucket), TACHO_EDGE_WAIT);
+}
+
+static void add_bucket(const struct pass_edit *edit, const struct pattern *pattern, guint32 bucket)
+{
+	TachoGraph *graph = edit->graph;
+	struct graph_transfer transfer =
+		*graph_transfer_at(graph, g_array_index(edit->transfers, guint32, 0));
+	const struct transfer_cost *cost = &graph_group_at(graph, transfer.group)->cost;
+	struct graph_node node = pattern->transfer;
+
+	transfer.bytes = bucket_bytes(edit, bucket);
+	node.transfer = graph->transfers->len;
+	node.step = transfer.step;
+	node.begin_ns = graph_node_at(graph, ready_node(edit, 0, bucket))->begin_ns;
+	transfer.node = graph_add_node(graph, node);
+	g_array_append_val(graph->transfers, transfer);
+	graph_set_transfer(
+		graph, graph->transfers->len - 1, cost->fixed_ns,
+		cost->ns_per_byte *
+			transfer_wire_bytes(tacho_timeline_string(graph->timeline, transfer.name),
+					    transfer.bytes, transfer.n_ranks));
+	for (guint32 rank = 0; rank < edit->n_ranks; rank++)
+		if (pattern->has[rank])
+			connect_rank(edit, pattern, bucket, rank, transfer.node);
+}
+
+static void replace_buckets(const struct pass_edit *edit, const struct pattern *pattern,
+			    guint8 *is_dropped)
+{
+	for (guint32 bucket = 0; bucket < edit->n_buckets; bucket++)
+		add_bucket(edit, pattern, bucket);
+	for (guint i = 0; i < edit->transfers->len; i++)
+		is_dropped[g_array_index(edit->transfers, guint32, i)] = 1;
+}
+
+static gboolean check_pass(struct pass_edit *edit, GError **error)
+{
+	if (!edit->passes[0])
+		return refuse(edit, error, "rank 0 has no such backward pass");
+	edit->n_gradients = edit->passes[0]->n_gradients;
+	if (edit->n_gradients == 0)
+		return refuse(edit, error,
+			      "no gradient was seen (torch::autograd::AccumulateGrad)");
+	return check_ranks(edit, error) && check_bytes(edit, error);
+}
+
+static void collect_pass(struct pass_edit *edit, guint32 ordinal, guint32 n_transfers)
+{
+	const TachoGraph *graph = edit->graph;
+
+	memset(edit->passes, 0, edit->n_ranks * sizeof(*edit->passes));
+	g_array_set_size(edit->transfers, 0);
+	for (guint i = 0; i < graph->passes->len; i++) {
+		const struct graph_pass *pass = &g_array_index(graph->passes, struct graph_pass, i);
+
+		if (pass->ordinal == ordinal)
+			edit->passes[pass->rank_index] = pass;
+	}
+	for (guint32 i = 0; i < n_transfers; i++)
+		if (graph_transfer_at(graph, i)->pass == ordinal &&
+		    !graph_transfer_at(graph, i)->is_removed)
+			g_array_append_val(edit->transfers, i);
+	if (edit->transfers->len && edit->passes[0])
+		edit->n_gradients = edit->passes[0]->n_gradients;
+}
+
+static void drop_transfers(TachoGraph *graph, const guint8 *is_dropped, guint32 n_transfers)
+{
+	g_autofree guint8 *is_removed = g_new0(guint8, MAX(graph->nodes->len, 1u));
+
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		guint32 transfer = graph_node_at(graph, i)->transfer;
+
+		is_removed[i] = transfer < n_transfers && is_dropped[transfer];
+	}
+	for (guint32 i = 0; i < n_transfers; i++)
+		graph_transfer_at(graph, i)->is_removed |= is_dropped[i];
+	graph_remove_nodes(graph, is_removed);
+}
+
+/* All passes fit, before any is changed. Finds a transfer to model the new ones on. */
+static gboolean check_passes(struct pass_edit *edit, guint32 n_passes, guint32 *ret_model,
+			     GError **error)
+{
+	guint32 model = TACHO_NONE;
+
+	for (guint32 ordinal = 0; ordinal < n_passes; ordinal++) {
+		collect_pass(edit, ordinal, edit->graph->transfers->len);
+		if (edit->transfers->len == 0)
+			continue;
+		if (!check_pass(edit, error))
+			return FALSE;
+		if (model == TACHO_NONE)
+			model = g_array_index(edit->transfers, guint32, 0);
+	}
+	if (model == TACHO_NONE) {
+		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
+			    "bucket_mb: no collective of gradients was seen in a backward pass");
+		return FALSE;
+	}
+	*ret_model = model;
+	return TRUE;
+}
+
+static void edit_passes(struct pass_edit *edit, guint32 n_passes, guint32 model, guint64 cap_bytes)
+{
+	TachoGraph *graph = edit->graph;
+	guint32 n_transfers = graph->transfers->len;
+	g_autofree guint8 *is_dropped = g_new0(guint8, MAX(n_transfers, 1u));
+	struct pattern pattern;
+
+	pattern_init(&pattern, graph, model);
+	for (guint32 ordinal = 0; ordinal < n_passes; ordinal++) {
+		g_autofree guint32 *buckets = NULL;
+
+		collect_pass(edit, ordinal, n_transfers);
+		if (edit->transfers->len == 0)
+			continue;
+		edit->buckets = buckets = g_new(guint32, edit->n_gradients);
+		edit->n_buckets = bucket_plan(gradients_of(edit, 0), edit->n_gradients,
+					      FIRST_CAP_BYTES, cap_bytes, buckets);
+		if (!is_unchanged(edit))
+			replace_buckets(edit, &pattern, is_dropped);
+	}
+	pattern_release(&pattern);
+	drop_transfers(graph, is_dropped, n_transfers);
+}
+
+gboolean rebucket(TachoGraph *graph, guint64 cap_bytes, GError **error)
+{
+	guint32 n_ranks = graph->timeline->ranks->len, n_passes = 0, model;
+	g_autofree const struct graph_pass **passes =
+		g_new0(const struct graph_pass *, MAX(n_ranks, 1u));
+	g_autoptr(GArray) transfers = g_array_new(FALSE, FALSE, sizeof(guint32));
+	struct pass_edit edit = { graph, n_ranks, passes, transfers, 0, 0, NULL };
+
+	for (guint i = 0; i < graph->passes->len; i++)
+		n_passes = MAX(n_passes,
+			       g_array_index(graph->passes, struct graph_pass, i).ordinal + 1);
+	if (!check_passes(&edit, n_passes, &model, error))
+		return FALSE;
+	edit_passes(&edit, n_passes, model, cap_bytes);
+	return TRUE;
+}

@@ -1,0 +1,295 @@
+/* critical_path: what a step's time is made of, across ranks.
+ *
+ * Every node knows whose end let it begin. From the last node of the rank that ends the step last,
+ * that leads back, from rank to rank, to the moment the step began there; what lies between a
+ * node's cause and its own end is that node's. So the times add up to the step. A time in which the
+ * path is still in the step before, on a rank that is behind, is called what it was there. */
+#include "replay/replay_internal.h"
+
+static const TachoColumn path_columns[] = {
+	{ .key = "start_ms", .title = "start ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
+	{ .key = "name", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+};
+
+static const TachoColumn summary_columns[] = {
+	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
+	{ .key = "name", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "pieces", .title = "pieces", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "share_pct",
+	  .title = "%",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+};
+
+static const TachoColumn utilisation_columns[] = {
+	{ .key = "resource", .title = "resource", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "busy_ms", .title = "busy ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "busy_pct",
+	  .title = "%",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+};
+
+/* Consecutive nodes of the path that are one thing. */
+struct stretch {
+	gint64 begin_ns, end_ns;
+	guint32 node; /* one of them */
+};
+
+static const gchar *what_is(const TachoGraph *graph, guint32 node)
+{
+	return tacho_node_kind_category(graph_node_at(graph, node)->kind);
+}
+
+static gboolean is_same(const TachoGraph *graph, guint32 a, guint32 b)
+{
+	return graph_node_at(graph, a)->lane == graph_node_at(graph, b)->lane &&
+	       graph_node_at(graph, a)->name == graph_node_at(graph, b)->name &&
+	       what_is(graph, a) == what_is(graph, b);
+}
+
+/* The stretches from `node` back to `begin_ns`, last first. */
+static GArray *walk_back(const TachoReplay *replay, guint32 node, gint64 begin_ns)
+{
+	GArray *stretches = g_array_new(FALSE, FALSE, sizeof(struct stretch));
+
+	while (node != TACHO_NONE && replay->end_ns[node] > begin_ns) {
+		guint32 cause = replay->cause[node];
+		struct stretch stretch = { begin_ns, replay->end_ns[node], node };
+		struct stretch *last = stretches->len ? &g_array_index(stretches, struct stretch,
+								       stretches->len - 1)
+						      : NULL;
+
+		if (cause != TACHO_NONE)
+			stretch.begin_ns = MAX(begin_ns, replay->end_ns[cause]);
+		if (last && is_same(replay->graph, last->node, node))
+			last->begin_ns = stretch.begin_ns;
+		else if (stretch.end_ns > stretch.begin_ns)
+			g_array_append_val(stretches, stretch);
+		node = cause;
+	}
+	return stretches;
+}
+
+/* The rank whose main thread ends the step last. */
+static guint32 last_of_step(const TachoReplay *replay, guint32 step, gint64 *ret_begin_ns)
+{
+	guint32 last = TACHO_NONE;
+
+	for (guint32 rank = 0; rank < replay->graph->timeline->ranks->len; rank++) {
+		gint64 begin_ns = 0;
+		guint32 node = replay_step_end(replay, rank, step, &begin_ns);
+
+		if (node == TACHO_NONE ||
+		    (last != TACHO_NONE && replay->end_ns[node] <= replay->end_ns[last]))
+			continue;
+		last = node;
+		*ret_begin_ns = begin_ns;
+	}
+	return last;
+}
+
+static const gchar *name_of(const TachoGraph *graph, guint32 node)
+{
+	const gchar *name =
+		tacho_timeline_string(graph->timeline, graph_node_at(graph, node)->name);
+
+	return *name ? name : "between operations";
+}
+
+static TachoTable *path_table(const TachoReplay *replay, const GArray *stretches, gint64 begin_ns)
+{
+	TachoTable *table =
+		tacho_table_new("critical_path", path_columns, G_N_ELEMENTS(path_columns));
+
+	for (guint i = stretches->len; i-- > 0;) {
+		const struct stretch *stretch = &g_array_index(stretches, struct stretch, i);
+		gint32 rank = graph_node_rank(replay->graph, stretch->node);
+
+		tacho_table_row(table);
+		tacho_table_number(table, (gdouble)(stretch->begin_ns - begin_ns) / 1e6);
+		tacho_table_number(table, (gdouble)(stretch->end_ns - stretch->begin_ns) / 1e6);
+		if (rank < 0)
+			tacho_table_null(table);
+		else
+			tacho_table_integer(table, rank);
+		tacho_table_text(table, what_is(replay->graph, stretch->node));
+		tacho_table_text(table, name_of(replay->graph, stretch->node));
+	}
+	return table;
+}
+
+struct part {
+	guint32 node; /* one of it */
+	guint32 n;
+	gint64 duration_ns;
+};
+
+static GHashTable *sum_parts(const TachoGraph *graph, const GArray *stretches)
+{
+	GHashTable *parts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+
+	for (guint i = 0; i < stretches->len; i++) {
+		const struct stretch *stretch = &g_array_index(stretches, struct stretch, i);
+		g_autofree gchar *key = g_strdup_printf("%s %s", what_is(graph, stretch->node),
+							name_of(graph, stretch->node));
+		struct part *part = g_hash_table_lookup(parts, key);
+
+		if (!part) {
+			part = g_new0(struct part, 1);
+			part->node = stretch->node;
+			g_hash_table_insert(parts, g_steal_pointer(&key), part);
+		}
+		part->n++;
+		part->duration_ns += stretch->end_ns - stretch->begin_ns;
+	}
+	return parts;
+}
+
+static TachoTable *summary_table(const TachoGraph *graph, const GArray *stretches)
+{
+	TachoTable *table =
+		tacho_table_new("path_summary", summary_columns, G_N_ELEMENTS(summary_columns));
+	g_autoptr(GHashTable) parts = sum_parts(graph, stretches);
+	g_autoptr(GList) keys = g_list_sort(g_hash_table_get_keys(parts), (GCompareFunc)g_strcmp0);
+	gint64 total_ns = 0;
+
+	for (GList *key = keys; key; key = key->next)
+		total_ns += ((struct part *)g_hash_table_lookup(parts, key->data))->duration_ns;
+	for (GList *key = keys; key; key = key->next) {
+		const struct part *part = g_hash_table_lookup(parts, key->data);
+
+		tacho_table_row(table);
+		tacho_table_text(table, what_is(graph, part->node));
+		tacho_table_text(table, name_of(graph, part->node));
+		tacho_table_integer(table, part->n);
+		tacho_table_number(table, (gdouble)part->duration_ns / 1e6);
+		tacho_table_number(table,
+				   100.0 * (gdouble)part->duration_ns / (gdouble)MAX(total_ns, 1));
+	}
+	tacho_table_sort(table, "duration_ms", TRUE);
+	return table;
+}
+
+void replay_critical_path(const TachoReplay *replay, guint32 step, TachoTable **ret_path,
+			  TachoTable **ret_summary)
+{
+	gint64 begin_ns = 0;
+	guint32 last = last_of_step(replay, step, &begin_ns);
+	g_autoptr(GArray) stretches = walk_back(replay, last, begin_ns);
+
+	*ret_path = path_table(replay, stretches, begin_ns);
+	*ret_summary = summary_table(replay->graph, stretches);
+}
+
+/* --- utilisation ---------------------------------------------------------------------------- */
+
+struct span {
+	gint64 begin_ns, end_ns;
+};
+
+static gint compare_spans(gconstpointer a, gconstpointer b)
+{
+	const struct span *x = a, *y = b;
+
+	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+/* The time that some span covers; sorts them. */
+static gint64 covered_ns(GArray *spans)
+{
+	gint64 sum_ns = 0, until_ns = G_MININT64;
+
+	g_array_sort(spans, compare_spans);
+	for (guint i = 0; i < spans->len; i++) {
+		struct span span = g_array_index(spans, struct span, i);
+
+		span.begin_ns = MAX(span.begin_ns, until_ns);
+		if (span.end_ns > span.begin_ns) {
+			sum_ns += span.end_ns - span.begin_ns;
+			until_ns = span.end_ns;
+		}
+	}
+	return sum_ns;
+}
+
+static gint64 link_busy_ns(const TachoReplay *replay, guint32 link)
+{
+	const TachoGraph *graph = replay->graph;
+	g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(struct span));
+
+	for (guint i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		const struct graph_group *group = graph_group_at(graph, transfer->group);
+		struct span span = { replay->begin_ns[transfer->node],
+				     replay->end_ns[transfer->node] };
+
+		for (guint32 j = 0; !transfer->is_removed && j < group->n_links; j++)
+			if (g_array_index(graph->group_links, guint32, group->first_link + j) ==
+			    link)
+				g_array_append_val(spans, span);
+	}
+	return covered_ns(spans);
+}
+
+static void add_resource(TachoTable *table, const gchar *name, gint64 busy_ns, gint64 total_ns)
+{
+	tacho_table_row(table);
+	tacho_table_text(table, name);
+	tacho_table_number(table, (gdouble)busy_ns / 1e6);
+	tacho_table_number(table, 100.0 * (gdouble)busy_ns / (gdouble)MAX(total_ns, 1));
+}
+
+static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 total_ns)
+{
+	const TachoGraph *graph = replay->graph;
+	g_autofree gint64 *busy_ns = g_new0(gint64, MAX(graph->lanes->len, 1u));
+
+	for (guint32 i = 0; i < replay->n_nodes; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+
+		if (node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
+		    node->kind == TACHO_NODE_HOST)
+			busy_ns[node->lane] += replay->end_ns[i] - replay->begin_ns[i];
+	}
+	for (guint32 i = 0; i < graph->lanes->len; i++) {
+		const struct graph_lane *lane = graph_lane_at(graph, i);
+		g_autofree gchar *name = NULL;
+
+		if (lane->track == TACHO_NONE || lane->rank_index == TACHO_NONE)
+			continue;
+		name = g_strdup_printf(
+			"rank %d thread %u %s",
+			g_array_index(graph->timeline->ranks, TachoRank, lane->rank_index).rank,
+			tacho_timeline_track(graph->timeline, lane->track)->tid,
+			tacho_timeline_string(graph->timeline, lane->name));
+		add_resource(table, g_strchomp(name), busy_ns[i], total_ns);
+	}
+}
+
+TachoTable *replay_utilisation(const TachoReplay *replay)
+{
+	const TachoGraph *graph = replay->graph;
+	TachoTable *table = tacho_table_new("utilisation", utilisation_columns,
+					    G_N_ELEMENTS(utilisation_columns));
+	gint64 total_ns = 0;
+
+	for (guint32 i = 0; i < replay->n_nodes; i++)
+		total_ns = MAX(total_ns, replay->end_ns[i]);
+	add_threads(table, replay, total_ns);
+	for (guint32 i = 0; i < graph->links->len; i++) {
+		const struct graph_link *link = &g_array_index(graph->links, struct graph_link, i);
+		g_autofree gchar *name = g_strdup_printf(
+			"link %s %s", tacho_timeline_string(graph->timeline, link->host),
+			link->direction);
+
+		add_resource(table, name, link_busy_ns(replay, i), total_ns);
+	}
+	return table;
+}

@@ -1,0 +1,253 @@
+/* prediction: one recording, a change, and what the step time would be, with all that is needed to
+ * judge it: the step as measured, as replayed unchanged, and how far the steps differ. */
+#include "replay/replay_internal.h"
+
+#include "base/json_writer.h"
+#include "base/quantile.h"
+
+static const gdouble to_ms = 1e-6;
+
+/* The mean over ranks of each step as recorded (gint64, ns). */
+static GArray *measured_steps(const TachoGraph *graph)
+{
+	GArray *steps = g_array_new(FALSE, FALSE, sizeof(gint64));
+	const GArray *rows = graph->timeline->steps;
+
+	g_array_set_size(steps, graph->last_step - graph->first_step + 1);
+	for (guint i = 0; i < steps->len; i++)
+		g_array_index(steps, gint64, i) = 0;
+	for (guint i = 0; i < rows->len; i++) {
+		const TachoStep *step = &g_array_index(rows, TachoStep, i);
+
+		if (step->is_complete && step->number >= graph->first_step &&
+		    step->number <= graph->last_step)
+			g_array_index(steps, gint64, step->number - graph->first_step) +=
+				step->end_ns - step->start_ns;
+	}
+	for (guint i = 0; i < steps->len; i++)
+		g_array_index(steps, gint64, i) /= MAX(graph->timeline->ranks->len, 1u);
+	return steps;
+}
+
+/* The step whose time is nearest to the median's. */
+static guint32 typical_step(const TachoReplay *replay)
+{
+	g_autoptr(GArray) steps = replay_step_times(replay);
+	g_autoptr(GArray) sorted = g_array_copy(steps);
+	gdouble median_ns = quantile(sorted, 0.5);
+	guint best = 0;
+
+	for (guint i = 1; i < steps->len; i++)
+		if (ABS((gdouble)g_array_index(steps, gint64, i) - median_ns) <
+		    ABS((gdouble)g_array_index(steps, gint64, best) - median_ns))
+			best = i;
+	return replay->graph->first_step + best;
+}
+
+static gdouble median_step_ms(const TachoReplay *replay)
+{
+	g_autoptr(GArray) steps = replay_step_times(replay);
+
+	return quantile(steps, 0.5) * to_ms;
+}
+
+static gboolean play_baseline(TachoPrediction *prediction, GError **error)
+{
+	g_autoptr(TachoReplay) baseline = tacho_replay_run(prediction->graph, error);
+	g_autoptr(GArray) measured = measured_steps(prediction->graph);
+
+	if (!baseline) {
+		g_prefix_error(error, "cannot replay what was recorded: ");
+		return FALSE;
+	}
+	prediction->measured_step_ms = quantile(measured, 0.5) * to_ms;
+	prediction->baseline_step_ms = median_step_ms(baseline);
+	if (prediction->measured_step_ms > 0)
+		prediction->error_pct =
+			100 * (prediction->baseline_step_ms / prediction->measured_step_ms - 1);
+	return TRUE;
+}
+
+static gboolean play_changed(TachoPrediction *prediction, const gchar *const *what_ifs,
+			     guint n_what_ifs, GError **error)
+{
+	g_autoptr(GArray) steps = NULL;
+
+	for (guint i = 0; i < n_what_ifs; i++)
+		if (!tacho_graph_what_if(prediction->graph, what_ifs[i], error))
+			return FALSE;
+	prediction->replay = tacho_replay_run(prediction->graph, error);
+	if (!prediction->replay)
+		return FALSE;
+	steps = replay_step_times(prediction->replay);
+	prediction->predicted_step_ms = quantile(steps, 0.5) * to_ms;
+	prediction->interval_ms[0] = quantile(steps, 0.05) * to_ms;
+	prediction->interval_ms[1] = quantile(steps, 0.95) * to_ms;
+	return TRUE;
+}
+
+static void explain(TachoPrediction *prediction)
+{
+	prediction->path_step = typical_step(prediction->replay);
+	replay_critical_path(prediction->replay, prediction->path_step, &prediction->critical_path,
+			     &prediction->path_summary);
+	prediction->utilisation = replay_utilisation(prediction->replay);
+}
+
+static void note(TachoPrediction *prediction)
+{
+	const TachoGraph *graph = prediction->graph;
+
+	prediction->notes = g_ptr_array_new_with_free_func(g_free);
+	for (guint i = 0; i < tacho_graph_n_notes(graph); i++)
+		g_ptr_array_add(prediction->notes, g_strdup(tacho_graph_borrow_note(graph, i)));
+	for (guint32 i = 0; i < graph->groups->len; i++) {
+		const struct transfer_cost *cost = &graph_group_at(graph, i)->cost;
+
+		if (cost->n_sizes == 1)
+			g_ptr_array_add(prediction->notes,
+					g_strdup_printf("all collectives of group %u are of one "
+							"size: their latency counts as bandwidth",
+							i));
+	}
+}
+
+/* All steps but the first, which warms up, where there are more. */
+static TachoGraph *build_graph(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
+			       GError **error)
+{
+	g_autoptr(TachoGraph) graph = NULL;
+
+	if (first_step >= 0 || last_step >= 0)
+		return tacho_graph_build(timeline, first_step, last_step, error);
+	graph = tacho_graph_build(timeline, 1, -1, NULL);
+	if (graph)
+		return g_steal_pointer(&graph);
+	return tacho_graph_build(timeline, -1, -1, error);
+}
+
+TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what_ifs,
+			       guint n_what_ifs, gint64 first_step, gint64 last_step,
+			       GError **error)
+{
+	g_autoptr(TachoPrediction) prediction = g_new0(TachoPrediction, 1);
+
+	prediction->graph = build_graph(timeline, first_step, last_step, error);
+	if (!prediction->graph)
+		return NULL;
+	prediction->n_ranks = timeline->ranks->len;
+	prediction->first_step = prediction->graph->first_step;
+	prediction->last_step = prediction->graph->last_step;
+	prediction->peak_memory_bytes = peak_memory_bytes(timeline);
+	if (!play_baseline(prediction, error) ||
+	    !play_changed(prediction, what_ifs, n_what_ifs, error))
+		return NULL;
+	explain(prediction);
+	note(prediction);
+	return g_steal_pointer(&prediction);
+}
+
+void tacho_prediction_free(TachoPrediction *prediction)
+{
+	if (!prediction)
+		return;
+	g_clear_pointer(&prediction->critical_path, tacho_table_free);
+	g_clear_pointer(&prediction->path_summary, tacho_table_free);
+	g_clear_pointer(&prediction->utilisation, tacho_table_free);
+	g_clear_pointer(&prediction->notes, g_ptr_array_unref);
+	tacho_replay_free(prediction->replay);
+	tacho_graph_free(prediction->graph);
+	g_free(prediction);
+}
+
+/* --- JSON ----------------------------------------------------------------------------------- */
+
+static void write_number(JsonWriter *json, const gchar *key, gdouble value)
+{
+	json_writer_line(json);
+	json_writer_key(json, key);
+	json_writer_number(json, value);
+}
+
+static void write_integer(JsonWriter *json, const gchar *key, gint64 value)
+{
+	json_writer_line(json);
+	json_writer_key(json, key);
+	json_writer_integer(json, value);
+}
+
+static void write_cell(JsonWriter *json, const TachoTable *table, guint row, const gchar *key)
+{
+	const gchar *text = tacho_table_cell_text(table, row, key);
+
+	json_writer_key(json, key);
+	if (text)
+		json_writer_string(json, text);
+	else
+		json_writer_number(json, tacho_table_cell_number(table, row, key));
+}
+
+static void write_table(JsonWriter *json, const TachoTable *table, const gchar *const *keys)
+{
+	json_writer_line(json);
+	json_writer_key(json, tacho_table_name(table));
+	json_writer_begin_array(json);
+	for (guint row = 0; row < tacho_table_n_rows(table); row++) {
+		json_writer_line(json);
+		json_writer_begin_object(json);
+		for (guint i = 0; keys[i]; i++)
+			write_cell(json, table, row, keys[i]);
+		json_writer_end_object(json);
+	}
+	json_writer_line(json);
+	json_writer_end_array(json);
+}
+
+static void write_times(JsonWriter *json, const TachoPrediction *prediction)
+{
+	write_number(json, "measured_step_ms", prediction->measured_step_ms);
+	write_number(json, "baseline_step_ms", prediction->baseline_step_ms);
+	write_number(json, "predicted_step_ms", prediction->predicted_step_ms);
+	json_writer_line(json);
+	json_writer_key(json, "interval_ms");
+	json_writer_begin_array(json);
+	json_writer_number(json, prediction->interval_ms[0]);
+	json_writer_number(json, prediction->interval_ms[1]);
+	json_writer_end_array(json);
+	write_number(json, "error_pct", prediction->error_pct);
+	json_writer_line(json);
+	json_writer_key(json, "peak_memory_bytes");
+	if (prediction->peak_memory_bytes < 0)
+		json_writer_null(json);
+	else
+		json_writer_integer(json, prediction->peak_memory_bytes);
+	write_integer(json, "ranks", prediction->n_ranks);
+	write_integer(json, "first_step", prediction->first_step);
+	write_integer(json, "last_step", prediction->last_step);
+	write_integer(json, "critical_path_step", prediction->path_step);
+}
+
+void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
+{
+	static const gchar *const path_keys[] = { "rank",     "what",	     "name",
+						  "start_ms", "duration_ms", NULL };
+	static const gchar *const summary_keys[] = { "what",	    "name",	 "pieces",
+						     "duration_ms", "share_pct", NULL };
+	static const gchar *const utilisation_keys[] = { "resource", "busy_ms", "busy_pct", NULL };
+	g_autoptr(JsonWriter) json = json_writer_new(out);
+
+	json_writer_begin_object(json);
+	write_times(json, prediction);
+	write_table(json, prediction->critical_path, path_keys);
+	write_table(json, prediction->path_summary, summary_keys);
+	write_table(json, prediction->utilisation, utilisation_keys);
+	json_writer_line(json);
+	json_writer_key(json, "notes");
+	json_writer_begin_array(json);
+	for (guint i = 0; i < prediction->notes->len; i++)
+		json_writer_string(json, g_ptr_array_index(prediction->notes, i));
+	json_writer_end_array(json);
+	json_writer_line(json);
+	json_writer_end_object(json);
+	json_writer_finish(json);
+}

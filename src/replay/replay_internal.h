@@ -1,0 +1,42 @@
+/* replay_internal: what the files of this stage share. */
+#ifndef TACHO_REPLAY_INTERNAL_H
+#define TACHO_REPLAY_INTERNAL_H
+
+#include <tacho/replay.h>
+
+#include "graph/graph_internal.h"
+
+struct _TachoReplay {
+	const TachoGraph *graph;
+	guint32 n_nodes;
+	gint64 *begin_ns, *end_ns;
+	guint32 *cause; /* whose end let the node begin, or TACHO_NONE */
+};
+
+/* Play a graph whose resources are shared. */
+gboolean replay_shared(TachoReplay *replay, GError **error);
+
+/* The steps of a replay: the mean over ranks of how long each took (gint64, ns), one a step. */
+GArray *replay_step_times(const TachoReplay *replay);
+/* A rank's last node in a step, TACHO_NONE if it has none; and when the step began there. */
+guint32 replay_step_end(const TachoReplay *replay, guint32 rank_index, guint32 step,
+			gint64 *ret_begin_ns);
+
+/* The critical path of a step, of the rank that ends last, and its parts by what they are. */
+void replay_critical_path(const TachoReplay *replay, guint32 step, TachoTable **ret_path,
+			  TachoTable **ret_summary);
+TachoTable *replay_utilisation(const TachoReplay *replay);
+
+/* PyTorch's assignment of gradients to buckets: for each gradient its bucket's number, in
+ * `buckets`; returns how many buckets. */
+guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
+		    guint64 first_cap_bytes, guint64 cap_bytes, guint32 *buckets);
+
+/* Pack the gradients of all backward passes anew. */
+gboolean rebucket(TachoGraph *graph, guint64 cap_bytes, GError **error);
+
+/* The largest sum of memory handed out and not yet given back in a rank's main process, or -1 where
+ * nothing was recorded. */
+gint64 peak_memory_bytes(const TachoTimeline *timeline);
+
+#endif

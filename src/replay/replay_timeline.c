@@ -1,0 +1,186 @@
+/* replay_timeline: a replay as a timeline, beside what was measured, for viewers.
+ *
+ * A measured slice is where the pieces it was cut into are: it begins with the first and ends with
+ * the last of them or of its children's. Times of both begin with the first step replayed. */
+#include "replay/replay_internal.h"
+
+struct picture {
+	const TachoReplay *replay;
+	const TachoGraph *graph;
+	const TachoTimeline *timeline;
+	TachoTimeline *out;
+	gint64 *begin_ns,
+		*end_ns; /* of each measured slice in the replay; begin > end: not in it */
+};
+
+static guint32 copy_string(struct picture *picture, guint32 id)
+{
+	return tacho_timeline_intern(picture->out, tacho_timeline_string(picture->timeline, id),
+				     -1);
+}
+
+static void find_slices(struct picture *picture)
+{
+	const TachoGraph *graph = picture->graph;
+	guint32 n = picture->timeline->slices.n;
+
+	picture->begin_ns = g_new(gint64, MAX(n, 1u));
+	picture->end_ns = g_new(gint64, MAX(n, 1u));
+	for (guint32 i = 0; i < n; i++) {
+		picture->begin_ns[i] = G_MAXINT64;
+		picture->end_ns[i] = G_MININT64;
+	}
+	for (guint32 i = 0; i < picture->replay->n_nodes; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+
+		if (node->kind == TACHO_NODE_REMOVED || node->transfer != TACHO_NONE)
+			continue;
+		for (guint32 slice = node->slice; slice != TACHO_NONE;
+		     slice = picture->timeline->slices.parent[slice]) {
+			picture->begin_ns[slice] =
+				MIN(picture->begin_ns[slice], picture->replay->begin_ns[i]);
+			picture->end_ns[slice] =
+				MAX(picture->end_ns[slice], picture->replay->end_ns[i]);
+		}
+	}
+}
+
+/* The process of a rank, as measured or replayed; returns its row. */
+static guint32 add_process(struct picture *picture, guint32 rank_index, gboolean is_replayed)
+{
+	const TachoRank *rank = &g_array_index(picture->timeline->ranks, TachoRank, rank_index);
+	TachoProcess process =
+		g_array_index(picture->timeline->processes, TachoProcess, rank->main_process);
+
+	process.host = copy_string(picture, process.host);
+	process.job = copy_string(picture, process.job);
+	process.command =
+		tacho_timeline_intern(picture->out, is_replayed ? "replayed" : "measured", -1);
+	process.is_main = !is_replayed;
+	process.pid = rank_index * 2 + 1 + is_replayed; /* two of one pid would be drawn as one */
+	process.rank_index = rank_index;
+	process.start_ns = process.end_ns = 0;
+	process.n_events = process.n_dropped = process.cost_ns = 0;
+	process.path = g_strdup("");
+	g_array_append_val(picture->out->processes, process);
+	return picture->out->processes->len - 1;
+}
+
+static guint32 add_track(struct picture *picture, const struct graph_lane *lane, guint32 process)
+{
+	TachoTrack track = { .kind = TACHO_TRACK_ASYNC };
+
+	if (lane->track != TACHO_NONE) {
+		track = *tacho_timeline_track(picture->timeline, lane->track);
+		track.first_slice = track.n_slices = 0;
+		track.first_ns = track.last_ns = 0;
+	}
+	track.process = process;
+	track.name = copy_string(picture, lane->name);
+	if (lane->is_main) /* viewers tell a process's first thread by this */
+		track.tid = g_array_index(picture->out->processes, TachoProcess, process).pid;
+	g_array_append_val(picture->out->tracks, track);
+	return picture->out->tracks->len - 1;
+}
+
+static void add_slices(struct picture *picture, const struct graph_lane *lane, guint32 measured,
+		       guint32 replayed)
+{
+	const TachoSlices *slices = &picture->timeline->slices;
+	const TachoTrack *track = tacho_timeline_track(picture->timeline, lane->track);
+	gint64 origin_ns = picture->graph->origin_ns;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		guint32 name;
+
+		if (picture->begin_ns[i] > picture->end_ns[i])
+			continue;
+		name = copy_string(picture, slices->name[i]);
+		tacho_timeline_add_slice(picture->out, slices->kind[i], measured, name,
+					 slices->start_ns[i] - origin_ns, slices->duration_ns[i],
+					 slices->flags[i], 0);
+		tacho_timeline_add_slice(picture->out, slices->kind[i], replayed, name,
+					 picture->begin_ns[i],
+					 picture->end_ns[i] - picture->begin_ns[i],
+					 slices->flags[i] & ~TACHO_SLICE_OPEN, 0);
+	}
+}
+
+/* A rank's part in each collective, from being taken up to complete. */
+static void add_collectives(struct picture *picture, guint32 lane, guint32 measured,
+			    guint32 replayed)
+{
+	const TachoGraph *graph = picture->graph;
+	g_autofree gint64 *begin_ns = g_new0(gint64, MAX(graph->transfers->len, 1u));
+
+	for (guint32 i = 0; i < picture->replay->n_nodes; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+		guint32 name;
+
+		if (node->lane != lane)
+			continue;
+		if (node->kind == TACHO_NODE_QUEUE)
+			begin_ns[node->transfer] = picture->replay->begin_ns[i];
+		if (node->kind != TACHO_NODE_COMPLETE)
+			continue;
+		name = copy_string(picture, node->name);
+		tacho_timeline_add_slice(picture->out, TACHO_SLICE_COLLECTIVE, replayed, name,
+					 begin_ns[node->transfer],
+					 picture->replay->end_ns[i] - begin_ns[node->transfer], 0,
+					 0);
+	}
+	for (guint32 i = 0; i < picture->timeline->members->len; i++) {
+		guint32 slice = g_array_index(picture->timeline->members, guint32, i);
+		gint64 start_ns = picture->timeline->slices.start_ns[slice] - graph->origin_ns;
+
+		if (tacho_slice_process(picture->timeline, slice)->rank_index !=
+			    graph_lane_at(graph, lane)->rank_index ||
+		    start_ns < 0)
+			continue;
+		tacho_timeline_add_slice(
+			picture->out, TACHO_SLICE_COLLECTIVE, measured,
+			copy_string(picture, picture->timeline->slices.name[slice]), start_ns,
+			picture->timeline->slices.duration_ns[slice], 0, 0);
+	}
+}
+
+static void add_rank(struct picture *picture, guint32 rank_index)
+{
+	const TachoGraph *graph = picture->graph;
+	TachoRank rank = g_array_index(picture->timeline->ranks, TachoRank, rank_index);
+	guint32 measured = add_process(picture, rank_index, FALSE);
+	guint32 replayed = add_process(picture, rank_index, TRUE);
+
+	rank.main_process = measured;
+	rank.host = copy_string(picture, rank.host);
+	g_array_append_val(picture->out->ranks, rank);
+	for (guint32 i = 0; i < graph->lanes->len; i++) {
+		const struct graph_lane *lane = graph_lane_at(graph, i);
+		guint32 before, after;
+
+		if (lane->rank_index != rank_index)
+			continue;
+		before = add_track(picture, lane, measured);
+		after = add_track(picture, lane, replayed);
+		if (lane->track != TACHO_NONE)
+			add_slices(picture, lane, before, after);
+		else
+			add_collectives(picture, i, before, after);
+	}
+}
+
+TachoTimeline *tacho_replay_timeline(const TachoReplay *replay)
+{
+	struct picture picture = { .replay = replay, .graph = replay->graph };
+
+	picture.timeline = replay->graph->timeline;
+	picture.out = tacho_timeline_new();
+	picture.out->origin_unix_ns = picture.timeline->origin_unix_ns + replay->graph->origin_ns;
+	find_slices(&picture);
+	for (guint32 i = 0; i < picture.timeline->ranks->len; i++)
+		add_rank(&picture, i);
+	g_free(picture.begin_ns);
+	g_free(picture.end_ns);
+	g_free(tacho_timeline_finish(picture.out));
+	return picture.out;
+}

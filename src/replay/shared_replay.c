@@ -1,0 +1,475 @@
+/* shared_replay: play a graph whose links, cores or communication workers are shared.
+ *
+ * A node that shares nothing ends a fixed time after its predecessors, so it is played as soon as
+ * they are, whatever the clock says (run_ready). Only nodes on shared resources wait for the clock:
+ * when no other node can be played, every node that is still to come hangs on one of them, so the
+ * soonest of their events is the next thing to happen. That keeps events to a few in a thousand
+ * nodes.
+ *
+ *   links    transfers on one link share it evenly; a transfer runs at the pace of its busiest
+ *            link. First the part that does not depend on bandwidth passes, which is not shared.
+ *   cores    the threads of a host share its cores evenly, when there are more of them (the
+ *            what-if `cores`); all run at one pace, so a clock of work done serves them all.
+ *   workers  a rank's collectives of one group are taken up in the order queued, each when one of
+ *            the workers is free.
+ *
+ * (1) Events at one time happen in the order: transfers end, cores' work ends, anything begins; and
+ *     within these, in the order of nodes. So the result does not depend on anything else. */
+#include <math.h>
+
+#include "replay/event_heap.h"
+#include "replay/replay_internal.h"
+
+#define ALMOST_NS 0.5 /* more than rounding leaves of a transfer, up to times of 26 days */
+
+/* A transfer on its links. */
+struct active_transfer {
+	guint32 node;
+	gdouble rest_ns; /* of work, alone */
+	gdouble pace;	 /* 1: alone */
+};
+
+/* The cores of a host. */
+struct core_set {
+	struct event_heap heap; /* by the amount of work done at which a node ends */
+	gdouble done_ns;	/* work done for each node on the cores since the begin */
+	gdouble at_ns;
+};
+
+struct worker_pool {
+	guint32 next; /* of pool_node[], to be taken up */
+	guint32 n_free;
+	gdouble *free_ns;  /* since when, n_free of them */
+	guint32 *freed_by; /* COMPLETE nodes */
+};
+
+struct shared_run {
+	TachoReplay *replay;
+	const TachoGraph *graph;
+	guint32 *n_waiting; /* predecessors that have not ended */
+	guint32 *ready;	    /* a stack of nodes whose predecessors have */
+	guint32 n_ready, n_done;
+	guint8 *has_come;	  /* a QUEUE node's predecessors have ended */
+	struct event_heap begins; /* nodes to be put on shared resources */
+	GArray *active;		  /* struct active_transfer */
+	guint32 *load;		  /* transfers on each link */
+	gdouble links_at_ns, links_next_ns;
+	struct core_set *cores; /* one a host */
+	guint32 *core_set_of;	/* lane -> index, or TACHO_NONE */
+	guint32 n_core_sets;
+	struct worker_pool *pools;
+};
+
+static void finish(struct shared_run *run, guint32 node, gint64 end_ns);
+
+/* --- workers -------------------------------------------------------------------------------- */
+
+static gboolean is_pooled(const struct shared_run *run, const struct graph_node *node)
+{
+	return node->pool != TACHO_NONE &&
+	       g_array_index(run->graph->pools, struct graph_pool, node->pool).n_workers > 1;
+}
+
+/* Index of the worker that has been free longest. */
+static guint32 first_free(const struct worker_pool *pool)
+{
+	guint32 first = 0;
+
+	for (guint32 i = 1; i < pool->n_free; i++)
+		if (pool->free_ns[i] < pool->free_ns[first])
+			first = i;
+	return first;
+}
+
+/* Let free workers take up what has come, in order. */
+static void take_up(struct shared_run *run, guint32 index)
+{
+	struct worker_pool *pool = &run->pools[index];
+	TachoReplay *replay = run->replay;
+
+	while (pool->n_free > 0 && pool->next < run->graph->pool_first[index + 1] &&
+	       run->has_come[run->graph->pool_node[pool->next]]) {
+		guint32 node = run->graph->pool_node[pool->next++], worker = first_free(pool);
+
+		if (pool->free_ns[worker] > replay->begin_ns[node]) {
+			replay->begin_ns[node] = llround(pool->free_ns[worker]);
+			replay->cause[node] = pool->freed_by[worker];
+		}
+		pool->n_free--;
+		pool->free_ns[worker] = pool->free_ns[pool->n_free];
+		pool->freed_by[worker] = pool->freed_by[pool->n_free];
+		finish(run, node, replay->begin_ns[node] + run->graph->duration_ns[node]);
+	}
+}
+
+static void give_back(struct shared_run *run, guint32 index, guint32 node)
+{
+	struct worker_pool *pool = &run->pools[index];
+
+	pool->free_ns[pool->n_free] = (gdouble)run->replay->end_ns[node];
+	pool->freed_by[pool->n_free++] = node;
+	take_up(run, index);
+}
+
+/* --- what shares nothing -------------------------------------------------------------------- */
+
+static void finish(struct shared_run *run, guint32 node, gint64 end_ns)
+{
+	const TachoGraph *graph = run->graph;
+	TachoReplay *replay = run->replay;
+
+	replay->end_ns[node] = end_ns;
+	run->n_done++;
+	for (guint32 j = graph->succ_first[node]; j < graph->succ_first[node + 1]; j++) {
+		guint32 next = graph->succ[j];
+
+		if (end_ns > replay->begin_ns[next] || replay->cause[next] == TACHO_NONE) {
+			replay->begin_ns[next] = MAX(end_ns, replay->begin_ns[next]);
+			replay->cause[next] = node;
+		}
+		if (--run->n_waiting[next] == 0)
+			run->ready[run->n_ready++] = next;
+	}
+}
+
+static gboolean uses_core(const struct graph_node *node)
+{
+	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
+	       node->kind == TACHO_NODE_HOST;
+}
+
+/* All predecessors of the node have ended. */
+static void begin(struct shared_run *run, guint32 index)
+{
+	const struct graph_node *node = graph_node_at(run->graph, index);
+	gint64 begin_ns = run->replay->begin_ns[index];
+
+	if (node->kind == TACHO_NODE_TRANSFER) {
+		const struct graph_transfer *transfer =
+			graph_transfer_at(run->graph, node->transfer);
+
+		if (transfer->work_ns > 0) {
+			event_heap_push(&run->begins, (gdouble)begin_ns + transfer->fixed_ns,
+					index);
+			return;
+		}
+	} else if (node->kind == TACHO_NODE_QUEUE && is_pooled(run, node)) {
+		run->has_come[index] = 1;
+		take_up(run, node->pool);
+		return;
+	} else if (run->n_core_sets > 0 && uses_core(node) && run->graph->duration_ns[index] > 0) {
+		event_heap_push(&run->begins, (gdouble)begin_ns, index);
+		return;
+	}
+	finish(run, index, begin_ns + run->graph->duration_ns[index]);
+	if (node->kind == TACHO_NODE_COMPLETE && is_pooled(run, node))
+		give_back(run, node->pool, index);
+}
+
+static void run_ready(struct shared_run *run)
+{
+	while (run->n_ready > 0)
+		begin(run, run->ready[--run->n_ready]);
+}
+
+/* --- links ---------------------------------------------------------------------------------- */
+
+static guint32 busiest_load(const struct shared_run *run, const struct graph_group *group)
+{
+	guint32 busiest = 1;
+
+	for (guint32 i = 0; i < group->n_links; i++)
+		busiest = MAX(busiest, run->load[g_array_index(run->graph->group_links, guint32,
+							       group->first_link + i)]);
+	return busiest;
+}
+
+static const struct graph_group *group_of(const struct shared_run *run, guint32 node)
+{
+	guint32 transfer = graph_node_at(run->graph, node)->transfer;
+
+	return graph_group_at(run->graph, graph_transfer_at(run->graph, transfer)->group);
+}
+
+/* Let the transfers proceed to `time_ns` at the pace they had. */
+static void advance_links(struct shared_run *run, gdouble time_ns)
+{
+	for (guint i = 0; i < run->active->len; i++) {
+		struct active_transfer *active =
+			&g_array_index(run->active, struct active_transfer, i);
+
+		active->rest_ns -= (time_ns - run->links_at_ns) * active->pace;
+	}
+	run->links_at_ns = time_ns;
+}
+
+static void set_pace(struct shared_run *run)
+{
+	run->links_next_ns = INFINITY;
+	for (guint i = 0; i < run->active->len; i++) {
+		struct active_transfer *active =
+			&g_array_index(run->active, struct active_transfer, i);
+
+		active->pace = 1.0 / busiest_load(run, group_of(run, active->node));
+		run->links_next_ns =
+			MIN(run->links_next_ns,
+			    run->links_at_ns + MAX(active->rest_ns, 0.0) / active->pace);
+	}
+}
+
+static void change_load(struct shared_run *run, guint32 node, gint change)
+{
+	const struct graph_group *group = group_of(run, node);
+
+	for (guint32 i = 0; i < group->n_links; i++)
+		run->load[g_array_index(run->graph->group_links, guint32, group->first_link + i)] +=
+			(guint32)change;
+}
+
+static void begin_transfer(struct shared_run *run, guint32 node, gdouble time_ns)
+{
+	guint32 transfer = graph_node_at(run->graph, node)->transfer;
+	struct active_transfer active = { node, graph_transfer_at(run->graph, transfer)->work_ns,
+					  1 };
+
+	advance_links(run, time_ns);
+	g_array_append_val(run->active, active);
+	change_load(run, node, 1);
+	set_pace(run);
+}
+
+/* Those that have nothing left; at least one has. */
+static void end_transfers(struct shared_run *run)
+{
+	gdouble time_ns = run->links_next_ns;
+	guint n_kept = 0, n_before = run->active->len;
+	g_autofree guint32 *ended = g_new(guint32, n_before);
+	guint n_ended = 0;
+
+	advance_links(run, time_ns);
+	for (guint i = 0; i < n_before; i++) {
+		struct active_transfer active =
+			g_array_index(run->active, struct active_transfer, i);
+
+		if (active.rest_ns <= ALMOST_NS)
+			ended[n_ended++] = active.node;
+		else
+			g_array_index(run->active, struct active_transfer, n_kept++) = active;
+	}
+	g_array_set_size(run->active, n_kept);
+	for (guint i = 0; i < n_ended; i++)
+		change_load(run, ended[i], -1);
+	set_pace(run);
+	for (guint i = 0; i < n_ended; i++)
+		finish(run, ended[i], llround(time_ns));
+}
+
+/* --- cores ---------------------------------------------------------------------------------- */
+
+static gdouble core_pace(const struct shared_run *run, const struct core_set *cores)
+{
+	return MIN(1.0, (gdouble)run->graph->n_cores / MAX(cores->heap.n, 1u));
+}
+
+static gdouble cores_next_ns(const struct shared_run *run, const struct core_set *cores)
+{
+	if (cores->heap.n == 0)
+		return INFINITY;
+	return cores->at_ns +
+	       MAX(cores->heap.events[0].time - cores->done_ns, 0.0) / core_pace(run, cores);
+}
+
+static void advance_cores(const struct shared_run *run, struct core_set *cores, gdouble time_ns)
+{
+	cores->done_ns += (time_ns - cores->at_ns) * core_pace(run, cores);
+	cores->at_ns = time_ns;
+}
+
+static void begin_on_core(struct shared_run *run, guint32 node, gdouble time_ns)
+{
+	struct core_set *cores =
+		&run->cores[run->core_set_of[graph_node_at(run->graph, node)->lane]];
+
+	advance_cores(run, cores, time_ns);
+	event_heap_push(&cores->heap, cores->done_ns + (gdouble)run->graph->duration_ns[node],
+			node);
+}
+
+static void end_on_core(struct shared_run *run, struct core_set *cores, gdouble time_ns)
+{
+	guint32 node;
+
+	advance_cores(run, cores, time_ns);
+	node = event_heap_pop(&cores->heap).node;
+	finish(run, node, llround(time_ns));
+}
+
+/* The soonest of the hosts' cores to end something, and when; NULL: none. */
+static struct core_set *next_cores(const struct shared_run *run, gdouble *ret_ns)
+{
+	struct core_set *next = NULL;
+
+	*ret_ns = INFINITY;
+	for (guint32 i = 0; i < run->n_core_sets; i++) {
+		gdouble time_ns = cores_next_ns(run, &run->cores[i]);
+
+		if (time_ns < *ret_ns) {
+			*ret_ns = time_ns;
+			next = &run->cores[i];
+		}
+	}
+	return next;
+}
+
+/* --- the clock ------------------------------------------------------------------------------ */
+
+static void begin_next(struct shared_run *run)
+{
+	struct event event = event_heap_pop(&run->begins);
+
+	if (graph_node_at(run->graph, event.node)->kind == TACHO_NODE_TRANSFER)
+		begin_transfer(run, event.node, event.time);
+	else
+		begin_on_core(run, event.node, event.time);
+}
+
+static void run_events(struct shared_run *run)
+{
+	for (;;) {
+		gdouble core_ns, begin_ns;
+		struct core_set *cores;
+
+		run_ready(run);
+		cores = next_cores(run, &core_ns);
+		begin_ns = run->begins.n ? run->begins.events[0].time : INFINITY;
+		if (run->links_next_ns <= core_ns && run->links_next_ns <= begin_ns) {
+			if (run->links_next_ns == INFINITY)
+				return;
+			end_transfers(run);
+		} else if (core_ns <= begin_ns) {
+			end_on_core(run, cores, core_ns);
+		} else {
+			begin_next(run);
+		}
+	}
+}
+
+static void set_core_sets(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+	g_autoptr(GHashTable) sets = g_hash_table_new(NULL, NULL);
+
+	run->core_set_of = g_new(guint32, MAX(graph->lanes->len, 1u));
+	for (guint32 i = 0; i < graph->lanes->len && graph->n_cores > 0; i++) {
+		gpointer host = GUINT_TO_POINTER(graph_lane_at(graph, i)->host);
+		gpointer set;
+
+		if (!g_hash_table_lookup_extended(sets, host, NULL, &set)) {
+			set = GUINT_TO_POINTER(g_hash_table_size(sets));
+			g_hash_table_insert(sets, host, set);
+		}
+		run->core_set_of[i] = GPOINTER_TO_UINT(set);
+	}
+	run->n_core_sets = g_hash_table_size(sets);
+	run->cores = g_new0(struct core_set, MAX(run->n_core_sets, 1u));
+}
+
+static void set_pools(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+
+	run->pools = g_new0(struct worker_pool, MAX(graph->pools->len, 1u));
+	for (guint i = 0; i < graph->pools->len; i++) {
+		guint32 n = g_array_index(graph->pools, struct graph_pool, i).n_workers;
+
+		run->pools[i].next = graph->pool_first[i];
+		run->pools[i].n_free = n;
+		run->pools[i].free_ns = g_new0(gdouble, n);
+		run->pools[i].freed_by = g_new0(guint32, n);
+	}
+}
+
+static void shared_run_init(struct shared_run *run, TachoReplay *replay)
+{
+	const TachoGraph *graph = replay->graph;
+	gsize n = MAX(replay->n_nodes, 1u);
+
+	run->replay = replay;
+	run->graph = graph;
+	run->n_waiting = g_new(guint32, n);
+	run->ready = g_new(guint32, n);
+	run->has_come = g_new0(guint8, n);
+	run->active = g_array_new(FALSE, FALSE, sizeof(struct active_transfer));
+	run->load = g_new0(guint32, MAX(graph->links->len, 1u));
+	run->links_next_ns = INFINITY;
+	set_core_sets(run);
+	set_pools(run);
+	for (guint32 i = replay->n_nodes; i-- > 0;) {
+		replay->begin_ns[i] = replay->end_ns[i] = 0;
+		replay->cause[i] = TACHO_NONE;
+		run->n_waiting[i] = graph->pred_first[i + 1] - graph->pred_first[i];
+		if (run->n_waiting[i] == 0)
+			run->ready[run->n_ready++] = i;
+	}
+}
+
+static void shared_run_release(struct shared_run *run)
+{
+	for (guint i = 0; i < run->graph->pools->len; i++) {
+		g_free(run->pools[i].free_ns);
+		g_free(run->pools[i].freed_by);
+	}
+	for (guint32 i = 0; i < run->n_core_sets; i++)
+		event_heap_release(&run->cores[i].heap);
+	g_free(run->pools);
+	g_free(run->cores);
+	g_free(run->core_set_of);
+	g_free(run->load);
+	g_array_unref(run->active);
+	g_free(run->has_come);
+	g_free(run->ready);
+	g_free(run->n_waiting);
+	event_heap_release(&run->begins);
+}
+
+/* A rank has come to a collective, but its workers are at others that wait for other ranks. */
+static void explain_blocked(const struct shared_run *run, GError **error)
+{
+	const TachoGraph *graph = run->graph;
+	guint32 node = 0;
+	g_autofree gchar *name = NULL;
+
+	for (guint32 i = 0; i < run->replay->n_nodes; i++) {
+		const struct graph_node *row = graph_node_at(graph, i);
+
+		if (!run->has_come[i] || !is_pooled(run, row))
+			continue;
+		for (guint32 j = run->pools[row->pool].next; j < graph->pool_first[row->pool + 1];
+		     j++)
+			if (graph->pool_node[j] == i)
+				node = i;
+	}
+	name = graph_describe_node(graph, node);
+	g_set_error(
+		error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE,
+		"the ranks' collectives block each other: %u of %u nodes can never run; %s, "
+		"number %u of its group, finds all workers waiting for other ranks",
+		run->replay->n_nodes - run->n_done, run->replay->n_nodes, name,
+		graph_node_at(graph, node)->transfer == TACHO_NONE
+			? 0
+			: graph_transfer_at(graph, graph_node_at(graph, node)->transfer)->sequence);
+}
+
+gboolean replay_shared(TachoReplay *replay, GError **error)
+{
+	struct shared_run run = { 0 };
+	gboolean is_done;
+
+	shared_run_init(&run, replay);
+	run_events(&run);
+	is_done = run.n_done == replay->n_nodes;
+	if (!is_done)
+		explain_blocked(&run, error);
+	shared_run_release(&run);
+	return is_done;
+}

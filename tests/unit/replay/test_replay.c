@@ -1,0 +1,446 @@
+/* Replays with results computed by hand, and what holds for every graph. Times are microseconds. */
+#include <math.h>
+#include <string.h>
+
+#include <tacho/correlate.h>
+#include <tacho/replay.h>
+
+#include "graph/graph_internal.h"
+#include "replay/replay_internal.h"
+#include "timeline_text.h"
+
+/* Rank 1 comes 20 us late to an all-reduce of 9 us. */
+static const gchar *const late_rank =
+	"unit us\n"
+	"rank 0 thread 1000 main\n"
+	"  annotation ProfilerStep#0 0..100\n"
+	"    op a 0..30\n"
+	"    op c10d::allreduce_ 30..31\n"
+	"    op b 60..100\n"
+	"    collective gloo:all_reduce 31..60 bytes=1024 end_tid=9\n"
+	"rank 1 thread 1001 main\n"
+	"  annotation ProfilerStep#0 0..100\n"
+	"    op a 0..50\n"
+	"    op c10d::allreduce_ 50..51\n"
+	"    op b 60..100\n"
+	"    collective gloo:all_reduce 51..60 bytes=1024 end_tid=9\n";
+
+/* Two all-reduces at once, by two workers, on one link: 10 us each alone. */
+static const gchar *const shared_link =
+	"unit us\n"
+	"rank 0 thread 1000 main\n"
+	"  annotation ProfilerStep#0 0..40\n"
+	"    op a 0..10\n"
+	"    collective gloo:all_reduce 10..30 bytes=1024 end_tid=8\n"
+	"    collective gloo:all_reduce 10..30 bytes=1024 end_tid=9\n"
+	"    op b 30..40\n"
+	"rank 1 thread 1001 main\n"
+	"  annotation ProfilerStep#0 0..40\n"
+	"    op a 0..10\n"
+	"    collective gloo:all_reduce 10..30 bytes=1024 end_tid=8\n"
+	"    collective gloo:all_reduce 10..30 bytes=1024 end_tid=9\n"
+	"    op b 30..40\n";
+
+/* Gradients of 1 MiB come at 10, 20, 30 and 40; a bucket of one and a bucket of three, which take
+ * 2 us and 4 us a MiB on the wire; everybody waits for both, then updates. */
+#define MIB_GRADIENT(begin, end)                                                                   \
+	"    op autograd::engine::evaluate_function:AccumulateGrad " #begin ".." #end "\n"         \
+	"      op torch::autograd::AccumulateGrad " #begin ".." #end                               \
+	" backward in=float32[262144]\n"
+
+#define BUCKETS_OF_A_RANK                                                                          \
+	"  annotation ProfilerStep#0 0..60\n" MIB_GRADIENT(0, 10) MIB_GRADIENT(10, 20)             \
+		MIB_GRADIENT(20, 30) MIB_GRADIENT(                                                 \
+			30, 40) "    collective gloo:all_reduce 10..16 bytes=1048576 end_tid=9\n"  \
+				"    collective gloo:all_reduce 40..54 bytes=3145728 end_tid=9\n"  \
+				"    op optimizer 54..60\n"
+
+static const gchar *const buckets =
+	"unit us\n"
+	"rank 0 thread 1000 main\n" BUCKETS_OF_A_RANK "rank 1 thread 1001 main\n" BUCKETS_OF_A_RANK;
+
+static gdouble predict_us(const gchar *text, const gchar *const *what_ifs, GError **error)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(TachoPrediction) prediction = NULL;
+	guint n_rows;
+	gdouble path_ms = 0;
+
+	tacho_correlate(timeline);
+	prediction = tacho_predict(timeline, what_ifs,
+				   what_ifs ? g_strv_length((gchar **)what_ifs) : 0, -1, -1, error);
+	if (!prediction)
+		return NAN;
+	/* what was recorded comes out again */
+	g_assert_cmpfloat_with_epsilon(prediction->baseline_step_ms, prediction->measured_step_ms,
+				       1e-9);
+	n_rows = tacho_table_n_rows(prediction->critical_path);
+	for (guint i = 0; i < n_rows; i++)
+		path_ms += tacho_table_cell_number(prediction->critical_path, i, "duration_ms");
+	g_assert_cmpfloat(path_ms, >=, prediction->predicted_step_ms - 1e-9);
+	return prediction->predicted_step_ms * 1000;
+}
+
+static void assert_predicted(const gchar *text, const gchar *what_if, gdouble expected_us)
+{
+	const gchar *what_ifs[] = { what_if, NULL };
+	g_autoptr(GError) error = NULL;
+	gdouble actual_us = predict_us(text, what_ifs, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpfloat_with_epsilon(actual_us, expected_us, 1e-3);
+}
+
+static void assert_refused(const gchar *text, const gchar *what_if)
+{
+	const gchar *what_ifs[] = { what_if, NULL };
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(isnan(predict_us(text, what_ifs, &error)));
+	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF);
+	g_assert_nonnull(strstr(error->message, "what-if '") ? error->message
+							     : strstr(error->message, "bucket_mb"));
+}
+
+static void test_nothing_changed(void)
+{
+	assert_predicted(late_rank, NULL, 100);
+	assert_predicted(shared_link, NULL, 40);
+	assert_predicted(buckets, NULL, 60);
+}
+
+static void test_bandwidth(void)
+{
+	assert_predicted(late_rank, "bandwidth=2x", 95.5);  /* 51 + 4.5 + 40 */
+	assert_predicted(late_rank, "bandwidth=0.5x", 109); /* 51 + 18 + 40 */
+	assert_predicted(shared_link, "bandwidth=2x", 30);  /* 10 + 2 * 5 + 10 */
+	/* 1024 bytes at 1.024 Gbit/s: 8 us */
+	assert_predicted(late_rank, "bandwidth=1.024gbit", 99);
+	/* bucket 1: 2 + 12 / 2; bucket 0 was over before */
+	assert_predicted(buckets, "bandwidth=2x", 40 + 2 + 6 + 6);
+	/* bucket 0 from 10 to 10 + 2 + 40, then bucket 1 takes 2 + 120 */
+	assert_predicted(buckets, "bandwidth=0.1x", 52 + 122 + 6);
+}
+
+static void test_latency(void)
+{
+	/* n = 2: two halves with one latency each */
+	assert_predicted(late_rank, "latency=+3us", 106);
+	/* of 2 us fixed, all is two latencies of 1 us: each becomes 2 us */
+	assert_predicted(buckets, "latency=2x", 62);
+	assert_predicted(buckets, "latency=0us", 58);
+}
+
+static void test_work(void)
+{
+	/* rank 1: 60 + 1.2, 9 more, 48; rank 0: 40 after 70.2 */
+	assert_predicted(late_rank, "straggler:1=1.2", (118.2 + 110.2) / 2);
+	/* rank 0 was waiting anyway, but for b */
+	assert_predicted(late_rank, "straggler:0=1.5", (120 + 100) / 2.0);
+	assert_predicted(late_rank, "scale:op~^a$=0.5x", 75); /* 25 + 1 + 9 + 40 */
+	assert_predicted(late_rank, "drop:op~^b$", 60);
+	assert_predicted(late_rank, "drop:collective~all_reduce", 91);
+	/* two ranks on one core of the host: a ends at 60 and 80 instead of 30 and 50; rank 0's
+	 * collective waits until 81; both b share from 90 on, until 170 */
+	assert_predicted(late_rank, "cores=1", 171);
+	assert_predicted(late_rank, "cores=2", 100);
+}
+
+static void test_buckets(void)
+{
+	assert_predicted(buckets, "bucket_mb=25", 60); /* as it was */
+	assert_predicted(buckets, "bucket_mb=1", 52);  /* the last: 40 + 2 + 4, then 6 */
+	/* 1, 2, 1: the second from 30 to 40, the third from 40 to 46 */
+	assert_predicted(buckets, "bucket_mb=2", 52);
+	assert_refused(late_rank, "bucket_mb=8"); /* no gradients */
+}
+
+static void test_mistakes(void)
+{
+	static const gchar *const mistakes[] = {
+		"",
+		"bandwidth",
+		"bandwidth=",
+		"bandwidth=10",
+		"bandwidth=-1x",
+		"bandwidth=0x",
+		"bandwidth=nan",
+		"bandwidth=1furlong",
+		"bandwidth=+1x",
+		"latency=1",
+		"latency=1gbit",
+		"bucket_mb=0",
+		"bucket_mb=8x",
+		"bucket_mb=1e99",
+		"scale:op~a",
+		"scale:op=2",
+		"scale:a=2",
+		"scale:op~(=2",
+		"scale:op~nobody=2",
+		"drop:op~nobody",
+		"drop:",
+		"straggler:9=2",
+		"straggler:x=2",
+		"straggler:0",
+		"straggler:0=-1",
+		"cores=0",
+		"cores=1.5",
+		"cores=2x",
+		"nothing=1",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(mistakes); i++)
+		assert_refused(late_rank, mistakes[i]);
+}
+
+/* --- graphs made by hand -------------------------------------------------------------------- */
+
+static TachoTimeline *blank_timeline(guint n_ranks)
+{
+	g_autoptr(GString) text = g_string_new("");
+
+	for (guint i = 0; i < n_ranks; i++)
+		g_string_append_printf(text, "rank %u thread %u main\n", i, 1000 + i);
+	return timeline_from_text(text->str);
+}
+
+static void add_lanes(TachoGraph *graph)
+{
+	for (guint32 i = 0; i < graph->timeline->ranks->len; i++) {
+		struct graph_lane lane = { .rank_index = i, .track = TACHO_NONE };
+
+		g_array_append_val(graph->lanes, lane);
+	}
+}
+
+static guint32 add_work(TachoGraph *graph, guint32 lane, gint64 begin_ns, gint64 duration_ns)
+{
+	struct graph_node node = { .kind = TACHO_NODE_OP,
+				   .lane = lane,
+				   .begin_ns = begin_ns,
+				   .duration_ns = duration_ns,
+				   .slice = TACHO_NONE,
+				   .step = TACHO_NONE,
+				   .transfer = TACHO_NONE,
+				   .pool = TACHO_NONE };
+
+	return graph_add_node(graph, node);
+}
+
+static void test_cycle(void)
+{
+	g_autoptr(TachoTimeline) timeline = blank_timeline(1);
+	g_autoptr(TachoGraph) graph = graph_new(timeline);
+	g_autoptr(GError) error = NULL;
+
+	add_lanes(graph);
+	for (guint i = 0; i < 5; i++)
+		add_work(graph, 0, i, 1);
+	graph_add_edge(graph, 0, 1, TACHO_EDGE_PROGRAM);
+	graph_add_edge(graph, 1, 2, TACHO_EDGE_PROGRAM);
+	graph_add_edge(graph, 2, 3, TACHO_EDGE_PROGRAM);
+	graph_add_edge(graph, 3, 1, TACHO_EDGE_WAIT);
+	graph_add_edge(graph, 3, 4, TACHO_EDGE_PROGRAM);
+	g_assert_false(graph_freeze(graph, &error));
+	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE);
+	g_assert_nonnull(strstr(error->message, "over 3 nodes"));
+}
+
+/* Two ranks queue two collectives in opposite orders. */
+static TachoGraph *opposite_orders(TachoTimeline *timeline, guint32 n_workers)
+{
+	TachoGraph *graph = graph_new(timeline);
+	struct graph_group group = { .n_ranks = 2 };
+
+	add_lanes(graph);
+	g_array_append_val(graph->groups, group);
+	graph_add_group_link(graph, 0, 0, "local");
+	for (guint32 rank = 0; rank < 2; rank++) {
+		struct graph_pool pool = { rank, 0, n_workers };
+
+		g_array_append_val(graph->pools, pool);
+	}
+	for (guint32 i = 0; i < 2; i++) {
+		struct graph_transfer transfer = { .node = add_work(graph, 0, 10, 0),
+						   .n_ranks = 2 };
+
+		graph_node_at(graph, transfer.node)->kind = TACHO_NODE_TRANSFER;
+		graph_node_at(graph, transfer.node)->transfer = i;
+		g_array_append_val(graph->transfers, transfer);
+		graph_set_transfer(graph, i, 0, 100);
+		for (guint32 rank = 0; rank < 2; rank++) {
+			guint32 queue = add_work(graph, rank, i == rank ? 0 : 1, 0);
+			guint32 complete = add_work(graph, rank, 20, 0);
+
+			graph_node_at(graph, queue)->kind = TACHO_NODE_QUEUE;
+			graph_node_at(graph, complete)->kind = TACHO_NODE_COMPLETE;
+			graph_node_at(graph, queue)->pool = rank;
+			graph_node_at(graph, complete)->pool = rank;
+			graph_node_at(graph, queue)->transfer = i;
+			graph_node_at(graph, complete)->transfer = i;
+			graph_add_edge(graph, queue, transfer.node, TACHO_EDGE_TRANSFER);
+			graph_add_edge(graph, transfer.node, complete, TACHO_EDGE_TRANSFER);
+		}
+	}
+	return graph;
+}
+
+static void test_blocked(void)
+{
+	g_autoptr(TachoTimeline) timeline = blank_timeline(2);
+	g_autoptr(TachoGraph) one = opposite_orders(timeline, 1);
+	g_autoptr(TachoGraph) two = opposite_orders(timeline, 2);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoReplay) replay = NULL;
+
+	g_assert_false(graph_freeze(one, &error));
+	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE);
+	g_clear_error(&error);
+	/* two workers a rank: both run, at half the pace */
+	g_assert_true(graph_freeze(two, &error));
+	replay = tacho_replay_run(two, &error);
+	g_assert_no_error(error);
+	g_assert_cmpint(tacho_replay_end_ns(replay, graph_transfer_at(two, 0)->node), ==, 200);
+}
+
+/* With three collectives and two workers, of which the ranks take up different ones first. */
+static void test_blocked_pool(void)
+{
+	g_autoptr(TachoTimeline) timeline = blank_timeline(2);
+	g_autoptr(TachoGraph) graph = graph_new(timeline);
+	g_autoptr(GError) error = NULL;
+	struct graph_group group = { .n_ranks = 2 };
+	struct graph_pool pool = { 0, 0, 2 };
+
+	add_lanes(graph);
+	g_array_append_val(graph->groups, group);
+	g_array_append_val(graph->pools, pool);
+	for (guint i = 0; i < 3; i++) { /* never released */
+		guint32 queue = add_work(graph, 0, i, 0);
+
+		graph_node_at(graph, queue)->kind = TACHO_NODE_QUEUE;
+		graph_node_at(graph, queue)->pool = 0;
+	}
+	g_assert_true(graph_freeze(graph, &error));
+	g_assert_null(tacho_replay_run(graph, &error));
+	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE);
+	g_assert_nonnull(strstr(error->message, "1 of 3 nodes"));
+}
+
+static TachoGraph *random_graph(TachoTimeline *timeline, guint32 n_nodes)
+{
+	TachoGraph *graph = graph_new(timeline);
+
+	add_lanes(graph);
+	for (guint32 i = 0; i < n_nodes; i++)
+		add_work(graph, (guint32)g_test_rand_int_range(0, 2), i,
+			 g_test_rand_int_range(0, 1000));
+	for (guint32 i = 0; i < 2 * n_nodes; i++) {
+		guint32 from = (guint32)g_test_rand_int_range(0, (gint)n_nodes - 1);
+		guint32 to = (guint32)g_test_rand_int_range((gint)from + 1, (gint)n_nodes);
+
+		graph_add_edge(graph, from, to, TACHO_EDGE_THREAD);
+	}
+	return graph;
+}
+
+static gint64 makespan_ns(const TachoReplay *replay)
+{
+	gint64 end_ns = 0;
+
+	for (guint32 i = 0; i < replay->n_nodes; i++)
+		end_ns = MAX(end_ns, replay->end_ns[i]);
+	return end_ns;
+}
+
+/* The walk in order and the events give the same; more work never makes it shorter. */
+static void test_properties(void)
+{
+	g_autoptr(TachoTimeline) timeline = blank_timeline(2);
+
+	for (guint round = 0; round < 50; round++) {
+		g_autoptr(TachoGraph) graph = random_graph(timeline, 200);
+		g_autoptr(TachoReplay) ordered = NULL, shared = NULL, longer = NULL;
+		guint32 node = (guint32)g_test_rand_int_range(0, 200);
+
+		g_assert_true(graph_freeze(graph, NULL));
+		ordered = tacho_replay_run(graph, NULL);
+		graph->is_shared = TRUE;
+		shared = tacho_replay_run(graph, NULL);
+		g_assert_cmpmem(ordered->begin_ns, 200 * sizeof(gint64), shared->begin_ns,
+				200 * sizeof(gint64));
+		g_assert_cmpmem(ordered->end_ns, 200 * sizeof(gint64), shared->end_ns,
+				200 * sizeof(gint64));
+		graph_node_at(graph, node)->duration_ns += 500;
+		g_assert_true(graph_freeze(graph, NULL));
+		longer = tacho_replay_run(graph, NULL);
+		g_assert_cmpint(makespan_ns(longer), >=, makespan_ns(ordered));
+	}
+}
+
+/* Numbers out of order: the graph is sorted, and the times are those of the sorted one. */
+static void test_unsorted(void)
+{
+	g_autoptr(TachoTimeline) timeline = blank_timeline(1);
+	g_autoptr(TachoGraph) graph = graph_new(timeline);
+	g_autoptr(TachoReplay) replay = NULL;
+
+	add_lanes(graph);
+	add_work(graph, 0, 0, 5);
+	add_work(graph, 0, 1, 7);
+	add_work(graph, 0, 2, 11);
+	graph_add_edge(graph, 2, 1, TACHO_EDGE_PROGRAM);
+	graph_add_edge(graph, 1, 0, TACHO_EDGE_PROGRAM);
+	g_assert_true(graph_freeze(graph, NULL));
+	replay = tacho_replay_run(graph, NULL);
+	g_assert_cmpint(tacho_replay_begin_ns(replay, 0), ==, 18);
+	g_assert_cmpint(tacho_replay_end_ns(replay, 0), ==, 23);
+}
+
+static void test_bucket_plan(void)
+{
+	struct graph_gradient gradients[] = {
+		{ 60, "float32", 0, 0 },  { 50, "float32", 0, 0 }, { 10, "float16", 0, 0 },
+		{ 150, "float32", 0, 0 }, { 60, "float32", 0, 0 }, { 10, "float32", 0, 0 },
+		{ 100, "float16", 0, 0 },
+	};
+	/* Closed in this order: float32 (60, 50) of at least 100, float32 (150) of at least 150,
+	 * float16 (10, 100), its type's first; float32 (60, 10) is left. */
+	const guint32 expected[] = { 0, 0, 2, 1, 3, 3, 2 };
+	guint32 actual[G_N_ELEMENTS(gradients)];
+
+	g_assert_cmpuint(bucket_plan(gradients, G_N_ELEMENTS(gradients), 100, 150, actual), ==, 4);
+	g_assert_cmpmem(actual, sizeof(actual), expected, sizeof(expected));
+}
+
+static void test_peak_memory(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("rank 0 thread 1000 main\n"
+				   "alloc 1 address=16 bytes=100\nalloc 2 address=32 bytes=50\n"
+				   "free 3 address=16 bytes=0\nalloc 4 address=48 bytes=70\n"
+				   "free 5 address=99 bytes=1000\n");
+	g_autoptr(TachoTimeline) silent = blank_timeline(1);
+
+	g_assert_cmpint(peak_memory_bytes(timeline), ==, 150);
+	g_assert_cmpint(peak_memory_bytes(silent), ==, -1);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/replay/nothing_changed", test_nothing_changed);
+	g_test_add_func("/replay/bandwidth", test_bandwidth);
+	g_test_add_func("/replay/latency", test_latency);
+	g_test_add_func("/replay/work", test_work);
+	g_test_add_func("/replay/buckets", test_buckets);
+	g_test_add_func("/replay/mistakes", test_mistakes);
+	g_test_add_func("/replay/cycle", test_cycle);
+	g_test_add_func("/replay/blocked", test_blocked);
+	g_test_add_func("/replay/blocked_pool", test_blocked_pool);
+	g_test_add_func("/replay/properties", test_properties);
+	g_test_add_func("/replay/unsorted", test_unsorted);
+	g_test_add_func("/replay/bucket_plan", test_bucket_plan);
+	g_test_add_func("/replay/peak_memory", test_peak_memory);
+	return g_test_run();
+}
