@@ -1,0 +1,169 @@
+/* cmd_replay: what the step time would be, were something different. */
+#include <string.h>
+
+#include <tacho/export.h>
+#include <tacho/replay.h>
+
+#include "cli.h"
+#include "new_file.h"
+
+#define MAX_PATH_ROWS 12
+
+static const gchar usage[] = "RUN... [--what-if CHANGE]...";
+static const gchar description[] =
+	"Changes (several are made one after the other):\n"
+	"  bandwidth=10x, bandwidth=10gbit    all links\n"
+	"  latency=+1ms, latency=2x           all links, one way\n"
+	"  bucket_mb=8                        DistributedDataParallel's bucket_cap_mb\n"
+	"  scale:op~aten::mm=0.5              operations whose name matches, and what they call\n"
+	"  drop:op~aten::dropout              the same, without taking time\n"
+	"  straggler:0=1.5                    rank 0's work takes 1.5 times as long\n"
+	"  cores=2                            each host has two cores for its ranks\n\n"
+	"Examples:\n"
+	"  tacho replay base.tacho\n"
+	"  tacho replay base.tacho --what-if bandwidth=10x --what-if bucket_mb=8\n"
+	"  tacho replay base.tacho --what-if bandwidth=0.5x --export slower.pftrace\n";
+
+struct options {
+	gchar **what_ifs;
+	gint step;
+	gchar *export_path;
+	gboolean is_forced, with_json, with_all;
+};
+
+static gdouble change_pct(const TachoPrediction *prediction)
+{
+	if (prediction->baseline_step_ms <= 0)
+		return 0;
+	return 100 * (prediction->predicted_step_ms / prediction->baseline_step_ms - 1);
+}
+
+static void print_times(const TachoPrediction *prediction, gboolean is_changed)
+{
+	printf("%u %s, steps %u to %u\n\n", prediction->n_ranks,
+	       prediction->n_ranks == 1 ? "rank" : "ranks", prediction->first_step,
+	       prediction->last_step);
+	printf("measured step   %10.3f ms\n", prediction->measured_step_ms);
+	printf("replayed as is  %10.3f ms  (%+.2f %%)\n", prediction->baseline_step_ms,
+	       prediction->error_pct);
+	if (is_changed)
+		printf("with the change %10.3f ms  (%+.1f %%)\n", prediction->predicted_step_ms,
+		       change_pct(prediction));
+	printf("nine in ten steps %.3f to %.3f ms\n", prediction->interval_ms[0],
+	       prediction->interval_ms[1]);
+	if (prediction->peak_memory_bytes >= 0) {
+		g_autofree gchar *size = g_format_size((guint64)prediction->peak_memory_bytes);
+
+		printf("peak memory     %s\n", size);
+	}
+}
+
+static void print_text(const TachoPrediction *prediction, const struct options *options)
+{
+	guint width = cli_width(stdout);
+	gboolean with_colour = cli_has_colour(stdout);
+
+	print_times(prediction, options->what_ifs != NULL);
+	printf("\nCritical path of step %u\n", prediction->path_step);
+	if (!options->with_all)
+		tacho_table_limit(prediction->path_summary, MAX_PATH_ROWS);
+	tacho_table_print(prediction->path_summary, stdout, width, with_colour);
+	printf("\nHow busy\n");
+	tacho_table_print(prediction->utilisation, stdout, width, with_colour);
+	for (guint i = 0; i < prediction->notes->len; i++)
+		printf("%s- %s\n", i == 0 ? "\n" : "",
+		       (const gchar *)g_ptr_array_index(prediction->notes, i));
+}
+
+/* The export whose files end as `path` does. */
+static const TachoExportTarget *find_target(const gchar *path)
+{
+	guint n_targets;
+	const TachoExportTarget *targets = tacho_export_targets(&n_targets);
+	const gchar *ending = strrchr(path, '.');
+
+	for (guint i = 0; ending && i < n_targets; i++)
+		if (strcmp(ending + 1, targets[i].ending) == 0)
+			return &targets[i];
+	return NULL;
+}
+
+static gboolean export_replay(const TachoPrediction *prediction, const TachoExportTarget *target,
+			      const struct options *options, GError **error)
+{
+	TachoExportOptions all = TACHO_EXPORT_OPTIONS_INIT;
+	g_autoptr(TachoTimeline) timeline = tacho_replay_timeline(prediction->replay);
+	g_autoptr(NewFile) file = new_file_open(options->export_path, options->is_forced, error);
+
+	if (!file)
+		return FALSE;
+	if (!target->write(timeline, &all, new_file_stream(file), error)) {
+		g_prefix_error(error, "cannot write '%s': ", options->export_path);
+		return FALSE;
+	}
+	return new_file_finish(g_steal_pointer(&file), error);
+}
+
+static int replay(const struct options *options, const TachoExportTarget *target, int argc,
+		  char **argv)
+{
+	guint n_what_ifs = options->what_ifs ? g_strv_length(options->what_ifs) : 0;
+	g_autoptr(TachoTimeline) timeline = cli_open_runs("replay", argc, argv);
+	g_autoptr(TachoPrediction) prediction = NULL;
+	GError *error = NULL;
+
+	if (!timeline)
+		return CLI_BAD;
+	prediction = tacho_predict(timeline, (const gchar *const *)options->what_ifs, n_what_ifs,
+				   options->step, options->step, &error);
+	if (!prediction)
+		return cli_fail_error("replay", error);
+	if (target && !export_replay(prediction, target, options, &error))
+		return cli_fail_error("replay", error);
+	if (options->with_json)
+		tacho_prediction_print_json(prediction, stdout);
+	else
+		print_text(prediction, options);
+	return CLI_DONE;
+}
+
+static int replay_with(const struct options *options, int argc, char **argv)
+{
+	const TachoExportTarget *target = NULL;
+
+	if (options->step < -1)
+		return cli_fail("replay", "--step must be a number from 0 on");
+	if (options->export_path) {
+		target = find_target(options->export_path);
+		if (!target)
+			return cli_fail("replay", "--export writes FILE.pftrace or FILE.json: '%s'",
+					options->export_path);
+	}
+	return replay(options, target, argc, argv);
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	struct options options = { .step = -1 };
+	const GOptionEntry entries[] = {
+		{ "what-if", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &options.what_ifs,
+		  "A change, as below; may be given several times", "CHANGE" },
+		{ "step", 's', 0, G_OPTION_ARG_INT, &options.step,
+		  "Replay only this step (default: all but the first)", "N" },
+		{ "export", 'e', 0, G_OPTION_ARG_FILENAME, &options.export_path,
+		  "Write the replay beside what was measured, as .pftrace or .json", "FILE" },
+		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
+		  "Replace FILE where it is there already", NULL },
+		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.with_all,
+		  "Print the whole of the critical path's parts", NULL },
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.with_json, "Print JSON", NULL },
+		G_OPTION_ENTRY_NULL,
+	};
+	int status = CLI_BAD;
+
+	if (cli_parse("replay", usage, description, entries, &argc, &argv))
+		status = cli_finish("replay", replay_with(&options, argc, argv));
+	g_strfreev(options.what_ifs);
+	g_free(options.export_path);
+	return status;
+}
