@@ -82,7 +82,6 @@ struct event_name *event_name_intern(const char *text, uint8_t scope)
 	name->hash = hash;
 	name->scope = scope;
 	name->role = role_of(text, scope);
-	name->known_class = UINT64_MAX;
 	memcpy(name->text, text, length + 1);
 	/* two threads may add the same name; the later one of the chain is then never found */
 	name->next = head;
@@ -108,11 +107,11 @@ static enum trace_kind kind_of(enum event_role role)
 	return TRACE_KIND_ANNOTATION;
 }
 
-uint32_t event_name_declare(struct event_name *name, uint32_t generation)
+uint32_t event_name_declare(struct event_name *name)
 {
 	const char *text = name->role == EVENT_DATA_LOADER ? "DataLoader" : name->text;
 	uint32_t class_id = tacho_class(kind_of(name->role), text, strlen(text));
 
-	name->known_class.store((uint64_t)generation << 32 | class_id, std::memory_order_relaxed);
+	name->class_id.store(class_id, std::memory_order_relaxed);
 	return class_id;
 }

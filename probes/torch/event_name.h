@@ -7,7 +7,8 @@
  *
  * (1) Names are never freed, moved or changed: a pointer to one is good for ever, in every thread.
  * (2) The table is only added to, by one compare-and-swap, so no lock can be held over a fork.
- * (3) Class ids belong to a generation (probe.h); a name keeps both in one atomic word. */
+ * (3) A class, once declared, holds in every thread and forked child; one that could not be (disk
+ *     full) is tried again. */
 #ifndef TACHO_TORCH_EVENT_NAME_H
 #define TACHO_TORCH_EVENT_NAME_H
 
@@ -30,8 +31,8 @@ enum event_role : uint8_t {
 struct event_name {
 	struct event_name *next;
 	uint64_t hash;
-	std::atomic<uint64_t> known_class; /* generation << 32 | class id */
-	uint8_t scope;			   /* at::RecordScope */
+	std::atomic<uint32_t> class_id; /* 0: not declared yet */
+	uint8_t scope;			/* at::RecordScope */
 	enum event_role role;
 	char text[];
 };
@@ -49,9 +50,9 @@ static inline bool event_name_is_optimizer_step(const char *text)
 	return strncmp(text, "Optimizer.step#", strlen("Optimizer.step#")) == 0;
 }
 
-/* The slow halves: find or add the name; declare its class in this process. NULL: no memory. */
+/* The slow halves: find or add the name (NULL: no memory); declare its class (0: not now). */
 struct event_name *event_name_intern(const char *text, uint8_t scope);
-uint32_t event_name_declare(struct event_name *name, uint32_t generation);
+uint32_t event_name_declare(struct event_name *name);
 
 static inline struct event_name *event_name_find(struct event_name_slot *slots, const char *text,
 						 uint8_t scope)
@@ -72,13 +73,11 @@ static inline struct event_name *event_name_find(struct event_name_slot *slots, 
 	return name;
 }
 
-static inline uint32_t event_name_class(struct event_name *name, uint32_t generation)
+static inline uint32_t event_name_class(struct event_name *name)
 {
-	uint64_t known = name->known_class.load(std::memory_order_relaxed);
+	uint32_t class_id = name->class_id.load(std::memory_order_relaxed);
 
-	if (__builtin_expect(known >> 32 == generation, 1))
-		return (uint32_t)known;
-	return event_name_declare(name, generation);
+	return __builtin_expect(class_id != 0, 1) ? class_id : event_name_declare(name);
 }
 
 #endif

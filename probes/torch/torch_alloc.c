@@ -31,7 +31,8 @@ TACHO_EXPORT free_function _ZN3c108free_cpuEPv;
 static struct real_function real_alloc = REAL_FUNCTION_INIT("_ZN3c109alloc_cpuEm");
 static struct real_function real_free = REAL_FUNCTION_INIT("_ZN3c108free_cpuEPv");
 
-/* Classes of this thread; they belong to a generation. */
+/* Classes of this thread, and the process of a line of forks in which they were looked up: each tells
+ * its own trace what a record costs. */
 struct classes {
 	uint32_t generation;
 	uint32_t alloc, free;
