@@ -25,6 +25,7 @@ if [ -x "$source_dir/bench/torch_op.sh" ]; then
 	run "one PyTorch operation above an empty callback (target: 60 ns)" "$source_dir/bench/torch_op.sh" "$build_dir"
 fi
 run "exports of a million slices" bash "$source_dir/bench/export.sh" "$build_dir"
+run "replay of 8 ranks (targets: 20 and 5 M nodes/s)" bash "$source_dir/bench/replay_speed.sh" "$build_dir"
 if [ "${BENCH_JOB:-}" = 1 ]; then
 	run "a job of two ranks, recorded against unrecorded (target: 1 %)" \
 		/usr/bin/python3 "$source_dir/bench/ab.py" --build "$build_dir"
