@@ -397,6 +397,80 @@ static void test_unsorted(void)
 	g_assert_cmpint(tacho_replay_end_ns(replay, 0), ==, 23);
 }
 
+/* A thread with slices, collectives and gradients anywhere. */
+static void append_random_thread(GString *text)
+{
+	g_string_append(text, "  annotation ProfilerStep#0 0..1000\n"
+			      "  annotation ProfilerStep#1 1000..2000\n");
+	for (guint i = 0; i < 40; i++) {
+		gint begin = g_test_rand_int_range(-50, 2000);
+		gint end = begin + g_test_rand_int_range(0, 300);
+
+		switch (g_test_rand_int_range(0, 5)) {
+		case 0:
+			g_string_append_printf(text,
+					       "  collective gloo:all_reduce %d..%d bytes=%d "
+					       "end_tid=%d in=float32[8]@%d\n",
+					       begin, end, g_test_rand_int_range(0, 3) * 32,
+					       g_test_rand_int_range(0, 4),
+					       g_test_rand_int_range(0, 4) * 4096);
+			break;
+		case 1:
+			g_string_append_printf(text,
+					       "  op torch::autograd::AccumulateGrad %d..%d "
+					       "backward in=float32[8]\n",
+					       begin, end);
+			break;
+		case 2:
+			g_string_append_printf(text, "  wait data %d..%d\n", begin, end);
+			break;
+		default:
+			g_string_append_printf(text, "  op mm %d..%d in=float32[8]@%d\n", begin,
+					       end, g_test_rand_int_range(0, 4) * 4096);
+		}
+	}
+}
+
+/* Whatever the timeline, a replay ends, with times or with a reason. */
+static void test_random_timelines(void)
+{
+	static const gchar *const what_ifs[] = { "bandwidth=0.1x", "latency=+1ms", "cores=1",
+						 "straggler:1=3", "bucket_mb=0.00001" };
+	guint n_played = 0;
+
+	for (guint round = 0; round < 200; round++) {
+		g_autoptr(GString) text = g_string_new("unit us\n");
+		g_autoptr(TachoTimeline) timeline = NULL;
+
+		for (guint rank = 0; rank < 3; rank++) {
+			g_string_append_printf(text, "rank %u thread %u main\n", rank, 1000 + rank);
+			append_random_thread(text);
+			if (g_test_rand_bit()) {
+				g_string_append_printf(text, "thread %u other\n", 2000 + rank);
+				append_random_thread(text);
+			}
+		}
+		timeline = timeline_from_text(text->str);
+		tacho_correlate(timeline);
+		for (guint i = 0; i <= G_N_ELEMENTS(what_ifs); i++) {
+			g_autoptr(GError) error = NULL;
+			g_autoptr(TachoPrediction) prediction =
+				tacho_predict(timeline, what_ifs + i,
+					      i < G_N_ELEMENTS(what_ifs) ? 1 : 0, -1, -1, &error);
+
+			g_assert_true(prediction != NULL || error != NULL);
+			n_played += prediction != NULL;
+			if (prediction) {
+				g_autoptr(TachoTimeline) replayed =
+					tacho_replay_timeline(prediction->replay);
+
+				g_assert_cmpuint(replayed->processes->len, ==, 6);
+			}
+		}
+	}
+	g_assert_cmpuint(n_played, >, 100);
+}
+
 static void test_bucket_plan(void)
 {
 	struct graph_gradient gradients[] = {
@@ -440,6 +514,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/blocked_pool", test_blocked_pool);
 	g_test_add_func("/replay/properties", test_properties);
 	g_test_add_func("/replay/unsorted", test_unsorted);
+	g_test_add_func("/replay/random_timelines", test_random_timelines);
 	g_test_add_func("/replay/bucket_plan", test_bucket_plan);
 	g_test_add_func("/replay/peak_memory", test_peak_memory);
 	return g_test_run();
