@@ -2,6 +2,8 @@
  * judge it: the step as measured, as replayed unchanged, and how far the steps differ. */
 #include "replay/replay_internal.h"
 
+#include <string.h>
+
 #include "base/json_writer.h"
 #include "base/quantile.h"
 
@@ -94,6 +96,17 @@ static void explain(TachoPrediction *prediction)
 	prediction->utilisation = replay_utilisation(prediction->replay);
 }
 
+/* Within one host there may be no wire at all. */
+static gboolean is_local(const TachoGraph *graph, const struct graph_group *group)
+{
+	guint32 link;
+
+	if (group->n_ranks < 2 || group->n_links != 1)
+		return FALSE;
+	link = g_array_index(graph->group_links, guint32, group->first_link);
+	return strcmp(g_array_index(graph->links, struct graph_link, link).direction, "local") == 0;
+}
+
 static void note(TachoPrediction *prediction)
 {
 	const TachoGraph *graph = prediction->graph;
@@ -109,6 +122,13 @@ static void note(TachoPrediction *prediction)
 					g_strdup_printf("all collectives of group %u are of one "
 							"size: their latency counts as bandwidth",
 							i));
+		if (is_local(graph, graph_group_at(graph, i)))
+			g_ptr_array_add(
+				prediction->notes,
+				g_strdup_printf("the ranks of group %u are on one host: unless a "
+						"link holds them up, their transfers take the "
+						"cores that compute, which is not modelled",
+						i));
 	}
 }
 
