@@ -300,31 +300,41 @@ static void drop_transfers(TachoGraph *graph, const guint8 *is_dropped, guint32 
 	graph_remove_nodes(graph, is_removed);
 }
 
-/* All passes fit, before any is changed. Finds a transfer to model the new ones on. */
-static gboolean check_passes(struct pass_edit *edit, guint32 n_passes, guint32 *ret_model,
-			     GError **error)
+/* Which passes can be packed anew (`fits`, by ordinal), and a transfer to model the new ones on. Some
+ * may not, where records were lost; where that are most, the first one's reason is the error. */
+static gboolean check_passes(struct pass_edit *edit, guint32 n_passes, guint8 *fits,
+			     guint32 *ret_model, GError **error)
 {
-	guint32 model = TACHO_NONE;
+	g_autoptr(GError) first_error = NULL;
+	guint32 n_fitting = 0, n_refused = 0;
 
 	for (guint32 ordinal = 0; ordinal < n_passes; ordinal++) {
 		collect_pass(edit, ordinal, edit->graph->transfers->len);
 		if (edit->transfers->len == 0)
 			continue;
-		if (!check_pass(edit, error))
-			return FALSE;
-		if (model == TACHO_NONE)
-			model = g_array_index(edit->transfers, guint32, 0);
+		fits[ordinal] = check_pass(edit, first_error ? NULL : &first_error);
+		if (!fits[ordinal])
+			n_refused++;
+		else if (n_fitting++ == 0)
+			*ret_model = g_array_index(edit->transfers, guint32, 0);
 	}
-	if (model == TACHO_NONE) {
+	if (n_fitting == 0 && n_refused == 0) {
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
 			    "bucket_mb: no collective of gradients was seen in a backward pass");
 		return FALSE;
 	}
-	*ret_model = model;
+	if (n_refused >= MAX(n_fitting, 1u)) {
+		g_propagate_error(error, g_steal_pointer(&first_error));
+		return FALSE;
+	}
+	if (n_refused > 0)
+		graph_note(edit->graph, "%u of %u backward passes keep their buckets: %s",
+			   n_refused, n_refused + n_fitting, first_error->message);
 	return TRUE;
 }
 
-static void edit_passes(struct pass_edit *edit, guint32 n_passes, guint32 model, guint64 cap_bytes)
+static void edit_passes(struct pass_edit *edit, guint32 n_passes, const guint8 *fits, guint32 model,
+			guint64 cap_bytes)
 {
 	TachoGraph *graph = edit->graph;
 	guint32 n_transfers = graph->transfers->len;
@@ -335,9 +345,9 @@ static void edit_passes(struct pass_edit *edit, guint32 n_passes, guint32 model,
 	for (guint32 ordinal = 0; ordinal < n_passes; ordinal++) {
 		g_autofree guint32 *buckets = NULL;
 
-		collect_pass(edit, ordinal, n_transfers);
-		if (edit->transfers->len == 0)
+		if (!fits[ordinal])
 			continue;
+		collect_pass(edit, ordinal, n_transfers);
 		edit->buckets = buckets = g_new(guint32, edit->n_gradients);
 		edit->n_buckets = bucket_plan(gradients_of(edit, 0), edit->n_gradients,
 					      FIRST_CAP_BYTES, cap_bytes, buckets);
@@ -350,17 +360,19 @@ static void edit_passes(struct pass_edit *edit, guint32 n_passes, guint32 model,
 
 gboolean rebucket(TachoGraph *graph, guint64 cap_bytes, GError **error)
 {
-	guint32 n_ranks = graph->timeline->ranks->len, n_passes = 0, model;
+	guint32 n_ranks = graph->timeline->ranks->len, n_passes = 0, model = 0;
 	g_autofree const struct graph_pass **passes =
 		g_new0(const struct graph_pass *, MAX(n_ranks, 1u));
 	g_autoptr(GArray) transfers = g_array_new(FALSE, FALSE, sizeof(guint32));
 	struct pass_edit edit = { graph, n_ranks, passes, transfers, 0, 0, NULL };
+	g_autofree guint8 *fits = NULL;
 
 	for (guint i = 0; i < graph->passes->len; i++)
 		n_passes = MAX(n_passes,
 			       g_array_index(graph->passes, struct graph_pass, i).ordinal + 1);
-	if (!check_passes(&edit, n_passes, &model, error))
+	fits = g_new0(guint8, MAX(n_passes, 1u));
+	if (!check_passes(&edit, n_passes, fits, &model, error))
 		return FALSE;
-	edit_passes(&edit, n_passes, model, cap_bytes);
+	edit_passes(&edit, n_passes, fits, model, cap_bytes);
 	return TRUE;
 }

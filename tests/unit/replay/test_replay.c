@@ -155,6 +155,46 @@ static void test_buckets(void)
 	assert_refused(late_rank, "bucket_mb=8"); /* no gradients */
 }
 
+/* A record of the second step was lost: it keeps its buckets, the other two do not. */
+static void test_lost_gradient(void)
+{
+	g_autoptr(GString) text = g_string_new("unit us\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoPrediction) prediction = NULL;
+	g_autoptr(GError) error = NULL;
+	const gchar *what_if = "bucket_mb=1";
+
+	for (gint rank = 0; rank < 2; rank++) {
+		g_string_append_printf(text, "rank %d thread %d main\n", rank, 1000 + rank);
+		for (gint step = 0; step < 3; step++) {
+			gint at = 100 * step;
+
+			g_string_append_printf(text, "  annotation ProfilerStep#%d %d..%d\n", step,
+					       at, at + 100);
+			for (gint i = step == 1; i < 4; i++)
+				g_string_append_printf(text,
+						       "    op torch::autograd::AccumulateGrad "
+						       "%d..%d backward in=float32[262144]\n",
+						       at + 10 * i, at + 10 * i + 10);
+			g_string_append_printf(
+				text,
+				"    collective gloo:all_reduce %d..%d bytes=1048576 end_tid=9\n"
+				"    collective gloo:all_reduce %d..%d bytes=3145728 end_tid=9\n"
+				"    op optimizer %d..%d\n",
+				at + 15, at + 21, at + 40, at + 54, at + 54, at + 100);
+		}
+	}
+	timeline = timeline_from_text(text->str);
+	tacho_correlate(timeline);
+	prediction = tacho_predict(timeline, &what_if, 1, 0, -1, &error);
+	g_assert_no_error(error);
+	/* 2 us a MiB less are waited for: 92, 100 and 92 */
+	g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms, 0.092, 1e-6);
+	g_assert_cmpuint(prediction->notes->len, >=, 1);
+	g_assert_nonnull(strstr(g_ptr_array_index(prediction->notes, 0),
+				"1 of 3 backward passes keep their buckets"));
+}
+
 static void test_mistakes(void)
 {
 	static const gchar *const mistakes[] = {
@@ -508,6 +548,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/latency", test_latency);
 	g_test_add_func("/replay/work", test_work);
 	g_test_add_func("/replay/buckets", test_buckets);
+	g_test_add_func("/replay/lost_gradient", test_lost_gradient);
 	g_test_add_func("/replay/mistakes", test_mistakes);
 	g_test_add_func("/replay/cycle", test_cycle);
 	g_test_add_func("/replay/blocked", test_blocked);
