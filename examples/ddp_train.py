@@ -9,6 +9,7 @@ Same options, same numbers: the loss printed at the end is the same in every run
 
 import argparse
 import os
+import sys
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two make small operations many times slower
 
@@ -121,7 +122,8 @@ def main():
     loss = train(model, loader)
     if world_size > 1:
         torch.distributed.destroy_process_group()
-    print(f"rank {rank}: loss {loss:.6f} after {arguments.steps} steps")
+    # one write, so that the lines of several ranks stay whole
+    sys.stdout.write(f"rank {rank}: loss {loss:.6f} after {arguments.steps} steps\n")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@
 #define GRANT_BYTES                                                                                \
 	(128u * KB) /* room a thread is given at a time: how often it calls the helper */
 #define LEAD_FACTOR	   4u
+#define MIN_LEAD_CHUNKS	   4u
 #define MAX_LEAD_CHUNKS	   16u
 #define HELPER_STACK_BYTES (256u * KB)
 
@@ -332,16 +333,19 @@ static size_t next_file_bytes(const struct stream_file *file)
 }
 
 /* How far ahead of the thread memory should be ready: some times what it has written since the last
- * look, so that a burst is met by larger steps. */
+ * look, so that a burst is met by larger steps, and always enough for the time that the helper may
+ * wait for a core. 0: a thread that has hardly begun, and may never go on. */
 static size_t lead_bytes(struct tacho_stream *stream, const struct stream_file *file, size_t used)
 {
 	size_t written = file == stream->seen_file ? used - stream->seen_bytes : used;
 	size_t lead = written * LEAD_FACTOR;
 
+	if (file->index == 0 && used < FIRST_CHUNK_BYTES / 2)
+		return 0;
 	stream->seen_file = file;
 	stream->seen_bytes = used;
-	if (lead < chunk_bytes)
-		return chunk_bytes;
+	if (lead < MIN_LEAD_CHUNKS * chunk_bytes)
+		return MIN_LEAD_CHUNKS * chunk_bytes;
 	return lead < MAX_LEAD_CHUNKS * chunk_bytes ? lead : MAX_LEAD_CHUNKS * chunk_bytes;
 }
 
@@ -357,9 +361,10 @@ static void prepare(struct tacho_stream *stream)
 	while (status == 0 && file->ready_bytes < file->size_bytes &&
 	       file->ready_bytes < used + lead)
 		status = stream_file_make_ready(file, chunk_bytes);
-	if (status == 0 && !spare && file->size_bytes - used < lead + file->size_bytes / 4) {
+	if (status == 0 && lead && !spare &&
+	    file->size_bytes - used < lead + file->size_bytes / 4) {
 		spare = stream_file_new(stream->number, file->index + 1, stream->tid,
-					next_file_bytes(file), chunk_bytes);
+					next_file_bytes(file), 2 * chunk_bytes);
 		if (spare)
 			__atomic_store_n(&stream->spare, spare, __ATOMIC_RELEASE);
 		else

@@ -430,7 +430,7 @@ void end_event(const at::RecordFunction &function, at::ObserverContext *context)
 void measure_costs(void)
 {
 	/* before the records go to scratch memory: the thread's first mark is a real one */
-	if (!thread_state_renew() || !tacho_scratch_begin(1 << 15))
+	if (!thread_state_renew() || !tacho_scratch_begin(COST_SCRATCH_BYTES))
 		return;
 	for (struct event_cost &cost : costs)
 		cost.picoseconds = op_cost_measure_ps(cost.scope, cost.name);

@@ -14,10 +14,10 @@ job=$TACHO_SOURCE_DIR/examples/ddp_train.py
 port=$((20000 + RANDOM % 20000))
 for rank in 0 1; do
 	RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
-		"$python" "$job" --steps 4 --batch 4 &
-done >"$work/unsorted"
+		"$python" "$job" --steps 4 --batch 4 >"$work/plain.$rank" &
+done
 wait
-sort "$work/unsorted" >"$work/plain"
+sort "$work"/plain.? >"$work/plain"
 diff "$work/plain" "$work/recorded"
 
 cat >"$work/check.py" <<'END'
