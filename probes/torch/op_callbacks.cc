@@ -427,6 +427,9 @@ void end_event(const at::RecordFunction &function, at::ObserverContext *context)
 		end_op(function, self, event.record);
 }
 
+/* More than the events measured write: the first touch of each page belongs to the cost too. */
+constexpr size_t COST_SCRATCH_BYTES = 1 << 19;
+
 void measure_costs(void)
 {
 	/* before the records go to scratch memory: the thread's first mark is a real one */
