@@ -201,6 +201,18 @@ gboolean mapped_file_open_copy(struct mapped_file *file, const gchar *path, GErr
 	return open_file(file, path, FALSE, error);
 }
 
+void mapped_file_preload(const struct mapped_file *file, gsize n_bytes)
+{
+#ifdef MADV_POPULATE_READ
+	/* Where the file has been cut it stops there, without a signal. */
+	if (file->region && n_bytes)
+		madvise((void *)file->bytes, MIN(n_bytes, file->size_bytes), MADV_POPULATE_READ);
+#else
+	(void)file;
+	(void)n_bytes;
+#endif
+}
+
 void mapped_file_close(struct mapped_file *file)
 {
 	if (file->region) {

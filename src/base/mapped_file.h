@@ -23,6 +23,8 @@ struct mapped_file {
 gboolean mapped_file_open(struct mapped_file *file, const gchar *path, GError **error);
 /* The same as a copy. The first page is read before the rest is. */
 gboolean mapped_file_open_copy(struct mapped_file *file, const gchar *path, GError **error);
+/* Have the first `n_bytes` in memory and mapped now. A wish: nothing is promised, (1) holds as before. */
+void mapped_file_preload(const struct mapped_file *file, gsize n_bytes);
 void mapped_file_close(struct mapped_file *file);
 
 #endif

@@ -91,6 +91,13 @@ const guint8 *tacho_source_borrow_file(const struct tacho_source *source, guint3
 	return found->file.bytes;
 }
 
+void tacho_source_preload_file(const struct tacho_source *source, guint32 file)
+{
+	const struct source_file *found = &g_array_index(source->files, struct source_file, file);
+
+	mapped_file_preload(&found->file, found->content_bytes);
+}
+
 const void *tacho_source_borrow_record(const struct tacho_source *source, guint64 handle,
 				       gsize least_bytes, gsize *ret_size_bytes)
 {
