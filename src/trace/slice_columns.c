@@ -1,6 +1,23 @@
 #include "trace/slice_columns.h"
 
 #include <string.h>
+#include <sys/mman.h>
+
+/* A column of millions of rows is first touched in a few hundred huge pages rather than in as many
+ * thousand small ones: each costs a fault, which costs more than to fill it. */
+#define HUGE_PAGE_BYTES	  (2u << 20)
+#define LEAST_HUGE_COLUMN (2u * HUGE_PAGE_BYTES)
+
+static void want_huge_pages(void *column, gsize size_bytes)
+{
+	guintptr begin =
+		((guintptr)column + HUGE_PAGE_BYTES - 1) & ~(guintptr)(HUGE_PAGE_BYTES - 1);
+	guintptr end = ((guintptr)column + size_bytes) & ~(guintptr)(HUGE_PAGE_BYTES - 1);
+
+	/* Where there are none, small ones do. */
+	if (size_bytes >= LEAST_HUGE_COLUMN)
+		madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+}
 
 gboolean slice_columns_reserve(TachoSlices *slices, guint32 capacity)
 {
@@ -12,11 +29,33 @@ gboolean slice_columns_reserve(TachoSlices *slices, guint32 capacity)
 		if (!room)                                                                         \
 			return FALSE;                                                              \
 		slices->name = room;                                                               \
+		want_huge_pages(room, (gsize)capacity * sizeof(type));                             \
 	} while (0);
 	SLICE_COLUMNS(RESERVE_COLUMN)
 #undef RESERVE_COLUMN
 	slices->capacity = capacity;
 	return TRUE;
+}
+
+TachoSlices slice_columns_view(const TachoSlices *slices, guint32 first, guint32 n)
+{
+	TachoSlices view = { .capacity = n };
+
+	g_assert(first <= slices->capacity && n <= slices->capacity - first);
+#define VIEW_COLUMN(type, name) view.name = slices->name ? slices->name + first : NULL;
+	SLICE_COLUMNS(VIEW_COLUMN)
+#undef VIEW_COLUMN
+	return view;
+}
+
+void slice_columns_move(TachoSlices *slices, guint32 to, guint32 from, guint32 n)
+{
+	g_assert(to <= from && from <= slices->capacity && n <= slices->capacity - from);
+#define MOVE_COLUMN(type, name)                                                                    \
+	if (n)                                                                                     \
+		memmove(slices->name + to, slices->name + from, n * sizeof(type));
+	SLICE_COLUMNS(MOVE_COLUMN)
+#undef MOVE_COLUMN
 }
 
 void slice_columns_release(TachoSlices *slices)
@@ -144,11 +183,10 @@ guint32 *slice_columns_sort(TachoSlices *slices, guint32 n_tracks)
 		return moved;
 #define PERMUTE_COLUMN(type, name)                                                                 \
 	do {                                                                                       \
-		type *column = g_new(type, slices->capacity);                                      \
+		g_autofree type *column = g_new(type, slices->n);                                  \
 		for (guint32 i = 0; i < slices->n; i++)                                            \
 			column[i] = slices->name[order[i]];                                        \
-		g_free(slices->name);                                                              \
-		slices->name = column;                                                             \
+		memcpy(slices->name, column, slices->n * sizeof(type));                            \
 	} while (0);
 	SLICE_COLUMNS(PERMUTE_COLUMN)
 #undef PERMUTE_COLUMN

@@ -1,8 +1,10 @@
 /* slice_columns: the columns of TachoSlices as one growing table, and the nesting of the slices of
- * a track. The timeline's own table is one; the run reader fills another for each thread.
+ * a track. The timeline's own table is one; the run reader fills a view of it for each thread.
  *
  * (1) All columns have room for `capacity` rows; the first `n` are in use.
- * (2) Growing never aborts: what cannot be allocated is told to the caller. */
+ * (2) Growing never aborts: what cannot be allocated is told to the caller.
+ * (3) A view is a range of another table's rows under numbers of its own. It is filled and sorted like a
+ *     table, but never grown or released, and ends with its table. */
 #ifndef TACHO_SLICE_COLUMNS_H
 #define TACHO_SLICE_COLUMNS_H
 
@@ -22,6 +24,10 @@
 
 /* Make room for `capacity` rows in all; false: no memory, nothing changed but perhaps the room. */
 gboolean slice_columns_reserve(TachoSlices *slices, guint32 capacity);
+/* Rows [first, first + n) of the table as a view, empty, with that room. */
+TachoSlices slice_columns_view(const TachoSlices *slices, guint32 first, guint32 n);
+/* Move rows [from, from + n) down to `to`: nothing but the values, which may name rows, too. */
+void slice_columns_move(TachoSlices *slices, guint32 to, guint32 from, guint32 n);
 /* Free the columns; the table is then empty and may be used again. */
 void slice_columns_release(TachoSlices *slices);
 
