@@ -17,6 +17,7 @@ struct stream_input {
 	GArray *files; /* struct stream_file_place, by index */
 	guint64 n_dropped;
 	guint64 n_bytes;
+	struct stream_count count; /* what there is room for in the timeline */
 	struct stream_rows rows;
 	/* Where the rows go in the timeline; TACHO_NONE: there is no such track. */
 	guint32 track, queued_track;

@@ -22,23 +22,10 @@ static gboolean fail(GError **error, const gchar *reason)
 /* Say in each row which track it is of, and its parent as a row of the timeline. */
 static void number_rows(TachoSlices *rows, guint32 first, guint32 track)
 {
-	for (guint32 i = 0; i < rows->n; i++) {
+	for (guint32 i = 0; i < rows->n; i++)
 		rows->track[i] = track;
-		if (rows->parent[i] != TACHO_NONE)
-			rows->parent[i] += first;
-	}
-}
-
-/* The rows of one track become [first, first + from->n) of the timeline. */
-static void copy_rows(TachoSlices *to, TachoSlices *from, guint32 first, guint32 track)
-{
-	number_rows(from, first, track);
-#define COPY_COLUMN(type, name)                                                                    \
-	if (from->n)                                                                               \
-		memcpy(to->name + first, from->name, from->n * sizeof(type));
-	SLICE_COLUMNS(COPY_COLUMN)
-#undef COPY_COLUMN
-	slice_columns_release(from);
+	for (guint32 i = 0; first && i < rows->n; i++)
+		rows->parent[i] += rows->parent[i] == TACHO_NONE ? 0 : first;
 }
 
 static void copy_memory(GArray *to, struct stream_input *stream)
@@ -64,34 +51,87 @@ static void merge_stream(guint index, gpointer merge_pointer)
 	TachoTimeline *timeline = merge->timeline;
 	const struct stream_outputs *outputs = stream->rows.outputs.rows;
 
-	copy_rows(&timeline->slices, &stream->rows.slices, stream->first_row, stream->track);
-	copy_rows(&timeline->slices, &stream->rows.queued, stream->first_queued_row,
-		  stream->queued_track);
+	number_rows(&stream->rows.slices, stream->first_row, stream->track);
+	number_rows(&stream->rows.queued, stream->first_queued_row, stream->queued_track);
 	copy_memory(timeline->memory, stream);
 	for (gsize i = 0; i < stream->rows.outputs.n; i++)
 		merge->outputs[stream->first_row + outputs[i].row] = outputs[i].handle;
 	row_buffer_release(&stream->rows.outputs);
 }
 
-/* Set where each stream's rows go; returns how many there are, and of what. */
-static guint64 place_rows(struct stream_input *const *streams, guint n_streams,
-			  guint64 *ret_n_memory, gboolean *ret_has_outputs)
+gboolean run_merge_make_room(TachoTimeline *timeline, struct stream_input *const *streams,
+			     guint n_streams, GError **error)
 {
-	guint64 n_rows = 0, n_memory = 0;
+	guint64 n_rows = 0;
 
-	*ret_has_outputs = FALSE;
+	for (guint i = 0; i < n_streams; i++) {
+		const struct stream_count *count = &streams[i]->count;
+
+		streams[i]->first_row = (guint32)n_rows;
+		streams[i]->first_queued_row = (guint32)(n_rows + count->n_slices);
+		n_rows += count->n_slices + count->n_queued;
+		if (n_rows >= TACHO_NONE)
+			return fail(error,
+				    "more slices than can be numbered: open fewer runs at once");
+	}
+	if (!slice_columns_reserve(&timeline->slices, (guint32)n_rows))
+		return fail(error, "no memory for the run's slices");
+	for (guint i = 0; i < n_streams; i++) {
+		struct stream_input *stream = streams[i];
+
+		stream->rows.slices = slice_columns_view(&timeline->slices, stream->first_row,
+							 (guint32)stream->count.n_slices);
+		stream->rows.queued =
+			slice_columns_view(&timeline->slices, stream->first_queued_row,
+					   (guint32)stream->count.n_queued);
+	}
+	return TRUE;
+}
+
+/* Have the view's rows begin at `to` instead of `from`, where there is nothing in between. */
+static void move_down(TachoTimeline *timeline, TachoSlices *rows, guint32 *from, guint32 to)
+{
+	guint32 n = rows->n;
+
+	if (*from == to)
+		return;
+	slice_columns_move(&timeline->slices, to, *from, n);
+	*rows = slice_columns_view(&timeline->slices, to, n);
+	rows->n = n;
+	*from = to;
+}
+
+/* Leave no room between the rows of one stream and the next, where a broken file had fewer than were
+ * counted. Returns how many rows there are. */
+static guint32 close_gaps(TachoTimeline *timeline, struct stream_input *const *streams,
+			  guint n_streams)
+{
+	guint32 n_rows = 0;
+
 	for (guint i = 0; i < n_streams; i++) {
 		struct stream_rows *rows = &streams[i]->rows;
 
-		streams[i]->first_row = (guint32)n_rows;
-		streams[i]->first_queued_row = (guint32)(n_rows + rows->slices.n);
-		streams[i]->first_memory = (guint32)n_memory;
-		n_rows += (guint64)rows->slices.n + rows->queued.n;
-		n_memory += rows->memory.n;
-		*ret_has_outputs |= rows->outputs.n > 0;
+		move_down(timeline, &rows->slices, &streams[i]->first_row, n_rows);
+		n_rows += rows->slices.n;
+		move_down(timeline, &rows->queued, &streams[i]->first_queued_row, n_rows);
+		n_rows += rows->queued.n;
 	}
-	*ret_n_memory = n_memory;
 	return n_rows;
+}
+
+/* Set where each stream's memory events go; returns how many there are. */
+static guint64 place_memory(struct stream_input *const *streams, guint n_streams,
+			    gboolean *ret_has_outputs)
+{
+	guint64 n_memory = 0;
+
+	*ret_has_outputs = FALSE;
+	for (guint i = 0; i < n_streams; i++) {
+		streams[i]->first_memory = (guint32)n_memory;
+		n_memory += streams[i]->rows.memory.n;
+		*ret_has_outputs |= streams[i]->rows.outputs.n > 0;
+	}
+	return n_memory;
 }
 
 /* g_array_set_size() would end the program where there is no memory. */
@@ -127,38 +167,25 @@ static void set_track_ranges(TachoTimeline *timeline, struct stream_input *const
 	}
 }
 
-/* The first stream's columns become the timeline's: often the largest there are, and no copy. */
-static void take_first_rows(TachoTimeline *timeline, struct stream_input *first)
-{
-	number_rows(&first->rows.slices, 0, first->track);
-	timeline->slices = first->rows.slices;
-	first->rows.slices = (TachoSlices){ 0 };
-}
-
 gboolean run_merge(TachoTimeline *timeline, struct stream_input *const *streams, guint n_streams,
 		   GError **error)
 {
 	struct merge merge = { .timeline = timeline, .streams = streams };
 	gboolean has_outputs;
-	guint64 n_memory;
-	guint64 n_rows = place_rows(streams, n_streams, &n_memory, &has_outputs);
+	guint64 n_memory = place_memory(streams, n_streams, &has_outputs);
+	guint32 n_rows = close_gaps(timeline, streams, n_streams);
 
-	if (n_rows >= TACHO_NONE)
-		return fail(error, "more slices than can be numbered: open fewer runs at once");
+	timeline->slices.n = n_rows;
 	set_track_ranges(timeline, streams, n_streams);
-	if (n_streams)
-		take_first_rows(timeline, streams[0]);
-	if (!slice_columns_reserve(&timeline->slices, (guint32)n_rows) ||
-	    !size_memory_events(timeline->memory, n_memory))
-		return fail(error, "no memory for the run's slices");
+	if (!size_memory_events(timeline->memory, n_memory))
+		return fail(error, "no memory for the run's memory events");
 	if (has_outputs) {
 		merge.outputs = g_try_malloc0_n(n_rows, sizeof(*merge.outputs));
 		if (!merge.outputs)
 			return fail(error, "no memory for the run's tensors");
 	}
-	timeline->slices.n = (guint32)n_rows;
 	worker_pool_run(n_streams, merge_stream, &merge);
 	if (has_outputs)
-		tacho_source_take_outputs(timeline->source, merge.outputs, (guint32)n_rows);
+		tacho_source_take_outputs(timeline->source, merge.outputs, n_rows);
 	return TRUE;
 }

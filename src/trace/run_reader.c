@@ -1,7 +1,8 @@
 /* run_reader: tacho_timeline_open(): from run directories to a timeline.
  *
- *     find the traces -> open their files -> read every stream (in parallel) -> name and judge the
- *     processes -> put the rows together (in parallel) -> say what was wrong
+ *     find the traces -> open their files -> count every stream's slices (in parallel) -> make room ->
+ *     read every stream into it (in parallel) -> name and judge the processes -> put the rows together
+ *     (in parallel) -> say what was wrong
  *
  * (1) The origin of time is the first record of the run.
  * (2) Processes stand by rank, a process's tracks by stream, so the same run reads the same twice.
@@ -128,6 +129,17 @@ static void make_tasks(struct run_reader *reader)
 	g_array_sort(reader->tasks, compare_tasks);
 }
 
+static void count_stream(guint index, gpointer reader_pointer)
+{
+	const struct run_reader *reader = reader_pointer;
+	const struct stream_task *task = &g_array_index(reader->tasks, struct stream_task, index);
+	const GArray *files = task->stream->files;
+
+	task->stream->count =
+		stream_reader_count(reader->timeline->source, &task->process->metadata,
+				    (const struct stream_file_place *)files->data, files->len);
+}
+
 static void read_stream(guint index, gpointer reader_pointer)
 {
 	const struct run_reader *reader = reader_pointer;
@@ -137,6 +149,26 @@ static void read_stream(guint index, gpointer reader_pointer)
 	stream_reader_read(&task->stream->rows, reader->timeline->source, &task->process->metadata,
 			   (const struct stream_file_place *)files->data, files->len,
 			   reader->origin_unix_ns);
+}
+
+/* All streams in the order of their tracks; to be freed. */
+static GPtrArray *list_streams(const struct run_reader *reader)
+{
+	GPtrArray *streams = g_ptr_array_new();
+
+	for (guint p = 0; p < reader->processes->len; p++)
+		for (guint s = 0; s < process_at(reader, p)->streams->len; s++)
+			g_ptr_array_add(streams, process_input_stream(process_at(reader, p), s));
+	return streams;
+}
+
+static gboolean make_room(struct run_reader *reader, GError **error)
+{
+	g_autoptr(GPtrArray) streams = list_streams(reader);
+
+	worker_pool_run(reader->tasks->len, count_stream, reader);
+	return run_merge_make_room(reader->timeline, (struct stream_input *const *)streams->pdata,
+				   streams->len, error);
 }
 
 static gboolean read_streams(struct run_reader *reader, GError **error)
@@ -226,11 +258,8 @@ static void leave_out_empty(struct run_reader *reader)
 
 static gboolean merge(struct run_reader *reader, GError **error)
 {
-	g_autoptr(GPtrArray) streams = g_ptr_array_new();
+	g_autoptr(GPtrArray) streams = list_streams(reader);
 
-	for (guint p = 0; p < reader->processes->len; p++)
-		for (guint s = 0; s < process_at(reader, p)->streams->len; s++)
-			g_ptr_array_add(streams, process_input_stream(process_at(reader, p), s));
 	return run_merge(reader->timeline, (struct stream_input *const *)streams->pdata,
 			 streams->len, error);
 }
@@ -269,7 +298,7 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 {
 	make_tasks(reader);
 	find_origin(reader);
-	if (!read_streams(reader, error))
+	if (!make_room(reader, error) || !read_streams(reader, error))
 		return FALSE;
 	leave_out_empty(reader);
 	add_processes(reader);

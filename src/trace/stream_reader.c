@@ -29,6 +29,7 @@ struct stream_reader {
 	guint64 last_stamp, max_stamp;
 	guint32 innermost; /* row of the slice open where we are, or TACHO_NONE */
 	gboolean has_ties; /* rows that are not in timeline order */
+	gboolean is_full;  /* a slice of this file found no room: (4) */
 };
 
 static inline gint64 time_of(const struct stream_reader *reader, guint64 ticks)
@@ -92,8 +93,10 @@ static inline gboolean add_row(struct stream_reader *reader, TachoSlices *slices
 {
 	guint32 row = slices->n;
 
-	if (!slice_columns_grow(slices))
+	if (G_UNLIKELY(row == slices->capacity)) {
+		reader->is_full = TRUE;
 		return FALSE;
+	}
 	slices->start_ns[row] = slice->start_ns;
 	slices->duration_ns[row] = slice->end_ns - slice->start_ns;
 	slices->source[row] = slice->handle;
@@ -307,7 +310,10 @@ static inline gsize read_record(struct stream_reader *reader, const guint8 *byte
 	if (G_UNLIKELY(class.kind >= TRACE_N_KINDS)) {
 		reader->rows->n_unknown++;
 	} else if (!add_record(reader, header, offset, class)) {
-		reader->rows->is_out_of_memory = TRUE;
+		if (reader->is_full)
+			note_fault(reader, offset, "has changed while the file was read");
+		else
+			reader->rows->is_out_of_memory = TRUE;
 		return 0;
 	}
 	return size_bytes;
@@ -331,6 +337,7 @@ static void read_file(struct stream_reader *reader, const struct tacho_source *s
 	guint64 offset = sizeof(*packet);
 
 	reader->file = file;
+	reader->is_full = FALSE;
 	reader->max_stamp = latest_stamp(reader->metadata, packet->pair_ticks);
 	while (offset < content_bytes && !reader->rows->is_out_of_memory) {
 		size_bytes = read_record(reader, bytes, offset, content_bytes - offset);
@@ -351,6 +358,50 @@ gboolean stream_reader_first_stamp(const struct tacho_source *source, guint32 fi
 		return FALSE;
 	*ret_stamp = first->stamp;
 	return TRUE;
+}
+
+/* --- counting ------------------------------------------------------------------------------- */
+
+/* Add the records of one file to `n_by_kind`, whose last entry takes those of no known kind. */
+static void count_file(const struct tacho_source *source, guint32 file,
+		       const struct trace_metadata *metadata, guint64 n_by_kind[TRACE_N_KINDS + 1])
+{
+	gsize content_bytes, size_bytes;
+	const guint8 *bytes = tacho_source_borrow_file(source, file, &content_bytes);
+	gsize offset = sizeof(struct packet_header);
+
+	for (; offset + sizeof(struct record_header) <= content_bytes; offset += size_bytes) {
+		const struct record_header *header = (const void *)(bytes + offset);
+		guint32 class_id = __atomic_load_n(&header->class_id, __ATOMIC_RELAXED);
+		guint8 kind = find_class(metadata, class_id).kind;
+
+		size_bytes = __atomic_load_n(&header->size_bytes, __ATOMIC_RELAXED);
+		if (size_bytes < sizeof(*header) || size_bytes % 8 ||
+		    size_bytes > content_bytes - offset)
+			return;
+		n_by_kind[MIN(kind, TRACE_N_KINDS)]++;
+	}
+}
+
+struct stream_count stream_reader_count(const struct tacho_source *source,
+					const struct trace_metadata *metadata,
+					const struct stream_file_place *files, guint n_files)
+{
+#define IS_SLICE(enumerator, name, is_slice) is_slice,
+	static const guint8 is_slice[] = { TRACE_KINDS (IS_SLICE) };
+#undef IS_SLICE
+	guint64 n_by_kind[TRACE_N_KINDS + 1] = { 0 };
+	struct stream_count count = { 0 };
+
+	for (guint i = 0; i < n_files; i++) {
+		tacho_source_preload_file(source, files[i].file);
+		count_file(source, files[i].file, metadata, n_by_kind);
+	}
+	for (guint kind = 0; kind < TRACE_N_KINDS; kind++)
+		count.n_slices += is_slice[kind] ? n_by_kind[kind] : 0;
+	count.n_queued = n_by_kind[TRACE_KIND_COLLECTIVE];
+	count.n_slices -= count.n_queued;
+	return count;
 }
 
 /* --- after the last record ------------------------------------------------------------------ */
@@ -430,8 +481,7 @@ void stream_rows_end_open(struct stream_rows *rows, gint64 end_ns)
 
 void stream_rows_release(struct stream_rows *rows)
 {
-	slice_columns_release(&rows->slices);
-	slice_columns_release(&rows->queued);
+	rows->slices = rows->queued = (TachoSlices){ 0 };
 	row_buffer_release(&rows->outputs);
 	row_buffer_release(&rows->memory);
 	row_buffer_release(&rows->moments);

@@ -8,7 +8,10 @@
  *     the whole timeline (interning, problems) is left in `moments` and `faults` for later.
  * (2) A broken record ends the reading of its file; what was before it is kept, and the stream's
  *     next file is read.
- * (3) Rows are relative: slice numbers count from the stream's own first. */
+ * (3) Rows are relative: slice numbers count from the stream's own first.
+ * (4) Slices are written once, where the timeline will have them. So that their place is known, the
+ *     records are counted first, by their heads alone; reading judges more strictly and may find fewer
+ *     slices, never more: what a file has gained in between is not read. */
 #ifndef TACHO_STREAM_READER_H
 #define TACHO_STREAM_READER_H
 
@@ -46,8 +49,14 @@ struct stream_fault {
 	guint64 offset;
 };
 
+/* Slices that a stream has at most. */
+struct stream_count {
+	guint64 n_slices;
+	guint64 n_queued; /* on the ASYNC track */
+};
+
 struct stream_rows {
-	TachoSlices slices;	   /* of the thread; the column `track` is not filled */
+	TachoSlices slices;	   /* of the thread: a view; the column `track` is not filled */
 	TachoSlices queued;	   /* of the ASYNC track beside it, likewise */
 	struct row_buffer outputs; /* struct stream_outputs */
 	struct row_buffer memory;  /* TachoMemoryEvent, `track` not filled */
@@ -63,8 +72,13 @@ struct stream_rows {
 	gboolean is_out_of_memory;
 };
 
+/* Count the slices in `n_files` files of one stream, and have the files ready in memory. */
+struct stream_count stream_reader_count(const struct tacho_source *source,
+					const struct trace_metadata *metadata,
+					const struct stream_file_place *files, guint n_files);
 /* Read `n_files` files of one stream, in their order. Times become nanoseconds since
- * `origin_unix_ns`. Zeroed `rows` are filled; release them in any case. */
+ * `origin_unix_ns`. Zeroed `rows`, but for the views of the slices, which have room for what was counted,
+ * are filled; release them in any case. */
 void stream_reader_read(struct stream_rows *rows, const struct tacho_source *source,
 			const struct trace_metadata *metadata,
 			const struct stream_file_place *files, guint n_files,

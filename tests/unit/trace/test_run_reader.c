@@ -675,6 +675,55 @@ static void test_broken_streams(void)
 	remove_folder(folder);
 }
 
+static void add_collective(struct run_builder *run, guint32 class_id, guint64 begin, guint64 end)
+{
+	struct record_collective *record =
+		run_builder_record(run, class_id, begin, sizeof(*record));
+
+	record->duration = end - begin;
+}
+
+/* Slices are read into places found by counting; what is counted but cannot be read leaves no gap. */
+static void test_gaps(void)
+{
+	gchar *folder = make_folder();
+	struct run_builder *run = simple_run(folder);
+	guint32 reduce = run_builder_class(run, TRACE_KIND_COLLECTIVE, "all_reduce");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	const TachoSlices *slices;
+
+	for (guint tid = 33; tid < 36; tid++) {
+		if (tid > 33)
+			run_builder_stream(run, tid);
+		add_collective(run, reduce, 1000 + tid, 2000 + tid);
+		run_builder_op(run, 1, 2000 + tid, 4000, 0);
+		run_builder_op(run, 1, 2000 + tid, 3000, 0);
+		if (tid == 35)
+			break;
+		run_builder_op(run, 1, 900, 950, 0); /* earlier: the rest is lost */
+		for (guint i = 0; i < 5; i++) {
+			run_builder_op(run, 1, 5000, 5100, 0);
+			add_collective(run, reduce, 5100, 5200);
+		}
+	}
+	run_builder_end(run);
+	timeline = open_sound(folder);
+	slices = &timeline->slices;
+	g_assert_cmpuint(slices->n, ==, 9);
+	g_assert_cmpuint(timeline->tracks->len, ==, 6);
+	for (guint32 row = 0; row < slices->n; row++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, slices->track[row]);
+		gboolean is_queued = row % 3 == 2;
+
+		g_assert_cmpuint(slices->track[row], ==, row / 3 * 2 + is_queued);
+		g_assert_cmpuint(track->tid, ==, 33 + row / 3);
+		g_assert_cmpuint(track->first_slice, ==, row - row % 3 + (is_queued ? 2 : 0));
+		g_assert_cmpuint(track->n_slices, ==, is_queued ? 1 : 2);
+		g_assert_cmpuint(slices->parent[row], ==, row % 3 == 1 ? row - 1 : TACHO_NONE);
+	}
+	remove_folder(folder);
+}
+
 static void assert_error(const gchar *path, gint code, const gchar *word)
 {
 	g_autoptr(GError) error = NULL;
@@ -861,6 +910,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/run-reader/broken-records", test_broken_records);
 	g_test_add_func("/run-reader/broken-packets", test_broken_packets);
 	g_test_add_func("/run-reader/broken-streams", test_broken_streams);
+	g_test_add_func("/run-reader/gaps", test_gaps);
 	g_test_add_func("/run-reader/no-run", test_no_run);
 	g_test_add_func("/run-reader/forbidden", test_forbidden);
 	g_test_add_func("/run-reader/later-format", test_later_format);
