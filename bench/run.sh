@@ -24,6 +24,7 @@ run "one record (target: 30 ns)" "$source_dir/bench/record.sh" "$build_dir"
 if [ -x "$source_dir/bench/torch_op.sh" ]; then
 	run "one PyTorch operation above an empty callback (target: 60 ns)" "$source_dir/bench/torch_op.sh" "$build_dir"
 fi
+run "opening a run (target: 50 M events/s)" "$source_dir/bench/reader.sh" "$build_dir"
 run "exports of a million slices" bash "$source_dir/bench/export.sh" "$build_dir"
 run "replay of 8 ranks (targets: 20 and 5 M nodes/s)" bash "$source_dir/bench/replay_speed.sh" "$build_dir"
 if [ "${BENCH_JOB:-}" = 1 ]; then
