@@ -140,13 +140,11 @@ static inline uint64_t tacho_ticks(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Reserve, stamp and name a record of `size_bytes` (a multiple of 8); NULL: dropped. The rest of
- * the record is the caller's to fill before tacho_record_commit(). */
-static inline void *tacho_record_begin(uint32_t class_id, uint32_t size_bytes)
+/* Take the next `size_bytes` and name them; for the two below. */
+static inline struct record_header *tacho_record_reserve(uint32_t class_id, uint32_t size_bytes)
 {
 	struct tacho_writer *writer = &tacho_writer;
 	struct record_header *record;
-	uint64_t stamp;
 
 	if (TACHO_UNLIKELY(writer->is_busy || !class_id || !tacho_is_alive() ||
 			   (size_t)(writer->limit - writer->cursor) < size_bytes) &&
@@ -154,13 +152,49 @@ static inline void *tacho_record_begin(uint32_t class_id, uint32_t size_bytes)
 		return NULL;
 	record = (struct record_header *)writer->cursor;
 	writer->is_busy = 1;
-	stamp = tacho_ticks();
+	record->class_id = class_id;
+	record->size_bytes = size_bytes;
+	return record;
+}
+
+/* The time, not before the thread's last stamp, which it becomes. */
+static inline uint64_t tacho_next_stamp(void)
+{
+	struct tacho_writer *writer = &tacho_writer;
+	uint64_t stamp = tacho_ticks();
+
 	if (TACHO_UNLIKELY(stamp < writer->last_stamp))
 		stamp = writer->last_stamp;
 	writer->last_stamp = stamp;
-	record->class_id = class_id;
-	record->size_bytes = size_bytes;
-	record->stamp = stamp;
+	return stamp;
+}
+
+/* Reserve, stamp and name a record of `size_bytes` (a multiple of 8); NULL: dropped. The rest of
+ * the record is the caller's to fill before tacho_record_commit(). */
+static inline void *tacho_record_begin(uint32_t class_id, uint32_t size_bytes)
+{
+	struct record_header *record = tacho_record_reserve(class_id, size_bytes);
+
+	if (record)
+		record->stamp = tacho_next_stamp();
+	return record;
+}
+
+/* The same for a slice that is over when its record is begun: of what is worth a record only by how
+ * it has ended. It began at `begin_ticks`; where the thread has recorded something since (a signal
+ * handler did), it begins and ends now. */
+static inline void *tacho_record_begin_past(uint32_t class_id, uint32_t size_bytes,
+					    uint64_t begin_ticks, uint64_t *ret_duration)
+{
+	struct record_header *record = tacho_record_reserve(class_id, size_bytes);
+	uint64_t last_stamp, now;
+
+	if (!record)
+		return NULL;
+	last_stamp = tacho_writer.last_stamp;
+	now = tacho_next_stamp();
+	record->stamp = begin_ticks < last_stamp || begin_ticks > now ? now : begin_ticks;
+	*ret_duration = now - record->stamp;
 	return record;
 }
 
