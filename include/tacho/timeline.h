@@ -23,7 +23,7 @@ G_BEGIN_DECLS
 
 #define TACHO_NONE G_MAXUINT32
 
-/* SLICE_KIND(enumerator, name). The first six come from records (trace/trace_layout.h). */
+/* SLICE_KIND(enumerator, name). All but STEP come from records (trace/trace_layout.h). */
 #define TACHO_SLICE_KINDS(SLICE_KIND)                                                              \
 	SLICE_KIND(OP, op)		   /* framework operation */                               \
 	SLICE_KIND(ANNOTATION, annotation) /* named region */                                      \
@@ -31,7 +31,8 @@ G_BEGIN_DECLS
 	SLICE_KIND(WAIT, wait)		   /* waiting for something named */                       \
 	SLICE_KIND(KERNEL, kernel)	   /* library or device kernel */                          \
 	SLICE_KIND(COLLECTIVE, collective) /* from queued to complete */                           \
-	SLICE_KIND(STEP, step)		   /* a training step, found by correlate */
+	SLICE_KIND(STEP, step)		   /* a training step, found by correlate */               \
+	SLICE_KIND(MESSAGE, message)	   /* bytes sent or received on a TCP connection */
 
 typedef enum {
 #define TACHO_SLICE_KIND_ENUM(enumerator, name) TACHO_SLICE_##enumerator,
@@ -300,11 +301,28 @@ typedef struct {
 	guint32 n_inputs;
 } TachoCollectiveArgs;
 
+/* An end of a TCP connection: an IPv6 address (IPv4: ::ffff:a.b.c.d) in network order, and a port. */
+typedef struct {
+	guint8 address[16];
+	guint16 port;
+} TachoEndpoint;
+
+typedef struct {
+	guint64 bytes;
+	gboolean is_receive;
+	guint32 fd;
+	TachoEndpoint local, peer;
+} TachoMessageArgs;
+
+/* "10.0.0.1:29500", "[fe80::1]:29500". To be freed with g_free(). */
+gchar *tacho_endpoint_text(const TachoEndpoint *endpoint);
+
 /* False where the slice has no such args; `args` is then untouched. */
 gboolean tacho_slice_op(const TachoTimeline *timeline, guint32 slice, TachoOpArgs *args);
 gboolean tacho_slice_kernel(const TachoTimeline *timeline, guint32 slice, TachoKernelArgs *args);
 gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 				TachoCollectiveArgs *args);
+gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, TachoMessageArgs *args);
 /* The id of an annotation, module or wait (record_slice.id); 0: none. */
 guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice);
 /* The `index`-th input or output tensor; false past the end. */
@@ -320,6 +338,7 @@ guint64 tacho_timeline_keep_op(TachoTimeline *timeline, const TachoOpArgs *args,
 guint64 tacho_timeline_keep_kernel(TachoTimeline *timeline, const TachoKernelArgs *args);
 guint64 tacho_timeline_keep_collective(TachoTimeline *timeline, const TachoCollectiveArgs *args,
 				       const TachoTensor *tensors);
+guint64 tacho_timeline_keep_message(TachoTimeline *timeline, const TachoMessageArgs *args);
 guint64 tacho_timeline_keep_id(TachoTimeline *timeline, guint64 id);
 
 const gchar *tacho_slice_kind_name(TachoSliceKind kind);

@@ -221,7 +221,10 @@ static const char kind_declarations[] =
 	"struct exit { int64_t status; int64_t second; uint32_t n_text; uint32_t reserved; "
 	"text_t text[n_text]; } align(64);\n"
 	"struct cost { uint64_t picoseconds; uint32_t event_kind; uint32_t reserved; } align(64);\n"
-	"struct clocks { uint64_t mono_ns; uint64_t real_ns; } align(64);\n";
+	"struct clocks { uint64_t mono_ns; uint64_t real_ns; } align(64);\n"
+	"struct message { uint64_t duration; uint64_t bytes; uint32_t is_receive; uint32_t fd; "
+	"uint16_t local_port; uint16_t peer_port; uint32_t reserved; uint8_t local_address[16]; "
+	"uint8_t peer_address[16]; } align(64);\n";
 
 static void append_preamble(struct text *text)
 {

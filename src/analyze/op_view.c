@@ -148,7 +148,8 @@ static Phase phase_of(const TachoTimeline *timeline, guint32 slice, Phase outsid
 	if (timeline->slices.kind[slice] == TACHO_SLICE_ANNOTATION &&
 	    g_str_has_prefix(tacho_slice_name(timeline, slice), "Optimizer.step"))
 		return PHASE_OPTIMIZER;
-	if (timeline->slices.parent[slice] != TACHO_NONE)
+	if (timeline->slices.parent[slice] != TACHO_NONE ||
+	    timeline->slices.kind[slice] == TACHO_SLICE_MESSAGE)
 		return outside;
 	if (outside == PHASE_BACKWARD && is_op && !makes_node(timeline, slice))
 		return PHASE_BACKWARD;

@@ -68,6 +68,17 @@ static gint64 half_life_ns(const TachoTimeline *timeline, const TachoTrack *trac
 	return last_ns / 2 - first_ns / 2;
 }
 
+/* What the socket probe has seen follows the network, not the loop of the training. */
+static gboolean is_traffic(const TachoTimeline *timeline, guint32 slice)
+{
+	static const gchar *const waits[] = { "epoll_wait", "epoll_pwait", "poll", NULL };
+	guint8 kind = timeline->slices.kind[slice];
+
+	return kind == TACHO_SLICE_MESSAGE ||
+	       (kind == TACHO_SLICE_WAIT &&
+		g_strv_contains(waits, tacho_slice_name(timeline, slice)));
+}
+
 OpSequence *op_sequence_new(const TachoTimeline *timeline, guint32 track_number)
 {
 	const TachoTrack *track = tacho_timeline_track(timeline, track_number);
@@ -94,6 +105,8 @@ OpSequence *op_sequence_new(const TachoTimeline *timeline, guint32 track_number)
 			is_frame[i - track->first_slice] = 1;
 			continue;
 		}
+		if (is_traffic(timeline, i))
+			continue;
 		sequence->slice[sequence->n] = i;
 		sequence->token[sequence->n] = token_of(timeline, i);
 		sequence->is_module[sequence->n] = slices->kind[i] == TACHO_SLICE_MODULE;

@@ -165,6 +165,28 @@ static void add_collective(struct slice_args *args, const TachoTimeline *timelin
 			&g_array_index(timeline->collectives, TachoCollective, links[0].row));
 }
 
+static void add_endpoint(struct slice_args *args, enum slice_arg_key key,
+			 const TachoEndpoint *endpoint)
+{
+	g_autofree gchar *text = tacho_endpoint_text(endpoint);
+
+	g_string_assign(args->texts[key], text);
+	add_string(args, key, args->texts[key]->str);
+}
+
+static void add_message(struct slice_args *args, const TachoTimeline *timeline, guint32 slice)
+{
+	TachoMessageArgs message;
+
+	if (!tacho_slice_message(timeline, slice, &message))
+		return;
+	add_string(args, SLICE_ARG_DIRECTION, message.is_receive ? "receive" : "send");
+	add_unsigned(args, SLICE_ARG_BYTES, message.bytes);
+	add_endpoint(args, SLICE_ARG_LOCAL, &message.local);
+	add_endpoint(args, SLICE_ARG_PEER, &message.peer);
+	add_unsigned(args, SLICE_ARG_FD, message.fd);
+}
+
 void slice_args_of_slice(struct slice_args *args, const TachoTimeline *timeline, guint32 slice,
 			 const struct slice_link *links, guint32 n_links)
 {
@@ -185,6 +207,9 @@ void slice_args_of_slice(struct slice_args *args, const TachoTimeline *timeline,
 		break;
 	case TACHO_SLICE_COLLECTIVE:
 		add_collective(args, timeline, slice, links, n_links);
+		break;
+	case TACHO_SLICE_MESSAGE:
+		add_message(args, timeline, slice);
 		break;
 	default:
 		id = tacho_slice_id(timeline, slice);

@@ -23,7 +23,11 @@
 	SLICE_ARG(MEMBERS, "members")	/* ranks seen in the collective */                         \
 	SLICE_ARG(EXPECTED, "expected") /* ranks it should have */                                 \
 	SLICE_ARG(WAIT_NS, "wait_ns")	/* until the last member had begun, too */                 \
-	SLICE_ARG(FIRST, "first")	/* of a mark */                                            \
+	SLICE_ARG(LOCAL, "local")	/* this end of a connection: "10.0.0.1:29500" */           \
+	SLICE_ARG(PEER, "peer")		/* its other end */                                        \
+	SLICE_ARG(FD, "fd")                                                                        \
+	SLICE_ARG(DIRECTION, "direction") /* "send", "receive" */                                  \
+	SLICE_ARG(FIRST, "first")	  /* of a mark */                                          \
 	SLICE_ARG(SECOND, "second")                                                                \
 	SLICE_ARG(TEXT, "text")
 

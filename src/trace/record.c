@@ -81,6 +81,7 @@ static const gsize least_bytes[TRACE_N_KINDS] = {
 	[TRACE_KIND_EXIT] = sizeof(struct record_mark),
 	[TRACE_KIND_COST] = sizeof(struct record_cost),
 	[TRACE_KIND_CLOCK] = sizeof(struct record_clock),
+	[TRACE_KIND_MESSAGE] = sizeof(struct record_message),
 };
 
 const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize size_bytes)

@@ -1,5 +1,6 @@
 #include "trace/source.h"
 
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 #define HANDLE_KEPT (G_GUINT64_CONSTANT(1) << 63)
 
-enum kept_kind { KEPT_OP, KEPT_KERNEL, KEPT_COLLECTIVE, KEPT_ID };
+enum kept_kind { KEPT_OP, KEPT_KERNEL, KEPT_COLLECTIVE, KEPT_MESSAGE, KEPT_ID };
 
 struct kept_args {
 	enum kept_kind kind;
@@ -18,6 +19,7 @@ struct kept_args {
 		TachoOpArgs op;
 		TachoKernelArgs kernel;
 		TachoCollectiveArgs collective;
+		TachoMessageArgs message;
 		guint64 id;
 	};
 };
@@ -189,6 +191,13 @@ guint64 tacho_timeline_keep_collective(TachoTimeline *timeline, const TachoColle
 	return keep(timeline, &kept, tensors);
 }
 
+guint64 tacho_timeline_keep_message(TachoTimeline *timeline, const TachoMessageArgs *args)
+{
+	struct kept_args kept = { .kind = KEPT_MESSAGE, .message = *args };
+
+	return keep(timeline, &kept, NULL);
+}
+
 guint64 tacho_timeline_keep_id(TachoTimeline *timeline, guint64 id)
 {
 	struct kept_args kept = { .kind = KEPT_ID, .id = id };
@@ -299,6 +308,44 @@ gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 	args->end_tid = collective->end_tid;
 	args->n_inputs = collective->n_inputs;
 	return TRUE;
+}
+
+gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, TachoMessageArgs *args)
+{
+	const struct kept_args *kept = find_kept(timeline, slice);
+	const struct record_message *message;
+	gsize size_bytes;
+
+	if (kept && kept->kind == KEPT_MESSAGE) {
+		*args = kept->message;
+		return TRUE;
+	}
+	message =
+		borrow_record(timeline, slice, TACHO_SLICE_MESSAGE, sizeof(*message), &size_bytes);
+	if (!message)
+		return FALSE;
+	args->bytes = message->bytes;
+	args->is_receive = message->is_receive != 0;
+	args->fd = message->fd;
+	args->local.port = message->local_port;
+	args->peer.port = message->peer_port;
+	memcpy(args->local.address, message->local_address, sizeof(args->local.address));
+	memcpy(args->peer.address, message->peer_address, sizeof(args->peer.address));
+	return TRUE;
+}
+
+gchar *tacho_endpoint_text(const TachoEndpoint *endpoint)
+{
+	static const guint8 ipv4_prefix[12] = { [10] = 0xff, [11] = 0xff };
+	gchar address[INET6_ADDRSTRLEN] = "";
+
+	if (memcmp(endpoint->address, ipv4_prefix, sizeof(ipv4_prefix)) == 0) {
+		inet_ntop(AF_INET, endpoint->address + sizeof(ipv4_prefix), address,
+			  sizeof(address));
+		return g_strdup_printf("%s:%u", address, endpoint->port);
+	}
+	inet_ntop(AF_INET6, endpoint->address, address, sizeof(address));
+	return g_strdup_printf("[%s]:%u", address, endpoint->port);
 }
 
 guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice)

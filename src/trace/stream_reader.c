@@ -21,6 +21,12 @@ SAME_KIND(KERNEL);
 SAME_KIND(COLLECTIVE);
 #undef SAME_KIND
 
+/* The kinds before MESSAGE are numbered alike. */
+static inline guint8 slice_kind(guint8 trace_kind)
+{
+	return trace_kind == TRACE_KIND_MESSAGE ? TACHO_SLICE_MESSAGE : trace_kind;
+}
+
 struct stream_reader {
 	struct stream_rows *rows;
 	const struct trace_metadata *metadata;
@@ -153,7 +159,7 @@ static inline gboolean add_slice(struct stream_reader *reader, const struct reco
 		.start_ns = time_ns,
 		.handle = tacho_source_handle(reader->file, offset),
 		.name = class.name,
-		.kind = class.kind,
+		.kind = slice_kind(class.kind),
 	};
 
 	slice.end_ns = slice_end(reader, time_ns, reader->last_stamp, duration, &slice.flags);

@@ -69,7 +69,8 @@ struct record_header {
 	KIND(THREAD, thread, 0)		/* first record of a thread: who it is */                  \
 	KIND(EXIT, exit, 0)		/* the process ends, in an orderly way */                  \
 	KIND(COST, cost, 0)		/* what one event of a probe costs the job */              \
-	KIND(CLOCK, clocks, 0)		/* clocks read together, about once a second */
+	KIND(CLOCK, clocks, 0)		/* clocks read together, about once a second */            \
+	KIND(MESSAGE, message, 1)	/* bytes sent or received on a TCP connection */
 
 enum trace_kind {
 #define TRACE_KIND_ENUM(enumerator, name, is_slice) TRACE_KIND_##enumerator,
@@ -171,6 +172,21 @@ struct record_clock {
 	struct record_header header;
 	uint64_t mono_ns;
 	uint64_t real_ns;
+};
+
+/* MESSAGE: one call that moved `bytes` between the process and the kernel. An end of the connection
+ * is an IPv6 address (IPv4: ::ffff:a.b.c.d) in network order, and a port. */
+struct record_message {
+	struct record_header header;
+	uint64_t duration;
+	uint64_t bytes;
+	uint32_t is_receive;
+	uint32_t fd;
+	uint16_t local_port;
+	uint16_t peer_port;
+	uint32_t reserved;
+	uint8_t local_address[16];
+	uint8_t peer_address[16];
 };
 
 enum trace_op_flags {

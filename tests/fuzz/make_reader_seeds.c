@@ -41,6 +41,12 @@ static const struct {
 		     "mark m 40 first=1 second=2 text='some text'\n"
 		     "wait w 50..60\n"
 		     "module net.0 70..80\n" },
+	{ "messages", "unit ns\n"
+		      "rank 0 thread 10 main\n"
+		      "message send 0..10 bytes=64 fd=5 local=10.0.0.1:4000 peer=10.0.0.2:29500\n"
+		      "wait epoll_wait 10..20\n"
+		      "message recv 20..20 bytes=1 receive fd=5 local=[fe80::1]:1 peer=[::1]:2\n"
+		      "message writev 30..\n" },
 	{ "killed", "unit ns\n"
 		    "rank 3 end=unknown thread 10 main\n"
 		    "op a 0..\n"

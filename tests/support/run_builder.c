@@ -395,6 +395,26 @@ static void write_collective(struct timeline_writer *writer, guint32 slice, guin
 	copy_tensors(collective + 1, tensors);
 }
 
+static void write_message(struct timeline_writer *writer, guint32 slice, guint32 class_id)
+{
+	const TachoTimeline *timeline = writer->timeline;
+	TachoMessageArgs args = { 0 };
+	struct record_message *message;
+
+	tacho_slice_message(timeline, slice, &args);
+	message =
+		run_builder_record(writer->run, class_id, (guint64)timeline->slices.start_ns[slice],
+				   (guint32)sizeof(*message));
+	message->duration = slice_duration(timeline, slice);
+	message->bytes = args.bytes;
+	message->is_receive = args.is_receive ? 1 : 0;
+	message->fd = args.fd;
+	message->local_port = args.local.port;
+	message->peer_port = args.peer.port;
+	memcpy(message->local_address, args.local.address, sizeof(message->local_address));
+	memcpy(message->peer_address, args.peer.address, sizeof(message->peer_address));
+}
+
 static void write_slice(struct timeline_writer *writer, guint32 slice)
 {
 	const TachoTimeline *timeline = writer->timeline;
@@ -404,13 +424,17 @@ static void write_slice(struct timeline_writer *writer, guint32 slice)
 
 	if (kind == TACHO_SLICE_STEP) /* a run has no such records */
 		return;
-	class_id = class_of(writer, (enum trace_kind)kind, tacho_slice_name(timeline, slice));
+	class_id = class_of(
+		writer, kind == TACHO_SLICE_MESSAGE ? TRACE_KIND_MESSAGE : (enum trace_kind)kind,
+		tacho_slice_name(timeline, slice));
 	if (kind == TACHO_SLICE_OP)
 		write_op(writer, slice, class_id);
 	else if (kind == TACHO_SLICE_KERNEL)
 		write_kernel(writer, slice, class_id);
 	else if (kind == TACHO_SLICE_COLLECTIVE)
 		write_collective(writer, slice, class_id);
+	else if (kind == TACHO_SLICE_MESSAGE)
+		write_message(writer, slice, class_id);
 	else
 		run_builder_slice(writer->run, class_id, (guint64)start_ns,
 				  timeline->slices.flags[slice] & TACHO_SLICE_OPEN

@@ -1,5 +1,6 @@
 #include "timeline_text.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 struct text_reader {
@@ -269,6 +270,7 @@ struct slice_args {
 	TachoOpArgs op;
 	TachoKernelArgs kernel;
 	TachoCollectiveArgs collective;
+	TachoMessageArgs message;
 	guint64 id;
 	guint8 flags;
 };
@@ -385,6 +387,43 @@ static gboolean read_collective_key(struct text_reader *reader, struct slice_arg
 	return TRUE;
 }
 
+static void parse_endpoint(const struct text_reader *reader, const gchar *value,
+			   TachoEndpoint *endpoint)
+{
+	const gchar *colon = strrchr(value, ':');
+	g_autofree gchar *address = colon ? g_strndup(value, (gsize)(colon - value)) : NULL;
+	g_autofree gchar *mapped = NULL;
+
+	if (!colon)
+		fail(reader, "not an address and a port", value);
+	endpoint->port = (guint16)parse_unsigned(reader, colon + 1);
+	if (*address == '[' && g_str_has_suffix(address, "]"))
+		mapped = g_strndup(address + 1, strlen(address) - 2);
+	else
+		mapped = g_strconcat("::ffff:", address, NULL);
+	if (inet_pton(AF_INET6, mapped, endpoint->address) != 1)
+		fail(reader, "not an address", value);
+}
+
+static gboolean read_message_key(struct text_reader *reader, struct slice_args *args)
+{
+	const gchar *value;
+
+	if ((value = take_key(reader, "bytes")))
+		args->message.bytes = parse_unsigned(reader, value);
+	else if (take_flag(reader, "receive"))
+		args->message.is_receive = TRUE;
+	else if ((value = take_key(reader, "fd")))
+		args->message.fd = (guint32)parse_unsigned(reader, value);
+	else if ((value = take_key(reader, "local")))
+		parse_endpoint(reader, value, &args->message.local);
+	else if ((value = take_key(reader, "peer")))
+		parse_endpoint(reader, value, &args->message.peer);
+	else
+		return FALSE;
+	return TRUE;
+}
+
 static gboolean read_slice_key(struct text_reader *reader, TachoSliceKind kind,
 			       struct slice_args *args)
 {
@@ -401,6 +440,8 @@ static gboolean read_slice_key(struct text_reader *reader, TachoSliceKind kind,
 		return read_kernel_key(reader, args);
 	case TACHO_SLICE_COLLECTIVE:
 		return read_collective_key(reader, args);
+	case TACHO_SLICE_MESSAGE:
+		return read_message_key(reader, args);
 	default:
 		value = take_key(reader, "id");
 		if (value)
@@ -424,6 +465,8 @@ static guint64 keep_args(struct text_reader *reader, TachoSliceKind kind, struct
 		args->collective.n_inputs = args->inputs->len;
 		return tacho_timeline_keep_collective(reader->timeline, &args->collective,
 						      (const TachoTensor *)args->inputs->data);
+	case TACHO_SLICE_MESSAGE:
+		return tacho_timeline_keep_message(reader->timeline, &args->message);
 	default:
 		return args->id ? tacho_timeline_keep_id(reader->timeline, args->id) : 0;
 	}

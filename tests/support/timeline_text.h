@@ -22,12 +22,14 @@
  *     thread TID [NAME] [parent=0] [dropped=0]
  *     stream ID [NAME]                a device queue; its slices stand on it as on a thread
  *         `rank`, `process`, `thread` and `stream` may follow each other on one line
- *     op|annotation|module|wait|kernel|collective|step NAME BEGIN..END [KEY=VALUE ...]
+ *     op|annotation|module|wait|kernel|collective|step|message NAME BEGIN..END [KEY=VALUE ...]
  *         BEGIN.. alone: still open when its process ended
  *         op:         seq=N fwd=THREAD backward in=TENSOR out=TENSOR (in, out: as often as needed)
  *         kernel:     flops=N bytes=N dtype=float32 dims=4x8x16 text=T
  *         collective: bytes=N group=N end_tid=N in=TENSOR; stands on the ASYNC track beside its
  *                     thread, which is made when needed and is called "collectives"
+ *         message:    bytes=N receive fd=N local=ADDRESS peer=ADDRESS; sent where not received;
+ *                     ADDRESS is 10.0.0.1:29500 or [fe80::1]:29500
  *         others:     id=N
  *         all:        repaired
  *     alloc TIME address=N bytes=N

@@ -251,11 +251,32 @@ static void test_sums_hold(void)
 	}
 }
 
+/* What a thread sends, receives and waits for on the network is neither compute nor data loading. */
+static void test_traffic_is_no_compute(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("rank 0 thread 10 main\n"
+				   "  op aten::forward 0..30\n"
+				   "thread 11 gloo\n"
+				   "  wait epoll_wait 20..50\n"
+				   "  message writev 50..60 bytes=4096\n"
+				   "  message recv 60..90 bytes=4096 receive\n");
+	g_autoptr(TachoTable) table = NULL;
+	const TachoFilter filter = TACHO_FILTER_INIT;
+
+	add_step(timeline, 0, 0, 0, 100);
+	table = tacho_view_step(timeline, &filter);
+	EXPECT(table, 0, "compute_ms", 30);
+	EXPECT(table, 0, "idle_ms", 70);
+	expect_sum(table);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/step_view/by_hand", test_by_hand);
 	g_test_add_func("/step_view/waiting_is_no_compute", test_waiting_is_no_compute);
+	g_test_add_func("/step_view/traffic_is_no_compute", test_traffic_is_no_compute);
 	g_test_add_func("/step_view/threads_and_workers", test_threads_and_workers);
 	g_test_add_func("/step_view/unmatched_collective", test_unmatched_collective);
 	g_test_add_func("/step_view/warm_up", test_warm_up);

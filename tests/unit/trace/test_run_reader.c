@@ -89,6 +89,7 @@ static void assert_same_args(const TachoTimeline *a, const TachoTimeline *b, gui
 	TachoOpArgs op[2] = { { .sequence = -1 }, { .sequence = -1 } };
 	TachoKernelArgs kernel[2] = { { .text = "" }, { .text = "" } };
 	TachoCollectiveArgs collective[2] = { { 0 }, { 0 } };
+	TachoMessageArgs message[2] = { { 0 }, { 0 } };
 
 	tacho_slice_op(a, row, &op[0]);
 	tacho_slice_op(b, row, &op[1]);
@@ -103,6 +104,9 @@ static void assert_same_args(const TachoTimeline *a, const TachoTimeline *b, gui
 	tacho_slice_collective(b, row, &collective[1]);
 	g_assert_cmpmem(&collective[0], sizeof(collective[0]), &collective[1],
 			sizeof(collective[1]));
+	g_assert_cmpint(tacho_slice_message(a, row, &message[0]), ==,
+			tacho_slice_message(b, row, &message[1]));
+	g_assert_cmpmem(&message[0], sizeof(message[0]), &message[1], sizeof(message[1]));
 	g_assert_cmpuint(tacho_slice_id(a, row), ==, tacho_slice_id(b, row));
 	assert_same_tensors(a, b, row, tacho_slice_input);
 	assert_same_tensors(a, b, row, tacho_slice_output);
@@ -185,6 +189,9 @@ static const gchar whole[] =
 	"  op again 250..250 out=float32[2]\n"
 	"  mark cut 205 first=-1 second=2 text=why\n"
 	"thread 12 worker parent=10 dropped=4\n"
+	"  message writev 242..245 bytes=1048624 fd=9 local=10.0.0.1:4000 peer=10.0.0.2:29500\n"
+	"  wait epoll_wait 246..260\n"
+	"  message recv 262..262 bytes=1 receive fd=3 local=[fe80::1]:65535 peer=[::1]:1\n"
 	"  op Node 300.25..301 backward seq=3 fwd=1 out=int64[1] out=int64[2]\n"
 	"rank 1 end=killed:9 thread 11 main\n"
 	"  op aten::mm 100..\n"
@@ -611,6 +618,55 @@ static void test_broken_records(void)
 	remove_folder(folder);
 }
 
+static gchar *peer_text(const TachoTimeline *timeline, const gchar *name)
+{
+	TachoMessageArgs args;
+
+	g_assert_true(tacho_slice_message(timeline, timeline_find(timeline, name, 0), &args));
+	return tacho_endpoint_text(&args.peer);
+}
+
+/* A message is read for what it is; one whose record is too short for it is not. */
+static void test_messages(void)
+{
+	static const gchar text[] =
+		"unit ns rank 0 thread 10 main\n"
+		"message send 0..10 bytes=7 fd=4 local=1.2.3.4:5 peer=6.7.8.9:10\n"
+		"message recv 20..30 bytes=8 receive local=[::1]:1 peer=[1::2]:3\n"
+		"op other 40..50\n";
+	const guint32 short_bytes = sizeof(struct record_message) - 8;
+	g_autoptr(TachoTimeline) written = timeline_from_text(text);
+	g_autoptr(TachoTimeline) read = NULL;
+	g_autoptr(TachoTimeline) broken = NULL;
+	gchar *folder = make_folder();
+	g_autofree gchar *bytes = NULL, *path = NULL, *ipv4 = NULL, *ipv6 = NULL;
+	TachoMessageArgs args;
+	gsize length, first;
+
+	run_builder_write_timeline(written, folder);
+	read = open_sound(folder);
+	ipv4 = peer_text(read, "send");
+	ipv6 = peer_text(read, "recv");
+	g_assert_cmpstr(ipv4, ==, "6.7.8.9:10");
+	g_assert_cmpstr(ipv6, ==, "[1::2]:3");
+	g_assert_true(tacho_slice_message(read, timeline_find(read, "recv", 0), &args));
+	g_assert_cmpuint(args.bytes, ==, 8);
+	g_assert_true(args.is_receive);
+	g_assert_false(tacho_slice_message(read, timeline_find(read, "other", 0), &args));
+
+	path = stream_path(folder);
+	g_assert_true(g_file_get_contents(path, &bytes, &length, NULL));
+	first = sizeof(struct packet_header);
+	first += ((const struct record_header *)(bytes + first))->size_bytes;
+	memcpy(bytes + first + G_STRUCT_OFFSET(struct record_header, size_bytes), &short_bytes,
+	       sizeof(short_bytes));
+	overwrite(path, bytes, length);
+	broken = open_sound(folder);
+	assert_problem(broken, "corrupt_record", 1, "shorter than its kind");
+	g_assert_cmpuint(broken->slices.n, ==, 0);
+	remove_folder(folder);
+}
+
 static void test_broken_packets(void)
 {
 	static const struct {
@@ -908,6 +964,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/run-reader/truncated-metadata", test_truncated_metadata);
 	g_test_add_func("/run-reader/flipped-bits", test_flipped_bits);
 	g_test_add_func("/run-reader/broken-records", test_broken_records);
+	g_test_add_func("/run-reader/messages", test_messages);
 	g_test_add_func("/run-reader/broken-packets", test_broken_packets);
 	g_test_add_func("/run-reader/broken-streams", test_broken_streams);
 	g_test_add_func("/run-reader/gaps", test_gaps);
