@@ -16,7 +16,8 @@ static const gchar description[] =
 #define LIBRARY_PROBES(LIBRARY_PROBE)                                                              \
 	LIBRARY_PROBE("alloc", "libtacho_alloc.so", "memory of CPU tensors")                       \
 	LIBRARY_PROBE("blas", "libtacho_blas.so", "BLAS kernels; not those linked statically")     \
-	LIBRARY_PROBE("dnn", "libtacho_dnn.so", "oneDNN kernels; not those linked statically")
+	LIBRARY_PROBE("dnn", "libtacho_dnn.so", "oneDNN kernels; not those linked statically")     \
+	LIBRARY_PROBE("socket", "libtacho_socket.so", "messages on TCP connections")
 
 static const TachoColumn columns[] = {
 	{ .key = "probe", .title = "probe", .type = TACHO_COLUMN_TEXT },

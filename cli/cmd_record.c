@@ -30,6 +30,7 @@ static const gchar description[] =
 	PROBE(alloc, "libtacho_alloc.so", "PyTorch CPU memory")                                    \
 	PROBE(blas, "libtacho_blas.so", "BLAS kernels")                                            \
 	PROBE(dnn, "libtacho_dnn.so", "oneDNN kernels")                                            \
+	PROBE(socket, "libtacho_socket.so", "messages on TCP connections")                         \
 	PROBE(python, NULL, "Python hook: modules, data loaders, process groups")
 
 enum probe {
@@ -94,10 +95,10 @@ static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
 				has_probe[p] = is_known = TRUE;
 		}
 		if (!is_known) {
-			cli_fail(
-				"record",
-				"no probe is named '%s'; there are torch, alloc, blas, dnn, python",
-				names[i]);
+			cli_fail("record",
+				 "no probe is named '%s'; there are torch, alloc, blas, dnn, "
+				 "socket, python",
+				 names[i]);
 			return FALSE;
 		}
 	}
@@ -267,7 +268,7 @@ static void say_what_was_recorded(const struct recording *recording)
 	if (n_traces == 0)
 		fprintf(stderr, "tacho: nothing was recorded: no process of the job used a library "
 				"that tacho "
-				"watches (PyTorch, BLAS, oneDNN)\n");
+				"watches (PyTorch, BLAS, oneDNN), or TCP\n");
 	else
 		fprintf(stderr,
 			"tacho: recorded %u process%s, %s, in %s\ntacho: next: tacho report %s\n",
@@ -401,7 +402,7 @@ int cmd_record(int argc, char **argv)
 		{ "steps", 0, 0, G_OPTION_ARG_STRING, &options.steps,
 		  "record only training steps A to B, counted from 0", "A:B" },
 		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
-		  "torch, alloc, blas, dnn, python, or all (default)", "LIST" },
+		  "torch, alloc, blas, dnn, socket, python, or all (default)", "LIST" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
 		  "auto (default), tsc or monotonic", "CLOCK" },
 		{ "no-build", 0, 0, G_OPTION_ARG_NONE, &options.is_no_build,

@@ -13,7 +13,7 @@ _tacho_options() {
 _tacho_values() {
 	case $1 in
 	--clock) echo auto tsc monotonic ;;
-	--probes) echo all torch alloc blas dnn python ;;
+	--probes) echo all torch alloc blas dnn socket python ;;
 	--view) echo step op kernel comm ;;
 	--to) echo perfetto chrome ;;
 	esac

@@ -28,7 +28,7 @@ runs() {
 recorded() {
 	local sentence=$1
 	shift
-	{ timeout 120 "${tacho[@]}" record -q --probes alloc,blas,dnn,python "$@" <input >job.out 2>job.err; } 2>/dev/null
+	{ timeout 120 "${tacho[@]}" record -q --probes alloc,blas,dnn,socket,python "$@" <input >job.out 2>job.err; } 2>/dev/null
 	local status=$?
 	[ $status = $plain_status ] || wrong "exit code $status, without tacho $plain_status"
 	cmp -s plain.out job.out || wrong "standard output differs: $(diff plain.out job.out | head -3)"
