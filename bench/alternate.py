@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What recording costs a job's step, step by step: recorded and unrecorded steps of one process in turn.
 
-    alternate.py [--build BUILD_DIR] [--model cnn] [--steps 400] [--json]
+    alternate.py [--build BUILD_DIR] [--model cnn] [--probes all] [--steps 400] [--json]
 
 Whole runs of a job differ by more than recording costs, most of all on a virtual machine. So here one
 recorded process trains, and switches every second step back to what an unrecorded one does: PyTorch's
@@ -30,6 +30,7 @@ def parse_arguments():
     parser.add_argument("--model", default="cnn")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--probes", default="all")
     parser.add_argument("--python", default="/usr/bin/python3")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
@@ -118,7 +119,7 @@ def run_job(arguments, folder):
     environment = dict(os.environ, ALTERNATE_OUT=os.path.join(folder, "pairs.json"))
     inside = [arguments.python, os.path.abspath(__file__), "--inside", "--model", arguments.model,
               "--batch", str(arguments.batch), "--steps", str(arguments.steps)]
-    subprocess.run([tacho, "record", "-q", "-o", run, "--"] + inside, env=environment, check=True)
+    subprocess.run([tacho, "record", "-q", "--probes", arguments.probes, "-o", run, "--"] + inside, env=environment, check=True)
     info = json.loads(subprocess.run([tacho, "info", run, "--json"], check=True,
                                      stdout=subprocess.PIPE).stdout)
     with open(environment["ALTERNATE_OUT"]) as file:
@@ -142,7 +143,7 @@ def main():
     result = {"model": arguments.model, "batch": arguments.batch, "pairs": len(pairs),
               "wall": summarise(pairs, 0), "cpu": summarise(pairs, 1),
               "events": info["events"], "dropped_events": info["dropped_events"],
-              "ops": info["kinds"]["op"],
+              "ops": info["kinds"].get("op", 0),
               "stated_pct": info["record_cost_step_pct"]}
     if arguments.json:
         print(json.dumps(result))
