@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,16 @@ struct _NewFile {
 
 static const int ending_signals[] = { SIGHUP, SIGINT, SIGTERM };
 static const gchar *volatile path_to_remove; /* for the signal handler */
+
+static sigset_t ending_signal_set(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (guint i = 0; i < G_N_ELEMENTS(ending_signals); i++)
+		sigaddset(&set, ending_signals[i]);
+	return set;
+}
 
 static void remove_and_end(int signal_number)
 {
@@ -66,6 +77,25 @@ static void set_usual_mode(int fd)
 	fchmod(fd, 0666 & ~mask);
 }
 
+/* No signal comes between a temporary file's creation and the note to remove it. */
+static int create_and_note(gchar *path)
+{
+	sigset_t ending = ending_signal_set();
+	sigset_t usual;
+	int fd, cause;
+
+	pthread_sigmask(SIG_BLOCK, &ending, &usual);
+	fd = g_mkstemp_full(path, O_RDWR | O_CLOEXEC, 0600);
+	cause = errno;
+	if (fd >= 0) {
+		path_to_remove = path;
+		handle_signals(TRUE);
+	}
+	pthread_sigmask(SIG_SETMASK, &usual, NULL);
+	errno = cause;
+	return fd;
+}
+
 static FILE *open_temporary(NewFile *file, GError **error)
 {
 	g_autofree gchar *folder = g_path_get_dirname(file->path);
@@ -74,14 +104,12 @@ static FILE *open_temporary(NewFile *file, GError **error)
 	int fd;
 
 	file->temporary_path = g_strdup_printf("%s/.%s.XXXXXX", folder, name);
-	fd = g_mkstemp_full(file->temporary_path, O_RDWR | O_CLOEXEC, 0600);
+	fd = create_and_note(file->temporary_path);
 	if (fd < 0) {
 		set_error(error, file->path);
 		g_clear_pointer(&file->temporary_path, g_free);
 		return NULL;
 	}
-	path_to_remove = file->temporary_path;
-	handle_signals(TRUE);
 	set_usual_mode(fd);
 	stream = fdopen(fd, "wb");
 	if (!stream) {

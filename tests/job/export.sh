@@ -67,4 +67,17 @@ for _ in $(seq 200); do
 done
 wait
 [ -z "$(ls -A stopped | grep -v '^out.json$' || true)" ] || fail "left behind: $(ls -A stopped)"
+
+# Nor does a signal that comes at the very call that makes the temporary file.
+if strace -o /dev/null true 2>/dev/null; then
+	rm -rf stopped && mkdir stopped
+	strace -f -e trace=openat -o calls.txt "$TACHO" export work.tacho --to chrome -o stopped/out.json 2>/dev/null || true
+	call=$(grep openat calls.txt | grep -n O_EXCL | head -n 1 | cut -d: -f1)
+	[ -n "$call" ] || fail "no temporary file made"
+	rm -rf stopped/* && status=0
+	strace -f -o /dev/null -e trace=openat -e inject=openat:signal=TERM:when="$call" \
+		"$TACHO" export work.tacho --to chrome -o stopped/out.json 2>/dev/null || status=$?
+	[ $status = 143 ] || fail "the signal came to nothing: exit code $status"
+	[ -z "$(ls -A stopped)" ] || fail "left behind: $(ls -A stopped)"
+fi
 echo "exports are whole or not there"
