@@ -23,7 +23,8 @@ G_BEGIN_DECLS
 
 #define TACHO_NONE G_MAXUINT32
 
-/* SLICE_KIND(enumerator, name). All but STEP come from records (trace/trace_layout.h). */
+/* SLICE_KIND(enumerator, name). Those before STEP, and MESSAGE, come from records, too
+ * (trace/trace_layout.h); the others only from foreign traces. */
 #define TACHO_SLICE_KINDS(SLICE_KIND)                                                              \
 	SLICE_KIND(OP, op)		   /* framework operation */                               \
 	SLICE_KIND(ANNOTATION, annotation) /* named region */                                      \
@@ -32,7 +33,13 @@ G_BEGIN_DECLS
 	SLICE_KIND(KERNEL, kernel)	   /* library or device kernel */                          \
 	SLICE_KIND(COLLECTIVE, collective) /* from queued to complete */                           \
 	SLICE_KIND(STEP, step)		   /* a training step, found by correlate */               \
-	SLICE_KIND(MESSAGE, message)	   /* bytes sent or received on a TCP connection */
+	SLICE_KIND(MESSAGE, message)	   /* bytes sent or received on a TCP connection */        \
+	SLICE_KIND(RUNTIME, runtime)	   /* call of a device's runtime or driver */              \
+	SLICE_KIND(MEMCPY, memcpy)	   /* copy by a device */                                  \
+	SLICE_KIND(MEMSET, memset)	   /* fill by a device */                                  \
+	SLICE_KIND(SYNC, sync)		   /* somebody waits for a device or stream */             \
+	SLICE_KIND(FUNCTION, function)	   /* function of the program's own language */            \
+	SLICE_KIND(EVENT, event)	   /* of a foreign trace, of no kind above */
 
 typedef enum {
 #define TACHO_SLICE_KIND_ENUM(enumerator, name) TACHO_SLICE_##enumerator,
@@ -47,7 +54,7 @@ typedef enum {
 	TACHO_SLICE_REPAIRED = 1 << 2, /* its time was mended: the trust problems say how */
 } TachoSliceFlags;
 
-/* About 40 bytes a slice. */
+/* About 45 bytes a slice. */
 typedef struct {
 	guint32 n;
 	guint32 capacity; /* rows there is room for */
@@ -57,9 +64,10 @@ typedef struct {
 	guint32 *name;	 /* string id */
 	guint32 *track;
 	guint32 *parent;
-	guint8 *kind;	/* TachoSliceKind */
-	guint8 *flags;	/* TachoSliceFlags */
-	guint16 *depth; /* number of ancestors */
+	guint32 *launch; /* slice of a thread that queued this one on a device, or TACHO_NONE */
+	guint8 *kind;	 /* TachoSliceKind */
+	guint8 *flags;	 /* TachoSliceFlags */
+	guint16 *depth;	 /* number of ancestors */
 } TachoSlices;
 
 typedef enum {
@@ -72,7 +80,8 @@ typedef enum {
 typedef struct {
 	TachoTrackKind kind;
 	guint32 process;     /* index */
-	guint32 tid;	     /* of the thread; ASYNC: of the thread that queued */
+	guint32 tid;	     /* of the thread; ASYNC: of the one that queued; STREAM: its number */
+	gint32 device;	     /* STREAM: the device's number on its host */
 	guint32 name;	     /* string id: thread name, "collectives" ..., counter name */
 	guint32 first_slice; /* its slices are [first_slice, first_slice + n_slices) */
 	guint32 n_slices;
@@ -118,6 +127,8 @@ typedef enum {
 	TACHO_FLOW_OP_KERNEL,	     /* only where the kernel is on another track than the op */
 	TACHO_FLOW_QUEUE_COLLECTIVE, /* slice that queued -> collective */
 	TACHO_FLOW_COLLECTIVE,	     /* the member queued last -> each other member */
+	TACHO_FLOW_LAUNCH,	     /* as the column `launch` says it */
+	TACHO_FLOW_OTHER,	     /* an arrow of a foreign trace */
 	TACHO_N_FLOW_KINDS,
 } TachoFlowKind;
 
@@ -138,9 +149,10 @@ typedef struct {
 typedef struct {
 	gint64 time_ns;
 	guint64 address;
-	gint64 bytes;  /* > 0 handed out, < 0 given back, 0 given back but not known how much */
-	guint32 track; /* thread */
-	guint32 slice; /* innermost slice then open on that track, or TACHO_NONE */
+	gint64 bytes;	/* > 0 handed out, < 0 given back, 0 given back but not known how much */
+	guint32 track;	/* thread */
+	guint32 slice;	/* innermost slice then open on that track, or TACHO_NONE */
+	guint32 device; /* 0: the host's memory, else the number of the device, plus 1 */
 } TachoMemoryEvent;
 
 typedef struct {
@@ -182,6 +194,9 @@ typedef struct _TachoTimeline TachoTimeline;
 struct _TachoTimeline {
 	gint64 origin_unix_ns;
 	gint64 duration_ns; /* to the last sign of anything */
+	/* What times were rounded to before they came here; 0: to nothing that matters. Slices that
+	 * overlap by no more say nothing. */
+	gint64 resolution_ns;
 
 	TachoSlices slices;
 	GArray *tracks;	     /* TachoTrack */
@@ -231,6 +246,8 @@ const gchar *tacho_timeline_string(const TachoTimeline *timeline, guint32 id);
 guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, guint32 track,
 				 guint32 name, gint64 start_ns, gint64 duration_ns, guint8 flags,
 				 guint64 source);
+/* Say that `slice` of a device was queued by `launch`: rows that add_slice() returned. */
+void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 launch);
 /* Make a timeline filled by hand hold what is promised above: sort the slices into (1), set parent,
  * depth and the tracks' ranges; cut a slice that outlasts its parent on a THREAD track; sort samples,
  * memory events and marks by track and time, and set the memory events' slices; widen the times and,
@@ -317,7 +334,8 @@ typedef struct {
 /* "10.0.0.1:29500", "[fe80::1]:29500". To be freed with g_free(). */
 gchar *tacho_endpoint_text(const TachoEndpoint *endpoint);
 
-/* False where the slice has no such args; `args` is then untouched. */
+/* False where the slice has no such args; `args` is then untouched. Copies and fills of a device have
+ * kernel args. */
 gboolean tacho_slice_op(const TachoTimeline *timeline, guint32 slice, TachoOpArgs *args);
 gboolean tacho_slice_kernel(const TachoTimeline *timeline, guint32 slice, TachoKernelArgs *args);
 gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
@@ -325,6 +343,10 @@ gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, TachoMessageArgs *args);
 /* The id of an annotation, module or wait (record_slice.id); 0: none. */
 guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice);
+/* Everything that a foreign trace says of the slice, as the text of a JSON object: what has a column
+ * or an accessor above as well as what nothing here knows. NULL: nothing, or no foreign trace. Read
+ * from the file at each call. To be freed with g_free(). */
+gchar *tacho_slice_args_json(const TachoTimeline *timeline, guint32 slice);
 /* The `index`-th input or output tensor; false past the end. */
 gboolean tacho_slice_input(const TachoTimeline *timeline, guint32 slice, guint32 index,
 			   TachoTensor *tensor);

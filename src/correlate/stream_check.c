@@ -7,13 +7,13 @@ static guint64 count_overlaps(const TachoTimeline *timeline, const TachoTrack *t
 			      guint32 *ret_first)
 {
 	const TachoSlices *slices = &timeline->slices;
-	gint64 busy_until_ns = G_MININT64;
+	gint64 busy_until_ns = G_MININT64 / 2; /* so that differences fit */
 	guint64 count = 0;
 
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
 		if (slices->kind[i] != TACHO_SLICE_KERNEL)
 			continue; /* regions that an importer put around kernels */
-		if (slices->start_ns[i] < busy_until_ns && count++ == 0)
+		if (busy_until_ns - slices->start_ns[i] > timeline->resolution_ns && count++ == 0)
 			*ret_first = i;
 		busy_until_ns = MAX(busy_until_ns, tacho_slice_end_ns(timeline, i));
 	}

@@ -45,6 +45,9 @@ const gchar *export_flow_kind_name(TachoFlowKind kind)
 		return "queue_collective";
 	case TACHO_FLOW_COLLECTIVE:
 		return "collective";
+	case TACHO_FLOW_LAUNCH:
+		return "launch";
+	case TACHO_FLOW_OTHER:
 	case TACHO_N_FLOW_KINDS:
 		break;
 	}

@@ -83,7 +83,8 @@ static inline gint64 end_of(const TachoSlices *slices, guint32 row)
 	return slices->start_ns[row] + slices->duration_ns[row];
 }
 
-guint32 slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest_rule rule)
+guint32 slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest_rule rule,
+			   gint64 resolution_ns)
 {
 	guint32 innermost = TACHO_NONE; /* the parents of this row are all that is open */
 	guint32 n_cut = 0;
@@ -99,9 +100,11 @@ guint32 slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum n
 			while (parent != TACHO_NONE && end_of(slices, parent) < end_of(slices, row))
 				parent = slices->parent[parent];
 		if (parent != TACHO_NONE && end_of(slices, parent) < end_of(slices, row)) {
+			if (end_of(slices, row) - end_of(slices, parent) > resolution_ns) {
+				slices->flags[row] |= TACHO_SLICE_REPAIRED;
+				n_cut++;
+			}
 			slices->duration_ns[row] = end_of(slices, parent) - slices->start_ns[row];
-			slices->flags[row] |= TACHO_SLICE_REPAIRED;
-			n_cut++;
 		}
 		slices->parent[row] = parent;
 		slices->depth[row] = 0;

@@ -18,6 +18,7 @@
 	COLUMN(guint32, name)                                                                      \
 	COLUMN(guint32, track)                                                                     \
 	COLUMN(guint32, parent)                                                                    \
+	COLUMN(guint32, launch)                                                                    \
 	COLUMN(guint8, kind)                                                                       \
 	COLUMN(guint8, flags)                                                                      \
 	COLUMN(guint16, depth)
@@ -50,8 +51,9 @@ enum nest_rule {
 enum nest_rule nest_rule_of(TachoTrackKind kind);
 
 /* Set parent and depth of rows [first, first + n), which are in timeline order. Returns how many
- * were cut. */
-guint32 slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest_rule rule);
+ * were cut by more than `resolution_ns`; only these are flagged. */
+guint32 slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest_rule rule,
+			   gint64 resolution_ns);
 
 /* Bring all rows into timeline order (timeline.h (1)); equal rows keep their order. Returns where
  * each row went, to be freed with g_free(). */

@@ -7,7 +7,8 @@
 #include "trace/record.h"
 #include "trace/string_table.h"
 
-#define HANDLE_KEPT (G_GUINT64_CONSTANT(1) << 63)
+#define HANDLE_KEPT    (G_GUINT64_CONSTANT(1) << 63)
+#define HANDLE_FOREIGN (G_GUINT64_CONSTANT(1) << 62)
 
 enum kept_kind { KEPT_OP, KEPT_KERNEL, KEPT_COLLECTIVE, KEPT_MESSAGE, KEPT_ID };
 
@@ -30,10 +31,11 @@ struct source_file {
 };
 
 struct tacho_source {
-	GArray *kept;	  /* struct kept_args */
-	GArray *tensors;  /* TachoTensor of the kept arguments */
-	GArray *files;	  /* struct source_file */
-	guint64 *outputs; /* by slice: handle of its OUTPUTS record, 0: none */
+	GArray *kept;	    /* struct kept_args */
+	GArray *tensors;    /* TachoTensor of the kept arguments */
+	GArray *files;	    /* struct source_file */
+	GPtrArray *foreign; /* struct foreign_reader */
+	guint64 *outputs;   /* by slice: handle of its OUTPUTS record, 0: none */
 	guint32 n_outputs;
 	/* Texts of records that have no NUL of their own, copied when first asked for. */
 	pthread_mutex_t texts_lock;
@@ -45,6 +47,11 @@ static void close_file(gpointer file)
 	mapped_file_close(&((struct source_file *)file)->file);
 }
 
+static void free_foreign(gpointer reader)
+{
+	((struct foreign_reader *)reader)->free(reader);
+}
+
 struct tacho_source *tacho_source_new(void)
 {
 	struct tacho_source *source = g_new0(struct tacho_source, 1);
@@ -53,6 +60,7 @@ struct tacho_source *tacho_source_new(void)
 	source->tensors = g_array_new(FALSE, TRUE, sizeof(TachoTensor));
 	source->files = g_array_new(FALSE, TRUE, sizeof(struct source_file));
 	g_array_set_clear_func(source->files, close_file);
+	source->foreign = g_ptr_array_new_with_free_func(free_foreign);
 	source->texts = string_table_new();
 	pthread_mutex_init(&source->texts_lock, NULL);
 	return source;
@@ -65,6 +73,7 @@ void tacho_source_free(struct tacho_source *source)
 	g_array_free(source->kept, TRUE);
 	g_array_free(source->tensors, TRUE);
 	g_array_free(source->files, TRUE);
+	g_ptr_array_free(source->foreign, TRUE);
 	g_free(source->outputs);
 	string_table_free(source->texts);
 	pthread_mutex_destroy(&source->texts_lock);
@@ -108,7 +117,7 @@ const void *tacho_source_borrow_record(const struct tacho_source *source, guint6
 	const struct record_header *header;
 	gsize size_bytes;
 
-	if (!number || (handle & HANDLE_KEPT) || number > source->files->len)
+	if (!number || (handle & (HANDLE_KEPT | HANDLE_FOREIGN)) || number > source->files->len)
 		return NULL;
 	file = &g_array_index(source->files, struct source_file, number - 1);
 	if (offset > file->content_bytes || file->content_bytes - offset < sizeof(*header))
@@ -215,6 +224,40 @@ static const struct kept_args *find_kept(const TachoTimeline *timeline, guint32 
 	return &g_array_index(timeline->source->kept, struct kept_args, handle & ~HANDLE_KEPT);
 }
 
+/* --- foreign traces -------------------------------------------------------------------------- */
+
+guint32 tacho_source_take_foreign(struct tacho_source *source, struct foreign_reader *reader)
+{
+	if (source->foreign->len >= SOURCE_MAX_FOREIGN) {
+		reader->free(reader);
+		return SOURCE_MAX_FOREIGN;
+	}
+	g_ptr_array_add(source->foreign, reader);
+	return source->foreign->len - 1;
+}
+
+/* Who read the slice, and the place it is to be asked for; NULL: it is of no foreign trace. */
+static struct foreign_reader *find_foreign(const TachoTimeline *timeline, guint32 slice,
+					   guint64 *ret_place)
+{
+	guint64 handle = timeline->slices.source[slice];
+	guint64 index = (handle & ~HANDLE_FOREIGN) >> 48;
+
+	if ((handle & HANDLE_KEPT) || !(handle & HANDLE_FOREIGN) ||
+	    index >= timeline->source->foreign->len)
+		return NULL;
+	*ret_place = handle & (SOURCE_MAX_PLACE - 1);
+	return g_ptr_array_index(timeline->source->foreign, index);
+}
+
+gchar *tacho_slice_args_json(const TachoTimeline *timeline, guint32 slice)
+{
+	guint64 place;
+	struct foreign_reader *foreign = find_foreign(timeline, slice, &place);
+
+	return foreign && foreign->args_json ? foreign->args_json(foreign, place) : NULL;
+}
+
 /* --- accessors ------------------------------------------------------------------------------ */
 
 gboolean tacho_slice_op(const TachoTimeline *timeline, guint32 slice, TachoOpArgs *args)
@@ -222,12 +265,17 @@ gboolean tacho_slice_op(const TachoTimeline *timeline, guint32 slice, TachoOpArg
 	const struct kept_args *kept = find_kept(timeline, slice);
 	const struct record_op *op;
 	const struct record_outputs *outputs;
+	struct foreign_reader *foreign;
 	gsize size_bytes;
+	guint64 place;
 
 	if (kept && kept->kind == KEPT_OP) {
 		*args = kept->op;
 		return TRUE;
 	}
+	foreign = find_foreign(timeline, slice, &place);
+	if (foreign)
+		return foreign->op && foreign->op(foreign, place, args);
 	op = borrow_record(timeline, slice, TACHO_SLICE_OP, sizeof(*op), &size_bytes);
 	if (!op)
 		return FALSE;
@@ -278,12 +326,17 @@ gboolean tacho_slice_kernel(const TachoTimeline *timeline, guint32 slice, TachoK
 {
 	const struct kept_args *kept = find_kept(timeline, slice);
 	const struct record_kernel *kernel;
+	struct foreign_reader *foreign;
 	gsize size_bytes;
+	guint64 place;
 
 	if (kept && kept->kind == KEPT_KERNEL) {
 		*args = kept->kernel;
 		return TRUE;
 	}
+	foreign = find_foreign(timeline, slice, &place);
+	if (foreign)
+		return foreign->kernel && foreign->kernel(foreign, place, args);
 	kernel = borrow_record(timeline, slice, TACHO_SLICE_KERNEL, sizeof(*kernel), &size_bytes);
 	return kernel && read_kernel(timeline->source, kernel, size_bytes, args);
 }
@@ -293,12 +346,17 @@ gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 {
 	const struct kept_args *kept = find_kept(timeline, slice);
 	const struct record_collective *collective;
+	struct foreign_reader *foreign;
 	gsize size_bytes;
+	guint64 place;
 
 	if (kept && kept->kind == KEPT_COLLECTIVE) {
 		*args = kept->collective;
 		return TRUE;
 	}
+	foreign = find_foreign(timeline, slice, &place);
+	if (foreign)
+		return foreign->collective && foreign->collective(foreign, place, args);
 	collective = borrow_record(timeline, slice, TACHO_SLICE_COLLECTIVE, sizeof(*collective),
 				   &size_bytes);
 	if (!collective)
@@ -377,10 +435,15 @@ gboolean tacho_slice_input(const TachoTimeline *timeline, guint32 slice, guint32
 	const struct kept_args *kept = find_kept(timeline, slice);
 	const struct record_op *op;
 	const struct record_collective *collective;
+	struct foreign_reader *foreign;
 	gsize size_bytes;
+	guint64 place;
 
 	if (kept)
 		return index < kept->n_inputs && read_kept_tensor(timeline, kept, index, tensor);
+	foreign = find_foreign(timeline, slice, &place);
+	if (foreign)
+		return foreign->input && foreign->input(foreign, place, index, tensor);
 	op = borrow_record(timeline, slice, TACHO_SLICE_OP, sizeof(*op), &size_bytes);
 	if (op)
 		return record_read_tensor(op, size_bytes, sizeof(*op), op->n_inputs, index, tensor);

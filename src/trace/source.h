@@ -1,10 +1,11 @@
 /* source: what stands behind the `source` handle of a slice, for the accessors of timeline.h.
  *
- * A handle is 0 (nothing more is known), the place of a record in a file of the run, or the number
- * of arguments that were kept by hand:
+ * A handle is 0 (nothing more is known), the place of a record in a file of the run, the number of
+ * arguments that were kept by hand, or a place in a foreign trace, whose importer reads it:
  *
- *     63: 1 kept | 62..0: index into kept
- *     63: 0      | 62..32: index into files, plus 1 | 31..0: offset in the file / 8
+ *     63: 1 kept          | 62..0: index into kept
+ *     63: 0 | 62: 1 foreign | 61..48: index into foreign readers | 47..0: place
+ *     63: 0 | 62: 0         | 61..32: index into files, plus 1 | 31..0: offset in the file / 8
  *
  * (1) Nothing in a record is believed before it was checked against the record's size, at every
  *     access: the file may be written meanwhile.
@@ -20,6 +21,34 @@ struct tacho_source;
 
 struct tacho_source *tacho_source_new(void);
 void tacho_source_free(struct tacho_source *source);
+
+/* What an importer knows of the slices it made, beyond their columns. Any function but free() may be
+ * NULL: nothing is known. All are called by any thread at any time; `place` is what the importer
+ * gave. Like the accessors they return false, or NULL, where there is nothing. */
+struct foreign_reader {
+	gboolean (*op)(struct foreign_reader *reader, guint64 place, TachoOpArgs *args);
+	gboolean (*kernel)(struct foreign_reader *reader, guint64 place, TachoKernelArgs *args);
+	gboolean (*collective)(struct foreign_reader *reader, guint64 place,
+			       TachoCollectiveArgs *args);
+	gboolean (*input)(struct foreign_reader *reader, guint64 place, guint32 index,
+			  TachoTensor *tensor);
+	gchar *(*args_json)(struct foreign_reader *reader, guint64 place);
+	void (*free)(struct foreign_reader *reader);
+};
+
+#define SOURCE_MAX_FOREIGN ((guint32)1 << 14)
+#define SOURCE_MAX_PLACE   (G_GUINT64_CONSTANT(1) << 48)
+
+/* Take over a reader; it ends with the source. Returns its index, or SOURCE_MAX_FOREIGN where there are
+ * too many: the reader is then freed. */
+guint32 tacho_source_take_foreign(struct tacho_source *source, struct foreign_reader *reader);
+/* 0 for an index or a place that does not fit: nothing more is known. */
+static inline guint64 tacho_source_foreign_handle(guint32 index, guint64 place)
+{
+	if (index >= SOURCE_MAX_FOREIGN || place >= SOURCE_MAX_PLACE)
+		return 0;
+	return G_GUINT64_CONSTANT(1) << 62 | (guint64)index << 48 | place;
+}
 
 /* What of a file can be named by a handle. */
 #define SOURCE_MAX_FILE_BYTES (G_GUINT64_CONSTANT(8) << 32)

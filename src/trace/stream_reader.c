@@ -108,6 +108,7 @@ static inline gboolean add_row(struct stream_reader *reader, TachoSlices *slices
 	slices->source[row] = slice->handle;
 	slices->name[row] = slice->name;
 	slices->parent[row] = parent;
+	slices->launch[row] = TACHO_NONE;
 	slices->kind[row] = slice->kind;
 	slices->flags[row] = slice->flags;
 	slices->depth[row] = 0;
@@ -432,7 +433,7 @@ static void sort_ties(struct stream_rows *rows)
 		return;
 	memset(rows->slices.track, 0, rows->slices.n * sizeof(guint32));
 	moved = slice_columns_sort(&rows->slices, 1);
-	rows->n_cut += slice_columns_nest(&rows->slices, 0, rows->slices.n, NEST_CLIP);
+	rows->n_cut += slice_columns_nest(&rows->slices, 0, rows->slices.n, NEST_CLIP, 0);
 	renumber(&rows->open, moved);
 	for (gsize i = 0; i < rows->outputs.n; i++) {
 		struct stream_outputs *outputs = (struct stream_outputs *)rows->outputs.rows + i;

@@ -116,11 +116,18 @@ guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, g
 	slices->name[row] = name;
 	slices->track[row] = track;
 	slices->parent[row] = TACHO_NONE;
+	slices->launch[row] = TACHO_NONE;
 	slices->kind[row] = (guint8)kind;
 	slices->flags[row] = flags;
 	slices->depth[row] = 0;
 	slices->n++;
 	return row;
+}
+
+void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 launch)
+{
+	g_assert(slice < timeline->slices.n && launch < timeline->slices.n);
+	timeline->slices.launch[slice] = launch;
 }
 
 /* --- tacho_timeline_finish ------------------------------------------------------------------ */
@@ -172,7 +179,7 @@ static void nest_track(TachoTimeline *timeline, guint32 index)
 	TachoTrack *track = track_at(timeline, index);
 	const TachoProcess *process = process_at(timeline, track->process);
 	guint32 n_cut = slice_columns_nest(&timeline->slices, track->first_slice, track->n_slices,
-					   nest_rule_of(track->kind));
+					   nest_rule_of(track->kind), timeline->resolution_ns);
 
 	if (n_cut)
 		tacho_timeline_add_problem(timeline, "overlap", n_cut,
@@ -292,12 +299,20 @@ static void sum_up(TachoTimeline *timeline)
 		timeline->n_events = n_events;
 }
 
+static void follow_launches(TachoSlices *slices, const guint32 *moved)
+{
+	for (guint32 row = 0; row < slices->n; row++)
+		if (slices->launch[row] != TACHO_NONE)
+			slices->launch[row] = moved[slices->launch[row]];
+}
+
 guint32 *tacho_timeline_finish(TachoTimeline *timeline)
 {
 	guint32 *moved;
 
 	mend_times(timeline);
 	moved = slice_columns_sort(&timeline->slices, timeline->tracks->len);
+	follow_launches(&timeline->slices, moved);
 	nest_tracks(timeline);
 	finish_moments(timeline);
 	sum_up(timeline);

@@ -2,6 +2,7 @@
 #include <tacho/timeline.h>
 
 #include "timeline_text.h"
+#include "trace/source.h"
 #include "trace/string_table.h"
 
 static void test_strings(void)
@@ -149,6 +150,99 @@ static void test_impossible_times(void)
 	g_assert_cmpuint(g_array_index(timeline->problems, TachoProblem, 0).count, ==, 2);
 }
 
+/* A launch is followed to where sorting puts both rows. */
+static void test_launch(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	g_autofree guint32 *moved = NULL;
+	guint32 kernel, launch, other;
+
+	add_thread(timeline, TACHO_TRACK_THREAD);
+	add_thread(timeline, TACHO_TRACK_STREAM);
+	kernel = tacho_timeline_add_slice(timeline, TACHO_SLICE_KERNEL, 1, 0, 50, 5, 0, 0);
+	launch = tacho_timeline_add_slice(timeline, TACHO_SLICE_RUNTIME, 0, 0, 40, 5, 0, 0);
+	other = tacho_timeline_add_slice(timeline, TACHO_SLICE_RUNTIME, 0, 0, 10, 5, 0, 0);
+	tacho_timeline_set_launch(timeline, kernel, launch);
+	moved = tacho_timeline_finish(timeline);
+	g_assert_cmpuint(moved[other], ==, 0);
+	g_assert_cmpuint(timeline->slices.launch[moved[kernel]], ==, moved[launch]);
+	g_assert_cmpuint(timeline->slices.launch[moved[launch]], ==, TACHO_NONE);
+}
+
+/* What is cut by no more than times were rounded to is no repair. */
+static void test_resolution(void)
+{
+	for (gint64 resolution_ns = 0; resolution_ns <= 1000; resolution_ns += 1000) {
+		g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+		g_autofree guint32 *moved = NULL;
+
+		timeline->resolution_ns = resolution_ns;
+		add_thread(timeline, TACHO_TRACK_THREAD);
+		tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, 0, 5000, 0, 0);
+		tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, 3000, 3000, 0, 0);
+		moved = tacho_timeline_finish(timeline);
+		g_assert_cmpint(timeline->slices.duration_ns[1], ==, 2000);
+		g_assert_cmpuint(timeline->problems->len, ==, resolution_ns ? 0 : 1);
+		g_assert_cmpuint(timeline->slices.flags[1], ==,
+				 resolution_ns ? 0 : TACHO_SLICE_REPAIRED);
+	}
+}
+
+static guint n_readers_freed;
+
+static gboolean read_foreign_op(struct foreign_reader *reader, guint64 place, TachoOpArgs *args)
+{
+	(void)reader;
+	*args = (TachoOpArgs){ .sequence = (gint64)place };
+	return TRUE;
+}
+
+static gchar *read_foreign_args(struct foreign_reader *reader, guint64 place)
+{
+	(void)reader;
+	return g_strdup_printf("{\"place\":%" G_GUINT64_FORMAT "}", place);
+}
+
+static void free_reader(struct foreign_reader *reader)
+{
+	(void)reader;
+	n_readers_freed++;
+}
+
+static void test_foreign_reader(void)
+{
+	static struct foreign_reader first = { .free = free_reader }, second = {
+		.op = read_foreign_op,
+		.args_json = read_foreign_args,
+		.free = free_reader,
+	};
+	TachoTimeline *timeline = tacho_timeline_new();
+	g_autofree guint32 *moved = NULL;
+	g_autofree gchar *args_json = NULL;
+	guint64 handles[2];
+	TachoKernelArgs kernel;
+	TachoOpArgs op;
+
+	handles[0] =
+		tacho_source_foreign_handle(tacho_source_take_foreign(timeline->source, &first), 7);
+	handles[1] = tacho_source_foreign_handle(
+		tacho_source_take_foreign(timeline->source, &second), SOURCE_MAX_PLACE - 1);
+	g_assert_cmpuint(tacho_source_foreign_handle(0, SOURCE_MAX_PLACE), ==, 0);
+	add_thread(timeline, TACHO_TRACK_THREAD);
+	for (guint i = 0; i < 2; i++)
+		tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, i, 1, 0, handles[i]);
+	moved = tacho_timeline_finish(timeline);
+	g_assert_null(tacho_slice_args_json(timeline, 0));
+	g_assert_false(tacho_slice_op(timeline, 0, &op));
+	g_assert_true(tacho_slice_op(timeline, 1, &op));
+	g_assert_cmpint(op.sequence, ==, (gint64)SOURCE_MAX_PLACE - 1);
+	g_assert_false(tacho_slice_kernel(timeline, 1, &kernel));
+	args_json = tacho_slice_args_json(timeline, 1);
+	g_assert_cmpstr(args_json, ==, "{\"place\":281474976710655}");
+	tacho_timeline_free(timeline);
+	g_assert_cmpuint(n_readers_freed, ==, 2);
+}
+
 static void test_no_slices(void)
 {
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
@@ -167,6 +261,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/timeline/random-nesting", test_random_nesting);
 	g_test_add_func("/timeline/overlap", test_overlap);
 	g_test_add_func("/timeline/impossible-times", test_impossible_times);
+	g_test_add_func("/timeline/launch", test_launch);
+	g_test_add_func("/timeline/resolution", test_resolution);
+	g_test_add_func("/timeline/foreign-reader", test_foreign_reader);
 	g_test_add_func("/timeline/no-slices", test_no_slices);
 	return g_test_run();
 }
