@@ -364,6 +364,8 @@ guint64 tacho_timeline_keep_message(TachoTimeline *timeline, const TachoMessageA
 guint64 tacho_timeline_keep_id(TachoTimeline *timeline, guint64 id);
 
 const gchar *tacho_slice_kind_name(TachoSliceKind kind);
+/* "forward_backward" ... */
+const gchar *tacho_flow_kind_name(TachoFlowKind kind);
 
 G_END_DECLS
 

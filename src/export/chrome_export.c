@@ -159,7 +159,7 @@ static void write_flow(struct chrome_export *export, const struct export_track *
 		       gint64 time_ns, const struct slice_link *link)
 {
 	const TachoFlow *flow = &g_array_index(export->timeline->flows, TachoFlow, link->row);
-	const gchar *name = export_flow_kind_name((TachoFlowKind)flow->kind);
+	const gchar *name = tacho_flow_kind_name((TachoFlowKind)flow->kind);
 	JsonWriter *json = export->json;
 
 	begin_event(json, link->kind == SLICE_LINK_FLOW_BEGIN ? "s" : "f", track);

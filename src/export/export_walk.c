@@ -34,26 +34,6 @@ static void report_progress(struct walk *walk)
 					walk->options->progress_data);
 }
 
-const gchar *export_flow_kind_name(TachoFlowKind kind)
-{
-	switch (kind) {
-	case TACHO_FLOW_FORWARD_BACKWARD:
-		return "forward_backward";
-	case TACHO_FLOW_OP_KERNEL:
-		return "op_kernel";
-	case TACHO_FLOW_QUEUE_COLLECTIVE:
-		return "queue_collective";
-	case TACHO_FLOW_COLLECTIVE:
-		return "collective";
-	case TACHO_FLOW_LAUNCH:
-		return "launch";
-	case TACHO_FLOW_OTHER:
-	case TACHO_N_FLOW_KINDS:
-		break;
-	}
-	return "flow";
-}
-
 /* --- descriptions ----------------------------------------------------------------------------- */
 
 static void describe(struct walk *walk, struct export_track *track, const gchar *name)
@@ -126,7 +106,8 @@ static void begin_slice(guint32 row, guint lane, gpointer data)
 	};
 
 	slice.links = slice_links_next(&walk->links, row, &slice.n_links);
-	slice_args_of_slice(&walk->args, timeline, row, slice.links, slice.n_links);
+	slice_args_of_slice(&walk->args, timeline, row,
+			    slice_links_membership(timeline, slice.links, slice.n_links));
 	walk->target->begin(lane_track(walk, lane), &slice, walk->data);
 	report_progress(walk);
 }

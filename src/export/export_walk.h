@@ -16,7 +16,8 @@
 #ifndef TACHO_EXPORT_WALK_H
 #define TACHO_EXPORT_WALK_H
 
-#include "export/slice_args.h"
+#include "export/slice_links.h"
+#include "trace/slice_args.h"
 
 enum export_track_kind {
 	EXPORT_TRACK_PROCESS, /* the process itself, and what concerns all of it */
@@ -70,8 +71,5 @@ struct export_target {
 /* False: nothing to tell; see export_scope_init(). */
 gboolean export_walk(const TachoTimeline *timeline, const TachoExportOptions *options,
 		     const struct export_target *target, gpointer data, GError **error);
-
-/* "forward_backward" ... */
-const gchar *export_flow_kind_name(TachoFlowKind kind);
 
 #endif

@@ -82,3 +82,12 @@ const struct slice_link *slice_links_next(struct slice_links *links, guint32 sli
 	*ret_n = links->at - first;
 	return all + first;
 }
+
+const TachoCollective *slice_links_membership(const TachoTimeline *timeline,
+					      const struct slice_link *links, guint32 n_links)
+{
+	/* Sorted by kind: a membership is first. */
+	if (n_links == 0 || links[0].kind != SLICE_LINK_COLLECTIVE)
+		return NULL;
+	return &g_array_index(timeline->collectives, TachoCollective, links[0].row);
+}

@@ -29,5 +29,8 @@ void slice_links_init(struct slice_links *links, const struct export_scope *scop
 void slice_links_release(struct slice_links *links);
 /* The links of `slice`, which must not be lower than the one asked for before. */
 const struct slice_link *slice_links_next(struct slice_links *links, guint32 slice, guint32 *ret_n);
+/* The collective among the links of one slice, or NULL. */
+const TachoCollective *slice_links_membership(const TachoTimeline *timeline,
+					      const struct slice_link *links, guint32 n_links);
 
 #endif

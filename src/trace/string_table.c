@@ -102,6 +102,18 @@ guint32 string_table_intern(struct tacho_string_table *table, const gchar *strin
 	return table->entries->len - 1;
 }
 
+gboolean string_table_find(const struct tacho_string_table *table, const gchar *string,
+			   gssize length, guint32 *ret_id)
+{
+	gsize n_bytes = length < 0 ? strlen(string) : strnlen(string, (gsize)length);
+	guint32 slot = *find_slot(table, string, n_bytes, hash_bytes(string, n_bytes));
+
+	if (!slot)
+		return FALSE;
+	*ret_id = slot - 1;
+	return TRUE;
+}
+
 const gchar *string_table_borrow(const struct tacho_string_table *table, guint32 id)
 {
 	return id < table->entries->len ? entry_at(table, id)->text : "";

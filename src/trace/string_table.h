@@ -16,6 +16,9 @@ void string_table_free(struct tacho_string_table *table);
 
 /* `length` in bytes, -1: up to the NUL. */
 guint32 string_table_intern(struct tacho_string_table *table, const gchar *string, gssize length);
+/* The id of a string that is there; false: it is not. `length` as above. */
+gboolean string_table_find(const struct tacho_string_table *table, const gchar *string,
+			   gssize length, guint32 *ret_id);
 /* The text of `id`; "" for an id that was never given out. */
 const gchar *string_table_borrow(const struct tacho_string_table *table, guint32 id);
 guint32 string_table_size(const struct tacho_string_table *table);

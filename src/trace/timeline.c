@@ -88,6 +88,26 @@ const gchar *tacho_slice_kind_name(TachoSliceKind kind)
 	return (guint)kind < TACHO_N_SLICE_KINDS ? names[kind] : "unknown";
 }
 
+const gchar *tacho_flow_kind_name(TachoFlowKind kind)
+{
+	switch (kind) {
+	case TACHO_FLOW_FORWARD_BACKWARD:
+		return "forward_backward";
+	case TACHO_FLOW_OP_KERNEL:
+		return "op_kernel";
+	case TACHO_FLOW_QUEUE_COLLECTIVE:
+		return "queue_collective";
+	case TACHO_FLOW_COLLECTIVE:
+		return "collective";
+	case TACHO_FLOW_LAUNCH:
+		return "launch";
+	case TACHO_FLOW_OTHER:
+	case TACHO_N_FLOW_KINDS:
+		break;
+	}
+	return "flow";
+}
+
 void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,
 				const gchar *where_format, ...)
 {

@@ -10,6 +10,7 @@ static void test_strings(void)
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
 	guint32 first = tacho_timeline_intern(timeline, "aten::add", -1);
 	const gchar *text = tacho_timeline_string(timeline, first);
+	guint32 found;
 
 	g_assert_cmpuint(tacho_timeline_intern(timeline, "", -1), ==, 0);
 	g_assert_cmpuint(tacho_timeline_intern(timeline, "aten::add_", 9), ==, first);
@@ -22,6 +23,11 @@ static void test_strings(void)
 	g_assert_true(tacho_timeline_string(timeline, first) == text);
 	g_assert_cmpstr(tacho_timeline_string(timeline, first + 77), ==, "name 76");
 	g_assert_cmpstr(tacho_timeline_string(timeline, TACHO_NONE), ==, "");
+	g_assert_true(string_table_find(timeline->strings, "name 77", -1, &found));
+	g_assert_cmpuint(found, ==, first + 78);
+	g_assert_true(string_table_find(timeline->strings, "", -1, &found));
+	g_assert_cmpuint(found, ==, 0);
+	g_assert_false(string_table_find(timeline->strings, "name 77", 5, &found));
 }
 
 static void add_thread(TachoTimeline *timeline, TachoTrackKind kind)

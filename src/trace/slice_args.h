@@ -1,8 +1,9 @@
-/* slice_args: what is known of a slice beyond name and time, as keys and values for a viewer. */
+/* slice_args: what is known of a slice beyond name and time, as keys and values: for viewers and
+ * queries. */
 #ifndef TACHO_SLICE_ARGS_H
 #define TACHO_SLICE_ARGS_H
 
-#include "export/slice_links.h"
+#include <tacho/timeline.h>
 
 /* SLICE_ARG(enumerator, key) */
 #define SLICE_ARGS(SLICE_ARG)                                                                      \
@@ -62,8 +63,9 @@ struct slice_args {
 
 void slice_args_init(struct slice_args *args);
 void slice_args_release(struct slice_args *args);
+/* `membership` is the collective that the slice is a member of, or NULL. */
 void slice_args_of_slice(struct slice_args *args, const TachoTimeline *timeline, guint32 slice,
-			 const struct slice_link *links, guint32 n_links);
+			 const TachoCollective *membership);
 void slice_args_of_mark(struct slice_args *args, const TachoTimeline *timeline,
 			const TachoMark *mark);
 void slice_args_of_step(struct slice_args *args, const TachoStep *step);

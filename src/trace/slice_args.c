@@ -1,4 +1,4 @@
-#include "export/slice_args.h"
+#include "trace/slice_args.h"
 
 void slice_args_init(struct slice_args *args)
 {
@@ -150,7 +150,7 @@ static void add_membership(struct slice_args *args, const TachoTimeline *timelin
 }
 
 static void add_collective(struct slice_args *args, const TachoTimeline *timeline, guint32 slice,
-			   const struct slice_link *links, guint32 n_links)
+			   const TachoCollective *membership)
 {
 	TachoCollectiveArgs collective;
 
@@ -158,11 +158,8 @@ static void add_collective(struct slice_args *args, const TachoTimeline *timelin
 		add_tensors(args, SLICE_ARG_INPUTS, timeline, slice, tacho_slice_input);
 		add_unsigned(args, SLICE_ARG_BYTES, collective.bytes);
 	}
-	/* Sorted by kind: a membership is first. */
-	if (n_links > 0 && links[0].kind == SLICE_LINK_COLLECTIVE)
-		add_membership(
-			args, timeline, slice,
-			&g_array_index(timeline->collectives, TachoCollective, links[0].row));
+	if (membership)
+		add_membership(args, timeline, slice, membership);
 }
 
 static void add_endpoint(struct slice_args *args, enum slice_arg_key key,
@@ -188,7 +185,7 @@ static void add_message(struct slice_args *args, const TachoTimeline *timeline, 
 }
 
 void slice_args_of_slice(struct slice_args *args, const TachoTimeline *timeline, guint32 slice,
-			 const struct slice_link *links, guint32 n_links)
+			 const TachoCollective *membership)
 {
 	guint8 flags = timeline->slices.flags[slice];
 	guint64 id;
@@ -206,7 +203,7 @@ void slice_args_of_slice(struct slice_args *args, const TachoTimeline *timeline,
 		add_kernel(args, timeline, slice);
 		break;
 	case TACHO_SLICE_COLLECTIVE:
-		add_collective(args, timeline, slice, links, n_links);
+		add_collective(args, timeline, slice, membership);
 		break;
 	case TACHO_SLICE_MESSAGE:
 		add_message(args, timeline, slice);
