@@ -46,6 +46,16 @@ bench: ## what a record costs, beside LTTng-UST, and what recording costs a job
 	@tools/build.sh release
 	@bench/run.sh build/release
 
+validate: ## measure training between two hosts, predict it, write docs/validation.md (root, half an hour)
+	@tools/install-packages.sh build job validate
+	@tools/build.sh default
+	@validate/validate.py
+
+validate-quick: ## the same with one small model, in a minute or two
+	@tools/install-packages.sh build job validate
+	@tools/build.sh default
+	@validate/validate.py --quick
+
 install: build ## install into PREFIX (/usr/local); the result may be moved
 	@cmake --install build/default --prefix "$(abspath $(PREFIX))"
 
@@ -55,5 +65,5 @@ clean: ## remove build/ and what `make demo` wrote
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench install \
-	clean help
+.PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench validate \
+	validate-quick install clean help

@@ -1,0 +1,276 @@
+"""docs/validation.md, from results.json and predictions.json alone."""
+
+import statistics
+
+SAME_GOAL = {"mean": 1.5, "worst": 4.0}
+CHANGED_GOAL = {"mean": 5.0, "worst": 12.0}
+# A part of an error is named as its cause where it is at least this share of it.
+NAMED_SHARE = 0.4
+
+INTRODUCTION = """# How near the replay comes
+
+*Written by `validate/validate.py` from what it measured; not by hand. `make validate` measures again.*
+
+`tacho replay` predicts the step time of a job with another link or other buckets. Here each prediction
+is held against the same job, really run so, without tacho.
+
+## How it is measured
+
+- **Hosts.** Two network namespaces, each with a host name of its own, joined by a veth pair; `tc tbf`
+  limits the rate at both ends (segments of at most {segment_kib:g} KiB, burst {burst_kib:g} KiB). A link with
+  latency is two TAP devices under the same `tbf`, and a relay, `validate/latency_relay.c`, that hands each
+  frame on a fixed time later{relay}. There is one rank a host, pinned to a core with all its threads,
+  `OMP_NUM_THREADS=1`. So what a rank sends and receives, it does on the core that it computes on.
+- **Job.** `examples/ddp_train.py`: PyTorch's DistributedDataParallel over gloo, nothing in it made for this.
+- **Truth.** {rounds} unrecorded runs of each case, interleaved: each round goes once over all cases.
+  A run's figure is, as `tacho replay` counts it, the median over the steps (all but the first) of the mean
+  over the ranks, from end of optimizer step to end of optimizer step, by the job's own clock. *Measured* is
+  the median of the runs, and in brackets the least and the greatest of them: {coverage}.
+- **Predicted.** One recording of each case, by `tacho record` on each host, replayed: of the *same* case,
+  unchanged; and of *another* case, with `--what-if` for all in which the two differ. The other one is the
+  model's base, and for the base itself the case with the fastest link and the smallest buckets. In
+  brackets: between what bounds nine in ten predicted steps lie.
+- **Error** is predicted against measured, of measured. A mean is of the absolute errors. No case is left out.
+"""
+
+PARTS_EXPLAINED = """The error is taken apart, in ms, by critical paths across ranks, which `tacho replay --json` gives: of the
+prediction, and of the target's own recording replayed. What they differ by in *compute* (operations),
+*communication* (transfers), *host* (time between operations) and *wait* is what was predicted wrong. The rest
+is not the what-if's doing: *step* is by how much the two steps whose paths these are lie off their medians,
+*replay* by how much the target's own replay differs from its recording, and *run* by how much that recording
+differs from the unrecorded runs: what recording costs, and what two runs differ by anyway.
+Negative: predicted too short.
+"""
+
+
+def median_and_bounds(values):
+    return statistics.median(values), min(values), max(values)
+
+
+def measured_of(data, name):
+    """(median, least, greatest) of the runs, or None."""
+    values = [run["step_ms"] for run in data["runs"] if run["case"] == name]
+    return median_and_bounds(values) if values else None
+
+
+def error_pct(data, prediction):
+    measured = measured_of(data, prediction["case"])
+    if "error" in prediction or not measured:
+        return None
+    return 100 * (prediction["predicted_ms"] - measured[0]) / measured[0]
+
+
+def error_parts(data, prediction):
+    """What the error is made of, in ms; the parts add up to it. None: the target's own recording
+    could not be replayed."""
+    if "own_parts_ms" not in prediction:
+        return None
+    measured_ms = measured_of(data, prediction["case"])[0]
+    path = {part: ms - prediction["own_parts_ms"].get(part, 0)
+            for part, ms in prediction["parts_ms"].items()}
+    parts = dict(path)
+    parts["replay"] = prediction["own_replayed_ms"] - prediction["own_recorded_ms"]
+    parts["run"] = prediction["own_recorded_ms"] - measured_ms
+    parts["step"] = prediction["predicted_ms"] - measured_ms - sum(parts.values())
+    return parts
+
+
+CAUSES = {
+    "compute": "operations on the critical path take {longer} than in a run so configured",
+    "communication": "transfers on the critical path take {longer} than in a run so configured",
+    "host": "time between operations on the critical path is {longer} than in a run so configured",
+    "wait": "waits that no work explains are {longer} than in a run so configured",
+    "replay": "the target's own recording, replayed unchanged, comes out {longer}, too",
+    "run": "the recorded run was {longer} than the unrecorded ones: what recording costs, or another "
+           "hour of the machine",
+    "step": "the paths compared are of steps that are not quite their runs' medians",
+}
+
+
+def why(data, prediction):
+    """A sentence: the parts that make most of the error."""
+    parts = error_parts(data, prediction)
+    if parts is None:
+        return "the target's own recording cannot be replayed"
+    total = sum(parts.values())
+    ranked = sorted(parts.items(), key=lambda item: -item[1] * (1 if total > 0 else -1))
+    named = [(part, ms) for part, ms in ranked if ms / total >= NAMED_SHARE] or ranked[:1]
+    sentences = [CAUSES[part].format(longer="longer" if ms > 0 else "shorter")
+                 + f" ({ms:+.1f} of {total:+.1f} ms)" for part, ms in named]
+    return "; ".join(sentences)
+
+
+def settings(case):
+    return f"{case['rate_mbit']:g} Mbit/s, {case['bucket_mb']:g} MB, {case['latency_ms']:g} ms"
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def prediction_rows(data, predictions):
+    part_names = ("compute", "communication", "host", "wait", "step", "replay", "run")
+    rows = []
+    for prediction in predictions:
+        case = data["cases"][prediction["case"]]
+        measured = measured_of(data, prediction["case"])
+        row = [settings(case),
+               " ".join(f"`{change}`" for change in prediction["what_ifs"]) or "-",
+               f"{measured[0]:.1f} [{measured[1]:.1f}, {measured[2]:.1f}]"]
+        if "error" in prediction:
+            rows.append(row + [f"refused: {prediction['error']}", "-"] + ["-"] * len(part_names))
+            continue
+        low, high = prediction["interval_ms"]
+        parts = error_parts(data, prediction)
+        row += [f"{prediction['predicted_ms']:.1f} [{low:.1f}, {high:.1f}]",
+                f"**{error_pct(data, prediction):+.1f}**"]
+        row += [f"{parts[name]:+.1f}" for name in part_names] if parts else ["-"] * len(part_names)
+        rows.append(row)
+    header = ["link, buckets, latency", "asked", "measured ms", "predicted ms", "error %"]
+    return table(header + list(part_names), rows)
+
+
+def is_same(prediction):
+    return prediction["case"] == prediction["source"]
+
+
+def changed_kinds(prediction):
+    names = {"bandwidth": "rate alone", "latency": "latency alone", "bucket_mb": "buckets alone"}
+    keys = [change.split("=")[0] for change in prediction["what_ifs"]]
+    return names[keys[0]] if len(keys) == 1 else "several at once"
+
+
+def summary_row(name, data, predictions, goal):
+    errors = [error_pct(data, prediction) for prediction in predictions]
+    known = [abs(error) for error in errors if error is not None]
+    refused = len(errors) - len(known)
+    goals = [f"<= {goal[key]:g}" if goal else "" for key in ("mean", "worst")]
+    return [name, str(len(errors)) + (f" ({refused} refused)" if refused else ""),
+            f"{statistics.fmean(known):.2f}" if known else "-", goals[0],
+            f"{max(known):.2f}" if known else "-", goals[1]]
+
+
+def summary(data, models):
+    predictions = data["predictions"]
+    rows = []
+    for is_wanted, name, goal in ((is_same, "same configuration", SAME_GOAL),
+                                  (lambda row: not is_same(row), "changed configuration", CHANGED_GOAL)):
+        group = [row for row in predictions if is_wanted(row)]
+        rows.append(summary_row(f"**{name}**", data, group, goal))
+        for model in models:
+            rows.append(summary_row(f"- {model}", data, [
+                row for row in group if data["cases"][row["case"]]["model"] == model], None))
+        for kind in dict.fromkeys(changed_kinds(row) for row in group if row["what_ifs"]):
+            rows.append(summary_row(f"- {kind}", data, [
+                row for row in group if changed_kinds(row) == kind], None))
+    return table(["predicted", "cases", "mean error %", "goal", "worst %", "goal"], rows)
+
+
+def outliers(data, predictions):
+    lines = []
+    for prediction in predictions:
+        goal = (SAME_GOAL if is_same(prediction) else CHANGED_GOAL)["worst"]
+        error = error_pct(data, prediction)
+        what = (f"**{prediction['case']}**, from " +
+                ("its own recording" if is_same(prediction) else prediction["source"]))
+        if error is None:
+            lines.append(f"- {what}: refused: {prediction['error']}")
+        elif abs(error) > goal:
+            lines.append(f"- {what} ({error:+.1f} %): {why(data, prediction)}.")
+    return lines
+
+
+def recording_cost(data):
+    """What the recorded runs took beside the unrecorded ones, over all cases."""
+    ratios = [100 * (run["step_ms"] / measured_of(data, name)[0] - 1)
+              for name, run in data["recordings"].items() if measured_of(data, name)]
+    return statistics.median(ratios) if ratios else 0.0
+
+
+def spread(data):
+    """Half the range of a case's runs, in percent of their median: the median over the cases, and
+    the greatest."""
+    halves = []
+    for name in data["cases"]:
+        measured = measured_of(data, name)
+        if measured:
+            halves.append(50 * (measured[2] - measured[1]) / measured[0])
+    return statistics.median(halves), max(halves)
+
+
+def relay_sentence(data):
+    runs = [run for run in data["runs"] if run.get("relay") and run["relay"]["frames"]]
+    if not runs:
+        return ""
+    cpu = statistics.median(100 * run["relay"]["cpu_s"] / run["wall_s"] for run in runs)
+    late = statistics.median(run["relay"]["mean_late_us"] for run in runs)
+    return (f" (measured: {late:.0f} us late in the mean; it takes {cpu:.0f} % of a core, which includes "
+            f"the TCP receiving that its writes cause)")
+
+
+def introduction(data):
+    from hosts import BURST_BYTES, SEGMENT_BYTES
+
+    counts = [sum(run["case"] == name for run in data["runs"]) for name in data["cases"]]
+    n = min(counts)
+    rounds = str(n) if n == max(counts) else f"{n} to {max(counts)}"
+    coverage = (f"for {n} runs these hold the true median with a probability of {100 - 100 * 2 ** (1 - n):.1f} %"
+                if n > 1 else "of one run")
+    return INTRODUCTION.format(segment_kib=SEGMENT_BYTES / 1024, burst_kib=BURST_BYTES / 1024,
+                               rounds=rounds, coverage=coverage, relay=relay_sentence(data))
+
+
+def machine_sentence(data):
+    machine = data["machine"]
+    typical, worst = spread(data)
+    return (f"Machine: {machine['processor']}, virtual, {machine['cores']} cores, "
+            f"{machine['memory_gib']} GiB, Linux {machine['kernel']}, Python {machine['python']}, "
+            f"PyTorch {machine['torch']}. Runs of one case differ by ±{typical:.1f} % from each other "
+            f"(median over the cases; ±{worst:.1f} % at worst): no prediction can be held to less. A "
+            f"recorded run's steps take {recording_cost(data):+.1f} % of an unrecorded one's more (median).\n")
+
+
+def model_section(data, name, model):
+    rows = [row for row in data["predictions"] if data["cases"][row["case"]]["model"] == name]
+    options = " ".join(data["cases"][model.base.name]["options"])
+    text = f"## {name}\n\n{model.about[0].upper()}{model.about[1:]} (`--model {name} {options}`).\n\n"
+    text += "From its own recording:\n\n" + prediction_rows(data, filter(is_same, rows))
+    sources = dict.fromkeys(row["source"] for row in rows if not is_same(row))
+    for source in sources:
+        text += f"\nFrom the recording of {settings(data['cases'][source])}:\n\n"
+        text += prediction_rows(data, [row for row in rows
+                                       if row["source"] == source and not is_same(row)])
+    return text + "\n"
+
+
+def write(data, models, is_full):
+    """The page's text. Models that are not measured to the end are named as missing."""
+    predicted = {data["cases"][row["case"]]["model"] for row in data["predictions"]}
+    if not predicted:
+        return "# How near the replay comes\n\nNo model is measured to the end yet.\n"
+    text = introduction(data) + "\n" + machine_sentence(data) + "\n## Result\n\n"
+    text += summary(data, predicted_models := [name for name in models if name in predicted])
+    missing = [name for name in models if name not in predicted]
+    if missing:
+        text += f"\nNot measured to the end: {', '.join(missing)}.\n"
+    lines = outliers(data, data["predictions"])
+    if lines:
+        text += "\nWorse than the goal's worst:\n\n" + "\n".join(lines) + "\n"
+    text += "\n" + PARTS_EXPLAINED + "\n"
+    for name in predicted_models:
+        text += model_section(data, name, models[name])
+    return text + after_word(is_full)
+
+
+def after_word(is_full):
+    which = ("Every combination of rate, buckets and latency is here." if is_full else
+             "One thing at a time is changed around a base, and several at the corners; `FULL=1 make validate` "
+             "measures every combination.")
+    return f"""## To measure it again
+
+`make validate` (as root, half an hour) measures what `build/validation/results.json` does not have yet,
+predicts all and writes this page; stopped, it goes on where it was. `make validate-quick` shows in a minute
+or two that the kit works here. `validate/validate.py --predict` predicts again without measuring, after a
+change to the replay. {which}
+"""

@@ -1,0 +1,82 @@
+"""Predictions of every case from recordings, by `tacho replay`, and what they are made of."""
+
+import json
+import subprocess
+
+PARTS = ("compute", "communication", "host", "wait")
+
+
+def replay(tacho, runs, what_ifs=()):
+    """What `tacho replay --json` answers, or {"error": ...}."""
+    changes = [word for change in what_ifs for word in ("--what-if", change)]
+    done = subprocess.run([tacho, "replay", *runs, *changes, "--json"],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        return {"error": done.stderr.strip()}
+    return json.loads(done.stdout)
+
+
+def changes_between(source, target):
+    """The what-ifs that make `target` of `source`. Bandwidth is relative, for what a link carries is
+    less than its rate; latency is what is added."""
+    what_ifs = []
+    if target.rate_mbit != source.rate_mbit:
+        what_ifs.append(f"bandwidth={target.rate_mbit / source.rate_mbit:g}x")
+    if target.latency_ms > source.latency_ms:
+        what_ifs.append(f"latency=+{target.latency_ms - source.latency_ms:g}ms")
+    elif target.latency_ms < source.latency_ms:
+        what_ifs.append(f"latency={target.latency_ms:g}ms")
+    if target.bucket_mb != source.bucket_mb:
+        what_ifs.append(f"bucket_mb={target.bucket_mb:g}")
+    return what_ifs
+
+
+def path_parts(answer):
+    """Milliseconds of the critical path by what they are: where a step's time goes, across ranks."""
+    parts = dict.fromkeys(PARTS, 0.0)
+    for row in answer.get("path_summary", []):
+        parts[row["what"]] = parts.get(row["what"], 0.0) + row["duration_ms"]
+    return {what: round(ms, 3) for what, ms in parts.items()}
+
+
+class Predictor:
+    """Replays recordings of `results`; each unchanged one once."""
+
+    def __init__(self, results, tacho):
+        self.results = results
+        self.tacho = tacho
+        self.own = {}
+
+    def replay_own(self, case):
+        if case not in self.own:
+            self.own[case] = replay(self.tacho, self.results.recorded_runs(case))
+        return self.own[case]
+
+    def predict(self, source, target):
+        """A row of results.json: `target` from the recording of `source`, which may be the same."""
+        own = self.replay_own(target)
+        what_ifs = changes_between(source, target)
+        answer = replay(self.tacho, self.results.recorded_runs(source), what_ifs) \
+            if source != target else own
+        row = {"case": target.name, "source": source.name, "what_ifs": what_ifs}
+        if "error" in answer:
+            return {**row, "error": answer["error"]}
+        row.update(predicted_ms=round(answer["predicted_step_ms"], 4),
+                   interval_ms=[round(bound, 4) for bound in answer["interval_ms"]],
+                   parts_ms=path_parts(answer))
+        if "error" not in own:
+            row.update(own_recorded_ms=round(own["measured_step_ms"], 4),
+                       own_replayed_ms=round(own["baseline_step_ms"], 4),
+                       own_parts_ms=path_parts(own))
+        return row
+
+
+def predict_all(results, tacho, models, is_full):
+    """Each case from its own recording, and from another's: both sets whole."""
+    predictor = Predictor(results, tacho)
+    predictions = []
+    for model in models.values():
+        cases = model.cases(is_full)
+        predictions += [predictor.predict(case, case) for case in cases]
+        predictions += [predictor.predict(model.source(case, cases), case) for case in cases]
+    return predictions
