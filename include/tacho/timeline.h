@@ -98,8 +98,37 @@ typedef enum {
 	TACHO_END_UNKNOWN, /* gone without a word, and no launcher saw it */
 } TachoEnd;
 
+/* How the times of a clock's processes came to be comparable with those of others. */
+typedef enum {
+	TACHO_CLOCK_REFERENCE, /* all times are this one's: the first process's */
+	TACHO_CLOCK_ALIGNED,   /* moved to its reference, by who waited for whom */
+	TACHO_CLOCK_APART,     /* nothing ties it to the others: its times are as recorded */
+} TachoClockState;
+
+/* A clock that processes were recorded with. Those of one machine share one, and are never moved
+ * against each other. All but the host is filled by correlate. */
 typedef struct {
-	guint32 host; /* string id */
+	guint32 host;	       /* string id, of its first process */
+	guint32 reference;     /* the clock it was aligned to; itself, where it was to none */
+	guint8 state;	       /* TachoClockState */
+	guint8 evidence;       /* TachoClockEvidence: what it was aligned by */
+	gint64 offset_ns;      /* how far it was ahead of its reference at the origin of time ... */
+	gdouble drift;	       /* ... and how much faster it ran: 1e-6 is a microsecond a second */
+	gint64 uncertainty_ns; /* its times, after the alignment, are right to so much */
+	gdouble drift_uncertainty;
+	guint32 n_bounds;	/* of its offset, that were weighed */
+	guint32 n_contradicted; /* ... and that the alignment does not keep */
+} TachoClock;
+
+typedef enum {
+	TACHO_CLOCK_BY_COLLECTIVES = 1 << 0,
+	TACHO_CLOCK_BY_MESSAGES = 1 << 1,
+	TACHO_CLOCK_INFERRED = 1 << 2, /* what belongs together was inferred: members are missing */
+} TachoClockEvidence;
+
+typedef struct {
+	guint32 host;  /* string id */
+	guint32 clock; /* index */
 	guint32 pid, ppid;
 	gint32 rank;		       /* as the launcher said; -1: none said */
 	gint32 local_rank, world_size; /* -1: not known */
@@ -202,6 +231,7 @@ struct _TachoTimeline {
 	GArray *tracks;	     /* TachoTrack */
 	GArray *processes;   /* TachoProcess */
 	GArray *ranks;	     /* TachoRank, by rank */
+	GArray *clocks;	     /* TachoClock, by first process */
 	GArray *flows;	     /* TachoFlow; filled by correlate */
 	GArray *samples;     /* TachoSample */
 	GArray *memory;	     /* TachoMemoryEvent, by track and time */
@@ -248,8 +278,9 @@ guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, g
 				 guint64 source);
 /* Say that `slice` of a device was queued by `launch`: rows that add_slice() returned. */
 void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 launch);
-/* Make a timeline filled by hand hold what is promised above: sort the slices into (1), set parent,
- * depth and the tracks' ranges; cut a slice that outlasts its parent on a THREAD track; sort samples,
+/* Make a timeline filled by hand hold what is promised above: give each host a clock, where there are
+ * no clocks; sort the slices into (1), set parent, depth and the tracks' ranges; cut a slice that
+ * outlasts its parent on a THREAD track; sort samples,
  * memory events and marks by track and time, and set the memory events' slices; widen the times and,
  * where nobody set them, the event counts of tracks, processes and timeline. Returns, for whoever
  * kept row numbers, where each row went: as long as there are slices, to be freed with g_free(). */

@@ -30,6 +30,7 @@ TachoTimeline *tacho_timeline_new(void)
 	timeline->tracks = new_table(sizeof(TachoTrack));
 	timeline->processes = new_table(sizeof(TachoProcess));
 	timeline->ranks = new_table(sizeof(TachoRank));
+	timeline->clocks = new_table(sizeof(TachoClock));
 	timeline->flows = new_table(sizeof(TachoFlow));
 	timeline->samples = new_table(sizeof(TachoSample));
 	timeline->memory = new_table(sizeof(TachoMemoryEvent));
@@ -54,6 +55,7 @@ void tacho_timeline_free(TachoTimeline *timeline)
 	g_array_free(timeline->tracks, TRUE);
 	g_array_free(timeline->processes, TRUE);
 	g_array_free(timeline->ranks, TRUE);
+	g_array_free(timeline->clocks, TRUE);
 	g_array_free(timeline->flows, TRUE);
 	g_array_free(timeline->samples, TRUE);
 	g_array_free(timeline->memory, TRUE);
@@ -326,10 +328,29 @@ static void follow_launches(TachoSlices *slices, const guint32 *moved)
 			slices->launch[row] = moved[slices->launch[row]];
 }
 
+/* A clock a host, where nobody made any. */
+static void add_clocks(TachoTimeline *timeline)
+{
+	if (timeline->clocks->len)
+		return;
+	for (guint i = 0; i < timeline->processes->len; i++) {
+		TachoProcess *process = process_at(timeline, i);
+		TachoClock clock = { .host = process->host, .reference = timeline->clocks->len };
+
+		for (process->clock = 0; process->clock < timeline->clocks->len; process->clock++)
+			if (g_array_index(timeline->clocks, TachoClock, process->clock).host ==
+			    process->host)
+				break;
+		if (process->clock == timeline->clocks->len)
+			g_array_append_val(timeline->clocks, clock);
+	}
+}
+
 guint32 *tacho_timeline_finish(TachoTimeline *timeline)
 {
 	guint32 *moved;
 
+	add_clocks(timeline);
 	mend_times(timeline);
 	moved = slice_columns_sort(&timeline->slices, timeline->tracks->len);
 	follow_launches(&timeline->slices, moved);
