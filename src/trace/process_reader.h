@@ -26,7 +26,8 @@ struct stream_input {
 
 struct process_input {
 	gchar *path;
-	guint run; /* index into the runs, see run_paths.h */
+	guint run;   /* index into the runs, see run_paths.h */
+	guint clock; /* see clock_table.h */
 	struct trace_metadata metadata;
 	GArray *streams; /* struct stream_input, by number */
 };

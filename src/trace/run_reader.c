@@ -1,6 +1,6 @@
 /* run_reader: tacho_timeline_open(): from run directories to a timeline.
  *
- *     find the traces -> open their files -> count every stream's slices (in parallel) -> make room ->
+ *     find the traces -> open their files -> settle their clocks -> count every stream's slices (in parallel) -> make room ->
  *     read every stream into it (in parallel) -> name and judge the processes -> put the rows together
  *     (in parallel) -> say what was wrong
  *
@@ -11,6 +11,7 @@
 #include <tacho/timeline.h>
 
 #include "base/worker_pool.h"
+#include "trace/clock_table.h"
 #include "trace/memory_sizes.h"
 #include "trace/process_facts.h"
 #include "trace/process_reader.h"
@@ -30,6 +31,7 @@ struct run_reader {
 	GArray *processes;     /* struct process_input */
 	GPtrArray *file_paths; /* by the source's index */
 	GArray *tasks;	       /* struct stream_task, longest first */
+	struct clock_table clocks;
 	gint64 origin_unix_ns;
 };
 
@@ -83,6 +85,33 @@ static gboolean open_processes(struct run_reader *reader, GError **error)
 	}
 	g_array_sort(reader->processes, compare_processes);
 	return TRUE;
+}
+
+/* The process's earliest stamp; 0: it has none. */
+static guint64 first_stamp(const struct run_reader *reader, const struct process_input *process)
+{
+	guint64 first = G_MAXUINT64, stamp;
+
+	for (guint i = 0; i < process->streams->len; i++) {
+		const GArray *files = process_input_stream(process, i)->files;
+
+		if (stream_reader_first_stamp(
+			    reader->timeline->source,
+			    g_array_index(files, struct stream_file_place, 0).file, &stamp))
+			first = MIN(first, stamp);
+	}
+	return first == G_MAXUINT64 ? 0 : first;
+}
+
+static void share_clocks(struct run_reader *reader)
+{
+	for (guint i = 0; i < reader->processes->len; i++) {
+		struct process_input *process = process_at(reader, i);
+
+		process->clock =
+			clock_table_share(&reader->clocks, reader->timeline, &process->metadata,
+					  first_stamp(reader, process));
+	}
 }
 
 static void find_origin(struct run_reader *reader)
@@ -234,6 +263,8 @@ static void add_processes(struct run_reader *reader)
 					      (guint32)process->metadata.pid);
 
 		process_facts_add(reader->timeline, process, status, is_replaced(reader, process));
+		g_array_index(reader->timeline->processes, TachoProcess, i).clock =
+			clock_table_row(&reader->clocks, process->clock, reader->timeline);
 		candidates[n_kept].run = process->run;
 		candidates[n_kept++].n_ops = count_ops(process);
 	}
@@ -297,6 +328,7 @@ static gint compare_marks(gconstpointer first, gconstpointer second)
 static gboolean read_run(struct run_reader *reader, GError **error)
 {
 	make_tasks(reader);
+	share_clocks(reader);
 	find_origin(reader);
 	if (!make_room(reader, error) || !read_streams(reader, error))
 		return FALSE;
@@ -330,5 +362,6 @@ TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GEr
 	is_read = run_paths_find(&reader.paths, paths, n_paths, error) &&
 		  open_processes(&reader, error) && read_run(&reader, error);
 	run_paths_release(&reader.paths);
+	clock_table_release(&reader.clocks);
 	return is_read ? g_steal_pointer(&timeline) : NULL;
 }

@@ -28,7 +28,8 @@ struct trace_metadata {
 	guint64 pid, ppid;
 	gint64 rank, local_rank, world_size;
 	guint64 start_mono_ns;
-	guint32 host, boot_id, job, command; /* string ids */
+	gint64 monotonic_ahead_ns;			   /* set by its time namespace */
+	guint32 host, boot_id, job, command, clock_source; /* string ids */
 	guint64 frequency_hz, offset_s, offset_ticks;
 	struct trace_clock clock;
 	struct trace_class *classes; /* by id */

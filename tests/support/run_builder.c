@@ -32,6 +32,10 @@ static void make_folder(const gchar *path)
 static void append_preamble(struct run_builder *run, const struct run_builder_process *process)
 {
 	g_autoptr(GString) uuid = g_string_new(NULL);
+	g_autofree gchar *boot_id =
+		process->boot_id
+			? g_strdup(process->boot_id)
+			: g_strdup_printf("boot of %s", process->host ? process->host : "h0");
 
 	for (guint i = 0; i < 16; i++)
 		g_string_append_printf(uuid, "%s%02x",
@@ -46,11 +50,15 @@ static void append_preamble(struct run_builder *run, const struct run_builder_pr
 		"\tlocal_rank = %d;\n\tworld_size = %d;\n\tjob = \"%s\";\n"
 		"\tcommand = \"%s\";\n\tstart_mono_ns = %" G_GUINT64_FORMAT ";\n};\n",
 		uuid->str, process->format ? process->format : TRACE_FORMAT_VERSION,
-		process->host ? process->host : "h0",
-		process->boot_id ? process->boot_id : "no boot", process->pid,
+		process->host ? process->host : "h0", boot_id, process->pid,
 		process->ppid ? process->ppid : 1, process->rank, process->rank,
 		process->world_size ? process->world_size : -1, process->job ? process->job : "",
 		process->command ? process->command : "train", process->start_mono_ns);
+	if (process->clock_source) /* a block may come in parts */
+		g_string_append_printf(run->metadata,
+				       "env {\n\tclock_source = \"%s\";\n"
+				       "\tmonotonic_ahead_ns = %" G_GINT64_FORMAT ";\n};\n",
+				       process->clock_source, process->monotonic_ahead_ns);
 	g_string_append_printf(run->metadata,
 			       "clock {\n\tname = ticks;\n\tfreq = %" G_GUINT64_FORMAT ";\n"
 			       "\toffset_s = %" G_GUINT64_FORMAT ";\n\toffset = %" G_GUINT64_FORMAT

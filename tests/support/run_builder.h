@@ -17,12 +17,14 @@
 #include "trace/trace_layout.h"
 
 struct run_builder_process {
-	const gchar *host, *boot_id, *job, *command; /* NULL: "h0", "no boot", "", "train" */
+	const gchar *host, *boot_id, *job, *command; /* NULL: "h0", "boot of HOST", "", "train" */
 	guint32 pid, ppid;			     /* ppid 0: 1 */
 	gint rank, world_size;			     /* 0 is rank 0; world_size 0: -1 */
 	guint64 frequency_hz;			     /* 0: 10^9 */
 	guint64 offset_s, offset_ticks;
 	guint64 start_mono_ns;
+	const gchar *clock_source; /* NULL: not told */
+	gint64 monotonic_ahead_ns;
 	guint format; /* 0: TRACE_FORMAT_VERSION */
 };
 
