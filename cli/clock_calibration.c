@@ -8,6 +8,8 @@
 #include <x86intrin.h>
 #endif
 
+#include "trace/time_namespace.h"
+
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
 #define SPAN_NS	 (40 * 1000 * 1000) /* a reading is good to some 20 ns: 1 ppm over the span */
 #define N_TRIES	 64
@@ -106,7 +108,7 @@ gchar *clock_calibrate(ClockChoice choice, GError **error)
 				    "this machine has no invariant time stamp counter");
 		return NULL;
 	}
-	mono = clock_ns(CLOCK_MONOTONIC);
+	mono = clock_ns(CLOCK_MONOTONIC) - time_namespace_ahead_ns();
 	return g_strdup_printf("monotonic,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT
 			       ",%" G_GINT64_FORMAT,
 			       NS_PER_S, mono, clock_ns(CLOCK_REALTIME));

@@ -10,8 +10,8 @@ typedef enum {
 	CLOCK_MONO,
 } ClockChoice;
 
-/* The agent's `clock` setting (probes/agent/settings.def): takes some 40 ms for the TSC. NULL with
- * an error where the TSC was demanded and is not invariant here. */
+/* The agent's `clock` setting (probes/agent/settings.def), of the machine: whatever time namespace we
+ * are in. Takes some 40 ms for the TSC. NULL with an error where the TSC was demanded and is not invariant here. */
 gchar *clock_calibrate(ClockChoice choice, GError **error);
 
 #endif

@@ -63,7 +63,24 @@ static size_t read_small_file(const char *path, char *buffer, size_t size)
 	return (size_t)length;
 }
 
-void identity_read(struct identity *identity)
+static void read_host(struct identity *identity, const char *test_host)
+{
+	size_t n;
+
+	if (*test_host) {
+		copy_text(identity->host, sizeof(identity->host), test_host);
+		copy_text(identity->boot_id, sizeof(identity->boot_id), test_host);
+		return;
+	}
+	if (gethostname(identity->host, sizeof(identity->host) - 1) < 0)
+		copy_text(identity->host, sizeof(identity->host), "unknown");
+	n = read_small_file("/proc/sys/kernel/random/boot_id", identity->boot_id,
+			    sizeof(identity->boot_id));
+	if (n && identity->boot_id[n - 1] == '\n')
+		identity->boot_id[n - 1] = '\0';
+}
+
+void identity_read(struct identity *identity, const char *test_host)
 {
 	ssize_t length;
 	size_t n;
@@ -80,12 +97,7 @@ void identity_read(struct identity *identity)
 			break;
 		}
 	}
-	if (gethostname(identity->host, sizeof(identity->host) - 1) < 0)
-		copy_text(identity->host, sizeof(identity->host), "unknown");
-	n = read_small_file("/proc/sys/kernel/random/boot_id", identity->boot_id,
-			    sizeof(identity->boot_id));
-	if (n && identity->boot_id[n - 1] == '\n')
-		identity->boot_id[n - 1] = '\0';
+	read_host(identity, test_host);
 	length = readlink("/proc/self/exe", identity->exe, sizeof(identity->exe) - 1);
 	identity->exe[length > 0 ? length : 0] = '\0';
 	n = read_small_file("/proc/self/cmdline", identity->command, sizeof(identity->command));

@@ -15,7 +15,8 @@ struct identity {
 	char command[1024]; /* arguments joined by blanks, cut */
 };
 
-/* Never fails: what cannot be found is -1 or "". */
-void identity_read(struct identity *identity);
+/* Never fails: what cannot be found is -1 or "". `test_host`, if not "", is what the host and its boot
+ * are called, for tests that want two hosts on one machine. */
+void identity_read(struct identity *identity, const char *test_host);
 
 #endif

@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/declared_clock.h"
 #include "agent/identity.h"
 #include "agent/settings.h"
 #include "common/probe.h"
 
 #define PAGE_BYTES 4096
-#define NS_PER_S   1000000000u
 
 struct trace_class {
 	char *name;
@@ -27,9 +27,7 @@ struct trace_class {
 
 static struct {
 	char run_dir[PATH_MAX - 512];
-	uint64_t frequency_hz;
-	uint64_t offset_s, offset_ticks; /* of tick 0 from the Unix epoch */
-	const char *clock_source;
+	const char *test_host;
 } config;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -45,62 +43,13 @@ static uint32_t n_classes, classes_allocated;
 static uint32_t *table;
 static uint32_t table_size;
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-/* tick `ticks` was at Unix time `unix_ns`. */
-static void set_offset(uint64_t ticks, uint64_t unix_ns)
-{
-	__uint128_t total = (__uint128_t)unix_ns * config.frequency_hz / NS_PER_S;
-
-	total = total > ticks ? total - ticks : 0;
-	config.offset_s = (uint64_t)(total / config.frequency_hz);
-	config.offset_ticks = (uint64_t)(total % config.frequency_hz);
-}
-
-static bool set_clock(const char *setting)
-{
-	char source[16];
-	unsigned long long hz, ticks, unix_ns;
-	int length = 0;
-
-	config.frequency_hz = NS_PER_S;
-	config.clock_source = "monotonic";
-	tacho_clock_is_tsc = false;
-	if (!*setting) {
-		set_offset(clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME));
-		return true;
-	}
-	if (sscanf(setting, "%15[a-z],%llu,%llu,%llu%n", source, &hz, &ticks, &unix_ns, &length) !=
-		    4 ||
-	    setting[length] || !hz)
-		return false;
-	if (strcmp(source, "tsc") == 0) {
-#if defined(__x86_64__)
-		tacho_clock_is_tsc = true;
-		config.clock_source = "tsc";
-#else
-		return false;
-#endif
-	} else if (strcmp(source, "monotonic") != 0 || hz != NS_PER_S) {
-		return false;
-	}
-	config.frequency_hz = hz;
-	set_offset(ticks, unix_ns);
-	return true;
-}
-
 bool process_trace_configure(const struct agent_settings *settings)
 {
 	if (strlen(settings->run_dir) >= sizeof(config.run_dir))
 		return false;
 	strcpy(config.run_dir, settings->run_dir);
-	return set_clock(settings->clock);
+	config.test_host = settings->test_host;
+	return declared_clock_configure(settings);
 }
 
 bool process_trace_is_open(void)
@@ -229,6 +178,7 @@ static const char kind_declarations[] =
 static void append_preamble(struct text *text)
 {
 	struct identity *identity = malloc(sizeof(*identity));
+	struct declared_clock clock;
 	char uuid_text[37];
 	char *end = uuid_text;
 
@@ -236,7 +186,8 @@ static void append_preamble(struct text *text)
 		text->has_failed = true;
 		return;
 	}
-	identity_read(identity);
+	identity_read(identity, config.test_host);
+	declared_clock_read(&clock);
 	for (int i = 0; i < 16; i++)
 		end += sprintf(end, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
 			       uuid[i]);
@@ -259,16 +210,18 @@ static void append_preamble(struct text *text)
 	text_environment(text, "exe", identity->exe);
 	text_environment(text, "command", identity->command);
 	text_format(text, "\tstart_mono_ns = %llu;\n\tstart_unix_ns = %llu;\n",
-		    (unsigned long long)clock_ns(CLOCK_MONOTONIC),
-		    (unsigned long long)clock_ns(CLOCK_REALTIME));
-	text_environment(text, "clock_source", config.clock_source);
-	text_format(text, "};\n");
+		    (unsigned long long)declared_clock_system_ns(CLOCK_MONOTONIC) -
+			    (unsigned long long)clock.monotonic_ahead_ns,
+		    (unsigned long long)declared_clock_system_ns(CLOCK_REALTIME));
+	text_environment(text, "clock_source", clock.source);
+	text_format(text, "\tmonotonic_ahead_ns = %lld;\n};\n",
+		    (long long)clock.monotonic_ahead_ns);
 	text_format(
 		text,
 		"clock {\n\tname = ticks;\n\tfreq = %llu;\n\toffset_s = %llu;\n\toffset = %llu;\n"
 		"\tabsolute = TRUE;\n};\n",
-		(unsigned long long)config.frequency_hz, (unsigned long long)config.offset_s,
-		(unsigned long long)config.offset_ticks);
+		(unsigned long long)clock.frequency_hz, (unsigned long long)clock.offset_s,
+		(unsigned long long)clock.offset_ticks);
 	text_append(text, kind_declarations, sizeof(kind_declarations) - 1);
 	text_format(text,
 		    "stream {\n\tid = 0;\n"

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/declared_clock.h"
 #include "agent/process_trace.h"
 #include "agent/settings.h"
 #include "agent/stream_file.h"
@@ -451,15 +452,12 @@ static void tend_all(void)
 static void write_clocks(void)
 {
 	struct record_clock *record;
-	struct timespec mono, real;
 
 	record = tacho_record_begin(clock_class, sizeof(*record));
 	if (!record)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	clock_gettime(CLOCK_REALTIME, &real);
-	record->mono_ns = (uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec;
-	record->real_ns = (uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
+	record->mono_ns = declared_clock_system_ns(CLOCK_MONOTONIC);
+	record->real_ns = declared_clock_system_ns(CLOCK_REALTIME);
 	tacho_record_commit(record);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/declared_clock.h"
 #include "agent/process_trace.h"
 #include "common/probe.h"
 #include "trace/packet_cut.h"
@@ -95,16 +96,13 @@ int stream_file_make_ready(struct stream_file *file, size_t more_bytes)
 static void fill_header(struct packet_header *packet, const struct stream_file *file,
 			size_t packet_bytes)
 {
-	struct timespec mono;
-
 	memset(packet, 0, sizeof(*packet));
 	packet->magic = TRACE_PACKET_MAGIC;
 	memcpy(packet->uuid, process_trace_uuid(), sizeof(packet->uuid));
 	packet->packet_bits = (uint64_t)packet_bytes * 8;
 	packet->content_bits = sizeof(*packet) * 8;
-	clock_gettime(CLOCK_MONOTONIC, &mono);
+	packet->pair_mono_ns = declared_clock_system_ns(CLOCK_MONOTONIC);
 	packet->pair_ticks = tacho_ticks();
-	packet->pair_mono_ns = (uint64_t)mono.tv_sec * 1000000000u + (uint64_t)mono.tv_nsec;
 	packet->stream = file->stream;
 	packet->index = file->index;
 	packet->tid = file->tid;
