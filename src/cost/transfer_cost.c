@@ -6,6 +6,7 @@
 
 #define MAX_SIZES	  512		/* for whose pairs slopes are taken */
 #define MAX_SEGMENT_BYTES (1024 * 1024) /* gloo's kMaxSegmentSize */
+#define MIN_SPREAD	  1.5 /* largest size to smallest, for the two terms to be told apart */
 
 static gint compare_samples(gconstpointer a, gconstpointer b)
 {
@@ -55,30 +56,66 @@ static guint thin_out(struct transfer_sample *sizes, guint n)
 	return MAX_SIZES;
 }
 
+struct slope {
+	gdouble ns_per_byte, weight;
+};
+
+static gint compare_slopes(gconstpointer a, gconstpointer b)
+{
+	const struct slope *x = a, *y = b;
+
+	if (x->ns_per_byte != y->ns_per_byte)
+		return x->ns_per_byte < y->ns_per_byte ? -1 : 1;
+	return (x->weight > y->weight) - (x->weight < y->weight);
+}
+
+/* Below and above which half of the weight lies. */
+static gdouble weighted_median(struct slope *slopes, guint n)
+{
+	gdouble total = 0, below = 0;
+	guint i = 0;
+
+	qsort(slopes, n, sizeof(*slopes), compare_slopes);
+	for (guint j = 0; j < n; j++)
+		total += slopes[j].weight;
+	while (i + 1 < n && below + slopes[i].weight < total / 2)
+		below += slopes[i++].weight;
+	if (i + 1 < n && below + slopes[i].weight == total / 2)
+		return (slopes[i].ns_per_byte + slopes[i + 1].ns_per_byte) / 2;
+	return slopes[i].ns_per_byte;
+}
+
+/* A pair counts by the difference of its sizes: what two of nearly one size differ in is noise. */
 static gdouble median_slope(const struct transfer_sample *sizes, guint n)
 {
-	g_autofree gdouble *slopes = g_new(gdouble, (gsize)n * (n - 1) / 2);
+	g_autofree struct slope *slopes = g_new(struct slope, (gsize)n * (n - 1) / 2);
 	guint n_slopes = 0;
 
 	for (guint i = 0; i < n; i++)
-		for (guint j = i + 1; j < n; j++)
-			slopes[n_slopes++] = (sizes[j].time_ns - sizes[i].time_ns) /
-					     (sizes[j].wire_bytes - sizes[i].wire_bytes);
-	return median(slopes, n_slopes);
+		for (guint j = i + 1; j < n; j++) {
+			gdouble bytes = sizes[j].wire_bytes - sizes[i].wire_bytes;
+
+			slopes[n_slopes++] =
+				(struct slope){ (sizes[j].time_ns - sizes[i].time_ns) / bytes,
+						bytes };
+		}
+	return weighted_median(slopes, n_slopes);
 }
 
-/* The line through the origin: no latency can be told apart from the bytes. */
-static void fit_origin(struct transfer_cost *cost, const struct transfer_sample *sizes, guint n)
+/* The line with this fixed time. */
+static void fit_slope(struct transfer_cost *cost, const struct transfer_sample *sizes, guint n,
+		      gdouble fixed_ns)
 {
 	g_autofree gdouble *slopes = g_new(gdouble, n);
 
 	for (guint i = 0; i < n; i++)
-		slopes[i] = sizes[i].time_ns / sizes[i].wire_bytes;
+		slopes[i] = MAX(sizes[i].time_ns - fixed_ns, 0.0) / sizes[i].wire_bytes;
 	cost->ns_per_byte = median(slopes, n);
-	cost->fixed_ns = 0;
+	cost->fixed_ns = fixed_ns;
 }
 
-static void fit_line(struct transfer_cost *cost, const struct transfer_sample *sizes, guint n)
+static void fit_line(struct transfer_cost *cost, const struct transfer_sample *sizes, guint n,
+		     gdouble max_fixed_ns)
 {
 	g_autofree gdouble *rests = g_new(gdouble, n);
 
@@ -86,8 +123,8 @@ static void fit_line(struct transfer_cost *cost, const struct transfer_sample *s
 	for (guint i = 0; i < n; i++)
 		rests[i] = sizes[i].time_ns - cost->ns_per_byte * sizes[i].wire_bytes;
 	cost->fixed_ns = median(rests, n);
-	if (cost->fixed_ns < 0)
-		fit_origin(cost, sizes, n);
+	if (cost->fixed_ns < 0 || cost->fixed_ns > max_fixed_ns)
+		fit_slope(cost, sizes, n, CLAMP(cost->fixed_ns, 0.0, max_fixed_ns));
 }
 
 static gdouble error_share(const struct transfer_cost *cost, const struct transfer_sample *samples,
@@ -102,10 +139,11 @@ static gdouble error_share(const struct transfer_cost *cost, const struct transf
 	return median(errors, n);
 }
 
-void transfer_cost_fit(struct transfer_cost *cost, struct transfer_sample *samples, guint n)
+void transfer_cost_fit(struct transfer_cost *cost, struct transfer_sample *samples, guint n,
+		       gdouble max_fixed_ns)
 {
 	g_autofree struct transfer_sample *sizes = NULL;
-	guint n_used = 0;
+	guint n_used = 0, n_sizes;
 
 	memset(cost, 0, sizeof(*cost));
 	for (guint i = 0; i < n; i++)
@@ -115,11 +153,14 @@ void transfer_cost_fit(struct transfer_cost *cost, struct transfer_sample *sampl
 		return;
 	qsort(samples, n_used, sizeof(*samples), compare_samples);
 	sizes = g_new(struct transfer_sample, n_used);
-	cost->n_sizes = merge_sizes(samples, n_used, sizes);
-	if (cost->n_sizes == 1)
-		fit_origin(cost, sizes, 1);
-	else
-		fit_line(cost, sizes, thin_out(sizes, cost->n_sizes));
+	n_sizes = merge_sizes(samples, n_used, sizes);
+	if (sizes[n_sizes - 1].wire_bytes < MIN_SPREAD * sizes[0].wire_bytes) {
+		cost->n_sizes = 1;
+		fit_slope(cost, sizes, thin_out(sizes, n_sizes), 0);
+	} else {
+		cost->n_sizes = n_sizes;
+		fit_line(cost, sizes, thin_out(sizes, n_sizes), max_fixed_ns);
+	}
 	cost->error_share = error_share(cost, samples, n_used);
 }
 

@@ -5,8 +5,9 @@
  * second term only, and a change of latency the first.
  *
  * The two terms are fitted to what was measured by the median of slopes over all pairs of sizes
- * (Theil-Sen), each size standing for itself by its median: a few transfers that were held up do
- * not move the line. */
+ * (Theil-Sen), each size standing for itself by its median, each pair counting by how far apart its
+ * sizes are: a few transfers that were held up do not move the line, nor do many of nearly one
+ * size. */
 #ifndef TACHO_TRANSFER_COST_H
 #define TACHO_TRANSFER_COST_H
 
@@ -15,7 +16,7 @@
 struct transfer_cost {
 	gdouble fixed_ns;
 	gdouble ns_per_byte; /* 0: not known */
-	guint n_sizes;	     /* different sizes the line was fitted to; 1: fixed_ns is taken as 0 */
+	guint n_sizes; /* different sizes the line was fitted to; 1: all about one, fixed_ns is 0 */
 	gdouble error_share; /* median of |measured - line| / measured */
 };
 
@@ -24,9 +25,10 @@ struct transfer_sample {
 	gdouble time_ns;
 };
 
-/* Fit a line to the samples, which are sorted on the way. Samples without bytes or time count for
- * nothing; where none is left, all is 0. */
-void transfer_cost_fit(struct transfer_cost *cost, struct transfer_sample *samples, guint n);
+/* Fit a line to the samples, which are sorted on the way, whose fixed time is at most `max_fixed_ns`
+ * (G_MAXDOUBLE: any). Samples without bytes or time count for nothing; where none is left, all is 0. */
+void transfer_cost_fit(struct transfer_cost *cost, struct transfer_sample *samples, guint n,
+		       gdouble max_fixed_ns);
 
 /* What the line says. */
 gdouble transfer_cost_ns(const struct transfer_cost *cost, gdouble wire_bytes);

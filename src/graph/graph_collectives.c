@@ -15,7 +15,11 @@
  * part does not hang on the transfer. */
 #include <string.h>
 
+#include "base/quantile.h"
 #include "graph/graph_builder.h"
+
+#define SMALL_BYTES                                                                                \
+	4096 /* of a collective that takes the same time as an empty one: a few packets */
 
 /* --- members -------------------------------------------------------------------------------- */
 
@@ -395,6 +399,42 @@ static gdouble wire_bytes(const TachoGraph *graph, const struct graph_transfer *
 				   transfer->bytes, transfer->n_ranks);
 }
 
+/* From when the last of its ranks began it to when the first had the result. */
+static gint64 shortest_ns(const TachoTimeline *timeline, const TachoCollective *collective)
+{
+	gint64 begin_ns = G_MININT64, end_ns = G_MAXINT64;
+
+	for (guint32 i = 0; i < collective->n_members; i++) {
+		guint32 slice =
+			g_array_index(timeline->members, guint32, collective->first_member + i);
+
+		begin_ns = MAX(begin_ns, timeline->slices.start_ns[slice]);
+		end_ns = MIN(end_ns, tacho_slice_end_ns(timeline, slice));
+	}
+	return end_ns - begin_ns;
+}
+
+/* What the fixed part of a transfer can be at most: those collectives of the run that are too small
+ * for their bytes to count took so long, and each of the 2 (n - 1) rounds of a ring may take as long
+ * again. G_MAXDOUBLE where there was none. */
+static gdouble max_fixed_ns(const TachoGraph *graph, guint32 n_ranks)
+{
+	const TachoTimeline *timeline = graph->timeline;
+	g_autoptr(GArray) times_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+	for (guint i = 0; i < timeline->collectives->len; i++) {
+		const TachoCollective *collective =
+			&g_array_index(timeline->collectives, TachoCollective, i);
+		gint64 time_ns = shortest_ns(timeline, collective);
+
+		if (collective->n_members > 1 && collective->bytes <= SMALL_BYTES && time_ns > 0)
+			g_array_append_val(times_ns, time_ns);
+	}
+	if (times_ns->len == 0)
+		return G_MAXDOUBLE;
+	return 2.0 * (MAX(n_ranks, 2u) - 1) * quantile(times_ns, 0.5);
+}
+
 /* Fit a line to the group's transfers, or only to those called `name`. */
 static void fit(const TachoGraph *graph, guint32 group, guint32 name, struct transfer_cost *cost)
 {
@@ -407,7 +447,8 @@ static void fit(const TachoGraph *graph, guint32 group, guint32 name, struct tra
 		if (transfer->group == group && (name == TACHO_NONE || transfer->name == name))
 			g_array_append_val(samples, sample);
 	}
-	transfer_cost_fit(cost, (struct transfer_sample *)(void *)samples->data, samples->len);
+	transfer_cost_fit(cost, (struct transfer_sample *)(void *)samples->data, samples->len,
+			  graph_group_at(graph, group)->max_fixed_ns);
 }
 
 /* The group's all-reduces if there are any, else all. */
@@ -449,8 +490,12 @@ void builder_cost_transfers(struct graph_builder *builder)
 	g_autoptr(GHashTable) fits =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 
-	for (guint32 i = 0; i < graph->groups->len; i++)
+	for (guint32 i = 0; i < graph->groups->len; i++) {
+		struct graph_group *group = graph_group_at(graph, i);
+
+		group->max_fixed_ns = max_fixed_ns(graph, group->n_ranks);
 		fit_group(graph, i);
+	}
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
 		gint64 key = (gint64)((guint64)transfer->group << 32 | transfer->name);

@@ -56,6 +56,7 @@ struct graph_group {
 	guint32 n_ranks;
 	guint32 first_link, n_links; /* into group_links[] */
 	struct transfer_cost cost;   /* of its all-reduces, or else of all it did */
+	gdouble max_fixed_ns;	     /* what of a transfer cannot depend on its bytes */
 };
 
 /* A collective. */

@@ -118,10 +118,11 @@ static void note(TachoPrediction *prediction)
 		const struct transfer_cost *cost = &graph_group_at(graph, i)->cost;
 
 		if (cost->n_sizes == 1)
-			g_ptr_array_add(prediction->notes,
-					g_strdup_printf("all collectives of group %u are of one "
-							"size: their latency counts as bandwidth",
-							i));
+			g_ptr_array_add(
+				prediction->notes,
+				g_strdup_printf("all collectives of group %u are of about one "
+						"size: their latency counts as bandwidth",
+						i));
 		if (is_local(graph, graph_group_at(graph, i)))
 			g_ptr_array_add(
 				prediction->notes,

@@ -6,7 +6,7 @@ static void test_exact_line(void)
 	struct transfer_sample samples[] = { { 3000, 1600 }, { 1000, 600 }, { 2000, 1100 } };
 	struct transfer_cost cost;
 
-	transfer_cost_fit(&cost, samples, 3); /* 100 + 0.5 x */
+	transfer_cost_fit(&cost, samples, 3, G_MAXDOUBLE); /* 100 + 0.5 x */
 	g_assert_cmpfloat_with_epsilon(cost.ns_per_byte, 0.5, 1e-9);
 	g_assert_cmpfloat_with_epsilon(cost.fixed_ns, 100, 1e-6);
 	g_assert_cmpfloat_with_epsilon(cost.error_share, 0, 1e-9);
@@ -26,7 +26,7 @@ static void test_outliers(void)
 		samples[i] = (struct transfer_sample){ bytes,
 						       (100 + bytes / 2) * (i % 3 == 2 ? 100 : 1) };
 	}
-	transfer_cost_fit(&cost, samples, 15);
+	transfer_cost_fit(&cost, samples, 15, G_MAXDOUBLE);
 	g_assert_cmpfloat_with_epsilon(cost.ns_per_byte, 0.5, 1e-9);
 	g_assert_cmpfloat_with_epsilon(cost.fixed_ns, 100, 1e-6);
 }
@@ -36,10 +36,47 @@ static void test_one_size(void)
 	struct transfer_sample samples[] = { { 1000, 500 }, { 1000, 700 }, { 1000, 600 } };
 	struct transfer_cost cost;
 
-	transfer_cost_fit(&cost, samples, 3);
+	transfer_cost_fit(&cost, samples, 3, G_MAXDOUBLE);
 	g_assert_cmpuint(cost.n_sizes, ==, 1);
 	g_assert_cmpfloat_with_epsilon(cost.ns_per_byte, 0.6, 1e-9);
 	g_assert_cmpfloat(cost.fixed_ns, ==, 0);
+}
+
+/* Two sizes that hardly differ say nothing of what is fixed, whatever the difference of their times:
+ * 500 ns for 1000 bytes, 560 for 1010, would be 6 ns a byte. */
+static void test_narrow_sizes(void)
+{
+	struct transfer_sample samples[] = { { 1000, 500 }, { 1010, 560 } };
+	struct transfer_cost cost;
+
+	transfer_cost_fit(&cost, samples, 2, G_MAXDOUBLE);
+	g_assert_cmpuint(cost.n_sizes, ==, 1);
+	g_assert_cmpfloat_with_epsilon(cost.ns_per_byte, (0.5 + 560 / 1010.0) / 2, 1e-9);
+	g_assert_cmpfloat(cost.fixed_ns, ==, 0);
+}
+
+/* Three pairs of neighbours say -100, three of far ones 0.5: the far ones count. */
+static void test_far_pairs_count(void)
+{
+	struct transfer_sample samples[] = {
+		{ 1000, 1500 }, { 1001, 1400 }, { 3000, 2500 }, { 3001, 2400 }
+	};
+	struct transfer_cost cost;
+
+	transfer_cost_fit(&cost, samples, 4, G_MAXDOUBLE);
+	g_assert_cmpfloat_with_epsilon(cost.ns_per_byte, 0.5, 1e-2);
+	g_assert_cmpfloat_with_epsilon(cost.fixed_ns, 950, 10);
+}
+
+/* A fixed time that is known to be at most 40: the rest is 2, 1.5 and 1.33 ns a byte. */
+static void test_bounded(void)
+{
+	struct transfer_sample samples[] = { { 500, 1040 }, { 1000, 1540 }, { 1500, 2040 } };
+	struct transfer_cost cost;
+
+	transfer_cost_fit(&cost, samples, 3, 40); /* 540 + x otherwise */
+	g_assert_cmpfloat_with_epsilon(cost.fixed_ns, 40, 1e-9);
+	g_assert_cmpfloat_with_epsilon(cost.ns_per_byte, 1.5, 1e-9);
 }
 
 /* Larger transfers that took less time: a fixed time, not a negative price a byte. */
@@ -48,7 +85,7 @@ static void test_falling(void)
 	struct transfer_sample samples[] = { { 1000, 500 }, { 2000, 400 }, { 3000, 300 } };
 	struct transfer_cost cost;
 
-	transfer_cost_fit(&cost, samples, 3);
+	transfer_cost_fit(&cost, samples, 3, G_MAXDOUBLE);
 	g_assert_cmpfloat(cost.ns_per_byte, ==, 0);
 	g_assert_cmpfloat_with_epsilon(cost.fixed_ns, 400, 1e-6);
 }
@@ -58,7 +95,7 @@ static void test_nothing(void)
 	struct transfer_sample samples[] = { { 0, 500 }, { 2000, 0 } };
 	struct transfer_cost cost;
 
-	transfer_cost_fit(&cost, samples, 2);
+	transfer_cost_fit(&cost, samples, 2, G_MAXDOUBLE);
 	g_assert_cmpuint(cost.n_sizes, ==, 0);
 	g_assert_cmpfloat(cost.ns_per_byte, ==, 0);
 }
@@ -91,6 +128,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/transfer_cost/exact_line", test_exact_line);
 	g_test_add_func("/transfer_cost/outliers", test_outliers);
 	g_test_add_func("/transfer_cost/one_size", test_one_size);
+	g_test_add_func("/transfer_cost/narrow_sizes", test_narrow_sizes);
+	g_test_add_func("/transfer_cost/far_pairs_count", test_far_pairs_count);
+	g_test_add_func("/transfer_cost/bounded", test_bounded);
 	g_test_add_func("/transfer_cost/falling", test_falling);
 	g_test_add_func("/transfer_cost/nothing", test_nothing);
 	g_test_add_func("/transfer_cost/wire_bytes", test_wire_bytes);
