@@ -596,9 +596,9 @@ static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 l
 			return FALSE;
 	builder_add_collectives(builder);
 	cut_threads(builder);
-	builder_time_collectives(builder);
 	join_bursts(builder);
 	builder_find_waits(builder);
+	builder_time_collectives(builder);
 	add_thread_nodes(builder);
 	add_collective_nodes(builder);
 	builder_add_gradients(builder);
@@ -611,6 +611,10 @@ static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 l
 static void release_thread(struct build_thread *thread)
 {
 	g_array_unref(thread->cuts_ns);
+	for (guint i = 0; i < thread->passes->len; i++) {
+		g_array_unref(g_array_index(thread->passes, struct build_pass, i).gradients);
+		g_array_unref(g_array_index(thread->passes, struct build_pass, i).copies);
+	}
 	g_array_unref(thread->passes);
 	g_clear_pointer(&thread->segments, g_array_unref);
 }

@@ -13,6 +13,10 @@ struct build_pass {
 	gint64 begin_ns, end_ns;
 	guint32 first_slice, end_slice; /* its slices are among [first, end) */
 	guint32 ordinal;		/* among those of its rank whose gradients are reduced */
+	GArray *gradients;		/* guint32 slices, in order of arrival */
+	GArray *copies;	  /* guint32: pieces of the thread, a gradient's copy back each;
+					 * empty where they are not as many as the gradients */
+	guint32 n_waited; /* gradients whose buckets have been found waited for */
 };
 
 struct build_thread {
@@ -78,7 +82,9 @@ void builder_time_collectives(struct graph_builder *builder);
 /* Split each transfer's time into what depends on the bandwidth and what does not. */
 void builder_cost_transfers(struct graph_builder *builder);
 
-/* Find, for each member, the piece that waited for it, and until when. */
+/* Find, for each member, the piece that waited for it, and until when. Who waited went on only when
+ * the collective was over, so a member's end may turn out to be sooner than recorded. Needs the
+ * pieces, and comes before builder_time_collectives(). */
 void builder_find_waits(struct graph_builder *builder);
 /* Which gradients came when, for the passes whose gradients are reduced. Needs the nodes. */
 void builder_add_gradients(struct graph_builder *builder);

@@ -3,13 +3,19 @@
  * Nobody records the wait itself. Three cases are told apart, for the thread that queued it:
  *
  *   in backward     DDP queues a bucket when the last of its gradients has come, in the hook of an
- *                   AccumulateGrad, and waits for all buckets when the pass is over. So the first
- *                   gap after the pass that holds the collective's end had waited; if it ended
- *                   before the pass did, whatever first reads the bucket then, or else the first
- *                   piece after the pass, would have waited had it been later.
+ *                   AccumulateGrad. When the pass is over it goes through the buckets in that
+ *                   order, waits for each, and copies its gradients back (Reducer::
+ *                   finalize_backward): the gap before the first of these copies had waited.
+ *                   Where copies are not seen (gradient_as_bucket_view), the first gap after the
+ *                   pass that holds the collective's end had waited; if it ended before the pass
+ *                   did, whatever first reads the bucket then, or else the first piece after the
+ *                   pass, would have waited had it been later.
  *   at once         the thread began nothing between queuing and the end: it waited.
  *   later           the first operation after the end that reads the collective's tensor had to
  *                   wait for it, in the gap before it if that holds the end.
+ *
+ * A worker tells that its collective is over after it has woken who waited; where they share a core,
+ * that can be long after. So a collective was over when who waited for it went on, at the latest.
  *
  * A collective of which none holds is waited for by nobody. */
 #include <string.h>
@@ -65,6 +71,86 @@ static guint32 end_of_track(const TachoTimeline *timeline, const struct build_th
 	return track->first_slice + track->n_slices;
 }
 
+/* The piece that holds `time_ns`, its end included and its start not; TACHO_NONE: none. */
+static guint32 piece_holding(const struct build_thread *thread, gint64 time_ns)
+{
+	guint next = thread_segments_from(thread->segments, time_ns);
+
+	if (next == 0 || segment_at(thread->segments, next - 1)->end_ns < time_ns)
+		return TACHO_NONE;
+	return next - 1;
+}
+
+static guint32 piece_from(const struct build_thread *thread, gint64 time_ns)
+{
+	guint next = thread_segments_from(thread->segments, time_ns);
+
+	return next < thread->segments->len ? next : TACHO_NONE;
+}
+
+/* --- gradients of a pass -------------------------------------------------------------------- */
+
+static gboolean is_gradient(const TachoTimeline *timeline, guint32 slice)
+{
+	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) &&
+	       strstr(tacho_slice_name(timeline, slice), "AccumulateGrad") &&
+	       !g_str_has_prefix(tacho_slice_name(timeline, slice), "autograd::engine::");
+}
+
+static gboolean tensor_bytes(const TachoTensor *tensor, guint64 *ret_bytes)
+{
+	guint64 bytes = tensor->dtype_bytes;
+
+	for (guint32 i = 0; i < tensor->n_dims && i < TACHO_MAX_DIMS; i++)
+		if (tensor->shape[i] < 0 ||
+		    !g_uint64_checked_mul(&bytes, bytes, (guint64)tensor->shape[i]))
+			return FALSE;
+	*ret_bytes = bytes;
+	return TRUE;
+}
+
+static guint64 gradient_bytes(const TachoTimeline *timeline, guint32 slice)
+{
+	TachoTensor tensor;
+	guint64 bytes;
+
+	if (tacho_slice_input(timeline, slice, 0, &tensor) && tensor_bytes(&tensor, &bytes))
+		return bytes;
+	return 0;
+}
+
+static void collect_gradients(const TachoTimeline *timeline, struct build_pass *pass)
+{
+	pass->gradients = g_array_new(FALSE, FALSE, sizeof(guint32));
+	for (guint32 i = pass->first_slice; i < pass->end_slice; i++)
+		if (is_gradient(timeline, i))
+			g_array_append_val(pass->gradients, i);
+}
+
+/* DDP copies each gradient back by itself, bucket by bucket, which is in the order they came. */
+static void collect_copies(const TachoTimeline *timeline, const struct build_thread *thread,
+			   struct build_pass *pass)
+{
+	guint32 end = end_of_track(timeline, thread);
+
+	pass->copies = g_array_new(FALSE, FALSE, sizeof(guint32));
+	for (guint32 i = pass->end_slice; i < end && pass->copies->len < pass->gradients->len;
+	     i++) {
+		guint32 piece;
+
+		if (is_in_backward(timeline, i))
+			break;
+		if (!strstr(tacho_slice_name(timeline, i), "copy_bucket_to_grad"))
+			continue;
+		piece = piece_from(thread, timeline->slices.start_ns[i]);
+		if (piece == TACHO_NONE)
+			break;
+		g_array_append_val(pass->copies, piece);
+	}
+	if (pass->copies->len != pass->gradients->len)
+		g_array_set_size(pass->copies, 0);
+}
+
 /* --- backward passes ------------------------------------------------------------------------ */
 
 /* The innermost slice open at `time_ns` (also one that just ends), or TACHO_NONE. */
@@ -85,7 +171,10 @@ static guint32 open_at(const TachoTimeline *timeline, const struct build_thread 
 static struct build_pass find_pass(const TachoTimeline *timeline, const struct build_thread *thread,
 				   guint32 slice)
 {
-	struct build_pass pass = { G_MAXINT64, G_MININT64, slice, slice + 1, 0 };
+	struct build_pass pass = { .begin_ns = G_MAXINT64,
+				   .end_ns = G_MININT64,
+				   .first_slice = slice,
+				   .end_slice = slice + 1 };
 	guint32 first = tacho_timeline_track(timeline, thread->track)->first_slice;
 	guint32 end = end_of_track(timeline, thread);
 
@@ -126,6 +215,8 @@ static guint32 take_pass(const TachoTimeline *timeline, struct build_thread *thr
 	if (slice == TACHO_NONE || !is_in_backward(timeline, slice))
 		return TACHO_NONE;
 	pass = find_pass(timeline, thread, slice);
+	collect_gradients(timeline, &pass);
+	collect_copies(timeline, thread, &pass);
 	g_array_append_val(thread->passes, pass);
 	return thread->passes->len - 1;
 }
@@ -164,23 +255,6 @@ static guint32 find_reader(const TachoTimeline *timeline, const struct build_thr
 	return TACHO_NONE;
 }
 
-/* The piece that holds `time_ns`, its end included and its start not; TACHO_NONE: none. */
-static guint32 piece_holding(const struct build_thread *thread, gint64 time_ns)
-{
-	guint next = thread_segments_from(thread->segments, time_ns);
-
-	if (next == 0 || segment_at(thread->segments, next - 1)->end_ns < time_ns)
-		return TACHO_NONE;
-	return next - 1;
-}
-
-static guint32 piece_from(const struct build_thread *thread, gint64 time_ns)
-{
-	guint next = thread_segments_from(thread->segments, time_ns);
-
-	return next < thread->segments->len ? next : TACHO_NONE;
-}
-
 static void block(struct build_thread *thread, guint32 piece, gint64 until_ns)
 {
 	struct segment *segment = segment_at(thread->segments, piece);
@@ -188,12 +262,67 @@ static void block(struct build_thread *thread, guint32 piece, gint64 until_ns)
 	segment->blocked_ns = MAX(segment->blocked_ns, until_ns);
 }
 
-static guint32 wait_after_pass(const struct graph_builder *builder, struct build_thread *thread,
-			       const struct build_member *member)
+/* The longest gap from `after_ns` up to the piece `before`, which itself it is if there is none. */
+static guint32 longest_gap(const struct graph_builder *builder, const struct build_thread *thread,
+			   gint64 after_ns, guint32 before)
 {
-	const struct build_pass *pass =
-		&g_array_index(thread->passes, struct build_pass, member->pass);
-	guint32 piece, reader;
+	guint32 longest = before;
+	gint64 longest_ns = 0;
+
+	for (guint32 i = before; i-- > 0;) {
+		const struct segment *segment = segment_at(thread->segments, i);
+
+		if (segment->end_ns <= after_ns)
+			break;
+		if (builder_is_gap(builder, segment) &&
+		    segment->end_ns - segment->start_ns > longest_ns) {
+			longest = i;
+			longest_ns = segment->end_ns - segment->start_ns;
+		}
+	}
+	return longest;
+}
+
+/* The bucket's gradients are the next of the pass; where their copies are known, the gap before the
+ * first, in which DDP waits and then makes views of the bucket. TACHO_NONE where they are not, or no gradients are of the bucket's size. */
+static guint32 wait_before_copies(const struct graph_builder *builder, struct build_thread *thread,
+				  struct build_member *member, struct build_pass *pass)
+{
+	guint64 bucket_bytes = graph_transfer_at(builder->graph, member->transfer)->bytes;
+	guint32 first = pass->n_waited, next = first, piece;
+	const struct segment *gap;
+	guint64 bytes = 0;
+	gint64 after_ns;
+
+	while (next < pass->gradients->len && bytes < bucket_bytes)
+		bytes += gradient_bytes(builder->timeline,
+					g_array_index(pass->gradients, guint32, next++));
+	if (bytes != bucket_bytes || first >= pass->copies->len)
+		return TACHO_NONE;
+	after_ns = first == 0 ? pass->end_ns
+			      : segment_at(thread->segments,
+					   g_array_index(pass->copies, guint32, first - 1))
+					->end_ns;
+	pass->n_waited = next;
+	piece = longest_gap(builder, thread, after_ns, g_array_index(pass->copies, guint32, first));
+	gap = segment_at(thread->segments, piece);
+	if (!builder_is_gap(builder, gap))
+		return piece;
+	member->end_ns =
+		CLAMP(member->end_ns, member->begin_ns, MAX(gap->end_ns, member->begin_ns));
+	if (member->end_ns > gap->start_ns)
+		block(thread, piece, MIN(member->end_ns, gap->end_ns));
+	return piece;
+}
+
+static guint32 wait_after_pass(const struct graph_builder *builder, struct build_thread *thread,
+			       struct build_member *member)
+{
+	struct build_pass *pass = &g_array_index(thread->passes, struct build_pass, member->pass);
+	guint32 piece = wait_before_copies(builder, thread, member, pass), reader;
+
+	if (piece != TACHO_NONE)
+		return piece;
 
 	if (member->end_ns <= pass->end_ns) {
 		reader = find_reader(builder->timeline, thread, member, pass->end_ns);
@@ -246,7 +375,7 @@ static guint32 wait_for_tensor(const struct graph_builder *builder, struct build
 }
 
 static guint32 find_wait(const struct graph_builder *builder, struct build_thread *thread,
-			 const struct build_member *member)
+			 struct build_member *member)
 {
 	guint32 piece;
 
@@ -294,25 +423,6 @@ void builder_find_waits(struct graph_builder *builder)
 
 /* --- gradients ------------------------------------------------------------------------------ */
 
-static gboolean is_gradient(const TachoTimeline *timeline, guint32 slice)
-{
-	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) &&
-	       strstr(tacho_slice_name(timeline, slice), "AccumulateGrad") &&
-	       !g_str_has_prefix(tacho_slice_name(timeline, slice), "autograd::engine::");
-}
-
-static gboolean tensor_bytes(const TachoTensor *tensor, guint64 *ret_bytes)
-{
-	guint64 bytes = tensor->dtype_bytes;
-
-	for (guint32 i = 0; i < tensor->n_dims && i < TACHO_MAX_DIMS; i++)
-		if (tensor->shape[i] < 0 ||
-		    !g_uint64_checked_mul(&bytes, bytes, (guint64)tensor->shape[i]))
-			return FALSE;
-	*ret_bytes = bytes;
-	return TRUE;
-}
-
 /* The first moment in `cuts_ns`, which is sorted, from `time_ns` on. */
 static gint64 first_cut(const GArray *cuts_ns, gint64 time_ns)
 {
@@ -346,45 +456,19 @@ static gint64 ready_ns(const struct graph_builder *builder, guint32 thread, guin
 	return end_ns;
 }
 
-static void add_gradient(struct graph_builder *builder, guint32 thread, guint32 slice)
+static void add_gradient(struct graph_builder *builder, guint32 thread, guint32 slice,
+			 guint32 copy_node)
 {
-	struct graph_gradient gradient = { .dtype = "", .copy_node = TACHO_NONE };
+	struct graph_gradient gradient = { .bytes = gradient_bytes(builder->timeline, slice),
+					   .dtype = "",
+					   .copy_node = copy_node };
 	TachoTensor tensor;
 
-	if (tacho_slice_input(builder->timeline, slice, 0, &tensor) &&
-	    tensor_bytes(&tensor, &gradient.bytes))
+	if (gradient.bytes > 0 && tacho_slice_input(builder->timeline, slice, 0, &tensor))
 		gradient.dtype = tensor.dtype;
 	gradient.ready_node =
 		builder_node_before(builder, thread, ready_ns(builder, thread, slice));
 	g_array_append_val(builder->graph->gradients, gradient);
-}
-
-/* DDP copies each gradient back by itself, bucket by bucket, which is in the order they came. */
-static void find_copies(struct graph_builder *builder, const struct build_thread *thread,
-			const struct build_pass *pass, const struct graph_pass *row)
-{
-	const TachoTimeline *timeline = builder->timeline;
-	g_autoptr(GArray) copies = g_array_new(FALSE, FALSE, sizeof(guint32));
-	guint32 end = end_of_track(timeline, thread);
-
-	for (guint32 i = pass->end_slice; i < end && copies->len < row->n_gradients; i++) {
-		guint32 piece;
-
-		if (is_in_backward(timeline, i))
-			break;
-		if (!strstr(tacho_slice_name(timeline, i), "copy_bucket_to_grad"))
-			continue;
-		piece = piece_from(thread, timeline->slices.start_ns[i]);
-		if (piece == TACHO_NONE)
-			break;
-		g_array_append_val(copies, segment_at(thread->segments, piece)->node);
-	}
-	if (copies->len != row->n_gradients)
-		return;
-	for (guint32 i = 0; i < row->n_gradients; i++)
-		g_array_index(builder->graph->gradients, struct graph_gradient,
-			      row->first_gradient + i)
-			.copy_node = g_array_index(copies, guint32, i);
 }
 
 static void add_pass(struct graph_builder *builder, guint32 thread_index, struct build_pass *pass,
@@ -401,11 +485,17 @@ static void add_pass(struct graph_builder *builder, guint32 thread_index, struct
 	row.step = builder_step_at(builder, thread->rank_index, pass->end_ns - 1);
 	row.finish_node = segment_at(thread->segments, piece)->node;
 	row.first_gradient = builder->graph->gradients->len;
-	for (guint32 i = pass->first_slice; i < pass->end_slice; i++)
-		if (is_gradient(builder->timeline, i))
-			add_gradient(builder, thread_index, i);
-	row.n_gradients = builder->graph->gradients->len - row.first_gradient;
-	find_copies(builder, thread, pass, &row);
+	row.n_gradients = pass->gradients->len;
+	for (guint i = 0; i < pass->gradients->len; i++) {
+		guint32 copy_node = TACHO_NONE;
+
+		if (pass->copies->len > 0)
+			copy_node = segment_at(thread->segments,
+					       g_array_index(pass->copies, guint32, i))
+					    ->node;
+		add_gradient(builder, thread_index, g_array_index(pass->gradients, guint32, i),
+			     copy_node);
+	}
 	g_array_append_val(builder->graph->passes, row);
 }
 

@@ -155,6 +155,32 @@ static void test_buckets(void)
 	assert_refused(late_rank, "bucket_mb=8"); /* no gradients */
 }
 
+/* Two buckets of a gradient each, 10..30 and 20..40 by two workers on one link, so 15 us each alone.
+ * DDP waits for the first until 30, looks at it and copies; waits for the second until 40. That the
+ * second is over its worker tells only at 44, for the main thread has its core by then. */
+#define COPIES_OF_A_RANK                                                                           \
+	"  annotation ProfilerStep#0 0..60\n" MIB_GRADIENT(0, 10) MIB_GRADIENT(                    \
+		10, 20) "    collective gloo:all_reduce 10..30 bytes=1048576 end_tid=8\n"          \
+			"    collective gloo:all_reduce 20..44 bytes=1048576 end_tid=9\n"          \
+			"    op aten::view 30..31\n"                                               \
+			"    op torch.distributed.ddp.reducer::copy_bucket_to_grad 31..33\n"       \
+			"    op aten::view 40..41\n"                                               \
+			"    op torch.distributed.ddp.reducer::copy_bucket_to_grad 41..43\n"       \
+			"    op optimizer 43..60\n"
+
+static void test_bucket_copies(void)
+{
+	static const gchar text[] = "unit us\n"
+				    "rank 0 thread 1000 main\n" COPIES_OF_A_RANK
+				    "rank 1 thread 1001 main\n" COPIES_OF_A_RANK;
+
+	assert_predicted(text, NULL, 60);
+	/* 10..17.5 and 20..27.5: view and copy 20..23, the same after 27.5, then 17 */
+	assert_predicted(text, "bandwidth=2x", 47.5);
+	/* the first from 10, the second from 20, 30 us each alone: over at 60 and 70 */
+	assert_predicted(text, "bandwidth=0.5x", 70 + 3 + 17);
+}
+
 /* A record of the second step was lost: it keeps its buckets, the other two do not. */
 static void test_lost_gradient(void)
 {
@@ -550,6 +576,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/bandwidth", test_bandwidth);
 	g_test_add_func("/replay/latency", test_latency);
 	g_test_add_func("/replay/work", test_work);
+	g_test_add_func("/replay/bucket_copies", test_bucket_copies);
 	g_test_add_func("/replay/buckets", test_buckets);
 	g_test_add_func("/replay/lost_gradient", test_lost_gradient);
 	g_test_add_func("/replay/mistakes", test_mistakes);
