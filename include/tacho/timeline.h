@@ -158,6 +158,7 @@ typedef enum {
 	TACHO_FLOW_COLLECTIVE,	     /* the member queued last -> each other member */
 	TACHO_FLOW_LAUNCH,	     /* as the column `launch` says it */
 	TACHO_FLOW_OTHER,	     /* an arrow of a foreign trace */
+	TACHO_FLOW_MESSAGE,	     /* send -> a receive that took some of its bytes */
 	TACHO_N_FLOW_KINDS,
 } TachoFlowKind;
 
@@ -210,6 +211,15 @@ typedef struct {
 	gint64 last_begin_ns; /* when the last member was queued: from here on it is transfer */
 } TachoCollective;
 
+/* What is known of a MESSAGE slice from the other end of its connection. */
+typedef struct {
+	guint32 slice;
+	guint32 peer_process; /* who has the other end; TACHO_NONE: nobody in the run */
+	guint64 offset_bytes; /* where in its direction's stream of bytes it begins; 0: the first
+			       * that either end saw */
+	guint64 paired_bytes; /* of it seen at the other end, too: the flows say in which slices */
+} TachoMessage;
+
 /* A reason to trust the timeline less. */
 typedef struct {
 	const gchar
@@ -239,6 +249,7 @@ struct _TachoTimeline {
 	GArray *steps;	     /* TachoStep, by rank and number; filled by correlate */
 	GArray *collectives; /* TachoCollective; filled by correlate */
 	GArray *members;     /* guint32 slices of the collectives */
+	GArray *messages;    /* TachoMessage, by slice; filled by correlate */
 	GArray *problems;    /* TachoProblem */
 
 	guint step_source;     /* TachoStepSource; filled by correlate */

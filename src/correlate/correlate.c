@@ -1,6 +1,7 @@
 /* correlate: make a timeline one may trust. The order of work is that of what builds on what:
  *
  *     check_streams            slices
+ *     pair_messages            slices
  *     pair_forward_backward    slices, marks
  *     link_kernels             slices, flows that an importer made
  *     link_queued_collectives  slices
@@ -16,6 +17,7 @@ void tacho_correlate(TachoTimeline *timeline)
 	g_autoptr(thread_index) threads = thread_index_new(timeline);
 
 	check_streams(timeline);
+	pair_messages(timeline);
 	pair_forward_backward(timeline);
 	link_kernels(timeline, threads);
 	link_queued_collectives(timeline, threads);

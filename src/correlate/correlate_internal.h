@@ -32,5 +32,6 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads);
 void link_queued_collectives(TachoTimeline *timeline, const struct thread_index *threads);
 void match_collectives(TachoTimeline *timeline);
 void check_streams(TachoTimeline *timeline);
+void pair_messages(TachoTimeline *timeline);
 
 #endif

@@ -19,7 +19,7 @@
 
 #include <tacho/correlate.h>
 
-enum share_of { ONE, EVENTS, SLICES, KERNELS, COLLECTIVES, RANKS, N_SHARES_OF };
+enum share_of { ONE, EVENTS, SLICES, KERNELS, COLLECTIVES, MESSAGES, RANKS, N_SHARES_OF };
 
 static const struct {
 	const gchar *name;
@@ -66,6 +66,7 @@ static void count_totals(const TachoTimeline *timeline, guint64 *totals)
 	totals[SLICES] = timeline->slices.n;
 	totals[KERNELS] = count_slices(timeline, TACHO_SLICE_KERNEL);
 	totals[COLLECTIVES] = count_slices(timeline, TACHO_SLICE_COLLECTIVE);
+	totals[MESSAGES] = count_slices(timeline, TACHO_SLICE_MESSAGE);
 	totals[RANKS] =
 		(guint64)MAX((gint64)timeline->expected_ranks, (gint64)timeline->ranks->len);
 }

@@ -38,6 +38,7 @@ TachoTimeline *tacho_timeline_new(void)
 	timeline->steps = new_table(sizeof(TachoStep));
 	timeline->collectives = new_table(sizeof(TachoCollective));
 	timeline->members = new_table(sizeof(guint32));
+	timeline->messages = new_table(sizeof(TachoMessage));
 	timeline->problems = new_table(sizeof(TachoProblem));
 	g_array_set_clear_func(timeline->processes, clear_process);
 	g_array_set_clear_func(timeline->problems, clear_problem);
@@ -63,6 +64,7 @@ void tacho_timeline_free(TachoTimeline *timeline)
 	g_array_free(timeline->steps, TRUE);
 	g_array_free(timeline->collectives, TRUE);
 	g_array_free(timeline->members, TRUE);
+	g_array_free(timeline->messages, TRUE);
 	g_array_free(timeline->problems, TRUE);
 	string_table_free(timeline->strings);
 	tacho_source_free(timeline->source);
@@ -103,6 +105,8 @@ const gchar *tacho_flow_kind_name(TachoFlowKind kind)
 		return "collective";
 	case TACHO_FLOW_LAUNCH:
 		return "launch";
+	case TACHO_FLOW_MESSAGE:
+		return "message";
 	case TACHO_FLOW_OTHER:
 	case TACHO_N_FLOW_KINDS:
 		break;

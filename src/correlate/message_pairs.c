@@ -1,0 +1,424 @@
+/* message_pairs: which receives took the bytes of which sends.
+ *
+ * A TCP connection is two streams of bytes, one each way. What one end sends in one call the other
+ * may receive in several, or in one with what was sent before and after. So a stream is laid out by
+ * position: the sends of one end, in order, each beginning where the one before it ended, and
+ * beside them the receives of the other end; where two overlap, bytes went from one to the other.
+ *
+ *     sends     |  48  |        4096           |  48  |
+ *     receives  |  48  |   1000    |    3096   |    96 ...
+ *
+ * (1) No time is compared across ends: their clocks may be apart. Only positions are.
+ * (2) Both ends begin at 0 as long as that fits: where every send begins where a receive does (most
+ *     protocols read exactly what was written, a header first), or as many bytes came as went.
+ * (3) Where it does not, the two ends were not recorded from the same byte on (--steps). Then the
+ *     shift is looked for at which most sends begin where a receive does, among those that lay one
+ *     of the first MAX_CANDIDATES calls of one end on the first of the other. Such pairs are inferred,
+ *     for a stream that repeats itself fits at more than one place.
+ * (4) Where no shift fits, nothing is paired, and the messages are a problem ("unpaired_message").
+ *     An end that is not in the run is none. */
+#include <string.h>
+
+#include "correlate/correlate_internal.h"
+
+enum {
+	MAX_CANDIDATES = 64,
+	MAX_COMPARED = 1024, /* sends looked at for a candidate */
+	MIN_COMPARED = 8,    /* sends that must have been there for another shift than 0 */
+	SURE_PCT = 90,	     /* of them begin where a receive does: no doubt */
+	LIKELY_PCT = 25,     /* enough where nothing fits better */
+};
+
+enum trust_in_fit { FIT_NONE, FIT_LIKELY, FIT_SURE };
+
+/* One way of a connection. Addresses of the loopback are of a host. */
+struct stream_key {
+	TachoEndpoint from, to;
+	guint32 host; /* string id + 1; 0: any */
+};
+
+/* A call that sent or received on a stream. */
+struct call {
+	guint32 stream;
+	guint32 message; /* row */
+	guint64 bytes;
+	guint64 begin_bytes; /* since the first call of its end */
+	gint64 start_ns;
+	guint8 is_receive;
+};
+
+/* calls[first .. first + n) of one end, and where they begin on the axis of both. */
+struct end {
+	const struct call *calls;
+	guint32 n;
+	guint64 shift_bytes;
+};
+
+/* --- collecting ------------------------------------------------------------------------------ */
+
+static gboolean is_loopback(const TachoEndpoint *endpoint)
+{
+	static const guint8 ipv4[13] = { [10] = 0xff, [11] = 0xff, [12] = 127 };
+	static const guint8 ipv6[16] = { [15] = 1 };
+
+	return memcmp(endpoint->address, ipv4, sizeof(ipv4)) == 0 ||
+	       memcmp(endpoint->address, ipv6, sizeof(ipv6)) == 0;
+}
+
+static guint hash_endpoint(const TachoEndpoint *endpoint, guint hash)
+{
+	for (guint i = 0; i < sizeof(endpoint->address); i++)
+		hash = hash * 31 + endpoint->address[i];
+	return hash * 31 + endpoint->port;
+}
+
+static guint hash_key(gconstpointer data)
+{
+	const struct stream_key *key = data;
+
+	return hash_endpoint(&key->to, hash_endpoint(&key->from, key->host));
+}
+
+static gboolean is_equal_endpoint(const TachoEndpoint *a, const TachoEndpoint *b)
+{
+	return a->port == b->port && memcmp(a->address, b->address, sizeof(a->address)) == 0;
+}
+
+static gboolean is_equal_key(gconstpointer a, gconstpointer b)
+{
+	const struct stream_key *left = a, *right = b;
+
+	return left->host == right->host && is_equal_endpoint(&left->from, &right->from) &&
+	       is_equal_endpoint(&left->to, &right->to);
+}
+
+static struct stream_key key_of(const TachoTimeline *timeline, const TachoMessageArgs *args,
+				guint32 track)
+{
+	const TachoProcess *process = track_process(timeline, track);
+	struct stream_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.from = args->is_receive ? args->peer : args->local;
+	key.to = args->is_receive ? args->local : args->peer;
+	if (process && (is_loopback(&key.from) || is_loopback(&key.to)))
+		key.host = process->host + 1;
+	return key;
+}
+
+/* The number of the stream with that key; new ones are counted up. */
+static guint32 find_stream(GHashTable *streams, const struct stream_key *key)
+{
+	gpointer found;
+
+	if (g_hash_table_lookup_extended(streams, key, NULL, &found))
+		return GPOINTER_TO_UINT(found);
+	found = GUINT_TO_POINTER(g_hash_table_size(streams));
+	g_hash_table_insert(streams, g_memdup2(key, sizeof(*key)), found);
+	return GPOINTER_TO_UINT(found);
+}
+
+/* Add a row for each MESSAGE slice, and a call for each that can be told from which stream it is. */
+static GArray *collect_calls(TachoTimeline *timeline)
+{
+	const TachoSlices *slices = &timeline->slices;
+	GArray *calls = g_array_new(FALSE, FALSE, sizeof(struct call));
+	g_autoptr(GHashTable) streams = g_hash_table_new_full(hash_key, is_equal_key, g_free, NULL);
+
+	for (guint32 i = 0; i < slices->n; i++) {
+		TachoMessage message = { .slice = i, .peer_process = TACHO_NONE };
+		struct call call = { .message = timeline->messages->len };
+		TachoMessageArgs args;
+		struct stream_key key;
+
+		if (slices->kind[i] != TACHO_SLICE_MESSAGE)
+			continue;
+		g_array_append_val(timeline->messages, message);
+		if (!tacho_slice_message(timeline, i, &args))
+			continue;
+		key = key_of(timeline, &args, slices->track[i]);
+		call.stream = find_stream(streams, &key);
+		call.bytes = args.bytes;
+		call.start_ns = slices->start_ns[i];
+		call.is_receive = args.is_receive != 0;
+		g_array_append_val(calls, call);
+	}
+	return calls;
+}
+
+static gint compare_calls(gconstpointer a, gconstpointer b)
+{
+	const struct call *left = a, *right = b;
+
+	if (left->stream != right->stream)
+		return left->stream < right->stream ? -1 : 1;
+	if (left->is_receive != right->is_receive)
+		return left->is_receive ? 1 : -1;
+	if (left->start_ns != right->start_ns)
+		return left->start_ns < right->start_ns ? -1 : 1;
+	return left->message < right->message ? -1 : left->message > right->message;
+}
+
+/* Positions are as hostile as sizes: the last byte there can be is where a sum stops. */
+static guint64 add_bytes(guint64 a, guint64 b)
+{
+	guint64 sum;
+
+	return g_uint64_checked_add(&sum, a, b) ? sum : G_MAXUINT64;
+}
+
+/* Lay the calls of each end out one after the other. */
+static void place_calls(GArray *calls)
+{
+	for (guint i = 0; i < calls->len; i++) {
+		struct call *call = &g_array_index(calls, struct call, i);
+		const struct call *before = call - 1;
+
+		if (i > 0 && before->stream == call->stream &&
+		    before->is_receive == call->is_receive)
+			call->begin_bytes = add_bytes(before->begin_bytes, before->bytes);
+	}
+}
+
+/* --- where the ends lie beside each other ----------------------------------------------------- */
+
+static guint64 begin_of(const struct end *end, guint32 index)
+{
+	return add_bytes(end->calls[index].begin_bytes, end->shift_bytes);
+}
+
+static guint64 end_of(const struct end *end, guint32 index)
+{
+	return add_bytes(begin_of(end, index), end->calls[index].bytes);
+}
+
+/* The first call that begins at `position` or later. */
+static guint32 first_from(const struct end *end, guint64 position)
+{
+	guint32 low = 0, high = end->n;
+
+	while (low < high) {
+		guint32 middle = low + (high - low) / 2;
+
+		if (begin_of(end, middle) < position)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct fit {
+	guint32 n_compared; /* sends that begin where the other end was recorded, too */
+	guint32 n_common;   /* of them, those that begin where a receive does */
+};
+
+static struct fit measure_fit(const struct end *sends, const struct end *receives, guint32 most)
+{
+	guint64 first = MAX(begin_of(sends, 0), begin_of(receives, 0));
+	guint64 last = MIN(end_of(sends, sends->n - 1), end_of(receives, receives->n - 1));
+	guint32 receive = first_from(receives, first);
+	struct fit fit = { 0, 0 };
+
+	for (guint32 i = first_from(sends, first);
+	     i < sends->n && begin_of(sends, i) < last && fit.n_compared < most; i++) {
+		while (receive < receives->n && begin_of(receives, receive) < begin_of(sends, i))
+			receive++;
+		fit.n_compared++;
+		fit.n_common +=
+			receive < receives->n && begin_of(receives, receive) == begin_of(sends, i);
+	}
+	return fit;
+}
+
+static gboolean is_perfect(const struct fit *fit)
+{
+	return fit->n_compared > 0 && fit->n_common == fit->n_compared;
+}
+
+static gboolean has_pct(const struct fit *fit, guint64 pct)
+{
+	return fit->n_compared > 0 && (guint64)fit->n_common * 100 >= fit->n_compared * pct;
+}
+
+/* Try to lay each of the first calls of `still` on the first of `moved`, by moving that. Returns
+ * the best fit; `ret_shift_bytes` is by how much. */
+static struct fit try_shifts(const struct end *sends, const struct end *receives, struct end *moved,
+			     const struct end *still, guint64 *ret_shift_bytes)
+{
+	struct fit best = { 0, 0 };
+
+	for (guint32 i = 1; i < MIN(still->n, MAX_CANDIDATES); i++) {
+		struct fit fit;
+
+		moved->shift_bytes = still->calls[i].begin_bytes;
+		fit = measure_fit(sends, receives, MAX_COMPARED);
+		if (fit.n_compared >= MIN_COMPARED && fit.n_common > best.n_common) {
+			best = fit;
+			*ret_shift_bytes = moved->shift_bytes;
+		}
+	}
+	moved->shift_bytes = 0;
+	return best;
+}
+
+static guint64 total_of(const struct end *end)
+{
+	return end_of(end, end->n - 1) - begin_of(end, 0);
+}
+
+/* What the fit of all calls says. A send that went out in parts begins where no receive does, so
+ * less than all may still be right, where nothing fits better and no record is missing. */
+static enum trust_in_fit judge(const struct fit *fit, gboolean is_best, gboolean is_lossless)
+{
+	if (is_best && has_pct(fit, SURE_PCT))
+		return FIT_SURE;
+	if (is_best && is_lossless && fit->n_common >= MIN_COMPARED && has_pct(fit, LIKELY_PCT))
+		return FIT_LIKELY;
+	return FIT_NONE;
+}
+
+/* Set the ends' shifts. */
+static enum trust_in_fit align(struct end *sends, struct end *receives, gboolean is_lossless)
+{
+	struct fit whole = measure_fit(sends, receives, G_MAXUINT32);
+	struct fit unmoved, later, earlier;
+	guint64 later_bytes = 0, earlier_bytes = 0;
+	gboolean is_equal = total_of(sends) == total_of(receives);
+	enum trust_in_fit trust;
+
+	if (is_perfect(&whole))
+		return is_lossless ? FIT_SURE : FIT_LIKELY;
+	unmoved = measure_fit(sends, receives, MAX_COMPARED);
+	later = try_shifts(sends, receives, receives, sends, &later_bytes);
+	earlier = try_shifts(sends, receives, sends, receives, &earlier_bytes);
+	trust = judge(&whole, unmoved.n_common > MAX(later.n_common, earlier.n_common),
+		      is_lossless);
+	if (trust != FIT_NONE)
+		return is_equal && is_lossless ? FIT_SURE : trust;
+	receives->shift_bytes = later.n_common >= earlier.n_common ? later_bytes : 0;
+	sends->shift_bytes = later.n_common >= earlier.n_common ? 0 : earlier_bytes;
+	whole = measure_fit(sends, receives, G_MAXUINT32);
+	if (judge(&whole, MAX(later.n_common, earlier.n_common) > unmoved.n_common, is_lossless) !=
+	    FIT_NONE)
+		return FIT_LIKELY;
+	receives->shift_bytes = sends->shift_bytes = 0;
+	return is_equal && is_lossless ? FIT_SURE : FIT_NONE; /* read in pieces of its own */
+}
+
+/* --- pairing ---------------------------------------------------------------------------------- */
+
+static TachoMessage *message_of(TachoTimeline *timeline, const struct call *call)
+{
+	return &g_array_index(timeline->messages, TachoMessage, call->message);
+}
+
+static guint32 track_of(TachoTimeline *timeline, const struct call *call)
+{
+	return timeline->slices.track[message_of(timeline, call)->slice];
+}
+
+static gboolean has_lost_records(TachoTimeline *timeline, const struct end *end)
+{
+	const TachoProcess *process = track_process(timeline, track_of(timeline, end->calls));
+
+	return process && process->n_dropped > 0;
+}
+
+static void add_pair(TachoTimeline *timeline, const struct call *send, const struct call *receive,
+		     guint64 bytes, gboolean is_exact)
+{
+	TachoMessage *sent = message_of(timeline, send);
+	TachoMessage *received = message_of(timeline, receive);
+
+	sent->paired_bytes += bytes;
+	received->paired_bytes += bytes;
+	add_flow(timeline, TACHO_FLOW_MESSAGE, sent->slice, received->slice, is_exact);
+}
+
+static void pair_ends(TachoTimeline *timeline, const struct end *sends, const struct end *receives,
+		      gboolean is_exact)
+{
+	guint32 send = 0, receive = 0;
+
+	while (send < sends->n && receive < receives->n) {
+		guint64 begin = MAX(begin_of(sends, send), begin_of(receives, receive));
+		guint64 send_end = end_of(sends, send), receive_end = end_of(receives, receive);
+		guint64 end = MIN(send_end, receive_end);
+
+		if (end > begin)
+			add_pair(timeline, &sends->calls[send], &receives->calls[receive],
+				 end - begin, is_exact);
+		if (send_end <= receive_end)
+			send++;
+		if (receive_end <= send_end)
+			receive++;
+	}
+}
+
+static void fill_end(TachoTimeline *timeline, const struct end *end, const struct end *other)
+{
+	for (guint32 i = 0; i < end->n; i++) {
+		TachoMessage *message = message_of(timeline, &end->calls[i]);
+
+		message->offset_bytes = begin_of(end, i);
+		if (other->n)
+			message->peer_process =
+				tacho_timeline_track(timeline, track_of(timeline, other->calls))
+					->process;
+	}
+}
+
+static void report_unpaired(TachoTimeline *timeline, const struct end *sends,
+			    const struct end *receives)
+{
+	TachoMessageArgs args = { 0 };
+	g_autofree gchar *from = NULL, *to = NULL;
+
+	tacho_slice_message(timeline, message_of(timeline, sends->calls)->slice, &args);
+	from = tacho_endpoint_text(&args.local);
+	to = tacho_endpoint_text(&args.peer);
+	tacho_timeline_add_problem(timeline, "unpaired_message", (guint64)sends->n + receives->n,
+				   "%s to %s: %" G_GUINT64_FORMAT
+				   " bytes were sent and %" G_GUINT64_FORMAT
+				   " received, in pieces that do not fit",
+				   from, to, total_of(sends), total_of(receives));
+}
+
+/* The calls of one stream: `n_sends` sends, then receives. */
+static void pair_stream(TachoTimeline *timeline, const struct call *calls, guint32 n_sends,
+			guint32 n)
+{
+	struct end sends = { calls, n_sends, 0 }, receives = { calls + n_sends, n - n_sends, 0 };
+	enum trust_in_fit trust;
+
+	if (n_sends > 0 && n_sends < n) {
+		trust = align(&sends, &receives,
+			      !has_lost_records(timeline, &sends) &&
+				      !has_lost_records(timeline, &receives));
+		if (trust == FIT_NONE)
+			report_unpaired(timeline, &sends, &receives);
+		else
+			pair_ends(timeline, &sends, &receives, trust == FIT_SURE);
+	}
+	fill_end(timeline, &sends, &receives);
+	fill_end(timeline, &receives, &sends);
+}
+
+void pair_messages(TachoTimeline *timeline)
+{
+	g_autoptr(GArray) calls = collect_calls(timeline);
+	guint32 n_sends = 0;
+
+	g_array_sort(calls, compare_calls);
+	place_calls(calls);
+	for (guint32 first = 0, end = 0; first < calls->len; first = end, n_sends = 0) {
+		const struct call *call = &g_array_index(calls, struct call, first);
+
+		for (; end < calls->len &&
+		       g_array_index(calls, struct call, end).stream == call->stream;
+		     end++)
+			n_sends += !g_array_index(calls, struct call, end).is_receive;
+		pair_stream(timeline, call, n_sends, end - first);
+	}
+}
