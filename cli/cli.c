@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,20 @@ const gchar *cli_prefix(void)
 		prefix = g_path_get_dirname(folder);
 	}
 	return prefix;
+}
+
+static struct sigaction sigpipe_before;
+
+void cli_ignore_sigpipe(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, &sigpipe_before);
+}
+
+void cli_restore_sigpipe(void)
+{
+	sigaction(SIGPIPE, &sigpipe_before, NULL);
 }
 
 int cli_finish(const gchar *command, int status)

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli.h"
+
 /* What signal handlers need: the children alive now. */
 static pid_t *children;
 static volatile sig_atomic_t n_children;
@@ -37,18 +39,26 @@ static void pass_on_if_sent(int signal_number, siginfo_t *info, void *unused)
 		pass_on(signal_number);
 }
 
+/* What is ignored (nohup, a shell's background jobs) stays so, here and in the job. */
+static void catch_signal(int signal_number, const struct sigaction *action)
+{
+	struct sigaction old;
+
+	if (sigaction(signal_number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		sigaction(signal_number, action, NULL);
+}
+
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_flags = SA_RESTART };
 
 	action.sa_handler = pass_on;
 	for (guint i = 0; i < G_N_ELEMENTS(passed_on); i++)
-		sigaction(passed_on[i], &action, NULL);
+		catch_signal(passed_on[i], &action);
 	action.sa_flags |= SA_SIGINFO;
 	action.sa_sigaction = pass_on_if_sent;
 	for (guint i = 0; i < G_N_ELEMENTS(from_terminal); i++)
-		sigaction(from_terminal[i], &action, NULL);
-	signal(SIGALRM, SIG_DFL);
+		catch_signal(from_terminal[i], &action);
 }
 
 /* A port that nobody listens on now. */
@@ -67,7 +77,6 @@ static guint free_port(void)
 		close(fd);
 	return port;
 }
-
 static void set_number(gchar ***environment, const gchar *name, guint number)
 {
 	gchar text[16];
@@ -104,7 +113,7 @@ static pid_t start(gchar **command, gchar **environment, GError **error)
 		return -1;
 	}
 	if (pid == 0) {
-		signal(SIGPIPE, SIG_DFL); /* ours is ignored; the job's shall not be */
+		cli_restore_sigpipe();
 		execvpe(command[0], command, environment);
 		cause = errno;
 		if (write(report[1], &cause, sizeof(cause)) < 0)

@@ -1,6 +1,5 @@
 /* main: find the subcommand and hand over. */
 #include <locale.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ static void print_help(FILE *out)
 int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "");
-	signal(SIGPIPE, SIG_IGN); /* writes fail with EPIPE, which cli_finish() takes for the end */
+	cli_ignore_sigpipe();
 	if (argc < 2) {
 		print_help(stderr);
 		return CLI_BAD;
