@@ -14,6 +14,9 @@
 
 #include "cli.h"
 
+#define FIRST_PORT   20000
+#define N_PORT_TRIES 64
+
 /* What signal handlers need: the children alive now. */
 static pid_t *children;
 static volatile sig_atomic_t n_children;
@@ -61,22 +64,49 @@ static void catch_signals(void)
 		catch_signal(from_terminal[i], &action);
 }
 
-/* A port that nobody listens on now. */
-static guint free_port(void)
+/* --- a port for the ranks to meet at -------------------------------------------------------- */
+
+/* Bind to the port (0: any) on all addresses and let go of it again; the port, or 0: it is taken. */
+static guint try_port(guint port)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((guint16)port) };
 	socklen_t length = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	guint port = 29500;
+	guint found = 0;
 
 	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 &&
 	    getsockname(fd, (struct sockaddr *)&address, &length) == 0)
-		port = ntohs(address.sin_port);
+		found = ntohs(address.sin_port);
 	if (fd >= 0)
 		close(fd);
-	return port;
+	return found;
 }
+
+/* The first port that the kernel hands out by itself. */
+static guint first_ephemeral_port(void)
+{
+	g_autofree gchar *text = NULL;
+
+	if (!g_file_get_contents("/proc/sys/net/ipv4/ip_local_port_range", &text, NULL, NULL))
+		return 32768; /* Linux's default */
+	return (guint)MIN(g_ascii_strtoull(text, NULL, 10), G_MAXUINT16);
+}
+
+/* A port that nobody listens on now. The ranks come to it seconds later: it is none that the kernel
+ * would hand out meanwhile for somebody's connection, as long as there are others. */
+static guint free_port(void)
+{
+	guint end = first_ephemeral_port(), port = 0;
+
+	for (guint i = 0; i < N_PORT_TRIES && !port && end > FIRST_PORT; i++)
+		port = try_port((guint)g_random_int_range(FIRST_PORT, (gint32)end));
+	if (!port)
+		port = try_port(0);
+	return port ? port : 29500;
+}
+
+/* --- starting ------------------------------------------------------------------------------- */
+
 static void set_number(gchar ***environment, const gchar *name, guint number)
 {
 	gchar text[16];
