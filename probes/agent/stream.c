@@ -29,6 +29,8 @@
 #define MIN_LEAD_CHUNKS	   4u
 #define MAX_LEAD_CHUNKS	   16u
 #define HELPER_STACK_BYTES (256u * KB)
+#define CLOCK_TRIES	   8
+#define CLOCK_HASTE_NS	   20000u
 
 struct tacho_stream {
 	struct tacho_stream
@@ -449,15 +451,24 @@ static void tend_all(void)
 	}
 }
 
+/* The clocks at the record's stamp. Who loses the core between two of them would tell of clocks that
+ * went apart: it is tried again, with a new stamp, the last of the file so far. */
 static void write_clocks(void)
 {
-	struct record_clock *record;
+	struct record_clock *record = tacho_record_begin(clock_class, sizeof(*record));
+	uint64_t before, after;
 
-	record = tacho_record_begin(clock_class, sizeof(*record));
 	if (!record)
 		return;
-	record->mono_ns = declared_clock_system_ns(CLOCK_MONOTONIC);
-	record->real_ns = declared_clock_system_ns(CLOCK_REALTIME);
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		before = declared_clock_system_ns(CLOCK_MONOTONIC);
+		record->header.stamp = tacho_next_stamp();
+		record->real_ns = declared_clock_system_ns(CLOCK_REALTIME);
+		after = declared_clock_system_ns(CLOCK_MONOTONIC);
+		record->mono_ns = before;
+		if (after - before < CLOCK_HASTE_NS)
+			break;
+	}
 	tacho_record_commit(record);
 }
 
