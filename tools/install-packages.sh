@@ -49,7 +49,8 @@ done < <(wanted "$@")
 echo "Installing from Debian, with apt-get:"
 printf '%s\n' "${reasons[@]}"
 
-apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600)
+apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600
+	-o Acquire::Retries=3)
 if [ "$(id -u)" != 0 ]; then
 	by_hand="sudo apt-get install --no-install-recommends ${missing[*]}"
 	if ! command -v sudo >/dev/null; then
@@ -65,10 +66,18 @@ if [ "$(id -u)" != 0 ]; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"; } \
-	>"$log" 2>&1 </dev/null; then
-	tail -n 20 "$log" >&2
-	echo "apt-get failed. By hand:  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
-	exit 1
-fi
+
+# Tried again after a while: a machine that has just booted may hold the lists' lock to update them, and
+# a mirror may be changing.
+tries=1
+until { "${apt[@]}" update && "${apt[@]}" install --no-install-recommends "${missing[@]}"; } \
+	>"$log" 2>&1 </dev/null; do
+	if [ $tries = 4 ]; then
+		tail -n 20 "$log" >&2
+		echo "apt-get failed. By hand:  apt-get update && apt-get install --no-install-recommends ${missing[*]}" >&2
+		exit 1
+	fi
+	echo "apt-get failed (try $tries of 4): $(grep -m 1 '^E:' "$log" || tail -n 1 "$log")"
+	sleep $((10 * tries++))
+done
 echo "Installed ${#missing[@]} packages and what they depend on."

@@ -6,9 +6,10 @@ cd "$(dirname "$0")/.."
 preset=$1
 shift
 
-# gcc 12's thread sanitizer finds no room for its tables where the kernel randomises addresses widely.
+# The sanitizers of gcc 12 find no room for their tables, now and then, where the kernel randomises
+# addresses widely (vm.mmap_rnd_bits above 28).
 runner=()
-if [ "$preset" = tsan ] && setarch -R true 2>/dev/null; then
+if { [ "$preset" = tsan ] || [ "$preset" = asan ]; } && setarch -R true 2>/dev/null; then
 	runner=(setarch -R)
 fi
 exec "${runner[@]}" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
