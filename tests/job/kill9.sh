@@ -29,12 +29,11 @@ for line in open(sys.argv[2]):
         n_open += is_open
         slices.setdefault(match[1], {})[int(match[3])] = is_open
 counts = struct.unpack("=QQ", open(sys.argv[3], "rb").read(16))
-if info["dropped_events"] == 0:
-    for name, count in zip(("outer0", "outer1"), counts):
-        seen = slices.get(name, {})
-        for number in range(count):
-            assert seen.get(number) is False, (name, number, count, seen.get(number, "missing"))
-        assert len(seen) - count in (0, 1), (name, count, len(seen))
+for name, count in zip(("outer0", "outer1"), counts):
+    seen = slices.get(name, {})
+    for number in range(count):
+        assert seen.get(number) is False, (name, number, count, seen.get(number, "missing"))
+    assert len(seen) - count in (0, 1), (name, count, len(seen))
 assert n_open == len(info["open_slices"]), (n_open, info["open_slices"])
 for open_slice in info["open_slices"]:
     assert open_slice["rank"] == 0, open_slice
@@ -71,21 +70,31 @@ for ((i = 0; i < kills; i++)); do
 	n_slices=$((n_slices + slices)) n_open=$((n_open + open)) n_dropped=$((n_dropped + dropped))
 done
 [ $n_open -gt 0 ] || [ "$kills" -lt 5 ] || { echo "no kill found a slice open"; exit 1; }
-echo "$kills kills: $n_slices slices recorded, $n_open open at the kill, $n_dropped dropped"
-[ $((n_dropped * 2)) -lt $n_slices ] || { echo "too many were dropped for the test to mean much"; exit 1; }
+echo "$kills kills: $n_slices slices recorded, $n_open open at the kill, $n_dropped dropped and tried again"
 
 /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || { echo "PyTorch is not installed: left out"; exit 0; }
+
+# Both ranks train: what the run holds by now, by the same reader as afterwards.
+has_begun() {
+	"$TACHO" info torch.tacho --json >info.json 2>/dev/null && python3 - <<'EOF'
+import json
+info = json.load(open("info.json"))
+exit(not (info["ranks"] == 2 and info["steps"] > 2 and info["kinds"]["op"] > 1000
+          and info["kinds"].get("collective", 0) > 2))
+EOF
+}
+
 "$TACHO" record -q -o built.tacho -- /usr/bin/python3 -c 'import torch' # builds the probe where there is none
 for ((i = 0; i < torch_kills; i++)); do
 	rm -rf torch.tacho
 	"$TACHO" record -q -n 2 -o torch.tacho -- /usr/bin/python3 "$TACHO_SOURCE_DIR/examples/ddp_train.py" \
-		--steps 1000 >job.out 2>record.err &
+		--steps 100000 >job.out 2>record.err &
 	recorder=$!
-	for ((wait = 0; wait < 600; wait++)); do
-		[ "$(cat torch.tacho/*/metadata 2>/dev/null | grep -c 'Optimizer.step')" -ge 2 ] && break
+	give_up_s=$((SECONDS + 300))
+	until has_begun || [ $SECONDS -gt $give_up_s ] || ! kill -0 $recorder 2>/dev/null; do
 		sleep 0.1
 	done
-	sleep "1.$(printf %03d $((RANDOM % 1000)))"
+	sleep "0.$(printf %03d $((RANDOM % 1000)))"
 	victim=$(cut -d' ' -f1 "/proc/$recorder/task/$recorder/children")
 	kill -9 "$victim"
 	wait $recorder 2>/dev/null

@@ -16,15 +16,25 @@ static void *(*begin_slice)(int kind, const char *name, uint64_t id);
 static void (*end_slice)(void *slice);
 static volatile uint64_t *counts;
 
+/* A slice that is dropped, since the agent's helper waits for a core, is tried again. */
+static void *begin(const char *name, uint64_t id)
+{
+	void *slice;
+
+	while (!(slice = begin_slice(ANNOTATION, name, id)))
+		usleep(1000);
+	return slice;
+}
+
 static void *run(void *number)
 {
 	static const char *const names[N_THREADS] = { "outer0", "outer1" };
 	uintptr_t thread = (uintptr_t)number;
 
 	for (uint64_t id = 0;; id++) {
-		void *outer = begin_slice(ANNOTATION, names[thread], id);
-		void *middle = begin_slice(ANNOTATION, "middle", id);
-		void *inner = begin_slice(ANNOTATION, "inner", id);
+		void *outer = begin(names[thread], id);
+		void *middle = begin("middle", id);
+		void *inner = begin("inner", id);
 
 		if (id % 32 == 31) /* no faster than memory is made ready */
 			usleep(500);

@@ -41,6 +41,14 @@ expect() {
 	[ "$count" = "$1" ] || fail "$count instead of $1 records '$2' match '$3'"
 }
 
+# expect_up_to MOST NAME PATTERN: at least one, and no more than that.
+expect_up_to() {
+	local count
+
+	count=$(grep -F " $2: {" "$work/events" | grep -cE "$3")
+	[ "$count" -ge 1 ] && [ "$count" -le "$1" ] || fail "$count instead of 1 to $1 records '$2' match '$3'"
+}
+
 # dims M N ...: the pattern of a kernel's dims.
 dims() {
 	local pattern='' index=0 size

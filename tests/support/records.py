@@ -5,7 +5,7 @@ import re
 import subprocess
 
 _LINE = re.compile(
-    r"^\[(?P<time>[\d:.]+)\] \([^)]*\) \S+ (?P<name>.+?): "
+    r"^\[(?P<time>\d+\.\d{9})\] \([^)]*\) \S+ (?P<name>.+?): "
     r"\{ pair_ticks = .*?tid = (?P<tid>\d+).*? \}, \{ (?P<payload>.*) \}$"
 )
 _FIELD = re.compile(r"(\w+) = (0x[0-9A-F]+|-?\d+|\"[^\"]*\")")
@@ -16,10 +16,7 @@ class Record:
         self.hertz = hertz
         self.name = match["name"]
         self.tid = int(match["tid"])
-        hours, minutes, seconds = match["time"].split(":")
-        self.begin_ns = int(
-            (int(hours) * 3600 + int(minutes) * 60 + int(seconds.split(".")[0])) * 10**9
-        ) + int(seconds.split(".")[1])
+        self.begin_ns = int(match["time"].replace(".", ""))
         self.payload = match["payload"]
         self.fields = {}
         for key, value in _FIELD.findall(self.payload.split(" = [")[0]):
@@ -54,7 +51,7 @@ class Record:
 
 def read(run):
     text = subprocess.run(
-        ["babeltrace2", run], check=True, capture_output=True, text=True, errors="replace"
+        ["babeltrace2", "--clock-seconds", run], check=True, capture_output=True, text=True, errors="replace"
     ).stdout
     with open(glob.glob(run + "/*/metadata")[0]) as metadata:
         hertz = int(re.search(r"freq = (\d+)", metadata.read())[1])

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,18 +120,42 @@ static void one_number(struct pair pair)
 	puts("one number");
 }
 
+static pid_t receiver; /* atomic: 0 until it is about to receive */
+
 static void *receive_late(void *pair)
 {
+	__atomic_store_n(&receiver, gettid(), __ATOMIC_RELEASE);
 	CHECK(recv(((struct pair *)pair)->server, bytes, 13, 0) == 13);
 	return NULL;
 }
 
+static bool is_asleep(pid_t thread)
+{
+	char path[64], text[256], *state;
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
+	fd = open(path, O_RDONLY);
+	CHECK(fd >= 0);
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	CHECK(length > 0);
+	text[length] = '\0';
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' && state[2] == 'S';
+}
+
+/* The receive begins long before what it waits for. */
 static void blocked(struct pair pair)
 {
 	pthread_t thread;
+	pid_t thread_id;
 
 	CHECK(pthread_create(&thread, NULL, receive_late, &pair) == 0);
-	usleep(100000);
+	while (!(thread_id = __atomic_load_n(&receiver, __ATOMIC_ACQUIRE)) || !is_asleep(thread_id))
+		usleep(1000);
+	usleep(60000);
 	CHECK(send(pair.client, bytes, 13, 0) == 13);
 	pthread_join(thread, NULL);
 	puts("blocked");
