@@ -29,6 +29,7 @@ enum cell_type {
 
 struct cell {
 	enum cell_type type;
+	guint32 indent; /* of a text, in the text table: columns of the terminal */
 	union {
 		const gchar *text; /* in the table's strings */
 		gint64 integer;
@@ -45,7 +46,8 @@ struct _TachoTable {
 	guint next_cell; /* of the last row */
 	GArray *cells;	 /* struct cell, row by row */
 	GStringChunk *strings;
-	GPtrArray *notes; /* gchar * */
+	GPtrArray *notes;  /* gchar * */
+	guint8 *is_hidden; /* one a column: left out of the text of this table */
 };
 
 TachoTable *tacho_table_new(const gchar *name, const TachoColumn *columns, guint n_columns)
@@ -59,6 +61,9 @@ TachoTable *tacho_table_new(const gchar *name, const TachoColumn *columns, guint
 	table->cells = g_array_new(FALSE, TRUE, sizeof(struct cell));
 	table->strings = g_string_chunk_new(4096);
 	table->notes = g_ptr_array_new_with_free_func(g_free);
+	table->is_hidden = g_new0(guint8, n_columns);
+	for (guint i = 0; i < n_columns; i++)
+		table->is_hidden[i] = columns[i].is_json_only != 0;
 	return table;
 }
 
@@ -69,6 +74,7 @@ void tacho_table_free(TachoTable *table)
 	g_array_unref(table->cells);
 	g_string_chunk_free(table->strings);
 	g_ptr_array_unref(table->notes);
+	g_free(table->is_hidden);
 	g_free(table);
 }
 
@@ -176,6 +182,22 @@ const TachoColumn *tacho_table_borrow_column(const TachoTable *table, const gcha
 	gint column = find_column(table, key);
 
 	return column < 0 ? NULL : &table->columns[column];
+}
+
+void table_text_indented(TachoTable *table, const gchar *text, guint indent)
+{
+	guint index = (table->n_rows - 1) * table->n_columns + table->next_cell;
+
+	tacho_table_text(table, text);
+	g_array_index(table->cells, struct cell, index).indent = indent;
+}
+
+void table_hide_column(TachoTable *table, const gchar *key)
+{
+	gint column = find_column(table, key);
+
+	g_assert(column >= 0);
+	table->is_hidden[column] = 1;
 }
 
 const gchar *tacho_table_key(const TachoTable *table, guint index)
@@ -391,13 +413,20 @@ static gchar *format_number(gdouble value, guint decimals)
 	return group_thousands(digits);
 }
 
+static gchar *format_text(const struct cell *cell)
+{
+	g_autofree gchar *text = table_text_clean(cell->text);
+
+	return g_strdup_printf("%*s%s", (gint)cell->indent, "", text);
+}
+
 static gchar *format_cell(const TachoColumn *column, const struct cell *cell)
 {
 	gchar digits[32];
 
 	switch (cell->type) {
 	case CELL_TEXT:
-		return table_text_clean(cell->text);
+		return format_text(cell);
 	case CELL_INTEGER:
 		g_snprintf(digits, sizeof(digits), "%" G_GINT64_FORMAT, cell->integer);
 		return column->is_identifier ? g_strdup(digits) : group_thousands(digits);
@@ -433,7 +462,7 @@ static void layout_measure(struct layout *layout)
 	const TachoTable *table = layout->table;
 
 	for (guint column = 0; column < table->n_columns; column++) {
-		if (table->columns[column].is_json_only)
+		if (table->is_hidden[column])
 			continue;
 		layout->widths[column] = MAX(table_text_width(table->columns[column].title), 1);
 	}

@@ -6,6 +6,11 @@
 
 #include "base/json_writer.h"
 
+/* A text cell that stands `indent` columns to the right in the text, and plainly in the JSON. */
+void table_text_indented(TachoTable *table, const gchar *text, guint indent);
+/* Leave the column with that key, which there is, out of this table's text. */
+void table_hide_column(TachoTable *table, const gchar *key);
+
 /* The rows as one JSON array; the notes as another. */
 void table_write_json(const TachoTable *table, JsonWriter *writer);
 void table_write_json_notes(const TachoTable *table, JsonWriter *writer);
