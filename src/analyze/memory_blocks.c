@@ -1,0 +1,61 @@
+/* memory_blocks: pair what was handed out with what was given back, by address and in order of time,
+ * over all threads of a process. An address handed out again without having been given back was given
+ * back unseen, then. */
+#include "analyze/memory_blocks.h"
+
+static gint compare_events(gconstpointer a, gconstpointer b)
+{
+	const TachoMemoryEvent *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* given back first */
+}
+
+static GArray *events_of_process(const TachoTimeline *timeline, guint32 process)
+{
+	GArray *events = g_array_new(FALSE, FALSE, sizeof(TachoMemoryEvent));
+
+	for (guint i = 0; i < timeline->memory->len; i++) {
+		const TachoMemoryEvent *event =
+			&g_array_index(timeline->memory, TachoMemoryEvent, i);
+
+		if (tacho_timeline_track(timeline, event->track)->process == process)
+			g_array_append_val(events, *event);
+	}
+	g_array_sort(events, compare_events);
+	return events;
+}
+
+/* Address -> index + 1 of the block that is there. */
+static guint take_open(GHashTable *open, guint64 *address)
+{
+	guint index = GPOINTER_TO_UINT(g_hash_table_lookup(open, address));
+
+	if (index)
+		g_hash_table_remove(open, address);
+	return index;
+}
+
+GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
+{
+	GArray *blocks = g_array_new(FALSE, FALSE, sizeof(struct memory_block));
+	g_autoptr(GArray) events = events_of_process(timeline, process);
+	g_autoptr(GHashTable) open = g_hash_table_new(g_int64_hash, g_int64_equal);
+
+	for (guint i = 0; i < events->len; i++) {
+		TachoMemoryEvent *event = &g_array_index(events, TachoMemoryEvent, i);
+		guint known = take_open(open, &event->address);
+		struct memory_block block = { event->time_ns, G_MAXINT64, event->bytes,
+					      event->slice };
+
+		if (known)
+			g_array_index(blocks, struct memory_block, known - 1).end_ns =
+				event->time_ns;
+		if (event->bytes <= 0)
+			continue;
+		g_array_append_val(blocks, block);
+		g_hash_table_insert(open, &event->address, GUINT_TO_POINTER(blocks->len));
+	}
+	return blocks;
+}

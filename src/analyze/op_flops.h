@@ -1,0 +1,19 @@
+/* op_flops: floating-point operations of an operation, by its name and the shapes of its tensors. */
+#ifndef TACHO_OP_FLOPS_H
+#define TACHO_OP_FLOPS_H
+
+#include <tacho/timeline.h>
+
+/* One multiply-add counts two. -1: no formula for that name, or its shapes were not recorded. Inner
+ * operations are not looked at. */
+gdouble op_flops(const TachoTimeline *timeline, guint32 slice);
+
+/* Bytes of all its outputs; 0: none recorded. */
+gdouble op_output_bytes(const TachoTimeline *timeline, guint32 slice);
+
+/* Elements of the parameter whose gradient it accumulates; 0: it does not. */
+gdouble op_parameters(const TachoTimeline *timeline, guint32 slice);
+
+gdouble tensor_elements(const TachoTensor *tensor);
+
+#endif

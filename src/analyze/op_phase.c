@@ -1,0 +1,74 @@
+/* op_phase: which part of a step an operation is in.
+ *
+ * Backward is what autograd's engine runs: nodes and hooks, and what follows them on the thread for as
+ * long as it makes no autograd node (hooks at backward's end). Optimizer is what runs in the region
+ * "Optimizer.step...", comm what queues communication, and forward is the rest. */
+#include "analyze/op_phase.h"
+
+#include "analyze/rank_activity.h"
+
+const gchar *op_phase_name(OpPhase phase)
+{
+	static const gchar *const names[] = { "forward", "backward", "optimizer", "comm" };
+
+	return names[phase];
+}
+
+/* Whether autograd gave it a number: then it is forward, and makes a node. */
+static gboolean makes_node(const TachoTimeline *timeline, guint32 slice)
+{
+	TachoOpArgs args = { .sequence = -1 };
+
+	tacho_slice_op(timeline, slice, &args);
+	return args.sequence >= 0;
+}
+
+/* Autograd's nodes, its engine around a node and its hooks, and DDP's reducer, which is a hook. */
+static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
+{
+	const gchar *name = tacho_slice_name(timeline, slice);
+
+	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) ||
+	       g_str_has_prefix(name, "autograd::engine::") ||
+	       g_str_has_prefix(name, "torch.distributed.ddp.reducer::");
+}
+
+/* `outside` is the phase around it; of a slice with none around, that of the one before. */
+static OpPhase phase_of(const TachoTimeline *timeline, guint32 slice, OpPhase outside)
+{
+	gboolean is_op = timeline->slices.kind[slice] == TACHO_SLICE_OP;
+
+	if (is_backward(timeline, slice))
+		return PHASE_BACKWARD;
+	if (timeline->slices.kind[slice] == TACHO_SLICE_ANNOTATION &&
+	    g_str_has_prefix(tacho_slice_name(timeline, slice), "Optimizer.step"))
+		return PHASE_OPTIMIZER;
+	if (timeline->slices.parent[slice] != TACHO_NONE ||
+	    timeline->slices.kind[slice] == TACHO_SLICE_MESSAGE)
+		return outside;
+	if (outside == PHASE_BACKWARD && is_op && !makes_node(timeline, slice))
+		return PHASE_BACKWARD;
+	return PHASE_FORWARD;
+}
+
+guint8 *op_phases_of_track(const TachoTimeline *timeline, const TachoTrack *track)
+{
+	guint8 *phases = g_new0(guint8, MAX(track->n_slices, 1u));
+	OpPhase before = PHASE_FORWARD;
+
+	for (guint32 i = 0; i < track->n_slices; i++) {
+		guint32 slice = track->first_slice + i;
+		guint32 parent = timeline->slices.parent[slice];
+		OpPhase outside =
+			parent == TACHO_NONE ? before : phases[parent - track->first_slice];
+
+		phases[i] = (guint8)phase_of(timeline, slice, outside);
+		if (parent == TACHO_NONE)
+			before = phases[i];
+	}
+	for (guint32 i = 0; i < track->n_slices; i++)
+		if (timeline->slices.kind[track->first_slice + i] == TACHO_SLICE_OP &&
+		    is_communication_name(tacho_slice_name(timeline, track->first_slice + i)))
+			phases[i] = PHASE_COMM;
+	return phases;
+}
