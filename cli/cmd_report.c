@@ -8,6 +8,9 @@
 #include "report_head.h"
 #include "step_range.h"
 
+/* What a report has where no view was asked for. */
+static const gchar *const summary_views[] = { "step", "op", "kernel", "comm" };
+
 #define SUMMARY_ROWS 10 /* of each view where none was asked for */
 #define VIEW_ROWS    30
 
@@ -17,7 +20,7 @@ static const gchar description[] = "Views:\n"
 	TACHO_VIEWS(VIEW_HELP)
 #undef VIEW_HELP
 		"\n"
-		"Several RUNs are reported as one. Without --view, a summary of all views. The "
+		"Several RUNs are reported as one. Without --view, a summary. The "
 		"first steps\n"
 		"are warm-up and left out, unless --steps asks for them.\n\n"
 		"Examples:\n"
@@ -39,9 +42,31 @@ static const struct view views[] = {
 #undef VIEW_ROW
 };
 
+/* Of the views of one profile, by the names that tacho_profile_options_set() knows. */
+enum {
+	OPTION_SELECT,
+	OPTION_ORDER,
+	OPTION_ACCOUNT,
+	OPTION_START,
+	OPTION_TRIM,
+	OPTION_SHOW,
+	OPTION_HIDE,
+	OPTION_MIN,
+	OPTION_DEPTH,
+	OPTION_DISPLAYED,
+	OPTION_MEAN,
+	N_PROFILE_OPTIONS
+};
+
+static const gchar *const profile_names[N_PROFILE_OPTIONS] = {
+	"select", "order_by", "account",   "start",	     "trim", "show",
+	"hide",	  "min",      "max_depth", "displayed_only", "mean",
+};
+
 struct options {
 	gchar **views;
-	gchar *name, *steps, *sort;
+	gchar **profile[N_PROFILE_OPTIONS];
+	gchar *name, *device, *steps, *sort;
 	gint rank, limit;
 	gboolean is_json, is_all, by_shape;
 };
@@ -50,6 +75,7 @@ struct options {
 struct report {
 	const struct options *options;
 	TachoFilter filter;
+	TachoProfileOptions *profile;
 	const struct view *chosen[G_N_ELEMENTS(views)];
 	guint n_chosen;
 	GPtrArray *tables; /* TachoTable *, beside chosen */
@@ -84,15 +110,44 @@ static gboolean choose_views(struct report *report)
 		choose(report, view);
 	}
 	if (report->n_chosen == 0)
-		for (guint i = 0; i < G_N_ELEMENTS(views); i++)
-			choose(report, &views[i]);
+		for (guint i = 0; i < G_N_ELEMENTS(summary_views); i++)
+			choose(report, find_view(summary_views[i]));
 	return TRUE;
+}
+
+static gboolean parse_profile(struct report *report)
+{
+	GError *error = NULL;
+
+	report->profile = tacho_profile_options_new();
+	report->filter.profile = report->profile;
+	for (guint i = 0; i < N_PROFILE_OPTIONS; i++)
+		for (gchar **value = report->options->profile[i]; value && *value; value++)
+			if (!tacho_profile_options_set(report->profile, profile_names[i], *value,
+						       &error)) {
+				cli_fail_error("report", error);
+				return FALSE;
+			}
+	return TRUE;
+}
+
+static gboolean parse_regex(const gchar *option, const gchar *pattern, GRegex **ret_regex)
+{
+	GError *error = NULL;
+
+	if (!pattern)
+		return TRUE;
+	*ret_regex = g_regex_new(pattern, G_REGEX_OPTIMIZE, 0, &error);
+	if (*ret_regex)
+		return TRUE;
+	g_prefix_error(&error, "%s: ", option);
+	cli_fail_error("report", error);
+	return FALSE;
 }
 
 static gboolean parse_filter(struct report *report)
 {
 	const struct options *options = report->options;
-	GError *error = NULL;
 
 	report->filter.rank = options->rank;
 	report->filter.by_shape = options->by_shape;
@@ -101,15 +156,8 @@ static gboolean parse_filter(struct report *report)
 		cli_fail("report", "--steps must be A:B, with A not after B: '%s'", options->steps);
 		return FALSE;
 	}
-	if (!options->name)
-		return TRUE;
-	report->filter.name = g_regex_new(options->name, G_REGEX_OPTIMIZE, 0, &error);
-	if (!report->filter.name) {
-		g_prefix_error(&error, "--name: ");
-		cli_fail_error("report", error);
-		return FALSE;
-	}
-	return TRUE;
+	return parse_regex("--name", options->name, &report->filter.name) &&
+	       parse_regex("--device", options->device, &report->filter.device);
 }
 
 static gboolean has_rank(const TachoTimeline *timeline, gint rank)
@@ -248,13 +296,20 @@ static int report_with(const struct options *options, int argc, char **argv)
 	int status = CLI_BAD;
 
 	report.tables = g_ptr_array_new_with_free_func((GDestroyNotify)tacho_table_free);
-	if (choose_views(&report) && parse_filter(&report) &&
+	if (choose_views(&report) && parse_profile(&report) && parse_filter(&report) &&
 	    (timeline = cli_open_runs("report", argc, argv)))
 		status = print_report(&report, timeline);
 	g_ptr_array_unref(report.tables);
 	g_clear_pointer(&report.filter.name, g_regex_unref);
+	g_clear_pointer(&report.filter.device, g_regex_unref);
+	tacho_profile_options_free(report.profile);
 	return status;
 }
+
+#define PROFILE(name, option, help, value)                                                         \
+	{                                                                                          \
+		name, 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.profile[option], help, value       \
+	}
 
 int cmd_report(int argc, char **argv)
 {
@@ -275,6 +330,21 @@ int cmd_report(int argc, char **argv)
 		  "every row; of the step view, every step", NULL },
 		{ "shapes", 0, 0, G_OPTION_ARG_NONE, &options.by_shape,
 		  "op view: a row for each shape of the inputs", NULL },
+		{ "device", 'd', 0, G_OPTION_ARG_STRING, &options.device,
+		  "only device streams that match", "REGEX" },
+		PROFILE("select", OPTION_SELECT, "profiles: show these figures", "METRIC,..."),
+		PROFILE("order-by", OPTION_ORDER, "profiles: a metric, name or depth", "KEY"),
+		PROFILE("account", OPTION_ACCOUNT, "profiles: count only these types", "REGEX,..."),
+		PROFILE("start", OPTION_START, "profiles: begin at names that match", "REGEX,..."),
+		PROFILE("trim", OPTION_TRIM, "profiles: end at names that match", "REGEX,..."),
+		PROFILE("show", OPTION_SHOW, "profiles: only names that match", "REGEX,..."),
+		PROFILE("hide", OPTION_HIDE, "profiles: no names that match", "REGEX,..."),
+		PROFILE("min", OPTION_MIN, "profiles: hide what is below", "METRIC=N"),
+		PROFILE("max-depth", OPTION_DEPTH, "profiles: hide what is deeper", "N"),
+		PROFILE("displayed-only", OPTION_DISPLAYED, "profiles: totals of what is shown",
+			"yes|no"),
+		PROFILE("mean", OPTION_MEAN, "profiles: what several steps become",
+			"all|present|none"),
 		G_OPTION_ENTRY_NULL,
 	};
 	int status = CLI_BAD;
@@ -285,5 +355,8 @@ int cmd_report(int argc, char **argv)
 	g_free(options.name);
 	g_free(options.steps);
 	g_free(options.sort);
+	g_free(options.device);
+	for (guint i = 0; i < N_PROFILE_OPTIONS; i++)
+		g_strfreev(options.profile[i]);
 	return status;
 }

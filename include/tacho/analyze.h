@@ -2,6 +2,7 @@
 #ifndef TACHO_ANALYZE_H
 #define TACHO_ANALYZE_H
 
+#include <tacho/profile_options.h>
 #include <tacho/table.h>
 #include <tacho/timeline.h>
 
@@ -12,11 +13,14 @@ typedef struct {
 	gint32 rank;		      /* -1: all */
 	gint64 first_step, last_step; /* inclusive; -1: no limit. Both -1: all but the warm-up */
 	gboolean by_shape;	      /* op view: a row for each shape of the inputs */
+	const TachoProfileOptions
+		*profile; /* op, scope, graph, code; NULL: the defaults. Borrowed */
+	GRegex *device;	  /* only streams whose name matches; NULL: all. Borrowed */
 } TachoFilter;
 
 #define TACHO_FILTER_INIT                                                                          \
 	{                                                                                          \
-		NULL, -1, -1, -1, FALSE                                                            \
+		NULL, -1, -1, -1, FALSE, NULL, NULL                                                \
 	}
 
 /* VIEW(name, what it shows). A view is src/analyze/<name>_view.c. */
@@ -24,6 +28,9 @@ typedef struct {
 	VIEW(step, "where each step of each rank goes: compute, communication, waiting, idle")     \
 	VIEW(op, "framework operations, by name")                                                  \
 	VIEW(kernel, "library and device kernels, by name and shape")                              \
+	VIEW(scope, "operations by module and name scope: a tree with totals")                     \
+	VIEW(code, "operations by the functions of the program that ran them")                     \
+	VIEW(graph, "operations by what they need: each above those whose results it reads")       \
 	VIEW(comm, "collectives: bytes, bandwidth, transfer against waiting, who was late")
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */

@@ -1,38 +1,33 @@
 /* op_view: framework operations, by name.
  *
- * A row is a name in a phase. Backward is what autograd's engine runs: nodes and hooks, and what
- * follows them on the thread for as long as it makes no autograd node (hooks at backward's end).
- * Optimizer is what runs in the region "Optimizer.step...", comm what queues communication, and
- * forward is the rest.
+ * A row is a name in a phase (op_phase.c).
  * (1) total counts time once: an op inside an op of the same row adds nothing to it.
  * (2) self is without the ops inside; over all rows it adds up to the time in any op. */
 #include <tacho/analyze.h>
 
 #include <string.h>
 
-#include "analyze/rank_activity.h"
+#include "analyze/op_cost.h"
+#include "analyze/op_facts.h"
+#include "analyze/op_flops.h"
+#include "analyze/op_phase.h"
+#include "analyze/profile_tree.h"
 #include "analyze/selection.h"
+#include "analyze/table_internal.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
 #define US(ns) ((gdouble)(ns) / 1e3)
 
-typedef enum {
-	PHASE_FORWARD,
-	PHASE_BACKWARD,
-	PHASE_OPTIMIZER,
-	PHASE_COMM,
-} Phase;
-
-static const gchar *const phase_names[] = { "forward", "backward", "optimizer", "comm" };
-
 struct op_group {
 	gint64 key; /* its place in the hash table */
 	guint32 name;
-	Phase phase;
+	OpPhase phase;
 	const gchar *shape; /* in `shapes`, NULL: rows are not by shape */
 	guint64 count;
 	gint64 sum_ns; /* of all calls, those inside others too */
 	gint64 total_ns, self_ns, min_ns, max_ns;
+	gdouble metrics[TACHO_N_METRICS]; /* of the row alone; those that were asked for */
+	gboolean is_unknown;		  /* some call has no formula for its flops */
 };
 
 struct op_groups {
@@ -40,6 +35,9 @@ struct op_groups {
 	GArray *groups;	    /* struct op_group */
 	GHashTable *by_key; /* gint64 key -> index + 1 */
 	GHashTable *shapes; /* text -> number; owns the texts */
+	const TachoProfileOptions *options;
+	struct op_facts facts;
+	gboolean with_facts, with_flops, with_outputs, with_params;
 };
 
 static const TachoColumn columns[] = {
@@ -58,36 +56,32 @@ static const TachoColumn columns[] = {
 	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "min_us", .title = "min us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "max_us", .title = "max us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "cumulative_pct", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "device_ms", .title = "device ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "flops", .title = "flops", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "gflop_per_s", .title = "GFLOP/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "params", .title = "params", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "allocated_bytes", .title = "requested B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "peak_bytes", .title = "peak B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "residual_bytes", .title = "residual B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "output_bytes", .title = "output B", .type = TACHO_COLUMN_NUMBER },
 };
 
-/* The same without shapes, which is how it is mostly asked for. */
-enum { SHAPES_COLUMN = 2 };
-
-static void append_tensor(GString *text, const TachoTensor *tensor)
-{
-	if (text->len)
-		g_string_append_c(text, ' ');
-	for (guint32 i = 0; i < tensor->n_dims; i++)
-		g_string_append_printf(text, "%s%" G_GINT64_FORMAT, i ? "x" : "", tensor->shape[i]);
-	if (tensor->n_dims == 0)
-		g_string_append(text, "scalar");
-}
-
-/* "64x128 128x10": the input tensors' sizes. */
-static gchar *shapes_text(const TachoTimeline *timeline, guint32 slice)
-{
-	GString *text = g_string_new(NULL);
-	TachoTensor tensor;
-
-	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &tensor); i++)
-		append_tensor(text, &tensor);
-	return g_string_free(text, FALSE);
-}
+/* What must be selected for a column to be known, and to stand in the text. */
+static const struct {
+	const gchar *key;
+	TachoMetric metric;
+} metric_columns[] = {
+	{ "device_ms", TACHO_METRIC_DEVICE },	       { "flops", TACHO_METRIC_FLOPS },
+	{ "gflop_per_s", TACHO_METRIC_FLOPS },	       { "params", TACHO_METRIC_PARAMS },
+	{ "allocated_bytes", TACHO_METRIC_ALLOCATED }, { "peak_bytes", TACHO_METRIC_PEAK },
+	{ "residual_bytes", TACHO_METRIC_RESIDUAL },   { "output_bytes", TACHO_METRIC_OUTPUT },
+};
 
 /* The number of a shape, from 1; its text is then the table's. */
 static gint64 shape_number(struct op_groups *groups, guint32 slice, const gchar **ret_text)
 {
-	g_autofree gchar *text = shapes_text(groups->selection->timeline, slice);
+	g_autofree gchar *text = op_shapes_text(groups->selection->timeline, slice);
 	gpointer known, number;
 
 	if (!g_hash_table_lookup_extended(groups->shapes, text, &known, &number)) {
@@ -99,7 +93,7 @@ static gint64 shape_number(struct op_groups *groups, guint32 slice, const gchar 
 	return GPOINTER_TO_UINT(number);
 }
 
-static guint find_group(struct op_groups *groups, guint32 slice, Phase phase)
+static guint find_group(struct op_groups *groups, guint32 slice, OpPhase phase)
 {
 	struct op_group group = { .name = groups->selection->timeline->slices.name[slice],
 				  .phase = phase };
@@ -119,48 +113,11 @@ static guint find_group(struct op_groups *groups, guint32 slice, Phase phase)
 	return groups->groups->len - 1;
 }
 
-/* Whether autograd gave it a number: then it is forward, and makes a node. */
-static gboolean makes_node(const TachoTimeline *timeline, guint32 slice)
-{
-	TachoOpArgs args = { .sequence = -1 };
-
-	tacho_slice_op(timeline, slice, &args);
-	return args.sequence >= 0;
-}
-
-/* Autograd's nodes, its engine around a node and its hooks, and DDP's reducer, which is a hook. */
-static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
-{
-	const gchar *name = tacho_slice_name(timeline, slice);
-
-	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) ||
-	       g_str_has_prefix(name, "autograd::engine::") ||
-	       g_str_has_prefix(name, "torch.distributed.ddp.reducer::");
-}
-
-/* `outside` is the phase around it; of a slice with none around, that of the one before. */
-static Phase phase_of(const TachoTimeline *timeline, guint32 slice, Phase outside)
-{
-	gboolean is_op = timeline->slices.kind[slice] == TACHO_SLICE_OP;
-
-	if (is_backward(timeline, slice))
-		return PHASE_BACKWARD;
-	if (timeline->slices.kind[slice] == TACHO_SLICE_ANNOTATION &&
-	    g_str_has_prefix(tacho_slice_name(timeline, slice), "Optimizer.step"))
-		return PHASE_OPTIMIZER;
-	if (timeline->slices.parent[slice] != TACHO_NONE ||
-	    timeline->slices.kind[slice] == TACHO_SLICE_MESSAGE)
-		return outside;
-	if (outside == PHASE_BACKWARD && is_op && !makes_node(timeline, slice))
-		return PHASE_BACKWARD;
-	return PHASE_FORWARD;
-}
-
 /* What was found out about the slices of one track, by their place on it. */
 struct op_track {
 	const TachoTrack *track;
-	guint8 *phases;
-	guint32 *groups; /* of selected ops; TACHO_NONE */
+	const guint8 *phases; /* OpPhase */
+	guint32 *groups;      /* of selected ops; TACHO_NONE */
 };
 
 /* The place of the innermost selected op around `slice`, or TACHO_NONE. */
@@ -181,15 +138,34 @@ static gboolean is_inside_group(const TachoTimeline *timeline, const struct op_t
 	return around != TACHO_NONE;
 }
 
-static void count_op(struct op_groups *groups, struct op_track *on, guint32 place)
+static void count_metrics(const struct op_groups *groups, struct op_group *group, guint32 slice,
+			  gdouble flops)
+{
+	const TachoTimeline *timeline = groups->selection->timeline;
+	struct op_fact fact = { 0 };
+
+	if (groups->with_facts)
+		fact = op_facts_find(&groups->facts, slice);
+	group->metrics[TACHO_METRIC_DEVICE] += (gdouble)fact.device_ns;
+	group->metrics[TACHO_METRIC_ALLOCATED] += (gdouble)fact.allocated_bytes;
+	group->metrics[TACHO_METRIC_PEAK] += (gdouble)fact.peak_bytes;
+	group->metrics[TACHO_METRIC_RESIDUAL] += (gdouble)fact.residual_bytes;
+	group->metrics[TACHO_METRIC_FLOPS] += MAX(flops, 0);
+	group->metrics[TACHO_METRIC_RUNS]++;
+	group->is_unknown |= flops < 0;
+	if (groups->with_outputs)
+		group->metrics[TACHO_METRIC_OUTPUT] += op_output_bytes(timeline, slice);
+	if (groups->with_params)
+		group->metrics[TACHO_METRIC_PARAMS] += op_parameters(timeline, slice);
+}
+
+static void count_op(struct op_groups *groups, struct op_track *on, guint32 place, gdouble flops)
 {
 	const TachoTimeline *timeline = groups->selection->timeline;
 	guint32 slice = on->track->first_slice + place;
 	gint64 duration_ns = timeline->slices.duration_ns[slice];
 	guint32 around = op_around(timeline, on, slice);
-	Phase phase = is_communication_name(tacho_slice_name(timeline, slice)) ? PHASE_COMM
-									       : on->phases[place];
-	guint32 index = find_group(groups, slice, phase);
+	guint32 index = find_group(groups, slice, on->phases[place]);
 	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
 
 	group->count++;
@@ -202,6 +178,7 @@ static void count_op(struct op_groups *groups, struct op_track *on, guint32 plac
 	if (around != TACHO_NONE)
 		g_array_index(groups->groups, struct op_group, on->groups[around]).self_ns -=
 			duration_ns;
+	count_metrics(groups, group, slice, flops);
 	on->groups[place] = index;
 }
 
@@ -210,36 +187,56 @@ static void count_track(struct op_groups *groups, const TachoTrack *track)
 	const TachoTimeline *timeline = groups->selection->timeline;
 	guint rank_index =
 		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
-	g_autofree guint8 *phases = g_new0(guint8, track->n_slices);
+	g_autofree guint8 *phases = op_phases_of_track(timeline, track);
 	g_autofree guint32 *indices = g_new(guint32, track->n_slices);
+	g_autofree struct op_cost *costs =
+		groups->with_flops ? op_costs_of_track(timeline, track, TRUE) : NULL;
 	struct op_track on = { track, phases, indices };
-	Phase before = PHASE_FORWARD;
 	guint cursor = 0;
 
 	for (guint32 i = 0; i < track->n_slices; i++) {
 		guint32 slice = track->first_slice + i;
-		guint32 parent = timeline->slices.parent[slice];
-		Phase outside = parent == TACHO_NONE ? before : phases[parent - track->first_slice];
 
-		phases[i] = (guint8)phase_of(timeline, slice, outside);
-		if (parent == TACHO_NONE)
-			before = phases[i];
 		indices[i] = TACHO_NONE;
 		if (timeline->slices.kind[slice] == TACHO_SLICE_OP &&
 		    selection_takes_time(groups->selection, rank_index,
 					 timeline->slices.start_ns[slice], &cursor))
-			count_op(groups, &on, i);
+			count_op(groups, &on, i, costs ? costs[i].flops : 0);
 	}
 }
 
-static void add_row(TachoTable *table, const struct selection *selection,
-		    const struct op_group *group)
+/* --- what is shown ---------------------------------------------------------------------------- */
+
+static void add_metric(TachoTable *table, const struct op_groups *groups,
+		       const struct op_group *group, TachoMetric metric, gdouble scale)
 {
+	if (groups->options->select >> metric & 1)
+		tacho_table_number(table, group->metrics[metric] / scale);
+	else
+		tacho_table_null(table);
+}
+
+static void add_rate(TachoTable *table, const struct op_group *group)
+{
+	gdouble time_ns = group->metrics[TACHO_METRIC_DEVICE] > 0
+				  ? group->metrics[TACHO_METRIC_DEVICE]
+				  : group->metrics[TACHO_METRIC_HOST];
+
+	if (group->metrics[TACHO_METRIC_FLOPS] > 0 && time_ns > 0)
+		tacho_table_number(table, group->metrics[TACHO_METRIC_FLOPS] / time_ns);
+	else
+		tacho_table_null(table);
+}
+
+static void add_row(TachoTable *table, const struct op_groups *groups, const struct op_group *group,
+		    gdouble cumulative_share)
+{
+	const struct selection *selection = groups->selection;
 	guint n_steps = selection_n_steps(selection);
 
 	tacho_table_row(table);
 	tacho_table_text(table, tacho_timeline_string(selection->timeline, group->name));
-	tacho_table_text(table, phase_names[group->phase]);
+	tacho_table_text(table, op_phase_name(group->phase));
 	tacho_table_text(table, group->shape);
 	tacho_table_number(table, 100.0 * (gdouble)group->self_ns / (gdouble)selection->total_ns);
 	tacho_table_number(table, MS(group->self_ns));
@@ -249,44 +246,212 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_number(table, US(group->sum_ns) / (gdouble)group->count);
 	tacho_table_number(table, US(group->min_ns));
 	tacho_table_number(table, US(group->max_ns));
+	tacho_table_number(table, 100.0 * cumulative_share);
+	add_metric(table, groups, group, TACHO_METRIC_DEVICE, 1e6);
+	add_metric(table, groups, group, TACHO_METRIC_FLOPS, 1);
+	add_rate(table, group);
+	add_metric(table, groups, group, TACHO_METRIC_PARAMS, 1);
+	add_metric(table, groups, group, TACHO_METRIC_ALLOCATED, 1);
+	add_metric(table, groups, group, TACHO_METRIC_PEAK, 1);
+	add_metric(table, groups, group, TACHO_METRIC_RESIDUAL, 1);
+	add_metric(table, groups, group, TACHO_METRIC_OUTPUT, 1);
 }
 
-static TachoTable *new_table(gboolean by_shape)
+static gboolean is_accounted(const struct op_groups *groups, const struct op_group *group)
 {
-	static TachoColumn without_shapes[G_N_ELEMENTS(columns)];
+	const GPtrArray *regexes = groups->options->account;
+	const gchar *name = tacho_timeline_string(groups->selection->timeline, group->name);
 
-	if (by_shape)
-		return tacho_table_new("op", columns, G_N_ELEMENTS(columns));
-	memcpy(without_shapes, columns, sizeof(columns));
-	without_shapes[SHAPES_COLUMN].is_json_only = TRUE;
-	return tacho_table_new("op", without_shapes, G_N_ELEMENTS(columns));
+	return !regexes || profile_matches(regexes, name) ||
+	       profile_matches(regexes, op_phase_name(group->phase)) ||
+	       (group->metrics[TACHO_METRIC_PARAMS] > 0 &&
+		profile_matches(regexes, "_trainable_variables")) ||
+	       (group->metrics[TACHO_METRIC_DEVICE] > 0 && profile_matches(regexes, "device"));
+}
+
+/* Minimums of either kind are of the row alone: the rows of this view hold no others. */
+static gboolean passes(const struct op_groups *groups, const struct op_group *group)
+{
+	const TachoProfileOptions *options = groups->options;
+	const gchar *name = tacho_timeline_string(groups->selection->timeline, group->name);
+
+	for (guint metric = 0; metric < TACHO_N_METRICS; metric++)
+		if (group->metrics[metric] < options->min_total[metric] ||
+		    group->metrics[metric] < options->min_self[metric])
+			return FALSE;
+	return selection_takes_name(groups->selection, name) &&
+	       (!options->show || profile_matches(options->show, name)) &&
+	       !(options->hide && profile_matches(options->hide, name));
+}
+
+static gint compare_groups(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct op_groups *groups = data;
+	const struct op_group *x = *(struct op_group *const *)a, *y = *(struct op_group *const *)b;
+	const TachoTimeline *timeline = groups->selection->timeline;
+	guint order = groups->options->order;
+
+	if (order < TACHO_N_METRICS && x->metrics[order] != y->metrics[order])
+		return x->metrics[order] > y->metrics[order] ? -1 : 1;
+	if (order == TACHO_ORDER_NAME && x->name != y->name)
+		return strcmp(tacho_timeline_string(timeline, x->name),
+			      tacho_timeline_string(timeline, y->name));
+	return 0;
+}
+
+/* The accounted groups in order. Borrowed. */
+static GPtrArray *ordered_groups(struct op_groups *groups)
+{
+	GPtrArray *ordered = g_ptr_array_new();
+
+	for (guint i = 0; i < groups->groups->len; i++) {
+		struct op_group *group = &g_array_index(groups->groups, struct op_group, i);
+
+		group->metrics[TACHO_METRIC_HOST] = (gdouble)group->self_ns;
+		group->metrics[TACHO_METRIC_TIME] =
+			(gdouble)group->self_ns + group->metrics[TACHO_METRIC_DEVICE];
+		if (is_accounted(groups, group))
+			g_ptr_array_add(ordered, group);
+	}
+	g_ptr_array_sort_with_data(ordered, compare_groups, groups);
+	return ordered;
+}
+
+/* From the first that matches `start` to before the first that matches `trim`. */
+static GPtrArray *shown_groups(const struct op_groups *groups, const GPtrArray *ordered)
+{
+	const TachoProfileOptions *options = groups->options;
+	GPtrArray *shown = g_ptr_array_new();
+	gboolean is_started = !options->start;
+
+	for (guint i = 0; i < ordered->len; i++) {
+		struct op_group *group = g_ptr_array_index(ordered, i);
+		const gchar *name = tacho_timeline_string(groups->selection->timeline, group->name);
+
+		is_started = is_started || profile_matches(options->start, name);
+		if (!is_started)
+			continue;
+		if ((options->trim && profile_matches(options->trim, name)) ||
+		    (options->max_depth && shown->len >= options->max_depth))
+			break;
+		if (passes(groups, group))
+			g_ptr_array_add(shown, group);
+	}
+	return shown;
+}
+
+static gdouble sum_time(const GPtrArray *list)
+{
+	gdouble time_ns = 0;
+
+	for (guint i = 0; i < list->len; i++)
+		time_ns += ((const struct op_group *)g_ptr_array_index(list, i))
+				   ->metrics[TACHO_METRIC_TIME];
+	return time_ns;
+}
+
+/* The cumulative share is that of a row and all that come after it, shown or not; with
+ * displayed_only, of the rows shown. */
+static void add_rows(TachoTable *table, struct op_groups *groups)
+{
+	g_autoptr(GPtrArray) ordered = ordered_groups(groups);
+	g_autoptr(GPtrArray) shown = shown_groups(groups, ordered);
+	const GPtrArray *counted = groups->options->is_displayed_only ? shown : ordered;
+	gdouble whole_ns = sum_time(counted), left_ns = whole_ns;
+	guint next = 0;
+
+	for (guint i = 0; i < shown->len; i++) {
+		const struct op_group *group = g_ptr_array_index(shown, i);
+
+		for (; g_ptr_array_index(counted, next) != group; next++)
+			left_ns -= ((const struct op_group *)g_ptr_array_index(counted, next))
+					   ->metrics[TACHO_METRIC_TIME];
+		add_row(table, groups, group, whole_ns > 0 ? left_ns / whole_ns : 0);
+	}
+}
+
+static void note_unknown(TachoTable *table, const struct op_groups *groups)
+{
+	gdouble all_ns = 0, unknown_ns = 0;
+
+	for (guint i = 0; i < groups->groups->len; i++) {
+		const struct op_group *group = &g_array_index(groups->groups, struct op_group, i);
+
+		all_ns += group->metrics[TACHO_METRIC_TIME];
+		if (group->is_unknown)
+			unknown_ns += group->metrics[TACHO_METRIC_TIME];
+	}
+	if (groups->with_flops && all_ns > 0)
+		tacho_table_note(table,
+				 "%.0f %% of the time is in operations without a formula for their "
+				 "floating-point operations.",
+				 100.0 * unknown_ns / all_ns);
+}
+
+static TachoTable *new_table(const struct op_groups *groups)
+{
+	TachoTable *table = tacho_table_new("op", columns, G_N_ELEMENTS(columns));
+
+	if (!groups->selection->filter->by_shape)
+		table_hide_column(table, "shapes");
+	for (guint i = 0; i < G_N_ELEMENTS(metric_columns); i++)
+		if (!(groups->options->select >> metric_columns[i].metric & 1))
+			table_hide_column(table, metric_columns[i].key);
+	return table;
+}
+
+static gboolean wants(const TachoProfileOptions *options, TachoMetric metric)
+{
+	return (options->select >> metric & 1) || options->order == metric ||
+	       options->min_self[metric] > 0 || options->min_total[metric] > 0;
+}
+
+/* Memory and tensors are looked up only where somebody asks. */
+static void choose_metrics(struct op_groups *groups)
+{
+	static const TachoProfileOptions defaults = { .order = TACHO_METRIC_TIME,
+						      .select = 1u << TACHO_METRIC_TIME };
+	const TachoFilter *filter = groups->selection->filter;
+	const TachoProfileOptions *options = filter->profile ? filter->profile : &defaults;
+
+	groups->options = options;
+	groups->with_facts =
+		wants(options, TACHO_METRIC_TIME) || wants(options, TACHO_METRIC_DEVICE) ||
+		wants(options, TACHO_METRIC_ALLOCATED) || wants(options, TACHO_METRIC_PEAK) ||
+		wants(options, TACHO_METRIC_RESIDUAL);
+	groups->with_flops = wants(options, TACHO_METRIC_FLOPS);
+	groups->with_outputs = wants(options, TACHO_METRIC_OUTPUT);
+	groups->with_params = wants(options, TACHO_METRIC_PARAMS) || options->account;
+	if (groups->with_facts)
+		op_facts_init(&groups->facts, groups->selection->timeline,
+			      wants(options, TACHO_METRIC_ALLOCATED) ||
+				      wants(options, TACHO_METRIC_PEAK) ||
+				      wants(options, TACHO_METRIC_RESIDUAL));
 }
 
 TachoTable *tacho_view_op(const TachoTimeline *timeline, const TachoFilter *filter)
 {
-	TachoTable *table = new_table(filter && filter->by_shape);
 	struct op_groups groups = {
 		.groups = g_array_new(FALSE, FALSE, sizeof(struct op_group)),
 		.by_key = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
 		.shapes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
 	};
 	struct selection selection;
+	TachoTable *table;
 
 	selection_init(&selection, timeline, filter);
 	groups.selection = &selection;
+	choose_metrics(&groups);
+	table = new_table(&groups);
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (selection_takes_track(&selection, tacho_timeline_track(timeline, i)))
 			count_track(&groups, tacho_timeline_track(timeline, i));
-	for (guint i = 0; i < groups.groups->len; i++) {
-		const struct op_group *group = &g_array_index(groups.groups, struct op_group, i);
-
-		if (selection_takes_name(&selection, tacho_timeline_string(timeline, group->name)))
-			add_row(table, &selection, group);
-	}
-	tacho_table_sort(table, "self_ms", TRUE);
+	add_rows(table, &groups);
+	note_unknown(table, &groups);
 	selection_note_empty(&selection, table, "operations");
 	selection_note(&selection, table);
 	selection_release(&selection);
+	op_facts_release(&groups.facts);
 	g_array_unref(groups.groups);
 	g_hash_table_unref(groups.by_key);
 	g_hash_table_unref(groups.shapes);

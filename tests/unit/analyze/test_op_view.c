@@ -156,6 +156,81 @@ static void test_self_adds_up(void)
 	}
 }
 
+/* tfprof's example: host and device time of six operations, and their cumulative shares. */
+static const gchar tfprof_model[] =
+	"unit us rank 0 thread 1\n"
+	"  op Placeholder 0..2\n"
+	"  op VariableV2 2..3 out=float32[4,3]\n"
+	"  op MatMul 3..13 in=float32[8,4] in=float32[4,3] out=float32[8,3]\n"
+	"  op Relu 13..18 out=float32[8,3]\n"
+	"  op L2Loss 18..22 in=float32[8,3]\n"
+	"  op Identity 22..25\n"
+	"stream 7\n"
+	"  kernel k0 10..60 kernel k1 60..80 kernel k2 80..86\n";
+
+static void add_launch(TachoTimeline *timeline, const gchar *op, const gchar *kernel)
+{
+	timeline->slices.launch[timeline_find(timeline, kernel, 0)] =
+		timeline_find(timeline, op, 0);
+}
+
+static TachoTable *profile_of_model(const gchar *const *options)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(tfprof_model);
+	g_autoptr(TachoProfileOptions) profile = tacho_profile_options_new();
+	TachoFilter filter = TACHO_FILTER_INIT;
+
+	filter.profile = profile;
+	for (guint i = 0; options[i]; i += 2)
+		g_assert_true(tacho_profile_options_set(profile, options[i], options[i + 1], NULL));
+	add_launch(timeline, "MatMul", "k0");
+	add_launch(timeline, "Relu", "k1");
+	add_launch(timeline, "L2Loss", "k2");
+	return tacho_view_op(timeline, &filter);
+}
+
+#define PROFILE(...) profile_of_model((const gchar *const[]){ __VA_ARGS__, NULL })
+
+static void test_cumulative(void)
+{
+	static const struct {
+		const gchar *name;
+		gdouble cumulative_pct;
+	} expected[] = { { "MatMul", 100 },    { "Relu", 40.59 },	{ "L2Loss", 15.84 },
+			 { "Identity", 5.94 }, { "Placeholder", 2.97 }, { "VariableV2", 0.99 } };
+	g_autoptr(TachoTable) table = PROFILE("select", "micros,accelerator_micros,float_ops");
+
+	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+		g_assert_cmpstr(tacho_table_cell_text(table, i, "name"), ==, expected[i].name);
+		g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, i, "cumulative_pct"),
+					       expected[i].cumulative_pct, 0.005);
+	}
+	EXPECT(table, 0, "device_ms", 0.05);
+	EXPECT(table, 0, "flops", 192);
+	EXPECT(table, 0, "gflop_per_s", 192 / 50e3);
+	EXPECT(table, 2, "flops", 71);
+}
+
+static void test_chain(void)
+{
+	g_autoptr(TachoTable) started = PROFILE("start", "L2Loss", "trim", "Placeholder");
+	g_autoptr(TachoTable) limited = PROFILE("max_depth", "2", "displayed_only", "yes");
+	g_autoptr(TachoTable) large = PROFILE("min", "micros=10", "hide", "Relu");
+	g_autoptr(TachoTable) accounted = PROFILE("account", "MatMul,Mat.*,Relu");
+	g_autoptr(TachoTable) flops = PROFILE("order_by", "float_ops", "min", "float_ops=1");
+
+	g_assert_cmpuint(tacho_table_n_rows(started), ==, 2);
+	g_assert_cmpstr(tacho_table_cell_text(started, 0, "name"), ==, "L2Loss");
+	EXPECT(started, 0, "cumulative_pct", 1600.0 / 101);
+	g_assert_cmpuint(tacho_table_n_rows(limited), ==, 2);
+	EXPECT(limited, 1, "cumulative_pct", 2500.0 / 85);
+	g_assert_cmpuint(tacho_table_n_rows(large), ==, 2); /* of each row, not of the tail */
+	g_assert_cmpstr(tacho_table_cell_text(large, 1, "name"), ==, "L2Loss");
+	g_assert_cmpuint(tacho_table_n_rows(accounted), ==, 2);
+	EXPECT(accounted, 0, "count", 1);		    /* matched twice, counted once */
+	g_assert_cmpuint(tacho_table_n_rows(flops), ==, 3); /* Relu has a formula here */
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -165,5 +240,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/op_view/phases", test_phases);
 	g_test_add_func("/op_view/empty", test_empty);
 	g_test_add_func("/op_view/self_adds_up", test_self_adds_up);
+	g_test_add_func("/op_view/cumulative", test_cumulative);
+	g_test_add_func("/op_view/chain", test_chain);
 	return g_test_run();
 }

@@ -1,0 +1,26 @@
+/* code_view: operations by the functions of the program that ran them, each call stack a way down.
+ *
+ * Stacks are those at execution: the program's functions, where a recording has them as slices of their
+ * thread. What autograd runs for an operation is under "[backward]" of the function that called it. */
+#include <tacho/analyze.h>
+
+#include "analyze/scope_places.h"
+
+static gboolean has_functions(const TachoTimeline *timeline)
+{
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		if (timeline->slices.kind[i] == TACHO_SLICE_FUNCTION)
+			return TRUE;
+	return FALSE;
+}
+
+TachoTable *tacho_view_code(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = places_view("code", timeline, filter, TRUE);
+
+	if (!has_functions(timeline))
+		tacho_table_note(table,
+				 "The recording has no functions of the program: there is no "
+				 "code to show operations by.");
+	return table;
+}

@@ -1,0 +1,204 @@
+/* profile_table: the rows of a profile tree as a table. In text, names are indented by their depth and
+ * only the selected columns are shown; the JSON has them all. */
+#include <math.h>
+
+#include "analyze/profile_tree.h"
+#include "analyze/table_internal.h"
+
+#define INDENT	   2
+#define MAX_LEVELS 40u /* indented; what is deeper stands where these do */
+
+#define FIGURE(key_, title_, decimals_)                                                            \
+	{                                                                                          \
+		.key = key_, .title = title_, .type = TACHO_COLUMN_NUMBER, .decimals = decimals_   \
+	}
+
+static const TachoColumn columns[] = {
+	{ .key = "label", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	FIGURE("self_params", "params self", 0),
+	FIGURE("total_params", "params", 0),
+	FIGURE("self_flops", "flops self", 0),
+	FIGURE("total_flops", "flops", 0),
+	FIGURE("gflop_per_s", "GFLOP/s", 1),
+	FIGURE("self_allocated_bytes", "requested self", 0),
+	FIGURE("total_allocated_bytes", "requested B", 0),
+	FIGURE("self_peak_bytes", "peak self", 0),
+	FIGURE("total_peak_bytes", "peak B", 0),
+	FIGURE("self_residual_bytes", "residual self", 0),
+	FIGURE("total_residual_bytes", "residual B", 0),
+	FIGURE("self_output_bytes", "output self", 0),
+	FIGURE("total_output_bytes", "output B", 0),
+	{ .key = "share_pct",
+	  .title = "%",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+	FIGURE("self_ms", "self ms", 3),
+	FIGURE("total_ms", "total ms", 3),
+	FIGURE("self_device_ms", "device self", 3),
+	FIGURE("total_device_ms", "device ms", 3),
+	FIGURE("self_host_ms", "host self", 3),
+	FIGURE("total_host_ms", "host ms", 3),
+	FIGURE("needed_ms", "needed ms", 3),
+	FIGURE("longest_ms", "longest", 3),
+	{ .key = "type", .title = "type", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "phase", .title = "phase", .type = TACHO_COLUMN_TEXT },
+	FIGURE("self_runs", "runs self", 1),
+	FIGURE("total_runs", "runs", 1),
+	{ .key = "definitions", .title = "defined", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "input_shapes",
+	  .title = "inputs",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE },
+	{ .key = "name", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "id", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "parent_id", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "depth", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "is_accounted", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
+};
+
+/* Which columns a selected metric brings into the text; the times bring a share. */
+static const struct {
+	guint select;
+	const gchar *keys[5];
+} selected[] = {
+	{ TACHO_METRIC_PARAMS, { "self_params", "total_params" } },
+	{ TACHO_METRIC_FLOPS, { "self_flops", "total_flops", "gflop_per_s" } },
+	{ TACHO_METRIC_ALLOCATED, { "self_allocated_bytes", "total_allocated_bytes" } },
+	{ TACHO_METRIC_PEAK, { "self_peak_bytes", "total_peak_bytes" } },
+	{ TACHO_METRIC_RESIDUAL, { "self_residual_bytes", "total_residual_bytes" } },
+	{ TACHO_METRIC_OUTPUT, { "self_output_bytes", "total_output_bytes" } },
+	{ TACHO_METRIC_TIME,
+	  { "share_pct", "self_ms", "total_ms", "total_device_ms", "total_host_ms" } },
+	{ TACHO_METRIC_DEVICE, { "self_device_ms", "total_device_ms" } },
+	{ TACHO_METRIC_HOST, { "self_host_ms", "total_host_ms" } },
+	{ TACHO_METRIC_RUNS, { "self_runs", "total_runs", "definitions" } },
+	{ TACHO_SELECT_TYPES, { "type", "phase" } },
+	{ TACHO_SELECT_SHAPES, { "input_shapes" } },
+};
+
+static gboolean is_selected(const TachoProfileOptions *options, const gchar *key)
+{
+	gboolean is_chosen = FALSE, is_known = FALSE;
+
+	for (guint i = 0; i < G_N_ELEMENTS(selected); i++)
+		for (guint j = 0; j < G_N_ELEMENTS(selected[i].keys) && selected[i].keys[j]; j++)
+			if (g_str_equal(selected[i].keys[j], key)) {
+				is_known = TRUE;
+				is_chosen |= options->select >> selected[i].select & 1;
+			}
+	return is_chosen || !is_known;
+}
+
+static void add_pair(TachoTable *table, const struct profile_node *node, TachoMetric metric,
+		     gdouble scale)
+{
+	if (node->is_accounted)
+		tacho_table_number(table, node->self[metric] / scale);
+	else
+		tacho_table_null(table);
+	tacho_table_number(table, node->total[metric] / scale);
+}
+
+/* Over the device's time where there is any, else the host's. */
+static void add_rate(TachoTable *table, const struct profile_node *node)
+{
+	gdouble time_ns = node->total[TACHO_METRIC_DEVICE] > 0 ? node->total[TACHO_METRIC_DEVICE]
+							       : node->total[TACHO_METRIC_HOST];
+
+	if (node->total[TACHO_METRIC_FLOPS] > 0 && time_ns > 0)
+		tacho_table_number(table, node->total[TACHO_METRIC_FLOPS] / time_ns);
+	else
+		tacho_table_null(table);
+}
+
+static void add_row(TachoTable *table, const struct profile_tree *tree, guint32 index)
+{
+	const struct profile_node *node = profile_node_at(tree, index);
+	const struct profile_node *root = profile_node_at(tree, 0);
+
+	tacho_table_row(table);
+	table_text_indented(table, node->label, MIN(node->depth, MAX_LEVELS) * INDENT);
+	add_pair(table, node, TACHO_METRIC_PARAMS, 1);
+	add_pair(table, node, TACHO_METRIC_FLOPS, 1);
+	add_rate(table, node);
+	add_pair(table, node, TACHO_METRIC_ALLOCATED, 1);
+	add_pair(table, node, TACHO_METRIC_PEAK, 1);
+	add_pair(table, node, TACHO_METRIC_RESIDUAL, 1);
+	add_pair(table, node, TACHO_METRIC_OUTPUT, 1);
+	tacho_table_number(table, root->total[TACHO_METRIC_TIME] > 0
+					  ? 100.0 * node->total[TACHO_METRIC_TIME] /
+						    root->total[TACHO_METRIC_TIME]
+					  : (gdouble)NAN);
+	add_pair(table, node, TACHO_METRIC_TIME, 1e6);
+	add_pair(table, node, TACHO_METRIC_DEVICE, 1e6);
+	add_pair(table, node, TACHO_METRIC_HOST, 1e6);
+	tacho_table_number(table, node->needed_ns / 1e6);
+	tacho_table_number(table, node->longest_ns / 1e6);
+	tacho_table_text(table, node->type);
+	tacho_table_text(table, node->phase);
+	add_pair(table, node, TACHO_METRIC_RUNS, 1);
+	tacho_table_integer(table, node->definitions);
+	tacho_table_text(table, node->shapes);
+	tacho_table_text(table, node->name);
+	tacho_table_integer(table, index);
+	if (index)
+		tacho_table_integer(table, node->shown_parent);
+	else
+		tacho_table_null(table);
+	tacho_table_integer(table, node->depth);
+	tacho_table_boolean(table, node->is_accounted);
+}
+
+static void note_mean(const struct profile_tree *tree, TachoTable *table)
+{
+	static const gchar *const notes[] = {
+		"Figures are means over all chosen steps and ranks.",
+		"Figures are means over the steps and ranks in which a node ran.",
+		"Figures are sums over the chosen steps and ranks.",
+	};
+
+	tacho_table_note(table, "%s", notes[tree->options->mean]);
+}
+
+/* How much of the time has no formula for its floating-point operations. */
+static void note_unknown(const struct profile_tree *tree, TachoTable *table)
+{
+	gdouble all_ns = 0, unknown_ns = 0;
+	guint n_unknown = 0;
+
+	for (guint i = 0; i < tree->nodes->len; i++) {
+		const struct profile_node *node = profile_node_at(tree, i);
+
+		if (!node->is_accounted)
+			continue;
+		all_ns += node->self[TACHO_METRIC_TIME];
+		if (node->is_unknown) {
+			unknown_ns += node->self[TACHO_METRIC_TIME];
+			n_unknown++;
+		}
+	}
+	if (all_ns > 0 && tree->options->select >> TACHO_METRIC_FLOPS & 1)
+		tacho_table_note(table,
+				 "%u operations, %.0f %% of the time, have no formula for their "
+				 "floating-point operations.",
+				 n_unknown, 100.0 * unknown_ns / all_ns);
+}
+
+TachoTable *profile_tree_table(const struct profile_tree *tree, const gchar *name)
+{
+	TachoTable *table = tacho_table_new(name, columns, G_N_ELEMENTS(columns));
+
+	for (guint i = 0; i < G_N_ELEMENTS(columns); i++)
+		if (!is_selected(tree->options, columns[i].key))
+			table_hide_column(table, columns[i].key);
+	if (!isfinite(profile_node_at(tree, 0)->longest_ns)) {
+		table_hide_column(table, "needed_ms");
+		table_hide_column(table, "longest_ms");
+	}
+	for (guint i = 0; i < tree->rows->len; i++)
+		add_row(table, tree, g_array_index(tree->rows, guint32, i));
+	note_unknown(tree, table);
+	note_mean(tree, table);
+	return table;
+}

@@ -1,0 +1,364 @@
+/* scope_places: where in the program's structure each slice belongs.
+ *
+ * A place is a path: modules (by the parts of their names), regions (by the parts between '/'), and the
+ * operations inside each other. What autograd runs for an operation is under "[backward]" of the module
+ * that the operation was called in; what it runs for nobody known is under "[backward]" of the root.
+ *
+ * The autograd engine's record around a node ("autograd::engine::evaluate_function: X") is at the
+ * place of its node. Data-loader waits, messages, kernels and the marks of a profiler's steps are no
+ * places: what is in them is where they are.
+ *
+ * By function, places are the program's own functions inside each other, as they ran; operations stand
+ * in the innermost function around them.
+ *
+ * A forward operation may stand on a track that is looked at later: slices that wait for one are
+ * placed in a second pass. */
+#include "analyze/scope_places.h"
+
+#include <string.h>
+
+#include "analyze/op_cost.h"
+#include "analyze/op_flops.h"
+
+#define WRAPPER_PREFIX "autograd::engine::evaluate_function: "
+#define STEP_PREFIX    "ProfilerStep#"
+#define BACKWARD       "[backward]"
+#define PENDING	       (TACHO_NONE - 1)
+
+static guint label_number(struct scope_places *places, const gchar *label)
+{
+	guint number = GPOINTER_TO_UINT(g_hash_table_lookup(places->labels, label));
+
+	if (!number) {
+		number = g_hash_table_size(places->labels) + 1;
+		g_hash_table_insert(places->labels, g_strdup(label), GUINT_TO_POINTER(number));
+	}
+	return number;
+}
+
+static guint32 child_node(struct scope_places *places, guint32 parent, const gchar *label)
+{
+	gint64 key = (gint64)parent << 32 | label_number(places, label);
+	gpointer found = g_hash_table_lookup(places->children, &key);
+	const gchar *above = profile_node_at(places->tree, parent)->name;
+	g_autofree gchar *name = NULL;
+	guint32 node;
+
+	if (found)
+		return GPOINTER_TO_UINT(found);
+	name = *above ? g_strdup_printf("%s/%s", above, label) : g_strdup(label);
+	node = profile_tree_add(places->tree, name, label, NULL);
+	profile_node_at(places->tree, node)->above = parent;
+	profile_tree_link(places->tree, parent, node);
+	g_hash_table_insert(places->children, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(node));
+	return node;
+}
+
+/* A node for each part of `path`; empty parts are none. */
+static guint32 descend(struct scope_places *places, guint32 node, const gchar *path,
+		       const gchar *separator)
+{
+	g_auto(GStrv) parts = g_strsplit(path, separator, -1);
+
+	for (guint i = 0; parts[i]; i++)
+		if (*parts[i])
+			node = child_node(places, node, parts[i]);
+	return node;
+}
+
+/* "SmallCnn.layer1.0.conv1 (Conv2d)" without its class. */
+static gchar *module_path(const gchar *name)
+{
+	const gchar *bracket = strstr(name, " (");
+
+	return bracket ? g_strndup(name, (gsize)(bracket - name)) : g_strdup(name);
+}
+
+/* A module's name begins with that of the module around it, which has its place already. */
+static guint32 module_node(struct scope_places *places, guint32 parent, guint32 slice)
+{
+	const TachoTimeline *timeline = places->timeline;
+	g_autofree gchar *path = module_path(tacho_slice_name(timeline, slice));
+	g_autofree gchar *outer = NULL;
+	guint32 around = timeline->slices.parent[slice];
+	gsize length;
+
+	while (around != TACHO_NONE && timeline->slices.kind[around] != TACHO_SLICE_MODULE)
+		around = timeline->slices.parent[around];
+	if (around == TACHO_NONE)
+		return descend(places, parent, path, ".");
+	outer = module_path(tacho_slice_name(timeline, around));
+	length = strlen(outer);
+	if (g_str_has_prefix(path, outer) && path[length] == '.')
+		return descend(places, parent, path + length + 1, ".");
+	return descend(places, parent, path, ".");
+}
+
+/* The slice whose flow says where an autograd node belongs: itself, or the node a wrapper holds. */
+static guint32 autograd_node(const struct scope_places *places, guint32 slice)
+{
+	const TachoTimeline *timeline = places->timeline;
+
+	if (g_str_has_prefix(tacho_slice_name(timeline, slice), WRAPPER_PREFIX) &&
+	    slice + 1 < timeline->slices.n && timeline->slices.parent[slice + 1] == slice)
+		return slice + 1;
+	return slice;
+}
+
+static gboolean is_container(const struct scope_places *places, guint32 slice)
+{
+	TachoSliceKind kind = places->timeline->slices.kind[slice];
+
+	if (places->by_function)
+		return kind == TACHO_SLICE_FUNCTION;
+	return kind == TACHO_SLICE_MODULE || kind == TACHO_SLICE_ANNOTATION;
+}
+
+/* The innermost module, region or function around a forward operation: where its backward goes. */
+static guint32 container_node(const struct scope_places *places, guint32 op)
+{
+	const TachoSlices *slices = &places->timeline->slices;
+
+	while (op != TACHO_NONE && !is_container(places, op))
+		op = slices->parent[op];
+	if (op == TACHO_NONE)
+		return 0;
+	return places->nodes[op] == TACHO_NONE ? PENDING : places->nodes[op];
+}
+
+static guint32 backward_parent(struct scope_places *places, guint32 slice)
+{
+	guint32 forward = GPOINTER_TO_UINT(g_hash_table_lookup(
+		places->forward, GUINT_TO_POINTER(autograd_node(places, slice))));
+	guint32 container = forward ? container_node(places, forward - 1) : 0;
+
+	return container == PENDING ? PENDING : child_node(places, container, BACKWARD);
+}
+
+static gboolean has_forward(const struct scope_places *places, guint32 slice)
+{
+	return g_hash_table_contains(places->forward,
+				     GUINT_TO_POINTER(autograd_node(places, slice)));
+}
+
+static guint32 op_node(struct scope_places *places, guint32 parent, guint32 slice)
+{
+	const gchar *name = tacho_slice_name(places->timeline, slice);
+
+	if (g_str_has_prefix(name, WRAPPER_PREFIX))
+		name += strlen(WRAPPER_PREFIX);
+	if (parent && strcmp(profile_node_at(places->tree, parent)->label, name) == 0)
+		return parent; /* the node in its wrapper */
+	return descend(places, parent, name, "/");
+}
+
+/* Operations of a function stand side by side, whichever calls which. `parent` is the place around. */
+static guint32 function_place(struct scope_places *places, guint32 slice, OpPhase phase,
+			      guint32 parent)
+{
+	const TachoSlices *slices = &places->timeline->slices;
+	guint32 around = slices->parent[slice];
+
+	if (slices->kind[slice] == TACHO_SLICE_FUNCTION)
+		return child_node(places, parent, tacho_slice_name(places->timeline, slice));
+	if (slices->kind[slice] != TACHO_SLICE_OP)
+		return parent;
+	if (around == TACHO_NONE && (phase == PHASE_BACKWARD || has_forward(places, slice)))
+		parent = backward_parent(places, slice);
+	else if (around != TACHO_NONE && slices->kind[around] == TACHO_SLICE_OP)
+		parent = profile_node_at(places->tree, parent)->above;
+	return parent == PENDING
+		       ? PENDING
+		       : child_node(places, parent, tacho_slice_name(places->timeline, slice));
+}
+
+/* `parent` is the place around. */
+static guint32 place(struct scope_places *places, guint32 slice, OpPhase phase, guint32 parent)
+{
+	const TachoTimeline *timeline = places->timeline;
+	gboolean is_outermost = timeline->slices.parent[slice] == TACHO_NONE;
+
+	if (places->by_function)
+		return function_place(places, slice, phase, parent);
+	switch (timeline->slices.kind[slice]) {
+	case TACHO_SLICE_MODULE:
+		return module_node(places, parent, slice);
+	case TACHO_SLICE_ANNOTATION:
+		if (g_str_has_prefix(tacho_slice_name(timeline, slice), STEP_PREFIX))
+			return parent;
+		return descend(places, parent, tacho_slice_name(timeline, slice), "/");
+	case TACHO_SLICE_OP:
+		if (is_outermost && (phase == PHASE_BACKWARD || has_forward(places, slice)))
+			parent = backward_parent(places, slice);
+		return parent == PENDING ? PENDING : op_node(places, parent, slice);
+	default:
+		return parent;
+	}
+}
+
+static void place_track(struct scope_places *places, const TachoTrack *track)
+{
+	const TachoTimeline *timeline = places->timeline;
+	g_autofree guint8 *phases = op_phases_of_track(timeline, track);
+
+	for (guint32 i = 0; i < track->n_slices; i++) {
+		guint32 slice = track->first_slice + i;
+		guint32 around = timeline->slices.parent[slice];
+		guint32 parent = around == TACHO_NONE ? 0 : places->nodes[around];
+
+		if (places->nodes[slice] == TACHO_NONE || places->nodes[slice] == PENDING)
+			places->nodes[slice] = parent == PENDING
+						       ? PENDING
+						       : place(places, slice, phases[i], parent);
+	}
+}
+
+static void index_forward(struct scope_places *places)
+{
+	const TachoTimeline *timeline = places->timeline;
+
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		if (flow->kind == TACHO_FLOW_FORWARD_BACKWARD && flow->from < timeline->slices.n)
+			g_hash_table_insert(places->forward, GUINT_TO_POINTER(flow->to),
+					    GUINT_TO_POINTER(flow->from + 1));
+	}
+}
+
+void scope_places_init(struct scope_places *places, struct profile_tree *tree,
+		       const struct selection *selection, gboolean by_function)
+{
+	const TachoTimeline *timeline = selection->timeline;
+
+	*places = (struct scope_places){
+		.tree = tree,
+		.timeline = timeline,
+		.by_function = by_function,
+		.nodes = g_new(guint32, MAX(timeline->slices.n, 1u)),
+		.children = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
+		.labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+		.forward = g_hash_table_new(NULL, NULL),
+	};
+	memset(places->nodes, 0xff, timeline->slices.n * sizeof(guint32));
+	index_forward(places);
+	for (guint pass = 0; pass < 2; pass++)
+		for (guint i = 0; i < timeline->tracks->len; i++)
+			if (selection_takes_track(selection, tacho_timeline_track(timeline, i)))
+				place_track(places, tacho_timeline_track(timeline, i));
+}
+
+void scope_places_release(struct scope_places *places)
+{
+	g_free(places->nodes);
+	g_hash_table_unref(places->children);
+	g_hash_table_unref(places->labels);
+	g_hash_table_unref(places->forward);
+}
+
+/* --- what was run there ----------------------------------------------------------------------- */
+
+static void visit_track(const struct selection *selection, const TachoTrack *track, OpVisit visit,
+			gpointer data)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	guint rank_index =
+		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	g_autofree struct op_cost *costs = op_costs_of_track(timeline, track, TRUE);
+	g_autofree guint8 *phases = op_phases_of_track(timeline, track);
+	guint cursor = 0;
+
+	for (guint32 i = 0; i < track->n_slices; i++) {
+		guint32 slice = track->first_slice + i;
+		struct op_run run = { .slice = slice,
+				      .phase = phases[i],
+				      .self_ns = costs[i].self_ns,
+				      .flops = costs[i].flops };
+
+		if (timeline->slices.kind[slice] != TACHO_SLICE_OP ||
+		    !selection_takes_time(selection, rank_index, timeline->slices.start_ns[slice],
+					  &cursor))
+			continue;
+		run.step = selection_n_steps(selection) ? cursor : rank_index;
+		visit(&run, data);
+	}
+}
+
+void visit_ops(const struct selection *selection, OpVisit visit, gpointer data)
+{
+	const TachoTimeline *timeline = selection->timeline;
+
+	for (guint i = 0; i < timeline->tracks->len; i++)
+		if (selection_takes_track(selection, tacho_timeline_track(timeline, i)))
+			visit_track(selection, tacho_timeline_track(timeline, i), visit, data);
+}
+
+void profile_add_run(struct profile_tree *tree, guint32 node, const TachoTimeline *timeline,
+		     const struct op_facts *facts, const struct op_run *run)
+{
+	struct profile_node *at = profile_node_at(tree, node);
+	struct op_fact fact = op_facts_find(facts, run->slice);
+	const gchar *name = tacho_slice_name(timeline, run->slice);
+
+	if (!at->type || g_str_has_prefix(at->type, WRAPPER_PREFIX))
+		at->type = g_string_chunk_insert_const(tree->strings, name);
+	at->phase = op_phase_name(run->phase);
+	if (!at->shapes)
+		at->shapes = op_shapes_text(timeline, run->slice);
+	at->self[TACHO_METRIC_HOST] += (gdouble)run->self_ns;
+	at->self[TACHO_METRIC_DEVICE] += (gdouble)fact.device_ns;
+	at->self[TACHO_METRIC_TIME] += (gdouble)(run->self_ns + fact.device_ns);
+	at->self[TACHO_METRIC_ALLOCATED] += (gdouble)fact.allocated_bytes;
+	at->self[TACHO_METRIC_PEAK] += (gdouble)fact.peak_bytes;
+	at->self[TACHO_METRIC_RESIDUAL] += (gdouble)fact.residual_bytes;
+	at->self[TACHO_METRIC_OUTPUT] += op_output_bytes(timeline, run->slice);
+	at->self[TACHO_METRIC_PARAMS] += op_parameters(timeline, run->slice);
+	at->self[TACHO_METRIC_FLOPS] += MAX(run->flops, 0);
+	at->is_unknown |= run->flops < 0;
+	if (!g_str_has_prefix(name, WRAPPER_PREFIX))
+		at->self[TACHO_METRIC_RUNS]++;
+	profile_tree_mark_present(tree, node, run->step);
+}
+
+/* --- the view --------------------------------------------------------------------------------- */
+
+struct places_count {
+	struct scope_places *places;
+	struct op_facts facts;
+};
+
+static void count_run(const struct op_run *run, gpointer data)
+{
+	struct places_count *count = data;
+	struct scope_places *places = count->places;
+	guint32 node = places->nodes[run->slice];
+
+	if (node < places->tree->nodes->len)
+		profile_add_run(places->tree, node, places->timeline, &count->facts, run);
+}
+
+TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const TachoFilter *filter,
+			gboolean by_function)
+{
+	struct selection selection;
+	struct profile_tree tree;
+	struct scope_places places;
+	struct places_count count = { .places = &places };
+	TachoTable *table;
+
+	selection_init(&selection, timeline, filter);
+	profile_tree_init(&tree, filter ? filter->profile : NULL, &selection);
+	tree.keeps_prefixes = TRUE;
+	tree.trims_node = by_function;
+	scope_places_init(&places, &tree, &selection, by_function);
+	op_facts_init(&count.facts, timeline, TRUE);
+	visit_ops(&selection, count_run, &count);
+	profile_tree_select(&tree, &selection);
+	table = profile_tree_table(&tree, name);
+	selection_note(&selection, table);
+	op_facts_release(&count.facts);
+	scope_places_release(&places);
+	profile_tree_release(&tree);
+	selection_release(&selection);
+	return table;
+}

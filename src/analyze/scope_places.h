@@ -1,0 +1,46 @@
+/* scope_places: where in the program's structure each slice belongs: modules, regions, operations. */
+#ifndef TACHO_SCOPE_PLACES_H
+#define TACHO_SCOPE_PLACES_H
+
+#include "analyze/op_facts.h"
+#include "analyze/op_phase.h"
+#include "analyze/profile_tree.h"
+
+struct scope_places {
+	struct profile_tree *tree;
+	const TachoTimeline *timeline;
+	gboolean by_function; /* places are the functions called, not modules and regions */
+	guint32 *nodes;	      /* of each slice: its node in the tree; TACHO_NONE: not looked at */
+	GHashTable *children; /* gint64 parent << 32 | label -> node */
+	GHashTable *labels;   /* text -> its number, from 1 */
+	GHashTable *forward;  /* slice of an autograd node -> its forward operation's + 1 */
+};
+
+/* Put a node into the tree for every place that a slice of a selected track is at. `by_function`:
+ * functions of the program inside each other, and in them operations, not inside each other. */
+void scope_places_init(struct scope_places *places, struct profile_tree *tree,
+		       const struct selection *selection, gboolean by_function);
+void scope_places_release(struct scope_places *places);
+
+/* One operation of a chosen step. */
+struct op_run {
+	guint32 slice;
+	guint step; /* index among the chosen */
+	OpPhase phase;
+	gint64 self_ns;
+	gdouble flops; /* -1: no formula */
+};
+
+/* Call `visit` for every operation of the chosen steps, track by track in order of time. */
+typedef void (*OpVisit)(const struct op_run *run, gpointer data);
+void visit_ops(const struct selection *selection, OpVisit visit, gpointer data);
+
+/* Add what a run took to a node, which becomes one of that operation type. */
+void profile_add_run(struct profile_tree *tree, guint32 node, const TachoTimeline *timeline,
+		     const struct op_facts *facts, const struct op_run *run);
+
+/* The table of a tree of such places. */
+TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const TachoFilter *filter,
+			gboolean by_function);
+
+#endif
