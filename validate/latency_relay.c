@@ -7,11 +7,14 @@
  * devices does that, as on a veth pair, so that a link with latency differs from one without in latency
  * alone. TAP and not TUN, so that a frame counts as many bytes for tbf as on Ethernet.
  *
- * Frames come and go as the kernel has them, up to 64 KiB with segmentation left to the other side
- * (virtio-net headers): at a gigabit a second that is some thousand frames, not a hundred thousand, and
- * the relay takes little of the cores that it shares with what is measured.
+ * It shares the cores with what is measured, so it takes little of them. Frames come and go as the kernel
+ * has them, up to 64 KiB with segmentation left to the other side (virtio-net headers). And what costs most
+ * is waking up: while frames are on their way it looks and hands on at ticks only, as a network card that
+ * gathers its interrupts; a frame that comes when nothing is under way wakes it at once.
  *
- * (1) Frames of one direction leave in the order they came, none before its time.
+ * (1) Frames of one direction leave in the order they came. One is seen up to a tick after it came, and
+ *     leaves up to a tick after its time: half a tick each on average, which is taken off the delay. So
+ *     single frames are up to a tick early or late.
  * (2) A full queue stops the reading; the device's own queue then fills, and drops as a switch would.
  * (3) The devices end with the process; the process ends with the one that started it.
  *
@@ -44,7 +47,7 @@ enum {
 	MAX_FRAME = 65536 + 64, /* the largest segment, its Ethernet and virtio-net headers */
 	MAX_DELAY_US = 10 * 1000 * 1000,
 	BURST = 64,	    /* frames read before the other direction has its turn */
-	NO_TIMEOUT = 0,	    /* frames wait for nothing */
+	QUIET_TICKS = 4,    /* without a frame: nothing is under way */
 	TIMER_SLACK_NS = 1, /* the kernel's default would add 50 us to every wait */
 };
 
@@ -135,23 +138,23 @@ static void queue_drop_first(struct queue *queue, const struct frame *frame)
 
 /* --- carrying ------------------------------------------------------------------------------- */
 
-/* Take what has come. Returns false when there was no room for more. */
-static bool take_frames(struct direction *direction, int64_t delay_ns)
+/* Take what has come, to leave at `due_ns`. Returns how many frames. */
+static int take_frames(struct direction *direction, int64_t due_ns)
 {
 	for (int i = 0; i < BURST; i++) {
 		struct frame *frame = queue_reserve(&direction->queue);
 		ssize_t size_bytes;
 
 		if (!frame)
-			return false;
+			return i;
 		size_bytes = read(direction->from, frame + 1, MAX_FRAME);
 		if (size_bytes <= 0)
-			return true;
-		frame->due_ns = now_ns() + delay_ns;
+			return i;
+		frame->due_ns = due_ns;
 		frame->size_bytes = (uint32_t)size_bytes;
 		queue_commit(&direction->queue, frame);
 	}
-	return true;
+	return BURST;
 }
 
 static void count_frame(struct direction *direction, const struct frame *frame, int64_t late_ns)
@@ -163,8 +166,8 @@ static void count_frame(struct direction *direction, const struct frame *frame, 
 		direction->latest_ns = late_ns;
 }
 
-/* Let go what is due. Returns when the next frame is, or INT64_MAX. */
-static int64_t give_frames(struct direction *direction)
+/* Let go what is due. Returns whether more is on its way. */
+static bool give_frames(struct direction *direction)
 {
 	struct frame *frame;
 
@@ -172,7 +175,7 @@ static int64_t give_frames(struct direction *direction)
 		int64_t now = now_ns();
 
 		if (frame->due_ns > now)
-			return frame->due_ns;
+			return true;
 		/* a device that is down takes nothing, as an unplugged cable */
 		if (write(direction->to, frame + 1, frame->size_bytes) < 0)
 			direction->dropped++;
@@ -180,31 +183,42 @@ static int64_t give_frames(struct direction *direction)
 			count_frame(direction, frame, now - frame->due_ns);
 		queue_drop_first(&direction->queue, frame);
 	}
-	return INT64_MAX;
+	return false;
 }
 
-static void carry(struct direction directions[2], int64_t delay_ns, const sigset_t *while_waiting)
+/* Until the next tick, or when nothing is under way until a frame comes. */
+static void wait_for_frames(const struct direction directions[2], bool is_quiet, int64_t tick_ns,
+			    const sigset_t *while_waiting)
 {
+	struct timespec tick = { tick_ns / 1000000000, tick_ns % 1000000000 };
+	struct pollfd polls[2];
+
+	for (int i = 0; i < 2; i++)
+		polls[i] = (struct pollfd){ .fd = directions[i].from, .events = POLLIN };
+	ppoll(polls, is_quiet ? 2 : 0, is_quiet ? NULL : &tick, while_waiting);
+}
+
+static void carry(struct direction directions[2], int64_t delay_ns, int64_t tick_ns,
+		  const sigset_t *while_waiting)
+{
+	int n_quiet = QUIET_TICKS; /* ticks since the last frame */
+
 	while (!is_ended) {
-		struct pollfd polls[2];
-		struct timespec wait = { 0, NO_TIMEOUT };
-		int64_t next_ns = INT64_MAX, now;
+		/* one that woke us has just come, one of a tick came half a tick ago on average */
+		int64_t off_ns = n_quiet < QUIET_TICKS ? tick_ns : tick_ns / 2;
+		int64_t due_ns = now_ns() + delay_ns - off_ns;
+		bool is_under_way = false;
 
+		n_quiet++;
 		for (int i = 0; i < 2; i++) {
-			bool has_room = take_frames(&directions[i], delay_ns);
-			int64_t due_ns = give_frames(&directions[i]);
-
-			if (due_ns < next_ns)
-				next_ns = due_ns;
-			polls[i] = (struct pollfd){ .fd = directions[i].from,
-						    .events = has_room ? POLLIN : 0 };
+			if (take_frames(&directions[i], due_ns) > 0)
+				n_quiet = 0;
+			if (give_frames(&directions[i]))
+				is_under_way = true;
 		}
-		now = now_ns();
-		if (next_ns != INT64_MAX && next_ns > now) {
-			wait.tv_sec = (next_ns - now) / 1000000000;
-			wait.tv_nsec = (next_ns - now) % 1000000000;
-		}
-		ppoll(polls, 2, next_ns == INT64_MAX ? NULL : &wait, while_waiting);
+		if (is_under_way)
+			n_quiet = 0;
+		wait_for_frames(directions, n_quiet >= QUIET_TICKS, tick_ns, while_waiting);
 	}
 }
 
@@ -342,24 +356,28 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "delay-us", required_argument, NULL, 'd' },
+		{ "tick-us", required_argument, NULL, 't' },
 		{ "queue-mb", required_argument, NULL, 'q' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct direction directions[2];
-	long delay_us = 0, queue_mb = 16;
+	long delay_us = 0, tick_us = 200, queue_mb = 16;
 	sigset_t while_waiting;
 	int option, ends[2];
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 'd')
 			delay_us = parse_number("delay-us", optarg, 0, MAX_DELAY_US);
+		else if (option == 't')
+			tick_us = parse_number("tick-us", optarg, 1, MAX_DELAY_US);
 		else if (option == 'q')
 			queue_mb = parse_number("queue-mb", optarg, 1, 1024);
 		else
 			return EXIT_USAGE;
 	}
 	if (argc - optind != 2) {
-		fprintf(stderr, "usage: latency_relay [--delay-us N] [--queue-mb N] "
+		fprintf(stderr, "usage: latency_relay [--delay-us N] [--tick-us N] "
+				"[--queue-mb N] "
 				"NETNS:DEVICE NETNS:DEVICE\n");
 		return EXIT_USAGE;
 	}
@@ -377,7 +395,7 @@ int main(int argc, char **argv)
 	take_precedence();
 	puts("ready");
 	fflush(stdout);
-	carry(directions, delay_us * 1000LL, &while_waiting);
+	carry(directions, delay_us * 1000LL, tick_us * 1000LL, &while_waiting);
 	print_totals(directions);
 	for (int i = 0; i < 2; i++) {
 		free(directions[i].queue.ring);
