@@ -46,7 +46,7 @@ bench: ## what a record costs, beside LTTng-UST, and what recording costs a job
 	@tools/build.sh release
 	@bench/run.sh build/release
 
-validate: ## measure training between two hosts, predict it, write docs/validation.md (root, half an hour)
+validate: ## measure training between two hosts, predict it, write docs/validation.md (root, most of an hour)
 	@tools/install-packages.sh build job validate
 	@tools/build.sh default
 	@validate/validate.py

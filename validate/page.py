@@ -6,6 +6,8 @@ SAME_GOAL = {"mean": 1.5, "worst": 4.0}
 CHANGED_GOAL = {"mean": 5.0, "worst": 12.0}
 # A part of an error is named as its cause where it is at least this share of it.
 NAMED_SHARE = 0.4
+# The source's recording is named where it is this far from its own unrecorded runs.
+NAMED_OFF_PCT = 2.0
 
 INTRODUCTION = """# How near the replay comes
 
@@ -28,8 +30,8 @@ is held against the same job, really run so, without tacho.
   the median of the runs, and in brackets the least and the greatest of them: {coverage}.
 - **Predicted.** One recording of each case, by `tacho record` on each host, replayed: of the *same* case,
   unchanged; and of *another* case, with `--what-if` for all in which the two differ. The other one is the
-  model's base, and for the base itself the case with the fastest link and the smallest buckets. In
-  brackets: between what bounds nine in ten predicted steps lie.
+  model's base, and for the base itself the case with the fastest link and the smallest buckets.{recordings}
+  In brackets: between what bounds nine in ten predicted steps lie.
 - **Error** is predicted against measured, of measured. A mean is of the absolute errors. No case is left out.
 """
 
@@ -97,7 +99,19 @@ def why(data, prediction):
     named = [(part, ms) for part, ms in ranked if ms / total >= NAMED_SHARE] or ranked[:1]
     sentences = [CAUSES[part].format(longer="longer" if ms > 0 else "shorter")
                  + f" ({ms:+.1f} of {total:+.1f} ms)" for part, ms in named]
-    return "; ".join(sentences)
+    return "; ".join(sentences) + why_of_source(data, prediction)
+
+
+def why_of_source(data, prediction):
+    """What the recording that it is predicted from brings with it, where that is much."""
+    measured = measured_of(data, prediction["source"])
+    if is_same(prediction) or not measured:
+        return ""
+    off_pct = 100 * (prediction["source_recorded_ms"] / measured[0] - 1)
+    if abs(off_pct) < NAMED_OFF_PCT or (off_pct > 0) != (error_pct(data, prediction) > 0):
+        return ""
+    return (f"; the recording it is predicted from has itself steps {abs(off_pct):.1f} % "
+            f"{'longer' if off_pct > 0 else 'shorter'} than its configuration's unrecorded runs")
 
 
 def settings(case):
@@ -183,8 +197,8 @@ def outliers(data, predictions):
 
 def recording_cost(data):
     """What the recorded runs took beside the unrecorded ones, over all cases."""
-    ratios = [100 * (run["step_ms"] / measured_of(data, name)[0] - 1)
-              for name, run in data["recordings"].items() if measured_of(data, name)]
+    ratios = [100 * (run["step_ms"] / measured_of(data, run["case"])[0] - 1)
+              for run in data["recordings"] if measured_of(data, run["case"])]
     return statistics.median(ratios) if ratios else 0.0
 
 
@@ -197,6 +211,13 @@ def spread(data):
         if measured:
             halves.append(50 * (measured[2] - measured[1]) / measured[0])
     return statistics.median(halves), max(halves)
+
+
+def recordings_sentence(data):
+    """Which recording is the one, where there are several."""
+    n = max(sum(run["case"] == name for run in data["recordings"]) for name in data["cases"])
+    return (f"\n  Each case is recorded {n} times, spread over the rounds; the recording whose steps took the\n"
+            "  median time is the one, whatever it predicts." if n > 1 else "")
 
 
 def relay_sentence(data):
@@ -218,7 +239,8 @@ def introduction(data):
     coverage = (f"for {n} runs these hold the true median with a probability of {100 - 100 * 2 ** (1 - n):.1f} %"
                 if n > 1 else "of one run")
     return INTRODUCTION.format(segment_kib=SEGMENT_BYTES / 1024, burst_kib=BURST_BYTES / 1024,
-                               rounds=rounds, coverage=coverage, relay=relay_sentence(data))
+                               rounds=rounds, coverage=coverage, relay=relay_sentence(data),
+                               recordings=recordings_sentence(data))
 
 
 def machine_sentence(data):
@@ -269,7 +291,7 @@ def after_word(is_full):
              "measures every combination.")
     return f"""## To measure it again
 
-`make validate` (as root, half an hour) measures what `build/validation/results.json` does not have yet,
+`make validate` (as root, most of an hour) measures what `build/validation/results.json` does not have yet,
 predicts all and writes this page; stopped, it goes on where it was. `make validate-quick` shows in a minute
 or two that the kit works here. `validate/validate.py --predict` predicts again without measuring, after a
 change to the replay. {which}

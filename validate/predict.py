@@ -63,7 +63,8 @@ class Predictor:
             return {**row, "error": answer["error"]}
         row.update(predicted_ms=round(answer["predicted_step_ms"], 4),
                    interval_ms=[round(bound, 4) for bound in answer["interval_ms"]],
-                   parts_ms=path_parts(answer))
+                   parts_ms=path_parts(answer),
+                   source_recorded_ms=round(answer["measured_step_ms"], 4))
         if "error" not in own:
             row.update(own_recorded_ms=round(own["measured_step_ms"], 4),
                        own_replayed_ms=round(own["baseline_step_ms"], 4),

@@ -17,7 +17,7 @@ class Results:
         self.path = os.path.join(folder, "results.json")
         self.predictions_path = os.path.join(folder, "predictions.json")
         os.makedirs(folder, exist_ok=True)
-        self.data = load(self.path, {"machine": {}, "cases": {}, "runs": [], "recordings": {}})
+        self.data = load(self.path, {"machine": {}, "cases": {}, "runs": [], "recordings": []})
         self.predictions = load(self.predictions_path, {"predictions": []})["predictions"]
 
     def save(self):
@@ -30,8 +30,8 @@ class Results:
             row = case.as_json()
             if self.data["cases"].setdefault(case.name, row) != row:
                 self.data["cases"][case.name] = row
-                self.data["runs"] = [run for run in self.data["runs"] if run["case"] != case.name]
-                self.data["recordings"].pop(case.name, None)
+                for runs in ("runs", "recordings"):
+                    self.data[runs] = [run for run in self.data[runs] if run["case"] != case.name]
         self.save()
 
     def runs_of(self, case):
@@ -41,11 +41,11 @@ class Results:
         self.data["runs"].append(run)
         self.save()
 
-    def recording_of(self, case):
-        return self.data["recordings"].get(case.name)
+    def recordings_of(self, case):
+        return [run for run in self.data["recordings"] if run["case"] == case.name]
 
-    def set_recording(self, run):
-        self.data["recordings"][run["case"]] = run
+    def add_recording(self, run):
+        self.data["recordings"].append(run)
         self.save()
 
     def set_predictions(self, predictions):
@@ -56,12 +56,16 @@ class Results:
         """All of it, as page.py takes it."""
         return {**self.data, "predictions": self.predictions}
 
-    def recording_folder(self, case):
-        return os.path.join(self.folder, "recordings", case.name)
+    def recording_folder(self, case, number):
+        return os.path.join(self.folder, "recordings", case.name, str(number))
 
     def recorded_runs(self, case):
-        """The arguments that `tacho replay` takes."""
-        return [os.path.join(self.recording_folder(case), f"r{rank}.tacho") for rank in range(2)]
+        """The arguments that `tacho replay` takes: the runs of one recording, which is the one whose
+        steps took the median time of the case's recordings (of two, the shorter)."""
+        recordings = self.recordings_of(case)
+        numbers = sorted(range(len(recordings)), key=lambda i: recordings[i]["step_ms"])
+        folder = self.recording_folder(case, numbers[(len(numbers) - 1) // 2])
+        return [os.path.join(folder, f"r{rank}.tacho") for rank in range(2)]
 
     def describe_machine(self, python):
         self.data["machine"] = describe_machine(python)
@@ -88,7 +92,7 @@ def to_text(data):
         if isinstance(value, list):
             rows = [json.dumps(row) for row in value]
             text = "[\n" + ",\n".join(rows) + "\n]"
-        elif key in ("cases", "recordings"):
+        elif key == "cases":
             rows = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in value.items()]
             text = "{\n" + ",\n".join(rows) + "\n}"
         else:

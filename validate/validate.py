@@ -40,6 +40,7 @@ def parse_arguments():
     parser.add_argument("--output", help="the page; default: docs/validation.md")
     parser.add_argument("--python", default="/usr/bin/python3", help="one that has PyTorch")
     parser.add_argument("--rounds", type=int, help="runs of each case; default: 5")
+    parser.add_argument("--recordings", type=int, help="recordings of each case; default: 3")
     parser.add_argument("--steps", type=int, help="of each run; default: the model's")
     parser.add_argument("--minutes", type=float, help="begin no run after this long")
     parser.add_argument("--models", help="of these models alone, separated by commas")
@@ -55,6 +56,7 @@ def parse_arguments():
         os.path.join(arguments.results, "validation.md") if arguments.quick
         else os.path.join(SOURCE_DIR, "docs", "validation.md"))
     arguments.rounds = arguments.rounds or (2 if arguments.quick else 5)
+    arguments.recordings = arguments.recordings or (1 if arguments.quick else 3)
     return arguments
 
 
@@ -82,39 +84,48 @@ def build_relay(folder):
     return program
 
 
-def work_left(results, all_cases, rounds):
-    """(case, number of the round, is recorded) of what is still to be done, round by round. In each
-    round so many cases are recorded, right after their own run, that all are when the rounds are over."""
+def work_left(results, all_cases, rounds, n_recordings):
+    """(case, number of the round, is recorded) of what is still to be done, round by round. A case is
+    recorded right after a run of its own; the recordings are spread over the rounds."""
     for number in range(rounds):
         for index, case in enumerate(all_cases):
             if len(results.runs_of(case)) <= number:
                 yield case, number, False
-            if index % rounds == number and not results.recording_of(case):
+            recorded_by_now = ((number + 1) * n_recordings + index % rounds) // rounds
+            if len(results.recordings_of(case)) < min(recorded_by_now, n_recordings):
                 yield case, number, True
+    for case in all_cases:
+        for number in range(len(results.recordings_of(case)), n_recordings):
+            yield case, number, True
+
+
+def count_left(results, all_cases, rounds, n_recordings):
+    return sum(max(0, rounds - len(results.runs_of(case))) +
+               max(0, n_recordings - len(results.recordings_of(case))) for case in all_cases)
 
 
 def measure(arguments, results, all_cases):
     """Returns whether all is measured."""
     tacho = os.path.join(arguments.build, "bin", "tacho")
     deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else None
-    n_left = len(set(work_left(results, all_cases, arguments.rounds)))
-    if not n_left:
+    wanted = (results, all_cases, arguments.rounds, arguments.recordings)
+    if not count_left(*wanted):
         return True
     with hosts.Hosts(build_relay(results.folder)) as network:
         jobs = Jobs(network, SOURCE_DIR, tacho, arguments.python)
         # each run is in `results` before the next is asked for
-        for case, _, is_recorded in work_left(results, all_cases, arguments.rounds):
+        for case, _, is_recorded in work_left(*wanted):
             if deadline and time.monotonic() > deadline:
                 return False
             if is_recorded:
-                run = jobs.run(case, results.recording_folder(case))
-                results.set_recording(run)
+                number = len(results.recordings_of(case))
+                run = jobs.run(case, results.recording_folder(case, number))
+                results.add_recording(run)
             else:
                 run = jobs.run(case)
                 results.add_run(run)
-            n_left -= 1
-            print(f"{case.name:36} {'recorded' if is_recorded else 'run':8} "
-                  f"{run['step_ms']:9.3f} ms a step   ({n_left} to go)", flush=True)
+            print(f"{case.name:36} {'recorded' if is_recorded else 'run':8} {run['step_ms']:9.3f} "
+                  f"ms a step   ({count_left(*wanted)} to go)", flush=True)
     return True
 
 
@@ -137,7 +148,7 @@ def main():
         is_whole = measure(arguments, results, all_cases)
     if not arguments.page:
         measured = {name: model for name, model in models.items()
-                    if all(results.recording_of(case) for case in model.cases(arguments.full))}
+                    if all(results.recordings_of(case) for case in model.cases(arguments.full))}
         results.set_predictions(predict.predict_all(
             results, os.path.join(arguments.build, "bin", "tacho"), measured, arguments.full))
     text = page.write(results.whole(), models, arguments.full)

@@ -38,8 +38,8 @@ data = {**json.load(open(f"{work}/results/results.json")),
         **json.load(open(f"{work}/results/predictions.json"))}
 cases = data["cases"]
 assert n_runs == 2 * len(cases), (n_runs, len(cases))
-assert {run["case"] for run in data["runs"]} == set(cases) == set(data["recordings"])
-for run in [*data["runs"], *data["recordings"].values()]:
+assert {run["case"] for run in data["runs"]} == {run["case"] for run in data["recordings"]} == set(cases)
+for run in data["runs"] + data["recordings"]:
     assert [len(steps) for steps in run["steps_ms"]] == [3, 3], run
     assert ("relay" in run) == (cases[run["case"]]["latency_ms"] > 0), run
 same = [row for row in data["predictions"] if row["source"] == row["case"]]
