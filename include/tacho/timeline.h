@@ -6,7 +6,8 @@
  *
  * (1) Slices are ordered by track, and within a track by (start_ns, then longer first), so that a
  *     parent stands before its children and a track's slices are one range.
- * (2) start_ns is nanoseconds since the timeline's origin (origin_unix_ns).
+ * (2) start_ns is nanoseconds since the timeline's origin (origin_unix_ns). All times, ends included,
+ *     are within TACHO_MAX_TIME_NS of it, so that the difference of any two is a gint64.
  * (3) parent[] is the innermost slice of the same track that contains the slice, or TACHO_NONE.
  *     Slices that may end in another thread (collectives) live on a track of their own beside the
  *     thread that queued them, so that (1) and (3) hold: see TACHO_TRACK_ASYNC.
@@ -21,7 +22,8 @@
 
 G_BEGIN_DECLS
 
-#define TACHO_NONE G_MAXUINT32
+#define TACHO_NONE	  G_MAXUINT32
+#define TACHO_MAX_TIME_NS (G_MAXINT64 / 2) /* 146 years */
 
 /* SLICE_KIND(enumerator, name). Those before STEP, and MESSAGE, come from records, too
  * (trace/trace_layout.h); the others only from foreign traces. */
@@ -290,7 +292,7 @@ guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, g
 /* Say that `slice` of a device was queued by `launch`: rows that add_slice() returned. */
 void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 launch);
 /* Make a timeline filled by hand hold what is promised above: give each host a clock, where there are
- * no clocks; sort the slices into (1), set parent, depth and the tracks' ranges; cut a slice that
+ * no clocks; bring times into (2); sort the slices into (1), set parent, depth and the tracks' ranges; cut a slice that
  * outlasts its parent on a THREAD track; sort samples,
  * memory events and marks by track and time, and set the memory events' slices; widen the times and,
  * where nobody set them, the event counts of tracks, processes and timeline. Returns, for whoever

@@ -168,26 +168,54 @@ static TachoProcess *process_at(TachoTimeline *timeline, guint32 process)
 	return &g_array_index(timeline->processes, TachoProcess, process);
 }
 
-/* Make every end representable and no duration negative. */
+static gboolean clamp_time(gint64 *time_ns)
+{
+	gint64 given_ns = *time_ns;
+
+	*time_ns = CLAMP(given_ns, -TACHO_MAX_TIME_NS, TACHO_MAX_TIME_NS);
+	return *time_ns != given_ns;
+}
+
+/* A slice that cannot be becomes its beginning. */
+static gboolean mend_slice(gint64 *start_ns, gint64 *duration_ns)
+{
+	gboolean is_moved = clamp_time(start_ns);
+
+	if (*duration_ns >= 0 && *duration_ns <= TACHO_MAX_TIME_NS - MAX(*start_ns, 0))
+		return is_moved;
+	*duration_ns = 0;
+	return TRUE;
+}
+
+static guint64 mend_moments(TachoTimeline *timeline)
+{
+	guint64 n_mended = 0;
+
+	for (guint i = 0; i < timeline->memory->len; i++)
+		n_mended +=
+			clamp_time(&g_array_index(timeline->memory, TachoMemoryEvent, i).time_ns);
+	for (guint i = 0; i < timeline->samples->len; i++)
+		n_mended += clamp_time(&g_array_index(timeline->samples, TachoSample, i).time_ns);
+	for (guint i = 0; i < timeline->marks->len; i++)
+		n_mended += clamp_time(&g_array_index(timeline->marks, TachoMark, i).time_ns);
+	return n_mended;
+}
+
 static void mend_times(TachoTimeline *timeline)
 {
 	TachoSlices *slices = &timeline->slices;
-	guint64 n_mended = 0;
+	guint64 n_mended = mend_moments(timeline);
 
 	for (guint32 row = 0; row < slices->n; row++) {
-		gint64 end_ns;
-
-		if (slices->duration_ns[row] >= 0 &&
-		    !__builtin_add_overflow(slices->start_ns[row], slices->duration_ns[row],
-					    &end_ns))
+		if (!mend_slice(&slices->start_ns[row], &slices->duration_ns[row]))
 			continue;
-		slices->duration_ns[row] = 0;
 		slices->flags[row] |= TACHO_SLICE_REPAIRED;
 		n_mended++;
 	}
 	if (n_mended)
 		tacho_timeline_add_problem(timeline, "impossible_time", n_mended,
-					   "slices that end before they begin");
+					   "slices that end before they begin, or times more than "
+					   "146 years from the first");
 }
 
 static void widen(gint64 *first_ns, gint64 *last_ns, gint64 begin_ns, gint64 end_ns)

@@ -1,7 +1,9 @@
 #include "trace/trace_clock.h"
 
+#include <tacho/timeline.h>
+
 #define NS_PER_S	 G_GUINT64_CONSTANT(1000000000)
-#define LATEST_NS	 (G_GUINT64_CONSTANT(1) << 62)
+#define LATEST_NS	 ((guint64)TACHO_MAX_TIME_NS)
 #define MAX_OFFSET_S	 (LATEST_NS / NS_PER_S / 2)
 #define MAX_OFFSET_TICKS (G_GUINT64_CONSTANT(1) << 60)
 #define MIN_FREQUENCY_HZ G_GUINT64_CONSTANT(1000)

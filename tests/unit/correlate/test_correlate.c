@@ -114,7 +114,7 @@ static TachoTimeline *random_timeline(guint32 seed, guint n_slices)
 
 		tacho_timeline_add_slice(
 			timeline, kind, g_rand_int_range(random, 0, timeline->tracks->len),
-			random_name(timeline, random), random_time(random), random_time(random) / 8,
+			random_name(timeline, random), random_time(random), random_time(random),
 			g_rand_int_range(random, 0, TACHO_SLICE_REPAIRED),
 			random_source(timeline, kind, random));
 	}

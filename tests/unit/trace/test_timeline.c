@@ -149,11 +149,20 @@ static void test_impossible_times(void)
 
 	add_thread(timeline, TACHO_TRACK_THREAD);
 	tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, 10, -5, 0, 0);
+	tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, 20, G_MAXINT64, 0, 0);
+	tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, G_MININT64, 5, 0, 0);
 	tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, G_MAXINT64 - 1, 5, 0, 0);
+	tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, 30, 5, 0, 0);
 	g_free(tacho_timeline_finish(timeline));
-	g_assert_cmpint(timeline->slices.duration_ns[0], ==, 0);
+	g_assert_cmpint(timeline->slices.start_ns[0], ==, -TACHO_MAX_TIME_NS);
+	g_assert_cmpint(timeline->slices.duration_ns[0], ==, 5);
 	g_assert_cmpint(timeline->slices.duration_ns[1], ==, 0);
-	g_assert_cmpuint(g_array_index(timeline->problems, TachoProblem, 0).count, ==, 2);
+	g_assert_cmpint(timeline->slices.duration_ns[2], ==, 0);
+	g_assert_cmpint(timeline->slices.start_ns[3], ==, 30);
+	g_assert_cmpint(timeline->slices.flags[3] & TACHO_SLICE_REPAIRED, ==, 0);
+	g_assert_cmpint(timeline->slices.start_ns[4], ==, TACHO_MAX_TIME_NS);
+	g_assert_cmpint(tacho_slice_end_ns(timeline, 4), ==, TACHO_MAX_TIME_NS);
+	g_assert_cmpuint(g_array_index(timeline->problems, TachoProblem, 0).count, ==, 4);
 }
 
 /* A launch is followed to where sorting puts both rows. */
