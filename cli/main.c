@@ -48,6 +48,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
 		printf("tacho %s\n", TACHO_VERSION);
+		puts("built with: " TACHO_FEATURES_WITH);
+		puts("built without: " TACHO_FEATURES_WITHOUT);
 		return cli_finish("version", CLI_DONE);
 	}
 	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
