@@ -59,6 +59,18 @@ struct options {
 	gboolean is_quiet;
 };
 
+typedef struct options RecordOptions;
+
+static void release_options(RecordOptions *options)
+{
+	g_free(options->output);
+	g_free(options->steps);
+	g_free(options->probe_list);
+	g_free(options->clock_name);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RecordOptions, release_options)
+
 struct recording {
 	const struct options *options;
 	gboolean has_probe[N_PROBES];
@@ -288,8 +300,10 @@ static int run(struct recording *recording, const gchar *clock)
 	GError *error = NULL;
 	int wait_status;
 
-	if (!environment)
+	if (!environment) {
+		run_folder_discard(recording->folder);
 		return CLI_BAD;
+	}
 	fflush(NULL);
 	if (!launch_run(&launch, &wait_status, &error)) {
 		int cause = error->code;
@@ -393,7 +407,7 @@ static int split_command(int argc, char **argv)
 
 int cmd_record(int argc, char **argv)
 {
-	struct options options = { .probe_list = NULL };
+	g_auto(RecordOptions) options = { .probe_list = NULL };
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "folder to record into (default: NAME-DATE-TIME.tacho)", "DIR" },
@@ -417,7 +431,6 @@ int cmd_record(int argc, char **argv)
 	ClockChoice clock_choice;
 	int n_own = split_command(argc, argv);
 	g_autofree char **own = g_memdup2(argv, sizeof(*argv) * ((gsize)n_own + 1));
-	g_autofree gchar *output = NULL;
 	char **own_cursor = own;
 
 	own[n_own] = NULL;
@@ -439,7 +452,7 @@ int cmd_record(int argc, char **argv)
 				options.clock_name);
 	if (!parse_probes(options.probe_list ? options.probe_list : "all", recording.has_probe))
 		return CLI_BAD;
-	output = options.output ? options.output : default_output(recording.command);
-	options.output = output;
+	if (!options.output)
+		options.output = default_output(recording.command);
 	return record(&recording, clock_choice);
 }
