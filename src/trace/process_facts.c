@@ -18,6 +18,7 @@ struct process_findings {
 	gboolean has_exit;
 	gint64 exit_status;
 	guint64 picoseconds[TRACE_N_KINDS];
+	GHashTable *kernel_costs; /* name of a class of kernels -> its own picoseconds */
 };
 
 static TachoTrack *track_at(TachoTimeline *timeline, guint32 track)
@@ -55,15 +56,47 @@ static void sum_streams(const struct process_input *input, TachoProcess *process
 	}
 }
 
+/* What the stream's kernels that have a cost of their own cost, and how many they are. */
+static unsigned __int128 sum_kernel_costs(const struct stream_rows *rows,
+					  const struct process_findings *findings,
+					  guint64 *ret_n_kernels)
+{
+	const TachoSlices *slices = &rows->slices;
+	unsigned __int128 picoseconds = 0;
+
+	*ret_n_kernels = 0;
+	if (g_hash_table_size(findings->kernel_costs) == 0)
+		return 0;
+	for (guint32 i = 0; i < slices->n; i++) {
+		gpointer cost;
+
+		if (slices->kind[i] != TACHO_SLICE_KERNEL ||
+		    !g_hash_table_lookup_extended(findings->kernel_costs,
+						  GUINT_TO_POINTER(slices->name[i]), NULL, &cost))
+			continue;
+		picoseconds += GPOINTER_TO_SIZE(cost);
+		++*ret_n_kernels;
+	}
+	return picoseconds;
+}
+
 static guint64 sum_cost_ns(const struct process_input *input,
 			   const struct process_findings *findings)
 {
 	unsigned __int128 picoseconds = 0;
 
-	for (guint i = 0; i < input->streams->len; i++)
-		for (guint kind = 0; kind < TRACE_N_KINDS; kind++)
+	for (guint i = 0; i < input->streams->len; i++) {
+		const struct stream_rows *rows = &process_input_stream(input, i)->rows;
+		guint64 n_kernels;
+
+		picoseconds += sum_kernel_costs(rows, findings, &n_kernels);
+		for (guint kind = 0; kind < TRACE_N_KINDS; kind++) {
+			guint64 n_apart = kind == TRACE_KIND_KERNEL ? n_kernels : 0;
+
 			picoseconds += (unsigned __int128)findings->picoseconds[kind] *
-				       process_input_stream(input, i)->rows.n_by_kind[kind];
+				       (rows->n_by_kind[kind] - n_apart);
+		}
+	}
 	return (guint64)MIN(picoseconds / 1000, G_MAXUINT64);
 }
 
@@ -202,8 +235,27 @@ static void add_thread(TachoTimeline *timeline, guint32 track, const struct stre
 		track_at(timeline, track)->parent_tid = (guint32)record->first;
 }
 
-static void find_in_moment(const TachoTimeline *timeline, const struct stream_moment *moment,
-			   struct process_findings *findings)
+/* Two probes with events of one kind: the dearer one is charged for all that have no own cost. */
+static void find_cost(const struct trace_metadata *metadata, const struct record_cost *record,
+		      struct process_findings *findings)
+{
+	guint64 *kind_ps;
+
+	if (record->event_kind >= TRACE_N_KINDS)
+		return;
+	kind_ps = &findings->picoseconds[record->event_kind];
+	if (!record->event_class)
+		*kind_ps = MAX(*kind_ps, record->picoseconds);
+	else if (record->event_kind == TRACE_KIND_KERNEL &&
+		 record->event_class < metadata->n_classes &&
+		 metadata->classes[record->event_class].kind == TRACE_KIND_KERNEL)
+		g_hash_table_insert(findings->kernel_costs,
+				    GUINT_TO_POINTER(metadata->classes[record->event_class].name),
+				    GSIZE_TO_POINTER(record->picoseconds));
+}
+
+static void find_in_moment(const TachoTimeline *timeline, const struct trace_metadata *metadata,
+			   const struct stream_moment *moment, struct process_findings *findings)
 {
 	if (moment->kind == TRACE_KIND_EXIT) {
 		const struct record_mark *record = borrow_moment(timeline, moment, sizeof(*record));
@@ -213,10 +265,8 @@ static void find_in_moment(const TachoTimeline *timeline, const struct stream_mo
 	} else if (moment->kind == TRACE_KIND_COST) {
 		const struct record_cost *record = borrow_moment(timeline, moment, sizeof(*record));
 
-		/* Two probes with events of one kind: the dearer one is charged for all. */
-		if (record && record->event_kind < TRACE_N_KINDS)
-			findings->picoseconds[record->event_kind] =
-				MAX(findings->picoseconds[record->event_kind], record->picoseconds);
+		if (record)
+			find_cost(metadata, record, findings);
 	}
 }
 
@@ -227,8 +277,8 @@ static void find_in_moments(const TachoTimeline *timeline, const struct process_
 		const struct row_buffer *moments = &process_input_stream(input, i)->rows.moments;
 
 		for (gsize m = 0; m < moments->n; m++)
-			find_in_moment(timeline, (struct stream_moment *)moments->rows + m,
-				       findings);
+			find_in_moment(timeline, &input->metadata,
+				       (struct stream_moment *)moments->rows + m, findings);
 	}
 }
 
@@ -254,7 +304,8 @@ static void add_moments(TachoTimeline *timeline, const struct process_input *inp
 void process_facts_add(TachoTimeline *timeline, struct process_input *input,
 		       const gchar *launcher_status, gboolean is_replaced)
 {
-	struct process_findings findings = { 0 };
+	g_autoptr(GHashTable) kernel_costs = g_hash_table_new(NULL, NULL);
+	struct process_findings findings = { .kernel_costs = kernel_costs };
 	gint64 end_ns;
 
 	find_in_moments(timeline, input, &findings);

@@ -159,12 +159,13 @@ struct record_mark {
 	/* char text[n_text] */
 };
 
-/* COST of one event (begin and end) of the kind `event_kind`; measured in this process. */
+/* COST of one event (begin and end) of the kind `event_kind`; measured in this process. Where probes
+ * share the kind KERNEL, one says of each of its classes what that costs. */
 struct record_cost {
 	struct record_header header;
 	uint64_t picoseconds;
-	uint32_t event_kind; /* enum trace_kind */
-	uint32_t reserved;
+	uint32_t event_kind;  /* enum trace_kind */
+	uint32_t event_class; /* 0: of all classes of the kind that have no cost of their own */
 };
 
 /* CLOCK: at header.stamp ticks, these were the system's clocks. */

@@ -274,6 +274,51 @@ static void test_files_of_a_stream(void)
 	remove_folder(folder);
 }
 
+static void add_cost(struct run_builder *run, guint32 class_id, guint64 picoseconds,
+		     guint32 event_class)
+{
+	struct record_cost *cost = run_builder_record(run, class_id, 1, sizeof(*cost));
+
+	cost->picoseconds = picoseconds;
+	cost->event_kind = TRACE_KIND_KERNEL;
+	cost->event_class = event_class;
+}
+
+static void add_kernel(struct run_builder *run, guint32 class_id, guint64 begin)
+{
+	struct record_kernel *kernel = run_builder_record(run, class_id, begin, sizeof(*kernel));
+
+	kernel->duration = 5;
+}
+
+/* Kernels of two probes: a class's own cost counts, else the kind's; what cannot be is left out. */
+static void test_kernel_costs(void)
+{
+	gchar *folder = make_folder();
+	struct run_builder *run =
+		run_builder_new(folder, &(struct run_builder_process){ .pid = 5 });
+	guint32 gemm, conv, op, cost_id;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	run_builder_stream(run, 5);
+	gemm = run_builder_class(run, TRACE_KIND_KERNEL, "sgemm");
+	conv = run_builder_class(run, TRACE_KIND_KERNEL, "convolution");
+	op = run_builder_class(run, TRACE_KIND_OP, "convolution");
+	cost_id = run_builder_class(run, TRACE_KIND_COST, "cost");
+	add_cost(run, cost_id, 20000, 0);
+	add_cost(run, cost_id, 300000, conv);
+	add_cost(run, cost_id, 7777777, op);
+	add_cost(run, cost_id, 7777777, 1000);
+	add_kernel(run, gemm, 10);
+	add_kernel(run, gemm, 20);
+	add_kernel(run, conv, 30);
+	run_builder_op(run, op, 40, 50, 0);
+	run_builder_end(run);
+	timeline = open_sound(folder);
+	g_assert_cmpuint(g_array_index(timeline->processes, TachoProcess, 0).cost_ns, ==, 340);
+	remove_folder(folder);
+}
+
 static void test_facts(void)
 {
 	gchar *folder = make_folder();
@@ -957,6 +1002,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/run-reader/round-trip", test_round_trip);
 	g_test_add_func("/run-reader/files-of-a-stream", test_files_of_a_stream);
 	g_test_add_func("/run-reader/facts", test_facts);
+	g_test_add_func("/run-reader/kernel-costs", test_kernel_costs);
 	g_test_add_func("/run-reader/ties", test_ties);
 	g_test_add_func("/run-reader/clocks", test_clocks);
 	g_test_add_func("/run-reader/ranks", test_ranks);
