@@ -561,7 +561,8 @@ void tacho_mark(const char *name, int64_t first, int64_t second, const char *tex
 		   text ? text : "");
 }
 
-void tacho_cost(enum trace_kind event_kind, const char *probe, uint64_t picoseconds)
+static void write_cost(enum trace_kind event_kind, uint32_t event_class, const char *probe,
+		       uint64_t picoseconds)
 {
 	struct record_cost *cost;
 
@@ -571,8 +572,19 @@ void tacho_cost(enum trace_kind event_kind, const char *probe, uint64_t picoseco
 		return;
 	cost->picoseconds = picoseconds;
 	cost->event_kind = event_kind;
-	cost->reserved = 0;
+	cost->event_class = event_class;
 	tacho_record_commit(cost);
+}
+
+void tacho_cost(enum trace_kind event_kind, const char *probe, uint64_t picoseconds)
+{
+	write_cost(event_kind, 0, probe, picoseconds);
+}
+
+void tacho_kernel_cost(uint32_t class_id, const char *probe, uint64_t picoseconds)
+{
+	if (class_id)
+		write_cost(TRACE_KIND_KERNEL, class_id, probe, picoseconds);
 }
 
 void *tacho_slice_begin_named(int kind, const char *name, uint64_t id)

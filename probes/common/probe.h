@@ -118,6 +118,8 @@ TACHO_EXPORT void tacho_step_end(void);
 
 /* What one event of `event_kind` costs the job, in picoseconds, as measured in this process. */
 TACHO_EXPORT void tacho_cost(enum trace_kind event_kind, const char *probe, uint64_t picoseconds);
+/* The same of the kernels of one class, for a probe that is not the only one to record kernels. */
+TACHO_EXPORT void tacho_kernel_cost(uint32_t class_id, const char *probe, uint64_t picoseconds);
 
 /* One line on stderr, "tacho: ...", once a process for each `format`. */
 TACHO_EXPORT void tacho_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -33,6 +33,7 @@ struct dnn_kernel {
 	struct dnn_kernel *next;
 	struct dnn_signature signature;
 	uint64_t class_of_generation; /* generation in the upper half, class id in the lower */
+	uint32_t told_generation;     /* in which its class's cost was told last */
 	uint64_t flops, bytes;
 	int64_t dims[DNN_MAX_DIMS];
 	uint32_t n_dims, dtype, n_text;

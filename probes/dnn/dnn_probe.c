@@ -98,18 +98,40 @@ static struct record_kernel *write_kernel(struct dnn_kernel *kernel)
 	return record;
 }
 
+static uint64_t cost_ps; /* atomic; of one record, 0: not measured yet */
+
+static inline bool is_cost_told(const struct dnn_kernel *kernel)
+{
+	return __atomic_load_n(&kernel->told_generation, __ATOMIC_RELAXED) == tacho_generation();
+}
+
+/* Once a kernel and process: BLAS kernels are another probe's, and cost less. */
+static void tell_cost(struct dnn_kernel *kernel)
+{
+	uint64_t measured_ps = __atomic_load_n(&cost_ps, __ATOMIC_RELAXED);
+
+	if (!measured_ps || tacho_writer.scratch)
+		return;
+	__atomic_store_n(&kernel->told_generation, tacho_generation(), __ATOMIC_RELAXED);
+	tacho_kernel_cost(class_of(kernel), "dnn", measured_ps);
+}
+
 /* Ask what is about to be executed, and begin its record. Until end(), hooks are told to pass. */
 static struct record_kernel *begin(const struct dnn_api *api,
 				   const struct dnnl_primitive *primitive)
 {
 	struct record_kernel *record = NULL;
 	struct dnn_signature signature;
-	struct dnn_kernel spare;
+	struct dnn_kernel spare, *kernel;
 	int saved_errno = errno;
 
 	tacho_writer.is_inside++;
-	if (dnn_signature_read(api, primitive, &signature))
-		record = write_kernel(dnn_kernel_find(&signature, &spare));
+	if (dnn_signature_read(api, primitive, &signature)) {
+		kernel = dnn_kernel_find(&signature, &spare);
+		if (TACHO_UNLIKELY(!is_cost_told(kernel)) && kernel != &spare)
+			tell_cost(kernel);
+		record = write_kernel(kernel);
+	}
 	errno = saved_errno;
 	return record;
 }
@@ -158,8 +180,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Time the records of executing `primitive`, without executing it, and hand the shortest of
- * COST_ROUNDS rounds to the run. Once a process: some tens of microseconds. */
+/* Time the records of executing `primitive`, without executing it, and keep the shortest of
+ * COST_ROUNDS rounds. Once a process: some tens of microseconds. */
 static void measure_cost(const struct dnn_api *api, const struct dnnl_primitive *primitive)
 {
 	static uint32_t measured_generation;
@@ -182,7 +204,7 @@ static void measure_cost(const struct dnn_api *api, const struct dnnl_primitive 
 			least_ns = taken_ns;
 	}
 	tacho_scratch_end();
-	tacho_cost(TRACE_KIND_KERNEL, "dnn", least_ns * 1000 / COST_CALLS);
+	__atomic_store_n(&cost_ps, least_ns * 1000 / COST_CALLS, __ATOMIC_RELAXED);
 }
 
 /* --- where there is nothing to see ----------------------------------------------------------- */
