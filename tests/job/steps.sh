@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --steps A:B records those steps and no others.
+# --steps A:B records those steps and no others, and the run counts them from 0.
 set -eu
 python=/usr/bin/python3
 "$python" -c 'import torch' 2>/dev/null || { echo "no PyTorch for $python"; exit 77; }
@@ -11,3 +11,6 @@ cd "$work"
 count() { "$TACHO" info "$1" --json | "$python" -c 'import json, sys; print(json.load(sys.stdin)["steps"])'; }
 [ "$(count some.tacho)" = 3 ] || { echo "some: $(count some.tacho) steps"; exit 1; }
 [ "$(count all.tacho)" = 7 ] || { echo "all: $(count all.tacho) steps"; exit 1; }
+numbers=$("$TACHO" report some.tacho --view step --steps 0:99 --json | "$python" -c 'import json, sys
+print([row["step"] for row in json.load(sys.stdin)])')
+[ "$numbers" = "[0, 1, 2]" ] || { echo "some: steps are numbered $numbers"; exit 1; }
