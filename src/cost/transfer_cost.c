@@ -102,15 +102,19 @@ static gdouble median_slope(const struct transfer_sample *sizes, guint n)
 	return weighted_median(slopes, n_slopes);
 }
 
-/* The line with this fixed time. */
+/* The line with this fixed time. A size counts by its bytes: small ones, which are more easily held
+ * up for a share of their time, would else outvote the one that makes up most of a step. */
 static void fit_slope(struct transfer_cost *cost, const struct transfer_sample *sizes, guint n,
 		      gdouble fixed_ns)
 {
-	g_autofree gdouble *slopes = g_new(gdouble, n);
+	g_autofree struct slope *slopes = g_new(struct slope, n);
 
 	for (guint i = 0; i < n; i++)
-		slopes[i] = MAX(sizes[i].time_ns - fixed_ns, 0.0) / sizes[i].wire_bytes;
-	cost->ns_per_byte = median(slopes, n);
+		slopes[i] = (struct slope){
+			MAX(sizes[i].time_ns - fixed_ns, 0.0) / sizes[i].wire_bytes,
+			sizes[i].wire_bytes,
+		};
+	cost->ns_per_byte = weighted_median(slopes, n);
 	cost->fixed_ns = fixed_ns;
 }
 
@@ -183,14 +187,13 @@ gdouble transfer_wire_bytes(const gchar *name, guint64 bytes, guint32 n_ranks)
 	return n_ranks > 1 ? (gdouble)bytes : 0;
 }
 
-gdouble transfer_latency_ns(guint64 bytes, guint32 n_ranks, gdouble ns_per_byte, gdouble latency_ns)
+gdouble transfer_latency_ns(guint64 bytes, guint32 n_ranks, gdouble latency_ns)
 {
-	gdouble chunk_bytes, n_segments, segment_ns;
+	gdouble n_segments;
 
 	if (n_ranks < 2)
 		return 0;
-	chunk_bytes = (gdouble)bytes / n_ranks;
-	n_segments = MAX(2.0, ceil(chunk_bytes / MAX_SEGMENT_BYTES)); /* a chunk */
-	segment_ns = chunk_bytes / n_segments * ns_per_byte;
-	return MAX(2 * latency_ns, (n_ranks - 1) * n_segments * MAX(0.0, latency_ns - segment_ns));
+	n_segments = MAX(ceil((gdouble)bytes / MAX_SEGMENT_BYTES), 2.0 * n_ranks);
+	n_segments = ceil(n_segments / n_ranks); /* a chunk */
+	return 2 * (n_ranks - 1) * n_segments * latency_ns;
 }

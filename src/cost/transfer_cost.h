@@ -39,11 +39,11 @@ gdouble transfer_wire_bytes(const gchar *name, guint64 bytes, guint32 n_ranks);
 
 /* The part of a ring all-reduce that is spent on a one-way link latency of `latency_ns`.
  *
- * Gloo cuts each rank's chunk into at least two segments of at most 1 MB, keeps two in flight, and
- * passes every chunk n - 1 times for the reduction and n - 1 times for the gathering. A pair of
- * segments then takes max(2 s, latency + s), s being the time one segment needs for its bytes, so
- * latency shows where it is longer than s; the last segment of each half shows it in any case. */
-gdouble transfer_latency_ns(guint64 bytes, guint32 n_ranks, gdouble ns_per_byte,
-			    gdouble latency_ns);
+ * Gloo cuts the data into segments of at most 1 MB, at least two and equally many for each rank's
+ * chunk (gloo/allreduce.cc, ring), and passes each n - 1 times for the reduction and n - 1 times for
+ * the gathering. Each is sent when its receiver has said on the same connection that it is ready
+ * (gloo/transport/tcp, unbound buffers), which waits behind the segment that goes the other way: so
+ * each shows the latency once, though two are under way. */
+gdouble transfer_latency_ns(guint64 bytes, guint32 n_ranks, gdouble latency_ns);
 
 #endif

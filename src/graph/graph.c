@@ -478,7 +478,7 @@ static gboolean have_common_link(const TachoGraph *graph, guint a, guint b)
 /* Whether two nodes can be on one resource at a time. */
 static gboolean is_shared(const TachoGraph *graph)
 {
-	if (graph->n_cores > 0)
+	if (graph->n_cores > 0 || graph->taken_share > 0)
 		return TRUE;
 	for (guint i = 0; i < graph->pools->len; i++)
 		if (g_array_index(graph->pools, struct graph_pool, i).n_workers > 1)

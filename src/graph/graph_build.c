@@ -603,6 +603,7 @@ static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 l
 	add_collective_nodes(builder);
 	builder_add_gradients(builder);
 	builder_cost_transfers(builder);
+	builder_take_contention(builder);
 	note_what_is_left_out(builder);
 	graph_renumber(builder->graph);
 	return graph_freeze(builder->graph, error);

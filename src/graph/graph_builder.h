@@ -82,6 +82,10 @@ void builder_time_collectives(struct graph_builder *builder);
 /* Split each transfer's time into what depends on the bandwidth and what does not. */
 void builder_cost_transfers(struct graph_builder *builder);
 
+/* Find what transfers take from computing, and take it out of the nodes. Needs all nodes, the times of
+ * the transfers and their parts. */
+void builder_take_contention(struct graph_builder *builder);
+
 /* Find, for each member, the piece that waited for it, and until when. Who waited went on only when
  * the collective was over, so a member's end may turn out to be sooner than recorded. Needs the
  * pieces, and comes before builder_time_collectives(). */

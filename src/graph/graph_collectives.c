@@ -8,11 +8,13 @@
  *     queued    = in the operation that correlate found to have queued it, else when it begins
  *     taken up  = when it begins, but not while its worker was still at the one before
  *     transfer  = from when the last rank has taken it up, to when the first rank has the result
- *     alone     = the transfer's time, each moment divided by how many transfers shared its busiest
- *                 link then
+ *     fixed     = what of it does not depend on the bytes, and is not shared: its beginning
+ *     alone     = the rest of the transfer's time, each moment divided by how many transfers shared
+ *                 its busiest link then
  *
  * A rank that was done before the last one came waited for nobody (the root of a broadcast): its
  * part does not hang on the transfer. */
+#include <math.h>
 #include <string.h>
 
 #include "base/quantile.h"
@@ -350,7 +352,7 @@ static void remove_active(GArray *active, guint32 transfer)
 		}
 }
 
-/* The time each transfer would have taken alone, into work_ns. */
+/* The time each transfer would have taken alone beside its fixed part, into work_ns. */
 static void find_time_alone(const TachoGraph *graph)
 {
 	g_autoptr(GArray) moments = g_array_new(FALSE, FALSE, sizeof(struct moment));
@@ -359,11 +361,12 @@ static void find_time_alone(const TachoGraph *graph)
 	gint64 at_ns = 0;
 
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-		struct moment begin = { transfer->begin_ns, i, TRUE };
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		struct moment begin = { transfer->begin_ns + llround(transfer->fixed_ns), i, TRUE };
 		struct moment end = { transfer->end_ns, i, FALSE };
 
-		if (transfer->end_ns == transfer->begin_ns)
+		transfer->work_ns = 0;
+		if (end.time_ns <= begin.time_ns)
 			continue;
 		g_array_append_val(moments, begin);
 		g_array_append_val(moments, end);
@@ -470,20 +473,36 @@ static void fit_group(const TachoGraph *graph, guint32 group)
 	fit(graph, group, TACHO_NONE, &row->cost);
 }
 
-/* The share of a transfer's time that scales with the bandwidth. */
-static gdouble work_share(const TachoGraph *graph, const struct graph_transfer *transfer,
-			  const struct transfer_cost *own)
+/* The part of a transfer that does not scale with the bandwidth. */
+static gdouble fixed_part_ns(const TachoGraph *graph, const struct graph_transfer *transfer,
+			     const struct transfer_cost *own)
 {
 	const struct transfer_cost *group = &graph_group_at(graph, transfer->group)->cost;
-	gdouble bytes = wire_bytes(graph, transfer);
+	gdouble fixed_ns = own->fixed_ns;
 
-	if (transfer->work_ns <= 0 || bytes <= 0)
-		return 0;
-	if (own->n_sizes > 1)
-		return own->ns_per_byte * bytes / transfer_cost_ns(own, bytes);
-	return MIN(1.0, group->ns_per_byte * bytes / transfer->work_ns);
+	if (own->n_sizes <=
+	    1) /* the group's price of a byte, where that is known, leaves the rest */
+		fixed_ns = transfer->work_ns - group->ns_per_byte * wire_bytes(graph, transfer);
+	return CLAMP(fixed_ns, 0.0, transfer->work_ns);
 }
 
+/* The fit to all of the group's transfers of that name; kept in `fits`. */
+static const struct transfer_cost *own_fit(const TachoGraph *graph, GHashTable *fits,
+					   const struct graph_transfer *transfer)
+{
+	gint64 key = (gint64)((guint64)transfer->group << 32 | transfer->name);
+	struct transfer_cost *own = g_hash_table_lookup(fits, &key);
+
+	if (!own) {
+		own = g_new(struct transfer_cost, 1);
+		fit(graph, transfer->group, transfer->name, own);
+		g_hash_table_insert(fits, g_memdup2(&key, sizeof(key)), own);
+	}
+	return own;
+}
+
+/* What is fixed is not shared, so how long a transfer would be alone depends on it, and it on that:
+ * one round from nothing fixed. */
 void builder_cost_transfers(struct graph_builder *builder)
 {
 	TachoGraph *graph = builder->graph;
@@ -496,19 +515,17 @@ void builder_cost_transfers(struct graph_builder *builder)
 		group->max_fixed_ns = max_fixed_ns(graph, group->n_ranks);
 		fit_group(graph, i);
 	}
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		own_fit(graph, fits, graph_transfer_at(graph, i));
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		transfer->fixed_ns = fixed_part_ns(graph, transfer, own_fit(graph, fits, transfer));
+	}
+	find_time_alone(graph);
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-		gint64 key = (gint64)((guint64)transfer->group << 32 | transfer->name);
-		struct transfer_cost *own = g_hash_table_lookup(fits, &key);
-		gdouble alone_ns = transfer->work_ns, share_of_work;
 
-		if (!own) {
-			own = g_new(struct transfer_cost, 1);
-			fit(graph, transfer->group, transfer->name, own);
-			g_hash_table_insert(fits, g_memdup2(&key, sizeof(key)), own);
-		}
-		share_of_work = work_share(graph, transfer, own);
-		graph_set_transfer(graph, i, alone_ns * (1 - share_of_work),
-				   alone_ns * share_of_work);
+		graph_set_transfer(graph, i, transfer->fixed_ns, transfer->work_ns);
 	}
 }

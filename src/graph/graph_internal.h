@@ -14,6 +14,9 @@
 
 #include "cost/transfer_cost.h"
 
+/* One thread that moves bytes against one that computes, on one core: half each. */
+#define GRAPH_MAX_TAKEN 0.5
+
 struct graph_node {
 	gint64 duration_ns; /* undisturbed; of a TRANSFER: fixed and work */
 	gint64 begin_ns;    /* in the recording; orders the nodes */
@@ -56,6 +59,7 @@ struct graph_group {
 	guint32 n_ranks;
 	guint32 first_link, n_links; /* into group_links[] */
 	struct transfer_cost cost;   /* of its all-reduces, or else of all it did */
+	gdouble added_latency_ns;    /* by what-ifs, one way; not in `cost` */
 	gdouble max_fixed_ns;	     /* what of a transfer cannot depend on its bytes */
 };
 
@@ -107,7 +111,9 @@ struct _TachoGraph {
 	GArray *gradients;	       /* struct graph_gradient */
 	GArray *passes;		       /* struct graph_pass, by rank and ordinal */
 	GPtrArray *notes;	       /* gchar */
-	guint32 n_cores; /* of each host, shared by the ranks' threads; 0: a core a thread */
+	gdouble taken_share;	/* of what a rank computes while bytes of it move, 0..1 ... */
+	gdouble taken_by_bytes; /* ... of which so much goes with the bandwidth */
+	guint32 n_cores;	/* of each host, shared by the ranks' threads; 0: a core a thread */
 
 	/* Made by graph_freeze(). pred_first has n + 1 entries, and so on. */
 	guint32 n_frozen;    /* nodes */

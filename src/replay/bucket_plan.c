@@ -227,7 +227,8 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	TachoGraph *graph = edit->graph;
 	struct graph_transfer transfer =
 		*graph_transfer_at(graph, g_array_index(edit->transfers, guint32, 0));
-	const struct transfer_cost *cost = &graph_group_at(graph, transfer.group)->cost;
+	const struct graph_group *group = graph_group_at(graph, transfer.group);
+	const struct transfer_cost *cost = &group->cost;
 	struct graph_node node = pattern->transfer;
 
 	transfer.bytes = bucket_bytes(edit, bucket);
@@ -237,7 +238,9 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	transfer.node = graph_add_node(graph, node);
 	g_array_append_val(graph->transfers, transfer);
 	graph_set_transfer(
-		graph, graph->transfers->len - 1, cost->fixed_ns,
+		graph, graph->transfers->len - 1,
+		cost->fixed_ns + transfer_latency_ns(transfer.bytes, transfer.n_ranks,
+						     group->added_latency_ns),
 		cost->ns_per_byte *
 			transfer_wire_bytes(tacho_timeline_string(graph->timeline, transfer.name),
 					    transfer.bytes, transfer.n_ranks));

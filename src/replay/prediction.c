@@ -112,6 +112,12 @@ static void note(TachoPrediction *prediction)
 	const TachoGraph *graph = prediction->graph;
 
 	prediction->notes = g_ptr_array_new_with_free_func(g_free);
+	if (graph->taken_share > 0)
+		g_ptr_array_add(
+			prediction->notes,
+			g_strdup_printf("moving bytes takes %.1f %% of what a rank computes "
+					"meanwhile",
+					100 * graph->taken_share));
 	for (guint i = 0; i < tacho_graph_n_notes(graph); i++)
 		g_ptr_array_add(prediction->notes, g_strdup(tacho_graph_borrow_note(graph, i)));
 	for (guint32 i = 0; i < graph->groups->len; i++) {
@@ -123,7 +129,7 @@ static void note(TachoPrediction *prediction)
 				g_strdup_printf("all collectives of group %u are of about one "
 						"size: their latency counts as bandwidth",
 						i));
-		if (is_local(graph, graph_group_at(graph, i)))
+		if (is_local(graph, graph_group_at(graph, i)) && graph->taken_share == 0)
 			g_ptr_array_add(
 				prediction->notes,
 				g_strdup_printf("the ranks of group %u are on one host: unless a "

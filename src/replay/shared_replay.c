@@ -9,7 +9,9 @@
  *   links    transfers on one link share it evenly; a transfer runs at the pace of its busiest
  *            link. First the part that does not depend on bandwidth passes, which is not shared.
  *   cores    the threads of a host share its cores evenly, when there are more of them (the
- *            what-if `cores`); all run at one pace, so a clock of work done serves them all.
+ *            what-if `cores`); all run at one pace, so a clock of work done serves them all. While
+ *            bytes of a rank move, that takes a share of a core (graph_contention.c); without
+ *            `cores`, of what that rank computes.
  *   workers  a rank's collectives of one group are taken up in the order queued, each when one of
  *            the workers is free.
  *
@@ -29,11 +31,12 @@ struct active_transfer {
 	gdouble pace;	 /* 1: alone */
 };
 
-/* The cores of a host. */
+/* The cores of a host, or where nobody said how many they are, those of a rank. */
 struct core_set {
 	struct event_heap heap; /* by the amount of work done at which a node ends */
 	gdouble done_ns;	/* work done for each node on the cores since the begin */
 	gdouble at_ns;
+	guint32 n_moving; /* ranks on it with bytes on a link */
 };
 
 struct worker_pool {
@@ -54,9 +57,13 @@ struct shared_run {
 	GArray *active;		  /* struct active_transfer */
 	guint32 *load;		  /* transfers on each link */
 	gdouble links_at_ns, links_next_ns;
-	struct core_set *cores; /* one a host */
-	guint32 *core_set_of;	/* lane -> index, or TACHO_NONE */
+	struct core_set *cores;
+	guint32 *core_set_of; /* lane -> index */
 	guint32 n_core_sets;
+	guint32 n_ranks;
+	guint32 *rank_core_set; /* rank -> index */
+	guint32 *n_moving;	/* transfers on links, of each rank */
+	guint8 *is_of_group;	/* [group * n_ranks + rank] */
 	struct worker_pool *pools;
 };
 
@@ -172,6 +179,40 @@ static void run_ready(struct shared_run *run)
 		begin(run, run->ready[--run->n_ready]);
 }
 
+/* --- what moving bytes takes ------------------------------------------------------------------ */
+
+static gdouble core_pace(const struct shared_run *run, const struct core_set *cores)
+{
+	gdouble taken = run->graph->taken_share, left;
+
+	if (run->graph->n_cores == 0)
+		return cores->n_moving > 0 ? 1 - taken : 1;
+	left = (gdouble)run->graph->n_cores;
+	left = MAX(left - taken * cores->n_moving, left * (1 - GRAPH_MAX_TAKEN));
+	return MIN(1.0, left / MAX(cores->heap.n, 1u));
+}
+
+static void advance_cores(const struct shared_run *run, struct core_set *cores, gdouble time_ns)
+{
+	cores->done_ns += (time_ns - cores->at_ns) * core_pace(run, cores);
+	cores->at_ns = time_ns;
+}
+
+/* A transfer of the group takes to the links, or leaves them. */
+static void change_moving(struct shared_run *run, guint32 group, gint change, gdouble time_ns)
+{
+	for (guint32 rank = 0; rank < run->n_ranks && run->n_core_sets > 0; rank++) {
+		struct core_set *cores = &run->cores[run->rank_core_set[rank]];
+
+		if (!run->is_of_group[(gsize)group * run->n_ranks + rank])
+			continue;
+		advance_cores(run, cores, time_ns);
+		cores->n_moving -= run->n_moving[rank] > 0;
+		run->n_moving[rank] += (guint32)change;
+		cores->n_moving += run->n_moving[rank] > 0;
+	}
+}
+
 /* --- links ---------------------------------------------------------------------------------- */
 
 static guint32 busiest_load(const struct shared_run *run, const struct graph_group *group)
@@ -217,10 +258,14 @@ static void set_pace(struct shared_run *run)
 	}
 }
 
-static void change_load(struct shared_run *run, guint32 node, gint change)
+static void change_load(struct shared_run *run, guint32 node, gint change, gdouble time_ns)
 {
 	const struct graph_group *group = group_of(run, node);
 
+	change_moving(
+		run,
+		graph_transfer_at(run->graph, graph_node_at(run->graph, node)->transfer)->group,
+		change, time_ns);
 	for (guint32 i = 0; i < group->n_links; i++)
 		run->load[g_array_index(run->graph->group_links, guint32, group->first_link + i)] +=
 			(guint32)change;
@@ -234,7 +279,7 @@ static void begin_transfer(struct shared_run *run, guint32 node, gdouble time_ns
 
 	advance_links(run, time_ns);
 	g_array_append_val(run->active, active);
-	change_load(run, node, 1);
+	change_load(run, node, 1, time_ns);
 	set_pace(run);
 }
 
@@ -258,7 +303,7 @@ static void end_transfers(struct shared_run *run)
 	}
 	g_array_set_size(run->active, n_kept);
 	for (guint i = 0; i < n_ended; i++)
-		change_load(run, ended[i], -1);
+		change_load(run, ended[i], -1, time_ns);
 	set_pace(run);
 	for (guint i = 0; i < n_ended; i++)
 		finish(run, ended[i], llround(time_ns));
@@ -266,23 +311,12 @@ static void end_transfers(struct shared_run *run)
 
 /* --- cores ---------------------------------------------------------------------------------- */
 
-static gdouble core_pace(const struct shared_run *run, const struct core_set *cores)
-{
-	return MIN(1.0, (gdouble)run->graph->n_cores / MAX(cores->heap.n, 1u));
-}
-
 static gdouble cores_next_ns(const struct shared_run *run, const struct core_set *cores)
 {
 	if (cores->heap.n == 0)
 		return INFINITY;
 	return cores->at_ns +
 	       MAX(cores->heap.events[0].time - cores->done_ns, 0.0) / core_pace(run, cores);
-}
-
-static void advance_cores(const struct shared_run *run, struct core_set *cores, gdouble time_ns)
-{
-	cores->done_ns += (time_ns - cores->at_ns) * core_pace(run, cores);
-	cores->at_ns = time_ns;
 }
 
 static void begin_on_core(struct shared_run *run, guint32 node, gdouble time_ns)
@@ -354,24 +388,48 @@ static void run_events(struct shared_run *run)
 	}
 }
 
+/* The set of each lane's host, or, where no number of cores is given, of its rank. */
 static void set_core_sets(struct shared_run *run)
 {
 	const TachoGraph *graph = run->graph;
+	gboolean has_cores = graph->n_cores > 0 || graph->taken_share > 0;
 	g_autoptr(GHashTable) sets = g_hash_table_new(NULL, NULL);
 
-	run->core_set_of = g_new(guint32, MAX(graph->lanes->len, 1u));
-	for (guint32 i = 0; i < graph->lanes->len && graph->n_cores > 0; i++) {
-		gpointer host = GUINT_TO_POINTER(graph_lane_at(graph, i)->host);
+	run->core_set_of = g_new0(guint32, MAX(graph->lanes->len, 1u));
+	run->rank_core_set = g_new0(guint32, MAX(run->n_ranks, 1u));
+	for (guint32 i = 0; i < graph->lanes->len && has_cores; i++) {
+		const struct graph_lane *lane = graph_lane_at(graph, i);
+		gpointer key = GUINT_TO_POINTER(graph->n_cores > 0 ? lane->host : lane->rank_index);
 		gpointer set;
 
-		if (!g_hash_table_lookup_extended(sets, host, NULL, &set)) {
+		if (!g_hash_table_lookup_extended(sets, key, NULL, &set)) {
 			set = GUINT_TO_POINTER(g_hash_table_size(sets));
-			g_hash_table_insert(sets, host, set);
+			g_hash_table_insert(sets, key, set);
 		}
 		run->core_set_of[i] = GPOINTER_TO_UINT(set);
+		if (lane->rank_index < run->n_ranks)
+			run->rank_core_set[lane->rank_index] = run->core_set_of[i];
 	}
 	run->n_core_sets = g_hash_table_size(sets);
 	run->cores = g_new0(struct core_set, MAX(run->n_core_sets, 1u));
+}
+
+/* Which ranks come to the collectives of each group. */
+static void set_group_ranks(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+
+	run->n_moving = g_new0(guint32, MAX(run->n_ranks, 1u));
+	run->is_of_group = g_new0(guint8, MAX((gsize)graph->groups->len * run->n_ranks, 1u));
+	for (guint32 i = 0; i < run->replay->n_nodes && run->n_core_sets > 0; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+		guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
+
+		if (node->kind == TACHO_NODE_QUEUE && rank < run->n_ranks)
+			run->is_of_group[(gsize)graph_transfer_at(graph, node->transfer)->group *
+						 run->n_ranks +
+					 rank] = 1;
+	}
 }
 
 static void set_pools(struct shared_run *run)
@@ -402,7 +460,9 @@ static void shared_run_init(struct shared_run *run, TachoReplay *replay)
 	run->active = g_array_new(FALSE, FALSE, sizeof(struct active_transfer));
 	run->load = g_new0(guint32, MAX(graph->links->len, 1u));
 	run->links_next_ns = INFINITY;
+	run->n_ranks = graph->timeline->ranks->len;
 	set_core_sets(run);
+	set_group_ranks(run);
 	set_pools(run);
 	for (guint32 i = replay->n_nodes; i-- > 0;) {
 		replay->begin_ns[i] = replay->end_ns[i] = 0;
@@ -424,6 +484,9 @@ static void shared_run_release(struct shared_run *run)
 	g_free(run->pools);
 	g_free(run->cores);
 	g_free(run->core_set_of);
+	g_free(run->rank_core_set);
+	g_free(run->n_moving);
+	g_free(run->is_of_group);
 	g_free(run->load);
 	g_array_unref(run->active);
 	g_free(run->has_come);

@@ -100,6 +100,15 @@ static gdouble wire_bytes(const TachoGraph *graph, const struct graph_transfer *
 				   transfer->bytes, transfer->n_ranks);
 }
 
+/* What moving bytes takes from computing: a part goes with the bytes a second. */
+static void scale_taken(TachoGraph *graph, gdouble factor)
+{
+	gdouble added = graph->taken_by_bytes * (factor - 1);
+
+	graph->taken_share = MIN(graph->taken_share + added, GRAPH_MAX_TAKEN);
+	graph->taken_by_bytes = MIN(graph->taken_by_bytes + added, GRAPH_MAX_TAKEN);
+}
+
 /* What later edits (bucket_mb) make new transfers from must change with the old ones. */
 static void scale_bandwidth(TachoGraph *graph, gdouble factor)
 {
@@ -112,12 +121,24 @@ static void scale_bandwidth(TachoGraph *graph, gdouble factor)
 	}
 	for (guint32 i = 0; i < graph->groups->len; i++)
 		graph_group_at(graph, i)->cost.ns_per_byte /= factor;
+	scale_taken(graph, factor);
+}
+
+/* The largest factor by which a group's bytes move faster at `ns_per_byte`; 1: not known. */
+static gdouble bandwidth_factor(const TachoGraph *graph, gdouble ns_per_byte)
+{
+	gdouble factor = 0;
+
+	for (guint32 i = 0; i < graph->groups->len; i++)
+		factor = MAX(factor, graph_group_at(graph, i)->cost.ns_per_byte / ns_per_byte);
+	return factor > 0 ? factor : 1;
 }
 
 static void set_bandwidth(TachoGraph *graph, gdouble bits_per_second)
 {
 	gdouble ns_per_byte = 8e9 / bits_per_second;
 
+	scale_taken(graph, bandwidth_factor(graph, ns_per_byte));
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
@@ -146,27 +167,23 @@ static gboolean edit_bandwidth(TachoGraph *graph, const gchar *what_if, const gc
 	return TRUE;
 }
 
-/* The one-way latency in the fitted fixed time, were it nothing else. */
-static gdouble fitted_latency_ns(const struct graph_group *group)
+/* The one-way latency: what the fitted fixed time holds, were it nothing else, and what was added. */
+static gdouble latency_now_ns(const struct graph_group *group)
 {
-	return group->n_ranks > 1 ? group->cost.fixed_ns / (2.0 * (group->n_ranks - 1)) : 0;
+	gdouble times = transfer_latency_ns(1, group->n_ranks, 1);
+
+	return group->added_latency_ns + (times > 0 ? group->cost.fixed_ns / times : 0);
 }
 
-static gdouble latency_change_ns(const TachoGraph *graph, const struct graph_transfer *transfer,
-				 struct value value)
+static gdouble latency_change_ns(const struct graph_group *group, struct value value)
 {
-	const struct graph_group *group = graph_group_at(graph, transfer->group);
-	gdouble now_ns = fitted_latency_ns(group), bytes = wire_bytes(graph, transfer);
-	gdouble ns_per_byte = bytes > 0 ? transfer->work_ns / bytes : 0;
-	gdouble then_ns = value.number;
+	gdouble now_ns = latency_now_ns(group);
 
 	if (value.form == VALUE_ADDED)
-		return transfer_latency_ns(transfer->bytes, transfer->n_ranks, ns_per_byte,
-					   value.number);
+		return value.number;
 	if (value.form == VALUE_FACTOR)
-		then_ns = now_ns * value.number;
-	return transfer_latency_ns(transfer->bytes, transfer->n_ranks, ns_per_byte, then_ns) -
-	       transfer_latency_ns(transfer->bytes, transfer->n_ranks, ns_per_byte, now_ns);
+		return now_ns * value.number - now_ns;
+	return value.number - now_ns;
 }
 
 static gboolean edit_latency(TachoGraph *graph, const gchar *what_if, const gchar *text,
@@ -180,22 +197,21 @@ static gboolean edit_latency(TachoGraph *graph, const gchar *what_if, const gcha
 		return refuse(error, what_if, "the steps hold no collective");
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		gdouble change_ns =
+			latency_change_ns(graph_group_at(graph, transfer->group), value);
 
 		if (!transfer->is_removed)
 			graph_set_transfer(graph, i,
 					   transfer->fixed_ns +
-						   latency_change_ns(graph, transfer, value),
+						   transfer_latency_ns(transfer->bytes,
+								       transfer->n_ranks,
+								       change_ns),
 					   transfer->work_ns);
 	}
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		struct graph_group *group = graph_group_at(graph, i);
-		gdouble now_ns = fitted_latency_ns(group), then_ns = value.number;
 
-		if (value.form == VALUE_ADDED)
-			then_ns += now_ns;
-		else if (value.form == VALUE_FACTOR)
-			then_ns *= now_ns;
-		group->cost.fixed_ns += 2.0 * (MAX(group->n_ranks, 1u) - 1) * (then_ns - now_ns);
+		group->added_latency_ns += latency_change_ns(group, value);
 	}
 	return TRUE;
 }

@@ -140,11 +140,11 @@ static void test_shared_link(void)
 		     "rank 0 thread 1000 main\n"
 		     "  annotation ProfilerStep#0 0..40\n"
 		     "    collective gloo:all_reduce 10..30 bytes=1024 end_tid=8\n"
-		     "    collective gloo:all_reduce 10..30 bytes=2048 end_tid=9\n"
+		     "    collective gloo:all_reduce 10..30 bytes=1024 end_tid=9\n"
 		     "rank 1 thread 1001 main\n"
 		     "  annotation ProfilerStep#0 0..40\n"
 		     "    collective gloo:all_reduce 10..30 bytes=1024 end_tid=8\n"
-		     "    collective gloo:all_reduce 10..30 bytes=2048 end_tid=9\n");
+		     "    collective gloo:all_reduce 10..30 bytes=1024 end_tid=9\n");
 
 	g_assert_nonnull(strstr(text, "wires: transfer gloo:all_reduce 10 us"));
 	g_assert_null(strstr(text, "wires: transfer gloo:all_reduce 20 us"));

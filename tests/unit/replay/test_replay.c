@@ -88,7 +88,8 @@ static void assert_predicted(const gchar *text, const gchar *what_if, gdouble ex
 	gdouble actual_us = predict_us(text, what_ifs, &error);
 
 	g_assert_no_error(error);
-	g_assert_cmpfloat_with_epsilon(actual_us, expected_us, 1e-3);
+	/* events fall between nanoseconds, nodes end on them */
+	g_assert_cmpfloat_with_epsilon(actual_us, expected_us, 0.01);
 }
 
 static void assert_refused(const gchar *text, const gchar *what_if)
@@ -124,9 +125,9 @@ static void test_bandwidth(void)
 
 static void test_latency(void)
 {
-	/* n = 2: two halves with one latency each */
-	assert_predicted(late_rank, "latency=+3us", 106);
-	/* of 2 us fixed, all is two latencies of 1 us: each becomes 2 us */
+	/* n = 2: two halves of two segments with one latency each */
+	assert_predicted(late_rank, "latency=+3us", 112);
+	/* of 2 us fixed, all is four latencies of 0.5 us: each becomes 1 us */
 	assert_predicted(buckets, "latency=2x", 62);
 	assert_predicted(buckets, "latency=0us", 58);
 }
@@ -179,6 +180,80 @@ static void test_bucket_copies(void)
 	assert_predicted(text, "bandwidth=2x", 47.5);
 	/* the first from 10, the second from 20, 30 us each alone: over at 60 and 70 */
 	assert_predicted(text, "bandwidth=0.5x", 70 + 3 + 17);
+}
+
+/* 2 us fixed and 8 us a MiB, as three transfers of 1 MiB and one of 2 MiB say; then two of 1 MiB at
+ * once, each 2 us by itself and 16 us on half of the link. */
+#define FIXED_OF_A_RANK                                                                            \
+	"  annotation ProfilerStep#0 0..80\n"                                                      \
+	"    collective gloo:all_reduce 0..10 bytes=1048576 end_tid=8\n"                           \
+	"    collective gloo:all_reduce 10..20 bytes=1048576 end_tid=8\n"                          \
+	"    collective gloo:all_reduce 20..30 bytes=1048576 end_tid=8\n"                          \
+	"    collective gloo:all_reduce 30..48 bytes=2097152 end_tid=8\n"                          \
+	"    collective gloo:all_reduce 48..66 bytes=1048576 end_tid=8\n"                          \
+	"    collective gloo:all_reduce 48..66 bytes=1048576 end_tid=9\n"                          \
+	"    op a 66..80\n"
+
+static void test_fixed_part(void)
+{
+	static const gchar text[] = "unit us\n"
+				    "rank 0 thread 1000 main\n" FIXED_OF_A_RANK
+				    "rank 1 thread 1001 main\n" FIXED_OF_A_RANK;
+
+	assert_predicted(text, NULL, 80);
+	assert_predicted(text, "bandwidth=2x", 3 * (2 + 4) + (2 + 8) + (2 + 8) + 14);
+}
+
+/* Eight operations of 1 ms, then eight that a transfer of 10 ms overlaps and that take 1.25 ms, though
+ * they are the same: a fifth is taken from them. Then another of 1 ms. */
+static gchar *overlapped_text(gboolean with_messages)
+{
+	GString *text = g_string_new("unit us\n");
+
+	for (gint rank = 0; rank < 2; rank++) {
+		g_string_append_printf(text,
+				       "rank %d thread %d main\n"
+				       "  annotation ProfilerStep#0 0..19000\n"
+				       "    collective gloo:all_reduce 8000..18000 bytes=1048576 "
+				       "end_tid=9\n",
+				       rank, 1000 + rank);
+		for (gint i = 0; i < 8; i++)
+			g_string_append_printf(text, "    op a %d..%d\n", 1000 * i, 1000 * (i + 1));
+		for (gint i = 0; i < 8; i++)
+			g_string_append_printf(text, "    op a %d..%d\n", 8000 + 1250 * i,
+					       8000 + 1250 * (i + 1));
+		g_string_append(text, "    op b 18000..19000\n");
+		if (with_messages)
+			g_string_append_printf(text,
+					       "thread %d io\n"
+					       "  message send 8000..9000 bytes=1048576 fd=3 "
+					       "local=10.0.0.1:1 peer=10.0.0.2:2\n",
+					       1010 + rank);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void test_taken_cores(void)
+{
+	g_autofree gchar *text = overlapped_text(FALSE);
+
+	assert_predicted(text, NULL, 19000);
+	/* four of the eight are overlapped now */
+	assert_predicted(text, "bandwidth=2x", 8000 + 4 * 1250 + 4 * 1000 + 1000);
+	/* the last is, too */
+	assert_predicted(text, "bandwidth=0.5x", 8000 + 9 * 1250);
+	/* without the transfer, nothing is */
+	assert_predicted(text, "drop:collective~all_reduce", 17000);
+}
+
+/* Half of what is taken are calls that send, a tenth of the time: with twice the bandwidth, a fifth.
+ * So for 5 ms, 0.3 of each is taken, and 5.5 of the 9 ms of work are left then. */
+static void test_taken_by_bytes(void)
+{
+	g_autofree gchar *text = overlapped_text(TRUE);
+
+	assert_predicted(text, NULL, 19000);
+	assert_predicted(text, "bandwidth=2x", 8000 + 5000 + 5500);
 }
 
 /* A record of the second step was lost: it keeps its buckets, the other two do not. */
@@ -576,6 +651,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/bandwidth", test_bandwidth);
 	g_test_add_func("/replay/latency", test_latency);
 	g_test_add_func("/replay/work", test_work);
+	g_test_add_func("/replay/taken_cores", test_taken_cores);
+	g_test_add_func("/replay/taken_by_bytes", test_taken_by_bytes);
+	g_test_add_func("/replay/fixed_part", test_fixed_part);
 	g_test_add_func("/replay/bucket_copies", test_bucket_copies);
 	g_test_add_func("/replay/buckets", test_buckets);
 	g_test_add_func("/replay/lost_gradient", test_lost_gradient);

@@ -1,0 +1,273 @@
+/* graph_contention: what transfers take from computation.
+ *
+ * Moving bytes takes processor time: copies, reductions, TCP, interrupts. Where it is taken from the
+ * cores that compute, operations under way meanwhile last longer. How much is read off operations of
+ * one kind (names, shapes of the inputs, rank) that ran both ways: the median of those
+ * that a transfer of their rank overlapped, against the median of those that none did. Kinds count by
+ * how much time there is of both. What is found is the slow-down s; a transfer then takes the share
+ * s / (1 + s) of what its ranks compute.
+ *
+ * The recorded pieces are what they would be undisturbed times 1 + s where overlapped, so that part
+ * is taken out of them here, and put back by the replay, where transfers then are.
+ *
+ * A part of the share is the calls that send and receive, and goes with the bytes a second; it is
+ * what their messages took, where messages were recorded. The rest goes with the time. */
+#include <math.h>
+
+#include "base/quantile.h"
+#include "graph/graph_builder.h"
+
+#define MIN_PIECE_NS	20000	/* shorter ones are mostly noise */
+#define MIN_OF_A_KIND	8	/* both overlapped and not, for a kind to count */
+#define MIN_COMPARED_NS 5000000 /* of operations compared, for a slow-down to be believed */
+
+struct interval {
+	gint64 begin_ns, end_ns;
+};
+
+/* Operations of one kind. */
+struct op_kind {
+	GArray *free_ns, *overlapped_ns; /* gint64 durations */
+};
+
+static void op_kind_free(gpointer data)
+{
+	struct op_kind *kind = data;
+
+	g_array_unref(kind->free_ns);
+	g_array_unref(kind->overlapped_ns);
+	g_free(kind);
+}
+
+static gint compare_intervals(gconstpointer a, gconstpointer b)
+{
+	const struct interval *x = a, *y = b;
+
+	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+/* When bytes of a rank's transfers moved, in the graph's time: in order, without overlap. */
+static GArray *moving_times(const struct graph_builder *builder, guint32 rank_index)
+{
+	const TachoGraph *graph = builder->graph;
+	GArray *times = g_array_new(FALSE, FALSE, sizeof(struct interval));
+	guint n_kept = 0;
+
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		const struct build_member *member = build_member_at(builder, i);
+		const struct graph_transfer *transfer = graph_transfer_at(graph, member->transfer);
+		struct interval time = { transfer->begin_ns + (gint64)transfer->fixed_ns -
+						 graph->origin_ns,
+					 transfer->end_ns - graph->origin_ns };
+
+		if (member->rank_index == rank_index && transfer->work_ns > 0 &&
+		    time.end_ns > time.begin_ns)
+			g_array_append_val(times, time);
+	}
+	g_array_sort(times, compare_intervals);
+	for (guint i = 0; i < times->len; i++) {
+		struct interval time = g_array_index(times, struct interval, i);
+		struct interval *last =
+			n_kept ? &g_array_index(times, struct interval, n_kept - 1) : NULL;
+
+		if (last && time.begin_ns <= last->end_ns)
+			last->end_ns = MAX(last->end_ns, time.end_ns);
+		else
+			g_array_index(times, struct interval, n_kept++) = time;
+	}
+	g_array_set_size(times, n_kept);
+	return times;
+}
+
+/* How much of [begin_ns, end_ns) is in `times`. */
+static gint64 overlap_ns(const GArray *times, gint64 begin_ns, gint64 end_ns)
+{
+	guint low = 0, high = times->len;
+	gint64 sum_ns = 0;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(times, struct interval, middle).end_ns <= begin_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < times->len; low++) {
+		const struct interval *time = &g_array_index(times, struct interval, low);
+
+		if (time->begin_ns >= end_ns)
+			break;
+		sum_ns += MIN(end_ns, time->end_ns) - MAX(begin_ns, time->begin_ns);
+	}
+	return sum_ns;
+}
+
+static gboolean computes(const struct graph_node *node)
+{
+	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
+	       node->kind == TACHO_NODE_HOST;
+}
+
+/* --- the slow-down -------------------------------------------------------------------------- */
+
+static guint64 mix(guint64 hash, guint64 value)
+{
+	return (hash ^ value) * G_GUINT64_CONSTANT(0x100000001b3);
+}
+
+/* Of the rank, the names of the slice and of the operations that it is below, and its inputs' shapes:
+ * a product of the forward pass is not the one of the same shape in the backward pass. */
+static gint64 kind_of(const TachoTimeline *timeline, guint32 rank_index, guint32 slice)
+{
+	guint64 hash = mix(mix(G_GUINT64_CONSTANT(0xcbf29ce484222325), rank_index),
+			   timeline->slices.name[slice]);
+	guint32 above = timeline->slices.parent[slice];
+	TachoKernelArgs kernel;
+	TachoTensor tensor;
+
+	for (; above != TACHO_NONE; above = timeline->slices.parent[above])
+		if (timeline->slices.kind[above] == TACHO_SLICE_OP)
+			hash = mix(hash, timeline->slices.name[above]);
+	if (tacho_slice_kernel(timeline, slice, &kernel))
+		for (guint32 i = 0; i < kernel.n_dims && i < TACHO_MAX_DIMS; i++)
+			hash = mix(hash, (guint64)kernel.dims[i]);
+	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &tensor); i++)
+		for (guint32 j = 0; j < tensor.n_dims && j < TACHO_MAX_DIMS; j++)
+			hash = mix(hash, (guint64)tensor.shape[j] + j);
+	return (gint64)hash;
+}
+
+/* The piece is the whole of its slice. */
+static gboolean is_whole(const TachoGraph *graph, const struct graph_node *node)
+{
+	return node->slice != TACHO_NONE &&
+	       (node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL) &&
+	       node->duration_ns >= MIN_PIECE_NS &&
+	       node->duration_ns == graph->timeline->slices.duration_ns[node->slice];
+}
+
+static void sort_piece(const TachoGraph *graph, const struct graph_node *node, guint32 rank_index,
+		       const GArray *times, GHashTable *kinds)
+{
+	gint64 key = kind_of(graph->timeline, rank_index, node->slice);
+	gint64 shared_ns = overlap_ns(times, node->begin_ns, node->begin_ns + node->duration_ns);
+	struct op_kind *kind = g_hash_table_lookup(kinds, &key);
+
+	if (!kind) {
+		kind = g_new(struct op_kind, 1);
+		kind->free_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+		kind->overlapped_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+		g_hash_table_insert(kinds, g_memdup2(&key, sizeof(key)), kind);
+	}
+	if (shared_ns == 0)
+		g_array_append_val(kind->free_ns, node->duration_ns);
+	else if (shared_ns == node->duration_ns)
+		g_array_append_val(kind->overlapped_ns, node->duration_ns);
+}
+
+static gdouble sum(const GArray *values)
+{
+	gdouble total = 0;
+
+	for (guint i = 0; i < values->len; i++)
+		total += (gdouble)g_array_index(values, gint64, i);
+	return total;
+}
+
+/* The share of the computing that is taken, 0 where it cannot be told. The sums do not depend on the
+ * order of the table but for rounding, so they are made in whole nanoseconds. */
+static gdouble taken_share(GHashTable *kinds)
+{
+	gint64 undisturbed_ns = 0, lasted_ns = 0;
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, kinds);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct op_kind *kind = value;
+		gdouble weight_ns, free_ns, overlapped_ns;
+
+		if (kind->free_ns->len < MIN_OF_A_KIND || kind->overlapped_ns->len < MIN_OF_A_KIND)
+			continue;
+		weight_ns = MIN(sum(kind->free_ns), sum(kind->overlapped_ns));
+		free_ns = quantile(kind->free_ns, 0.5);
+		overlapped_ns = quantile(kind->overlapped_ns, 0.5);
+		undisturbed_ns += (gint64)weight_ns;
+		lasted_ns += (gint64)(weight_ns * overlapped_ns / free_ns);
+	}
+	if (undisturbed_ns < MIN_COMPARED_NS || lasted_ns <= undisturbed_ns)
+		return 0;
+	return MIN(1 - (gdouble)undisturbed_ns / (gdouble)lasted_ns, GRAPH_MAX_TAKEN);
+}
+
+/* --- messages ------------------------------------------------------------------------------- */
+
+/* The share of the time that bytes moved in which calls sent or received some, over all ranks. */
+static gdouble message_share(const struct graph_builder *builder, GArray *const *times)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	gint64 moving_ns = 0, calls_ns = 0;
+
+	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
+		for (guint i = 0; i < times[rank]->len; i++) {
+			const struct interval *time =
+				&g_array_index(times[rank], struct interval, i);
+
+			moving_ns += time->end_ns - time->begin_ns;
+		}
+	for (guint32 i = 0; i < timeline->slices.n && moving_ns > 0; i++) {
+		gint64 begin_ns = timeline->slices.start_ns[i] - builder->graph->origin_ns;
+		const TachoProcess *process;
+
+		if (timeline->slices.kind[i] != TACHO_SLICE_MESSAGE)
+			continue;
+		process = tacho_slice_process(timeline, i);
+		if (process->is_main && process->rank_index < builder->n_ranks)
+			calls_ns += overlap_ns(times[process->rank_index], begin_ns,
+					       begin_ns + timeline->slices.duration_ns[i]);
+	}
+	return moving_ns > 0 ? (gdouble)calls_ns / (gdouble)moving_ns : 0;
+}
+
+/* --- the whole ------------------------------------------------------------------------------ */
+
+static void undisturb(TachoGraph *graph, struct graph_node *node, const GArray *times)
+{
+	gint64 shared_ns = overlap_ns(times, node->begin_ns, node->begin_ns + node->duration_ns);
+
+	node->duration_ns -= llround((gdouble)shared_ns * graph->taken_share);
+}
+
+void builder_take_contention(struct graph_builder *builder)
+{
+	TachoGraph *graph = builder->graph;
+	g_autofree GArray **times = g_new0(GArray *, MAX(builder->n_ranks, 1u));
+	g_autoptr(GHashTable) kinds =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, op_kind_free);
+
+	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
+		times[rank] = moving_times(builder, rank);
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+
+		if (is_whole(graph, node)) {
+			guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
+
+			sort_piece(graph, node, rank, times[rank], kinds);
+		}
+	}
+	graph->taken_share = taken_share(kinds);
+	if (graph->taken_share > 0) {
+		graph->taken_by_bytes = MIN(message_share(builder, times), graph->taken_share);
+		for (guint32 i = 0; i < graph->nodes->len; i++) {
+			struct graph_node *node = graph_node_at(graph, i);
+
+			if (computes(node))
+				undisturb(graph, node,
+					  times[graph_lane_at(graph, node->lane)->rank_index]);
+		}
+	}
+	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
+		g_array_unref(times[rank]);
+}
