@@ -1,0 +1,45 @@
+/* arg_list: the args of one slice as keys and values of a type each, flattened as Perfetto does it:
+ *
+ *     inputs           "float32[64,3], int64[2]"      what slice_args.h says in short
+ *     input[0].dtype   "float32"                      each tensor
+ *     input[0].shape[1]  3
+ *     args.a.b[2]                                     what a foreign trace said */
+#ifndef TACHO_ARG_LIST_H
+#define TACHO_ARG_LIST_H
+
+#include "query/query_data.h"
+
+enum arg_type {
+	ARG_TYPE_INT,
+	ARG_TYPE_UINT, /* the integer's bits */
+	ARG_TYPE_REAL,
+	ARG_TYPE_STRING,
+	ARG_TYPE_BOOL,
+};
+
+struct arg {
+	enum arg_type type;
+	guint32 key, flat_key; /* offsets in the list's text; the flat key has no [N] */
+	guint32 string;	       /* offset, of STRING */
+	gint64 integer;	       /* of INT, UINT, BOOL */
+	gdouble real;	       /* of REAL */
+};
+
+struct arg_list {
+	GArray *args; /* struct arg */
+	GString *text;
+};
+
+void arg_list_init(struct arg_list *list);
+void arg_list_release(struct arg_list *list);
+/* Replaces what the list held. */
+void arg_list_fill(struct arg_list *list, struct query_data *data, guint32 slice);
+/* The arg with that key, or NULL. */
+const struct arg *arg_list_find(const struct arg_list *list, const gchar *key);
+const struct arg *arg_list_borrow(const struct arg_list *list, guint index);
+/* "int", "uint", "real", "string", "bool". */
+const gchar *arg_type_name(enum arg_type type);
+/* The value, as a result of SQL that outlives the list. */
+void arg_list_result(const struct arg_list *list, const struct arg *arg, sqlite3_context *result);
+
+#endif

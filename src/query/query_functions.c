@@ -1,0 +1,230 @@
+#include "query/query_functions.h"
+
+#include <math.h>
+
+#include <tacho/query.h>
+
+#include "query/arg_list.h"
+
+static const gchar *const function_names[] = { "extract_arg(", "percentile(", "median(",
+					       "stddev(",      "regexp(",     NULL };
+
+gchar **tacho_query_functions(void)
+{
+	return g_strdupv((gchar **)function_names);
+}
+
+/* --- extract_arg(arg_set_id, key) ------------------------------------------------------------- */
+
+static void extract_arg(sqlite3_context *result, int argc, sqlite3_value **argv)
+{
+	struct query_data *data = sqlite3_user_data(result);
+	gint64 slice = sqlite3_value_int64(argv[0]);
+	const gchar *key = (const gchar *)sqlite3_value_text(argv[1]);
+	const struct arg *arg;
+	struct arg_list list;
+
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || !key || slice < 0 ||
+	    slice >= data->timeline->slices.n)
+		return;
+	arg_list_init(&list);
+	arg_list_fill(&list, data, (guint32)slice);
+	arg = arg_list_find(&list, key);
+	if (arg)
+		arg_list_result(&list, arg, result);
+	arg_list_release(&list);
+}
+
+/* --- regexp(pattern, text) -------------------------------------------------------------------- */
+
+GRegex *query_regex_new(const gchar *pattern, GError **error)
+{
+	return g_regex_new(pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, error);
+}
+
+gboolean query_regex_matches(const GRegex *regex, const gchar *text)
+{
+	return g_regex_match(regex, text, 0, NULL);
+}
+
+static void free_regex(void *regex)
+{
+	g_regex_unref(regex);
+}
+
+static GRegex *compile(sqlite3_context *result, const gchar *pattern)
+{
+	g_autoptr(GError) error = NULL;
+	GRegex *regex = query_regex_new(pattern, &error);
+	g_autofree gchar *message = NULL;
+
+	if (regex)
+		return regex;
+	message = g_strdup_printf("regexp: %s", error->message);
+	sqlite3_result_error(result, message, -1);
+	return NULL;
+}
+
+/* A pattern that stays the same is compiled once a statement. */
+static void regexp(sqlite3_context *result, int argc, sqlite3_value **argv)
+{
+	const gchar *pattern = (const gchar *)sqlite3_value_text(argv[0]);
+	const gchar *text = (const gchar *)sqlite3_value_text(argv[1]);
+	GRegex *regex = sqlite3_get_auxdata(result, 0);
+
+	(void)argc;
+	if (!pattern || !text)
+		return;
+	if (!regex) {
+		regex = compile(result, pattern);
+		if (!regex)
+			return;
+		sqlite3_result_int(result, query_regex_matches(regex, text));
+		sqlite3_set_auxdata(result, 0, regex, free_regex); /* may free it at once */
+		return;
+	}
+	sqlite3_result_int(result, query_regex_matches(regex, text));
+}
+
+/* --- aggregates ------------------------------------------------------------------------------- */
+
+/* Of percentile() and median(): all numbers, sorted at the end. */
+struct numbers {
+	GArray *values; /* gdouble */
+	gdouble percent;
+};
+
+static struct numbers *numbers_of(sqlite3_context *result)
+{
+	struct numbers *numbers = sqlite3_aggregate_context(result, sizeof(struct numbers));
+
+	if (numbers && !numbers->values)
+		numbers->values = g_array_new(FALSE, FALSE, sizeof(gdouble));
+	return numbers;
+}
+
+/* NULL is left out, as all aggregates do it. */
+static void add_number(sqlite3_context *result, struct numbers *numbers, sqlite3_value *value)
+{
+	gdouble number = sqlite3_value_double(value);
+
+	if (!numbers)
+		sqlite3_result_error_nomem(result);
+	else if (sqlite3_value_type(value) != SQLITE_NULL)
+		g_array_append_val(numbers->values, number);
+}
+
+static void median_step(sqlite3_context *result, int argc, sqlite3_value **argv)
+{
+	struct numbers *numbers = numbers_of(result);
+
+	(void)argc;
+	if (numbers)
+		numbers->percent = 50;
+	add_number(result, numbers, argv[0]);
+}
+
+static void percentile_step(sqlite3_context *result, int argc, sqlite3_value **argv)
+{
+	struct numbers *numbers = numbers_of(result);
+	gdouble percent = sqlite3_value_double(argv[1]);
+
+	(void)argc;
+	if (sqlite3_value_numeric_type(argv[1]) == SQLITE_NULL ||
+	    sqlite3_value_numeric_type(argv[1]) == SQLITE_TEXT || !(percent >= 0) ||
+	    percent > 100) {
+		sqlite3_result_error(
+			result, "percentile: the second argument must be a number from 0 to 100",
+			-1);
+		return;
+	}
+	if (numbers)
+		numbers->percent = percent;
+	add_number(result, numbers, argv[0]);
+}
+
+static gint compare_numbers(gconstpointer a, gconstpointer b)
+{
+	gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Between neighbours by linear interpolation, as SQLite's own extension does it. */
+static void percentile_final(sqlite3_context *result)
+{
+	struct numbers *numbers = sqlite3_aggregate_context(result, 0);
+	gdouble place, below, above;
+	guint index;
+
+	if (!numbers || !numbers->values)
+		return;
+	if (numbers->values->len > 0) {
+		g_array_sort(numbers->values, compare_numbers);
+		place = numbers->percent / 100 * (numbers->values->len - 1);
+		index = (guint)place;
+		below = g_array_index(numbers->values, gdouble, index);
+		above = index + 1 < numbers->values->len
+				? g_array_index(numbers->values, gdouble, index + 1)
+				: below;
+		sqlite3_result_double(result, below + (above - below) * (place - index));
+	}
+	g_array_unref(numbers->values);
+	numbers->values = NULL;
+}
+
+/* Welford's method: Knuth, The Art of Computer Programming 2, 4.2.2. */
+struct spread {
+	gint64 n;
+	gdouble mean, sum_of_squares;
+};
+
+static void stddev_step(sqlite3_context *result, int argc, sqlite3_value **argv)
+{
+	struct spread *spread = sqlite3_aggregate_context(result, sizeof(struct spread));
+	gdouble value = sqlite3_value_double(argv[0]), from_mean;
+
+	(void)argc;
+	if (!spread) {
+		sqlite3_result_error_nomem(result);
+		return;
+	}
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	from_mean = value - spread->mean;
+	spread->n++;
+	spread->mean += from_mean / (gdouble)spread->n;
+	spread->sum_of_squares += from_mean * (value - spread->mean);
+}
+
+/* Of a sample: n - 1. */
+static void stddev_final(sqlite3_context *result)
+{
+	const struct spread *spread = sqlite3_aggregate_context(result, 0);
+
+	if (spread && spread->n > 1)
+		sqlite3_result_double(result,
+				      sqrt(spread->sum_of_squares / (gdouble)(spread->n - 1)));
+}
+
+int query_functions_add(sqlite3 *db, struct query_data *data)
+{
+	static const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+	int status = sqlite3_create_function_v2(db, "extract_arg", 2, flags, data, extract_arg,
+						NULL, NULL, NULL);
+
+	if (status == SQLITE_OK)
+		status = sqlite3_create_function_v2(db, "regexp", 2, flags, data, regexp, NULL,
+						    NULL, NULL);
+	if (status == SQLITE_OK)
+		status = sqlite3_create_function_v2(db, "percentile", 2, flags, data, NULL,
+						    percentile_step, percentile_final, NULL);
+	if (status == SQLITE_OK)
+		status = sqlite3_create_function_v2(db, "median", 1, flags, data, NULL, median_step,
+						    percentile_final, NULL);
+	if (status == SQLITE_OK)
+		status = sqlite3_create_function_v2(db, "stddev", 1, flags, data, NULL, stddev_step,
+						    stddev_final, NULL);
+	return status;
+}

@@ -1,0 +1,10 @@
+/* query_guard: what SQL may do: read the run, and nothing else. */
+#ifndef TACHO_QUERY_GUARD_H
+#define TACHO_QUERY_GUARD_H
+
+#include <sqlite3.h>
+
+/* From here on `db` runs nothing that writes, opens a file or loads code. An SQLITE_ code. */
+int query_guard_set(sqlite3 *db);
+
+#endif
