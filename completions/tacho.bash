@@ -22,6 +22,7 @@ _tacho_values() {
 	--mean) echo all present none ;;
 	--displayed-only) echo yes no ;;
 	--to) echo perfetto chrome ;;
+	--format) echo table csv tsv json jsonl ;;
 	esac
 }
 
