@@ -26,6 +26,7 @@ if [ -x "$source_dir/bench/torch_op.sh" ]; then
 fi
 run "opening a run (target: 50 M events/s)" "$source_dir/bench/reader.sh" "$build_dir"
 run "exports of a million slices" bash "$source_dir/bench/export.sh" "$build_dir"
+run "SQL over 4 M slices" bash "$source_dir/bench/query_speed.sh" "$build_dir"
 run "replay of 8 ranks (targets: 20 and 5 M nodes/s)" bash "$source_dir/bench/replay_speed.sh" "$build_dir"
 if [ "${BENCH_JOB:-}" = 1 ]; then
 	run "a job's steps, recorded and unrecorded by turns (target: 1 %)" \
