@@ -10,6 +10,7 @@ struct text_reader {
 	guint32 process, track; /* opened last, or TACHO_NONE */
 	GHashTable *queues;	/* thread track -> its ASYNC track */
 	GHashTable *counters;	/* name id -> its COUNTER track */
+	GHashTable *rows;	/* name id -> the last slice of that name, plus 1 */
 	gchar **words;
 	guint next; /* word */
 };
@@ -218,6 +219,8 @@ static void read_thread(struct text_reader *reader, TachoTrackKind kind)
 			track.parent_tid = (guint32)parse_unsigned(reader, value);
 		else if ((value = take_key(reader, "dropped")))
 			track.n_dropped = parse_unsigned(reader, value);
+		else if ((value = take_key(reader, "device")))
+			track.device = (gint32)parse_signed(reader, value);
 		else
 			break;
 	}
@@ -272,6 +275,7 @@ struct slice_args {
 	TachoCollectiveArgs collective;
 	TachoMessageArgs message;
 	guint64 id;
+	guint32 launch; /* row, or TACHO_NONE */
 	guint8 flags;
 };
 
@@ -424,6 +428,16 @@ static gboolean read_message_key(struct text_reader *reader, struct slice_args *
 	return TRUE;
 }
 
+static guint32 find_row(const struct text_reader *reader, const gchar *name)
+{
+	guint32 id = tacho_timeline_intern(reader->timeline, name, -1);
+	gpointer row = g_hash_table_lookup(reader->rows, GUINT_TO_POINTER(id));
+
+	if (!row)
+		fail(reader, "no slice of that name above", name);
+	return GPOINTER_TO_UINT(row) - 1;
+}
+
 static gboolean read_slice_key(struct text_reader *reader, TachoSliceKind kind,
 			       struct slice_args *args)
 {
@@ -431,6 +445,10 @@ static gboolean read_slice_key(struct text_reader *reader, TachoSliceKind kind,
 
 	if (take_flag(reader, "repaired")) {
 		args->flags |= TACHO_SLICE_REPAIRED;
+		return TRUE;
+	}
+	if ((value = take_key(reader, "launch"))) {
+		args->launch = find_row(reader, value);
 		return TRUE;
 	}
 	switch (kind) {
@@ -494,8 +512,10 @@ static void read_slice(struct text_reader *reader, TachoSliceKind kind)
 {
 	g_autoptr(GArray) inputs = g_array_new(FALSE, TRUE, sizeof(TachoTensor));
 	g_autoptr(GArray) outputs = g_array_new(FALSE, TRUE, sizeof(TachoTensor));
-	struct slice_args args = { .inputs = inputs, .outputs = outputs, .op.sequence = -1 };
-	guint32 name, track;
+	struct slice_args args = {
+		.inputs = inputs, .outputs = outputs, .op.sequence = -1, .launch = TACHO_NONE
+	};
+	guint32 name, track, row;
 	gint64 begin_ns, duration_ns;
 
 	args.kernel.dtype = "float32";
@@ -503,9 +523,15 @@ static void read_slice(struct text_reader *reader, TachoSliceKind kind)
 	parse_interval(reader, take_word(reader), &begin_ns, &duration_ns, &args.flags);
 	while (read_slice_key(reader, kind, &args))
 		;
-	track = kind == TACHO_SLICE_COLLECTIVE ? queue_of(reader) : track_of(reader);
-	tacho_timeline_add_slice(reader->timeline, kind, track, name, begin_ns, duration_ns,
-				 args.flags, keep_args(reader, kind, &args));
+	track = track_of(reader);
+	if (kind == TACHO_SLICE_COLLECTIVE &&
+	    tacho_timeline_track(reader->timeline, track)->kind != TACHO_TRACK_STREAM)
+		track = queue_of(reader);
+	row = tacho_timeline_add_slice(reader->timeline, kind, track, name, begin_ns, duration_ns,
+				       args.flags, keep_args(reader, kind, &args));
+	if (args.launch != TACHO_NONE)
+		tacho_timeline_set_launch(reader->timeline, row, args.launch);
+	g_hash_table_insert(reader->rows, GUINT_TO_POINTER(name), GUINT_TO_POINTER(row + 1));
 }
 
 /* Open slices last as long as there is any sign of their process. */
@@ -552,6 +578,8 @@ static void read_memory(struct text_reader *reader, gint sign)
 			event.address = parse_unsigned(reader, value);
 		else if ((value = take_key(reader, "bytes")))
 			event.bytes = sign * parse_signed(reader, value);
+		else if ((value = take_key(reader, "device")))
+			event.device = (guint32)parse_unsigned(reader, value) + 1;
 		else
 			break;
 	}
@@ -677,11 +705,13 @@ TachoTimeline *timeline_from_text(const gchar *text)
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 	g_autoptr(GHashTable) queues = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) counters = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) rows = g_hash_table_new(NULL, NULL);
 	struct text_reader reader = { .timeline = tacho_timeline_new(), .unit_ns = 1000000 };
 
 	reader.process = reader.track = TACHO_NONE;
 	reader.queues = queues;
 	reader.counters = counters;
+	reader.rows = rows;
 	for (guint i = 0; lines[i]; i++) {
 		reader.line = i + 1;
 		read_line(&reader, lines[i]);

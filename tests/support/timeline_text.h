@@ -20,20 +20,22 @@
  *                                     a rank and its main process
  *     process PID [the same keys]     another process of the same rank, one that does not train
  *     thread TID [NAME] [parent=0] [dropped=0]
- *     stream ID [NAME]                a device queue; its slices stand on it as on a thread
+ *     stream ID [NAME] [device=0]     a device queue; its slices stand on it as on a thread
  *         `rank`, `process`, `thread` and `stream` may follow each other on one line
- *     op|annotation|module|wait|kernel|collective|step|message NAME BEGIN..END [KEY=VALUE ...]
+ *     op|annotation|module|wait|kernel|collective|step|message|runtime|memcpy ... NAME BEGIN..END [KEY=VALUE ...]
  *         BEGIN.. alone: still open when its process ended
  *         op:         seq=N fwd=THREAD backward in=TENSOR out=TENSOR (in, out: as often as needed)
  *         kernel:     flops=N bytes=N dtype=float32 dims=4x8x16 text=T
  *         collective: bytes=N group=N end_tid=N in=TENSOR; stands on the ASYNC track beside its
- *                     thread, which is made when needed and is called "collectives"
+ *                     thread, which is made when needed and is called "collectives"; on a stream
+ *                     it stands like a kernel
  *         message:    bytes=N receive fd=N local=ADDRESS peer=ADDRESS; sent where not received;
  *                     ADDRESS is 10.0.0.1:29500 or [fe80::1]:29500
  *         others:     id=N
  *         all:        repaired
- *     alloc TIME address=N bytes=N
- *     free TIME address=N bytes=N
+ *                     launch=NAME: queued on its device by the last slice of that name above
+ *     alloc TIME address=N bytes=N [device=N]     without: the host's memory
+ *     free TIME address=N bytes=N [device=N]
  *     mark NAME TIME [first=0] [second=0] [text=]
  *     sample COUNTER TIME VALUE       the counter's track is made when needed
  *     problem KIND COUNT WHERE
