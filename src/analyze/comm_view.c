@@ -61,9 +61,9 @@ static const TachoColumn columns[] = {
 /* What the members of one collective say together. */
 struct timing {
 	gint64 last_end_ns;
-	gint64 total_ns, wait_ns; /* sums over the members */
-	guint32 n_members;	  /* of the chosen ranks */
-	guint32 last_rank;	  /* index of the rank that queued last */
+	gdouble total_ns, wait_ns; /* sums over the members */
+	guint32 n_members;	   /* of the chosen ranks */
+	guint32 last_rank;	   /* index of the rank that queued last */
 	gint64 last_begin_ns;
 	gboolean is_whole; /* every rank is there, and ended */
 };
@@ -125,8 +125,9 @@ static struct timing measure(const struct selection *selection, const TachoColle
 		if (!selection_takes_rank(selection, rank))
 			continue;
 		timing.n_members++;
-		timing.total_ns += end_ns - start_ns;
-		timing.wait_ns += CLAMP(collective->last_begin_ns, start_ns, end_ns) - start_ns;
+		timing.total_ns += (gdouble)(end_ns - start_ns);
+		timing.wait_ns +=
+			(gdouble)(CLAMP(collective->last_begin_ns, start_ns, end_ns) - start_ns);
 	}
 	return timing;
 }
@@ -179,16 +180,16 @@ static void count_lateness(const TachoTimeline *timeline, const TachoCollective 
 			   const struct timing *timing, struct comm_group *group)
 {
 	struct lateness *late = &g_array_index(group->late, struct lateness, timing->last_rank);
-	gint64 waited_ns = 0;
+	gdouble waited_ns = 0;
 
 	for (guint32 i = 0; i < collective->n_members; i++) {
 		guint32 slice =
 			g_array_index(timeline->members, guint32, collective->first_member + i);
 
-		waited_ns += timing->last_begin_ns - timeline->slices.start_ns[slice];
+		waited_ns += (gdouble)(timing->last_begin_ns - timeline->slices.start_ns[slice]);
 	}
 	late->n_last++;
-	late->waited_ns += (gdouble)waited_ns / (collective->n_members - 1);
+	late->waited_ns += waited_ns / (collective->n_members - 1);
 }
 
 static void count_collective(const struct selection *selection, GArray *groups,
@@ -202,8 +203,8 @@ static void count_collective(const struct selection *selection, GArray *groups,
 	group->count++;
 	group->bytes += collective->bytes;
 	group->n_ranks = MAX(group->n_ranks, MAX(collective->n_expected, collective->n_members));
-	group->total_ns += (gdouble)timing.total_ns / timing.n_members;
-	group->wait_ns += (gdouble)timing.wait_ns / timing.n_members;
+	group->total_ns += timing.total_ns / timing.n_members;
+	group->wait_ns += timing.wait_ns / timing.n_members;
 	if (!timing.is_whole)
 		return;
 	group->n_timed++;

@@ -17,9 +17,10 @@ struct kernel_group {
 	guint32 name;
 	gchar *shape, *dtype, *text;
 	guint64 count, flops, bytes;
-	gint64 total_ns, min_ns, max_ns;
-	gint64 flops_ns, bytes_ns; /* time of the calls whose flops, bytes are known */
-	GHashTable *ops;	   /* name id -> gint64 * ns */
+	gint64 min_ns, max_ns;
+	gdouble total_ns;
+	gdouble flops_ns, bytes_ns; /* time of the calls whose flops, bytes are known */
+	GHashTable *ops;	    /* name id -> gdouble * ns */
 };
 
 static const TachoColumn columns[] = {
@@ -90,17 +91,17 @@ static void count_op(const TachoTimeline *timeline, struct kernel_group *group, 
 {
 	guint32 op = tacho_kernel_op(timeline, slice);
 	gpointer name;
-	gint64 *spent_ns;
+	gdouble *spent_ns;
 
 	if (op == TACHO_NONE)
 		return;
 	name = GUINT_TO_POINTER(timeline->slices.name[op]);
 	spent_ns = g_hash_table_lookup(group->ops, name);
 	if (!spent_ns) {
-		spent_ns = g_new0(gint64, 1);
+		spent_ns = g_new0(gdouble, 1);
 		g_hash_table_insert(group->ops, name, spent_ns);
 	}
-	*spent_ns += timeline->slices.duration_ns[slice];
+	*spent_ns += (gdouble)timeline->slices.duration_ns[slice];
 }
 
 static void count_kernel(const TachoTimeline *timeline, GHashTable *groups, guint32 slice)
@@ -112,15 +113,15 @@ static void count_kernel(const TachoTimeline *timeline, GHashTable *groups, guin
 	tacho_slice_kernel(timeline, slice, &args);
 	group = find_group(groups, timeline->slices.name[slice], &args);
 	group->count++;
-	group->total_ns += duration_ns;
+	group->total_ns += (gdouble)duration_ns;
 	group->min_ns = MIN(group->min_ns, duration_ns);
 	group->max_ns = MAX(group->max_ns, duration_ns);
 	group->flops += args.flops;
 	group->bytes += args.bytes;
 	if (args.flops)
-		group->flops_ns += duration_ns;
+		group->flops_ns += (gdouble)duration_ns;
 	if (args.bytes)
-		group->bytes_ns += duration_ns;
+		group->bytes_ns += (gdouble)duration_ns;
 	count_op(timeline, group, slice);
 }
 
@@ -144,12 +145,12 @@ static const gchar *main_op(const TachoTimeline *timeline, const struct kernel_g
 {
 	GHashTableIter iter;
 	gpointer name, spent;
-	gint64 most_ns = -1;
+	gdouble most_ns = -1;
 	guint32 best = 0;
 
 	g_hash_table_iter_init(&iter, group->ops);
 	while (g_hash_table_iter_next(&iter, &name, &spent)) {
-		gint64 spent_ns = *(const gint64 *)spent;
+		gdouble spent_ns = *(const gdouble *)spent;
 		guint32 id = GPOINTER_TO_UINT(name);
 
 		if (spent_ns > most_ns || (spent_ns == most_ns && id < best)) {
@@ -160,7 +161,7 @@ static const gchar *main_op(const TachoTimeline *timeline, const struct kernel_g
 	return most_ns < 0 ? NULL : tacho_timeline_string(timeline, best);
 }
 
-static void add_rate(TachoTable *table, guint64 amount, gint64 over_ns)
+static void add_rate(TachoTable *table, guint64 amount, gdouble over_ns)
 {
 	if (amount && over_ns > 0)
 		tacho_table_number(table, (gdouble)amount / (gdouble)over_ns); /* G a second */
@@ -175,7 +176,7 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_text(table, tacho_timeline_string(selection->timeline, group->name));
 	tacho_table_text(table, group->shape);
 	tacho_table_text(table, main_op(selection->timeline, group));
-	tacho_table_number(table, 100.0 * (gdouble)group->total_ns / (gdouble)selection->total_ns);
+	tacho_table_number(table, 100.0 * group->total_ns / selection->total_ns);
 	tacho_table_number(table, MS(group->total_ns));
 	tacho_table_integer(table, (gint64)group->count);
 	tacho_table_number(table, US(group->total_ns) / (gdouble)group->count);

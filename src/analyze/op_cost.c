@@ -42,9 +42,9 @@ struct op_cost *op_costs_of_track(const TachoTimeline *timeline, const TachoTrac
 			op_around[i] = parent - track->first_slice;
 		if (timeline->slices.kind[slice] != TACHO_SLICE_OP)
 			continue;
-		costs[i].self_ns += timeline->slices.duration_ns[slice];
+		costs[i].self_ns += (gdouble)timeline->slices.duration_ns[slice];
 		if (op_around[i] != TACHO_NONE)
-			costs[op_around[i]].self_ns -= timeline->slices.duration_ns[slice];
+			costs[op_around[i]].self_ns -= (gdouble)timeline->slices.duration_ns[slice];
 	}
 	if (with_flops)
 		add_flops(timeline, track, costs);

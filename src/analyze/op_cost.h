@@ -5,8 +5,8 @@
 #include <tacho/timeline.h>
 
 struct op_cost {
-	gint64 self_ns; /* without the operations inside */
-	gdouble flops;	/* 0 where an operation inside tells them; -1: nothing has one */
+	gdouble self_ns; /* without the operations inside */
+	gdouble flops;	 /* 0 where an operation inside tells them; -1: nothing has one */
 };
 
 /* One a slice of the track, by its place on it; zero for what is no operation. With `with_flops`

@@ -12,7 +12,7 @@
 static void add_devices(GArray *facts, const TachoTimeline *timeline)
 {
 	for (guint32 i = 0; i < timeline->slices.n; i++) {
-		struct op_fact fact = { .device_ns = timeline->slices.duration_ns[i] };
+		struct op_fact fact = { .device_ns = (gdouble)timeline->slices.duration_ns[i] };
 
 		if (timeline->slices.launch[i] == TACHO_NONE || !is_device_work(timeline, i))
 			continue;
@@ -83,8 +83,8 @@ static void add_memory(GArray *facts, const TachoTimeline *timeline)
 				g_array_append_val(facts, fact);
 			fact = (struct op_fact){ .op = change->op };
 		}
-		fact.allocated_bytes += MAX(change->bytes, 0);
-		fact.residual_bytes += change->bytes;
+		fact.allocated_bytes += (gdouble)MAX(change->bytes, 0);
+		fact.residual_bytes += (gdouble)change->bytes;
 		fact.peak_bytes = MAX(fact.peak_bytes, fact.residual_bytes);
 	}
 	if (fact.op != TACHO_NONE)

@@ -6,10 +6,10 @@
 
 struct op_fact {
 	guint32 op; /* slice */
-	gint64 device_ns;
+	gdouble device_ns;
 	/* Of what was handed out while it was the innermost operation: all of it, the most of it held
 	 * at a time before it ended, and what it still held when it ended. */
-	gint64 allocated_bytes, peak_bytes, residual_bytes;
+	gdouble allocated_bytes, peak_bytes, residual_bytes;
 };
 
 struct op_facts {

@@ -24,8 +24,9 @@ struct op_group {
 	OpPhase phase;
 	const gchar *shape; /* in `shapes`, NULL: rows are not by shape */
 	guint64 count;
-	gint64 sum_ns; /* of all calls, those inside others too */
-	gint64 total_ns, self_ns, min_ns, max_ns;
+	gdouble sum_ns; /* of all calls, those inside others too */
+	gdouble total_ns, self_ns;
+	gint64 min_ns, max_ns;
 	gdouble metrics[TACHO_N_METRICS]; /* of the row alone; those that were asked for */
 	gboolean is_unknown;		  /* some call has no formula for its flops */
 };
@@ -146,10 +147,10 @@ static void count_metrics(const struct op_groups *groups, struct op_group *group
 
 	if (groups->with_facts)
 		fact = op_facts_find(&groups->facts, slice);
-	group->metrics[TACHO_METRIC_DEVICE] += (gdouble)fact.device_ns;
-	group->metrics[TACHO_METRIC_ALLOCATED] += (gdouble)fact.allocated_bytes;
-	group->metrics[TACHO_METRIC_PEAK] += (gdouble)fact.peak_bytes;
-	group->metrics[TACHO_METRIC_RESIDUAL] += (gdouble)fact.residual_bytes;
+	group->metrics[TACHO_METRIC_DEVICE] += fact.device_ns;
+	group->metrics[TACHO_METRIC_ALLOCATED] += fact.allocated_bytes;
+	group->metrics[TACHO_METRIC_PEAK] += fact.peak_bytes;
+	group->metrics[TACHO_METRIC_RESIDUAL] += fact.residual_bytes;
 	group->metrics[TACHO_METRIC_FLOPS] += MAX(flops, 0);
 	group->metrics[TACHO_METRIC_RUNS]++;
 	group->is_unknown |= flops < 0;
@@ -169,15 +170,15 @@ static void count_op(struct op_groups *groups, struct op_track *on, guint32 plac
 	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
 
 	group->count++;
-	group->sum_ns += duration_ns;
-	group->self_ns += duration_ns;
+	group->sum_ns += (gdouble)duration_ns;
+	group->self_ns += (gdouble)duration_ns;
 	group->min_ns = MIN(group->min_ns, duration_ns);
 	group->max_ns = MAX(group->max_ns, duration_ns);
 	if (!is_inside_group(timeline, on, around, index))
-		group->total_ns += duration_ns;
+		group->total_ns += (gdouble)duration_ns;
 	if (around != TACHO_NONE)
 		g_array_index(groups->groups, struct op_group, on->groups[around]).self_ns -=
-			duration_ns;
+			(gdouble)duration_ns;
 	count_metrics(groups, group, slice, flops);
 	on->groups[place] = index;
 }
@@ -238,7 +239,7 @@ static void add_row(TachoTable *table, const struct op_groups *groups, const str
 	tacho_table_text(table, tacho_timeline_string(selection->timeline, group->name));
 	tacho_table_text(table, op_phase_name(group->phase));
 	tacho_table_text(table, group->shape);
-	tacho_table_number(table, 100.0 * (gdouble)group->self_ns / (gdouble)selection->total_ns);
+	tacho_table_number(table, 100.0 * group->self_ns / selection->total_ns);
 	tacho_table_number(table, MS(group->self_ns));
 	tacho_table_number(table, MS(group->total_ns));
 	tacho_table_integer(table, (gint64)group->count);
@@ -307,9 +308,9 @@ static GPtrArray *ordered_groups(struct op_groups *groups)
 	for (guint i = 0; i < groups->groups->len; i++) {
 		struct op_group *group = &g_array_index(groups->groups, struct op_group, i);
 
-		group->metrics[TACHO_METRIC_HOST] = (gdouble)group->self_ns;
+		group->metrics[TACHO_METRIC_HOST] = group->self_ns;
 		group->metrics[TACHO_METRIC_TIME] =
-			(gdouble)group->self_ns + group->metrics[TACHO_METRIC_DEVICE];
+			group->self_ns + group->metrics[TACHO_METRIC_DEVICE];
 		if (is_accounted(groups, group))
 			g_ptr_array_add(ordered, group);
 	}

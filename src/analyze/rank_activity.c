@@ -16,7 +16,7 @@
 
 /* What happens inside a slice, itself included. */
 struct content {
-	gint64 waiting_ns;
+	gdouble waiting_ns;
 	gboolean has_work;
 	gboolean is_work; /* the slice's own time is work */
 };
@@ -46,9 +46,10 @@ static void classify(const TachoTimeline *timeline, guint32 slice, struct conten
 
 	if (kind == TACHO_SLICE_WAIT ||
 	    (runs && is_communication_name(tacho_slice_name(timeline, slice)))) {
-		content->waiting_ns = duration_ns;
+		content->waiting_ns = (gdouble)duration_ns;
 	} else if (runs) {
-		content->is_work = content->has_work || content->waiting_ns <= duration_ns / 2;
+		content->is_work =
+			content->has_work || content->waiting_ns <= (gdouble)duration_ns / 2;
 		content->has_work |= content->is_work;
 	}
 }

@@ -112,9 +112,9 @@ static guint count_threads(const TachoTimeline *timeline, guint process)
 	return n_threads;
 }
 
-static gdouble cost_pct(guint64 cost_ns, gint64 duration_ns)
+static gdouble cost_pct(guint64 cost_ns, gdouble duration_ns)
 {
-	return duration_ns > 0 ? 100.0 * (gdouble)cost_ns / (gdouble)duration_ns : (gdouble)NAN;
+	return duration_ns > 0 ? 100.0 * (gdouble)cost_ns / duration_ns : (gdouble)NAN;
 }
 
 static void add_process(TachoTable *table, const TachoTimeline *timeline, guint index)
@@ -131,7 +131,8 @@ static void add_process(TachoTable *table, const TachoTimeline *timeline, guint 
 	tacho_table_number(table, MS(process->end_ns));
 	tacho_table_integer(table, (gint64)process->n_events);
 	tacho_table_integer(table, (gint64)process->n_dropped);
-	tacho_table_number(table, cost_pct(process->cost_ns, process->end_ns - process->start_ns));
+	tacho_table_number(
+		table, cost_pct(process->cost_ns, (gdouble)(process->end_ns - process->start_ns)));
 	tacho_table_integer(table, count_threads(timeline, index));
 	tacho_table_text(table, tacho_timeline_string(timeline, process->command));
 	add_exit(table, process);
@@ -274,11 +275,12 @@ static const gchar *step_source_name(TachoStepSource source)
 static gdouble run_cost_pct(const TachoTimeline *timeline)
 {
 	guint64 cost_ns = 0;
-	gint64 duration_ns = 0;
+	gdouble duration_ns = 0;
 
 	for (guint i = 0; i < timeline->processes->len; i++) {
 		cost_ns += process_at(timeline, i)->cost_ns;
-		duration_ns += process_at(timeline, i)->end_ns - process_at(timeline, i)->start_ns;
+		duration_ns += (gdouble)(process_at(timeline, i)->end_ns -
+					 process_at(timeline, i)->start_ns);
 	}
 	return cost_pct(cost_ns, duration_ns);
 }
@@ -319,7 +321,7 @@ static gdouble step_cost_pct(const struct selection *selection)
 			cost_ns += (gdouble)process_at(timeline, main)->cost_ns *
 				   (gdouble)n_inside / (gdouble)n_all;
 	}
-	return selection->total_ns ? 100.0 * cost_ns / (gdouble)selection->total_ns : (gdouble)NAN;
+	return selection->total_ns ? 100.0 * cost_ns / selection->total_ns : (gdouble)NAN;
 }
 
 static gdouble step_median_ms(const struct selection *selection)

@@ -305,12 +305,12 @@ void profile_add_run(struct profile_tree *tree, guint32 node, const TachoTimelin
 	at->phase = op_phase_name(run->phase);
 	if (!at->shapes)
 		at->shapes = op_shapes_text(timeline, run->slice);
-	at->self[TACHO_METRIC_HOST] += (gdouble)run->self_ns;
-	at->self[TACHO_METRIC_DEVICE] += (gdouble)fact.device_ns;
-	at->self[TACHO_METRIC_TIME] += (gdouble)(run->self_ns + fact.device_ns);
-	at->self[TACHO_METRIC_ALLOCATED] += (gdouble)fact.allocated_bytes;
-	at->self[TACHO_METRIC_PEAK] += (gdouble)fact.peak_bytes;
-	at->self[TACHO_METRIC_RESIDUAL] += (gdouble)fact.residual_bytes;
+	at->self[TACHO_METRIC_HOST] += run->self_ns;
+	at->self[TACHO_METRIC_DEVICE] += fact.device_ns;
+	at->self[TACHO_METRIC_TIME] += run->self_ns + fact.device_ns;
+	at->self[TACHO_METRIC_ALLOCATED] += fact.allocated_bytes;
+	at->self[TACHO_METRIC_PEAK] += fact.peak_bytes;
+	at->self[TACHO_METRIC_RESIDUAL] += fact.residual_bytes;
 	at->self[TACHO_METRIC_OUTPUT] += op_output_bytes(timeline, run->slice);
 	at->self[TACHO_METRIC_PARAMS] += op_parameters(timeline, run->slice);
 	at->self[TACHO_METRIC_FLOPS] += MAX(run->flops, 0);

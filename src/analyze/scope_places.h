@@ -27,7 +27,7 @@ struct op_run {
 	guint32 slice;
 	guint step; /* index among the chosen */
 	OpPhase phase;
-	gint64 self_ns;
+	gdouble self_ns;
 	gdouble flops; /* -1: no formula */
 };
 

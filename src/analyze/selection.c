@@ -131,7 +131,7 @@ static void choose_steps(struct selection *selection)
 		while (rank < step->rank_index)
 			selection->first_of_rank[++rank] = selection->chosen->len;
 		g_array_append_val(selection->chosen, *step);
-		selection->total_ns += step->end_ns - step->start_ns;
+		selection->total_ns += (gdouble)(step->end_ns - step->start_ns);
 	}
 	while (rank < timeline->ranks->len)
 		selection->first_of_rank[++rank] = selection->chosen->len;
@@ -160,7 +160,7 @@ void selection_init(struct selection *selection, const TachoTimeline *timeline,
 			continue;
 		selection->n_ranks++;
 		if (timeline->steps->len == 0)
-			selection->total_ns += process->end_ns - process->start_ns;
+			selection->total_ns += (gdouble)(process->end_ns - process->start_ns);
 	}
 }
 

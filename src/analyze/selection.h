@@ -16,7 +16,7 @@ struct selection {
 	gint64 n_warm_up;     /* steps with lower numbers are warm-up */
 	GArray *chosen;	      /* TachoStep, by rank and number */
 	guint *first_of_rank; /* where a rank's steps begin in `chosen`; one more than ranks */
-	gint64 total_ns; /* of the chosen steps; without steps, of the chosen ranks' processes */
+	gdouble total_ns; /* of the chosen steps; without steps, of the chosen ranks' processes */
 	guint n_ranks;
 };
 

@@ -48,7 +48,7 @@ static const TachoColumn summary_columns[] = {
 
 /* The parts of a step, or the sums of them over several. */
 struct breakdown {
-	gint64 duration_ns, compute_ns, communication_ns, exposed_ns, wait_ns, data_wait_ns;
+	gdouble duration_ns, compute_ns, communication_ns, exposed_ns, wait_ns, data_wait_ns;
 };
 
 static struct breakdown measure(const struct rank_activity *activity, const TachoStep *step)
@@ -56,12 +56,14 @@ static struct breakdown measure(const struct rank_activity *activity, const Tach
 	gint64 start_ns = step->start_ns, end_ns = step->end_ns;
 
 	return (struct breakdown){
-		.duration_ns = MAX(end_ns - start_ns, 0),
-		.compute_ns = interval_set_measure(&activity->compute, start_ns, end_ns),
-		.communication_ns = interval_set_measure(&activity->transfer, start_ns, end_ns),
-		.exposed_ns = interval_set_measure(&activity->exposed, start_ns, end_ns),
-		.wait_ns = interval_set_measure(&activity->wait, start_ns, end_ns),
-		.data_wait_ns = interval_set_measure(&activity->data_wait, start_ns, end_ns),
+		.duration_ns = (gdouble)MAX(end_ns - start_ns, 0),
+		.compute_ns = (gdouble)interval_set_measure(&activity->compute, start_ns, end_ns),
+		.communication_ns =
+			(gdouble)interval_set_measure(&activity->transfer, start_ns, end_ns),
+		.exposed_ns = (gdouble)interval_set_measure(&activity->exposed, start_ns, end_ns),
+		.wait_ns = (gdouble)interval_set_measure(&activity->wait, start_ns, end_ns),
+		.data_wait_ns =
+			(gdouble)interval_set_measure(&activity->data_wait, start_ns, end_ns),
 	};
 }
 
@@ -75,7 +77,7 @@ static void accumulate(struct breakdown *sum, const struct breakdown *one)
 	sum->data_wait_ns += one->data_wait_ns;
 }
 
-static gint64 idle_ns(const struct breakdown *parts)
+static gdouble idle_ns(const struct breakdown *parts)
 {
 	return parts->duration_ns - parts->compute_ns - parts->exposed_ns - parts->wait_ns;
 }
@@ -83,9 +85,8 @@ static gint64 idle_ns(const struct breakdown *parts)
 static void add_overlap(TachoTable *table, const struct breakdown *parts)
 {
 	if (parts->communication_ns)
-		tacho_table_number(table,
-				   100.0 * (gdouble)(parts->communication_ns - parts->exposed_ns) /
-					   (gdouble)parts->communication_ns);
+		tacho_table_number(table, 100.0 * (parts->communication_ns - parts->exposed_ns) /
+						  parts->communication_ns);
 	else
 		tacho_table_null(table);
 }
@@ -195,11 +196,12 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 		return;
 	rank_activity_init(&activity, timeline, rank_index, collectives);
 	for (guint i = first; i < first + n; i++) {
-		struct breakdown parts =
-			measure(&activity, &g_array_index(selection->chosen, TachoStep, i));
+		const TachoStep *step = &g_array_index(selection->chosen, TachoStep, i);
+		struct breakdown parts = measure(&activity, step);
+		gint64 duration_ns = step->end_ns - step->start_ns;
 
 		accumulate(&sum, &parts);
-		g_array_append_val(durations, parts.duration_ns);
+		g_array_append_val(durations, duration_ns);
 	}
 	rank_activity_release(&activity);
 	accumulate(total, &sum);

@@ -1,0 +1,93 @@
+/* Every view of a timeline with times as far apart as they may be: under the undefined behaviour sanitizer
+ * this shows that no sum or difference of times overflows. */
+#include <tacho/analyze.h>
+#include <tacho/info.h>
+
+#include "timeline_text.h"
+#include "views_support.h"
+
+#define LAST  "4611686018427387903" /* TACHO_MAX_TIME_NS */
+#define EARLY " -" LAST "..0"
+#define LATE  " 0.." LAST
+
+/* Several of everything: each is as long as may be, so that any three of them are more than fits. */
+#define PART                                                                                       \
+	"  op aten::mm" EARLY " in=float32[8,8]@0x1 out=float32[8,8]@0x2\n"                        \
+	"    op aten::mm" EARLY "\n"                                                               \
+	"    wait DataLoader" EARLY "\n"                                                           \
+	"  op aten::mm" LATE "\n"                                                                  \
+	"    wait DataLoader" LATE "\n"                                                            \
+	"    wait DataLoader" LATE "\n"                                                            \
+	"  runtime launch" EARLY "\n"                                                              \
+	"  collective sum" EARLY " bytes=9223372036854775807\n"                                    \
+	"  collective sum" LATE " bytes=9223372036854775807\n"                                     \
+	"  collective sum " LAST ".." LAST " bytes=9223372036854775807\n"                          \
+	"  alloc -" LAST " address=1 bytes=9223372036854775807\n"                                  \
+	"  alloc -" LAST " address=2 bytes=9223372036854775807\n"                                  \
+	"  free " LAST " address=1 bytes=9223372036854775807\n"                                    \
+	"  sample queue -" LAST " -9223372036854775807\n"                                          \
+	"  sample queue 0 9223372036854775807\n"                                                   \
+	"  sample queue " LAST " -9223372036854775807\n"                                           \
+	"  stream 7\n"                                                                             \
+	"  kernel gemm -" LAST "..-" LAST " launch=launch\n"                                       \
+	"  kernel gemm" EARLY " launch=launch flops=18446744073709551615\n"                        \
+	"  kernel gemm" LATE " launch=launch bytes=18446744073709551615\n"                         \
+	"  kernel gemm" LATE " launch=launch bytes=18446744073709551615\n"                         \
+	"  kernel gemm " LAST ".." LAST "\n"
+
+static const gchar text[] =
+	"unit ns\n"
+	"rank 0 thread 1 main\n" PART "rank 1 thread 2 main\n" PART "  thread 3\n"
+	"  op aten::mm" EARLY "\n"
+	"  op aten::mm" LATE "\n"
+	"  thread 4\n"
+	"  op aten::mm" LATE "\n";
+
+static const struct {
+	const gchar *name;
+	TachoTable *(*run)(const TachoTimeline *timeline, const TachoFilter *filter);
+} views[] = {
+#define VIEW_ROW(name, description) { #name, tacho_view_##name },
+	TACHO_VIEWS(VIEW_ROW)
+#undef VIEW_ROW
+		{ "step_summary", tacho_view_step_summary },
+};
+
+static void test_view(gconstpointer data)
+{
+	guint view = GPOINTER_TO_UINT(data);
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	TachoFilter filter = { .rank = -1, .first_step = 0, .last_step = 3 };
+
+	tacho_table_free(views[view].run(timeline, NULL));
+	for (guint rank = 0; rank < 2; rank++)
+		for (guint number = 0; number < 3; number++) {
+			TachoStep step = { rank, number, -TACHO_MAX_TIME_NS, TACHO_MAX_TIME_NS,
+					   TRUE };
+
+			g_array_append_val(timeline->steps, step);
+		}
+	add_collective(timeline, "sum", G_MAXUINT64);
+	tacho_table_free(views[view].run(timeline, NULL));
+	tacho_table_free(views[view].run(timeline, &filter));
+}
+
+static void test_info(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(TachoInfo) info = tacho_info_new(timeline);
+
+	g_assert_nonnull(info);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (guint i = 0; i < G_N_ELEMENTS(views); i++) {
+		g_autofree gchar *path = g_strdup_printf("/extreme_times/%s", views[i].name);
+
+		g_test_add_data_func(path, GUINT_TO_POINTER(i), test_view);
+	}
+	g_test_add_func("/extreme_times/info", test_info);
+	return g_test_run();
+}
