@@ -5,7 +5,7 @@ gboolean is_device_work(const TachoTimeline *timeline, guint32 slice)
 	TachoSliceKind kind = timeline->slices.kind[slice];
 
 	return (kind == TACHO_SLICE_KERNEL || kind == TACHO_SLICE_MEMCPY ||
-		kind == TACHO_SLICE_MEMSET) &&
+		kind == TACHO_SLICE_MEMSET || kind == TACHO_SLICE_COLLECTIVE) &&
 	       tacho_timeline_track(timeline, timeline->slices.track[slice])->kind ==
 		       TACHO_TRACK_STREAM;
 }
@@ -15,4 +15,56 @@ guint32 innermost_op(const TachoTimeline *timeline, guint32 slice)
 	while (slice != TACHO_NONE && timeline->slices.kind[slice] != TACHO_SLICE_OP)
 		slice = timeline->slices.parent[slice];
 	return slice;
+}
+
+gchar *device_label(gint32 device)
+{
+	return g_strdup_printf("gpu %d", device);
+}
+
+gchar *stream_label(const TachoTimeline *timeline, const TachoTrack *track)
+{
+	const gchar *name = tacho_timeline_string(timeline, track->name);
+
+	if (*name && g_utf8_validate(name, -1, NULL))
+		return g_strdup_printf("gpu %d %s", track->device, name);
+	return g_strdup_printf("gpu %d stream %u", track->device, track->tid);
+}
+
+gboolean takes_stream(const struct selection *selection, const TachoTrack *track)
+{
+	GRegex *regex = selection->filter->device;
+	g_autofree gchar *label = NULL;
+
+	if (track->kind != TACHO_TRACK_STREAM || !selection_takes_track(selection, track))
+		return FALSE;
+	if (!regex)
+		return TRUE;
+	label = stream_label(selection->timeline, track);
+	return g_regex_match(regex, label, 0, NULL);
+}
+
+void note_no_streams(TachoTable *table, const struct selection *selection)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	GRegex *regex = selection->filter->device;
+
+	for (guint i = 0; regex && i < timeline->tracks->len; i++)
+		if (tacho_timeline_track(timeline, i)->kind == TACHO_TRACK_STREAM) {
+			tacho_table_note(table, "No device stream with work there matches '%s'.",
+					 g_regex_get_pattern(regex));
+			return;
+		}
+	tacho_table_note(table, "No work of a device (GPU) was recorded there: this view is about "
+				"the streams of devices.");
+}
+
+GArray *stream_work(const TachoTimeline *timeline, const TachoTrack *track)
+{
+	GArray *work = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)
+		if (is_device_work(timeline, i))
+			g_array_append_val(work, i);
+	return work;
 }

@@ -4,10 +4,25 @@
 
 #include <tacho/timeline.h>
 
-/* Whether a slice of a stream keeps the device busy: a kernel, copy or fill. */
+#include "analyze/selection.h"
+
+/* Whether a slice of a stream keeps the device busy: a kernel, copy, fill or collective. */
 gboolean is_device_work(const TachoTimeline *timeline, guint32 slice);
 
 /* The innermost operation at or around `slice`, or TACHO_NONE. */
 guint32 innermost_op(const TachoTimeline *timeline, guint32 slice);
+
+/* "gpu 0"; "gpu 0 stream 7", or whatever the stream is called. The caller's. */
+gchar *device_label(gint32 device);
+gchar *stream_label(const TachoTimeline *timeline, const TachoTrack *track);
+
+/* Whether it is a stream that the filter's rank and device take. */
+gboolean takes_stream(const struct selection *selection, const TachoTrack *track);
+
+/* Tell why a table of streams is empty. */
+void note_no_streams(TachoTable *table, const struct selection *selection);
+
+/* The stream's work, guint32 slices in order of time; the caller's. */
+GArray *stream_work(const TachoTimeline *timeline, const TachoTrack *track);
 
 #endif

@@ -201,6 +201,24 @@ gboolean selection_takes_time(const struct selection *selection, guint rank_inde
 	return at < last && g_array_index(selection->chosen, TachoStep, at).start_ns <= time_ns;
 }
 
+GArray *selection_stretches(const struct selection *selection, guint rank_index)
+{
+	GArray *stretches = g_array_new(FALSE, FALSE, sizeof(struct interval));
+	const TachoProcess *process = main_process(selection->timeline, rank_index);
+	struct interval whole = { process->start_ns, process->end_ns };
+
+	if (selection->timeline->steps->len == 0 && selection_takes_rank(selection, rank_index))
+		g_array_append_val(stretches, whole);
+	for (guint i = selection->first_of_rank[rank_index];
+	     i < selection->first_of_rank[rank_index + 1]; i++) {
+		const TachoStep *step = &g_array_index(selection->chosen, TachoStep, i);
+		struct interval stretch = { step->start_ns, step->end_ns };
+
+		g_array_append_val(stretches, stretch);
+	}
+	return stretches;
+}
+
 guint selection_n_steps(const struct selection *selection)
 {
 	return selection->chosen->len;

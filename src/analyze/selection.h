@@ -4,6 +4,8 @@
 
 #include <tacho/analyze.h>
 
+#include "base/interval_set.h"
+
 typedef enum {
 	STEP_STEADY,
 	STEP_WARM_UP,
@@ -33,6 +35,9 @@ gboolean selection_takes_track(const struct selection *selection, const TachoTra
  * times that do not go back. A run without steps is taken whole. */
 gboolean selection_takes_time(const struct selection *selection, guint rank_index, gint64 time_ns,
 			      guint *cursor);
+/* The chosen steps of a rank as stretches of time (struct interval); of a run without steps, the life
+ * of its main process. The caller's. */
+GArray *selection_stretches(const struct selection *selection, guint rank_index);
 /* How many steps were chosen, over all ranks; 0: the run has none. */
 guint selection_n_steps(const struct selection *selection);
 /* Tell under an empty table that there are no `things`, or none of that name. */
