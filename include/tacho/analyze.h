@@ -32,7 +32,8 @@ typedef struct {
 	VIEW(code, "operations by the functions of the program that ran them")                     \
 	VIEW(graph, "operations by what they need: each above those whose results it reads")       \
 	VIEW(comm, "collectives: bytes, bandwidth, transfer against waiting, who was late")        \
-	VIEW(overlap, "communication hidden behind computation")
+	VIEW(overlap, "communication hidden behind computation")                                   \
+	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */
 #define TACHO_VIEW_DECLARE(name, description)                                                      \

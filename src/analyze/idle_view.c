@@ -1,0 +1,286 @@
+/* idle_view: why a device waits between two pieces of work.
+ *
+ *     host     the next was launched only after the one before had ended: the host is too slow
+ *     kernel   it was launched in time and began within 30 ns: what going from one to the next costs
+ *     other    it was launched in time and began later: it waited for another stream, for an event ...
+ *     unknown  nobody recorded the launch
+ *
+ * The classes and the 30 ns are those of Meta's Holistic Trace Analysis (get_idle_time_breakdown), whose
+ * "other" holds what is unknown here. Unlike there, work that overlaps on a stream makes no negative gap:
+ * a gap begins when all work before has ended.
+ *
+ * A device with several streams has a row of its own: it waits while none of them works, and what ends the
+ * waiting says why.
+ *
+ * (1) Of a gap counts what is in chosen steps; work counts whole where it begins in one.
+ * (2) idle = host + kernel + other + unknown. The time before a stream's first work and after its last is
+ *     in none of them: nothing says what was waited for. */
+#include <tacho/analyze.h>
+
+#include "analyze/device_work.h"
+
+#define MS(ns)	       ((gdouble)(ns) / 1e6)
+#define KERNEL_WAIT_NS 30 /* a gap shorter than this */
+
+static const TachoColumn columns[] = {
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT },
+	{ .key = "stream", .title = "stream", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "count", .title = "work", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "busy_ms", .title = "busy ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "idle_ms", .title = "idle ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "idle_pct",
+	  .title = "%",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+	{ .key = "host_wait_ms", .title = "host wait", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "kernel_wait_ms",
+	  .title = "kernel wait",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 3 },
+	{ .key = "other_ms", .title = "other", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "unknown_ms", .title = "unknown", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "gaps", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "longest_us", .title = "longest us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "longest_before",
+	  .title = "before",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE },
+};
+
+enum { WAIT_HOST, WAIT_KERNEL, WAIT_OTHER, WAIT_UNKNOWN, N_WAITS };
+
+struct idle {
+	guint count, n_gaps;
+	gdouble busy_ns, waits_ns[N_WAITS];
+	gint64 longest_ns;
+	guint32 longest_before; /* the work that ended the longest gap */
+};
+
+/* The streams of one device of one rank, and what was chosen of its time. */
+struct device {
+	const struct selection *selection;
+	guint rank_index;
+	gint32 rank, number;
+	struct interval_set chosen;
+	guint n_streams;
+	GArray *work; /* guint32 slices of all its streams */
+};
+
+static gint wait_of(const TachoTimeline *timeline, guint32 next, gint64 idle_since_ns)
+{
+	guint32 launch = timeline->slices.launch[next];
+
+	if (launch == TACHO_NONE)
+		return WAIT_UNKNOWN;
+	if (timeline->slices.start_ns[launch] > idle_since_ns)
+		return WAIT_HOST;
+	if (timeline->slices.start_ns[next] - idle_since_ns < KERNEL_WAIT_NS)
+		return WAIT_KERNEL;
+	return WAIT_OTHER;
+}
+
+static void count_gap(struct idle *idle, const struct device *device, guint32 next,
+		      gint64 idle_since_ns)
+{
+	const TachoTimeline *timeline = device->selection->timeline;
+	gint64 gap_ns = interval_set_measure(&device->chosen, idle_since_ns,
+					     timeline->slices.start_ns[next]);
+
+	if (gap_ns <= 0)
+		return;
+	idle->n_gaps++;
+	idle->waits_ns[wait_of(timeline, next, idle_since_ns)] += (gdouble)gap_ns;
+	if (gap_ns > idle->longest_ns) {
+		idle->longest_ns = gap_ns;
+		idle->longest_before = next;
+	}
+}
+
+/* `work` is all that a stream did, in order of time. With a name filter the work of that name counts,
+ * and the gaps before it. */
+static struct idle measure(const struct device *device, const GArray *work)
+{
+	const struct selection *selection = device->selection;
+	const TachoTimeline *timeline = selection->timeline;
+	gint64 idle_since_ns = G_MAXINT64; /* before the first work there is no gap */
+	struct idle idle = { 0 };
+	guint cursor = 0;
+
+	for (guint i = 0; i < work->len; i++) {
+		guint32 slice = g_array_index(work, guint32, i);
+		gint64 start_ns = timeline->slices.start_ns[slice];
+		gint64 end_ns = tacho_slice_end_ns(timeline, slice);
+		gint64 free_ns = i ? MAX(start_ns, idle_since_ns) : start_ns;
+		gboolean is_chosen =
+			selection_takes_time(selection, device->rank_index, start_ns, &cursor);
+
+		if (selection_takes_name(selection, tacho_slice_name(timeline, slice))) {
+			if (start_ns > idle_since_ns)
+				count_gap(&idle, device, slice, idle_since_ns);
+			if (is_chosen && end_ns > free_ns)
+				idle.busy_ns += (gdouble)(end_ns - free_ns);
+			idle.count += is_chosen;
+		}
+		idle_since_ns = i ? MAX(idle_since_ns, end_ns) : end_ns;
+	}
+	return idle;
+}
+
+static void add_row(TachoTable *table, const struct device *device, const gchar *stream,
+		    const GArray *work)
+{
+	struct idle idle = measure(device, work);
+	g_autofree gchar *label = device_label(device->number);
+	gdouble idle_ns = 0;
+
+	if (idle.count == 0)
+		return;
+	for (guint i = 0; i < N_WAITS; i++)
+		idle_ns += idle.waits_ns[i];
+	tacho_table_row(table);
+	tacho_table_integer(table, device->rank);
+	tacho_table_text(table, label);
+	tacho_table_text(table, stream);
+	tacho_table_integer(table, idle.count);
+	tacho_table_number(table, MS(idle.busy_ns));
+	tacho_table_number(table, MS(idle_ns));
+	tacho_table_number(table, idle_ns > 0 ? 100.0 * idle_ns / (idle_ns + idle.busy_ns) : 0);
+	for (guint i = 0; i < N_WAITS; i++)
+		tacho_table_number(table, MS(idle.waits_ns[i]));
+	tacho_table_integer(table, idle.n_gaps);
+	tacho_table_number(table, (gdouble)idle.longest_ns / 1e3);
+	tacho_table_text(table, idle.n_gaps ? tacho_slice_name(device->selection->timeline,
+							       idle.longest_before)
+					    : NULL);
+}
+
+static gint compare_work(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const TachoTimeline *timeline = data;
+	guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
+	gint64 x_ns = timeline->slices.start_ns[x], y_ns = timeline->slices.start_ns[y];
+
+	if (x_ns != y_ns)
+		return x_ns < y_ns ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static void add_stream(TachoTable *table, struct device *device, const TachoTrack *track)
+{
+	const TachoTimeline *timeline = device->selection->timeline;
+	const gchar *name = tacho_timeline_string(timeline, track->name);
+	g_autofree gchar *label = *name ? g_strdup(name) : g_strdup_printf("stream %u", track->tid);
+	g_autoptr(GArray) work = stream_work(timeline, track);
+
+	if (work->len == 0)
+		return;
+	add_row(table, device, label, work);
+	device->n_streams++;
+	g_array_append_vals(device->work, work->data, work->len);
+}
+
+/* The rows of the streams of the device that `first` is on, of its rank, and of the device. */
+static void add_device(TachoTable *table, const struct selection *selection, guint first)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	const TachoTrack *of = tacho_timeline_track(timeline, first);
+	const TachoProcess *process =
+		&g_array_index(timeline->processes, TachoProcess, of->process);
+	g_autoptr(GArray) stretches = selection_stretches(selection, process->rank_index);
+	struct device device = { .selection = selection,
+				 .rank_index = process->rank_index,
+				 .rank = process->rank,
+				 .number = of->device,
+				 .work = g_array_new(FALSE, FALSE, sizeof(guint32)) };
+
+	interval_set_init(&device.chosen);
+	for (guint i = 0; i < stretches->len; i++) {
+		const struct interval *stretch = &g_array_index(stretches, struct interval, i);
+
+		interval_set_add(&device.chosen, stretch->begin_ns, stretch->end_ns);
+	}
+	interval_set_normalize(&device.chosen);
+	for (guint i = first; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (track->process == of->process && track->device == of->device &&
+		    takes_stream(selection, track))
+			add_stream(table, &device, track);
+	}
+	if (device.n_streams > 1) {
+		g_array_sort_with_data(device.work, compare_work, (gpointer)timeline);
+		add_row(table, &device, NULL, device.work);
+	}
+	interval_set_release(&device.chosen);
+	g_array_unref(device.work);
+}
+
+static gboolean is_first_of_device(const struct selection *selection, guint index)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	const TachoTrack *track = tacho_timeline_track(timeline, index);
+
+	for (guint i = 0; i < index; i++) {
+		const TachoTrack *other = tacho_timeline_track(timeline, i);
+
+		if (other->process == track->process && other->device == track->device &&
+		    takes_stream(selection, other))
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static void note_why(TachoTable *table, const gdouble waits_ns[N_WAITS], gdouble idle_ns)
+{
+	static const gchar *const reasons[N_WAITS] = {
+		"the host had not launched the next work",
+		"the next kernel was about to begin",
+		"the next work was launched, but waited for something else",
+		"nobody recorded the launch",
+	};
+	gint most = 0;
+
+	for (gint i = 1; i < N_WAITS; i++)
+		if (waits_ns[i] > waits_ns[most])
+			most = i;
+	if (idle_ns > 0)
+		tacho_table_note(table, "%.0f %% of the waiting of streams: %s.",
+				 100.0 * waits_ns[most] / idle_ns, reasons[most]);
+}
+
+/* What most waiting of the streams, not of the devices, was for. */
+static void note_idle(TachoTable *table)
+{
+	static const gchar *const keys[N_WAITS] = { "host_wait_ms", "kernel_wait_ms", "other_ms",
+						    "unknown_ms" };
+	gdouble waits_ms[N_WAITS] = { 0 }, idle_ms = 0;
+
+	for (guint row = 0; row < tacho_table_n_rows(table); row++) {
+		if (!tacho_table_cell_text(table, row, "stream"))
+			continue;
+		for (guint i = 0; i < N_WAITS; i++)
+			waits_ms[i] += tacho_table_cell_number(table, row, keys[i]);
+		idle_ms += tacho_table_cell_number(table, row, "idle_ms");
+	}
+	note_why(table, waits_ms, idle_ms);
+}
+
+TachoTable *tacho_view_idle(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("idle", columns, G_N_ELEMENTS(columns));
+	struct selection selection;
+
+	selection_init(&selection, timeline, filter);
+	for (guint i = 0; i < timeline->tracks->len; i++)
+		if (takes_stream(&selection, tacho_timeline_track(timeline, i)) &&
+		    is_first_of_device(&selection, i))
+			add_device(table, &selection, i);
+	note_idle(table);
+	if (tacho_table_n_rows(table) == 0)
+		note_no_streams(table, &selection);
+	selection_note(&selection, table);
+	selection_release(&selection);
+	return table;
+}
