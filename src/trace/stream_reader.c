@@ -207,11 +207,13 @@ static gboolean add_memory(struct stream_reader *reader, const struct record_mem
 	event = row_buffer_add(&reader->rows->memory, sizeof(*event));
 	if (!event)
 		return FALSE;
-	event->time_ns = time_ns;
-	event->address = record->address;
-	event->bytes = sign * (gint64)MIN(record->bytes, G_MAXINT64);
-	event->track = TACHO_NONE;
-	event->slice = reader->innermost;
+	*event = (TachoMemoryEvent){
+		.time_ns = time_ns,
+		.address = record->address,
+		.bytes = sign * (gint64)MIN(record->bytes, G_MAXINT64),
+		.track = TACHO_NONE,
+		.slice = reader->innermost,
+	};
 	return TRUE;
 }
 

@@ -28,6 +28,9 @@ static void check_processes(const TachoTimeline *timeline)
 	g_assert_cmpuint(timeline->n_events, ==, 2552);
 	g_assert_cmpuint(timeline->n_dropped, ==, 0);
 	g_assert_cmpuint(timeline->memory->len, ==, 496);
+	for (guint i = 0; i < timeline->memory->len; i++)
+		g_assert_cmpuint(g_array_index(timeline->memory, TachoMemoryEvent, i).device, ==,
+				 0);
 	for (guint i = 0; i < timeline->processes->len; i++) {
 		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
 
