@@ -47,12 +47,26 @@ static gchar *default_output(const gchar *run, const TachoExportTarget *target)
 
 static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
 {
-	gboolean is_chrome = strcmp(target->name, "chrome") == 0;
+	static const struct {
+		const gchar *target, *how;
+	} ways[] = {
+		{ "perfetto",
+		  "https://ui.perfetto.dev, \"Open trace file\" (it stays on your machine)" },
+		{ "chrome",
+		  "chrome://tracing, \"Load\", or https://ui.perfetto.dev, \"Open trace file\""
+		  " (it stays on your machine)" },
+		{ "sqlite", "sqlite3 FILE" },
+	};
 
-	fprintf(stderr,
-		"Wrote %s. To see it: %shttps://ui.perfetto.dev, \"Open trace file\""
-		" (it stays on your machine).\n",
-		path, is_chrome ? "chrome://tracing, \"Load\", or " : "");
+	fprintf(stderr, "Wrote %s.", path);
+	for (guint i = 0; i < G_N_ELEMENTS(ways); i++) {
+		g_auto(GStrv) parts = g_strsplit(ways[i].how, "FILE", -1);
+		g_autofree gchar *how = g_strjoinv(path, parts);
+
+		if (strcmp(ways[i].target, target->name) == 0)
+			fprintf(stderr, " To see it: %s.", how);
+	}
+	fputc('\n', stderr);
 }
 
 static int export_to_stdout(const TachoExportTarget *target, const TachoExportOptions *options,
@@ -107,7 +121,7 @@ static int export_runs(const struct options *options, const TachoExportTarget *t
 		return cli_fail("export", "--steps must be A:B, with A not after B: '%s'",
 				options->steps);
 	if (g_strcmp0(options->output, "-") == 0) {
-		if (isatty(STDOUT_FILENO) && strcmp(target->name, "perfetto") == 0)
+		if (isatty(STDOUT_FILENO) && !target->is_text)
 			return cli_fail("export",
 					"a terminal cannot show this format; use -o FILE");
 		return export_to_stdout(target, &scope, argc, argv);
@@ -142,7 +156,7 @@ int cmd_export(int argc, char **argv)
 	struct options options = { .rank = -1 };
 	const GOptionEntry entries[] = {
 		{ "to", 't', 0, G_OPTION_ARG_STRING, &options.target,
-		  "the format: perfetto, chrome, or list", "FORMAT" },
+		  "the format: perfetto, chrome, sqlite, or list", "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "the file to write (default: RUN's name, in the current folder); -: stdout",
 		  "FILE" },

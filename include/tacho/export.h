@@ -31,13 +31,15 @@ typedef struct {
 		-1, -1, -1, NULL, NULL                                                             \
 	}
 
-/* TARGET(name, file ending, what it is). A target is src/export/<name>_export.c. */
+/* TARGET(name, file ending, is it text, what it is). A target is src/export/<name>_export.c. */
 #define TACHO_EXPORTS(TARGET)                                                                      \
-	TARGET(perfetto, "pftrace", "Perfetto protobuf trace, for ui.perfetto.dev")                \
-	TARGET(chrome, "json", "Chrome trace JSON, for chrome://tracing, Perfetto and many others")
+	TARGET(perfetto, "pftrace", FALSE, "Perfetto protobuf trace, for ui.perfetto.dev")         \
+	TARGET(chrome, "json", TRUE,                                                               \
+	       "Chrome trace JSON, for chrome://tracing, Perfetto and many others")                \
+	TARGET(sqlite, "sqlite", FALSE, "SQLite database with the tables of tacho query")
 
 /* Write a correlated timeline to `out`, and flush it. The same timeline gives the same bytes. */
-#define TACHO_EXPORT_DECLARE(name, ending, description)                                            \
+#define TACHO_EXPORT_DECLARE(name, ending, is_text, description)                                   \
 	gboolean tacho_export_##name(const TachoTimeline *timeline,                                \
 				     const TachoExportOptions *options, FILE *out,                 \
 				     GError **error);
@@ -46,6 +48,7 @@ TACHO_EXPORTS(TACHO_EXPORT_DECLARE)
 
 typedef struct {
 	const gchar *name, *ending, *description;
+	gboolean is_text; /* a terminal can show it */
 	gboolean (*write)(const TachoTimeline *timeline, const TachoExportOptions *options,
 			  FILE *out, GError **error);
 } TachoExportTarget;

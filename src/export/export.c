@@ -5,7 +5,8 @@
 G_DEFINE_QUARK(tacho - export - error - quark, tacho_export_error)
 
 static const TachoExportTarget targets[] = {
-#define TARGET(name, ending, description) { #name, ending, description, tacho_export_##name },
+#define TARGET(name, ending, is_text, description)                                                 \
+	{ #name, ending, description, is_text, tacho_export_##name },
 	TACHO_EXPORTS(TARGET)
 #undef TARGET
 };
