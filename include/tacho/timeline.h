@@ -79,13 +79,21 @@ typedef enum {
 	TACHO_TRACK_COUNTER,
 } TachoTrackKind;
 
+/* What a thread does for collectives. */
+typedef enum {
+	TACHO_ROLE_NONE,
+	TACHO_ROLE_WORKER,	 /* takes collectives up and sees them through */
+	TACHO_ROLE_MESSAGE_LOOP, /* moves the bytes of collectives for other threads */
+} TachoThreadRole;
+
 typedef struct {
 	TachoTrackKind kind;
-	guint32 process;     /* index */
-	guint32 tid;	     /* of the thread; ASYNC: of the one that queued; STREAM: its number */
-	gint32 device;	     /* STREAM: the device's number on its host */
-	guint32 name;	     /* string id: thread name, "collectives" ..., counter name */
-	guint32 first_slice; /* its slices are [first_slice, first_slice + n_slices) */
+	TachoThreadRole role; /* of a thread; filled by correlate */
+	guint32 process;      /* index */
+	guint32 tid;	      /* of the thread; ASYNC: of the one that queued; STREAM: its number */
+	gint32 device;	      /* STREAM: the device's number on its host */
+	guint32 name;	      /* string id: thread name, "collectives" ..., counter name */
+	guint32 first_slice;  /* its slices are [first_slice, first_slice + n_slices) */
 	guint32 n_slices;
 	guint32 parent_tid; /* who started the thread, 0: not known */
 	gint64 first_ns,
@@ -213,13 +221,21 @@ typedef struct {
 	gint64 last_begin_ns; /* when the last member was queued: from here on it is transfer */
 } TachoCollective;
 
-/* What is known of a MESSAGE slice from the other end of its connection. */
+/* A MESSAGE slice: what is known of it from the other end of its connection, and what it was for.
+ * A send lasts until the kernel has its bytes, not until they are on the wire. */
 typedef struct {
 	guint32 slice;
-	guint32 peer_process; /* who has the other end; TACHO_NONE: nobody in the run */
-	guint64 offset_bytes; /* where in its direction's stream of bytes it begins; 0: the first
-			       * that either end saw */
-	guint64 paired_bytes; /* of it seen at the other end, too: the flows say in which slices */
+	guint32 stream; /* twice the number of the connection, and 1 more for one of its two ways */
+	guint32 peer_process;	/* who has the other end; TACHO_NONE: nobody in the run */
+	guint32 collective;	/* slice, of the same process, that it carries out, or TACHO_NONE */
+	guint32 collective_row; /* of collectives[]; TACHO_NONE: it is a member of none */
+	guint32 ring_step; /* of a ring all-reduce over n ranks, 0 to 2n - 3; TACHO_NONE: it has no
+			    * part of the tensor, or not known */
+	guint8 is_receive;
+	guint8 is_exact; /* `collective` is known, not inferred */
+	guint64 bytes;
+	guint64 offset_bytes; /* where in its stream it begins; 0: the first byte either end saw */
+	guint64 paired_bytes; /* seen at the other end, too: the flows say in which slices */
 } TachoMessage;
 
 /* A reason to trust the timeline less. */
@@ -385,6 +401,8 @@ gboolean tacho_slice_kernel(const TachoTimeline *timeline, guint32 slice, TachoK
 gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 				TachoCollectiveArgs *args);
 gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, TachoMessageArgs *args);
+/* The row of `messages` of a MESSAGE slice, or NULL: what correlate found out about it. */
+const TachoMessage *tacho_slice_borrow_message(const TachoTimeline *timeline, guint32 slice);
 /* The id of an annotation, module or wait (record_slice.id); 0: none. */
 guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice);
 /* Everything that a foreign trace says of the slice, as the text of a JSON object: what has a column

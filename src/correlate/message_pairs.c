@@ -31,9 +31,9 @@ enum {
 
 enum trust_in_fit { FIT_NONE, FIT_LIKELY, FIT_SURE };
 
-/* One way of a connection. Addresses of the loopback are of a host. */
-struct stream_key {
-	TachoEndpoint from, to;
+/* A connection, whichever end saw it. Addresses of the loopback are of a host. */
+struct connection_key {
+	TachoEndpoint low, high;
 	guint32 host; /* string id + 1; 0: any */
 };
 
@@ -74,73 +74,81 @@ static guint hash_endpoint(const TachoEndpoint *endpoint, guint hash)
 
 static guint hash_key(gconstpointer data)
 {
-	const struct stream_key *key = data;
+	const struct connection_key *key = data;
 
-	return hash_endpoint(&key->to, hash_endpoint(&key->from, key->host));
+	return hash_endpoint(&key->high, hash_endpoint(&key->low, key->host));
 }
 
-static gboolean is_equal_endpoint(const TachoEndpoint *a, const TachoEndpoint *b)
+static gint compare_endpoints(const TachoEndpoint *a, const TachoEndpoint *b)
 {
-	return a->port == b->port && memcmp(a->address, b->address, sizeof(a->address)) == 0;
+	gint order = memcmp(a->address, b->address, sizeof(a->address));
+
+	if (order)
+		return order;
+	return a->port < b->port ? -1 : a->port > b->port;
 }
 
 static gboolean is_equal_key(gconstpointer a, gconstpointer b)
 {
-	const struct stream_key *left = a, *right = b;
+	const struct connection_key *left = a, *right = b;
 
-	return left->host == right->host && is_equal_endpoint(&left->from, &right->from) &&
-	       is_equal_endpoint(&left->to, &right->to);
+	return left->host == right->host && compare_endpoints(&left->low, &right->low) == 0 &&
+	       compare_endpoints(&left->high, &right->high) == 0;
 }
 
-static struct stream_key key_of(const TachoTimeline *timeline, const TachoMessageArgs *args,
-				guint32 track)
-{
-	const TachoProcess *process = track_process(timeline, track);
-	struct stream_key key;
-
-	memset(&key, 0, sizeof(key));
-	key.from = args->is_receive ? args->peer : args->local;
-	key.to = args->is_receive ? args->local : args->peer;
-	if (process && (is_loopback(&key.from) || is_loopback(&key.to)))
-		key.host = process->host + 1;
-	return key;
-}
-
-/* The number of the stream with that key; new ones are counted up. */
-static guint32 find_stream(GHashTable *streams, const struct stream_key *key)
+/* The number of the connection with that key; new ones are counted up. */
+static guint32 find_connection(GHashTable *connections, const struct connection_key *key)
 {
 	gpointer found;
 
-	if (g_hash_table_lookup_extended(streams, key, NULL, &found))
+	if (g_hash_table_lookup_extended(connections, key, NULL, &found))
 		return GPOINTER_TO_UINT(found);
-	found = GUINT_TO_POINTER(g_hash_table_size(streams));
-	g_hash_table_insert(streams, g_memdup2(key, sizeof(*key)), found);
+	found = GUINT_TO_POINTER(g_hash_table_size(connections));
+	g_hash_table_insert(connections, g_memdup2(key, sizeof(*key)), found);
 	return GPOINTER_TO_UINT(found);
 }
 
-/* Add a row for each MESSAGE slice, and a call for each that can be told from which stream it is. */
+static guint32 stream_of(const TachoTimeline *timeline, GHashTable *connections,
+			 const TachoMessageArgs *args, guint32 track)
+{
+	const TachoProcess *process = track_process(timeline, track);
+	gboolean is_local_low = compare_endpoints(&args->local, &args->peer) <= 0;
+	struct connection_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.low = is_local_low ? args->local : args->peer;
+	key.high = is_local_low ? args->peer : args->local;
+	if (process && (is_loopback(&key.low) || is_loopback(&key.high)))
+		key.host = process->host + 1;
+	return find_connection(connections, &key) * 2 + (is_local_low != (args->is_receive != 0));
+}
+
+/* Add a row for each MESSAGE slice, and a call for each. */
 static GArray *collect_calls(TachoTimeline *timeline)
 {
 	const TachoSlices *slices = &timeline->slices;
 	GArray *calls = g_array_new(FALSE, FALSE, sizeof(struct call));
-	g_autoptr(GHashTable) streams = g_hash_table_new_full(hash_key, is_equal_key, g_free, NULL);
+	g_autoptr(GHashTable) connections =
+		g_hash_table_new_full(hash_key, is_equal_key, g_free, NULL);
 
 	for (guint32 i = 0; i < slices->n; i++) {
-		TachoMessage message = { .slice = i, .peer_process = TACHO_NONE };
+		TachoMessage message = { .slice = i,
+					 .peer_process = TACHO_NONE,
+					 .collective = TACHO_NONE,
+					 .collective_row = TACHO_NONE,
+					 .ring_step = TACHO_NONE };
 		struct call call = { .message = timeline->messages->len };
 		TachoMessageArgs args;
-		struct stream_key key;
 
-		if (slices->kind[i] != TACHO_SLICE_MESSAGE)
+		if (slices->kind[i] != TACHO_SLICE_MESSAGE ||
+		    !tacho_slice_message(timeline, i, &args))
 			continue;
-		g_array_append_val(timeline->messages, message);
-		if (!tacho_slice_message(timeline, i, &args))
-			continue;
-		key = key_of(timeline, &args, slices->track[i]);
-		call.stream = find_stream(streams, &key);
-		call.bytes = args.bytes;
+		message.stream = call.stream =
+			stream_of(timeline, connections, &args, slices->track[i]);
+		message.is_receive = call.is_receive = args.is_receive != 0;
+		message.bytes = call.bytes = args.bytes;
 		call.start_ns = slices->start_ns[i];
-		call.is_receive = args.is_receive != 0;
+		g_array_append_val(timeline->messages, message);
 		g_array_append_val(calls, call);
 	}
 	return calls;

@@ -114,6 +114,24 @@ const gchar *tacho_flow_kind_name(TachoFlowKind kind)
 	return "flow";
 }
 
+const TachoMessage *tacho_slice_borrow_message(const TachoTimeline *timeline, guint32 slice)
+{
+	const GArray *messages = timeline->messages;
+	guint low = 0, high = messages->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(messages, TachoMessage, middle).slice < slice)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < messages->len && g_array_index(messages, TachoMessage, low).slice == slice
+		       ? &g_array_index(messages, TachoMessage, low)
+		       : NULL;
+}
+
 void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,
 				const gchar *where_format, ...)
 {
