@@ -6,6 +6,7 @@
  *     link_kernels             slices, flows that an importer made
  *     link_queued_collectives  slices
  *     match_collectives        slices, marks
+ *     link_messages            messages, flows, collectives
  *     find_steps               slices, marks
  *
  * Each adds rows to its own tables and problems; none changes a slice. All walk the tables in their
@@ -22,6 +23,7 @@ void tacho_correlate(TachoTimeline *timeline)
 	link_kernels(timeline, threads);
 	link_queued_collectives(timeline, threads);
 	match_collectives(timeline);
+	link_messages(timeline, threads);
 	find_steps(timeline);
 }
 

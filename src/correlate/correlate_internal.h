@@ -5,6 +5,7 @@
 #include <tacho/correlate.h>
 #include <tacho/timeline.h>
 
+#include "correlate/message_order.h"
 #include "correlate/thread_index.h"
 
 static inline void add_flow(TachoTimeline *timeline, TachoFlowKind kind, guint32 from, guint32 to,
@@ -33,5 +34,7 @@ void link_queued_collectives(TachoTimeline *timeline, const struct thread_index 
 void match_collectives(TachoTimeline *timeline);
 void check_streams(TachoTimeline *timeline);
 void pair_messages(TachoTimeline *timeline);
+void link_messages(TachoTimeline *timeline, const struct thread_index *threads);
+void find_ring_steps(const struct message_order *order);
 
 #endif

@@ -1,0 +1,340 @@
+/* message_collective: which collective a message carries out.
+ *
+ * Gloo has two sorts of threads. A worker takes collectives up, one at a time, and sends; the loop of
+ * a connection receives, and sends what a peer has become ready for. On a connection everything is
+ * a header of 48 bytes, which may announce a tensor's bytes behind it (gloo/transport/tcp/pair.h:
+ * struct Op). So:
+ *
+ * (1) what a thread sends or receives while it sees a collective through is of that collective;
+ * (2) what was received is of the collective of which it was sent, as the receiver's rank saw it;
+ * (3) a send on the connection, right after a header was received there and without waiting in
+ *     between, answers it: it is of the header's collective;
+ * (4) a send that does not begin with a header goes on with the one before it on its stream;
+ * (5) what is left on a connection of which something is known: where its process sees only one
+ *     collective through at the moment, that is inferred. All else is of none: the rendezvous store,
+ *     or queued behind another's bytes while several collectives were under way.
+ *
+ * (2) to (4) follow from one message to the next, so each message is looked at once. */
+#include "correlate/correlate_internal.h"
+#include "correlate/member_index.h"
+
+/* A collective that one thread takes up and completes. */
+struct work {
+	guint32 process, tid;
+	guint32 slice;
+	gint64 start_ns, end_ns;
+};
+
+struct linking {
+	TachoTimeline *timeline;
+	const struct message_order *order;
+	const struct member_index *members;
+	GArray *works;	  /* struct work, by process, thread and begin */
+	GArray *by_begin; /* struct work, by process and begin */
+	GArray *found;	  /* guint32: messages of which something follows */
+};
+
+static guint32 process_of_slice(const TachoTimeline *timeline, guint32 slice)
+{
+	return tacho_timeline_track(timeline, timeline->slices.track[slice])->process;
+}
+
+/* --- collectives and who sees them through ---------------------------------------------------- */
+
+/* Whether the thread that took the collective up completes it, too. One that is still under way may
+ * be such a one. */
+static gboolean is_seen_through(const TachoTimeline *timeline, guint32 slice, guint32 tid)
+{
+	TachoCollectiveArgs args;
+
+	if (!tacho_slice_collective(timeline, slice, &args))
+		return FALSE;
+	return args.end_tid == tid ||
+	       (args.end_tid == 0 && (timeline->slices.flags[slice] & TACHO_SLICE_OPEN));
+}
+
+static gint compare_works(gconstpointer a, gconstpointer b)
+{
+	const struct work *left = a, *right = b;
+
+	if (left->process != right->process)
+		return left->process < right->process ? -1 : 1;
+	if (left->tid != right->tid)
+		return left->tid < right->tid ? -1 : 1;
+	if (left->start_ns != right->start_ns)
+		return left->start_ns < right->start_ns ? -1 : 1;
+	return left->slice < right->slice ? -1 : left->slice > right->slice;
+}
+
+static gint compare_begins(gconstpointer a, gconstpointer b)
+{
+	const struct work *left = a, *right = b;
+
+	if (left->process != right->process)
+		return left->process < right->process ? -1 : 1;
+	if (left->start_ns != right->start_ns)
+		return left->start_ns < right->start_ns ? -1 : 1;
+	return left->slice < right->slice ? -1 : left->slice > right->slice;
+}
+
+/* Fill `works` and `by_begin`. */
+static void collect_works(struct linking *linking)
+{
+	const TachoTimeline *timeline = linking->timeline;
+
+	for (guint32 t = 0; t < timeline->tracks->len; t++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, t);
+
+		if (track->kind != TACHO_TRACK_ASYNC)
+			continue;
+		for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices;
+		     i++) {
+			struct work work = { track->process, track->tid, i,
+					     timeline->slices.start_ns[i],
+					     tacho_slice_end_ns(timeline, i) };
+
+			if (timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE &&
+			    is_seen_through(timeline, i, track->tid))
+				g_array_append_val(linking->works, work);
+		}
+	}
+	if (linking->works->len)
+		g_array_append_vals(linking->by_begin, linking->works->data, linking->works->len);
+	g_array_sort(linking->works, compare_works);
+	g_array_sort(linking->by_begin, compare_begins);
+}
+
+static guint count_to(const GArray *works, const struct work *wanted, GCompareFunc compare)
+{
+	guint low = 0, high = works->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (compare(&g_array_index(works, struct work, middle), wanted) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* (1): the collective that the thread saw through at that moment, or TACHO_NONE. */
+static guint32 work_of_thread(const struct linking *linking, guint32 process, guint32 tid,
+			      gint64 time_ns)
+{
+	struct work wanted = { process, tid, G_MAXUINT32, time_ns, 0 };
+	guint at = count_to(linking->works, &wanted, compare_works);
+	const struct work *work;
+
+	if (at == 0)
+		return TACHO_NONE;
+	work = &g_array_index(linking->works, struct work, at - 1);
+	return work->process == process && work->tid == tid && work->end_ns >= time_ns ? work->slice
+										       : TACHO_NONE;
+}
+
+/* (5): the only one that the process saw through at that moment, or TACHO_NONE. */
+static guint32 only_work(const struct linking *linking, guint32 process, gint64 time_ns)
+{
+	enum { MAX_AT_ONCE = 16 }; /* how far back one is looked for that is not over */
+	struct work wanted = { process, 0, G_MAXUINT32, time_ns, 0 };
+	guint at = count_to(linking->by_begin, &wanted, compare_begins);
+	guint32 found = TACHO_NONE;
+
+	for (guint i = at; i > 0 && at - i < MAX_AT_ONCE; i--) {
+		const struct work *work = &g_array_index(linking->by_begin, struct work, i - 1);
+
+		if (work->process != process)
+			break;
+		if (work->end_ns < time_ns)
+			continue;
+		if (found != TACHO_NONE)
+			return TACHO_NONE;
+		found = work->slice;
+	}
+	return found;
+}
+
+/* --- from one message to the next ------------------------------------------------------------- */
+
+static void assign(struct linking *linking, guint32 row, guint32 collective, gboolean is_exact)
+{
+	TachoMessage *message = message_order_at(linking->order, row);
+
+	if (message->collective != TACHO_NONE || collective == TACHO_NONE)
+		return;
+	message->collective = collective;
+	message->collective_row = member_index_row(linking->members, collective);
+	message->is_exact = is_exact != 0;
+	g_array_append_val(linking->found, row);
+}
+
+/* (2) */
+static void follow_pairs(struct linking *linking, guint32 send)
+{
+	const TachoMessage *message = message_order_at(linking->order, send);
+
+	for (guint32 i = linking->order->first_receive[send];
+	     i < linking->order->first_receive[send + 1]; i++) {
+		const TachoMessage *receive =
+			message_order_at(linking->order, linking->order->receives[i]);
+		guint32 process = process_of_slice(linking->timeline, receive->slice);
+
+		assign(linking, linking->order->receives[i],
+		       member_index_in(linking->members, message->collective, process),
+		       message->is_exact);
+	}
+}
+
+/* (3) */
+static void follow_header(struct linking *linking, guint32 receive)
+{
+	const TachoSlices *slices = &linking->timeline->slices;
+	const TachoMessage *header = message_order_at(linking->order, receive), *answer;
+
+	if (header->bytes != GLOO_HEADER_BYTES || receive + 1 >= linking->timeline->messages->len)
+		return;
+	answer = message_order_at(linking->order, receive + 1);
+	if (slices->track[answer->slice] == slices->track[header->slice] &&
+	    answer->slice == header->slice + 1 && !answer->is_receive &&
+	    answer->stream == (header->stream ^ 1) &&
+	    message_order_begins_with_header(linking->order, receive + 1))
+		assign(linking, receive + 1, header->collective, header->is_exact);
+}
+
+/* (4) */
+static void follow_rest(struct linking *linking, guint32 send)
+{
+	guint32 next = linking->order->next_send[send];
+
+	if (next != TACHO_NONE && !message_order_begins_with_header(linking->order, next))
+		assign(linking, next, message_order_at(linking->order, send)->collective,
+		       message_order_at(linking->order, send)->is_exact);
+}
+
+static void follow_found(struct linking *linking)
+{
+	for (guint i = 0; i < linking->found->len; i++) {
+		guint32 row = g_array_index(linking->found, guint32, i);
+
+		if (message_order_at(linking->order, row)->is_receive) {
+			follow_header(linking, row);
+		} else {
+			follow_pairs(linking, row);
+			follow_rest(linking, row);
+		}
+	}
+	g_array_set_size(linking->found, 0);
+}
+
+/* (1) */
+static void link_works(struct linking *linking)
+{
+	TachoTimeline *timeline = linking->timeline;
+
+	for (guint32 i = 0; i < timeline->messages->len; i++) {
+		guint32 slice = message_order_at(linking->order, i)->slice;
+		const TachoTrack *track =
+			tacho_timeline_track(timeline, timeline->slices.track[slice]);
+
+		if (track->kind == TACHO_TRACK_THREAD)
+			assign(linking, i,
+			       work_of_thread(linking, track->process, track->tid,
+					      timeline->slices.start_ns[slice]),
+			       TRUE);
+	}
+}
+
+/* (5) */
+static void link_rest(struct linking *linking)
+{
+	TachoTimeline *timeline = linking->timeline;
+	g_autoptr(GHashTable) connections = g_hash_table_new(NULL, NULL);
+
+	for (guint32 i = 0; i < timeline->messages->len; i++)
+		if (message_order_at(linking->order, i)->collective != TACHO_NONE)
+			g_hash_table_add(
+				connections,
+				GUINT_TO_POINTER(message_order_at(linking->order, i)->stream / 2));
+	for (guint32 i = 0; i < timeline->messages->len; i++) {
+		const TachoMessage *message = message_order_at(linking->order, i);
+
+		if (message->collective == TACHO_NONE &&
+		    g_hash_table_contains(connections, GUINT_TO_POINTER(message->stream / 2)))
+			assign(linking, i,
+			       only_work(linking, process_of_slice(timeline, message->slice),
+					 timeline->slices.start_ns[message->slice]),
+			       FALSE);
+	}
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static void set_role(TachoTimeline *timeline, guint32 track, TachoThreadRole role)
+{
+	const TachoProcess *process = track == TACHO_NONE ? NULL : track_process(timeline, track);
+	TachoTrack *row;
+
+	if (!process)
+		return;
+	row = &g_array_index(timeline->tracks, TachoTrack, track);
+	if (row->kind == TACHO_TRACK_THREAD && row->role == TACHO_ROLE_NONE &&
+	    row->tid != process->pid)
+		row->role = role;
+}
+
+/* What each thread does for collectives: who sees them through is a worker, who else moves their
+ * bytes a message loop. The main thread is what it is. */
+static void name_roles(struct linking *linking, const struct thread_index *threads)
+{
+	TachoTimeline *timeline = linking->timeline;
+
+	for (guint i = 0; i < linking->works->len; i++) {
+		const struct work *work = &g_array_index(linking->works, struct work, i);
+
+		set_role(timeline,
+			 thread_index_track(threads, work->process, work->tid, work->start_ns),
+			 TACHO_ROLE_WORKER);
+	}
+	for (guint32 i = 0; i < timeline->messages->len; i++) {
+		const TachoMessage *message = message_order_at(linking->order, i);
+
+		if (message->collective != TACHO_NONE)
+			set_role(timeline, timeline->slices.track[message->slice],
+				 TACHO_ROLE_MESSAGE_LOOP);
+	}
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static void assign_all(struct linking *linking)
+{
+	linking->works = g_array_new(FALSE, FALSE, sizeof(struct work));
+	linking->by_begin = g_array_new(FALSE, FALSE, sizeof(struct work));
+	linking->found = g_array_new(FALSE, FALSE, sizeof(guint32));
+	collect_works(linking);
+	link_works(linking);
+	follow_found(linking);
+	link_rest(linking);
+	follow_found(linking);
+}
+
+void link_messages(TachoTimeline *timeline, const struct thread_index *threads)
+{
+	g_autoptr(member_index) members = NULL;
+	struct message_order order;
+	struct linking linking = { .timeline = timeline, .order = &order };
+
+	if (timeline->messages->len == 0)
+		return;
+	linking.members = members = member_index_new(timeline);
+	message_order_init(&order, timeline);
+	assign_all(&linking);
+	find_ring_steps(&order);
+	name_roles(&linking, threads);
+	g_array_unref(linking.works);
+	g_array_unref(linking.by_begin);
+	g_array_unref(linking.found);
+	message_order_release(&order);
+}
