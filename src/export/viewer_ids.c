@@ -91,15 +91,30 @@ gint32 viewer_process_order(const TachoTimeline *timeline, guint32 process)
 	return order;
 }
 
-gchar *viewer_track_name(const TachoTimeline *timeline, guint32 track)
+static gchar *track_name(const TachoTimeline *timeline, const TachoTrack *track)
 {
-	const TachoTrack *row = tacho_timeline_track(timeline, track);
-	const gchar *name = tacho_timeline_string(timeline, row->name);
+	const gchar *name = tacho_timeline_string(timeline, track->name);
 
 	if (*name)
 		return g_utf8_make_valid(name, -1);
-	return g_strdup_printf("%s %u", row->kind == TACHO_TRACK_THREAD ? "thread" : "track",
-			       row->tid);
+	return g_strdup_printf("%s %u", track->kind == TACHO_TRACK_THREAD ? "thread" : "track",
+			       track->tid);
+}
+
+gchar *viewer_track_name(const TachoTimeline *timeline, guint32 track)
+{
+	const TachoTrack *row = tacho_timeline_track(timeline, track);
+	g_autofree gchar *name = track_name(timeline, row);
+
+	switch (row->role) {
+	case TACHO_ROLE_WORKER:
+		return g_strdup_printf("%s (collective worker)", name);
+	case TACHO_ROLE_MESSAGE_LOOP:
+		return g_strdup_printf("%s (message loop)", name);
+	case TACHO_ROLE_NONE:
+		break;
+	}
+	return g_steal_pointer(&name);
 }
 
 gchar *viewer_process_end(const TachoTimeline *timeline, guint32 process)

@@ -171,8 +171,33 @@ static void add_endpoint(struct slice_args *args, enum slice_arg_key key,
 	add_string(args, key, args->texts[key]->str);
 }
 
+/* What correlate found out. */
+static void add_purpose(struct slice_args *args, const TachoTimeline *timeline,
+			const TachoMessage *message)
+{
+	const GArray *processes = timeline->processes, *collectives = timeline->collectives;
+
+	if (message->peer_process < processes->len &&
+	    g_array_index(processes, TachoProcess, message->peer_process).rank >= 0)
+		add_integer(args, SLICE_ARG_PEER_RANK,
+			    g_array_index(processes, TachoProcess, message->peer_process).rank);
+	if (message->collective != TACHO_NONE)
+		add_string(args, SLICE_ARG_COLLECTIVE,
+			   tacho_slice_name(timeline, message->collective));
+	if (message->collective_row < collectives->len) {
+		const TachoCollective *collective =
+			&g_array_index(collectives, TachoCollective, message->collective_row);
+
+		add_unsigned(args, SLICE_ARG_GROUP, collective->group);
+		add_unsigned(args, SLICE_ARG_NUMBER, collective->sequence);
+	}
+	if (message->ring_step != TACHO_NONE)
+		add_unsigned(args, SLICE_ARG_RING_STEP, message->ring_step);
+}
+
 static void add_message(struct slice_args *args, const TachoTimeline *timeline, guint32 slice)
 {
+	const TachoMessage *found = tacho_slice_borrow_message(timeline, slice);
 	TachoMessageArgs message;
 
 	if (!tacho_slice_message(timeline, slice, &message))
@@ -182,6 +207,8 @@ static void add_message(struct slice_args *args, const TachoTimeline *timeline, 
 	add_endpoint(args, SLICE_ARG_LOCAL, &message.local);
 	add_endpoint(args, SLICE_ARG_PEER, &message.peer);
 	add_unsigned(args, SLICE_ARG_FD, message.fd);
+	if (found)
+		add_purpose(args, timeline, found);
 }
 
 void slice_args_of_slice(struct slice_args *args, const TachoTimeline *timeline, guint32 slice,

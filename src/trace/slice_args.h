@@ -27,8 +27,11 @@
 	SLICE_ARG(LOCAL, "local")	/* this end of a connection: "10.0.0.1:29500" */           \
 	SLICE_ARG(PEER, "peer")		/* its other end */                                        \
 	SLICE_ARG(FD, "fd")                                                                        \
-	SLICE_ARG(DIRECTION, "direction") /* "send", "receive" */                                  \
-	SLICE_ARG(FIRST, "first")	  /* of a mark */                                          \
+	SLICE_ARG(DIRECTION, "direction")   /* "send", "receive" */                                \
+	SLICE_ARG(PEER_RANK, "peer_rank")   /* who has the other end */                            \
+	SLICE_ARG(COLLECTIVE, "collective") /* that a message carries out */                       \
+	SLICE_ARG(RING_STEP, "ring_step")                                                          \
+	SLICE_ARG(FIRST, "first") /* of a mark */                                                  \
 	SLICE_ARG(SECOND, "second")                                                                \
 	SLICE_ARG(TEXT, "text")
 
