@@ -16,24 +16,48 @@ gchar **tacho_query_functions(void)
 
 /* --- extract_arg(arg_set_id, key) ------------------------------------------------------------- */
 
+/* The args of the slice asked for last: who wants one of a slice wants others, too. */
+struct args_reader {
+	struct query_data *data;
+	struct arg_list list;
+	guint32 slice; /* TACHO_NONE: none yet */
+};
+
+static struct args_reader *args_reader_new(struct query_data *data)
+{
+	struct args_reader *reader = g_new0(struct args_reader, 1);
+
+	reader->data = data;
+	reader->slice = TACHO_NONE;
+	arg_list_init(&reader->list);
+	return reader;
+}
+
+static void args_reader_free(void *data)
+{
+	struct args_reader *reader = data;
+
+	arg_list_release(&reader->list);
+	g_free(reader);
+}
+
 static void extract_arg(sqlite3_context *result, int argc, sqlite3_value **argv)
 {
-	struct query_data *data = sqlite3_user_data(result);
+	struct args_reader *reader = sqlite3_user_data(result);
 	gint64 slice = sqlite3_value_int64(argv[0]);
 	const gchar *key = (const gchar *)sqlite3_value_text(argv[1]);
 	const struct arg *arg;
-	struct arg_list list;
 
 	(void)argc;
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || !key || slice < 0 ||
-	    slice >= data->timeline->slices.n)
+	    slice >= reader->data->timeline->slices.n)
 		return;
-	arg_list_init(&list);
-	arg_list_fill(&list, data, (guint32)slice);
-	arg = arg_list_find(&list, key);
+	if (slice != reader->slice)
+		arg_list_fill(&reader->list, reader->data, (guint32)slice);
+	reader->slice = (guint32)slice;
+	arg = arg_list_find(&reader->list, key);
 	if (arg)
-		arg_list_result(&list, arg, result);
-	arg_list_release(&list);
+		arg_list_result(&reader->list, arg, result);
 }
 
 /* --- regexp(pattern, text) -------------------------------------------------------------------- */
@@ -211,8 +235,8 @@ static void stddev_final(sqlite3_context *result)
 int query_functions_add(sqlite3 *db, struct query_data *data)
 {
 	static const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-	int status = sqlite3_create_function_v2(db, "extract_arg", 2, flags, data, extract_arg,
-						NULL, NULL, NULL);
+	int status = sqlite3_create_function_v2(db, "extract_arg", 2, flags, args_reader_new(data),
+						extract_arg, NULL, NULL, args_reader_free);
 
 	if (status == SQLITE_OK)
 		status = sqlite3_create_function_v2(db, "regexp", 2, flags, data, regexp, NULL,
