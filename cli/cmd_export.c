@@ -56,6 +56,7 @@ static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
 		  "chrome://tracing, \"Load\", or https://ui.perfetto.dev, \"Open trace file\""
 		  " (it stays on your machine)" },
 		{ "sqlite", "sqlite3 FILE" },
+		{ "folded", "flamegraph.pl FILE > flames.svg, or https://www.speedscope.app" },
 	};
 
 	fprintf(stderr, "Wrote %s.", path);
@@ -156,7 +157,7 @@ int cmd_export(int argc, char **argv)
 	struct options options = { .rank = -1 };
 	const GOptionEntry entries[] = {
 		{ "to", 't', 0, G_OPTION_ARG_STRING, &options.target,
-		  "the format: perfetto, chrome, sqlite, csv, or list", "FORMAT" },
+		  "the format: perfetto, chrome, sqlite, csv, folded, or list", "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "the file to write (default: RUN's name, in the current folder); -: stdout",
 		  "FILE" },

@@ -245,6 +245,53 @@ static void test_chrome_text(void)
 	expect_text(bytes, length, "\"args\":{\"inputs\":\"float32[1024]\",\"bytes\":4096}}");
 }
 
+static void expect_folded(const TachoTimeline *timeline, gint64 step, const gchar *expected)
+{
+	TachoExportOptions options = { -1, step, step, NULL, NULL };
+	gsize length;
+	g_autofree guint8 *bytes =
+		export_to_memory(tacho_export_find("folded", NULL), timeline, &options, &length);
+	g_autofree gchar *text = g_strndup((const gchar *)bytes, length);
+
+	g_assert_cmpstr(text ? text : "", ==, expected); /* no byte: NULL */
+}
+
+/* Of a slice that another step begins, what this one has of its children stands by itself; of one that
+ * goes on into another step, the time of all children is theirs. */
+static void test_folded_text(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("rank 0 host=a pid=10 thread 10 main\n"
+				   "  op outer 0..100\n"
+				   "    op inner 10..30\n"
+				   "      op leaf;1 12..20\n"
+				   "    op inner 40..50\n"
+				   "    op inner 55..56\n"
+				   "    op late 90..95\n"
+				   "  op zero 110..110\n"
+				   "thread 11 other\n"
+				   "  op outer 1..2\n");
+	g_array_index(timeline->tracks, TachoTrack, 1).name =
+		tacho_timeline_intern(timeline, "b\nc", -1);
+	add_step(timeline, 0, 0, 0, 35);
+	add_step(timeline, 0, 1, 35, 60);
+	add_step(timeline, 0, 2, 105, 120);
+
+	expect_folded(timeline, -1,
+		      "rank 0 (a, pid 10) main;outer 64000000\n"
+		      "rank 0 (a, pid 10) main;outer;inner 23000000\n"
+		      "rank 0 (a, pid 10) main;outer;inner;leaf:1 8000000\n"
+		      "rank 0 (a, pid 10) main;outer;late 5000000\n"
+		      "rank 0 (a, pid 10) b c;outer 1000000\n");
+	expect_folded(timeline, 0,
+		      "rank 0 (a, pid 10) main;outer 64000000\n"
+		      "rank 0 (a, pid 10) main;outer;inner 12000000\n"
+		      "rank 0 (a, pid 10) main;outer;inner;leaf:1 8000000\n"
+		      "rank 0 (a, pid 10) b c;outer 1000000\n");
+	expect_folded(timeline, 1, "rank 0 (a, pid 10) main;inner 11000000\n");
+	expect_folded(timeline, 2, "");
+}
+
 /* A stream whose slices overlap without nesting: none may be lost or bent. */
 static void test_overlap(gconstpointer target)
 {
@@ -331,9 +378,9 @@ static void test_find(void)
 	g_assert_cmpstr(tacho_export_find("chrome", NULL)->ending, ==, "json");
 	g_assert_null(tacho_export_find("parquet", &error));
 	g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_UNKNOWN_TARGET);
-	g_assert_cmpstr(
-		error->message, ==,
-		"'parquet' is not a format to export to; there are: perfetto, chrome, sqlite, csv");
+	g_assert_cmpstr(error->message, ==,
+			"'parquet' is not a format to export to; there are: perfetto, chrome, "
+			"sqlite, csv, folded");
 }
 
 static void add_target_test(const gchar *name, const TachoExportTarget *target,
@@ -352,6 +399,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/export/find", test_find);
 	g_test_add_func("/export/chrome/text", test_chrome_text);
+	g_test_add_func("/export/folded/text", test_folded_text);
 	for (guint i = 0; i < n_targets; i++) {
 		add_target_test("same-bytes", &targets[i], test_same_bytes);
 		add_target_test("not-there", &targets[i], test_not_there);
