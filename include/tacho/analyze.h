@@ -34,6 +34,7 @@ typedef struct {
 	VIEW(comm, "collectives: bytes, bandwidth, transfer against waiting, who was late")        \
 	VIEW(overlap, "communication hidden behind computation")                                   \
 	VIEW(straggler, "which rank the others wait for, and what it does longer than they")       \
+	VIEW(memory, "memory by operation: held at the peak, handed out, never given back")        \
 	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */

@@ -47,7 +47,7 @@ GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
 		TachoMemoryEvent *event = &g_array_index(events, TachoMemoryEvent, i);
 		guint known = take_open(open, &event->address);
 		struct memory_block block = { event->time_ns, G_MAXINT64, event->bytes,
-					      event->slice };
+					      event->device, event->slice };
 
 		if (known)
 			g_array_index(blocks, struct memory_block, known - 1).end_ns =
@@ -58,4 +58,37 @@ GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
 		g_hash_table_insert(open, &event->address, GUINT_TO_POINTER(blocks->len));
 	}
 	return blocks;
+}
+
+static gint compare_changes(gconstpointer a, gconstpointer b)
+{
+	const struct memory_change *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+GArray *memory_changes(const GArray *blocks, guint32 device)
+{
+	GArray *changes = g_array_new(FALSE, FALSE, sizeof(struct memory_change));
+
+	for (guint i = 0; i < blocks->len; i++) {
+		const struct memory_block *block = &g_array_index(blocks, struct memory_block, i);
+		struct memory_change change = { block->begin_ns, block->bytes };
+
+		if (block->device != device)
+			continue;
+		g_array_append_val(changes, change);
+		change = (struct memory_change){ block->end_ns, -block->bytes };
+		if (block->end_ns != G_MAXINT64)
+			g_array_append_val(changes, change);
+	}
+	g_array_sort(changes, compare_changes);
+	return changes;
+}
+
+gchar *memory_label(guint32 device)
+{
+	return device ? g_strdup_printf("gpu %u", device - 1) : g_strdup("host");
 }

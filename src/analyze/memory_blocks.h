@@ -7,11 +7,25 @@
 struct memory_block {
 	gint64 begin_ns, end_ns; /* end: G_MAXINT64 where it was not given back */
 	gint64 bytes;
-	guint32 slice; /* innermost when it was handed out, or TACHO_NONE */
+	guint32 device; /* 0: the host's memory, else the device's number plus 1 */
+	guint32 slice;	/* innermost when it was handed out, or TACHO_NONE */
+};
+
+/* What is held of one memory becomes more, or less. */
+struct memory_change {
+	gint64 time_ns;
+	gint64 bytes; /* < 0: given back */
 };
 
 /* The blocks of a process in the order handed out, a new array of struct memory_block. What was
  * handed out before the recording is not among them. */
 GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process);
+
+/* What the blocks of that device say, in order of time, what is given back first: a new array of struct
+ * memory_change. What was not given back is held to the end. */
+GArray *memory_changes(const GArray *blocks, guint32 device);
+
+/* "host", "gpu 0"; the caller's. */
+gchar *memory_label(guint32 device);
 
 #endif

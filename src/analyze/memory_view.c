@@ -1,0 +1,322 @@
+/* memory_view: memory by the operation that had it handed out, and who holds it at the peak.
+ *
+ * A block belongs to the innermost operation around its allocation, else to the innermost slice of another
+ * kind. Each rank's memories (its host's, each device's) are told apart. The peak is the first moment at
+ * which most is held.
+ *
+ * (1) What is held at the peak adds up to it over all owners of a memory; those that a name filter leaves
+ *     out are in the whole.
+ * (2) What is held is told of the whole recording, warm-up included, since most of it lasts; where steps are
+ *     asked for by number, the peak is that within them. What was handed out counts in the chosen steps.
+ * (3) What was handed out before the recording is in nothing: it is not known how much that was. */
+#include <tacho/analyze.h>
+
+#include <string.h>
+
+#include "analyze/device_work.h"
+#include "analyze/memory_blocks.h"
+
+#define MS(ns) ((gdouble)(ns) / 1e6)
+
+static const TachoColumn columns[] = {
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "memory", .title = "memory", .type = TACHO_COLUMN_TEXT },
+	{ .key = "name", .title = "handed out in", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "peak_bytes", .title = "at peak B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "peak_pct",
+	  .title = "%",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+	{ .key = "peak_blocks", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "count", .title = "blocks", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "allocated_bytes", .title = "handed out B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "largest_bytes", .title = "largest B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "mean_life_ms", .title = "life ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "kept_bytes", .title = "never back B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "memory_peak_bytes", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "peak_at_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+};
+
+/* One memory of a rank. */
+struct memory {
+	const struct selection *selection;
+	const GArray *blocks;
+	guint rank_index;
+	guint32 device;
+	gdouble peak_bytes;
+	gint64 peak_ns;
+	gchar label[32];
+};
+
+/* Bytes are doubles, so that no sum of what a broken trace holds overflows. */
+struct owner {
+	const gchar *name;
+	gdouble peak_bytes, allocated_bytes, kept_bytes, largest_bytes, life_ns;
+	guint64 n_peak, n, n_back;
+};
+
+/* --- the peak --------------------------------------------------------------------------------- */
+
+static gboolean is_by_number(const struct selection *selection)
+{
+	return selection->filter->first_step >= 0 || selection->filter->last_step >= 0;
+}
+
+static void see(struct memory *memory, gdouble held_bytes, gint64 time_ns)
+{
+	if (held_bytes <= memory->peak_bytes)
+		return;
+	memory->peak_bytes = held_bytes;
+	memory->peak_ns = time_ns;
+}
+
+#define STRETCH(stretches, index) g_array_index(stretches, struct interval, index)
+
+/* The peak within the stretches, which are in order; what is held where one begins counts, too. */
+static void find_peak(struct memory *memory, const GArray *changes, const GArray *stretches)
+{
+	gdouble held_bytes = 0;
+	guint entered = 0, at = 0;
+
+	for (guint i = 0; i < changes->len; i++) {
+		const struct memory_change *change =
+			&g_array_index(changes, struct memory_change, i);
+
+		for (; entered < stretches->len &&
+		       STRETCH(stretches, entered).begin_ns < change->time_ns;
+		     entered++)
+			see(memory, held_bytes, STRETCH(stretches, entered).begin_ns);
+		held_bytes += (gdouble)change->bytes;
+		while (at < stretches->len && STRETCH(stretches, at).end_ns <= change->time_ns)
+			at++;
+		if (at < stretches->len && STRETCH(stretches, at).begin_ns <= change->time_ns)
+			see(memory, held_bytes, change->time_ns);
+	}
+	for (; entered < stretches->len; entered++)
+		see(memory, held_bytes, STRETCH(stretches, entered).begin_ns);
+}
+
+static void find_peaks(struct memory *memory)
+{
+	g_autoptr(GArray) changes = memory_changes(memory->blocks, memory->device);
+	g_autoptr(GArray) stretches = selection_stretches(memory->selection, memory->rank_index);
+	struct interval always = { G_MININT64, G_MAXINT64 };
+
+	if (!is_by_number(memory->selection)) {
+		g_array_set_size(stretches, 0);
+		g_array_append_val(stretches, always);
+	}
+	find_peak(memory, changes, stretches);
+}
+
+/* --- owners ----------------------------------------------------------------------------------- */
+
+static const gchar *owner_name(const TachoTimeline *timeline, const struct memory_block *block)
+{
+	guint32 op = innermost_op(timeline, block->slice);
+
+	if (op != TACHO_NONE)
+		return tacho_slice_name(timeline, op);
+	return block->slice == TACHO_NONE ? "(outside of all)"
+					  : tacho_slice_name(timeline, block->slice);
+}
+
+static struct owner *find_owner(GHashTable *owners, const gchar *name)
+{
+	struct owner *owner = g_hash_table_lookup(owners, name);
+
+	if (!owner) {
+		owner = g_new0(struct owner, 1);
+		owner->name = name;
+		g_hash_table_insert(owners, (gpointer)name, owner);
+	}
+	return owner;
+}
+
+static void count_held(const struct memory *memory, struct owner *owner,
+		       const struct memory_block *block)
+{
+	if (memory->peak_bytes > 0 && block->begin_ns <= memory->peak_ns &&
+	    block->end_ns > memory->peak_ns) {
+		owner->n_peak++;
+		owner->peak_bytes += (gdouble)block->bytes;
+	}
+	if (block->end_ns == G_MAXINT64)
+		owner->kept_bytes += (gdouble)block->bytes;
+}
+
+static void count_block(struct owner *owner, const struct memory_block *block)
+{
+	owner->n++;
+	owner->allocated_bytes += (gdouble)block->bytes;
+	owner->largest_bytes = MAX(owner->largest_bytes, (gdouble)block->bytes);
+	if (block->end_ns == G_MAXINT64)
+		return;
+	owner->n_back++;
+	owner->life_ns += (gdouble)(block->end_ns - block->begin_ns);
+}
+
+/* Name -> struct owner *. */
+static GHashTable *find_owners(const struct memory *memory)
+{
+	const TachoTimeline *timeline = memory->selection->timeline;
+	GHashTable *owners = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+	guint cursor = 0;
+
+	for (guint i = 0; i < memory->blocks->len; i++) {
+		const struct memory_block *block =
+			&g_array_index(memory->blocks, struct memory_block, i);
+		struct owner *owner;
+
+		if (block->device != memory->device)
+			continue;
+		owner = find_owner(owners, owner_name(timeline, block));
+		count_held(memory, owner, block);
+		if (selection_takes_time(memory->selection, memory->rank_index, block->begin_ns,
+					 &cursor))
+			count_block(owner, block);
+	}
+	return owners;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static gint32 rank_number(const struct memory *memory)
+{
+	return g_array_index(memory->selection->timeline->ranks, TachoRank, memory->rank_index)
+		.rank;
+}
+
+static void add_owner(TachoTable *table, const struct memory *memory, const struct owner *owner)
+{
+	tacho_table_row(table);
+	tacho_table_integer(table, rank_number(memory));
+	tacho_table_text(table, memory->label);
+	tacho_table_text(table, owner->name);
+	tacho_table_number(table, owner->peak_bytes);
+	if (memory->peak_bytes > 0)
+		tacho_table_number(table, 100.0 * owner->peak_bytes / memory->peak_bytes);
+	else
+		tacho_table_null(table);
+	tacho_table_integer(table, (gint64)owner->n_peak);
+	tacho_table_integer(table, (gint64)owner->n);
+	tacho_table_number(table, owner->allocated_bytes);
+	tacho_table_number(table, owner->largest_bytes);
+	if (owner->n_back)
+		tacho_table_number(table, MS(owner->life_ns) / (gdouble)owner->n_back);
+	else
+		tacho_table_null(table);
+	tacho_table_number(table, owner->kept_bytes);
+	tacho_table_number(table, memory->peak_bytes);
+	if (memory->peak_bytes > 0)
+		tacho_table_number(table, MS(memory->peak_ns));
+	else
+		tacho_table_null(table);
+}
+
+static gint compare_names(gconstpointer a, gconstpointer b)
+{
+	return strcmp(a, b);
+}
+
+/* An owner that neither holds nor was handed out anything there has no row. */
+static void add_owners(TachoTable *table, const struct memory *memory)
+{
+	g_autoptr(GHashTable) owners = find_owners(memory);
+	g_autoptr(GList) names = g_list_sort(g_hash_table_get_keys(owners), compare_names);
+
+	for (GList *at = names; at; at = at->next) {
+		const struct owner *owner = g_hash_table_lookup(owners, at->data);
+
+		if (selection_takes_name(memory->selection, owner->name) &&
+		    (owner->n || owner->n_peak || owner->kept_bytes > 0))
+			add_owner(table, memory, owner);
+	}
+}
+
+static gboolean takes_memory(const struct memory *memory)
+{
+	GRegex *regex = memory->selection->filter->device;
+
+	return !regex || g_regex_match(regex, memory->label, 0, NULL);
+}
+
+static gint compare_devices(gconstpointer a, gconstpointer b)
+{
+	guint x = GPOINTER_TO_UINT(a), y = GPOINTER_TO_UINT(b);
+
+	return (x > y) - (x < y);
+}
+
+static GList *list_devices(const GArray *blocks)
+{
+	g_autoptr(GHashTable) devices = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < blocks->len; i++)
+		g_hash_table_add(
+			devices,
+			GUINT_TO_POINTER(g_array_index(blocks, struct memory_block, i).device));
+	return g_list_sort(g_hash_table_get_keys(devices), compare_devices);
+}
+
+/* `fullest` is the memory that held most so far. */
+static void add_rank(TachoTable *table, const struct selection *selection, guint rank_index,
+		     struct memory *fullest)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	guint32 process = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
+	g_autoptr(GArray) blocks = memory_blocks_of_process(timeline, process);
+	g_autoptr(GList) devices = list_devices(blocks);
+
+	for (GList *at = devices; at; at = at->next) {
+		struct memory memory = { .selection = selection,
+					 .blocks = blocks,
+					 .rank_index = rank_index,
+					 .device = GPOINTER_TO_UINT(at->data) };
+		g_autofree gchar *label = memory_label(memory.device);
+
+		g_strlcpy(memory.label, label, sizeof(memory.label));
+		if (!takes_memory(&memory))
+			continue;
+		find_peaks(&memory);
+		add_owners(table, &memory);
+		if (memory.peak_bytes > fullest->peak_bytes)
+			*fullest = memory;
+	}
+}
+
+static void note_memory(TachoTable *table, const struct memory *fullest)
+{
+	if (fullest->peak_bytes > 0)
+		tacho_table_note(table,
+				 "Most was held by rank %d, %s: %.3f MB, at %.3f ms%s (MB is 10^6 "
+				 "bytes).",
+				 rank_number(fullest), fullest->label, fullest->peak_bytes / 1e6,
+				 MS(fullest->peak_ns),
+				 is_by_number(fullest->selection) ? ", within these steps" : "");
+}
+
+TachoTable *tacho_view_memory(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("memory", columns, G_N_ELEMENTS(columns));
+	struct memory fullest = { 0 };
+	struct selection selection;
+
+	selection_init(&selection, timeline, filter);
+	fullest.selection = &selection;
+	for (guint rank = 0; rank < timeline->ranks->len && timeline->memory->len; rank++)
+		if (selection_takes_rank(&selection, rank))
+			add_rank(table, &selection, rank, &fullest);
+	tacho_table_sort(table, "peak_bytes", TRUE);
+	note_memory(table, &fullest);
+	if (tacho_table_n_rows(table) == 0 && selection.filter->device)
+		tacho_table_note(table,
+				 "No allocations were recorded in a memory that matches '%s'.",
+				 g_regex_get_pattern(selection.filter->device));
+	else
+		selection_note_empty(&selection, table, "allocations");
+	selection_note(&selection, table);
+	selection_release(&selection);
+	return table;
+}

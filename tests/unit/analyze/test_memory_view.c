@@ -1,0 +1,163 @@
+#include <tacho/analyze.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "timeline_text.h"
+#include "views_support.h"
+
+#define EXPECT(table, row, key, value)                                                             \
+	g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, row, key), value, 1e-9)
+
+/* Held: 100 from 1, 400 from 11, 300 from 15, 350 from 25 (50 outside of all), 250 from 35, 650 from 41 on
+ * (400 in a module only), 250 from 45. */
+static const gchar one_rank[] = "rank 0 thread 1 main\n"
+				"  op aten::linear 0..10\n"
+				"    op aten::empty 1..2\n"
+				"    alloc 1 address=1 bytes=100\n"
+				"  op aten::empty 10..20\n"
+				"  alloc 11 address=2 bytes=300\n"
+				"  free 15 address=1 bytes=100\n"
+				"  alloc 25 address=3 bytes=50\n"
+				"  free 30 address=99 bytes=7777\n"
+				"  op aten::addmm 33..38\n"
+				"  alloc 34 address=4 bytes=200\n"
+				"  free 35 address=2 bytes=300\n"
+				"  module Block 40..50\n"
+				"  alloc 41 address=5 bytes=400\n"
+				"  free 45 address=5 bytes=400\n";
+
+static guint find_row(const TachoTable *table, const gchar *name)
+{
+	for (guint row = 0; row < tacho_table_n_rows(table); row++)
+		if (strcmp(tacho_table_cell_text(table, row, "name"), name) == 0)
+			return row;
+	g_error("no row '%s'", name);
+}
+
+static void test_by_hand(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(one_rank);
+	g_autoptr(TachoTable) table = tacho_view_memory(timeline, NULL);
+	guint empty = find_row(table, "aten::empty"), addmm = find_row(table, "aten::addmm");
+	guint outside = find_row(table, "(outside of all)"), block = find_row(table, "Block");
+	gdouble at_peak = 0;
+
+	/* 300 + 50 + 200 = 550 at 34, 650 at 41 */
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 4);
+	g_assert_cmpuint(block, ==, 0);
+	EXPECT(table, block, "peak_bytes", 400);
+	EXPECT(table, block, "memory_peak_bytes", 650);
+	EXPECT(table, block, "peak_at_ms", 41);
+	EXPECT(table, block, "peak_pct", 100.0 * 400 / 650);
+	EXPECT(table, block, "mean_life_ms", 4);
+	EXPECT(table, block, "kept_bytes", 0);
+	EXPECT(table, addmm, "peak_bytes", 200);
+	EXPECT(table, addmm, "kept_bytes", 200);
+	g_assert_true(isnan(tacho_table_cell_number(table, addmm, "mean_life_ms")));
+	EXPECT(table, outside, "peak_bytes", 50);
+	EXPECT(table, empty, "peak_bytes", 0);
+	EXPECT(table, empty, "count", 2);
+	EXPECT(table, empty, "allocated_bytes", 400);
+	EXPECT(table, empty, "largest_bytes", 300);
+	EXPECT(table, empty, "mean_life_ms", (14 + 24) / 2.0);
+	for (guint row = 0; row < 4; row++)
+		at_peak += tacho_table_cell_number(table, row, "peak_bytes");
+	g_assert_cmpfloat(at_peak, ==, 650);
+	g_assert_cmpstr(
+		tacho_table_borrow_note(table, 0), ==,
+		"Most was held by rank 0, host: 0.001 MB, at 41.000 ms (MB is 10^6 bytes).");
+}
+
+/* Steps asked for by number: the peak in them, what is held when one begins included. */
+static void test_steps(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(one_rank);
+	TachoFilter filter = { .rank = -1, .first_step = 1, .last_step = 1 };
+	g_autoptr(TachoTable) table = NULL;
+	guint empty;
+
+	add_step(timeline, 0, 0, 0, 12);
+	add_step(timeline, 0, 1, 12, 26);
+	add_step(timeline, 0, 2, 26, 60);
+	table = tacho_view_memory(timeline, &filter);
+	empty = find_row(table, "aten::empty");
+	EXPECT(table, empty, "memory_peak_bytes", 400); /* at its begin */
+	EXPECT(table, empty, "peak_at_ms", 12);
+	EXPECT(table, empty, "peak_bytes", 400);
+	EXPECT(table, empty, "peak_blocks", 2);
+	EXPECT(table, empty, "count", 0); /* both were handed out before */
+	EXPECT(table, find_row(table, "(outside of all)"), "count", 1);
+	g_clear_pointer(&table, tacho_table_free);
+	filter.first_step = filter.last_step = 2;
+	table = tacho_view_memory(timeline, &filter);
+	EXPECT(table, 0, "memory_peak_bytes", 650);
+	g_clear_pointer(&table, tacho_table_free);
+	table = tacho_view_memory(timeline, NULL); /* warm-up left out, but not for what is held */
+	EXPECT(table, 0, "memory_peak_bytes", 650);
+	for (guint row = 0; row < tacho_table_n_rows(table);
+	     row++) /* was handed out before, is back */
+		g_assert_cmpstr(tacho_table_cell_text(table, row, "name"), !=, "aten::empty");
+}
+
+/* The memories of a rank, and ranks, are told apart. */
+static void test_devices(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("rank 0 thread 1 main\n"
+				   "  op aten::empty 0..10\n"
+				   "  alloc 1 address=1 bytes=100\n"
+				   "  alloc 2 address=2 bytes=60 device=0\n"
+				   "  alloc 3 address=3 bytes=50 device=1\n"
+				   "  free 4 address=2 bytes=60 device=0\n"
+				   "  alloc 5 address=2 bytes=20 device=0\n"
+				   "rank 1 thread 2 main\n"
+				   "  alloc 2 address=2 bytes=70 device=0\n");
+	TachoFilter filter = { .rank = 0,
+			       .first_step = -1,
+			       .last_step = -1,
+			       .device = g_regex_new("gpu 0", 0, 0, NULL) };
+	g_autoptr(TachoTable) table = tacho_view_memory(timeline, NULL);
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 4);
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "memory"), ==, "host");
+	EXPECT(table, 1, "rank", 1);
+	EXPECT(table, 1, "peak_bytes", 70);
+	g_assert_cmpstr(tacho_table_cell_text(table, 2, "memory"), ==, "gpu 0");
+	EXPECT(table, 2, "peak_bytes", 60);
+	EXPECT(table, 2, "kept_bytes", 20);
+	g_clear_pointer(&table, tacho_table_free);
+	table = tacho_view_memory(timeline, &filter);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 1);
+	g_regex_unref(filter.device);
+}
+
+static void test_names_and_nothing(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(one_rank);
+	g_autoptr(TachoTimeline) without = timeline_from_text("rank 0 thread 1 main\n"
+							      "  op aten::mm 0..10\n");
+	TachoFilter filter = { .rank = -1,
+			       .first_step = -1,
+			       .last_step = -1,
+			       .name = g_regex_new("addmm", 0, 0, NULL) };
+	g_autoptr(TachoTable) table = tacho_view_memory(timeline, &filter);
+	g_autoptr(TachoTable) empty = tacho_view_memory(without, NULL);
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 1);
+	EXPECT(table, 0, "peak_pct", 100.0 * 200 / 650); /* of all, not of what is shown */
+	g_assert_cmpuint(tacho_table_n_rows(empty), ==, 0);
+	g_assert_cmpstr(tacho_table_borrow_note(empty, 0), ==,
+			"No allocations were recorded there.");
+	g_regex_unref(filter.name);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/memory_view/by_hand", test_by_hand);
+	g_test_add_func("/memory_view/steps", test_steps);
+	g_test_add_func("/memory_view/devices", test_devices);
+	g_test_add_func("/memory_view/names_and_nothing", test_names_and_nothing);
+	return g_test_run();
+}
