@@ -292,6 +292,39 @@ static void test_folded_text(void)
 	expect_folded(timeline, 2, "");
 }
 
+/* A recursion is an arrow of a node to itself; nothing in a name ends its label. */
+static void test_dot_text(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("unit ns\n"
+							       "rank 0 thread 10 main\n"
+							       "  op outer 0..4000000\n"
+							       "    op outer 0..3000000\n"
+							       "      op leaf 0..1000000\n"
+							       "thread 11\n"
+							       "  op leaf 0..500000\n");
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+	g_autofree guint8 *bytes = NULL;
+	g_autofree gchar *text = NULL;
+	gsize length;
+
+	timeline->slices.name[2] = timeline->slices.name[3] =
+		tacho_timeline_intern(timeline, "\"];\n\\n<b>\xff\\", -1);
+	bytes = export_to_memory(tacho_export_find("dot", NULL), timeline, &options, &length);
+	text = g_strndup((const gchar *)bytes, length);
+	g_assert_cmpstr(
+		text, ==,
+		"digraph tacho {\n"
+		"  rankdir=LR;\n"
+		"  node [shape=box, style=filled, fontname=\"sans-serif\"];\n"
+		"  n0 [label=\"outer\\n3.000 ms itself, 2 times\","
+		" fillcolor=\"0.000 1.000 1.000\", fontsize=24];\n"
+		"  n1 [label=\"\\\"]; \\\\n<b>\xef\xbf\xbd\\\\\\n1.500 ms itself, 2 times\","
+		" fillcolor=\"0.000 0.500 1.000\", fontsize=17];\n"
+		"  n0 -> n0 [label=\"1\"];\n"
+		"  n0 -> n1 [label=\"1\"];\n"
+		"}\n");
+}
+
 /* A stream whose slices overlap without nesting: none may be lost or bent. */
 static void test_overlap(gconstpointer target)
 {
@@ -380,7 +413,7 @@ static void test_find(void)
 	g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_UNKNOWN_TARGET);
 	g_assert_cmpstr(error->message, ==,
 			"'parquet' is not a format to export to; there are: perfetto, chrome, "
-			"sqlite, csv, folded");
+			"sqlite, csv, folded, dot");
 }
 
 static void add_target_test(const gchar *name, const TachoExportTarget *target,
@@ -400,6 +433,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/export/find", test_find);
 	g_test_add_func("/export/chrome/text", test_chrome_text);
 	g_test_add_func("/export/folded/text", test_folded_text);
+	g_test_add_func("/export/dot/text", test_dot_text);
 	for (guint i = 0; i < n_targets; i++) {
 		add_target_test("same-bytes", &targets[i], test_same_bytes);
 		add_target_test("not-there", &targets[i], test_not_there);
