@@ -8,11 +8,11 @@
 #define CALL_TREE_ROOT 0 /* has no name */
 
 struct call_node {
-	guint32 parent;	 /* node; TACHO_NONE of the root */
-	guint32 track;	 /* of a track's node, the first below the root; else TACHO_NONE */
-	guint32 name;	 /* string id */
-	guint64 count;	 /* slices */
-	gint64 self_ns;	 /* of them, less that of their children; where children overlap, below 0 */
+	guint32 parent; /* node; TACHO_NONE of the root */
+	guint32 track;	/* of a track's node, the first below the root; else TACHO_NONE */
+	guint32 name;	/* string id */
+	guint64 count;	/* slices */
+	gint64 self_ns; /* of them, less that of their children; where children overlap, below 0 */
 };
 
 struct call_tree {
