@@ -238,6 +238,28 @@ typedef struct {
 	guint64 paired_bytes; /* seen at the other end, too: the flows say in which slices */
 } TachoMessage;
 
+/* A bucket of gradients that DistributedDataParallel reduced, on one rank. */
+typedef struct {
+	guint32 rank_index;
+	guint32 step;  /* number; TACHO_NONE: in none */
+	guint32 index; /* in its backward pass, in the order queued */
+	guint32 slice; /* its collective: from taken up to complete */
+	guint64 bytes;
+	guint32 first_gradient, n_gradients; /* of gradients[], by when they were ready */
+	gint64 ready_ns;		     /* its last gradient; queued_ns where none is known */
+	gint64 queued_ns;		     /* by the hook of that gradient */
+	gboolean is_whole;		     /* the gradients have as many bytes as the bucket */
+} TachoBucket;
+
+/* A gradient in a bucket. */
+typedef struct {
+	guint32 slice; /* its AccumulateGrad; input 0 is the gradient */
+	guint64 bytes;
+	guint64 offset_bytes; /* in the bucket; 0 where `is_exact` is not set */
+	gint64 ready_ns;      /* when AccumulateGrad ended */
+	gboolean is_exact;    /* known to be in the bucket by its memory, not by order and size */
+} TachoGradient;
+
 /* A reason to trust the timeline less. */
 typedef struct {
 	const gchar
@@ -268,6 +290,8 @@ struct _TachoTimeline {
 	GArray *collectives; /* TachoCollective; filled by correlate */
 	GArray *members;     /* guint32 slices of the collectives */
 	GArray *messages;    /* TachoMessage, by slice; filled by correlate */
+	GArray *buckets;     /* TachoBucket, by rank and when queued; filled by correlate */
+	GArray *gradients;   /* TachoGradient, by bucket */
 	GArray *problems;    /* TachoProblem */
 
 	guint step_source;     /* TachoStepSource; filled by correlate */

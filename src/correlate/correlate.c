@@ -8,6 +8,7 @@
  *     match_collectives        slices, marks
  *     link_messages            messages, flows, collectives
  *     find_steps               slices, marks
+ *     find_buckets             slices, flows, collectives, steps
  *
  * Each adds rows to its own tables and problems; none changes a slice. All walk the tables in their
  * order, so equal timelines give equal results. */
@@ -25,6 +26,7 @@ void tacho_correlate(TachoTimeline *timeline)
 	match_collectives(timeline);
 	link_messages(timeline, threads);
 	find_steps(timeline);
+	find_buckets(timeline);
 }
 
 TachoStepSource tacho_step_source(const TachoTimeline *timeline)

@@ -35,6 +35,7 @@ void match_collectives(TachoTimeline *timeline);
 void check_streams(TachoTimeline *timeline);
 void pair_messages(TachoTimeline *timeline);
 void link_messages(TachoTimeline *timeline, const struct thread_index *threads);
+void find_buckets(TachoTimeline *timeline);
 void find_ring_steps(const struct message_order *order);
 
 #endif

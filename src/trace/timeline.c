@@ -39,6 +39,8 @@ TachoTimeline *tacho_timeline_new(void)
 	timeline->collectives = new_table(sizeof(TachoCollective));
 	timeline->members = new_table(sizeof(guint32));
 	timeline->messages = new_table(sizeof(TachoMessage));
+	timeline->buckets = new_table(sizeof(TachoBucket));
+	timeline->gradients = new_table(sizeof(TachoGradient));
 	timeline->problems = new_table(sizeof(TachoProblem));
 	g_array_set_clear_func(timeline->processes, clear_process);
 	g_array_set_clear_func(timeline->problems, clear_problem);
@@ -65,6 +67,8 @@ void tacho_timeline_free(TachoTimeline *timeline)
 	g_array_free(timeline->collectives, TRUE);
 	g_array_free(timeline->members, TRUE);
 	g_array_free(timeline->messages, TRUE);
+	g_array_free(timeline->buckets, TRUE);
+	g_array_free(timeline->gradients, TRUE);
 	g_array_free(timeline->problems, TRUE);
 	string_table_free(timeline->strings);
 	tacho_source_free(timeline->source);
