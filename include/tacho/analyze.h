@@ -23,7 +23,8 @@ typedef struct {
 		NULL, -1, -1, -1, FALSE, NULL, NULL                                                \
 	}
 
-/* VIEW(name, what it shows). A view is src/analyze/<name>_view.c. */
+/* VIEW(name, what it shows). A view is src/analyze/<name>_view.c; critical, which needs a replay, is
+ * src/replay/critical_view.c. */
 #define TACHO_VIEWS(VIEW)                                                                          \
 	VIEW(step, "where each step of each rank goes: compute, communication, waiting, idle")     \
 	VIEW(op, "framework operations, by name")                                                  \
@@ -35,6 +36,7 @@ typedef struct {
 	VIEW(overlap, "communication hidden behind computation")                                   \
 	VIEW(straggler, "which rank the others wait for, and what it does longer than they")       \
 	VIEW(memory, "memory by operation: held at the peak, handed out, never given back")        \
+	VIEW(critical, "what a step is made of: the critical path across ranks")                   \
 	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */

@@ -1,0 +1,180 @@
+/* critical_view: what the time of a step is made of, across ranks: the critical path of the step nearest to
+ * the median, summed up by rank and by what it is.
+ *
+ * The path goes back from the end of the rank that ends the step last, always to what let a piece of work
+ * begin (replay/critical_path.c), so its times add up to the step. Which piece let which begin is known of the
+ * graph, and the times are those of its replay with nothing changed; how far that is off what was measured
+ * stands under the table. It needs a replay, so it stands here and not with the other views. */
+#include <tacho/analyze.h>
+#include <tacho/replay.h>
+
+#include <math.h>
+
+#include "analyze/selection.h"
+
+/* 104 days of all steps together: beyond, no time is to be believed, and the replay's sums might overflow. */
+#define LONGEST_NS 9007199254740992.0
+
+static const TachoColumn columns[] = {
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
+	{ .key = "name", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "pieces", .title = "pieces", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "share_pct",
+	  .title = "%",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+	{ .key = "first_ms", .title = "from ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "step", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+};
+
+/* What is the same on one rank; the texts are the path's. */
+struct part {
+	gint32 rank; /* -1: of none */
+	const gchar *what, *name;
+	guint pieces;
+	gdouble duration_ns; /* whole, so that sums are exact */
+	gdouble first_ms;
+};
+
+static struct part *find_part(GArray *parts, GHashTable *by_key, gint32 rank, const gchar *what,
+			      const gchar *name)
+{
+	gchar *key = g_strdup_printf("%d %s %s", rank, what, name);
+	guint index = GPOINTER_TO_UINT(g_hash_table_lookup(by_key, key));
+	struct part part = { .rank = rank, .what = what, .name = name };
+
+	if (index) {
+		g_free(key);
+	} else {
+		g_array_append_val(parts, part);
+		index = parts->len;
+		g_hash_table_insert(by_key, key, GUINT_TO_POINTER(index));
+	}
+	return &g_array_index(parts, struct part, index - 1);
+}
+
+/* The path as parts, in order of when each is first on it. */
+static GArray *sum_parts(const TachoTable *path)
+{
+	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct part));
+	g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	for (guint row = 0; row < tacho_table_n_rows(path); row++) {
+		gdouble rank = tacho_table_cell_number(path, row, "rank");
+		struct part *part = find_part(parts, by_key, isnan(rank) ? -1 : (gint32)rank,
+					      tacho_table_cell_text(path, row, "what"),
+					      tacho_table_cell_text(path, row, "name"));
+
+		if (part->pieces++ == 0)
+			part->first_ms = tacho_table_cell_number(path, row, "start_ms");
+		part->duration_ns += round(tacho_table_cell_number(path, row, "duration_ms") * 1e6);
+	}
+	return parts;
+}
+
+static void add_part(TachoTable *table, const struct part *part, gdouble whole_ns, guint32 step)
+{
+	tacho_table_row(table);
+	if (part->rank < 0)
+		tacho_table_null(table);
+	else
+		tacho_table_integer(table, part->rank);
+	tacho_table_text(table, part->what);
+	tacho_table_text(table, part->name);
+	tacho_table_integer(table, part->pieces);
+	tacho_table_number(table, part->duration_ns / 1e6);
+	tacho_table_number(table, whole_ns > 0 ? 100.0 * part->duration_ns / whole_ns : 0);
+	tacho_table_number(table, part->first_ms);
+	tacho_table_integer(table, step);
+}
+
+/* The shares are of the whole path, whatever the filter leaves of it. */
+static void add_parts(TachoTable *table, const struct selection *selection,
+		      const TachoPrediction *prediction)
+{
+	g_autoptr(GArray) parts = sum_parts(prediction->critical_path);
+	gint32 rank = selection->filter->rank;
+	gdouble whole_ns = 0;
+
+	for (guint i = 0; i < parts->len; i++)
+		whole_ns += g_array_index(parts, struct part, i).duration_ns;
+	for (guint i = 0; i < parts->len; i++) {
+		const struct part *part = &g_array_index(parts, struct part, i);
+
+		if ((rank < 0 || part->rank == rank) && selection_takes_name(selection, part->name))
+			add_part(table, part, whole_ns, prediction->path_step);
+	}
+	tacho_table_sort(table, "duration_ms", TRUE);
+	if (tacho_table_n_rows(table) == 0)
+		tacho_table_note(table, "Nothing on the critical path is what was asked for.");
+	tacho_table_note(table,
+			 "The critical path of step %u: %.3f ms, as replayed; the replay's median "
+			 "step is %.1f %% off the measured one.",
+			 prediction->path_step, whole_ns / 1e6, ABS(prediction->error_pct));
+	for (guint i = 0; i < prediction->notes->len; i++)
+		tacho_table_note(table, "In the replay, %s.",
+				 (const gchar *)g_ptr_array_index(prediction->notes, i));
+}
+
+/* The steps to replay: those that other views are about, of all ranks. */
+struct range {
+	gint64 first, last; /* -1: none */
+	gdouble total_ns;
+};
+
+static struct range find_range(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoFilter all_ranks = TACHO_FILTER_INIT;
+	struct range range = { -1, -1, 0 };
+	struct selection selection;
+
+	if (filter) {
+		all_ranks.first_step = filter->first_step;
+		all_ranks.last_step = filter->last_step;
+	}
+	selection_init(&selection, timeline, &all_ranks);
+	for (guint i = 0; i < selection.chosen->len; i++) {
+		gint64 number = g_array_index(selection.chosen, TachoStep, i).number;
+
+		range.first = range.first < 0 ? number : MIN(range.first, number);
+		range.last = MAX(range.last, number);
+	}
+	range.total_ns = selection.total_ns;
+	selection_release(&selection);
+	return range;
+}
+
+/* The replay adds names to the timeline's strings, and changes nothing else of it. */
+static void add_path(TachoTable *table, const struct selection *selection,
+		     const struct range *range)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = tacho_predict(
+		(TachoTimeline *)selection->timeline, NULL, 0, range->first, range->last, &error);
+
+	if (prediction)
+		add_parts(table, selection, prediction);
+	else
+		tacho_table_note(table, "There is no critical path: %s.", error->message);
+}
+
+TachoTable *tacho_view_critical(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("critical", columns, G_N_ELEMENTS(columns));
+	struct range range = find_range(timeline, filter);
+	struct selection selection;
+
+	selection_init(&selection, timeline, filter);
+	if (range.last < 0)
+		tacho_table_note(table, "There is no critical path without a complete step.");
+	else if (range.total_ns > LONGEST_NS)
+		tacho_table_note(table, "The steps are too long to be replayed.");
+	else
+		add_path(table, &selection, &range);
+	selection_note(&selection, table);
+	selection_release(&selection);
+	return table;
+}

@@ -1,0 +1,115 @@
+#include <math.h>
+
+#include <tacho/analyze.h>
+#include <tacho/correlate.h>
+
+#include "timeline_text.h"
+
+#define EXPECT(table, row, key, value)                                                             \
+	g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, row, key), value, 1e-9)
+
+/* Rank 1 computes 20 us longer, and everybody waits for it; then rank 0 is last. */
+static const gchar late_rank[] = "unit us\n"
+				 "rank 0 thread 1000 main\n"
+				 "  annotation ProfilerStep#0 0..110\n"
+				 "    op a 0..30\n"
+				 "    op c10d::allreduce_ 30..31\n"
+				 "    collective gloo:all_reduce 31..60 bytes=1024 end_tid=9\n"
+				 "    op b 60..80\n"
+				 "    op b 80..105\n"
+				 "rank 1 thread 1001 main\n"
+				 "  annotation ProfilerStep#0 0..110\n"
+				 "    op a 0..50\n"
+				 "    op c10d::allreduce_ 50..51\n"
+				 "    collective gloo:all_reduce 51..60 bytes=1024 end_tid=9\n"
+				 "    op b 60..70\n";
+
+/* 0..50 a, 50..51 c10d, 51..60 on the wire, 60..105 b of rank 0, which ends the step last. */
+static void test_by_hand(void)
+{
+	static const struct {
+		gint rank;
+		const gchar *what, *name;
+		gdouble first_us, duration_us;
+	} parts[] = { { 1, "compute", "a", 0, 50 },
+		      { 0, "compute", "b", 60, 45 },
+		      { -1, "communication", "gloo:all_reduce", 51, 9 },
+		      { 0, "host", "ProfilerStep#0", 105, 5 },
+		      { 1, "compute", "c10d::allreduce_", 50, 1 } };
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(late_rank);
+	g_autoptr(TachoTable) table = NULL;
+
+	tacho_correlate(timeline);
+	table = tacho_view_critical(timeline, NULL);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, G_N_ELEMENTS(parts));
+	for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
+		g_assert_cmpstr(tacho_table_cell_text(table, i, "what"), ==, parts[i].what);
+		g_assert_cmpstr(tacho_table_cell_text(table, i, "name"), ==, parts[i].name);
+		if (parts[i].rank < 0)
+			g_assert_true(isnan(tacho_table_cell_number(table, i, "rank")));
+		else
+			EXPECT(table, i, "rank", parts[i].rank);
+		EXPECT(table, i, "first_ms", parts[i].first_us / 1e3);
+		EXPECT(table, i, "duration_ms", parts[i].duration_us / 1e3);
+		EXPECT(table, i, "share_pct", parts[i].duration_us / 1.1);
+		EXPECT(table, i, "step", 0);
+	}
+	g_assert_true(g_str_has_prefix(tacho_table_borrow_note(table, 0),
+				       "The critical path of step 0: 0.110 ms"));
+}
+
+/* What is shown of a path does not change the shares. */
+static void test_filters(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(late_rank);
+	TachoFilter filter = {
+		.rank = 0, .first_step = -1, .last_step = -1, .name = g_regex_new("^b$", 0, 0, NULL)
+	};
+	g_autoptr(TachoTable) table = NULL;
+
+	tacho_correlate(timeline);
+	table = tacho_view_critical(timeline, &filter);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 1);
+	EXPECT(table, 0, "share_pct", 45 / 1.1);
+	g_clear_pointer(&table, tacho_table_free);
+	filter.rank = 1; /* computed b, but not on the path */
+	table = tacho_view_critical(timeline, &filter);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
+			"Nothing on the critical path is what was asked for.");
+	g_regex_unref(filter.name);
+}
+
+static void test_too_long(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "  op aten::mm 0..10\n");
+	g_autoptr(TachoTable) table = NULL;
+	TachoStep step = { 0, 0, -TACHO_MAX_TIME_NS, TACHO_MAX_TIME_NS, TRUE };
+
+	g_array_append_val(timeline->steps, step);
+	table = tacho_view_critical(timeline, NULL);
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
+			"The steps are too long to be replayed.");
+}
+
+static void test_nothing(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "  op aten::mm 0..10\n");
+	g_autoptr(TachoTable) table = tacho_view_critical(timeline, NULL);
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
+			"There is no critical path without a complete step.");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/critical_view/by_hand", test_by_hand);
+	g_test_add_func("/critical_view/filters", test_filters);
+	g_test_add_func("/critical_view/too_long", test_too_long);
+	g_test_add_func("/critical_view/nothing", test_nothing);
+	return g_test_run();
+}
