@@ -29,11 +29,16 @@ static guint count_cores(void)
 	return sched_getaffinity(0, sizeof(cores), &cores) == 0 ? (guint)CPU_COUNT(&cores) : 1;
 }
 
+guint worker_pool_n_workers(void)
+{
+	return CLAMP(count_cores(), 1, MAX_WORKERS);
+}
+
 void worker_pool_run(guint n_tasks, WorkerTask task, gpointer data)
 {
 	struct work work = { .task = task, .data = data, .n_tasks = n_tasks };
 	pthread_t threads[MAX_WORKERS];
-	guint n_wanted = MIN(MIN(count_cores(), n_tasks), MAX_WORKERS), n_threads = 0;
+	guint n_wanted = MIN(worker_pool_n_workers(), n_tasks), n_threads = 0;
 
 	while (n_threads + 1 < n_wanted &&
 	       pthread_create(&threads[n_threads], NULL, work_on, &work) == 0)

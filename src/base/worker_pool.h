@@ -14,4 +14,7 @@ typedef void (*WorkerTask)(guint index, gpointer data);
  * Where no thread can be started, the caller does the work itself. */
 void worker_pool_run(guint n_tasks, WorkerTask task, gpointer data);
 
+/* How many threads that are: at least 1. */
+guint worker_pool_n_workers(void);
+
 #endif
