@@ -15,7 +15,8 @@ void tacho_correlate(TachoTimeline *timeline);
  * problem costs. */
 guint tacho_trust_score(const TachoTimeline *timeline);
 
-/* The kernel's op: the innermost OP that contains it on its thread, or TACHO_NONE. */
+/* The kernel's op: the innermost OP that contains it on its thread, or what launched it on its device;
+ * TACHO_NONE: there is none. */
 guint32 tacho_kernel_op(const TachoTimeline *timeline, guint32 slice);
 
 /* How the steps were found. */

@@ -1,8 +1,10 @@
 /* kernel_op: the op that a kernel works for.
  *
  * A kernel called by an op lies inside it on the same thread; then the parent chain knows the op
- * and no flow is needed. A kernel of a device stream has a flow from its launch, made by whoever
- * read the correlation ids. What is left are kernels on threads of a pool (OpenMP), which the op's
+ * and no flow is needed. What a device did has its launch in a column, made by whoever read the
+ * correlation ids: a LAUNCH flow says the same to viewers, and its op is the innermost one around the
+ * launch; a launch outside any op (a runtime call of the program's own) is no orphan. What is left are
+ * kernels on threads of a pool (OpenMP), which the op's
  * thread woke up: such a kernel gets an inferred flow from the op that was open for all of the
  * kernel's time
  *
@@ -18,9 +20,10 @@ guint32 tacho_kernel_op(const TachoTimeline *timeline, guint32 slice)
 
 	if (slice >= slices->n)
 		return TACHO_NONE;
-	do
+	/* a device's slice may have been launched by an op itself */
+	slice = slices->launch[slice] != TACHO_NONE ? slices->launch[slice] : slices->parent[slice];
+	while (slice != TACHO_NONE && slices->kind[slice] != TACHO_SLICE_OP)
 		slice = slices->parent[slice];
-	while (slice != TACHO_NONE && slices->kind[slice] != TACHO_SLICE_OP);
 	return slice;
 }
 
@@ -137,6 +140,10 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 		guint32 op = TACHO_NONE;
 		GArray *candidates;
 
+		if (slices->launch[i] != TACHO_NONE) {
+			add_flow(timeline, TACHO_FLOW_LAUNCH, slices->launch[i], i, TRUE);
+			continue;
+		}
 		if (slices->kind[i] != TACHO_SLICE_KERNEL || is_launched[i] ||
 		    track->process >= op_tracks->len || tacho_kernel_op(timeline, i) != TACHO_NONE)
 			continue;
