@@ -89,10 +89,11 @@ struct matching {
 
 /* --- names ----------------------------------------------------------------------------------- */
 
+/* Libraries write them in any case: "all_reduce", "ncclDevKernel_AllReduce". */
 static gboolean name_has(const gchar *name, const gchar *const *words)
 {
 	for (; *words; words++)
-		if (strstr(name, *words))
+		if (strcasestr(name, *words))
 			return TRUE;
 	return FALSE;
 }
@@ -108,8 +109,9 @@ static gboolean is_point_to_point(const gchar *name)
 static gboolean waits_for_all(const gchar *name)
 {
 	static const gchar *const WORDS[] = { "all_reduce", "allreduce",      "all_gather",
-					      "allgather",  "reduce_scatter", "all_to_all",
-					      "alltoall",   "barrier",	      NULL };
+					      "allgather",  "reduce_scatter", "reducescatter",
+					      "all_to_all", "alltoall",	      "barrier",
+					      NULL };
 
 	return name_has(name, WORDS);
 }
@@ -118,7 +120,8 @@ static gboolean waits_for_all(const gchar *name)
 static gboolean has_equal_bytes(const gchar *name)
 {
 	static const gchar *const WORDS[] = { "scatter", "gather", "all_to_all", "alltoall", NULL };
-	static const gchar *const EVEN[] = { "reduce_scatter", "all_gather", "allgather", NULL };
+	static const gchar *const EVEN[] = { "reduce_scatter", "reducescatter", "all_gather",
+					     "allgather", NULL };
 
 	return !name_has(name, WORDS) || name_has(name, EVEN);
 }
