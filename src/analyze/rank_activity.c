@@ -3,6 +3,8 @@
  * compute    some thread of the rank's main process runs an op or kernel. The innermost of OP,
  *            KERNEL and WAIT counts, and an op counts as waiting when it only queues communication
  *            (its name says so), or when it holds no work and waiting fills more than half of it.
+ *            Of a rank that has device queues, what its devices do counts instead: kernels, copies
+ *            and fills. Its threads only queue that work.
  * transfer   a collective is under way: from when its last rank has queued it to its end here.
  * exposed    transfer without compute.
  * wait       a collective is queued here but not yet by its last rank; without compute, transfer.
@@ -42,7 +44,8 @@ static void classify(const TachoTimeline *timeline, guint32 slice, struct conten
 {
 	gint64 duration_ns = timeline->slices.duration_ns[slice];
 	TachoSliceKind kind = timeline->slices.kind[slice];
-	gboolean runs = kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL;
+	gboolean runs = kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL ||
+			kind == TACHO_SLICE_MEMCPY || kind == TACHO_SLICE_MEMSET;
 
 	if (kind == TACHO_SLICE_WAIT ||
 	    (runs && is_communication_name(tacho_slice_name(timeline, slice)))) {
@@ -73,7 +76,8 @@ static struct content *find_contents(const TachoTimeline *timeline, const TachoT
 
 static gboolean takes_part(TachoSliceKind kind)
 {
-	return kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL || kind == TACHO_SLICE_WAIT;
+	return kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL || kind == TACHO_SLICE_WAIT ||
+	       kind == TACHO_SLICE_MEMCPY || kind == TACHO_SLICE_MEMSET;
 }
 
 /* Close the slices that end by `time_ns`; `at_ns` is how far the track has been accounted for. */
@@ -191,9 +195,31 @@ static void separate(struct rank_activity *activity)
 	interval_set_subtract(&activity->data_wait, &activity->wait);
 }
 
+static gboolean is_of_rank(const TachoTimeline *timeline, const TachoTrack *track, guint rank_index)
+{
+	const TachoProcess *process =
+		&g_array_index(timeline->processes, TachoProcess, track->process);
+
+	return process->is_main && process->rank_index == rank_index;
+}
+
+static gboolean has_device(const TachoTimeline *timeline, guint rank_index)
+{
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (track->kind == TACHO_TRACK_STREAM && track->n_slices &&
+		    is_of_rank(timeline, track, rank_index))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 void rank_activity_init(struct rank_activity *activity, const TachoTimeline *timeline,
 			guint rank_index, GHashTable *collectives)
 {
+	gboolean is_device_rank = has_device(timeline, rank_index);
+
 	interval_set_init(&activity->compute);
 	interval_set_init(&activity->transfer);
 	interval_set_init(&activity->exposed);
@@ -201,15 +227,14 @@ void rank_activity_init(struct rank_activity *activity, const TachoTimeline *tim
 	interval_set_init(&activity->data_wait);
 	for (guint i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
-		const TachoProcess *process =
-			&g_array_index(timeline->processes, TachoProcess, track->process);
 
-		if (!process->is_main || process->rank_index != rank_index)
+		if (!is_of_rank(timeline, track, rank_index))
 			continue;
-		if (track->kind == TACHO_TRACK_THREAD || track->kind == TACHO_TRACK_STREAM) {
+		if (track->kind == TACHO_TRACK_STREAM ||
+		    (track->kind == TACHO_TRACK_THREAD && !is_device_rank))
 			add_work(timeline, track, &activity->compute);
+		if (track->kind == TACHO_TRACK_THREAD)
 			add_data_waits(timeline, track, &activity->data_wait);
-		}
 		add_collectives(timeline, track, collectives, activity);
 	}
 	separate(activity);
