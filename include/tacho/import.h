@@ -1,0 +1,38 @@
+/* import: open any trace there is: tacho's own runs, and what other tools write. */
+#ifndef TACHO_IMPORT_H
+#define TACHO_IMPORT_H
+
+#include <tacho/table.h>
+#include <tacho/timeline.h>
+
+G_BEGIN_DECLS
+
+#define TACHO_IMPORT_ERROR tacho_import_error_quark()
+GQuark tacho_import_error_quark(void);
+typedef enum {
+	TACHO_IMPORT_ERROR_UNKNOWN_FORMAT, /* the message lists what was tried */
+	TACHO_IMPORT_ERROR_MIXED,	   /* traces that cannot be one run */
+	TACHO_IMPORT_ERROR_FORMAT,	   /* broken beyond repair */
+	TACHO_IMPORT_ERROR_TRUNCATED,
+	TACHO_IMPORT_ERROR_IO,
+	TACHO_IMPORT_ERROR_MEMORY,
+} TachoImportError;
+
+/* Told now and then how much has been read, 0 to 1, by any thread, one at a time. */
+typedef void (*TachoImportProgress)(gdouble done, gpointer data);
+
+/* Read the traces at `paths` into one timeline, without correlating anything. Each is a run directory, a
+ * file that another tool wrote, or a folder of such files, one a rank; what they are is told by what is
+ * in them, compressed or not, not by their names. Ranks are as the traces say, else as the files' names
+ * say. What is broken but can be worked around becomes a problem of the timeline; an error is for what
+ * cannot, and names file and byte offset. `progress` may be NULL.
+ * The result is the caller's, to end with tacho_timeline_free(). */
+TachoTimeline *tacho_run_open(const gchar *const *paths, guint n_paths,
+			      TachoImportProgress progress, gpointer progress_data, GError **error);
+
+/* The formats there are: "format", "title", "files". To be freed with tacho_table_free(). */
+TachoTable *tacho_import_list(void);
+
+G_END_DECLS
+
+#endif

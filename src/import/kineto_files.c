@@ -1,0 +1,324 @@
+#include "import/kineto_files.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/worker_pool.h"
+
+enum {
+	MAX_READERS = 64,
+	MAX_TAIL_BYTES = 64 * 1024 * 1024,
+};
+
+gint32 kineto_file_rank(const struct kineto_file *file)
+{
+	return file->facts.rank >= 0 ? file->facts.rank : import_rank_of_name(file->path);
+}
+
+struct reading {
+	struct kineto_files *files;
+	const struct import *import;
+	pthread_mutex_t lock;
+	/* Under the lock: */
+	guint n_opened;
+	GHashTable *ranks; /* those of the files opened so far */
+};
+
+static void free_rows(gpointer rows)
+{
+	kineto_rows_release(rows);
+	g_free(rows);
+}
+
+static void free_reader(gpointer reader)
+{
+	kineto_reader_free(reader);
+}
+
+/* --- pieces to work at ---------------------------------------------------------------------- */
+
+/* Open the next file; under the lock. NULL: all are. */
+static struct kineto_file *open_next(struct reading *reading)
+{
+	while (reading->n_opened < reading->files->n) {
+		struct kineto_file *file = &reading->files->files[reading->n_opened++];
+
+		file->chunks = json_chunks_open(file->path, FALSE, kineto_facts_read_head,
+						&file->facts, &file->failure);
+		file->is_opened = file->chunks != NULL;
+		file->is_finished = !file->is_opened;
+		if (file->is_opened && kineto_file_rank(file) >= 0 &&
+		    !g_hash_table_add(reading->ranks, GINT_TO_POINTER(kineto_file_rank(file)))) {
+			file->is_duplicate = file->is_finished = TRUE;
+			g_clear_pointer(&file->chunks, json_chunks_close);
+		}
+		if (!file->is_finished)
+			return file;
+	}
+	return NULL;
+}
+
+/* A file that is still being read; under the lock. */
+static struct kineto_file *find_unfinished(struct reading *reading)
+{
+	for (guint i = 0; i < reading->n_opened; i++)
+		if (!reading->files->files[i].is_finished)
+			return &reading->files->files[i];
+	return NULL;
+}
+
+static void report_progress(struct reading *reading)
+{
+	gdouble done = 0;
+
+	for (guint i = 0; i < reading->n_opened; i++) {
+		const struct kineto_file *file = &reading->files->files[i];
+
+		done += file->is_finished ? 1 : json_chunks_done(file->chunks);
+	}
+	reading->import->progress(done / reading->files->n, reading->import->progress_data);
+}
+
+/* Another file to take pieces from, where `current` has no more; NULL: there is none. */
+static struct kineto_file *choose_file(struct reading *reading, struct kineto_file *current)
+{
+	struct kineto_file *file;
+
+	pthread_mutex_lock(&reading->lock);
+	if (current)
+		current->is_finished = TRUE;
+	file = open_next(reading);
+	if (!file)
+		file = find_unfinished(reading);
+	if (reading->import->progress)
+		report_progress(reading);
+	pthread_mutex_unlock(&reading->lock);
+	return file;
+}
+
+static void note_failure(struct reading *reading, struct kineto_file *file, GError *failure)
+{
+	if (!failure)
+		return;
+	pthread_mutex_lock(&reading->lock);
+	if (file->failure)
+		g_error_free(failure);
+	else
+		file->failure = failure;
+	pthread_mutex_unlock(&reading->lock);
+}
+
+/* The next piece for this worker, of *file or another. */
+static gboolean take_chunk(struct reading *reading, struct kineto_file **file,
+			   struct json_chunk *chunk)
+{
+	if (!*file)
+		*file = choose_file(reading, NULL);
+	while (*file) {
+		GError *failure = NULL;
+
+		if (json_chunks_next((*file)->chunks, chunk, &failure))
+			return TRUE;
+		note_failure(reading, *file, failure);
+		*file = choose_file(reading, *file);
+	}
+	return FALSE;
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+/* What is behind the array, at `bytes`, which is at `offset` of the file. */
+static void read_tail(struct kineto_file *file, const gchar *bytes, gsize n, guint64 offset)
+{
+	gsize broken_at = 0;
+
+	file->has_end = TRUE;
+	file->is_tail_broken = !kineto_facts_read_tail(&file->facts, bytes, n, &broken_at);
+	file->tail_offset = offset + broken_at;
+}
+
+static guint index_of(const struct reading *reading, const struct kineto_file *file)
+{
+	return (guint)(file - reading->files->files);
+}
+
+static void keep_rows(struct reading *reading, struct kineto_rows *rows)
+{
+	pthread_mutex_lock(&reading->lock);
+	reading->files->is_out_of_memory |= rows->is_out_of_memory;
+	g_ptr_array_add(reading->files->rows, rows);
+	if (reading->import->progress)
+		report_progress(reading);
+	pthread_mutex_unlock(&reading->lock);
+}
+
+static void read_chunk(struct reading *reading, struct kineto_reader *reader,
+		       struct kineto_file *file, const struct json_chunk *chunk)
+{
+	struct kineto_rows *rows = g_new0(struct kineto_rows, 1);
+	gsize n_used = kineto_reader_read(reader, chunk, index_of(reading, file), FALSE, rows);
+
+	rows->is_whole = n_used == chunk->n || (chunk->is_last && (rows->is_end || rows->is_cut));
+	if (chunk->is_last && rows->is_end)
+		read_tail(file, chunk->bytes + n_used, chunk->n - n_used, chunk->offset + n_used);
+	keep_rows(reading, rows);
+}
+
+static void read_files(guint index, gpointer data)
+{
+	struct reading *reading = data;
+	struct kineto_reader *reader = g_ptr_array_index(reading->files->readers, index);
+	struct kineto_file *file = NULL;
+	struct json_chunk chunk = { 0 };
+
+	while (take_chunk(reading, &file, &chunk))
+		read_chunk(reading, reader, file, &chunk);
+	json_chunk_release(&chunk);
+}
+
+/* --- reading carefully ---------------------------------------------------------------------- */
+
+/* Read what comes behind the array's end in `chunk`, all of it. */
+static void read_long_tail(struct kineto_file *file, struct json_chunk *chunk, gsize n_used)
+{
+	g_autoptr(GByteArray) tail = g_byte_array_new();
+	guint64 offset = chunk->offset + n_used;
+	guint8 padding[JSON_PADDING];
+
+	g_byte_array_append(tail, (const guint8 *)chunk->bytes + n_used,
+			    (guint)(chunk->n - n_used));
+	while (tail->len < MAX_TAIL_BYTES && json_chunks_next(file->chunks, chunk, &file->failure))
+		g_byte_array_append(tail, (const guint8 *)chunk->bytes, (guint)chunk->n);
+	memset(padding, '"', sizeof(padding));
+	g_byte_array_append(tail, padding, sizeof(padding));
+	read_tail(file, (const gchar *)tail->data, tail->len - JSON_PADDING, offset);
+}
+
+static void read_carefully(struct reading *reading, struct kineto_reader *reader,
+			   struct kineto_file *file)
+{
+	struct json_chunk chunk = { 0 };
+	gboolean is_done = FALSE;
+
+	g_clear_error(&file->failure);
+	file->has_end = file->is_tail_broken = FALSE;
+	file->chunks = json_chunks_open(file->path, TRUE, kineto_facts_read_head, &file->facts,
+					&file->failure);
+	while (file->chunks && !is_done && json_chunks_next(file->chunks, &chunk, &file->failure)) {
+		struct kineto_rows *rows = g_new0(struct kineto_rows, 1);
+		gsize n_used =
+			kineto_reader_read(reader, &chunk, index_of(reading, file), TRUE, rows);
+
+		is_done = rows->is_end || chunk.is_last || rows->is_out_of_memory;
+		keep_rows(reading, rows);
+		if (rows->is_end)
+			read_long_tail(file, &chunk, n_used);
+		else if (!is_done)
+			json_chunks_give_back(file->chunks, &chunk, n_used);
+	}
+	json_chunk_release(&chunk);
+	g_clear_pointer(&file->chunks, json_chunks_close);
+}
+
+/* The files some piece of which was not read as it should. */
+static GArray *find_doubtful(const struct kineto_files *files)
+{
+	g_autofree gboolean *is_doubtful = g_new0(gboolean, files->n);
+	GArray *doubtful = g_array_new(FALSE, FALSE, sizeof(guint));
+
+	for (guint i = 0; i < files->rows->len; i++)
+		if (!kineto_files_rows(files, i)->is_whole)
+			is_doubtful[kineto_files_rows(files, i)->file] = TRUE;
+	for (guint i = 0; i < files->n; i++)
+		if (is_doubtful[i])
+			g_array_append_val(doubtful, i);
+	return doubtful;
+}
+
+static void drop_rows(struct kineto_files *files, guint file)
+{
+	for (guint i = files->rows->len; i-- > 0;)
+		if (kineto_files_rows(files, i)->file == file)
+			g_ptr_array_remove_index_fast(files->rows, i);
+}
+
+struct rereading {
+	struct reading *reading;
+	GArray *doubtful; /* guint: files */
+};
+
+static void reread_file(guint index, gpointer data)
+{
+	struct rereading *rereading = data;
+	struct kineto_files *files = rereading->reading->files;
+
+	read_carefully(rereading->reading,
+		       g_ptr_array_index(files->readers, files->n_quick + index),
+		       &files->files[g_array_index(rereading->doubtful, guint, index)]);
+}
+
+static void reread_doubtful(struct reading *reading)
+{
+	struct kineto_files *files = reading->files;
+	g_autoptr(GArray) doubtful = find_doubtful(files);
+	struct rereading rereading = { reading, doubtful };
+
+	for (guint i = 0; i < doubtful->len; i++) {
+		guint file = g_array_index(doubtful, guint, i);
+
+		drop_rows(files, file);
+		files->files[file].is_reread = TRUE;
+		g_ptr_array_add(files->readers, kineto_reader_new());
+	}
+	worker_pool_run(doubtful->len, reread_file, &rereading);
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
+
+static gint compare_rows(gconstpointer first, gconstpointer second)
+{
+	const struct kineto_rows *a = *(struct kineto_rows *const *)first;
+	const struct kineto_rows *b = *(struct kineto_rows *const *)second;
+
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return a->chunk < b->chunk ? -1 : a->chunk > b->chunk;
+}
+
+void kineto_files_read(struct kineto_files *files, const gchar *const *paths, guint n_paths,
+		       const struct import *import)
+{
+	struct reading reading = { .files = files, .import = import };
+
+	files->files = g_new0(struct kineto_file, n_paths);
+	files->n = n_paths;
+	files->rows = g_ptr_array_new_with_free_func(free_rows);
+	files->readers = g_ptr_array_new_with_free_func(free_reader);
+	for (guint i = 0; i < n_paths; i++) {
+		files->files[i].path = paths[i];
+		kineto_facts_init(&files->files[i].facts);
+	}
+	files->n_quick = MIN(worker_pool_n_workers(), MAX_READERS);
+	for (guint i = 0; i < files->n_quick; i++)
+		g_ptr_array_add(files->readers, kineto_reader_new());
+	reading.ranks = g_hash_table_new(NULL, NULL);
+	pthread_mutex_init(&reading.lock, NULL);
+	worker_pool_run(files->readers->len, read_files, &reading);
+	for (guint i = 0; i < n_paths; i++)
+		g_clear_pointer(&files->files[i].chunks, json_chunks_close);
+	reread_doubtful(&reading);
+	pthread_mutex_destroy(&reading.lock);
+	g_hash_table_unref(reading.ranks);
+	g_ptr_array_sort(files->rows, compare_rows);
+}
+
+void kineto_files_release(struct kineto_files *files)
+{
+	for (guint i = 0; i < files->n; i++) {
+		kineto_facts_release(&files->files[i].facts);
+		g_clear_error(&files->files[i].failure);
+	}
+	g_free(files->files);
+	g_ptr_array_unref(files->rows);
+	g_ptr_array_unref(files->readers);
+}

@@ -1,0 +1,54 @@
+/* kineto_files: read Kineto files into rows, on all cores.
+ *
+ * A core takes a file that nobody has begun, else a piece of one that others are reading. Where the
+ * pieces of a file turn out to be cut in the wrong places, or something in it is broken, its rows are
+ * dropped and it is read again, carefully (json_chunks.h). */
+#ifndef TACHO_KINETO_FILES_H
+#define TACHO_KINETO_FILES_H
+
+#include "import/import_format.h"
+#include "import/kineto_facts.h"
+#include "import/kineto_reader.h"
+
+struct kineto_file {
+	const gchar *path;
+	struct kineto_facts facts;
+	JsonChunks *chunks; /* while it is read */
+	gboolean is_opened, is_finished;
+	gboolean is_reread;    /* carefully: only the careful readers' tracks and groups count */
+	gboolean is_duplicate; /* of a rank that another file has: not read */
+	gboolean has_end;      /* of the array, and of what is behind it */
+	gboolean is_tail_broken;
+	guint64 tail_offset; /* of what is broken there */
+	GError *failure;     /* why nothing more of it could be read */
+};
+
+struct kineto_files {
+	struct kineto_file *files;
+	guint n;
+	GPtrArray *rows;    /* struct kineto_rows, by file and piece */
+	GPtrArray *readers; /* whose numbers are in the rows */
+	guint n_quick;	    /* of the readers: the others are careful ones, of one file each */
+	gboolean is_out_of_memory;
+};
+
+/* The rank that the file tells, else its name; -1: neither does. */
+gint32 kineto_file_rank(const struct kineto_file *file);
+
+void kineto_files_read(struct kineto_files *files, const gchar *const *paths, guint n_paths,
+		       const struct import *import);
+void kineto_files_release(struct kineto_files *files);
+
+/* Whether what the reader noted of the file belongs to rows that are still there. */
+static inline gboolean kineto_files_counts(const struct kineto_files *files, guint reader,
+					   guint file)
+{
+	return (reader >= files->n_quick) == files->files[file].is_reread;
+}
+
+static inline struct kineto_rows *kineto_files_rows(const struct kineto_files *files, guint i)
+{
+	return g_ptr_array_index(files->rows, i);
+}
+
+#endif

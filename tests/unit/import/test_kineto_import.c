@@ -1,0 +1,506 @@
+/* Small Kineto files become what they say; broken ones what can be saved of them. */
+#include <glib/gstdio.h>
+#include <sched.h>
+#include <string.h>
+#include <tacho/correlate.h>
+#include <tacho/import.h>
+
+#include "timeline_text.h"
+
+static const gchar one_step[] =
+	"{\"schemaVersion\": 1, \"baseTimeNanoseconds\": 1700000000000000000,\n"
+	"\"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 3, \"world_size\": 4,"
+	" \"pg_config\": [{\"pg_name\": \"0\", \"ranks\": [0, 1, 2, 3]}]},\n"
+	"\"color\": \"green\",\n"
+	"\"traceEvents\": [\n"
+	"{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#7\", \"pid\": 11, "
+	"\"tid\": 11,"
+	" \"ts\": 100.500, \"dur\": 90},\n"
+	"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 11, \"tid\": 11,"
+	" \"ts\": 110.001, \"dur\": 20, \"args\": {\"External id\": 5, \"Sequence number\": 77,"
+	" \"Fwd thread id\": 0, \"Input Dims\": [[4, 8], [8, 2], []],"
+	" \"Input type\": [\"float\", \"c10::Half\", \"Scalar\"], \"novel\": {\"x\": 1}}},\n"
+	"{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 11, "
+	"\"tid\": 11,"
+	" \"ts\": 115, \"dur\": 5, \"args\": {\"correlation\": 42}},\n"
+	"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"pid\": 0, \"tid\": 7,"
+	" \"ts\": 130, \"dur\": 30, \"args\": {\"device\": 0, \"stream\": 7, \"correlation\": "
+	"42}},\n"
+	"{\"ph\": \"X\", \"cat\": \"gpu_memcpy\", \"name\": \"Memcpy HtoD\", \"pid\": 0, \"tid\": "
+	"7,"
+	" \"ts\": 160, \"dur\": 2, \"args\": {\"bytes\": 4096, \"External id\": 5}},\n"
+	"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", \"pid\": 0, "
+	"\"tid\": 24,"
+	" \"ts\": 165, \"dur\": 9, \"args\": {\"Collective name\": \"allreduce\", \"In msg "
+	"nelems\": 100,"
+	" \"dtype\": \"Half\", \"Process Group Name\": \"0\", \"Process Group Ranks\": \"[0, 1, 2, "
+	"3]\"}},\n"
+	"{\"ph\": \"i\", \"s\": \"t\", \"name\": \"[memory]\", \"pid\": 11, \"tid\": 11, \"ts\": "
+	"112,"
+	" \"args\": {\"Bytes\": 512, \"Addr\": 99, \"Device Type\": 1, \"Device Id\": 0}},\n"
+	"{\"ph\": \"X\", \"cat\": \"what is this\", \"name\": \"new\", \"pid\": 11, \"tid\": 11,"
+	" \"ts\": 120, \"dur\": 500},\n"
+	"{\"name\": \"process_name\", \"ph\": \"M\", \"ts\": 0, \"pid\": 11, \"tid\": 0,"
+	" \"args\": {\"name\": \"python3\"}},\n"
+	"{\"name\": \"thread_name\", \"ph\": \"M\", \"ts\": 0, \"pid\": 0, \"tid\": 7,"
+	" \"args\": {\"name\": \"stream 7 \\u00e9\"}},\n"
+	"{\"ph\": \"s\", \"id\": 42, \"cat\": \"ac2g\", \"name\": \"ac2g\", \"pid\": 11, \"tid\": "
+	"11,"
+	" \"ts\": 115},\n"
+	"{\"ph\": \"Q\", \"name\": \"no phase\"}\n"
+	"], \"traceName\": \"t.json\"}\n";
+
+static gchar *write_text(const gchar *name, const gchar *text, gsize n)
+{
+	g_autofree gchar *folder = g_dir_make_tmp("tacho-kineto-XXXXXX", NULL);
+	gchar *path = g_build_filename(folder, name, NULL);
+
+	/* without waiting for the disk */
+	g_assert_true(g_file_set_contents_full(path, text, (gssize)n, G_FILE_SET_CONTENTS_NONE,
+					       0600, NULL));
+	return path;
+}
+
+static void remove_file(const gchar *path)
+{
+	g_autofree gchar *folder = g_path_get_dirname(path);
+
+	g_unlink(path);
+	g_rmdir(folder);
+}
+
+static TachoTimeline *open_text(const gchar *name, const gchar *text, gsize n, gchar **ret_path)
+{
+	g_autoptr(GError) error = NULL;
+	gchar *path = write_text(name, text, n);
+	TachoTimeline *timeline =
+		tacho_run_open((const gchar *const *)&path, 1, NULL, NULL, &error);
+
+	g_assert_no_error(error);
+	*ret_path = path;
+	return timeline;
+}
+
+static const TachoProblem *find_problem(const TachoTimeline *timeline, const gchar *kind)
+{
+	for (guint i = 0; i < timeline->problems->len; i++) {
+		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+
+		if (strcmp(problem->kind, kind) == 0)
+			return problem;
+	}
+	return NULL;
+}
+
+static const TachoMark *find_mark(const TachoTimeline *timeline, const gchar *name)
+{
+	for (guint i = 0; i < timeline->marks->len; i++) {
+		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
+
+		if (strcmp(tacho_timeline_string(timeline, mark->name), name) == 0)
+			return mark;
+	}
+	g_error("no mark %s", name);
+}
+
+static void test_one_step(void)
+{
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", one_step, strlen(one_step), &path);
+	const TachoSlices *slices = &timeline->slices;
+	guint32 step = timeline_find(timeline, "ProfilerStep#7", 0);
+	guint32 mm = timeline_find(timeline, "aten::mm", 0);
+	guint32 launch = timeline_find(timeline, "cudaLaunchKernel", 0);
+	guint32 kernel = timeline_find(timeline, "gemm", 0);
+	guint32 copy = timeline_find(timeline, "Memcpy HtoD", 0);
+	guint32 novel = timeline_find(timeline, "new", 0);
+	const TachoTrack *stream = tacho_timeline_track(timeline, slices->track[kernel]);
+	const TachoProcess *process = tacho_slice_process(timeline, mm);
+	const TachoMemoryEvent *memory = &g_array_index(timeline->memory, TachoMemoryEvent, 0);
+	g_autofree gchar *args = tacho_slice_args_json(timeline, mm);
+	TachoTensor tensor;
+	TachoKernelArgs kernel_args;
+	TachoOpArgs op;
+
+	g_assert_cmpint(timeline->origin_unix_ns, ==, 1700000000000100500);
+	g_assert_cmpint(slices->start_ns[step], ==, 0);
+	g_assert_cmpint(slices->start_ns[mm], ==, 9501);
+	g_assert_cmpint(slices->duration_ns[mm], ==, 20000);
+	g_assert_cmpuint(slices->parent[mm], ==, step);
+	g_assert_cmpuint(slices->parent[launch], ==, mm);
+	g_assert_cmpuint(slices->launch[kernel], ==, launch);
+	g_assert_cmpuint(slices->launch[copy], ==, mm); /* by its external id */
+	g_assert_cmpuint(slices->kind[novel], ==, TACHO_SLICE_EVENT);
+	g_assert_cmpint(slices->duration_ns[novel], ==, 500000); /* cut by nothing */
+	g_assert_cmpint(stream->kind, ==, TACHO_TRACK_STREAM);
+	g_assert_cmpuint(stream->tid, ==, 7);
+	g_assert_cmpstr(tacho_timeline_string(timeline, stream->name), ==, "stream 7 \xc3\xa9");
+	g_assert_cmpint(process->rank, ==, 3);
+	g_assert_cmpuint(process->pid, ==, 11);
+	g_assert_cmpstr(tacho_timeline_string(timeline, process->command), ==, "python3");
+	g_assert_cmpint(timeline->expected_ranks, ==, 4);
+	g_assert_cmpuint(find_problem(timeline, "missing_rank")->count, ==, 3);
+	g_assert_cmpuint(find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(timeline->problems->len, ==, 2);
+
+	g_assert_true(tacho_slice_op(timeline, mm, &op));
+	g_assert_cmpint(op.sequence, ==, 77);
+	g_assert_cmpuint(op.n_inputs, ==, 3);
+	g_assert_true(tacho_slice_input(timeline, mm, 1, &tensor));
+	g_assert_cmpstr(tensor.dtype, ==, "float16");
+	g_assert_cmpuint(tensor.n_dims, ==, 2);
+	g_assert_cmpint(tensor.shape[0], ==, 8);
+	g_assert_false(tacho_slice_input(timeline, mm, 3, &tensor));
+	g_assert_nonnull(strstr(args, "\"novel\": {\"x\": 1}"));
+	g_assert_true(tacho_slice_kernel(timeline, copy, &kernel_args));
+	g_assert_cmpuint(kernel_args.bytes, ==, 4096);
+	g_assert_cmpuint(memory->device, ==, 1);
+	g_assert_cmpint(memory->bytes, ==, 512);
+	g_assert_cmpuint(memory->slice, ==, mm);
+	g_assert_cmpstr(tacho_timeline_string(timeline, find_mark(timeline, "color")->text), ==,
+			"\"green\"");
+	g_assert_cmpstr(tacho_timeline_string(timeline, find_mark(timeline, "traceName")->text), ==,
+			"\"t.json\"");
+	remove_file(path);
+}
+
+static void test_collective(void)
+{
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", one_step, strlen(one_step), &path);
+	guint32 collective = timeline_find(timeline, "ncclDevKernel_AllReduce", 0);
+	const TachoMark *group = find_mark(timeline, "process_group");
+	TachoCollectiveArgs args;
+
+	g_assert_cmpuint(timeline->slices.kind[collective], ==, TACHO_SLICE_COLLECTIVE);
+	g_assert_true(tacho_slice_collective(timeline, collective, &args));
+	g_assert_cmpuint(args.bytes, ==, 200);
+	g_assert_cmpint((gint64)args.group, ==, group->first);
+	g_assert_cmpstr(tacho_timeline_string(timeline, group->text), ==, "ranks=0,1,2,3 name=0");
+	remove_file(path);
+}
+
+/* A list without anything around it, and without its end, as browsers take it. */
+static void test_array_form(void)
+{
+	const gchar *begin = strchr(strstr(one_step, "\"traceEvents\""), '[');
+	gsize n = (gsize)(strstr(begin, "\n]") - begin);
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("rank_2.json", begin, n, &path);
+
+	g_assert_cmpint(timeline->slices.start_ns[timeline_find(timeline, "aten::mm", 0)], ==,
+			9501);
+	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 0).rank, ==, 2);
+	g_assert_null(find_problem(timeline, "truncated_file"));
+	remove_file(path);
+}
+
+/* Cut off anywhere: what stands before the cut and a problem that says so; an error where that is nothing. */
+static void test_truncated(void)
+{
+	gsize n_all = strlen(one_step), n_whole = (gsize)(strrchr(one_step, '}') - one_step) + 1;
+	gsize n_first = (gsize)(strchr(strstr(one_step, "ProfilerStep"), '}') - one_step);
+
+	for (gsize n = 0; n < n_all; n += 1 + n % 7) {
+		g_autofree gchar *path = write_text("x.json", one_step, n);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(TachoTimeline) timeline =
+			tacho_run_open((const gchar *const *)&path, 1, NULL, NULL, &error);
+		const TachoProblem *problem;
+
+		if (!timeline) {
+			g_assert_nonnull(strstr(error->message, path));
+			g_assert_true(n <= n_first);
+		} else if (n < n_whole) {
+			problem = find_problem(timeline, "truncated_file");
+			g_assert_nonnull(problem);
+			g_assert_nonnull(strstr(problem->where, path));
+		}
+		remove_file(path);
+	}
+}
+
+static gchar *replace(const gchar *text, const gchar *from, const gchar *to)
+{
+	g_auto(GStrv) parts = g_strsplit(text, from, 2);
+
+	g_assert_nonnull(parts[1]);
+	return g_strjoinv(to, parts);
+}
+
+static void test_quotes(void)
+{
+	g_autofree gchar *text = replace(one_step, "aten::mm", "say \"mm\" now");
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+
+	timeline_find(timeline, "say \"mm\" now", 0);
+	g_assert_cmpuint(find_problem(timeline, "bad_text")->count, ==, 2);
+	g_assert_null(find_problem(timeline, "corrupt_record"));
+	timeline_find(timeline, "gemm", 0);
+	remove_file(path);
+}
+
+static void test_bad_utf8(void)
+{
+	g_autofree gchar *text = replace(one_step, "aten::mm", "aten::\xff\xfe");
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+
+	timeline_find(timeline, "aten::\xff\xfe", 0);
+	g_assert_cmpuint(find_problem(timeline, "bad_text")->count, ==, 1);
+	remove_file(path);
+}
+
+/* An event that is no JSON costs itself, not the others; the place is told. */
+static void test_corrupt_event(void)
+{
+	g_autofree gchar *text = replace(one_step, "\"cat\": \"cuda_runtime\"", "\"cat\" # ; : [");
+	g_autofree gchar *path = NULL, *place = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+	const TachoProblem *problem = find_problem(timeline, "corrupt_record");
+
+	place = g_strdup_printf("byte %d:", (gint)(strstr(text, "# ;") - text));
+	g_assert_cmpuint(problem->count, ==, 1);
+	g_assert_nonnull(strstr(problem->where, place));
+	timeline_find(timeline, "aten::mm", 0);
+	timeline_find(timeline, "gemm", 0);
+	remove_file(path);
+}
+
+static void test_impossible_time(void)
+{
+	g_autofree gchar *days = replace(one_step, "\"ts\": 110.001", "\"ts\": 0");
+	g_autofree gchar *text = replace(days, "\"ts\": 100.500", "\"ts\": 9000000000.5");
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+
+	/* 115 us is the first time: 0 is a time as good as others, as long as they are small */
+	g_assert_null(find_problem(timeline, "impossible_time"));
+	remove_file(path);
+}
+
+/* Times of day: 0 among them is none. */
+static void test_zero_time(void)
+{
+	static const gchar text[] =
+		"{\"schemaVersion\": 1, \"traceEvents\": ["
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\", \"pid\": 1, \"tid\": 1,"
+		" \"ts\": 1700000000000000, \"dur\": 5},"
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"b\", \"pid\": 1, \"tid\": 1,"
+		" \"ts\": 0, \"dur\": 3},"
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"c\", \"pid\": 1, \"tid\": 1,"
+		" \"ts\": 9000000000000000, \"dur\": 3}]}";
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+
+	g_assert_cmpuint(find_problem(timeline, "impossible_time")->count, ==, 2);
+	g_assert_cmpint(timeline->origin_unix_ns, ==, 1700000000000000000);
+	g_assert_cmpint(timeline->duration_ns, ==, 5000);
+	remove_file(path);
+}
+
+/* Many pieces, of which some seem to end where they do not: the same as read in one. */
+static void test_many_pieces(void)
+{
+	g_autoptr(GString) text = g_string_new("{\"schemaVersion\": 1, \"traceEvents\": [");
+	const guint n_events = 40000;
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (guint i = 0; i < n_events; i++)
+		g_string_append_printf(
+			text,
+			"%s{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op %u\", \"pid\": 1,"
+			" \"tid\": 1, \"ts\": %u, \"dur\": 1, \"args\": {\"list\": [{\"a\": 1},"
+			" {\"name\": \"},{\\\"ph\\\": \\\"X\\\"\"}]}}",
+			i ? ", " : "", i % 7, i * 2);
+	g_string_append(text, "]}");
+	timeline = open_text("x.json", text->str, text->len, &path);
+	g_assert_cmpuint(timeline->slices.n, ==, n_events);
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+	for (guint32 i = 0; i < n_events; i++) {
+		g_autofree gchar *name = g_strdup_printf("op %u", i % 7);
+
+		g_assert_cmpint(timeline->slices.start_ns[i], ==, i * 2000);
+		g_assert_cmpstr(tacho_slice_name(timeline, i), ==, name);
+	}
+	remove_file(path);
+}
+
+/* Long enough for many pieces: ops, annotations, functions on a few threads, kernels, counters, names. */
+static gchar *make_mixed(gsize *ret_n)
+{
+	GString *text = g_string_new("[");
+
+	for (guint i = 0; i < 30000; i++)
+		g_string_append_printf(text,
+				       "{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"work %u\", "
+				       "\"pid\": %u, \"tid\": "
+				       "%u, \"ts\": %u, \"dur\": 3, \"args\": {\"correlation\": "
+				       "%u, \"Collective name\": "
+				       "\"x\", \"Process Group Name\": \"%u\", \"Process Group "
+				       "Ranks\": \"[0, %u%s\"}},\n",
+				       i % 2 ? "kernel" : "cuda_runtime", i * 7 % 101,
+				       i % 2 ? 0 : 50 + i % 3, i % 2 ? 7 + i % 5 : 90 - i % 11,
+				       i * 10, i / 2, i % 13, i % 17, i % 3 ? "]" : "...]");
+	for (guint i = 0; i < 200; i++)
+		g_string_append_printf(
+			text,
+			"{\"ph\": \"C\", \"name\": \"c%u\", \"pid\": \"p%u\", \"ts\": %u,"
+			" \"args\": {\"v\": %u}},\n",
+			i % 7, i % 5, i, i);
+	g_string_append(text, "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 50, \"tid\": 90,"
+			      " \"args\": {\"name\": \"first\"}}]");
+	*ret_n = text->len;
+	return g_string_free(text, FALSE);
+}
+
+static void assert_same(const TachoTimeline *a, const TachoTimeline *b)
+{
+	g_assert_cmpuint(a->slices.n, ==, b->slices.n);
+	g_assert_cmpmem(a->slices.start_ns, a->slices.n * sizeof(gint64), b->slices.start_ns,
+			b->slices.n * sizeof(gint64));
+	g_assert_cmpmem(a->slices.name, a->slices.n * sizeof(guint32), b->slices.name,
+			b->slices.n * sizeof(guint32));
+	g_assert_cmpmem(a->slices.track, a->slices.n * sizeof(guint32), b->slices.track,
+			b->slices.n * sizeof(guint32));
+	g_assert_cmpmem(a->slices.launch, a->slices.n * sizeof(guint32), b->slices.launch,
+			b->slices.n * sizeof(guint32));
+	g_assert_cmpmem(a->tracks->data, a->tracks->len * sizeof(TachoTrack), b->tracks->data,
+			b->tracks->len * sizeof(TachoTrack));
+	g_assert_cmpuint(a->marks->len, ==, b->marks->len);
+	for (guint i = 0; i < a->marks->len; i++)
+		g_assert_cmpstr(
+			tacho_timeline_string(a, g_array_index(a->marks, TachoMark, i).text), ==,
+			tacho_timeline_string(b, g_array_index(b->marks, TachoMark, i).text));
+}
+
+/* However many cores read it, and whichever reads what: the same timeline, to the numbers of its strings. */
+static void test_any_cores(void)
+{
+	gsize n;
+	g_autofree gchar *text = make_mixed(&n), *path = NULL, *other_path = NULL;
+	g_autoptr(TachoTimeline) all_cores = NULL, one_core = NULL;
+	cpu_set_t before, one;
+
+	g_assert_cmpint(sched_getaffinity(0, sizeof(before), &before), ==, 0);
+	all_cores = open_text("x.json", text, n, &path);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	g_assert_cmpint(sched_setaffinity(0, sizeof(one), &one), ==, 0);
+	one_core = open_text("x.json", text, n, &other_path);
+	g_assert_cmpint(sched_setaffinity(0, sizeof(before), &before), ==, 0);
+	assert_same(all_cores, one_core);
+	g_assert_cmpuint(g_array_index(all_cores->processes, TachoProcess, 0).pid, ==, 50);
+	remove_file(path);
+	remove_file(other_path);
+}
+
+/* Numbers of any size are ids, and durations that cannot be are told. */
+static void test_odd_numbers(void)
+{
+	static const gchar text[] =
+		"{\"schemaVersion\": 1, \"traceEvents\": ["
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\", \"pid\": "
+		"9223372036854775807,"
+		" \"tid\": 4611686018427387999, \"ts\": 5, \"dur\": -5},"
+		"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"b\", \"pid\": "
+		"-9223372036854775807,"
+		" \"tid\": 4611686018427387904, \"ts\": 9},"
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"c\", \"pid\": 1, \"tid\": 1,"
+		" \"ts\": 9, \"dur\": 9223372036854775},"
+		"{\"ph\": \"C\", \"name\": \"d\", \"pid\": 1, \"ts\": -9e15, \"args\": {\"x\": "
+		"1e300}}]}";
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+
+	g_assert_cmpuint(timeline->slices.n, ==, 3);
+	g_assert_cmpuint(find_problem(timeline, "impossible_time")->count, ==, 3);
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		g_assert_cmpint(timeline->slices.duration_ns[i], ==, 0);
+	remove_file(path);
+}
+
+static void test_unknown_file(void)
+{
+	g_autofree gchar *path = write_text("x.json", "hello", 5);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(tacho_run_open((const gchar *const *)&path, 1, NULL, NULL, &error));
+	g_assert_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT);
+	g_assert_nonnull(strstr(error->message, "kineto"));
+	remove_file(path);
+}
+
+/* A folder is a run; of two files of one rank the first is read. */
+static void test_folder(void)
+{
+	g_autofree gchar *folder = g_dir_make_tmp("tacho-kineto-XXXXXX", NULL);
+	static const gchar *const names[] = { "a.json", "b.json", "c.json", "notes.txt" };
+	g_autofree gchar *other = replace(one_step, "\"rank\": 3", "\"rank\": 1");
+	const gchar *texts[] = { one_step, other, one_step, "no trace" };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree gchar *path = g_build_filename(folder, names[i], NULL);
+
+		g_assert_true(g_file_set_contents(path, texts[i], -1, NULL));
+	}
+	timeline = tacho_run_open((const gchar *const *)&folder, 1, NULL, NULL, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 0).rank, ==, 1);
+	g_assert_nonnull(strstr(find_problem(timeline, "duplicate_rank")->where, "c.json"));
+	g_assert_cmpuint(find_problem(timeline, "missing_rank")->count, ==, 2);
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree gchar *path = g_build_filename(folder, names[i], NULL);
+
+		g_unlink(path);
+	}
+	g_rmdir(folder);
+}
+
+/* A file whose clock counts from the machine's start, beside one whose clock counts from 1970. */
+static void test_mixed_clocks(void)
+{
+	g_autofree gchar *folder = g_dir_make_tmp("tacho-kineto-XXXXXX", NULL);
+	g_autofree gchar *other = replace(one_step, "\"rank\": 3", "\"rank\": 1");
+	g_autofree gchar *uptime = replace(other, "1700000000000000000", "0");
+	g_autofree gchar *first = g_build_filename(folder, "a.json", NULL);
+	g_autofree gchar *second = g_build_filename(folder, "b.json", NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	g_assert_true(g_file_set_contents(first, one_step, -1, NULL));
+	g_assert_true(g_file_set_contents(second, uptime, -1, NULL));
+	timeline = tacho_run_open((const gchar *const *)&folder, 1, NULL, NULL, &error);
+	g_assert_no_error(error);
+	g_assert_nonnull(strstr(find_problem(timeline, "clock_doubt")->where, "b.json"));
+	g_assert_cmpint(timeline->duration_ns, <, 1000000);
+	g_unlink(first);
+	g_unlink(second);
+	g_rmdir(folder);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/kineto/one-step", test_one_step);
+	g_test_add_func("/kineto/collective", test_collective);
+	g_test_add_func("/kineto/array-form", test_array_form);
+	g_test_add_func("/kineto/truncated", test_truncated);
+	g_test_add_func("/kineto/quotes", test_quotes);
+	g_test_add_func("/kineto/bad-utf8", test_bad_utf8);
+	g_test_add_func("/kineto/corrupt-event", test_corrupt_event);
+	g_test_add_func("/kineto/impossible-time", test_impossible_time);
+	g_test_add_func("/kineto/zero-time", test_zero_time);
+	g_test_add_func("/kineto/many-pieces", test_many_pieces);
+	g_test_add_func("/kineto/any-cores", test_any_cores);
+	g_test_add_func("/kineto/odd-numbers", test_odd_numbers);
+	g_test_add_func("/kineto/mixed-clocks", test_mixed_clocks);
+	g_test_add_func("/kineto/unknown-file", test_unknown_file);
+	g_test_add_func("/kineto/folder", test_folder);
+	return g_test_run();
+}

@@ -1,0 +1,399 @@
+/* Real Kineto traces, with what their origins expect of them: the README beside them names each. They are
+ * looked for in $TACHO_SHARED or beside the source, and the tests are skipped where they are not. */
+#include <glib/gstdio.h>
+#include <string.h>
+#include <tacho/correlate.h>
+#include <tacho/import.h>
+
+#include "base/interval_set.h"
+#include "timeline_text.h"
+
+static gchar *sample_path(const gchar *name)
+{
+	const gchar *shared = g_getenv("TACHO_SHARED");
+	g_autofree gchar *beside =
+		g_build_filename(TACHO_TEST_DATA, "..", "..", "..", "shared", NULL);
+
+	return g_build_filename(shared ? shared : beside, "data", "kineto", name, NULL);
+}
+
+/* The sample, correlated; NULL where it is not there: then the test is skipped. */
+static TachoTimeline *open_sample(const gchar *name)
+{
+	g_autofree gchar *path = sample_path(name);
+	g_autoptr(GError) error = NULL;
+	TachoTimeline *timeline;
+
+	if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
+		g_test_skip("the samples are not there");
+		return NULL;
+	}
+	timeline = tacho_run_open((const gchar *const *)&path, 1, NULL, NULL, &error);
+	g_assert_no_error(error);
+	tacho_correlate(timeline);
+	return timeline;
+}
+
+static guint count_kind(const TachoTimeline *timeline, TachoSliceKind kind)
+{
+	guint count = 0;
+
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		count += timeline->slices.kind[i] == kind;
+	return count;
+}
+
+static gboolean has_problem(const TachoTimeline *timeline, const gchar *kind)
+{
+	for (guint i = 0; i < timeline->problems->len; i++)
+		if (strcmp(g_array_index(timeline->problems, TachoProblem, i).kind, kind) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* How long any slice of the kinds is open, a set of bits. */
+static gint64 measure_union(const TachoTimeline *timeline, guint kinds)
+{
+	struct interval_set set;
+	gint64 measured_ns;
+
+	interval_set_init(&set);
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		if (kinds & 1u << timeline->slices.kind[i])
+			interval_set_add(&set, timeline->slices.start_ns[i],
+					 tacho_slice_end_ns(timeline, i));
+	interval_set_normalize(&set);
+	measured_ns = interval_set_measure(&set, G_MININT64 / 2, G_MAXINT64 / 2);
+	interval_set_release(&set);
+	return measured_ns;
+}
+
+#define BIT(kind) (1u << TACHO_SLICE_##kind)
+#define KERNELS	  (BIT(KERNEL) | BIT(COLLECTIVE))
+#define BUSY	  (KERNELS | BIT(MEMCPY) | BIT(MEMSET))
+
+/* A3 */
+static void test_rank_from_content(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		open_sample("hta/cpu_only/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz");
+
+	if (!timeline)
+		return;
+	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 0).rank, ==, 34);
+	g_assert_cmpint(timeline->expected_ranks, ==, 300);
+}
+
+/* "Ranks": without one it is rank 0, with a warning where it is one of several. */
+static void test_rank_unknown(void)
+{
+	g_autoptr(TachoTimeline) unavailable =
+		open_sample("hta/rank_unavailable/rank_not_found.json.gz");
+	g_autoptr(TachoTimeline) listed =
+		open_sample("hta/trace_file_list/inference_rank_1.json.gz");
+
+	if (!unavailable || !listed)
+		return;
+	g_assert_cmpint(g_array_index(unavailable->ranks, TachoRank, 0).rank, ==, 0);
+	g_assert_true(has_problem(unavailable, "unknown_rank"));
+	g_assert_cmpint(g_array_index(listed->ranks, TachoRank, 0).rank, ==, 1);
+	g_assert_cmpuint(count_kind(listed, TACHO_SLICE_KERNEL), ==, 4); /* old categories */
+	g_assert_cmpuint(count_kind(listed, TACHO_SLICE_RUNTIME), ==, 8);
+}
+
+/* A9 */
+static void test_profiler_ranges(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		open_sample("hta/cupti_profiler/benchmark_result_924719_1679055439_trace.json.gz");
+	guint n_ranges = 0, n_expected = 0;
+
+	if (!timeline)
+		return;
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		g_autofree gchar *args = tacho_slice_args_json(timeline, i);
+
+		if (timeline->slices.kind[i] != TACHO_SLICE_EVENT || !args ||
+		    !strstr(args, "smsp__sass"))
+			continue;
+		n_ranges++;
+		n_expected += strstr(tacho_slice_name(timeline, i), "fft2d_r2c_32x32") &&
+			      strstr(args, "fadd_pred_on.sum\": 86114304");
+	}
+	g_assert_cmpuint(n_ranges, ==, 77);
+	g_assert_cmpuint(n_expected, >=, 1);
+}
+
+/* A12; the origin leaves out the profiler's own events (category "Trace") where it looks for the begin. */
+static void test_base_time(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		open_sample("hta/triton_example/triton_example.json.gz");
+	gint64 first_ns = G_MAXINT64;
+	guint n_triton = 0;
+
+	if (!timeline)
+		return;
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		g_autofree gchar *args = tacho_slice_args_json(timeline, i);
+
+		if (timeline->slices.kind[i] != TACHO_SLICE_EVENT)
+			first_ns = MIN(first_ns, timeline->slices.start_ns[i]);
+		if (args && strstr(args, "\"triton\"")) {
+			g_assert_cmpstr(tacho_slice_name(timeline, i), ==,
+					"triton_poi_fused_add_cos_sin_0");
+			g_assert_nonnull(strstr(
+				args, "cqaokwf2bph4egogzevc22vluasiyuui4i54zpemp6knbsggfbuu"));
+			n_triton++;
+		}
+	}
+	g_assert_cmpuint(n_triton, ==, 1);
+	g_assert_cmpint(
+		ABS(timeline->origin_unix_ns + first_ns -
+		    (G_GINT64_CONSTANT(2413669096090100) + G_GINT64_CONSTANT(1727743122000000000))),
+		<=, 1000);
+}
+
+/* A14 */
+static void test_collective_args(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_sample("hta/nccl_parser_config/nccl_data.json.gz");
+	guint32 longest = TACHO_NONE;
+	TachoCollectiveArgs args;
+
+	if (!timeline)
+		return;
+	g_assert_cmpuint(count_kind(timeline, TACHO_SLICE_COLLECTIVE), ==, 21);
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		if (timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE &&
+		    (longest == TACHO_NONE ||
+		     timeline->slices.duration_ns[i] > timeline->slices.duration_ns[longest]))
+			longest = i;
+	g_assert_true(tacho_slice_collective(timeline, longest, &args));
+	g_assert_cmpuint(args.bytes, ==, 2049000 * 4);
+	g_assert_cmpuint(args.group, !=, 0);
+}
+
+/* Whether a slice of that name is around what launched `slice`. */
+static gboolean is_launched_in(const TachoTimeline *timeline, guint32 slice, const gchar *name)
+{
+	for (guint32 i = timeline->slices.launch[slice]; i != TACHO_NONE;
+	     i = timeline->slices.parent[i])
+		if (strcmp(tacho_slice_name(timeline, i), name) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* A15: the user's annotations; what was launched in which. The origin leaves out the last step, which it
+ * calls incomplete: its annotation, what was launched after its begin, and annotations of the device that
+ * begin after it. Here it is part of the trace. */
+static void test_launches(void)
+{
+	static const gchar last_step[] = "ProfilerStep#105";
+	g_autoptr(TachoTimeline) timeline =
+		open_sample("hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz");
+	g_autoptr(GHashTable) host = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) device = g_hash_table_new(NULL, NULL);
+	guint n_found = 0, n_device = 0, n_optimizer = 0;
+	gint64 last_step_ns;
+
+	if (!timeline)
+		return;
+	g_assert_cmpint(timeline->resolution_ns, ==, 0);
+	last_step_ns = timeline->slices.start_ns[timeline_find(timeline, last_step, 0)];
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[i]);
+		guint8 kind = timeline->slices.kind[i];
+		g_autofree gchar *args = NULL;
+
+		if (kind == TACHO_SLICE_ANNOTATION &&
+		    strcmp(tacho_slice_name(timeline, i), last_step) != 0)
+			g_hash_table_add(track->kind == TACHO_TRACK_STREAM ? device : host,
+					 GUINT_TO_POINTER(timeline->slices.name[i]));
+		if (!(BUSY & 1u << kind))
+			continue;
+		g_assert_cmpuint(timeline->slices.launch[i], !=, TACHO_NONE);
+		if (timeline->slices.start_ns[timeline->slices.launch[i]] < last_step_ns) {
+			n_device++;
+			n_optimizer += timeline->slices.start_ns[i] < last_step_ns &&
+				       is_launched_in(timeline, i, "Optimizer.step#SGD.step");
+		}
+		if (kind == TACHO_SLICE_MEMCPY || strstr(tacho_slice_name(timeline, i), "multi_"))
+			args = tacho_slice_args_json(timeline, i);
+		if (args && strstr(args, "\"correlation\": 135139,")) {
+			g_assert_true(
+				is_launched_in(timeline, i, "DistributedDataParallel.forward"));
+			n_found++;
+		} else if (args && strstr(args, "\"correlation\": 164926,")) {
+			g_assert_true(is_launched_in(timeline, i, "Optimizer.step#SGD.step"));
+			n_found++;
+		}
+	}
+	g_assert_cmpuint(n_found, ==, 2);
+	g_assert_cmpuint(n_device, ==, 4876);
+	g_assert_cmpuint(n_optimizer, ==, 27);
+	g_assert_cmpuint(g_hash_table_size(host), ==, 12);
+	g_assert_cmpuint(g_hash_table_size(device), ==, 3);
+	g_assert_false(has_problem(timeline, "orphan_kernel"));
+}
+
+/* A13, A16: no device, and a device of a kind of its own. */
+static void test_other_devices(void)
+{
+	g_autoptr(TachoTimeline) none = open_sample("hta/rank_non_gpu/rank_non_gpu.json.gz");
+	g_autoptr(TachoTimeline) mtia =
+		open_sample("hta/mtia_inference_trace/mtia_inference_rank_0.json.gz");
+
+	if (!none || !mtia)
+		return;
+	for (guint i = 0; i < none->tracks->len; i++)
+		g_assert_cmpint(tacho_timeline_track(none, i)->kind, !=, TACHO_TRACK_STREAM);
+	g_assert_cmpuint(count_kind(mtia, TACHO_SLICE_KERNEL), ==, 1313);
+	g_assert_cmpuint(count_kind(mtia, TACHO_SLICE_RUNTIME), ==, 823);
+}
+
+/* K2: "the union of all Kernel rows". */
+static void test_kernel_union(void)
+{
+	g_autoptr(TachoTimeline) none = open_sample(
+		"kineto/samples/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz");
+	g_autoptr(TachoTimeline) four = open_sample(
+		"kineto/samples/resnet50_num_workers_4/worker0.1623212756351.pt.trace.json.gz");
+
+	if (!none || !four)
+		return;
+	g_assert_cmpint(measure_union(none, KERNELS), ==, 591532000);
+	g_assert_cmpint(measure_union(four, KERNELS), ==, 594868000);
+	g_assert_cmpuint(none->steps->len, ==, 6);
+}
+
+/* A number of the origin's report, in milliseconds. */
+static gdouble read_report(const gchar *folder, const gchar *row)
+{
+	g_autofree gchar *name = g_build_filename(folder, "gpu_timeline.csv", NULL);
+	g_autofree gchar *path = sample_path(name), *text = NULL, *key = NULL;
+	const gchar *found;
+
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	key = g_strdup_printf("\n%s,", row);
+	found = strstr(text, key);
+	g_assert_nonnull(found);
+	return g_ascii_strtod(found + strlen(key), NULL);
+}
+
+/* T1 */
+static void test_busy_time(void)
+{
+	static const gchar *const names[] = {
+		"tracelens/h100/Falconsai_nsfw_image_detection__1016002",
+		"tracelens/mi300/Falconsai_nsfw_image_detection__1016002",
+		"tracelens/h100/gaunernst_bert-small-uncased__1016001",
+		"tracelens/mi300/gaunernst_bert-small-uncased__1016001",
+		"tracelens/mi210/gpu_only_trace/gpu_only_trace",
+		"tracelens/torch_compile_triton/trace",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree gchar *trace = g_strconcat(names[i], ".json.gz", NULL);
+		g_autofree gchar *report = g_strconcat(names[i], ".expected", NULL);
+		g_autoptr(TachoTimeline) timeline = open_sample(trace);
+
+		if (!timeline)
+			return;
+		g_assert_cmpfloat_with_epsilon((gdouble)measure_union(timeline, BUSY) / 1e6,
+					       read_report(report, "busy_time"), 1e-3);
+		g_assert_cmpfloat_with_epsilon((gdouble)measure_union(timeline, BIT(MEMCPY)) / 1e6,
+					       read_report(report, "total_memcpy_time"), 1e-3);
+	}
+}
+
+/* Megatron TP8: eight ranks, and each of their 84 all-reduces on all of them. */
+static void test_eight_ranks(void)
+{
+	static const gint64 nccl_us[] = { 241191, 481306, 413325, 472390,
+					  495240, 490928, 263846, 481865 };
+	g_autoptr(TachoTimeline) timeline = open_sample("megatron_tp8");
+	gint64 total_ns[8] = { 0 }, last_ns[8] = { 0 };
+	guint n_kernels[8] = { 0 }, n_collectives[8] = { 0 };
+
+	if (!timeline)
+		return;
+	g_assert_cmpuint(timeline->ranks->len, ==, 8);
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		gint rank = tacho_slice_process(timeline, i)->rank;
+
+		n_kernels[rank] += (KERNELS >> timeline->slices.kind[i]) & 1;
+		if (timeline->slices.kind[i] != TACHO_SLICE_COLLECTIVE)
+			continue;
+		n_collectives[rank]++;
+		total_ns[rank] += timeline->slices.duration_ns[i];
+		last_ns[rank] = MAX(last_ns[rank], tacho_slice_end_ns(timeline, i));
+	}
+	for (guint rank = 0; rank < 8; rank++) {
+		gint64 last_us = (timeline->origin_unix_ns + last_ns[rank]) / 1000;
+
+		g_assert_cmpuint(n_kernels[rank], ==, 690);
+		g_assert_cmpuint(n_collectives[rank], ==, 84);
+		g_assert_cmpint(total_ns[rank], ==, nccl_us[rank] * 1000);
+		g_assert_true(last_us == 1706850123448799 || last_us == 1706850123448800);
+	}
+	g_assert_cmpuint(timeline->collectives->len, ==, 84);
+	for (guint i = 0; i < timeline->collectives->len; i++)
+		g_assert_cmpuint(g_array_index(timeline->collectives, TachoCollective, i).n_members,
+				 ==, 8);
+	g_assert_cmpuint(timeline->steps->len, ==, 8);
+	g_assert_false(has_problem(timeline, "orphan_kernel"));
+	g_assert_false(has_problem(timeline, "missing_rank"));
+}
+
+/* Bytes turned and ends cut off: an error or a timeline, whatever they are. */
+static void test_damaged(void)
+{
+	g_autofree gchar *path = sample_path("hta/call_stack/backward_thread.json"), *bytes = NULL;
+	g_autofree gchar *copy = g_build_filename(g_get_tmp_dir(), "tacho-damaged-XXXXXX", NULL);
+	GRand *random;
+	gsize n;
+	gint fd;
+
+	if (!g_file_get_contents(path, &bytes, &n, NULL)) {
+		g_test_skip("the samples are not there");
+		return;
+	}
+	random = g_rand_new_with_seed(7);
+	fd = g_mkstemp(copy);
+	g_assert_cmpint(fd, >=, 0);
+	g_close(fd, NULL);
+	for (guint round = 0; round < 300; round++) {
+		g_autofree gchar *damaged = g_memdup2(bytes, n);
+		g_autoptr(TachoTimeline) timeline = NULL;
+		gsize n_left = round % 2 ? n : (gsize)g_rand_int_range(random, 0, (gint)n);
+
+		for (guint k = 0; k < round % 9; k++)
+			damaged[g_rand_int_range(random, 0, (gint)n)] ^=
+				(gchar)(1 << g_rand_int_range(random, 0, 8));
+		g_assert_true(g_file_set_contents_full(copy, damaged, (gssize)n_left,
+						       G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+		timeline = tacho_run_open((const gchar *const *)&copy, 1, NULL, NULL, NULL);
+		if (timeline)
+			tacho_correlate(timeline);
+	}
+	g_rand_free(random);
+	g_unlink(copy);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/kineto_samples/rank-from-content", test_rank_from_content);
+	g_test_add_func("/kineto_samples/rank-unknown", test_rank_unknown);
+	g_test_add_func("/kineto_samples/profiler-ranges", test_profiler_ranges);
+	g_test_add_func("/kineto_samples/base-time", test_base_time);
+	g_test_add_func("/kineto_samples/collective-args", test_collective_args);
+	g_test_add_func("/kineto_samples/launches", test_launches);
+	g_test_add_func("/kineto_samples/other-devices", test_other_devices);
+	g_test_add_func("/kineto_samples/kernel-union", test_kernel_union);
+	g_test_add_func("/kineto_samples/busy-time", test_busy_time);
+	g_test_add_func("/kineto_samples/eight-ranks", test_eight_ranks);
+	g_test_add_func("/kineto_samples/damaged", test_damaged);
+	return g_test_run();
+}
