@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <tacho/correlate.h>
+#include <tacho/import.h>
 
 gboolean cli_parse(const gchar *command, const gchar *usage, const gchar *description,
 		   const GOptionEntry *entries, int *argc, char ***argv)
@@ -56,7 +57,9 @@ TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv)
 		cli_fail(command, "which run? (see 'tacho %s --help')", command);
 		return NULL;
 	}
-	timeline = tacho_timeline_open((const gchar *const *)argv + 1, (guint)argc - 1, &error);
+	timeline = tacho_run_open((const gchar *const *)argv + 1, (guint)argc - 1, cli_progress,
+				  (gpointer) "reading", &error);
+	cli_progress(1, (gpointer) "reading");
 	if (!timeline) {
 		cli_fail_error(command, error);
 		return NULL;
@@ -93,8 +96,11 @@ void cli_progress(gdouble done, gpointer data)
 
 	if (!isatty(STDERR_FILENO) || filled == last)
 		return;
+	if (last < 0 && done >= 1.0) /* nothing was drawn */
+		return;
 	last = filled;
 	if (done >= 1.0) {
+		last = -1;
 		fprintf(stderr, "\r%*s\r", width + (int)strlen((const char *)data) + 4, "");
 		return;
 	}
