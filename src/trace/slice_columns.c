@@ -167,7 +167,8 @@ static guint32 *find_order(const TachoSlices *slices, guint32 n_tracks)
 	for (guint32 track = 0; track < n_tracks; track++) {
 		guint32 first = track ? next[track - 1] : 0;
 
-		sort_track(slices, order + first, next[track] - first);
+		if (next[track] > first)
+			sort_track(slices, order + first, next[track] - first);
 	}
 	return order;
 }
