@@ -38,16 +38,17 @@ gboolean tacho_query_format_find(const gchar *name, TachoQueryFormat *ret_format
 		TACHO_QUERY_FORMATS(QUERY_FORMAT_NAME)
 #undef QUERY_FORMAT_NAME
 	};
-	g_autofree gchar *all = NULL;
+	g_autoptr(GString) all = g_string_new(NULL);
 
 	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
 		if (strcmp(names[i], name) == 0) {
 			*ret_format = (TachoQueryFormat)i;
 			return TRUE;
 		}
+		g_string_append_printf(all, "%s%s", i ? ", " : "", names[i]);
 	}
 	g_set_error(error, TACHO_QUERY_ERROR, TACHO_QUERY_ERROR_NO_FORMAT,
-		    "'%s' is not a format; there are: table, csv, tsv, json, jsonl", name);
+		    "'%s' is not a format; there are: %s", name, all->str);
 	return FALSE;
 }
 
