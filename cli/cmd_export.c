@@ -58,6 +58,7 @@ static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
 		{ "sqlite", "sqlite3 FILE" },
 		{ "folded", "flamegraph.pl FILE > flames.svg, or https://www.speedscope.app" },
 		{ "dot", "dot -Tsvg FILE > graph.svg" },
+		{ "pprof", "go tool pprof -http : FILE, or https://www.speedscope.app" },
 	};
 
 	fprintf(stderr, "Wrote %s.", path);
@@ -158,7 +159,8 @@ int cmd_export(int argc, char **argv)
 	struct options options = { .rank = -1 };
 	const GOptionEntry entries[] = {
 		{ "to", 't', 0, G_OPTION_ARG_STRING, &options.target,
-		  "the format: perfetto, chrome, sqlite, csv, folded, dot, or list", "FORMAT" },
+		  "the format: perfetto, chrome, sqlite, csv, folded, dot, pprof, or list",
+		  "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "the file to write (default: RUN's name, in the current folder); -: stdout",
 		  "FILE" },

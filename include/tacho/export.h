@@ -39,7 +39,8 @@ typedef struct {
 	TARGET(sqlite, "sqlite", FALSE, "SQLite database with the tables of tacho query")          \
 	TARGET(csv, "csv", TRUE, "slices as a table, for spreadsheets and data frames")            \
 	TARGET(folded, "folded", TRUE, "folded stacks, for flame graphs")                          \
-	TARGET(dot, "dot", TRUE, "graph of which operation calls which, for Graphviz")
+	TARGET(dot, "dot", TRUE, "graph of which operation calls which, for Graphviz")             \
+	TARGET(pprof, "pb.gz", FALSE, "profile, for pprof")
 
 /* Write a correlated timeline to `out`, and flush it. The same timeline gives the same bytes. */
 #define TACHO_EXPORT_DECLARE(name, ending, is_text, description)                                   \
