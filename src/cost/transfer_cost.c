@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/weighted_median.h"
+
 #define MAX_SIZES	  512		/* for whose pairs slopes are taken */
 #define MAX_SEGMENT_BYTES (1024 * 1024) /* gloo's kMaxSegmentSize */
 #define MIN_SPREAD	  1.5 /* largest size to smallest, for the two terms to be told apart */
@@ -56,39 +58,10 @@ static guint thin_out(struct transfer_sample *sizes, guint n)
 	return MAX_SIZES;
 }
 
-struct slope {
-	gdouble ns_per_byte, weight;
-};
-
-static gint compare_slopes(gconstpointer a, gconstpointer b)
-{
-	const struct slope *x = a, *y = b;
-
-	if (x->ns_per_byte != y->ns_per_byte)
-		return x->ns_per_byte < y->ns_per_byte ? -1 : 1;
-	return (x->weight > y->weight) - (x->weight < y->weight);
-}
-
-/* Below and above which half of the weight lies. */
-static gdouble weighted_median(struct slope *slopes, guint n)
-{
-	gdouble total = 0, below = 0;
-	guint i = 0;
-
-	qsort(slopes, n, sizeof(*slopes), compare_slopes);
-	for (guint j = 0; j < n; j++)
-		total += slopes[j].weight;
-	while (i + 1 < n && below + slopes[i].weight < total / 2)
-		below += slopes[i++].weight;
-	if (i + 1 < n && below + slopes[i].weight == total / 2)
-		return (slopes[i].ns_per_byte + slopes[i + 1].ns_per_byte) / 2;
-	return slopes[i].ns_per_byte;
-}
-
 /* A pair counts by the difference of its sizes: what two of nearly one size differ in is noise. */
 static gdouble median_slope(const struct transfer_sample *sizes, guint n)
 {
-	g_autofree struct slope *slopes = g_new(struct slope, (gsize)n * (n - 1) / 2);
+	g_autofree struct weighted *slopes = g_new(struct weighted, (gsize)n * (n - 1) / 2);
 	guint n_slopes = 0;
 
 	for (guint i = 0; i < n; i++)
@@ -96,8 +69,8 @@ static gdouble median_slope(const struct transfer_sample *sizes, guint n)
 			gdouble bytes = sizes[j].wire_bytes - sizes[i].wire_bytes;
 
 			slopes[n_slopes++] =
-				(struct slope){ (sizes[j].time_ns - sizes[i].time_ns) / bytes,
-						bytes };
+				(struct weighted){ (sizes[j].time_ns - sizes[i].time_ns) / bytes,
+						   bytes };
 		}
 	return weighted_median(slopes, n_slopes);
 }
@@ -107,10 +80,10 @@ static gdouble median_slope(const struct transfer_sample *sizes, guint n)
 static void fit_slope(struct transfer_cost *cost, const struct transfer_sample *sizes, guint n,
 		      gdouble fixed_ns)
 {
-	g_autofree struct slope *slopes = g_new(struct slope, n);
+	g_autofree struct weighted *slopes = g_new(struct weighted, n);
 
 	for (guint i = 0; i < n; i++)
-		slopes[i] = (struct slope){
+		slopes[i] = (struct weighted){
 			MAX(sizes[i].time_ns - fixed_ns, 0.0) / sizes[i].wire_bytes,
 			sizes[i].wire_bytes,
 		};
