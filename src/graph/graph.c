@@ -178,6 +178,18 @@ void graph_set_transfer(TachoGraph *graph, guint32 index, gdouble fixed_ns, gdou
 		llround(transfer->fixed_ns + transfer->work_ns);
 }
 
+guint32 graph_busiest_load(const TachoGraph *graph, guint32 index, const guint32 *load)
+{
+	const struct graph_group *group = graph_group_at(graph, index);
+	guint32 busiest = 1;
+
+	for (guint32 i = 0; i < group->n_links; i++)
+		busiest = MAX(
+			busiest,
+			load[g_array_index(graph->group_links, guint32, group->first_link + i)]);
+	return busiest;
+}
+
 void graph_remove_nodes(TachoGraph *graph, const guint8 *is_removed)
 {
 	guint n_kept = 0;

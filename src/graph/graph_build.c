@@ -602,6 +602,7 @@ static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 l
 	add_thread_nodes(builder);
 	add_collective_nodes(builder);
 	builder_add_gradients(builder);
+	builder_measure_wires(builder);
 	builder_cost_transfers(builder);
 	builder_take_contention(builder);
 	note_what_is_left_out(builder);

@@ -79,6 +79,8 @@ guint32 builder_node_before(const struct graph_builder *builder, guint32 thread,
 void builder_add_collectives(struct graph_builder *builder);
 /* When each was under way: transfers' times, pools, links. */
 void builder_time_collectives(struct graph_builder *builder);
+/* How fast bytes came over the wires, where messages were recorded. */
+void builder_measure_wires(struct graph_builder *builder);
 /* Split each transfer's time into what depends on the bandwidth and what does not. */
 void builder_cost_transfers(struct graph_builder *builder);
 

@@ -8,9 +8,9 @@
  *     queued    = in the operation that correlate found to have queued it, else when it begins
  *     taken up  = when it begins, but not while its worker was still at the one before
  *     transfer  = from when the last rank has taken it up, to when the first rank has the result
- *     fixed     = what of it does not depend on the bytes, and is not shared: its beginning
- *     alone     = the rest of the transfer's time, each moment divided by how many transfers shared
- *                 its busiest link then
+ *     bytes     = what its bytes take alone on its links (graph_wire.c, or a fitted line)
+ *     waits     = the rest of the transfer's time, less what it shared its busiest link for
+ *                 (graph_transfer_pace): for the other end's word, and for a core
  *
  * A rank that was done before the last one came waited for nobody (the root of a broadcast): its
  * part does not hang on the transfer. */
@@ -18,10 +18,12 @@
 #include <string.h>
 
 #include "base/quantile.h"
+#include "base/weighted_median.h"
 #include "graph/graph_builder.h"
 
-#define SMALL_BYTES                                                                                \
-	4096 /* of a collective that takes the same time as an empty one: a few packets */
+#define SMALL_BYTES 4096 /* takes the same time as none: a few packets */
+#define MAX_ROUNDS  30	 /* of correcting */
+#define ALMOST	    1e-4 /* a change that is not worth another round */
 
 /* --- members -------------------------------------------------------------------------------- */
 
@@ -316,20 +318,37 @@ static gint compare_moments(gconstpointer a, gconstpointer b)
 	return x->is_begin - y->is_begin;
 }
 
-/* Let `elapsed_ns` pass for the transfers under way. */
-static void share(const TachoGraph *graph, const GArray *active, const guint32 *load,
-		  gint64 elapsed_ns)
+/* When transfers begin and end, in order. */
+static GArray *collect_moments(const TachoGraph *graph)
+{
+	GArray *moments = g_array_new(FALSE, FALSE, sizeof(struct moment));
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		struct moment begin = { transfer->begin_ns, i, TRUE };
+		struct moment end = { transfer->end_ns, i, FALSE };
+
+		if (transfer->end_ns <= transfer->begin_ns)
+			continue;
+		g_array_append_val(moments, begin);
+		g_array_append_val(moments, end);
+	}
+	g_array_sort(moments, compare_moments);
+	return moments;
+}
+
+/* How much of its work each of the transfers under way gets done, into moved_ns. */
+static void pass_time(const TachoGraph *graph, const GArray *active, const guint32 *load,
+		      gint64 elapsed_ns, gdouble *moved_ns)
 {
 	for (guint i = 0; i < active->len; i++) {
-		struct graph_transfer *transfer =
-			graph_transfer_at(graph, g_array_index(active, guint32, i));
-		const struct graph_group *group = graph_group_at(graph, transfer->group);
-		guint32 busiest = 1;
+		guint32 index = g_array_index(active, guint32, i);
+		const struct graph_transfer *transfer = graph_transfer_at(graph, index);
 
-		for (guint32 j = 0; j < group->n_links; j++)
-			busiest = MAX(busiest, load[g_array_index(graph->group_links, guint32,
-								  group->first_link + j)]);
-		transfer->work_ns += (gdouble)elapsed_ns / busiest;
+		moved_ns[index] +=
+			(gdouble)elapsed_ns *
+			graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
+					    graph_busiest_load(graph, transfer->group, load));
 	}
 }
 
@@ -352,37 +371,44 @@ static void remove_active(GArray *active, guint32 transfer)
 		}
 }
 
-/* The time each transfer would have taken alone beside its fixed part, into work_ns. */
-static void find_time_alone(const TachoGraph *graph)
+/* The work that each transfer would have got done in its time, at the pace that its parts give it. */
+static void find_moved(const TachoGraph *graph, const GArray *moments, gdouble *moved_ns)
 {
-	g_autoptr(GArray) moments = g_array_new(FALSE, FALSE, sizeof(struct moment));
 	g_autoptr(GArray) active = g_array_new(FALSE, FALSE, sizeof(guint32));
 	g_autofree guint32 *load = g_new0(guint32, MAX(graph->links->len, 1u));
 	gint64 at_ns = 0;
 
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		moved_ns[i] = 0;
+	for (guint i = 0; i < moments->len; i++) {
+		const struct moment *moment = &g_array_index(moments, struct moment, i);
+
+		if (graph_transfer_at(graph, moment->transfer)->work_ns <= 0)
+			continue;
+		pass_time(graph, active, load, moment->time_ns - at_ns, moved_ns);
+		at_ns = moment->time_ns;
+		change_load(graph, moment->transfer, load, moment->is_begin ? 1 : -1);
+		if (moment->is_begin)
+			g_array_append_val(active, moment->transfer);
+		else
+			remove_active(active, moment->transfer);
+	}
+}
+
+/* The time each transfer would have taken alone, into work_ns. */
+static void find_time_alone(const TachoGraph *graph)
+{
+	g_autoptr(GArray) moments = collect_moments(graph);
+	g_autofree gdouble *moved_ns = g_new(gdouble, MAX(graph->transfers->len, 1u));
+
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
-		struct moment begin = { transfer->begin_ns + llround(transfer->fixed_ns), i, TRUE };
-		struct moment end = { transfer->end_ns, i, FALSE };
 
-		transfer->work_ns = 0;
-		if (end.time_ns <= begin.time_ns)
-			continue;
-		g_array_append_val(moments, begin);
-		g_array_append_val(moments, end);
+		transfer->work_ns = MAX(transfer->end_ns - transfer->begin_ns, 0);
 	}
-	g_array_sort(moments, compare_moments);
-	for (guint i = 0; i < moments->len; i++) {
-		struct moment moment = g_array_index(moments, struct moment, i);
-
-		share(graph, active, load, moment.time_ns - at_ns);
-		at_ns = moment.time_ns;
-		change_load(graph, moment.transfer, load, moment.is_begin ? 1 : -1);
-		if (moment.is_begin)
-			g_array_append_val(active, moment.transfer);
-		else
-			remove_active(active, moment.transfer);
-	}
+	find_moved(graph, moments, moved_ns);
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		graph_transfer_at(graph, i)->work_ns = moved_ns[i];
 }
 
 void builder_time_collectives(struct graph_builder *builder)
@@ -501,8 +527,116 @@ static const struct transfer_cost *own_fit(const TachoGraph *graph, GHashTable *
 	return own;
 }
 
-/* What is fixed is not shared, so how long a transfer would be alone depends on it, and it on that:
- * one round from nothing fixed. */
+/* Begin with what is known of a transfer: where messages tell the pace of the wire, what its bytes
+ * take; else what the line calls fixed. */
+static void set_known_part(const TachoGraph *graph, GHashTable *fits,
+			   struct graph_transfer *transfer)
+{
+	gdouble ns_per_byte = graph_group_at(graph, transfer->group)->wire_ns_per_byte;
+
+	if (ns_per_byte > 0) {
+		transfer->work_ns = ns_per_byte * wire_bytes(graph, transfer);
+		transfer->fixed_ns = 0;
+	} else {
+		transfer->fixed_ns = fixed_part_ns(graph, transfer, own_fit(graph, fits, transfer));
+		transfer->work_ns -= transfer->fixed_ns;
+	}
+}
+
+/* The other part, from the work that it gets done in its time with the parts as they are. Returns
+ * whether that changes much. */
+static gboolean correct_part(const TachoGraph *graph, struct graph_transfer *transfer,
+			     gdouble moved_ns)
+{
+	gdouble alone_ns = transfer->fixed_ns + transfer->work_ns;
+
+	if (graph_group_at(graph, transfer->group)->wire_ns_per_byte > 0)
+		transfer->fixed_ns =
+			MAX(alone_ns * (moved_ns / transfer->work_ns) - transfer->work_ns, 0.0);
+	else
+		transfer->work_ns = moved_ns;
+	return fabs(transfer->fixed_ns + transfer->work_ns - alone_ns) > ALMOST * alone_ns;
+}
+
+static gboolean correct_parts(const TachoGraph *graph, const gdouble *moved_ns)
+{
+	gboolean has_changed = FALSE;
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (transfer->work_ns > 0 && moved_ns[i] > 0)
+			has_changed |= correct_part(graph, transfer, moved_ns[i]);
+	}
+	return has_changed;
+}
+
+/* Split each transfer's time into bytes and waits, so that in the time it took, among those that were
+ * under way then, it is just done. One part is known; the other is corrected round by round. What
+ * remains in the end is put right by scaling both: also where a transfer was sooner done than its
+ * bytes allow. */
+static void split_times(const TachoGraph *graph)
+{
+	g_autoptr(GArray) moments = collect_moments(graph);
+	g_autofree gdouble *moved_ns = g_new(gdouble, MAX(graph->transfers->len, 1u));
+	guint n_rounds = 0;
+
+	do
+		find_moved(graph, moments, moved_ns);
+	while (n_rounds++ < MAX_ROUNDS && correct_parts(graph, moved_ns));
+	find_moved(graph, moments, moved_ns);
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (transfer->work_ns <= 0 || moved_ns[i] <= 0)
+			continue;
+		transfer->fixed_ns *= moved_ns[i] / transfer->work_ns;
+		transfer->work_ns = moved_ns[i];
+	}
+}
+
+/* What a transfer takes beside its bytes for each segment that it passes on: the median, by
+ * segments. */
+static gdouble median_hop_ns(const TachoGraph *graph, guint32 group)
+{
+	g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(struct weighted));
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		struct weighted hop = { 0, transfer_latency_ns(transfer->bytes, transfer->n_ranks,
+							       1) };
+
+		if (transfer->group != group || hop.weight <= 0)
+			continue;
+		hop.value = transfer->fixed_ns / hop.weight;
+		g_array_append_val(hops, hop);
+	}
+	return weighted_median((struct weighted *)(void *)hops->data, hops->len);
+}
+
+/* Where messages tell what a byte takes, what a new transfer takes: its bytes, and its segments. */
+static void take_wire_cost(const TachoGraph *graph, guint32 index)
+{
+	struct graph_group *group = graph_group_at(graph, index);
+
+	if (group->wire_ns_per_byte <= 0)
+		return;
+	group->hop_ns = median_hop_ns(graph, index);
+	group->cost.ns_per_byte = group->wire_ns_per_byte;
+	group->cost.fixed_ns = 0;
+}
+
+/* All its time, where no byte moved. */
+static void set_without_bytes(struct graph_transfer *transfer)
+{
+	gint64 time_ns = transfer->end_ns - transfer->begin_ns;
+
+	if (transfer->work_ns <= 0 || time_ns <= 0) {
+		transfer->work_ns = 0;
+		transfer->fixed_ns = (gdouble)MAX(time_ns, 0);
+	}
+}
+
 void builder_cost_transfers(struct graph_builder *builder)
 {
 	TachoGraph *graph = builder->graph;
@@ -517,15 +651,15 @@ void builder_cost_transfers(struct graph_builder *builder)
 	}
 	for (guint32 i = 0; i < graph->transfers->len; i++)
 		own_fit(graph, fits, graph_transfer_at(graph, i));
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		set_known_part(graph, fits, graph_transfer_at(graph, i));
+	split_times(graph);
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
-		transfer->fixed_ns = fixed_part_ns(graph, transfer, own_fit(graph, fits, transfer));
-	}
-	find_time_alone(graph);
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-
+		set_without_bytes(transfer);
 		graph_set_transfer(graph, i, transfer->fixed_ns, transfer->work_ns);
 	}
+	for (guint32 i = 0; i < graph->groups->len; i++)
+		take_wire_cost(graph, i);
 }

@@ -56,8 +56,7 @@ static GArray *moving_times(const struct graph_builder *builder, guint32 rank_in
 	for (guint32 i = 0; i < builder->members->len; i++) {
 		const struct build_member *member = build_member_at(builder, i);
 		const struct graph_transfer *transfer = graph_transfer_at(graph, member->transfer);
-		struct interval time = { transfer->begin_ns + (gint64)transfer->fixed_ns -
-						 graph->origin_ns,
+		struct interval time = { transfer->begin_ns - graph->origin_ns,
 					 transfer->end_ns - graph->origin_ns };
 
 		if (member->rank_index == rank_index && transfer->work_ns > 0 &&

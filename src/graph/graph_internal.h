@@ -61,6 +61,8 @@ struct graph_group {
 	struct transfer_cost cost;   /* of its all-reduces, or else of all it did */
 	gdouble added_latency_ns;    /* by what-ifs, one way; not in `cost` */
 	gdouble max_fixed_ns;	     /* what of a transfer cannot depend on its bytes */
+	gdouble wire_ns_per_byte;    /* as messages tell; 0: they do not */
+	gdouble hop_ns;		     /* where they do: what each segment takes beside its bytes */
 };
 
 /* A collective. */
@@ -75,9 +77,18 @@ struct graph_transfer {
 	gboolean is_removed;
 	guint64 bytes;
 	gint64 begin_ns, end_ns; /* all ranks' workers at it; the first rank has the result */
-	gdouble fixed_ns;	 /* what does not depend on the bandwidth */
-	gdouble work_ns;	 /* the rest, alone on its links */
+	gdouble fixed_ns;	 /* waits, alone: they do not depend on the bandwidth */
+	gdouble work_ns;	 /* what its bytes take, alone on its links */
 };
+
+/* The pace of a transfer, as a share of its links' rate, while `n_sharing` transfers share the
+ * busiest of them evenly. Alone, work and waits take turns. Of each transfer two messages are under
+ * way, and each is followed by another only when it has come: of n transfers 2 n - 1 go out between
+ * two waits. */
+static inline gdouble graph_transfer_pace(gdouble fixed_ns, gdouble work_ns, guint32 n_sharing)
+{
+	return work_ns / (work_ns + fixed_ns / (2.0 * n_sharing - 1)) / n_sharing;
+}
 
 /* A gradient of a rank, in order of arrival. */
 struct graph_gradient {
@@ -163,6 +174,9 @@ void graph_renumber(TachoGraph *graph);
 
 /* Set duration_ns of a transfer's node from its two parts. */
 void graph_set_transfer(TachoGraph *graph, guint32 transfer, gdouble fixed_ns, gdouble work_ns);
+
+/* The most transfers on any of a group's links; `load` is how many are on each link. */
+guint32 graph_busiest_load(const TachoGraph *graph, guint32 group, const guint32 *load);
 
 /* Make what the replay walks. TACHO_GRAPH_ERROR_CYCLE: the message names the nodes in the circle. */
 gboolean graph_freeze(TachoGraph *graph, GError **error);

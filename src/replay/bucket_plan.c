@@ -240,7 +240,7 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	graph_set_transfer(
 		graph, graph->transfers->len - 1,
 		cost->fixed_ns + transfer_latency_ns(transfer.bytes, transfer.n_ranks,
-						     group->added_latency_ns),
+						     group->hop_ns + group->added_latency_ns),
 		cost->ns_per_byte *
 			transfer_wire_bytes(tacho_timeline_string(graph->timeline, transfer.name),
 					    transfer.bytes, transfer.n_ranks));

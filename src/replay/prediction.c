@@ -121,15 +121,15 @@ static void note(TachoPrediction *prediction)
 	for (guint i = 0; i < tacho_graph_n_notes(graph); i++)
 		g_ptr_array_add(prediction->notes, g_strdup(tacho_graph_borrow_note(graph, i)));
 	for (guint32 i = 0; i < graph->groups->len; i++) {
-		const struct transfer_cost *cost = &graph_group_at(graph, i)->cost;
+		const struct graph_group *group = graph_group_at(graph, i);
 
-		if (cost->n_sizes == 1)
+		if (group->cost.n_sizes == 1 && group->wire_ns_per_byte <= 0)
 			g_ptr_array_add(
 				prediction->notes,
 				g_strdup_printf("all collectives of group %u are of about one "
 						"size: their latency counts as bandwidth",
 						i));
-		if (is_local(graph, graph_group_at(graph, i)) && graph->taken_share == 0)
+		if (is_local(graph, group) && graph->taken_share == 0)
 			g_ptr_array_add(
 				prediction->notes,
 				g_strdup_printf("the ranks of group %u are on one host: unless a "

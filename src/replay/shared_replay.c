@@ -7,7 +7,8 @@
  * nodes.
  *
  *   links    transfers on one link share it evenly; a transfer runs at the pace of its busiest
- *            link. First the part that does not depend on bandwidth passes, which is not shared.
+ *            link. What of it does not depend on the bandwidth is spread over it, and hides in part
+ *            behind the others' bytes (graph_transfer_pace).
  *   cores    the threads of a host share its cores evenly, when there are more of them (the
  *            what-if `cores`); all run at one pace, so a clock of work done serves them all. While
  *            bytes of a rank move, that takes a share of a core (graph_contention.c); without
@@ -26,9 +27,9 @@
 
 /* A transfer on its links. */
 struct active_transfer {
-	guint32 node;
-	gdouble rest_ns; /* of work, alone */
-	gdouble pace;	 /* 1: alone */
+	guint32 node, transfer;
+	gdouble rest_ns; /* of work */
+	gdouble pace;	 /* 1: a ns of work a ns */
 };
 
 /* The cores of a host, or where nobody said how many they are, those of a rank. */
@@ -156,8 +157,7 @@ static void begin(struct shared_run *run, guint32 index)
 			graph_transfer_at(run->graph, node->transfer);
 
 		if (transfer->work_ns > 0) {
-			event_heap_push(&run->begins, (gdouble)begin_ns + transfer->fixed_ns,
-					index);
+			event_heap_push(&run->begins, (gdouble)begin_ns, index);
 			return;
 		}
 	} else if (node->kind == TACHO_NODE_QUEUE && is_pooled(run, node)) {
@@ -215,57 +215,43 @@ static void change_moving(struct shared_run *run, guint32 group, gint change, gd
 
 /* --- links ---------------------------------------------------------------------------------- */
 
-static guint32 busiest_load(const struct shared_run *run, const struct graph_group *group)
+static struct active_transfer *active_at(const struct shared_run *run, guint i)
 {
-	guint32 busiest = 1;
-
-	for (guint32 i = 0; i < group->n_links; i++)
-		busiest = MAX(busiest, run->load[g_array_index(run->graph->group_links, guint32,
-							       group->first_link + i)]);
-	return busiest;
-}
-
-static const struct graph_group *group_of(const struct shared_run *run, guint32 node)
-{
-	guint32 transfer = graph_node_at(run->graph, node)->transfer;
-
-	return graph_group_at(run->graph, graph_transfer_at(run->graph, transfer)->group);
+	return &g_array_index(run->active, struct active_transfer, i);
 }
 
 /* Let the transfers proceed to `time_ns` at the pace they had. */
 static void advance_links(struct shared_run *run, gdouble time_ns)
 {
-	for (guint i = 0; i < run->active->len; i++) {
-		struct active_transfer *active =
-			&g_array_index(run->active, struct active_transfer, i);
-
-		active->rest_ns -= (time_ns - run->links_at_ns) * active->pace;
-	}
+	for (guint i = 0; i < run->active->len; i++)
+		active_at(run, i)->rest_ns -=
+			(time_ns - run->links_at_ns) * active_at(run, i)->pace;
 	run->links_at_ns = time_ns;
 }
 
-static void set_pace(struct shared_run *run)
+static void set_paces(struct shared_run *run)
 {
 	run->links_next_ns = INFINITY;
 	for (guint i = 0; i < run->active->len; i++) {
-		struct active_transfer *active =
-			&g_array_index(run->active, struct active_transfer, i);
+		struct active_transfer *active = active_at(run, i);
+		const struct graph_transfer *transfer =
+			graph_transfer_at(run->graph, active->transfer);
 
-		active->pace = 1.0 / busiest_load(run, group_of(run, active->node));
+		active->pace = graph_transfer_pace(
+			transfer->fixed_ns, transfer->work_ns,
+			graph_busiest_load(run->graph, transfer->group, run->load));
 		run->links_next_ns =
 			MIN(run->links_next_ns,
 			    run->links_at_ns + MAX(active->rest_ns, 0.0) / active->pace);
 	}
 }
 
-static void change_load(struct shared_run *run, guint32 node, gint change, gdouble time_ns)
+static void change_load(struct shared_run *run, guint32 transfer, gint change, gdouble time_ns)
 {
-	const struct graph_group *group = group_of(run, node);
+	guint32 index = graph_transfer_at(run->graph, transfer)->group;
+	const struct graph_group *group = graph_group_at(run->graph, index);
 
-	change_moving(
-		run,
-		graph_transfer_at(run->graph, graph_node_at(run->graph, node)->transfer)->group,
-		change, time_ns);
+	change_moving(run, index, change, time_ns);
 	for (guint32 i = 0; i < group->n_links; i++)
 		run->load[g_array_index(run->graph->group_links, guint32, group->first_link + i)] +=
 			(guint32)change;
@@ -274,13 +260,13 @@ static void change_load(struct shared_run *run, guint32 node, gint change, gdoub
 static void begin_transfer(struct shared_run *run, guint32 node, gdouble time_ns)
 {
 	guint32 transfer = graph_node_at(run->graph, node)->transfer;
-	struct active_transfer active = { node, graph_transfer_at(run->graph, transfer)->work_ns,
-					  1 };
+	struct active_transfer active = { node, transfer,
+					  graph_transfer_at(run->graph, transfer)->work_ns, 1 };
 
 	advance_links(run, time_ns);
 	g_array_append_val(run->active, active);
-	change_load(run, node, 1, time_ns);
-	set_pace(run);
+	change_load(run, transfer, 1, time_ns);
+	set_paces(run);
 }
 
 /* Those that have nothing left; at least one has. */
@@ -293,18 +279,17 @@ static void end_transfers(struct shared_run *run)
 
 	advance_links(run, time_ns);
 	for (guint i = 0; i < n_before; i++) {
-		struct active_transfer active =
-			g_array_index(run->active, struct active_transfer, i);
+		struct active_transfer active = *active_at(run, i);
 
-		if (active.rest_ns <= ALMOST_NS)
-			ended[n_ended++] = active.node;
-		else
-			g_array_index(run->active, struct active_transfer, n_kept++) = active;
+		if (active.rest_ns > ALMOST_NS * active.pace) {
+			*active_at(run, n_kept++) = active;
+			continue;
+		}
+		change_load(run, active.transfer, -1, time_ns);
+		ended[n_ended++] = active.node;
 	}
 	g_array_set_size(run->active, n_kept);
-	for (guint i = 0; i < n_ended; i++)
-		change_load(run, ended[i], -1, time_ns);
-	set_pace(run);
+	set_paces(run);
 	for (guint i = 0; i < n_ended; i++)
 		finish(run, ended[i], llround(time_ns));
 }

@@ -172,7 +172,8 @@ static gdouble latency_now_ns(const struct graph_group *group)
 {
 	gdouble times = transfer_latency_ns(1, group->n_ranks, 1);
 
-	return group->added_latency_ns + (times > 0 ? group->cost.fixed_ns / times : 0);
+	return group->added_latency_ns + group->hop_ns +
+	       (times > 0 ? group->cost.fixed_ns / times : 0);
 }
 
 static gdouble latency_change_ns(const struct graph_group *group, struct value value)

@@ -182,17 +182,18 @@ static void test_bucket_copies(void)
 	assert_predicted(text, "bandwidth=0.5x", 70 + 3 + 17);
 }
 
-/* 2 us fixed and 8 us a MiB, as three transfers of 1 MiB and one of 2 MiB say; then two of 1 MiB at
- * once, each 2 us by itself and 16 us on half of the link. */
+/* 3 us fixed and 9 us a MiB, as three transfers of 1 MiB and one of 2 MiB say; then two of 1 MiB at
+ * once: while two share the link, two thirds of the waits of each hide behind the other's bytes, so
+ * that they take 2 * (9 + 3 / 3). */
 #define FIXED_OF_A_RANK                                                                            \
-	"  annotation ProfilerStep#0 0..80\n"                                                      \
-	"    collective gloo:all_reduce 0..10 bytes=1048576 end_tid=8\n"                           \
-	"    collective gloo:all_reduce 10..20 bytes=1048576 end_tid=8\n"                          \
-	"    collective gloo:all_reduce 20..30 bytes=1048576 end_tid=8\n"                          \
-	"    collective gloo:all_reduce 30..48 bytes=2097152 end_tid=8\n"                          \
-	"    collective gloo:all_reduce 48..66 bytes=1048576 end_tid=8\n"                          \
-	"    collective gloo:all_reduce 48..66 bytes=1048576 end_tid=9\n"                          \
-	"    op a 66..80\n"
+	"  annotation ProfilerStep#0 0..90\n"                                                      \
+	"    collective gloo:all_reduce 0..12 bytes=1048576 end_tid=8\n"                           \
+	"    collective gloo:all_reduce 12..24 bytes=1048576 end_tid=8\n"                          \
+	"    collective gloo:all_reduce 24..36 bytes=1048576 end_tid=8\n"                          \
+	"    collective gloo:all_reduce 36..57 bytes=2097152 end_tid=8\n"                          \
+	"    collective gloo:all_reduce 57..77 bytes=1048576 end_tid=8\n"                          \
+	"    collective gloo:all_reduce 57..77 bytes=1048576 end_tid=9\n"                          \
+	"    op a 77..90\n"
 
 static void test_fixed_part(void)
 {
@@ -200,8 +201,55 @@ static void test_fixed_part(void)
 				    "rank 0 thread 1000 main\n" FIXED_OF_A_RANK
 				    "rank 1 thread 1001 main\n" FIXED_OF_A_RANK;
 
-	assert_predicted(text, NULL, 80);
-	assert_predicted(text, "bandwidth=2x", 3 * (2 + 4) + (2 + 8) + (2 + 8) + 14);
+	assert_predicted(text, NULL, 90);
+	assert_predicted(text, "bandwidth=2x", 3 * 7.5 + 12 + 2 * (4.5 + 3 / 3.0) + 13);
+}
+
+/* Eight gradients of 1 MiB, from 1 to 80; each is a bucket, and one worker reduces them one after the
+ * other in 100 us each. Of these, a MiB is 64 us: it was received in sixteen calls, 4 us from one to
+ * the next. The other 36 are waits, 9 for each of the four segments. */
+static gchar *received_text(void)
+{
+	GString *text = g_string_new("unit us\n");
+
+	for (gint rank = 0; rank < 2; rank++) {
+		g_string_append_printf(text,
+				       "rank %d thread %d main\n"
+				       "  annotation ProfilerStep#0 0..900\n",
+				       rank, 1000 + rank);
+		for (gint i = 0; i < 8; i++)
+			g_string_append_printf(text,
+					       "    op torch::autograd::AccumulateGrad %d..%d "
+					       "backward in=float32[262144]\n"
+					       "    collective gloo:all_reduce %d..%d "
+					       "bytes=1048576 end_tid=9\n",
+					       MAX(10 * i, 1), 10 * i + 10, 10 * i + 10,
+					       100 * i + 110);
+		g_string_append_printf(text, "    op optimizer 810..900\n  thread %d io\n",
+				       1010 + rank);
+		for (gint i = 0; i < 8; i++)
+			for (gint j = 0; j < 17; j++) /* a header, and sixteen parts */
+				g_string_append_printf(
+					text,
+					"    message recv %d..%d bytes=%d receive fd=3 "
+					"local=10.0.0.1:1 peer=10.0.0.2:2\n",
+					100 * i + 4 * j + 14, 100 * i + 4 * j + 15,
+					j == 0 ? 48 : 65536);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void test_received(void)
+{
+	g_autofree gchar *text = received_text();
+
+	assert_predicted(text, NULL, 900);
+	assert_predicted(text, "bandwidth=2x", 10 + 8 * (32 + 36) + 90);
+	assert_predicted(text, "bandwidth=0.5x", 10 + 8 * (128 + 36) + 90);
+	assert_predicted(text, "latency=+1us", 10 + 8 * (64 + 40) + 90);
+	assert_predicted(text, "latency=0us", 10 + 8 * 64 + 90);
+	/* 1 MiB, then seven: four segments for each rank's half, so eight */
+	assert_predicted(text, "bucket_mb=25", 10 + 100 + (7 * 64 + 8 * 9) + 90);
 }
 
 /* Eight operations of 1 ms, then eight that a transfer of 10 ms overlaps and that take 1.25 ms, though
@@ -654,6 +702,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/taken_cores", test_taken_cores);
 	g_test_add_func("/replay/taken_by_bytes", test_taken_by_bytes);
 	g_test_add_func("/replay/fixed_part", test_fixed_part);
+	g_test_add_func("/replay/received", test_received);
 	g_test_add_func("/replay/bucket_copies", test_bucket_copies);
 	g_test_add_func("/replay/buckets", test_buckets);
 	g_test_add_func("/replay/lost_gradient", test_lost_gradient);
