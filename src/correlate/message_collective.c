@@ -203,14 +203,17 @@ static void follow_header(struct linking *linking, guint32 receive)
 		assign(linking, receive + 1, header->collective, header->is_exact);
 }
 
-/* (4) */
+/* (4): processes that share a connection may take turns on it. */
 static void follow_rest(struct linking *linking, guint32 send)
 {
+	const TachoMessage *message = message_order_at(linking->order, send);
 	guint32 next = linking->order->next_send[send];
 
-	if (next != TACHO_NONE && !message_order_begins_with_header(linking->order, next))
-		assign(linking, next, message_order_at(linking->order, send)->collective,
-		       message_order_at(linking->order, send)->is_exact);
+	if (next == TACHO_NONE || message_order_begins_with_header(linking->order, next))
+		return;
+	if (process_of_slice(linking->timeline, message_order_at(linking->order, next)->slice) ==
+	    process_of_slice(linking->timeline, message->slice))
+		assign(linking, next, message->collective, message->is_exact);
 }
 
 static void follow_found(struct linking *linking)

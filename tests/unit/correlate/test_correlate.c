@@ -14,6 +14,9 @@ static const gchar *const NAMES[] = {
 	"gloo:all_reduce",
 	"gloo:broadcast",
 	"gloo:send",
+	"c10d::allreduce_",
+	"torch::autograd::AccumulateGrad",
+	"autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
 	"DataLoader",
 	"",
 };
@@ -25,22 +28,60 @@ static guint32 random_name(TachoTimeline *timeline, GRand *random)
 	return tacho_timeline_intern(timeline, name, -1);
 }
 
+static guint64 random_bytes(GRand *random)
+{
+	static const guint64 SIZES[] = { 0, 1, 48, 52, 100, G_MAXINT64, G_MAXUINT64 };
+
+	return SIZES[g_rand_int_range(random, 0, G_N_ELEMENTS(SIZES))];
+}
+
+static TachoTensor random_tensor(GRand *random)
+{
+	return (TachoTensor){
+		.storage = (guint64)g_rand_int_range(random, 0, 4),
+		.offset_bytes = random_bytes(random),
+		.dtype = "float32",
+		.dtype_bytes = 4,
+		.device = "cpu",
+		.n_dims = 1,
+		.shape = { (gint64)random_bytes(random) },
+	};
+}
+
+static guint64 random_message(TachoTimeline *timeline, GRand *random)
+{
+	TachoMessageArgs message = {
+		.bytes = random_bytes(random),
+		.is_receive = g_rand_int_range(random, 0, 2),
+		.local = { .port = (guint16)g_rand_int_range(random, 1, 3) },
+		.peer = { .port = (guint16)g_rand_int_range(random, 1, 3) },
+	};
+
+	return tacho_timeline_keep_message(timeline, &message);
+}
+
 static guint64 random_source(TachoTimeline *timeline, TachoSliceKind kind, GRand *random)
 {
 	const TachoOpArgs op = {
 		.sequence = g_rand_int_range(random, -1, 40),
 		.forward_thread = g_rand_int_range(random, 0, 4),
+		.n_inputs = 1,
+		.n_outputs = 1,
 	};
 	const TachoCollectiveArgs collective = {
 		.bytes = g_rand_int_range(random, 0, 3),
 		.group = g_rand_int_range(random, 0, 3),
 		.end_tid = g_rand_int_range(random, 0, 4),
+		.n_inputs = 1,
 	};
+	const TachoTensor tensors[] = { random_tensor(random), random_tensor(random) };
 
 	if (kind == TACHO_SLICE_OP)
-		return tacho_timeline_keep_op(timeline, &op, NULL);
+		return tacho_timeline_keep_op(timeline, &op, tensors);
 	if (kind == TACHO_SLICE_COLLECTIVE)
-		return tacho_timeline_keep_collective(timeline, &collective, NULL);
+		return tacho_timeline_keep_collective(timeline, &collective, tensors);
+	if (kind == TACHO_SLICE_MESSAGE)
+		return random_message(timeline, random);
 	return 0;
 }
 
@@ -124,6 +165,38 @@ static TachoTimeline *random_timeline(guint32 seed, guint n_slices)
 	return timeline;
 }
 
+static void assert_sound_messages(const TachoTimeline *timeline)
+{
+	const TachoSlices *slices = &timeline->slices;
+
+	for (guint i = 0; i < timeline->messages->len; i++) {
+		const TachoMessage *message = &g_array_index(timeline->messages, TachoMessage, i);
+
+		g_assert_cmpuint(slices->kind[message->slice], ==, TACHO_SLICE_MESSAGE);
+		g_assert_true(tacho_slice_borrow_message(timeline, message->slice) == message);
+		if (message->collective == TACHO_NONE)
+			continue;
+		g_assert_cmpuint(slices->kind[message->collective], ==, TACHO_SLICE_COLLECTIVE);
+		g_assert_true(tacho_slice_process(timeline, message->collective) ==
+			      tacho_slice_process(timeline, message->slice));
+	}
+}
+
+static void assert_sound_buckets(const TachoTimeline *timeline)
+{
+	guint32 n_gradients = 0;
+
+	for (guint i = 0; i < timeline->buckets->len; i++) {
+		const TachoBucket *bucket = &g_array_index(timeline->buckets, TachoBucket, i);
+
+		g_assert_cmpuint(timeline->slices.kind[bucket->slice], ==, TACHO_SLICE_COLLECTIVE);
+		g_assert_cmpuint(bucket->first_gradient, ==, n_gradients);
+		g_assert_cmpint(bucket->ready_ns, <=, bucket->queued_ns);
+		n_gradients += bucket->n_gradients;
+	}
+	g_assert_cmpuint(timeline->gradients->len, ==, n_gradients);
+}
+
 /* What every result must hold, whatever went in. */
 static void assert_sound(const TachoTimeline *timeline)
 {
@@ -152,6 +225,8 @@ static void assert_sound(const TachoTimeline *timeline)
 		g_assert_cmpuint(
 			timeline->slices.kind[g_array_index(timeline->members, guint32, i)], ==,
 			TACHO_SLICE_COLLECTIVE);
+	assert_sound_messages(timeline);
+	assert_sound_buckets(timeline);
 	g_assert_cmpuint(tacho_trust_score(timeline), <=, 100);
 }
 
@@ -175,6 +250,7 @@ static void test_random(void)
 		assert_equal_tables(one->collectives, other->collectives);
 		assert_equal_tables(one->members, other->members);
 		g_assert_cmpuint(one->flows->len, ==, other->flows->len);
+		g_assert_cmpuint(one->buckets->len, ==, other->buckets->len);
 	}
 }
 
