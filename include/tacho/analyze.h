@@ -33,6 +33,9 @@ typedef struct {
 	VIEW(code, "operations by the functions of the program that ran them")                     \
 	VIEW(graph, "operations by what they need: each above those whose results it reads")       \
 	VIEW(comm, "collectives: bytes, bandwidth, transfer against waiting, who was late")        \
+	VIEW(message, "messages on TCP connections: for which collective, to whom, how fast")      \
+	VIEW(bucket, "buckets of gradients: when ready, queued, transferred")                      \
+	VIEW(gradient, "gradients in each bucket, and when each was ready")                        \
 	VIEW(overlap, "communication hidden behind computation")                                   \
 	VIEW(straggler, "which rank the others wait for, and what it does longer than they")       \
 	VIEW(memory, "memory by operation: held at the peak, handed out, never given back")        \

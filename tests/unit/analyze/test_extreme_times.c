@@ -22,6 +22,9 @@
 	"  collective sum" EARLY " bytes=9223372036854775807\n"                                    \
 	"  collective sum" LATE " bytes=9223372036854775807\n"                                     \
 	"  collective sum " LAST ".." LAST " bytes=9223372036854775807\n"                          \
+	"  message part" EARLY " bytes=18446744073709551615\n"                                     \
+	"  message part" LATE " bytes=18446744073709551615\n"                                      \
+	"  message part" LATE " bytes=18446744073709551615\n"                                      \
 	"  alloc -" LAST " address=1 bytes=9223372036854775807\n"                                  \
 	"  alloc -" LAST " address=2 bytes=9223372036854775807\n"                                  \
 	"  free " LAST " address=1 bytes=9223372036854775807\n"                                    \
@@ -53,6 +56,43 @@ static const struct {
 		{ "step_summary", tacho_view_step_summary },
 };
 
+/* Each collective a bucket of two gradients, each message of the first collective. */
+static void add_messages_and_buckets(TachoTimeline *timeline)
+{
+	const TachoSlices *slices = &timeline->slices;
+
+	for (guint32 i = 0; i < slices->n; i++) {
+		TachoMessage message = { .slice = i,
+					 .peer_process = i % 2 ? 0 : TACHO_NONE,
+					 .collective = timeline_find(timeline, "sum", 0),
+					 .collective_row = 0,
+					 .ring_step = i,
+					 .bytes = G_MAXUINT64,
+					 .paired_bytes = G_MAXUINT64 };
+		TachoBucket bucket = { .rank_index = tacho_slice_process(timeline, i)->rank_index,
+				       .step = i % 3,
+				       .slice = i,
+				       .bytes = G_MAXUINT64,
+				       .first_gradient = timeline->gradients->len,
+				       .n_gradients = 2,
+				       .ready_ns = -TACHO_MAX_TIME_NS,
+				       .queued_ns = TACHO_MAX_TIME_NS };
+		TachoGradient gradient = { .slice = i,
+					   .bytes = G_MAXUINT64,
+					   .offset_bytes = G_MAXUINT64,
+					   .ready_ns = -TACHO_MAX_TIME_NS,
+					   .is_exact = TRUE };
+
+		if (slices->kind[i] == TACHO_SLICE_MESSAGE)
+			g_array_append_val(timeline->messages, message);
+		if (slices->kind[i] != TACHO_SLICE_COLLECTIVE)
+			continue;
+		g_array_append_val(timeline->buckets, bucket);
+		g_array_append_val(timeline->gradients, gradient);
+		g_array_append_val(timeline->gradients, gradient);
+	}
+}
+
 static void test_view(gconstpointer data)
 {
 	guint view = GPOINTER_TO_UINT(data);
@@ -68,6 +108,7 @@ static void test_view(gconstpointer data)
 			g_array_append_val(timeline->steps, step);
 		}
 	add_collective(timeline, "sum", G_MAXUINT64);
+	add_messages_and_buckets(timeline);
 	tacho_table_free(views[view].run(timeline, NULL));
 	tacho_table_free(views[view].run(timeline, &filter));
 }

@@ -1,0 +1,168 @@
+/* bucket_view: the buckets in which gradients were reduced, and what their time went to.
+ *
+ *     last gradient ready -> queued -> taken up -> all ranks have it -> done
+ *                     queue      pickup        wait             transfer
+ *
+ * A row is a bucket of a rank: buckets of one place in the backward pass and of one size, over the
+ * chosen steps. Moments are since the step began; all are means. */
+#include <tacho/analyze.h>
+
+#include <math.h>
+
+#include "analyze/bucket_steps.h"
+#include "correlate/member_index.h"
+
+#define MS(ns) ((ns) / 1e6)
+
+struct bucket_group {
+	guint32 rank_index, index;
+	guint64 bytes;
+	guint64 count, n_whole, n_in_step;
+	gdouble n_gradients;
+	gdouble ready_ns, done_ns; /* sums, of those in a step */
+	gdouble queue_ns, pickup_ns, wait_ns, transfer_ns;
+};
+
+static const TachoColumn columns[] = {
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "bucket", .title = "bucket", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "bytes", .title = "bytes", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "gradients", .title = "gradients", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "ready_ms", .title = "ready ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "queue_ms", .title = "+queue", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "pickup_ms", .title = "+pickup", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "wait_ms", .title = "+wait", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "transfer_ms", .title = "+transfer", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "done_ms", .title = "= done ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "whole_pct", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "calls_per_step", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+};
+
+static struct bucket_group *find_group(GArray *groups, GHashTable *known, const TachoBucket *bucket)
+{
+	g_autofree gchar *key = g_strdup_printf("%u %u %" G_GUINT64_FORMAT, bucket->rank_index,
+						bucket->index, bucket->bytes);
+	struct bucket_group group = { .rank_index = bucket->rank_index,
+				      .index = bucket->index,
+				      .bytes = bucket->bytes };
+	gpointer found = g_hash_table_lookup(known, key);
+
+	if (!found) {
+		g_array_append_val(groups, group);
+		found = GUINT_TO_POINTER(groups->len);
+		g_hash_table_insert(known, g_steal_pointer(&key), found);
+	}
+	return &g_array_index(groups, struct bucket_group, GPOINTER_TO_UINT(found) - 1);
+}
+
+/* When the last rank had taken the bucket's collective up; where no other is known, when this one had. */
+static gint64 begun_by_all_ns(const TachoTimeline *timeline, const struct member_index *members,
+			      const TachoBucket *bucket)
+{
+	gint64 begin_ns = timeline->slices.start_ns[bucket->slice];
+	guint32 row = member_index_row(members, bucket->slice);
+
+	if (row == TACHO_NONE)
+		return begin_ns;
+	return CLAMP(g_array_index(timeline->collectives, TachoCollective, row).last_begin_ns,
+		     begin_ns, tacho_slice_end_ns(timeline, bucket->slice));
+}
+
+static void count_bucket(const TachoTimeline *timeline, const struct member_index *members,
+			 struct bucket_group *group, const TachoBucket *bucket)
+{
+	gint64 begin_ns = timeline->slices.start_ns[bucket->slice];
+	gint64 end_ns = tacho_slice_end_ns(timeline, bucket->slice);
+	gint64 all_ns = begun_by_all_ns(timeline, members, bucket);
+	gint64 step_ns;
+
+	group->count++;
+	group->n_whole += bucket->is_whole;
+	group->n_gradients += bucket->n_gradients;
+	group->queue_ns += (gdouble)(bucket->queued_ns - bucket->ready_ns);
+	group->pickup_ns += (gdouble)(begin_ns - bucket->queued_ns);
+	group->wait_ns += (gdouble)(all_ns - begin_ns);
+	group->transfer_ns += (gdouble)(end_ns - all_ns);
+	if (!bucket_step_begin(timeline, bucket, &step_ns))
+		return;
+	group->n_in_step++;
+	group->ready_ns += (gdouble)(bucket->ready_ns - step_ns);
+	group->done_ns += (gdouble)(end_ns - step_ns);
+}
+
+static void add_row(TachoTable *table, const struct selection *selection,
+		    const struct bucket_group *group)
+{
+	gdouble count = (gdouble)group->count;
+	gdouble in_step = group->n_in_step ? (gdouble)group->n_in_step : (gdouble)NAN;
+
+	tacho_table_row(table);
+	tacho_table_integer(
+		table,
+		g_array_index(selection->timeline->ranks, TachoRank, group->rank_index).rank);
+	tacho_table_integer(table, group->index);
+	tacho_table_integer(table, (gint64)MIN(group->bytes, G_MAXINT64));
+	tacho_table_number(table, group->n_gradients / count);
+	tacho_table_integer(table, (gint64)group->count);
+	tacho_table_number(table, MS(group->ready_ns) / in_step);
+	tacho_table_number(table, MS(group->queue_ns) / count);
+	tacho_table_number(table, MS(group->pickup_ns) / count);
+	tacho_table_number(table, MS(group->wait_ns) / count);
+	tacho_table_number(table, MS(group->transfer_ns) / count);
+	tacho_table_number(table, MS(group->done_ns) / in_step);
+	tacho_table_number(table, 100.0 * (gdouble)group->n_whole / count);
+	tacho_table_number(table, count * selection->n_ranks / selection_n_steps(selection));
+}
+
+static void note_missing(TachoTable *table, const GArray *groups)
+{
+	guint64 n_partial = 0;
+
+	for (guint i = 0; i < groups->len; i++) {
+		const struct bucket_group *group = &g_array_index(groups, struct bucket_group, i);
+
+		n_partial += group->count - group->n_whole;
+	}
+	if (n_partial)
+		tacho_table_note(table,
+				 "Of %" G_GUINT64_FORMAT " buckets not all gradients were seen.",
+				 n_partial);
+}
+
+static gint compare_groups(gconstpointer a, gconstpointer b)
+{
+	const struct bucket_group *left = a, *right = b;
+
+	if (left->rank_index != right->rank_index)
+		return left->rank_index < right->rank_index ? -1 : 1;
+	if (left->index != right->index)
+		return left->index < right->index ? -1 : 1;
+	return left->bytes < right->bytes ? -1 : left->bytes > right->bytes;
+}
+
+TachoTable *tacho_view_bucket(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("bucket", columns, G_N_ELEMENTS(columns));
+	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct bucket_group));
+	g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(member_index) members = member_index_new(timeline);
+	struct selection selection;
+	guint cursor = 0;
+
+	selection_init(&selection, timeline, filter);
+	for (guint i = 0; i < timeline->buckets->len; i++) {
+		const TachoBucket *bucket = &g_array_index(timeline->buckets, TachoBucket, i);
+
+		if (bucket_is_chosen(&selection, bucket, &cursor))
+			count_bucket(timeline, members, find_group(groups, known, bucket), bucket);
+	}
+	g_array_sort(groups, compare_groups);
+	for (guint i = 0; i < groups->len; i++)
+		add_row(table, &selection, &g_array_index(groups, struct bucket_group, i));
+	selection_note_empty(&selection, table, "buckets of gradients");
+	note_missing(table, groups);
+	selection_note(&selection, table);
+	selection_release(&selection);
+	return table;
+}

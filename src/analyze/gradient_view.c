@@ -1,0 +1,165 @@
+/* gradient_view: the gradients in each bucket, and when each was ready.
+ *
+ * A row is a gradient of a rank: one shape at one place of one bucket, over the chosen steps. The
+ * moment is since the step began; times are means. */
+#include <tacho/analyze.h>
+
+#include <math.h>
+
+#include "analyze/bucket_steps.h"
+
+#define MS(ns) ((ns) / 1e6)
+
+struct gradient_group {
+	guint32 rank_index, index;
+	guint32 order; /* among those of its bucket, by when it was ready, at first */
+	guint64 bucket_bytes, bytes, offset_bytes;
+	gchar *shape;
+	guint64 count, n_exact, n_in_step;
+	gdouble ready_ns;  /* of those in a step */
+	gdouble waited_ns; /* until its bucket was queued */
+};
+
+static const TachoColumn columns[] = {
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "bucket", .title = "bucket", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "shape", .title = "gradient", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "bytes", .title = "bytes", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "offset_bytes", .title = "at byte", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "ready_ms", .title = "ready ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "wait_ms", .title = "waits ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "bucket_bytes", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "exact_pct", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+};
+
+/* "float32[64,3,7,7]" */
+static gchar *shape_text(const TachoTimeline *timeline, const TachoGradient *gradient)
+{
+	GString *text = g_string_new(NULL);
+	TachoTensor tensor;
+
+	if (!tacho_slice_input(timeline, gradient->slice, 0, &tensor))
+		return g_string_free(text, FALSE);
+	g_string_append_printf(text, "%s[", tensor.dtype);
+	for (guint32 i = 0; i < MIN(tensor.n_dims, TACHO_MAX_DIMS); i++)
+		g_string_append_printf(text, "%s%" G_GINT64_FORMAT, i ? "," : "", tensor.shape[i]);
+	g_string_append_c(text, ']');
+	return g_string_free(text, FALSE);
+}
+
+static struct gradient_group *find_group(const TachoTimeline *timeline, GArray *groups,
+					 GHashTable *known, const TachoBucket *bucket,
+					 const TachoGradient *gradient, guint32 order)
+{
+	g_autofree gchar *shape = shape_text(timeline, gradient);
+	g_autofree gchar *key =
+		g_strdup_printf("%u %u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %u %s",
+				bucket->rank_index, bucket->index, bucket->bytes,
+				gradient->offset_bytes, gradient->is_exact ? 0 : order, shape);
+	gpointer found = g_hash_table_lookup(known, key);
+	struct gradient_group group = {
+		.rank_index = bucket->rank_index,
+		.index = bucket->index,
+		.order = order,
+		.bucket_bytes = bucket->bytes,
+		.bytes = gradient->bytes,
+		.offset_bytes = gradient->offset_bytes,
+	};
+
+	if (!found) {
+		group.shape = g_steal_pointer(&shape);
+		g_array_append_val(groups, group);
+		found = GUINT_TO_POINTER(groups->len);
+		g_hash_table_insert(known, g_steal_pointer(&key), found);
+	}
+	return &g_array_index(groups, struct gradient_group, GPOINTER_TO_UINT(found) - 1);
+}
+
+static void count_gradients(const TachoTimeline *timeline, GArray *groups, GHashTable *known,
+			    const TachoBucket *bucket)
+{
+	gint64 step_ns = 0;
+	gboolean is_in_step = bucket_step_begin(timeline, bucket, &step_ns);
+
+	for (guint32 i = 0; i < bucket->n_gradients; i++) {
+		const TachoGradient *gradient = &g_array_index(timeline->gradients, TachoGradient,
+							       bucket->first_gradient + i);
+		struct gradient_group *group =
+			find_group(timeline, groups, known, bucket, gradient, i);
+
+		group->count++;
+		group->n_exact += gradient->is_exact;
+		group->waited_ns += (gdouble)(bucket->queued_ns - gradient->ready_ns);
+		if (is_in_step) {
+			group->n_in_step++;
+			group->ready_ns += (gdouble)(gradient->ready_ns - step_ns);
+		}
+	}
+}
+
+static void add_row(TachoTable *table, const TachoTimeline *timeline,
+		    const struct gradient_group *group)
+{
+	gdouble count = (gdouble)group->count;
+
+	tacho_table_row(table);
+	tacho_table_integer(table,
+			    g_array_index(timeline->ranks, TachoRank, group->rank_index).rank);
+	tacho_table_integer(table, group->index);
+	tacho_table_text(table, group->shape);
+	tacho_table_integer(table, (gint64)MIN(group->bytes, G_MAXINT64));
+	if (group->n_exact)
+		tacho_table_integer(table, (gint64)MIN(group->offset_bytes, G_MAXINT64));
+	else
+		tacho_table_null(table);
+	tacho_table_integer(table, (gint64)group->count);
+	tacho_table_number(table, group->n_in_step ? MS(group->ready_ns) / (gdouble)group->n_in_step
+						   : (gdouble)NAN);
+	tacho_table_number(table, MS(group->waited_ns) / count);
+	tacho_table_integer(table, (gint64)MIN(group->bucket_bytes, G_MAXINT64));
+	tacho_table_number(table, 100.0 * (gdouble)group->n_exact / count);
+}
+
+static gint compare_groups(gconstpointer a, gconstpointer b)
+{
+	const struct gradient_group *left = a, *right = b;
+
+	if (left->rank_index != right->rank_index)
+		return left->rank_index < right->rank_index ? -1 : 1;
+	if (left->index != right->index)
+		return left->index < right->index ? -1 : 1;
+	if (left->bucket_bytes != right->bucket_bytes)
+		return left->bucket_bytes < right->bucket_bytes ? -1 : 1;
+	return left->order < right->order ? -1 : left->order > right->order;
+}
+
+static void release_group(gpointer data)
+{
+	g_free(((struct gradient_group *)data)->shape);
+}
+
+TachoTable *tacho_view_gradient(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("gradient", columns, G_N_ELEMENTS(columns));
+	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct gradient_group));
+	g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	struct selection selection;
+	guint cursor = 0;
+
+	g_array_set_clear_func(groups, release_group);
+	selection_init(&selection, timeline, filter);
+	for (guint i = 0; i < timeline->buckets->len; i++) {
+		const TachoBucket *bucket = &g_array_index(timeline->buckets, TachoBucket, i);
+
+		if (bucket_is_chosen(&selection, bucket, &cursor))
+			count_gradients(timeline, groups, known, bucket);
+	}
+	g_array_sort(groups, compare_groups);
+	for (guint i = 0; i < groups->len; i++)
+		add_row(table, timeline, &g_array_index(groups, struct gradient_group, i));
+	selection_note_empty(&selection, table, "gradients in buckets");
+	selection_note(&selection, table);
+	selection_release(&selection);
+	return table;
+}
