@@ -127,7 +127,9 @@ static void choose_main(TachoTimeline *timeline, const struct rank_candidate *ca
 		const TachoProcess *process = process_at(timeline, i);
 		g_autofree gchar *key = place_key(process, process->ppid);
 
-		has_parent[i] = process->ppid != process->pid && g_hash_table_contains(places, key);
+		/* 0: not known, though foreign traces may have a process of that number. */
+		has_parent[i] = process->ppid && process->ppid != process->pid &&
+				g_hash_table_contains(places, key);
 	}
 	for (guint i = 0; i < n; i++) {
 		TachoRank *rank = &g_array_index(timeline->ranks, TachoRank,
