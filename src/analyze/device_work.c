@@ -44,19 +44,31 @@ gboolean takes_stream(const struct selection *selection, const TachoTrack *track
 	return g_regex_match(regex, label, 0, NULL);
 }
 
+gint32 rank_of_track(const TachoTimeline *timeline, const TachoTrack *track)
+{
+	guint32 rank_index =
+		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+
+	return g_array_index(timeline->ranks, TachoRank, rank_index).rank;
+}
+
 void note_no_streams(TachoTable *table, const struct selection *selection)
 {
 	const TachoTimeline *timeline = selection->timeline;
 	GRegex *regex = selection->filter->device;
+	gboolean has_streams = FALSE;
 
-	for (guint i = 0; regex && i < timeline->tracks->len; i++)
-		if (tacho_timeline_track(timeline, i)->kind == TACHO_TRACK_STREAM) {
-			tacho_table_note(table, "No device stream with work there matches '%s'.",
-					 g_regex_get_pattern(regex));
-			return;
-		}
-	tacho_table_note(table, "No work of a device (GPU) was recorded there: this view is about "
-				"the streams of devices.");
+	for (guint i = 0; i < timeline->tracks->len; i++)
+		has_streams |= tacho_timeline_track(timeline, i)->kind == TACHO_TRACK_STREAM;
+	if (!has_streams)
+		tacho_table_note(table,
+				 "No work of a device (GPU) was recorded: this view is about "
+				 "the streams of devices.");
+	else if (regex)
+		tacho_table_note(table, "No device stream with work there matches '%s'.",
+				 g_regex_get_pattern(regex));
+	else
+		tacho_table_note(table, "No work of a device (GPU) begins there.");
 }
 
 GArray *stream_work(const TachoTimeline *timeline, const TachoTrack *track)

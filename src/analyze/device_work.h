@@ -19,6 +19,9 @@ gchar *stream_label(const TachoTimeline *timeline, const TachoTrack *track);
 /* Whether it is a stream that the filter's rank and device take. */
 gboolean takes_stream(const struct selection *selection, const TachoTrack *track);
 
+/* The number of the rank that a track belongs to. */
+gint32 rank_of_track(const TachoTimeline *timeline, const TachoTrack *track);
+
 /* Tell why a table of streams is empty. */
 void note_no_streams(TachoTable *table, const struct selection *selection);
 

@@ -1,7 +1,8 @@
 /* idle_view: why a device waits between two pieces of work.
  *
  *     host     the next was launched only after the one before had ended: the host is too slow
- *     kernel   it was launched in time and began within 30 ns: what going from one to the next costs
+ *     kernel   it was launched in time and began within 30 ns, or within what the recording's times are
+ *              rounded to: what going from one to the next costs
  *     other    it was launched in time and began later: it waited for another stream, for an event ...
  *     unknown  nobody recorded the launch
  *
@@ -71,12 +72,13 @@ struct device {
 static gint wait_of(const TachoTimeline *timeline, guint32 next, gint64 idle_since_ns)
 {
 	guint32 launch = timeline->slices.launch[next];
+	gint64 gap_ns = timeline->slices.start_ns[next] - idle_since_ns;
 
 	if (launch == TACHO_NONE)
 		return WAIT_UNKNOWN;
 	if (timeline->slices.start_ns[launch] > idle_since_ns)
 		return WAIT_HOST;
-	if (timeline->slices.start_ns[next] - idle_since_ns < KERNEL_WAIT_NS)
+	if (gap_ns < KERNEL_WAIT_NS || gap_ns <= timeline->resolution_ns)
 		return WAIT_KERNEL;
 	return WAIT_OTHER;
 }
@@ -188,20 +190,13 @@ static void add_device(TachoTable *table, const struct selection *selection, gui
 	const TachoTrack *of = tacho_timeline_track(timeline, first);
 	const TachoProcess *process =
 		&g_array_index(timeline->processes, TachoProcess, of->process);
-	g_autoptr(GArray) stretches = selection_stretches(selection, process->rank_index);
 	struct device device = { .selection = selection,
 				 .rank_index = process->rank_index,
-				 .rank = process->rank,
+				 .rank = rank_of_track(timeline, of),
 				 .number = of->device,
 				 .work = g_array_new(FALSE, FALSE, sizeof(guint32)) };
 
-	interval_set_init(&device.chosen);
-	for (guint i = 0; i < stretches->len; i++) {
-		const struct interval *stretch = &g_array_index(stretches, struct interval, i);
-
-		interval_set_add(&device.chosen, stretch->begin_ns, stretch->end_ns);
-	}
-	interval_set_normalize(&device.chosen);
+	selection_moments(selection, process->rank_index, &device.chosen);
 	for (guint i = first; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
 

@@ -219,6 +219,20 @@ GArray *selection_stretches(const struct selection *selection, guint rank_index)
 	return stretches;
 }
 
+void selection_moments(const struct selection *selection, guint rank_index,
+		       struct interval_set *ret_moments)
+{
+	g_autoptr(GArray) stretches = selection_stretches(selection, rank_index);
+
+	interval_set_init(ret_moments);
+	for (guint i = 0; i < stretches->len; i++) {
+		const struct interval *stretch = &g_array_index(stretches, struct interval, i);
+
+		interval_set_add(ret_moments, stretch->begin_ns, stretch->end_ns);
+	}
+	interval_set_normalize(ret_moments);
+}
+
 guint selection_n_steps(const struct selection *selection)
 {
 	return selection->chosen->len;

@@ -38,6 +38,9 @@ gboolean selection_takes_time(const struct selection *selection, guint rank_inde
 /* The chosen steps of a rank as stretches of time (struct interval); of a run without steps, the life
  * of its main process. The caller's. */
 GArray *selection_stretches(const struct selection *selection, guint rank_index);
+/* The same as a set of moments, to be initialized here. */
+void selection_moments(const struct selection *selection, guint rank_index,
+		       struct interval_set *ret_moments);
 /* How many steps were chosen, over all ranks; 0: the run has none. */
 guint selection_n_steps(const struct selection *selection);
 /* Tell under an empty table that there are no `things`, or none of that name. */

@@ -64,6 +64,11 @@ static void test_limits(void)
 	EXPECT(table, 0, "kernel_wait_ms", 29e-6);
 	EXPECT(table, 0, "other_ms", 30e-6);
 	EXPECT(table, 0, "host_wait_ms", 0);
+	g_clear_pointer(&table, tacho_table_free);
+	timeline->resolution_ns = 30; /* times were rounded to it */
+	table = tacho_view_idle(timeline, NULL);
+	EXPECT(table, 0, "kernel_wait_ms", 59e-6);
+	EXPECT(table, 0, "other_ms", 0);
 }
 
 /* The device waits only while none of its streams works; work on one stream that overlaps is no gap. */
@@ -112,11 +117,17 @@ static void test_steps(void)
 							       "  kernel a 0..80\n"
 							       "  kernel b 150..220 launch=late\n"
 							       "  kernel a 260..300\n");
-	TachoFilter filter = { .rank = -1, .first_step = 1, .last_step = 1 };
+	TachoFilter filter = { .rank = -1, .first_step = 3, .last_step = 3 };
 	g_autoptr(TachoTable) table = NULL;
 
-	for (guint i = 0; i < 3; i++)
+	for (guint i = 0; i < 4; i++)
 		add_step(timeline, 0, i, i * 100, (i + 1) * 100);
+	table = tacho_view_idle(timeline, &filter);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
+			"No work of a device (GPU) begins there.");
+	g_clear_pointer(&table, tacho_table_free);
+	filter.first_step = filter.last_step = 1;
 	table = tacho_view_idle(timeline, &filter);
 	EXPECT(table, 0, "count", 1);
 	EXPECT(table, 0, "busy_ms", 70);
@@ -142,8 +153,8 @@ static void test_no_device(void)
 
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"No work of a device (GPU) was recorded there: this view is about the "
-			"streams of devices.");
+			"No work of a device (GPU) was recorded: this view is about the streams "
+			"of devices.");
 }
 
 int main(int argc, char **argv)
