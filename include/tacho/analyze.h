@@ -40,7 +40,10 @@ typedef struct {
 	VIEW(straggler, "which rank the others wait for, and what it does longer than they")       \
 	VIEW(memory, "memory by operation: held at the peak, handed out, never given back")        \
 	VIEW(critical, "what a step is made of: the critical path across ranks")                   \
-	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")
+	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")  \
+	VIEW(launch, "from launch to kernel: calls, delays, work too short for its launch")        \
+	VIEW(queue, "work launched for each device stream that has not begun")                     \
+	VIEW(counters, "counters: least, mean, most, and what ran then")
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */
 #define TACHO_VIEW_DECLARE(name, description)                                                      \

@@ -1,0 +1,200 @@
+/* launch_view: what it takes to bring work to a device.
+ *
+ * call     how long the host was in the call that launched it. A call that launches several pieces (a CUDA
+ *          graph) is shared out to them equally.
+ * delay    from the end of that call to the begin of the work; 0 where it began before.
+ * short    it took less than its call: such work alone cannot keep the device busy.
+ *
+ * "short" is that of Meta's Holistic Trace Analysis (get_cuda_kernel_launch_stats). Its launch delay adds the
+ * duration of the call where it means to take it off (cuda_kernel_launch_stats()), so it is larger than ours
+ * by two calls. */
+#include <tacho/analyze.h>
+
+#include "analyze/device_work.h"
+#include "base/quantile.h"
+
+#define MS(ns) ((gdouble)(ns) / 1e6)
+#define US(ns) ((gdouble)(ns) / 1e3)
+
+static const TachoColumn columns[] = {
+	{ .key = "name", .title = "work", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "call_mean_us", .title = "call us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "delay_mean_us", .title = "delay us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "delay_median_us", .title = "median", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "delay_p99_us", .title = "99 %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "delay_max_us", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "short", .title = "short", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "short_pct", .title = "%", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
+};
+
+struct launch_group {
+	guint32 name;
+	guint64 n_short;
+	gdouble total_ns, call_ns, delay_ns;
+	GArray *delays; /* gint64 ns */
+};
+
+struct launches {
+	const struct selection *selection;
+	GHashTable *shares;  /* launch + 1 -> how many pieces of work it launched */
+	GArray *groups;	     /* struct launch_group */
+	GHashTable *by_name; /* name id -> index + 1 */
+	guint64 n, n_unknown, n_short;
+};
+
+static void release_group(gpointer group)
+{
+	g_array_unref(((struct launch_group *)group)->delays);
+}
+
+static struct launch_group *find_group(struct launches *launches, guint32 name)
+{
+	guint index =
+		GPOINTER_TO_UINT(g_hash_table_lookup(launches->by_name, GUINT_TO_POINTER(name)));
+	struct launch_group group = { .name = name };
+
+	if (!index) {
+		group.delays = g_array_new(FALSE, FALSE, sizeof(gint64));
+		g_array_append_val(launches->groups, group);
+		index = launches->groups->len;
+		g_hash_table_insert(launches->by_name, GUINT_TO_POINTER(name),
+				    GUINT_TO_POINTER(index));
+	}
+	return &g_array_index(launches->groups, struct launch_group, index - 1);
+}
+
+/* Of all work, whatever was chosen: a call's share does not hang on that. */
+static void count_shares(struct launches *launches)
+{
+	const TachoTimeline *timeline = launches->selection->timeline;
+
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		gpointer key;
+
+		if (timeline->slices.launch[i] == TACHO_NONE || !is_device_work(timeline, i))
+			continue;
+		key = GSIZE_TO_POINTER((gsize)timeline->slices.launch[i] + 1);
+		g_hash_table_insert(
+			launches->shares, key,
+			GUINT_TO_POINTER(
+				GPOINTER_TO_UINT(g_hash_table_lookup(launches->shares, key)) + 1));
+	}
+}
+
+static gdouble call_of(const struct launches *launches, guint32 launch)
+{
+	gpointer key = GSIZE_TO_POINTER((gsize)launch + 1);
+	guint n = GPOINTER_TO_UINT(g_hash_table_lookup(launches->shares, key));
+
+	return (gdouble)launches->selection->timeline->slices.duration_ns[launch] / MAX(n, 1u);
+}
+
+static void count_work(struct launches *launches, guint32 slice)
+{
+	const TachoTimeline *timeline = launches->selection->timeline;
+	guint32 launch = timeline->slices.launch[slice];
+	gdouble duration_ns = (gdouble)timeline->slices.duration_ns[slice], call_ns;
+	gint64 delay_ns;
+	struct launch_group *group;
+
+	launches->n++;
+	if (launch == TACHO_NONE) {
+		launches->n_unknown++;
+		return;
+	}
+	call_ns = call_of(launches, launch);
+	delay_ns = MAX(timeline->slices.start_ns[slice] - tacho_slice_end_ns(timeline, launch), 0);
+	group = find_group(launches, timeline->slices.name[slice]);
+	group->total_ns += duration_ns;
+	group->call_ns += call_ns;
+	group->delay_ns += (gdouble)delay_ns;
+	group->n_short += duration_ns < call_ns;
+	launches->n_short += duration_ns < call_ns;
+	g_array_append_val(group->delays, delay_ns);
+}
+
+static void count_stream(struct launches *launches, const TachoTrack *track)
+{
+	const struct selection *selection = launches->selection;
+	const TachoTimeline *timeline = selection->timeline;
+	guint rank_index =
+		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	g_autoptr(GArray) work = stream_work(timeline, track);
+	guint cursor = 0;
+
+	for (guint i = 0; i < work->len; i++) {
+		guint32 slice = g_array_index(work, guint32, i);
+
+		if (selection_takes_time(selection, rank_index, timeline->slices.start_ns[slice],
+					 &cursor) &&
+		    selection_takes_name(selection, tacho_slice_name(timeline, slice)))
+			count_work(launches, slice);
+	}
+}
+
+static void add_row(TachoTable *table, const TachoTimeline *timeline,
+		    const struct launch_group *group)
+{
+	guint n = group->delays->len;
+
+	tacho_table_row(table);
+	tacho_table_text(table, tacho_timeline_string(timeline, group->name));
+	tacho_table_integer(table, n);
+	tacho_table_number(table, MS(group->total_ns));
+	tacho_table_number(table, US(group->total_ns) / n);
+	tacho_table_number(table, US(group->call_ns) / n);
+	tacho_table_number(table, US(group->delay_ns) / n);
+	tacho_table_number(table, US(quantile(group->delays, 0.5)));
+	tacho_table_number(table, US(quantile(group->delays, 0.99)));
+	tacho_table_number(table, US(quantile(group->delays, 1)));
+	tacho_table_integer(table, (gint64)group->n_short);
+	tacho_table_number(table, 100.0 * (gdouble)group->n_short / n);
+}
+
+static void note_launches(TachoTable *table, const struct launches *launches)
+{
+	guint64 n_known = launches->n - launches->n_unknown;
+
+	if (n_known)
+		tacho_table_note(table,
+				 "%.0f %% of the work took less than the call that launched it.",
+				 100.0 * (gdouble)launches->n_short / (gdouble)n_known);
+	if (launches->n_unknown)
+		tacho_table_note(table,
+				 "Of %" G_GUINT64_FORMAT
+				 " pieces of work the launch was not recorded: they are not shown.",
+				 launches->n_unknown);
+	else if (n_known == 0 && launches->selection->filter->name)
+		selection_note_empty(launches->selection, table, "kernels, copies or fills");
+	else if (n_known == 0)
+		note_no_streams(table, launches->selection);
+}
+
+TachoTable *tacho_view_launch(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("launch", columns, G_N_ELEMENTS(columns));
+	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct launch_group));
+	g_autoptr(GHashTable) shares = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) by_name = g_hash_table_new(NULL, NULL);
+	struct selection selection;
+	struct launches launches = {
+		.selection = &selection, .shares = shares, .groups = groups, .by_name = by_name
+	};
+
+	g_array_set_clear_func(groups, release_group);
+	selection_init(&selection, timeline, filter);
+	count_shares(&launches);
+	for (guint i = 0; i < timeline->tracks->len; i++)
+		if (takes_stream(&selection, tacho_timeline_track(timeline, i)))
+			count_stream(&launches, tacho_timeline_track(timeline, i));
+	for (guint i = 0; i < groups->len; i++)
+		add_row(table, timeline, &g_array_index(groups, struct launch_group, i));
+	tacho_table_sort(table, "total_ms", TRUE);
+	note_launches(table, &launches);
+	selection_note(&selection, table);
+	selection_release(&selection);
+	return table;
+}

@@ -1,0 +1,15 @@
+# Real traces of GPU jobs, where they are: figures that were counted from the files by other means.
+data=${TACHO_SHARED:-$TACHO_SOURCE_DIR/../shared}/data/kineto
+[ -d "$data/megatron_tp8" ] && [ -d "$data/tracelens" ] || exit 77
+figure() { grep -oE "\"$1\":[^,]*"; }
+
+# 8 ranks: the rank that waits least arrives last (1); its collectives' kernels take 241,191 us.
+"$TACHO" report "$data/megatron_tp8" --view straggler --limit 1 --json | figure rank
+"$TACHO" report "$data/megatron_tp8" --view straggler --sort waited_ms --json | figure rank | tail -n 1
+"$TACHO" report "$data/megatron_tp8" --view idle --rank 0 --device 'stream 24' --json |
+	figure '(count|busy_ms)'
+# TraceLens' report of the trace: busy 12.549021 ms, idle 0.0000112 ms.
+"$TACHO" report "$data/tracelens/torch_compile_triton/trace.json.gz" --view idle --json |
+	figure '(busy|idle)_ms'
+# No device: no rows, and no error.
+"$TACHO" report "$data/hta/rank_non_gpu" --view queue --json
