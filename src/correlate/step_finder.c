@@ -2,8 +2,9 @@
  *
  * A step is sought on the rank's main process, in the first of these sources that has any:
  *
- * annotated  "ProfilerStep#N" annotations are steps; else marks named "step": each begins a step
- *            that lasts to the next one.
+ * annotated  "ProfilerStep#N" annotations are steps, if any work begins in them: a profiler that is
+ *            stepped once, after the work, leaves one that holds nothing. Else marks named "step": each
+ *            begins a step that lasts to the next one.
  * optimizer  "Optimizer.step#..." annotations. Those without an autograd node between their ends
  *            are one update (a sparse and a dense optimizer). Updates that come in a fixed cycle
  *            (the D, D, G of a GAN, told apart by name and by the ops in them) are one step a
@@ -99,10 +100,54 @@ static void add_profiler_step(const TachoTimeline *timeline, guint32 slice, gpoi
 			 !(slices->flags[slice] & TACHO_SLICE_OPEN));
 }
 
+/* Work of a process, and how much of it begins in one of `steps`, which are sorted. */
+struct work_count {
+	const GArray *steps;
+	guint64 n, n_inside;
+};
+
+static gboolean is_inside_step(const GArray *steps, gint64 time_ns)
+{
+	guint low = 0, high = steps->len;
+	const TachoStep *step;
+
+	while (low < high) { /* the first step that begins after time_ns */
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(steps, TachoStep, middle).start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return FALSE;
+	step = &g_array_index(steps, TachoStep, low - 1);
+	return time_ns < step->end_ns;
+}
+
+static void count_work(const TachoTimeline *timeline, guint32 slice, gpointer data)
+{
+	struct work_count *count = data;
+	guint8 kind = timeline->slices.kind[slice];
+
+	if ((kind != TACHO_SLICE_OP && kind != TACHO_SLICE_KERNEL && kind != TACHO_SLICE_RUNTIME) ||
+	    g_str_has_prefix(tacho_slice_name(timeline, slice), PROFILER_STEP_PREFIX))
+		return;
+	count->n++;
+	count->n_inside += is_inside_step(count->steps, timeline->slices.start_ns[slice]);
+}
+
 static void find_profiler_steps(const TachoTimeline *timeline, struct rank_steps *found)
 {
+	struct work_count count = { .steps = found->steps };
+
 	visit_slices(timeline, found->process, add_profiler_step, found);
+	if (found->steps->len == 0)
+		return;
 	g_array_sort(found->steps, compare_steps_by_time);
+	visit_slices(timeline, found->process, count_work, &count);
+	if (count.n && !count.n_inside)
+		g_array_set_size(found->steps, 0);
 }
 
 static void find_marked_steps(const TachoTimeline *timeline, struct rank_steps *found)

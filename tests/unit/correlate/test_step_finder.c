@@ -43,6 +43,21 @@ static void append_turn(GString *text, gint at, const gchar *optimizer)
 				       optimizer, at + 80, at + 95, at + 81, at + 94);
 }
 
+/* A profiler stepped once, after all work: its annotation is no step; the optimizer's are. */
+static void test_empty_annotation(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 3; i++)
+		append_turn(text, 100 + 100 * i, "Optimizer.step#SGD.step");
+	g_string_append(text, "annotation ProfilerStep#6 500..501\n");
+	timeline = correlated(text->str);
+
+	g_assert_cmpint(tacho_step_source(timeline), ==, TACHO_STEPS_OPTIMIZER);
+	g_assert_cmpuint(timeline->steps->len, ==, 3);
+}
+
 static void test_optimizer(void)
 {
 	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n"
@@ -309,6 +324,7 @@ static void test_no_steps(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/step_finder/empty-annotation", test_empty_annotation);
 	g_test_add_func("/step_finder/optimizer", test_optimizer);
 	g_test_add_func("/step_finder/killed", test_killed);
 	g_test_add_func("/step_finder/single", test_single);
