@@ -312,6 +312,7 @@ static void follow_flows(TachoTimeline *timeline, const guint32 *moved)
 	}
 }
 
+/* Make the ranks, and give one to each process that has none: nobody else will. */
 static void fill_ranks(struct import *import)
 {
 	TachoTimeline *timeline = import->timeline;
@@ -320,22 +321,25 @@ static void fill_ranks(struct import *import)
 
 	for (guint i = 0; i < timeline->processes->len; i++)
 		candidates[i].run = g_array_index(import->files, guint, i);
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
-		candidates[track->process].n_ops += track->n_slices;
-	}
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		candidates[tacho_timeline_track(timeline, timeline->slices.track[i])->process]
+			.n_ops++;
 	rank_table_fill(timeline, candidates, 0);
+	for (guint i = 0; i < timeline->processes->len; i++) {
+		TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+
+		process->rank = g_array_index(timeline->ranks, TachoRank, process->rank_index).rank;
+	}
 }
 
 static void finish(struct import *import)
 {
 	g_autofree guint32 *moved = NULL;
 
+	fill_ranks(import);
 	set_origin(import->timeline);
 	moved = tacho_timeline_finish(import->timeline);
 	follow_flows(import->timeline, moved);
-	fill_ranks(import);
 }
 
 static gboolean read_formats(struct import *import, const struct found *found, GError **error)

@@ -142,7 +142,8 @@ guint32 kineto_tracks_main_process(struct kineto_merge *merge, guint part)
 	return *main_process;
 }
 
-/* The host process with most slices of each file; of several with as many the one with the least pid. */
+/* The host process with most slices of each file; of several with as many the one with the least pid.
+ * Pid 0 is nobody's: Kineto writes it for threads that it knows nothing of but Python's functions. */
 static void choose_main_processes(struct kineto_merge *merge, const GArray *seen)
 {
 	g_autofree guint64 *most = g_new0(guint64, merge->files.n);
@@ -153,7 +154,7 @@ static void choose_main_processes(struct kineto_merge *merge, const GArray *seen
 		const struct seen_track *before = track - (i > 0);
 		guint part = track->key.part;
 
-		if (track->key.role != KINETO_ON_THREAD)
+		if (track->key.role != KINETO_ON_THREAD || track->key.pid == 0)
 			continue;
 		if (before->key.part != part || before->key.role != track->key.role ||
 		    before->key.pid != track->key.pid)
@@ -192,7 +193,7 @@ static void add_track(struct kineto_merge *merge, const struct kineto_key *key)
 	};
 	g_autofree gchar *name = name_of_track(merge, key);
 	gboolean is_number = key->role != KINETO_COUNTED && !text_of_id(merge, key->tid);
-	guint32 process = key->role == KINETO_ON_THREAD
+	guint32 process = key->role == KINETO_ON_THREAD && key->pid != 0
 				  ? find_process(merge, key->part, key->pid)
 				  : kineto_tracks_main_process(merge, key->part);
 	guint32 row = import_add_track(merge->import, kinds[key->role], process,

@@ -397,6 +397,26 @@ static void test_any_cores(void)
 	remove_file(other_path);
 }
 
+/* Pid 0 is no process of its own, and who tells no rank is told of as the one it is taken for. */
+static void test_pid_zero(void)
+{
+	static const gchar text[] =
+		"[{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\", \"pid\": 11, \"tid\": 11,"
+		" \"ts\": 1, \"dur\": 10},"
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"b\", \"pid\": 11, \"tid\": 11,"
+		" \"ts\": 5.5, \"dur\": 10},"
+		"{\"ph\": \"X\", \"cat\": \"python_function\", \"name\": \"c\", \"pid\": 0, "
+		"\"tid\": 0,"
+		" \"ts\": 1, \"dur\": 1}]";
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+
+	g_assert_cmpuint(timeline->processes->len, ==, 1);
+	g_assert_cmpuint(timeline->tracks->len, ==, 2);
+	g_assert_nonnull(strstr(find_problem(timeline, "overlap")->where, "rank 0, process 11"));
+	remove_file(path);
+}
+
 /* Numbers of any size are ids, and durations that cannot be are told. */
 static void test_odd_numbers(void)
 {
@@ -498,6 +518,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kineto/zero-time", test_zero_time);
 	g_test_add_func("/kineto/many-pieces", test_many_pieces);
 	g_test_add_func("/kineto/any-cores", test_any_cores);
+	g_test_add_func("/kineto/pid-zero", test_pid_zero);
 	g_test_add_func("/kineto/odd-numbers", test_odd_numbers);
 	g_test_add_func("/kineto/mixed-clocks", test_mixed_clocks);
 	g_test_add_func("/kineto/unknown-file", test_unknown_file);
