@@ -221,11 +221,18 @@ static void skip_nested(struct json_scan *scan)
 	} while (depth);
 }
 
+/* Whether a number or bare word ends before `c`. */
+static inline gboolean ends_word(gchar c)
+{
+	return (guchar)c <= ' ' || c == ',' || c == '}' || c == ']' || c == ':' || c == '"' ||
+	       c == '{' || c == '[';
+}
+
 static void skip_word(struct json_scan *scan)
 {
 	const gchar *begin = scan->at;
 
-	while (scan->at < scan->end && (guchar)*scan->at > ' ' && !strchr(",:{}[]\"", *scan->at))
+	while (scan->at < scan->end && !ends_word(*scan->at))
 		scan->at++;
 	if (scan->at == begin || scan->at >= scan->end)
 		json_fail(scan, JSON_BROKEN);
@@ -337,7 +344,7 @@ static gboolean take_decimal(struct json_scan *scan, struct decimal *decimal)
 		json_fail(scan, JSON_ENDS_EARLY);
 		return FALSE;
 	}
-	if (decimal->is_number && (strchr(",]}", *scan->at) || (guchar)*scan->at <= ' '))
+	if (decimal->is_number && ends_word(*scan->at))
 		return TRUE;
 	scan->at = begin;
 	json_skip(scan);
