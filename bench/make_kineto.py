@@ -11,6 +11,8 @@ IDS = re.compile(
     rb'("(?:correlation|External id|external id|Record function id|Sequence number|Ev Idx|Python id|'
     rb'Python parent id|id)": )(\d+)|("ts": )(\d+)((?:\.\d+)?)|(ProfilerStep#)(\d+)')
 
+LAST = re.compile(rb'\}\s*\]\s*(?:,\s*"\w+":|\})')  # the end of the list of events
+
 
 def shift(text, ids, microseconds, steps):
     def replace(match):
@@ -26,9 +28,7 @@ def main():
     sample, output, gigabytes = sys.argv[1], sys.argv[2], float(sys.argv[3])
     text = (gzip.open if sample.endswith('.gz') else open)(sample, 'rb').read()
     begin = text.index(b'"traceEvents": [') + len(b'"traceEvents": [')
-    # What is behind the last device or host event, names and spans of the profiler, stays single.
-    end = text.index(b'"ph": "M"', begin) if b'"ph": "M"' in text[begin:] else text.rindex(b']')
-    end = text.rindex(b'},', begin, end) + 1
+    end = list(LAST.finditer(text, begin))[-1].start() + 1
     head, events, tail = text[:begin], text[begin:end], text[end:]
     times = [int(t) for t in re.findall(rb'"ts": (\d+)', events)]
     numbers = [int(match[2]) for match in IDS.finditer(events) if match[1]]
