@@ -99,14 +99,91 @@ static const gchar *text_of_id(const struct kineto_merge *merge, gint64 id)
 	return tacho_timeline_string(merge->timeline, (guint32)(id & ~KINETO_TEXT_ID));
 }
 
+/* --- hosts ---------------------------------------------------------------------------------- */
+
+/* The track that is the first of the part's in `seen`; its devices' streams follow. */
+static guint first_of_part(const GArray *seen, guint part)
+{
+	guint low = 0, high = seen->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(seen, struct seen_track, middle).key.part < part)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Add the part's devices to `devices`; false: one of them is there already. */
+static gboolean add_devices(const GArray *seen, guint part, GHashTable *devices)
+{
+	gboolean are_new = TRUE;
+	gint64 last = -1;
+
+	for (guint i = first_of_part(seen, part); i < seen->len; i++) {
+		const struct kineto_key *key = &g_array_index(seen, struct seen_track, i).key;
+
+		if (key->part != part)
+			break;
+		if (key->role != KINETO_ON_STREAM || key->pid == last)
+			continue;
+		last = key->pid;
+		are_new &= g_hash_table_add(devices, g_memdup2(&last, sizeof(last)));
+	}
+	return are_new;
+}
+
+static gint compare_ranks(gconstpointer first, gconstpointer second, gpointer data)
+{
+	const struct kineto_merge *merge = data;
+	guint a = *(const guint *)first, b = *(const guint *)second;
+	gint32 rank_a = kineto_file_rank(merge->parts[a].file);
+	gint32 rank_b = kineto_file_rank(merge->parts[b].file);
+
+	if (rank_a != rank_b)
+		return rank_a < rank_b ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* Most files do not tell their host. Ranks that use a device of the same number are on different ones, and
+ * launchers fill one host after the other: in the order of ranks, a device that comes again begins the
+ * next host. */
+static void name_hosts(struct kineto_merge *merge, const GArray *seen)
+{
+	g_autofree guint *order = g_new(guint, merge->files.n);
+	g_autoptr(GHashTable) devices =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	g_autofree gchar *name = g_strdup("unknown");
+	guint n_hosts = 1;
+
+	for (guint i = 0; i < merge->files.n; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (gint)merge->files.n, sizeof(*order), compare_ranks, merge);
+	for (guint i = 0; i < merge->files.n; i++) {
+		struct kineto_part *part = &merge->parts[order[i]];
+
+		if (!part->file->facts.host && !add_devices(seen, order[i], devices)) {
+			g_hash_table_remove_all(devices);
+			add_devices(seen, order[i], devices);
+			g_free(name);
+			name = g_strdup_printf("unknown-%u", ++n_hosts);
+		}
+		part->host = tacho_timeline_intern(
+			merge->timeline, part->file->facts.host ? part->file->facts.host : name,
+			-1);
+	}
+}
+
 /* --- processes ------------------------------------------------------------------------------ */
 
 static guint32 add_process(struct kineto_merge *merge, const struct kineto_part *part, gint64 pid)
 {
 	const struct kineto_facts *facts = &part->file->facts;
 	TachoProcess process = {
-		.host = tacho_timeline_intern(merge->timeline,
-					      facts->host ? facts->host : "unknown", -1),
+		.host = part->host,
 		.rank = kineto_file_rank(part->file),
 		.local_rank = -1,
 		.world_size = facts->world_size,
@@ -249,6 +326,7 @@ static void merge_tracks(struct kineto_merge *merge)
 {
 	g_autoptr(GArray) seen = gather_tracks(merge);
 
+	name_hosts(merge, seen);
 	choose_main_processes(merge, seen);
 	for (guint i = 0; i < seen->len; i++) {
 		const struct kineto_key *key = &g_array_index(seen, struct seen_track, i).key;

@@ -474,6 +474,7 @@ static void test_folder(void)
 	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 0).rank, ==, 1);
 	g_assert_nonnull(strstr(find_problem(timeline, "duplicate_rank")->where, "c.json"));
 	g_assert_cmpuint(find_problem(timeline, "missing_rank")->count, ==, 2);
+	g_assert_cmpuint(timeline->clocks->len, ==, 2); /* both use device 0: two hosts */
 	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree gchar *path = g_build_filename(folder, names[i], NULL);
 
