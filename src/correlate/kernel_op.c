@@ -127,6 +127,42 @@ static void report_orphans(TachoTimeline *timeline, const guint64 *n_orphans,
 	}
 }
 
+/* What a process's devices did before they were told to. */
+struct early_work {
+	guint64 n;
+	gint64 most_ns;
+	guint32 first;
+};
+
+static void note_early(const TachoTimeline *timeline, guint32 slice, struct early_work *early)
+{
+	const TachoSlices *slices = &timeline->slices;
+	gint64 by_ns = slices->start_ns[slices->launch[slice]] - slices->start_ns[slice];
+
+	if (by_ns <= timeline->resolution_ns)
+		return;
+	if (early->n++ == 0)
+		early->first = slice;
+	early->most_ns = MAX(early->most_ns, by_ns);
+}
+
+/* Nothing begins before the call that launched it does: the device's clock is not the host's. */
+static void report_early(TachoTimeline *timeline, const struct early_work *early)
+{
+	for (guint32 i = 0; i < timeline->processes->len; i++) {
+		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+
+		if (early[i].n)
+			tacho_timeline_add_problem(
+				timeline, "early_kernel", early[i].n,
+				"rank %d, process %u: begin up to %.3f us before the calls that "
+				"launched them do; the first is %s at %.6f s",
+				process->rank, process->pid, (gdouble)early[i].most_ns / 1e3,
+				tacho_slice_name(timeline, early[i].first),
+				(gdouble)timeline->slices.start_ns[early[i].first] / 1e9);
+	}
+}
+
 void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 {
 	const TachoSlices *slices = &timeline->slices;
@@ -134,6 +170,8 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 	g_autofree guint8 *is_launched = mark_launched(timeline);
 	g_autofree guint64 *n_orphans = g_new0(guint64, timeline->processes->len + 1);
 	g_autofree guint32 *first_orphan = g_new0(guint32, timeline->processes->len + 1);
+	g_autofree struct early_work *early =
+		g_new0(struct early_work, timeline->processes->len + 1);
 
 	for (guint32 i = 0; i < slices->n; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, slices->track[i]);
@@ -142,6 +180,7 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 
 		if (slices->launch[i] != TACHO_NONE) {
 			add_flow(timeline, TACHO_FLOW_LAUNCH, slices->launch[i], i, TRUE);
+			note_early(timeline, i, &early[track->process]);
 			continue;
 		}
 		if (slices->kind[i] != TACHO_SLICE_KERNEL || is_launched[i] ||
@@ -158,4 +197,5 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 			first_orphan[track->process] = i;
 	}
 	report_orphans(timeline, n_orphans, first_orphan);
+	report_early(timeline, early);
 }

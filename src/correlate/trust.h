@@ -26,6 +26,7 @@
 	TRUST_KIND(clock_doubt, ONE, 40)                                                           \
 	TRUST_KIND(stream_overlap, KERNELS, 40)                                                    \
 	TRUST_KIND(orphan_kernel, KERNELS, 20)                                                     \
+	TRUST_KIND(early_kernel, KERNELS, 40)                                                      \
 	TRUST_KIND(unmatched_collective, COLLECTIVES, 60)                                          \
 	TRUST_KIND(unpaired_message, MESSAGES, 20)                                                 \
 	TRUST_KIND(other, ONE, 30)

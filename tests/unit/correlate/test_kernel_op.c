@@ -1,4 +1,5 @@
 /* Which op a kernel works for: its parent, or the op that kept the pool's thread busy. */
+#include <string.h>
 #include <tacho/correlate.h>
 
 #include "timeline_text.h"
@@ -48,6 +49,37 @@ static void test_parent(void)
 	g_assert_cmpuint(tacho_kernel_op(timeline, TACHO_NONE), ==, TACHO_NONE);
 	g_assert_cmpuint(op_of_flow(timeline, "sgemm"), ==, TACHO_NONE);
 	g_assert_cmpuint(count_orphans(timeline), ==, 0);
+}
+
+/* What a device does is of the op around its launch, on whichever thread; of none where that is outside. */
+static void test_launched(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("unit us\n"
+				   "rank 0 thread 1 main\n"
+				   "op aten::linear 0..20\n"
+				   "  op aten::addmm 1..19\n"
+				   "    runtime cudaLaunchKernel 3..5\n"
+				   "runtime cudaMemcpyAsync 30..32\n"
+				   "stream 7\n"
+				   "kernel sgemm 40..50 launch=cudaLaunchKernel\n"
+				   "memcpy HtoD 28.5..29 launch=cudaMemcpyAsync\n");
+	guint32 kernel, copy;
+
+	tacho_correlate(timeline);
+	kernel = timeline_find(timeline, "sgemm", 0);
+	copy = timeline_find(timeline, "HtoD", 0);
+	g_assert_cmpuint(tacho_kernel_op(timeline, kernel), ==,
+			 timeline_find(timeline, "aten::addmm", 0));
+	g_assert_cmpuint(tacho_kernel_op(timeline, copy), ==, TACHO_NONE);
+	g_assert_cmpuint(count_orphans(timeline), ==, 0);
+	g_assert_cmpuint(timeline->flows->len, ==, 2);
+	/* the copy began before its call: told, and by how much */
+	g_assert_cmpuint(timeline->problems->len, ==, 1);
+	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 0).kind, ==,
+			"early_kernel");
+	g_assert_nonnull(
+		strstr(g_array_index(timeline->problems, TachoProblem, 0).where, "up to 1.500 us"));
 }
 
 /* Thread 3 was started by thread 2, so thread 1's op, open at the same time, is no rival. */
@@ -119,6 +151,7 @@ static void test_stream_overlap(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/kernel_op/launched", test_launched);
 	g_test_add_func("/kernel_op/parent", test_parent);
 	g_test_add_func("/kernel_op/pool_with_parent", test_pool_with_parent);
 	g_test_add_func("/kernel_op/pool_without_parent", test_pool_without_parent);
