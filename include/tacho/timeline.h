@@ -124,7 +124,8 @@ typedef struct {
 	guint8 evidence;       /* TachoClockEvidence: what it was aligned by */
 	gint64 offset_ns;      /* how far it was ahead of its reference at the origin of time ... */
 	gdouble drift;	       /* ... and how much faster it ran: 1e-6 is a microsecond a second */
-	gint64 uncertainty_ns; /* its times, after the alignment, are right to so much */
+	gint64 uncertainty_ns; /* its times, after the alignment, are right to so much ... */
+	gint64 inner_uncertainty_ns; /* ... and from the first to the last thing that bounds it */
 	gdouble drift_uncertainty;
 	guint32 n_bounds;	/* of its offset, that were weighed */
 	guint32 n_contradicted; /* ... and that the alignment does not keep */

@@ -16,15 +16,20 @@
  * that rank explains it: it is not in the run, had not begun recording, or was gone or still
  * running when its own collectives were over.
  *
- * Sends and receives are not matched: they are no collectives. */
+ * Sends and receives are not matched: they are no collectives.
+ *
+ * (2) needs times of different ranks that compare. Before clocks are aligned, all ranks are taken to
+ * have begun with the same one, and the n-th of each are matched as far as there are any. */
 #include <string.h>
 
+#include "correlate/collective_matcher.h"
 #include "correlate/correlate_internal.h"
 #include "correlate/process_groups.h"
+#include "trace/clock_map.h"
 
 enum {
-	SAME_HOST_SLACK_NS = 10 * 1000,
-	OTHER_HOST_SLACK_NS = 100 * 1000, /* clocks set by NTP are no better */
+	SAME_CLOCK_SLACK_NS = 10 * 1000,
+	APART_SLACK_NS = 100 * 1000, /* clocks set by NTP are no better */
 };
 
 /* One rank's collective, with what must agree across ranks. */
@@ -76,7 +81,11 @@ struct matching {
 	TachoTimeline *timeline;
 	struct missing *missing; /* a rank */
 	struct doubt doubt;
+	CollectiveVisit visit; /* or NULL: rows are made */
+	gpointer visit_data;
 	const gint64 *queued_ns; /* of each slice, as far as it is a collective */
+	gboolean is_by_order;	 /* times of different ranks do not compare */
+	gboolean has_gaps;	 /* a rank lacked a collective */
 	guint32 group;		 /* number of the group at work */
 	guint32 n_expected;
 	GArray *ranks;	 /* struct member_rank */
@@ -105,8 +114,7 @@ static gboolean is_point_to_point(const gchar *name)
 	return name_has(name, WORDS);
 }
 
-/* Ends nowhere before it has begun everywhere. */
-static gboolean waits_for_all(const gchar *name)
+gboolean collective_waits_for_all(const gchar *name)
 {
 	static const gchar *const WORDS[] = { "all_reduce", "allreduce",      "all_gather",
 					      "allgather",  "reduce_scatter", "reducescatter",
@@ -161,13 +169,18 @@ static void add_part(struct matching *matching, const struct entry *entry)
 	match->begin_ns = MAX(match->begin_ns, matching->timeline->slices.start_ns[entry->slice]);
 }
 
-/* (1) */
-static void match_in_order(struct matching *matching, const struct run *runs)
+/* (1), and what comes nearest to it where some ranks have fewer. */
+static void match_in_order(struct matching *matching, const struct run *runs, gboolean is_even)
 {
-	for (guint32 i = 0; i < runs[0].n; i++) {
-		begin_match(matching, TRUE);
+	guint32 most = 0;
+
+	for (guint rank = 0; rank < matching->ranks->len; rank++)
+		most = MAX(most, runs[rank].n);
+	for (guint32 i = 0; i < most; i++) {
+		begin_match(matching, is_even);
 		for (guint rank = 0; rank < matching->ranks->len; rank++)
-			add_part(matching, entry_at(matching, runs[rank].first + i));
+			if (i < runs[rank].n)
+				add_part(matching, entry_at(matching, runs[rank].first + i));
 	}
 }
 
@@ -259,8 +272,9 @@ static void match_key(struct matching *matching, guint32 first, guint32 end)
 	}
 	for (guint rank = 1; rank < matching->ranks->len; rank++)
 		is_even &= runs[rank].n == runs[0].n;
-	if (is_even)
-		match_in_order(matching, runs);
+	matching->has_gaps |= !is_even;
+	if (is_even || matching->is_by_order)
+		match_in_order(matching, runs, is_even);
 	else
 		match_by_end(matching, runs);
 }
@@ -293,11 +307,20 @@ static void note_missing(struct matching *matching, const struct member_rank *ab
 			(gdouble)row->last_begin_ns / 1e9, row->sequence, row->group);
 }
 
-static gint64 slack_ns(const struct member_rank *a, const struct member_rank *b)
+static gint64 slack_ns(const struct matching *matching, const struct member_rank *a,
+		       const struct member_rank *b)
 {
-	return a->process && b->process && a->process->host == b->process->host
-		       ? SAME_HOST_SLACK_NS
-		       : OTHER_HOST_SLACK_NS;
+	const TachoClock *clocks = (const TachoClock *)matching->timeline->clocks->data;
+
+	if (!a->process || !b->process)
+		return APART_SLACK_NS;
+	if (a->process->clock == b->process->clock)
+		return SAME_CLOCK_SLACK_NS;
+	if (clocks[a->process->clock].reference != clocks[b->process->clock].reference)
+		return APART_SLACK_NS;
+	return clock_map_add(SAME_CLOCK_SLACK_NS,
+			     clock_map_add(clocks[a->process->clock].inner_uncertainty_ns,
+					   clocks[b->process->clock].inner_uncertainty_ns));
 }
 
 static void note_doubt(struct matching *matching, const struct member_rank *early,
@@ -325,7 +348,7 @@ static void check_row(struct matching *matching, const TachoCollective *row, con
 	const struct member_rank *early, *late;
 	gint64 end_ns;
 
-	if (!waits_for_all(tacho_timeline_string(timeline, row->name)))
+	if (!collective_waits_for_all(tacho_timeline_string(timeline, row->name)))
 		return;
 	for (guint i = 0; i < matching->ranks->len; i++) {
 		if (of_rank[i] == TACHO_NONE)
@@ -341,7 +364,7 @@ static void check_row(struct matching *matching, const TachoCollective *row, con
 	late = &g_array_index(matching->ranks, struct member_rank, last_to_begin);
 	end_ns = tacho_slice_end_ns(timeline, of_rank[first_to_end]);
 	if (end_ns < row->last_begin_ns &&
-	    distance_ns(row->last_begin_ns, end_ns) > (guint64)slack_ns(early, late))
+	    distance_ns(row->last_begin_ns, end_ns) > (guint64)slack_ns(matching, early, late))
 		note_doubt(matching, early, late, row, distance_ns(row->last_begin_ns, end_ns));
 }
 
@@ -498,9 +521,6 @@ static void match_group(struct matching *matching, const ProcessGroup *group)
 				break;
 		match_key(matching, first, end);
 	}
-	add_rows(matching);
-	if (matching->entries->len > 0)
-		matching->group++;
 }
 
 static void report_problems(struct matching *matching)
@@ -537,8 +557,10 @@ static gint64 *collect_queue_times(const TachoTimeline *timeline)
 	return queued_ns;
 }
 
-void match_collectives(TachoTimeline *timeline)
+/* Match all groups, and do `with_group` with each. */
+static void match_groups(struct matching *matching, void (*with_group)(struct matching *))
 {
+	TachoTimeline *timeline = matching->timeline;
 	g_autofree gint64 *queued_ns = collect_queue_times(timeline);
 	g_autoptr(GPtrArray) groups = process_groups_new(timeline);
 	g_autoptr(GArray) ranks = g_array_new(FALSE, FALSE, sizeof(struct member_rank));
@@ -547,20 +569,57 @@ void match_collectives(TachoTimeline *timeline)
 	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct part));
 	g_autoptr(GArray) alone = g_array_new(FALSE, FALSE, sizeof(guint32));
 	g_autoptr(GArray) of_rank = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+	matching->queued_ns = queued_ns;
+	matching->ranks = ranks;
+	matching->entries = entries;
+	matching->matches = matches;
+	matching->parts = parts;
+	matching->alone = alone;
+	matching->of_rank = of_rank;
+	for (guint i = 0; i < groups->len; i++) {
+		match_group(matching, g_ptr_array_index(groups, i));
+		with_group(matching);
+		if (matching->entries->len > 0)
+			matching->group++;
+	}
+}
+
+void match_collectives(TachoTimeline *timeline)
+{
 	g_autofree struct missing *missing = g_new0(struct missing, timeline->ranks->len + 1);
+	struct matching matching = { .timeline = timeline, .missing = missing };
+
+	match_groups(&matching, add_rows);
+	report_problems(&matching);
+}
+
+/* --- for those who do not want rows ----------------------------------------------------------- */
+
+static void visit_matches(struct matching *matching)
+{
+	g_autoptr(GArray) slices = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+	for (guint i = 0; i < matching->matches->len; i++) {
+		const struct match *match = &g_array_index(matching->matches, struct match, i);
+
+		g_array_set_size(slices, 0);
+		for (guint32 j = 0; j < match->n_parts; j++)
+			g_array_append_val(slices, g_array_index(matching->parts, struct part,
+								 match->first_part + j)
+							   .slice);
+		matching->visit((const guint32 *)slices->data, slices->len, match->is_exact,
+				matching->visit_data);
+	}
+}
+
+gboolean collective_matches_visit(TachoTimeline *timeline, gboolean is_by_order,
+				  CollectiveVisit visit, gpointer data)
+{
 	struct matching matching = {
-		.timeline = timeline,
-		.missing = missing,
-		.queued_ns = queued_ns,
-		.ranks = ranks,
-		.entries = entries,
-		.matches = matches,
-		.parts = parts,
-		.alone = alone,
-		.of_rank = of_rank,
+		.timeline = timeline, .is_by_order = is_by_order, .visit = visit, .visit_data = data
 	};
 
-	for (guint i = 0; i < groups->len; i++)
-		match_group(&matching, g_ptr_array_index(groups, i));
-	report_problems(&matching);
+	match_groups(&matching, visit_matches);
+	return matching.has_gaps;
 }

@@ -1,0 +1,22 @@
+/* collective_matcher: the same collective, seen from each of its ranks, for those who need no rows of
+ * it. */
+#ifndef TACHO_COLLECTIVE_MATCHER_H
+#define TACHO_COLLECTIVE_MATCHER_H
+
+#include <tacho/timeline.h>
+
+/* The slices of one collective; `is_exact`: surely of one. */
+typedef void (*CollectiveVisit)(const guint32 *slices, guint n_slices, gboolean is_exact,
+				gpointer data);
+
+/* Match the collectives as match_collectives() does, group by group, and show each to `visit`; the
+ * timeline stays as it is. `is_by_order`: by their order alone, without comparing times of different
+ * ranks. Returns whether any rank lacked a collective. */
+gboolean collective_matches_visit(TachoTimeline *timeline, gboolean is_by_order,
+				  CollectiveVisit visit, gpointer data);
+
+/* Whether a collective of that name ends nowhere before it has begun everywhere: each member's result
+ * needs every member's input. */
+gboolean collective_waits_for_all(const gchar *name);
+
+#endif
