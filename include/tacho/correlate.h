@@ -1,5 +1,5 @@
-/* correlate: make a timeline one may trust: steps, forward to backward, collectives across ranks,
- * and how far all of it can be believed. */
+/* correlate: make a timeline one may trust: times on one clock, steps, forward to backward, collectives
+ * across ranks, and how far all of it can be believed. */
 #ifndef TACHO_CORRELATE_H
 #define TACHO_CORRELATE_H
 
@@ -7,7 +7,8 @@
 
 G_BEGIN_DECLS
 
-/* Fill steps, flows, collectives and the problems found on the way. Call once, after reading.
+/* Fill steps, flows, messages, collectives, clocks and the problems found on the way, and move the times
+ * of all hosts to the first one's clock, as far as something ties them. Call once, after reading.
  * Never fails: what does not fit becomes a problem. */
 void tacho_correlate(TachoTimeline *timeline);
 

@@ -5,16 +5,20 @@
  *     pair_forward_backward    slices, marks
  *     link_kernels             slices, flows that an importer made
  *     link_queued_collectives  slices
+ *     align_clocks             slices, marks, flows of messages and of what queued a collective
  *     match_collectives        slices, marks
+ *     check_alignment          collectives
  *     link_messages            messages, flows, collectives
  *     find_steps               slices, marks
  *     find_buckets             slices, flows, collectives, steps
  *
- * Each adds rows to its own tables and problems; none changes a slice. All walk the tables in their
- * order, so equal timelines give equal results. */
+ * Each adds rows to its own tables and problems; none changes a slice, but that align_clocks moves all
+ * times of a host: what compares times of different ranks comes after it, and no time is remembered
+ * across it. All walk the tables in their order, so equal timelines give equal results. */
 #include "correlate/correlate_internal.h"
 
-void tacho_correlate(TachoTimeline *timeline)
+/* What holds within a process, whatever its clock says, and what the clocks are aligned by. */
+static void correlate_each(TachoTimeline *timeline)
 {
 	g_autoptr(thread_index) threads = thread_index_new(timeline);
 
@@ -23,10 +27,24 @@ void tacho_correlate(TachoTimeline *timeline)
 	pair_forward_backward(timeline);
 	link_kernels(timeline, threads);
 	link_queued_collectives(timeline, threads);
+}
+
+static void correlate_all(TachoTimeline *timeline)
+{
+	g_autoptr(thread_index) threads = thread_index_new(timeline);
+
 	match_collectives(timeline);
+	check_alignment(timeline);
 	link_messages(timeline, threads);
 	find_steps(timeline);
 	find_buckets(timeline);
+}
+
+void tacho_correlate(TachoTimeline *timeline)
+{
+	correlate_each(timeline);
+	align_clocks(timeline);
+	correlate_all(timeline);
 }
 
 TachoStepSource tacho_step_source(const TachoTimeline *timeline)

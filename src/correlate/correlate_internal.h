@@ -37,5 +37,7 @@ void pair_messages(TachoTimeline *timeline);
 void link_messages(TachoTimeline *timeline, const struct thread_index *threads);
 void find_buckets(TachoTimeline *timeline);
 void find_ring_steps(const struct message_order *order);
+void align_clocks(TachoTimeline *timeline);
+void check_alignment(TachoTimeline *timeline);
 
 #endif

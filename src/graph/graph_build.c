@@ -555,26 +555,25 @@ static void note_what_is_left_out(struct graph_builder *builder)
 {
 	const TachoTimeline *timeline = builder->timeline;
 	guint32 n_streams = 0;
-	guint n_hosts = 0;
-	guint32 host = TACHO_NONE;
+	guint n_apart = 0;
 
 	for (guint32 i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
 
 		n_streams += track->kind == TACHO_TRACK_STREAM && track->n_slices > 0;
 	}
-	for (guint32 i = 0; i < builder->n_ranks; i++) {
-		guint32 here = g_array_index(timeline->ranks, TachoRank, i).host;
-
-		n_hosts += here != host;
-		host = here;
-	}
+	for (guint i = 0; i < timeline->clocks->len; i++)
+		n_apart +=
+			g_array_index(timeline->clocks, TachoClock, i).state == TACHO_CLOCK_APART;
 	if (n_streams > 0)
 		graph_note(builder->graph,
 			   "%u device streams are not replayed: only what the host did is",
 			   n_streams);
-	if (n_hosts > 1)
-		graph_note(builder->graph, "the clocks of different hosts are taken as they are");
+	if (n_apart > 0)
+		graph_note(builder->graph,
+			   "%u clocks could not be aligned with the first rank's: their times are "
+			   "taken as they were recorded",
+			   n_apart);
 	if (timeline->expected_ranks > (gint64)builder->n_ranks)
 		graph_note(builder->graph, "only %u of %d ranks were recorded", builder->n_ranks,
 			   timeline->expected_ranks);

@@ -264,15 +264,15 @@ static void test_late_and_absent_rank(void)
 	g_assert_cmpuint(count_problems(timeline, "unmatched_collective"), ==, 0);
 }
 
-/* Equal numbers of equal collectives belong together whatever the clocks say, but then the clocks
- * are doubted. */
+/* Equal numbers of equal collectives belong together whatever the clock says, but then it is doubted.
+ * (Of different hosts the clocks would be aligned: test_clock_alignment.c.) */
 static void test_clock_doubt(void)
 {
 	g_autoptr(TachoTimeline) timeline =
-		correlated("rank 0 host=a thread 1 main\n"
+		correlated("rank 0 thread 1 main\n"
 			   "collective gloo:all_reduce 10..20 bytes=64\n"
 			   "collective gloo:broadcast 30..31 bytes=64\n"
-			   "rank 1 host=b thread 2 main\n"
+			   "rank 1 thread 2 main\n"
 			   "collective gloo:all_reduce 25..35 bytes=64\n"
 			   "collective gloo:broadcast 45..46 bytes=64\n");
 

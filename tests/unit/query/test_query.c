@@ -25,7 +25,7 @@ static const gchar two_ranks[] =
 	"    kernel gemm_gpu 120..180\n"
 	"rank 1 host=b pid=20 end=killed:9  thread 20 main\n"
 	"  op aten::mm 100..150\n"
-	"  collective gloo:all_reduce 160..190 bytes=4096 in=float32[1024]\n"
+	"  collective gloo:all_reduce 160..180 bytes=4096 in=float32[1024]\n"
 	"problem lost_records 3 somewhere\n";
 
 /* The statements' results as text. */
@@ -105,7 +105,7 @@ static void test_tables(void)
 	      "ts,dur,name,bytes,ranks,last_begin_ts,transfer_dur\n"
 	      "150,40,gloo:all_reduce,4096,2,160,30\n");
 	check(timeline, "SELECT collective_id, rank, wait_dur, transfer_dur FROM collective_member",
-	      "collective_id,rank,wait_dur,transfer_dur\n0,0,10,30\n0,1,0,30\n");
+	      "collective_id,rank,wait_dur,transfer_dur\n0,0,10,30\n0,1,0,20\n");
 	check(timeline, "SELECT count(*), sum(dur) FROM thread_slice WHERE process_name = 'train'",
 	      "count(*),sum(dur)\n5,129\n");
 }
