@@ -154,6 +154,10 @@ static void print_text(const TachoInfo *info)
 	print_figures(info);
 	report_head_print_trust(info, stdout, with_colour);
 	fputc('\n', stdout);
+	if (tacho_table_n_rows(info->clocks) > 1) {
+		tacho_table_print(info->clocks, stdout, width, with_colour);
+		fputc('\n', stdout);
+	}
 	tacho_table_print(info->processes, stdout, width, with_colour);
 	if (tacho_table_n_rows(info->open_slices) == 0)
 		return;

@@ -23,6 +23,7 @@ typedef struct {
 	gdouble record_cost_step_pct; /* of a step; NaN: no steps */
 	guint trust_score;	      /* 0 to 100 */
 	gchar *hosts;		      /* "a, b" */
+	TachoTable *clocks;	      /* how times of different hosts came to compare */
 	TachoTable *processes;
 	TachoTable *problems;
 	TachoTable *kinds;	 /* how many of each kind of thing */

@@ -5,6 +5,7 @@
 
 #include <tacho/correlate.h>
 
+#include "analyze/clock_view.h"
 #include "analyze/selection.h"
 #include "analyze/table_internal.h"
 #include "base/json_writer.h"
@@ -365,6 +366,7 @@ TachoInfo *tacho_info_new(const TachoTimeline *timeline)
 	info->record_cost_step_pct =
 		selection_n_steps(&selection) ? step_cost_pct(&selection) : (gdouble)NAN;
 	info->trust_score = tacho_trust_score(timeline);
+	info->clocks = clock_view_new(timeline);
 	info->processes = list_processes(timeline);
 	info->problems = list_problems(timeline);
 	info->kinds = list_kinds(timeline);
@@ -378,6 +380,7 @@ void tacho_info_free(TachoInfo *info)
 	if (!info)
 		return;
 	g_free(info->hosts);
+	tacho_table_free(info->clocks);
 	tacho_table_free(info->processes);
 	tacho_table_free(info->problems);
 	tacho_table_free(info->kinds);
@@ -456,6 +459,8 @@ static void write_info(JsonWriter *writer, const TachoInfo *info)
 	write_trust(writer, info);
 	begin_member(writer, "kinds");
 	write_kinds(writer, info->kinds);
+	begin_member(writer, "clocks");
+	table_write_json(info->clocks, writer);
 	begin_member(writer, "processes");
 	table_write_json(info->processes, writer);
 	begin_member(writer, "open_slices");

@@ -61,6 +61,51 @@ static void test_by_hand(void)
 	EXPECT(info->open_slices, 1, "depth", 1);
 }
 
+/* Ranks of two hosts and one of a third, which has nothing to do with them. */
+static void test_clocks(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 host=a thread 1\n"
+							       "rank 1 host=b thread 1\n"
+							       "rank 2 host=c thread 1\n"
+							       "rank 3 host=b thread 1\n"
+							       "rank 4 host=b thread 1\n");
+	TachoClock *clocks = (TachoClock *)timeline->clocks->data;
+	g_autoptr(TachoInfo) info = NULL;
+
+	g_assert_cmpuint(timeline->clocks->len, ==, 3);
+	clocks[1] = (TachoClock){ .host = clocks[1].host,
+				  .state = TACHO_CLOCK_ALIGNED,
+				  .evidence = TACHO_CLOCK_BY_COLLECTIVES | TACHO_CLOCK_BY_MESSAGES,
+				  .offset_ns = -5000250000,
+				  .drift = 50e-6,
+				  .uncertainty_ns = 12500,
+				  .inner_uncertainty_ns = 7500,
+				  .drift_uncertainty = 2e-6,
+				  .n_bounds = 40,
+				  .n_contradicted = 1 };
+	clocks[2].state = TACHO_CLOCK_APART;
+	clocks[2].reference = 2;
+	info = tacho_info_new(timeline);
+	g_assert_cmpuint(tacho_table_n_rows(info->clocks), ==, 3);
+	g_assert_cmpstr(tacho_table_cell_text(info->clocks, 0, "from"), ==, "reference");
+	EXPECT(info->clocks, 0, "offset_ms", 0);
+	g_assert_cmpstr(tacho_table_cell_text(info->clocks, 1, "ranks"), ==, "1, 3-4");
+	g_assert_cmpstr(tacho_table_cell_text(info->clocks, 1, "relative_to"), ==, "a");
+	g_assert_cmpstr(tacho_table_cell_text(info->clocks, 1, "from"), ==,
+			"collectives and messages");
+	EXPECT(info->clocks, 1, "offset_ms", -5000.25);
+	EXPECT(info->clocks, 1, "drift_ppm", 50);
+	EXPECT(info->clocks, 1, "uncertainty_us", 12.5);
+	EXPECT(info->clocks, 1, "inner_uncertainty_us", 7.5);
+	EXPECT(info->clocks, 1, "drift_uncertainty_ppm", 2);
+	EXPECT(info->clocks, 1, "bounds", 40);
+	EXPECT(info->clocks, 1, "contradicted", 1);
+	g_assert_cmpstr(tacho_table_cell_text(info->clocks, 2, "from"), ==, "nothing");
+	g_assert_cmpstr(tacho_table_cell_text(info->clocks, 2, "relative_to"), ==, "c");
+	g_assert_true(isnan(tacho_table_cell_number(info->clocks, 2, "offset_ms")));
+	g_assert_true(isnan(tacho_table_cell_number(info->clocks, 2, "uncertainty_us")));
+}
+
 static void test_empty(void)
 {
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
@@ -82,6 +127,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/run_info/by_hand", test_by_hand);
+	g_test_add_func("/run_info/clocks", test_clocks);
 	g_test_add_func("/run_info/empty", test_empty);
 	return g_test_run();
 }

@@ -1,0 +1,100 @@
+#include "analyze/clock_view.h"
+
+static const TachoColumn columns[] = {
+	{ .key = "host", .title = "clock of", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "ranks", .title = "ranks", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "offset_ms", .title = "ahead ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "drift_ppm", .title = "fast ppm", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "uncertainty_us", .title = "± us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "inner_uncertainty_us",
+	  .title = "± us within",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1 },
+	{ .key = "from", .title = "known from", .type = TACHO_COLUMN_TEXT },
+	{ .key = "bounds", .title = "bounds", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "contradicted", .title = "broken", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "relative_to", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "drift_uncertainty_ppm", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+};
+
+/* "0, 2-5" */
+static gchar *list_ranks(const TachoTimeline *timeline, guint32 clock)
+{
+	GString *text = g_string_new(NULL);
+	gint32 first = -1, last = -1;
+
+	for (guint i = 0; i <= timeline->ranks->len; i++) {
+		const TachoRank *rank = i < timeline->ranks->len
+						? &g_array_index(timeline->ranks, TachoRank, i)
+						: NULL;
+
+		if (rank &&
+		    g_array_index(timeline->processes, TachoProcess, rank->main_process).clock !=
+			    clock)
+			continue;
+		if (rank && first >= 0 && rank->rank == last + 1) {
+			last = rank->rank;
+			continue;
+		}
+		if (first >= 0)
+			g_string_append_printf(text, "%s%d", text->len ? ", " : "", first);
+		if (first >= 0 && last > first)
+			g_string_append_printf(text, "-%d", last);
+		first = last = rank ? rank->rank : -1;
+	}
+	return g_string_free(text, FALSE);
+}
+
+static const gchar *evidence_text(const TachoClock *clock)
+{
+	const guint8 both = TACHO_CLOCK_BY_COLLECTIVES | TACHO_CLOCK_BY_MESSAGES;
+
+	if (clock->state == TACHO_CLOCK_REFERENCE)
+		return "reference";
+	if (clock->state == TACHO_CLOCK_APART)
+		return "nothing";
+	if ((clock->evidence & both) == both)
+		return "collectives and messages";
+	return clock->evidence & TACHO_CLOCK_BY_MESSAGES ? "messages" : "collectives";
+}
+
+static void add_clock(TachoTable *table, const TachoTimeline *timeline, guint32 index)
+{
+	const TachoClock *clock = &g_array_index(timeline->clocks, TachoClock, index);
+	const TachoClock *reference =
+		&g_array_index(timeline->clocks, TachoClock, clock->reference);
+	gboolean is_known = clock->state != TACHO_CLOCK_APART;
+	g_autofree gchar *ranks = list_ranks(timeline, index);
+
+	tacho_table_row(table);
+	tacho_table_text(table, tacho_timeline_string(timeline, clock->host));
+	tacho_table_text(table, ranks);
+	if (is_known) {
+		tacho_table_number(table, (gdouble)clock->offset_ns / 1e6);
+		tacho_table_number(table, clock->drift * 1e6);
+		tacho_table_number(table, (gdouble)clock->uncertainty_ns / 1e3);
+		tacho_table_number(table, (gdouble)clock->inner_uncertainty_ns / 1e3);
+	} else {
+		tacho_table_null(table);
+		tacho_table_null(table);
+		tacho_table_null(table);
+		tacho_table_null(table);
+	}
+	tacho_table_text(table, evidence_text(clock));
+	tacho_table_integer(table, clock->n_bounds);
+	tacho_table_integer(table, clock->n_contradicted);
+	tacho_table_text(table, tacho_timeline_string(timeline, reference->host));
+	if (is_known)
+		tacho_table_number(table, clock->drift_uncertainty * 1e6);
+	else
+		tacho_table_null(table);
+}
+
+TachoTable *clock_view_new(const TachoTimeline *timeline)
+{
+	TachoTable *table = tacho_table_new("clocks", columns, G_N_ELEMENTS(columns));
+
+	for (guint32 i = 0; i < timeline->clocks->len; i++)
+		add_clock(table, timeline, i);
+	return table;
+}
