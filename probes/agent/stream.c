@@ -19,15 +19,16 @@
 #include "agent/thread_start.h"
 #include "common/probe.h"
 
-#define KB		  1024u
-#define FIRST_FILE_BYTES  (1024u * KB) /* of a thread: many live briefly */
-#define FIRST_CHUNK_BYTES (256u * KB)
-#define FILE_GROWTH	  8u /* each file is so much larger than the one before */
+#define KB		 1024u
+#define FIRST_FILE_BYTES (1024u * KB) /* of a thread: many live briefly */
+#define MIN_START_BYTES	 (256u * KB)
+#define FILE_GROWTH	 8u /* each file is so much larger than the one before */
 #define GRANT_BYTES                                                                                \
 	(128u * KB) /* room a thread is given at a time: how often it calls the helper */
 #define LEAD_FACTOR	   4u
 #define MIN_LEAD_CHUNKS	   4u
 #define MAX_LEAD_CHUNKS	   16u
+#define MAX_SETTING_KB	   (1024u * KB)
 #define HELPER_STACK_BYTES (256u * KB)
 #define CLOCK_TRIES	   8
 #define CLOCK_HASTE_NS	   20000u
@@ -56,7 +57,7 @@ bool tacho_clock_is_tsc;
 static struct tacho_process idle_process;
 struct tacho_process *volatile tacho_process = &idle_process;
 
-static size_t largest_file_bytes, chunk_bytes;
+static size_t largest_file_bytes, chunk_bytes, start_bytes;
 static struct tacho_stream *streams; /* atomic head */
 static uint64_t homeless_drops;	     /* atomic: of threads that have no stream */
 static uint32_t n_streams;
@@ -171,8 +172,9 @@ static bool open_stream(struct tacho_writer *writer)
 		return false;
 	stream->number = __atomic_fetch_add(&n_streams, 1, __ATOMIC_RELAXED);
 	stream->tid = (uint32_t)syscall(SYS_gettid);
-	stream->current = stream_file_new(stream->number, 0, stream->tid, FIRST_FILE_BYTES,
-					  FIRST_CHUNK_BYTES);
+	stream->current = stream_file_new(
+		stream->number, 0, stream->tid,
+		start_bytes > FIRST_FILE_BYTES ? start_bytes : FIRST_FILE_BYTES, start_bytes);
 	if (!stream->current) {
 		say_lost(errno);
 		free(stream);
@@ -343,7 +345,7 @@ static size_t lead_bytes(struct tacho_stream *stream, const struct stream_file *
 	size_t written = file == stream->seen_file ? used - stream->seen_bytes : used;
 	size_t lead = written * LEAD_FACTOR;
 
-	if (file->index == 0 && used < FIRST_CHUNK_BYTES / 2)
+	if (file->index == 0 && used < start_bytes / 2)
 		return 0;
 	stream->seen_file = file;
 	stream->seen_bytes = used;
@@ -622,6 +624,14 @@ static void fill_process_page(struct tacho_process *page)
 	__atomic_store_n(&page->is_alive, 1, __ATOMIC_SEQ_CST);
 }
 
+/* Whole pages, in bounds. */
+static size_t bytes_of(uint64_t kb, size_t least_bytes)
+{
+	uint64_t bytes = (kb < MAX_SETTING_KB ? kb : MAX_SETTING_KB) * KB & ~(uint64_t)4095;
+
+	return bytes > least_bytes ? (size_t)bytes : least_bytes;
+}
+
 bool streams_configure(const struct agent_settings *settings)
 {
 	struct tacho_process *page =
@@ -630,12 +640,9 @@ bool streams_configure(const struct agent_settings *settings)
 	if (page == MAP_FAILED)
 		return false;
 	madvise(page, 4096, MADV_WIPEONFORK);
-	largest_file_bytes = settings->file_kb * KB & ~(size_t)4095;
-	if (largest_file_bytes < FIRST_FILE_BYTES)
-		largest_file_bytes = FIRST_FILE_BYTES;
-	chunk_bytes = settings->chunk_kb * KB & ~(size_t)4095;
-	if (chunk_bytes < FIRST_CHUNK_BYTES)
-		chunk_bytes = FIRST_CHUNK_BYTES;
+	largest_file_bytes = bytes_of(settings->file_kb, FIRST_FILE_BYTES);
+	chunk_bytes = bytes_of(settings->chunk_kb, MIN_START_BYTES);
+	start_bytes = bytes_of(settings->start_kb, MIN_START_BYTES);
 	thread_class = tacho_class(TRACE_KIND_THREAD, "thread", strlen("thread"));
 	exit_class = tacho_class(TRACE_KIND_EXIT, "exit", strlen("exit"));
 	clock_class = tacho_class(TRACE_KIND_CLOCK, "clock", strlen("clock"));

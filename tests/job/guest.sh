@@ -2,6 +2,7 @@
 # A recorded job is the job: same standard output, same exit code, its own words on standard error;
 # and where something is not recorded, one sentence says so.
 set -u
+unset TACHO_START_KB # as users have it
 work=$(mktemp -d)
 failed=0
 trap 'umount -l "$work"/mount* 2>/dev/null; chmod -R u+rwX "$work"; rm -rf "$work"' EXIT

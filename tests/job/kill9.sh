@@ -3,6 +3,7 @@
 # when, and inside of what; it holds everything recorded before; babeltrace2 reads it without an error.
 # TACHO_KILLS sets how often (50), TACHO_TORCH_KILLS how often a PyTorch job is (2).
 set -u
+unset TACHO_START_KB # as users have it
 kills=${TACHO_KILLS:-50}
 torch_kills=${TACHO_TORCH_KILLS:-2}
 work=$(mktemp -d)
