@@ -3,6 +3,8 @@
 #include <string.h>
 
 #define FOREIGN_PREFIX "args." /* as Perfetto's for JSON traces */
+#define INPUT	       "input"
+#define OUTPUT	       "output"
 
 void arg_list_init(struct arg_list *list)
 {
@@ -163,9 +165,9 @@ static void add_tensors(struct arg_list *list, const TachoTimeline *timeline, gu
 	TachoTensor tensor;
 
 	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &tensor); i++)
-		add_tensor(list, "input", i, &tensor);
+		add_tensor(list, INPUT, i, &tensor);
 	for (guint32 i = 0; tacho_slice_output(timeline, slice, i, &tensor); i++)
-		add_tensor(list, "output", i, &tensor);
+		add_tensor(list, OUTPUT, i, &tensor);
 }
 
 /* --- what a foreign trace said ---------------------------------------------------------------- */
@@ -229,14 +231,30 @@ static void add_foreign(struct arg_list *list, struct query_data *data, guint32 
 	sqlite3_clear_bindings(data->json_leaves);
 }
 
-void arg_list_fill(struct arg_list *list, struct query_data *data, guint32 slice)
-{
-	const struct slice_args *known = query_data_args(data, slice);
+/* --- the list ---------------------------------------------------------------------------------- */
 
+enum arg_parts arg_list_part_of(const gchar *key)
+{
+	if (g_str_has_prefix(key, FOREIGN_PREFIX))
+		return ARG_PARTS_FOREIGN;
+	if (g_str_has_prefix(key, INPUT "[") || g_str_has_prefix(key, OUTPUT "["))
+		return ARG_PARTS_TENSORS;
+	return ARG_PARTS_KNOWN;
+}
+
+void arg_list_fill(struct arg_list *list, struct query_data *data, guint32 slice,
+		   enum arg_parts parts)
+{
 	g_array_set_size(list->args, 0);
 	g_string_truncate(list->text, 0);
-	for (guint i = 0; i < known->n; i++)
-		add_known(list, &known->args[i]);
-	add_tensors(list, data->timeline, slice);
-	add_foreign(list, data, slice);
+	if (parts & ARG_PARTS_KNOWN) {
+		const struct slice_args *known = query_data_args(data, slice);
+
+		for (guint i = 0; i < known->n; i++)
+			add_known(list, &known->args[i]);
+	}
+	if (parts & ARG_PARTS_TENSORS)
+		add_tensors(list, data->timeline, slice);
+	if (parts & ARG_PARTS_FOREIGN)
+		add_foreign(list, data, slice);
 }

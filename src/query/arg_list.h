@@ -25,6 +25,15 @@ struct arg {
 	gdouble real;	       /* of REAL */
 };
 
+/* Where args come from. Those that are not asked for cost nothing: what a foreign trace said may lie far
+ * off in a compressed file. */
+enum arg_parts {
+	ARG_PARTS_KNOWN = 1 << 0,   /* inputs, bytes ...: slice_args.h */
+	ARG_PARTS_TENSORS = 1 << 1, /* input[0].dtype ... */
+	ARG_PARTS_FOREIGN = 1 << 2, /* args. ... */
+	ARG_PARTS_ALL = ARG_PARTS_KNOWN | ARG_PARTS_TENSORS | ARG_PARTS_FOREIGN,
+};
+
 struct arg_list {
 	GArray *args; /* struct arg */
 	GString *text;
@@ -33,7 +42,10 @@ struct arg_list {
 void arg_list_init(struct arg_list *list);
 void arg_list_release(struct arg_list *list);
 /* Replaces what the list held. */
-void arg_list_fill(struct arg_list *list, struct query_data *data, guint32 slice);
+void arg_list_fill(struct arg_list *list, struct query_data *data, guint32 slice,
+		   enum arg_parts parts);
+/* The part that has `key`, if any has. */
+enum arg_parts arg_list_part_of(const gchar *key);
 /* The arg with that key, or NULL. */
 const struct arg *arg_list_find(const struct arg_list *list, const gchar *key);
 const struct arg *arg_list_borrow(const struct arg_list *list, guint index);

@@ -92,7 +92,7 @@ static void settle(struct args_cursor *cursor)
 	for (; cursor->slice < cursor->end; cursor->slice++) {
 		if (!query_data_has_args(data->timeline, cursor->slice))
 			continue;
-		arg_list_fill(&cursor->list, data, cursor->slice);
+		arg_list_fill(&cursor->list, data, cursor->slice, ARG_PARTS_ALL);
 		if (cursor->list.args->len)
 			return;
 	}

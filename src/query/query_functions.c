@@ -21,6 +21,7 @@ struct args_reader {
 	struct query_data *data;
 	struct arg_list list;
 	guint32 slice; /* TACHO_NONE: none yet */
+	enum arg_parts parts;
 };
 
 static struct args_reader *args_reader_new(struct query_data *data)
@@ -41,6 +42,20 @@ static void args_reader_free(void *data)
 	g_free(reader);
 }
 
+/* See to it that the list has the args of `slice` that `key` is among. */
+static void read_args(struct args_reader *reader, guint32 slice, const gchar *key)
+{
+	enum arg_parts part = arg_list_part_of(key);
+
+	if (slice != reader->slice)
+		reader->parts = 0;
+	else if (reader->parts & part)
+		return;
+	reader->slice = slice;
+	reader->parts |= part;
+	arg_list_fill(&reader->list, reader->data, slice, reader->parts);
+}
+
 static void extract_arg(sqlite3_context *result, int argc, sqlite3_value **argv)
 {
 	struct args_reader *reader = sqlite3_user_data(result);
@@ -52,9 +67,7 @@ static void extract_arg(sqlite3_context *result, int argc, sqlite3_value **argv)
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || !key || slice < 0 ||
 	    slice >= reader->data->timeline->slices.n)
 		return;
-	if (slice != reader->slice)
-		arg_list_fill(&reader->list, reader->data, (guint32)slice);
-	reader->slice = (guint32)slice;
+	read_args(reader, (guint32)slice, key);
 	arg = arg_list_find(&reader->list, key);
 	if (arg)
 		arg_list_result(&reader->list, arg, result);

@@ -190,6 +190,11 @@ static void test_foreign_args(void)
 	      "0,args.on,args.on,bool,true\n"
 	      "0,args.f,args.f,real,0.5\n"
 	      "0,args.s,args.s,string,\"x\ny\"\n");
+	/* By key, one after the other. */
+	check(timeline,
+	      "SELECT extract_arg(id, 'args.dims[0][1]') d, extract_arg(id, 'bytes') b,"
+	      " extract_arg(id, 'args.Ext id') e, extract_arg(id, 'input[0].dtype') i FROM slice",
+	      "d,b,e,i\n2,,7,\n,,,\n");
 }
 
 /* --- what narrows a walk loses nothing -------------------------------------------------------- */
