@@ -89,8 +89,9 @@ static guint32 keep_flat(struct arg_list *list, const gchar *key)
 
 static struct arg *add(struct arg_list *list, const gchar *key, enum arg_type type)
 {
-	struct arg arg = { .type = type, .key = keep(list, key) };
+	struct arg arg = { .type = type, .number = list->next_number++ };
 
+	arg.key = keep(list, key);
 	arg.flat_key = strchr(key, '[') ? keep_flat(list, key) : arg.key;
 	g_array_append_val(list->args, arg);
 	return &g_array_index(list->args, struct arg, list->args->len - 1);
@@ -233,6 +234,11 @@ static void add_foreign(struct arg_list *list, struct query_data *data, guint32 
 
 /* --- the list ---------------------------------------------------------------------------------- */
 
+/* The first numbers of the parts; those that columns know have the ones before. */
+#define FIRST_TENSOR  64
+#define FIRST_FOREIGN (1 << 19)
+G_STATIC_ASSERT(N_SLICE_ARGS <= FIRST_TENSOR);
+
 enum arg_parts arg_list_part_of(const gchar *key)
 {
 	if (g_str_has_prefix(key, FOREIGN_PREFIX))
@@ -247,14 +253,17 @@ void arg_list_fill(struct arg_list *list, struct query_data *data, guint32 slice
 {
 	g_array_set_size(list->args, 0);
 	g_string_truncate(list->text, 0);
+	list->next_number = 0;
 	if (parts & ARG_PARTS_KNOWN) {
 		const struct slice_args *known = query_data_args(data, slice);
 
 		for (guint i = 0; i < known->n; i++)
 			add_known(list, &known->args[i]);
 	}
+	list->next_number = FIRST_TENSOR;
 	if (parts & ARG_PARTS_TENSORS)
 		add_tensors(list, data->timeline, slice);
+	list->next_number = FIRST_FOREIGN;
 	if (parts & ARG_PARTS_FOREIGN)
 		add_foreign(list, data, slice);
 }

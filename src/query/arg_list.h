@@ -19,6 +19,7 @@ enum arg_type {
 
 struct arg {
 	enum arg_type type;
+	guint32 number;	       /* among the slice's, whichever parts were asked for */
 	guint32 key, flat_key; /* offsets in the list's text; the flat key has no [N] */
 	guint32 string;	       /* offset, of STRING */
 	gint64 integer;	       /* of INT, UINT, BOOL */
@@ -37,6 +38,7 @@ enum arg_parts {
 struct arg_list {
 	GArray *args; /* struct arg */
 	GString *text;
+	guint32 next_number;
 };
 
 void arg_list_init(struct arg_list *list);

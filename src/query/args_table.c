@@ -1,6 +1,6 @@
 /* args_table: the table `args`: what is known of a slice beyond its columns, a row a key. Made for one
- * slice at a time, when a query comes to it.
- * (1) An arg's id is that of its slice, times ARGS_OF_SLICE, plus its place. */
+ * slice at a time, when a query comes to it; where it names a key, only the part that may have it.
+ * (1) An arg's id is that of its slice, times ARGS_OF_SLICE, plus its number. */
 #include "query/arg_list.h"
 #include "query/id_range.h"
 #include "query/query_plan.h"
@@ -33,29 +33,43 @@ static const struct query_column columns[] = {
 	[ARGS_DISPLAY_VALUE] = { "display_value", QUERY_TEXT, "of any type, as text" },
 };
 
+static gboolean is_key(sqlite3_index_info *info, int index)
+{
+	const struct sqlite3_index_constraint *constraint = &info->aConstraint[index];
+
+	return constraint->iColumn == ARGS_KEY && constraint->op == SQLITE_INDEX_CONSTRAINT_EQ &&
+	       g_ascii_strcasecmp(sqlite3_vtab_collation(info, index), "BINARY") == 0;
+}
+
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	gdouble n_slices = ((struct query_vtab *)base)->data->timeline->slices.n;
+	gdouble n_args = GUESSED_ARGS;
 	struct query_plan plan;
 
 	query_plan_init(&plan, info);
 	for (int i = 0; i < info->nConstraint; i++) {
 		const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
 
-		if (!constraint->usable || constraint->iColumn != ARGS_ARG_SET_ID ||
-		    !id_range_takes(constraint->op))
+		if (!constraint->usable)
 			continue;
-		query_plan_take(&plan, i, FALSE);
-		n_slices = constraint->op == SQLITE_INDEX_CONSTRAINT_EQ ? 1 : n_slices / 4;
+		if (constraint->iColumn == ARGS_ARG_SET_ID && id_range_takes(constraint->op)) {
+			query_plan_take(&plan, i, FALSE);
+			n_slices = constraint->op == SQLITE_INDEX_CONSTRAINT_EQ ? 1 : n_slices / 4;
+		} else if (is_key(info, i)) {
+			query_plan_take(&plan, i, FALSE);
+			n_args = 1;
+		}
 	}
 	/* Making args costs far more than reading a column. */
-	return query_plan_finish(&plan, n_slices * GUESSED_ARGS, 20);
+	return query_plan_finish(&plan, n_slices * n_args, 20);
 }
 
 struct args_cursor {
 	sqlite3_vtab_cursor base;
 	struct arg_list list;
-	guint32 slice, end; /* those still to come, after this one */
+	enum arg_parts parts; /* that are asked for */
+	guint32 slice, end;   /* those still to come, after this one */
 	guint at;
 };
 
@@ -92,7 +106,7 @@ static void settle(struct args_cursor *cursor)
 	for (; cursor->slice < cursor->end; cursor->slice++) {
 		if (!query_data_has_args(data->timeline, cursor->slice))
 			continue;
-		arg_list_fill(&cursor->list, data, cursor->slice, ARG_PARTS_ALL);
+		arg_list_fill(&cursor->list, data, cursor->slice, cursor->parts);
 		if (cursor->list.args->len)
 			return;
 	}
@@ -105,8 +119,14 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int a
 	struct id_range range = ID_RANGE_ALL;
 
 	(void)number;
-	for (int i = 0; i < argc; i++)
-		id_range_narrow(&range, query_plan_operator(plan, i), argv[i]);
+	cursor->parts = ARG_PARTS_ALL;
+	for (int i = 0; i < argc; i++) {
+		if (query_plan_column(plan, i) == ARGS_ARG_SET_ID)
+			id_range_narrow(&range, query_plan_operator(plan, i), argv[i]);
+		else if (sqlite3_value_type(argv[i]) == SQLITE_TEXT)
+			cursor->parts &=
+				arg_list_part_of((const gchar *)sqlite3_value_text(argv[i]));
+	}
 	id_range_rows(&range, data_of(cursor)->timeline->slices.n, &cursor->slice, &cursor->end);
 	settle(cursor);
 	return SQLITE_OK;
@@ -134,7 +154,8 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid)
 {
 	struct args_cursor *cursor = (struct args_cursor *)base;
 
-	*ret_rowid = (sqlite3_int64)cursor->slice * ARGS_OF_SLICE + cursor->at;
+	*ret_rowid = (sqlite3_int64)cursor->slice * ARGS_OF_SLICE +
+		     arg_list_borrow(&cursor->list, cursor->at)->number;
 	return SQLITE_OK;
 }
 

@@ -190,6 +190,15 @@ static void test_foreign_args(void)
 	      "0,args.on,args.on,bool,true\n"
 	      "0,args.f,args.f,real,0.5\n"
 	      "0,args.s,args.s,string,\"x\ny\"\n");
+	check(timeline,
+	      "SELECT key FROM args WHERE key = 'args.on'; SELECT key FROM args WHERE key ="
+	      " 'ARGS.on' COLLATE NOCASE; SELECT key FROM args WHERE key IN ('bytes', 'args.f') AND"
+	      " arg_set_id = 0; SELECT key FROM args WHERE key = 'args.on' AND key = 'bytes'",
+	      "key\nargs.on\nkey\nargs.on\nkey\nargs.f\nkey\n");
+	check(timeline,
+	      "SELECT count(*), count(b.id) FROM args a LEFT JOIN args b"
+	      " ON b.arg_set_id = a.arg_set_id AND b.key = a.key AND b.id = a.id",
+	      "count(*),count(b.id)\n6,6\n");
 	/* By key, one after the other. */
 	check(timeline,
 	      "SELECT extract_arg(id, 'args.dims[0][1]') d, extract_arg(id, 'bytes') b,"
@@ -348,6 +357,8 @@ static void test_plans(void)
 	check_plan(timeline, "SELECT * FROM slice ORDER BY id DESC", "INDEX 0:", TRUE);
 	check_plan(timeline, "SELECT * FROM slice WHERE ts > 5 AND name = 'x'", "b>f=", FALSE);
 	check_plan(timeline, "SELECT * FROM args WHERE arg_set_id = 5", "b=", FALSE);
+	check_plan(timeline, "SELECT * FROM args WHERE arg_set_id = 5 AND key = 'bytes'",
+		   "b=d=", FALSE);
 	check_plan(timeline, "SELECT * FROM flow JOIN slice ON slice.id = slice_out", "a=", FALSE);
 	check_plan(timeline, "SELECT * FROM step ORDER BY id", "INDEX 0:", FALSE);
 	/* In order, also where rows of several tracks are joined from ranges. */
