@@ -137,7 +137,7 @@ run()
 
 	"$TACHO" record -q -n "$ranks" -o "$run" --force -- "$python" "$work/job.py" "$2" "$3"
 	for view in bucket gradient message; do
-		"$TACHO" report "$run" --view $view --json >"$work/$view.json"
+		"$TACHO" report "$run" --view $view --steps 1:3 --json >"$work/$view.json"
 	done
 	"$TACHO" export "$run" --to chrome -f -o "$work/chrome.json" >/dev/null 2>&1
 	[ "$("$python" "$work/check.py" "$work/" "$ranks")" = "$4 buckets" ] ||
