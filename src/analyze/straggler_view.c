@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "analyze/rank_activity.h"
+#include "analyze/rank_work.h"
 #include "analyze/selection.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
@@ -34,6 +35,11 @@ static const TachoColumn columns[] = {
 	{ .key = "idle_ms", .title = "idle", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "longer_ms", .title = "longer by", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "longer_in", .title = "in", .type = TACHO_COLUMN_TEXT },
+	{ .key = "longer_work",
+	  .title = "above all",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE },
+	{ .key = "longer_work_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
 	{ .key = "host", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
 };
 
@@ -177,6 +183,20 @@ static gint find_longer(const struct lateness *ranks, guint n_ranks, guint rank,
 	return longest;
 }
 
+/* Where it computes longer: the operation or kernel in which most. */
+static void add_longer_work(TachoTable *table, const TachoTimeline *timeline,
+			    const struct rank_work *work, guint rank)
+{
+	gdouble longer_ns;
+	const gchar *name = rank_work_longest(work, timeline, rank, &longer_ns);
+
+	tacho_table_text(table, name);
+	if (name)
+		tacho_table_number(table, MS(longer_ns));
+	else
+		tacho_table_null(table);
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 static gdouble ratio(gdouble part, gdouble whole)
@@ -185,7 +205,7 @@ static gdouble ratio(gdouble part, gdouble whole)
 }
 
 static void add_row(TachoTable *table, const TachoTimeline *timeline, const struct lateness *ranks,
-		    guint index)
+		    const struct rank_work *work, guint index)
 {
 	const struct lateness *rank = &ranks[index];
 	const TachoRank *of = &g_array_index(timeline->ranks, TachoRank, index);
@@ -205,6 +225,12 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline, const stru
 	tacho_table_number(table, MS(rank->parts_ns[PART_IDLE] + rank->parts_ns[PART_DATA]));
 	tacho_table_number(table, MS(longer_ns));
 	tacho_table_text(table, longer < 0 ? NULL : part_names[longer]);
+	if (longer == PART_COMPUTE) {
+		add_longer_work(table, timeline, work, index);
+	} else {
+		tacho_table_null(table);
+		tacho_table_null(table);
+	}
 	tacho_table_text(table, tacho_timeline_string(timeline, of->host));
 }
 
@@ -275,6 +301,26 @@ static void note_lateness(TachoTable *table, const struct selection *selection,
 					"late is not known.");
 }
 
+static void add_rows(TachoTable *table, const struct selection *selection,
+		     const struct lateness *ranks, gint32 shown_rank)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	guint n_ranks = timeline->ranks->len;
+	g_autofree guint *n_stretches = g_new(guint, n_ranks);
+	struct rank_work work;
+
+	for (guint i = 0; i < n_ranks; i++)
+		n_stretches[i] = ranks[i].n_stretches;
+	rank_work_init(&work, selection, n_stretches);
+	for (guint i = 0; i < n_ranks; i++)
+		if (n_stretches[i] &&
+		    (shown_rank < 0 ||
+		     g_array_index(timeline->ranks, TachoRank, i).rank == shown_rank))
+			add_row(table, timeline, ranks, &work, i);
+	rank_work_release(&work);
+	tacho_table_sort(table, "caused_wait_ms", TRUE);
+}
+
 /* Who is late is a question to all ranks; the filter's says whose rows are shown. */
 TachoTable *tacho_view_straggler(const TachoTimeline *timeline, const TachoFilter *filter)
 {
@@ -291,12 +337,8 @@ TachoTable *tacho_view_straggler(const TachoTimeline *timeline, const TachoFilte
 	count_collectives(&selection, ranks);
 	for (guint i = 0; i < timeline->ranks->len; i++)
 		measure_rank(&selection, &ranks[i], i, collectives);
-	for (guint i = 0; i < timeline->ranks->len && timeline->ranks->len > 1; i++)
-		if (ranks[i].n_stretches &&
-		    (!filter || filter->rank < 0 ||
-		     g_array_index(timeline->ranks, TachoRank, i).rank == filter->rank))
-			add_row(table, timeline, ranks, i);
-	tacho_table_sort(table, "caused_wait_ms", TRUE);
+	if (timeline->ranks->len > 1)
+		add_rows(table, &selection, ranks, filter ? filter->rank : -1);
 	note_most(table, timeline, ranks);
 	note_lateness(table, &selection, ranks);
 	selection_note(&selection, table);

@@ -53,6 +53,8 @@ static void test_by_hand(void)
 	EXPECT(table, 0, "idle_ms", 30); /* 150 - 90 - transfer 20 - waiting 10 */
 	EXPECT(table, 0, "longer_ms", 50);
 	g_assert_cmpstr(tacho_table_cell_text(table, 0, "longer_in"), ==, "compute");
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "longer_work"), ==, "aten::mm");
+	EXPECT(table, 0, "longer_work_ms", 50);
 	EXPECT(table, 1, "rank", 1);
 	EXPECT(table, 1, "caused_wait_ms", 20 + 10);
 	EXPECT(table, 1, "late_mean_ms", 15);
@@ -62,6 +64,7 @@ static void test_by_hand(void)
 	EXPECT(table, 1, "longer_ms", 25);
 	g_assert_cmpstr(tacho_table_cell_text(table, 1, "longer_in"), ==, "data loading");
 	g_assert_cmpstr(tacho_table_cell_text(table, 1, "host"), ==, "h1");
+	g_assert_null(tacho_table_cell_text(table, 1, "longer_work"));
 	EXPECT(table, 2, "caused_wait_ms", 0);
 	EXPECT(table, 2, "waited_ms", 50 + 20);
 	g_assert_true(isnan(tacho_table_cell_number(table, 2, "late_mean_ms")));
@@ -121,6 +124,35 @@ static void test_clocks(void)
 			"nothing.");
 }
 
+/* Of operations their own time counts, of devices what they do; communication and other steps do not. */
+static void test_longer_work(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("rank 0 thread 1 main\n"
+				   "  op aten::linear 0..60\n"
+				   "    op aten::mm 0..50\n"
+				   "  op c10d::allreduce_ 60..95\n"
+				   "  op aten::linear 200..290\n"
+				   "rank 1 thread 2 main\n"
+				   "  op aten::linear 0..20\n"
+				   "    op aten::mm 0..15\n"
+				   "rank 2 thread 3 main\n"
+				   "  op aten::linear 0..90\n"
+				   "  stream 7\n"
+				   "  kernel gemm 0..30\n"
+				   "  collective ncclAllReduce 30..95\n");
+	g_autoptr(TachoTable) table = NULL;
+
+	for (guint rank = 0; rank < 3; rank++)
+		add_step(timeline, rank, 0, 0, 100);
+	table = tacho_view_straggler(timeline, NULL);
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "longer_work"), ==, "aten::mm");
+	EXPECT(table, 0, "longer_work_ms", 50); /* rank 2 has none of it */
+	EXPECT(table, 2, "rank", 2);
+	g_assert_cmpstr(tacho_table_cell_text(table, 2, "longer_work"), ==, "gemm");
+	EXPECT(table, 2, "longer_work_ms", 30);
+}
+
 static void test_one_rank(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
@@ -139,6 +171,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/straggler_view/filters", test_filters);
 	g_test_add_func("/straggler_view/what_is_left_out", test_what_is_left_out);
 	g_test_add_func("/straggler_view/clocks", test_clocks);
+	g_test_add_func("/straggler_view/longer_work", test_longer_work);
 	g_test_add_func("/straggler_view/one_rank", test_one_rank);
 	return g_test_run();
 }

@@ -1,0 +1,124 @@
+/* rank_work: how long each rank was in each operation or kernel.
+ *
+ * Of a rank whose devices were recorded it is the work of their streams but for collectives; of another, the
+ * time of its operations without those inside. Communication is left out: who is late waits least. */
+#include "analyze/rank_work.h"
+
+#include "analyze/device_work.h"
+#include "analyze/op_cost.h"
+#include "analyze/rank_activity.h"
+
+static gdouble *find_times(struct rank_work *work, guint32 name)
+{
+	gpointer key = GSIZE_TO_POINTER((gsize)name + 1);
+	gdouble *times_ns = g_hash_table_lookup(work->by_name, key);
+
+	if (!times_ns) {
+		times_ns = g_new0(gdouble, work->n_ranks + 1);
+		g_hash_table_insert(work->by_name, key, times_ns);
+	}
+	return times_ns;
+}
+
+static void add_slices(struct rank_work *work, const struct selection *selection,
+		       const TachoTrack *track, guint rank_index, guint n_stretches)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	gboolean is_device = track->kind == TACHO_TRACK_STREAM;
+	g_autofree struct op_cost *costs =
+		is_device ? NULL : op_costs_of_track(timeline, track, FALSE);
+	guint cursor = 0;
+
+	for (guint32 i = 0; i < track->n_slices; i++) {
+		guint32 slice = track->first_slice + i;
+		guint8 kind = timeline->slices.kind[slice];
+		gboolean is_work = is_device ? is_device_work(timeline, slice) &&
+						       kind != TACHO_SLICE_COLLECTIVE
+					     : kind == TACHO_SLICE_OP;
+
+		if (!is_work || is_communication_name(tacho_slice_name(timeline, slice)) ||
+		    !selection_takes_time(selection, rank_index, timeline->slices.start_ns[slice],
+					  &cursor))
+			continue;
+		find_times(work, timeline->slices.name[slice])[rank_index] +=
+			(is_device ? (gdouble)timeline->slices.duration_ns[slice]
+				   : costs[i].self_ns) /
+			n_stretches;
+	}
+}
+
+static guint rank_of(const TachoTimeline *timeline, const TachoTrack *track)
+{
+	return g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+}
+
+static void find_least(struct rank_work *work, const guint *n_stretches)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, work->by_name);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		gdouble *times_ns = value, least_ns = G_MAXDOUBLE;
+
+		for (guint i = 0; i < work->n_ranks; i++)
+			if (n_stretches[i])
+				least_ns = MIN(least_ns, times_ns[i]);
+		times_ns[work->n_ranks] = least_ns;
+	}
+}
+
+void rank_work_init(struct rank_work *work, const struct selection *selection,
+		    const guint *n_stretches)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	g_autofree gboolean *has_device = g_new0(gboolean, MAX(timeline->ranks->len, 1u));
+
+	work->n_ranks = timeline->ranks->len;
+	work->by_name = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		has_device[rank_of(timeline, track)] |=
+			track->kind == TACHO_TRACK_STREAM && track->n_slices > 0;
+	}
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+		guint rank = rank_of(timeline, track);
+		TachoTrackKind kind = has_device[rank] ? TACHO_TRACK_STREAM : TACHO_TRACK_THREAD;
+
+		if (track->kind == kind && n_stretches[rank] &&
+		    selection_takes_track(selection, track))
+			add_slices(work, selection, track, rank, n_stretches[rank]);
+	}
+	find_least(work, n_stretches);
+}
+
+void rank_work_release(struct rank_work *work)
+{
+	g_clear_pointer(&work->by_name, g_hash_table_unref);
+}
+
+const gchar *rank_work_longest(const struct rank_work *work, const TachoTimeline *timeline,
+			       guint rank, gdouble *ret_longer_ns)
+{
+	GHashTableIter iter;
+	gpointer key, value;
+	guint32 longest = TACHO_NONE;
+
+	*ret_longer_ns = 0;
+	g_hash_table_iter_init(&iter, work->by_name);
+	while (g_hash_table_iter_next(&iter, &key, &value)) {
+		const gdouble *times_ns = value;
+		gdouble longer_ns = times_ns[rank] - times_ns[work->n_ranks];
+		guint32 name = (guint32)(GPOINTER_TO_SIZE(key) - 1);
+
+		/* of equals the one named first, so that the answer is stable */
+		if (longer_ns > *ret_longer_ns ||
+		    (longer_ns > 0 && longer_ns == *ret_longer_ns && name < longest)) {
+			*ret_longer_ns = longer_ns;
+			longest = name;
+		}
+	}
+	return longest == TACHO_NONE ? NULL : tacho_timeline_string(timeline, longest);
+}
