@@ -1,6 +1,7 @@
 /* Every view of a timeline with times as far apart as they may be: under the undefined behaviour sanitizer
  * this shows that no sum or difference of times overflows. */
 #include <tacho/analyze.h>
+#include <tacho/correlate.h>
 #include <tacho/info.h>
 
 #include "timeline_text.h"
@@ -22,6 +23,16 @@
 	"  collective sum" EARLY " bytes=9223372036854775807\n"                                    \
 	"  collective sum" LATE " bytes=9223372036854775807\n"                                     \
 	"  collective sum " LAST ".." LAST " bytes=9223372036854775807\n"                          \
+	"  annotation ProfilerStep#0" EARLY "\n"                                                   \
+	"  annotation ProfilerStep#1" LATE "\n"                                                    \
+	"  message send" EARLY                                                                     \
+	" bytes=18446744073709551615 fd=3 local=10.0.0.1:1 peer=10.0.0.2:2\n"                      \
+	"  message send" LATE                                                                      \
+	" bytes=18446744073709551615 fd=3 local=10.0.0.1:1 peer=10.0.0.2:2\n"                      \
+	"  message recv" EARLY                                                                     \
+	" bytes=18446744073709551615 receive fd=4 local=10.0.0.2:2 peer=10.0.0.1:1\n"              \
+	"  message recv" LATE                                                                      \
+	" bytes=18446744073709551615 receive fd=4 local=10.0.0.2:2 peer=10.0.0.1:1\n"              \
 	"  message part" EARLY " bytes=18446744073709551615\n"                                     \
 	"  message part" LATE " bytes=18446744073709551615\n"                                      \
 	"  message part" LATE " bytes=18446744073709551615\n"                                      \
@@ -113,6 +124,17 @@ static void test_view(gconstpointer data)
 	tacho_table_free(views[view].run(timeline, &filter));
 }
 
+/* As the report does it: what correlate finds in such times, and then every view of that. */
+static void test_correlated(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	TachoFilter filter = { .rank = -1, .first_step = 0, .last_step = 3 };
+
+	tacho_correlate(timeline);
+	for (guint view = 0; view < G_N_ELEMENTS(views); view++)
+		tacho_table_free(views[view].run(timeline, &filter));
+}
+
 static void test_info(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
@@ -129,6 +151,7 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(path, GUINT_TO_POINTER(i), test_view);
 	}
+	g_test_add_func("/extreme_times/correlated", test_correlated);
 	g_test_add_func("/extreme_times/info", test_info);
 	return g_test_run();
 }
