@@ -31,11 +31,9 @@ struct options {
 	gboolean is_forced, with_json, with_all;
 };
 
-static gdouble change_pct(const TachoPrediction *prediction)
+static gdouble change_pct(gdouble from_ms, gdouble to_ms)
 {
-	if (prediction->baseline_step_ms <= 0)
-		return 0;
-	return 100 * (prediction->predicted_step_ms / prediction->baseline_step_ms - 1);
+	return from_ms > 0 ? 100 * (to_ms / from_ms - 1) : 0;
 }
 
 static void print_times(const TachoPrediction *prediction, gboolean is_changed)
@@ -46,9 +44,12 @@ static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 	printf("measured step   %10.3f ms\n", prediction->measured_step_ms);
 	printf("replayed as is  %10.3f ms  (%+.2f %%)\n", prediction->baseline_step_ms,
 	       prediction->error_pct);
+	if (prediction->recording_share > 0)
+		printf("unrecorded      %10.3f ms  (%+.2f %%)\n", prediction->unrecorded_step_ms,
+		       change_pct(prediction->baseline_step_ms, prediction->unrecorded_step_ms));
 	if (is_changed)
 		printf("with the change %10.3f ms  (%+.1f %%)\n", prediction->predicted_step_ms,
-		       change_pct(prediction));
+		       change_pct(prediction->unrecorded_step_ms, prediction->predicted_step_ms));
 	printf("nine in ten steps %.3f to %.3f ms\n", prediction->interval_ms[0],
 	       prediction->interval_ms[1]);
 	if (prediction->peak_memory_bytes >= 0) {

@@ -39,8 +39,9 @@ PARTS_EXPLAINED = """The error is taken apart, in ms, by critical paths across r
 prediction, and of the target's own recording replayed. What they differ by in *compute* (operations),
 *communication* (transfers), *host* (time between operations) and *wait* is what was predicted wrong. The rest
 is not the what-if's doing: *step* is by how much the two steps whose paths these are lie off their medians,
-*replay* by how much the target's own replay differs from its recording, and *run* by how much that recording
-differs from the unrecorded runs: what recording costs, and what two runs differ by anyway.
+*replay* by how much the target's own replay, which leaves out what recording took as far as that is known,
+differs from its recording, and *run* by how much that recording differs from the unrecorded runs: what
+recording costs, and what two runs differ by anyway.
 Negative: predicted too short.
 """
 

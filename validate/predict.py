@@ -67,7 +67,7 @@ class Predictor:
                    source_recorded_ms=round(answer["measured_step_ms"], 4))
         if "error" not in own:
             row.update(own_recorded_ms=round(own["measured_step_ms"], 4),
-                       own_replayed_ms=round(own["baseline_step_ms"], 4),
+                       own_replayed_ms=round(own["unrecorded_step_ms"], 4),
                        own_parts_ms=path_parts(own))
         return row
 

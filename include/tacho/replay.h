@@ -39,19 +39,21 @@ gboolean tacho_graph_what_if(TachoGraph *graph, const gchar *what_if, GError **e
 /* What a recording says about a change. */
 typedef struct {
 	guint32 n_ranks, first_step, last_step;
-	gdouble measured_step_ms;  /* median over the steps of the mean over ranks */
-	gdouble baseline_step_ms;  /* the same of the replay of what was recorded */
-	gdouble predicted_step_ms; /* the same of the replay with the what-ifs */
-	gdouble interval_ms[2];	   /* 5 % and 95 % quantiles of the predicted steps */
-	gdouble error_pct;	   /* baseline against measured, of measured */
-	gint64 peak_memory_bytes;  /* largest of the ranks; -1: not known */
-	guint32 path_step;	   /* the step that the critical path is of */
-	TachoTable *critical_path; /* in order of time; its times add up to the step */
-	TachoTable *path_summary;  /* the same by what it is */
-	TachoTable *utilisation;   /* of threads and links, over all steps */
-	GPtrArray *notes;	   /* gchar */
-	TachoGraph *graph;	   /* with the what-ifs */
-	TachoReplay *replay;	   /* of it */
+	gdouble measured_step_ms;   /* median over the steps of the mean over ranks */
+	gdouble baseline_step_ms;   /* the same of the replay of what was recorded */
+	gdouble unrecorded_step_ms; /* the same without what recording took */
+	gdouble predicted_step_ms;  /* the same with the what-ifs, too */
+	gdouble interval_ms[2];	    /* 5 % and 95 % quantiles of the predicted steps */
+	gdouble error_pct;	    /* baseline against measured, of measured */
+	gdouble recording_share;    /* of the work: what recording took */
+	gint64 peak_memory_bytes;   /* largest of the ranks; -1: not known */
+	guint32 path_step;	    /* the step that the critical path is of */
+	TachoTable *critical_path;  /* in order of time; its times add up to the step */
+	TachoTable *path_summary;   /* the same by what it is */
+	TachoTable *utilisation;    /* of threads and links, over all steps */
+	GPtrArray *notes;	    /* gchar */
+	TachoGraph *graph;	    /* with the what-ifs */
+	TachoReplay *replay;	    /* of it */
 } TachoPrediction;
 
 /* Build the graph of the steps (-1, -1: all but the first, which is warm-up, where there are more),

@@ -7,6 +7,9 @@
 #include "base/json_writer.h"
 #include "base/quantile.h"
 
+/* Below this, what recording took is not worth a note. */
+#define MIN_NOTED_SHARE 0.001
+
 static const gdouble to_ms = 1e-6;
 
 /* The mean over ranks of each step as recorded (gint64, ns). */
@@ -70,6 +73,20 @@ static gboolean play_baseline(TachoPrediction *prediction, GError **error)
 	return TRUE;
 }
 
+/* The rest is without what recording took. */
+static gboolean play_unrecorded(TachoPrediction *prediction, GError **error)
+{
+	g_autoptr(TachoReplay) unrecorded = NULL;
+
+	if (!replay_take_out_recording(prediction->graph, &prediction->recording_share, error))
+		return FALSE;
+	unrecorded = tacho_replay_run(prediction->graph, error);
+	if (!unrecorded)
+		return FALSE;
+	prediction->unrecorded_step_ms = median_step_ms(unrecorded);
+	return TRUE;
+}
+
 static gboolean play_changed(TachoPrediction *prediction, const gchar *const *what_ifs,
 			     guint n_what_ifs, GError **error)
 {
@@ -112,6 +129,12 @@ static void note(TachoPrediction *prediction)
 	const TachoGraph *graph = prediction->graph;
 
 	prediction->notes = g_ptr_array_new_with_free_func(g_free);
+	if (prediction->recording_share >= MIN_NOTED_SHARE)
+		g_ptr_array_add(
+			prediction->notes,
+			g_strdup_printf("recording took %.1f %% of what ranks compute, which "
+					"predictions leave out",
+					100 * prediction->recording_share));
 	if (graph->taken_share > 0)
 		g_ptr_array_add(
 			prediction->notes,
@@ -166,7 +189,7 @@ TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what
 	prediction->first_step = prediction->graph->first_step;
 	prediction->last_step = prediction->graph->last_step;
 	prediction->peak_memory_bytes = peak_memory_bytes(timeline);
-	if (!play_baseline(prediction, error) ||
+	if (!play_baseline(prediction, error) || !play_unrecorded(prediction, error) ||
 	    !play_changed(prediction, what_ifs, n_what_ifs, error))
 		return NULL;
 	explain(prediction);
@@ -234,6 +257,7 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 {
 	write_number(json, "measured_step_ms", prediction->measured_step_ms);
 	write_number(json, "baseline_step_ms", prediction->baseline_step_ms);
+	write_number(json, "unrecorded_step_ms", prediction->unrecorded_step_ms);
 	write_number(json, "predicted_step_ms", prediction->predicted_step_ms);
 	json_writer_line(json);
 	json_writer_key(json, "interval_ms");

@@ -35,6 +35,9 @@ guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
 /* Pack the gradients of all backward passes anew. */
 gboolean rebucket(TachoGraph *graph, guint64 cap_bytes, GError **error);
 
+/* Take what recording cost out of the work; `ret_share` is how much of it that was. */
+gboolean replay_take_out_recording(TachoGraph *graph, gdouble *ret_share, GError **error);
+
 /* The largest sum of memory handed out and not yet given back in a rank's main process, or -1 where
  * nothing was recorded. */
 gint64 peak_memory_bytes(const TachoTimeline *timeline);

@@ -252,6 +252,23 @@ static void test_received(void)
 	assert_predicted(text, "bucket_mb=25", 10 + 100 + (7 * 64 + 8 * 9) + 90);
 }
 
+/* Four events of 2 us: each of seven pieces of work holds 1 us of them; of one that is only 0.5 us long,
+ * the next holds the rest. */
+static void test_recording_cost(void)
+{
+	static const gchar text[] = "unit us\n"
+				    "rank 0 cost_ns=8000 thread 1000 main\n"
+				    "  annotation ProfilerStep#0 0..100\n"
+				    "    op a 10..40\n"
+				    "    op b 50..90\n"
+				    "    op c 92..92.5\n";
+
+	assert_predicted(text, NULL, 93);
+	assert_predicted(text, "scale:op~^a$=2x", 93 + 29);
+	assert_predicted(text, "drop:op~^c$", 93);
+	assert_predicted(text, "drop:host~.", 29 + 39);
+}
+
 /* Eight operations of 1 ms, then eight that a transfer of 10 ms overlaps and that take 1.25 ms, though
  * they are the same: a fifth is taken from them. Then another of 1 ms. */
 static gchar *overlapped_text(gboolean with_messages)
@@ -703,6 +720,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/taken_by_bytes", test_taken_by_bytes);
 	g_test_add_func("/replay/fixed_part", test_fixed_part);
 	g_test_add_func("/replay/received", test_received);
+	g_test_add_func("/replay/recording_cost", test_recording_cost);
 	g_test_add_func("/replay/bucket_copies", test_bucket_copies);
 	g_test_add_func("/replay/buckets", test_buckets);
 	g_test_add_func("/replay/lost_gradient", test_lost_gradient);
