@@ -7,9 +7,20 @@
 #include "import/json_scan.h"
 #include "import/kineto_event.h"
 
+/* The slices of a thread lie in several places of a file, by category: each place keeps its window. Going back
+ * in a compressed file is dear, so that windows of one are larger. */
 enum {
+	N_WINDOWS = 4,
 	WINDOW_BYTES = 64 * 1024,
+	DECODED_WINDOW_BYTES = 512 * 1024,
 	MAX_ARGS_BYTES = 64 * 1024 * 1024,
+};
+
+struct window {
+	guint8 *bytes; /* decoded, from `offset` on, and JSON_PADDING */
+	guint64 offset;
+	gsize n;
+	guint64 use; /* the larger, the later it was used */
 };
 
 struct kineto_args {
@@ -20,43 +31,75 @@ struct kineto_args {
 	/* Under the lock: */
 	ByteStream *stream;
 	gboolean is_broken; /* cannot be opened (any more) */
-	GByteArray *window; /* decoded bytes from `window_offset` on, and JSON_PADDING */
-	guint64 window_offset;
-	gsize n_window;
+	struct window windows[N_WINDOWS];
+	guint64 n_uses;
 };
 
 /* --- reading the file ----------------------------------------------------------------------- */
 
-/* Have `n` bytes from `offset` on in the window, or as many as there are. */
-static gboolean load_window(struct kineto_args *args, guint64 offset, gsize n)
+static gboolean open_stream(struct kineto_args *args)
 {
-	gssize n_read;
-
 	if (!args->stream && !args->is_broken)
 		args->stream = byte_stream_open(args->path, NULL);
 	args->is_broken = !args->stream;
-	if (args->is_broken || !byte_stream_seek(args->stream, offset, NULL))
-		return FALSE;
-	g_byte_array_set_size(args->window, (guint)(n + JSON_PADDING));
-	n_read = byte_stream_read(args->stream, args->window->data, n, NULL);
-	args->n_window = (gsize)MAX(n_read, 0);
-	args->window_offset = offset;
-	memset(args->window->data + args->n_window, '"', JSON_PADDING);
-	return args->n_window > 0;
+	return !args->is_broken;
 }
 
-/* A scan at the object at `offset`, all of which is in the window. */
+/* Have `n` bytes from `offset` on in the window, or as many as there are. */
+static gboolean load_window(struct kineto_args *args, struct window *window, guint64 offset,
+			    gsize n)
+{
+	gssize n_read;
+
+	window->n = 0;
+	g_free(window->bytes);
+	window->bytes = g_try_malloc(n + JSON_PADDING);
+	if (!window->bytes || !byte_stream_seek(args->stream, offset, NULL))
+		return FALSE;
+	n_read = byte_stream_read(args->stream, window->bytes, n, NULL);
+	window->n = (gsize)MAX(n_read, 0);
+	window->offset = offset;
+	memset(window->bytes + window->n, '"', JSON_PADDING);
+	return window->n > 0;
+}
+
+static gsize usual_size(const struct kineto_args *args)
+{
+	return byte_stream_coding(args->stream) == BYTE_CODING_NONE ? WINDOW_BYTES
+								    : DECODED_WINDOW_BYTES;
+}
+
+/* The window that has the byte at `offset`; where none has, the one not used for longest, loaded from there
+ * on. NULL: there is no such byte. */
+static struct window *find_window(struct kineto_args *args, guint64 offset)
+{
+	struct window *oldest = args->windows;
+
+	for (guint i = 0; i < N_WINDOWS; i++) {
+		struct window *window = &args->windows[i];
+
+		if (offset >= window->offset && offset - window->offset < window->n) {
+			window->use = ++args->n_uses;
+			return window;
+		}
+		if (window->use < oldest->use)
+			oldest = window;
+	}
+	oldest->use = ++args->n_uses;
+	return load_window(args, oldest, offset, usual_size(args)) ? oldest : NULL;
+}
+
+/* A scan at the object at `offset`, all of which is in a window. */
 static gboolean find_object(struct kineto_args *args, guint64 offset, struct json_scan *scan)
 {
-	gboolean is_inside = args->n_window && offset >= args->window_offset &&
-			     offset < args->window_offset + args->n_window;
+	struct window *window = open_stream(args) ? find_window(args, offset) : NULL;
 
-	if (!is_inside && !load_window(args, offset, WINDOW_BYTES))
+	if (!window)
 		return FALSE;
-	for (gsize n = WINDOW_BYTES; n <= MAX_ARGS_BYTES; n *= 2) {
-		const gchar *window = (const gchar *)args->window->data;
-		struct json_scan trial = { .at = window + (offset - args->window_offset),
-					   .end = window + args->n_window,
+	for (gsize n = usual_size(args); n <= MAX_ARGS_BYTES; n *= 2) {
+		const gchar *bytes = (const gchar *)window->bytes;
+		struct json_scan trial = { .at = bytes + (offset - window->offset),
+					   .end = bytes + window->n,
 					   .is_tolerant = TRUE };
 
 		*scan = trial;
@@ -68,7 +111,7 @@ static gboolean find_object(struct kineto_args *args, guint64 offset, struct jso
 			scan->end = trial.at;
 			return TRUE;
 		}
-		if (trial.status == JSON_BROKEN || !load_window(args, offset, n))
+		if (trial.status == JSON_BROKEN || !load_window(args, window, offset, n))
 			return FALSE;
 	}
 	return FALSE;
@@ -239,7 +282,8 @@ static void free_args(struct foreign_reader *reader)
 	struct kineto_args *args = (struct kineto_args *)reader;
 
 	byte_stream_close(args->stream);
-	g_byte_array_unref(args->window);
+	for (guint i = 0; i < N_WINDOWS; i++)
+		g_free(args->windows[i].bytes);
 	g_array_unref(args->extras);
 	pthread_mutex_destroy(&args->lock);
 	g_free(args->path);
@@ -260,7 +304,6 @@ struct foreign_reader *kineto_args_new(const gchar *path, GArray *extras)
 	};
 	args->path = g_strdup(path);
 	args->extras = g_array_ref(extras);
-	args->window = g_byte_array_new();
 	pthread_mutex_init(&args->lock, NULL);
 	return &args->reader;
 }

@@ -328,6 +328,51 @@ static void test_many_pieces(void)
 	remove_file(path);
 }
 
+/* What each slice's args say is its own, also where those of a thread lie in more places of the file than are
+ * kept at once, and one is larger than what is read at once. */
+static void check_args(const TachoTimeline *timeline, guint n_events)
+{
+	g_assert_cmpuint(timeline->slices.n, ==, n_events);
+	for (guint32 i = 0; i < n_events; i++) {
+		g_autofree gchar *args = tacho_slice_args_json(timeline, i);
+		g_autofree gchar *own =
+			g_strdup_printf("{\"n\": \"%s\",", tacho_slice_name(timeline, i));
+
+		g_assert_true(args && g_str_has_prefix(args, own) && g_str_has_suffix(args, "\"}"));
+	}
+}
+
+static void test_scattered_args(void)
+{
+	enum { N_PLACES = 6, N_EVENTS = 250, LARGE = 700 };
+	g_autoptr(GString) text = g_string_new("[");
+	g_autofree gchar *pad = g_strnfill(600, 'x'), *large = g_strnfill(1500000, 'y');
+	g_autofree gchar *path = NULL, *packed = NULL;
+	g_autoptr(TachoTimeline) plain = NULL, gzipped = NULL;
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < N_PLACES * N_EVENTS; i++)
+		g_string_append_printf(
+			text,
+			"%s{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"e%u\", \"pid\": 1,"
+			" \"tid\": 1, \"ts\": %u, \"dur\": 1, \"args\": {\"n\": \"e%u\","
+			" \"pad\": \"%s\"}}",
+			i ? ",\n" : "", i, i % N_EVENTS * N_PLACES * 2 + i / N_EVENTS * 2, i,
+			i == LARGE ? large : pad);
+	g_string_append(text, "]");
+	plain = open_text("x.json", text->str, text->len, &path);
+	check_args(plain, N_PLACES * N_EVENTS);
+
+	packed = g_strconcat(path, ".gz", NULL);
+	g_assert_true(g_spawn_sync(NULL, (gchar *[]){ (gchar *)"gzip", (gchar *)"-1k", path, NULL },
+				   NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL));
+	gzipped = tacho_run_open((const gchar *const *)&packed, 1, NULL, NULL, &error);
+	g_assert_no_error(error);
+	check_args(gzipped, N_PLACES * N_EVENTS);
+	g_unlink(packed);
+	remove_file(path);
+}
+
 /* Long enough for many pieces: ops, annotations, functions on a few threads, kernels, counters, names. */
 static gchar *make_mixed(gsize *ret_n)
 {
@@ -518,6 +563,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kineto/impossible-time", test_impossible_time);
 	g_test_add_func("/kineto/zero-time", test_zero_time);
 	g_test_add_func("/kineto/many-pieces", test_many_pieces);
+	g_test_add_func("/kineto/scattered-args", test_scattered_args);
 	g_test_add_func("/kineto/any-cores", test_any_cores);
 	g_test_add_func("/kineto/pid-zero", test_pid_zero);
 	g_test_add_func("/kineto/odd-numbers", test_odd_numbers);
