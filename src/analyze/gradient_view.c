@@ -1,7 +1,7 @@
 /* gradient_view: the gradients in each bucket, and when each was ready.
  *
- * A row is a gradient of a rank: one shape at one place of one bucket, over the chosen steps. The
- * moment is since the step began; times are means. */
+ * A row is a gradient of a rank: one shape of one module at one place of one bucket, over the chosen
+ * steps. The moment is since the step began; times are means. */
 #include <tacho/analyze.h>
 
 #include <math.h>
@@ -14,6 +14,7 @@ struct gradient_group {
 	guint32 rank_index, index;
 	guint32 order; /* among those of its bucket, by when it was ready, at first */
 	guint64 bucket_bytes, bytes, offset_bytes;
+	guint32 module; /* slice, or TACHO_NONE */
 	gchar *shape;
 	guint64 count, n_exact, n_in_step;
 	gdouble ready_ns;  /* of those in a step */
@@ -23,7 +24,8 @@ struct gradient_group {
 static const TachoColumn columns[] = {
 	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "bucket", .title = "bucket", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "shape", .title = "gradient", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "module", .title = "module", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "shape", .title = "gradient", .type = TACHO_COLUMN_TEXT },
 	{ .key = "bytes", .title = "bytes", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "offset_bytes", .title = "at byte", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
@@ -48,20 +50,50 @@ static gchar *shape_text(const TachoTimeline *timeline, const TachoGradient *gra
 	return g_string_free(text, FALSE);
 }
 
+/* The forward operations of autograd's nodes: slice -> slice + 1. */
+static GHashTable *index_forward(const TachoTimeline *timeline)
+{
+	GHashTable *forward = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < timeline->flows->len && timeline->buckets->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		if (flow->kind == TACHO_FLOW_FORWARD_BACKWARD)
+			g_hash_table_insert(forward, GSIZE_TO_POINTER((gsize)flow->to),
+					    GSIZE_TO_POINTER((gsize)flow->from + 1));
+	}
+	return forward;
+}
+
+/* The module that used the parameter, or TACHO_NONE: the innermost around its forward operation. */
+static guint32 find_module(const TachoTimeline *timeline, GHashTable *forward,
+			   const TachoGradient *gradient)
+{
+	gpointer found = g_hash_table_lookup(forward, GSIZE_TO_POINTER((gsize)gradient->slice));
+	guint32 slice = found ? (guint32)(GPOINTER_TO_SIZE(found) - 1) : TACHO_NONE;
+
+	while (slice != TACHO_NONE && timeline->slices.kind[slice] != TACHO_SLICE_MODULE)
+		slice = timeline->slices.parent[slice];
+	return slice;
+}
+
 static struct gradient_group *find_group(const TachoTimeline *timeline, GArray *groups,
 					 GHashTable *known, const TachoBucket *bucket,
-					 const TachoGradient *gradient, guint32 order)
+					 const TachoGradient *gradient, guint32 module,
+					 guint32 order)
 {
 	g_autofree gchar *shape = shape_text(timeline, gradient);
-	g_autofree gchar *key =
-		g_strdup_printf("%u %u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %u %s",
-				bucket->rank_index, bucket->index, bucket->bytes,
-				gradient->offset_bytes, gradient->is_exact ? 0 : order, shape);
+	guint32 name = module == TACHO_NONE ? TACHO_NONE : timeline->slices.name[module];
+	g_autofree gchar *key = g_strdup_printf(
+		"%u %u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %u %u %s", bucket->rank_index,
+		bucket->index, bucket->bytes, gradient->offset_bytes,
+		gradient->is_exact ? 0 : order, name, shape);
 	gpointer found = g_hash_table_lookup(known, key);
 	struct gradient_group group = {
 		.rank_index = bucket->rank_index,
 		.index = bucket->index,
 		.order = order,
+		.module = module,
 		.bucket_bytes = bucket->bytes,
 		.bytes = gradient->bytes,
 		.offset_bytes = gradient->offset_bytes,
@@ -77,7 +109,7 @@ static struct gradient_group *find_group(const TachoTimeline *timeline, GArray *
 }
 
 static void count_gradients(const TachoTimeline *timeline, GArray *groups, GHashTable *known,
-			    const TachoBucket *bucket)
+			    GHashTable *forward, const TachoBucket *bucket)
 {
 	gint64 step_ns = 0;
 	gboolean is_in_step = bucket_step_begin(timeline, bucket, &step_ns);
@@ -86,7 +118,8 @@ static void count_gradients(const TachoTimeline *timeline, GArray *groups, GHash
 		const TachoGradient *gradient = &g_array_index(timeline->gradients, TachoGradient,
 							       bucket->first_gradient + i);
 		struct gradient_group *group =
-			find_group(timeline, groups, known, bucket, gradient, i);
+			find_group(timeline, groups, known, bucket, gradient,
+				   find_module(timeline, forward, gradient), i);
 
 		group->count++;
 		group->n_exact += gradient->is_exact;
@@ -107,6 +140,9 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline,
 	tacho_table_integer(table,
 			    g_array_index(timeline->ranks, TachoRank, group->rank_index).rank);
 	tacho_table_integer(table, group->index);
+	tacho_table_text(table, group->module == TACHO_NONE
+					? NULL
+					: tacho_slice_name(timeline, group->module));
 	tacho_table_text(table, group->shape);
 	tacho_table_integer(table, (gint64)MIN(group->bytes, G_MAXINT64));
 	if (group->n_exact)
@@ -144,6 +180,7 @@ TachoTable *tacho_view_gradient(const TachoTimeline *timeline, const TachoFilter
 	TachoTable *table = tacho_table_new("gradient", columns, G_N_ELEMENTS(columns));
 	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct gradient_group));
 	g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autoptr(GHashTable) forward = index_forward(timeline);
 	struct selection selection;
 	guint cursor = 0;
 
@@ -153,7 +190,7 @@ TachoTable *tacho_view_gradient(const TachoTimeline *timeline, const TachoFilter
 		const TachoBucket *bucket = &g_array_index(timeline->buckets, TachoBucket, i);
 
 		if (bucket_is_chosen(&selection, bucket, &cursor))
-			count_gradients(timeline, groups, known, bucket);
+			count_gradients(timeline, groups, known, forward, bucket);
 	}
 	g_array_sort(groups, compare_groups);
 	for (guint i = 0; i < groups->len; i++)

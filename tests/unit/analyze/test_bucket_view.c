@@ -15,14 +15,17 @@ static void add_step_of_rank(GString *text, guint step, guint at)
 {
 	g_string_append_printf(
 		text,
-		"annotation ProfilerStep#%u %u..%u\n" EVALUATE "%u..%u\n" ACCUMULATE
+		"annotation ProfilerStep#%u %u..%u\n"
+		"module \"Net.fc (Linear)\" %u..%u\nop aten::linear %u..%u seq=%u\n"
+		"op AddmmBackward0 %u..%u seq=%u backward\n" EVALUATE "%u..%u\n" ACCUMULATE
 		"%u..%u backward in=float32[2,5]@0x500\n"
 		"op aten::mul %u..%u in=float32[2,5]@0x500 out=float32[2,5]@0xb000+80\n" EVALUATE
 		"%u..%u\n" ACCUMULATE "%u..%u backward in=float32[20]@0x600\n"
 		"op aten::mul %u..%u in=float32[20]@0x600 out=float32[20]@0xb000\n"
 		"op c10d::allreduce_ %u..%u in=float32[30]@0xb000\n",
-		step, at, at + 100, at + 10, at + 19, at + 11, at + 13, at + 14, at + 15, at + 20,
-		at + 39, at + 21, at + 23, at + 24, at + 25, at + 30, at + 35);
+		step, at, at + 100, at + 1, at + 4, at + 2, at + 3, step, at + 5, at + 6, step,
+		at + 10, at + 19, at + 11, at + 13, at + 14, at + 15, at + 20, at + 39, at + 21,
+		at + 23, at + 24, at + 25, at + 30, at + 35);
 }
 
 /* Rank 1 does all 5 later than rank 0, both are done at 80. */
@@ -91,6 +94,7 @@ static void test_gradients(void)
 	EXPECT(table, 1, "ready_ms", 23);
 	EXPECT(table, 1, "wait_ms", 7);
 	for (guint row = 0; row < 2; row++) {
+		g_assert_cmpstr(tacho_table_cell_text(table, row, "module"), ==, "Net.fc (Linear)");
 		EXPECT(table, row, "rank", 1);
 		EXPECT(table, row, "count", 2);
 		EXPECT(table, row, "bucket_bytes", 120);
