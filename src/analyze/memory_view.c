@@ -8,11 +8,13 @@
  *     out are in the whole.
  * (2) What is held is told of the whole recording, warm-up included, since most of it lasts; where steps are
  *     asked for by number, the peak is that within them. What was handed out counts in the chosen steps.
- * (3) What was handed out before the recording is in nothing: it is not known how much that was. */
+ * (3) What was handed out before the recording has no owner, and is in no row. Where the allocator's own
+ *     totals were recorded, they say how much that was, and how much the allocator kept beside. */
 #include <tacho/analyze.h>
 
 #include <string.h>
 
+#include "analyze/allocator_totals.h"
 #include "analyze/device_work.h"
 #include "analyze/memory_blocks.h"
 
@@ -36,6 +38,8 @@ static const TachoColumn columns[] = {
 	{ .key = "kept_bytes", .title = "never back B", .type = TACHO_COLUMN_NUMBER },
 	{ .key = "memory_peak_bytes", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
 	{ .key = "peak_at_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "allocator_peak_bytes", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "allocator_reserved_bytes", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 };
 
 /* One memory of a rank. */
@@ -46,6 +50,7 @@ struct memory {
 	guint32 device;
 	gdouble peak_bytes;
 	gint64 peak_ns;
+	struct allocator_totals totals;
 	gchar label[32];
 };
 
@@ -188,6 +193,18 @@ static gint32 rank_number(const struct memory *memory)
 		.rank;
 }
 
+static void add_totals(TachoTable *table, const struct allocator_totals *totals)
+{
+	if (totals->is_known)
+		tacho_table_integer(table, totals->allocated_bytes);
+	else
+		tacho_table_null(table);
+	if (totals->reserved_bytes)
+		tacho_table_integer(table, totals->reserved_bytes);
+	else
+		tacho_table_null(table);
+}
+
 static void add_owner(TachoTable *table, const struct memory *memory, const struct owner *owner)
 {
 	tacho_table_row(table);
@@ -213,6 +230,7 @@ static void add_owner(TachoTable *table, const struct memory *memory, const stru
 		tacho_table_number(table, MS(memory->peak_ns));
 	else
 		tacho_table_null(table);
+	add_totals(table, &memory->totals);
 }
 
 static gint compare_names(gconstpointer a, gconstpointer b)
@@ -280,10 +298,27 @@ static void add_rank(TachoTable *table, const struct selection *selection, guint
 		if (!takes_memory(&memory))
 			continue;
 		find_peaks(&memory);
+		memory.totals = allocator_totals_find(timeline, process, memory.device);
 		add_owners(table, &memory);
 		if (memory.peak_bytes > fullest->peak_bytes)
 			*fullest = memory;
 	}
+}
+
+static void note_totals(TachoTable *table, const struct allocator_totals *totals)
+{
+	gdouble allocated = (gdouble)totals->allocated_bytes;
+	gdouble reserved = (gdouble)totals->reserved_bytes;
+
+	if (reserved > 0)
+		tacho_table_note(table,
+				 "Its allocator counted %.3f MB handed out at most, of %.3f MB "
+				 "reserved then: %.0f %% of that was free.",
+				 allocated / 1e6, reserved / 1e6,
+				 100.0 * MAX(reserved - allocated, 0) / reserved);
+	else if (totals->is_known)
+		tacho_table_note(table, "Its allocator counted %.3f MB handed out at most.",
+				 allocated / 1e6);
 }
 
 static void note_memory(TachoTable *table, const struct memory *fullest)
@@ -295,6 +330,7 @@ static void note_memory(TachoTable *table, const struct memory *fullest)
 				 rank_number(fullest), fullest->label, fullest->peak_bytes / 1e6,
 				 MS(fullest->peak_ns),
 				 is_by_number(fullest->selection) ? ", within these steps" : "");
+	note_totals(table, &fullest->totals);
 }
 
 TachoTable *tacho_view_memory(const TachoTimeline *timeline, const TachoFilter *filter)

@@ -132,6 +132,33 @@ static void test_devices(void)
 	g_regex_unref(filter.device);
 }
 
+/* The allocator's own totals: what was before the recording, and what it keeps. */
+static void test_totals(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("rank 0 thread 1 main\n"
+				   "  alloc 10 address=1 bytes=1000000 device=1\n"
+				   "  alloc 10 address=2 bytes=500\n"
+				   "  sample other 10 99\n"
+				   "  sample 'allocated bytes, device 0' 10 777\n"
+				   "  sample 'allocated bytes, device 1' 10 4000000\n"
+				   "  sample 'reserved bytes, device 1' 10 5000000\n"
+				   "  sample 'allocated bytes, device 1' 20 6000000\n"
+				   "  sample 'reserved bytes, device 1' 20 8000000\n"
+				   "  sample 'allocated bytes, device 1' 30 6000000\n"
+				   "  sample 'reserved bytes, device 1' 30 9000000\n");
+	g_autoptr(TachoTable) table = tacho_view_memory(timeline, NULL);
+
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "memory"), ==, "gpu 1");
+	EXPECT(table, 0, "memory_peak_bytes", 1000000);
+	EXPECT(table, 0, "allocator_peak_bytes", 6000000);
+	EXPECT(table, 0, "allocator_reserved_bytes", 8000000);
+	g_assert_cmpstr(tacho_table_borrow_note(table, 1), ==,
+			"Its allocator counted 6.000 MB handed out at most, of 8.000 MB reserved "
+			"then: 25 % of that was free.");
+	g_assert_true(isnan(tacho_table_cell_number(table, 1, "allocator_peak_bytes"))); /* host */
+}
+
 static void test_names_and_nothing(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(one_rank);
@@ -158,6 +185,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/memory_view/by_hand", test_by_hand);
 	g_test_add_func("/memory_view/steps", test_steps);
 	g_test_add_func("/memory_view/devices", test_devices);
+	g_test_add_func("/memory_view/totals", test_totals);
 	g_test_add_func("/memory_view/names_and_nothing", test_names_and_nothing);
 	return g_test_run();
 }

@@ -1,0 +1,90 @@
+/* allocator_totals: what an allocator itself said of its memory.
+ *
+ * With each block handed out or given back, PyTorch's profiler writes what its allocator has handed out in
+ * all, and what it has reserved of the device; the import makes counters of them (src/import/kineto_reader.c),
+ * told from others by their names. Samples are by counter and time. */
+#include "analyze/allocator_totals.h"
+
+#include <string.h>
+
+static const TachoSample *sample_at(const TachoTimeline *timeline, guint index)
+{
+	return &g_array_index(timeline->samples, TachoSample, index);
+}
+
+static guint32 find_counter(const TachoTimeline *timeline, guint32 process, const gchar *what,
+			    guint32 device)
+{
+	g_autofree gchar *name = device ? g_strdup_printf("%s bytes, device %u", what, device - 1)
+					: g_strdup_printf("%s bytes, host", what);
+
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (track->kind == TACHO_TRACK_COUNTER && track->process == process &&
+		    strcmp(tacho_timeline_string(timeline, track->name), name) == 0)
+			return i;
+	}
+	return TACHO_NONE;
+}
+
+/* The first sample of that counter, or of a later one. */
+static guint first_sample(const TachoTimeline *timeline, guint32 track)
+{
+	guint low = 0, high = timeline->samples->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (sample_at(timeline, middle)->track < track)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The largest, of equals the first; NULL: there is none. */
+static const TachoSample *largest_sample(const TachoTimeline *timeline, guint32 track)
+{
+	const TachoSample *largest = NULL;
+
+	for (guint i = first_sample(timeline, track);
+	     i < timeline->samples->len && sample_at(timeline, i)->track == track; i++)
+		if (!largest || sample_at(timeline, i)->value > largest->value)
+			largest = sample_at(timeline, i);
+	return largest;
+}
+
+/* What the counter was at `time_ns`; 0 before its first sample. */
+static gint64 value_at(const TachoTimeline *timeline, guint32 track, gint64 time_ns)
+{
+	gint64 value = 0;
+
+	for (guint i = first_sample(timeline, track);
+	     i < timeline->samples->len && sample_at(timeline, i)->track == track &&
+	     sample_at(timeline, i)->time_ns <= time_ns;
+	     i++)
+		value = sample_at(timeline, i)->value;
+	return value;
+}
+
+struct allocator_totals allocator_totals_find(const TachoTimeline *timeline, guint32 process,
+					      guint32 device)
+{
+	guint32 allocated = find_counter(timeline, process, "allocated", device);
+	guint32 reserved = find_counter(timeline, process, "reserved", device);
+	struct allocator_totals totals = { 0 };
+	const TachoSample *most;
+
+	if (allocated == TACHO_NONE)
+		return totals;
+	most = largest_sample(timeline, allocated);
+	if (!most || most->value <= 0)
+		return totals;
+	totals.is_known = TRUE;
+	totals.allocated_bytes = most->value;
+	if (reserved != TACHO_NONE)
+		totals.reserved_bytes = MAX(value_at(timeline, reserved, most->time_ns), 0);
+	return totals;
+}
