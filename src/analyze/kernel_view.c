@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "analyze/selection.h"
+#include "analyze/device_work.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
 #define US(ns) ((gdouble)(ns) / 1e3)
@@ -235,6 +235,13 @@ static GPtrArray *sorted_groups(GHashTable *groups)
 	return sorted;
 }
 
+/* With a filter for devices the kernels of their streams only, not those of libraries on threads. */
+static gboolean takes_kernels(const struct selection *selection, const TachoTrack *track)
+{
+	return selection->filter->device ? takes_stream(selection, track)
+					 : selection_takes_track(selection, track);
+}
+
 TachoTable *tacho_view_kernel(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("kernel", columns, G_N_ELEMENTS(columns));
@@ -245,7 +252,7 @@ TachoTable *tacho_view_kernel(const TachoTimeline *timeline, const TachoFilter *
 
 	selection_init(&selection, timeline, filter);
 	for (guint i = 0; i < timeline->tracks->len; i++)
-		if (selection_takes_track(&selection, tacho_timeline_track(timeline, i)))
+		if (takes_kernels(&selection, tacho_timeline_track(timeline, i)))
 			count_track(&selection, groups, tacho_timeline_track(timeline, i));
 	sorted = sorted_groups(groups);
 	for (guint i = 0; i < sorted->len; i++) {
@@ -255,7 +262,9 @@ TachoTable *tacho_view_kernel(const TachoTimeline *timeline, const TachoFilter *
 			add_row(table, &selection, group);
 	}
 	tacho_table_sort(table, "total_ms", TRUE);
-	if (note_unseen(table, timeline) == 0)
+	if (tacho_table_n_rows(table) == 0 && selection.filter->device && !selection.filter->name)
+		note_no_streams(table, &selection);
+	else if (note_unseen(table, timeline) == 0)
 		selection_note_empty(&selection, table, "kernels");
 	selection_note(&selection, table);
 	selection_release(&selection);

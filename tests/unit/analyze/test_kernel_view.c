@@ -41,6 +41,32 @@ static void test_by_hand(void)
 	g_assert_null(tacho_table_cell_text(table, 2, "op"));
 }
 
+static void test_device(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "  kernel sgemm 0..9\n"
+							       "  stream 7\n"
+							       "  kernel gemm 0..10\n"
+							       "  stream 7 device=1\n"
+							       "  kernel gemm 0..20\n");
+	TachoFilter filter = { .rank = -1,
+			       .first_step = -1,
+			       .last_step = -1,
+			       .device = g_regex_new("gpu 1", 0, 0, NULL) };
+	g_autoptr(TachoTable) table = tacho_view_kernel(timeline, &filter);
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 1);
+	EXPECT(table, 0, "total_ms", 20);
+	g_clear_pointer(&table, tacho_table_free);
+	g_regex_unref(filter.device);
+	filter.device = g_regex_new("gpu 2", 0, 0, NULL);
+	table = tacho_view_kernel(timeline, &filter);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
+			"No device stream with work there matches 'gpu 2'.");
+	g_regex_unref(filter.device);
+}
+
 static void test_static_kernels(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(
@@ -61,6 +87,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kernel_view/by_hand", test_by_hand);
+	g_test_add_func("/kernel_view/device", test_device);
 	g_test_add_func("/kernel_view/static_kernels", test_static_kernels);
 	return g_test_run();
 }
