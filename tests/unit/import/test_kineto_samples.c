@@ -237,6 +237,124 @@ static void test_launches(void)
 	g_assert_false(has_problem(timeline, "orphan_kernel"));
 }
 
+/* A1: what AMD's runtime launched, each by its own call. */
+static void test_amd(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		open_sample("hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz");
+	guint n_device = 0;
+
+	if (!timeline)
+		return;
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		if (!(BUSY & 1u << timeline->slices.kind[i]))
+			continue;
+		g_assert_cmpuint(timeline->slices.launch[i], !=, TACHO_NONE);
+		g_assert_true(g_str_has_prefix(
+			tacho_slice_name(timeline, timeline->slices.launch[i]), "hip"));
+		n_device++;
+	}
+	g_assert_cmpuint(n_device, >, 0);
+	g_assert_cmpuint(timeline->steps->len, >, 1);
+}
+
+/* A2. The origin goes on from the autograd thread's outermost op to what the main thread does meanwhile; here a
+ * slice's parents are of its own thread. */
+static void test_call_stack(void)
+{
+	static const gchar *const stack[] = {
+		"cudaLaunchKernel", "aten::mm", "AddmmBackward0",
+		"autograd::engine::evaluate_function: AddmmBackward0"
+	};
+	g_autoptr(TachoTimeline) timeline = open_sample("hta/call_stack/backward_thread.json");
+	guint32 kernel, at;
+
+	if (!timeline)
+		return;
+	g_assert_cmpuint(timeline->slices.n, ==, 7);
+	g_assert_cmpuint(timeline->processes->len, ==, 1);
+	kernel = timeline_find(
+		timeline,
+		"void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x128_32x3_nn_align4>", 0);
+	at = timeline->slices.launch[kernel];
+	for (guint i = 0; i < G_N_ELEMENTS(stack); i++) {
+		g_assert_cmpuint(at, !=, TACHO_NONE);
+		g_assert_cmpstr(tacho_slice_name(timeline, at), ==, stack[i]);
+		at = timeline->slices.parent[at];
+	}
+	g_assert_cmpuint(at, ==, TACHO_NONE);
+	g_assert_cmpuint(timeline->slices.parent[timeline_find(timeline, "## backward ##", 0)], ==,
+			 timeline_find(timeline, "ProfilerStep#552", 0));
+}
+
+/* A6: waits for a whole device stand on a queue of their own. */
+static void test_device_waits(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		open_sample("hta/critical_path/cuda_event_sync/event_sync_trace.json.gz");
+	guint n_device = 0, n_stream = 0;
+
+	if (!timeline)
+		return;
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[i]);
+		gboolean is_sync = timeline->slices.kind[i] == TACHO_SLICE_SYNC;
+
+		n_device += is_sync && track->tid == G_MAXUINT32;
+		n_stream += is_sync && track->tid == 7;
+	}
+	g_assert_cmpuint(n_device, ==, 3);
+	g_assert_cmpuint(n_stream, ==, 1);
+}
+
+/* A11: "base totals" of step 1010. */
+static void test_trace_compare(void)
+{
+	static const struct {
+		const gchar *name;
+		gint64 us;
+	} expected[] = { { "ProfilerStep#1010", 122149 }, { "cudaEventQuery", 4 },
+			 { "cudaLaunchKernel", 4 },	  { "nccl:all_reduce", 67 },
+			 { "aten::as_strided", 0 },	  { "aten::empty", 0 } };
+	g_autoptr(TachoTimeline) timeline = open_sample("hta/trace_compare/base/base.json.gz");
+	gint64 total_us[G_N_ELEMENTS(expected)] = { 0 }, begin_ns, end_ns;
+	guint32 step;
+
+	if (!timeline)
+		return;
+	step = timeline_find(timeline, "ProfilerStep#1010", 0);
+	begin_ns = timeline->slices.start_ns[step];
+	end_ns = tacho_slice_end_ns(timeline, step);
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		for (guint k = 0; k < G_N_ELEMENTS(expected); k++)
+			if (timeline->slices.start_ns[i] >= begin_ns &&
+			    timeline->slices.start_ns[i] < end_ns &&
+			    strcmp(tacho_slice_name(timeline, i), expected[k].name) == 0)
+				total_us[k] += timeline->slices.duration_ns[i] / 1000;
+	for (guint k = 0; k < G_N_ELEMENTS(expected); k++)
+		g_assert_cmpint(total_us[k], ==, expected[k].us);
+	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 0).rank, ==, 1);
+}
+
+/* "Ranks": of two files of one rank the first is read. */
+static void test_two_of_a_rank(void)
+{
+	g_autofree gchar *first = sample_path("hta/trace_compare/base/base.json.gz");
+	g_autofree gchar *second = sample_path("hta/trace_compare/test/test.json.gz");
+	const gchar *paths[] = { first, second };
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!g_file_test(first, G_FILE_TEST_EXISTS)) {
+		g_test_skip("the samples are not there");
+		return;
+	}
+	timeline = tacho_run_open(paths, G_N_ELEMENTS(paths), NULL, NULL, &error);
+	g_assert_no_error(error);
+	g_assert_true(has_problem(timeline, "duplicate_rank"));
+	g_assert_cmpuint(timeline->slices.n, ==, 33);
+}
+
 /* A13, A16: no device, and a device of a kind of its own. */
 static void test_other_devices(void)
 {
@@ -390,6 +508,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/kineto_samples/base-time", test_base_time);
 	g_test_add_func("/kineto_samples/collective-args", test_collective_args);
 	g_test_add_func("/kineto_samples/launches", test_launches);
+	g_test_add_func("/kineto_samples/amd", test_amd);
+	g_test_add_func("/kineto_samples/call-stack", test_call_stack);
+	g_test_add_func("/kineto_samples/device-waits", test_device_waits);
+	g_test_add_func("/kineto_samples/trace-compare", test_trace_compare);
+	g_test_add_func("/kineto_samples/two-of-a-rank", test_two_of_a_rank);
 	g_test_add_func("/kineto_samples/other-devices", test_other_devices);
 	g_test_add_func("/kineto_samples/kernel-union", test_kernel_union);
 	g_test_add_func("/kineto_samples/busy-time", test_busy_time);
