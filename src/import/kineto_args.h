@@ -18,9 +18,14 @@
 struct kineto_extra {
 	guint64 place; /* without KINETO_PLACE_EXTRA; 0: no args */
 	gint64 sequence;
-	guint64 forward_thread;
+	union {
+		guint64 forward_thread; /* of an op */
+		guint64 n_elements; /* of what a collective, or the op that asks for one, is given */
+	};
 	guint64 bytes;
-	guint32 group; /* of a collective: number of its process group, 0: not known */
+	guint32 group;	      /* of a collective: number of its process group, 0: not known */
+	guint8 element_bytes; /* of a collective that reduces: as its name says, 0: it does not */
+	guint8 is_collective; /* or the op that asks for one: 1 */
 };
 
 static inline guint64 kineto_place(guint64 offset, guint32 n_inputs)

@@ -253,6 +253,7 @@ static gboolean merge_slices(struct kineto_merge *merge, GError **error)
 		return FALSE;
 	}
 	index_ops(merge);
+	kineto_collectives_fill(merge);
 	slices->n = n_rows;
 	worker_pool_run(merge->files.rows->len, place_rows, merge);
 	return TRUE;

@@ -64,6 +64,10 @@ void kineto_tracks_merge(struct kineto_merge *merge);
 /* The process that a file's device events and counters belong to. */
 guint32 kineto_tracks_main_process(struct kineto_merge *merge, guint part);
 
+/* kineto_collectives.c: fill in how many bytes collectives are of, in the parts' extras; when the rows have
+ * their numbers and the calls are indexed. */
+void kineto_collectives_fill(struct kineto_merge *merge);
+
 /* kineto_marks.c: what the files tell beside their events, as marks; after the parts' times are known. */
 void kineto_marks_merge(struct kineto_merge *merge);
 

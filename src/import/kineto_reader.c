@@ -220,36 +220,48 @@ static struct json_scan scan_of(const struct json_text *text)
 	return (struct json_scan){ .at = text->bytes, .end = text->bytes + text->n };
 }
 
-/* Bytes of the tensors that "Input Dims" and "Input type" tell, as far as types are known. */
-static guint64 count_input_bytes(const struct kineto_event *event)
+/* Elements of the tensors that "Input Dims" tells, and their bytes, as far as "Input type" tells types that
+ * are known: of a list of tensors it does not. */
+static void count_inputs(const struct kineto_event *event, struct kineto_extra *extra)
 {
 	struct json_scan dims, types;
-	guint64 bytes = 0;
 
 	if (!event->input_dims.n || !event->input_types.n)
-		return 0;
+		return;
 	dims = scan_of(&event->input_dims);
 	types = scan_of(&event->input_types);
 	if (!json_take(&dims, '[') || !json_take(&types, '['))
-		return 0;
+		return;
 	while (json_element(&dims) && json_element(&types)) {
+		guint64 n_elements = count_elements(&dims);
 		struct json_text type;
 
 		if (json_peek(&types) != '"' || !json_string(&types, &type))
 			break;
-		bytes += count_elements(&dims) * kineto_dtype_bytes(type.bytes, type.n);
+		extra->n_elements += n_elements;
+		extra->bytes += n_elements * kineto_dtype_bytes(type.bytes, type.n);
 	}
-	return bytes;
 }
 
-static guint64 collective_bytes(const struct kineto_event *event)
+/* NCCL's kernels name the type that they reduce; where they only move bytes, its name means nothing. */
+static guint8 reduced_element_bytes(const struct json_text *name)
 {
-	guint width = kineto_dtype_bytes(event->dtype.bytes, event->dtype.n);
-	guint64 bytes;
+	static const struct {
+		const gchar *word;
+		guint8 bytes;
+	} words[] = { { "_f16", 2 },	{ "_bf16", 2 },	  { "_half", 2 },  { "_bfloat16", 2 },
+		      { "_f32", 4 },	{ "_float", 4 },  { "_u32", 4 },   { "_i32", 4 },
+		      { "_int32", 4 },	{ "_uint32", 4 }, { "_f64", 8 },   { "_double", 8 },
+		      { "_u64", 8 },	{ "_i64", 8 },	  { "_int64", 8 }, { "_uint64", 8 },
+		      { "_u8", 1 },	{ "_i8", 1 },	  { "_int8", 1 },  { "_uint8", 1 },
+		      { "_f8e4m3", 1 }, { "_f8e5m2", 1 } };
 
-	if (event->n_in_elements < 0)
-		return count_input_bytes(event);
-	return __builtin_mul_overflow((guint64)event->n_in_elements, width, &bytes) ? 0 : bytes;
+	if (!memmem(name->bytes, name->n, "Reduce", strlen("Reduce")))
+		return 0;
+	for (guint i = 0; i < G_N_ELEMENTS(words); i++)
+		if (memmem(name->bytes, name->n, words[i].word, strlen(words[i].word)))
+			return words[i].bytes;
+	return 0;
 }
 
 static guint32 note_group(struct kineto_reader *reader, const struct kineto_event *event)
@@ -270,6 +282,21 @@ static guint32 note_group(struct kineto_reader *reader, const struct kineto_even
 	}
 	g_array_append_val(reader->groups, group);
 	return group.name;
+}
+
+static void fill_collective(struct kineto_reader *reader, const struct kineto_event *event,
+			    struct kineto_extra *extra)
+{
+	guint width = kineto_dtype_bytes(event->dtype.bytes, event->dtype.n);
+
+	extra->is_collective = 1;
+	extra->n_elements = extra->bytes = 0;
+	extra->element_bytes = reduced_element_bytes(&event->name);
+	extra->group = note_group(reader, event);
+	if (event->n_in_elements < 0)
+		count_inputs(event, extra);
+	else if (__builtin_mul_overflow((guint64)event->n_in_elements, width, &extra->bytes))
+		extra->bytes = 0;
 }
 
 /* --- slices --------------------------------------------------------------------------------- */
@@ -343,10 +370,8 @@ static guint64 slice_place(struct kineto_reader *reader, const struct kineto_eve
 		.forward_thread = (guint64)MAX(event->forward_thread, 0),
 		.bytes = (guint64)MAX(event->bytes, 0),
 	};
-	if (is_collective) {
-		extra->bytes = collective_bytes(event);
-		extra->group = note_group(reader, event);
-	}
+	if (is_collective)
+		fill_collective(reader, event, extra);
 	return KINETO_PLACE_EXTRA | (extras->n - 1);
 }
 

@@ -180,6 +180,47 @@ static void test_collective(void)
 	remove_file(path);
 }
 
+/* A collective that does not say how much it is of: the op around its launch does. */
+static void test_collective_of_op(void)
+{
+	static const gchar text[] =
+		"[{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"pid\": "
+		"11,"
+		" \"tid\": 11, \"ts\": 10, \"dur\": 50, \"args\": {\"Sequence number\": 3,"
+		" \"Input Dims\": [[[4, 8], [2]], []], \"Input type\": [\"TensorList\", "
+		"\"Scalar\"]}},"
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"pid\": "
+		"11,"
+		" \"tid\": 11, \"ts\": 20, \"dur\": 5, \"args\": {\"Input Dims\": [[64]],"
+		" \"Input type\": [\"long\"]}},"
+		"{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"launch\", \"pid\": 11,"
+		" \"tid\": 11, \"ts\": 30, \"dur\": 5, \"args\": {\"correlation\": 1}},"
+		"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": "
+		"\"ncclDevKernel_AllReduce_Sum_f16\","
+		" \"pid\": 0, \"tid\": 7, \"ts\": 40, \"dur\": 5, \"args\": {\"correlation\": 1}},"
+		"{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"launch\", \"pid\": 11,"
+		" \"tid\": 11, \"ts\": 70, \"dur\": 5, \"args\": {\"correlation\": 2}},"
+		"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": "
+		"\"ncclDevKernel_AllReduce_Sum_f32\","
+		" \"pid\": 0, \"tid\": 7, \"ts\": 80, \"dur\": 5, \"args\": {\"correlation\": 2}}]";
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+	TachoCollectiveArgs inside, outside;
+	TachoOpArgs op;
+
+	g_assert_true(tacho_slice_collective(
+		timeline, timeline_find(timeline, "ncclDevKernel_AllReduce_Sum_f16", 0), &inside));
+	g_assert_cmpuint(inside.bytes, ==, 2 * (4 * 8 + 2));
+	g_assert_true(tacho_slice_collective(
+		timeline, timeline_find(timeline, "ncclDevKernel_AllReduce_Sum_f32", 0), &outside));
+	g_assert_cmpuint(outside.bytes, ==, 0);
+	g_assert_true(
+		tacho_slice_op(timeline, timeline_find(timeline, "record_param_comms", 0), &op));
+	g_assert_cmpint(op.sequence, ==, 3);
+	g_assert_cmpuint(op.forward_thread, ==, 0);
+	remove_file(path);
+}
+
 /* A list without anything around it, and without its end, as browsers take it. */
 static void test_array_form(void)
 {
@@ -555,6 +596,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kineto/one-step", test_one_step);
 	g_test_add_func("/kineto/collective", test_collective);
+	g_test_add_func("/kineto/collective-of-op", test_collective_of_op);
 	g_test_add_func("/kineto/array-form", test_array_form);
 	g_test_add_func("/kineto/truncated", test_truncated);
 	g_test_add_func("/kineto/quotes", test_quotes);

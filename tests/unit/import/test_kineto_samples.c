@@ -432,7 +432,7 @@ static void test_eight_ranks(void)
 					  495240, 490928, 263846, 481865 };
 	g_autoptr(TachoTimeline) timeline = open_sample("megatron_tp8");
 	gint64 total_ns[8] = { 0 }, last_ns[8] = { 0 };
-	guint n_kernels[8] = { 0 }, n_collectives[8] = { 0 };
+	guint n_kernels[8] = { 0 }, n_collectives[8] = { 0 }, n_activations = 0;
 
 	if (!timeline)
 		return;
@@ -456,9 +456,15 @@ static void test_eight_ranks(void)
 		g_assert_true(last_us == 1706850123448799 || last_us == 1706850123448800);
 	}
 	g_assert_cmpuint(timeline->collectives->len, ==, 84);
-	for (guint i = 0; i < timeline->collectives->len; i++)
-		g_assert_cmpuint(g_array_index(timeline->collectives, TachoCollective, i).n_members,
-				 ==, 8);
+	for (guint i = 0; i < timeline->collectives->len; i++) {
+		const TachoCollective *collective =
+			&g_array_index(timeline->collectives, TachoCollective, i);
+
+		g_assert_cmpuint(collective->n_members, ==, 8);
+		n_activations += collective->bytes == 2 * 4 * 2048 * 4096;
+	}
+	/* of half precision, [4, 2048, 4096] as record_param_comms says */
+	g_assert_cmpuint(n_activations, ==, 81);
 	g_assert_cmpuint(timeline->steps->len, ==, 8);
 	g_assert_false(has_problem(timeline, "orphan_kernel"));
 	g_assert_false(has_problem(timeline, "missing_rank"));

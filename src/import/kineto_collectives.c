@@ -1,0 +1,139 @@
+/* How much a collective is of, where it does not say so itself: files before 2024 have the elements at the
+ * op that asked for it ("record_param_comms"), around the call that launched its kernel. */
+#include "import/kineto_merge.h"
+#include "import/launch_index.h"
+
+enum { MAX_NESTED = 8 };
+
+/* An op that knows how much it asks for. */
+struct asking {
+	guint32 track; /* the timeline's */
+	gint64 start_ns, end_ns;
+	guint64 n_elements, bytes;
+};
+
+static struct kineto_extra *extra_of(const struct kineto_merge *merge,
+				     const struct kineto_rows *rows, const struct kineto_row *row)
+{
+	if (!(row->place & KINETO_PLACE_EXTRA))
+		return NULL;
+	return &g_array_index(merge->parts[rows->file].extras, struct kineto_extra,
+			      rows->first_extra + (row->place & ~KINETO_PLACE_EXTRA));
+}
+
+static gint compare_asking(gconstpointer first, gconstpointer second)
+{
+	const struct asking *a = first, *b = second;
+
+	if (a->track != b->track)
+		return a->track < b->track ? -1 : 1;
+	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+static void add_asking(const struct kineto_merge *merge, const struct kineto_rows *rows,
+		       GArray *all)
+{
+	const struct kineto_row *slices = rows->slices.rows;
+	const guint32 *tracks = kineto_merge_numbers(merge, rows)->tracks;
+
+	for (gsize i = 0; i < rows->slices.n; i++) {
+		const struct kineto_extra *extra = extra_of(merge, rows, &slices[i]);
+		struct asking asking = { .start_ns = slices[i].start_ns };
+
+		if (!extra || !extra->is_collective || (!extra->n_elements && !extra->bytes) ||
+		    slices[i].kind == TACHO_SLICE_COLLECTIVE || slices[i].duration_ns < 0 ||
+		    __builtin_add_overflow(slices[i].start_ns, slices[i].duration_ns,
+					   &asking.end_ns))
+			continue;
+		asking.track = tracks[slices[i].track];
+		asking.n_elements = extra->n_elements;
+		asking.bytes = extra->bytes;
+		g_array_append_val(all, asking);
+	}
+}
+
+/* The last op on that track that had begun by `time_ns` and had not ended; few lie within each other. */
+static const struct asking *find_asking(const GArray *all, guint32 track, gint64 time_ns)
+{
+	const struct asking key = { .track = track, .start_ns = time_ns };
+	guint low = 0, high = all->len;
+
+	while (low < high) { /* the first one behind the key */
+		guint middle = low + (high - low) / 2;
+
+		if (compare_asking(&g_array_index(all, struct asking, middle), &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (guint i = 0; i < MAX_NESTED && i < low; i++) {
+		const struct asking *asking = &g_array_index(all, struct asking, low - 1 - i);
+
+		if (asking->track != track)
+			break;
+		if (time_ns <= asking->end_ns)
+			return asking;
+	}
+	return NULL;
+}
+
+/* The piece that holds the slice numbered `row`. */
+static const struct kineto_rows *find_rows(const struct kineto_merge *merge, guint32 row)
+{
+	guint low = 0, high = merge->files.rows->len;
+
+	while (low + 1 < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (kineto_files_rows(&merge->files, middle)->first_row <= row)
+			low = middle;
+		else
+			high = middle;
+	}
+	return kineto_files_rows(&merge->files, low);
+}
+
+static void fill_row(const struct kineto_merge *merge, const struct kineto_rows *rows,
+		     const struct kineto_row *row, const GArray *all)
+{
+	struct kineto_extra *extra = extra_of(merge, rows, row);
+	const struct kineto_rows *calls;
+	const struct kineto_row *call;
+	const struct asking *asking;
+	guint32 launch;
+
+	if (!extra || extra->bytes || row->link < 0)
+		return;
+	launch = launch_index_find(merge->parts[rows->file].calls, row->link, row->start_ns);
+	if (launch == TACHO_NONE)
+		return;
+	calls = find_rows(merge, launch);
+	call = (const struct kineto_row *)calls->slices.rows + (launch - calls->first_row);
+	asking = find_asking(all, kineto_merge_numbers(merge, calls)->tracks[call->track],
+			     call->start_ns);
+	if (!asking)
+		return;
+	extra->bytes = asking->bytes;
+	if (!asking->bytes && __builtin_mul_overflow(asking->n_elements,
+						     (guint64)extra->element_bytes, &extra->bytes))
+		extra->bytes = 0;
+}
+
+void kineto_collectives_fill(struct kineto_merge *merge)
+{
+	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(struct asking));
+
+	for (guint i = 0; i < merge->files.rows->len; i++)
+		add_asking(merge, kineto_files_rows(&merge->files, i), all);
+	if (!all->len)
+		return;
+	g_array_sort(all, compare_asking);
+	for (guint i = 0; i < merge->files.rows->len; i++) {
+		const struct kineto_rows *rows = kineto_files_rows(&merge->files, i);
+		const struct kineto_row *slices = rows->slices.rows;
+
+		for (gsize k = 0; k < rows->slices.n; k++)
+			if (slices[k].kind == TACHO_SLICE_COLLECTIVE)
+				fill_row(merge, rows, &slices[k], all);
+	}
+}
