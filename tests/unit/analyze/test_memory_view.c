@@ -132,6 +132,28 @@ static void test_devices(void)
 	g_regex_unref(filter.device);
 }
 
+/* What one thread had handed out, another gives back; a worker process has addresses of its own. */
+static void test_threads(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "  alloc 1 address=1 bytes=100\n"
+							       "  thread 2\n"
+							       "  free 5 address=1 bytes=100\n"
+							       "  alloc 6 address=2 bytes=70\n"
+							       "process 77 thread 3\n"
+							       "  alloc 2 address=1 bytes=1000\n"
+							       "rank 1 thread 4\n"
+							       "  alloc 2 address=1 bytes=30\n");
+	g_autoptr(TachoTable) table = tacho_view_memory(timeline, NULL);
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 2);
+	EXPECT(table, 0, "memory_peak_bytes", 100);
+	EXPECT(table, 0, "kept_bytes", 70);
+	EXPECT(table, 0, "mean_life_ms", 4);
+	EXPECT(table, 1, "rank", 1);
+	EXPECT(table, 1, "memory_peak_bytes", 30);
+}
+
 /* The allocator's own totals: what was before the recording, and what it keeps. */
 static void test_totals(void)
 {
@@ -185,6 +207,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/memory_view/by_hand", test_by_hand);
 	g_test_add_func("/memory_view/steps", test_steps);
 	g_test_add_func("/memory_view/devices", test_devices);
+	g_test_add_func("/memory_view/threads", test_threads);
 	g_test_add_func("/memory_view/totals", test_totals);
 	g_test_add_func("/memory_view/names_and_nothing", test_names_and_nothing);
 	return g_test_run();
