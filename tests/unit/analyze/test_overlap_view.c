@@ -85,7 +85,7 @@ static void test_device(void)
 				    .first_step = -1,
 				    .last_step = -1,
 				    .device = g_regex_new("gpu 0", 0, 0, NULL) };
-	g_autoptr(TachoTable) table = NULL, filtered = NULL;
+	g_autoptr(TachoTable) table = NULL, filtered = NULL, steps = NULL;
 
 	add_step(timeline, 0, 0, 0, 100);
 	add_step(timeline, 0, 1, 100, 200);
@@ -102,6 +102,9 @@ static void test_device(void)
 	EXPECT(table, 0, "communication_ms", 40);
 	EXPECT(table, 0, "hidden_ms", 25); /* 20..30, 40..50, 50..55 */
 	EXPECT(table, 0, "exposed_ms", 15);
+	steps = tacho_view_step(timeline, NULL); /* tells the same */
+	EXPECT(steps, 0, "compute_ms", 45);
+	EXPECT(steps, 0, "overlap_pct", tacho_table_cell_number(table, 0, "overlap_pct"));
 	filtered = tacho_view_overlap(timeline, &first);
 	EXPECT(filtered, 0, "compute_ms", 40);
 	EXPECT(filtered, 0, "hidden_ms", 20);
