@@ -29,6 +29,10 @@ static const struct {
 	{ "collective",
 	  "id IN (SELECT collective_id FROM main.collective_member WHERE has_slice(slice_id))" },
 	{ "collective_member", "has_slice(slice_id)" },
+	{ "message", "has_slice(slice_id)" },
+	{ "bucket", "has_slice(slice_id)" },
+	{ "bucket_gradient",
+	  "bucket_id IN (SELECT id FROM main.bucket WHERE has_slice(slice_id))" },
 	{ "memory", "has_moment(track_id, ts)" },
 	{ "mark", "has_moment(track_id, ts)" },
 };
@@ -43,6 +47,8 @@ static const gchar indexes[] = "CREATE INDEX out.slice_by_track ON slice(track_i
 			       "CREATE INDEX out.member_by_slice ON collective_member(slice_id);"
 			       "CREATE INDEX out.member_by_collective"
 			       " ON collective_member(collective_id);"
+			       "CREATE INDEX out.message_by_slice ON message(slice_id);"
+			       "CREATE INDEX out.gradient_by_bucket ON bucket_gradient(bucket_id);"
 			       "CREATE INDEX out.memory_by_track ON memory(track_id, ts);";
 
 static gboolean run(sqlite3 *db, const gchar *sql, GError **error)

@@ -101,6 +101,7 @@ void query_data_release(struct query_data *data)
 	g_clear_pointer(&data->flows_out, row_index_free);
 	g_clear_pointer(&data->flows_in, row_index_free);
 	g_clear_pointer(&data->members_by_slice, row_index_free);
+	g_clear_pointer(&data->messages_by_slice, row_index_free);
 	g_clear_pointer(&data->json_leaves, sqlite3_finalize);
 	slice_args_release(&data->args);
 	data->timeline = NULL;
@@ -126,6 +127,11 @@ static guint32 to_of_flow(gconstpointer flows, guint32 row)
 static guint32 slice_of_member(gconstpointer members, guint32 row)
 {
 	return g_array_index((const GArray *)members, guint32, row);
+}
+
+static guint32 slice_of_message(gconstpointer messages, guint32 row)
+{
+	return g_array_index((const GArray *)messages, TachoMessage, row).slice;
 }
 
 const struct row_index *query_data_slices_by_name(struct query_data *data)
@@ -160,6 +166,11 @@ const struct row_index *query_data_flows_in(struct query_data *data)
 const struct row_index *query_data_members_by_slice(struct query_data *data)
 {
 	return by_slice(data, &data->members_by_slice, data->timeline->members, slice_of_member);
+}
+
+const struct row_index *query_data_messages_by_slice(struct query_data *data)
+{
+	return by_slice(data, &data->messages_by_slice, data->timeline->messages, slice_of_message);
 }
 
 void query_rows_of_key(struct query_rows *rows, const struct row_index *index, gint64 key)

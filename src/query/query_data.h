@@ -27,7 +27,8 @@ struct query_data {
 	guint n_name_walks;				  /* walks that looked for one name */
 
 	/* Made when needed; see the functions below. */
-	struct row_index *slices_by_name, *flows_out, *flows_in, *members_by_slice;
+	struct row_index *slices_by_name, *flows_out, *flows_in, *members_by_slice,
+		*messages_by_slice;
 	struct slice_args args;	   /* of the slice asked for last */
 	sqlite3_stmt *json_leaves; /* of ?1: fullkey, type, atom */
 };
@@ -39,6 +40,7 @@ const struct row_index *query_data_slices_by_name(struct query_data *data);
 const struct row_index *query_data_flows_out(struct query_data *data);
 const struct row_index *query_data_flows_in(struct query_data *data);
 const struct row_index *query_data_members_by_slice(struct query_data *data);
+const struct row_index *query_data_messages_by_slice(struct query_data *data);
 
 /* The rows that an index has under `key`; none for a key that is none. */
 void query_rows_of_key(struct query_rows *rows, const struct row_index *index, gint64 key);

@@ -44,7 +44,8 @@ const struct query_table *const *query_tables(guint *ret_n);
 
 extern const struct query_table query_table_slice, query_table_track, query_table_thread,
 	query_table_process, query_table_counter, query_table_flow, query_table_args,
-	query_table_step, query_table_collective, query_table_collective_member, query_table_memory,
+	query_table_step, query_table_collective, query_table_collective_member,
+	query_table_message, query_table_bucket, query_table_bucket_gradient, query_table_memory,
 	query_table_mark, query_table_problem;
 
 /* --- what modules share ----------------------------------------------------------------------- */

@@ -124,6 +124,77 @@ static void test_steps(void)
 	      "step,rank,ts,dur,is_complete\n4,0,100,100,1\n5,0,200,100,0\n");
 }
 
+static void test_messages_and_buckets(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(two_ranks);
+	TachoMessage messages[] = {
+		{ .slice = 2,
+		  .stream = 6,
+		  .peer_process = 1,
+		  .collective = 5,
+		  .collective_row = 0,
+		  .ring_step = 1,
+		  .is_receive = 1,
+		  .is_exact = 1,
+		  .bytes = 100,
+		  .offset_bytes = 7,
+		  .paired_bytes = 90 },
+		{ .slice = 3,
+		  .peer_process = TACHO_NONE,
+		  .collective = TACHO_NONE,
+		  .collective_row = TACHO_NONE,
+		  .ring_step = TACHO_NONE,
+		  .bytes = 5 },
+	};
+	TachoBucket buckets[] = {
+		{ .rank_index = 0,
+		  .step = 3,
+		  .index = 0,
+		  .slice = 4,
+		  .bytes = 96,
+		  .n_gradients = 2,
+		  .ready_ns = 11,
+		  .queued_ns = 12,
+		  .is_whole = TRUE },
+		{ .rank_index = 1,
+		  .step = TACHO_NONE,
+		  .index = 1,
+		  .slice = 5,
+		  .bytes = 8,
+		  .first_gradient = 2 },
+		{ .rank_index = 1,
+		  .step = 3,
+		  .index = 2,
+		  .slice = 5,
+		  .first_gradient = 2,
+		  .n_gradients = 1 },
+	};
+	TachoGradient gradients[] = { { 0, 32, 64, 10, TRUE },
+				      { 1, 64, 0, 11, FALSE },
+				      { 2, 8, 0, 12, TRUE } };
+
+	g_array_append_vals(timeline->messages, messages, G_N_ELEMENTS(messages));
+	g_array_append_vals(timeline->buckets, buckets, G_N_ELEMENTS(buckets));
+	g_array_append_vals(timeline->gradients, gradients, G_N_ELEMENTS(gradients));
+	check(timeline, "SELECT * FROM message",
+	      "id,slice_id,rank,direction,stream,bytes,offset_bytes,paired_bytes,peer_upid,"
+	      "peer_rank,collective_slice_id,collective_id,ring_step,is_exact\n"
+	      "0,2,0,receive,6,100,7,90,1,1,5,0,1,1\n"
+	      "1,3,0,send,0,5,0,0,,,,,,0\n");
+	check(timeline, "SELECT slice.name, bytes FROM slice JOIN message ON slice_id = slice.id",
+	      "name,bytes\nsgemm,100\naten::add,5\n");
+	check(timeline, "SELECT * FROM bucket",
+	      "id,rank,step,number,slice_id,bytes,n_gradients,ready_ts,queued_ts,is_whole\n"
+	      "0,0,3,0,4,96,2,11,12,1\n1,1,,1,5,8,0,0,0,0\n2,1,3,2,5,0,1,0,0,0\n");
+	check(timeline, "SELECT * FROM bucket_gradient",
+	      "id,bucket_id,slice_id,bytes,offset_bytes,ready_ts,is_exact\n"
+	      "0,0,0,32,64,10,1\n1,0,1,64,,11,0\n2,2,2,8,0,12,1\n");
+	check(timeline,
+	      "SELECT bucket.id, sum(g.bytes) AS b FROM bucket LEFT JOIN bucket_gradient g"
+	      " ON g.bucket_id = bucket.id GROUP BY bucket.id",
+	      "id,b\n0,96\n1,\n2,8\n");
+}
+
 static void test_args(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(two_ranks);
@@ -580,6 +651,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/query/tables", test_tables);
 	g_test_add_func("/query/steps", test_steps);
+	g_test_add_func("/query/messages-and-buckets", test_messages_and_buckets);
 	g_test_add_func("/query/args", test_args);
 	g_test_add_func("/query/foreign-args", test_foreign_args);
 	g_test_add_func("/query/constraints", test_constraints);
