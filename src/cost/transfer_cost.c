@@ -146,27 +146,47 @@ gdouble transfer_cost_ns(const struct transfer_cost *cost, gdouble wire_bytes)
 	return cost->fixed_ns + cost->ns_per_byte * wire_bytes;
 }
 
+gboolean transfer_is_all_reduce(const gchar *name)
+{
+	return strstr(name, "all_reduce") || strstr(name, "allreduce") || strstr(name, "AllReduce");
+}
+
+static gboolean is_all_gather(const gchar *name)
+{
+	return strstr(name, "all_gather") || strstr(name, "allgather") || strstr(name, "AllGather");
+}
+
 gdouble transfer_wire_bytes(const gchar *name, guint64 bytes, guint32 n_ranks)
 {
 	gdouble others = n_ranks > 1 ? n_ranks - 1 : 0;
 
-	if (strstr(name, "all_reduce") || strstr(name, "allreduce") || strstr(name, "AllReduce"))
+	if (transfer_is_all_reduce(name))
 		return 2 * others / MAX(n_ranks, 1u) * (gdouble)bytes;
 	if (strstr(name, "reduce_scatter") || strstr(name, "ReduceScatter") ||
 	    strstr(name, "all_to_all") || strstr(name, "alltoall"))
 		return others / MAX(n_ranks, 1u) * (gdouble)bytes;
-	if (strstr(name, "all_gather") || strstr(name, "allgather") || strstr(name, "AllGather"))
+	if (is_all_gather(name))
 		return others * (gdouble)bytes;
 	return n_ranks > 1 ? (gdouble)bytes : 0;
 }
 
-gdouble transfer_latency_ns(guint64 bytes, guint32 n_ranks, gdouble latency_ns)
+/* Segments of a rank's chunk in a ring all-reduce. */
+static gdouble segments_of_chunk(guint64 bytes, guint32 n_ranks)
 {
-	gdouble n_segments;
+	gdouble n_segments = MAX(ceil((gdouble)bytes / MAX_SEGMENT_BYTES), 2.0 * n_ranks);
+
+	return ceil(n_segments / n_ranks);
+}
+
+gdouble transfer_latencies(const gchar *name, guint64 bytes, guint32 n_ranks)
+{
+	gdouble others = n_ranks > 1 ? n_ranks - 1 : 0;
 
 	if (n_ranks < 2)
 		return 0;
-	n_segments = MAX(ceil((gdouble)bytes / MAX_SEGMENT_BYTES), 2.0 * n_ranks);
-	n_segments = ceil(n_segments / n_ranks); /* a chunk */
-	return 2 * (n_ranks - 1) * n_segments * latency_ns;
+	if (transfer_is_all_reduce(name))
+		return 2 * others * segments_of_chunk(bytes, n_ranks);
+	if (is_all_gather(name))
+		return 2 * others;
+	return 1 + ceil(log2(n_ranks));
 }

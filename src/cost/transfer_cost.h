@@ -37,13 +37,20 @@ gdouble transfer_cost_ns(const struct transfer_cost *cost, gdouble wire_bytes);
  * input is `bytes` long. */
 gdouble transfer_wire_bytes(const gchar *name, guint64 bytes, guint32 n_ranks);
 
-/* The part of a ring all-reduce that is spent on a one-way link latency of `latency_ns`.
+gboolean transfer_is_all_reduce(const gchar *name);
+
+/* How often a collective waits for the one-way latency of a link; at most so, for it may hide
+ * behind other collectives. So gloo does them:
  *
- * Gloo cuts the data into segments of at most 1 MB, at least two and equally many for each rank's
- * chunk (gloo/allreduce.cc, ring), and passes each n - 1 times for the reduction and n - 1 times for
- * the gathering. Each is sent when its receiver has said on the same connection that it is ready
- * (gloo/transport/tcp, unbound buffers), which waits behind the segment that goes the other way: so
- * each shows the latency once, though two are under way. */
-gdouble transfer_latency_ns(guint64 bytes, guint32 n_ranks, gdouble latency_ns);
+ *   all-reduce  a ring. The data is cut into segments of at most 1 MB, at least two and equally many
+ *               for each rank's chunk (gloo/allreduce.cc), and each is passed n - 1 times for the
+ *               reduction and n - 1 times for the gathering. It is sent when its receiver has said
+ *               on the same connection that it is ready (gloo/transport/tcp, unbound buffers), which
+ *               waits behind the segment that goes the other way: so each shows the latency once,
+ *               though two are under way.
+ *   all-gather  a ring: two halves of a rank's input, n - 1 times each (gloo/allgather.cc).
+ *   others      a tree, as a broadcast: the receivers say at once that they are ready, then the data
+ *               comes in log2(n) hops (gloo/broadcast.cc). */
+gdouble transfer_latencies(const gchar *name, guint64 bytes, guint32 n_ranks);
 
 #endif

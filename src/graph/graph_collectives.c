@@ -489,8 +489,7 @@ static void fit_group(const TachoGraph *graph, guint32 group)
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
 		const gchar *name = tacho_timeline_string(graph->timeline, transfer->name);
 
-		if (transfer->group != group ||
-		    !(strstr(name, "all_reduce") || strstr(name, "allreduce")))
+		if (transfer->group != group || !transfer_is_all_reduce(name))
 			continue;
 		fit(graph, group, transfer->name, &row->cost);
 		if (row->cost.n_sizes > 0)
@@ -595,21 +594,35 @@ static void split_times(const TachoGraph *graph)
 	}
 }
 
-/* What a transfer takes beside its bytes for each segment that it passes on: the median, by
+/* What each transfer of a group waits for a segment, or only its all-reduces: struct weighted, by
  * segments. */
-static gdouble median_hop_ns(const TachoGraph *graph, guint32 group)
+static GArray *collect_hops(const TachoGraph *graph, guint32 group, gboolean all_reduces_only)
 {
-	g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(struct weighted));
+	GArray *hops = g_array_new(FALSE, FALSE, sizeof(struct weighted));
 
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-		struct weighted hop = { 0, transfer_latency_ns(transfer->bytes, transfer->n_ranks,
-							       1) };
+		const gchar *name = tacho_timeline_string(graph->timeline, transfer->name);
+		struct weighted hop = { 0, transfer_latencies(name, transfer->bytes,
+							      transfer->n_ranks) };
 
-		if (transfer->group != group || hop.weight <= 0)
+		if (transfer->group != group || hop.weight <= 0 ||
+		    (all_reduces_only && !transfer_is_all_reduce(name)))
 			continue;
 		hop.value = transfer->fixed_ns / hop.weight;
 		g_array_append_val(hops, hop);
+	}
+	return hops;
+}
+
+/* Of its all-reduces, if there are any: they are what is packed anew. */
+static gdouble median_hop_ns(const TachoGraph *graph, guint32 group)
+{
+	g_autoptr(GArray) hops = collect_hops(graph, group, TRUE);
+
+	if (hops->len == 0) {
+		g_array_unref(hops);
+		hops = collect_hops(graph, group, FALSE);
 	}
 	return weighted_median((struct weighted *)(void *)hops->data, hops->len);
 }

@@ -228,6 +228,7 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	struct graph_transfer transfer =
 		*graph_transfer_at(graph, g_array_index(edit->transfers, guint32, 0));
 	const struct graph_group *group = graph_group_at(graph, transfer.group);
+	const gchar *name = tacho_timeline_string(graph->timeline, transfer.name);
 	const struct transfer_cost *cost = &group->cost;
 	struct graph_node node = pattern->transfer;
 
@@ -239,11 +240,9 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	g_array_append_val(graph->transfers, transfer);
 	graph_set_transfer(
 		graph, graph->transfers->len - 1,
-		cost->fixed_ns + transfer_latency_ns(transfer.bytes, transfer.n_ranks,
-						     group->hop_ns + group->added_latency_ns),
-		cost->ns_per_byte *
-			transfer_wire_bytes(tacho_timeline_string(graph->timeline, transfer.name),
-					    transfer.bytes, transfer.n_ranks));
+		cost->fixed_ns + (group->hop_ns + group->added_latency_ns) *
+					 transfer_latencies(name, transfer.bytes, transfer.n_ranks),
+		cost->ns_per_byte * transfer_wire_bytes(name, transfer.bytes, transfer.n_ranks));
 	for (guint32 rank = 0; rank < edit->n_ranks; rank++)
 		if (pattern->has[rank])
 			connect_rank(edit, pattern, bucket, rank, transfer.node);

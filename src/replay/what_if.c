@@ -100,6 +100,12 @@ static gdouble wire_bytes(const TachoGraph *graph, const struct graph_transfer *
 				   transfer->bytes, transfer->n_ranks);
 }
 
+static gdouble latencies(const TachoGraph *graph, const struct graph_transfer *transfer)
+{
+	return transfer_latencies(tacho_timeline_string(graph->timeline, transfer->name),
+				  transfer->bytes, transfer->n_ranks);
+}
+
 /* What moving bytes takes from computing: a part goes with the bytes a second. */
 static void scale_taken(TachoGraph *graph, gdouble factor)
 {
@@ -170,7 +176,7 @@ static gboolean edit_bandwidth(TachoGraph *graph, const gchar *what_if, const gc
 /* The one-way latency: what the fitted fixed time holds, were it nothing else, and what was added. */
 static gdouble latency_now_ns(const struct graph_group *group)
 {
-	gdouble times = transfer_latency_ns(1, group->n_ranks, 1);
+	gdouble times = transfer_latencies("all_reduce", 1, group->n_ranks);
 
 	return group->added_latency_ns + group->hop_ns +
 	       (times > 0 ? group->cost.fixed_ns / times : 0);
@@ -204,9 +210,7 @@ static gboolean edit_latency(TachoGraph *graph, const gchar *what_if, const gcha
 		if (!transfer->is_removed)
 			graph_set_transfer(graph, i,
 					   transfer->fixed_ns +
-						   transfer_latency_ns(transfer->bytes,
-								       transfer->n_ranks,
-								       change_ns),
+						   change_ns * latencies(graph, transfer),
 					   transfer->work_ns);
 	}
 	for (guint32 i = 0; i < graph->groups->len; i++) {

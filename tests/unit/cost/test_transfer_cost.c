@@ -114,12 +114,16 @@ static void test_wire_bytes(void)
 static void test_latency(void)
 {
 	/* Small messages: two segments, for the reduction and for the gathering, for each neighbour. */
-	g_assert_cmpfloat_with_epsilon(transfer_latency_ns(8, 2, 1000), 4000, 1e-6);
-	g_assert_cmpfloat_with_epsilon(transfer_latency_ns(8, 4, 1000), 12000, 1e-6);
+	g_assert_cmpfloat(transfer_latencies("gloo:all_reduce", 8, 2), ==, 4);
+	g_assert_cmpfloat(transfer_latencies("gloo:all_reduce", 8, 4), ==, 12);
 	/* 8 MiB over 2 ranks: four segments of a chunk; a byte more: five. */
-	g_assert_cmpfloat_with_epsilon(transfer_latency_ns(8 << 20, 2, 1e6), 8e6, 1);
-	g_assert_cmpfloat_with_epsilon(transfer_latency_ns((8 << 20) + 1, 2, 1e6), 10e6, 1);
-	g_assert_cmpfloat(transfer_latency_ns(8, 1, 1000), ==, 0);
+	g_assert_cmpfloat(transfer_latencies("gloo:all_reduce", 8 << 20, 2), ==, 8);
+	g_assert_cmpfloat(transfer_latencies("gloo:all_reduce", (8 << 20) + 1, 2), ==, 10);
+	g_assert_cmpfloat(transfer_latencies("gloo:all_reduce", 8, 1), ==, 0);
+	g_assert_cmpfloat(transfer_latencies("gloo:allgather", 8, 4), ==, 6);
+	/* Ready, then to one, from these to two, from these to one more. */
+	g_assert_cmpfloat(transfer_latencies("gloo:broadcast", 8 << 20, 2), ==, 2);
+	g_assert_cmpfloat(transfer_latencies("gloo:broadcast", 8, 5), ==, 4);
 }
 
 int main(int argc, char **argv)
