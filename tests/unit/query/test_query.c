@@ -383,8 +383,8 @@ static void test_joins(void)
 	static const gchar *const joins[] = {
 		"slice a JOIN slice b ON @b.parent_id = a.id",
 		"slice a JOIN slice b ON @b.name = a.name AND b.id > a.id",
-		"slice a JOIN slice b ON @b.name = a.name AND @b.track_id = a.track_id AND @b.ts > "
-		"a.ts",
+		("slice a JOIN slice b ON @b.name = a.name AND @b.track_id = a.track_id"
+		 " AND @b.ts >= a.ts"),
 		"slice a JOIN slice b ON @b.track_id = a.track_id AND @b.ts = a.ts",
 		"slice a JOIN flow b ON @b.slice_out = a.id",
 		"slice a JOIN flow b ON @b.slice_in = a.id AND a.category = 'op'",
