@@ -19,12 +19,13 @@
 #include "agent/thread_start.h"
 #include "common/probe.h"
 
-#define KB		 1024u
-#define FIRST_FILE_BYTES (1024u * KB) /* of a thread: many live briefly */
-#define MIN_START_BYTES	 (256u * KB)
-#define FILE_GROWTH	 8u /* each file is so much larger than the one before */
-#define GRANT_BYTES                                                                                \
-	(128u * KB) /* room a thread is given at a time: how often it calls the helper */
+#define KB		   1024u
+#define FIRST_FILE_BYTES   (1024u * KB) /* of a thread: many live briefly */
+#define MIN_START_BYTES	   (256u * KB)
+#define FILE_GROWTH	   8u /* each file is so much larger than the one before */
+#define LEAST_GRANT_BYTES  (128u * KB)
+#define MOST_GRANT_BYTES   (1024u * KB)
+#define GRANT_SHARE	   4u /* of what is ready, one part is given at a time */
 #define LEAD_FACTOR	   4u
 #define MIN_LEAD_CHUNKS	   4u
 #define MAX_LEAD_CHUNKS	   16u
@@ -125,12 +126,24 @@ static void write_mark(uint32_t class_id, int64_t first, int64_t second, const c
 	tacho_record_commit(mark);
 }
 
+/* How much the thread may write until it calls the helper. Where all cores are busy the helper takes
+ * the thread's own, so it is called seldom; but while most of what is ready is still ahead. */
+static size_t grant_bytes(size_t ahead)
+{
+	size_t bytes = ahead / GRANT_SHARE;
+
+	if (bytes < LEAST_GRANT_BYTES)
+		return LEAST_GRANT_BYTES;
+	return bytes < MOST_GRANT_BYTES ? bytes : MOST_GRANT_BYTES;
+}
+
 /* Some of the room up to the file's ready end becomes the thread's: (2). */
 static bool grant(struct tacho_writer *writer, struct stream_file *file)
 {
 	struct tacho_stream *stream = writer->stream;
 	size_t ready = __atomic_load_n(&file->ready_bytes, __ATOMIC_ACQUIRE);
-	size_t room = (size_t)(writer->cursor - (char *)file->packet) + GRANT_BYTES;
+	size_t used = (size_t)(writer->cursor - (char *)file->packet);
+	size_t room = used + grant_bytes(ready > used ? ready - used : 0);
 
 	if (room > ready)
 		room = ready;
