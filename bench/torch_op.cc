@@ -4,10 +4,12 @@
  * are written into files as in a job.
  *
  * An operation here is the RecordFunction part of the dispatcher alone: `n` tensor inputs of two
- * dimensions boxed, one output, no kernel. */
+ * dimensions boxed, one output, no kernel. With "count" as argument, operations are only run, for
+ * callgrind to count their instructions. */
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <memory>
 #include <vector>
@@ -15,6 +17,13 @@
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
+
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_DUMP_STATS
+#endif
 
 namespace
 {
@@ -106,9 +115,30 @@ template <int n_inputs> void measure(const c10::FunctionSchema &schema, at::Call
 	       probe - empty_ns);
 }
 
+template <int n_inputs> void count_ops(const c10::FunctionSchema &schema, const at::Tensor &tensor)
+{
+	for (int i = 0; i < N_EVENTS; i++)
+		run_op<n_inputs>(schema, tensor);
+}
+
+void count(const c10::FunctionSchema &schema, at::CallbackHandle empty)
+{
+	at::Tensor tensor = at::zeros({ 4, 4 });
+
+	select(PROBE, empty);
+	run_op<1>(schema, tensor); /* the name's first time is another matter */
+	CALLGRIND_START_INSTRUMENTATION;
+	count_ops<1>(schema, tensor);
+	CALLGRIND_DUMP_STATS;
+	count_ops<3>(schema, tensor);
+	CALLGRIND_DUMP_STATS;
+	count_ops<6>(schema, tensor);
+	CALLGRIND_DUMP_STATS;
+}
+
 } // namespace
 
-int main(void)
+int main(int argc, char **argv)
 {
 	auto op = c10::Dispatcher::singleton().findSchema({ "aten::addcmul", "" });
 	at::CallbackHandle empty;
@@ -121,6 +151,10 @@ int main(void)
 	if (empty == 1) {
 		fprintf(stderr, "torch_op: the probe is not there\n");
 		return 1;
+	}
+	if (argc > 1 && strcmp(argv[1], "count") == 0) {
+		count(op->schema(), empty);
+		return 0;
 	}
 	printf("ns an operation, medians of %d batches of %d\n", N_BATCHES, N_EVENTS);
 	printf("inputs  no callback  empty one    tacho's    above empty\n");
