@@ -222,6 +222,12 @@ static inline void tacho_record_commit(void *record)
 	__atomic_store_n(&writer->is_busy, 0, __ATOMIC_RELEASE);
 }
 
+/* Take back the record begun last, as if it had not been. */
+static inline void tacho_record_abandon(void)
+{
+	__atomic_store_n(&tacho_writer.is_busy, 0, __ATOMIC_RELEASE);
+}
+
 /* End a slice: fill in its duration. `duration` is the field of `record`. */
 static inline void tacho_slice_end(const void *record, uint64_t *duration)
 {

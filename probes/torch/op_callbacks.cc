@@ -10,6 +10,7 @@
  * (3) Ends come in reverse order of begins but for odd cases, which are searched for: an end
  *     without a begin (recording was off) and an end in another thread (its begin stays open).
  * (4) Nothing is thrown into PyTorch: tensors are read inside try, the rest does not throw.
+ *     They are read into the record itself, between its begin and its commit.
  * (5) After a fork the stack holds slices of the parent's; they are forgotten at the first begin,
  *     and an end before that writes into the private memory the agent has put there.
  *
@@ -192,25 +193,34 @@ struct queued_group *queued_slot(uint64_t storage)
 
 void leave_group(c10::ArrayRef<const c10::IValue> inputs, uint64_t group)
 {
+	uint64_t words[TENSOR_LIST_WORDS];
 	struct tensor_list tensors;
 	struct queued_group *slot;
 
-	tensor_list_fill(&tensors, inputs);
+	tensor_list_write(&tensors, words, inputs);
 	if (!tensors.n)
 		return;
-	slot = queued_slot(tensors.items[0].storage);
+	slot = queued_slot(words[0]);
 	slot->storage = 0;
 	slot->group = group;
-	slot->storage = tensors.items[0].storage;
+	slot->storage = words[0];
 }
 
-uint64_t take_group(const struct tensor_list *tensors)
+uint64_t take_group(const struct tensor_list *tensors, const uint64_t *words)
 {
-	uint64_t storage = tensors->n ? tensors->items[0].storage : 0;
+	uint64_t storage = tensors->n ? words[0] : 0;
 	struct queued_group *slot = queued_slot(storage);
 	uint64_t group = slot->group;
 
 	return storage && slot->storage.compare_exchange_strong(storage, 0) ? group : 0;
+}
+
+/* Publish a record as large as it has become with its tensors, the last of it. It was begun with room
+ * for TENSOR_LIST_BYTES of them. */
+inline void commit_with_tensors(struct record_header *record, const struct tensor_list *tensors)
+{
+	record->size_bytes = (uint32_t)((char *)tensors->end - (char *)record);
+	tacho_record_commit(record);
 }
 
 uint32_t op_flags(const at::RecordFunction &function, const struct tensor_list *inputs)
@@ -232,21 +242,19 @@ uint32_t op_flags(const at::RecordFunction &function, const struct tensor_list *
 
 inline struct record_op *begin_op(const at::RecordFunction &function, uint32_t class_id)
 {
+	struct record_op *record = (struct record_op *)tacho_record_begin(
+		class_id, (uint32_t)(sizeof(*record) + TENSOR_LIST_BYTES));
 	struct tensor_list inputs;
-	struct record_op *record;
 
-	tensor_list_fill(&inputs, function.inputs());
-	record = (struct record_op *)tacho_record_begin(class_id, (uint32_t)sizeof(*record) +
-									  inputs.record_bytes);
 	if (!record)
 		return NULL;
+	tensor_list_write(&inputs, record + 1, function.inputs());
 	record->duration = TRACE_OPEN;
 	record->sequence = function.seqNr();
 	record->forward_thread = function.forwardThreadId();
 	record->flags = op_flags(function, &inputs);
 	record->n_inputs = inputs.n;
-	tensor_list_write(&inputs, record + 1);
-	tacho_record_commit(record);
+	commit_with_tensors(&record->header, &inputs);
 	return record;
 }
 
@@ -254,21 +262,19 @@ void begin_collective(const at::RecordFunction &function, uint32_t class_id, uin
 		      struct shared_slice *slice)
 {
 	uint64_t data_bytes = tensor_data_bytes(function.inputs());
+	struct record_collective *record = (struct record_collective *)tacho_record_begin_async(
+		class_id, (uint32_t)(sizeof(*record) + TENSOR_LIST_BYTES));
 	struct tensor_list inputs;
-	struct record_collective *record;
 
-	tensor_list_fill(&inputs, function.inputs());
-	record = (struct record_collective *)tacho_record_begin_async(
-		class_id, (uint32_t)sizeof(*record) + inputs.record_bytes);
 	if (!record)
 		return;
+	tensor_list_write(&inputs, record + 1, function.inputs());
 	record->duration = TRACE_OPEN;
 	record->bytes = data_bytes;
-	record->group = group ? group : take_group(&inputs);
+	record->group = group ? group : take_group(&inputs, (const uint64_t *)(record + 1));
 	record->end_tid = 0;
 	record->n_inputs = inputs.n;
-	tensor_list_write(&inputs, record + 1);
-	tacho_record_commit(record);
+	commit_with_tensors(&record->header, &inputs);
 	slice->record = &record->header;
 	slice->duration = &record->duration;
 	slice->end_tid = &record->end_tid;
@@ -371,29 +377,33 @@ void end_shared(struct shared_slice *slice)
 		tacho_step_end();
 }
 
-/* Write the outputs of `op`. Returns the record's stamp, 0 when there is none. */
+/* Write the outputs of `op`, if any is a tensor. Returns when that was, 0: unknown. */
 inline uint64_t write_outputs(const at::RecordFunction &function, const struct record_op *op,
 			      uint32_t class_id)
 {
-	struct tensor_list outputs;
 	struct record_outputs *record;
+	struct tensor_list outputs;
+	uint64_t stamp;
 
 	if (function.outputs().empty())
 		return 0;
-	tensor_list_fill(&outputs, c10::ArrayRef<const c10::IValue>(function.outputs().data(),
-								    function.outputs().size()));
-	if (!outputs.n)
-		return 0;
 	record = (struct record_outputs *)tacho_record_begin(
-		class_id, (uint32_t)sizeof(*record) + outputs.record_bytes);
+		class_id, (uint32_t)(sizeof(*record) + TENSOR_LIST_BYTES));
 	if (!record)
 		return 0;
+	tensor_list_write(&outputs, record + 1,
+			  c10::ArrayRef<const c10::IValue>(function.outputs().data(),
+							   function.outputs().size()));
+	stamp = record->header.stamp;
+	if (TACHO_UNLIKELY(!outputs.n)) {
+		tacho_record_abandon();
+		return stamp;
+	}
 	record->begin_stamp = op->header.stamp;
 	record->n_outputs = outputs.n;
 	record->reserved = 0;
-	tensor_list_write(&outputs, record + 1);
-	tacho_record_commit(record);
-	return record->header.stamp;
+	commit_with_tensors(&record->header, &outputs);
+	return stamp;
 }
 
 /* An op with outputs ends when they are written: that saves reading the clock once more. */

@@ -1,5 +1,9 @@
-/* tensor_list: the tensors among the arguments or results of an operation, read out before a record
- * is begun, so that whatever a strange tensor throws leaves no record half written.
+/* tensor_list: the tensors among the arguments or results of an operation, as records have them:
+ * each a struct record_tensor and its shape, one behind the other.
+ *
+ * They are written where they shall stay, in one pass, since this is most of what an operation costs.
+ * Whatever a strange tensor throws is caught here and leaves that one out, so a record that has been
+ * begun is completed.
  *
  * A tensor's shape is read only where it is a plain array: subclasses written in Python and
  * symbolic shapes would run code of theirs from here. Those are left out, and is_cut tells. */
@@ -17,23 +21,15 @@
 #include "common/probe.h"
 
 struct tensor_list {
-	/* struct record_tensor as three words: it is copied at once, and loads that span smaller stores
-	 * just made would wait for them */
-	struct item {
-		uint64_t storage;
-		uint64_t offset_bytes;
-		uint64_t rest;
-		uint32_t n_dims;
-		const int64_t *shape;
-	};
-
+	uint64_t *end; /* behind the last one */
 	uint32_t n;
-	uint32_t record_bytes; /* of all tensors with their shapes */
-	uint64_t
-		data_bytes; /* of all elements, also of tensors that were left out for their number */
 	bool is_cut;
-	struct item items[TRACE_MAX_TENSORS];
 };
+
+/* What a list may take: of as many tensors as a record holds, with as many dimensions. */
+#define TENSOR_LIST_WORDS                                                                          \
+	(TRACE_MAX_TENSORS * (sizeof(struct record_tensor) / sizeof(uint64_t) + TRACE_MAX_DIMS))
+#define TENSOR_LIST_BYTES (TENSOR_LIST_WORDS * sizeof(uint64_t))
 
 struct tensor_dtype {
 	uint8_t dtype; /* enum trace_dtype */
@@ -80,14 +76,12 @@ static inline enum trace_device tensor_device(c10::DeviceType type)
 	}
 }
 
-static inline const void *tensor_storage(const c10::TensorImpl &tensor)
+/* Where a kind of tensor has no storage, that is NULL: has_storage() would say so by a virtual call. */
+static inline uint64_t tensor_storage(const c10::TensorImpl &tensor)
 {
-	const c10::StorageImpl *storage;
+	const c10::StorageImpl *storage = tensor.unsafe_storage().unsafeGetStorageImpl();
 
-	if (!tensor.has_storage())
-		return nullptr;
-	storage = tensor.unsafe_storage().unsafeGetStorageImpl();
-	return storage ? storage->data() : nullptr;
+	return storage ? (uint64_t)(uintptr_t)storage->data() : 0;
 }
 
 /* The last eight bytes of a record_tensor, which is little endian. */
@@ -101,11 +95,14 @@ static inline uint64_t tensor_rest(uint8_t dtype, uint8_t device, size_t n_dims,
 	return dtype | (uint64_t)device << 8 | (uint64_t)n_dims << 16 | (uint64_t)argument << 32;
 }
 
-/* May throw. */
-static inline void tensor_list_read(struct tensor_list *list, const c10::TensorImpl &tensor,
-				    uint32_t argument)
+/* What is done for every tensor is worth more code where it is used. */
+#define TENSOR_LIST_HOT static inline __attribute__((always_inline))
+
+/* May throw, and then has added nothing. */
+TENSOR_LIST_HOT void tensor_list_read(struct tensor_list *list, const c10::TensorImpl &tensor,
+				      uint32_t argument)
 {
-	struct tensor_list::item *item = &list->items[list->n];
+	uint64_t *words = list->end;
 	struct tensor_dtype dtype = tensor_dtype(tensor);
 	c10::IntArrayRef shape = tensor.sizes();
 	size_t n_dims = shape.size();
@@ -114,18 +111,20 @@ static inline void tensor_list_read(struct tensor_list *list, const c10::TensorI
 		n_dims = TRACE_MAX_DIMS;
 		list->is_cut = true;
 	}
-	item->storage = (uint64_t)(uintptr_t)tensor_storage(tensor);
-	item->offset_bytes = (uint64_t)tensor.storage_offset() * dtype.bytes;
-	item->rest =
+	/* struct record_tensor as three words, each stored once */
+	words[0] = tensor_storage(tensor);
+	words[1] = (uint64_t)tensor.storage_offset() * dtype.bytes;
+	words[2] =
 		tensor_rest(dtype.dtype, tensor_device(tensor.device().type()), n_dims, argument);
-	item->n_dims = (uint32_t)n_dims;
-	item->shape = shape.data();
+	words += 3;
+	for (size_t dim = 0; dim < n_dims; dim++)
+		words[dim] = (uint64_t)shape[dim];
+	list->end = words + n_dims;
 	list->n++;
-	list->record_bytes += (uint32_t)(sizeof(struct record_tensor) + n_dims * sizeof(int64_t));
 }
 
-static inline void tensor_list_add(struct tensor_list *list, const c10::TensorImpl *tensor,
-				   uint32_t argument)
+TENSOR_LIST_HOT void tensor_list_add(struct tensor_list *list, const c10::TensorImpl *tensor,
+				     uint32_t argument)
 {
 	if (tensor == c10::UndefinedTensorImpl::singleton())
 		return;
@@ -142,8 +141,8 @@ static inline void tensor_list_add(struct tensor_list *list, const c10::TensorIm
 }
 
 /* A list of tensors, or of optional ones; any other list ends at its first element. */
-static inline void tensor_list_add_all(struct tensor_list *list, c10::ArrayRef<c10::IValue> values,
-				       uint32_t argument)
+static __attribute__((noinline)) void
+tensor_list_add_all(struct tensor_list *list, c10::ArrayRef<c10::IValue> values, uint32_t argument)
 {
 	for (const c10::IValue &value : values) {
 		if (value.isTensor())
@@ -153,13 +152,14 @@ static inline void tensor_list_add_all(struct tensor_list *list, c10::ArrayRef<c
 	}
 }
 
-static inline void tensor_list_fill(struct tensor_list *list,
-				    c10::ArrayRef<const c10::IValue> values)
+/* Write the tensors among `values` to `to`, which has room for TENSOR_LIST_BYTES. */
+static inline void tensor_list_write(struct tensor_list *list, void *to,
+				     c10::ArrayRef<const c10::IValue> values)
 {
 	uint32_t argument = 0;
 
+	list->end = (uint64_t *)to;
 	list->n = 0;
-	list->record_bytes = 0;
 	list->is_cut = false;
 	for (const c10::IValue &value : values) {
 		if (value.isTensor())
@@ -167,22 +167,6 @@ static inline void tensor_list_fill(struct tensor_list *list,
 		else if (value.isList())
 			tensor_list_add_all(list, value.toListRef(), argument);
 		argument++;
-	}
-}
-
-/* Write the list to `to`, which has room for record_bytes. */
-static inline void tensor_list_write(const struct tensor_list *list, void *to)
-{
-	uint64_t *cursor = (uint64_t *)to;
-
-	for (uint32_t i = 0; i < list->n; i++) {
-		const struct tensor_list::item *item = &list->items[i];
-
-		*cursor++ = item->storage;
-		*cursor++ = item->offset_bytes;
-		*cursor++ = item->rest;
-		for (uint32_t dim = 0; dim < item->n_dims; dim++)
-			*cursor++ = (uint64_t)item->shape[dim];
 	}
 }
 

@@ -31,6 +31,7 @@ thread = threading.Thread(target=lambda: torch.ones(11, 13).cumsum(0))
 thread.start()
 thread.join()
 torch.zeros(1000, 1000)
+torch.full((1,), 3.0).item()
 END
 "$TACHO" record -q -o "$work/run" -- "$python" "$work/job.py"
 
@@ -47,6 +48,9 @@ assert len(addmms) == 6, len(addmms)
 assert addmms[0].shapes == [[5], [4, 6], [6, 5]], addmms[0].shapes
 outputs = {r["begin_stamp"]: r for r in named(records, "outputs")}
 assert [[4, 5]] in [r.shapes for r in outputs.values()]
+# where no output is a tensor there is no record of them (the op has ended all the same: see above)
+assert named(records, "aten::item")[-1].shapes == [[1]]
+assert all(r["n_outputs"] > 0 for r in outputs.values())
 
 # the tape: a node carries the number that its op took, and the thread of it
 threads = {r["first"] for r in named(records, "autograd_thread") if r.tid == addmms[0].tid}
