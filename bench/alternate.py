@@ -1,14 +1,23 @@
 #!/usr/bin/env python3
 """What recording costs a job's step, step by step: recorded and unrecorded steps of one process in turn.
 
-    alternate.py [--build BUILD_DIR] [--model cnn] [--probes all] [--steps 400] [--json]
+    alternate.py [--build BUILD_DIR] [--model cnn] [--probes all] [--steps 400] [--processes 1]
+                 [--keep-memory] [--null] [--json]
 
 Whole runs of a job differ by more than recording costs, most of all on a virtual machine. So here one
-recorded process trains, and switches every second step back to what an unrecorded one does: PyTorch's
-record functions off, recording off, the Python hook's module hooks out. Which of a pair comes first is
-drawn. What stays in both arms is the look that the preloaded probes take at whether they are to record.
-The result is the median over the pairs of (recorded - unrecorded) / median unrecorded step, with a
+recorded process trains, and its steps take turns, in threes whose order is drawn:
+  unrecorded   as in an unrecorded job: PyTorch's record functions off, recording off, the Python hook's
+               module hooks out; what stays is the probes' look at whether they are to record
+  called back  the same, but PyTorch calls back, with inputs and outputs, and the callback returns at
+               once: what PyTorch takes of any tool that asks for these
+  recorded     all is recorded
+The result is the median over the threes of (step - unrecorded step) / median unrecorded step, with a
 bootstrap interval of 95 %, by the wall clock and by the CPU time of the process, its helper included.
+
+Processes differ, too, by where their memory lies. With --processes N the result is the mean of the N
+processes' medians, and its interval is of the processes drawn anew. Two more options tell what is at
+work: --null, where all steps are unrecorded, says what the method finds where there is nothing;
+--keep-memory has malloc keep what is freed, so that no step maps its large tensors anew.
 """
 
 import argparse
@@ -22,6 +31,7 @@ import tempfile
 
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WARM_UP_STEPS = 20
+ARMS = ("unrecorded", "called back", "recorded")
 
 
 def parse_arguments():
@@ -31,19 +41,20 @@ def parse_arguments():
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--probes", default="all")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--keep-memory", action="store_true")
+    parser.add_argument("--null", action="store_true", help="all steps unrecorded")
     parser.add_argument("--python", default="/usr/bin/python3")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def interval(values, n_resamples=2000):
-    """The median of the values and its 95 % bootstrap interval."""
+def interval(values, average=statistics.median, n_resamples=2000):
+    """The average of the values and its 95 % bootstrap interval."""
     rng = random.Random(1)
-    medians = sorted(
-        statistics.median(rng.choices(values, k=len(values))) for _ in range(n_resamples)
-    )
-    return statistics.median(values), medians[n_resamples // 40], medians[-n_resamples // 40]
+    averages = sorted(average(rng.choices(values, k=len(values))) for _ in range(n_resamples))
+    return average(values), averages[n_resamples // 40], averages[-n_resamples // 40]
 
 
 # --- in the job ---------------------------------------------------------------------------------
@@ -62,8 +73,9 @@ class Switch:
         self.hooks = [module._global_forward_pre_hooks, module._global_forward_hooks]
         self.kept = [dict(hooks) for hooks in self.hooks]
 
-    def set(self, is_recorded):
-        self.enable_record_function(is_recorded)
+    def set(self, arm):
+        is_recorded = arm == "recorded"
+        self.enable_record_function(arm != "unrecorded")
         self.agent.tacho_recording_set(is_recorded)
         for hooks, kept in zip(self.hooks, self.kept):
             hooks.clear()
@@ -95,19 +107,17 @@ def train_by_turns(arguments):
     for _ in range(WARM_UP_STEPS):
         step()
     switch = Switch()
-    rng = random.Random(2)
-    pairs = []
-    for _ in range(arguments.steps // 2):
-        order = [True, False]
-        rng.shuffle(order)
+    rng = random.Random()
+    turns = []
+    for _ in range(arguments.steps // len(ARMS)):
         times = {}
-        for is_recorded in order:
-            switch.set(is_recorded)
-            times[is_recorded] = step()
-        pairs.append((times[False], times[True]))
-    switch.set(True)
+        for arm in rng.sample(ARMS, len(ARMS)):
+            switch.set("unrecorded" if arguments.null else arm)
+            times[arm] = step()
+        turns.append(times)
+    switch.set("recorded")
     with open(os.environ["ALTERNATE_OUT"], "w") as out:
-        json.dump(pairs, out)
+        json.dump(turns, out)
 
 
 # --- around it ----------------------------------------------------------------------------------
@@ -116,21 +126,34 @@ def train_by_turns(arguments):
 def run_job(arguments, folder):
     run = os.path.join(folder, "alternate.tacho")
     tacho = os.path.join(arguments.build, "bin", "tacho")
-    environment = dict(os.environ, ALTERNATE_OUT=os.path.join(folder, "pairs.json"))
+    environment = dict(os.environ, ALTERNATE_OUT=os.path.join(folder, "turns.json"))
     inside = [arguments.python, os.path.abspath(__file__), "--inside", "--model", arguments.model,
               "--batch", str(arguments.batch), "--steps", str(arguments.steps)]
-    subprocess.run([tacho, "record", "-q", "--probes", arguments.probes, "-o", run, "--"] + inside, env=environment, check=True)
+    if arguments.null:
+        inside.append("--null")
+    if arguments.keep_memory:
+        environment.update(MALLOC_MMAP_THRESHOLD_=str(2**30), MALLOC_TRIM_THRESHOLD_=str(2**32))
+    subprocess.run([tacho, "record", "-q", "--force", "--probes", arguments.probes, "-o", run, "--"]
+                   + inside, env=environment, check=True)
     info = json.loads(subprocess.run([tacho, "info", run, "--json"], check=True,
                                      stdout=subprocess.PIPE).stdout)
     with open(environment["ALTERNATE_OUT"]) as file:
         return json.load(file), info
 
 
-def summarise(pairs, which):
-    unrecorded = statistics.median(off[which] for off, on in pairs)
-    extra = [(on[which] - off[which]) / unrecorded * 100 for off, on in pairs]
-    median, low, high = interval(extra)
-    return {"unrecorded_ms": unrecorded * 1000, "slowdown_pct": median, "interval_pct": [low, high]}
+def slowdowns(turns, arm, clock):
+    """Of each turn, in percent of the median unrecorded step."""
+    unrecorded = statistics.median(times["unrecorded"][clock] for times in turns)
+    return [(times[arm][clock] - times["unrecorded"][clock]) / unrecorded * 100 for times in turns]
+
+
+def summarise(processes, arm, clock):
+    medians = [statistics.median(slowdowns(turns, arm, clock)) for turns in processes]
+    if len(processes) == 1:
+        average, low, high = interval(slowdowns(processes[0], arm, clock))
+    else:
+        average, low, high = interval(medians, statistics.mean)
+    return {"slowdown_pct": average, "interval_pct": [low, high], "processes_pct": medians}
 
 
 def main():
@@ -138,24 +161,35 @@ def main():
     if arguments.inside:
         train_by_turns(arguments)
         return
+    processes = []
     with tempfile.TemporaryDirectory() as folder:
-        pairs, info = run_job(arguments, folder)
-    result = {"model": arguments.model, "batch": arguments.batch, "pairs": len(pairs),
-              "wall": summarise(pairs, 0), "cpu": summarise(pairs, 1),
+        for _ in range(arguments.processes):
+            turns, info = run_job(arguments, folder)
+            processes.append(turns)
+    clocks = {"wall": 0, "cpu": 1}
+    result = {"model": arguments.model, "batch": arguments.batch, "turns": len(turns),
+              "processes": len(processes),
               "events": info["events"], "dropped_events": info["dropped_events"],
               "ops": info["kinds"].get("op", 0),
               "stated_pct": info["record_cost_step_pct"]}
+    for name, clock in clocks.items():
+        result[name] = {arm: summarise(processes, arm, clock) for arm in ARMS[1:]}
+        result[name]["unrecorded_ms"] = 1000 * statistics.median(
+            times["unrecorded"][clock] for turns in processes for times in turns)
     if arguments.json:
         print(json.dumps(result))
         return
-    n_recorded = len(pairs) + WARM_UP_STEPS
-    print(f"{arguments.model}, batch {arguments.batch}, {len(pairs)} pairs of steps, "
+    n_recorded = WARM_UP_STEPS + (0 if arguments.null else len(turns))
+    print(f"{arguments.model}, batch {arguments.batch}, {len(processes)} times {len(turns)} turns, "
           f"{result['events'] // n_recorded} events and {result['ops'] // n_recorded} operations a "
           f"recorded step, {result['dropped_events']} dropped")
-    for name, row in (("wall clock", result["wall"]), ("CPU time", result["cpu"])):
-        low, high = row["interval_pct"]
-        print(f"  {name:10} unrecorded step {row['unrecorded_ms']:.2f} ms, recorded "
-              f"{row['slowdown_pct']:+.2f} % [{low:+.2f}, {high:+.2f}]")
+    for name in clocks:
+        print(f"  {name}: unrecorded step {result[name]['unrecorded_ms']:.2f} ms")
+        for arm in ARMS[1:]:
+            row = result[name][arm]
+            low, high = row["interval_pct"]
+            print(f"    {arm:11} {row['slowdown_pct']:+.2f} % [{low:+.2f}, {high:+.2f}]; by process "
+                  + " ".join(f"{pct:+.2f}" for pct in row["processes_pct"]))
 
 
 if __name__ == "__main__":
