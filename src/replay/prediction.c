@@ -80,6 +80,9 @@ static gboolean play_unrecorded(TachoPrediction *prediction, GError **error)
 
 	if (!replay_take_out_recording(prediction->graph, &prediction->recording_share, error))
 		return FALSE;
+	prediction->unrecorded_step_ms = prediction->baseline_step_ms;
+	if (prediction->recording_share <= 0)
+		return TRUE;
 	unrecorded = tacho_replay_run(prediction->graph, error);
 	if (!unrecorded)
 		return FALSE;
