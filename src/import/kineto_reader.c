@@ -256,7 +256,7 @@ static guint8 reduced_element_bytes(const struct json_text *name)
 		      { "_u8", 1 },	{ "_i8", 1 },	  { "_int8", 1 },  { "_uint8", 1 },
 		      { "_f8e4m3", 1 }, { "_f8e5m2", 1 } };
 
-	if (!memmem(name->bytes, name->n, "Reduce", strlen("Reduce")))
+	if (!name->n || !memmem(name->bytes, name->n, "Reduce", strlen("Reduce")))
 		return 0;
 	for (guint i = 0; i < G_N_ELEMENTS(words); i++)
 		if (memmem(name->bytes, name->n, words[i].word, strlen(words[i].word)))

@@ -221,6 +221,26 @@ static void test_collective_of_op(void)
 	remove_file(path);
 }
 
+/* What events may lack: they are slices all the same. */
+static void test_nameless(void)
+{
+	static const gchar text[] =
+		"{\"schemaVersion\": 1, \"traceEvents\": ["
+		"{\"ph\": \"X\", \"cat\": \"kernel\", \"ts\": 9, \"dur\": 1,"
+		" \"args\": {\"Collective name\": \"allreduce\"}},"
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"ts\": 9, \"dur\": 1}, {\"ph\": \"X\", "
+		"\"ts\": 9},"
+		"{\"ph\": \"M\"}, {\"ph\": \"C\", \"ts\": 1}, {\"ph\": \"i\", \"ts\": 2}, {}]}";
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+
+	g_assert_cmpuint(timeline->slices.n, ==, 3);
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		g_assert_cmpstr(tacho_slice_name(timeline, i), ==, "");
+	g_assert_cmpuint(find_problem(timeline, "unknown_record")->count, ==, 1);
+	remove_file(path);
+}
+
 /* A list without anything around it, and without its end, as browsers take it. */
 static void test_array_form(void)
 {
@@ -597,6 +617,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kineto/one-step", test_one_step);
 	g_test_add_func("/kineto/collective", test_collective);
 	g_test_add_func("/kineto/collective-of-op", test_collective_of_op);
+	g_test_add_func("/kineto/nameless", test_nameless);
 	g_test_add_func("/kineto/array-form", test_array_form);
 	g_test_add_func("/kineto/truncated", test_truncated);
 	g_test_add_func("/kineto/quotes", test_quotes);
