@@ -8,6 +8,9 @@
 #include "correlate/message_order.h"
 #include "correlate/thread_index.h"
 
+struct member_index;
+struct work_index;
+
 static inline void add_flow(TachoTimeline *timeline, TachoFlowKind kind, guint32 from, guint32 to,
 			    gboolean is_exact)
 {
@@ -36,7 +39,8 @@ void check_streams(TachoTimeline *timeline);
 void pair_messages(TachoTimeline *timeline);
 void link_messages(TachoTimeline *timeline, const struct thread_index *threads);
 void find_buckets(TachoTimeline *timeline);
-void find_ring_steps(const struct message_order *order);
+void find_ring_steps(const struct message_order *order, const struct work_index *works,
+		     const struct member_index *members);
 void align_clocks(TachoTimeline *timeline);
 void check_alignment(TachoTimeline *timeline);
 

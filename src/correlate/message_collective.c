@@ -11,149 +11,26 @@
  *     between, answers it: it is of the header's collective;
  * (4) a send that does not begin with a header goes on with the one before it on its stream;
  * (5) what is left on a connection of which something is known: where its process sees only one
- *     collective through at the moment, that is inferred. All else is of none: the rendezvous store,
- *     or queued behind another's bytes while several collectives were under way.
+ *     collective through at the moment, that is inferred. All else is of none (the rendezvous store),
+ *     or was queued behind another's bytes while several collectives were under way: what of that is
+ *     part of a tensor, ring_steps.c finds out.
  *
  * (2) to (4) follow from one message to the next, so each message is looked at once. */
 #include "correlate/correlate_internal.h"
 #include "correlate/member_index.h"
-
-/* A collective that one thread takes up and completes. */
-struct work {
-	guint32 process, tid;
-	guint32 slice;
-	gint64 start_ns, end_ns;
-};
+#include "correlate/work_index.h"
 
 struct linking {
 	TachoTimeline *timeline;
 	const struct message_order *order;
 	const struct member_index *members;
-	GArray *works;	  /* struct work, by process, thread and begin */
-	GArray *by_begin; /* struct work, by process and begin */
-	GArray *found;	  /* guint32: messages of which something follows */
+	const struct work_index *works;
+	GArray *found; /* guint32: messages of which something follows */
 };
 
 static guint32 process_of_slice(const TachoTimeline *timeline, guint32 slice)
 {
 	return tacho_timeline_track(timeline, timeline->slices.track[slice])->process;
-}
-
-/* --- collectives and who sees them through ---------------------------------------------------- */
-
-/* Whether the thread that took the collective up completes it, too. One that is still under way may
- * be such a one. */
-static gboolean is_seen_through(const TachoTimeline *timeline, guint32 slice, guint32 tid)
-{
-	TachoCollectiveArgs args;
-
-	if (!tacho_slice_collective(timeline, slice, &args))
-		return FALSE;
-	return args.end_tid == tid ||
-	       (args.end_tid == 0 && (timeline->slices.flags[slice] & TACHO_SLICE_OPEN));
-}
-
-static gint compare_works(gconstpointer a, gconstpointer b)
-{
-	const struct work *left = a, *right = b;
-
-	if (left->process != right->process)
-		return left->process < right->process ? -1 : 1;
-	if (left->tid != right->tid)
-		return left->tid < right->tid ? -1 : 1;
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return left->slice < right->slice ? -1 : left->slice > right->slice;
-}
-
-static gint compare_begins(gconstpointer a, gconstpointer b)
-{
-	const struct work *left = a, *right = b;
-
-	if (left->process != right->process)
-		return left->process < right->process ? -1 : 1;
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return left->slice < right->slice ? -1 : left->slice > right->slice;
-}
-
-/* Fill `works` and `by_begin`. */
-static void collect_works(struct linking *linking)
-{
-	const TachoTimeline *timeline = linking->timeline;
-
-	for (guint32 t = 0; t < timeline->tracks->len; t++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, t);
-
-		if (track->kind != TACHO_TRACK_ASYNC)
-			continue;
-		for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices;
-		     i++) {
-			struct work work = { track->process, track->tid, i,
-					     timeline->slices.start_ns[i],
-					     tacho_slice_end_ns(timeline, i) };
-
-			if (timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE &&
-			    is_seen_through(timeline, i, track->tid))
-				g_array_append_val(linking->works, work);
-		}
-	}
-	if (linking->works->len)
-		g_array_append_vals(linking->by_begin, linking->works->data, linking->works->len);
-	g_array_sort(linking->works, compare_works);
-	g_array_sort(linking->by_begin, compare_begins);
-}
-
-static guint count_to(const GArray *works, const struct work *wanted, GCompareFunc compare)
-{
-	guint low = 0, high = works->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare(&g_array_index(works, struct work, middle), wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* (1): the collective that the thread saw through at that moment, or TACHO_NONE. */
-static guint32 work_of_thread(const struct linking *linking, guint32 process, guint32 tid,
-			      gint64 time_ns)
-{
-	struct work wanted = { process, tid, G_MAXUINT32, time_ns, 0 };
-	guint at = count_to(linking->works, &wanted, compare_works);
-	const struct work *work;
-
-	if (at == 0)
-		return TACHO_NONE;
-	work = &g_array_index(linking->works, struct work, at - 1);
-	return work->process == process && work->tid == tid && work->end_ns >= time_ns ? work->slice
-										       : TACHO_NONE;
-}
-
-/* (5): the only one that the process saw through at that moment, or TACHO_NONE. */
-static guint32 only_work(const struct linking *linking, guint32 process, gint64 time_ns)
-{
-	enum { MAX_AT_ONCE = 16 }; /* how far back one is looked for that is not over */
-	struct work wanted = { process, 0, G_MAXUINT32, time_ns, 0 };
-	guint at = count_to(linking->by_begin, &wanted, compare_begins);
-	guint32 found = TACHO_NONE;
-
-	for (guint i = at; i > 0 && at - i < MAX_AT_ONCE; i--) {
-		const struct work *work = &g_array_index(linking->by_begin, struct work, i - 1);
-
-		if (work->process != process)
-			break;
-		if (work->end_ns < time_ns)
-			continue;
-		if (found != TACHO_NONE)
-			return TACHO_NONE;
-		found = work->slice;
-	}
-	return found;
 }
 
 /* --- from one message to the next ------------------------------------------------------------- */
@@ -243,10 +120,19 @@ static void link_works(struct linking *linking)
 
 		if (track->kind == TACHO_TRACK_THREAD)
 			assign(linking, i,
-			       work_of_thread(linking, track->process, track->tid,
-					      timeline->slices.start_ns[slice]),
+			       work_index_of_thread(linking->works, track->process, track->tid,
+						    timeline->slices.start_ns[slice]),
 			       TRUE);
 	}
+}
+
+/* (5): the only collective that the process sees through at that moment, or TACHO_NONE. */
+static guint32 only_work(const struct linking *linking, guint32 process, gint64 time_ns)
+{
+	guint32 slices[MAX_WORKS_AT_ONCE];
+
+	return work_index_of_process(linking->works, process, time_ns, slices) == 1 ? slices[0]
+										    : TACHO_NONE;
 }
 
 /* (5) */
@@ -293,8 +179,8 @@ static void name_roles(struct linking *linking, const struct thread_index *threa
 {
 	TachoTimeline *timeline = linking->timeline;
 
-	for (guint i = 0; i < linking->works->len; i++) {
-		const struct work *work = &g_array_index(linking->works, struct work, i);
+	for (guint i = 0; i < linking->works->by_thread->len; i++) {
+		const struct work *work = &g_array_index(linking->works->by_thread, struct work, i);
 
 		set_role(timeline,
 			 thread_index_track(threads, work->process, work->tid, work->start_ns),
@@ -313,31 +199,29 @@ static void name_roles(struct linking *linking, const struct thread_index *threa
 
 static void assign_all(struct linking *linking)
 {
-	linking->works = g_array_new(FALSE, FALSE, sizeof(struct work));
-	linking->by_begin = g_array_new(FALSE, FALSE, sizeof(struct work));
 	linking->found = g_array_new(FALSE, FALSE, sizeof(guint32));
-	collect_works(linking);
 	link_works(linking);
 	follow_found(linking);
 	link_rest(linking);
 	follow_found(linking);
+	g_array_unref(linking->found);
 }
 
 void link_messages(TachoTimeline *timeline, const struct thread_index *threads)
 {
 	g_autoptr(member_index) members = NULL;
 	struct message_order order;
-	struct linking linking = { .timeline = timeline, .order = &order };
+	struct work_index works;
+	struct linking linking = { .timeline = timeline, .order = &order, .works = &works };
 
 	if (timeline->messages->len == 0)
 		return;
 	linking.members = members = member_index_new(timeline);
 	message_order_init(&order, timeline);
+	work_index_init(&works, timeline);
 	assign_all(&linking);
-	find_ring_steps(&order);
+	find_ring_steps(&order, &works, members);
 	name_roles(&linking, threads);
-	g_array_unref(linking.works);
-	g_array_unref(linking.by_begin);
-	g_array_unref(linking.found);
+	work_index_release(&works);
 	message_order_release(&order);
 }

@@ -10,11 +10,15 @@
  * The tensor may end within the last chunks; segments behind its end are not sent.
  *
  * (1) The k-th segment that a rank sends for a collective is the k-th in this order.
- * (2) If all went to one rank, and were as many and as long as the order says, it was such a ring and
+ * (2) A segment of which it is not known for which collective it was sent is inferred to be of the only
+ *     one, of those that its process saw through at the moment, whose next segment is as long.
+ * (3) If all went to one rank, and were as many and as long as the order says, it was such a ring and
  *     each of them has its step. If not, none has: another algorithm, or lost records. */
 #include <string.h>
 
 #include "correlate/correlate_internal.h"
+#include "correlate/member_index.h"
+#include "correlate/work_index.h"
 
 enum {
 	MAX_SEGMENT_BYTES = 1024 * 1024, /* gloo/allreduce.h: kMaxSegmentSize */
@@ -150,63 +154,158 @@ static guint32 send_segment(struct ring *ring, const TachoMessage *message)
 	return (guint32)(ring->next++ / ring->segments_a_chunk);
 }
 
-static struct ring *find_ring(GHashTable *rings, const TachoTimeline *timeline,
-			      const TachoMessage *message)
-{
-	gpointer key = GSIZE_TO_POINTER((gsize)message->collective);
-	struct ring *ring = g_hash_table_lookup(rings, key);
+struct numbering {
+	const struct message_order *order;
+	const struct work_index *works;
+	const struct member_index *members;
+	GHashTable *rings; /* slice of a collective -> struct ring */
+};
 
+/* How the collective's rank sends, if it is an all-reduce; else NULL. */
+static struct ring *find_ring(const struct numbering *numbering, guint32 slice)
+{
+	const TachoTimeline *timeline = numbering->order->timeline;
+	gpointer key = GSIZE_TO_POINTER((gsize)slice);
+	struct ring *ring;
+
+	if (!is_all_reduce(timeline, slice))
+		return NULL;
+	ring = g_hash_table_lookup(numbering->rings, key);
 	if (!ring) {
-		ring = ring_new(timeline, message->collective, message->collective_row);
-		g_hash_table_insert(rings, key, ring);
+		ring = ring_new(timeline, slice, member_index_row(numbering->members, slice));
+		g_hash_table_insert(numbering->rings, key, ring);
 	}
 	return ring;
 }
 
-/* Give each segment its step, as if all were rings. */
-static void number_segments(const struct message_order *order, GHashTable *rings)
+static guint32 process_of(const struct numbering *numbering, const TachoMessage *message)
 {
+	const TachoTimeline *timeline = numbering->order->timeline;
+
+	return tacho_timeline_track(timeline, timeline->slices.track[message->slice])->process;
+}
+
+/* Tie a send, and who received it, to a collective. */
+static void infer(const struct numbering *numbering, guint32 send, guint32 collective)
+{
+	const struct message_order *order = numbering->order;
+	TachoMessage *message = message_order_at(order, send);
+
+	message->collective = collective;
+	message->collective_row = member_index_row(numbering->members, collective);
+	for (guint32 i = order->first_receive[send]; i < order->first_receive[send + 1]; i++) {
+		TachoMessage *receive = message_order_at(order, order->receives[i]);
+
+		if (receive->collective != TACHO_NONE)
+			continue;
+		receive->collective = member_index_in(numbering->members, collective,
+						      process_of(numbering, receive));
+		if (receive->collective != TACHO_NONE)
+			receive->collective_row = message->collective_row;
+	}
+}
+
+/* The bytes of sends[index] and of those that go on with it. */
+static guint64 bytes_in_all(const struct message_order *order, guint index)
+{
+	guint32 send = g_array_index(order->sends, guint32, index);
+	guint64 bytes = message_order_at(order, send)->bytes;
+
+	while ((send = order->next_send[send]) != TACHO_NONE &&
+	       !message_order_begins_with_header(order, send))
+		bytes += message_order_at(order, send)->bytes;
+	return bytes;
+}
+
+/* (2) */
+static void infer_segment(const struct numbering *numbering, guint index)
+{
+	const struct message_order *order = numbering->order;
+	guint32 send = g_array_index(order->sends, guint32, index), found = TACHO_NONE;
+	const TachoMessage *message = message_order_at(order, send);
+	guint64 bytes = bytes_in_all(order, index);
+	guint32 slices[MAX_WORKS_AT_ONCE];
+	guint n = work_index_of_process(numbering->works, process_of(numbering, message),
+					order->timeline->slices.start_ns[message->slice], slices);
+
+	if (bytes <= GLOO_HEADER_BYTES)
+		return;
+	for (guint i = 0; i < n; i++) {
+		struct ring *ring = find_ring(numbering, slices[i]);
+
+		if (!ring || !ring->is_ring ||
+		    (ring->stream != TACHO_NONE && ring->stream != message->stream) ||
+		    skip_empty(ring) != bytes - GLOO_HEADER_BYTES)
+			continue;
+		if (found != TACHO_NONE)
+			return;
+		found = slices[i];
+	}
+	if (found != TACHO_NONE)
+		infer(numbering, send, found);
+}
+
+/* Give a send its step, as if its all-reduce were a ring; `before` is the send before it on its
+ * stream, or NULL. */
+static void number_send(const struct numbering *numbering, guint index, const TachoMessage *before)
+{
+	guint32 send = g_array_index(numbering->order->sends, guint32, index);
+	TachoMessage *message = message_order_at(numbering->order, send);
+	gboolean is_begin = message_order_begins_with_header(numbering->order, send);
+	struct ring *ring;
+
+	if (message->collective == TACHO_NONE && is_begin)
+		infer_segment(numbering, index);
+	else if (message->collective == TACHO_NONE && before && before->ring_step != TACHO_NONE &&
+		 process_of(numbering, before) == process_of(numbering, message))
+		infer(numbering, send, before->collective);
+	ring = find_ring(numbering, message->collective);
+	if (!ring)
+		return;
+	if (is_begin && message->bytes > GLOO_HEADER_BYTES) {
+		message->ring_step = send_segment(ring, message);
+	} else if (!is_begin && before && before->collective == message->collective) {
+		message->ring_step = before->ring_step;
+		ring->sent_bytes += message->bytes;
+	}
+}
+
+static void number_sends(const struct numbering *numbering)
+{
+	const GArray *sends = numbering->order->sends;
 	const TachoMessage *before = NULL;
 
-	for (guint i = 0; i < order->sends->len; i++) {
-		guint32 row = g_array_index(order->sends, guint32, i);
-		TachoMessage *message = message_order_at(order, row);
+	for (guint i = 0; i < sends->len; i++) {
+		const TachoMessage *message =
+			message_order_at(numbering->order, g_array_index(sends, guint32, i));
 
-		if (is_all_reduce(order->timeline, message->collective)) {
-			struct ring *ring = find_ring(rings, order->timeline, message);
-
-			if (message_order_begins_with_header(order, row)) {
-				if (message->bytes > GLOO_HEADER_BYTES)
-					message->ring_step = send_segment(ring, message);
-			} else if (before && before->stream == message->stream &&
-				   before->collective == message->collective) {
-				message->ring_step = before->ring_step;
-				ring->sent_bytes += message->bytes;
-			}
-		}
+		if (before && before->stream != message->stream)
+			before = NULL;
+		number_send(numbering, i, before);
 		before = message;
 	}
 }
 
-/* (2) */
+/* (3) */
 static gboolean is_as_planned(struct ring *ring)
 {
 	return ring->is_ring && skip_empty(ring) == 0 && ring->sent_bytes == ring->planned_bytes;
 }
 
-void find_ring_steps(const struct message_order *order)
+void find_ring_steps(const struct message_order *order, const struct work_index *works,
+		     const struct member_index *members)
 {
 	g_autoptr(GHashTable) rings = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	struct numbering numbering = { order, works, members, rings };
 
-	number_segments(order, rings);
+	number_sends(&numbering);
 	for (guint i = 0; i < order->sends->len; i++) {
 		guint32 row = g_array_index(order->sends, guint32, i);
 		TachoMessage *send = message_order_at(order, row);
 
 		if (send->ring_step == TACHO_NONE)
 			continue;
-		if (!is_as_planned(
-			    g_hash_table_lookup(rings, GSIZE_TO_POINTER((gsize)send->collective))))
+		if (!is_as_planned(find_ring(&numbering, send->collective)))
 			send->ring_step = TACHO_NONE;
 		for (guint32 r = order->first_receive[row]; r < order->first_receive[row + 1]; r++)
 			message_order_at(order, order->receives[r])->ring_step = send->ring_step;

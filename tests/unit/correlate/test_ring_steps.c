@@ -179,6 +179,66 @@ static void test_unknown(void)
 	}
 }
 
+/* Two all-reduces at once, of 4 and of `n` numbers, whose segments the loop sends by turns as room
+ * becomes for them: their lengths tell which is whose. The last goes out in two parts. */
+static TachoTimeline *correlated_queue(guint n)
+{
+	GString *text = g_string_new("unit us\nworld 2\n");
+	TachoTimeline *timeline;
+
+	for (guint rank = 0; rank < 2; rank++) {
+		g_string_append_printf(text,
+				       "rank %u host=h%u thread %u worker\n"
+				       "collective gloo:all_reduce 100..900 bytes=16 end_tid=%u "
+				       "in=float32[4]@0x10\nthread %u worker\n"
+				       "collective gloo:all_reduce 101..900 bytes=%u end_tid=%u "
+				       "in=float32[%u]@0x20\nthread %u loop\n",
+				       rank, rank, 10 + rank, 10 + rank, 20 + rank, 4 * n,
+				       20 + rank, n, 30 + rank);
+		for (guint i = 0; i < 4 && rank == 0; i++) {
+			add_message(text, 110 + 20 * i, HEADER_BYTES + 4, FALSE, 0, 1);
+			add_message(text, 120 + 20 * i, HEADER_BYTES + (i < 3 ? n : 1), FALSE, 0,
+				    1);
+		}
+		if (rank == 0)
+			add_message(text, 300, n - 1, FALSE, 0, 1);
+		for (guint i = 0; i < 4 && rank == 1; i++) {
+			add_message(text, 110 + 20 * i, HEADER_BYTES, TRUE, 1, 0);
+			add_message(text, 112 + 20 * i, 4, TRUE, 1, 0);
+			add_message(text, 120 + 20 * i, HEADER_BYTES, TRUE, 1, 0);
+			add_message(text, 122 + 20 * i, n, TRUE, 1, 0);
+		}
+	}
+	timeline = timeline_from_text(text->str);
+	g_string_free(text, TRUE);
+	tacho_correlate(timeline);
+	return timeline;
+}
+
+static void test_queue(void)
+{
+	g_autoptr(TachoTimeline) timeline = correlated_queue(24);
+	g_autoptr(TachoTimeline) alike = correlated_queue(4);
+
+	for (guint i = 0; i < 9; i++) {
+		const TachoMessage *message = message_named(timeline, "s0", i);
+		guint32 all_reduce = timeline_find(timeline, "gloo:all_reduce", i < 8 ? i % 2 : 1);
+
+		g_assert_cmpuint(message->collective, ==, all_reduce);
+		g_assert_cmpuint(message->ring_step, ==, i < 4 ? 0 : 1);
+		g_assert_false(message->is_exact);
+		g_assert_cmpuint(message_named(alike, "s0", i)->collective, ==, TACHO_NONE);
+	}
+	for (guint i = 0; i < 16; i++) {
+		const TachoMessage *message = message_named(timeline, "r1", i);
+
+		g_assert_cmpuint(message->collective, ==,
+				 timeline_find(timeline, "gloo:all_reduce", 2 + i / 2 % 2));
+		g_assert_cmpuint(message->ring_step, ==, i / 8);
+		g_assert_cmpuint(message_named(alike, "r1", i)->ring_step, ==, TACHO_NONE);
+	}
+}
+
 /* Sizes as a broken file may have them. */
 static void test_hostile_sizes(void)
 {
@@ -204,6 +264,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/ring_steps/long_tensor", test_long_tensor);
 	g_test_add_func("/ring_steps/no_ring", test_no_ring);
 	g_test_add_func("/ring_steps/unknown", test_unknown);
+	g_test_add_func("/ring_steps/queue", test_queue);
 	g_test_add_func("/ring_steps/hostile_sizes", test_hostile_sizes);
 	return g_test_run();
 }
