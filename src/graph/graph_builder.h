@@ -1,7 +1,8 @@
 /* graph_builder: what the files that build a graph share while they do.
  *
  * graph_build.c cuts threads and makes the nodes; graph_collectives.c finds when each collective
- * was really under way; graph_waits.c finds who waited for it. */
+ * was really under way, transfer_parts.c and graph_wire.c what on; graph_waits.c finds who waited for
+ * it; graph_contention.c what it took from computing. */
 #ifndef TACHO_GRAPH_BUILDER_H
 #define TACHO_GRAPH_BUILDER_H
 
@@ -81,7 +82,7 @@ void builder_add_collectives(struct graph_builder *builder);
 void builder_time_collectives(struct graph_builder *builder);
 /* How fast bytes came over the wires, where messages were recorded. */
 void builder_measure_wires(struct graph_builder *builder);
-/* Split each transfer's time into what depends on the bandwidth and what does not. */
+/* Split each transfer's time into bytes and waits; needs their times, and the pace of the wires. */
 void builder_cost_transfers(struct graph_builder *builder);
 
 /* Find what transfers take from computing, and take it out of the nodes. Needs all nodes, the times of

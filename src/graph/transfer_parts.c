@@ -1,0 +1,384 @@
+/* transfer_parts: what the time of each transfer was spent on.
+ *
+ *     bytes  = what its bytes take alone on its links (graph_wire.c, or a fitted line)
+ *     waits  = the rest of its time, less what it shared its busiest link for (graph_transfer_pace):
+ *              for the other end's word, and for a core
+ *
+ * Played with these parts, among those that were under way beside it, each takes the time it took. */
+#include <math.h>
+
+#include "base/quantile.h"
+#include "base/weighted_median.h"
+#include "graph/graph_builder.h"
+
+#define SMALL_BYTES 4096 /* takes the same time as none: a few packets */
+#define MAX_ROUNDS  30	 /* of correcting */
+#define ALMOST	    1e-4 /* a change that is not worth another round */
+
+/* --- who was under way beside whom ------------------------------------------------------------ */
+
+struct moment {
+	gint64 time_ns;
+	guint32 transfer;
+	gboolean is_begin;
+};
+
+static gint compare_moments(gconstpointer a, gconstpointer b)
+{
+	const struct moment *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->is_begin - y->is_begin;
+}
+
+/* When transfers begin and end, in order. */
+static GArray *collect_moments(const TachoGraph *graph)
+{
+	GArray *moments = g_array_new(FALSE, FALSE, sizeof(struct moment));
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		struct moment begin = { transfer->begin_ns, i, TRUE };
+		struct moment end = { transfer->end_ns, i, FALSE };
+
+		if (transfer->end_ns <= transfer->begin_ns)
+			continue;
+		g_array_append_val(moments, begin);
+		g_array_append_val(moments, end);
+	}
+	g_array_sort(moments, compare_moments);
+	return moments;
+}
+
+/* How much of its work each of the transfers under way gets done, into moved_ns. */
+static void pass_time(const TachoGraph *graph, const GArray *active, const guint32 *load,
+		      gint64 elapsed_ns, gdouble *moved_ns)
+{
+	for (guint i = 0; i < active->len; i++) {
+		guint32 index = g_array_index(active, guint32, i);
+		const struct graph_transfer *transfer = graph_transfer_at(graph, index);
+
+		moved_ns[index] +=
+			(gdouble)elapsed_ns *
+			graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
+					    graph_busiest_load(graph, transfer->group, load));
+	}
+}
+
+static void change_load(const TachoGraph *graph, guint32 transfer, guint32 *load, gint change)
+{
+	const struct graph_group *group =
+		graph_group_at(graph, graph_transfer_at(graph, transfer)->group);
+
+	for (guint32 j = 0; j < group->n_links; j++)
+		load[g_array_index(graph->group_links, guint32, group->first_link + j)] +=
+			(guint32)change;
+}
+
+static void remove_active(GArray *active, guint32 transfer)
+{
+	for (guint i = 0; i < active->len; i++)
+		if (g_array_index(active, guint32, i) == transfer) {
+			g_array_remove_index(active, i);
+			return;
+		}
+}
+
+/* The work that each transfer would have got done in its time, at the pace that its parts give it. */
+static void find_moved(const TachoGraph *graph, const GArray *moments, gdouble *moved_ns)
+{
+	g_autoptr(GArray) active = g_array_new(FALSE, FALSE, sizeof(guint32));
+	g_autofree guint32 *load = g_new0(guint32, MAX(graph->links->len, 1u));
+	gint64 at_ns = 0;
+
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		moved_ns[i] = 0;
+	for (guint i = 0; i < moments->len; i++) {
+		const struct moment *moment = &g_array_index(moments, struct moment, i);
+
+		if (graph_transfer_at(graph, moment->transfer)->work_ns <= 0)
+			continue;
+		pass_time(graph, active, load, moment->time_ns - at_ns, moved_ns);
+		at_ns = moment->time_ns;
+		change_load(graph, moment->transfer, load, moment->is_begin ? 1 : -1);
+		if (moment->is_begin)
+			g_array_append_val(active, moment->transfer);
+		else
+			remove_active(active, moment->transfer);
+	}
+}
+
+/* The time each transfer would have taken alone, into work_ns. */
+static void find_time_alone(const TachoGraph *graph)
+{
+	g_autoptr(GArray) moments = collect_moments(graph);
+	g_autofree gdouble *moved_ns = g_new(gdouble, MAX(graph->transfers->len, 1u));
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		transfer->work_ns = MAX(transfer->end_ns - transfer->begin_ns, 0);
+	}
+	find_moved(graph, moments, moved_ns);
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		graph_transfer_at(graph, i)->work_ns = moved_ns[i];
+}
+
+/* --- the parts ------------------------------------------------------------------------------ */
+
+static gdouble wire_bytes(const TachoGraph *graph, const struct graph_transfer *transfer)
+{
+	return transfer_wire_bytes(tacho_timeline_string(graph->timeline, transfer->name),
+				   transfer->bytes, transfer->n_ranks);
+}
+
+/* From when the last of its ranks began it to when the first had the result. */
+static gint64 shortest_ns(const TachoTimeline *timeline, const TachoCollective *collective)
+{
+	gint64 begin_ns = G_MININT64, end_ns = G_MAXINT64;
+
+	for (guint32 i = 0; i < collective->n_members; i++) {
+		guint32 slice =
+			g_array_index(timeline->members, guint32, collective->first_member + i);
+
+		begin_ns = MAX(begin_ns, timeline->slices.start_ns[slice]);
+		end_ns = MIN(end_ns, tacho_slice_end_ns(timeline, slice));
+	}
+	return end_ns - begin_ns;
+}
+
+/* What the fixed part of a transfer can be at most: those collectives of the run that are too small
+ * for their bytes to count took so long, and each of the 2 (n - 1) rounds of a ring may take as long
+ * again. G_MAXDOUBLE where there was none. */
+static gdouble max_fixed_ns(const TachoGraph *graph, guint32 n_ranks)
+{
+	const TachoTimeline *timeline = graph->timeline;
+	g_autoptr(GArray) times_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+	for (guint i = 0; i < timeline->collectives->len; i++) {
+		const TachoCollective *collective =
+			&g_array_index(timeline->collectives, TachoCollective, i);
+		gint64 time_ns = shortest_ns(timeline, collective);
+
+		if (collective->n_members > 1 && collective->bytes <= SMALL_BYTES && time_ns > 0)
+			g_array_append_val(times_ns, time_ns);
+	}
+	if (times_ns->len == 0)
+		return G_MAXDOUBLE;
+	return 2.0 * (MAX(n_ranks, 2u) - 1) * quantile(times_ns, 0.5);
+}
+
+/* Fit a line to the group's transfers, or only to those called `name`. */
+static void fit(const TachoGraph *graph, guint32 group, guint32 name, struct transfer_cost *cost)
+{
+	g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(struct transfer_sample));
+
+	for (guint i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		struct transfer_sample sample = { wire_bytes(graph, transfer), transfer->work_ns };
+
+		if (transfer->group == group && (name == TACHO_NONE || transfer->name == name))
+			g_array_append_val(samples, sample);
+	}
+	transfer_cost_fit(cost, (struct transfer_sample *)(void *)samples->data, samples->len,
+			  graph_group_at(graph, group)->max_fixed_ns);
+}
+
+/* The group's all-reduces if there are any, else all. */
+static void fit_group(const TachoGraph *graph, guint32 group)
+{
+	struct graph_group *row = graph_group_at(graph, group);
+
+	for (guint i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		const gchar *name = tacho_timeline_string(graph->timeline, transfer->name);
+
+		if (transfer->group != group || !transfer_is_all_reduce(name))
+			continue;
+		fit(graph, group, transfer->name, &row->cost);
+		if (row->cost.n_sizes > 0)
+			return;
+	}
+	fit(graph, group, TACHO_NONE, &row->cost);
+}
+
+/* The part of a transfer that does not scale with the bandwidth. */
+static gdouble fixed_part_ns(const TachoGraph *graph, const struct graph_transfer *transfer,
+			     const struct transfer_cost *own)
+{
+	const struct transfer_cost *group = &graph_group_at(graph, transfer->group)->cost;
+	gdouble fixed_ns = own->fixed_ns;
+
+	if (own->n_sizes <=
+	    1) /* the group's price of a byte, where that is known, leaves the rest */
+		fixed_ns = transfer->work_ns - group->ns_per_byte * wire_bytes(graph, transfer);
+	return CLAMP(fixed_ns, 0.0, transfer->work_ns);
+}
+
+/* The fit to all of the group's transfers of that name; kept in `fits`. */
+static const struct transfer_cost *own_fit(const TachoGraph *graph, GHashTable *fits,
+					   const struct graph_transfer *transfer)
+{
+	gint64 key = (gint64)((guint64)transfer->group << 32 | transfer->name);
+	struct transfer_cost *own = g_hash_table_lookup(fits, &key);
+
+	if (!own) {
+		own = g_new(struct transfer_cost, 1);
+		fit(graph, transfer->group, transfer->name, own);
+		g_hash_table_insert(fits, g_memdup2(&key, sizeof(key)), own);
+	}
+	return own;
+}
+
+/* Begin with what is known of a transfer: where messages tell the pace of the wire, what its bytes
+ * take; else what the line calls fixed. */
+static void set_known_part(const TachoGraph *graph, GHashTable *fits,
+			   struct graph_transfer *transfer)
+{
+	gdouble ns_per_byte = graph_group_at(graph, transfer->group)->wire_ns_per_byte;
+
+	if (ns_per_byte > 0) {
+		transfer->work_ns = ns_per_byte * wire_bytes(graph, transfer);
+		transfer->fixed_ns = 0;
+	} else {
+		transfer->fixed_ns = fixed_part_ns(graph, transfer, own_fit(graph, fits, transfer));
+		transfer->work_ns -= transfer->fixed_ns;
+	}
+}
+
+/* The other part, from the work that it gets done in its time with the parts as they are. Returns
+ * whether that changes much. */
+static gboolean correct_part(const TachoGraph *graph, struct graph_transfer *transfer,
+			     gdouble moved_ns)
+{
+	gdouble alone_ns = transfer->fixed_ns + transfer->work_ns;
+
+	if (graph_group_at(graph, transfer->group)->wire_ns_per_byte > 0)
+		transfer->fixed_ns =
+			MAX(alone_ns * (moved_ns / transfer->work_ns) - transfer->work_ns, 0.0);
+	else
+		transfer->work_ns = moved_ns;
+	return fabs(transfer->fixed_ns + transfer->work_ns - alone_ns) > ALMOST * alone_ns;
+}
+
+static gboolean correct_parts(const TachoGraph *graph, const gdouble *moved_ns)
+{
+	gboolean has_changed = FALSE;
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (transfer->work_ns > 0 && moved_ns[i] > 0)
+			has_changed |= correct_part(graph, transfer, moved_ns[i]);
+	}
+	return has_changed;
+}
+
+/* Split each transfer's time into bytes and waits, so that in the time it took, among those that were
+ * under way then, it is just done. One part is known; the other is corrected round by round. What
+ * remains in the end is put right by scaling both: also where a transfer was sooner done than its
+ * bytes allow. */
+static void split_times(const TachoGraph *graph)
+{
+	g_autoptr(GArray) moments = collect_moments(graph);
+	g_autofree gdouble *moved_ns = g_new(gdouble, MAX(graph->transfers->len, 1u));
+	guint n_rounds = 0;
+
+	do
+		find_moved(graph, moments, moved_ns);
+	while (n_rounds++ < MAX_ROUNDS && correct_parts(graph, moved_ns));
+	find_moved(graph, moments, moved_ns);
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (transfer->work_ns <= 0 || moved_ns[i] <= 0)
+			continue;
+		transfer->fixed_ns *= moved_ns[i] / transfer->work_ns;
+		transfer->work_ns = moved_ns[i];
+	}
+}
+
+/* What each transfer of a group waits for a segment, or only its all-reduces: struct weighted, by
+ * segments. */
+static GArray *collect_hops(const TachoGraph *graph, guint32 group, gboolean all_reduces_only)
+{
+	GArray *hops = g_array_new(FALSE, FALSE, sizeof(struct weighted));
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		const gchar *name = tacho_timeline_string(graph->timeline, transfer->name);
+		struct weighted hop = { 0, transfer_latencies(name, transfer->bytes,
+							      transfer->n_ranks) };
+
+		if (transfer->group != group || hop.weight <= 0 ||
+		    (all_reduces_only && !transfer_is_all_reduce(name)))
+			continue;
+		hop.value = transfer->fixed_ns / hop.weight;
+		g_array_append_val(hops, hop);
+	}
+	return hops;
+}
+
+/* Of its all-reduces, if there are any: they are what is packed anew. */
+static gdouble median_hop_ns(const TachoGraph *graph, guint32 group)
+{
+	g_autoptr(GArray) hops = collect_hops(graph, group, TRUE);
+
+	if (hops->len == 0) {
+		g_array_unref(hops);
+		hops = collect_hops(graph, group, FALSE);
+	}
+	return weighted_median((struct weighted *)(void *)hops->data, hops->len);
+}
+
+/* Where messages tell what a byte takes, what a new transfer takes: its bytes, and its segments. */
+static void take_wire_cost(const TachoGraph *graph, guint32 index)
+{
+	struct graph_group *group = graph_group_at(graph, index);
+
+	if (group->wire_ns_per_byte <= 0)
+		return;
+	group->hop_ns = median_hop_ns(graph, index);
+	group->cost.ns_per_byte = group->wire_ns_per_byte;
+	group->cost.fixed_ns = 0;
+}
+
+/* All its time, where no byte moved. */
+static void set_without_bytes(struct graph_transfer *transfer)
+{
+	gint64 time_ns = transfer->end_ns - transfer->begin_ns;
+
+	if (transfer->work_ns <= 0 || time_ns <= 0) {
+		transfer->work_ns = 0;
+		transfer->fixed_ns = (gdouble)MAX(time_ns, 0);
+	}
+}
+
+void builder_cost_transfers(struct graph_builder *builder)
+{
+	TachoGraph *graph = builder->graph;
+	g_autoptr(GHashTable) fits =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+
+	find_time_alone(graph);
+	for (guint32 i = 0; i < graph->groups->len; i++) {
+		struct graph_group *group = graph_group_at(graph, i);
+
+		group->max_fixed_ns = max_fixed_ns(graph, group->n_ranks);
+		fit_group(graph, i);
+	}
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		own_fit(graph, fits, graph_transfer_at(graph, i));
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		set_known_part(graph, fits, graph_transfer_at(graph, i));
+	split_times(graph);
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		set_without_bytes(transfer);
+		graph_set_transfer(graph, i, transfer->fixed_ns, transfer->work_ns);
+	}
+	for (guint32 i = 0; i < graph->groups->len; i++)
+		take_wire_cost(graph, i);
+}
