@@ -15,7 +15,7 @@ _tacho_values() {
 	--clock) echo auto tsc monotonic ;;
 	--probes) echo all torch alloc blas dnn socket python ;;
 	--view) echo step op kernel scope graph code comm message bucket gradient overlap straggler memory \
-		critical idle launch queue counters ;;
+		critical idle launch queue counters advise ;;
 	--select) echo micros cpu_micros accelerator_micros bytes peak_bytes residual_bytes output_bytes \
 		params float_ops occurrence op_types input_shapes ;;
 	--order-by) echo name depth micros cpu_micros accelerator_micros bytes peak_bytes residual_bytes \

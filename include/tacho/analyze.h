@@ -43,7 +43,8 @@ typedef struct {
 	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")  \
 	VIEW(launch, "from launch to kernel: calls, delays, work too short for its launch")        \
 	VIEW(queue, "work launched for each device stream that has not begun")                     \
-	VIEW(counters, "counters: least, mean, most, and what ran then")
+	VIEW(counters, "counters: least, mean, most, and what ran then")                           \
+	VIEW(advise, "what to change, why, and what that would save at most")
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */
 #define TACHO_VIEW_DECLARE(name, description)                                                      \

@@ -1,0 +1,153 @@
+/* advice_straggler: a rank that the others wait for.
+ *
+ * Where ranks are late in turn, each waits about as long as it is waited for, and none is to blame. So what counts is
+ * how much longer a rank is waited for, by each of the others, than it waits itself; and of that no more than the
+ * others wait without computing meanwhile. The figures are those of the straggler view. */
+#include "analyze/advice.h"
+
+#define MS(ns) ((ns) / 1e6)
+#define NS(ms) ((ms)*1e6)
+
+/* How much longer it is waited for than it waits. */
+static gdouble net_wait_ns(const TachoTable *ranks, guint row)
+{
+	guint n_others = tacho_table_n_rows(ranks) - 1;
+
+	return NS(tacho_table_cell_number(ranks, row, "caused_wait_ms") / n_others -
+		  tacho_table_cell_number(ranks, row, "waited_ms"));
+}
+
+/* The row of the rank that was asked for and is most waited for, or TACHO_NONE. */
+static guint find_straggler(const struct advice_input *input, const TachoTable *ranks)
+{
+	guint most = TACHO_NONE;
+
+	for (guint row = 0; row < tacho_table_n_rows(ranks); row++) {
+		gint32 rank = (gint32)tacho_table_cell_number(ranks, row, "rank");
+
+		if ((input->filter.rank < 0 || rank == input->filter.rank) &&
+		    (most == TACHO_NONE || net_wait_ns(ranks, row) > net_wait_ns(ranks, most)))
+			most = row;
+	}
+	return most;
+}
+
+/* What the other ranks wait without computing, the mean. */
+static gdouble others_wait_ns(const struct advice_input *input, gint32 rank)
+{
+	gdouble sum_ns = 0;
+	guint n = 0;
+
+	for (guint i = 0; i < input->timeline->ranks->len; i++) {
+		if (input->times[i].n_stretches == 0 || advice_rank(input, i) == rank)
+			continue;
+		sum_ns += input->times[i].wait_ns;
+		n++;
+	}
+	return n ? sum_ns / n : 0;
+}
+
+static gdouble clock_doubt_ns(const TachoTimeline *timeline, gboolean *ret_is_apart)
+{
+	gdouble doubt_ns = 0;
+
+	*ret_is_apart = FALSE;
+	for (guint i = 0; i < timeline->clocks->len; i++) {
+		const TachoClock *clock = &g_array_index(timeline->clocks, TachoClock, i);
+
+		*ret_is_apart |= clock->state == TACHO_CLOCK_APART;
+		doubt_ns = MAX(doubt_ns, (gdouble)clock->uncertainty_ns);
+	}
+	return doubt_ns;
+}
+
+static gchar *straggler_evidence(const struct advice_input *input, const TachoTable *ranks,
+				 guint row, gdouble net_ns)
+{
+	GString *text = g_string_new(NULL);
+	const gchar *longer_in = tacho_table_cell_text(ranks, row, "longer_in");
+	const gchar *work = tacho_table_cell_text(ranks, row, "longer_work");
+
+	g_string_printf(
+		text,
+		"Rank %.0f comes last to %.0f %% of the collectives; on balance each of the "
+		"others waits %.2f ms %s for it",
+		tacho_table_cell_number(ranks, row, "rank"),
+		tacho_table_cell_number(ranks, row, "late_pct"), MS(net_ns), input->each);
+	if (longer_in)
+		g_string_append_printf(text, "; it is %.2f ms longer in %s than the quickest rank",
+				       tacho_table_cell_number(ranks, row, "longer_ms"), longer_in);
+	if (work)
+		g_string_append_printf(text, ", above all in %s (%.2f ms)", work,
+				       tacho_table_cell_number(ranks, row, "longer_work_ms"));
+	g_string_append_c(text, '.');
+	return g_string_free(text, FALSE);
+}
+
+/* Its work would have to take this part of what it takes, to be as quick as the quickest. */
+static gdouble even_factor(const TachoTable *ranks, guint row)
+{
+	gdouble compute_ms = tacho_table_cell_number(ranks, row, "compute_ms");
+
+	return (compute_ms - tacho_table_cell_number(ranks, row, "longer_ms")) / compute_ms;
+}
+
+static gchar *straggler_action(const TachoTable *ranks, guint row)
+{
+	const gchar *longer_in = tacho_table_cell_text(ranks, row, "longer_in");
+	gdouble rank = tacho_table_cell_number(ranks, row, "rank");
+
+	if (g_strcmp0(longer_in, "compute") == 0)
+		return g_strdup_printf(
+			"Give it less to compute, or a device as fast as the others'; 'tacho "
+			"replay RUN --what-if straggler:%.0f=%.2f' says what a step takes once it "
+			"is as quick.",
+			rank, even_factor(ranks, row));
+	if (g_strcmp0(longer_in, "data loading") == 0)
+		return g_strdup_printf("Look at what its data loader reads, and from where: its "
+				       "input is slower than the others' ('tacho report RUN --view "
+				       "step --rank %.0f').",
+				       rank);
+	if (longer_in)
+		return g_strdup_printf("Look at what its program does between operations that the "
+				       "others' do not: logging, checkpoints, validation, other "
+				       "programs on its host ('tacho report RUN --view code --rank "
+				       "%.0f').",
+				       rank);
+	return g_strdup_printf("Look at what it does before these collectives ('tacho report RUN "
+			       "--view op --rank %.0f').",
+			       rank);
+}
+
+const gchar *check_straggler(const struct advice_input *input, GArray *advices)
+{
+	g_autoptr(TachoTable) ranks = tacho_view_straggler(input->timeline, &input->all_ranks);
+	struct advice advice = { .checker = "straggler",
+				 .metric = "waited_for_pct",
+				 .threshold = ADVICE_WORTH_PCT };
+	gboolean is_apart;
+	gdouble doubt_ns = clock_doubt_ns(input->timeline, &is_apart), net_ns;
+	const gchar *where;
+	guint row;
+
+	if (tacho_table_n_rows(ranks) < 2)
+		return "fewer than two ranks were recorded";
+	if (is_apart)
+		return "the clocks of some ranks are not aligned";
+	row = find_straggler(input, ranks);
+	if (row == TACHO_NONE || !(tacho_table_cell_number(ranks, row, "late") > 0))
+		return NULL;
+	net_ns = net_wait_ns(ranks, row);
+	advice.rank = (gint32)tacho_table_cell_number(ranks, row, "rank");
+	advice.gain_ns = MIN(net_ns, others_wait_ns(input, advice.rank));
+	advice.value = advice_share(input, advice.gain_ns);
+	if (advice.value < advice.threshold ||
+	    NS(tacho_table_cell_number(ranks, row, "late_mean_ms")) <= doubt_ns)
+		return NULL;
+	where = tacho_table_cell_text(ranks, row, "longer_work");
+	advice.where = g_strdup(where ? where : tacho_table_cell_text(ranks, row, "longer_in"));
+	advice.evidence = straggler_evidence(input, ranks, row, net_ns);
+	advice.action = straggler_action(ranks, row);
+	g_array_append_val(advices, advice);
+	return NULL;
+}

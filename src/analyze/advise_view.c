@@ -1,0 +1,138 @@
+/* advise_view: what to change, why, and what it would save at most.
+ *
+ * Each checker looks for one thing; advice.h says what it gets and what it gives back. They stand on the
+ * figures of the other views, so that what an advice says can be looked up there.
+ *
+ * (1) No advice without evidence: a checker says nothing unless its figure is past its threshold. docs/views.md
+ *     lists the thresholds with their reasons.
+ * (2) A gain is an upper bound, as if what is found were gone. Gains do not add up: what one change leaves may be
+ *     what another would have saved.
+ *
+ * After tfprof's advise: its checkers, its faults and what became of them are in docs/views.md. */
+#include <tacho/analyze.h>
+
+#include "analyze/advice.h"
+
+#define MS(ns) ((ns) / 1e6)
+
+static const TachoColumn columns[] = {
+	{ .key = "id", .title = "#", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "gain_ms", .title = "saves ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "gain_pct",
+	  .title = "%",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+	{ .key = "checker", .title = "what", .type = TACHO_COLUMN_TEXT },
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "where", .title = "where", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "first_step", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "last_step", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "metric", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "value", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "threshold", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "evidence", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "action", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+};
+
+static const struct {
+	const gchar *name;
+	AdviceChecker check;
+} checkers[] = {
+#define CHECKER_ROW(name) { #name, check_##name },
+	ADVICE_CHECKERS(CHECKER_ROW)
+#undef CHECKER_ROW
+};
+
+static gint compare_advices(gconstpointer a, gconstpointer b)
+{
+	const struct advice *x = a, *y = b;
+
+	return (x->gain_ns < y->gain_ns) - (x->gain_ns > y->gain_ns);
+}
+
+static void add_steps(TachoTable *table, const struct advice_input *input)
+{
+	const GArray *chosen = input->selection.chosen;
+	gint64 first = G_MAXINT64, last = -1;
+
+	for (guint i = 0; i < chosen->len; i++) {
+		first = MIN(first, (gint64)g_array_index(chosen, TachoStep, i).number);
+		last = MAX(last, (gint64)g_array_index(chosen, TachoStep, i).number);
+	}
+	if (chosen->len == 0) {
+		tacho_table_null(table);
+		tacho_table_null(table);
+		return;
+	}
+	tacho_table_integer(table, first);
+	tacho_table_integer(table, last);
+}
+
+/* The sentences are too long for a column: in text they stand below, by number. */
+static void add_advice(TachoTable *table, const struct advice_input *input,
+		       const struct advice *advice, guint id)
+{
+	tacho_table_row(table);
+	tacho_table_integer(table, id);
+	tacho_table_number(table, MS(advice->gain_ns));
+	tacho_table_number(table, advice_share(input, advice->gain_ns));
+	tacho_table_text(table, advice->checker);
+	if (advice->rank >= 0)
+		tacho_table_integer(table, advice->rank);
+	else
+		tacho_table_null(table);
+	tacho_table_text(table, advice->where);
+	add_steps(table, input);
+	tacho_table_text(table, advice->metric);
+	tacho_table_number(table, advice->value);
+	tacho_table_number(table, advice->threshold);
+	tacho_table_text(table, advice->evidence);
+	tacho_table_text(table, advice->action);
+	tacho_table_note(table, "%u: %s %s", id, advice->evidence, advice->action);
+}
+
+static void run_checkers(TachoTable *table, const struct advice_input *input,
+			 const struct selection *by_name, GArray *advices)
+{
+	g_autoptr(GString) unchecked = g_string_new(NULL);
+
+	for (guint i = 0; i < G_N_ELEMENTS(checkers); i++) {
+		const gchar *why;
+
+		if (!selection_takes_name(by_name, checkers[i].name))
+			continue;
+		why = checkers[i].check(input, advices);
+		if (why)
+			g_string_append_printf(unchecked, "%s%s (%s)", unchecked->len ? ", " : "",
+					       checkers[i].name, why);
+	}
+	g_array_sort(advices, compare_advices);
+	for (guint i = 0; i < advices->len; i++)
+		add_advice(table, input, &g_array_index(advices, struct advice, i), i + 1);
+	if (advices->len)
+		tacho_table_note(table, "What a change saves is an upper bound; several may save "
+					"the same time.");
+	else
+		tacho_table_note(table, "Nothing to advise: what was looked for is not there, or "
+					"not enough to matter.");
+	if (unchecked->len)
+		tacho_table_note(table, "Not looked for: %s.", unchecked->str);
+}
+
+/* The filter's name chooses checkers. */
+TachoTable *tacho_view_advise(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("advise", columns, G_N_ELEMENTS(columns));
+	g_autoptr(GArray) advices = advice_list_new();
+	struct advice_input input;
+	struct selection by_name;
+
+	advice_input_init(&input, timeline, filter);
+	selection_init(&by_name, timeline, filter);
+	run_checkers(table, &input, &by_name, advices);
+	selection_note(&by_name, table);
+	selection_release(&by_name);
+	advice_input_release(&input);
+	return table;
+}
