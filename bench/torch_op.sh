@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # torch_op.sh [--count] [BUILD_DIR]: cost of a recorded PyTorch operation above an empty RecordFunction callback
-# (target: 60 ns). --count: instead of times, the instructions that tacho's two callbacks take, by callgrind, the
-# same on any machine and at any load. Needs Debian's libtorch-dev, and valgrind to count; exit 77 without.
+# (target: 60 ns). --count: instead of times, the instructions that tacho's two callbacks take, by callgrind. Roughly:
+# its attribution to a function and what that calls differs between runs of the same. Needs Debian's libtorch-dev,
+# and valgrind to count; exit 77 without.
 set -eu
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 is_count=
