@@ -106,6 +106,7 @@ static void release_advice(gpointer data)
 	struct advice *advice = data;
 
 	g_free(advice->where);
+	g_free(advice->file);
 	g_free(advice->evidence);
 	g_free(advice->action);
 }

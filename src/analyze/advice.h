@@ -34,8 +34,9 @@ struct advice {
 	gint32 rank;	      /* -1: of all ranks */
 	const gchar *metric;  /* static: what `value` is, and is held against `threshold` */
 	gdouble value, threshold;
-	gdouble gain_ns;	  /* a step gets shorter by so much at most */
-	gchar *where;		  /* op, device, collective ...; may be NULL */
+	gdouble gain_ns; /* a step gets shorter by so much at most */
+	gchar *where;	 /* op, device, collective ...; may be NULL */
+	gchar *file;	 /* function of the program with its file and line; NULL: not known */
 	gchar *evidence, *action; /* a sentence each */
 };
 
@@ -49,7 +50,9 @@ typedef const gchar *(*AdviceChecker)(const struct advice_input *input, GArray *
 	CHECKER(straggler)                                                                         \
 	CHECKER(data_loader)                                                                       \
 	CHECKER(host_idle)                                                                         \
-	CHECKER(device_idle)
+	CHECKER(device_idle)                                                                       \
+	CHECKER(blocking_calls)                                                                    \
+	CHECKER(layout)
 
 #define ADVICE_CHECKER_DECLARE(name)                                                               \
 	const gchar *check_##name(const struct advice_input *input, GArray *advices);

@@ -11,9 +11,12 @@
  * After tfprof's advise: its checkers, its faults and what became of them are in docs/views.md. */
 #include <tacho/analyze.h>
 
+#include <string.h>
+
 #include "analyze/advice.h"
 
-#define MS(ns) ((ns) / 1e6)
+#define MS(ns)	    ((ns) / 1e6)
+#define N_EXPENSIVE 3
 
 static const TachoColumn columns[] = {
 	{ .key = "id", .title = "#", .type = TACHO_COLUMN_INTEGER },
@@ -26,6 +29,7 @@ static const TachoColumn columns[] = {
 	{ .key = "checker", .title = "what", .type = TACHO_COLUMN_TEXT },
 	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "where", .title = "where", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "file", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
 	{ .key = "first_step", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 	{ .key = "last_step", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 	{ .key = "metric", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
@@ -83,6 +87,7 @@ static void add_advice(TachoTable *table, const struct advice_input *input,
 	else
 		tacho_table_null(table);
 	tacho_table_text(table, advice->where);
+	tacho_table_text(table, advice->file);
 	add_steps(table, input);
 	tacho_table_text(table, advice->metric);
 	tacho_table_number(table, advice->value);
@@ -90,6 +95,61 @@ static void add_advice(TachoTable *table, const struct advice_input *input,
 	tacho_table_text(table, advice->evidence);
 	tacho_table_text(table, advice->action);
 	tacho_table_note(table, "%u: %s %s", id, advice->evidence, advice->action);
+}
+
+static gdouble cost_ms(const TachoTable *ops, guint row)
+{
+	gdouble device_ms = tacho_table_cell_number(ops, row, "device_ms");
+
+	return tacho_table_cell_number(ops, row, "self_ms") + (device_ms > 0 ? device_ms : 0);
+}
+
+static gint compare_costs(gconstpointer a, gconstpointer b, gpointer ops)
+{
+	gdouble x = cost_ms(ops, *(const guint *)a), y = cost_ms(ops, *(const guint *)b);
+
+	return (x < y) - (x > y);
+}
+
+static void list_expensive(TachoTable *ops, GString *text)
+{
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
+	gdouble all_ms = 0;
+
+	for (guint row = 0; row < tacho_table_n_rows(ops); row++) {
+		if (strcmp(tacho_table_cell_text(ops, row, "phase"), "comm") == 0)
+			continue;
+		all_ms += cost_ms(ops, row);
+		g_array_append_val(rows, row);
+	}
+	g_array_sort_with_data(rows, compare_costs, ops);
+	for (guint i = 0; i < MIN(rows->len, N_EXPENSIVE) && all_ms > 0; i++) {
+		guint row = g_array_index(rows, guint, i);
+
+		g_string_append_printf(text, "%s%s in %s (%.0f %%)", i ? ", " : "",
+				       tacho_table_cell_text(ops, row, "name"),
+				       tacho_table_cell_text(ops, row, "phase"),
+				       100.0 * cost_ms(ops, row) / all_ms);
+	}
+}
+
+/* tfprof's ExpensiveOperationChecker: no fault, but where to look first. Shares are of the own times, host and device
+ * together, of all operations but those that queue or wait for communication, which has a checker. */
+static void note_expensive(TachoTable *table, const struct advice_input *input)
+{
+	TachoFilter filter = input->filter;
+	TachoProfileOptions *profile = tacho_profile_options_new();
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(TachoTable) ops = NULL;
+
+	filter.profile = profile;
+	if (tacho_profile_options_set(profile, "select", "accelerator_micros", NULL)) {
+		ops = tacho_view_op(input->timeline, &filter);
+		list_expensive(ops, text);
+	}
+	tacho_profile_options_free(profile);
+	if (text->len)
+		tacho_table_note(table, "Most expensive operations: %s.", text->str);
 }
 
 static void run_checkers(TachoTable *table, const struct advice_input *input,
@@ -131,6 +191,8 @@ TachoTable *tacho_view_advise(const TachoTimeline *timeline, const TachoFilter *
 	advice_input_init(&input, timeline, filter);
 	selection_init(&by_name, timeline, filter);
 	run_checkers(table, &input, &by_name, advices);
+	if (!by_name.filter->name)
+		note_expensive(table, &input);
 	selection_note(&by_name, table);
 	selection_release(&by_name);
 	advice_input_release(&input);

@@ -305,6 +305,79 @@ static void test_short_kernels(void)
 	g_assert_true(says(table, "device_idle", "action", "Launch less"));
 }
 
+/* The first call waits 12 for a, and the device has nothing to do for 8 after it; the second waits 1 for b, and the
+ * device has nothing to do for 20; while the third waits, another stream works on; after the last comes nothing. */
+#define BLOCKED                                                                                    \
+	"rank 0 thread 1 main\n"                                                                   \
+	"  function \"train.py(7): main\" 0..100\n"                                                \
+	"  function \"torch/_tensor.py(9): item\" 1..100\n"                                        \
+	"  op aten::item 8..22\n"                                                                  \
+	"  runtime cudaStreamSynchronize 8..20\n"                                                  \
+	"  op aten::copy_ 39..41\n"                                                                \
+	"  runtime cudaMemcpy 39..40\n"                                                            \
+	"  runtime cudaMemcpyAsync 41..60\n"                                                       \
+	"  runtime cudaDeviceSynchronize 65..75\n"                                                 \
+	"  runtime cudaDeviceSynchronize 90..100\n"                                                \
+	"  stream 7\n"                                                                             \
+	"  kernel a 0..20\n"                                                                       \
+	"  kernel b 28..40\n"                                                                      \
+	"  kernel c 60..75\n"                                                                      \
+	"  stream 8\n"                                                                             \
+	"  kernel d 70..90\n"
+
+static void test_blocking_calls(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_of(BLOCKED);
+	g_autoptr(TachoTimeline) busy = timeline_of(BLOCKED "  stream 9\n"
+							    "  kernel e 0..100\n");
+	g_autoptr(TachoTable) table = tacho_view_advise(timeline, NULL);
+	g_autoptr(TachoTable) nothing = tacho_view_advise(busy, NULL);
+	gint row = find(table, "blocking_calls");
+
+	g_assert_cmpint(row, >=, 0);
+	EXPECT(table, (guint)row, "gain_ms", 8 + 1);
+	EXPECT(table, (guint)row, "rank", 0);
+	g_assert_cmpstr(tacho_table_cell_text(table, (guint)row, "where"), ==, "aten::item");
+	g_assert_cmpstr(tacho_table_cell_text(table, (guint)row, "file"), ==, "train.py(7): main");
+	g_assert_true(says(table, "blocking_calls", "evidence", "In 4.0 calls a step"));
+	g_assert_true(says(table, "blocking_calls", "evidence", "33.00 ms for its device"));
+	g_assert_true(says(table, "blocking_calls", "evidence",
+			   "cudaStreamSynchronize, called by "
+			   "train.py(7): main"));
+	g_assert_cmpint(find(nothing, "blocking_calls"), <, 0);
+}
+
+static void test_layout(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_of("rank 0 thread 1 main\n"
+			    "  stream 7\n"
+			    "  kernel \"void nchwToNhwcKernel<float>()\" 0..4\n"
+			    "  kernel conv 4..90\n"
+			    "  kernel \"void nhwcToNchwKernel<float>()\" 90..93\n");
+	g_autoptr(TachoTable) table = tacho_view_advise(timeline, NULL);
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 1);
+	EXPECT(table, 0, "gain_ms", 7);
+	g_assert_true(says(table, "layout", "evidence", "2.0 kernels"));
+	g_assert_true(says(table, "layout", "action", "channels_last"));
+}
+
+/* Own times, of host and device together: 10 + 60 of 100, 30 of 100. */
+static void test_expensive(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_of("rank 0 thread 1 main\n"
+							"  op aten::mm 0..10\n"
+							"  runtime launch 1..2\n"
+							"  op aten::relu 10..40\n"
+							"  stream 7\n"
+							"  kernel gemm 20..80 launch=launch\n");
+	g_autoptr(TachoTable) table = tacho_view_advise(timeline, NULL);
+
+	g_assert_true(has_note(table, "Most expensive operations: aten::mm in forward (70 %), "
+				      "aten::relu in forward (30 %)."));
+}
+
 static void test_no_steps(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(DEVICE);
@@ -331,6 +404,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/advise_view/device", test_device);
 	g_test_add_func("/advise_view/busy_device", test_busy_device);
 	g_test_add_func("/advise_view/short_kernels", test_short_kernels);
+	g_test_add_func("/advise_view/blocking_calls", test_blocking_calls);
+	g_test_add_func("/advise_view/layout", test_layout);
+	g_test_add_func("/advise_view/expensive", test_expensive);
 	g_test_add_func("/advise_view/no_steps", test_no_steps);
 	return g_test_run();
 }
