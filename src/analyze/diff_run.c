@@ -1,0 +1,542 @@
+/* diff_run: a run summed up for comparison.
+ *
+ * The values that are compared are those of steps. Ranks wait for each other in every step, so that
+ * theirs are not independent of each other: a step is one value, the mean over its ranks.
+ * (1) A cell is what a name has in a step, over all ranks; there is one only where there is something,
+ *     so that there are never more cells than slices, whatever numbers the steps have.
+ * (2) A slice counts in the step in which it begins; a run without steps is a single step.
+ * (3) Names are filtered last: an operation left out still takes its time from the one around it. */
+#include <tacho/correlate.h>
+
+#include <string.h>
+
+#include "analyze/device_work.h"
+#include "analyze/diff_internal.h"
+#include "analyze/selection.h"
+
+#define MS(ns) ((gdouble)(ns) / 1e6)
+
+G_DEFINE_QUARK(tacho - diff - error - quark, tacho_diff_error)
+
+struct cell {
+	guint32 row, step; /* places in `rows` and `numbers` */
+	gdouble ns;
+	gint64 count;
+};
+
+struct row {
+	guint32 name;	/* string id */
+	guint32 latest; /* its cell used last: slices of a step come together; TACHO_NONE */
+};
+
+/* What is known of one view while the slices are gone through. */
+struct sums {
+	GArray *rows;	     /* struct row */
+	GArray *cells;	     /* struct cell */
+	GHashTable *by_name; /* string id -> place in rows, plus 1 */
+	GHashTable *by_cell; /* gint64 row << 32 | step -> place in cells, plus 1 */
+};
+
+struct collector {
+	struct selection selection;
+	guint views;
+	GArray *numbers;     /* gint64, of the chosen steps, each once, ascending */
+	guint32 *steps;	     /* place in `numbers` of each of selection.chosen */
+	guint32 *n_ranks;    /* that have the step, by place */
+	guint32 n_steps;     /* places: at least 1 */
+	GHashTable *counted; /* beginning of a name that ends in a number -> string id seen first */
+	struct sums sums[TACHO_N_DIFF_VIEWS];
+};
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+static void sums_init(struct sums *sums)
+{
+	sums->rows = g_array_new(FALSE, FALSE, sizeof(struct row));
+	sums->cells = g_array_new(FALSE, FALSE, sizeof(struct cell));
+	sums->by_name = g_hash_table_new(NULL, NULL);
+	sums->by_cell = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+}
+
+static void sums_release(struct sums *sums)
+{
+	g_array_unref(sums->rows);
+	g_array_unref(sums->cells);
+	g_hash_table_unref(sums->by_name);
+	g_hash_table_unref(sums->by_cell);
+}
+
+static guint32 find_row(struct sums *sums, guint32 name)
+{
+	gpointer key = GUINT_TO_POINTER(name);
+	guint32 place = GPOINTER_TO_UINT(g_hash_table_lookup(sums->by_name, key));
+	struct row row = { name, TACHO_NONE };
+
+	if (place)
+		return place - 1;
+	g_array_append_val(sums->rows, row);
+	g_hash_table_insert(sums->by_name, key, GUINT_TO_POINTER(sums->rows->len));
+	return sums->rows->len - 1;
+}
+
+static guint32 look_up_cell(struct sums *sums, guint32 row, guint32 step)
+{
+	gint64 key = (gint64)((guint64)row << 32 | step);
+	guint32 place = GPOINTER_TO_UINT(g_hash_table_lookup(sums->by_cell, &key));
+	struct cell cell = { .row = row, .step = step };
+
+	if (place)
+		return place - 1;
+	g_array_append_val(sums->cells, cell);
+	g_hash_table_insert(sums->by_cell, g_memdup2(&key, sizeof(key)),
+			    GUINT_TO_POINTER(sums->cells->len));
+	return sums->cells->len - 1;
+}
+
+/* The place of the cell, which is made where there is none. */
+static guint32 find_cell(struct sums *sums, guint32 name, guint32 step)
+{
+	guint32 row = find_row(sums, name);
+	guint32 latest = g_array_index(sums->rows, struct row, row).latest;
+
+	if (latest == TACHO_NONE || g_array_index(sums->cells, struct cell, latest).step != step)
+		latest = look_up_cell(sums, row, step);
+	g_array_index(sums->rows, struct row, row).latest = latest;
+	return latest;
+}
+
+static guint32 add(struct sums *sums, guint32 name, guint32 step, gdouble ns)
+{
+	guint32 place = find_cell(sums, name, step);
+	struct cell *cell = &g_array_index(sums->cells, struct cell, place);
+
+	cell->ns += ns;
+	cell->count++;
+	return place;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static gint compare_numbers(gconstpointer a, gconstpointer b)
+{
+	gint64 left = *(const gint64 *)a, right = *(const gint64 *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* The place of a step's number, or TACHO_NONE. */
+static guint32 place_of_number(const struct collector *collector, gint64 number)
+{
+	guint place;
+
+	if (!g_array_binary_search(collector->numbers, &number, compare_numbers, &place))
+		return TACHO_NONE;
+	return place;
+}
+
+static void collect_numbers(struct collector *collector)
+{
+	const GArray *chosen = collector->selection.chosen;
+	GArray *numbers = collector->numbers;
+	guint n = 0;
+
+	for (guint i = 0; i < chosen->len; i++) {
+		gint64 number = g_array_index(chosen, TachoStep, i).number;
+
+		g_array_append_val(numbers, number);
+	}
+	g_array_sort(numbers, compare_numbers);
+	for (guint i = 0; i < numbers->len; i++) {
+		gint64 number = g_array_index(numbers, gint64, i);
+
+		if (n == 0 || g_array_index(numbers, gint64, n - 1) != number)
+			g_array_index(numbers, gint64, n++) = number;
+	}
+	g_array_set_size(numbers, n);
+}
+
+static void collector_init(struct collector *collector, const TachoTimeline *timeline,
+			   const TachoFilter *filter, guint views)
+{
+	const GArray *chosen;
+
+	selection_init(&collector->selection, timeline, filter);
+	chosen = collector->selection.chosen;
+	collector->views = views;
+	collector->numbers = g_array_new(FALSE, FALSE, sizeof(gint64));
+	collect_numbers(collector);
+	collector->n_steps = MAX(collector->numbers->len, 1u);
+	collector->steps = g_new(guint32, chosen->len);
+	collector->n_ranks = g_new0(guint32, collector->n_steps);
+	for (guint i = 0; i < chosen->len; i++) {
+		collector->steps[i] =
+			place_of_number(collector, g_array_index(chosen, TachoStep, i).number);
+		collector->n_ranks[collector->steps[i]]++;
+	}
+	if (timeline->steps->len == 0)
+		collector->n_ranks[0] = collector->selection.n_ranks;
+	collector->counted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	for (guint i = 0; i < TACHO_N_DIFF_VIEWS; i++)
+		sums_init(&collector->sums[i]);
+}
+
+static void collector_release(struct collector *collector)
+{
+	for (guint i = 0; i < TACHO_N_DIFF_VIEWS; i++)
+		sums_release(&collector->sums[i]);
+	g_hash_table_unref(collector->counted);
+	g_free(collector->steps);
+	g_free(collector->n_ranks);
+	g_array_unref(collector->numbers);
+	selection_release(&collector->selection);
+}
+
+/* The place of the chosen step of the rank that holds the moment, or TACHO_NONE. */
+static guint32 step_at(const struct collector *collector, guint rank_index, gint64 time_ns)
+{
+	const struct selection *selection = &collector->selection;
+	guint low = selection->first_of_rank[rank_index];
+	guint last = selection->first_of_rank[rank_index + 1], high = last;
+
+	if (selection->timeline->steps->len == 0)
+		return 0;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(selection->chosen, TachoStep, middle).end_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == last || g_array_index(selection->chosen, TachoStep, low).start_ns > time_ns)
+		return TACHO_NONE;
+	return collector->steps[low];
+}
+
+/* --- slices ----------------------------------------------------------------------------------- */
+
+/* Which view a slice of a thread or stream is part of, or TACHO_N_DIFF_VIEWS. */
+static TachoDiffView view_of(TachoSliceKind kind)
+{
+	switch (kind) {
+	case TACHO_SLICE_OP:
+		return TACHO_DIFF_op;
+	case TACHO_SLICE_KERNEL:
+	case TACHO_SLICE_MEMCPY:
+	case TACHO_SLICE_MEMSET:
+		return TACHO_DIFF_kernel;
+	case TACHO_SLICE_RUNTIME:
+		return TACHO_DIFF_runtime;
+	case TACHO_SLICE_ANNOTATION:
+	case TACHO_SLICE_MODULE:
+		return TACHO_DIFF_region;
+	default:
+		return TACHO_N_DIFF_VIEWS;
+	}
+}
+
+/* How long "ProfilerStep#" is in "ProfilerStep#12"; the whole name where no such number ends it. */
+static gsize counted_length(const gchar *name)
+{
+	gsize length = strlen(name), end = length;
+
+	while (end > 0 && g_ascii_isdigit(name[end - 1]))
+		end--;
+	return end > 0 && end < length && name[end - 1] == '#' ? end : length;
+}
+
+/* What counts up from step to step is one name: that seen first stands for all. */
+static guint32 region_name(struct collector *collector, guint32 name)
+{
+	const gchar *text = tacho_timeline_string(collector->selection.timeline, name);
+	gsize length = counted_length(text);
+	g_autofree gchar *prefix = NULL;
+	gpointer first;
+
+	if (length == 0 || text[length - 1] != '#') /* "x#" itself is that name, too */
+		return name;
+	prefix = g_strndup(text, length);
+	if (g_hash_table_lookup_extended(collector->counted, prefix, NULL, &first))
+		return GPOINTER_TO_UINT(first);
+	g_hash_table_insert(collector->counted, g_steal_pointer(&prefix), GUINT_TO_POINTER(name));
+	return name;
+}
+
+/* The time of an operation is not that of the one around it. `cells` has the place of the cell of each
+ * operation of the track so far. */
+static void take_from_parent(struct collector *collector, const TachoTrack *track,
+			     const guint32 *cells, guint32 slice)
+{
+	const TachoTimeline *timeline = collector->selection.timeline;
+	guint32 parent = timeline->slices.parent[slice];
+
+	while (parent != TACHO_NONE && cells[parent - track->first_slice] == TACHO_NONE)
+		parent = timeline->slices.parent[parent];
+	if (parent != TACHO_NONE)
+		g_array_index(collector->sums[TACHO_DIFF_op].cells, struct cell,
+			      cells[parent - track->first_slice])
+			.ns -= (gdouble)timeline->slices.duration_ns[slice];
+}
+
+static void collect_track(struct collector *collector, const TachoTrack *track)
+{
+	const TachoTimeline *timeline = collector->selection.timeline;
+	guint rank_index =
+		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	g_autofree guint32 *cells = g_new(guint32, track->n_slices);
+
+	for (guint32 i = 0; i < track->n_slices; i++) {
+		guint32 slice = track->first_slice + i;
+		TachoDiffView view = view_of(timeline->slices.kind[slice]);
+		guint32 cell, step, name;
+
+		cells[i] = TACHO_NONE;
+		if (view == TACHO_N_DIFF_VIEWS || !(collector->views >> view & 1))
+			continue;
+		step = step_at(collector, rank_index, timeline->slices.start_ns[slice]);
+		if (step == TACHO_NONE)
+			continue;
+		name = timeline->slices.name[slice];
+		if (view == TACHO_DIFF_region)
+			name = region_name(collector, name);
+		cell = add(&collector->sums[view], name, step,
+			   (gdouble)timeline->slices.duration_ns[slice]);
+		if (view != TACHO_DIFF_op)
+			continue;
+		take_from_parent(collector, track, cells, slice);
+		cells[i] = cell;
+	}
+}
+
+static void collect_members(struct collector *collector, const TachoCollective *collective)
+{
+	const TachoTimeline *timeline = collector->selection.timeline;
+
+	for (guint32 i = 0; i < collective->n_members; i++) {
+		guint32 slice =
+			g_array_index(timeline->members, guint32, collective->first_member + i);
+		guint rank_index = tacho_slice_process(timeline, slice)->rank_index;
+		guint32 step;
+
+		if (!selection_takes_rank(&collector->selection, rank_index))
+			continue;
+		step = step_at(collector, rank_index, timeline->slices.start_ns[slice]);
+		if (step != TACHO_NONE)
+			add(&collector->sums[TACHO_DIFF_comm], collective->name, step,
+			    (gdouble)timeline->slices.duration_ns[slice]);
+	}
+}
+
+/* Collectives are those that the comm view knows: of a GPU job the kernels, not their launches. */
+static void collect_collectives(struct collector *collector)
+{
+	const TachoTimeline *timeline = collector->selection.timeline;
+
+	for (guint i = 0; i < timeline->collectives->len; i++)
+		collect_members(collector,
+				&g_array_index(timeline->collectives, TachoCollective, i));
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void clear_row(gpointer data)
+{
+	g_free(((struct diff_row *)data)->name);
+}
+
+static GArray *new_rows(void)
+{
+	GArray *rows = g_array_new(FALSE, TRUE, sizeof(struct diff_row));
+
+	g_array_set_clear_func(rows, clear_row);
+	return rows;
+}
+
+/* All names' values a step; where a step has no cell of a name, they are 0. */
+static GArray *make_rows(const struct collector *collector, TachoDiffView view)
+{
+	const TachoTimeline *timeline = collector->selection.timeline;
+	const struct sums *sums = &collector->sums[view];
+	GArray *rows = new_rows();
+
+	g_array_set_size(rows, sums->rows->len);
+	for (guint i = 0; i < sums->cells->len; i++) {
+		const struct cell *cell = &g_array_index(sums->cells, struct cell, i);
+		struct diff_row *row = &g_array_index(rows, struct diff_row, cell->row);
+		gdouble n_ranks = collector->n_ranks[cell->step];
+
+		moments_add(&row->ms, MS(cell->ns) / n_ranks);
+		moments_add(&row->count, (gdouble)cell->count / n_ranks);
+	}
+	for (guint i = 0; i < rows->len; i++) {
+		struct diff_row *row = &g_array_index(rows, struct diff_row, i);
+		const gchar *name = tacho_timeline_string(
+			timeline, g_array_index(sums->rows, struct row, i).name);
+
+		row->name = view == TACHO_DIFF_region ? g_strndup(name, counted_length(name))
+						      : g_strdup(name);
+		moments_add_zeros(&row->ms, collector->n_steps - row->ms.n);
+		moments_add_zeros(&row->count, collector->n_steps - row->count.n);
+	}
+	return rows;
+}
+
+static void drop_other_names(GArray *rows, const struct selection *selection)
+{
+	for (guint i = rows->len; i-- > 0;)
+		if (!selection_takes_name(selection, g_array_index(rows, struct diff_row, i).name))
+			g_array_remove_index_fast(rows, i);
+}
+
+/* --- the step --------------------------------------------------------------------------------- */
+
+static const struct {
+	const gchar *name, *key;
+} step_parts[] = {
+	{ "step", "duration_ms" },
+	{ "compute", "compute_ms" },
+	{ "exposed communication", "exposed_communication_ms" },
+	{ "wait", "wait_ms" },
+	{ "idle", "idle_ms" },
+	{ "communication", "communication_ms" },
+	{ "data wait", "data_wait_ms" },
+};
+
+/* A part's values, by place of the step; of a row of the step view that is not compared, none. */
+static void add_part(const struct collector *collector, const TachoTable *table, guint part,
+		     GArray *rows)
+{
+	g_autofree gdouble *sums_ms = g_new0(gdouble, collector->n_steps);
+	struct diff_row row = { .name = g_strdup(step_parts[part].name) };
+	gboolean is_by_number = collector->selection.filter->first_step >= 0 ||
+				collector->selection.filter->last_step >= 0;
+
+	for (guint i = 0; i < tacho_table_n_rows(table); i++) {
+		const gchar *state = tacho_table_cell_text(table, i, "state");
+		guint32 step = place_of_number(collector,
+					       (gint64)tacho_table_cell_number(table, i, "step"));
+
+		if (step != TACHO_NONE && strcmp(state, "incomplete") != 0 &&
+		    (is_by_number || strcmp(state, "steady") == 0))
+			sums_ms[step] += tacho_table_cell_number(table, i, step_parts[part].key);
+	}
+	for (guint i = 0; i < collector->numbers->len; i++) {
+		moments_add(&row.ms, sums_ms[i] / collector->n_ranks[i]);
+		moments_add(&row.count, 1);
+	}
+	g_array_append_val(rows, row);
+}
+
+static GArray *make_step_rows(const struct collector *collector)
+{
+	g_autoptr(TachoTable) table =
+		tacho_view_step(collector->selection.timeline, collector->selection.filter);
+	GArray *rows = new_rows();
+
+	if (collector->numbers->len)
+		for (guint i = 0; i < G_N_ELEMENTS(step_parts); i++)
+			add_part(collector, table, i, rows);
+	return rows;
+}
+
+static void measure_steps(const struct collector *collector, struct moments *step_ms)
+{
+	const struct selection *selection = &collector->selection;
+	g_autofree gdouble *sums_ns = g_new0(gdouble, collector->n_steps);
+
+	for (guint i = 0; i < selection->chosen->len; i++) {
+		const TachoStep *step = &g_array_index(selection->chosen, TachoStep, i);
+
+		sums_ns[collector->steps[i]] += (gdouble)(step->end_ns - step->start_ns);
+	}
+	if (selection->timeline->steps->len == 0)
+		sums_ns[0] = selection->total_ns;
+	for (guint i = 0; i < collector->n_steps; i++)
+		moments_add(step_ms, MS(sums_ns[i]) / collector->n_ranks[i]);
+}
+
+/* --- as one ----------------------------------------------------------------------------------- */
+
+static void collect(struct collector *collector)
+{
+	const TachoTimeline *timeline = collector->selection.timeline;
+
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (selection_takes_track(&collector->selection, track))
+			collect_track(collector, track);
+	}
+	if (collector->views >> TACHO_DIFF_comm & 1)
+		collect_collectives(collector);
+}
+
+static void fill(TachoDiffRun *run, struct collector *collector)
+{
+	const TachoTimeline *timeline = collector->selection.timeline;
+
+	run->n_ranks = collector->selection.n_ranks;
+	run->n_steps = collector->numbers->len;
+	run->trust_score = tacho_trust_score(timeline);
+	measure_steps(collector, &run->step_ms);
+	collect(collector);
+	for (guint view = 0; view < TACHO_N_DIFF_VIEWS; view++) {
+		if (!(collector->views >> view & 1))
+			continue;
+		if (view == TACHO_DIFF_step) {
+			run->rows[view] = make_step_rows(collector);
+			continue;
+		}
+		run->rows[view] = make_rows(collector, (TachoDiffView)view);
+		drop_other_names(run->rows[view], &collector->selection);
+	}
+}
+
+static gboolean check(const struct collector *collector, GError **error)
+{
+	const struct selection *selection = &collector->selection;
+
+	if (selection->n_ranks == 0) {
+		g_set_error(error, TACHO_DIFF_ERROR, TACHO_DIFF_ERROR_NO_RANK,
+			    "the run has no rank %d", selection->filter->rank);
+		return FALSE;
+	}
+	if (selection->timeline->steps->len && selection->chosen->len == 0) {
+		g_set_error(error, TACHO_DIFF_ERROR, TACHO_DIFF_ERROR_NO_STEP,
+			    "no complete step of the run is among those asked for");
+		return FALSE;
+	}
+	return TRUE;
+}
+
+TachoDiffRun *tacho_diff_run_new(const TachoTimeline *timeline, const TachoFilter *filter,
+				 guint views, const gchar *label, GError **error)
+{
+	TachoDiffRun *run = NULL;
+	struct collector collector = { 0 };
+
+	collector_init(&collector, timeline, filter, views);
+	if (check(&collector, error)) {
+		run = g_new0(TachoDiffRun, 1);
+		run->label = g_strdup(label);
+		fill(run, &collector);
+	}
+	collector_release(&collector);
+	return run;
+}
+
+void tacho_diff_run_free(TachoDiffRun *run)
+{
+	if (!run)
+		return;
+	for (guint view = 0; view < TACHO_N_DIFF_VIEWS; view++)
+		g_clear_pointer(&run->rows[view], g_array_unref);
+	g_free(run->label);
+	g_free(run);
+}
+
+TachoDiffRunFacts tacho_diff_run_facts(const TachoDiffRun *run)
+{
+	return (TachoDiffRunFacts){ run->label, run->n_ranks, run->n_steps, run->trust_score,
+				    run->step_ms.mean };
+}
