@@ -14,7 +14,8 @@ _tacho_values() {
 	case $1 in
 	--clock) echo auto tsc monotonic ;;
 	--probes) echo all torch alloc blas dnn socket python ;;
-	--view) echo step op kernel scope graph code comm message bucket gradient overlap straggler memory \
+	--view) [ "$2" = diff ] && echo step op kernel comm runtime region && return
+		echo step op kernel scope graph code comm message bucket gradient overlap straggler memory \
 		critical idle launch queue counters advise ;;
 	--select) echo micros cpu_micros accelerator_micros bytes peak_bytes residual_bytes output_bytes \
 		params float_ops occurrence op_types input_shapes ;;
@@ -52,7 +53,7 @@ _tacho() {
 		previous=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	local values
-	values=$(_tacho_values "$previous")
+	values=$(_tacho_values "$previous" "$command")
 	if [ -n "$values" ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
 	elif [[ $current == -* ]]; then

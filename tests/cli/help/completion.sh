@@ -16,5 +16,6 @@ complete_words record --ou
 complete_words record --clock = t
 complete_words record --clock m
 complete_words report --view o
+complete_words diff --view r
 touch some.tacho
 complete_words report some
