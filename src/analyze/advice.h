@@ -34,9 +34,10 @@ struct advice {
 	gint32 rank;	      /* -1: of all ranks */
 	const gchar *metric;  /* static: what `value` is, and is held against `threshold` */
 	gdouble value, threshold;
-	gdouble gain_ns; /* a step gets shorter by so much at most */
-	gchar *where;	 /* op, device, collective ...; may be NULL */
-	gchar *file;	 /* function of the program with its file and line; NULL: not known */
+	gdouble gain_ns;    /* a step gets shorter by so much at most; 0: by nothing */
+	gdouble gain_bytes; /* so much memory less at most; 0: nothing */
+	gchar *where;	    /* op, device, collective ...; may be NULL */
+	gchar *file;	    /* function of the program with its file and line; NULL: not known */
 	gchar *evidence, *action; /* a sentence each */
 };
 
@@ -52,7 +53,8 @@ typedef const gchar *(*AdviceChecker)(const struct advice_input *input, GArray *
 	CHECKER(host_idle)                                                                         \
 	CHECKER(device_idle)                                                                       \
 	CHECKER(blocking_calls)                                                                    \
-	CHECKER(layout)
+	CHECKER(layout)                                                                            \
+	CHECKER(fragmentation)
 
 #define ADVICE_CHECKER_DECLARE(name)                                                               \
 	const gchar *check_##name(const struct advice_input *input, GArray *advices);

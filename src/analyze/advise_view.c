@@ -26,6 +26,7 @@ static const TachoColumn columns[] = {
 	  .type = TACHO_COLUMN_NUMBER,
 	  .decimals = 1,
 	  .is_share = TRUE },
+	{ .key = "gain_bytes", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
 	{ .key = "checker", .title = "what", .type = TACHO_COLUMN_TEXT },
 	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "where", .title = "where", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
@@ -81,6 +82,7 @@ static void add_advice(TachoTable *table, const struct advice_input *input,
 	tacho_table_integer(table, id);
 	tacho_table_number(table, MS(advice->gain_ns));
 	tacho_table_number(table, advice_share(input, advice->gain_ns));
+	tacho_table_number(table, advice->gain_bytes);
 	tacho_table_text(table, advice->checker);
 	if (advice->rank >= 0)
 		tacho_table_integer(table, advice->rank);

@@ -378,6 +378,39 @@ static void test_expensive(void)
 				      "aten::relu in forward (30 %)."));
 }
 
+/* Of 1000 MB held at the most handed out, 300 are free; later more is, which is left from then. */
+static void test_fragmentation(void)
+{
+	static const gchar text[] = "rank 0 thread 1 main\n"
+				    "  op aten::empty 0..100\n"
+				    "  alloc 10 address=16 bytes=1000 device=%u\n"
+				    "  sample \"allocated bytes, device 0\" 10 %u000000\n"
+				    "  sample \"reserved bytes, device 0\" 10 1000000000\n"
+				    "  sample \"allocated bytes, device 0\" 50 1000\n"
+				    "  sample \"reserved bytes, device 0\" 50 2000000000\n";
+	static const struct {
+		guint device, allocated_mb;
+		gboolean is_told;
+	} cases[] = { { 0, 700, TRUE }, { 0, 740, FALSE }, { 1, 700, FALSE } };
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree gchar *of_case =
+			g_strdup_printf(text, cases[i].device, cases[i].allocated_mb);
+		g_autoptr(TachoTimeline) timeline = timeline_of(of_case);
+		g_autoptr(TachoTable) table = tacho_view_advise(timeline, NULL);
+
+		g_assert_cmpuint(tacho_table_n_rows(table), ==, cases[i].is_told);
+		g_assert_true(has_note(table, "no allocator's totals") == (cases[i].device == 1));
+		if (!cases[i].is_told)
+			continue;
+		EXPECT(table, 0, "gain_bytes", 300e6);
+		EXPECT(table, 0, "gain_ms", 0);
+		EXPECT(table, 0, "value", 30);
+		g_assert_cmpstr(tacho_table_cell_text(table, 0, "where"), ==, "gpu 0");
+		g_assert_true(says(table, "fragmentation", "evidence", "has 700 MB handed out"));
+	}
+}
+
 static void test_no_steps(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(DEVICE);
@@ -407,6 +440,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/advise_view/blocking_calls", test_blocking_calls);
 	g_test_add_func("/advise_view/layout", test_layout);
 	g_test_add_func("/advise_view/expensive", test_expensive);
+	g_test_add_func("/advise_view/fragmentation", test_fragmentation);
 	g_test_add_func("/advise_view/no_steps", test_no_steps);
 	return g_test_run();
 }
