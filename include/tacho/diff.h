@@ -14,6 +14,7 @@ G_BEGIN_DECLS
 	DIFF_VIEW(step, "the parts of a step: compute, communication, waiting, idle")              \
 	DIFF_VIEW(op, "framework operations, by name: time in themselves")                         \
 	DIFF_VIEW(kernel, "kernels, copies and fills, by name")                                    \
+	DIFF_VIEW(device, "work of devices, by the operation that launched it")                    \
 	DIFF_VIEW(comm, "collectives, by name: from queued to complete")                           \
 	DIFF_VIEW(runtime, "calls of a device's runtime or driver, by name")                       \
 	DIFF_VIEW(region, "named regions and modules, by name: with all that is inside")

@@ -308,6 +308,29 @@ static void collect_track(struct collector *collector, const TachoTrack *track)
 	}
 }
 
+/* Kernels have other names on another device; the operations they work for do not. What no operation
+ * launched has its own name. */
+static void collect_stream(struct collector *collector, const TachoTrack *track)
+{
+	const TachoTimeline *timeline = collector->selection.timeline;
+	const TachoSlices *slices = &timeline->slices;
+	guint rank_index =
+		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		guint32 op, step;
+
+		if (!is_device_work(timeline, i))
+			continue;
+		step = step_at(collector, rank_index, slices->start_ns[i]);
+		if (step == TACHO_NONE)
+			continue;
+		op = innermost_op(timeline, slices->launch[i]);
+		add(&collector->sums[TACHO_DIFF_device], slices->name[op == TACHO_NONE ? i : op],
+		    step, (gdouble)slices->duration_ns[i]);
+	}
+}
+
 static void collect_members(struct collector *collector, const TachoCollective *collective)
 {
 	const TachoTimeline *timeline = collector->selection.timeline;
@@ -464,8 +487,11 @@ static void collect(struct collector *collector)
 	for (guint i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
 
-		if (selection_takes_track(&collector->selection, track))
-			collect_track(collector, track);
+		if (!selection_takes_track(&collector->selection, track))
+			continue;
+		collect_track(collector, track);
+		if (collector->views >> TACHO_DIFF_device & 1)
+			collect_stream(collector, track);
 	}
 	if (collector->views >> TACHO_DIFF_comm & 1)
 		collect_collectives(collector);

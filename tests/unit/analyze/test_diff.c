@@ -167,9 +167,10 @@ static void test_other_views(void)
 	g_autoptr(TachoDiffRun) base =
 		run_of("rank 0 thread 1 main\n"
 		       "  annotation Step#1 10..19\n  annotation Step# 20..28\n"
+		       "  op conv 11..13\n"
 		       "  runtime launch 11..12\n"
 		       "  collective allreduce 13..16 bytes=4096\n"
-		       "  stream 7\n  kernel gemm 13..16\n  memcpy HtoD 16..17\n",
+		       "  stream 7\n  kernel gemm 13..16 launch=launch\n  memcpy HtoD 16..17\n",
 		       1, NULL);
 	g_autoptr(TachoDiffRun) other =
 		run_of("rank 0 thread 1 main\n"
@@ -187,6 +188,8 @@ static void test_other_views(void)
 		{ TACHO_DIFF_comm, "allreduce", "removed", 1 },
 		{ TACHO_DIFF_kernel, "gemm", "removed", 1 },
 		{ TACHO_DIFF_kernel, "HtoD", "removed", 1.0 / 3 },
+		{ TACHO_DIFF_device, "conv", "removed", 1 },
+		{ TACHO_DIFF_device, "HtoD", "removed", 1.0 / 3 }, /* by no operation */
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
