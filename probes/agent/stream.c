@@ -20,7 +20,7 @@
 #include "common/probe.h"
 
 #define KB		   1024u
-#define FIRST_FILE_BYTES   (1024u * KB) /* of a thread: many live briefly */
+#define FIRST_FILE_BYTES   (4096u * KB) /* memory is taken only as far as it is made ready */
 #define MIN_START_BYTES	   (256u * KB)
 #define FILE_GROWTH	   8u /* each file is so much larger than the one before */
 #define LEAST_GRANT_BYTES  (128u * KB)
@@ -352,13 +352,14 @@ static size_t next_file_bytes(const struct stream_file *file)
 
 /* How far ahead of the thread memory should be ready: some times what it has written since the last
  * look, so that a burst is met by larger steps, and always enough for the time that the helper may
- * wait for a core. 0: a thread that has hardly begun, and may never go on. */
+ * wait for a core. 0: a thread that has hardly begun, and may never go on; its first call, short of a
+ * half of what was ready by the room of one record, is of one that does. */
 static size_t lead_bytes(struct tacho_stream *stream, const struct stream_file *file, size_t used)
 {
 	size_t written = file == stream->seen_file ? used - stream->seen_bytes : used;
 	size_t lead = written * LEAD_FACTOR;
 
-	if (file->index == 0 && used < start_bytes / 2)
+	if (file->index == 0 && used < start_bytes / 8 * 3)
 		return 0;
 	stream->seen_file = file;
 	stream->seen_bytes = used;
