@@ -1,6 +1,7 @@
 """docs/validation.md, from results.json and predictions.json alone."""
 
 import statistics
+import time
 
 SAME_GOAL = {"mean": 1.5, "worst": 4.0}
 CHANGED_GOAL = {"mean": 5.0, "worst": 12.0}
@@ -43,6 +44,12 @@ is not the what-if's doing: *step* is by how much the two steps whose paths thes
 differs from its recording, and *run* by how much that recording differs from the unrecorded runs: what
 recording costs, and what two runs differ by anyway.
 Negative: predicted too short.
+"""
+
+RELATIVE_EXPLAINED = """
+*Beside the recording's own error*: a recording in a slow minute of the machine, or slowed by recording, makes every
+prediction from it too long, its own case's first. These rows hold a prediction against the measured step times
+as much longer or shorter as the source's own case came out: what the what-ifs, and not the recording, got wrong.
 """
 
 
@@ -156,8 +163,18 @@ def changed_kinds(prediction):
     return names[keys[0]] if len(keys) == 1 else "several at once"
 
 
-def summary_row(name, data, predictions, goal):
-    errors = [error_pct(data, prediction) for prediction in predictions]
+def relative_error_pct(data, prediction):
+    """The error less that of the source's own recording, which every prediction from it inherits."""
+    own = [row for row in data["predictions"]
+           if is_same(row) and row["case"] == prediction["source"] and "error" not in row]
+    error = error_pct(data, prediction)
+    if error is None or not own:
+        return None
+    return 100 * ((1 + error / 100) / (1 + error_pct(data, own[0]) / 100) - 1)
+
+
+def summary_row(name, data, predictions, goal, error_of=error_pct):
+    errors = [error_of(data, prediction) for prediction in predictions]
     known = [abs(error) for error in errors if error is not None]
     refused = len(errors) - len(known)
     goals = [f"<= {goal[key]:g}" if goal else "" for key in ("mean", "worst")]
@@ -179,7 +196,13 @@ def summary(data, models):
         for kind in dict.fromkeys(changed_kinds(row) for row in group if row["what_ifs"]):
             rows.append(summary_row(f"- {kind}", data, [
                 row for row in group if changed_kinds(row) == kind], None))
-    return table(["predicted", "cases", "mean error %", "goal", "worst %", "goal"], rows)
+    rows.append(summary_row("*changed, beside the recording's own error*", data, group, None,
+                            relative_error_pct))
+    for model in models:
+        rows.append(summary_row(f"- {model}", data, [
+            row for row in group if data["cases"][row["case"]]["model"] == model], None,
+            relative_error_pct))
+    return table(["predicted", "cases", "mean error %", "goal", "worst %", "goal"], rows) + RELATIVE_EXPLAINED
 
 
 def outliers(data, predictions):
@@ -217,8 +240,8 @@ def spread(data):
 def recordings_sentence(data):
     """Which recording is the one, where there are several."""
     n = max(sum(run["case"] == name for run in data["recordings"]) for name in data["cases"])
-    return (f"\n  Each case is recorded {n} times, spread over the rounds; the recording whose steps took the\n"
-            "  median time is the one, whatever it predicts." if n > 1 else "")
+    return (f"\n  Each case is recorded {n} times; the recording whose steps took the median time is the one,\n"
+            "  whatever it predicts." if n > 1 else "")
 
 
 def relay_sentence(data):
@@ -244,6 +267,12 @@ def introduction(data):
                                recordings=recordings_sentence(data))
 
 
+def hours(runs):
+    clock = [time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
+             for at in (min(run["at"] for run in runs), max(run["at"] for run in runs))]
+    return f"{clock[0]} to {clock[1][11:] if clock[1][:10] == clock[0][:10] else clock[1]} UTC"
+
+
 def machine_sentence(data):
     machine = data["machine"]
     typical, worst = spread(data)
@@ -251,7 +280,8 @@ def machine_sentence(data):
             f"{machine['memory_gib']} GiB, Linux {machine['kernel']}, Python {machine['python']}, "
             f"PyTorch {machine['torch']}. Runs of one case differ by ±{typical:.1f} % from each other "
             f"(median over the cases; ±{worst:.1f} % at worst): no prediction can be held to less. A "
-            f"recorded run's steps take {recording_cost(data):+.1f} % of an unrecorded one's more (median).\n")
+            f"recorded run's steps take {recording_cost(data):+.1f} % of an unrecorded one's more (median). The "
+            f"runs are of {hours(data['runs'])}, the recordings of {hours(data['recordings'])}.\n")
 
 
 def model_section(data, name, model):
