@@ -45,31 +45,17 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 	}
 }
 
-/* The first row whose track is `track` or a later one. */
-static guint32 first_of_track(const struct query_data *data, gint64 track)
+static guint32 track_of(const struct query_data *data, guint32 row)
 {
-	guint32 low = 0, high = n_rows(data);
-
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (sample_at(data, middle)->track < track)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sample_at(data, row)->track;
 }
 
 static gboolean find(struct query_data *data, guint column, gint64 value, struct query_rows *rows)
 {
 	if (column != COUNTER_TRACK_ID || !data->has_ordered_samples)
 		return FALSE;
-	if (rows) {
-		rows->rows = NULL;
-		rows->first = first_of_track(data, value);
-		rows->n = value == G_MAXINT64 ? 0 : first_of_track(data, value + 1) - rows->first;
-	}
+	if (rows)
+		query_rows_of_track(rows, data, n_rows(data), track_of, value);
 	return TRUE;
 }
 

@@ -182,6 +182,32 @@ void query_rows_of_key(struct query_rows *rows, const struct row_index *index, g
 	rows->n = index->first[key + 1] - index->first[key];
 }
 
+/* The first row whose track is `track` or a later one. */
+static guint32 first_of_track(const struct query_data *data, guint32 n, query_track_of *track_of,
+			      gint64 track)
+{
+	guint32 low = 0, high = n;
+
+	while (low < high) {
+		guint32 middle = low + (high - low) / 2;
+
+		if (track_of(data, middle) < track)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void query_rows_of_track(struct query_rows *rows, const struct query_data *data, guint32 n,
+			 query_track_of *track_of, gint64 track)
+{
+	rows->rows = NULL;
+	rows->first = first_of_track(data, n, track_of, track);
+	rows->n = track == G_MAXINT64 ? 0
+				      : first_of_track(data, n, track_of, track + 1) - rows->first;
+}
+
 /* --- looking up ------------------------------------------------------------------------------- */
 
 /* The collective whose members include `member`; their ranges ascend. */
