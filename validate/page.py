@@ -239,9 +239,11 @@ def spread(data):
 
 def recordings_sentence(data):
     """Which recording is the one, where there are several."""
-    n = max(sum(run["case"] == name for run in data["recordings"]) for name in data["cases"])
-    return (f"\n  Each case is recorded {n} times; the recording whose steps took the median time is the one,\n"
-            "  whatever it predicts." if n > 1 else "")
+    counts = [sum(run["case"] == name for run in data["recordings"]) for name in data["cases"]]
+    least, most = min(counts), max(counts)
+    times = f"{most}" if least == most else f"{least} to {most}"
+    return (f"\n  Each case is recorded {times} times; the recording whose steps took the median time is the one,\n"
+            "  whatever it predicts." if most > 1 else "")
 
 
 def relay_sentence(data):
