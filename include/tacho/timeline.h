@@ -284,7 +284,7 @@ struct _TachoTimeline {
 	GArray *ranks;	     /* TachoRank, by rank */
 	GArray *clocks;	     /* TachoClock, by first process */
 	GArray *flows;	     /* TachoFlow; filled by correlate */
-	GArray *samples;     /* TachoSample */
+	GArray *samples;     /* TachoSample, by track and time */
 	GArray *memory;	     /* TachoMemoryEvent, by track and time */
 	GArray *marks;	     /* TachoMark */
 	GArray *steps;	     /* TachoStep, by rank and number; filled by correlate */
@@ -321,6 +321,10 @@ TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GEr
 TachoTimeline *tacho_timeline_new(void);
 void tacho_timeline_free(TachoTimeline *timeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoTimeline, tacho_timeline_free)
+
+/* How many samples, or memory events, are on `track`: the rows from *ret_first on. */
+guint tacho_track_samples(const TachoTimeline *timeline, guint32 track, guint *ret_first);
+guint tacho_track_memory(const TachoTimeline *timeline, guint32 track, guint *ret_first);
 
 /* Strings are interned: equal strings have equal ids. Id 0 is "". */
 guint32 tacho_timeline_intern(TachoTimeline *timeline, const gchar *string, gssize length);

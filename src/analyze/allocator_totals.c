@@ -28,29 +28,13 @@ static guint32 find_counter(const TachoTimeline *timeline, guint32 process, cons
 	return TACHO_NONE;
 }
 
-/* The first sample of that counter, or of a later one. */
-static guint first_sample(const TachoTimeline *timeline, guint32 track)
-{
-	guint low = 0, high = timeline->samples->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (sample_at(timeline, middle)->track < track)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The largest, of equals the first; NULL: there is none. */
 static const TachoSample *largest_sample(const TachoTimeline *timeline, guint32 track)
 {
 	const TachoSample *largest = NULL;
+	guint first, n = tacho_track_samples(timeline, track, &first);
 
-	for (guint i = first_sample(timeline, track);
-	     i < timeline->samples->len && sample_at(timeline, i)->track == track; i++)
+	for (guint i = first; i < first + n; i++)
 		if (!largest || sample_at(timeline, i)->value > largest->value)
 			largest = sample_at(timeline, i);
 	return largest;
@@ -59,12 +43,10 @@ static const TachoSample *largest_sample(const TachoTimeline *timeline, guint32 
 /* What the counter was at `time_ns`; 0 before its first sample. */
 static gint64 value_at(const TachoTimeline *timeline, guint32 track, gint64 time_ns)
 {
+	guint first, n = tacho_track_samples(timeline, track, &first);
 	gint64 value = 0;
 
-	for (guint i = first_sample(timeline, track);
-	     i < timeline->samples->len && sample_at(timeline, i)->track == track &&
-	     sample_at(timeline, i)->time_ns <= time_ns;
-	     i++)
+	for (guint i = first; i < first + n && sample_at(timeline, i)->time_ns <= time_ns; i++)
 		value = sample_at(timeline, i)->value;
 	return value;
 }

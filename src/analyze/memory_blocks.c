@@ -12,38 +12,21 @@ static gint compare_events(gconstpointer a, gconstpointer b)
 	return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* given back first */
 }
 
-/* The first event of that track, or of a later one. */
-static guint first_event(const TachoTimeline *timeline, guint32 track)
-{
-	guint low = 0, high = timeline->memory->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(timeline->memory, TachoMemoryEvent, middle).track < track)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Events stand by track, so each process's are found without looking at those of all others. */
 static GArray *events_of_process(const TachoTimeline *timeline, guint32 process)
 {
 	GArray *events = g_array_new(FALSE, FALSE, sizeof(TachoMemoryEvent));
 
 	for (guint32 track = 0; track < timeline->tracks->len; track++) {
+		guint first, n;
+
 		if (tacho_timeline_track(timeline, track)->process != process)
 			continue;
-		for (guint i = first_event(timeline, track); i < timeline->memory->len; i++) {
-			TachoMemoryEvent *event =
-				&g_array_index(timeline->memory, TachoMemoryEvent, i);
-
-			if (event->track != track)
-				break;
-			g_array_append_val(events, *event);
-		}
+		n = tacho_track_memory(timeline, track, &first);
+		if (n)
+			g_array_append_vals(
+				events, &g_array_index(timeline->memory, TachoMemoryEvent, first),
+				n);
 	}
 	g_array_sort(events, compare_events);
 	return events;

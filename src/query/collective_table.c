@@ -200,24 +200,17 @@ static void member_cell(struct query_data *data, guint32 row, guint column, sqli
 static gboolean find_members(struct query_data *data, guint column, gint64 value,
 			     struct query_rows *rows)
 {
-	const struct row_index *index;
-
-	if (column != MEMBER_COLLECTIVE_ID && column != MEMBER_SLICE_ID)
+	if (column == MEMBER_SLICE_ID)
+		return query_find_by_key(data, query_data_members_by_slice, value, rows);
+	if (column != MEMBER_COLLECTIVE_ID)
 		return FALSE;
 	if (!rows)
 		return TRUE;
-	if (column == MEMBER_COLLECTIVE_ID) {
-		*rows = (struct query_rows){ 0 };
-		if (value >= 0 && value < n_collectives(data)) {
-			rows->first = collective_at(data, (guint32)value)->first_member;
-			rows->n = collective_at(data, (guint32)value)->n_members;
-		}
-		return TRUE;
+	*rows = (struct query_rows){ 0 };
+	if (value >= 0 && value < n_collectives(data)) {
+		rows->first = collective_at(data, (guint32)value)->first_member;
+		rows->n = collective_at(data, (guint32)value)->n_members;
 	}
-	index = query_data_members_by_slice(data);
-	if (!index)
-		return FALSE;
-	query_rows_of_key(rows, index, value);
 	return TRUE;
 }
 

@@ -45,17 +45,12 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 	}
 }
 
-static guint32 track_of(const struct query_data *data, guint32 row)
-{
-	return sample_at(data, row)->track;
-}
-
 static gboolean find(struct query_data *data, guint column, gint64 value, struct query_rows *rows)
 {
 	if (column != COUNTER_TRACK_ID || !data->has_ordered_samples)
 		return FALSE;
 	if (rows)
-		query_rows_of_track(rows, data, n_rows(data), track_of, value);
+		query_rows_of_track(rows, data, tacho_track_samples, value);
 	return TRUE;
 }
 

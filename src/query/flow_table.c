@@ -48,17 +48,9 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 
 static gboolean find(struct query_data *data, guint column, gint64 value, struct query_rows *rows)
 {
-	const struct row_index *index;
-
-	if (column != FLOW_SLICE_OUT && column != FLOW_SLICE_IN)
-		return FALSE;
-	if (!rows)
-		return TRUE;
-	index = column == FLOW_SLICE_OUT ? query_data_flows_out(data) : query_data_flows_in(data);
-	if (!index)
-		return FALSE;
-	query_rows_of_key(rows, index, value);
-	return TRUE;
+	if (column == FLOW_SLICE_OUT)
+		return query_find_by_key(data, query_data_flows_out, value, rows);
+	return column == FLOW_SLICE_IN && query_find_by_key(data, query_data_flows_in, value, rows);
 }
 
 const struct query_table query_table_flow = {

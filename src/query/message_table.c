@@ -108,17 +108,8 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 
 static gboolean find(struct query_data *data, guint column, gint64 value, struct query_rows *rows)
 {
-	const struct row_index *index;
-
-	if (column != MESSAGE_SLICE_ID)
-		return FALSE;
-	if (!rows)
-		return TRUE;
-	index = query_data_messages_by_slice(data);
-	if (!index)
-		return FALSE;
-	query_rows_of_key(rows, index, value);
-	return TRUE;
+	return column == MESSAGE_SLICE_ID &&
+	       query_find_by_key(data, query_data_messages_by_slice, value, rows);
 }
 
 const struct query_table query_table_message = {

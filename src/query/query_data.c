@@ -182,30 +182,26 @@ void query_rows_of_key(struct query_rows *rows, const struct row_index *index, g
 	rows->n = index->first[key + 1] - index->first[key];
 }
 
-/* The first row whose track is `track` or a later one. */
-static guint32 first_of_track(const struct query_data *data, guint32 n, query_track_of *track_of,
-			      gint64 track)
+void query_rows_of_track(struct query_rows *rows, const struct query_data *data,
+			 query_rows_on_track *rows_on_track, gint64 track)
 {
-	guint32 low = 0, high = n;
-
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (track_of(data, middle) < track)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	*rows = (struct query_rows){ 0 };
+	if (track >= 0 && track < data->timeline->tracks->len)
+		rows->n = rows_on_track(data->timeline, (guint32)track, &rows->first);
 }
 
-void query_rows_of_track(struct query_rows *rows, const struct query_data *data, guint32 n,
-			 query_track_of *track_of, gint64 track)
+gboolean query_find_by_key(struct query_data *data, query_index_of *index_of, gint64 key,
+			   struct query_rows *rows)
 {
-	rows->rows = NULL;
-	rows->first = first_of_track(data, n, track_of, track);
-	rows->n = track == G_MAXINT64 ? 0
-				      : first_of_track(data, n, track_of, track + 1) - rows->first;
+	const struct row_index *index;
+
+	if (!rows)
+		return TRUE;
+	index = index_of(data);
+	if (!index)
+		return FALSE;
+	query_rows_of_key(rows, index, key);
+	return TRUE;
 }
 
 /* --- looking up ------------------------------------------------------------------------------- */

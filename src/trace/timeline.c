@@ -178,6 +178,41 @@ void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 l
 	timeline->slices.launch[slice] = launch;
 }
 
+/* --- rows of a track ------------------------------------------------------------------------ */
+
+/* The first of `rows`, which are by track, whose track is `track` or a later one. */
+static guint first_of_track(const GArray *rows, gsize track_offset, guint64 track)
+{
+	gsize stride = g_array_get_element_size((GArray *)rows);
+	guint low = 0, high = rows->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (*(const guint32 *)(rows->data + middle * stride + track_offset) < track)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static guint rows_of_track(const GArray *rows, gsize track_offset, guint32 track, guint *ret_first)
+{
+	*ret_first = first_of_track(rows, track_offset, track);
+	return first_of_track(rows, track_offset, (guint64)track + 1) - *ret_first;
+}
+
+guint tacho_track_samples(const TachoTimeline *timeline, guint32 track, guint *ret_first)
+{
+	return rows_of_track(timeline->samples, offsetof(TachoSample, track), track, ret_first);
+}
+
+guint tacho_track_memory(const TachoTimeline *timeline, guint32 track, guint *ret_first)
+{
+	return rows_of_track(timeline->memory, offsetof(TachoMemoryEvent, track), track, ret_first);
+}
+
 /* --- tacho_timeline_finish ------------------------------------------------------------------ */
 
 static TachoTrack *track_at(TachoTimeline *timeline, guint32 track)
