@@ -46,8 +46,9 @@ struct tacho_stream {
 	size_t seen_bytes; /* the helper's: content of `seen_file` when it last looked */
 	const struct stream_file *seen_file;
 	uint32_t number, tid;
-	bool has_ended; /* atomic */
-	char name[16];	/* last seen */
+	bool has_called; /* atomic: used up what it may write at least once */
+	bool has_ended;	 /* atomic */
+	char name[16];	 /* last seen */
 };
 
 TACHO_THREAD_LOCAL struct tacho_writer tacho_writer;
@@ -251,6 +252,7 @@ static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
 {
 	struct stream_file *spare;
 
+	__atomic_store_n(&writer->stream->has_called, true, __ATOMIC_RELEASE);
 	if (!grant(writer, writer->stream->current))
 		return false;
 	if ((size_t)((char *)writer->packet + writer->stream->current->size_bytes -
@@ -352,14 +354,13 @@ static size_t next_file_bytes(const struct stream_file *file)
 
 /* How far ahead of the thread memory should be ready: some times what it has written since the last
  * look, so that a burst is met by larger steps, and always enough for the time that the helper may
- * wait for a core. 0: a thread that has hardly begun, and may never go on; its first call, short of a
- * half of what was ready by the room of one record, is of one that does. */
+ * wait for a core. 0: a thread that has not called yet, and may never go on. */
 static size_t lead_bytes(struct tacho_stream *stream, const struct stream_file *file, size_t used)
 {
 	size_t written = file == stream->seen_file ? used - stream->seen_bytes : used;
 	size_t lead = written * LEAD_FACTOR;
 
-	if (file->index == 0 && used < start_bytes / 8 * 3)
+	if (!__atomic_load_n(&stream->has_called, __ATOMIC_ACQUIRE))
 		return 0;
 	stream->seen_file = file;
 	stream->seen_bytes = used;
