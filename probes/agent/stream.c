@@ -46,9 +46,10 @@ struct tacho_stream {
 	size_t seen_bytes; /* the helper's: content of `seen_file` when it last looked */
 	const struct stream_file *seen_file;
 	uint32_t number, tid;
-	bool has_called; /* atomic: used up what it may write at least once */
-	bool has_ended;	 /* atomic */
-	char name[16];	 /* last seen */
+	uint32_t newest_index; /* the helper's: of the last file made for the thread */
+	bool has_called;       /* atomic: used up what it may write at least once */
+	bool has_ended;	       /* atomic */
+	char name[16];	       /* last seen */
 };
 
 TACHO_THREAD_LOCAL struct tacho_writer tacho_writer;
@@ -369,7 +370,20 @@ static size_t lead_bytes(struct tacho_stream *stream, const struct stream_file *
 	return lead < MAX_LEAD_CHUNKS * chunk_bytes ? lead : MAX_LEAD_CHUNKS * chunk_bytes;
 }
 
-/* Keep memory ready ahead of the thread, and near the end of its file the next one. */
+static int make_spare(struct tacho_stream *stream, const struct stream_file *file)
+{
+	struct stream_file *spare = stream_file_new(stream->number, file->index + 1, stream->tid,
+						    next_file_bytes(file), 2 * chunk_bytes);
+
+	if (!spare)
+		return -errno;
+	stream->newest_index = spare->index;
+	__atomic_store_n(&stream->spare, spare, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Keep memory ready ahead of the thread, and near the end of its file the next one. The thread may
+ * be about to move on to the spare, which it took: then `file` is not the newest. */
 static void prepare(struct tacho_stream *stream)
 {
 	struct stream_file *file = __atomic_load_n(&stream->current, __ATOMIC_ACQUIRE);
@@ -381,15 +395,9 @@ static void prepare(struct tacho_stream *stream)
 	while (status == 0 && file->ready_bytes < file->size_bytes &&
 	       file->ready_bytes < used + lead)
 		status = stream_file_make_ready(file, chunk_bytes);
-	if (status == 0 && lead && !spare &&
-	    file->size_bytes - used < lead + file->size_bytes / 4) {
-		spare = stream_file_new(stream->number, file->index + 1, stream->tid,
-					next_file_bytes(file), 2 * chunk_bytes);
-		if (spare)
-			__atomic_store_n(&stream->spare, spare, __ATOMIC_RELEASE);
-		else
-			status = -errno;
-	}
+	if (status == 0 && lead && !spare && file->index == stream->newest_index &&
+	    file->size_bytes - used < lead + file->size_bytes / 4)
+		status = make_spare(stream, file);
 	if (status < 0)
 		say_lost(-status);
 }
