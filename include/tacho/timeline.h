@@ -170,6 +170,8 @@ typedef enum {
 	TACHO_FLOW_LAUNCH,	     /* as the column `launch` says it */
 	TACHO_FLOW_OTHER,	     /* an arrow of a foreign trace */
 	TACHO_FLOW_MESSAGE,	     /* send -> a receive that took some of its bytes */
+	TACHO_FLOW_DATA,	     /* who made or changed a tensor -> who uses it */
+	TACHO_FLOW_CONTROL,	     /* must have ended -> may begin then; told by an importer */
 	TACHO_N_FLOW_KINDS,
 } TachoFlowKind;
 

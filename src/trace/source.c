@@ -236,18 +236,23 @@ guint32 tacho_source_take_foreign(struct tacho_source *source, struct foreign_re
 	return source->foreign->len - 1;
 }
 
+struct foreign_reader *tacho_source_borrow_foreign(const struct tacho_source *source,
+						   guint64 handle, guint64 *ret_place)
+{
+	guint64 index = (handle & ~HANDLE_FOREIGN) >> 48;
+
+	if ((handle & HANDLE_KEPT) || !(handle & HANDLE_FOREIGN) || index >= source->foreign->len)
+		return NULL;
+	*ret_place = handle & (SOURCE_MAX_PLACE - 1);
+	return g_ptr_array_index(source->foreign, index);
+}
+
 /* Who read the slice, and the place it is to be asked for; NULL: it is of no foreign trace. */
 static struct foreign_reader *find_foreign(const TachoTimeline *timeline, guint32 slice,
 					   guint64 *ret_place)
 {
-	guint64 handle = timeline->slices.source[slice];
-	guint64 index = (handle & ~HANDLE_FOREIGN) >> 48;
-
-	if ((handle & HANDLE_KEPT) || !(handle & HANDLE_FOREIGN) ||
-	    index >= timeline->source->foreign->len)
-		return NULL;
-	*ret_place = handle & (SOURCE_MAX_PLACE - 1);
-	return g_ptr_array_index(timeline->source->foreign, index);
+	return tacho_source_borrow_foreign(timeline->source, timeline->slices.source[slice],
+					   ret_place);
 }
 
 gchar *tacho_slice_args_json(const TachoTimeline *timeline, guint32 slice)
@@ -458,11 +463,16 @@ gboolean tacho_slice_output(const TachoTimeline *timeline, guint32 slice, guint3
 {
 	const struct kept_args *kept = find_kept(timeline, slice);
 	const struct record_outputs *outputs;
+	struct foreign_reader *foreign;
 	gsize size_bytes;
+	guint64 place;
 
 	if (kept)
 		return index < kept->n_outputs &&
 		       read_kept_tensor(timeline, kept, kept->n_inputs + index, tensor);
+	foreign = find_foreign(timeline, slice, &place);
+	if (foreign)
+		return foreign->output && foreign->output(foreign, place, index, tensor);
 	outputs = borrow_outputs(timeline, slice, &size_bytes);
 	return outputs && record_read_tensor(outputs, size_bytes, sizeof(*outputs),
 					     outputs->n_outputs, index, tensor);

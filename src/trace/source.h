@@ -32,6 +32,8 @@ struct foreign_reader {
 			       TachoCollectiveArgs *args);
 	gboolean (*input)(struct foreign_reader *reader, guint64 place, guint32 index,
 			  TachoTensor *tensor);
+	gboolean (*output)(struct foreign_reader *reader, guint64 place, guint32 index,
+			   TachoTensor *tensor);
 	gchar *(*args_json)(struct foreign_reader *reader, guint64 place);
 	void (*free)(struct foreign_reader *reader);
 };
@@ -49,6 +51,11 @@ static inline guint64 tacho_source_foreign_handle(guint32 index, guint64 place)
 		return 0;
 	return G_GUINT64_CONSTANT(1) << 62 | (guint64)index << 48 | place;
 }
+
+/* Who reads what is behind a handle, and the place to ask for, for an importer that knows more of another
+ * importer's slice; NULL: no foreign reader does. Good as long as the source. */
+struct foreign_reader *tacho_source_borrow_foreign(const struct tacho_source *source,
+						   guint64 handle, guint64 *ret_place);
 
 /* What of a file can be named by a handle. */
 #define SOURCE_MAX_FILE_BYTES (G_GUINT64_CONSTANT(8) << 32)

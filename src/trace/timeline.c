@@ -111,6 +111,10 @@ const gchar *tacho_flow_kind_name(TachoFlowKind kind)
 		return "launch";
 	case TACHO_FLOW_MESSAGE:
 		return "message";
+	case TACHO_FLOW_DATA:
+		return "data";
+	case TACHO_FLOW_CONTROL:
+		return "control";
 	case TACHO_FLOW_OTHER:
 	case TACHO_N_FLOW_KINDS:
 		break;
