@@ -159,7 +159,7 @@ int cmd_export(int argc, char **argv)
 	struct options options = { .rank = -1 };
 	const GOptionEntry entries[] = {
 		{ "to", 't', 0, G_OPTION_ARG_STRING, &options.target,
-		  "the format: perfetto, chrome, sqlite, csv, folded, dot, pprof, or list",
+		  "the format: perfetto, chrome, sqlite, csv, xlsx, folded, dot, pprof, or list",
 		  "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "the file to write (default: RUN's name, in the current folder); -: stdout",

@@ -76,7 +76,7 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 		       (const gchar *)g_ptr_array_index(prediction->notes, i));
 }
 
-/* The export whose files end as `path` does. */
+/* The export whose files end as `path` does, of those that this build has. */
 static const TachoExportTarget *find_target(const gchar *path)
 {
 	guint n_targets;
@@ -84,7 +84,7 @@ static const TachoExportTarget *find_target(const gchar *path)
 	const gchar *ending = strrchr(path, '.');
 
 	for (guint i = 0; ending && i < n_targets; i++)
-		if (strcmp(ending + 1, targets[i].ending) == 0)
+		if (targets[i].write && strcmp(ending + 1, targets[i].ending) == 0)
 			return &targets[i];
 	return NULL;
 }

@@ -13,6 +13,7 @@ typedef enum {
 	TACHO_EXPORT_ERROR_IO,		   /* disk full ... */
 	TACHO_EXPORT_ERROR_UNKNOWN_TARGET, /* no format of that name */
 	TACHO_EXPORT_ERROR_NOT_THERE,	   /* the run has no such rank or steps */
+	TACHO_EXPORT_ERROR_NOT_BUILT, /* this build lacks the target: tacho --version lists them */
 } TachoExportError;
 
 /* Called now and then with the share done, 0 to 1; NULL: do not. */
@@ -38,6 +39,7 @@ typedef struct {
 	       "Chrome trace JSON, for chrome://tracing, Perfetto and many others")                \
 	TARGET(sqlite, "sqlite", FALSE, "SQLite database with the tables of tacho query")          \
 	TARGET(csv, "csv", TRUE, "slices as a table, for spreadsheets and data frames")            \
+	TARGET(xlsx, "xlsx", FALSE, "workbook with a sheet for each view of tacho report")         \
 	TARGET(folded, "folded", TRUE, "folded stacks, for flame graphs")                          \
 	TARGET(dot, "dot", TRUE, "graph of which operation calls which, for Graphviz")             \
 	TARGET(pprof, "pb.gz", FALSE, "profile, for pprof")
@@ -59,7 +61,8 @@ typedef struct {
 
 /* All targets; `*ret_n` of them. */
 const TachoExportTarget *tacho_export_targets(guint *ret_n);
-/* The target of that name; an unknown one's error lists those there are. */
+/* The target of that name; an unknown one's error lists those there are. TACHO_EXPORT_ERROR_NOT_BUILT: what
+ * it needs was not found when this was built. */
 const TachoExportTarget *tacho_export_find(const gchar *name, GError **error);
 
 G_END_DECLS

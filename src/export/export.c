@@ -4,6 +4,17 @@
 
 G_DEFINE_QUARK(tacho - export - error - quark, tacho_export_error)
 
+/* Targets that need what not every machine has: where it was not found, they are known, but not there. */
+#ifndef TACHO_HAVE_XLSX
+#define tacho_export_xlsx NULL
+#endif
+
+static const struct {
+	const gchar *target, *needs;
+} needs[] = {
+	{ "xlsx", "libxlsxwriter" },
+};
+
 static const TachoExportTarget targets[] = {
 #define TARGET(name, ending, is_text, description)                                                 \
 	{ #name, ending, description, is_text, tacho_export_##name },
@@ -17,13 +28,25 @@ const TachoExportTarget *tacho_export_targets(guint *ret_n)
 	return targets;
 }
 
+static const TachoExportTarget *built(const TachoExportTarget *target, GError **error)
+{
+	if (target->write)
+		return target;
+	for (guint i = 0; i < G_N_ELEMENTS(needs); i++)
+		if (strcmp(needs[i].target, target->name) == 0)
+			g_set_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_NOT_BUILT,
+				    "this tacho was built without %s, which the format '%s' needs",
+				    needs[i].needs, target->name);
+	return NULL;
+}
+
 const TachoExportTarget *tacho_export_find(const gchar *name, GError **error)
 {
 	g_autoptr(GString) names = g_string_new(NULL);
 
 	for (guint i = 0; i < G_N_ELEMENTS(targets); i++) {
 		if (strcmp(targets[i].name, name) == 0)
-			return &targets[i];
+			return built(&targets[i], error);
 		g_string_append_printf(names, "%s%s", names->len ? ", " : "", targets[i].name);
 	}
 	g_set_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_UNKNOWN_TARGET,
