@@ -1,121 +1,17 @@
 #include "import/kineto_args.h"
 
-#include <pthread.h>
 #include <string.h>
 
-#include "base/byte_stream.h"
-#include "import/json_scan.h"
+#include "import/json_file.h"
 #include "import/kineto_event.h"
-
-/* The slices of a thread lie in several places of a file, by category: each place keeps its window. Going back
- * in a compressed file is dear, so that windows of one are larger. */
-enum {
-	N_WINDOWS = 4,
-	WINDOW_BYTES = 64 * 1024,
-	DECODED_WINDOW_BYTES = 512 * 1024,
-	MAX_ARGS_BYTES = 64 * 1024 * 1024,
-};
-
-struct window {
-	guint8 *bytes; /* decoded, from `offset` on, and JSON_PADDING */
-	guint64 offset;
-	gsize n;
-	guint64 use; /* the larger, the later it was used */
-};
 
 struct kineto_args {
 	struct foreign_reader reader;
-	gchar *path;
+	struct json_file *file;
 	GArray *extras; /* struct kineto_extra */
-	pthread_mutex_t lock;
-	/* Under the lock: */
-	ByteStream *stream;
-	gboolean is_broken; /* cannot be opened (any more) */
-	struct window windows[N_WINDOWS];
-	guint64 n_uses;
 };
 
-/* --- reading the file ----------------------------------------------------------------------- */
-
-static gboolean open_stream(struct kineto_args *args)
-{
-	if (!args->stream && !args->is_broken)
-		args->stream = byte_stream_open(args->path, NULL);
-	args->is_broken = !args->stream;
-	return !args->is_broken;
-}
-
-/* Have `n` bytes from `offset` on in the window, or as many as there are. */
-static gboolean load_window(struct kineto_args *args, struct window *window, guint64 offset,
-			    gsize n)
-{
-	gssize n_read;
-
-	window->n = 0;
-	g_free(window->bytes);
-	window->bytes = g_try_malloc(n + JSON_PADDING);
-	if (!window->bytes || !byte_stream_seek(args->stream, offset, NULL))
-		return FALSE;
-	n_read = byte_stream_read(args->stream, window->bytes, n, NULL);
-	window->n = (gsize)MAX(n_read, 0);
-	window->offset = offset;
-	memset(window->bytes + window->n, '"', JSON_PADDING);
-	return window->n > 0;
-}
-
-static gsize usual_size(const struct kineto_args *args)
-{
-	return byte_stream_coding(args->stream) == BYTE_CODING_NONE ? WINDOW_BYTES
-								    : DECODED_WINDOW_BYTES;
-}
-
-/* The window that has the byte at `offset`; where none has, the one not used for longest, loaded from there
- * on. NULL: there is no such byte. */
-static struct window *find_window(struct kineto_args *args, guint64 offset)
-{
-	struct window *oldest = args->windows;
-
-	for (guint i = 0; i < N_WINDOWS; i++) {
-		struct window *window = &args->windows[i];
-
-		if (offset >= window->offset && offset - window->offset < window->n) {
-			window->use = ++args->n_uses;
-			return window;
-		}
-		if (window->use < oldest->use)
-			oldest = window;
-	}
-	oldest->use = ++args->n_uses;
-	return load_window(args, oldest, offset, usual_size(args)) ? oldest : NULL;
-}
-
-/* A scan at the object at `offset`, all of which is in a window. */
-static gboolean find_object(struct kineto_args *args, guint64 offset, struct json_scan *scan)
-{
-	struct window *window = open_stream(args) ? find_window(args, offset) : NULL;
-
-	if (!window)
-		return FALSE;
-	for (gsize n = usual_size(args); n <= MAX_ARGS_BYTES; n *= 2) {
-		const gchar *bytes = (const gchar *)window->bytes;
-		struct json_scan trial = { .at = bytes + (offset - window->offset),
-					   .end = bytes + window->n,
-					   .is_tolerant = TRUE };
-
-		*scan = trial;
-		if (json_peek(&trial) != '{')
-			return FALSE;
-		scan->at = trial.at;
-		json_skip(&trial);
-		if (trial.status == JSON_OK) {
-			scan->end = trial.at;
-			return TRUE;
-		}
-		if (trial.status == JSON_BROKEN || !load_window(args, window, offset, n))
-			return FALSE;
-	}
-	return FALSE;
-}
+/* --- places --------------------------------------------------------------------------------- */
 
 static const struct kineto_extra *find_extra(const struct kineto_args *args, guint64 place)
 {
@@ -177,16 +73,8 @@ static gchar *get_args_json(struct foreign_reader *reader, guint64 place)
 {
 	struct kineto_args *args = (struct kineto_args *)reader;
 	guint64 offset = file_place(args, place) & (KINETO_MAX_OFFSET - 1);
-	struct json_scan scan;
-	gchar *text = NULL;
 
-	if (!offset)
-		return NULL;
-	pthread_mutex_lock(&args->lock);
-	if (find_object(args, offset, &scan))
-		text = g_strndup(scan.at, (gsize)(scan.end - scan.at));
-	pthread_mutex_unlock(&args->lock);
-	return text;
+	return offset ? json_file_copy(args->file, offset) : NULL;
 }
 
 /* --- tensors -------------------------------------------------------------------------------- */
@@ -266,10 +154,9 @@ static gboolean get_input(struct foreign_reader *reader, guint64 place, guint32 
 
 	if (!offset || index >= where >> 40)
 		return FALSE;
-	pthread_mutex_lock(&args->lock);
-	if (find_object(args, offset, &scan))
+	if (json_file_lock(args->file, offset, &scan))
 		is_found = read_tensor(&scan, index, &found);
-	pthread_mutex_unlock(&args->lock);
+	json_file_unlock(args->file);
 	if (is_found)
 		*tensor = found;
 	return is_found;
@@ -281,12 +168,8 @@ static void free_args(struct foreign_reader *reader)
 {
 	struct kineto_args *args = (struct kineto_args *)reader;
 
-	byte_stream_close(args->stream);
-	for (guint i = 0; i < N_WINDOWS; i++)
-		g_free(args->windows[i].bytes);
+	json_file_free(args->file);
 	g_array_unref(args->extras);
-	pthread_mutex_destroy(&args->lock);
-	g_free(args->path);
 	g_free(args);
 }
 
@@ -302,8 +185,7 @@ struct foreign_reader *kineto_args_new(const gchar *path, GArray *extras)
 		.args_json = get_args_json,
 		.free = free_args,
 	};
-	args->path = g_strdup(path);
+	args->file = json_file_new(path);
 	args->extras = g_array_ref(extras);
-	pthread_mutex_init(&args->lock, NULL);
 	return &args->reader;
 }
