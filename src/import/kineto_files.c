@@ -158,8 +158,9 @@ static void read_chunk(struct reading *reading, struct kineto_reader *reader,
 	struct kineto_rows *rows = g_new0(struct kineto_rows, 1);
 	gsize n_used = kineto_reader_read(reader, chunk, index_of(reading, file), FALSE, rows);
 
-	rows->is_whole = n_used == chunk->n || (chunk->is_last && (rows->is_end || rows->is_cut));
-	if (chunk->is_last && rows->is_end)
+	rows->is_whole = n_used == chunk->n ||
+			 (chunk->is_last && (rows->elements.is_end || rows->elements.is_cut));
+	if (chunk->is_last && rows->elements.is_end)
 		read_tail(file, chunk->bytes + n_used, chunk->n - n_used, chunk->offset + n_used);
 	keep_rows(reading, rows);
 }
@@ -209,9 +210,9 @@ static void read_carefully(struct reading *reading, struct kineto_reader *reader
 		gsize n_used =
 			kineto_reader_read(reader, &chunk, index_of(reading, file), TRUE, rows);
 
-		is_done = rows->is_end || chunk.is_last || rows->is_out_of_memory;
+		is_done = rows->elements.is_end || chunk.is_last || rows->is_out_of_memory;
 		keep_rows(reading, rows);
-		if (rows->is_end)
+		if (rows->elements.is_end)
 			read_long_tail(file, &chunk, n_used);
 		else if (!is_done)
 			json_chunks_give_back(file->chunks, &chunk, n_used);

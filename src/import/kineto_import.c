@@ -32,15 +32,15 @@ static void sum_up_rows(struct kineto_merge *merge)
 		part->n_rows += rows->slices.n;
 		part->n_events += rows->n_events;
 		part->n_unknown += rows->n_unknown;
-		part->n_repaired += rows->n_repaired;
-		if (rows->n_broken && !part->n_broken)
-			part->broken_offset = rows->broken_offset;
-		part->n_broken += rows->n_broken;
+		part->n_repaired += rows->elements.n_repaired;
+		if (rows->elements.n_broken && !part->n_broken)
+			part->broken_offset = rows->elements.broken_offset;
+		part->n_broken += rows->elements.n_broken;
 		part->has_fraction |= rows->has_fraction;
 		part->first_ns = MIN(part->first_ns, rows->first_ns);
-		if (rows->is_cut) {
+		if (rows->elements.is_cut) {
 			part->is_cut = TRUE;
-			part->cut_offset = rows->cut_offset;
+			part->cut_offset = rows->elements.cut_offset;
 		}
 		g_array_append_vals(part->extras, rows->extras.rows, (guint)rows->extras.n);
 	}

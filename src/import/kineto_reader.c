@@ -6,7 +6,6 @@
 #include "trace/string_table.h"
 
 enum {
-	MAX_BROKEN_ELEMENT = 64 * 1024 * 1024, /* an element this long is none */
 	MAX_MARK_BYTES = 4096,
 };
 
@@ -559,98 +558,25 @@ static void add_event(struct kineto_reader *reader, const struct kineto_event *e
 
 /* --- pieces --------------------------------------------------------------------------------- */
 
-static void note_broken(struct kineto_reader *reader, const gchar *at)
-{
-	struct kineto_rows *rows = reader->rows;
-
-	if (rows->n_broken++ == 0)
-		rows->broken_offset = reader->chunk->offset + (guint64)(at - reader->chunk->bytes);
-}
-
-static void note_cut(struct kineto_reader *reader, const gchar *begin)
-{
-	reader->rows->is_cut = TRUE;
-	reader->rows->cut_offset = reader->chunk->offset + (guint64)(begin - reader->chunk->bytes);
-}
-
-/* An element that cannot be read as it should: read it tolerantly, or pass over it. False: it is not
- * complete, and begins at scan->at. */
-static gboolean mend_element(struct kineto_reader *reader, struct json_scan *scan,
-			     const gchar *begin)
-{
-	const struct json_chunk *chunk = reader->chunk;
-	struct json_scan tolerant = { .at = begin, .end = scan->end, .is_tolerant = TRUE };
-	struct kineto_event event;
-	const gchar *broken_at = scan->at;
-	gsize next;
-
-	if (*begin == '{' && kineto_event_read(&tolerant, &event)) {
-		add_event(reader, &event);
-		reader->rows->n_repaired += tolerant.n_repaired;
-		scan->at = tolerant.at;
-		scan->status = JSON_OK;
-		return TRUE;
-	}
-	if ((tolerant.status == JSON_ENDS_EARLY || scan->status == JSON_ENDS_EARLY) &&
-	    !chunk->is_last && scan->end - begin < MAX_BROKEN_ELEMENT) {
-		scan->at = begin;
-		return FALSE;
-	}
-	next = json_chunks_find_next(chunk->bytes, chunk->n, (gsize)(begin - chunk->bytes));
-	if (next == chunk->n && chunk->is_last && scan->status == JSON_ENDS_EARLY)
-		note_cut(reader, begin);
-	else
-		note_broken(reader, broken_at);
-	scan->at = chunk->bytes + next;
-	scan->status = JSON_OK;
-	return TRUE;
-}
-
-/* The next element, if it is a whole one; false: look at scan->status. */
-static gboolean read_element(struct kineto_reader *reader, struct json_scan *scan)
+/* As json_elements.h wants it. */
+static gboolean read_element(struct json_scan *scan, gpointer data)
 {
 	struct kineto_event event;
 
 	if (!kineto_event_read(scan, &event))
 		return FALSE;
-	add_event(reader, &event);
+	add_event(data, &event);
 	return TRUE;
 }
 
 gsize kineto_reader_read(struct kineto_reader *reader, const struct json_chunk *chunk, guint32 file,
 			 gboolean is_careful, struct kineto_rows *rows)
 {
-	struct json_scan scan = { .at = chunk->bytes, .end = chunk->bytes + chunk->n };
-	gchar c;
-
 	rows->file = reader->file = file;
 	rows->chunk = chunk->index;
 	rows->reader = reader;
 	rows->first_ns = G_MAXINT64;
 	reader->rows = rows;
 	reader->chunk = chunk;
-	while ((c = json_peek(&scan))) {
-		const gchar *begin = scan.at;
-
-		if (c == ',') {
-			scan.at++;
-			continue;
-		}
-		if (c == ']') {
-			scan.at++;
-			rows->is_end = TRUE;
-			break;
-		}
-		if (read_element(reader, &scan))
-			continue;
-		if (!is_careful) {
-			if (chunk->is_last && scan.status == JSON_ENDS_EARLY)
-				note_cut(reader, begin);
-			scan.at = begin;
-			break;
-		}
-		if (!mend_element(reader, &scan, begin))
-			break;
-	}
-	return (gsize)(scan.at - chunk->bytes);
+	return json_elements_read(chunk, is_careful, read_element, reader, &rows->elements);
 }

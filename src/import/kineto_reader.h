@@ -8,7 +8,7 @@
 #include <tacho/timeline.h>
 
 #include "base/row_buffer.h"
-#include "import/json_chunks.h"
+#include "import/json_elements.h"
 #include "import/kineto_args.h"
 #include "import/kineto_event.h"
 
@@ -63,13 +63,8 @@ struct kineto_rows {
 	struct row_buffer labels;     /* struct kineto_label */
 	gboolean is_out_of_memory;
 	guint64 n_events, n_unknown, n_flows;
-	guint64 n_repaired;    /* quotes taken for text */
-	guint64 n_broken;      /* elements passed over */
-	guint64 broken_offset; /* of the first, in the decoded file */
-	gboolean has_fraction; /* times finer than a microsecond */
-	gboolean is_end;       /* the array's ']' has been passed */
-	gboolean is_cut;       /* the file ended inside an element, which begins at: */
-	guint64 cut_offset;
+	struct json_elements elements;
+	gboolean has_fraction;		/* times finer than a microsecond */
 	gboolean is_whole;		/* for kineto_import: all of the piece has been read */
 	gint64 first_ns;		/* the least time of a slice that is above 0 */
 	guint32 first_row, first_extra; /* for kineto_import */
