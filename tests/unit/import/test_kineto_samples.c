@@ -1,11 +1,11 @@
 /* Real Kineto traces, with what their origins expect of them: the README beside them names each. They are
  * looked for in $TACHO_SHARED or beside the source, and the tests are skipped where they are not. */
-#include <glib/gstdio.h>
 #include <string.h>
 #include <tacho/correlate.h>
 #include <tacho/import.h>
 
 #include "base/interval_set.h"
+#include "foreign_traces.h"
 #include "timeline_text.h"
 
 static gchar *sample_path(const gchar *name)
@@ -470,39 +470,12 @@ static void test_eight_ranks(void)
 	g_assert_false(has_problem(timeline, "missing_rank"));
 }
 
-/* Bytes turned and ends cut off: an error or a timeline, whatever they are. */
 static void test_damaged(void)
 {
-	g_autofree gchar *path = sample_path("hta/call_stack/backward_thread.json"), *bytes = NULL;
-	g_autofree gchar *copy = g_build_filename(g_get_tmp_dir(), "tacho-damaged-XXXXXX", NULL);
-	GRand *random;
-	gsize n;
-	gint fd;
+	g_autofree gchar *path = foreign_sample("kineto/hta/call_stack/backward_thread.json");
 
-	if (!g_file_get_contents(path, &bytes, &n, NULL)) {
-		g_test_skip("the samples are not there");
-		return;
-	}
-	random = g_rand_new_with_seed(7);
-	fd = g_mkstemp(copy);
-	g_assert_cmpint(fd, >=, 0);
-	g_close(fd, NULL);
-	for (guint round = 0; round < 300; round++) {
-		g_autofree gchar *damaged = g_memdup2(bytes, n);
-		g_autoptr(TachoTimeline) timeline = NULL;
-		gsize n_left = round % 2 ? n : (gsize)g_rand_int_range(random, 0, (gint)n);
-
-		for (guint k = 0; k < round % 9; k++)
-			damaged[g_rand_int_range(random, 0, (gint)n)] ^=
-				(gchar)(1 << g_rand_int_range(random, 0, 8));
-		g_assert_true(g_file_set_contents_full(copy, damaged, (gssize)n_left,
-						       G_FILE_SET_CONTENTS_NONE, 0600, NULL));
-		timeline = tacho_run_open((const gchar *const *)&copy, 1, NULL, NULL, NULL);
-		if (timeline)
-			tacho_correlate(timeline);
-	}
-	g_rand_free(random);
-	g_unlink(copy);
+	if (path)
+		foreign_damage(path, 300);
 }
 
 int main(int argc, char **argv)
