@@ -231,6 +231,18 @@ guint32 import_add_track(struct import *import, TachoTrackKind kind, guint32 pro
 	return import->timeline->tracks->len - 1;
 }
 
+void import_begin_path(struct import *import, guint n_done, guint n_paths)
+{
+	import->n_done = n_done;
+	import->n_paths = n_paths;
+}
+
+void import_tell_progress(const struct import *import, gdouble done)
+{
+	if (import->progress && import->n_paths)
+		import->progress((import->n_done + done) / import->n_paths, import->progress_data);
+}
+
 gint32 import_rank_of_name(const gchar *path)
 {
 	g_autofree gchar *name = g_path_get_basename(path);

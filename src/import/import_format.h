@@ -37,6 +37,7 @@ struct import {
 	/* For import.c: */
 	GArray *files; /* guint: of each process, the number of the file it came from */
 	guint n_files; /* given out so far */
+	guint n_done, n_paths;
 };
 
 struct import_format {
@@ -63,6 +64,11 @@ guint32 import_add_process(struct import *import, const TachoProcess *process, g
 /* A track of a process, with all else zero. Returns its row. */
 guint32 import_add_track(struct import *import, TachoTrackKind kind, guint32 process, guint32 tid,
 			 const gchar *name);
+
+/* For importers that read one file after the other: the file at work is number `n_done` of `n_paths`, and has
+ * been read as far as `done`, 0 to 1. */
+void import_begin_path(struct import *import, guint n_done, guint n_paths);
+void import_tell_progress(const struct import *import, gdouble done);
 
 /* The rank that a file's name tells ("rank-3.json", "rank_12.pt.trace.json.gz", "trace_rank0.et"), or -1. */
 gint32 import_rank_of_name(const gchar *path);
