@@ -13,6 +13,7 @@
 #include "launch.h"
 #include "run_folder.h"
 #include "torch_probe.h"
+#include "trace/trace_layout.h"
 
 static const gchar usage[] = "-- COMMAND [ARGUMENT...]";
 static const gchar description[] =
@@ -52,6 +53,7 @@ struct options {
 	gchar *output;
 	gint n_ranks;
 	gchar *steps;
+	gint n_control;
 	gchar *probe_list;
 	gchar *clock_name;
 	gboolean is_no_build;
@@ -230,6 +232,11 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	if (recording->options->steps)
 		environment = g_environ_setenv(environment, "TACHO_STEPS",
 					       recording->options->steps, TRUE);
+	if (recording->options->n_control) {
+		g_autofree gchar *n = g_strdup_printf("%d", recording->options->n_control);
+
+		environment = g_environ_setenv(environment, "TACHO_CONTROL", n, TRUE);
+	}
 	if (recording->has_probe[PROBE_torch])
 		environment = g_environ_setenv(environment, "TACHO_TORCH_DIR", torch_dir, TRUE);
 	if (recording->has_probe[PROBE_python] && g_file_test(start, G_FILE_TEST_IS_DIR))
@@ -393,8 +400,9 @@ static int record(struct recording *recording, ClockChoice clock_choice)
  * the command's own options for ours, so cut there first. */
 static int split_command(int argc, char **argv)
 {
-	static const gchar *const with_value[] = { "-o",      "--output", "-n",	     "--ranks",
-						   "--steps", "--probes", "--clock", NULL };
+	static const gchar *const with_value[] = { "-o",       "--output", "-n",
+						   "--ranks",  "--steps",  "--control",
+						   "--probes", "--clock",  NULL };
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--") == 0 || argv[i][0] != '-')
@@ -415,6 +423,8 @@ int cmd_record(int argc, char **argv)
 		  "start N ranks on this host: sets RANK, WORLD_SIZE, MASTER_ADDR ...", "N" },
 		{ "steps", 0, 0, G_OPTION_ARG_STRING, &options.steps,
 		  "record only training steps A to B, counted from 0", "A:B" },
+		{ "control", 0, 0, G_OPTION_ARG_INT, &options.n_control,
+		  "leave N steps after every 2N unrecorded, to measure what recording takes", "N" },
 		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
 		  "torch, alloc, blas, dnn, socket, python, or all (default)", "LIST" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
@@ -447,6 +457,8 @@ int cmd_record(int argc, char **argv)
 	if (!steps_are_valid(options.steps))
 		return cli_fail("record", "--steps must be A:B, with A not after B: '%s'",
 				options.steps);
+	if (options.n_control < 0 || options.n_control > TRACE_MAX_CONTROL)
+		return cli_fail("record", "--control must be between 0 and %d", TRACE_MAX_CONTROL);
 	if (!parse_clock(options.clock_name ? options.clock_name : "auto", &clock_choice))
 		return cli_fail("record", "--clock must be auto, tsc or monotonic: '%s'",
 				options.clock_name);

@@ -9,48 +9,11 @@
 #include "agent/probe_loader.h"
 #include "agent/process_trace.h"
 #include "agent/settings.h"
+#include "agent/steps.h"
 #include "agent/stream.h"
 #include "common/probe.h"
 
 static struct agent_settings settings;
-
-/* --steps A:B, both inclusive and counted from 0. */
-static struct {
-	uint64_t first, last;
-	uint64_t done;
-	bool is_limited;
-} steps;
-
-static void apply_steps(void)
-{
-	tacho_recording_set(steps.done >= steps.first && steps.done <= steps.last);
-}
-
-static void read_steps(const char *text)
-{
-	unsigned long long first, last;
-	int length = 0;
-
-	if (!*text)
-		return;
-	if (sscanf(text, "%llu:%llu%n", &first, &last, &length) != 2 || text[length] ||
-	    first > last) {
-		tacho_say("TACHO_STEPS is not A:B: '%s'; every step is recorded", text);
-		return;
-	}
-	steps.first = first;
-	steps.last = last;
-	steps.is_limited = true;
-	apply_steps();
-}
-
-void tacho_step_end(void)
-{
-	if (!steps.is_limited)
-		return;
-	__atomic_add_fetch(&steps.done, 1, __ATOMIC_RELAXED);
-	apply_steps();
-}
 
 static void before_fork(void)
 {
@@ -88,7 +51,7 @@ static void __attribute__((constructor)) start(void)
 		tacho_say("not recording: TACHO_RUN_DIR or TACHO_CLOCK cannot be used");
 		return;
 	}
-	read_steps(settings.steps);
+	steps_configure(&settings);
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 	on_exit(at_exit, NULL);
 	at_quick_exit(at_quick_exit_handler);

@@ -113,8 +113,16 @@ static inline bool tacho_is_recording(void)
 /* Switch recording on or off for the whole process. */
 TACHO_EXPORT void tacho_recording_set(bool is_recording);
 
-/* A training step ended (the optimizer has run). Drives --steps. */
+/* Whether somebody wants training steps left out (--steps, --control), so that they must be counted. */
+TACHO_EXPORT bool tacho_counts_steps(void);
+/* A training step ended (the optimizer has run). Where tacho_counts_steps(), also while nothing is
+ * recorded. */
 TACHO_EXPORT void tacho_step_end(void);
+/* Have `changed` called when recording is switched on or off at a step's end, in the thread that ended
+ * it; and now, if it is off. For hooks that cost something even while nothing is recorded. False: too
+ * many watch already. */
+typedef void tacho_recording_changed(bool is_recording);
+TACHO_EXPORT bool tacho_watch_recording(tacho_recording_changed *changed);
 
 /* What one event of `event_kind` costs the job, in picoseconds, as measured in this process. */
 TACHO_EXPORT void tacho_cost(enum trace_kind event_kind, const char *probe, uint64_t picoseconds);

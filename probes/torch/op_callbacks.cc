@@ -69,7 +69,6 @@ struct shared_slice : at::ObserverContext {
 	uint64_t *duration;
 	uint32_t *end_tid; /* NULL: the record has none */
 	uint32_t generation;
-	enum event_role role;
 };
 
 void thread_state_free(void *old_state)
@@ -303,29 +302,11 @@ begin_shared(const at::RecordFunction &function, struct event_name *name, uint32
 	if (!slice)
 		return nullptr;
 	slice->generation = self->generation;
-	slice->role = name->role;
 	if (name->role == EVENT_COLLECTIVE)
 		begin_collective(function, class_id, self->group, slice.get());
 	else
 		begin_region(function, class_id, slice.get());
 	return slice;
-}
-
-/* Outside the steps asked for nothing is recorded, but they still have to be counted. */
-__attribute__((noinline)) std::unique_ptr<at::ObserverContext>
-begin_unrecorded(const at::RecordFunction &function)
-{
-	struct shared_slice *slice;
-
-	if (function.scope() != at::RecordScope::USER_SCOPE ||
-	    !event_name_is_optimizer_step(function.name()))
-		return nullptr;
-	slice = new (std::nothrow) struct shared_slice(); /* all zero */
-	if (slice) {
-		slice->generation = tacho_generation();
-		slice->role = EVENT_OPTIMIZER_STEP;
-	}
-	return std::unique_ptr<at::ObserverContext>(slice);
 }
 
 std::unique_ptr<at::ObserverContext> begin_event(const at::RecordFunction &function)
@@ -337,8 +318,8 @@ std::unique_ptr<at::ObserverContext> begin_event(const at::RecordFunction &funct
 
 	if (TACHO_UNLIKELY(tacho_writer.is_inside))
 		return nullptr;
-	if (TACHO_UNLIKELY(!tacho_is_recording()))
-		return begin_unrecorded(function);
+	if (TACHO_UNLIKELY(!tacho_is_recording() && !tacho_writer.scratch))
+		return nullptr;
 	if (TACHO_UNLIKELY(!self || self->generation != tacho_generation())) {
 		self = thread_state_renew();
 		if (!self)
@@ -365,16 +346,11 @@ std::unique_ptr<at::ObserverContext> begin_event(const at::RecordFunction &funct
 
 void end_shared(struct shared_slice *slice)
 {
-	bool is_ours = slice->generation == tacho_generation();
-
-	if (slice->record && is_ours) {
-		if (slice->end_tid)
-			__atomic_store_n(slice->end_tid, (uint32_t)syscall(SYS_gettid),
-					 __ATOMIC_RELEASE);
-		tacho_slice_end(slice->record, slice->duration);
-	}
-	if (slice->role == EVENT_OPTIMIZER_STEP && is_ours)
-		tacho_step_end();
+	if (!slice->record || slice->generation != tacho_generation())
+		return;
+	if (slice->end_tid)
+		__atomic_store_n(slice->end_tid, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	tacho_slice_end(slice->record, slice->duration);
 }
 
 /* Write the outputs of `op`, if any is a tensor. Returns when that was, 0: unknown. */
@@ -451,6 +427,8 @@ void measure_costs(void)
 	tell_costs();
 }
 
+at::CallbackHandle events_handle;
+
 int add_callback(void)
 {
 	int error = pthread_key_create(&state_key, thread_state_free);
@@ -458,19 +436,62 @@ int add_callback(void)
 	if (error)
 		return -error;
 	try {
-		at::addGlobalCallback(at::RecordFunctionCallback(begin_event, end_event)
-					      .needsInputs(true)
-					      .needsOutputs(true)
-					      .scopes({ at::RecordScope::FUNCTION,
-							at::RecordScope::BACKWARD_FUNCTION,
-							at::RecordScope::TORCHSCRIPT_FUNCTION,
-							at::RecordScope::USER_SCOPE,
-							at::RecordScope::STATIC_RUNTIME_OP,
-							at::RecordScope::STATIC_RUNTIME_MODEL }));
+		events_handle = at::addGlobalCallback(
+			at::RecordFunctionCallback(begin_event, end_event)
+				.needsInputs(true)
+				.needsOutputs(true)
+				.scopes({ at::RecordScope::FUNCTION,
+					  at::RecordScope::BACKWARD_FUNCTION,
+					  at::RecordScope::TORCHSCRIPT_FUNCTION,
+					  at::RecordScope::USER_SCOPE,
+					  at::RecordScope::STATIC_RUNTIME_OP,
+					  at::RecordScope::STATIC_RUNTIME_MODEL }));
 	} catch (...) {
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+/* --- steps ---------------------------------------------------------------------------------- */
+
+std::unique_ptr<at::ObserverContext> begin_region_unseen(const at::RecordFunction &)
+{
+	return nullptr;
+}
+
+void end_any_region(const at::RecordFunction &function, at::ObserverContext *)
+{
+	if (event_name_is_optimizer_step(function.name()))
+		tacho_step_end();
+}
+
+/* Where nothing is recorded PyTorch shall not even call back, nor collect inputs to call back with. */
+void recording_changed(bool is_recording)
+{
+	try {
+		if (is_recording)
+			at::reenableCallback(events_handle);
+		else
+			at::disableCallback(events_handle);
+	} catch (...) {
+	}
+}
+
+/* Steps go on to be counted where nothing is recorded: by a callback of its own, for regions alone. It
+ * stands behind the other, so a step's slice has ended before recording goes off. */
+void count_steps(void)
+{
+	if (!tacho_counts_steps())
+		return;
+	try {
+		at::addGlobalCallback(
+			at::RecordFunctionCallback(begin_region_unseen, end_any_region)
+				.scopes({ at::RecordScope::USER_SCOPE }));
+	} catch (...) {
+		tacho_say("training steps cannot be counted: --steps and --control do nothing");
+		return;
+	}
+	tacho_watch_recording(recording_changed);
 }
 
 } // namespace
@@ -483,7 +504,9 @@ int tacho_probe_init(void)
 	if (is_installed.exchange(true))
 		return 0;
 	error = add_callback();
-	if (!error)
-		measure_costs();
-	return error;
+	if (error)
+		return error;
+	measure_costs();
+	count_steps();
+	return 0;
 }

@@ -4,11 +4,13 @@ PyDLL keeps the interpreter lock: the calls take a fraction of a microsecond. Th
 so its symbols are in the program's own scope.
 """
 
+import atexit
 import ctypes
 
 KIND_MODULE = 2  # enum trace_kind
 
 _library = ctypes.PyDLL(None)
+_kept = []  # callbacks, which C code does not keep alive
 
 
 def _function(name, result, *arguments):
@@ -26,12 +28,28 @@ _mark = _function(
     "tacho_mark", None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p
 )
 _cost = _function("tacho_cost", None, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64)
+counts_steps = _function("tacho_counts_steps", ctypes.c_bool)
+_RecordingChanged = ctypes.CFUNCTYPE(None, ctypes.c_bool)
+_watch_recording = _function("tacho_watch_recording", ctypes.c_bool, _RecordingChanged)
 scratch_begin = _function("tacho_scratch_begin", ctypes.c_bool, ctypes.c_size_t)
 scratch_end = _function("tacho_scratch_end", None)
 
 
 def mark(name, first, second, text):
     _mark(name.encode(), first, second, text.encode("utf-8", "replace"))
+
+
+def watch_recording(changed):
+    """Have `changed` called with whether steps are recorded from now on, as long as Python runs."""
+    is_running = [True]
+
+    def tell(is_recording):
+        if is_running:
+            changed(is_recording)
+
+    _kept.append(_RecordingChanged(tell))
+    atexit.register(is_running.clear)
+    _watch_recording(_kept[-1])
 
 
 def cost(kind, nanoseconds):

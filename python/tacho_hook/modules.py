@@ -132,6 +132,26 @@ def _leave(_module, _inputs, _result):
         pass
 
 
+def _take_out(torch_module, pre_hook, hook):
+    torch_module._global_forward_pre_hooks.pop(pre_hook.id, None)
+    torch_module._global_forward_hooks.pop(hook.id, None)
+
+
+def _put_in(torch_module, pre_hook, hook):
+    torch_module._global_forward_pre_hooks[pre_hook.id] = _enter
+    torch_module._global_forward_hooks[hook.id] = _leave
+
+
+def _watch_recording(torch_module, handles):
+    """Between steps, where nothing is recorded, no module shall be slower for it."""
+
+    def changed(is_recording):
+        (_put_in if is_recording else _take_out)(torch_module, *handles)
+
+    if agent.counts_steps():
+        agent.watch_recording(changed)
+
+
 # --- what it costs ----------------------------------------------------------------------------
 
 
@@ -157,13 +177,11 @@ def _measure(torch_module, pre_hook, hook):
         return
     try:
         with_hooks = _batch_ns(module)
-        del torch_module._global_forward_pre_hooks[pre_hook.id]
-        del torch_module._global_forward_hooks[hook.id]
+        _take_out(torch_module, pre_hook, hook)
         try:
             without = _batch_ns(module)
         finally:
-            torch_module._global_forward_pre_hooks[pre_hook.id] = _enter
-            torch_module._global_forward_hooks[hook.id] = _leave
+            _put_in(torch_module, pre_hook, hook)
     finally:
         agent.scratch_end()
     global _cost_ns
@@ -205,6 +223,7 @@ def install(torch_module):
         _find_is_compiling()
         try:
             _measure(torch_module, *handles)
+            _watch_recording(torch_module, handles)
         except Exception:
             pass
         _open(module, _getframe(1))

@@ -237,6 +237,9 @@ enum trace_device {
 };
 
 /* Names inside a run directory. */
+#define TRACE_CONTROL_MARK                                                                         \
+	"control_step" /* the end of a step in which nothing was recorded: its number */
+#define TRACE_MAX_CONTROL   100000
 #define TRACE_RUN_FILE	    "run.ini"  /* what `tacho record` knows; a GKeyFile */
 #define TRACE_METADATA_FILE "metadata" /* in each process's folder */
 
