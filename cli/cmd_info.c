@@ -112,6 +112,13 @@ static gchar *cost_text(const TachoInfo *info)
 			       info->record_cost_pct, info->record_cost_step_pct);
 }
 
+static gchar *excess_text(const TachoInfo *info)
+{
+	return g_strdup_printf("recorded steps take %+.1f ± %.1f %% longer than %u control steps",
+			       info->record_excess_pct, info->record_excess_error_pct,
+			       info->n_control_steps);
+}
+
 static gchar *ranks_text(const TachoInfo *info)
 {
 	if (info->expected_ranks > 0 && (guint)info->expected_ranks != info->n_ranks)
@@ -144,6 +151,8 @@ static void print_figures(const TachoInfo *info)
 					     info->n_events, info->n_dropped));
 	print_line("holds", kinds_text(info->kinds));
 	print_line("cost", cost_text(info));
+	if (info->n_control_steps)
+		print_line("control", excess_text(info));
 }
 
 static void print_text(const TachoInfo *info)

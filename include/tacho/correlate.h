@@ -29,6 +29,16 @@ typedef enum {
 } TachoStepSource;
 TachoStepSource tacho_step_source(const TachoTimeline *timeline);
 
+/* What recording takes, as control steps show it. */
+typedef struct {
+	gdouble share; /* of an unrecorded step: 0.02 where recorded steps take 2 % longer */
+	gdouble error; /* its standard error */
+	guint n_control, n_recorded; /* steps compared */
+} TachoRecordingExcess;
+
+/* FALSE: there are no control steps, or too few steps beside them to tell. */
+gboolean tacho_recording_excess(const TachoTimeline *timeline, TachoRecordingExcess *ret_excess);
+
 G_END_DECLS
 
 #endif

@@ -21,9 +21,12 @@ typedef struct {
 	guint64 n_events, n_dropped;
 	gdouble record_cost_pct;      /* of the processes' time */
 	gdouble record_cost_step_pct; /* of a step; NaN: no steps */
-	guint trust_score;	      /* 0 to 100 */
-	gchar *hosts;		      /* "a, b" */
-	TachoTable *clocks;	      /* how times of different hosts came to compare */
+	gdouble record_excess_pct;    /* as control steps show it; NaN: there are none */
+	gdouble record_excess_error_pct;
+	guint n_control_steps; /* that it comes from */
+	guint trust_score;     /* 0 to 100 */
+	gchar *hosts;	       /* "a, b" */
+	TachoTable *clocks;    /* how times of different hosts came to compare */
 	TachoTable *processes;
 	TachoTable *problems;
 	TachoTable *kinds;	 /* how many of each kind of thing */

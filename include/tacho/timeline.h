@@ -281,15 +281,18 @@ struct _TachoTimeline {
 	gint64 resolution_ns;
 
 	TachoSlices slices;
-	GArray *tracks;	     /* TachoTrack */
-	GArray *processes;   /* TachoProcess */
-	GArray *ranks;	     /* TachoRank, by rank */
-	GArray *clocks;	     /* TachoClock, by first process */
-	GArray *flows;	     /* TachoFlow; filled by correlate */
-	GArray *samples;     /* TachoSample, by track and time */
-	GArray *memory;	     /* TachoMemoryEvent, by track and time */
-	GArray *marks;	     /* TachoMark */
-	GArray *steps;	     /* TachoStep, by rank and number; filled by correlate */
+	GArray *tracks;	   /* TachoTrack */
+	GArray *processes; /* TachoProcess */
+	GArray *ranks;	   /* TachoRank, by rank */
+	GArray *clocks;	   /* TachoClock, by first process */
+	GArray *flows;	   /* TachoFlow; filled by correlate */
+	GArray *samples;   /* TachoSample, by track and time */
+	GArray *memory;	   /* TachoMemoryEvent, by track and time */
+	GArray *marks;	   /* TachoMark */
+	GArray *steps;	   /* TachoStep, by rank and number; filled by correlate */
+	/* TachoStep, the same, and not among `steps`: those in which nothing was recorded, to see what
+	 * recording takes. */
+	GArray *control_steps;
 	GArray *collectives; /* TachoCollective; filled by correlate */
 	GArray *members;     /* guint32 slices of the collectives */
 	GArray *messages;    /* TachoMessage, by slice; filled by correlate */

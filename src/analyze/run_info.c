@@ -325,6 +325,16 @@ static gdouble step_cost_pct(const struct selection *selection)
 	return selection->total_ns ? 100.0 * cost_ns / selection->total_ns : (gdouble)NAN;
 }
 
+static void add_excess(TachoInfo *info, const TachoTimeline *timeline)
+{
+	TachoRecordingExcess excess = { .share = NAN, .error = NAN };
+
+	tacho_recording_excess(timeline, &excess);
+	info->record_excess_pct = 100 * excess.share;
+	info->record_excess_error_pct = 100 * excess.error;
+	info->n_control_steps = excess.n_control;
+}
+
 static gdouble step_median_ms(const struct selection *selection)
 {
 	g_autoptr(GArray) durations = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -365,6 +375,7 @@ TachoInfo *tacho_info_new(const TachoTimeline *timeline)
 	info->record_cost_pct = run_cost_pct(timeline);
 	info->record_cost_step_pct =
 		selection_n_steps(&selection) ? step_cost_pct(&selection) : (gdouble)NAN;
+	add_excess(info, timeline);
 	info->trust_score = tacho_trust_score(timeline);
 	info->clocks = clock_view_new(timeline);
 	info->processes = list_processes(timeline);
@@ -449,6 +460,12 @@ static void write_figures(JsonWriter *writer, const TachoInfo *info)
 	json_writer_number(writer, info->record_cost_pct);
 	begin_member(writer, "record_cost_step_pct");
 	json_writer_number(writer, info->record_cost_step_pct);
+	begin_member(writer, "record_excess_pct");
+	json_writer_number(writer, info->record_excess_pct);
+	begin_member(writer, "record_excess_error_pct");
+	json_writer_number(writer, info->record_excess_error_pct);
+	begin_member(writer, "control_steps");
+	json_writer_integer(writer, info->n_control_steps);
 }
 
 static void write_info(JsonWriter *writer, const TachoInfo *info)

@@ -17,6 +17,9 @@
  * as incomplete. What follows the last update is an incomplete step if the process did not end in
  * an orderly way or had begun another backward pass, else it is what the job did after training.
  *
+ * An update of which nothing is left but a mark "control_step" at its end was not recorded on purpose.
+ * A step of such updates alone is a control step; one that also has others is incomplete.
+ *
  * Numbers: annotated steps bring theirs, less the least of the run. The others count from 0, except
  * on a rank whose recording began when other ranks had already ended steps: it goes on from the
  * step of theirs that ends next to its own first one. */
@@ -26,6 +29,7 @@
 #include <string.h>
 
 #include "correlate/op_sequence.h"
+#include "trace/trace_layout.h"
 
 #define PROFILER_STEP_PREFIX  "ProfilerStep#"
 #define OPTIMIZER_STEP_PREFIX "Optimizer.step#"
@@ -43,7 +47,8 @@ struct rank_steps {
 	guint32 rank_index;
 	guint32 process;
 	guint32 main_track;
-	GArray *steps; /* TachoStep */
+	GArray *steps;	       /* TachoStep */
+	GArray *control_steps; /* TachoStep */
 };
 
 static void add_step(struct rank_steps *found, gint64 number, gint64 start_ns, gint64 end_ns,
@@ -150,6 +155,14 @@ static void find_profiler_steps(const TachoTimeline *timeline, struct rank_steps
 		g_array_set_size(found->steps, 0);
 }
 
+static gboolean mark_is_of(const TachoTimeline *timeline, const TachoMark *mark, guint32 process,
+			   const gchar *name)
+{
+	return mark->track < timeline->tracks->len &&
+	       tacho_timeline_track(timeline, mark->track)->process == process &&
+	       strcmp(tacho_timeline_string(timeline, mark->name), name) == 0;
+}
+
 static void find_marked_steps(const TachoTimeline *timeline, struct rank_steps *found)
 {
 	const TachoProcess *process =
@@ -158,9 +171,7 @@ static void find_marked_steps(const TachoTimeline *timeline, struct rank_steps *
 	for (guint i = 0; i < timeline->marks->len; i++) {
 		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
 
-		if (mark->track < timeline->tracks->len &&
-		    tacho_timeline_track(timeline, mark->track)->process == found->process &&
-		    strcmp(tacho_timeline_string(timeline, mark->name), STEP_MARK) == 0)
+		if (mark_is_of(timeline, mark, found->process, STEP_MARK))
 			add_step(found, mark->first, mark->time_ns, process->end_ns, FALSE);
 	}
 	g_array_sort(found->steps, compare_steps_by_time);
@@ -178,6 +189,7 @@ struct update {
 	gint64 end_ns;
 	guint32 name_hash;
 	guint32 work_hash; /* name and ops: differs between optimizers of one class */
+	gboolean is_control;
 };
 
 static gboolean is_optimizer_step(const TachoTimeline *timeline, guint32 slice)
@@ -268,8 +280,9 @@ static void merge_updates(GArray *updates, GArray *backward_times)
 		struct update update = g_array_index(updates, struct update, i);
 		struct update *last = n > 0 ? &g_array_index(updates, struct update, n - 1) : NULL;
 
-		if (last && count_up_to(backward_times, last->end_ns) ==
-				    count_up_to(backward_times, update.end_ns)) {
+		if (last && !last->is_control && !update.is_control &&
+		    count_up_to(backward_times, last->end_ns) ==
+			    count_up_to(backward_times, update.end_ns)) {
 			last->end_ns = update.end_ns;
 			last->name_hash = last->name_hash * 33 + update.name_hash;
 			last->work_hash = last->work_hash * 33 + update.work_hash;
@@ -283,7 +296,7 @@ static void merge_updates(GArray *updates, GArray *backward_times)
 
 static void add_update(const TachoTimeline *timeline, guint32 slice, gpointer updates)
 {
-	struct update update;
+	struct update update = { .is_control = FALSE };
 
 	if (!is_optimizer_step(timeline, slice) || is_inside_optimizer_step(timeline, slice))
 		return;
@@ -293,12 +306,24 @@ static void add_update(const TachoTimeline *timeline, guint32 slice, gpointer up
 	g_array_append_val((GArray *)updates, update);
 }
 
+static void add_control_updates(const TachoTimeline *timeline, guint32 process, GArray *updates)
+{
+	for (guint i = 0; i < timeline->marks->len; i++) {
+		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
+		struct update update = { .end_ns = mark->time_ns, .is_control = TRUE };
+
+		if (mark_is_of(timeline, mark, process, TRACE_CONTROL_MARK))
+			g_array_append_val(updates, update);
+	}
+}
+
 static GArray *collect_updates(const TachoTimeline *timeline, guint32 process,
 			       GArray *backward_times)
 {
 	GArray *updates = g_array_new(FALSE, FALSE, sizeof(struct update));
 
 	visit_slices(timeline, process, add_update, updates);
+	add_control_updates(timeline, process, updates);
 	g_array_sort(updates, compare_updates);
 	merge_updates(updates, backward_times);
 	return updates;
@@ -314,8 +339,11 @@ static gboolean is_cycle(GArray *updates, guint length, gboolean by_work)
 		const struct update *one = &g_array_index(updates, struct update, i);
 		const struct update *next = one + length;
 
-		n_equal += by_work ? one->work_hash == next->work_hash
-				   : one->name_hash == next->name_hash;
+		if (one->is_control || next->is_control)
+			n_equal++; /* may be anything */
+		else
+			n_equal += by_work ? one->work_hash == next->work_hash
+					   : one->name_hash == next->name_hash;
 	}
 	return n > 0 && n_equal * 100 >= n * MIN_CYCLE_PERCENT;
 }
@@ -391,6 +419,29 @@ static void add_first_step(const TachoTimeline *timeline, struct rank_steps *fou
 	}
 }
 
+static guint count_controls(GArray *updates, guint first, guint n)
+{
+	guint n_controls = 0;
+
+	for (guint i = first; i < first + n; i++)
+		n_controls += g_array_index(updates, struct update, i).is_control;
+	return n_controls;
+}
+
+static void add_optimizer_step(struct rank_steps *found, guint number, gint64 start_ns,
+			       gint64 end_ns, guint n_controls, guint n_updates)
+{
+	TachoStep step;
+
+	add_step(found, number, start_ns, end_ns, n_controls == 0);
+	if (n_controls < n_updates)
+		return;
+	step = g_array_index(found->steps, TachoStep, found->steps->len - 1);
+	step.is_complete = TRUE;
+	g_array_append_val(found->control_steps, step);
+	g_array_set_size(found->steps, found->steps->len - 1);
+}
+
 static void find_optimizer_steps(const TachoTimeline *timeline, struct rank_steps *found)
 {
 	const TachoProcess *process =
@@ -407,8 +458,9 @@ static void find_optimizer_steps(const TachoTimeline *timeline, struct rank_step
 		return;
 	add_first_step(timeline, found, (const gint64 *)(gpointer)ends_ns->data, ends_ns->len);
 	for (guint i = 1; i < ends_ns->len; i++)
-		add_step(found, i, g_array_index(ends_ns, gint64, i - 1),
-			 g_array_index(ends_ns, gint64, i), TRUE);
+		add_optimizer_step(found, i, g_array_index(ends_ns, gint64, i - 1),
+				   g_array_index(ends_ns, gint64, i),
+				   count_controls(updates, i * cycle, cycle), cycle);
 	last_ns = g_array_index(ends_ns, gint64, ends_ns->len - 1);
 	if (process->end_ns > last_ns &&
 	    (count_up_to(backward_times, last_ns) < backward_times->len ||
@@ -479,6 +531,7 @@ static struct rank_steps find_rank_steps(const TachoTimeline *timeline, guint32 
 
 	found.process = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
 	found.steps = g_array_new(FALSE, FALSE, sizeof(TachoStep));
+	found.control_steps = g_array_new(FALSE, FALSE, sizeof(TachoStep));
 	if (found.process >= timeline->processes->len)
 		return found;
 	found.main_track = find_main_track(timeline, found.process);
@@ -550,11 +603,16 @@ static void number_alike(const TachoTimeline *timeline, struct rank_steps *ranks
 		     ranks[i].source == TACHO_STEPS_ANNOTATED && k < ranks[i].steps->len; k++)
 			least = MIN(least, g_array_index(ranks[i].steps, TachoStep, k).number);
 	for (guint i = 0; i < n; i++) {
+		gint64 late;
+
 		if (ranks[i].source == TACHO_STEPS_ANNOTATED)
-			shift_numbers(ranks[i].steps, -(gint64)least);
+			late = -(gint64)least;
 		else if (ranks[i].source != TACHO_STEPS_NONE && &ranks[i] != reference)
-			shift_numbers(ranks[i].steps,
-				      find_lateness(timeline, &ranks[i], reference));
+			late = find_lateness(timeline, &ranks[i], reference);
+		else
+			continue;
+		shift_numbers(ranks[i].steps, late);
+		shift_numbers(ranks[i].control_steps, late);
 	}
 }
 
@@ -568,8 +626,11 @@ void find_steps(TachoTimeline *timeline)
 	number_alike(timeline, ranks, n);
 	for (guint i = 0; i < n; i++) {
 		g_array_append_vals(timeline->steps, ranks[i].steps->data, ranks[i].steps->len);
+		g_array_append_vals(timeline->control_steps, ranks[i].control_steps->data,
+				    ranks[i].control_steps->len);
 		if (timeline->step_source == TACHO_STEPS_NONE)
 			timeline->step_source = ranks[i].source;
 		g_array_free(ranks[i].steps, TRUE);
+		g_array_free(ranks[i].control_steps, TRUE);
 	}
 }

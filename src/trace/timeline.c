@@ -36,6 +36,7 @@ TachoTimeline *tacho_timeline_new(void)
 	timeline->memory = new_table(sizeof(TachoMemoryEvent));
 	timeline->marks = new_table(sizeof(TachoMark));
 	timeline->steps = new_table(sizeof(TachoStep));
+	timeline->control_steps = new_table(sizeof(TachoStep));
 	timeline->collectives = new_table(sizeof(TachoCollective));
 	timeline->members = new_table(sizeof(guint32));
 	timeline->messages = new_table(sizeof(TachoMessage));
@@ -64,6 +65,7 @@ void tacho_timeline_free(TachoTimeline *timeline)
 	g_array_free(timeline->memory, TRUE);
 	g_array_free(timeline->marks, TRUE);
 	g_array_free(timeline->steps, TRUE);
+	g_array_free(timeline->control_steps, TRUE);
 	g_array_free(timeline->collectives, TRUE);
 	g_array_free(timeline->members, TRUE);
 	g_array_free(timeline->messages, TRUE);

@@ -306,6 +306,53 @@ static void test_period_of_modules(void)
 	assert_step(timeline, 11, 0, 11, 1100, 1180, TRUE);
 }
 
+/* Of steps 2 and 3 nothing was recorded but when they ended. */
+static void test_control(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	const TachoStep *control;
+
+	append_turn(text, 100, "Optimizer.step#SGD.step");
+	append_turn(text, 200, "Optimizer.step#SGD.step");
+	g_string_append(text, "mark control_step 395 first=2\nmark control_step 495 first=3\n");
+	append_turn(text, 500, "Optimizer.step#SGD.step");
+	append_turn(text, 600, "Optimizer.step#SGD.step");
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 4);
+	assert_step(timeline, 1, 0, 1, 195, 295, TRUE);
+	assert_step(timeline, 2, 0, 4, 495, 595, TRUE);
+	assert_step(timeline, 3, 0, 5, 595, 695, TRUE);
+	g_assert_cmpuint(timeline->control_steps->len, ==, 2);
+	control = &g_array_index(timeline->control_steps, TachoStep, 1);
+	g_assert_cmpuint(control->number, ==, 3);
+	g_assert_cmpint(control->start_ns, ==, MS(395));
+	g_assert_cmpint(control->end_ns, ==, MS(495));
+	g_assert_true(control->is_complete);
+}
+
+/* A step of two optimizers of which the second was not recorded is neither. */
+static void test_half_control(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 6; i++) {
+		append_turn(text, 100 + 200 * i, "Optimizer.step#SGD.step");
+		if (i == 3)
+			g_string_append(text, "mark control_step 895\n");
+		else
+			append_turn(text, 200 + 200 * i, "Optimizer.step#Adam.step");
+	}
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 6);
+	assert_step(timeline, 3, 0, 3, 695, 895, FALSE);
+	assert_step(timeline, 4, 0, 4, 895, 1095, TRUE);
+	g_assert_cmpuint(timeline->control_steps->len, ==, 0);
+}
+
 static void test_no_steps(void)
 {
 	g_autoptr(GString) text = g_string_new("rank 0 thread 1 main\n");
@@ -337,6 +384,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_finder/period_of_training", test_period_of_training);
 	g_test_add_func("/step_finder/period_of_inference", test_period_of_inference);
 	g_test_add_func("/step_finder/period_of_modules", test_period_of_modules);
+	g_test_add_func("/step_finder/control", test_control);
+	g_test_add_func("/step_finder/half-control", test_half_control);
 	g_test_add_func("/step_finder/no_steps", test_no_steps);
 	return g_test_run();
 }

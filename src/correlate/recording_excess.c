@@ -1,0 +1,165 @@
+/* recording_excess: how much longer recorded steps are than control steps, in which nothing was.
+ *
+ * A step's time is the mean over the ranks. The speed of a machine changes within minutes, so each run of
+ * control steps is held against its neighbours alone: as many recorded steps before it and after it as it
+ * has itself, without the first step of all, which warms up. The excess is the mean over these runs of the
+ * logarithm of the ratio of the medians.
+ *
+ * Its standard error comes from how steps scatter within such a group: by 1.2533 (the square root of
+ * pi / 2) times their deviation over the square root of their number for each median, as of normally
+ * distributed steps; the deviation is 1.4826 times the median distance from the group's median, the root
+ * mean square over all groups (Rousseeuw and Croux, Alternatives to the Median Absolute Deviation, 1993). */
+#include <math.h>
+
+#include <tacho/correlate.h>
+
+#include "base/quantile.h"
+
+#define MEDIAN_ERROR	    1.2533141373155003
+#define DEVIATION_OF_MEDIAN 1.482602218505602
+
+struct numbered_step {
+	guint32 number;
+	guint32 n_recorded, n_control; /* ranks */
+	gint64 sum_ns;
+};
+
+struct excess {
+	gdouble sum_log;
+	gdouble sum_median_variance; /* less the deviation: 1/n of each median */
+	gdouble sum_square;	     /* of relative deviations, one a group */
+	guint n_groups, n_blocks;
+	guint n_control, n_recorded;
+};
+
+static gint compare_numbers(gconstpointer a, gconstpointer b)
+{
+	const struct numbered_step *left = a, *right = b;
+
+	return left->number < right->number ? -1 : left->number > right->number;
+}
+
+static void append_steps(GArray *all, const GArray *steps, gboolean is_control)
+{
+	for (guint i = 0; i < steps->len; i++) {
+		const TachoStep *step = &g_array_index(steps, TachoStep, i);
+		struct numbered_step row = { step->number, !is_control, is_control,
+					     step->end_ns - step->start_ns };
+
+		if (step->is_complete)
+			g_array_append_val(all, row);
+	}
+}
+
+/* The steps that all ranks have, alike, in order; sum_ns of all ranks. */
+static GArray *collect_steps(const TachoTimeline *timeline)
+{
+	GArray *all = g_array_new(FALSE, FALSE, sizeof(struct numbered_step));
+	guint n = 0;
+
+	append_steps(all, timeline->steps, FALSE);
+	append_steps(all, timeline->control_steps, TRUE);
+	g_array_sort(all, compare_numbers);
+	for (guint i = 0; i < all->len;) {
+		struct numbered_step step = g_array_index(all, struct numbered_step, i);
+
+		for (i++; i < all->len; i++) {
+			const struct numbered_step *more =
+				&g_array_index(all, struct numbered_step, i);
+
+			if (more->number != step.number)
+				break;
+			step.n_recorded += more->n_recorded;
+			step.n_control += more->n_control;
+			step.sum_ns += more->sum_ns;
+		}
+		if (step.n_recorded == timeline->ranks->len ||
+		    step.n_control == timeline->ranks->len)
+			g_array_index(all, struct numbered_step, n++) = step;
+	}
+	g_array_set_size(all, n);
+	return all;
+}
+
+static const struct numbered_step *step_at(const GArray *steps, guint i)
+{
+	return &g_array_index(steps, struct numbered_step, i);
+}
+
+/* The median of the times, and what the group tells of their deviation. */
+static gdouble median_of(struct excess *excess, GArray *times_ns)
+{
+	gdouble median_ns = quantile(times_ns, 0.5), deviation;
+
+	for (guint i = 0; i < times_ns->len; i++) {
+		gint64 *time_ns = &g_array_index(times_ns, gint64, i);
+
+		*time_ns = ABS(*time_ns - (gint64)median_ns);
+	}
+	deviation = DEVIATION_OF_MEDIAN * quantile(times_ns, 0.5) / MAX(median_ns, 1);
+	if (times_ns->len > 2) {
+		excess->sum_square += deviation * deviation;
+		excess->n_groups++;
+	}
+	excess->sum_median_variance += 1.0 / times_ns->len;
+	return median_ns;
+}
+
+/* The recorded steps next to [first, end), which are control steps, within as many numbers. */
+static GArray *neighbours(const GArray *steps, guint first, guint end)
+{
+	GArray *times_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+	guint n = end - first;
+
+	for (guint i = first > n ? first - n : 0; i < MIN(end + n, steps->len); i++)
+		if (step_at(steps, i)->n_recorded && step_at(steps, i)->number > 0)
+			g_array_append_val(times_ns, step_at(steps, i)->sum_ns);
+	return times_ns;
+}
+
+static void add_block(struct excess *excess, const GArray *steps, guint first, guint end)
+{
+	g_autoptr(GArray) control_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+	g_autoptr(GArray) recorded_ns = neighbours(steps, first, end);
+	gdouble control, recorded;
+
+	for (guint i = first; i < end; i++)
+		g_array_append_val(control_ns, step_at(steps, i)->sum_ns);
+	if (recorded_ns->len == 0)
+		return;
+	control = median_of(excess, control_ns);
+	recorded = median_of(excess, recorded_ns);
+	if (control <= 0 || recorded <= 0)
+		return;
+	excess->sum_log += log(recorded / control);
+	excess->n_blocks++;
+	excess->n_control += control_ns->len;
+	excess->n_recorded += recorded_ns->len;
+}
+
+gboolean tacho_recording_excess(const TachoTimeline *timeline, TachoRecordingExcess *ret_excess)
+{
+	g_autoptr(GArray) steps = collect_steps(timeline);
+	struct excess excess = { 0 };
+
+	for (guint first = 0; first < steps->len;) {
+		guint end = first + 1;
+
+		if (step_at(steps, first)->n_control) {
+			while (end < steps->len && step_at(steps, end)->n_control &&
+			       step_at(steps, end)->number == step_at(steps, end - 1)->number + 1)
+				end++;
+			add_block(&excess, steps, first, end);
+		}
+		first = end;
+	}
+	if (excess.n_blocks == 0 || excess.n_groups == 0)
+		return FALSE;
+	ret_excess->share = expm1(excess.sum_log / excess.n_blocks);
+	ret_excess->error = MEDIAN_ERROR *
+			    sqrt(excess.sum_square / excess.n_groups * excess.sum_median_variance) /
+			    excess.n_blocks;
+	ret_excess->n_control = excess.n_control;
+	ret_excess->n_recorded = excess.n_recorded;
+	return TRUE;
+}
