@@ -40,10 +40,14 @@ class Jobs:
         began = time.time()
         lines = self.train(case, folders)
         relay = self.network.disconnect()
+        steps = step_times_ms(lines)
         result = {"case": case.name, "at": round(began),
                   "steps_ms": [lines[rank]["steps_ms"] for rank in range(2)],
-                  "step_ms": round(median_step_ms(lines), 4),
                   "wall_s": round(time.time() - began, 2)}
+        if record_into:
+            steps, control = split_control(steps, control_steps(case))
+            result["control_ms"] = round(statistics.median(control), 4)
+        result["step_ms"] = round(statistics.median(steps), 4)
         if relay:
             result["relay"] = relay
         return result
@@ -72,10 +76,12 @@ class Jobs:
             "MASTER_ADDR": hosts.ADDRESSES[0], "MASTER_PORT": 20000 + self.n_started % PORTS,
             "GLOO_SOCKET_IFNAME": hosts.DEVICE, "OMP_NUM_THREADS": 1,
         }
+        steps = 6 * control_steps(case) if folder else case.steps
         command = [self.python, self.script, "--model", case.model, *case.options, "--steps",
-                   str(case.steps), "--bucket-mb", f"{case.bucket_mb:g}", "--step-times"]
+                   str(steps), "--bucket-mb", f"{case.bucket_mb:g}", "--step-times"]
         if folder:
-            command = [self.tacho, "record", "--quiet", "-o", folder, "--", *command]
+            command = [self.tacho, "record", "--quiet", "--control", str(control_steps(case)),
+                       "-o", folder, "--", *command]
         core = sorted(os.sched_getaffinity(0))[rank]
         return subprocess.Popen(self.network.command(rank, core, environment, command),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -90,8 +96,18 @@ def finish(rank):
     raise JobError(f"no step times (exit status {rank.returncode}): {err.strip()[-500:]}")
 
 
-def median_step_ms(lines):
-    """As `tacho replay` counts: the mean over ranks of each step but the first, and of those the
-    median."""
-    return statistics.median(statistics.fmean(step) for step in
-                             zip(*(line["steps_ms"] for line in lines)))
+def control_steps(case):
+    """A recorded run is twice: so many steps recorded, as many again, then as many not."""
+    return max(2, case.steps // 5)
+
+
+def step_times_ms(lines):
+    """As `tacho replay` counts: the mean over ranks of each step but the first."""
+    return [statistics.fmean(step) for step in zip(*(line["steps_ms"] for line in lines))]
+
+
+def split_control(steps, n_control):
+    """Of the steps from the second on, those that were recorded, and the control steps."""
+    is_control = [number % (3 * n_control) >= 2 * n_control for number in range(1, len(steps) + 1)]
+    return ([step for step, left_out in zip(steps, is_control) if not left_out],
+            [step for step, left_out in zip(steps, is_control) if left_out])

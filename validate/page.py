@@ -32,6 +32,8 @@ is held against the same job, really run so, without tacho.
 - **Predicted.** One recording of each case, by `tacho record` on each host, replayed: of the *same* case,
   unchanged; and of *another* case, with `--what-if` for all in which the two differ. The other one is the
   model's base, and for the base itself the case with the fastest link and the smallest buckets.{recordings}
+  Of a recorded run every third part of the steps is left unrecorded (`--control`), which tells the replay what
+  recording takes.
   In brackets: between what bounds nine in ten predicted steps lie.
 - **Error** is predicted against measured, of measured. A mean is of the absolute errors. No case is left out.
 """
@@ -226,6 +228,12 @@ def recording_cost(data):
     return statistics.median(ratios) if ratios else 0.0
 
 
+def excess_of_recorded_steps(data):
+    """What recorded steps took beside the control steps of their own runs."""
+    return statistics.median(100 * (run["step_ms"] / run["control_ms"] - 1)
+                             for run in data["recordings"] if "control_ms" in run)
+
+
 def spread(data):
     """Half the range of a case's runs, in percent of their median: the median over the cases, and
     the greatest."""
@@ -282,7 +290,8 @@ def machine_sentence(data):
             f"{machine['memory_gib']} GiB, Linux {machine['kernel']}, Python {machine['python']}, "
             f"PyTorch {machine['torch']}. Runs of one case differ by ±{typical:.1f} % from each other "
             f"(median over the cases; ±{worst:.1f} % at worst): no prediction can be held to less. A "
-            f"recorded run's steps take {recording_cost(data):+.1f} % of an unrecorded one's more (median). The "
+            f"recorded run's steps take {recording_cost(data):+.1f} % of an unrecorded one's more (median), "
+            f"and {excess_of_recorded_steps(data):+.1f} % more than its own control steps. The "
             f"runs are of {hours(data['runs'])}, the recordings of {hours(data['recordings'])}.\n")
 
 

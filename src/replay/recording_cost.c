@@ -4,10 +4,23 @@
  * shared out evenly to the slices. The event of a slice is begun when the slice begins, and finished
  * when it ends; a piece of work lies between two such moments, and half of what happens at each is
  * before it, half after. So a piece holds half of an event's cost; what a short one cannot hold is in
- * the next of its thread. */
+ * the next of its thread.
+ *
+ * That is what the probes do; what else they bring about (caches, the interpreter) is not in it. Where the
+ * run has control steps, these tell by how much longer recorded steps are, with an error. The two are
+ * weighed by their variances, the stated cost being taken to be wrong by as much as itself; then as many
+ * times the stated cost is taken out of each piece as makes the replayed step shorter by that. */
 #include <math.h>
 
+#include <tacho/correlate.h>
+
+#include "base/quantile.h"
 #include "replay/replay_internal.h"
+
+#define MAX_SCALE    32.0 /* times the stated cost; 0 is the least */
+#define MAX_TRIES    8
+#define ENOUGH_SHARE 1e-4 /* of a step */
+#define LEAST_SHARE  1e-3 /* what a stated cost may be wrong by, of a step */
 
 /* Of a slice of the rank's main process. */
 static gdouble slice_cost_ns(const TachoTimeline *timeline, guint32 rank_index)
@@ -38,7 +51,8 @@ static gint64 take_out(struct graph_node *node, gdouble cost_ns, gdouble *rest_n
 	return taken_ns;
 }
 
-gboolean replay_take_out_recording(TachoGraph *graph, gdouble *ret_share, GError **error)
+/* As many times the stated cost; of what share of the work that was. */
+static gboolean take_out_all(TachoGraph *graph, gdouble scale, gdouble *ret_share, GError **error)
 {
 	guint32 n_ranks = graph->timeline->ranks->len;
 	g_autofree gdouble *piece_ns = g_new(gdouble, MAX(n_ranks, 1u));
@@ -46,7 +60,7 @@ gboolean replay_take_out_recording(TachoGraph *graph, gdouble *ret_share, GError
 	gdouble taken_ns = 0, all_ns = 0;
 
 	for (guint32 rank = 0; rank < n_ranks; rank++)
-		piece_ns[rank] = slice_cost_ns(graph->timeline, rank) / 2;
+		piece_ns[rank] = scale * slice_cost_ns(graph->timeline, rank) / 2;
 	for (guint32 i = 0; i < graph->nodes->len; i++) {
 		struct graph_node *node = graph_node_at(graph, i);
 
@@ -59,4 +73,113 @@ gboolean replay_take_out_recording(TachoGraph *graph, gdouble *ret_share, GError
 	}
 	*ret_share = all_ns > 0 ? taken_ns / all_ns : 0;
 	return taken_ns == 0 || graph_freeze(graph, error);
+}
+
+/* --- as much as control steps say ------------------------------------------------------------ */
+
+struct search {
+	TachoGraph *graph;
+	gint64 *recorded_ns; /* of each node */
+	gdouble share;	     /* of the work, taken out last */
+};
+
+static void search_init(struct search *search, TachoGraph *graph)
+{
+	search->graph = graph;
+	search->recorded_ns = g_new(gint64, MAX(graph->nodes->len, 1u));
+	for (guint32 i = 0; i < graph->nodes->len; i++)
+		search->recorded_ns[i] = graph_node_at(graph, i)->duration_ns;
+}
+
+/* The median step without `scale` times the stated cost; the graph is left so. < 0: error. */
+static gdouble step_without(struct search *search, gdouble scale, GError **error)
+{
+	g_autoptr(TachoReplay) replay = NULL;
+	g_autoptr(GArray) steps = NULL;
+
+	for (guint32 i = 0; i < search->graph->nodes->len; i++)
+		graph_node_at(search->graph, i)->duration_ns = search->recorded_ns[i];
+	if (!take_out_all(search->graph, scale, &search->share, error))
+		return -1;
+	replay = tacho_replay_run(search->graph, error);
+	if (!replay)
+		return -1;
+	steps = replay_step_times(replay);
+	return quantile(steps, 0.5);
+}
+
+/* The share of a step by which it is longer for being recorded: what control steps and the stated cost
+ * say together. */
+static gdouble weigh(const TachoRecordingExcess *measured, gdouble stated_share)
+{
+	gdouble stated_error = MAX(stated_share, LEAST_SHARE);
+	gdouble weight = 1 / MAX(measured->error * measured->error, 1e-12);
+	gdouble stated_weight = 1 / (stated_error * stated_error);
+
+	return MAX((measured->share * weight + stated_share * stated_weight) /
+			   (weight + stated_weight),
+		   0);
+}
+
+/* Find the scale at which a step takes `wanted_ns`: secants within bounds that hold it. */
+static gboolean find_scale(struct search *search, gdouble recorded_ns, gdouble stated_ns,
+			   gdouble wanted_ns, GError **error)
+{
+	gdouble low = 0, low_ns = recorded_ns, high = 1, high_ns = stated_ns, scale, step_ns;
+
+	while (high_ns > wanted_ns && high < MAX_SCALE) {
+		low = high;
+		low_ns = high_ns;
+		high *= 2;
+		high_ns = step_without(search, high, error);
+		if (high_ns < 0)
+			return FALSE;
+	}
+	for (guint i = 0; i < MAX_TRIES && low_ns > high_ns; i++) {
+		scale = low + (high - low) * CLAMP((low_ns - wanted_ns) / (low_ns - high_ns), 0, 1);
+		step_ns = step_without(search, scale, error);
+		if (step_ns < 0)
+			return FALSE;
+		if (ABS(step_ns - wanted_ns) <= ENOUGH_SHARE * wanted_ns)
+			return TRUE;
+		if (step_ns > wanted_ns) {
+			low = scale;
+			low_ns = step_ns;
+		} else {
+			high = scale;
+			high_ns = step_ns;
+		}
+	}
+	return TRUE;
+}
+
+static gboolean follow_control_steps(struct search *search, const TachoRecordingExcess *measured,
+				     GError **error)
+{
+	gdouble recorded_ns = step_without(search, 0, error), stated_ns, share;
+
+	if (recorded_ns < 0)
+		return FALSE;
+	stated_ns = step_without(search, 1, error);
+	if (stated_ns < 0)
+		return FALSE;
+	if (stated_ns <= 0 || stated_ns >= recorded_ns)
+		return TRUE;
+	share = weigh(measured, recorded_ns / stated_ns - 1);
+	return find_scale(search, recorded_ns, stated_ns, recorded_ns / (1 + share), error);
+}
+
+gboolean replay_take_out_recording(TachoGraph *graph, gdouble *ret_share, GError **error)
+{
+	TachoRecordingExcess measured;
+	struct search search;
+	gboolean is_done;
+
+	if (!tacho_recording_excess(graph->timeline, &measured))
+		return take_out_all(graph, 1, ret_share, error);
+	search_init(&search, graph);
+	is_done = follow_control_steps(&search, &measured, error);
+	*ret_share = search.share;
+	g_free(search.recorded_ns);
+	return is_done;
 }

@@ -269,6 +269,34 @@ static void test_recording_cost(void)
 	assert_predicted(text, "drop:host~.", 29 + 39);
 }
 
+/* Steps of 100 us that are 80 us where nothing is recorded, though events are said to take 7 us of one. */
+static void test_control_steps(void)
+{
+	g_autoptr(GString) text = g_string_new("unit us\nrank 0 cost_ns=32000 thread 1000 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoPrediction) prediction = NULL;
+	g_autoptr(GError) error = NULL;
+
+	for (gint i = 0; i < 4; i++)
+		g_string_append_printf(text,
+				       "  annotation ProfilerStep#%d %d..%d\n"
+				       "    op a %d..%d\n    op b %d..%d\n    op c %d..%d.5\n",
+				       i, 100 * i, 100 * i + 100, 100 * i + 10, 100 * i + 40,
+				       100 * i + 50, 100 * i + 90, 100 * i + 92, 100 * i + 92);
+	timeline = timeline_from_text(text->str);
+	tacho_correlate(timeline);
+	for (guint32 i = 4; i < 7; i++) {
+		TachoStep step = { 0, i, 1000000 * i, 1000000 * i + 80000, TRUE };
+
+		g_array_append_val(timeline->control_steps, step);
+	}
+	prediction = tacho_predict(timeline, NULL, 0, -1, -1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpfloat_with_epsilon(prediction->baseline_step_ms, 0.1, 1e-9);
+	g_assert_cmpfloat_with_epsilon(prediction->unrecorded_step_ms, 0.08, 1e-5);
+	g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms, 0.08, 1e-5);
+}
+
 /* Eight operations of 1 ms, then eight that a transfer of 10 ms overlaps and that take 1.25 ms, though
  * they are the same: a fifth is taken from them. Then another of 1 ms. */
 static gchar *overlapped_text(gboolean with_messages)
@@ -721,6 +749,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/fixed_part", test_fixed_part);
 	g_test_add_func("/replay/received", test_received);
 	g_test_add_func("/replay/recording_cost", test_recording_cost);
+	g_test_add_func("/replay/control_steps", test_control_steps);
 	g_test_add_func("/replay/bucket_copies", test_bucket_copies);
 	g_test_add_func("/replay/buckets", test_buckets);
 	g_test_add_func("/replay/lost_gradient", test_lost_gradient);
