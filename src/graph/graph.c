@@ -89,6 +89,40 @@ void tacho_graph_free(TachoGraph *graph)
 	g_free(graph);
 }
 
+static gpointer copy_string(gconstpointer string, gpointer data)
+{
+	(void)data;
+	return g_strdup(string);
+}
+
+static void forget_frozen(TachoGraph *graph)
+{
+	graph->n_frozen = 0;
+	graph->duration_ns = NULL;
+	graph->pred_first = graph->pred = graph->succ_first = graph->succ = NULL;
+	graph->order = graph->pool_first = graph->pool_node = NULL;
+}
+
+TachoGraph *graph_copy(const TachoGraph *graph)
+{
+	TachoGraph *copy = g_memdup2(graph, sizeof(*graph));
+
+	forget_frozen(copy);
+	copy->nodes = g_array_copy(graph->nodes);
+	copy->edges = g_array_copy(graph->edges);
+	copy->lanes = g_array_copy(graph->lanes);
+	copy->links = g_array_copy(graph->links);
+	copy->group_links = g_array_copy(graph->group_links);
+	copy->pools = g_array_copy(graph->pools);
+	copy->groups = g_array_copy(graph->groups);
+	copy->transfers = g_array_copy(graph->transfers);
+	copy->gradients = g_array_copy(graph->gradients);
+	copy->passes = g_array_copy(graph->passes);
+	copy->notes = g_ptr_array_copy(graph->notes, copy_string, NULL);
+	g_ptr_array_set_free_func(copy->notes, g_free);
+	return copy;
+}
+
 guint32 tacho_graph_n_nodes(const TachoGraph *graph)
 {
 	return graph->nodes->len;

@@ -160,6 +160,8 @@ gint32 graph_node_rank(const TachoGraph *graph, guint32 node);
 
 /* An empty graph over `timeline`. */
 TachoGraph *graph_new(const TachoTimeline *timeline);
+/* One to edit, to be frozen before it is played. */
+TachoGraph *graph_copy(const TachoGraph *graph);
 guint32 graph_add_node(TachoGraph *graph, struct graph_node node);
 void graph_add_edge(TachoGraph *graph, guint32 from, guint32 to, TachoEdgeKind kind);
 /* Let a group's transfers use a link of `host` too; added when new, and once a group. */
