@@ -2,7 +2,7 @@
  * alone, and one walk in topological order does; else see shared_replay.c. */
 #include "replay/replay_internal.h"
 
-static void play_node(const TachoGraph *graph, TachoReplay *replay, guint32 node)
+static inline void play_node(const TachoGraph *graph, TachoReplay *replay, guint32 node)
 {
 	gint64 begin_ns = -1;
 	guint32 cause = TACHO_NONE;
@@ -18,6 +18,11 @@ static void play_node(const TachoGraph *graph, TachoReplay *replay, guint32 node
 	replay->cause[node] = cause;
 }
 
+void replay_play_node(TachoReplay *replay, guint32 node)
+{
+	play_node(replay->graph, replay, node);
+}
+
 static void play_ordered(TachoReplay *replay)
 {
 	const TachoGraph *graph = replay->graph;
@@ -30,9 +35,9 @@ static void play_ordered(TachoReplay *replay)
 			play_node(graph, replay, i);
 }
 
-TachoReplay *tacho_replay_run(const TachoGraph *graph, GError **error)
+TachoReplay *replay_new(const TachoGraph *graph)
 {
-	g_autoptr(TachoReplay) replay = g_new0(TachoReplay, 1);
+	TachoReplay *replay = g_new0(TachoReplay, 1);
 	gsize n = MAX(graph->n_frozen, 1u);
 
 	replay->graph = graph;
@@ -40,6 +45,13 @@ TachoReplay *tacho_replay_run(const TachoGraph *graph, GError **error)
 	replay->begin_ns = g_new(gint64, n);
 	replay->end_ns = g_new(gint64, n);
 	replay->cause = g_new(guint32, n);
+	return replay;
+}
+
+TachoReplay *tacho_replay_run(const TachoGraph *graph, GError **error)
+{
+	g_autoptr(TachoReplay) replay = replay_new(graph);
+
 	if (!graph->is_shared)
 		play_ordered(replay);
 	else if (!replay_shared(replay, error))

@@ -13,8 +13,24 @@ struct _TachoReplay {
 	guint32 *cause; /* whose end let the node begin, or TACHO_NONE */
 };
 
+/* A replay's tables for the graph as it is frozen, not played yet. */
+TachoReplay *replay_new(const TachoGraph *graph);
+/* Where nothing is shared: a node's times, from those of its predecessors. */
+void replay_play_node(TachoReplay *replay, guint32 node);
+
 /* Play a graph whose resources are shared. */
 gboolean replay_shared(TachoReplay *replay, GError **error);
+
+/* Where the steps of each rank begin and end, for as long as the graph keeps its nodes. */
+struct step_marks {
+	guint32 n_steps, n_ranks;
+	guint32 *before, *last; /* [rank * n_steps + step]: nodes, TACHO_NONE where there is none */
+};
+
+void step_marks_init(struct step_marks *marks, const TachoGraph *graph);
+void step_marks_release(struct step_marks *marks);
+/* The mean over ranks of what the step, counted from the graph's first, took where nodes end so. */
+gint64 step_marks_mean_ns(const struct step_marks *marks, const gint64 *end_ns, guint32 step);
 
 /* The steps of a replay: the mean over ranks of how long each took (gint64, ns), one a step. */
 GArray *replay_step_times(const TachoReplay *replay);

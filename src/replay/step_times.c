@@ -1,94 +1,102 @@
 /* step_times: when the steps of a replay begin and end. A step of a rank is the time of its main
- * thread's nodes of that step; it begins when the node before the first of them has ended. */
+ * thread's nodes of that step; it begins when the node before the first of them has ended. Which nodes
+ * these are depends on the graph alone, so who plays one many times finds them once. */
 #include "replay/replay_internal.h"
 
-struct step_times {
-	const TachoReplay *replay;
-	guint32 n_steps, n_ranks;
-	gint64 *begin_ns, *end_ns; /* [rank * n_steps + step] */
-	guint32 *last;		   /* node */
-};
-
-static void step_times_init(struct step_times *times, const TachoReplay *replay)
+static gsize cell_of(const struct step_marks *marks, guint32 rank, guint32 step)
 {
-	const TachoGraph *graph = replay->graph;
-	gsize n;
-
-	times->replay = replay;
-	times->n_ranks = graph->timeline->ranks->len;
-	times->n_steps = graph->last_step - graph->first_step + 1;
-	n = MAX((gsize)times->n_ranks * times->n_steps, 1u);
-	times->begin_ns = g_new0(gint64, n);
-	times->end_ns = g_new0(gint64, n);
-	times->last = g_new(guint32, n);
-	for (gsize i = 0; i < n; i++)
-		times->last[i] = TACHO_NONE;
+	return (gsize)rank * marks->n_steps + step;
 }
 
-static void step_times_release(struct step_times *times)
+static void find_marks(struct step_marks *marks, const TachoGraph *graph)
 {
-	g_free(times->begin_ns);
-	g_free(times->end_ns);
-	g_free(times->last);
-}
+	g_autofree guint32 *previous = g_new(guint32, MAX(graph->lanes->len, 1u));
 
-static void find_times(struct step_times *times)
-{
-	const TachoGraph *graph = times->replay->graph;
-	g_autofree gint64 *before_ns = g_new0(gint64, MAX(graph->lanes->len, 1u));
-
-	for (guint32 i = 0; i < times->replay->n_nodes; i++) {
+	for (guint32 i = 0; i < graph->lanes->len; i++)
+		previous[i] = TACHO_NONE;
+	for (guint32 i = 0; i < graph->n_frozen; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
 		const struct graph_lane *lane = graph_lane_at(graph, node->lane);
-		gsize cell;
 
 		if (!lane->is_main || node->kind == TACHO_NODE_REMOVED)
 			continue;
 		if (node->step != TACHO_NONE) {
-			cell = (gsize)lane->rank_index * times->n_steps + node->step -
-			       graph->first_step;
-			if (times->last[cell] == TACHO_NONE)
-				times->begin_ns[cell] = before_ns[node->lane];
-			times->last[cell] = i;
-			times->end_ns[cell] = times->replay->end_ns[i];
+			gsize cell =
+				cell_of(marks, lane->rank_index, node->step - graph->first_step);
+
+			if (marks->last[cell] == TACHO_NONE)
+				marks->before[cell] = previous[node->lane];
+			marks->last[cell] = i;
 		}
-		before_ns[node->lane] = times->replay->end_ns[i];
+		previous[node->lane] = i;
 	}
+}
+
+void step_marks_init(struct step_marks *marks, const TachoGraph *graph)
+{
+	gsize n;
+
+	marks->n_ranks = graph->timeline->ranks->len;
+	marks->n_steps = graph->last_step - graph->first_step + 1;
+	n = MAX((gsize)marks->n_ranks * marks->n_steps, 1u);
+	marks->before = g_new(guint32, n);
+	marks->last = g_new(guint32, n);
+	for (gsize i = 0; i < n; i++)
+		marks->before[i] = marks->last[i] = TACHO_NONE;
+	find_marks(marks, graph);
+}
+
+void step_marks_release(struct step_marks *marks)
+{
+	g_clear_pointer(&marks->before, g_free);
+	g_clear_pointer(&marks->last, g_free);
+}
+
+static gint64 end_of(const gint64 *end_ns, guint32 node)
+{
+	return node == TACHO_NONE ? 0 : end_ns[node];
+}
+
+gint64 step_marks_mean_ns(const struct step_marks *marks, const gint64 *end_ns, guint32 step)
+{
+	gint64 sum_ns = 0;
+
+	for (guint32 rank = 0; rank < marks->n_ranks; rank++) {
+		gsize cell = cell_of(marks, rank, step);
+
+		if (marks->last[cell] != TACHO_NONE)
+			sum_ns += end_ns[marks->last[cell]] - end_of(end_ns, marks->before[cell]);
+	}
+	return sum_ns / MAX(marks->n_ranks, 1u);
 }
 
 GArray *replay_step_times(const TachoReplay *replay)
 {
 	GArray *steps = g_array_new(FALSE, FALSE, sizeof(gint64));
-	struct step_times times;
+	struct step_marks marks;
 
-	step_times_init(&times, replay);
-	find_times(&times);
-	for (guint32 step = 0; step < times.n_steps; step++) {
-		gint64 sum_ns = 0, mean_ns;
+	step_marks_init(&marks, replay->graph);
+	for (guint32 step = 0; step < marks.n_steps; step++) {
+		gint64 mean_ns = step_marks_mean_ns(&marks, replay->end_ns, step);
 
-		for (guint32 rank = 0; rank < times.n_ranks; rank++)
-			sum_ns += times.end_ns[(gsize)rank * times.n_steps + step] -
-				  times.begin_ns[(gsize)rank * times.n_steps + step];
-		mean_ns = sum_ns / MAX(times.n_ranks, 1u);
 		g_array_append_val(steps, mean_ns);
 	}
-	step_times_release(&times);
+	step_marks_release(&marks);
 	return steps;
 }
 
 guint32 replay_step_end(const TachoReplay *replay, guint32 rank_index, guint32 step,
 			gint64 *ret_begin_ns)
 {
-	struct step_times times;
+	struct step_marks marks;
 	gsize cell;
 	guint32 last;
 
-	step_times_init(&times, replay);
-	find_times(&times);
-	cell = (gsize)rank_index * times.n_steps + step - replay->graph->first_step;
-	last = times.last[cell];
+	step_marks_init(&marks, replay->graph);
+	cell = cell_of(&marks, rank_index, step - replay->graph->first_step);
+	last = marks.last[cell];
 	if (last != TACHO_NONE)
-		*ret_begin_ns = times.begin_ns[cell];
-	step_times_release(&times);
+		*ret_begin_ns = end_of(replay->end_ns, marks.before[cell]);
+	step_marks_release(&marks);
 	return last;
 }
