@@ -16,57 +16,16 @@
  *   workers  a rank's collectives of one group are taken up in the order queued, each when one of
  *            the workers is free.
  *
- * (1) Events at one time happen in the order: transfers end, cores' work ends, anything begins; and
- *     within these, in the order of nodes. So the result does not depend on anything else. */
+ * (1) Events at one time happen in the order: transfers end, cores' work ends, by the number of their
+ *     set, anything begins; and within these, in the order of nodes. What follows at once on a core
+ *     does not wait its turn: nothing else at that time depends on it. So the result does not depend
+ *     on anything else. */
 #include <math.h>
+#include <string.h>
 
-#include "replay/event_heap.h"
-#include "replay/replay_internal.h"
+#include "replay/shared_run.h"
 
 #define ALMOST_NS 0.5 /* more than rounding leaves of a transfer, up to times of 26 days */
-
-/* A transfer on its links. */
-struct active_transfer {
-	guint32 node, transfer;
-	gdouble rest_ns; /* of work */
-	gdouble pace;	 /* 1: a ns of work a ns */
-};
-
-/* The cores of a host, or where nobody said how many they are, those of a rank. */
-struct core_set {
-	struct event_heap heap; /* by the amount of work done at which a node ends */
-	gdouble done_ns;	/* work done for each node on the cores since the begin */
-	gdouble at_ns;
-	guint32 n_moving; /* ranks on it with bytes on a link */
-};
-
-struct worker_pool {
-	guint32 next; /* of pool_node[], to be taken up */
-	guint32 n_free;
-	gdouble *free_ns;  /* since when, n_free of them */
-	guint32 *freed_by; /* COMPLETE nodes */
-};
-
-struct shared_run {
-	TachoReplay *replay;
-	const TachoGraph *graph;
-	guint32 *n_waiting; /* predecessors that have not ended */
-	guint32 *ready;	    /* a stack of nodes whose predecessors have */
-	guint32 n_ready, n_done;
-	guint8 *has_come;	  /* a QUEUE node's predecessors have ended */
-	struct event_heap begins; /* nodes to be put on shared resources */
-	GArray *active;		  /* struct active_transfer */
-	guint32 *load;		  /* transfers on each link */
-	gdouble links_at_ns, links_next_ns;
-	struct core_set *cores;
-	guint32 *core_set_of; /* lane -> index */
-	guint32 n_core_sets;
-	guint32 n_ranks;
-	guint32 *rank_core_set; /* rank -> index */
-	guint32 *n_moving;	/* transfers on links, of each rank */
-	guint8 *is_of_group;	/* [group * n_ranks + rank] */
-	struct worker_pool *pools;
-};
 
 static void finish(struct shared_run *run, guint32 node, gint64 end_ns);
 
@@ -140,37 +99,44 @@ static void finish(struct shared_run *run, guint32 node, gint64 end_ns)
 	}
 }
 
-static gboolean uses_core(const struct graph_node *node)
+static void begin_on_core(struct shared_run *run, guint32 node, guint32 set, gdouble time_ns);
+
+/* On links or cores, now or when its time comes. */
+static void begin_shared(struct shared_run *run, guint32 node, guint32 place, gint64 begin_ns)
 {
-	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
-	       node->kind == TACHO_NODE_HOST;
+	if (place < run->n_core_sets && (gdouble)begin_ns <= run->now_ns + ALMOST_NS)
+		begin_on_core(run, node, place, (gdouble)begin_ns);
+	else
+		event_heap_push(&run->begins, (gdouble)begin_ns, node);
+}
+
+static gboolean is_shared(const struct shared_run *run, guint32 index, guint32 place)
+{
+	if (place == PLACE_TRANSFER)
+		return graph_transfer_at(run->graph, graph_node_at(run->graph, index)->transfer)
+			       ->work_ns > 0;
+	return place < run->n_core_sets && run->graph->duration_ns[index] > 0;
 }
 
 /* All predecessors of the node have ended. */
 static void begin(struct shared_run *run, guint32 index)
 {
-	const struct graph_node *node = graph_node_at(run->graph, index);
+	guint32 place = run->place[index];
 	gint64 begin_ns = run->replay->begin_ns[index];
 
-	if (node->kind == TACHO_NODE_TRANSFER) {
-		const struct graph_transfer *transfer =
-			graph_transfer_at(run->graph, node->transfer);
-
-		if (transfer->work_ns > 0) {
-			event_heap_push(&run->begins, (gdouble)begin_ns, index);
-			return;
-		}
-	} else if (node->kind == TACHO_NODE_QUEUE && is_pooled(run, node)) {
+	if (run->history)
+		run->history->begun[index] = run->n_begun;
+	run->n_begun++;
+	if (is_shared(run, index, place)) {
+		begin_shared(run, index, place, begin_ns);
+	} else if (place == PLACE_QUEUE) {
 		run->has_come[index] = 1;
-		take_up(run, node->pool);
-		return;
-	} else if (run->n_core_sets > 0 && uses_core(node) && run->graph->duration_ns[index] > 0) {
-		event_heap_push(&run->begins, (gdouble)begin_ns, index);
-		return;
+		take_up(run, graph_node_at(run->graph, index)->pool);
+	} else {
+		finish(run, index, begin_ns + run->graph->duration_ns[index]);
+		if (place == PLACE_COMPLETE)
+			give_back(run, graph_node_at(run->graph, index)->pool, index);
 	}
-	finish(run, index, begin_ns + run->graph->duration_ns[index]);
-	if (node->kind == TACHO_NODE_COMPLETE && is_pooled(run, node))
-		give_back(run, node->pool, index);
 }
 
 static void run_ready(struct shared_run *run)
@@ -179,7 +145,7 @@ static void run_ready(struct shared_run *run)
 		begin(run, run->ready[--run->n_ready]);
 }
 
-/* --- what moving bytes takes ------------------------------------------------------------------ */
+/* --- cores, and what moving bytes takes ------------------------------------------------------- */
 
 static gdouble core_pace(const struct shared_run *run, const struct core_set *cores)
 {
@@ -198,6 +164,60 @@ static void advance_cores(const struct shared_run *run, struct core_set *cores, 
 	cores->at_ns = time_ns;
 }
 
+static gdouble cores_next_ns(const struct shared_run *run, const struct core_set *cores)
+{
+	if (cores->heap.n == 0)
+		return INFINITY;
+	return cores->at_ns +
+	       MAX(cores->heap.events[0].time - cores->done_ns, 0.0) / core_pace(run, cores);
+}
+
+static struct next_set sooner(struct next_set a, struct next_set b)
+{
+	return b.time_ns < a.time_ns ? b : a;
+}
+
+/* What is on a set, or its pace, has changed. */
+static void schedule_cores(struct shared_run *run, guint32 set)
+{
+	guint32 i = run->n_leaves + set;
+
+	run->next[i].time_ns = cores_next_ns(run, &run->cores[set]);
+	for (i /= 2; i > 0; i /= 2)
+		run->next[i] = sooner(run->next[2 * i], run->next[2 * i + 1]);
+}
+
+void shared_run_schedule(struct shared_run *run)
+{
+	for (guint32 i = 0; i < run->n_leaves; i++)
+		run->next[run->n_leaves + i] = (struct next_set){
+			i < run->n_core_sets ? cores_next_ns(run, &run->cores[i]) : INFINITY, i
+		};
+	for (guint32 i = run->n_leaves; --i > 0;)
+		run->next[i] = sooner(run->next[2 * i], run->next[2 * i + 1]);
+}
+
+static void begin_on_core(struct shared_run *run, guint32 node, guint32 set, gdouble time_ns)
+{
+	struct core_set *cores = &run->cores[set];
+
+	advance_cores(run, cores, time_ns);
+	event_heap_push(&cores->heap, cores->done_ns + (gdouble)run->graph->duration_ns[node],
+			node);
+	schedule_cores(run, set);
+}
+
+static void end_on_core(struct shared_run *run, guint32 set, gdouble time_ns)
+{
+	struct core_set *cores = &run->cores[set];
+	guint32 node;
+
+	advance_cores(run, cores, time_ns);
+	node = event_heap_pop(&cores->heap).node;
+	schedule_cores(run, set);
+	finish(run, node, llround(time_ns));
+}
+
 /* A transfer of the group takes to the links, or leaves them. */
 static void change_moving(struct shared_run *run, guint32 group, gint change, gdouble time_ns)
 {
@@ -210,6 +230,7 @@ static void change_moving(struct shared_run *run, guint32 group, gint change, gd
 		cores->n_moving -= run->n_moving[rank] > 0;
 		run->n_moving[rank] += (guint32)change;
 		cores->n_moving += run->n_moving[rank] > 0;
+		schedule_cores(run, run->rank_core_set[rank]);
 	}
 }
 
@@ -294,82 +315,38 @@ static void end_transfers(struct shared_run *run)
 		finish(run, ended[i], llround(time_ns));
 }
 
-/* --- cores ---------------------------------------------------------------------------------- */
-
-static gdouble cores_next_ns(const struct shared_run *run, const struct core_set *cores)
-{
-	if (cores->heap.n == 0)
-		return INFINITY;
-	return cores->at_ns +
-	       MAX(cores->heap.events[0].time - cores->done_ns, 0.0) / core_pace(run, cores);
-}
-
-static void begin_on_core(struct shared_run *run, guint32 node, gdouble time_ns)
-{
-	struct core_set *cores =
-		&run->cores[run->core_set_of[graph_node_at(run->graph, node)->lane]];
-
-	advance_cores(run, cores, time_ns);
-	event_heap_push(&cores->heap, cores->done_ns + (gdouble)run->graph->duration_ns[node],
-			node);
-}
-
-static void end_on_core(struct shared_run *run, struct core_set *cores, gdouble time_ns)
-{
-	guint32 node;
-
-	advance_cores(run, cores, time_ns);
-	node = event_heap_pop(&cores->heap).node;
-	finish(run, node, llround(time_ns));
-}
-
-/* The soonest of the hosts' cores to end something, and when; NULL: none. */
-static struct core_set *next_cores(const struct shared_run *run, gdouble *ret_ns)
-{
-	struct core_set *next = NULL;
-
-	*ret_ns = INFINITY;
-	for (guint32 i = 0; i < run->n_core_sets; i++) {
-		gdouble time_ns = cores_next_ns(run, &run->cores[i]);
-
-		if (time_ns < *ret_ns) {
-			*ret_ns = time_ns;
-			next = &run->cores[i];
-		}
-	}
-	return next;
-}
-
 /* --- the clock ------------------------------------------------------------------------------ */
 
 static void begin_next(struct shared_run *run)
 {
 	struct event event = event_heap_pop(&run->begins);
+	guint32 place = run->place[event.node];
 
-	if (graph_node_at(run->graph, event.node)->kind == TACHO_NODE_TRANSFER)
+	if (place == PLACE_TRANSFER)
 		begin_transfer(run, event.node, event.time);
 	else
-		begin_on_core(run, event.node, event.time);
+		begin_on_core(run, event.node, place, event.time);
 }
 
 static void run_events(struct shared_run *run)
 {
 	for (;;) {
 		gdouble core_ns, begin_ns;
-		struct core_set *cores;
 
 		run_ready(run);
-		cores = next_cores(run, &core_ns);
+		if (run->history && run->n_begun >= run->history->next)
+			shared_history_keep(run->history, run);
+		core_ns = run->next[1].time_ns;
 		begin_ns = run->begins.n ? run->begins.events[0].time : INFINITY;
-		if (run->links_next_ns <= core_ns && run->links_next_ns <= begin_ns) {
-			if (run->links_next_ns == INFINITY)
-				return;
+		run->now_ns = MIN(MIN(run->links_next_ns, core_ns), begin_ns);
+		if (run->now_ns == INFINITY)
+			return;
+		if (run->links_next_ns <= run->now_ns)
 			end_transfers(run);
-		} else if (core_ns <= begin_ns) {
-			end_on_core(run, cores, core_ns);
-		} else {
+		else if (core_ns <= run->now_ns)
+			end_on_core(run, run->next[1].set, core_ns);
+		else
 			begin_next(run);
-		}
 	}
 }
 
@@ -397,6 +374,35 @@ static void set_core_sets(struct shared_run *run)
 	}
 	run->n_core_sets = g_hash_table_size(sets);
 	run->cores = g_new0(struct core_set, MAX(run->n_core_sets, 1u));
+	run->n_leaves = 2;
+	while (run->n_leaves < run->n_core_sets)
+		run->n_leaves *= 2;
+	run->next = g_new0(struct next_set, 2 * (gsize)run->n_leaves);
+}
+
+static guint32 place_of(const struct shared_run *run, const struct graph_node *node)
+{
+	switch ((TachoNodeKind)node->kind) {
+	case TACHO_NODE_TRANSFER:
+		return PLACE_TRANSFER;
+	case TACHO_NODE_QUEUE:
+		return is_pooled(run, node) ? PLACE_QUEUE : PLACE_NONE;
+	case TACHO_NODE_COMPLETE:
+		return is_pooled(run, node) ? PLACE_COMPLETE : PLACE_NONE;
+	case TACHO_NODE_OP:
+	case TACHO_NODE_KERNEL:
+	case TACHO_NODE_HOST:
+		return run->n_core_sets > 0 ? run->core_set_of[node->lane] : PLACE_NONE;
+	default:
+		return PLACE_NONE;
+	}
+}
+
+static void set_places(struct shared_run *run)
+{
+	run->place = g_new(guint32, MAX(run->replay->n_nodes, 1u));
+	for (guint32 i = 0; i < run->replay->n_nodes; i++)
+		run->place[i] = place_of(run, graph_node_at(run->graph, i));
 }
 
 /* Which ranks come to the collectives of each group. */
@@ -425,15 +431,59 @@ static void set_pools(struct shared_run *run)
 	for (guint i = 0; i < graph->pools->len; i++) {
 		guint32 n = g_array_index(graph->pools, struct graph_pool, i).n_workers;
 
-		run->pools[i].next = graph->pool_first[i];
-		run->pools[i].n_free = n;
 		run->pools[i].free_ns = g_new0(gdouble, n);
 		run->pools[i].freed_by = g_new0(guint32, n);
 	}
 }
 
-static void shared_run_init(struct shared_run *run, TachoReplay *replay)
+static void rewind_resources(struct shared_run *run)
 {
+	const TachoGraph *graph = run->graph;
+
+	run->begins.n = 0;
+	g_array_set_size(run->active, 0);
+	memset(run->load, 0, MAX(graph->links->len, 1u) * sizeof(*run->load));
+	memset(run->n_moving, 0, MAX(run->n_ranks, 1u) * sizeof(*run->n_moving));
+	run->links_at_ns = 0;
+	run->links_next_ns = INFINITY;
+	for (guint32 i = 0; i < run->n_core_sets; i++) {
+		struct core_set *cores = &run->cores[i];
+
+		cores->heap.n = cores->n_moving = 0;
+		cores->done_ns = cores->at_ns = 0;
+	}
+	for (guint i = 0; i < graph->pools->len; i++) {
+		guint32 n = g_array_index(graph->pools, struct graph_pool, i).n_workers;
+
+		run->pools[i].next = graph->pool_first[i];
+		run->pools[i].n_free = n;
+		memset(run->pools[i].free_ns, 0, n * sizeof(*run->pools[i].free_ns));
+		memset(run->pools[i].freed_by, 0, n * sizeof(*run->pools[i].freed_by));
+	}
+	run->now_ns = 0;
+	shared_run_schedule(run);
+}
+
+void shared_run_rewind(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+	TachoReplay *replay = run->replay;
+
+	rewind_resources(run);
+	run->n_ready = run->n_begun = run->n_done = 0;
+	memset(run->has_come, 0, replay->n_nodes);
+	for (guint32 i = replay->n_nodes; i-- > 0;) {
+		replay->begin_ns[i] = replay->end_ns[i] = 0;
+		replay->cause[i] = TACHO_NONE;
+		run->n_waiting[i] = graph->pred_first[i + 1] - graph->pred_first[i];
+		if (run->n_waiting[i] == 0)
+			run->ready[run->n_ready++] = i;
+	}
+}
+
+struct shared_run *shared_run_new(TachoReplay *replay)
+{
+	struct shared_run *run = g_new0(struct shared_run, 1);
 	const TachoGraph *graph = replay->graph;
 	gsize n = MAX(replay->n_nodes, 1u);
 
@@ -444,22 +494,19 @@ static void shared_run_init(struct shared_run *run, TachoReplay *replay)
 	run->has_come = g_new0(guint8, n);
 	run->active = g_array_new(FALSE, FALSE, sizeof(struct active_transfer));
 	run->load = g_new0(guint32, MAX(graph->links->len, 1u));
-	run->links_next_ns = INFINITY;
 	run->n_ranks = graph->timeline->ranks->len;
 	set_core_sets(run);
+	set_places(run);
 	set_group_ranks(run);
 	set_pools(run);
-	for (guint32 i = replay->n_nodes; i-- > 0;) {
-		replay->begin_ns[i] = replay->end_ns[i] = 0;
-		replay->cause[i] = TACHO_NONE;
-		run->n_waiting[i] = graph->pred_first[i + 1] - graph->pred_first[i];
-		if (run->n_waiting[i] == 0)
-			run->ready[run->n_ready++] = i;
-	}
+	shared_run_rewind(run);
+	return run;
 }
 
-static void shared_run_release(struct shared_run *run)
+void shared_run_free(struct shared_run *run)
 {
+	if (!run)
+		return;
 	for (guint i = 0; i < run->graph->pools->len; i++) {
 		g_free(run->pools[i].free_ns);
 		g_free(run->pools[i].freed_by);
@@ -468,6 +515,8 @@ static void shared_run_release(struct shared_run *run)
 		event_heap_release(&run->cores[i].heap);
 	g_free(run->pools);
 	g_free(run->cores);
+	g_free(run->next);
+	g_free(run->place);
 	g_free(run->core_set_of);
 	g_free(run->rank_core_set);
 	g_free(run->n_moving);
@@ -478,6 +527,7 @@ static void shared_run_release(struct shared_run *run)
 	g_free(run->ready);
 	g_free(run->n_waiting);
 	event_heap_release(&run->begins);
+	g_free(run);
 }
 
 /* A rank has come to a collective, but its workers are at others that wait for other ranks. */
@@ -508,16 +558,20 @@ static void explain_blocked(const struct shared_run *run, GError **error)
 			: graph_transfer_at(graph, graph_node_at(graph, node)->transfer)->sequence);
 }
 
+gboolean shared_run_play(struct shared_run *run, GError **error)
+{
+	run_events(run);
+	if (run->n_done == run->replay->n_nodes)
+		return TRUE;
+	explain_blocked(run, error);
+	return FALSE;
+}
+
 gboolean replay_shared(TachoReplay *replay, GError **error)
 {
-	struct shared_run run = { 0 };
-	gboolean is_done;
+	struct shared_run *run = shared_run_new(replay);
+	gboolean is_done = shared_run_play(run, error);
 
-	shared_run_init(&run, replay);
-	run_events(&run);
-	is_done = run.n_done == replay->n_nodes;
-	if (!is_done)
-		explain_blocked(&run, error);
-	shared_run_release(&run);
+	shared_run_free(run);
 	return is_done;
 }

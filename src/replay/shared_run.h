@@ -1,0 +1,98 @@
+/* shared_run: the state of a replay whose resources are shared, for shared_replay.c to move on and for
+ * shared_state.c to keep and to go back to. */
+#ifndef TACHO_SHARED_RUN_H
+#define TACHO_SHARED_RUN_H
+
+#include "replay/event_heap.h"
+#include "replay/replay_internal.h"
+
+/* A transfer on its links. */
+struct active_transfer {
+	guint32 node, transfer;
+	gdouble rest_ns; /* of work */
+	gdouble pace;	 /* 1: a ns of work a ns */
+};
+
+/* The cores of a host, or where nobody said how many they are, those of a rank. */
+struct core_set {
+	struct event_heap heap; /* by the amount of work done at which a node ends */
+	gdouble done_ns;	/* work done for each node on the cores since the begin */
+	gdouble at_ns;
+	guint32 n_moving; /* ranks on it with bytes on a link */
+};
+
+struct worker_pool {
+	guint32 next; /* of pool_node[], to be taken up */
+	guint32 n_free;
+	gdouble *free_ns;  /* since when, n_free of them */
+	guint32 *freed_by; /* COMPLETE nodes */
+};
+
+/* When a core set has something to end. */
+struct next_set {
+	gdouble time_ns; /* INFINITY: nothing is on it */
+	guint32 set;
+};
+
+/* Where a node happens that is on no core set. */
+enum node_place {
+	PLACE_TRANSFER = G_MAXUINT32 - 3, /* on links */
+	PLACE_QUEUE,			  /* taken up by one of several workers ... */
+	PLACE_COMPLETE,			  /* ... who is free after it */
+	PLACE_NONE,			  /* nothing is shared */
+};
+
+struct shared_run {
+	TachoReplay *replay;
+	const TachoGraph *graph;
+	guint32 *n_waiting; /* predecessors that have not ended */
+	guint32 *ready;	    /* a stack of nodes whose predecessors have */
+	guint32 n_ready, n_begun, n_done;
+	guint32 *place;		  /* of each node: a core set, or one of enum node_place */
+	guint8 *has_come;	  /* a QUEUE node's predecessors have ended */
+	struct event_heap begins; /* nodes to be put on shared resources */
+	GArray *active;		  /* struct active_transfer */
+	guint32 *load;		  /* transfers on each link */
+	gdouble links_at_ns, links_next_ns;
+	gdouble now_ns;
+	struct core_set *cores;
+	guint32 *core_set_of; /* lane -> index */
+	guint32 n_core_sets;
+	struct next_set *next; /* a tournament of the core sets: next[1] is the soonest of all */
+	guint32 n_leaves;      /* next[n_leaves + i] is core set i's */
+	guint32 n_ranks;
+	guint32 *rank_core_set; /* rank -> index */
+	guint32 *n_moving;	/* transfers on links, of each rank */
+	guint8 *is_of_group;	/* [group * n_ranks + rank] */
+	struct worker_pool *pools;
+	struct shared_history *history; /* to be written; or NULL */
+};
+
+/* What a run was like at some moments, and when each node began, counted in nodes begun: until a node
+ * begins, nothing in the run depends on how long it takes. */
+struct shared_history {
+	guint32 *begun;	      /* nodes begun before this one */
+	GPtrArray *states;    /* struct shared_state, in order */
+	guint32 stride, next; /* nodes begun from one to the next; and when that is */
+};
+
+/* All that `replay` needs to be played from its begin. */
+struct shared_run *shared_run_new(TachoReplay *replay);
+void shared_run_free(struct shared_run *run);
+/* Play it to its end. TACHO_GRAPH_ERROR_CYCLE: it has none. */
+gboolean shared_run_play(struct shared_run *run, GError **error);
+
+struct shared_history *shared_history_new(const TachoGraph *graph);
+void shared_history_free(struct shared_history *history);
+/* Keep what the run is like now; no node is ready. */
+void shared_history_keep(struct shared_history *history, const struct shared_run *run);
+/* Go back to the last moment kept before more than `begun` nodes had begun, or to the begin. The run is
+ * of a graph that differs in durations of nodes that began later, and in nothing else. */
+void shared_history_go_back(const struct shared_history *history, guint32 begun,
+			    struct shared_run *run);
+/* Look anew when each core set has something to end. */
+void shared_run_schedule(struct shared_run *run);
+/* As if nothing of the run had been played. */
+void shared_run_rewind(struct shared_run *run);
+
+#endif
