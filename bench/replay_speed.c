@@ -1,114 +1,57 @@
-/* replay_speed: nodes a second of a replay, on a made-up job of 8 ranks with 50,000 operations each
- * and an all-reduce every 250, waited for 200 operations later.
+/* replay_speed: nodes a second of a replay, and how long it takes to try changes, on made-up jobs
+ * (tests/support/job_graph.h).
  *
- *     ordered    one worker a rank, one group: no resource is shared
- *     links      two workers a rank, so transfers share the links
- *     cores      the same, and the 8 ranks have 6 cores
+ *   1. 8 ranks with 50,000 operations each and an all-reduce every 250, waited for 200 later:
+ *        ordered    one worker a rank, one group: no resource is shared
+ *        links      two workers a rank, so transfers share the links
+ *        cores      the same, and the 8 ranks have 6 cores
+ *        overlap    as links, and moving bytes takes a fifth of what a rank computes
+ *        all        links, cores and overlap
+ *   2. 1000 changes of a step of 8 ranks with 10,000 operations each and 400 gradients, about what
+ *      BERT-large is: operations of all ranks twice as fast, one kind at a time, and buckets of 1000 sizes.
  *
  * Medians of some rounds, with the fastest and slowest. Making and freezing the graph is not in
- * them, and stands beside. */
+ * the first, and stands beside. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <tacho/replay.h>
 
-#include "graph/graph_internal.h"
+#include "base/worker_pool.h"
+#include "job_graph.h"
+#include "replay/replay_trial.h"
 
-#define N_RANKS		   8
-#define N_OPS		   50000 /* a rank */
-#define OPS_PER_COLLECTIVE 250
-#define OPS_TO_WAIT	   200
-#define OP_NS		   20000
-#define TRANSFER_NS	   3000000
-#define N_ROUNDS	   15
+#define N_ROUNDS  15
+#define N_CHANGES 1000
 
-static struct graph_node node_at(TachoNodeKind kind, guint32 lane, gint64 begin_ns)
-{
-	struct graph_node node = { .kind = kind,
-				   .lane = lane,
-				   .begin_ns = begin_ns,
-				   .slice = TACHO_NONE,
-				   .step = TACHO_NONE,
-				   .transfer = TACHO_NONE,
-				   .pool = TACHO_NONE };
+static const struct job_shape large = {
+	.n_ranks = 8,
+	.ranks_per_host = 8,
+	.n_ops = 50000,
+	.n_steps = 10,
+	.op_ns = 20000,
+	.ops_per_collective = 250,
+	.ops_to_wait = 200,
+	.n_workers = 1,
+	.transfer_ns = 3000000,
+	.seed = 1,
+};
 
-	return node;
-}
-
-static void add_ranks(TachoTimeline *timeline, TachoGraph *graph, guint32 n_workers)
-{
-	struct graph_group group = { .n_ranks = N_RANKS };
-
-	g_array_append_val(graph->groups, group);
-	graph_add_group_link(graph, 0, 0, "local");
-	for (guint32 rank = 0; rank < N_RANKS; rank++) {
-		TachoRank row = { .rank = (gint32)rank };
-		struct graph_lane lane = { .rank_index = rank, .track = TACHO_NONE };
-		struct graph_pool pool = { rank, 0, n_workers };
-
-		g_array_append_val(timeline->ranks, row);
-		g_array_append_val(graph->lanes, lane);
-		g_array_append_val(graph->pools, pool);
-	}
-}
-
-/* An all-reduce after operation `op` of each rank; `ops` are their first nodes. */
-static void add_collective(TachoGraph *graph, const guint32 *ops, guint32 op)
-{
-	gint64 begin_ns = (gint64)(op + 1) * OP_NS;
-	struct graph_transfer transfer = { .n_ranks = N_RANKS };
-	struct graph_node node = node_at(TACHO_NODE_TRANSFER, 0, begin_ns);
-
-	node.transfer = graph->transfers->len;
-	transfer.node = graph_add_node(graph, node);
-	g_array_append_val(graph->transfers, transfer);
-	graph_set_transfer(graph, node.transfer, 0, TRANSFER_NS);
-	for (guint32 rank = 0; rank < N_RANKS; rank++) {
-		struct graph_node part = node_at(TACHO_NODE_QUEUE, rank, begin_ns);
-		guint32 queue, complete;
-
-		part.transfer = node.transfer;
-		part.pool = rank;
-		queue = graph_add_node(graph, part);
-		part.kind = TACHO_NODE_COMPLETE;
-		part.begin_ns += TRANSFER_NS;
-		complete = graph_add_node(graph, part);
-		graph_add_edge(graph, ops[rank] + op, queue, TACHO_EDGE_QUEUE);
-		graph_add_edge(graph, queue, transfer.node, TACHO_EDGE_TRANSFER);
-		graph_add_edge(graph, transfer.node, complete, TACHO_EDGE_TRANSFER);
-		if (op + OPS_TO_WAIT < N_OPS)
-			graph_add_edge(graph, complete, ops[rank] + op + OPS_TO_WAIT,
-				       TACHO_EDGE_WAIT);
-	}
-}
-
-static TachoGraph *make_graph(TachoTimeline *timeline, guint32 n_workers, guint32 n_cores)
-{
-	TachoGraph *graph = graph_new(timeline);
-	guint32 ops[N_RANKS];
-	guint32 state = 1;
-
-	add_ranks(timeline, graph, n_workers);
-	for (guint32 rank = 0; rank < N_RANKS; rank++) {
-		ops[rank] = graph->nodes->len;
-		for (guint32 op = 0; op < N_OPS; op++) {
-			struct graph_node node = node_at(TACHO_NODE_OP, rank, (gint64)op * OP_NS);
-
-			state = state * 1664525 + 1013904223; /* Numerical Recipes' generator */
-			node.duration_ns = OP_NS / 2 + (state >> 8) % OP_NS;
-			graph_add_node(graph, node);
-			if (op > 0)
-				graph_add_edge(graph, ops[rank] + op - 1, ops[rank] + op,
-					       TACHO_EDGE_PROGRAM);
-		}
-	}
-	for (guint32 op = OPS_PER_COLLECTIVE - 1; op < N_OPS; op += OPS_PER_COLLECTIVE)
-		add_collective(graph, ops, op);
-	graph->n_cores = n_cores;
-	graph_renumber(graph);
-	return graph;
-}
+static const struct job_shape bert = {
+	.n_ranks = 8,
+	.ranks_per_host = 1,
+	.n_ops = 10000,
+	.n_steps = 1,
+	.op_ns = 20000,
+	.ops_per_collective = 250,
+	.ops_to_wait = 200,
+	.gradients_per_collective = 10,
+	.gradient_bytes = 3300000,
+	.n_workers = 2,
+	.transfer_ns = 3000000,
+	.seed = 1,
+};
 
 static gint compare_times(const void *a, const void *b)
 {
@@ -117,28 +60,50 @@ static gint compare_times(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static gboolean measure(const gchar *what, guint32 n_workers, guint32 n_cores)
+static gint64 now_us(void)
 {
-	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
-	g_autoptr(TachoGraph) graph = make_graph(timeline, n_workers, n_cores);
+	return g_get_monotonic_time();
+}
+
+static TachoGraph *make_frozen(TachoTimeline *timeline, const struct job_shape *shape,
+			       gint64 *ret_freeze_us)
+{
+	TachoGraph *graph = job_graph_new(timeline, shape);
 	g_autoptr(GError) error = NULL;
-	gint64 times_us[N_ROUNDS], freeze_us = g_get_monotonic_time();
-	gdouble n;
+	gint64 begin_us = now_us();
 
 	if (!graph_freeze(graph, &error)) {
-		fprintf(stderr, "%s: %s\n", what, error->message);
-		return FALSE;
+		fprintf(stderr, "cannot freeze: %s\n", error->message);
+		exit(EXIT_FAILURE);
 	}
-	freeze_us = g_get_monotonic_time() - freeze_us;
+	*ret_freeze_us = now_us() - begin_us;
+	return graph;
+}
+
+/* --- nodes a second --------------------------------------------------------------------------- */
+
+static void measure(const gchar *what, guint32 n_workers, guint32 n_cores, gdouble taken_share)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	struct job_shape shape = large;
+	g_autoptr(TachoGraph) graph = NULL;
+	g_autoptr(GError) error = NULL;
+	gint64 times_us[N_ROUNDS], freeze_us;
+	gdouble n;
+
+	shape.n_workers = n_workers;
+	shape.n_cores = n_cores;
+	shape.taken_share = taken_share;
+	graph = make_frozen(timeline, &shape, &freeze_us);
 	for (guint i = 0; i < N_ROUNDS; i++) {
-		gint64 begin_us = g_get_monotonic_time();
+		gint64 begin_us = now_us();
 		g_autoptr(TachoReplay) replay = tacho_replay_run(graph, &error);
 
 		if (!replay) {
 			fprintf(stderr, "%s: %s\n", what, error->message);
-			return FALSE;
+			exit(EXIT_FAILURE);
 		}
-		times_us[i] = MAX(g_get_monotonic_time() - begin_us, 1);
+		times_us[i] = MAX(now_us() - begin_us, 1);
 	}
 	qsort(times_us, N_ROUNDS, sizeof(*times_us), compare_times);
 	n = tacho_graph_n_nodes(graph);
@@ -146,14 +111,120 @@ static gboolean measure(const gchar *what, guint32 n_workers, guint32 n_cores)
 	       (gdouble)times_us[N_ROUNDS / 2] / 1e3, n / (gdouble)times_us[N_ROUNDS / 2],
 	       n / (gdouble)times_us[N_ROUNDS - 1], n / (gdouble)times_us[0],
 	       (gdouble)freeze_us / 1e3);
-	return TRUE;
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+/* Change i makes the operations number i, i + 1000, i + 2000 ... of each rank twice as fast. */
+static GArray *edits_of(const TachoGraph *graph, guint change)
+{
+	GArray *edits = g_array_new(FALSE, FALSE, sizeof(struct trial_edit));
+	g_autofree guint32 *n_ops = g_new0(guint32, graph->lanes->len);
+
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+		struct trial_edit edit = { .node = i, .duration_ns = node->duration_ns / 2 };
+
+		if (node->kind == TACHO_NODE_OP && n_ops[node->lane]++ % N_CHANGES == change)
+			g_array_append_val(edits, edit);
+	}
+	return edits;
+}
+
+static void print_changes(const gchar *what, gint64 time_us, gdouble least_ns)
+{
+	printf("%-34s %10.2f s %10.1f changes/s   (best step %.3f ms)\n", what,
+	       (gdouble)time_us / 1e6, N_CHANGES * 1e6 / (gdouble)time_us, least_ns / 1e6);
+}
+
+static void measure_faster_ops(const gchar *what, const struct job_shape *shape)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	gint64 begin_us;
+	g_autoptr(TachoGraph) graph = make_frozen(timeline, shape, &begin_us);
+	struct trial_change *changes = g_new0(struct trial_change, N_CHANGES);
+	GArray **edits = g_new(GArray *, N_CHANGES);
+	gdouble least_ns = INFINITY;
+	struct trial_base *base;
+
+	for (guint i = 0; i < N_CHANGES; i++) {
+		edits[i] = edits_of(graph, i);
+		changes[i].edits = (struct trial_edit *)edits[i]->data;
+		changes[i].n_edits = edits[i]->len;
+	}
+	begin_us = now_us();
+	base = trial_base_new(graph, NULL);
+	replay_trials_run(base, changes, N_CHANGES);
+	for (guint i = 0; i < N_CHANGES; i++)
+		least_ns = MIN(least_ns, changes[i].step_ns);
+	print_changes(what, now_us() - begin_us, least_ns);
+	for (guint i = 0; i < N_CHANGES; i++)
+		g_array_unref(edits[i]);
+	trial_base_free(base);
+	g_free(edits);
+	g_free(changes);
+}
+
+struct bucket_changes {
+	const TachoGraph *graph;
+	gdouble *step_ns;
+};
+
+/* Another order of work: the whole graph is copied, changed, frozen and played. */
+static void try_buckets(guint index, gpointer data)
+{
+	struct bucket_changes *changes = data;
+	g_autoptr(TachoGraph) graph = graph_copy(changes->graph);
+	g_autofree gchar *what_if = g_strdup_printf("bucket_mb=%g", 1 + 0.1 * index);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoReplay) replay = NULL;
+	g_autoptr(GArray) steps = NULL;
+
+	if (tacho_graph_what_if(graph, what_if, &error))
+		replay = tacho_replay_run(graph, &error);
+	if (!replay) {
+		fprintf(stderr, "%s\n", error->message);
+		exit(EXIT_FAILURE);
+	}
+	steps = replay_step_times(replay);
+	changes->step_ns[index] = (gdouble)g_array_index(steps, gint64, 0);
+}
+
+static void measure_buckets(const gchar *what, const struct job_shape *shape)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	gint64 begin_us;
+	g_autoptr(TachoGraph) graph = make_frozen(timeline, shape, &begin_us);
+	g_autofree gdouble *step_ns = g_new0(gdouble, N_CHANGES);
+	struct bucket_changes changes = { graph, step_ns };
+	gdouble least_ns = INFINITY;
+
+	begin_us = now_us();
+	worker_pool_run(N_CHANGES, try_buckets, &changes);
+	for (guint i = 0; i < N_CHANGES; i++)
+		least_ns = MIN(least_ns, step_ns[i]);
+	print_changes(what, now_us() - begin_us, least_ns);
 }
 
 int main(void)
 {
+	struct job_shape one_worker = bert, overlap = bert;
+
 	printf("%-8s %10s %10s %10s %8s %8s %10s\n", "", "nodes", "ms", "M nodes/s", "slowest",
 	       "fastest", "freeze ms");
-	return measure("ordered", 1, 0) && measure("links", 2, 0) && measure("cores", 2, 6)
-		       ? EXIT_SUCCESS
-		       : EXIT_FAILURE;
+	measure("ordered", 1, 0, 0);
+	measure("links", 2, 0, 0);
+	measure("cores", 2, 6, 0);
+	measure("overlap", 2, 0, 0.2);
+	measure("all", 2, 6, 0.2);
+	printf("\n%u changes of a step of 8 ranks with 10,000 operations, on %u cores:\n",
+	       N_CHANGES, worker_pool_n_workers());
+	one_worker.n_workers = 1;
+	overlap.taken_share = 0.2;
+	measure_faster_ops("operations faster, ordered", &one_worker);
+	measure_faster_ops("the same, links shared", &bert);
+	measure_faster_ops("the same, links and overlap", &overlap);
+	measure_buckets("bucket sizes, links shared", &bert);
+	measure_buckets("the same, links and overlap", &overlap);
+	return EXIT_SUCCESS;
 }

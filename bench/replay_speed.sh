@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# replay_speed.sh [BUILD_DIR]: nodes a second of a replay. Targets: 20 M in order, 5 M with shared links and cores.
+# replay_speed.sh [BUILD_DIR]: nodes a second of a replay, and 1000 changes of a graph. Targets: 20 M in
+# order, 5 M with shared links, cores and overlap; 10 s.
 set -eu
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 build_dir=$(realpath "${1:-${TACHO_BUILD_DIR:-$source_dir/build/default}}")
