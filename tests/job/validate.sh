@@ -40,7 +40,8 @@ cases = data["cases"]
 assert n_runs == 2 * len(cases), (n_runs, len(cases))
 assert {run["case"] for run in data["runs"]} == {run["case"] for run in data["recordings"]} == set(cases)
 for run in data["runs"] + data["recordings"]:
-    assert [len(steps) for steps in run["steps_ms"]] == [3, 3], run
+    n_steps = 11 if "control_ms" in run else 3  # twice four recorded and two control steps, less the first
+    assert [len(steps) for steps in run["steps_ms"]] == [n_steps, n_steps], run
     assert ("relay" in run) == (cases[run["case"]]["latency_ms"] > 0), run
 same = [row for row in data["predictions"] if row["source"] == row["case"]]
 changed = [row for row in data["predictions"] if row["source"] != row["case"]]
