@@ -7,7 +7,7 @@
 
 #include "cli.h"
 #include "report_head.h"
-#include "step_range.h"
+#include "option_values.h"
 
 #define SUMMARY_ROWS 10 /* of each view where none was asked for */
 #define VIEW_ROWS    30
@@ -114,36 +114,19 @@ static gboolean choose_views(struct diff *diff)
 	return TRUE;
 }
 
-static gboolean parse_name(struct diff *diff)
-{
-	GError *error = NULL;
-
-	if (!diff->options->name)
-		return TRUE;
-	diff->filter.name = g_regex_new(diff->options->name, G_REGEX_OPTIMIZE, 0, &error);
-	if (diff->filter.name)
-		return TRUE;
-	g_prefix_error(&error, "--name: ");
-	cli_fail_error("diff", error);
-	return FALSE;
-}
-
 static gboolean parse_filter(struct diff *diff)
 {
 	const struct options *options = diff->options;
 
 	diff->filter.rank = options->rank;
-	if (options->steps &&
-	    !step_range_parse(options->steps, &diff->filter.first_step, &diff->filter.last_step)) {
-		cli_fail("diff", "--steps must be A:B, with A not after B: '%s'", options->steps);
-		return FALSE;
-	}
 	if (!isnan(options->fail_above_pct) &&
 	    (!isfinite(options->fail_above_pct) || options->fail_above_pct < 0)) {
 		cli_fail("diff", "--fail-above must be a percentage, 0 or more");
 		return FALSE;
 	}
-	return parse_name(diff);
+	return option_steps("diff", options->steps, &diff->filter.first_step,
+			    &diff->filter.last_step) &&
+	       option_regex("diff", "--name", options->name, &diff->filter.name);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 #include "new_file.h"
-#include "step_range.h"
+#include "option_values.h"
 
 static const gchar usage[] = "RUN... --to FORMAT";
 static const gchar description[] =
@@ -119,10 +119,8 @@ static int export_runs(const struct options *options, const TachoExportTarget *t
 
 	if (argc < 2)
 		return cli_fail("export", "which run? (see 'tacho export --help')");
-	if (options->steps &&
-	    !step_range_parse(options->steps, &scope.first_step, &scope.last_step))
-		return cli_fail("export", "--steps must be A:B, with A not after B: '%s'",
-				options->steps);
+	if (!option_steps("export", options->steps, &scope.first_step, &scope.last_step))
+		return CLI_BAD;
 	if (g_strcmp0(options->output, "-") == 0) {
 		if (isatty(STDOUT_FILENO) && !target->is_text)
 			return cli_fail("export",

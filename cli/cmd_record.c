@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "clock_calibration.h"
 #include "launch.h"
+#include "option_values.h"
 #include "run_folder.h"
 #include "torch_probe.h"
 #include "trace/trace_layout.h"
@@ -119,18 +120,17 @@ static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
 	return TRUE;
 }
 
+/* The agent wants both ends. */
 static gboolean steps_are_valid(const gchar *steps)
 {
-	guint64 first, last;
-	gchar *end;
+	gint64 first = 0, last = 0;
 
-	if (!steps)
-		return TRUE;
-	first = g_ascii_strtoull(steps, &end, 10);
-	if (end == steps || *end != ':' || !g_ascii_isdigit(end[1]))
+	if (!option_steps("record", steps, &first, &last))
 		return FALSE;
-	last = g_ascii_strtoull(end + 1, &end, 10);
-	return !*end && first <= last;
+	if (first >= 0 && last >= 0 && (!steps || strchr(steps, ':')))
+		return TRUE;
+	cli_fail("record", "--steps must name both ends, A:B: '%s'", steps);
+	return FALSE;
 }
 
 /* --- what kind of program it is ----------------------------------------------------------- */
@@ -455,8 +455,7 @@ int cmd_record(int argc, char **argv)
 	if (options.n_ranks < 0 || options.n_ranks > 4096)
 		return cli_fail("record", "--ranks must be between 1 and 4096");
 	if (!steps_are_valid(options.steps))
-		return cli_fail("record", "--steps must be A:B, with A not after B: '%s'",
-				options.steps);
+		return CLI_BAD;
 	if (options.n_control < 0 || options.n_control > TRACE_MAX_CONTROL)
 		return cli_fail("record", "--control must be between 0 and %d", TRACE_MAX_CONTROL);
 	if (!parse_clock(options.clock_name ? options.clock_name : "auto", &clock_choice))

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 #include "report_head.h"
-#include "step_range.h"
+#include "option_values.h"
 
 /* What a report has where no view was asked for. */
 static const gchar *const summary_views[] = { "step", "op", "kernel", "comm" };
@@ -131,33 +131,16 @@ static gboolean parse_profile(struct report *report)
 	return TRUE;
 }
 
-static gboolean parse_regex(const gchar *option, const gchar *pattern, GRegex **ret_regex)
-{
-	GError *error = NULL;
-
-	if (!pattern)
-		return TRUE;
-	*ret_regex = g_regex_new(pattern, G_REGEX_OPTIMIZE, 0, &error);
-	if (*ret_regex)
-		return TRUE;
-	g_prefix_error(&error, "%s: ", option);
-	cli_fail_error("report", error);
-	return FALSE;
-}
-
 static gboolean parse_filter(struct report *report)
 {
 	const struct options *options = report->options;
 
 	report->filter.rank = options->rank;
 	report->filter.by_shape = options->by_shape;
-	if (options->steps && !step_range_parse(options->steps, &report->filter.first_step,
-						&report->filter.last_step)) {
-		cli_fail("report", "--steps must be A:B, with A not after B: '%s'", options->steps);
-		return FALSE;
-	}
-	return parse_regex("--name", options->name, &report->filter.name) &&
-	       parse_regex("--device", options->device, &report->filter.device);
+	return option_steps("report", options->steps, &report->filter.first_step,
+			    &report->filter.last_step) &&
+	       option_regex("report", "--name", options->name, &report->filter.name) &&
+	       option_regex("report", "--device", options->device, &report->filter.device);
 }
 
 static gboolean has_rank(const TachoTimeline *timeline, gint rank)

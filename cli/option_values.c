@@ -1,6 +1,8 @@
-#include "step_range.h"
+#include "option_values.h"
 
 #include <string.h>
+
+#include "cli.h"
 
 /* The number of `length` characters, or -1 where there is none; false: something else stands there. */
 static gboolean parse_number(const gchar *text, gsize length, gint64 *ret)
@@ -17,7 +19,7 @@ static gboolean parse_number(const gchar *text, gsize length, gint64 *ret)
 	return TRUE;
 }
 
-gboolean step_range_parse(const gchar *text, gint64 *ret_first, gint64 *ret_last)
+static gboolean parse_range(const gchar *text, gint64 *ret_first, gint64 *ret_last)
 {
 	const gchar *colon = strchr(text, ':');
 	gint64 first, last;
@@ -36,4 +38,27 @@ gboolean step_range_parse(const gchar *text, gint64 *ret_first, gint64 *ret_last
 	*ret_first = first;
 	*ret_last = last;
 	return TRUE;
+}
+
+gboolean option_steps(const gchar *command, const gchar *text, gint64 *ret_first, gint64 *ret_last)
+{
+	if (!text || parse_range(text, ret_first, ret_last))
+		return TRUE;
+	cli_fail(command, "--steps must be A:B, with A not after B: '%s'", text);
+	return FALSE;
+}
+
+gboolean option_regex(const gchar *command, const gchar *option, const gchar *pattern,
+		      GRegex **ret_regex)
+{
+	GError *error = NULL;
+
+	if (!pattern)
+		return TRUE;
+	*ret_regex = g_regex_new(pattern, G_REGEX_OPTIMIZE, 0, &error);
+	if (*ret_regex)
+		return TRUE;
+	g_prefix_error(&error, "%s: ", option);
+	cli_fail_error(command, error);
+	return FALSE;
 }
