@@ -393,7 +393,7 @@ static void note_times(struct chrome_file *file, const struct chrome_event *even
 {
 	gint64 end_ns;
 
-	if (!event->has_time || event->phase == 'M')
+	if (!event->has_time || !event->phase || !strchr("XBEbneSTpFNODiIRPCstf", event->phase))
 		return;
 	if (event->time_ns > 0)
 		file->first_ns = MIN(file->first_ns, event->time_ns);
@@ -464,8 +464,9 @@ static gboolean read_head(const gchar *bytes, gsize n, gboolean is_all, gpointer
 		return TRUE;
 	if (!begins_with_event(bytes, n))
 		return FALSE;
+	kineto_facts_release(&file->facts); /* those were members of the first event */
+	kineto_facts_init(&file->facts);
 	file->is_bare = TRUE;
-	file->facts.is_object = FALSE;
 	*ret_n_head = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 	return TRUE;
 }

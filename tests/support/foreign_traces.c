@@ -45,6 +45,13 @@ TachoTimeline *foreign_open_text(const gchar *name, const gchar *text)
 	return timeline;
 }
 
+TachoTimeline *foreign_open_json(const gchar *name, const gchar *text)
+{
+	g_autofree gchar *json = g_strdelimit(g_strdup(text), "'", '"');
+
+	return foreign_open_text(name, json);
+}
+
 gchar *foreign_open_fails(const gchar *path)
 {
 	g_autoptr(GError) error = NULL;

@@ -16,6 +16,8 @@ void foreign_remove(gchar *path);
 TachoTimeline *foreign_open(const gchar *path);
 /* The same of a trace in a text, which is removed when it has been read: its args cannot be asked for. */
 TachoTimeline *foreign_open_text(const gchar *name, const gchar *text);
+/* The same of JSON with ' in place of ". */
+TachoTimeline *foreign_open_json(const gchar *name, const gchar *text);
 /* Why it cannot be opened, to be freed; that it can be ends the test. */
 gchar *foreign_open_fails(const gchar *path);
 
