@@ -243,6 +243,33 @@ void import_tell_progress(const struct import *import, gdouble done)
 		import->progress((import->n_done + done) / import->n_paths, import->progress_data);
 }
 
+gboolean import_each_path(struct import *import, const gchar *const *paths, guint n_paths,
+			  gboolean (*read)(struct import *import, const gchar *path,
+					   GError **error),
+			  GError **error)
+{
+	g_autoptr(GError) first = NULL;
+	guint n_read = 0;
+
+	for (guint i = 0; i < n_paths; i++) {
+		g_autoptr(GError) failure = NULL;
+
+		import_begin_path(import, i, n_paths);
+		if (read(import, paths[i], &failure)) {
+			n_read++;
+			continue;
+		}
+		tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
+					   failure->message);
+		if (!first)
+			first = g_steal_pointer(&failure);
+	}
+	if (n_read || !first)
+		return TRUE;
+	g_propagate_error(error, g_steal_pointer(&first));
+	return FALSE;
+}
+
 gint32 import_rank_of_name(const gchar *path)
 {
 	g_autofree gchar *name = g_path_get_basename(path);

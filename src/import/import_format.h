@@ -70,6 +70,13 @@ guint32 import_add_track(struct import *import, TachoTrackKind kind, guint32 pro
 void import_begin_path(struct import *import, guint n_done, guint n_paths);
 void import_tell_progress(const struct import *import, gdouble done);
 
+/* Read the files one after the other with `read`, progress told. One that fails becomes a problem
+ * "unreadable_file"; the error is for when all do, and is that of the first. */
+gboolean import_each_path(struct import *import, const gchar *const *paths, guint n_paths,
+			  gboolean (*read)(struct import *import, const gchar *path,
+					   GError **error),
+			  GError **error);
+
 /* The rank that a file's name tells ("rank-3.json", "rank_12.pt.trace.json.gz", "trace_rank0.et"), or -1. */
 gint32 import_rank_of_name(const gchar *path);
 
