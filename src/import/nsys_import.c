@@ -1,0 +1,299 @@
+/* nsys_import: what Nsight Systems exports as SQLite ("nsys export --type sqlite").
+ *
+ *     StringIds, TARGET_INFO_*, PROCESSES ... --> names, host, base time, ranks
+ *     every table of events                   --> rows of one form, by tables[] --> slices, samples, marks
+ *
+ * (1) Which tables and columns there are depends on the version and on what was traced: none must be there
+ *     but StringIds. A table of events that is not in tables[] is read as one of plain events.
+ * (2) Times are nanoseconds since the session began, which TARGET_INFO_SESSION_START_TIME dates.
+ * (3) A globalTid is machine << 48 | pid << 24 | tid; a globalPid the same with no tid.
+ * (4) docs/formats.md says what becomes of each table and column. */
+#include "import/nsys_file.h"
+
+#include <string.h>
+
+/* --- names and facts ------------------------------------------------------------------------ */
+
+/* Call `visit` for each row of the columns of a table, if there is one. */
+static void visit_rows(struct nsys_file *file, const gchar *table, const gchar *const *columns,
+		       guint n, void (*visit)(struct nsys_file *file, gpointer data), gpointer data)
+{
+	g_autofree gchar *failure = NULL;
+
+	if (!g_strv_contains((const gchar *const *)file->tables, table))
+		return;
+	sqlite_rows_init(&file->rows, file->trace, table, columns, n);
+	while (sqlite_rows_next(&file->rows, &failure))
+		visit(file, data);
+	if (failure)
+		track_book_count_broken(file->book, "table %s, after %" G_GINT64_FORMAT " rows: %s",
+					table, file->rows.n, failure);
+	sqlite_rows_release(&file->rows);
+}
+
+#define VISIT(file, table, visit, data, ...)                                                       \
+	do {                                                                                       \
+		static const gchar *const names[] = { __VA_ARGS__ };                               \
+		visit_rows(file, table, names, G_N_ELEMENTS(names), visit, data);                  \
+	} while (0)
+
+static void note_string(struct nsys_file *file, gpointer data)
+{
+	const gchar *text = sqlite_rows_text(&file->rows, 1);
+	gint64 *id;
+
+	(void)data;
+	if (!text)
+		text = "";
+	id = g_new0(gint64, 1);
+	*id = sqlite_rows_integer_or(&file->rows, 0, 0);
+	g_hash_table_insert(file->strings, id, GUINT_TO_POINTER(nsys_intern(file, text) + 1));
+}
+
+static void note_metric(struct nsys_file *file, gpointer data)
+{
+	const gchar *text = sqlite_rows_text(&file->rows, 2);
+
+	(void)data;
+	if (text)
+		g_hash_table_insert(file->metrics,
+				    g_strdup_printf("%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT,
+						    sqlite_rows_integer_or(&file->rows, 0, 0),
+						    sqlite_rows_integer_or(&file->rows, 1, 0)),
+				    g_strdup(text));
+}
+
+static void note_base(struct nsys_file *file, gpointer data)
+{
+	gint64 *base_ns = data;
+
+	*base_ns = sqlite_rows_integer_or(&file->rows, 0, *base_ns);
+}
+
+static void note_host(struct nsys_file *file, gpointer data)
+{
+	const gchar *name = sqlite_rows_text(&file->rows, 0);
+	const gchar *value = sqlite_rows_text(&file->rows, 1);
+
+	(void)data;
+	if (name && value && *value &&
+	    (strcmp(name, "Hostname") == 0 || strcmp(name, "EXPORT_HOST") == 0))
+		track_book_set_host(file->book, value);
+}
+
+/* The stack of a sample, the innermost function first: "read < load < main". Rows of a sample lie together. */
+struct stack {
+	gint64 id;
+	guint depth;
+	GString *text;
+};
+
+static void keep_stack(struct nsys_file *file, struct stack *stack)
+{
+	gint64 *id;
+
+	if (!stack->depth)
+		return;
+	id = g_new(gint64, 1);
+	*id = stack->id;
+	g_hash_table_insert(file->stacks, id,
+			    GUINT_TO_POINTER(nsys_intern(file, stack->text->str)));
+	g_string_truncate(stack->text, 0);
+	stack->depth = 0;
+}
+
+static void note_frame(struct nsys_file *file, gpointer data)
+{
+	enum { MAX_STACK = 64 };
+	struct stack *stack = data;
+	gint64 id = sqlite_rows_integer_or(&file->rows, 0, 0);
+	gint64 symbol = sqlite_rows_integer_or(&file->rows, 1, -1);
+	gpointer name = g_hash_table_lookup(file->strings, &symbol);
+
+	if (id != stack->id)
+		keep_stack(file, stack);
+	stack->id = id;
+	if (!name || stack->depth >= MAX_STACK)
+		return;
+	if (stack->depth++)
+		g_string_append(stack->text, " < ");
+	g_string_append(stack->text,
+			tacho_timeline_string(file->timeline, GPOINTER_TO_UINT(name) - 1));
+}
+
+static void read_facts(struct nsys_file *file, gint64 *base_ns)
+{
+	struct stack stack = { .text = g_string_new(NULL) };
+
+	VISIT(file, "StringIds", note_string, NULL, "id", "value");
+	VISIT(file, "TARGET_INFO_SESSION_START_TIME", note_base, base_ns, "utcEpochNs");
+	VISIT(file, "META_DATA_EXPORT", note_host, NULL, "name", "value");
+	VISIT(file, "EXPORT_META_DATA", note_host, NULL, "name", "value");
+	VISIT(file, "TARGET_INFO_SYSTEM_ENV", note_host, NULL, "name", "value");
+	VISIT(file, "TARGET_INFO_GPU_METRICS", note_metric, NULL, "typeId", "metricId",
+	      "metricName");
+	VISIT(file, "SAMPLING_CALLCHAINS", note_frame, &stack, "id", "symbol");
+	keep_stack(file, &stack);
+	g_string_free(stack.text, TRUE);
+}
+
+/* --- what is known of processes and threads that did something ------------------------------- */
+
+static gboolean has_process(const struct nsys_file *file, gint64 global_id, guint32 *ret_process)
+{
+	return track_book_has_process(file->book, global_id >> 48, global_id >> 24 & 0xffffff,
+				      ret_process);
+}
+
+static void name_process(struct nsys_file *file, gpointer data)
+{
+	gint64 global_pid = sqlite_rows_integer_or(&file->rows, 0, 0);
+	const gchar *text = sqlite_rows_text(&file->rows, 1);
+	guint32 process;
+
+	(void)data;
+	if (text && has_process(file, global_pid, &process))
+		track_book_borrow_process(file->book, process)->command = nsys_intern(file, text);
+}
+
+static void note_thread(struct nsys_file *file, gpointer data)
+{
+	gint64 id = sqlite_rows_integer_or(&file->rows, 0, -1);
+	gpointer name = g_hash_table_lookup(file->strings, &id);
+	gint64 *global_tid;
+
+	(void)data;
+	if (!name)
+		return;
+	global_tid = g_new(gint64, 1);
+	*global_tid = sqlite_rows_integer_or(&file->rows, 1, 0);
+	g_hash_table_insert(file->threads, global_tid,
+			    GUINT_TO_POINTER(GPOINTER_TO_UINT(name) - 1));
+}
+
+static void name_threads(struct nsys_file *file)
+{
+	GHashTableIter iter;
+	gpointer key, name;
+
+	g_hash_table_iter_init(&iter, file->threads);
+	while (g_hash_table_iter_next(&iter, &key, &name)) {
+		gint64 global_tid = *(gint64 *)key;
+		guint32 process, track;
+
+		if (has_process(file, global_tid, &process) &&
+		    track_book_has_thread(file->book, process, global_tid & 0xffffff, &track))
+			track_book_name_track(
+				file->book, track,
+				tacho_timeline_string(file->timeline, GPOINTER_TO_UINT(name)));
+	}
+}
+
+static void note_mpi_rank(struct nsys_file *file, gpointer data)
+{
+	gint64 rank = sqlite_rows_integer_or(&file->rows, 1, -1);
+	guint32 process;
+
+	(void)data;
+	if (rank >= 0 && rank <= G_MAXINT32 &&
+	    has_process(file, sqlite_rows_integer_or(&file->rows, 0, 0), &process))
+		track_book_borrow_process(file->book, process)->rank = (gint32)rank;
+}
+
+/* A variable of the launched command's environment, "RANK=3". */
+static void note_variable(struct nsys_file *file, gpointer data)
+{
+	const gchar *name = sqlite_rows_text(&file->rows, 0);
+	const gchar *value = sqlite_rows_text(&file->rows, 1);
+
+	if (name && value && g_str_has_suffix(name, ":ENVIRONMENT_VARIABLE"))
+		launch_ranks_note(data, value);
+}
+
+/* MPI knows best, then the environment; the file's name is what processes begin with. */
+static void read_ranks(struct nsys_file *file)
+{
+	struct launch_ranks ranks = LAUNCH_RANKS_INIT;
+
+	VISIT(file, "META_DATA_CAPTURE", note_variable, &ranks, "name", "value");
+	track_book_set_ranks(file->book, &ranks);
+	VISIT(file, "MPI_RANKS", note_mpi_rank, NULL, "globalPid", "rank");
+}
+
+/* --- a file --------------------------------------------------------------------------------- */
+
+static void report_missing(const struct nsys_file *file)
+{
+	guint64 missing = sqlite_trace_missing_bytes(file->trace);
+
+	if (missing)
+		tacho_timeline_add_problem(file->timeline, "truncated_file", 1,
+					   "%s: %" G_GUINT64_FORMAT " bytes of it are missing",
+					   track_book_borrow_path(file->book), missing);
+}
+
+static void read_all(struct nsys_file *file)
+{
+	gint64 base_ns = 0;
+
+	file->tables = sqlite_trace_tables(file->trace, "");
+	file->strings = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	file->stacks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	file->threads = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	file->nodes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	file->running = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	file->metrics = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	read_facts(file, &base_ns);
+	VISIT(file, "ThreadNames", note_thread, NULL, "nameId", "globalTid");
+	nsys_events_read(file);
+	VISIT(file, "PROCESSES", name_process, NULL, "globalPid", "name");
+	name_threads(file);
+	read_ranks(file);
+	report_missing(file);
+	track_book_finish(file->book, base_ns);
+	g_strfreev(file->tables);
+	g_hash_table_unref(file->strings);
+	g_hash_table_unref(file->stacks);
+	g_hash_table_unref(file->threads);
+	g_hash_table_unref(file->nodes);
+	g_hash_table_unref(file->running);
+	g_hash_table_unref(file->metrics);
+}
+
+static gboolean read_file(struct import *import, const gchar *path, GError **error)
+{
+	g_autoptr(track_book) book = NULL;
+	struct nsys_file file = { .timeline = import->timeline };
+
+	file.trace = sqlite_trace_open(path, error);
+	if (!file.trace)
+		return FALSE;
+	file.args = sqlite_args_new(import->timeline, file.trace);
+	if (!file.args) {
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
+			    "%s: more files than can be open at once", path);
+		return FALSE;
+	}
+	file.book = book = track_book_new(import, path);
+	read_all(&file);
+	return TRUE;
+}
+
+static gboolean sniff(const struct sniff_input *input)
+{
+	return sqlite_trace_sniff_table(input, "StringIds");
+}
+
+static gboolean read_nsys(struct import *import, const gchar *const *paths, guint n_paths,
+			  GError **error)
+{
+	return import_each_path(import, paths, n_paths, read_file, error);
+}
+
+const struct import_format import_nsys = {
+	.name = "nsys",
+	.title = "Nsight Systems, exported as SQLite",
+	.files = "*.sqlite",
+	.sniff = sniff,
+	.read = read_nsys,
+};
