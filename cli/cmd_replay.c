@@ -18,7 +18,8 @@ static const gchar description[] =
 	"  scale:op~aten::mm=0.5              operations whose name matches, and what they call\n"
 	"  drop:op~aten::dropout              the same, without taking time\n"
 	"  straggler:0=1.5                    rank 0's work takes 1.5 times as long\n"
-	"  cores=2                            each host has two cores for its ranks\n\n"
+	"  cores=2                            each host has two cores for its ranks\n"
+	"All of them: docs/what-if.md\n\n"
 	"Examples:\n"
 	"  tacho replay base.tacho\n"
 	"  tacho replay base.tacho --what-if bandwidth=10x --what-if bucket_mb=8\n"
@@ -26,6 +27,7 @@ static const gchar description[] =
 
 struct options {
 	gchar **what_ifs;
+	gchar **what_if_files;
 	gint step;
 	gchar *export_path;
 	gboolean is_forced, with_json, with_all;
@@ -64,7 +66,7 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 	guint width = cli_width(stdout);
 	gboolean with_colour = cli_has_colour(stdout);
 
-	print_times(prediction, options->what_ifs != NULL);
+	print_times(prediction, options->what_ifs || options->what_if_files);
 	printf("\nCritical path of step %u\n", prediction->path_step);
 	if (!options->with_all)
 		tacho_table_limit(prediction->path_summary, MAX_PATH_ROWS);
@@ -105,17 +107,38 @@ static gboolean export_replay(const TachoPrediction *prediction, const TachoExpo
 	return new_file_finish(g_steal_pointer(&file), error);
 }
 
+/* Those in files first. NULL: one cannot be read. */
+static GPtrArray *collect_what_ifs(const struct options *options, GError **error)
+{
+	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
+
+	for (gchar **path = options->what_if_files; path && *path; path++) {
+		g_auto(GStrv) what_ifs = tacho_what_ifs_read(*path, error);
+
+		if (!what_ifs)
+			return NULL;
+		for (gchar **what_if = what_ifs; *what_if; what_if++)
+			g_ptr_array_add(all, g_strdup(*what_if));
+	}
+	for (gchar **what_if = options->what_ifs; what_if && *what_if; what_if++)
+		g_ptr_array_add(all, g_strdup(*what_if));
+	return g_steal_pointer(&all);
+}
+
 static int replay(const struct options *options, const TachoExportTarget *target, int argc,
 		  char **argv)
 {
-	guint n_what_ifs = options->what_ifs ? g_strv_length(options->what_ifs) : 0;
-	g_autoptr(TachoTimeline) timeline = cli_open_runs("replay", argc, argv);
-	g_autoptr(TachoPrediction) prediction = NULL;
 	GError *error = NULL;
+	g_autoptr(GPtrArray) what_ifs = collect_what_ifs(options, &error);
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoPrediction) prediction = NULL;
 
+	if (!what_ifs)
+		return cli_fail_error("replay", error);
+	timeline = cli_open_runs("replay", argc, argv);
 	if (!timeline)
 		return CLI_BAD;
-	prediction = tacho_predict(timeline, (const gchar *const *)options->what_ifs, n_what_ifs,
+	prediction = tacho_predict(timeline, (const gchar *const *)what_ifs->pdata, what_ifs->len,
 				   options->step, options->step, &error);
 	if (!prediction)
 		return cli_fail_error("replay", error);
@@ -149,6 +172,8 @@ int cmd_replay(int argc, char **argv)
 	const GOptionEntry entries[] = {
 		{ "what-if", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &options.what_ifs,
 		  "A change, as below; may be given several times", "CHANGE" },
+		{ "what-if-file", 'W', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.what_if_files,
+		  "A file of changes, one a line; made before the others", "FILE" },
 		{ "step", 's', 0, G_OPTION_ARG_INT, &options.step,
 		  "Replay only this step (default: all but the first)", "N" },
 		{ "export", 'e', 0, G_OPTION_ARG_FILENAME, &options.export_path,
@@ -165,6 +190,7 @@ int cmd_replay(int argc, char **argv)
 	if (cli_parse("replay", usage, description, entries, &argc, &argv))
 		status = cli_finish("replay", replay_with(&options, argc, argv));
 	g_strfreev(options.what_ifs);
+	g_strfreev(options.what_if_files);
 	g_free(options.export_path);
 	return status;
 }

@@ -23,18 +23,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoReplay, tacho_replay_free)
 gint64 tacho_replay_begin_ns(const TachoReplay *replay, guint32 node);
 gint64 tacho_replay_end_ns(const TachoReplay *replay, guint32 node);
 
-/* Change the graph as one what-if says:
- *
- *     bandwidth=10x | bandwidth=10gbit     all links
- *     latency=+1ms | latency=2x | latency=1ms
- *     bucket_mb=25                         DDP's bucket_cap_mb
- *     scale:KIND~REGEX=F                   KIND: op, kernel, module, annotation, collective, host
- *     drop:KIND~REGEX                      takes no time
- *     straggler:RANK=F                     that rank's work takes F times as long
- *     cores=N                              each host has only N cores for its ranks' threads
- *
+/* Change the graph as one what-if says; docs/what-if.md is the language.
  * TACHO_GRAPH_ERROR_WHAT_IF: not understood, or it does not fit; the graph is then unchanged. */
 gboolean tacho_graph_what_if(TachoGraph *graph, const gchar *what_if, GError **error);
+
+/* The what-ifs in a file, one a line; empty lines and those that begin with '#' say nothing. To be freed
+ * with g_strfreev(). Not a file (G_FILE_ERROR), or not text: TACHO_GRAPH_ERROR_WHAT_IF. */
+gchar **tacho_what_ifs_read(const gchar *path, GError **error);
 
 /* What a recording says about a change. */
 typedef struct {

@@ -7,7 +7,7 @@
  * (torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size) */
 #include <string.h>
 
-#include "replay/replay_internal.h"
+#include "replay/what_if_internal.h"
 
 #define FIRST_CAP_BYTES (1024 * 1024) /* kDefaultFirstBucketBytes */
 #define MAX_DTYPES	16
@@ -377,4 +377,15 @@ gboolean rebucket(TachoGraph *graph, guint64 cap_bytes, GError **error)
 		return FALSE;
 	edit_passes(&edit, n_passes, fits, model, cap_bytes);
 	return TRUE;
+}
+
+gboolean what_if_bucket_mb(TachoGraph *graph, const gchar *what_if, const gchar *text,
+			   GError **error)
+{
+	struct value value;
+
+	if (!what_if_parse_value(text, UNITS_NONE, &value) || value.form != VALUE_PLAIN ||
+	    value.number <= 0 || value.number > 1e6)
+		return what_if_refuse(error, what_if, "it is bucket_mb=N, in MiB");
+	return rebucket(graph, (guint64)(value.number * 1024 * 1024), error);
 }

@@ -1,0 +1,154 @@
+/* what_if_work: changes of how long work takes, and on how many cores. */
+#include <math.h>
+#include <string.h>
+
+#include "replay/what_if_internal.h"
+
+static gboolean kind_matches(const TachoGraph *graph, const gchar *kind, guint32 slice)
+{
+	TachoSliceKind slice_kind = graph->timeline->slices.kind[slice];
+
+	return strcmp(kind, tacho_slice_kind_name(slice_kind)) == 0;
+}
+
+/* The slice or one that contains it is of the kind and its name matches. */
+static gboolean slice_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
+			      guint32 slice)
+{
+	for (; slice != TACHO_NONE; slice = graph->timeline->slices.parent[slice])
+		if (kind_matches(graph, kind, slice) &&
+		    g_regex_match(regex, tacho_slice_name(graph->timeline, slice), 0, NULL))
+			return TRUE;
+	return FALSE;
+}
+
+static gboolean node_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
+			     const struct graph_node *node)
+{
+	const gchar *name = tacho_timeline_string(graph->timeline, node->name);
+
+	switch ((TachoNodeKind)node->kind) {
+	case TACHO_NODE_REMOVED:
+	case TACHO_NODE_START:
+	case TACHO_NODE_QUEUE:
+	case TACHO_NODE_COMPLETE:
+		return FALSE;
+	case TACHO_NODE_TRANSFER:
+		return strcmp(kind, "collective") == 0 && g_regex_match(regex, name, 0, NULL);
+	case TACHO_NODE_HOST:
+		if (strcmp(kind, "host") == 0)
+			return g_regex_match(regex, name, 0, NULL);
+		break;
+	default:
+		break;
+	}
+	return node->slice != TACHO_NONE && slice_matches(graph, kind, regex, node->slice);
+}
+
+static void scale_node(TachoGraph *graph, guint32 index, gdouble factor)
+{
+	struct graph_node *node = graph_node_at(graph, index);
+
+	if (node->kind == TACHO_NODE_TRANSFER) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, node->transfer);
+
+		graph_set_transfer(graph, node->transfer, transfer->fixed_ns * factor,
+				   transfer->work_ns * factor);
+	} else {
+		node->duration_ns = llround((gdouble)node->duration_ns * factor);
+	}
+}
+
+static gboolean is_target(const gchar *kind)
+{
+	static const gchar *const kinds[] = { "op",	    "kernel",	  "module",
+					      "annotation", "collective", "host" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* `target` is KIND~REGEX. */
+static gboolean scale_matching(TachoGraph *graph, const gchar *what_if, const gchar *target,
+			       gdouble factor, GError **error)
+{
+	const gchar *tilde = strchr(target, '~');
+	g_autofree gchar *kind = NULL;
+	g_autoptr(GRegex) regex = NULL;
+	g_autoptr(GError) cause = NULL;
+	guint32 n_matches = 0;
+
+	kind = g_strndup(target, tilde ? (gsize)(tilde - target) : strlen(target));
+	if (!tilde || !is_target(kind))
+		return what_if_refuse(
+			error, what_if,
+			"what it is about is KIND~REGEX, KIND being op, kernel, module, "
+			"annotation, collective or host");
+	regex = g_regex_new(tilde + 1, G_REGEX_OPTIMIZE, 0, &cause);
+	if (!regex)
+		return what_if_refuse(error, what_if, "%s", cause->message);
+	for (guint32 i = 0; i < graph->nodes->len; i++)
+		if (node_matches(graph, kind, regex, graph_node_at(graph, i))) {
+			scale_node(graph, i, factor);
+			n_matches++;
+		}
+	if (n_matches == 0)
+		return what_if_refuse(error, what_if, "no %s of that name in the steps", kind);
+	return TRUE;
+}
+
+gboolean what_if_scale(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+{
+	const gchar *equals = strrchr(text, '=');
+	g_autofree gchar *target = NULL;
+	gdouble factor;
+
+	if (!equals || !what_if_parse_factor(equals + 1, &factor))
+		return what_if_refuse(error, what_if,
+				      "it is scale:KIND~REGEX=F, F being 0.5 or 2x");
+	target = g_strndup(text, (gsize)(equals - text));
+	return scale_matching(graph, what_if, target, factor, error);
+}
+
+gboolean what_if_drop(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+{
+	return scale_matching(graph, what_if, text, 0, error);
+}
+
+gboolean what_if_straggler(TachoGraph *graph, const gchar *what_if, const gchar *text,
+			   GError **error)
+{
+	gchar *end;
+	guint64 rank = g_ascii_strtoull(text, &end, 10);
+	gboolean is_found = FALSE;
+	gdouble factor;
+
+	if (!g_ascii_isdigit(*text) || *end != '=' || !what_if_parse_factor(end + 1, &factor))
+		return what_if_refuse(error, what_if, "it is straggler:RANK=F, F being 1.5 or 2x");
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		TachoNodeKind kind = graph_node_at(graph, i)->kind;
+
+		if (graph_node_rank(graph, i) < 0 || (guint64)graph_node_rank(graph, i) != rank)
+			continue;
+		is_found = TRUE;
+		if (kind == TACHO_NODE_OP || kind == TACHO_NODE_KERNEL || kind == TACHO_NODE_HOST)
+			scale_node(graph, i, factor);
+	}
+	if (!is_found)
+		return what_if_refuse(error, what_if, "the run has no rank %" G_GUINT64_FORMAT,
+				      rank);
+	return TRUE;
+}
+
+gboolean what_if_cores(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+{
+	guint32 n_cores;
+
+	if (!what_if_parse_count(text, 1, 65536, &n_cores))
+		return what_if_refuse(error, what_if,
+				      "it is cores=N, N a whole number of at least 1");
+	graph->n_cores = n_cores;
+	return TRUE;
+}
