@@ -4,7 +4,7 @@
  *
  * annotated  "ProfilerStep#N" annotations are steps, if any work begins in them: a profiler that is
  *            stepped once, after the work, leaves one that holds nothing. Else marks named "step": each
- *            begins a step that lasts to the next one.
+ *            begins a step that lasts to the next one, or, where its text is "whole", for `second` ns.
  * optimizer  "Optimizer.step#..." annotations. Those without an autograd node between their ends
  *            are one update (a sparse and a dense optimizer). Updates that come in a fixed cycle
  *            (the D, D, G of a GAN, told apart by name and by the ops in them) are one step a
@@ -29,11 +29,13 @@
 #include <string.h>
 
 #include "correlate/op_sequence.h"
+#include "trace/clock_map.h"
 #include "trace/trace_layout.h"
 
 #define PROFILER_STEP_PREFIX  "ProfilerStep#"
 #define OPTIMIZER_STEP_PREFIX "Optimizer.step#"
 #define STEP_MARK	      "step"
+#define WHOLE_STEP	      "whole"
 
 enum {
 	MAX_CYCLE = 64,		/* updates a step */
@@ -171,14 +173,20 @@ static void find_marked_steps(const TachoTimeline *timeline, struct rank_steps *
 	for (guint i = 0; i < timeline->marks->len; i++) {
 		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
 
-		if (mark_is_of(timeline, mark, found->process, STEP_MARK))
+		if (!mark_is_of(timeline, mark, found->process, STEP_MARK))
+			continue;
+		if (strcmp(tacho_timeline_string(timeline, mark->text), WHOLE_STEP) == 0)
+			add_step(found, mark->first, mark->time_ns,
+				 clock_map_add(mark->time_ns, mark->second), TRUE);
+		else
 			add_step(found, mark->first, mark->time_ns, process->end_ns, FALSE);
 	}
 	g_array_sort(found->steps, compare_steps_by_time);
 	for (guint i = 0; i + 1 < found->steps->len; i++) {
 		TachoStep *step = &g_array_index(found->steps, TachoStep, i);
 
-		step->end_ns = (step + 1)->start_ns;
+		if (!step->is_complete)
+			step->end_ns = (step + 1)->start_ns;
 		step->is_complete = TRUE;
 	}
 }

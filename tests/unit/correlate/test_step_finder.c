@@ -180,6 +180,20 @@ static void test_profiler_steps(void)
 	assert_step(timeline, 3, 1, 2, 305, 400, FALSE);
 }
 
+/* Marks that say how long their steps are. */
+static void test_whole_marks(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		correlated("rank 0 thread 1 main\n"
+			   "op aten::mm 0..500\n"
+			   "mark step 100 first=3 second=50000000 text=whole\n"
+			   "mark step 200 first=4 second=70000000 text=whole\n");
+
+	g_assert_cmpuint(timeline->steps->len, ==, 2);
+	assert_step(timeline, 0, 0, 0, 100, 150, TRUE);
+	assert_step(timeline, 1, 0, 1, 200, 270, TRUE);
+}
+
 static void test_marks(void)
 {
 	g_autoptr(TachoTimeline) timeline = correlated("rank 0 thread 1 main\n"
@@ -380,6 +394,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_finder/irregular_work", test_irregular_work);
 	g_test_add_func("/step_finder/profiler_steps", test_profiler_steps);
 	g_test_add_func("/step_finder/marks", test_marks);
+	g_test_add_func("/step_finder/whole_marks", test_whole_marks);
 	g_test_add_func("/step_finder/late_rank", test_late_rank);
 	g_test_add_func("/step_finder/period_of_training", test_period_of_training);
 	g_test_add_func("/step_finder/period_of_inference", test_period_of_inference);
