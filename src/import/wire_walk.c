@@ -415,3 +415,10 @@ const gchar *wire_walk_problem(const struct wire_walk *walk)
 {
 	return walk->problem;
 }
+
+const gchar *wire_walk_problem_kind(const struct wire_walk *walk)
+{
+	if (walk->failure == WIRE_TRUNCATED)
+		return "truncated_file";
+	return walk->failure == WIRE_BROKEN ? "corrupt_record" : "unreadable_file";
+}
