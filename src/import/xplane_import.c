@@ -1,0 +1,717 @@
+/* xplane_import: XSpace, the profiles of TensorFlow, JAX and PyTorch/XLA (*.xplane.pb): GPUs, TPUs and hosts.
+ *
+ * (1) A file is one process of one rank. Lines of "/host:" planes are threads; "Stream" lines of "/device:"
+ *     planes are streams. A device without streams (a TPU) works on its lines "XLA Ops" and "Async XLA Ops";
+ *     the same lines of one with streams (a GPU) tell its kernels again, so that they, like all other lines of
+ *     a device, are regions, not work.
+ * (2) A device's event was launched by the call with its correlation id. What a TPU does was launched by who
+ *     launched the module it lies in; that, like all that one thread does for another, is told by context ids:
+ *     "_pt" and "_p" at who gives, "_ct" and "_c" at who takes.
+ * (3) Steps are events with "step_num"; else the first device's line "Steps"; else what has one "group_id".
+ * (4) Times are picoseconds since their line's time, which is since the begin of the recording where the file
+ *     tells that ("profile_start_time"). Begins and ends are rounded down to nanoseconds, so that what followed
+ *     each other still does. */
+#include <string.h>
+
+#include "import/import_format.h"
+#include "import/launch_index.h"
+#include "import/xplane_args.h"
+#include "import/xplane_flows.h"
+#include "import/xplane_space.h"
+#include "import/xplane_steps.h"
+#include "trace/slice_columns.h"
+
+#define MIN_UNIX_NS                                                                                \
+	(G_GINT64_CONSTANT(100000000) * 1000000000) /* 1973: times before it count from elsewhere */
+#define PS_PER_NS 1000
+
+enum {
+	MAX_EVENT_BYTES = 16 * 1024 * 1024,
+	MAX_UNPACKED_BYTES = 256 * 1024 * 1024,
+	MAX_LANES = 64,
+};
+
+enum plane_kind {
+	PLANE_HOST,
+	PLANE_STREAMS, /* a device with streams */
+	PLANE_CORE,    /* a device that works on "XLA Ops" */
+	PLANE_OTHER,
+};
+
+enum line_kind {
+	LINE_THREAD,
+	LINE_STREAM, /* of a GPU */
+	LINE_OPS,    /* of a TPU */
+	LINE_ASYNC_OPS,
+	LINE_MODULES,
+	LINE_STEPS,
+	LINE_REGIONS,
+	LINE_OTHER, /* of no device and no host */
+};
+
+struct xplane_file {
+	struct import *import;
+	TachoTimeline *timeline;
+	const gchar *path;
+	wire_walk *walk;
+	struct proto_arena arena;
+	const struct xplane_space *space; /* the reader's */
+	guint32 foreign;		  /* index of the reader of args */
+	guint32 process;		  /* row, TACHO_NONE: none yet */
+	guint32 aside;			  /* track of what is told of all, TACHO_NONE: none yet */
+	gint64 base_ns;
+	struct xplane_flows *flows;
+	struct xplane_steps *steps;
+	GHashTable *counters; /* string id of the allocator << 1 | reserved -> track + 1 */
+	guint64 n_impossible, n_summed, n_bad, bad_offset;
+	gboolean is_out_of_memory;
+};
+
+/* The line that is being read. */
+struct xplane_reading {
+	struct xplane_file *file;
+	const struct xplane_plane *plane;
+	const struct xplane_line *line;
+	enum plane_kind plane_kind;
+	enum line_kind kind;
+	gint32 device;
+	gint64 base_ns;
+	guint32 track; /* TACHO_NONE: no event so far */
+	guint32 lanes[MAX_LANES];
+	gint64 lane_end_ns[MAX_LANES];
+	guint n_lanes;
+};
+
+/* --- what planes and lines are -------------------------------------------------------------- */
+
+static const gchar *text_of(const struct xplane_file *file, guint32 string)
+{
+	return tacho_timeline_string(file->timeline, string);
+}
+
+static gboolean has_streams(const struct xplane_file *file, const struct xplane_plane *plane)
+{
+	for (guint i = 0; i < plane->lines->len; i++)
+		if (g_str_has_prefix(
+			    text_of(file, g_array_index(plane->lines, struct xplane_line, i).name),
+			    "Stream"))
+			return TRUE;
+	return FALSE;
+}
+
+static enum plane_kind kind_of_plane(const struct xplane_file *file,
+				     const struct xplane_plane *plane)
+{
+	const gchar *name = text_of(file, plane->name);
+
+	if (g_str_has_prefix(name, "/host:"))
+		return PLANE_HOST;
+	if (!g_str_has_prefix(name, "/device:") || g_str_has_prefix(name, "/device:CUSTOM:"))
+		return PLANE_OTHER;
+	return has_streams(file, plane) ? PLANE_STREAMS : PLANE_CORE;
+}
+
+static enum line_kind kind_of_line(enum plane_kind plane, const gchar *name)
+{
+	if (plane == PLANE_HOST)
+		return LINE_THREAD;
+	if (plane == PLANE_OTHER)
+		return LINE_OTHER;
+	if (strcmp(name, "Steps") == 0)
+		return LINE_STEPS;
+	if (plane == PLANE_STREAMS)
+		return g_str_has_prefix(name, "Stream") ? LINE_STREAM : LINE_REGIONS;
+	if (strcmp(name, "XLA Ops") == 0)
+		return LINE_OPS;
+	if (strcmp(name, "Async XLA Ops") == 0)
+		return LINE_ASYNC_OPS;
+	return strcmp(name, "XLA Modules") == 0 ? LINE_MODULES : LINE_REGIONS;
+}
+
+/* "/device:TPU:3 SparseCore 1" is of device 3. */
+static gint32 device_of_plane(const gchar *name)
+{
+	const gchar *digits = strrchr(name, ':');
+	guint64 number = digits ? g_ascii_strtoull(digits + 1, NULL, 10) : 0;
+
+	return number <= G_MAXINT32 ? (gint32)number : 0;
+}
+
+/* --- what events are ------------------------------------------------------------------------ */
+
+static gboolean has_prefix_of(const gchar *name, const gchar *const *prefixes, guint n)
+{
+	for (guint i = 0; i < n; i++)
+		if (g_str_has_prefix(name, prefixes[i]))
+			return TRUE;
+	return FALSE;
+}
+
+static gboolean is_collective_category(const gchar *category)
+{
+	static const gchar *const prefixes[] = {
+		"all-reduce",	     "all-gather",	   "all-to-all",
+		"reduce-scatter",    "collective-permute", "collective-broadcast",
+		"ragged-all-to-all", "async-collective",
+	};
+
+	return has_prefix_of(category, prefixes, G_N_ELEMENTS(prefixes));
+}
+
+static TachoSliceKind kind_on_stream(const gchar *name, const struct xplane_stats *stats)
+{
+	static const gchar *const copies[] = { "Memcpy", "memcpy", "CopyDevice", "CopyHost" };
+	static const gchar *const collectives[] = { "nccl", "rccl" };
+
+	if (xplane_stats_have(stats, XPLANE_STAT_MEMSET) || g_str_has_prefix(name, "Memset"))
+		return TACHO_SLICE_MEMSET;
+	if (xplane_stats_have(stats, XPLANE_STAT_KERNEL))
+		return has_prefix_of(name, collectives, G_N_ELEMENTS(collectives))
+			       ? TACHO_SLICE_COLLECTIVE
+			       : TACHO_SLICE_KERNEL;
+	if (xplane_stats_have(stats, XPLANE_STAT_MEMCPY) ||
+	    has_prefix_of(name, copies, G_N_ELEMENTS(copies)))
+		return TACHO_SLICE_MEMCPY;
+	return has_prefix_of(name, collectives, G_N_ELEMENTS(collectives)) ? TACHO_SLICE_COLLECTIVE
+									   : TACHO_SLICE_KERNEL;
+}
+
+/* What begins something asynchronous takes next to nothing; what ends it waits. Control flow holds the events
+ * of what it runs. */
+static TachoSliceKind kind_on_core(enum line_kind line, const gchar *category)
+{
+	if (strcmp(category, "while") == 0 || strcmp(category, "conditional") == 0 ||
+	    strcmp(category, "call") == 0)
+		return TACHO_SLICE_ANNOTATION;
+	if (line == LINE_ASYNC_OPS)
+		return is_collective_category(category) ? TACHO_SLICE_COLLECTIVE
+							: TACHO_SLICE_MEMCPY;
+	if (g_str_has_suffix(category, "-done"))
+		return TACHO_SLICE_SYNC;
+	if (g_str_has_suffix(category, "-start"))
+		return TACHO_SLICE_EVENT;
+	return is_collective_category(category) ? TACHO_SLICE_COLLECTIVE : TACHO_SLICE_KERNEL;
+}
+
+static TachoSliceKind kind_on_thread(const gchar *name, gint64 duration_ns,
+				     const struct xplane_stats *stats)
+{
+	if (name[0] == '$')
+		return TACHO_SLICE_FUNCTION;
+	if (xplane_stats_have(stats, XPLANE_STAT_CORRELATION))
+		return TACHO_SLICE_RUNTIME;
+	if (xplane_stats_have(stats, XPLANE_STAT_STEP))
+		return TACHO_SLICE_ANNOTATION;
+	return duration_ns ? TACHO_SLICE_OP : TACHO_SLICE_EVENT;
+}
+
+static TachoSliceKind kind_of_event(const struct xplane_reading *reading, const gchar *name,
+				    const gchar *category, gint64 duration_ns,
+				    const struct xplane_stats *stats)
+{
+	switch (reading->kind) {
+	case LINE_THREAD:
+		return kind_on_thread(name, duration_ns, stats);
+	case LINE_STREAM:
+		return kind_on_stream(name, stats);
+	case LINE_OPS:
+	case LINE_ASYNC_OPS:
+		return kind_on_core(reading->kind, category);
+	case LINE_OTHER:
+		return TACHO_SLICE_EVENT;
+	default:
+		return TACHO_SLICE_ANNOTATION;
+	}
+}
+
+/* --- tracks --------------------------------------------------------------------------------- */
+
+/* The process, made when the first event has been read. */
+static guint32 file_process(struct xplane_file *file)
+{
+	TachoProcess process = {
+		.host = file->space->host ?: tacho_timeline_intern(file->timeline, "unknown", -1),
+		.rank = import_rank_of_name(file->path),
+		.local_rank = -1,
+		.world_size = -1,
+		.end = TACHO_END_UNKNOWN,
+		.path = (gchar *)file->path
+	};
+
+	if (file->process == TACHO_NONE)
+		file->process =
+			import_add_process(file->import, &process, import_new_file(file->import));
+	return file->process;
+}
+
+static guint32 add_track(struct xplane_reading *reading)
+{
+	const gchar *name = text_of(reading->file, reading->line->name);
+	TachoTrackKind kind = TACHO_TRACK_STREAM;
+	guint32 track;
+
+	if (reading->kind == LINE_THREAD)
+		kind = TACHO_TRACK_THREAD;
+	else if (reading->kind == LINE_OTHER)
+		kind = TACHO_TRACK_ASYNC;
+	track = import_add_track(reading->file->import, kind, file_process(reading->file),
+				 (guint32)reading->line->id, name);
+	if (kind == TACHO_TRACK_STREAM)
+		g_array_index(reading->file->timeline->tracks, TachoTrack, track).device =
+			reading->device;
+	return track;
+}
+
+/* What is asynchronous overlaps: it goes to the first lane that is free. */
+static guint32 find_lane(struct xplane_reading *reading, gint64 start_ns, gint64 duration_ns)
+{
+	guint lane = 0, earliest = 0;
+
+	while (lane < reading->n_lanes && reading->lane_end_ns[lane] > start_ns) {
+		if (reading->lane_end_ns[lane] < reading->lane_end_ns[earliest])
+			earliest = lane;
+		lane++;
+	}
+	if (lane == MAX_LANES)
+		lane = earliest;
+	if (lane == reading->n_lanes)
+		reading->lanes[reading->n_lanes++] = add_track(reading);
+	reading->lane_end_ns[lane] = start_ns + duration_ns;
+	return reading->lanes[lane];
+}
+
+static guint32 find_track(struct xplane_reading *reading, gint64 start_ns, gint64 duration_ns)
+{
+	if (reading->kind == LINE_ASYNC_OPS)
+		return find_lane(reading, start_ns, duration_ns);
+	if (reading->track == TACHO_NONE)
+		reading->track = add_track(reading);
+	return reading->track;
+}
+
+/* --- memory --------------------------------------------------------------------------------- */
+
+static void add_sample(struct xplane_reading *reading, const struct xplane_stats *stats,
+		       enum xplane_stat stat, const gchar *what, gint64 time_ns)
+{
+	struct xplane_file *file = reading->file;
+	guint32 allocator = stats->texts[XPLANE_STAT_ALLOCATOR];
+	gpointer key = GUINT_TO_POINTER(allocator << 1 | (stat == XPLANE_STAT_RESERVED));
+	guint32 track = GPOINTER_TO_UINT(g_hash_table_lookup(file->counters, key));
+	TachoSample sample = { .time_ns = time_ns, .value = (gint64)stats->numbers[stat] };
+
+	if (!track) {
+		g_autofree gchar *name = g_strdup_printf("%s %s", text_of(file, allocator), what);
+
+		track = import_add_track(file->import, TACHO_TRACK_COUNTER, file_process(file), 0,
+					 name) +
+			1;
+		g_hash_table_insert(file->counters, key, GUINT_TO_POINTER(track));
+	}
+	sample.track = track - 1;
+	g_array_append_val(file->timeline->samples, sample);
+}
+
+/* "GPU_0_bfc" has memory of device 0, plus 1; all others that of the host. */
+static guint32 device_of_allocator(const gchar *name)
+{
+	const gchar *digits = name;
+	guint64 number;
+
+	if (g_str_has_prefix(name, "GPU_"))
+		digits += strlen("GPU_");
+	if (digits == name || !g_ascii_isdigit(*digits))
+		return 0;
+	number = g_ascii_strtoull(digits, NULL, 10);
+	return number < 1 << 20 ? (guint32)number + 1 : 0;
+}
+
+static void add_memory(struct xplane_reading *reading, const struct xplane_stats *stats,
+		       gboolean is_allocation, gint64 start_ns)
+{
+	struct xplane_file *file = reading->file;
+	guint64 bytes = stats->numbers[XPLANE_STAT_ALLOCATION];
+	TachoMemoryEvent event = {
+		.time_ns = start_ns,
+		.address = stats->numbers[XPLANE_STAT_ADDRESS],
+		.track = find_track(reading, start_ns, 0),
+		.slice = TACHO_NONE,
+		.device = device_of_allocator(text_of(file, stats->texts[XPLANE_STAT_ALLOCATOR])),
+	};
+
+	event.bytes = (gint64)MIN(bytes, (guint64)G_MAXINT64);
+	if (!is_allocation)
+		event.bytes = -event.bytes;
+	g_array_append_val(file->timeline->memory, event);
+	add_sample(reading, stats, XPLANE_STAT_ALLOCATED, "allocated", start_ns);
+	add_sample(reading, stats, XPLANE_STAT_RESERVED, "reserved", start_ns);
+}
+
+static gboolean take_memory(struct xplane_reading *reading, const gchar *name,
+			    const struct xplane_stats *stats, gint64 start_ns)
+{
+	gboolean is_allocation = strcmp(name, "MemoryAllocation") == 0;
+
+	if (!xplane_stats_have(stats, XPLANE_STAT_ADDRESS) || reading->kind != LINE_THREAD ||
+	    (!is_allocation && strcmp(name, "MemoryDeallocation") != 0))
+		return FALSE;
+	add_memory(reading, stats, is_allocation, start_ns);
+	return TRUE;
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+/* (4). TRUE: it had to be mended. */
+static gboolean find_times(const struct xplane_reading *reading, const Tacho__Xplane__XEvent *event,
+			   gint64 *ret_start_ns, gint64 *ret_duration_ns)
+{
+	gint64 end_ps, start_ns = 0;
+
+	*ret_start_ns = reading->base_ns;
+	*ret_duration_ns = 0;
+	if (event->offset_ps < 0 ||
+	    __builtin_add_overflow(reading->base_ns, event->offset_ps / PS_PER_NS, &start_ns))
+		return TRUE;
+	*ret_start_ns = start_ns;
+	if (event->duration_ps < 0 ||
+	    __builtin_add_overflow(event->offset_ps, event->duration_ps, &end_ps))
+		return TRUE;
+	*ret_duration_ns = end_ps / PS_PER_NS - event->offset_ps / PS_PER_NS;
+	return FALSE;
+}
+
+static guint32 add_slice(struct xplane_reading *reading, TachoSliceKind kind, guint32 name,
+			 gint64 start_ns, gint64 duration_ns, guint8 flags, guint64 offset)
+{
+	struct xplane_file *file = reading->file;
+	guint32 track = find_track(reading, start_ns, duration_ns);
+
+	if (!slice_columns_grow(&file->timeline->slices)) {
+		file->is_out_of_memory = TRUE;
+		return TACHO_NONE;
+	}
+	return tacho_timeline_add_slice(file->timeline, kind, track, name, start_ns, duration_ns,
+					flags, tacho_source_foreign_handle(file->foreign, offset));
+}
+
+/* What others will want to know of the slice in `row`. */
+static void note_slice(struct xplane_reading *reading, guint32 row,
+		       const struct xplane_stats *stats)
+{
+	struct xplane_file *file = reading->file;
+	const TachoSlices *slices = &file->timeline->slices;
+	gint64 start_ns = slices->start_ns[row], duration_ns = slices->duration_ns[row];
+
+	xplane_flows_note(file->flows, row, slices->kind[row], start_ns, stats);
+	if (reading->kind == LINE_MODULES)
+		xplane_flows_add_module(file->flows, row, start_ns, duration_ns);
+	else if (reading->kind == LINE_OPS || reading->kind == LINE_ASYNC_OPS)
+		xplane_flows_add_work(file->flows, row, start_ns);
+	if (reading->kind == LINE_THREAD && xplane_stats_have(stats, XPLANE_STAT_STEP))
+		xplane_steps_add(file->steps, XPLANE_STEPS_ANNOTATED,
+				 (gint64)stats->numbers[XPLANE_STAT_STEP], start_ns, duration_ns);
+	else if (reading->kind == LINE_STEPS)
+		xplane_steps_add(file->steps, XPLANE_STEPS_LINE,
+				 g_ascii_strtoll(text_of(file, slices->name[row]), NULL, 10),
+				 start_ns, duration_ns);
+	else if (xplane_stats_have(stats, XPLANE_STAT_GROUP))
+		xplane_steps_add(file->steps, XPLANE_STEPS_GROUPED,
+				 (gint64)stats->numbers[XPLANE_STAT_GROUP], start_ns, duration_ns);
+}
+
+static guint32 name_of_event(struct xplane_reading *reading, const struct xplane_kind *kind,
+			     gint64 id)
+{
+	g_autofree gchar *unnamed = NULL;
+
+	if (kind && kind->name)
+		return kind->name;
+	unnamed = g_strdup_printf("event %" G_GINT64_FORMAT, id);
+	return tacho_timeline_intern(reading->file->timeline, unnamed, -1);
+}
+
+static void read_event(struct xplane_reading *reading, const Tacho__Xplane__XEvent *event,
+		       guint64 offset)
+{
+	struct xplane_file *file = reading->file;
+	const struct xplane_kind *kind = xplane_find_kind(reading->plane, event->metadata_id);
+	guint32 name = name_of_event(reading, kind, event->metadata_id), row;
+	const gchar *text = text_of(file, name);
+	struct xplane_stats stats = { 0 };
+	gint64 start_ns, duration_ns;
+	gboolean is_mended;
+
+	if (event->has_num_occurrences && !event->has_offset_ps && !event->has_duration_ps) {
+		file->n_summed++;
+		return;
+	}
+	xplane_stats_add(&stats, reading->plane, event->stats, event->n_stats, file->timeline);
+	is_mended = find_times(reading, event, &start_ns, &duration_ns);
+	file->n_impossible += is_mended;
+	if (take_memory(reading, text, &stats, start_ns))
+		return;
+	row = add_slice(reading,
+			kind_of_event(reading, text, kind ? text_of(file, kind->category) : "",
+				      duration_ns, &stats),
+			name, start_ns, duration_ns, is_mended ? TACHO_SLICE_REPAIRED : 0, offset);
+	if (row != TACHO_NONE)
+		note_slice(reading, row, &stats);
+}
+
+static void note_bad(struct xplane_file *file, guint64 offset)
+{
+	if (file->n_bad++ == 0)
+		file->bad_offset = offset;
+}
+
+static void read_line(struct xplane_reading *reading)
+{
+	struct xplane_file *file = reading->file;
+	const Tacho__Xplane__XEvent *event;
+	struct wire_field field;
+
+	if (!wire_walk_seek(file->walk, reading->line->offset) ||
+	    wire_walk_next(file->walk, &field) != WIRE_FIELD || !wire_walk_enter(file->walk))
+		return;
+	while (!file->is_out_of_memory && wire_walk_next(file->walk, &field) == WIRE_FIELD) {
+		if (field.number != XLINE_EVENTS)
+			continue;
+		event = NULL;
+		if (wire_walk_load(file->walk, &field, MAX_EVENT_BYTES))
+			event = proto_arena_unpack(&file->arena, &tacho__xplane__xevent__descriptor,
+						   field.bytes, (gsize)field.n_bytes);
+		if (event)
+			read_event(reading, event, field.offset);
+		else if (!wire_walk_problem(file->walk)) /* which has been told */
+			note_bad(file, field.offset);
+	}
+	if (file->import->progress)
+		file->import->progress(wire_walk_done(file->walk), file->import->progress_data);
+}
+
+static void read_plane(struct xplane_file *file, const struct xplane_plane *plane)
+{
+	enum plane_kind plane_kind = kind_of_plane(file, plane);
+
+	for (guint i = 0; i < plane->lines->len && !file->is_out_of_memory; i++) {
+		const struct xplane_line *line =
+			&g_array_index(plane->lines, struct xplane_line, i);
+		struct xplane_reading reading = {
+			.file = file,
+			.plane = plane,
+			.line = line,
+			.plane_kind = plane_kind,
+			.kind = kind_of_line(plane_kind, text_of(file, line->name)),
+			.device = device_of_plane(text_of(file, plane->name)),
+			.base_ns = line->timestamp_ns,
+			.track = TACHO_NONE,
+		};
+
+		if (line->timestamp_ns < MIN_UNIX_NS &&
+		    __builtin_add_overflow(file->base_ns, line->timestamp_ns, &reading.base_ns))
+			reading.base_ns = file->base_ns;
+		if (line->n_events)
+			read_line(&reading);
+	}
+	xplane_flows_end_plane(file->flows);
+	xplane_steps_end_plane(file->steps);
+}
+
+/* --- a file --------------------------------------------------------------------------------- */
+
+static void add_mark(struct xplane_file *file, gint64 time_ns, guint32 name, const gchar *text)
+{
+	TachoMark mark = { .time_ns = time_ns, .name = name };
+
+	if (file->aside == TACHO_NONE)
+		file->aside = import_add_track(file->import, TACHO_TRACK_ASYNC, file->process, 0,
+					       "profiler");
+	mark.track = file->aside;
+	mark.text = tacho_timeline_intern(file->timeline, text, -1);
+	g_array_append_val(file->timeline->marks, mark);
+}
+
+/* What planes, and the profiler, tell of all. */
+static void add_marks(struct xplane_file *file, gint64 time_ns)
+{
+	const struct xplane_space *space = file->space;
+
+	for (guint i = 0; i < space->planes->len; i++) {
+		const struct xplane_plane *plane = xplane_space_plane(space, i);
+
+		if (plane->stats_json)
+			add_mark(file, time_ns, plane->name, plane->stats_json);
+	}
+	if (space->errors)
+		add_mark(file, time_ns, tacho_timeline_intern(file->timeline, "errors", -1),
+			 text_of(file, space->errors));
+	if (space->warnings)
+		add_mark(file, time_ns, tacho_timeline_intern(file->timeline, "warnings", -1),
+			 text_of(file, space->warnings));
+}
+
+static gint64 first_time(const TachoTimeline *timeline, guint32 first_row)
+{
+	gint64 first_ns = G_MAXINT64;
+
+	for (guint32 row = first_row; row < timeline->slices.n; row++)
+		first_ns = MIN(first_ns, timeline->slices.start_ns[row]);
+	return first_ns;
+}
+
+static void report(const struct xplane_file *file)
+{
+	const struct xplane_space *space = file->space;
+	TachoTimeline *timeline = file->timeline;
+
+	xplane_space_report(space, timeline);
+	if (file->n_bad)
+		tacho_timeline_add_problem(timeline, "corrupt_record", file->n_bad,
+					   "%s: byte %" G_GUINT64_FORMAT
+					   ": an event that cannot be read",
+					   file->path, file->bad_offset);
+	if (file->n_summed)
+		tacho_timeline_add_problem(timeline, "unknown_record", file->n_summed,
+					   "%s: events that were summed up, without a time",
+					   file->path);
+	if (space->n_unknown)
+		tacho_timeline_add_problem(timeline, "unknown_record", space->n_unknown,
+					   "%s: fields of planes and lines that are not known",
+					   file->path);
+	if (space->n_dropped)
+		tacho_timeline_add_problem(timeline, "corrupt_record", space->n_dropped,
+					   "%s: names and lines that cannot be read", file->path);
+	if (file->n_impossible)
+		tacho_timeline_add_problem(timeline, "impossible_time", file->n_impossible,
+					   "%s: before the line's begin, or negative", file->path);
+}
+
+static void read_events(struct xplane_file *file)
+{
+	guint32 first_row = file->timeline->slices.n;
+	gint64 first_ns;
+
+	file->base_ns = file->space->start_unix_ns;
+	file->flows = xplane_flows_new(file->timeline);
+	file->steps = xplane_steps_new();
+	file->counters = g_hash_table_new(NULL, NULL);
+	for (guint i = 0; i < file->space->planes->len; i++)
+		read_plane(file, xplane_space_plane(file->space, i));
+	xplane_flows_link(file->flows);
+	first_ns = first_time(file->timeline, first_row);
+	if (first_ns != G_MAXINT64) { /* then there is a process, too */
+		add_marks(file, first_ns);
+		xplane_steps_mark(file->steps, file->import, file->process);
+	}
+	report(file);
+	xplane_flows_free(file->flows);
+	xplane_steps_free(file->steps);
+	g_hash_table_unref(file->counters);
+}
+
+static gboolean has_events(const struct xplane_space *space)
+{
+	for (guint i = 0; i < space->planes->len; i++) {
+		const GArray *lines = xplane_space_plane(space, i)->lines;
+
+		for (guint k = 0; k < lines->len; k++)
+			if (g_array_index(lines, struct xplane_line, k).n_events)
+				return TRUE;
+	}
+	return FALSE;
+}
+
+/* FALSE: no memory. */
+static gboolean read_file(struct import *import, const gchar *path, GError **failure)
+{
+	struct xplane_file file = {
+		.import = import,
+		.timeline = import->timeline,
+		.path = path,
+		.process = TACHO_NONE,
+		.aside = TACHO_NONE,
+	};
+	struct foreign_reader *reader;
+	struct xplane_space space;
+
+	file.walk = wire_walk_open(path, failure);
+	if (!file.walk)
+		return TRUE;
+	proto_arena_init(&file.arena, MAX_UNPACKED_BYTES);
+	xplane_space_read(&space, file.walk, &file.arena, import->timeline);
+	if (has_events(&space)) {
+		reader = xplane_args_new(path, &space, import->timeline);
+		file.space = xplane_args_borrow_space(reader);
+		file.foreign = tacho_source_take_foreign(import->timeline->source, reader);
+		if (file.foreign < SOURCE_MAX_FOREIGN)
+			read_events(&file);
+	} else {
+		xplane_space_report(&space, import->timeline);
+		xplane_space_release(&space);
+	}
+	proto_arena_release(&file.arena);
+	wire_walk_close(file.walk);
+	return !file.is_out_of_memory;
+}
+
+static gboolean read_xplane(struct import *import, const gchar *const *paths, guint n_paths,
+			    GError **error)
+{
+	guint n_failed = 0;
+
+	for (guint i = 0; i < n_paths; i++) {
+		g_autoptr(GError) failure = NULL;
+
+		if (!read_file(import, paths[i], &failure)) {
+			g_set_error_literal(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
+					    "no memory for the trace's events");
+			return FALSE;
+		}
+		if (!failure)
+			continue;
+		if (++n_failed == n_paths) {
+			g_propagate_error(error, g_steal_pointer(&failure));
+			return FALSE;
+		}
+		tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
+					   failure->message);
+	}
+	return TRUE;
+}
+
+/* --- which files ---------------------------------------------------------------------------- */
+
+static gboolean is_plane_name(const guint8 *bytes, gsize n)
+{
+	static const gchar *const names[] = { "/host:", "/device:", "Task Environment", "#Chip" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+		if (n >= strlen(names[i]) && memcmp(bytes, names[i], strlen(names[i])) == 0)
+			return TRUE;
+	return FALSE;
+}
+
+/* Its first field is a plane, among the first fields of which is such a name. */
+static gboolean sniff_xplane(const struct sniff_input *input)
+{
+	struct wire_cursor cursor = wire_cursor_of(input->head, input->n_head);
+	struct wire_field field;
+	guint64 n;
+
+	if (input->n_head < 4 || *cursor.at++ != (XSPACE_PLANES << 3 | WIRE_BYTES) ||
+	    !wire_cursor_varint(&cursor, &n))
+		return FALSE;
+	cursor = wire_cursor_of(cursor.at, MIN(n, (gsize)(cursor.end - cursor.at)));
+	while (wire_cursor_next(&cursor, &field) == WIRE_FIELD && field.number <= XPLANE_NAME)
+		if (field.number == XPLANE_NAME && field.type == WIRE_BYTES)
+			return is_plane_name(field.bytes, (gsize)field.n_bytes);
+	return FALSE;
+}
+
+const struct import_format import_xplane = {
+	.name = "xplane",
+	.title = "XSpace: profiles of TensorFlow, JAX and PyTorch/XLA",
+	.files = "*.xplane.pb, *.xplane.pb.gz",
+	.sniff = sniff_xplane,
+	.read = read_xplane,
+};

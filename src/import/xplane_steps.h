@@ -1,0 +1,27 @@
+/* xplane_steps: the training steps that an XSpace tells of. */
+#ifndef TACHO_XPLANE_STEPS_H
+#define TACHO_XPLANE_STEPS_H
+
+#include "import/import_format.h"
+
+/* Where steps are told; the first that has any counts. */
+enum xplane_step_source {
+	XPLANE_STEPS_ANNOTATED, /* regions of the program with a "step_num" */
+	XPLANE_STEPS_LINE,	/* the line "Steps" of the first device that has one */
+	XPLANE_STEPS_GROUPED,	/* events with one "group_id" */
+	XPLANE_N_STEP_SOURCES
+};
+
+struct xplane_steps;
+
+struct xplane_steps *xplane_steps_new(void);
+void xplane_steps_free(struct xplane_steps *steps);
+/* Something of step `number`: a step lasts from the begin of the first to the end of the last. */
+void xplane_steps_add(struct xplane_steps *steps, enum xplane_step_source source, gint64 number,
+		      gint64 start_ns, gint64 duration_ns);
+/* What comes now is of another plane. */
+void xplane_steps_end_plane(struct xplane_steps *steps);
+/* Add a mark "step" for each, with its number and how long it took, on a track of the process. */
+void xplane_steps_mark(struct xplane_steps *steps, struct import *import, guint32 process);
+
+#endif
