@@ -22,7 +22,7 @@
 	TRUST_KIND(bad_text, ONE, 5)                                                               \
 	TRUST_KIND(killed_process, ONE, 10)                                                        \
 	TRUST_KIND(impossible_time, SLICES, 60)                                                    \
-	TRUST_KIND(no_times, ONE, 80)                                                              \
+	TRUST_KIND(no_times, ONE, 100)                                                             \
 	TRUST_KIND(overlap, SLICES, 40)                                                            \
 	TRUST_KIND(clock_doubt, ONE, 40)                                                           \
 	TRUST_KIND(stream_overlap, KERNELS, 40)                                                    \

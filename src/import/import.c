@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/byte_stream.h"
+#include "import/function_ids.h"
 #include "import/import_format.h"
 #include "trace/rank_table.h"
 #include "trace/trace_layout.h"
@@ -308,6 +309,13 @@ static gint64 find_origin(const TachoTimeline *timeline)
 	return origin_ns;
 }
 
+gint64 import_base_time(const struct import *import)
+{
+	gint64 origin_ns = find_origin(import->timeline);
+
+	return origin_ns == G_MAXINT64 ? 0 : origin_ns;
+}
+
 static gint64 since(gint64 time_ns, gint64 origin_ns)
 {
 	gint64 result_ns;
@@ -412,15 +420,26 @@ static gboolean check_content(const TachoTimeline *timeline, const struct found 
 	return FALSE;
 }
 
+/* Whether there are execution traces, which may tell more of what others have measured. */
+static gboolean wants_functions(const struct found *found)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(formats); i++)
+		if (found->paths[i]->len && formats[i] == &import_pytorch_et)
+			return TRUE;
+	return FALSE;
+}
+
 static TachoTimeline *read_found(const struct found *found, TachoImportProgress progress,
 				 gpointer progress_data, GError **error)
 {
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
 	g_autoptr(GArray) files = g_array_new(FALSE, FALSE, sizeof(guint));
+	g_autoptr(GArray) functions = g_array_new(FALSE, FALSE, sizeof(struct function_id));
 	struct import import = { .timeline = timeline,
 				 .progress = progress,
 				 .progress_data = progress_data,
-				 .files = files };
+				 .files = files,
+				 .functions = wants_functions(found) ? functions : NULL };
 
 	if (!read_formats(&import, found, error) || !check_content(timeline, found, error))
 		return NULL;

@@ -34,6 +34,8 @@ struct import {
 	TachoTimeline *timeline;
 	TachoImportProgress progress; /* may be NULL */
 	gpointer progress_data;
+	/* struct function_id (function_ids.h), for execution traces; NULL: nobody will ask. */
+	GArray *functions;
 	/* For import.c: */
 	GArray *files; /* guint: of each process, the number of the file it came from */
 	guint n_files; /* given out so far */
@@ -69,6 +71,8 @@ guint32 import_add_track(struct import *import, TachoTrackKind kind, guint32 pro
  * been read as far as `done`, 0 to 1. */
 void import_begin_path(struct import *import, guint n_done, guint n_paths);
 void import_tell_progress(const struct import *import, gdouble done);
+/* The earliest time of what was read so far, for traces that have none of their own; 0: nothing was. */
+gint64 import_base_time(const struct import *import);
 
 /* Read the files one after the other with `read`, progress told. One that fails becomes a problem
  * "unreadable_file"; the error is for when all do, and is that of the first. */

@@ -274,6 +274,8 @@ static void read_arg(struct json_scan *scan, const struct json_text *key,
 	case 18:
 		if (JSON_TEXT_IS(key, "Process Group Name"))
 			read_text(scan, &event->group_name);
+		else if (JSON_TEXT_IS(key, "Record function id"))
+			read_integer(scan, &event->record_function);
 		break;
 	case 19:
 		if (JSON_TEXT_IS(key, "Process Group Ranks"))
@@ -343,6 +345,7 @@ gboolean kineto_event_read(struct json_scan *scan, struct kineto_event *event)
 
 	memset(event, 0, sizeof(*event));
 	event->correlation = event->external_id = event->sequence = event->forward_thread = -1;
+	event->record_function = -1;
 	event->n_in_elements = -1;
 	event->bytes = G_MININT64;
 	event->total_allocated = event->total_reserved = -1;

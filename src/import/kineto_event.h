@@ -46,6 +46,7 @@ struct kineto_event {
 	/* From args; -1, or an empty text: not there. */
 	gint64 correlation, external_id;
 	gint64 sequence, forward_thread;
+	gint64 record_function;
 	gint64 bytes; /* G_MININT64: not there */
 	guint32 n_inputs;
 	struct json_text input_dims, input_types;

@@ -35,6 +35,15 @@ static void free_reader(gpointer reader)
 	kineto_reader_free(reader);
 }
 
+static void add_reader(struct reading *reading)
+{
+	struct kineto_reader *reader = kineto_reader_new();
+
+	if (reading->import->functions)
+		kineto_reader_want_functions(reader);
+	g_ptr_array_add(reading->files->readers, reader);
+}
+
 /* --- pieces to work at ---------------------------------------------------------------------- */
 
 /* Open the next file; under the lock. NULL: all are. */
@@ -269,7 +278,7 @@ static void reread_doubtful(struct reading *reading)
 
 		drop_rows(files, file);
 		files->files[file].is_reread = TRUE;
-		g_ptr_array_add(files->readers, kineto_reader_new());
+		add_reader(reading);
 	}
 	worker_pool_run(doubtful->len, reread_file, &rereading);
 }
@@ -301,7 +310,7 @@ void kineto_files_read(struct kineto_files *files, const gchar *const *paths, gu
 	}
 	files->n_quick = MIN(worker_pool_n_workers(), MAX_READERS);
 	for (guint i = 0; i < files->n_quick; i++)
-		g_ptr_array_add(files->readers, kineto_reader_new());
+		add_reader(&reading);
 	reading.ranks = g_hash_table_new(NULL, NULL);
 	pthread_mutex_init(&reading.lock, NULL);
 	worker_pool_run(files->readers->len, read_files, &reading);

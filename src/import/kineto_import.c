@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/worker_pool.h"
+#include "import/function_ids.h"
 #include "import/kineto_merge.h"
 #include "import/launch_index.h"
 #include "trace/slice_columns.h"
@@ -103,6 +104,18 @@ static gboolean is_launched(const struct kineto_row *row)
 	}
 }
 
+static void gather_functions(struct kineto_merge *merge, const struct kineto_rows *rows)
+{
+	const struct function_id *ids = rows->functions.rows;
+
+	for (gsize k = 0; k < rows->functions.n; k++) {
+		struct function_id id = ids[k];
+
+		id.slice += rows->first_row;
+		g_array_append_val(merge->import->functions, id);
+	}
+}
+
 /* Number the rows and index those that launch others. */
 static gboolean number_rows(struct kineto_merge *merge, guint32 *ret_n, GError **error)
 {
@@ -124,6 +137,8 @@ static gboolean number_rows(struct kineto_merge *merge, guint32 *ret_n, GError *
 			if (slices[k].kind == TACHO_SLICE_RUNTIME && slices[k].link >= 0)
 				launch_index_add(part->calls, slices[k].link, slices[k].start_ns,
 						 rows->first_row + (guint32)k);
+		if (merge->import->functions)
+			gather_functions(merge, rows);
 	}
 	*ret_n = (guint32)n_rows;
 	return TRUE;

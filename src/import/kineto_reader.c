@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "import/function_ids.h"
 #include "trace/string_table.h"
 
 enum {
@@ -22,6 +23,7 @@ struct kineto_reader {
 	struct track_table tracks;
 	GArray *groups; /* struct kineto_group_ranks */
 	GString *plain; /* a text without its escapes */
+	gboolean wants_functions;
 	/* The piece at work: */
 	const struct json_chunk *chunk;
 	struct kineto_rows *rows;
@@ -41,6 +43,11 @@ struct kineto_reader *kineto_reader_new(void)
 	reader->groups = g_array_new(FALSE, TRUE, sizeof(struct kineto_group_ranks));
 	reader->plain = g_string_new(NULL);
 	return reader;
+}
+
+void kineto_reader_want_functions(struct kineto_reader *reader)
+{
+	reader->wants_functions = TRUE;
 }
 
 void kineto_reader_free(struct kineto_reader *reader)
@@ -63,6 +70,7 @@ void kineto_rows_release(struct kineto_rows *rows)
 	row_buffer_release(&rows->samples);
 	row_buffer_release(&rows->marks);
 	row_buffer_release(&rows->labels);
+	row_buffer_release(&rows->functions);
 }
 
 const struct kineto_track *kineto_reader_tracks(const struct kineto_reader *reader, guint *ret_n)
@@ -380,6 +388,23 @@ static gboolean is_autograd_node(const struct kineto_event *event)
 	       !has_prefix(&event->name, "autograd::engine::evaluate_function");
 }
 
+static void note_function(struct kineto_reader *reader, const struct kineto_event *event,
+			  TachoSliceKind kind)
+{
+	struct function_id *id;
+
+	if ((event->kind != KINETO_OP && event->kind != KINETO_ANNOTATION &&
+	     kind != TACHO_SLICE_COLLECTIVE) ||
+	    (event->external_id < 0 && event->record_function < 0))
+		return;
+	id = add(reader, &reader->rows->functions, sizeof(*id));
+	if (!id)
+		return;
+	id->slice = (guint32)(reader->rows->slices.n - 1);
+	id->external = event->external_id;
+	id->record_function = event->record_function;
+}
+
 static void add_slice(struct kineto_reader *reader, const struct kineto_event *event)
 {
 	struct kineto_row *row = add(reader, &reader->rows->slices, sizeof(*row));
@@ -405,6 +430,8 @@ static void add_slice(struct kineto_reader *reader, const struct kineto_event *e
 	g_array_index(reader->tracks.tracks, struct kineto_track, row->track).n_slices++;
 	row->kind = (guint8)kind;
 	row->flags = is_autograd_node(event) ? TACHO_SLICE_BACKWARD : 0;
+	if (reader->wants_functions)
+		note_function(reader, event, kind);
 }
 
 /* --- other events --------------------------------------------------------------------------- */

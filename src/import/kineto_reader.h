@@ -61,6 +61,8 @@ struct kineto_rows {
 	struct row_buffer samples;    /* TachoSample */
 	struct row_buffer marks;      /* TachoMark */
 	struct row_buffer labels;     /* struct kineto_label */
+	struct row_buffer
+		functions; /* struct function_id; its slice counts from the piece's first */
 	gboolean is_out_of_memory;
 	guint64 n_events, n_unknown, n_flows;
 	struct json_elements elements;
@@ -73,6 +75,8 @@ struct kineto_rows {
 struct kineto_reader;
 
 struct kineto_reader *kineto_reader_new(void);
+/* Fill kineto_rows.functions, too. */
+void kineto_reader_want_functions(struct kineto_reader *reader);
 void kineto_reader_free(struct kineto_reader *reader);
 
 /* Read the piece, of file number `file`, into zeroed `rows`, to be released. Returns how many of its bytes
