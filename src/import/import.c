@@ -110,11 +110,11 @@ static guint sniff(const struct sniff_input *input)
 	return format;
 }
 
-static gboolean sniff_file(const gchar *path, guint *ret_format, GError **error)
+static gboolean sniff_file(const gchar *path, gboolean is_named, guint *ret_format, GError **error)
 {
 	g_autoptr(ByteStream) stream = byte_stream_open(path, error);
 	g_autofree gchar *head = NULL, *name = g_path_get_basename(path);
-	struct sniff_input input = { .path = path, .name = name };
+	struct sniff_input input = { .path = path, .name = name, .is_named = is_named };
 	gssize n;
 
 	if (!stream)
@@ -177,7 +177,7 @@ static void search_folder(struct found *found, const gchar *path, guint depth)
 			format = sniff_folder(child);
 			if (format == G_N_ELEMENTS(formats) && depth < MAX_DEPTH)
 				search_folder(found, child, depth + 1);
-		} else if (!sniff_file(child, &format, NULL)) {
+		} else if (!sniff_file(child, FALSE, &format, NULL)) {
 			continue;
 		}
 		if (format < G_N_ELEMENTS(formats))
@@ -190,7 +190,7 @@ static gboolean find_argument(struct found *found, const gchar *path, GError **e
 	guint format, n_before = found->n;
 
 	if (!g_file_test(path, G_FILE_TEST_IS_DIR)) {
-		if (!sniff_file(path, &format, error))
+		if (!sniff_file(path, TRUE, &format, error))
 			return FALSE;
 		if (format == G_N_ELEMENTS(formats))
 			return fail_unknown(path, error);

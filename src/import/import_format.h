@@ -24,6 +24,8 @@ struct sniff_input {
 	const gchar *path;
 	const gchar *name; /* its last part */
 	gboolean is_folder;
+	/* By the user; else found in a folder, where another file may tell the same better. */
+	gboolean is_named;
 	const gchar *head; /* the first bytes, decoded, with a NUL behind them; "" of a folder */
 	gsize n_head;
 };
