@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "import/json_scan.h"
+
 /* As the agent reads them (probes/agent/identity.c), the first that is there counts. */
 static const gchar *const rank_variables[] = {
 	"RANK",		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
@@ -40,6 +42,39 @@ void launch_ranks_note(struct launch_ranks *ranks, const gchar *variable)
 	     &ranks->local_order);
 	note(world_variables, G_N_ELEMENTS(world_variables), variable, &ranks->world_size,
 	     &ranks->world_order);
+}
+
+/* The next value as text, where it is a string; others are no ranks. */
+static void note_member(struct launch_ranks *ranks, struct json_scan *scan,
+			const struct json_text *key)
+{
+	g_autofree gchar *variable = NULL;
+	struct json_text text;
+
+	if (json_peek(scan) != '"') {
+		json_skip(scan);
+		return;
+	}
+	if (!json_string(scan, &text) || text.n > 32)
+		return;
+	variable = g_strdup_printf("%.*s=%.*s", (int)MIN(key->n, 64), key->bytes, (int)text.n,
+				   text.bytes);
+	launch_ranks_note(ranks, variable);
+}
+
+void launch_ranks_note_json(struct launch_ranks *ranks, const gchar *json)
+{
+	gsize n = strlen(json);
+	g_autofree gchar *padded = g_malloc(n + JSON_PADDING);
+	struct json_scan scan = { .at = padded, .end = padded + n };
+	struct json_text key;
+
+	memcpy(padded, json, n);
+	memset(padded + n, '"', JSON_PADDING);
+	if (json_peek(&scan) != '{' || !json_take(&scan, '{'))
+		return;
+	while (json_member(&scan, &key))
+		note_member(ranks, &scan, &key);
 }
 
 void launch_ranks_apply(const struct launch_ranks *ranks, TachoProcess *process)

@@ -16,6 +16,8 @@ struct launch_ranks {
 
 /* Look at one variable, "NAME=value"; in any order, since the launcher that is nearer to the job counts. */
 void launch_ranks_note(struct launch_ranks *ranks, const gchar *variable);
+/* The same of an object of JSON, {"NAME": "value", ...}. */
+void launch_ranks_note_json(struct launch_ranks *ranks, const gchar *json);
 /* Give the process what is known. */
 void launch_ranks_apply(const struct launch_ranks *ranks, TachoProcess *process);
 

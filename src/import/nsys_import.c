@@ -222,16 +222,6 @@ static void read_ranks(struct nsys_file *file)
 
 /* --- a file --------------------------------------------------------------------------------- */
 
-static void report_missing(const struct nsys_file *file)
-{
-	guint64 missing = sqlite_trace_missing_bytes(file->trace);
-
-	if (missing)
-		tacho_timeline_add_problem(file->timeline, "truncated_file", 1,
-					   "%s: %" G_GUINT64_FORMAT " bytes of it are missing",
-					   track_book_borrow_path(file->book), missing);
-}
-
 static void read_all(struct nsys_file *file)
 {
 	gint64 base_ns = 0;
@@ -249,7 +239,7 @@ static void read_all(struct nsys_file *file)
 	VISIT(file, "PROCESSES", name_process, NULL, "globalPid", "name");
 	name_threads(file);
 	read_ranks(file);
-	report_missing(file);
+	sqlite_trace_report(file->trace, file->timeline);
 	track_book_finish(file->book, base_ns);
 	g_strfreev(file->tables);
 	g_hash_table_unref(file->strings);

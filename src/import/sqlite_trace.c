@@ -242,6 +242,14 @@ guint64 sqlite_trace_missing_bytes(const struct sqlite_trace *trace)
 	return trace->missing_bytes;
 }
 
+void sqlite_trace_report(const struct sqlite_trace *trace, TachoTimeline *timeline)
+{
+	if (trace->missing_bytes)
+		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+					   "%s: %" G_GUINT64_FORMAT " bytes of it are missing",
+					   trace->path, trace->missing_bytes);
+}
+
 /* --- the schema ----------------------------------------------------------------------------- */
 
 static gint compare_names(gconstpointer first, gconstpointer second)

@@ -35,6 +35,8 @@ gboolean sqlite_trace_has_column(struct sqlite_trace *trace, const gchar *table,
 				 const gchar *column);
 /* How many bytes the file lacks of what its first page says it has; 0 where it says nothing. */
 guint64 sqlite_trace_missing_bytes(const struct sqlite_trace *trace);
+/* Make a problem of that. */
+void sqlite_trace_report(const struct sqlite_trace *trace, TachoTimeline *timeline);
 
 /* The rows of a table, one after the other, in the order they are stored. */
 struct sqlite_rows {
