@@ -23,6 +23,8 @@
 	TRUST_KIND(killed_process, ONE, 10)                                                        \
 	TRUST_KIND(impossible_time, SLICES, 60)                                                    \
 	TRUST_KIND(no_times, ONE, 100)                                                             \
+	TRUST_KIND(computed_times, ONE, 60)                                                        \
+	TRUST_KIND(circular_dependency, SLICES, 40)                                                \
 	TRUST_KIND(overlap, SLICES, 40)                                                            \
 	TRUST_KIND(clock_doubt, ONE, 40)                                                           \
 	TRUST_KIND(stream_overlap, KERNELS, 40)                                                    \
