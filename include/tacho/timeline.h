@@ -172,6 +172,8 @@ typedef enum {
 	TACHO_FLOW_MESSAGE,	     /* send -> a receive that took some of its bytes */
 	TACHO_FLOW_DATA,	     /* who made or changed a tensor -> who uses it */
 	TACHO_FLOW_CONTROL,	     /* must have ended -> may begin then; told by an importer */
+	TACHO_FLOW_EVENT_WAIT,	     /* a device's work, with which an event came -> the SYNC slice
+				      * that waits for the event; filled by importers */
 	TACHO_N_FLOW_KINDS,
 } TachoFlowKind;
 
@@ -341,7 +343,8 @@ guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, g
 				 guint64 source);
 /* Say that `slice` of a device was queued by `launch`: rows that add_slice() returned. */
 void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 launch);
-/* Make a timeline filled by hand hold what is promised above: give each host a clock, where there are
+/* Make a timeline filled by hand hold what is promised above: make flows name the slices by their new
+ * rows; give each host a clock, where there are
  * no clocks; bring times into (2); sort the slices into (1), set parent, depth and the tracks' ranges; cut a slice that
  * outlasts its parent on a THREAD track; sort samples,
  * memory events and marks by track and time, and set the memory events' slices; widen the times and,

@@ -349,16 +349,6 @@ static void set_origin(TachoTimeline *timeline)
 	}
 }
 
-static void follow_flows(TachoTimeline *timeline, const guint32 *moved)
-{
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
-
-		flow->from = moved[flow->from];
-		flow->to = moved[flow->to];
-	}
-}
-
 /* Make the ranks, and give one to each process that has none: nobody else will. */
 static void fill_ranks(struct import *import)
 {
@@ -381,12 +371,9 @@ static void fill_ranks(struct import *import)
 
 static void finish(struct import *import)
 {
-	g_autofree guint32 *moved = NULL;
-
 	fill_ranks(import);
 	set_origin(import->timeline);
-	moved = tacho_timeline_finish(import->timeline);
-	follow_flows(import->timeline, moved);
+	g_free(tacho_timeline_finish(import->timeline));
 }
 
 static gboolean read_formats(struct import *import, const struct found *found, GError **error)

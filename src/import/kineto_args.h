@@ -14,13 +14,17 @@
 #define KINETO_MAX_OFFSET  (G_GUINT64_CONSTANT(1) << 40)
 #define KINETO_MAX_INPUTS  127u
 
-/* What some events have: autograd's numbers, or bytes. */
+/* What some events have: autograd's numbers, bytes, or whose event they wait for. */
 struct kineto_extra {
 	guint64 place; /* without KINETO_PLACE_EXTRA; 0: no args */
-	gint64 sequence;
+	union {
+		gint64 sequence;     /* of an op */
+		gint64 event_record; /* of a wait for an event: who recorded it, by correlation */
+	};
 	union {
 		guint64 forward_thread; /* of an op */
 		guint64 n_elements; /* of what a collective, or the op that asks for one, is given */
+		guint64 event_stream; /* of a wait for an event: on which it was recorded */
 	};
 	guint64 bytes;
 	guint32 group;	      /* of a collective: number of its process group, 0: not known */

@@ -262,6 +262,8 @@ static void read_arg(struct json_scan *scan, const struct json_text *key,
 	case 14:
 		if (JSON_TEXT_IS(key, "Total Reserved"))
 			read_integer(scan, &event->total_reserved);
+		else if (JSON_TEXT_IS(key, "wait_on_stream"))
+			read_integer(scan, &event->event_stream);
 		break;
 	case 15:
 		if (JSON_TEXT_IS(key, "Sequence number"))
@@ -280,6 +282,10 @@ static void read_arg(struct json_scan *scan, const struct json_text *key,
 	case 19:
 		if (JSON_TEXT_IS(key, "Process Group Ranks"))
 			read_text(scan, &event->group_ranks);
+		break;
+	case 33:
+		if (JSON_TEXT_IS(key, "wait_on_cuda_event_record_corr_id"))
+			read_integer(scan, &event->event_record);
 		break;
 	default:
 		break;
@@ -346,7 +352,7 @@ gboolean kineto_event_read(struct json_scan *scan, struct kineto_event *event)
 	memset(event, 0, sizeof(*event));
 	event->correlation = event->external_id = event->sequence = event->forward_thread = -1;
 	event->record_function = -1;
-	event->n_in_elements = -1;
+	event->n_in_elements = event->event_record = event->event_stream = -1;
 	event->bytes = G_MININT64;
 	event->total_allocated = event->total_reserved = -1;
 	event->device_id = event->device_type = -1;

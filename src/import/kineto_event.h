@@ -53,6 +53,8 @@ struct kineto_event {
 	/* collectives */
 	gint64 n_in_elements;
 	struct json_text collective, dtype, group_name, group_ranks;
+	/* waits for an event: the call that recorded it, and on which stream */
+	gint64 event_record, event_stream;
 	/* "[memory]" */
 	gint64 address, device_type, device_id, total_allocated, total_reserved;
 	/* metadata: args.name */

@@ -269,8 +269,11 @@ static gboolean merge_slices(struct kineto_merge *merge, GError **error)
 	}
 	index_ops(merge);
 	kineto_collectives_fill(merge);
+	for (guint i = 0; i < merge->files.rows->len; i++)
+		kineto_event_waits_note(merge, kineto_files_rows(&merge->files, i));
 	slices->n = n_rows;
 	worker_pool_run(merge->files.rows->len, place_rows, merge);
+	kineto_event_waits_link(merge);
 	return TRUE;
 }
 
@@ -379,6 +382,7 @@ static void report(struct kineto_merge *merge)
 
 static void begin_merge(struct kineto_merge *merge)
 {
+	merge->event_waits = kineto_event_waits_new();
 	merge->parts = g_new0(struct kineto_part, merge->files.n);
 	merge->numbers = g_new0(struct kineto_numbers, merge->files.readers->len);
 	for (guint i = 0; i < merge->files.n; i++) {
@@ -409,6 +413,7 @@ static void end_merge(struct kineto_merge *merge)
 	}
 	g_hash_table_unref(merge->processes);
 	g_hash_table_unref(merge->tracks);
+	g_array_unref(merge->event_waits);
 	g_free(merge->numbers);
 	g_free(merge->parts);
 }

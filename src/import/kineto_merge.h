@@ -39,6 +39,7 @@ struct kineto_merge {
 	struct kineto_numbers *numbers; /* by reader */
 	GHashTable *processes;		/* struct kineto_key, tid 0 -> row + 1 */
 	GHashTable *tracks;		/* struct kineto_key -> row + 1 */
+	GArray *event_waits;		/* for kineto_event_waits.c */
 	guint64 n_bad_texts;
 };
 
@@ -67,6 +68,12 @@ guint32 kineto_tracks_main_process(struct kineto_merge *merge, guint part);
 /* kineto_collectives.c: fill in how many bytes collectives are of, in the parts' extras; when the rows have
  * their numbers and the calls are indexed. */
 void kineto_collectives_fill(struct kineto_merge *merge);
+
+/* kineto_event_waits.c: note the waits for events (TACHO_FLOW_EVENT_WAIT) among the rows of a piece, by
+ * number, while they are there; then, when the timeline has all rows, say what they wait for. */
+GArray *kineto_event_waits_new(void);
+void kineto_event_waits_note(struct kineto_merge *merge, const struct kineto_rows *rows);
+void kineto_event_waits_link(struct kineto_merge *merge);
 
 /* kineto_marks.c: what the files tell beside their events, as marks; after the parts' times are known. */
 void kineto_marks_merge(struct kineto_merge *merge);

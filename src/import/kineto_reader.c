@@ -364,9 +364,11 @@ static guint64 slice_place(struct kineto_reader *reader, const struct kineto_eve
 {
 	struct row_buffer *extras = &reader->rows->extras;
 	gboolean is_collective = kind == TACHO_SLICE_COLLECTIVE || tells_collective(event);
+	gboolean is_event_wait =
+		kind == TACHO_SLICE_SYNC && event->event_record >= 0 && event->event_stream >= 0;
 	struct kineto_extra *extra;
 
-	if (event->sequence < 0 && event->bytes <= 0 && !is_collective)
+	if (event->sequence < 0 && event->bytes <= 0 && !is_collective && !is_event_wait)
 		return args_place(reader, event);
 	extra = add(reader, extras, sizeof(*extra));
 	if (!extra)
@@ -379,6 +381,10 @@ static guint64 slice_place(struct kineto_reader *reader, const struct kineto_eve
 	};
 	if (is_collective)
 		fill_collective(reader, event, extra);
+	if (is_event_wait) {
+		extra->event_record = event->event_record;
+		extra->event_stream = (guint64)event->event_stream;
+	}
 	return KINETO_PLACE_EXTRA | (extras->n - 1);
 }
 

@@ -14,7 +14,7 @@ static const struct query_column columns[] = {
 	[FLOW_SLICE_OUT] = { "slice_out", QUERY_INTEGER, "the slice it leaves: slice.id" },
 	[FLOW_SLICE_IN] = { "slice_in", QUERY_INTEGER, "the slice it reaches" },
 	[FLOW_CATEGORY] = { "category", QUERY_TEXT,
-			    "forward_backward, op_kernel, queue_collective, collective ..." },
+			    "forward_backward, op_kernel, queue_collective, event_wait ..." },
 	[FLOW_IS_EXACT] = { "is_exact", QUERY_INTEGER, "1: the job said so; 0: inferred" },
 };
 

@@ -117,6 +117,8 @@ const gchar *tacho_flow_kind_name(TachoFlowKind kind)
 		return "data";
 	case TACHO_FLOW_CONTROL:
 		return "control";
+	case TACHO_FLOW_EVENT_WAIT:
+		return "event_wait";
 	case TACHO_FLOW_OTHER:
 	case TACHO_N_FLOW_KINDS:
 		break;
@@ -423,6 +425,16 @@ static void follow_launches(TachoSlices *slices, const guint32 *moved)
 			slices->launch[row] = moved[slices->launch[row]];
 }
 
+static void follow_flows(GArray *flows, const guint32 *moved)
+{
+	for (guint i = 0; i < flows->len; i++) {
+		TachoFlow *flow = &g_array_index(flows, TachoFlow, i);
+
+		flow->from = moved[flow->from];
+		flow->to = moved[flow->to];
+	}
+}
+
 /* A clock a host, where nobody made any. */
 static void add_clocks(TachoTimeline *timeline)
 {
@@ -449,6 +461,7 @@ guint32 *tacho_timeline_finish(TachoTimeline *timeline)
 	mend_times(timeline);
 	moved = slice_columns_sort(&timeline->slices, timeline->tracks->len);
 	follow_launches(&timeline->slices, moved);
+	follow_flows(timeline->flows, moved);
 	nest_tracks(timeline);
 	finish_moments(timeline);
 	sum_up(timeline);

@@ -275,7 +275,7 @@ struct slice_args {
 	TachoCollectiveArgs collective;
 	TachoMessageArgs message;
 	guint64 id;
-	guint32 launch; /* row, or TACHO_NONE */
+	guint32 launch, waits_for; /* rows, or TACHO_NONE */
 	guint8 flags;
 };
 
@@ -451,6 +451,10 @@ static gboolean read_slice_key(struct text_reader *reader, TachoSliceKind kind,
 		args->launch = find_row(reader, value);
 		return TRUE;
 	}
+	if ((value = take_key(reader, "waits_for"))) {
+		args->waits_for = find_row(reader, value);
+		return TRUE;
+	}
 	switch (kind) {
 	case TACHO_SLICE_OP:
 		return read_op_key(reader, args);
@@ -513,7 +517,11 @@ static void read_slice(struct text_reader *reader, TachoSliceKind kind)
 	g_autoptr(GArray) inputs = g_array_new(FALSE, TRUE, sizeof(TachoTensor));
 	g_autoptr(GArray) outputs = g_array_new(FALSE, TRUE, sizeof(TachoTensor));
 	struct slice_args args = {
-		.inputs = inputs, .outputs = outputs, .op.sequence = -1, .launch = TACHO_NONE
+		.inputs = inputs,
+		.outputs = outputs,
+		.op.sequence = -1,
+		.launch = TACHO_NONE,
+		.waits_for = TACHO_NONE,
 	};
 	guint32 name, track, row;
 	gint64 begin_ns, duration_ns;
@@ -531,6 +539,11 @@ static void read_slice(struct text_reader *reader, TachoSliceKind kind)
 				       args.flags, keep_args(reader, kind, &args));
 	if (args.launch != TACHO_NONE)
 		tacho_timeline_set_launch(reader->timeline, row, args.launch);
+	if (args.waits_for != TACHO_NONE) {
+		TachoFlow flow = { args.waits_for, row, TACHO_FLOW_EVENT_WAIT, 1 };
+
+		g_array_append_val(reader->timeline->flows, flow);
+	}
 	g_hash_table_insert(reader->rows, GUINT_TO_POINTER(name), GUINT_TO_POINTER(row + 1));
 }
 

@@ -34,6 +34,7 @@
  *         others:     id=N
  *         all:        repaired
  *                     launch=NAME: queued on its device by the last slice of that name above
+ *                     waits_for=NAME: for an event that came with the last slice of that name above
  *     alloc TIME address=N bytes=N [device=N]     without: the host's memory
  *     free TIME address=N bytes=N [device=N]
  *     mark NAME TIME [first=0] [second=0] [text=]

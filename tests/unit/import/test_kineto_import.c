@@ -221,6 +221,44 @@ static void test_collective_of_op(void)
 	remove_file(path);
 }
 
+/* A wait for an event is a wait for what was last launched on the event's stream before it was recorded: not
+ * for what came later, nor for what is on another stream. */
+static void test_event_wait(void)
+{
+#define CALL(name, at, id)                                                                         \
+	"{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"" name "\", \"pid\": 11,"          \
+	" \"tid\": 11, \"ts\": " at ", \"dur\": 1, \"args\": {\"correlation\": " id "}},"
+#define KERNEL(name, stream, at, id)                                                               \
+	"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"" name                                   \
+	"\", \"pid\": 0, \"tid\": " stream ", \"ts\": " at                                         \
+	", \"dur\": 5, \"args\": {\"correlation\": " id "}},"
+#define WAIT(name, stream, at, id, record, recorded_on)                                            \
+	"{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"" name                                \
+	"\", \"pid\": 0, \"tid\": " stream ", \"ts\": " at                                         \
+	", \"dur\": 1, \"args\": {\"correlation\": " id ", \"wait_on_stream\": " recorded_on       \
+	", \"wait_on_cuda_event_record_corr_id\": " record "}},"
+	static const gchar text[] = "[" CALL("launch", "1", "1") KERNEL("first", "7", "10", "1")
+		CALL("launch", "3", "2") KERNEL("other", "9", "11", "2")
+			CALL("cudaEventRecord", "5", "3") CALL("launch", "7", "4") KERNEL(
+				"later", "7", "20", "4") WAIT("known", "9", "30", "5", "3", "7")
+				WAIT("no such call", "9", "32", "5", "77", "7")
+					WAIT("no such stream", "9", "34", "5", "3", "8")
+						WAIT("none", "9", "36", "5", "-1", "-1") "{}]";
+#undef CALL
+#undef KERNEL
+#undef WAIT
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+	const TachoFlow *flow;
+
+	g_assert_cmpuint(timeline->flows->len, ==, 1);
+	flow = &g_array_index(timeline->flows, TachoFlow, 0);
+	g_assert_cmpuint(flow->kind, ==, TACHO_FLOW_EVENT_WAIT);
+	g_assert_cmpuint(flow->from, ==, timeline_find(timeline, "first", 0));
+	g_assert_cmpuint(flow->to, ==, timeline_find(timeline, "known", 0));
+	remove_file(path);
+}
+
 /* What events may lack: they are slices all the same. */
 static void test_nameless(void)
 {
@@ -630,6 +668,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kineto/any-cores", test_any_cores);
 	g_test_add_func("/kineto/pid-zero", test_pid_zero);
 	g_test_add_func("/kineto/odd-numbers", test_odd_numbers);
+	g_test_add_func("/kineto/event-wait", test_event_wait);
 	g_test_add_func("/kineto/mixed-clocks", test_mixed_clocks);
 	g_test_add_func("/kineto/unknown-file", test_unknown_file);
 	g_test_add_func("/kineto/folder", test_folder);

@@ -307,6 +307,27 @@ static void test_device_waits(void)
 	g_assert_cmpuint(n_stream, ==, 1);
 }
 
+/* A7: the event recorded third (by the call with correlation 1385) came with the first product, though that
+ * was not the last work launched before it. */
+static void test_event_of_stream(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_sample(
+		"hta/critical_path/cuda_event_sync_multi_stream/event_sync_trace.json.gz");
+	guint32 wait, from = TACHO_NONE;
+
+	if (!timeline)
+		return;
+	wait = timeline_find(timeline, "Stream Wait Event", 0);
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		if (flow->kind == TACHO_FLOW_EVENT_WAIT && flow->to == wait)
+			from = flow->from;
+	}
+	g_assert_cmpuint(from, ==, timeline_find(timeline, "ampere_sgemm_128x64_nn", 0));
+	g_assert_cmpuint(tacho_timeline_track(timeline, timeline->slices.track[from])->tid, ==, 20);
+}
+
 /* A11: "base totals" of step 1010. */
 static void test_trace_compare(void)
 {
@@ -490,6 +511,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kineto_samples/amd", test_amd);
 	g_test_add_func("/kineto_samples/call-stack", test_call_stack);
 	g_test_add_func("/kineto_samples/device-waits", test_device_waits);
+	g_test_add_func("/kineto-samples/event-of-stream", test_event_of_stream);
 	g_test_add_func("/kineto_samples/trace-compare", test_trace_compare);
 	g_test_add_func("/kineto_samples/two-of-a-rank", test_two_of_a_rank);
 	g_test_add_func("/kineto_samples/other-devices", test_other_devices);
