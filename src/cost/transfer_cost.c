@@ -178,6 +178,13 @@ static gdouble segments_of_chunk(guint64 bytes, guint32 n_ranks)
 	return ceil(n_segments / n_ranks);
 }
 
+gdouble transfer_device_latencies(const gchar *name, guint32 n_ranks)
+{
+	gdouble others = n_ranks > 1 ? n_ranks - 1 : 0;
+
+	return transfer_is_all_reduce(name) ? 2 * others : others;
+}
+
 gdouble transfer_latencies(const gchar *name, guint64 bytes, guint32 n_ranks)
 {
 	gdouble others = n_ranks > 1 ? n_ranks - 1 : 0;

@@ -53,4 +53,8 @@ gboolean transfer_is_all_reduce(const gchar *name);
  *               comes in log2(n) hops (gloo/broadcast.cc). */
 gdouble transfer_latencies(const gchar *name, guint64 bytes, guint32 n_ranks);
 
+/* The same of a collective on devices (NCCL, RCCL), where a ring is a pipeline: the first slice of the data is
+ * passed on 2 (n - 1) times for an all-reduce, n - 1 times for all else, and the others follow it closely. */
+gdouble transfer_device_latencies(const gchar *name, guint32 n_ranks);
+
 #endif

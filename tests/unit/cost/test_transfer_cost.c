@@ -124,6 +124,9 @@ static void test_latency(void)
 	/* Ready, then to one, from these to two, from these to one more. */
 	g_assert_cmpfloat(transfer_latencies("gloo:broadcast", 8 << 20, 2), ==, 2);
 	g_assert_cmpfloat(transfer_latencies("gloo:broadcast", 8, 5), ==, 4);
+	g_assert_cmpfloat(transfer_device_latencies("ncclDevKernel_AllReduce_Sum", 8), ==, 14);
+	g_assert_cmpfloat(transfer_device_latencies("ncclDevKernel_AllGather", 8), ==, 7);
+	g_assert_cmpfloat(transfer_device_latencies("ncclDevKernel_AllReduce_Sum", 1), ==, 0);
 }
 
 int main(int argc, char **argv)
