@@ -1,7 +1,8 @@
 /* graph: what a run did, as work that depends on other work, over all its ranks.
  *
  * A node is the smallest piece of work: the time an operation spends in itself between two of its
- * children, a kernel, the host's time between operations, the transfer of a collective. An edge
+ * children, a kernel, the host's time between operations, the transfer of a collective, the time
+ * that a launch takes to reach its device. An edge
  * says that a node cannot begin before another has ended, and why. Waiting is in no node: it is
  * what a replay (tacho/replay.h) finds out. docs/replay.md describes the model. */
 #ifndef TACHO_GRAPH_H
@@ -14,15 +15,20 @@ G_BEGIN_DECLS
 
 /* NODE_KIND(enumerator, name, what the critical path calls it). */
 #define TACHO_NODE_KINDS(NODE_KIND)                                                                \
-	NODE_KIND(REMOVED, removed, "")		       /* an edit took it away */                  \
-	NODE_KIND(START, start, "wait")		       /* a rank begins later than the first */    \
+	NODE_KIND(REMOVED, removed, "")	    /* an edit took it away */                             \
+	NODE_KIND(START, start, "wait")	    /* a rank begins later than the first */               \
+	NODE_KIND(LAUNCH, launch, "launch") /* from a call to when its device can begin */         \
+	NODE_KIND(GAP, gap, "gap")	    /* a device has what it waits for, but not begun */    \
 	NODE_KIND(QUEUE, queue, "communication")       /* a rank has come to a collective */       \
 	NODE_KIND(TRANSFER, transfer, "communication") /* all have: bytes move */                  \
 	NODE_KIND(COMPLETE, complete, "communication") /* a rank has the result */                 \
 	NODE_KIND(OP, op, "compute")		       /* an operation's own time */               \
 	NODE_KIND(KERNEL, kernel, "compute")	       /* a library's kernel */                    \
 	NODE_KIND(HOST, host, "host")		       /* between operations */                    \
-	NODE_KIND(WAIT, wait, "wait")		       /* for something outside, say data */
+	NODE_KIND(WAIT, wait, "wait")		       /* for something outside, say data */       \
+	NODE_KIND(DEVICE, device, "device")	       /* a kernel, on a device's stream */        \
+	NODE_KIND(COPY, copy, "copy")		       /* a copy or a fill, on one */              \
+	NODE_KIND(PART, part, "communication") /* of a collective, the rest of which is not there */
 
 typedef enum {
 #define TACHO_NODE_KIND_ENUM(enumerator, name, category) TACHO_NODE_##enumerator,
@@ -38,7 +44,11 @@ typedef enum {
 	EDGE_KIND(QUEUE, queue)	      /* the collective must have been queued */                   \
 	EDGE_KIND(TRANSFER, transfer) /* it is part of the same collective */                      \
 	EDGE_KIND(WAIT, wait)	      /* it waited for the collective */                           \
-	EDGE_KIND(ORDER, order)	      /* one worker carries out the collectives in order */
+	EDGE_KIND(ORDER, order)	      /* one worker carries out the collectives in order */        \
+	EDGE_KIND(LAUNCH, launch)     /* a call launched it on a device */                         \
+	EDGE_KIND(STREAM, stream)     /* it follows on the same stream */                          \
+	EDGE_KIND(EVENT, event)	      /* its stream waited for an event of another */              \
+	EDGE_KIND(SYNC, sync)	      /* a call waited for the device */
 
 typedef enum {
 #define TACHO_EDGE_KIND_ENUM(enumerator, name) TACHO_EDGE_##enumerator,

@@ -7,6 +7,8 @@
  * had waited for it (autograd's device threads). Bursts that begin within one piece of the main
  * thread are one, with the host's time between them.
  *
+ * What devices did is beside the threads: device_work.c and its siblings.
+ *
  * A piece that had waited begins, in the graph, when what it waited for was over. What the host did
  * before it began to wait cannot be seen and is taken as nothing. */
 #include <string.h>
@@ -27,7 +29,7 @@ gboolean builder_is_gap(const struct graph_builder *builder, const struct segmen
 	if (segment->slice == TACHO_NONE)
 		return TRUE;
 	kind = builder->timeline->slices.kind[segment->slice];
-	return kind != TACHO_SLICE_OP && kind != TACHO_SLICE_KERNEL;
+	return kind != TACHO_SLICE_OP && kind != TACHO_SLICE_KERNEL && kind != TACHO_SLICE_RUNTIME;
 }
 
 /* --- steps ---------------------------------------------------------------------------------- */
@@ -138,15 +140,19 @@ guint32 builder_find_thread(const struct graph_builder *builder, guint32 process
 	return index ? GPOINTER_TO_UINT(index) - 1 : TACHO_NONE;
 }
 
-static gboolean runs_work(const TachoTimeline *timeline, const TachoTrack *track, gint64 from_ns,
-			  gint64 to_ns)
+/* Whether the thread runs operations or kernels, or gives devices work. */
+static gboolean runs_work(const struct graph_builder *builder, const TachoTrack *track,
+			  gint64 from_ns, gint64 to_ns)
 {
+	const TachoTimeline *timeline = builder->timeline;
+
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
 		TachoSliceKind kind = timeline->slices.kind[i];
 
 		if (timeline->slices.start_ns[i] >= to_ns)
 			return FALSE;
-		if ((kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL) &&
+		if ((kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL ||
+		     builder->launches[i]) &&
 		    timeline->slices.start_ns[i] >= from_ns)
 			return TRUE;
 	}
@@ -173,8 +179,8 @@ static guint32 find_main_track(const TachoTimeline *timeline, guint32 process)
 	return best;
 }
 
-static guint32 add_lane(struct graph_builder *builder, guint32 rank_index, guint32 track,
-			guint32 name, gboolean is_main)
+guint32 builder_add_lane(struct graph_builder *builder, guint32 rank_index, guint32 track,
+			 guint32 name, gboolean is_main)
 {
 	struct graph_lane lane = {
 		.rank_index = rank_index, .track = track, .name = name, .is_main = is_main
@@ -195,7 +201,7 @@ static void add_thread(struct graph_builder *builder, guint32 track_index, guint
 				       .is_main = is_main };
 	guint64 *key = g_new(guint64, 1);
 
-	thread.lane = add_lane(builder, rank_index, track_index, track->name, is_main);
+	thread.lane = builder_add_lane(builder, rank_index, track_index, track->name, is_main);
 	thread.from_ns = builder->windows[rank_index].from_ns;
 	thread.to_ns = builder->windows[rank_index].to_ns;
 	thread.cuts_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -225,7 +231,7 @@ static gboolean add_threads(struct graph_builder *builder, guint32 rank_index, G
 
 		if (i != main_track && track->process == rank->main_process &&
 		    track->kind == TACHO_TRACK_THREAD &&
-		    runs_work(timeline, track, window->from_ns, window->to_ns))
+		    runs_work(builder, track, window->from_ns, window->to_ns))
 			add_thread(builder, i, rank_index, FALSE);
 	}
 	return TRUE;
@@ -501,10 +507,11 @@ static guint32 add_communication_lanes(struct graph_builder *builder)
 	guint32 first = builder->graph->lanes->len;
 
 	for (guint32 i = 0; i < builder->n_ranks; i++)
-		add_lane(builder, i, TACHO_NONE,
-			 tacho_timeline_intern(builder->timeline, "communication", -1), FALSE);
-	add_lane(builder, TACHO_NONE, TACHO_NONE,
-		 tacho_timeline_intern(builder->timeline, "wires", -1), FALSE);
+		builder_add_lane(builder, i, TACHO_NONE,
+				 tacho_timeline_intern(builder->timeline, "communication", -1),
+				 FALSE);
+	builder_add_lane(builder, TACHO_NONE, TACHO_NONE,
+			 tacho_timeline_intern(builder->timeline, "wires", -1), FALSE);
 	return first;
 }
 
@@ -545,7 +552,8 @@ static void add_collective_nodes(struct graph_builder *builder)
 	for (guint32 i = 0; i < builder->members->len; i++) {
 		struct build_member *member = build_member_at(builder, i);
 
-		connect_member(builder, member, first_lane + member->rank_index);
+		if (member->work == TACHO_NONE)
+			connect_member(builder, member, first_lane + member->rank_index);
 	}
 }
 
@@ -554,21 +562,11 @@ static void add_collective_nodes(struct graph_builder *builder)
 static void note_what_is_left_out(struct graph_builder *builder)
 {
 	const TachoTimeline *timeline = builder->timeline;
-	guint32 n_streams = 0;
 	guint n_apart = 0;
 
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
-		n_streams += track->kind == TACHO_TRACK_STREAM && track->n_slices > 0;
-	}
 	for (guint i = 0; i < timeline->clocks->len; i++)
 		n_apart +=
 			g_array_index(timeline->clocks, TachoClock, i).state == TACHO_CLOCK_APART;
-	if (n_streams > 0)
-		graph_note(builder->graph,
-			   "%u device streams are not replayed: only what the host did is",
-			   n_streams);
 	if (n_apart > 0)
 		graph_note(builder->graph,
 			   "%u clocks could not be aligned with the first rank's: their times are "
@@ -590,16 +588,20 @@ static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 l
 	if (!choose_steps(builder, first_step, last_step, error))
 		return FALSE;
 	set_windows(builder);
+	builder_find_launches(builder);
 	for (guint32 i = 0; i < builder->n_ranks; i++)
 		if (!add_threads(builder, i, error))
 			return FALSE;
+	builder_add_work(builder);
 	builder_add_collectives(builder);
 	cut_threads(builder);
 	join_bursts(builder);
 	builder_find_waits(builder);
+	builder_find_device_waits(builder);
 	builder_time_collectives(builder);
 	add_thread_nodes(builder);
 	add_collective_nodes(builder);
+	builder_add_device_nodes(builder);
 	builder_add_gradients(builder);
 	builder_measure_wires(builder);
 	builder_cost_transfers(builder);
@@ -620,6 +622,26 @@ static void release_thread(struct build_thread *thread)
 	g_clear_pointer(&thread->segments, g_array_unref);
 }
 
+static void init_devices(struct graph_builder *builder)
+{
+	builder->launches = g_new0(guint8, MAX(builder->timeline->slices.n, 1u));
+	builder->streams = g_array_new(FALSE, FALSE, sizeof(struct build_stream));
+	builder->work = g_array_new(FALSE, FALSE, sizeof(struct build_work));
+	builder->events = g_array_new(FALSE, FALSE, sizeof(struct build_event));
+	builder->syncs = g_array_new(FALSE, FALSE, sizeof(struct build_sync));
+	builder->work_of = g_hash_table_new(NULL, NULL);
+}
+
+static void release_devices(struct graph_builder *builder)
+{
+	g_free(builder->launches);
+	g_array_unref(builder->streams);
+	g_array_unref(builder->work);
+	g_array_unref(builder->events);
+	g_array_unref(builder->syncs);
+	g_hash_table_unref(builder->work_of);
+}
+
 TachoGraph *tacho_graph_build(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
 			      GError **error)
 {
@@ -630,13 +652,20 @@ TachoGraph *tacho_graph_build(TachoTimeline *timeline, gint64 first_step, gint64
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	g_autofree struct build_window *windows =
 		g_new0(struct build_window, MAX(timeline->ranks->len, 1u));
-	struct graph_builder builder = { timeline, graph,    timeline->ranks->len, windows, threads,
-					 members,  thread_of };
+	struct graph_builder builder = { .timeline = timeline,
+					 .graph = graph,
+					 .n_ranks = timeline->ranks->len,
+					 .windows = windows,
+					 .threads = threads,
+					 .members = members,
+					 .thread_of = thread_of };
 	gboolean is_built;
 
 	for (guint32 i = 0; i < builder.n_ranks; i++)
 		windows[i].steps = g_array_new(FALSE, FALSE, sizeof(TachoStep));
+	init_devices(&builder);
 	is_built = build(&builder, first_step, last_step, error);
+	release_devices(&builder);
 	for (guint32 i = 0; i < builder.n_ranks; i++)
 		g_array_unref(windows[i].steps);
 	for (guint32 i = 0; i < threads->len; i++)

@@ -2,7 +2,8 @@
  *
  * graph_build.c cuts threads and makes the nodes; graph_collectives.c finds when each collective
  * was really under way, transfer_parts.c and graph_wire.c what on; graph_waits.c finds who waited for
- * it; graph_contention.c what it took from computing. */
+ * it; graph_contention.c what it took from computing. device_work.c collects what devices did,
+ * device_waits.c and device_queue.c who waited for what of it, and device_nodes.c makes it part of the graph. */
 #ifndef TACHO_GRAPH_BUILDER_H
 #define TACHO_GRAPH_BUILDER_H
 
@@ -37,9 +38,39 @@ struct build_member {
 	guint32 pass; /* index into its thread's passes, or TACHO_NONE */
 	gint64 queue_ns, free_ns, begin_ns,
 		end_ns;	      /* free: a worker could, begin: did take it up */
+	guint32 work;	      /* of a device's stream, or TACHO_NONE: a backend's on the host */
 	gboolean is_eager;    /* was done before the last rank came: waited for nobody */
 	guint32 wait_segment; /* of its thread: the first work that had waited, or TACHO_NONE */
 	guint32 queue_node, complete_node;
+};
+
+/* A piece of work of a device: a kernel, a copy, a fill, a part in a collective. */
+struct build_work {
+	guint32 slice, stream; /* stream: index */
+	gint64 begin_ns, end_ns;
+	guint32 call;	  /* slice that launched it; TACHO_NONE: none, or before the window */
+	guint32 thread;	  /* index, of the call */
+	gint64 launch_ns; /* begin of the call; G_MININT64 where there is none */
+	guint32 member;	  /* its part in a collective, or TACHO_NONE */
+	guint32 first_node,
+		n_nodes; /* its pieces, which follow each other; made by device_nodes.c */
+};
+
+/* Works [first_work, first_work + n_work), by when they began. */
+struct build_stream {
+	guint32 track, rank_index, lane;
+	guint32 first_work, n_work;
+};
+
+/* `work` could not begin before another had ended, on another stream. */
+struct build_event {
+	guint32 work, from;
+};
+
+/* The piece of a thread went on when a device's work was done. */
+struct build_sync {
+	guint32 thread, segment, work;
+	gint64 until_ns; /* the part of the work that it waited for */
 };
 
 struct build_window {
@@ -57,6 +88,12 @@ struct graph_builder {
 	GArray *threads;	      /* struct build_thread */
 	GArray *members;	      /* struct build_member; those of a transfer are together */
 	GHashTable *thread_of;	      /* process << 32 | tid -> index + 1 */
+	guint8 *launches;	      /* of each slice: whether it launched a device's work */
+	GArray *streams;	      /* struct build_stream, by rank */
+	GArray *work;		      /* struct build_work, by stream and begin */
+	GArray *events;		      /* struct build_event, by work */
+	GArray *syncs;		      /* struct build_sync */
+	GHashTable *work_of;	      /* slice -> work + 1 */
 };
 
 static inline struct build_thread *build_thread_at(const struct graph_builder *builder, guint32 i)
@@ -67,6 +104,16 @@ static inline struct build_thread *build_thread_at(const struct graph_builder *b
 static inline struct build_member *build_member_at(const struct graph_builder *builder, guint32 i)
 {
 	return &g_array_index(builder->members, struct build_member, i);
+}
+
+static inline struct build_work *build_work_at(const struct graph_builder *builder, guint32 i)
+{
+	return &g_array_index(builder->work, struct build_work, i);
+}
+
+static inline struct build_stream *build_stream_at(const struct graph_builder *builder, guint32 i)
+{
+	return &g_array_index(builder->streams, struct build_stream, i);
 }
 
 /* The thread `tid` of a process, or TACHO_NONE where it takes no part. */
@@ -95,6 +142,27 @@ void builder_take_contention(struct graph_builder *builder);
 void builder_find_waits(struct graph_builder *builder);
 /* Which gradients came when, for the passes whose gradients are reduced. Needs the nodes. */
 void builder_add_gradients(struct graph_builder *builder);
+
+/* Find the calls that launched work on devices; before the threads are chosen. */
+void builder_find_launches(struct graph_builder *builder);
+/* Collect the work of the ranks' devices in the windows; needs the threads. */
+void builder_add_work(struct graph_builder *builder);
+/* The work of a slice, or TACHO_NONE. */
+guint32 builder_find_work(const struct graph_builder *builder, guint32 slice);
+/* The last work of a stream that was launched before `time_ns`, or TACHO_NONE. */
+guint32 builder_launched_before(const struct graph_builder *builder, guint32 stream,
+				gint64 time_ns);
+/* Find which work had waited for which of another stream, and which pieces of threads had waited for
+ * work. Needs the pieces of the threads, and comes before there are nodes. */
+void builder_find_device_waits(struct graph_builder *builder);
+/* The call of a thread waits for the work, as far as times allow. */
+void builder_add_sync(struct graph_builder *builder, guint32 thread, guint32 call, guint32 work);
+/* Where drivers took only so much work ahead, calls wait for what is so many before; as above. */
+void builder_limit_queues(struct graph_builder *builder);
+/* Make the nodes of devices and their parts in collectives; needs the nodes of threads and transfers. */
+void builder_add_device_nodes(struct graph_builder *builder);
+guint32 builder_add_lane(struct graph_builder *builder, guint32 rank_index, guint32 track,
+			 guint32 name, gboolean is_main);
 
 /* Whether nothing runs in the piece but, at most, a named region or a wait. */
 gboolean builder_is_gap(const struct graph_builder *builder, const struct segment *segment);

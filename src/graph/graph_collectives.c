@@ -10,7 +10,10 @@
  *     transfer  = from when the last rank has taken it up, to when the first rank has the result
  *
  * A rank that was done before the last one came waited for nobody (the root of a broadcast): its
- * part does not hang on the transfer. */
+ * part does not hang on the transfer.
+ *
+ * Where the parts are kernels of devices, each comes to it when it begins: its stream is its worker, and
+ * device_nodes.c knows what the stream waited for. */
 #include "graph/graph_builder.h"
 
 /* --- members -------------------------------------------------------------------------------- */
@@ -56,12 +59,28 @@ static gboolean is_in_windows(const struct graph_builder *builder, GHashTable *c
 	       !(builder->timeline->slices.flags[slice] & TACHO_SLICE_OPEN);
 }
 
+/* A part that is a kernel: it comes to the collective when it begins, and nobody on the host takes it
+ * up. */
+static void add_device_member(struct graph_builder *builder, guint32 work, guint32 transfer)
+{
+	const struct build_work *row = build_work_at(builder, work);
+	struct build_member member = { .slice = row->slice, .transfer = transfer, .work = work };
+
+	member.rank_index = build_stream_at(builder, row->stream)->rank_index;
+	member.queue_ns = member.free_ns = member.begin_ns = row->begin_ns;
+	member.end_ns = row->end_ns;
+	member.thread = builder->windows[member.rank_index].main_thread;
+	member.pass = member.wait_segment = member.pool = TACHO_NONE;
+	build_work_at(builder, work)->member = builder->members->len;
+	g_array_append_val(builder->members, member);
+}
+
 static void add_member(struct graph_builder *builder, GHashTable *callers, guint32 slice,
 		       guint32 transfer)
 {
 	const TachoTimeline *timeline = builder->timeline;
 	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
-	struct build_member member = { .slice = slice, .transfer = transfer };
+	struct build_member member = { .slice = slice, .transfer = transfer, .work = TACHO_NONE };
 	TachoCollectiveArgs args = { 0 };
 	guint32 caller;
 
@@ -81,6 +100,22 @@ static void add_member(struct graph_builder *builder, GHashTable *callers, guint
 	g_array_append_val(builder->members, member);
 }
 
+static gboolean is_on_stream(const TachoTimeline *timeline, guint32 slice)
+{
+	return tacho_timeline_track(timeline, timeline->slices.track[slice])->kind ==
+	       TACHO_TRACK_STREAM;
+}
+
+/* Whether any rank's part is a kernel; then all of them have to be. */
+static gboolean is_of_device(const TachoTimeline *timeline, const TachoCollective *collective)
+{
+	for (guint32 i = 0; i < collective->n_members; i++)
+		if (is_on_stream(timeline, g_array_index(timeline->members, guint32,
+							 collective->first_member + i)))
+			return TRUE;
+	return FALSE;
+}
+
 /* Index of a group by its number, added when new. */
 static guint32 take_group(struct graph_builder *builder, GHashTable *groups,
 			  const TachoCollective *collective)
@@ -88,6 +123,7 @@ static guint32 take_group(struct graph_builder *builder, GHashTable *groups,
 	gpointer known = g_hash_table_lookup(groups, GUINT_TO_POINTER(collective->group));
 	struct graph_group group = {
 		.n_ranks = MAX(collective->n_expected, collective->n_members),
+		.is_device = is_of_device(builder->timeline, collective),
 	};
 
 	if (known)
@@ -112,8 +148,13 @@ static void add_collective(struct graph_builder *builder, GHashTable *groups, GH
 		.bytes = collective->bytes,
 	};
 
+	transfer.is_device = is_of_device(builder->timeline, collective);
 	for (guint32 i = 0; i < collective->n_members; i++)
-		add_member(builder, callers, slices[i], builder->graph->transfers->len);
+		if (transfer.is_device)
+			add_device_member(builder, builder_find_work(builder, slices[i]),
+					  builder->graph->transfers->len);
+		else
+			add_member(builder, callers, slices[i], builder->graph->transfers->len);
 	transfer.step = builder_step_at(
 		builder, build_member_at(builder, builder->members->len - 1)->rank_index,
 		build_member_at(builder, builder->members->len - 1)->queue_ns);
@@ -125,6 +166,7 @@ void builder_add_collectives(struct graph_builder *builder)
 	const TachoTimeline *timeline = builder->timeline;
 	g_autoptr(GHashTable) groups = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) callers = collect_callers(timeline);
+	gboolean is_device;
 	guint n_cut = 0, n_lacking = 0;
 
 	for (guint i = 0; i < timeline->collectives->len; i++) {
@@ -132,10 +174,14 @@ void builder_add_collectives(struct graph_builder *builder)
 			&g_array_index(timeline->collectives, TachoCollective, i);
 		guint32 n_inside = 0;
 
-		for (guint32 j = 0; j < collective->n_members; j++)
-			n_inside += is_in_windows(builder, callers,
-						  g_array_index(timeline->members, guint32,
-								collective->first_member + j));
+		is_device = is_of_device(timeline, collective);
+		for (guint32 j = 0; j < collective->n_members; j++) {
+			guint32 slice = g_array_index(timeline->members, guint32,
+						      collective->first_member + j);
+
+			n_inside += is_device ? builder_find_work(builder, slice) != TACHO_NONE
+					      : is_in_windows(builder, callers, slice);
+		}
 		if (n_inside == 0)
 			continue;
 		if (n_inside < collective->n_members) {
@@ -148,7 +194,7 @@ void builder_add_collectives(struct graph_builder *builder)
 	if (n_cut > 0)
 		graph_note(builder->graph,
 			   "%u collectives lie across the edge of the steps replayed, and are "
-			   "taken as time of the host",
+			   "taken as time of each rank alone",
 			   n_cut);
 	if (n_lacking > 0)
 		graph_note(builder->graph,
@@ -186,8 +232,9 @@ static void add_pools(struct graph_builder *builder)
 	for (guint32 i = 0; i < builder->members->len; i++) {
 		struct build_member *member = build_member_at(builder, i);
 
-		member->pool = member->rank_index * n_groups +
-			       graph_transfer_at(builder->graph, member->transfer)->group;
+		if (member->work == TACHO_NONE)
+			member->pool = member->rank_index * n_groups +
+				       graph_transfer_at(builder->graph, member->transfer)->group;
 	}
 }
 
@@ -215,11 +262,12 @@ static void take_up(struct graph_builder *builder, const guint32 *order, guint f
 
 static void take_up_all(struct graph_builder *builder)
 {
-	guint n = builder->members->len;
-	g_autofree guint32 *order = g_new(guint32, MAX(n, 1u));
+	g_autofree guint32 *order = g_new(guint32, MAX(builder->members->len, 1u));
+	guint n = 0;
 
-	for (guint32 i = 0; i < n; i++)
-		order[i] = i;
+	for (guint32 i = 0; i < builder->members->len; i++)
+		if (build_member_at(builder, i)->work == TACHO_NONE)
+			order[n++] = i;
 	g_qsort_with_data(order, (gint)n, sizeof(*order), compare_members, builder);
 	for (guint from = 0, to; from < n; from = to) {
 		guint32 pool = build_member_at(builder, order[from])->pool;
@@ -258,7 +306,8 @@ static void begin_transfers(struct graph_builder *builder)
 	}
 }
 
-/* A ring's neighbours on one host speak through it; else each host sends and receives. */
+/* What devices speak through is not known, and has no link.
+ * A ring's neighbours on one host speak through it; else each host sends and receives. */
 static void add_links(struct graph_builder *builder)
 {
 	TachoGraph *graph = builder->graph;
@@ -270,7 +319,8 @@ static void add_links(struct graph_builder *builder)
 		for (guint32 i = 0; i < builder->members->len; i++) {
 			const struct build_member *member = build_member_at(builder, i);
 
-			if (graph_transfer_at(graph, member->transfer)->group == group)
+			if (member->work == TACHO_NONE &&
+			    graph_transfer_at(graph, member->transfer)->group == group)
 				g_hash_table_add(
 					hosts, GUINT_TO_POINTER(
 						       g_array_index(builder->timeline->ranks,

@@ -59,8 +59,8 @@ static GArray *moving_times(const struct graph_builder *builder, guint32 rank_in
 		struct interval time = { transfer->begin_ns - graph->origin_ns,
 					 transfer->end_ns - graph->origin_ns };
 
-		if (member->rank_index == rank_index && transfer->work_ns > 0 &&
-		    time.end_ns > time.begin_ns)
+		if (member->rank_index == rank_index && !transfer->is_device &&
+		    transfer->work_ns > 0 && time.end_ns > time.begin_ns)
 			g_array_append_val(times, time);
 	}
 	g_array_sort(times, compare_intervals);

@@ -34,11 +34,12 @@ struct graph_edge {
 	guint32 kind; /* TachoEdgeKind */
 };
 
-/* Where nodes happen: a thread of a rank, the communication of a rank, or the wires. */
+/* Where nodes happen: a thread of a rank or a stream of its device, the communication of a rank, or the
+ * wires. */
 struct graph_lane {
 	guint32 rank_index; /* TACHO_NONE: wires */
 	guint32 host;	    /* string id */
-	guint32 track;	    /* thread; TACHO_NONE */
+	guint32 track;	    /* thread or stream; TACHO_NONE */
 	guint32 name;	    /* string id */
 	gboolean is_main;   /* the thread that the steps are of */
 };
@@ -57,6 +58,7 @@ struct graph_pool {
 
 struct graph_group {
 	guint32 n_ranks;
+	gboolean is_device;	     /* of kernels on streams */
 	guint32 first_link, n_links; /* into group_links[] */
 	struct transfer_cost cost;   /* of its all-reduces, or else of all it did */
 	gdouble added_latency_ns;    /* by what-ifs, one way; not in `cost` */
@@ -75,6 +77,8 @@ struct graph_transfer {
 	guint32 pass; /* ordinal of the backward pass whose gradients it carries, or TACHO_NONE */
 	guint32 n_ranks;
 	gboolean is_removed;
+	gboolean
+		is_device; /* its parts are kernels on streams: no thread waits in it, none works */
 	guint64 bytes;
 	gint64 begin_ns, end_ns; /* all ranks' workers at it; the first rank has the result */
 	gdouble fixed_ns;	 /* waits, alone: they do not depend on the bandwidth */

@@ -402,11 +402,12 @@ static gint compare_queued(gconstpointer a, gconstpointer b, gpointer data)
 
 void builder_find_waits(struct graph_builder *builder)
 {
-	guint n = builder->members->len, n_unwaited = 0;
-	g_autofree guint32 *order = g_new(guint32, MAX(n, 1u));
+	g_autofree guint32 *order = g_new(guint32, MAX(builder->members->len, 1u));
+	guint n = 0, n_unwaited = 0;
 
-	for (guint32 i = 0; i < n; i++)
-		order[i] = i;
+	for (guint32 i = 0; i < builder->members->len; i++)
+		if (build_member_at(builder, i)->work == TACHO_NONE)
+			order[n++] = i;
 	g_qsort_with_data(order, (gint)n, sizeof(*order), compare_queued, builder);
 	for (guint i = 0; i < n; i++) {
 		struct build_member *member = build_member_at(builder, order[i]);

@@ -246,6 +246,39 @@ static void add_resource(TachoTable *table, const gchar *name, gint64 busy_ns, g
 	tacho_table_number(table, 100.0 * (gdouble)busy_ns / (gdouble)MAX(total_ns, 1));
 }
 
+/* Whether its thread or stream works meanwhile. */
+static gboolean is_busy(const struct graph_node *node)
+{
+	switch ((TachoNodeKind)node->kind) {
+	case TACHO_NODE_OP:
+	case TACHO_NODE_KERNEL:
+	case TACHO_NODE_HOST:
+	case TACHO_NODE_DEVICE:
+	case TACHO_NODE_COPY:
+	case TACHO_NODE_PART:
+	case TACHO_NODE_COMPLETE:
+		return TRUE;
+	default:
+		return FALSE;
+	}
+}
+
+/* "rank 0 thread 1000 main", "rank 0 stream 7" */
+static gchar *lane_name(const TachoGraph *graph, const struct graph_lane *lane)
+{
+	const TachoTrack *track = tacho_timeline_track(graph->timeline, lane->track);
+	gint32 rank = g_array_index(graph->timeline->ranks, TachoRank, lane->rank_index).rank;
+	const gchar *name = tacho_timeline_string(graph->timeline, lane->name);
+	gchar *text;
+
+	if (track->kind == TACHO_TRACK_STREAM)
+		return g_strdup_printf("rank %d stream %u of device %d", rank, track->tid,
+				       track->device);
+	text = g_strdup_printf("rank %d thread %u %s", rank, track->tid, name);
+	return g_strchomp(text);
+}
+
+/* Of a stream, a collective counts from when its transfer begins; on a thread it takes no time. */
 static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 total_ns)
 {
 	const TachoGraph *graph = replay->graph;
@@ -254,9 +287,14 @@ static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 tot
 	for (guint32 i = 0; i < replay->n_nodes; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
 
-		if (node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
-		    node->kind == TACHO_NODE_HOST)
+		if (is_busy(node))
 			busy_ns[node->lane] += replay->end_ns[i] - replay->begin_ns[i];
+		if (node->kind == TACHO_NODE_QUEUE && node->transfer != TACHO_NONE) {
+			guint32 transfer = graph_transfer_at(graph, node->transfer)->node;
+
+			busy_ns[node->lane] +=
+				replay->end_ns[transfer] - replay->begin_ns[transfer];
+		}
 	}
 	for (guint32 i = 0; i < graph->lanes->len; i++) {
 		const struct graph_lane *lane = graph_lane_at(graph, i);
@@ -264,12 +302,8 @@ static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 tot
 
 		if (lane->track == TACHO_NONE || lane->rank_index == TACHO_NONE)
 			continue;
-		name = g_strdup_printf(
-			"rank %d thread %u %s",
-			g_array_index(graph->timeline->ranks, TachoRank, lane->rank_index).rank,
-			tacho_timeline_track(graph->timeline, lane->track)->tid,
-			tacho_timeline_string(graph->timeline, lane->name));
-		add_resource(table, g_strchomp(name), busy_ns[i], total_ns);
+		name = lane_name(graph, lane);
+		add_resource(table, name, busy_ns[i], total_ns);
 	}
 }
 

@@ -33,7 +33,9 @@ static void find_slices(struct picture *picture)
 	for (guint32 i = 0; i < picture->replay->n_nodes; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
 
-		if (node->kind == TACHO_NODE_REMOVED || node->transfer != TACHO_NONE)
+		if (node->kind == TACHO_NODE_REMOVED || node->kind == TACHO_NODE_LAUNCH ||
+		    node->kind == TACHO_NODE_GAP ||
+		    graph_lane_at(graph, node->lane)->track == TACHO_NONE)
 			continue;
 		for (guint32 slice = node->slice; slice != TACHO_NONE;
 		     slice = picture->timeline->slices.parent[slice]) {

@@ -9,8 +9,11 @@ static gdouble wire_bytes(const TachoGraph *graph, const struct graph_transfer *
 
 static gdouble latencies(const TachoGraph *graph, const struct graph_transfer *transfer)
 {
-	return transfer_latencies(tacho_timeline_string(graph->timeline, transfer->name),
-				  transfer->bytes, transfer->n_ranks);
+	const gchar *name = tacho_timeline_string(graph->timeline, transfer->name);
+
+	if (transfer->is_device)
+		return transfer_device_latencies(name, transfer->n_ranks);
+	return transfer_latencies(name, transfer->bytes, transfer->n_ranks);
 }
 
 /* What moving bytes takes from computing: a part goes with the bytes a second. */
@@ -83,7 +86,8 @@ gboolean what_if_bandwidth(TachoGraph *graph, const gchar *what_if, const gchar 
 /* The one-way latency: what the fitted fixed time holds, were it nothing else, and what was added. */
 static gdouble latency_now_ns(const struct graph_group *group)
 {
-	gdouble times = transfer_latencies("all_reduce", 1, group->n_ranks);
+	gdouble times = group->is_device ? transfer_device_latencies("all_reduce", group->n_ranks)
+					 : transfer_latencies("all_reduce", 1, group->n_ranks);
 
 	return group->added_latency_ns + group->hop_ns +
 	       (times > 0 ? group->cost.fixed_ns / times : 0);

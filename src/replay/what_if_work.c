@@ -11,15 +11,20 @@ static gboolean kind_matches(const TachoGraph *graph, const gchar *kind, guint32
 	return strcmp(kind, tacho_slice_kind_name(slice_kind)) == 0;
 }
 
-/* The slice or one that contains it is of the kind and its name matches. */
+/* The slice or one that contains it is of the kind and its name matches; what a device did is also part of
+ * what contains the call that launched it, though not of the call. */
 static gboolean slice_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
 			      guint32 slice)
 {
-	for (; slice != TACHO_NONE; slice = graph->timeline->slices.parent[slice])
+	const TachoSlices *slices = &graph->timeline->slices;
+	guint32 launch = slices->launch[slice];
+
+	for (; slice != TACHO_NONE; slice = slices->parent[slice])
 		if (kind_matches(graph, kind, slice) &&
 		    g_regex_match(regex, tacho_slice_name(graph->timeline, slice), 0, NULL))
 			return TRUE;
-	return FALSE;
+	return launch != TACHO_NONE && strcmp(kind, "runtime") != 0 &&
+	       slice_matches(graph, kind, regex, launch);
 }
 
 static gboolean node_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
@@ -28,8 +33,11 @@ static gboolean node_matches(const TachoGraph *graph, const gchar *kind, const G
 	const gchar *name = tacho_timeline_string(graph->timeline, node->name);
 
 	switch ((TachoNodeKind)node->kind) {
+	case TACHO_NODE_LAUNCH:
+		return strcmp(kind, "launch") == 0 && g_regex_match(regex, name, 0, NULL);
 	case TACHO_NODE_REMOVED:
 	case TACHO_NODE_START:
+	case TACHO_NODE_GAP:
 	case TACHO_NODE_QUEUE:
 	case TACHO_NODE_COMPLETE:
 		return FALSE;
@@ -61,8 +69,9 @@ static void scale_node(TachoGraph *graph, guint32 index, gdouble factor)
 
 static gboolean is_target(const gchar *kind)
 {
-	static const gchar *const kinds[] = { "op",	    "kernel",	  "module",
-					      "annotation", "collective", "host" };
+	static const gchar *const kinds[] = { "op",	    "kernel", "module", "annotation",
+					      "collective", "host",   "launch", "runtime",
+					      "memcpy",	    "memset" };
 
 	for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
 		if (strcmp(kind, kinds[i]) == 0)
@@ -85,7 +94,7 @@ static gboolean scale_matching(TachoGraph *graph, const gchar *what_if, const gc
 		return what_if_refuse(
 			error, what_if,
 			"what it is about is KIND~REGEX, KIND being op, kernel, module, "
-			"annotation, collective or host");
+			"annotation, collective, host, launch, runtime, memcpy or memset");
 	regex = g_regex_new(tilde + 1, G_REGEX_OPTIMIZE, 0, &cause);
 	if (!regex)
 		return what_if_refuse(error, what_if, "%s", cause->message);
@@ -133,7 +142,8 @@ gboolean what_if_straggler(TachoGraph *graph, const gchar *what_if, const gchar 
 		if (graph_node_rank(graph, i) < 0 || (guint64)graph_node_rank(graph, i) != rank)
 			continue;
 		is_found = TRUE;
-		if (kind == TACHO_NODE_OP || kind == TACHO_NODE_KERNEL || kind == TACHO_NODE_HOST)
+		if (kind == TACHO_NODE_OP || kind == TACHO_NODE_KERNEL || kind == TACHO_NODE_HOST ||
+		    kind == TACHO_NODE_DEVICE || kind == TACHO_NODE_COPY)
 			scale_node(graph, i, factor);
 	}
 	if (!is_found)

@@ -1,0 +1,146 @@
+/* device_work: what the ranks' devices did in the steps: the slices of their streams that are work.
+ *
+ * Work belongs to the step in which it was launched, for a device runs behind its host. What was launched
+ * before the first step and had not ended when that began is there too: the device is busy with it.
+ * Work whose launch nobody recorded counts when it began in the steps.
+ *
+ * (1) The works of a stream are in the order of their begins. */
+#include "graph/graph_builder.h"
+
+static gboolean is_work(const TachoTimeline *timeline, guint32 slice)
+{
+	switch ((TachoSliceKind)timeline->slices.kind[slice]) {
+	case TACHO_SLICE_KERNEL:
+	case TACHO_SLICE_COLLECTIVE:
+	case TACHO_SLICE_MEMCPY:
+	case TACHO_SLICE_MEMSET:
+		return !(timeline->slices.flags[slice] & TACHO_SLICE_OPEN);
+	default:
+		return FALSE;
+	}
+}
+
+static gboolean is_stream(const TachoTimeline *timeline, guint32 track)
+{
+	return tacho_timeline_track(timeline, track)->kind == TACHO_TRACK_STREAM;
+}
+
+void builder_find_launches(struct graph_builder *builder)
+{
+	const TachoSlices *slices = &builder->timeline->slices;
+
+	for (guint32 i = 0; i < slices->n; i++)
+		if (slices->launch[i] != TACHO_NONE && is_work(builder->timeline, i) &&
+		    is_stream(builder->timeline, slices->track[i]))
+			builder->launches[slices->launch[i]] = 1;
+}
+
+guint32 builder_find_work(const struct graph_builder *builder, guint32 slice)
+{
+	gpointer index = g_hash_table_lookup(builder->work_of, GUINT_TO_POINTER(slice));
+
+	return index ? GPOINTER_TO_UINT(index) - 1 : TACHO_NONE;
+}
+
+/* The thread of the graph that made the call, or TACHO_NONE. */
+static guint32 calling_thread(const struct graph_builder *builder, guint32 call)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[call]);
+
+	if (track->kind != TACHO_TRACK_THREAD)
+		return TACHO_NONE;
+	return builder_find_thread(builder, track->process, track->tid);
+}
+
+/* Whether the work belongs to the steps; then `work` has its call, if that does, too. */
+static gboolean take_launch(const struct graph_builder *builder, const struct build_window *window,
+			    struct build_work *work)
+{
+	const TachoSlices *slices = &builder->timeline->slices;
+	guint32 call = slices->launch[work->slice];
+	guint32 thread = call == TACHO_NONE ? TACHO_NONE : calling_thread(builder, call);
+
+	if (thread == TACHO_NONE)
+		return work->begin_ns >= window->from_ns && work->begin_ns < window->to_ns;
+	if (slices->start_ns[call] >= window->to_ns)
+		return FALSE;
+	if (slices->start_ns[call] < window->from_ns)
+		return work->begin_ns < window->to_ns && work->end_ns > window->from_ns;
+	if (work->begin_ns < slices->start_ns[call]) /* not by this call, or by another clock */
+		return TRUE;
+	work->call = call;
+	work->thread = thread;
+	work->launch_ns = slices->start_ns[call];
+	return TRUE;
+}
+
+static void add_slice(struct graph_builder *builder, const struct build_window *window,
+		      guint32 slice)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	struct build_work work = {
+		.slice = slice,
+		.stream = builder->streams->len,
+		.begin_ns = timeline->slices.start_ns[slice],
+		.end_ns = tacho_slice_end_ns(timeline, slice),
+		.call = TACHO_NONE,
+		.thread = TACHO_NONE,
+		.launch_ns = G_MININT64,
+		.member = TACHO_NONE,
+	};
+
+	if (!take_launch(builder, window, &work))
+		return;
+	g_array_append_val(builder->work, work);
+	g_hash_table_insert(builder->work_of, GUINT_TO_POINTER(slice),
+			    GUINT_TO_POINTER(builder->work->len));
+}
+
+static void add_stream(struct graph_builder *builder, guint32 rank_index, guint32 track_index)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	const TachoTrack *track = tacho_timeline_track(timeline, track_index);
+	struct build_stream stream = { .track = track_index,
+				       .rank_index = rank_index,
+				       .first_work = builder->work->len };
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)
+		if (is_work(timeline, i))
+			add_slice(builder, &builder->windows[rank_index], i);
+	stream.n_work = builder->work->len - stream.first_work;
+	if (stream.n_work == 0)
+		return;
+	stream.lane = builder_add_lane(builder, rank_index, track_index, track->name, FALSE);
+	g_array_append_val(builder->streams, stream);
+}
+
+void builder_add_work(struct graph_builder *builder)
+{
+	const TachoTimeline *timeline = builder->timeline;
+
+	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
+		guint32 process = g_array_index(timeline->ranks, TachoRank, rank).main_process;
+
+		for (guint32 i = 0; i < timeline->tracks->len; i++)
+			if (is_stream(timeline, i) &&
+			    tacho_timeline_track(timeline, i)->process == process)
+				add_stream(builder, rank, i);
+	}
+}
+
+guint32 builder_launched_before(const struct graph_builder *builder, guint32 index, gint64 time_ns)
+{
+	const struct build_stream *stream = build_stream_at(builder, index);
+	guint32 low = stream->first_work, high = stream->first_work + stream->n_work;
+
+	while (low < high) {
+		guint32 middle = low + (high - low) / 2;
+
+		if (build_work_at(builder, middle)->launch_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > stream->first_work ? low - 1 : TACHO_NONE;
+}

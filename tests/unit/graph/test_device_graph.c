@@ -1,0 +1,370 @@
+/* What devices did, as a graph, node by node. Dumps are in microseconds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <tacho/correlate.h>
+#include <tacho/graph.h>
+#include <tacho/replay.h>
+
+#include "graph/graph_internal.h"
+#include "timeline_text.h"
+
+struct built {
+	TachoTimeline *timeline;
+	TachoGraph *graph;
+	TachoReplay *replay;
+};
+
+/* The graph of a text, played: each node where it was measured. */
+static struct built build(const gchar *text)
+{
+	g_autoptr(GError) error = NULL;
+	struct built built = { timeline_from_text(text), NULL, NULL };
+
+	tacho_correlate(built.timeline);
+	built.graph = tacho_graph_build(built.timeline, -1, -1, &error);
+	g_assert_no_error(error);
+	built.replay = tacho_replay_run(built.graph, &error);
+	g_assert_no_error(error);
+	for (guint32 i = 0; i < tacho_graph_n_nodes(built.graph); i++)
+		g_assert_cmpint(tacho_replay_begin_ns(built.replay, i), ==,
+				graph_node_at(built.graph, i)->begin_ns);
+	return built;
+}
+
+static void built_release(struct built *built)
+{
+	tacho_replay_free(built->replay);
+	tacho_graph_free(built->graph);
+	tacho_timeline_free(built->timeline);
+}
+
+/* The nodes of streams, and what threads do after they have waited for one. */
+static gchar *dump(const TachoGraph *graph)
+{
+	gchar *buffer = NULL, *copy;
+	gsize size = 0;
+	FILE *out = open_memstream(&buffer, &size);
+
+	tacho_graph_dump(graph, out);
+	for (guint i = 0; i < tacho_graph_n_notes(graph); i++)
+		fprintf(out, "note: %s\n", tacho_graph_borrow_note(graph, i));
+	fclose(out);
+	copy = g_strdup(buffer);
+	free(buffer);
+	return copy;
+}
+
+static void assert_dump(const gchar *text, const gchar *expected)
+{
+	struct built built = build(text);
+	g_autofree gchar *actual = dump(built.graph);
+
+	g_assert_cmpstr(actual, ==, expected);
+	built_release(&built);
+}
+
+/* When the first node of the slice's kind and name begins once the graph is changed, in microseconds. */
+static gint64 begin_us_if(struct built *built, const gchar *what_if, TachoNodeKind kind,
+			  const gchar *name)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoReplay) replay = NULL;
+
+	g_assert_true(tacho_graph_what_if(built->graph, what_if, &error));
+	g_assert_no_error(error);
+	replay = tacho_replay_run(built->graph, &error);
+	g_assert_no_error(error);
+	for (guint32 i = 0; i < tacho_graph_n_nodes(built->graph); i++) {
+		const struct graph_node *node = graph_node_at(built->graph, i);
+
+		if (node->kind == kind &&
+		    strcmp(tacho_timeline_string(built->timeline, node->name), name) == 0)
+			return tacho_replay_begin_ns(replay, i) / 1000;
+	}
+	g_assert_not_reached();
+}
+
+/* The first kernel begins when its launch, of 20 us, has come; the second, launched long before, 2 us after
+ * the first; the thread then waits for both. */
+static const gchar *const one_stream = "unit us\n"
+				       "rank 0 thread 1000 main\n"
+				       "  annotation ProfilerStep#0 0..200\n"
+				       "    runtime launchA 10..15\n"
+				       "    runtime launchB 20..25\n"
+				       "    runtime cudaDeviceSynchronize 40..120\n"
+				       "  stream 7 s7\n"
+				       "    kernel A 30..60 launch=launchA\n"
+				       "    kernel B 62..110 launch=launchB\n";
+
+static void test_one_stream(void)
+{
+	assert_dump(one_stream,
+		    "0 rank 0 main: start  0 us\n"
+		    "1 rank 0 main: host ProfilerStep#0 10 us [program 0]\n"
+		    "2 rank 0 s7: launch launchA 20 us [launch 1]\n"
+		    "3 rank 0 main: host launchA 5 us [program 1]\n"
+		    "4 rank 0 main: host ProfilerStep#0 5 us [program 3]\n"
+		    "5 rank 0 s7: launch launchB 20 us [launch 4]\n"
+		    "6 rank 0 main: host launchB 5 us [program 4]\n"
+		    "7 rank 0 main: host ProfilerStep#0 15 us [program 6]\n"
+		    "8 rank 0 s7: device A 30 us [launch 2]\n"
+		    "9 rank 0 s7: gap between the work of a stream 2 us [stream 8]\n"
+		    "10 rank 0 s7: device B 48 us [launch 5, stream 9]\n"
+		    "11 rank 0 main: host cudaDeviceSynchronize 10 us [program 7, sync 10]\n"
+		    "12 rank 0 main: host ProfilerStep#0 80 us [program 11]\n");
+}
+
+/* With the first kernel gone, the second is held up by its launch; with the launches gone, too, by nothing:
+ * the call then only takes what it took after it had waited. */
+static void test_what_decides(void)
+{
+	struct built built = build(one_stream);
+
+	g_assert_cmpint(begin_us_if(&built, "drop:kernel~A", TACHO_NODE_DEVICE, "B"), ==, 40);
+	g_assert_cmpint(begin_us_if(&built, "drop:launch~.", TACHO_NODE_DEVICE, "B"), ==, 20);
+	g_assert_cmpint(
+		begin_us_if(&built, "drop:kernel~B", TACHO_NODE_HOST, "cudaDeviceSynchronize"), ==,
+		40);
+	built_release(&built);
+}
+
+/* What a module or an op asked of a device is part of it, but a call is only itself. */
+static void test_scale_reaches_devices(void)
+{
+	const gchar *text = "unit us\n"
+			    "rank 0 thread 1000 main\n"
+			    "  annotation ProfilerStep#0 0..200\n"
+			    "    op aten::mm 10..30\n"
+			    "      runtime cudaLaunchKernel 12..18\n"
+			    "    runtime cudaDeviceSynchronize 40..120\n"
+			    "  stream 7 s7\n"
+			    "    kernel gemm 30..100 launch=cudaLaunchKernel\n";
+	struct built by_op = build(text), by_call = build(text);
+
+	g_assert_cmpint(
+		begin_us_if(&by_op, "scale:op~mm=0.5", TACHO_NODE_HOST, "cudaDeviceSynchronize"),
+		==, 11 + 18 + 35);
+	g_assert_cmpint(begin_us_if(&by_call, "scale:runtime~Launch=0.5", TACHO_NODE_HOST,
+				    "cudaDeviceSynchronize"),
+			==, 100);
+	built_release(&by_op);
+	built_release(&by_call);
+}
+
+/* The stream of copies waits for the event that came with the kernel; what is launched on it later does not
+ * wait anew. */
+static void test_event_wait(void)
+{
+	assert_dump("unit us\n"
+		    "rank 0 thread 1000 main\n"
+		    "  annotation ProfilerStep#0 0..50\n"
+		    "    runtime launchA 0..5\n"
+		    "    runtime cudaEventRecord 6..7\n"
+		    "    runtime cudaStreamWaitEvent 8..9\n"
+		    "    runtime launchB 10..15\n"
+		    "  stream 7 s7\n"
+		    "    kernel A 10..60 launch=launchA\n"
+		    "  stream 9 s9\n"
+		    "    sync 'Stream Wait Event' 8..9 launch=cudaStreamWaitEvent waits_for=A\n"
+		    "    memcpy B 61..70 launch=launchB\n",
+		    "0 rank 0 main: start  0 us\n"
+		    "1 rank 0 s7: launch launchA 10 us [launch 0]\n"
+		    "2 rank 0 main: host launchA 5 us [program 0]\n"
+		    "3 rank 0 main: host ProfilerStep#0 1 us [program 2]\n"
+		    "4 rank 0 main: host cudaEventRecord 1 us [program 3]\n"
+		    "5 rank 0 main: host ProfilerStep#0 1 us [program 4]\n"
+		    "6 rank 0 main: host cudaStreamWaitEvent 1 us [program 5]\n"
+		    "7 rank 0 main: host ProfilerStep#0 1 us [program 6]\n"
+		    "8 rank 0 s9: launch launchB 10 us [launch 7]\n"
+		    "9 rank 0 main: host launchB 5 us [program 7]\n"
+		    "10 rank 0 s7: device A 50 us [launch 1]\n"
+		    "11 rank 0 main: host ProfilerStep#0 35 us [program 9]\n"
+		    "12 rank 0 s9: gap between the work of a stream 1 us [event 10]\n"
+		    "13 rank 0 s9: copy B 9 us [launch 8, stream 12]\n");
+}
+
+/* The same without rows that tell: from the order of the calls. */
+static void test_inferred_event(void)
+{
+	struct built built = build("unit us\n"
+				   "rank 0 thread 1000 main\n"
+				   "  annotation ProfilerStep#0 0..50\n"
+				   "    runtime launchA 0..5\n"
+				   "    runtime hipEventRecord 6..7\n"
+				   "    runtime hipStreamWaitEvent 8..9\n"
+				   "    runtime launchB 10..15\n"
+				   "    runtime launchC 20..25\n"
+				   "  stream 7 s7\n"
+				   "    kernel A 10..60 launch=launchA\n"
+				   "  stream 9 s9\n"
+				   "    kernel B 61..70 launch=launchB\n"
+				   "    kernel C 72..80 launch=launchC\n");
+
+	g_assert_cmpuint(tacho_graph_n_notes(built.graph), ==, 1);
+	g_assert_cmpstr(
+		tacho_graph_borrow_note(built.graph, 0), ==,
+		"which stream waited for which other is not in the trace: 1 waits are taken "
+		"from the order of the calls");
+	g_assert_cmpint(begin_us_if(&built, "scale:kernel~A=2", TACHO_NODE_DEVICE, "B"), ==, 111);
+	built_release(&built);
+}
+
+/* A copy that is over when its call returns was waited for; one that goes on is not. */
+static void test_blocking_copy(void)
+{
+	struct built built = build("unit us\n"
+				   "rank 0 thread 1000 main\n"
+				   "  annotation ProfilerStep#0 0..200\n"
+				   "    runtime cudaMemcpy 10..50\n"
+				   "    runtime cudaMemcpyAsync 60..70\n"
+				   "    op after 100..110\n"
+				   "  stream 7 s7\n"
+				   "    memcpy HtoD 20..40 launch=cudaMemcpy\n"
+				   "    memcpy DtoH 75..150 launch=cudaMemcpyAsync\n");
+
+	g_assert_cmpint(begin_us_if(&built, "scale:memcpy~DtoH=2", TACHO_NODE_OP, "after"), ==,
+			100);
+	g_assert_cmpint(begin_us_if(&built, "scale:memcpy~HtoD=2", TACHO_NODE_OP, "after"), ==,
+			120);
+	built_release(&built);
+}
+
+/* Two ranks: the second comes 40 us late, and both kernels end together. The first one's kernel lasted 60 us,
+ * of which 20 are transfer. */
+static const gchar *const two_ranks =
+	"unit us\n"
+	"rank 0 thread 1000 main\n"
+	"  annotation ProfilerStep#0 0..200\n"
+	"    runtime l0 0..5\n"
+	"    runtime l1 5..10\n"
+	"    runtime cudaStreamSynchronize 20..110\n"
+	"  stream 7 s7\n"
+	"    collective nccl_AllReduce 10..70 bytes=1000 group=1 launch=l0\n"
+	"    kernel next 71..100 launch=l1\n"
+	"rank 1 thread 1001 main\n"
+	"  annotation ProfilerStep#0 0..200\n"
+	"    runtime l0 40..45\n"
+	"  stream 7 s7\n"
+	"    collective nccl_AllReduce 50..70 bytes=1000 group=1 launch=l0\n";
+
+static void test_collective(void)
+{
+	struct built built = build(two_ranks);
+
+	g_assert_cmpint(begin_us_if(&built, "bandwidth=2x", TACHO_NODE_DEVICE, "next"), ==, 61);
+	g_assert_cmpint(begin_us_if(&built, "latency=+5us", TACHO_NODE_DEVICE, "next"), ==, 71);
+	built_release(&built);
+}
+
+/* A rank died in its step: what is left was one rank's alone. The step that it did not complete is not
+ * replayed; with no other there is nothing. */
+static void test_rank_died(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(
+		"unit us\n"
+		"rank 0 thread 1000 main\n"
+		"  annotation ProfilerStep#0 0..100\n"
+		"    runtime l0 10..15\n"
+		"  annotation ProfilerStep#1 100..200\n"
+		"    runtime l1 110..115\n"
+		"  stream 7 s7\n"
+		"    collective nccl_AllReduce 20..60 bytes=8 group=1 launch=l0\n"
+		"    collective nccl_AllReduce 120..190 bytes=8 group=1 launch=l1\n"
+		"rank 1 end=killed:9 thread 1001 main\n"
+		"  annotation ProfilerStep#0 0..100\n"
+		"    runtime l0 30..35\n"
+		"  annotation ProfilerStep#1 100..\n"
+		"  stream 7 s7\n"
+		"    collective nccl_AllReduce 40..60 bytes=8 group=1 launch=l0\n");
+	g_autoptr(TachoGraph) graph = NULL, none = NULL;
+	g_autoptr(TachoReplay) replay = NULL;
+	g_autoptr(GError) error = NULL;
+
+	tacho_correlate(timeline);
+	graph = tacho_graph_build(timeline, -1, -1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(graph->first_step, ==, 0);
+	g_assert_cmpuint(graph->last_step, ==, 0);
+	g_assert_cmpuint(graph->transfers->len, ==, 1);
+	replay = tacho_replay_run(graph, &error);
+	g_assert_no_error(error);
+	none = tacho_graph_build(timeline, 1, 1, &error);
+	g_assert_null(none);
+	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS);
+}
+
+/* A collective lacks a rank: it is played by those who are there, and a note says so. */
+static void test_missing_rank(void)
+{
+	struct built built =
+		build("unit us\n"
+		      "rank 0 thread 1000 main\n"
+		      "  annotation ProfilerStep#0 0..100\n"
+		      "    runtime l0 10..15\n"
+		      "    runtime l1 30..35\n"
+		      "  stream 7 s7\n"
+		      "    collective nccl_AllReduce 20..60 bytes=8 group=1 launch=l0\n"
+		      "    collective nccl_Send 62..70 bytes=8 group=1 launch=l1\n"
+		      "rank 1 thread 1001 main\n"
+		      "  annotation ProfilerStep#0 0..100\n"
+		      "    runtime l0 30..35\n");
+	gboolean is_noted = FALSE;
+
+	for (guint i = 0; i < tacho_graph_n_notes(built.graph); i++)
+		is_noted |= strstr(tacho_graph_borrow_note(built.graph, i), "lack a rank") != NULL;
+	g_assert_true(is_noted);
+	g_assert_cmpint(
+		begin_us_if(&built, "scale:collective~AllReduce=2", TACHO_NODE_PART, "nccl_Send"),
+		==, 102);
+	built_release(&built);
+}
+
+/* Two ranks queue two collectives on their streams in opposite orders: nobody could have played that,
+ * and the message names the circle. (The times are just possible, with transfers that take none.) */
+static void test_circle(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(
+		"unit us\n"
+		"rank 0 thread 1000 main\n"
+		"  annotation ProfilerStep#0 0..200\n"
+		"    runtime l0 0..5\n"
+		"    runtime l1 6..9\n"
+		"  stream 7 s7\n"
+		"    collective nccl_AllReduce 10..60 bytes=8 group=1 launch=l0\n"
+		"    collective nccl_AllGather 60..90 bytes=8 group=1 launch=l1\n"
+		"rank 1 thread 1001 main\n"
+		"  annotation ProfilerStep#0 0..200\n"
+		"    runtime l0 0..5\n"
+		"    runtime l1 6..9\n"
+		"  stream 7 s7\n"
+		"    collective nccl_AllGather 10..60 bytes=8 group=1 launch=l0\n"
+		"    collective nccl_AllReduce 60..90 bytes=8 group=1 launch=l1\n");
+	g_autoptr(TachoGraph) graph = NULL;
+	g_autoptr(TachoReplay) replay = NULL;
+	g_autoptr(GError) error = NULL;
+
+	tacho_correlate(timeline);
+	graph = tacho_graph_build(timeline, -1, -1, &error);
+	if (graph)
+		replay = tacho_replay_run(graph, &error);
+	g_assert_null(replay);
+	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE);
+	g_assert_nonnull(strstr(error->message, "waits for itself"));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/device-graph/one-stream", test_one_stream);
+	g_test_add_func("/device-graph/what-decides", test_what_decides);
+	g_test_add_func("/device-graph/scale-reaches-devices", test_scale_reaches_devices);
+	g_test_add_func("/device-graph/event-wait", test_event_wait);
+	g_test_add_func("/device-graph/inferred-event", test_inferred_event);
+	g_test_add_func("/device-graph/blocking-copy", test_blocking_copy);
+	g_test_add_func("/device-graph/collective", test_collective);
+	g_test_add_func("/device-graph/rank-died", test_rank_died);
+	g_test_add_func("/device-graph/missing-rank", test_missing_rank);
+	g_test_add_func("/device-graph/circle", test_circle);
+	return g_test_run();
+}
