@@ -102,8 +102,6 @@ static gchar *steps_text(const TachoInfo *info)
 
 static gchar *cost_text(const TachoInfo *info)
 {
-	if (!isfinite(info->record_cost_pct))
-		return g_strdup("not known");
 	if (!isfinite(info->record_cost_step_pct))
 		return g_strdup_printf("%.2f %% of the run (events x their measured cost)",
 				       info->record_cost_pct);
@@ -140,7 +138,10 @@ static void print_figures(const TachoInfo *info)
 	g_autofree gchar *time = report_head_time(info->start_unix_ns);
 	g_autofree gchar *duration = report_head_duration(info->duration_ns);
 
-	print_line("command", g_strdup(info->command));
+	if (*info->command)
+		print_line("command", g_strdup(info->command));
+	else
+		print_line("trace", report_head_title(info));
 	if (*info->job)
 		print_line("job", g_strdup(info->job));
 	print_line("when", g_strdup_printf("%s, for %s", time, duration));
@@ -150,7 +151,8 @@ static void print_figures(const TachoInfo *info)
 	print_line("events", g_strdup_printf("%" G_GUINT64_FORMAT ", dropped %" G_GUINT64_FORMAT,
 					     info->n_events, info->n_dropped));
 	print_line("holds", kinds_text(info->kinds));
-	print_line("cost", cost_text(info));
+	if (isfinite(info->record_cost_pct))
+		print_line("cost", cost_text(info));
 	if (info->n_control_steps)
 		print_line("control", excess_text(info));
 }

@@ -76,13 +76,25 @@ static gchar *short_command(const gchar *command)
 	return g_strdup_printf("%.*s…", (int)(end - clean), clean);
 }
 
+gchar *report_head_title(const TachoInfo *info)
+{
+	const gchar *path = NULL;
+
+	if (*info->command)
+		return short_command(info->command);
+	if (tacho_table_n_rows(info->processes) > 0)
+		path = tacho_table_cell_text(info->processes, 0, "path");
+	return path ? g_path_get_basename(path) : g_strdup("a run");
+}
+
 void report_head_print(const TachoInfo *info, FILE *out, gboolean with_colour)
 {
-	g_autofree gchar *command = short_command(*info->command ? info->command : "(no command)");
+	g_autofree gchar *title = report_head_title(info);
+	g_autofree gchar *clean = tacho_printable(title);
 	g_autofree gchar *time = report_head_time(info->start_unix_ns);
 	g_autofree gchar *duration = report_head_duration(info->duration_ns);
 
-	report_head_heading(command, out, with_colour);
+	report_head_heading(clean, out, with_colour);
 	fprintf(out, "%u %s on %u %s, %u %s, %s, %s\n", info->n_ranks,
 		info->n_ranks == 1 ? "rank" : "ranks", info->n_hosts,
 		info->n_hosts == 1 ? "host" : "hosts", info->n_steps,

@@ -5,6 +5,8 @@
 
 #include <tacho/info.h>
 
+/* What it was: the command, or the name of the trace; as it stands there. The caller's. */
+gchar *report_head_title(const TachoInfo *info);
 void report_head_print(const TachoInfo *info, FILE *out, gboolean with_colour);
 /* "Trust 97 of 100: ..." with every reason, worst first as the run has them. */
 void report_head_print_trust(const TachoInfo *info, FILE *out, gboolean with_colour);

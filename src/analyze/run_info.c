@@ -113,9 +113,10 @@ static guint count_threads(const TachoTimeline *timeline, guint process)
 	return n_threads;
 }
 
-static gdouble cost_pct(guint64 cost_ns, gdouble duration_ns)
+/* NaN: not known. Who states costs records nothing for free. */
+static gdouble cost_pct(gdouble cost_ns, gdouble duration_ns)
 {
-	return duration_ns > 0 ? 100.0 * (gdouble)cost_ns / duration_ns : (gdouble)NAN;
+	return duration_ns > 0 && cost_ns > 0 ? 100.0 * cost_ns / duration_ns : (gdouble)NAN;
 }
 
 static void add_process(TachoTable *table, const TachoTimeline *timeline, guint index)
@@ -322,7 +323,7 @@ static gdouble step_cost_pct(const struct selection *selection)
 			cost_ns += (gdouble)process_at(timeline, main)->cost_ns *
 				   (gdouble)n_inside / (gdouble)n_all;
 	}
-	return selection->total_ns ? 100.0 * cost_ns / selection->total_ns : (gdouble)NAN;
+	return cost_pct(cost_ns, selection->total_ns);
 }
 
 static void add_excess(TachoInfo *info, const TachoTimeline *timeline)

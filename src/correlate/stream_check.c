@@ -3,6 +3,8 @@
  * timeline is made. */
 #include "correlate/correlate_internal.h"
 
+#define MAX_NAME_BYTES 80 /* of a kernel, in a problem: names of templates fill pages */
+
 static guint64 count_overlaps(const TachoTimeline *timeline, const TachoTrack *track,
 			      guint32 *ret_first)
 {
@@ -34,9 +36,9 @@ void check_streams(TachoTimeline *timeline)
 		if (count)
 			tacho_timeline_add_problem(
 				timeline, "stream_overlap", count,
-				"rank %d, process %u, stream %u: %s begins at %.6f s, before the "
+				"rank %d, process %u, stream %u: %.*s begins at %.6f s, before the "
 				"kernel in front of it ended",
-				process->rank, process->pid, track->tid,
+				process->rank, process->pid, track->tid, MAX_NAME_BYTES,
 				tacho_slice_name(timeline, first),
 				(gdouble)timeline->slices.start_ns[first] / 1e9);
 	}
