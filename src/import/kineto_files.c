@@ -1,6 +1,7 @@
 #include "import/kineto_files.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/worker_pool.h"
@@ -21,7 +22,6 @@ struct reading {
 	pthread_mutex_t lock;
 	/* Under the lock: */
 	guint n_opened;
-	GHashTable *ranks; /* those of the files opened so far */
 };
 
 static void free_rows(gpointer rows)
@@ -56,11 +56,6 @@ static struct kineto_file *open_next(struct reading *reading)
 						&file->facts, &file->failure);
 		file->is_opened = file->chunks != NULL;
 		file->is_finished = !file->is_opened;
-		if (file->is_opened && kineto_file_rank(file) >= 0 &&
-		    !g_hash_table_add(reading->ranks, GINT_TO_POINTER(kineto_file_rank(file)))) {
-			file->is_duplicate = file->is_finished = TRUE;
-			g_clear_pointer(&file->chunks, json_chunks_close);
-		}
 		if (!file->is_finished)
 			return file;
 	}
@@ -283,7 +278,7 @@ static void reread_doubtful(struct reading *reading)
 	worker_pool_run(doubtful->len, reread_file, &rereading);
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* --- order ---------------------------------------------------------------------------------- */
 
 static gint compare_rows(gconstpointer first, gconstpointer second)
 {
@@ -294,6 +289,133 @@ static gint compare_rows(gconstpointer first, gconstpointer second)
 		return a->file < b->file ? -1 : 1;
 	return a->chunk < b->chunk ? -1 : a->chunk > b->chunk;
 }
+
+/* --- files of one rank ---------------------------------------------------------------------- */
+
+/* From the first to the last of what a file measured, and whose. */
+struct span {
+	guint file;
+	gint64 first_ns, last_ns; /* of the day; first above last: nothing was measured */
+	gint64 pid;		  /* of its first operation, -1: none */
+};
+
+static void widen_span(struct span *span, const struct kineto_rows *rows, gint64 base_ns)
+{
+	const struct kineto_row *slices = rows->slices.rows;
+	guint n_tracks;
+	const struct kineto_track *tracks = kineto_reader_tracks(rows->reader, &n_tracks);
+
+	for (gsize i = 0; i < rows->slices.n; i++) {
+		const struct kineto_row *row = &slices[i];
+		gint64 start_ns, end_ns;
+
+		if (row->kind == TACHO_SLICE_EVENT || row->start_ns <= 0 ||
+		    __builtin_add_overflow(row->start_ns, base_ns, &start_ns) ||
+		    __builtin_add_overflow(start_ns, MAX(row->duration_ns, 0), &end_ns))
+			continue;
+		span->first_ns = MIN(span->first_ns, start_ns);
+		span->last_ns = MAX(span->last_ns, end_ns);
+		if (row->kind == TACHO_SLICE_OP && span->pid < 0 && row->track < n_tracks)
+			span->pid = tracks[row->track].pid;
+	}
+}
+
+static gint compare_spans(gconstpointer first, gconstpointer second)
+{
+	const struct span *a = first, *b = second;
+
+	if (a->first_ns != b->first_ns)
+		return a->first_ns < b->first_ns ? -1 : 1;
+	return a->file < b->file ? -1 : a->file > b->file;
+}
+
+static gboolean are_of_one_rank(const struct kineto_files *files, const struct span *a,
+				const struct span *b)
+{
+	const struct kineto_file *first = &files->files[a->file], *second = &files->files[b->file];
+	gint32 rank = kineto_file_rank(first);
+
+	if (rank != kineto_file_rank(second))
+		return FALSE;
+	return rank >= 0 || (a->pid > 0 && a->pid == b->pid && !(a->pid & KINETO_TEXT_ID) &&
+			     g_strcmp0(first->facts.host, second->facts.host) == 0);
+}
+
+/* By more than a hundredth of the shorter: what a cycle began may end in the next. */
+static gboolean do_overlap(const struct span *a, const struct span *b)
+{
+	gint64 shared_ns = MIN(a->last_ns, b->last_ns) - MAX(a->first_ns, b->first_ns);
+	gint64 shorter_ns = MIN(a->last_ns - a->first_ns, b->last_ns - b->first_ns);
+
+	if (a->first_ns > a->last_ns || b->first_ns > b->last_ns)
+		return TRUE; /* nothing to go on with */
+	return shared_ns > shorter_ns / 100;
+}
+
+/* Find who comes before `spans[index]` in its rank. Those before it in time have been settled. */
+static void settle_owner(struct kineto_files *files, const struct span *spans, guint index)
+{
+	struct kineto_file *file = &files->files[spans[index].file];
+	guint owner = spans[index].file;
+
+	for (guint i = 0; i < index; i++) {
+		const struct kineto_file *before = &files->files[spans[i].file];
+
+		if (before->is_duplicate || !are_of_one_rank(files, &spans[i], &spans[index]))
+			continue;
+		if (!do_overlap(&spans[i], &spans[index])) {
+			owner = before->owner;
+			continue;
+		}
+		if (kineto_file_rank(file) < 0)
+			return; /* a process of the same number elsewhere */
+		file->is_duplicate = TRUE;
+		drop_rows(files, spans[index].file);
+		return;
+	}
+	file->owner = owner;
+}
+
+/* Whether two files tell the same rank, or tell none: only then the times matter. */
+static gboolean may_share_ranks(const struct kineto_files *files)
+{
+	g_autoptr(GHashTable) ranks = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < files->n; i++)
+		if (files->files[i].is_opened &&
+		    !g_hash_table_add(ranks, GINT_TO_POINTER(kineto_file_rank(&files->files[i]))))
+			return TRUE;
+	return FALSE;
+}
+
+static void settle_owners(struct kineto_files *files)
+{
+	g_autofree struct span *spans = g_new0(struct span, files->n + 1);
+	guint n = 0;
+
+	for (guint i = 0; i < files->n; i++) {
+		files->files[i].owner = i;
+		spans[i] = (struct span){
+			.file = i, .first_ns = G_MAXINT64, .last_ns = G_MININT64, .pid = -1
+		};
+	}
+	if (!may_share_ranks(files))
+		return;
+	for (guint i = 0; i < files->rows->len; i++) {
+		const struct kineto_rows *rows = kineto_files_rows(files, i);
+
+		widen_span(&spans[rows->file], rows, files->files[rows->file].facts.base_ns);
+	}
+	for (guint i = 0; i < files->n; i++)
+		if (files->files[i].is_opened)
+			spans[n++] = spans[i];
+	qsort(spans, n, sizeof(*spans), compare_spans);
+	for (guint i = 0; i < n; i++)
+		settle_owner(files, spans, i);
+	g_ptr_array_sort(files->rows, compare_rows); /* dropping does not keep the order */
+}
+
+/* --- all of it ------------------------------------------------------------------------------ */
 
 void kineto_files_read(struct kineto_files *files, const gchar *const *paths, guint n_paths,
 		       const struct import *import)
@@ -311,15 +433,14 @@ void kineto_files_read(struct kineto_files *files, const gchar *const *paths, gu
 	files->n_quick = MIN(worker_pool_n_workers(), MAX_READERS);
 	for (guint i = 0; i < files->n_quick; i++)
 		add_reader(&reading);
-	reading.ranks = g_hash_table_new(NULL, NULL);
 	pthread_mutex_init(&reading.lock, NULL);
 	worker_pool_run(files->readers->len, read_files, &reading);
 	for (guint i = 0; i < n_paths; i++)
 		g_clear_pointer(&files->files[i].chunks, json_chunks_close);
 	reread_doubtful(&reading);
 	pthread_mutex_destroy(&reading.lock);
-	g_hash_table_unref(reading.ranks);
 	g_ptr_array_sort(files->rows, compare_rows);
+	settle_owners(files);
 }
 
 void kineto_files_release(struct kineto_files *files)

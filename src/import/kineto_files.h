@@ -2,7 +2,11 @@
  *
  * A core takes a file that nobody has begun, else a piece of one that others are reading. Where the
  * pieces of a file turn out to be cut in the wrong places, or something in it is broken, its rows are
- * dropped and it is read again, carefully (json_chunks.h). */
+ * dropped and it is read again, carefully (json_chunks.h).
+ *
+ * Files of one rank, one after the other in time, are cycles of one profiler (torch.profiler.schedule writes a
+ * file each): they are one process. Those at the same time are copies, of which the first is kept. Files
+ * that tell no rank are cycles if their operations are of one pid and at different times. */
 #ifndef TACHO_KINETO_FILES_H
 #define TACHO_KINETO_FILES_H
 
@@ -16,7 +20,8 @@ struct kineto_file {
 	JsonChunks *chunks; /* while it is read */
 	gboolean is_opened, is_finished;
 	gboolean is_reread;    /* carefully: only the careful readers' tracks and groups count */
-	gboolean is_duplicate; /* of a rank that another file has: not read */
+	gboolean is_duplicate; /* of times that another file of its rank has: left out */
+	guint owner;	       /* file with the rank's first times; others go on with its process */
 	gboolean has_end;      /* of the array, and of what is behind it */
 	gboolean is_tail_broken;
 	guint64 tail_offset; /* of what is broken there */
@@ -43,7 +48,8 @@ void kineto_files_release(struct kineto_files *files);
 static inline gboolean kineto_files_counts(const struct kineto_files *files, guint reader,
 					   guint file)
 {
-	return (reader >= files->n_quick) == files->files[file].is_reread;
+	return (reader >= files->n_quick) == files->files[file].is_reread &&
+	       !files->files[file].is_duplicate;
 }
 
 static inline struct kineto_rows *kineto_files_rows(const struct kineto_files *files, guint i)

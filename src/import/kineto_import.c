@@ -3,7 +3,7 @@
  *     files --kineto_files--> rows in each reader's numbers
  *           --here-----------> processes and tracks; the timeline's numbers; launches
  *
- * (1) A file is one process of one rank. A "pid" of host events is a process; "pid"s of device events are
+ * (1) A file is one process of one rank, or a later cycle of one (kineto_files.h). A "pid" of host events is a process; "pid"s of device events are
  *     devices, whose streams belong to the process that has most host events.
  * (2) A device event was launched by the runtime call with its correlation id: of several (files merged
  *     naively) the last one before it. If there is none, by the op with its external id.
@@ -313,15 +313,31 @@ static void merge_moments(struct kineto_merge *merge)
 
 /* --- problems ------------------------------------------------------------------------------- */
 
+/* Whether the file begins a process, and is no later cycle of one. */
+static gboolean is_owner(const struct kineto_merge *merge, const struct kineto_file *file)
+{
+	return file->is_opened && !file->is_duplicate && file == &merge->files.files[file->owner];
+}
+
+static guint count_owners(const struct kineto_merge *merge)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < merge->files.n; i++)
+		n += is_owner(merge, &merge->files.files[i]);
+	return n;
+}
+
 static void report_file(struct kineto_merge *merge, const struct kineto_part *part)
 {
 	TachoTimeline *timeline = merge->timeline;
 	const struct kineto_file *file = part->file;
 
 	if (file->is_duplicate)
-		tacho_timeline_add_problem(timeline, "duplicate_rank", 1,
-					   "%s: rank %d has a file already; this one is left out",
-					   file->path, kineto_file_rank(file));
+		tacho_timeline_add_problem(
+			timeline, "duplicate_rank", 1,
+			"%s: rank %d has a file of these times already; this one is left out",
+			file->path, kineto_file_rank(file));
 	if (file->failure)
 		tacho_timeline_add_problem(timeline,
 					   part->n_events ? "truncated_file" : "unreadable_file", 1,
@@ -363,8 +379,8 @@ static void report_file(struct kineto_merge *merge, const struct kineto_part *pa
 		tacho_timeline_add_problem(timeline, "impossible_time", part->n_impossible,
 					   "%s: 0, years away from the others, or no duration",
 					   file->path);
-	if (file->is_opened && !file->is_duplicate && kineto_file_rank(file) < 0 &&
-	    (file->facts.has_distributed_info || merge->files.n > 1))
+	if (is_owner(merge, file) && kineto_file_rank(file) < 0 &&
+	    (file->facts.has_distributed_info || count_owners(merge) > 1))
 		tacho_timeline_add_problem(timeline, "unknown_rank", 1,
 					   "%s: does not say which rank it is of", file->path);
 }

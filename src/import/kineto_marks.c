@@ -6,18 +6,19 @@
 static void add_mark(struct kineto_merge *merge, guint part_index, const gchar *name, gint64 first,
 		     const gchar *text)
 {
-	struct kineto_part *part = &merge->parts[part_index];
+	const struct kineto_part *part = &merge->parts[part_index];
+	struct kineto_part *owner = &merge->parts[part->file->owner];
 	TachoTimeline *timeline = merge->timeline;
 	TachoMark mark = { .first = first };
 
 	if (part->first_ns == G_MAXINT64 ||
 	    __builtin_add_overflow(part->first_ns, part->base_ns, &mark.time_ns))
 		return;
-	if (part->aside == TACHO_NONE)
-		part->aside = import_add_track(merge->import, TACHO_TRACK_ASYNC,
-					       kineto_tracks_main_process(merge, part_index), 0,
-					       "profiler");
-	mark.track = part->aside;
+	if (owner->aside == TACHO_NONE)
+		owner->aside = import_add_track(merge->import, TACHO_TRACK_ASYNC,
+						kineto_tracks_main_process(merge, part_index), 0,
+						"profiler");
+	mark.track = owner->aside;
 	mark.name = tacho_timeline_intern(timeline, name, -1);
 	mark.text = tacho_timeline_intern(timeline, text, -1);
 	g_array_append_val(timeline->marks, mark);
@@ -35,7 +36,8 @@ static gboolean is_whole(const gchar *ranks)
 static void add_group_mark(struct kineto_merge *merge, guint part, const gchar *name,
 			   const gchar *ranks, GHashTable *told)
 {
-	g_autofree gchar *key = g_strdup_printf("%u %s", part, name), *text = NULL;
+	g_autofree gchar *key = g_strdup_printf("%u %s", merge->parts[part].file->owner, name),
+			 *text = NULL;
 	GString *plain = g_string_new(NULL);
 
 	for (const gchar *at = ranks; *at; at++)

@@ -165,6 +165,8 @@ static void name_hosts(struct kineto_merge *merge, const GArray *seen)
 	for (guint i = 0; i < merge->files.n; i++) {
 		struct kineto_part *part = &merge->parts[order[i]];
 
+		if (part->file->owner != order[i])
+			continue; /* its devices are the owner's */
 		if (!part->file->facts.host && !add_devices(seen, order[i], devices)) {
 			g_hash_table_remove_all(devices);
 			add_devices(seen, order[i], devices);
@@ -212,7 +214,10 @@ static guint32 find_process(struct kineto_merge *merge, guint part, gint64 pid)
 
 guint32 kineto_tracks_main_process(struct kineto_merge *merge, guint part)
 {
-	guint32 *main_process = &merge->parts[part].main_process;
+	guint32 *main_process;
+
+	part = merge->files.files[part].owner;
+	main_process = &merge->parts[part].main_process;
 
 	if (*main_process == TACHO_NONE)
 		*main_process = find_process(merge, part, 0);
@@ -287,7 +292,8 @@ static struct kineto_key key_of(const struct kineto_merge *merge, guint reader,
 				const struct kineto_track *track)
 {
 	const struct kineto_numbers *numbers = &merge->numbers[reader];
-	struct kineto_key key = { .part = track->file, .role = track->role };
+	struct kineto_key key = { .part = merge->files.files[track->file].owner,
+				  .role = track->role };
 
 	key.pid = merge_id(numbers, track->pid);
 	key.tid = track->role == KINETO_COUNTED ? (gint64)numbers->strings[track->tid]
@@ -368,7 +374,8 @@ static void name_tracks(struct kineto_merge *merge, struct kineto_key key, guint
 static void merge_label(struct kineto_merge *merge, guint part,
 			const struct kineto_numbers *numbers, const struct kineto_label *label)
 {
-	struct kineto_key key = { .part = part, .pid = merge_id(numbers, label->pid) };
+	struct kineto_key key = { .part = merge->files.files[part].owner,
+				  .pid = merge_id(numbers, label->pid) };
 	guint32 text = numbers->strings[label->text];
 	guint32 process;
 
