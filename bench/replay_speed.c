@@ -9,6 +9,8 @@
  *        all        links, cores and overlap
  *   2. 1000 changes of a step of 8 ranks with 10,000 operations each and 400 gradients, about what
  *      BERT-large is: operations of all ranks twice as fast, one kind at a time, and buckets of 1000 sizes.
+ *   3. 1024 ranks with 10,000 operations each, made from two: copies come to all collectives together, so
+ *      that only the two are played.
  *
  * Medians of some rounds, with the fastest and slowest. Making and freezing the graph is not in
  * the first, and stands beside. */
@@ -206,6 +208,33 @@ static void measure_buckets(const gchar *what, const struct job_shape *shape)
 	print_changes(what, now_us() - begin_us, least_ns);
 }
 
+/* --- many ranks ------------------------------------------------------------------------------- */
+
+static void measure_ranks(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	struct job_shape shape = bert;
+	gint64 begin_us;
+	g_autoptr(TachoGraph) graph = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoReplay) replay = NULL;
+	g_autoptr(GArray) steps = NULL;
+
+	shape.n_ranks = 2;
+	graph = make_frozen(timeline, &shape, &begin_us);
+	begin_us = now_us();
+	if (tacho_graph_what_if(graph, "ranks=1024", &error))
+		replay = tacho_replay_run(graph, &error);
+	if (!replay) {
+		fprintf(stderr, "%s\n", error->message);
+		exit(EXIT_FAILURE);
+	}
+	steps = replay_step_times(replay);
+	printf("\n1024 ranks with 10,000 operations, from 2: %.2f ms (step %.3f ms)\n",
+	       (gdouble)(now_us() - begin_us) / 1e3,
+	       (gdouble)g_array_index(steps, gint64, 0) / 1e6);
+}
+
 int main(void)
 {
 	struct job_shape one_worker = bert, overlap = bert;
@@ -226,5 +255,6 @@ int main(void)
 	measure_faster_ops("the same, links and overlap", &overlap);
 	measure_buckets("bucket sizes, links shared", &bert);
 	measure_buckets("the same, links and overlap", &overlap);
+	measure_ranks();
 	return EXIT_SUCCESS;
 }

@@ -19,15 +19,19 @@ static const gchar description[] =
 	"  drop:op~aten::dropout              the same, without taking time\n"
 	"  straggler:0=1.5                    rank 0's work takes 1.5 times as long\n"
 	"  cores=2                            each host has two cores for its ranks\n"
+	"  ranks=64                           more ranks like those recorded, or fewer\n"
+	"  algorithm=tree                     or ring, hierarchical, ps, ps:4\n"
 	"All of them: docs/what-if.md\n\n"
 	"Examples:\n"
 	"  tacho replay base.tacho\n"
 	"  tacho replay base.tacho --what-if bandwidth=10x --what-if bucket_mb=8\n"
+	"  tacho replay base.tacho --topology cluster.ini --what-if ranks=64\n"
 	"  tacho replay base.tacho --what-if bandwidth=0.5x --export slower.pftrace\n";
 
 struct options {
 	gchar **what_ifs;
 	gchar **what_if_files;
+	gchar *topology_path;
 	gint step;
 	gchar *export_path;
 	gboolean is_forced, with_json, with_all;
@@ -66,7 +70,8 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 	guint width = cli_width(stdout);
 	gboolean with_colour = cli_has_colour(stdout);
 
-	print_times(prediction, options->what_ifs || options->what_if_files);
+	print_times(prediction,
+		    options->what_ifs || options->what_if_files || options->topology_path);
 	printf("\nCritical path of step %u\n", prediction->path_step);
 	if (!options->with_all)
 		tacho_table_limit(prediction->path_summary, MAX_PATH_ROWS);
@@ -107,11 +112,13 @@ static gboolean export_replay(const TachoPrediction *prediction, const TachoExpo
 	return new_file_finish(g_steal_pointer(&file), error);
 }
 
-/* Those in files first. NULL: one cannot be read. */
+/* The topology, those in files, the others. NULL: a file cannot be read. */
 static GPtrArray *collect_what_ifs(const struct options *options, GError **error)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
 
+	if (options->topology_path)
+		g_ptr_array_add(all, g_strconcat("topology=", options->topology_path, NULL));
 	for (gchar **path = options->what_if_files; path && *path; path++) {
 		g_auto(GStrv) what_ifs = tacho_what_ifs_read(*path, error);
 
@@ -174,6 +181,8 @@ int cmd_replay(int argc, char **argv)
 		  "A change, as below; may be given several times", "CHANGE" },
 		{ "what-if-file", 'W', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.what_if_files,
 		  "A file of changes, one a line; made before the others", "FILE" },
+		{ "topology", 't', 0, G_OPTION_ARG_FILENAME, &options.topology_path,
+		  "What the ranks speak over; made before all other changes", "FILE" },
 		{ "step", 's', 0, G_OPTION_ARG_INT, &options.step,
 		  "Replay only this step (default: all but the first)", "N" },
 		{ "export", 'e', 0, G_OPTION_ARG_FILENAME, &options.export_path,
@@ -191,6 +200,7 @@ int cmd_replay(int argc, char **argv)
 		status = cli_finish("replay", replay_with(&options, argc, argv));
 	g_strfreev(options.what_ifs);
 	g_strfreev(options.what_if_files);
+	g_free(options.topology_path);
 	g_free(options.export_path);
 	return status;
 }

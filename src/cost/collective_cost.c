@@ -96,8 +96,9 @@ struct collective_time collective_time(const struct collective_plan *plan, const
 		time.fixed_ns = 2.0 * (n_ranks - 1) * crossing.largest_latency_ns;
 		break;
 	case COLLECTIVE_AS_RECORDED:
-		time.fixed_ns =
-			transfer_latencies(name, bytes, n_ranks) * crossing.largest_latency_ns;
+		time.fixed_ns = (plan->is_device ? transfer_device_latencies(name, n_ranks)
+						 : transfer_latencies(name, bytes, n_ranks)) *
+				crossing.largest_latency_ns;
 		break;
 	}
 	time.work_ns = transfer_wire_bytes(name, bytes, n_ranks) * crossing.slowest_ns_per_byte;

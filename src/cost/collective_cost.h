@@ -3,7 +3,7 @@
  * Time is waits (fixed) and bytes (work): with a the latency and c the time of a byte on a link, for an
  * all-reduce of b bytes over n ranks, m_l of which meet at level l:
  *
- *   as recorded   gloo's ring (cost/transfer_cost.h)
+ *   as recorded   gloo's ring, or that of devices' kernels (cost/transfer_cost.h)
  *   ring          2 (n - 1) a + 2 (n - 1) / n b c            of the slowest level in use
  *                 (R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of Collective Communication
  *                 Operations in MPICH", 2005; P. Patarasuk, X. Yuan, "Bandwidth optimal all-reduce
@@ -38,6 +38,7 @@ enum collective_algorithm {
 
 struct collective_plan {
 	enum collective_algorithm algorithm;
+	gboolean is_device;	 /* as recorded: of kernels on devices' streams, not gloo's */
 	guint32 n_servers;	 /* PS: at least 1 */
 	guint64 partition_bytes; /* PS: the largest part; 0: one part */
 	struct topology topology;

@@ -6,6 +6,7 @@
 
 #define MAX_NODES	   (G_MAXUINT32 - 1)
 #define MAX_NAMED_IN_CYCLE 6
+#define MAX_TRANSFER_NS	   1e16 /* a third of a year: thousands of them are still a time */
 
 G_DEFINE_QUARK(tacho - graph - error - quark, tacho_graph_error)
 
@@ -206,8 +207,8 @@ void graph_set_transfer(TachoGraph *graph, guint32 index, gdouble fixed_ns, gdou
 {
 	struct graph_transfer *transfer = graph_transfer_at(graph, index);
 
-	transfer->fixed_ns = MAX(fixed_ns, 0.0);
-	transfer->work_ns = MAX(work_ns, 0.0);
+	transfer->fixed_ns = CLAMP(fixed_ns, 0.0, MAX_TRANSFER_NS);
+	transfer->work_ns = CLAMP(work_ns, 0.0, MAX_TRANSFER_NS);
 	graph_node_at(graph, transfer->node)->duration_ns =
 		llround(transfer->fixed_ns + transfer->work_ns);
 }

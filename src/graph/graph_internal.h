@@ -12,6 +12,7 @@
 
 #include <tacho/graph.h>
 
+#include "cost/collective_cost.h"
 #include "cost/transfer_cost.h"
 
 /* One thread that moves bytes against one that computes, on one core: half each. */
@@ -65,6 +66,8 @@ struct graph_group {
 	gdouble max_fixed_ns;	     /* what of a transfer cannot depend on its bytes */
 	gdouble wire_ns_per_byte;    /* as messages tell; 0: they do not */
 	gdouble hop_ns;		     /* where they do: what each segment takes beside its bytes */
+	struct collective_plan plan; /* by what-ifs; what its topology leaves open is as recorded */
+	gboolean is_resized;	     /* by what-ifs: it was of all ranks, and has another number */
 };
 
 /* A collective. */

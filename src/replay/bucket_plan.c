@@ -7,6 +7,7 @@
  * (torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size) */
 #include <string.h>
 
+#include "replay/collective_plan.h"
 #include "replay/what_if_internal.h"
 
 #define FIRST_CAP_BYTES (1024 * 1024) /* kDefaultFirstBucketBytes */
@@ -184,7 +185,8 @@ static void pattern_init(struct pattern *pattern, const TachoGraph *graph, guint
 		const struct graph_node *node = graph_node_at(graph, i);
 		guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
 
-		if (node->transfer != first || rank == TACHO_NONE)
+		if (node->transfer != first || rank == TACHO_NONE ||
+		    node->kind == TACHO_NODE_REMOVED)
 			continue;
 		if (node->kind == TACHO_NODE_QUEUE)
 			pattern->queue[rank] = *node;
@@ -227,9 +229,8 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	TachoGraph *graph = edit->graph;
 	struct graph_transfer transfer =
 		*graph_transfer_at(graph, g_array_index(edit->transfers, guint32, 0));
-	const struct graph_group *group = graph_group_at(graph, transfer.group);
 	const gchar *name = tacho_timeline_string(graph->timeline, transfer.name);
-	const struct transfer_cost *cost = &group->cost;
+	struct collective_time time;
 	struct graph_node node = pattern->transfer;
 
 	transfer.bytes = bucket_bytes(edit, bucket);
@@ -238,11 +239,9 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	node.begin_ns = graph_node_at(graph, ready_node(edit, 0, bucket))->begin_ns;
 	transfer.node = graph_add_node(graph, node);
 	g_array_append_val(graph->transfers, transfer);
-	graph_set_transfer(
-		graph, graph->transfers->len - 1,
-		cost->fixed_ns + (group->hop_ns + group->added_latency_ns) *
-					 transfer_latencies(name, transfer.bytes, transfer.n_ranks),
-		cost->ns_per_byte * transfer_wire_bytes(name, transfer.bytes, transfer.n_ranks));
+	time = group_new_transfer(graph_group_at(graph, transfer.group), name, transfer.bytes,
+				  transfer.n_ranks);
+	graph_set_transfer(graph, graph->transfers->len - 1, time.fixed_ns, time.work_ns);
 	for (guint32 rank = 0; rank < edit->n_ranks; rank++)
 		if (pattern->has[rank])
 			connect_rank(edit, pattern, bucket, rank, transfer.node);
@@ -382,9 +381,9 @@ gboolean rebucket(TachoGraph *graph, guint64 cap_bytes, GError **error)
 gboolean what_if_bucket_mb(TachoGraph *graph, const gchar *what_if, const gchar *text,
 			   GError **error)
 {
-	struct value value;
+	struct quantity value;
 
-	if (!what_if_parse_value(text, UNITS_NONE, &value) || value.form != VALUE_PLAIN ||
+	if (!quantity_parse(text, UNITS_NONE, &value) || value.form != QUANTITY_PLAIN ||
 	    value.number <= 0 || value.number > 1e6)
 		return what_if_refuse(error, what_if, "it is bucket_mb=N, in MiB");
 	return rebucket(graph, (guint64)(value.number * 1024 * 1024), error);

@@ -60,14 +60,17 @@ static gint64 end_of(const gint64 *end_ns, guint32 node)
 gint64 step_marks_mean_ns(const struct step_marks *marks, const gint64 *end_ns, guint32 step)
 {
 	gint64 sum_ns = 0;
+	guint32 n_ranks = 0;
 
 	for (guint32 rank = 0; rank < marks->n_ranks; rank++) {
 		gsize cell = cell_of(marks, rank, step);
 
-		if (marks->last[cell] != TACHO_NONE)
-			sum_ns += end_ns[marks->last[cell]] - end_of(end_ns, marks->before[cell]);
+		if (marks->last[cell] == TACHO_NONE)
+			continue; /* an edit took the rank away */
+		sum_ns += end_ns[marks->last[cell]] - end_of(end_ns, marks->before[cell]);
+		n_ranks++;
 	}
-	return sum_ns / MAX(marks->n_ranks, 1u);
+	return sum_ns / MAX(n_ranks, 1u);
 }
 
 GArray *replay_step_times(const TachoReplay *replay)

@@ -13,12 +13,28 @@ static const struct {
 } edits[] = {
 	{ "bandwidth=", "bandwidth=", what_if_bandwidth },
 	{ "latency=", "latency=", what_if_latency },
+	{ "topology=", "topology=FILE", what_if_topology },
+	{ "ranks=", "ranks=N", what_if_ranks },
+	{ "algorithm=", "algorithm=", what_if_algorithm },
 	{ "bucket_mb=", "bucket_mb=", what_if_bucket_mb },
 	{ "scale:", "scale:KIND~REGEX=F", what_if_scale },
 	{ "drop:", "drop:KIND~REGEX", what_if_drop },
 	{ "straggler:", "straggler:RANK=F", what_if_straggler },
 	{ "cores=", "cores=N", what_if_cores },
 };
+
+gboolean what_if_refuse(GError **error, const gchar *what_if, const gchar *format, ...)
+{
+	g_autofree gchar *reason = NULL;
+	va_list args;
+
+	va_start(args, format);
+	reason = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF, "what-if '%s': %s",
+		    what_if, reason);
+	return FALSE;
+}
 
 static gboolean refuse_unknown(const gchar *what_if, GError **error)
 {

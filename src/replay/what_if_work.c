@@ -114,7 +114,7 @@ gboolean what_if_scale(TachoGraph *graph, const gchar *what_if, const gchar *tex
 	g_autofree gchar *target = NULL;
 	gdouble factor;
 
-	if (!equals || !what_if_parse_factor(equals + 1, &factor))
+	if (!equals || !quantity_parse_factor(equals + 1, &factor))
 		return what_if_refuse(error, what_if,
 				      "it is scale:KIND~REGEX=F, F being 0.5 or 2x");
 	target = g_strndup(text, (gsize)(equals - text));
@@ -134,7 +134,7 @@ gboolean what_if_straggler(TachoGraph *graph, const gchar *what_if, const gchar 
 	gboolean is_found = FALSE;
 	gdouble factor;
 
-	if (!g_ascii_isdigit(*text) || *end != '=' || !what_if_parse_factor(end + 1, &factor))
+	if (!g_ascii_isdigit(*text) || *end != '=' || !quantity_parse_factor(end + 1, &factor))
 		return what_if_refuse(error, what_if, "it is straggler:RANK=F, F being 1.5 or 2x");
 	for (guint32 i = 0; i < graph->nodes->len; i++) {
 		TachoNodeKind kind = graph_node_at(graph, i)->kind;
@@ -156,7 +156,7 @@ gboolean what_if_cores(TachoGraph *graph, const gchar *what_if, const gchar *tex
 {
 	guint32 n_cores;
 
-	if (!what_if_parse_count(text, 1, 65536, &n_cores))
+	if (!quantity_parse_count(text, 1, 65536, &n_cores))
 		return what_if_refuse(error, what_if,
 				      "it is cores=N, N a whole number of at least 1");
 	graph->n_cores = n_cores;

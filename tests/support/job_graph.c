@@ -76,8 +76,7 @@ static void add_ops(struct job *job, guint32 rank)
 {
 	const struct job_shape *shape = job->shape;
 
-	if (shape->are_alike)
-		job->random = shape->seed;
+	job->random = shape->seed + 7919 * (shape->n_distinct ? rank % shape->n_distinct : rank);
 	job->first_op[rank] = job->graph->nodes->len;
 	for (guint32 op = 0; op < shape->n_ops; op++) {
 		struct graph_node node = node_at(job, TACHO_NODE_OP, rank, op);

@@ -19,7 +19,7 @@ struct job_shape {
 	gdouble taken_share;
 	gint64 op_ns;	    /* from half of it to one and a half times it */
 	gint64 transfer_ns; /* of which an eighth is waits */
-	gboolean are_alike; /* each rank's operations take what those of the first do */
+	guint32 n_distinct; /* ranks; the others do as these do, in turn; 0: all */
 	guint32 seed;
 };
 

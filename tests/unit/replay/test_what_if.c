@@ -1,0 +1,306 @@
+/* What-ifs on timelines whose results can be computed by hand. Times are microseconds. */
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include <tacho/correlate.h>
+#include <tacho/replay.h>
+
+#include "job_graph.h"
+#include "replay/replay_internal.h"
+#include "timeline_text.h"
+
+/* Rank 1 comes 20 us late to an all-reduce of 1024 bytes that takes 9 us, all of it bytes. */
+static const gchar *const late_rank =
+	"unit us\n"
+	"rank 0 thread 1000 main\n"
+	"  annotation ProfilerStep#0 0..100\n"
+	"    op a 0..30\n"
+	"    op c10d::allreduce_ 30..31\n"
+	"    op b 60..100\n"
+	"    collective gloo:all_reduce 31..60 bytes=1024 end_tid=9\n"
+	"rank 1 thread 1001 main\n"
+	"  annotation ProfilerStep#0 0..100\n"
+	"    op a 0..50\n"
+	"    op c10d::allreduce_ 50..51\n"
+	"    op b 60..100\n"
+	"    collective gloo:all_reduce 51..60 bytes=1024 end_tid=9\n";
+
+/* Rank 2 comes later still: 4 us are left for the all-reduce. */
+static const gchar *const three_ranks =
+	"unit us\n"
+	"rank 0 thread 1000 main\n"
+	"  annotation ProfilerStep#0 0..100\n"
+	"    op a 0..30\n"
+	"    op c10d::allreduce_ 30..31\n"
+	"    op b 60..100\n"
+	"    collective gloo:all_reduce 31..60 bytes=1024 end_tid=9\n"
+	"rank 1 thread 1001 main\n"
+	"  annotation ProfilerStep#0 0..100\n"
+	"    op a 0..50\n"
+	"    op c10d::allreduce_ 50..51\n"
+	"    op b 60..100\n"
+	"    collective gloo:all_reduce 51..60 bytes=1024 end_tid=9\n"
+	"rank 2 thread 1002 main\n"
+	"  annotation ProfilerStep#0 0..100\n"
+	"    op a 0..55\n"
+	"    op c10d::allreduce_ 55..56\n"
+	"    op b 60..100\n"
+	"    collective gloo:all_reduce 56..60 bytes=1024 end_tid=9\n";
+
+/* Gradients of 1 MiB come at 10, 20, 30 and 40; a bucket of one and a bucket of three, which take 2 us
+ * and 4 us a MiB on the wire; everybody waits for both, then updates. */
+#define MIB_GRADIENT(begin, end)                                                                   \
+	"    op autograd::engine::evaluate_function:AccumulateGrad " #begin ".." #end "\n"         \
+	"      op torch::autograd::AccumulateGrad " #begin ".." #end                               \
+	" backward in=float32[262144]\n"
+
+#define BUCKETS_OF_A_RANK                                                                          \
+	"  annotation ProfilerStep#0 0..60\n" MIB_GRADIENT(0, 10) MIB_GRADIENT(10, 20)             \
+		MIB_GRADIENT(20, 30) MIB_GRADIENT(                                                 \
+			30, 40) "    collective gloo:all_reduce 10..16 bytes=1048576 end_tid=9\n"  \
+				"    collective gloo:all_reduce 40..54 bytes=3145728 end_tid=9\n"  \
+				"    op optimizer 54..60\n"
+
+static const gchar *const buckets =
+	"unit us\n"
+	"rank 0 thread 1000 main\n" BUCKETS_OF_A_RANK "rank 1 thread 1001 main\n" BUCKETS_OF_A_RANK;
+
+/* `what_ifs` with ";" between them; one a line is one, too. */
+static TachoPrediction *predict(TachoTimeline *timeline, const gchar *what_ifs, GError **error)
+{
+	g_auto(GStrv) list = g_strsplit(what_ifs, ";", -1);
+
+	tacho_correlate(timeline);
+	return tacho_predict(timeline, (const gchar *const *)list, g_strv_length(list), -1, -1,
+			     error);
+}
+
+static void assert_predicted(const gchar *text, const gchar *what_ifs, gdouble expected_us)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = predict(timeline, what_ifs, &error);
+
+	g_assert_no_error(error);
+	/* what was recorded comes out again */
+	g_assert_cmpfloat_with_epsilon(prediction->baseline_step_ms, prediction->measured_step_ms,
+				       1e-9);
+	g_test_message("%s: %.3f us", what_ifs, prediction->predicted_step_ms * 1000);
+	/* events fall between nanoseconds, nodes end on them */
+	g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms * 1000, expected_us, 0.01);
+}
+
+static void assert_refused(const gchar *text, const gchar *what_ifs, const gchar *reason)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = predict(timeline, what_ifs, &error);
+
+	g_assert_null(prediction);
+	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF);
+	g_test_message("%s", error->message);
+	g_assert_nonnull(strstr(error->message, reason));
+}
+
+/* --- ranks, topology, algorithm --------------------------------------------------------------- */
+
+static void test_ranks(void)
+{
+	assert_predicted(late_rank, "ranks=2", 100);
+	/* of 4 ranks each sends 2 * 3/4 of the bytes, instead of 2 * 1/2 */
+	assert_predicted(late_rank, "ranks=4", 51 + 13.5 + 40);
+	assert_predicted(late_rank, "ranks=1024", 51 + 9 * 2 * 1023 / 1024.0 + 40);
+	assert_predicted(late_rank, "ranks=4;bandwidth=2x", 51 + 6.75 + 40);
+	/* the ring's 2 us of waits are 4 latencies, then 12 */
+	assert_predicted(buckets, "ranks=4", 40 + 6 + 18 + 6);
+	assert_predicted(buckets, "ranks=4;latency=2x", 40 + 12 + 18 + 6);
+	assert_predicted(buckets, "ranks=4;latency=0ms", 40 + 18 + 6);
+	/* a bucket each, of 12 us: the third from 30 on, the fourth after it */
+	assert_predicted(buckets, "ranks=4;bucket_mb=1", 30 + 12 + 12 + 6);
+	assert_refused(late_rank, "ranks=1", "N from 2");
+	assert_refused(late_rank, "ranks=many", "N from 2");
+	assert_refused("unit us\nrank 0 thread 1000 main\n  annotation ProfilerStep#0 0..10\n"
+		       "    op a 0..10\n",
+		       "ranks=2", "one rank");
+	/* fewer: rank 2 is no longer waited for, and each sends 1 instead of 4/3 of the bytes */
+	assert_predicted(three_ranks, "ranks=3", 100);
+	assert_predicted(three_ranks, "ranks=2", 51 + 3 + 40);
+	assert_predicted(three_ranks, "ranks=2;ranks=3", 51 + 4 + 40);
+}
+
+static void test_algorithm(void)
+{
+	/* two trees pass all bytes up and down; a ring of two passes half of them twice */
+	assert_predicted(late_rank, "algorithm=tree", 51 + 18 + 40);
+	assert_predicted(late_rank, "algorithm=ring", 100);
+	/* pushed, then pulled, through the one server's link; two of them are no narrower than ranks' */
+	assert_predicted(late_rank, "algorithm=ps", 51 + 36 + 40);
+	assert_predicted(late_rank, "algorithm=ps:2", 51 + 18 + 40);
+	assert_predicted(late_rank, "algorithm=ps:200", 51 + 18 + 40);
+	/* two latencies instead of gloo's four */
+	assert_predicted(buckets, "algorithm=ring", 40 + 1 + 12 + 6);
+	assert_predicted(buckets, "algorithm=ring;bucket_mb=1", 40 + 1 + 4 + 6);
+	assert_predicted(buckets, "algorithm=tree;bandwidth=2x", 40 + 1 + 12 + 6);
+	assert_refused(late_rank, "algorithm=magic", "it is algorithm=");
+	assert_refused(late_rank, "algorithm=ring:2", "it is algorithm=");
+	assert_refused(late_rank, "algorithm=ps:0", "it is algorithm=");
+	assert_refused(late_rank, "algorithm=hierarchical", "topology");
+}
+
+static gchar *write_topology(const gchar *text)
+{
+	g_autoptr(GError) error = NULL;
+	gchar *path = NULL;
+	gint file = g_file_open_tmp("topology-XXXXXX.ini", &path, &error);
+
+	g_assert_no_error(error);
+	g_assert_true(g_close(file, NULL));
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	return path;
+}
+
+static void assert_with_topology(const gchar *topology, const gchar *what_ifs, gdouble expected_us)
+{
+	g_autofree gchar *path = write_topology(topology);
+	g_autofree gchar *all = g_strdup_printf("topology=%s;%s", path, what_ifs);
+
+	assert_predicted(late_rank, all, expected_us);
+	g_unlink(path);
+}
+
+static void test_topology(void)
+{
+	/* 1 ns a byte within hosts of two ranks, 2 ns between hosts */
+	static const gchar hosts[] = "[host]\nsize = 2\nbandwidth = 8gbit\nlatency = 1us\n"
+				     "[network]\nbandwidth = 4gbit\nlatency = 10us\n";
+	static const gchar faster[] = "[host]\nbandwidth=8gbit\n";
+
+	/* 12 latencies of the slowest link, 1.5 * 1024 bytes */
+	assert_with_topology(hosts, "ranks=4", 51 + 120 + 3.072 + 40);
+	assert_with_topology(hosts, "ranks=4;algorithm=ring", 51 + 60 + 3.072 + 40);
+	/* one step within a host, one between: up and down */
+	assert_with_topology(hosts, "ranks=4;algorithm=tree", 51 + 22 + 4.096 + 40);
+	assert_with_topology(hosts, "ranks=4;algorithm=hierarchical", 51 + 22 + 1.024 + 2.048 + 40);
+	/* a host's link carries two ranks' bytes, as do those of each of two servers */
+	assert_with_topology(hosts, "ranks=4;algorithm=ps:2", 51 + 22 + 2 * 4.096 + 40);
+	/* within one host: four latencies */
+	assert_with_topology(hosts, "ranks=2", 51 + 4 + 1.024 + 40);
+	assert_with_topology(faster, "ranks=2", 51 + 1.024 + 40); /* latency as recorded: none */
+	assert_with_topology(faster, "bandwidth=2x", 51 + 0.512 + 40);
+	assert_with_topology(hosts, "bandwidth=0.5x;latency=2x;ranks=4", 51 + 240 + 6.144 + 40);
+	assert_with_topology(hosts, "latency=+1us", 51 + 8 + 1.024 + 40);
+}
+
+static void test_topology_mistakes(void)
+{
+	static const struct {
+		const gchar *text, *reason;
+	} mistakes[] = {
+		{ "", "0 levels" },
+		{ "[a]\n[b]\n", "[a]: only the last level" },
+		{ "[a]\nsize=0\n", "[a]: size" },
+		{ "[a]\nsize=-3\n", "[a]: size" },
+		{ "[a]\nsize=1e99\n", "[a]: size" },
+		{ "[a]\nbandwidth=10\n", "[a]: bandwidth" },
+		{ "[a]\nbandwidth=0gbit\n", "[a]: bandwidth" },
+		{ "[a]\nlatency=fast\n", "[a]: latency" },
+		{ "[a]\nspeed=1\n", "'speed'" },
+		{ "[a]\nsize=1\n", "no room for 2 ranks" },
+		{ "size=1\n", "topology-" },
+		{ "[a]\nsize=1\n[b]\nsize=1\n[c]\nsize=1\n[d]\nsize=1\n[e]\n", "5 levels" },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(mistakes); i++) {
+		g_autofree gchar *path = write_topology(mistakes[i].text);
+		g_autofree gchar *what_if = g_strdup_printf("topology=%s", path);
+
+		assert_refused(late_rank, what_if, mistakes[i].reason);
+		g_unlink(path);
+	}
+	assert_refused(late_rank, "topology=/nowhere/at/all", "/nowhere/at/all");
+}
+
+/* --- copies of ranks -------------------------------------------------------------------------- */
+
+static const struct job_shape two_ranks = {
+	.n_ranks = 2,
+	.ranks_per_host = 1,
+	.n_ops = 400,
+	.n_steps = 2,
+	.op_ns = 20000,
+	.ops_per_collective = 20,
+	.ops_to_wait = 15,
+	.gradient_bytes = 1000000,
+	.gradients_per_collective = 2,
+	.n_workers = 2,
+	.transfer_ns = 150000,
+	.seed = 1,
+	.n_distinct = 2,
+};
+
+/* Times of the nodes on the lane of `rank`'s thread, in order. */
+static GArray *ends_of(const TachoReplay *replay, guint32 rank)
+{
+	GArray *ends = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+	for (guint32 i = 0; i < replay->n_nodes; i++)
+		if (graph_node_at(replay->graph, i)->lane == rank)
+			g_array_append_val(ends, replay->end_ns[i]);
+	return ends;
+}
+
+/* Two ranks asked to be six give what six give that do as the two do. */
+static void check_copies(const struct job_shape *shape)
+{
+	g_autoptr(TachoTimeline) few_timeline = tacho_timeline_new();
+	g_autoptr(TachoTimeline) many_timeline = tacho_timeline_new();
+	g_autoptr(TachoGraph) few = job_graph_new(few_timeline, shape);
+	struct job_shape many_shape = *shape;
+	g_autoptr(TachoGraph) many = NULL;
+	g_autoptr(TachoReplay) few_replay = NULL, many_replay = NULL;
+	g_autoptr(GError) error = NULL;
+
+	many_shape.n_ranks = 6;
+	many = job_graph_new(many_timeline, &many_shape);
+	g_assert_true(tacho_graph_what_if(few, "ranks=6", &error));
+	g_assert_cmpuint(few->transfers->len, ==, many->transfers->len);
+	for (guint32 i = 0; i < few->transfers->len; i++)
+		graph_set_transfer(many, i, graph_transfer_at(few, i)->fixed_ns,
+				   graph_transfer_at(few, i)->work_ns);
+	g_assert_true(graph_freeze(many, &error));
+	few_replay = tacho_replay_run(few, &error);
+	many_replay = tacho_replay_run(many, &error);
+	g_assert_no_error(error);
+	for (guint32 rank = 0; rank < many_shape.n_ranks; rank++) {
+		g_autoptr(GArray) few_ends = ends_of(few_replay, rank % 2);
+		g_autoptr(GArray) many_ends = ends_of(many_replay, rank);
+
+		g_assert_cmpmem(few_ends->data, few_ends->len * sizeof(gint64), many_ends->data,
+				many_ends->len * sizeof(gint64));
+	}
+}
+
+static void test_copies(void)
+{
+	struct job_shape shape = two_ranks;
+
+	check_copies(&shape);
+	shape.taken_share = 0.2;
+	check_copies(&shape);
+	shape.n_workers = 1;
+	check_copies(&shape);
+	shape.taken_share = 0;
+	check_copies(&shape);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/what_if/ranks", test_ranks);
+	g_test_add_func("/what_if/algorithm", test_algorithm);
+	g_test_add_func("/what_if/topology", test_topology);
+	g_test_add_func("/what_if/topology_mistakes", test_topology_mistakes);
+	g_test_add_func("/what_if/copies", test_copies);
+	return g_test_run();
+}
