@@ -320,6 +320,21 @@ guint32 track_book_add(struct track_book *book, const struct book_slice *slice)
 	return pending.row;
 }
 
+void track_book_end(struct track_book *book, guint32 row, gint64 end_ns)
+{
+	TachoSlices *slices = &book->import->timeline->slices;
+	gint64 duration_ns;
+
+	slices->flags[row] &= (guint8)~TACHO_SLICE_OPEN;
+	if (__builtin_sub_overflow(end_ns, slices->start_ns[row], &duration_ns) ||
+	    duration_ns < 0 || duration_ns > MAX_SPAN_NS) {
+		duration_ns = 0;
+		slices->flags[row] |= TACHO_SLICE_REPAIRED;
+		book->n_impossible++;
+	}
+	slices->duration_ns[row] = duration_ns;
+}
+
 void track_book_add_sample(struct track_book *book, guint32 track, gint64 time_ns, gdouble value)
 {
 	TachoSample sample = { .track = track, .time_ns = time_ns };

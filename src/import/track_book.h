@@ -63,6 +63,8 @@ struct book_slice {
 /* Add it; a RUNTIME slice is what others may be launched by. Returns its row, TACHO_NONE where there is
  * no memory or room for more. */
 guint32 track_book_add(struct track_book *book, const struct book_slice *slice);
+/* Give the slice in `row`, one that was added OPEN, its end. */
+void track_book_end(struct track_book *book, guint32 row, gint64 end_ns);
 void track_book_add_sample(struct track_book *book, guint32 track, gint64 time_ns, gdouble value);
 void track_book_add_mark(struct track_book *book, guint32 track, gint64 time_ns, const gchar *name,
 			 const gchar *text, gint64 first, gint64 second);
