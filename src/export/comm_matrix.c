@@ -1,0 +1,169 @@
+#include "export/comm_matrix.h"
+
+#include <string.h>
+
+static guint64 *cell(struct comm_matrix *matrix, guint32 from, guint32 to)
+{
+	return &matrix->bytes[(gsize)from * matrix->n_ranks + to];
+}
+
+static void add(struct comm_matrix *matrix, guint32 from, guint32 to, guint64 bytes)
+{
+	guint64 *sum = cell(matrix, from, to);
+
+	*sum = bytes > G_MAXUINT64 - *sum ? G_MAXUINT64 : *sum + bytes; /* a broken trace */
+}
+
+static guint32 rank_index_of(const TachoTimeline *timeline, guint32 process)
+{
+	return g_array_index(timeline->processes, TachoProcess, process).rank_index;
+}
+
+/* --- messages ----------------------------------------------------------------------------------- */
+
+static gboolean add_messages(struct comm_matrix *matrix, const struct export_scope *scope)
+{
+	const TachoTimeline *timeline = scope->timeline;
+	gboolean is_any = FALSE;
+
+	for (guint i = 0; i < timeline->messages->len; i++) {
+		const TachoMessage *message = &g_array_index(timeline->messages, TachoMessage, i);
+
+		if (message->is_receive || !export_scope_has_slice(scope, message->slice))
+			continue;
+		if (message->peer_process == TACHO_NONE) {
+			matrix->n_outside++;
+			continue;
+		}
+		add(matrix, tacho_slice_process(timeline, message->slice)->rank_index,
+		    rank_index_of(timeline, message->peer_process), message->bytes);
+		is_any = TRUE;
+	}
+	return is_any;
+}
+
+/* --- collectives -------------------------------------------------------------------------------- */
+
+/* What the collectives of a group say together. */
+struct group {
+	guint64 bytes;
+	guint8 *has_rank; /* by rank index */
+};
+
+static void free_group(gpointer data)
+{
+	struct group *group = data;
+
+	g_free(group->has_rank);
+	g_free(group);
+}
+
+static struct group *find_group(GHashTable *groups, guint32 number, guint n_ranks)
+{
+	struct group *group = g_hash_table_lookup(groups, GUINT_TO_POINTER(number));
+
+	if (group)
+		return group;
+	group = g_new0(struct group, 1);
+	group->has_rank = g_new0(guint8, n_ranks);
+	g_hash_table_insert(groups, GUINT_TO_POINTER(number), group);
+	return group;
+}
+
+static void add_collective(GHashTable *groups, const struct export_scope *scope,
+			   const TachoCollective *collective)
+{
+	const TachoTimeline *timeline = scope->timeline;
+	struct group *group = find_group(groups, collective->group, timeline->ranks->len);
+	gboolean is_in_scope = FALSE;
+
+	for (guint32 i = 0; i < collective->n_members; i++) {
+		guint32 slice =
+			g_array_index(timeline->members, guint32, collective->first_member + i);
+
+		group->has_rank[tacho_slice_process(timeline, slice)->rank_index] = 1;
+		is_in_scope |= export_scope_has_slice(scope, slice);
+	}
+	if (is_in_scope && collective->n_members > 1 &&
+	    collective->bytes <= G_MAXUINT64 - group->bytes)
+		group->bytes += collective->bytes;
+}
+
+static void add_group(struct comm_matrix *matrix, const struct group *group)
+{
+	for (guint from = 0; from < matrix->n_ranks; from++)
+		for (guint to = 0; group->has_rank[from] && to < matrix->n_ranks; to++)
+			if (to != from && group->has_rank[to])
+				add(matrix, from, to, group->bytes);
+}
+
+static gboolean add_collectives(struct comm_matrix *matrix, const struct export_scope *scope)
+{
+	const TachoTimeline *timeline = scope->timeline;
+	g_autoptr(GHashTable) groups = g_hash_table_new_full(NULL, NULL, NULL, free_group);
+	GHashTableIter iter;
+	gpointer group;
+	gboolean is_any = FALSE;
+
+	for (guint i = 0; i < timeline->collectives->len; i++)
+		add_collective(groups, scope,
+			       &g_array_index(timeline->collectives, TachoCollective, i));
+	g_hash_table_iter_init(&iter, groups);
+	while (g_hash_table_iter_next(&iter, NULL, &group)) {
+		add_group(matrix, group);
+		is_any |= ((const struct group *)group)->bytes > 0;
+	}
+	return is_any;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------- */
+
+void comm_matrix_init(struct comm_matrix *matrix, const struct export_scope *scope)
+{
+	memset(matrix, 0, sizeof(*matrix));
+	matrix->n_ranks = scope->timeline->ranks->len;
+	if (matrix->n_ranks < 2 || matrix->n_ranks > COMM_MATRIX_MAX_RANKS)
+		return;
+	matrix->bytes = g_new0(guint64, (gsize)matrix->n_ranks * matrix->n_ranks);
+	if (add_messages(matrix, scope))
+		matrix->source = COMM_MATRIX_MESSAGES;
+	else if (add_collectives(matrix, scope))
+		matrix->source = COMM_MATRIX_COLLECTIVES;
+}
+
+void comm_matrix_release(struct comm_matrix *matrix)
+{
+	g_free(matrix->bytes);
+}
+
+static void write_row(const struct comm_matrix *matrix, guint from, JsonWriter *json)
+{
+	json_writer_begin_array(json);
+	for (guint to = 0; to < matrix->n_ranks; to++)
+		json_writer_unsigned(json, matrix->bytes[(gsize)from * matrix->n_ranks + to]);
+	json_writer_end_array(json);
+}
+
+void comm_matrix_write_json(const struct comm_matrix *matrix, const TachoTimeline *timeline,
+			    JsonWriter *json)
+{
+	static const gchar *const sources[] = { "nothing", "messages", "collectives" };
+	gboolean is_there = matrix->source != COMM_MATRIX_NOTHING;
+
+	json_writer_begin_object(json);
+	json_writer_key(json, "source");
+	json_writer_string(json, sources[matrix->source]);
+	json_writer_key(json, "ranks");
+	json_writer_begin_array(json);
+	for (guint i = 0; is_there && i < matrix->n_ranks; i++)
+		json_writer_integer(json, g_array_index(timeline->ranks, TachoRank, i).rank);
+	json_writer_end_array(json);
+	json_writer_key(json, "bytes");
+	json_writer_begin_array(json);
+	for (guint i = 0; is_there && i < matrix->n_ranks; i++)
+		write_row(matrix, i, json);
+	json_writer_end_array(json);
+	json_writer_key(json, "outside");
+	json_writer_unsigned(json, matrix->n_outside);
+	json_writer_end_object(json);
+}
