@@ -13,6 +13,7 @@ static const gchar description[] =
 	"Several RUNs are exported as one. 'tacho export --to list' names the formats.\n\n"
 	"Examples:\n"
 	"  tacho export base.tacho --to perfetto             writes base.pftrace\n"
+	"  tacho export base.tacho --to html                 writes base.html, a page to look at\n"
 	"  tacho export base.tacho --to chrome --steps 3:5   only those training steps\n"
 	"  tacho export base.tacho --to chrome -o - | gzip > base.json.gz\n";
 
@@ -55,6 +56,7 @@ static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
 		{ "chrome",
 		  "chrome://tracing, \"Load\", or https://ui.perfetto.dev, \"Open trace file\""
 		  " (it stays on your machine)" },
+		{ "html", "a browser" },
 		{ "sqlite", "sqlite3 FILE" },
 		{ "folded", "flamegraph.pl FILE > flames.svg, or https://www.speedscope.app" },
 		{ "dot", "dot -Tsvg FILE > graph.svg" },
@@ -157,7 +159,8 @@ int cmd_export(int argc, char **argv)
 	struct options options = { .rank = -1 };
 	const GOptionEntry entries[] = {
 		{ "to", 't', 0, G_OPTION_ARG_STRING, &options.target,
-		  "the format: perfetto, chrome, sqlite, csv, xlsx, folded, dot, pprof, or list",
+		  "the format: perfetto, chrome, html, sqlite, csv, xlsx, folded, dot, pprof, or "
+		  "list",
 		  "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "the file to write (default: RUN's name, in the current folder); -: stdout",

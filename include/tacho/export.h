@@ -37,6 +37,7 @@ typedef struct {
 	TARGET(perfetto, "pftrace", FALSE, "Perfetto protobuf trace, for ui.perfetto.dev")         \
 	TARGET(chrome, "json", TRUE,                                                               \
 	       "Chrome trace JSON, for chrome://tracing, Perfetto and many others")                \
+	TARGET(html, "html", FALSE, "page that shows itself in a browser, without network")        \
 	TARGET(sqlite, "sqlite", FALSE, "SQLite database with the tables of tacho query")          \
 	TARGET(csv, "csv", TRUE, "slices as a table, for spreadsheets and data frames")            \
 	TARGET(xlsx, "xlsx", FALSE, "workbook with a sheet for each view of tacho report")         \

@@ -5,6 +5,9 @@
 G_DEFINE_QUARK(tacho - export - error - quark, tacho_export_error)
 
 /* Targets that need what not every machine has: where it was not found, they are known, but not there. */
+#ifndef TACHO_HAVE_HTML
+#define tacho_export_html NULL
+#endif
 #ifndef TACHO_HAVE_XLSX
 #define tacho_export_xlsx NULL
 #endif
@@ -12,6 +15,7 @@ G_DEFINE_QUARK(tacho - export - error - quark, tacho_export_error)
 static const struct {
 	const gchar *target, *needs;
 } needs[] = {
+	{ "html", "npm and its packages, from which the page is made," },
 	{ "xlsx", "libxlsxwriter" },
 };
 

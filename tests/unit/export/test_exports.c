@@ -413,7 +413,7 @@ static void test_find(void)
 	g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_UNKNOWN_TARGET);
 	g_assert_cmpstr(error->message, ==,
 			"'parquet' is not a format to export to; there are: perfetto, chrome, "
-			"sqlite, csv, xlsx, folded, dot, pprof");
+			"html, sqlite, csv, xlsx, folded, dot, pprof");
 }
 
 static void add_target_test(const gchar *name, const TachoExportTarget *target,

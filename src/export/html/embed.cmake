@@ -1,0 +1,12 @@
+# cmake -D OUTPUT=FILE.c -D BODY=.. -D SCRIPT=.. -D STYLE=.. -P embed.cmake: the parts of the page as C arrays.
+function(append_asset name file)
+  file(READ ${file} hex HEX)
+  string(REGEX REPLACE "(................................................................)" "\\1\n" hex "${hex}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
+  set(text "${text}\nconst char html_asset_${name}[] = {\n${hex}0\n};\n" PARENT_SCOPE)
+endfunction()
+set(text "#include \"export/html_assets.h\"\n")
+append_asset(body ${BODY})
+append_asset(script ${SCRIPT})
+append_asset(style ${STYLE})
+file(WRITE ${OUTPUT} "${text}")
