@@ -21,7 +21,7 @@ start=$(date +%s%N)
 reading_ns=$(($(date +%s%N) - start))
 printf '%s slices and memory events; reading the run and finding its steps: %s ms\n' "$n_slices" $((reading_ns / 1000000))
 printf '%-10s %10s %14s %10s %12s\n' format ms "M events/s" MB "bytes/event"
-for format in perfetto chrome sqlite csv folded dot pprof; do
+for format in perfetto chrome html sqlite csv xlsx folded dot pprof; do
 	best_ns=
 	for _ in 1 2 3; do
 		start=$(date +%s%N)
