@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tacho/event_path.h>
 #include <tacho/export.h>
 
 #include "cli.h"
@@ -21,7 +22,8 @@ struct options {
 	gchar *target;
 	gchar *output;
 	gchar *steps;
-	gint rank;
+	gchar *critical;
+	gint rank, instance;
 	gboolean is_forced;
 };
 
@@ -74,10 +76,49 @@ static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
 	fputc('\n', stderr);
 }
 
-static int export_to_stdout(const TachoExportTarget *target, const TachoExportOptions *options,
-			    int argc, char **argv)
+/* Mark the path that is asked for, of the rank asked for or the only one. */
+static gboolean mark_critical(const struct options *options, TachoTimeline *timeline)
+{
+	g_autoptr(TachoEventPath) path = NULL;
+	gint32 rank = options->rank;
+	GError *error = NULL;
+
+	if (!options->critical)
+		return TRUE;
+	if (rank < 0 && timeline->ranks->len == 1)
+		rank = g_array_index(timeline->ranks, TachoRank, 0).rank;
+	if (rank < 0) {
+		cli_fail("export", "--critical is the path of one rank: say which with --rank");
+		return FALSE;
+	}
+	if (options->instance < 0) {
+		cli_fail("export", "--instance counts from 0");
+		return FALSE;
+	}
+	path = tacho_event_path_find(timeline, rank, options->critical, (guint)options->instance,
+				     &error);
+	if (!path) {
+		cli_fail_error("export", error);
+		return FALSE;
+	}
+	tacho_event_path_mark(path, timeline);
+	return TRUE;
+}
+
+/* NULL: why not has been said. */
+static TachoTimeline *open_marked(const struct options *options, int argc, char **argv)
 {
 	g_autoptr(TachoTimeline) timeline = cli_open_runs("export", argc, argv);
+
+	if (!timeline || !mark_critical(options, timeline))
+		return NULL;
+	return g_steal_pointer(&timeline);
+}
+
+static int export_to_stdout(const struct options *asked, const TachoExportTarget *target,
+			    const TachoExportOptions *options, int argc, char **argv)
+{
+	g_autoptr(TachoTimeline) timeline = open_marked(asked, argc, argv);
 	GError *error = NULL;
 
 	if (!timeline)
@@ -91,11 +132,12 @@ static int export_to_stdout(const TachoExportTarget *target, const TachoExportOp
 
 /* The file is begun before the run is read, which may take long: one that cannot be written is told
  * at once. */
-static int export_to_file(const TachoExportTarget *target, const TachoExportOptions *options,
-			  NewFile *file, const gchar *path, int argc, char **argv)
+static int export_to_file(const struct options *asked, const TachoExportTarget *target,
+			  const TachoExportOptions *options, NewFile *file, const gchar *path,
+			  int argc, char **argv)
 {
 	g_autoptr(NewFile) owned = file;
-	g_autoptr(TachoTimeline) timeline = cli_open_runs("export", argc, argv);
+	g_autoptr(TachoTimeline) timeline = open_marked(asked, argc, argv);
 	GError *error = NULL;
 
 	if (!timeline)
@@ -127,13 +169,13 @@ static int export_runs(const struct options *options, const TachoExportTarget *t
 		if (isatty(STDOUT_FILENO) && !target->is_text)
 			return cli_fail("export",
 					"a terminal cannot show this format; use -o FILE");
-		return export_to_stdout(target, &scope, argc, argv);
+		return export_to_stdout(options, target, &scope, argc, argv);
 	}
 	path = options->output ? g_strdup(options->output) : default_output(argv[1], target);
 	file = new_file_open(path, options->is_forced, &error);
 	if (!file)
 		return cli_fail_error("export", error);
-	return export_to_file(target, &scope, file, path, argc, argv);
+	return export_to_file(options, target, &scope, file, path, argc, argv);
 }
 
 static int export_with(const struct options *options, int argc, char **argv)
@@ -168,6 +210,11 @@ int cmd_export(int argc, char **argv)
 		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options.rank, "only this rank", "N" },
 		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options.steps,
 		  "only training steps A to B, counted from 0", "A:B" },
+		{ "critical", 0, 0, G_OPTION_ARG_STRING, &options.critical,
+		  "mark the critical path of a rank in an annotation whose name contains TEXT",
+		  "TEXT" },
+		{ "instance", 0, 0, G_OPTION_ARG_INT, &options.instance,
+		  "which of these annotations, from 0 (default: the first)", "N" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
 		  "replace a file that is there", NULL },
 		G_OPTION_ENTRY_NULL,
@@ -179,5 +226,6 @@ int cmd_export(int argc, char **argv)
 	g_free(options.target);
 	g_free(options.output);
 	g_free(options.steps);
+	g_free(options.critical);
 	return status;
 }

@@ -66,8 +66,8 @@ static const gchar *const profile_names[N_PROFILE_OPTIONS] = {
 struct options {
 	gchar **views;
 	gchar **profile[N_PROFILE_OPTIONS];
-	gchar *name, *device, *steps, *sort;
-	gint rank, limit;
+	gchar *name, *device, *steps, *sort, *annotation;
+	gint rank, limit, instance;
 	gboolean is_json, is_all, by_shape;
 };
 
@@ -137,6 +137,12 @@ static gboolean parse_filter(struct report *report)
 
 	report->filter.rank = options->rank;
 	report->filter.by_shape = options->by_shape;
+	report->filter.annotation = options->annotation;
+	report->filter.instance = (guint)options->instance;
+	if (options->instance < 0) {
+		cli_fail("report", "--instance counts from 0");
+		return FALSE;
+	}
 	return option_steps("report", options->steps, &report->filter.first_step,
 			    &report->filter.last_step) &&
 	       option_regex("report", "--name", options->name, &report->filter.name) &&
@@ -315,6 +321,10 @@ int cmd_report(int argc, char **argv)
 		  "op view: a row for each shape of the inputs", NULL },
 		{ "device", 'd', 0, G_OPTION_ARG_STRING, &options.device,
 		  "only device streams that match", "REGEX" },
+		{ "annotation", 0, 0, G_OPTION_ARG_STRING, &options.annotation,
+		  "critical view: of one rank, in an annotation whose name contains TEXT", "TEXT" },
+		{ "instance", 0, 0, G_OPTION_ARG_INT, &options.instance,
+		  "which of these, from 0 (default: the first)", "N" },
 		PROFILE("select", OPTION_SELECT, "profiles: show these figures", "METRIC,..."),
 		PROFILE("order-by", OPTION_ORDER, "profiles: a metric, name or depth", "KEY"),
 		PROFILE("account", OPTION_ACCOUNT, "profiles: count only these types", "REGEX,..."),
@@ -339,6 +349,7 @@ int cmd_report(int argc, char **argv)
 	g_free(options.steps);
 	g_free(options.sort);
 	g_free(options.device);
+	g_free(options.annotation);
 	for (guint i = 0; i < N_PROFILE_OPTIONS; i++)
 		g_strfreev(options.profile[i]);
 	return status;

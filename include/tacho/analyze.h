@@ -16,11 +16,15 @@ typedef struct {
 	const TachoProfileOptions
 		*profile; /* op, scope, graph, code; NULL: the defaults. Borrowed */
 	GRegex *device;	  /* only streams whose name matches; NULL: all. Borrowed */
+	/* critical view: only what an annotation of one rank holds, the instance-th of those whose name
+	 * contains the text ("": all that was recorded); NULL: steps, across ranks. Borrowed */
+	const gchar *annotation;
+	guint instance;
 } TachoFilter;
 
 #define TACHO_FILTER_INIT                                                                          \
 	{                                                                                          \
-		NULL, -1, -1, -1, FALSE, NULL, NULL                                                \
+		NULL, -1, -1, -1, FALSE, NULL, NULL, NULL, 0                                       \
 	}
 
 /* VIEW(name, what it shows). A view is src/analyze/<name>_view.c; critical, which needs a replay, is

@@ -54,6 +54,7 @@ typedef enum {
 	TACHO_SLICE_OPEN = 1 << 0, /* had not ended when the recording did; duration: up to then */
 	TACHO_SLICE_BACKWARD = 1 << 1, /* an autograd node */
 	TACHO_SLICE_REPAIRED = 1 << 2, /* its time was mended: the trust problems say how */
+	TACHO_SLICE_CRITICAL = 1 << 3, /* on the path that tacho_event_path_mark() was given */
 } TachoSliceFlags;
 
 /* About 45 bytes a slice. */
@@ -174,6 +175,7 @@ typedef enum {
 	TACHO_FLOW_CONTROL,	     /* must have ended -> may begin then; told by an importer */
 	TACHO_FLOW_EVENT_WAIT,	     /* a device's work, with which an event came -> the SYNC slice
 				      * that waits for the event; filled by importers */
+	TACHO_FLOW_CRITICAL,	     /* on the path that tacho_event_path_mark() was given */
 	TACHO_N_FLOW_KINDS,
 } TachoFlowKind;
 

@@ -6,6 +6,7 @@
  * graph, and the times are those of its replay with nothing changed; how far that is off what was measured
  * stands under the table. It needs a replay, so it stands here and not with the other views. */
 #include <tacho/analyze.h>
+#include <tacho/event_path.h>
 #include <tacho/replay.h>
 
 #include <math.h>
@@ -88,7 +89,10 @@ static void add_part(TachoTable *table, const struct part *part, gdouble whole_n
 	tacho_table_number(table, part->duration_ns / 1e6);
 	tacho_table_number(table, whole_ns > 0 ? 100.0 * part->duration_ns / whole_ns : 0);
 	tacho_table_number(table, part->first_ms);
-	tacho_table_integer(table, step);
+	if (step == TACHO_NONE)
+		tacho_table_null(table);
+	else
+		tacho_table_integer(table, step);
 }
 
 /* The shares are of the whole path, whatever the filter leaves of it. */
@@ -161,7 +165,101 @@ static void add_path(TachoTable *table, const struct selection *selection,
 		tacho_table_note(table, "There is no critical path: %s.", error->message);
 }
 
-TachoTable *tacho_view_critical(const TachoTimeline *timeline, const TachoFilter *filter)
+/* --- in an annotation of one rank ------------------------------------------------------------- */
+
+/* What an edge of the path is in, for people. */
+static const gchar *edge_name(const TachoEventPath *path, const TachoEventEdge *edge)
+{
+	switch ((TachoEventEdgeKind)edge->kind) {
+	case TACHO_EVENT_EDGE_WORK:
+		return tacho_slice_name(path->timeline, edge->slice);
+	case TACHO_EVENT_EDGE_LAUNCH:
+		return tacho_slice_name(path->timeline, edge->from);
+	default:
+		return "";
+	}
+}
+
+static GArray *sum_edges(const TachoEventPath *path)
+{
+	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct part));
+	g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	gint64 at_ns = 0;
+
+	for (guint i = 0; i < path->path->len; i++) {
+		const TachoEventEdge *edge = &g_array_index(path->edges, TachoEventEdge,
+							    g_array_index(path->path, guint32, i));
+		struct part *part;
+
+		if (edge->weight_ns == 0)
+			continue;
+		part = find_part(parts, by_key, path->rank,
+				 tacho_event_edge_bound(path->timeline, edge),
+				 edge_name(path, edge));
+		if (part->pieces++ == 0)
+			part->first_ms = (gdouble)at_ns / 1e6;
+		part->duration_ns += (gdouble)edge->weight_ns;
+		at_ns += edge->weight_ns;
+	}
+	return parts;
+}
+
+static void add_edges(TachoTable *table, const struct selection *selection,
+		      const TachoEventPath *path)
+{
+	g_autoptr(GArray) parts = sum_edges(path);
+	gdouble whole_ns = 0;
+
+	for (guint i = 0; i < parts->len; i++)
+		whole_ns += g_array_index(parts, struct part, i).duration_ns;
+	for (guint i = 0; i < parts->len; i++) {
+		const struct part *part = &g_array_index(parts, struct part, i);
+
+		if (selection_takes_name(selection, part->name))
+			add_part(table, part, whole_ns, TACHO_NONE);
+	}
+	tacho_table_sort(table, "duration_ms", TRUE);
+	tacho_table_note(
+		table,
+		"The critical path of rank %d: %.3f ms, through %u events; time between the "
+		"outermost operations of a thread weighs nothing.",
+		path->rank, whole_ns / 1e6, tacho_event_path_n_slices(path));
+}
+
+/* The rank asked for, or the only one; -1: it has to be said. */
+static gint32 choose_rank(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	if (filter->rank >= 0 || timeline->ranks->len != 1)
+		return filter->rank;
+	return g_array_index(timeline->ranks, TachoRank, 0).rank;
+}
+
+static void add_event_path(TachoTable *table, const TachoTimeline *timeline,
+			   const TachoFilter *filter)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoEventPath) path = NULL;
+	gint32 rank = choose_rank(timeline, filter);
+	struct selection selection;
+
+	if (rank < 0) {
+		tacho_table_note(table,
+				 "The path in an annotation is that of one rank: choose it.");
+		return;
+	}
+	path = tacho_event_path_find(timeline, rank, filter->annotation, filter->instance, &error);
+	if (!path) {
+		tacho_table_note(table, "There is no critical path: %s.", error->message);
+		return;
+	}
+	selection_init(&selection, timeline, filter);
+	add_edges(table, &selection, path);
+	selection_release(&selection);
+}
+
+/* --- of steps --------------------------------------------------------------------------------- */
+
+static TachoTable *view_steps(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("critical", columns, G_N_ELEMENTS(columns));
 	struct range range = find_range(timeline, filter);
@@ -176,5 +274,16 @@ TachoTable *tacho_view_critical(const TachoTimeline *timeline, const TachoFilter
 		add_path(table, &selection, &range);
 	selection_note(&selection, table);
 	selection_release(&selection);
+	return table;
+}
+
+TachoTable *tacho_view_critical(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table;
+
+	if (!filter || !filter->annotation)
+		return view_steps(timeline, filter);
+	table = tacho_table_new("critical", columns, G_N_ELEMENTS(columns));
+	add_event_path(table, timeline, filter);
 	return table;
 }

@@ -222,6 +222,8 @@ void slice_args_of_slice(struct slice_args *args, const TachoTimeline *timeline,
 		add_true(args, SLICE_ARG_OPEN);
 	if (flags & TACHO_SLICE_REPAIRED)
 		add_true(args, SLICE_ARG_REPAIRED);
+	if (flags & TACHO_SLICE_CRITICAL)
+		add_true(args, SLICE_ARG_CRITICAL);
 	switch ((TachoSliceKind)timeline->slices.kind[slice]) {
 	case TACHO_SLICE_OP:
 		add_op(args, timeline, slice);

@@ -10,6 +10,7 @@
 	SLICE_ARG(OPEN, "open")		    /* had not ended when the recording did */             \
 	SLICE_ARG(INCOMPLETE, "incomplete") /* a step of which an end was not seen */              \
 	SLICE_ARG(REPAIRED, "repaired")	    /* its time was mended */                              \
+	SLICE_ARG(CRITICAL, "critical")	    /* on the critical path that was asked for */          \
 	SLICE_ARG(INPUTS, "inputs")	    /* "float32[64,3,7,7], int64[2]" */                    \
 	SLICE_ARG(OUTPUTS, "outputs")                                                              \
 	SLICE_ARG(SEQUENCE, "sequence") /* autograd's number */                                    \

@@ -119,6 +119,8 @@ const gchar *tacho_flow_kind_name(TachoFlowKind kind)
 		return "control";
 	case TACHO_FLOW_EVENT_WAIT:
 		return "event_wait";
+	case TACHO_FLOW_CRITICAL:
+		return "critical_path";
 	case TACHO_FLOW_OTHER:
 	case TACHO_N_FLOW_KINDS:
 		break;

@@ -1,0 +1,339 @@
+/* The critical path of one rank's events: small ones by hand, and what HTA's tests expect of its examples
+ * (A1, A4 to A8 and A15 of the README beside them). The samples are looked for in $TACHO_SHARED or beside the
+ * source; where they are not, their tests are skipped. */
+#include <string.h>
+
+#include <tacho/correlate.h>
+#include <tacho/event_path.h>
+#include <tacho/graph.h>
+#include <tacho/import.h>
+
+#include "timeline_text.h"
+
+#define MEASURED_FORWARD "[param|pytorch.model.alex_net|0|0|0|measure|forward]"
+
+static TachoTimeline *open_sample(const gchar *name)
+{
+	const gchar *shared = g_getenv("TACHO_SHARED");
+	g_autofree gchar *beside =
+		g_build_filename(TACHO_TEST_DATA, "..", "..", "..", "shared", NULL);
+	g_autofree gchar *path =
+		g_build_filename(shared ? shared : beside, "data", "kineto", "hta", name, NULL);
+	const gchar *const paths[] = { path };
+	g_autoptr(GError) error = NULL;
+	TachoTimeline *timeline;
+
+	if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
+		g_test_skip("the samples are not there");
+		return NULL;
+	}
+	timeline = tacho_run_open(paths, 1, NULL, NULL, &error);
+	g_assert_no_error(error);
+	tacho_correlate(timeline);
+	return timeline;
+}
+
+static TachoEventPath *find_path(const TachoTimeline *timeline, const gchar *annotation,
+				 guint instance)
+{
+	g_autoptr(GError) error = NULL;
+	gint32 rank = g_array_index(timeline->ranks, TachoRank, 0).rank;
+	TachoEventPath *path = tacho_event_path_find(timeline, rank, annotation, instance, &error);
+
+	g_assert_no_error(error);
+	return path;
+}
+
+/* The slice that begins at a microsecond of the day of 1970, and whose name begins so. */
+static guint32 slice_at(const TachoTimeline *timeline, const gchar *name, gint64 unix_us)
+{
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		if (timeline->origin_unix_ns + timeline->slices.start_ns[i] == unix_us * 1000 &&
+		    g_str_has_prefix(tacho_slice_name(timeline, i), name))
+			return i;
+	g_test_message("no %s at %" G_GINT64_FORMAT, name, unix_us);
+	g_assert_not_reached();
+}
+
+static const TachoEventEdge *edge_at(const TachoEventPath *path, guint32 index)
+{
+	return &g_array_index(path->edges, TachoEventEdge, index);
+}
+
+/* The edge between two points, or NULL. */
+static const TachoEventEdge *find_edge(const TachoEventPath *path, guint32 from, gboolean from_end,
+				       guint32 to, gboolean to_end)
+{
+	for (guint i = 0; i < path->edges->len; i++) {
+		const TachoEventEdge *edge = edge_at(path, i);
+
+		if (edge->from == from && edge->to == to && edge->from_end == from_end &&
+		    edge->to_end == to_end)
+			return edge;
+	}
+	return NULL;
+}
+
+static void assert_edge(const TachoEventPath *path, guint32 from, gboolean from_end, guint32 to,
+			gboolean to_end, TachoEventEdgeKind kind, gint64 weight_us)
+{
+	const TachoEventEdge *edge = find_edge(path, from, from_end, to, to_end);
+
+	g_assert_nonnull(edge);
+	g_assert_cmpuint(edge->kind, ==, kind);
+	g_assert_cmpint(edge->weight_ns, ==, weight_us * 1000);
+}
+
+/* Consecutive edges meet, and each that weighs something is in some event, or on the way to a device. */
+static void assert_path(const TachoEventPath *path)
+{
+	g_assert_cmpuint(path->path->len, >, 0);
+	for (guint i = 0; i < path->path->len; i++) {
+		const TachoEventEdge *edge = edge_at(path, g_array_index(path->path, guint32, i));
+
+		if (i > 0) {
+			const TachoEventEdge *before =
+				edge_at(path, g_array_index(path->path, guint32, i - 1));
+
+			g_assert_cmpuint(before->to, ==, edge->from);
+			g_assert_cmpuint(before->to_end, ==, edge->from_end);
+		}
+		g_assert_nonnull(tacho_event_edge_bound(path->timeline, edge));
+		if (edge->kind == TACHO_EVENT_EDGE_WORK || edge->kind == TACHO_EVENT_EDGE_GAP)
+			g_assert_cmpuint(edge->slice, !=, TACHO_NONE);
+	}
+}
+
+static guint n_shown(const TachoEventPath *path)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < path->path->len; i++) {
+		TachoEventEdgeKind kind =
+			edge_at(path, g_array_index(path->path, guint32, i))->kind;
+
+		n += kind == TACHO_EVENT_EDGE_DEPENDENCY || kind == TACHO_EVENT_EDGE_LAUNCH ||
+		     kind == TACHO_EVENT_EDGE_SYNC;
+	}
+	return n;
+}
+
+static guint n_bounds(const TachoEventPath *path)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (guint i = 0; i < path->path->len; i++)
+		g_hash_table_add(seen,
+				 (gpointer)tacho_event_edge_bound(
+					 path->timeline,
+					 edge_at(path, g_array_index(path->path, guint32, i))));
+	return g_hash_table_size(seen);
+}
+
+/* --- HTA's examples --------------------------------------------------------------------------- */
+
+static void test_simple_add(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_sample("critical_path/simple_add");
+	g_autoptr(TachoEventPath) path = NULL;
+	guint32 relu, clamp, launch, fft, gemm, last, sync;
+
+	if (!timeline)
+		return;
+	path = find_path(timeline, MEASURED_FORWARD, 1);
+	assert_path(path);
+	relu = slice_at(timeline, "aten::relu_", 1694040009871913);
+	clamp = slice_at(timeline, "aten::clamp_min_", 1694040009871928);
+	launch = slice_at(timeline, "cudaLaunchKernel", 1694040009871942);
+	assert_edge(path, relu, FALSE, clamp, FALSE, TACHO_EVENT_EDGE_WORK, 15);
+	assert_edge(path, clamp, FALSE, launch, FALSE, TACHO_EVENT_EDGE_WORK, 14);
+	assert_edge(path, launch, FALSE, launch, TRUE, TACHO_EVENT_EDGE_WORK, 17);
+	assert_edge(path, launch, TRUE, clamp, TRUE, TACHO_EVENT_EDGE_WORK, 15);
+	assert_edge(path, clamp, TRUE, relu, TRUE, TACHO_EVENT_EDGE_WORK, 32);
+	fft = slice_at(timeline, "void fft2d_r2c_32x32", 1694040010076734);
+	gemm = slice_at(timeline, "ampere_gcgemm_64x64_nt", 1694040010076804);
+	assert_edge(path, timeline->slices.launch[fft], FALSE, fft, FALSE, TACHO_EVENT_EDGE_LAUNCH,
+		    27);
+	assert_edge(path, fft, TRUE, gemm, FALSE, TACHO_EVENT_EDGE_GAP, 7);
+	assert_edge(path, timeline->slices.launch[gemm], FALSE, gemm, FALSE,
+		    TACHO_EVENT_EDGE_LAUNCH, 0);
+	last = slice_at(timeline, "void epilogue::impl::globalKernel", 1694040010096876);
+	sync = slice_at(timeline, "cudaDeviceSynchronize", 1694040010097115);
+	assert_edge(path, last, TRUE, sync, TRUE, TACHO_EVENT_EDGE_SYNC, 0);
+	g_assert_cmpuint(path->path->len, ==, 314); /* so 315 nodes */
+	g_assert_cmpuint(tacho_event_path_n_slices(path), ==, 159);
+	g_assert_cmpuint(n_shown(path), ==, 21);
+}
+
+static void test_unknown_annotation(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_sample("critical_path/simple_add");
+	g_autoptr(TachoEventPath) path = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!timeline)
+		return;
+	path = tacho_event_path_find(timeline, 0, "no such annotation", 0, &error);
+	g_assert_null(path);
+	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS);
+}
+
+/* A8: the whole trace. HTA's overlaid file has 624 events on the path, and 192 arrows; of paths of one weight
+ * through calls that take no microsecond ours takes another in one place. */
+static void test_whole_trace(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_sample("critical_path/simple_add");
+	g_autoptr(TachoEventPath) path = NULL;
+
+	if (!timeline)
+		return;
+	path = find_path(timeline, "", 0);
+	assert_path(path);
+	g_assert_cmpuint(tacho_event_path_n_slices(path), >=, 618); /* within 1 % */
+	g_assert_cmpuint(tacho_event_path_n_slices(path), <=, 630);
+	g_assert_cmpuint(n_shown(path), >=, 191);
+	g_assert_cmpuint(n_shown(path), <=, 193);
+}
+
+static void test_alexnet(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_sample("critical_path/alexnet");
+	g_autoptr(TachoEventPath) path = NULL;
+
+	if (!timeline)
+		return;
+	path = find_path(timeline, MEASURED_FORWARD, 1);
+	assert_path(path);
+	g_assert_cmpuint(path->path->len, ==, 148); /* so 149 nodes */
+	g_assert_cmpuint(n_bounds(path), ==, 5);
+	assert_edge(path, slice_at(timeline, "void fft2d_c2r_32x32<float", 1695835585860487), TRUE,
+		    slice_at(timeline, "void at::native::elementwise_kernel", 1695835585860634),
+		    FALSE, TACHO_EVENT_EDGE_SYNC, 0);
+}
+
+/* A6 */
+static void test_event_sync(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_sample("critical_path/cuda_event_sync");
+	g_autoptr(TachoEventPath) path = NULL;
+	guint32 spin, query;
+
+	if (!timeline)
+		return;
+	path = find_path(timeline, "ProfilerStep", 0);
+	assert_path(path);
+	spin = slice_at(timeline, "at::cuda::(anonymous namespace)::spin_kernel(long)",
+			1707417525512372);
+	query = slice_at(timeline, "cudaEventQuery", 1707417525512419);
+	assert_edge(path, spin, TRUE, slice_at(timeline, "cudaEventSynchronize", 1707417525512382),
+		    TRUE, TACHO_EVENT_EDGE_SYNC, 0);
+	assert_edge(path, spin, TRUE, slice_at(timeline, "cudaDeviceSynchronize", 1707417525512474),
+		    TRUE, TACHO_EVENT_EDGE_SYNC, 0);
+	g_assert_null(find_edge(path, spin, TRUE, query, TRUE));
+}
+
+/* A7: no annotation, so all of the trace. */
+static void test_event_of_stream(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		open_sample("critical_path/cuda_event_sync_multi_stream");
+	g_autoptr(TachoEventPath) path = NULL;
+
+	if (!timeline)
+		return;
+	path = find_path(timeline, "", 0);
+	assert_path(path);
+	assert_edge(path, slice_at(timeline, "ampere_sgemm_128x64_nn", 1712867402348700), TRUE,
+		    slice_at(timeline, "Memset (Device)", 1712867402368034), FALSE,
+		    TACHO_EVENT_EDGE_SYNC, 0);
+}
+
+/* A1, A15. The second step of the AMD trace holds no operation at all: its path is its own time. */
+static void test_success(gconstpointer data)
+{
+	g_autoptr(TachoTimeline) timeline = open_sample(data);
+	g_autoptr(TachoEventPath) path = NULL;
+
+	if (!timeline)
+		return;
+	path = find_path(timeline, "ProfilerStep", 1);
+	assert_path(path);
+}
+
+/* --- by hand ---------------------------------------------------------------------------------- */
+
+static const gchar *const one_stream =
+	"unit us\n"
+	"rank 0 thread 1000 main\n"
+	"  annotation part 0..200\n"
+	"    op a 10..40\n"
+	"      runtime launchA 20..25\n"
+	"      runtime launchB 30..35\n"
+	"    runtime cudaDeviceSynchronize 50..120\n"
+	"    op after 130..140\n"
+	"  stream 7\n"
+	"    kernel A 28..60 launch=launchA\n"
+	"    kernel B 62..110 launch=launchB\n"
+	"  stream 9\n"
+	"    sync 'Context Sync' 50..119 launch=cudaDeviceSynchronize\n"
+	"  annotation devices 0..10\n";
+
+/* By the launch of A, A, the gap, and B to the call that waits, which weighs nothing; and on. */
+static void test_weights(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(one_stream);
+	g_autoptr(TachoEventPath) path = NULL;
+	gint64 length_ns = 0;
+
+	tacho_correlate(timeline);
+	path = find_path(timeline, "part", 0);
+	assert_path(path);
+	for (guint i = 0; i < path->path->len; i++)
+		length_ns += edge_at(path, g_array_index(path->path, guint32, i))->weight_ns;
+	g_assert_cmpint(length_ns, ==, (10 + 8 + 32 + 2 + 48 + 0 + 0 + 10) * 1000);
+	assert_edge(path, timeline_find(timeline, "launchB", 0), FALSE,
+		    timeline_find(timeline, "B", 0), FALSE, TACHO_EVENT_EDGE_LAUNCH, 0);
+}
+
+static void test_no_such(void)
+{
+	static const struct {
+		gint32 rank;
+		const gchar *annotation;
+		guint instance;
+		const gchar *message;
+	} cases[] = {
+		{ 3, "part", 0, "the run has no rank 3" },
+		{ 0, "none", 0, "rank 0 has 0 annotations whose name contains 'none'" },
+		{ 0, "part", 7,
+		  "rank 0 has 1 annotations whose name contains 'part'; they count from 0" },
+	};
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(one_stream);
+
+	tacho_correlate(timeline);
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		TachoEventPath *path = tacho_event_path_find(
+			timeline, cases[i].rank, cases[i].annotation, cases[i].instance, &error);
+
+		g_assert_null(path);
+		g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS);
+		g_assert_cmpstr(error->message, ==, cases[i].message);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/event-path/simple-add", test_simple_add);
+	g_test_add_func("/event-path/unknown-annotation", test_unknown_annotation);
+	g_test_add_func("/event-path/whole-trace", test_whole_trace);
+	g_test_add_func("/event-path/alexnet", test_alexnet);
+	g_test_add_func("/event-path/event-sync", test_event_sync);
+	g_test_add_func("/event-path/event-of-stream", test_event_of_stream);
+	g_test_add_func("/event-path/weights", test_weights);
+	g_test_add_func("/event-path/no-such", test_no_such);
+	g_test_add_data_func("/event-path/amd", "amd_trace", test_success);
+	g_test_add_data_func("/event-path/nanoseconds", "ns_resolution_trace", test_success);
+	return g_test_run();
+}
