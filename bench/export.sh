@@ -32,6 +32,7 @@ for format in perfetto chrome html sqlite csv xlsx folded dot pprof; do
 	bytes=$(stat -c %s "$work/out")
 	python3 -c 'import sys
 name, n, ns, size, reading = sys.argv[1], *map(int, sys.argv[2:])
-print(f"{name:10} {ns / 1e6:10.0f} {n / max(ns - reading, 1) * 1e3:14.2f} {size / 1e6:10.1f} {size / n:12.1f}")' \
+speed = f"{n / (ns - reading) * 1e3:.2f}" if ns > reading else "-"  # as quick as finding steps: nothing to tell
+print(f"{name:10} {ns / 1e6:10.0f} {speed:>14} {size / 1e6:10.1f} {size / n:12.1f}")' \
 		$format "$n_slices" "$best_ns" "$bytes" $reading_ns
 done

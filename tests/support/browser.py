@@ -19,6 +19,15 @@ PROGRAM = shutil.which("chromium")
 PATIENCE_S = 240  # for one answer: a machine that is busy takes long
 
 
+def can_start():
+    """Whether there is a browser, and this machine lets it run: a container may not."""
+    try:
+        with Browser() as browser:
+            return bool(browser.send("Browser.getVersion")["product"])
+    except (OSError, RuntimeError):
+        return False
+
+
 class Browser:
     def __init__(self, arguments=()):
         self.home = tempfile.TemporaryDirectory()

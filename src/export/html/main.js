@@ -28,7 +28,8 @@ class Page {
 
   header() {
     const { info } = this.head;
-    const command = clean(info.command || info.job || "a run");
+    const path = this.head.tables.processes.rows[0]?.path ?? "";
+    const command = clean(info.command || info.job || path.split("/").filter(Boolean).at(-1) || "a run");
     document.title = `tacho: ${command}`;
     return el("header", {},
       el("div", { class: "brand" }, "tacho"),

@@ -1,9 +1,10 @@
 # The page in a browser: it says what tacho report says, moves, finds, asks the network for nothing, and takes no
 # name of a trace for markup.
 "$TACHO" --version | grep -q 'with:.*html export' || exit 77
-command -v python3 >/dev/null && command -v chromium >/dev/null || exit 77
 export RUN=$TACHO_SOURCE_DIR/tests/data/two_ranks
 export PYTHONPATH=$TACHO_SOURCE_DIR/tests/support PYTHONDONTWRITEBYTECODE=1
+command -v python3 >/dev/null && command -v chromium >/dev/null || exit 77
+python3 -c 'import browser, sys; sys.exit(not browser.can_start())' || exit 77
 "$TACHO" export "$RUN" --to html
 "$TACHO" export "$RUN" --to html -o - >again.html
 cmp two_ranks.html again.html
