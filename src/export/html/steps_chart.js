@@ -16,7 +16,7 @@ const MIN_BAR = 3; // pixels; more bars than fit scroll
 const GAP = 0.25; // of a group
 
 function niceStep(most) {
-  const rough = most / 4 || 1;
+  const rough = most / 5 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   return [1, 2, 5, 10].map((times) => times * power).find((step) => step >= rough);
 }
