@@ -7,7 +7,8 @@
 #include "cli.h"
 #include "new_file.h"
 
-#define MAX_PATH_ROWS 12
+#define MAX_PATH_ROWS	     12
+#define MAX_SENSITIVITY_ROWS 20
 
 static const gchar usage[] = "RUN... [--what-if CHANGE]...";
 static const gchar description[] =
@@ -34,7 +35,7 @@ struct options {
 	gchar *topology_path;
 	gint step;
 	gchar *export_path;
-	gboolean is_forced, with_json, with_all;
+	gboolean is_forced, with_json, with_all, with_sensitivity;
 };
 
 static gdouble change_pct(gdouble from_ms, gdouble to_ms)
@@ -78,6 +79,12 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 	tacho_table_print(prediction->path_summary, stdout, width, with_colour);
 	printf("\nHow busy\n");
 	tacho_table_print(prediction->utilisation, stdout, width, with_colour);
+	if (prediction->sensitivity) {
+		printf("\nEach 1 %% faster gives\n");
+		if (!options->with_all)
+			tacho_table_limit(prediction->sensitivity, MAX_SENSITIVITY_ROWS);
+		tacho_table_print(prediction->sensitivity, stdout, width, with_colour);
+	}
 	for (guint i = 0; i < prediction->notes->len; i++)
 		printf("%s- %s\n", i == 0 ? "\n" : "",
 		       (const gchar *)g_ptr_array_index(prediction->notes, i));
@@ -149,6 +156,11 @@ static int replay(const struct options *options, const TachoExportTarget *target
 				   options->step, options->step, &error);
 	if (!prediction)
 		return cli_fail_error("replay", error);
+	if (options->with_sensitivity) {
+		prediction->sensitivity = tacho_replay_sensitivity(prediction->graph, &error);
+		if (!prediction->sensitivity)
+			return cli_fail_error("replay", error);
+	}
 	if (target && !export_replay(prediction, target, options, &error))
 		return cli_fail_error("replay", error);
 	if (options->with_json)
@@ -189,8 +201,10 @@ int cmd_replay(int argc, char **argv)
 		  "Write the replay beside what was measured, as .pftrace or .json", "FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
 		  "Replace FILE where it is there already", NULL },
+		{ "sensitivity", 'S', 0, G_OPTION_ARG_NONE, &options.with_sensitivity,
+		  "By how much each thing 1 % faster makes the step shorter", NULL },
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.with_all,
-		  "Print the whole of the critical path's parts", NULL },
+		  "Print all of the critical path's parts, and of the sensitivity", NULL },
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.with_json, "Print JSON", NULL },
 		G_OPTION_ENTRY_NULL,
 	};

@@ -31,6 +31,12 @@ gboolean tacho_graph_what_if(TachoGraph *graph, const gchar *what_if, GError **e
  * with g_strfreev(). Not a file (G_FILE_ERROR), or not text: TACHO_GRAPH_ERROR_WHAT_IF. */
 gchar **tacho_what_ifs_read(const gchar *path, GError **error);
 
+/* By how much the median step were shorter if one thing were 1 % faster: work of each kind and name, of each
+ * rank, the links' bandwidth and latency. A row a thing, the largest gain first, with "what", "name", "pieces",
+ * "busy_ms" (a step, of work the mean over ranks), "gain_ms", "gain_pct", and "felt_pct": how much of what it is
+ * faster the step is shorter. The caller's. TACHO_GRAPH_ERROR_CYCLE: it cannot be played. */
+TachoTable *tacho_replay_sensitivity(const TachoGraph *graph, GError **error);
+
 /* What a recording says about a change. */
 typedef struct {
 	guint32 n_ranks, first_step, last_step;
@@ -46,6 +52,7 @@ typedef struct {
 	TachoTable *critical_path;  /* in order of time; its times add up to the step */
 	TachoTable *path_summary;   /* the same by what it is */
 	TachoTable *utilisation;    /* of threads and links, over all steps */
+	TachoTable *sensitivity;    /* NULL; who has asked for it may put it here, for the JSON */
 	GPtrArray *notes;	    /* gchar */
 	TachoGraph *graph;	    /* with the what-ifs */
 	TachoReplay *replay;	    /* of it */

@@ -207,6 +207,7 @@ void tacho_prediction_free(TachoPrediction *prediction)
 	g_clear_pointer(&prediction->critical_path, tacho_table_free);
 	g_clear_pointer(&prediction->path_summary, tacho_table_free);
 	g_clear_pointer(&prediction->utilisation, tacho_table_free);
+	g_clear_pointer(&prediction->sensitivity, tacho_table_free);
 	g_clear_pointer(&prediction->notes, g_ptr_array_unref);
 	tacho_replay_free(prediction->replay);
 	tacho_graph_free(prediction->graph);
@@ -288,6 +289,9 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 	static const gchar *const summary_keys[] = { "what",	    "name",	 "pieces",
 						     "duration_ms", "share_pct", NULL };
 	static const gchar *const utilisation_keys[] = { "resource", "busy_ms", "busy_pct", NULL };
+	static const gchar *const sensitivity_keys[] = { "what",     "name",	"pieces",
+							 "busy_ms",  "gain_ms", "gain_pct",
+							 "felt_pct", NULL };
 	g_autoptr(JsonWriter) json = json_writer_new(out);
 
 	json_writer_begin_object(json);
@@ -295,6 +299,8 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 	write_table(json, prediction->critical_path, path_keys);
 	write_table(json, prediction->path_summary, summary_keys);
 	write_table(json, prediction->utilisation, utilisation_keys);
+	if (prediction->sensitivity)
+		write_table(json, prediction->sensitivity, sensitivity_keys);
 	json_writer_line(json);
 	json_writer_key(json, "notes");
 	json_writer_begin_array(json);

@@ -221,6 +221,48 @@ static void test_topology_mistakes(void)
 	assert_refused(late_rank, "topology=/nowhere/at/all", "/nowhere/at/all");
 }
 
+/* --- sensitivity ------------------------------------------------------------------------------ */
+
+/* By how much a step of `late_rank` is shorter with the thing 1 % faster. */
+static void assert_gain(const TachoTable *table, const gchar *what, const gchar *name,
+			gdouble gain_us, gdouble felt_pct)
+{
+	for (guint i = 0; i < tacho_table_n_rows(table); i++) {
+		if (strcmp(tacho_table_cell_text(table, i, "what"), what) != 0 ||
+		    strcmp(tacho_table_cell_text(table, i, "name"), name) != 0)
+			continue;
+		g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, i, "gain_ms") * 1000,
+					       gain_us, 0.002);
+		g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, i, "felt_pct"),
+					       felt_pct, 0.5);
+		return;
+	}
+	g_error("no %s %s", what, name);
+}
+
+static void test_sensitivity(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(late_rank);
+	g_autoptr(TachoGraph) graph = NULL;
+	g_autoptr(TachoTable) table = NULL;
+	g_autoptr(GError) error = NULL;
+	gdouble one = 1 - 1 / 1.01; /* of a time that is 1 % faster */
+
+	tacho_correlate(timeline);
+	graph = tacho_graph_build(timeline, -1, -1, &error);
+	g_assert_no_error(error);
+	table = tacho_replay_sensitivity(graph, &error);
+	g_assert_no_error(error);
+	/* rank 1's a of 50 decides, of the 40 that the two have in the mean */
+	assert_gain(table, "op", "a", 50 * one, 125);
+	assert_gain(table, "op", "b", 40 * one, 100);
+	assert_gain(table, "links", "bandwidth", 9 * one, 100);
+	/* rank 0's a is hidden, and so is that of its call; its b ends its step, one of two */
+	assert_gain(table, "rank", "0", 20 * one, 100 * 20 / 71.0);
+	assert_gain(table, "rank", "1", (91 + 51) / 2.0 * one, 100 * 71 / 91.0);
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "name"), ==, "1");
+}
+
 /* --- copies of ranks -------------------------------------------------------------------------- */
 
 static const struct job_shape two_ranks = {
@@ -301,6 +343,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if/algorithm", test_algorithm);
 	g_test_add_func("/what_if/topology", test_topology);
 	g_test_add_func("/what_if/topology_mistakes", test_topology_mistakes);
+	g_test_add_func("/what_if/sensitivity", test_sensitivity);
 	g_test_add_func("/what_if/copies", test_copies);
 	return g_test_run();
 }
