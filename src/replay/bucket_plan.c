@@ -65,9 +65,18 @@ guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
 
 /* --- editing the graph ---------------------------------------------------------------------- */
 
+/* How gradients are packed. */
+struct bucket_rule {
+	const gchar *what_if; /* its key, for messages */
+	guint64 cap_bytes;    /* PyTorch's rule */
+	const GArray *
+		counts; /* guint32, gradients in each bucket, in their order, then all others; or NULL */
+};
+
 /* One backward pass, on all ranks. */
 struct pass_edit {
 	TachoGraph *graph;
+	const struct bucket_rule *rule;
 	guint32 n_ranks;
 	const struct graph_pass **passes; /* one a rank */
 	GArray *transfers;		  /* guint32, of the pass, in order queued */
@@ -83,8 +92,8 @@ static const struct graph_gradient *gradients_of(const struct pass_edit *edit, g
 
 static gboolean refuse(const struct pass_edit *edit, GError **error, const gchar *reason)
 {
-	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
-		    "bucket_mb: in step %u, %s",
+	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF, "%s: in step %u, %s",
+		    edit->rule->what_if,
 		    edit->passes[0] ? edit->passes[0]->step : edit->graph->first_step, reason);
 	return FALSE;
 }
@@ -256,6 +265,26 @@ static void replace_buckets(const struct pass_edit *edit, const struct pattern *
 		is_dropped[g_array_index(edit->transfers, guint32, i)] = 1;
 }
 
+/* Gradients up to the bucket's end stand in `counts`, and are of one type, as a bucket is. */
+static gboolean check_counts(const struct pass_edit *edit, GError **error)
+{
+	const struct graph_gradient *gradients = gradients_of(edit, 0);
+	guint32 first = 0;
+
+	for (guint i = 0; edit->rule->counts && i < edit->rule->counts->len; i++) {
+		guint32 n = g_array_index(edit->rule->counts, guint32, i);
+
+		if (n > edit->n_gradients - first)
+			return refuse(edit, error, "there are fewer gradients than that");
+		for (guint32 j = 1; j < n; j++)
+			if (strcmp(gradients[first + j].dtype, gradients[first].dtype) != 0)
+				return refuse(edit, error,
+					      "a bucket would hold gradients of two data types");
+		first += n;
+	}
+	return TRUE;
+}
+
 static gboolean check_pass(struct pass_edit *edit, GError **error)
 {
 	if (!edit->passes[0])
@@ -264,7 +293,7 @@ static gboolean check_pass(struct pass_edit *edit, GError **error)
 	if (edit->n_gradients == 0)
 		return refuse(edit, error,
 			      "no gradient was seen (torch::autograd::AccumulateGrad)");
-	return check_ranks(edit, error) && check_bytes(edit, error);
+	return check_ranks(edit, error) && check_bytes(edit, error) && check_counts(edit, error);
 }
 
 static void collect_pass(struct pass_edit *edit, guint32 ordinal, guint32 n_transfers)
@@ -321,7 +350,8 @@ static gboolean check_passes(struct pass_edit *edit, guint32 n_passes, guint8 *f
 	}
 	if (n_fitting == 0 && n_refused == 0) {
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
-			    "bucket_mb: no collective of gradients was seen in a backward pass");
+			    "%s: no collective of gradients was seen in a backward pass",
+			    edit->rule->what_if);
 		return FALSE;
 	}
 	if (n_refused >= MAX(n_fitting, 1u)) {
@@ -334,8 +364,26 @@ static gboolean check_passes(struct pass_edit *edit, guint32 n_passes, guint8 *f
 	return TRUE;
 }
 
-static void edit_passes(struct pass_edit *edit, guint32 n_passes, const guint8 *fits, guint32 model,
-			guint64 cap_bytes)
+/* The bucket of each gradient; returns how many buckets. */
+static guint32 plan_buckets(const struct pass_edit *edit, guint32 *buckets)
+{
+	const GArray *counts = edit->rule->counts;
+	guint32 gradient = 0;
+
+	if (!counts)
+		return bucket_plan(gradients_of(edit, 0), edit->n_gradients, FIRST_CAP_BYTES,
+				   edit->rule->cap_bytes, buckets);
+	for (guint i = 0; i < counts->len; i++)
+		for (guint32 j = 0; j < g_array_index(counts, guint32, i); j++)
+			buckets[gradient++] = i;
+	if (gradient == edit->n_gradients)
+		return counts->len;
+	while (gradient < edit->n_gradients)
+		buckets[gradient++] = counts->len;
+	return counts->len + 1;
+}
+
+static void edit_passes(struct pass_edit *edit, guint32 n_passes, const guint8 *fits, guint32 model)
 {
 	TachoGraph *graph = edit->graph;
 	guint32 n_transfers = graph->transfers->len;
@@ -350,8 +398,7 @@ static void edit_passes(struct pass_edit *edit, guint32 n_passes, const guint8 *
 			continue;
 		collect_pass(edit, ordinal, n_transfers);
 		edit->buckets = buckets = g_new(guint32, edit->n_gradients);
-		edit->n_buckets = bucket_plan(gradients_of(edit, 0), edit->n_gradients,
-					      FIRST_CAP_BYTES, cap_bytes, buckets);
+		edit->n_buckets = plan_buckets(edit, buckets);
 		if (!is_unchanged(edit))
 			replace_buckets(edit, &pattern, is_dropped);
 	}
@@ -359,13 +406,13 @@ static void edit_passes(struct pass_edit *edit, guint32 n_passes, const guint8 *
 	drop_transfers(graph, is_dropped, n_transfers);
 }
 
-gboolean rebucket(TachoGraph *graph, guint64 cap_bytes, GError **error)
+static gboolean rebucket(TachoGraph *graph, const struct bucket_rule *rule, GError **error)
 {
 	guint32 n_ranks = graph->timeline->ranks->len, n_passes = 0, model = 0;
 	g_autofree const struct graph_pass **passes =
 		g_new0(const struct graph_pass *, MAX(n_ranks, 1u));
 	g_autoptr(GArray) transfers = g_array_new(FALSE, FALSE, sizeof(guint32));
-	struct pass_edit edit = { graph, n_ranks, passes, transfers, 0, 0, NULL };
+	struct pass_edit edit = { graph, rule, n_ranks, passes, transfers, 0, 0, NULL };
 	g_autofree guint8 *fits = NULL;
 
 	for (guint i = 0; i < graph->passes->len; i++)
@@ -374,17 +421,39 @@ gboolean rebucket(TachoGraph *graph, guint64 cap_bytes, GError **error)
 	fits = g_new0(guint8, MAX(n_passes, 1u));
 	if (!check_passes(&edit, n_passes, fits, &model, error))
 		return FALSE;
-	edit_passes(&edit, n_passes, fits, model, cap_bytes);
+	edit_passes(&edit, n_passes, fits, model);
 	return TRUE;
 }
 
 gboolean what_if_bucket_mb(TachoGraph *graph, const gchar *what_if, const gchar *text,
 			   GError **error)
 {
+	struct bucket_rule rule = { "bucket_mb", 0, NULL };
 	struct quantity value;
 
 	if (!quantity_parse(text, UNITS_NONE, &value) || value.form != QUANTITY_PLAIN ||
 	    value.number <= 0 || value.number > 1e6)
 		return what_if_refuse(error, what_if, "it is bucket_mb=N, in MiB");
-	return rebucket(graph, (guint64)(value.number * 1024 * 1024), error);
+	rule.cap_bytes = (guint64)(value.number * 1024 * 1024);
+	return rebucket(graph, &rule, error);
+}
+
+gboolean what_if_fusion(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+{
+	g_auto(GStrv) words = g_strsplit(text, ",", -1);
+	g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(guint32));
+	struct bucket_rule rule = { "fusion", 0, counts };
+
+	for (guint i = 0; words[i]; i++) {
+		guint32 n;
+
+		if (!quantity_parse_count(words[i], 1, G_MAXINT32, &n))
+			return what_if_refuse(error, what_if,
+					      "it is fusion=N,N...: gradients in each bucket, in "
+					      "the order they come");
+		g_array_append_val(counts, n);
+	}
+	if (counts->len == 0)
+		return what_if_refuse(error, what_if, "it names no bucket");
+	return rebucket(graph, &rule, error);
 }

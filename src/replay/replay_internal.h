@@ -24,7 +24,8 @@ gboolean replay_shared(TachoReplay *replay, GError **error);
 /* Where the steps of each rank begin and end, for as long as the graph keeps its nodes. */
 struct step_marks {
 	guint32 n_steps, n_ranks;
-	guint32 *before, *last; /* [rank * n_steps + step]: nodes, TACHO_NONE where there is none */
+	/* [rank * n_steps + step]: nodes, TACHO_NONE where there is none */
+	guint32 *before, *first, *last;
 };
 
 void step_marks_init(struct step_marks *marks, const TachoGraph *graph);
@@ -47,9 +48,6 @@ TachoTable *replay_utilisation(const TachoReplay *replay);
  * `buckets`; returns how many buckets. */
 guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
 		    guint64 first_cap_bytes, guint64 cap_bytes, guint32 *buckets);
-
-/* Pack the gradients of all backward passes anew. */
-gboolean rebucket(TachoGraph *graph, guint64 cap_bytes, GError **error);
 
 /* Take what recording cost out of the work; `ret_share` is how much of it that was. */
 gboolean replay_take_out_recording(TachoGraph *graph, gdouble *ret_share, GError **error);

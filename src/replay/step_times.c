@@ -24,8 +24,10 @@ static void find_marks(struct step_marks *marks, const TachoGraph *graph)
 			gsize cell =
 				cell_of(marks, lane->rank_index, node->step - graph->first_step);
 
-			if (marks->last[cell] == TACHO_NONE)
+			if (marks->last[cell] == TACHO_NONE) {
 				marks->before[cell] = previous[node->lane];
+				marks->first[cell] = i;
+			}
 			marks->last[cell] = i;
 		}
 		previous[node->lane] = i;
@@ -40,15 +42,17 @@ void step_marks_init(struct step_marks *marks, const TachoGraph *graph)
 	marks->n_steps = graph->last_step - graph->first_step + 1;
 	n = MAX((gsize)marks->n_ranks * marks->n_steps, 1u);
 	marks->before = g_new(guint32, n);
+	marks->first = g_new(guint32, n);
 	marks->last = g_new(guint32, n);
 	for (gsize i = 0; i < n; i++)
-		marks->before[i] = marks->last[i] = TACHO_NONE;
+		marks->before[i] = marks->first[i] = marks->last[i] = TACHO_NONE;
 	find_marks(marks, graph);
 }
 
 void step_marks_release(struct step_marks *marks)
 {
 	g_clear_pointer(&marks->before, g_free);
+	g_clear_pointer(&marks->first, g_free);
 	g_clear_pointer(&marks->last, g_free);
 }
 

@@ -14,7 +14,20 @@ typedef gboolean WhatIfEdit(TachoGraph *graph, const gchar *what_if, const gchar
 WhatIfEdit what_if_bandwidth, what_if_latency;
 WhatIfEdit what_if_topology, what_if_ranks, what_if_algorithm;
 WhatIfEdit what_if_scale, what_if_drop, what_if_straggler, what_if_cores;
-WhatIfEdit what_if_bucket_mb;
+WhatIfEdit what_if_bucket_mb, what_if_fusion, what_if_partition_mb;
+WhatIfEdit what_if_accumulate, what_if_recompute;
+
+/* Work that was not recorded, of the thread and step of the node that is to follow it. */
+struct insertion {
+	guint32 next; /* a node; each is in one insertion at most */
+	gint64 duration_ns;
+	TachoNodeKind kind; /* OP, HOST ... */
+	guint32 name;	    /* string of the timeline */
+};
+
+/* Put them in, each after all that its `next` began after; `insertions` holds struct insertion. Nodes get
+ * other numbers. */
+void what_if_insert(TachoGraph *graph, const GArray *insertions);
 
 /* The change that the text is, unfrozen. */
 gboolean what_if_edit(TachoGraph *graph, const gchar *what_if, GError **error);

@@ -221,6 +221,102 @@ static void test_topology_mistakes(void)
 	assert_refused(late_rank, "topology=/nowhere/at/all", "/nowhere/at/all");
 }
 
+/* --- buckets, parts, passes ------------------------------------------------------------------- */
+
+static void test_fusion(void)
+{
+	assert_predicted(buckets, "fusion=1,3", 60); /* as it was */
+	assert_predicted(buckets, "fusion=1", 60);   /* the others make another */
+	/* all in one: 2 + 16 */
+	assert_predicted(buckets, "fusion=4", 40 + 18 + 6);
+	/* the second of two begins at 40, too: 2 + 8 */
+	assert_predicted(buckets, "fusion=2,2", 40 + 10 + 6);
+	assert_predicted(buckets, "fusion=4;bandwidth=2x", 40 + 10 + 6);
+	assert_refused(buckets, "fusion=5", "fewer gradients");
+	assert_refused(buckets, "fusion=2,x", "it is fusion=");
+	assert_refused(buckets, "fusion=0", "it is fusion=");
+	assert_refused(buckets, "fusion=", "no bucket");
+	assert_refused(late_rank, "fusion=1", "no collective of gradients");
+}
+
+static void test_partition(void)
+{
+	/* three parts, one after the other, each with waits of its own */
+	assert_predicted(buckets, "partition_mb=1", 40 + 3 * 6 + 6);
+	/* of 1.5 MiB each */
+	assert_predicted(buckets, "partition_mb=2", 40 + 2 * 8 + 6);
+	assert_predicted(buckets, "partition_mb=1;bandwidth=2x", 40 + 3 * 4 + 6);
+	/* pushed, then pulled: two latencies and twice the 24 us of two ranks' bytes on one link */
+	assert_predicted(buckets, "algorithm=ps", 40 + 1 + 48 + 6);
+	/* in three parts, of which two are pulled while the next is pushed */
+	assert_predicted(buckets, "algorithm=ps;partition_mb=1", 40 + 2 + 32 + 6);
+	assert_refused(buckets, "partition_mb=3", "no all-reduce");
+	assert_refused(buckets, "partition_mb=0", "it is partition_mb=");
+	assert_refused(buckets, "partition_mb=1x", "it is partition_mb=");
+}
+
+/* A thousand parts of each of a thousand collectives. */
+static void test_too_many_parts(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	struct job_shape shape = { .n_ranks = 4,
+				   .ranks_per_host = 1,
+				   .n_ops = 2000,
+				   .n_steps = 1,
+				   .op_ns = 1000,
+				   .ops_per_collective = 2,
+				   .ops_to_wait = 1,
+				   .gradient_bytes = 1024 * 1024,
+				   .gradients_per_collective = 1,
+				   .n_workers = 1,
+				   .transfer_ns = 100,
+				   .seed = 1 };
+	g_autoptr(TachoGraph) graph = job_graph_new(timeline, &shape);
+	guint32 n_nodes = tacho_graph_n_nodes(graph);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_false(tacho_graph_what_if(graph, "partition_mb=0.001", &error));
+	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF);
+	g_assert_nonnull(strstr(error->message, "nodes"));
+	g_assert_cmpuint(tacho_graph_n_nodes(graph), ==, n_nodes);
+}
+
+static void test_accumulate(void)
+{
+	assert_predicted(buckets, "accumulate=1", 60);
+	/* 40 us up to the last gradient, once and twice more */
+	assert_predicted(buckets, "accumulate=2", 40 + 60);
+	assert_predicted(buckets, "accumulate=3", 80 + 60);
+	assert_predicted(buckets, "accumulate=2;bandwidth=2x", 40 + 54);
+	assert_predicted(buckets, "bucket_mb=1;accumulate=2", 40 + 52);
+	assert_predicted(buckets, "accumulate=2;bucket_mb=1", 40 + 52);
+	assert_refused(buckets, "accumulate=0", "it is accumulate=");
+	assert_refused(late_rank, "accumulate=2", "no backward pass");
+}
+
+static void test_recompute(void)
+{
+	static const gchar text[] = "unit us\n"
+				    "rank 0 thread 1000 main\n"
+				    "  annotation ProfilerStep#0 0..100\n"
+				    "    op aten::linear 0..20 seq=0\n"
+				    "      op aten::addmm 2..18 seq=0\n"
+				    "    op aten::relu 20..30 seq=1\n"
+				    "    op ReluBackward0 40..50 backward seq=1 fwd=1\n"
+				    "    op AddmmBackward0 50..70 backward seq=0 fwd=1\n"
+				    "    op optimizer 70..100\n";
+
+	assert_predicted(text, "recompute:op~^aten::relu$", 110);
+	/* with all that it calls, but only once where what it calls matches, too */
+	assert_predicted(text, "recompute:op~aten::(linear|addmm)", 120);
+	assert_predicted(text, "recompute:op~addmm", 116);
+	assert_predicted(text, "recompute:op~^aten::", 130);
+	assert_predicted(text, "recompute:op~relu;scale:op~relu=2", 120);
+	assert_refused(text, "recompute:op~optimizer", "no op of that name");
+	assert_refused(text, "recompute:host~x", "it is recompute:");
+	assert_refused(text, "recompute:op~(", "missing");
+}
+
 /* --- sensitivity ------------------------------------------------------------------------------ */
 
 /* By how much a step of `late_rank` is shorter with the thing 1 % faster. */
@@ -343,6 +439,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if/algorithm", test_algorithm);
 	g_test_add_func("/what_if/topology", test_topology);
 	g_test_add_func("/what_if/topology_mistakes", test_topology_mistakes);
+	g_test_add_func("/what_if/fusion", test_fusion);
+	g_test_add_func("/what_if/partition", test_partition);
+	g_test_add_func("/what_if/too_many_parts", test_too_many_parts);
+	g_test_add_func("/what_if/accumulate", test_accumulate);
+	g_test_add_func("/what_if/recompute", test_recompute);
 	g_test_add_func("/what_if/sensitivity", test_sensitivity);
 	g_test_add_func("/what_if/copies", test_copies);
 	return g_test_run();
