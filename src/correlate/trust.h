@@ -32,6 +32,8 @@
 	TRUST_KIND(early_kernel, KERNELS, 40)                                                      \
 	TRUST_KIND(unmatched_collective, COLLECTIVES, 60)                                          \
 	TRUST_KIND(unpaired_message, MESSAGES, 20)                                                 \
+	TRUST_KIND(unmatched_end, EVENTS, 30)                                                      \
+	TRUST_KIND(unmatched_begin, EVENTS, 30)                                                    \
 	TRUST_KIND(other, ONE, 30)
 
 enum trust_kind {

@@ -64,8 +64,8 @@ static gboolean is_own_process(const gchar *folder)
 	if (n < 0)
 		return FALSE;
 	head[n] = '\0';
-	/* what is broken or empty is for the reader of runs to complain about, but LTTng's is not */
-	return strstr(head, "tacho_format") || !strstr(head, "tracer_name");
+	/* what is broken or empty is for the reader of runs to complain about, others' traces are not */
+	return strstr(head, "tacho_format") || !ctf_is_trace(folder);
 }
 
 static gboolean is_own_run(const gchar *path)
@@ -429,6 +429,19 @@ static TachoTimeline *read_found(const struct found *found, TachoImportProgress 
 				 .functions = wants_functions(found) ? functions : NULL };
 
 	if (!read_formats(&import, found, error) || !check_content(timeline, found, error))
+		return NULL;
+	finish(&import);
+	return g_steal_pointer(&timeline);
+}
+
+TachoTimeline *import_by(gboolean (*read)(struct import *import, gpointer data, GError **error),
+			 gpointer data, GError **error)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	g_autoptr(GArray) files = g_array_new(FALSE, FALSE, sizeof(guint));
+	struct import import = { .timeline = timeline, .files = files };
+
+	if (!read(&import, data, error))
 		return NULL;
 	finish(&import);
 	return g_steal_pointer(&timeline);

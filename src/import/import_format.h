@@ -86,4 +86,11 @@ gboolean import_each_path(struct import *import, const gchar *const *paths, guin
 /* The rank that a file's name tells ("rank-3.json", "rank_12.pt.trace.json.gz", "trace_rank0.et"), or -1. */
 gint32 import_rank_of_name(const gchar *path);
 
+/* A timeline of what `read` reads: for tests of what comes from no file. */
+TachoTimeline *import_by(gboolean (*read)(struct import *import, gpointer data, GError **error),
+			 gpointer data, GError **error);
+
+/* Whether the folder is a CTF trace, whoever wrote it: it has CTF's metadata. */
+gboolean ctf_is_trace(const gchar *folder);
+
 #endif

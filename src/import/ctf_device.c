@@ -1,0 +1,416 @@
+/* ctf_device: what devices did, told late, with times of their own: put where it belongs.
+ *
+ * (1) An event that tells of a device carries the true time in its field "timestamp". Which clock that is, is in
+ *     its rule. A time that is hours from when it was told is not believed.
+ * (2) The clock of an OpenCL device is fitted to the host's by what cannot be otherwise: a command is queued within
+ *     the call that asks for it, and ends before its callback:
+ *
+ *         call begins - queued <= shift <= call ends - queued,  shift <= callback - end
+ *
+ *     All commands together leave an interval, whose middle is taken. If it is empty, it is a problem.
+ * (3) The n-th kernel of a process, by its begin, is of its n-th launch; a launch is never after its kernel. Fills
+ *     of memory are kernels that nobody launched. */
+#include <string.h>
+
+#include "import/ctf_import.h"
+
+#define HOUR_NS (G_GINT64_CONSTANT(3600) * 1000000000)
+
+/* A call that queues a command, and what the device says of when that was queued. */
+struct queue_call {
+	gint64 begin_ns, end_ns; /* end: G_MAXINT64 until it has ended */
+};
+
+struct ctf_device {
+	gint64 start_ns;	 /* when the runtime began, 0: not told */
+	GArray *api_launches;	 /* guint32 rows: calls */
+	GArray *packet_launches; /* guint32 rows: what the queue was given */
+	GArray *kernels;	 /* guint32 rows */
+	/* (2) */
+	GArray *shifted;    /* guint32 rows with the device's times */
+	GArray *calls;	    /* struct queue_call */
+	GArray *queued;	    /* gint64, the device's */
+	gint64 callback_ns; /* G_MININT64: none since the last command */
+	gint64 high_ns;
+};
+
+static struct ctf_device *device_of(struct ctf_owner *owner)
+{
+	struct ctf_device *device = owner->device;
+
+	if (device)
+		return device;
+	device = owner->device = g_new0(struct ctf_device, 1);
+	device->api_launches = g_array_new(FALSE, FALSE, sizeof(guint32));
+	device->packet_launches = g_array_new(FALSE, FALSE, sizeof(guint32));
+	device->kernels = g_array_new(FALSE, FALSE, sizeof(guint32));
+	device->shifted = g_array_new(FALSE, FALSE, sizeof(guint32));
+	device->calls = g_array_new(FALSE, FALSE, sizeof(struct queue_call));
+	device->queued = g_array_new(FALSE, FALSE, sizeof(gint64));
+	device->callback_ns = G_MININT64;
+	device->high_ns = G_MAXINT64;
+	return device;
+}
+
+void ctf_device_free(struct ctf_device *device)
+{
+	if (!device)
+		return;
+	g_array_unref(device->api_launches);
+	g_array_unref(device->packet_launches);
+	g_array_unref(device->kernels);
+	g_array_unref(device->shifted);
+	g_array_unref(device->calls);
+	g_array_unref(device->queued);
+	g_free(device);
+}
+
+gint32 ctf_device_number(struct ctf_import *ctf, guint32 name)
+{
+	gpointer known = g_hash_table_lookup(ctf->device_numbers, GUINT_TO_POINTER(name));
+	guint number = g_hash_table_size(ctf->device_numbers);
+
+	if (known)
+		return (gint32)GPOINTER_TO_UINT(known) - 1;
+	g_hash_table_insert(ctf->device_numbers, GUINT_TO_POINTER(name),
+			    GUINT_TO_POINTER(number + 1));
+	return (gint32)number;
+}
+
+/* --- times ---------------------------------------------------------------------------------- */
+
+static gint64 convert(struct ctf_import *ctf, const struct ctf_plan *plan,
+		      const struct ctf_event *event)
+{
+	gint64 stamp = ctf_event_integer(event, plan->time_field), time_ns = event->time_ns;
+	gboolean is_wrong = FALSE;
+	gint64 start_ns;
+
+	switch (plan->clock) {
+	case CTF_TIME_MONOTONIC_NS:
+		is_wrong = __builtin_add_overflow(stamp, event->stream->clock_offset_ns, &time_ns);
+		break;
+	case CTF_TIME_UNIX_NS:
+	case CTF_TIME_DEVICE_NS:
+		time_ns = stamp;
+		break;
+	case CTF_TIME_UNIX_US:
+		is_wrong = __builtin_mul_overflow(stamp, 1000, &time_ns);
+		break;
+	case CTF_TIME_SINCE_START_NS:
+		start_ns = device_of(ctf->thread->owner)->start_ns;
+		is_wrong = !start_ns || __builtin_add_overflow(stamp, start_ns, &time_ns);
+		break;
+	default:
+		break;
+	}
+	return is_wrong ? G_MININT64 : time_ns;
+}
+
+/* (1) */
+gint64 ctf_device_time_ns(struct ctf_import *ctf, const struct ctf_plan *plan,
+			  const struct ctf_event *event)
+{
+	gint64 time_ns, apart_ns;
+
+	if (plan->time_field < 0 || plan->clock == CTF_TIME_OF_EVENT)
+		return event->time_ns;
+	time_ns = convert(ctf, plan, event);
+	if (plan->clock == CTF_TIME_DEVICE_NS)
+		return time_ns;
+	if (!__builtin_sub_overflow(time_ns, event->time_ns, &apart_ns) && apart_ns < HOUR_NS &&
+	    apart_ns > -HOUR_NS)
+		return time_ns;
+	ctf->n_bad_times++;
+	return event->time_ns;
+}
+
+/* --- what devices do ------------------------------------------------------------------------ */
+
+enum queue_field { QUEUE_AGENT, QUEUE_NUMBER };
+
+/* The queue the event is about; where events name none, one for each of what they are about. */
+static guint32 find_queue(struct ctf_import *ctf, const struct ctf_plan *plan,
+			  const struct ctf_event *event)
+{
+	struct ctf_owner *owner = ctf->thread->owner;
+	g_autofree gchar *name = NULL;
+	guint32 agent, number;
+	gint32 device;
+
+	if (plan->fields[QUEUE_AGENT] < 0)
+		return ctf_lane(ctf, owner, TACHO_TRACK_STREAM, plan->lane, 0,
+				g_hash_table_size(owner->tracks));
+	agent = ctf_intern_field(ctf, event, plan->fields[QUEUE_AGENT]);
+	number = (guint32)ctf_event_integer(event, plan->fields[QUEUE_NUMBER]);
+	device = ctf_device_number(ctf, agent);
+	name = g_strdup_printf("queue %u of device %d", number, device);
+	return ctf_lane(ctf, owner, TACHO_TRACK_STREAM, name, device, number);
+}
+
+static gchar *device_key(struct ctf_import *ctf, const struct ctf_plan *plan,
+			 const struct ctf_event *event, guint32 track)
+{
+	return g_strdup_printf("device/%u/%u/%u", track, plan->pair,
+			       plan->key_field >= 0 ? ctf_intern_field(ctf, event, plan->key_field)
+						    : 0);
+}
+
+void ctf_note_kernel(struct ctf_import *ctf, struct ctf_owner *owner, guint32 row)
+{
+	(void)ctf;
+	if (row != TACHO_NONE)
+		g_array_append_val(device_of(owner)->kernels, row);
+}
+
+void ctf_handle_device_begin(struct ctf_import *ctf, const struct ctf_plan *plan,
+			     const struct ctf_event *event)
+{
+	struct ctf_device *device = device_of(ctf->thread->owner);
+	guint32 track = find_queue(ctf, plan, event), row;
+	g_autofree gchar *key = device_key(ctf, plan, event, track);
+	gint64 time_ns = ctf_device_time_ns(ctf, plan, event);
+
+	row = ctf_add_slice(ctf, plan->kind, track, ctf_label_of(ctf, plan, event), time_ns, 0,
+			    TACHO_SLICE_OPEN, event->offset);
+	ctf_begin_pending(ctf, key, row, event->offset, time_ns);
+	if (row == TACHO_NONE)
+		return;
+	if (plan->clock == CTF_TIME_DEVICE_NS)
+		g_array_append_val(device->shifted, row);
+	if (plan->kind == TACHO_SLICE_KERNEL &&
+	    !strstr(tacho_timeline_string(ctf->timeline, ctf->timeline->slices.name[row]),
+		    "Memset"))
+		ctf_note_kernel(ctf, ctf->thread->owner, row);
+}
+
+void ctf_handle_device_end(struct ctf_import *ctf, const struct ctf_plan *plan,
+			   const struct ctf_event *event)
+{
+	struct ctf_device *device = device_of(ctf->thread->owner);
+	g_autofree gchar *key = device_key(ctf, plan, event, find_queue(ctf, plan, event));
+	gint64 time_ns = ctf_device_time_ns(ctf, plan, event);
+	struct ctf_pending begun;
+
+	if (plan->clock == CTF_TIME_DEVICE_NS && device->callback_ns != G_MININT64) {
+		gint64 high_ns;
+
+		if (!__builtin_sub_overflow(device->callback_ns, time_ns, &high_ns))
+			device->high_ns = MIN(device->high_ns, high_ns);
+		device->callback_ns = G_MININT64;
+	}
+	if (ctf_take_pending(ctf, key, &begun)) {
+		ctf_end_slice(ctf, begun.row, time_ns, begun.offset, event->offset);
+		return;
+	}
+	ctf->n_unmatched++;
+	ctf_handle_instant(ctf, plan, event);
+}
+
+/* --- OpenCL: queued, submitted, and the host's side ------------------------------------------- */
+
+static void add_device_moment(struct ctf_import *ctf, const struct ctf_plan *plan,
+			      const struct ctf_event *event)
+{
+	struct ctf_owner *owner = ctf->thread->owner;
+	struct ctf_device *device = device_of(owner);
+	guint32 track = ctf_lane(ctf, owner, TACHO_TRACK_ASYNC, "queued commands", 0, 0);
+	guint32 row = ctf_add_slice(ctf, TACHO_SLICE_EVENT, track, ctf_label_of(ctf, plan, event),
+				    ctf_device_time_ns(ctf, plan, event), 0, 0, event->offset);
+
+	if (row != TACHO_NONE && plan->clock == CTF_TIME_DEVICE_NS)
+		g_array_append_val(device->shifted, row);
+}
+
+void ctf_handle_device_queued(struct ctf_import *ctf, const struct ctf_plan *plan,
+			      const struct ctf_event *event)
+{
+	gint64 queued_ns = ctf_event_integer(event, plan->time_field);
+
+	add_device_moment(ctf, plan, event);
+	if (plan->time_field >= 0)
+		g_array_append_val(device_of(ctf->thread->owner)->queued, queued_ns);
+}
+
+void ctf_handle_device_submitted(struct ctf_import *ctf, const struct ctf_plan *plan,
+				 const struct ctf_event *event)
+{
+	add_device_moment(ctf, plan, event);
+}
+
+void ctf_handle_callback(struct ctf_import *ctf, const struct ctf_plan *plan,
+			 const struct ctf_event *event)
+{
+	device_of(ctf->thread->owner)->callback_ns = event->time_ns;
+	ctf_handle_instant(ctf, plan, event);
+}
+
+/* --- launches ------------------------------------------------------------------------------- */
+
+static const gchar *call_name(struct ctf_import *ctf, const struct ctf_plan *plan,
+			      const struct ctf_event *event)
+{
+	return tacho_timeline_string(ctf->timeline, ctf_label_of(ctf, plan, event));
+}
+
+static void note_queue_call(struct ctf_device *device, gint64 time_ns, gboolean is_begin)
+{
+	struct queue_call call = { .begin_ns = time_ns, .end_ns = G_MAXINT64 };
+
+	if (is_begin)
+		g_array_append_val(device->calls, call);
+	else if (device->calls->len)
+		g_array_index(device->calls, struct queue_call, device->calls->len - 1).end_ns =
+			time_ns;
+}
+
+/* Calls that queue a command whose times the tracer asks for: all but these. */
+static gboolean is_queue_call(const gchar *name)
+{
+	return g_str_has_prefix(name, "clEnqueue") && !strstr(name, "WaitForEvents") &&
+	       !strstr(name, "Barrier");
+}
+
+void ctf_note_call(struct ctf_import *ctf, const struct ctf_plan *plan,
+		   const struct ctf_event *event, guint32 row)
+{
+	const gchar *name = call_name(ctf, plan, event);
+	struct ctf_device *device;
+
+	if (strcmp(name, "hsa_init") == 0)
+		device_of(ctf->thread->owner)->start_ns = event->time_ns; /* its end is the later */
+	if (is_queue_call(name))
+		note_queue_call(device_of(ctf->thread->owner), event->time_ns, row != TACHO_NONE);
+	if (row == TACHO_NONE || (!strstr(name, "Launch") && !strstr(name, "NDRangeKernel")))
+		return;
+	device = device_of(ctf->thread->owner);
+	g_array_append_val(device->api_launches, row);
+}
+
+/* A moment that says: a kernel was queued. The call it is in launches it. */
+void ctf_handle_launch(struct ctf_import *ctf, const struct ctf_plan *plan,
+		       const struct ctf_event *event)
+{
+	const GArray *frames = ctf->thread->frames;
+	guint32 row = ctf->timeline->slices.n;
+
+	ctf_handle_instant(ctf, plan, event);
+	if (frames->len) {
+		guint32 inside = g_array_index(frames, struct ctf_frame, frames->len - 1).row;
+
+		if (inside != TACHO_NONE &&
+		    ctf->timeline->slices.kind[inside] == TACHO_SLICE_RUNTIME)
+			row = inside;
+	}
+	if (row < ctf->timeline->slices.n)
+		g_array_append_val(device_of(ctf->thread->owner)->packet_launches, row);
+}
+
+static gint compare_starts(gconstpointer first, gconstpointer second, gpointer data)
+{
+	const TachoSlices *slices = data;
+	guint32 a = *(const guint32 *)first, b = *(const guint32 *)second;
+
+	if (slices->start_ns[a] != slices->start_ns[b])
+		return slices->start_ns[a] < slices->start_ns[b] ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* (3) */
+static void match_launches(struct ctf_import *ctf, struct ctf_device *device)
+{
+	TachoSlices *slices = &ctf->timeline->slices;
+	GArray *launches = device->api_launches;
+	guint next = 0, n_matched = 0;
+
+	if (device->packet_launches->len &&
+	    (!launches->len || device->packet_launches->len == device->kernels->len))
+		launches = device->packet_launches;
+	if (!launches->len || !device->kernels->len)
+		return;
+	g_array_sort_with_data(device->kernels, compare_starts, slices);
+	g_array_sort_with_data(launches, compare_starts, slices);
+	for (guint i = 0; i < device->kernels->len && next < launches->len; i++) {
+		guint32 kernel = g_array_index(device->kernels, guint32, i);
+		guint32 launch = g_array_index(launches, guint32, next);
+
+		if (slices->start_ns[launch] > slices->start_ns[kernel])
+			continue; /* its launch was not recorded */
+		tacho_timeline_set_launch(ctf->timeline, kernel, launch);
+		next++;
+		n_matched++;
+	}
+	ctf->n_unlaunched += MAX(device->kernels->len, launches->len) - n_matched;
+}
+
+/* --- the clock of OpenCL devices -------------------------------------------------------------- */
+
+static gint compare_times(gconstpointer first, gconstpointer second)
+{
+	gint64 a = *(const gint64 *)first, b = *(const gint64 *)second;
+
+	return a < b ? -1 : a > b;
+}
+
+/* (2) The n-th call queues what is queued as the n-th; where there are not as many, nobody knows. */
+static void bound_by_calls(const struct ctf_device *device, gint64 *low_ns, gint64 *high_ns)
+{
+	if (device->calls->len != device->queued->len)
+		return;
+	g_array_sort(device->queued, compare_times);
+	for (guint i = 0; i < device->calls->len; i++) {
+		const struct queue_call *call = &g_array_index(device->calls, struct queue_call, i);
+		gint64 queued_ns = g_array_index(device->queued, gint64, i), bound_ns;
+
+		if (!__builtin_sub_overflow(call->begin_ns, queued_ns, &bound_ns))
+			*low_ns = MAX(*low_ns, bound_ns);
+		if (call->end_ns != G_MAXINT64 &&
+		    !__builtin_sub_overflow(call->end_ns, queued_ns, &bound_ns))
+			*high_ns = MIN(*high_ns, bound_ns);
+	}
+}
+
+static gint64 choose_shift(struct ctf_import *ctf, const struct ctf_owner *owner)
+{
+	gint64 low_ns = G_MININT64, high_ns = owner->device->high_ns;
+
+	bound_by_calls(owner->device, &low_ns, &high_ns);
+	if (low_ns == G_MININT64 && high_ns == G_MAXINT64)
+		return 0;
+	if (low_ns == G_MININT64)
+		return high_ns;
+	if (high_ns == G_MAXINT64)
+		return low_ns;
+	if (low_ns > high_ns)
+		tacho_timeline_add_problem(
+			ctf->timeline, "clock_doubt", 1,
+			"%s: process %u: the clock of its OpenCL device drifts: its times are "
+			"right to %" G_GINT64_FORMAT " ns",
+			owner->trace, owner->pid, low_ns / 2 - high_ns / 2);
+	return low_ns / 2 + high_ns / 2 + (low_ns % 2 + high_ns % 2) / 2;
+}
+
+static void shift_slices(struct ctf_import *ctf, const struct ctf_owner *owner)
+{
+	gint64 shift_ns = choose_shift(ctf, owner);
+
+	for (guint i = 0; i < owner->device->shifted->len; i++) {
+		guint32 row = g_array_index(owner->device->shifted, guint32, i);
+		gint64 *start_ns = &ctf->timeline->slices.start_ns[row];
+
+		if (__builtin_add_overflow(*start_ns, shift_ns, start_ns))
+			ctf->n_bad_times++;
+	}
+}
+
+void ctf_device_finish(struct ctf_import *ctf)
+{
+	for (guint i = 0; i < ctf->owners->len; i++) {
+		struct ctf_owner *owner = ctf->owners->pdata[i];
+
+		if (!owner->device)
+			continue;
+		shift_slices(ctf, owner);
+		match_launches(ctf, owner->device);
+	}
+}

@@ -1,0 +1,376 @@
+/* ctf_import: CTF traces that others wrote: LTTng's of programs and of the kernel, barectf's, THAPI's ...
+ *
+ * Each trace is decoded by a process of its own (ctf_process.h), several at a time; what they decode is read
+ * here, trace after trace. docs/formats.md says what becomes of events and fields. */
+#include "import/ctf_import.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/byte_stream.h"
+#include "trace/source.h"
+
+enum { MAX_AHEAD = 16 }; /* traces that are decoded before their turn */
+
+#define CTF_MAGIC 0x75d11d57u /* of metadata in packets */
+
+/* --- args ----------------------------------------------------------------------------------- */
+
+struct ctf_args {
+	struct foreign_reader foreign;
+	struct ctf_reader *reader;
+};
+
+static gchar *get_args_json(struct foreign_reader *foreign, guint64 place)
+{
+	return ctf_reader_args_json(((struct ctf_args *)foreign)->reader, place);
+}
+
+static void free_args(struct foreign_reader *foreign)
+{
+	ctf_reader_free(((struct ctf_args *)foreign)->reader);
+	g_free(foreign);
+}
+
+/* Who answers for the slices of the trace: it takes over the reader. */
+static guint32 take_args(struct ctf_import *ctf, struct ctf_reader *reader)
+{
+	struct ctf_args *args = g_new0(struct ctf_args, 1);
+
+	args->foreign.args_json = get_args_json;
+	args->foreign.free = free_args;
+	args->reader = reader;
+	return tacho_source_take_foreign(ctf->timeline->source, &args->foreign);
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+/* The counter of a thread, or of a core, that came with an event. */
+static guint32 counter_track(struct ctf_import *ctf, guint32 name, guint32 core)
+{
+	struct ctf_thread *thread = ctf->thread;
+	const gchar *text = tacho_timeline_string(ctf->timeline, name);
+	gboolean is_of_core = g_str_has_prefix(text, "perf_cpu_") && core != G_MAXUINT32;
+	g_autofree gchar *label = NULL;
+	gpointer known;
+	guint32 track;
+
+	if (!is_of_core && thread->counters) {
+		known = g_hash_table_lookup(thread->counters, GUINT_TO_POINTER(name));
+		if (known)
+			return GPOINTER_TO_UINT(known) - 1;
+	}
+	label = is_of_core ? g_strdup_printf("%s of core %u", text, core)
+			   : g_strdup_printf("%s of thread %u", text, thread->tid);
+	track = ctf_lane(ctf, thread->owner, TACHO_TRACK_COUNTER, label, 0,
+			 is_of_core ? core : thread->tid);
+	if (!is_of_core) {
+		if (!thread->counters)
+			thread->counters = g_hash_table_new(NULL, NULL);
+		g_hash_table_insert(thread->counters, GUINT_TO_POINTER(name),
+				    GUINT_TO_POINTER(track + 1));
+	}
+	return track;
+}
+
+static void use_event(struct ctf_import *ctf, struct ctf_event *event)
+{
+	struct ctf_plan *plan = event->class->plan;
+
+	if (!plan)
+		plan = event->class->plan = ctf_plan_new(ctf, event->class);
+	if (plan->override_field >= 0)
+		event->time_ns = ctf_event_integer(event, plan->override_field);
+	else if (plan->clock == CTF_TIME_UNIX_NS)
+		event->time_ns = ctf_device_time_ns(ctf, plan, event);
+	else if (!(event->stream->flags & CTF_STREAM_HAS_CLOCK))
+		ctf->n_unclocked++;
+	ctf->first_ns = MIN(ctf->first_ns, event->time_ns);
+	ctf->last_ns = MAX(ctf->last_ns, event->time_ns);
+	ctf->timeline->n_events++;
+	ctf->thread = ctf_find_thread(ctf, plan, event);
+	ctf->thread->owner->n_events++;
+	for (guint i = 0; i < plan->n_perf; i++)
+		ctf_add_sample(ctf, counter_track(ctf, plan->perf_names[i], event->cpu),
+			       event->time_ns, ctf_event_integer(event, plan->perf[i]));
+	plan->handle(ctf, plan, event);
+}
+
+static void use_discarded(struct ctf_import *ctf, const struct ctf_discarded *discarded)
+{
+	g_autofree gchar *stream = g_path_get_basename(discarded->stream->name);
+	guint64 count = discarded->is_known ? discarded->count : 1;
+
+	if (!discarded->is_packets)
+		ctf->timeline->n_dropped += count;
+	tacho_timeline_add_problem(ctf->timeline, "lost_records", count,
+				   "%s: stream %s: %s that the tracer had no room for%s", ctf->path,
+				   stream, discarded->is_packets ? "packets" : "events",
+				   discarded->is_known ? "" : ", nobody knows how many");
+}
+
+/* --- one trace ------------------------------------------------------------------------------ */
+
+static void end_trace(struct ctf_import *ctf)
+{
+	for (guint i = 0; i < ctf->all_threads->len; i++)
+		ctf_end_frames(ctf, ctf->all_threads->pdata[i], ctf->last_ns);
+	ctf_kernel_end_trace(ctf);
+	ctf_otf2_end_trace(ctf);
+	if (ctf->n_unclocked)
+		tacho_timeline_add_problem(ctf->timeline, "no_times", 1,
+					   "%s: %" G_GUINT64_FORMAT
+					   " events without a clock: their order is known, "
+					   "their times are not",
+					   ctf->path, ctf->n_unclocked);
+}
+
+/* Read what the process decodes. A trace of which nothing can be read is an error. */
+static gboolean read_trace(struct ctf_import *ctf, const gchar *path, struct ctf_process *process,
+			   GError **error)
+{
+	guint64 n_before = ctf->timeline->n_events;
+	struct ctf_discarded discarded;
+	struct ctf_event event = { 0 };
+	enum ctf_next next;
+
+	ctf->path = path;
+	ctf->reader = ctf_reader_new(process);
+	ctf->foreign = take_args(ctf, ctf->reader);
+	ctf->first_ns = G_MAXINT64;
+	ctf->last_ns = G_MININT64;
+	ctf->n_unclocked = 0;
+	ctf->last.thread = NULL;
+	if (ctf->foreign >= SOURCE_MAX_FOREIGN) {
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
+			    "%s: more traces than can be read at once", path);
+		return FALSE;
+	}
+	while ((next = ctf_reader_next(ctf->reader, &event, &discarded)) <= CTF_NEXT_DISCARDED) {
+		if (next == CTF_NEXT_EVENT)
+			use_event(ctf, &event);
+		else
+			use_discarded(ctf, &discarded);
+	}
+	end_trace(ctf);
+	if (next == CTF_NEXT_END)
+		return TRUE;
+	if (ctf->timeline->n_events == n_before) {
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT, "%s: %s", path,
+			    ctf_reader_failure(ctf->reader));
+		return FALSE;
+	}
+	tacho_timeline_add_problem(
+		ctf->timeline, "truncated_file", 1,
+		"%s: what comes after %" G_GUINT64_FORMAT " events cannot be read: %s", path,
+		ctf->timeline->n_events - n_before, ctf_reader_failure(ctf->reader));
+	return TRUE;
+}
+
+/* --- requests ------------------------------------------------------------------------------- */
+
+static gint compare_requests(gconstpointer first, gconstpointer second)
+{
+	const struct ctf_request *a = first, *b = second;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+/* The n-th request of a key that was sent is the n-th of that key that came in: keys come again each step. */
+static void pair_requests(struct ctf_import *ctf)
+{
+	const struct ctf_request *requests = (const struct ctf_request *)ctf->requests->data;
+	guint n = ctf->requests->len, receive = 0;
+
+	g_array_sort(ctf->requests, compare_requests);
+	for (guint i = 0; i < n; i++) {
+		TachoFlow flow = { .from = requests[i].row, .is_exact = 1 };
+
+		flow.kind = requests[i].is_span ? TACHO_FLOW_OTHER : TACHO_FLOW_MESSAGE;
+
+		if (i == 0 || requests[i].key != requests[i - 1].key)
+			receive = i;
+		if (requests[i].is_receive)
+			continue;
+		while (receive < n && requests[receive].key == requests[i].key &&
+		       !requests[receive].is_receive)
+			receive++;
+		if (receive == n || requests[receive].key != requests[i].key)
+			continue;
+		flow.to = requests[receive++].row;
+		g_array_append_val(ctf->timeline->flows, flow);
+	}
+}
+
+/* --- all traces ----------------------------------------------------------------------------- */
+
+static void report(struct ctf_import *ctf)
+{
+	if (ctf->n_unmatched)
+		tacho_timeline_add_problem(ctf->timeline, "unmatched_end", ctf->n_unmatched,
+					   "events that end what has not begun: kept as moments");
+	if (ctf->n_unended)
+		tacho_timeline_add_problem(ctf->timeline, "unmatched_begin", ctf->n_unended,
+					   "intervals whose end is missing: ended with what "
+					   "they are in");
+	if (ctf->n_bad_times)
+		tacho_timeline_add_problem(ctf->timeline, "impossible_time", ctf->n_bad_times,
+					   "times of devices, hours from when they were told: put "
+					   "at that time");
+	if (ctf->n_unlaunched)
+		tacho_timeline_add_problem(
+			ctf->timeline, "orphan_kernel", ctf->n_unlaunched,
+			"kernels without a launch, or launches without a kernel");
+	if (ctf->is_out_of_memory)
+		tacho_timeline_add_problem(ctf->timeline, "unknown_record", 1,
+					   "more than %u slices: the others are left out",
+					   TACHO_NONE - 1);
+}
+
+static void free_queue(gpointer queue)
+{
+	g_queue_free_full(queue, g_free);
+}
+
+static void begin(struct ctf_import *ctf, struct import *import)
+{
+	ctf->import = import;
+	ctf->timeline = import->timeline;
+	ctf_threads_init(ctf);
+	ctf->pending = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_queue);
+	ctf->device_numbers = g_hash_table_new(NULL, NULL);
+	ctf->requests = g_array_new(FALSE, FALSE, sizeof(struct ctf_request));
+}
+
+static void release(struct ctf_import *ctf)
+{
+	ctf_threads_release(ctf);
+	g_hash_table_unref(ctf->pending);
+	g_hash_table_unref(ctf->device_numbers);
+	g_array_unref(ctf->requests);
+}
+
+static guint count_ahead(guint n_paths)
+{
+	glong n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return MIN(n_paths, (guint)CLAMP(n_cores, 1, MAX_AHEAD));
+}
+
+/* Traces that cannot be read are problems as long as one can. */
+static void note_failure(struct ctf_import *ctf, GError *failure, GError **first)
+{
+	if (*first)
+		tacho_timeline_add_problem(ctf->timeline, "unreadable_file", 1, "%s",
+					   failure->message);
+	else
+		*first = g_error_copy(failure);
+	g_error_free(failure);
+}
+
+static guint read_all(struct ctf_import *ctf, const gchar *const *paths, guint n_paths,
+		      GError **first_failure)
+{
+	g_autofree struct ctf_process **processes = g_new0(struct ctf_process *, n_paths);
+	g_autofree GError **failures = g_new0(GError *, n_paths);
+	guint n_started = 0, n_read = 0, n_ahead = count_ahead(n_paths);
+
+	for (guint i = 0; i < n_paths; i++) {
+		for (; n_started < n_paths && n_started < i + n_ahead; n_started++)
+			processes[n_started] =
+				ctf_process_start(paths[n_started], &failures[n_started]);
+		if (processes[i] && read_trace(ctf, paths[i], processes[i], &failures[i]))
+			n_read++;
+		else
+			note_failure(ctf, failures[i], first_failure);
+		if (ctf->import->progress)
+			ctf->import->progress((gdouble)(i + 1) / n_paths,
+					      ctf->import->progress_data);
+	}
+	return n_read;
+}
+
+static void finish(struct ctf_import *ctf)
+{
+	ctf_device_finish(ctf);
+	pair_requests(ctf);
+	ctf_threads_finish(ctf);
+	report(ctf);
+}
+
+gboolean ctf_read_records(struct import *import, gpointer process, GError **error)
+{
+	struct ctf_import ctf = { 0 };
+	gboolean is_read;
+
+	begin(&ctf, import);
+	is_read = read_trace(&ctf, "records", process, error);
+	if (is_read)
+		finish(&ctf);
+	release(&ctf);
+	return is_read;
+}
+
+static gboolean read_ctf(struct import *import, const gchar *const *paths, guint n_paths,
+			 GError **error)
+{
+	g_autoptr(GError) failure = NULL;
+	struct ctf_import ctf = { 0 };
+	guint n_read;
+
+#ifndef TACHO_HAVE_BABELTRACE
+	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
+		    "%s: this tacho was built without libbabeltrace2, which reads CTF", paths[0]);
+	return FALSE;
+#endif
+	begin(&ctf, import);
+	n_read = read_all(&ctf, paths, n_paths, &failure);
+	if (n_read) {
+		if (failure)
+			tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
+						   failure->message);
+		finish(&ctf);
+	} else {
+		g_propagate_error(error, g_steal_pointer(&failure));
+	}
+	release(&ctf);
+	return n_read > 0;
+}
+
+gboolean ctf_is_trace(const gchar *folder)
+{
+	g_autofree gchar *path = g_build_filename(folder, "metadata", NULL);
+	g_autoptr(ByteStream) stream = byte_stream_open(path, NULL);
+	gchar head[4096 + 1];
+	guint32 magic;
+	gssize n;
+
+	if (!stream)
+		return FALSE;
+	n = byte_stream_read(stream, head, sizeof(head) - 1, NULL);
+	if (n < (gssize)sizeof(magic))
+		return FALSE;
+	head[n] = '\0';
+	memcpy(&magic, head, sizeof(magic));
+	if (magic == CTF_MAGIC || magic == GUINT32_SWAP_LE_BE(CTF_MAGIC))
+		return TRUE;
+	return g_str_has_prefix(head, "/* CTF") || strstr(head, "typealias ") ||
+	       strstr(head, "trace {") || strstr(head, "clock {");
+}
+
+static gboolean sniff_ctf(const struct sniff_input *input)
+{
+	return input->is_folder && ctf_is_trace(input->path);
+}
+
+const struct import_format import_ctf = {
+	.name = "ctf",
+	.title = "Common Trace Format 1.8: LTTng (programs and kernel), barectf, THAPI",
+	.files = "a folder with metadata",
+	.sniff = sniff_ctf,
+	.read = read_ctf,
+};

@@ -1,0 +1,470 @@
+/* ctf_otf2: OTF2 traces (Score-P: MPI, OpenMP, PAPI) that were turned into CTF, as Trace Compass keeps them.
+ *
+ * Definitions are events among the others and may come after what uses them, so that names and processes are put in
+ * place when the trace has been read. A location is a thread, a group of locations a process; a process of MPI has
+ * its group's number as its rank. */
+#include <string.h>
+
+#include "import/ctf_import.h"
+
+struct location {
+	guint32 name; /* number of a string */
+	guint64 group;
+	guint64 n_events;
+	struct ctf_thread *thread;
+};
+
+struct group {
+	guint32 name;
+	guint8 type; /* 1: a process */
+};
+
+/* A slice whose name is still a region's number. */
+struct region_slice {
+	guint32 row;
+	guint32 region;
+};
+
+struct metric_sample {
+	guint32 row; /* of the samples */
+	guint32 metric, index;
+	guint32 location;
+};
+
+struct ctf_otf2 {
+	GHashTable *strings;   /* number -> string id */
+	GHashTable *regions;   /* number -> number of its name + 1 */
+	GHashTable *locations; /* number -> struct location */
+	GHashTable *groups;    /* number -> struct group */
+	GHashTable *members;   /* metric's member -> number of its name + 1 */
+	GHashTable *metrics;   /* metric -> JSON of its members */
+	GArray *slices;	       /* struct region_slice */
+	GArray *samples;       /* struct metric_sample */
+	guint32 host;
+	guint64 last_offset; /* of an event of a location */
+};
+
+static struct ctf_otf2 *otf2_of(struct ctf_import *ctf, const struct ctf_event *event)
+{
+	struct ctf_otf2 *otf2 = ctf->otf2;
+
+	if (otf2)
+		return otf2;
+	otf2 = ctf->otf2 = g_new0(struct ctf_otf2, 1);
+	otf2->strings = g_hash_table_new(NULL, NULL);
+	otf2->regions = g_hash_table_new(NULL, NULL);
+	otf2->locations = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	otf2->groups = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	otf2->members = g_hash_table_new(NULL, NULL);
+	otf2->metrics = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	otf2->slices = g_array_new(FALSE, FALSE, sizeof(struct region_slice));
+	otf2->samples = g_array_new(FALSE, FALSE, sizeof(struct metric_sample));
+	otf2->host = ctf_host(ctf, event);
+	return otf2;
+}
+
+static void otf2_free(struct ctf_otf2 *otf2)
+{
+	if (!otf2)
+		return;
+	g_hash_table_unref(otf2->strings);
+	g_hash_table_unref(otf2->regions);
+	g_hash_table_unref(otf2->locations);
+	g_hash_table_unref(otf2->groups);
+	g_hash_table_unref(otf2->members);
+	g_hash_table_unref(otf2->metrics);
+	g_array_unref(otf2->slices);
+	g_array_unref(otf2->samples);
+	g_free(otf2);
+}
+
+static gpointer key_of(gint64 number)
+{
+	return GSIZE_TO_POINTER((gsize)number);
+}
+
+static guint32 field(const struct ctf_plan *plan, const struct ctf_event *event, guint i)
+{
+	return (guint32)ctf_event_integer(event, plan->fields[i]);
+}
+
+/* --- definitions ---------------------------------------------------------------------------- */
+
+static void handle_string(struct ctf_import *ctf, const struct ctf_plan *plan,
+			  const struct ctf_event *event)
+{
+	g_hash_table_insert(otf2_of(ctf, event)->strings, key_of(field(plan, event, 0)),
+			    GUINT_TO_POINTER(ctf_intern_field(ctf, event, plan->fields[1])));
+}
+
+static void handle_region(struct ctf_import *ctf, const struct ctf_plan *plan,
+			  const struct ctf_event *event)
+{
+	g_hash_table_insert(otf2_of(ctf, event)->regions, key_of(field(plan, event, 0)),
+			    GUINT_TO_POINTER(field(plan, event, 1) + 1));
+}
+
+static struct location *find_location(struct ctf_import *ctf, const struct ctf_event *event,
+				      guint32 number)
+{
+	struct ctf_otf2 *otf2 = otf2_of(ctf, event);
+	struct location *location = g_hash_table_lookup(otf2->locations, key_of(number));
+	g_autofree gchar *name = NULL;
+
+	if (location)
+		return location;
+	name = g_strdup_printf("location %u", number);
+	location = g_new0(struct location, 1);
+	location->group = G_MAXUINT64;
+	location->thread =
+		ctf_thread_of(ctf, ctf_owner_of_name(ctf, otf2->host, name), otf2->host, number);
+	g_hash_table_insert(otf2->locations, key_of(number), location);
+	return location;
+}
+
+/* The location whose event it is. */
+static struct location *location_of(struct ctf_import *ctf, const struct ctf_plan *plan,
+				    const struct ctf_event *event)
+{
+	struct location *location = find_location(ctf, event, field(plan, event, 0));
+
+	location->n_events++;
+	ctf->otf2->last_offset = event->offset;
+	return location;
+}
+
+static void handle_location(struct ctf_import *ctf, const struct ctf_plan *plan,
+			    const struct ctf_event *event)
+{
+	struct location *location = find_location(ctf, event, field(plan, event, 0));
+
+	location->name = field(plan, event, 1);
+	location->group = field(plan, event, 2);
+}
+
+static void handle_group(struct ctf_import *ctf, const struct ctf_plan *plan,
+			 const struct ctf_event *event)
+{
+	struct group *group = g_new0(struct group, 1);
+
+	group->name = field(plan, event, 1);
+	group->type = (guint8)field(plan, event, 2);
+	g_hash_table_insert(otf2_of(ctf, event)->groups, key_of(field(plan, event, 0)), group);
+}
+
+static void handle_member(struct ctf_import *ctf, const struct ctf_plan *plan,
+			  const struct ctf_event *event)
+{
+	g_hash_table_insert(otf2_of(ctf, event)->members, key_of(field(plan, event, 0)),
+			    GUINT_TO_POINTER(field(plan, event, 1) + 1));
+}
+
+static void handle_metric_class(struct ctf_import *ctf, const struct ctf_plan *plan,
+				const struct ctf_event *event)
+{
+	gint members = plan->fields[1];
+	guint64 slot = members >= 0 ? ctf_event_slot(event, members) : 0;
+	guint64 offset = slot & G_MAXUINT32, n = slot >> 32;
+
+	if (members < 0 || event->class->fields[members].type != CTF_FIELD_JSON ||
+	    offset + n >= event->n_bytes)
+		return;
+	g_hash_table_insert(otf2_of(ctf, event)->metrics, key_of(field(plan, event, 0)),
+			    g_strndup((const gchar *)event->bytes + offset, n));
+}
+
+/* Definitions that nothing here needs. */
+static void handle_definition(struct ctf_import *ctf, const struct ctf_plan *plan,
+			      const struct ctf_event *event)
+{
+	(void)ctf;
+	(void)plan;
+	(void)event;
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+static void handle_enter(struct ctf_import *ctf, const struct ctf_plan *plan,
+			 const struct ctf_event *event)
+{
+	struct location *location = location_of(ctf, plan, event);
+	struct region_slice slice = { .row = ctf->timeline->slices.n,
+				      .region = field(plan, event, 1) };
+	struct ctf_frame frame = { .pair = plan->pair,
+				   .key = slice.region + 1,
+				   .offset = event->offset };
+
+	ctf_push_frame(ctf, location->thread, plan->kind, 0, frame, event->time_ns);
+	if (slice.row < ctf->timeline->slices.n)
+		g_array_append_val(otf2_of(ctf, event)->slices, slice);
+}
+
+static void handle_leave(struct ctf_import *ctf, const struct ctf_plan *plan,
+			 const struct ctf_event *event)
+{
+	struct location *location = location_of(ctf, plan, event);
+
+	if (!ctf_pop_frame(ctf, location->thread, plan->pair, field(plan, event, 1) + 1, event))
+		ctf->n_unmatched++;
+}
+
+static guint32 add_moment(struct ctf_import *ctf, const struct ctf_plan *plan,
+			  const struct ctf_event *event)
+{
+	struct location *location = location_of(ctf, plan, event);
+
+	return ctf_add_slice(ctf, plan->kind, ctf_thread_track(ctf, location->thread), plan->label,
+			     event->time_ns, 0, 0, event->offset);
+}
+
+/* What more is told of the event before it: among its args. */
+static void handle_attribute(struct ctf_import *ctf, const struct ctf_plan *plan,
+			     const struct ctf_event *event)
+{
+	(void)plan;
+	if (ctf->otf2 && ctf->otf2->last_offset)
+		ctf_reader_set_partner(ctf->reader, ctf->otf2->last_offset, event->offset);
+}
+
+static void handle_moment(struct ctf_import *ctf, const struct ctf_plan *plan,
+			  const struct ctf_event *event)
+{
+	add_moment(ctf, plan, event);
+}
+
+enum message_field { MESSAGE_LOCATION, MESSAGE_PEER, MESSAGE_COMMUNICATOR, MESSAGE_TAG };
+
+/* Messages do not overtake: the n-th of a communicator, a tag and two ranks is the n-th there. */
+static void add_message(struct ctf_import *ctf, const struct ctf_plan *plan,
+			const struct ctf_event *event, gboolean is_receive)
+{
+	guint32 self = field(plan, event, MESSAGE_LOCATION),
+		peer = field(plan, event, MESSAGE_PEER);
+	g_autofree gchar *key =
+		g_strdup_printf("otf2/%s/%u/%u/%u/%u", ctf->path, is_receive ? peer : self,
+				is_receive ? self : peer, field(plan, event, MESSAGE_COMMUNICATOR),
+				field(plan, event, MESSAGE_TAG));
+
+	ctf_add_request(ctf, key, add_moment(ctf, plan, event), event->time_ns, is_receive, FALSE);
+}
+
+static void handle_send(struct ctf_import *ctf, const struct ctf_plan *plan,
+			const struct ctf_event *event)
+{
+	add_message(ctf, plan, event, FALSE);
+}
+
+static void handle_receive(struct ctf_import *ctf, const struct ctf_plan *plan,
+			   const struct ctf_event *event)
+{
+	add_message(ctf, plan, event, TRUE);
+}
+
+enum metric_field { METRIC_LOCATION, METRIC_CLASS, METRIC_INDEX, METRIC_VALUE };
+
+/* The track is made when the counter's name is known: at the end. */
+static void handle_metric(struct ctf_import *ctf, const struct ctf_plan *plan,
+			  const struct ctf_event *event)
+{
+	struct metric_sample sample = { .row = ctf->timeline->samples->len,
+					.metric = field(plan, event, METRIC_CLASS),
+					.index = field(plan, event, METRIC_INDEX),
+					.location = field(plan, event, METRIC_LOCATION) };
+	gint64 value;
+
+	location_of(ctf, plan, event);
+	if (!ctf_event_number(event, plan->fields[METRIC_VALUE], &value))
+		return;
+	ctf_add_sample(ctf, 0, event->time_ns, value);
+	g_array_append_val(otf2_of(ctf, event)->samples, sample);
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+static guint32 string_of(const struct ctf_otf2 *otf2, guint32 number)
+{
+	return GPOINTER_TO_UINT(g_hash_table_lookup(otf2->strings, key_of(number)));
+}
+
+static guint8 kind_of(const gchar *name)
+{
+	static const gchar *const collectives[] = {
+		"MPI_Allreduce",
+		"MPI_Bcast",
+		"MPI_Reduce",
+		"MPI_Allgather",
+		"MPI_Allgatherv",
+		"MPI_Gather",
+		"MPI_Gatherv",
+		"MPI_Scatter",
+		"MPI_Scatterv",
+		"MPI_Alltoall",
+		"MPI_Alltoallv",
+		"MPI_Barrier",
+		"MPI_Reduce_scatter",
+		"MPI_Scan",
+		"MPI_Exscan",
+		"MPI_Alltoallw",
+		"MPI_Reduce_scatter_block",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(collectives); i++)
+		if (strcmp(name, collectives[i]) == 0)
+			return TACHO_SLICE_COLLECTIVE;
+	return TACHO_SLICE_FUNCTION;
+}
+
+static void name_slices(struct ctf_import *ctf, const struct ctf_otf2 *otf2)
+{
+	for (guint i = 0; i < otf2->slices->len; i++) {
+		const struct region_slice *slice =
+			&g_array_index(otf2->slices, struct region_slice, i);
+		guint32 number =
+			GPOINTER_TO_UINT(g_hash_table_lookup(otf2->regions, key_of(slice->region)));
+		guint32 name = number ? string_of(otf2, number - 1) : 0;
+		g_autofree gchar *unnamed = g_strdup_printf("region %u", slice->region);
+
+		if (!name)
+			name = tacho_timeline_intern(ctf->timeline, unnamed, -1);
+		ctf->timeline->slices.name[slice->row] = name;
+		ctf->timeline->slices.kind[slice->row] =
+			kind_of(tacho_timeline_string(ctf->timeline, name));
+	}
+}
+
+static void place_location(struct ctf_import *ctf, const struct ctf_otf2 *otf2,
+			   struct location *location)
+{
+	const struct group *group =
+		g_hash_table_lookup(otf2->groups, key_of((gint64)location->group));
+	struct ctf_owner *owner;
+	guint32 name;
+	g_autofree gchar *key = NULL;
+
+	location->thread->name = string_of(otf2, location->name);
+	if (!group)
+		return;
+	name = string_of(otf2, group->name);
+	key = g_strdup_printf("location group %" G_GUINT64_FORMAT, location->group);
+	owner = ctf_owner_of_name(ctf, otf2->host, key);
+	owner->is_program = TRUE;
+	if (name)
+		owner->name = name;
+	if (group->type == 1 && location->group <= G_MAXINT32)
+		owner->rank = (gint32)location->group;
+	owner->n_events += location->n_events;
+	location->thread->owner = owner;
+}
+
+/* The n-th number in "[1,2,3]"; -1: there is none. */
+static gint64 member_at(const gchar *json, guint32 n)
+{
+	g_auto(GStrv) parts = json && *json == '[' ? g_strsplit(json + 1, ",", -1) : NULL;
+
+	return parts && n < g_strv_length(parts) && g_ascii_isdigit(parts[n][0])
+		       ? g_ascii_strtoll(parts[n], NULL, 10)
+		       : -1;
+}
+
+static void place_sample(struct ctf_import *ctf, const struct ctf_otf2 *otf2,
+			 const struct metric_sample *sample)
+{
+	const struct location *location =
+		g_hash_table_lookup(otf2->locations, key_of(sample->location));
+	gint64 member = member_at(g_hash_table_lookup(otf2->metrics, key_of(sample->metric)),
+				  sample->index);
+	guint32 number =
+		member >= 0 ? GPOINTER_TO_UINT(g_hash_table_lookup(otf2->members, key_of(member)))
+			    : 0;
+	guint32 name = number ? string_of(otf2, number - 1) : 0;
+	g_autofree gchar *label =
+		name ? g_strdup_printf("%s of thread %u",
+				       tacho_timeline_string(ctf->timeline, name), sample->location)
+		     : g_strdup_printf("metric %u.%u of thread %u", sample->metric, sample->index,
+				       sample->location);
+
+	g_array_index(ctf->timeline->samples, TachoSample, sample->row).track = ctf_lane(
+		ctf, location->thread->owner, TACHO_TRACK_COUNTER, label, 0, sample->location);
+}
+
+void ctf_otf2_end_trace(struct ctf_import *ctf)
+{
+	struct ctf_otf2 *otf2 = ctf->otf2;
+	GHashTableIter iter;
+	gpointer location;
+
+	if (!otf2)
+		return;
+	name_slices(ctf, otf2);
+	g_hash_table_iter_init(&iter, otf2->locations);
+	while (g_hash_table_iter_next(&iter, NULL, &location))
+		place_location(ctf, otf2, location);
+	for (guint i = 0; i < otf2->samples->len; i++)
+		place_sample(ctf, otf2, &g_array_index(otf2->samples, struct metric_sample, i));
+	otf2_free(otf2);
+	ctf->otf2 = NULL;
+}
+
+#define MOMENT(name, text)                                                                         \
+	{                                                                                          \
+		.event = name, .handle = handle_moment, .kind = TACHO_SLICE_EVENT, .pair = text,   \
+		.fields = {                                                                        \
+			"locationID"                                                               \
+		}                                                                                  \
+	}
+#define MESSAGE(name, text, handler, peer)                                                         \
+	{                                                                                          \
+		.event = name, .handle = handler, .kind = TACHO_SLICE_EVENT, .pair = text,         \
+		.fields = {                                                                        \
+			"locationID",                                                              \
+			peer,                                                                      \
+			"communicator",                                                            \
+			"msgTag"                                                                   \
+		}                                                                                  \
+	}
+
+const struct ctf_rule ctf_otf2_rules[] = {
+	{ .event = "GlobalDef_String",
+	  .handle = handle_string,
+	  .fields = { "self", "stringValue" } },
+	{ .event = "GlobalDef_Region", .handle = handle_region, .fields = { "self", "name" } },
+	{ .event = "GlobalDef_Location",
+	  .handle = handle_location,
+	  .fields = { "self", "name", "locationGroup" } },
+	{ .event = "GlobalDef_LocationGroup",
+	  .handle = handle_group,
+	  .fields = { "self", "name", "locationGroupType" } },
+	{ .event = "GlobalDef_MetricMember",
+	  .handle = handle_member,
+	  .fields = { "self", "name" } },
+	{ .event = "GlobalDef_MetricClass",
+	  .handle = handle_metric_class,
+	  .fields = { "self", "metricMembers" } },
+	{ .event = "GlobalDef*", .handle = handle_definition },
+	{ .event = "Event_Enter",
+	  .handle = handle_enter,
+	  .kind = TACHO_SLICE_FUNCTION,
+	  .pair = "region",
+	  .fields = { "locationID", "region" } },
+	{ .event = "Event_Leave",
+	  .handle = handle_leave,
+	  .kind = TACHO_SLICE_FUNCTION,
+	  .pair = "region",
+	  .fields = { "locationID", "region" } },
+	MESSAGE("Event_MpiSend", "MPI send", handle_send, "receiver"),
+	MESSAGE("Event_MpiIsend", "MPI send", handle_send, "receiver"),
+	MESSAGE("Event_MpiRecv", "MPI receive", handle_receive, "sender"),
+	MESSAGE("Event_MpiIrecv", "MPI receive", handle_receive, "sender"),
+	MOMENT("Event_ProgramBegin", "program begins"),
+	MOMENT("Event_ProgramEnd", "program ends"),
+	MOMENT("Event_MpiCollectiveBegin", "MPI collective begins"),
+	MOMENT("Event_MpiCollectiveEnd", "MPI collective ends"),
+	MOMENT("Event_MpiIrecvRequest", "MPI receive asked for"),
+	MOMENT("Event_MpiIsendComplete", "MPI send complete"),
+	{ .event = "EventAttribute*", .handle = handle_attribute },
+	{ .event = "Event_Metric", .handle = handle_definition },
+	{ .event = "MetricValue_*",
+	  .handle = handle_metric,
+	  .fields = { "locationID", "metric", "index", "metricValue" } },
+	{ 0 },
+};

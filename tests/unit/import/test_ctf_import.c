@@ -1,0 +1,509 @@
+/* CTF traces made for the test: what each kind of event becomes. */
+#include <glib/gstdio.h>
+#include <string.h>
+#include <tacho/correlate.h>
+#include <tacho/import.h>
+
+#include "ctf_lines.h"
+#include "foreign_traces.h"
+#include "timeline_text.h"
+
+/* The trace of the text; its folder is removed at once: its args cannot be asked for. */
+static TachoTimeline *open_lines(const gchar *text)
+{
+	gchar *folder = ctf_lines_new(text);
+	TachoTimeline *timeline = foreign_open(folder);
+
+	ctf_lines_remove(folder);
+	return timeline;
+}
+
+static void assert_slice(const TachoTimeline *timeline, const gchar *name, guint nth,
+			 const gchar *kind, gint64 start_ns, gint64 duration_ns)
+{
+	guint32 slice = timeline_find(timeline, name, nth);
+
+	g_assert_cmpstr(tacho_slice_kind_name(timeline->slices.kind[slice]), ==, kind);
+	g_assert_cmpint(timeline->slices.start_ns[slice], ==, start_ns);
+	g_assert_cmpint(timeline->slices.duration_ns[slice], ==, duration_ns);
+}
+
+static const gchar *track_name(const TachoTimeline *timeline, guint32 slice)
+{
+	return tacho_timeline_string(
+		timeline, tacho_timeline_track(timeline, timeline->slices.track[slice])->name);
+}
+
+static void assert_args(const TachoTimeline *timeline, const gchar *name, const gchar *expected)
+{
+	g_autofree gchar *args = tacho_slice_args_json(timeline, timeline_find(timeline, name, 0));
+
+	g_assert_cmpstr(args, ==, expected);
+}
+
+/* The n-th value of the counter of that name. */
+static gint64 sample_of(const TachoTimeline *timeline, const gchar *name, guint nth)
+{
+	for (guint i = 0; i < timeline->samples->len; i++) {
+		const TachoSample *sample = &g_array_index(timeline->samples, TachoSample, i);
+		const TachoTrack *track = tacho_timeline_track(timeline, sample->track);
+
+		if (strcmp(tacho_timeline_string(timeline, track->name), name) == 0 && nth-- == 0)
+			return sample->value;
+	}
+	g_error("no counter %s", name);
+}
+
+/* --- what all tracers do ---------------------------------------------------------------------- */
+
+static void test_pairs(void)
+{
+	gchar *folder = ctf_lines_new(
+		"env hostname a\n"
+		"pid 10\n"
+		"1000 7 app:load_entry file=x.bin size=u:4\n"
+		"1100 7 app:parse_begin\n"
+		"1200 7 app:note text='a \"quoted\" word' level=i:-3 share=f:0.25 mask=x:255\n"
+		"1300 7 app:parse_end\n"
+		"1400 7 app:load_exit file=x.bin size=u:9 result=i:5\n"
+		"1500 7 app:timer_start\n" /* nothing of that name ends: a moment */
+		"1600 7 app:wait_enter\n");
+	g_autoptr(TachoTimeline) timeline = foreign_open(folder);
+
+	g_assert_cmpuint(timeline->n_events, ==, 7);
+	assert_slice(timeline, "app:load", 0, "event", 0, 400);
+	assert_slice(timeline, "app:parse", 0, "event", 100, 200);
+	assert_slice(timeline, "app:note", 0, "event", 200, 0);
+	assert_slice(timeline, "app:timer_start", 0, "event", 500, 0);
+	assert_slice(timeline, "app:wait_enter", 0, "event", 600, 0);
+	assert_args(timeline, "app:load",
+		    "{\"event\":\"app:load_entry\",\"vtid\":7,\"vpid\":10,\"file\":\"x.bin\","
+		    "\"size\":4,\"cpu_id\":0,\"end.size\":9,\"result\":5}");
+	assert_args(timeline, "app:note",
+		    "{\"event\":\"app:note\",\"vtid\":7,\"vpid\":10,\"text\":\"a \\\"quoted\\\" "
+		    "word\",\"level\":-3,\"share\":0.25,\"mask\":\"0xff\",\"cpu_id\":0}");
+	g_assert_cmpuint(timeline->processes->len, ==, 1);
+	g_assert_cmpuint(g_array_index(timeline->processes, TachoProcess, 0).pid, ==, 10);
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+	ctf_lines_remove(folder);
+}
+
+/* The end of `inner` is lost; `open` never ends; `late` began before the recording. */
+static void test_unmatched(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines("100 7 late_exit\n"
+						       "200 7 outer_entry\n"
+						       "300 7 inner_entry\n"
+						       "500 7 outer_exit\n"
+						       "600 7 outer_exit\n"
+						       "700 7 open_entry\n"
+						       "800 7 last\n"
+						       "900 8 late_entry\n"
+						       "950 8 open_exit\n"
+						       "960 8 inner_exit\n");
+	guint32 open = timeline_find(timeline, "open", 0);
+
+	assert_slice(timeline, "outer", 0, "event", 100, 300);
+	assert_slice(timeline, "inner", 0, "event", 200, 200);
+	g_assert_cmpint(timeline->slices.duration_ns[open], ==, 260);
+	g_assert_cmpuint(timeline->slices.flags[open] & TACHO_SLICE_OPEN, ==, TACHO_SLICE_OPEN);
+	g_assert_cmpuint(foreign_problem(timeline, "unmatched_begin")->count, ==, 1);
+	g_assert_cmpuint(foreign_problem(timeline, "unmatched_end")->count, ==, 3);
+	g_assert_cmpuint(timeline->slices.n, ==, 9);
+}
+
+/* Events of two streams, one of which lost some, in the order of time: the interval crosses cores. */
+static void test_streams(void)
+{
+	gchar *folder = ctf_lines_new("stream cpu=0\n"
+				      "100 7 job_begin\n"
+				      "400 8 b\n"
+				      "stream cpu=3 discarded=5\n"
+				      "200 8 a\n"
+				      "300 7 job_end\n");
+	g_autoptr(TachoTimeline) timeline = foreign_open(folder);
+
+	assert_slice(timeline, "job", 0, "event", 0, 200);
+	assert_args(timeline, "a", "{\"event\":\"a\",\"vtid\":8,\"vpid\":0,\"cpu_id\":3}");
+	g_assert_cmpuint(timeline->n_dropped, ==, 5);
+	g_assert_cmpuint(foreign_problem(timeline, "lost_records")->count, ==, 5);
+	ctf_lines_remove(folder);
+}
+
+static void test_counters(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines("context vtid vpid procname perf\n"
+						       "pid 10\n"
+						       "procname train\n"
+						       "perf 100\n"
+						       "100 7 a\n"
+						       "perf 180\n"
+						       "200 7 a\n");
+	const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, 0);
+
+	g_assert_cmpint(sample_of(timeline, "perf_thread_cycles of thread 7", 0), ==, 100);
+	g_assert_cmpint(sample_of(timeline, "perf_thread_cycles of thread 7", 1), ==, 180);
+	g_assert_cmpstr(tacho_timeline_string(timeline, process->command), ==, "train");
+}
+
+static void test_functions(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		open_lines("100 7 lttng_ust_cyg_profile:func_entry addr=x:0x10 call_site=x:1\n"
+			   "200 7 lttng_ust_cyg_profile:func_entry addr=x:0x20 call_site=x:1\n"
+			   "300 7 lttng_ust_cyg_profile:func_exit addr=x:0x20 call_site=x:1\n"
+			   "400 7 lttng_ust_cyg_profile:func_exit addr=x:0x10 call_site=x:1\n"
+			   "500 7 lttng_ust_cuda:cuLaunchKernel_entry f=x:5\n"
+			   "600 7 lttng_ust_cuda:cuLaunchKernel_exit cuResult=i:0\n");
+
+	assert_slice(timeline, "0x10", 0, "function", 0, 300);
+	assert_slice(timeline, "0x20", 0, "function", 100, 100);
+	assert_slice(timeline, "cuLaunchKernel", 0, "runtime", 400, 100);
+}
+
+static void test_memory(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		open_lines("100 7 lttng_ust_libc:malloc size=u:64 ptr=x:0x1000\n"
+			   "200 7 lttng_ust_libc:calloc nmemb=u:4 size=u:8 ptr=x:0x2000\n"
+			   "300 7 lttng_ust_libc:realloc in_ptr=x:0x1000 size=u:80 ptr=x:0x3000\n"
+			   "400 7 lttng_ust_libc:free ptr=x:0x2000\n"
+			   "500 7 lttng_ust_libc:free ptr=x:0\n");
+	static const struct {
+		guint64 address;
+		gint64 bytes;
+	} expected[] = {
+		{ 0x1000, 64 }, { 0x2000, 32 }, { 0x1000, 0 }, { 0x3000, 80 }, { 0x2000, 0 }
+	};
+
+	g_assert_cmpuint(timeline->memory->len, ==, G_N_ELEMENTS(expected));
+	for (guint i = 0; i < timeline->memory->len; i++) {
+		const TachoMemoryEvent *event =
+			&g_array_index(timeline->memory, TachoMemoryEvent, i);
+
+		g_assert_cmphex(event->address, ==, expected[i].address);
+		g_assert_cmpint(event->bytes, ==, expected[i].bytes);
+	}
+}
+
+/* --- the kernel ------------------------------------------------------------------------------- */
+
+static void test_kernel(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines(
+		"env domain kernel\n"
+		"context\n"
+		"stream cpu=1\n"
+		"100 0 sched_switch prev_comm=swapper prev_tid=i:0 next_comm=make next_tid=i:20\n"
+		"150 0 syscall_entry_read fd=i:3\n"
+		"250 0 syscall_exit_read ret=i:100\n"
+		"300 0 sched_switch prev_comm=make prev_tid=i:20 next_comm=cc next_tid=i:31\n"
+		"350 0 lttng_statedump_process_state tid=i:31 pid=i:30 name=cc\n"
+		"400 0 syscall_entry_futex uaddr=x:1\n"
+		"500 0 sched_switch prev_comm=cc prev_tid=i:31 next_comm=swapper next_tid=i:0\n"
+		"510 0 irq_handler_entry irq=i:4\n"
+		"520 0 irq_handler_exit irq=i:4\n"
+		"600 0 sched_switch prev_comm=swapper prev_tid=i:0 next_comm=cc next_tid=i:31\n"
+		"700 0 syscall_exit_futex ret=i:0\n");
+	guint32 stay = timeline_find(timeline, "make", 0);
+	guint32 call = timeline_find(timeline, "syscall futex", 0);
+
+	assert_slice(timeline, "make", 0, "event", 0, 200);
+	assert_slice(timeline, "cc", 0, "event", 200, 200);
+	assert_slice(timeline, "cc", 1, "event", 500, 100);
+	g_assert_cmpstr(track_name(timeline, stay), ==, "core 1");
+	assert_slice(timeline, "syscall read", 0, "function", 50, 100);
+	assert_slice(timeline, "syscall futex", 0, "function", 300, 300);
+	assert_slice(timeline, "irq_handler", 0, "event", 410, 10);
+	g_assert_cmpuint(tacho_slice_process(timeline, call)->pid, ==, 30);
+	g_assert_cmpstr(track_name(timeline, call), ==, "cc");
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+}
+
+/* Where the kernel's events say whose they are, that counts. */
+static void test_kernel_context(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines("env domain kernel\n"
+						       "context tid procname\n"
+						       "procname cc\n"
+						       "100 31 syscall_entry_read fd=i:3\n"
+						       "150 32 note\n"
+						       "250 31 syscall_exit_read ret=i:100\n");
+	guint32 call = timeline_find(timeline, "syscall read", 0);
+
+	g_assert_cmpint(timeline->slices.duration_ns[call], ==, 150);
+	g_assert_cmpuint(tacho_timeline_track(timeline, timeline->slices.track[call])->tid, ==, 31);
+}
+
+/* --- tensorflow-profiler ------------------------------------------------------------------------ */
+
+static void test_tensorflow(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines(
+		"100 7 tensorflowTracer:session_start cat=s name=run count=i:4\n"
+		"110 7 tensorflowTracer:process_entry cat=scheduling name=conv schedule=u:0\n"
+		"120 7 tensorflowTracer:operation_start cat=o placement=/cpu:0 name=conv\n"
+		"130 7 tensorflowTracer:async_operation_start cat=a placement=/cpu:0 name=recv\n"
+		"140 7 tensorflowTracer:operation_end cat=o placement=/cpu:0 name=conv\n"
+		"150 7 tensorflowTracer:process_exit cat=scheduling name=conv schedule=u:0\n"
+		"160 8 tensorflowTracer:async_operation_end cat=a placement=/cpu:0 name=recv\n"
+		"170 8 tensorflowTracer:rdv_recv cat=rdv name='a;1;b;edge_5;0:0'\n"
+		"190 7 tensorflowTracer:rdv_send cat=rdv name='a;1;b;edge_5;0:0'\n"
+		"195 7 tensorflowTracer:bfc_allocator_stats allocator_name=GPU_0_bfc "
+		"num_allocs=u:3 bytes_in_use=u:4096 max_bytes_in_use=u:5000 max_alloc_size=u:99\n"
+		"196 7 tensorflowTracer:memory_allocate device=/gpu:0 ptr=0xff00 bytes=i:512\n"
+		"197 7 tensorflowTracer:memory_deallocate device=/gpu:0 ptr=0xff00 bytes=i:512\n"
+		"198 7 tensorflowTracer:bfc_bins_stats allocator_name=GPU_0_bfc bin_numero=i:2 "
+		"total_chunks_in_bin=i:7\n"
+		"200 7 tensorflowTracer:session_end cat=s name=run count=i:4\n");
+	const TachoMemoryEvent *freed = &g_array_index(timeline->memory, TachoMemoryEvent, 1);
+	const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, 0);
+
+	assert_slice(timeline, "session.run", 0, "annotation", 0, 100);
+	assert_slice(timeline, "process conv", 0, "function", 10, 40);
+	assert_slice(timeline, "conv", 0, "op", 20, 20);
+	assert_slice(timeline, "recv", 0, "op", 30, 30);
+	assert_slice(timeline, "edge_5", 0, "event", 70, 20);
+	g_assert_cmpint(sample_of(timeline, "bytes_in_use of GPU_0_bfc", 0), ==, 4096);
+	g_assert_cmpint(sample_of(timeline, "total_chunks_in_bin of bin 2 of GPU_0_bfc", 0), ==, 7);
+	g_assert_cmphex(freed->address, ==, 0xff00);
+	g_assert_cmpint(freed->bytes, ==, -512);
+	g_assert_cmpuint(freed->device, ==, 1);
+	g_assert_cmpint(mark->first, ==, 4);
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+}
+
+/* A request from one host to another: who sent it, who got it, and the spans on both sides. */
+static void test_requests(void)
+{
+	gchar *folder = g_dir_make_tmp("tacho-ctf-XXXXXX", NULL);
+	g_autofree gchar *client = g_build_filename(folder, "client", NULL);
+	g_autofree gchar *server = g_build_filename(folder, "server", NULL);
+	g_autoptr(TachoTimeline) timeline = NULL;
+	guint n_requests = 0, n_spans = 0;
+
+	ctf_lines_write(
+		client,
+		"env hostname a\npid 10\n"
+		"1000 1 grpcTracer:send_RecvTensor_request name=n rendezvous_key=k\n"
+		"1001 1 grpcTracer:send_request_tensor_start cat=c name=n rendezvous_key=k\n"
+		"1500 2 grpcTracer:send_request_tensor_end cat=c name=n rendezvous_key=k\n"
+		"1600 1 grpcTracer:send_request name=RunGraphAsync\n"
+		"2000 1 grpcTracer:send_RecvTensor_request name=n rendezvous_key=k\n");
+	ctf_lines_write(
+		server,
+		"env hostname b\npid 20\n"
+		"1100 1 grpcTracer:receive_RecvTensor_request name=n rendezvous_key=k step_id=u:1\n"
+		"1110 1 grpcTracer:prepare_response_tensor_start cat=c name=n rendezvous_key=k\n"
+		"1300 1 grpcTracer:prepare_response_tensor_end cat=c name=n rendezvous_key=k\n"
+		"1650 1 grpcTracer:receive_request name=RunGraphHandler\n"
+		"2200 1 grpcTracer:receive_RecvTensor_request name=n rendezvous_key=k "
+		"step_id=u:2\n");
+	timeline = foreign_open(folder);
+	ctf_lines_remove(folder);
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		n_requests += flow->kind == TACHO_FLOW_MESSAGE;
+		n_spans += flow->kind == TACHO_FLOW_OTHER;
+		g_assert_cmpuint(tacho_slice_process(timeline, flow->from)->pid, ==, 10);
+		g_assert_cmpuint(tacho_slice_process(timeline, flow->to)->pid, ==, 20);
+	}
+	g_assert_cmpuint(n_requests, ==, 3);
+	g_assert_cmpuint(n_spans, ==, 1);
+	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	assert_slice(timeline, "send_request_tensor", 0, "event", 1, 499);
+	assert_slice(timeline, "prepare_response_tensor", 0, "event", 110, 190);
+}
+
+/* Kernels are told late, at 900 ns and later; what they say of themselves counts. */
+static void test_device(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines(
+		"offset 5000000000\n"
+		"100 7 hipTracer:function_entry cat=hip name=hipLaunchKernel\n"
+		"120 7 hipTracer:function_exit cat=hip name=hipLaunchKernel\n"
+		"130 7 hipTracer:function_entry cat=hip name=hipLaunchKernel\n"
+		"140 7 hipTracer:function_exit cat=hip name=hipLaunchKernel\n"
+		"900 7 hcTracer:kernel_begin cat=k timestamp=u:200 name=gemm tf_name=\n"
+		"901 7 hcTracer:kernel_end cat=k timestamp=u:300 name=gemm tf_name=\n"
+		"902 7 hcTracer:kernel_begin cat=k timestamp=u:310 name=hcMemset tf_name=\n"
+		"903 7 hcTracer:kernel_end cat=k timestamp=u:320 name=hcMemset tf_name=\n"
+		"904 7 hcTracer:kernel_begin cat=k timestamp=u:330 name=relu tf_name=\n"
+		"905 7 hcTracer:kernel_end cat=k timestamp=u:350 name=relu tf_name=\n"
+		"906 7 hcTracer:async_memcpy_begin cat=c timestamp=u:400 name=h2d size_bytes=i:8\n"
+		"907 7 hcTracer:async_memcpy_end cat=c timestamp=u:450 name=h2d\n"
+		"908 7 hcTracer:queue_stats queue_id=q3 size=u:12\n"
+		"909 7 hsaTracer:pool_memory_allocate handle=u:77 ptr=u:4096 size=u:100\n");
+	guint32 gemm = timeline_find(timeline, "gemm", 0),
+		relu = timeline_find(timeline, "relu", 0);
+
+	assert_slice(timeline, "gemm", 0, "kernel", 100, 100);
+	assert_slice(timeline, "relu", 0, "kernel", 230, 20);
+	assert_slice(timeline, "h2d", 0, "memcpy", 300, 50);
+	g_assert_cmpuint(timeline->slices.launch[gemm], ==,
+			 timeline_find(timeline, "hipLaunchKernel", 0));
+	g_assert_cmpuint(timeline->slices.launch[relu], ==,
+			 timeline_find(timeline, "hipLaunchKernel", 1));
+	g_assert_cmpuint(timeline->slices.launch[timeline_find(timeline, "hcMemset", 0)], ==,
+			 TACHO_NONE);
+	g_assert_cmpint(sample_of(timeline, "size of q3", 0), ==, 12);
+	g_assert_cmpuint(g_array_index(timeline->memory, TachoMemoryEvent, 0).device, ==, 1);
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+}
+
+/* The device's clock is 10000 ahead. Queued within a call, ended before the callback: a shift between
+ * 1000 - 11010 and 1100 - 11010; 1400 - 11390 leaves it at -9990 at most. */
+static void test_opencl_clock(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines(
+		"1000 7 openclTracer:function_entry cat=opencl name=clEnqueueNDRangeKernel\n"
+		"1100 7 openclTracer:function_exit cat=opencl name=clEnqueueNDRangeKernel\n"
+		"1400 9 openclTracer:callback\n"
+		"1401 9 openclTracer:kernel_begin cat=kernel name=add tf_name= timestamp=u:11200\n"
+		"1402 9 openclTracer:kernel_queued cat=kernel name=add timestamp=u:11010\n"
+		"1403 9 openclTracer:kernel_submitted cat=kernel name=add timestamp=u:11020\n"
+		"1404 9 openclTracer:kernel_end cat=kernel name=add timestamp=u:11390\n");
+	guint32 kernel = timeline_find(timeline, "add", 0);
+
+	/* the middle of [-10010, -9990] */
+	assert_slice(timeline, "add", 0, "kernel", 200, 190);
+	assert_slice(timeline, "queued add", 0, "event", 10, 0);
+	g_assert_cmpuint(timeline->slices.launch[kernel], ==,
+			 timeline_find(timeline, "clEnqueueNDRangeKernel", 0));
+}
+
+/* --- THAPI -------------------------------------------------------------------------------------- */
+
+static void test_thapi(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines(
+		"context hostname vpid vtid ts\n"
+		"hostname h\npid 10\nts 5000\n"
+		"0 1 lttng:host name=cuLaunchKernel dur=u:20 err=u:0\n"
+		"ts 5010\n"
+		"1 1 lttng:device name=saxpy dur=u:100 did=u:3 sdid=u:3 err=u:0 metadata=\n"
+		"ts 5200\n"
+		"2 1 lttng:device name=cuMemcpyHtoD_v2 dur=u:50 did=u:3 sdid=u:3 err=u:0 "
+		"metadata=\n"
+		"3 1 lttng:traffic name=cuMemcpyHtoD_v2 size=u:400 metadata=\n");
+
+	assert_slice(timeline, "cuLaunchKernel", 0, "runtime", 0, 20);
+	assert_slice(timeline, "saxpy", 0, "kernel", 10, 100);
+	assert_slice(timeline, "cuMemcpyHtoD_v2", 0, "memcpy", 200, 50);
+	assert_slice(timeline, "traffic cuMemcpyHtoD_v2", 0, "event", 200, 0);
+	g_assert_cmpstr(tacho_timeline_string(
+				timeline, g_array_index(timeline->processes, TachoProcess, 0).host),
+			==, "h");
+}
+
+/* --- broken traces ------------------------------------------------------------------------------ */
+
+static const gchar small_trace[] = "pid 10\n"
+				   "100 7 job_begin name=x\n"
+				   "150 7 app:note text=hello value=u:5\n"
+				   "200 7 job_end name=x\n"
+				   "stream cpu=1\n"
+				   "120 8 app:note text=other value=u:6\n"
+				   "180 8 app:note text=more value=u:7\n";
+
+/* libbabeltrace2 refuses a stream whose last packet is cut; what else there is in a folder stays. */
+static void test_truncated(void)
+{
+	gchar *folder = g_dir_make_tmp("tacho-ctf-XXXXXX", NULL);
+	g_autofree gchar *whole = g_build_filename(folder, "whole", NULL);
+	g_autofree gchar *cut = g_build_filename(folder, "cut", NULL);
+	g_autofree gchar *stream = g_build_filename(cut, "stream_0", NULL);
+	g_autofree gchar *bytes = NULL;
+	g_autoptr(TachoTimeline) timeline = NULL;
+	const TachoProblem *problem;
+	gsize n;
+
+	ctf_lines_write(whole, small_trace);
+	ctf_lines_write(cut, small_trace);
+	g_assert_true(g_file_get_contents(stream, &bytes, &n, NULL));
+	g_assert_true(g_file_set_contents(stream, bytes, (gssize)n - 10, NULL));
+	timeline = foreign_open(folder);
+	problem = foreign_problem(timeline, "unreadable_file");
+	g_assert_nonnull(problem);
+	g_assert_nonnull(strstr(problem->where, stream));
+	g_assert_cmpuint(timeline->n_events, ==, 5);
+	ctf_lines_remove(folder);
+}
+
+static void test_not_a_trace(void)
+{
+	gchar *folder = ctf_lines_new(small_trace);
+	g_autofree gchar *metadata = g_build_filename(folder, "metadata", NULL);
+	g_autofree gchar *message = NULL;
+
+	g_assert_true(g_file_set_contents(metadata, "/* CTF 1.8 */ trace { what", -1, NULL));
+	message = foreign_open_fails(folder);
+	g_assert_nonnull(strstr(message, folder));
+	ctf_lines_remove(folder);
+}
+
+/* Copies with bits turned and ends cut off give an error or a timeline, and nothing of ours complains. */
+static void damage(const gchar *folder, const gchar *name, guint n_copies, guint seed)
+{
+	g_autofree gchar *path = g_build_filename(folder, name, NULL);
+	GRand *random = g_rand_new_with_seed(seed);
+	g_autofree gchar *bytes = NULL;
+	gsize n;
+
+	g_assert_true(g_file_get_contents(path, &bytes, &n, NULL));
+	for (guint round = 0; round < n_copies; round++) {
+		g_autofree gchar *damaged = g_memdup2(bytes, n);
+		gsize n_left = round % 3 ? n : (gsize)g_rand_int_range(random, 0, (gint)n);
+		g_autoptr(TachoTimeline) timeline = NULL;
+		g_autoptr(GError) error = NULL;
+
+		if (round % 3)
+			damaged[g_rand_int_range(random, 0, (gint)n)] ^=
+				(gchar)(1 << g_rand_int_range(random, 0, 8));
+		g_assert_true(g_file_set_contents_full(path, damaged, (gssize)n_left,
+						       G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+		timeline = tacho_run_open(&folder, 1, NULL, NULL, &error);
+		if (timeline)
+			foreign_use(timeline);
+		else
+			g_assert_null(strstr(error->message, "anitizer"));
+	}
+	g_assert_true(g_file_set_contents(path, bytes, (gssize)n, NULL));
+	g_rand_free(random);
+}
+
+static void test_damaged(void)
+{
+	gchar *folder = ctf_lines_new(small_trace);
+
+	damage(folder, "stream_0", 100, 1);
+	damage(folder, "stream_1", 40, 2);
+	damage(folder, "metadata", 100, 3);
+	ctf_lines_remove(folder);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+#ifndef TACHO_HAVE_BABELTRACE
+	return 0; /* there is nothing to test */
+#endif
+	g_test_add_func("/ctf/pairs", test_pairs);
+	g_test_add_func("/ctf/unmatched", test_unmatched);
+	g_test_add_func("/ctf/streams", test_streams);
+	g_test_add_func("/ctf/counters", test_counters);
+	g_test_add_func("/ctf/functions", test_functions);
+	g_test_add_func("/ctf/memory", test_memory);
+	g_test_add_func("/ctf/kernel", test_kernel);
+	g_test_add_func("/ctf/kernel-context", test_kernel_context);
+	g_test_add_func("/ctf/tensorflow", test_tensorflow);
+	g_test_add_func("/ctf/requests", test_requests);
+	g_test_add_func("/ctf/device", test_device);
+	g_test_add_func("/ctf/opencl-clock", test_opencl_clock);
+	g_test_add_func("/ctf/thapi", test_thapi);
+	g_test_add_func("/ctf/truncated", test_truncated);
+	g_test_add_func("/ctf/not-a-trace", test_not_a_trace);
+	g_test_add_func("/ctf/damaged", test_damaged);
+	return g_test_run();
+}
