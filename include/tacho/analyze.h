@@ -38,6 +38,7 @@ typedef struct {
 	VIEW(graph, "operations by what they need: each above those whose results it reads")       \
 	VIEW(comm, "collectives: bytes, bandwidth, transfer against waiting, who was late")        \
 	VIEW(message, "messages on TCP connections: for which collective, to whom, how fast")      \
+	VIEW(latency, "how long requests, messages and collectives take to arrive")                \
 	VIEW(bucket, "buckets of gradients: when ready, queued, transferred")                      \
 	VIEW(gradient, "gradients in each bucket, and when each was ready")                        \
 	VIEW(overlap, "communication hidden behind computation")                                   \

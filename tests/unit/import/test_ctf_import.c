@@ -1,6 +1,7 @@
 /* CTF traces made for the test: what each kind of event becomes. */
 #include <glib/gstdio.h>
 #include <string.h>
+#include <tacho/analyze.h>
 #include <tacho/correlate.h>
 #include <tacho/import.h>
 
@@ -273,6 +274,32 @@ static void test_tensorflow(void)
 	g_assert_cmpuint(timeline->problems->len, ==, 0);
 }
 
+/* What the view makes of them; the second request of its key has no spans. */
+static void assert_latencies(const TachoTimeline *timeline)
+{
+	g_autoptr(TachoTable) table = tacho_view_latency(timeline, NULL);
+	static const struct {
+		const gchar *kind;
+		gdouble mean_us;
+	} expected[] = { { "client", 0.499 },
+			 { "network", 0.309 },
+			 { "request", 0.15 },
+			 { "server", 0.19 },
+			 { "request", 0.05 } };
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, G_N_ELEMENTS(expected));
+	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+		gboolean is_found = FALSE;
+
+		for (guint row = 0; row < tacho_table_n_rows(table); row++)
+			is_found |= strcmp(tacho_table_cell_text(table, row, "kind"),
+					   expected[i].kind) == 0 &&
+				    ABS(tacho_table_cell_number(table, row, "mean_us") -
+					expected[i].mean_us) < 1e-9;
+		g_assert_true(is_found);
+	}
+}
+
 /* A request from one host to another: who sent it, who got it, and the spans on both sides. */
 static void test_requests(void)
 {
@@ -312,6 +339,7 @@ static void test_requests(void)
 	g_assert_cmpuint(n_requests, ==, 3);
 	g_assert_cmpuint(n_spans, ==, 1);
 	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	assert_latencies(timeline);
 	assert_slice(timeline, "send_request_tensor", 0, "event", 1, 499);
 	assert_slice(timeline, "prepare_response_tensor", 0, "event", 110, 190);
 }

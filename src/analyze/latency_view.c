@@ -1,0 +1,383 @@
+/* latency_view: how long requests, messages and collectives take, from who asks to who has it.
+ *
+ * request     from when it was sent to when it came in: a client asks, a server (gRPC, MPI) has it
+ * message     from the begin of a send to the end of the receive that took the last of its bytes
+ * collective  from when a rank queued it to when it was complete there
+ * transfer    the same from when the last rank had queued it: without the waiting for others
+ * client      of a request for a tensor: until the response is there
+ * server      of the same: from its reception until the response is ready
+ * network     client less server: what is between them, whatever their clocks say
+ * copy        of a tensor from the server's device
+ * rendezvous  within a process: from whoever is first, sender or receiver, to the other
+ *
+ * A histogram has powers of two: what took less than the bound and not less than half of it. Where the clocks of two
+ * hosts are not one, a request may come in before it was sent: such latencies are below 0, and counted. */
+#include <tacho/analyze.h>
+
+#include <string.h>
+
+#include "analyze/selection.h"
+#include "base/quantile.h"
+
+#define US(ns) ((gdouble)(ns) / 1e3)
+
+/* Names and places that importers give (import/ctf_profiler.c). */
+#define CLIENT_SPAN	"send_request_tensor"
+#define SERVER_SPAN	"prepare_response_tensor"
+#define COPY_SPAN	"set_proto_from_gpu"
+#define RENDEZVOUS_LANE "rendezvous"
+
+static const TachoColumn columns[] = {
+	{ .key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT },
+	{ .key = "name", .title = "what", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "from_rank", .title = "from", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "to_rank", .title = "to", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "median_us", .title = "median", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "p90_us", .title = "90 %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "p99_us", .title = "99 %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "max_us", .title = "most", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "min_us", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "total_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "below_zero", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	{ .key = "histogram", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+};
+
+#define NO_RANK G_MAXUINT32
+
+struct latency_group {
+	const gchar *kind;
+	guint32 name;
+	guint32 from, to; /* rank_index, or NO_RANK */
+	GArray *values;	  /* gint64 ns */
+};
+
+/* Where in a rank's steps the last time that was asked for lay. */
+struct step_place {
+	guint cursor;
+	gint64 time_ns;
+};
+
+struct latencies {
+	const struct selection *selection;
+	struct step_place *places; /* by rank_index */
+	GArray *groups;		   /* struct latency_group */
+	GHashTable *known;	   /* text key -> index + 1 */
+	guint64 n_below_zero;
+};
+
+static void release_group(gpointer group)
+{
+	g_array_unref(((struct latency_group *)group)->values);
+}
+
+/* --- collecting ----------------------------------------------------------------------------- */
+
+static void add_value(struct latencies *latencies, const gchar *kind, guint32 name, guint32 from,
+		      guint32 to, gint64 value_ns)
+{
+	g_autofree gchar *key = g_strdup_printf("%s/%u/%u/%u", kind, name, from, to);
+	guint index = GPOINTER_TO_UINT(g_hash_table_lookup(latencies->known, key));
+	struct latency_group group = { .kind = kind, .name = name, .from = from, .to = to };
+
+	if (!index) {
+		group.values = g_array_new(FALSE, FALSE, sizeof(gint64));
+		g_array_append_val(latencies->groups, group);
+		index = latencies->groups->len;
+		g_hash_table_insert(latencies->known, g_steal_pointer(&key),
+				    GUINT_TO_POINTER(index));
+	}
+	latencies->n_below_zero += value_ns < 0;
+	g_array_append_val(g_array_index(latencies->groups, struct latency_group, index - 1).values,
+			   value_ns);
+}
+
+static guint32 rank_of(const TachoTimeline *timeline, guint32 slice)
+{
+	return tacho_slice_process(timeline, slice)->rank_index;
+}
+
+static gboolean takes_slice(const struct latencies *latencies, guint32 slice)
+{
+	const TachoTimeline *timeline = latencies->selection->timeline;
+	guint rank_index = rank_of(timeline, slice);
+	struct step_place *place = &latencies->places[rank_index];
+	gint64 time_ns = timeline->slices.start_ns[slice];
+
+	if (time_ns < place->time_ns)
+		place->cursor = 0;
+	place->time_ns = time_ns;
+	return selection_takes_rank(latencies->selection, rank_index) &&
+	       selection_takes_time(latencies->selection, rank_index, time_ns, &place->cursor);
+}
+
+static gboolean takes_name(const struct latencies *latencies, guint32 name)
+{
+	return selection_takes_name(latencies->selection,
+				    tacho_timeline_string(latencies->selection->timeline, name));
+}
+
+/* --- messages and requests -------------------------------------------------------------------- */
+
+/* What a message was for, else what it is called. */
+static guint32 name_of_send(const TachoTimeline *timeline, guint32 slice)
+{
+	const TachoMessage *message = tacho_slice_borrow_message(timeline, slice);
+
+	if (message && message->collective != TACHO_NONE)
+		return timeline->slices.name[message->collective];
+	return timeline->slices.name[slice];
+}
+
+static void count_send(struct latencies *latencies, const TachoFlow *flow)
+{
+	const TachoTimeline *timeline = latencies->selection->timeline;
+	gboolean is_message = timeline->slices.kind[flow->from] == TACHO_SLICE_MESSAGE;
+	guint32 name = name_of_send(timeline, flow->from);
+
+	if (takes_name(latencies, name) && takes_slice(latencies, flow->from))
+		add_value(latencies, is_message ? "message" : "request", name,
+			  rank_of(timeline, flow->from), rank_of(timeline, flow->to),
+			  tacho_slice_end_ns(timeline, flow->to) -
+				  timeline->slices.start_ns[flow->from]);
+}
+
+/* The bytes of a send may come in with several receives: the last of them counts. */
+static void count_sends(struct latencies *latencies)
+{
+	const TachoTimeline *timeline = latencies->selection->timeline;
+	g_autoptr(GHashTable) last = g_hash_table_new(NULL, NULL); /* send + 1 -> receive */
+	gpointer value;
+
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+		gpointer send = GSIZE_TO_POINTER((gsize)flow->from + 1);
+
+		if (flow->kind != TACHO_FLOW_MESSAGE)
+			continue;
+		if (g_hash_table_lookup_extended(last, send, NULL, &value) &&
+		    tacho_slice_end_ns(timeline, GPOINTER_TO_UINT(value)) >=
+			    tacho_slice_end_ns(timeline, flow->to))
+			continue;
+		g_hash_table_insert(last, send, GUINT_TO_POINTER(flow->to));
+	}
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+		gpointer send = GSIZE_TO_POINTER((gsize)flow->from + 1);
+
+		if (flow->kind == TACHO_FLOW_MESSAGE &&
+		    g_hash_table_lookup_extended(last, send, NULL, &value) &&
+		    GPOINTER_TO_UINT(value) == flow->to)
+			count_send(latencies, flow);
+	}
+}
+
+/* --- both sides of requests for tensors --------------------------------------------------------- */
+
+static const gchar *kind_of_span(const TachoTimeline *timeline, guint32 slice)
+{
+	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
+	const gchar *name = tacho_slice_name(timeline, slice);
+
+	if (track->kind != TACHO_TRACK_ASYNC || timeline->slices.kind[slice] != TACHO_SLICE_EVENT ||
+	    (timeline->slices.flags[slice] & TACHO_SLICE_OPEN))
+		return NULL;
+	if (strcmp(name, CLIENT_SPAN) == 0)
+		return "client";
+	if (strcmp(name, SERVER_SPAN) == 0)
+		return "server";
+	if (strcmp(name, COPY_SPAN) == 0)
+		return "copy";
+	if (strcmp(tacho_timeline_string(timeline, track->name), RENDEZVOUS_LANE) == 0)
+		return "rendezvous";
+	return NULL;
+}
+
+/* All tensors of a rendezvous are one row. */
+static guint32 name_of_span(const TachoTimeline *timeline, guint32 slice, const gchar *kind)
+{
+	guint32 track = timeline->slices.track[slice];
+
+	return strcmp(kind, "rendezvous") == 0 ? tacho_timeline_track(timeline, track)->name
+					       : timeline->slices.name[slice];
+}
+
+static void count_spans(struct latencies *latencies)
+{
+	const TachoTimeline *timeline = latencies->selection->timeline;
+
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		const gchar *kind = kind_of_span(timeline, i);
+		guint32 name = kind ? name_of_span(timeline, i, kind) : 0;
+
+		if (kind && takes_name(latencies, name) && takes_slice(latencies, i))
+			add_value(latencies, kind, name, rank_of(timeline, i), NO_RANK,
+				  timeline->slices.duration_ns[i]);
+	}
+}
+
+static void count_network(struct latencies *latencies)
+{
+	const TachoTimeline *timeline = latencies->selection->timeline;
+
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+		guint32 name = timeline->slices.name[flow->from];
+
+		if (flow->kind != TACHO_FLOW_OTHER ||
+		    strcmp(tacho_slice_name(timeline, flow->from), CLIENT_SPAN) != 0 ||
+		    strcmp(tacho_slice_name(timeline, flow->to), SERVER_SPAN) != 0 ||
+		    !takes_name(latencies, name) || !takes_slice(latencies, flow->from))
+			continue;
+		add_value(latencies, "network", name, rank_of(timeline, flow->from),
+			  rank_of(timeline, flow->to),
+			  timeline->slices.duration_ns[flow->from] -
+				  timeline->slices.duration_ns[flow->to]);
+	}
+}
+
+/* --- collectives ------------------------------------------------------------------------------ */
+
+static void count_collective(struct latencies *latencies, const TachoCollective *collective)
+{
+	const TachoTimeline *timeline = latencies->selection->timeline;
+
+	for (guint32 i = 0; i < collective->n_members; i++) {
+		guint32 slice =
+			g_array_index(timeline->members, guint32, collective->first_member + i);
+		gint64 end_ns = tacho_slice_end_ns(timeline, slice);
+
+		if (!takes_slice(latencies, slice))
+			continue;
+		add_value(latencies, "collective", collective->name, NO_RANK, NO_RANK,
+			  timeline->slices.duration_ns[slice]);
+		add_value(latencies, "transfer", collective->name, NO_RANK, NO_RANK,
+			  MAX(end_ns - collective->last_begin_ns, 0));
+	}
+}
+
+static void count_collectives(struct latencies *latencies)
+{
+	const TachoTimeline *timeline = latencies->selection->timeline;
+
+	for (guint i = 0; i < timeline->collectives->len; i++) {
+		const TachoCollective *collective =
+			&g_array_index(timeline->collectives, TachoCollective, i);
+
+		if (takes_name(latencies, collective->name))
+			count_collective(latencies, collective);
+	}
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* "1024:3 4096:1": 3 of at least 512 ns and less than 1024. Below 1 ns: "1". `values` are sorted. */
+static gchar *make_histogram(const GArray *values)
+{
+	GString *text = g_string_new(NULL);
+	guint i = 0;
+
+	while (i < values->len) {
+		gint64 value_ns = g_array_index(values, gint64, i), bound_ns = 1;
+		guint first = i;
+
+		while (bound_ns <= value_ns && bound_ns < G_MAXINT64 / 2)
+			bound_ns *= 2;
+		while (i < values->len && g_array_index(values, gint64, i) < bound_ns)
+			i++;
+		if (i == first) /* longer than any bound */
+			i = values->len;
+		g_string_append_printf(text, "%s%" G_GINT64_FORMAT ":%u", text->len ? " " : "",
+				       bound_ns, i - first);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void set_rank(TachoTable *table, const TachoTimeline *timeline, guint32 rank_index)
+{
+	if (rank_index == NO_RANK)
+		tacho_table_null(table);
+	else
+		tacho_table_integer(table,
+				    g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+}
+
+static void add_row(TachoTable *table, const TachoTimeline *timeline,
+		    const struct latency_group *group)
+{
+	gdouble median_ns = quantile(group->values, 0.5), sum_ns = 0; /* sorts them */
+	g_autofree gchar *histogram = make_histogram(group->values);
+	guint n = group->values->len, n_below = 0;
+
+	for (guint i = 0; i < n; i++) {
+		sum_ns += (gdouble)g_array_index(group->values, gint64, i);
+		n_below += g_array_index(group->values, gint64, i) < 0;
+	}
+	tacho_table_row(table);
+	tacho_table_text(table, group->kind);
+	tacho_table_text(table, tacho_timeline_string(timeline, group->name));
+	set_rank(table, timeline, group->from);
+	set_rank(table, timeline, group->to);
+	tacho_table_integer(table, n);
+	tacho_table_number(table, US(sum_ns) / n);
+	tacho_table_number(table, US(median_ns));
+	tacho_table_number(table, US(quantile(group->values, 0.9)));
+	tacho_table_number(table, US(quantile(group->values, 0.99)));
+	tacho_table_number(table, US(quantile(group->values, 1)));
+	tacho_table_number(table, US(quantile(group->values, 0)));
+	tacho_table_number(table, sum_ns / 1e6);
+	tacho_table_integer(table, n_below);
+	tacho_table_text(table, histogram);
+}
+
+/* By name and place before by time, so that equal totals have an order. */
+static gint compare_groups(gconstpointer first, gconstpointer second, gpointer data)
+{
+	const struct latency_group *a = first, *b = second;
+	const TachoTimeline *timeline = data;
+	gint order = strcmp(a->kind, b->kind);
+
+	if (!order)
+		order = strcmp(tacho_timeline_string(timeline, a->name),
+			       tacho_timeline_string(timeline, b->name));
+	if (!order && a->from != b->from)
+		order = a->from < b->from ? -1 : 1;
+	if (!order && a->to != b->to)
+		order = a->to < b->to ? -1 : 1;
+	return order;
+}
+
+TachoTable *tacho_view_latency(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("latency", columns, G_N_ELEMENTS(columns));
+	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct latency_group));
+	g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	struct selection selection;
+	g_autofree struct step_place *places = g_new0(struct step_place, timeline->ranks->len + 1);
+	struct latencies latencies = {
+		.selection = &selection, .places = places, .groups = groups, .known = known
+	};
+
+	g_array_set_clear_func(groups, release_group);
+	selection_init(&selection, timeline, filter);
+	count_sends(&latencies);
+	count_spans(&latencies);
+	count_network(&latencies);
+	count_collectives(&latencies);
+	g_array_sort_with_data(groups, compare_groups, (gpointer)timeline);
+	for (guint i = 0; i < groups->len; i++)
+		add_row(table, timeline, &g_array_index(groups, struct latency_group, i));
+	tacho_table_sort(table, "total_ms", TRUE);
+	if (!groups->len)
+		selection_note_empty(&selection, table, "requests, messages or collectives");
+	if (latencies.n_below_zero)
+		tacho_table_note(table,
+				 "%" G_GUINT64_FORMAT
+				 " ended before they began: the clocks of their hosts are not one "
+				 "(tacho info says how far they are).",
+				 latencies.n_below_zero);
+	selection_note(&selection, table);
+	selection_release(&selection);
+	return table;
+}
