@@ -200,6 +200,12 @@ void table_hide_column(TachoTable *table, const gchar *key)
 	table->is_hidden[column] = 1;
 }
 
+gboolean table_hides_column(const TachoTable *table, guint index)
+{
+	g_assert(index < table->n_columns);
+	return table->is_hidden[index];
+}
+
 const gchar *tacho_table_key(const TachoTable *table, guint index)
 {
 	return index < table->n_columns ? table->columns[index].key : NULL;

@@ -10,6 +10,8 @@
 void table_text_indented(TachoTable *table, const gchar *text, guint indent);
 /* Leave the column with that key, which there is, out of this table's text. */
 void table_hide_column(TachoTable *table, const gchar *key);
+/* Whether the `index`-th column is left out of this table's text. */
+gboolean table_hides_column(const TachoTable *table, guint index);
 
 /* The rows as one JSON array; the notes as another. */
 void table_write_json(const TachoTable *table, JsonWriter *writer);
