@@ -51,7 +51,7 @@ static void write_flag(JsonWriter *json, const gchar *key, gboolean value)
 
 /* --- views --------------------------------------------------------------------------------------- */
 
-static void write_column(JsonWriter *json, const TachoColumn *column)
+static void write_column(JsonWriter *json, const TachoColumn *column, gboolean is_extra)
 {
 	static const gchar *const types[] = { "text", "integer", "number", "boolean" };
 	g_autofree gchar *label = column_label(column);
@@ -61,7 +61,7 @@ static void write_column(JsonWriter *json, const TachoColumn *column)
 	write_string(json, "label", label);
 	write_string(json, "type", types[column->type]);
 	write_integer(json, "decimals", column->is_json_only ? 3 : column->decimals);
-	write_flag(json, "is_extra", column->is_json_only);
+	write_flag(json, "is_extra", is_extra);
 	write_flag(json, "is_flexible", column->is_flexible);
 	write_flag(json, "is_identifier", column->is_identifier);
 	write_flag(json, "is_share", column->is_share);
@@ -82,7 +82,8 @@ static void write_table(JsonWriter *json, const gchar *name, const gchar *descri
 	json_writer_key(json, "columns");
 	json_writer_begin_array(json);
 	for (guint i = 0; (key = tacho_table_key(table, i)); i++)
-		write_column(json, tacho_table_borrow_column(table, key));
+		write_column(json, tacho_table_borrow_column(table, key),
+			     table_hides_column(table, i));
 	json_writer_end_array(json);
 	json_writer_key(json, "notes");
 	table_write_json_notes(table, json);

@@ -97,7 +97,7 @@ class Page {
   showTable(view) {
     this.show("tables");
     this.views.tables.show(view);
-    this.panels.tables.scrollIntoView();
+    window.scrollTo(0, 0);
   }
 
   // The timeline where that step of that rank was.

@@ -10,8 +10,13 @@ const ROOM_FOR_TEXT = 58; // pixels of a field from which on it says its bytes
 export class MatrixView {
   constructor(matrix) {
     this.matrix = matrix;
-    this.most = Math.max(...matrix.bytes.flat(), 1);
-    const total = matrix.bytes.flat().reduce((sum, one) => sum + one, 0);
+    this.most = 1;
+    let total = 0;
+    for (const value of matrix.bytes.flat()) {
+      total += value;
+      if (value > this.most) this.most = value;
+    }
+    this.fields = document.createElement("canvas"); // all fields as they are, whichever is told of
     this.canvas = el("canvas", {
       tabindex: "0", role: "img",
       "aria-label": `Bytes between ${matrix.ranks.length} ranks, ${bytes(total)} in all; arrow keys tell each field.`,
@@ -62,19 +67,29 @@ export class MatrixView {
   }
 
   recolour() {
+    this.size = 0;
     this.paint();
   }
 
-  paint() {
+  paintFields(size) {
     const n = this.matrix.ranks.length;
-    const room = Math.min(MOST, this.box.clientWidth || MOST) - LABEL - 4;
     const paint = colours();
-    this.size = Math.max(1, Math.min(90, room / n));
-    const side = LABEL + this.size * n + 2;
-    const context = fit(this.canvas, side, side);
-    context.clearRect(0, 0, side, side);
+    this.size = size;
+    this.side = LABEL + size * n + 2;
+    const context = fit(this.fields, this.side, this.side);
+    context.clearRect(0, 0, this.side, this.side);
     for (let from = 0; from < n; from++) for (let to = 0; to < n; to++) this.paintField(context, paint, from, to);
     this.paintLabels(context, paint, n);
+  }
+
+  paint() {
+    const room = Math.min(MOST, this.box.clientWidth || MOST) - LABEL - 4;
+    const paint = colours();
+    const size = Math.max(1, Math.min(90, room / this.matrix.ranks.length));
+    if (size !== this.size) this.paintFields(size);
+    const context = fit(this.canvas, this.side, this.side);
+    context.clearRect(0, 0, this.side, this.side);
+    context.drawImage(this.fields, 0, 0, this.side, this.side);
     if (this.at) {
       context.strokeStyle = paint.text;
       context.lineWidth = 2;

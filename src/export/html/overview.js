@@ -76,6 +76,7 @@ export class Overview {
     const chart = new StepsChart(step.rows, (row) => this.actions.showStep(row));
     this.charts.push(chart);
     return el("section", { class: "card", id: "steps" }, el("h2", {}, "Where each step goes"), chart.element,
+      step.left_out_rows ? el("p", { class: "explain" }, `The first ${number(step.rows.length)} of ${number(step.rows.length + step.left_out_rows)}; --steps and --rank choose others.`) : null,
       new TableView(summary, { caption: "Each rank's steps: medians and means", isBrief: true, most: 16 }).element,
       el("div", { class: "notes" }, summary.notes.map((note) => el("p", {}, note))), this.link("step"));
   }

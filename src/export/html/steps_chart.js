@@ -13,7 +13,7 @@ const PARTS = [
 const HEIGHT = 240;
 const MARGIN = { left: 52, right: 8, top: 10, bottom: 34 };
 const MIN_BAR = 3; // pixels; more bars than fit scroll
-const GAP = 0.25; // of a group
+const GAP = 0.5; // between groups, of a bar
 
 function niceStep(most) {
   const rough = most / 5 || 1;
@@ -77,11 +77,12 @@ export class StepsChart {
     const rows = [...this.rows].sort((a, b) => a[first] - b[first] || a[second] - b[second]);
     const nGroups = new Set(rows.map((row) => row[first])).size;
     const room = (this.scroller.clientWidth || 800) - MARGIN.left - MARGIN.right;
-    const bar = Math.min(64, Math.max(MIN_BAR, room / (rows.length + nGroups * GAP * 2)));
+    const bar = Math.min(64, Math.max(MIN_BAR, Math.floor(room / (rows.length + nGroups * GAP)))); // whole pixels: no seams
+    const gap = Math.max(1, Math.floor(bar * GAP));
     let x = MARGIN.left;
     let last = null;
     this.bars = rows.map((row) => {
-      if (row[first] !== last) x += bar * GAP * 2;
+      if (row[first] !== last) x += gap;
       const isFirst = row[first] !== last;
       last = row[first];
       x += bar;

@@ -15,6 +15,13 @@ function compare(a, b) {
   return b - a;
 }
 
+// A tree's rows stand further right the deeper they are.
+function indent(element, depth) {
+  const by = Math.min(depth, 24) * 0.8;
+  element.style.paddingLeft = `${by}rem`;
+  element.style.minWidth = `${by + 14}rem`;
+}
+
 export class TableView {
   // `table` is a view of the page's data. `most`: rows at first; `onName`: what a name's button does; `isBrief`: rows
   // and nothing else; `keys`: only these columns.
@@ -105,6 +112,7 @@ export class TableView {
     const kind = column.type !== "text" ? "figure" : column.is_flexible || text.length > LONG ? "text" : "word";
     const element = el("td", { class: kind, "data-key": column.key, title: this.isBrief && kind === "text" ? text : null },
       isName ? el("button", { type: "button", class: "link", title: "Find it in the timeline", onclick: () => this.onName(value, row) }, text) : kind === "text" ? el("span", {}, text) : text);
+    if (kind === "text" && this.sortKey === null && row.depth > 0) indent(element, row.depth);
     if (column.is_share && value > 0) {
       element.classList.add("share");
       element.style.setProperty("--share", `${Math.min(value, 100)}%`);
