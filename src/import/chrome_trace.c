@@ -51,7 +51,7 @@ static gboolean is_thread(gconstpointer first, gconstpointer second)
 	return memcmp(first, second, 2 * sizeof(gint64)) == 0;
 }
 
-static guint32 find_thread(struct chrome_trace *trace, gint64 pid, gint64 tid)
+guint32 chrome_trace_find_thread(struct chrome_trace *trace, gint64 pid, gint64 tid)
 {
 	gint64 ids[2] = { pid, tid };
 	gpointer known = g_hash_table_lookup(trace->thread_index, ids);
@@ -79,6 +79,11 @@ const gchar *chrome_trace_process_name(const struct chrome_trace *trace, guint32
 	return tacho_timeline_string(trace->timeline, process_of(trace, thread)->name);
 }
 
+guint32 chrome_trace_process_name_id(const struct chrome_trace *trace, guint32 thread)
+{
+	return process_of(trace, thread)->name;
+}
+
 guint32 chrome_trace_process(struct chrome_trace *trace, guint32 thread)
 {
 	struct chrome_process *process = process_of(trace, thread);
@@ -92,6 +97,8 @@ guint32 chrome_trace_process(struct chrome_trace *trace, guint32 thread)
 		.path = (gchar *)trace->file.path,
 	};
 
+	if (trace->only_process != TACHO_NONE)
+		return trace->only_process;
 	if (process->process != TACHO_NONE)
 		return process->process;
 	if (process->pid >= 0 && process->pid <= G_MAXUINT32)
@@ -118,7 +125,7 @@ static struct chrome_row *add_row(struct chrome_trace *trace, const struct chrom
 		.args_offset = event->args_offset,
 		.name = event->name,
 		.category = event->category,
-		.thread = find_thread(trace, event->pid, event->tid),
+		.thread = chrome_trace_find_thread(trace, event->pid, event->tid),
 		.phase = (guint8)(event->phase == 'S' ? 'b' : event->phase),
 		.slice = TACHO_NONE,
 	};
@@ -154,7 +161,7 @@ static struct moment *add_moment(struct chrome_trace *trace, const struct chrome
 	}
 	*moment = (struct moment){
 		.time_ns = event->time_ns,
-		.thread = find_thread(trace, event->pid, event->tid),
+		.thread = chrome_trace_find_thread(trace, event->pid, event->tid),
 		.name = event->name,
 	};
 	return moment;
@@ -219,7 +226,7 @@ static void add_samples(struct chrome_trace *trace, const struct chrome_event *e
 static void read_metadata(struct chrome_trace *trace, const struct chrome_event *event)
 {
 	const gchar *name = tacho_timeline_string(trace->timeline, event->name);
-	guint32 thread = find_thread(trace, event->pid, event->tid), text;
+	guint32 thread = chrome_trace_find_thread(trace, event->pid, event->tid), text;
 	struct chrome_event fact = *event;
 
 	if (strcmp(name, "process_name") == 0) {
@@ -279,7 +286,8 @@ static void take_event(struct chrome_event *event, gpointer data)
 	case 's':
 	case 't':
 	case 'f':
-		chrome_arrows_add(trace->arrows, event, find_thread(trace, event->pid, event->tid));
+		chrome_arrows_add(trace->arrows, event,
+				  chrome_trace_find_thread(trace, event->pid, event->tid));
 		break;
 	default:
 		trace->n_unknown++;
@@ -298,7 +306,12 @@ static guint32 make_track(struct chrome_trace *trace, guint32 thread_index,
 	gint64 number = verdict->place == CHROME_ON_STREAM ? verdict->stream : thread->tid;
 	const gchar *name = thread->name ? tacho_timeline_string(trace->timeline, thread->name)
 					 : chrome_id_text(trace->timeline, thread->tid);
-	guint32 row = import_add_track(
+	guint32 row;
+
+	/* then the threads of different processes stand side by side */
+	if (!name && trace->only_process != TACHO_NONE)
+		name = chrome_trace_process_name(trace, thread_index);
+	row = import_add_track(
 		trace->import, kinds[verdict->place], chrome_trace_process(trace, thread_index),
 		number >= 0 && number <= G_MAXUINT32 ? (guint32)number : 0, name ? name : "");
 
@@ -318,10 +331,17 @@ static guint32 find_track(struct chrome_trace *trace, guint32 thread,
 	return *track;
 }
 
+guint32 chrome_trace_aside(struct chrome_trace *trace, guint32 thread)
+{
+	static const struct chrome_verdict aside = { .place = CHROME_ASIDE };
+
+	return find_track(trace, thread, &aside);
+}
+
 /* The track for what belongs to no thread. */
 static guint32 find_aside(struct chrome_trace *trace)
 {
-	guint32 thread = trace->threads->len ? 0 : find_thread(trace, 0, 0);
+	guint32 thread = trace->threads->len ? 0 : chrome_trace_find_thread(trace, 0, 0);
 
 	if (trace->aside == TACHO_NONE)
 		trace->aside = import_add_track(trace->import, TACHO_TRACK_ASYNC,
@@ -449,11 +469,10 @@ static gint64 mark_time_ns(const struct chrome_trace *trace, gint64 time_ns)
 
 static void place_mark(struct chrome_trace *trace, const struct moment *moment)
 {
-	static const struct chrome_verdict aside = { .place = CHROME_ASIDE };
 	TachoMark mark = { .name = moment->name, .text = moment->text };
 
 	mark.time_ns = mark_time_ns(trace, moment->time_ns);
-	mark.track = find_track(trace, moment->thread, &aside);
+	mark.track = chrome_trace_aside(trace, moment->thread);
 	g_array_append_val(trace->timeline->marks, mark);
 }
 
@@ -509,11 +528,13 @@ static void place_properties(struct chrome_trace *trace)
 /* --- all of it ------------------------------------------------------------------------------ */
 
 static void init_trace(struct chrome_trace *trace, struct import *import,
-		       const struct chrome_dialect *dialect)
+		       const struct chrome_dialect *dialect, gconstpointer context)
 {
 	*trace = (struct chrome_trace){ .import = import,
 					.timeline = import->timeline,
 					.dialect = dialect,
+					.context = context,
+					.only_process = TACHO_NONE,
 					.aside = TACHO_NONE };
 	trace->threads = g_array_new(FALSE, FALSE, sizeof(struct chrome_thread));
 	trace->processes = g_array_new(FALSE, FALSE, sizeof(struct chrome_process));
@@ -580,12 +601,13 @@ static gboolean place_trace(struct chrome_trace *trace, GError **error)
 }
 
 gboolean chrome_trace_read(struct import *import, const gchar *path,
-			   const struct chrome_dialect *dialect, GError **error)
+			   const struct chrome_dialect *dialect, gconstpointer context,
+			   GError **error)
 {
 	struct chrome_trace trace;
 	gboolean is_read;
 
-	init_trace(&trace, import, dialect);
+	init_trace(&trace, import, dialect, context);
 	is_read = chrome_events_read(&trace.file, path, import, take_event, &trace, error) &&
 		  place_trace(&trace, error);
 	release_trace(&trace);
@@ -602,7 +624,7 @@ gboolean chrome_traces_read(struct import *import, const gchar *const *paths, gu
 		g_autoptr(GError) failure = NULL;
 
 		import_begin_path(import, i, n_paths);
-		if (chrome_trace_read(import, paths[i], dialect, &failure)) {
+		if (chrome_trace_read(import, paths[i], dialect, NULL, &failure)) {
 			n_read++;
 			continue;
 		}

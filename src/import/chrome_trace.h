@@ -43,15 +43,17 @@ struct chrome_trace {
 	struct import *import;
 	TachoTimeline *timeline;
 	const struct chrome_dialect *dialect;
-	gpointer data; /* the dialect's */
+	gconstpointer context; /* as given to chrome_trace_read() */
+	gpointer data;	       /* the dialect's */
 	struct chrome_file file;
 	struct row_buffer rows; /* struct chrome_row, in the order of the file's begins */
 	GArray *threads;	/* struct chrome_thread */
 	GArray *processes;	/* struct chrome_process */
 	guint64 n_unknown;
-	guint32 host;	/* string id */
-	gint32 rank;	/* as file or name say; -1: neither does */
-	gint64 base_ns; /* added to all times */
+	guint32 host;	      /* string id */
+	guint32 only_process; /* of the timeline, that all pids are; TACHO_NONE: each is one */
+	gint32 rank;	      /* as file or name say; -1: neither does */
+	gint64 base_ns;	      /* added to all times */
 	/* For chrome_trace: */
 	struct row_buffer moments;
 	struct chrome_arrows *arrows;
@@ -82,8 +84,8 @@ struct chrome_dialect {
 	void (*end)(struct chrome_trace *trace);
 	/* Told each event before anything is made of it; TRUE: nothing more shall be. May be NULL. */
 	gboolean (*take)(struct chrome_trace *trace, struct chrome_event *event);
-	/* Told when the file has been read and nothing is in the timeline yet: base_ns, rank and host may
-	 * be set. May be NULL. */
+	/* Told when the file has been read and nothing is in the timeline yet: base_ns, rank, host and
+	 * only_process may be set. May be NULL. */
 	void (*settle)(struct chrome_trace *trace);
 	/* What the slice is; `verdict` says EVENT on its thread, or aside where `phase` is not that of a thread. */
 	void (*judge)(struct chrome_trace *trace, const struct chrome_row *row,
@@ -92,9 +94,11 @@ struct chrome_dialect {
 	void (*finish)(struct chrome_trace *trace);
 };
 
-/* Read the file at `path` into the timeline, as a rank of its own. False: nothing of it can be read. */
+/* Read the file at `path` into the timeline, as a rank of its own if the dialect does not say otherwise; `context`
+ * is handed on to it. False: nothing of it can be read. */
 gboolean chrome_trace_read(struct import *import, const gchar *path,
-			   const struct chrome_dialect *dialect, GError **error);
+			   const struct chrome_dialect *dialect, gconstpointer context,
+			   GError **error);
 /* Read each of the files so. What cannot be read of several is a problem; of all, an error. */
 gboolean chrome_traces_read(struct import *import, const gchar *const *paths, guint n_paths,
 			    const struct chrome_dialect *dialect, GError **error);
@@ -110,6 +114,12 @@ static inline const struct chrome_thread *chrome_trace_thread(const struct chrom
 }
 /* The name of the process of a thread, "" if not told. */
 const gchar *chrome_trace_process_name(const struct chrome_trace *trace, guint32 thread);
+/* The same as a string id. */
+guint32 chrome_trace_process_name_id(const struct chrome_trace *trace, guint32 thread);
+/* The thread of those ids, made where there is none. */
+guint32 chrome_trace_find_thread(struct chrome_trace *trace, gint64 pid, gint64 tid);
+/* The track of the timeline beside a thread, made where there is none: for marks. */
+guint32 chrome_trace_aside(struct chrome_trace *trace, guint32 thread);
 /* The timeline's process of a thread, made where there is none. */
 guint32 chrome_trace_process(struct chrome_trace *trace, guint32 thread);
 

@@ -1,0 +1,16 @@
+/* horovod_dialect: what a Horovod timeline says, for it alone (horovod_import.c) and as part of a folder
+ * (byteprofile_import.c). */
+#ifndef TACHO_HOROVOD_DIALECT_H
+#define TACHO_HOROVOD_DIALECT_H
+
+#include "import/chrome_trace.h"
+
+/* Whose timeline it is, where that is known: the context of chrome_trace_read(). */
+struct horovod_context {
+	guint32 process; /* of the timeline */
+	gint32 rank;
+};
+
+extern const struct chrome_dialect horovod_dialect;
+
+#endif
