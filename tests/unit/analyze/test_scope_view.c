@@ -120,7 +120,8 @@ static void test_graph(void)
 	for (guint step = 0; step < 2; step++)
 		add_step(timeline, 0, step, step ? 0 : -10, step ? 15 : 0);
 	add_step(timeline, 0, 2, 15, 30);
-	table = tacho_view_graph(timeline, &(TachoFilter){ .rank = -1, .first_step = 1, .last_step = 1 });
+	table = tacho_view_graph(timeline,
+				 &(TachoFilter){ .rank = -1, .first_step = 1, .last_step = 1 });
 	EXPECT(table, "", "total_ms", 13);
 	EXPECT(table, "relu#1", "total_ms", 12);
 	EXPECT(table, "relu#1", "needed_ms", 12);
