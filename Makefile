@@ -51,6 +51,11 @@ validate: ## measure training between two hosts, predict it, write docs/validati
 	@tools/build.sh default
 	@validate/validate.py
 
+validate-gpu: ## hold replays of devices against traces of others, write docs/validation-gpu.md (where the traces are)
+	@tools/install-packages.sh build
+	@tools/build.sh default
+	@validate/gpu_traces.py
+
 validate-quick: ## the same with one small model, in a minute or two
 	@tools/install-packages.sh build job validate
 	@tools/build.sh default
@@ -66,4 +71,4 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench validate \
-	validate-quick install clean help
+	validate-gpu validate-quick install clean help

@@ -108,7 +108,14 @@ static void add_slices(struct picture *picture, const struct graph_lane *lane, g
 	}
 }
 
-/* A rank's part in each collective, from being taken up to complete. */
+static gboolean is_on_stream(const TachoTimeline *timeline, guint32 slice)
+{
+	return tacho_timeline_track(timeline, timeline->slices.track[slice])->kind ==
+	       TACHO_TRACK_STREAM;
+}
+
+/* A rank's part in each collective, from being taken up to complete; those that are kernels are on their
+ * streams. */
 static void add_collectives(struct picture *picture, guint32 lane, guint32 measured,
 			    guint32 replayed)
 {
@@ -137,7 +144,7 @@ static void add_collectives(struct picture *picture, guint32 lane, guint32 measu
 
 		if (tacho_slice_process(picture->timeline, slice)->rank_index !=
 			    graph_lane_at(graph, lane)->rank_index ||
-		    start_ns < 0)
+		    start_ns < 0 || is_on_stream(picture->timeline, slice))
 			continue;
 		tacho_timeline_add_slice(
 			picture->out, TACHO_SLICE_COLLECTIVE, measured,

@@ -257,6 +257,29 @@ static void test_collective(void)
 	built_release(&built);
 }
 
+/* The replay as a timeline: each part in the collective once as measured and once as replayed, on its stream. */
+static void test_timeline(void)
+{
+	struct built built = build(two_ranks);
+	g_autoptr(TachoTimeline) timeline = tacho_replay_timeline(built.replay);
+	guint n_measured = 0, n_replayed = 0;
+
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		if (timeline->slices.kind[i] != TACHO_SLICE_COLLECTIVE)
+			continue;
+		g_assert_cmpint(tacho_slice_end_ns(timeline, i), ==, 70000);
+		g_assert_cmpint(tacho_timeline_track(timeline, timeline->slices.track[i])->kind, ==,
+				TACHO_TRACK_STREAM);
+		if (tacho_slice_process(timeline, i)->is_main)
+			n_measured++;
+		else
+			n_replayed++;
+	}
+	g_assert_cmpuint(n_measured, ==, 2);
+	g_assert_cmpuint(n_replayed, ==, 2);
+	built_release(&built);
+}
+
 /* A rank died in its step: what is left was one rank's alone. The step that it did not complete is not
  * replayed; with no other there is nothing. */
 static void test_rank_died(void)
@@ -363,6 +386,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/device-graph/inferred-event", test_inferred_event);
 	g_test_add_func("/device-graph/blocking-copy", test_blocking_copy);
 	g_test_add_func("/device-graph/collective", test_collective);
+	g_test_add_func("/device-graph/timeline", test_timeline);
 	g_test_add_func("/device-graph/rank-died", test_rank_died);
 	g_test_add_func("/device-graph/missing-rank", test_missing_rank);
 	g_test_add_func("/device-graph/circle", test_circle);
