@@ -384,14 +384,6 @@ static void connect_start(struct device_nodes *nodes, const struct build_work *w
 
 	node.slice = TACHO_NONE;
 	node.step = TACHO_NONE;
-	if (node.duration_ns < 0) { /* it was under way when the steps began: the rest of it */
-		graph_node_at(graph, first_node(nodes, work))->begin_ns = 0;
-		graph_node_at(graph, first_node(nodes, work))->duration_ns =
-			MAX(graph_node_at(graph, first_node(nodes, work))->duration_ns +
-				    node.duration_ns,
-			    0);
-		return;
-	}
 	start = graph_add_node(graph, node);
 	graph_add_edge(graph, start, first_node(nodes, work), TACHO_EDGE_STREAM);
 }

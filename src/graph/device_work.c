@@ -1,7 +1,7 @@
 /* device_work: what the ranks' devices did in the steps: the slices of their streams that are work.
  *
  * Work belongs to the step in which it was launched, for a device runs behind its host. What was launched
- * before the first step and had not ended when that began is there too: the device is busy with it.
+ * before the first step and had not ended when that began is there too, the rest of it: the device is busy.
  * Work whose launch nobody recorded counts when it began in the steps.
  *
  * (1) The works of a stream are in the order of their begins. */
@@ -65,10 +65,9 @@ static gboolean take_launch(const struct graph_builder *builder, const struct bu
 		return work->begin_ns >= window->from_ns && work->begin_ns < window->to_ns;
 	if (slices->start_ns[call] >= window->to_ns)
 		return FALSE;
-	if (slices->start_ns[call] < window->from_ns)
+	/* before the steps, or not by this call, or by another clock */
+	if (slices->start_ns[call] < window->from_ns || work->begin_ns < slices->start_ns[call])
 		return work->begin_ns < window->to_ns && work->end_ns > window->from_ns;
-	if (work->begin_ns < slices->start_ns[call]) /* not by this call, or by another clock */
-		return TRUE;
 	work->call = call;
 	work->thread = thread;
 	work->launch_ns = slices->start_ns[call];
@@ -92,6 +91,7 @@ static void add_slice(struct graph_builder *builder, const struct build_window *
 
 	if (!take_launch(builder, window, &work))
 		return;
+	work.begin_ns = MAX(work.begin_ns, window->from_ns); /* of what was under way, the rest */
 	g_array_append_val(builder->work, work);
 	g_hash_table_insert(builder->work_of, GUINT_TO_POINTER(slice),
 			    GUINT_TO_POINTER(builder->work->len));

@@ -32,6 +32,26 @@ gboolean builder_is_gap(const struct graph_builder *builder, const struct segmen
 	return kind != TACHO_SLICE_OP && kind != TACHO_SLICE_KERNEL && kind != TACHO_SLICE_RUNTIME;
 }
 
+/* The thread that trains: the process's first, or else the busiest. */
+static guint32 find_main_track(const TachoTimeline *timeline, guint32 process)
+{
+	guint32 pid = g_array_index(timeline->processes, TachoProcess, process).pid;
+	guint32 best = TACHO_NONE;
+
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (track->process != process || track->kind != TACHO_TRACK_THREAD)
+			continue;
+		if (track->tid == pid && track->n_slices > 0)
+			return i;
+		if (best == TACHO_NONE ||
+		    track->n_slices > tacho_timeline_track(timeline, best)->n_slices)
+			best = i;
+	}
+	return best;
+}
+
 /* --- steps ---------------------------------------------------------------------------------- */
 
 /* How many ranks completed each step from 0 on. */
@@ -101,10 +121,66 @@ static void set_windows(struct graph_builder *builder)
 		window->to_ns = step->end_ns;
 		g_array_append_val(window->steps, *step);
 	}
+}
+
+/* A trace of devices without steps, say of a server: all of it is taken as one. */
+static gboolean is_one_step(const struct graph_builder *builder, gint64 first, gint64 last)
+{
+	const TachoTimeline *timeline = builder->timeline;
+
+	if (first >= 0 || last >= 0 || timeline->steps->len > 0)
+		return FALSE;
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		if (builder->launches[i])
+			return TRUE;
+	return FALSE;
+}
+
+/* From the first event of a rank's threads to the last of its main one: what comes after that on other
+ * threads nobody waits for. */
+static void set_whole_window(struct graph_builder *builder, guint32 rank_index)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	struct build_window *window = &builder->windows[rank_index];
+	guint32 process = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
+	guint32 main_track = find_main_track(timeline, process);
+	TachoStep step = { .rank_index = rank_index, .is_complete = TRUE };
+
+	window->from_ns = G_MAXINT64;
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		guint32 track = timeline->slices.track[i];
+
+		if (tacho_timeline_track(timeline, track)->process != process ||
+		    tacho_timeline_track(timeline, track)->kind != TACHO_TRACK_THREAD)
+			continue;
+		window->from_ns = MIN(window->from_ns, timeline->slices.start_ns[i]);
+		if (track == main_track)
+			window->to_ns = MAX(window->to_ns, tacho_slice_end_ns(timeline, i));
+	}
+	window->from_ns = MIN(window->from_ns, window->to_ns);
+	step.start_ns = window->from_ns;
+	step.end_ns = window->to_ns;
+	g_array_append_val(window->steps, step);
+	builder->graph->whole_ns += (window->to_ns - window->from_ns) / builder->n_ranks;
+}
+
+static gboolean set_range(struct graph_builder *builder, gint64 first, gint64 last, GError **error)
+{
 	builder->graph->origin_ns = G_MAXINT64;
+	if (is_one_step(builder, first, last)) {
+		for (guint32 i = 0; i < builder->n_ranks; i++)
+			set_whole_window(builder, i);
+		graph_note(builder->graph,
+			   "there are no steps: all that was recorded is taken as one");
+	} else if (choose_steps(builder, first, last, error)) {
+		set_windows(builder);
+	} else {
+		return FALSE;
+	}
 	for (guint32 i = 0; i < builder->n_ranks; i++)
 		builder->graph->origin_ns =
 			MIN(builder->graph->origin_ns, builder->windows[i].from_ns);
+	return TRUE;
 }
 
 guint32 builder_step_at(const struct graph_builder *builder, guint32 rank_index, gint64 time_ns)
@@ -157,26 +233,6 @@ static gboolean runs_work(const struct graph_builder *builder, const TachoTrack 
 			return TRUE;
 	}
 	return FALSE;
-}
-
-/* The thread that trains: the process's first, or else the busiest. */
-static guint32 find_main_track(const TachoTimeline *timeline, guint32 process)
-{
-	guint32 pid = g_array_index(timeline->processes, TachoProcess, process).pid;
-	guint32 best = TACHO_NONE;
-
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
-		if (track->process != process || track->kind != TACHO_TRACK_THREAD)
-			continue;
-		if (track->tid == pid && track->n_slices > 0)
-			return i;
-		if (best == TACHO_NONE ||
-		    track->n_slices > tacho_timeline_track(timeline, best)->n_slices)
-			best = i;
-	}
-	return best;
 }
 
 guint32 builder_add_lane(struct graph_builder *builder, guint32 rank_index, guint32 track,
@@ -585,10 +641,9 @@ static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 l
 			    "the run has no ranks");
 		return FALSE;
 	}
-	if (!choose_steps(builder, first_step, last_step, error))
-		return FALSE;
-	set_windows(builder);
 	builder_find_launches(builder);
+	if (!set_range(builder, first_step, last_step, error))
+		return FALSE;
 	for (guint32 i = 0; i < builder->n_ranks; i++)
 		if (!add_threads(builder, i, error))
 			return FALSE;

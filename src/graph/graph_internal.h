@@ -118,17 +118,18 @@ struct _TachoGraph {
 	const TachoTimeline *timeline;
 	gint64 origin_ns;
 	guint32 first_step, last_step; /* those in it; no number between is missing */
-	GArray *nodes;		       /* struct graph_node */
-	GArray *edges;		       /* struct graph_edge */
-	GArray *lanes;		       /* struct graph_lane */
-	GArray *links;		       /* struct graph_link */
-	GArray *group_links;	       /* guint32 */
-	GArray *pools;		       /* struct graph_pool */
-	GArray *groups;		       /* struct graph_group */
-	GArray *transfers;	       /* struct graph_transfer */
-	GArray *gradients;	       /* struct graph_gradient */
-	GArray *passes;		       /* struct graph_pass, by rank and ordinal */
-	GPtrArray *notes;	       /* gchar */
+	gint64 whole_ns;	/* no steps: the mean over ranks of what was recorded; else 0 */
+	GArray *nodes;		/* struct graph_node */
+	GArray *edges;		/* struct graph_edge */
+	GArray *lanes;		/* struct graph_lane */
+	GArray *links;		/* struct graph_link */
+	GArray *group_links;	/* guint32 */
+	GArray *pools;		/* struct graph_pool */
+	GArray *groups;		/* struct graph_group */
+	GArray *transfers;	/* struct graph_transfer */
+	GArray *gradients;	/* struct graph_gradient */
+	GArray *passes;		/* struct graph_pass, by rank and ordinal */
+	GPtrArray *notes;	/* gchar */
 	gdouble taken_share;	/* of what a rank computes while bytes of it move, 0..1 ... */
 	gdouble taken_by_bytes; /* ... of which so much goes with the bandwidth */
 	guint32 n_cores;	/* of each host, shared by the ranks' threads; 0: a core a thread */

@@ -31,6 +31,8 @@ static GArray *measured_steps(const TachoGraph *graph)
 	}
 	for (guint i = 0; i < steps->len; i++)
 		g_array_index(steps, gint64, i) /= MAX(graph->timeline->ranks->len, 1u);
+	if (graph->whole_ns > 0)
+		g_array_index(steps, gint64, 0) = graph->whole_ns;
 	return steps;
 }
 

@@ -376,6 +376,111 @@ static void test_circle(void)
 	g_assert_nonnull(strstr(error->message, "waits for itself"));
 }
 
+/* --- properties ------------------------------------------------------------------------------- */
+
+/* Streams whose work begins, overlaps and ends at any times, calls that launch, record, wait and copy at any. */
+static gchar *random_text(GRand *rand)
+{
+	static const gchar *const calls[] = { "cudaEventRecord",       "cudaStreamWaitEvent",
+					      "cudaDeviceSynchronize", "cudaStreamSynchronize",
+					      "cudaEventSynchronize",  "cudaFree" };
+	GString *text = g_string_new("unit us\n");
+	gint n_ranks = g_rand_int_range(rand, 1, 4);
+
+	for (gint rank = 0; rank < n_ranks; rank++) {
+		g_autoptr(GString) work = g_string_new(NULL);
+		gint n_streams = g_rand_int_range(rand, 1, 4), at = 0;
+
+		g_string_append_printf(
+			text, "rank %d thread %d main\nannotation ProfilerStep#0 0..1000\n", rank,
+			1000 + rank);
+		for (gint i = 0; i < 12; i++) {
+			gint begin = at + g_rand_int_range(rand, 0, 10);
+
+			at = begin + g_rand_int_range(rand, 0, 60);
+			if (g_rand_boolean(rand))
+				g_string_append_printf(text, "runtime call%d %d..%d\n", i, begin,
+						       at);
+			else
+				g_string_append_printf(text, "runtime %s %d..%d\n",
+						       calls[g_rand_int_range(rand, 0, 6)], begin,
+						       at);
+		}
+		for (gint stream = 0; stream < n_streams; stream++) {
+			g_string_append_printf(work, "stream %d s%d\n", stream, stream);
+			for (gint i = 0; i < 5; i++) {
+				gint begin = g_rand_int_range(rand, -20, 600);
+				gint end = begin + g_rand_int_range(rand, 0, 200);
+				gint call = g_rand_int_range(rand, 0, 12);
+				g_autofree gchar *name = g_strdup_printf("runtime call%d ", call);
+				g_autofree gchar *launch = g_strdup_printf(" launch=call%d", call);
+
+				g_string_append_printf(
+					work, "%s %d..%d%s\n",
+					g_rand_int_range(rand, 0, 4) ? "kernel k"
+								     : "collective nccl_AllReduce",
+					begin, end,
+					g_rand_boolean(rand) && strstr(text->str, name) ? launch
+											: "");
+			}
+		}
+		g_string_append(text, work->str);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static gint64 last_end_ns(const TachoGraph *graph)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoReplay) replay = tacho_replay_run(graph, &error);
+	gint64 last_ns = 0;
+
+	g_assert_no_error(error);
+	for (guint32 i = 0; i < tacho_graph_n_nodes(graph); i++)
+		last_ns = MAX(last_ns, tacho_replay_end_ns(replay, i));
+	return last_ns;
+}
+
+/* Whatever was measured plays back as it was, unless it cannot have happened; and more work never ends sooner. */
+static void test_random(void)
+{
+	guint n_played = 0;
+
+	for (guint seed = 0; seed < 300; seed++) {
+		g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+		g_autofree gchar *text = random_text(rand);
+		g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+		g_autoptr(TachoGraph) graph = NULL;
+		g_autoptr(TachoReplay) replay = NULL;
+		g_autoptr(GError) error = NULL;
+		gint64 before_ns;
+
+		tacho_correlate(timeline);
+		graph = tacho_graph_build(timeline, -1, -1, &error);
+		if (!graph) {
+			g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE);
+			continue;
+		}
+		n_played++;
+		replay = tacho_replay_run(graph, &error);
+		g_assert_no_error(error);
+		for (guint32 i = 0; i < tacho_graph_n_nodes(graph); i++) {
+			if (tacho_replay_begin_ns(replay, i) == graph_node_at(graph, i)->begin_ns)
+				continue;
+			g_test_message("seed %u, node %u: %" G_GINT64_FORMAT
+				       " instead of %" G_GINT64_FORMAT "\n%s",
+				       seed, i, tacho_replay_begin_ns(replay, i),
+				       graph_node_at(graph, i)->begin_ns, text);
+			g_test_fail();
+			return;
+		}
+		before_ns = last_end_ns(graph);
+		if (tacho_graph_what_if(graph, "scale:kernel~k=2", NULL))
+			g_assert_cmpint(last_end_ns(graph), >=, before_ns);
+	}
+	g_assert_cmpuint(n_played, >, 100);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -390,5 +495,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/device-graph/rank-died", test_rank_died);
 	g_test_add_func("/device-graph/missing-rank", test_missing_rank);
 	g_test_add_func("/device-graph/circle", test_circle);
+	g_test_add_func("/device-graph/random", test_random);
 	return g_test_run();
 }

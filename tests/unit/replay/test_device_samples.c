@@ -70,6 +70,11 @@ int main(int argc, char **argv)
 		"tracelens/inference/vllm_prefilldecode_piecewise",
 		"hta/critical_path/alexnet",
 		"tracelens/h100/google_owlv2-large-patch14-ensemble__1016001.json.gz",
+		"tracelens/inference/vllm_decode_full",
+		"tracelens/inference/sglang_decode",
+		"tracelens/b200",
+		"tracelens/mi300/gaunernst_bert-small-uncased__1016001.json.gz",
+		"hta/critical_path/cuda_event_sync_multi_stream",
 		"kineto/samples/resnet50_num_workers_0",
 		"kineto/samples/resnet50_num_workers_4",
 	};
