@@ -44,6 +44,8 @@ typedef struct {
 	VIEW(overlap, "communication hidden behind computation")                                   \
 	VIEW(straggler, "which rank the others wait for, and what it does longer than they")       \
 	VIEW(memory, "memory by operation: held at the peak, handed out, never given back")        \
+	VIEW(memory_curve, "memory held over time, by category where that was recorded")           \
+	VIEW(chunks, "what allocators hold at the end: segments, chunks in use, free pieces")      \
 	VIEW(critical, "what a step is made of: the critical path across ranks")                   \
 	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")  \
 	VIEW(launch, "from launch to kernel: calls, delays, work too short for its launch")        \

@@ -202,6 +202,25 @@ typedef struct {
 	guint32 device; /* 0: the host's memory, else the number of the device, plus 1 */
 } TachoMemoryEvent;
 
+/* What an allocator held at the end of the recording: segments that it took from the device, each cut into
+ * chunks that are in use or free. */
+typedef enum {
+	TACHO_CHUNK_SEGMENT, /* all of it: its chunks are rows of their own */
+	TACHO_CHUNK_USED,
+	TACHO_CHUNK_PENDING, /* given back, but another stream may still use it */
+	TACHO_CHUNK_FREE,
+} TachoChunkState;
+
+typedef struct {
+	guint64 address;
+	guint64 bytes;
+	guint64 requested_bytes; /* asked for, before it was rounded up; 0: not told */
+	guint32 process;	 /* index */
+	guint32 device;		 /* as in TachoMemoryEvent */
+	guint32 pool;		 /* string id of the allocator's pool or bin: "small", "bin 7" */
+	guint8 state;		 /* TachoChunkState */
+} TachoChunk;
+
 typedef struct {
 	gint64 time_ns;
 	gint64 first, second;
@@ -292,6 +311,7 @@ struct _TachoTimeline {
 	GArray *flows;	   /* TachoFlow; filled by correlate */
 	GArray *samples;   /* TachoSample, by track and time */
 	GArray *memory;	   /* TachoMemoryEvent, by track and time */
+	GArray *chunks;	   /* TachoChunk; a segment, then its chunks by address */
 	GArray *marks;	   /* TachoMark */
 	GArray *steps;	   /* TachoStep, by rank and number; filled by correlate */
 	/* TachoStep, the same, and not among `steps`: those in which nothing was recorded, to see what

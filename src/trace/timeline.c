@@ -34,6 +34,7 @@ TachoTimeline *tacho_timeline_new(void)
 	timeline->flows = new_table(sizeof(TachoFlow));
 	timeline->samples = new_table(sizeof(TachoSample));
 	timeline->memory = new_table(sizeof(TachoMemoryEvent));
+	timeline->chunks = new_table(sizeof(TachoChunk));
 	timeline->marks = new_table(sizeof(TachoMark));
 	timeline->steps = new_table(sizeof(TachoStep));
 	timeline->control_steps = new_table(sizeof(TachoStep));
@@ -63,6 +64,7 @@ void tacho_timeline_free(TachoTimeline *timeline)
 	g_array_free(timeline->flows, TRUE);
 	g_array_free(timeline->samples, TRUE);
 	g_array_free(timeline->memory, TRUE);
+	g_array_free(timeline->chunks, TRUE);
 	g_array_free(timeline->marks, TRUE);
 	g_array_free(timeline->steps, TRUE);
 	g_array_free(timeline->control_steps, TRUE);

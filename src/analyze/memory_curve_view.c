@@ -1,0 +1,266 @@
+/* memory_curve_view: how much memory is held over time, in a bounded number of points.
+ *
+ * (1) The time of each memory, from its first to its last change, is cut into POINTS stretches of the same
+ *     length. A row is the moment in its stretch at which most is held, so that no peak is lost; a stretch
+ *     in which nothing changes has no row.
+ * (2) Where the recording tells memory by category (counters "parameter bytes", "activation bytes" ... of PyTorch's
+ *     memory timeline), the rows have what each category holds at that moment, and held_bytes is their sum. */
+#include <tacho/analyze.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "analyze/memory_blocks.h"
+#include "analyze/selection.h"
+
+enum { POINTS = 200, N_CATEGORIES = 8 };
+
+#define MS(ns) ((gdouble)(ns) / 1e6)
+
+static const gchar *const category_tracks[N_CATEGORIES] = {
+	"parameter bytes",  "optimizer state bytes", "input bytes",	      "temporary bytes",
+	"activation bytes", "gradient bytes",	     "autograd detail bytes", "unknown bytes",
+};
+
+#define CATEGORY(name)                                                                             \
+	{                                                                                          \
+		.key = name, .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE                    \
+	}
+
+static const TachoColumn columns[] = {
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "memory", .title = "memory", .type = TACHO_COLUMN_TEXT },
+	{ .key = "at_ms", .title = "at ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "held_bytes", .title = "held B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "reserved_bytes", .title = "reserved B", .type = TACHO_COLUMN_INTEGER },
+	CATEGORY("parameter_bytes"),
+	CATEGORY("optimizer_state_bytes"),
+	CATEGORY("input_bytes"),
+	CATEGORY("temporary_bytes"),
+	CATEGORY("activation_bytes"),
+	CATEGORY("gradient_bytes"),
+	CATEGORY("autograd_detail_bytes"),
+	CATEGORY("unknown_bytes"),
+};
+
+/* Something about a memory becomes `value`: how much of a category is held, or, of blocks, more or less. */
+struct change {
+	gint64 time_ns, value;
+	guint what; /* a category; 0 of blocks */
+};
+
+struct curve {
+	TachoTable *table;
+	const TachoTimeline *timeline;
+	gint32 rank;
+	gchar *label;
+	gboolean is_by_category;
+	guint32 reserved_track; /* TACHO_NONE: not counted */
+};
+
+/* --- points --------------------------------------------------------------------------------- */
+
+/* The counter's value at that time: of its last sample up to it. */
+static gboolean value_at(const TachoTimeline *timeline, guint32 track, gint64 time_ns,
+			 gint64 *ret_value)
+{
+	guint first, low = 0, high = tacho_track_samples(timeline, track, &first);
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(timeline->samples, TachoSample, first + middle).time_ns <=
+		    time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return FALSE;
+	*ret_value = g_array_index(timeline->samples, TachoSample, first + low - 1).value;
+	return TRUE;
+}
+
+static void add_point(const struct curve *curve, gint64 time_ns, gdouble held,
+		      const gint64 *categories)
+{
+	TachoTable *table = curve->table;
+	gint64 reserved;
+
+	tacho_table_row(table);
+	tacho_table_integer(table, curve->rank);
+	tacho_table_text(table, curve->label);
+	tacho_table_number(table, MS(time_ns));
+	tacho_table_number(table, held);
+	if (curve->reserved_track != TACHO_NONE &&
+	    value_at(curve->timeline, curve->reserved_track, time_ns, &reserved))
+		tacho_table_integer(table, reserved);
+	else
+		tacho_table_null(table);
+	for (guint i = 0; curve->is_by_category && i < N_CATEGORIES; i++)
+		tacho_table_integer(table, categories[i]);
+}
+
+/* Which stretch of [first_ns, last_ns] the time is in. */
+static guint stretch_of(gint64 time_ns, gint64 first_ns, gint64 last_ns)
+{
+	gdouble share = (gdouble)(time_ns - first_ns) / ((gdouble)(last_ns - first_ns) + 1);
+
+	return MIN((guint)(share * POINTS), POINTS - 1);
+}
+
+/* (1) */
+static void add_points(const struct curve *curve, const GArray *changes)
+{
+	gint64 now[N_CATEGORIES] = { 0 }, most[N_CATEGORIES] = { 0 };
+	gdouble held = 0, most_held = -INFINITY; /* so that no sum of a broken trace overflows */
+	gint64 most_ns = 0;
+	guint stretch = 0;
+
+	for (guint i = 0; i < changes->len; i++) {
+		const struct change *change = &g_array_index(changes, struct change, i);
+		const struct change *next = change + (i + 1 < changes->len);
+		guint here = stretch_of(
+			change->time_ns, g_array_index(changes, struct change, 0).time_ns,
+			g_array_index(changes, struct change, changes->len - 1).time_ns);
+
+		if (here != stretch && isfinite(most_held))
+			add_point(curve, most_ns, most_held, most);
+		if (here != stretch)
+			most_held = -INFINITY;
+		stretch = here;
+		held += (gdouble)change->value;
+		if (curve->is_by_category)
+			held -= (gdouble)now[change->what];
+		now[change->what] = change->value;
+		/* of several changes at one time, only the last leaves what is held then */
+		if ((next != change && next->time_ns == change->time_ns) || held <= most_held)
+			continue;
+		most_held = held;
+		most_ns = change->time_ns;
+		memcpy(most, now, sizeof(most));
+	}
+	if (isfinite(most_held))
+		add_point(curve, most_ns, most_held, most);
+}
+
+/* --- memories ------------------------------------------------------------------------------- */
+
+static guint32 find_counter(const TachoTimeline *timeline, guint32 process, const gchar *name)
+{
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (track->kind == TACHO_TRACK_COUNTER && track->process == process &&
+		    strcmp(tacho_timeline_string(timeline, track->name), name) == 0)
+			return i;
+	}
+	return TACHO_NONE;
+}
+
+static gint compare_changes(gconstpointer first, gconstpointer second)
+{
+	const struct change *a = first, *b = second;
+
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+/* What the categories' counters say, in order of time. */
+static GArray *list_categories(const TachoTimeline *timeline, guint32 process)
+{
+	GArray *changes = g_array_new(FALSE, FALSE, sizeof(struct change));
+
+	for (guint i = 0; i < N_CATEGORIES; i++) {
+		guint32 track = find_counter(timeline, process, category_tracks[i]);
+		guint first = 0,
+		      n = track != TACHO_NONE ? tacho_track_samples(timeline, track, &first) : 0;
+
+		for (guint k = 0; k < n; k++) {
+			const TachoSample *sample =
+				&g_array_index(timeline->samples, TachoSample, first + k);
+			struct change change = { sample->time_ns, sample->value, i };
+
+			g_array_append_val(changes, change);
+		}
+	}
+	g_array_sort(changes, compare_changes); /* stable: samples of one time stay in order */
+	return changes;
+}
+
+static gboolean takes_label(const TachoFilter *filter, const gchar *label)
+{
+	return !filter->device || g_regex_match(filter->device, label, 0, NULL);
+}
+
+static void add_memory(struct curve *curve, const TachoFilter *filter, guint32 process,
+		       const GArray *blocks, guint32 device)
+{
+	g_autoptr(GArray) found = memory_changes(blocks, device);
+	g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(struct change));
+	g_autofree gchar *label = memory_label(device);
+	g_autofree gchar *counter =
+		device ? g_strdup_printf("reserved bytes, device %u", device - 1)
+		       : g_strdup("reserved bytes, host");
+
+	if (!takes_label(filter, label))
+		return;
+	for (guint i = 0; i < found->len; i++) {
+		const struct memory_change *change = &g_array_index(found, struct memory_change, i);
+		struct change row = { change->time_ns, change->bytes, 0 };
+
+		g_array_append_val(changes, row);
+	}
+	curve->label = label;
+	curve->reserved_track = find_counter(curve->timeline, process, counter);
+	add_points(curve, changes);
+}
+
+static gint compare_devices(gconstpointer a, gconstpointer b)
+{
+	guint x = GPOINTER_TO_UINT(a), y = GPOINTER_TO_UINT(b);
+
+	return (x > y) - (x < y);
+}
+
+static void add_rank(struct curve *curve, const TachoFilter *filter, guint32 process)
+{
+	g_autoptr(GArray) blocks = memory_blocks_of_process(curve->timeline, process);
+	g_autoptr(GArray) categories = list_categories(curve->timeline, process);
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	g_autoptr(GList) devices = NULL;
+	gchar by_category[] = "by category";
+
+	for (guint i = 0; i < blocks->len; i++)
+		g_hash_table_add(
+			seen,
+			GUINT_TO_POINTER(g_array_index(blocks, struct memory_block, i).device));
+	devices = g_list_sort(g_hash_table_get_keys(seen), compare_devices);
+	for (GList *at = devices; at; at = at->next)
+		add_memory(curve, filter, process, blocks, GPOINTER_TO_UINT(at->data));
+	if (!categories->len || !takes_label(filter, by_category))
+		return;
+	curve->label = by_category;
+	curve->reserved_track = TACHO_NONE;
+	curve->is_by_category = TRUE;
+	add_points(curve, categories);
+	curve->is_by_category = FALSE;
+}
+
+TachoTable *tacho_view_memory_curve(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("memory_curve", columns, G_N_ELEMENTS(columns));
+	struct selection selection;
+
+	selection_init(&selection, timeline, filter);
+	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
+		const TachoRank *row = &g_array_index(timeline->ranks, TachoRank, rank);
+		struct curve curve = { .table = table, .timeline = timeline, .rank = row->rank };
+
+		if (selection_takes_rank(&selection, rank))
+			add_rank(&curve, selection.filter, row->main_process);
+	}
+	if (!tacho_table_n_rows(table))
+		tacho_table_note(table, "No allocations were recorded there.");
+	selection_release(&selection);
+	return table;
+}
