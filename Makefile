@@ -27,10 +27,10 @@ check-tsan: ## the unit tests under the thread sanitizer
 	@tools/build.sh tsan
 	@tools/test.sh tsan -R '^unit/'
 
-fuzz-seconds: ## every fuzz target for 10 s, with the same seed each time
+fuzz-seconds: ## every fuzz target for 4 s, with the same seed each time
 	@tools/install-packages.sh build check
 	@tools/build.sh fuzz
-	@tools/fuzz.sh 10 -seed=1
+	@tools/fuzz.sh 4 -seed=1
 
 fuzz-minutes: ## every fuzz target for 5 minutes
 	@tools/install-packages.sh build check

@@ -12,5 +12,5 @@ runner=()
 if { [ "$preset" = tsan ] || [ "$preset" = asan ]; } && setarch -R true 2>/dev/null; then
 	runner=(setarch -R)
 fi
-exec "${runner[@]}" ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
+exec "${runner[@]}" ctest --test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error \
 	--output-junit junit.xml "$@"
