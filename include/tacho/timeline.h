@@ -474,6 +474,23 @@ gboolean tacho_slice_input(const TachoTimeline *timeline, guint32 slice, guint32
 gboolean tacho_slice_output(const TachoTimeline *timeline, guint32 slice, guint32 index,
 			    TachoTensor *tensor);
 
+/* What a trace says of an operation on its own account, where its format has such figures (TensorFlow's
+ * profilers). Figures are NaN where it does not. */
+typedef struct {
+	guint32 type; /* string id: the kind of operation, where the name is an instance's; 0: the name */
+	guint32 tags;  /* string id: further types it is found under, '\n' between them */
+	gdouble flops; /* of this run */
+	gdouble parameters;
+	gdouble allocated_bytes, peak_bytes, residual_bytes, output_bytes;
+} TachoToldOp;
+
+gboolean tacho_slice_told(const TachoTimeline *timeline, guint32 slice, TachoToldOp *told);
+/* The operation's type: string id; its name, where nothing else is told. */
+guint32 tacho_slice_type(const TachoTimeline *timeline, guint32 slice);
+/* The `index`-th function, the outermost first, of the call stack that made the operation, where a graph was
+ * made first and run later: string id; 0: there is none. */
+guint32 tacho_slice_maker(const TachoTimeline *timeline, guint32 slice, guint32 index);
+
 /* For timelines filled by hand: keep args for a source handle and return the handle, to be given to
  * tacho_timeline_add_slice(). `tensors` are inputs, then outputs; a collective has inputs only. */
 guint64 tacho_timeline_keep_op(TachoTimeline *timeline, const TachoOpArgs *args,

@@ -1,7 +1,8 @@
 /* code_view: operations by the functions of the program that ran them, each call stack a way down.
  *
  * Stacks are those at execution: the program's functions, where a recording has them as slices of their
- * thread. What autograd runs for an operation is under "[backward]" of the function that called it. */
+ * thread. What autograd runs for an operation is under "[backward]" of the function that called it.
+ * Where a graph was made first and run later, they are those that made it, if the trace tells them. */
 #include <tacho/analyze.h>
 
 #include "analyze/scope_places.h"
@@ -9,7 +10,9 @@
 static gboolean has_functions(const TachoTimeline *timeline)
 {
 	for (guint32 i = 0; i < timeline->slices.n; i++)
-		if (timeline->slices.kind[i] == TACHO_SLICE_FUNCTION)
+		if (timeline->slices.kind[i] == TACHO_SLICE_FUNCTION ||
+		    (timeline->slices.kind[i] == TACHO_SLICE_OP &&
+		     tacho_slice_maker(timeline, i, 0)))
 			return TRUE;
 	return FALSE;
 }

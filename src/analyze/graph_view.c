@@ -73,7 +73,7 @@ static guint32 find_node(struct graph_count *count, guint32 slice)
 	if (found)
 		return GPOINTER_TO_UINT(found);
 	node = profile_tree_add(count->tree, name, short_label(name),
-				tacho_slice_name(timeline, slice));
+				tacho_timeline_string(timeline, tacho_slice_type(timeline, slice)));
 	g_hash_table_insert(count->by_name, (gpointer)profile_node_at(count->tree, node)->name,
 			    GUINT_TO_POINTER(node));
 	return node;

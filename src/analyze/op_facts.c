@@ -6,6 +6,8 @@
  * slices costs no more than its kernels and allocations. */
 #include "analyze/op_facts.h"
 
+#include <math.h>
+
 #include "analyze/device_work.h"
 #include "analyze/memory_blocks.h"
 
@@ -91,6 +93,23 @@ static void add_memory(GArray *facts, const TachoTimeline *timeline)
 		g_array_append_val(facts, fact);
 }
 
+/* What the trace tells itself stands for what its allocations add up to. */
+static void add_told(GArray *facts, const TachoTimeline *timeline)
+{
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		struct op_fact fact = { .op = i, .is_told = TRUE };
+		TachoToldOp told;
+
+		if (timeline->slices.kind[i] != TACHO_SLICE_OP ||
+		    !tacho_slice_told(timeline, i, &told) || isnan(told.allocated_bytes))
+			continue;
+		fact.allocated_bytes = told.allocated_bytes;
+		fact.peak_bytes = told.peak_bytes;
+		fact.residual_bytes = told.residual_bytes;
+		g_array_append_val(facts, fact);
+	}
+}
+
 /* --- as one ----------------------------------------------------------------------------------- */
 
 static gint compare_facts(gconstpointer a, gconstpointer b)
@@ -98,6 +117,21 @@ static gint compare_facts(gconstpointer a, gconstpointer b)
 	const struct op_fact *x = a, *y = b;
 
 	return (x->op > y->op) - (x->op < y->op);
+}
+
+/* At most one of the two is told. */
+static void merge_into(struct op_fact *to, const struct op_fact *from)
+{
+	to->device_ns += from->device_ns;
+	if (to->is_told)
+		return;
+	if (from->is_told) {
+		to->allocated_bytes = to->peak_bytes = to->residual_bytes = 0;
+		to->is_told = TRUE;
+	}
+	to->allocated_bytes += from->allocated_bytes;
+	to->peak_bytes += from->peak_bytes;
+	to->residual_bytes += from->residual_bytes;
 }
 
 static void merge(GArray *facts)
@@ -113,10 +147,7 @@ static void merge(GArray *facts)
 			g_array_index(facts, struct op_fact, n++) = *from;
 			continue;
 		}
-		to->device_ns += from->device_ns;
-		to->allocated_bytes += from->allocated_bytes;
-		to->peak_bytes += from->peak_bytes;
-		to->residual_bytes += from->residual_bytes;
+		merge_into(to, from);
 	}
 	g_array_set_size(facts, n);
 }
@@ -125,8 +156,10 @@ void op_facts_init(struct op_facts *facts, const TachoTimeline *timeline, gboole
 {
 	facts->facts = g_array_new(FALSE, FALSE, sizeof(struct op_fact));
 	add_devices(facts->facts, timeline);
-	if (with_memory)
+	if (with_memory) {
 		add_memory(facts->facts, timeline);
+		add_told(facts->facts, timeline);
+	}
 	merge(facts->facts);
 }
 

@@ -10,6 +10,7 @@ struct op_fact {
 	/* Of what was handed out while it was the innermost operation: all of it, the most of it held
 	 * at a time before it ended, and what it still held when it ended. */
 	gdouble allocated_bytes, peak_bytes, residual_bytes;
+	gboolean is_told; /* these three are what the trace says itself */
 };
 
 struct op_facts {

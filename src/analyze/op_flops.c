@@ -24,6 +24,11 @@ typedef enum {
 	RULE_CONV,	/* 2 |out| |W| / C_out */
 	RULE_CONV_GRAD, /* the same for each gradient of input and weight, by |dY| */
 	RULE_ATTENTION, /* 4 |Q| keys */
+	/* TensorFlow's weights have their output channels last. */
+	RULE_TF_CONV,	   /* 2 |out| |W| / C_out, W the second input */
+	RULE_TF_DEPTHWISE, /* 2 |out| height width of W */
+	RULE_TF_CONV_X,	   /* of the gradient of X: 2 |dY| |W| / C_out, dY the third input */
+	RULE_TF_CONV_W,	   /* of the gradient of W, which is the output */
 } Rule;
 
 struct formula {
@@ -53,6 +58,11 @@ static const struct formula formulas[] = {
 	{ "scaled_dot_product_attention", RULE_ATTENTION, 0 },
 	{ "scaled_dot_product_flash_attention", RULE_ATTENTION, 0 },
 	{ "scaled_dot_product_efficient_attention", RULE_ATTENTION, 0 },
+	{ "Conv2D", RULE_TF_CONV, 0 },
+	{ "Conv3D", RULE_TF_CONV, 0 },
+	{ "DepthwiseConv2dNative", RULE_TF_DEPTHWISE, 0 },
+	{ "Conv2DBackpropInput", RULE_TF_CONV_X, 0 },
+	{ "Conv2DBackpropFilter", RULE_TF_CONV_W, 0 },
 	{ "softmax", RULE_INPUT, 5 },
 	{ "log_softmax", RULE_INPUT, 5 },
 	{ "Softmax", RULE_INPUT, 5 },
@@ -138,6 +148,43 @@ static const struct formula formulas[] = {
 	{ "ArgMax", RULE_REDUCE, 0 },
 	{ "ArgMin", RULE_REDUCE, 0 },
 	{ "BiasAddGrad", RULE_REDUCE, 0 },
+	{ "FusedBatchNorm", RULE_INPUT, 8 },
+	{ "FusedBatchNormV2", RULE_INPUT, 8 },
+	{ "FusedBatchNormV3", RULE_INPUT, 8 },
+	{ "FusedBatchNormGrad", RULE_INPUT, 9 },
+	{ "FusedBatchNormGradV2", RULE_INPUT, 9 },
+	{ "FusedBatchNormGradV3", RULE_INPUT, 9 },
+	{ "Exp", RULE_INPUT, 1 },
+	{ "Sqrt", RULE_INPUT, 1 },
+	{ "Abs", RULE_INPUT, 1 },
+	{ "Tanh", RULE_OUTPUT, 1 },
+	{ "Sigmoid", RULE_OUTPUT, 1 },
+	{ "Max", RULE_REDUCE, 0 },
+	{ "Min", RULE_REDUCE, 0 },
+	{ "NoOp", RULE_NONE, 0 },
+	{ "Const", RULE_NONE, 0 },
+	{ "Cast", RULE_NONE, 0 },
+	{ "ConcatV2", RULE_NONE, 0 },
+	{ "ExpandDims", RULE_NONE, 0 },
+	{ "Fill", RULE_NONE, 0 },
+	{ "Pack", RULE_NONE, 0 },
+	{ "Pad", RULE_NONE, 0 },
+	{ "ReadVariableOp", RULE_NONE, 0 },
+	{ "Recv", RULE_NONE, 0 }, /* "_Recv" */
+	{ "HostRecv", RULE_NONE, 0 },
+	{ "Send", RULE_NONE, 0 },
+	{ "HostSend", RULE_NONE, 0 },
+	{ "RecvTensor", RULE_NONE, 0 },
+	{ "Shape", RULE_NONE, 0 },
+	{ "ShapeN", RULE_NONE, 0 },
+	{ "Slice", RULE_NONE, 0 },
+	{ "Squeeze", RULE_NONE, 0 },
+	{ "StopGradient", RULE_NONE, 0 },
+	{ "StridedSlice", RULE_NONE, 0 },
+	{ "VarHandleOp", RULE_NONE, 0 },
+	{ "VarIsInitializedOp", RULE_NONE, 0 },
+	{ "Variable", RULE_NONE, 0 },
+	{ "ZerosLike", RULE_NONE, 0 },
 	{ "alias", RULE_NONE, 0 },
 	{ "as_strided", RULE_NONE, 0 },
 	{ "arange", RULE_NONE, 0 },
@@ -270,6 +317,30 @@ static gdouble conv_grad_flops(const TachoTimeline *timeline, guint32 slice)
 	       (gdouble)weight.shape[0];
 }
 
+/* 2 |each| |weight| / C_out: what a convolution, and either gradient of it, takes. */
+static gdouble tf_conv_flops(const TachoTensor *each, const TachoTensor *weight, guint32 n_channels)
+{
+	gdouble channels = 1;
+
+	if (weight->n_dims < 3)
+		return -1;
+	for (guint32 i = weight->n_dims - n_channels; i < weight->n_dims; i++)
+		channels *= (gdouble)weight->shape[i];
+	return channels > 0 ? 2 * tensor_elements(each) * tensor_elements(weight) / channels : 0;
+}
+
+static gdouble tf_conv_grad_flops(const TachoTimeline *timeline, guint32 slice, Rule rule)
+{
+	TachoTensor gradient, weight;
+	gboolean has_weight = rule == RULE_TF_CONV_X
+				      ? tacho_slice_input(timeline, slice, 1, &weight)
+				      : tacho_slice_output(timeline, slice, 0, &weight);
+
+	if (!has_weight || !tacho_slice_input(timeline, slice, 2, &gradient) || !gradient.n_dims)
+		return -1;
+	return tf_conv_flops(&gradient, &weight, 1);
+}
+
 static gdouble attention_flops(const TachoTimeline *timeline, guint32 slice)
 {
 	TachoTensor query, key;
@@ -293,10 +364,14 @@ static gdouble add_n_flops(const TachoTimeline *timeline, guint32 slice)
 
 gdouble op_flops(const TachoTimeline *timeline, guint32 slice)
 {
-	const struct formula *formula = find_formula(tacho_slice_name(timeline, slice));
+	const struct formula *formula;
 	gboolean has_input, has_output;
 	TachoTensor input, output;
+	TachoToldOp told;
 
+	if (tacho_slice_told(timeline, slice, &told) && !isnan(told.flops))
+		return told.flops;
+	formula = find_formula(tacho_timeline_string(timeline, tacho_slice_type(timeline, slice)));
 	if (!formula)
 		return -1;
 	if (formula->rule == RULE_NONE)
@@ -313,6 +388,8 @@ gdouble op_flops(const TachoTimeline *timeline, guint32 slice)
 		return conv_grad_flops(timeline, slice);
 	if (formula->rule == RULE_ATTENTION)
 		return attention_flops(timeline, slice);
+	if (formula->rule == RULE_TF_CONV_X || formula->rule == RULE_TF_CONV_W)
+		return tf_conv_grad_flops(timeline, slice, formula->rule);
 	if (!has_output)
 		return -1;
 	switch (formula->rule) {
@@ -322,6 +399,11 @@ gdouble op_flops(const TachoTimeline *timeline, guint32 slice)
 		return has_input ? MAX(tensor_elements(&input) - tensor_elements(&output), 0) : -1;
 	case RULE_MATMUL:
 		return matmul_flops(timeline, slice, &output);
+	case RULE_TF_CONV:
+	case RULE_TF_DEPTHWISE:
+		if (!tacho_slice_input(timeline, slice, 1, &input))
+			return -1;
+		return tf_conv_flops(&output, &input, formula->rule == RULE_TF_CONV ? 1 : 2);
 	default:
 		return conv_flops(timeline, slice, &output);
 	}
@@ -331,7 +413,10 @@ gdouble op_output_bytes(const TachoTimeline *timeline, guint32 slice)
 {
 	gdouble bytes = 0;
 	TachoTensor output;
+	TachoToldOp told;
 
+	if (tacho_slice_told(timeline, slice, &told) && !isnan(told.output_bytes))
+		return told.output_bytes;
 	for (guint32 i = 0; tacho_slice_output(timeline, slice, i, &output); i++)
 		bytes += tensor_elements(&output) * output.dtype_bytes;
 	return bytes;
@@ -341,7 +426,10 @@ gdouble op_output_bytes(const TachoTimeline *timeline, guint32 slice)
 gdouble op_parameters(const TachoTimeline *timeline, guint32 slice)
 {
 	TachoTensor gradient;
+	TachoToldOp told;
 
+	if (tacho_slice_told(timeline, slice, &told) && !isnan(told.parameters))
+		return told.parameters;
 	if (!g_str_has_suffix(tacho_slice_name(timeline, slice), "AccumulateGrad") ||
 	    !tacho_slice_input(timeline, slice, 0, &gradient))
 		return 0;

@@ -4,14 +4,14 @@
 
 #include <tacho/timeline.h>
 
-/* One multiply-add counts two. -1: no formula for that name, or its shapes were not recorded. Inner
+/* As the trace tells it, else by a formula. One multiply-add counts two. -1: no formula for that name, or its shapes were not recorded. Inner
  * operations are not looked at. */
 gdouble op_flops(const TachoTimeline *timeline, guint32 slice);
 
-/* Bytes of all its outputs; 0: none recorded. */
+/* Bytes of all its outputs, as told or of their shapes; 0: none recorded. */
 gdouble op_output_bytes(const TachoTimeline *timeline, guint32 slice);
 
-/* Elements of the parameter whose gradient it accumulates; 0: it does not. */
+/* Elements of the parameter that it is, as told, or whose gradient it accumulates; 0: neither. */
 gdouble op_parameters(const TachoTimeline *timeline, guint32 slice);
 
 gdouble tensor_elements(const TachoTensor *tensor);

@@ -2,7 +2,9 @@
  *
  * Backward is what autograd's engine runs: nodes and hooks, and what follows them on the thread for as
  * long as it makes no autograd node (hooks at backward's end). Optimizer is what runs in the region
- * "Optimizer.step...", comm what queues communication, and forward is the rest. */
+ * "Optimizer.step...", comm what queues communication, and forward is the rest. Of TensorFlow's graphs, whose
+ * operations have types and scopes, what is in a scope "gradients" is backward, and what applies gradients to a
+ * variable is optimizer. */
 #include "analyze/op_phase.h"
 
 #include "analyze/rank_activity.h"
@@ -33,11 +35,33 @@ static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
 	       g_str_has_prefix(name, "torch.distributed.ddp.reducer::");
 }
 
+/* The phase of an operation of a graph, by its names; FALSE: it is none. */
+static gboolean phase_in_graph(const TachoTimeline *timeline, guint32 slice, OpPhase *ret_phase)
+{
+	const gchar *name = tacho_slice_name(timeline, slice), *type;
+	TachoToldOp told;
+
+	if (timeline->slices.kind[slice] != TACHO_SLICE_OP ||
+	    !tacho_slice_told(timeline, slice, &told))
+		return FALSE;
+	type = tacho_timeline_string(timeline, told.type);
+	*ret_phase = PHASE_FORWARD;
+	if (g_str_has_prefix(type, "Apply") || g_str_has_prefix(type, "ResourceApply") ||
+	    g_str_has_prefix(type, "SparseApply") || g_str_has_prefix(type, "ResourceSparseApply"))
+		*ret_phase = PHASE_OPTIMIZER;
+	else if (g_str_has_prefix(name, "gradients/") || strstr(name, "/gradients/"))
+		*ret_phase = PHASE_BACKWARD;
+	return TRUE;
+}
+
 /* `outside` is the phase around it; of a slice with none around, that of the one before. */
 static OpPhase phase_of(const TachoTimeline *timeline, guint32 slice, OpPhase outside)
 {
 	gboolean is_op = timeline->slices.kind[slice] == TACHO_SLICE_OP;
+	OpPhase phase;
 
+	if (phase_in_graph(timeline, slice, &phase))
+		return phase;
 	if (is_backward(timeline, slice))
 		return PHASE_BACKWARD;
 	if (timeline->slices.kind[slice] == TACHO_SLICE_ANNOTATION &&

@@ -1,6 +1,6 @@
 /* op_view: framework operations, by name.
  *
- * A row is a name in a phase (op_phase.c).
+ * A row is a name in a phase (op_phase.c); where names are those of instances, a type.
  * (1) total counts time once: an op inside an op of the same row adds nothing to it.
  * (2) self is without the ops inside; over all rows it adds up to the time in any op. */
 #include <tacho/analyze.h>
@@ -96,7 +96,7 @@ static gint64 shape_number(struct op_groups *groups, guint32 slice, const gchar 
 
 static guint find_group(struct op_groups *groups, guint32 slice, OpPhase phase)
 {
-	struct op_group group = { .name = groups->selection->timeline->slices.name[slice],
+	struct op_group group = { .name = tacho_slice_type(groups->selection->timeline, slice),
 				  .phase = phase };
 	gint64 shape = 0;
 	guint index;

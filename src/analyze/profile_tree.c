@@ -121,6 +121,25 @@ static void divide(struct profile_tree *tree)
 
 /* --- account ---------------------------------------------------------------------------------- */
 
+static gboolean matches_tag(const GPtrArray *regexes, const gchar *tags)
+{
+	g_auto(GStrv) all = g_strsplit(tags, "\n", -1);
+
+	for (guint i = 0; all[i]; i++)
+		if (profile_matches(regexes, all[i]))
+			return TRUE;
+	return FALSE;
+}
+
+/* What is trainable is told by tags, or by its gradients. */
+static gboolean matches_kind(const GPtrArray *regexes, const struct profile_node *node)
+{
+	if (node->tags)
+		return matches_tag(regexes, node->tags);
+	return node->self[TACHO_METRIC_PARAMS] > 0 &&
+	       profile_matches(regexes, "_trainable_variables");
+}
+
 static gboolean is_accounted(const struct profile_tree *tree, const struct profile_node *node)
 {
 	const GPtrArray *regexes = tree->options->account;
@@ -128,9 +147,7 @@ static gboolean is_accounted(const struct profile_tree *tree, const struct profi
 	if (!node->type)
 		return FALSE;
 	return !regexes || profile_matches(regexes, node->type) ||
-	       profile_matches(regexes, node->phase) ||
-	       (node->self[TACHO_METRIC_PARAMS] > 0 &&
-		profile_matches(regexes, "_trainable_variables")) ||
+	       profile_matches(regexes, node->phase) || matches_kind(regexes, node) ||
 	       (node->self[TACHO_METRIC_DEVICE] > 0 && profile_matches(regexes, "device"));
 }
 

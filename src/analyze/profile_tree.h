@@ -13,6 +13,7 @@ struct profile_node {
 	const gchar *label; /* its last part */
 	const gchar *type;  /* of the operation; NULL: a prefix, which never counts itself */
 	const gchar *phase; /* "forward", ... or NULL */
+	const gchar *tags;  /* further types, '\n' between them, the timeline's; NULL: none told */
 	gchar *shapes;	    /* of its first run, owned; NULL */
 	gdouble self[TACHO_N_METRICS];
 	gdouble total[TACHO_N_METRICS];

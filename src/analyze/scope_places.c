@@ -152,17 +152,31 @@ static guint32 op_node(struct scope_places *places, guint32 parent, guint32 slic
 	return descend(places, parent, name, "/");
 }
 
+/* The functions that made an operation of a graph; TACHO_NONE: that is not told. */
+static guint32 maker_place(struct scope_places *places, guint32 slice)
+{
+	const TachoTimeline *timeline = places->timeline;
+	guint32 node = 0, function;
+
+	for (guint32 i = 0; (function = tacho_slice_maker(timeline, slice, i)); i++)
+		node = child_node(places, node, tacho_timeline_string(timeline, function));
+	return node ? child_node(places, node, tacho_slice_name(timeline, slice)) : TACHO_NONE;
+}
+
 /* Operations of a function stand side by side, whichever calls which. `parent` is the place around. */
 static guint32 function_place(struct scope_places *places, guint32 slice, OpPhase phase,
 			      guint32 parent)
 {
 	const TachoSlices *slices = &places->timeline->slices;
-	guint32 around = slices->parent[slice];
+	guint32 around = slices->parent[slice], made;
 
 	if (slices->kind[slice] == TACHO_SLICE_FUNCTION)
 		return child_node(places, parent, tacho_slice_name(places->timeline, slice));
 	if (slices->kind[slice] != TACHO_SLICE_OP)
 		return parent;
+	made = maker_place(places, slice);
+	if (made != TACHO_NONE)
+		return made;
 	if (around == TACHO_NONE && (phase == PHASE_BACKWARD || has_forward(places, slice)))
 		parent = backward_parent(places, slice);
 	else if (around != TACHO_NONE && slices->kind[around] == TACHO_SLICE_OP)
@@ -177,6 +191,7 @@ static guint32 place(struct scope_places *places, guint32 slice, OpPhase phase, 
 {
 	const TachoTimeline *timeline = places->timeline;
 	gboolean is_outermost = timeline->slices.parent[slice] == TACHO_NONE;
+	TachoToldOp told;
 
 	if (places->by_function)
 		return function_place(places, slice, phase, parent);
@@ -188,7 +203,8 @@ static guint32 place(struct scope_places *places, guint32 slice, OpPhase phase, 
 			return parent;
 		return descend(places, parent, tacho_slice_name(timeline, slice), "/");
 	case TACHO_SLICE_OP:
-		if (is_outermost && (phase == PHASE_BACKWARD || has_forward(places, slice)))
+		if (is_outermost && (phase == PHASE_BACKWARD || has_forward(places, slice)) &&
+		    !tacho_slice_told(timeline, slice, &told)) /* whose name says where it is */
 			parent = backward_parent(places, slice);
 		return parent == PENDING ? PENDING : op_node(places, parent, slice);
 	default:
@@ -298,10 +314,13 @@ void profile_add_run(struct profile_tree *tree, guint32 node, const TachoTimelin
 {
 	struct profile_node *at = profile_node_at(tree, node);
 	struct op_fact fact = op_facts_find(facts, run->slice);
-	const gchar *name = tacho_slice_name(timeline, run->slice);
+	const gchar *name = tacho_timeline_string(timeline, tacho_slice_type(timeline, run->slice));
+	TachoToldOp told;
 
 	if (!at->type || g_str_has_prefix(at->type, WRAPPER_PREFIX))
 		at->type = g_string_chunk_insert_const(tree->strings, name);
+	if (tacho_slice_told(timeline, run->slice, &told) && told.tags)
+		at->tags = tacho_timeline_string(timeline, told.tags);
 	at->phase = op_phase_name(run->phase);
 	if (!at->shapes)
 		at->shapes = op_shapes_text(timeline, run->slice);

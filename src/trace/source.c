@@ -397,6 +397,30 @@ gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, Tacho
 	return TRUE;
 }
 
+gboolean tacho_slice_told(const TachoTimeline *timeline, guint32 slice, TachoToldOp *told)
+{
+	guint64 place;
+	struct foreign_reader *foreign = find_foreign(timeline, slice, &place);
+
+	return foreign && foreign->told && foreign->told(foreign, place, told);
+}
+
+guint32 tacho_slice_type(const TachoTimeline *timeline, guint32 slice)
+{
+	TachoToldOp told;
+
+	return tacho_slice_told(timeline, slice, &told) && told.type ? told.type
+								     : timeline->slices.name[slice];
+}
+
+guint32 tacho_slice_maker(const TachoTimeline *timeline, guint32 slice, guint32 index)
+{
+	guint64 place;
+	struct foreign_reader *foreign = find_foreign(timeline, slice, &place);
+
+	return foreign && foreign->maker ? foreign->maker(foreign, place, index) : 0;
+}
+
 gchar *tacho_endpoint_text(const TachoEndpoint *endpoint)
 {
 	static const guint8 ipv4_prefix[12] = { [10] = 0xff, [11] = 0xff };
