@@ -27,4 +27,10 @@ void proto_arena_reset(struct proto_arena *arena);
 void *proto_arena_unpack(struct proto_arena *arena, const ProtobufCMessageDescriptor *descriptor,
 			 const guint8 *bytes, gsize n);
 
+/* The bytes as a text, to be freed with g_free(). protobuf-c has no address for those that are none. */
+static inline gchar *proto_text(const ProtobufCBinaryData *bytes)
+{
+	return g_strndup(bytes->len ? (const gchar *)bytes->data : "", bytes->len);
+}
+
 #endif

@@ -69,7 +69,7 @@ static const struct xplane_plane *find_plane(const struct xplane_args *args, gui
 
 guint64 xplane_copied_bytes(const gchar *details, gsize n)
 {
-	g_autofree gchar *text = g_strndup(details, MIN(n, (gsize)MAX_TEXT_BYTES));
+	g_autofree gchar *text = g_strndup(n ? details : "", MIN(n, (gsize)MAX_TEXT_BYTES));
 	const gchar *size = strstr(text, "size:");
 
 	return size ? g_ascii_strtoull(size + strlen("size:"), NULL, 10) : 0;

@@ -3,7 +3,9 @@
 static void write_value(JsonWriter *writer, const struct xplane_plane *plane,
 			const Tacho__Xplane__XStat *stat, const TachoTimeline *timeline)
 {
-	if (stat->has_str_value) {
+	if (stat->has_str_value && !stat->str_value.len) {
+		json_writer_string(writer, "");
+	} else if (stat->has_str_value) {
 		json_writer_string_length(writer, (const gchar *)stat->str_value.data,
 					  stat->str_value.len);
 	} else if (stat->has_ref_value) {

@@ -133,7 +133,8 @@ static void add_stat(struct xplane_stats *stats, const struct xplane_plane *plan
 		stats->numbers[stat] = (guint64)value->double_value;
 	else if (value->has_ref_value)
 		stats->texts[stat] = xplane_stat_name(plane, (gint64)value->ref_value);
-	else if (value->has_str_value && timeline && value->str_value.len <= MAX_NAME_BYTES)
+	else if (value->has_str_value && timeline && value->str_value.len &&
+		 value->str_value.len <= MAX_NAME_BYTES)
 		stats->texts[stat] =
 			tacho_timeline_intern(timeline, (const gchar *)value->str_value.data,
 					      (gssize)value->str_value.len);
@@ -150,7 +151,7 @@ void xplane_stats_add(struct xplane_stats *stats, const struct xplane_plane *pla
 
 static guint32 intern_bytes(struct space_reading *reading, const guint8 *bytes, gsize n)
 {
-	return tacho_timeline_intern(reading->timeline, (const gchar *)bytes, (gssize)n);
+	return n ? tacho_timeline_intern(reading->timeline, (const gchar *)bytes, (gssize)n) : 0;
 }
 
 static guint32 load_text(struct space_reading *reading, struct wire_field *field, gsize max_bytes)
