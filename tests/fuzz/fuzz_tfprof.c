@@ -1,0 +1,8 @@
+/* fuzz_tfprof: open whatever bytes as a file of that format, and use all that was read. */
+#include "foreign_traces.h"
+#include "fuzz_input.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return foreign_fuzz("profile_100", data, size);
+}
