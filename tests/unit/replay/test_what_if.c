@@ -317,6 +317,39 @@ static void test_recompute(void)
 	assert_refused(text, "recompute:op~(", "missing");
 }
 
+/* A product of 2 Mflop and 120 KB that takes 20 us: 100 Gflop/s. A sum of 1 Mflop and 8 MB that takes 40:
+ * 200 GB/s, and by the product's arithmetic it would take 10, by the sum's memory the product 0.6. The copy
+ * moves its 8 MB at 100 GB/s; the view, of as many, cannot have. What is not known, and the host, stay. */
+static void test_device(void)
+{
+	static const gchar text[] =
+		"unit us\n"
+		"rank 0 thread 1000 main\n"
+		"  annotation ProfilerStep#0 0..180\n"
+		"    op aten::mm 0..20 in=float32[100,100] in=float32[100,100] "
+		"out=float32[100,100]\n"
+		"    op aten::relu 20..60 in=float32[1000000] out=float32[1000000]\n"
+		"    op mystery 60..90 in=float32[1000000]\n"
+		"    op aten::view 90..100 in=float32[1000000] out=float32[1000000]\n"
+		"    op aten::copy_ 100..180 in=float32[1000000] out=float32[1000000]\n";
+
+	assert_predicted(text, "device=flops:2x", 180 - 10);
+	assert_predicted(text, "device=bytes:2x", 180 - 20 - 40);
+	assert_predicted(text, "device=flops:2,bytes:4", 180 - 10 - 30 - 60);
+	assert_predicted(text, "device=bytes:0.5", 180 + 40 + 80);
+	assert_predicted(text, "device=flops:2x;device=flops:2x", 180 - 15);
+	assert_refused(late_rank, "device=flops:2x", "no operation of 10 us");
+	assert_refused("unit us\nrank 0 thread 1000 main\n"
+		       "  annotation ProfilerStep#0 0..100\n"
+		       "    op aten::relu 0..20 in=float32[1000] out=float32[1000]\n"
+		       "    op mystery 20..100\n",
+		       "device=flops:2x", "only 20 %");
+	assert_refused(text, "device=", "it is device=");
+	assert_refused(text, "device=A100", "it is device=");
+	assert_refused(text, "device=flops:0", "it is device=");
+	assert_refused(text, "device=flops:2x,colour:3", "it is device=");
+}
+
 /* --- sensitivity ------------------------------------------------------------------------------ */
 
 /* By how much a step of `late_rank` is shorter with the thing 1 % faster. */
@@ -444,6 +477,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if/too_many_parts", test_too_many_parts);
 	g_test_add_func("/what_if/accumulate", test_accumulate);
 	g_test_add_func("/what_if/recompute", test_recompute);
+	g_test_add_func("/what_if/device", test_device);
 	g_test_add_func("/what_if/sensitivity", test_sensitivity);
 	g_test_add_func("/what_if/copies", test_copies);
 	return g_test_run();

@@ -1,0 +1,258 @@
+/* what_if_device: the same work on a device that computes or moves data at another rate.
+ *
+ * By the roofline (S. Williams, A. Waterman, D. Patterson, "Roofline: an insightful visual performance model
+ * for multicore architectures", 2009) an operation is bound by what takes it longer: its floating-point
+ * operations at the rate of the device's arithmetic, or its bytes at that of its memory. Both rates are those
+ * of the recording: the highest that operations of MIN_TIME_NS or more in all reached, of each name in the
+ * mean. What is bound by arithmetic takes 1 / F of its time, F being the factor of `flops`, else that of
+ * `bytes`. Operations without formula or shapes, and the host's own time, stay as they are.
+ *
+ * Without arithmetic (a copy, a view) an operation says nothing about the rates; where it would have moved its
+ * tensors faster than the memory can, it has not moved them, and stays.
+ *
+ * Where there are devices, it is their kernels that are scaled, and hosts stay; else operations' own times and
+ * their kernels'. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/op_flops.h"
+#include "replay/what_if_internal.h"
+
+#define MIN_TIME_NS	10000.0 /* of an operation's name: less is mostly the call */
+#define MIN_KNOWN_SHARE 0.5 /* of the time to be scaled: with less, the answer is about the rest */
+
+struct rates {
+	gdouble flops, bytes; /* as factors wanted; or a ns, as recorded */
+};
+
+struct op_work {
+	gdouble flops, bytes;
+};
+
+struct name_sum {
+	gdouble flops, bytes, time_ns;
+};
+
+struct device_edit {
+	TachoGraph *graph;
+	gboolean has_devices;
+	guint32 *op_of;	   /* node -> slice of the operation whose work it is, or TACHO_NONE */
+	GHashTable *works; /* slice -> struct op_work; NULL: not known */
+	GHashTable *names; /* name -> struct name_sum */
+};
+
+static gboolean parse_factors(const gchar *text, struct rates *factors)
+{
+	g_auto(GStrv) words = g_strsplit(text, ",", -1);
+
+	*factors = (struct rates){ 1, 1 };
+	for (guint i = 0; words[i]; i++) {
+		gdouble *factor = g_str_has_prefix(words[i], "flops:")	 ? &factors->flops
+				  : g_str_has_prefix(words[i], "bytes:") ? &factors->bytes
+									 : NULL;
+
+		if (!factor || !quantity_parse_factor(words[i] + strlen("flops:"), factor) ||
+		    *factor <= 0)
+			return FALSE;
+	}
+	return words[0] != NULL;
+}
+
+static gdouble input_bytes(const TachoTimeline *timeline, guint32 slice)
+{
+	gdouble bytes = 0;
+	TachoTensor input;
+
+	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &input); i++)
+		bytes += tensor_elements(&input) * input.dtype_bytes;
+	return bytes;
+}
+
+/* What the operation does, or NULL. */
+static const struct op_work *work_of(struct device_edit *edit, guint32 slice)
+{
+	const TachoTimeline *timeline = edit->graph->timeline;
+	struct op_work work;
+	gpointer known;
+
+	if (g_hash_table_lookup_extended(edit->works, GUINT_TO_POINTER(slice), NULL, &known))
+		return known;
+	work.flops = op_flops(timeline, slice);
+	work.bytes = input_bytes(timeline, slice) + op_output_bytes(timeline, slice);
+	known = work.flops >= 0 && work.bytes > 0 ? g_memdup2(&work, sizeof(work)) : NULL;
+	g_hash_table_insert(edit->works, GUINT_TO_POINTER(slice), known);
+	return known;
+}
+
+static gboolean has_devices(const TachoGraph *graph)
+{
+	for (guint32 i = 0; i < graph->nodes->len; i++)
+		if (graph_node_at(graph, i)->kind == TACHO_NODE_DEVICE)
+			return TRUE;
+	return FALSE;
+}
+
+static gboolean is_scaled(const struct device_edit *edit, const struct graph_node *node)
+{
+	if (node->slice == TACHO_NONE)
+		return FALSE;
+	if (edit->has_devices)
+		return node->kind == TACHO_NODE_DEVICE;
+	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL;
+}
+
+/* The innermost operation with known work around the slice, or around the call that launched it. */
+static guint32 find_op(struct device_edit *edit, guint32 slice)
+{
+	const TachoSlices *slices = &edit->graph->timeline->slices;
+
+	if (slices->launch[slice] != TACHO_NONE)
+		slice = slices->launch[slice];
+	for (; slice != TACHO_NONE; slice = slices->parent[slice])
+		if (slices->kind[slice] == TACHO_SLICE_OP && work_of(edit, slice))
+			return slice;
+	return TACHO_NONE;
+}
+
+static void add_to_name(struct device_edit *edit, guint32 op, gdouble time_ns, gboolean is_first)
+{
+	guint32 name = edit->graph->timeline->slices.name[op];
+	struct name_sum *sum = g_hash_table_lookup(edit->names, GUINT_TO_POINTER(name));
+
+	if (!sum) {
+		sum = g_new0(struct name_sum, 1);
+		g_hash_table_insert(edit->names, GUINT_TO_POINTER(name), sum);
+	}
+	sum->time_ns += time_ns;
+	if (is_first) {
+		sum->flops += work_of(edit, op)->flops;
+		sum->bytes += work_of(edit, op)->bytes;
+	}
+}
+
+/* Whose work each node is; times by name. FALSE: nobody's. */
+static gboolean find_works(struct device_edit *edit)
+{
+	const TachoGraph *graph = edit->graph;
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+		guint32 op = is_scaled(edit, node) ? find_op(edit, node->slice) : TACHO_NONE;
+
+		edit->op_of[i] = op;
+		if (op != TACHO_NONE)
+			add_to_name(edit, op, (gdouble)node->duration_ns,
+				    g_hash_table_add(seen, GUINT_TO_POINTER(op)));
+	}
+	return g_hash_table_size(seen) > 0;
+}
+
+/* The highest that a name reached in the mean. */
+static struct rates recorded_rates(const struct device_edit *edit)
+{
+	struct rates rates = { 0, 0 };
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, edit->names);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct name_sum *sum = value;
+
+		if (sum->time_ns < MIN_TIME_NS || sum->flops <= 0)
+			continue;
+		rates.flops = MAX(rates.flops, sum->flops / sum->time_ns);
+		rates.bytes = MAX(rates.bytes, sum->bytes / sum->time_ns);
+	}
+	return rates;
+}
+
+/* Its tensors did not move: the name's would have gone faster than the memory can. */
+static gboolean is_view(const struct device_edit *edit, guint32 op, struct rates rates)
+{
+	guint32 name = edit->graph->timeline->slices.name[op];
+	const struct name_sum *sum = g_hash_table_lookup(edit->names, GUINT_TO_POINTER(name));
+
+	return sum->flops <= 0 && sum->bytes > rates.bytes * sum->time_ns;
+}
+
+static void scale_works(struct device_edit *edit, struct rates rates, struct rates factors)
+{
+	for (guint32 i = 0; i < edit->graph->nodes->len; i++) {
+		struct graph_node *node = graph_node_at(edit->graph, i);
+		const struct op_work *work;
+		gboolean is_arithmetic;
+
+		if (edit->op_of[i] == TACHO_NONE || is_view(edit, edit->op_of[i], rates))
+			continue;
+		work = work_of(edit, edit->op_of[i]);
+		is_arithmetic = work->flops * rates.bytes > work->bytes * rates.flops;
+		node->duration_ns = llround((gdouble)node->duration_ns /
+					    (is_arithmetic ? factors.flops : factors.bytes));
+	}
+}
+
+/* How much of the time that another device changes is of operations whose work is known. */
+static gdouble known_share(const struct device_edit *edit, struct rates rates)
+{
+	gdouble known_ns = 0, all_ns = 0;
+
+	for (guint32 i = 0; i < edit->graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(edit->graph, i);
+
+		if (!is_scaled(edit, node))
+			continue;
+		all_ns += (gdouble)node->duration_ns;
+		if (edit->op_of[i] != TACHO_NONE && !is_view(edit, edit->op_of[i], rates))
+			known_ns += (gdouble)node->duration_ns;
+	}
+	return all_ns > 0 ? known_ns / all_ns : 0;
+}
+
+/* Scale, where enough is known. */
+static gboolean change_device(struct device_edit *edit, struct rates factors, const gchar *what_if,
+			      GError **error)
+{
+	struct rates rates = { 0, 0 };
+	gdouble share;
+
+	if (find_works(edit))
+		rates = recorded_rates(edit);
+	if (rates.bytes <= 0)
+		return what_if_refuse(error, what_if,
+				      "no operation of 10 us or more has shapes and a formula for "
+				      "what it computes");
+	share = known_share(edit, rates);
+	if (share < MIN_KNOWN_SHARE)
+		return what_if_refuse(error, what_if,
+				      "only %.0f %% of the time of %s is of operations with shapes "
+				      "and a formula",
+				      100 * share, edit->has_devices ? "devices" : "operations");
+	graph_note(
+		edit->graph,
+		"of the time of %s %.0f %% has shapes and a formula, and is on another device; the "
+		"recorded one reached %.3g Gflop/s and %.3g GB/s",
+		edit->has_devices ? "devices" : "operations", 100 * share, rates.flops,
+		rates.bytes);
+	scale_works(edit, rates, factors);
+	return TRUE;
+}
+
+gboolean what_if_device(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+{
+	struct device_edit edit = { .graph = graph, .has_devices = has_devices(graph) };
+	struct rates factors;
+	gboolean is_done;
+
+	if (!parse_factors(text, &factors))
+		return what_if_refuse(error, what_if,
+				      "it is device=flops:F,bytes:F, or one of the two");
+	edit.op_of = g_new(guint32, MAX(graph->nodes->len, 1u));
+	edit.works = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	edit.names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	is_done = change_device(&edit, factors, what_if, error);
+	g_hash_table_unref(edit.works);
+	g_hash_table_unref(edit.names);
+	g_free(edit.op_of);
+	return is_done;
+}
