@@ -31,15 +31,27 @@ struct metric_sample {
 	guint32 location;
 };
 
+/* A send or a receive whose other end is still a rank of a communicator. */
+struct mpi_message {
+	guint32 row, self, peer, communicator, tag;
+	gint64 time_ns;
+	gboolean is_receive;
+};
+
 struct ctf_otf2 {
-	GHashTable *strings;   /* number -> string id */
-	GHashTable *regions;   /* number -> number of its name + 1 */
-	GHashTable *locations; /* number -> struct location */
-	GHashTable *groups;    /* number -> struct group */
-	GHashTable *members;   /* metric's member -> number of its name + 1 */
-	GHashTable *metrics;   /* metric -> JSON of its members */
-	GArray *slices;	       /* struct region_slice */
-	GArray *samples;       /* struct metric_sample */
+	GHashTable *communicators; /* number -> its group + 1 */
+	GHashTable *paradigms;	   /* group of a communicator -> its paradigm + 1 */
+	GHashTable *places;	   /* paradigm -> group of all its locations + 1 */
+	GHashTable *ranks;	   /* group and rank -> member + 1 */
+	GArray *messages;	   /* struct mpi_message */
+	GHashTable *strings;	   /* number -> string id */
+	GHashTable *regions;	   /* number -> number of its name + 1 */
+	GHashTable *locations;	   /* number -> struct location */
+	GHashTable *groups;	   /* number -> struct group */
+	GHashTable *members;	   /* metric's member -> number of its name + 1 */
+	GHashTable *metrics;	   /* metric -> JSON of its members */
+	GArray *slices;		   /* struct region_slice */
+	GArray *samples;	   /* struct metric_sample */
 	guint32 host;
 	guint64 last_offset; /* of an event of a location */
 };
@@ -51,6 +63,11 @@ static struct ctf_otf2 *otf2_of(struct ctf_import *ctf, const struct ctf_event *
 	if (otf2)
 		return otf2;
 	otf2 = ctf->otf2 = g_new0(struct ctf_otf2, 1);
+	otf2->communicators = g_hash_table_new(NULL, NULL);
+	otf2->paradigms = g_hash_table_new(NULL, NULL);
+	otf2->places = g_hash_table_new(NULL, NULL);
+	otf2->ranks = g_hash_table_new(NULL, NULL);
+	otf2->messages = g_array_new(FALSE, FALSE, sizeof(struct mpi_message));
 	otf2->strings = g_hash_table_new(NULL, NULL);
 	otf2->regions = g_hash_table_new(NULL, NULL);
 	otf2->locations = g_hash_table_new_full(NULL, NULL, NULL, g_free);
@@ -67,6 +84,11 @@ static void otf2_free(struct ctf_otf2 *otf2)
 {
 	if (!otf2)
 		return;
+	g_hash_table_unref(otf2->communicators);
+	g_hash_table_unref(otf2->paradigms);
+	g_hash_table_unref(otf2->places);
+	g_hash_table_unref(otf2->ranks);
+	g_array_unref(otf2->messages);
 	g_hash_table_unref(otf2->strings);
 	g_hash_table_unref(otf2->regions);
 	g_hash_table_unref(otf2->locations);
@@ -173,6 +195,44 @@ static void handle_metric_class(struct ctf_import *ctf, const struct ctf_plan *p
 			    g_strndup((const gchar *)event->bytes + offset, n));
 }
 
+static void handle_communicator(struct ctf_import *ctf, const struct ctf_plan *plan,
+				const struct ctf_event *event)
+{
+	g_hash_table_insert(otf2_of(ctf, event)->communicators, key_of(field(plan, event, 0)),
+			    GSIZE_TO_POINTER((gsize)field(plan, event, 1) + 1));
+}
+
+/* OTF2's OTF2_GROUP_TYPE_COMM_LOCATIONS and OTF2_GROUP_TYPE_COMM_GROUP. */
+enum group_type { GROUP_OF_LOCATIONS = 4, GROUP_OF_COMMUNICATOR = 5 };
+
+static void handle_rank_group(struct ctf_import *ctf, const struct ctf_plan *plan,
+			      const struct ctf_event *event)
+{
+	struct ctf_otf2 *otf2 = otf2_of(ctf, event);
+	gsize number = field(plan, event, 0), paradigm = field(plan, event, 2);
+	guint32 type = field(plan, event, 1);
+
+	if (type == GROUP_OF_LOCATIONS)
+		g_hash_table_insert(otf2->places, key_of((gint64)paradigm),
+				    GSIZE_TO_POINTER(number + 1));
+	else if (type == GROUP_OF_COMMUNICATOR)
+		g_hash_table_insert(otf2->paradigms, key_of((gint64)number),
+				    GSIZE_TO_POINTER(paradigm + 1));
+}
+
+static gpointer rank_key(gsize group, guint32 rank)
+{
+	return GSIZE_TO_POINTER(group << 32 | rank);
+}
+
+static void handle_rank(struct ctf_import *ctf, const struct ctf_plan *plan,
+			const struct ctf_event *event)
+{
+	g_hash_table_insert(otf2_of(ctf, event)->ranks,
+			    rank_key(field(plan, event, 0), field(plan, event, 1)),
+			    GSIZE_TO_POINTER((gsize)field(plan, event, 2) + 1));
+}
+
 /* Definitions that nothing here needs. */
 static void handle_definition(struct ctf_import *ctf, const struct ctf_plan *plan,
 			      const struct ctf_event *event)
@@ -234,18 +294,20 @@ static void handle_moment(struct ctf_import *ctf, const struct ctf_plan *plan,
 
 enum message_field { MESSAGE_LOCATION, MESSAGE_PEER, MESSAGE_COMMUNICATOR, MESSAGE_TAG };
 
-/* Messages do not overtake: the n-th of a communicator, a tag and two ranks is the n-th there. */
 static void add_message(struct ctf_import *ctf, const struct ctf_plan *plan,
 			const struct ctf_event *event, gboolean is_receive)
 {
-	guint32 self = field(plan, event, MESSAGE_LOCATION),
-		peer = field(plan, event, MESSAGE_PEER);
-	g_autofree gchar *key =
-		g_strdup_printf("otf2/%s/%u/%u/%u/%u", ctf->path, is_receive ? peer : self,
-				is_receive ? self : peer, field(plan, event, MESSAGE_COMMUNICATOR),
-				field(plan, event, MESSAGE_TAG));
+	struct mpi_message message = {
+		.row = add_moment(ctf, plan, event),
+		.self = field(plan, event, MESSAGE_LOCATION),
+		.peer = field(plan, event, MESSAGE_PEER),
+		.communicator = field(plan, event, MESSAGE_COMMUNICATOR),
+		.tag = field(plan, event, MESSAGE_TAG),
+		.time_ns = event->time_ns,
+		.is_receive = is_receive,
+	};
 
-	ctf_add_request(ctf, key, add_moment(ctf, plan, event), event->time_ns, is_receive, FALSE);
+	g_array_append_val(ctf->otf2->messages, message);
 }
 
 static void handle_send(struct ctf_import *ctf, const struct ctf_plan *plan,
@@ -387,6 +449,43 @@ static void place_sample(struct ctf_import *ctf, const struct ctf_otf2 *otf2,
 		ctf, location->thread->owner, TACHO_TRACK_COUNTER, label, 0, sample->location);
 }
 
+/* The location of a rank of a communicator: the group of a communicator has places in the list of all locations of its
+ * paradigm. Where that is not told, ranks are taken for locations. */
+static guint32 location_of_rank(const struct ctf_otf2 *otf2, guint32 communicator, guint32 rank)
+{
+	gsize group =
+		GPOINTER_TO_SIZE(g_hash_table_lookup(otf2->communicators, key_of(communicator)));
+	gsize paradigm, places, member;
+
+	if (!group)
+		return rank;
+	member = GPOINTER_TO_SIZE(g_hash_table_lookup(otf2->ranks, rank_key(group - 1, rank)));
+	paradigm =
+		GPOINTER_TO_SIZE(g_hash_table_lookup(otf2->paradigms, key_of((gint64)group - 1)));
+	places = paradigm ? GPOINTER_TO_SIZE(
+				    g_hash_table_lookup(otf2->places, key_of((gint64)paradigm - 1)))
+			  : 0;
+	if (member && places) {
+		gsize location = GPOINTER_TO_SIZE(g_hash_table_lookup(
+			otf2->ranks, rank_key(places - 1, (guint32)(member - 1))));
+
+		member = location ? location : member;
+	}
+	return member ? (guint32)(member - 1) : rank;
+}
+
+/* Messages do not overtake: the n-th of a communicator, a tag and two locations is the n-th there. */
+static void place_message(struct ctf_import *ctf, const struct ctf_otf2 *otf2,
+			  const struct mpi_message *message)
+{
+	guint32 peer = location_of_rank(otf2, message->communicator, message->peer);
+	g_autofree gchar *key = g_strdup_printf(
+		"otf2/%s/%u/%u/%u/%u", ctf->path, message->is_receive ? peer : message->self,
+		message->is_receive ? message->self : peer, message->communicator, message->tag);
+
+	ctf_add_request(ctf, key, message->row, message->time_ns, message->is_receive, FALSE);
+}
+
 void ctf_otf2_end_trace(struct ctf_import *ctf)
 {
 	struct ctf_otf2 *otf2 = ctf->otf2;
@@ -401,6 +500,8 @@ void ctf_otf2_end_trace(struct ctf_import *ctf)
 		place_location(ctf, otf2, location);
 	for (guint i = 0; i < otf2->samples->len; i++)
 		place_sample(ctf, otf2, &g_array_index(otf2->samples, struct metric_sample, i));
+	for (guint i = 0; i < otf2->messages->len; i++)
+		place_message(ctf, otf2, &g_array_index(otf2->messages, struct mpi_message, i));
 	otf2_free(otf2);
 	ctf->otf2 = NULL;
 }
@@ -440,6 +541,13 @@ const struct ctf_rule ctf_otf2_rules[] = {
 	{ .event = "GlobalDef_MetricClass",
 	  .handle = handle_metric_class,
 	  .fields = { "self", "metricMembers" } },
+	{ .event = "GlobalDef_Comm", .handle = handle_communicator, .fields = { "self", "group" } },
+	{ .event = "GlobalDef_Group",
+	  .handle = handle_rank_group,
+	  .fields = { "self", "groupType", "paradigm" } },
+	{ .event = "GlobalDef_GroupMember",
+	  .handle = handle_rank,
+	  .fields = { "group", "rank", "location" } },
 	{ .event = "GlobalDef*", .handle = handle_definition },
 	{ .event = "Event_Enter",
 	  .handle = handle_enter,

@@ -401,6 +401,29 @@ static void test_opencl_clock(void)
 			 timeline_find(timeline, "clEnqueueNDRangeKernel", 0));
 }
 
+/* --- OTF2 --------------------------------------------------------------------------------------- */
+
+/* Of communicator 9, rank 0 is at location 5 and rank 1 at location 3. */
+static void test_communicators(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines(
+		"context\n"
+		"100 0 GlobalDef_Group self=u:0 groupType=u:4 paradigm=u:4\n"
+		"100 0 GlobalDef_GroupMember group=u:0 rank=u:0 location=u:3\n"
+		"100 0 GlobalDef_GroupMember group=u:0 rank=u:1 location=u:5\n"
+		"100 0 GlobalDef_Group self=u:2 groupType=u:5 paradigm=u:4\n"
+		"100 0 GlobalDef_GroupMember group=u:2 rank=u:0 location=u:1\n"
+		"100 0 GlobalDef_GroupMember group=u:2 rank=u:1 location=u:0\n"
+		"100 0 GlobalDef_Comm self=u:9 group=u:2\n"
+		"200 0 Event_MpiSend locationID=u:5 receiver=u:1 communicator=u:9 msgTag=u:0\n"
+		"300 0 Event_MpiRecv locationID=u:3 sender=u:0 communicator=u:9 msgTag=u:0\n");
+	const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, 0);
+
+	g_assert_cmpuint(timeline->flows->len, ==, 1);
+	g_assert_cmpuint(flow->from, ==, timeline_find(timeline, "MPI send", 0));
+	g_assert_cmpuint(flow->to, ==, timeline_find(timeline, "MPI receive", 0));
+}
+
 /* --- THAPI -------------------------------------------------------------------------------------- */
 
 static void test_thapi(void)
@@ -529,6 +552,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/ctf/requests", test_requests);
 	g_test_add_func("/ctf/device", test_device);
 	g_test_add_func("/ctf/opencl-clock", test_opencl_clock);
+	g_test_add_func("/ctf/communicators", test_communicators);
 	g_test_add_func("/ctf/thapi", test_thapi);
 	g_test_add_func("/ctf/truncated", test_truncated);
 	g_test_add_func("/ctf/not-a-trace", test_not_a_trace);
