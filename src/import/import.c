@@ -114,7 +114,7 @@ static gboolean sniff_file(const gchar *path, gboolean is_named, guint *ret_form
 {
 	g_autoptr(ByteStream) stream = byte_stream_open(path, error);
 	g_autofree gchar *head = NULL, *name = g_path_get_basename(path);
-	struct sniff_input input = { .path = path, .name = name, .is_named = is_named };
+	struct sniff_input input = { .path = path, .name = name };
 	gssize n;
 
 	if (!stream)
@@ -127,6 +127,9 @@ static gboolean sniff_file(const gchar *path, gboolean is_named, guint *ret_form
 	input.head = head;
 	input.n_head = (gsize)n;
 	*ret_format = sniff(&input);
+	if (!is_named && *ret_format < G_N_ELEMENTS(formats) &&
+	    formats[*ret_format]->is_redundant && formats[*ret_format]->is_redundant(&input))
+		*ret_format = G_N_ELEMENTS(formats);
 	return TRUE;
 }
 

@@ -24,8 +24,6 @@ struct sniff_input {
 	const gchar *path;
 	const gchar *name; /* its last part */
 	gboolean is_folder;
-	/* By the user; else found in a folder, where another file may tell the same better. */
-	gboolean is_named;
 	const gchar *head; /* the first bytes, decoded, with a NUL behind them; "" of a folder */
 	gsize n_head;
 };
@@ -50,6 +48,9 @@ struct import_format {
 	const gchar *files; /* how such files are called: "*.pt.trace.json" */
 	/* Whether this is one. Folders are offered first; those that nobody wants are looked into. */
 	gboolean (*sniff)(const struct sniff_input *input);
+	/* Of a file that it wants: whether one beside it has the same, and better. Then it is not read, unless the
+	 * user named it. NULL: none ever has. */
+	gboolean (*is_redundant)(const struct sniff_input *input);
 	/* Read the traces at `paths`, in the order of their names. An error: nothing of any of them could
 	 * be read. */
 	gboolean (*read)(struct import *import, const gchar *const *paths, guint n_paths,

@@ -1310,8 +1310,6 @@ static gboolean is_packet(struct wire_cursor packet, gboolean *ret_is_sure)
 static gboolean sniff(const struct sniff_input *input)
 {
 	enum { MAX_LOOKED_AT = 64 };
-	static const gchar *const better[] = { "_results.db", "_results.json", "_kernel_trace.csv",
-					       "_hip_api_trace.csv" };
 	struct wire_cursor head = wire_cursor_of(input->head, input->n_head);
 	gboolean is_sure = FALSE;
 	struct wire_field field;
@@ -1320,8 +1318,16 @@ static gboolean sniff(const struct sniff_input *input)
 		if (field.number != TRACE_PACKET || field.type != WIRE_BYTES ||
 		    !is_packet(perfetto_cursor(&field), &is_sure))
 			return FALSE;
-	return is_sure &&
-	       !rocm_files_has_better(input, "_results.pftrace", better, G_N_ELEMENTS(better));
+	return is_sure;
+}
+
+/* Rocprofv3's, beside its other formats. */
+static gboolean is_redundant(const struct sniff_input *input)
+{
+	static const gchar *const better[] = { "_results.db", "_results.json", "_kernel_trace.csv",
+					       "_hip_api_trace.csv" };
+
+	return rocm_files_has_better(input, "_results.pftrace", better, G_N_ELEMENTS(better));
 }
 
 static gboolean read_perfetto(struct import *import, const gchar *const *paths, guint n_paths,
@@ -1335,5 +1341,6 @@ const struct import_format import_perfetto = {
 	.title = "Perfetto traces, of tacho export and many others",
 	.files = "*.pftrace, *.perfetto-trace, *.proto",
 	.sniff = sniff,
+	.is_redundant = is_redundant,
 	.read = read_perfetto,
 };

@@ -8,8 +8,6 @@ gboolean rocm_files_has_better(const struct sniff_input *input, const gchar *end
 	static const gchar *const codings[] = { "", ".gz", ".zst" };
 	g_autofree gchar *stem = g_strdup(input->path);
 
-	if (input->is_named)
-		return FALSE;
 	for (guint i = 1; i < G_N_ELEMENTS(codings); i++)
 		if (g_str_has_suffix(stem, codings[i]))
 			stem[strlen(stem) - strlen(codings[i])] = '\0';

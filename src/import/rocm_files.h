@@ -4,8 +4,8 @@
 
 #include "import/import_format.h"
 
-/* Whether the file was found in a folder, is called <stem><ending> (and perhaps ".gz"), and beside it lies <stem> with
- * one of the `n` other endings: of the same run, and better. */
+/* Whether the file is called <stem><ending> (and perhaps ".gz"), and beside it lies <stem> with one of the `n` other
+ * endings: of the same run, and better. */
 gboolean rocm_files_has_better(const struct sniff_input *input, const gchar *ending,
 			       const gchar *const *others, guint n);
 

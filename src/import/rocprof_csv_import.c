@@ -462,7 +462,7 @@ static gboolean read_rocprof_csv(struct import *import, const gchar *const *path
 /* --- what it is ----------------------------------------------------------------------------- */
 
 /* A better file of the same run: rocprofv3's stand beside "<stem>_results", rocprof's beside "<stem>". */
-static gboolean has_better(const struct sniff_input *input)
+static gboolean is_redundant(const struct sniff_input *input)
 {
 	static const gchar *const better[] = { "_results.db", "_results.json" };
 	static const gchar *const old[] = { ".db", ".json" };
@@ -483,7 +483,7 @@ static gboolean sniff(const struct sniff_input *input)
 
 	for (guint i = 0; i < G_N_ELEMENTS(firsts); i++)
 		is_likely |= g_str_has_prefix(at, firsts[i]);
-	if (input->is_folder || !is_likely || has_better(input))
+	if (input->is_folder || !is_likely)
 		return FALSE;
 	csv = csv_reader_open(input->path, NULL);
 	return csv && find_table(csv) < G_N_ELEMENTS(tables);
@@ -494,5 +494,6 @@ const struct import_format import_rocprof_csv = {
 	.title = "rocprofv3 and rocprof (v1), CSV",
 	.files = "*_trace.csv, *_agent_info.csv, *_counter_collection.csv, result.csv",
 	.sniff = sniff,
+	.is_redundant = is_redundant,
 	.read = read_rocprof_csv,
 };

@@ -711,15 +711,20 @@ static gboolean read_file(struct import *import, const gchar *path, GError **err
 
 static gboolean sniff(const struct sniff_input *input)
 {
-	static const gchar *const better[] = { "_results.db" };
 	const gchar *at = input->head + strspn(input->head, " \t\r\n");
 
 	if (*at != '{')
 		return FALSE;
 	at++;
 	at += strspn(at, " \t\r\n");
-	return g_str_has_prefix(at, "\"rocprofiler-sdk-tool\"") &&
-	       !rocm_files_has_better(input, "_results.json", better, G_N_ELEMENTS(better));
+	return g_str_has_prefix(at, "\"rocprofiler-sdk-tool\"");
+}
+
+static gboolean is_redundant(const struct sniff_input *input)
+{
+	static const gchar *const better[] = { "_results.db" };
+
+	return rocm_files_has_better(input, "_results.json", better, G_N_ELEMENTS(better));
 }
 
 static gboolean read_rocprofv3_json(struct import *import, const gchar *const *paths, guint n_paths,
@@ -733,5 +738,6 @@ const struct import_format import_rocprofv3_json = {
 	.title = "rocprofv3, JSON",
 	.files = "*_results.json",
 	.sniff = sniff,
+	.is_redundant = is_redundant,
 	.read = read_rocprofv3_json,
 };
