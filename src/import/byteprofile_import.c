@@ -1,0 +1,323 @@
+/* byteprofile_import: the folders that byteprofile and BytePS write, and dPRO reads: a trial has a folder a worker
+ * (host0, traces_1 ...), which has a folder a GPU, called by its local rank; and the files of these alone.
+ *
+ * (1) What was named may be a trial, a worker or a GPU.
+ * (2) Ranks count up over the workers in the order of their names, numbers in them counting as such; where NCCL's
+ *     file tells the rank, it is that.
+ * (3) A file of no GPU (a server's profile, or one of these files by itself) is a process of its own. */
+#include <string.h>
+
+#include "base/byte_stream.h"
+#include "import/byteps_dialect.h"
+#include "import/horovod_dialect.h"
+
+enum {
+	MAX_GPUS = 1 << 14,
+	HEAD_BYTES = 16 * 1024,
+};
+
+/* A folder of one GPU. */
+struct gpu {
+	gchar *path, *worker;
+	gint32 rank, local_rank;
+};
+
+/* The files of a GPU's folder, in the order in which they are read: that of operations first, whose process is the
+ * one that trains. */
+static const gchar *const gpu_files[] = { "trace.json.gz", "trace.json",       "temp.json",
+					  "comm.json",	   "comm_detail.json", "io.json" };
+
+/* --- what a file is ------------------------------------------------------------------------- */
+
+static gboolean has_any(const gchar *head, const gchar *const *words)
+{
+	for (; *words; words++)
+		if (strstr(head, *words))
+			return TRUE;
+	return FALSE;
+}
+
+/* BytePS: gradients by partition, stages as parts of names. */
+static gboolean is_byteps_comm(const gchar *head)
+{
+	static const gchar *const words[] = { "\"Comm.byteps.", "\"tid\": \"total\"",
+					      "\"tid\":\"total\"", NULL };
+
+	return strstr(head, "\"Comm.") && has_any(head, words);
+}
+
+static gboolean is_byteps_server(const gchar *head)
+{
+	return (strstr(head, "\"push-") || strstr(head, "\"pull-")) && strstr(head, "\"ph\"");
+}
+
+static gboolean is_detail(const gchar *head)
+{
+	return strstr(head, "\"comm_detail_r") && strstr(head, "\"ph\"");
+}
+
+static const struct chrome_dialect *dialect_of(const gchar *name, const gchar *head)
+{
+	if (is_detail(head) || g_str_has_prefix(name, "comm_detail"))
+		return &byteprofile_detail_dialect;
+	if (is_byteps_server(head))
+		return &byteps_server_dialect;
+	if (is_byteps_comm(head))
+		return &byteps_comm_dialect;
+	if (g_str_has_prefix(name, "comm"))
+		return &horovod_dialect;
+	if (g_str_has_prefix(name, "trace") || g_str_has_prefix(name, "temp"))
+		return &byteprofile_compute_dialect;
+	return &byteprofile_other_dialect;
+}
+
+/* The begin of a file, decoded; NULL: it cannot be read. */
+static gchar *read_head(const gchar *path, GError **error)
+{
+	g_autoptr(ByteStream) stream = byte_stream_open(path, error);
+	g_autofree gchar *head = NULL;
+	gssize n;
+
+	if (!stream)
+		return NULL;
+	head = g_malloc(HEAD_BYTES + 1);
+	n = byte_stream_read(stream, head, HEAD_BYTES, error);
+	if (n < 0)
+		return NULL;
+	head[n] = '\0';
+	return g_steal_pointer(&head);
+}
+
+/* --- folders -------------------------------------------------------------------------------- */
+
+static gboolean has_file(const gchar *folder, const gchar *name)
+{
+	g_autofree gchar *path = g_build_filename(folder, name, NULL);
+
+	return g_file_test(path, G_FILE_TEST_IS_REGULAR);
+}
+
+/* A trace alone is nothing that is known by it; beside one of these it is byteprofile's. */
+static gboolean is_gpu_folder(const gchar *path)
+{
+	static const gchar *const marks[] = {
+		"comm.json", "comm_detail.json",	"nccl_rank_graph.json",
+		"dag.gml",   "gradient_name_list.json", "gradient_name2ID.json",
+		"io.json"
+	};
+	gboolean has_trace = has_file(path, "trace.json.gz") || has_file(path, "trace.json") ||
+			     has_file(path, "temp.json");
+
+	if (!has_trace && !has_file(path, "comm.json"))
+		return FALSE;
+	for (guint i = 0; i < G_N_ELEMENTS(marks); i++)
+		if (has_file(path, marks[i]))
+			return TRUE;
+	return FALSE;
+}
+
+/* By the numbers in names: host2 before host10. */
+static gint compare_names(gconstpointer first, gconstpointer second)
+{
+	g_autofree gchar *a = g_utf8_collate_key_for_filename(*(gchar *const *)first, -1);
+	g_autofree gchar *b = g_utf8_collate_key_for_filename(*(gchar *const *)second, -1);
+
+	return strcmp(a, b);
+}
+
+static GPtrArray *list_folders(const gchar *path)
+{
+	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
+	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+	const gchar *name;
+
+	while (entries && names->len < MAX_GPUS && (name = g_dir_read_name(entries))) {
+		g_autofree gchar *child = g_build_filename(path, name, NULL);
+
+		if (name[0] != '.' && g_utf8_validate(name, -1, NULL) &&
+		    g_file_test(child, G_FILE_TEST_IS_DIR))
+			g_ptr_array_add(names, g_strdup(name));
+	}
+	g_ptr_array_sort(names, compare_names);
+	return names;
+}
+
+/* Add the GPUs in the folder, `depth` levels down at most; `worker` is the name of the folder above. */
+static void find_gpus(GArray *gpus, const gchar *path, const gchar *worker, guint depth)
+{
+	g_autofree gchar *name = g_path_get_basename(path);
+	g_autoptr(GPtrArray) children = NULL;
+
+	if (gpus->len >= MAX_GPUS)
+		return;
+	if (is_gpu_folder(path)) {
+		struct gpu gpu = { .path = g_strdup(path),
+				   .worker = g_strdup(worker),
+				   .rank = (gint32)gpus->len,
+				   .local_rank = -1 };
+
+		if (g_ascii_isdigit(*name))
+			gpu.local_rank = (gint32)MIN(g_ascii_strtoull(name, NULL, 10), 65535);
+		g_array_append_val(gpus, gpu);
+		return;
+	}
+	children = depth ? list_folders(path) : g_ptr_array_new();
+	for (guint i = 0; i < children->len; i++) {
+		g_autofree gchar *child = g_build_filename(path, children->pdata[i], NULL);
+
+		find_gpus(gpus, child, name, depth - 1);
+	}
+}
+
+static void clear_gpu(gpointer data)
+{
+	struct gpu *gpu = data;
+
+	g_free(gpu->path);
+	g_free(gpu->worker);
+}
+
+static GArray *gpus_of(const gchar *path)
+{
+	g_autofree gchar *parent = g_path_get_dirname(path);
+	g_autofree gchar *worker = g_path_get_basename(parent);
+	GArray *gpus = g_array_new(FALSE, FALSE, sizeof(struct gpu));
+
+	g_array_set_clear_func(gpus, clear_gpu);
+	find_gpus(gpus, path, worker, 2);
+	return gpus;
+}
+
+/* --- reading -------------------------------------------------------------------------------- */
+
+/* The rank that NCCL's file tells ("comm_detail_r5_lr1"); -1: it does not. */
+static gint32 find_told_rank(const struct gpu *gpu)
+{
+	static const gchar mark[] = "\"comm_detail_r";
+	g_autofree gchar *path = g_build_filename(gpu->path, "comm_detail.json", NULL);
+	g_autofree gchar *head = read_head(path, NULL);
+	const gchar *found = head ? strstr(head, mark) : NULL;
+
+	if (!found || !g_ascii_isdigit(found[strlen(mark)]))
+		return -1;
+	return (gint32)MIN(g_ascii_strtoull(found + strlen(mark), NULL, 10), G_MAXINT16);
+}
+
+/* (2): those that no file tells are as far from the last one told as they stand behind it. */
+static gint32 tell_ranks(GArray *gpus)
+{
+	gint32 offset = 0, n_ranks = 0;
+
+	for (guint i = 0; i < gpus->len; i++) {
+		struct gpu *gpu = &g_array_index(gpus, struct gpu, i);
+		gint32 told = find_told_rank(gpu);
+
+		if (told >= 0)
+			offset = told - (gint32)i;
+		gpu->rank = MAX((gint32)i + offset, 0);
+		n_ranks = MAX(n_ranks, gpu->rank + 1);
+	}
+	return n_ranks;
+}
+
+static guint32 add_gpu(struct import *import, const struct gpu *gpu, gint32 n_ranks)
+{
+	TachoProcess process = {
+		.host = tacho_timeline_intern(import->timeline, gpu->worker, -1),
+		.command = tacho_timeline_intern(import->timeline, "byteprofile", -1),
+		.rank = gpu->rank,
+		.local_rank = gpu->local_rank,
+		.world_size = n_ranks,
+		.end = TACHO_END_UNKNOWN,
+		.path = gpu->path,
+	};
+
+	return import_add_process(import, &process, import_new_file(import));
+}
+
+static gboolean read_file(struct import *import, const gchar *path,
+			  const struct horovod_context *context, GError **error)
+{
+	g_autofree gchar *name = g_path_get_basename(path);
+	g_autofree gchar *head = read_head(path, error);
+
+	if (!head)
+		return FALSE;
+	if (!*head) /* of a GPU that sent nothing over the network */
+		return TRUE;
+	return chrome_trace_read(import, path, dialect_of(name, head), context, error);
+}
+
+static void report_failure(struct import *import, const GError *failure)
+{
+	tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s", failure->message);
+}
+
+static void read_gpu(struct import *import, const struct gpu *gpu, gint32 n_ranks)
+{
+	struct horovod_context context = { .process = add_gpu(import, gpu, n_ranks),
+					   .rank = gpu->rank };
+
+	for (guint i = 0; i < G_N_ELEMENTS(gpu_files); i++) {
+		g_autofree gchar *path = g_build_filename(gpu->path, gpu_files[i], NULL);
+		g_autoptr(GError) failure = NULL;
+
+		if (g_file_test(path, G_FILE_TEST_IS_REGULAR) &&
+		    !read_file(import, path, &context, &failure))
+			report_failure(import, failure);
+	}
+}
+
+static void read_trial(struct import *import, const gchar *path)
+{
+	g_autoptr(GArray) gpus = gpus_of(path);
+	gint32 n_ranks = tell_ranks(gpus);
+
+	for (guint i = 0; i < gpus->len; i++) {
+		import_begin_path(import, i, gpus->len);
+		read_gpu(import, &g_array_index(gpus, struct gpu, i), n_ranks);
+	}
+	import->timeline->expected_ranks = MAX(import->timeline->expected_ranks, n_ranks);
+}
+
+static gboolean read_byteprofile(struct import *import, const gchar *const *paths, guint n_paths,
+				 GError **error)
+{
+	guint n_read = 0;
+
+	for (guint i = 0; i < n_paths; i++) {
+		g_autoptr(GError) failure = NULL;
+
+		import_begin_path(import, i, n_paths);
+		if (g_file_test(paths[i], G_FILE_TEST_IS_DIR)) {
+			read_trial(import, paths[i]);
+			n_read++;
+		} else if (read_file(import, paths[i], NULL, &failure)) { /* (3) */
+			n_read++;
+		} else if (i + 1 == n_paths && !n_read) {
+			g_propagate_error(error, g_steal_pointer(&failure));
+		} else {
+			report_failure(import, failure);
+		}
+	}
+	return n_read > 0;
+}
+
+static gboolean sniff_byteprofile(const struct sniff_input *input)
+{
+	g_autoptr(GArray) gpus = NULL;
+
+	if (!input->is_folder)
+		return is_byteps_comm(input->head) || is_byteps_server(input->head) ||
+		       is_detail(input->head);
+	gpus = gpus_of(input->path);
+	return gpus->len > 0;
+}
+
+const struct import_format import_byteprofile = {
+	.name = "byteprofile",
+	.title = "folders of byteprofile and BytePS, as dPRO reads them",
+	.files = "a folder; comm.json, comm_detail.json, a server's profile",
+	.sniff = sniff_byteprofile,
+	.read = read_byteprofile,
+};

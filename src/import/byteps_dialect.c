@@ -1,0 +1,376 @@
+/* (1) BytePS: "pid" is a gradient, "tid" a partition of it, or "total": the gradient from when it was ready until it is
+ *     back, which is a collective. The last part of a partition's name is the stage it is in.
+ * (2) A server: "pid" is a key, the name who pushed or pulled it. Those of different workers overlap.
+ * (3) Operations of TensorFlow are the rows "TensorFlow Ops" of its devices; what else its profiler tells are events.
+ *     They have their place in the graph by args.long_name, and their step by args.group_id.
+ * (4) NCCL's steps: a track for each channel and direction. */
+#include "import/byteps_dialect.h"
+
+#include <string.h>
+
+#include "import/horovod_dialect.h"
+
+/* --- what all share ------------------------------------------------------------------------- */
+
+/* One process, of the context or of the file alone. */
+static void settle_process(struct chrome_trace *trace, const gchar *command)
+{
+	const struct horovod_context *context = trace->context;
+
+	if (context) {
+		trace->rank = context->rank;
+		trace->only_process = context->process;
+		return;
+	}
+	trace->only_process = import_add_process(
+		trace->import,
+		&(TachoProcess){ .host = trace->host,
+				 .command = tacho_timeline_intern(trace->timeline, command, -1),
+				 .rank = trace->rank,
+				 .local_rank = -1,
+				 .world_size = -1,
+				 .end = TACHO_END_UNKNOWN,
+				 .path = (gchar *)trace->file.path },
+		trace->number);
+}
+
+static gchar *text_of_id(const struct chrome_trace *trace, gint64 id)
+{
+	const gchar *text = chrome_id_text(trace->timeline, id);
+
+	return text ? g_strdup(text) : g_strdup_printf("%" G_GINT64_FORMAT, id);
+}
+
+/* Call each thread "PID TID", or only "PID" where both are one. */
+static void name_threads(struct chrome_trace *trace)
+{
+	for (guint i = 0; i < trace->threads->len; i++) {
+		struct chrome_thread *thread =
+			&g_array_index(trace->threads, struct chrome_thread, i);
+		g_autofree gchar *pid = text_of_id(trace, thread->pid);
+		g_autofree gchar *tid = text_of_id(trace, thread->tid);
+		g_autofree gchar *name = thread->pid == thread->tid
+						 ? g_strdup(pid)
+						 : g_strdup_printf("%s %s", pid, tid);
+
+		if (!thread->name)
+			thread->name = tacho_timeline_intern(trace->timeline, name, -1);
+	}
+}
+
+static void judge_aside(struct chrome_trace *trace, const struct chrome_row *row,
+			struct chrome_verdict *verdict)
+{
+	(void)trace;
+	(void)row;
+	verdict->place = CHROME_ASIDE;
+}
+
+/* --- BytePS --------------------------------------------------------------------------------- */
+
+static gboolean is_total(const TachoTimeline *timeline, gint64 tid)
+{
+	return g_strcmp0(chrome_id_text(timeline, tid), "total") == 0;
+}
+
+/* (1): a slice is called as its stage, or as the collective. */
+static gboolean take_comm(struct chrome_trace *trace, struct chrome_event *event)
+{
+	const gchar *name = tacho_timeline_string(trace->timeline, event->name);
+	const gchar *gradient = chrome_id_text(trace->timeline, event->pid);
+
+	if (event->phase == 'M')
+		return FALSE;
+	if (is_total(trace->timeline, event->tid))
+		event->name = tacho_timeline_intern(trace->timeline, "pushpull", -1);
+	else if (gradient && g_str_has_prefix(name, gradient) && name[strlen(gradient)] == '.')
+		event->name =
+			tacho_timeline_intern(trace->timeline, name + strlen(gradient) + 1, -1);
+	return FALSE;
+}
+
+static void settle_comm(struct chrome_trace *trace)
+{
+	settle_process(trace, "byteps");
+	name_threads(trace);
+}
+
+static void judge_comm(struct chrome_trace *trace, const struct chrome_row *row,
+		       struct chrome_verdict *verdict)
+{
+	verdict->place = CHROME_ASIDE;
+	if (is_total(trace->timeline, chrome_trace_thread(trace, row->thread)->tid))
+		verdict->kind = TACHO_SLICE_COLLECTIVE;
+	else if (g_str_has_prefix(tacho_timeline_string(trace->timeline, row->name), "COORDINATE_"))
+		verdict->kind = TACHO_SLICE_WAIT;
+}
+
+const struct chrome_dialect byteps_comm_dialect = {
+	.take = take_comm,
+	.settle = settle_comm,
+	.judge = judge_comm,
+};
+
+/* (2) */
+static void settle_server(struct chrome_trace *trace)
+{
+	settle_process(trace, "byteps server");
+	name_threads(trace);
+}
+
+const struct chrome_dialect byteps_server_dialect = {
+	.settle = settle_server,
+	.judge = judge_aside,
+};
+
+/* --- operations ----------------------------------------------------------------------------- */
+
+/* A step, as far as its operations are seen. */
+struct step {
+	gint64 number, first_ns, last_ns;
+};
+
+struct compute {
+	GHashTable *steps; /* number -> struct step */
+};
+
+static void begin_compute(struct chrome_trace *trace)
+{
+	struct compute *compute = g_new0(struct compute, 1);
+
+	compute->steps = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	trace->data = compute;
+}
+
+static void end_compute(struct chrome_trace *trace)
+{
+	struct compute *compute = trace->data;
+
+	g_hash_table_unref(compute->steps);
+	g_free(compute);
+}
+
+static void note_step(struct compute *compute, gint64 number, const struct chrome_event *event)
+{
+	struct step *step = g_hash_table_lookup(compute->steps, &number);
+	gint64 end_ns;
+
+	if (__builtin_add_overflow(event->time_ns, MAX(event->duration_ns, 0), &end_ns))
+		return;
+	if (!step) {
+		step = g_new(struct step, 1);
+		*step = (struct step){ number, event->time_ns, end_ns };
+		g_hash_table_insert(compute->steps, g_memdup2(&number, sizeof(number)), step);
+	}
+	step->first_ns = MIN(step->first_ns, event->time_ns);
+	step->last_ns = MAX(step->last_ns, end_ns);
+}
+
+/* (3) */
+static gboolean take_compute(struct chrome_trace *trace, struct chrome_event *event)
+{
+	static const gchar call[] = "StatefulPartitionedCall/";
+	guint32 text;
+	gint64 step;
+
+	if (event->phase != 'X' || !event->has_time)
+		return FALSE;
+	if (chrome_event_arg_integer(event, "group_id", &step))
+		note_step(trace->data, step, event);
+	if (chrome_event_arg_text(event, "long_name", trace->timeline, &text)) {
+		const gchar *name = tacho_timeline_string(trace->timeline, text);
+		gsize n = strcspn(name, ":");
+
+		if (g_str_has_prefix(name, call)) {
+			name += strlen(call);
+			n = strcspn(name, ":");
+		}
+		if (n)
+			event->name = tacho_timeline_intern(trace->timeline, name, (gssize)n);
+	}
+	return FALSE;
+}
+
+static void settle_compute(struct chrome_trace *trace)
+{
+	settle_process(trace, "byteprofile");
+}
+
+static gboolean is_backward(const gchar *name)
+{
+	return g_str_has_prefix(name, "gradient_tape") || g_str_has_prefix(name, "gradients") ||
+	       g_str_has_prefix(name, "BW.") || strstr(name, "_backward");
+}
+
+static void judge_compute(struct chrome_trace *trace, const struct chrome_row *row,
+			  struct chrome_verdict *verdict)
+{
+	const struct chrome_thread *thread = chrome_trace_thread(trace, row->thread);
+	const gchar *process = chrome_trace_process_name(trace, row->thread);
+	const gchar *thread_name = tacho_timeline_string(trace->timeline, thread->name);
+	const gchar *category = tacho_timeline_string(trace->timeline, row->category);
+	const gchar *name = tacho_timeline_string(trace->timeline, row->name);
+	gboolean is_device = strstr(process, "/device:GPU") != NULL;
+
+	if ((is_device && strstr(thread_name, "TensorFlow Ops")) ||
+	    strcmp(category, "operator") == 0) {
+		verdict->kind = TACHO_SLICE_OP;
+		verdict->flags = is_backward(name) ? TACHO_SLICE_BACKWARD : 0;
+	} else if (is_device && g_str_has_prefix(thread_name, "Stream") &&
+		   !strstr(thread_name, "Compute")) {
+		verdict->kind = g_str_has_prefix(name, "nccl") ? TACHO_SLICE_COLLECTIVE
+							       : TACHO_SLICE_KERNEL;
+		verdict->place = CHROME_ON_STREAM;
+	}
+}
+
+static gint compare_steps(gconstpointer first, gconstpointer second)
+{
+	const struct step *a = first, *b = second;
+
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* The marks by which correlate knows steps (step_finder.c): each lasts until the next begins. */
+static void mark_steps(struct chrome_trace *trace)
+{
+	struct compute *compute = trace->data;
+	g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(struct step));
+	GHashTableIter iter;
+	gpointer step;
+
+	if (!trace->threads->len)
+		return;
+	g_hash_table_iter_init(&iter, compute->steps);
+	while (g_hash_table_iter_next(&iter, NULL, &step))
+		g_array_append_vals(steps, step, 1);
+	g_array_sort(steps, compare_steps);
+	for (guint i = 0; i < steps->len; i++) {
+		const struct step *at = &g_array_index(steps, struct step, i);
+		TachoMark mark = { .first = at->number };
+
+		if (__builtin_add_overflow(at->first_ns, trace->base_ns, &mark.time_ns))
+			continue;
+		mark.track = chrome_trace_aside(trace, 0);
+		mark.name = tacho_timeline_intern(trace->timeline, "step", -1);
+		g_array_append_val(trace->timeline->marks, mark);
+	}
+}
+
+static gint compare_starts(gconstpointer first, gconstpointer second)
+{
+	const struct chrome_row *a = *(struct chrome_row *const *)first;
+	const struct chrome_row *b = *(struct chrome_row *const *)second;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static TachoSliceKind kind_of(const struct chrome_trace *trace, const struct chrome_row *row)
+{
+	return trace->timeline->slices.kind[row->slice];
+}
+
+/* The operation that runs at `time_ns`, of those ordered by start; NULL: none does. */
+static const struct chrome_row *find_operation(const GPtrArray *operations, gint64 time_ns)
+{
+	guint low = 0, high = operations->len;
+	const struct chrome_row *row;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		row = operations->pdata[middle];
+		if (row->start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	row = operations->pdata[low - 1];
+	return time_ns - row->start_ns <= MAX(row->duration_ns, 0) ? row : NULL;
+}
+
+/* (3): TensorFlow gives an operation of a device the time of its kernels, so a kernel is of the one that runs then. */
+static void find_launches(struct chrome_trace *trace)
+{
+	g_autoptr(GPtrArray) operations = g_ptr_array_new();
+
+	for (gsize i = 0; i < trace->rows.n; i++)
+		if (kind_of(trace, chrome_trace_row(trace, i)) == TACHO_SLICE_OP)
+			g_ptr_array_add(operations, chrome_trace_row(trace, i));
+	g_ptr_array_sort(operations, compare_starts);
+	for (gsize i = 0; i < trace->rows.n; i++) {
+		const struct chrome_row *row = chrome_trace_row(trace, i);
+		const struct chrome_row *operation;
+
+		if (kind_of(trace, row) != TACHO_SLICE_KERNEL)
+			continue;
+		operation = find_operation(operations, row->start_ns);
+		if (operation)
+			tacho_timeline_set_launch(trace->timeline, row->slice, operation->slice);
+	}
+}
+
+static void finish_compute(struct chrome_trace *trace)
+{
+	find_launches(trace);
+	mark_steps(trace);
+}
+
+const struct chrome_dialect byteprofile_compute_dialect = {
+	.begin = begin_compute,
+	.end = end_compute,
+	.take = take_compute,
+	.settle = settle_compute,
+	.judge = judge_compute,
+	.finish = finish_compute,
+};
+
+/* --- NCCL's steps --------------------------------------------------------------------------- */
+
+/* (4): the thread is the channel and the direction; the name what was sent or received. */
+static gboolean take_detail(struct chrome_trace *trace, struct chrome_event *event)
+{
+	const gchar *name = tacho_timeline_string(trace->timeline, event->name);
+	gboolean is_send = g_str_has_suffix(name, ".SEND");
+	gint64 channel = 0;
+
+	if (event->phase != 'X' || (!is_send && !g_str_has_suffix(name, ".RECV")))
+		return FALSE;
+	chrome_event_arg_integer(event, "channelId", &channel);
+	event->pid = 0;
+	event->tid = CLAMP(channel, 0, G_MAXINT16) * 2 + !is_send;
+	return FALSE;
+}
+
+static void settle_detail(struct chrome_trace *trace)
+{
+	settle_process(trace, "nccl");
+	for (guint i = 0; i < trace->threads->len; i++) {
+		struct chrome_thread *thread =
+			&g_array_index(trace->threads, struct chrome_thread, i);
+		g_autofree gchar *name = NULL;
+
+		if (thread->pid || chrome_id_is_text(thread->tid))
+			continue;
+		name = g_strdup_printf("channel %" G_GINT64_FORMAT " %s", thread->tid / 2,
+				       thread->tid % 2 ? "receive" : "send");
+		thread->name = tacho_timeline_intern(trace->timeline, name, -1);
+	}
+}
+
+const struct chrome_dialect byteprofile_detail_dialect = {
+	.take = take_detail,
+	.settle = settle_detail,
+	.judge = judge_aside,
+};
+
+/* --- others --------------------------------------------------------------------------------- */
+
+const struct chrome_dialect byteprofile_other_dialect = {
+	.settle = settle_compute,
+	.judge = judge_aside,
+};
