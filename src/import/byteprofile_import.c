@@ -4,11 +4,15 @@
  * (1) What was named may be a trial, a worker or a GPU.
  * (2) Ranks count up over the workers in the order of their names, numbers in them counting as such; where NCCL's
  *     file tells the rank, it is that.
- * (3) A file of no GPU (a server's profile, or one of these files by itself) is a process of its own. */
+ * (3) A file of no GPU (a server's profile, or one of these files by itself) is a process of its own.
+ * (4) What stands in the folder of one GPU beside its traces (shapes, names of gradients, the graph) is true of all. */
 #include <string.h>
 
 #include "base/byte_stream.h"
+#include "import/byteprofile_tensors.h"
 #include "import/byteps_dialect.h"
+#include "import/byteps_log.h"
+#include "import/gml_graph.h"
 #include "import/horovod_dialect.h"
 
 enum {
@@ -20,6 +24,12 @@ enum {
 struct gpu {
 	gchar *path, *worker;
 	gint32 rank, local_rank;
+};
+
+/* What one of the GPUs tells for all. */
+struct trial {
+	GArray *tensors; /* as byteprofile_tensors.h says; NULL: not known */
+	struct gml_graph *graph;
 };
 
 /* The files of a GPU's folder, in the order in which they are read: that of operations first, whose process is the
@@ -245,6 +255,8 @@ static gboolean read_file(struct import *import, const gchar *path,
 		return FALSE;
 	if (!*head) /* of a GPU that sent nothing over the network */
 		return TRUE;
+	if (byteps_log_sniff(head))
+		return byteps_log_read(import, path, error);
 	return chrome_trace_read(import, path, dialect_of(name, head), context, error);
 }
 
@@ -253,10 +265,13 @@ static void report_failure(struct import *import, const GError *failure)
 	tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s", failure->message);
 }
 
-static void read_gpu(struct import *import, const struct gpu *gpu, gint32 n_ranks)
+static void read_gpu(struct import *import, const struct gpu *gpu, gint32 n_ranks,
+		     const struct trial *trial)
 {
 	struct horovod_context context = { .process = add_gpu(import, gpu, n_ranks),
-					   .rank = gpu->rank };
+					   .rank = gpu->rank,
+					   .tensors = trial->tensors,
+					   .graph = trial->graph };
 
 	for (guint i = 0; i < G_N_ELEMENTS(gpu_files); i++) {
 		g_autofree gchar *path = g_build_filename(gpu->path, gpu_files[i], NULL);
@@ -268,16 +283,50 @@ static void read_gpu(struct import *import, const struct gpu *gpu, gint32 n_rank
 	}
 }
 
+/* (4): the folders of all GPUs, then those above them. */
+static GPtrArray *folders_of(const gchar *path, const GArray *gpus)
+{
+	GPtrArray *folders = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint i = 0; i < gpus->len; i++)
+		g_ptr_array_add(folders, g_strdup(g_array_index(gpus, struct gpu, i).path));
+	for (guint i = 0; i < gpus->len; i++)
+		g_ptr_array_add(folders,
+				g_path_get_dirname(g_array_index(gpus, struct gpu, i).path));
+	g_ptr_array_add(folders, g_strdup(path));
+	g_ptr_array_add(folders, NULL);
+	return folders;
+}
+
+static struct gml_graph *find_graph(const gchar *const *folders)
+{
+	struct gml_graph *graph = NULL;
+
+	for (; *folders && !graph; folders++) {
+		g_autofree gchar *path = g_build_filename(*folders, "dag.gml", NULL);
+
+		if (g_file_test(path, G_FILE_TEST_IS_REGULAR))
+			graph = gml_graph_read(path);
+	}
+	return graph;
+}
+
 static void read_trial(struct import *import, const gchar *path)
 {
 	g_autoptr(GArray) gpus = gpus_of(path);
+	g_autoptr(GPtrArray) folders = folders_of(path, gpus);
+	struct trial trial = { 0 };
 	gint32 n_ranks = tell_ranks(gpus);
 
+	trial.tensors = byteprofile_tensors_read((const gchar *const *)folders->pdata);
+	trial.graph = find_graph((const gchar *const *)folders->pdata);
 	for (guint i = 0; i < gpus->len; i++) {
 		import_begin_path(import, i, gpus->len);
-		read_gpu(import, &g_array_index(gpus, struct gpu, i), n_ranks);
+		read_gpu(import, &g_array_index(gpus, struct gpu, i), n_ranks, &trial);
 	}
 	import->timeline->expected_ranks = MAX(import->timeline->expected_ranks, n_ranks);
+	g_clear_pointer(&trial.tensors, g_array_unref);
+	gml_graph_free(trial.graph);
 }
 
 static gboolean read_byteprofile(struct import *import, const gchar *const *paths, guint n_paths,
@@ -309,7 +358,7 @@ static gboolean sniff_byteprofile(const struct sniff_input *input)
 
 	if (!input->is_folder)
 		return is_byteps_comm(input->head) || is_byteps_server(input->head) ||
-		       is_detail(input->head);
+		       is_detail(input->head) || byteps_log_sniff(input->head);
 	gpus = gpus_of(input->path);
 	return gpus->len > 0;
 }
@@ -317,7 +366,7 @@ static gboolean sniff_byteprofile(const struct sniff_input *input)
 const struct import_format import_byteprofile = {
 	.name = "byteprofile",
 	.title = "folders of byteprofile and BytePS, as dPRO reads them",
-	.files = "a folder; comm.json, comm_detail.json, a server's profile",
+	.files = "a folder; comm.json, comm_detail.json, profiles and logs of BytePS",
 	.sniff = sniff_byteprofile,
 	.read = read_byteprofile,
 };

@@ -8,7 +8,12 @@
 
 #include <string.h>
 
+#include "import/gml_graph.h"
 #include "import/horovod_dialect.h"
+
+enum {
+	MAX_FLOWS = 1 << 24,
+};
 
 /* --- what all share ------------------------------------------------------------------------- */
 
@@ -293,15 +298,21 @@ static const struct chrome_row *find_operation(const GPtrArray *operations, gint
 	return time_ns - row->start_ns <= MAX(row->duration_ns, 0) ? row : NULL;
 }
 
-/* (3): TensorFlow gives an operation of a device the time of its kernels, so a kernel is of the one that runs then. */
-static void find_launches(struct chrome_trace *trace)
+/* Operations of the trace, by start. */
+static GPtrArray *sort_operations(struct chrome_trace *trace)
 {
-	g_autoptr(GPtrArray) operations = g_ptr_array_new();
+	GPtrArray *operations = g_ptr_array_new();
 
 	for (gsize i = 0; i < trace->rows.n; i++)
 		if (kind_of(trace, chrome_trace_row(trace, i)) == TACHO_SLICE_OP)
 			g_ptr_array_add(operations, chrome_trace_row(trace, i));
 	g_ptr_array_sort(operations, compare_starts);
+	return operations;
+}
+
+/* (3): TensorFlow gives an operation of a device the time of its kernels, so a kernel is of the one that runs then. */
+static void find_launches(struct chrome_trace *trace, const GPtrArray *operations)
+{
 	for (gsize i = 0; i < trace->rows.n; i++) {
 		const struct chrome_row *row = chrome_trace_row(trace, i);
 		const struct chrome_row *operation;
@@ -314,9 +325,63 @@ static void find_launches(struct chrome_trace *trace)
 	}
 }
 
+/* Each run of an operation needs the last run, begun before it, of each operation that the graph says it needs. */
+static void add_dependences(struct chrome_trace *trace, const GPtrArray *from, const GPtrArray *to)
+{
+	guint next = 0;
+
+	for (guint i = 0; i < to->len; i++) {
+		const struct chrome_row *user = to->pdata[i], *maker;
+		TachoFlow flow = { .to = user->slice, .kind = TACHO_FLOW_DATA };
+
+		while (next < from->len &&
+		       ((const struct chrome_row *)from->pdata[next])->start_ns < user->start_ns)
+			next++;
+		if (!next || trace->timeline->flows->len >= MAX_FLOWS)
+			continue;
+		maker = from->pdata[next - 1];
+		flow.from = maker->slice;
+		if (flow.from != flow.to)
+			g_array_append_val(trace->timeline->flows, flow);
+	}
+}
+
+static void add_graph(struct chrome_trace *trace, const GPtrArray *operations,
+		      const struct gml_graph *graph)
+{
+	g_autoptr(GHashTable) by_name = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
+							      (GDestroyNotify)g_ptr_array_unref);
+
+	for (guint i = 0; i < operations->len; i++) {
+		struct chrome_row *row = operations->pdata[i];
+		const gchar *name = tacho_timeline_string(trace->timeline, row->name);
+		GPtrArray *rows = g_hash_table_lookup(by_name, name);
+
+		if (!rows) {
+			rows = g_ptr_array_new();
+			g_hash_table_insert(by_name, (gpointer)name, rows);
+		}
+		g_ptr_array_add(rows, row);
+	}
+	for (guint i = 0; i < graph->edges->len; i++) {
+		const struct gml_edge *edge = &g_array_index(graph->edges, struct gml_edge, i);
+		const GPtrArray *from =
+			g_hash_table_lookup(by_name, graph->labels->pdata[edge->from]);
+		const GPtrArray *to = g_hash_table_lookup(by_name, graph->labels->pdata[edge->to]);
+
+		if (from && to)
+			add_dependences(trace, from, to);
+	}
+}
+
 static void finish_compute(struct chrome_trace *trace)
 {
-	find_launches(trace);
+	const struct horovod_context *context = trace->context;
+	g_autoptr(GPtrArray) operations = sort_operations(trace);
+
+	find_launches(trace, operations);
+	if (context && context->graph)
+		add_graph(trace, operations, context->graph);
 	mark_steps(trace);
 }
 

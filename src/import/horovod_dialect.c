@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/byteprofile_tensors.h"
 #include "import/element_type.h"
 
 /* A rank's tick in a negotiation. */
@@ -206,15 +207,29 @@ static gint compare_rows(gconstpointer first, gconstpointer second)
 	return a < b ? -1 : a > b;
 }
 
+/* "HorovodAllreduce.12_0" and "HorovodAllreduce.3+4_0" are of gradients that the context knows by number. */
+static guint64 numbered_bytes(const struct chrome_trace *trace, const struct chrome_row *row)
+{
+	const struct horovod_context *context = trace->context;
+	const gchar *name = strchr(chrome_trace_process_name(trace, row->thread), '.');
+
+	if (!context || !context->tensors || !name)
+		return 0;
+	return byteprofile_tensors_sum(context->tensors, name + 1, strcspn(name + 1, "_."));
+}
+
 static guint64 keep_collective(struct chrome_trace *trace, const struct chrome_row *row,
 			       GHashTable *tensors)
 {
 	const struct tensor *known = g_hash_table_lookup(
 		tensors, GSIZE_TO_POINTER((gsize)(row - chrome_trace_row(trace, 0)) + 1));
-	TachoCollectiveArgs args = { .n_inputs = 1 };
+	TachoCollectiveArgs args = { .n_inputs = known ? 1 : 0 };
 
-	if (!known)
-		return 0;
+	if (!known) {
+		args.bytes = numbered_bytes(trace, row);
+		return args.bytes ? tacho_timeline_keep_collective(trace->timeline, &args, NULL)
+				  : 0;
+	}
 	args.bytes = known->tensor.dtype_bytes;
 	for (guint32 i = 0; i < known->tensor.n_dims; i++)
 		if (known->tensor.shape[i] < 0 ||

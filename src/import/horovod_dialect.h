@@ -5,10 +5,15 @@
 
 #include "import/chrome_trace.h"
 
+struct gml_graph;
+
 /* Whose timeline it is, where that is known: the context of chrome_trace_read(). */
 struct horovod_context {
 	guint32 process; /* of the timeline */
 	gint32 rank;
+	const GArray
+		*tensors; /* guint64: bytes of the gradients by number, 0 not known; may be NULL */
+	const struct gml_graph *graph; /* which operation needs which; may be NULL */
 };
 
 extern const struct chrome_dialect horovod_dialect;

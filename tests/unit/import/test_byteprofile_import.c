@@ -1,8 +1,11 @@
 /* Folders of byteprofile and files of BytePS: ranks, operations, collectives, NCCL's steps. */
+#include <glib/gstdio.h>
 #include <string.h>
 #include <tacho/correlate.h>
 
 #include "foreign_traces.h"
+#include "import/byteprofile_tensors.h"
+#include "import/gml_graph.h"
 #include "timeline_text.h"
 
 static const gchar trial[] = TACHO_TEST_DATA "/byteprofile";
@@ -19,6 +22,8 @@ static void test_trial(void)
 	guint32 backward = timeline_find(timeline, "gradient_tape/net/conv1/MatMul", 0);
 	guint32 kernel = timeline_find(timeline, "volta_sgemm", 0);
 	guint32 send = timeline_find(timeline, "Comm.0.SEND", 0);
+	TachoCollectiveArgs args;
+	guint n_data = 0;
 
 	g_assert_cmpuint(timeline->ranks->len, ==, 4);
 	g_assert_cmpuint(timeline->processes->len, ==, 4);
@@ -39,6 +44,20 @@ static void test_trial(void)
 	g_assert_cmpstr(tacho_timeline_string(timeline, track_of(timeline, send)->name), ==,
 			"channel 1 send");
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_COLLECTIVE), ==, 4 * 3);
+	g_assert_true(
+		tacho_slice_collective(timeline, timeline_find(timeline, "allreduce", 0), &args));
+	g_assert_cmpuint(args.bytes, ==, 3 * 3 * 3 * 64 * 4); /* of the gradient of its number */
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		if (flow->kind != TACHO_FLOW_DATA)
+			continue;
+		g_assert_cmpstr(tacho_slice_name(timeline, flow->from), ==, "net/conv1/Conv2D");
+		g_assert_cmpint(tacho_slice_end_ns(timeline, flow->from), ==,
+				timeline->slices.start_ns[flow->to]);
+		n_data++;
+	}
+	g_assert_cmpuint(n_data, ==, 4 * 3);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->collectives->len, ==, 3);
 	for (guint i = 0; i < timeline->collectives->len; i++)
@@ -102,8 +121,94 @@ static void test_server(void)
 		check_server(sample, "push-9", 36, "push-11", 33);
 }
 
+/* Messages between nodes, and the work of a server. */
+static void test_logs(void)
+{
+	g_autoptr(TachoTimeline) worker = foreign_open(TACHO_TEST_DATA "/byteps/worker_9.log");
+	g_autoptr(TachoTimeline) server = foreign_open(TACHO_TEST_DATA "/byteps/server_0.txt");
+	guint32 push = timeline_find(worker, "push request", 0);
+	guint32 open = timeline_find(worker, "push request", 1);
+	guint32 response = timeline_find(worker, "push response", 0);
+	guint32 sum = timeline_find(server, "SUM", 0);
+	g_autofree gchar *args = tacho_slice_args_json(worker, push);
+
+	g_assert_cmpint(worker->origin_unix_ns, ==, 1650000000300000000);
+	g_assert_cmpint(worker->slices.duration_ns[push], ==, 450000);
+	g_assert_cmpuint(worker->slices.flags[open], ==, TACHO_SLICE_OPEN);
+	g_assert_cmpstr(tacho_timeline_string(worker, track_of(worker, push)->name), ==, "9 -> 8");
+	g_assert_cmpstr(tacho_timeline_string(worker, track_of(worker, response)->name), ==,
+			"8 -> 9");
+	g_assert_nonnull(strstr(args, " 131072 9 8"));
+	g_assert_cmpuint(foreign_problem(worker, "corrupt_record")->count, ==, 1);
+	g_assert_cmpuint(foreign_problem(worker, "unknown_record")->count, ==, 1);
+	g_assert_cmpint(server->slices.duration_ns[sum], ==, 40000);
+	g_assert_cmpuint(server->problems->len, ==, 0);
+}
+
+/* What stands beside the traces may be broken, too. */
+static void check_broken_graph(const gchar *text, guint n_expected)
+{
+	gchar *path = foreign_write("dag.gml", text, strlen(text));
+	struct gml_graph *graph = gml_graph_read(path);
+
+	g_assert_cmpuint(graph ? graph->edges->len : 0, ==, n_expected);
+	gml_graph_free(graph);
+	foreign_remove(path);
+}
+
+static void test_graphs(void)
+{
+	check_broken_graph("", 0);
+	check_broken_graph("graph [ node [ id 0 label \"a\" ] node [ id 1 label \"b\" ]"
+			   " edge [ source 0 target 1 ] edge [ source 0 target 9 ] ]",
+			   1);
+	check_broken_graph("node [ id 0 label \"a", 0);
+	check_broken_graph("]]]] node [ id 0 graphics [ id 5 ] label \"a\" ]"
+			   " edge [ source 0 target 0 ] [",
+			   1);
+}
+
+static void check_sizes(const gchar *names, const gchar *metadata, const gchar *numbers,
+			guint64 expected)
+{
+	g_autofree gchar *folder = g_dir_make_tmp("tacho-tensors-XXXXXX", NULL);
+	g_autofree gchar *first = g_build_filename(folder, "gradient_name_list.json", NULL);
+	g_autofree gchar *second = g_build_filename(folder, "metadata.json", NULL);
+	const gchar *folders[] = { folder, NULL };
+	g_autoptr(GArray) tensors = NULL;
+
+	g_assert_true(g_file_set_contents(first, names, -1, NULL));
+	g_assert_true(g_file_set_contents(second, metadata, -1, NULL));
+	tensors = byteprofile_tensors_read(folders);
+	g_assert_cmpuint(byteprofile_tensors_sum(tensors, numbers, strlen(numbers)), ==, expected);
+	g_unlink(first);
+	g_unlink(second);
+	g_rmdir(folder);
+}
+
+static void test_sizes(void)
+{
+	static const gchar names[] = "{\"gradient_name_list\": [\"a\", \"b;shape=(4, "
+				     "5);dtype=float16\", 7, \"none\"]}";
+	static const gchar metadata[] =
+		"{\"op\": {\"output\": [{\"name\": \"a\", \"shape\": [6], \"dtype\": "
+		"\"int64\"}, {\"name\": \"none\", \"shape\": [-1], \"dtype\": \"int64\"}, 3]}, "
+		"\"x\": 1}";
+
+	check_sizes(names, metadata, "0", 48);
+	check_sizes(names, metadata, "0+1", 48 + 40);
+	check_sizes(names, metadata, "3", 0);
+	check_sizes(names, metadata, "9", 0);
+	check_sizes(names, metadata, "0x1", 0);
+	check_sizes(names, metadata, "", 0);
+	check_sizes(names, "[", "1", 40);
+	check_sizes("{\"gradient_name_list\": [\"a\"", metadata, "0", 48);
+}
+
 static void test_damaged(void)
 {
+	foreign_damage(TACHO_TEST_DATA "/byteps/worker_9.log", 100);
+	foreign_damage(TACHO_TEST_DATA "/byteps/server_0.txt", 100);
 	foreign_damage(TACHO_TEST_DATA "/byteprofile/host0/0/comm_detail.json", 100);
 	foreign_damage(TACHO_TEST_DATA "/byteps/comm.json", 100);
 	foreign_damage(TACHO_TEST_DATA "/byteps/server.json", 100);
@@ -116,6 +221,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/byteprofile/parts", test_parts);
 	g_test_add_func("/byteprofile/byteps", test_byteps);
 	g_test_add_func("/byteprofile/server", test_server);
+	g_test_add_func("/byteprofile/logs", test_logs);
+	g_test_add_func("/byteprofile/graphs", test_graphs);
+	g_test_add_func("/byteprofile/sizes", test_sizes);
 	g_test_add_func("/byteprofile/damaged", test_damaged);
 	return g_test_run();
 }
