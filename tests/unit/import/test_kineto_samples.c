@@ -328,6 +328,40 @@ static void test_event_of_stream(void)
 	g_assert_cmpuint(tacho_timeline_track(timeline, timeline->slices.track[from])->tid, ==, 20);
 }
 
+/* Whether `slice`, or what launched it, is `around` or inside it. */
+static gboolean is_under(const TachoTimeline *timeline, guint32 slice, guint32 around)
+{
+	if (timeline->slices.launch[slice] != TACHO_NONE)
+		slice = timeline->slices.launch[slice];
+	while (slice != TACHO_NONE && slice != around)
+		slice = timeline->slices.parent[slice];
+	return slice == around;
+}
+
+/* A10: what lies within a stretch of time, and what an operator does on host and device. */
+static void test_filters(void)
+{
+	static const gint64 from_us = 1682725898237042, to_us = 1682725898240570;
+	g_autoptr(TachoTimeline) timeline =
+		open_sample("hta/timeline_analysis/sampled_rank-0.json.gz");
+	guint n_within = 0, n_under = 0;
+	guint32 forward;
+
+	if (!timeline)
+		return;
+	forward = timeline_find(timeline, "forward", 0);
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		gint64 begin_ns = timeline->origin_unix_ns + timeline->slices.start_ns[i];
+
+		n_within += timeline->slices.kind[i] != TACHO_SLICE_EVENT &&
+			    begin_ns >= from_us * 1000 &&
+			    begin_ns + timeline->slices.duration_ns[i] <= to_us * 1000;
+		n_under += is_under(timeline, i, forward);
+	}
+	g_assert_cmpuint(n_within, ==, 93);
+	g_assert_cmpuint(n_under, ==, 146);
+}
+
 /* A11: "base totals" of step 1010. */
 static void test_trace_compare(void)
 {
@@ -519,5 +553,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/kineto_samples/busy-time", test_busy_time);
 	g_test_add_func("/kineto_samples/eight-ranks", test_eight_ranks);
 	g_test_add_func("/kineto_samples/damaged", test_damaged);
+	g_test_add_func("/kineto_samples/filters", test_filters);
 	return g_test_run();
 }
