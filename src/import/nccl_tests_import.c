@@ -142,7 +142,7 @@ static gboolean parse_figure(const gchar *token, gdouble *ret_figure)
 static gboolean parse_measurement(gchar **tokens, struct measurement *measurement)
 {
 	if (!parse_figure(tokens[0], &measurement->time_us) ||
-	    measurement->time_us > TACHO_MAX_TIME_NS / 1e6 ||
+	    measurement->time_us > (gdouble)TACHO_MAX_TIME_NS / 1e6 ||
 	    !parse_figure(tokens[1], &measurement->algorithm_gb_per_s) ||
 	    !parse_figure(tokens[2], &measurement->bus_gb_per_s))
 		return FALSE;

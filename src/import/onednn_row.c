@@ -62,7 +62,7 @@ static gboolean parse_ms(const gchar *text, gint64 *ret_ns)
 
 	end += strspn(end, " \t");
 	if (end == text || *end || !(g_ascii_isdigit(*text) || *text == '.') || !isfinite(ms) ||
-	    ms > TACHO_MAX_TIME_NS / 1e6)
+	    ms > (gdouble)TACHO_MAX_TIME_NS / 1e6)
 		return FALSE;
 	if (strpbrk(text, "eExX")) {
 		*ret_ns = llround(ms * 1e6);
@@ -190,7 +190,7 @@ static gboolean parse_duration(const gchar *text, gint64 *ret_ns)
 		gsize n = strlen(units[i].unit);
 
 		if (strncmp(unit, units[i].unit, n) == 0 && (unit[n] == ' ' || !unit[n]) &&
-		    value >= 0 && value * units[i].ns < TACHO_MAX_TIME_NS) {
+		    value >= 0 && value * units[i].ns < (gdouble)TACHO_MAX_TIME_NS) {
 			*ret_ns = llround(value * units[i].ns);
 			return TRUE;
 		}

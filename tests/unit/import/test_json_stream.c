@@ -73,7 +73,7 @@ static void test_windows(void)
 	g_assert_true(json_stream_enter(stream, '['));
 	while (json_stream_element(stream)) {
 		struct json_text key;
-		gint64 number;
+		gint64 number = -1;
 
 		if (!json_stream_load(stream, MAX_BYTES, &scan, &offset)) {
 			n_long++;
