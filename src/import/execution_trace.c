@@ -236,9 +236,12 @@ static guint read_value(struct execution_trace *trace, struct json_scan *value,
 	return n;
 }
 
+/* Of a member that a node does not have: of nothing. */
 static struct json_scan scan_of(const struct json_text *text)
 {
-	return (struct json_scan){ .at = text->bytes, .end = text->bytes + text->n };
+	const gchar *bytes = text->bytes ? text->bytes : "";
+
+	return (struct json_scan){ .at = bytes, .end = bytes + text->n };
 }
 
 void execution_trace_add_tensors(struct execution_trace *trace, struct execution_node *node,
