@@ -1,11 +1,10 @@
 #include "import/chakra_args.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/byte_stream.h"
-#include "base/json_writer.h"
+#include "base/json_memory.h"
 #include "import/proto_arena.h"
 
 struct chakra_args {
@@ -232,22 +231,13 @@ static void write_node(JsonWriter *writer, const ChakraNode *node)
 
 static gchar *tell_node(const ChakraNode *node)
 {
-	gchar *text = NULL, *copy;
-	size_t n = 0;
-	FILE *memory = open_memstream(&text, &n);
-	JsonWriter *writer;
-	gboolean is_written;
+	struct json_memory memory;
+	JsonWriter *writer = json_memory_begin(&memory);
 
-	if (!memory)
+	if (!writer)
 		return NULL;
-	writer = json_writer_new(memory);
 	write_node(writer, node);
-	is_written = json_writer_finish(writer);
-	json_writer_free(writer);
-	is_written &= fclose(memory) == 0;
-	copy = is_written ? g_strchomp(g_strndup(text, n)) : NULL;
-	free(text);
-	return copy;
+	return json_memory_take(&memory, writer);
 }
 
 /* --- from the file -------------------------------------------------------------------------- */

@@ -1,11 +1,10 @@
 #include "import/perfetto_args.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "base/json_writer.h"
+#include "base/json_memory.h"
 
 enum {
 	PACKET = 1,	  /* of a Trace */
@@ -171,16 +170,13 @@ gchar *perfetto_annotations_json(const TachoTimeline *timeline,
 {
 	struct annotations annotations = { .timeline = timeline, .generation = generation };
 	struct wire_field field;
-	gchar *text = NULL, *result;
-	size_t n = 0;
-	FILE *out;
+	struct json_memory memory;
 
 	if (!has_annotation(event))
 		return NULL;
-	out = open_memstream(&text, &n);
-	if (!out)
+	annotations.json = json_memory_begin(&memory);
+	if (!annotations.json)
 		return NULL;
-	annotations.json = json_writer_new(out);
 	json_writer_begin_object(annotations.json);
 	while (wire_cursor_next(&event, &field) == WIRE_FIELD) {
 		struct wire_cursor annotation = perfetto_cursor(&field);
@@ -191,12 +187,7 @@ gchar *perfetto_annotations_json(const TachoTimeline *timeline,
 		write_value(&annotations, annotation, 0);
 	}
 	json_writer_end_object(annotations.json);
-	json_writer_finish(annotations.json);
-	json_writer_free(annotations.json);
-	fclose(out);
-	result = text ? g_strchomp(g_strdup(text)) : NULL;
-	free(text);
-	return result;
+	return json_memory_take(&memory, annotations.json);
 }
 
 /* --- finding an event again ----------------------------------------------------------------- */

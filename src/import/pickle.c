@@ -1,11 +1,10 @@
 #include "import/pickle.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <tacho/import.h>
 
 #include "base/byte_stream.h"
-#include "base/json_writer.h"
+#include "base/json_memory.h"
 #include "base/row_buffer.h"
 
 enum {
@@ -697,20 +696,11 @@ static void write_value(JsonWriter *writer, const Pickle *pickle, guint32 number
 
 gchar *pickle_to_json(const Pickle *pickle, guint32 value, guint max_depth)
 {
-	gchar *text = NULL, *copy;
-	size_t n = 0;
-	FILE *memory = open_memstream(&text, &n);
-	JsonWriter *writer;
-	gboolean is_written;
+	struct json_memory memory;
+	JsonWriter *writer = json_memory_begin(&memory);
 
-	if (!memory)
+	if (!writer)
 		return NULL;
-	writer = json_writer_new(memory);
 	write_value(writer, pickle, value, max_depth);
-	is_written = json_writer_finish(writer);
-	json_writer_free(writer);
-	is_written &= fclose(memory) == 0;
-	copy = is_written ? g_strchomp(g_strndup(text, n)) : NULL;
-	free(text);
-	return copy;
+	return json_memory_take(&memory, writer);
 }

@@ -5,10 +5,9 @@
  * (2) What a file is, its columns say; a table of sums ("*_stats.csv") has no times and is none.
  * (3) A process is told by the calls only: what else is in the set is the work of the first one. */
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/json_writer.h"
+#include "base/json_memory.h"
 #include "import/csv_reader.h"
 #include "import/rocm_events.h"
 #include "import/rocm_files.h"
@@ -25,10 +24,13 @@ struct row_args {
 	gboolean is_broken;
 };
 
-static void write_row(FILE *out, const struct csv_reader *csv)
+static gchar *tell_row(const struct csv_reader *csv)
 {
-	g_autoptr(JsonWriter) json = json_writer_new(out);
+	struct json_memory memory;
+	JsonWriter *json = json_memory_begin(&memory);
 
+	if (!json)
+		return NULL;
 	json_writer_begin_object(json);
 	for (guint i = 0; i < csv_reader_n_columns(csv); i++) {
 		const gchar *text = csv_reader_text(csv, (gint)i);
@@ -43,30 +45,22 @@ static void write_row(FILE *out, const struct csv_reader *csv)
 			json_writer_string(json, text);
 	}
 	json_writer_end_object(json);
-	json_writer_finish(json);
+	return json_memory_take(&memory, json);
 }
 
 static gchar *get_args_json(struct foreign_reader *reader, guint64 place)
 {
 	struct row_args *args = (struct row_args *)reader;
-	gchar *text = NULL, *result;
-	size_t n = 0;
-	FILE *out = NULL;
+	gchar *text = NULL;
 
 	pthread_mutex_lock(&args->lock);
 	if (!args->csv && !args->is_broken)
 		args->csv = csv_reader_open(args->path, NULL);
 	args->is_broken = !args->csv;
 	if (!args->is_broken && csv_reader_seek(args->csv, place))
-		out = open_memstream(&text, &n);
-	if (out) {
-		write_row(out, args->csv);
-		fclose(out);
-	}
+		text = tell_row(args->csv);
 	pthread_mutex_unlock(&args->lock);
-	result = text ? g_strchomp(g_strdup(text)) : NULL;
-	free(text);
-	return result;
+	return text;
 }
 
 static void free_args(struct foreign_reader *reader)

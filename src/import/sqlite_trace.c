@@ -4,13 +4,12 @@
 #include <glib/gstdio.h>
 #include <pthread.h>
 #include <sqlite3.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/byte_stream.h"
-#include "base/json_writer.h"
+#include "base/json_memory.h"
 
 #define MAGIC		   "SQLite format 3"
 #define MAX_UNPACKED_BYTES (G_GUINT64_CONSTANT(16) << 30)
@@ -576,10 +575,13 @@ static void write_value(JsonWriter *json, sqlite3_stmt *statement, int column)
 	}
 }
 
-static void write_row(FILE *out, sqlite3_stmt *statement)
+static gchar *tell_row(sqlite3_stmt *statement)
 {
-	g_autoptr(JsonWriter) json = json_writer_new(out);
+	struct json_memory memory;
+	JsonWriter *json = json_memory_begin(&memory);
 
+	if (!json)
+		return NULL;
 	json_writer_begin_object(json);
 	for (int i = 0; i < sqlite3_column_count(statement); i++) {
 		const gchar *name = sqlite3_column_name(statement, i);
@@ -590,30 +592,23 @@ static void write_row(FILE *out, sqlite3_stmt *statement)
 		write_value(json, statement, i);
 	}
 	json_writer_end_object(json);
-	json_writer_finish(json);
+	return json_memory_take(&memory, json);
 }
 
 static gchar *get_args_json(struct foreign_reader *reader, guint64 place)
 {
 	struct sqlite_args *args = (struct sqlite_args *)reader;
 	struct args_table *table;
-	gchar *text = NULL, *result;
-	size_t n = 0;
-	FILE *out;
+	gchar *text = NULL;
 
 	pthread_mutex_lock(&args->lock);
 	table = find_place(args, place);
-	out = table ? open_memstream(&text, &n) : NULL;
-	if (out) {
-		write_row(out, table->statement);
-		fclose(out);
-	}
-	if (table)
+	if (table) {
+		text = tell_row(table->statement);
 		sqlite3_reset(table->statement);
+	}
 	pthread_mutex_unlock(&args->lock);
-	result = text ? g_strchomp(g_strdup(text)) : NULL;
-	free(text);
-	return result;
+	return text;
 }
 
 static void free_args(struct foreign_reader *reader)
