@@ -80,11 +80,8 @@ static void read_shape(struct json_scan *scan, struct description *tensor)
 {
 	gint64 size;
 
-	if (json_peek(scan) != '[') {
-		json_skip(scan);
+	if (!json_enter(scan, '['))
 		return;
-	}
-	json_take(scan, '[');
 	tensor->n_elements = 1;
 	tensor->has_shape = TRUE;
 	while (json_element(scan))
@@ -143,11 +140,8 @@ static void read_tensor(struct json_scan *scan, GHashTable *sizes)
 
 static void read_tensors(struct json_scan *scan, GHashTable *sizes)
 {
-	if (json_peek(scan) != '[') {
-		json_skip(scan);
+	if (!json_enter(scan, '['))
 		return;
-	}
-	json_take(scan, '[');
 	while (json_element(scan)) {
 		if (json_peek(scan) == '{')
 			read_tensor(scan, sizes);
@@ -167,11 +161,8 @@ static GHashTable *read_metadata(const GByteArray *bytes)
 		return sizes;
 	json_take(&scan, '{');
 	while (json_member(&scan, &key)) {
-		if (json_peek(&scan) != '{') {
-			json_skip(&scan);
+		if (!json_enter(&scan, '{'))
 			continue;
-		}
-		json_take(&scan, '{');
 		while (json_member(&scan, &key)) {
 			if (JSON_TEXT_IS(&key, "input") || JSON_TEXT_IS(&key, "output"))
 				read_tensors(&scan, sizes);

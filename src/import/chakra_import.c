@@ -452,11 +452,8 @@ static void read_dependencies(struct execution_trace *trace, struct json_scan *s
 {
 	gint64 id;
 
-	if (json_peek(scan) != '[') {
-		json_skip(scan);
+	if (!json_enter(scan, '['))
 		return;
-	}
-	json_take(scan, '[');
 	while (json_element(scan))
 		if (json_fixed(scan, 0, &id))
 			execution_trace_add_dependency(trace, node, (guint64)id, kind);
@@ -478,19 +475,13 @@ static void read_fact(struct json_scan *scan, const struct json_text *name, stru
 /* [{"name": "is_cpu_op", "boolVal": true}, ...] */
 static void read_attributes(struct json_scan *scan, struct facts *facts)
 {
-	if (json_peek(scan) != '[') {
-		json_skip(scan);
+	if (!json_enter(scan, '['))
 		return;
-	}
-	json_take(scan, '[');
 	while (json_element(scan)) {
 		struct json_text key, name = { 0 };
 
-		if (json_peek(scan) != '{') {
-			json_skip(scan);
+		if (!json_enter(scan, '{'))
 			continue;
-		}
-		json_take(scan, '{');
 		while (json_member(scan, &key)) {
 			if (JSON_TEXT_IS(&key, "name") && json_peek(scan) == '"')
 				json_string(scan, &name);

@@ -326,11 +326,8 @@ static void read_id2(struct reading *reading, struct json_scan *scan, struct chr
 {
 	struct json_text key;
 
-	if (json_peek(scan) != '{') {
-		json_skip(scan);
+	if (!json_enter(scan, '{'))
 		return;
-	}
-	json_take(scan, '{');
 	while (json_member(scan, &key)) {
 		event->id = take_id(reading, scan);
 		event->has_id = TRUE;

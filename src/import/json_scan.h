@@ -82,6 +82,15 @@ gboolean json_element(struct json_scan *scan);
 /* Pass over a value of any kind. */
 void json_skip(struct json_scan *scan);
 
+/* Go into the object ('{') or array ('[') that should come next; anything else is passed over: false. */
+static inline gboolean json_enter(struct json_scan *scan, gchar bracket)
+{
+	if (json_peek(scan) == bracket)
+		return json_take(scan, bracket);
+	json_skip(scan);
+	return FALSE;
+}
+
 /* A number, in quotes or not, times 10^`decimals`, rounded; exact in all digits. False where it is no
  * number (null, nan, a text), which is passed over, or does not fit. */
 gboolean json_fixed(struct json_scan *scan, guint decimals, gint64 *ret_value);

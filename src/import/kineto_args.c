@@ -83,11 +83,8 @@ static void read_shape(struct json_scan *scan, TachoTensor *tensor)
 {
 	gint64 size;
 
-	if (json_peek(scan) != '[') {
-		json_skip(scan);
+	if (!json_enter(scan, '['))
 		return;
-	}
-	json_take(scan, '[');
 	while (json_element(scan))
 		if (json_fixed(scan, 0, &size) && tensor->n_dims < TACHO_MAX_DIMS)
 			tensor->shape[tensor->n_dims++] = size;

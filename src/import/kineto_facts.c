@@ -73,11 +73,8 @@ static void read_group(struct json_scan *scan, struct kineto_facts *facts)
 	struct kineto_group group = { 0 };
 	struct json_text key;
 
-	if (json_peek(scan) != '{') {
-		json_skip(scan);
+	if (!json_enter(scan, '{'))
 		return;
-	}
-	json_take(scan, '{');
 	while (json_member(scan, &key)) {
 		gchar **text = JSON_TEXT_IS(&key, "pg_name") ? &group.name
 			       : JSON_TEXT_IS(&key, "ranks") ? &group.ranks
@@ -96,11 +93,8 @@ static void read_group(struct json_scan *scan, struct kineto_facts *facts)
 
 static void read_groups(struct json_scan *scan, struct kineto_facts *facts)
 {
-	if (json_peek(scan) != '[') {
-		json_skip(scan);
+	if (!json_enter(scan, '['))
 		return;
-	}
-	json_take(scan, '[');
 	while (json_element(scan))
 		read_group(scan, facts);
 }
@@ -109,12 +103,9 @@ static void read_distributed_info(struct json_scan *scan, struct kineto_facts *f
 {
 	struct json_text key;
 
-	if (json_peek(scan) != '{') {
-		json_skip(scan);
+	if (!json_enter(scan, '{'))
 		return;
-	}
 	facts->has_distributed_info = TRUE;
-	json_take(scan, '{');
 	while (json_member(scan, &key)) {
 		if (JSON_TEXT_IS(&key, "rank"))
 			read_small_integer(scan, &facts->rank);

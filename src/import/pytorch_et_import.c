@@ -118,20 +118,14 @@ static gboolean read_fact(struct json_scan *scan, const struct json_text *key, s
 /* [{"name": "rf_id", "type": "uint64", "value": 2}, ...] */
 static void read_attributes(struct json_scan *scan, struct raw_node *raw)
 {
-	if (json_peek(scan) != '[') {
-		json_skip(scan);
+	if (!json_enter(scan, '['))
 		return;
-	}
-	json_take(scan, '[');
 	while (json_element(scan)) {
 		struct json_text key, name = { 0 }, value = { 0 };
 		struct json_scan inner;
 
-		if (json_peek(scan) != '{') {
-			json_skip(scan);
+		if (!json_enter(scan, '{'))
 			continue;
-		}
-		json_take(scan, '{');
 		while (json_member(scan, &key)) {
 			if (JSON_TEXT_IS(&key, "name"))
 				read_string(scan, &name);
@@ -194,11 +188,8 @@ static void read_ranks(struct json_scan *scan, GString *ranks)
 {
 	gint64 rank;
 
-	if (json_peek(scan) != '[') {
-		json_skip(scan);
+	if (!json_enter(scan, '['))
 		return;
-	}
-	json_take(scan, '[');
 	while (json_element(scan))
 		if (json_fixed(scan, 0, &rank))
 			g_string_append_printf(ranks, "%s%" G_GINT64_FORMAT, ranks->len ? "," : "",
@@ -214,11 +205,8 @@ static void read_group(struct reading *reading, struct json_scan *scan)
 	gboolean are_all;
 	guint32 id;
 
-	if (json_peek(scan) != '{') {
-		json_skip(scan);
+	if (!json_enter(scan, '{'))
 		return;
-	}
-	json_take(scan, '{');
 	while (json_member(scan, &key)) {
 		if (JSON_TEXT_IS(&key, "pg_name"))
 			read_string(scan, &name);

@@ -162,11 +162,8 @@ static void read_command(struct sdk_file *file, struct json_scan *scan)
 {
 	g_autoptr(GString) command = g_string_new(NULL);
 
-	if (json_peek(scan) != '[') {
-		json_skip(scan);
+	if (!json_enter(scan, '['))
 		return;
-	}
-	json_take(scan, '[');
 	while (json_element(scan)) {
 		if (command->len)
 			g_string_append_c(command, ' ');
@@ -180,11 +177,8 @@ static void read_node(struct sdk_file *file, struct json_scan *scan)
 {
 	struct json_text key;
 
-	if (json_peek(scan) != '{') {
-		json_skip(scan);
+	if (!json_enter(scan, '{'))
 		return;
-	}
-	json_take(scan, '{');
 	while (json_member(scan, &key)) {
 		if (JSON_TEXT_IS(&key, "hostname"))
 			track_book_set_host(
@@ -335,11 +329,8 @@ static void read_dispatch(struct json_scan *scan, struct record *record)
 {
 	struct json_text key;
 
-	if (json_peek(scan) != '{') {
-		json_skip(scan);
+	if (!json_enter(scan, '{'))
 		return;
-	}
-	json_take(scan, '{');
 	while (json_member(scan, &key)) {
 		if (JSON_TEXT_IS(&key, "agent_id"))
 			record->agent = read_handle(scan);
@@ -493,11 +484,8 @@ static void read_values(struct sdk_file *file, struct json_scan *scan, const str
 		g_autofree gchar *name = NULL;
 		gdouble value = 0;
 
-		if (json_peek(scan) != '{') {
-			json_skip(scan);
+		if (!json_enter(scan, '{'))
 			continue;
-		}
-		json_take(scan, '{');
 		while (json_member(scan, &key)) {
 			if (JSON_TEXT_IS(&key, "counter_id"))
 				counter = read_handle(scan);
