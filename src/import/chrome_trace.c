@@ -379,7 +379,7 @@ static void place_row(struct chrome_trace *trace, struct chrome_row *row, guint6
 				 : 0);
 }
 
-static gint compare_rows(gconstpointer first, gconstpointer second)
+gint chrome_rows_compare(gconstpointer first, gconstpointer second)
 {
 	const struct chrome_row *a = *(struct chrome_row *const *)first;
 	const struct chrome_row *b = *(struct chrome_row *const *)second;
@@ -424,7 +424,7 @@ static void set_overlapping_aside(struct chrome_trace *trace)
 
 	for (gsize i = 0; i < n; i++)
 		order[i] = chrome_trace_row(trace, i);
-	qsort(order, n, sizeof(*order), compare_rows);
+	qsort(order, n, sizeof(*order), chrome_rows_compare);
 	for (gsize i = 0; i < n; i = end) {
 		guint32 track =
 			chrome_trace_thread(trace, order[i]->thread)->tracks[CHROME_ON_THREAD];

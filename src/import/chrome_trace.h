@@ -103,6 +103,10 @@ gboolean chrome_trace_read(struct import *import, const gchar *path,
 gboolean chrome_traces_read(struct import *import, const gchar *const *paths, guint n_paths,
 			    const struct chrome_dialect *dialect, GError **error);
 
+/* For qsort() of pointers to rows: by thread and begin, of those that begin at once the longest first, as they
+ * nest. */
+gint chrome_rows_compare(gconstpointer first, gconstpointer second);
+
 static inline struct chrome_row *chrome_trace_row(const struct chrome_trace *trace, gsize i)
 {
 	return (struct chrome_row *)trace->rows.rows + i;

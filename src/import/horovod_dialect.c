@@ -193,20 +193,6 @@ static const gchar *collective_name(const gchar *name)
 	return NULL;
 }
 
-static gint compare_rows(gconstpointer first, gconstpointer second)
-{
-	const struct chrome_row *a = *(struct chrome_row *const *)first;
-	const struct chrome_row *b = *(struct chrome_row *const *)second;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->duration_ns != b->duration_ns)
-		return a->duration_ns > b->duration_ns ? -1 : 1;
-	return a < b ? -1 : a > b;
-}
-
 /* "HorovodAllreduce.12_0" and "HorovodAllreduce.3+4_0" are of gradients that the context knows by number. */
 static guint64 numbered_bytes(const struct chrome_trace *trace, const struct chrome_row *row)
 {
@@ -276,7 +262,7 @@ static void add_collectives(struct chrome_trace *trace)
 	}
 	for (gsize i = 0; i < trace->rows.n; i++)
 		order[i] = chrome_trace_row(trace, i);
-	qsort(order, trace->rows.n, sizeof(*order), compare_rows);
+	qsort(order, trace->rows.n, sizeof(*order), chrome_rows_compare);
 	for (gsize i = 0; i < trace->rows.n; i++) {
 		const struct chrome_row *row = order[i];
 		gboolean is_inner = outer && outer->thread == row->thread &&
