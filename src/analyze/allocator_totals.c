@@ -12,12 +12,8 @@ static const TachoSample *sample_at(const TachoTimeline *timeline, guint index)
 	return &g_array_index(timeline->samples, TachoSample, index);
 }
 
-static guint32 find_counter(const TachoTimeline *timeline, guint32 process, const gchar *what,
-			    guint32 device)
+guint32 counter_track_find(const TachoTimeline *timeline, guint32 process, const gchar *name)
 {
-	g_autofree gchar *name = device ? g_strdup_printf("%s bytes, device %u", what, device - 1)
-					: g_strdup_printf("%s bytes, host", what);
-
 	for (guint32 i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
 
@@ -26,6 +22,15 @@ static guint32 find_counter(const TachoTimeline *timeline, guint32 process, cons
 			return i;
 	}
 	return TACHO_NONE;
+}
+
+static guint32 find_counter(const TachoTimeline *timeline, guint32 process, const gchar *what,
+			    guint32 device)
+{
+	g_autofree gchar *name = device ? g_strdup_printf("%s bytes, device %u", what, device - 1)
+					: g_strdup_printf("%s bytes, host", what);
+
+	return counter_track_find(timeline, process, name);
 }
 
 /* The largest, of equals the first; NULL: there is none. */

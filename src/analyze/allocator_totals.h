@@ -10,6 +10,9 @@ struct allocator_totals {
 	gint64 reserved_bytes; /* what it held of the device then, handed out or not; 0: not told */
 };
 
+/* A process's counter of that name: its track, or TACHO_NONE. */
+guint32 counter_track_find(const TachoTimeline *timeline, guint32 process, const gchar *name);
+
 /* Of a process's memory; `device` as in struct memory_block. */
 struct allocator_totals allocator_totals_find(const TachoTimeline *timeline, guint32 process,
 					      guint32 device);

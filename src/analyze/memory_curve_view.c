@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/allocator_totals.h"
 #include "analyze/memory_blocks.h"
 #include "analyze/selection.h"
 
@@ -146,18 +147,6 @@ static void add_points(const struct curve *curve, const GArray *changes)
 
 /* --- memories ------------------------------------------------------------------------------- */
 
-static guint32 find_counter(const TachoTimeline *timeline, guint32 process, const gchar *name)
-{
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
-		if (track->kind == TACHO_TRACK_COUNTER && track->process == process &&
-		    strcmp(tacho_timeline_string(timeline, track->name), name) == 0)
-			return i;
-	}
-	return TACHO_NONE;
-}
-
 static gint compare_changes(gconstpointer first, gconstpointer second)
 {
 	const struct change *a = first, *b = second;
@@ -171,7 +160,7 @@ static GArray *list_categories(const TachoTimeline *timeline, guint32 process)
 	GArray *changes = g_array_new(FALSE, FALSE, sizeof(struct change));
 
 	for (guint i = 0; i < N_CATEGORIES; i++) {
-		guint32 track = find_counter(timeline, process, category_tracks[i]);
+		guint32 track = counter_track_find(timeline, process, category_tracks[i]);
 		guint first = 0,
 		      n = track != TACHO_NONE ? tacho_track_samples(timeline, track, &first) : 0;
 
@@ -211,7 +200,7 @@ static void add_memory(struct curve *curve, const TachoFilter *filter, guint32 p
 		g_array_append_val(changes, row);
 	}
 	curve->label = label;
-	curve->reserved_track = find_counter(curve->timeline, process, counter);
+	curve->reserved_track = counter_track_find(curve->timeline, process, counter);
 	add_points(curve, changes);
 }
 
