@@ -21,7 +21,6 @@ static struct {
 	uint64_t first, last; /* both inclusive */
 	uint64_t control;     /* 0: none */
 	uint64_t done;	      /* atomic */
-	bool is_limited;
 } steps = { .last = UINT64_MAX };
 
 static tacho_recording_changed *watchers[MAX_WATCHERS]; /* atomic */
@@ -67,7 +66,6 @@ static void read_steps(const char *text)
 	}
 	steps.first = first;
 	steps.last = last;
-	steps.is_limited = true;
 }
 
 void steps_configure(const struct agent_settings *settings)
@@ -79,7 +77,7 @@ void steps_configure(const struct agent_settings *settings)
 
 bool tacho_counts_steps(void)
 {
-	return steps.is_limited || steps.control;
+	return steps.first > 0 || steps.last < UINT64_MAX || steps.control;
 }
 
 void tacho_step_end(void)

@@ -48,8 +48,6 @@ static enum event_role role_of(const char *text, uint8_t scope)
 		return begins_with(text, "c10d::") ? EVENT_COLLECTIVE_OP : EVENT_OP;
 	if (is_collective(text))
 		return EVENT_COLLECTIVE;
-	if (event_name_is_optimizer_step(text))
-		return EVENT_OPTIMIZER_STEP;
 	if (begins_with(text, "enumerate(DataLoader)#"))
 		return EVENT_DATA_LOADER;
 	return EVENT_REGION;
@@ -101,7 +99,6 @@ static enum trace_kind kind_of(enum event_role role)
 	case EVENT_COLLECTIVE:
 		return TRACE_KIND_COLLECTIVE;
 	case EVENT_REGION:
-	case EVENT_OPTIMIZER_STEP:
 		break;
 	}
 	return TRACE_KIND_ANNOTATION;

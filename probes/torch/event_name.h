@@ -20,12 +20,11 @@
 
 /* What to do about a name, found out when it is first seen. */
 enum event_role : uint8_t {
-	EVENT_OP,	      /* an operation on the thread's stack */
-	EVENT_COLLECTIVE_OP,  /* the same, and it names the process group of what begins within */
-	EVENT_REGION,	      /* somebody's named region */
-	EVENT_OPTIMIZER_STEP, /* a region that ends a training step */
-	EVENT_DATA_LOADER,    /* a wait for the data loader's next batch */
-	EVENT_COLLECTIVE,     /* communication, queued to complete */
+	EVENT_OP,	     /* an operation on the thread's stack */
+	EVENT_COLLECTIVE_OP, /* the same, and it names the process group of what begins within */
+	EVENT_REGION,	     /* somebody's named region */
+	EVENT_DATA_LOADER,   /* a wait for the data loader's next batch */
+	EVENT_COLLECTIVE,    /* communication, queued to complete */
 };
 
 struct event_name {
