@@ -23,6 +23,9 @@
 #include "base/worker_pool.h"
 #include "job_graph.h"
 #include "replay/replay_trial.h"
+#ifdef HAVE_SIMGRID
+#include "replay_simgrid.h"
+#endif
 
 #define N_ROUNDS  15
 #define N_CHANGES 1000
@@ -113,6 +116,23 @@ static void measure(const gchar *what, guint32 n_workers, guint32 n_cores, gdoub
 	       (gdouble)times_us[N_ROUNDS / 2] / 1e3, n / (gdouble)times_us[N_ROUNDS / 2],
 	       n / (gdouble)times_us[N_ROUNDS - 1], n / (gdouble)times_us[0],
 	       (gdouble)freeze_us / 1e3);
+}
+
+static void measure_simgrid(void)
+{
+#ifdef HAVE_SIMGRID
+	struct job_shape shape = large;
+
+	printf("\n%-8s %10s %14s %10s %14s\n", "", "M nodes/s", "SimGrid's", "times as fast",
+	       "end differs, %");
+	replay_beside_simgrid("ordered", &shape);
+	shape.n_workers = 2;
+	replay_beside_simgrid("links", &shape);
+	shape.n_cores = 6;
+	replay_beside_simgrid("cores", &shape);
+#else
+	printf("\nSimGrid is not installed (libsimgrid-dev), so it is not beside this.\n");
+#endif
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -246,6 +266,7 @@ int main(void)
 	measure("cores", 2, 6, 0);
 	measure("overlap", 2, 0, 0.2);
 	measure("all", 2, 6, 0.2);
+	measure_simgrid();
 	printf("\n%u changes of a step of 8 ranks with 10,000 operations, on %u cores:\n",
 	       N_CHANGES, worker_pool_n_workers());
 	one_worker.n_workers = 1;
