@@ -26,6 +26,7 @@ static const gchar description[] =
 	"  accumulate=4                       four passes a step\n"
 	"  recompute:module~layer             computed again in the backward pass\n"
 	"  device=flops:3x,bytes:2x           another device, by the roofline\n"
+	"  jobs=other.tacho                   another job on the same links\n"
 	"All of them: docs/what-if.md\n\n"
 	"Examples:\n"
 	"  tacho replay base.tacho\n"
@@ -77,6 +78,10 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 
 	print_times(prediction,
 		    options->what_ifs || options->what_if_files || options->topology_path);
+	if (prediction->jobs) {
+		printf("\nBeside it\n");
+		tacho_table_print(prediction->jobs, stdout, width, with_colour);
+	}
 	printf("\nCritical path of step %u\n", prediction->path_step);
 	if (!options->with_all)
 		tacho_table_limit(prediction->path_summary, MAX_PATH_ROWS);

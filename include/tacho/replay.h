@@ -52,6 +52,7 @@ typedef struct {
 	TachoTable *critical_path;  /* in order of time; its times add up to the step */
 	TachoTable *path_summary;   /* the same by what it is */
 	TachoTable *utilisation;    /* of threads and links, over all steps */
+	TachoTable *jobs;	    /* those put beside, a row each; NULL: none were */
 	TachoTable *sensitivity;    /* NULL; who has asked for it may put it here, for the JSON */
 	GPtrArray *notes;	    /* gchar */
 	TachoGraph *graph;	    /* with the what-ifs */

@@ -39,7 +39,7 @@ const gchar *tacho_edge_kind_name(TachoEdgeKind kind)
 	return edge_kinds[kind];
 }
 
-TachoGraph *graph_new(const TachoTimeline *timeline)
+TachoGraph *graph_new(TachoTimeline *timeline)
 {
 	TachoGraph *graph = g_new0(TachoGraph, 1);
 
@@ -54,6 +54,9 @@ TachoGraph *graph_new(const TachoTimeline *timeline)
 	graph->transfers = g_array_new(FALSE, FALSE, sizeof(struct graph_transfer));
 	graph->gradients = g_array_new(FALSE, FALSE, sizeof(struct graph_gradient));
 	graph->passes = g_array_new(FALSE, FALSE, sizeof(struct graph_pass));
+	graph->guests = g_array_new(FALSE, FALSE, sizeof(struct graph_guest));
+	graph->guest_steps = g_array_new(FALSE, FALSE, sizeof(gint64));
+	graph->guest_rounds = 1;
 	graph->notes = g_ptr_array_new_with_free_func(g_free);
 	return graph;
 }
@@ -86,6 +89,8 @@ void tacho_graph_free(TachoGraph *graph)
 	g_array_unref(graph->transfers);
 	g_array_unref(graph->gradients);
 	g_array_unref(graph->passes);
+	g_array_unref(graph->guests);
+	g_array_unref(graph->guest_steps);
 	g_ptr_array_unref(graph->notes);
 	g_free(graph);
 }
@@ -119,6 +124,8 @@ TachoGraph *graph_copy(const TachoGraph *graph)
 	copy->transfers = g_array_copy(graph->transfers);
 	copy->gradients = g_array_copy(graph->gradients);
 	copy->passes = g_array_copy(graph->passes);
+	copy->guests = g_array_copy(graph->guests);
+	copy->guest_steps = g_array_copy(graph->guest_steps);
 	copy->notes = g_ptr_array_copy(graph->notes, copy_string, NULL);
 	g_ptr_array_set_free_func(copy->notes, g_free);
 	return copy;
@@ -194,11 +201,43 @@ void graph_add_group_link(TachoGraph *graph, guint32 index, guint32 host, const 
 	group->n_links++;
 }
 
+guint32 graph_n_ranks(const TachoGraph *graph)
+{
+	guint32 n_ranks = graph->timeline->ranks->len;
+
+	for (guint i = 0; i < graph->guests->len; i++)
+		n_ranks += g_array_index(graph->guests, struct graph_guest, i).n_ranks;
+	return n_ranks;
+}
+
+const struct graph_guest *graph_guest_of(const TachoGraph *graph, guint32 rank_index)
+{
+	for (guint i = 0; i < graph->guests->len; i++) {
+		const struct graph_guest *guest =
+			&g_array_index(graph->guests, struct graph_guest, i);
+
+		if (rank_index >= guest->first_rank &&
+		    rank_index - guest->first_rank < guest->n_ranks)
+			return guest;
+	}
+	return NULL;
+}
+
+gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *node)
+{
+	guint32 rank_index = graph_lane_at(graph, node->lane)->rank_index;
+
+	if (node->transfer != TACHO_NONE)
+		return graph_group_at(graph, graph_transfer_at(graph, node->transfer)->group)
+			->is_guest;
+	return rank_index != TACHO_NONE && rank_index >= graph->timeline->ranks->len;
+}
+
 gint32 graph_node_rank(const TachoGraph *graph, guint32 node)
 {
 	guint32 rank_index = graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;
 
-	if (rank_index == TACHO_NONE)
+	if (rank_index >= graph->timeline->ranks->len)
 		return -1;
 	return g_array_index(graph->timeline->ranks, TachoRank, rank_index).rank;
 }
@@ -522,10 +561,20 @@ static gboolean have_common_link(const TachoGraph *graph, guint a, guint b)
 	return FALSE;
 }
 
+gboolean graph_has_cores(const TachoGraph *graph)
+{
+	if (graph->n_cores > 0 || graph->taken_share > 0)
+		return TRUE;
+	for (guint i = 0; i < graph->guests->len; i++)
+		if (g_array_index(graph->guests, struct graph_guest, i).taken_share > 0)
+			return TRUE;
+	return FALSE;
+}
+
 /* Whether two nodes can be on one resource at a time. */
 static gboolean is_shared(const TachoGraph *graph)
 {
-	if (graph->n_cores > 0 || graph->taken_share > 0)
+	if (graph_has_cores(graph))
 		return TRUE;
 	for (guint i = 0; i < graph->pools->len; i++)
 		if (g_array_index(graph->pools, struct graph_pool, i).n_workers > 1)
@@ -559,7 +608,13 @@ gboolean graph_freeze(TachoGraph *graph, GError **error)
 
 static void append_place(const TachoGraph *graph, const struct graph_lane *lane, GString *text)
 {
-	if (lane->rank_index != TACHO_NONE)
+	const struct graph_guest *guest = graph_guest_of(graph, lane->rank_index);
+
+	if (guest)
+		g_string_append_printf(text, "%s rank %u ",
+				       tacho_timeline_string(graph->timeline, guest->name),
+				       lane->rank_index - guest->first_rank);
+	else if (lane->rank_index != TACHO_NONE)
 		g_string_append_printf(
 			text, "rank %d ",
 			g_array_index(graph->timeline->ranks, TachoRank, lane->rank_index).rank);

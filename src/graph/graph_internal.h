@@ -36,7 +36,7 @@ struct graph_edge {
 };
 
 /* Where nodes happen: a thread of a rank or a stream of its device, the communication of a rank, or the
- * wires. */
+ * wires. Ranks of guests count on behind those of the timeline. */
 struct graph_lane {
 	guint32 rank_index; /* TACHO_NONE: wires */
 	guint32 host;	    /* string id */
@@ -68,6 +68,7 @@ struct graph_group {
 	gdouble hop_ns;		     /* where they do: what each segment takes beside its bytes */
 	struct collective_plan plan; /* by what-ifs; what its topology leaves open is as recorded */
 	gboolean is_resized;	     /* by what-ifs: it was of all ranks, and has another number */
+	gboolean is_guest;	     /* of a job beside this one */
 };
 
 /* A collective. */
@@ -114,8 +115,19 @@ struct graph_pass {
 	guint32 finish_node; /* waits for buckets whose gradients' copies are not known */
 };
 
+/* Another job, put beside the one of the timeline to share its hosts and links. Its nodes have no slices, its
+ * lanes no tracks, and their steps count on from one round of its recording to the next. */
+struct graph_guest {
+	guint32 name;		     /* string id: where its recording is */
+	guint32 first_rank, n_ranks; /* of lanes' rank_index */
+	guint32 n_steps;
+	gint64 offset_ns;			 /* how much later than this job it begins */
+	guint32 first_alone_step, n_alone_steps; /* of guest_steps: what its steps take alone */
+	gdouble taken_share, taken_by_bytes;	 /* as the graph's */
+};
+
 struct _TachoGraph {
-	const TachoTimeline *timeline;
+	TachoTimeline *timeline; /* of it, only the strings are added to */
 	gint64 origin_ns;
 	guint32 first_step, last_step; /* those in it; no number between is missing */
 	gint64 whole_ns;	/* no steps: the mean over ranks of what was recorded; else 0 */
@@ -129,6 +141,9 @@ struct _TachoGraph {
 	GArray *transfers;	/* struct graph_transfer */
 	GArray *gradients;	/* struct graph_gradient */
 	GArray *passes;		/* struct graph_pass, by rank and ordinal */
+	GArray *guests;		/* struct graph_guest */
+	GArray *guest_steps;	/* gint64, ns */
+	guint32 guest_rounds;	/* times as many rounds of what guests recorded as seem enough */
 	GPtrArray *notes;	/* gchar */
 	gdouble taken_share;	/* of what a rank computes while bytes of it move, 0..1 ... */
 	gdouble taken_by_bytes; /* ... of which so much goes with the bandwidth */
@@ -163,11 +178,21 @@ static inline struct graph_group *graph_group_at(const TachoGraph *graph, guint3
 	return &g_array_index(graph->groups, struct graph_group, group);
 }
 
-/* Rank of a node as the launcher numbers them, -1 for a transfer. */
+/* Those of the timeline, and those of guests. */
+guint32 graph_n_ranks(const TachoGraph *graph);
+/* Of a rank's index; NULL: it is one of the timeline's. */
+const struct graph_guest *graph_guest_of(const TachoGraph *graph, guint32 rank_index);
+/* The node is of another job. */
+gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *node);
+
+/* Cores are shared, or moving bytes takes some of what is computed meanwhile. */
+gboolean graph_has_cores(const TachoGraph *graph);
+
+/* Rank of a node as the launcher numbers them, -1 for a transfer and for what is a guest's. */
 gint32 graph_node_rank(const TachoGraph *graph, guint32 node);
 
 /* An empty graph over `timeline`. */
-TachoGraph *graph_new(const TachoTimeline *timeline);
+TachoGraph *graph_new(TachoTimeline *timeline);
 /* One to edit, to be frozen before it is played. */
 TachoGraph *graph_copy(const TachoGraph *graph);
 guint32 graph_add_node(TachoGraph *graph, struct graph_node node);

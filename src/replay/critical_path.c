@@ -219,7 +219,8 @@ static gint64 covered_ns(GArray *spans)
 	return sum_ns;
 }
 
-static gint64 link_busy_ns(const TachoReplay *replay, guint32 link)
+/* Up to `until_ns`. */
+static gint64 link_busy_ns(const TachoReplay *replay, guint32 link, gint64 until_ns)
 {
 	const TachoGraph *graph = replay->graph;
 	g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(struct span));
@@ -228,7 +229,7 @@ static gint64 link_busy_ns(const TachoReplay *replay, guint32 link)
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
 		const struct graph_group *group = graph_group_at(graph, transfer->group);
 		struct span span = { replay->begin_ns[transfer->node],
-				     replay->end_ns[transfer->node] };
+				     MIN(replay->end_ns[transfer->node], until_ns) };
 
 		for (guint32 j = 0; !transfer->is_removed && j < group->n_links; j++)
 			if (g_array_index(graph->group_links, guint32, group->first_link + j) ==
@@ -315,7 +316,8 @@ TachoTable *replay_utilisation(const TachoReplay *replay)
 	gint64 total_ns = 0;
 
 	for (guint32 i = 0; i < replay->n_nodes; i++)
-		total_ns = MAX(total_ns, replay->end_ns[i]);
+		if (!graph_is_guest_node(graph, graph_node_at(graph, i)))
+			total_ns = MAX(total_ns, replay->end_ns[i]);
 	add_threads(table, replay, total_ns);
 	for (guint32 i = 0; i < graph->links->len; i++) {
 		const struct graph_link *link = &g_array_index(graph->links, struct graph_link, i);
@@ -323,7 +325,7 @@ TachoTable *replay_utilisation(const TachoReplay *replay)
 			"link %s %s", tacho_timeline_string(graph->timeline, link->host),
 			link->direction);
 
-		add_resource(table, name, link_busy_ns(replay, i), total_ns);
+		add_resource(table, name, link_busy_ns(replay, i, total_ns), total_ns);
 	}
 	return table;
 }

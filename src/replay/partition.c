@@ -50,6 +50,7 @@ static gboolean is_split(const TachoGraph *graph, guint32 index, guint64 part_by
 	const struct graph_transfer *transfer = graph_transfer_at(graph, index);
 
 	return !transfer->is_removed && transfer->bytes > part_bytes &&
+	       !graph_group_at(graph, transfer->group)->is_guest &&
 	       graph_group_at(graph, transfer->group)->plan.algorithm != COLLECTIVE_PS &&
 	       transfer_is_all_reduce(tacho_timeline_string(graph->timeline, transfer->name));
 }

@@ -7,6 +7,8 @@
 #include "base/json_writer.h"
 #include "base/quantile.h"
 
+#define MAX_ROUNDS (1u << 20) /* as many times what seemed enough; nodes run out before */
+
 /* Below this, what recording took is not worth a note. */
 #define MIN_NOTED_SHARE 0.001
 
@@ -53,9 +55,7 @@ static guint32 typical_step(const TachoReplay *replay)
 
 static gdouble median_step_ms(const TachoReplay *replay)
 {
-	g_autoptr(GArray) steps = replay_step_times(replay);
-
-	return quantile(steps, 0.5) * to_ms;
+	return replay_median_step_ns(replay) * to_ms;
 }
 
 static gboolean play_baseline(TachoPrediction *prediction, GError **error)
@@ -92,16 +92,53 @@ static gboolean play_unrecorded(TachoPrediction *prediction, GError **error)
 	return TRUE;
 }
 
+static gboolean has_jobs(const gchar *const *what_ifs, guint n_what_ifs)
+{
+	for (guint i = 0; i < n_what_ifs; i++)
+		if (g_str_has_prefix(what_ifs[i], "jobs="))
+			return TRUE;
+	return FALSE;
+}
+
+/* Change the prediction's graph and play it. */
+static gboolean change_and_play(TachoPrediction *prediction, const gchar *const *what_ifs,
+				guint n_what_ifs, GError **error)
+{
+	for (guint i = 0; i < n_what_ifs; i++)
+		if (!tacho_graph_what_if(prediction->graph, what_ifs[i], error))
+			return FALSE;
+	prediction->replay = tacho_replay_run(prediction->graph, error);
+	return prediction->replay != NULL;
+}
+
+/* The same with other jobs beside, which are to go on for as long as this one does. */
+static gboolean change_beside_jobs(TachoPrediction *prediction, const gchar *const *what_ifs,
+				   guint n_what_ifs, GError **error)
+{
+	g_autoptr(TachoGraph) alone = prediction->graph;
+
+	prediction->graph = NULL;
+	for (guint32 rounds = 1; rounds <= MAX_ROUNDS; rounds *= 2) {
+		g_clear_pointer(&prediction->replay, tacho_replay_free);
+		g_clear_pointer(&prediction->graph, tacho_graph_free);
+		prediction->graph = graph_copy(alone);
+		prediction->graph->guest_rounds = rounds;
+		if (!change_and_play(prediction, what_ifs, n_what_ifs, error))
+			return FALSE;
+		if (replay_guests_last(prediction->replay))
+			break;
+	}
+	prediction->jobs = replay_guest_steps(prediction->replay);
+	return TRUE;
+}
+
 static gboolean play_changed(TachoPrediction *prediction, const gchar *const *what_ifs,
 			     guint n_what_ifs, GError **error)
 {
 	g_autoptr(GArray) steps = NULL;
 
-	for (guint i = 0; i < n_what_ifs; i++)
-		if (!tacho_graph_what_if(prediction->graph, what_ifs[i], error))
-			return FALSE;
-	prediction->replay = tacho_replay_run(prediction->graph, error);
-	if (!prediction->replay)
+	if (!(has_jobs(what_ifs, n_what_ifs) ? change_beside_jobs : change_and_play)(
+		    prediction, what_ifs, n_what_ifs, error))
 		return FALSE;
 	steps = replay_step_times(prediction->replay);
 	prediction->predicted_step_ms = quantile(steps, 0.5) * to_ms;
@@ -151,6 +188,8 @@ static void note(TachoPrediction *prediction)
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		const struct graph_group *group = graph_group_at(graph, i);
 
+		if (group->is_guest)
+			continue;
 		if (group->cost.n_sizes == 1 && group->wire_ns_per_byte <= 0)
 			g_ptr_array_add(
 				prediction->notes,
@@ -167,8 +206,7 @@ static void note(TachoPrediction *prediction)
 	}
 }
 
-/* All steps but the first, which warms up, where there are more. */
-static TachoGraph *build_graph(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
+TachoGraph *replay_build_graph(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
 			       GError **error)
 {
 	g_autoptr(TachoGraph) graph = NULL;
@@ -187,7 +225,7 @@ TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what
 {
 	g_autoptr(TachoPrediction) prediction = g_new0(TachoPrediction, 1);
 
-	prediction->graph = build_graph(timeline, first_step, last_step, error);
+	prediction->graph = replay_build_graph(timeline, first_step, last_step, error);
 	if (!prediction->graph)
 		return NULL;
 	prediction->n_ranks = timeline->ranks->len;
@@ -210,6 +248,7 @@ void tacho_prediction_free(TachoPrediction *prediction)
 	g_clear_pointer(&prediction->path_summary, tacho_table_free);
 	g_clear_pointer(&prediction->utilisation, tacho_table_free);
 	g_clear_pointer(&prediction->sensitivity, tacho_table_free);
+	g_clear_pointer(&prediction->jobs, tacho_table_free);
 	g_clear_pointer(&prediction->notes, g_ptr_array_unref);
 	tacho_replay_free(prediction->replay);
 	tacho_graph_free(prediction->graph);
@@ -294,6 +333,9 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 	static const gchar *const sensitivity_keys[] = { "what",     "name",	"pieces",
 							 "busy_ms",  "gain_ms", "gain_pct",
 							 "felt_pct", NULL };
+	static const gchar *const jobs_keys[] = {
+		"run", "ranks", "offset_ms", "alone_step_ms", "predicted_step_ms", "steps", NULL
+	};
 	g_autoptr(JsonWriter) json = json_writer_new(out);
 
 	json_writer_begin_object(json);
@@ -301,6 +343,8 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 	write_table(json, prediction->critical_path, path_keys);
 	write_table(json, prediction->path_summary, summary_keys);
 	write_table(json, prediction->utilisation, utilisation_keys);
+	if (prediction->jobs)
+		write_table(json, prediction->jobs, jobs_keys);
 	if (prediction->sensitivity)
 		write_table(json, prediction->sensitivity, sensitivity_keys);
 	json_writer_line(json);

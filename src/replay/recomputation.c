@@ -162,14 +162,6 @@ static GArray *place_insertions(const TachoGraph *graph, GHashTable *by_slice)
 	return insertions;
 }
 
-static gboolean has_devices(const TachoGraph *graph)
-{
-	for (guint32 i = 0; i < graph->nodes->len; i++)
-		if (graph_node_at(graph, i)->kind == TACHO_NODE_DEVICE)
-			return TRUE;
-	return FALSE;
-}
-
 static guint recompute(TachoGraph *graph, const gchar *kind, const GRegex *regex)
 {
 	struct recomputation recomputation = { .graph = graph, .kind = kind, .regex = regex };
@@ -207,7 +199,7 @@ gboolean what_if_recompute(TachoGraph *graph, const gchar *what_if, const gchar 
 	regex = g_regex_new(tilde + 1, G_REGEX_OPTIMIZE, 0, &cause);
 	if (!regex)
 		return what_if_refuse(error, what_if, "%s", cause->message);
-	if (has_devices(graph))
+	if (replay_has_devices(graph))
 		return what_if_refuse(error, what_if,
 				      "what devices would do again is not modelled");
 	if (recompute(graph, kind, regex) == 0)

@@ -15,7 +15,6 @@
 
 #include <tacho/correlate.h>
 
-#include "base/quantile.h"
 #include "replay/replay_internal.h"
 
 #define MAX_SCALE    32.0 /* times the stated cost; 0 is the least */
@@ -97,7 +96,6 @@ static void search_init(struct search *search, TachoGraph *graph)
 static gdouble step_without(struct search *search, gdouble scale, GError **error)
 {
 	g_autoptr(TachoReplay) replay = NULL;
-	g_autoptr(GArray) steps = NULL;
 
 	for (guint32 i = 0; i < search->graph->nodes->len; i++)
 		graph_node_at(search->graph, i)->duration_ns = search->recorded_ns[i];
@@ -106,8 +104,7 @@ static gdouble step_without(struct search *search, gdouble scale, GError **error
 	replay = tacho_replay_run(search->graph, error);
 	if (!replay)
 		return -1;
-	steps = replay_step_times(replay);
-	return quantile(steps, 0.5);
+	return replay_median_step_ns(replay);
 }
 
 /* The share of a step by which it is longer for being recorded: what control steps and the stated cost

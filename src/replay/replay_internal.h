@@ -29,6 +29,9 @@ struct step_marks {
 };
 
 void step_marks_init(struct step_marks *marks, const TachoGraph *graph);
+/* The same of another job, whose steps count from 0. */
+void step_marks_init_guest(struct step_marks *marks, const TachoGraph *graph,
+			   const struct graph_guest *guest);
 void step_marks_release(struct step_marks *marks);
 /* The mean over ranks of what the step, counted from the graph's first, took where nodes end so. */
 gint64 step_marks_mean_ns(const struct step_marks *marks, const gint64 *end_ns, guint32 step);
@@ -43,6 +46,22 @@ guint32 replay_step_end(const TachoReplay *replay, guint32 rank_index, guint32 s
 void replay_critical_path(const TachoReplay *replay, guint32 step, TachoTable **ret_path,
 			  TachoTable **ret_summary);
 TachoTable *replay_utilisation(const TachoReplay *replay);
+
+/* The graph of the steps, of all but the first where neither end is given (< 0) and there are more. */
+TachoGraph *replay_build_graph(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
+			       GError **error);
+
+/* The median of the steps' times. */
+gdouble replay_median_step_ns(const TachoReplay *replay);
+
+/* Other jobs put beside this one (what_if_jobs.c): FALSE where one of them was over before this one. */
+gboolean replay_guests_last(const TachoReplay *replay);
+/* A row a guest: "run", "ranks", "offset_ms", "alone_step_ms" and "predicted_step_ms" (beside this job) of its steps
+ * that were over before this job, "steps" (how many these are). NULL: there are no guests. */
+TachoTable *replay_guest_steps(const TachoReplay *replay);
+
+/* Whether work of devices was recorded, of this job. */
+gboolean replay_has_devices(const TachoGraph *graph);
 
 /* PyTorch's assignment of gradients to buckets: for each gradient its bucket's number, in
  * `buckets`; returns how many buckets. */

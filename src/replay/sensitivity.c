@@ -79,10 +79,12 @@ static void add_work(const TachoGraph *graph, struct thing *thing, guint32 index
 	g_array_append_val(thing->edits, edit);
 }
 
+/* Links are faster for all jobs on them. */
 static void add_transfer(struct things *things, guint32 index)
 {
 	const struct graph_transfer *transfer =
 		graph_transfer_at(things->graph, graph_node_at(things->graph, index)->transfer);
+	gboolean is_ours = !graph_group_at(things->graph, transfer->group)->is_guest;
 	struct thing *bandwidth = take_thing(things, THING_BANDWIDTH, TACHO_NODE_TRANSFER, 0);
 	struct thing *latency = take_thing(things, THING_LATENCY, TACHO_NODE_TRANSFER, 0);
 	struct trial_edit edit = { .node = index,
@@ -90,11 +92,11 @@ static void add_transfer(struct things *things, guint32 index)
 				   .work_ns = transfer->work_ns / FASTER };
 
 	g_array_append_val(bandwidth->edits, edit);
-	bandwidth->busy_ns += transfer->work_ns;
+	bandwidth->busy_ns += is_ours ? transfer->work_ns : 0;
 	edit.fixed_ns = transfer->fixed_ns / FASTER;
 	edit.work_ns = transfer->work_ns;
 	g_array_append_val(latency->edits, edit);
-	latency->busy_ns += transfer->fixed_ns;
+	latency->busy_ns += is_ours ? transfer->fixed_ns : 0;
 }
 
 static gboolean is_work(TachoNodeKind kind)
@@ -122,7 +124,8 @@ static void find_things(struct things *things)
 
 		if (node->kind == TACHO_NODE_TRANSFER) {
 			add_transfer(things, i);
-		} else if (is_work(node->kind) && graph->duration_ns[i] > 0) {
+		} else if (is_work(node->kind) && graph->duration_ns[i] > 0 &&
+			   !graph_is_guest_node(graph, node)) {
 			add_work(graph, take_thing(things, THING_WORK, node->kind, node->name), i);
 			if (rank != TACHO_NONE)
 				add_work(graph, take_thing(things, THING_RANK, TACHO_NODE_OP, rank),

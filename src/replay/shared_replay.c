@@ -149,12 +149,12 @@ static void run_ready(struct shared_run *run)
 
 static gdouble core_pace(const struct shared_run *run, const struct core_set *cores)
 {
-	gdouble taken = run->graph->taken_share, left;
+	gdouble left;
 
 	if (run->graph->n_cores == 0)
-		return cores->n_moving > 0 ? 1 - taken : 1;
+		return cores->n_moving > 0 ? 1 - cores->taken : 1;
 	left = (gdouble)run->graph->n_cores;
-	left = MAX(left - taken * cores->n_moving, left * (1 - GRAPH_MAX_TAKEN));
+	left = MAX(left - cores->taken * cores->n_moving, left * (1 - GRAPH_MAX_TAKEN));
 	return MIN(1.0, left / MAX(cores->heap.n, 1u));
 }
 
@@ -350,11 +350,23 @@ static void run_events(struct shared_run *run)
 	}
 }
 
+/* Of ranks of several jobs on one host, the largest share. */
+static void set_taken(struct shared_run *run)
+{
+	for (guint32 rank = 0; rank < run->n_ranks && run->n_core_sets > 0; rank++) {
+		const struct graph_guest *guest = graph_guest_of(run->graph, rank);
+		struct core_set *cores = &run->cores[run->rank_core_set[rank]];
+
+		cores->taken =
+			MAX(cores->taken, guest ? guest->taken_share : run->graph->taken_share);
+	}
+}
+
 /* The set of each lane's host, or, where no number of cores is given, of its rank. */
 static void set_core_sets(struct shared_run *run)
 {
 	const TachoGraph *graph = run->graph;
-	gboolean has_cores = graph->n_cores > 0 || graph->taken_share > 0;
+	gboolean has_cores = graph_has_cores(graph);
 	g_autoptr(GHashTable) sets = g_hash_table_new(NULL, NULL);
 
 	run->core_set_of = g_new0(guint32, MAX(graph->lanes->len, 1u));
@@ -374,6 +386,7 @@ static void set_core_sets(struct shared_run *run)
 	}
 	run->n_core_sets = g_hash_table_size(sets);
 	run->cores = g_new0(struct core_set, MAX(run->n_core_sets, 1u));
+	set_taken(run);
 	run->n_leaves = 2;
 	while (run->n_leaves < run->n_core_sets)
 		run->n_leaves *= 2;
@@ -494,7 +507,7 @@ struct shared_run *shared_run_new(TachoReplay *replay)
 	run->has_come = g_new0(guint8, n);
 	run->active = g_array_new(FALSE, FALSE, sizeof(struct active_transfer));
 	run->load = g_new0(guint32, MAX(graph->links->len, 1u));
-	run->n_ranks = graph->timeline->ranks->len;
+	run->n_ranks = graph_n_ranks(graph);
 	set_core_sets(run);
 	set_places(run);
 	set_group_ranks(run);

@@ -19,6 +19,7 @@ struct core_set {
 	gdouble done_ns;	/* work done for each node on the cores since the begin */
 	gdouble at_ns;
 	guint32 n_moving; /* ranks on it with bytes on a link */
+	gdouble taken;	  /* what each of these takes, as a share of a core */
 };
 
 struct worker_pool {

@@ -1,6 +1,7 @@
 /* step_times: when the steps of a replay begin and end. A step of a rank is the time of its main
  * thread's nodes of that step; it begins when the node before the first of them has ended. Which nodes
  * these are depends on the graph alone, so who plays one many times finds them once. */
+#include "base/quantile.h"
 #include "replay/replay_internal.h"
 
 static gsize cell_of(const struct step_marks *marks, guint32 rank, guint32 step)
@@ -8,7 +9,9 @@ static gsize cell_of(const struct step_marks *marks, guint32 rank, guint32 step)
 	return (gsize)rank * marks->n_steps + step;
 }
 
-static void find_marks(struct step_marks *marks, const TachoGraph *graph)
+/* Of the ranks from `first_rank` on. */
+static void find_marks(struct step_marks *marks, const TachoGraph *graph, guint32 first_rank,
+		       guint32 first_step)
 {
 	g_autofree guint32 *previous = g_new(guint32, MAX(graph->lanes->len, 1u));
 
@@ -17,12 +20,12 @@ static void find_marks(struct step_marks *marks, const TachoGraph *graph)
 	for (guint32 i = 0; i < graph->n_frozen; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
 		const struct graph_lane *lane = graph_lane_at(graph, node->lane);
+		guint32 rank = lane->rank_index - first_rank;
 
-		if (!lane->is_main || node->kind == TACHO_NODE_REMOVED)
+		if (!lane->is_main || rank >= marks->n_ranks || node->kind == TACHO_NODE_REMOVED)
 			continue;
 		if (node->step != TACHO_NONE) {
-			gsize cell =
-				cell_of(marks, lane->rank_index, node->step - graph->first_step);
+			gsize cell = cell_of(marks, rank, node->step - first_step);
 
 			if (marks->last[cell] == TACHO_NONE) {
 				marks->before[cell] = previous[node->lane];
@@ -34,19 +37,31 @@ static void find_marks(struct step_marks *marks, const TachoGraph *graph)
 	}
 }
 
-void step_marks_init(struct step_marks *marks, const TachoGraph *graph)
+/* Empty ones. */
+static void make_marks(struct step_marks *marks, guint32 n_ranks, guint32 n_steps)
 {
-	gsize n;
+	gsize n = MAX((gsize)n_ranks * n_steps, 1u);
 
-	marks->n_ranks = graph->timeline->ranks->len;
-	marks->n_steps = graph->last_step - graph->first_step + 1;
-	n = MAX((gsize)marks->n_ranks * marks->n_steps, 1u);
+	marks->n_ranks = n_ranks;
+	marks->n_steps = n_steps;
 	marks->before = g_new(guint32, n);
 	marks->first = g_new(guint32, n);
 	marks->last = g_new(guint32, n);
 	for (gsize i = 0; i < n; i++)
 		marks->before[i] = marks->first[i] = marks->last[i] = TACHO_NONE;
-	find_marks(marks, graph);
+}
+
+void step_marks_init(struct step_marks *marks, const TachoGraph *graph)
+{
+	make_marks(marks, graph->timeline->ranks->len, graph->last_step - graph->first_step + 1);
+	find_marks(marks, graph, 0, graph->first_step);
+}
+
+void step_marks_init_guest(struct step_marks *marks, const TachoGraph *graph,
+			   const struct graph_guest *guest)
+{
+	make_marks(marks, guest->n_ranks, guest->n_steps);
+	find_marks(marks, graph, guest->first_rank, 0);
 }
 
 void step_marks_release(struct step_marks *marks)
@@ -90,6 +105,13 @@ GArray *replay_step_times(const TachoReplay *replay)
 	}
 	step_marks_release(&marks);
 	return steps;
+}
+
+gdouble replay_median_step_ns(const TachoReplay *replay)
+{
+	g_autoptr(GArray) steps = replay_step_times(replay);
+
+	return quantile(steps, 0.5);
 }
 
 guint32 replay_step_end(const TachoReplay *replay, guint32 rank_index, guint32 step,

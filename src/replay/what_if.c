@@ -26,6 +26,7 @@ static const struct {
 	{ "drop:", "drop:KIND~REGEX", what_if_drop },
 	{ "straggler:", "straggler:RANK=F", what_if_straggler },
 	{ "cores=", "cores=N", what_if_cores },
+	{ "jobs=", "jobs=RUN[@TIME]", what_if_jobs },
 };
 
 gboolean what_if_refuse(GError **error, const gchar *what_if, const gchar *format, ...)

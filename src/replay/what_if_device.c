@@ -84,14 +84,6 @@ static const struct op_work *work_of(struct device_edit *edit, guint32 slice)
 	return known;
 }
 
-static gboolean has_devices(const TachoGraph *graph)
-{
-	for (guint32 i = 0; i < graph->nodes->len; i++)
-		if (graph_node_at(graph, i)->kind == TACHO_NODE_DEVICE)
-			return TRUE;
-	return FALSE;
-}
-
 static gboolean is_scaled(const struct device_edit *edit, const struct graph_node *node)
 {
 	if (node->slice == TACHO_NONE)
@@ -240,7 +232,7 @@ static gboolean change_device(struct device_edit *edit, struct rates factors, co
 
 gboolean what_if_device(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
 {
-	struct device_edit edit = { .graph = graph, .has_devices = has_devices(graph) };
+	struct device_edit edit = { .graph = graph, .has_devices = replay_has_devices(graph) };
 	struct rates factors;
 	gboolean is_done;
 

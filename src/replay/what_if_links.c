@@ -18,6 +18,17 @@ static void scale_taken(TachoGraph *graph, gdouble factor)
 	graph->taken_by_bytes = MIN(graph->taken_by_bytes + added, GRAPH_MAX_TAKEN);
 }
 
+static void scale_taken_by_guests(TachoGraph *graph, gdouble factor)
+{
+	for (guint i = 0; i < graph->guests->len; i++) {
+		struct graph_guest *guest = &g_array_index(graph->guests, struct graph_guest, i);
+		gdouble added = guest->taken_by_bytes * (factor - 1);
+
+		guest->taken_share = MIN(guest->taken_share + added, GRAPH_MAX_TAKEN);
+		guest->taken_by_bytes = MIN(guest->taken_by_bytes + added, GRAPH_MAX_TAKEN);
+	}
+}
+
 /* What later edits (bucket_mb) make new transfers from must change with the old ones. */
 static void scale_bandwidth(TachoGraph *graph, gdouble factor)
 {
@@ -36,15 +47,18 @@ static void scale_bandwidth(TachoGraph *graph, gdouble factor)
 			group->plan.topology.levels[j].ns_per_byte /= factor;
 	}
 	scale_taken(graph, factor);
+	scale_taken_by_guests(graph, factor);
 }
 
 /* The largest factor by which a group's bytes move faster at `ns_per_byte`; 1: not known. */
-static gdouble bandwidth_factor(const TachoGraph *graph, gdouble ns_per_byte)
+static gdouble bandwidth_factor(const TachoGraph *graph, gboolean of_guests, gdouble ns_per_byte)
 {
 	gdouble factor = 0;
 
 	for (guint32 i = 0; i < graph->groups->len; i++)
-		factor = MAX(factor, graph_group_at(graph, i)->cost.ns_per_byte / ns_per_byte);
+		if (graph_group_at(graph, i)->is_guest == of_guests)
+			factor = MAX(factor,
+				     graph_group_at(graph, i)->cost.ns_per_byte / ns_per_byte);
 	return factor > 0 ? factor : 1;
 }
 
@@ -59,7 +73,8 @@ static void set_bandwidth(TachoGraph *graph, gdouble bits_per_second)
 {
 	gdouble ns_per_byte = 8e9 / bits_per_second;
 
-	scale_taken(graph, bandwidth_factor(graph, ns_per_byte));
+	scale_taken(graph, bandwidth_factor(graph, FALSE, ns_per_byte));
+	scale_taken_by_guests(graph, bandwidth_factor(graph, TRUE, ns_per_byte));
 	for (guint32 i = 0; i < graph->groups->len; i++)
 		set_group_bandwidth(graph_group_at(graph, i), ns_per_byte);
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
@@ -151,6 +166,8 @@ static gboolean is_of_all_ranks(const TachoGraph *graph, guint32 group)
 {
 	const struct graph_group *row = graph_group_at(graph, group);
 
+	if (row->is_guest)
+		return FALSE;
 	if (row->is_resized)
 		return TRUE;
 	for (guint32 i = 0; i < graph->transfers->len; i++)
@@ -229,7 +246,7 @@ static void remove_ranks(TachoGraph *graph, guint32 n_ranks)
 	for (guint32 i = 0; i < graph->nodes->len; i++) {
 		guint32 rank = graph_lane_at(graph, graph_node_at(graph, i)->lane)->rank_index;
 
-		is_removed[i] = rank != TACHO_NONE && rank >= n_ranks;
+		is_removed[i] = rank >= n_ranks && rank < graph->timeline->ranks->len;
 	}
 	graph_remove_nodes(graph, is_removed);
 }
@@ -265,7 +282,8 @@ gboolean what_if_ranks(TachoGraph *graph, const gchar *what_if, const gchar *tex
 				return what_if_refuse(error, what_if,
 						      "the topology has no room for them");
 		} else if (n_ranks < graph->timeline->ranks->len &&
-			   graph_group_at(graph, i)->n_ranks > 0) {
+			   graph_group_at(graph, i)->n_ranks > 0 &&
+			   !graph_group_at(graph, i)->is_guest) {
 			return what_if_refuse(error, what_if,
 					      "there are groups of some of the ranks, which fewer "
 					      "ranks would break up");

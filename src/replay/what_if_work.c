@@ -32,6 +32,8 @@ static gboolean node_matches(const TachoGraph *graph, const gchar *kind, const G
 {
 	const gchar *name = tacho_timeline_string(graph->timeline, node->name);
 
+	if (graph_is_guest_node(graph, node))
+		return FALSE;
 	switch ((TachoNodeKind)node->kind) {
 	case TACHO_NODE_LAUNCH:
 		return strcmp(kind, "launch") == 0 && g_regex_match(regex, name, 0, NULL);

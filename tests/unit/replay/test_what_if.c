@@ -7,6 +7,7 @@
 #include <tacho/replay.h>
 
 #include "job_graph.h"
+#include "predicted.h"
 #include "replay/replay_internal.h"
 #include "timeline_text.h"
 
@@ -65,43 +66,6 @@ static const gchar *const three_ranks =
 static const gchar *const buckets =
 	"unit us\n"
 	"rank 0 thread 1000 main\n" BUCKETS_OF_A_RANK "rank 1 thread 1001 main\n" BUCKETS_OF_A_RANK;
-
-/* `what_ifs` with ";" between them; one a line is one, too. */
-static TachoPrediction *predict(TachoTimeline *timeline, const gchar *what_ifs, GError **error)
-{
-	g_auto(GStrv) list = g_strsplit(what_ifs, ";", -1);
-
-	tacho_correlate(timeline);
-	return tacho_predict(timeline, (const gchar *const *)list, g_strv_length(list), -1, -1,
-			     error);
-}
-
-static void assert_predicted(const gchar *text, const gchar *what_ifs, gdouble expected_us)
-{
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
-	g_autoptr(GError) error = NULL;
-	g_autoptr(TachoPrediction) prediction = predict(timeline, what_ifs, &error);
-
-	g_assert_no_error(error);
-	/* what was recorded comes out again */
-	g_assert_cmpfloat_with_epsilon(prediction->baseline_step_ms, prediction->measured_step_ms,
-				       1e-9);
-	g_test_message("%s: %.3f us", what_ifs, prediction->predicted_step_ms * 1000);
-	/* events fall between nanoseconds, nodes end on them */
-	g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms * 1000, expected_us, 0.01);
-}
-
-static void assert_refused(const gchar *text, const gchar *what_ifs, const gchar *reason)
-{
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
-	g_autoptr(GError) error = NULL;
-	g_autoptr(TachoPrediction) prediction = predict(timeline, what_ifs, &error);
-
-	g_assert_null(prediction);
-	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF);
-	g_test_message("%s", error->message);
-	g_assert_nonnull(strstr(error->message, reason));
-}
 
 /* --- ranks, topology, algorithm --------------------------------------------------------------- */
 
