@@ -132,21 +132,33 @@ static gint compare_keys(gconstpointer first, gconstpointer second, gpointer dat
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
+static struct sort_key key_of(const TachoSlices *slices, guint32 row)
+{
+	return (struct sort_key){ slices->start_ns[row], slices->duration_ns[row], row };
+}
+
+static gboolean is_track_sorted(const TachoSlices *slices, const guint32 *order, guint32 n)
+{
+	for (guint32 i = 1; i < n; i++) {
+		struct sort_key before = key_of(slices, order[i - 1]);
+		struct sort_key key = key_of(slices, order[i]);
+
+		if (compare_keys(&before, &key, NULL) > 0)
+			return FALSE;
+	}
+	return TRUE;
+}
+
 /* Sort order[0 .. n), rows of one track, by time; most tracks come sorted. */
 static void sort_track(const TachoSlices *slices, guint32 *order, guint32 n)
 {
-	g_autofree struct sort_key *keys = g_new(struct sort_key, n);
-	gboolean is_sorted = TRUE;
+	g_autofree struct sort_key *keys = NULL;
 
-	for (guint32 i = 0; i < n; i++) {
-		keys[i].start_ns = slices->start_ns[order[i]];
-		keys[i].duration_ns = slices->duration_ns[order[i]];
-		keys[i].row = order[i];
-		if (i > 0 && compare_keys(&keys[i - 1], &keys[i], NULL) > 0)
-			is_sorted = FALSE;
-	}
-	if (is_sorted)
+	if (is_track_sorted(slices, order, n))
 		return;
+	keys = g_new(struct sort_key, n);
+	for (guint32 i = 0; i < n; i++)
+		keys[i] = key_of(slices, order[i]);
 	g_qsort_with_data(keys, (gint)n, sizeof(*keys), compare_keys, NULL);
 	for (guint32 i = 0; i < n; i++)
 		order[i] = keys[i].row;
@@ -177,6 +189,7 @@ guint32 *slice_columns_sort(TachoSlices *slices, guint32 n_tracks)
 {
 	g_autofree guint32 *order = find_order(slices, n_tracks);
 	guint32 *moved = g_new(guint32, slices->n);
+	g_autofree guint64 *room = NULL; /* one for all columns: its pages are touched once */
 	gboolean is_sorted = TRUE;
 
 	for (guint32 i = 0; i < slices->n; i++) {
@@ -185,9 +198,12 @@ guint32 *slice_columns_sort(TachoSlices *slices, guint32 n_tracks)
 	}
 	if (is_sorted)
 		return moved;
+	room = g_new(guint64, slices->n);
+	want_huge_pages(room, slices->n * sizeof(*room));
 #define PERMUTE_COLUMN(type, name)                                                                 \
 	do {                                                                                       \
-		g_autofree type *column = g_new(type, slices->n);                                  \
+		type *column = (gpointer)room;                                                     \
+		G_STATIC_ASSERT(sizeof(type) <= sizeof(*room));                                    \
 		for (guint32 i = 0; i < slices->n; i++)                                            \
 			column[i] = slices->name[order[i]];                                        \
 		memcpy(slices->name, column, slices->n * sizeof(type));                            \
