@@ -1,16 +1,21 @@
 /* ctf_import: CTF traces that others wrote: LTTng's of programs and of the kernel, barectf's, THAPI's ...
  *
- * Each trace is decoded by a process of its own (ctf_process.h), several at a time; what they decode is read
+ * Each trace is decoded by processes of its own (ctf_process.h), large ones by several; what they decode is read
  * here, trace after trace. docs/formats.md says what becomes of events and fields. */
 #include "import/ctf_import.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/byte_stream.h"
 #include "trace/source.h"
 
-enum { MAX_AHEAD = 16 }; /* traces that are decoded before their turn */
+enum {
+	MAX_AHEAD = 16,		/* traces that are decoded before their turn */
+	BYTES_A_PART = 4 << 20, /* of streams that are worth a process of their own */
+};
 
 #define CTF_MAGIC 0x75d11d57u /* of metadata in packets */
 
@@ -125,46 +130,64 @@ static void end_trace(struct ctf_import *ctf)
 					   ctf->path, ctf->n_unclocked);
 }
 
-/* Read what the process decodes. A trace of which nothing can be read is an error. */
-static gboolean read_trace(struct ctf_import *ctf, const gchar *path, struct ctf_process *process,
-			   GError **error)
+/* A trace that is being decoded. */
+struct decoding {
+	struct ctf_process *processes[CTF_MAX_PARTS];
+	guint n_parts; /* 0: it cannot be */
+	GError *failure;
+};
+
+/* What cannot be read, as often as several processes say it, once. */
+static void note_unread(struct ctf_import *ctf, const gchar *failure, GPtrArray *unread)
 {
-	guint64 n_before = ctf->timeline->n_events;
+	if (g_ptr_array_find_with_equal_func(unread, failure, g_str_equal, NULL))
+		return;
+	g_ptr_array_add(unread, g_strdup(failure));
+	tacho_timeline_add_problem(ctf->timeline, "truncated_file", 1,
+				   "%s: not all can be read: %s", ctf->path, failure);
+}
+
+static void read_events(struct ctf_import *ctf, GPtrArray *unread)
+{
 	struct ctf_discarded discarded;
 	struct ctf_event event = { 0 };
 	enum ctf_next next;
 
+	while ((next = ctf_reader_next(ctf->reader, &event, &discarded)) != CTF_NEXT_END) {
+		if (next == CTF_NEXT_EVENT)
+			use_event(ctf, &event);
+		else if (next == CTF_NEXT_DISCARDED)
+			use_discarded(ctf, &discarded);
+		else
+			note_unread(ctf, ctf_reader_failure(ctf->reader), unread);
+	}
+}
+
+/* Read what the processes decode. A trace of which nothing can be read is an error. */
+static gboolean read_trace(struct ctf_import *ctf, const gchar *path, struct decoding *decoding,
+			   GError **error)
+{
+	g_autoptr(GPtrArray) unread = g_ptr_array_new_with_free_func(g_free);
+	guint64 n_before = ctf->timeline->n_events;
+
 	ctf->path = path;
-	ctf->reader = ctf_reader_new(process);
+	ctf->reader = ctf_reader_new(decoding->processes, decoding->n_parts);
 	ctf->foreign = take_args(ctf, ctf->reader);
 	ctf->first_ns = G_MAXINT64;
 	ctf->last_ns = G_MININT64;
 	ctf->n_unclocked = 0;
-	ctf->last.thread = NULL;
 	if (ctf->foreign >= SOURCE_MAX_FOREIGN) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
 			    "%s: more traces than can be read at once", path);
 		return FALSE;
 	}
-	while ((next = ctf_reader_next(ctf->reader, &event, &discarded)) <= CTF_NEXT_DISCARDED) {
-		if (next == CTF_NEXT_EVENT)
-			use_event(ctf, &event);
-		else
-			use_discarded(ctf, &discarded);
-	}
+	read_events(ctf, unread);
 	end_trace(ctf);
-	if (next == CTF_NEXT_END)
+	if (!unread->len || ctf->timeline->n_events > n_before)
 		return TRUE;
-	if (ctf->timeline->n_events == n_before) {
-		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT, "%s: %s", path,
-			    ctf_reader_failure(ctf->reader));
-		return FALSE;
-	}
-	tacho_timeline_add_problem(
-		ctf->timeline, "truncated_file", 1,
-		"%s: what comes after %" G_GUINT64_FORMAT " events cannot be read: %s", path,
-		ctf->timeline->n_events - n_before, ctf_reader_failure(ctf->reader));
-	return TRUE;
+	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT, "%s: %s", path,
+		    (const gchar *)unread->pdata[0]);
+	return FALSE;
 }
 
 /* --- requests ------------------------------------------------------------------------------- */
@@ -254,11 +277,47 @@ static void release(struct ctf_import *ctf)
 	g_array_unref(ctf->requests);
 }
 
-static guint count_ahead(guint n_paths)
+static guint count_cores(void)
 {
-	glong n_cores = sysconf(_SC_NPROCESSORS_ONLN);
+	return (guint)CLAMP(sysconf(_SC_NPROCESSORS_ONLN), 1, MAX_AHEAD);
+}
 
-	return MIN(n_paths, (guint)CLAMP(n_cores, 1, MAX_AHEAD));
+/* In how many parts to decode the trace: its streams are decoded side by side, where that is worth a process. */
+static guint count_parts(const gchar *folder)
+{
+	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
+	guint64 n_bytes = 0;
+	guint n_files = 0;
+	const gchar *name;
+
+	while (entries && (name = g_dir_read_name(entries))) {
+		g_autofree gchar *path = g_build_filename(folder, name, NULL);
+		GStatBuf status;
+
+		if (g_stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+			continue;
+		n_bytes += (guint64)status.st_size;
+		n_files++;
+	}
+	/* one of the files is the metadata */
+	n_files = MIN(MAX(n_files, 2) - 1, (guint)MIN(n_bytes / BYTES_A_PART, CTF_MAX_PARTS));
+	return CLAMP(count_cores(), 1, MAX(n_files, 1));
+}
+
+static void start_trace(struct decoding *decoding, const gchar *folder, guint n_parts)
+{
+	while (decoding->n_parts < n_parts) {
+		struct ctf_process *process =
+			ctf_process_start(folder, decoding->n_parts, n_parts, &decoding->failure);
+
+		if (!process)
+			break;
+		decoding->processes[decoding->n_parts++] = process;
+	}
+	if (!decoding->failure)
+		return;
+	while (decoding->n_parts)
+		ctf_process_free(decoding->processes[--decoding->n_parts]);
 }
 
 /* Traces that cannot be read are problems as long as one can. */
@@ -275,18 +334,17 @@ static void note_failure(struct ctf_import *ctf, GError *failure, GError **first
 static guint read_all(struct ctf_import *ctf, const gchar *const *paths, guint n_paths,
 		      GError **first_failure)
 {
-	g_autofree struct ctf_process **processes = g_new0(struct ctf_process *, n_paths);
-	g_autofree GError **failures = g_new0(GError *, n_paths);
-	guint n_started = 0, n_read = 0, n_ahead = count_ahead(n_paths);
+	g_autofree struct decoding *traces = g_new0(struct decoding, n_paths);
+	guint n_started = 0, n_read = 0, n_ahead = MIN(n_paths, count_cores());
 
 	for (guint i = 0; i < n_paths; i++) {
 		for (; n_started < n_paths && n_started < i + n_ahead; n_started++)
-			processes[n_started] =
-				ctf_process_start(paths[n_started], &failures[n_started]);
-		if (processes[i] && read_trace(ctf, paths[i], processes[i], &failures[i]))
+			start_trace(&traces[n_started], paths[n_started],
+				    count_parts(paths[n_started]));
+		if (traces[i].n_parts && read_trace(ctf, paths[i], &traces[i], &traces[i].failure))
 			n_read++;
 		else
-			note_failure(ctf, failures[i], first_failure);
+			note_failure(ctf, traces[i].failure, first_failure);
 		if (ctf->import->progress)
 			ctf->import->progress((gdouble)(i + 1) / n_paths,
 					      ctf->import->progress_data);
@@ -302,17 +360,37 @@ static void finish(struct ctf_import *ctf)
 	report(ctf);
 }
 
-gboolean ctf_read_records(struct import *import, gpointer process, GError **error)
+static gboolean read_one(struct import *import, const gchar *path, struct decoding *decoding,
+			 GError **error)
 {
 	struct ctf_import ctf = { 0 };
 	gboolean is_read;
 
 	begin(&ctf, import);
-	is_read = read_trace(&ctf, "records", process, error);
+	is_read = read_trace(&ctf, path, decoding, error);
 	if (is_read)
 		finish(&ctf);
 	release(&ctf);
 	return is_read;
+}
+
+gboolean ctf_read_records(struct import *import, gpointer process, GError **error)
+{
+	struct decoding decoding = { .processes = { process }, .n_parts = 1 };
+
+	return read_one(import, "records", &decoding, error);
+}
+
+gboolean ctf_read_parts(struct import *import, gpointer data, GError **error)
+{
+	const struct ctf_parts *parts = data;
+	struct decoding decoding = { 0 };
+
+	start_trace(&decoding, parts->folder, parts->n_parts);
+	if (decoding.n_parts)
+		return read_one(import, parts->folder, &decoding, error);
+	g_propagate_error(error, decoding.failure);
+	return FALSE;
 }
 
 static gboolean read_ctf(struct import *import, const gchar *const *paths, guint n_paths,

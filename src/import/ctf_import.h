@@ -1,13 +1,13 @@
 /* ctf_import: what the files of the importer of CTF share.
  *
- *     records --ctf_stream--> events --ctf_rules: a plan a class--> a handler --ctf_threads--> tracks, slices
+ *     records --ctf_part, ctf_reader--> events --ctf_rules: a plan a class--> a handler --ctf_threads--> tracks, slices
  *
  * A plan says, once a class, what its events mean and where in them is what matters; a handler makes of an
  * event what its plan says. */
 #ifndef TACHO_CTF_IMPORT_H
 #define TACHO_CTF_IMPORT_H
 
-#include "import/ctf_stream.h"
+#include "import/ctf_reader.h"
 #include "import/import_format.h"
 
 struct ctf_import;
@@ -153,16 +153,18 @@ struct ctf_import {
 	guint64 n_unclocked;
 	/* Of the event that is being read: */
 	struct ctf_thread *thread;
-	/* The thread that was found last, by what its event said: */
-	struct {
-		guint32 host, pid, tid;
-		const struct ctf_stream *stream;
-		struct ctf_thread *thread;
-	} last;
 };
 
-/* Read what the struct ctf_process `process` decodes; takes it over. For import_by(). */
+/* For import_by(), in tests: read what the struct ctf_process `process` has decoded; takes it over. */
 gboolean ctf_read_records(struct import *import, gpointer process, GError **error);
+
+struct ctf_parts {
+	const gchar *folder;
+	guint n_parts;
+};
+
+/* The same: read one trace by as many processes as the struct ctf_parts `parts` says. */
+gboolean ctf_read_parts(struct import *import, gpointer parts, GError **error);
 
 /* --- ctf_threads.c: who --- */
 

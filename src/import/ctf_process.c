@@ -27,8 +27,9 @@ enum {
 
 struct ctf_process {
 	gchar *folder; /* NULL: of a file */
-	pid_t pid;     /* 0: has ended */
-	int out;       /* what it writes is read there, -1: nothing is */
+	guint part, n_parts;
+	pid_t pid; /* 0: has ended */
+	int out;   /* what it writes is read there, -1: nothing is */
 	int complaints;
 	gchar *failure;
 };
@@ -84,7 +85,11 @@ static void run_process(const struct ctf_process *process, int out, pid_t parent
 		dup2(process->complaints, STDERR_FILENO);
 		dup2(process->complaints, STDOUT_FILENO);
 	}
-	_exit(ctf_decode(process->folder, out) ? 0 : EXIT_UNREAD);
+#ifdef TACHO_HAVE_BABELTRACE
+	_exit(ctf_decode(process->folder, process->part, process->n_parts, out) ? 0 : EXIT_UNREAD);
+#else
+	_exit(EXIT_UNREAD);
+#endif
 }
 
 /* --- outside -------------------------------------------------------------------------------- */
@@ -115,17 +120,20 @@ static gboolean start(struct ctf_process *process, int out, int keep, GError **e
 	return fail(error, "no process can be made");
 }
 
-static struct ctf_process *new_process(const gchar *folder, int out)
+static struct ctf_process *new_process(const gchar *folder, guint part, guint n_parts, int out)
 {
 	struct ctf_process *process = g_new0(struct ctf_process, 1);
 
 	process->folder = g_strdup(folder);
+	process->part = part;
+	process->n_parts = n_parts;
 	process->out = out;
 	process->complaints = -1;
 	return process;
 }
 
-struct ctf_process *ctf_process_start(const gchar *folder, GError **error)
+struct ctf_process *ctf_process_start(const gchar *folder, guint part, guint n_parts,
+				      GError **error)
 {
 	struct ctf_process *process;
 	gboolean is_started;
@@ -136,7 +144,7 @@ struct ctf_process *ctf_process_start(const gchar *folder, GError **error)
 		return NULL;
 	}
 	fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* a wish */
-	process = new_process(folder, ends[0]);
+	process = new_process(folder, part, n_parts, ends[0]);
 	is_started = start(process, ends[1], ends[0], error);
 	close(ends[1]);
 	if (is_started)
@@ -147,7 +155,7 @@ struct ctf_process *ctf_process_start(const gchar *folder, GError **error)
 
 struct ctf_process *ctf_process_of_file(int file)
 {
-	return new_process(NULL, file);
+	return new_process(NULL, 0, 1, file);
 }
 
 void ctf_process_free(struct ctf_process *process)
@@ -202,7 +210,7 @@ static void end_process(struct ctf_process *process)
 	if (process->failure || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 		return;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_UNREAD)
-		return; /* the last record says why */
+		return; /* its records say why */
 	process->failure =
 		g_strdup_printf("libbabeltrace2 gave up%s%s", *complaint ? ": " : "", complaint);
 }
@@ -266,7 +274,7 @@ int ctf_process_open_all(const struct ctf_process *process)
 	file = open_nameless();
 	if (file < 0)
 		return -1;
-	again = new_process(process->folder, -1);
+	again = new_process(process->folder, process->part, process->n_parts, -1);
 	if (start(again, file, -1, NULL))
 		end_process(again);
 	ctf_process_free(again);

@@ -1,4 +1,4 @@
-/* ctf_process: the process that decodes a CTF trace, and what it writes (ctf_records.h).
+/* ctf_process: a process that decodes a CTF trace, or a part of its streams, and what it writes (ctf_records.h).
  *
  * (1) However it ends, by an assertion of libbabeltrace2 or by our hand for taking too much memory: what it had
  *     written by then can be read.
@@ -10,8 +10,9 @@
 
 struct ctf_process;
 
-/* Begin to decode the trace in `folder`. */
-struct ctf_process *ctf_process_start(const gchar *folder, GError **error);
+/* Begin to decode part number `part` of `n_parts` of the streams of the trace in `folder`. */
+struct ctf_process *ctf_process_start(const gchar *folder, guint part, guint n_parts,
+				      GError **error);
 /* One that has ended and left its records in `file`, which is taken over: for tests. */
 struct ctf_process *ctf_process_of_file(int file);
 /* End it, if it has not ended. NULL is fine. */

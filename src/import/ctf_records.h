@@ -1,9 +1,9 @@
 /* ctf_records: what the decoder of CTF traces writes and the importer reads.
  *
- * libbabeltrace2 ends the process (an assertion) on some broken traces. So a process of its own decodes a trace
- * (ctf_decoder.c) and writes what is in it to a pipe, in the order of time; the importer reads that (ctf_stream.c).
- * Who asks for the args of a slice later has the trace decoded again, into a file: the same trace makes the same
- * bytes, so that an event is found there by its offset.
+ * libbabeltrace2 ends the process (an assertion) on some broken traces. So processes of their own decode a trace
+ * (ctf_decoder.c), each a part of its streams, and write what is in it to a pipe, in the order of time; the importer
+ * reads that (ctf_part.c) and puts the parts together (ctf_reader.c). Who asks for the args of a slice later has its
+ * part decoded again, into a file: the same trace makes the same bytes, so that an event is found there by its offset.
  *
  * It is a row of records, each beginning with struct ctf_record:
  *
@@ -24,8 +24,8 @@ enum ctf_record_kind {
 	CTF_RECORD_PACKET,    /* struct ctf_packet_record */
 	CTF_RECORD_EVENT,     /* struct ctf_event_record */
 	CTF_RECORD_DISCARDED, /* struct ctf_discarded_record */
-	CTF_RECORD_FAILURE,   /* text: why reading had to stop */
-	CTF_RECORD_END,	      /* everything has been read */
+	CTF_RECORD_FAILURE,   /* text: what could not be read, and why; others are read on */
+	CTF_RECORD_END,	      /* nothing more comes */
 	CTF_N_RECORD_KINDS,
 };
 
@@ -83,6 +83,8 @@ struct ctf_stream_record {
 	guint32 trace;
 	guint32 flags;
 	gint64 clock_offset_ns; /* of the value 0 from the clock's origin */
+	guint32 order; /* among all streams of the trace: events at the same time are in this order */
+	guint32 reserved;
 };
 
 /* Followed by its name, and n_fields x struct ctf_field_record. */
@@ -142,8 +144,9 @@ struct ctf_failure_record {
 #define CTF_MAX_RECORD_BYTES (64u << 20)
 #define CTF_MAX_FIELDS	     4096u
 
-/* Decode the trace in `folder` and write its records to `out`. Returns whether everything was read and written; if
- * not all was read, the last record says why. For a process of its own: see above. */
-gboolean ctf_decode(const gchar *folder, int out);
+/* Decode part number `part` of `n_parts` of the streams of the trace in `folder`, and write its records to `out`.
+ * Returns whether everything was read and written; if not all was read, records say why. For a process of its own:
+ * see above. */
+gboolean ctf_decode(const gchar *folder, guint part, guint n_parts, int out);
 
 #endif

@@ -239,7 +239,7 @@ static struct ctf_thread *find_stand_in(struct ctf_import *ctf, const struct ctf
 	if (!owner)
 		owner = ctf_owner_of_name(ctf, host,
 					  facts(ctf, event)->is_kernel ? "kernel" : "trace");
-	thread = ctf_thread_of(ctf, owner, host, has_core ? event->cpu : event->stream->number);
+	thread = ctf_thread_of(ctf, owner, host, has_core ? event->cpu : event->stream->order);
 	thread->is_stand_in = TRUE;
 	if (!thread->name)
 		thread->name = tacho_timeline_intern(ctf->timeline, name, -1);
@@ -272,11 +272,12 @@ static struct ctf_thread *find_told(struct ctf_import *ctf, const struct ctf_pla
 	return thread;
 }
 
-/* Most events are of the thread of the one before. */
+/* Most events are of the thread of the one before in their stream. */
 struct ctf_thread *ctf_find_thread(struct ctf_import *ctf, const struct ctf_plan *plan,
 				   const struct ctf_event *event)
 {
 	struct ctf_thread *running = running_on(ctf, event->cpu);
+	struct ctf_stream *stream = event->stream;
 	guint32 host, pid, tid;
 
 	if (plan->tid < 0 && running)
@@ -288,15 +289,14 @@ struct ctf_thread *ctf_find_thread(struct ctf_import *ctf, const struct ctf_plan
 	tid = (guint32)ctf_event_integer(event, plan->tid);
 	if (!pid)
 		return find_told(ctf, plan, event, host);
-	if (ctf->last.thread && ctf->last.stream == event->stream && ctf->last.host == host &&
-	    ctf->last.pid == pid && ctf->last.tid == tid)
-		return ctf->last.thread;
-	ctf->last.thread = find_told(ctf, plan, event, host);
-	ctf->last.stream = event->stream;
-	ctf->last.host = host;
-	ctf->last.pid = pid;
-	ctf->last.tid = tid;
-	return ctf->last.thread;
+	if (stream->last.thread && stream->last.host == host && stream->last.pid == pid &&
+	    stream->last.tid == tid)
+		return stream->last.thread;
+	stream->last.thread = find_told(ctf, plan, event, host);
+	stream->last.host = host;
+	stream->last.pid = pid;
+	stream->last.tid = tid;
+	return stream->last.thread;
 }
 
 /* --- tracks --------------------------------------------------------------------------------- */

@@ -52,7 +52,7 @@ static void write_seed(const gchar *folder, const gchar *name, const gchar *text
 	gchar *trace = ctf_lines_new(text);
 	int file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
-	if (file < 0 || !ctf_decode(trace, file))
+	if (file < 0 || !ctf_decode(trace, 0, 1, file))
 		g_error("%s cannot be written", path);
 	close(file);
 	ctf_lines_remove(trace);

@@ -7,6 +7,7 @@
 
 #include "ctf_lines.h"
 #include "foreign_traces.h"
+#include "import/ctf_import.h"
 #include "timeline_text.h"
 
 /* --- event counts ----------------------------------------------------------------------------- */
@@ -78,6 +79,42 @@ static void test_counts(void)
 		g_assert_cmpuint(timeline->n_events, ==, counts[i].n_events);
 		g_assert_cmpuint(timeline->n_dropped, ==, counts[i].n_dropped);
 		foreign_use(timeline);
+	}
+}
+
+static void assert_same_slice(const TachoTimeline *a, const TachoTimeline *b, guint32 row)
+{
+	g_autofree gchar *args_a = tacho_slice_args_json(a, row);
+	g_autofree gchar *args_b = tacho_slice_args_json(b, row);
+
+	g_assert_cmpint(a->slices.start_ns[row], ==, b->slices.start_ns[row]);
+	g_assert_cmpint(a->slices.duration_ns[row], ==, b->slices.duration_ns[row]);
+	g_assert_cmpuint(a->slices.track[row], ==, b->slices.track[row]);
+	g_assert_cmpuint(a->slices.parent[row], ==, b->slices.parent[row]);
+	g_assert_cmpuint(a->slices.kind[row], ==, b->slices.kind[row]);
+	g_assert_cmpstr(tacho_slice_name(a, row), ==, tacho_slice_name(b, row));
+	g_assert_cmpstr(args_a, ==, args_b);
+}
+
+/* However many processes share the streams of a trace, it is the same timeline. */
+static void test_parts(void)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+		g_autofree gchar *folder = sample(counts[i].name);
+		struct ctf_parts one = { folder, 1 }, three = { folder, 3 };
+		g_autoptr(TachoTimeline) a = NULL, b = NULL;
+
+		if (!folder)
+			return;
+		g_test_message("%s", counts[i].name);
+		a = import_by(ctf_read_parts, &one, NULL);
+		b = import_by(ctf_read_parts, &three, NULL);
+		g_assert_cmpuint(a->n_events, ==, b->n_events);
+		g_assert_cmpuint(a->slices.n, ==, b->slices.n);
+		g_assert_cmpuint(a->samples->len, ==, b->samples->len);
+		g_assert_cmpuint(a->problems->len, ==, b->problems->len);
+		for (guint32 row = 0; row < a->slices.n; row++)
+			assert_same_slice(a, b, row);
 	}
 }
 
@@ -295,6 +332,7 @@ int main(int argc, char **argv)
 	return 0; /* there is nothing to test */
 #endif
 	g_test_add_func("/ctf-samples/counts", test_counts);
+	g_test_add_func("/ctf-samples/parts", test_parts);
 	g_test_add_func("/ctf-samples/session", test_session);
 	g_test_add_func("/ctf-samples/unreadable", test_unreadable);
 	g_test_add_func("/ctf-samples/mpi", test_mpi);

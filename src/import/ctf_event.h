@@ -1,12 +1,10 @@
-/* ctf_stream: the records of a decoded CTF trace (ctf_records.h), one after the other, each checked before it is
- * believed: what traces, streams, packets and classes there are is kept; events are handed out. */
-#ifndef TACHO_CTF_STREAM_H
-#define TACHO_CTF_STREAM_H
+/* ctf_event: an event of a CTF trace as the importer gets it, what its class has in it, and its values. */
+#ifndef TACHO_CTF_EVENT_H
+#define TACHO_CTF_EVENT_H
 
 #include <glib.h>
 #include <string.h>
 
-#include "import/ctf_process.h"
 #include "import/ctf_records.h"
 
 struct ctf_label {
@@ -36,53 +34,33 @@ struct ctf_trace {
 
 struct ctf_stream {
 	struct ctf_trace *trace;
-	guint32 number;
+	guint32 order; /* among all streams of the trace */
 	guint32 flags; /* enum ctf_stream_flags */
 	gint64 clock_offset_ns;
 	gchar *name;
+	struct { /* the importer's: whose its last event was */
+		guint32 host, pid, tid;
+		gpointer thread;
+	} last;
 };
 
 /* An event as it is handed out: good until the next. */
 struct ctf_event {
 	const guint8 *bytes; /* struct ctf_event_record and so on */
 	guint32 n_bytes;
-	guint64 offset; /* in the file */
+	guint64 offset; /* by which it is found again */
 	struct ctf_class *class;
 	struct ctf_stream *stream;
 	gint64 time_ns;
 	guint32 cpu;
 };
 
-struct ctf_reader;
-
-/* Takes over `process`. */
-struct ctf_reader *ctf_reader_new(struct ctf_process *process);
-void ctf_reader_free(struct ctf_reader *reader);
-
-enum ctf_next {
-	CTF_NEXT_EVENT,
-	CTF_NEXT_DISCARDED,
-	CTF_NEXT_END,	  /* everything was read */
-	CTF_NEXT_FAILURE, /* ctf_reader_failure() says why; nothing comes any more */
-};
-
-/* Of CTF_NEXT_DISCARDED. */
+/* What a tracer had no room for. */
 struct ctf_discarded {
 	const struct ctf_stream *stream;
 	guint64 count;
 	gboolean is_known, is_packets;
 };
-
-enum ctf_next ctf_reader_next(struct ctf_reader *reader, struct ctf_event *event,
-			      struct ctf_discarded *discarded);
-const gchar *ctf_reader_failure(const struct ctf_reader *reader);
-/* Note that the event at `end` ended what the one at `begin` began. */
-void ctf_reader_set_partner(struct ctf_reader *reader, guint64 begin, guint64 end);
-/* The args of the event at `offset`, and of its partner, as a JSON object; NULL: there is none. */
-gchar *ctf_reader_args_json(struct ctf_reader *reader, guint64 offset);
-
-/* Whether events of that name may come: all classes of a stream are known before its first event. */
-gboolean ctf_reader_has_class(const struct ctf_reader *reader, const gchar *name);
 
 /* The number of the field of that name, -1: none. Where several scopes have it, the payload's. */
 gint ctf_class_field(const struct ctf_class *class, const gchar *name);
@@ -115,5 +93,10 @@ gboolean ctf_event_number(const struct ctf_event *event, gint field, gint64 *ret
 
 /* The field's text, with a NUL; NULL: it has none. */
 const gchar *ctf_event_text(const struct ctf_event *event, gint field, gsize *ret_n);
+
+/* The value of a slot of a REAL. */
+gdouble ctf_real_of(guint64 slot);
+/* A text that a slot names, in a record of `n_bytes`; NULL: it is none. */
+const gchar *ctf_text_at(const guint8 *record, guint32 n_bytes, guint64 slot, gsize *ret_n);
 
 #endif
