@@ -9,6 +9,8 @@
 
 #define MAX_PATH_ROWS	     12
 #define MAX_SENSITIVITY_ROWS 20
+#define DEFAULT_SAMPLES	     100
+#define MAX_SAMPLES	     1000000
 
 static const gchar usage[] = "RUN... [--what-if CHANGE]...";
 static const gchar description[] =
@@ -38,7 +40,9 @@ struct options {
 	gchar **what_ifs;
 	gchar **what_if_files;
 	gchar *topology_path;
-	gint step;
+	gint step, samples;
+	gint64 seed;
+	gchar *durations;
 	gchar *export_path;
 	gboolean is_forced, with_json, with_all, with_sensitivity;
 };
@@ -59,11 +63,18 @@ static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 	if (prediction->recording_share > 0)
 		printf("unrecorded      %10.3f ms  (%+.2f %%)\n", prediction->unrecorded_step_ms,
 		       change_pct(prediction->baseline_step_ms, prediction->unrecorded_step_ms));
-	if (is_changed)
+	if (prediction->n_samples >
+	    0) /* of which the unchanged step would have to be, too, to be compared */
+		printf("in the samples  %10.3f ms\n", prediction->predicted_step_ms);
+	else if (is_changed)
 		printf("with the change %10.3f ms  (%+.1f %%)\n", prediction->predicted_step_ms,
 		       change_pct(prediction->unrecorded_step_ms, prediction->predicted_step_ms));
 	printf("nine in ten steps %.3f to %.3f ms\n", prediction->interval_ms[0],
 	       prediction->interval_ms[1]);
+	if (prediction->n_samples > 0)
+		printf("in nine of ten samples the median step is %.3f to %.3f ms (%u samples)\n",
+		       prediction->median_interval_ms[0], prediction->median_interval_ms[1],
+		       prediction->n_samples);
 	if (prediction->peak_memory_bytes >= 0) {
 		g_autofree gchar *size = g_format_size((guint64)prediction->peak_memory_bytes);
 
@@ -76,8 +87,9 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 	guint width = cli_width(stdout);
 	gboolean with_colour = cli_has_colour(stdout);
 
-	print_times(prediction,
-		    options->what_ifs || options->what_if_files || options->topology_path);
+	print_times(prediction, options->what_ifs || options->what_if_files ||
+					options->topology_path ||
+					(options->durations && options->samples == 0));
 	if (prediction->jobs) {
 		printf("\nBeside it\n");
 		tacho_table_print(prediction->jobs, stdout, width, with_colour);
@@ -128,13 +140,15 @@ static gboolean export_replay(const TachoPrediction *prediction, const TachoExpo
 	return new_file_finish(g_steal_pointer(&file), error);
 }
 
-/* The topology, those in files, the others. NULL: a file cannot be read. */
+/* The topology, how long things take, those in files, the others. NULL: a file cannot be read. */
 static GPtrArray *collect_what_ifs(const struct options *options, GError **error)
 {
 	g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func(g_free);
 
 	if (options->topology_path)
 		g_ptr_array_add(all, g_strconcat("topology=", options->topology_path, NULL));
+	if (options->durations && options->samples == 0)
+		g_ptr_array_add(all, g_strconcat("durations=", options->durations, NULL));
 	for (gchar **path = options->what_if_files; path && *path; path++) {
 		g_auto(GStrv) what_ifs = tacho_what_ifs_read(*path, error);
 
@@ -165,6 +179,9 @@ static int replay(const struct options *options, const TachoExportTarget *target
 				   options->step, options->step, &error);
 	if (!prediction)
 		return cli_fail_error("replay", error);
+	if (options->samples > 0 && !tacho_prediction_sample(prediction, (guint32)options->samples,
+							     (guint64)options->seed, &error))
+		return cli_fail_error("replay", error);
 	if (options->with_sensitivity) {
 		prediction->sensitivity = tacho_replay_sensitivity(prediction->graph, &error);
 		if (!prediction->sensitivity)
@@ -179,9 +196,31 @@ static int replay(const struct options *options, const TachoExportTarget *target
 	return CLI_DONE;
 }
 
-static int replay_with(const struct options *options, int argc, char **argv)
+/* Durations are drawn where samples are asked for, and the other way round. */
+static gboolean check_durations(struct options *options)
+{
+	gboolean is_sampled = options->durations && strcmp(options->durations, "sampled") == 0;
+
+	if (options->samples < 0 || options->samples > MAX_SAMPLES) {
+		cli_fail("replay", "--samples must be a number from 1 to %d", MAX_SAMPLES);
+		return FALSE;
+	}
+	if (options->durations && !is_sampled && options->samples > 0) {
+		cli_fail("replay", "--samples draws durations: not with --durations %s",
+			 options->durations);
+		return FALSE;
+	}
+	if (is_sampled && options->samples == 0)
+		options->samples = DEFAULT_SAMPLES;
+	return TRUE;
+}
+
+static int replay_with(struct options *options, int argc, char **argv)
 {
 	const TachoExportTarget *target = NULL;
+
+	if (!check_durations(options))
+		return CLI_BAD;
 
 	if (options->step < -1)
 		return cli_fail("replay", "--step must be a number from 0 on");
@@ -196,7 +235,7 @@ static int replay_with(const struct options *options, int argc, char **argv)
 
 int cmd_replay(int argc, char **argv)
 {
-	struct options options = { .step = -1 };
+	struct options options = { .step = -1, .seed = 1 };
 	const GOptionEntry entries[] = {
 		{ "what-if", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &options.what_ifs,
 		  "A change, as below; may be given several times", "CHANGE" },
@@ -206,6 +245,12 @@ int cmd_replay(int argc, char **argv)
 		  "What the ranks speak over; made before all other changes", "FILE" },
 		{ "step", 's', 0, G_OPTION_ARG_INT, &options.step,
 		  "Replay only this step (default: all but the first)", "N" },
+		{ "durations", 'D', 0, G_OPTION_ARG_STRING, &options.durations,
+		  "What work takes: measured (default), mean, median or sampled", "WHAT" },
+		{ "samples", 'n', 0, G_OPTION_ARG_INT, &options.samples,
+		  "Replay N times, with durations drawn from those measured", "N" },
+		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed, "Of the draws (default: 1)",
+		  "N" },
 		{ "export", 'e', 0, G_OPTION_ARG_FILENAME, &options.export_path,
 		  "Write the replay beside what was measured, as .pftrace or .json", "FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
@@ -224,6 +269,7 @@ int cmd_replay(int argc, char **argv)
 	g_strfreev(options.what_ifs);
 	g_strfreev(options.what_if_files);
 	g_free(options.topology_path);
+	g_free(options.durations);
 	g_free(options.export_path);
 	return status;
 }

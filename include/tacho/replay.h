@@ -40,23 +40,26 @@ TachoTable *tacho_replay_sensitivity(const TachoGraph *graph, GError **error);
 /* What a recording says about a change. */
 typedef struct {
 	guint32 n_ranks, first_step, last_step;
-	gdouble measured_step_ms;   /* median over the steps of the mean over ranks */
-	gdouble baseline_step_ms;   /* the same of the replay of what was recorded */
-	gdouble unrecorded_step_ms; /* the same without what recording took */
-	gdouble predicted_step_ms;  /* the same with the what-ifs, too */
-	gdouble interval_ms[2];	    /* 5 % and 95 % quantiles of the predicted steps */
-	gdouble error_pct;	    /* baseline against measured, of measured */
-	gdouble recording_share;    /* of the work: what recording took */
-	gint64 peak_memory_bytes;   /* largest of the ranks; -1: not known */
-	guint32 path_step;	    /* the step that the critical path is of */
-	TachoTable *critical_path;  /* in order of time; its times add up to the step */
-	TachoTable *path_summary;   /* the same by what it is */
-	TachoTable *utilisation;    /* of threads and links, over all steps */
-	TachoTable *jobs;	    /* those put beside, a row each; NULL: none were */
-	TachoTable *sensitivity;    /* NULL; who has asked for it may put it here, for the JSON */
-	GPtrArray *notes;	    /* gchar */
-	TachoGraph *graph;	    /* with the what-ifs */
-	TachoReplay *replay;	    /* of it */
+	gdouble measured_step_ms;      /* median over the steps of the mean over ranks */
+	gdouble baseline_step_ms;      /* the same of the replay of what was recorded */
+	gdouble unrecorded_step_ms;    /* the same without what recording took */
+	gdouble predicted_step_ms;     /* the same with the what-ifs, too */
+	gdouble interval_ms[2];	       /* 5 % and 95 % quantiles of the predicted steps */
+	guint32 n_samples;	       /* replays with drawn durations; 0: none were */
+	guint64 seed;		       /* of these */
+	gdouble median_interval_ms[2]; /* the same quantiles of the samples' median steps */
+	gdouble error_pct;	       /* baseline against measured, of measured */
+	gdouble recording_share;       /* of the work: what recording took */
+	gint64 peak_memory_bytes;      /* largest of the ranks; -1: not known */
+	guint32 path_step;	       /* the step that the critical path is of */
+	TachoTable *critical_path;     /* in order of time; its times add up to the step */
+	TachoTable *path_summary;      /* the same by what it is */
+	TachoTable *utilisation;       /* of threads and links, over all steps */
+	TachoTable *jobs;	       /* those put beside, a row each; NULL: none were */
+	TachoTable *sensitivity; /* NULL; who has asked for it may put it here, for the JSON */
+	GPtrArray *notes;	 /* gchar */
+	TachoGraph *graph;	 /* with the what-ifs */
+	TachoReplay *replay;	 /* of it */
 } TachoPrediction;
 
 /* Build the graph of the steps (-1, -1: all but the first, which is warm-up, where there are more),
@@ -64,6 +67,13 @@ typedef struct {
 TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what_ifs,
 			       guint n_what_ifs, gint64 first_step, gint64 last_step,
 			       GError **error);
+
+/* Play the graph, with its what-ifs, `n_samples` times (1 or more) with durations drawn from those that each
+ * piece of work was measured with in other steps, on all cores: predicted_step_ms and interval_ms are then of
+ * the steps of all samples, whatever the number of cores. TACHO_GRAPH_ERROR_NO_STEPS: there is but one;
+ * TACHO_GRAPH_ERROR_CYCLE: no sample could be played. */
+gboolean tacho_prediction_sample(TachoPrediction *prediction, guint32 n_samples, guint64 seed,
+				 GError **error);
 void tacho_prediction_free(TachoPrediction *prediction);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPrediction, tacho_prediction_free)
 

@@ -264,6 +264,16 @@ static void write_number(JsonWriter *json, const gchar *key, gdouble value)
 	json_writer_number(json, value);
 }
 
+static void write_interval(JsonWriter *json, const gchar *key, const gdouble interval[2])
+{
+	json_writer_line(json);
+	json_writer_key(json, key);
+	json_writer_begin_array(json);
+	json_writer_number(json, interval[0]);
+	json_writer_number(json, interval[1]);
+	json_writer_end_array(json);
+}
+
 static void write_integer(JsonWriter *json, const gchar *key, gint64 value)
 {
 	json_writer_line(json);
@@ -304,12 +314,12 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 	write_number(json, "baseline_step_ms", prediction->baseline_step_ms);
 	write_number(json, "unrecorded_step_ms", prediction->unrecorded_step_ms);
 	write_number(json, "predicted_step_ms", prediction->predicted_step_ms);
-	json_writer_line(json);
-	json_writer_key(json, "interval_ms");
-	json_writer_begin_array(json);
-	json_writer_number(json, prediction->interval_ms[0]);
-	json_writer_number(json, prediction->interval_ms[1]);
-	json_writer_end_array(json);
+	write_interval(json, "interval_ms", prediction->interval_ms);
+	if (prediction->n_samples > 0) {
+		write_integer(json, "samples", prediction->n_samples);
+		write_integer(json, "seed", (gint64)prediction->seed);
+		write_interval(json, "median_interval_ms", prediction->median_interval_ms);
+	}
 	write_number(json, "error_pct", prediction->error_pct);
 	json_writer_line(json);
 	json_writer_key(json, "peak_memory_bytes");

@@ -27,6 +27,7 @@ static const struct {
 	{ "straggler:", "straggler:RANK=F", what_if_straggler },
 	{ "cores=", "cores=N", what_if_cores },
 	{ "jobs=", "jobs=RUN[@TIME]", what_if_jobs },
+	{ "durations=", "durations=", what_if_durations },
 };
 
 gboolean what_if_refuse(GError **error, const gchar *what_if, const gchar *format, ...)
