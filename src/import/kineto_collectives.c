@@ -77,10 +77,11 @@ static const struct asking *find_asking(const GArray *all, guint32 track, gint64
 	return NULL;
 }
 
-/* The piece that holds the slice numbered `row`. */
-static const struct kineto_rows *find_rows(const struct kineto_merge *merge, guint32 row)
+/* The piece of the file that holds the slice numbered `row`. */
+static const struct kineto_rows *find_rows(const struct kineto_merge *merge,
+					   const struct kineto_part *part, guint32 row)
 {
-	guint low = 0, high = merge->files.rows->len;
+	guint low = part->first_piece, high = part->first_piece + part->n_pieces;
 
 	while (low + 1 < high) {
 		guint middle = low + (high - low) / 2;
@@ -107,7 +108,7 @@ static void fill_row(const struct kineto_merge *merge, const struct kineto_rows 
 	launch = launch_index_find(merge->parts[rows->file].calls, row->link, row->start_ns);
 	if (launch == TACHO_NONE)
 		return;
-	calls = find_rows(merge, launch);
+	calls = find_rows(merge, &merge->parts[rows->file], launch);
 	call = (const struct kineto_row *)calls->slices.rows + (launch - calls->first_row);
 	asking = find_asking(all, kineto_merge_numbers(merge, calls)->tracks[call->track],
 			     call->start_ns);
@@ -119,16 +120,17 @@ static void fill_row(const struct kineto_merge *merge, const struct kineto_rows 
 		extra->bytes = 0;
 }
 
-void kineto_collectives_fill(struct kineto_merge *merge)
+void kineto_collectives_fill(struct kineto_merge *merge, const struct kineto_part *part)
 {
 	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(struct asking));
+	guint end = part->first_piece + part->n_pieces;
 
-	for (guint i = 0; i < merge->files.rows->len; i++)
+	for (guint i = part->first_piece; i < end; i++)
 		add_asking(merge, kineto_files_rows(&merge->files, i), all);
 	if (!all->len)
 		return;
 	g_array_sort(all, compare_asking);
-	for (guint i = 0; i < merge->files.rows->len; i++) {
+	for (guint i = part->first_piece; i < end; i++) {
 		const struct kineto_rows *rows = kineto_files_rows(&merge->files, i);
 		const struct kineto_row *slices = rows->slices.rows;
 

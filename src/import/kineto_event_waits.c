@@ -21,10 +21,9 @@ GArray *kineto_event_waits_new(void)
 	return g_array_new(FALSE, FALSE, sizeof(struct event_wait));
 }
 
-static void note(struct kineto_merge *merge, const struct kineto_rows *rows, gsize k)
+static void note(struct kineto_part *part, const struct kineto_rows *rows, gsize k)
 {
 	const struct kineto_row *row = (const struct kineto_row *)rows->slices.rows + k;
-	const struct kineto_part *part = &merge->parts[rows->file];
 	const struct kineto_extra *extra =
 		&g_array_index(part->extras, struct kineto_extra,
 			       rows->first_extra + (row->place & ~KINETO_PLACE_EXTRA));
@@ -35,16 +34,16 @@ static void note(struct kineto_merge *merge, const struct kineto_rows *rows, gsi
 	wait.stream = (guint32)extra->event_stream;
 	wait.record = launch_index_find(part->calls, extra->event_record, row->start_ns);
 	if (wait.record != TACHO_NONE)
-		g_array_append_val(merge->event_waits, wait);
+		g_array_append_val(part->event_waits, wait);
 }
 
-void kineto_event_waits_note(struct kineto_merge *merge, const struct kineto_rows *rows)
+void kineto_event_waits_note(struct kineto_part *part, const struct kineto_rows *rows)
 {
 	const struct kineto_row *slices = rows->slices.rows;
 
 	for (gsize k = 0; k < rows->slices.n; k++)
 		if (slices[k].kind == TACHO_SLICE_SYNC && (slices[k].place & KINETO_PLACE_EXTRA))
-			note(merge, rows, k);
+			note(part, rows, k);
 }
 
 static gint compare_launched(gconstpointer first, gconstpointer second)
@@ -110,25 +109,30 @@ static guint32 find_stream(const TachoTimeline *timeline, guint32 beside, guint3
 	return TACHO_NONE;
 }
 
+static void link_wait(TachoTimeline *timeline, const GArray *all, const struct event_wait *wait)
+{
+	const TachoSlices *slices = &timeline->slices;
+	guint32 track = find_stream(timeline, slices->track[wait->row], wait->stream);
+	TachoFlow flow = { TACHO_NONE, wait->row, TACHO_FLOW_EVENT_WAIT, 1 };
+
+	if (track == TACHO_NONE)
+		return;
+	flow.from = last_launched(all, track, slices->start_ns[wait->record]);
+	if (flow.from != TACHO_NONE)
+		g_array_append_val(timeline->flows, flow);
+}
+
 void kineto_event_waits_link(struct kineto_merge *merge)
 {
-	TachoTimeline *timeline = merge->timeline;
-	const TachoSlices *slices = &timeline->slices;
 	g_autoptr(GArray) all = NULL;
 
-	if (merge->event_waits->len == 0)
-		return;
-	all = collect_launched(slices);
-	for (guint i = 0; i < merge->event_waits->len; i++) {
-		const struct event_wait *wait =
-			&g_array_index(merge->event_waits, struct event_wait, i);
-		guint32 track = find_stream(timeline, slices->track[wait->row], wait->stream);
-		TachoFlow flow = { TACHO_NONE, wait->row, TACHO_FLOW_EVENT_WAIT, 1 };
+	for (guint i = 0; i < merge->files.n; i++) {
+		const GArray *waits = merge->parts[i].event_waits;
 
-		if (track == TACHO_NONE)
-			continue;
-		flow.from = last_launched(all, track, slices->start_ns[wait->record]);
-		if (flow.from != TACHO_NONE)
-			g_array_append_val(timeline->flows, flow);
+		if (waits->len && !all)
+			all = collect_launched(&merge->timeline->slices);
+		for (guint k = 0; k < waits->len; k++)
+			link_wait(merge->timeline, all,
+				  &g_array_index(waits, struct event_wait, k));
 	}
 }

@@ -29,6 +29,8 @@ static void sum_up_rows(struct kineto_merge *merge)
 		struct kineto_rows *rows = kineto_files_rows(&merge->files, i);
 		struct kineto_part *part = &merge->parts[rows->file];
 
+		if (!part->n_pieces++)
+			part->first_piece = i;
 		rows->first_extra = part->extras->len;
 		part->n_rows += rows->slices.n;
 		part->n_events += rows->n_events;
@@ -116,15 +118,12 @@ static void gather_functions(struct kineto_merge *merge, const struct kineto_row
 	}
 }
 
-/* Number the rows and index those that launch others. */
 static gboolean number_rows(struct kineto_merge *merge, guint32 *ret_n, GError **error)
 {
 	guint64 n_rows = merge->timeline->slices.n; /* those of an importer before us */
 
 	for (guint i = 0; i < merge->files.rows->len; i++) {
 		struct kineto_rows *rows = kineto_files_rows(&merge->files, i);
-		const struct kineto_row *slices = rows->slices.rows;
-		struct kineto_part *part = &merge->parts[rows->file];
 
 		rows->first_row = (guint32)n_rows;
 		n_rows += rows->slices.n;
@@ -133,10 +132,6 @@ static gboolean number_rows(struct kineto_merge *merge, guint32 *ret_n, GError *
 				    "more slices than can be numbered: open fewer files at once");
 			return FALSE;
 		}
-		for (gsize k = 0; k < rows->slices.n; k++)
-			if (slices[k].kind == TACHO_SLICE_RUNTIME && slices[k].link >= 0)
-				launch_index_add(part->calls, slices[k].link, slices[k].start_ns,
-						 rows->first_row + (guint32)k);
 		if (merge->import->functions)
 			gather_functions(merge, rows);
 	}
@@ -144,33 +139,55 @@ static gboolean number_rows(struct kineto_merge *merge, guint32 *ret_n, GError *
 	return TRUE;
 }
 
-/* Index the ops of files that have kernels which no runtime call launched. */
-static void index_ops(struct kineto_merge *merge)
+static void index_calls(const struct kineto_part *part, const struct kineto_rows *rows)
 {
-	for (guint i = 0; i < merge->files.rows->len; i++) {
-		const struct kineto_rows *rows = kineto_files_rows(&merge->files, i);
-		const struct kineto_row *slices = rows->slices.rows;
-		struct kineto_part *part = &merge->parts[rows->file];
+	const struct kineto_row *slices = rows->slices.rows;
 
-		for (gsize k = 0; k < rows->slices.n && !part->has_unlaunched; k++)
-			part->has_unlaunched |= is_launched(&slices[k]) && slices[k].external &&
-						launch_index_find(part->calls, slices[k].link,
-								  slices[k].start_ns) == TACHO_NONE;
-	}
-	for (guint i = 0; i < merge->files.rows->len; i++) {
-		const struct kineto_rows *rows = kineto_files_rows(&merge->files, i);
-		const struct kineto_row *slices = rows->slices.rows;
-		struct kineto_part *part = &merge->parts[rows->file];
+	for (gsize k = 0; k < rows->slices.n; k++)
+		if (slices[k].kind == TACHO_SLICE_RUNTIME && slices[k].link >= 0)
+			launch_index_add(part->calls, slices[k].link, slices[k].start_ns,
+					 rows->first_row + (guint32)k);
+}
 
-		if (!part->has_unlaunched)
-			continue;
-		if (!part->ops)
+static void index_ops(const struct kineto_part *part, const struct kineto_rows *rows)
+{
+	const struct kineto_row *slices = rows->slices.rows;
+
+	for (gsize k = 0; k < rows->slices.n; k++)
+		if (slices[k].kind == TACHO_SLICE_OP && slices[k].link > 0)
+			launch_index_add(part->ops, slices[k].link, slices[k].start_ns,
+					 rows->first_row + (guint32)k);
+}
+
+/* Whether there are kernels that no runtime call launched, but perhaps an op. */
+static gboolean has_unlaunched(const struct kineto_part *part, const struct kineto_rows *rows)
+{
+	const struct kineto_row *slices = rows->slices.rows;
+
+	for (gsize k = 0; k < rows->slices.n; k++)
+		if (is_launched(&slices[k]) && slices[k].external &&
+		    launch_index_find(part->calls, slices[k].link, slices[k].start_ns) ==
+			    TACHO_NONE)
+			return TRUE;
+	return FALSE;
+}
+
+/* Index those of a file's rows that launch others, and find what stands in several of its rows. */
+static void relate_rows(struct kineto_merge *merge, struct kineto_part *part)
+{
+	guint end = part->first_piece + part->n_pieces;
+
+	part->calls = launch_index_new();
+	for (guint i = part->first_piece; i < end; i++)
+		index_calls(part, kineto_files_rows(&merge->files, i));
+	for (guint i = part->first_piece; i < end && !part->ops; i++)
+		if (has_unlaunched(part, kineto_files_rows(&merge->files, i)))
 			part->ops = launch_index_new();
-		for (gsize k = 0; k < rows->slices.n; k++)
-			if (slices[k].kind == TACHO_SLICE_OP && slices[k].link > 0)
-				launch_index_add(part->ops, slices[k].link, slices[k].start_ns,
-						 rows->first_row + (guint32)k);
-	}
+	for (guint i = part->first_piece; i < end && part->ops; i++)
+		index_ops(part, kineto_files_rows(&merge->files, i));
+	kineto_collectives_fill(merge, part);
+	for (guint i = part->first_piece; i < end; i++)
+		kineto_event_waits_note(part, kineto_files_rows(&merge->files, i));
 }
 
 /* (2) */
@@ -242,10 +259,8 @@ static void place_row(struct kineto_merge *merge, struct kineto_rows *rows, gsiz
 	*n_impossible += is_mended;
 }
 
-static void place_rows(guint index, gpointer data)
+static void place_rows(struct kineto_merge *merge, struct kineto_rows *rows)
 {
-	struct kineto_merge *merge = data;
-	struct kineto_rows *rows = kineto_files_rows(&merge->files, index);
 	const struct kineto_numbers *numbers = kineto_merge_numbers(merge, rows);
 	guint64 n_impossible = 0;
 
@@ -255,9 +270,53 @@ static void place_rows(guint index, gpointer data)
 	__atomic_fetch_add(&merge->parts[rows->file].n_impossible, n_impossible, __ATOMIC_RELAXED);
 }
 
+/* As many files as there are cores: what is known of their rows is in memory at once. */
+struct batch {
+	struct kineto_merge *merge;
+	guint first_file, first_piece;
+};
+
+static void relate_file(guint index, gpointer data)
+{
+	const struct batch *batch = data;
+
+	relate_rows(batch->merge, &batch->merge->parts[batch->first_file + index]);
+}
+
+static void place_piece(guint index, gpointer data)
+{
+	const struct batch *batch = data;
+
+	place_rows(batch->merge,
+		   kineto_files_rows(&batch->merge->files, batch->first_piece + index));
+}
+
+static void forget_relations(struct kineto_part *part)
+{
+	g_clear_pointer(&part->calls, launch_index_free);
+	g_clear_pointer(&part->ops, launch_index_free);
+}
+
+static void place_files(struct kineto_merge *merge, guint first, guint end)
+{
+	struct batch batch = { merge, first, merge->parts[first].first_piece };
+	guint n_pieces = 0;
+
+	for (guint i = first; i < end; i++) {
+		if (!n_pieces)
+			batch.first_piece = merge->parts[i].first_piece;
+		n_pieces += merge->parts[i].n_pieces;
+	}
+	worker_pool_run(end - first, relate_file, &batch);
+	worker_pool_run(n_pieces, place_piece, &batch);
+	for (guint i = first; i < end; i++)
+		forget_relations(&merge->parts[i]);
+}
+
 static gboolean merge_slices(struct kineto_merge *merge, GError **error)
 {
 	TachoSlices *slices = &merge->timeline->slices;
+	guint n_files = merge->files.n, n_at_once = worker_pool_n_workers();
 	guint32 n_rows;
 
 	if (!number_rows(merge, &n_rows, error))
@@ -267,12 +326,9 @@ static gboolean merge_slices(struct kineto_merge *merge, GError **error)
 				    "no memory for the trace's slices");
 		return FALSE;
 	}
-	index_ops(merge);
-	kineto_collectives_fill(merge);
-	for (guint i = 0; i < merge->files.rows->len; i++)
-		kineto_event_waits_note(merge, kineto_files_rows(&merge->files, i));
 	slices->n = n_rows;
-	worker_pool_run(merge->files.rows->len, place_rows, merge);
+	for (guint first = 0; first < n_files; first += n_at_once)
+		place_files(merge, first, MIN(first + n_at_once, n_files));
 	kineto_event_waits_link(merge);
 	return TRUE;
 }
@@ -398,7 +454,6 @@ static void report(struct kineto_merge *merge)
 
 static void begin_merge(struct kineto_merge *merge)
 {
-	merge->event_waits = kineto_event_waits_new();
 	merge->parts = g_new0(struct kineto_part, merge->files.n);
 	merge->numbers = g_new0(struct kineto_numbers, merge->files.readers->len);
 	for (guint i = 0; i < merge->files.n; i++) {
@@ -410,7 +465,7 @@ static void begin_merge(struct kineto_merge *merge)
 		part->extras = g_array_new(FALSE, FALSE, sizeof(struct kineto_extra));
 		part->first_ns = G_MAXINT64;
 		part->base_ns = part->file->facts.base_ns;
-		part->calls = launch_index_new();
+		part->event_waits = kineto_event_waits_new();
 		part->foreign = tacho_source_take_foreign(
 			merge->timeline->source, kineto_args_new(part->file->path, part->extras));
 	}
@@ -423,13 +478,12 @@ static void end_merge(struct kineto_merge *merge)
 		g_free(merge->numbers[i].tracks);
 	}
 	for (guint i = 0; i < merge->files.n; i++) {
-		launch_index_free(merge->parts[i].calls);
-		launch_index_free(merge->parts[i].ops);
+		forget_relations(&merge->parts[i]);
+		g_array_unref(merge->parts[i].event_waits);
 		g_array_unref(merge->parts[i].extras);
 	}
 	g_hash_table_unref(merge->processes);
 	g_hash_table_unref(merge->tracks);
-	g_array_unref(merge->event_waits);
 	g_free(merge->numbers);
 	g_free(merge->parts);
 }

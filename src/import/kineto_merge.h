@@ -19,11 +19,14 @@ struct kineto_part {
 	GArray *extras;	      /* struct kineto_extra */
 	gint64 first_ns;      /* of its slices, G_MAXINT64: none */
 	gint64 base_ns;	      /* what its times are since */
+	GArray *event_waits;  /* for kineto_event_waits.c */
+	guint first_piece, n_pieces; /* its rows */
+	/* While its rows are placed: */
 	struct launch_index *calls; /* by correlation id */
-	struct launch_index *ops;   /* by external id; NULL: not needed so far */
+	struct launch_index *ops;   /* by external id; NULL: not needed */
 	guint64 n_rows, n_events, n_unknown, n_impossible, n_repaired, n_broken;
 	guint64 broken_offset, cut_offset;
-	gboolean has_fraction, has_unlaunched, is_cut, is_moved;
+	gboolean has_fraction, is_cut, is_moved;
 };
 
 /* The timeline's numbers of a reader's. */
@@ -39,7 +42,6 @@ struct kineto_merge {
 	struct kineto_numbers *numbers; /* by reader */
 	GHashTable *processes;		/* struct kineto_key, tid 0 -> row + 1 */
 	GHashTable *tracks;		/* struct kineto_key -> row + 1 */
-	GArray *event_waits;		/* for kineto_event_waits.c */
 	guint64 n_bad_texts;
 };
 
@@ -65,14 +67,14 @@ void kineto_tracks_merge(struct kineto_merge *merge);
 /* The process that a file's device events and counters belong to. */
 guint32 kineto_tracks_main_process(struct kineto_merge *merge, guint part);
 
-/* kineto_collectives.c: fill in how many bytes collectives are of, in the parts' extras; when the rows have
- * their numbers and the calls are indexed. */
-void kineto_collectives_fill(struct kineto_merge *merge);
+/* kineto_collectives.c: fill in how many bytes the collectives of a file are of, in its extras; when the rows
+ * have their numbers and the calls are indexed. Several threads may, for different files. */
+void kineto_collectives_fill(struct kineto_merge *merge, const struct kineto_part *part);
 
 /* kineto_event_waits.c: note the waits for events (TACHO_FLOW_EVENT_WAIT) among the rows of a piece, by
  * number, while they are there; then, when the timeline has all rows, say what they wait for. */
 GArray *kineto_event_waits_new(void);
-void kineto_event_waits_note(struct kineto_merge *merge, const struct kineto_rows *rows);
+void kineto_event_waits_note(struct kineto_part *part, const struct kineto_rows *rows);
 void kineto_event_waits_link(struct kineto_merge *merge);
 
 /* kineto_marks.c: what the files tell beside their events, as marks; after the parts' times are known. */

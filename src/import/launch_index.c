@@ -1,34 +1,40 @@
-/* Open addressing with linear probing, at most half full. Entries with one id follow each other on its
- * probe path. */
+/* Calls stand in one array, in the order they came; a table of places in it, by id, is open addressing with
+ * linear probing, at most half full: 24 bytes a call and 8 to 16 in the table. Calls with one id follow each
+ * other on its probe path. */
 #include "import/launch_index.h"
+
+#include <string.h>
 
 #include <tacho/timeline.h>
 
+#include "base/row_buffer.h"
+
 enum { MAX_CALLS_OF_ID = 64 };
 
-struct entry {
+struct call {
 	gint64 id, start_ns;
-	guint32 row; /* TACHO_NONE: empty */
+	guint32 row;
 };
 
 struct launch_index {
-	struct entry *entries;
-	gsize n, n_entries; /* n_entries: a power of two */
+	struct row_buffer calls;
+	guint32 *places; /* in `calls`; TACHO_NONE: empty */
+	gsize n_places;	 /* a power of two */
 };
 
-static void clear(struct entry *entries, gsize n)
+static void clear_places(struct launch_index *index, gsize n)
 {
-	for (gsize i = 0; i < n; i++)
-		entries[i].row = TACHO_NONE;
+	g_free(index->places);
+	index->places = g_new(guint32, n);
+	index->n_places = n;
+	memset(index->places, 0xff, n * sizeof(guint32));
 }
 
 struct launch_index *launch_index_new(void)
 {
 	struct launch_index *index = g_new0(struct launch_index, 1);
 
-	index->n_entries = 256;
-	index->entries = g_new(struct entry, index->n_entries);
-	clear(index->entries, index->n_entries);
+	clear_places(index, 256);
 	return index;
 }
 
@@ -36,54 +42,61 @@ void launch_index_free(struct launch_index *index)
 {
 	if (!index)
 		return;
-	g_free(index->entries);
+	row_buffer_release(&index->calls);
+	g_free(index->places);
 	g_free(index);
+}
+
+static inline const struct call *call_at(const struct launch_index *index, gsize place)
+{
+	return (const struct call *)index->calls.rows + index->places[place];
 }
 
 static gsize first_place(const struct launch_index *index, gint64 id)
 {
 	return (gsize)(((guint64)id * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15)) >> 32) &
-	       (index->n_entries - 1);
+	       (index->n_places - 1);
 }
 
-static void put(struct launch_index *index, const struct entry *entry)
+/* Where another call with `id` goes, G_MAXSIZE: there are enough of it. */
+static gsize find_room(const struct launch_index *index, gint64 id)
 {
-	gsize at = first_place(index, entry->id), n_same = 0;
+	gsize at = first_place(index, id), n_same = 0;
 
-	for (; index->entries[at].row != TACHO_NONE; at = (at + 1) & (index->n_entries - 1)) {
-		if (index->entries[at].id == entry->id && ++n_same == MAX_CALLS_OF_ID)
-			return;
-	}
-	index->entries[at] = *entry;
-	index->n++;
+	for (; index->places[at] != TACHO_NONE; at = (at + 1) & (index->n_places - 1))
+		if (call_at(index, at)->id == id && ++n_same == MAX_CALLS_OF_ID)
+			return G_MAXSIZE;
+	return at;
 }
 
 static void grow(struct launch_index *index)
 {
-	struct entry *old = index->entries;
-	gsize n_old = index->n_entries;
+	const struct call *calls = index->calls.rows;
 
-	index->n_entries *= 2;
-	index->entries = g_new(struct entry, index->n_entries);
-	clear(index->entries, index->n_entries);
-	index->n = 0;
-	for (gsize i = 0; i < n_old; i++)
-		if (old[i].row != TACHO_NONE)
-			put(index, &old[i]);
-	g_free(old);
+	clear_places(index, index->n_places * 2);
+	for (gsize i = 0; i < index->calls.n; i++)
+		index->places[find_room(index, calls[i].id)] = (guint32)i;
 }
 
 void launch_index_add(struct launch_index *index, gint64 id, gint64 start_ns, guint32 row)
 {
-	struct entry entry = { id, start_ns, row };
+	struct call *call;
+	gsize place;
 
-	if (index->n >= index->n_entries / 2)
+	if (index->calls.n >= index->n_places / 2)
 		grow(index);
-	put(index, &entry);
+	place = find_room(index, id);
+	if (place == G_MAXSIZE)
+		return;
+	call = row_buffer_add(&index->calls, sizeof(*call));
+	if (!call)
+		return;
+	*call = (struct call){ id, start_ns, row };
+	index->places[place] = (guint32)(index->calls.n - 1);
 }
 
 /* Whether `a` is a better answer than `b`. */
-static gboolean is_better(const struct entry *a, const struct entry *b, gint64 time_ns)
+static gboolean is_better(const struct call *a, const struct call *b, gint64 time_ns)
 {
 	gboolean a_is_before = a->start_ns <= time_ns, b_is_before = b->start_ns <= time_ns;
 
@@ -94,14 +107,14 @@ static gboolean is_better(const struct entry *a, const struct entry *b, gint64 t
 
 guint32 launch_index_find(const struct launch_index *index, gint64 id, gint64 time_ns)
 {
-	const struct entry *best = NULL;
+	const struct call *best = NULL;
 
-	for (gsize at = first_place(index, id); index->entries[at].row != TACHO_NONE;
-	     at = (at + 1) & (index->n_entries - 1)) {
-		const struct entry *entry = &index->entries[at];
+	for (gsize at = first_place(index, id); index->places[at] != TACHO_NONE;
+	     at = (at + 1) & (index->n_places - 1)) {
+		const struct call *call = call_at(index, at);
 
-		if (entry->id == id && (!best || is_better(entry, best, time_ns)))
-			best = entry;
+		if (call->id == id && (!best || is_better(call, best, time_ns)))
+			best = call;
 	}
 	return best ? best->row : TACHO_NONE;
 }
