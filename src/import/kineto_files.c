@@ -83,6 +83,14 @@ static void report_progress(struct reading *reading)
 	reading->import->progress(done / reading->files->n, reading->import->progress_data);
 }
 
+/* No more of `file` for this core; under the lock. */
+static void leave_file(struct kineto_file *file)
+{
+	file->is_finished = TRUE;
+	if (!--file->n_users)
+		g_clear_pointer(&file->chunks, json_chunks_close);
+}
+
 /* Another file to take pieces from, where `current` has no more; NULL: there is none. */
 static struct kineto_file *choose_file(struct reading *reading, struct kineto_file *current)
 {
@@ -90,10 +98,12 @@ static struct kineto_file *choose_file(struct reading *reading, struct kineto_fi
 
 	pthread_mutex_lock(&reading->lock);
 	if (current)
-		current->is_finished = TRUE;
+		leave_file(current);
 	file = open_next(reading);
 	if (!file)
 		file = find_unfinished(reading);
+	if (file)
+		file->n_users++;
 	if (reading->import->progress)
 		report_progress(reading);
 	pthread_mutex_unlock(&reading->lock);
@@ -435,8 +445,6 @@ void kineto_files_read(struct kineto_files *files, const gchar *const *paths, gu
 		add_reader(&reading);
 	pthread_mutex_init(&reading.lock, NULL);
 	worker_pool_run(files->readers->len, read_files, &reading);
-	for (guint i = 0; i < n_paths; i++)
-		g_clear_pointer(&files->files[i].chunks, json_chunks_close);
 	reread_doubtful(&reading);
 	pthread_mutex_destroy(&reading.lock);
 	g_ptr_array_sort(files->rows, compare_rows);

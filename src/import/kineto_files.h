@@ -17,7 +17,8 @@
 struct kineto_file {
 	const gchar *path;
 	struct kineto_facts facts;
-	JsonChunks *chunks; /* while it is read */
+	JsonChunks *chunks; /* while it is read: so that as many are open as there are cores */
+	guint n_users;	    /* cores that read it */
 	gboolean is_opened, is_finished;
 	gboolean is_reread;    /* carefully: only the careful readers' tracks and groups count */
 	gboolean is_duplicate; /* of times that another file of its rank has: left out */

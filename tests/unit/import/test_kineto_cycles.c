@@ -1,6 +1,7 @@
 /* Kineto files of one rank: the cycles of one profiler, and copies. */
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <tacho/correlate.h>
 
 #include "foreign_traces.h"
@@ -110,11 +111,43 @@ static void test_without_ranks(void)
 	g_assert_null(foreign_problem(three, "duplicate_rank"));
 }
 
+/* As many files are open as there are cores, however many ranks there are. */
+static void test_many(void)
+{
+	guint n_files = 2 * g_get_num_processors() + 40;
+	g_autofree gchar *folder = g_dir_make_tmp("tacho-cycles-XXXXXX", NULL);
+	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(TachoTimeline) timeline = NULL;
+	struct rlimit before, few;
+
+	for (guint i = 0; i < n_files; i++) {
+		gchar *path = g_strdup_printf("%s/rank%u.json", folder, i);
+		g_autofree gchar *text = make_cycle((gint)i, 50 + i, 3, 1000);
+
+		g_assert_true(g_file_set_contents(path, text, -1, NULL));
+		g_ptr_array_add(paths, path);
+	}
+	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
+	few = before;
+	few.rlim_cur = MIN(before.rlim_cur, g_get_num_processors() + 24);
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &few), ==, 0);
+	timeline = tacho_run_open((const gchar *const *)&folder, 1, NULL, NULL, NULL);
+	setrlimit(RLIMIT_NOFILE, &before);
+	g_assert_nonnull(timeline);
+	g_assert_cmpuint(timeline->ranks->len, ==, n_files);
+	g_assert_cmpuint(timeline->slices.n, ==, 4 * n_files);
+	g_assert_null(foreign_problem(timeline, "unreadable_file"));
+	for (guint i = 0; i < n_files; i++)
+		g_unlink(paths->pdata[i]);
+	g_rmdir(folder);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kineto_cycles/cycles", test_cycles);
 	g_test_add_func("/kineto_cycles/copy", test_copy);
 	g_test_add_func("/kineto_cycles/without_ranks", test_without_ranks);
+	g_test_add_func("/kineto_cycles/many", test_many);
 	return g_test_run();
 }
