@@ -63,6 +63,22 @@ static GArray *collect_slices(const TachoTimeline *timeline)
 	return found;
 }
 
+/* Whether any collective may have been queued: those on a device's stream were launched. */
+static gboolean has_queued(const TachoTimeline *timeline)
+{
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+		guint32 end = track->first_slice + track->n_slices;
+
+		if (track->kind != TACHO_TRACK_ASYNC)
+			continue;
+		for (guint32 row = track->first_slice; row < end; row++)
+			if (timeline->slices.kind[row] == TACHO_SLICE_COLLECTIVE)
+				return TRUE;
+	}
+	return FALSE;
+}
+
 /* By begin; at the same moment, operations before collectives. */
 static gint compare_slices(gconstpointer a, gconstpointer b, gpointer data)
 {
@@ -176,10 +192,13 @@ static void queue_free(gpointer queue)
 
 void link_queued_collectives(TachoTimeline *timeline, const struct thread_index *threads)
 {
-	g_autoptr(GArray) found = collect_slices(timeline);
-	g_autoptr(GHashTable) waiting =
-		g_hash_table_new_full(hash_key, is_equal_key, g_free, queue_free);
+	g_autoptr(GArray) found = NULL;
+	g_autoptr(GHashTable) waiting = NULL;
 
+	if (!has_queued(timeline))
+		return;
+	waiting = g_hash_table_new_full(hash_key, is_equal_key, g_free, queue_free);
+	found = collect_slices(timeline);
 	g_array_sort_with_data(found, compare_slices, &timeline->slices);
 	for (guint i = 0; i < found->len; i++) {
 		guint32 slice = g_array_index(found, guint32, i);
