@@ -1,5 +1,6 @@
 /* main: find the subcommand and hand over. */
 #include <locale.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,8 +34,15 @@ static void print_help(FILE *out)
 	      out);
 }
 
+/* Large arrays are given back when they are freed; else libc keeps more the more were freed before. */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+}
+
 int main(int argc, char **argv)
 {
+	give_memory_back();
 	setlocale(LC_CTYPE, "");
 	cli_ignore_sigpipe();
 	if (argc < 2) {
