@@ -24,21 +24,35 @@ def shift(text, ids, microseconds, steps):
     return IDS.sub(replace, text)
 
 
-def main():
-    sample, output, gigabytes = sys.argv[1], sys.argv[2], float(sys.argv[3])
-    text = (gzip.open if sample.endswith('.gz') else open)(sample, 'rb').read()
+def read_sample(path):
+    """What stands before the list of events, the events, and what stands behind."""
+    with (gzip.open if path.endswith('.gz') else open)(path, 'rb') as file:
+        text = file.read()
     begin = text.index(b'"traceEvents": [') + len(b'"traceEvents": [')
     end = list(LAST.finditer(text, begin))[-1].start() + 1
-    head, events, tail = text[:begin], text[begin:end], text[end:]
-    times = [int(t) for t in re.findall(rb'"ts": (\d+)', events)]
-    numbers = [int(match[2]) for match in IDS.finditer(events) if match[1]]
+    return text[:begin], text[begin:end], text[end:]
+
+
+def times(events):
+    return [int(t) for t in re.findall(rb'"ts": (\d+)', events)]
+
+
+def repeat(events, copies, span):
+    """Copies of the events, each later than the one before by `span` microseconds."""
+    ids = max(n for n in (int(match[2]) for match in IDS.finditer(events) if match[1]) if n < 1 << 40) + 1
+    for copy in range(copies):
+        yield (b',' if copy else b'') + shift(events, copy * ids, copy * span, copy)
+
+
+def main():
+    sample, output, gigabytes = sys.argv[1], sys.argv[2], float(sys.argv[3])
+    head, events, tail = read_sample(sample)
     copies = max(1, int(gigabytes * 1e9 / len(events)))
-    span, ids = max(times) - min(times) + 1000, max(n for n in numbers if n < 1 << 40) + 1
+    span = max(times(events)) - min(times(events)) + 1000
     with open(output, 'wb') as out:
         out.write(head)
-        for copy in range(copies):
-            out.write(b',' if copy else b'')
-            out.write(shift(events, copy * ids, copy * span, copy))
+        for part in repeat(events, copies, span):
+            out.write(part)
         out.write(tail)
     print(f'{copies} copies of {len(events)} bytes')
 
