@@ -27,7 +27,7 @@ static const gchar description[] =
 	"  fusion=10,20, partition_mb=4       other buckets; large all-reduces in parts\n"
 	"  accumulate=4                       four passes a step\n"
 	"  recompute:module~layer             computed again in the backward pass\n"
-	"  device=flops:3x,bytes:2x           another device, by the roofline\n"
+	"  device=H100                        another device, by the roofline\n"
 	"  jobs=other.tacho                   another job on the same links\n"
 	"All of them: docs/what-if.md\n\n"
 	"Examples:\n"

@@ -21,7 +21,7 @@ static const struct {
 	{ "partition_mb=", "partition_mb=", what_if_partition_mb },
 	{ "accumulate=", "accumulate=N", what_if_accumulate },
 	{ "recompute:", "recompute:KIND~REGEX", what_if_recompute },
-	{ "device=", "device=flops:F,bytes:F", what_if_device },
+	{ "device=", "device=NAME", what_if_device },
 	{ "scale:", "scale:KIND~REGEX=F", what_if_scale },
 	{ "drop:", "drop:KIND~REGEX", what_if_drop },
 	{ "straggler:", "straggler:RANK=F", what_if_straggler },

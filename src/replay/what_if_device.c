@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/op_flops.h"
+#include "replay/op_work.h"
 #include "replay/what_if_internal.h"
 
 #define MIN_TIME_NS	10000.0 /* of an operation's name: less is mostly the call */
@@ -25,10 +25,6 @@ struct rates {
 	gdouble flops, bytes; /* as factors wanted; or a ns, as recorded */
 };
 
-struct op_work {
-	gdouble flops, bytes;
-};
-
 struct name_sum {
 	gdouble flops, bytes, time_ns;
 };
@@ -36,8 +32,8 @@ struct name_sum {
 struct device_edit {
 	TachoGraph *graph;
 	gboolean has_devices;
-	guint32 *op_of;	   /* node -> slice of the operation whose work it is, or TACHO_NONE */
-	GHashTable *works; /* slice -> struct op_work; NULL: not known */
+	guint32 *op_of; /* node -> slice of the operation whose work it is, or TACHO_NONE */
+	struct op_works works;
 	GHashTable *names; /* name -> struct name_sum */
 };
 
@@ -58,32 +54,6 @@ static gboolean parse_factors(const gchar *text, struct rates *factors)
 	return words[0] != NULL;
 }
 
-static gdouble input_bytes(const TachoTimeline *timeline, guint32 slice)
-{
-	gdouble bytes = 0;
-	TachoTensor input;
-
-	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &input); i++)
-		bytes += tensor_elements(&input) * input.dtype_bytes;
-	return bytes;
-}
-
-/* What the operation does, or NULL. */
-static const struct op_work *work_of(struct device_edit *edit, guint32 slice)
-{
-	const TachoTimeline *timeline = edit->graph->timeline;
-	struct op_work work;
-	gpointer known;
-
-	if (g_hash_table_lookup_extended(edit->works, GUINT_TO_POINTER(slice), NULL, &known))
-		return known;
-	work.flops = op_flops(timeline, slice);
-	work.bytes = input_bytes(timeline, slice) + op_output_bytes(timeline, slice);
-	known = work.flops >= 0 && work.bytes > 0 ? g_memdup2(&work, sizeof(work)) : NULL;
-	g_hash_table_insert(edit->works, GUINT_TO_POINTER(slice), known);
-	return known;
-}
-
 static gboolean is_scaled(const struct device_edit *edit, const struct graph_node *node)
 {
 	if (node->slice == TACHO_NONE)
@@ -91,19 +61,6 @@ static gboolean is_scaled(const struct device_edit *edit, const struct graph_nod
 	if (edit->has_devices)
 		return node->kind == TACHO_NODE_DEVICE;
 	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL;
-}
-
-/* The innermost operation with known work around the slice, or around the call that launched it. */
-static guint32 find_op(struct device_edit *edit, guint32 slice)
-{
-	const TachoSlices *slices = &edit->graph->timeline->slices;
-
-	if (slices->launch[slice] != TACHO_NONE)
-		slice = slices->launch[slice];
-	for (; slice != TACHO_NONE; slice = slices->parent[slice])
-		if (slices->kind[slice] == TACHO_SLICE_OP && work_of(edit, slice))
-			return slice;
-	return TACHO_NONE;
 }
 
 static void add_to_name(struct device_edit *edit, guint32 op, gdouble time_ns, gboolean is_first)
@@ -117,8 +74,8 @@ static void add_to_name(struct device_edit *edit, guint32 op, gdouble time_ns, g
 	}
 	sum->time_ns += time_ns;
 	if (is_first) {
-		sum->flops += work_of(edit, op)->flops;
-		sum->bytes += work_of(edit, op)->bytes;
+		sum->flops += op_works_of(&edit->works, op)->flops;
+		sum->bytes += op_works_of(&edit->works, op)->bytes;
 	}
 }
 
@@ -130,7 +87,8 @@ static gboolean find_works(struct device_edit *edit)
 
 	for (guint32 i = 0; i < graph->nodes->len; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
-		guint32 op = is_scaled(edit, node) ? find_op(edit, node->slice) : TACHO_NONE;
+		guint32 op = is_scaled(edit, node) ? op_works_find(&edit->works, node->slice)
+						   : TACHO_NONE;
 
 		edit->op_of[i] = op;
 		if (op != TACHO_NONE)
@@ -177,7 +135,7 @@ static void scale_works(struct device_edit *edit, struct rates rates, struct rat
 
 		if (edit->op_of[i] == TACHO_NONE || is_view(edit, edit->op_of[i], rates))
 			continue;
-		work = work_of(edit, edit->op_of[i]);
+		work = op_works_of(&edit->works, edit->op_of[i]);
 		is_arithmetic = work->flops * rates.bytes > work->bytes * rates.flops;
 		node->duration_ns = llround((gdouble)node->duration_ns /
 					    (is_arithmetic ? factors.flops : factors.bytes));
@@ -230,21 +188,31 @@ static gboolean change_device(struct device_edit *edit, struct rates factors, co
 	return TRUE;
 }
 
-gboolean what_if_device(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+static gboolean change_rates(TachoGraph *graph, const gchar *what_if, struct rates factors,
+			     GError **error)
 {
 	struct device_edit edit = { .graph = graph, .has_devices = replay_has_devices(graph) };
-	struct rates factors;
 	gboolean is_done;
 
-	if (!parse_factors(text, &factors))
-		return what_if_refuse(error, what_if,
-				      "it is device=flops:F,bytes:F, or one of the two");
 	edit.op_of = g_new(guint32, MAX(graph->nodes->len, 1u));
-	edit.works = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	op_works_init(&edit.works, graph->timeline);
 	edit.names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	is_done = change_device(&edit, factors, what_if, error);
-	g_hash_table_unref(edit.works);
 	g_hash_table_unref(edit.names);
+	op_works_release(&edit.works);
 	g_free(edit.op_of);
 	return is_done;
+}
+
+gboolean what_if_device(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+{
+	struct rates factors;
+
+	if (!g_str_has_prefix(text, "flops:") && !g_str_has_prefix(text, "bytes:"))
+		return what_if_named_device(graph, what_if, text, error);
+	if (!parse_factors(text, &factors))
+		return what_if_refuse(error, what_if,
+				      "it is device=flops:F,bytes:F, or one of the two, or "
+				      "device=NAME");
+	return change_rates(graph, what_if, factors, error);
 }

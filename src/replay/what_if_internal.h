@@ -17,6 +17,7 @@ WhatIfEdit what_if_scale, what_if_drop, what_if_straggler, what_if_cores;
 WhatIfEdit what_if_bucket_mb, what_if_fusion, what_if_partition_mb;
 WhatIfEdit what_if_accumulate, what_if_recompute, what_if_device, what_if_jobs;
 WhatIfEdit what_if_durations;
+WhatIfEdit what_if_named_device; /* of device= */
 
 /* Work that was not recorded, of the thread and step of the node that is to follow it. */
 struct insertion {

@@ -309,7 +309,7 @@ static void test_device(void)
 		       "    op mystery 20..100\n",
 		       "device=flops:2x", "only 20 %");
 	assert_refused(text, "device=", "it is device=");
-	assert_refused(text, "device=A100", "it is device=");
+	assert_refused(text, "device=A100", "no kernels of a device");
 	assert_refused(text, "device=flops:0", "it is device=");
 	assert_refused(text, "device=flops:2x,colour:3", "it is device=");
 }

@@ -1,0 +1,35 @@
+/* device_table: accelerators by name, and what they can do at most (devices.def). */
+#ifndef TACHO_DEVICE_TABLE_H
+#define TACHO_DEVICE_TABLE_H
+
+#include <glib.h>
+
+/* What numbers arithmetic is done with. */
+enum device_rate {
+	DEVICE_FP32,
+	DEVICE_TF32,
+	DEVICE_FP16,
+	DEVICE_BF16,
+	DEVICE_INT8,
+	DEVICE_N_RATES,
+};
+
+struct device_peak {
+	const gchar *name, *pattern, *source;
+	gdouble tera_ops[DEVICE_N_RATES]; /* a second; 0: no such unit */
+	gdouble gb_per_s;		  /* of its memory */
+};
+
+/* The row of that name, or else the first whose pattern matches; NULL: there is none. */
+const struct device_peak *device_find(const gchar *name);
+
+/* Operations a ns: where there is no unit for such numbers, those of the next wider. */
+gdouble device_ops_per_ns(const struct device_peak *device, enum device_rate rate);
+
+/* All names, between ", ". To be freed with g_free(). */
+gchar *device_names(void);
+
+/* Of a tensor's type as in TachoTensor; DEVICE_N_RATES: no such. */
+enum device_rate device_rate_of(const gchar *dtype);
+
+#endif

@@ -1,0 +1,140 @@
+/* what_if_named_device: the same work on another accelerator, by name.
+ *
+ * By the roofline, what an operation takes at least is the larger of its operations at the rate of the
+ * device's arithmetic on such numbers, and its bytes at that of its memory (cost/devices.def). What its kernels
+ * take on the other device is in proportion to that: so an operation that reaches half of what one device could
+ * is taken to reach half of what the other could, and one that is bound by arithmetic on one may be bound by
+ * memory on the other. Kernels of operations without shapes or formula are taken to be bound by memory, as are
+ * fills and copies within a device. Hosts, launches, copies from and to hosts and collectives stay. */
+#include <math.h>
+#include <string.h>
+
+#include "replay/op_work.h"
+#include "replay/recorded_device.h"
+#include "replay/what_if_internal.h"
+
+struct device_change {
+	TachoGraph *graph;
+	const struct device_peak *from, *to;
+	struct op_works works;
+	gdouble known_ns, all_ns; /* of kernels */
+};
+
+/* What the device needs at least, ns. TensorFloat-32 is told by the kernel's name. */
+static gdouble least_ns(const struct device_peak *device, const struct op_work *work,
+			const gchar *kernel)
+{
+	enum device_rate rate = work->rate == DEVICE_N_RATES ? DEVICE_FP32 : work->rate;
+
+	if (rate == DEVICE_FP32 && strstr(kernel, "tf32"))
+		rate = DEVICE_TF32;
+	return MAX(work->flops / device_ops_per_ns(device, rate), work->bytes / device->gb_per_s);
+}
+
+static gdouble memory_factor(const struct device_change *change)
+{
+	return change->from->gb_per_s / change->to->gb_per_s;
+}
+
+static void scale_kernel(struct device_change *change, struct graph_node *node)
+{
+	const gchar *kernel = tacho_timeline_string(change->graph->timeline, node->name);
+	guint32 op =
+		node->slice == TACHO_NONE ? TACHO_NONE : op_works_find(&change->works, node->slice);
+	gdouble factor = memory_factor(change);
+
+	change->all_ns += (gdouble)node->duration_ns;
+	if (op != TACHO_NONE) {
+		const struct op_work *work = op_works_of(&change->works, op);
+
+		change->known_ns += (gdouble)node->duration_ns;
+		factor = least_ns(change->to, work, kernel) / least_ns(change->from, work, kernel);
+	}
+	node->duration_ns = llround((gdouble)node->duration_ns * factor);
+}
+
+/* "Memcpy DtoD (Device -> Device)", "Memset (Device)", "CopyDeviceToDevice": in its own memory. */
+static gboolean is_within(const gchar *copy)
+{
+	return strstr(copy, "DtoD") || strstr(copy, "Device -> Device") ||
+	       strstr(copy, "DeviceToDevice") || g_ascii_strncasecmp(copy, "memset", 6) == 0 ||
+	       g_ascii_strncasecmp(copy, "fill", 4) == 0;
+}
+
+static void scale_all(struct device_change *change)
+{
+	for (guint32 i = 0; i < change->graph->nodes->len; i++) {
+		struct graph_node *node = graph_node_at(change->graph, i);
+
+		if (graph_is_guest_node(change->graph, node))
+			continue;
+		if (node->kind == TACHO_NODE_DEVICE)
+			scale_kernel(change, node);
+		else if (node->kind == TACHO_NODE_COPY &&
+			 is_within(tacho_timeline_string(change->graph->timeline, node->name)))
+			node->duration_ns =
+				llround((gdouble)node->duration_ns * memory_factor(change));
+	}
+}
+
+static gboolean find_device(const gchar *what_if, const gchar *name,
+			    const struct device_peak **ret_device, GError **error)
+{
+	g_autofree gchar *names = NULL;
+
+	*ret_device = device_find(name);
+	if (*ret_device)
+		return TRUE;
+	names = device_names();
+	return what_if_refuse(error, what_if, "'%s' is no device that is known: these are %s", name,
+			      names);
+}
+
+/* As said, or else as recorded. */
+static gboolean find_from(struct device_change *change, const gchar *what_if, const gchar *said,
+			  GError **error)
+{
+	g_autofree gchar *recorded = NULL;
+
+	if (said)
+		return find_device(what_if, said, &change->from, error);
+	recorded = recorded_device_name(change->graph->timeline);
+	if (!recorded)
+		return what_if_refuse(error, what_if,
+				      "the trace does not tell what it was recorded on: say it, as "
+				      "in device=H100:A100-80GB");
+	change->from = device_find(recorded);
+	return change->from ||
+	       what_if_refuse(error, what_if,
+			      "it was recorded on '%s', of which nothing is known: say what is "
+			      "like it, as in device=H100:A100-80GB",
+			      recorded);
+}
+
+gboolean what_if_named_device(TachoGraph *graph, const gchar *what_if, const gchar *text,
+			      GError **error)
+{
+	struct device_change change = { .graph = graph };
+	g_auto(GStrv) names = g_strsplit(text, ":", -1);
+
+	if (g_strv_length(names) < 1 || g_strv_length(names) > 2 || !*names[0])
+		return what_if_refuse(error, what_if,
+				      "it is device=flops:F,bytes:F, or one of the two, or "
+				      "device=NAME, or device=NAME:RECORDED");
+	if (!find_device(what_if, names[0], &change.to, error))
+		return FALSE;
+	if (!replay_has_devices(graph))
+		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
+	if (!find_from(&change, what_if, names[1], error))
+		return FALSE;
+	op_works_init(&change.works, graph->timeline);
+	scale_all(&change);
+	op_works_release(&change.works);
+	graph_note(graph,
+		   "%s in the place of %s, by the roofline; %.0f %% of the time of kernels has no "
+		   "shapes or no formula and is taken to be bound by memory; collectives, copies "
+		   "from and to hosts, and hosts stay",
+		   change.to->name, change.from->name,
+		   change.all_ns > 0 ? 100 * (1 - change.known_ns / change.all_ns) : 0);
+	return TRUE;
+}

@@ -1,0 +1,142 @@
+/* Another accelerator, on timelines whose results can be computed by hand. Times are microseconds. */
+#include <math.h>
+#include <string.h>
+
+#include "cost/device_table.h"
+#include "predicted.h"
+#include "timeline_text.h"
+
+/* On a V100, fp32 on its 15.7 T/s and 900 GB/s:
+ *   mm     2 * 1000^3 operations and 12 MB: by arithmetic, for 127 us at least and 13 for the memory
+ *   relu   1 M operations and 8 MB: by memory
+ *   other  nobody knows: by memory
+ * and in half precision a product of 2 * 1000^3 and 6 MB, which at 125 T/s takes 16 us, and 6.7 for the memory. */
+#define KERNELS(mark)                                                                              \
+	"unit us\n"                                                                                \
+	"rank 0 thread 1000 main\n" mark "  annotation ProfilerStep#0 0..1000\n"                   \
+	"    op aten::mm 0..10 in=float32[1000,1000] in=float32[1000,1000] "                       \
+	"out=float32[1000,1000]\n"                                                                 \
+	"      runtime cudaLaunchKernel 0..10\n"                                                   \
+	"    op aten::relu 10..20 in=float32[1000000] out=float32[1000000]\n"                      \
+	"      runtime cudaLaunchKernel#2 10..20\n"                                                \
+	"    op other 20..30\n"                                                                    \
+	"      runtime cudaLaunchKernel#3 20..30\n"                                                \
+	"    op aten::mm 30..40 in=float16[1000,1000] in=float16[1000,1000] "                      \
+	"out=float16[1000,1000]\n"                                                                 \
+	"      runtime cudaLaunchKernel#4 30..40\n"                                                \
+	"    runtime cudaMemcpyAsync 40..50\n"                                                     \
+	"    runtime cudaMemcpyAsync#2 50..60\n"                                                   \
+	"    runtime cudaDeviceSynchronize 60..1000\n"                                             \
+	"stream 7\n"                                                                               \
+	"  kernel sgemm 100..300 launch=cudaLaunchKernel\n"                                        \
+	"  kernel relu 300..400 launch=cudaLaunchKernel#2\n"                                       \
+	"  kernel other 400..500 launch=cudaLaunchKernel#3\n"                                      \
+	"  kernel hgemm 500..600 launch=cudaLaunchKernel#4\n"                                      \
+	"  memcpy \"Memcpy DtoD (Device -> Device)\" 600..700 launch=cudaMemcpyAsync\n"            \
+	"  memcpy \"Memcpy DtoH (Device -> Pageable)\" 700..800 launch=cudaMemcpyAsync#2\n"
+
+static const gchar untold[] = KERNELS("");
+static const gchar v100[] = KERNELS(
+	"  mark deviceProperties 0 text='[{\"id\": 0, \"name\": \"Tesla V100-SXM2-16GB\"}]'\n");
+static const gchar strange[] =
+	KERNELS("  mark deviceProperties 0 text='[{\"id\": 0, \"name\": \"Abacus\"}]'\n");
+
+static gdouble least(gdouble flops, gdouble bytes)
+{
+	return MAX(flops, bytes);
+}
+
+static void test_known(void)
+{
+	const gdouble product = 2e9, sum_bytes = 8e6, wide_bytes = 12e6, half_bytes = 6e6;
+	/* an A100 of 80 GB: 19.5 and 312 T/s, 2039 GB/s */
+	gdouble sgemm = 200 * least(product / 19.5e6, wide_bytes / 2039e3) /
+			least(product / 15.7e6, wide_bytes / 900e3);
+	gdouble memory = 900.0 / 2039;
+	gdouble hgemm = 100 * least(product / 312e6, half_bytes / 2039e3) /
+			least(product / 125e6, half_bytes / 900e3);
+
+	g_assert_cmpfloat_with_epsilon(sgemm, 200 * 15.7 / 19.5, 1e-9);
+	g_assert_cmpfloat_with_epsilon(hgemm, 100 * 125 / 312.0, 1e-9);
+	g_assert_cmpfloat(sum_bytes / 900e3, >, 1e6 / 15.7e6);
+	assert_predicted(v100, "device=A100-80GB",
+			 100 + sgemm + 3 * 100 * memory + hgemm + 100 + 200);
+	assert_predicted(untold, "device=A100-80GB:V100",
+			 100 + sgemm + 3 * 100 * memory + hgemm + 100 + 200);
+	assert_predicted(v100, "device=V100", 1000);
+	/* by the T4's 320 GB/s, the product in half precision is bound by its arithmetic still: 65 T/s */
+	assert_predicted(v100, "device=T4",
+			 100 + 200 * 15.7 / 8.1 + 300 * 900 / 320.0 + 100 * 125 / 65.0 + 100 + 200);
+}
+
+/* An operation that changes sides: on an L4 of 121 T/s and 300 GB/s, 2e9 operations take 16.5 us, 6 MB 20. */
+static void test_other_side(void)
+{
+	assert_predicted(
+		v100, "device=L4",
+		100 + 200 * 40.0 / (2e9 / 15.7e6) * (2e9 / 30.3e6 > 40 ? 2e9 / 30.3e6 / 40 : 1) +
+			300 * 3 + 100 * 20 / 16.0 + 100 + 200);
+}
+
+static void test_refusals(void)
+{
+	assert_refused(untold, "device=A100-80GB", "does not tell what it was recorded on");
+	assert_refused(strange, "device=A100-80GB", "'Abacus', of which nothing is known");
+	assert_refused(v100, "device=Abacus", "A100-40GB");
+	assert_refused(v100, "device=H100:Abacus", "'Abacus' is no device");
+	assert_refused(v100, "device=", "device=NAME");
+	assert_refused(v100, "device=H100:V100:T4", "device=NAME");
+	assert_refused("unit us\nrank 0 thread 1000 main\n  annotation ProfilerStep#0 0..10\n"
+		       "    op a 0..10\n",
+		       "device=H100:A100", "no kernels");
+}
+
+static void test_table(void)
+{
+	static const struct {
+		const gchar *recorded, *name;
+	} devices[] = {
+		{ "Tesla V100-SXM2-16GB", "V100" },
+		{ "Tesla V100-PCIE-32GB", "V100-PCIe" },
+		{ "NVIDIA A100-SXM4-80GB", "A100-80GB" },
+		{ "NVIDIA A100-PG509-200", "A100-40GB" },
+		{ "NVIDIA A100 80GB PCIe", "A100-PCIe-80GB" },
+		{ "NVIDIA H100", "H100" },
+		{ "NVIDIA H100 80GB HBM3", "H100" },
+		{ "NVIDIA H100 PCIe", "H100-PCIe" },
+		{ "NVIDIA L40S", "L40S" },
+		{ "NVIDIA L4", "L4" },
+		{ "NVIDIA A10", "A10" },
+		{ "Tesla T4", "T4" },
+		{ "NVIDIA GeForce RTX 4090", "RTX-4090" },
+		{ "NVIDIA B200", "B200" },
+		{ "AMD Instinct MI300X", "MI300X" },
+		{ "h200", "H200" },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(devices); i++) {
+		const struct device_peak *device = device_find(devices[i].recorded);
+
+		g_assert_nonnull(device);
+		g_assert_cmpstr(device->name, ==, devices[i].name);
+		for (guint rate = 0; rate < DEVICE_N_RATES; rate++)
+			g_assert_cmpfloat(device_ops_per_ns(device, rate), >, 0);
+		g_assert_true(g_str_has_prefix(device->source, "https://"));
+	}
+	g_assert_null(device_find("Abacus"));
+	g_assert_null(device_find(""));
+	/* no unit for bfloat16, nor for whole numbers: half precision, or else plain arithmetic */
+	g_assert_cmpfloat(device_ops_per_ns(device_find("V100"), DEVICE_BF16), ==, 15700);
+	g_assert_cmpfloat(device_ops_per_ns(device_find("V100"), DEVICE_INT8), ==, 125000);
+	g_assert_cmpint(device_rate_of("float64"), ==, DEVICE_N_RATES);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/what_if_device/known", test_known);
+	g_test_add_func("/what_if_device/other_side", test_other_side);
+	g_test_add_func("/what_if_device/refusals", test_refusals);
+	g_test_add_func("/what_if_device/table", test_table);
+	return g_test_run();
+}
