@@ -10,17 +10,21 @@
  *   2. 1000 changes of a step of 8 ranks with 10,000 operations each and 400 gradients, about what
  *      BERT-large is: operations of all ranks twice as fast, one kind at a time, and buckets of 1000 sizes.
  *   3. 1024 ranks with 10,000 operations each, made from two: copies come to all collectives together, so
- *      that only the two are played.
+ *      that only the two are played; and all of them, each by itself, for what that takes.
  *
- * Medians of some rounds, with the fastest and slowest. Making and freezing the graph is not in
+ * An argument (plays, simgrid, changes, ranks) asks for that part alone. Medians of some rounds, with the fastest and slowest. Making and freezing the graph is not in
  * the first, and stands beside. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <tacho/replay.h>
 
 #include "base/worker_pool.h"
+#include "graph/graph_unfold.h"
 #include "job_graph.h"
 #include "replay/replay_trial.h"
 #ifdef HAVE_SIMGRID
@@ -230,7 +234,68 @@ static void measure_buckets(const gchar *what, const struct job_shape *shape)
 
 /* --- many ranks ------------------------------------------------------------------------------- */
 
-static void measure_ranks(void)
+static void fail(const GError *error)
+{
+	fprintf(stderr, "%s\n", error->message);
+	exit(EXIT_FAILURE);
+}
+
+static gdouble first_step_ms(const TachoReplay *replay)
+{
+	g_autoptr(GArray) steps = replay_step_times(replay);
+
+	return (gdouble)g_array_index(steps, gint64, 0) / 1e6;
+}
+
+/* In this process since it began, or since it was last asked to be counted anew. */
+static gdouble peak_memory_mb(void)
+{
+	g_autofree gchar *status = NULL;
+	const gchar *line;
+
+	if (!g_file_get_contents("/proc/self/status", &status, NULL, NULL))
+		return NAN;
+	line = strstr(status, "VmHWM:");
+	return line ? (gdouble)g_ascii_strtoull(line + strlen("VmHWM:"), NULL, 10) * 1024 / 1e6
+		    : NAN;
+}
+
+/* Each rank by itself, in a process of its own, of which the memory is known. */
+static void play_unfolded(const gchar *what, const TachoGraph *graph)
+{
+	g_autoptr(GError) error = NULL;
+	gint64 begin_us = now_us(), unfolded_us;
+	g_autoptr(TachoGraph) unfolded = graph_unfold(graph, &error);
+	g_autoptr(TachoReplay) replay = NULL;
+
+	if (!unfolded)
+		fail(error);
+	unfolded_us = now_us();
+	replay = tacho_replay_run(unfolded, &error);
+	if (!replay)
+		fail(error);
+	printf("%-24s %10u %10.3f %10.3f %10.3f %8.0f   (step %.3f ms)\n", what,
+	       tacho_graph_n_nodes(unfolded), (gdouble)(unfolded_us - begin_us) / 1e6,
+	       (gdouble)(now_us() - unfolded_us) / 1e6, (gdouble)(now_us() - begin_us) / 1e6,
+	       peak_memory_mb(), first_step_ms(replay));
+}
+
+static void measure_unfolded(const gchar *what, const TachoGraph *graph)
+{
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		play_unfolded(what, graph);
+		fflush(stdout);
+		_exit(EXIT_SUCCESS);
+	}
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		perror("bench_replay");
+}
+
+static void measure_ranks(const gchar *what, guint32 n_workers, gdouble taken_share)
 {
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
 	struct job_shape shape = bert;
@@ -238,27 +303,24 @@ static void measure_ranks(void)
 	g_autoptr(TachoGraph) graph = NULL;
 	g_autoptr(GError) error = NULL;
 	g_autoptr(TachoReplay) replay = NULL;
-	g_autoptr(GArray) steps = NULL;
 
 	shape.n_ranks = 2;
+	shape.n_workers = n_workers;
+	shape.taken_share = taken_share;
 	graph = make_frozen(timeline, &shape, &begin_us);
 	begin_us = now_us();
 	if (tacho_graph_what_if(graph, "ranks=1024", &error))
 		replay = tacho_replay_run(graph, &error);
-	if (!replay) {
-		fprintf(stderr, "%s\n", error->message);
-		exit(EXIT_FAILURE);
-	}
-	steps = replay_step_times(replay);
-	printf("\n1024 ranks with 10,000 operations, from 2: %.2f ms (step %.3f ms)\n",
-	       (gdouble)(now_us() - begin_us) / 1e3,
-	       (gdouble)g_array_index(steps, gint64, 0) / 1e6);
+	if (!replay)
+		fail(error);
+	printf("%-24s %10u %10s %10s %10.5f %8s   (step %.3f ms)\n", "two played",
+	       tacho_graph_n_nodes(graph), "", "", (gdouble)(now_us() - begin_us) / 1e6, "",
+	       first_step_ms(replay));
+	measure_unfolded(what, graph);
 }
 
-int main(void)
+static void measure_plays(void)
 {
-	struct job_shape one_worker = bert, overlap = bert;
-
 	printf("%-8s %10s %10s %10s %8s %8s %10s\n", "", "nodes", "ms", "M nodes/s", "slowest",
 	       "fastest", "freeze ms");
 	measure("ordered", 1, 0, 0);
@@ -266,7 +328,12 @@ int main(void)
 	measure("cores", 2, 6, 0);
 	measure("overlap", 2, 0, 0.2);
 	measure("all", 2, 6, 0.2);
-	measure_simgrid();
+}
+
+static void measure_changes(void)
+{
+	struct job_shape one_worker = bert, overlap = bert;
+
 	printf("\n%u changes of a step of 8 ranks with 10,000 operations, on %u cores:\n",
 	       N_CHANGES, worker_pool_n_workers());
 	one_worker.n_workers = 1;
@@ -276,6 +343,32 @@ int main(void)
 	measure_faster_ops("the same, links and overlap", &overlap);
 	measure_buckets("bucket sizes, links shared", &bert);
 	measure_buckets("the same, links and overlap", &overlap);
-	measure_ranks();
+}
+
+static void measure_many_ranks(void)
+{
+	printf("\n1024 ranks with 10,000 operations, from 2, on %u cores:\n%-24s %10s %10s %10s "
+	       "%10s %8s\n",
+	       worker_pool_n_workers(), "", "nodes", "make, s", "play, s", "in all, s", "MB");
+	measure_ranks("all, in order", 1, 0);
+	measure_ranks("all, links shared", 2, 0);
+	measure_ranks("all, links and overlap", 2, 0.2);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const gchar *name;
+		void (*measure)(void);
+	} parts[] = {
+		{ "plays", measure_plays },
+		{ "simgrid", measure_simgrid },
+		{ "changes", measure_changes },
+		{ "ranks", measure_many_ranks },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
+		if (argc < 2 || strcmp(argv[1], parts[i].name) == 0)
+			parts[i].measure();
 	return EXIT_SUCCESS;
 }

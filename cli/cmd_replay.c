@@ -44,7 +44,7 @@ struct options {
 	gint64 seed;
 	gchar *durations;
 	gchar *export_path;
-	gboolean is_forced, with_json, with_all, with_sensitivity;
+	gboolean is_forced, with_json, with_all, with_sensitivity, is_unfolded;
 };
 
 static gdouble change_pct(gdouble from_ms, gdouble to_ms)
@@ -69,6 +69,10 @@ static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 	else if (is_changed)
 		printf("with the change %10.3f ms  (%+.1f %%)\n", prediction->predicted_step_ms,
 		       change_pct(prediction->unrecorded_step_ms, prediction->predicted_step_ms));
+	if (prediction->unfolded_ranks > 0)
+		printf("each by itself  %10.3f ms  (%u ranks, %u pieces)\n",
+		       prediction->unfolded_step_ms, prediction->unfolded_ranks,
+		       prediction->unfolded_pieces);
 	printf("nine in ten steps %.3f to %.3f ms\n", prediction->interval_ms[0],
 	       prediction->interval_ms[1]);
 	if (prediction->n_samples > 0)
@@ -179,6 +183,8 @@ static int replay(const struct options *options, const TachoExportTarget *target
 				   options->step, options->step, &error);
 	if (!prediction)
 		return cli_fail_error("replay", error);
+	if (options->is_unfolded && !tacho_prediction_unfold(prediction, &error))
+		return cli_fail_error("replay", error);
 	if (options->samples > 0 && !tacho_prediction_sample(prediction, (guint32)options->samples,
 							     (guint64)options->seed, &error))
 		return cli_fail_error("replay", error);
@@ -221,7 +227,8 @@ static int replay_with(struct options *options, int argc, char **argv)
 
 	if (!check_durations(options))
 		return CLI_BAD;
-
+	if (options->is_unfolded && options->samples > 0)
+		return cli_fail("replay", "--unfolded plays each rank once, not samples");
 	if (options->step < -1)
 		return cli_fail("replay", "--step must be a number from 0 on");
 	if (options->export_path) {
@@ -257,6 +264,8 @@ int cmd_replay(int argc, char **argv)
 		  "Replace FILE where it is there already", NULL },
 		{ "sensitivity", 'S', 0, G_OPTION_ARG_NONE, &options.with_sensitivity,
 		  "By how much each thing 1 % faster makes the step shorter", NULL },
+		{ "unfolded", 'u', 0, G_OPTION_ARG_NONE, &options.is_unfolded,
+		  "Also play each copy of a rank by itself (ranks=N)", NULL },
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.with_all,
 		  "Print all of the critical path's parts, and of the sensitivity", NULL },
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.with_json, "Print JSON", NULL },

@@ -60,6 +60,9 @@ typedef struct {
 	GPtrArray *notes;	 /* gchar */
 	TachoGraph *graph;	 /* with the what-ifs */
 	TachoReplay *replay;	 /* of it */
+	/* Of tacho_prediction_unfold(); ranks are 0 before it. */
+	guint32 unfolded_ranks, unfolded_pieces;
+	gdouble unfolded_step_ms;
 } TachoPrediction;
 
 /* Build the graph of the steps (-1, -1: all but the first, which is warm-up, where there are more),
@@ -74,6 +77,11 @@ TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what
  * TACHO_GRAPH_ERROR_CYCLE: no sample could be played. */
 gboolean tacho_prediction_sample(TachoPrediction *prediction, guint32 n_samples, guint64 seed,
 				 GError **error);
+
+/* Play what was predicted once more, with each rank asked for by itself instead of those recorded alone: as many ranks,
+ * with so many pieces of work, have the same step. TACHO_GRAPH_ERROR_SIZE, TACHO_GRAPH_ERROR_WHAT_IF: the message
+ * says why not. */
+gboolean tacho_prediction_unfold(TachoPrediction *prediction, GError **error);
 void tacho_prediction_free(TachoPrediction *prediction);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPrediction, tacho_prediction_free)
 

@@ -175,7 +175,7 @@ void graph_add_edge(TachoGraph *graph, guint32 from, guint32 to, TachoEdgeKind k
 
 static guint32 take_link(TachoGraph *graph, guint32 host, const gchar *direction)
 {
-	struct graph_link link = { host, direction };
+	struct graph_link link = { .host = host, .direction = direction };
 
 	for (guint32 i = 0; i < graph->links->len; i++) {
 		const struct graph_link *known = &g_array_index(graph->links, struct graph_link, i);
@@ -203,7 +203,7 @@ void graph_add_group_link(TachoGraph *graph, guint32 index, guint32 host, const 
 
 guint32 graph_n_ranks(const TachoGraph *graph)
 {
-	guint32 n_ranks = graph->timeline->ranks->len;
+	guint32 n_ranks = graph_n_own_ranks(graph);
 
 	for (guint i = 0; i < graph->guests->len; i++)
 		n_ranks += g_array_index(graph->guests, struct graph_guest, i).n_ranks;
@@ -230,7 +230,8 @@ gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *n
 	if (node->transfer != TACHO_NONE)
 		return graph_group_at(graph, graph_transfer_at(graph, node->transfer)->group)
 			->is_guest;
-	return rank_index != TACHO_NONE && rank_index >= graph->timeline->ranks->len;
+	return graph->guests->len > 0 && rank_index != TACHO_NONE &&
+	       rank_index >= graph->timeline->ranks->len;
 }
 
 gint32 graph_node_rank(const TachoGraph *graph, guint32 node)
@@ -589,7 +590,8 @@ static gboolean is_shared(const TachoGraph *graph)
 gboolean graph_freeze(TachoGraph *graph, GError **error)
 {
 	thaw(graph);
-	if ((guint64)graph->edges->len + graph->nodes->len >= MAX_NODES) {
+	if ((guint64)graph->edges->len + graph->nodes->len >= MAX_NODES ||
+	    graph->lanes->len > GRAPH_MAX_LANES) {
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_SIZE,
 			    "more than %u nodes and edges; choose fewer steps", MAX_NODES);
 		return FALSE;
@@ -614,10 +616,12 @@ static void append_place(const TachoGraph *graph, const struct graph_lane *lane,
 		g_string_append_printf(text, "%s rank %u ",
 				       tacho_timeline_string(graph->timeline, guest->name),
 				       lane->rank_index - guest->first_rank);
-	else if (lane->rank_index != TACHO_NONE)
+	else if (lane->rank_index < graph->timeline->ranks->len)
 		g_string_append_printf(
 			text, "rank %d ",
 			g_array_index(graph->timeline->ranks, TachoRank, lane->rank_index).rank);
+	else if (lane->rank_index != TACHO_NONE)
+		g_string_append_printf(text, "rank %u ", lane->rank_index);
 	g_string_append(text, tacho_timeline_string(graph->timeline, lane->name));
 }
 

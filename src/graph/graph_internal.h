@@ -18,17 +18,21 @@
 /* One thread that moves bytes against one that computes, on one core: half each. */
 #define GRAPH_MAX_TAKEN 0.5
 
+#define GRAPH_MAX_LANES (1u << 24)
+
 struct graph_node {
 	gint64 duration_ns; /* undisturbed; of a TRANSFER: fixed and work */
 	gint64 begin_ns;    /* in the recording; orders the nodes */
 	guint32 name;	    /* string id of the timeline */
 	guint32 slice;	    /* innermost slice, or TACHO_NONE */
-	guint32 lane;
-	guint32 step;	  /* number; TACHO_NONE: between steps */
-	guint32 transfer; /* QUEUE, TRANSFER, COMPLETE: index; else TACHO_NONE */
-	guint32 pool;	  /* QUEUE, COMPLETE: workers of its rank and group; else TACHO_NONE */
-	guint8 kind;	  /* TachoNodeKind */
+	guint32 lane : 24;  /* below GRAPH_MAX_LANES */
+	guint32 kind : 8;   /* TachoNodeKind */
+	guint32 step;	    /* number; TACHO_NONE: between steps */
+	guint32 transfer;   /* QUEUE, TRANSFER, COMPLETE: index; else TACHO_NONE */
+	guint32 pool;	    /* QUEUE, COMPLETE: workers of its rank and group; else TACHO_NONE */
 };
+
+G_STATIC_ASSERT(sizeof(struct graph_node) == 40); /* there are 10 million for 1024 ranks */
 
 struct graph_edge {
 	guint32 from, to;
@@ -42,12 +46,14 @@ struct graph_lane {
 	guint32 host;	    /* string id */
 	guint32 track;	    /* thread or stream; TACHO_NONE */
 	guint32 name;	    /* string id */
-	gboolean is_main;   /* the thread that the steps are of */
+	guint32 set; /* 0: recorded; else of the set-th copy of all that was (graph_unfold.h) */
+	gboolean is_main; /* the thread that the steps are of */
 };
 
 /* A direction of a host's network, or what ranks of one host speak through. */
 struct graph_link {
 	guint32 host;		/* string id */
+	guint32 set;		/* as of a lane */
 	const gchar *direction; /* static: "out", "in", "local" */
 };
 
@@ -130,6 +136,7 @@ struct _TachoGraph {
 	TachoTimeline *timeline; /* of it, only the strings are added to */
 	gint64 origin_ns;
 	guint32 first_step, last_step; /* those in it; no number between is missing */
+	guint32 n_unfolded;	/* ranks with copies (graph_unfold.h); 0: those of the timeline */
 	gint64 whole_ns;	/* no steps: the mean over ranks of what was recorded; else 0 */
 	GArray *nodes;		/* struct graph_node */
 	GArray *edges;		/* struct graph_edge */
@@ -178,7 +185,13 @@ static inline struct graph_group *graph_group_at(const TachoGraph *graph, guint3
 	return &g_array_index(graph->groups, struct graph_group, group);
 }
 
-/* Those of the timeline, and those of guests. */
+/* Ranks of this job: those of the timeline, or unfolded also copies of them. */
+static inline guint32 graph_n_own_ranks(const TachoGraph *graph)
+{
+	return graph->n_unfolded > 0 ? graph->n_unfolded : graph->timeline->ranks->len;
+}
+
+/* And those of guests. */
 guint32 graph_n_ranks(const TachoGraph *graph);
 /* Of a rank's index; NULL: it is one of the timeline's. */
 const struct graph_guest *graph_guest_of(const TachoGraph *graph, guint32 rank_index);
@@ -188,7 +201,8 @@ gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *n
 /* Cores are shared, or moving bytes takes some of what is computed meanwhile. */
 gboolean graph_has_cores(const TachoGraph *graph);
 
-/* Rank of a node as the launcher numbers them, -1 for a transfer and for what is a guest's. */
+/* Rank of a node as the launcher numbers them, -1 for a transfer and for what is a guest's or a
+ * copy's. */
 gint32 graph_node_rank(const TachoGraph *graph, guint32 node);
 
 /* An empty graph over `timeline`. */

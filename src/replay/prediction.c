@@ -6,6 +6,7 @@
 
 #include "base/json_writer.h"
 #include "base/quantile.h"
+#include "graph/graph_unfold.h"
 
 #define MAX_ROUNDS (1u << 20) /* as many times what seemed enough; nodes run out before */
 
@@ -240,6 +241,22 @@ TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what
 	return g_steal_pointer(&prediction);
 }
 
+gboolean tacho_prediction_unfold(TachoPrediction *prediction, GError **error)
+{
+	g_autoptr(TachoGraph) unfolded = graph_unfold(prediction->graph, error);
+	g_autoptr(TachoReplay) replay = NULL;
+
+	if (!unfolded)
+		return FALSE;
+	replay = tacho_replay_run(unfolded, error);
+	if (!replay)
+		return FALSE;
+	prediction->unfolded_ranks = graph_n_ranks(unfolded);
+	prediction->unfolded_pieces = tacho_graph_n_nodes(unfolded);
+	prediction->unfolded_step_ms = median_step_ms(replay);
+	return TRUE;
+}
+
 void tacho_prediction_free(TachoPrediction *prediction)
 {
 	if (!prediction)
@@ -331,6 +348,11 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 	write_integer(json, "first_step", prediction->first_step);
 	write_integer(json, "last_step", prediction->last_step);
 	write_integer(json, "critical_path_step", prediction->path_step);
+	if (prediction->unfolded_ranks > 0) {
+		write_integer(json, "unfolded_ranks", prediction->unfolded_ranks);
+		write_integer(json, "unfolded_pieces", prediction->unfolded_pieces);
+		write_number(json, "unfolded_step_ms", prediction->unfolded_step_ms);
+	}
 }
 
 void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)

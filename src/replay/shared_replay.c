@@ -373,7 +373,9 @@ static void set_core_sets(struct shared_run *run)
 	run->rank_core_set = g_new0(guint32, MAX(run->n_ranks, 1u));
 	for (guint32 i = 0; i < graph->lanes->len && has_cores; i++) {
 		const struct graph_lane *lane = graph_lane_at(graph, i);
-		gpointer key = GUINT_TO_POINTER(graph->n_cores > 0 ? lane->host : lane->rank_index);
+		gpointer key = graph->n_cores > 0
+				       ? GSIZE_TO_POINTER((gsize)lane->set << 32 | lane->host)
+				       : GUINT_TO_POINTER(lane->rank_index);
 		gpointer set;
 
 		if (!g_hash_table_lookup_extended(sets, key, NULL, &set)) {

@@ -53,7 +53,7 @@ static void make_marks(struct step_marks *marks, guint32 n_ranks, guint32 n_step
 
 void step_marks_init(struct step_marks *marks, const TachoGraph *graph)
 {
-	make_marks(marks, graph->timeline->ranks->len, graph->last_step - graph->first_step + 1);
+	make_marks(marks, graph_n_own_ranks(graph), graph->last_step - graph->first_step + 1);
 	find_marks(marks, graph, 0, graph->first_step);
 }
 
