@@ -11,6 +11,7 @@
 #include <babeltrace2/babeltrace.h>
 
 #include "import/ctf_message_records.h"
+#include "import/ctf_source.h"
 
 /* The messages of one port that were fetched and not yet used. */
 struct port {
@@ -21,6 +22,7 @@ struct port {
 	struct ctf_stream_place place;
 	guint64 n_unclocked; /* events so far, in a stream without a clock */
 	gint64 time_ns;	     /* of the event that is next */
+	gchar *trouble;	     /* an error that comes after these messages, NULL: none known */
 };
 
 struct decoder {
@@ -36,25 +38,47 @@ struct decoder {
 
 /* --- failure -------------------------------------------------------------------------------- */
 
-/* Write down why. The innermost cause knows most: it names file and offset. */
-static void add_failure(struct decoder *decoder)
+/* The text without addresses in memory ("msg-it-addr=0x55d8, "): a trace makes the same records each time. */
+static gchar *without_addresses(const gchar *text)
+{
+	g_autoptr(GRegex) address =
+		g_regex_new("[a-z-]+-addr=(0x[0-9a-f]+|\\(nil\\))(, )?", 0, 0, NULL);
+	g_autofree gchar *valid = g_utf8_make_valid(text, -1);
+
+	return g_regex_replace_literal(address, valid, -1, 0, "", 0, NULL);
+}
+
+/* What libbabeltrace2 says went wrong, to be freed; NULL: nothing did. The innermost cause knows most. */
+static gchar *take_trouble(void)
 {
 	const bt_error *error = bt_current_thread_take_error();
-	guint64 n = error ? bt_error_get_cause_count(error) : 0;
-	const gchar *text = "libbabeltrace2 cannot read it";
-	gsize record;
+	gchar *text = NULL;
 
-	if (decoder->writer.failure)
-		text = decoder->writer.failure;
-	else if (n)
-		text = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
-	record = ctf_record_begin(&decoder->writer, CTF_RECORD_FAILURE,
-				  sizeof(struct ctf_failure_record));
-	ctf_record_add_string(&decoder->writer, text);
-	ctf_record_end(&decoder->writer, record);
-	decoder->has_failed = TRUE;
+	if (error && bt_error_get_cause_count(error))
+		text = without_addresses(
+			bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0)));
 	if (error)
 		bt_error_release(error);
+	return text;
+}
+
+/* Write down what could not be read. `trouble` is taken over. */
+static void add_failure(struct decoder *decoder, const struct port *port, gchar *trouble)
+{
+	g_autofree gchar *why = trouble;
+	g_autofree gchar *place = NULL;
+	const gchar *text = why ? why : "libbabeltrace2 cannot read it";
+	gsize record;
+
+	if (port && port->place.stream)
+		place = g_strdup_printf("%s: packet %" G_GUINT64_FORMAT " cannot be read on: %s",
+					bt_stream_get_name(port->place.stream),
+					port->place.n_packets, text);
+	record = ctf_record_begin(&decoder->writer, CTF_RECORD_FAILURE,
+				  sizeof(struct ctf_failure_record));
+	ctf_record_add_string(&decoder->writer, place ? place : text);
+	ctf_record_end(&decoder->writer, record);
+	decoder->has_failed = TRUE;
 }
 
 /* --- ports ---------------------------------------------------------------------------------- */
@@ -75,21 +99,27 @@ static gint64 event_time_ns(const struct decoder *decoder, struct port *port,
 	return time_ns;
 }
 
-/* Have messages from `next` on. False: there are no more. */
+/* Have messages from `next` on. False: there are no more. What comes before an error is handed out first, but the
+ * error is there already, and libbabeltrace2 forbids calling it for other streams until it is taken. */
 static gboolean fetch_messages(struct decoder *decoder, struct port *port)
 {
 	while (port->next == port->n) {
 		bt_message_iterator_next_status status =
 			bt_message_iterator_next(port->iterator, &port->messages, &port->n);
+		gchar *trouble = take_trouble();
 
+		if (!port->trouble)
+			port->trouble = trouble;
+		else
+			g_free(trouble);
 		port->next = 0;
 		if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
 			continue;
 		port->n = 0;
 		if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN)
 			continue;
-		if (status != BT_MESSAGE_ITERATOR_NEXT_STATUS_END)
-			add_failure(decoder);
+		if (status != BT_MESSAGE_ITERATOR_NEXT_STATUS_END || port->trouble)
+			add_failure(decoder, port, g_steal_pointer(&port->trouble));
 		return FALSE;
 	}
 	return TRUE;
@@ -164,7 +194,7 @@ static void merge_ports(struct decoder *decoder)
 			sift_down(decoder, 0);
 	}
 	if (decoder->writer.failure)
-		add_failure(decoder);
+		add_failure(decoder, NULL, g_strdup(decoder->writer.failure));
 }
 
 /* --- the sink ------------------------------------------------------------------------------- */
@@ -212,30 +242,6 @@ static bt_component_class_sink_consume_method_status run_sink(bt_self_component_
 
 /* --- the graph ------------------------------------------------------------------------------ */
 
-static const bt_component_source *add_source(bt_graph *graph, const gchar *folder)
-{
-	const bt_plugin *plugin = NULL;
-	const bt_component_class_source *class;
-	const bt_component_source *source = NULL;
-	bt_value *params, *inputs;
-
-	/* not from the user's own folder: a trace is data, and shall not load code from there */
-	if (bt_plugin_find("ctf", BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &plugin) !=
-	    BT_PLUGIN_FIND_STATUS_OK)
-		return NULL;
-	class = bt_plugin_borrow_source_component_class_by_name_const(plugin, "fs");
-	params = bt_value_map_create();
-	if (!class || !params ||
-	    bt_value_map_insert_empty_array_entry(params, "inputs", &inputs) !=
-		    BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK ||
-	    bt_value_array_append_string_element(inputs, folder) !=
-		    BT_VALUE_ARRAY_APPEND_ELEMENT_STATUS_OK ||
-	    bt_graph_add_source_component(graph, class, "source", params, BT_LOGGING_LEVEL_NONE,
-					  &source) != BT_GRAPH_ADD_COMPONENT_STATUS_OK)
-		return NULL;
-	return source;
-}
-
 static const bt_component_sink *add_sink(bt_graph *graph, struct decoder *decoder)
 {
 	bt_component_class_sink *class = bt_component_class_sink_create("records", run_sink);
@@ -266,7 +272,7 @@ static void take_ports(struct decoder *decoder, guint64 n_source_ports)
 static gboolean run_graph(struct decoder *decoder, const gchar *folder)
 {
 	bt_graph *graph = bt_graph_create(0);
-	const bt_component_source *source = graph ? add_source(graph, folder) : NULL;
+	const bt_component_source *source = graph ? ctf_source_add(graph, folder, FALSE) : NULL;
 	const bt_component_sink *sink;
 
 	if (!source)
@@ -296,7 +302,7 @@ gboolean ctf_decode(const gchar *folder, guint part, guint n_parts, int out)
 	ctf_record_writer_init(writer, out);
 	ctf_message_records_init(&decoder.records, writer);
 	if (!run_graph(&decoder, folder))
-		add_failure(&decoder);
+		add_failure(&decoder, NULL, take_trouble());
 	ctf_record_end(writer, ctf_record_begin(writer, CTF_RECORD_END, sizeof(struct ctf_record)));
 	ctf_record_flush(writer);
 	ctf_message_records_release(&decoder.records);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/byte_stream.h"
+#include "import/ctf_mend.h"
 #include "trace/source.h"
 
 enum {
@@ -24,6 +25,7 @@ enum {
 struct ctf_args {
 	struct foreign_reader foreign;
 	struct ctf_reader *reader;
+	gchar *scratch; /* where the trace was mended, NULL: it was not */
 };
 
 static gchar *get_args_json(struct foreign_reader *foreign, guint64 place)
@@ -33,18 +35,22 @@ static gchar *get_args_json(struct foreign_reader *foreign, guint64 place)
 
 static void free_args(struct foreign_reader *foreign)
 {
-	ctf_reader_free(((struct ctf_args *)foreign)->reader);
-	g_free(foreign);
+	struct ctf_args *args = (struct ctf_args *)foreign;
+
+	ctf_reader_free(args->reader);
+	ctf_scratch_free(args->scratch);
+	g_free(args);
 }
 
-/* Who answers for the slices of the trace: it takes over the reader. */
-static guint32 take_args(struct ctf_import *ctf, struct ctf_reader *reader)
+/* Who answers for the slices of the trace: it takes over the reader and the scratch folder. */
+static guint32 take_args(struct ctf_import *ctf, struct ctf_reader *reader, gchar *scratch)
 {
 	struct ctf_args *args = g_new0(struct ctf_args, 1);
 
 	args->foreign.args_json = get_args_json;
 	args->foreign.free = free_args;
 	args->reader = reader;
+	args->scratch = scratch;
 	return tacho_source_take_foreign(ctf->timeline->source, &args->foreign);
 }
 
@@ -104,17 +110,71 @@ static void use_event(struct ctf_import *ctf, struct ctf_event *event)
 static void use_discarded(struct ctf_import *ctf, const struct ctf_discarded *discarded)
 {
 	g_autofree gchar *stream = g_path_get_basename(discarded->stream->name);
-	guint64 count = discarded->is_known ? discarded->count : 1;
+	/* a tracer's count that goes back is wrong */
+	gboolean is_known = discarded->is_known && discarded->count <= G_MAXINT64;
+	guint64 count = is_known ? discarded->count : 1;
 
 	if (!discarded->is_packets)
 		ctf->timeline->n_dropped += count;
 	tacho_timeline_add_problem(ctf->timeline, "lost_records", count,
 				   "%s: stream %s: %s that the tracer had no room for%s", ctf->path,
 				   stream, discarded->is_packets ? "packets" : "events",
-				   discarded->is_known ? "" : ", nobody knows how many");
+				   is_known ? "" : ", nobody knows how many");
 }
 
 /* --- one trace ------------------------------------------------------------------------------ */
+
+/* A trace that is being decoded. */
+struct decoding {
+	struct ctf_process *processes[CTF_MAX_PARTS];
+	guint n_parts;	       /* 0: it cannot be */
+	gboolean is_of_folder; /* not of records that were there */
+	GError *failure;
+};
+
+static guint count_cores(void)
+{
+	return (guint)CLAMP(sysconf(_SC_NPROCESSORS_ONLN), 1, MAX_AHEAD);
+}
+
+/* In how many parts to decode the trace: its streams are decoded side by side, where that is worth a process. */
+static guint count_parts(const gchar *folder)
+{
+	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
+	guint64 n_bytes = 0;
+	guint n_files = 0;
+	const gchar *name;
+
+	while (entries && (name = g_dir_read_name(entries))) {
+		g_autofree gchar *path = g_build_filename(folder, name, NULL);
+		GStatBuf status;
+
+		if (g_stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+			continue;
+		n_bytes += (guint64)status.st_size;
+		n_files++;
+	}
+	/* one of the files is the metadata */
+	n_files = MIN(MAX(n_files, 2) - 1, (guint)MIN(n_bytes / BYTES_A_PART, CTF_MAX_PARTS));
+	return CLAMP(count_cores(), 1, MAX(n_files, 1));
+}
+
+static void start_trace(struct decoding *decoding, const gchar *folder, guint n_parts)
+{
+	decoding->is_of_folder = TRUE;
+	while (decoding->n_parts < n_parts) {
+		struct ctf_process *process =
+			ctf_process_start(folder, decoding->n_parts, n_parts, &decoding->failure);
+
+		if (!process)
+			break;
+		decoding->processes[decoding->n_parts++] = process;
+	}
+	if (!decoding->failure)
+		return;
+	while (decoding->n_parts)
+		ctf_process_free(decoding->processes[--decoding->n_parts]);
+}
 
 static void end_trace(struct ctf_import *ctf)
 {
@@ -130,63 +190,119 @@ static void end_trace(struct ctf_import *ctf)
 					   ctf->path, ctf->n_unclocked);
 }
 
-/* A trace that is being decoded. */
-struct decoding {
-	struct ctf_process *processes[CTF_MAX_PARTS];
-	guint n_parts; /* 0: it cannot be */
-	GError *failure;
-};
-
-/* What cannot be read, as often as several processes say it, once. */
-static void note_unread(struct ctf_import *ctf, const gchar *failure, GPtrArray *unread)
+/* Whether a file is named already ("FILE: why"). */
+static gboolean is_told(const GPtrArray *unread, const gchar *failure)
 {
-	if (g_ptr_array_find_with_equal_func(unread, failure, g_str_equal, NULL))
-		return;
-	g_ptr_array_add(unread, g_strdup(failure));
-	tacho_timeline_add_problem(ctf->timeline, "truncated_file", 1,
-				   "%s: not all can be read: %s", ctf->path, failure);
+	const gchar *end = strstr(failure, ": ");
+
+	for (guint i = 0; end && i < unread->len; i++)
+		if (strncmp(unread->pdata[i], failure, (gsize)(end - failure) + 2) == 0)
+			return TRUE;
+	return FALSE;
 }
 
-static void read_events(struct ctf_import *ctf, GPtrArray *unread)
+/* What cannot be read, as often as several processes say it, once. It is told of the trace, wherever its mended copy
+ * is; that a file of that cannot be read on where it was cut is no news. */
+static void note_unread(const struct ctf_import *ctf, GPtrArray *unread, const gchar *failure,
+			const gchar *mended)
 {
+	g_autoptr(GString) text = g_string_new(failure);
+
+	if (mended)
+		g_string_replace(text, mended, ctf->path, 0);
+	if (mended ? is_told(unread, text->str)
+		   : g_ptr_array_find_with_equal_func(unread, text->str, g_str_equal, NULL))
+		return;
+	g_ptr_array_add(unread, g_strdup(text->str));
+}
+
+/* Read what the processes decode. `scratch` is taken over. */
+static gboolean read_decoded(struct ctf_import *ctf, const struct decoding *decoding,
+			     gchar *scratch, GPtrArray *unread, GError **error)
+{
+	g_autofree gchar *mended = scratch ? ctf_mended_folder(scratch) : NULL;
 	struct ctf_discarded discarded;
 	struct ctf_event event = { 0 };
 	enum ctf_next next;
 
+	ctf->reader = ctf_reader_new(decoding->processes, decoding->n_parts);
+	ctf->foreign = take_args(ctf, ctf->reader, scratch);
+	if (ctf->foreign >= SOURCE_MAX_FOREIGN) {
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
+			    "%s: more traces than can be read at once", ctf->path);
+		return FALSE;
+	}
 	while ((next = ctf_reader_next(ctf->reader, &event, &discarded)) != CTF_NEXT_END) {
 		if (next == CTF_NEXT_EVENT)
 			use_event(ctf, &event);
 		else if (next == CTF_NEXT_DISCARDED)
 			use_discarded(ctf, &discarded);
 		else
-			note_unread(ctf, ctf_reader_failure(ctf->reader), unread);
+			note_unread(ctf, unread, ctf_reader_failure(ctf->reader), mended);
+	}
+	return TRUE;
+}
+
+/* Have the trace mended, and read what can be read of it. False: nothing can. */
+static gboolean read_mended(struct ctf_import *ctf, GPtrArray *unread)
+{
+	gchar *scratch = ctf_scratch_new();
+	g_autofree gchar *folder = scratch ? ctf_mended_folder(scratch) : NULL;
+	struct ctf_process *mender =
+		scratch ? ctf_process_start_mending(ctf->path, scratch, NULL) : NULL;
+	struct ctf_reader *said = mender ? ctf_reader_new(&mender, 1) : NULL;
+	struct decoding decoding = { 0 };
+	struct ctf_discarded discarded;
+	struct ctf_event event;
+	enum ctf_next next;
+
+	while (said && (next = ctf_reader_next(said, &event, &discarded)) != CTF_NEXT_END)
+		if (next == CTF_NEXT_FAILURE)
+			note_unread(ctf, unread, ctf_reader_failure(said), NULL);
+	ctf_reader_free(said);
+	if (unread->len)
+		start_trace(&decoding, folder, count_parts(folder));
+	g_clear_error(&decoding.failure);
+	if (decoding.n_parts)
+		return read_decoded(ctf, &decoding, scratch, unread, NULL);
+	ctf_scratch_free(scratch);
+	return FALSE;
+}
+
+/* Most of what cannot be read names its file. */
+static void report_unread(struct ctf_import *ctf, const GPtrArray *unread)
+{
+	for (guint i = 0; i < unread->len; i++) {
+		const gchar *text = unread->pdata[i];
+		gboolean is_named = g_str_has_prefix(text, ctf->path);
+
+		tacho_timeline_add_problem(ctf->timeline, "truncated_file", 1, "%s%s%s",
+					   is_named ? "" : ctf->path, is_named ? "" : ": ", text);
 	}
 }
 
-/* Read what the processes decode. A trace of which nothing can be read is an error. */
+/* A trace of which nothing can be read is an error. */
 static gboolean read_trace(struct ctf_import *ctf, const gchar *path, struct decoding *decoding,
 			   GError **error)
 {
 	g_autoptr(GPtrArray) unread = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) mended = g_ptr_array_new_with_free_func(g_free);
 	guint64 n_before = ctf->timeline->n_events;
 
 	ctf->path = path;
-	ctf->reader = ctf_reader_new(decoding->processes, decoding->n_parts);
-	ctf->foreign = take_args(ctf, ctf->reader);
 	ctf->first_ns = G_MAXINT64;
 	ctf->last_ns = G_MININT64;
 	ctf->n_unclocked = 0;
-	if (ctf->foreign >= SOURCE_MAX_FOREIGN) {
-		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "%s: more traces than can be read at once", path);
+	if (!read_decoded(ctf, decoding, NULL, unread, error))
 		return FALSE;
-	}
-	read_events(ctf, unread);
+	if (unread->len && ctf->timeline->n_events == n_before && decoding->is_of_folder)
+		read_mended(ctf, mended);
 	end_trace(ctf);
+	report_unread(ctf, mended->len ? mended : unread);
 	if (!unread->len || ctf->timeline->n_events > n_before)
 		return TRUE;
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT, "%s: %s", path,
-		    (const gchar *)unread->pdata[0]);
+		    (const gchar *)(mended->len ? mended : unread)->pdata[0]);
 	return FALSE;
 }
 
@@ -275,49 +391,6 @@ static void release(struct ctf_import *ctf)
 	g_hash_table_unref(ctf->pending);
 	g_hash_table_unref(ctf->device_numbers);
 	g_array_unref(ctf->requests);
-}
-
-static guint count_cores(void)
-{
-	return (guint)CLAMP(sysconf(_SC_NPROCESSORS_ONLN), 1, MAX_AHEAD);
-}
-
-/* In how many parts to decode the trace: its streams are decoded side by side, where that is worth a process. */
-static guint count_parts(const gchar *folder)
-{
-	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
-	guint64 n_bytes = 0;
-	guint n_files = 0;
-	const gchar *name;
-
-	while (entries && (name = g_dir_read_name(entries))) {
-		g_autofree gchar *path = g_build_filename(folder, name, NULL);
-		GStatBuf status;
-
-		if (g_stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-			continue;
-		n_bytes += (guint64)status.st_size;
-		n_files++;
-	}
-	/* one of the files is the metadata */
-	n_files = MIN(MAX(n_files, 2) - 1, (guint)MIN(n_bytes / BYTES_A_PART, CTF_MAX_PARTS));
-	return CLAMP(count_cores(), 1, MAX(n_files, 1));
-}
-
-static void start_trace(struct decoding *decoding, const gchar *folder, guint n_parts)
-{
-	while (decoding->n_parts < n_parts) {
-		struct ctf_process *process =
-			ctf_process_start(folder, decoding->n_parts, n_parts, &decoding->failure);
-
-		if (!process)
-			break;
-		decoding->processes[decoding->n_parts++] = process;
-	}
-	if (!decoding->failure)
-		return;
-	while (decoding->n_parts)
-		ctf_process_free(decoding->processes[--decoding->n_parts]);
 }
 
 /* Traces that cannot be read are problems as long as one can. */

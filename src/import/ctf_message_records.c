@@ -196,6 +196,7 @@ static void begin_packet(struct ctf_message_records *records, struct ctf_stream_
 	struct ctf_packet_record *record;
 	gsize offset;
 
+	place->n_packets++;
 	place->packet = place->cpu = G_MAXUINT32;
 	if (!context)
 		return;

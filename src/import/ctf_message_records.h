@@ -22,6 +22,7 @@ struct ctf_stream_place {
 	const bt_stream *stream;
 	guint32 number;	     /* of the stream, as records name it */
 	guint32 packet, cpu; /* of the packet at work, G_MAXUINT32: it has none, or does not tell */
+	guint64 n_packets;   /* begun so far */
 };
 
 void ctf_message_records_init(struct ctf_message_records *records,

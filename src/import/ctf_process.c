@@ -15,6 +15,7 @@
 #include <tacho/import.h>
 #include <unistd.h>
 
+#include "import/ctf_mend.h"
 #include "import/ctf_records.h"
 
 enum {
@@ -26,7 +27,8 @@ enum {
 };
 
 struct ctf_process {
-	gchar *folder; /* NULL: of a file */
+	gchar *folder;	/* NULL: of a file */
+	gchar *scratch; /* it mends the trace there; NULL: it decodes */
 	guint part, n_parts;
 	pid_t pid; /* 0: has ended */
 	int out;   /* what it writes is read there, -1: nothing is */
@@ -86,6 +88,8 @@ static void run_process(const struct ctf_process *process, int out, pid_t parent
 		dup2(process->complaints, STDOUT_FILENO);
 	}
 #ifdef TACHO_HAVE_BABELTRACE
+	if (process->scratch)
+		_exit(ctf_mend(process->folder, process->scratch, out) ? 0 : EXIT_UNREAD);
 	_exit(ctf_decode(process->folder, process->part, process->n_parts, out) ? 0 : EXIT_UNREAD);
 #else
 	_exit(EXIT_UNREAD);
@@ -132,25 +136,40 @@ static struct ctf_process *new_process(const gchar *folder, guint part, guint n_
 	return process;
 }
 
-struct ctf_process *ctf_process_start(const gchar *folder, guint part, guint n_parts,
-				      GError **error)
+/* Begin it with a pipe to read from. Takes over `process`. */
+static struct ctf_process *start_piped(struct ctf_process *process, GError **error)
 {
-	struct ctf_process *process;
 	gboolean is_started;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) != 0) {
 		fail(error, "no pipe can be made");
+		ctf_process_free(process);
 		return NULL;
 	}
 	fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES); /* a wish */
-	process = new_process(folder, part, n_parts, ends[0]);
+	process->out = ends[0];
 	is_started = start(process, ends[1], ends[0], error);
 	close(ends[1]);
 	if (is_started)
 		return process;
 	ctf_process_free(process);
 	return NULL;
+}
+
+struct ctf_process *ctf_process_start(const gchar *folder, guint part, guint n_parts,
+				      GError **error)
+{
+	return start_piped(new_process(folder, part, n_parts, -1), error);
+}
+
+struct ctf_process *ctf_process_start_mending(const gchar *folder, const gchar *scratch,
+					      GError **error)
+{
+	struct ctf_process *process = new_process(folder, 0, 1, -1);
+
+	process->scratch = g_strdup(scratch);
+	return start_piped(process, error);
 }
 
 struct ctf_process *ctf_process_of_file(int file)
@@ -170,6 +189,7 @@ void ctf_process_free(struct ctf_process *process)
 	close_descriptor(&process->complaints);
 	g_free(process->failure);
 	g_free(process->folder);
+	g_free(process->scratch);
 	g_free(process);
 }
 

@@ -13,6 +13,9 @@ struct ctf_process;
 /* Begin to decode part number `part` of `n_parts` of the streams of the trace in `folder`. */
 struct ctf_process *ctf_process_start(const gchar *folder, guint part, guint n_parts,
 				      GError **error);
+/* Begin to mend the trace in the folder `scratch` (ctf_mend.h): what it writes says what is left out. */
+struct ctf_process *ctf_process_start_mending(const gchar *folder, const gchar *scratch,
+					      GError **error);
 /* One that has ended and left its records in `file`, which is taken over: for tests. */
 struct ctf_process *ctf_process_of_file(int file);
 /* End it, if it has not ended. NULL is fine. */

@@ -458,28 +458,110 @@ static const gchar small_trace[] = "pid 10\n"
 				   "120 8 app:note text=other value=u:6\n"
 				   "180 8 app:note text=more value=u:7\n";
 
-/* libbabeltrace2 refuses a stream whose last packet is cut; what else there is in a folder stays. */
+/* The file anew: g_file_set_contents_full() does not shorten one that is there. */
+static void write_anew(const gchar *path, const gchar *bytes, gsize n)
+{
+	g_unlink(path);
+	g_assert_true(g_file_set_contents_full(path, bytes, (gssize)n, G_FILE_SET_CONTENTS_NONE,
+					       0600, NULL));
+}
+
+/* The trace of the text, after `n` bytes at `offset` of its first stream were replaced; `n` 0: cut there. Its folder
+ * is left. */
+static TachoTimeline *open_broken(gchar *folder, const gchar *text, gsize offset,
+				  const gchar *bytes, gsize n)
+{
+	g_autofree gchar *stream = g_build_filename(folder, "stream_0", NULL);
+	g_autofree gchar *whole = NULL;
+	gsize n_whole;
+
+	ctf_lines_write(folder, text);
+	g_assert_true(g_file_get_contents(stream, &whole, &n_whole, NULL));
+	g_assert_cmpuint(offset + n, <=, n_whole);
+	if (n)
+		memcpy(whole + offset, bytes, n);
+	write_anew(stream, whole, n ? n_whole : offset);
+	return foreign_open(folder);
+}
+
+static void assert_left_out(const TachoTimeline *timeline, const gchar *folder, const gchar *offset)
+{
+	const TachoProblem *problem = foreign_problem(timeline, "truncated_file");
+	g_autofree gchar *stream = g_build_filename(folder, "stream_0", NULL);
+
+	g_assert_nonnull(problem);
+	g_assert_true(g_str_has_prefix(problem->where, stream));
+	g_assert_nonnull(strstr(problem->where, offset));
+}
+
+/* libbabeltrace2 refuses a trace of which one stream is cut: what is there is read. */
 static void test_truncated(void)
 {
 	gchar *folder = g_dir_make_tmp("tacho-ctf-XXXXXX", NULL);
-	g_autofree gchar *whole = g_build_filename(folder, "whole", NULL);
-	g_autofree gchar *cut = g_build_filename(folder, "cut", NULL);
-	g_autofree gchar *stream = g_build_filename(cut, "stream_0", NULL);
-	g_autofree gchar *bytes = NULL;
-	g_autoptr(TachoTimeline) timeline = NULL;
-	const TachoProblem *problem;
-	gsize n;
+	g_autoptr(TachoTimeline) timeline = open_broken(folder, small_trace, 100, NULL, 0);
 
-	ctf_lines_write(whole, small_trace);
-	ctf_lines_write(cut, small_trace);
-	g_assert_true(g_file_get_contents(stream, &bytes, &n, NULL));
-	g_assert_true(g_file_set_contents(stream, bytes, (gssize)n - 10, NULL));
-	timeline = foreign_open(folder);
-	problem = foreign_problem(timeline, "unreadable_file");
-	g_assert_nonnull(problem);
-	g_assert_nonnull(strstr(problem->where, stream));
-	g_assert_cmpuint(timeline->n_events, ==, 5);
+	assert_left_out(timeline, folder, "byte 0 ");
+	g_assert_cmpuint(timeline->n_events, ==, 4);
+	assert_slice(timeline, "app:note", 0, "event", 50, 0);
+	assert_args(timeline, "app:note",
+		    "{\"event\":\"app:note\",\"vtid\":7,\"vpid\":10,\"text\":\"hello\",\"value\":5,"
+		    "\"cpu_id\":0}");
 	ctf_lines_remove(folder);
+}
+
+/* Wherever it is cut, no event before is lost, and none of the other stream. */
+static void test_cut_anywhere(void)
+{
+	guint64 n_before = 2;
+
+	for (gsize n = 1; n < 104; n += 11) {
+		gchar *folder = g_dir_make_tmp("tacho-ctf-XXXXXX", NULL);
+		g_autoptr(TachoTimeline) timeline = open_broken(folder, small_trace, n, NULL, 0);
+
+		g_assert_cmpuint(timeline->n_events, >=, n_before);
+		n_before = timeline->n_events;
+		assert_left_out(timeline, folder, "byte 0 ");
+		ctf_lines_remove(folder);
+	}
+	g_assert_cmpuint(n_before, ==, 4);
+}
+
+static const gchar *two_packets = "stream discarded=3\n"
+				  "100 7 app:note text=a\n"
+				  "stream cpu=1\n"
+				  "120 8 app:note text=b\n"
+				  "180 8 app:note text=c\n";
+
+/* The first packet, which is empty, has 36 bytes. */
+static void test_wrong_packets(void)
+{
+	static const struct {
+		gsize offset;
+		const gchar *bytes;
+		gsize n;
+		guint64 n_events;
+		const gchar *told;
+	} wrongs[] = {
+		{ 36, "\xff", 1, 2, "byte 36 " },     /* it has another magic number */
+		{ 36 + 4, "\x09", 1, 2, "byte 36 " }, /* it is of a stream that there is not */
+		{ 36 + 16 + 3, "\x01", 1, 3,
+		  "byte 36 " }, /* it claims too much; what is in it is right */
+		{ 36 + 16 + 7, "\x7f", 1, 3, "byte 36 " }, /* it claims more than can be */
+		{ 36 + 8 + 3, "\x01", 1, 2, "byte 36 " },  /* there is more in it than it has */
+		{ 36 + 36, "\x63", 1, 2,
+		  "packet 2 " }, /* its event is of a class that there is not */
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(wrongs); i++) {
+		gchar *folder = g_dir_make_tmp("tacho-ctf-XXXXXX", NULL);
+		g_autoptr(TachoTimeline) timeline = open_broken(
+			folder, two_packets, wrongs[i].offset, wrongs[i].bytes, wrongs[i].n);
+
+		g_test_message("%u", i);
+		assert_left_out(timeline, folder, wrongs[i].told);
+		g_assert_cmpuint(timeline->n_events, ==, wrongs[i].n_events);
+		ctf_lines_remove(folder);
+	}
 }
 
 static void test_not_a_trace(void)
@@ -512,8 +594,7 @@ static void damage(const gchar *folder, const gchar *name, guint n_copies, guint
 		if (round % 3)
 			damaged[g_rand_int_range(random, 0, (gint)n)] ^=
 				(gchar)(1 << g_rand_int_range(random, 0, 8));
-		g_assert_true(g_file_set_contents_full(path, damaged, (gssize)n_left,
-						       G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+		write_anew(path, damaged, n_left);
 		timeline = tacho_run_open(&folder, 1, NULL, NULL, &error);
 		if (timeline)
 			foreign_use(timeline);
@@ -528,9 +609,9 @@ static void test_damaged(void)
 {
 	gchar *folder = ctf_lines_new(small_trace);
 
-	damage(folder, "stream_0", 100, 1);
-	damage(folder, "stream_1", 40, 2);
-	damage(folder, "metadata", 100, 3);
+	damage(folder, "stream_0", 30, 1);
+	damage(folder, "stream_1", 12, 2);
+	damage(folder, "metadata", 60, 3);
 	ctf_lines_remove(folder);
 }
 
@@ -555,6 +636,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/ctf/communicators", test_communicators);
 	g_test_add_func("/ctf/thapi", test_thapi);
 	g_test_add_func("/ctf/truncated", test_truncated);
+	g_test_add_func("/ctf/cut-anywhere", test_cut_anywhere);
+	g_test_add_func("/ctf/wrong-packets", test_wrong_packets);
 	g_test_add_func("/ctf/not-a-trace", test_not_a_trace);
 	g_test_add_func("/ctf/damaged", test_damaged);
 	return g_test_run();
