@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "unfinished.h"
 
 struct _NewFile {
 	gchar *path;
@@ -16,40 +16,6 @@ struct _NewFile {
 	gboolean may_replace;
 	FILE *stream;
 };
-
-static const int ending_signals[] = { SIGHUP, SIGINT, SIGTERM };
-static const gchar *volatile path_to_remove; /* for the signal handler */
-
-static sigset_t ending_signal_set(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (guint i = 0; i < G_N_ELEMENTS(ending_signals); i++)
-		sigaddset(&set, ending_signals[i]);
-	return set;
-}
-
-static void remove_and_end(int signal_number)
-{
-	if (path_to_remove)
-		unlink(path_to_remove);
-	signal(signal_number, SIG_DFL);
-	raise(signal_number);
-}
-
-static void handle_signals(gboolean is_handling)
-{
-	struct sigaction action = { .sa_handler = is_handling ? remove_and_end : SIG_DFL };
-
-	for (guint i = 0; i < G_N_ELEMENTS(ending_signals); i++) {
-		struct sigaction old;
-
-		/* One that is ignored (nohup) stays so. */
-		if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-			sigaction(ending_signals[i], &action, NULL);
-	}
-}
 
 static void set_error(GError **error, const gchar *path)
 {
@@ -80,18 +46,15 @@ static void set_usual_mode(int fd)
 /* No signal comes between a temporary file's creation and the note to remove it. */
 static int create_and_note(gchar *path)
 {
-	sigset_t ending = ending_signal_set();
 	sigset_t usual;
 	int fd, cause;
 
-	pthread_sigmask(SIG_BLOCK, &ending, &usual);
+	unfinished_hold(&usual);
 	fd = g_mkstemp_full(path, O_RDWR | O_CLOEXEC, 0600);
 	cause = errno;
-	if (fd >= 0) {
-		path_to_remove = path;
-		handle_signals(TRUE);
-	}
-	pthread_sigmask(SIG_SETMASK, &usual, NULL);
+	if (fd >= 0)
+		unfinished_note(path);
+	unfinished_let_go(&usual);
 	errno = cause;
 	return fd;
 }
@@ -170,7 +133,7 @@ static gboolean give_name(NewFile *file, GError **error)
 		set_error(error, file->path);
 		return FALSE;
 	}
-	path_to_remove = NULL;
+	unfinished_note(NULL);
 	g_clear_pointer(&file->temporary_path, g_free);
 	return TRUE;
 }
@@ -190,8 +153,7 @@ void new_file_abandon(NewFile *file)
 		fclose(file->stream);
 	if (file->temporary_path) {
 		unlink(file->temporary_path);
-		path_to_remove = NULL;
-		handle_signals(FALSE);
+		unfinished_note(NULL);
 	}
 	g_free(file->temporary_path);
 	g_free(file->path);
