@@ -295,6 +295,12 @@ gint32 import_rank_of_name(const gchar *path)
 
 /* --- finishing ------------------------------------------------------------------------------ */
 
+/* Whether its importer knew when it began and ended. */
+static gboolean has_times(const TachoProcess *process)
+{
+	return process->start_ns || process->end_ns;
+}
+
 /* The earliest time in any table; G_MAXINT64 where there is none. */
 static gint64 find_origin(const TachoTimeline *timeline)
 {
@@ -310,6 +316,12 @@ static gint64 find_origin(const TachoTimeline *timeline)
 			MIN(origin_ns, g_array_index(timeline->samples, TachoSample, i).time_ns);
 	for (guint i = 0; i < timeline->marks->len; i++)
 		origin_ns = MIN(origin_ns, g_array_index(timeline->marks, TachoMark, i).time_ns);
+	for (guint i = 0; i < timeline->processes->len; i++) {
+		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+
+		if (has_times(process))
+			origin_ns = MIN(origin_ns, process->start_ns);
+	}
 	return origin_ns;
 }
 
@@ -350,6 +362,14 @@ static void set_origin(TachoTimeline *timeline)
 		TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
 
 		mark->time_ns = since(mark->time_ns, origin_ns);
+	}
+	for (guint i = 0; i < timeline->processes->len; i++) {
+		TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+
+		if (has_times(process)) {
+			process->start_ns = since(process->start_ns, origin_ns);
+			process->end_ns = since(process->end_ns, origin_ns);
+		}
 	}
 }
 
