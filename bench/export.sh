@@ -21,15 +21,18 @@ start=$(date +%s%N)
 reading_ns=$(($(date +%s%N) - start))
 printf '%s slices and memory events; reading the run and finding its steps: %s ms\n' "$n_slices" $((reading_ns / 1000000))
 printf '%-10s %10s %14s %10s %12s\n' format ms "M events/s" MB "bytes/event"
-for format in perfetto chrome html sqlite csv xlsx folded dot pprof; do
-	best_ns=
+for format in perfetto chrome html sqlite csv xlsx folded dot pprof ctf; do
+	best_ns= way="-o -"
+	[ $format != ctf ] || way="-o $work/out.ctf --force" # a folder
 	for _ in 1 2 3; do
 		start=$(date +%s%N)
-		"$tacho" export "$@" --to $format -o - >"$work/out"
+		# shellcheck disable=SC2086
+		"$tacho" export "$@" --to $format $way >"$work/out" 2>"$work/said"
 		ns=$(($(date +%s%N) - start))
 		[ -n "$best_ns" ] && [ "$best_ns" -le $ns ] || best_ns=$ns
 	done
 	bytes=$(stat -c %s "$work/out")
+	[ $format != ctf ] || bytes=$(cat "$work/out.ctf/"* | wc -c)
 	python3 -c 'import sys
 name, n, ns, size, reading = sys.argv[1], *map(int, sys.argv[2:])
 speed = f"{n / (ns - reading) * 1e3:.2f}" if ns > reading else "-"  # as quick as finding steps: nothing to tell

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "new_file.h"
+#include "new_folder.h"
 #include "option_values.h"
 
 static const gchar usage[] = "RUN... --to FORMAT";
@@ -16,7 +17,9 @@ static const gchar description[] =
 	"  tacho export base.tacho --to perfetto             writes base.pftrace\n"
 	"  tacho export base.tacho --to html                 writes base.html, a page to look at\n"
 	"  tacho export base.tacho --to chrome --steps 3:5   only those training steps\n"
-	"  tacho export base.tacho --to chrome -o - | gzip > base.json.gz\n";
+	"  tacho export base.tacho --to chrome -o - | gzip > base.json.gz\n"
+	"  tacho export base.tacho --to ctf -o base.ctf      a folder for babeltrace2 and Trace "
+	"Compass\n";
 
 struct options {
 	gchar *target;
@@ -63,6 +66,7 @@ static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
 		{ "folded", "flamegraph.pl FILE > flames.svg, or https://www.speedscope.app" },
 		{ "dot", "dot -Tsvg FILE > graph.svg" },
 		{ "pprof", "go tool pprof -http : FILE, or https://www.speedscope.app" },
+		{ "ctf", "babeltrace2 FILE, or Trace Compass, \"Open Trace\" (its file metadata)" },
 	};
 
 	fprintf(stderr, "Wrote %s.", path);
@@ -153,6 +157,34 @@ static int export_to_file(const struct options *asked, const TachoExportTarget *
 	return CLI_DONE;
 }
 
+/* The same for one that is a folder. */
+static int export_to_folder(const struct options *asked, const TachoExportTarget *target,
+			    const TachoExportOptions *options, int argc, char **argv)
+{
+	g_autoptr(NewFolder) folder = NULL;
+	g_autoptr(TachoTimeline) timeline = NULL;
+	GError *error = NULL;
+
+	if (!asked->output || strcmp(asked->output, "-") == 0)
+		return cli_fail("export", "this format is a folder of files: say which with "
+					  "-o FOLDER");
+	folder = new_folder_open(asked->output, target->files, asked->is_forced, &error);
+	if (!folder)
+		return cli_fail_error("export", error);
+	timeline = open_marked(asked, argc, argv);
+	if (!timeline)
+		return CLI_BAD;
+	if (!target->write_folder(timeline, options, new_folder_path(folder), &error)) {
+		if (g_error_matches(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_IO))
+			g_prefix_error(&error, "cannot write '%s': ", asked->output);
+		return cli_fail_error("export", error);
+	}
+	if (!new_folder_finish(g_steal_pointer(&folder), &error))
+		return cli_fail_error("export", error);
+	say_how_to_open(target, asked->output);
+	return CLI_DONE;
+}
+
 static int export_runs(const struct options *options, const TachoExportTarget *target, int argc,
 		       char **argv)
 {
@@ -165,6 +197,8 @@ static int export_runs(const struct options *options, const TachoExportTarget *t
 		return cli_fail("export", "which run? (see 'tacho export --help')");
 	if (!option_steps("export", options->steps, &scope.first_step, &scope.last_step))
 		return CLI_BAD;
+	if (target->write_folder)
+		return export_to_folder(options, target, &scope, argc, argv);
 	if (g_strcmp0(options->output, "-") == 0) {
 		if (isatty(STDOUT_FILENO) && !target->is_text)
 			return cli_fail("export",
@@ -201,11 +235,12 @@ int cmd_export(int argc, char **argv)
 	struct options options = { .rank = -1 };
 	const GOptionEntry entries[] = {
 		{ "to", 't', 0, G_OPTION_ARG_STRING, &options.target,
-		  "the format: perfetto, chrome, html, sqlite, csv, xlsx, folded, dot, pprof, or "
-		  "list",
+		  "the format: perfetto, chrome, html, sqlite, csv, xlsx, folded, dot, pprof, "
+		  "ctf, or list",
 		  "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-		  "the file to write (default: RUN's name, in the current folder); -: stdout",
+		  "the file to write (default: RUN's name, in the current folder); -: stdout; for "
+		  "ctf the folder, which must be named",
 		  "FILE" },
 		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options.rank, "only this rank", "N" },
 		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options.steps,
@@ -215,8 +250,8 @@ int cmd_export(int argc, char **argv)
 		  "TEXT" },
 		{ "instance", 0, 0, G_OPTION_ARG_INT, &options.instance,
 		  "which of these annotations, from 0 (default: the first)", "N" },
-		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
-		  "replace a file that is there", NULL },
+		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced, "replace what is there",
+		  NULL },
 		G_OPTION_ENTRY_NULL,
 	};
 	int status = CLI_BAD;

@@ -23,7 +23,7 @@ _tacho_values() {
 		output_bytes params float_ops occurrence ;;
 	--mean) echo all present none ;;
 	--displayed-only) echo yes no ;;
-	--to) echo perfetto chrome html sqlite csv xlsx folded dot pprof ;;
+	--to) echo perfetto chrome html sqlite csv xlsx folded dot pprof ctf ;;
 	--format) echo table csv tsv json jsonl ;;
 	esac
 }

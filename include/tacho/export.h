@@ -45,6 +45,11 @@ typedef struct {
 	TARGET(dot, "dot", TRUE, "graph of which operation calls which, for Graphviz")             \
 	TARGET(pprof, "pb.gz", FALSE, "profile, for pprof")
 
+/* FOLDER_TARGET(name, ending, how its files are called, what it is): those that are a folder. */
+#define TACHO_FOLDER_EXPORTS(FOLDER_TARGET)                                                        \
+	FOLDER_TARGET(ctf, "ctf", "metadata stream_*",                                             \
+		      "Common Trace Format 1.8, for babeltrace2 and Trace Compass: a folder")
+
 /* Write a correlated timeline to `out`, and flush it. The same timeline gives the same bytes. */
 #define TACHO_EXPORT_DECLARE(name, ending, is_text, description)                                   \
 	gboolean tacho_export_##name(const TachoTimeline *timeline,                                \
@@ -53,11 +58,23 @@ typedef struct {
 TACHO_EXPORTS(TACHO_EXPORT_DECLARE)
 #undef TACHO_EXPORT_DECLARE
 
+/* The same into `folder`, which is there and empty. Where it fails, files are left in it. */
+#define TACHO_FOLDER_EXPORT_DECLARE(name, ending, files, description)                              \
+	gboolean tacho_export_##name(const TachoTimeline *timeline,                                \
+				     const TachoExportOptions *options, const gchar *folder,       \
+				     GError **error);
+TACHO_FOLDER_EXPORTS(TACHO_FOLDER_EXPORT_DECLARE)
+#undef TACHO_FOLDER_EXPORT_DECLARE
+
 typedef struct {
 	const gchar *name, *ending, *description;
 	gboolean is_text; /* a terminal can show it */
+	/* One of the two; neither: this build lacks the target. */
 	gboolean (*write)(const TachoTimeline *timeline, const TachoExportOptions *options,
 			  FILE *out, GError **error);
+	gboolean (*write_folder)(const TachoTimeline *timeline, const TachoExportOptions *options,
+				 const gchar *folder, GError **error);
+	const gchar *files; /* of a folder: how they are called, as "metadata stream_*" */
 } TachoExportTarget;
 
 /* All targets; `*ret_n` of them. */

@@ -21,9 +21,13 @@ static const struct {
 
 static const TachoExportTarget targets[] = {
 #define TARGET(name, ending, is_text, description)                                                 \
-	{ #name, ending, description, is_text, tacho_export_##name },
+	{ #name, ending, description, is_text, tacho_export_##name, NULL, NULL },
 	TACHO_EXPORTS(TARGET)
 #undef TARGET
+#define FOLDER_TARGET(name, ending, files, description)                                            \
+	{ #name, ending, description, FALSE, NULL, tacho_export_##name, files },
+		TACHO_FOLDER_EXPORTS(FOLDER_TARGET)
+#undef FOLDER_TARGET
 };
 
 const TachoExportTarget *tacho_export_targets(guint *ret_n)
@@ -34,7 +38,7 @@ const TachoExportTarget *tacho_export_targets(guint *ret_n)
 
 static const TachoExportTarget *built(const TachoExportTarget *target, GError **error)
 {
-	if (target->write)
+	if (target->write || target->write_folder)
 		return target;
 	for (guint i = 0; i < G_N_ELEMENTS(needs); i++)
 		if (strcmp(needs[i].target, target->name) == 0)

@@ -182,6 +182,7 @@ static void end_trace(struct ctf_import *ctf)
 		ctf_end_frames(ctf, ctf->all_threads->pdata[i], ctf->last_ns);
 	ctf_kernel_end_trace(ctf);
 	ctf_otf2_end_trace(ctf);
+	ctf_exported_end_trace(ctf);
 	if (ctf->n_unclocked)
 		tacho_timeline_add_problem(ctf->timeline, "no_times", 1,
 					   "%s: %" G_GUINT64_FORMAT

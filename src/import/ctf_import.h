@@ -27,6 +27,8 @@ struct ctf_owner {
 	gchar *trace;	     /* the first that told of it */
 	GHashTable *tracks;  /* name -> row: all but threads */
 	struct ctf_device *device; /* what its devices do, NULL: none */
+	gboolean is_told;	   /* its trace tells what it was: */
+	TachoProcess told;
 };
 
 /* An interval that has begun. */
@@ -51,7 +53,7 @@ struct ctf_thread {
 typedef void (*CtfHandler)(struct ctf_import *ctf, const struct ctf_plan *plan,
 			   const struct ctf_event *event);
 
-#define CTF_MAX_FIELDS_OF_RULE 10
+#define CTF_MAX_FIELDS_OF_RULE 20
 
 /* The clock of the payload's "timestamp": what a device did is written down when somebody hears of it. */
 enum ctf_device_time {
@@ -117,6 +119,7 @@ struct ctf_core {
 };
 
 struct ctf_otf2;
+struct ctf_exported;
 
 /* What a trace says of all its events. */
 struct ctf_facts {
@@ -149,6 +152,7 @@ struct ctf_import {
 	guint32 foreign;
 	GArray *cores; /* struct ctf_core, by number */
 	struct ctf_otf2 *otf2;
+	struct ctf_exported *exported;
 	gint64 first_ns, last_ns;
 	guint64 n_unclocked;
 	/* Of the event that is being read: */
@@ -230,12 +234,14 @@ gboolean ctf_take_pending(struct ctf_import *ctf, const gchar *key, struct ctf_p
 /* --- rules of families of events --- */
 
 extern const struct ctf_rule ctf_kernel_rules[], ctf_memory_rules[], ctf_profiler_rules[],
-	ctf_thapi_rules[], ctf_otf2_rules[];
+	ctf_thapi_rules[], ctf_otf2_rules[], ctf_exported_rules[];
 
 /* ctf_kernel.c */
 void ctf_kernel_end_trace(struct ctf_import *ctf);
 /* ctf_otf2.c */
 void ctf_otf2_end_trace(struct ctf_import *ctf);
+/* ctf_exported.c */
+void ctf_exported_end_trace(struct ctf_import *ctf);
 
 /* ctf_device.c */
 /* When it was, by its "timestamp", where that can be; of a device that knows no other clock, as it says. */

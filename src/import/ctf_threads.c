@@ -365,6 +365,18 @@ static void add_process(struct ctf_import *ctf, struct ctf_owner *owner, guint f
 		.path = owner->trace,
 	};
 
+	if (owner->is_told) {
+		process.pid = owner->told.pid;
+		process.ppid = owner->told.ppid;
+		process.local_rank = owner->told.local_rank;
+		process.world_size = owner->told.world_size;
+		process.command = owner->told.command;
+		process.job = owner->told.job;
+		process.end = owner->told.end;
+		process.exit_status = owner->told.exit_status;
+		process.start_ns = owner->told.start_ns;
+		process.end_ns = owner->told.end_ns;
+	}
 	owner->row = import_add_process(ctf->import, &process, file);
 }
 

@@ -44,6 +44,35 @@ static const struct {
 		  "110 0 Event_Enter locationID=u:0 region=u:4\n"
 		  "120 0 MetricValue_UInt64 locationID=u:0 metric=u:0 index=u:0 metricValue=u:9\n"
 		  "130 0 Event_Leave locationID=u:0 region=u:4\n" },
+	{ "exported",
+	  "100 7 tacho:process rank=i:1 pid=u:7 ppid=u:1 local_rank=i:0 world_size=i:2 "
+	  "command=train job=j\n"
+	  "100 7 tacho:track track=i:0 kind=thread name=main tid=u:7 device=i:0 parent_tid=u:0\n"
+	  "100 7 tacho:track track=i:1 kind=device name=q tid=u:3 device=i:1 parent_tid=u:0\n"
+	  "100 7 tacho:step_begin track=i:-1 number=u:0 duration_ns=i:90\n"
+	  "110 7 tacho_thread:op_begin slice=u:0 track=i:0 name=aten::mm inputs='float32[8,16], "
+	  "int64[]' "
+	  "outputs=float32[8] sequence=i:3 open=u:1\n"
+	  "111 7 tacho_thread:runtime_begin slice=u:1 track=i:0 name=launch id=u:5\n"
+	  "112 7 tacho_device:kernel_begin slice=u:2 track=i:1 name=gemm bytes=u:8 flops=u:9 "
+	  "dtype=float32 dims=4,8\n"
+	  "112 7 tacho:flow track=i:1 kind=launch from_slice=u:1 to_slice=u:2 is_exact=u:1\n"
+	  "113 7 tacho_thread:runtime_end slice=u:1\n"
+	  "114 7 tacho_device:kernel_end slice=u:2\n"
+	  "115 7 tacho_thread:message_begin slice=u:3 track=i:0 name=send bytes=u:8 fd=u:5 "
+	  "direction=send "
+	  "local=10.0.0.1:29500 peer=[fe80::1]:29501\n"
+	  "116 7 tacho_thread:message_end slice=u:3\n"
+	  "117 7 tacho_async:collective_begin slice=u:4 track=i:2 name=all_reduce bytes=u:64 "
+	  "group=u:0 "
+	  "inputs=float32[16]\n"
+	  "120 7 tacho_thread:op_end slice=u:0\n"
+	  "121 7 tacho:alloc track=i:0 address=x:4096 bytes=u:64 device=i:-1\n"
+	  "122 7 tacho:free track=i:0 address=x:4096 bytes=u:64 device=i:-1\n"
+	  "123 7 tacho:counter track=i:3 name=loss value=i:-4\n"
+	  "124 7 tacho:mark track=i:0 name=late first=i:1 second=i:2 text=why\n"
+	  "190 7 tacho:step_end number=u:0\n"
+	  "200 7 tacho:process_end how=killed status=i:9\n" },
 };
 
 static void write_seed(const gchar *folder, const gchar *name, const gchar *text)

@@ -68,10 +68,36 @@ done
 wait
 [ -z "$(ls -A stopped | grep -v '^out.json$' || true)" ] || fail "left behind: $(ls -A stopped)"
 
+# The same of a folder: a full disk, a signal at the call that makes it and while a stream is in it.
+if mkdir -p mount && mount -t tmpfs -o size=64k tmpfs mount 2>/dev/null; then
+	status=0
+	"$TACHO" export work.tacho --to ctf -o mount/out.ctf 2>said.txt || status=$?
+	[ $status = 2 ] || fail "disk full: exit code $status"
+	[ "$(wc -l <said.txt)" = 1 ] || fail "not one message: $(cat said.txt)"
+	grep -q 'No space left' said.txt || fail "$(cat said.txt)"
+	[ -z "$(ls -A mount)" ] || fail "left behind: $(ls -A mount)"
+	umount -l mount
+fi
+
 # Nor does a signal that comes at the very call that makes the temporary file. On one core tacho has one
 # thread, and makes its calls in the same order each time.
 core=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+
+# signalled CALL PATTERN: the signal comes at the last call of that name whose line matches
+signalled() {
+	rm -rf stopped && mkdir stopped
+	strace -f -e "trace=$1" -o calls.txt taskset -c "$core" "$TACHO" export work.tacho --to ctf -o stopped/out.ctf 2>/dev/null
+	call=$(grep "$1(" calls.txt | grep -n "$2" | tail -n 1 | cut -d: -f1)
+	[ -n "$call" ] || fail "no $1 with $2"
+	rm -rf stopped/* && status=0
+	strace -f -o /dev/null -e "trace=$1" -e "inject=$1:signal=TERM:when=$call" \
+		taskset -c "$core" "$TACHO" export work.tacho --to ctf -o stopped/out.ctf 2>/dev/null || status=$?
+	[ $status = 143 ] || fail "the signal came to nothing: exit code $status"
+	[ -z "$(ls -A stopped)" ] || fail "left behind: $(ls -A stopped)"
+}
 if strace -o /dev/null true 2>/dev/null; then
+	signalled mkdir 'out.ctf'
+	signalled openat 'stream_0'
 	rm -rf stopped && mkdir stopped
 	strace -f -e trace=openat -o calls.txt taskset -c "$core" "$TACHO" export work.tacho --to chrome -o stopped/out.json 2>/dev/null || true
 	call=$(grep openat calls.txt | grep -n O_EXCL | head -n 1 | cut -d: -f1)
