@@ -8,7 +8,8 @@
  * transfer   a collective is under way: from when its last rank has queued it to its end here.
  * exposed    transfer without compute.
  * wait       a collective is queued here but not yet by its last rank; without compute, transfer.
- * data_wait  in a WAIT for the data loader, and none of the above.
+ * data_wait  in a WAIT for the data loader, or the region in which PyTorch takes a batch from it, and none
+ *            of the above.
  *
  * Compute, exposed, wait and the rest of a step (idle) are disjoint by construction, so they add up
  * to it in whole nanoseconds. */
@@ -120,17 +121,26 @@ static void add_work(const TachoTimeline *timeline, const TachoTrack *track,
 	close_until(open, G_MAXINT64, at_ns, work);
 }
 
-static gboolean is_data_loading(const gchar *name)
+gboolean is_data_loading(const TachoTimeline *timeline, guint32 slice)
 {
-	return strstr(name, "DataLoader") || strstr(name, "dataloader");
+	const gchar *name = tacho_slice_name(timeline, slice);
+
+	switch (timeline->slices.kind[slice]) {
+	case TACHO_SLICE_WAIT:
+		return strstr(name, "DataLoader") || strstr(name, "dataloader");
+	case TACHO_SLICE_ANNOTATION:
+		return g_str_has_prefix(name, "enumerate(DataLoader)#") ||
+		       g_str_has_prefix(name, "enumerate(DataPipe)#");
+	default:
+		return FALSE;
+	}
 }
 
 static void add_data_waits(const TachoTimeline *timeline, const TachoTrack *track,
 			   struct interval_set *data_wait)
 {
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)
-		if (timeline->slices.kind[i] == TACHO_SLICE_WAIT &&
-		    is_data_loading(tacho_slice_name(timeline, i)))
+		if (is_data_loading(timeline, i))
 			interval_set_add(data_wait, timeline->slices.start_ns[i],
 					 tacho_slice_end_ns(timeline, i));
 }

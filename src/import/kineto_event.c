@@ -46,11 +46,35 @@ static enum kineto_kind slice_kind(const struct json_text *category)
 	return KINETO_OTHER_SLICE;
 }
 
+/* Whether it is a region that PyTorch itself marks. Before 1.10 regions had the category of operators. */
+static gboolean is_known_region(const struct json_text *name)
+{
+	static const gchar *const prefixes[] = { "ProfilerStep#", "Optimizer.", "enumerate(Data" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(prefixes); i++) {
+		gsize n = strlen(prefixes[i]);
+
+		if (name->n > n && memcmp(name->bytes, prefixes[i], n) == 0)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static enum kineto_kind complete_kind(const struct kineto_event *event)
+{
+	enum kineto_kind kind;
+
+	if (!event->has_time)
+		return KINETO_UNKNOWN;
+	kind = slice_kind(&event->category);
+	return kind == KINETO_OP && is_known_region(&event->name) ? KINETO_ANNOTATION : kind;
+}
+
 static enum kineto_kind event_kind(const struct kineto_event *event)
 {
 	switch (event->phase) {
 	case 'X':
-		return event->has_time ? slice_kind(&event->category) : KINETO_UNKNOWN;
+		return complete_kind(event);
 	case 'i':
 	case 'I':
 	case 'R':
