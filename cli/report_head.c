@@ -3,9 +3,15 @@
 #define MAX_REASONS	  5
 #define MAX_COMMAND_BYTES 100
 
+/* Clocks that count from the start of a machine or of a program are not told from those of the day but by
+ * that: before this (in 2001) none of these tools was there. */
+#define EARLIEST_UNIX_NS G_GINT64_CONSTANT(1000000000000000000)
+
 gchar *report_head_time(gint64 unix_ns)
 {
-	g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(unix_ns / 1000000000);
+	g_autoptr(GDateTime) time = unix_ns < EARLIEST_UNIX_NS
+					    ? NULL
+					    : g_date_time_new_from_unix_utc(unix_ns / 1000000000);
 
 	return time ? g_date_time_format(time, "%Y-%m-%d %H:%M:%S UTC")
 		    : g_strdup("at no known time");

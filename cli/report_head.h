@@ -11,7 +11,7 @@ void report_head_print(const TachoInfo *info, FILE *out, gboolean with_colour);
 /* "Trust 97 of 100: ..." with every reason, worst first as the run has them. */
 void report_head_print_trust(const TachoInfo *info, FILE *out, gboolean with_colour);
 
-/* "2026-11-21 10:39:06 UTC"; the caller's. */
+/* "2026-11-21 10:39:06 UTC", "at no known time"; the caller's. */
 gchar *report_head_time(gint64 unix_ns);
 /* "12.3 s", "4 min 5 s", "83 ms"; the caller's. */
 gchar *report_head_duration(gint64 duration_ns);

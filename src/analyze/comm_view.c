@@ -175,7 +175,8 @@ static struct comm_group *find_group(GArray *groups, const TachoCollective *coll
 	return &g_array_index(groups, struct comm_group, groups->len - 1);
 }
 
-/* Lateness looks at all ranks, the chosen ones or not: who was waited for is the question. */
+/* Lateness looks at all ranks, the chosen ones or not: who was waited for is the question. Where all came at
+ * once nobody was late. */
 static void count_lateness(const TachoTimeline *timeline, const TachoCollective *collective,
 			   const struct timing *timing, struct comm_group *group)
 {
@@ -188,6 +189,8 @@ static void count_lateness(const TachoTimeline *timeline, const TachoCollective 
 
 		waited_ns += (gdouble)(timing->last_begin_ns - timeline->slices.start_ns[slice]);
 	}
+	if (waited_ns <= 0)
+		return;
 	late->n_last++;
 	late->waited_ns += waited_ns / (collective->n_members - 1);
 }
@@ -240,7 +243,7 @@ static void add_lateness(TachoTable *table, const TachoTimeline *timeline,
 	guint rank_index = latest_rank(group->late);
 	const struct lateness *late = &g_array_index(group->late, struct lateness, rank_index);
 
-	if (group->n_timed == 0) {
+	if (late->n_last == 0) {
 		for (guint i = 0; i < 3; i++)
 			tacho_table_null(table);
 		return;
@@ -301,6 +304,8 @@ static void note_lateness(TachoTable *table, const TachoTimeline *timeline, cons
 		return;
 	rank_index = latest_rank(all);
 	late = &g_array_index(all, struct lateness, rank_index);
+	if (late->n_last == 0)
+		return;
 	tacho_table_note(table,
 			 "Rank %d was last in %.0f %% of %" G_GUINT64_FORMAT
 			 " collectives; the others had waited %.2f ms for it on average.",

@@ -1,4 +1,5 @@
 /* What nccl-tests prints: times, sizes and bandwidths as in the table. */
+#include <math.h>
 #include <string.h>
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>
@@ -115,6 +116,61 @@ static void test_view(void)
 				       134.44, 0.01);
 	g_assert_cmpfloat_with_epsilon(
 		find_figure(table, "allreduce in place", "algorithm_gb_per_s"), 134.30, 0.01);
+	g_assert_cmpfloat_with_epsilon(find_figure(table, "allreduce in place", "bus_gb_per_s"),
+				       235.03, 0.01);
+}
+
+/* N1: the ratio of bus to algorithm bandwidth at eight ranks, in every row of every log, and the figures of 8 GiB. */
+static void test_factors(void)
+{
+	static const struct {
+		const gchar *name;
+		gdouble factor, algorithm_gb, bus_gb; /* 0: not told */
+	} expected[] = {
+		{ "allreduce", 2.0 * 7 / 8, 134.44, 235.26 },
+		{ "alltoall", 7.0 / 8, 256.36, 224.31 },
+		{ "allgather", 7.0 / 8, 0, 0 },
+		{ "reducescatter", 7.0 / 8, 0, 0 },
+		{ "broadcast", 1, 0, 0 },
+		{ "reduce", 1, 0, 0 },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+		g_autofree gchar *name =
+			g_strdup_printf("nccl/superbench/nccl_%s.log", expected[i].name);
+		g_autofree gchar *path = foreign_sample(name);
+		g_autoptr(TachoTimeline) timeline = path ? foreign_open(path) : NULL;
+		g_autoptr(TachoTable) table = NULL;
+
+		if (!timeline)
+			return;
+		tacho_correlate(timeline);
+		table = tacho_view_comm(timeline, NULL);
+		g_assert_cmpuint(tacho_table_n_rows(table), >=, 10);
+		for (guint row = 0; row < tacho_table_n_rows(table); row++) {
+			gdouble algorithm =
+				tacho_table_cell_number(table, row, "algorithm_gb_per_s");
+
+			if (isnan(algorithm)) { /* of no bytes */
+				g_assert_cmpfloat(tacho_table_cell_number(table, row, "bytes"), ==,
+						  0);
+				continue;
+			}
+			g_assert_cmpfloat_with_epsilon(
+				tacho_table_cell_number(table, row, "bus_gb_per_s") / algorithm,
+				expected[i].factor, 1e-9);
+			/* all ranks come at once: none is late */
+			g_assert_true(isnan(tacho_table_cell_number(table, row, "late_rank")));
+		}
+		tacho_table_sort(table, "bytes", TRUE);
+		if (expected[i].bus_gb == 0)
+			continue;
+		g_assert_cmpfloat_with_epsilon(find_figure(table, expected[i].name, "bus_gb_per_s"),
+					       expected[i].bus_gb, 0.01);
+		g_assert_cmpfloat_with_epsilon(
+			find_figure(table, expected[i].name, "algorithm_gb_per_s"),
+			expected[i].algorithm_gb, 0.01);
+	}
 }
 
 int main(int argc, char **argv)
@@ -124,5 +180,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/nccl_tests/damaged", test_damaged);
 	g_test_add_func("/nccl_tests/oracle", test_oracle);
 	g_test_add_func("/nccl_tests/view", test_view);
+	g_test_add_func("/nccl_tests/factors", test_factors);
 	return g_test_run();
 }
