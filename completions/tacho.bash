@@ -15,8 +15,8 @@ _tacho_values() {
 	--clock) echo auto tsc monotonic ;;
 	--probes) echo all torch alloc blas dnn socket python ;;
 	--view) [ "$2" = diff ] && echo step op kernel device comm runtime region && return
-		echo step op kernel scope graph code comm message bucket gradient overlap straggler memory memory_curve chunks \
-		critical idle launch queue counters advise ;;
+		echo step breakdown op kernel scope graph code comm message latency bucket gradient overlap straggler memory \
+		memory_curve chunks critical device idle launch queue counters advise ;;
 	--select) echo micros cpu_micros accelerator_micros bytes peak_bytes residual_bytes output_bytes \
 		params float_ops occurrence op_types input_shapes ;;
 	--order-by) echo name depth micros cpu_micros accelerator_micros bytes peak_bytes residual_bytes \

@@ -31,6 +31,8 @@ typedef struct {
  * src/replay/critical_view.c. */
 #define TACHO_VIEWS(VIEW)                                                                          \
 	VIEW(step, "where each step of each rank goes: compute, communication, waiting, idle")     \
+	VIEW(breakdown,                                                                            \
+	     "what is at work in a step: kernels, copies, runtime calls, data loading ...")        \
 	VIEW(op, "framework operations, by name")                                                  \
 	VIEW(kernel, "library and device kernels, by name and shape")                              \
 	VIEW(scope, "operations by module and name scope: a tree with totals")                     \
@@ -47,6 +49,7 @@ typedef struct {
 	VIEW(memory_curve, "memory held over time, by category where that was recorded")           \
 	VIEW(chunks, "what allocators hold at the end: segments, chunks in use, free pieces")      \
 	VIEW(critical, "what a step is made of: the critical path across ranks")                   \
+	VIEW(device, "what each device does, and how much of it is filled")                        \
 	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")  \
 	VIEW(launch, "from launch to kernel: calls, delays, work too short for its launch")        \
 	VIEW(queue, "work launched for each device stream that has not begun")                     \

@@ -44,6 +44,23 @@ gboolean takes_stream(const struct selection *selection, const TachoTrack *track
 	return g_regex_match(regex, label, 0, NULL);
 }
 
+gboolean is_first_of_device(const struct selection *selection, guint index)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	const TachoTrack *track = tacho_timeline_track(timeline, index);
+
+	if (!takes_stream(selection, track))
+		return FALSE;
+	for (guint i = 0; i < index; i++) {
+		const TachoTrack *other = tacho_timeline_track(timeline, i);
+
+		if (other->process == track->process && other->device == track->device &&
+		    takes_stream(selection, other))
+			return FALSE;
+	}
+	return TRUE;
+}
+
 gint32 rank_of_track(const TachoTimeline *timeline, const TachoTrack *track)
 {
 	guint32 rank_index =

@@ -19,6 +19,9 @@ gchar *stream_label(const TachoTimeline *timeline, const TachoTrack *track);
 /* Whether it is a stream that the filter's rank and device take. */
 gboolean takes_stream(const struct selection *selection, const TachoTrack *track);
 
+/* Whether the track is the first that is taken of the streams of its device. */
+gboolean is_first_of_device(const struct selection *selection, guint index);
+
 /* The number of the rank that a track belongs to. */
 gint32 rank_of_track(const TachoTimeline *timeline, const TachoTrack *track);
 

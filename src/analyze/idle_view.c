@@ -212,21 +212,6 @@ static void add_device(TachoTable *table, const struct selection *selection, gui
 	g_array_unref(device.work);
 }
 
-static gboolean is_first_of_device(const struct selection *selection, guint index)
-{
-	const TachoTimeline *timeline = selection->timeline;
-	const TachoTrack *track = tacho_timeline_track(timeline, index);
-
-	for (guint i = 0; i < index; i++) {
-		const TachoTrack *other = tacho_timeline_track(timeline, i);
-
-		if (other->process == track->process && other->device == track->device &&
-		    takes_stream(selection, other))
-			return FALSE;
-	}
-	return TRUE;
-}
-
 static void note_why(TachoTable *table, const gdouble waits_ns[N_WAITS], gdouble idle_ns)
 {
 	static const gchar *const reasons[N_WAITS] = {
@@ -269,8 +254,7 @@ TachoTable *tacho_view_idle(const TachoTimeline *timeline, const TachoFilter *fi
 
 	selection_init(&selection, timeline, filter);
 	for (guint i = 0; i < timeline->tracks->len; i++)
-		if (takes_stream(&selection, tacho_timeline_track(timeline, i)) &&
-		    is_first_of_device(&selection, i))
+		if (is_first_of_device(&selection, i))
 			add_device(table, &selection, i);
 	note_idle(table);
 	if (tacho_table_n_rows(table) == 0)
