@@ -253,7 +253,8 @@ void graph_set_transfer(TachoGraph *graph, guint32 index, gdouble fixed_ns, gdou
 		llround(transfer->fixed_ns + transfer->work_ns);
 }
 
-guint32 graph_busiest_load(const TachoGraph *graph, guint32 index, const guint32 *load)
+guint32 graph_n_sharing(const TachoGraph *graph, guint32 index, const guint32 *load,
+			guint32 n_of_group)
 {
 	const struct graph_group *group = graph_group_at(graph, index);
 	guint32 busiest = 1;
@@ -262,7 +263,7 @@ guint32 graph_busiest_load(const TachoGraph *graph, guint32 index, const guint32
 		busiest = MAX(
 			busiest,
 			load[g_array_index(graph->group_links, guint32, group->first_link + i)]);
-	return busiest;
+	return group->is_device && busiest >= n_of_group ? busiest - (n_of_group - 1) : busiest;
 }
 
 void graph_remove_nodes(TachoGraph *graph, const guint8 *is_removed)
@@ -575,7 +576,7 @@ gboolean graph_has_cores(const TachoGraph *graph)
 /* Whether two nodes can be on one resource at a time. */
 static gboolean is_shared(const TachoGraph *graph)
 {
-	if (graph_has_cores(graph))
+	if (graph_has_cores(graph) || graph->device_taken_share > 0)
 		return TRUE;
 	for (guint i = 0; i < graph->pools->len; i++)
 		if (g_array_index(graph->pools, struct graph_pool, i).n_workers > 1)

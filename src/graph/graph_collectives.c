@@ -14,6 +14,8 @@
  *
  * Where the parts are kernels of devices, each comes to it when it begins: its stream is its worker, and
  * device_nodes.c knows what the stream waited for. */
+#include <string.h>
+
 #include "graph/graph_builder.h"
 
 /* --- members -------------------------------------------------------------------------------- */
@@ -306,38 +308,73 @@ static void begin_transfers(struct graph_builder *builder)
 	}
 }
 
-/* What devices speak through is not known, and has no link.
- * A ring's neighbours on one host speak through it; else each host sends and receives. */
+static guint32 host_of(const struct graph_builder *builder, guint32 rank_index)
+{
+	return g_array_index(builder->timeline->ranks, TachoRank, rank_index).host;
+}
+
+/* The ranks of a group: those whose parts are work of devices, or the others. Returns on how many hosts they are. */
+static guint find_ranks(const struct graph_builder *builder, guint32 group, gboolean are_devices,
+			guint8 *is_in)
+{
+	g_autoptr(GHashTable) hosts = g_hash_table_new(NULL, NULL);
+
+	memset(is_in, 0, builder->n_ranks);
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		const struct build_member *member = build_member_at(builder, i);
+
+		if ((member->work != TACHO_NONE) != are_devices ||
+		    graph_transfer_at(builder->graph, member->transfer)->group != group)
+			continue;
+		is_in[member->rank_index] = TRUE;
+		g_hash_table_add(hosts, GUINT_TO_POINTER(host_of(builder, member->rank_index)));
+	}
+	return g_hash_table_size(hosts);
+}
+
+/* A ring's neighbours on one host speak through it; else each host sends and receives. */
+static void add_host_links(struct graph_builder *builder, guint32 group, guint8 *is_in)
+{
+	guint n_hosts = find_ranks(builder, group, FALSE, is_in);
+
+	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
+		if (!is_in[rank])
+			continue;
+		graph_add_group_link(builder->graph, group, host_of(builder, rank),
+				     n_hosts == 1 ? "local" : "out");
+		if (n_hosts > 1)
+			graph_add_group_link(builder->graph, group, host_of(builder, rank), "in");
+	}
+}
+
+/* What devices speak through is not recorded. Each is taken to have one link to those of its host, and another one to
+ * all others, which groups that it belongs to share. */
+static void add_device_links(struct graph_builder *builder, guint32 group, guint8 *is_in)
+{
+	guint n_hosts = find_ranks(builder, group, TRUE, is_in);
+
+	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
+		g_autofree gchar *name = NULL;
+
+		if (!is_in[rank])
+			continue;
+		name = g_strdup_printf(
+			"%s rank %d",
+			tacho_timeline_string(builder->timeline, host_of(builder, rank)),
+			g_array_index(builder->timeline->ranks, TachoRank, rank).rank);
+		graph_add_group_link(builder->graph, group,
+				     tacho_timeline_intern(builder->timeline, name, -1),
+				     n_hosts == 1 ? "device" : "network");
+	}
+}
+
 static void add_links(struct graph_builder *builder)
 {
-	TachoGraph *graph = builder->graph;
-	guint n_groups = graph->groups->len;
+	g_autofree guint8 *is_in = g_new(guint8, MAX(builder->n_ranks, 1u));
 
-	for (guint32 group = 0; group < n_groups; group++) {
-		g_autoptr(GHashTable) hosts = g_hash_table_new(NULL, NULL);
-
-		for (guint32 i = 0; i < builder->members->len; i++) {
-			const struct build_member *member = build_member_at(builder, i);
-
-			if (member->work == TACHO_NONE &&
-			    graph_transfer_at(graph, member->transfer)->group == group)
-				g_hash_table_add(
-					hosts, GUINT_TO_POINTER(
-						       g_array_index(builder->timeline->ranks,
-								     TachoRank, member->rank_index)
-							       .host));
-		}
-		for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
-			guint32 host =
-				g_array_index(builder->timeline->ranks, TachoRank, rank).host;
-			gboolean is_local = g_hash_table_size(hosts) == 1;
-
-			if (!g_hash_table_contains(hosts, GUINT_TO_POINTER(host)))
-				continue;
-			graph_add_group_link(graph, group, host, is_local ? "local" : "out");
-			if (!is_local)
-				graph_add_group_link(graph, group, host, "in");
-		}
+	for (guint32 group = 0; group < builder->graph->groups->len; group++) {
+		add_host_links(builder, group, is_in);
+		add_device_links(builder, group, is_in);
 	}
 }
 

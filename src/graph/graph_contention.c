@@ -11,13 +11,18 @@
  * is taken out of them here, and put back by the replay, where transfers then are.
  *
  * A part of the share is the calls that send and receive, and goes with the bytes a second; it is
- * what their messages took, where messages were recorded. The rest goes with the time. */
+ * what their messages took, where messages were recorded. The rest goes with the time.
+ *
+ * On devices a collective is a kernel, which takes processors and memory bandwidth from the kernels beside it.
+ * The same is done with these, apart from hosts: a kernel's kind is its name and the kind of the operation that
+ * launched it. */
 #include <math.h>
 
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
-#define MIN_PIECE_NS	20000	/* shorter ones are mostly noise */
+#define MIN_PIECE_NS	20000	/* shorter ones are mostly noise ... */
+#define MIN_DEVICE_NS	5000	/* ... and on devices, which nothing interrupts */
 #define MIN_OF_A_KIND	8	/* both overlapped and not, for a kind to count */
 #define MIN_COMPARED_NS 5000000 /* of operations compared, for a slow-down to be believed */
 
@@ -46,8 +51,10 @@ static gint compare_intervals(gconstpointer a, gconstpointer b)
 	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
-/* When bytes of a rank's transfers moved, in the graph's time: in order, without overlap. */
-static GArray *moving_times(const struct graph_builder *builder, guint32 rank_index)
+/* When bytes of a rank's transfers moved, of devices or of the host, in the graph's time: in order, without
+ * overlap. */
+static GArray *moving_times(const struct graph_builder *builder, guint32 rank_index,
+			    gboolean is_device)
 {
 	const TachoGraph *graph = builder->graph;
 	GArray *times = g_array_new(FALSE, FALSE, sizeof(struct interval));
@@ -59,7 +66,7 @@ static GArray *moving_times(const struct graph_builder *builder, guint32 rank_in
 		struct interval time = { transfer->begin_ns - graph->origin_ns,
 					 transfer->end_ns - graph->origin_ns };
 
-		if (member->rank_index == rank_index && !transfer->is_device &&
+		if (member->rank_index == rank_index && transfer->is_device == is_device &&
 		    transfer->work_ns > 0 && time.end_ns > time.begin_ns)
 			g_array_append_val(times, time);
 	}
@@ -102,8 +109,10 @@ static gint64 overlap_ns(const GArray *times, gint64 begin_ns, gint64 end_ns)
 	return sum_ns;
 }
 
-static gboolean computes(const struct graph_node *node)
+static gboolean computes(const struct graph_node *node, gboolean is_device)
 {
+	if (is_device)
+		return node->kind == TACHO_NODE_DEVICE;
 	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
 	       node->kind == TACHO_NODE_HOST;
 }
@@ -137,19 +146,34 @@ static gint64 kind_of(const TachoTimeline *timeline, guint32 rank_index, guint32
 	return (gint64)hash;
 }
 
-/* The piece is the whole of its slice. */
-static gboolean is_whole(const TachoGraph *graph, const struct graph_node *node)
+/* Of a kernel, also of the operation that launched it. */
+static gint64 kind_of_node(const struct graph_builder *builder, const struct graph_node *node,
+			   guint32 rank_index)
 {
-	return node->slice != TACHO_NONE &&
-	       (node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL) &&
-	       node->duration_ns >= MIN_PIECE_NS &&
+	gint64 kind = kind_of(builder->timeline, rank_index, node->slice);
+	guint32 work = node->kind == TACHO_NODE_DEVICE ? builder_find_work(builder, node->slice)
+						       : TACHO_NONE;
+	guint32 call = work == TACHO_NONE ? TACHO_NONE : build_work_at(builder, work)->call;
+	guint32 above = call == TACHO_NONE ? TACHO_NONE : builder->timeline->slices.parent[call];
+
+	if (above == TACHO_NONE)
+		return kind;
+	return (gint64)mix((guint64)kind, (guint64)kind_of(builder->timeline, rank_index, above));
+}
+
+/* The piece is the whole of its slice, and long enough. */
+static gboolean is_whole(const TachoGraph *graph, const struct graph_node *node, gboolean is_device)
+{
+	return node->slice != TACHO_NONE && computes(node, is_device) &&
+	       node->kind != TACHO_NODE_HOST &&
+	       node->duration_ns >= (is_device ? MIN_DEVICE_NS : MIN_PIECE_NS) &&
 	       node->duration_ns == graph->timeline->slices.duration_ns[node->slice];
 }
 
-static void sort_piece(const TachoGraph *graph, const struct graph_node *node, guint32 rank_index,
-		       const GArray *times, GHashTable *kinds)
+static void sort_piece(const struct graph_builder *builder, const struct graph_node *node,
+		       guint32 rank_index, const GArray *times, GHashTable *kinds)
 {
-	gint64 key = kind_of(graph->timeline, rank_index, node->slice);
+	gint64 key = kind_of_node(builder, node, rank_index);
 	gint64 shared_ns = overlap_ns(times, node->begin_ns, node->begin_ns + node->duration_ns);
 	struct op_kind *kind = g_hash_table_lookup(kinds, &key);
 
@@ -231,42 +255,64 @@ static gdouble message_share(const struct graph_builder *builder, GArray *const 
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
-static void undisturb(TachoGraph *graph, struct graph_node *node, const GArray *times)
+static void undisturb(struct graph_node *node, const GArray *times, gdouble share)
 {
 	gint64 shared_ns = overlap_ns(times, node->begin_ns, node->begin_ns + node->duration_ns);
 
-	node->duration_ns -= llround((gdouble)shared_ns * graph->taken_share);
+	node->duration_ns -= llround((gdouble)shared_ns * share);
+}
+
+/* What is taken of hosts, or of devices, where bytes moved in `times`; it is taken out. */
+static gdouble take_out(struct graph_builder *builder, gboolean is_device, GArray *const *times)
+{
+	TachoGraph *graph = builder->graph;
+	g_autoptr(GHashTable) kinds =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, op_kind_free);
+	gdouble share;
+
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+
+		if (is_whole(graph, node, is_device)) {
+			guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
+
+			sort_piece(builder, node, rank, times[rank], kinds);
+		}
+	}
+	share = taken_share(kinds);
+	for (guint32 i = 0; i < graph->nodes->len && share > 0; i++) {
+		struct graph_node *node = graph_node_at(graph, i);
+
+		if (computes(node, is_device))
+			undisturb(node, times[graph_lane_at(graph, node->lane)->rank_index], share);
+	}
+	return share;
+}
+
+static gboolean has_device_transfers(const TachoGraph *graph)
+{
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		if (graph_transfer_at(graph, i)->is_device)
+			return TRUE;
+	return FALSE;
 }
 
 void builder_take_contention(struct graph_builder *builder)
 {
 	TachoGraph *graph = builder->graph;
 	g_autofree GArray **times = g_new0(GArray *, MAX(builder->n_ranks, 1u));
-	g_autoptr(GHashTable) kinds =
-		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, op_kind_free);
 
-	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
-		times[rank] = moving_times(builder, rank);
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
-
-		if (is_whole(graph, node)) {
-			guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
-
-			sort_piece(graph, node, rank, times[rank], kinds);
-		}
+	for (gboolean is_device = FALSE; is_device <= has_device_transfers(graph); is_device++) {
+		for (guint32 rank = 0; rank < builder->n_ranks; rank++)
+			times[rank] = moving_times(builder, rank, is_device);
+		if (is_device)
+			graph->device_taken_share = take_out(builder, TRUE, times);
+		else
+			graph->taken_share = take_out(builder, FALSE, times);
+		if (!is_device && graph->taken_share > 0)
+			graph->taken_by_bytes =
+				MIN(message_share(builder, times), graph->taken_share);
+		for (guint32 rank = 0; rank < builder->n_ranks; rank++)
+			g_array_unref(times[rank]);
 	}
-	graph->taken_share = taken_share(kinds);
-	if (graph->taken_share > 0) {
-		graph->taken_by_bytes = MIN(message_share(builder, times), graph->taken_share);
-		for (guint32 i = 0; i < graph->nodes->len; i++) {
-			struct graph_node *node = graph_node_at(graph, i);
-
-			if (computes(node))
-				undisturb(graph, node,
-					  times[graph_lane_at(graph, node->lane)->rank_index]);
-		}
-	}
-	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
-		g_array_unref(times[rank]);
 }

@@ -154,7 +154,8 @@ struct _TachoGraph {
 	GPtrArray *notes;	/* gchar */
 	gdouble taken_share;	/* of what a rank computes while bytes of it move, 0..1 ... */
 	gdouble taken_by_bytes; /* ... of which so much goes with the bandwidth */
-	guint32 n_cores;	/* of each host, shared by the ranks' threads; 0: a core a thread */
+	gdouble device_taken_share; /* of what its device computes while its collectives' bytes move */
+	guint32 n_cores; /* of each host, shared by the ranks' threads; 0: a core a thread */
 
 	/* Made by graph_freeze(). pred_first has n + 1 entries, and so on. */
 	guint32 n_frozen;    /* nodes */
@@ -224,8 +225,11 @@ void graph_renumber(TachoGraph *graph);
 /* Set duration_ns of a transfer's node from its two parts. */
 void graph_set_transfer(TachoGraph *graph, guint32 transfer, gdouble fixed_ns, gdouble work_ns);
 
-/* The most transfers on any of a group's links; `load` is how many are on each link. */
-guint32 graph_busiest_load(const TachoGraph *graph, guint32 group, const guint32 *load);
+/* How many transfers share the link with a transfer of the group that is the busiest of its links; `load` is how many are
+ * on each link, `n_of_group` how many of them are of the group. Of devices, transfers of one group do not share: they
+ * follow each other, or are between others of its ranks. */
+guint32 graph_n_sharing(const TachoGraph *graph, guint32 group, const guint32 *load,
+			guint32 n_of_group);
 
 /* Make what the replay walks. TACHO_GRAPH_ERROR_CYCLE: the message names the nodes in the circle. */
 gboolean graph_freeze(TachoGraph *graph, GError **error);

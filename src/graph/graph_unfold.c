@@ -383,6 +383,7 @@ static TachoGraph *new_unfolded(const TachoGraph *graph, guint32 n_ranks)
 	to->whole_ns = graph->whole_ns;
 	to->taken_share = graph->taken_share;
 	to->taken_by_bytes = graph->taken_by_bytes;
+	to->device_taken_share = graph->device_taken_share;
 	to->n_cores = graph->n_cores;
 	to->is_shared = graph->is_shared;
 	return to;

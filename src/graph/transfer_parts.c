@@ -51,6 +51,16 @@ static GArray *collect_moments(const TachoGraph *graph)
 	return moments;
 }
 
+/* Of those under way. */
+static guint32 n_of_group(const TachoGraph *graph, const GArray *active, guint32 group)
+{
+	guint32 n = 0;
+
+	for (guint i = 0; i < active->len; i++)
+		n += graph_transfer_at(graph, g_array_index(active, guint32, i))->group == group;
+	return n;
+}
+
 /* How much of its work each of the transfers under way gets done, into moved_ns. */
 static void pass_time(const TachoGraph *graph, const GArray *active, const guint32 *load,
 		      gint64 elapsed_ns, gdouble *moved_ns)
@@ -61,8 +71,10 @@ static void pass_time(const TachoGraph *graph, const GArray *active, const guint
 
 		moved_ns[index] +=
 			(gdouble)elapsed_ns *
-			graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
-					    graph_busiest_load(graph, transfer->group, load));
+			graph_transfer_pace(
+				transfer->fixed_ns, transfer->work_ns,
+				graph_n_sharing(graph, transfer->group, load,
+						n_of_group(graph, active, transfer->group)));
 	}
 }
 

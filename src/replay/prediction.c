@@ -184,6 +184,12 @@ static void note(TachoPrediction *prediction)
 			g_strdup_printf("moving bytes takes %.1f %% of what a rank computes "
 					"meanwhile",
 					100 * graph->taken_share));
+	if (graph->device_taken_share > 0)
+		g_ptr_array_add(
+			prediction->notes,
+			g_strdup_printf("moving bytes between devices takes %.1f %% of what "
+					"a device computes meanwhile",
+					100 * graph->device_taken_share));
 	for (guint i = 0; i < tacho_graph_n_notes(graph); i++)
 		g_ptr_array_add(prediction->notes, g_strdup(tacho_graph_borrow_note(graph, i)));
 	for (guint32 i = 0; i < graph->groups->len; i++) {

@@ -12,7 +12,8 @@
  *   cores    the threads of a host share its cores evenly, when there are more of them (the
  *            what-if `cores`); all run at one pace, so a clock of work done serves them all. While
  *            bytes of a rank move, that takes a share of a core (graph_contention.c); without
- *            `cores`, of what that rank computes.
+ *            `cores`, of what that rank computes. A rank's device is such a set, too, from which its
+ *            devices' collectives take, where kernels were seen to be slower beside them.
  *   workers  a rank's collectives of one group are taken up in the order queued, each when one of
  *            the workers is free.
  *
@@ -151,7 +152,7 @@ static gdouble core_pace(const struct shared_run *run, const struct core_set *co
 {
 	gdouble left;
 
-	if (run->graph->n_cores == 0)
+	if (cores->is_uncounted)
 		return cores->n_moving > 0 ? 1 - cores->taken : 1;
 	left = (gdouble)run->graph->n_cores;
 	left = MAX(left - cores->taken * cores->n_moving, left * (1 - GRAPH_MAX_TAKEN));
@@ -221,16 +222,19 @@ static void end_on_core(struct shared_run *run, guint32 set, gdouble time_ns)
 /* A transfer of the group takes to the links, or leaves them. */
 static void change_moving(struct shared_run *run, guint32 group, gint change, gdouble time_ns)
 {
-	for (guint32 rank = 0; rank < run->n_ranks && run->n_core_sets > 0; rank++) {
-		struct core_set *cores = &run->cores[run->rank_core_set[rank]];
+	guint32 first = graph_group_at(run->graph, group)->is_device ? run->n_ranks : 0;
 
-		if (!run->is_of_group[(gsize)group * run->n_ranks + rank])
+	for (guint32 rank = 0; rank < run->n_ranks && run->n_core_sets > 0; rank++) {
+		guint32 set = run->rank_core_set[first + rank];
+		guint32 *n_moving = &run->n_moving[first + rank];
+
+		if (set == PLACE_NONE || !run->is_of_group[(gsize)group * run->n_ranks + rank])
 			continue;
-		advance_cores(run, cores, time_ns);
-		cores->n_moving -= run->n_moving[rank] > 0;
-		run->n_moving[rank] += (guint32)change;
-		cores->n_moving += run->n_moving[rank] > 0;
-		schedule_cores(run, run->rank_core_set[rank]);
+		advance_cores(run, &run->cores[set], time_ns);
+		run->cores[set].n_moving -= *n_moving > 0;
+		*n_moving += (guint32)change;
+		run->cores[set].n_moving += *n_moving > 0;
+		schedule_cores(run, set);
 	}
 }
 
@@ -250,6 +254,16 @@ static void advance_links(struct shared_run *run, gdouble time_ns)
 	run->links_at_ns = time_ns;
 }
 
+/* Transfers under way of the same group. */
+static guint32 n_of_group(const struct shared_run *run, guint32 group)
+{
+	guint32 n = 0;
+
+	for (guint i = 0; i < run->active->len; i++)
+		n += graph_transfer_at(run->graph, active_at(run, i)->transfer)->group == group;
+	return n;
+}
+
 static void set_paces(struct shared_run *run)
 {
 	run->links_next_ns = INFINITY;
@@ -258,9 +272,10 @@ static void set_paces(struct shared_run *run)
 		const struct graph_transfer *transfer =
 			graph_transfer_at(run->graph, active->transfer);
 
-		active->pace = graph_transfer_pace(
-			transfer->fixed_ns, transfer->work_ns,
-			graph_busiest_load(run->graph, transfer->group, run->load));
+		active->pace =
+			graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
+					    graph_n_sharing(run->graph, transfer->group, run->load,
+							    n_of_group(run, transfer->group)));
 		run->links_next_ns =
 			MIN(run->links_next_ns,
 			    run->links_at_ns + MAX(active->rest_ns, 0.0) / active->pace);
@@ -353,25 +368,32 @@ static void run_events(struct shared_run *run)
 /* Of ranks of several jobs on one host, the largest share. */
 static void set_taken(struct shared_run *run)
 {
-	for (guint32 rank = 0; rank < run->n_ranks && run->n_core_sets > 0; rank++) {
+	for (guint32 rank = 0; rank < run->n_ranks; rank++) {
 		const struct graph_guest *guest = graph_guest_of(run->graph, rank);
-		struct core_set *cores = &run->cores[run->rank_core_set[rank]];
+		guint32 threads = run->rank_core_set[rank];
+		guint32 device = run->rank_core_set[run->n_ranks + rank];
 
-		cores->taken =
-			MAX(cores->taken, guest ? guest->taken_share : run->graph->taken_share);
+		if (threads != PLACE_NONE) {
+			struct core_set *cores = &run->cores[threads];
+
+			cores->taken = MAX(cores->taken,
+					   guest ? guest->taken_share : run->graph->taken_share);
+			cores->is_uncounted = run->graph->n_cores == 0;
+		}
+		if (device != PLACE_NONE) {
+			run->cores[device].taken = run->graph->device_taken_share;
+			run->cores[device].is_uncounted = TRUE;
+		}
 	}
 }
 
-/* The set of each lane's host, or, where no number of cores is given, of its rank. */
-static void set_core_sets(struct shared_run *run)
+/* The set of each lane's host, or, where no number of cores is given, of its rank. Returns how many. */
+static guint32 set_thread_sets(struct shared_run *run)
 {
 	const TachoGraph *graph = run->graph;
-	gboolean has_cores = graph_has_cores(graph);
 	g_autoptr(GHashTable) sets = g_hash_table_new(NULL, NULL);
 
-	run->core_set_of = g_new0(guint32, MAX(graph->lanes->len, 1u));
-	run->rank_core_set = g_new0(guint32, MAX(run->n_ranks, 1u));
-	for (guint32 i = 0; i < graph->lanes->len && has_cores; i++) {
+	for (guint32 i = 0; i < graph->lanes->len && graph_has_cores(graph); i++) {
 		const struct graph_lane *lane = graph_lane_at(graph, i);
 		gpointer key = graph->n_cores > 0
 				       ? GSIZE_TO_POINTER((gsize)lane->set << 32 | lane->host)
@@ -386,13 +408,36 @@ static void set_core_sets(struct shared_run *run)
 		if (lane->rank_index < run->n_ranks)
 			run->rank_core_set[lane->rank_index] = run->core_set_of[i];
 	}
-	run->n_core_sets = g_hash_table_size(sets);
+	return g_hash_table_size(sets);
+}
+
+static void set_core_sets(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+
+	run->core_set_of = g_new(guint32, MAX(graph->lanes->len, 1u));
+	run->rank_core_set = g_new(guint32, MAX(2 * (gsize)run->n_ranks, 1u));
+	for (guint32 i = 0; i < graph->lanes->len; i++)
+		run->core_set_of[i] = PLACE_NONE;
+	for (guint32 i = 0; i < 2 * run->n_ranks; i++)
+		run->rank_core_set[i] = PLACE_NONE;
+	run->n_core_sets = set_thread_sets(run);
+	for (guint32 rank = 0; rank < graph_n_own_ranks(graph) && graph->device_taken_share > 0;
+	     rank++)
+		run->rank_core_set[run->n_ranks + rank] = run->n_core_sets++;
 	run->cores = g_new0(struct core_set, MAX(run->n_core_sets, 1u));
 	set_taken(run);
 	run->n_leaves = 2;
 	while (run->n_leaves < run->n_core_sets)
 		run->n_leaves *= 2;
 	run->next = g_new0(struct next_set, 2 * (gsize)run->n_leaves);
+}
+
+static guint32 device_of(const struct shared_run *run, const struct graph_node *node)
+{
+	guint32 rank = graph_lane_at(run->graph, node->lane)->rank_index;
+
+	return rank < run->n_ranks ? run->rank_core_set[run->n_ranks + rank] : PLACE_NONE;
 }
 
 static guint32 place_of(const struct shared_run *run, const struct graph_node *node)
@@ -407,7 +452,9 @@ static guint32 place_of(const struct shared_run *run, const struct graph_node *n
 	case TACHO_NODE_OP:
 	case TACHO_NODE_KERNEL:
 	case TACHO_NODE_HOST:
-		return run->n_core_sets > 0 ? run->core_set_of[node->lane] : PLACE_NONE;
+		return run->core_set_of[node->lane];
+	case TACHO_NODE_DEVICE:
+		return device_of(run, node);
 	default:
 		return PLACE_NONE;
 	}
@@ -425,7 +472,7 @@ static void set_group_ranks(struct shared_run *run)
 {
 	const TachoGraph *graph = run->graph;
 
-	run->n_moving = g_new0(guint32, MAX(run->n_ranks, 1u));
+	run->n_moving = g_new0(guint32, MAX(2 * (gsize)run->n_ranks, 1u));
 	run->is_of_group = g_new0(guint8, MAX((gsize)graph->groups->len * run->n_ranks, 1u));
 	for (guint32 i = 0; i < run->replay->n_nodes && run->n_core_sets > 0; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
@@ -458,7 +505,7 @@ static void rewind_resources(struct shared_run *run)
 	run->begins.n = 0;
 	g_array_set_size(run->active, 0);
 	memset(run->load, 0, MAX(graph->links->len, 1u) * sizeof(*run->load));
-	memset(run->n_moving, 0, MAX(run->n_ranks, 1u) * sizeof(*run->n_moving));
+	memset(run->n_moving, 0, 2 * (gsize)run->n_ranks * sizeof(*run->n_moving));
 	run->links_at_ns = 0;
 	run->links_next_ns = INFINITY;
 	for (guint32 i = 0; i < run->n_core_sets; i++) {

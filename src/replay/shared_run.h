@@ -13,13 +13,14 @@ struct active_transfer {
 	gdouble pace;	 /* 1: a ns of work a ns */
 };
 
-/* The cores of a host, or where nobody said how many they are, those of a rank. */
+/* The cores of a host, or where nobody said how many they are, those of a rank; or a rank's device. */
 struct core_set {
 	struct event_heap heap; /* by the amount of work done at which a node ends */
 	gdouble done_ns;	/* work done for each node on the cores since the begin */
 	gdouble at_ns;
-	guint32 n_moving; /* ranks on it with bytes on a link */
-	gdouble taken;	  /* what each of these takes, as a share of a core */
+	guint32 n_moving;      /* ranks on it with bytes on a link */
+	gdouble taken;	       /* what each of these takes, as a share of a core */
+	gboolean is_uncounted; /* each node has a core of its own, of which its rank's bytes take */
 };
 
 struct worker_pool {
@@ -62,9 +63,10 @@ struct shared_run {
 	struct next_set *next; /* a tournament of the core sets: next[1] is the soonest of all */
 	guint32 n_leaves;      /* next[n_leaves + i] is core set i's */
 	guint32 n_ranks;
-	guint32 *rank_core_set; /* rank -> index */
-	guint32 *n_moving;	/* transfers on links, of each rank */
-	guint8 *is_of_group;	/* [group * n_ranks + rank] */
+	guint32 *
+		rank_core_set; /* [rank]: of its threads; [n_ranks + rank]: of its device; or PLACE_NONE */
+	guint32 *n_moving;   /* transfers on links, of hosts and of devices, as rank_core_set[] */
+	guint8 *is_of_group; /* [group * n_ranks + rank] */
 	struct worker_pool *pools;
 	struct shared_history *history; /* to be written; or NULL */
 };

@@ -81,7 +81,8 @@ static struct shared_state *keep_state(const struct shared_run *run)
 	state->has_come = g_memdup2(run->has_come, n);
 	state->active = g_array_copy(run->active);
 	state->load = g_memdup2(run->load, run->graph->links->len * sizeof(*run->load));
-	state->n_moving = g_memdup2(run->n_moving, run->n_ranks * sizeof(*run->n_moving));
+	state->n_moving =
+		g_memdup2(run->n_moving, 2 * (gsize)run->n_ranks * sizeof(*run->n_moving));
 	state->links_at_ns = run->links_at_ns;
 	state->links_next_ns = run->links_next_ns;
 	state->now_ns = run->now_ns;
@@ -138,7 +139,8 @@ static void go_back_to(const struct shared_state *state, struct shared_run *run)
 	if (state->load)
 		memcpy(run->load, state->load, run->graph->links->len * sizeof(*run->load));
 	if (state->n_moving)
-		memcpy(run->n_moving, state->n_moving, run->n_ranks * sizeof(*run->n_moving));
+		memcpy(run->n_moving, state->n_moving,
+		       2 * (gsize)run->n_ranks * sizeof(*run->n_moving));
 	run->links_at_ns = state->links_at_ns;
 	run->links_next_ns = state->links_next_ns;
 	run->now_ns = state->now_ns;

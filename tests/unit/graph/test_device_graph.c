@@ -257,6 +257,90 @@ static void test_collective(void)
 	built_release(&built);
 }
 
+/* Two groups of the same two devices reduce at once: each alone would take 20 us. On one host they share a device's
+ * link; groups within a host and beyond it do not. */
+#define REDUCES_OF_A_RANK(rank, host)                                                              \
+	"rank " #rank " host=" host " thread 100" #rank " main\n"                                  \
+	"  annotation ProfilerStep#0 0..200\n"                                                     \
+	"    runtime l0 0..2\n"                                                                    \
+	"    runtime l1 2..4\n"                                                                    \
+	"    runtime l2 4..6\n"                                                                    \
+	"  stream 7 s7\n"                                                                          \
+	"    collective nccl_AllReduce 10..50 bytes=1000 group=1 launch=l0\n"                      \
+	"    kernel next 51..60 launch=l2\n"                                                       \
+	"  stream 20 s20\n"                                                                        \
+	"    collective nccl_AllGather 10..50 bytes=1000 group=2 launch=l1\n"
+
+static void assert_alone(const gchar *text, gint64 begin_us)
+{
+	struct built built = build(text);
+
+	g_assert_cmpuint(built.graph->groups->len, ==, 2);
+	g_assert_cmpint(begin_us_if(&built, "drop:collective~AllGather", TACHO_NODE_DEVICE, "next"),
+			==, begin_us);
+	built_release(&built);
+}
+
+static void test_shared_link(void)
+{
+	assert_alone("unit us\n" REDUCES_OF_A_RANK(0, "a") REDUCES_OF_A_RANK(1, "a"), 31);
+	assert_alone("unit us\n" REDUCES_OF_A_RANK(0, "a") REDUCES_OF_A_RANK(1, "b"), 31);
+	/* a rank of another host is in the second group, so the two go over links of their own */
+	assert_alone("unit us\n" REDUCES_OF_A_RANK(0, "a") REDUCES_OF_A_RANK(
+			     1, "a") "rank 2 host=b thread 1002 main\n"
+				     "  annotation ProfilerStep#0 0..200\n"
+				     "    runtime l1 2..4\n"
+				     "  stream 20 s20\n"
+				     "    collective nccl_AllGather 10..50 bytes=1000 group=2 "
+				     "launch=l1\n",
+		     51);
+}
+
+/* Eight kernels of 1 ms, then eight of 1.25 ms beside an all-reduce of 10 ms, then one of 1 ms. */
+static gchar *slowed_kernels(void)
+{
+	GString *text = g_string_new("unit us\n"
+				     "rank 0 thread 1000 main\n"
+				     "  annotation ProfilerStep#0 0..30000\n");
+	gint begin = 1000;
+
+	for (guint i = 0; i < 18; i++)
+		g_string_append_printf(text, "    runtime l%u %u..%u\n", i, 10 * i, 10 * i + 5);
+	g_string_append(text, "  stream 7 s7\n");
+	for (guint i = 0; i < 17; i++) {
+		gint end = begin + (i >= 8 && i < 16 ? 1250 : 1000);
+
+		g_string_append_printf(text, "    kernel %s %d..%d launch=l%u\n",
+				       i < 16 ? "gemm" : "last", begin, end, i);
+		begin = end;
+	}
+	g_string_append(
+		text, "  stream 20 s20\n"
+		      "    collective nccl_AllReduce 9000..19000 bytes=1000 group=1 launch=l17\n"
+		      "rank 1 thread 1001 main\n"
+		      "  annotation ProfilerStep#0 0..30000\n"
+		      "    runtime l17 0..5\n"
+		      "  stream 20 s20\n"
+		      "    collective nccl_AllReduce 9000..19000 bytes=1000 group=1 launch=l17\n");
+	return g_string_free(text, FALSE);
+}
+
+/* Where kernels were seen to last longer beside a transfer, they do in the replay, wherever it is then. */
+static void test_slowed_kernels(void)
+{
+	g_autofree gchar *text = slowed_kernels();
+	struct built built = build(text);
+
+	g_assert_cmpfloat_with_epsilon(built.graph->device_taken_share, 0.2, 1e-6);
+	g_assert_cmpfloat(built.graph->taken_share, ==, 0);
+	/* four of the eight are beside it, then none */
+	g_assert_cmpint(begin_us_if(&built, "bandwidth=2x", TACHO_NODE_DEVICE, "last"), ==,
+			9000 + 4 * 1250 + 4 * 1000);
+	g_assert_cmpint(begin_us_if(&built, "drop:collective~.", TACHO_NODE_DEVICE, "last"), ==,
+			9000 + 8 * 1000);
+	built_release(&built);
+}
+
 /* The replay as a timeline: each part in the collective once as measured and once as replayed, on its stream. */
 static void test_timeline(void)
 {
@@ -491,6 +575,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/device-graph/inferred-event", test_inferred_event);
 	g_test_add_func("/device-graph/blocking-copy", test_blocking_copy);
 	g_test_add_func("/device-graph/collective", test_collective);
+	g_test_add_func("/device-graph/shared-link", test_shared_link);
+	g_test_add_func("/device-graph/slowed-kernels", test_slowed_kernels);
 	g_test_add_func("/device-graph/timeline", test_timeline);
 	g_test_add_func("/device-graph/rank-died", test_rank_died);
 	g_test_add_func("/device-graph/missing-rank", test_missing_rank);
