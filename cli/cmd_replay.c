@@ -52,6 +52,16 @@ static gdouble change_pct(gdouble from_ms, gdouble to_ms)
 	return from_ms > 0 ? 100 * (to_ms / from_ms - 1) : 0;
 }
 
+/* Of the steps, as recorded and with the change. */
+static void print_changed_peak(const TachoPrediction *prediction)
+{
+	g_autofree gchar *before = g_format_size((guint64)prediction->baseline_peak_memory_bytes);
+	g_autofree gchar *after = g_format_size((guint64)prediction->predicted_peak_memory_bytes);
+
+	printf("  of the steps  %s, with the change %s (rank %d)\n", before, after,
+	       prediction->peak_rank);
+}
+
 static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 {
 	printf("%u %s, steps %u to %u\n\n", prediction->n_ranks,
@@ -84,6 +94,8 @@ static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 
 		printf("peak memory     %s\n", size);
 	}
+	if (prediction->predicted_peak_memory_bytes != prediction->baseline_peak_memory_bytes)
+		print_changed_peak(prediction);
 }
 
 static void print_text(const TachoPrediction *prediction, const struct options *options)
@@ -102,6 +114,14 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 	if (!options->with_all)
 		tacho_table_limit(prediction->path_summary, MAX_PATH_ROWS);
 	tacho_table_print(prediction->path_summary, stdout, width, with_colour);
+	if (prediction->peak_owners &&
+	    (options->with_all ||
+	     prediction->predicted_peak_memory_bytes != prediction->baseline_peak_memory_bytes)) {
+		printf("\nMemory held at the peak\n");
+		if (!options->with_all)
+			tacho_table_limit(prediction->peak_owners, MAX_PATH_ROWS);
+		tacho_table_print(prediction->peak_owners, stdout, width, with_colour);
+	}
 	printf("\nHow busy\n");
 	tacho_table_print(prediction->utilisation, stdout, width, with_colour);
 	if (prediction->sensitivity) {

@@ -51,12 +51,17 @@ GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
 	for (guint i = 0; i < events->len; i++) {
 		TachoMemoryEvent *event = &g_array_index(events, TachoMemoryEvent, i);
 		guint known = take_open(open, &event->address);
-		struct memory_block block = { event->time_ns, G_MAXINT64, event->bytes,
-					      event->device, event->slice };
+		struct memory_block block = { event->time_ns, G_MAXINT64,   event->bytes,
+					      event->device,  event->slice, event->address,
+					      event->track,   TACHO_NONE };
 
-		if (known)
-			g_array_index(blocks, struct memory_block, known - 1).end_ns =
-				event->time_ns;
+		if (known) {
+			struct memory_block *before =
+				&g_array_index(blocks, struct memory_block, known - 1);
+
+			before->end_ns = event->time_ns;
+			before->end_track = event->track;
+		}
 		if (event->bytes <= 0)
 			continue;
 		g_array_append_val(blocks, block);

@@ -9,6 +9,8 @@ struct memory_block {
 	gint64 bytes;
 	guint32 device; /* 0: the host's memory, else the device's number plus 1 */
 	guint32 slice;	/* innermost when it was handed out, or TACHO_NONE */
+	guint64 address;
+	guint32 begin_track, end_track; /* threads; end: TACHO_NONE where it was not given back */
 };
 
 /* What is held of one memory becomes more, or less. */

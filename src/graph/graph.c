@@ -54,6 +54,7 @@ TachoGraph *graph_new(TachoTimeline *timeline)
 	graph->transfers = g_array_new(FALSE, FALSE, sizeof(struct graph_transfer));
 	graph->gradients = g_array_new(FALSE, FALSE, sizeof(struct graph_gradient));
 	graph->passes = g_array_new(FALSE, FALSE, sizeof(struct graph_pass));
+	graph->blocks = g_array_new(FALSE, FALSE, sizeof(struct graph_block));
 	graph->guests = g_array_new(FALSE, FALSE, sizeof(struct graph_guest));
 	graph->guest_steps = g_array_new(FALSE, FALSE, sizeof(gint64));
 	graph->guest_rounds = 1;
@@ -89,6 +90,7 @@ void tacho_graph_free(TachoGraph *graph)
 	g_array_unref(graph->transfers);
 	g_array_unref(graph->gradients);
 	g_array_unref(graph->passes);
+	g_array_unref(graph->blocks);
 	g_array_unref(graph->guests);
 	g_array_unref(graph->guest_steps);
 	g_ptr_array_unref(graph->notes);
@@ -124,6 +126,7 @@ TachoGraph *graph_copy(const TachoGraph *graph)
 	copy->transfers = g_array_copy(graph->transfers);
 	copy->gradients = g_array_copy(graph->gradients);
 	copy->passes = g_array_copy(graph->passes);
+	copy->blocks = g_array_copy(graph->blocks);
 	copy->guests = g_array_copy(graph->guests);
 	copy->guest_steps = g_array_copy(graph->guest_steps);
 	copy->notes = g_ptr_array_copy(graph->notes, copy_string, NULL);
@@ -333,6 +336,14 @@ static void renumber_references(TachoGraph *graph, const guint32 *number)
 		struct graph_pass *pass = &g_array_index(graph->passes, struct graph_pass, i);
 
 		pass->finish_node = number[pass->finish_node];
+	}
+	for (guint i = 0; i < graph->blocks->len; i++) {
+		struct graph_block *block = &g_array_index(graph->blocks, struct graph_block, i);
+
+		if (block->begin.node != TACHO_NONE)
+			block->begin.node = number[block->begin.node];
+		if (block->end.node != TACHO_NONE)
+			block->end.node = number[block->end.node];
 	}
 }
 

@@ -121,6 +121,22 @@ struct graph_pass {
 	guint32 finish_node; /* waits for buckets whose gradients' copies are not known */
 };
 
+/* A moment of a rank: so far into a node. */
+struct graph_moment {
+	gint64 time_ns; /* in the recording, of the timeline; keeps the order of what is in one node */
+	guint32 node;  /* TACHO_NONE: before the first, or after the last */
+	gdouble share; /* 0..1 */
+};
+
+/* Memory that a rank held; bytes 0: an edit took it away. */
+struct graph_block {
+	guint32 rank_index;
+	guint32 slice; /* in which it was handed out, or TACHO_NONE */
+	guint64 address;
+	gint64 bytes;
+	struct graph_moment begin, end;
+};
+
 /* Another job, put beside the one of the timeline to share its hosts and links. Its nodes have no slices, its
  * lanes no tracks, and their steps count on from one round of its recording to the next. */
 struct graph_guest {
@@ -148,6 +164,7 @@ struct _TachoGraph {
 	GArray *transfers;	/* struct graph_transfer */
 	GArray *gradients;	/* struct graph_gradient */
 	GArray *passes;		/* struct graph_pass, by rank and ordinal */
+	GArray *blocks;		/* struct graph_block; found by replay_find_memory() */
 	GArray *guests;		/* struct graph_guest */
 	GArray *guest_steps;	/* gint64, ns */
 	guint32 guest_rounds;	/* times as many rounds of what guests recorded as seem enough */

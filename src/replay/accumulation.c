@@ -3,7 +3,8 @@
  * What each of the first N - 1 takes is what a rank needs from the begin of its step to the last gradient
  * of its backward pass, with no collective of gradients there: that is played. Together they stand as one
  * piece of work at the begin of the step; the last pass, its collectives and the optimizer are as
- * recorded. */
+ * recorded. Memory is that of the last pass, in which gradients of those before are held. */
+#include "replay/replay_memory.h"
 #include "replay/what_if_internal.h"
 
 #define MAX_PASSES 65536
@@ -113,6 +114,7 @@ gboolean what_if_accumulate(TachoGraph *graph, const gchar *what_if, const gchar
 				      "(torch::autograd::AccumulateGrad)");
 	if (n_passes == 1)
 		return TRUE;
+	memory_accumulate(graph);
 	what_if_insert(graph, insertions);
 	graph_note(
 		graph,

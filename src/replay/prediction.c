@@ -1,6 +1,6 @@
 /* prediction: one recording, a change, and what the step time would be, with all that is needed to
  * judge it: the step as measured, as replayed unchanged, and how far the steps differ. */
-#include "replay/replay_internal.h"
+#include "replay/replay_memory.h"
 
 #include <string.h>
 
@@ -70,6 +70,7 @@ static gboolean play_baseline(TachoPrediction *prediction, GError **error)
 	}
 	prediction->measured_step_ms = quantile(measured, 0.5) * to_ms;
 	prediction->baseline_step_ms = median_step_ms(baseline);
+	prediction->baseline_peak_memory_bytes = replay_memory_peak(baseline, FALSE).bytes;
 	if (prediction->measured_step_ms > 0)
 		prediction->error_pct =
 			100 * (prediction->baseline_step_ms / prediction->measured_step_ms - 1);
@@ -150,10 +151,17 @@ static gboolean play_changed(TachoPrediction *prediction, const gchar *const *wh
 
 static void explain(TachoPrediction *prediction)
 {
+	struct memory_peak peak;
+
 	prediction->path_step = typical_step(prediction->replay);
 	replay_critical_path(prediction->replay, prediction->path_step, &prediction->critical_path,
 			     &prediction->path_summary);
 	prediction->utilisation = replay_utilisation(prediction->replay);
+	peak = replay_memory_peak(prediction->replay, TRUE);
+	prediction->predicted_peak_memory_bytes = peak.bytes;
+	prediction->peak_rank =
+		g_array_index(prediction->graph->timeline->ranks, TachoRank, peak.rank_index).rank;
+	prediction->peak_owners = peak.owners;
 }
 
 /* Within one host there may be no wire at all. */
@@ -239,6 +247,7 @@ TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what
 	prediction->first_step = prediction->graph->first_step;
 	prediction->last_step = prediction->graph->last_step;
 	prediction->peak_memory_bytes = peak_memory_bytes(timeline);
+	replay_find_memory(prediction->graph);
 	if (!play_baseline(prediction, error) || !play_unrecorded(prediction, error) ||
 	    !play_changed(prediction, what_ifs, n_what_ifs, error))
 		return NULL;
@@ -272,6 +281,7 @@ void tacho_prediction_free(TachoPrediction *prediction)
 	g_clear_pointer(&prediction->utilisation, tacho_table_free);
 	g_clear_pointer(&prediction->sensitivity, tacho_table_free);
 	g_clear_pointer(&prediction->jobs, tacho_table_free);
+	g_clear_pointer(&prediction->peak_owners, tacho_table_free);
 	g_clear_pointer(&prediction->notes, g_ptr_array_unref);
 	tacho_replay_free(prediction->replay);
 	tacho_graph_free(prediction->graph);
@@ -302,6 +312,17 @@ static void write_integer(JsonWriter *json, const gchar *key, gint64 value)
 	json_writer_line(json);
 	json_writer_key(json, key);
 	json_writer_integer(json, value);
+}
+
+/* -1: not known. */
+static void write_bytes(JsonWriter *json, const gchar *key, gint64 bytes)
+{
+	json_writer_line(json);
+	json_writer_key(json, key);
+	if (bytes < 0)
+		json_writer_null(json);
+	else
+		json_writer_integer(json, bytes);
 }
 
 static void write_cell(JsonWriter *json, const TachoTable *table, guint row, const gchar *key)
@@ -344,12 +365,9 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 		write_interval(json, "median_interval_ms", prediction->median_interval_ms);
 	}
 	write_number(json, "error_pct", prediction->error_pct);
-	json_writer_line(json);
-	json_writer_key(json, "peak_memory_bytes");
-	if (prediction->peak_memory_bytes < 0)
-		json_writer_null(json);
-	else
-		json_writer_integer(json, prediction->peak_memory_bytes);
+	write_bytes(json, "peak_memory_bytes", prediction->peak_memory_bytes);
+	write_bytes(json, "baseline_peak_memory_bytes", prediction->baseline_peak_memory_bytes);
+	write_bytes(json, "predicted_peak_memory_bytes", prediction->predicted_peak_memory_bytes);
 	write_integer(json, "ranks", prediction->n_ranks);
 	write_integer(json, "first_step", prediction->first_step);
 	write_integer(json, "last_step", prediction->last_step);
@@ -371,6 +389,7 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 	static const gchar *const sensitivity_keys[] = { "what",     "name",	"pieces",
 							 "busy_ms",  "gain_ms", "gain_pct",
 							 "felt_pct", NULL };
+	static const gchar *const owner_keys[] = { "name", "blocks", "bytes", NULL };
 	static const gchar *const jobs_keys[] = {
 		"run", "ranks", "offset_ms", "alone_step_ms", "predicted_step_ms", "steps", NULL
 	};
@@ -381,6 +400,8 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 	write_table(json, prediction->critical_path, path_keys);
 	write_table(json, prediction->path_summary, summary_keys);
 	write_table(json, prediction->utilisation, utilisation_keys);
+	if (prediction->peak_owners)
+		write_table(json, prediction->peak_owners, owner_keys);
 	if (prediction->jobs)
 		write_table(json, prediction->jobs, jobs_keys);
 	if (prediction->sensitivity)

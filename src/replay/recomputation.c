@@ -1,18 +1,26 @@
 /* recomputation: parts of the forward pass that are not kept for the backward pass, but computed again.
  *
  * What matches is computed a second time in full, for as long as it took the first time, right before the
- * first of its backward pass. Which that is, correlate tells (forward_backward.c). */
+ * first of its backward pass. Which that is, correlate tells (forward_backward.c). What it had handed out and
+ * only its backward pass needs is not held between (memory_edits.c). */
 #include <string.h>
 
+#include "replay/replay_memory.h"
 #include "replay/what_if_internal.h"
+
+/* What the matched slice takes, and the last node of it. */
+struct forward_work {
+	gint64 duration_ns;
+	guint32 last_node;
+};
 
 struct recomputation {
 	TachoGraph *graph;
 	const gchar *kind;
 	const GRegex *regex;
-	GHashTable *duration_ns; /* matched slice -> gint64 */
-	GHashTable *backward;	 /* matched slice -> the slice its backward pass begins with */
-	GHashTable *of_op;	 /* the same of each op that has one */
+	GHashTable *works;    /* matched slice -> struct forward_work */
+	GHashTable *backward; /* matched slice -> the slice its backward pass begins with */
+	GHashTable *of_op;    /* the same of each op that has one */
 };
 
 static gboolean is_match(const struct recomputation *recomputation, guint32 slice)
@@ -36,14 +44,14 @@ static guint32 matching(const struct recomputation *recomputation, guint32 slice
 	return match;
 }
 
-static void find_durations(struct recomputation *recomputation)
+static void find_works(struct recomputation *recomputation)
 {
 	const TachoGraph *graph = recomputation->graph;
 
 	for (guint32 i = 0; i < graph->nodes->len; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
 		guint32 match;
-		gint64 *sum_ns;
+		struct forward_work *work;
 
 		if (node->slice == TACHO_NONE ||
 		    (node->kind != TACHO_NODE_OP && node->kind != TACHO_NODE_KERNEL &&
@@ -52,13 +60,13 @@ static void find_durations(struct recomputation *recomputation)
 		match = matching(recomputation, node->slice);
 		if (match == TACHO_NONE)
 			continue;
-		sum_ns = g_hash_table_lookup(recomputation->duration_ns, GUINT_TO_POINTER(match));
-		if (!sum_ns) {
-			sum_ns = g_new0(gint64, 1);
-			g_hash_table_insert(recomputation->duration_ns, GUINT_TO_POINTER(match),
-					    sum_ns);
+		work = g_hash_table_lookup(recomputation->works, GUINT_TO_POINTER(match));
+		if (!work) {
+			work = g_new0(struct forward_work, 1);
+			g_hash_table_insert(recomputation->works, GUINT_TO_POINTER(match), work);
 		}
-		*sum_ns += node->duration_ns;
+		work->duration_ns += node->duration_ns;
+		work->last_node = i;
 	}
 }
 
@@ -114,10 +122,11 @@ static GHashTable *collect_insertions(struct recomputation *recomputation)
 	const TachoTimeline *timeline = recomputation->graph->timeline;
 	GHashTable *insertions = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	GHashTableIter iter;
-	gpointer match, sum_ns;
+	gpointer match, value;
 
-	g_hash_table_iter_init(&iter, recomputation->duration_ns);
-	while (g_hash_table_iter_next(&iter, &match, &sum_ns)) {
+	g_hash_table_iter_init(&iter, recomputation->works);
+	while (g_hash_table_iter_next(&iter, &match, &value)) {
+		const struct forward_work *work = value;
 		guint32 name = timeline->slices.name[GPOINTER_TO_UINT(match)];
 		guint32 backward = backward_of(recomputation, GPOINTER_TO_UINT(match));
 		struct insertion *insertion;
@@ -130,7 +139,7 @@ static GHashTable *collect_insertions(struct recomputation *recomputation)
 			*insertion = (struct insertion){ TACHO_NONE, 0, TACHO_NODE_OP, name };
 			g_hash_table_insert(insertions, GUINT_TO_POINTER(backward), insertion);
 		}
-		insertion->duration_ns += *(gint64 *)sum_ns;
+		insertion->duration_ns += work->duration_ns;
 		insertion->name = MIN(insertion->name, name); /* of several, always the same */
 	}
 	return insertions;
@@ -162,22 +171,58 @@ static GArray *place_insertions(const TachoGraph *graph, GHashTable *by_slice)
 	return insertions;
 }
 
+/* What is not held between the forward pass and when it is computed again; before nodes are put in. */
+static void free_memory(const struct recomputation *recomputation, GHashTable *by_slice)
+{
+	TachoGraph *graph = recomputation->graph;
+	const TachoSlices *slices = &graph->timeline->slices;
+	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct memory_recomputation));
+	GHashTableIter iter;
+	gpointer key, value;
+
+	g_hash_table_iter_init(&iter, recomputation->works);
+	while (g_hash_table_iter_next(&iter, &key, &value)) {
+		guint32 match = GPOINTER_TO_UINT(key);
+		guint32 backward = backward_of(recomputation, match);
+		const struct insertion *insertion =
+			backward == TACHO_NONE
+				? NULL
+				: g_hash_table_lookup(by_slice, GUINT_TO_POINTER(backward));
+		struct memory_recomputation part;
+
+		if (!insertion || insertion->next == TACHO_NONE)
+			continue;
+		part = (struct memory_recomputation){
+			.rank_index = tacho_slice_process(graph->timeline, match)->rank_index,
+			.begin_ns = slices->start_ns[match],
+			.end_ns = tacho_slice_end_ns(graph->timeline, match),
+			.again_ns = slices->start_ns[backward],
+			.last_node = ((const struct forward_work *)value)->last_node,
+			.again_node = insertion->next,
+		};
+		g_array_append_val(parts, part);
+	}
+	memory_recompute(graph, parts);
+}
+
 static guint recompute(TachoGraph *graph, const gchar *kind, const GRegex *regex)
 {
 	struct recomputation recomputation = { .graph = graph, .kind = kind, .regex = regex };
 	g_autoptr(GHashTable) by_slice = NULL;
 	g_autoptr(GArray) insertions = NULL;
 
-	recomputation.duration_ns = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	recomputation.works = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	recomputation.backward = g_hash_table_new(NULL, NULL);
 	recomputation.of_op = g_hash_table_new(NULL, NULL);
-	find_durations(&recomputation);
+	find_works(&recomputation);
 	find_backward(&recomputation);
 	by_slice = collect_insertions(&recomputation);
-	g_hash_table_unref(recomputation.duration_ns);
+	insertions = place_insertions(graph, by_slice);
+	if (insertions->len > 0 && graph->blocks->len > 0)
+		free_memory(&recomputation, by_slice);
+	g_hash_table_unref(recomputation.works);
 	g_hash_table_unref(recomputation.backward);
 	g_hash_table_unref(recomputation.of_op);
-	insertions = place_insertions(graph, by_slice);
 	if (insertions->len > 0)
 		what_if_insert(graph, insertions);
 	return insertions->len;
@@ -205,7 +250,5 @@ gboolean what_if_recompute(TachoGraph *graph, const gchar *what_if, const gchar 
 	if (recompute(graph, kind, regex) == 0)
 		return what_if_refuse(error, what_if,
 				      "no %s of that name has a backward pass in the steps", kind);
-	graph_note(graph, "peak memory is that of the recording: what recomputing frees is not "
-			  "predicted");
 	return TRUE;
 }

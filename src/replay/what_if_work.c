@@ -81,9 +81,21 @@ static gboolean is_target(const gchar *kind)
 	return FALSE;
 }
 
+/* What was handed out in what matches is not. */
+static void drop_memory(TachoGraph *graph, const gchar *kind, const GRegex *regex)
+{
+	for (guint32 i = 0; i < graph->blocks->len; i++) {
+		struct graph_block *block = &g_array_index(graph->blocks, struct graph_block, i);
+
+		if (block->slice != TACHO_NONE && block->begin.node != TACHO_NONE &&
+		    slice_matches(graph, kind, regex, block->slice))
+			block->bytes = 0;
+	}
+}
+
 /* `target` is KIND~REGEX. */
 static gboolean scale_matching(TachoGraph *graph, const gchar *what_if, const gchar *target,
-			       gdouble factor, GError **error)
+			       gdouble factor, gboolean is_dropped, GError **error)
 {
 	const gchar *tilde = strchr(target, '~');
 	g_autofree gchar *kind = NULL;
@@ -107,6 +119,8 @@ static gboolean scale_matching(TachoGraph *graph, const gchar *what_if, const gc
 		}
 	if (n_matches == 0)
 		return what_if_refuse(error, what_if, "no %s of that name in the steps", kind);
+	if (is_dropped)
+		drop_memory(graph, kind, regex);
 	return TRUE;
 }
 
@@ -120,12 +134,12 @@ gboolean what_if_scale(TachoGraph *graph, const gchar *what_if, const gchar *tex
 		return what_if_refuse(error, what_if,
 				      "it is scale:KIND~REGEX=F, F being 0.5 or 2x");
 	target = g_strndup(text, (gsize)(equals - text));
-	return scale_matching(graph, what_if, target, factor, error);
+	return scale_matching(graph, what_if, target, factor, FALSE, error);
 }
 
 gboolean what_if_drop(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
 {
-	return scale_matching(graph, what_if, text, 0, error);
+	return scale_matching(graph, what_if, text, 0, TRUE, error);
 }
 
 gboolean what_if_straggler(TachoGraph *graph, const gchar *what_if, const gchar *text,

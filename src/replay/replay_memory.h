@@ -1,0 +1,40 @@
+/* replay_memory: what the ranks hold while a graph is played, and how what-ifs change it. */
+#ifndef TACHO_REPLAY_MEMORY_H
+#define TACHO_REPLAY_MEMORY_H
+
+#include "replay/replay_internal.h"
+
+/* Find the blocks that the ranks held during the graph's steps, as recorded; before durations are changed. */
+void replay_find_memory(TachoGraph *graph);
+
+/* A moment of the recording, on a thread of the rank. */
+struct memory_places;
+struct memory_places *memory_places_new(const TachoGraph *graph);
+void memory_places_free(struct memory_places *places);
+struct graph_moment memory_places_find(const struct memory_places *places, guint32 rank_index,
+				       guint32 track, gint64 time_ns);
+
+struct memory_peak {
+	gint64 bytes; /* -1: no memory was recorded */
+	guint32 rank_index;
+	TachoTable *owners; /* "name", "blocks", "bytes": who holds it, most first; NULL */
+};
+
+/* The most that a rank holds in the replay, each block from and to its moments. With owners, for the caller. */
+struct memory_peak replay_memory_peak(const TachoReplay *replay, gboolean with_owners);
+
+/* The same passes several times a step: gradients are there from the first on. */
+void memory_accumulate(TachoGraph *graph);
+
+/* What was handed out in [begin, end) of the rank, a part of its forward pass, but outlasts it and is read by
+ * nothing else before `again`, is given back at its end, and is there again from the begin of `again`, a
+ * node, on. */
+struct memory_recomputation {
+	guint32 rank_index;
+	gint64 begin_ns, end_ns, again_ns; /* of the timeline */
+	guint32 last_node, again_node;
+};
+/* `parts` holds struct memory_recomputation, and is sorted. */
+void memory_recompute(TachoGraph *graph, GArray *parts);
+
+#endif

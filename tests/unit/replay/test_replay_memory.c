@@ -1,0 +1,173 @@
+/* Memory moved along with the replay, and changed by what-ifs: peaks that can be computed by hand. Times are
+ * microseconds. */
+#include <string.h>
+
+#include "predicted.h"
+#include "timeline_text.h"
+
+/* At 25: 100 saved for the backward pass, 60 that came out of the linear, 200 of the relu. */
+#define FORWARD_AND_BACKWARD(relu_reads)                                                           \
+	"unit us\n"                                                                                \
+	"rank 0 thread 1000 main\n"                                                                \
+	"  annotation ProfilerStep#0 0..100\n"                                                     \
+	"    op aten::linear 0..20 seq=0\n"                                                        \
+	"    op aten::relu 20..30 seq=1" relu_reads "\n"                                           \
+	"    op ReluBackward0 40..50 backward seq=1 fwd=1\n"                                       \
+	"    op AddmmBackward0 50..70 backward seq=0 fwd=1\n"                                      \
+	"    op optimizer 70..100\n"                                                               \
+	"  alloc 5 address=4096 bytes=100\n"                                                       \
+	"  alloc 10 address=8192 bytes=40\n"                                                       \
+	"  free 15 address=8192 bytes=40\n"                                                        \
+	"  alloc 18 address=12288 bytes=60\n"                                                      \
+	"  alloc 25 address=16384 bytes=200\n"                                                     \
+	"  free 45 address=16384 bytes=200\n"                                                      \
+	"  free 55 address=12288 bytes=60\n"                                                       \
+	"  free 65 address=4096 bytes=100\n"
+
+static const gchar saved[] = FORWARD_AND_BACKWARD(" in=float32[15]@12288");
+static const gchar unread[] = FORWARD_AND_BACKWARD("");
+
+/* From 102 to 104, the step before's gradient and 1050; from 132 to 135, 1000 of the forward pass and the
+ * gradient of 100. */
+#define GRADIENT_OF_A_RANK                                                                         \
+	"  annotation ProfilerStep#0 0..100\n"                                                     \
+	"    op torch::autograd::AccumulateGrad 34..40 backward in=float32[25]@4096\n"             \
+	"    collective gloo:all_reduce 40..45 bytes=100 end_tid=9\n"                              \
+	"    op optimizer 45..100\n"                                                               \
+	"  annotation ProfilerStep#1 100..200\n"                                                   \
+	"    op zero 100..110\n"                                                                   \
+	"    op forward 110..130\n"                                                                \
+	"    op torch::autograd::AccumulateGrad 134..140 backward in=float32[25]@8192\n"           \
+	"    collective gloo:all_reduce 140..145 bytes=100 end_tid=9\n"                            \
+	"    op optimizer 145..200\n"                                                              \
+	"  alloc 32 address=4096 bytes=100\n"                                                      \
+	"  alloc 102 address=20480 bytes=1050\n"                                                   \
+	"  free 104 address=20480 bytes=1050\n"                                                    \
+	"  free 105 address=4096 bytes=100\n"                                                      \
+	"  alloc 115 address=16384 bytes=1000\n"                                                   \
+	"  alloc 132 address=8192 bytes=100\n"                                                     \
+	"  free 135 address=16384 bytes=1000\n"
+
+static const gchar gradients[] = "unit us\nrank 0 thread 1000 main\n" GRADIENT_OF_A_RANK
+				 "rank 1 thread 1001 main\n" GRADIENT_OF_A_RANK;
+
+static void assert_peak(const gchar *text, const gchar *what_ifs, gint64 before_bytes,
+			gint64 after_bytes)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = predict(timeline, what_ifs, &error);
+
+	g_assert_no_error(error);
+	g_test_message("%s: %" G_GINT64_FORMAT " B", what_ifs,
+		       prediction->predicted_peak_memory_bytes);
+	g_assert_cmpint(prediction->baseline_peak_memory_bytes, ==, before_bytes);
+	g_assert_cmpint(prediction->predicted_peak_memory_bytes, ==, after_bytes);
+}
+
+static void test_recompute(void)
+{
+	/* the linear's 100 are given back at its end, and there again for its backward pass */
+	assert_peak(saved, "recompute:op~linear", 360, 260);
+	/* nobody reads what came out of it: at 25 there are 200, later 160 */
+	assert_peak(unread, "recompute:op~linear", 360, 200);
+	assert_peak(saved, "recompute:op~relu", 360, 360);
+}
+
+static void test_drop(void)
+{
+	assert_peak(saved, "drop:op~relu$", 360, 160);
+	assert_peak(saved, "drop:op~linear", 360, 200);
+	assert_peak(saved, "drop:op~^aten", 360, 0);
+	/* work that takes no time hands out in the order of the recording, and so does what takes longer */
+	assert_peak(saved, "scale:op~.=0", 360, 360);
+	assert_peak(saved, "scale:op~relu=7", 360, 360);
+}
+
+static void test_accumulate(void)
+{
+	assert_peak(gradients, "accumulate=1", 1150, 1150);
+	/* the gradient of the first pass is held from 105 on, and that of the second comes to it at 132 */
+	assert_peak(gradients, "accumulate=2", 1150, 1200);
+	assert_peak(gradients, "accumulate=4", 1150, 1200);
+	assert_peak(gradients, "bucket_mb=1;accumulate=2", 1150, 1200);
+}
+
+/* Another thread's 70 are given back at 28, before the main thread's 100 come at 45; were it half as fast, at
+ * 46. */
+static void test_threads(void)
+{
+	static const gchar threads[] = "unit us\n"
+				       "rank 0 thread 1000 main\n"
+				       "  annotation ProfilerStep#0 0..100\n"
+				       "    op a 0..50\n"
+				       "    op b 60..100\n"
+				       "  alloc 45 address=4096 bytes=100\n"
+				       "  free 70 address=4096 bytes=100\n"
+				       "thread 1001 helper\n"
+				       "  op c 10..30\n"
+				       "  alloc 12 address=8192 bytes=70\n"
+				       "  free 28 address=8192 bytes=70\n";
+
+	assert_peak(threads, "scale:op~^c$=1.5", 100, 100);
+	assert_peak(threads, "scale:op~^c$=2", 100, 170);
+}
+
+static void test_owners(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(saved);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = predict(timeline, "", &error);
+	const TachoTable *owners;
+
+	g_assert_no_error(error);
+	owners = prediction->peak_owners;
+	g_assert_cmpuint(tacho_table_n_rows(owners), ==, 2);
+	g_assert_cmpstr(tacho_table_cell_text(owners, 0, "name"), ==, "aten::relu");
+	g_assert_cmpfloat(tacho_table_cell_number(owners, 0, "bytes"), ==, 200);
+	g_assert_cmpstr(tacho_table_cell_text(owners, 1, "name"), ==, "aten::linear");
+	g_assert_cmpfloat(tacho_table_cell_number(owners, 1, "blocks"), ==, 2);
+	g_assert_cmpfloat(tacho_table_cell_number(owners, 1, "bytes"), ==, 160);
+	g_assert_cmpint(prediction->peak_rank, ==, 0);
+}
+
+/* Fewer ranks: those that are gone hold nothing. Without allocations, nothing is known. */
+static void test_ranks(void)
+{
+	static const gchar unequal[] = "unit us\n"
+				       "rank 0 thread 1000 main\n"
+				       "  annotation ProfilerStep#0 0..100\n"
+				       "    op a 0..50\n"
+				       "    collective gloo:all_reduce 50..60 bytes=100 end_tid=9\n"
+				       "    op b 60..100\n"
+				       "  alloc 5 address=4096 bytes=10\n"
+				       "rank 1 thread 1001 main\n"
+				       "  annotation ProfilerStep#0 0..100\n"
+				       "    op a 0..50\n"
+				       "    collective gloo:all_reduce 50..60 bytes=100 end_tid=9\n"
+				       "    op b 60..100\n"
+				       "  alloc 5 address=4096 bytes=20\n"
+				       "rank 2 thread 1002 main\n"
+				       "  annotation ProfilerStep#0 0..100\n"
+				       "    op a 0..50\n"
+				       "    collective gloo:all_reduce 50..60 bytes=100 end_tid=9\n"
+				       "    op b 60..100\n"
+				       "  alloc 5 address=4096 bytes=30\n";
+	static const gchar silent[] = "unit us\nrank 0 thread 1000 main\n"
+				      "  annotation ProfilerStep#0 0..10\n    op a 0..10\n";
+
+	assert_peak(unequal, "ranks=2", 30, 20);
+	assert_peak(silent, "scale:op~a=2", -1, -1);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/replay_memory/recompute", test_recompute);
+	g_test_add_func("/replay_memory/drop", test_drop);
+	g_test_add_func("/replay_memory/accumulate", test_accumulate);
+	g_test_add_func("/replay_memory/threads", test_threads);
+	g_test_add_func("/replay_memory/owners", test_owners);
+	g_test_add_func("/replay_memory/ranks", test_ranks);
+	return g_test_run();
+}
