@@ -1,9 +1,6 @@
 /* xplane_import: XSpace, the profiles of TensorFlow, JAX and PyTorch/XLA (*.xplane.pb): GPUs, TPUs and hosts.
  *
- * (1) A file is one process of one rank. Lines of "/host:" planes are threads; "Stream" lines of "/device:"
- *     planes are streams. A device without streams (a TPU) works on its lines "XLA Ops" and "Async XLA Ops";
- *     the same lines of one with streams (a GPU) tell its kernels again, so that they, like all other lines of
- *     a device, are regions, not work.
+ * (1) A file is one process of one rank. What planes, lines and events are, xla_lines.h says.
  * (2) A device's event was launched by the call with its correlation id. What a TPU does was launched by who
  *     launched the module it lies in; that, like all that one thread does for another, is told by context ids:
  *     "_pt" and "_p" at who gives, "_ct" and "_c" at who takes.
@@ -15,6 +12,7 @@
 
 #include "import/import_format.h"
 #include "import/launch_index.h"
+#include "import/xla_lines.h"
 #include "import/xplane_args.h"
 #include "import/xplane_flows.h"
 #include "import/xplane_space.h"
@@ -29,24 +27,6 @@ enum {
 	MAX_EVENT_BYTES = 16 * 1024 * 1024,
 	MAX_UNPACKED_BYTES = 256 * 1024 * 1024,
 	MAX_LANES = 64,
-};
-
-enum plane_kind {
-	PLANE_HOST,
-	PLANE_STREAMS, /* a device with streams */
-	PLANE_CORE,    /* a device that works on "XLA Ops" */
-	PLANE_OTHER,
-};
-
-enum line_kind {
-	LINE_THREAD,
-	LINE_STREAM, /* of a GPU */
-	LINE_OPS,    /* of a TPU */
-	LINE_ASYNC_OPS,
-	LINE_MODULES,
-	LINE_STEPS,
-	LINE_REGIONS,
-	LINE_OTHER, /* of no device and no host */
 };
 
 struct xplane_file {
@@ -72,8 +52,7 @@ struct xplane_reading {
 	struct xplane_file *file;
 	const struct xplane_plane *plane;
 	const struct xplane_line *line;
-	enum plane_kind plane_kind;
-	enum line_kind kind;
+	enum xla_line kind;
 	gint32 device;
 	gint64 base_ns;
 	guint32 track; /* TACHO_NONE: no event so far */
@@ -92,136 +71,30 @@ static const gchar *text_of(const struct xplane_file *file, guint32 string)
 static gboolean has_streams(const struct xplane_file *file, const struct xplane_plane *plane)
 {
 	for (guint i = 0; i < plane->lines->len; i++)
-		if (g_str_has_prefix(
-			    text_of(file, g_array_index(plane->lines, struct xplane_line, i).name),
-			    "Stream"))
+		if (xla_is_stream(
+			    text_of(file, g_array_index(plane->lines, struct xplane_line, i).name)))
 			return TRUE;
 	return FALSE;
-}
-
-static enum plane_kind kind_of_plane(const struct xplane_file *file,
-				     const struct xplane_plane *plane)
-{
-	const gchar *name = text_of(file, plane->name);
-
-	if (g_str_has_prefix(name, "/host:"))
-		return PLANE_HOST;
-	if (!g_str_has_prefix(name, "/device:") || g_str_has_prefix(name, "/device:CUSTOM:"))
-		return PLANE_OTHER;
-	return has_streams(file, plane) ? PLANE_STREAMS : PLANE_CORE;
-}
-
-static enum line_kind kind_of_line(enum plane_kind plane, const gchar *name)
-{
-	if (plane == PLANE_HOST)
-		return LINE_THREAD;
-	if (plane == PLANE_OTHER)
-		return LINE_OTHER;
-	if (strcmp(name, "Steps") == 0)
-		return LINE_STEPS;
-	if (plane == PLANE_STREAMS)
-		return g_str_has_prefix(name, "Stream") ? LINE_STREAM : LINE_REGIONS;
-	if (strcmp(name, "XLA Ops") == 0)
-		return LINE_OPS;
-	if (strcmp(name, "Async XLA Ops") == 0)
-		return LINE_ASYNC_OPS;
-	return strcmp(name, "XLA Modules") == 0 ? LINE_MODULES : LINE_REGIONS;
-}
-
-/* "/device:TPU:3 SparseCore 1" is of device 3. */
-static gint32 device_of_plane(const gchar *name)
-{
-	const gchar *digits = strrchr(name, ':');
-	guint64 number = digits ? g_ascii_strtoull(digits + 1, NULL, 10) : 0;
-
-	return number <= G_MAXINT32 ? (gint32)number : 0;
 }
 
 /* --- what events are ------------------------------------------------------------------------ */
-
-static gboolean has_prefix_of(const gchar *name, const gchar *const *prefixes, guint n)
-{
-	for (guint i = 0; i < n; i++)
-		if (g_str_has_prefix(name, prefixes[i]))
-			return TRUE;
-	return FALSE;
-}
-
-static gboolean is_collective_category(const gchar *category)
-{
-	static const gchar *const prefixes[] = {
-		"all-reduce",	     "all-gather",	   "all-to-all",
-		"reduce-scatter",    "collective-permute", "collective-broadcast",
-		"ragged-all-to-all", "async-collective",
-	};
-
-	return has_prefix_of(category, prefixes, G_N_ELEMENTS(prefixes));
-}
-
-static TachoSliceKind kind_on_stream(const gchar *name, const struct xplane_stats *stats)
-{
-	static const gchar *const copies[] = { "Memcpy", "memcpy", "CopyDevice", "CopyHost" };
-	static const gchar *const collectives[] = { "nccl", "rccl" };
-
-	if (xplane_stats_have(stats, XPLANE_STAT_MEMSET) || g_str_has_prefix(name, "Memset"))
-		return TACHO_SLICE_MEMSET;
-	if (xplane_stats_have(stats, XPLANE_STAT_KERNEL))
-		return has_prefix_of(name, collectives, G_N_ELEMENTS(collectives))
-			       ? TACHO_SLICE_COLLECTIVE
-			       : TACHO_SLICE_KERNEL;
-	if (xplane_stats_have(stats, XPLANE_STAT_MEMCPY) ||
-	    has_prefix_of(name, copies, G_N_ELEMENTS(copies)))
-		return TACHO_SLICE_MEMCPY;
-	return has_prefix_of(name, collectives, G_N_ELEMENTS(collectives)) ? TACHO_SLICE_COLLECTIVE
-									   : TACHO_SLICE_KERNEL;
-}
-
-/* What begins something asynchronous takes next to nothing; what ends it waits. Control flow holds the events
- * of what it runs. */
-static TachoSliceKind kind_on_core(enum line_kind line, const gchar *category)
-{
-	if (strcmp(category, "while") == 0 || strcmp(category, "conditional") == 0 ||
-	    strcmp(category, "call") == 0)
-		return TACHO_SLICE_ANNOTATION;
-	if (line == LINE_ASYNC_OPS)
-		return is_collective_category(category) ? TACHO_SLICE_COLLECTIVE
-							: TACHO_SLICE_MEMCPY;
-	if (g_str_has_suffix(category, "-done"))
-		return TACHO_SLICE_SYNC;
-	if (g_str_has_suffix(category, "-start"))
-		return TACHO_SLICE_EVENT;
-	return is_collective_category(category) ? TACHO_SLICE_COLLECTIVE : TACHO_SLICE_KERNEL;
-}
-
-static TachoSliceKind kind_on_thread(const gchar *name, gint64 duration_ns,
-				     const struct xplane_stats *stats)
-{
-	if (name[0] == '$')
-		return TACHO_SLICE_FUNCTION;
-	if (xplane_stats_have(stats, XPLANE_STAT_CORRELATION))
-		return TACHO_SLICE_RUNTIME;
-	if (xplane_stats_have(stats, XPLANE_STAT_STEP))
-		return TACHO_SLICE_ANNOTATION;
-	return duration_ns ? TACHO_SLICE_OP : TACHO_SLICE_EVENT;
-}
 
 static TachoSliceKind kind_of_event(const struct xplane_reading *reading, const gchar *name,
 				    const gchar *category, gint64 duration_ns,
 				    const struct xplane_stats *stats)
 {
-	switch (reading->kind) {
-	case LINE_THREAD:
-		return kind_on_thread(name, duration_ns, stats);
-	case LINE_STREAM:
-		return kind_on_stream(name, stats);
-	case LINE_OPS:
-	case LINE_ASYNC_OPS:
-		return kind_on_core(reading->kind, category);
-	case LINE_OTHER:
-		return TACHO_SLICE_EVENT;
-	default:
-		return TACHO_SLICE_ANNOTATION;
-	}
+	struct xla_event event = {
+		.name = name,
+		.category = category,
+		.has_duration = duration_ns != 0,
+		.has_kernel = xplane_stats_have(stats, XPLANE_STAT_KERNEL),
+		.has_memcpy = xplane_stats_have(stats, XPLANE_STAT_MEMCPY),
+		.has_memset = xplane_stats_have(stats, XPLANE_STAT_MEMSET),
+		.has_correlation = xplane_stats_have(stats, XPLANE_STAT_CORRELATION),
+		.has_step = xplane_stats_have(stats, XPLANE_STAT_STEP),
+	};
+
+	return xla_kind_of(reading->kind, &event);
 }
 
 /* --- tracks --------------------------------------------------------------------------------- */
@@ -250,9 +123,9 @@ static guint32 add_track(struct xplane_reading *reading)
 	TachoTrackKind kind = TACHO_TRACK_STREAM;
 	guint32 track;
 
-	if (reading->kind == LINE_THREAD)
+	if (reading->kind == XLA_LINE_THREAD)
 		kind = TACHO_TRACK_THREAD;
-	else if (reading->kind == LINE_OTHER)
+	else if (reading->kind == XLA_LINE_OTHER)
 		kind = TACHO_TRACK_ASYNC;
 	track = import_add_track(reading->file->import, kind, file_process(reading->file),
 				 (guint32)reading->line->id, name);
@@ -282,7 +155,7 @@ static guint32 find_lane(struct xplane_reading *reading, gint64 start_ns, gint64
 
 static guint32 find_track(struct xplane_reading *reading, gint64 start_ns, gint64 duration_ns)
 {
-	if (reading->kind == LINE_ASYNC_OPS)
+	if (reading->kind == XLA_LINE_ASYNC_OPS)
 		return find_lane(reading, start_ns, duration_ns);
 	if (reading->track == TACHO_NONE)
 		reading->track = add_track(reading);
@@ -352,7 +225,7 @@ static gboolean take_memory(struct xplane_reading *reading, const gchar *name,
 {
 	gboolean is_allocation = strcmp(name, "MemoryAllocation") == 0;
 
-	if (!xplane_stats_have(stats, XPLANE_STAT_ADDRESS) || reading->kind != LINE_THREAD ||
+	if (!xplane_stats_have(stats, XPLANE_STAT_ADDRESS) || reading->kind != XLA_LINE_THREAD ||
 	    (!is_allocation && strcmp(name, "MemoryDeallocation") != 0))
 		return FALSE;
 	add_memory(reading, stats, is_allocation, start_ns);
@@ -403,14 +276,14 @@ static void note_slice(struct xplane_reading *reading, guint32 row,
 	gint64 start_ns = slices->start_ns[row], duration_ns = slices->duration_ns[row];
 
 	xplane_flows_note(file->flows, row, slices->kind[row], start_ns, stats);
-	if (reading->kind == LINE_MODULES)
+	if (reading->kind == XLA_LINE_MODULES)
 		xplane_flows_add_module(file->flows, row, start_ns, duration_ns);
-	else if (reading->kind == LINE_OPS || reading->kind == LINE_ASYNC_OPS)
+	else if (reading->kind == XLA_LINE_OPS || reading->kind == XLA_LINE_ASYNC_OPS)
 		xplane_flows_add_work(file->flows, row, start_ns);
-	if (reading->kind == LINE_THREAD && xplane_stats_have(stats, XPLANE_STAT_STEP))
+	if (reading->kind == XLA_LINE_THREAD && xplane_stats_have(stats, XPLANE_STAT_STEP))
 		xplane_steps_add(file->steps, XPLANE_STEPS_ANNOTATED,
 				 (gint64)stats->numbers[XPLANE_STAT_STEP], start_ns, duration_ns);
-	else if (reading->kind == LINE_STEPS)
+	else if (reading->kind == XLA_LINE_STEPS)
 		xplane_steps_add(file->steps, XPLANE_STEPS_LINE,
 				 g_ascii_strtoll(text_of(file, slices->name[row]), NULL, 10),
 				 start_ns, duration_ns);
@@ -491,7 +364,8 @@ static void read_line(struct xplane_reading *reading)
 
 static void read_plane(struct xplane_file *file, const struct xplane_plane *plane)
 {
-	enum plane_kind plane_kind = kind_of_plane(file, plane);
+	const gchar *name = text_of(file, plane->name);
+	enum xla_plane kind = xla_plane_of(name, has_streams(file, plane));
 
 	for (guint i = 0; i < plane->lines->len && !file->is_out_of_memory; i++) {
 		const struct xplane_line *line =
@@ -500,9 +374,8 @@ static void read_plane(struct xplane_file *file, const struct xplane_plane *plan
 			.file = file,
 			.plane = plane,
 			.line = line,
-			.plane_kind = plane_kind,
-			.kind = kind_of_line(plane_kind, text_of(file, line->name)),
-			.device = device_of_plane(text_of(file, plane->name)),
+			.kind = xla_line_of(kind, text_of(file, line->name)),
+			.device = xla_device_of(name),
 			.base_ns = line->timestamp_ns,
 			.track = TACHO_NONE,
 		};
