@@ -64,9 +64,14 @@ static void print_changed_peak(const TachoPrediction *prediction)
 
 static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 {
-	printf("%u %s, steps %u to %u\n\n", prediction->n_ranks,
+	guint n_between = prediction->last_step - prediction->first_step + 1 - prediction->n_steps;
+
+	printf("%u %s, steps %u to %u", prediction->n_ranks,
 	       prediction->n_ranks == 1 ? "rank" : "ranks", prediction->first_step,
 	       prediction->last_step);
+	if (n_between > 0)
+		printf(" without %u control steps", n_between);
+	printf("\n\n");
 	printf("measured step   %10.3f ms\n", prediction->measured_step_ms);
 	printf("replayed as is  %10.3f ms  (%+.2f %%)\n", prediction->baseline_step_ms,
 	       prediction->error_pct);

@@ -69,7 +69,8 @@ typedef enum {
 typedef struct _TachoGraph TachoGraph;
 
 /* The graph of the steps `first_step` to `last_step` (inclusive, -1: no limit) of a correlated
- * timeline, of which it takes those that every rank completed, without holes. Where there are none at all, but
+ * timeline, of which it takes those that every rank completed, without holes but for control steps,
+ * which take no time in it. Where there are none at all, but
  * work of devices, all that was recorded is one step. The timeline must
  * outlive the graph; of it, only the strings are added to. */
 TachoGraph *tacho_graph_build(TachoTimeline *timeline, gint64 first_step, gint64 last_step,

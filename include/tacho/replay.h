@@ -39,7 +39,7 @@ TachoTable *tacho_replay_sensitivity(const TachoGraph *graph, GError **error);
 
 /* What a recording says about a change. */
 typedef struct {
-	guint32 n_ranks, first_step, last_step;
+	guint32 n_ranks, n_steps, first_step, last_step; /* control steps between are not in it */
 	gdouble measured_step_ms;      /* median over the steps of the mean over ranks */
 	gdouble baseline_step_ms;      /* the same of the replay of what was recorded */
 	gdouble unrecorded_step_ms;    /* the same without what recording took */

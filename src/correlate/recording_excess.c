@@ -14,15 +14,10 @@
 #include <tacho/correlate.h>
 
 #include "base/quantile.h"
+#include "correlate/numbered_steps.h"
 
 #define MEDIAN_ERROR	    1.2533141373155003
 #define DEVIATION_OF_MEDIAN 1.482602218505602
-
-struct numbered_step {
-	guint32 number;
-	guint32 n_recorded, n_control; /* ranks */
-	gint64 sum_ns;
-};
 
 struct excess {
 	gdouble sum_log;
@@ -32,58 +27,21 @@ struct excess {
 	guint n_control, n_recorded;
 };
 
-static gint compare_numbers(gconstpointer a, gconstpointer b)
-{
-	const struct numbered_step *left = a, *right = b;
-
-	return left->number < right->number ? -1 : left->number > right->number;
-}
-
-static void append_steps(GArray *all, const GArray *steps, gboolean is_control)
-{
-	for (guint i = 0; i < steps->len; i++) {
-		const TachoStep *step = &g_array_index(steps, TachoStep, i);
-		struct numbered_step row = { step->number, !is_control, is_control,
-					     step->end_ns - step->start_ns };
-
-		if (step->is_complete)
-			g_array_append_val(all, row);
-	}
-}
-
 /* The steps that all ranks have, alike, in order; sum_ns of all ranks. */
 static GArray *collect_steps(const TachoTimeline *timeline)
 {
-	GArray *all = g_array_new(FALSE, FALSE, sizeof(struct numbered_step));
+	GArray *steps = numbered_steps(timeline);
 	guint n = 0;
 
-	append_steps(all, timeline->steps, FALSE);
-	append_steps(all, timeline->control_steps, TRUE);
-	g_array_sort(all, compare_numbers);
-	for (guint i = 0; i < all->len;) {
-		struct numbered_step step = g_array_index(all, struct numbered_step, i);
+	for (guint i = 0; i < steps->len; i++) {
+		const struct numbered_step *step = numbered_step_at(steps, i);
 
-		for (i++; i < all->len; i++) {
-			const struct numbered_step *more =
-				&g_array_index(all, struct numbered_step, i);
-
-			if (more->number != step.number)
-				break;
-			step.n_recorded += more->n_recorded;
-			step.n_control += more->n_control;
-			step.sum_ns += more->sum_ns;
-		}
-		if (step.n_recorded == timeline->ranks->len ||
-		    step.n_control == timeline->ranks->len)
-			g_array_index(all, struct numbered_step, n++) = step;
+		if (step->n_recorded == timeline->ranks->len ||
+		    step->n_control == timeline->ranks->len)
+			g_array_index(steps, struct numbered_step, n++) = *step;
 	}
-	g_array_set_size(all, n);
-	return all;
-}
-
-static const struct numbered_step *step_at(const GArray *steps, guint i)
-{
-	return &g_array_index(steps, struct numbered_step, i);
+	g_array_set_size(steps, n);
+	return steps;
 }
 
 /* The median of the times, and what the group tells of their deviation. */
@@ -112,8 +70,9 @@ static GArray *neighbours(const GArray *steps, guint first, guint end)
 	guint n = end - first;
 
 	for (guint i = first > n ? first - n : 0; i < MIN(end + n, steps->len); i++)
-		if (step_at(steps, i)->n_recorded && step_at(steps, i)->number > 0)
-			g_array_append_val(times_ns, step_at(steps, i)->sum_ns);
+		if (numbered_step_at(steps, i)->n_recorded &&
+		    numbered_step_at(steps, i)->number > 0)
+			g_array_append_val(times_ns, numbered_step_at(steps, i)->sum_ns);
 	return times_ns;
 }
 
@@ -124,7 +83,7 @@ static void add_block(struct excess *excess, const GArray *steps, guint first, g
 	gdouble control, recorded;
 
 	for (guint i = first; i < end; i++)
-		g_array_append_val(control_ns, step_at(steps, i)->sum_ns);
+		g_array_append_val(control_ns, numbered_step_at(steps, i)->sum_ns);
 	if (recorded_ns->len == 0)
 		return;
 	control = median_of(excess, control_ns);
@@ -145,9 +104,10 @@ gboolean tacho_recording_excess(const TachoTimeline *timeline, TachoRecordingExc
 	for (guint first = 0; first < steps->len;) {
 		guint end = first + 1;
 
-		if (step_at(steps, first)->n_control) {
-			while (end < steps->len && step_at(steps, end)->n_control &&
-			       step_at(steps, end)->number == step_at(steps, end - 1)->number + 1)
+		if (numbered_step_at(steps, first)->n_control) {
+			while (end < steps->len && numbered_step_at(steps, end)->n_control &&
+			       numbered_step_at(steps, end)->number ==
+				       numbered_step_at(steps, end - 1)->number + 1)
 				end++;
 			add_block(&excess, steps, first, end);
 		}

@@ -58,6 +58,7 @@ TachoGraph *graph_new(TachoTimeline *timeline)
 	graph->guests = g_array_new(FALSE, FALSE, sizeof(struct graph_guest));
 	graph->guest_steps = g_array_new(FALSE, FALSE, sizeof(gint64));
 	graph->guest_rounds = 1;
+	graph->steps = g_array_new(FALSE, TRUE, sizeof(guint32));
 	graph->notes = g_ptr_array_new_with_free_func(g_free);
 	return graph;
 }
@@ -93,6 +94,7 @@ void tacho_graph_free(TachoGraph *graph)
 	g_array_unref(graph->blocks);
 	g_array_unref(graph->guests);
 	g_array_unref(graph->guest_steps);
+	g_array_unref(graph->steps);
 	g_ptr_array_unref(graph->notes);
 	g_free(graph);
 }
@@ -129,9 +131,27 @@ TachoGraph *graph_copy(const TachoGraph *graph)
 	copy->blocks = g_array_copy(graph->blocks);
 	copy->guests = g_array_copy(graph->guests);
 	copy->guest_steps = g_array_copy(graph->guest_steps);
+	copy->steps = g_array_copy(graph->steps);
 	copy->notes = g_ptr_array_copy(graph->notes, copy_string, NULL);
 	g_ptr_array_set_free_func(copy->notes, g_free);
 	return copy;
+}
+
+guint32 graph_step_index(const TachoGraph *graph, guint32 number)
+{
+	guint low = 0, high = graph->steps->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(graph->steps, guint32, middle) < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == graph->steps->len || g_array_index(graph->steps, guint32, low) != number)
+		return TACHO_NONE;
+	return low;
 }
 
 guint32 tacho_graph_n_nodes(const TachoGraph *graph)

@@ -13,6 +13,7 @@
  * before it began to wait cannot be seen and is taken as nothing. */
 #include <string.h>
 
+#include "correlate/numbered_steps.h"
 #include "graph/graph_builder.h"
 
 static gint compare_times(gconstpointer a, gconstpointer b)
@@ -54,55 +55,61 @@ static guint32 find_main_track(const TachoTimeline *timeline, guint32 process)
 
 /* --- steps ---------------------------------------------------------------------------------- */
 
-/* How many ranks completed each step from 0 on. */
-static GArray *count_completions(const TachoTimeline *timeline)
+/* The steps from the `i`th on that all ranks completed, up to a hole that is not of control steps.
+ * Returns where to look on. */
+static guint take_run(GArray *run, const struct graph_builder *builder, const GArray *steps,
+		      guint i, gint64 last)
 {
-	GArray *counts = g_array_new(FALSE, TRUE, sizeof(guint32));
+	guint first = i;
 
-	for (guint i = 0; i < timeline->steps->len; i++) {
-		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
+	g_array_set_size(run, 0);
+	for (; i < steps->len; i++) {
+		const struct numbered_step *step = numbered_step_at(steps, i);
 
-		if (!step->is_complete || step->number > timeline->steps->len)
-			continue;
-		if (step->number >= counts->len)
-			g_array_set_size(counts, step->number + 1);
-		g_array_index(counts, guint32, step->number)++;
+		if ((last >= 0 && step->number > last) ||
+		    (i > first && step->number != step[-1].number + 1))
+			return i;
+		if (step->n_recorded == builder->n_ranks)
+			g_array_append_val(run, step->number);
+		else if (step->n_control != builder->n_ranks)
+			return i + 1;
 	}
-	return counts;
+	return i;
+}
+
+static void refuse_steps(const struct graph_builder *builder, guint n_seen, gint64 first,
+			 gint64 last, GError **error)
+{
+	if (first >= 0 && first == last)
+		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
+			    "step %" G_GINT64_FORMAT " was not completed by every rank", first);
+	else
+		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
+			    "no step that every rank completed (%u ranks, %u steps seen)",
+			    builder->n_ranks, n_seen);
 }
 
 /* The longest run of steps in the range that all ranks completed. */
 static gboolean choose_steps(struct graph_builder *builder, gint64 first, gint64 last,
 			     GError **error)
 {
-	g_autoptr(GArray) counts = count_completions(builder->timeline);
-	guint32 n_best = 0, n_run = 0, best_end = 0;
+	g_autoptr(GArray) steps = numbered_steps(builder->timeline);
+	g_autoptr(GArray) run = g_array_new(FALSE, FALSE, sizeof(guint32));
+	GArray *best = builder->graph->steps;
+	guint i = 0;
 
-	for (guint32 number = (guint32)CLAMP(first, 0, (gint64)counts->len);
-	     number < counts->len && (last < 0 || number <= last); number++) {
-		if (g_array_index(counts, guint32, number) == builder->n_ranks)
-			n_run++;
-		else
-			n_run = 0;
-		if (n_run > n_best) {
-			n_best = n_run;
-			best_end = number;
-		}
+	while (i < steps->len && numbered_step_at(steps, i)->number < first)
+		i++;
+	while (i < steps->len && (last < 0 || numbered_step_at(steps, i)->number <= last)) {
+		i = take_run(run, builder, steps, i, last);
+		if (run->len <= best->len)
+			continue;
+		g_array_set_size(best, 0);
+		g_array_append_vals(best, run->data, run->len);
 	}
-	if (n_best == 0) {
-		if (first >= 0 && first == last)
-			g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
-				    "step %" G_GINT64_FORMAT " was not completed by every rank",
-				    first);
-		else
-			g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
-				    "no step that every rank completed (%u ranks, %u steps seen)",
-				    builder->n_ranks, counts->len);
-		return FALSE;
-	}
-	builder->graph->first_step = best_end + 1 - n_best;
-	builder->graph->last_step = best_end;
-	return TRUE;
+	if (best->len == 0)
+		refuse_steps(builder, steps->len, first, last, error);
+	return best->len > 0;
 }
 
 static void set_windows(struct graph_builder *builder)
@@ -113,8 +120,8 @@ static void set_windows(struct graph_builder *builder)
 		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
 		struct build_window *window = &builder->windows[step->rank_index];
 
-		if (!step->is_complete || step->number < builder->graph->first_step ||
-		    step->number > builder->graph->last_step)
+		if (!step->is_complete ||
+		    graph_step_index(builder->graph, step->number) == TACHO_NONE)
 			continue;
 		if (window->steps->len == 0)
 			window->from_ns = step->start_ns;
@@ -168,6 +175,7 @@ static gboolean set_range(struct graph_builder *builder, gint64 first, gint64 la
 {
 	builder->graph->origin_ns = G_MAXINT64;
 	if (is_one_step(builder, first, last)) {
+		g_array_set_size(builder->graph->steps, 1); /* number 0 */
 		for (guint32 i = 0; i < builder->n_ranks; i++)
 			set_whole_window(builder, i);
 		graph_note(builder->graph,
@@ -350,6 +358,24 @@ static void add_step_cuts(struct graph_builder *builder, struct build_thread *th
 	}
 }
 
+/* Control steps between two recorded ones: nothing was seen of them, and they take no time. */
+static void pass_over_pauses(const struct build_window *window, const struct build_thread *thread)
+{
+	for (guint i = 1; i < window->steps->len; i++) {
+		const TachoStep *step = &g_array_index(window->steps, TachoStep, i);
+		guint piece;
+
+		if (step[-1].number + 1 == step->number)
+			continue;
+		for (piece = thread_segments_from(thread->segments, step[-1].end_ns);
+		     piece < thread->segments->len &&
+		     segment_at(thread->segments, piece)->start_ns < step->start_ns;
+		     piece++)
+			segment_at(thread->segments, piece)->blocked_ns =
+				segment_at(thread->segments, piece)->end_ns;
+	}
+}
+
 static void cut_threads(struct graph_builder *builder)
 {
 	for (guint32 i = 0; i < builder->threads->len; i++) {
@@ -359,8 +385,12 @@ static void cut_threads(struct graph_builder *builder)
 	for (guint32 i = 0; i < builder->threads->len; i++)
 		if (!build_thread_at(builder, i)->is_main)
 			keep_bursts(builder, build_thread_at(builder, i));
-	for (guint32 i = 0; i < builder->n_ranks; i++)
-		cut_thread(builder, build_thread_at(builder, builder->windows[i].main_thread));
+	for (guint32 i = 0; i < builder->n_ranks; i++) {
+		struct build_window *window = &builder->windows[i];
+
+		cut_thread(builder, build_thread_at(builder, window->main_thread));
+		pass_over_pauses(window, build_thread_at(builder, window->main_thread));
+	}
 }
 
 /* --- nodes ---------------------------------------------------------------------------------- */

@@ -151,7 +151,7 @@ struct graph_guest {
 struct _TachoGraph {
 	TachoTimeline *timeline; /* of it, only the strings are added to */
 	gint64 origin_ns;
-	guint32 first_step, last_step; /* those in it; no number between is missing */
+	GArray *steps; /* guint32, the numbers of those in it, ascending; control steps are not */
 	guint32 n_unfolded;	/* ranks with copies (graph_unfold.h); 0: those of the timeline */
 	gint64 whole_ns;	/* no steps: the mean over ranks of what was recorded; else 0 */
 	GArray *nodes;		/* struct graph_node */
@@ -218,6 +218,9 @@ gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *n
 
 /* Cores are shared, or moving bytes takes some of what is computed meanwhile. */
 gboolean graph_has_cores(const TachoGraph *graph);
+
+/* The place of a step's number among the graph's steps, or TACHO_NONE. */
+guint32 graph_step_index(const TachoGraph *graph, guint32 number);
 
 /* Rank of a node as the launcher numbers them, -1 for a transfer and for what is a guest's or a
  * copy's. */

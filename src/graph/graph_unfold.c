@@ -378,8 +378,7 @@ static TachoGraph *new_unfolded(const TachoGraph *graph, guint32 n_ranks)
 
 	to->n_unfolded = n_ranks;
 	to->origin_ns = graph->origin_ns;
-	to->first_step = graph->first_step;
-	to->last_step = graph->last_step;
+	g_array_append_vals(to->steps, graph->steps->data, graph->steps->len);
 	to->whole_ns = graph->whole_ns;
 	to->taken_share = graph->taken_share;
 	to->taken_by_bytes = graph->taken_by_bytes;

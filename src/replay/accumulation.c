@@ -46,11 +46,14 @@ static gint64 pass_end_ns(const TachoReplay *replay, const struct graph_pass *pa
 static gboolean measure_pass(const TachoReplay *replay, const struct step_marks *marks,
 			     const struct graph_pass *pass, struct insertion *insertion)
 {
-	guint32 step = pass->step - replay->graph->first_step;
-	gsize cell = (gsize)pass->rank_index * marks->n_steps + step;
+	guint32 step = graph_step_index(replay->graph, pass->step);
 	gint64 begin_ns;
+	gsize cell;
 
-	if (step >= marks->n_steps || pass->n_gradients == 0 || marks->first[cell] == TACHO_NONE)
+	if (step == TACHO_NONE || pass->n_gradients == 0)
+		return FALSE;
+	cell = step_marks_cell(marks, pass->rank_index, step);
+	if (marks->first[cell] == TACHO_NONE)
 		return FALSE;
 	begin_ns = marks->before[cell] == TACHO_NONE ? 0 : replay->end_ns[marks->before[cell]];
 	insertion->next = marks->first[cell];

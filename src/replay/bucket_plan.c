@@ -94,7 +94,9 @@ static gboolean refuse(const struct pass_edit *edit, GError **error, const gchar
 {
 	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF, "%s: in step %u, %s",
 		    edit->rule->what_if,
-		    edit->passes[0] ? edit->passes[0]->step : edit->graph->first_step, reason);
+		    edit->passes[0] ? edit->passes[0]->step
+				    : g_array_index(edit->graph->steps, guint32, 0),
+		    reason);
 	return FALSE;
 }
 

@@ -18,19 +18,16 @@ static const gdouble to_ms = 1e-6;
 /* The mean over ranks of each step as recorded (gint64, ns). */
 static GArray *measured_steps(const TachoGraph *graph)
 {
-	GArray *steps = g_array_new(FALSE, FALSE, sizeof(gint64));
+	GArray *steps = g_array_new(FALSE, TRUE, sizeof(gint64));
 	const GArray *rows = graph->timeline->steps;
 
-	g_array_set_size(steps, graph->last_step - graph->first_step + 1);
-	for (guint i = 0; i < steps->len; i++)
-		g_array_index(steps, gint64, i) = 0;
+	g_array_set_size(steps, graph->steps->len);
 	for (guint i = 0; i < rows->len; i++) {
 		const TachoStep *step = &g_array_index(rows, TachoStep, i);
+		guint32 index = graph_step_index(graph, step->number);
 
-		if (step->is_complete && step->number >= graph->first_step &&
-		    step->number <= graph->last_step)
-			g_array_index(steps, gint64, step->number - graph->first_step) +=
-				step->end_ns - step->start_ns;
+		if (step->is_complete && index != TACHO_NONE)
+			g_array_index(steps, gint64, index) += step->end_ns - step->start_ns;
 	}
 	for (guint i = 0; i < steps->len; i++)
 		g_array_index(steps, gint64, i) /= MAX(graph->timeline->ranks->len, 1u);
@@ -51,7 +48,7 @@ static guint32 typical_step(const TachoReplay *replay)
 		if (ABS((gdouble)g_array_index(steps, gint64, i) - median_ns) <
 		    ABS((gdouble)g_array_index(steps, gint64, best) - median_ns))
 			best = i;
-	return replay->graph->first_step + best;
+	return g_array_index(replay->graph->steps, guint32, best);
 }
 
 static gdouble median_step_ms(const TachoReplay *replay)
@@ -239,13 +236,16 @@ TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what
 			       GError **error)
 {
 	g_autoptr(TachoPrediction) prediction = g_new0(TachoPrediction, 1);
+	const GArray *steps;
 
 	prediction->graph = replay_build_graph(timeline, first_step, last_step, error);
 	if (!prediction->graph)
 		return NULL;
+	steps = prediction->graph->steps;
 	prediction->n_ranks = timeline->ranks->len;
-	prediction->first_step = prediction->graph->first_step;
-	prediction->last_step = prediction->graph->last_step;
+	prediction->n_steps = steps->len;
+	prediction->first_step = g_array_index(steps, guint32, 0);
+	prediction->last_step = g_array_index(steps, guint32, steps->len - 1);
 	prediction->peak_memory_bytes = peak_memory_bytes(timeline);
 	replay_find_memory(prediction->graph);
 	if (!play_baseline(prediction, error) || !play_unrecorded(prediction, error) ||
@@ -369,6 +369,7 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 	write_bytes(json, "baseline_peak_memory_bytes", prediction->baseline_peak_memory_bytes);
 	write_bytes(json, "predicted_peak_memory_bytes", prediction->predicted_peak_memory_bytes);
 	write_integer(json, "ranks", prediction->n_ranks);
+	write_integer(json, "steps", prediction->n_steps);
 	write_integer(json, "first_step", prediction->first_step);
 	write_integer(json, "last_step", prediction->last_step);
 	write_integer(json, "critical_path_step", prediction->path_step);

@@ -33,12 +33,14 @@ void step_marks_init(struct step_marks *marks, const TachoGraph *graph);
 void step_marks_init_guest(struct step_marks *marks, const TachoGraph *graph,
 			   const struct graph_guest *guest);
 void step_marks_release(struct step_marks *marks);
-/* The mean over ranks of what the step, counted from the graph's first, took where nodes end so. */
+/* Where a rank's step is in the tables; `step` is its place among the graph's. */
+gsize step_marks_cell(const struct step_marks *marks, guint32 rank, guint32 step);
+/* The mean over ranks of what a step took where nodes end so. */
 gint64 step_marks_mean_ns(const struct step_marks *marks, const gint64 *end_ns, guint32 step);
 
 /* The steps of a replay: the mean over ranks of how long each took (gint64, ns), one a step. */
 GArray *replay_step_times(const TachoReplay *replay);
-/* A rank's last node in a step, TACHO_NONE if it has none; and when the step began there. */
+/* A rank's last node in the step of a number, TACHO_NONE if it has none; and when the step began there. */
 guint32 replay_step_end(const TachoReplay *replay, guint32 rank_index, guint32 step,
 			gint64 *ret_begin_ns);
 

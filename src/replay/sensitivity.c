@@ -168,7 +168,7 @@ static void add_row(TachoTable *table, const TachoGraph *graph, const struct thi
 		    gdouble step_ns, gdouble faster_ns)
 {
 	g_autofree gchar *name = name_of(graph, thing);
-	guint32 n_steps = graph->last_step - graph->first_step + 1;
+	guint32 n_steps = MAX(graph->steps->len, 1u);
 	guint32 n_ranks = MAX(graph->timeline->ranks->len, 1u);
 	gdouble busy_ns = thing->busy_ns / n_steps, gain_ns = step_ns - faster_ns;
 

@@ -4,14 +4,14 @@
 #include "base/quantile.h"
 #include "replay/replay_internal.h"
 
-static gsize cell_of(const struct step_marks *marks, guint32 rank, guint32 step)
+gsize step_marks_cell(const struct step_marks *marks, guint32 rank, guint32 step)
 {
 	return (gsize)rank * marks->n_steps + step;
 }
 
-/* Of the ranks from `first_rank` on. */
+/* Of the ranks from `first_rank` on. A guest's steps count from 0. */
 static void find_marks(struct step_marks *marks, const TachoGraph *graph, guint32 first_rank,
-		       guint32 first_step)
+		       gboolean is_guest)
 {
 	g_autofree guint32 *previous = g_new(guint32, MAX(graph->lanes->len, 1u));
 
@@ -25,7 +25,9 @@ static void find_marks(struct step_marks *marks, const TachoGraph *graph, guint3
 		if (!lane->is_main || rank >= marks->n_ranks || node->kind == TACHO_NODE_REMOVED)
 			continue;
 		if (node->step != TACHO_NONE) {
-			gsize cell = cell_of(marks, rank, node->step - first_step);
+			gsize cell = step_marks_cell(
+				marks, rank,
+				is_guest ? node->step : graph_step_index(graph, node->step));
 
 			if (marks->last[cell] == TACHO_NONE) {
 				marks->before[cell] = previous[node->lane];
@@ -53,15 +55,15 @@ static void make_marks(struct step_marks *marks, guint32 n_ranks, guint32 n_step
 
 void step_marks_init(struct step_marks *marks, const TachoGraph *graph)
 {
-	make_marks(marks, graph_n_own_ranks(graph), graph->last_step - graph->first_step + 1);
-	find_marks(marks, graph, 0, graph->first_step);
+	make_marks(marks, graph_n_own_ranks(graph), graph->steps->len);
+	find_marks(marks, graph, 0, FALSE);
 }
 
 void step_marks_init_guest(struct step_marks *marks, const TachoGraph *graph,
 			   const struct graph_guest *guest)
 {
 	make_marks(marks, guest->n_ranks, guest->n_steps);
-	find_marks(marks, graph, guest->first_rank, 0);
+	find_marks(marks, graph, guest->first_rank, TRUE);
 }
 
 void step_marks_release(struct step_marks *marks)
@@ -82,7 +84,7 @@ gint64 step_marks_mean_ns(const struct step_marks *marks, const gint64 *end_ns, 
 	guint32 n_ranks = 0;
 
 	for (guint32 rank = 0; rank < marks->n_ranks; rank++) {
-		gsize cell = cell_of(marks, rank, step);
+		gsize cell = step_marks_cell(marks, rank, step);
 
 		if (marks->last[cell] == TACHO_NONE)
 			continue; /* an edit took the rank away */
@@ -122,7 +124,7 @@ guint32 replay_step_end(const TachoReplay *replay, guint32 rank_index, guint32 s
 	guint32 last;
 
 	step_marks_init(&marks, replay->graph);
-	cell = cell_of(&marks, rank_index, step - replay->graph->first_step);
+	cell = step_marks_cell(&marks, rank_index, graph_step_index(replay->graph, step));
 	last = marks.last[cell];
 	if (last != TACHO_NONE)
 		*ret_begin_ns = end_of(replay->end_ns, marks.before[cell]);

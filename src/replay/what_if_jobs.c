@@ -224,8 +224,8 @@ static void add_node(struct visit *visit, guint32 index, guint32 round, guint32 
 	if (node.kind == TACHO_NODE_START && round > 0)
 		node.duration_ns = 0; /* the ranks are already apart */
 	if (node.step != TACHO_NONE)
-		node.step +=
-			round * (visit->guest.n_steps / visit->n_rounds) - visit->other->first_step;
+		node.step = graph_step_index(visit->other, node.step) +
+			    round * visit->other->steps->len;
 	if (node.transfer != TACHO_NONE)
 		node.transfer += first_transfer;
 	if (node.pool != TACHO_NONE)

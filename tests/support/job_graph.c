@@ -182,7 +182,8 @@ TachoGraph *job_graph_new(TachoTimeline *timeline, const struct job_shape *shape
 	struct job job = { timeline, graph, shape, shape->seed, first_op, 0 };
 
 	job.name = tacho_timeline_intern(timeline, "gloo:all_reduce", -1);
-	graph->last_step = shape->n_steps - 1;
+	for (guint32 step = 0; step < shape->n_steps; step++)
+		g_array_append_val(graph->steps, step);
 	graph->n_cores = shape->n_cores;
 	graph->taken_share = graph->taken_by_bytes = shape->taken_share;
 	add_ranks(&job);

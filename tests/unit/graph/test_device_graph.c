@@ -391,8 +391,8 @@ static void test_rank_died(void)
 	tacho_correlate(timeline);
 	graph = tacho_graph_build(timeline, -1, -1, &error);
 	g_assert_no_error(error);
-	g_assert_cmpuint(graph->first_step, ==, 0);
-	g_assert_cmpuint(graph->last_step, ==, 0);
+	g_assert_cmpuint(graph->steps->len, ==, 1);
+	g_assert_cmpuint(g_array_index(graph->steps, guint32, 0), ==, 0);
 	g_assert_cmpuint(graph->transfers->len, ==, 1);
 	replay = tacho_replay_run(graph, &error);
 	g_assert_no_error(error);

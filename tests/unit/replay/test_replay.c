@@ -297,6 +297,60 @@ static void test_control_steps(void)
 	g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms, 0.08, 1e-5);
 }
 
+/* A rank's steps 0 to 3 and 6 to 9, of 100 us, with an operation of 50 us in each. Of steps 4 and 5 nothing was seen. */
+static TachoTimeline *interrupted_timeline(gboolean has_control)
+{
+	g_autoptr(GString) text = g_string_new("unit us\nrank 0 thread 1000 main\n");
+	TachoTimeline *timeline;
+
+	for (gint i = 0; i < 10; i++)
+		if (i != 4 && i != 5)
+			g_string_append_printf(text,
+					       "  annotation ProfilerStep#%d %d..%d\n"
+					       "    op a %d..%d\n",
+					       i, 100 * i, 100 * i + 100, 100 * i + 10,
+					       100 * i + 60);
+	timeline = timeline_from_text(text->str);
+	for (guint32 i = 4; has_control && i < 6; i++) {
+		TachoStep step = { 0, i, 100000 * i, 100000 * i + 100000, TRUE };
+
+		g_array_append_val(timeline->control_steps, step);
+	}
+	tacho_correlate(timeline);
+	return timeline;
+}
+
+/* What was recorded on both sides of control steps is one graph, in which these take no time. */
+static void test_across_control_steps(void)
+{
+	g_autoptr(TachoTimeline) timeline = interrupted_timeline(TRUE);
+	g_autoptr(TachoPrediction) prediction = NULL;
+	const gchar *half = "scale:op~^a$=0.5x";
+	g_autoptr(GError) error = NULL;
+
+	prediction = tacho_predict(timeline, &half, 1, 2, -1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(prediction->n_steps, ==, 6);
+	g_assert_cmpuint(prediction->first_step, ==, 2);
+	g_assert_cmpuint(prediction->last_step, ==, 9);
+	g_assert_cmpfloat_with_epsilon(prediction->baseline_step_ms, 0.1, 1e-9);
+	g_assert_cmpfloat_with_epsilon(prediction->interval_ms[0], 0.075, 1e-9);
+	g_assert_cmpfloat_with_epsilon(prediction->interval_ms[1], 0.075, 1e-9);
+}
+
+/* Steps that are missing for another reason are not passed over. */
+static void test_across_a_hole(void)
+{
+	g_autoptr(TachoTimeline) timeline = interrupted_timeline(FALSE);
+	g_autoptr(TachoPrediction) prediction = NULL;
+	g_autoptr(GError) error = NULL;
+
+	prediction = tacho_predict(timeline, NULL, 0, 1, -1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(prediction->n_steps, ==, 4);
+	g_assert_cmpuint(prediction->first_step, ==, 6);
+}
+
 /* Eight operations of 1 ms, then eight that a transfer of 10 ms overlaps and that take 1.25 ms, though
  * they are the same: a fifth is taken from them. Then another of 1 ms. */
 static gchar *overlapped_text(gboolean with_messages)
@@ -750,6 +804,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/received", test_received);
 	g_test_add_func("/replay/recording_cost", test_recording_cost);
 	g_test_add_func("/replay/control_steps", test_control_steps);
+	g_test_add_func("/replay/across_control_steps", test_across_control_steps);
+	g_test_add_func("/replay/across_a_hole", test_across_a_hole);
 	g_test_add_func("/replay/bucket_copies", test_bucket_copies);
 	g_test_add_func("/replay/buckets", test_buckets);
 	g_test_add_func("/replay/lost_gradient", test_lost_gradient);

@@ -1,0 +1,45 @@
+#include "correlate/numbered_steps.h"
+
+static gint compare_numbers(gconstpointer a, gconstpointer b)
+{
+	const struct numbered_step *left = a, *right = b;
+
+	return (left->number > right->number) - (left->number < right->number);
+}
+
+static void append_steps(GArray *all, const GArray *steps, gboolean is_control)
+{
+	for (guint i = 0; i < steps->len; i++) {
+		const TachoStep *step = &g_array_index(steps, TachoStep, i);
+		struct numbered_step row = { step->number, !is_control, is_control,
+					     step->end_ns - step->start_ns };
+
+		if (step->is_complete)
+			g_array_append_val(all, row);
+	}
+}
+
+GArray *numbered_steps(const TachoTimeline *timeline)
+{
+	GArray *steps = g_array_new(FALSE, FALSE, sizeof(struct numbered_step));
+	guint n = 0;
+
+	append_steps(steps, timeline->steps, FALSE);
+	append_steps(steps, timeline->control_steps, TRUE);
+	g_array_sort(steps, compare_numbers);
+	for (guint i = 0; i < steps->len; i++) {
+		const struct numbered_step *more = numbered_step_at(steps, i);
+		struct numbered_step *step =
+			n > 0 ? &g_array_index(steps, struct numbered_step, n - 1) : NULL;
+
+		if (!step || step->number != more->number) {
+			g_array_index(steps, struct numbered_step, n++) = *more;
+			continue;
+		}
+		step->n_recorded += more->n_recorded;
+		step->n_control += more->n_control;
+		step->sum_ns += more->sum_ns;
+	}
+	g_array_set_size(steps, n);
+	return steps;
+}
