@@ -39,6 +39,17 @@ typedef struct {
 /* FALSE: there are no control steps, or too few steps beside them to tell. */
 gboolean tacho_recording_excess(const TachoTimeline *timeline, TachoRecordingExcess *ret_excess);
 
+/* What a step takes in which nothing is recorded. */
+typedef struct {
+	gdouble step_ns; /* median over the control steps of the mean over ranks */
+	gdouble error;	 /* its standard error, of itself */
+	guint n_steps;
+} TachoControlTime;
+
+/* From the control steps among those numbered `first` to `last`, and next to these. FALSE: too few. */
+gboolean tacho_control_time(const TachoTimeline *timeline, guint32 first, guint32 last,
+			    TachoControlTime *ret_time);
+
 G_END_DECLS
 
 #endif

@@ -1,5 +1,9 @@
 #include "base/quantile.h"
 
+#include <math.h>
+
+#define DEVIATION_OF_MEDIAN 1.482602218505602
+
 static gint compare_values(gconstpointer a, gconstpointer b)
 {
 	gint64 left = *(const gint64 *)a, right = *(const gint64 *)b;
@@ -20,4 +24,18 @@ gdouble quantile(GArray *values, gdouble share)
 	low = (gdouble)g_array_index(values, gint64, index);
 	high = (gdouble)g_array_index(values, gint64, MIN(index + 1, values->len - 1));
 	return low + (high - low) * (position - index);
+}
+
+gdouble median_with_deviation(GArray *values, gdouble *ret_deviation)
+{
+	gdouble median = quantile(values, 0.5);
+
+	for (guint i = 0; i < values->len; i++) {
+		gint64 *value = &g_array_index(values, gint64, i);
+
+		*value = ABS(*value - (gint64)median);
+	}
+	*ret_deviation =
+		median != 0 ? DEVIATION_OF_MEDIAN * quantile(values, 0.5) / fabs(median) : 0;
+	return median;
 }

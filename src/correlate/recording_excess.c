@@ -16,8 +16,7 @@
 #include "base/quantile.h"
 #include "correlate/numbered_steps.h"
 
-#define MEDIAN_ERROR	    1.2533141373155003
-#define DEVIATION_OF_MEDIAN 1.482602218505602
+#define MIN_CONTROL_STEPS 3 /* fewer tell nothing of how they scatter */
 
 struct excess {
 	gdouble sum_log;
@@ -44,17 +43,20 @@ static GArray *collect_steps(const TachoTimeline *timeline)
 	return steps;
 }
 
+/* Whether step `beside` is a control step, whose number is next to that of `step`. */
+static gboolean is_next_control(const GArray *steps, guint step, guint beside)
+{
+	gint64 distance = (gint64)numbered_step_at(steps, beside)->number -
+			  numbered_step_at(steps, step)->number;
+
+	return numbered_step_at(steps, beside)->n_control > 0 && ABS(distance) == 1;
+}
+
 /* The median of the times, and what the group tells of their deviation. */
 static gdouble median_of(struct excess *excess, GArray *times_ns)
 {
-	gdouble median_ns = quantile(times_ns, 0.5), deviation;
+	gdouble deviation, median_ns = median_with_deviation(times_ns, &deviation);
 
-	for (guint i = 0; i < times_ns->len; i++) {
-		gint64 *time_ns = &g_array_index(times_ns, gint64, i);
-
-		*time_ns = ABS(*time_ns - (gint64)median_ns);
-	}
-	deviation = DEVIATION_OF_MEDIAN * quantile(times_ns, 0.5) / MAX(median_ns, 1);
 	if (times_ns->len > 2) {
 		excess->sum_square += deviation * deviation;
 		excess->n_groups++;
@@ -94,6 +96,48 @@ static void add_block(struct excess *excess, const GArray *steps, guint first, g
 	excess->n_blocks++;
 	excess->n_control += control_ns->len;
 	excess->n_recorded += recorded_ns->len;
+}
+
+/* [ret_first, ret_end) of `steps`: what is numbered `first` to `last`, and control steps next to it. */
+static void find_range(const GArray *steps, guint32 first, guint32 last, guint *ret_first,
+		       guint *ret_end)
+{
+	guint from = 0, end;
+
+	while (from < steps->len && numbered_step_at(steps, from)->number < first)
+		from++;
+	for (end = from; end < steps->len && numbered_step_at(steps, end)->number <= last;)
+		end++;
+	while (from > 0 && from < end && is_next_control(steps, from, from - 1))
+		from--;
+	while (end > from && end < steps->len && is_next_control(steps, end - 1, end))
+		end++;
+	*ret_first = from;
+	*ret_end = end;
+}
+
+gboolean tacho_control_time(const TachoTimeline *timeline, guint32 first, guint32 last,
+			    TachoControlTime *ret_time)
+{
+	g_autoptr(GArray) steps = collect_steps(timeline);
+	g_autoptr(GArray) times_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+	gdouble deviation;
+	guint from, end;
+
+	find_range(steps, first, last, &from, &end);
+	for (guint i = from; i < end; i++) {
+		const struct numbered_step *step = numbered_step_at(steps, i);
+		gint64 mean_ns = step->sum_ns / MAX(step->n_control, 1u);
+
+		if (step->n_control)
+			g_array_append_val(times_ns, mean_ns);
+	}
+	ret_time->n_steps = times_ns->len;
+	if (times_ns->len < MIN_CONTROL_STEPS)
+		return FALSE;
+	ret_time->step_ns = median_with_deviation(times_ns, &deviation);
+	ret_time->error = MEDIAN_ERROR * deviation / sqrt(ret_time->n_steps);
+	return ret_time->step_ns > 0;
 }
 
 gboolean tacho_recording_excess(const TachoTimeline *timeline, TachoRecordingExcess *ret_excess)

@@ -7,21 +7,23 @@
  * the next of its thread.
  *
  * That is what the probes do; what else they bring about (caches, the interpreter) is not in it. Where the
- * run has control steps, these tell by how much longer recorded steps are, with an error. The two are
- * weighed by their variances, the stated cost being taken to be wrong by twice itself: measured in a
- * loop of nothing else, it was a third of what control steps showed. Then as many
- * times the stated cost is taken out of each piece as makes the replayed step shorter by that. */
+ * run has control steps, what these took is what a step takes, with an error; so is what recorded ones take
+ * less the stated cost, which is taken to be wrong by four times itself: measured in a loop of
+ * nothing else, it is a third to a seventh of what control steps showed. The two are weighed by
+ * their variances. Then as many times the stated cost is taken out of each piece as makes the replayed step
+ * as short as that; recording makes none shorter. */
 #include <math.h>
 
 #include <tacho/correlate.h>
 
+#include "base/quantile.h"
 #include "replay/replay_internal.h"
 
 #define MAX_SCALE    32.0 /* times the stated cost; 0 is the least */
 #define MAX_TRIES    8
 #define ENOUGH_SHARE 1e-4 /* of a step */
 #define LEAST_SHARE  1e-3 /* what a stated cost may be wrong by, of a step */
-#define STATED_ERROR 2.0  /* of itself */
+#define STATED_ERROR 4.0  /* of itself */
 
 /* Of a slice of the rank's main process. */
 static gdouble slice_cost_ns(const TachoTimeline *timeline, guint32 rank_index)
@@ -92,10 +94,15 @@ static void search_init(struct search *search, TachoGraph *graph)
 		search->recorded_ns[i] = graph_node_at(graph, i)->duration_ns;
 }
 
-/* The median step without `scale` times the stated cost; the graph is left so. < 0: error. */
-static gdouble step_without(struct search *search, gdouble scale, GError **error)
+/* The median step without `scale` times the stated cost, and its standard error, of itself; the graph is
+ * left so. < 0: error. */
+static gdouble step_without(struct search *search, gdouble scale, gdouble *ret_error,
+			    GError **error)
 {
 	g_autoptr(TachoReplay) replay = NULL;
+	g_autoptr(GArray) steps = NULL;
+	gdouble step_ns, deviation;
+	guint n_steps;
 
 	for (guint32 i = 0; i < search->graph->nodes->len; i++)
 		graph_node_at(search->graph, i)->duration_ns = search->recorded_ns[i];
@@ -104,20 +111,38 @@ static gdouble step_without(struct search *search, gdouble scale, GError **error
 	replay = tacho_replay_run(search->graph, error);
 	if (!replay)
 		return -1;
-	return replay_median_step_ns(replay);
+	steps = replay_step_times(replay);
+	n_steps = steps->len;
+	step_ns = median_with_deviation(steps, &deviation);
+	*ret_error = MEDIAN_ERROR * deviation / sqrt(MAX(n_steps, 1u));
+	return step_ns;
 }
 
-/* The share of a step by which it is longer for being recorded: what control steps and the stated cost
- * say together. */
-static gdouble weigh(const TachoRecordingExcess *measured, gdouble stated_share)
+/* What control steps say a step takes unrecorded: those beside the steps of the graph, or else by how much
+ * others are shorter. */
+static void measured_unrecorded(const TachoGraph *graph, const TachoRecordingExcess *excess,
+				gdouble recorded_ns, TachoControlTime *ret_time)
 {
-	gdouble stated_error = MAX(STATED_ERROR * stated_share, LEAST_SHARE);
-	gdouble weight = 1 / MAX(measured->error * measured->error, 1e-12);
-	gdouble stated_weight = 1 / (stated_error * stated_error);
+	const GArray *steps = graph->steps;
 
-	return MAX((measured->share * weight + stated_share * stated_weight) /
+	if (tacho_control_time(graph->timeline, g_array_index(steps, guint32, 0),
+			       g_array_index(steps, guint32, steps->len - 1), ret_time))
+		return;
+	ret_time->step_ns = recorded_ns / (1 + excess->share);
+	ret_time->error = excess->error;
+}
+
+/* What a step takes unrecorded: what control steps and the stated cost say together. */
+static gdouble weigh(const TachoControlTime *control, gdouble recorded_ns, gdouble recorded_error,
+		     gdouble stated_ns)
+{
+	gdouble stated_error = MAX(STATED_ERROR * (recorded_ns / stated_ns - 1), LEAST_SHARE);
+	gdouble weight = 1 / MAX(control->error * control->error, 1e-12);
+	gdouble stated_weight = 1 / (stated_error * stated_error + recorded_error * recorded_error);
+
+	return MIN((control->step_ns * weight + stated_ns * stated_weight) /
 			   (weight + stated_weight),
-		   0);
+		   recorded_ns);
 }
 
 /* Find the scale at which a step takes `wanted_ns`: secants within bounds that hold it. */
@@ -125,18 +150,19 @@ static gboolean find_scale(struct search *search, gdouble recorded_ns, gdouble s
 			   gdouble wanted_ns, GError **error)
 {
 	gdouble low = 0, low_ns = recorded_ns, high = 1, high_ns = stated_ns, scale, step_ns;
+	gdouble step_error;
 
 	while (high_ns > wanted_ns && high < MAX_SCALE) {
 		low = high;
 		low_ns = high_ns;
 		high *= 2;
-		high_ns = step_without(search, high, error);
+		high_ns = step_without(search, high, &step_error, error);
 		if (high_ns < 0)
 			return FALSE;
 	}
 	for (guint i = 0; i < MAX_TRIES && low_ns > high_ns; i++) {
 		scale = low + (high - low) * CLAMP((low_ns - wanted_ns) / (low_ns - high_ns), 0, 1);
-		step_ns = step_without(search, scale, error);
+		step_ns = step_without(search, scale, &step_error, error);
 		if (step_ns < 0)
 			return FALSE;
 		if (ABS(step_ns - wanted_ns) <= ENOUGH_SHARE * wanted_ns)
@@ -152,32 +178,35 @@ static gboolean find_scale(struct search *search, gdouble recorded_ns, gdouble s
 	return TRUE;
 }
 
-static gboolean follow_control_steps(struct search *search, const TachoRecordingExcess *measured,
+static gboolean follow_control_steps(struct search *search, const TachoRecordingExcess *excess,
 				     GError **error)
 {
-	gdouble recorded_ns = step_without(search, 0, error), stated_ns, share;
+	gdouble recorded_error, stated_error;
+	gdouble recorded_ns = step_without(search, 0, &recorded_error, error), stated_ns;
+	TachoControlTime control;
 
 	if (recorded_ns < 0)
 		return FALSE;
-	stated_ns = step_without(search, 1, error);
+	stated_ns = step_without(search, 1, &stated_error, error);
 	if (stated_ns < 0)
 		return FALSE;
 	if (stated_ns <= 0 || stated_ns >= recorded_ns)
 		return TRUE;
-	share = weigh(measured, recorded_ns / stated_ns - 1);
-	return find_scale(search, recorded_ns, stated_ns, recorded_ns / (1 + share), error);
+	measured_unrecorded(search->graph, excess, recorded_ns, &control);
+	return find_scale(search, recorded_ns, stated_ns,
+			  weigh(&control, recorded_ns, recorded_error, stated_ns), error);
 }
 
 gboolean replay_take_out_recording(TachoGraph *graph, gdouble *ret_share, GError **error)
 {
-	TachoRecordingExcess measured;
+	TachoRecordingExcess excess;
 	struct search search;
 	gboolean is_done;
 
-	if (!tacho_recording_excess(graph->timeline, &measured))
+	if (!tacho_recording_excess(graph->timeline, &excess))
 		return take_out_all(graph, 1, ret_share, error);
 	search_init(&search, graph);
-	is_done = follow_control_steps(&search, &measured, error);
+	is_done = follow_control_steps(&search, &excess, error);
 	*ret_share = search.share;
 	g_free(search.recorded_ns);
 	return is_done;
