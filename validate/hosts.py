@@ -1,7 +1,7 @@
-"""Two hosts on this machine: a network namespace and a host name each, and a link between them.
+"""Hosts on this machine: a network namespace and a host name each, and links between them.
 
-The link is a veth pair; with latency it is two TAP devices and latency_relay between them. Both ends are
-shaped by tc's token bucket filter. Nothing outlives the process: what an earlier one could not remove,
+Between two hosts the link is a veth pair; with latency it is two TAP devices and latency_relay between them.
+More have a veth pair each to a switch, which is a bridge in a namespace of its own. What hosts send is shaped by tc's token bucket filter. Nothing outlives the process: what an earlier one could not remove,
 because it was killed, the next one does.
 """
 
@@ -9,11 +9,12 @@ import json
 import os
 import re
 import signal
+import string
 import subprocess
 
 NAME_PREFIX = "tacho"
 DEVICE = "link0"
-ADDRESSES = ("10.77.0.1", "10.77.0.2")
+SWITCH = "switch0"
 # One segment handed to the device is at most this long, and the burst that may pass above the rate is
 # the frames it is cut into. Shorter ones cost more processor time, which the ranks have to share; with
 # longer ones more of the start of each transfer passes unshaped.
@@ -24,6 +25,10 @@ QUEUE_BYTES = 16 << 20  # more than TCP keeps under way: the link is slow, but l
 
 class HostsError(Exception):
     pass
+
+
+def address(host):
+    return f"10.77.0.{host + 1}"
 
 
 def call(*command):
@@ -72,17 +77,19 @@ def remove_left_over():
 
 
 class Hosts:
-    """with Hosts(relay_program) as hosts: ..."""
+    """with Hosts(relay_program, n_hosts) as hosts: ..."""
 
-    def __init__(self, relay_program):
+    def __init__(self, relay_program, n_hosts=2):
         self.relay_program = relay_program
-        self.names = [f"{NAME_PREFIX}-{os.getpid()}-{end}" for end in "ab"]
+        self.names = [f"{NAME_PREFIX}-{os.getpid()}-{letter}"
+                      for letter in string.ascii_lowercase[:n_hosts]]
+        self.switch = f"{NAME_PREFIX}-{os.getpid()}-switch"
         self.relay = None
 
     def __enter__(self):
         try:
             remove_left_over()
-            for name in self.names:
+            for name in [*self.names, self.switch]:
                 call("ip", "netns", "add", name)
                 call("ip", "-n", name, "link", "set", "lo", "up")
                 self.run(name, "sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6")
@@ -94,7 +101,7 @@ class Hosts:
     def __exit__(self, *_):
         self.disconnect()
         there = call("ip", "netns", "list").split()
-        for name in self.names:
+        for name in [*self.names, self.switch]:
             if name in there:
                 remove_namespace(name)
 
@@ -102,16 +109,31 @@ class Hosts:
         return call("ip", "netns", "exec", name, *command)
 
     def connect(self, rate_mbit, latency_ms):
-        """Replace the link by one of this rate, and this latency in each direction."""
+        """Replace the link of the first two hosts by one of this rate, and this latency in each direction."""
         self.disconnect()
         if latency_ms > 0:
             self.start_relay(latency_ms)
         else:
             call("ip", "link", "add", DEVICE, "netns", self.names[0], "type", "veth",
                  "peer", "name", DEVICE, "netns", self.names[1])
-        for name, address in zip(self.names, ADDRESSES):
+        self.set_up(2, rate_mbit)
+
+    def connect_to_switch(self, n_hosts, rate_mbit):
+        """Replace the links by one of each of the first hosts to a switch, of this rate in each direction."""
+        self.disconnect()
+        call("ip", "-n", self.switch, "link", "add", SWITCH, "type", "bridge")
+        call("ip", "-n", self.switch, "link", "set", SWITCH, "up")
+        for host in range(n_hosts):
+            port = f"port{host}"
+            call("ip", "link", "add", DEVICE, "netns", self.names[host], "type", "veth",
+                 "peer", "name", port, "netns", self.switch)
+            call("ip", "-n", self.switch, "link", "set", port, "master", SWITCH, "up")
+        self.set_up(n_hosts, rate_mbit)
+
+    def set_up(self, n_hosts, rate_mbit):
+        for host, name in enumerate(self.names[:n_hosts]):
             call("ip", "-n", name, "link", "set", DEVICE, "gso_max_size", str(SEGMENT_BYTES))
-            call("ip", "-n", name, "address", "add", f"{address}/24", "dev", DEVICE)
+            call("ip", "-n", name, "address", "add", f"{address(host)}/24", "dev", DEVICE)
             call("ip", "-n", name, "link", "set", DEVICE, "up")
             call("tc", "-n", name, "qdisc", "replace", "dev", DEVICE, "root", "tbf", "rate",
                  f"{rate_mbit:g}mbit", "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES))
@@ -119,27 +141,28 @@ class Hosts:
     def start_relay(self, latency_ms):
         self.relay = subprocess.Popen(
             [self.relay_program, "--delay-us", str(round(latency_ms * 1000)),
-             *(f"{name}:{DEVICE}" for name in self.names)],
+             *(f"{name}:{DEVICE}" for name in self.names[:2])],
             stdout=subprocess.PIPE, text=True)
         if self.relay.stdout.readline() != "ready\n":
             raise HostsError("latency_relay did not start")
 
     def disconnect(self):
-        """Remove the link. Returns what the relay says that it carried, or None: there was none."""
+        """Remove the links. Returns what the relay says that it carried, or None: there was none."""
         carried = None
         if self.relay:
             self.relay.terminate()
             said = self.relay.communicate()[0]
             carried = json.loads(said) if said.strip() else None
             self.relay = None
-        elif os.path.exists(f"/run/netns/{self.names[0]}"):
+        for name, device in [(name, DEVICE) for name in self.names] + [(self.switch, SWITCH)]:
             # a veth pair dies with either end
-            subprocess.run(["ip", "-n", self.names[0], "link", "del", DEVICE], capture_output=True)
+            if os.path.exists(f"/run/netns/{name}"):
+                subprocess.run(["ip", "-n", name, "link", "del", device], capture_output=True)
         return carried
 
     def command(self, host, core, environment, command):
-        """`command` as it must be started to run on that host (0 or 1), on that core alone."""
-        name = f"host-{'ab'[host]}"
+        """`command` as it must be started to run on that host, on that core alone."""
+        name = f"host-{string.ascii_lowercase[host]}"
         settings = [f"{key}={value}" for key, value in environment.items()]
         return ["ip", "netns", "exec", self.names[host], "unshare", "--uts", "sh", "-c",
                 f'echo {name} >/proc/sys/kernel/hostname && exec "$@"', "sh",

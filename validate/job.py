@@ -1,4 +1,4 @@
-"""One run of a case: two ranks on two hosts, recorded or not, and the steps that it took."""
+"""One run of a case: a rank on each host, recorded or not, and the steps that it took."""
 
 import json
 import os
@@ -21,9 +21,11 @@ class JobError(Exception):
 class Jobs:
     """What all runs have in common."""
 
-    def __init__(self, network, source_dir, tacho, python):
+    def __init__(self, network, source_dir, tacho, python, waits):
+        """`waits`: path of what a case of the model `waits` goes by."""
         self.network = network
-        self.script = os.path.join(source_dir, "examples", "ddp_train.py")
+        self.source_dir = source_dir
+        self.waits = waits
         self.tacho = tacho
         self.python = python
         self.n_started = 0
@@ -31,18 +33,21 @@ class Jobs:
     def run(self, case, record_into=None):
         """Train. With `record_into`, a folder, each host records into r0.tacho and r1.tacho in it.
         Returns what results.py keeps of a run."""
-        folders = [None, None]
+        folders = [None] * case.ranks
         if record_into:
             shutil.rmtree(record_into, ignore_errors=True)
             os.makedirs(record_into)
-            folders = [os.path.join(record_into, f"r{rank}.tacho") for rank in range(2)]
-        self.network.connect(case.rate_mbit, case.latency_ms)
+            folders = [os.path.join(record_into, f"r{rank}.tacho") for rank in range(case.ranks)]
+        if case.model == "waits":
+            self.network.connect_to_switch(case.ranks, case.rate_mbit)
+        else:
+            self.network.connect(case.rate_mbit, case.latency_ms)
         began = time.time()
         lines = self.train(case, folders)
         relay = self.network.disconnect()
         steps = step_times_ms(lines)
         result = {"case": case.name, "at": round(began),
-                  "steps_ms": [lines[rank]["steps_ms"] for rank in range(2)],
+                  "steps_ms": [line["steps_ms"] for line in lines],
                   "wall_s": round(time.time() - began, 2)}
         if record_into:
             steps, control = split_control(steps, control_steps(case))
@@ -53,11 +58,11 @@ class Jobs:
         return result
 
     def train(self, case, folders):
-        """Both ranks, to their end: the line of JSON that each printed."""
+        """All ranks, to their end: the line of JSON that each printed."""
         self.n_started += 1
         ranks = []
         try:
-            for rank in range(2):
+            for rank in range(case.ranks):
                 ranks.append(self.start_rank(case, rank, folders[rank]))
             return [finish(rank) for rank in ranks]
         except subprocess.TimeoutExpired as error:
@@ -72,20 +77,44 @@ class Jobs:
 
     def start_rank(self, case, rank, folder):
         environment = {
-            "RANK": rank, "WORLD_SIZE": 2, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1,
-            "MASTER_ADDR": hosts.ADDRESSES[0], "MASTER_PORT": 20000 + self.n_started % PORTS,
+            "RANK": rank, "WORLD_SIZE": case.ranks, "LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1,
+            "MASTER_ADDR": hosts.address(0), "MASTER_PORT": 20000 + self.n_started % PORTS,
             "GLOO_SOCKET_IFNAME": hosts.DEVICE, "OMP_NUM_THREADS": 1,
         }
         steps = 6 * control_steps(case) if folder else case.steps
-        command = [self.python, self.script, "--model", case.model, *case.options, "--steps",
+        command = [self.python, *self.program(case), *case.options, "--steps",
                    str(steps), "--bucket-mb", f"{case.bucket_mb:g}", "--step-times"]
         if folder:
             command = [self.tacho, "record", "--quiet", "--control", str(control_steps(case)),
                        "-o", folder, "--", *command]
-        core = sorted(os.sched_getaffinity(0))[rank]
+        cores = sorted(os.sched_getaffinity(0))
+        core = cores[rank % len(cores)]
         return subprocess.Popen(self.network.command(rank, core, environment, command),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+    def program(self, case):
+        if case.model == "waits":
+            return [os.path.join(self.source_dir, "validate", "timed_train.py"), "--waits", self.waits]
+        return [os.path.join(self.source_dir, "examples", "ddp_train.py"), "--model", case.model]
+
+
+def write_waits(tacho, runs, path):
+    """What a rank computed before each of its gradients, as timed_train.py takes it, from a recording: of its first
+    rank, as `tacho report --view gradient` says. Nine tenths of the time up to the first gradient, which comes from
+    the last layer, are the forward pass."""
+    rows = json.loads(subprocess.run(
+        [tacho, "report", "--view", "gradient", "--rank", "0", "--json", *runs],
+        capture_output=True, text=True, check=True).stdout)
+    rows.sort(key=lambda row: row["ready_ms"])
+    forward_ms = rows[0]["ready_ms"] * 0.9
+    gradients, at_ms = [], forward_ms
+    for row in rows:
+        gradients.append({"bytes": row["bytes"], "wait_ms": round(row["ready_ms"] - at_ms, 4)})
+        at_ms = row["ready_ms"]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"forward_ms": round(forward_ms, 4), "gradients": gradients}, file, indent=1)
 
 
 def finish(rank):

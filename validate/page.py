@@ -14,17 +14,20 @@ INTRODUCTION = """# How near the replay comes
 
 *Written by `validate/validate.py` from what it measured; not by hand. `make validate` measures again.*
 
-`tacho replay` predicts the step time of a job with another link or other buckets. Here each prediction
+`tacho replay` predicts the step time of a job with another link, other buckets, or more ranks. Here each prediction
 is held against the same job, really run so, without tacho.
 
 ## How it is measured
 
-- **Hosts.** Two network namespaces, each with a host name of its own, joined by a veth pair; `tc tbf`
+- **Hosts.** Network namespaces, two but for *waits*, each with a host name of its own, joined by a veth pair; `tc tbf`
   limits the rate at both ends (segments of at most {segment_kib:g} KiB, burst {burst_kib:g} KiB). A link with
   latency is two TAP devices under the same `tbf`, and a relay, `validate/latency_relay.c`, that hands each
   frame on a fixed time later{relay}. There is one rank a host, pinned to a core with all its threads,
-  `OMP_NUM_THREADS=1`. So what a rank sends and receives, it does on the core that it computes on.
+  `OMP_NUM_THREADS=1`. So what a rank sends and receives, it does on the core that it computes on. The hosts of *waits*
+  each have such a pair to a switch, a bridge; there are more of them than cores, which they share.
 - **Job.** `examples/ddp_train.py`: PyTorch's DistributedDataParallel over gloo, nothing in it made for this.
+  Where ranks outnumber cores (*waits*) `validate/timed_train.py`: the same, but ranks wait instead of computing, as
+  long as a recorded rank computed before each of its gradients was there; communication is real.
 - **Truth.** {rounds} unrecorded runs of each case, interleaved: each round goes once over all cases.
   A run's figure is, as `tacho replay` counts it, the median over the steps (all but the first) of the mean
   over the ranks, from end of optimizer step to end of optimizer step, by the job's own clock. *Measured* is
@@ -128,7 +131,8 @@ def why_of_source(data, prediction):
 
 
 def settings(case):
-    return f"{case['rate_mbit']:g} Mbit/s, {case['bucket_mb']:g} MB, {case['latency_ms']:g} ms"
+    ranks = f"{case['ranks']} ranks, " if case["ranks"] != 2 else ""
+    return f"{ranks}{case['rate_mbit']:g} Mbit/s, {case['bucket_mb']:g} MB, {case['latency_ms']:g} ms"
 
 
 def table(header, rows):
@@ -163,7 +167,8 @@ def is_same(prediction):
 
 
 def changed_kinds(prediction):
-    names = {"bandwidth": "rate alone", "latency": "latency alone", "bucket_mb": "buckets alone"}
+    names = {"bandwidth": "rate alone", "latency": "latency alone", "bucket_mb": "buckets alone",
+             "ranks": "ranks alone"}
     keys = [change.split("=")[0] for change in prediction["what_ifs"]]
     return names[keys[0]] if len(keys) == 1 else "several at once"
 
@@ -317,7 +322,8 @@ def machine_sentence(data):
 def model_section(data, name, model):
     rows = [row for row in data["predictions"] if data["cases"][row["case"]]["model"] == name]
     options = " ".join(data["cases"][model.base.name]["options"])
-    text = f"## {name}\n\n{model.about[0].upper()}{model.about[1:]} (`--model {name} {options}`).\n\n"
+    how = "`validate/timed_train.py`" if model.waits_of else f"`--model {name} {options}`"
+    text = f"## {name}\n\n{model.about[0].upper()}{model.about[1:]} ({how}).\n\n"
     text += "From its own recording:\n\n" + prediction_rows(data, filter(is_same, rows))
     sources = dict.fromkeys(row["source"] for row in rows if not is_same(row))
     for source in sources:

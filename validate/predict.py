@@ -20,6 +20,8 @@ def changes_between(source, target):
     """The what-ifs that make `target` of `source`. Bandwidth is relative, for what a link carries is
     less than its rate; latency is what is added."""
     what_ifs = []
+    if target.ranks != source.ranks:
+        what_ifs.append(f"ranks={target.ranks}")
     if target.rate_mbit != source.rate_mbit:
         what_ifs.append(f"bandwidth={target.rate_mbit / source.rate_mbit:g}x")
     if target.latency_ms > source.latency_ms:

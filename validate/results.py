@@ -65,7 +65,7 @@ class Results:
         recordings = self.recordings_of(case)
         numbers = sorted(range(len(recordings)), key=lambda i: recordings[i]["step_ms"])
         folder = self.recording_folder(case, numbers[(len(numbers) - 1) // 2])
-        return [os.path.join(folder, f"r{rank}.tacho") for rank in range(2)]
+        return [os.path.join(folder, f"r{rank}.tacho") for rank in range(case.ranks)]
 
     def describe_machine(self, python):
         self.data["machine"] = describe_machine(python)

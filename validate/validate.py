@@ -24,7 +24,7 @@ import cases
 import hosts
 import page
 import predict
-from job import JobError, Jobs
+from job import JobError, Jobs, write_waits
 from results import Results
 
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -104,19 +104,36 @@ def count_left(results, all_cases, rounds, n_recordings):
                max(0, n_recordings - len(results.recordings_of(case))) for case in all_cases)
 
 
-def measure(arguments, results, all_cases):
-    """Returns whether all is measured."""
+def waits_path(results):
+    return os.path.join(results.folder, "waits.json")
+
+
+def prepare_waits(jobs, results, case):
+    """Write what ranks wait instead of computing, from the recording of `case`, where that is not done."""
+    if os.path.exists(waits_path(results)):
+        return
+    if not results.recordings_of(case):
+        results.add_recording(jobs.run(case, results.recording_folder(case, 0)))
+    write_waits(jobs.tacho, results.recorded_runs(case), waits_path(results))
+
+
+def measure(arguments, results, all_cases, waits_source):
+    """Returns whether all is measured. `waits_source`: the case whose recording says how long ranks wait that do
+    not compute."""
     tacho = os.path.join(arguments.build, "bin", "tacho")
     deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else None
     wanted = (results, all_cases, arguments.rounds, arguments.recordings)
     if not count_left(*wanted):
         return True
-    with hosts.Hosts(build_relay(results.folder)) as network:
-        jobs = Jobs(network, SOURCE_DIR, tacho, arguments.python)
+    n_hosts = max(case.ranks for case in all_cases)
+    with hosts.Hosts(build_relay(results.folder), n_hosts) as network:
+        jobs = Jobs(network, SOURCE_DIR, tacho, arguments.python, waits_path(results))
         # each run is in `results` before the next is asked for
         for case, _, is_recorded in work_left(*wanted):
             if deadline and time.monotonic() > deadline:
                 return False
+            if case.model == "waits":
+                prepare_waits(jobs, results, waits_source)
             if is_recorded:
                 number = len(results.recordings_of(case))
                 run = jobs.run(case, results.recording_folder(case, number))
@@ -145,7 +162,8 @@ def main():
             return EXIT_SKIPPED
         results.take_cases(all_cases)
         results.describe_machine(arguments.python)
-        is_whole = measure(arguments, results, all_cases)
+        known = cases.QUICK_MODELS if arguments.quick else cases.MODELS
+        is_whole = measure(arguments, results, all_cases, known[known["waits"].waits_of].base)
     if not arguments.page:
         measured = {name: model for name, model in models.items()
                     if all(results.recordings_of(case) for case in model.cases(arguments.full))}
