@@ -28,6 +28,7 @@ static const gchar description[] =
 	"  accumulate=4                       four passes a step\n"
 	"  recompute:module~layer             computed again in the backward pass\n"
 	"  device=H100                        another device, by the roofline\n"
+	"  precision:op~mm|conv=fp16          numbers of another width\n"
 	"  jobs=other.tacho                   another job on the same links\n"
 	"All of them: docs/what-if.md\n\n"
 	"Examples:\n"

@@ -169,8 +169,10 @@ struct _TachoGraph {
 	GArray *guest_steps;	/* gint64, ns */
 	guint32 guest_rounds;	/* times as many rounds of what guests recorded as seem enough */
 	GPtrArray *notes;	/* gchar */
-	gdouble taken_share;	/* of what a rank computes while bytes of it move, 0..1 ... */
-	gdouble taken_by_bytes; /* ... of which so much goes with the bandwidth */
+	gboolean has_precision; /* by what-ifs: operations have numbers of another width */
+	const gchar *device; /* static: by what-ifs, which its kernels are on; NULL: as recorded */
+	gdouble taken_share; /* of what a rank computes while bytes of it move, 0..1 ... */
+	gdouble taken_by_bytes;	    /* ... of which so much goes with the bandwidth */
 	gdouble device_taken_share; /* of what its device computes while its collectives' bytes move */
 	guint32 n_cores; /* of each host, shared by the ranks' threads; 0: a core a thread */
 

@@ -22,6 +22,8 @@ static const struct {
 	{ "accumulate=", "accumulate=N", what_if_accumulate },
 	{ "recompute:", "recompute:KIND~REGEX", what_if_recompute },
 	{ "device=", "device=NAME", what_if_device },
+	{ "precision:", "precision:KIND~REGEX=P", what_if_precision },
+	{ "precision=", "precision=P", what_if_whole_precision },
 	{ "scale:", "scale:KIND~REGEX=F", what_if_scale },
 	{ "drop:", "drop:KIND~REGEX", what_if_drop },
 	{ "straggler:", "straggler:RANK=F", what_if_straggler },

@@ -18,6 +18,20 @@ WhatIfEdit what_if_bucket_mb, what_if_fusion, what_if_partition_mb;
 WhatIfEdit what_if_accumulate, what_if_recompute, what_if_device, what_if_jobs;
 WhatIfEdit what_if_durations;
 WhatIfEdit what_if_named_device; /* of device= */
+WhatIfEdit what_if_precision, what_if_whole_precision;
+
+/* Of KIND~REGEX; both are the caller's. */
+gboolean what_if_parse_target(const gchar *what_if, const gchar *target, gchar **ret_kind,
+			      GRegex **ret_regex, GError **error);
+/* The slice or one that contains it is of the kind and its name matches; what a device did is also part of
+ * what contains the call that launched it, though not of the call. */
+gboolean what_if_slice_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
+			       guint32 slice);
+
+/* The accelerator that the graph's work is on: by a what-if, or else as `said` (or NULL) or recorded. */
+struct device_peak;
+gboolean what_if_recorded_device(const TachoGraph *graph, const gchar *what_if, const gchar *said,
+				 const struct device_peak **ret_device, GError **error);
 
 /* Work that was not recorded, of the thread and step of the node that is to follow it. */
 struct insertion {

@@ -90,21 +90,24 @@ static gboolean find_device(const gchar *what_if, const gchar *name,
 			      names);
 }
 
-/* As said, or else as recorded. */
-static gboolean find_from(struct device_change *change, const gchar *what_if, const gchar *said,
-			  GError **error)
+gboolean what_if_recorded_device(const TachoGraph *graph, const gchar *what_if, const gchar *said,
+				 const struct device_peak **ret_device, GError **error)
 {
 	g_autofree gchar *recorded = NULL;
 
 	if (said)
-		return find_device(what_if, said, &change->from, error);
-	recorded = recorded_device_name(change->graph->timeline);
+		return find_device(what_if, said, ret_device, error);
+	if (graph->device) {
+		*ret_device = device_find(graph->device);
+		return TRUE;
+	}
+	recorded = recorded_device_name(graph->timeline);
 	if (!recorded)
 		return what_if_refuse(error, what_if,
 				      "the trace does not tell what it was recorded on: say it, as "
-				      "in device=H100:A100-80GB");
-	change->from = device_find(recorded);
-	return change->from ||
+				      "in device=H100:A100-80GB or precision=fp16:A100-80GB");
+	*ret_device = device_find(recorded);
+	return *ret_device ||
 	       what_if_refuse(error, what_if,
 			      "it was recorded on '%s', of which nothing is known: say what is "
 			      "like it, as in device=H100:A100-80GB",
@@ -123,13 +126,17 @@ gboolean what_if_named_device(TachoGraph *graph, const gchar *what_if, const gch
 				      "device=NAME, or device=NAME:RECORDED");
 	if (!find_device(what_if, names[0], &change.to, error))
 		return FALSE;
+	if (graph->has_precision)
+		return what_if_refuse(error, what_if,
+				      "precision is changed after the device, not before");
 	if (!replay_has_devices(graph))
 		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
-	if (!find_from(&change, what_if, names[1], error))
+	if (!what_if_recorded_device(graph, what_if, names[1], &change.from, error))
 		return FALSE;
 	op_works_init(&change.works, graph->timeline);
 	scale_all(&change);
 	op_works_release(&change.works);
+	graph->device = change.to->name;
 	graph_note(graph,
 		   "%s in the place of %s, by the roofline; %.0f %% of the time of kernels has no "
 		   "shapes or no formula and is taken to be bound by memory; collectives, copies "

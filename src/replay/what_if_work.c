@@ -11,10 +11,8 @@ static gboolean kind_matches(const TachoGraph *graph, const gchar *kind, guint32
 	return strcmp(kind, tacho_slice_kind_name(slice_kind)) == 0;
 }
 
-/* The slice or one that contains it is of the kind and its name matches; what a device did is also part of
- * what contains the call that launched it, though not of the call. */
-static gboolean slice_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
-			      guint32 slice)
+gboolean what_if_slice_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
+			       guint32 slice)
 {
 	const TachoSlices *slices = &graph->timeline->slices;
 	guint32 launch = slices->launch[slice];
@@ -24,7 +22,7 @@ static gboolean slice_matches(const TachoGraph *graph, const gchar *kind, const 
 		    g_regex_match(regex, tacho_slice_name(graph->timeline, slice), 0, NULL))
 			return TRUE;
 	return launch != TACHO_NONE && strcmp(kind, "runtime") != 0 &&
-	       slice_matches(graph, kind, regex, launch);
+	       what_if_slice_matches(graph, kind, regex, launch);
 }
 
 static gboolean node_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
@@ -52,7 +50,7 @@ static gboolean node_matches(const TachoGraph *graph, const gchar *kind, const G
 	default:
 		break;
 	}
-	return node->slice != TACHO_NONE && slice_matches(graph, kind, regex, node->slice);
+	return node->slice != TACHO_NONE && what_if_slice_matches(graph, kind, regex, node->slice);
 }
 
 static void scale_node(TachoGraph *graph, guint32 index, gdouble factor)
@@ -88,30 +86,40 @@ static void drop_memory(TachoGraph *graph, const gchar *kind, const GRegex *rege
 		struct graph_block *block = &g_array_index(graph->blocks, struct graph_block, i);
 
 		if (block->slice != TACHO_NONE && block->begin.node != TACHO_NONE &&
-		    slice_matches(graph, kind, regex, block->slice))
+		    what_if_slice_matches(graph, kind, regex, block->slice))
 			block->bytes = 0;
 	}
+}
+
+gboolean what_if_parse_target(const gchar *what_if, const gchar *target, gchar **ret_kind,
+			      GRegex **ret_regex, GError **error)
+{
+	const gchar *tilde = strchr(target, '~');
+	g_autofree gchar *kind = g_strndup(target, tilde ? (gsize)(tilde - target) : 0);
+	g_autoptr(GError) cause = NULL;
+
+	if (!is_target(kind))
+		return what_if_refuse(
+			error, what_if,
+			"what it is about is KIND~REGEX, KIND being op, kernel, module, "
+			"annotation, collective, host, launch, runtime, memcpy or memset");
+	*ret_regex = g_regex_new(tilde + 1, G_REGEX_OPTIMIZE, 0, &cause);
+	if (!*ret_regex)
+		return what_if_refuse(error, what_if, "%s", cause->message);
+	*ret_kind = g_steal_pointer(&kind);
+	return TRUE;
 }
 
 /* `target` is KIND~REGEX. */
 static gboolean scale_matching(TachoGraph *graph, const gchar *what_if, const gchar *target,
 			       gdouble factor, gboolean is_dropped, GError **error)
 {
-	const gchar *tilde = strchr(target, '~');
 	g_autofree gchar *kind = NULL;
 	g_autoptr(GRegex) regex = NULL;
-	g_autoptr(GError) cause = NULL;
 	guint32 n_matches = 0;
 
-	kind = g_strndup(target, tilde ? (gsize)(tilde - target) : strlen(target));
-	if (!tilde || !is_target(kind))
-		return what_if_refuse(
-			error, what_if,
-			"what it is about is KIND~REGEX, KIND being op, kernel, module, "
-			"annotation, collective, host, launch, runtime, memcpy or memset");
-	regex = g_regex_new(tilde + 1, G_REGEX_OPTIMIZE, 0, &cause);
-	if (!regex)
-		return what_if_refuse(error, what_if, "%s", cause->message);
+	if (!what_if_parse_target(what_if, target, &kind, &regex, error))
+		return FALSE;
 	for (guint32 i = 0; i < graph->nodes->len; i++)
 		if (node_matches(graph, kind, regex, graph_node_at(graph, i))) {
 			scale_node(graph, i, factor);

@@ -1,0 +1,124 @@
+/* Numbers of another width, on a V100: 15.7 T/s in 32 bits, 125 in 16, 900 GB/s. Times are microseconds. */
+#include <math.h>
+#include <string.h>
+
+#include "predicted.h"
+#include "timeline_text.h"
+
+/* Each product is 2 * 1000^3 operations and 12 MB; the sum of 1 M numbers is bound by memory: 8 MB. */
+#define PRODUCT "in=float32[1000,1000] in=float32[1000,1000] out=float32[1000,1000]"
+static const gchar products[] =
+	"unit us\n"
+	"rank 0 thread 1000 main\n"
+	"  mark deviceProperties 0 text='[{\"id\": 0, \"name\": \"Tesla V100-SXM2-16GB\"}]'\n"
+	"  annotation ProfilerStep#0 0..1000\n"
+	"    op aten::mm 0..10 seq=0 " PRODUCT "\n"
+	"      runtime launch1 0..10\n"
+	"    op aten::relu 10..20 seq=1 in=float32[1000000] out=float32[1000000]\n"
+	"      runtime launch2 10..20\n"
+	"    op other 20..30\n"
+	"      runtime launch3 20..30\n"
+	"    op MmBackward0 30..40 backward seq=0 fwd=1\n"
+	"      op aten::mm 30..40 " PRODUCT "\n"
+	"        runtime launch4 30..40\n"
+	"    runtime cudaDeviceSynchronize 60..1000\n"
+	"  alloc 5 address=4096 bytes=4000000\n"
+	"  alloc 15 address=8192 bytes=4000000\n"
+	"stream 7\n"
+	"  kernel sgemm 100..300 launch=launch1\n"
+	"  kernel relu 300..400 launch=launch2\n"
+	"  kernel other 400..500 launch=launch3\n"
+	"  kernel sgemm 500..700 launch=launch4\n";
+
+static const gdouble product_us = 200 * 15.7 / 125; /* bound by arithmetic, with both */
+
+static void test_part(void)
+{
+	/* Two inputs of the first are cast, then that of the relu, and both of the backward pass: 1 M numbers of
+	 * 6 bytes each. */
+	gdouble cast_us = 6e6 / 900e3;
+
+	assert_predicted(products, "precision:op~^aten::mm$=fp16",
+			 100 + (product_us + 2 * cast_us) + (100 + cast_us) + 100 +
+				 (product_us + 2 * cast_us) + 300);
+	/* of the forward operation alone, by its name; its backward pass goes with it */
+	assert_predicted(products, "precision:op~mm=fp16:V100",
+			 100 + (product_us + 2 * cast_us) + (100 + cast_us) + 100 +
+				 (product_us + 2 * cast_us) + 300);
+	/* the sum moves half: it is cast, and so is what the product after it reads of it */
+	assert_predicted(products, "precision:op~relu=fp16",
+			 100 + 200 + (50 + cast_us) + 100 + (200 + cast_us) + 300);
+	/* no unit for bfloat16 on this device, but half the bytes, which decide nothing */
+	assert_predicted(products, "precision:op~^aten::mm$=bf16",
+			 100 + (200 + 2 * cast_us) + (100 + cast_us) + 100 + (200 + 2 * cast_us) +
+				 300);
+	assert_predicted(products, "precision:op~^aten::mm$=fp32", 1000);
+}
+
+static void test_whole(void)
+{
+	assert_predicted(products, "precision=fp16",
+			 100 + product_us + 50 + 100 + product_us + 300);
+	assert_predicted(products, "precision=fp32", 1000);
+	/* an A100 does 312 T/s where it did 19.5 */
+	assert_predicted(products, "device=A100-80GB;precision=fp16",
+			 100 + 200 * 15.7 / 312 + 200 * 900.0 / 2039 - 50 * 900.0 / 2039 +
+				 200 * 15.7 / 312 + 300);
+}
+
+static void test_memory(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(products);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = predict(timeline, "precision:op~relu=fp16", &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpint(prediction->baseline_peak_memory_bytes, ==, 8000000);
+	g_assert_cmpint(prediction->predicted_peak_memory_bytes, ==, 6000000);
+}
+
+/* With the whole of it, gradients are half as large, and an all-reduce of 40 us takes 20. */
+static void test_gradients(void)
+{
+#define RANK                                                                                       \
+	"  annotation ProfilerStep#0 0..100\n"                                                     \
+	"    op aten::relu 0..10 in=float32[1000000] out=float32[1000000]\n"                       \
+	"      runtime launch 0..10\n"                                                             \
+	"    op c10d::allreduce_ 10..11\n"                                                         \
+	"    op b 51..100\n"                                                                       \
+	"    collective gloo:all_reduce 11..51 bytes=1024 end_tid=9\n"                             \
+	"stream 7\n"                                                                               \
+	"  kernel relu 10..12 launch=launch\n"
+	static const gchar two[] =
+		"unit us\nrank 0 thread 1000 main\n" RANK "rank 1 thread 1001 main\n" RANK;
+
+	assert_predicted(two, "precision=fp16:V100", 11 + 20 + 49);
+	assert_predicted(two, "precision:op~relu=fp16:V100", 100);
+#undef RANK
+}
+
+static void test_refusals(void)
+{
+	assert_refused(products, "precision=fp16;precision:op~mm=fp32", "one change of precision");
+	assert_refused(products, "precision=fp16;device=H100", "after the device");
+	assert_refused(products, "precision=fp8", "it is precision=P");
+	assert_refused(products, "precision:op~mm", "it is precision=P");
+	assert_refused(products, "precision:mm=fp16", "KIND~REGEX");
+	assert_refused(products, "precision:op~(=fp16", "missing");
+	assert_refused(products, "precision:op~other=fp16", "no kernel is of such");
+	assert_refused(products, "precision=fp16:Abacus", "'Abacus' is no device");
+	assert_refused("unit us\nrank 0 thread 1000 main\n  annotation ProfilerStep#0 0..10\n"
+		       "    op a 0..10\n",
+		       "precision=fp16", "no kernels of a device");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/what_if_precision/part", test_part);
+	g_test_add_func("/what_if_precision/whole", test_whole);
+	g_test_add_func("/what_if_precision/memory", test_memory);
+	g_test_add_func("/what_if_precision/gradients", test_gradients);
+	g_test_add_func("/what_if_precision/refusals", test_refusals);
+	return g_test_run();
+}
