@@ -15,6 +15,17 @@ TachoPrediction *predict(TachoTimeline *timeline, const gchar *what_ifs, GError 
 			     error);
 }
 
+/* The critical path is at least as long as the step. */
+static void check_path(const TachoPrediction *prediction)
+{
+	guint n_rows = tacho_table_n_rows(prediction->critical_path);
+	gdouble path_ms = 0;
+
+	for (guint i = 0; i < n_rows; i++)
+		path_ms += tacho_table_cell_number(prediction->critical_path, i, "duration_ms");
+	g_assert_cmpfloat(path_ms, >=, prediction->predicted_step_ms - 1e-9);
+}
+
 void assert_predicted(const gchar *text, const gchar *what_ifs, gdouble expected_us)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
@@ -25,6 +36,7 @@ void assert_predicted(const gchar *text, const gchar *what_ifs, gdouble expected
 	/* what was recorded comes out again */
 	g_assert_cmpfloat_with_epsilon(prediction->baseline_step_ms, prediction->measured_step_ms,
 				       1e-9);
+	check_path(prediction);
 	g_test_message("%s: %.3f us", what_ifs, prediction->predicted_step_ms * 1000);
 	/* events fall between nanoseconds, nodes end on them */
 	g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms * 1000, expected_us, 0.01);

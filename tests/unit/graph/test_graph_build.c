@@ -186,6 +186,18 @@ static void test_missing_rank(void)
 	g_assert_nonnull(strstr(text, "wires: transfer gloo:all_reduce 10 us [transfer 2]\n"));
 }
 
+/* A rank died in its second step: the first is played, and of the second, which it did not complete, that is said. */
+static const gchar *const died = "unit us\n"
+				 "rank 0 thread 1000 main\n"
+				 "  annotation ProfilerStep#0 0..20\n"
+				 "    collective gloo:all_reduce 5..15 bytes=64 end_tid=9\n"
+				 "  annotation ProfilerStep#1 20..90\n"
+				 "    collective gloo:all_reduce 25..90 bytes=64 end_tid=9\n"
+				 "rank 1 end=killed:9 thread 1001 main\n"
+				 "  annotation ProfilerStep#0 0..20\n"
+				 "    collective gloo:all_reduce 10..15 bytes=64 end_tid=9\n"
+				 "  annotation ProfilerStep#1 20..\n";
+
 static void assert_refused(const gchar *text, gint64 step, const gchar *message)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
@@ -204,11 +216,21 @@ static void test_no_steps(void)
 	assert_refused("rank 0 thread 1000 main\nop a 0..10\n", -1, "no step that every rank");
 	assert_refused(two_ranks, 3, "step 3 was not completed by every rank");
 	assert_refused("unit ms\n", -1, "no ranks");
+	assert_refused(died, 1, "step 1 was not completed by every rank");
 	/* rank 1 died in the step */
 	assert_refused("rank 0 thread 1000 main\n  annotation ProfilerStep#0 0..40\n"
 		       "rank 1 end=killed:9 thread 1001 main\n  annotation ProfilerStep#0 0..\n"
 		       "    op a 0..30\n",
 		       -1, "no step that every rank");
+}
+
+static void test_rank_died(void)
+{
+	g_autofree gchar *text = dump(died);
+
+	g_test_message("%s", text);
+	g_assert_nonnull(strstr(text, "wires: transfer gloo:all_reduce 5 us"));
+	g_assert_null(strstr(text, "ProfilerStep#1"));
 }
 
 int main(int argc, char **argv)
@@ -222,5 +244,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/graph_build/one_worker", test_one_worker);
 	g_test_add_func("/graph_build/missing_rank", test_missing_rank);
 	g_test_add_func("/graph_build/no_steps", test_no_steps);
+	g_test_add_func("/graph_build/rank_died", test_rank_died);
 	return g_test_run();
 }

@@ -197,9 +197,65 @@ static void test_too_many(void)
 	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_SIZE);
 }
 
+/* Times of the nodes on the lane of `rank`'s thread, in order. */
+static GArray *ends_of(const TachoReplay *replay, guint32 rank)
+{
+	GArray *ends = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+	for (guint32 i = 0; i < replay->n_nodes; i++)
+		if (graph_node_at(replay->graph, i)->lane == rank)
+			g_array_append_val(ends, replay->end_ns[i]);
+	return ends;
+}
+
+/* Two ranks asked to be six give what six give that do as the two do. */
+static void check_copies(const struct job_shape *shape)
+{
+	g_autoptr(TachoTimeline) few_timeline = tacho_timeline_new();
+	g_autoptr(TachoTimeline) many_timeline = tacho_timeline_new();
+	g_autoptr(TachoGraph) few = job_graph_new(few_timeline, shape);
+	struct job_shape many_shape = *shape;
+	g_autoptr(TachoGraph) many = NULL;
+	g_autoptr(TachoReplay) few_replay = NULL, many_replay = NULL;
+	g_autoptr(GError) error = NULL;
+
+	many_shape.n_ranks = 6;
+	many = job_graph_new(many_timeline, &many_shape);
+	g_assert_true(tacho_graph_what_if(few, "ranks=6", &error));
+	g_assert_cmpuint(few->transfers->len, ==, many->transfers->len);
+	for (guint32 i = 0; i < few->transfers->len; i++)
+		graph_set_transfer(many, i, graph_transfer_at(few, i)->fixed_ns,
+				   graph_transfer_at(few, i)->work_ns);
+	g_assert_true(graph_freeze(many, &error));
+	few_replay = tacho_replay_run(few, &error);
+	many_replay = tacho_replay_run(many, &error);
+	g_assert_no_error(error);
+	for (guint32 rank = 0; rank < many_shape.n_ranks; rank++) {
+		g_autoptr(GArray) few_ends = ends_of(few_replay, rank % 2);
+		g_autoptr(GArray) many_ends = ends_of(many_replay, rank);
+
+		g_assert_cmpmem(few_ends->data, few_ends->len * sizeof(gint64), many_ends->data,
+				many_ends->len * sizeof(gint64));
+	}
+}
+
+static void test_copies(void)
+{
+	struct job_shape shape = two_ranks;
+
+	check_copies(&shape);
+	shape.taken_share = 0.2;
+	check_copies(&shape);
+	shape.n_workers = 1;
+	check_copies(&shape);
+	shape.taken_share = 0;
+	check_copies(&shape);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/graph_unfold/copies", test_copies);
 	g_test_add_func("/graph_unfold/job", test_job);
 	g_test_add_func("/graph_unfold/unsorted", test_unsorted);
 	g_test_add_func("/graph_unfold/groups", test_groups);

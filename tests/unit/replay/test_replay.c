@@ -6,161 +6,69 @@
 #include <tacho/replay.h>
 
 #include "graph/graph_internal.h"
+#include "job_text.h"
+#include "predicted.h"
 #include "replay/replay_internal.h"
 #include "timeline_text.h"
 
-/* Rank 1 comes 20 us late to an all-reduce of 9 us. */
-static const gchar *const late_rank =
-	"unit us\n"
-	"rank 0 thread 1000 main\n"
-	"  annotation ProfilerStep#0 0..100\n"
-	"    op a 0..30\n"
-	"    op c10d::allreduce_ 30..31\n"
-	"    op b 60..100\n"
-	"    collective gloo:all_reduce 31..60 bytes=1024 end_tid=9\n"
-	"rank 1 thread 1001 main\n"
-	"  annotation ProfilerStep#0 0..100\n"
-	"    op a 0..50\n"
-	"    op c10d::allreduce_ 50..51\n"
-	"    op b 60..100\n"
-	"    collective gloo:all_reduce 51..60 bytes=1024 end_tid=9\n";
-
-/* Two all-reduces at once, by two workers, on one link: 10 us each alone. */
-static const gchar *const shared_link =
-	"unit us\n"
-	"rank 0 thread 1000 main\n"
-	"  annotation ProfilerStep#0 0..40\n"
-	"    op a 0..10\n"
-	"    collective gloo:all_reduce 10..30 bytes=1024 end_tid=8\n"
-	"    collective gloo:all_reduce 10..30 bytes=1024 end_tid=9\n"
-	"    op b 30..40\n"
-	"rank 1 thread 1001 main\n"
-	"  annotation ProfilerStep#0 0..40\n"
-	"    op a 0..10\n"
-	"    collective gloo:all_reduce 10..30 bytes=1024 end_tid=8\n"
-	"    collective gloo:all_reduce 10..30 bytes=1024 end_tid=9\n"
-	"    op b 30..40\n";
-
-/* Gradients of 1 MiB come at 10, 20, 30 and 40; a bucket of one and a bucket of three, which take
- * 2 us and 4 us a MiB on the wire; everybody waits for both, then updates. */
-#define MIB_GRADIENT(begin, end)                                                                   \
-	"    op autograd::engine::evaluate_function:AccumulateGrad " #begin ".." #end "\n"         \
-	"      op torch::autograd::AccumulateGrad " #begin ".." #end                               \
-	" backward in=float32[262144]\n"
-
-#define BUCKETS_OF_A_RANK                                                                          \
-	"  annotation ProfilerStep#0 0..60\n" MIB_GRADIENT(0, 10) MIB_GRADIENT(10, 20)             \
-		MIB_GRADIENT(20, 30) MIB_GRADIENT(                                                 \
-			30, 40) "    collective gloo:all_reduce 10..16 bytes=1048576 end_tid=9\n"  \
-				"    collective gloo:all_reduce 40..54 bytes=3145728 end_tid=9\n"  \
-				"    op optimizer 54..60\n"
-
-static const gchar *const buckets =
-	"unit us\n"
-	"rank 0 thread 1000 main\n" BUCKETS_OF_A_RANK "rank 1 thread 1001 main\n" BUCKETS_OF_A_RANK;
-
-static gdouble predict_us(const gchar *text, const gchar *const *what_ifs, GError **error)
-{
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
-	g_autoptr(TachoPrediction) prediction = NULL;
-	guint n_rows;
-	gdouble path_ms = 0;
-
-	tacho_correlate(timeline);
-	prediction = tacho_predict(timeline, what_ifs,
-				   what_ifs ? g_strv_length((gchar **)what_ifs) : 0, -1, -1, error);
-	if (!prediction)
-		return NAN;
-	/* what was recorded comes out again */
-	g_assert_cmpfloat_with_epsilon(prediction->baseline_step_ms, prediction->measured_step_ms,
-				       1e-9);
-	n_rows = tacho_table_n_rows(prediction->critical_path);
-	for (guint i = 0; i < n_rows; i++)
-		path_ms += tacho_table_cell_number(prediction->critical_path, i, "duration_ms");
-	g_assert_cmpfloat(path_ms, >=, prediction->predicted_step_ms - 1e-9);
-	return prediction->predicted_step_ms * 1000;
-}
-
-static void assert_predicted(const gchar *text, const gchar *what_if, gdouble expected_us)
-{
-	const gchar *what_ifs[] = { what_if, NULL };
-	g_autoptr(GError) error = NULL;
-	gdouble actual_us = predict_us(text, what_ifs, &error);
-
-	g_assert_no_error(error);
-	/* events fall between nanoseconds, nodes end on them */
-	g_assert_cmpfloat_with_epsilon(actual_us, expected_us, 0.01);
-}
-
-static void assert_refused(const gchar *text, const gchar *what_if)
-{
-	const gchar *what_ifs[] = { what_if, NULL };
-	g_autoptr(GError) error = NULL;
-
-	g_assert_true(isnan(predict_us(text, what_ifs, &error)));
-	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF);
-	g_assert_nonnull(strstr(error->message, "what-if '") ? error->message
-							     : strstr(error->message, "bucket_mb"));
-}
-
 static void test_nothing_changed(void)
 {
-	assert_predicted(late_rank, NULL, 100);
-	assert_predicted(shared_link, NULL, 40);
-	assert_predicted(buckets, NULL, 60);
+	assert_predicted(job_late_rank, "", 100);
+	assert_predicted(job_shared_link, "", 40);
+	assert_predicted(job_buckets, "", 60);
 }
 
 static void test_bandwidth(void)
 {
-	assert_predicted(late_rank, "bandwidth=2x", 95.5);  /* 51 + 4.5 + 40 */
-	assert_predicted(late_rank, "bandwidth=0.5x", 109); /* 51 + 18 + 40 */
-	assert_predicted(shared_link, "bandwidth=2x", 30);  /* 10 + 2 * 5 + 10 */
+	assert_predicted(job_late_rank, "bandwidth=2x", 95.5);	/* 51 + 4.5 + 40 */
+	assert_predicted(job_late_rank, "bandwidth=0.5x", 109); /* 51 + 18 + 40 */
+	assert_predicted(job_shared_link, "bandwidth=2x", 30);	/* 10 + 2 * 5 + 10 */
 	/* 1024 bytes at 1.024 Gbit/s: 8 us */
-	assert_predicted(late_rank, "bandwidth=1.024gbit", 99);
+	assert_predicted(job_late_rank, "bandwidth=1.024gbit", 99);
 	/* bucket 1: 2 + 12 / 2; bucket 0 was over before */
-	assert_predicted(buckets, "bandwidth=2x", 40 + 2 + 6 + 6);
+	assert_predicted(job_buckets, "bandwidth=2x", 40 + 2 + 6 + 6);
 	/* bucket 0 from 10 to 10 + 2 + 40, then bucket 1 takes 2 + 120 */
-	assert_predicted(buckets, "bandwidth=0.1x", 52 + 122 + 6);
+	assert_predicted(job_buckets, "bandwidth=0.1x", 52 + 122 + 6);
 }
 
 static void test_latency(void)
 {
 	/* n = 2: two halves of two segments with one latency each */
-	assert_predicted(late_rank, "latency=+3us", 112);
+	assert_predicted(job_late_rank, "latency=+3us", 112);
 	/* of 2 us fixed, all is four latencies of 0.5 us: each becomes 1 us */
-	assert_predicted(buckets, "latency=2x", 62);
-	assert_predicted(buckets, "latency=0us", 58);
+	assert_predicted(job_buckets, "latency=2x", 62);
+	assert_predicted(job_buckets, "latency=0us", 58);
 }
 
 static void test_work(void)
 {
 	/* rank 1: 60 + 1.2, 9 more, 48; rank 0: 40 after 70.2 */
-	assert_predicted(late_rank, "straggler:1=1.2", (118.2 + 110.2) / 2);
+	assert_predicted(job_late_rank, "straggler:1=1.2", (118.2 + 110.2) / 2);
 	/* rank 0 was waiting anyway, but for b */
-	assert_predicted(late_rank, "straggler:0=1.5", (120 + 100) / 2.0);
-	assert_predicted(late_rank, "scale:op~^a$=0.5x", 75); /* 25 + 1 + 9 + 40 */
-	assert_predicted(late_rank, "drop:op~^b$", 60);
-	assert_predicted(late_rank, "drop:collective~all_reduce", 91);
+	assert_predicted(job_late_rank, "straggler:0=1.5", (120 + 100) / 2.0);
+	assert_predicted(job_late_rank, "scale:op~^a$=0.5x", 75); /* 25 + 1 + 9 + 40 */
+	assert_predicted(job_late_rank, "drop:op~^b$", 60);
+	assert_predicted(job_late_rank, "drop:collective~all_reduce", 91);
 	/* two ranks on one core of the host: a ends at 60 and 80 instead of 30 and 50; rank 0's
 	 * collective waits until 81; both b share from 90 on, until 170 */
-	assert_predicted(late_rank, "cores=1", 171);
-	assert_predicted(late_rank, "cores=2", 100);
+	assert_predicted(job_late_rank, "cores=1", 171);
+	assert_predicted(job_late_rank, "cores=2", 100);
 }
 
 static void test_buckets(void)
 {
-	assert_predicted(buckets, "bucket_mb=25", 60); /* as it was */
-	assert_predicted(buckets, "bucket_mb=1", 52);  /* the last: 40 + 2 + 4, then 6 */
+	assert_predicted(job_buckets, "bucket_mb=25", 60); /* as it was */
+	assert_predicted(job_buckets, "bucket_mb=1", 52);  /* the last: 40 + 2 + 4, then 6 */
 	/* 1, 2, 1: the second from 30 to 40, the third from 40 to 46 */
-	assert_predicted(buckets, "bucket_mb=2", 52);
-	assert_refused(late_rank, "bucket_mb=8"); /* no gradients */
+	assert_predicted(job_buckets, "bucket_mb=2", 52);
+	assert_refused(job_late_rank, "bucket_mb=8", "bucket_mb"); /* no gradients */
 }
 
 /* Two buckets of a gradient each, 10..30 and 20..40 by two workers on one link, so 15 us each alone.
  * DDP waits for the first until 30, looks at it and copies; waits for the second until 40. That the
  * second is over its worker tells only at 44, for the main thread has its core by then. */
 #define COPIES_OF_A_RANK                                                                           \
-	"  annotation ProfilerStep#0 0..60\n" MIB_GRADIENT(0, 10) MIB_GRADIENT(                    \
+	"  annotation ProfilerStep#0 0..60\n" JOB_MIB_GRADIENT(0, 10) JOB_MIB_GRADIENT(            \
 		10, 20) "    collective gloo:all_reduce 10..30 bytes=1048576 end_tid=8\n"          \
 			"    collective gloo:all_reduce 20..44 bytes=1048576 end_tid=9\n"          \
 			"    op aten::view 30..31\n"                                               \
@@ -175,7 +83,7 @@ static void test_bucket_copies(void)
 				    "rank 0 thread 1000 main\n" COPIES_OF_A_RANK
 				    "rank 1 thread 1001 main\n" COPIES_OF_A_RANK;
 
-	assert_predicted(text, NULL, 60);
+	assert_predicted(text, "", 60);
 	/* 10..17.5 and 20..27.5: view and copy 20..23, the same after 27.5, then 17 */
 	assert_predicted(text, "bandwidth=2x", 47.5);
 	/* the first from 10, the second from 20, 30 us each alone: over at 60 and 70 */
@@ -201,7 +109,7 @@ static void test_fixed_part(void)
 				    "rank 0 thread 1000 main\n" FIXED_OF_A_RANK
 				    "rank 1 thread 1001 main\n" FIXED_OF_A_RANK;
 
-	assert_predicted(text, NULL, 90);
+	assert_predicted(text, "", 90);
 	assert_predicted(text, "bandwidth=2x", 3 * 7.5 + 12 + 2 * (4.5 + 3 / 3.0) + 13);
 }
 
@@ -243,7 +151,7 @@ static void test_received(void)
 {
 	g_autofree gchar *text = received_text();
 
-	assert_predicted(text, NULL, 900);
+	assert_predicted(text, "", 900);
 	assert_predicted(text, "bandwidth=2x", 10 + 8 * (32 + 36) + 90);
 	assert_predicted(text, "bandwidth=0.5x", 10 + 8 * (128 + 36) + 90);
 	assert_predicted(text, "latency=+1us", 10 + 8 * (64 + 40) + 90);
@@ -263,7 +171,7 @@ static void test_recording_cost(void)
 				    "    op b 50..90\n"
 				    "    op c 92..92.5\n";
 
-	assert_predicted(text, NULL, 93);
+	assert_predicted(text, "", 93);
 	assert_predicted(text, "scale:op~^a$=2x", 93 + 29);
 	assert_predicted(text, "drop:op~^c$", 93);
 	assert_predicted(text, "drop:host~.", 29 + 39);
@@ -384,7 +292,7 @@ static void test_taken_cores(void)
 {
 	g_autofree gchar *text = overlapped_text(FALSE);
 
-	assert_predicted(text, NULL, 19000);
+	assert_predicted(text, "", 19000);
 	/* four of the eight are overlapped now */
 	assert_predicted(text, "bandwidth=2x", 8000 + 4 * 1250 + 4 * 1000 + 1000);
 	/* the last is, too */
@@ -399,7 +307,7 @@ static void test_taken_by_bytes(void)
 {
 	g_autofree gchar *text = overlapped_text(TRUE);
 
-	assert_predicted(text, NULL, 19000);
+	assert_predicted(text, "", 19000);
 	assert_predicted(text, "bandwidth=2x", 8000 + 5000 + 5500);
 }
 
@@ -446,7 +354,7 @@ static void test_lost_gradient(void)
 static void test_mistakes(void)
 {
 	static const gchar *const mistakes[] = {
-		"",
+		";", /* empty ones */
 		"bandwidth",
 		"bandwidth=",
 		"bandwidth=10",
@@ -478,7 +386,7 @@ static void test_mistakes(void)
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(mistakes); i++)
-		assert_refused(late_rank, mistakes[i]);
+		assert_refused(job_late_rank, mistakes[i], "what-if '");
 }
 
 /* --- graphs made by hand -------------------------------------------------------------------- */
@@ -718,7 +626,20 @@ static void append_random_thread(GString *text)
 	}
 }
 
-/* Whatever the timeline, a replay ends, with times or with a reason. */
+/* The same graph, played again. */
+static void assert_same_bytes(const TachoReplay *replay)
+{
+	g_autoptr(TachoReplay) again = tacho_replay_run(replay->graph, NULL);
+
+	g_assert_cmpmem(replay->begin_ns, replay->n_nodes * sizeof(gint64), again->begin_ns,
+			again->n_nodes * sizeof(gint64));
+	g_assert_cmpmem(replay->end_ns, replay->n_nodes * sizeof(gint64), again->end_ns,
+			again->n_nodes * sizeof(gint64));
+	g_assert_cmpmem(replay->cause, replay->n_nodes * sizeof(guint32), again->cause,
+			again->n_nodes * sizeof(guint32));
+}
+
+/* Whatever the timeline, a replay ends, with times or with a reason, and always the same. */
 static void test_random_timelines(void)
 {
 	static const gchar *const what_ifs[] = { "bandwidth=0.1x", "latency=+1ms", "cores=1",
@@ -756,6 +677,7 @@ static void test_random_timelines(void)
 					tacho_replay_timeline(prediction->replay);
 
 				g_assert_cmpuint(replayed->processes->len, ==, 6);
+				assert_same_bytes(prediction->replay);
 			}
 		}
 	}

@@ -7,25 +7,10 @@
 #include <tacho/replay.h>
 
 #include "job_graph.h"
+#include "job_text.h"
 #include "predicted.h"
 #include "replay/replay_internal.h"
 #include "timeline_text.h"
-
-/* Rank 1 comes 20 us late to an all-reduce of 1024 bytes that takes 9 us, all of it bytes. */
-static const gchar *const late_rank =
-	"unit us\n"
-	"rank 0 thread 1000 main\n"
-	"  annotation ProfilerStep#0 0..100\n"
-	"    op a 0..30\n"
-	"    op c10d::allreduce_ 30..31\n"
-	"    op b 60..100\n"
-	"    collective gloo:all_reduce 31..60 bytes=1024 end_tid=9\n"
-	"rank 1 thread 1001 main\n"
-	"  annotation ProfilerStep#0 0..100\n"
-	"    op a 0..50\n"
-	"    op c10d::allreduce_ 50..51\n"
-	"    op b 60..100\n"
-	"    collective gloo:all_reduce 51..60 bytes=1024 end_tid=9\n";
 
 /* Rank 2 comes later still: 4 us are left for the all-reduce. */
 static const gchar *const three_ranks =
@@ -49,41 +34,23 @@ static const gchar *const three_ranks =
 	"    op b 60..100\n"
 	"    collective gloo:all_reduce 56..60 bytes=1024 end_tid=9\n";
 
-/* Gradients of 1 MiB come at 10, 20, 30 and 40; a bucket of one and a bucket of three, which take 2 us
- * and 4 us a MiB on the wire; everybody waits for both, then updates. */
-#define MIB_GRADIENT(begin, end)                                                                   \
-	"    op autograd::engine::evaluate_function:AccumulateGrad " #begin ".." #end "\n"         \
-	"      op torch::autograd::AccumulateGrad " #begin ".." #end                               \
-	" backward in=float32[262144]\n"
-
-#define BUCKETS_OF_A_RANK                                                                          \
-	"  annotation ProfilerStep#0 0..60\n" MIB_GRADIENT(0, 10) MIB_GRADIENT(10, 20)             \
-		MIB_GRADIENT(20, 30) MIB_GRADIENT(                                                 \
-			30, 40) "    collective gloo:all_reduce 10..16 bytes=1048576 end_tid=9\n"  \
-				"    collective gloo:all_reduce 40..54 bytes=3145728 end_tid=9\n"  \
-				"    op optimizer 54..60\n"
-
-static const gchar *const buckets =
-	"unit us\n"
-	"rank 0 thread 1000 main\n" BUCKETS_OF_A_RANK "rank 1 thread 1001 main\n" BUCKETS_OF_A_RANK;
-
 /* --- ranks, topology, algorithm --------------------------------------------------------------- */
 
 static void test_ranks(void)
 {
-	assert_predicted(late_rank, "ranks=2", 100);
+	assert_predicted(job_late_rank, "ranks=2", 100);
 	/* of 4 ranks each sends 2 * 3/4 of the bytes, instead of 2 * 1/2 */
-	assert_predicted(late_rank, "ranks=4", 51 + 13.5 + 40);
-	assert_predicted(late_rank, "ranks=1024", 51 + 9 * 2 * 1023 / 1024.0 + 40);
-	assert_predicted(late_rank, "ranks=4;bandwidth=2x", 51 + 6.75 + 40);
+	assert_predicted(job_late_rank, "ranks=4", 51 + 13.5 + 40);
+	assert_predicted(job_late_rank, "ranks=1024", 51 + 9 * 2 * 1023 / 1024.0 + 40);
+	assert_predicted(job_late_rank, "ranks=4;bandwidth=2x", 51 + 6.75 + 40);
 	/* the ring's 2 us of waits are 4 latencies, then 12 */
-	assert_predicted(buckets, "ranks=4", 40 + 6 + 18 + 6);
-	assert_predicted(buckets, "ranks=4;latency=2x", 40 + 12 + 18 + 6);
-	assert_predicted(buckets, "ranks=4;latency=0ms", 40 + 18 + 6);
+	assert_predicted(job_buckets, "ranks=4", 40 + 6 + 18 + 6);
+	assert_predicted(job_buckets, "ranks=4;latency=2x", 40 + 12 + 18 + 6);
+	assert_predicted(job_buckets, "ranks=4;latency=0ms", 40 + 18 + 6);
 	/* a bucket each, of 12 us: the third from 30 on, the fourth after it */
-	assert_predicted(buckets, "ranks=4;bucket_mb=1", 30 + 12 + 12 + 6);
-	assert_refused(late_rank, "ranks=1", "N from 2");
-	assert_refused(late_rank, "ranks=many", "N from 2");
+	assert_predicted(job_buckets, "ranks=4;bucket_mb=1", 30 + 12 + 12 + 6);
+	assert_refused(job_late_rank, "ranks=1", "N from 2");
+	assert_refused(job_late_rank, "ranks=many", "N from 2");
 	assert_refused("unit us\nrank 0 thread 1000 main\n  annotation ProfilerStep#0 0..10\n"
 		       "    op a 0..10\n",
 		       "ranks=2", "one rank");
@@ -96,20 +63,20 @@ static void test_ranks(void)
 static void test_algorithm(void)
 {
 	/* two trees pass all bytes up and down; a ring of two passes half of them twice */
-	assert_predicted(late_rank, "algorithm=tree", 51 + 18 + 40);
-	assert_predicted(late_rank, "algorithm=ring", 100);
+	assert_predicted(job_late_rank, "algorithm=tree", 51 + 18 + 40);
+	assert_predicted(job_late_rank, "algorithm=ring", 100);
 	/* pushed, then pulled, through the one server's link; two of them are no narrower than ranks' */
-	assert_predicted(late_rank, "algorithm=ps", 51 + 36 + 40);
-	assert_predicted(late_rank, "algorithm=ps:2", 51 + 18 + 40);
-	assert_predicted(late_rank, "algorithm=ps:200", 51 + 18 + 40);
+	assert_predicted(job_late_rank, "algorithm=ps", 51 + 36 + 40);
+	assert_predicted(job_late_rank, "algorithm=ps:2", 51 + 18 + 40);
+	assert_predicted(job_late_rank, "algorithm=ps:200", 51 + 18 + 40);
 	/* two latencies instead of gloo's four */
-	assert_predicted(buckets, "algorithm=ring", 40 + 1 + 12 + 6);
-	assert_predicted(buckets, "algorithm=ring;bucket_mb=1", 40 + 1 + 4 + 6);
-	assert_predicted(buckets, "algorithm=tree;bandwidth=2x", 40 + 1 + 12 + 6);
-	assert_refused(late_rank, "algorithm=magic", "it is algorithm=");
-	assert_refused(late_rank, "algorithm=ring:2", "it is algorithm=");
-	assert_refused(late_rank, "algorithm=ps:0", "it is algorithm=");
-	assert_refused(late_rank, "algorithm=hierarchical", "topology");
+	assert_predicted(job_buckets, "algorithm=ring", 40 + 1 + 12 + 6);
+	assert_predicted(job_buckets, "algorithm=ring;bucket_mb=1", 40 + 1 + 4 + 6);
+	assert_predicted(job_buckets, "algorithm=tree;bandwidth=2x", 40 + 1 + 12 + 6);
+	assert_refused(job_late_rank, "algorithm=magic", "it is algorithm=");
+	assert_refused(job_late_rank, "algorithm=ring:2", "it is algorithm=");
+	assert_refused(job_late_rank, "algorithm=ps:0", "it is algorithm=");
+	assert_refused(job_late_rank, "algorithm=hierarchical", "topology");
 }
 
 static gchar *write_topology(const gchar *text)
@@ -129,7 +96,7 @@ static void assert_with_topology(const gchar *topology, const gchar *what_ifs, g
 	g_autofree gchar *path = write_topology(topology);
 	g_autofree gchar *all = g_strdup_printf("topology=%s;%s", path, what_ifs);
 
-	assert_predicted(late_rank, all, expected_us);
+	assert_predicted(job_late_rank, all, expected_us);
 	g_unlink(path);
 }
 
@@ -179,44 +146,44 @@ static void test_topology_mistakes(void)
 		g_autofree gchar *path = write_topology(mistakes[i].text);
 		g_autofree gchar *what_if = g_strdup_printf("topology=%s", path);
 
-		assert_refused(late_rank, what_if, mistakes[i].reason);
+		assert_refused(job_late_rank, what_if, mistakes[i].reason);
 		g_unlink(path);
 	}
-	assert_refused(late_rank, "topology=/nowhere/at/all", "/nowhere/at/all");
+	assert_refused(job_late_rank, "topology=/nowhere/at/all", "/nowhere/at/all");
 }
 
 /* --- buckets, parts, passes ------------------------------------------------------------------- */
 
 static void test_fusion(void)
 {
-	assert_predicted(buckets, "fusion=1,3", 60); /* as it was */
-	assert_predicted(buckets, "fusion=1", 60);   /* the others make another */
+	assert_predicted(job_buckets, "fusion=1,3", 60); /* as it was */
+	assert_predicted(job_buckets, "fusion=1", 60);	 /* the others make another */
 	/* all in one: 2 + 16 */
-	assert_predicted(buckets, "fusion=4", 40 + 18 + 6);
+	assert_predicted(job_buckets, "fusion=4", 40 + 18 + 6);
 	/* the second of two begins at 40, too: 2 + 8 */
-	assert_predicted(buckets, "fusion=2,2", 40 + 10 + 6);
-	assert_predicted(buckets, "fusion=4;bandwidth=2x", 40 + 10 + 6);
-	assert_refused(buckets, "fusion=5", "fewer gradients");
-	assert_refused(buckets, "fusion=2,x", "it is fusion=");
-	assert_refused(buckets, "fusion=0", "it is fusion=");
-	assert_refused(buckets, "fusion=", "no bucket");
-	assert_refused(late_rank, "fusion=1", "no collective of gradients");
+	assert_predicted(job_buckets, "fusion=2,2", 40 + 10 + 6);
+	assert_predicted(job_buckets, "fusion=4;bandwidth=2x", 40 + 10 + 6);
+	assert_refused(job_buckets, "fusion=5", "fewer gradients");
+	assert_refused(job_buckets, "fusion=2,x", "it is fusion=");
+	assert_refused(job_buckets, "fusion=0", "it is fusion=");
+	assert_refused(job_buckets, "fusion=", "no bucket");
+	assert_refused(job_late_rank, "fusion=1", "no collective of gradients");
 }
 
 static void test_partition(void)
 {
 	/* three parts, one after the other, each with waits of its own */
-	assert_predicted(buckets, "partition_mb=1", 40 + 3 * 6 + 6);
+	assert_predicted(job_buckets, "partition_mb=1", 40 + 3 * 6 + 6);
 	/* of 1.5 MiB each */
-	assert_predicted(buckets, "partition_mb=2", 40 + 2 * 8 + 6);
-	assert_predicted(buckets, "partition_mb=1;bandwidth=2x", 40 + 3 * 4 + 6);
+	assert_predicted(job_buckets, "partition_mb=2", 40 + 2 * 8 + 6);
+	assert_predicted(job_buckets, "partition_mb=1;bandwidth=2x", 40 + 3 * 4 + 6);
 	/* pushed, then pulled: two latencies and twice the 24 us of two ranks' bytes on one link */
-	assert_predicted(buckets, "algorithm=ps", 40 + 1 + 48 + 6);
+	assert_predicted(job_buckets, "algorithm=ps", 40 + 1 + 48 + 6);
 	/* in three parts, of which two are pulled while the next is pushed */
-	assert_predicted(buckets, "algorithm=ps;partition_mb=1", 40 + 2 + 32 + 6);
-	assert_refused(buckets, "partition_mb=3", "no all-reduce");
-	assert_refused(buckets, "partition_mb=0", "it is partition_mb=");
-	assert_refused(buckets, "partition_mb=1x", "it is partition_mb=");
+	assert_predicted(job_buckets, "algorithm=ps;partition_mb=1", 40 + 2 + 32 + 6);
+	assert_refused(job_buckets, "partition_mb=3", "no all-reduce");
+	assert_refused(job_buckets, "partition_mb=0", "it is partition_mb=");
+	assert_refused(job_buckets, "partition_mb=1x", "it is partition_mb=");
 }
 
 /* A thousand parts of each of a thousand collectives. */
@@ -247,15 +214,15 @@ static void test_too_many_parts(void)
 
 static void test_accumulate(void)
 {
-	assert_predicted(buckets, "accumulate=1", 60);
+	assert_predicted(job_buckets, "accumulate=1", 60);
 	/* 40 us up to the last gradient, once and twice more */
-	assert_predicted(buckets, "accumulate=2", 40 + 60);
-	assert_predicted(buckets, "accumulate=3", 80 + 60);
-	assert_predicted(buckets, "accumulate=2;bandwidth=2x", 40 + 54);
-	assert_predicted(buckets, "bucket_mb=1;accumulate=2", 40 + 52);
-	assert_predicted(buckets, "accumulate=2;bucket_mb=1", 40 + 52);
-	assert_refused(buckets, "accumulate=0", "it is accumulate=");
-	assert_refused(late_rank, "accumulate=2", "no backward pass");
+	assert_predicted(job_buckets, "accumulate=2", 40 + 60);
+	assert_predicted(job_buckets, "accumulate=3", 80 + 60);
+	assert_predicted(job_buckets, "accumulate=2;bandwidth=2x", 40 + 54);
+	assert_predicted(job_buckets, "bucket_mb=1;accumulate=2", 40 + 52);
+	assert_predicted(job_buckets, "accumulate=2;bucket_mb=1", 40 + 52);
+	assert_refused(job_buckets, "accumulate=0", "it is accumulate=");
+	assert_refused(job_late_rank, "accumulate=2", "no backward pass");
 }
 
 static void test_recompute(void)
@@ -302,7 +269,7 @@ static void test_device(void)
 	assert_predicted(text, "device=flops:2,bytes:4", 180 - 10 - 30 - 60);
 	assert_predicted(text, "device=bytes:0.5", 180 + 40 + 80);
 	assert_predicted(text, "device=flops:2x;device=flops:2x", 180 - 15);
-	assert_refused(late_rank, "device=flops:2x", "no operation of 10 us");
+	assert_refused(job_late_rank, "device=flops:2x", "no operation of 10 us");
 	assert_refused("unit us\nrank 0 thread 1000 main\n"
 		       "  annotation ProfilerStep#0 0..100\n"
 		       "    op aten::relu 0..20 in=float32[1000] out=float32[1000]\n"
@@ -335,7 +302,7 @@ static void assert_gain(const TachoTable *table, const gchar *what, const gchar 
 
 static void test_sensitivity(void)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(late_rank);
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(job_late_rank);
 	g_autoptr(TachoGraph) graph = NULL;
 	g_autoptr(TachoTable) table = NULL;
 	g_autoptr(GError) error = NULL;
@@ -356,79 +323,6 @@ static void test_sensitivity(void)
 	g_assert_cmpstr(tacho_table_cell_text(table, 0, "name"), ==, "1");
 }
 
-/* --- copies of ranks -------------------------------------------------------------------------- */
-
-static const struct job_shape two_ranks = {
-	.n_ranks = 2,
-	.ranks_per_host = 1,
-	.n_ops = 400,
-	.n_steps = 2,
-	.op_ns = 20000,
-	.ops_per_collective = 20,
-	.ops_to_wait = 15,
-	.gradient_bytes = 1000000,
-	.gradients_per_collective = 2,
-	.n_workers = 2,
-	.transfer_ns = 150000,
-	.seed = 1,
-	.n_distinct = 2,
-};
-
-/* Times of the nodes on the lane of `rank`'s thread, in order. */
-static GArray *ends_of(const TachoReplay *replay, guint32 rank)
-{
-	GArray *ends = g_array_new(FALSE, FALSE, sizeof(gint64));
-
-	for (guint32 i = 0; i < replay->n_nodes; i++)
-		if (graph_node_at(replay->graph, i)->lane == rank)
-			g_array_append_val(ends, replay->end_ns[i]);
-	return ends;
-}
-
-/* Two ranks asked to be six give what six give that do as the two do. */
-static void check_copies(const struct job_shape *shape)
-{
-	g_autoptr(TachoTimeline) few_timeline = tacho_timeline_new();
-	g_autoptr(TachoTimeline) many_timeline = tacho_timeline_new();
-	g_autoptr(TachoGraph) few = job_graph_new(few_timeline, shape);
-	struct job_shape many_shape = *shape;
-	g_autoptr(TachoGraph) many = NULL;
-	g_autoptr(TachoReplay) few_replay = NULL, many_replay = NULL;
-	g_autoptr(GError) error = NULL;
-
-	many_shape.n_ranks = 6;
-	many = job_graph_new(many_timeline, &many_shape);
-	g_assert_true(tacho_graph_what_if(few, "ranks=6", &error));
-	g_assert_cmpuint(few->transfers->len, ==, many->transfers->len);
-	for (guint32 i = 0; i < few->transfers->len; i++)
-		graph_set_transfer(many, i, graph_transfer_at(few, i)->fixed_ns,
-				   graph_transfer_at(few, i)->work_ns);
-	g_assert_true(graph_freeze(many, &error));
-	few_replay = tacho_replay_run(few, &error);
-	many_replay = tacho_replay_run(many, &error);
-	g_assert_no_error(error);
-	for (guint32 rank = 0; rank < many_shape.n_ranks; rank++) {
-		g_autoptr(GArray) few_ends = ends_of(few_replay, rank % 2);
-		g_autoptr(GArray) many_ends = ends_of(many_replay, rank);
-
-		g_assert_cmpmem(few_ends->data, few_ends->len * sizeof(gint64), many_ends->data,
-				many_ends->len * sizeof(gint64));
-	}
-}
-
-static void test_copies(void)
-{
-	struct job_shape shape = two_ranks;
-
-	check_copies(&shape);
-	shape.taken_share = 0.2;
-	check_copies(&shape);
-	shape.n_workers = 1;
-	check_copies(&shape);
-	shape.taken_share = 0;
-	check_copies(&shape);
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -443,6 +337,5 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if/recompute", test_recompute);
 	g_test_add_func("/what_if/device", test_device);
 	g_test_add_func("/what_if/sensitivity", test_sensitivity);
-	g_test_add_func("/what_if/copies", test_copies);
 	return g_test_run();
 }
