@@ -51,7 +51,7 @@ static gboolean play_base(struct trial_base *base, GError **error)
 	}
 	base->replay = replay_new(base->graph);
 	base->history = shared_history_new(base->graph);
-	run = shared_run_new(base->replay);
+	run = shared_run_new(base->replay, NULL);
 	run->history = base->history;
 	is_done = shared_run_play(run, error);
 	shared_run_free(run);
@@ -107,7 +107,7 @@ struct replay_trial *replay_trial_new(const struct trial_base *base)
 	trial->steps = g_array_new(FALSE, FALSE, sizeof(gint64));
 	trial->edited = g_array_new(FALSE, FALSE, sizeof(struct trial_edit));
 	if (base->graph->is_shared) {
-		trial->run = shared_run_new(trial->replay);
+		trial->run = shared_run_new(trial->replay, NULL);
 		return trial;
 	}
 	memcpy(trial->replay->begin_ns, base->replay->begin_ns, n * sizeof(gint64));

@@ -526,6 +526,20 @@ static void rewind_resources(struct shared_run *run)
 	shared_run_schedule(run);
 }
 
+/* Nodes that are not played are never ready, and are not waited for. */
+static void leave_out_folded(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+
+	for (guint32 i = 0; i < run->replay->n_nodes; i++) {
+		if (!rank_fold_has(run->fold, i))
+			continue;
+		run->n_waiting[i] = G_MAXUINT32;
+		for (guint32 j = graph->succ_first[i]; j < graph->succ_first[i + 1]; j++)
+			run->n_waiting[graph->succ[j]]--;
+	}
+}
+
 void shared_run_rewind(struct shared_run *run)
 {
 	const TachoGraph *graph = run->graph;
@@ -534,16 +548,19 @@ void shared_run_rewind(struct shared_run *run)
 	rewind_resources(run);
 	run->n_ready = run->n_begun = run->n_done = 0;
 	memset(run->has_come, 0, replay->n_nodes);
-	for (guint32 i = replay->n_nodes; i-- > 0;) {
+	for (guint32 i = 0; i < replay->n_nodes; i++) {
 		replay->begin_ns[i] = replay->end_ns[i] = 0;
 		replay->cause[i] = TACHO_NONE;
 		run->n_waiting[i] = graph->pred_first[i + 1] - graph->pred_first[i];
+	}
+	if (run->fold)
+		leave_out_folded(run);
+	for (guint32 i = replay->n_nodes; i-- > 0;)
 		if (run->n_waiting[i] == 0)
 			run->ready[run->n_ready++] = i;
-	}
 }
 
-struct shared_run *shared_run_new(TachoReplay *replay)
+struct shared_run *shared_run_new(TachoReplay *replay, const struct rank_fold *fold)
 {
 	struct shared_run *run = g_new0(struct shared_run, 1);
 	const TachoGraph *graph = replay->graph;
@@ -551,6 +568,7 @@ struct shared_run *shared_run_new(TachoReplay *replay)
 
 	run->replay = replay;
 	run->graph = graph;
+	run->fold = fold;
 	run->n_waiting = g_new(guint32, n);
 	run->ready = g_new(guint32, n);
 	run->has_come = g_new0(guint8, n);
@@ -622,18 +640,32 @@ static void explain_blocked(const struct shared_run *run, GError **error)
 
 gboolean shared_run_play(struct shared_run *run, GError **error)
 {
+	guint32 n_folded = run->fold ? rank_fold_n_nodes(run->fold) : 0;
+
 	run_events(run);
-	if (run->n_done == run->replay->n_nodes)
+	if (run->n_done == run->replay->n_nodes - n_folded)
 		return TRUE;
 	explain_blocked(run, error);
 	return FALSE;
 }
 
-gboolean replay_shared(TachoReplay *replay, GError **error)
+static gboolean play(TachoReplay *replay, const struct rank_fold *fold, GError **error)
 {
-	struct shared_run *run = shared_run_new(replay);
+	struct shared_run *run = shared_run_new(replay, fold);
 	gboolean is_done = shared_run_play(run, error);
 
 	shared_run_free(run);
 	return is_done;
+}
+
+/* Where ranks block each other, all are played again, to name them. */
+gboolean replay_shared(TachoReplay *replay, GError **error)
+{
+	struct rank_fold *fold = rank_fold_new(replay->graph);
+	gboolean is_done = fold && play(replay, fold, NULL);
+
+	if (is_done)
+		rank_fold_fill_in(fold, replay);
+	rank_fold_free(fold);
+	return is_done || play(replay, NULL, error);
 }

@@ -4,6 +4,7 @@
 #define TACHO_SHARED_RUN_H
 
 #include "replay/event_heap.h"
+#include "replay/rank_fold.h"
 #include "replay/replay_internal.h"
 
 /* A transfer on its links. */
@@ -69,6 +70,7 @@ struct shared_run {
 	guint8 *is_of_group; /* [group * n_ranks + rank] */
 	struct worker_pool *pools;
 	struct shared_history *history; /* to be written; or NULL */
+	const struct rank_fold *fold;	/* ranks that others are played for; or NULL */
 };
 
 /* What a run was like at some moments, and when each node began, counted in nodes begun: until a node
@@ -79,8 +81,9 @@ struct shared_history {
 	guint32 stride, next; /* nodes begun from one to the next; and when that is */
 };
 
-/* All that `replay` needs to be played from its begin. */
-struct shared_run *shared_run_new(TachoReplay *replay);
+/* All that `replay` needs to be played from its begin. With a fold, the nodes that it has are left out, and not
+ * filled in. */
+struct shared_run *shared_run_new(TachoReplay *replay, const struct rank_fold *fold);
 void shared_run_free(struct shared_run *run);
 /* Play it to its end. TACHO_GRAPH_ERROR_CYCLE: it has none. */
 gboolean shared_run_play(struct shared_run *run, GError **error);

@@ -1,0 +1,226 @@
+#include "replay/rank_fold.h"
+
+#include <stdlib.h>
+
+#define N_FIRST 32 /* nodes of a rank that tell most ranks apart */
+
+struct rank_fold {
+	const TachoGraph *graph;
+	guint32 n_ranks, n_folded;
+	guint32 *first, *nodes; /* of rank r, in order: nodes[first[r]] up to nodes[first[r + 1]] */
+	guint32 *position;	/* of a node among its rank's */
+	guint32 *played_for_rank; /* the rank that is played for it: itself, mostly */
+};
+
+static guint32 rank_of(const TachoGraph *graph, guint32 node)
+{
+	return graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;
+}
+
+/* --- which may be alike ----------------------------------------------------------------------- */
+
+static guint64 mix(guint64 hash, guint64 value)
+{
+	return (hash ^ value) * G_GUINT64_CONSTANT(0x100000001b3);
+}
+
+/* Of each rank's first nodes. */
+static guint64 *hash_ranks(const TachoGraph *graph, guint32 n_ranks)
+{
+	guint64 *hashes = g_new0(guint64, MAX(n_ranks, 1u));
+	g_autofree guint32 *n_seen = g_new0(guint32, MAX(n_ranks, 1u));
+	guint32 n_done = 0;
+
+	for (guint32 i = 0; i < graph->n_frozen && n_done < n_ranks; i++) {
+		guint32 rank = rank_of(graph, i);
+
+		if (rank >= n_ranks || n_seen[rank] == N_FIRST)
+			continue;
+		hashes[rank] = mix(mix(hashes[rank], graph_node_at(graph, i)->kind),
+				   (guint64)graph->duration_ns[i]);
+		n_done += ++n_seen[rank] == N_FIRST;
+	}
+	return hashes;
+}
+
+static gint compare_hashes(const void *a, const void *b)
+{
+	guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+static gboolean has_equal(const guint64 *hashes, guint32 n)
+{
+	g_autofree guint64 *sorted = g_memdup2(hashes, n * sizeof(*hashes));
+
+	qsort(sorted, n, sizeof(*sorted), compare_hashes);
+	for (guint32 i = 1; i < n; i++)
+		if (sorted[i] == sorted[i - 1])
+			return TRUE;
+	return FALSE;
+}
+
+/* --- which are -------------------------------------------------------------------------------- */
+
+static void list_nodes(struct rank_fold *fold)
+{
+	const TachoGraph *graph = fold->graph;
+
+	fold->first = g_new0(guint32, (gsize)fold->n_ranks + 2);
+	fold->nodes = g_new(guint32, MAX(graph->n_frozen, 1u));
+	fold->position = g_new(guint32, MAX(graph->n_frozen, 1u));
+	for (guint32 i = 0; i < graph->n_frozen; i++)
+		if (rank_of(graph, i) < fold->n_ranks)
+			fold->first[rank_of(graph, i) + 2]++;
+	for (guint32 i = 2; i < fold->n_ranks + 2; i++)
+		fold->first[i] += fold->first[i - 1];
+	for (guint32 i = 0; i < graph->n_frozen; i++) {
+		guint32 rank = rank_of(graph, i);
+
+		if (rank >= fold->n_ranks)
+			continue;
+		fold->nodes[fold->first[rank + 1]++] = i;
+	}
+	for (guint32 rank = 0; rank < fold->n_ranks; rank++)
+		for (guint32 i = fold->first[rank]; i < fold->first[rank + 1]; i++)
+			fold->position[fold->nodes[i]] = i - fold->first[rank];
+}
+
+static guint32 n_workers_of(const TachoGraph *graph, const struct graph_node *node)
+{
+	return node->pool == TACHO_NONE
+		       ? 0
+		       : g_array_index(graph->pools, struct graph_pool, node->pool).n_workers;
+}
+
+/* Each neighbour of `a` is that of `b`: of no rank, or in the same place of their own. */
+static gboolean are_neighbours_alike(const struct rank_fold *fold, guint32 a, guint32 b,
+				     const guint32 *first, const guint32 *others)
+{
+	guint32 n = first[a + 1] - first[a];
+
+	if (first[b + 1] - first[b] != n)
+		return FALSE;
+	for (guint32 i = 0; i < n; i++) {
+		guint32 x = others[first[a] + i], y = others[first[b] + i];
+
+		if (x == y && rank_of(fold->graph, x) == TACHO_NONE)
+			continue;
+		if (rank_of(fold->graph, x) != rank_of(fold->graph, a) ||
+		    rank_of(fold->graph, y) != rank_of(fold->graph, b) ||
+		    fold->position[x] != fold->position[y])
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static gboolean are_nodes_alike(const struct rank_fold *fold, guint32 a, guint32 b)
+{
+	const TachoGraph *graph = fold->graph;
+	const struct graph_node *x = graph_node_at(graph, a), *y = graph_node_at(graph, b);
+
+	return x->kind == y->kind && graph->duration_ns[a] == graph->duration_ns[b] &&
+	       x->transfer == y->transfer && n_workers_of(graph, x) == n_workers_of(graph, y) &&
+	       are_neighbours_alike(fold, a, b, graph->pred_first, graph->pred) &&
+	       are_neighbours_alike(fold, a, b, graph->succ_first, graph->succ);
+}
+
+static guint32 n_nodes_of(const struct rank_fold *fold, guint32 rank)
+{
+	return fold->first[rank + 1] - fold->first[rank];
+}
+
+static gboolean are_alike(const struct rank_fold *fold, guint32 a, guint32 b)
+{
+	guint32 n = n_nodes_of(fold, a);
+
+	if (n == 0 || n_nodes_of(fold, b) != n)
+		return FALSE;
+	for (guint32 i = 0; i < n; i++)
+		if (!are_nodes_alike(fold, fold->nodes[fold->first[a] + i],
+				     fold->nodes[fold->first[b] + i]))
+			return FALSE;
+	return TRUE;
+}
+
+static void find_alike(struct rank_fold *fold, const guint64 *hashes)
+{
+	fold->played_for_rank = g_new(guint32, fold->n_ranks);
+	for (guint32 rank = 0; rank < fold->n_ranks; rank++) {
+		fold->played_for_rank[rank] = rank;
+		for (guint32 other = 0; other < rank; other++)
+			if (fold->played_for_rank[other] == other &&
+			    hashes[other] == hashes[rank] && are_alike(fold, other, rank)) {
+				fold->played_for_rank[rank] = other;
+				fold->n_folded += n_nodes_of(fold, rank);
+				break;
+			}
+	}
+}
+
+struct rank_fold *rank_fold_new(const TachoGraph *graph)
+{
+	guint32 n_ranks = graph->timeline->ranks->len;
+	g_autofree guint64 *hashes = NULL;
+	struct rank_fold *fold;
+
+	if (graph->n_cores > 0 || graph->n_unfolded > 0 || n_ranks < 2)
+		return NULL;
+	hashes = hash_ranks(graph, n_ranks);
+	if (!has_equal(hashes, n_ranks))
+		return NULL;
+	fold = g_new0(struct rank_fold, 1);
+	fold->graph = graph;
+	fold->n_ranks = n_ranks;
+	list_nodes(fold);
+	find_alike(fold, hashes);
+	if (fold->n_folded == 0)
+		g_clear_pointer(&fold, rank_fold_free);
+	return fold;
+}
+
+void rank_fold_free(struct rank_fold *fold)
+{
+	if (!fold)
+		return;
+	g_free(fold->first);
+	g_free(fold->nodes);
+	g_free(fold->position);
+	g_free(fold->played_for_rank);
+	g_free(fold);
+}
+
+gboolean rank_fold_has(const struct rank_fold *fold, guint32 node)
+{
+	guint32 rank = rank_of(fold->graph, node);
+
+	return rank < fold->n_ranks && fold->played_for_rank[rank] != rank;
+}
+
+guint32 rank_fold_n_nodes(const struct rank_fold *fold)
+{
+	return fold->n_folded;
+}
+
+static void fill_in_node(const struct rank_fold *fold, TachoReplay *replay, guint32 rank,
+			 guint32 played_rank, guint32 position)
+{
+	guint32 node = fold->nodes[fold->first[rank] + position];
+	guint32 played = fold->nodes[fold->first[played_rank] + position];
+	guint32 cause = replay->cause[played];
+
+	replay->begin_ns[node] = replay->begin_ns[played];
+	replay->end_ns[node] = replay->end_ns[played];
+	if (cause != TACHO_NONE && rank_of(fold->graph, cause) == played_rank)
+		cause = fold->nodes[fold->first[rank] + fold->position[cause]];
+	replay->cause[node] = cause;
+}
+
+void rank_fold_fill_in(const struct rank_fold *fold, TachoReplay *replay)
+{
+	for (guint32 rank = 0; rank < fold->n_ranks; rank++)
+		for (guint32 i = 0;
+		     fold->played_for_rank[rank] != rank && i < n_nodes_of(fold, rank); i++)
+			fill_in_node(fold, replay, rank, fold->played_for_rank[rank], i);
+}
