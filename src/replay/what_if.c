@@ -25,6 +25,7 @@ static const struct {
 	{ "precision:", "precision:KIND~REGEX=P", what_if_precision },
 	{ "precision=", "precision=P", what_if_whole_precision },
 	{ "scale:", "scale:KIND~REGEX=F", what_if_scale },
+	{ "fuse:", "fuse:KIND~REGEX", what_if_fuse },
 	{ "drop:", "drop:KIND~REGEX", what_if_drop },
 	{ "straggler:", "straggler:RANK=F", what_if_straggler },
 	{ "cores=", "cores=N", what_if_cores },

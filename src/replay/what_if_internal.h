@@ -19,6 +19,7 @@ WhatIfEdit what_if_accumulate, what_if_recompute, what_if_device, what_if_jobs;
 WhatIfEdit what_if_durations;
 WhatIfEdit what_if_named_device; /* of device= */
 WhatIfEdit what_if_precision, what_if_whole_precision;
+WhatIfEdit what_if_fuse;
 
 /* Of KIND~REGEX; both are the caller's. */
 gboolean what_if_parse_target(const gchar *what_if, const gchar *target, gchar **ret_kind,
