@@ -13,6 +13,7 @@
 #include "import/import_format.h"
 #include "import/launch_index.h"
 #include "import/xla_lines.h"
+#include "import/xla_memory.h"
 #include "import/xplane_args.h"
 #include "import/xplane_flows.h"
 #include "import/xplane_space.h"
@@ -42,7 +43,7 @@ struct xplane_file {
 	gint64 base_ns;
 	struct xplane_flows *flows;
 	struct xplane_steps *steps;
-	GHashTable *counters; /* string id of the allocator << 1 | reserved -> track + 1 */
+	struct xla_memory *memory;
 	guint64 n_impossible, n_summed, n_bad, bad_offset;
 	gboolean is_out_of_memory;
 };
@@ -164,71 +165,24 @@ static guint32 find_track(struct xplane_reading *reading, gint64 start_ns, gint6
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-static void add_sample(struct xplane_reading *reading, const struct xplane_stats *stats,
-		       enum xplane_stat stat, const gchar *what, gint64 time_ns)
-{
-	struct xplane_file *file = reading->file;
-	guint32 allocator = stats->texts[XPLANE_STAT_ALLOCATOR];
-	gpointer key = GUINT_TO_POINTER(allocator << 1 | (stat == XPLANE_STAT_RESERVED));
-	guint32 track = GPOINTER_TO_UINT(g_hash_table_lookup(file->counters, key));
-	TachoSample sample = { .time_ns = time_ns, .value = (gint64)stats->numbers[stat] };
-
-	if (!track) {
-		g_autofree gchar *name = g_strdup_printf("%s %s", text_of(file, allocator), what);
-
-		track = import_add_track(file->import, TACHO_TRACK_COUNTER, file_process(file), 0,
-					 name) +
-			1;
-		g_hash_table_insert(file->counters, key, GUINT_TO_POINTER(track));
-	}
-	sample.track = track - 1;
-	g_array_append_val(file->timeline->samples, sample);
-}
-
-/* "GPU_0_bfc" has memory of device 0, plus 1; all others that of the host. */
-static guint32 device_of_allocator(const gchar *name)
-{
-	const gchar *digits = name;
-	guint64 number;
-
-	if (g_str_has_prefix(name, "GPU_"))
-		digits += strlen("GPU_");
-	if (digits == name || !g_ascii_isdigit(*digits))
-		return 0;
-	number = g_ascii_strtoull(digits, NULL, 10);
-	return number < 1 << 20 ? (guint32)number + 1 : 0;
-}
-
-static void add_memory(struct xplane_reading *reading, const struct xplane_stats *stats,
-		       gboolean is_allocation, gint64 start_ns)
-{
-	struct xplane_file *file = reading->file;
-	guint64 bytes = stats->numbers[XPLANE_STAT_ALLOCATION];
-	TachoMemoryEvent event = {
-		.time_ns = start_ns,
-		.address = stats->numbers[XPLANE_STAT_ADDRESS],
-		.track = find_track(reading, start_ns, 0),
-		.slice = TACHO_NONE,
-		.device = device_of_allocator(text_of(file, stats->texts[XPLANE_STAT_ALLOCATOR])),
-	};
-
-	event.bytes = (gint64)MIN(bytes, (guint64)G_MAXINT64);
-	if (!is_allocation)
-		event.bytes = -event.bytes;
-	g_array_append_val(file->timeline->memory, event);
-	add_sample(reading, stats, XPLANE_STAT_ALLOCATED, "allocated", start_ns);
-	add_sample(reading, stats, XPLANE_STAT_RESERVED, "reserved", start_ns);
-}
-
+/* TRUE: it was such an event, and is no slice. */
 static gboolean take_memory(struct xplane_reading *reading, const gchar *name,
 			    const struct xplane_stats *stats, gint64 start_ns)
 {
-	gboolean is_allocation = strcmp(name, "MemoryAllocation") == 0;
+	struct xla_memory_event event = {
+		.time_ns = start_ns,
+		.address = stats->numbers[XPLANE_STAT_ADDRESS],
+		.bytes = stats->numbers[XPLANE_STAT_ALLOCATION],
+		.allocated_bytes = stats->numbers[XPLANE_STAT_ALLOCATED],
+		.reserved_bytes = stats->numbers[XPLANE_STAT_RESERVED],
+		.allocator = stats->texts[XPLANE_STAT_ALLOCATOR],
+	};
 
 	if (!xplane_stats_have(stats, XPLANE_STAT_ADDRESS) || reading->kind != XLA_LINE_THREAD ||
-	    (!is_allocation && strcmp(name, "MemoryDeallocation") != 0))
+	    !xla_memory_is_event(name, &event.is_allocation))
 		return FALSE;
-	add_memory(reading, stats, is_allocation, start_ns);
+	xla_memory_add(reading->file->memory, &event, file_process(reading->file),
+		       find_track(reading, start_ns, 0));
 	return TRUE;
 }
 
@@ -467,7 +421,7 @@ static void read_events(struct xplane_file *file)
 	file->base_ns = file->space->start_unix_ns;
 	file->flows = xplane_flows_new(file->timeline);
 	file->steps = xplane_steps_new();
-	file->counters = g_hash_table_new(NULL, NULL);
+	file->memory = xla_memory_new(file->import);
 	for (guint i = 0; i < file->space->planes->len; i++)
 		read_plane(file, xplane_space_plane(file->space, i));
 	xplane_flows_link(file->flows);
@@ -479,7 +433,7 @@ static void read_events(struct xplane_file *file)
 	report(file);
 	xplane_flows_free(file->flows);
 	xplane_steps_free(file->steps);
-	g_hash_table_unref(file->counters);
+	xla_memory_free(file->memory);
 }
 
 static gboolean has_events(const struct xplane_space *space)
