@@ -15,6 +15,7 @@
 #include "import/json_scan.h"
 #include "import/launch_index.h"
 #include "import/xla_lines.h"
+#include "import/xla_memory.h"
 #include "import/xplane_steps.h"
 
 enum fact_flags {
@@ -40,6 +41,12 @@ struct binding {
 	gboolean is_in, is_out;
 };
 
+/* A memory event, until its thread has a track. */
+struct pending_memory {
+	struct xla_memory_event event;
+	guint32 thread;
+};
+
 /* What a thread of the trace is; found when names are known. */
 struct line {
 	enum xla_line line;
@@ -50,6 +57,7 @@ struct xla_json {
 	GArray *facts;	  /* struct fact, by row */
 	GArray *lines;	  /* struct line, by thread */
 	GArray *bindings; /* struct binding */
+	GArray *memory;	  /* struct pending_memory */
 };
 
 static void begin(struct chrome_trace *trace)
@@ -59,6 +67,7 @@ static void begin(struct chrome_trace *trace)
 	own->facts = g_array_new(FALSE, TRUE, sizeof(struct fact));
 	own->lines = g_array_new(FALSE, TRUE, sizeof(struct line));
 	own->bindings = g_array_new(FALSE, FALSE, sizeof(struct binding));
+	own->memory = g_array_new(FALSE, FALSE, sizeof(struct pending_memory));
 	trace->data = own;
 }
 
@@ -69,6 +78,7 @@ static void end(struct chrome_trace *trace)
 	g_array_unref(own->facts);
 	g_array_unref(own->lines);
 	g_array_unref(own->bindings);
+	g_array_unref(own->memory);
 	g_free(own);
 }
 
@@ -121,6 +131,34 @@ static void note_binding(struct chrome_trace *trace, const struct chrome_event *
 	g_array_append_val(own->bindings, binding);
 }
 
+static guint64 count_of(const struct chrome_event *event, const gchar *key)
+{
+	gint64 count = 0;
+
+	return chrome_event_arg_integer(event, key, &count) ? (guint64)MAX(count, 0) : 0;
+}
+
+/* FALSE: it is none. */
+static gboolean note_memory(struct chrome_trace *trace, const struct chrome_event *event)
+{
+	struct pending_memory pending = { .event.time_ns = event->time_ns };
+	struct xla_memory_event *memory = &pending.event;
+	gint64 address;
+
+	if (!xla_memory_is_event(tacho_timeline_string(trace->timeline, event->name),
+				 &memory->is_allocation) ||
+	    !chrome_event_arg_integer(event, "addr", &address))
+		return FALSE;
+	memory->address = (guint64)address;
+	memory->bytes = count_of(event, "allocation_bytes");
+	memory->allocated_bytes = count_of(event, "bytes_allocated");
+	memory->reserved_bytes = count_of(event, "bytes_reserved");
+	chrome_event_arg_text(event, "allocator_name", trace->timeline, &memory->allocator);
+	pending.thread = chrome_trace_find_thread(trace, event->pid, event->tid);
+	g_array_append_val(((struct xla_json *)trace->data)->memory, pending);
+	return TRUE;
+}
+
 static gboolean take(struct chrome_trace *trace, struct chrome_event *event)
 {
 	struct xla_json *own = trace->data;
@@ -131,6 +169,8 @@ static gboolean take(struct chrome_trace *trace, struct chrome_event *event)
 		return TRUE;
 	if (event->phase != 'X' || !event->has_time) /* no row is made of it */
 		return FALSE;
+	if (event->args_at && note_memory(trace, event))
+		return TRUE;
 	note_binding(trace, event);
 	if (!event->args_at)
 		return FALSE;
@@ -377,8 +417,43 @@ static void find_arrows(struct chrome_trace *trace)
 	}
 }
 
+/* By thread of the trace: the track of its slices, TACHO_NONE: it has none. */
+static guint32 *tracks_of_threads(const struct chrome_trace *trace)
+{
+	guint32 *tracks = g_new(guint32, trace->threads->len + 1);
+
+	for (guint32 i = 0; i < trace->threads->len; i++)
+		tracks[i] = TACHO_NONE;
+	for (gsize i = 0; i < trace->rows.n; i++) {
+		const struct chrome_row *row = chrome_trace_row(trace, i);
+
+		if (row->phase == 'X')
+			tracks[row->thread] = trace->timeline->slices.track[row->slice];
+	}
+	return tracks;
+}
+
+static void place_memory(struct chrome_trace *trace)
+{
+	const struct xla_json *own = trace->data;
+	g_autofree guint32 *tracks = tracks_of_threads(trace);
+	struct xla_memory *memory = xla_memory_new(trace->import);
+
+	for (guint i = 0; i < own->memory->len; i++) {
+		const struct pending_memory *pending =
+			&g_array_index(own->memory, struct pending_memory, i);
+		guint32 track = tracks[pending->thread];
+
+		if (track == TACHO_NONE)
+			track = chrome_trace_aside(trace, pending->thread);
+		xla_memory_add(memory, &pending->event, trace->only_process, track);
+	}
+	xla_memory_free(memory);
+}
+
 static void finish(struct chrome_trace *trace)
 {
+	place_memory(trace);
 	find_arrows(trace);
 	find_steps(trace);
 	find_launches(trace);

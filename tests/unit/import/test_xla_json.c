@@ -33,6 +33,9 @@ static const gchar gpu[] =
 	"{'ph':'X','pid':701,'tid':7,'ts':99,'dur':1,'name':'cuMemcpy','args':{'correlation_id':'"
 	"13'}},"
 	"{'ph':'X','pid':701,'tid':7,'ts':110,'dur':5,'name':'Execute'},"
+	"{'ph':'X','pid':701,'tid':7,'ts':111,'dur':1e-06,'name':'MemoryAllocation','args':{'addr':"
+	"'4096',"
+	"'allocation_bytes':'256','allocator_name':'GPU_1_bfc','bytes_allocated':'512'}},"
 	"{'ph':'X','pid':701,'tid':7,'ts':120,'dur':1e-06,'name':'record'},{}]}";
 
 static void assert_slice(const TachoTimeline *timeline, const gchar *name, const gchar *kind,
@@ -99,6 +102,37 @@ static void test_args(void)
 	g_assert_cmpuint(figures.bytes, ==, 4096);
 	g_assert_cmpuint(figures.flops, ==, 100);
 	foreign_remove(path);
+}
+
+/* Memory events are of their thread, and of the device that the allocator is of. */
+static void test_memory(void)
+{
+	g_autoptr(TachoTimeline) timeline = foreign_open_json(
+		"vm.trace.json",
+		"{'metadata':{'highres-ticks':true},'traceEvents':["
+		"{'ph':'M','pid':701,'name':'process_name','args':{'name':'/host:CPU'}},"
+		"{'ph':'X','pid':701,'tid':7,'ts':10,'dur':20,'name':'MatMul'},"
+		"{'ph':'X','pid':701,'tid':7,'ts':12,'dur':1e-06,'name':'MemoryAllocation','args':{"
+		"'addr':'4096','allocation_bytes':'256','allocator_name':'GPU_0_bfc',"
+		"'bytes_allocated':'512','bytes_reserved':'1024','requested_bytes':'250'}},"
+		"{'ph':'X','pid':701,'tid':7,'ts':18,'dur':1e-06,'name':'MemoryDeallocation','args'"
+		":{"
+		"'addr':'4096','allocation_bytes':'256','allocator_name':'GPU_0_bfc',"
+		"'bytes_allocated':'256','bytes_reserved':'1024'}},"
+		"{'ph':'X','pid':701,'tid':8,'ts':19,'dur':1,'name':'MemoryAllocation'},{}]}");
+	const TachoMemoryEvent *events = (const TachoMemoryEvent *)timeline->memory->data;
+
+	g_assert_cmpuint(timeline->memory->len, ==, 2);
+	g_assert_cmpuint(timeline->slices.n, ==, 2); /* one without an address is none */
+	g_assert_cmpint(events[0].time_ns, ==, 2000);
+	g_assert_cmpuint(events[0].address, ==, 4096);
+	g_assert_cmpint(events[0].bytes, ==, 256);
+	g_assert_cmpuint(events[0].device, ==, 1);
+	g_assert_cmpuint(events[0].slice, ==, timeline_find(timeline, "MatMul", 0));
+	g_assert_cmpint(events[1].bytes, ==, -256);
+	g_assert_cmpuint(timeline->samples->len, ==, 4);
+	g_assert_cmpint(g_array_index(timeline->samples, TachoSample, 0).value, ==, 512);
+	g_assert_cmpint(g_array_index(timeline->samples, TachoSample, 1).value, ==, 256);
 }
 
 /* As XProf writes it: hosts before the planes' names, numbers, arrows, counters; a TPU has no streams. */
@@ -189,6 +223,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/xla-json/gpu", test_gpu);
 	g_test_add_func("/xla-json/args", test_args);
+	g_test_add_func("/xla-json/memory", test_memory);
 	g_test_add_func("/xla-json/tpu", test_tpu);
 	g_test_add_func("/xla-json/beside-xspace", test_beside_xspace);
 	g_test_add_func("/xla-json/damaged", test_damaged);
