@@ -52,6 +52,8 @@ typedef struct {
 	VIEW(device, "what each device does, and how much of it is filled")                        \
 	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")  \
 	VIEW(launch, "from launch to kernel: calls, delays, work too short for its launch")        \
+	VIEW(graph_node,                                                                           \
+	     "nodes of CUDA and HIP graphs: what each runs, and which operation made it")          \
 	VIEW(queue, "work launched for each device stream that has not begun")                     \
 	VIEW(counters, "counters: least, mean, most, and what ran then")                           \
 	VIEW(advise, "what to change, why, and what that would save at most")

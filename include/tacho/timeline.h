@@ -228,6 +228,16 @@ typedef struct {
 	guint32 name, text; /* string ids */
 } TachoMark;
 
+/* What a device did for a node of a graph (CUDA's or HIP's) that one call launched whole. */
+typedef struct {
+	guint32 slice;	 /* the work */
+	guint32 graph;	 /* number of the graph, 0 the first launched; filled by correlate */
+	guint32 number;	 /* of the node among the work of one launch, from 0; filled by correlate */
+	guint32 capture; /* slice: the call or region that made the node; TACHO_NONE: not recorded */
+	gint64 node;	 /* its id, as the trace tells it; 0: it does not */
+	guint8 is_exact; /* `capture` is told by the node's id; 0: inferred from the order of calls */
+} TachoGraphWork;
+
 /* A training step of one rank: [start_ns, end_ns), on its main process. */
 typedef struct {
 	guint32 rank_index;
@@ -304,16 +314,17 @@ struct _TachoTimeline {
 	gint64 resolution_ns;
 
 	TachoSlices slices;
-	GArray *tracks;	   /* TachoTrack */
-	GArray *processes; /* TachoProcess */
-	GArray *ranks;	   /* TachoRank, by rank */
-	GArray *clocks;	   /* TachoClock, by first process */
-	GArray *flows;	   /* TachoFlow; filled by correlate */
-	GArray *samples;   /* TachoSample, by track and time */
-	GArray *memory;	   /* TachoMemoryEvent, by track and time */
-	GArray *chunks;	   /* TachoChunk; a segment, then its chunks by address */
-	GArray *marks;	   /* TachoMark */
-	GArray *steps;	   /* TachoStep, by rank and number; filled by correlate */
+	GArray *tracks;	    /* TachoTrack */
+	GArray *processes;  /* TachoProcess */
+	GArray *ranks;	    /* TachoRank, by rank */
+	GArray *clocks;	    /* TachoClock, by first process */
+	GArray *flows;	    /* TachoFlow; filled by correlate */
+	GArray *samples;    /* TachoSample, by track and time */
+	GArray *memory;	    /* TachoMemoryEvent, by track and time */
+	GArray *chunks;	    /* TachoChunk; a segment, then its chunks by address */
+	GArray *graph_work; /* TachoGraphWork, by slice; begun by importers, filled by correlate */
+	GArray *marks;	    /* TachoMark */
+	GArray *steps;	    /* TachoStep, by rank and number; filled by correlate */
 	/* TachoStep, the same, and not among `steps`: those in which nothing was recorded, to see what
 	 * recording takes. */
 	GArray *control_steps;
@@ -462,6 +473,8 @@ gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, TachoMessageArgs *args);
 /* The row of `messages` of a MESSAGE slice, or NULL: what correlate found out about it. */
 const TachoMessage *tacho_slice_borrow_message(const TachoTimeline *timeline, guint32 slice);
+/* The row of `graph_work` of what a device did for a node of a graph, or NULL. */
+const TachoGraphWork *tacho_slice_borrow_graph_work(const TachoTimeline *timeline, guint32 slice);
 /* The id of an annotation, module or wait (record_slice.id); 0: none. */
 guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice);
 /* Everything that a foreign trace says of the slice, as the text of a JSON object: what has a column

@@ -325,7 +325,7 @@ static void collect_stream(struct collector *collector, const TachoTrack *track)
 		step = step_at(collector, rank_index, slices->start_ns[i]);
 		if (step == TACHO_NONE)
 			continue;
-		op = innermost_op(timeline, slices->launch[i]);
+		op = tacho_kernel_op(timeline, i);
 		add(&collector->sums[TACHO_DIFF_device], slices->name[op == TACHO_NONE ? i : op],
 		    step, (gdouble)slices->duration_ns[i]);
 	}

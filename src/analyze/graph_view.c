@@ -160,6 +160,32 @@ static void add_runs(struct graph_count *count)
 	}
 }
 
+/* What graphs did again reads what nobody recorded: it stands by itself, by the place of what was captured. */
+static void add_replay(const struct graph_replay *replay, gpointer data)
+{
+	struct graph_count *count = data;
+	const TachoTimeline *timeline = count->places->timeline;
+	guint32 place = replay->op == TACHO_NONE ? TACHO_NONE : count->places->nodes[replay->op];
+	const gchar *base = tacho_timeline_string(timeline, graph_replay_name(timeline, replay));
+	g_autofree gchar *name = NULL;
+	gpointer found;
+	guint32 node;
+
+	if (place < count->places->tree->nodes->len)
+		base = profile_node_at(count->places->tree, place)->name;
+	name = g_strdup_printf("[replay]/%s", base);
+	found = g_hash_table_lookup(count->by_name, name);
+	if (found) {
+		node = GPOINTER_TO_UINT(found);
+	} else {
+		node = profile_tree_add(count->tree, name, name, NULL);
+		g_hash_table_insert(count->by_name,
+				    (gpointer)profile_node_at(count->tree, node)->name,
+				    GUINT_TO_POINTER(node));
+	}
+	profile_add_replay(count->tree, node, timeline, replay);
+}
+
 static gint compare_names(gconstpointer a, gconstpointer b, gpointer data)
 {
 	const struct profile_tree *tree = data;
@@ -297,6 +323,7 @@ TachoTable *tacho_view_graph(const TachoTimeline *timeline, const TachoFilter *f
 	visit_ops(&selection, collect_run, count.runs);
 	g_array_sort_with_data(count.runs, compare_runs, (gpointer)timeline);
 	add_runs(&count);
+	visit_replays(&selection, add_replay, &count);
 	add_roots(&tree);
 	profile_tree_select(&tree, &selection);
 	find_longest(&tree);

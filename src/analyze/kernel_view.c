@@ -1,7 +1,8 @@
 /* kernel_view: library and device kernels, by name and shape.
  *
  * A kernel inside a kernel (a BLAS call made by oneDNN) has a row of its own; total counts both.
- * The op of a row is the one that spent most time in it. Rates are over the calls whose flops or bytes
+ * The op of a row is the one that spent most time in it; of what a graph launched, the one that captured it.
+ * Rates are over the calls whose flops or bytes
  * are known. */
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/device_work.h"
+#include "analyze/table_internal.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
 #define US(ns) ((gdouble)(ns) / 1e3)
@@ -16,7 +18,7 @@
 struct kernel_group {
 	guint32 name;
 	gchar *shape, *dtype, *text;
-	guint64 count, flops, bytes;
+	guint64 count, n_replays, flops, bytes;
 	gint64 min_ns, max_ns;
 	gdouble total_ns;
 	gdouble flops_ns, bytes_ns; /* time of the calls whose flops, bytes are known */
@@ -34,6 +36,7 @@ static const TachoColumn columns[] = {
 	  .is_share = TRUE },
 	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "replays", .title = "replays", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "gflop_per_s", .title = "GFLOP/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "gb_per_s", .title = "GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
@@ -113,6 +116,7 @@ static void count_kernel(const TachoTimeline *timeline, GHashTable *groups, guin
 	tacho_slice_kernel(timeline, slice, &args);
 	group = find_group(groups, timeline->slices.name[slice], &args);
 	group->count++;
+	group->n_replays += tacho_slice_borrow_graph_work(timeline, slice) != NULL;
 	group->total_ns += (gdouble)duration_ns;
 	group->min_ns = MIN(group->min_ns, duration_ns);
 	group->max_ns = MAX(group->max_ns, duration_ns);
@@ -179,6 +183,7 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_number(table, 100.0 * group->total_ns / selection->total_ns);
 	tacho_table_number(table, MS(group->total_ns));
 	tacho_table_integer(table, (gint64)group->count);
+	tacho_table_integer(table, (gint64)group->n_replays);
 	tacho_table_number(table, US(group->total_ns) / (gdouble)group->count);
 	add_rate(table, group->flops, group->flops_ns);
 	add_rate(table, group->bytes, group->bytes_ns);
@@ -250,6 +255,8 @@ TachoTable *tacho_view_kernel(const TachoTimeline *timeline, const TachoFilter *
 	g_autoptr(GPtrArray) sorted = NULL;
 	struct selection selection;
 
+	if (timeline->graph_work->len == 0)
+		table_hide_column(table, "replays");
 	selection_init(&selection, timeline, filter);
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (takes_kernels(&selection, tacho_timeline_track(timeline, i)))

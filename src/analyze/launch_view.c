@@ -2,6 +2,7 @@
  *
  * call     how long the host was in the call that launched it. A call that launches several pieces (a CUDA
  *          graph) is shared out to them equally.
+ * replays  how many of them were launched so.
  * delay    from the end of that call to the begin of the work; 0 where it began before.
  * short    it took less than its call: such work alone cannot keep the device busy.
  *
@@ -11,6 +12,7 @@
 #include <tacho/analyze.h>
 
 #include "analyze/device_work.h"
+#include "analyze/table_internal.h"
 #include "base/quantile.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
@@ -19,6 +21,7 @@
 static const TachoColumn columns[] = {
 	{ .key = "name", .title = "work", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "replays", .title = "replays", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
 	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "call_mean_us", .title = "call us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
@@ -32,7 +35,7 @@ static const TachoColumn columns[] = {
 
 struct launch_group {
 	guint32 name;
-	guint64 n_short;
+	guint64 n_short, n_replays;
 	gdouble total_ns, call_ns, delay_ns;
 	GArray *delays; /* gint64 ns */
 };
@@ -108,6 +111,7 @@ static void count_work(struct launches *launches, guint32 slice)
 	call_ns = call_of(launches, launch);
 	delay_ns = MAX(timeline->slices.start_ns[slice] - tacho_slice_end_ns(timeline, launch), 0);
 	group = find_group(launches, timeline->slices.name[slice]);
+	group->n_replays += tacho_slice_borrow_graph_work(timeline, slice) != NULL;
 	group->total_ns += duration_ns;
 	group->call_ns += call_ns;
 	group->delay_ns += (gdouble)delay_ns;
@@ -143,6 +147,7 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline,
 	tacho_table_row(table);
 	tacho_table_text(table, tacho_timeline_string(timeline, group->name));
 	tacho_table_integer(table, n);
+	tacho_table_integer(table, (gint64)group->n_replays);
 	tacho_table_number(table, MS(group->total_ns));
 	tacho_table_number(table, US(group->total_ns) / n);
 	tacho_table_number(table, US(group->call_ns) / n);
@@ -185,6 +190,8 @@ TachoTable *tacho_view_launch(const TachoTimeline *timeline, const TachoFilter *
 	};
 
 	g_array_set_clear_func(groups, release_group);
+	if (timeline->graph_work->len == 0)
+		table_hide_column(table, "replays");
 	selection_init(&selection, timeline, filter);
 	count_shares(&launches);
 	for (guint i = 0; i < timeline->tracks->len; i++)

@@ -1,6 +1,7 @@
 /* op_facts: device time and memory by operation.
  *
- * A kernel's time goes to the innermost operation around its launch; a block of memory to the
+ * A kernel's time goes to the innermost operation around its launch, but that of a graph's work to nobody's run
+ * (graph_replay); a block of memory to the
  * innermost operation around its allocation. Nothing is counted twice: sums over nested operations are
  * the views' to make. Only operations that used a device or memory have a row, so a timeline of many
  * slices costs no more than its kernels and allocations. */
@@ -16,7 +17,8 @@ static void add_devices(GArray *facts, const TachoTimeline *timeline)
 	for (guint32 i = 0; i < timeline->slices.n; i++) {
 		struct op_fact fact = { .device_ns = (gdouble)timeline->slices.duration_ns[i] };
 
-		if (timeline->slices.launch[i] == TACHO_NONE || !is_device_work(timeline, i))
+		if (timeline->slices.launch[i] == TACHO_NONE || !is_device_work(timeline, i) ||
+		    tacho_slice_borrow_graph_work(timeline, i))
 			continue;
 		fact.op = innermost_op(timeline, timeline->slices.launch[i]);
 		if (fact.op != TACHO_NONE)

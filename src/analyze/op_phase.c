@@ -11,7 +11,8 @@
 
 const gchar *op_phase_name(OpPhase phase)
 {
-	static const gchar *const names[] = { "forward", "backward", "optimizer", "comm" };
+	static const gchar *const names[] = { "forward", "backward", "optimizer", "comm",
+					      "replay" };
 
 	return names[phase];
 }

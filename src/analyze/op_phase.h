@@ -9,6 +9,7 @@ typedef enum {
 	PHASE_BACKWARD,
 	PHASE_OPTIMIZER,
 	PHASE_COMM,
+	PHASE_REPLAY, /* of no slice: graph_replay */
 } OpPhase;
 
 const gchar *op_phase_name(OpPhase phase);

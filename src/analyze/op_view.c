@@ -2,11 +2,14 @@
  *
  * A row is a name in a phase (op_phase.c); where names are those of instances, a type.
  * (1) total counts time once: an op inside an op of the same row adds nothing to it.
- * (2) self is without the ops inside; over all rows it adds up to the time in any op. */
+ * (2) self is without the ops inside; over all rows it adds up to the time in any op.
+ * (3) What graphs do again (graph_replay.c) has rows of its own, in the phase "replay": they take no time of a
+ *     thread, and count once a launch. */
 #include <tacho/analyze.h>
 
 #include <string.h>
 
+#include "analyze/graph_replay.h"
 #include "analyze/op_cost.h"
 #include "analyze/op_facts.h"
 #include "analyze/op_flops.h"
@@ -94,16 +97,16 @@ static gint64 shape_number(struct op_groups *groups, guint32 slice, const gchar 
 	return GPOINTER_TO_UINT(number);
 }
 
-static guint find_group(struct op_groups *groups, guint32 slice, OpPhase phase)
+/* `slice` TACHO_NONE: of no shape. */
+static guint find_group(struct op_groups *groups, guint32 name, guint32 slice, OpPhase phase)
 {
-	struct op_group group = { .name = tacho_slice_type(groups->selection->timeline, slice),
-				  .phase = phase };
+	struct op_group group = { .name = name, .phase = phase };
 	gint64 shape = 0;
 	guint index;
 
-	if (groups->selection->filter->by_shape)
+	if (groups->selection->filter->by_shape && slice != TACHO_NONE)
 		shape = shape_number(groups, slice, &group.shape);
-	group.key = shape << 34 | (gint64)group.name << 2 | phase;
+	group.key = shape << 35 | (gint64)group.name << 3 | phase;
 	index = GPOINTER_TO_UINT(g_hash_table_lookup(groups->by_key, &group.key));
 	if (index)
 		return index - 1;
@@ -166,7 +169,8 @@ static void count_op(struct op_groups *groups, struct op_track *on, guint32 plac
 	guint32 slice = on->track->first_slice + place;
 	gint64 duration_ns = timeline->slices.duration_ns[slice];
 	guint32 around = op_around(timeline, on, slice);
-	guint32 index = find_group(groups, slice, on->phases[place]);
+	guint32 index =
+		find_group(groups, tacho_slice_type(timeline, slice), slice, on->phases[place]);
 	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
 
 	group->count++;
@@ -204,6 +208,24 @@ static void count_track(struct op_groups *groups, const TachoTrack *track)
 					 timeline->slices.start_ns[slice], &cursor))
 			count_op(groups, &on, i, costs ? costs[i].flops : 0);
 	}
+}
+
+static void count_replay(const struct graph_replay *replay, gpointer data)
+{
+	struct op_groups *groups = data;
+	const TachoTimeline *timeline = groups->selection->timeline;
+	guint index =
+		find_group(groups, graph_replay_name(timeline, replay), replay->op, PHASE_REPLAY);
+	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
+	gdouble flops = groups->with_flops ? graph_replay_flops(timeline, replay) : 0;
+
+	group->count++;
+	group->min_ns = 0;
+	if (groups->with_facts)
+		group->metrics[TACHO_METRIC_DEVICE] += replay->device_ns;
+	group->metrics[TACHO_METRIC_FLOPS] += MAX(flops, 0);
+	group->metrics[TACHO_METRIC_RUNS]++;
+	group->is_unknown |= flops < 0;
 }
 
 /* --- what is shown ---------------------------------------------------------------------------- */
@@ -447,6 +469,7 @@ TachoTable *tacho_view_op(const TachoTimeline *timeline, const TachoFilter *filt
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (selection_takes_track(&selection, tacho_timeline_track(timeline, i)))
 			count_track(&groups, tacho_timeline_track(timeline, i));
+	visit_replays(&selection, count_replay, &groups);
 	add_rows(table, &groups);
 	note_unknown(table, &groups);
 	selection_note_empty(&selection, table, "operations");

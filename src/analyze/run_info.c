@@ -6,6 +6,7 @@
 #include <tacho/correlate.h>
 
 #include "analyze/clock_view.h"
+#include "analyze/graph_replay.h"
 #include "analyze/selection.h"
 #include "analyze/table_internal.h"
 #include "base/json_writer.h"
@@ -205,11 +206,15 @@ static TachoTable *list_kinds(const TachoTimeline *timeline)
 {
 	TachoTable *table = tacho_table_new("kinds", kind_columns, G_N_ELEMENTS(kind_columns));
 	guint64 counts[TACHO_N_SLICE_KINDS] = { 0 };
+	guint64 n_replays, n_uncaptured;
 
 	for (guint32 i = 0; i < timeline->slices.n; i++)
 		counts[timeline->slices.kind[i]]++;
 	for (guint kind = 0; kind < TACHO_N_SLICE_KINDS; kind++)
 		add_kind(table, tacho_slice_kind_name(kind), counts[kind]);
+	n_replays = count_graph_work(timeline, &n_uncaptured);
+	add_kind(table, "replay", n_replays);
+	add_kind(table, "replay_uncaptured", n_uncaptured);
 	add_kind(table, "memory", timeline->memory->len);
 	add_kind(table, "mark", timeline->marks->len);
 	add_kind(table, "sample", timeline->samples->len);

@@ -11,6 +11,9 @@
  * By function, places are the program's own functions inside each other, as they ran; operations stand
  * in the innermost function around them.
  *
+ * What a graph does again is under "[replay]" of the place where it was captured; where that was not recorded,
+ * of the place where the graph was launched, by the names of its kernels.
+ *
  * A forward operation may stand on a track that is looked at later: slices that wait for one are
  * placed in a second pass. */
 #include "analyze/scope_places.h"
@@ -23,6 +26,7 @@
 #define WRAPPER_PREFIX "autograd::engine::evaluate_function: "
 #define STEP_PREFIX    "ProfilerStep#"
 #define BACKWARD       "[backward]"
+#define REPLAY	       "[replay]"
 #define PENDING	       (TACHO_NONE - 1)
 
 static guint label_number(struct scope_places *places, const gchar *label)
@@ -339,6 +343,39 @@ void profile_add_run(struct profile_tree *tree, guint32 node, const TachoTimelin
 	profile_tree_mark_present(tree, node, run->step);
 }
 
+static guint32 replay_node(struct scope_places *places, const struct graph_replay *replay)
+{
+	guint32 at = replay->op != TACHO_NONE	     ? replay->op
+		     : replay->capture != TACHO_NONE ? replay->capture
+						     : replay->launch;
+	guint32 node = at == TACHO_NONE ? 0 : places->nodes[at];
+
+	node = child_node(places, node < places->tree->nodes->len ? node : 0, REPLAY);
+	return replay->op != TACHO_NONE
+		       ? node
+		       : child_node(places, node, tacho_slice_name(places->timeline, replay->work));
+}
+
+void profile_add_replay(struct profile_tree *tree, guint32 node, const TachoTimeline *timeline,
+			const struct graph_replay *replay)
+{
+	struct profile_node *at = profile_node_at(tree, node);
+	gdouble flops = graph_replay_flops(timeline, replay);
+
+	at->type = g_string_chunk_insert_const(
+		tree->strings,
+		tacho_timeline_string(timeline, graph_replay_name(timeline, replay)));
+	at->phase = op_phase_name(PHASE_REPLAY);
+	if (!at->shapes && replay->op != TACHO_NONE)
+		at->shapes = op_shapes_text(timeline, replay->op);
+	at->self[TACHO_METRIC_DEVICE] += replay->device_ns;
+	at->self[TACHO_METRIC_TIME] += replay->device_ns;
+	at->self[TACHO_METRIC_FLOPS] += MAX(flops, 0);
+	at->is_unknown |= flops < 0;
+	at->self[TACHO_METRIC_RUNS]++;
+	profile_tree_mark_present(tree, node, replay->step);
+}
+
 /* --- the view --------------------------------------------------------------------------------- */
 
 struct places_count {
@@ -354,6 +391,13 @@ static void count_run(const struct op_run *run, gpointer data)
 
 	if (node < places->tree->nodes->len)
 		profile_add_run(places->tree, node, places->timeline, &count->facts, run);
+}
+
+static void count_replay(const struct graph_replay *replay, gpointer data)
+{
+	struct scope_places *places = data;
+
+	profile_add_replay(places->tree, replay_node(places, replay), places->timeline, replay);
 }
 
 TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const TachoFilter *filter,
@@ -372,6 +416,7 @@ TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const 
 	scope_places_init(&places, &tree, &selection, by_function);
 	op_facts_init(&count.facts, timeline, TRUE);
 	visit_ops(&selection, count_run, &count);
+	visit_replays(&selection, count_replay, &places);
 	profile_tree_select(&tree, &selection);
 	table = profile_tree_table(&tree, name);
 	selection_note(&selection, table);

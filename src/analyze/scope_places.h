@@ -2,6 +2,7 @@
 #ifndef TACHO_SCOPE_PLACES_H
 #define TACHO_SCOPE_PLACES_H
 
+#include "analyze/graph_replay.h"
 #include "analyze/op_facts.h"
 #include "analyze/op_phase.h"
 #include "analyze/profile_tree.h"
@@ -38,6 +39,10 @@ void visit_ops(const struct selection *selection, OpVisit visit, gpointer data);
 /* Add what a run took to a node, which becomes one of that operation type. */
 void profile_add_run(struct profile_tree *tree, guint32 node, const TachoTimeline *timeline,
 		     const struct op_facts *facts, const struct op_run *run);
+
+/* The same of what a graph did again. */
+void profile_add_replay(struct profile_tree *tree, guint32 node, const TachoTimeline *timeline,
+			const struct graph_replay *replay);
 
 /* The table of a tree of such places. */
 TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const TachoFilter *filter,

@@ -3,7 +3,8 @@
  *     check_streams            slices
  *     pair_messages            slices
  *     pair_forward_backward    slices, marks
- *     link_kernels             slices, flows that an importer made
+ *     link_graph_work          slices, rows that an importer made
+ *     link_kernels             slices, flows that an importer made, graphs' work
  *     link_queued_collectives  slices
  *     align_clocks             slices, marks, flows of messages and of what queued a collective
  *     match_collectives        slices, marks
@@ -17,6 +18,8 @@
  * across it. All walk the tables in their order, so equal timelines give equal results. */
 #include "correlate/correlate_internal.h"
 
+#include "correlate/graph_capture.h"
+
 /* What holds within a process, whatever its clock says, and what the clocks are aligned by. */
 static void correlate_each(TachoTimeline *timeline)
 {
@@ -25,6 +28,7 @@ static void correlate_each(TachoTimeline *timeline)
 	check_streams(timeline);
 	pair_messages(timeline);
 	pair_forward_backward(timeline);
+	link_graph_work(timeline, threads);
 	link_kernels(timeline, threads);
 	link_queued_collectives(timeline, threads);
 }

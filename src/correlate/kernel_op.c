@@ -3,7 +3,7 @@
  * A kernel called by an op lies inside it on the same thread; then the parent chain knows the op
  * and no flow is needed. What a device did has its launch in a column, made by whoever read the
  * correlation ids: a LAUNCH flow says the same to viewers, and its op is the innermost one around the
- * launch; a launch outside any op (a runtime call of the program's own) is no orphan. What is left are
+ * launch, or, of a graph's node, around the call that captured it (graph_capture); a launch outside any op (a runtime call of the program's own) is no orphan. What is left are
  * kernels on threads of a pool (OpenMP), which the op's
  * thread woke up: such a kernel gets an inferred flow from the op that was open for all of the
  * kernel's time
@@ -17,11 +17,17 @@
 guint32 tacho_kernel_op(const TachoTimeline *timeline, guint32 slice)
 {
 	const TachoSlices *slices = &timeline->slices;
+	const TachoGraphWork *work;
 
 	if (slice >= slices->n)
 		return TACHO_NONE;
+	work = tacho_slice_borrow_graph_work(timeline, slice);
 	/* a device's slice may have been launched by an op itself */
-	slice = slices->launch[slice] != TACHO_NONE ? slices->launch[slice] : slices->parent[slice];
+	if (work && work->capture != TACHO_NONE)
+		slice = work->capture;
+	else
+		slice = slices->launch[slice] != TACHO_NONE ? slices->launch[slice]
+							    : slices->parent[slice];
 	while (slice != TACHO_NONE && slices->kind[slice] != TACHO_SLICE_OP)
 		slice = slices->parent[slice];
 	return slice;

@@ -282,6 +282,8 @@ static void read_arg(struct json_scan *scan, const struct json_text *key,
 			read_integer(scan, &event->forward_thread);
 		else if (JSON_TEXT_IS(key, "In msg nelems"))
 			read_integer(scan, &event->n_in_elements);
+		else if (JSON_TEXT_IS(key, "graph node id"))
+			read_integer(scan, &event->graph_node);
 		break;
 	case 14:
 		if (JSON_TEXT_IS(key, "Total Reserved"))

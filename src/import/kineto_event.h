@@ -55,6 +55,7 @@ struct kineto_event {
 	struct json_text collective, dtype, group_name, group_ranks;
 	/* waits for an event: the call that recorded it, and on which stream */
 	gint64 event_record, event_stream;
+	gint64 graph_node; /* of a CUDA graph: its id; 0: no node's work */
 	/* "[memory]" */
 	gint64 address, device_type, device_id, total_allocated, total_reserved;
 	/* metadata: args.name */

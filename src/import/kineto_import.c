@@ -118,6 +118,18 @@ static void gather_functions(struct kineto_merge *merge, const struct kineto_row
 	}
 }
 
+static void gather_graph_nodes(struct kineto_merge *merge, const struct kineto_rows *rows)
+{
+	const TachoGraphWork *nodes = rows->graph_nodes.rows;
+
+	for (gsize k = 0; k < rows->graph_nodes.n; k++) {
+		TachoGraphWork work = nodes[k];
+
+		work.slice += rows->first_row;
+		g_array_append_val(merge->timeline->graph_work, work);
+	}
+}
+
 static gboolean number_rows(struct kineto_merge *merge, guint32 *ret_n, GError **error)
 {
 	guint64 n_rows = merge->timeline->slices.n; /* those of an importer before us */
@@ -134,6 +146,7 @@ static gboolean number_rows(struct kineto_merge *merge, guint32 *ret_n, GError *
 		}
 		if (merge->import->functions)
 			gather_functions(merge, rows);
+		gather_graph_nodes(merge, rows);
 	}
 	*ret_n = (guint32)n_rows;
 	return TRUE;

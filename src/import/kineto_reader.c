@@ -71,6 +71,7 @@ void kineto_rows_release(struct kineto_rows *rows)
 	row_buffer_release(&rows->marks);
 	row_buffer_release(&rows->labels);
 	row_buffer_release(&rows->functions);
+	row_buffer_release(&rows->graph_nodes);
 }
 
 const struct kineto_track *kineto_reader_tracks(const struct kineto_reader *reader, guint *ret_n)
@@ -411,6 +412,17 @@ static void note_function(struct kineto_reader *reader, const struct kineto_even
 	id->record_function = event->record_function;
 }
 
+static void note_graph_node(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	TachoGraphWork *work = add(reader, &reader->rows->graph_nodes, sizeof(*work));
+
+	if (!work)
+		return;
+	*work = (TachoGraphWork){ .slice = (guint32)(reader->rows->slices.n - 1),
+				  .capture = TACHO_NONE,
+				  .node = event->graph_node };
+}
+
 static void add_slice(struct kineto_reader *reader, const struct kineto_event *event)
 {
 	struct kineto_row *row = add(reader, &reader->rows->slices, sizeof(*row));
@@ -436,6 +448,8 @@ static void add_slice(struct kineto_reader *reader, const struct kineto_event *e
 	g_array_index(reader->tracks.tracks, struct kineto_track, row->track).n_slices++;
 	row->kind = (guint8)kind;
 	row->flags = is_autograd_node(event) ? TACHO_SLICE_BACKWARD : 0;
+	if (event->graph_node && role == KINETO_ON_STREAM)
+		note_graph_node(reader, event);
 	if (reader->wants_functions)
 		note_function(reader, event, kind);
 }

@@ -32,6 +32,7 @@
 	COLUMN(EVENT_ID, eventId)                                                                  \
 	COLUMN(EVENT_TYPE, eventType)                                                              \
 	COLUMN(GRAPH_NODE, graphNodeId)                                                            \
+	COLUMN(ORIGINAL_NODE, originalGraphNodeId)                                                 \
 	COLUMN(GRAPH, graphId)                                                                     \
 	COLUMN(CPU, cpu)                                                                           \
 	COLUMN(IS_IN, isSchedIn)                                                                   \
@@ -200,33 +201,92 @@ static void read_mpi_collective(struct nsys_file *file, const struct nsys_table 
 	track_book_add(file->book, &slice);
 }
 
-/* What makes a node of a graph: kernels that the graph launches later come from here. */
+/* --- nodes of graphs ------------------------------------------------------------------------ */
+
+guint nsys_node_hash(gconstpointer data)
+{
+	const struct nsys_node *node = data;
+	guint64 mixed = (guint64)node->process * 31 + (guint64)node->id;
+
+	return g_int64_hash(&mixed);
+}
+
+gboolean nsys_node_equal(gconstpointer a, gconstpointer b)
+{
+	const struct nsys_node *x = a, *y = b;
+
+	return x->process == y->process && x->id == y->id;
+}
+
+/* The node of a row: of its process, whichever of the two columns names that. */
+static struct nsys_node node_of_row(const struct nsys_file *file)
+{
+	gint64 global_id =
+		column_or(file, COLUMN_GLOBAL_TID, column_or(file, COLUMN_GLOBAL_PID, 0));
+
+	return (struct nsys_node){ .process = global_id >> 24,
+				   .id = column_or(file, COLUMN_GRAPH_NODE, 0) };
+}
+
+/* Of several rows of a node, the one that says whose clone it is, or else the first. */
+static void keep_node(struct nsys_file *file, const struct nsys_node *node)
+{
+	gpointer known;
+
+	if (!g_hash_table_lookup_extended(file->nodes, node, &known, NULL) ||
+	    (node->original && !((const struct nsys_node *)known)->original))
+		g_hash_table_replace(file->nodes, g_memdup2(node, sizeof(*node)), NULL);
+}
+
+/* What makes a node of a graph: kernels that the graph launches later come from here. A graph that is made
+ * ready to run has clones of the nodes that were captured. */
 static void read_graph_node(struct nsys_file *file, const struct nsys_table *table)
 {
-	gint64 node = column_or(file, COLUMN_GRAPH_NODE, 0);
-	guint32 before = file->timeline->slices.n;
-	gint64 *key;
+	struct nsys_node node = node_of_row(file);
 
+	node.row = file->timeline->slices.n;
+	node.original = column_or(file, COLUMN_ORIGINAL_NODE, 0);
 	read_aside(file, table);
-	if (!node || file->timeline->slices.n == before)
-		return;
-	key = g_new(gint64, 1);
-	*key = node;
-	g_hash_table_insert(file->nodes, key, GUINT_TO_POINTER(before + 1));
+	if (node.id && file->timeline->slices.n > node.row)
+		keep_node(file, &node);
+}
+
+/* The node that `node` is a clone of, or of whose clone; itself, where it is none. NULL: nothing made it. */
+static const struct nsys_node *find_captured(const struct nsys_file *file, struct nsys_node node)
+{
+	enum { MAX_CLONES = 16 };
+	const struct nsys_node *found = NULL;
+
+	for (guint i = 0; i < MAX_CLONES; i++) {
+		gpointer key;
+
+		if (!g_hash_table_lookup_extended(file->nodes, &node, &key, NULL))
+			break;
+		found = key;
+		if (!found->original || found->original == found->id)
+			break;
+		node.id = found->original;
+	}
+	return found;
 }
 
 /* --- the device ----------------------------------------------------------------------------- */
 
 static void tie_to_node(struct nsys_file *file, guint32 row)
 {
-	gint64 node = column_or(file, COLUMN_GRAPH_NODE, 0);
-	gpointer maker = node ? g_hash_table_lookup(file->nodes, &node) : NULL;
+	struct nsys_node node = node_of_row(file);
+	const struct nsys_node *captured = node.id ? find_captured(file, node) : NULL;
+	TachoGraphWork work = { .slice = row, .capture = TACHO_NONE, .node = node.id };
 	TachoFlow flow = { .to = row, .kind = TACHO_FLOW_OTHER, .is_exact = 1 };
 
-	if (!maker || row == TACHO_NONE)
+	if (!node.id || row == TACHO_NONE)
 		return;
-	flow.from = GPOINTER_TO_UINT(maker) - 1;
-	g_array_append_val(file->timeline->flows, flow);
+	if (captured) {
+		work.capture = flow.from = captured->row;
+		work.is_exact = 1;
+		g_array_append_val(file->timeline->flows, flow);
+	}
+	g_array_append_val(file->timeline->graph_work, work);
 }
 
 static void add_device_slice(struct nsys_file *file, struct book_slice *slice)

@@ -14,7 +14,7 @@ struct nsys_file {
 	gchar **tables;
 	GHashTable *strings;	 /* id of StringIds, gint64 -> string id + 1 */
 	GHashTable *threads;	 /* globalTid, gint64 -> string id of its name */
-	GHashTable *nodes;	 /* graphNodeId, gint64 -> row + 1 of what made it */
+	GHashTable *nodes;	 /* struct nsys_node, itself: what made the nodes of graphs */
 	GHashTable *running;	 /* cpu + 1 -> struct running */
 	GHashTable *metrics;	 /* typeId, metricId -> name */
 	GHashTable *stacks;	 /* id of a sample -> string id of its stack */
@@ -23,6 +23,16 @@ struct nsys_file {
 	gboolean
 		has_end; /* which has a column `end`: where it is empty, something was still going on */
 };
+
+/* A node of a graph. Its process comes with it: ids are a process's own. */
+struct nsys_node {
+	gint64 process, id;
+	gint64 original; /* the node it was cloned from; 0: none */
+	guint32 row;	 /* of what made it */
+};
+
+guint nsys_node_hash(gconstpointer node);
+gboolean nsys_node_equal(gconstpointer a, gconstpointer b);
 
 static inline guint32 nsys_intern(struct nsys_file *file, const gchar *text)
 {

@@ -230,7 +230,7 @@ static void read_all(struct nsys_file *file)
 	file->strings = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	file->stacks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	file->threads = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	file->nodes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	file->nodes = g_hash_table_new_full(nsys_node_hash, nsys_node_equal, g_free, NULL);
 	file->running = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	file->metrics = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	read_facts(file, &base_ns);

@@ -35,6 +35,7 @@ TachoTimeline *tacho_timeline_new(void)
 	timeline->samples = new_table(sizeof(TachoSample));
 	timeline->memory = new_table(sizeof(TachoMemoryEvent));
 	timeline->chunks = new_table(sizeof(TachoChunk));
+	timeline->graph_work = new_table(sizeof(TachoGraphWork));
 	timeline->marks = new_table(sizeof(TachoMark));
 	timeline->steps = new_table(sizeof(TachoStep));
 	timeline->control_steps = new_table(sizeof(TachoStep));
@@ -65,6 +66,7 @@ void tacho_timeline_free(TachoTimeline *timeline)
 	g_array_free(timeline->samples, TRUE);
 	g_array_free(timeline->memory, TRUE);
 	g_array_free(timeline->chunks, TRUE);
+	g_array_free(timeline->graph_work, TRUE);
 	g_array_free(timeline->marks, TRUE);
 	g_array_free(timeline->steps, TRUE);
 	g_array_free(timeline->control_steps, TRUE);
@@ -130,22 +132,36 @@ const gchar *tacho_flow_kind_name(TachoFlowKind kind)
 	return "flow";
 }
 
-const TachoMessage *tacho_slice_borrow_message(const TachoTimeline *timeline, guint32 slice)
+/* The row of `slice` in rows that begin with a slice and are sorted by it, or NULL. */
+static gconstpointer row_of_slice(const GArray *rows, guint32 slice)
 {
-	const GArray *messages = timeline->messages;
-	guint low = 0, high = messages->len;
+	gsize stride = g_array_get_element_size((GArray *)rows);
+	guint low = 0, high = rows->len;
 
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
 
-		if (g_array_index(messages, TachoMessage, middle).slice < slice)
+		if (*(const guint32 *)(gconstpointer)(rows->data + middle * stride) < slice)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < messages->len && g_array_index(messages, TachoMessage, low).slice == slice
-		       ? &g_array_index(messages, TachoMessage, low)
-		       : NULL;
+	if (low == rows->len ||
+	    *(const guint32 *)(gconstpointer)(rows->data + low * stride) != slice)
+		return NULL;
+	return rows->data + low * stride;
+}
+
+const TachoMessage *tacho_slice_borrow_message(const TachoTimeline *timeline, guint32 slice)
+{
+	G_STATIC_ASSERT(offsetof(TachoMessage, slice) == 0);
+	return row_of_slice(timeline->messages, slice);
+}
+
+const TachoGraphWork *tacho_slice_borrow_graph_work(const TachoTimeline *timeline, guint32 slice)
+{
+	G_STATIC_ASSERT(offsetof(TachoGraphWork, slice) == 0);
+	return row_of_slice(timeline->graph_work, slice);
 }
 
 void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,
@@ -439,6 +455,26 @@ static void follow_flows(GArray *flows, const guint32 *moved)
 	}
 }
 
+static gint compare_graph_work(gconstpointer a, gconstpointer b)
+{
+	guint32 left = ((const TachoGraphWork *)a)->slice,
+		right = ((const TachoGraphWork *)b)->slice;
+
+	return (left > right) - (left < right);
+}
+
+static void follow_graph_work(GArray *rows, const guint32 *moved)
+{
+	for (guint i = 0; i < rows->len; i++) {
+		TachoGraphWork *work = &g_array_index(rows, TachoGraphWork, i);
+
+		work->slice = moved[work->slice];
+		if (work->capture != TACHO_NONE)
+			work->capture = moved[work->capture];
+	}
+	g_array_sort(rows, compare_graph_work);
+}
+
 /* A clock a host, where nobody made any. */
 static void add_clocks(TachoTimeline *timeline)
 {
@@ -466,6 +502,7 @@ guint32 *tacho_timeline_finish(TachoTimeline *timeline)
 	moved = slice_columns_sort(&timeline->slices, timeline->tracks->len);
 	follow_launches(&timeline->slices, moved);
 	follow_flows(timeline->flows, moved);
+	follow_graph_work(timeline->graph_work, moved);
 	nest_tracks(timeline);
 	finish_moments(timeline);
 	sum_up(timeline);

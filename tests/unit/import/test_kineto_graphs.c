@@ -49,6 +49,59 @@ static void test_one_launch(void)
 	foreign_remove(path);
 }
 
+struct event {
+	const gchar *category, *name, *track, *args;
+	gint ts, dur;
+};
+
+static gchar *make_trace(const struct event *events, guint n)
+{
+	GString *text = g_string_new("{\"schemaVersion\": 1, \"traceEvents\": [\n");
+
+	for (guint i = 0; i < n; i++)
+		g_string_append_printf(text,
+				       "%s{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", %s,"
+				       " \"ts\": %d, \"dur\": %d, \"args\": {%s}}\n",
+				       i ? "," : "", events[i].category, events[i].name,
+				       events[i].track, events[i].ts, events[i].dur,
+				       events[i].args);
+	g_string_append(text, "]}\n");
+	return g_string_free(text, FALSE);
+}
+
+#define HOST	  "\"pid\": 5, \"tid\": 5"
+#define STREAM(n) "\"pid\": 0, \"tid\": " n
+#define NODE(n)	  "\"correlation\": 8, \"graph node id\": " n
+
+/* Nodes were captured in the order of their ids, which is not that in which they ran, on two streams. */
+static void test_capture(void)
+{
+	static const struct event events[] = {
+		{ "cuda_runtime", "cudaStreamBeginCapture", HOST, "", 100, 1 },
+		{ "cpu_op", "aten::mm", HOST, "", 110, 5 },
+		{ "cuda_runtime", "cudaLaunchKernel", HOST, "\"correlation\": 1", 111, 2 },
+		{ "cpu_op", "aten::relu", HOST, "", 120, 5 },
+		{ "cuda_driver", "cuLaunchKernel", HOST, "\"correlation\": 2", 121, 2 },
+		{ "cuda_runtime", "cudaStreamEndCapture", HOST, "", 130, 1 },
+		{ "cuda_runtime", "cudaGraphLaunch", HOST, "\"correlation\": 8", 140, 3 },
+		{ "kernel", "relu", STREAM("7"), NODE("22"), 150, 9 },
+		{ "kernel", "gemm", STREAM("8"), NODE("21"), 160, 5 },
+	};
+	g_autofree gchar *text = make_trace(events, G_N_ELEMENTS(events));
+	gchar *path = foreign_write("x.json", text, strlen(text));
+	g_autoptr(TachoTimeline) timeline = foreign_open(path);
+	guint32 gemm = timeline_find(timeline, "gemm", 0);
+	guint32 relu = timeline_find(timeline, "relu", 0);
+
+	tacho_correlate(timeline);
+	g_assert_cmpuint(tacho_kernel_op(timeline, gemm), ==,
+			 timeline_find(timeline, "aten::mm", 0));
+	g_assert_cmpuint(tacho_kernel_op(timeline, relu), ==,
+			 timeline_find(timeline, "aten::relu", 0));
+	g_assert_cmpint(tacho_slice_borrow_graph_work(timeline, relu)->node, ==, 22);
+	foreign_remove(path);
+}
+
 /* What each graph launched, counted from the files by correlation id. */
 static void test_samples(void)
 {
@@ -79,6 +132,13 @@ static void test_samples(void)
 		}
 		g_assert_cmpuint(n_launches, ==, samples[i].n_launches);
 		g_assert_cmpuint(n_work, ==, samples[i].n_work);
+		/* none of them has its capture */
+		tacho_correlate(timeline);
+		g_assert_cmpuint(timeline->graph_work->len, ==, n_work);
+		for (guint k = 0; k < timeline->graph_work->len; k++)
+			g_assert_cmpuint(
+				g_array_index(timeline->graph_work, TachoGraphWork, k).capture, ==,
+				TACHO_NONE);
 	}
 }
 
@@ -86,6 +146,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kineto_graphs/one_launch", test_one_launch);
+	g_test_add_func("/kineto_graphs/capture", test_capture);
 	g_test_add_func("/kineto_graphs/samples", test_samples);
 	return g_test_run();
 }

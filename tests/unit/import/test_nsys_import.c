@@ -133,6 +133,53 @@ static TachoTimeline *open_all(gchar **ret_path)
 	return foreign_open(*ret_path);
 }
 
+/* A graph's node that was captured in an op, and launched as the clone of its clone; another process has a node
+ * of that number, too. */
+static const gchar cloned_nodes[] =
+	"PRAGMA page_size = 512;"
+	"CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);"
+	"INSERT INTO StringIds VALUES (1, 'aten::mm, op_id = 1'), (2, 'gemm'),"
+	" (3, 'cudaGraphLaunch_v10000'), (4, 'Graph Node Creation'), (5, 'aten::relu, op_id = 2');"
+	"CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, textId INTEGER,"
+	" globalTid INTEGER);"
+	"INSERT INTO NVTX_EVENTS VALUES (1000, 2000, 59, 1, " TID7 "), (2100, 3000, 59, 5, " TID7
+	");"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER,"
+	" correlationId INTEGER, nameId INTEGER);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (5000, 5100, " TID7 ", 9, 3);"
+	"CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER, end INTEGER, nameId INTEGER,"
+	" globalTid INTEGER, graphNodeId INTEGER, originalGraphNodeId INTEGER);"
+	"INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (1500, 1510, 4, " TID7 ", 40, NULL),"
+	" (4000, 4001, 4, " TID7 ", 50, 40), (4100, 4101, 4, " TID7 ", 60, 50),"
+	" (4200, 4201, 4, " TID7 ", 60, NULL), (2200, 2210, 4, 1, 40, NULL);"
+	"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER,"
+	" streamId INTEGER, correlationId INTEGER, globalPid INTEGER, shortName INTEGER,"
+	" graphNodeId INTEGER);"
+	"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (6000, 7000, 0, 7, 9, " PID ", 2, 60),"
+	" (7000, 7500, 0, 7, 9, " PID ", 2, 61);";
+
+static void test_cloned_nodes(void)
+{
+	gchar *path = sqlite_text_write("x.sqlite", cloned_nodes);
+	g_autoptr(TachoTimeline) timeline = foreign_open(path);
+	guint32 captured = timeline_find(timeline, "gemm", 0);
+	guint32 other = timeline_find(timeline, "gemm", 1);
+	const TachoGraphWork *work;
+
+	tacho_correlate(timeline);
+	work = tacho_slice_borrow_graph_work(timeline, captured);
+	g_assert_nonnull(work);
+	g_assert_cmpint(work->node, ==, 60);
+	g_assert_true(work->is_exact);
+	g_assert_cmpuint(tacho_kernel_op(timeline, captured), ==,
+			 timeline_find(timeline, "aten::mm", 0));
+	/* of this one nothing tells who made it */
+	work = tacho_slice_borrow_graph_work(timeline, other);
+	g_assert_nonnull(work);
+	g_assert_cmpuint(work->capture, ==, TACHO_NONE);
+	foreign_remove(path);
+}
+
 static void test_device(void)
 {
 	gchar *path;
@@ -316,5 +363,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/nsys/damaged", test_damaged);
 	g_test_add_func("/nsys/samples", test_samples);
 	g_test_add_func("/nsys/damaged-sample", test_damaged_sample);
+	g_test_add_func("/nsys_import/cloned_nodes", test_cloned_nodes);
 	return g_test_run();
 }
