@@ -9,7 +9,8 @@
  *            are one update (a sparse and a dense optimizer). Updates that come in a fixed cycle
  *            (the D, D, G of a GAN, told apart by name and by the ops in them) are one step a
  *            cycle. Step k is [end of step k - 1, end of its last update).
- * period     the sequence of the main thread's outermost ops repeats (op_sequence).
+ * period     the sequence of the main thread's outermost ops repeats (op_sequence), and what it repeats holds at
+ *            least half of what the process and its devices did (step_coverage); not of a device's calls alone.
  *
  * The start of an optimizer's step 0 is nobody's end: it is taken to be where the thread begins the
  * same sequence of ops as at the start of step 1, as long before its end as that is, or nearest to
@@ -29,6 +30,7 @@
 #include <string.h>
 
 #include "correlate/op_sequence.h"
+#include "correlate/step_coverage.h"
 #include "trace/clock_map.h"
 #include "trace/trace_layout.h"
 
@@ -113,25 +115,6 @@ struct work_count {
 	guint64 n, n_inside;
 };
 
-static gboolean is_inside_step(const GArray *steps, gint64 time_ns)
-{
-	guint low = 0, high = steps->len;
-	const TachoStep *step;
-
-	while (low < high) { /* the first step that begins after time_ns */
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(steps, TachoStep, middle).start_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return FALSE;
-	step = &g_array_index(steps, TachoStep, low - 1);
-	return time_ns < step->end_ns;
-}
-
 static void count_work(const TachoTimeline *timeline, guint32 slice, gpointer data)
 {
 	struct work_count *count = data;
@@ -141,7 +124,7 @@ static void count_work(const TachoTimeline *timeline, guint32 slice, gpointer da
 	    g_str_has_prefix(tacho_slice_name(timeline, slice), PROFILER_STEP_PREFIX))
 		return;
 	count->n++;
-	count->n_inside += is_inside_step(count->steps, timeline->slices.start_ns[slice]);
+	count->n_inside += step_coverage_holds(count->steps, timeline->slices.start_ns[slice]);
 }
 
 static void find_profiler_steps(const TachoTimeline *timeline, struct rank_steps *found)
@@ -478,13 +461,23 @@ static void find_optimizer_steps(const TachoTimeline *timeline, struct rank_step
 
 /* --- period ---------------------------------------------------------------------------------- */
 
+/* Calls of a device's runtime repeat layer by layer: alone they do not tell steps. */
+static gboolean has_only_calls(const TachoTimeline *timeline, const OpSequence *sequence)
+{
+	for (guint32 i = 0; i < sequence->n; i++)
+		if (timeline->slices.kind[sequence->slice[i]] != TACHO_SLICE_RUNTIME)
+			return FALSE;
+	return TRUE;
+}
+
 static void find_periodic_steps(const TachoTimeline *timeline, struct rank_steps *found)
 {
 	g_autoptr(OpSequence) sequence = op_sequence_new(timeline, found->main_track);
 	g_autoptr(GArray) starts = g_array_new(FALSE, FALSE, sizeof(guint32));
 	gboolean is_last_whole;
 
-	if (!op_sequence_find_loop(sequence, starts, &is_last_whole))
+	if (has_only_calls(timeline, sequence) ||
+	    !op_sequence_find_loop(sequence, starts, &is_last_whole))
 		return;
 	for (guint i = 0; i + 1 < starts->len; i++) {
 		gboolean is_last = i + 2 == starts->len;
@@ -496,6 +489,8 @@ static void find_periodic_steps(const TachoTimeline *timeline, struct rank_steps
 				 : timeline->slices.start_ns[sequence->slice[next]],
 			 !is_last || is_last_whole);
 	}
+	if (!step_coverage_is_most(timeline, found->process, found->steps))
+		g_array_set_size(found->steps, 0);
 }
 
 /* --- all ranks ------------------------------------------------------------------------------- */

@@ -320,6 +320,61 @@ static void test_period_of_modules(void)
 	assert_step(timeline, 11, 0, 11, 1100, 1180, TRUE);
 }
 
+/* Ten turns of a loop, from 100 ms on, each of which has a kernel that runs `late_ms` after. */
+static GString *make_launches(gboolean has_op, gint late_ms)
+{
+	GString *text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+
+	for (gint at = 100; at <= 1000; at += 100) {
+		g_string_append_printf(text, "runtime cudaLaunchKernel %d..%d\n", at, at + 5);
+		if (has_op)
+			g_string_append_printf(text, "op aten::mm %d..%d\n", at + 6, at + 9);
+		g_string_append_printf(text, "runtime cudaEventQuery %d..%d\n", at + 10, at + 12);
+	}
+	g_string_append(text, "stream 7\n");
+	for (gint at = 100; at <= 1000; at += 100)
+		g_string_append_printf(text, "kernel k %d..%d\n", at + late_ms, at + late_ms + 50);
+	return text;
+}
+
+/* What a loop launches runs within it: else it is a part of something larger, such as layers. */
+static void test_period_covers_devices(void)
+{
+	g_autoptr(GString) soon = make_launches(TRUE, 40);
+	g_autoptr(GString) late = make_launches(TRUE, 2000);
+	g_autoptr(TachoTimeline) covered = correlated(soon->str);
+	g_autoptr(TachoTimeline) apart = correlated(late->str);
+
+	g_assert_cmpint(tacho_step_source(covered), ==, TACHO_STEPS_PERIOD);
+	g_assert_cmpint(tacho_step_source(apart), ==, TACHO_STEPS_NONE);
+	g_assert_cmpuint(apart->steps->len, ==, 0);
+}
+
+/* A device's calls alone repeat in any way. */
+static void test_period_of_calls(void)
+{
+	g_autoptr(GString) text = make_launches(FALSE, 40);
+	g_autoptr(TachoTimeline) timeline = correlated(text->str);
+
+	g_assert_cmpint(tacho_step_source(timeline), ==, TACHO_STEPS_NONE);
+}
+
+/* A loop beside which the thread does much more. */
+static void test_period_of_little(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 10; i++)
+		g_string_append_printf(text, "op aten::mm %d..%d\nop aten::relu %d..%d\n", 10 * i,
+				       10 * i + 2, 10 * i + 3, 10 * i + 5);
+	for (gint i = 0; i < 30; i++)
+		g_string_append_printf(text, "op aten::op%d %d..%d\n", i, 200 + i, 201 + i);
+	timeline = correlated(text->str);
+
+	g_assert_cmpint(tacho_step_source(timeline), ==, TACHO_STEPS_NONE);
+}
+
 /* Of steps 2 and 3 nothing was recorded but when they ended. */
 static void test_control(void)
 {
@@ -399,6 +454,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_finder/period_of_training", test_period_of_training);
 	g_test_add_func("/step_finder/period_of_inference", test_period_of_inference);
 	g_test_add_func("/step_finder/period_of_modules", test_period_of_modules);
+	g_test_add_func("/step_finder/period_covers_devices", test_period_covers_devices);
+	g_test_add_func("/step_finder/period_of_calls", test_period_of_calls);
+	g_test_add_func("/step_finder/period_of_little", test_period_of_little);
 	g_test_add_func("/step_finder/control", test_control);
 	g_test_add_func("/step_finder/half-control", test_half_control);
 	g_test_add_func("/step_finder/no_steps", test_no_steps);
