@@ -16,7 +16,7 @@ _tacho_values() {
 	--probes) echo all torch alloc blas dnn socket python ;;
 	--view) [ "$2" = diff ] && echo step op kernel device comm runtime region && return
 		echo step breakdown op kernel scope graph code comm message latency bucket gradient overlap straggler memory \
-		memory_curve chunks critical device idle launch graph_node queue counters advise ;;
+		memory_curve chunks bins critical device idle launch graph_node queue counters advise ;;
 	--select) echo micros cpu_micros accelerator_micros bytes peak_bytes residual_bytes output_bytes \
 		params float_ops occurrence op_types input_shapes ;;
 	--order-by) echo name depth micros cpu_micros accelerator_micros bytes peak_bytes residual_bytes \

@@ -48,6 +48,8 @@ typedef struct {
 	VIEW(memory, "memory by operation: held at the peak, handed out, never given back")        \
 	VIEW(memory_curve, "memory held over time, by category where that was recorded")           \
 	VIEW(chunks, "what allocators hold at the end: segments, chunks in use, free pieces")      \
+	VIEW(bins,                                                                                 \
+	     "chunks that allocators hold at the end, by the size class they sort them into")      \
 	VIEW(critical, "what a step is made of: the critical path across ranks")                   \
 	VIEW(device, "what each device does, and how much of it is filled")                        \
 	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")  \

@@ -35,6 +35,7 @@ static const struct {
 	  "bucket_id IN (SELECT id FROM main.bucket WHERE has_slice(slice_id))" },
 	{ "memory", "has_moment(track_id, ts)" },
 	{ "graph_work", "has_slice(slice_id)" },
+	{ "chunk", "has_process(upid)" },
 	{ "mark", "has_moment(track_id, ts)" },
 };
 

@@ -17,6 +17,7 @@ static const struct query_table *const tables[] = {
 	&query_table_memory,
 	&query_table_mark,
 	&query_table_graph_work,
+	&query_table_chunk,
 	&query_table_problem,
 };
 

@@ -1,5 +1,6 @@
 /* CTF traces made for the test: what each kind of event becomes. */
 #include <glib/gstdio.h>
+#include <math.h>
 #include <string.h>
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>
@@ -272,6 +273,42 @@ static void test_tensorflow(void)
 	g_assert_cmpuint(freed->device, ==, 1);
 	g_assert_cmpint(mark->first, ==, 4);
 	g_assert_cmpuint(timeline->problems->len, ==, 0);
+}
+
+/* Bins and chunks of an allocator are shown as they were last; what was not told is not. */
+static void test_bins(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines(
+		"100 7 tensorflowTracer:bfc_bins_stats allocator_name=GPU_0_bfc bin_numero=i:2 "
+		"total_chunks_in_bin=i:7 total_chunks_in_use=i:5 total_bytes_in_bin=i:8000 "
+		"total_bytes_in_use=i:7000 total_requested_bytes_in_use=i:6500\n"
+		"110 7 tensorflowTracer:bfc_bins_stats allocator_name=GPU_0_bfc bin_numero=i:2 "
+		"total_chunks_in_bin=i:8 total_chunks_in_use=i:4 total_bytes_in_bin=i:8000 "
+		"total_bytes_in_use=i:5000 total_requested_bytes_in_use=i:4900\n"
+		"120 7 tensorflowTracer:bfc_bins_stats allocator_name=GPU_0_bfc bin_numero=i:30 "
+		"total_chunks_in_bin=i:1 total_chunks_in_use=i:0 total_bytes_in_bin=i:9 "
+		"total_bytes_in_use=i:0 total_requested_bytes_in_use=i:0\n"
+		"130 7 tensorflowTracer:bfc_chunks_stats allocator_name=GPU_0_bfc chunks=i:9 "
+		"in_use_chunks=i:4 total_bytes=i:9000 total_bytes_in_use=i:5000\n");
+	g_autoptr(TachoTable) table = tacho_view_bins(timeline, NULL);
+
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 3);
+	/* all of it */
+	g_assert_cmpfloat(tacho_table_cell_number(table, 0, "chunks"), ==, 9);
+	g_assert_cmpfloat(tacho_table_cell_number(table, 0, "free_bytes"), ==, 4000);
+	g_assert_true(isnan(tacho_table_cell_number(table, 0, "rounding_bytes")));
+	g_assert_true(isnan(tacho_table_cell_number(table, 0, "least_bytes")));
+	/* bin 2 */
+	g_assert_cmpfloat(tacho_table_cell_number(table, 1, "bin"), ==, 2);
+	g_assert_cmpfloat(tacho_table_cell_number(table, 1, "least_bytes"), ==, 1024);
+	g_assert_cmpfloat(tacho_table_cell_number(table, 1, "used_chunks"), ==, 4);
+	g_assert_cmpfloat(tacho_table_cell_number(table, 1, "most_used_bytes"), ==, 7000);
+	g_assert_cmpfloat(tacho_table_cell_number(table, 1, "rounding_bytes"), ==, 100);
+	g_assert_cmpfloat(tacho_table_cell_number(table, 1, "free_pct"), ==, 37.5);
+	/* of a size that is not known */
+	g_assert_cmpfloat(tacho_table_cell_number(table, 2, "bin"), ==, 30);
+	g_assert_true(isnan(tacho_table_cell_number(table, 2, "least_bytes")));
+	g_assert_cmpfloat(tacho_table_cell_number(table, 2, "free_bytes"), ==, 9);
 }
 
 /* What the view makes of them; the second request of its key has no spans. */
@@ -630,6 +667,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/ctf/kernel", test_kernel);
 	g_test_add_func("/ctf/kernel-context", test_kernel_context);
 	g_test_add_func("/ctf/tensorflow", test_tensorflow);
+	g_test_add_func("/ctf/bins", test_bins);
 	g_test_add_func("/ctf/requests", test_requests);
 	g_test_add_func("/ctf/device", test_device);
 	g_test_add_func("/ctf/opencl-clock", test_opencl_clock);

@@ -1,0 +1,217 @@
+/* bins_view: what an allocator that sorts its chunks into bins, by size, holds in each at the end of the recording.
+ *
+ * TensorFlow's best-fit allocator (BFC) tells it event by event; importers make counters of that, named "FIELD of
+ * bin N of ALLOCATOR", and, of all bins together, "FIELD of ALLOCATOR". A row is an allocator's bin, or all of it.
+ *
+ * (1) Bin N holds chunks of at least 256 << N bytes: BinNumToSize() of tsl/framework/bfc_allocator.h, which
+ *     has 21 of them; for bins beyond, no size is told.
+ * (2) A counter that was never sampled is not known: NaN. */
+#include <tacho/analyze.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "analyze/selection.h"
+
+enum {
+	N_BINS = 21,
+	LEAST_BIN_BYTES = 256,
+};
+
+/* FIGURE(enumerator, as a counter of a bin calls it, as one of the whole allocator does) */
+#define BIN_FIGURES(FIGURE)                                                                        \
+	FIGURE(CHUNKS, "total_chunks_in_bin", "chunks")                                            \
+	FIGURE(USED_CHUNKS, "total_chunks_in_use", "in_use_chunks")                                \
+	FIGURE(BYTES, "total_bytes_in_bin", "total_bytes")                                         \
+	FIGURE(USED_BYTES, "total_bytes_in_use", "total_bytes_in_use")                             \
+	FIGURE(REQUESTED_BYTES, "total_requested_bytes_in_use", "total_requested_bytes_in_use")
+
+enum bin_figure {
+#define BIN_FIGURE(enumerator, of_bin, of_all) FIGURE_##enumerator,
+	BIN_FIGURES(BIN_FIGURE)
+#undef BIN_FIGURE
+		N_FIGURES
+};
+
+static const struct {
+	const gchar *of_bin, *of_all;
+} figures[] = {
+#define BIN_FIGURE(enumerator, of_bin, of_all) { of_bin, of_all },
+	BIN_FIGURES(BIN_FIGURE)
+#undef BIN_FIGURE
+};
+
+static const TachoColumn columns[] = {
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "allocator",
+	  .title = "allocator",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE },
+	{ .key = "bin", .title = "bin", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
+	{ .key = "least_bytes", .title = "from B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "chunks", .title = "chunks", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "used_chunks", .title = "in use", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "bytes", .title = "total B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "used_bytes", .title = "in use B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "most_used_bytes", .title = "most B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "rounding_bytes", .title = "rounding B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "free_bytes", .title = "free B", .type = TACHO_COLUMN_NUMBER },
+	{ .key = "free_pct",
+	  .title = "%",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+};
+
+struct bin {
+	guint32 rank_index;
+	gint number;		/* -1: all of the allocator */
+	const gchar *allocator; /* part of a counter's name, the timeline's */
+	gdouble last[N_FIGURES];
+	gdouble most_used;
+};
+
+/* What a counter's name says; FALSE: it is no such counter. */
+static gboolean parse_name(const gchar *name, enum bin_figure *ret_figure, struct bin *ret_bin)
+{
+	static const gchar of_bin[] = " of bin ", of[] = " of ";
+	const gchar *at = strstr(name, of);
+	guint64 number;
+	gchar *end;
+	guint i = 0;
+
+	if (!at)
+		return FALSE;
+	ret_bin->number = -1;
+	ret_bin->allocator = at + strlen(of);
+	if (g_str_has_prefix(at, of_bin)) {
+		number = g_ascii_strtoull(at + strlen(of_bin), &end, 10);
+		if (end == at + strlen(of_bin) || number > G_MAXINT || !g_str_has_prefix(end, of))
+			return FALSE;
+		ret_bin->number = (gint)number;
+		ret_bin->allocator = end + strlen(of);
+	}
+	for (; i < N_FIGURES; i++) {
+		const gchar *word = ret_bin->number < 0 ? figures[i].of_all : figures[i].of_bin;
+
+		if (strlen(word) == (gsize)(at - name) && strncmp(name, word, strlen(word)) == 0)
+			break;
+	}
+	*ret_figure = (enum bin_figure)i;
+	return i < N_FIGURES;
+}
+
+struct bins {
+	GArray *bins;	    /* struct bin */
+	GHashTable *by_key; /* "rank:number:allocator" -> index + 1 */
+};
+
+static struct bin *find_bin(struct bins *bins, const struct bin *wanted)
+{
+	g_autofree gchar *key =
+		g_strdup_printf("%u:%d:%s", wanted->rank_index, wanted->number, wanted->allocator);
+	guint index = GPOINTER_TO_UINT(g_hash_table_lookup(bins->by_key, key));
+
+	if (!index) {
+		g_array_append_val(bins->bins, *wanted);
+		index = bins->bins->len;
+		g_hash_table_insert(bins->by_key, g_steal_pointer(&key), GUINT_TO_POINTER(index));
+	}
+	return &g_array_index(bins->bins, struct bin, index - 1);
+}
+
+static void count_counter(const struct selection *selection, struct bins *bins, guint32 track_index)
+{
+	const TachoTimeline *timeline = selection->timeline;
+	const TachoTrack *track = tacho_timeline_track(timeline, track_index);
+	struct bin wanted = { .most_used = NAN }, *bin;
+	enum bin_figure figure;
+	guint first, n;
+
+	for (guint i = 0; i < N_FIGURES; i++)
+		wanted.last[i] = NAN;
+	wanted.rank_index =
+		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	n = tacho_track_samples(timeline, track_index, &first);
+	if (n == 0 || !selection_takes_rank(selection, wanted.rank_index) ||
+	    !parse_name(tacho_timeline_string(timeline, track->name), &figure, &wanted))
+		return;
+	bin = find_bin(bins, &wanted);
+	for (guint i = first; i < first + n; i++) {
+		bin->last[figure] = (gdouble)g_array_index(timeline->samples, TachoSample, i).value;
+		if (figure == FIGURE_USED_BYTES) /* NaN is less than nothing */
+			bin->most_used = fmax(bin->most_used, bin->last[figure]);
+	}
+}
+
+static gint compare_bins(gconstpointer a, gconstpointer b)
+{
+	const struct bin *x = a, *y = b;
+	gint by_name = strcmp(x->allocator, y->allocator);
+
+	if (x->rank_index != y->rank_index)
+		return x->rank_index < y->rank_index ? -1 : 1;
+	return by_name ? by_name : x->number - y->number;
+}
+
+static void add_known(TachoTable *table, gdouble value)
+{
+	if (isnan(value))
+		tacho_table_null(table);
+	else
+		tacho_table_number(table, value);
+}
+
+static void add_row(TachoTable *table, const TachoTimeline *timeline, const struct bin *bin)
+{
+	const gdouble *last = bin->last;
+	gdouble free_bytes = last[FIGURE_BYTES] - last[FIGURE_USED_BYTES];
+
+	tacho_table_row(table);
+	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, bin->rank_index).rank);
+	tacho_table_text(table, bin->allocator);
+	if (bin->number < 0)
+		tacho_table_null(table);
+	else
+		tacho_table_integer(table, bin->number);
+	if (bin->number < 0 || bin->number >= N_BINS)
+		tacho_table_null(table);
+	else
+		tacho_table_number(table, (gdouble)((guint64)LEAST_BIN_BYTES << bin->number));
+	add_known(table, last[FIGURE_CHUNKS]);
+	add_known(table, last[FIGURE_USED_CHUNKS]);
+	add_known(table, last[FIGURE_BYTES]);
+	add_known(table, last[FIGURE_USED_BYTES]);
+	add_known(table, bin->most_used);
+	add_known(table, last[FIGURE_USED_BYTES] - last[FIGURE_REQUESTED_BYTES]);
+	add_known(table, free_bytes);
+	add_known(table, last[FIGURE_BYTES] > 0 ? 100.0 * free_bytes / last[FIGURE_BYTES] : NAN);
+}
+
+TachoTable *tacho_view_bins(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	TachoTable *table = tacho_table_new("bins", columns, G_N_ELEMENTS(columns));
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct bin));
+	g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	struct bins bins = { rows, by_key };
+	struct selection selection;
+
+	selection_init(&selection, timeline, filter);
+	for (guint i = 0; i < timeline->tracks->len; i++)
+		if (tacho_timeline_track(timeline, i)->kind == TACHO_TRACK_COUNTER)
+			count_counter(&selection, &bins, i);
+	g_array_sort(rows, compare_bins);
+	for (guint i = 0; i < rows->len; i++) {
+		const struct bin *bin = &g_array_index(rows, struct bin, i);
+
+		if (selection_takes_name(&selection, bin->allocator))
+			add_row(table, timeline, bin);
+	}
+	if (tacho_table_n_rows(table))
+		tacho_table_note(table, "As allocators were at the end of the recording; 'most' is "
+					"of all of it.");
+	else
+		tacho_table_note(table, "No bins of an allocator were recorded there.");
+	selection_release(&selection);
+	return table;
+}
