@@ -21,8 +21,8 @@ static void test_without(void)
 	static const gchar *const names[] = {
 		"kineto/tracelens/inference/vllm_prefilldecode_piecewise/graph_execution.json.gz",
 		"kineto/tracelens/mi210/gpu_only_trace/gpu_only_trace.json.gz",
-		"kineto/hta/critical_path/simple_add/"
-		"benchmark_result_493459_1694039959_trace.json.gz",
+		("kineto/hta/critical_path/simple_add/"
+		 "benchmark_result_493459_1694039959_trace.json.gz"),
 		"kineto/hta/cupti_profiler/benchmark_result_924719_1679055439_trace.json.gz",
 		"perfetto/hip_course/rocprofv3_output_results.pftrace",
 		"rocprof/hip_course/v3",
