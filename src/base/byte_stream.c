@@ -11,7 +11,9 @@
 enum {
 	INPUT_BYTES = 256 * 1024,
 	SKIP_BYTES = 64 * 1024,
-	BYTES_A_STATE = 32 * 1024 * 1024, /* decoded; a state takes 85 KiB */
+	MAX_STATES = 32, /* of a stream; each takes 85 KiB */
+	BYTES_A_STATE =
+		1024 * 1024, /* decoded, between two; twice as many each time there are too many */
 };
 
 /* A place in a gzip file from where decoding can begin. */
@@ -35,6 +37,7 @@ struct _ByteStream {
 	gsize begin, end;
 	struct inflate_state *inflate;
 	GPtrArray *states; /* struct saved_state, by offset */
+	guint64 bytes_a_state;
 	ZSTD_DCtx *zstd;
 	gboolean is_in_frame; /* a member (gzip) or frame (zstd) has begun and not ended */
 };
@@ -123,6 +126,7 @@ static gboolean begin_decoding(ByteStream *stream)
 	if (stream->coding == BYTE_CODING_GZIP) {
 		stream->inflate = g_new0(struct inflate_state, 1);
 		stream->states = g_ptr_array_new_with_free_func(g_free);
+		stream->bytes_a_state = BYTES_A_STATE;
 		isal_inflate_init(stream->inflate);
 		stream->inflate->crc_flag = ISAL_GZIP;
 	} else {
@@ -178,14 +182,26 @@ static gboolean fill_input(ByteStream *stream)
 	return n > 0;
 }
 
+/* Keep every other state: of those that come, too. */
+static void thin_out_states(ByteStream *stream)
+{
+	for (guint i = 0; i < stream->states->len; i++)
+		g_ptr_array_remove_index(stream->states, i);
+	stream->bytes_a_state *= 2;
+}
+
 static void save_state(ByteStream *stream)
 {
 	const struct saved_state *last =
 		stream->states->len ? stream->states->pdata[stream->states->len - 1] : NULL;
 	struct saved_state *saved;
 
-	if (stream->offset < (last ? last->offset : 0) + BYTES_A_STATE)
+	if (stream->offset < (last ? last->offset : 0) + stream->bytes_a_state)
 		return;
+	if (stream->states->len == MAX_STATES) {
+		thin_out_states(stream);
+		return;
+	}
 	saved = g_try_new(struct saved_state, 1); /* without, going back takes longer */
 	if (!saved)
 		return;

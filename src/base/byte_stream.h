@@ -37,7 +37,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ByteStream, byte_stream_close)
  * names the byte offset in the file. */
 gssize byte_stream_read(ByteStream *stream, void *buffer, gsize size, GError **error);
 /* Go on reading at the decoded `offset`; at most to the end. In a gzip file, places that have been
- * passed are found again from a state kept every few megabytes; in a zstd file, from its begin. */
+ * passed are found again from states kept on the way (each megabyte, later each 16th part of it); in a
+ * zstd file, from its begin. */
 gboolean byte_stream_seek(ByteStream *stream, guint64 offset, GError **error);
 
 /* Where the next decoded byte stands. */

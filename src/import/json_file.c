@@ -87,6 +87,7 @@ static gsize usual_size(const struct json_file *file)
 static struct window *find_window(struct json_file *file, guint64 offset)
 {
 	struct window *oldest = file->windows;
+	gsize size;
 
 	for (guint i = 0; i < N_WINDOWS; i++) {
 		struct window *window = &file->windows[i];
@@ -99,7 +100,11 @@ static struct window *find_window(struct json_file *file, guint64 offset)
 			oldest = window;
 	}
 	oldest->use = ++file->n_uses;
-	return load_window(file, oldest, offset, usual_size(file)) ? oldest : NULL;
+	size = usual_size(file);
+	/* what is asked for next may stand shortly before: an operation is written when it has ended */
+	if (!load_window(file, oldest, offset - MIN(offset, size / 4), size))
+		return NULL;
+	return offset - oldest->offset < oldest->n ? oldest : NULL;
 }
 
 gboolean json_file_lock(struct json_file *file, guint64 offset, struct json_scan *scan)

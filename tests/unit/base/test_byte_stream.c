@@ -113,6 +113,24 @@ static void test_codings(void)
 	g_free(zstd.bytes);
 }
 
+/* More than there are states to go back to: some are given up on the way. */
+static void test_long(void)
+{
+	enum { N_COPIES = 14 };
+	g_autofree guint8 *plain = make_plain();
+	struct coded gzip = encode_gzip(plain, PLAIN_BYTES);
+	g_autoptr(GByteArray) plains = g_byte_array_new(), members = g_byte_array_new();
+	g_autofree gchar *path = NULL;
+
+	for (guint i = 0; i < N_COPIES; i++) {
+		g_byte_array_append(plains, plain, PLAIN_BYTES);
+		g_byte_array_append(members, gzip.bytes, (guint)gzip.n);
+	}
+	path = write_file(members->data, members->len);
+	assert_reads(path, BYTE_CODING_GZIP, plains->data, plains->len);
+	g_free(gzip.bytes);
+}
+
 /* Files that were put behind one another, and a gzip file padded with zeros. */
 static void test_several_members(void)
 {
@@ -197,6 +215,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/byte_stream/codings", test_codings);
 	g_test_add_func("/byte_stream/several-members", test_several_members);
+	g_test_add_func("/byte_stream/long", test_long);
 	g_test_add_func("/byte_stream/broken", test_broken);
 	g_test_add_func("/byte_stream/no-file", test_no_file);
 	return g_test_run();
