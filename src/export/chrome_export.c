@@ -147,6 +147,7 @@ static void write_track(const struct export_track *track, gpointer data)
 		break;
 	case EXPORT_TRACK_BYTES:
 	case EXPORT_TRACK_COUNTER:
+	case EXPORT_TRACK_SHARE:
 		g_hash_table_insert(export->counter_names, GUINT_TO_POINTER(track->number),
 				    g_strdup(track->name));
 		break;
@@ -208,10 +209,10 @@ static void write_moment(const struct export_track *track, const struct export_m
 	json_writer_end_object(json);
 }
 
-static void write_count(const struct export_track *track, gint64 time_ns, gint64 value,
-			gpointer data)
+/* Up to the value, which is written next. */
+static JsonWriter *begin_count(struct chrome_export *export, const struct export_track *track,
+			       gint64 time_ns, const gchar *unit)
 {
-	struct chrome_export *export = data;
 	JsonWriter *json = export->json;
 
 	begin_event(json, "C", track);
@@ -220,10 +221,33 @@ static void write_count(const struct export_track *track, gint64 time_ns, gint64
 		     g_hash_table_lookup(export->counter_names, GUINT_TO_POINTER(track->number)));
 	json_writer_key(json, "args");
 	json_writer_begin_object(json);
-	json_writer_key(json, track->kind == EXPORT_TRACK_BYTES ? "bytes" : "value");
+	json_writer_key(json, unit);
+	return json;
+}
+
+static void end_count(JsonWriter *json)
+{
+	json_writer_end_object(json);
+	json_writer_end_object(json);
+}
+
+static void write_count(const struct export_track *track, gint64 time_ns, gint64 value,
+			gpointer data)
+{
+	JsonWriter *json = begin_count(data, track, time_ns,
+				       track->kind == EXPORT_TRACK_BYTES ? "bytes" : "value");
+
 	json_writer_integer(json, value);
-	json_writer_end_object(json);
-	json_writer_end_object(json);
+	end_count(json);
+}
+
+static void write_share(const struct export_track *track, gint64 time_ns, gdouble percent,
+			gpointer data)
+{
+	JsonWriter *json = begin_count(data, track, time_ns, "percent");
+
+	json_writer_number(json, percent);
+	end_count(json);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -251,7 +275,7 @@ gboolean tacho_export_chrome(const TachoTimeline *timeline, const TachoExportOpt
 			     FILE *out, GError **error)
 {
 	static const struct export_target target = {
-		write_track, write_slice, NULL, write_moment, write_count, has_failed,
+		write_track, write_slice, NULL, write_moment, write_count, write_share, has_failed,
 	};
 	g_autoptr(JsonWriter) json = json_writer_new(out);
 	g_autoptr(GHashTable) counter_names = g_hash_table_new_full(NULL, NULL, NULL, g_free);

@@ -1,5 +1,8 @@
 #include "export/export_walk.h"
 
+#include <string.h>
+
+#include "analyze/device_load.h"
 #include "export/memory_total.h"
 #include "export/row_buckets.h"
 #include "export/track_walk.h"
@@ -263,6 +266,97 @@ static void tell_counters(struct walk *walk)
 	row_buckets_release(&samples);
 }
 
+/* --- how full devices are ---------------------------------------------------------------------- */
+
+/* How long a process was looked at: the profiler's own event, where it has one. */
+static void find_window(const TachoTimeline *timeline, guint32 process, gint64 *ret_begin_ns,
+			gint64 *ret_end_ns)
+{
+	const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, process);
+
+	*ret_begin_ns = row->start_ns;
+	*ret_end_ns = row->end_ns;
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+		guint32 end = track->first_slice + track->n_slices;
+
+		if (track->process != process || track->kind != TACHO_TRACK_ASYNC)
+			continue;
+		for (guint32 slice = track->first_slice; slice < end; slice++)
+			if (timeline->slices.kind[slice] == TACHO_SLICE_EVENT &&
+			    strcmp(tacho_slice_name(timeline, slice), "PyTorch Profiler (0)") ==
+				    0) {
+				*ret_begin_ns = timeline->slices.start_ns[slice];
+				*ret_end_ns = tacho_slice_end_ns(timeline, slice);
+				return;
+			}
+	}
+}
+
+/* Each stretch from its begin on, and 0 at its end, where no other begins. */
+static void tell_shares(struct walk *walk, guint32 row, const gchar *what, const GArray *stretches)
+{
+	const TachoTrack *stream = tacho_timeline_track(walk->timeline, row);
+	g_autofree gchar *name = g_strdup_printf("gpu %d %s %%", stream->device, what);
+	struct export_track track = { 0 };
+
+	for (guint i = 0; i < stretches->len; i++) {
+		const struct share_stretch *at = &g_array_index(stretches, struct share_stretch, i);
+		gboolean is_last = i + 1 == stretches->len || at[1].begin_ns != at->end_ns;
+
+		if (!export_scope_has_moment(&walk->scope, row, at->begin_ns))
+			continue;
+		if (!track.number) {
+			track = new_track(walk, EXPORT_TRACK_SHARE, stream->process);
+			describe(walk, &track, name);
+		}
+		walk->target->share(&track, at->begin_ns, 100.0 * at->share, walk->data);
+		if (is_last)
+			walk->target->share(&track, at->end_ns, 0, walk->data);
+		report_progress(walk);
+	}
+}
+
+static gboolean is_first_of_device(const TachoTimeline *timeline, guint32 row)
+{
+	const TachoTrack *track = tacho_timeline_track(timeline, row);
+
+	for (guint32 i = 0; i < row; i++) {
+		const TachoTrack *other = tacho_timeline_track(timeline, i);
+
+		if (other->kind == TACHO_TRACK_STREAM && other->process == track->process &&
+		    other->device == track->device)
+			return FALSE;
+	}
+	return TRUE;
+}
+
+static void tell_loads(struct walk *walk)
+{
+	const TachoTimeline *timeline = walk->timeline;
+
+	for (guint32 row = 0; row < timeline->tracks->len; row++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, row);
+		g_autoptr(GArray) runs = NULL;
+		g_autoptr(GArray) utilization = NULL;
+		g_autoptr(GArray) efficiency = NULL;
+		gint64 begin_ns, end_ns;
+
+		if (track->kind != TACHO_TRACK_STREAM ||
+		    !export_scope_has_process(&walk->scope, track->process) ||
+		    !is_first_of_device(timeline, row))
+			continue;
+		runs = device_kernel_runs(timeline, track->process, track->device);
+		if (runs->len == 0)
+			continue;
+		find_window(timeline, track->process, &begin_ns, &end_ns);
+		utilization = device_utilization(runs, begin_ns, end_ns);
+		efficiency = device_sm_efficiency(runs);
+		tell_shares(walk, row, "utilization", utilization);
+		tell_shares(walk, row, "SM efficiency", efficiency);
+	}
+}
+
 /* --- the whole -------------------------------------------------------------------------------- */
 
 static void tell_process_end(struct walk *walk, guint32 process)
@@ -287,6 +381,7 @@ static void tell_all(struct walk *walk)
 	tell_steps(walk);
 	tell_all_memory(walk);
 	tell_counters(walk);
+	tell_loads(walk);
 	for (guint32 i = 0; i < timeline->tracks->len && !walk->target->has_failed(walk->data); i++)
 		tell_row(walk, i);
 	for (guint32 i = 0; i < timeline->processes->len; i++)

@@ -6,13 +6,14 @@
  *       steps             the rank's steps, on its main process
  *       allocated         bytes, over time
  *       counters          as the job named them
+ *       gpu 0 ... %       how much of each device is filled, over time
  *       threads           ops, annotations, modules and waits, kernels nested under them
  *       collectives ...   as many tracks of one name as overlap
  *
  * (1) A track is described before its first event, and only when it has one; a process always.
  * (2) On one track, events are in the order of time; slices nest, and each begin has its end.
  * (3) The same timeline makes the same calls.
- * (4) Memory needed does not grow with the events, but for the order of rows. */
+ * (4) Memory needed does not grow with the events, but for the order of rows, and the kernels of one device. */
 #ifndef TACHO_EXPORT_WALK_H
 #define TACHO_EXPORT_WALK_H
 
@@ -24,6 +25,7 @@ enum export_track_kind {
 	EXPORT_TRACK_STEPS,
 	EXPORT_TRACK_BYTES, /* a counter of bytes */
 	EXPORT_TRACK_COUNTER,
+	EXPORT_TRACK_SHARE, /* a counter of percent */
 	EXPORT_TRACK_THREAD,
 	EXPORT_TRACK_LANE, /* of what overlaps; lanes of one name belong together */
 };
@@ -64,6 +66,8 @@ struct export_target {
 	void (*moment)(const struct export_track *track, const struct export_moment *moment,
 		       gpointer data);
 	void (*count)(const struct export_track *track, gint64 time_ns, gint64 value,
+		      gpointer data);
+	void (*share)(const struct export_track *track, gint64 time_ns, gdouble percent,
 		      gpointer data);
 	gboolean (*has_failed)(gpointer data); /* the rest need not be told */
 };

@@ -130,6 +130,13 @@ static void tell_count(const struct export_track *track, gint64 time_ns, gint64 
 	g_array_append_val(walk->counts, count);
 }
 
+/* The page's counters are whole numbers: of percent that is enough to see. */
+static void tell_share(const struct export_track *track, gint64 time_ns, gdouble percent,
+		       gpointer data)
+{
+	tell_count(track, time_ns, (gint64)(percent + 0.5), data);
+}
+
 /* --- slices --------------------------------------------------------------------------------------- */
 
 static void add_arg(struct page_timeline *page, const struct slice_arg *arg)
@@ -295,7 +302,7 @@ gboolean page_timeline_init(struct page_timeline *page, const TachoTimeline *tim
 			    const TachoExportOptions *options, guint max_slices, GError **error)
 {
 	static const struct export_target target = {
-		tell_track, tell_begin, tell_end, tell_moment, tell_count, has_failed,
+		tell_track, tell_begin, tell_end, tell_moment, tell_count, tell_share, has_failed,
 	};
 	struct walk_state walk = { .page = page, .timeline = timeline, .counter = TACHO_NONE };
 	gboolean is_told;
@@ -333,7 +340,7 @@ void page_timeline_release(struct page_timeline *page)
 static void write_track(const TachoTimeline *timeline, const struct page_track *track,
 			JsonWriter *json)
 {
-	static const gchar *const kinds[] = { "process", "steps",  "bytes",
+	static const gchar *const kinds[] = { "process", "steps",  "bytes", "counter",
 					      "counter", "thread", "lane" };
 	const TachoProcess *process =
 		&g_array_index(timeline->processes, TachoProcess, track->process);

@@ -117,6 +117,7 @@ static void write_track(const struct export_track *track, gpointer data)
 		break;
 	case EXPORT_TRACK_BYTES:
 	case EXPORT_TRACK_COUNTER:
+	case EXPORT_TRACK_SHARE:
 		write_counter(export, track, &descriptor);
 		break;
 	case EXPORT_TRACK_STEPS:
@@ -262,6 +263,16 @@ static void write_count(const struct export_track *track, gint64 time_ns, gint64
 	write_event(data, time_ns, &event);
 }
 
+static void write_share(const struct export_track *track, gint64 time_ns, gdouble percent,
+			gpointer data)
+{
+	Event event = new_event(PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER, track);
+
+	event.has_double_counter_value = TRUE;
+	event.double_counter_value = percent;
+	write_event(data, time_ns, &event);
+}
+
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* The trace's clock (viewers take it to be BOOTTIME) began at the timeline's origin. */
@@ -298,7 +309,8 @@ static gboolean write_all(struct perfetto_export *export, const TachoExportOptio
 			  FILE *out, GError **error)
 {
 	static const struct export_target target = {
-		write_track, write_begin, write_end, write_moment, write_count, has_failed,
+		write_track, write_begin, write_end,  write_moment,
+		write_count, write_share, has_failed,
 	};
 
 	write_clocks(export);
