@@ -151,6 +151,7 @@ void foreign_damage(const gchar *path, guint n_copies)
 		for (guint k = 0; k < round % 9; k++)
 			damaged[g_rand_int_range(random, 0, (gint)n)] ^=
 				(gchar)(1 << g_rand_int_range(random, 0, 8));
+		g_unlink(copy); /* else what is there stays behind what is written */
 		g_assert_true(g_file_set_contents_full(copy, damaged, (gssize)n_left,
 						       G_FILE_SET_CONTENTS_NONE, 0600, NULL));
 		open_and_use(copy);
