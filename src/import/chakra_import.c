@@ -659,11 +659,12 @@ static gboolean begins_with_brace(const gchar *path, GError **error, gboolean *r
 	return n >= 0;
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	struct execution_trace *trace = execution_trace_new(import->timeline, path);
 	gboolean is_json, is_read = begins_with_brace(path, error, &is_json);
 
+	(void)data;
 	if (is_read)
 		is_read = is_json ? read_json(import, trace, error) : read_et(trace, error);
 	if (!is_read || !trace->nodes->len) {
@@ -679,7 +680,7 @@ static gboolean read_file(struct import *import, const gchar *path, GError **err
 static gboolean read_chakra(struct import *import, const gchar *const *paths, guint n_paths,
 			    GError **error)
 {
-	return import_each_path(import, paths, n_paths, read_file, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 /* Whether `bytes` are fields of numbers up to `max_number`, as far as there are bytes; of which those in the

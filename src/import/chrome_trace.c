@@ -614,28 +614,15 @@ gboolean chrome_trace_read(struct import *import, const gchar *path,
 	return is_read;
 }
 
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
+{
+	return chrome_trace_read(import, path, data, NULL, error);
+}
+
 gboolean chrome_traces_read(struct import *import, const gchar *const *paths, guint n_paths,
 			    const struct chrome_dialect *dialect, GError **error)
 {
-	g_autoptr(GError) first = NULL;
-	guint n_read = 0;
-
-	for (guint i = 0; i < n_paths; i++) {
-		g_autoptr(GError) failure = NULL;
-
-		import_begin_path(import, i, n_paths);
-		if (chrome_trace_read(import, paths[i], dialect, NULL, &failure)) {
-			n_read++;
-			continue;
-		}
-		tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
-					   failure->message);
-		if (!first)
-			first = g_steal_pointer(&failure);
-	}
-	if (!n_read)
-		g_propagate_error(error, g_steal_pointer(&first));
-	return n_read > 0;
+	return import_each_path(import, paths, n_paths, read_file, (gpointer)dialect, error);
 }
 
 gboolean chrome_trace_sniff(const struct sniff_input *input)

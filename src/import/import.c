@@ -249,9 +249,9 @@ void import_tell_progress(const struct import *import, gdouble done)
 }
 
 gboolean import_each_path(struct import *import, const gchar *const *paths, guint n_paths,
-			  gboolean (*read)(struct import *import, const gchar *path,
+			  gboolean (*read)(struct import *import, const gchar *path, gpointer data,
 					   GError **error),
-			  GError **error)
+			  gpointer data, GError **error)
 {
 	g_autoptr(GError) first = NULL;
 	guint n_read = 0;
@@ -260,9 +260,13 @@ gboolean import_each_path(struct import *import, const gchar *const *paths, guin
 		g_autoptr(GError) failure = NULL;
 
 		import_begin_path(import, i, n_paths);
-		if (read(import, paths[i], &failure)) {
+		if (read(import, paths[i], data, &failure)) {
 			n_read++;
 			continue;
+		}
+		if (g_error_matches(failure, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY)) {
+			g_propagate_error(error, g_steal_pointer(&failure));
+			return FALSE;
 		}
 		tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
 					   failure->message);

@@ -78,11 +78,12 @@ void import_tell_progress(const struct import *import, gdouble done);
 gint64 import_base_time(const struct import *import);
 
 /* Read the files one after the other with `read`, progress told. One that fails becomes a problem
- * "unreadable_file"; the error is for when all do, and is that of the first. */
+ * "unreadable_file"; the error is for when all do, and is that of the first. No memory
+ * (TACHO_IMPORT_ERROR_MEMORY) is an error at once. `data` is handed on. */
 gboolean import_each_path(struct import *import, const gchar *const *paths, guint n_paths,
-			  gboolean (*read)(struct import *import, const gchar *path,
+			  gboolean (*read)(struct import *import, const gchar *path, gpointer data,
 					   GError **error),
-			  GError **error);
+			  gpointer data, GError **error);
 
 /* The rank that a file's name tells ("rank-3.json", "rank_12.pt.trace.json.gz", "trace_rank0.et"), or -1. */
 gint32 import_rank_of_name(const gchar *path);

@@ -620,11 +620,12 @@ static void use_snapshot(struct snapshot *snapshot)
 			"%s: entries of a device's trace without an action", snapshot->path);
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	struct snapshot snapshot = { .import = import, .timeline = import->timeline, .path = path };
 	guint32 segments;
 
+	(void)data;
 	snapshot.pickle = pickle_open(path, error);
 	if (!snapshot.pickle)
 		return FALSE;
@@ -641,7 +642,7 @@ static gboolean read_file(struct import *import, const gchar *path, GError **err
 static gboolean read_memory_snapshot(struct import *import, const gchar *const *paths,
 				     guint n_paths, GError **error)
 {
-	return import_each_path(import, paths, n_paths, read_file, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 /* A pickle of a dictionary with "segments" or "device_traces" in it. */

@@ -222,7 +222,7 @@ static void report(const struct reading *reading)
 					   "%s: rows of another length or category", reading->path);
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	struct reading reading = { .import = import, .path = path, .first_ns = G_MAXINT64 };
 	TachoProcess process = {
@@ -235,6 +235,7 @@ static gboolean read_file(struct import *import, const gchar *path, GError **err
 	guint32 row;
 	gboolean is_read;
 
+	(void)data;
 	process.host = tacho_timeline_intern(import->timeline, "unknown", -1);
 	row = import_add_process(import, &process, import_new_file(import));
 	for (guint i = 0; i < N_CATEGORIES; i++) {
@@ -256,7 +257,7 @@ static gboolean read_file(struct import *import, const gchar *path, GError **err
 static gboolean read_memory_timeline(struct import *import, const gchar *const *paths,
 				     guint n_paths, GError **error)
 {
-	return import_each_path(import, paths, n_paths, read_file, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 /* A list that begins with a list of numbers: of four, or long. */

@@ -250,11 +250,12 @@ static void read_all(struct nsys_file *file)
 	g_hash_table_unref(file->metrics);
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	g_autoptr(track_book) book = NULL;
 	struct nsys_file file = { .timeline = import->timeline };
 
+	(void)data;
 	file.trace = sqlite_trace_open(path, error);
 	if (!file.trace)
 		return FALSE;
@@ -277,7 +278,7 @@ static gboolean sniff(const struct sniff_input *input)
 static gboolean read_nsys(struct import *import, const gchar *const *paths, guint n_paths,
 			  GError **error)
 {
-	return import_each_path(import, paths, n_paths, read_file, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 const struct import_format import_nsys = {

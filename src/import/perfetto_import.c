@@ -1251,11 +1251,12 @@ static gboolean read_all(struct perfetto_file *file, struct import *import, cons
 	return TRUE;
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	struct perfetto_file file = { .timeline = import->timeline };
 	gboolean is_read;
 
+	(void)data;
 	file.args = perfetto_args_new(import->timeline, path);
 	if (!file.args) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
@@ -1333,7 +1334,7 @@ static gboolean is_redundant(const struct sniff_input *input)
 static gboolean read_perfetto(struct import *import, const gchar *const *paths, guint n_paths,
 			      GError **error)
 {
-	return import_each_path(import, paths, n_paths, read_file, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 const struct import_format import_perfetto = {

@@ -418,7 +418,7 @@ static void use_trace(struct import *import, struct execution_trace *trace)
 	execution_trace_place(import, trace, import_base_time(import));
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	struct reading reading = { .trace = execution_trace_new(import->timeline, path) };
 	struct execution_json json = { .import = import,
@@ -429,6 +429,7 @@ static gboolean read_file(struct import *import, const gchar *path, GError **err
 				       .data = &reading };
 	gboolean is_read;
 
+	(void)data;
 	reading.plain = g_string_new(NULL);
 	reading.backends = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	is_read = execution_json_read(&json, error);
@@ -444,7 +445,7 @@ static gboolean read_file(struct import *import, const gchar *path, GError **err
 static gboolean read_pytorch_et(struct import *import, const gchar *const *paths, guint n_paths,
 				GError **error)
 {
-	return import_each_path(import, paths, n_paths, read_file, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 static gboolean sniff_pytorch_et(const struct sniff_input *input)

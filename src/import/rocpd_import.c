@@ -523,11 +523,12 @@ static void read_recordings(struct rocpd_file *file)
 	}
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	struct rocpd_file file = { .timeline = import->timeline,
 				   .trace = sqlite_trace_open(path, error) };
 
+	(void)data;
 	if (!file.trace)
 		return FALSE;
 	file.args = sqlite_args_new(import->timeline, file.trace);
@@ -555,7 +556,7 @@ static gboolean sniff(const struct sniff_input *input)
 static gboolean read_rocpd(struct import *import, const gchar *const *paths, guint n_paths,
 			   GError **error)
 {
-	return import_each_path(import, paths, n_paths, read_file, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 const struct import_format import_rocpd = {

@@ -115,10 +115,11 @@ static void read_table(struct db_file *file, const struct db_table *table)
 	sqlite_rows_release(&rows);
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	struct db_file file = { .trace = sqlite_trace_open(path, error) };
 
+	(void)data;
 	if (!file.trace)
 		return FALSE;
 	file.args = sqlite_args_new(import->timeline, file.trace);
@@ -148,7 +149,7 @@ static gboolean sniff(const struct sniff_input *input)
 static gboolean read_rocprof_db(struct import *import, const gchar *const *paths, guint n_paths,
 				GError **error)
 {
-	return import_each_path(import, paths, n_paths, read_file, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 const struct import_format import_rocprof_db = {

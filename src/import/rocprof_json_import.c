@@ -177,12 +177,13 @@ static void add_kept(struct json_file_read *file)
 	}
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	struct json_file_read file = { .import = import };
 	struct chrome_file chrome = { 0 };
 	gboolean is_read;
 
+	(void)data;
 	file.book = track_book_new(import, path);
 	file.events = rocm_events_new(file.book);
 	file.foreign = tacho_source_take_foreign(import->timeline->source, chrome_args_new(path));
@@ -234,7 +235,7 @@ static gboolean is_redundant(const struct sniff_input *input)
 static gboolean read_rocprof_json(struct import *import, const gchar *const *paths, guint n_paths,
 				  GError **error)
 {
-	return import_each_path(import, paths, n_paths, read_file, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 const struct import_format import_rocprof_json = {

@@ -665,11 +665,12 @@ static GHashTable *new_numbers(void)
 	return g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	g_autoptr(json_stream) stream = json_stream_open(path, error);
 	struct sdk_file file = { .import = import, .timeline = import->timeline };
 
+	(void)data;
 	if (!stream)
 		return FALSE;
 	file.stream = stream;
@@ -718,7 +719,7 @@ static gboolean is_redundant(const struct sniff_input *input)
 static gboolean read_rocprofv3_json(struct import *import, const gchar *const *paths, guint n_paths,
 				    GError **error)
 {
-	return import_each_path(import, paths, n_paths, read_file, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 const struct import_format import_rocprofv3_json = {

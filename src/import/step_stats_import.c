@@ -58,6 +58,7 @@ struct stats_reading {
 	struct tf_ops *ops;
 	struct tf_tracks *tracks;
 	struct proto_arena arena;
+	gint64 step; /* of the next file that has one */
 	/* Of the file that is being read: */
 	const gchar *path;
 	wire_walk *walk;
@@ -548,14 +549,19 @@ static void read_messages(struct stats_reading *reading, enum stats_file kind, g
 	report_file(reading);
 }
 
-/* FALSE: it cannot be opened. */
-static gboolean read_file(struct stats_reading *reading, const gchar *path, gint64 *step,
-			  GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
-	enum stats_file kind = sniff_path(path, error);
+	struct stats_reading *reading = data;
+	g_autoptr(GError) failure = NULL;
+	enum stats_file kind = sniff_path(path, &failure);
 
+	(void)import;
+	if (failure) {
+		g_propagate_error(error, g_steal_pointer(&failure));
+		return FALSE;
+	}
 	if (kind == FILE_UNKNOWN)
-		return !error || !*error;
+		return TRUE;
 	if (kind == FILE_GRAPH_TEXT)
 		return graph_text_read(reading->ops, path, error);
 	reading->path = path;
@@ -563,30 +569,9 @@ static gboolean read_file(struct stats_reading *reading, const gchar *path, gint
 	if (!reading->walk)
 		return FALSE;
 	reading->file = tf_ops_add_file(reading->ops, path);
-	read_messages(reading, kind, *step);
-	*step += kind != FILE_OP_LOG;
+	read_messages(reading, kind, reading->step);
+	reading->step += kind != FILE_OP_LOG;
 	g_clear_pointer(&reading->walk, wire_walk_close);
-	return TRUE;
-}
-
-static gboolean read_files(struct stats_reading *reading, const gchar *const *paths, guint n_paths,
-			   GError **error)
-{
-	guint n_failed = 0;
-	gint64 step = 0;
-
-	for (guint i = 0; i < n_paths; i++) {
-		g_autoptr(GError) failure = NULL;
-
-		if (read_file(reading, paths[i], &step, &failure))
-			continue;
-		if (++n_failed == n_paths) {
-			g_propagate_error(error, g_steal_pointer(&failure));
-			return FALSE;
-		}
-		tacho_timeline_add_problem(reading->import->timeline, "unreadable_file", 1, "%s",
-					   failure->message);
-	}
 	return TRUE;
 }
 
@@ -614,7 +599,7 @@ static gboolean read_step_stats_files(struct import *import, const gchar *const 
 	reading.ops = tf_ops_new(import->timeline, &tacho__tensorflow__node_exec_stats__descriptor);
 	reading.tracks = tf_tracks_new(import, reading.ops);
 	proto_arena_init(&reading.arena, MAX_UNPACKED_BYTES);
-	is_read = read_files(&reading, paths, n_paths, error);
+	is_read = import_each_path(import, paths, n_paths, read_file, &reading, error);
 	if (is_read && reading.ops->runs->len)
 		is_read = place(&reading, paths[0], error);
 	else

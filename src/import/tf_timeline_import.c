@@ -292,10 +292,10 @@ static void add_tensors(struct timeline_reading *reading)
 	}
 }
 
-static gboolean read_file(struct timeline_reading *reading, const gchar *path, gint64 step,
-			  GError **error)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
-	TachoTimeline *timeline = reading->import->timeline;
+	struct timeline_reading *reading = data;
+	TachoTimeline *timeline = import->timeline;
 	struct chrome_file file = { 0 };
 	gboolean is_read;
 
@@ -304,9 +304,9 @@ static gboolean read_file(struct timeline_reading *reading, const gchar *path, g
 	reading->pending = g_array_new(FALSE, FALSE, sizeof(struct pending));
 	reading->tensors = g_array_new(FALSE, FALSE, sizeof(struct tensor));
 	reading->n_unknown = 0;
-	is_read = chrome_events_read(&file, path, reading->import, read_event, reading, error);
+	is_read = chrome_events_read(&file, path, import, read_event, reading, error);
 	if (is_read) {
-		add_runs(reading, step);
+		add_runs(reading, import->n_done); /* a file a step */
 		add_tensors(reading);
 		chrome_file_report(&file, timeline);
 		if (reading->n_unknown)
@@ -318,26 +318,6 @@ static gboolean read_file(struct timeline_reading *reading, const gchar *path, g
 	g_array_unref(reading->pending);
 	g_array_unref(reading->tensors);
 	return is_read;
-}
-
-static gboolean read_files(struct timeline_reading *reading, const gchar *const *paths,
-			   guint n_paths, GError **error)
-{
-	guint n_failed = 0;
-
-	for (guint i = 0; i < n_paths; i++) {
-		g_autoptr(GError) failure = NULL;
-
-		if (read_file(reading, paths[i], i, &failure))
-			continue;
-		if (++n_failed == n_paths) {
-			g_propagate_error(error, g_steal_pointer(&failure));
-			return FALSE;
-		}
-		tacho_timeline_add_problem(reading->import->timeline, "unreadable_file", 1, "%s",
-					   failure->message);
-	}
-	return TRUE;
 }
 
 static gboolean place(struct timeline_reading *reading, const gchar *path, GError **error)
@@ -363,7 +343,7 @@ static gboolean read_tf_timeline(struct import *import, const gchar *const *path
 
 	reading.ops = tf_ops_new(import->timeline, NULL);
 	reading.tracks = tf_tracks_new(import, reading.ops);
-	is_read = read_files(&reading, paths, n_paths, error);
+	is_read = import_each_path(import, paths, n_paths, read_file, &reading, error);
 	if (is_read && reading.ops->runs->len)
 		is_read = place(&reading, paths[0], error);
 	else

@@ -465,14 +465,15 @@ static void end(struct tfprof_file *file)
 	wire_walk_close(file->walk);
 }
 
-static gboolean read_file(struct import *import, const gchar *path, GError **failure)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	struct tfprof_file file = { .import = import, .path = path };
 	gboolean is_placed = TRUE;
 
-	file.walk = wire_walk_open(path, failure);
+	(void)data;
+	file.walk = wire_walk_open(path, error);
 	if (!file.walk)
-		return TRUE;
+		return FALSE;
 	begin(&file);
 	read_strings(&file);
 	if (wire_walk_seek(file.walk, 0))
@@ -484,32 +485,16 @@ static gboolean read_file(struct import *import, const gchar *path, GError **fai
 		file.ops->reader.free(&file.ops->reader);
 	}
 	end(&file);
+	if (!is_placed)
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
+			    "%s: no memory for the profile's runs", path);
 	return is_placed;
 }
 
 static gboolean read_tfprof(struct import *import, const gchar *const *paths, guint n_paths,
 			    GError **error)
 {
-	guint n_failed = 0;
-
-	for (guint i = 0; i < n_paths; i++) {
-		g_autoptr(GError) failure = NULL;
-
-		if (!read_file(import, paths[i], &failure)) {
-			g_set_error_literal(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-					    "no memory for the profile's runs");
-			return FALSE;
-		}
-		if (!failure)
-			continue;
-		if (++n_failed == n_paths) {
-			g_propagate_error(error, g_steal_pointer(&failure));
-			return FALSE;
-		}
-		tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
-					   failure->message);
-	}
-	return TRUE;
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 /* --- which files ---------------------------------------------------------------------------- */

@@ -448,8 +448,7 @@ static gboolean has_events(const struct xplane_space *space)
 	return FALSE;
 }
 
-/* FALSE: no memory. */
-static gboolean read_file(struct import *import, const gchar *path, GError **failure)
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
 {
 	struct xplane_file file = {
 		.import = import,
@@ -461,9 +460,10 @@ static gboolean read_file(struct import *import, const gchar *path, GError **fai
 	struct foreign_reader *reader;
 	struct xplane_space space;
 
-	file.walk = wire_walk_open(path, failure);
+	(void)data;
+	file.walk = wire_walk_open(path, error);
 	if (!file.walk)
-		return TRUE;
+		return FALSE;
 	proto_arena_init(&file.arena, MAX_UNPACKED_BYTES);
 	xplane_space_read(&space, file.walk, &file.arena, import->timeline);
 	if (has_events(&space)) {
@@ -478,32 +478,17 @@ static gboolean read_file(struct import *import, const gchar *path, GError **fai
 	}
 	proto_arena_release(&file.arena);
 	wire_walk_close(file.walk);
-	return !file.is_out_of_memory;
+	if (!file.is_out_of_memory)
+		return TRUE;
+	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
+		    "%s: no memory for the trace's events", path);
+	return FALSE;
 }
 
 static gboolean read_xplane(struct import *import, const gchar *const *paths, guint n_paths,
 			    GError **error)
 {
-	guint n_failed = 0;
-
-	for (guint i = 0; i < n_paths; i++) {
-		g_autoptr(GError) failure = NULL;
-
-		if (!read_file(import, paths[i], &failure)) {
-			g_set_error_literal(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-					    "no memory for the trace's events");
-			return FALSE;
-		}
-		if (!failure)
-			continue;
-		if (++n_failed == n_paths) {
-			g_propagate_error(error, g_steal_pointer(&failure));
-			return FALSE;
-		}
-		tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
-					   failure->message);
-	}
-	return TRUE;
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 /* --- which files ---------------------------------------------------------------------------- */
