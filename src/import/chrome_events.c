@@ -554,29 +554,12 @@ void chrome_file_release(struct chrome_file *file)
 
 void chrome_file_report(const struct chrome_file *file, TachoTimeline *timeline)
 {
-	const struct json_elements *elements = &file->elements;
-
-	if (file->failure)
-		tacho_timeline_add_problem(timeline,
-					   file->n_events ? "truncated_file" : "unreadable_file", 1,
-					   "%s", file->failure->message);
-	else if (elements->is_cut)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s: byte %" G_GUINT64_FORMAT
-					   ": the file ends inside what begins here",
-					   file->path, elements->cut_offset);
-	else if (!file->has_end && file->facts.is_object && !elements->n_broken)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s: ends before its list of events does", file->path);
-	if (elements->n_broken)
-		tacho_timeline_add_problem(timeline, "corrupt_record", elements->n_broken,
-					   "%s: byte %" G_GUINT64_FORMAT
-					   ": no valid JSON; the events around are left out",
-					   file->path, elements->broken_offset);
-	if (elements->n_repaired)
-		tacho_timeline_add_problem(timeline, "bad_text", elements->n_repaired,
-					   "%s: quotes inside texts that are not escaped",
-					   file->path);
+	if (file->failure && !file->n_events)
+		tacho_timeline_add_problem(timeline, "unreadable_file", 1, "%s",
+					   file->failure->message);
+	json_elements_report(&file->elements, timeline, file->path, "event",
+			     file->n_events ? file->failure : NULL,
+			     !file->failure && !file->has_end && file->facts.is_object);
 	if (file->n_bad_texts)
 		tacho_timeline_add_problem(timeline, "bad_text", file->n_bad_texts,
 					   "%s: names that are not UTF-8", file->path);

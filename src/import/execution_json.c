@@ -56,31 +56,11 @@ static gboolean read_element(struct json_scan *scan, gpointer data)
 static void report(struct reading *reading)
 {
 	const struct execution_trace *trace = reading->json->trace;
-	const struct json_elements *elements = &reading->elements;
-	TachoTimeline *timeline = trace->timeline;
 
-	if (reading->failure)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1, "%s",
-					   reading->failure->message);
-	else if (elements->is_cut)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s: byte %" G_GUINT64_FORMAT
-					   ": the file ends inside this node",
-					   trace->path, elements->cut_offset);
-	else if (!elements->is_end && !reading->is_bare && !elements->n_broken)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s: ends before its list of nodes does", trace->path);
-	if (elements->n_broken)
-		tacho_timeline_add_problem(timeline, "corrupt_record", elements->n_broken,
-					   "%s: byte %" G_GUINT64_FORMAT
-					   ": no valid JSON; the nodes around are left out",
-					   trace->path, elements->broken_offset);
-	if (elements->n_repaired)
-		tacho_timeline_add_problem(timeline, "bad_text", elements->n_repaired,
-					   "%s: quotes inside texts that are not escaped",
-					   trace->path);
+	json_elements_report(&reading->elements, trace->timeline, trace->path, "node",
+			     reading->failure, !reading->is_bare);
 	if (trace->n_unknown)
-		tacho_timeline_add_problem(timeline, "unknown_record", trace->n_unknown,
+		tacho_timeline_add_problem(trace->timeline, "unknown_record", trace->n_unknown,
 					   "%s: nodes without an id", trace->path);
 }
 

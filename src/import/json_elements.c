@@ -89,3 +89,37 @@ gsize json_elements_read(const struct json_chunk *chunk, gboolean is_careful, Js
 	}
 	return (gsize)(scan.at - chunk->bytes);
 }
+
+/* --- what is wrong -------------------------------------------------------------------------- */
+
+static void report_end(const struct json_elements *found, TachoTimeline *timeline,
+		       const gchar *path, const gchar *what, const GError *failure,
+		       gboolean has_to_end)
+{
+	if (failure)
+		tacho_timeline_add_problem(timeline, "truncated_file", 1, "%s", failure->message);
+	else if (found->is_cut)
+		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+					   "%s: byte %" G_GUINT64_FORMAT
+					   ": the file ends inside this %s",
+					   path, found->cut_offset, what);
+	else if (has_to_end && !found->is_end && !found->n_broken)
+		/* an end may be in what was passed over */
+		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+					   "%s: ends before its list of %ss does", path, what);
+}
+
+void json_elements_report(const struct json_elements *found, TachoTimeline *timeline,
+			  const gchar *path, const gchar *what, const GError *failure,
+			  gboolean has_to_end)
+{
+	report_end(found, timeline, path, what, failure, has_to_end);
+	if (found->n_broken)
+		tacho_timeline_add_problem(timeline, "corrupt_record", found->n_broken,
+					   "%s: byte %" G_GUINT64_FORMAT
+					   ": no valid JSON; the %ss around are left out",
+					   path, found->broken_offset, what);
+	if (found->n_repaired)
+		tacho_timeline_add_problem(timeline, "bad_text", found->n_repaired,
+					   "%s: quotes inside texts that are not escaped", path);
+}

@@ -5,6 +5,8 @@
 #ifndef TACHO_JSON_ELEMENTS_H
 #define TACHO_JSON_ELEMENTS_H
 
+#include <tacho/timeline.h>
+
 #include "import/json_chunks.h"
 #include "import/json_scan.h"
 
@@ -27,5 +29,11 @@ typedef gboolean (*JsonElement)(struct json_scan *scan, gpointer data);
  * something is broken or not complete. */
 gsize json_elements_read(const struct json_chunk *chunk, gboolean is_careful, JsonElement element,
 			 gpointer data, struct json_elements *found);
+
+/* Tell the timeline what is wrong with the elements of the file, which people call `what` ("event"). `failure`: why
+ * it could not be read on, NULL: it could. Its array has to end where it `has_to_end`. */
+void json_elements_report(const struct json_elements *found, TachoTimeline *timeline,
+			  const gchar *path, const gchar *what, const GError *failure,
+			  gboolean has_to_end);
 
 #endif

@@ -200,23 +200,9 @@ static gboolean read_rows(struct reading *reading, GError **error)
 static void report(const struct reading *reading)
 {
 	TachoTimeline *timeline = reading->import->timeline;
-	const struct json_elements *elements = &reading->elements;
 
-	if (reading->failure)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1, "%s",
-					   reading->failure->message);
-	else if (elements->is_cut)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s: byte %" G_GUINT64_FORMAT
-					   ": the file ends inside this row",
-					   reading->path, elements->cut_offset);
-	else if (!elements->is_end)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s: ends before its list of rows does", reading->path);
-	if (elements->n_broken)
-		tacho_timeline_add_problem(timeline, "corrupt_record", elements->n_broken,
-					   "%s: byte %" G_GUINT64_FORMAT ": no valid JSON",
-					   reading->path, elements->broken_offset);
+	json_elements_report(&reading->elements, timeline, reading->path, "row", reading->failure,
+			     TRUE);
 	if (reading->n_unknown)
 		tacho_timeline_add_problem(timeline, "unknown_record", reading->n_unknown,
 					   "%s: rows of another length or category", reading->path);
