@@ -485,10 +485,9 @@ static void read_tail(struct chrome_file *file, JsonChunks *chunks, struct json_
 	memset(padding, '"', sizeof(padding));
 	g_byte_array_append(tail, padding, sizeof(padding));
 	if (!kineto_facts_read_tail(&file->facts, (const gchar *)tail->data,
-				    tail->len - JSON_PADDING, &broken_at) &&
-	    !file->elements.is_cut) {
-		file->elements.is_cut = TRUE;
-		file->elements.cut_offset = offset + broken_at;
+				    tail->len - JSON_PADDING, &broken_at)) {
+		file->is_tail_broken = TRUE;
+		file->tail_offset = offset + broken_at;
 	}
 }
 
@@ -560,6 +559,11 @@ void chrome_file_report(const struct chrome_file *file, TachoTimeline *timeline)
 	json_elements_report(&file->elements, timeline, file->path, "event",
 			     file->n_events ? file->failure : NULL,
 			     !file->failure && !file->has_end && file->facts.is_object);
+	if (file->is_tail_broken)
+		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+					   "%s: byte %" G_GUINT64_FORMAT
+					   ": what follows the events is broken",
+					   file->path, file->tail_offset);
 	if (file->n_bad_texts)
 		tacho_timeline_add_problem(timeline, "bad_text", file->n_bad_texts,
 					   "%s: names that are not UTF-8", file->path);

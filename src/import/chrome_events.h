@@ -47,16 +47,18 @@ struct chrome_file {
 	const gchar *path;
 	struct kineto_facts facts; /* what stands around the events */
 	struct json_elements elements;
-	guint64 n_events;      /* handed out, without (2) */
-	guint64 n_unmatched;   /* (3) */
-	guint64 n_unended;     /* (2) */
-	guint64 n_bad_texts;   /* names that are not UTF-8 */
-	gint64 first_ns;       /* the least time above 0; G_MAXINT64: none */
-	gint64 last_ns;	       /* the end of the last event; G_MININT64: none */
-	gboolean has_fraction; /* times finer than a microsecond */
-	gboolean has_end;      /* of the list of events, and of what is behind it */
-	gboolean is_bare;      /* it began without a bracket */
-	GError *failure;       /* why nothing more could be read */
+	guint64 n_events;	 /* handed out, without (2) */
+	guint64 n_unmatched;	 /* (3) */
+	guint64 n_unended;	 /* (2) */
+	guint64 n_bad_texts;	 /* names that are not UTF-8 */
+	gint64 first_ns;	 /* the least time above 0; G_MAXINT64: none */
+	gint64 last_ns;		 /* the end of the last event; G_MININT64: none */
+	gboolean has_fraction;	 /* times finer than a microsecond */
+	gboolean has_end;	 /* of the list of events, and of what is behind it */
+	gboolean is_bare;	 /* it began without a bracket */
+	gboolean is_tail_broken; /* what is behind the list, at: */
+	guint64 tail_offset;
+	GError *failure; /* why nothing more could be read */
 };
 
 typedef void (*ChromeEventFunc)(struct chrome_event *event, gpointer data);
