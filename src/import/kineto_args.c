@@ -1,14 +1,25 @@
 #include "import/kineto_args.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "import/json_file.h"
 #include "import/kineto_event.h"
 
+struct input {
+	TachoTensor tensor;
+	gboolean is_found; /* it has a shape, if perhaps an empty one */
+};
+
+/* An operation's inputs are asked for one after the other: they are read together. */
 struct kineto_args {
 	struct foreign_reader reader;
 	struct json_file *file;
 	GArray *extras; /* struct kineto_extra */
+	pthread_mutex_t lock;
+	/* Under the lock: */
+	guint64 inputs_offset; /* of the object that `inputs` are of; 0: none */
+	GArray *inputs;	       /* struct input */
 };
 
 /* --- places --------------------------------------------------------------------------------- */
@@ -90,19 +101,6 @@ static void read_shape(struct json_scan *scan, TachoTensor *tensor)
 			tensor->shape[tensor->n_dims++] = size;
 }
 
-/* The `index`-th value of the array at scan->at comes next; false: there is none. */
-static gboolean go_to_element(struct json_scan *scan, guint32 index)
-{
-	if (!json_take(scan, '['))
-		return FALSE;
-	for (guint32 i = 0; json_element(scan); i++) {
-		if (i == index)
-			return TRUE;
-		json_skip(scan);
-	}
-	return FALSE;
-}
-
 static void read_dtype(struct json_scan *scan, TachoTensor *tensor)
 {
 	struct json_text text;
@@ -113,11 +111,33 @@ static void read_dtype(struct json_scan *scan, TachoTensor *tensor)
 	tensor->dtype_bytes = (guint8)kineto_dtype_bytes(text.bytes, text.n);
 }
 
-/* The args' member `index` of "Input Dims" and "Input type"; scalars, which have neither shape nor a type
- * that tensors have, are tensors without storage. */
-static gboolean read_tensor(struct json_scan *scan, guint32 index, TachoTensor *tensor)
+static struct input *find_input(struct kineto_args *args, guint index)
 {
-	gboolean is_found = FALSE;
+	return index < args->inputs->len ? &g_array_index(args->inputs, struct input, index) : NULL;
+}
+
+/* Take "Input Dims" or "Input type" at scan->at; scalars, which have neither shape nor a type that tensors
+ * have, are tensors without storage. */
+static void read_list(struct kineto_args *args, struct json_scan *scan, gboolean is_dims)
+{
+	struct input *input;
+
+	if (!json_take(scan, '['))
+		return;
+	for (guint i = 0; json_element(scan) && (input = find_input(args, i)); i++) {
+		struct json_scan value = *scan;
+
+		json_skip(scan);
+		input->is_found |= is_dims;
+		if (is_dims)
+			read_shape(&value, &input->tensor);
+		else
+			read_dtype(&value, &input->tensor);
+	}
+}
+
+static void read_inputs(struct kineto_args *args, struct json_scan *scan)
+{
 	struct json_text key;
 
 	json_take(scan, '{');
@@ -128,16 +148,26 @@ static gboolean read_tensor(struct json_scan *scan, guint32 index, TachoTensor *
 		json_peek(scan);
 		value = *scan;
 		json_skip(scan);
-		if ((!is_dims && !JSON_TEXT_IS(&key, "Input type")) ||
-		    !go_to_element(&value, index))
-			continue;
-		is_found |= is_dims;
-		if (is_dims)
-			read_shape(&value, tensor);
-		else
-			read_dtype(&value, tensor);
+		if (is_dims || JSON_TEXT_IS(&key, "Input type"))
+			read_list(args, &value, is_dims);
 	}
-	return is_found;
+}
+
+/* Have the inputs of the object at `offset`; under the lock. */
+static void load_inputs(struct kineto_args *args, guint64 offset, guint32 n)
+{
+	struct json_scan scan;
+
+	g_array_set_size(args->inputs, 0);
+	for (guint32 i = 0; i < n; i++) {
+		struct input none = { .tensor = { .dtype = "", .device = "", .argument = i } };
+
+		g_array_append_val(args->inputs, none);
+	}
+	if (json_file_lock(args->file, offset, &scan))
+		read_inputs(args, &scan);
+	json_file_unlock(args->file);
+	args->inputs_offset = offset;
 }
 
 static gboolean get_input(struct foreign_reader *reader, guint64 place, guint32 index,
@@ -145,17 +175,20 @@ static gboolean get_input(struct foreign_reader *reader, guint64 place, guint32 
 {
 	struct kineto_args *args = (struct kineto_args *)reader;
 	guint64 where = file_place(args, place), offset = where & (KINETO_MAX_OFFSET - 1);
-	TachoTensor found = { .dtype = "", .device = "", .argument = index };
-	gboolean is_found = FALSE;
-	struct json_scan scan;
+	guint32 n_inputs = (guint32)(where >> 40);
+	const struct input *input;
+	gboolean is_found;
 
-	if (!offset || index >= where >> 40)
+	if (!offset || index >= n_inputs)
 		return FALSE;
-	if (json_file_lock(args->file, offset, &scan))
-		is_found = read_tensor(&scan, index, &found);
-	json_file_unlock(args->file);
+	pthread_mutex_lock(&args->lock);
+	if (args->inputs_offset != offset)
+		load_inputs(args, offset, n_inputs);
+	input = find_input(args, index);
+	is_found = input && input->is_found;
 	if (is_found)
-		*tensor = found;
+		*tensor = input->tensor;
+	pthread_mutex_unlock(&args->lock);
 	return is_found;
 }
 
@@ -167,6 +200,8 @@ static void free_args(struct foreign_reader *reader)
 
 	json_file_free(args->file);
 	g_array_unref(args->extras);
+	g_array_unref(args->inputs);
+	pthread_mutex_destroy(&args->lock);
 	g_free(args);
 }
 
@@ -184,5 +219,7 @@ struct foreign_reader *kineto_args_new(const gchar *path, GArray *extras)
 	};
 	args->file = json_file_new(path);
 	args->extras = g_array_ref(extras);
+	pthread_mutex_init(&args->lock, NULL);
+	args->inputs = g_array_new(FALSE, FALSE, sizeof(struct input));
 	return &args->reader;
 }
