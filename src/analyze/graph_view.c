@@ -32,10 +32,9 @@ struct graph_count {
 
 static gboolean has_tensors(const TachoTimeline *timeline, guint32 slice)
 {
-	TachoTensor tensor;
+	TachoOpArgs args;
 
-	return tacho_slice_input(timeline, slice, 0, &tensor) ||
-	       tacho_slice_output(timeline, slice, 0, &tensor);
+	return tacho_slice_op(timeline, slice, &args) && (args.n_inputs || args.n_outputs);
 }
 
 /* The outermost operation with tensors at or around `slice`, or `slice` itself. */
