@@ -58,6 +58,7 @@ struct side {
 struct diff {
 	const struct options *options;
 	TachoFilter filter;
+	gint limit;	  /* 0: none was asked for */
 	guint views;	  /* bit 1 << TachoDiffView */
 	GPtrArray *sides; /* struct side *; the first is the base */
 };
@@ -118,13 +119,14 @@ static gboolean parse_filter(struct diff *diff)
 {
 	const struct options *options = diff->options;
 
-	diff->filter.rank = options->rank;
 	if (!isnan(options->fail_above_pct) &&
 	    (!isfinite(options->fail_above_pct) || options->fail_above_pct < 0)) {
 		cli_fail("diff", "--fail-above must be a percentage, 0 or more");
 		return FALSE;
 	}
-	return option_steps("diff", options->steps, &diff->filter.first_step,
+	return option_number("diff", "--rank", options->rank, -1, &diff->filter.rank) &&
+	       option_number("diff", "--limit", options->limit, 0, &diff->limit) &&
+	       option_steps("diff", options->steps, &diff->filter.first_step,
 			    &diff->filter.last_step) &&
 	       option_regex("diff", "--name", options->name, &diff->filter.name);
 }
@@ -229,10 +231,12 @@ static gboolean sort_table(TachoTable *table, const gchar *key)
 	return FALSE;
 }
 
-static guint row_limit(const struct options *options)
+static guint row_limit(const struct diff *diff)
 {
-	if (options->limit > 0)
-		return (guint)options->limit;
+	const struct options *options = diff->options;
+
+	if (diff->limit > 0)
+		return (guint)diff->limit;
 	if (options->is_all || options->is_json)
 		return 0;
 	return options->views ? VIEW_ROWS : SUMMARY_ROWS;
@@ -254,7 +258,7 @@ static gboolean make_tables(const struct diff *diff)
 			g_ptr_array_add(side->tables, table);
 			if (diff->options->sort && !sort_table(table, diff->options->sort))
 				return FALSE;
-			tacho_table_limit(table, row_limit(diff->options));
+			tacho_table_limit(table, row_limit(diff));
 		}
 	}
 	return TRUE;
@@ -414,7 +418,9 @@ static int diff_with(const struct options *options, int argc, char **argv)
 
 int cmd_diff(int argc, char **argv)
 {
-	struct options options = { .rank = -1, .fail_above_pct = (gdouble)NAN };
+	struct options options = { .rank = OPTION_UNSET,
+				   .limit = OPTION_UNSET,
+				   .fail_above_pct = (gdouble)NAN };
 	const GOptionEntry entries[] = {
 		{ "view", 'v', 0, G_OPTION_ARG_STRING_ARRAY, &options.views,
 		  "only this view (may be given several times)", "VIEW" },

@@ -84,7 +84,7 @@ static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
 static gboolean mark_critical(const struct options *options, TachoTimeline *timeline)
 {
 	g_autoptr(TachoEventPath) path = NULL;
-	gint32 rank = options->rank;
+	gint32 rank = MAX(options->rank, -1);
 	GError *error = NULL;
 
 	if (!options->critical)
@@ -188,14 +188,15 @@ static int export_to_folder(const struct options *asked, const TachoExportTarget
 static int export_runs(const struct options *options, const TachoExportTarget *target, int argc,
 		       char **argv)
 {
-	TachoExportOptions scope = { options->rank, -1, -1, cli_progress, (gpointer) "exporting" };
+	TachoExportOptions scope = { -1, -1, -1, cli_progress, (gpointer) "exporting" };
 	g_autofree gchar *path = NULL;
 	GError *error = NULL;
 	NewFile *file;
 
 	if (argc < 2)
 		return cli_fail("export", "which run? (see 'tacho export --help')");
-	if (!option_steps("export", options->steps, &scope.first_step, &scope.last_step))
+	if (!option_number("export", "--rank", options->rank, -1, &scope.rank) ||
+	    !option_steps("export", options->steps, &scope.first_step, &scope.last_step))
 		return CLI_BAD;
 	if (target->write_folder)
 		return export_to_folder(options, target, &scope, argc, argv);
@@ -232,7 +233,7 @@ static int export_with(const struct options *options, int argc, char **argv)
 
 int cmd_export(int argc, char **argv)
 {
-	struct options options = { .rank = -1 };
+	struct options options = { .rank = OPTION_UNSET };
 	const GOptionEntry entries[] = {
 		{ "to", 't', 0, G_OPTION_ARG_STRING, &options.target,
 		  "the format: perfetto, chrome, html, sqlite, csv, xlsx, folded, dot, pprof, "

@@ -75,6 +75,7 @@ struct options {
 struct report {
 	const struct options *options;
 	TachoFilter filter;
+	gint limit; /* 0: none was asked for */
 	TachoProfileOptions *profile;
 	const struct view *chosen[G_N_ELEMENTS(views)];
 	guint n_chosen;
@@ -134,16 +135,16 @@ static gboolean parse_profile(struct report *report)
 static gboolean parse_filter(struct report *report)
 {
 	const struct options *options = report->options;
+	gint instance;
 
-	report->filter.rank = options->rank;
 	report->filter.by_shape = options->by_shape;
 	report->filter.annotation = options->annotation;
-	report->filter.instance = (guint)options->instance;
-	if (options->instance < 0) {
-		cli_fail("report", "--instance counts from 0");
+	if (!option_number("report", "--instance", options->instance, 0, &instance))
 		return FALSE;
-	}
-	return option_steps("report", options->steps, &report->filter.first_step,
+	report->filter.instance = (guint)instance;
+	return option_number("report", "--rank", options->rank, -1, &report->filter.rank) &&
+	       option_number("report", "--limit", options->limit, 0, &report->limit) &&
+	       option_steps("report", options->steps, &report->filter.first_step,
 			    &report->filter.last_step) &&
 	       option_regex("report", "--name", options->name, &report->filter.name) &&
 	       option_regex("report", "--device", options->device, &report->filter.device);
@@ -203,8 +204,8 @@ static gboolean is_summary(const struct report *report)
 
 static guint row_limit(const struct report *report)
 {
-	if (report->options->limit > 0)
-		return (guint)report->options->limit;
+	if (report->limit > 0)
+		return (guint)report->limit;
 	if (report->options->is_all || report->options->is_json)
 		return 0;
 	return is_summary(report) ? SUMMARY_ROWS : VIEW_ROWS;
@@ -262,8 +263,8 @@ static int print_report(struct report *report, const TachoTimeline *timeline)
 {
 	g_autoptr(TachoInfo) info = NULL;
 
-	if (report->options->rank >= 0 && !has_rank(timeline, report->options->rank))
-		return cli_fail("report", "the run has no rank %d", report->options->rank);
+	if (report->filter.rank >= 0 && !has_rank(timeline, report->filter.rank))
+		return cli_fail("report", "the run has no rank %d", report->filter.rank);
 	for (guint i = 0; i < report->n_chosen; i++)
 		g_ptr_array_add(report->tables, make_table(report, timeline, report->chosen[i]));
 	if (!sort_tables(report))
@@ -302,7 +303,9 @@ static int report_with(const struct options *options, int argc, char **argv)
 
 int cmd_report(int argc, char **argv)
 {
-	struct options options = { .rank = -1 };
+	struct options options = { .rank = OPTION_UNSET,
+				   .limit = OPTION_UNSET,
+				   .instance = OPTION_UNSET };
 	const GOptionEntry entries[] = {
 		{ "view", 'v', 0, G_OPTION_ARG_STRING_ARRAY, &options.views,
 		  "only this view (may be given several times)", "VIEW" },

@@ -48,6 +48,16 @@ gboolean option_steps(const gchar *command, const gchar *text, gint64 *ret_first
 	return FALSE;
 }
 
+gboolean option_number(const gchar *command, const gchar *option, gint number, gint unset,
+		       gint *ret_number)
+{
+	*ret_number = number == OPTION_UNSET ? unset : number;
+	if (number >= 0 || number == OPTION_UNSET)
+		return TRUE;
+	cli_fail(command, "%s must be 0 or more: %d", option, number);
+	return FALSE;
+}
+
 gboolean option_regex(const gchar *command, const gchar *option, const gchar *pattern,
 		      GRegex **ret_regex)
 {

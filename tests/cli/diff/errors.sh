@@ -11,6 +11,8 @@ try "$run" "$run" --name '('
 try "$run" "$run" --steps 5:3
 try "$run" "$run" --steps 500 2>&1 | sed 's,/.*/,,'
 try "$run" "$run" --rank 7 2>&1 | sed 's,/.*/,,'
+try "$run" "$run" --rank -2
+try "$run" "$run" --limit -1
 try "$run" "$run" --sort weight
 try "$run" "$run" --fail-above -1
 try "$run" "$run" --fail-above 5 --limit 1 --view step 2>&1 | tail -n 2

@@ -8,5 +8,7 @@ run=$TACHO_SOURCE_DIR/tests/data/two_ranks
 "$TACHO" report "$run" --rank 7 || echo "exit $?"
 "$TACHO" report "$run" --view op --sort weight || echo "exit $?"
 "$TACHO" report "$run" --limit x || echo "exit $?"
+"$TACHO" report "$run" --rank -2 || echo "exit $?"
+"$TACHO" report "$run" --limit -1 || echo "exit $?"
 if [ -w /dev/full ]; then "$TACHO" report "$run" >/dev/full || echo "exit $?"; fi
 "$TACHO" report "$run" --view op --all | head -n 1
