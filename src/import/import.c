@@ -8,6 +8,7 @@
  * (2) Files are read in the order of their names, so the same folder reads the same twice. */
 #include <tacho/import.h>
 
+#include <errno.h>
 #include <malloc.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,10 +19,7 @@
 #include "trace/rank_table.h"
 #include "trace/trace_layout.h"
 
-enum {
-	MAX_DEPTH = 4, /* of folders in the folder that was named */
-	MAX_FILES = 1 << 16,
-};
+enum { MAX_DEPTH = 4 }; /* of folders in the folder that was named */
 
 G_DEFINE_QUARK(tacho - import - error - quark, tacho_import_error)
 
@@ -31,23 +29,48 @@ static const struct import_format *const formats[] = {
 #undef IMPORT_FORMAT
 };
 
-/* What was found: the paths of each format. */
+/* What was found. */
 struct found {
-	GPtrArray *paths[G_N_ELEMENTS(formats)];
+	GPtrArray *paths[G_N_ELEMENTS(formats)]; /* of each format */
 	guint n;
+	GPtrArray *unreadable; /* texts: files and folders that cannot be read, and why */
+	GHashTable *folders;   /* struct folder_id: those searched */
 };
+
+/* Links may lead to a folder again, or in circles. */
+struct folder_id {
+	guint64 device, inode;
+};
+
+static guint hash_folder(gconstpointer folder)
+{
+	const struct folder_id *id = folder;
+
+	return g_int64_hash(&id->inode) ^ g_int64_hash(&id->device);
+}
+
+static gboolean is_same_folder(gconstpointer first, gconstpointer second)
+{
+	const struct folder_id *a = first, *b = second;
+
+	return a->device == b->device && a->inode == b->inode;
+}
 
 static void found_init(struct found *found)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(formats); i++)
 		found->paths[i] = g_ptr_array_new_with_free_func(g_free);
 	found->n = 0;
+	found->unreadable = g_ptr_array_new_with_free_func(g_free);
+	found->folders = g_hash_table_new_full(hash_folder, is_same_folder, g_free, NULL);
 }
 
 static void found_release(struct found *found)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(formats); i++)
 		g_ptr_array_unref(found->paths[i]);
+	g_ptr_array_unref(found->unreadable);
+	g_hash_table_unref(found->folders);
 }
 
 /* --- our own runs --------------------------------------------------------------------------- */
@@ -89,10 +112,22 @@ static gboolean is_own_run(const gchar *path)
 
 /* --- finding -------------------------------------------------------------------------------- */
 
+static gboolean is_empty_file(const gchar *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0;
+}
+
 static gboolean fail_unknown(const gchar *path, GError **error)
 {
 	g_autoptr(GString) tried = g_string_new("tacho");
 
+	if (is_empty_file(path)) {
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
+			    "%s: the file is empty", path);
+		return FALSE;
+	}
 	for (guint i = 0; i < G_N_ELEMENTS(formats); i++)
 		g_string_append_printf(tried, ", %s", formats[i]->name);
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
@@ -144,8 +179,6 @@ static guint sniff_folder(const gchar *path)
 
 static void add_found(struct found *found, guint format, const gchar *path)
 {
-	if (found->n == MAX_FILES)
-		return;
 	g_ptr_array_add(found->paths[format], g_strdup(path));
 	found->n++;
 }
@@ -155,38 +188,95 @@ static gint compare_names(gconstpointer first, gconstpointer second)
 	return strcmp(*(gchar *const *)first, *(gchar *const *)second);
 }
 
-static GPtrArray *list_folder(const gchar *path)
+/* The names in a folder; NULL: it cannot be read. */
+static GPtrArray *list_folder(const gchar *path, GError **error)
 {
 	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
-	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	const gchar *name;
+	int cause = errno;
 
-	while (entries && names->len < MAX_FILES && (name = g_dir_read_name(entries)))
+	if (!entries) {
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(cause), "%s: %s", path,
+			    g_strerror(cause));
+		return NULL;
+	}
+	while ((name = g_dir_read_name(entries)))
 		if (name[0] != '.')
 			g_ptr_array_add(names, g_strdup(name));
 	g_ptr_array_sort(names, compare_names);
-	return names;
+	return g_steal_pointer(&names);
+}
+
+/* Whether the folder has not been searched yet. */
+static gboolean is_new_folder(struct found *found, const gchar *path)
+{
+	struct stat status;
+	struct folder_id id;
+
+	if (stat(path, &status) != 0)
+		return TRUE; /* to be told by whoever opens it */
+	id = (struct folder_id){ status.st_dev, status.st_ino };
+	return g_hash_table_add(found->folders, g_memdup2(&id, sizeof(id)));
+}
+
+/* In a folder may be what is no file (a pipe, a link to nowhere), which is passed over; what may not or
+ * cannot be read may be a trace. */
+static void note_unreadable(struct found *found, GError *cause)
+{
+	if (!g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_INVAL) &&
+	    !g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NXIO) &&
+	    !g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_LOOP) &&
+	    !g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+		g_ptr_array_add(found->unreadable, g_strdup(cause->message));
+	g_error_free(cause);
+}
+
+static void search_folder(struct found *found, const gchar *path, guint depth);
+
+/* A file or folder within the one that was named. */
+static void search_entry(struct found *found, const gchar *path, guint depth)
+{
+	guint format = G_N_ELEMENTS(formats);
+	GError *cause = NULL;
+
+	if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
+		if (!is_new_folder(found, path))
+			return;
+		format = sniff_folder(path);
+		if (format == G_N_ELEMENTS(formats) && depth < MAX_DEPTH)
+			search_folder(found, path, depth + 1);
+	} else if (!sniff_file(path, FALSE, &format, &cause)) {
+		note_unreadable(found, cause);
+		return;
+	}
+	if (format < G_N_ELEMENTS(formats))
+		add_found(found, format, path);
 }
 
 /* (1) */
 static void search_folder(struct found *found, const gchar *path, guint depth)
 {
-	g_autoptr(GPtrArray) names = list_folder(path);
+	GError *cause = NULL;
+	g_autoptr(GPtrArray) names = list_folder(path, &cause);
 
-	for (guint i = 0; i < names->len; i++) {
+	if (!names)
+		note_unreadable(found, cause);
+	for (guint i = 0; names && i < names->len; i++) {
 		g_autofree gchar *child = g_build_filename(path, names->pdata[i], NULL);
-		guint format = G_N_ELEMENTS(formats);
 
-		if (g_file_test(child, G_FILE_TEST_IS_DIR)) {
-			format = sniff_folder(child);
-			if (format == G_N_ELEMENTS(formats) && depth < MAX_DEPTH)
-				search_folder(found, child, depth + 1);
-		} else if (!sniff_file(child, FALSE, &format, NULL)) {
-			continue;
-		}
-		if (format < G_N_ELEMENTS(formats))
-			add_found(found, format, child);
+		search_entry(found, child, depth);
 	}
+}
+
+/* Why nothing was found at `path`. */
+static gboolean fail_empty(const struct found *found, const gchar *path, GError **error)
+{
+	if (!found->unreadable->len)
+		return fail_unknown(path, error);
+	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_IO, "%s",
+		    (const gchar *)found->unreadable->pdata[found->unreadable->len - 1]);
+	return FALSE;
 }
 
 static gboolean find_argument(struct found *found, const gchar *path, GError **error)
@@ -201,12 +291,14 @@ static gboolean find_argument(struct found *found, const gchar *path, GError **e
 		add_found(found, format, path);
 		return TRUE;
 	}
+	if (!is_new_folder(found, path))
+		return TRUE; /* named before, or in a folder that was */
 	format = sniff_folder(path);
 	if (format < G_N_ELEMENTS(formats))
 		add_found(found, format, path);
 	else
 		search_folder(found, path, 0);
-	return found->n > n_before || fail_unknown(path, error);
+	return found->n > n_before || fail_empty(found, path, error);
 }
 
 /* --- what importers call -------------------------------------------------------------------- */
@@ -459,6 +551,9 @@ static TachoTimeline *read_found(const struct found *found, TachoImportProgress 
 
 	if (!read_formats(&import, found, error) || !check_content(timeline, found, error))
 		return NULL;
+	for (guint i = 0; i < found->unreadable->len; i++)
+		tacho_timeline_add_problem(timeline, "unreadable_file", 1, "%s",
+					   (const gchar *)found->unreadable->pdata[i]);
 	finish(&import);
 	return g_steal_pointer(&timeline);
 }
