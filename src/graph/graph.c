@@ -594,6 +594,22 @@ static gboolean have_common_link(const TachoGraph *graph, guint a, guint b)
 	return FALSE;
 }
 
+gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index)
+{
+	const struct graph_guest *guest = graph_guest_of(graph, rank_index);
+
+	return guest ? guest->device_taken_share : graph->device_taken_share;
+}
+
+/* Of any rank. */
+static gboolean takes_from_devices(const TachoGraph *graph)
+{
+	for (guint i = 0; i < graph->guests->len; i++)
+		if (g_array_index(graph->guests, struct graph_guest, i).device_taken_share > 0)
+			return TRUE;
+	return graph->device_taken_share > 0;
+}
+
 gboolean graph_has_cores(const TachoGraph *graph)
 {
 	if (graph->n_cores > 0 || graph->taken_share > 0)
@@ -607,7 +623,7 @@ gboolean graph_has_cores(const TachoGraph *graph)
 /* Whether two nodes can be on one resource at a time. */
 static gboolean is_shared(const TachoGraph *graph)
 {
-	if (graph_has_cores(graph) || graph->device_taken_share > 0)
+	if (graph_has_cores(graph) || takes_from_devices(graph))
 		return TRUE;
 	for (guint i = 0; i < graph->pools->len; i++)
 		if (g_array_index(graph->pools, struct graph_pool, i).n_workers > 1)

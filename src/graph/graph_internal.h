@@ -145,7 +145,7 @@ struct graph_guest {
 	guint32 n_steps;
 	gint64 offset_ns;			 /* how much later than this job it begins */
 	guint32 first_alone_step, n_alone_steps; /* of guest_steps: what its steps take alone */
-	gdouble taken_share, taken_by_bytes;	 /* as the graph's */
+	gdouble taken_share, taken_by_bytes, device_taken_share; /* as the graph's */
 };
 
 struct _TachoGraph {
@@ -217,6 +217,9 @@ guint32 graph_n_ranks(const TachoGraph *graph);
 const struct graph_guest *graph_guest_of(const TachoGraph *graph, guint32 rank_index);
 /* The node is of another job. */
 gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *node);
+
+/* What moving bytes takes from the device of a rank. */
+gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index);
 
 /* Cores are shared, or moving bytes takes some of what is computed meanwhile. */
 gboolean graph_has_cores(const TachoGraph *graph);

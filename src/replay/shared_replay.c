@@ -381,7 +381,7 @@ static void set_taken(struct shared_run *run)
 			cores->is_uncounted = run->graph->n_cores == 0;
 		}
 		if (device != PLACE_NONE) {
-			run->cores[device].taken = run->graph->device_taken_share;
+			run->cores[device].taken = graph_device_taken(run->graph, rank);
 			run->cores[device].is_uncounted = TRUE;
 		}
 	}
@@ -422,9 +422,9 @@ static void set_core_sets(struct shared_run *run)
 	for (guint32 i = 0; i < 2 * run->n_ranks; i++)
 		run->rank_core_set[i] = PLACE_NONE;
 	run->n_core_sets = set_thread_sets(run);
-	for (guint32 rank = 0; rank < graph_n_own_ranks(graph) && graph->device_taken_share > 0;
-	     rank++)
-		run->rank_core_set[run->n_ranks + rank] = run->n_core_sets++;
+	for (guint32 rank = 0; rank < run->n_ranks; rank++)
+		if (graph_device_taken(graph, rank) > 0)
+			run->rank_core_set[run->n_ranks + rank] = run->n_core_sets++;
 	run->cores = g_new0(struct core_set, MAX(run->n_core_sets, 1u));
 	set_taken(run);
 	run->n_leaves = 2;

@@ -420,6 +420,7 @@ static gboolean put_beside(TachoGraph *graph, TachoGraph *other, const gchar *pa
 		.n_alone_steps = steps->len,
 		.taken_share = other->taken_share,
 		.taken_by_bytes = other->taken_by_bytes,
+		.device_taken_share = other->device_taken_share,
 	};
 	g_array_append_vals(graph->guest_steps, steps->data, steps->len);
 	add_guest(&visit);

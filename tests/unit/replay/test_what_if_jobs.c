@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "predicted.h"
+#include "replay/replay_internal.h"
 #include "run_builder.h"
 #include "timeline_text.h"
 
@@ -131,6 +132,46 @@ static void test_refusals(void)
 	g_rmdir(folder);
 }
 
+/* A guest's kernel of 100 us beside 50 us of its bytes, which take a fifth of its device. */
+static void test_device(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	g_autoptr(TachoGraph) graph = graph_new(timeline);
+	struct graph_guest guest = { .n_ranks = 1, .n_steps = 1, .device_taken_share = 0.2 };
+	struct graph_lane lane = { .track = TACHO_NONE };
+	struct graph_group group = { .n_ranks = 1, .is_device = TRUE, .is_guest = TRUE };
+	struct graph_transfer transfer = { .n_ranks = 1, .is_device = TRUE };
+	struct graph_node node = { .kind = TACHO_NODE_DEVICE,
+				   .duration_ns = 100000,
+				   .slice = TACHO_NONE,
+				   .step = TACHO_NONE,
+				   .transfer = TACHO_NONE,
+				   .pool = TACHO_NONE };
+	g_autoptr(TachoReplay) replay = NULL;
+	g_autoptr(GError) error = NULL;
+	guint32 kernel, queue;
+
+	g_array_append_val(graph->guests, guest);
+	g_array_append_val(graph->lanes, lane);
+	g_array_append_val(graph->groups, group);
+	graph_add_group_link(graph, 0, 0, "local");
+	kernel = graph_add_node(graph, node);
+	node.transfer = 0;
+	node.kind = TACHO_NODE_QUEUE;
+	node.duration_ns = 0;
+	queue = graph_add_node(graph, node);
+	node.kind = TACHO_NODE_TRANSFER;
+	transfer.node = graph_add_node(graph, node);
+	g_array_append_val(graph->transfers, transfer);
+	graph_set_transfer(graph, 0, 0, 50000);
+	graph_add_edge(graph, queue, transfer.node, TACHO_EDGE_TRANSFER);
+	g_assert_true(graph_freeze(graph, &error));
+	replay = tacho_replay_run(graph, &error);
+	g_assert_no_error(error);
+	g_assert_cmpint(tacho_replay_end_ns(replay, transfer.node), ==, 50000);
+	g_assert_cmpint(tacho_replay_end_ns(replay, kernel), ==, 110000);
+}
+
 /* What is said of the other, and what is not. */
 static void test_telling(void)
 {
@@ -167,6 +208,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if_jobs/link", test_link);
 	g_test_add_func("/what_if_jobs/changes", test_changes);
 	g_test_add_func("/what_if_jobs/cores", test_cores);
+	g_test_add_func("/what_if_jobs/device", test_device);
 	g_test_add_func("/what_if_jobs/refusals", test_refusals);
 	g_test_add_func("/what_if_jobs/telling", test_telling);
 	return g_test_run();
