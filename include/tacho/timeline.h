@@ -274,6 +274,32 @@ typedef struct {
 	guint64 paired_bytes; /* seen at the other end, too: the flows say in which slices */
 } TachoMessage;
 
+/* How the parts of a collective go round. */
+typedef enum {
+	TACHO_HOP_RING,	  /* from each rank to the next, step by step */
+	TACHO_HOP_TREE,	  /* step 0: up to the root; step 1: down again */
+	TACHO_HOP_SERVER, /* step 0: pushed to a server; step 1: pulled from it */
+} TachoHopWay;
+
+/* One end of a hop: a part of a collective's data on its way between two ranks, or a rank and a server,
+ * as an importer was told of it. The ends of one hop have all numbers in common. */
+typedef struct {
+	guint32 slice;	    /* what it lasted at this end; TACHO_NONE: no hop, but what a rank's
+			     * part ends with, which `fed_by` and `fed_step` say */
+	guint32 collective; /* slice, of the same process, that it is part of; of a server: TACHO_NONE */
+	gint32 peer; /* rank at the other end; -1: a server. Of a server: the worker's number */
+	guint32 step;
+	guint32 channel, loop,
+		part; /* that go by themselves: each is sent in the order of its steps */
+	/* Of what is sent in a ring: the rank that must have received `fed_step` before, itself or one
+	 * whose way to it was not recorded; -1: it is its own data. */
+	gint32 fed_by;
+	guint32 fed_step;
+	guint64 bytes; /* 0: not known */
+	guint8 is_receive;
+	guint8 way; /* TachoHopWay */
+} TachoHop;
+
 /* A bucket of gradients that DistributedDataParallel reduced, on one rank. */
 typedef struct {
 	guint32 rank_index;
@@ -331,6 +357,7 @@ struct _TachoTimeline {
 	GArray *collectives; /* TachoCollective; filled by correlate */
 	GArray *members;     /* guint32 slices of the collectives */
 	GArray *messages;    /* TachoMessage, by slice; filled by correlate */
+	GArray *hops;	     /* TachoHop; filled by importers, in any order */
 	GArray *buckets;     /* TachoBucket, by rank and when queued; filled by correlate */
 	GArray *gradients;   /* TachoGradient, by bucket */
 	GArray *problems;    /* TachoProblem */
@@ -376,8 +403,8 @@ guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, g
 				 guint64 source);
 /* Say that `slice` of a device was queued by `launch`: rows that add_slice() returned. */
 void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 launch);
-/* Make a timeline filled by hand hold what is promised above: make flows name the slices by their new
- * rows; give each host a clock, where there are
+/* Make a timeline filled by hand hold what is promised above: make flows and hops name the slices by their
+ * new rows; give each host a clock, where there are
  * no clocks; bring times into (2); sort the slices into (1), set parent, depth and the tracks' ranges; cut a slice that
  * outlasts its parent on a THREAD track; sort samples,
  * memory events and marks by track and time, and set the memory events' slices; widen the times and,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/byte_stream.h"
+#include "import/byteprofile_hops.h"
 #include "import/byteprofile_tensors.h"
 #include "import/byteps_dialect.h"
 #include "import/byteps_log.h"
@@ -30,6 +31,7 @@ struct gpu {
 struct trial {
 	GArray *tensors; /* as byteprofile_tensors.h says; NULL: not known */
 	struct gml_graph *graph;
+	GArray *hops; /* struct hop_record, one a GPU */
 };
 
 /* The files of a GPU's folder, in the order in which they are read: that of operations first, whose process is the
@@ -268,11 +270,14 @@ static void report_failure(struct import *import, const GError *failure)
 static void read_gpu(struct import *import, const struct gpu *gpu, gint32 n_ranks,
 		     const struct trial *trial)
 {
+	struct hop_record hops;
 	struct horovod_context context = { .process = add_gpu(import, gpu, n_ranks),
 					   .rank = gpu->rank,
 					   .tensors = trial->tensors,
-					   .graph = trial->graph };
+					   .graph = trial->graph,
+					   .hops = &hops };
 
+	hop_record_init(&hops, context.process, gpu->rank);
 	for (guint i = 0; i < G_N_ELEMENTS(gpu_files); i++) {
 		g_autofree gchar *path = g_build_filename(gpu->path, gpu_files[i], NULL);
 		g_autoptr(GError) failure = NULL;
@@ -281,6 +286,12 @@ static void read_gpu(struct import *import, const struct gpu *gpu, gint32 n_rank
 		    !read_file(import, path, &context, &failure))
 			report_failure(import, failure);
 	}
+	g_array_append_val(trial->hops, hops);
+}
+
+static void clear_hops(gpointer data)
+{
+	hop_record_release(data);
 }
 
 /* (4): the folders of all GPUs, then those above them. */
@@ -311,6 +322,28 @@ static struct gml_graph *find_graph(const gchar *const *folders)
 	return graph;
 }
 
+/* Servers' profiles stand beside the workers' folders, where somebody has put them there. */
+static void read_servers(struct import *import, const gchar *path)
+{
+	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	const gchar *name;
+
+	while (entries && names->len < MAX_GPUS && (name = g_dir_read_name(entries)))
+		if (g_str_has_suffix(name, ".json") && g_utf8_validate(name, -1, NULL))
+			g_ptr_array_add(names, g_strdup(name));
+	g_ptr_array_sort(names, compare_names);
+	for (guint i = 0; i < names->len; i++) {
+		g_autofree gchar *file = g_build_filename(path, names->pdata[i], NULL);
+		g_autofree gchar *head =
+			g_file_test(file, G_FILE_TEST_IS_REGULAR) ? read_head(file, NULL) : NULL;
+		g_autoptr(GError) failure = NULL;
+
+		if (head && is_byteps_server(head) && !read_file(import, file, NULL, &failure))
+			report_failure(import, failure);
+	}
+}
+
 static void read_trial(struct import *import, const gchar *path)
 {
 	g_autoptr(GArray) gpus = gpus_of(path);
@@ -320,10 +353,15 @@ static void read_trial(struct import *import, const gchar *path)
 
 	trial.tensors = byteprofile_tensors_read((const gchar *const *)folders->pdata);
 	trial.graph = find_graph((const gchar *const *)folders->pdata);
+	trial.hops = g_array_new(FALSE, FALSE, sizeof(struct hop_record));
+	g_array_set_clear_func(trial.hops, clear_hops);
 	for (guint i = 0; i < gpus->len; i++) {
 		import_begin_path(import, i, gpus->len);
 		read_gpu(import, &g_array_index(gpus, struct gpu, i), n_ranks, &trial);
 	}
+	read_servers(import, path);
+	byteprofile_hops_link(import->timeline, trial.hops, (const gchar *const *)folders->pdata);
+	g_array_unref(trial.hops);
 	import->timeline->expected_ranks = MAX(import->timeline->expected_ranks, n_ranks);
 	g_clear_pointer(&trial.tensors, g_array_unref);
 	gml_graph_free(trial.graph);

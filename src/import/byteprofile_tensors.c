@@ -2,40 +2,14 @@
 
 #include <string.h>
 
-#include "base/byte_stream.h"
 #include "import/element_type.h"
-#include "import/json_scan.h"
+#include "import/small_file.h"
 
 enum {
-	MAX_FILE_BYTES = 512 * 1024 * 1024,
-	BLOCK_BYTES = 256 * 1024,
 	MAX_TENSORS = 1 << 20,
 };
 
 /* --- files ---------------------------------------------------------------------------------- */
-
-/* All of a file, with JSON_PADDING behind it; NULL: it is not there, or cannot be read. */
-static GByteArray *read_all(const gchar *path)
-{
-	g_autoptr(ByteStream) stream = byte_stream_open(path, NULL);
-	GByteArray *bytes;
-	guint8 padding[JSON_PADDING];
-	gssize n = 1;
-
-	if (!stream)
-		return NULL;
-	bytes = g_byte_array_new();
-	while (n > 0 && bytes->len < MAX_FILE_BYTES) {
-		guint before = bytes->len;
-
-		g_byte_array_set_size(bytes, before + BLOCK_BYTES);
-		n = byte_stream_read(stream, bytes->data + before, BLOCK_BYTES, NULL);
-		g_byte_array_set_size(bytes, before + (guint)MAX(n, 0));
-	}
-	memset(padding, '"', sizeof(padding));
-	g_byte_array_append(bytes, padding, sizeof(padding));
-	return bytes;
-}
 
 /* The first folder's file of that name. */
 static GByteArray *read_first(const gchar *const *folders, const gchar *name)
@@ -43,19 +17,12 @@ static GByteArray *read_first(const gchar *const *folders, const gchar *name)
 	for (; *folders; folders++) {
 		g_autofree gchar *path = g_build_filename(*folders, name, NULL);
 		GByteArray *bytes =
-			g_file_test(path, G_FILE_TEST_IS_REGULAR) ? read_all(path) : NULL;
+			g_file_test(path, G_FILE_TEST_IS_REGULAR) ? small_file_read(path) : NULL;
 
 		if (bytes)
 			return bytes;
 	}
 	return NULL;
-}
-
-static struct json_scan scan_of(const GByteArray *bytes)
-{
-	const gchar *at = (const gchar *)bytes->data;
-
-	return (struct json_scan){ .at = at, .end = at + bytes->len - JSON_PADDING };
 }
 
 static gchar *plain_text(const struct json_text *text)
@@ -154,7 +121,7 @@ static void read_tensors(struct json_scan *scan, GHashTable *sizes)
 static GHashTable *read_metadata(const GByteArray *bytes)
 {
 	GHashTable *sizes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	struct json_scan scan = scan_of(bytes);
+	struct json_scan scan = small_file_scan(bytes);
 	struct json_text key;
 
 	if (json_peek(&scan) != '{')
@@ -222,7 +189,7 @@ static void set_tensor(GArray *tensors, guint64 number, guint64 bytes)
 /* {"gradient_name_list": ["NAME", ...]} */
 static void read_names(const GByteArray *bytes, GHashTable *sizes, GArray *tensors)
 {
-	struct json_scan scan = scan_of(bytes);
+	struct json_scan scan = small_file_scan(bytes);
 	struct json_text key, text;
 	guint64 number = 0;
 
@@ -252,7 +219,7 @@ static void read_names(const GByteArray *bytes, GHashTable *sizes, GArray *tenso
 /* {"NAME": NUMBER, ...} */
 static void read_numbers(const GByteArray *bytes, GHashTable *sizes, GArray *tensors)
 {
-	struct json_scan scan = scan_of(bytes);
+	struct json_scan scan = small_file_scan(bytes);
 	struct json_text key;
 	gint64 number;
 

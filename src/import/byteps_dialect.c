@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "import/byteprofile_hops.h"
+#include "import/byteprofile_tensors.h"
 #include "import/gml_graph.h"
 #include "import/horovod_dialect.h"
 
@@ -110,22 +112,210 @@ static void judge_comm(struct chrome_trace *trace, const struct chrome_row *row,
 		verdict->kind = TACHO_SLICE_WAIT;
 }
 
+/* The number of a partition or a key; false: it is none. */
+static gboolean number_of_id(const struct chrome_trace *trace, gint64 id, guint32 *ret_number)
+{
+	g_autofree gchar *text = text_of_id(trace, id);
+	guint64 number;
+
+	if (!g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT32 - 1, &number, NULL))
+		return FALSE;
+	*ret_number = (guint32)number;
+	return TRUE;
+}
+
+static gint compare_totals(gconstpointer a, gconstpointer b)
+{
+	const struct chrome_row *x = *(struct chrome_row *const *)a;
+	const struct chrome_row *y = *(struct chrome_row *const *)b;
+
+	return chrome_rows_compare(&x, &y);
+}
+
+/* The rows "total" of a gradient, by begin. */
+static GPtrArray *find_totals(GHashTable *totals, const struct chrome_trace *trace,
+			      const struct chrome_row *row)
+{
+	gint64 pid = chrome_trace_thread(trace, row->thread)->pid;
+
+	return g_hash_table_lookup(totals, &pid);
+}
+
+/* The gradient's collective in which the row lies; NULL: none. */
+static const struct chrome_row *find_total(const GPtrArray *totals, const struct chrome_row *row)
+{
+	guint low = 0, high = totals ? totals->len : 0;
+	const struct chrome_row *found;
+
+	while (low < high) { /* the first that began later */
+		guint middle = low + (high - low) / 2;
+
+		found = totals->pdata[middle];
+		if (found->start_ns <= row->start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return NULL;
+	found = totals->pdata[low - 1];
+	return row->start_ns - found->start_ns <= MAX(found->duration_ns, 0) ? found : NULL;
+}
+
+static GHashTable *collect_totals(struct chrome_trace *trace)
+{
+	GHashTable *totals = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+						   (GDestroyNotify)g_ptr_array_unref);
+	GHashTableIter iter;
+	gpointer rows;
+
+	for (gsize i = 0; i < trace->rows.n; i++) {
+		struct chrome_row *row = chrome_trace_row(trace, i);
+		const struct chrome_thread *thread = chrome_trace_thread(trace, row->thread);
+		GPtrArray *known;
+
+		if (!is_total(trace->timeline, thread->tid) || row->slice == TACHO_NONE)
+			continue;
+		known = g_hash_table_lookup(totals, &thread->pid);
+		if (!known) {
+			known = g_ptr_array_new();
+			g_hash_table_insert(totals, g_memdup2(&thread->pid, sizeof(thread->pid)),
+					    known);
+		}
+		g_ptr_array_add(known, row);
+	}
+	g_hash_table_iter_init(&iter, totals);
+	while (g_hash_table_iter_next(&iter, NULL, &rows))
+		g_ptr_array_sort(rows, compare_totals);
+	return totals;
+}
+
+/* Bytes of "Comm.byteps.gradient_12" and "Comm.byteps.gradient_3+4", of which the context knows the numbers. */
+static guint64 gradient_bytes(const struct chrome_trace *trace, const struct chrome_row *row)
+{
+	const struct horovod_context *context = trace->context;
+	const gchar *name =
+		chrome_id_text(trace->timeline, chrome_trace_thread(trace, row->thread)->pid);
+	const gchar *number = name ? strrchr(name, '_') : NULL;
+
+	if (!context || !context->tensors || !number)
+		return 0;
+	return byteprofile_tensors_sum(context->tensors, number + 1, strlen(number + 1));
+}
+
+/* How many partitions each gradient has. */
+static GHashTable *count_partitions(const struct chrome_trace *trace)
+{
+	GHashTable *counts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+
+	for (guint i = 0; i < trace->threads->len; i++) {
+		const struct chrome_thread *thread = chrome_trace_thread(trace, i);
+		guint n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, &thread->pid));
+
+		if (!is_total(trace->timeline, thread->tid))
+			g_hash_table_insert(counts, g_memdup2(&thread->pid, sizeof(thread->pid)),
+					    GUINT_TO_POINTER(n + 1));
+	}
+	return counts;
+}
+
+/* (1): what was pushed to servers, and pulled. */
+static void add_server_hop(struct chrome_trace *trace, const struct chrome_row *row,
+			   GHashTable *totals, GHashTable *partitions)
+{
+	const struct chrome_thread *thread = chrome_trace_thread(trace, row->thread);
+	const gchar *name = tacho_timeline_string(trace->timeline, row->name);
+	const struct chrome_row *total = find_total(find_totals(totals, trace, row), row);
+	guint n = GPOINTER_TO_UINT(g_hash_table_lookup(partitions, &thread->pid));
+	TachoHop hop = { .slice = row->slice,
+			 .peer = -1,
+			 .fed_by = -1,
+			 .is_receive = strcmp(name, "PULL") == 0,
+			 .way = TACHO_HOP_SERVER };
+
+	if (!hop.is_receive && strcmp(name, "PUSH") != 0)
+		return;
+	if (!total || row->slice == TACHO_NONE || !number_of_id(trace, thread->tid, &hop.part))
+		return;
+	hop.collective = total->slice;
+	hop.step = hop.is_receive;
+	hop.bytes = n ? gradient_bytes(trace, row) / n : 0;
+	g_array_append_val(trace->timeline->hops, hop);
+}
+
+static void set_total_bytes(struct chrome_trace *trace, const struct chrome_row *row)
+{
+	TachoCollectiveArgs args = { .bytes = gradient_bytes(trace, row) };
+
+	if (args.bytes)
+		trace->timeline->slices.source[row->slice] =
+			tacho_timeline_keep_collective(trace->timeline, &args, NULL);
+}
+
+static void finish_comm(struct chrome_trace *trace)
+{
+	g_autoptr(GHashTable) totals = collect_totals(trace);
+	g_autoptr(GHashTable) partitions = count_partitions(trace);
+
+	for (gsize i = 0; i < trace->rows.n; i++)
+		add_server_hop(trace, chrome_trace_row(trace, i), totals, partitions);
+	for (gsize i = 0; i < trace->rows.n; i++) {
+		const struct chrome_row *row = chrome_trace_row(trace, i);
+
+		if (row->slice != TACHO_NONE &&
+		    is_total(trace->timeline, chrome_trace_thread(trace, row->thread)->tid))
+			set_total_bytes(trace, row);
+	}
+}
+
 const struct chrome_dialect byteps_comm_dialect = {
 	.take = take_comm,
 	.settle = settle_comm,
 	.judge = judge_comm,
+	.finish = finish_comm,
 };
 
 /* (2) */
 static void settle_server(struct chrome_trace *trace)
 {
+	/* beside workers it is no rank, but a process of the first one's */
+	if (trace->import->files->len > 0)
+		trace->number = g_array_index(trace->import->files, guint, 0);
 	settle_process(trace, "byteps server");
 	name_threads(trace);
+}
+
+/* "push-9": of the worker whose node is number 9. ps-lite numbers workers 9, 11, 13 ... and servers 8, 10 ...
+ * (ps/internal/postoffice.h: WorkerRankToID). */
+static void finish_server(struct chrome_trace *trace)
+{
+	for (gsize i = 0; i < trace->rows.n; i++) {
+		const struct chrome_row *row = chrome_trace_row(trace, i);
+		const gchar *name = tacho_timeline_string(trace->timeline, row->name);
+		const gchar *dash = strchr(name, '-');
+		TachoHop hop = { .slice = row->slice,
+				 .collective = TACHO_NONE,
+				 .fed_by = -1,
+				 .is_receive = g_str_has_prefix(name, "push-"),
+				 .way = TACHO_HOP_SERVER };
+		guint64 node;
+
+		if (!hop.is_receive && !g_str_has_prefix(name, "pull-"))
+			continue;
+		if (row->slice == TACHO_NONE ||
+		    !g_ascii_string_to_unsigned(dash + 1, 10, 9, G_MAXINT32, &node, NULL) ||
+		    !number_of_id(trace, chrome_trace_thread(trace, row->thread)->pid, &hop.part))
+			continue;
+		hop.peer = (gint32)((node - 9) / 2);
+		hop.step = !hop.is_receive;
+		g_array_append_val(trace->timeline->hops, hop);
+	}
 }
 
 const struct chrome_dialect byteps_server_dialect = {
 	.settle = settle_server,
 	.judge = judge_aside,
+	.finish = finish_server,
 };
 
 /* --- operations ----------------------------------------------------------------------------- */
@@ -396,6 +586,50 @@ const struct chrome_dialect byteprofile_compute_dialect = {
 
 /* --- NCCL's steps --------------------------------------------------------------------------- */
 
+/* A send or receive, with the row that it becomes. */
+struct detail_piece {
+	gsize row;
+	struct hop_piece piece;
+};
+
+static void begin_detail(struct chrome_trace *trace)
+{
+	trace->data = g_array_new(FALSE, FALSE, sizeof(struct detail_piece));
+}
+
+static void end_detail(struct chrome_trace *trace)
+{
+	g_array_unref(trace->data);
+}
+
+static gboolean read_number(const struct chrome_event *event, const gchar *key, gint64 limit,
+			    guint32 *ret_number)
+{
+	gint64 value = 0;
+
+	chrome_event_arg_integer(event, key, &value);
+	*ret_number = (guint32)CLAMP(value, 0, limit - 1);
+	return value >= 0 && value < limit;
+}
+
+static void note_piece(struct chrome_trace *trace, const struct chrome_event *event,
+		       const gchar *name, gboolean is_receive)
+{
+	const gchar *numbers = strchr(name, '.');
+	struct detail_piece piece = { .row = trace->rows.n };
+
+	piece.piece.is_receive = is_receive;
+	if (!event->has_time ||
+	    !read_number(event, "channelId", HOP_MAX_CHANNELS, &piece.piece.channel) ||
+	    !read_number(event, "loopId", HOP_MAX_NUMBER, &piece.piece.loop) ||
+	    !read_number(event, "chunkId", HOP_MAX_NUMBER, &piece.piece.chunk) ||
+	    !read_number(event, "sliceId", HOP_MAX_NUMBER, &piece.piece.part))
+		return;
+	piece.piece.tensors = hop_tensors(trace->timeline, numbers + 1);
+	if (piece.piece.tensors)
+		g_array_append_val((GArray *)trace->data, piece);
+}
+
 /* (4): the thread is the channel and the direction; the name what was sent or received. */
 static gboolean take_detail(struct chrome_trace *trace, struct chrome_event *event)
 {
@@ -406,6 +640,7 @@ static gboolean take_detail(struct chrome_trace *trace, struct chrome_event *eve
 	if (event->phase != 'X' || (!is_send && !g_str_has_suffix(name, ".RECV")))
 		return FALSE;
 	chrome_event_arg_integer(event, "channelId", &channel);
+	note_piece(trace, event, name, !is_send);
 	event->pid = 0;
 	event->tid = CLAMP(channel, 0, G_MAXINT16) * 2 + !is_send;
 	return FALSE;
@@ -427,10 +662,29 @@ static void settle_detail(struct chrome_trace *trace)
 	}
 }
 
+static void finish_detail(struct chrome_trace *trace)
+{
+	const struct horovod_context *context = trace->context;
+	const GArray *pieces = trace->data;
+
+	for (guint i = 0; context && context->hops && i < pieces->len; i++) {
+		struct detail_piece *piece = &g_array_index(pieces, struct detail_piece, i);
+
+		if (piece->row >= trace->rows.n)
+			continue;
+		piece->piece.slice = chrome_trace_row(trace, piece->row)->slice;
+		if (piece->piece.slice != TACHO_NONE)
+			g_array_append_val(context->hops->pieces, piece->piece);
+	}
+}
+
 const struct chrome_dialect byteprofile_detail_dialect = {
+	.begin = begin_detail,
+	.end = end_detail,
 	.take = take_detail,
 	.settle = settle_detail,
 	.judge = judge_aside,
+	.finish = finish_detail,
 };
 
 /* --- others --------------------------------------------------------------------------------- */

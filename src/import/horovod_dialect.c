@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/byteprofile_hops.h"
 #include "import/byteprofile_tensors.h"
 #include "import/element_type.h"
 
@@ -225,6 +226,20 @@ static guint64 keep_collective(struct chrome_trace *trace, const struct chrome_r
 	return tacho_timeline_keep_collective(trace->timeline, &args, &known->tensor);
 }
 
+/* "HorovodAllreduce.3+4_0" */
+static void note_collective(struct chrome_trace *trace, const struct chrome_row *row, guint32 slice)
+{
+	const struct horovod_context *context = trace->context;
+	const gchar *name = strchr(chrome_trace_process_name(trace, row->thread), '.');
+	struct hop_collective collective = { .slice = slice };
+
+	if (!context || !context->hops || !name)
+		return;
+	collective.tensors = hop_tensors(trace->timeline, name + 1);
+	if (collective.tensors)
+		g_array_append_val(context->hops->collectives, collective);
+}
+
 static void add_collective(struct chrome_trace *trace, const struct chrome_row *row,
 			   const struct chrome_row *queued_by, GHashTable *tensors, guint32 *track)
 {
@@ -244,6 +259,7 @@ static void add_collective(struct chrome_trace *trace, const struct chrome_row *
 		timeline->slices.flags[row->slice], keep_collective(trace, row, tensors));
 	if (flow.from != TACHO_NONE)
 		g_array_append_val(timeline->flows, flow);
+	note_collective(trace, row, flow.to);
 }
 
 /* (2) */

@@ -6,6 +6,7 @@
 #include "import/chrome_trace.h"
 
 struct gml_graph;
+struct hop_record;
 
 /* Whose timeline it is, where that is known: the context of chrome_trace_read(). */
 struct horovod_context {
@@ -14,6 +15,7 @@ struct horovod_context {
 	const GArray
 		*tensors; /* guint64: bytes of the gradients by number, 0 not known; may be NULL */
 	const struct gml_graph *graph; /* which operation needs which; may be NULL */
+	struct hop_record *hops;       /* to be told collectives, and what NCCL sent; may be NULL */
 };
 
 extern const struct chrome_dialect horovod_dialect;

@@ -42,6 +42,7 @@ TachoTimeline *tacho_timeline_new(void)
 	timeline->collectives = new_table(sizeof(TachoCollective));
 	timeline->members = new_table(sizeof(guint32));
 	timeline->messages = new_table(sizeof(TachoMessage));
+	timeline->hops = new_table(sizeof(TachoHop));
 	timeline->buckets = new_table(sizeof(TachoBucket));
 	timeline->gradients = new_table(sizeof(TachoGradient));
 	timeline->problems = new_table(sizeof(TachoProblem));
@@ -73,6 +74,7 @@ void tacho_timeline_free(TachoTimeline *timeline)
 	g_array_free(timeline->collectives, TRUE);
 	g_array_free(timeline->members, TRUE);
 	g_array_free(timeline->messages, TRUE);
+	g_array_free(timeline->hops, TRUE);
 	g_array_free(timeline->buckets, TRUE);
 	g_array_free(timeline->gradients, TRUE);
 	g_array_free(timeline->problems, TRUE);
@@ -475,6 +477,18 @@ static void follow_graph_work(GArray *rows, const guint32 *moved)
 	g_array_sort(rows, compare_graph_work);
 }
 
+static void follow_hops(GArray *hops, const guint32 *moved)
+{
+	for (guint i = 0; i < hops->len; i++) {
+		TachoHop *hop = &g_array_index(hops, TachoHop, i);
+
+		if (hop->slice != TACHO_NONE)
+			hop->slice = moved[hop->slice];
+		if (hop->collective != TACHO_NONE)
+			hop->collective = moved[hop->collective];
+	}
+}
+
 /* A clock a host, where nobody made any. */
 static void add_clocks(TachoTimeline *timeline)
 {
@@ -503,6 +517,7 @@ guint32 *tacho_timeline_finish(TachoTimeline *timeline)
 	follow_launches(&timeline->slices, moved);
 	follow_flows(timeline->flows, moved);
 	follow_graph_work(timeline->graph_work, moved);
+	follow_hops(timeline->hops, moved);
 	nest_tracks(timeline);
 	finish_moments(timeline);
 	sum_up(timeline);
