@@ -116,10 +116,11 @@ static gboolean is_point_to_point(const gchar *name)
 
 gboolean collective_waits_for_all(const gchar *name)
 {
-	static const gchar *const WORDS[] = { "all_reduce", "allreduce",      "all_gather",
-					      "allgather",  "reduce_scatter", "reducescatter",
-					      "all_to_all", "alltoall",	      "barrier",
-					      NULL };
+	static const gchar *const WORDS[] = {
+		"all_reduce",	  "allreduce",	   "all_gather", "allgather",
+		"reduce_scatter", "reducescatter", "all_to_all", "alltoall",
+		"barrier",	  "pushpull",	   NULL
+	};
 
 	return name_has(name, WORDS);
 }

@@ -148,7 +148,8 @@ gdouble transfer_cost_ns(const struct transfer_cost *cost, gdouble wire_bytes)
 
 gboolean transfer_is_all_reduce(const gchar *name)
 {
-	return strstr(name, "all_reduce") || strstr(name, "allreduce") || strstr(name, "AllReduce");
+	return strstr(name, "all_reduce") || strstr(name, "allreduce") ||
+	       strstr(name, "AllReduce") || strstr(name, "pushpull");
 }
 
 static gboolean is_all_gather(const gchar *name)

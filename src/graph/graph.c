@@ -286,7 +286,9 @@ guint32 graph_n_sharing(const TachoGraph *graph, guint32 index, const guint32 *l
 		busiest = MAX(
 			busiest,
 			load[g_array_index(graph->group_links, guint32, group->first_link + i)]);
-	return group->is_device && busiest >= n_of_group ? busiest - (n_of_group - 1) : busiest;
+	return group->is_device && !group->is_hops && busiest >= n_of_group
+		       ? busiest - (n_of_group - 1)
+		       : busiest;
 }
 
 void graph_remove_nodes(TachoGraph *graph, const guint8 *is_removed)
@@ -627,6 +629,9 @@ static gboolean is_shared(const TachoGraph *graph)
 		return TRUE;
 	for (guint i = 0; i < graph->pools->len; i++)
 		if (g_array_index(graph->pools, struct graph_pool, i).n_workers > 1)
+			return TRUE;
+	for (guint i = 0; i < graph->groups->len; i++)
+		if (graph_group_at(graph, i)->is_hops)
 			return TRUE;
 	for (guint i = 0; i < graph->groups->len; i++)
 		for (guint j = i + 1; j < graph->groups->len; j++)

@@ -33,7 +33,25 @@ gboolean builder_is_gap(const struct graph_builder *builder, const struct segmen
 	return kind != TACHO_SLICE_OP && kind != TACHO_SLICE_KERNEL && kind != TACHO_SLICE_RUNTIME;
 }
 
-/* The thread that trains: the process's first, or else the busiest. */
+/* Slices of the track that are operations. */
+static guint32 count_ops(const TachoTimeline *timeline, const TachoTrack *track)
+{
+	guint32 n_ops = 0;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)
+		n_ops += timeline->slices.kind[i] == TACHO_SLICE_OP;
+	return n_ops;
+}
+
+static gboolean is_busier(const TachoTimeline *timeline, const TachoTrack *track,
+			  const TachoTrack *than)
+{
+	guint32 n_ops = count_ops(timeline, track), n_than = count_ops(timeline, than);
+
+	return n_ops != n_than ? n_ops > n_than : track->n_slices > than->n_slices;
+}
+
+/* The thread that trains: the process's first; or else, or where no process has a number, the busiest. */
 static guint32 find_main_track(const TachoTimeline *timeline, guint32 process)
 {
 	guint32 pid = g_array_index(timeline->processes, TachoProcess, process).pid;
@@ -44,10 +62,10 @@ static guint32 find_main_track(const TachoTimeline *timeline, guint32 process)
 
 		if (track->process != process || track->kind != TACHO_TRACK_THREAD)
 			continue;
-		if (track->tid == pid && track->n_slices > 0)
+		if (pid && track->tid == pid && track->n_slices > 0)
 			return i;
 		if (best == TACHO_NONE ||
-		    track->n_slices > tacho_timeline_track(timeline, best)->n_slices)
+		    is_busier(timeline, track, tacho_timeline_track(timeline, best)))
 			best = i;
 	}
 	return best;
@@ -689,8 +707,11 @@ static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 l
 	builder_add_device_nodes(builder);
 	builder_add_gradients(builder);
 	builder_measure_wires(builder);
-	builder_cost_transfers(builder);
-	builder_take_contention(builder);
+	builder_cost_transfers(builder, 0, 0);
+	if (builder->timeline->hops->len > 0)
+		builder_unfold_collectives(builder);
+	else
+		builder_take_contention(builder);
 	note_what_is_left_out(builder);
 	graph_renumber(builder->graph);
 	return graph_freeze(builder->graph, error);

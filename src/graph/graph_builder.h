@@ -129,8 +129,11 @@ void builder_add_collectives(struct graph_builder *builder);
 void builder_time_collectives(struct graph_builder *builder);
 /* How fast bytes came over the wires, where messages were recorded. */
 void builder_measure_wires(struct graph_builder *builder);
-/* Split each transfer's time into bytes and waits; needs their times, and the pace of the wires. */
-void builder_cost_transfers(struct graph_builder *builder);
+/* Split the time of each transfer from `first` on into bytes and waits, and so of all groups from `first_group` on; needs
+ * their times, and the pace of the wires. */
+void builder_cost_transfers(struct graph_builder *builder, guint32 first, guint32 first_group);
+/* Make nodes of the hops of collectives, where they are known: needs the nodes of all and the parts of transfers. */
+void builder_unfold_collectives(struct graph_builder *builder);
 
 /* Find what transfers take from computing, and take it out of the nodes. Needs all nodes, the times of
  * the transfers and their parts. */

@@ -130,6 +130,10 @@ static guint32 take_group(struct graph_builder *builder, GHashTable *groups,
 
 	if (known)
 		return GPOINTER_TO_UINT(known) - 1;
+	if (strstr(tacho_timeline_string(builder->timeline, collective->name), "pushpull")) {
+		group.plan.algorithm = COLLECTIVE_PS;
+		group.plan.n_servers = 1;
+	}
 	g_array_append_val(builder->graph->groups, group);
 	g_hash_table_insert(groups, GUINT_TO_POINTER(collective->group),
 			    GUINT_TO_POINTER(builder->graph->groups->len));

@@ -66,6 +66,7 @@ struct graph_pool {
 struct graph_group {
 	guint32 n_ranks;
 	gboolean is_device;	     /* of kernels on streams */
+	gboolean is_hops;	     /* no group: the hops from one host to another */
 	guint32 first_link, n_links; /* into group_links[] */
 	struct transfer_cost cost;   /* of its all-reduces, or else of all it did */
 	gdouble added_latency_ns;    /* by what-ifs, one way; not in `cost` */
@@ -86,6 +87,12 @@ struct graph_transfer {
 	guint32 step;
 	guint32 pass; /* ordinal of the backward pass whose gradients it carries, or TACHO_NONE */
 	guint32 n_ranks;
+	/* A collective that is played hop by hop: its node takes no time. It counts as removed, and each of its
+	 * hops is a transfer. */
+	gboolean is_unfolded, is_hop;
+	guint32 whole;			       /* of a hop: index */
+	gdouble whole_fixed_ns, whole_work_ns; /* of one unfolded: as it was recorded ... */
+	gdouble hops_fixed_ns, hops_work_ns;   /* ... when its hops took so long in all */
 	gboolean is_removed;
 	gboolean
 		is_device; /* its parts are kernels on streams: no thread waits in it, none works */
@@ -250,9 +257,13 @@ void graph_renumber(TachoGraph *graph);
 /* Set duration_ns of a transfer's node from its two parts. */
 void graph_set_transfer(TachoGraph *graph, guint32 transfer, gdouble fixed_ns, gdouble work_ns);
 
+/* Play the collectives that are unfolded as one transfer each again: in proportion to what was changed of their
+ * hops. The nodes of these are removed. */
+void graph_fold_hops(TachoGraph *graph);
+
 /* How many transfers share the link with a transfer of the group that is the busiest of its links; `load` is how many are
  * on each link, `n_of_group` how many of them are of the group. Of devices, transfers of one group do not share: they
- * follow each other, or are between others of its ranks. */
+ * follow each other, or are between others of its ranks; hops do, of several channels. */
 guint32 graph_n_sharing(const TachoGraph *graph, guint32 group, const guint32 *load,
 			guint32 n_of_group);
 

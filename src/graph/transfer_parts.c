@@ -42,7 +42,7 @@ static GArray *collect_moments(const TachoGraph *graph)
 		struct moment begin = { transfer->begin_ns, i, TRUE };
 		struct moment end = { transfer->end_ns, i, FALSE };
 
-		if (transfer->end_ns <= transfer->begin_ns)
+		if (transfer->end_ns <= transfer->begin_ns || transfer->is_unfolded)
 			continue;
 		g_array_append_val(moments, begin);
 		g_array_append_val(moments, end);
@@ -122,18 +122,18 @@ static void find_moved(const TachoGraph *graph, const GArray *moments, gdouble *
 }
 
 /* The time each transfer would have taken alone, into work_ns. */
-static void find_time_alone(const TachoGraph *graph)
+static void find_time_alone(const TachoGraph *graph, guint32 first)
 {
 	g_autoptr(GArray) moments = collect_moments(graph);
 	g_autofree gdouble *moved_ns = g_new(gdouble, MAX(graph->transfers->len, 1u));
 
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
+	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
 		transfer->work_ns = MAX(transfer->end_ns - transfer->begin_ns, 0);
 	}
 	find_moved(graph, moments, moved_ns);
-	for (guint32 i = 0; i < graph->transfers->len; i++)
+	for (guint32 i = first; i < graph->transfers->len; i++)
 		graph_transfer_at(graph, i)->work_ns = moved_ns[i];
 }
 
@@ -274,11 +274,11 @@ static gboolean correct_part(const TachoGraph *graph, struct graph_transfer *tra
 	return fabs(transfer->fixed_ns + transfer->work_ns - alone_ns) > ALMOST * alone_ns;
 }
 
-static gboolean correct_parts(const TachoGraph *graph, const gdouble *moved_ns)
+static gboolean correct_parts(const TachoGraph *graph, guint32 first, const gdouble *moved_ns)
 {
 	gboolean has_changed = FALSE;
 
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
+	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
 		if (transfer->work_ns > 0 && moved_ns[i] > 0)
@@ -291,7 +291,7 @@ static gboolean correct_parts(const TachoGraph *graph, const gdouble *moved_ns)
  * under way then, it is just done. One part is known; the other is corrected round by round. What
  * remains in the end is put right by scaling both: also where a transfer was sooner done than its
  * bytes allow. */
-static void split_times(const TachoGraph *graph)
+static void split_times(const TachoGraph *graph, guint32 first)
 {
 	g_autoptr(GArray) moments = collect_moments(graph);
 	g_autofree gdouble *moved_ns = g_new(gdouble, MAX(graph->transfers->len, 1u));
@@ -299,9 +299,9 @@ static void split_times(const TachoGraph *graph)
 
 	do
 		find_moved(graph, moments, moved_ns);
-	while (n_rounds++ < MAX_ROUNDS && correct_parts(graph, moved_ns));
+	while (n_rounds++ < MAX_ROUNDS && correct_parts(graph, first, moved_ns));
 	find_moved(graph, moments, moved_ns);
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
+	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
 		if (transfer->work_ns <= 0 || moved_ns[i] <= 0)
@@ -367,30 +367,30 @@ static void set_without_bytes(struct graph_transfer *transfer)
 	}
 }
 
-void builder_cost_transfers(struct graph_builder *builder)
+void builder_cost_transfers(struct graph_builder *builder, guint32 first, guint32 first_group)
 {
 	TachoGraph *graph = builder->graph;
 	g_autoptr(GHashTable) fits =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 
-	find_time_alone(graph);
-	for (guint32 i = 0; i < graph->groups->len; i++) {
+	find_time_alone(graph, first);
+	for (guint32 i = first_group; i < graph->groups->len; i++) {
 		struct graph_group *group = graph_group_at(graph, i);
 
 		group->max_fixed_ns = max_fixed_ns(graph, group->n_ranks);
 		fit_group(graph, i);
 	}
-	for (guint32 i = 0; i < graph->transfers->len; i++)
+	for (guint32 i = first; i < graph->transfers->len; i++)
 		own_fit(graph, fits, graph_transfer_at(graph, i));
-	for (guint32 i = 0; i < graph->transfers->len; i++)
+	for (guint32 i = first; i < graph->transfers->len; i++)
 		set_known_part(graph, fits, graph_transfer_at(graph, i));
-	split_times(graph);
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
+	split_times(graph, first);
+	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
 		set_without_bytes(transfer);
 		graph_set_transfer(graph, i, transfer->fixed_ns, transfer->work_ns);
 	}
-	for (guint32 i = 0; i < graph->groups->len; i++)
+	for (guint32 i = first_group; i < graph->groups->len; i++)
 		take_wire_cost(graph, i);
 }

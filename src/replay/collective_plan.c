@@ -10,7 +10,8 @@ static gdouble latencies_of(const struct graph_group *group, const gchar *name, 
 
 gdouble group_latency_ns(const struct graph_group *group)
 {
-	gdouble times = latencies_of(group, "all_reduce", 1, group->n_ranks);
+	gdouble times =
+		latencies_of(group, group->is_hops ? "send" : "all_reduce", 1, group->n_ranks);
 
 	return group->added_latency_ns + group->hop_ns +
 	       (times > 0 ? group->cost.fixed_ns / times : 0);

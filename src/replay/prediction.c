@@ -200,7 +200,7 @@ static void note(TachoPrediction *prediction)
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		const struct graph_group *group = graph_group_at(graph, i);
 
-		if (group->is_guest)
+		if (group->is_guest || group->is_hops)
 			continue;
 		if (group->cost.n_sizes == 1 && group->wire_ns_per_byte <= 0)
 			g_ptr_array_add(

@@ -236,11 +236,13 @@ static void add_node(struct visit *visit, guint32 index, guint32 round, guint32 
 static void add_transfers(struct visit *visit, guint32 first_node, guint32 round)
 {
 	gint64 later_ns = visit->guest.offset_ns + round * visit->round_ns;
+	guint32 first = visit->graph->transfers->len;
 
 	for (guint32 i = 0; i < visit->other->transfers->len; i++) {
 		struct graph_transfer transfer = *graph_transfer_at(visit->other, i);
 
 		transfer.node += first_node;
+		transfer.whole += first; /* of a hop */
 		transfer.group += visit->first_group;
 		transfer.name = take_string(visit, transfer.name);
 		transfer.step = transfer.pass = TACHO_NONE;

@@ -170,6 +170,8 @@ static gboolean is_of_all_ranks(const TachoGraph *graph, guint32 group)
 		return FALSE;
 	if (row->is_resized)
 		return TRUE;
+	if (row->is_hops)
+		return FALSE;
 	for (guint32 i = 0; i < graph->transfers->len; i++)
 		if (graph_transfer_at(graph, i)->group == group)
 			return row->n_ranks >= graph->timeline->ranks->len;
@@ -216,6 +218,7 @@ gboolean what_if_topology(TachoGraph *graph, const gchar *what_if, const gchar *
 
 	if (!has_common_group(graph, what_if, error))
 		return FALSE;
+	graph_fold_hops(graph);
 	if (!topology_read(&topology, text, &cause))
 		return what_if_refuse(error, what_if, "%s", cause->message);
 	if (topology_is_full(&topology, n_ranks_now(graph)))
@@ -276,6 +279,7 @@ gboolean what_if_ranks(TachoGraph *graph, const gchar *what_if, const gchar *tex
 				      TOPOLOGY_MAX_RANKS);
 	if (!has_common_group(graph, what_if, error))
 		return FALSE;
+	graph_fold_hops(graph);
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		if (is_of_all_ranks(graph, i)) {
 			if (topology_is_full(&graph_group_at(graph, i)->plan.topology, n_ranks))
@@ -283,7 +287,8 @@ gboolean what_if_ranks(TachoGraph *graph, const gchar *what_if, const gchar *tex
 						      "the topology has no room for them");
 		} else if (n_ranks < graph->timeline->ranks->len &&
 			   graph_group_at(graph, i)->n_ranks > 0 &&
-			   !graph_group_at(graph, i)->is_guest) {
+			   !graph_group_at(graph, i)->is_guest &&
+			   !graph_group_at(graph, i)->is_hops) {
 			return what_if_refuse(error, what_if,
 					      "there are groups of some of the ranks, which fewer "
 					      "ranks would break up");
@@ -343,6 +348,7 @@ gboolean what_if_algorithm(TachoGraph *graph, const gchar *what_if, const gchar 
 				      "it is algorithm=ring, tree, hierarchical, ps or ps:SERVERS");
 	if (!has_common_group(graph, what_if, error))
 		return FALSE;
+	graph_fold_hops(graph);
 	for (guint32 i = 0; i < graph->groups->len; i++)
 		if (is_of_all_ranks(graph, i) && wanted.algorithm == COLLECTIVE_HIERARCHICAL &&
 		    graph_group_at(graph, i)->plan.topology.n_levels < 2)

@@ -25,6 +25,21 @@ gboolean what_if_slice_matches(const TachoGraph *graph, const gchar *kind, const
 	       what_if_slice_matches(graph, kind, regex, launch);
 }
 
+/* A hop is called by the collective that it is part of, too. */
+static gboolean transfer_matches(const TachoGraph *graph, const GRegex *regex,
+				 const struct graph_node *node)
+{
+	const struct graph_transfer *transfer = graph_transfer_at(graph, node->transfer);
+
+	if (g_regex_match(regex, tacho_timeline_string(graph->timeline, node->name), 0, NULL))
+		return TRUE;
+	return transfer->is_hop &&
+	       g_regex_match(regex,
+			     tacho_timeline_string(graph->timeline,
+						   graph_transfer_at(graph, transfer->whole)->name),
+			     0, NULL);
+}
+
 static gboolean node_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
 			     const struct graph_node *node)
 {
@@ -42,7 +57,7 @@ static gboolean node_matches(const TachoGraph *graph, const gchar *kind, const G
 	case TACHO_NODE_COMPLETE:
 		return FALSE;
 	case TACHO_NODE_TRANSFER:
-		return strcmp(kind, "collective") == 0 && g_regex_match(regex, name, 0, NULL);
+		return strcmp(kind, "collective") == 0 && transfer_matches(graph, regex, node);
 	case TACHO_NODE_HOST:
 		if (strcmp(kind, "host") == 0)
 			return g_regex_match(regex, name, 0, NULL);

@@ -1,0 +1,733 @@
+/* graph_hops: collectives hop by hop, where the recording tells of hops (TachoHop).
+ *
+ *     QUEUE of the sender's host, and of the receiver
+ *                `--> hop --ORDER--> next hop on the connection
+ *                      `--TRANSFER--> hop that sends on what has come --> ... --> COMPLETE of a rank
+ *
+ * A hop is a transfer of its own, on the links between two hosts. It begins when the hop before it on the
+ * connection has ended and what it passes on has come, and ends when it had come in the recording; so each ends in
+ * the replay when it did. A collective's own transfer stays as a node of no time, and comes back with what was
+ * measured of it as a whole when a change needs it (graph_fold_hops).
+ *
+ * (1) What a rank sends may have come to another one of its host, over ways that are not recorded. So all ranks of
+ *     the sender's host must have come.
+ * (2) In a tree, what is sent up needs all that has come from below, and what is sent down what has come from
+ *     above; at the root, all that has come from below.
+ * (3) A part that ends with no hop that is known ends with all. */
+#include "graph/graph_hops.h"
+
+#include <string.h>
+
+#define MAX_HOPS (64 * 1000 * 1000)
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static gint compare_rows(gconstpointer a, gconstpointer b)
+{
+	const TachoHop *x = a, *y = b;
+
+	if (x->collective != y->collective)
+		return x->collective < y->collective ? -1 : 1;
+	return (x->slice > y->slice) - (x->slice < y->slice);
+}
+
+static void unfolding_init(struct unfolding *unfolding, struct graph_builder *builder)
+{
+	const TachoTimeline *timeline = builder->timeline;
+
+	*unfolding = (struct unfolding){ .builder = builder };
+	unfolding->rank_of = g_hash_table_new(NULL, NULL);
+	unfolding->first_hop = g_hash_table_new(NULL, NULL);
+	unfolding->links = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	unfolding->last_on = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	unfolding->rows = g_array_copy(timeline->hops);
+	unfolding->hops = g_array_new(FALSE, FALSE, sizeof(struct hop));
+	g_array_sort(unfolding->rows, compare_rows);
+	for (guint i = unfolding->rows->len; i-- > 0;) {
+		const TachoHop *row = &g_array_index(unfolding->rows, TachoHop, i);
+
+		if (row->collective != TACHO_NONE)
+			g_hash_table_insert(unfolding->first_hop, GUINT_TO_POINTER(row->collective),
+					    GUINT_TO_POINTER(i + 1));
+	}
+	for (guint i = 0; i < timeline->ranks->len; i++)
+		g_hash_table_insert(
+			unfolding->rank_of,
+			GINT_TO_POINTER(g_array_index(timeline->ranks, TachoRank, i).rank),
+			GUINT_TO_POINTER(i + 1));
+	unfolding->servers = server_work_new(builder);
+}
+
+static void unfolding_release(struct unfolding *unfolding)
+{
+	g_hash_table_unref(unfolding->rank_of);
+	g_hash_table_unref(unfolding->first_hop);
+	g_hash_table_unref(unfolding->links);
+	g_hash_table_unref(unfolding->last_on);
+	g_array_unref(unfolding->rows);
+	g_array_unref(unfolding->hops);
+	server_work_free(unfolding->servers);
+}
+
+static guint32 find_rank(const struct unfolding *unfolding, gint32 rank)
+{
+	gpointer known = g_hash_table_lookup(unfolding->rank_of, GINT_TO_POINTER(rank));
+
+	return known ? GPOINTER_TO_UINT(known) - 1 : TACHO_NONE;
+}
+
+struct build_member *unfolding_member(const struct unfolding *unfolding, guint32 rank_index)
+{
+	for (guint32 i = unfolding->first_member; i < unfolding->end_member; i++)
+		if (build_member_at(unfolding->builder, i)->rank_index == rank_index)
+			return build_member_at(unfolding->builder, i);
+	return NULL;
+}
+
+guint32 unfolding_host(const struct unfolding *unfolding, guint32 rank_index)
+{
+	return g_array_index(unfolding->builder->timeline->ranks, TachoRank, rank_index).host;
+}
+
+static gint64 slice_begin_ns(const struct unfolding *unfolding, guint32 slice)
+{
+	return unfolding->builder->timeline->slices.start_ns[slice];
+}
+
+/* --- the hops of a collective ------------------------------------------------------------------ */
+
+static void take_row(struct unfolding *unfolding, guint32 rank_index, const TachoHop *row)
+{
+	const TachoTimeline *timeline = unfolding->builder->timeline;
+	guint32 peer = row->way == TACHO_HOP_SERVER ? TACHO_NONE : find_rank(unfolding, row->peer);
+	struct hop hop = {
+		.from = row->is_receive ? peer : rank_index,
+		.to = row->is_receive ? rank_index : peer,
+		.loop = row->loop,
+		.step = row->step,
+		.part = row->part,
+		.channel = row->channel,
+		.fed_by = -1,
+		.fed_step = row->fed_step,
+		.begin_ns = slice_begin_ns(unfolding, row->slice),
+		.end_ns = tacho_slice_end_ns(timeline, row->slice),
+		.bytes = row->bytes,
+		.way = row->way,
+		.is_received = row->is_receive,
+		.slice = row->slice,
+	};
+
+	if (row->way != TACHO_HOP_SERVER &&
+	    (peer == TACHO_NONE || peer == rank_index || !unfolding_member(unfolding, peer)))
+		return;
+	if (row->way == TACHO_HOP_RING && row->fed_by >= 0)
+		hop.fed_by = (gint32)find_rank(unfolding, row->fed_by);
+	if (!(timeline->slices.flags[row->slice] & TACHO_SLICE_OPEN))
+		g_array_append_val(unfolding->hops, hop);
+}
+
+static gint compare_hops(gconstpointer a, gconstpointer b)
+{
+	const struct hop *x = a, *y = b;
+	const guint32 of_x[] = { x->loop, x->step, x->part, x->channel, x->from, x->to };
+	const guint32 of_y[] = { y->loop, y->step, y->part, y->channel, y->from, y->to };
+
+	for (guint i = 0; i < G_N_ELEMENTS(of_x); i++)
+		if (of_x[i] != of_y[i])
+			return of_x[i] < of_y[i] ? -1 : 1;
+	return (x->is_received > y->is_received) - (x->is_received < y->is_received);
+}
+
+/* Both ends of a hop become one: it has come when who received it says so, and what it passes on, who sent it. */
+static void join_ends(GArray *hops)
+{
+	guint n_kept = 0;
+
+	for (guint i = 0; i < hops->len; i++) {
+		struct hop hop = g_array_index(hops, struct hop, i);
+		struct hop *last = n_kept ? &g_array_index(hops, struct hop, n_kept - 1) : NULL;
+
+		if (last && last->from == hop.from && last->to == hop.to &&
+		    last->loop == hop.loop && last->step == hop.step && last->part == hop.part &&
+		    last->channel == hop.channel) {
+			if (hop.is_received)
+				last->end_ns = hop.end_ns;
+			last->is_received |= hop.is_received;
+			last->bytes = MAX(last->bytes, hop.bytes);
+		} else {
+			g_array_index(hops, struct hop, n_kept++) = hop;
+		}
+	}
+	g_array_set_size(hops, n_kept);
+}
+
+static const TachoHop *row_at(const struct unfolding *unfolding, guint i)
+{
+	return i < unfolding->rows->len ? &g_array_index(unfolding->rows, TachoHop, i) : NULL;
+}
+
+/* The member's first row, as an index of `rows`; behind them: it has none. */
+static guint first_row(const struct unfolding *unfolding, const struct build_member *member)
+{
+	gpointer known = g_hash_table_lookup(unfolding->first_hop, GUINT_TO_POINTER(member->slice));
+
+	return known ? GPOINTER_TO_UINT(known) - 1 : unfolding->rows->len;
+}
+
+static void collect_hops(struct unfolding *unfolding)
+{
+	g_array_set_size(unfolding->hops, 0);
+	g_hash_table_remove_all(unfolding->last_on);
+	for (guint32 i = unfolding->first_member; i < unfolding->end_member; i++) {
+		const struct build_member *member = build_member_at(unfolding->builder, i);
+		const TachoHop *row;
+
+		for (guint j = first_row(unfolding, member); (row = row_at(unfolding, j)); j++) {
+			if (row->collective != member->slice)
+				break;
+			if (row->slice != TACHO_NONE)
+				take_row(unfolding, member->rank_index, row);
+		}
+	}
+	g_array_sort(unfolding->hops, compare_hops);
+	join_ends(unfolding->hops);
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+/* The group of what goes from one host to another (TACHO_NONE: servers, whose links are not known). */
+static guint32 take_link(struct unfolding *unfolding, guint32 from, guint32 to)
+{
+	TachoGraph *graph = unfolding->builder->graph;
+	gint64 key = (gint64)((guint64)from << 32 | to);
+	gpointer known = g_hash_table_lookup(unfolding->links, &key);
+	struct graph_group group = { .n_ranks = 2, .is_device = TRUE, .is_hops = TRUE };
+	guint32 index = graph->groups->len;
+
+	if (known)
+		return GPOINTER_TO_UINT(known) - 1;
+	g_array_append_val(graph->groups, group);
+	if (from == to) {
+		graph_add_group_link(graph, index, from, "local");
+	} else {
+		if (from != TACHO_NONE)
+			graph_add_group_link(graph, index, from, "out");
+		if (to != TACHO_NONE)
+			graph_add_group_link(graph, index, to, "in");
+	}
+	g_hash_table_insert(unfolding->links, g_memdup2(&key, sizeof(key)),
+			    GUINT_TO_POINTER(index + 1));
+	return index;
+}
+
+void unfolding_add_node(struct unfolding *unfolding, struct hop *hop, const gchar *name,
+			gint64 begin_ns)
+{
+	struct graph_builder *builder = unfolding->builder;
+	TachoGraph *graph = builder->graph;
+	struct graph_transfer whole = *graph_transfer_at(graph, unfolding->transfer);
+	struct graph_transfer transfer = {
+		.group = take_link(
+			unfolding,
+			hop->from == TACHO_NONE ? TACHO_NONE : unfolding_host(unfolding, hop->from),
+			hop->to == TACHO_NONE ? TACHO_NONE : unfolding_host(unfolding, hop->to)),
+		.sequence = whole.sequence,
+		.name = tacho_timeline_intern(builder->timeline, name, -1),
+		.step = whole.step,
+		.pass = TACHO_NONE,
+		.n_ranks = 2,
+		.is_hop = TRUE,
+		.whole = unfolding->transfer,
+		.is_device = TRUE,
+		.bytes = hop->bytes,
+		.begin_ns = begin_ns,
+		.end_ns = MAX(hop->end_ns, begin_ns),
+	};
+	struct graph_node node = {
+		.kind = TACHO_NODE_TRANSFER,
+		.duration_ns = transfer.end_ns - transfer.begin_ns,
+		.begin_ns = begin_ns - graph->origin_ns,
+		.name = transfer.name,
+		.slice = TACHO_NONE,
+		.lane = graph_node_at(graph, whole.node)->lane,
+		.step = whole.step,
+		.transfer = graph->transfers->len,
+		.pool = TACHO_NONE,
+	};
+
+	hop->node = transfer.node = graph_add_node(graph, node);
+	g_array_append_val(graph->transfers, transfer);
+}
+
+/* --- what a hop waits for ---------------------------------------------------------------------- */
+
+static gint64 wait_for(struct unfolding *unfolding, guint32 node, const struct build_member *member)
+{
+	graph_add_edge(unfolding->builder->graph, member->queue_node, node, TACHO_EDGE_TRANSFER);
+	return member->begin_ns;
+}
+
+gint64 unfolding_wait_for_ranks(struct unfolding *unfolding, const struct hop *hop)
+{
+	gint64 begin_ns = G_MININT64;
+
+	for (guint32 i = unfolding->first_member; i < unfolding->end_member; i++) {
+		const struct build_member *member = build_member_at(unfolding->builder, i);
+		gboolean is_of_sender = hop->from != TACHO_NONE &&
+					unfolding_host(unfolding, member->rank_index) ==
+						unfolding_host(unfolding, hop->from); /* (1) */
+
+		if (is_of_sender || member->rank_index == hop->to)
+			begin_ns = MAX(begin_ns, wait_for(unfolding, hop->node, member));
+	}
+	return begin_ns;
+}
+
+/* The hop before this one on its connection, which is forgotten for this one; NULL: it is the first. */
+static const struct hop *take_turn(struct unfolding *unfolding, guint index)
+{
+	const struct hop *hop = hop_at(unfolding, index);
+	g_autofree gchar *key = g_strdup_printf("%u %u %u", hop->from, hop->to, hop->channel);
+	gpointer last = g_hash_table_lookup(unfolding->last_on, key);
+
+	g_hash_table_insert(unfolding->last_on, g_steal_pointer(&key), GUINT_TO_POINTER(index + 1));
+	return last ? hop_at(unfolding, GPOINTER_TO_UINT(last) - 1) : NULL;
+}
+
+static gint64 follow(struct unfolding *unfolding, const struct hop *from, const struct hop *to,
+		     TachoEdgeKind kind)
+{
+	graph_add_edge(unfolding->builder->graph, from->node, to->node, kind);
+	return from->end_ns;
+}
+
+/* The first hop of that loop, step, part and channel; they are together. */
+static guint find_first(const struct unfolding *unfolding, const struct hop *like, guint32 step)
+{
+	struct hop key = {
+		.loop = like->loop, .step = step, .part = like->part, .channel = like->channel
+	};
+	guint low = 0, high = unfolding->hops->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (compare_hops(hop_at(unfolding, middle), &key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static gboolean is_alike(const struct hop *a, const struct hop *b, guint32 step)
+{
+	return a->loop == b->loop && a->part == b->part && a->channel == b->channel &&
+	       a->step == step;
+}
+
+static gint64 follow_ring(struct unfolding *unfolding, const struct hop *hop)
+{
+	gint64 begin_ns = G_MININT64;
+
+	if (hop->fed_by < 0 || hop->fed_step >= hop->step)
+		return begin_ns;
+	for (guint i = find_first(unfolding, hop, hop->fed_step); i < unfolding->hops->len; i++) {
+		const struct hop *feeder = hop_at(unfolding, i);
+
+		if (!is_alike(feeder, hop, hop->fed_step))
+			break;
+		if (feeder->to == (guint32)hop->fed_by)
+			begin_ns =
+				MAX(begin_ns, follow(unfolding, feeder, hop, TACHO_EDGE_TRANSFER));
+	}
+	return begin_ns;
+}
+
+/* Whether what came by `feeder` is what `hop` passes on. Of one step, the one that came first was first: whatever the
+ * tree was said to be, nothing goes in a circle. */
+static gboolean feeds(const struct unfolding *unfolding, const struct hop *feeder,
+		      const struct hop *hop)
+{
+	if (feeder == hop ||
+	    unfolding_host(unfolding, feeder->to) != unfolding_host(unfolding, hop->from))
+		return FALSE;
+	if (feeder->step < hop->step)
+		return TRUE;
+	return feeder->end_ns != hop->end_ns ? feeder->end_ns < hop->end_ns : feeder < hop;
+}
+
+/* From those of the step. */
+static gint64 follow_step(struct unfolding *unfolding, const struct hop *hop, guint32 step)
+{
+	gint64 begin_ns = G_MININT64;
+
+	for (guint i = find_first(unfolding, hop, step); i < unfolding->hops->len; i++) {
+		const struct hop *feeder = hop_at(unfolding, i);
+
+		if (!is_alike(feeder, hop, step))
+			break;
+		if (feeds(unfolding, feeder, hop))
+			begin_ns =
+				MAX(begin_ns, follow(unfolding, feeder, hop, TACHO_EDGE_TRANSFER));
+	}
+	return begin_ns;
+}
+
+/* (2) */
+static gint64 follow_tree(struct unfolding *unfolding, const struct hop *hop)
+{
+	gint64 begin_ns = follow_step(unfolding, hop, hop->step);
+
+	if (begin_ns == G_MININT64 && hop->step > 0)
+		begin_ns = follow_step(unfolding, hop, 0);
+	return begin_ns;
+}
+
+/* All nodes are there: connect one, and let it begin when the last that it waited for had ended. */
+static void connect_hop(struct unfolding *unfolding, guint index)
+{
+	TachoGraph *graph = unfolding->builder->graph;
+	const struct hop *hop = hop_at(unfolding, index);
+	const struct hop *before = take_turn(unfolding, index);
+	struct graph_node *node = graph_node_at(graph, hop->node);
+	struct graph_transfer *transfer = graph_transfer_at(graph, node->transfer);
+	gint64 begin_ns = before ? follow(unfolding, before, hop, TACHO_EDGE_ORDER)
+				 : unfolding_wait_for_ranks(unfolding, hop);
+
+	begin_ns = MAX(begin_ns, hop->way == TACHO_HOP_RING ? follow_ring(unfolding, hop)
+							    : follow_tree(unfolding, hop));
+	transfer->begin_ns = begin_ns;
+	transfer->end_ns = MAX(hop->end_ns, begin_ns);
+	node->begin_ns = begin_ns - graph->origin_ns;
+	node->duration_ns = transfer->end_ns - transfer->begin_ns;
+}
+
+/* --- what a rank's part ends with -------------------------------------------------------------- */
+
+void unfolding_end_with(struct unfolding *unfolding, struct build_member *member,
+			const struct hop *hop, gint64 *last_ns)
+{
+	guint32 index = (guint32)(member - build_member_at(unfolding->builder, 0)) -
+			unfolding->first_member;
+
+	graph_add_edge(unfolding->builder->graph, hop->node, member->complete_node,
+		       TACHO_EDGE_TRANSFER);
+	last_ns[index] = MAX(last_ns[index], hop->end_ns);
+}
+
+/* The last of the channel's hops of that step to the rank; NULL: there is none. */
+static const struct hop *find_last(const struct unfolding *unfolding, guint32 rank_index,
+				   guint32 channel, guint32 step)
+{
+	const struct hop *last = NULL;
+
+	for (guint i = 0; i < unfolding->hops->len; i++) {
+		const struct hop *hop = hop_at(unfolding, i);
+
+		if (hop->to == rank_index && hop->channel == channel && hop->step == step)
+			last = hop;
+	}
+	return last;
+}
+
+/* The rows of the importer: what a rank's part in a ring ends with. */
+static void end_ring(struct unfolding *unfolding, struct build_member *member, gint64 *last_ns)
+{
+	const TachoHop *row;
+
+	for (guint i = first_row(unfolding, member); (row = row_at(unfolding, i)); i++) {
+		const struct hop *last;
+
+		if (row->collective != member->slice)
+			break;
+		if (row->slice != TACHO_NONE || row->fed_by < 0)
+			continue;
+		last = find_last(unfolding, find_rank(unfolding, row->fed_by), row->channel,
+				 row->fed_step);
+		if (last)
+			unfolding_end_with(unfolding, member, last, last_ns);
+	}
+}
+
+/* The last hop of the step on each connection to the member's host. Returns whether there is any. */
+static gboolean end_with_step(struct unfolding *unfolding, struct build_member *member,
+			      guint32 step, gint64 *last_ns)
+{
+	gboolean is_found = FALSE;
+
+	for (guint i = 0; i < unfolding->hops->len; i++) {
+		const struct hop *hop = hop_at(unfolding, i);
+
+		if (hop->step != step || unfolding_host(unfolding, hop->to) !=
+						 unfolding_host(unfolding, member->rank_index))
+			continue;
+		unfolding_end_with(unfolding, member, hop, last_ns);
+		is_found = TRUE;
+	}
+	return is_found;
+}
+
+static void end_tree(struct unfolding *unfolding, struct build_member *member, gint64 *last_ns)
+{
+	if (!end_with_step(unfolding, member, 1, last_ns))
+		end_with_step(unfolding, member, 0, last_ns);
+}
+
+/* (3) */
+static void end_with_all(struct unfolding *unfolding, struct build_member *member, gint64 *last_ns)
+{
+	GHashTableIter iter;
+	gpointer last;
+
+	g_hash_table_iter_init(&iter, unfolding->last_on);
+	while (g_hash_table_iter_next(&iter, NULL, &last))
+		unfolding_end_with(unfolding, member, hop_at(unfolding, GPOINTER_TO_UINT(last) - 1),
+				   last_ns);
+}
+
+static void set_completion(struct unfolding *unfolding, const struct build_member *member,
+			   gint64 last_ns)
+{
+	TachoGraph *graph = unfolding->builder->graph;
+	struct graph_node *node = graph_node_at(graph, member->complete_node);
+	gint64 begin_ns = MAX(last_ns, member->begin_ns);
+
+	graph_add_edge(graph, member->queue_node, member->complete_node, TACHO_EDGE_TRANSFER);
+	node->begin_ns = begin_ns - graph->origin_ns;
+	node->duration_ns = MAX(member->end_ns - begin_ns, 0);
+}
+
+/* --- the whole --------------------------------------------------------------------------------- */
+
+static void unfold_ranks(struct unfolding *unfolding, gint64 *last_ns)
+{
+	gboolean is_ring = hop_at(unfolding, 0)->way == TACHO_HOP_RING;
+
+	for (guint i = 0; i < unfolding->hops->len; i++)
+		unfolding_add_node(unfolding, hop_at(unfolding, i), "hop",
+				   hop_at(unfolding, i)->end_ns);
+	for (guint i = 0; i < unfolding->hops->len; i++)
+		connect_hop(unfolding, i);
+	for (guint32 i = unfolding->first_member; i < unfolding->end_member; i++) {
+		struct build_member *member = build_member_at(unfolding->builder, i);
+
+		if (is_ring)
+			end_ring(unfolding, member, last_ns);
+		else
+			end_tree(unfolding, member, last_ns);
+		if (last_ns[i - unfolding->first_member] == G_MININT64)
+			end_with_all(unfolding, member, last_ns);
+	}
+}
+
+/* Hops of one way, and members that all waited for the collective. */
+static gboolean can_unfold(const struct unfolding *unfolding)
+{
+	for (guint i = 0; i < unfolding->hops->len; i++)
+		if (hop_at(unfolding, i)->way != hop_at(unfolding, 0)->way)
+			return FALSE;
+	for (guint32 i = unfolding->first_member; i < unfolding->end_member; i++)
+		if (build_member_at(unfolding->builder, i)->is_eager ||
+		    build_member_at(unfolding->builder, i)->work != TACHO_NONE)
+			return FALSE;
+	return unfolding->hops->len > 0 &&
+	       unfolding->builder->graph->nodes->len + unfolding->hops->len < MAX_HOPS;
+}
+
+static void unfold(struct unfolding *unfolding)
+{
+	TachoGraph *graph = unfolding->builder->graph;
+	guint32 n_members = unfolding->end_member - unfolding->first_member;
+	g_autofree gint64 *last_ns = g_new(gint64, MAX(n_members, 1u));
+	struct graph_transfer *whole;
+
+	collect_hops(unfolding);
+	if (!can_unfold(unfolding))
+		return;
+	for (guint32 i = 0; i < n_members; i++)
+		last_ns[i] = G_MININT64;
+	if (hop_at(unfolding, 0)->way == TACHO_HOP_SERVER)
+		server_work_unfold(unfolding, last_ns);
+	else
+		unfold_ranks(unfolding, last_ns);
+	for (guint32 i = 0; i < n_members; i++)
+		set_completion(unfolding,
+			       build_member_at(unfolding->builder, unfolding->first_member + i),
+			       last_ns[i]);
+	whole = graph_transfer_at(graph, unfolding->transfer);
+	whole->is_unfolded = whole->is_removed = TRUE;
+	whole->whole_fixed_ns = whole->fixed_ns;
+	whole->whole_work_ns = whole->work_ns;
+	graph_set_transfer(graph, unfolding->transfer, 0, 0);
+}
+
+/* A collective that is unfolded holds up nobody. */
+static void cut_wholes(TachoGraph *graph)
+{
+	guint n_kept = 0;
+
+	for (guint i = 0; i < graph->edges->len; i++) {
+		struct graph_edge edge = g_array_index(graph->edges, struct graph_edge, i);
+		const struct graph_node *from = graph_node_at(graph, edge.from);
+
+		if (from->kind != TACHO_NODE_TRANSFER ||
+		    !graph_transfer_at(graph, from->transfer)->is_unfolded)
+			g_array_index(graph->edges, struct graph_edge, n_kept++) = edge;
+	}
+	g_array_set_size(graph->edges, n_kept);
+}
+
+/* What the hops take in all, as they are now. */
+static void sum_up_hops(TachoGraph *graph, gdouble *fixed_ns, gdouble *work_ns)
+{
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (!transfer->is_hop || transfer->is_removed)
+			continue;
+		fixed_ns[transfer->whole] += transfer->fixed_ns;
+		work_ns[transfer->whole] += transfer->work_ns;
+	}
+}
+
+static void keep_sums(TachoGraph *graph)
+{
+	guint32 n = graph->transfers->len;
+	g_autofree gdouble *fixed_ns = g_new0(gdouble, n + 1);
+	g_autofree gdouble *work_ns = g_new0(gdouble, n + 1);
+
+	sum_up_hops(graph, fixed_ns, work_ns);
+	for (guint32 i = 0; i < n; i++) {
+		graph_transfer_at(graph, i)->hops_fixed_ns = fixed_ns[i];
+		graph_transfer_at(graph, i)->hops_work_ns = work_ns[i];
+	}
+}
+
+/* Sizes that a line could be fitted to, at most, on one way; 0: no bytes are known. */
+static guint count_sizes(const TachoGraph *graph)
+{
+	guint n_sizes = 0;
+
+	for (guint32 i = 0; i < graph->groups->len; i++)
+		if (graph_group_at(graph, i)->is_hops)
+			n_sizes = MAX(n_sizes, graph_group_at(graph, i)->cost.n_sizes);
+	return n_sizes;
+}
+
+static void note_hops(TachoGraph *graph, guint32 n_wholes)
+{
+	guint32 n_unfolded = 0;
+
+	for (guint32 i = 0; i < n_wholes; i++)
+		n_unfolded += graph_transfer_at(graph, i)->is_unfolded;
+	if (n_unfolded == 0)
+		return;
+	graph_note(graph, "%u collectives are played hop by hop, as they were recorded: %u hops",
+		   n_unfolded, graph->transfers->len - n_wholes);
+	if (count_sizes(graph) == 0)
+		graph_note(graph, "how many bytes the hops moved is not in the trace: a change of "
+				  "the bandwidth does not change them");
+	else if (count_sizes(graph) == 1)
+		graph_note(graph, "all hops are of about one size: their latency counts as "
+				  "bandwidth");
+}
+
+void builder_unfold_collectives(struct graph_builder *builder)
+{
+	TachoGraph *graph = builder->graph;
+	guint32 n_wholes = graph->transfers->len, n_groups = graph->groups->len;
+	struct unfolding unfolding;
+
+	unfolding_init(&unfolding, builder);
+	for (guint32 from = 0, to; from < builder->members->len; from = to) {
+		guint32 transfer = build_member_at(builder, from)->transfer;
+
+		for (to = from + 1; to < builder->members->len &&
+				    build_member_at(builder, to)->transfer == transfer;)
+			to++;
+		unfolding.transfer = transfer;
+		unfolding.first_member = from;
+		unfolding.end_member = to;
+		unfold(&unfolding);
+	}
+	server_work_order(unfolding.servers);
+	unfolding_release(&unfolding);
+	cut_wholes(graph);
+	builder_cost_transfers(builder, n_wholes, n_groups);
+	keep_sums(graph);
+	note_hops(graph, n_wholes);
+}
+
+/* --- back to one transfer ---------------------------------------------------------------------- */
+
+static gdouble in_proportion(gdouble whole_ns, gdouble now_ns, gdouble recorded_ns)
+{
+	return recorded_ns > 0 ? whole_ns * (now_ns / recorded_ns) : whole_ns + now_ns;
+}
+
+/* Of this job: those beside it stay as they are. */
+static gboolean is_folded_back(const TachoGraph *graph, const struct graph_transfer *transfer)
+{
+	return transfer->is_unfolded && !graph_group_at(graph, transfer->group)->is_guest;
+}
+
+/* When it had the result, of each rank's part: after the transfer as a whole again. */
+static void fold_completions(TachoGraph *graph)
+{
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		struct graph_node *node = graph_node_at(graph, i);
+		const struct graph_transfer *transfer;
+
+		if (node->transfer == TACHO_NONE || node->kind != TACHO_NODE_COMPLETE)
+			continue;
+		transfer = graph_transfer_at(graph, node->transfer);
+		if (!is_folded_back(graph, transfer))
+			continue;
+		node->duration_ns =
+			MAX(tacho_slice_end_ns(graph->timeline, node->slice) - transfer->end_ns, 0);
+		graph_add_edge(graph, transfer->node, i, TACHO_EDGE_TRANSFER);
+	}
+}
+
+static void remove_hops(TachoGraph *graph)
+{
+	g_autofree guint8 *is_removed = g_new0(guint8, MAX(graph->nodes->len, 1u));
+
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		if (graph_transfer_at(graph, i)->is_hop &&
+		    !graph_group_at(graph, graph_transfer_at(graph, i)->group)->is_guest) {
+			is_removed[graph_transfer_at(graph, i)->node] = 1;
+			graph_transfer_at(graph, i)->is_removed = TRUE;
+		}
+	graph_remove_nodes(graph, is_removed);
+}
+
+void graph_fold_hops(TachoGraph *graph)
+{
+	guint32 n = graph->transfers->len;
+	g_autofree gdouble *fixed_ns = g_new0(gdouble, n + 1);
+	g_autofree gdouble *work_ns = g_new0(gdouble, n + 1);
+	gboolean is_folded = FALSE;
+
+	sum_up_hops(graph, fixed_ns, work_ns);
+	fold_completions(graph);
+	for (guint32 i = 0; i < n; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (!is_folded_back(graph, transfer))
+			continue;
+		transfer->is_unfolded = transfer->is_removed = FALSE;
+		graph_set_transfer(
+			graph, i,
+			in_proportion(transfer->whole_fixed_ns, fixed_ns[i],
+				      transfer->hops_fixed_ns),
+			in_proportion(transfer->whole_work_ns, work_ns[i], transfer->hops_work_ns));
+		is_folded = TRUE;
+	}
+	if (!is_folded)
+		return;
+	remove_hops(graph);
+	graph_note(graph, "collectives that were recorded hop by hop are played as a whole: the "
+			  "change is of the whole");
+}

@@ -1,0 +1,59 @@
+/* graph_hops: what the files share that play collectives hop by hop. */
+#ifndef TACHO_GRAPH_HOPS_H
+#define TACHO_GRAPH_HOPS_H
+
+#include "graph/graph_builder.h"
+
+/* A part of a collective on its way from one rank to another, or to or from a server. */
+struct hop {
+	guint32 from, to; /* index of a rank; TACHO_NONE: a server */
+	guint32 loop, step, part, channel;
+	gint32 fed_by; /* index of a rank, -1: none; as in TachoHop */
+	guint32 fed_step;
+	gint64 begin_ns, end_ns; /* as recorded: the first sign of it, and when it had come */
+	guint64 bytes;
+	guint8 way, is_received;
+	guint32 slice; /* of one of its ends */
+	guint32 node;
+};
+
+/* A collective, while it is unfolded. */
+struct unfolding {
+	struct graph_builder *builder;
+	GHashTable *rank_of;   /* rank as the launcher says -> index + 1 */
+	GHashTable *first_hop; /* slice of a collective -> its first row of `rows`, + 1 */
+	GArray *rows;	       /* TachoHop, by collective */
+	GHashTable *links;     /* both hosts -> index of a group + 1 */
+	struct server_work *servers;
+	guint32 transfer; /* index */
+	guint32 first_member, end_member;
+	GArray *hops;	     /* struct hop, by loop, step, part and channel */
+	GHashTable *last_on; /* connection -> hop + 1 */
+};
+
+static inline struct hop *hop_at(const struct unfolding *unfolding, guint i)
+{
+	return &g_array_index(unfolding->hops, struct hop, i);
+}
+
+/* The member of the rank; NULL: it has none. */
+struct build_member *unfolding_member(const struct unfolding *unfolding, guint32 rank_index);
+guint32 unfolding_host(const struct unfolding *unfolding, guint32 rank_index);
+/* A hop's node, that begins when `begin_ns` says; `name` is static. */
+void unfolding_add_node(struct unfolding *unfolding, struct hop *hop, const gchar *name,
+			gint64 begin_ns);
+/* Let the hop begin when the ranks of the sender's host have come, and the receiver has; returns when that was. */
+gint64 unfolding_wait_for_ranks(struct unfolding *unfolding, const struct hop *hop);
+/* Let the member's part end with the hop. */
+void unfolding_end_with(struct unfolding *unfolding, struct build_member *member,
+			const struct hop *hop, gint64 *last_ns);
+
+/* What servers did, for all collectives. */
+struct server_work *server_work_new(struct graph_builder *builder);
+void server_work_free(struct server_work *servers);
+/* Make the nodes of a collective that goes over servers, and end its members' parts with them. */
+void server_work_unfold(struct unfolding *unfolding, gint64 *last_ns);
+/* Let servers do one thing after the other; when all nodes are there. */
+void server_work_order(struct server_work *servers);
+
+#endif

@@ -1,0 +1,423 @@
+/* graph_servers: collectives that go over parameter servers, part by part.
+ *
+ *     QUEUE of the worker's ranks --> push, of each worker --> sum, on the server --> pull, of each worker --> COMPLETE
+ *
+ * A part is summed up when the last worker has pushed it; what the server had done of it before is hidden behind
+ * that. So the sum takes what the server took for the push that it handled last, and a push ends so much sooner than
+ * its worker had word of it.
+ *
+ * (1) The pushes of a worker (and its pulls) that did not overlap wait for each other.
+ * (2) A server's sums wait for each other in the order recorded, but for those that it did at the same time.
+ * (3) Which of a server's pushes is a worker's is known by the key, and by as many-th of it; where they are not
+ *     equally many, or no server was recorded, sums take no time: theirs is in the pushes and pulls. */
+#include "graph/graph_hops.h"
+
+#include <string.h>
+
+/* The work of a server for a part. */
+struct sum {
+	guint32 node, process;
+	gint64 begin_ns, end_ns; /* on the server's clock */
+};
+
+/* One end of a push, at a worker or its server. */
+struct push {
+	guint32 worker, part, slice, process;
+	gint64 begin_ns;
+};
+
+struct server_work {
+	struct graph_builder *builder;
+	GHashTable *handled; /* slice of a worker's push -> of the server's, + 1 */
+	GArray *sums;	     /* struct sum */
+	guint32 group;	     /* of sums; TACHO_NONE: there is none yet */
+	guint32 lane;
+};
+
+/* --- which push of a worker is which of a server ------------------------------------------------ */
+
+static gint compare_pushes(gconstpointer a, gconstpointer b)
+{
+	const struct push *x = a, *y = b;
+
+	if (x->worker != y->worker)
+		return x->worker < y->worker ? -1 : 1;
+	if (x->part != y->part)
+		return x->part < y->part ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return (x->slice > y->slice) - (x->slice < y->slice);
+}
+
+static struct push *push_at(GArray *pushes, guint i)
+{
+	return &g_array_index(pushes, struct push, i);
+}
+
+/* Of workers, called by their rank's index, or of servers. */
+static GArray *collect_pushes(const TachoTimeline *timeline, gboolean is_server)
+{
+	GArray *pushes = g_array_new(FALSE, FALSE, sizeof(struct push));
+
+	for (guint i = 0; i < timeline->hops->len; i++) {
+		const TachoHop *row = &g_array_index(timeline->hops, TachoHop, i);
+		struct push push = { .worker = (guint32)row->peer,
+				     .part = row->part,
+				     .slice = row->slice };
+
+		if (row->way != TACHO_HOP_SERVER || row->step != 0 || row->slice == TACHO_NONE ||
+		    (row->collective == TACHO_NONE) != is_server)
+			continue;
+		push.process =
+			tacho_timeline_track(timeline, timeline->slices.track[row->slice])->process;
+		if (!is_server)
+			push.worker = g_array_index(timeline->processes, TachoProcess, push.process)
+					      .rank_index;
+		push.begin_ns = timeline->slices.start_ns[row->slice];
+		g_array_append_val(pushes, push);
+	}
+	g_array_sort(pushes, compare_pushes);
+	return pushes;
+}
+
+/* Call the workers 0, 1, 2 ... in the order of their ranks, as servers do. */
+static void number_workers(GArray *pushes)
+{
+	guint32 number = 0;
+
+	for (guint i = 0; i < pushes->len; i++) {
+		guint32 worker = push_at(pushes, i)->worker;
+
+		for (; i + 1 < pushes->len && push_at(pushes, i + 1)->worker == worker; i++)
+			push_at(pushes, i)->worker = number;
+		push_at(pushes, i)->worker = number++;
+	}
+}
+
+/* Behind the last push of the same worker and part. */
+static guint end_of_run(GArray *pushes, guint first)
+{
+	guint end = first + 1;
+
+	while (end < pushes->len &&
+	       push_at(pushes, end)->worker == push_at(pushes, first)->worker &&
+	       push_at(pushes, end)->part == push_at(pushes, first)->part)
+		end++;
+	return end;
+}
+
+static gint compare_runs(const struct push *x, const struct push *y)
+{
+	if (x->worker != y->worker)
+		return x->worker < y->worker ? -1 : 1;
+	return (x->part > y->part) - (x->part < y->part);
+}
+
+/* (3) */
+static void match_pushes(struct server_work *servers)
+{
+	g_autoptr(GArray) ours = collect_pushes(servers->builder->timeline, FALSE);
+	g_autoptr(GArray) theirs = collect_pushes(servers->builder->timeline, TRUE);
+
+	number_workers(ours);
+	for (guint i = 0, j = 0; i < ours->len && j < theirs->len;) {
+		guint end_i = end_of_run(ours, i), end_j = end_of_run(theirs, j);
+		gint order = compare_runs(push_at(ours, i), push_at(theirs, j));
+
+		for (guint k = 0; order == 0 && end_i - i == end_j - j && k < end_i - i; k++)
+			g_hash_table_insert(servers->handled,
+					    GUINT_TO_POINTER(push_at(ours, i + k)->slice),
+					    GUINT_TO_POINTER(push_at(theirs, j + k)->slice + 1));
+		if (order <= 0)
+			i = end_i;
+		if (order >= 0)
+			j = end_j;
+	}
+}
+
+struct server_work *server_work_new(struct graph_builder *builder)
+{
+	struct server_work *servers = g_new0(struct server_work, 1);
+
+	servers->builder = builder;
+	servers->handled = g_hash_table_new(NULL, NULL);
+	servers->sums = g_array_new(FALSE, FALSE, sizeof(struct sum));
+	servers->group = servers->lane = TACHO_NONE;
+	match_pushes(servers);
+	return servers;
+}
+
+void server_work_free(struct server_work *servers)
+{
+	g_hash_table_unref(servers->handled);
+	g_array_unref(servers->sums);
+	g_free(servers);
+}
+
+/* The server's slice of a worker's push, or TACHO_NONE. */
+static guint32 find_handled(const struct server_work *servers, guint32 slice)
+{
+	gpointer known = g_hash_table_lookup(servers->handled, GUINT_TO_POINTER(slice));
+
+	return known ? GPOINTER_TO_UINT(known) - 1 : TACHO_NONE;
+}
+
+/* --- pushes and pulls ------------------------------------------------------------------------- */
+
+static gint compare_begins(gconstpointer a, gconstpointer b)
+{
+	const struct hop *x = *(struct hop *const *)a, *y = *(struct hop *const *)b;
+	guint32 of_x = MIN(x->from, x->to), of_y = MIN(y->from, y->to);
+
+	if (of_x != of_y)
+		return of_x < of_y ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return (x->part > y->part) - (x->part < y->part);
+}
+
+/* The hops of the step, by worker and begin. */
+static GPtrArray *sort_step(const struct unfolding *unfolding, guint32 step)
+{
+	GPtrArray *sorted = g_ptr_array_new();
+
+	for (guint i = 0; i < unfolding->hops->len; i++)
+		if ((hop_at(unfolding, i)->step > 0) == (step > 0))
+			g_ptr_array_add(sorted, hop_at(unfolding, i));
+	g_ptr_array_sort(sorted, compare_begins);
+	return sorted;
+}
+
+/* (1): from the last one before that had ended by then, of the same worker. */
+static const struct hop *find_before(const GPtrArray *sorted, guint index)
+{
+	const struct hop *hop = sorted->pdata[index];
+	const struct hop *before = index ? sorted->pdata[index - 1] : NULL;
+
+	return before && before->from == hop->from && before->to == hop->to &&
+			       before->end_ns <= hop->begin_ns
+		       ? before
+		       : NULL;
+}
+
+static void begin_at(struct unfolding *unfolding, const struct hop *hop, gint64 begin_ns)
+{
+	TachoGraph *graph = unfolding->builder->graph;
+	struct graph_node *node = graph_node_at(graph, hop->node);
+	struct graph_transfer *transfer = graph_transfer_at(graph, node->transfer);
+
+	transfer->begin_ns = begin_ns;
+	transfer->end_ns = MAX(hop->end_ns, begin_ns);
+	node->begin_ns = begin_ns - graph->origin_ns;
+	node->duration_ns = transfer->end_ns - transfer->begin_ns;
+}
+
+static void add_pushes(struct unfolding *unfolding)
+{
+	const struct server_work *servers = unfolding->servers;
+	const TachoSlices *slices = &unfolding->builder->timeline->slices;
+	g_autoptr(GPtrArray) pushes = sort_step(unfolding, 0);
+
+	for (guint i = 0; i < pushes->len; i++) {
+		struct hop *hop = pushes->pdata[i];
+		const struct hop *before = find_before(pushes, i);
+		guint32 handled = find_handled(servers, hop->slice);
+		gint64 begin_ns;
+
+		if (handled != TACHO_NONE)
+			hop->end_ns =
+				MAX(hop->end_ns - slices->duration_ns[handled], hop->begin_ns);
+		unfolding_add_node(unfolding, hop, "push", hop->begin_ns);
+		begin_ns = unfolding_wait_for_ranks(unfolding, hop);
+		if (before) {
+			graph_add_edge(unfolding->builder->graph, before->node, hop->node,
+				       TACHO_EDGE_ORDER);
+			begin_ns = MAX(begin_ns, before->end_ns);
+		}
+		begin_at(unfolding, hop, begin_ns);
+	}
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+static void take_server_group(struct server_work *servers)
+{
+	TachoGraph *graph = servers->builder->graph;
+	struct graph_group group = { .n_ranks = 1, .is_device = TRUE, .is_hops = TRUE };
+
+	if (servers->group != TACHO_NONE)
+		return;
+	servers->group = graph->groups->len;
+	g_array_append_val(graph->groups, group);
+	servers->lane = builder_add_lane(
+		servers->builder, TACHO_NONE, TACHO_NONE,
+		tacho_timeline_intern(servers->builder->timeline, "servers", -1), FALSE);
+}
+
+/* The sum of a part, that begins at `begin_ns` and takes what its server took for `handled` (or nothing). */
+static guint32 add_sum(struct unfolding *unfolding, guint32 handled, gint64 begin_ns)
+{
+	struct server_work *servers = unfolding->servers;
+	struct graph_builder *builder = unfolding->builder;
+	const TachoTimeline *timeline = builder->timeline;
+	TachoGraph *graph = builder->graph;
+	struct graph_transfer transfer = *graph_transfer_at(graph, unfolding->transfer);
+	struct graph_node node = *graph_node_at(graph, transfer.node);
+
+	take_server_group(servers);
+	transfer.group = servers->group;
+	transfer.name = tacho_timeline_intern(builder->timeline, "server sum", -1);
+	transfer.n_ranks = 1;
+	transfer.is_hop = TRUE;
+	transfer.whole = unfolding->transfer;
+	transfer.is_device = TRUE;
+	transfer.bytes = 0;
+	transfer.begin_ns = begin_ns;
+	transfer.end_ns =
+		begin_ns + (handled == TACHO_NONE ? 0 : timeline->slices.duration_ns[handled]);
+	node.name = transfer.name;
+	node.lane = servers->lane;
+	node.transfer = graph->transfers->len;
+	node.begin_ns = begin_ns - graph->origin_ns;
+	node.duration_ns = transfer.end_ns - begin_ns;
+	transfer.node = graph_add_node(graph, node);
+	g_array_append_val(graph->transfers, transfer);
+	if (handled != TACHO_NONE) {
+		struct sum sum = {
+			.node = transfer.node,
+			.process = tacho_timeline_track(timeline, timeline->slices.track[handled])
+					   ->process,
+			.begin_ns = timeline->slices.start_ns[handled],
+			.end_ns = tacho_slice_end_ns(timeline, handled),
+		};
+
+		g_array_append_val(servers->sums, sum);
+	}
+	return transfer.node;
+}
+
+/* What the part's pushes are summed up in; when that begins and ends, into *ret_ns. */
+static guint32 sum_part(struct unfolding *unfolding, guint32 part, gint64 *ret_ns)
+{
+	const TachoTimeline *timeline = unfolding->builder->timeline;
+	TachoGraph *graph = unfolding->builder->graph;
+	guint32 last_handled = TACHO_NONE, sum;
+	gint64 begin_ns = G_MININT64;
+
+	for (guint i = 0; i < unfolding->hops->len; i++) {
+		const struct hop *hop = hop_at(unfolding, i);
+		guint32 handled = find_handled(unfolding->servers, hop->slice);
+
+		if (hop->step > 0 || hop->part != part)
+			continue;
+		begin_ns = MAX(begin_ns, hop->end_ns);
+		if (handled != TACHO_NONE && (last_handled == TACHO_NONE ||
+					      tacho_slice_end_ns(timeline, handled) >
+						      tacho_slice_end_ns(timeline, last_handled)))
+			last_handled = handled;
+	}
+	if (begin_ns == G_MININT64)
+		return TACHO_NONE;
+	sum = add_sum(unfolding, last_handled, begin_ns);
+	for (guint i = 0; i < unfolding->hops->len; i++)
+		if (hop_at(unfolding, i)->step == 0 && hop_at(unfolding, i)->part == part)
+			graph_add_edge(graph, hop_at(unfolding, i)->node, sum, TACHO_EDGE_TRANSFER);
+	*ret_ns = begin_ns + graph_node_at(graph, sum)->duration_ns;
+	return sum;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* A part that has been summed up. */
+struct summed {
+	guint32 node;
+	gint64 end_ns;
+};
+
+static void add_pull(struct unfolding *unfolding, const GPtrArray *pulls, guint index,
+		     const struct summed *summed)
+{
+	TachoGraph *graph = unfolding->builder->graph;
+	struct hop *hop = pulls->pdata[index];
+	const struct hop *before = find_before(pulls, index);
+	gint64 begin_ns;
+
+	unfolding_add_node(unfolding, hop, "pull", hop->begin_ns);
+	begin_ns = unfolding_wait_for_ranks(unfolding, hop);
+	if (summed) {
+		graph_add_edge(graph, summed->node, hop->node, TACHO_EDGE_TRANSFER);
+		begin_ns = MAX(begin_ns, summed->end_ns);
+	}
+	if (before) {
+		graph_add_edge(graph, before->node, hop->node, TACHO_EDGE_ORDER);
+		begin_ns = MAX(begin_ns, before->end_ns);
+	}
+	begin_at(unfolding, hop, begin_ns);
+}
+
+static void add_pulls(struct unfolding *unfolding)
+{
+	g_autoptr(GPtrArray) pulls = sort_step(unfolding, 1);
+	g_autoptr(GHashTable) sums = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+
+	for (guint i = 0; i < pulls->len; i++) {
+		gpointer part = GUINT_TO_POINTER(((struct hop *)pulls->pdata[i])->part);
+		struct summed summed = { .node = TACHO_NONE };
+
+		if (!g_hash_table_contains(sums, part)) {
+			summed.node = sum_part(unfolding, GPOINTER_TO_UINT(part), &summed.end_ns);
+			g_hash_table_insert(sums, part,
+					    summed.node == TACHO_NONE
+						    ? NULL
+						    : g_memdup2(&summed, sizeof(summed)));
+		}
+		add_pull(unfolding, pulls, i, g_hash_table_lookup(sums, part));
+	}
+}
+
+/* The pulls of all workers on the member's host. */
+static void end_with_pulls(struct unfolding *unfolding, struct build_member *member,
+			   gint64 *last_ns)
+{
+	guint32 host = unfolding_host(unfolding, member->rank_index);
+
+	for (guint i = 0; i < unfolding->hops->len; i++) {
+		const struct hop *hop = hop_at(unfolding, i);
+		guint32 worker = MIN(hop->from, hop->to);
+
+		if (unfolding_host(unfolding, worker) == host)
+			unfolding_end_with(unfolding, member, hop, last_ns);
+	}
+}
+
+void server_work_unfold(struct unfolding *unfolding, gint64 *last_ns)
+{
+	add_pushes(unfolding);
+	add_pulls(unfolding);
+	for (guint32 i = unfolding->first_member; i < unfolding->end_member; i++)
+		end_with_pulls(unfolding, build_member_at(unfolding->builder, i), last_ns);
+}
+
+static gint compare_sums(gconstpointer a, gconstpointer b)
+{
+	const struct sum *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+void server_work_order(struct server_work *servers)
+{
+	g_array_sort(servers->sums, compare_sums);
+	for (guint i = 1; i < servers->sums->len; i++) {
+		const struct sum *before = &g_array_index(servers->sums, struct sum, i - 1);
+		const struct sum *sum = &g_array_index(servers->sums, struct sum, i);
+
+		if (before->process == sum->process && before->end_ns <= sum->begin_ns)
+			graph_add_edge(servers->builder->graph, before->node, sum->node,
+				       TACHO_EDGE_ORDER);
+	}
+}
