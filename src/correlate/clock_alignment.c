@@ -32,6 +32,7 @@
 
 #define INFERRED_COST_NS 1e15 /* what is sure goes first */
 #define MAX_NAMED_RANKS	 8
+#define MAX_NAMED_CLOCKS 8
 
 /* Two clocks that have met; the lower is the reference. */
 struct clock_link {
@@ -352,6 +353,29 @@ static gchar *clock_text(const TachoTimeline *timeline, guint32 clock)
 	return g_string_free(text, FALSE);
 }
 
+/* ", and those of host d (rank 3) with it": who was aligned to a clock that is apart from the reference; "" for none. */
+static gchar *company_text(const TachoTimeline *timeline, guint32 index)
+{
+	GString *text = g_string_new(NULL);
+	guint n_clocks = 0;
+
+	for (guint32 i = 0; i < timeline->clocks->len; i++) {
+		g_autofree gchar *who = NULL;
+
+		if (i == index || clock_at(timeline, i)->reference != index)
+			continue;
+		if (n_clocks++ >= MAX_NAMED_CLOCKS)
+			continue;
+		who = clock_text(timeline, i);
+		g_string_append_printf(text, "%s%s", n_clocks > 1 ? ", " : ", nor those of ", who);
+	}
+	if (n_clocks > MAX_NAMED_CLOCKS)
+		g_string_append_printf(text, " and %u more", n_clocks - MAX_NAMED_CLOCKS);
+	if (n_clocks > 0)
+		g_string_append(text, ", which are on one with it");
+	return g_string_free(text, FALSE);
+}
+
 static void add_clock_problems(TachoTimeline *timeline, guint32 index)
 {
 	const TachoClock *clock = clock_at(timeline, index);
@@ -359,11 +383,12 @@ static void add_clock_problems(TachoTimeline *timeline, guint32 index)
 				       .n_contradicted = clock->n_contradicted };
 	g_autofree gchar *who = clock_text(timeline, index);
 	g_autofree gchar *reference = clock_text(timeline, 0);
+	g_autofree gchar *company = company_text(timeline, index);
 
 	if (clock->state == TACHO_CLOCK_APART)
 		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
-					   "%s: nothing ties its clock to that of %s", who,
-					   reference);
+					   "%s: nothing ties its clock to that of %s%s", who,
+					   reference, company);
 	if (clock_fit_is_doubtful(&fit))
 		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
 					   "%s: %u of %u bounds of its clock contradict the others",

@@ -254,7 +254,8 @@ static void test_two_components(void)
 	assert_true(timeline, &job, 3, 2);
 	g_assert_cmpuint(count_doubts(timeline), ==, 1);
 	g_assert_cmpstr(doubt(timeline), ==,
-			"host c (rank 2): nothing ties its clock to that of host a (rank 0)");
+			"host c (rank 2): nothing ties its clock to that of host a (rank 0), nor "
+			"those of host d (rank 3), which are on one with it");
 }
 
 /* Messages there and back, some of several calls: a receive ended after the send of its bytes began. */
