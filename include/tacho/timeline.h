@@ -468,11 +468,21 @@ typedef struct {
 	const gchar *text; /* description, "" if none; good for as long as the timeline */
 } TachoKernelArgs;
 
+/* Which way the bytes of a point-to-point call go. */
+typedef enum {
+	TACHO_WAY_BY_NAME, /* of all else; or nothing but the name tells */
+	TACHO_WAY_SEND,
+	TACHO_WAY_RECEIVE,
+	TACHO_WAY_BOTH, /* several sends and receives, batched */
+} TachoWay;
+
 typedef struct {
 	guint64 bytes;
 	guint64 group;	 /* address of the process group, 0: not known */
 	guint32 end_tid; /* thread that completed it, 0: not known */
 	guint32 n_inputs;
+	guint32 peer; /* of a send or a receive: the other's rank, and 1 more; 0: not known */
+	guint8 way;   /* TachoWay */
 } TachoCollectiveArgs;
 
 /* An end of a TCP connection: an IPv6 address (IPv4: ::ffff:a.b.c.d) in network order, and a port. */

@@ -16,7 +16,7 @@
  * that rank explains it: it is not in the run, had not begun recording, or was gone or still
  * running when its own collectives were over.
  *
- * Sends and receives are not matched: they are no collectives.
+ * Sends and receives are no collectives: point_to_point.c pairs them.
  *
  * (2) needs times of different ranks that compare. Before clocks are aligned, all ranks are taken to
  * have begun with the same one, and the n-th of each are matched as far as there are any. */
@@ -24,6 +24,7 @@
 
 #include "correlate/collective_matcher.h"
 #include "correlate/correlate_internal.h"
+#include "correlate/point_to_point.h"
 #include "correlate/process_groups.h"
 #include "trace/clock_map.h"
 
@@ -105,13 +106,6 @@ static gboolean name_has(const gchar *name, const gchar *const *words)
 		if (strcasestr(name, *words))
 			return TRUE;
 	return FALSE;
-}
-
-static gboolean is_point_to_point(const gchar *name)
-{
-	static const gchar *const WORDS[] = { "send", "recv", NULL };
-
-	return name_has(name, WORDS);
 }
 
 gboolean collective_waits_for_all(const gchar *name)
@@ -475,7 +469,7 @@ static void add_entries(struct matching *matching, const GroupRank *rank)
 			.queued_ns = matching->queued_ns[slice],
 		};
 
-		if (is_point_to_point(name))
+		if (point_to_point_way(timeline, slice) != TACHO_WAY_BY_NAME)
 			continue;
 		if (has_equal_bytes(name) && tacho_slice_collective(timeline, slice, &args))
 			entry.bytes = args.bytes;

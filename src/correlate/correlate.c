@@ -8,6 +8,7 @@
  *     link_queued_collectives  slices
  *     align_clocks             slices, marks, flows of messages and of what queued a collective
  *     match_collectives        slices, marks
+ *     pair_sends               slices, marks, collectives
  *     check_alignment          collectives
  *     link_messages            messages, flows, collectives
  *     find_steps               slices, marks
@@ -38,6 +39,7 @@ static void correlate_all(TachoTimeline *timeline)
 	g_autoptr(thread_index) threads = thread_index_new(timeline);
 
 	match_collectives(timeline);
+	pair_sends(timeline);
 	check_alignment(timeline);
 	link_messages(timeline, threads);
 	find_steps(timeline);

@@ -35,6 +35,7 @@ void pair_forward_backward(TachoTimeline *timeline);
 void link_kernels(TachoTimeline *timeline, const struct thread_index *threads);
 void link_queued_collectives(TachoTimeline *timeline, const struct thread_index *threads);
 void match_collectives(TachoTimeline *timeline);
+void pair_sends(TachoTimeline *timeline);
 void check_streams(TachoTimeline *timeline);
 void pair_messages(TachoTimeline *timeline);
 void link_messages(TachoTimeline *timeline, const struct thread_index *threads);

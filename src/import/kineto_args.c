@@ -76,7 +76,10 @@ static gboolean get_collective(struct foreign_reader *reader, guint64 place,
 
 	if (!extra)
 		return FALSE;
-	*collective = (TachoCollectiveArgs){ .bytes = extra->bytes, .group = extra->group };
+	*collective = (TachoCollectiveArgs){ .bytes = extra->bytes,
+					     .group = extra->group,
+					     .peer = (guint32)extra->peer,
+					     .way = extra->way };
 	return TRUE;
 }
 

@@ -259,6 +259,10 @@ static void read_arg(struct json_scan *scan, const struct json_text *key,
 		else if (JSON_TEXT_IS(key, "dtype"))
 			read_text(scan, &event->dtype);
 		break;
+	case 8:
+		if (JSON_TEXT_IS(key, "Src Rank") || JSON_TEXT_IS(key, "Dst Rank"))
+			read_integer(scan, &event->peer);
+		break;
 	case 9:
 		if (JSON_TEXT_IS(key, "Device Id"))
 			read_integer(scan, &event->device_id);
@@ -378,7 +382,7 @@ gboolean kineto_event_read(struct json_scan *scan, struct kineto_event *event)
 	memset(event, 0, sizeof(*event));
 	event->correlation = event->external_id = event->sequence = event->forward_thread = -1;
 	event->record_function = -1;
-	event->n_in_elements = event->event_record = event->event_stream = -1;
+	event->n_in_elements = event->event_record = event->event_stream = event->peer = -1;
 	event->bytes = G_MININT64;
 	event->total_allocated = event->total_reserved = -1;
 	event->device_id = event->device_type = -1;

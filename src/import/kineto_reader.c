@@ -292,6 +292,19 @@ static guint32 note_group(struct kineto_reader *reader, const struct kineto_even
 	return group.name;
 }
 
+/* All of NCCL's point-to-point kernels have one name: which way it goes is told beside it. */
+static void fill_way(const struct kineto_event *event, struct kineto_extra *extra)
+{
+	extra->peer = event->peer >= 0 && event->peer < G_MAXINT32 ? event->peer + 1 : 0;
+	if (JSON_TEXT_IS(&event->collective, "send"))
+		extra->way = TACHO_WAY_SEND;
+	else if (JSON_TEXT_IS(&event->collective, "recv"))
+		extra->way = TACHO_WAY_RECEIVE;
+	else if (JSON_TEXT_IS(&event->collective, "coalesced") &&
+		 memmem(event->name.bytes, event->name.n, "SendRecv", strlen("SendRecv")))
+		extra->way = TACHO_WAY_BOTH;
+}
+
 static void fill_collective(struct kineto_reader *reader, const struct kineto_event *event,
 			    struct kineto_extra *extra)
 {
@@ -301,6 +314,8 @@ static void fill_collective(struct kineto_reader *reader, const struct kineto_ev
 	extra->n_elements = extra->bytes = 0;
 	extra->element_bytes = reduced_element_bytes(&event->name);
 	extra->group = note_group(reader, event);
+	if (event->kind == KINETO_KERNEL)
+		fill_way(event, extra);
 	if (event->n_in_elements < 0)
 		count_inputs(event, extra);
 	else if (__builtin_mul_overflow((guint64)event->n_in_elements, width, &extra->bytes))

@@ -384,6 +384,8 @@ static gboolean read_collective_key(struct text_reader *reader, struct slice_arg
 		args->collective.group = parse_unsigned(reader, value);
 	else if ((value = take_key(reader, "end_tid")))
 		args->collective.end_tid = (guint32)parse_unsigned(reader, value);
+	else if ((value = take_key(reader, "peer")))
+		args->collective.peer = (guint32)parse_unsigned(reader, value) + 1;
 	else if ((value = take_key(reader, "in")))
 		parse_tensor(reader, value, args->inputs);
 	else

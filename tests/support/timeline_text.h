@@ -26,7 +26,7 @@
  *         BEGIN.. alone: still open when its process ended
  *         op:         seq=N fwd=THREAD backward in=TENSOR out=TENSOR (in, out: as often as needed)
  *         kernel:     flops=N bytes=N dtype=float32 dims=4x8x16 text=T
- *         collective: bytes=N group=N end_tid=N in=TENSOR; stands on the ASYNC track beside its
+ *         collective: bytes=N group=N end_tid=N in=TENSOR peer=RANK; stands on the ASYNC track beside its
  *                     thread, which is made when needed and is called "collectives"; on a stream
  *                     it stands like a kernel
  *         message:    bytes=N receive fd=N local=ADDRESS peer=ADDRESS; sent where not received;

@@ -337,7 +337,7 @@ static void test_groups_by_address(void)
 	g_assert_cmpuint(timeline->problems->len, ==, 0);
 }
 
-/* A scatter's root has more input than the others, and messages are no collectives. */
+/* A scatter's root has more input than the others, and a send is no collective but a pair of its own. */
 static void test_unequal_bytes(void)
 {
 	g_autoptr(TachoTimeline) timeline = correlated("rank 0 thread 1 main\n"
@@ -347,8 +347,9 @@ static void test_unequal_bytes(void)
 						       "collective gloo:recv 1..2 bytes=4\n"
 						       "collective gloo:scatter 10..20\n");
 
-	g_assert_cmpuint(timeline->collectives->len, ==, 1);
+	g_assert_cmpuint(timeline->collectives->len, ==, 2);
 	assert_row(timeline, 0, "gloo:scatter", 0, 0, 2);
+	assert_row(timeline, 1, "gloo:send", 1, 0, 2); /* with the receive */
 	g_assert_cmpuint(row(timeline, 0)->bytes, ==, 128);
 	g_assert_cmpuint(timeline->problems->len, ==, 0);
 }

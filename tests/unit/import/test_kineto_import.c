@@ -180,6 +180,49 @@ static void test_collective(void)
 	remove_file(path);
 }
 
+/* NCCL's kernels of sends and receives have one name: who the other is, and which way it goes, is told beside it. */
+static void test_point_to_point(void)
+{
+	static const gchar text[] =
+		"[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_SendRecv\", "
+		"\"pid\": 0,"
+		" \"tid\": 7, \"ts\": 40, \"dur\": 5, \"args\": {\"Collective name\": \"send\","
+		" \"dtype\": \"Float\", \"In msg nelems\": 8, \"Rank\": 1, \"Dst Rank\": 5}},"
+		"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_SendRecv\", "
+		"\"pid\": 0,"
+		" \"tid\": 7, \"ts\": 50, \"dur\": 5, \"args\": {\"Collective name\": \"recv\","
+		" \"Src Rank\": 0}},"
+		"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_SendRecv\", "
+		"\"pid\": 0,"
+		" \"tid\": 7, \"ts\": 60, \"dur\": 5, \"args\": {\"Collective name\": "
+		"\"coalesced\"}},"
+		"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_SendRecv\", "
+		"\"pid\": 0,"
+		" \"tid\": 7, \"ts\": 70, \"dur\": 5, \"args\": {\"Collective name\": "
+		"\"all_to_allv\","
+		" \"Src Rank\": -1}}]";
+	static const struct {
+		guint32 peer;
+		guint8 way;
+	} expected[] = { { 6, TACHO_WAY_SEND },
+			 { 1, TACHO_WAY_RECEIVE },
+			 { 0, TACHO_WAY_BOTH },
+			 { 0, TACHO_WAY_BY_NAME } };
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+
+	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+		TachoCollectiveArgs args;
+
+		g_assert_true(tacho_slice_collective(
+			timeline, timeline_find(timeline, "ncclDevKernel_SendRecv", i), &args));
+		g_assert_cmpuint(args.peer, ==, expected[i].peer);
+		g_assert_cmpuint(args.way, ==, expected[i].way);
+		g_assert_cmpuint(args.bytes, ==, i ? 0 : 32);
+	}
+	remove_file(path);
+}
+
 /* A collective that does not say how much it is of: the op around its launch does. */
 static void test_collective_of_op(void)
 {
@@ -654,6 +697,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kineto/one-step", test_one_step);
 	g_test_add_func("/kineto/collective", test_collective);
+	g_test_add_func("/kineto/point-to-point", test_point_to_point);
 	g_test_add_func("/kineto/collective-of-op", test_collective_of_op);
 	g_test_add_func("/kineto/nameless", test_nameless);
 	g_test_add_func("/kineto/array-form", test_array_form);

@@ -1,0 +1,307 @@
+/* point_to_point: which receive took which send, as pipelines pass activations on.
+ *
+ * What one rank sends to another over one communicator the other receives in the same order. So the sends of a
+ * rank to a peer, and the peer's receives from that rank, are two rows:
+ *
+ * (1) Where both are equally many, the n-th of each belong together.
+ * (2) Where they are not, records were lost, or one of the two came late or went early. Then each of the fewer
+ *     belongs to the one of the others, in order, that ends nearest to it.
+ * (3) Sends and receives that were batched are one kernel on each of the two ranks; these are paired with each
+ *     other.
+ * (4) Who the other is, the trace tells; in a group of two it is the other one. All else is left alone.
+ *
+ * Each pair is a row of `collectives` with two members, the sender first, in a group that stands behind those of
+ * the collectives: one for each way between two ranks of a process group. What has no partner is a problem
+ * ("unmatched_collective") of the rank that has it, unless the peer explains it: it is not in the run, or the recording
+ * of it began later or ended sooner. */
+#include "correlate/point_to_point.h"
+
+#include <string.h>
+
+#include "correlate/correlate_internal.h"
+#include "correlate/process_groups.h"
+
+/* A send or a receive. */
+struct end {
+	guint32 from, to; /* indices of ranks; of a batch the lower is `from` */
+	guint32 slice;
+	gint64 begin_ns, end_ns;
+	guint8 is_batch, is_receive;
+};
+
+struct pairing {
+	TachoTimeline *timeline;
+	GHashTable *rank_of; /* rank as the launcher says -> index + 1 */
+	GArray *ends;	     /* struct end, of the group at work */
+	guint32 group;	     /* number of its rows */
+	guint32 sequence;
+	guint64 *n_alone; /* of each rank */
+	gchar **first;	  /* of each rank: says which */
+};
+
+TachoWay point_to_point_way(const TachoTimeline *timeline, guint32 slice)
+{
+	const gchar *name = tacho_slice_name(timeline, slice);
+	gboolean sends = strcasestr(name, "send") != NULL;
+	gboolean receives = strcasestr(name, "recv") != NULL || strcasestr(name, "receive") != NULL;
+	TachoCollectiveArgs args = { 0 };
+
+	tacho_slice_collective(timeline, slice, &args);
+	if (args.way != TACHO_WAY_BY_NAME)
+		return (TachoWay)args.way;
+	if (sends && receives)
+		return TACHO_WAY_BOTH;
+	return sends ? TACHO_WAY_SEND : receives ? TACHO_WAY_RECEIVE : TACHO_WAY_BY_NAME;
+}
+
+/* --- ends ------------------------------------------------------------------------------------- */
+
+/* The index of the other rank: (4); TACHO_NONE: not known, or not in the run. */
+static guint32 find_peer(const struct pairing *pairing, const ProcessGroup *group,
+			 guint32 rank_index, guint32 slice)
+{
+	TachoCollectiveArgs args = { 0 };
+
+	tacho_slice_collective(pairing->timeline, slice, &args);
+	if (args.peer) {
+		gpointer known =
+			g_hash_table_lookup(pairing->rank_of, GINT_TO_POINTER((gint)args.peer - 1));
+
+		return known ? GPOINTER_TO_UINT(known) - 1 : TACHO_NONE;
+	}
+	if (group->n_expected != 2 || group->ranks->len != 2)
+		return TACHO_NONE;
+	for (guint i = 0; i < 2; i++) {
+		const GroupRank *rank = g_ptr_array_index(group->ranks, i);
+
+		if (rank->rank_index != rank_index)
+			return rank->rank_index;
+	}
+	return TACHO_NONE;
+}
+
+static void add_end(struct pairing *pairing, const ProcessGroup *group, guint32 rank_index,
+		    guint32 slice)
+{
+	const TachoTimeline *timeline = pairing->timeline;
+	TachoWay way = point_to_point_way(timeline, slice);
+	guint32 peer;
+	struct end end = { .slice = slice,
+			   .begin_ns = timeline->slices.start_ns[slice],
+			   .end_ns = tacho_slice_end_ns(timeline, slice),
+			   .is_batch = way == TACHO_WAY_BOTH };
+
+	if (way == TACHO_WAY_BY_NAME)
+		return;
+	peer = find_peer(pairing, group, rank_index, slice);
+	if (peer == TACHO_NONE || peer == rank_index)
+		return;
+	end.is_receive = way == TACHO_WAY_RECEIVE || (end.is_batch && rank_index > peer);
+	end.from = end.is_receive ? peer : rank_index;
+	end.to = end.is_receive ? rank_index : peer;
+	g_array_append_val(pairing->ends, end);
+}
+
+static gint compare_ways(const struct end *x, const struct end *y)
+{
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return x->is_batch - y->is_batch;
+}
+
+static gint compare_ends(gconstpointer a, gconstpointer b)
+{
+	const struct end *x = a, *y = b;
+	gint order = compare_ways(x, y);
+
+	if (order || x->is_receive != y->is_receive)
+		return order ? order : x->is_receive - y->is_receive;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return (x->slice > y->slice) - (x->slice < y->slice);
+}
+
+static const struct end *end_at(const struct pairing *pairing, guint i)
+{
+	return &g_array_index(pairing->ends, struct end, i);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void add_row(struct pairing *pairing, const struct end *send, const struct end *receive,
+		    gboolean is_exact)
+{
+	TachoTimeline *timeline = pairing->timeline;
+	TachoCollectiveArgs sent = { 0 }, received = { 0 };
+	gboolean is_late = receive->begin_ns > send->begin_ns;
+	TachoCollective row = {
+		.name = timeline->slices.name[send->slice],
+		.group = pairing->group,
+		.sequence = pairing->sequence++,
+		.first_member = timeline->members->len,
+		.n_members = 2,
+		.n_expected = 2,
+		.last_begin_ns = MAX(send->begin_ns, receive->begin_ns),
+	};
+
+	tacho_slice_collective(timeline, send->slice, &sent);
+	tacho_slice_collective(timeline, receive->slice, &received);
+	row.bytes = MAX(sent.bytes, received.bytes);
+	g_array_append_val(timeline->members, send->slice);
+	g_array_append_val(timeline->members, receive->slice);
+	g_array_append_val(timeline->collectives, row);
+	add_flow(timeline, TACHO_FLOW_COLLECTIVE, is_late ? receive->slice : send->slice,
+		 is_late ? send->slice : receive->slice, is_exact);
+}
+
+/* Whether the recording of a rank's process does not reach to `time_ns`. */
+static gboolean explains_absence(const struct pairing *pairing, guint32 rank_index, gint64 begin_ns)
+{
+	const TachoTimeline *timeline = pairing->timeline;
+	const TachoProcess *process =
+		&g_array_index(timeline->processes, TachoProcess,
+			       g_array_index(timeline->ranks, TachoRank, rank_index).main_process);
+
+	return process->start_ns > begin_ns || process->end_ns < begin_ns;
+}
+
+static void note_alone(struct pairing *pairing, const struct end *end)
+{
+	const GArray *ranks = pairing->timeline->ranks;
+	guint32 rank_index = end->is_receive ? end->to : end->from;
+	guint32 peer = end->is_receive ? end->from : end->to;
+
+	if (explains_absence(pairing, peer, end->begin_ns) || pairing->n_alone[rank_index]++ > 0)
+		return;
+	pairing->first[rank_index] = g_strdup_printf(
+		"rank %d: %s at %.6f s has no partner on rank %d",
+		g_array_index(ranks, TachoRank, rank_index).rank,
+		tacho_slice_name(pairing->timeline, end->slice), (gdouble)end->begin_ns / 1e9,
+		g_array_index(ranks, TachoRank, peer).rank);
+}
+
+static guint64 distance_ns(const struct end *a, const struct end *b)
+{
+	return a->end_ns > b->end_ns ? (guint64)a->end_ns - (guint64)b->end_ns
+				     : (guint64)b->end_ns - (guint64)a->end_ns;
+}
+
+/* (2): few[0 .. n_few) with n_few of many[0 .. n_many). */
+static void pair_nearest(struct pairing *pairing, guint few, guint n_few, guint many, guint n_many)
+{
+	guint next = 0;
+
+	for (guint i = 0; i < n_few; i++) {
+		const struct end *end = end_at(pairing, few + i);
+		guint last = n_many - (n_few - i), best = next;
+
+		while (best < last && distance_ns(end_at(pairing, many + best + 1), end) <
+					      distance_ns(end_at(pairing, many + best), end))
+			best++;
+		for (; next < best; next++)
+			note_alone(pairing, end_at(pairing, many + next));
+		if (end->is_receive)
+			add_row(pairing, end_at(pairing, many + best), end, FALSE);
+		else
+			add_row(pairing, end, end_at(pairing, many + best), FALSE);
+		next = best + 1;
+	}
+	for (; next < n_many; next++)
+		note_alone(pairing, end_at(pairing, many + next));
+}
+
+/* ends[first .. end) go one way: sends, then receives. */
+static void pair_way(struct pairing *pairing, guint first, guint end)
+{
+	guint receives = first, n_sends, n_receives;
+
+	pairing->sequence = 0;
+	while (receives < end && !end_at(pairing, receives)->is_receive)
+		receives++;
+	n_sends = receives - first;
+	n_receives = end - receives;
+	if (n_sends > n_receives) {
+		pair_nearest(pairing, receives, n_receives, first, n_sends);
+	} else if (n_sends < n_receives) {
+		pair_nearest(pairing, first, n_sends, receives, n_receives);
+	} else {
+		for (guint i = 0; i < n_sends; i++)
+			add_row(pairing, end_at(pairing, first + i), end_at(pairing, receives + i),
+				TRUE);
+	}
+	pairing->group += pairing->sequence > 0;
+}
+
+static void pair_group(struct pairing *pairing, const ProcessGroup *group)
+{
+	g_array_set_size(pairing->ends, 0);
+	for (guint i = 0; i < group->ranks->len; i++) {
+		const GroupRank *rank = g_ptr_array_index(group->ranks, i);
+
+		for (guint j = 0; j < rank->slices->len; j++)
+			add_end(pairing, group, rank->rank_index,
+				g_array_index(rank->slices, guint32, j));
+	}
+	g_array_sort(pairing->ends, compare_ends);
+	for (guint first = 0, end; first < pairing->ends->len; first = end) {
+		for (end = first + 1;
+		     end < pairing->ends->len &&
+		     compare_ways(end_at(pairing, first), end_at(pairing, end)) == 0;)
+			end++;
+		pair_way(pairing, first, end);
+	}
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static guint32 first_free_group(const TachoTimeline *timeline)
+{
+	guint32 next = 0;
+
+	for (guint i = 0; i < timeline->collectives->len; i++)
+		next = MAX(next,
+			   g_array_index(timeline->collectives, TachoCollective, i).group + 1);
+	return next;
+}
+
+static gboolean has_any(const TachoTimeline *timeline)
+{
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		if (timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE &&
+		    point_to_point_way(timeline, i) != TACHO_WAY_BY_NAME)
+			return TRUE;
+	return FALSE;
+}
+
+void pair_sends(TachoTimeline *timeline)
+{
+	g_autoptr(GPtrArray) groups = NULL;
+	g_autoptr(GHashTable) rank_of = g_hash_table_new(NULL, NULL);
+	g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(struct end));
+	g_autofree guint64 *n_alone = g_new0(guint64, timeline->ranks->len + 1);
+	g_auto(GStrv) first = g_new0(gchar *, timeline->ranks->len + 1);
+	struct pairing pairing = { .timeline = timeline,
+				   .rank_of = rank_of,
+				   .ends = ends,
+				   .n_alone = n_alone,
+				   .first = first };
+
+	if (timeline->ranks->len < 2 || !has_any(timeline))
+		return;
+	pairing.group = first_free_group(timeline);
+	for (guint i = 0; i < timeline->ranks->len; i++)
+		g_hash_table_insert(
+			rank_of, GINT_TO_POINTER(g_array_index(timeline->ranks, TachoRank, i).rank),
+			GUINT_TO_POINTER(i + 1));
+	groups = process_groups_new(timeline);
+	for (guint i = 0; i < groups->len; i++)
+		pair_group(&pairing, g_ptr_array_index(groups, i));
+	for (guint i = 0; i < timeline->ranks->len; i++) {
+		if (n_alone[i])
+			tacho_timeline_add_problem(timeline, "unmatched_collective", n_alone[i],
+						   "%s", first[i]);
+		g_clear_pointer(&first[i], g_free);
+	}
+}
