@@ -6,11 +6,15 @@
  * those of normalisations count what their definitions say: mean |x|, variance 3 |x|, normalising
  * 2 |x|, scaling and shifting 2 |x|. Optimizers' fused updates are not among them.
  *
+ * Outputs that a trace does not tell are made from the inputs (op_output).
+ *
  * What moves data only has a formula too, which is 0: so that what is unknown stands out. */
 #include "analyze/op_flops.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "analyze/op_output.h"
 
 /* |x| is the number of elements of x. */
 typedef enum {
@@ -270,19 +274,28 @@ static const struct formula *find_formula(const gchar *name)
 	return g_hash_table_lookup(index, bare);
 }
 
+static OutputRule output_rule(const struct formula *formula)
+{
+	switch (formula->rule) {
+	case RULE_OUTPUT:
+		return OUTPUT_BROADCAST;
+	case RULE_MATMUL:
+		return OUTPUT_MATMUL;
+	case RULE_CONV:
+		return OUTPUT_CONV;
+	default:
+		return OUTPUT_UNKNOWN;
+	}
+}
+
 /* The last two inputs are A and B, with |A| = b m k, |B| = b k n and |out| = b m n: so k is known
  * whichever of them is transposed. */
 static gdouble matmul_flops(const TachoTimeline *timeline, guint32 slice, const TachoTensor *out)
 {
-	TachoTensor a = { 0 }, b = { 0 }, input;
-	guint n = 0;
+	TachoTensor a, b;
 	gdouble batch = 1, size = tensor_elements(out);
 
-	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &input); i++, n++) {
-		a = n ? b : input;
-		b = input;
-	}
-	if (n < 2)
+	if (!op_factors(timeline, slice, &a, &b))
 		return -1;
 	for (guint32 i = 0; i + 2 < out->n_dims; i++)
 		batch *= (gdouble)out->shape[i];
@@ -301,20 +314,23 @@ static gdouble conv_flops(const TachoTimeline *timeline, guint32 slice, const Ta
 	return 2 * tensor_elements(out) * tensor_elements(&weight) / (gdouble)weight.shape[0];
 }
 
-/* Inputs: dY, X, W. Outputs: those of dX, dW, db that were wanted, told by their shapes. */
+/* Inputs: dY, X, W. Outputs: those of dX, dW, db that were wanted, told by their shapes, or by the mask. */
 static gdouble conv_grad_flops(const TachoTimeline *timeline, guint32 slice)
 {
 	TachoTensor gradient, weight, output;
-	guint n = 0;
+	gint n = 0;
 
 	if (!tacho_slice_input(timeline, slice, 0, &gradient) ||
 	    !tacho_slice_input(timeline, slice, 2, &weight) || weight.n_dims < 3 ||
 	    weight.shape[0] <= 0)
 		return -1;
+	if (!tacho_slice_output(timeline, slice, 0, &output))
+		n = op_conv_gradients(timeline, slice);
 	for (guint32 i = 0; tacho_slice_output(timeline, slice, i, &output); i++)
 		n += output.n_dims == weight.n_dims;
-	return n * 2 * tensor_elements(&gradient) * tensor_elements(&weight) /
-	       (gdouble)weight.shape[0];
+	return n < 0 ? -1
+		     : n * 2 * tensor_elements(&gradient) * tensor_elements(&weight) /
+			       (gdouble)weight.shape[0];
 }
 
 /* 2 |each| |weight| / C_out: what a convolution, and either gradient of it, takes. */
@@ -377,7 +393,7 @@ gdouble op_flops(const TachoTimeline *timeline, guint32 slice)
 	if (formula->rule == RULE_NONE)
 		return 0;
 	has_input = tacho_slice_input(timeline, slice, 0, &input);
-	has_output = tacho_slice_output(timeline, slice, 0, &output);
+	has_output = op_output(timeline, slice, output_rule(formula), &output);
 	if (formula->rule == RULE_INPUT)
 		return has_input ? formula->factor * tensor_elements(&input) : -1;
 	if (formula->rule == RULE_L2LOSS)
@@ -411,6 +427,7 @@ gdouble op_flops(const TachoTimeline *timeline, guint32 slice)
 
 gdouble op_output_bytes(const TachoTimeline *timeline, guint32 slice)
 {
+	const struct formula *formula;
 	gdouble bytes = 0;
 	TachoTensor output;
 	TachoToldOp told;
@@ -419,7 +436,12 @@ gdouble op_output_bytes(const TachoTimeline *timeline, guint32 slice)
 		return told.output_bytes;
 	for (guint32 i = 0; tacho_slice_output(timeline, slice, i, &output); i++)
 		bytes += tensor_elements(&output) * output.dtype_bytes;
-	return bytes;
+	if (tacho_slice_output(timeline, slice, 0, &output))
+		return bytes;
+	formula = find_formula(tacho_timeline_string(timeline, tacho_slice_type(timeline, slice)));
+	return formula && op_output(timeline, slice, output_rule(formula), &output)
+		       ? tensor_elements(&output) * output.dtype_bytes
+		       : 0;
 }
 
 /* What gets a gradient is a parameter: the elements of AccumulateGrad's input. */

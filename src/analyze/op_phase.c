@@ -1,7 +1,8 @@
 /* op_phase: which part of a step an operation is in.
  *
  * Backward is what autograd's engine runs: nodes and hooks, and what follows them on the thread for as
- * long as it makes no autograd node (hooks at backward's end). Optimizer is what runs in the region
+ * long as it makes no autograd node (hooks at backward's end), if the trace has autograd's numbers, which tell
+ * what makes one. Optimizer is what runs in the region
  * "Optimizer.step...", comm what queues communication, and forward is the rest. Of TensorFlow's graphs, whose
  * operations have types and scopes, what is in a scope "gradients" is backward, and what applies gradients to a
  * variable is optimizer. */
@@ -24,6 +25,43 @@ static gboolean makes_node(const TachoTimeline *timeline, guint32 slice)
 
 	tacho_slice_op(timeline, slice, &args);
 	return args.sequence >= 0;
+}
+
+/* Whether a forward operation of the track has a number. */
+static gboolean has_number(const TachoTimeline *timeline, const TachoTrack *track)
+{
+	const TachoSlices *slices = &timeline->slices;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)
+		if (slices->kind[i] == TACHO_SLICE_OP &&
+		    !(slices->flags[i] & TACHO_SLICE_BACKWARD) && makes_node(timeline, i))
+			return TRUE;
+	return FALSE;
+}
+
+/* A track that is looked at, and what is found out on the way: looked up when first needed. */
+struct phases {
+	const TachoTimeline *timeline;
+	const TachoTrack *track;
+	enum { NUMBERS_UNKNOWN, NUMBERS_NONE, NUMBERS_THERE } numbers;
+};
+
+/* Whether the process's operations have numbers: else that one has none says nothing. */
+static gboolean has_numbers(struct phases *phases)
+{
+	const TachoTimeline *timeline = phases->timeline;
+
+	if (phases->numbers != NUMBERS_UNKNOWN)
+		return phases->numbers == NUMBERS_THERE;
+	phases->numbers = NUMBERS_NONE;
+	for (guint i = 0; i < timeline->tracks->len && phases->numbers == NUMBERS_NONE; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (track->process == phases->track->process && track->kind == TACHO_TRACK_THREAD &&
+		    has_number(timeline, track))
+			phases->numbers = NUMBERS_THERE;
+	}
+	return phases->numbers == NUMBERS_THERE;
 }
 
 /* Autograd's nodes, its engine around a node and its hooks, and DDP's reducer, which is a hook. */
@@ -56,8 +94,9 @@ static gboolean phase_in_graph(const TachoTimeline *timeline, guint32 slice, OpP
 }
 
 /* `outside` is the phase around it; of a slice with none around, that of the one before. */
-static OpPhase phase_of(const TachoTimeline *timeline, guint32 slice, OpPhase outside)
+static OpPhase phase_of(struct phases *phases, guint32 slice, OpPhase outside)
 {
+	const TachoTimeline *timeline = phases->timeline;
 	gboolean is_op = timeline->slices.kind[slice] == TACHO_SLICE_OP;
 	OpPhase phase;
 
@@ -71,7 +110,8 @@ static OpPhase phase_of(const TachoTimeline *timeline, guint32 slice, OpPhase ou
 	if (timeline->slices.parent[slice] != TACHO_NONE ||
 	    timeline->slices.kind[slice] == TACHO_SLICE_MESSAGE)
 		return outside;
-	if (outside == PHASE_BACKWARD && is_op && !makes_node(timeline, slice))
+	if (outside == PHASE_BACKWARD && is_op && has_numbers(phases) &&
+	    !makes_node(timeline, slice))
 		return PHASE_BACKWARD;
 	return PHASE_FORWARD;
 }
@@ -79,6 +119,7 @@ static OpPhase phase_of(const TachoTimeline *timeline, guint32 slice, OpPhase ou
 guint8 *op_phases_of_track(const TachoTimeline *timeline, const TachoTrack *track)
 {
 	guint8 *phases = g_new0(guint8, MAX(track->n_slices, 1u));
+	struct phases state = { .timeline = timeline, .track = track };
 	OpPhase before = PHASE_FORWARD;
 
 	for (guint32 i = 0; i < track->n_slices; i++) {
@@ -87,7 +128,7 @@ guint8 *op_phases_of_track(const TachoTimeline *timeline, const TachoTrack *trac
 		OpPhase outside =
 			parent == TACHO_NONE ? before : phases[parent - track->first_slice];
 
-		phases[i] = (guint8)phase_of(timeline, slice, outside);
+		phases[i] = (guint8)phase_of(&state, slice, outside);
 		if (parent == TACHO_NONE)
 			before = phases[i];
 	}

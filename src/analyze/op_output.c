@@ -1,0 +1,264 @@
+/* op_output: what an operation made, where the trace tells only what it was given.
+ *
+ * PyTorch's profiler records the shapes of inputs alone; what follows from them by the operation's definition
+ * is made here. A convolution's also hangs on numbers, which "Concrete Inputs" has, as texts: "[2, 2]". */
+#include "analyze/op_output.h"
+
+#include <string.h>
+
+#include "import/json_scan.h"
+
+/* --- numbers among the inputs ----------------------------------------------------------------- */
+
+enum { MAX_NUMBERS = TACHO_MAX_DIMS };
+
+struct numbers {
+	guint n;
+	gint64 values[MAX_NUMBERS]; /* of a truth value 0 or 1 */
+};
+
+/* Where in an operation's inputs the numbers of a convolution are; 0: it has none. */
+static const struct conv_inputs {
+	const gchar *name;
+	guint8 stride, padding, dilation, transposed;
+} conv_inputs[] = {
+	{ "aten::convolution", 3, 4, 5, 6 },	      { "aten::_convolution", 3, 4, 5, 6 },
+	{ "aten::cudnn_convolution", 3, 2, 4, 0 },    { "aten::miopen_convolution", 4, 3, 5, 0 },
+	{ "aten::mkldnn_convolution", 4, 3, 5, 0 },   { "aten::_conv_depthwise2d", 4, 5, 6, 0 },
+	{ "aten::_slow_conv2d_forward", 4, 5, 0, 0 }, { "aten::thnn_conv2d", 4, 5, 0, 0 },
+};
+
+enum { BACKWARD_MASK = 10 }; /* convolution_backward's output_mask */
+
+/* "[2, 2]", "[True, False]" or "False". */
+static void parse_numbers(const gchar *text, gsize n, struct numbers *numbers)
+{
+	g_autofree gchar *plain = g_strndup(text, n);
+	g_auto(GStrv) words = g_strsplit_set(plain, "[], ", -1);
+
+	numbers->n = 0;
+	for (guint i = 0; words[i] && numbers->n < MAX_NUMBERS; i++) {
+		if (!*words[i])
+			continue;
+		numbers->values[numbers->n++] =
+			strcmp(words[i], "True") == 0 ? 1 : g_ascii_strtoll(words[i], NULL, 10);
+	}
+}
+
+/* The element of "Concrete Inputs" at scan->at. */
+static gboolean read_element(struct json_scan *scan, guint index, struct numbers *numbers)
+{
+	struct json_text text;
+
+	if (!json_enter(scan, '['))
+		return FALSE;
+	for (guint i = 0; json_element(scan); i++) {
+		if (i == index)
+			break;
+		json_skip(scan);
+	}
+	if (json_peek(scan) != '"' || !json_string(scan, &text))
+		return FALSE;
+	parse_numbers(text.bytes, text.n, numbers);
+	return numbers->n > 0;
+}
+
+/* The args as JSON, with what json_scan wants behind it; NULL: there are none. To be freed with g_free(). */
+static gchar *padded_args(const TachoTimeline *timeline, guint32 slice)
+{
+	g_autofree gchar *args = tacho_slice_args_json(timeline, slice);
+	gsize n = args ? strlen(args) : 0;
+	gchar *padded;
+
+	if (!args)
+		return NULL;
+	padded = g_malloc(n + JSON_PADDING + 1);
+	memcpy(padded, args, n);
+	memset(padded + n, '"', JSON_PADDING);
+	padded[n + JSON_PADDING] = '\0';
+	return padded;
+}
+
+/* The numbers that input `index` is. */
+static gboolean read_numbers(const gchar *args, guint index, struct numbers *numbers)
+{
+	struct json_scan scan = { .at = args, .end = args + strlen(args) - JSON_PADDING };
+	struct json_text key;
+
+	if (!json_take(&scan, '{'))
+		return FALSE;
+	while (json_member(&scan, &key)) {
+		if (JSON_TEXT_IS(&key, "Concrete Inputs"))
+			return read_element(&scan, index, numbers);
+		json_skip(&scan);
+	}
+	return FALSE;
+}
+
+gint op_conv_gradients(const TachoTimeline *timeline, guint32 slice)
+{
+	g_autofree gchar *args = padded_args(timeline, slice);
+	struct numbers mask;
+
+	if (!args || !read_numbers(args, BACKWARD_MASK, &mask) || mask.n < 2)
+		return -1;
+	return (mask.values[0] != 0) + (mask.values[1] != 0);
+}
+
+/* --- shapes ----------------------------------------------------------------------------------- */
+
+/* Dimensions count from the last. Where sizes differ one of them is 1, and the other it is. */
+static gboolean broadcast(TachoTensor *to, const TachoTensor *from)
+{
+	guint32 n_dims = MAX(to->n_dims, from->n_dims);
+	gint64 shape[TACHO_MAX_DIMS];
+
+	for (guint32 i = 1; i <= n_dims; i++) {
+		gint64 a = i <= to->n_dims ? to->shape[to->n_dims - i] : 1;
+		gint64 b = i <= from->n_dims ? from->shape[from->n_dims - i] : 1;
+
+		if (a != b && a != 1 && b != 1)
+			return FALSE;
+		shape[n_dims - i] = a == 1 ? b : a;
+	}
+	to->n_dims = n_dims;
+	memcpy(to->shape, shape, n_dims * sizeof(*shape));
+	return TRUE;
+}
+
+static TachoTensor begin_output(const TachoTensor *like)
+{
+	TachoTensor output = *like;
+
+	output.storage = output.offset_bytes = 0;
+	output.argument = 0;
+	return output;
+}
+
+static gboolean broadcast_output(const TachoTimeline *timeline, guint32 slice, TachoTensor *output)
+{
+	TachoTensor input;
+
+	if (!tacho_slice_input(timeline, slice, 0, &input))
+		return FALSE;
+	*output = begin_output(&input);
+	for (guint32 i = 1; tacho_slice_input(timeline, slice, i, &input); i++)
+		if (!broadcast(output, &input))
+			return FALSE;
+	return TRUE;
+}
+
+gboolean op_factors(const TachoTimeline *timeline, guint32 slice, TachoTensor *ret_a,
+		    TachoTensor *ret_b)
+{
+	TachoTensor input;
+	guint n = 0;
+
+	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &input); i++) {
+		if (input.n_dims == 0)
+			continue;
+		if (n++)
+			*ret_a = *ret_b;
+		*ret_b = input;
+	}
+	return n >= 2;
+}
+
+/* Of (..., m, k) and (..., k, n) it is (..., m, n). */
+static gboolean matmul_output(const TachoTimeline *timeline, guint32 slice, TachoTensor *output)
+{
+	TachoTensor a, b, batch;
+	gint64 n;
+
+	if (!op_factors(timeline, slice, &a, &b) || a.n_dims < 2 || b.n_dims < 2 ||
+	    a.shape[a.n_dims - 1] != b.shape[b.n_dims - 2])
+		return FALSE;
+	n = b.shape[b.n_dims - 1];
+	*output = begin_output(&a);
+	output->n_dims -= 2;
+	batch = b;
+	batch.n_dims -= 2;
+	if (!broadcast(output, &batch) || output->n_dims + 2 > TACHO_MAX_DIMS)
+		return FALSE;
+	output->shape[output->n_dims++] = a.shape[a.n_dims - 2];
+	output->shape[output->n_dims++] = n;
+	return TRUE;
+}
+
+/* The i-th of numbers of which one may stand for all; `otherwise` where there are none. */
+static gint64 number_at(const struct numbers *numbers, guint i, gint64 otherwise)
+{
+	if (numbers->n == 0)
+		return otherwise;
+	return numbers->values[MIN(i, numbers->n - 1)];
+}
+
+/* torch.nn.Conv2d's formula: (in + 2 padding - dilation (kernel - 1) - 1) / stride + 1, rounded down. */
+static gint64 conv_size(gint64 in, gint64 kernel, gint64 stride, gint64 padding, gint64 dilation)
+{
+	gint64 least = 0, span;
+
+	if (stride <= 0 || in < 0 || kernel <= 0 || in > G_MAXINT32 || kernel > G_MAXINT32 ||
+	    padding < 0 || padding > G_MAXINT32 || dilation <= 0 || dilation > G_MAXINT32)
+		return -1;
+	span = in + 2 * padding - dilation * (kernel - 1) - 1;
+	return span < least ? -1 : span / stride + 1;
+}
+
+static const struct conv_inputs *find_conv(const gchar *name)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(conv_inputs); i++)
+		if (strcmp(conv_inputs[i].name, name) == 0)
+			return &conv_inputs[i];
+	return NULL;
+}
+
+/* A transposed one is not made. */
+static gboolean conv_output(const TachoTimeline *timeline, guint32 slice, TachoTensor *ret_output)
+{
+	const struct conv_inputs *at = find_conv(tacho_slice_name(timeline, slice));
+	g_autofree gchar *args = at ? padded_args(timeline, slice) : NULL;
+	struct numbers stride = { 0 }, padding = { 0 }, dilation = { 0 }, transposed = { 0 };
+	TachoTensor input, weight, output;
+
+	if (!args || !tacho_slice_input(timeline, slice, 0, &input) ||
+	    !tacho_slice_input(timeline, slice, 1, &weight) || input.n_dims < 3 ||
+	    weight.n_dims != input.n_dims || !read_numbers(args, at->stride, &stride) ||
+	    !read_numbers(args, at->padding, &padding))
+		return FALSE;
+	if (at->dilation)
+		read_numbers(args, at->dilation, &dilation);
+	if (at->transposed && read_numbers(args, at->transposed, &transposed) &&
+	    transposed.values[0])
+		return FALSE;
+	output = begin_output(&input);
+	output.shape[1] = weight.shape[0];
+	for (guint32 i = 2; i < input.n_dims; i++) {
+		output.shape[i] =
+			conv_size(input.shape[i], weight.shape[i], number_at(&stride, i - 2, 1),
+				  number_at(&padding, i - 2, 0), number_at(&dilation, i - 2, 1));
+		if (output.shape[i] < 0)
+			return FALSE;
+	}
+	*ret_output = output;
+	return TRUE;
+}
+
+gboolean op_output(const TachoTimeline *timeline, guint32 slice, OutputRule rule,
+		   TachoTensor *ret_output)
+{
+	TachoTensor output;
+	gboolean is_made = FALSE;
+
+	if (tacho_slice_output(timeline, slice, 0, ret_output))
+		return TRUE;
+	if (rule == OUTPUT_BROADCAST)
+		is_made = broadcast_output(timeline, slice, &output);
+	else if (rule == OUTPUT_MATMUL)
+		is_made = matmul_output(timeline, slice, &output);
+	else if (rule == OUTPUT_CONV)
+		is_made = conv_output(timeline, slice, &output);
+	if (is_made)
+		*ret_output = output;
+	return is_made;
+}
