@@ -323,7 +323,8 @@ def model_section(data, name, model):
     rows = [row for row in data["predictions"] if data["cases"][row["case"]]["model"] == name]
     options = " ".join(data["cases"][model.base.name]["options"])
     how = "`validate/timed_train.py`" if model.waits_of else f"`--model {name} {options}`"
-    text = f"## {name}\n\n{model.about[0].upper()}{model.about[1:]} ({how}).\n\n"
+    runs = [run for run in data["runs"] if data["cases"][run["case"]]["model"] == name]
+    text = f"## {name}\n\n{model.about[0].upper()}{model.about[1:]} ({how}). Runs of {hours(runs)}.\n\n"
     text += "From its own recording:\n\n" + prediction_rows(data, filter(is_same, rows))
     sources = dict.fromkeys(row["source"] for row in rows if not is_same(row))
     for source in sources:
