@@ -17,20 +17,12 @@ struct _NewFile {
 	FILE *stream;
 };
 
-static void set_error(GError **error, const gchar *path)
-{
-	gint code = errno;
-
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write '%s': %s",
-		    path, g_strerror(code));
-}
-
 static FILE *open_in_place(const gchar *path, GError **error)
 {
 	FILE *stream = fopen(path, "wb");
 
 	if (!stream)
-		set_error(error, path);
+		unfinished_set_error(error, path);
 	return stream;
 }
 
@@ -69,14 +61,14 @@ static FILE *open_temporary(NewFile *file, GError **error)
 	file->temporary_path = g_strdup_printf("%s/.%s.XXXXXX", folder, name);
 	fd = create_and_note(file->temporary_path);
 	if (fd < 0) {
-		set_error(error, file->path);
+		unfinished_set_error(error, file->path);
 		g_clear_pointer(&file->temporary_path, g_free);
 		return NULL;
 	}
 	set_usual_mode(fd);
 	stream = fdopen(fd, "wb");
 	if (!stream) {
-		set_error(error, file->path);
+		unfinished_set_error(error, file->path);
 		close(fd);
 	}
 	return stream;
@@ -118,7 +110,7 @@ static gboolean close_stream(NewFile *file, GError **error)
 	errno = 0;
 	if (fclose(g_steal_pointer(&file->stream)) == 0 && !has_failed)
 		return TRUE;
-	set_error(error, file->path);
+	unfinished_set_error(error, file->path);
 	return FALSE;
 }
 
@@ -130,7 +122,7 @@ static gboolean give_name(NewFile *file, GError **error)
 		unlink(file->temporary_path);
 	else if ((!file->may_replace && errno == EEXIST) ||
 		 rename(file->temporary_path, file->path) < 0) {
-		set_error(error, file->path);
+		unfinished_set_error(error, file->path);
 		return FALSE;
 	}
 	unfinished_note(NULL);

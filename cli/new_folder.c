@@ -17,14 +17,6 @@ struct _NewFolder {
 	gboolean may_replace;
 };
 
-static void set_error(GError **error, const gchar *path)
-{
-	gint code = errno;
-
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write '%s': %s",
-		    path, g_strerror(code));
-}
-
 /* --- what is there -------------------------------------------------------------------------- */
 
 static gboolean is_regular(const gchar *folder, const gchar *name)
@@ -130,7 +122,7 @@ NewFolder *new_folder_open(const gchar *path, const gchar *files, gboolean may_r
 		return NULL;
 	if (make_temporary(folder))
 		return g_steal_pointer(&folder);
-	set_error(error, path);
+	unfinished_set_error(error, path);
 	return NULL;
 }
 
@@ -157,7 +149,7 @@ gboolean new_folder_finish(NewFolder *folder, GError **error)
 	g_autoptr(NewFolder) owned = folder;
 
 	if (!give_name(owned)) {
-		set_error(error, owned->path);
+		unfinished_set_error(error, owned->path);
 		return FALSE;
 	}
 	unfinished_note(NULL);

@@ -1,6 +1,7 @@
 #include "unfinished.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -89,4 +90,12 @@ void unfinished_note(const gchar *path)
 {
 	path_to_remove = path;
 	handle_signals(path != NULL);
+}
+
+void unfinished_set_error(GError **error, const gchar *path)
+{
+	gint code = errno;
+
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write '%s': %s",
+		    path, g_strerror(code));
 }

@@ -11,5 +11,7 @@ void unfinished_let_go(const sigset_t *usual);
 /* A file, or a folder with nothing but files in it. One at a time; `path` stays until the next note. NULL: there is
  * nothing any more. */
 void unfinished_note(const gchar *path);
+/* What is to be `path` cannot be written, for the reason in errno. */
+void unfinished_set_error(GError **error, const gchar *path);
 
 #endif
