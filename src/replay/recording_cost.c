@@ -94,8 +94,8 @@ static void search_init(struct search *search, TachoGraph *graph)
 		search->recorded_ns[i] = graph_node_at(graph, i)->duration_ns;
 }
 
-/* The median step without `scale` times the stated cost, and its standard error, of itself; the graph is
- * left so. < 0: error. */
+/* The median step without `scale` times the stated cost, and its standard error, of itself, where
+ * it is wanted; the graph is left so. < 0: error. */
 static gdouble step_without(struct search *search, gdouble scale, gdouble *ret_error,
 			    GError **error)
 {
@@ -114,7 +114,8 @@ static gdouble step_without(struct search *search, gdouble scale, gdouble *ret_e
 	steps = replay_step_times(replay);
 	n_steps = steps->len;
 	step_ns = median_with_deviation(steps, &deviation);
-	*ret_error = MEDIAN_ERROR * deviation / sqrt(MAX(n_steps, 1u));
+	if (ret_error)
+		*ret_error = MEDIAN_ERROR * deviation / sqrt(MAX(n_steps, 1u));
 	return step_ns;
 }
 
@@ -150,19 +151,18 @@ static gboolean find_scale(struct search *search, gdouble recorded_ns, gdouble s
 			   gdouble wanted_ns, GError **error)
 {
 	gdouble low = 0, low_ns = recorded_ns, high = 1, high_ns = stated_ns, scale, step_ns;
-	gdouble step_error;
 
 	while (high_ns > wanted_ns && high < MAX_SCALE) {
 		low = high;
 		low_ns = high_ns;
 		high *= 2;
-		high_ns = step_without(search, high, &step_error, error);
+		high_ns = step_without(search, high, NULL, error);
 		if (high_ns < 0)
 			return FALSE;
 	}
 	for (guint i = 0; i < MAX_TRIES && low_ns > high_ns; i++) {
 		scale = low + (high - low) * CLAMP((low_ns - wanted_ns) / (low_ns - high_ns), 0, 1);
-		step_ns = step_without(search, scale, &step_error, error);
+		step_ns = step_without(search, scale, NULL, error);
 		if (step_ns < 0)
 			return FALSE;
 		if (ABS(step_ns - wanted_ns) <= ENOUGH_SHARE * wanted_ns)
@@ -181,13 +181,13 @@ static gboolean find_scale(struct search *search, gdouble recorded_ns, gdouble s
 static gboolean follow_control_steps(struct search *search, const TachoRecordingExcess *excess,
 				     GError **error)
 {
-	gdouble recorded_error, stated_error;
+	gdouble recorded_error;
 	gdouble recorded_ns = step_without(search, 0, &recorded_error, error), stated_ns;
 	TachoControlTime control;
 
 	if (recorded_ns < 0)
 		return FALSE;
-	stated_ns = step_without(search, 1, &stated_error, error);
+	stated_ns = step_without(search, 1, NULL, error);
 	if (stated_ns < 0)
 		return FALSE;
 	if (stated_ns <= 0 || stated_ns >= recorded_ns)

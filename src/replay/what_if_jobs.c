@@ -461,7 +461,7 @@ static void find_end(const TachoReplay *replay, const struct step_marks *marks,
 	*ret_first_ns = G_MAXINT64;
 	*ret_last_ns = 0;
 	for (guint32 rank = 0; rank < marks->n_ranks; rank++) {
-		gsize cell = (gsize)rank * marks->n_steps + marks->n_steps - 1;
+		gsize cell = step_marks_cell(marks, rank, marks->n_steps - 1);
 
 		if (marks->last[cell] == TACHO_NONE)
 			continue;
@@ -503,7 +503,7 @@ static gboolean is_over(const TachoReplay *replay, const struct step_marks *mark
 			gint64 until_ns)
 {
 	for (guint32 rank = 0; rank < marks->n_ranks; rank++) {
-		guint32 last = marks->last[(gsize)rank * marks->n_steps + step];
+		guint32 last = marks->last[step_marks_cell(marks, rank, step)];
 
 		if (last != TACHO_NONE && replay->end_ns[last] > until_ns)
 			return FALSE;
