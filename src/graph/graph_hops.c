@@ -31,11 +31,11 @@ static gint compare_rows(gconstpointer a, gconstpointer b)
 	return (x->slice > y->slice) - (x->slice < y->slice);
 }
 
-static void unfolding_init(struct unfolding *unfolding, struct graph_builder *builder)
+static void unfolding_init(struct hop_unfolding *unfolding, struct graph_builder *builder)
 {
 	const TachoTimeline *timeline = builder->timeline;
 
-	*unfolding = (struct unfolding){ .builder = builder };
+	*unfolding = (struct hop_unfolding){ .builder = builder };
 	unfolding->rank_of = g_hash_table_new(NULL, NULL);
 	unfolding->first_hop = g_hash_table_new(NULL, NULL);
 	unfolding->links = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -58,7 +58,7 @@ static void unfolding_init(struct unfolding *unfolding, struct graph_builder *bu
 	unfolding->servers = server_work_new(builder);
 }
 
-static void unfolding_release(struct unfolding *unfolding)
+static void unfolding_release(struct hop_unfolding *unfolding)
 {
 	g_hash_table_unref(unfolding->rank_of);
 	g_hash_table_unref(unfolding->first_hop);
@@ -69,14 +69,14 @@ static void unfolding_release(struct unfolding *unfolding)
 	server_work_free(unfolding->servers);
 }
 
-static guint32 find_rank(const struct unfolding *unfolding, gint32 rank)
+static guint32 find_rank(const struct hop_unfolding *unfolding, gint32 rank)
 {
 	gpointer known = g_hash_table_lookup(unfolding->rank_of, GINT_TO_POINTER(rank));
 
 	return known ? GPOINTER_TO_UINT(known) - 1 : TACHO_NONE;
 }
 
-struct build_member *unfolding_member(const struct unfolding *unfolding, guint32 rank_index)
+struct build_member *unfolding_member(const struct hop_unfolding *unfolding, guint32 rank_index)
 {
 	for (guint32 i = unfolding->first_member; i < unfolding->end_member; i++)
 		if (build_member_at(unfolding->builder, i)->rank_index == rank_index)
@@ -84,19 +84,19 @@ struct build_member *unfolding_member(const struct unfolding *unfolding, guint32
 	return NULL;
 }
 
-guint32 unfolding_host(const struct unfolding *unfolding, guint32 rank_index)
+guint32 unfolding_host(const struct hop_unfolding *unfolding, guint32 rank_index)
 {
 	return g_array_index(unfolding->builder->timeline->ranks, TachoRank, rank_index).host;
 }
 
-static gint64 slice_begin_ns(const struct unfolding *unfolding, guint32 slice)
+static gint64 slice_begin_ns(const struct hop_unfolding *unfolding, guint32 slice)
 {
 	return unfolding->builder->timeline->slices.start_ns[slice];
 }
 
 /* --- the hops of a collective ------------------------------------------------------------------ */
 
-static void take_row(struct unfolding *unfolding, guint32 rank_index, const TachoHop *row)
+static void take_row(struct hop_unfolding *unfolding, guint32 rank_index, const TachoHop *row)
 {
 	const TachoTimeline *timeline = unfolding->builder->timeline;
 	guint32 peer = row->way == TACHO_HOP_SERVER ? TACHO_NONE : find_rank(unfolding, row->peer);
@@ -161,20 +161,20 @@ static void join_ends(GArray *hops)
 	g_array_set_size(hops, n_kept);
 }
 
-static const TachoHop *row_at(const struct unfolding *unfolding, guint i)
+static const TachoHop *row_at(const struct hop_unfolding *unfolding, guint i)
 {
 	return i < unfolding->rows->len ? &g_array_index(unfolding->rows, TachoHop, i) : NULL;
 }
 
 /* The member's first row, as an index of `rows`; behind them: it has none. */
-static guint first_row(const struct unfolding *unfolding, const struct build_member *member)
+static guint first_row(const struct hop_unfolding *unfolding, const struct build_member *member)
 {
 	gpointer known = g_hash_table_lookup(unfolding->first_hop, GUINT_TO_POINTER(member->slice));
 
 	return known ? GPOINTER_TO_UINT(known) - 1 : unfolding->rows->len;
 }
 
-static void collect_hops(struct unfolding *unfolding)
+static void collect_hops(struct hop_unfolding *unfolding)
 {
 	g_array_set_size(unfolding->hops, 0);
 	g_hash_table_remove_all(unfolding->last_on);
@@ -196,7 +196,7 @@ static void collect_hops(struct unfolding *unfolding)
 /* --- nodes ----------------------------------------------------------------------------------- */
 
 /* The group of what goes from one host to another (TACHO_NONE: servers, whose links are not known). */
-static guint32 take_link(struct unfolding *unfolding, guint32 from, guint32 to)
+static guint32 take_link(struct hop_unfolding *unfolding, guint32 from, guint32 to)
 {
 	TachoGraph *graph = unfolding->builder->graph;
 	gint64 key = (gint64)((guint64)from << 32 | to);
@@ -220,7 +220,7 @@ static guint32 take_link(struct unfolding *unfolding, guint32 from, guint32 to)
 	return index;
 }
 
-void unfolding_add_node(struct unfolding *unfolding, struct hop *hop, const gchar *name,
+void unfolding_add_node(struct hop_unfolding *unfolding, struct hop *hop, const gchar *name,
 			gint64 begin_ns)
 {
 	struct graph_builder *builder = unfolding->builder;
@@ -261,13 +261,14 @@ void unfolding_add_node(struct unfolding *unfolding, struct hop *hop, const gcha
 
 /* --- what a hop waits for ---------------------------------------------------------------------- */
 
-static gint64 wait_for(struct unfolding *unfolding, guint32 node, const struct build_member *member)
+static gint64 wait_for(struct hop_unfolding *unfolding, guint32 node,
+		       const struct build_member *member)
 {
 	graph_add_edge(unfolding->builder->graph, member->queue_node, node, TACHO_EDGE_TRANSFER);
 	return member->begin_ns;
 }
 
-gint64 unfolding_wait_for_ranks(struct unfolding *unfolding, const struct hop *hop)
+gint64 unfolding_wait_for_ranks(struct hop_unfolding *unfolding, const struct hop *hop)
 {
 	gint64 begin_ns = G_MININT64;
 
@@ -284,7 +285,7 @@ gint64 unfolding_wait_for_ranks(struct unfolding *unfolding, const struct hop *h
 }
 
 /* The hop before this one on its connection, which is forgotten for this one; NULL: it is the first. */
-static const struct hop *take_turn(struct unfolding *unfolding, guint index)
+static const struct hop *take_turn(struct hop_unfolding *unfolding, guint index)
 {
 	const struct hop *hop = hop_at(unfolding, index);
 	g_autofree gchar *key = g_strdup_printf("%u %u %u", hop->from, hop->to, hop->channel);
@@ -294,7 +295,7 @@ static const struct hop *take_turn(struct unfolding *unfolding, guint index)
 	return last ? hop_at(unfolding, GPOINTER_TO_UINT(last) - 1) : NULL;
 }
 
-static gint64 follow(struct unfolding *unfolding, const struct hop *from, const struct hop *to,
+static gint64 follow(struct hop_unfolding *unfolding, const struct hop *from, const struct hop *to,
 		     TachoEdgeKind kind)
 {
 	graph_add_edge(unfolding->builder->graph, from->node, to->node, kind);
@@ -302,7 +303,7 @@ static gint64 follow(struct unfolding *unfolding, const struct hop *from, const 
 }
 
 /* The first hop of that loop, step, part and channel; they are together. */
-static guint find_first(const struct unfolding *unfolding, const struct hop *like, guint32 step)
+static guint find_first(const struct hop_unfolding *unfolding, const struct hop *like, guint32 step)
 {
 	struct hop key = {
 		.loop = like->loop, .step = step, .part = like->part, .channel = like->channel
@@ -326,7 +327,7 @@ static gboolean is_alike(const struct hop *a, const struct hop *b, guint32 step)
 	       a->step == step;
 }
 
-static gint64 follow_ring(struct unfolding *unfolding, const struct hop *hop)
+static gint64 follow_ring(struct hop_unfolding *unfolding, const struct hop *hop)
 {
 	gint64 begin_ns = G_MININT64;
 
@@ -346,7 +347,7 @@ static gint64 follow_ring(struct unfolding *unfolding, const struct hop *hop)
 
 /* Whether what came by `feeder` is what `hop` passes on. Of one step, the one that came first was first: whatever the
  * tree was said to be, nothing goes in a circle. */
-static gboolean feeds(const struct unfolding *unfolding, const struct hop *feeder,
+static gboolean feeds(const struct hop_unfolding *unfolding, const struct hop *feeder,
 		      const struct hop *hop)
 {
 	if (feeder == hop ||
@@ -358,7 +359,7 @@ static gboolean feeds(const struct unfolding *unfolding, const struct hop *feede
 }
 
 /* From those of the step. */
-static gint64 follow_step(struct unfolding *unfolding, const struct hop *hop, guint32 step)
+static gint64 follow_step(struct hop_unfolding *unfolding, const struct hop *hop, guint32 step)
 {
 	gint64 begin_ns = G_MININT64;
 
@@ -375,7 +376,7 @@ static gint64 follow_step(struct unfolding *unfolding, const struct hop *hop, gu
 }
 
 /* (2) */
-static gint64 follow_tree(struct unfolding *unfolding, const struct hop *hop)
+static gint64 follow_tree(struct hop_unfolding *unfolding, const struct hop *hop)
 {
 	gint64 begin_ns = follow_step(unfolding, hop, hop->step);
 
@@ -385,7 +386,7 @@ static gint64 follow_tree(struct unfolding *unfolding, const struct hop *hop)
 }
 
 /* All nodes are there: connect one, and let it begin when the last that it waited for had ended. */
-static void connect_hop(struct unfolding *unfolding, guint index)
+static void connect_hop(struct hop_unfolding *unfolding, guint index)
 {
 	TachoGraph *graph = unfolding->builder->graph;
 	const struct hop *hop = hop_at(unfolding, index);
@@ -405,7 +406,7 @@ static void connect_hop(struct unfolding *unfolding, guint index)
 
 /* --- what a rank's part ends with -------------------------------------------------------------- */
 
-void unfolding_end_with(struct unfolding *unfolding, struct build_member *member,
+void unfolding_end_with(struct hop_unfolding *unfolding, struct build_member *member,
 			const struct hop *hop, gint64 *last_ns)
 {
 	guint32 index = (guint32)(member - build_member_at(unfolding->builder, 0)) -
@@ -417,7 +418,7 @@ void unfolding_end_with(struct unfolding *unfolding, struct build_member *member
 }
 
 /* The last of the channel's hops of that step to the rank; NULL: there is none. */
-static const struct hop *find_last(const struct unfolding *unfolding, guint32 rank_index,
+static const struct hop *find_last(const struct hop_unfolding *unfolding, guint32 rank_index,
 				   guint32 channel, guint32 step)
 {
 	const struct hop *last = NULL;
@@ -432,7 +433,7 @@ static const struct hop *find_last(const struct unfolding *unfolding, guint32 ra
 }
 
 /* The rows of the importer: what a rank's part in a ring ends with. */
-static void end_ring(struct unfolding *unfolding, struct build_member *member, gint64 *last_ns)
+static void end_ring(struct hop_unfolding *unfolding, struct build_member *member, gint64 *last_ns)
 {
 	const TachoHop *row;
 
@@ -451,7 +452,7 @@ static void end_ring(struct unfolding *unfolding, struct build_member *member, g
 }
 
 /* The last hop of the step on each connection to the member's host. Returns whether there is any. */
-static gboolean end_with_step(struct unfolding *unfolding, struct build_member *member,
+static gboolean end_with_step(struct hop_unfolding *unfolding, struct build_member *member,
 			      guint32 step, gint64 *last_ns)
 {
 	gboolean is_found = FALSE;
@@ -468,14 +469,15 @@ static gboolean end_with_step(struct unfolding *unfolding, struct build_member *
 	return is_found;
 }
 
-static void end_tree(struct unfolding *unfolding, struct build_member *member, gint64 *last_ns)
+static void end_tree(struct hop_unfolding *unfolding, struct build_member *member, gint64 *last_ns)
 {
 	if (!end_with_step(unfolding, member, 1, last_ns))
 		end_with_step(unfolding, member, 0, last_ns);
 }
 
 /* (3) */
-static void end_with_all(struct unfolding *unfolding, struct build_member *member, gint64 *last_ns)
+static void end_with_all(struct hop_unfolding *unfolding, struct build_member *member,
+			 gint64 *last_ns)
 {
 	GHashTableIter iter;
 	gpointer last;
@@ -486,7 +488,7 @@ static void end_with_all(struct unfolding *unfolding, struct build_member *membe
 				   last_ns);
 }
 
-static void set_completion(struct unfolding *unfolding, const struct build_member *member,
+static void set_completion(struct hop_unfolding *unfolding, const struct build_member *member,
 			   gint64 last_ns)
 {
 	TachoGraph *graph = unfolding->builder->graph;
@@ -500,7 +502,7 @@ static void set_completion(struct unfolding *unfolding, const struct build_membe
 
 /* --- the whole --------------------------------------------------------------------------------- */
 
-static void unfold_ranks(struct unfolding *unfolding, gint64 *last_ns)
+static void unfold_ranks(struct hop_unfolding *unfolding, gint64 *last_ns)
 {
 	gboolean is_ring = hop_at(unfolding, 0)->way == TACHO_HOP_RING;
 
@@ -522,7 +524,7 @@ static void unfold_ranks(struct unfolding *unfolding, gint64 *last_ns)
 }
 
 /* Hops of one way, and members that all waited for the collective. */
-static gboolean can_unfold(const struct unfolding *unfolding)
+static gboolean can_unfold(const struct hop_unfolding *unfolding)
 {
 	for (guint i = 0; i < unfolding->hops->len; i++)
 		if (hop_at(unfolding, i)->way != hop_at(unfolding, 0)->way)
@@ -535,7 +537,7 @@ static gboolean can_unfold(const struct unfolding *unfolding)
 	       unfolding->builder->graph->nodes->len + unfolding->hops->len < MAX_HOPS;
 }
 
-static void unfold(struct unfolding *unfolding)
+static void unfold(struct hop_unfolding *unfolding)
 {
 	TachoGraph *graph = unfolding->builder->graph;
 	guint32 n_members = unfolding->end_member - unfolding->first_member;
@@ -637,7 +639,7 @@ void builder_unfold_collectives(struct graph_builder *builder)
 {
 	TachoGraph *graph = builder->graph;
 	guint32 n_wholes = graph->transfers->len, n_groups = graph->groups->len;
-	struct unfolding unfolding;
+	struct hop_unfolding unfolding;
 
 	unfolding_init(&unfolding, builder);
 	for (guint32 from = 0, to; from < builder->members->len; from = to) {

@@ -18,7 +18,7 @@ struct hop {
 };
 
 /* A collective, while it is unfolded. */
-struct unfolding {
+struct hop_unfolding {
 	struct graph_builder *builder;
 	GHashTable *rank_of;   /* rank as the launcher says -> index + 1 */
 	GHashTable *first_hop; /* slice of a collective -> its first row of `rows`, + 1 */
@@ -31,28 +31,28 @@ struct unfolding {
 	GHashTable *last_on; /* connection -> hop + 1 */
 };
 
-static inline struct hop *hop_at(const struct unfolding *unfolding, guint i)
+static inline struct hop *hop_at(const struct hop_unfolding *unfolding, guint i)
 {
 	return &g_array_index(unfolding->hops, struct hop, i);
 }
 
 /* The member of the rank; NULL: it has none. */
-struct build_member *unfolding_member(const struct unfolding *unfolding, guint32 rank_index);
-guint32 unfolding_host(const struct unfolding *unfolding, guint32 rank_index);
+struct build_member *unfolding_member(const struct hop_unfolding *unfolding, guint32 rank_index);
+guint32 unfolding_host(const struct hop_unfolding *unfolding, guint32 rank_index);
 /* A hop's node, that begins when `begin_ns` says; `name` is static. */
-void unfolding_add_node(struct unfolding *unfolding, struct hop *hop, const gchar *name,
+void unfolding_add_node(struct hop_unfolding *unfolding, struct hop *hop, const gchar *name,
 			gint64 begin_ns);
 /* Let the hop begin when the ranks of the sender's host have come, and the receiver has; returns when that was. */
-gint64 unfolding_wait_for_ranks(struct unfolding *unfolding, const struct hop *hop);
+gint64 unfolding_wait_for_ranks(struct hop_unfolding *unfolding, const struct hop *hop);
 /* Let the member's part end with the hop. */
-void unfolding_end_with(struct unfolding *unfolding, struct build_member *member,
+void unfolding_end_with(struct hop_unfolding *unfolding, struct build_member *member,
 			const struct hop *hop, gint64 *last_ns);
 
 /* What servers did, for all collectives. */
 struct server_work *server_work_new(struct graph_builder *builder);
 void server_work_free(struct server_work *servers);
 /* Make the nodes of a collective that goes over servers, and end its members' parts with them. */
-void server_work_unfold(struct unfolding *unfolding, gint64 *last_ns);
+void server_work_unfold(struct hop_unfolding *unfolding, gint64 *last_ns);
 /* Let servers do one thing after the other; when all nodes are there. */
 void server_work_order(struct server_work *servers);
 

@@ -177,7 +177,7 @@ static gint compare_begins(gconstpointer a, gconstpointer b)
 }
 
 /* The hops of the step, by worker and begin. */
-static GPtrArray *sort_step(const struct unfolding *unfolding, guint32 step)
+static GPtrArray *sort_step(const struct hop_unfolding *unfolding, guint32 step)
 {
 	GPtrArray *sorted = g_ptr_array_new();
 
@@ -200,7 +200,7 @@ static const struct hop *find_before(const GPtrArray *sorted, guint index)
 		       : NULL;
 }
 
-static void begin_at(struct unfolding *unfolding, const struct hop *hop, gint64 begin_ns)
+static void begin_at(struct hop_unfolding *unfolding, const struct hop *hop, gint64 begin_ns)
 {
 	TachoGraph *graph = unfolding->builder->graph;
 	struct graph_node *node = graph_node_at(graph, hop->node);
@@ -212,7 +212,7 @@ static void begin_at(struct unfolding *unfolding, const struct hop *hop, gint64 
 	node->duration_ns = transfer->end_ns - transfer->begin_ns;
 }
 
-static void add_pushes(struct unfolding *unfolding)
+static void add_pushes(struct hop_unfolding *unfolding)
 {
 	const struct server_work *servers = unfolding->servers;
 	const TachoSlices *slices = &unfolding->builder->timeline->slices;
@@ -255,7 +255,7 @@ static void take_server_group(struct server_work *servers)
 }
 
 /* The sum of a part, that begins at `begin_ns` and takes what its server took for `handled` (or nothing). */
-static guint32 add_sum(struct unfolding *unfolding, guint32 handled, gint64 begin_ns)
+static guint32 add_sum(struct hop_unfolding *unfolding, guint32 handled, gint64 begin_ns)
 {
 	struct server_work *servers = unfolding->servers;
 	struct graph_builder *builder = unfolding->builder;
@@ -297,7 +297,7 @@ static guint32 add_sum(struct unfolding *unfolding, guint32 handled, gint64 begi
 }
 
 /* What the part's pushes are summed up in; when that begins and ends, into *ret_ns. */
-static guint32 sum_part(struct unfolding *unfolding, guint32 part, gint64 *ret_ns)
+static guint32 sum_part(struct hop_unfolding *unfolding, guint32 part, gint64 *ret_ns)
 {
 	const TachoTimeline *timeline = unfolding->builder->timeline;
 	TachoGraph *graph = unfolding->builder->graph;
@@ -334,7 +334,7 @@ struct summed {
 	gint64 end_ns;
 };
 
-static void add_pull(struct unfolding *unfolding, const GPtrArray *pulls, guint index,
+static void add_pull(struct hop_unfolding *unfolding, const GPtrArray *pulls, guint index,
 		     const struct summed *summed)
 {
 	TachoGraph *graph = unfolding->builder->graph;
@@ -355,7 +355,7 @@ static void add_pull(struct unfolding *unfolding, const GPtrArray *pulls, guint 
 	begin_at(unfolding, hop, begin_ns);
 }
 
-static void add_pulls(struct unfolding *unfolding)
+static void add_pulls(struct hop_unfolding *unfolding)
 {
 	g_autoptr(GPtrArray) pulls = sort_step(unfolding, 1);
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(NULL, NULL, NULL, g_free);
@@ -376,7 +376,7 @@ static void add_pulls(struct unfolding *unfolding)
 }
 
 /* The pulls of all workers on the member's host. */
-static void end_with_pulls(struct unfolding *unfolding, struct build_member *member,
+static void end_with_pulls(struct hop_unfolding *unfolding, struct build_member *member,
 			   gint64 *last_ns)
 {
 	guint32 host = unfolding_host(unfolding, member->rank_index);
@@ -390,7 +390,7 @@ static void end_with_pulls(struct unfolding *unfolding, struct build_member *mem
 	}
 }
 
-void server_work_unfold(struct unfolding *unfolding, gint64 *last_ns)
+void server_work_unfold(struct hop_unfolding *unfolding, gint64 *last_ns)
 {
 	add_pushes(unfolding);
 	add_pulls(unfolding);
