@@ -1,7 +1,10 @@
 /* op_output: what an operation made, where the trace tells only what it was given.
  *
  * PyTorch's profiler records the shapes of inputs alone; what follows from them by the operation's definition
- * is made here. A convolution's also hangs on numbers, which "Concrete Inputs" has, as texts: "[2, 2]". */
+ * is made here. A convolution's also hangs on numbers, which "Concrete Inputs" has, as texts: "[2, 2]". Where they
+ * are not there, it is told by what reads it: the next operation of the thread that is given a tensor of as many
+ * dimensions, if that is no convolution (which may read what this one did), and its batch, channels and sizes are
+ * such as this one can have made. Else it is not known. */
 #include "analyze/op_output.h"
 
 #include <string.h>
@@ -10,7 +13,10 @@
 
 /* --- numbers among the inputs ----------------------------------------------------------------- */
 
-enum { MAX_NUMBERS = TACHO_MAX_DIMS };
+enum {
+	MAX_NUMBERS = TACHO_MAX_DIMS,
+	MAX_READERS = 16, /* operations after it that are looked at */
+};
 
 struct numbers {
 	guint n;
@@ -213,18 +219,65 @@ static const struct conv_inputs *find_conv(const gchar *name)
 	return NULL;
 }
 
-/* A transposed one is not made. */
-static gboolean conv_output(const TachoTimeline *timeline, guint32 slice, TachoTensor *ret_output)
+/* What a convolution reads: both of as many dimensions. */
+static gboolean conv_factors(const TachoTimeline *timeline, guint32 slice, TachoTensor *ret_input,
+			     TachoTensor *ret_weight)
 {
-	const struct conv_inputs *at = find_conv(tacho_slice_name(timeline, slice));
-	g_autofree gchar *args = at ? padded_args(timeline, slice) : NULL;
+	return tacho_slice_input(timeline, slice, 0, ret_input) &&
+	       tacho_slice_input(timeline, slice, 1, ret_weight) && ret_input->n_dims >= 3 &&
+	       ret_weight->n_dims == ret_input->n_dims;
+}
+
+/* With whatever stride and padding: of a padding that is less than the kernel. */
+static gboolean can_be_output(const TachoTensor *output, const TachoTensor *input,
+			      const TachoTensor *weight)
+{
+	if (output->shape[0] != input->shape[0] || output->shape[1] != weight->shape[0])
+		return FALSE;
+	for (guint32 i = 2; i < input->n_dims; i++)
+		if (output->shape[i] < 1 || output->shape[i] - weight->shape[i] >= input->shape[i])
+			return FALSE;
+	return TRUE;
+}
+
+gboolean op_conv_output_read(const TachoTimeline *timeline, guint32 slice, TachoTensor *ret_output)
+{
+	const TachoSlices *slices = &timeline->slices;
+	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[slice]);
+	TachoTensor input, weight, output;
+	guint n_seen = 0;
+
+	if (!conv_factors(timeline, slice, &input, &weight))
+		return FALSE;
+	for (guint32 i = slice + 1; i < track->first_slice + track->n_slices; i++) {
+		if (slices->kind[i] != TACHO_SLICE_OP ||
+		    slices->start_ns[i] < tacho_slice_end_ns(timeline, slice))
+			continue;
+		if (n_seen++ == MAX_READERS)
+			return FALSE;
+		if (!tacho_slice_input(timeline, i, 0, &output) || output.n_dims != input.n_dims)
+			continue;
+		if (strstr(tacho_slice_name(timeline, i), "conv") ||
+		    !can_be_output(&output, &input, &weight))
+			return FALSE;
+		*ret_output = begin_output(&output);
+		return TRUE;
+	}
+	return FALSE;
+}
+
+/* By the numbers that it was given; a transposed one is not made. FALSE with ret_is_told: they were there. */
+static gboolean conv_output_made(const TachoTimeline *timeline, guint32 slice,
+				 const struct conv_inputs *at, gboolean *ret_is_told,
+				 TachoTensor *ret_output)
+{
+	g_autofree gchar *args = padded_args(timeline, slice);
 	struct numbers stride = { 0 }, padding = { 0 }, dilation = { 0 }, transposed = { 0 };
 	TachoTensor input, weight, output;
 
-	if (!args || !tacho_slice_input(timeline, slice, 0, &input) ||
-	    !tacho_slice_input(timeline, slice, 1, &weight) || input.n_dims < 3 ||
-	    weight.n_dims != input.n_dims || !read_numbers(args, at->stride, &stride) ||
-	    !read_numbers(args, at->padding, &padding))
+	*ret_is_told = args && read_numbers(args, at->stride, &stride) &&
+		       read_numbers(args, at->padding, &padding);
+	if (!*ret_is_told || !conv_factors(timeline, slice, &input, &weight))
 		return FALSE;
 	if (at->dilation)
 		read_numbers(args, at->dilation, &dilation);
@@ -242,6 +295,16 @@ static gboolean conv_output(const TachoTimeline *timeline, guint32 slice, TachoT
 	}
 	*ret_output = output;
 	return TRUE;
+}
+
+static gboolean conv_output(const TachoTimeline *timeline, guint32 slice, TachoTensor *ret_output)
+{
+	const struct conv_inputs *at = find_conv(tacho_slice_name(timeline, slice));
+	gboolean is_told = FALSE;
+
+	if (at && conv_output_made(timeline, slice, at, &is_told, ret_output))
+		return TRUE;
+	return !is_told && op_conv_output_read(timeline, slice, ret_output);
 }
 
 gboolean op_output(const TachoTimeline *timeline, guint32 slice, OutputRule rule,

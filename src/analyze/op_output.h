@@ -21,6 +21,9 @@ gboolean op_output(const TachoTimeline *timeline, guint32 slice, OutputRule rule
 gboolean op_factors(const TachoTimeline *timeline, guint32 slice, TachoTensor *ret_a,
 		    TachoTensor *ret_b);
 
+/* What a convolution made, as what reads it tells; FALSE: that does not tell it. */
+gboolean op_conv_output_read(const TachoTimeline *timeline, guint32 slice, TachoTensor *ret_output);
+
 /* Of a convolution's backward whose outputs were not recorded: of how many of input and weight it made the
  * gradient; -1: not known. */
 gint op_conv_gradients(const TachoTimeline *timeline, guint32 slice);

@@ -5,6 +5,7 @@
 #include <tacho/correlate.h>
 
 #include "analyze/op_flops.h"
+#include "analyze/op_output.h"
 #include "analyze/op_phase.h"
 #include "foreign_traces.h"
 #include "timeline_text.h"
@@ -88,6 +89,76 @@ static void test_convolutions(void)
 	foreign_remove(path);
 }
 
+/* Without its numbers a convolution's output is what reads it says, if that can be it. */
+static void test_readers(void)
+{
+	static const struct {
+		const gchar *conv, *reader;
+		gdouble flops;
+	} cases[] = {
+		/* behind what has no such tensor; the sizes are of stride 2 */
+		{ "aten::convolution",
+		  "op aten::reshape 2..3 in=float32[4]\nop aten::add_ 3..4 "
+		  "in=float32[2,4,4,4] in=float32[1,4,1,1]",
+		  2. * (2 * 4 * 4 * 4) * (3 * 3 * 3) },
+		{ "aten::mkldnn_convolution", "op aten::relu 2..3 in=float32[2,4,10,8]",
+		  2. * (2 * 4 * 10 * 8) * (3 * 3 * 3) },
+		/* of another batch, other channels, larger than it can be; another convolution of the same */
+		{ "aten::convolution", "op aten::relu 2..3 in=float32[3,4,8,8]", -1 },
+		{ "aten::convolution", "op aten::relu 2..3 in=float32[2,5,8,8]", -1 },
+		{ "aten::convolution", "op aten::relu 2..3 in=float32[2,4,11,8]", -1 },
+		{ "aten::convolution",
+		  "op aten::conv2d 2..3 in=float32[2,4,8,8] in=float32[4,4,3,3]", -1 },
+		{ "aten::convolution", "op aten::relu 2..3 in=float32[2,4,8]", -1 },
+		{ "aten::convolution", "annotation end 2..3", -1 },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree gchar *text = g_strdup_printf(
+			"rank 0 thread 1 main\nop %s 0..2 in=float32[2,3,8,8] in=float32[4,3,3,3]\n"
+			"  op aten::empty 1..2 in=float32[2,4,1,1]\n%s\n",
+			cases[i].conv, cases[i].reader);
+		g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+
+		g_test_message("%s", cases[i].reader);
+		g_assert_cmpfloat(flops_of(timeline, cases[i].conv, 0), ==, cases[i].flops);
+	}
+}
+
+/* Where a trace has the numbers, what reads the output tells the same. */
+static void test_readers_of_samples(void)
+{
+	static const gchar *const samples[] = {
+		"kineto/tracelens/mi300/ddp_resnet18_no_pool/train_resnet18.json.gz",
+		"kineto/tracelens/h100/google_owlv2-large-patch14-ensemble__1016001.json.gz",
+		"kineto/tracelens/h100/Falconsai_nsfw_image_detection__1016002.json.gz",
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(samples); i++) {
+		g_autofree gchar *path = foreign_sample(samples[i]);
+		g_autoptr(TachoTimeline) timeline = path ? foreign_open(path) : NULL;
+		guint n_told = 0, n_read = 0;
+
+		for (guint32 slice = 0; timeline && slice < timeline->slices.n; slice++) {
+			TachoTensor told, read;
+
+			if (!g_str_has_suffix(tacho_slice_name(timeline, slice), "convolution") ||
+			    !op_output(timeline, slice, OUTPUT_CONV, &told))
+				continue;
+			n_told++;
+			if (!op_conv_output_read(timeline, slice, &read))
+				continue;
+			n_read++;
+			g_assert_cmpuint(told.n_dims, ==, read.n_dims);
+			g_assert_cmpmem(told.shape, told.n_dims * sizeof(*told.shape), read.shape,
+					read.n_dims * sizeof(*read.shape));
+		}
+		if (timeline)
+			g_test_message("%s: %u of %u", samples[i], n_read, n_told);
+		g_assert_cmpuint(n_read, >=, n_told / 2);
+	}
+}
+
 static OpPhase phase_of(const TachoTimeline *timeline, const gchar *name, guint nth)
 {
 	guint32 slice = timeline_find(timeline, name, nth);
@@ -138,6 +209,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/op_output/inputs", test_inputs);
 	g_test_add_func("/op_output/convolutions", test_convolutions);
+	g_test_add_func("/op_output/readers", test_readers);
+	g_test_add_func("/op_output/readers_of_samples", test_readers_of_samples);
 	g_test_add_func("/op_output/phases", test_phases);
 	g_test_add_func("/op_output/samples", test_samples);
 	return g_test_run();
