@@ -28,6 +28,7 @@ G_BEGIN_DECLS
 	NODE_KIND(WAIT, wait, "wait")		       /* for something outside, say data */       \
 	NODE_KIND(DEVICE, device, "device")	       /* a kernel, on a device's stream */        \
 	NODE_KIND(COPY, copy, "copy")		       /* a copy or a fill, on one */              \
+	NODE_KIND(CAST, cast, "device") /* of a kernel's inputs to other numbers, by a what-if */  \
 	NODE_KIND(PART, part, "communication") /* of a collective, the rest of which is not there */
 
 typedef enum {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/rank_copies.h"
+
 #define MAX_NODES	   (G_MAXUINT32 - 1)
 #define MAX_NAMED_IN_CYCLE 6
 #define MAX_TRANSFER_NS	   1e16 /* a third of a year: thousands of them are still a time */
@@ -58,6 +60,9 @@ TachoGraph *graph_new(TachoTimeline *timeline)
 	graph->guests = g_array_new(FALSE, FALSE, sizeof(struct graph_guest));
 	graph->guest_steps = g_array_new(FALSE, FALSE, sizeof(gint64));
 	graph->guest_rounds = 1;
+	graph->sets = g_array_new(FALSE, FALSE, sizeof(guint32));
+	graph->devices = g_array_new(FALSE, TRUE, sizeof(const gchar *));
+	graph->precisions = g_array_new(FALSE, FALSE, sizeof(struct graph_precision));
 	graph->steps = g_array_new(FALSE, TRUE, sizeof(guint32));
 	graph->notes = g_ptr_array_new_with_free_func(g_free);
 	return graph;
@@ -94,6 +99,9 @@ void tacho_graph_free(TachoGraph *graph)
 	g_array_unref(graph->blocks);
 	g_array_unref(graph->guests);
 	g_array_unref(graph->guest_steps);
+	g_array_unref(graph->sets);
+	g_array_unref(graph->devices);
+	g_array_unref(graph->precisions);
 	g_array_unref(graph->steps);
 	g_ptr_array_unref(graph->notes);
 	g_free(graph);
@@ -131,6 +139,9 @@ TachoGraph *graph_copy(const TachoGraph *graph)
 	copy->blocks = g_array_copy(graph->blocks);
 	copy->guests = g_array_copy(graph->guests);
 	copy->guest_steps = g_array_copy(graph->guest_steps);
+	copy->sets = g_array_copy(graph->sets);
+	copy->devices = g_array_copy(graph->devices);
+	copy->precisions = g_array_copy(graph->precisions);
 	copy->steps = g_array_copy(graph->steps);
 	copy->notes = g_ptr_array_copy(graph->notes, copy_string, NULL);
 	g_ptr_array_set_free_func(copy->notes, g_free);
@@ -254,16 +265,14 @@ gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *n
 		return graph_group_at(graph, graph_transfer_at(graph, node->transfer)->group)
 			->is_guest;
 	return graph->guests->len > 0 && rank_index != TACHO_NONE &&
-	       rank_index >= graph->timeline->ranks->len;
+	       rank_index >= graph_n_own_ranks(graph);
 }
 
 gint32 graph_node_rank(const TachoGraph *graph, guint32 node)
 {
 	guint32 rank_index = graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;
 
-	if (rank_index >= graph->timeline->ranks->len)
-		return -1;
-	return g_array_index(graph->timeline->ranks, TachoRank, rank_index).rank;
+	return rank_index < graph_n_own_ranks(graph) ? rank_copies_number(graph, rank_index) : -1;
 }
 
 void graph_set_transfer(TachoGraph *graph, guint32 index, gdouble fixed_ns, gdouble work_ns)
@@ -669,12 +678,9 @@ static void append_place(const TachoGraph *graph, const struct graph_lane *lane,
 		g_string_append_printf(text, "%s rank %u ",
 				       tacho_timeline_string(graph->timeline, guest->name),
 				       lane->rank_index - guest->first_rank);
-	else if (lane->rank_index < graph->timeline->ranks->len)
-		g_string_append_printf(
-			text, "rank %d ",
-			g_array_index(graph->timeline->ranks, TachoRank, lane->rank_index).rank);
 	else if (lane->rank_index != TACHO_NONE)
-		g_string_append_printf(text, "rank %u ", lane->rank_index);
+		g_string_append_printf(text, "rank %d ",
+				       rank_copies_number(graph, lane->rank_index));
 	g_string_append(text, tacho_timeline_string(graph->timeline, lane->name));
 }
 

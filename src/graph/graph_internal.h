@@ -46,8 +46,8 @@ struct graph_lane {
 	guint32 host;	    /* string id */
 	guint32 track;	    /* thread or stream; TACHO_NONE */
 	guint32 name;	    /* string id */
-	guint32 set; /* 0: recorded; else of the set-th copy of all that was (graph_unfold.h) */
-	gboolean is_main; /* the thread that the steps are of */
+	guint32 set;	    /* as played (rank_copies.h) */
+	gboolean is_main;   /* the thread that the steps are of */
 };
 
 /* A direction of a host's network, or what ranks of one host speak through. */
@@ -76,6 +76,7 @@ struct graph_group {
 	struct collective_plan plan; /* by what-ifs; what its topology leaves open is as recorded */
 	gboolean is_resized;	     /* by what-ifs: it was of all ranks, and has another number */
 	gboolean is_guest;	     /* of a job beside this one */
+	guint32 set;		     /* as of a lane; one of all ranks is of all sets */
 };
 
 /* A collective. */
@@ -144,6 +145,15 @@ struct graph_block {
 	struct graph_moment begin, end;
 };
 
+/* By what-ifs: the numbers that an operation of the ranks of a set is done with. Rates are of enum device_rate. */
+struct graph_precision {
+	guint32 set, slice;
+	guint8 rate;
+	guint8 stored;	/* what its weights are kept in; DEVICE_N_RATES: as recorded */
+	gdouble factor; /* of its kernels' times, as recorded */
+	gdouble cast_ns; /* what the CAST before them took, when it was put there; 0: there is none */
+};
+
 /* Another job, put beside the one of the timeline to share its hosts and links. Its nodes have no slices, its
  * lanes no tracks, and their steps count on from one round of its recording to the next. */
 struct graph_guest {
@@ -159,7 +169,8 @@ struct _TachoGraph {
 	TachoTimeline *timeline; /* of it, only the strings are added to */
 	gint64 origin_ns;
 	GArray *steps; /* guint32, the numbers of those in it, ascending; control steps are not */
-	guint32 n_unfolded;	/* ranks with copies (graph_unfold.h); 0: those of the timeline */
+	guint32 n_played; /* ranks that have nodes of their own; 0: those of the timeline */
+	GArray *sets; /* guint32, which set is played for each; empty: the first (rank_copies.h) */
 	gint64 whole_ns;	/* no steps: the mean over ranks of what was recorded; else 0 */
 	GArray *nodes;		/* struct graph_node */
 	GArray *edges;		/* struct graph_edge */
@@ -176,9 +187,12 @@ struct _TachoGraph {
 	GArray *guest_steps;	/* gint64, ns */
 	guint32 guest_rounds;	/* times as many rounds of what guests recorded as seem enough */
 	GPtrArray *notes;	/* gchar */
-	gboolean has_precision; /* by what-ifs: operations have numbers of another width */
-	const gchar *device; /* static: by what-ifs, which its kernels are on; NULL: as recorded */
-	gdouble taken_share; /* of what a rank computes while bytes of it move, 0..1 ... */
+	gboolean has_precision; /* by what-ifs: operations have had numbers of another width */
+	GArray *precisions;	/* struct graph_precision, of those that have them */
+	guint8 gradient_rate; /* enum device_rate: by what-ifs, of what all-reduces carry in the place of 32 bits */
+	GArray *devices; /* const gchar *, static, of the first ranks played: by what-ifs, which their
+			  * kernels are on; NULL, or none: as recorded */
+	gdouble taken_share;	    /* of what a rank computes while bytes of it move, 0..1 ... */
 	gdouble taken_by_bytes;	    /* ... of which so much goes with the bandwidth */
 	gdouble device_taken_share; /* of what its device computes while its collectives' bytes move */
 	guint32 n_cores; /* of each host, shared by the ranks' threads; 0: a core a thread */
@@ -212,10 +226,10 @@ static inline struct graph_group *graph_group_at(const TachoGraph *graph, guint3
 	return &g_array_index(graph->groups, struct graph_group, group);
 }
 
-/* Ranks of this job: those of the timeline, or unfolded also copies of them. */
+/* Ranks of this job that may have nodes: those of the timeline, and copies of them that are played, too. */
 static inline guint32 graph_n_own_ranks(const TachoGraph *graph)
 {
-	return graph->n_unfolded > 0 ? graph->n_unfolded : graph->timeline->ranks->len;
+	return graph->n_played > 0 ? graph->n_played : graph->timeline->ranks->len;
 }
 
 /* And those of guests. */
@@ -228,14 +242,21 @@ gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *n
 /* What moving bytes takes from the device of a rank. */
 gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index);
 
+/* An operation's slice on the rank, or copy of it, that the node is of: a key for tables. */
+static inline gsize graph_op_key(const TachoGraph *graph, const struct graph_node *node,
+				 guint32 slice)
+{
+	return (gsize)graph_lane_at(graph, node->lane)->set << 32 | slice;
+}
+
 /* Cores are shared, or moving bytes takes some of what is computed meanwhile. */
 gboolean graph_has_cores(const TachoGraph *graph);
 
 /* The place of a step's number among the graph's steps, or TACHO_NONE. */
 guint32 graph_step_index(const TachoGraph *graph, guint32 number);
 
-/* Rank of a node as the launcher numbers them, -1 for a transfer and for what is a guest's or a
- * copy's. */
+/* Rank of a node, or the first of those that it stands for (rank_copies.h), -1 for a transfer and for what is
+ * a guest's. */
 gint32 graph_node_rank(const TachoGraph *graph, guint32 node);
 
 /* An empty graph over `timeline`. */

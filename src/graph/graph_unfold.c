@@ -1,7 +1,8 @@
 /* graph_unfold: see the header.
  *
- * (1) What belongs to a rank has as many copies as the rank, one in each set of copies; the last set may lack ranks.
- *     What all ranks share, the transfers of a group of all of them, is there once.
+ * (1) What belongs to a rank has as many copies as ranks that it is played for, one in each set of copies that its own
+ *     stands for (rank_copies.h); the last set may lack ranks. What all ranks share, the transfers of a group of all of
+ *     them, is there once.
  * (2) Copies of a node stand side by side, in the order of sets, and nodes in the order that they had. So
  *     an order that was topological is, and where work and what it waits for are near, they stay near.
  * (3) An edge between two ranks is between their copies of one set, so that a set lacks no rank that another of it works
@@ -10,6 +11,7 @@
 #include "graph/graph_unfold.h"
 
 #include "base/worker_pool.h"
+#include "graph/rank_copies.h"
 
 #define MAX_INDEX (G_MAXUINT32 - 1)
 #define CHUNK	  4096 /* nodes that a worker fills in at a time */
@@ -23,7 +25,9 @@ struct unfolding {
 	const TachoGraph *from;
 	TachoGraph *to;
 	guint32 n_recorded, n_ranks, n_sets;
-	guint8 *is_common; /* of each node: there once */
+	struct copies members; /* of each set that is played, those that it stands for ... */
+	guint32 *member;       /* ... their numbers */
+	guint8 *is_common;     /* of each node: there once */
 	struct copies nodes, lanes, links, pools, groups, transfers, queued;
 	struct copies preds, succs; /* of all copies of a node together */
 	gboolean lacks_partners;    /* in the last set */
@@ -34,26 +38,36 @@ static guint32 n_of(const struct copies *copies, guint32 row)
 	return copies->first[row + 1] - copies->first[row];
 }
 
-/* Of rank r: s * R + r is below n_ranks. */
-static guint32 n_copies_of_rank(const struct unfolding *unfolding, guint32 rank_index)
+/* The number of the `copy`-th set that the played one stands for. */
+static guint32 member_of(const struct unfolding *unfolding, guint32 set, guint32 copy)
 {
-	guint32 rest = unfolding->n_ranks % unfolding->n_recorded;
-
-	return rest == 0 || rank_index < rest ? unfolding->n_sets : unfolding->n_sets - 1;
+	return unfolding->member[unfolding->members.first[set] + copy];
 }
 
-/* As many as were asked for. */
-static guint32 n_ranks_asked(const TachoGraph *graph)
+/* Of rank r in the sets s that its own stands for: s * R + r is below n_ranks. */
+static guint32 n_copies_of_rank(const struct unfolding *unfolding, guint32 rank_index)
 {
-	guint32 n_ranks = graph_n_own_ranks(graph);
+	guint32 set = rank_index / unfolding->n_recorded, n = n_of(&unfolding->members, set);
+	guint32 rest = unfolding->n_ranks % unfolding->n_recorded;
+	gboolean has_last = member_of(unfolding, set, n - 1) == unfolding->n_sets - 1;
 
-	for (guint32 i = 0; i < graph->groups->len; i++)
-		if (graph_group_at(graph, i)->is_resized)
-			n_ranks = MAX(n_ranks, graph_group_at(graph, i)->n_ranks);
-	return n_ranks;
+	return rest == 0 || !has_last || rank_index % unfolding->n_recorded < rest ? n : n - 1;
+}
+
+/* The rank that copy `copy` of a played one is. */
+static guint32 rank_of_copy(const struct unfolding *unfolding, guint32 rank_index, guint32 copy)
+{
+	return member_of(unfolding, rank_index / unfolding->n_recorded, copy) *
+		       unfolding->n_recorded +
+	       rank_index % unfolding->n_recorded;
 }
 
 /* --- how many, and where ---------------------------------------------------------------------- */
+
+static guint32 set_played_for(const TachoGraph *graph, guint32 set)
+{
+	return graph->sets->len ? g_array_index(graph->sets, guint32, set) : 0;
+}
 
 static void copies_init(struct copies *copies, guint32 n)
 {
@@ -74,6 +88,32 @@ static gboolean add_up(struct copies *copies, guint32 n)
 	return TRUE;
 }
 
+/* Which sets each that is played stands for, in their order. */
+static void list_members(struct unfolding *unfolding)
+{
+	const TachoGraph *from = unfolding->from;
+	guint32 n_played = MAX(graph_n_own_ranks(from) / unfolding->n_recorded, 1u);
+	g_autofree guint32 *next = g_new0(guint32, n_played);
+
+	copies_init(&unfolding->members, n_played);
+	unfolding->member = g_new(guint32, unfolding->n_sets);
+	for (guint32 i = 0; i < unfolding->n_sets; i++)
+		unfolding->members.first[set_played_for(from, i) + 1]++;
+	add_up(&unfolding->members, n_played);
+	for (guint32 i = 0; i < unfolding->n_sets; i++) {
+		guint32 set = set_played_for(from, i);
+
+		unfolding->member[unfolding->members.first[set] + next[set]++] = i;
+	}
+}
+
+static guint32 n_copies_of_group(const struct unfolding *unfolding, guint32 group)
+{
+	const struct graph_group *row = graph_group_at(unfolding->from, group);
+
+	return row->is_resized ? 1 : n_of(&unfolding->members, row->set);
+}
+
 static gboolean place_tables(struct unfolding *unfolding)
 {
 	const TachoGraph *from = unfolding->from;
@@ -85,8 +125,7 @@ static gboolean place_tables(struct unfolding *unfolding)
 	copies_init(&unfolding->transfers, from->transfers->len);
 	copies_init(&unfolding->queued, from->pools->len);
 	for (guint32 i = 0; i < from->groups->len; i++)
-		unfolding->groups.first[i + 1] =
-			graph_group_at(from, i)->is_resized ? 1 : unfolding->n_sets;
+		unfolding->groups.first[i + 1] = n_copies_of_group(unfolding, i);
 	for (guint32 i = 0; i < from->lanes->len; i++) {
 		guint32 rank = graph_lane_at(from, i)->rank_index;
 
@@ -94,7 +133,8 @@ static gboolean place_tables(struct unfolding *unfolding)
 			rank == TACHO_NONE ? 1 : n_copies_of_rank(unfolding, rank);
 	}
 	for (guint32 i = 0; i < from->links->len; i++)
-		unfolding->links.first[i + 1] = unfolding->n_sets;
+		unfolding->links.first[i + 1] = n_of(
+			&unfolding->members, g_array_index(from->links, struct graph_link, i).set);
 	for (guint32 i = 0; i < from->pools->len; i++) {
 		const struct graph_pool *pool = &g_array_index(from->pools, struct graph_pool, i);
 		guint32 n = n_copies_of_rank(unfolding, pool->rank_index);
@@ -105,9 +145,7 @@ static gboolean place_tables(struct unfolding *unfolding)
 	}
 	for (guint32 i = 0; i < from->transfers->len; i++)
 		unfolding->transfers.first[i + 1] =
-			graph_group_at(from, graph_transfer_at(from, i)->group)->is_resized
-				? 1
-				: unfolding->n_sets;
+			n_copies_of_group(unfolding, graph_transfer_at(from, i)->group);
 	return add_up(&unfolding->groups, from->groups->len) &&
 	       add_up(&unfolding->lanes, from->lanes->len) &&
 	       unfolding->lanes.first[from->lanes->len] <= GRAPH_MAX_LANES &&
@@ -179,12 +217,13 @@ static guint32 copy_of(const struct copies *copies, guint32 row, guint32 set)
 static void copy_lanes(struct unfolding *unfolding)
 {
 	for (guint32 i = 0; i < unfolding->from->lanes->len; i++)
-		for (guint32 set = 0; set < n_of(&unfolding->lanes, i); set++) {
+		for (guint32 copy = 0; copy < n_of(&unfolding->lanes, i); copy++) {
 			struct graph_lane lane = *graph_lane_at(unfolding->from, i);
 
-			lane.set = set;
-			if (lane.rank_index != TACHO_NONE)
-				lane.rank_index += set * unfolding->n_recorded;
+			if (lane.rank_index != TACHO_NONE) {
+				lane.rank_index = rank_of_copy(unfolding, lane.rank_index, copy);
+				lane.set = lane.rank_index / unfolding->n_recorded;
+			}
 			g_array_append_val(unfolding->to->lanes, lane);
 		}
 }
@@ -192,11 +231,11 @@ static void copy_lanes(struct unfolding *unfolding)
 static void copy_links(struct unfolding *unfolding)
 {
 	for (guint32 i = 0; i < unfolding->from->links->len; i++)
-		for (guint32 set = 0; set < unfolding->n_sets; set++) {
+		for (guint32 copy = 0; copy < n_of(&unfolding->links, i); copy++) {
 			struct graph_link link =
 				g_array_index(unfolding->from->links, struct graph_link, i);
 
-			link.set = set;
+			link.set = member_of(unfolding, link.set, copy);
 			g_array_append_val(unfolding->to->links, link);
 		}
 }
@@ -204,32 +243,31 @@ static void copy_links(struct unfolding *unfolding)
 static void copy_pools(struct unfolding *unfolding)
 {
 	for (guint32 i = 0; i < unfolding->from->pools->len; i++)
-		for (guint32 set = 0; set < n_of(&unfolding->pools, i); set++) {
+		for (guint32 copy = 0; copy < n_of(&unfolding->pools, i); copy++) {
 			struct graph_pool pool =
 				g_array_index(unfolding->from->pools, struct graph_pool, i);
 
-			pool.rank_index += set * unfolding->n_recorded;
-			pool.group = copy_of(&unfolding->groups, pool.group, set);
+			pool.rank_index = rank_of_copy(unfolding, pool.rank_index, copy);
+			pool.group = copy_of(&unfolding->groups, pool.group, copy);
 			g_array_append_val(unfolding->to->pools, pool);
 		}
 }
 
 /* The links of one set, or for a group of all ranks of all sets. */
 static void copy_group_links(struct unfolding *unfolding, const struct graph_group *from,
-			     struct graph_group *to, guint32 set)
+			     struct graph_group *to, guint32 copy)
 {
-	guint32 first_set = from->is_resized ? 0 : set;
-	guint32 end_set = from->is_resized ? unfolding->n_sets : set + 1;
-
 	to->first_link = unfolding->to->group_links->len;
 	for (guint32 i = 0; i < from->n_links; i++) {
 		guint32 link =
 			g_array_index(unfolding->from->group_links, guint32, from->first_link + i);
+		guint32 first = from->is_resized ? 0 : copy;
+		guint32 end = from->is_resized ? n_of(&unfolding->links, link) : copy + 1;
 
-		for (guint32 j = first_set; j < end_set; j++) {
-			guint32 copy = copy_of(&unfolding->links, link, j);
+		for (guint32 j = first; j < end; j++) {
+			guint32 link_copy = unfolding->links.first[link] + j;
 
-			g_array_append_val(unfolding->to->group_links, copy);
+			g_array_append_val(unfolding->to->group_links, link_copy);
 		}
 	}
 	to->n_links = unfolding->to->group_links->len - to->first_link;
@@ -238,11 +276,13 @@ static void copy_group_links(struct unfolding *unfolding, const struct graph_gro
 static void copy_groups(struct unfolding *unfolding)
 {
 	for (guint32 i = 0; i < unfolding->from->groups->len; i++)
-		for (guint32 set = 0; set < n_of(&unfolding->groups, i); set++) {
+		for (guint32 copy = 0; copy < n_of(&unfolding->groups, i); copy++) {
 			const struct graph_group *from = graph_group_at(unfolding->from, i);
 			struct graph_group group = *from;
 
-			copy_group_links(unfolding, from, &group, set);
+			copy_group_links(unfolding, from, &group, copy);
+			if (!group.is_resized)
+				group.set = member_of(unfolding, from->set, copy);
 			g_array_append_val(unfolding->to->groups, group);
 		}
 }
@@ -372,11 +412,13 @@ static void copy_nodes(struct unfolding *unfolding)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static TachoGraph *new_unfolded(const TachoGraph *graph, guint32 n_ranks)
+static TachoGraph *new_unfolded(const TachoGraph *graph, guint32 n_ranks, guint32 n_sets)
 {
 	TachoGraph *to = graph_new(graph->timeline);
 
-	to->n_unfolded = n_ranks;
+	to->n_played = n_ranks;
+	for (guint32 i = 0; i < n_sets; i++)
+		g_array_append_val(to->sets, i);
 	to->origin_ns = graph->origin_ns;
 	g_array_append_vals(to->steps, graph->steps->data, graph->steps->len);
 	to->whole_ns = graph->whole_ns;
@@ -391,6 +433,8 @@ static TachoGraph *new_unfolded(const TachoGraph *graph, guint32 n_ranks)
 static void release(struct unfolding *unfolding)
 {
 	g_free(unfolding->is_common);
+	g_free(unfolding->members.first);
+	g_free(unfolding->member);
 	g_free(unfolding->nodes.first);
 	g_free(unfolding->lanes.first);
 	g_free(unfolding->links.first);
@@ -461,17 +505,18 @@ static void fill_tables(struct unfolding *unfolding)
 TachoGraph *graph_unfold(const TachoGraph *graph, GError **error)
 {
 	struct unfolding unfolding = { .from = graph,
-				       .n_recorded = MAX(graph_n_own_ranks(graph), 1u) };
+				       .n_recorded = MAX(graph->timeline->ranks->len, 1u) };
 
 	if (graph->guests->len > 0) {
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
 			    "with another job beside it, ranks are not played each by itself");
 		return NULL;
 	}
-	unfolding.n_ranks = MAX(n_ranks_asked(graph), 1u);
+	unfolding.n_ranks = MAX(rank_copies_n_asked(graph), 1u);
 	unfolding.n_sets = (unfolding.n_ranks - 1) / unfolding.n_recorded + 1;
+	list_members(&unfolding);
 	if (place(&unfolding, error)) {
-		unfolding.to = new_unfolded(graph, unfolding.n_ranks);
+		unfolding.to = new_unfolded(graph, unfolding.n_ranks, unfolding.n_sets);
 		fill_tables(&unfolding);
 	}
 	release(&unfolding);

@@ -7,6 +7,7 @@
  * (torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size) */
 #include <string.h>
 
+#include "graph/rank_copies.h"
 #include "replay/collective_plan.h"
 #include "replay/what_if_internal.h"
 
@@ -78,6 +79,7 @@ struct pass_edit {
 	TachoGraph *graph;
 	const struct bucket_rule *rule;
 	guint32 n_ranks;
+	const guint32 *weights;		  /* 0: there is no such rank */
 	const struct graph_pass **passes; /* one a rank */
 	GArray *transfers;		  /* guint32, of the pass, in order queued */
 	guint32 n_gradients, n_buckets;
@@ -103,6 +105,8 @@ static gboolean refuse(const struct pass_edit *edit, GError **error, const gchar
 static gboolean check_ranks(const struct pass_edit *edit, GError **error)
 {
 	for (guint32 rank = 0; rank < edit->n_ranks; rank++) {
+		if (edit->weights[rank] == 0)
+			continue;
 		if (!edit->passes[rank])
 			return refuse(edit, error, "not every rank has this backward pass");
 		if (edit->passes[rank]->n_gradients != edit->n_gradients)
@@ -186,7 +190,7 @@ struct pattern {
 
 static void pattern_init(struct pattern *pattern, const TachoGraph *graph, guint32 first)
 {
-	gsize n_ranks = MAX(graph->timeline->ranks->len, 1u);
+	gsize n_ranks = MAX(graph_n_own_ranks(graph), 1u);
 
 	pattern->queue = g_new0(struct graph_node, n_ranks);
 	pattern->complete = g_new0(struct graph_node, n_ranks);
@@ -410,11 +414,12 @@ static void edit_passes(struct pass_edit *edit, guint32 n_passes, const guint8 *
 
 static gboolean rebucket(TachoGraph *graph, const struct bucket_rule *rule, GError **error)
 {
-	guint32 n_ranks = graph->timeline->ranks->len, n_passes = 0, model = 0;
+	guint32 n_ranks = graph_n_own_ranks(graph), n_passes = 0, model = 0;
 	g_autofree const struct graph_pass **passes =
 		g_new0(const struct graph_pass *, MAX(n_ranks, 1u));
 	g_autoptr(GArray) transfers = g_array_new(FALSE, FALSE, sizeof(guint32));
-	struct pass_edit edit = { graph, rule, n_ranks, passes, transfers, 0, 0, NULL };
+	g_autofree guint32 *weights = rank_copies_weights(graph);
+	struct pass_edit edit = { graph, rule, n_ranks, weights, passes, transfers, 0, 0, NULL };
 	g_autofree guint8 *fits = NULL;
 
 	for (guint i = 0; i < graph->passes->len; i++)

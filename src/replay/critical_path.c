@@ -4,6 +4,7 @@
  * that leads back, from rank to rank, to the moment the step began there; what lies between a
  * node's cause and its own end is that node's. So the times add up to the step. A time in which the
  * path is still in the step before, on a rank that is behind, is called what it was there. */
+#include "graph/rank_copies.h"
 #include "replay/replay_internal.h"
 
 static const TachoColumn path_columns[] = {
@@ -82,7 +83,7 @@ static guint32 last_of_step(const TachoReplay *replay, guint32 step, gint64 *ret
 {
 	guint32 last = TACHO_NONE;
 
-	for (guint32 rank = 0; rank < replay->graph->timeline->ranks->len; rank++) {
+	for (guint32 rank = 0; rank < graph_n_own_ranks(replay->graph); rank++) {
 		gint64 begin_ns = 0;
 		guint32 node = replay_step_end(replay, rank, step, &begin_ns);
 
@@ -256,6 +257,7 @@ static gboolean is_busy(const struct graph_node *node)
 	case TACHO_NODE_HOST:
 	case TACHO_NODE_DEVICE:
 	case TACHO_NODE_COPY:
+	case TACHO_NODE_CAST:
 	case TACHO_NODE_PART:
 	case TACHO_NODE_COMPLETE:
 		return TRUE;
@@ -264,11 +266,22 @@ static gboolean is_busy(const struct graph_node *node)
 	}
 }
 
+/* "link a out"; of hosts of copies that are played, too, also who is there. */
+static gchar *link_name(const TachoGraph *graph, const struct graph_link *link)
+{
+	const gchar *host = tacho_timeline_string(graph->timeline, link->host);
+
+	if (link->set == 0)
+		return g_strdup_printf("link %s %s", host, link->direction);
+	return g_strdup_printf("link %s %s of ranks from %d on", host, link->direction,
+			       rank_copies_number(graph, link->set * graph->timeline->ranks->len));
+}
+
 /* "rank 0 thread 1000 main", "rank 0 stream 7" */
 static gchar *lane_name(const TachoGraph *graph, const struct graph_lane *lane)
 {
 	const TachoTrack *track = tacho_timeline_track(graph->timeline, lane->track);
-	gint32 rank = g_array_index(graph->timeline->ranks, TachoRank, lane->rank_index).rank;
+	gint32 rank = rank_copies_number(graph, lane->rank_index);
 	const gchar *name = tacho_timeline_string(graph->timeline, lane->name);
 	gchar *text;
 
@@ -321,9 +334,7 @@ TachoTable *replay_utilisation(const TachoReplay *replay)
 	add_threads(table, replay, total_ns);
 	for (guint32 i = 0; i < graph->links->len; i++) {
 		const struct graph_link *link = &g_array_index(graph->links, struct graph_link, i);
-		g_autofree gchar *name = g_strdup_printf(
-			"link %s %s", tacho_timeline_string(graph->timeline, link->host),
-			link->direction);
+		g_autofree gchar *name = link_name(graph, link);
 
 		add_resource(table, name, link_busy_ns(replay, i, total_ns), total_ns);
 	}

@@ -18,6 +18,12 @@ static guint32 rank_of(const TachoTimeline *timeline, guint32 slice)
 	return process->is_main ? process->rank_index : TACHO_NONE;
 }
 
+/* Sets of copies that are played: what a rank does, its copy in each of them does, too. */
+static guint32 n_sets(const TachoGraph *graph)
+{
+	return graph_n_own_ranks(graph) / MAX(graph->timeline->ranks->len, 1u);
+}
+
 /* The blocks of each address, as lists of their numbers: address -> GArray of guint32. */
 static GHashTable *index_blocks(const TachoGraph *graph)
 {
@@ -72,6 +78,26 @@ static gint compare_gradients(gconstpointer a, gconstpointer b)
 	return (x->block > y->block) - (x->block < y->block);
 }
 
+/* What AccumulateGrad `slice` has, on that rank or copy of it. */
+static void add_gradient(const TachoGraph *graph, GHashTable *index, guint32 slice,
+			 guint32 rank_index, GArray *gradients)
+{
+	const TachoTimeline *timeline = graph->timeline;
+	struct gradient_block gradient = { .rank_index = rank_index,
+					   .track = timeline->slices.track[slice],
+					   .accumulated_ns = tacho_slice_end_ns(timeline, slice) };
+	TachoTensor tensor;
+
+	if (!tacho_slice_input(timeline, slice, 0, &tensor) || tensor.storage == 0)
+		return;
+	gradient.block =
+		find_block(graph, index, rank_index, tensor.storage, gradient.accumulated_ns);
+	if (gradient.block == TACHO_NONE)
+		return;
+	gradient.begin_ns = block_at(graph, gradient.block)->begin.time_ns;
+	g_array_append_val(gradients, gradient);
+}
+
 /* Those that stay as a parameter's gradient: they outlast AccumulateGrad. Some were there before the steps. */
 static GArray *find_gradients(const TachoGraph *graph)
 {
@@ -80,20 +106,14 @@ static GArray *find_gradients(const TachoGraph *graph)
 	GHashTable *index = index_blocks(graph);
 
 	for (guint32 i = 0; i < timeline->slices.n; i++) {
-		struct gradient_block gradient = { .rank_index = rank_of(timeline, i),
-						   .track = timeline->slices.track[i] };
-		TachoTensor tensor;
+		guint32 rank_index = rank_of(timeline, i);
 
-		if (strcmp(tacho_slice_name(timeline, i), "torch::autograd::AccumulateGrad") != 0 ||
-		    !tacho_slice_input(timeline, i, 0, &tensor) || tensor.storage == 0)
+		if (rank_index == TACHO_NONE ||
+		    strcmp(tacho_slice_name(timeline, i), "torch::autograd::AccumulateGrad") != 0)
 			continue;
-		gradient.accumulated_ns = tacho_slice_end_ns(timeline, i);
-		gradient.block = find_block(graph, index, gradient.rank_index, tensor.storage,
-					    gradient.accumulated_ns);
-		if (gradient.block == TACHO_NONE)
-			continue;
-		gradient.begin_ns = block_at(graph, gradient.block)->begin.time_ns;
-		g_array_append_val(gradients, gradient);
+		for (guint32 set = 0; set < n_sets(graph); set++)
+			add_gradient(graph, index, i, set * timeline->ranks->len + rank_index,
+				     gradients);
 	}
 	g_hash_table_unref(index);
 	g_array_sort(gradients, compare_gradients);
@@ -220,6 +240,23 @@ static const struct memory_recomputation *find_part(const GArray *parts,
 		       : NULL;
 }
 
+/* What operation `slice` reads, on that rank or copy of it. */
+static void add_read(const TachoGraph *graph, GHashTable *index, const GArray *parts, guint32 slice,
+		     guint32 rank_index, GHashTable *read)
+{
+	gint64 time_ns = graph->timeline->slices.start_ns[slice];
+	TachoTensor tensor;
+
+	for (guint32 i = 0; tacho_slice_input(graph->timeline, slice, i, &tensor); i++) {
+		guint32 number = find_block(graph, index, rank_index, tensor.storage, time_ns);
+		const struct memory_recomputation *part =
+			number == TACHO_NONE ? NULL : find_part(parts, block_at(graph, number));
+
+		if (part && time_ns >= part->end_ns && time_ns < part->again_ns)
+			g_hash_table_add(read, GUINT_TO_POINTER(number));
+	}
+}
+
 /* Blocks of parts that operations read after their part and before it is computed again. */
 static GHashTable *find_read(const TachoGraph *graph, const GArray *parts)
 {
@@ -228,22 +265,13 @@ static GHashTable *find_read(const TachoGraph *graph, const GArray *parts)
 	GHashTable *index = index_blocks(graph);
 
 	for (guint32 i = 0; i < timeline->slices.n; i++) {
-		gint64 time_ns = timeline->slices.start_ns[i];
 		guint32 rank_index = rank_of(timeline, i);
-		TachoTensor tensor;
 
-		if (timeline->slices.kind[i] != TACHO_SLICE_OP)
+		if (timeline->slices.kind[i] != TACHO_SLICE_OP || rank_index == TACHO_NONE)
 			continue;
-		for (guint32 j = 0; tacho_slice_input(timeline, i, j, &tensor); j++) {
-			guint32 number =
-				find_block(graph, index, rank_index, tensor.storage, time_ns);
-			const struct memory_recomputation *part =
-				number == TACHO_NONE ? NULL
-						     : find_part(parts, block_at(graph, number));
-
-			if (part && time_ns >= part->end_ns && time_ns < part->again_ns)
-				g_hash_table_add(read, GUINT_TO_POINTER(number));
-		}
+		for (guint32 set = 0; set < n_sets(graph); set++)
+			add_read(graph, index, parts, i, set * timeline->ranks->len + rank_index,
+				 read);
 	}
 	g_hash_table_unref(index);
 	return read;

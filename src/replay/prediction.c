@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "base/quantile.h"
 #include "graph/graph_unfold.h"
+#include "graph/rank_copies.h"
 
 #define MAX_ROUNDS (1u << 20) /* as many times what seemed enough; nodes run out before */
 
@@ -156,8 +157,7 @@ static void explain(TachoPrediction *prediction)
 	prediction->utilisation = replay_utilisation(prediction->replay);
 	peak = replay_memory_peak(prediction->replay, TRUE);
 	prediction->predicted_peak_memory_bytes = peak.bytes;
-	prediction->peak_rank =
-		g_array_index(prediction->graph->timeline->ranks, TachoRank, peak.rank_index).rank;
+	prediction->peak_rank = rank_copies_number(prediction->graph, peak.rank_index);
 	prediction->peak_owners = peak.owners;
 }
 

@@ -165,7 +165,7 @@ struct rank_fold *rank_fold_new(const TachoGraph *graph)
 	g_autofree guint64 *hashes = NULL;
 	struct rank_fold *fold;
 
-	if (graph->n_cores > 0 || graph->n_unfolded > 0 || n_ranks < 2)
+	if (graph->n_cores > 0 || graph->n_played > 0 || n_ranks < 2)
 		return NULL;
 	hashes = hash_ranks(graph, n_ranks);
 	if (!has_equal(hashes, n_ranks))

@@ -136,7 +136,8 @@ static GHashTable *collect_insertions(struct recomputation *recomputation)
 		insertion = g_hash_table_lookup(insertions, GUINT_TO_POINTER(backward));
 		if (!insertion) {
 			insertion = g_new0(struct insertion, 1);
-			*insertion = (struct insertion){ TACHO_NONE, 0, TACHO_NODE_OP, name };
+			*insertion =
+				(struct insertion){ TACHO_NONE, 0, TACHO_NODE_OP, name, FALSE };
 			g_hash_table_insert(insertions, GUINT_TO_POINTER(backward), insertion);
 		}
 		insertion->duration_ns += work->duration_ns;

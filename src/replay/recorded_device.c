@@ -22,8 +22,20 @@ static gchar *first_name(const gchar *json)
 	return end && end > at ? g_strndup(at, (gsize)(end - at)) : NULL;
 }
 
-gchar *recorded_device_name(const TachoTimeline *timeline)
+static guint32 rank_of(const TachoTimeline *timeline, const TachoMark *mark)
 {
+	guint32 process;
+
+	if (mark->track >= timeline->tracks->len)
+		return TACHO_NONE;
+	process = tacho_timeline_track(timeline, mark->track)->process;
+	return g_array_index(timeline->processes, TachoProcess, process).rank_index;
+}
+
+gchar *recorded_device_name(const TachoTimeline *timeline, guint32 rank_index)
+{
+	gchar *of_any = NULL;
+
 	for (guint i = 0; i < timeline->marks->len; i++) {
 		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
 		gchar *name;
@@ -31,8 +43,14 @@ gchar *recorded_device_name(const TachoTimeline *timeline)
 		if (strcmp(tacho_timeline_string(timeline, mark->name), "deviceProperties") != 0)
 			continue;
 		name = first_name(tacho_timeline_string(timeline, mark->text));
-		if (name)
+		if (name && rank_of(timeline, mark) == rank_index) {
+			g_free(of_any);
 			return name;
+		}
+		if (!of_any)
+			of_any = name;
+		else
+			g_free(name);
 	}
-	return NULL;
+	return of_any;
 }

@@ -4,7 +4,8 @@
 
 #include <tacho/timeline.h>
 
-/* The name that the trace tells of the first, or NULL where it tells none. To be freed with g_free(). */
-gchar *recorded_device_name(const TachoTimeline *timeline);
+/* The name that the trace tells of the rank's first, else of any rank's; NULL: it tells none. To be freed with
+ * g_free(). */
+gchar *recorded_device_name(const TachoTimeline *timeline, guint32 rank_index);
 
 #endif

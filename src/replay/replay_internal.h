@@ -26,6 +26,7 @@ struct step_marks {
 	guint32 n_steps, n_ranks;
 	/* [rank * n_steps + step]: nodes, TACHO_NONE where there is none */
 	guint32 *before, *first, *last;
+	guint32 *weights; /* [rank]: how many it stands for */
 };
 
 void step_marks_init(struct step_marks *marks, const TachoGraph *graph);
@@ -35,7 +36,7 @@ void step_marks_init_guest(struct step_marks *marks, const TachoGraph *graph,
 void step_marks_release(struct step_marks *marks);
 /* Where a rank's step is in the tables; `step` is its place among the graph's. */
 gsize step_marks_cell(const struct step_marks *marks, guint32 rank, guint32 step);
-/* The mean over ranks of what a step took where nodes end so. */
+/* The mean over ranks of what a step took where nodes end so; a rank counts as often as it is played for others. */
 gint64 step_marks_mean_ns(const struct step_marks *marks, const gint64 *end_ns, guint32 step);
 
 /* The steps of a replay: the mean over ranks of how long each took (gint64, ns), one a step. */

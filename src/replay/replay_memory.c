@@ -16,7 +16,8 @@
 
 struct memory_places {
 	const TachoGraph *graph;
-	guint32 *lane_of;   /* track -> lane, or TACHO_NONE */
+	guint32 n_tracks;
+	guint32 *lane_of;   /* set * n_tracks + track -> lane, or TACHO_NONE */
 	guint32 *main_lane; /* rank -> lane, or TACHO_NONE */
 	GPtrArray *nodes;   /* by lane: GArray of guint32, by when they began */
 };
@@ -24,12 +25,15 @@ struct memory_places {
 struct memory_places *memory_places_new(const TachoGraph *graph)
 {
 	struct memory_places *places = g_new0(struct memory_places, 1);
-	guint32 n_tracks = graph->timeline->tracks->len, n_ranks = graph->timeline->ranks->len;
+	guint32 n_ranks = graph_n_own_ranks(graph);
+	gsize n_places = (gsize)(n_ranks / MAX(graph->timeline->ranks->len, 1u) + 1) *
+			 graph->timeline->tracks->len;
 
 	places->graph = graph;
-	places->lane_of = g_new(guint32, MAX(n_tracks, 1u));
+	places->n_tracks = graph->timeline->tracks->len;
+	places->lane_of = g_new(guint32, MAX(n_places, 1u));
 	places->main_lane = g_new(guint32, MAX(n_ranks, 1u));
-	memset(places->lane_of, 0xff, n_tracks * sizeof(guint32));
+	memset(places->lane_of, 0xff, n_places * sizeof(guint32));
 	memset(places->main_lane, 0xff, n_ranks * sizeof(guint32));
 	places->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	for (guint32 i = 0; i < graph->lanes->len; i++) {
@@ -37,7 +41,7 @@ struct memory_places *memory_places_new(const TachoGraph *graph)
 
 		g_ptr_array_add(places->nodes, g_array_new(FALSE, FALSE, sizeof(guint32)));
 		if (lane->track != TACHO_NONE)
-			places->lane_of[lane->track] = i;
+			places->lane_of[(gsize)lane->set * places->n_tracks + lane->track] = i;
 		if (lane->is_main && lane->rank_index < n_ranks)
 			places->main_lane[lane->rank_index] = i;
 	}
@@ -80,7 +84,9 @@ struct graph_moment memory_places_find(const struct memory_places *places, guint
 				       guint32 track, gint64 time_ns)
 {
 	struct graph_moment moment = { time_ns, TACHO_NONE, 0 };
-	guint32 lane = track == TACHO_NONE ? TACHO_NONE : places->lane_of[track];
+	gsize set = rank_index / places->graph->timeline->ranks->len;
+	guint32 lane =
+		track == TACHO_NONE ? TACHO_NONE : places->lane_of[set * places->n_tracks + track];
 	gint64 at_ns = time_ns - places->graph->origin_ns, into_ns;
 	const struct graph_node *node;
 	const GArray *nodes;
@@ -331,7 +337,7 @@ struct memory_peak replay_memory_peak(const TachoReplay *replay, gboolean with_o
 	const TachoGraph *graph = replay->graph;
 	struct memory_peak peak = { -1, 0, NULL };
 
-	for (guint32 i = 0; i < graph->timeline->ranks->len && graph->blocks->len > 0; i++) {
+	for (guint32 i = 0; i < graph_n_own_ranks(graph) && graph->blocks->len > 0; i++) {
 		g_autoptr(GArray) changes = changes_of_rank(replay, i);
 		gint64 bytes;
 		guint n = find_peak(changes, &bytes);

@@ -1,7 +1,9 @@
 /* replay_timeline: a replay as a timeline, beside what was measured, for viewers.
  *
  * A measured slice is where the pieces it was cut into are: it begins with the first and ends with
- * the last of them or of its children's. Times of both begin with the first step replayed. */
+ * the last of them or of its children's. Times of both begin with the first step replayed. Ranks that were not
+ * measured, but are played by themselves, are there as replayed only. */
+#include "graph/rank_copies.h"
 #include "replay/replay_internal.h"
 
 struct picture {
@@ -9,8 +11,8 @@ struct picture {
 	const TachoGraph *graph;
 	const TachoTimeline *timeline;
 	TachoTimeline *out;
-	gint64 *begin_ns,
-		*end_ns; /* of each measured slice in the replay; begin > end: not in it */
+	gint64 *begin_ns, *end_ns; /* of each measured slice in the replay, of the ranks of one set
+				    * (rank_copies.h); begin > end: not in it */
 };
 
 static guint32 copy_string(struct picture *picture, guint32 id)
@@ -19,13 +21,11 @@ static guint32 copy_string(struct picture *picture, guint32 id)
 				     -1);
 }
 
-static void find_slices(struct picture *picture)
+static void find_slices(struct picture *picture, guint32 set)
 {
 	const TachoGraph *graph = picture->graph;
 	guint32 n = picture->timeline->slices.n;
 
-	picture->begin_ns = g_new(gint64, MAX(n, 1u));
-	picture->end_ns = g_new(gint64, MAX(n, 1u));
 	for (guint32 i = 0; i < n; i++) {
 		picture->begin_ns[i] = G_MAXINT64;
 		picture->end_ns[i] = G_MININT64;
@@ -35,7 +35,8 @@ static void find_slices(struct picture *picture)
 
 		if (node->kind == TACHO_NODE_REMOVED || node->kind == TACHO_NODE_LAUNCH ||
 		    node->kind == TACHO_NODE_GAP ||
-		    graph_lane_at(graph, node->lane)->track == TACHO_NONE)
+		    graph_lane_at(graph, node->lane)->track == TACHO_NONE ||
+		    graph_lane_at(graph, node->lane)->set != set)
 			continue;
 		for (guint32 slice = node->slice; slice != TACHO_NONE;
 		     slice = picture->timeline->slices.parent[slice]) {
@@ -47,10 +48,19 @@ static void find_slices(struct picture *picture)
 	}
 }
 
+/* The rank itself, or the one that it is a copy of. */
+static const TachoRank *recorded_rank(const struct picture *picture, guint32 rank_index)
+{
+	const GArray *ranks = picture->timeline->ranks;
+
+	return &g_array_index(ranks, TachoRank, rank_index % ranks->len);
+}
+
 /* The process of a rank, as measured or replayed; returns its row. */
 static guint32 add_process(struct picture *picture, guint32 rank_index, gboolean is_replayed)
 {
-	const TachoRank *rank = &g_array_index(picture->timeline->ranks, TachoRank, rank_index);
+	const TachoRank *rank = recorded_rank(picture, rank_index);
+	gboolean is_copy = rank_index >= picture->timeline->ranks->len;
 	TachoProcess process =
 		g_array_index(picture->timeline->processes, TachoProcess, rank->main_process);
 
@@ -58,9 +68,11 @@ static guint32 add_process(struct picture *picture, guint32 rank_index, gboolean
 	process.job = copy_string(picture, process.job);
 	process.command =
 		tacho_timeline_intern(picture->out, is_replayed ? "replayed" : "measured", -1);
-	process.is_main = !is_replayed;
+	process.is_main = !is_replayed || is_copy;
 	process.pid = rank_index * 2 + 1 + is_replayed; /* two of one pid would be drawn as one */
-	process.rank_index = rank_index;
+	if (is_copy)
+		process.rank = rank_copies_number(picture->graph, rank_index);
+	process.rank_index = picture->out->ranks->len;
 	process.start_ns = process.end_ns = 0;
 	process.n_events = process.n_dropped = process.cost_ns = 0;
 	process.path = g_strdup("");
@@ -85,6 +97,7 @@ static guint32 add_track(struct picture *picture, const struct graph_lane *lane,
 	return picture->out->tracks->len - 1;
 }
 
+/* `measured`: TACHO_NONE: the rank was not. */
 static void add_slices(struct picture *picture, const struct graph_lane *lane, guint32 measured,
 		       guint32 replayed)
 {
@@ -98,9 +111,10 @@ static void add_slices(struct picture *picture, const struct graph_lane *lane, g
 		if (picture->begin_ns[i] > picture->end_ns[i])
 			continue;
 		name = copy_string(picture, slices->name[i]);
-		tacho_timeline_add_slice(picture->out, slices->kind[i], measured, name,
-					 slices->start_ns[i] - origin_ns, slices->duration_ns[i],
-					 slices->flags[i], 0);
+		if (measured != TACHO_NONE)
+			tacho_timeline_add_slice(picture->out, slices->kind[i], measured, name,
+						 slices->start_ns[i] - origin_ns,
+						 slices->duration_ns[i], slices->flags[i], 0);
 		tacho_timeline_add_slice(picture->out, slices->kind[i], replayed, name,
 					 picture->begin_ns[i],
 					 picture->end_ns[i] - picture->begin_ns[i],
@@ -138,7 +152,7 @@ static void add_collectives(struct picture *picture, guint32 lane, guint32 measu
 					 picture->replay->end_ns[i] - begin_ns[node->transfer], 0,
 					 0);
 	}
-	for (guint32 i = 0; i < picture->timeline->members->len; i++) {
+	for (guint32 i = 0; measured != TACHO_NONE && i < picture->timeline->members->len; i++) {
 		guint32 slice = g_array_index(picture->timeline->members, guint32, i);
 		gint64 start_ns = picture->timeline->slices.start_ns[slice] - graph->origin_ns;
 
@@ -156,11 +170,14 @@ static void add_collectives(struct picture *picture, guint32 lane, guint32 measu
 static void add_rank(struct picture *picture, guint32 rank_index)
 {
 	const TachoGraph *graph = picture->graph;
-	TachoRank rank = g_array_index(picture->timeline->ranks, TachoRank, rank_index);
-	guint32 measured = add_process(picture, rank_index, FALSE);
+	TachoRank rank = *recorded_rank(picture, rank_index);
+	gboolean is_recorded = rank_index < picture->timeline->ranks->len;
+	guint32 measured = is_recorded ? add_process(picture, rank_index, FALSE) : TACHO_NONE;
 	guint32 replayed = add_process(picture, rank_index, TRUE);
 
-	rank.main_process = measured;
+	if (!is_recorded)
+		rank.rank = rank_copies_number(graph, rank_index);
+	rank.main_process = is_recorded ? measured : replayed;
 	rank.host = copy_string(picture, rank.host);
 	g_array_append_val(picture->out->ranks, rank);
 	for (guint32 i = 0; i < graph->lanes->len; i++) {
@@ -169,7 +186,7 @@ static void add_rank(struct picture *picture, guint32 rank_index)
 
 		if (lane->rank_index != rank_index)
 			continue;
-		before = add_track(picture, lane, measured);
+		before = is_recorded ? add_track(picture, lane, measured) : TACHO_NONE;
 		after = add_track(picture, lane, replayed);
 		if (lane->track != TACHO_NONE)
 			add_slices(picture, lane, before, after);
@@ -181,13 +198,20 @@ static void add_rank(struct picture *picture, guint32 rank_index)
 TachoTimeline *tacho_replay_timeline(const TachoReplay *replay)
 {
 	struct picture picture = { .replay = replay, .graph = replay->graph };
+	g_autofree guint32 *weights = NULL;
 
 	picture.timeline = replay->graph->timeline;
 	picture.out = tacho_timeline_new();
 	picture.out->origin_unix_ns = picture.timeline->origin_unix_ns + replay->graph->origin_ns;
-	find_slices(&picture);
-	for (guint32 i = 0; i < picture.timeline->ranks->len; i++)
-		add_rank(&picture, i);
+	picture.begin_ns = g_new(gint64, MAX(picture.timeline->slices.n, 1u));
+	picture.end_ns = g_new(gint64, MAX(picture.timeline->slices.n, 1u));
+	weights = rank_copies_weights(replay->graph);
+	for (guint32 i = 0; i < graph_n_own_ranks(replay->graph); i++) {
+		if (i % picture.timeline->ranks->len == 0)
+			find_slices(&picture, i / picture.timeline->ranks->len);
+		if (weights[i] > 0)
+			add_rank(&picture, i);
+	}
 	g_free(picture.begin_ns);
 	g_free(picture.end_ns);
 	g_free(tacho_timeline_finish(picture.out));

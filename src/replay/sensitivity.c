@@ -5,6 +5,7 @@
  * is no part: what rounding leaves is carried to the thing's next piece. */
 #include <math.h>
 
+#include "graph/rank_copies.h"
 #include "replay/replay_trial.h"
 
 #define FASTER 1.01 /* times are divided by it */
@@ -33,12 +34,14 @@ struct thing {
 	TachoNodeKind node_kind; /* WORK */
 	guint32 id;		 /* WORK: string of the name; RANK: index */
 	GArray *edits;		 /* struct trial_edit */
-	gdouble busy_ns, rest_ns;
+	gdouble busy_ns;	 /* of all ranks that those played stand for; of a RANK, its own */
+	gdouble rest_ns;
 };
 
 struct things {
 	const TachoGraph *graph;
-	GPtrArray *list; /* struct thing */
+	const guint32 *weights; /* how many ranks each that is played stands for */
+	GPtrArray *list;	/* struct thing */
 	GHashTable *of_key;
 };
 
@@ -67,7 +70,7 @@ static struct thing *take_thing(struct things *things, enum thing_kind kind,
 	return thing;
 }
 
-static void add_work(const TachoGraph *graph, struct thing *thing, guint32 index)
+static void add_work(const TachoGraph *graph, struct thing *thing, guint32 index, guint32 n_times)
 {
 	gdouble now_ns = (gdouble)graph->duration_ns[index];
 	gdouble faster_ns = now_ns / FASTER + thing->rest_ns;
@@ -75,7 +78,7 @@ static void add_work(const TachoGraph *graph, struct thing *thing, guint32 index
 
 	edit.duration_ns = MAX(llround(faster_ns), 0);
 	thing->rest_ns = faster_ns - (gdouble)edit.duration_ns;
-	thing->busy_ns += now_ns;
+	thing->busy_ns += now_ns * n_times;
 	g_array_append_val(thing->edits, edit);
 }
 
@@ -108,6 +111,7 @@ static gboolean is_work(TachoNodeKind kind)
 	case TACHO_NODE_LAUNCH:
 	case TACHO_NODE_DEVICE:
 	case TACHO_NODE_COPY:
+	case TACHO_NODE_CAST:
 		return TRUE;
 	default:
 		return FALSE;
@@ -126,10 +130,11 @@ static void find_things(struct things *things)
 			add_transfer(things, i);
 		} else if (is_work(node->kind) && graph->duration_ns[i] > 0 &&
 			   !graph_is_guest_node(graph, node)) {
-			add_work(graph, take_thing(things, THING_WORK, node->kind, node->name), i);
+			add_work(graph, take_thing(things, THING_WORK, node->kind, node->name), i,
+				 rank == TACHO_NONE ? 1 : things->weights[rank]);
 			if (rank != TACHO_NONE)
 				add_work(graph, take_thing(things, THING_RANK, TACHO_NODE_OP, rank),
-					 i);
+					 i, 1);
 		}
 	}
 }
@@ -151,8 +156,7 @@ static gchar *name_of(const TachoGraph *graph, const struct thing *thing)
 {
 	switch (thing->kind) {
 	case THING_RANK:
-		return g_strdup_printf(
-			"%d", g_array_index(graph->timeline->ranks, TachoRank, thing->id).rank);
+		return g_strdup_printf("%d", rank_copies_number(graph, thing->id));
 	case THING_BANDWIDTH:
 		return g_strdup("bandwidth");
 	case THING_LATENCY:
@@ -169,7 +173,7 @@ static void add_row(TachoTable *table, const TachoGraph *graph, const struct thi
 {
 	g_autofree gchar *name = name_of(graph, thing);
 	guint32 n_steps = MAX(graph->steps->len, 1u);
-	guint32 n_ranks = MAX(graph->timeline->ranks->len, 1u);
+	guint32 n_ranks = MAX(rank_copies_n_asked(graph), 1u);
 	gdouble busy_ns = thing->busy_ns / n_steps, gain_ns = step_ns - faster_ns;
 
 	/* work is of the ranks, each of which has its own; a rank's is its, a link's all ranks' */
@@ -207,7 +211,8 @@ static TachoTable *try_things(const TachoGraph *graph, const GPtrArray *list,
 
 TachoTable *tacho_replay_sensitivity(const TachoGraph *graph, GError **error)
 {
-	struct things things = { graph, NULL, NULL };
+	g_autofree guint32 *weights = rank_copies_weights(graph);
+	struct things things = { graph, weights, NULL, NULL };
 	struct trial_base *base = trial_base_new(graph, error);
 	TachoTable *table;
 

@@ -454,6 +454,7 @@ static guint32 place_of(const struct shared_run *run, const struct graph_node *n
 	case TACHO_NODE_HOST:
 		return run->core_set_of[node->lane];
 	case TACHO_NODE_DEVICE:
+	case TACHO_NODE_CAST:
 		return device_of(run, node);
 	default:
 		return PLACE_NONE;

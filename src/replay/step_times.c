@@ -2,6 +2,7 @@
  * thread's nodes of that step; it begins when the node before the first of them has ended. Which nodes
  * these are depends on the graph alone, so who plays one many times finds them once. */
 #include "base/quantile.h"
+#include "graph/rank_copies.h"
 #include "replay/replay_internal.h"
 
 gsize step_marks_cell(const struct step_marks *marks, guint32 rank, guint32 step)
@@ -56,6 +57,7 @@ static void make_marks(struct step_marks *marks, guint32 n_ranks, guint32 n_step
 void step_marks_init(struct step_marks *marks, const TachoGraph *graph)
 {
 	make_marks(marks, graph_n_own_ranks(graph), graph->steps->len);
+	marks->weights = rank_copies_weights(graph);
 	find_marks(marks, graph, 0, FALSE);
 }
 
@@ -63,6 +65,9 @@ void step_marks_init_guest(struct step_marks *marks, const TachoGraph *graph,
 			   const struct graph_guest *guest)
 {
 	make_marks(marks, guest->n_ranks, guest->n_steps);
+	marks->weights = g_new(guint32, MAX(guest->n_ranks, 1u));
+	for (guint32 i = 0; i < guest->n_ranks; i++)
+		marks->weights[i] = 1;
 	find_marks(marks, graph, guest->first_rank, TRUE);
 }
 
@@ -71,6 +76,7 @@ void step_marks_release(struct step_marks *marks)
 	g_clear_pointer(&marks->before, g_free);
 	g_clear_pointer(&marks->first, g_free);
 	g_clear_pointer(&marks->last, g_free);
+	g_clear_pointer(&marks->weights, g_free);
 }
 
 static gint64 end_of(const gint64 *end_ns, guint32 node)
@@ -88,8 +94,9 @@ gint64 step_marks_mean_ns(const struct step_marks *marks, const gint64 *end_ns, 
 
 		if (marks->last[cell] == TACHO_NONE)
 			continue; /* an edit took the rank away */
-		sum_ns += end_ns[marks->last[cell]] - end_of(end_ns, marks->before[cell]);
-		n_ranks++;
+		sum_ns += (end_ns[marks->last[cell]] - end_of(end_ns, marks->before[cell])) *
+			  marks->weights[rank];
+		n_ranks += marks->weights[rank];
 	}
 	return sum_ns / MAX(n_ranks, 1u);
 }

@@ -22,12 +22,13 @@ static const struct {
 	{ "accumulate=", "accumulate=N", what_if_accumulate },
 	{ "recompute:", "recompute:KIND~REGEX", what_if_recompute },
 	{ "device=", "device=NAME", what_if_device },
+	{ "device:", "device:RANKS=NAME", what_if_device_of_ranks },
 	{ "precision:", "precision:KIND~REGEX=P", what_if_precision },
 	{ "precision=", "precision=P", what_if_whole_precision },
 	{ "scale:", "scale:KIND~REGEX=F", what_if_scale },
 	{ "fuse:", "fuse:KIND~REGEX", what_if_fuse },
 	{ "drop:", "drop:KIND~REGEX", what_if_drop },
-	{ "straggler:", "straggler:RANK=F", what_if_straggler },
+	{ "straggler:", "straggler:RANKS=F", what_if_straggler },
 	{ "cores=", "cores=N", what_if_cores },
 	{ "jobs=", "jobs=RUN[@TIME]", what_if_jobs },
 	{ "durations=", "durations=", what_if_durations },
@@ -70,7 +71,13 @@ gboolean what_if_edit(TachoGraph *graph, const gchar *what_if, GError **error)
 
 gboolean tacho_graph_what_if(TachoGraph *graph, const gchar *what_if, GError **error)
 {
-	return what_if_edit(graph, what_if, error) && graph_freeze(graph, error);
+	guint32 n_nodes = graph->nodes->len;
+
+	if (what_if_edit(graph, what_if, error))
+		return graph_freeze(graph, error);
+	if (graph->nodes->len != n_nodes) /* ranks that it names are told apart */
+		graph_freeze(graph, NULL);
+	return FALSE;
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

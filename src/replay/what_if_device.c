@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "replay/op_work.h"
+#include "replay/rank_choice.h"
 #include "replay/what_if_internal.h"
 
 #define MIN_TIME_NS	10000.0 /* of an operation's name: less is mostly the call */
@@ -31,6 +32,7 @@ struct name_sum {
 
 struct device_edit {
 	TachoGraph *graph;
+	const struct rank_choice *ranks;
 	gboolean has_devices;
 	guint32 *op_of; /* node -> slice of the operation whose work it is, or TACHO_NONE */
 	struct op_works works;
@@ -56,7 +58,7 @@ static gboolean parse_factors(const gchar *text, struct rates *factors)
 
 static gboolean is_scaled(const struct device_edit *edit, const struct graph_node *node)
 {
-	if (node->slice == TACHO_NONE)
+	if (node->slice == TACHO_NONE || !rank_choice_has_node(edit->ranks, edit->graph, node))
 		return FALSE;
 	if (edit->has_devices)
 		return node->kind == TACHO_NODE_DEVICE;
@@ -83,7 +85,7 @@ static void add_to_name(struct device_edit *edit, guint32 op, gdouble time_ns, g
 static gboolean find_works(struct device_edit *edit)
 {
 	const TachoGraph *graph = edit->graph;
-	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL); /* each on each rank and copy */
 
 	for (guint32 i = 0; i < graph->nodes->len; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
@@ -93,7 +95,8 @@ static gboolean find_works(struct device_edit *edit)
 		edit->op_of[i] = op;
 		if (op != TACHO_NONE)
 			add_to_name(edit, op, (gdouble)node->duration_ns,
-				    g_hash_table_add(seen, GUINT_TO_POINTER(op)));
+				    g_hash_table_add(
+					    seen, GSIZE_TO_POINTER(graph_op_key(graph, node, op))));
 	}
 	return g_hash_table_size(seen) > 0;
 }
@@ -160,8 +163,8 @@ static gdouble known_share(const struct device_edit *edit, struct rates rates)
 }
 
 /* Scale, where enough is known. */
-static gboolean change_device(struct device_edit *edit, struct rates factors, const gchar *what_if,
-			      GError **error)
+static gboolean change_rates_of(struct device_edit *edit, struct rates factors,
+				const gchar *what_if, GError **error)
 {
 	struct rates rates = { 0, 0 };
 	gdouble share;
@@ -188,31 +191,57 @@ static gboolean change_device(struct device_edit *edit, struct rates factors, co
 	return TRUE;
 }
 
-static gboolean change_rates(TachoGraph *graph, const gchar *what_if, struct rates factors,
-			     GError **error)
+static gboolean change_rates(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
+			     struct rates factors, GError **error)
 {
-	struct device_edit edit = { .graph = graph, .has_devices = replay_has_devices(graph) };
+	struct device_edit edit = { .graph = graph,
+				    .ranks = ranks,
+				    .has_devices = replay_has_devices(graph) };
 	gboolean is_done;
 
+	if (!rank_choice_split(ranks, graph, what_if, error))
+		return FALSE;
 	edit.op_of = g_new(guint32, MAX(graph->nodes->len, 1u));
 	op_works_init(&edit.works, graph->timeline);
 	edit.names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	is_done = change_device(&edit, factors, what_if, error);
+	is_done = change_rates_of(&edit, factors, what_if, error);
 	g_hash_table_unref(edit.names);
 	op_works_release(&edit.works);
 	g_free(edit.op_of);
 	return is_done;
 }
 
-gboolean what_if_device(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+static gboolean change_device(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
+			      const gchar *text, GError **error)
 {
 	struct rates factors;
 
 	if (!g_str_has_prefix(text, "flops:") && !g_str_has_prefix(text, "bytes:"))
-		return what_if_named_device(graph, what_if, text, error);
+		return what_if_named_device(graph, what_if, ranks, text, error);
 	if (!parse_factors(text, &factors))
 		return what_if_refuse(error, what_if,
 				      "it is device=flops:F,bytes:F, or one of the two, or "
 				      "device=NAME");
-	return change_rates(graph, what_if, factors, error);
+	return change_rates(graph, what_if, ranks, factors, error);
+}
+
+gboolean what_if_device(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+{
+	struct rank_choice all = { NULL, NULL, 0 };
+
+	return change_device(graph, what_if, &all, text, error);
+}
+
+gboolean what_if_device_of_ranks(TachoGraph *graph, const gchar *what_if, const gchar *text,
+				 GError **error)
+{
+	struct rank_choice ranks;
+	gboolean is_done;
+
+	if (!g_ascii_isdigit(*text))
+		return what_if_refuse(error, what_if, "it is device:RANKS=NAME, as device:4-7=T4");
+	is_done = rank_choice_parse(graph, what_if, &text, "=", &ranks, error) &&
+		  change_device(graph, what_if, &ranks, text, error);
+	rank_choice_release(&ranks);
+	return is_done;
 }

@@ -32,6 +32,22 @@ struct kernel_fusion {
 	guint32 n_matched;
 };
 
+/* What is before a cast is before its kernel. */
+static void find_behind_casts(struct kernel_fusion *fusion)
+{
+	const TachoGraph *graph = fusion->graph;
+
+	for (guint i = 0; i < graph->edges->len; i++) {
+		const struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
+
+		if (graph_node_at(graph, edge->from)->kind != TACHO_NODE_CAST)
+			continue;
+		fusion->has_event[edge->to] |= fusion->has_event[edge->from];
+		fusion->gap_of[edge->to] = fusion->gap_of[edge->from];
+		fusion->launch_of[edge->to] = fusion->launch_of[edge->from];
+	}
+}
+
 static void find_edges(struct kernel_fusion *fusion)
 {
 	const TachoGraph *graph = fusion->graph;
@@ -51,6 +67,7 @@ static void find_edges(struct kernel_fusion *fusion)
 		if (graph_node_at(graph, edge->from)->kind == TACHO_NODE_LAUNCH)
 			fusion->launch_of[edge->to] = edge->from;
 	}
+	find_behind_casts(fusion);
 }
 
 static gboolean waits_for_event(const struct kernel_fusion *fusion, guint32 node)
@@ -106,6 +123,8 @@ static void join(struct kernel_fusion *fusion, guint32 index, guint32 slice_befo
 		graph_node_at(graph, gap)->duration_ns = 0;
 	if (fusion->launch_of[index] != TACHO_NONE)
 		graph_node_at(graph, fusion->launch_of[index])->duration_ns = 0;
+	if (graph_lane_at(graph, graph_node_at(graph, index)->lane)->set > 0)
+		return; /* copies of ranks call what those of the first set call */
 	joined.call = slices->launch[slice];
 	joined.op = spared_slice(fusion, joined.call, slices->launch[slice_before]);
 	g_array_append_val(fusion->joined, joined);
@@ -138,7 +157,7 @@ static void join_all(struct kernel_fusion *fusion)
 		now.is_matched =
 			node->kind == TACHO_NODE_DEVICE &&
 			what_if_slice_matches(graph, fusion->kind, fusion->regex, node->slice);
-		fusion->n_matched += now.is_matched;
+		fusion->n_matched += now.is_matched && graph_lane_at(graph, node->lane)->set == 0;
 		if (now.is_matched && before->is_matched &&
 		    have_one_thread(&graph->timeline->slices, before->slice, now.slice) &&
 		    !waits_for_event(fusion, i))

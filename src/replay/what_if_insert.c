@@ -8,7 +8,9 @@ static guint32 add_insertion(TachoGraph *graph, const struct insertion *insertio
 	node.kind = insertion->kind;
 	node.name = insertion->name;
 	node.duration_ns = insertion->duration_ns;
-	node.slice = node.transfer = node.pool = TACHO_NONE;
+	node.transfer = node.pool = TACHO_NONE;
+	if (!insertion->has_slice)
+		node.slice = TACHO_NONE;
 	return graph_add_node(graph, node);
 }
 

@@ -17,7 +17,7 @@ WhatIfEdit what_if_scale, what_if_drop, what_if_straggler, what_if_cores;
 WhatIfEdit what_if_bucket_mb, what_if_fusion, what_if_partition_mb;
 WhatIfEdit what_if_accumulate, what_if_recompute, what_if_device, what_if_jobs;
 WhatIfEdit what_if_durations;
-WhatIfEdit what_if_named_device; /* of device= */
+WhatIfEdit what_if_device_of_ranks;
 WhatIfEdit what_if_precision, what_if_whole_precision;
 WhatIfEdit what_if_fuse;
 
@@ -29,10 +29,16 @@ gboolean what_if_parse_target(const gchar *what_if, const gchar *target, gchar *
 gboolean what_if_slice_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
 			       guint32 slice);
 
-/* The accelerator that the graph's work is on: by a what-if, or else as `said` (or NULL) or recorded. */
+/* The accelerators that the work of ranks is on, by their index: as `said` (or NULL), else by a what-if, else
+ * recorded; NULL of ranks that are not chosen. To be freed with g_free(). */
 struct device_peak;
-gboolean what_if_recorded_device(const TachoGraph *graph, const gchar *what_if, const gchar *said,
-				 const struct device_peak **ret_device, GError **error);
+struct rank_choice;
+const struct device_peak **what_if_recorded_devices(const TachoGraph *graph, const gchar *what_if,
+						    const gchar *said,
+						    const struct rank_choice *ranks,
+						    GError **error);
+/* Their names, each once, between ", "; to be freed with g_free(). */
+gchar *what_if_device_names(const TachoGraph *graph, const struct device_peak *const *devices);
 
 /* Work that was not recorded, of the thread and step of the node that is to follow it. */
 struct insertion {
@@ -40,11 +46,16 @@ struct insertion {
 	gint64 duration_ns;
 	TachoNodeKind kind; /* OP, HOST ... */
 	guint32 name;	    /* string of the timeline */
+	gboolean has_slice; /* it is part of the slice that it is put before */
 };
 
 /* Put them in, each after all that its `next` began after; `insertions` holds struct insertion. Nodes get
  * other numbers. */
 void what_if_insert(TachoGraph *graph, const GArray *insertions);
+
+/* Of device=NAME or device=NAME:RECORDED; of these ranks, which are told apart. */
+gboolean what_if_named_device(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
+			      const gchar *text, GError **error);
 
 /* The change that the text is, unfrozen. */
 gboolean what_if_edit(TachoGraph *graph, const gchar *what_if, GError **error);

@@ -279,6 +279,9 @@ gboolean what_if_ranks(TachoGraph *graph, const gchar *what_if, const gchar *tex
 				      TOPOLOGY_MAX_RANKS);
 	if (!has_common_group(graph, what_if, error))
 		return FALSE;
+	if (graph->sets->len > 0)
+		return what_if_refuse(error, what_if,
+				      "ranks are asked for before some of them are changed");
 	graph_fold_hops(graph);
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		if (is_of_all_ranks(graph, i)) {

@@ -5,17 +5,21 @@
  * take on the other device is in proportion to that: so an operation that reaches half of what one device could
  * is taken to reach half of what the other could, and one that is bound by arithmetic on one may be bound by
  * memory on the other. Kernels of operations without shapes or formula are taken to be bound by memory, as are
- * fills and copies within a device. Hosts, launches, copies from and to hosts and collectives stay. */
+ * fills and copies within a device. Hosts, launches, copies from and to hosts and collectives stay.
+ *
+ * Ranks may have been on different devices, and only some of them may be put on another. */
 #include <math.h>
 #include <string.h>
 
 #include "replay/op_work.h"
+#include "replay/rank_choice.h"
 #include "replay/recorded_device.h"
 #include "replay/what_if_internal.h"
 
 struct device_change {
 	TachoGraph *graph;
-	const struct device_peak *from, *to;
+	const struct device_peak *const *recorded; /* of each rank */
+	const struct device_peak *from, *to;	   /* of the node in hand, and of all */
 	struct op_works works;
 	gdouble known_ns, all_ns; /* of kernels */
 };
@@ -66,8 +70,11 @@ static void scale_all(struct device_change *change)
 	for (guint32 i = 0; i < change->graph->nodes->len; i++) {
 		struct graph_node *node = graph_node_at(change->graph, i);
 
-		if (graph_is_guest_node(change->graph, node))
+		guint32 rank_index = graph_lane_at(change->graph, node->lane)->rank_index;
+
+		if (rank_index >= graph_n_own_ranks(change->graph) || !change->recorded[rank_index])
 			continue;
+		change->from = change->recorded[rank_index];
 		if (node->kind == TACHO_NODE_DEVICE)
 			scale_kernel(change, node);
 		else if (node->kind == TACHO_NODE_COPY &&
@@ -90,18 +97,20 @@ static gboolean find_device(const gchar *what_if, const gchar *name,
 			      names);
 }
 
-gboolean what_if_recorded_device(const TachoGraph *graph, const gchar *what_if, const gchar *said,
-				 const struct device_peak **ret_device, GError **error)
+/* Of one rank. */
+static gboolean find_recorded(const TachoGraph *graph, const gchar *what_if, guint32 rank_index,
+			      const struct device_peak **ret_device, GError **error)
 {
+	const gchar *changed = rank_index < graph->devices->len
+				       ? g_array_index(graph->devices, const gchar *, rank_index)
+				       : NULL;
 	g_autofree gchar *recorded = NULL;
 
-	if (said)
-		return find_device(what_if, said, ret_device, error);
-	if (graph->device) {
-		*ret_device = device_find(graph->device);
+	if (changed) {
+		*ret_device = device_find(changed);
 		return TRUE;
 	}
-	recorded = recorded_device_name(graph->timeline);
+	recorded = recorded_device_name(graph->timeline, rank_index % graph->timeline->ranks->len);
 	if (!recorded)
 		return what_if_refuse(error, what_if,
 				      "the trace does not tell what it was recorded on: say it, as "
@@ -114,11 +123,72 @@ gboolean what_if_recorded_device(const TachoGraph *graph, const gchar *what_if, 
 			      recorded);
 }
 
-gboolean what_if_named_device(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			      GError **error)
+const struct device_peak **what_if_recorded_devices(const TachoGraph *graph, const gchar *what_if,
+						    const gchar *said,
+						    const struct rank_choice *ranks, GError **error)
+{
+	guint32 n_ranks = graph_n_own_ranks(graph);
+	g_autofree const struct device_peak **devices =
+		g_new0(const struct device_peak *, MAX(n_ranks, 1u));
+
+	for (guint32 i = 0; i < n_ranks; i++) {
+		if (!rank_choice_has(ranks, i))
+			continue;
+		if (!(said ? find_device(what_if, said, &devices[i], error)
+			   : find_recorded(graph, what_if, i, &devices[i], error)))
+			return NULL;
+	}
+	return g_steal_pointer(&devices);
+}
+
+gchar *what_if_device_names(const TachoGraph *graph, const struct device_peak *const *devices)
+{
+	GString *names = g_string_new(NULL);
+
+	for (guint32 i = 0; i < graph_n_own_ranks(graph); i++) {
+		gboolean is_new = devices[i] != NULL;
+
+		for (guint32 j = 0; j < i; j++)
+			is_new &= devices[j] != devices[i];
+		if (is_new)
+			g_string_append_printf(names, "%s%s", names->len ? ", " : "",
+					       devices[i]->name);
+	}
+	return g_string_free(names, FALSE);
+}
+
+static void remember(TachoGraph *graph, const struct rank_choice *ranks,
+		     const struct device_peak *device)
+{
+	g_array_set_size(graph->devices, graph_n_own_ranks(graph));
+	for (guint32 i = 0; i < graph->devices->len; i++)
+		if (rank_choice_has(ranks, i))
+			g_array_index(graph->devices, const gchar *, i) = device->name;
+}
+
+static void change_device(struct device_change *change, const struct rank_choice *ranks)
+{
+	TachoGraph *graph = change->graph;
+	g_autofree gchar *names = what_if_device_names(graph, change->recorded);
+
+	op_works_init(&change->works, graph->timeline);
+	scale_all(change);
+	op_works_release(&change->works);
+	remember(graph, ranks, change->to);
+	graph_note(graph,
+		   "%s in the place of %s, by the roofline; %.0f %% of the time of kernels has no "
+		   "shapes or no formula and is taken to be bound by memory; collectives, copies "
+		   "from and to hosts, and hosts stay",
+		   change->to->name, names,
+		   change->all_ns > 0 ? 100 * (1 - change->known_ns / change->all_ns) : 0);
+}
+
+gboolean what_if_named_device(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
+			      const gchar *text, GError **error)
 {
 	struct device_change change = { .graph = graph };
 	g_auto(GStrv) names = g_strsplit(text, ":", -1);
+	g_autofree const struct device_peak **recorded = NULL;
 
 	if (g_strv_length(names) < 1 || g_strv_length(names) > 2 || !*names[0])
 		return what_if_refuse(error, what_if,
@@ -131,17 +201,12 @@ gboolean what_if_named_device(TachoGraph *graph, const gchar *what_if, const gch
 				      "precision is changed after the device, not before");
 	if (!replay_has_devices(graph))
 		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
-	if (!what_if_recorded_device(graph, what_if, names[1], &change.from, error))
+	if (!rank_choice_split(ranks, graph, what_if, error))
 		return FALSE;
-	op_works_init(&change.works, graph->timeline);
-	scale_all(&change);
-	op_works_release(&change.works);
-	graph->device = change.to->name;
-	graph_note(graph,
-		   "%s in the place of %s, by the roofline; %.0f %% of the time of kernels has no "
-		   "shapes or no formula and is taken to be bound by memory; collectives, copies "
-		   "from and to hosts, and hosts stay",
-		   change.to->name, change.from->name,
-		   change.all_ns > 0 ? 100 * (1 - change.known_ns / change.all_ns) : 0);
+	recorded = what_if_recorded_devices(graph, what_if, names[1], ranks, error);
+	if (!recorded)
+		return FALSE;
+	change.recorded = recorded;
+	change_device(&change, ranks);
 	return TRUE;
 }

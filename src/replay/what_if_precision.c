@@ -2,74 +2,41 @@
  *
  * What matches, and its backward pass, is done by the units for such numbers, and moves tensors of that width:
  * by the roofline of the device, as what_if_named_device.c says. A gradient of an operation in 8 bits is in half
- * precision, for there is no training in less.
+ * precision, for there is no training in less. Where tensors change their numbers they are cast
+ * (precision_casts.c).
  *
- * Tensors come as another operation left them. By the order of the operations of a thread, one that matches and
- * follows one that does not has its activation cast, and so has one that does not and follows one that does; and
- * each that matches has its other inputs cast, which are the weights, that are kept in 32 bits. A cast reads and
- * writes its elements once at the memory's bandwidth, and stands before the first kernel of the operation.
+ * Each change is made on what those before it left: what an operation takes is its recorded time, once, in
+ * proportion to what its numbers need now, and casts go by the numbers that all operations have then.
  *
- * Without KIND~REGEX all operations are meant, weights and gradients, too: nothing is cast, and all-reduces carry
- * so much less. Operations whose work or whose numbers are not known stay. */
+ * Without KIND~REGEX all operations are meant; of all ranks weights and gradients, too: nothing is cast, and
+ * all-reduces carry so much less. Of some of the ranks, weights and gradients stay, for these go round among all.
+ * Operations whose work or whose numbers are not known stay. */
 #include <math.h>
 #include <string.h>
 
-#include "analyze/op_flops.h"
-#include "replay/op_work.h"
-#include "replay/recorded_device.h"
+#include "replay/precision.h"
 #include "replay/what_if_internal.h"
 
-struct precision {
-	TachoGraph *graph;
-	const struct device_peak *device;
-	enum device_rate rate;
-	gboolean is_whole;
-	const gchar *kind; /* of slices; NULL: all */
-	GRegex *regex;
-	struct op_works works;
-	GHashTable *backward;	/* slices that backward passes of what matches begin with */
-	GHashTable *operations; /* slice of a known operation -> struct operation */
-	gdouble changed_ns, all_ns;
-};
-
-/* What is known of an operation whose kernels were recorded. */
-struct operation {
-	guint32 slice;
-	gboolean is_matched, is_backward;
-	gdouble factor;	 /* of its kernels' times */
-	gdouble cast_ns; /* before the first of them ... */
-	guint32 first;	 /* ... node */
-};
-
-static gdouble width_of(enum device_rate rate)
+gdouble precision_width(enum device_rate rate)
 {
 	static const gdouble widths[DEVICE_N_RATES] = { 4, 4, 2, 2, 1 };
 
 	return widths[rate];
 }
 
-/* The numbers that it is then done with. */
-static enum device_rate rate_for(const struct precision *precision,
-				 const struct operation *operation)
-{
-	return operation->is_backward && precision->rate == DEVICE_INT8 ? DEVICE_FP16
-									: precision->rate;
-}
-
-static gdouble least_ns(const struct device_peak *device, gdouble flops, gdouble bytes,
-			enum device_rate rate)
-{
-	return MAX(flops / device_ops_per_ns(device, rate), bytes / device->gb_per_s);
-}
-
 /* --- which operations ------------------------------------------------------------------------- */
+
+static gboolean is_of_all(const struct precision *precision)
+{
+	return precision->kind == NULL;
+}
 
 static void find_backward(struct precision *precision)
 {
 	const TachoGraph *graph = precision->graph;
 
 	precision->backward = g_hash_table_new(NULL, NULL);
-	for (guint i = 0; i < graph->timeline->flows->len && !precision->is_whole; i++) {
+	for (guint i = 0; i < graph->timeline->flows->len && !is_of_all(precision); i++) {
 		const TachoFlow *flow = &g_array_index(graph->timeline->flows, TachoFlow, i);
 
 		if (flow->kind == TACHO_FLOW_FORWARD_BACKWARD &&
@@ -88,6 +55,13 @@ static gboolean is_in_backward(const struct precision *precision, guint32 slice)
 	return FALSE;
 }
 
+static gboolean is_matched(const struct precision *precision, guint32 slice)
+{
+	return is_of_all(precision) ||
+	       what_if_slice_matches(precision->graph, precision->kind, precision->regex, slice) ||
+	       is_in_backward(precision, slice);
+}
+
 /* In an autograd node. */
 static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
 {
@@ -97,138 +71,186 @@ static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
 	return FALSE;
 }
 
-static struct operation *take_operation(struct precision *precision, guint32 slice, guint32 node)
+/* The slice of the operation, of known work and numbers, that the node is a kernel or a cast of, or TACHO_NONE. */
+static guint32 slice_of_operation(struct precision *precision, const struct graph_node *node)
 {
-	struct operation *operation =
-		g_hash_table_lookup(precision->operations, GUINT_TO_POINTER(slice));
+	guint32 op;
 
-	if (operation)
-		return operation;
-	operation = g_new0(struct operation, 1);
-	*operation = (struct operation){ .slice = slice, .factor = 1, .first = node };
-	operation->is_backward = is_backward(precision->graph->timeline, slice);
-	operation->is_matched =
-		precision->is_whole ||
-		what_if_slice_matches(precision->graph, precision->kind, precision->regex, slice) ||
-		is_in_backward(precision, slice);
-	g_hash_table_insert(precision->operations, GUINT_TO_POINTER(slice), operation);
-	return operation;
+	if ((node->kind != TACHO_NODE_DEVICE && node->kind != TACHO_NODE_CAST) ||
+	    node->slice == TACHO_NONE || graph_is_guest_node(precision->graph, node) ||
+	    !rank_choice_has_node(precision->ranks, precision->graph, node))
+		return TACHO_NONE;
+	op = op_works_find(&precision->works, node->slice);
+	return op == TACHO_NONE || op_works_of(&precision->works, op)->rate == DEVICE_N_RATES
+		       ? TACHO_NONE
+		       : op;
 }
 
-/* Of kernels whose operation's work and numbers are known; NULL: it is not, or the node is no kernel. */
-static struct operation *operation_of(struct precision *precision, guint32 index)
+struct operation *precision_operation_of(struct precision *precision, guint32 index)
 {
 	const struct graph_node *node = graph_node_at(precision->graph, index);
 	guint32 op;
 
-	if (node->kind != TACHO_NODE_DEVICE || node->slice == TACHO_NONE ||
-	    graph_is_guest_node(precision->graph, node))
+	if (node->slice == TACHO_NONE ||
+	    (node->kind != TACHO_NODE_DEVICE && node->kind != TACHO_NODE_CAST))
 		return NULL;
 	op = op_works_find(&precision->works, node->slice);
-	if (op == TACHO_NONE || op_works_of(&precision->works, op)->rate == DEVICE_N_RATES)
-		return NULL;
-	return take_operation(precision, op, index);
+	return op == TACHO_NONE
+		       ? NULL
+		       : g_hash_table_lookup(
+				 precision->operations,
+				 GSIZE_TO_POINTER(graph_op_key(precision->graph, node, op)));
+}
+
+/* As recorded. */
+static void add_operation(struct precision *precision, guint32 index, guint32 slice)
+{
+	const TachoGraph *graph = precision->graph;
+	const struct graph_node *node = graph_node_at(graph, index);
+	const struct graph_lane *lane = graph_lane_at(graph, node->lane);
+	gpointer key = GSIZE_TO_POINTER(graph_op_key(graph, node, slice));
+	struct operation *operation;
+
+	if (node->kind != TACHO_NODE_DEVICE || g_hash_table_contains(precision->operations, key))
+		return;
+	operation = g_new0(struct operation, 1);
+	operation->set = lane->set;
+	operation->rank_index = lane->rank_index;
+	operation->slice = slice;
+	operation->first = index;
+	operation->is_backward = is_backward(graph->timeline, slice);
+	operation->is_matched = is_matched(precision, slice);
+	operation->recorded = op_works_of(&precision->works, slice)->rate;
+	operation->before = operation->recorded;
+	operation->stored = DEVICE_N_RATES;
+	operation->factor_before = 1;
+	g_hash_table_insert(precision->operations, key, operation);
+	g_ptr_array_add(precision->in_order, operation);
+}
+
+/* What changes before this one made of them. */
+static void recall(struct precision *precision)
+{
+	const GArray *known = precision->graph->precisions;
+
+	for (guint i = 0; i < known->len; i++) {
+		const struct graph_precision *row =
+			&g_array_index(known, struct graph_precision, i);
+		struct operation *operation =
+			g_hash_table_lookup(precision->operations,
+					    GSIZE_TO_POINTER((gsize)row->set << 32 | row->slice));
+
+		if (!operation)
+			continue;
+		operation->before = row->rate;
+		operation->stored = row->stored;
+		operation->factor_before = row->factor;
+		operation->cast_ns_before = row->cast_ns;
+	}
+}
+
+static void remember(struct precision *precision)
+{
+	GArray *known = precision->graph->precisions;
+	guint n_kept = 0;
+
+	for (guint i = 0; i < known->len; i++) {
+		struct graph_precision row = g_array_index(known, struct graph_precision, i);
+
+		if (!g_hash_table_contains(precision->operations,
+					   GSIZE_TO_POINTER((gsize)row.set << 32 | row.slice)))
+			g_array_index(known, struct graph_precision, n_kept++) = row;
+	}
+	g_array_set_size(known, n_kept);
+	for (guint i = 0; i < precision->in_order->len; i++) {
+		const struct operation *operation = g_ptr_array_index(precision->in_order, i);
+		struct graph_precision row = { operation->set,	  operation->slice,
+					       operation->now,	  operation->stored,
+					       operation->factor, operation->cast_ns };
+
+		if (operation->now != operation->recorded || operation->cast_ns > 0 ||
+		    operation->stored != DEVICE_N_RATES)
+			g_array_append_val(known, row);
+	}
 }
 
 /* --- what they take --------------------------------------------------------------------------- */
 
-static void scale_operation(struct precision *precision, struct operation *operation,
-			    const gchar *kernel)
+static gdouble least_ns(const struct device_peak *device, gdouble flops, gdouble bytes,
+			enum device_rate rate)
 {
-	const struct op_work *work = op_works_of(&precision->works, operation->slice);
-	enum device_rate to = rate_for(precision, operation), from = work->rate;
-	gdouble bytes = work->bytes * width_of(to) / width_of(from);
-
-	if (from == DEVICE_FP32 && strstr(kernel, "tf32"))
-		from = DEVICE_TF32;
-	operation->factor = least_ns(precision->device, work->flops, bytes, to) /
-			    least_ns(precision->device, work->flops, work->bytes, from);
+	return MAX(flops / device_ops_per_ns(device, rate), bytes / device->gb_per_s);
 }
 
-/* The input that another operation made; the others of a product or convolution are weights. */
-static guint32 activation_of(const TachoTimeline *timeline, guint32 slice)
-{
-	const gchar *name = tacho_slice_name(timeline, slice);
-
-	return strcmp(name, "aten::addmm") == 0 || strcmp(name, "aten::baddbmm") == 0 ? 1 : 0;
-}
-
-/* What casting the operation's inputs takes, those made by others only where `with_activation`. */
-static gdouble cast_ns(const struct precision *precision, const struct operation *operation,
-		       gboolean with_activation)
-{
-	const TachoTimeline *timeline = precision->graph->timeline;
-	gdouble width = width_of(rate_for(precision, operation)), bytes = 0;
-	guint32 activation = activation_of(timeline, operation->slice);
-	TachoTensor tensor;
-
-	for (guint32 i = 0; tacho_slice_input(timeline, operation->slice, i, &tensor); i++) {
-		enum device_rate rate = device_rate_of(tensor.dtype);
-
-		if (rate == DEVICE_N_RATES || width_of(rate) == width ||
-		    (i == activation ? !with_activation : !operation->is_matched))
-			continue;
-		bytes += tensor_elements(&tensor) * (width_of(rate) + width);
-	}
-	return bytes / precision->device->gb_per_s;
-}
-
-/* Where the tensors change their width; `before` is the operation before it on its thread, or NULL. */
-static gboolean is_border(const struct precision *precision, const struct operation *before,
-			  const struct operation *operation)
-{
-	/* what comes out of 8 bits has been scaled back to 32 */
-	if (rate_for(precision, operation) == DEVICE_INT8)
-		return operation->is_matched;
-	return operation->is_matched != (before && before->is_matched);
-}
-
-static void find_operations(struct precision *precision)
+/* To what was recorded. */
+static gdouble factor_of(struct precision *precision, const struct operation *operation)
 {
 	const TachoGraph *graph = precision->graph;
-	g_autoptr(GHashTable) last_on = g_hash_table_new(NULL, NULL);
+	const struct op_work *work = op_works_of(&precision->works, operation->slice);
+	const struct device_peak *device = precision->devices[operation->rank_index];
+	const gchar *kernel = tacho_timeline_string(graph->timeline,
+						    graph_node_at(graph, operation->first)->name);
+	enum device_rate from = operation->recorded, to = operation->now;
+	gdouble bytes = work->bytes * precision_width(to) / precision_width(from);
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		struct operation *operation = operation_of(precision, i);
-		const struct operation *before;
-		gpointer track;
-
-		if (!operation || operation->first != i)
-			continue;
-		track = GUINT_TO_POINTER(graph->timeline->slices.track[operation->slice]);
-		before = g_hash_table_lookup(last_on, track);
-		g_hash_table_insert(last_on, track, operation);
-		if (operation->is_matched)
-			scale_operation(precision, operation,
-					tacho_timeline_string(graph->timeline,
-							      graph_node_at(graph, i)->name));
-		if (!precision->is_whole)
-			operation->cast_ns = cast_ns(precision, operation,
-						     is_border(precision, before, operation));
-	}
+	if (from == to)
+		return 1;
+	if (from == DEVICE_FP32 && strstr(kernel, "tf32"))
+		from = DEVICE_TF32;
+	return least_ns(device, work->flops, bytes, to) /
+	       least_ns(device, work->flops, work->bytes, from);
 }
 
-/* Returns how many kernels are of operations that match. */
-static guint32 scale_kernels(struct precision *precision)
+/* The numbers that matching operations are then done with. */
+static enum device_rate rate_for(const struct precision *precision, gboolean is_backward)
+{
+	return is_backward && precision->rate == DEVICE_INT8 ? DEVICE_FP16 : precision->rate;
+}
+
+static guint32 find_operations(struct precision *precision)
 {
 	guint32 n_matched = 0;
 
 	for (guint32 i = 0; i < precision->graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(precision->graph, i);
-		const struct operation *operation = operation_of(precision, i);
+		guint32 slice = slice_of_operation(precision, graph_node_at(precision->graph, i));
 
-		if (node->kind == TACHO_NODE_DEVICE && !graph_is_guest_node(precision->graph, node))
-			precision->all_ns += (gdouble)node->duration_ns;
-		if (!operation)
-			continue;
-		if (operation->is_matched) {
-			precision->changed_ns += (gdouble)node->duration_ns;
-			n_matched++;
-		}
-		node->duration_ns = llround((gdouble)node->duration_ns * operation->factor +
-					    (operation->first == i ? operation->cast_ns : 0));
+		if (slice != TACHO_NONE)
+			add_operation(precision, i, slice);
+	}
+	recall(precision);
+	for (guint i = 0; i < precision->in_order->len; i++) {
+		struct operation *operation = g_ptr_array_index(precision->in_order, i);
+
+		operation->now = operation->is_matched ? rate_for(precision, operation->is_backward)
+						       : operation->before;
+		if (precision->is_whole)
+			operation->stored = operation->now;
+		operation->factor = operation->is_matched ? factor_of(precision, operation)
+							  : operation->factor_before;
+		n_matched += operation->is_matched;
 	}
 	return n_matched;
+}
+
+static void scale_kernels(struct precision *precision)
+{
+	TachoGraph *graph = precision->graph;
+
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		struct graph_node *node = graph_node_at(graph, i);
+		const struct operation *operation;
+
+		if (node->kind != TACHO_NODE_DEVICE || graph_is_guest_node(graph, node) ||
+		    !rank_choice_has_node(precision->ranks, graph, node))
+			continue;
+		precision->all_ns += (gdouble)node->duration_ns;
+		operation = precision_operation_of(precision, i);
+		if (!operation || !operation->is_matched)
+			continue;
+		precision->changed_ns += (gdouble)node->duration_ns;
+		node->duration_ns = llround((gdouble)node->duration_ns * operation->factor /
+					    operation->factor_before);
+	}
 }
 
 /* --- gradients, memory ------------------------------------------------------------------------ */
@@ -243,9 +265,10 @@ static gboolean is_of_gradients(const TachoGraph *graph, const struct graph_tran
 static void scale_gradients(struct precision *precision)
 {
 	TachoGraph *graph = precision->graph;
-	enum device_rate rate = precision->rate == DEVICE_INT8 ? DEVICE_FP16 : precision->rate;
-	gdouble share = width_of(rate) / width_of(DEVICE_FP32);
+	enum device_rate rate = rate_for(precision, TRUE);
+	gdouble share = precision_width(rate) / precision_width(graph->gradient_rate);
 
+	graph->gradient_rate = (guint8)rate;
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
@@ -266,25 +289,47 @@ static void scale_gradients(struct precision *precision)
 static void scale_memory(struct precision *precision)
 {
 	TachoGraph *graph = precision->graph;
+	guint32 n_recorded = MAX(graph->timeline->ranks->len, 1u);
 
 	for (guint32 i = 0; i < graph->blocks->len; i++) {
 		struct graph_block *block = &g_array_index(graph->blocks, struct graph_block, i);
+		gsize set = block->rank_index / n_recorded;
 		guint32 op = block->slice == TACHO_NONE
 				     ? TACHO_NONE
 				     : op_works_find(&precision->works, block->slice);
 		const struct operation *operation =
-			op == TACHO_NONE
-				? NULL
-				: g_hash_table_lookup(precision->operations, GUINT_TO_POINTER(op));
+			op == TACHO_NONE ? NULL
+					 : g_hash_table_lookup(precision->operations,
+							       GSIZE_TO_POINTER(set << 32 | op));
 
 		if (operation && operation->is_matched && block->begin.node != TACHO_NONE)
-			block->bytes = (gint64)((gdouble)block->bytes *
-						width_of(rate_for(precision, operation)) /
-						width_of(op_works_of(&precision->works, op)->rate));
+			block->bytes =
+				(gint64)((gdouble)block->bytes * precision_width(operation->now) /
+					 precision_width(operation->before));
 	}
 }
 
 /* --- the change ------------------------------------------------------------------------------- */
+
+static void make_change(struct precision *precision)
+{
+	TachoGraph *graph = precision->graph;
+	g_autofree gchar *names = what_if_device_names(graph, precision->devices);
+
+	scale_kernels(precision);
+	scale_memory(precision);
+	if (precision->is_whole)
+		scale_gradients(precision);
+	precision_find_casts(precision);
+	precision_place_casts(precision);
+	remember(precision);
+	graph->has_precision = TRUE;
+	graph_note(graph,
+		   "kernels of %.0f %% of the time of devices have numbers of another width, by "
+		   "the roofline of %s; casts go by the order of operations, and weights are kept "
+		   "in 32 bits, too, which peak memory leaves out",
+		   100 * precision->changed_ns / MAX(precision->all_ns, 1.0), names);
+}
 
 static gboolean change(struct precision *precision, const gchar *what_if, GError **error)
 {
@@ -292,34 +337,23 @@ static gboolean change(struct precision *precision, const gchar *what_if, GError
 
 	op_works_init(&precision->works, precision->graph->timeline);
 	precision->operations = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	precision->in_order = g_ptr_array_new();
 	find_backward(precision);
-	find_operations(precision);
-	is_found = scale_kernels(precision) > 0;
+	is_found = find_operations(precision) > 0;
 	if (is_found)
-		scale_memory(precision);
-	if (is_found && precision->is_whole)
-		scale_gradients(precision);
+		make_change(precision);
 	g_hash_table_unref(precision->backward);
 	g_hash_table_unref(precision->operations);
+	g_ptr_array_unref(precision->in_order);
 	op_works_release(&precision->works);
-	if (!is_found)
-		return what_if_refuse(
-			error, what_if,
-			"no kernel is of such an operation with shapes, a formula and "
-			"numbers that are known");
-	precision->graph->has_precision = TRUE;
-	graph_note(
-		precision->graph,
-		"kernels of %.0f %% of the time of devices have numbers of another width, by the "
-		"roofline of %s; casts go by the order of operations, and weights are kept in 32 "
-		"bits, too, which peak memory leaves out",
-		100 * precision->changed_ns / MAX(precision->all_ns, 1.0), precision->device->name);
-	return TRUE;
+	return is_found || what_if_refuse(error, what_if,
+					  "no kernel is of such an operation with shapes, a "
+					  "formula and numbers that are known");
 }
 
-/* fp32, fp16, bf16 or int8, and a device behind a colon. */
+/* fp32, fp16, bf16 or int8, and a device behind a colon, into ret_device; to be freed. */
 static gboolean parse_value(struct precision *precision, const gchar *what_if, const gchar *text,
-			    GError **error)
+			    gchar **ret_device, GError **error)
 {
 	static const struct {
 		const gchar *name;
@@ -335,29 +369,45 @@ static gboolean parse_value(struct precision *precision, const gchar *what_if, c
 		if (strcmp(words[0], rates[i].name) == 0)
 			precision->rate = rates[i].rate;
 	if (precision->rate == DEVICE_N_RATES)
-		return what_if_refuse(error, what_if,
-				      "it is precision=P or precision:KIND~REGEX=P, P being fp32, "
-				      "fp16, bf16 or int8");
-	if (precision->graph->has_precision)
-		return what_if_refuse(error, what_if,
-				      "one change of precision has been made: a regular expression "
-				      "can name several, as in precision:op~mm|conv=fp16");
+		return what_if_refuse(
+			error, what_if,
+			"it is precision=P, precision:RANKS=P, precision:KIND~REGEX=P "
+			"or precision:RANKS:KIND~REGEX=P, P being fp32, fp16, bf16 or "
+			"int8");
 	if (!replay_has_devices(precision->graph))
 		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
-	return what_if_recorded_device(precision->graph, what_if, words[1], &precision->device,
-				       error);
+	*ret_device = g_strdup(words[1]);
+	return TRUE;
+}
+
+/* Of ranks that are known, with the value: the rest. */
+static gboolean change_ranks(struct precision *precision, const gchar *what_if,
+			     struct rank_choice *ranks, const gchar *value, GError **error)
+{
+	g_autofree gchar *said = NULL;
+	g_autofree const struct device_peak **devices = NULL;
+
+	if (!parse_value(precision, what_if, value, &said, error) ||
+	    !rank_choice_split(ranks, precision->graph, what_if, error))
+		return FALSE;
+	precision->ranks = ranks;
+	devices = what_if_recorded_devices(precision->graph, what_if, said, ranks, error);
+	precision->devices = devices;
+	return devices && change(precision, what_if, error);
 }
 
 gboolean what_if_whole_precision(TachoGraph *graph, const gchar *what_if, const gchar *text,
 				 GError **error)
 {
 	struct precision precision = { .graph = graph, .is_whole = TRUE };
+	struct rank_choice all = { NULL, NULL, 0 };
 
-	return parse_value(&precision, what_if, text, error) && change(&precision, what_if, error);
+	return change_ranks(&precision, what_if, &all, text, error);
 }
 
-gboolean what_if_precision(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			   GError **error)
+/* KIND~REGEX=P, of these ranks. */
+static gboolean change_matching(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
+				const gchar *text, GError **error)
 {
 	struct precision precision = { .graph = graph };
 	const gchar *equals = strrchr(text, '=');
@@ -365,10 +415,24 @@ gboolean what_if_precision(TachoGraph *graph, const gchar *what_if, const gchar 
 	g_autofree gchar *kind = NULL;
 	g_autoptr(GRegex) regex = NULL;
 
-	if (!parse_value(&precision, what_if, equals ? equals + 1 : "", error) ||
-	    !what_if_parse_target(what_if, target, &kind, &regex, error))
+	if (equals && !what_if_parse_target(what_if, target, &kind, &regex, error))
 		return FALSE;
 	precision.kind = kind;
 	precision.regex = regex;
-	return change(&precision, what_if, error);
+	return change_ranks(&precision, what_if, ranks, equals ? equals + 1 : "", error);
+}
+
+gboolean what_if_precision(TachoGraph *graph, const gchar *what_if, const gchar *text,
+			   GError **error)
+{
+	struct precision precision = { .graph = graph };
+	struct rank_choice ranks;
+	gboolean is_done = rank_choice_parse(graph, what_if, &text, ":=", &ranks, error);
+
+	if (is_done && text[-1] == '=') /* of all that these ranks do */
+		is_done = change_ranks(&precision, what_if, &ranks, text, error);
+	else if (is_done)
+		is_done = change_matching(graph, what_if, &ranks, text, error);
+	rank_choice_release(&ranks);
+	return is_done;
 }

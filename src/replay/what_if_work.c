@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "replay/rank_choice.h"
 #include "replay/what_if_internal.h"
 
 static gboolean kind_matches(const TachoGraph *graph, const gchar *kind, guint32 slice)
@@ -95,12 +96,14 @@ static gboolean is_target(const gchar *kind)
 }
 
 /* What was handed out in what matches is not. */
-static void drop_memory(TachoGraph *graph, const gchar *kind, const GRegex *regex)
+static void drop_memory(TachoGraph *graph, const struct rank_choice *ranks, const gchar *kind,
+			const GRegex *regex)
 {
 	for (guint32 i = 0; i < graph->blocks->len; i++) {
 		struct graph_block *block = &g_array_index(graph->blocks, struct graph_block, i);
 
 		if (block->slice != TACHO_NONE && block->begin.node != TACHO_NONE &&
+		    rank_choice_has(ranks, block->rank_index) &&
 		    what_if_slice_matches(graph, kind, regex, block->slice))
 			block->bytes = 0;
 	}
@@ -125,9 +128,10 @@ gboolean what_if_parse_target(const gchar *what_if, const gchar *target, gchar *
 	return TRUE;
 }
 
-/* `target` is KIND~REGEX. */
-static gboolean scale_matching(TachoGraph *graph, const gchar *what_if, const gchar *target,
-			       gdouble factor, gboolean is_dropped, GError **error)
+/* Of the ranks, what is named KIND~REGEX. */
+static gboolean scale_of_ranks(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
+			       const gchar *target, gdouble factor, gboolean is_dropped,
+			       GError **error)
 {
 	g_autofree gchar *kind = NULL;
 	g_autoptr(GRegex) regex = NULL;
@@ -135,16 +139,34 @@ static gboolean scale_matching(TachoGraph *graph, const gchar *what_if, const gc
 
 	if (!what_if_parse_target(what_if, target, &kind, &regex, error))
 		return FALSE;
+	if (ranks->is_meant && strcmp(kind, "collective") == 0)
+		return what_if_refuse(error, what_if, "a collective is of all its ranks");
+	if (!rank_choice_split(ranks, graph, what_if, error))
+		return FALSE;
 	for (guint32 i = 0; i < graph->nodes->len; i++)
-		if (node_matches(graph, kind, regex, graph_node_at(graph, i))) {
+		if (rank_choice_has_node(ranks, graph, graph_node_at(graph, i)) &&
+		    node_matches(graph, kind, regex, graph_node_at(graph, i))) {
 			scale_node(graph, i, factor);
 			n_matches++;
 		}
 	if (n_matches == 0)
 		return what_if_refuse(error, what_if, "no %s of that name in the steps", kind);
 	if (is_dropped)
-		drop_memory(graph, kind, regex);
+		drop_memory(graph, ranks, kind, regex);
 	return TRUE;
+}
+
+/* `target` is [RANKS:]KIND~REGEX. */
+static gboolean scale_matching(TachoGraph *graph, const gchar *what_if, const gchar *target,
+			       gdouble factor, gboolean is_dropped, GError **error)
+{
+	struct rank_choice ranks;
+	gboolean is_done =
+		rank_choice_parse(graph, what_if, &target, ":", &ranks, error) &&
+		scale_of_ranks(graph, what_if, &ranks, target, factor, is_dropped, error);
+
+	rank_choice_release(&ranks);
+	return is_done;
 }
 
 gboolean what_if_scale(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
@@ -154,8 +176,10 @@ gboolean what_if_scale(TachoGraph *graph, const gchar *what_if, const gchar *tex
 	gdouble factor;
 
 	if (!equals || !quantity_parse_factor(equals + 1, &factor))
-		return what_if_refuse(error, what_if,
-				      "it is scale:KIND~REGEX=F, F being 0.5 or 2x");
+		return what_if_refuse(
+			error, what_if,
+			"it is scale:KIND~REGEX=F or scale:RANKS:KIND~REGEX=F, F being "
+			"0.5 or 2x");
 	target = g_strndup(text, (gsize)(equals - text));
 	return scale_matching(graph, what_if, target, factor, FALSE, error);
 }
@@ -168,27 +192,26 @@ gboolean what_if_drop(TachoGraph *graph, const gchar *what_if, const gchar *text
 gboolean what_if_straggler(TachoGraph *graph, const gchar *what_if, const gchar *text,
 			   GError **error)
 {
-	gchar *end;
-	guint64 rank = g_ascii_strtoull(text, &end, 10);
-	gboolean is_found = FALSE;
+	const gchar *equals = strchr(text, '=');
+	struct rank_choice ranks;
+	gboolean is_done;
 	gdouble factor;
 
-	if (!g_ascii_isdigit(*text) || *end != '=' || !quantity_parse_factor(end + 1, &factor))
-		return what_if_refuse(error, what_if, "it is straggler:RANK=F, F being 1.5 or 2x");
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
+	if (!g_ascii_isdigit(*text) || !equals || !quantity_parse_factor(equals + 1, &factor))
+		return what_if_refuse(error, what_if, "it is straggler:RANKS=F, F being 1.5 or 2x");
+	is_done = rank_choice_parse(graph, what_if, &text, "=", &ranks, error) &&
+		  rank_choice_split(&ranks, graph, what_if, error);
+	for (guint32 i = 0; is_done && i < graph->nodes->len; i++) {
 		TachoNodeKind kind = graph_node_at(graph, i)->kind;
 
-		if (graph_node_rank(graph, i) < 0 || (guint64)graph_node_rank(graph, i) != rank)
-			continue;
-		is_found = TRUE;
-		if (kind == TACHO_NODE_OP || kind == TACHO_NODE_KERNEL || kind == TACHO_NODE_HOST ||
-		    kind == TACHO_NODE_DEVICE || kind == TACHO_NODE_COPY)
+		if (rank_choice_has_node(&ranks, graph, graph_node_at(graph, i)) &&
+		    (kind == TACHO_NODE_OP || kind == TACHO_NODE_KERNEL ||
+		     kind == TACHO_NODE_HOST || kind == TACHO_NODE_DEVICE ||
+		     kind == TACHO_NODE_COPY || kind == TACHO_NODE_CAST))
 			scale_node(graph, i, factor);
 	}
-	if (!is_found)
-		return what_if_refuse(error, what_if, "the run has no rank %" G_GUINT64_FORMAT,
-				      rank);
-	return TRUE;
+	rank_choice_release(&ranks);
+	return is_done;
 }
 
 gboolean what_if_cores(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)

@@ -78,8 +78,88 @@ static void test_other_side(void)
 			300 * 3 + 100 * 20 / 16.0 + 100 + 200);
 }
 
+/* A rank: a product on a V100, of which the host waits for the end, and an all-reduce of 40 us. */
+#define RANK(number, device)                                                                       \
+	"rank " number " thread 1000 main\n"                                                       \
+	"  mark deviceProperties 0 text='[{\"name\": \"" device "\"}]'\n"                          \
+	"  annotation ProfilerStep#0 0..400\n"                                                     \
+	"    op aten::mm 0..10 in=float32[1000,1000] in=float32[1000,1000] "                       \
+	"out=float32[1000,1000]\n"                                                                 \
+	"      runtime cudaLaunchKernel 0..10\n"                                                   \
+	"    runtime cudaDeviceSynchronize 10..300\n"                                              \
+	"    op c10d::allreduce_ 300..301\n"                                                       \
+	"    op b 341..400\n"                                                                      \
+	"    collective gloo:all_reduce 301..341 bytes=1024 end_tid=9\n"                           \
+	"stream 7\n"                                                                               \
+	"  kernel sgemm 100..300 launch=cudaLaunchKernel\n"
+
+static const gchar two_v100[] =
+	"unit us\n" RANK("0", "Tesla V100-SXM2-16GB") RANK("1", "Tesla V100-SXM2-16GB");
+static const gchar unequal[] = "unit us\n" RANK("0", "Tesla V100-SXM2-16GB") RANK("1", "Tesla T4");
+
+static gdouble predicted_us(const gchar *text, const gchar *what_ifs, gboolean is_unfolded)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = predict(timeline, what_ifs, &error);
+
+	g_assert_no_error(error);
+	if (!is_unfolded)
+		return prediction->predicted_step_ms * 1000;
+	tacho_prediction_unfold(prediction, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(prediction->unfolded_ranks, ==, 8);
+	return prediction->unfolded_step_ms * 1000;
+}
+
+/* Some of the ranks are on another device: the others wait for them at the all-reduce. */
+static void test_some_ranks(void)
+{
+	gdouble slow_us = 200 * 15.7 / 8.1, fast_us = 200 * 15.7 / 19.5;
+
+	assert_predicted(two_v100, "device:1=T4", 100 + slow_us + 100);
+	assert_predicted(two_v100, "device:0-1=T4", 100 + slow_us + 100);
+	assert_predicted(two_v100, "device:0=T4;device:1=A100-80GB", 100 + slow_us + 100);
+	assert_predicted(two_v100, "device:0,1=A100-80GB", 100 + fast_us + 100);
+	/* as fast as the other was: nobody waits for it */
+	assert_predicted(two_v100, "device:1=A100-80GB", 400);
+	assert_predicted(two_v100, "device:1=A100-80GB;device:0=A100-80GB", 100 + fast_us + 100);
+	/* 1.5 times on one of them only, and then on none */
+	assert_predicted(two_v100, "scale:1:kernel~sgemm=1.5", 500);
+	assert_predicted(two_v100, "drop:0:kernel~sgemm", 400);
+	/* half the rate of what the one product is bound by, on one */
+	assert_predicted(two_v100, "device:1=bytes:0.5x", 600);
+	/* each on what it was recorded on: the T4's kernel becomes as fast as on the V100 */
+	assert_predicted(unequal, "device:1=V100", 400);
+	assert_predicted(unequal, "device=V100;drop:0:kernel~sgemm", 100 + 200 * 8.1 / 15.7 + 100);
+}
+
+/* The same of copies that were not recorded; each by itself gives the same. */
+static void test_copies(void)
+{
+	gdouble eight_us = predicted_us(two_v100, "ranks=8", FALSE);
+	gdouble slower_us = 200 * 15.7 / 8.1 - 200;
+
+	for (guint i = 0; i < 2; i++) {
+		g_assert_cmpfloat_with_epsilon(predicted_us(two_v100, "ranks=8;device:4-7=T4", i),
+					       eight_us + slower_us, 0.01);
+		g_assert_cmpfloat_with_epsilon(predicted_us(two_v100, "ranks=8;device:7=T4", i),
+					       eight_us + slower_us, 0.01);
+		g_assert_cmpfloat_with_epsilon(
+			predicted_us(two_v100, "ranks=8;device:0-3,7=A100-80GB", i), eight_us,
+			0.01);
+	}
+}
+
 static void test_refusals(void)
 {
+	assert_refused(two_v100, "device:2=T4", "no rank 2");
+	assert_refused(two_v100, "ranks=8;device:8=T4", "no rank 8");
+	assert_refused(two_v100, "device:0-=T4", "as 4-7");
+	assert_refused(two_v100, "device:T4", "device:RANKS=NAME");
+	assert_refused(two_v100, "device:1=Abacus", "A100-40GB");
+	assert_refused(two_v100, "ranks=1;device:1=T4", "ranks=N");
+
 	assert_refused(untold, "device=A100-80GB", "does not tell what it was recorded on");
 	assert_refused(strange, "device=A100-80GB", "'Abacus', of which nothing is known");
 	assert_refused(v100, "device=Abacus", "A100-40GB");
@@ -136,6 +216,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/what_if_device/known", test_known);
 	g_test_add_func("/what_if_device/other_side", test_other_side);
+	g_test_add_func("/what_if_device/some_ranks", test_some_ranks);
+	g_test_add_func("/what_if_device/copies", test_copies);
 	g_test_add_func("/what_if_device/refusals", test_refusals);
 	g_test_add_func("/what_if_device/table", test_table);
 	return g_test_run();

@@ -66,6 +66,88 @@ static void test_whole(void)
 				 200 * 15.7 / 312 + 300);
 }
 
+/* Each change on what those before it left: casts stay only where the numbers still differ. */
+static void test_several(void)
+{
+	gdouble cast_us = 6e6 / 900e3;
+
+	/* the sum between the products in half precision, too: of casts, the weights' stay, and the first input's */
+	assert_predicted(products, "precision:op~^aten::mm$=fp16;precision:op~relu=fp16",
+			 100 + (product_us + 2 * cast_us) + 50 + 100 + (product_us + cast_us) +
+				 300);
+	/* in either order, and in one */
+	assert_predicted(products, "precision:op~relu=fp16;precision:op~^aten::mm$=fp16",
+			 100 + (product_us + 2 * cast_us) + 50 + 100 + (product_us + cast_us) +
+				 300);
+	assert_predicted(products, "precision:op~^aten::mm$|relu=fp16",
+			 100 + (product_us + 2 * cast_us) + 50 + 100 + (product_us + cast_us) +
+				 300);
+	/* and back: nothing is left of it */
+	assert_predicted(products, "precision:op~^aten::mm$=fp16;precision:op~^aten::mm$=fp32",
+			 1000);
+	assert_predicted(products, "precision:op~^aten::mm$=fp16;precision:op~.=fp32", 1000);
+	/* numbers of one width, but not the same: 4 MB are read and written as many times */
+	assert_predicted(products, "precision:op~^aten::mm$=fp16;precision:op~relu=bf16",
+			 100 + (product_us + 2 * cast_us) + (50 + 4e6 / 900e3) + 100 +
+				 (product_us + cast_us + 4e6 / 900e3) + 300);
+	/* all of it, but for the sum, which is bound by memory: its input is cast, and what comes out of it */
+	assert_predicted(products, "precision=fp16;precision:op~relu=fp32",
+			 100 + product_us + (100 + cast_us) + 100 + (product_us + cast_us) + 300);
+	/* what was changed between stays so: twice as long a cast, of what is left */
+	assert_predicted(products, "precision:op~relu=fp16;scale:op~relu=2;precision:op~relu=fp16",
+			 100 + 200 + 2 * (50 + cast_us) + 100 + (200 + cast_us) + 300);
+	assert_predicted(products, "precision:op~relu=fp16;scale:op~relu=2;precision:op~relu=fp32",
+			 100 + 200 + 2 * 100 + 100 + 200 + 300);
+}
+
+/* In 8 bits: what comes out is in 32, so each that follows is cast again. A T4 does 130 T/s so, and 65 in half. */
+static void test_eight_bits(void)
+{
+	gdouble eight_us = 200 * 8.1 / 130, half_us = 200 * 8.1 / 65, bytes = 320e3;
+	gdouble floor_us = 200 * (3e6 / 320e3) / (2e9 / 8.1e6); /* of moving 3 MB */
+
+	g_assert_cmpfloat(floor_us, <, eight_us);
+	assert_predicted(products, "precision:op~^aten::mm$=int8:T4",
+			 100 + (eight_us + 2 * 5e6 / bytes) + 100 + 100 +
+				 (half_us + 2 * 6e6 / bytes) + 300);
+}
+
+/* Of one rank of two, each with a product that both wait for at an all-reduce of 40 us. */
+static void test_ranks(void)
+{
+#define RANK                                                                                       \
+	"  mark deviceProperties 0 text='[{\"name\": \"Tesla V100-SXM2-16GB\"}]'\n"                \
+	"  annotation ProfilerStep#0 0..400\n"                                                     \
+	"    op aten::mm 0..10 " PRODUCT "\n"                                                      \
+	"      runtime cudaLaunchKernel 0..10\n"                                                   \
+	"    runtime cudaDeviceSynchronize 10..300\n"                                              \
+	"    op c10d::allreduce_ 300..301\n"                                                       \
+	"    op b 341..400\n"                                                                      \
+	"    collective gloo:all_reduce 301..341 bytes=1024 end_tid=9\n"                           \
+	"  alloc 5 address=4096 bytes=4000000\n"                                                   \
+	"stream 7\n"                                                                               \
+	"  kernel sgemm 100..300 launch=cudaLaunchKernel\n"
+	static const gchar two[] =
+		"unit us\nrank 0 thread 1000 main\n" RANK "rank 1 thread 1001 main\n" RANK;
+	gdouble fast_us = product_us + 2 * 6e6 / 900e3, slow_us = 200 * 15.7 / 8.1;
+	gdouble slow_half_us = slow_us * 8.1 / 65 + 2 * 6e6 / 320e3;
+
+	/* the other one still takes as long */
+	assert_predicted(two, "precision:1:op~mm=fp16", 400);
+	assert_predicted(two, "precision:0-1:op~mm=fp16", 200 + fast_us);
+	assert_predicted(two, "precision:0:op~mm=fp16;precision:1:op~mm=fp16", 200 + fast_us);
+	/* QSync's case: the slow device in half precision keeps up, and gradients go round as they did */
+	assert_predicted(two, "device:1=T4", 200 + slow_us);
+	assert_predicted(two, "device:1=T4;precision:1=fp16;drop:0:kernel~sgemm",
+			 200 + slow_half_us);
+	assert_predicted(two, "device:1=T4;precision:1=fp16", 400);
+	assert_refused(two, "precision:2=fp16", "no rank 2");
+	assert_refused(two, "precision:1:op=fp16", "KIND~REGEX");
+	assert_refused(two, "precision:1;op~mm=fp16", "as 4-7");
+	assert_refused(two, "precision:1=fp16;device:0=T4", "after the device");
+#undef RANK
+}
+
 static void test_memory(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(products);
@@ -99,7 +181,6 @@ static void test_gradients(void)
 
 static void test_refusals(void)
 {
-	assert_refused(products, "precision=fp16;precision:op~mm=fp32", "one change of precision");
 	assert_refused(products, "precision=fp16;device=H100", "after the device");
 	assert_refused(products, "precision=fp8", "it is precision=P");
 	assert_refused(products, "precision:op~mm", "it is precision=P");
@@ -117,6 +198,9 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/what_if_precision/part", test_part);
 	g_test_add_func("/what_if_precision/whole", test_whole);
+	g_test_add_func("/what_if_precision/several", test_several);
+	g_test_add_func("/what_if_precision/eight_bits", test_eight_bits);
+	g_test_add_func("/what_if_precision/ranks", test_ranks);
 	g_test_add_func("/what_if_precision/memory", test_memory);
 	g_test_add_func("/what_if_precision/gradients", test_gradients);
 	g_test_add_func("/what_if_precision/refusals", test_refusals);
