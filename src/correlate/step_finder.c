@@ -3,7 +3,7 @@
  * A step is sought on the rank's main process, in the first of these sources that has any:
  *
  * annotated  "ProfilerStep#N" annotations are steps, if any work begins in them: a profiler that is
- *            stepped once, after the work, leaves one that holds nothing. Else marks named "step": each
+ *            stepped once more, after the work, leaves one that holds nothing. Else marks named "step": each
  *            begins a step that lasts to the next one, or, where its text is "whole", for `second` ns.
  * optimizer  "Optimizer.step#..." annotations. Those without an autograd node between their ends
  *            are one update (a sparse and a dense optimizer). Updates that come in a fixed cycle
@@ -113,6 +113,7 @@ static void add_profiler_step(const TachoTimeline *timeline, guint32 slice, gpoi
 struct work_count {
 	const GArray *steps;
 	guint64 n, n_inside;
+	gint64 last_ns; /* when the last of these begins */
 };
 
 static void count_work(const TachoTimeline *timeline, guint32 slice, gpointer data)
@@ -124,12 +125,26 @@ static void count_work(const TachoTimeline *timeline, guint32 slice, gpointer da
 	    g_str_has_prefix(tacho_slice_name(timeline, slice), PROFILER_STEP_PREFIX))
 		return;
 	count->n++;
-	count->n_inside += step_coverage_holds(count->steps, timeline->slices.start_ns[slice]);
+	if (!step_coverage_holds(count->steps, timeline->slices.start_ns[slice]))
+		return;
+	count->n_inside++;
+	count->last_ns = MAX(count->last_ns, timeline->slices.start_ns[slice]);
+}
+
+/* The loop was left after the work: steps behind all of it, which ended with nothing in them, are none. */
+static void drop_empty_end(GArray *steps, gint64 last_work_ns)
+{
+	guint n = steps->len;
+
+	while (n > 0 && g_array_index(steps, TachoStep, n - 1).is_complete &&
+	       g_array_index(steps, TachoStep, n - 1).start_ns > last_work_ns)
+		n--;
+	g_array_set_size(steps, n);
 }
 
 static void find_profiler_steps(const TachoTimeline *timeline, struct rank_steps *found)
 {
-	struct work_count count = { .steps = found->steps };
+	struct work_count count = { .steps = found->steps, .last_ns = G_MININT64 };
 
 	visit_slices(timeline, found->process, add_profiler_step, found);
 	if (found->steps->len == 0)
@@ -138,6 +153,8 @@ static void find_profiler_steps(const TachoTimeline *timeline, struct rank_steps
 	visit_slices(timeline, found->process, count_work, &count);
 	if (count.n && !count.n_inside)
 		g_array_set_size(found->steps, 0);
+	if (count.n_inside)
+		drop_empty_end(found->steps, count.last_ns);
 }
 
 static gboolean mark_is_of(const TachoTimeline *timeline, const TachoMark *mark, guint32 process,

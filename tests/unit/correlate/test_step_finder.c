@@ -58,6 +58,22 @@ static void test_empty_annotation(void)
 	g_assert_cmpuint(timeline->steps->len, ==, 3);
 }
 
+/* Stepped once more after the last turn: that one holds nothing, but one before that does not, either, is a step. */
+static void test_left_loop(void)
+{
+	g_autoptr(TachoTimeline) timeline = correlated("rank 0 thread 1 main\n"
+						       "annotation ProfilerStep#5 100..200\n"
+						       "op aten::mm 110..190\n"
+						       "annotation ProfilerStep#6 200..300\n"
+						       "annotation ProfilerStep#7 300..400\n"
+						       "op aten::mm 310..390\n"
+						       "annotation ProfilerStep#8 400..405\n"
+						       "op aten::save 500..600\n");
+
+	g_assert_cmpuint(timeline->steps->len, ==, 3);
+	assert_step(timeline, 2, 0, 2, 300, 400, TRUE);
+}
+
 static void test_optimizer(void)
 {
 	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n"
@@ -441,6 +457,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/step_finder/empty-annotation", test_empty_annotation);
+	g_test_add_func("/step_finder/left-loop", test_left_loop);
 	g_test_add_func("/step_finder/optimizer", test_optimizer);
 	g_test_add_func("/step_finder/killed", test_killed);
 	g_test_add_func("/step_finder/single", test_single);
