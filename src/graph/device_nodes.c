@@ -231,6 +231,8 @@ static void add_pieces(struct device_nodes *nodes, guint32 index, guint *next_cu
 		from_ns = cut->time_ns;
 	}
 	add_piece(nodes, work, kind, from_ns, work->end_ns);
+	if (work->n_nodes == 1) /* between the pieces of others nobody comes */
+		graph_node_at(builder->graph, work->first_node)->pool = work->engine;
 	if (work->member != TACHO_NONE) {
 		struct build_member *member = build_member_at(builder, work->member);
 		struct graph_node *node = graph_node_at(builder->graph, work->first_node);
@@ -479,6 +481,7 @@ void builder_add_device_nodes(struct graph_builder *builder)
 
 	if (builder->work->len == 0)
 		return;
+	builder_find_engines(builder);
 	device_nodes_init(&nodes, builder);
 	find_arrivals(&nodes);
 	find_delays(&nodes);

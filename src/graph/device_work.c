@@ -87,6 +87,7 @@ static void add_slice(struct graph_builder *builder, const struct build_window *
 		.thread = TACHO_NONE,
 		.launch_ns = G_MININT64,
 		.member = TACHO_NONE,
+		.engine = TACHO_NONE,
 	};
 
 	if (!take_launch(builder, window, &work))

@@ -637,7 +637,8 @@ static gboolean is_shared(const TachoGraph *graph)
 	if (graph_has_cores(graph) || takes_from_devices(graph))
 		return TRUE;
 	for (guint i = 0; i < graph->pools->len; i++)
-		if (g_array_index(graph->pools, struct graph_pool, i).n_workers > 1)
+		if (g_array_index(graph->pools, struct graph_pool, i).n_workers > 1 ||
+		    g_array_index(graph->pools, struct graph_pool, i).is_engine)
 			return TRUE;
 	for (guint i = 0; i < graph->groups->len; i++)
 		if (graph_group_at(graph, i)->is_hops)

@@ -52,6 +52,7 @@ struct build_work {
 	guint32 thread;	  /* index, of the call */
 	gint64 launch_ns; /* begin of the call; G_MININT64 where there is none */
 	guint32 member;	  /* its part in a collective, or TACHO_NONE */
+	guint32 engine;	  /* pool of the engine that copies it; TACHO_NONE: none that is shared */
 	guint32 first_node,
 		n_nodes; /* its pieces, which follow each other; made by device_nodes.c */
 };
@@ -162,6 +163,8 @@ void builder_find_device_waits(struct graph_builder *builder);
 void builder_add_sync(struct graph_builder *builder, guint32 thread, guint32 call, guint32 work);
 /* Where drivers took only so much work ahead, calls wait for what is so many before; as above. */
 void builder_limit_queues(struct graph_builder *builder);
+/* Find which copies share an engine; needs the pools of collectives. */
+void builder_find_engines(struct graph_builder *builder);
 /* Make the nodes of devices and their parts in collectives; needs the nodes of threads and transfers. */
 void builder_add_device_nodes(struct graph_builder *builder);
 guint32 builder_add_lane(struct graph_builder *builder, guint32 rank_index, guint32 track,

@@ -231,7 +231,9 @@ static void add_pools(struct graph_builder *builder)
 
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
 		for (guint32 group = 0; group < n_groups; group++) {
-			struct graph_pool pool = { rank, group, 1 };
+			struct graph_pool pool = { .rank_index = rank,
+						   .group = group,
+						   .n_workers = 1 };
 
 			g_array_append_val(builder->graph->pools, pool);
 		}

@@ -29,7 +29,8 @@ struct graph_node {
 	guint32 kind : 8;   /* TachoNodeKind */
 	guint32 step;	    /* number; TACHO_NONE: between steps */
 	guint32 transfer;   /* QUEUE, TRANSFER, COMPLETE: index; else TACHO_NONE */
-	guint32 pool;	    /* QUEUE, COMPLETE: workers of its rank and group; else TACHO_NONE */
+	guint32 pool;	    /* QUEUE, COMPLETE: workers of its rank and group; COPY: an engine; else
+				     * TACHO_NONE */
 };
 
 G_STATIC_ASSERT(sizeof(struct graph_node) == 40); /* there are 10 million for 1024 ranks */
@@ -57,10 +58,12 @@ struct graph_link {
 	const gchar *direction; /* static: "out", "in", "local" */
 };
 
-/* Workers that carry out the collectives of one group on one rank, in the order queued. */
+/* Workers that carry out the collectives of one group on one rank, in the order queued; or a device's engine for
+ * copies, one after the other in the order in which they come. */
 struct graph_pool {
-	guint32 rank_index, group;
+	guint32 rank_index, group; /* of an engine: ordinal of those of the rank */
 	guint32 n_workers;
+	gboolean is_engine;
 };
 
 struct graph_group {

@@ -201,7 +201,8 @@ static void copy_pools(struct split *split)
 		if (!has_copy_of_rank(split, pool.rank_index))
 			continue;
 		pool.rank_index = rank_of_copy(split, pool.rank_index);
-		pool.group = copy_or_self(split->groups, pool.group);
+		if (!pool.is_engine)
+			pool.group = copy_or_self(split->groups, pool.group);
 		split->pools[i] = graph->pools->len;
 		g_array_append_val(graph->pools, pool);
 	}

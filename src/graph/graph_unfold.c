@@ -248,7 +248,8 @@ static void copy_pools(struct unfolding *unfolding)
 				g_array_index(unfolding->from->pools, struct graph_pool, i);
 
 			pool.rank_index = rank_of_copy(unfolding, pool.rank_index, copy);
-			pool.group = copy_of(&unfolding->groups, pool.group, copy);
+			if (!pool.is_engine)
+				pool.group = copy_of(&unfolding->groups, pool.group, copy);
 			g_array_append_val(unfolding->to->pools, pool);
 		}
 }

@@ -87,11 +87,17 @@ static void list_nodes(struct rank_fold *fold)
 			fold->position[fold->nodes[i]] = i - fold->first[rank];
 }
 
-static guint32 n_workers_of(const TachoGraph *graph, const struct graph_node *node)
+/* Of ranks of their own: workers of as many, engines of the same ordinal. */
+static gboolean are_pools_alike(const TachoGraph *graph, guint32 a, guint32 b)
 {
-	return node->pool == TACHO_NONE
-		       ? 0
-		       : g_array_index(graph->pools, struct graph_pool, node->pool).n_workers;
+	const struct graph_pool *x, *y;
+
+	if (a == TACHO_NONE || b == TACHO_NONE)
+		return a == b;
+	x = &g_array_index(graph->pools, struct graph_pool, a);
+	y = &g_array_index(graph->pools, struct graph_pool, b);
+	return x->n_workers == y->n_workers && x->is_engine == y->is_engine &&
+	       (!x->is_engine || x->group == y->group);
 }
 
 /* Each neighbour of `a` is that of `b`: of no rank, or in the same place of their own. */
@@ -121,7 +127,7 @@ static gboolean are_nodes_alike(const struct rank_fold *fold, guint32 a, guint32
 	const struct graph_node *x = graph_node_at(graph, a), *y = graph_node_at(graph, b);
 
 	return x->kind == y->kind && graph->duration_ns[a] == graph->duration_ns[b] &&
-	       x->transfer == y->transfer && n_workers_of(graph, x) == n_workers_of(graph, y) &&
+	       x->transfer == y->transfer && are_pools_alike(graph, x->pool, y->pool) &&
 	       are_neighbours_alike(fold, a, b, graph->pred_first, graph->pred) &&
 	       are_neighbours_alike(fold, a, b, graph->succ_first, graph->succ);
 }

@@ -14,6 +14,9 @@
  *            bytes of a rank move, that takes a share of a core (graph_contention.c); without
  *            `cores`, of what that rank computes. A rank's device is such a set, too, from which its
  *            devices' collectives take, where kernels were seen to be slower beside them.
+ *   engines  copies of one direction of a device follow each other in the order in which they come
+ *            (device_engines.c). As events are in order of time, who comes finds known until when the
+ *            engine is at those before.
  *   workers  a rank's collectives of one group are taken up in the order queued, each when one of
  *            the workers is free.
  *
@@ -116,6 +119,8 @@ static gboolean is_shared(const struct shared_run *run, guint32 index, guint32 p
 	if (place == PLACE_TRANSFER)
 		return graph_transfer_at(run->graph, graph_node_at(run->graph, index)->transfer)
 			       ->work_ns > 0;
+	if (place == PLACE_ENGINE)
+		return run->graph->duration_ns[index] > 0;
 	return place < run->n_core_sets && run->graph->duration_ns[index] > 0;
 }
 
@@ -330,6 +335,23 @@ static void end_transfers(struct shared_run *run)
 		finish(run, ended[i], llround(time_ns));
 }
 
+/* --- engines -------------------------------------------------------------------------------- */
+
+static void begin_copy(struct shared_run *run, guint32 node)
+{
+	struct worker_pool *engine = &run->pools[graph_node_at(run->graph, node)->pool];
+	TachoReplay *replay = run->replay;
+	gint64 free_ns = (gint64)engine->free_ns[0]; /* a whole number: when a node ended */
+
+	if (free_ns > replay->begin_ns[node]) {
+		replay->begin_ns[node] = free_ns;
+		replay->cause[node] = engine->freed_by[0];
+	}
+	finish(run, node, replay->begin_ns[node] + run->graph->duration_ns[node]);
+	engine->free_ns[0] = (gdouble)replay->end_ns[node];
+	engine->freed_by[0] = node;
+}
+
 /* --- the clock ------------------------------------------------------------------------------ */
 
 static void begin_next(struct shared_run *run)
@@ -339,6 +361,8 @@ static void begin_next(struct shared_run *run)
 
 	if (place == PLACE_TRANSFER)
 		begin_transfer(run, event.node, event.time);
+	else if (place == PLACE_ENGINE)
+		begin_copy(run, event.node);
 	else
 		begin_on_core(run, event.node, place, event.time);
 }
@@ -453,6 +477,8 @@ static guint32 place_of(const struct shared_run *run, const struct graph_node *n
 	case TACHO_NODE_KERNEL:
 	case TACHO_NODE_HOST:
 		return run->core_set_of[node->lane];
+	case TACHO_NODE_COPY:
+		return node->pool == TACHO_NONE ? PLACE_NONE : PLACE_ENGINE;
 	case TACHO_NODE_DEVICE:
 	case TACHO_NODE_CAST:
 		return device_of(run, node);

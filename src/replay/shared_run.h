@@ -24,11 +24,12 @@ struct core_set {
 	gboolean is_uncounted; /* each node has a core of its own, of which its rank's bytes take */
 };
 
+/* Workers; of an engine, there is one, which counts as free from when it will be. */
 struct worker_pool {
 	guint32 next; /* of pool_node[], to be taken up */
 	guint32 n_free;
 	gdouble *free_ns;  /* since when, n_free of them */
-	guint32 *freed_by; /* COMPLETE nodes */
+	guint32 *freed_by; /* COMPLETE nodes, or a COPY */
 };
 
 /* When a core set has something to end. */
@@ -39,7 +40,8 @@ struct next_set {
 
 /* Where a node happens that is on no core set. */
 enum node_place {
-	PLACE_TRANSFER = G_MAXUINT32 - 3, /* on links */
+	PLACE_TRANSFER = G_MAXUINT32 - 4, /* on links */
+	PLACE_ENGINE,			  /* on one that copies */
 	PLACE_QUEUE,			  /* taken up by one of several workers ... */
 	PLACE_COMPLETE,			  /* ... who is free after it */
 	PLACE_NONE,			  /* nothing is shared */

@@ -56,7 +56,7 @@ static void add_ranks(struct job *job)
 		struct graph_lane lane = {
 			.rank_index = rank, .host = row.host, .track = TACHO_NONE, .is_main = TRUE
 		};
-		struct graph_pool pool = { rank, 0, shape->n_workers };
+		struct graph_pool pool = { .rank_index = rank, .n_workers = shape->n_workers };
 
 		g_array_append_val(job->timeline->ranks, row);
 		g_array_append_val(job->graph->lanes, lane);

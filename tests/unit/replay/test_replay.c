@@ -452,7 +452,7 @@ static TachoGraph *opposite_orders(TachoTimeline *timeline, guint32 n_workers)
 	g_array_append_val(graph->groups, group);
 	graph_add_group_link(graph, 0, 0, "local");
 	for (guint32 rank = 0; rank < 2; rank++) {
-		struct graph_pool pool = { rank, 0, n_workers };
+		struct graph_pool pool = { .rank_index = rank, .n_workers = n_workers };
 
 		g_array_append_val(graph->pools, pool);
 	}
@@ -506,7 +506,7 @@ static void test_blocked_pool(void)
 	g_autoptr(TachoGraph) graph = graph_new(timeline);
 	g_autoptr(GError) error = NULL;
 	struct graph_group group = { .n_ranks = 2 };
-	struct graph_pool pool = { 0, 0, 2 };
+	struct graph_pool pool = { .n_workers = 2 };
 
 	add_lanes(graph);
 	g_array_append_val(graph->groups, group);
