@@ -92,6 +92,9 @@ static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 		       prediction->unfolded_pieces);
 	printf("nine in ten steps %.3f to %.3f ms\n", prediction->interval_ms[0],
 	       prediction->interval_ms[1]);
+	if (prediction->n_device_bound_steps > 0)
+		printf("devices, not their hosts, end %u of %u steps\n",
+		       prediction->n_device_bound_steps, prediction->n_steps);
 	if (prediction->n_samples > 0)
 		printf("in nine of ten samples the median step is %.3f to %.3f ms (%u samples)\n",
 		       prediction->median_interval_ms[0], prediction->median_interval_ms[1],
@@ -117,7 +120,8 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 		printf("\nBeside it\n");
 		tacho_table_print(prediction->jobs, stdout, width, with_colour);
 	}
-	printf("\nCritical path of step %u\n", prediction->path_step);
+	printf("\nCritical path of step %u%s\n", prediction->path_step,
+	       prediction->path_ends_on_device ? ", to the end of what a device does in it" : "");
 	if (!options->with_all)
 		tacho_table_limit(prediction->path_summary, MAX_PATH_ROWS);
 	tacho_table_print(prediction->path_summary, stdout, width, with_colour);

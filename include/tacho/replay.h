@@ -54,16 +54,19 @@ typedef struct {
 	/* The same within the steps replayed: as recorded, and with the what-ifs, on which rank. */
 	gint64 baseline_peak_memory_bytes, predicted_peak_memory_bytes;
 	gint32 peak_rank;
-	guint32 path_step;	   /* the step that the critical path is of */
-	TachoTable *critical_path; /* in order of time; its times add up to the step */
-	TachoTable *path_summary;  /* the same by what it is */
-	TachoTable *utilisation;   /* of threads and links, over all steps */
-	TachoTable *peak_owners;   /* what holds memory at the predicted peak; NULL: not known */
-	TachoTable *jobs;	   /* those put beside, a row each; NULL: none were */
-	TachoTable *sensitivity;   /* NULL; who has asked for it may put it here, for the JSON */
-	GPtrArray *notes;	   /* gchar */
-	TachoGraph *graph;	   /* with the what-ifs */
-	TachoReplay *replay;	   /* of it */
+	guint32 path_step; /* the step that the critical path is of ... */
+	gboolean
+		path_ends_on_device; /* ... which is over only when a device is, later than its host */
+	guint32 n_device_bound_steps; /* that are so, of all those predicted */
+	TachoTable *critical_path;    /* in order of time; its times add up to the step */
+	TachoTable *path_summary;     /* the same by what it is */
+	TachoTable *utilisation;      /* of threads and links, over all steps */
+	TachoTable *peak_owners;      /* what holds memory at the predicted peak; NULL: not known */
+	TachoTable *jobs;	      /* those put beside, a row each; NULL: none were */
+	TachoTable *sensitivity;      /* NULL; who has asked for it may put it here, for the JSON */
+	GPtrArray *notes;	      /* gchar */
+	TachoGraph *graph;	      /* with the what-ifs */
+	TachoReplay *replay;	      /* of it */
 	/* Of tacho_prediction_unfold(); ranks are 0 before it. */
 	guint32 unfolded_ranks, unfolded_pieces;
 	gdouble unfolded_step_ms;

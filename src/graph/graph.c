@@ -59,6 +59,8 @@ TachoGraph *graph_new(TachoTimeline *timeline)
 	graph->blocks = g_array_new(FALSE, FALSE, sizeof(struct graph_block));
 	graph->guests = g_array_new(FALSE, FALSE, sizeof(struct graph_guest));
 	graph->guest_steps = g_array_new(FALSE, FALSE, sizeof(gint64));
+	graph->guest_lags = g_array_new(FALSE, FALSE, sizeof(gint64));
+	graph->lags = g_array_new(FALSE, FALSE, sizeof(gint64));
 	graph->guest_rounds = 1;
 	graph->sets = g_array_new(FALSE, FALSE, sizeof(guint32));
 	graph->devices = g_array_new(FALSE, TRUE, sizeof(const gchar *));
@@ -102,6 +104,8 @@ void tacho_graph_free(TachoGraph *graph)
 	g_array_unref(graph->sets);
 	g_array_unref(graph->devices);
 	g_array_unref(graph->precisions);
+	g_array_unref(graph->guest_lags);
+	g_array_unref(graph->lags);
 	g_array_unref(graph->steps);
 	g_ptr_array_unref(graph->notes);
 	g_free(graph);
@@ -142,6 +146,8 @@ TachoGraph *graph_copy(const TachoGraph *graph)
 	copy->sets = g_array_copy(graph->sets);
 	copy->devices = g_array_copy(graph->devices);
 	copy->precisions = g_array_copy(graph->precisions);
+	copy->guest_lags = g_array_copy(graph->guest_lags);
+	copy->lags = g_array_copy(graph->lags);
 	copy->steps = g_array_copy(graph->steps);
 	copy->notes = g_ptr_array_copy(graph->notes, copy_string, NULL);
 	g_ptr_array_set_free_func(copy->notes, g_free);

@@ -165,6 +165,7 @@ struct graph_guest {
 	guint32 n_steps;
 	gint64 offset_ns;			 /* how much later than this job it begins */
 	guint32 first_alone_step, n_alone_steps; /* of guest_steps: what its steps take alone */
+	guint32 first_lag; /* of guest_lags: as `lags`, of its ranks and n_steps; TACHO_NONE: not known */
 	gdouble taken_share, taken_by_bytes, device_taken_share; /* as the graph's */
 };
 
@@ -174,7 +175,10 @@ struct _TachoGraph {
 	GArray *steps; /* guint32, the numbers of those in it, ascending; control steps are not */
 	guint32 n_played; /* ranks that have nodes of their own; 0: those of the timeline */
 	GArray *sets; /* guint32, which set is played for each; empty: the first (rank_copies.h) */
-	gint64 whole_ns;	/* no steps: the mean over ranks of what was recorded; else 0 */
+	gint64 whole_ns; /* no steps: the mean over ranks of what was recorded; else 0 */
+	/* gint64, ns, [rank of the timeline * steps + step]: how far the rank's devices were behind its host when
+	 * the step was over, in the replay of what was recorded; empty: not known, or there are none. */
+	GArray *lags;
 	GArray *nodes;		/* struct graph_node */
 	GArray *edges;		/* struct graph_edge */
 	GArray *lanes;		/* struct graph_lane */
@@ -188,6 +192,7 @@ struct _TachoGraph {
 	GArray *blocks;		/* struct graph_block; found by replay_find_memory() */
 	GArray *guests;		/* struct graph_guest */
 	GArray *guest_steps;	/* gint64, ns */
+	GArray *guest_lags;	/* gint64, ns */
 	guint32 guest_rounds;	/* times as many rounds of what guests recorded as seem enough */
 	GPtrArray *notes;	/* gchar */
 	gboolean has_precision; /* by what-ifs: operations have had numbers of another width */

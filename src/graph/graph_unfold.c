@@ -422,6 +422,8 @@ static TachoGraph *new_unfolded(const TachoGraph *graph, guint32 n_ranks, guint3
 		g_array_append_val(to->sets, i);
 	to->origin_ns = graph->origin_ns;
 	g_array_append_vals(to->steps, graph->steps->data, graph->steps->len);
+	if (graph->lags->len > 0) /* of the recorded ranks: copies have theirs */
+		g_array_append_vals(to->lags, graph->lags->data, graph->lags->len);
 	to->whole_ns = graph->whole_ns;
 	to->taken_share = graph->taken_share;
 	to->taken_by_bytes = graph->taken_by_bytes;

@@ -3,7 +3,10 @@
  * Every node knows whose end let it begin. From the last node of the rank that ends the step last,
  * that leads back, from rank to rank, to the moment the step began there; what lies between a
  * node's cause and its own end is that node's. So the times add up to the step. A time in which the
- * path is still in the step before, on a rank that is behind, is called what it was there. */
+ * path is still in the step before, on a rank that is behind, is called what it was there.
+ *
+ * Where a step is over only when a device is (step_times.c), the path ends with what that did last, and begins as
+ * much later than the step as the device was behind when it was recorded. */
 #include "graph/rank_copies.h"
 #include "replay/replay_internal.h"
 
@@ -78,21 +81,24 @@ static GArray *walk_back(const TachoReplay *replay, guint32 node, gint64 begin_n
 	return stretches;
 }
 
-/* The rank whose main thread ends the step last. */
-static guint32 last_of_step(const TachoReplay *replay, guint32 step, gint64 *ret_begin_ns)
+/* The step of the rank that ends it last. */
+static struct step_span last_of_step(const TachoReplay *replay, guint32 step)
 {
-	guint32 last = TACHO_NONE;
+	struct step_span last = { .node = TACHO_NONE };
+	g_autofree struct step_span *spans = NULL;
+	struct step_marks marks;
 
+	step_marks_init(&marks, replay->graph);
+	spans = g_new(struct step_span, MAX(marks.n_steps, 1u));
 	for (guint32 rank = 0; rank < graph_n_own_ranks(replay->graph); rank++) {
-		gint64 begin_ns = 0;
-		guint32 node = replay_step_end(replay, rank, step, &begin_ns);
+		const struct step_span *span = &spans[graph_step_index(replay->graph, step)];
 
-		if (node == TACHO_NONE ||
-		    (last != TACHO_NONE && replay->end_ns[node] <= replay->end_ns[last]))
-			continue;
-		last = node;
-		*ret_begin_ns = begin_ns;
+		step_marks_spans(&marks, replay->end_ns, rank, spans);
+		if (span->node != TACHO_NONE &&
+		    (last.node == TACHO_NONE || span->end_ns > last.end_ns))
+			last = *span;
 	}
+	step_marks_release(&marks);
 	return last;
 }
 
@@ -179,14 +185,15 @@ static TachoTable *summary_table(const TachoGraph *graph, const GArray *stretche
 }
 
 void replay_critical_path(const TachoReplay *replay, guint32 step, TachoTable **ret_path,
-			  TachoTable **ret_summary)
+			  TachoTable **ret_summary, gboolean *ret_is_device)
 {
-	gint64 begin_ns = 0;
-	guint32 last = last_of_step(replay, step, &begin_ns);
-	g_autoptr(GArray) stretches = walk_back(replay, last, begin_ns);
+	struct step_span last = last_of_step(replay, step);
+	gint64 begin_ns = last.begin_ns + last.lag_ns;
+	g_autoptr(GArray) stretches = walk_back(replay, last.node, begin_ns);
 
 	*ret_path = path_table(replay, stretches, begin_ns);
 	*ret_summary = summary_table(replay->graph, stretches);
+	*ret_is_device = last.is_device;
 }
 
 /* --- utilisation ---------------------------------------------------------------------------- */

@@ -78,9 +78,9 @@ static void play_sample(guint sample, gpointer data)
 	draw_all(sampling, &view, sample);
 	replay = tacho_replay_run(&view, NULL);
 	sampling->is_played[sample] = replay != NULL;
-	for (guint32 step = 0; replay && step < sampling->marks.n_steps; step++)
-		sampling->steps_ns[(gsize)sample * sampling->marks.n_steps + step] =
-			step_marks_mean_ns(&sampling->marks, replay->end_ns, step);
+	if (replay)
+		step_marks_mean_ns(&sampling->marks, replay->end_ns,
+				   sampling->steps_ns + (gsize)sample * sampling->marks.n_steps);
 }
 
 /* All steps of all samples are the prediction's, and so is what the median step differs by from one to the

@@ -12,7 +12,8 @@
 #define MAX_ROUNDS (1u << 20) /* as many times what seemed enough; nodes run out before */
 
 /* Below this, what recording took is not worth a note. */
-#define MIN_NOTED_SHARE 0.001
+#define MIN_NOTED_SHARE	      0.001
+#define MIN_NOTED_LAG	      0.01 /* of a step */
 
 static const gdouble to_ms = 1e-6;
 
@@ -66,6 +67,7 @@ static gboolean play_baseline(TachoPrediction *prediction, GError **error)
 		g_prefix_error(error, "cannot replay what was recorded: ");
 		return FALSE;
 	}
+	replay_measure_lags(prediction->graph, baseline);
 	prediction->measured_step_ms = quantile(measured, 0.5) * to_ms;
 	prediction->baseline_step_ms = median_step_ms(baseline);
 	prediction->baseline_peak_memory_bytes = replay_memory_peak(baseline, FALSE).bytes;
@@ -153,7 +155,8 @@ static void explain(TachoPrediction *prediction)
 
 	prediction->path_step = typical_step(prediction->replay);
 	replay_critical_path(prediction->replay, prediction->path_step, &prediction->critical_path,
-			     &prediction->path_summary);
+			     &prediction->path_summary, &prediction->path_ends_on_device);
+	prediction->n_device_bound_steps = replay_n_device_bound_steps(prediction->replay);
 	prediction->utilisation = replay_utilisation(prediction->replay);
 	peak = replay_memory_peak(prediction->replay, TRUE);
 	prediction->predicted_peak_memory_bytes = peak.bytes;
@@ -170,6 +173,48 @@ static gboolean is_local(const TachoGraph *graph, const struct graph_group *grou
 		return FALSE;
 	link = g_array_index(graph->group_links, guint32, group->first_link);
 	return strcmp(g_array_index(graph->links, struct graph_link, link).direction, "local") == 0;
+}
+
+/* The mean over ranks of how far devices were behind when the step was over. */
+static gdouble mean_lag_ms(const TachoGraph *graph, guint32 step)
+{
+	guint32 n_ranks = graph->lags->len / graph->steps->len;
+	gdouble sum_ns = 0;
+
+	for (guint32 rank = 0; rank < n_ranks; rank++)
+		sum_ns += (gdouble)g_array_index(graph->lags, gint64,
+						 rank * graph->steps->len + step);
+	return sum_ns / n_ranks * to_ms;
+}
+
+/* Devices that fall further and further behind: few steps do not show what a step takes in the long run. */
+static void note_lag(TachoPrediction *prediction)
+{
+	const TachoGraph *graph = prediction->graph;
+	guint32 last = graph->steps->len - 1;
+	gdouble least_ms = MIN_NOTED_LAG * prediction->measured_step_ms, first_ms, growth_ms;
+
+	if (graph->lags->len == 0)
+		return;
+	first_ms = mean_lag_ms(graph, 0);
+	if (last == 0 && first_ms > least_ms)
+		g_ptr_array_add(
+			prediction->notes,
+			g_strdup_printf(
+				"when its host was done with the step, a device had %.3f ms "
+				"to go: each step is taken to leave as much undone",
+				first_ms));
+	for (guint32 step = 1; step <= last; step++)
+		if (mean_lag_ms(graph, step) < mean_lag_ms(graph, step - 1))
+			return;
+	growth_ms = (mean_lag_ms(graph, last) - first_ms) / MAX(last, 1u);
+	if (last > 1 && growth_ms > least_ms)
+		g_ptr_array_add(
+			prediction->notes,
+			g_strdup_printf("the devices fell %.3f ms further behind their hosts with "
+					"each step recorded: in the long run, a step would take "
+					"what it takes them, %.3f ms",
+					growth_ms, prediction->measured_step_ms + growth_ms));
 }
 
 static void note(TachoPrediction *prediction)
@@ -195,6 +240,7 @@ static void note(TachoPrediction *prediction)
 			g_strdup_printf("moving bytes between devices takes %.1f %% of what "
 					"a device computes meanwhile",
 					100 * graph->device_taken_share));
+	note_lag(prediction);
 	for (guint i = 0; i < tacho_graph_n_notes(graph); i++)
 		g_ptr_array_add(prediction->notes, g_strdup(tacho_graph_borrow_note(graph, i)));
 	for (guint32 i = 0; i < graph->groups->len; i++) {
@@ -373,6 +419,10 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 	write_integer(json, "first_step", prediction->first_step);
 	write_integer(json, "last_step", prediction->last_step);
 	write_integer(json, "critical_path_step", prediction->path_step);
+	json_writer_line(json);
+	json_writer_key(json, "step_ends_on");
+	json_writer_string(json, prediction->path_ends_on_device ? "device" : "host");
+	write_integer(json, "device_bound_steps", prediction->n_device_bound_steps);
 	if (prediction->unfolded_ranks > 0) {
 		write_integer(json, "unfolded_ranks", prediction->unfolded_ranks);
 		write_integer(json, "unfolded_pieces", prediction->unfolded_pieces);

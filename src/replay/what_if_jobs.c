@@ -9,7 +9,9 @@
  *     thread, and the first on each thread and stream what was last there.
  * (2) How many rounds are enough follows from the replay: tacho_predict() doubles graph->guest_rounds until
  *     every guest outlasts this job.
- * (3) A guest has no slices and no tracks, so that changes of work pass it by; those of links do not. */
+ * (3) How far its devices are behind its hosts when a step is over (step_times.c) is what they are in a replay of all its
+ *     rounds alone.
+ * (4) A guest has no slices and no tracks, so that changes of work pass it by; those of links do not. */
 #include <math.h>
 #include <string.h>
 
@@ -403,6 +405,32 @@ static void add_guest(struct visit *visit)
 	g_hash_table_unref(hosts);
 }
 
+/* How far the guest's devices are behind, over all its rounds, with nothing beside it: in an empty graph. */
+static gboolean measure_lags(struct visit *visit, GError **error)
+{
+	g_autoptr(TachoGraph) empty = graph_new(visit->graph->timeline);
+	g_autoptr(TachoReplay) replay = NULL;
+	struct visit alone = *visit;
+	struct step_marks marks;
+	guint32 first = visit->graph->guest_lags->len;
+
+	if (!replay_has_devices(visit->other))
+		return TRUE;
+	alone.graph = empty;
+	add_guest(&alone);
+	if (!graph_freeze(empty, error))
+		return FALSE;
+	replay = tacho_replay_run(empty, error);
+	if (!replay)
+		return FALSE;
+	step_marks_init_guest(&marks, empty, &g_array_index(empty->guests, struct graph_guest, 0));
+	step_marks_append_lags(&marks, replay->end_ns, visit->graph->guest_lags);
+	step_marks_release(&marks);
+	if (visit->graph->guest_lags->len > first)
+		visit->guest.first_lag = first;
+	return TRUE;
+}
+
 static gboolean put_beside(TachoGraph *graph, TachoGraph *other, const gchar *path,
 			   gint64 offset_ns, const gchar *what_if, GError **error)
 {
@@ -420,10 +448,13 @@ static gboolean put_beside(TachoGraph *graph, TachoGraph *other, const gchar *pa
 		.offset_ns = offset_ns,
 		.first_alone_step = graph->guest_steps->len,
 		.n_alone_steps = steps->len,
+		.first_lag = TACHO_NONE,
 		.taken_share = other->taken_share,
 		.taken_by_bytes = other->taken_by_bytes,
 		.device_taken_share = other->device_taken_share,
 	};
+	if (!measure_lags(&visit, error))
+		return FALSE;
 	g_array_append_vals(graph->guest_steps, steps->data, steps->len);
 	add_guest(&visit);
 	return TRUE;
@@ -454,31 +485,41 @@ gboolean what_if_jobs(TachoGraph *graph, const gchar *what_if, const gchar *text
 
 /* --- what came of it -------------------------------------------------------------------------- */
 
-/* When the last step of these is over, on the first rank whose it is; and on the last one. */
-static void find_end(const TachoReplay *replay, const struct step_marks *marks,
-		     gint64 *ret_first_ns, gint64 *ret_last_ns)
+/* When each step is over, on the last rank (gint64); and the last step on the first rank that has one, into
+ * ret_first_ns. */
+static GArray *find_ends_of_steps(const TachoReplay *replay, const struct step_marks *marks,
+				  gint64 *ret_first_ns)
 {
-	*ret_first_ns = G_MAXINT64;
-	*ret_last_ns = 0;
-	for (guint32 rank = 0; rank < marks->n_ranks; rank++) {
-		gsize cell = step_marks_cell(marks, rank, marks->n_steps - 1);
+	GArray *ends = g_array_new(FALSE, TRUE, sizeof(gint64));
+	g_autofree struct step_span *spans = g_new(struct step_span, MAX(marks->n_steps, 1u));
 
-		if (marks->last[cell] == TACHO_NONE)
-			continue;
-		*ret_first_ns = MIN(*ret_first_ns, replay->end_ns[marks->last[cell]]);
-		*ret_last_ns = MAX(*ret_last_ns, replay->end_ns[marks->last[cell]]);
+	g_array_set_size(ends, marks->n_steps);
+	*ret_first_ns = G_MAXINT64;
+	for (guint32 rank = 0; rank < marks->n_ranks; rank++) {
+		step_marks_spans(marks, replay->end_ns, rank, spans);
+		for (guint32 step = 0; step < marks->n_steps; step++) {
+			gint64 *end_ns = &g_array_index(ends, gint64, step);
+
+			if (spans[step].node == TACHO_NONE)
+				continue;
+			*end_ns = MAX(*end_ns, spans[step].end_ns);
+			if (step + 1 == marks->n_steps)
+				*ret_first_ns = MIN(*ret_first_ns, spans[step].end_ns);
+		}
 	}
+	return ends;
 }
 
 static gint64 own_end_ns(const TachoReplay *replay)
 {
 	struct step_marks marks;
-	gint64 first_ns, last_ns;
+	g_autoptr(GArray) ends = NULL;
+	gint64 first_ns;
 
 	step_marks_init(&marks, replay->graph);
-	find_end(replay, &marks, &first_ns, &last_ns);
+	ends = find_ends_of_steps(replay, &marks, &first_ns);
 	step_marks_release(&marks);
-	return last_ns;
+	return ends->len > 0 ? g_array_index(ends, gint64, ends->len - 1) : 0;
 }
 
 gboolean replay_guests_last(const TachoReplay *replay)
@@ -488,27 +529,16 @@ gboolean replay_guests_last(const TachoReplay *replay)
 
 	for (guint i = 0; i < replay->graph->guests->len; i++) {
 		struct step_marks marks;
-		gint64 first_ns, last_ns;
+		g_autoptr(GArray) ends = NULL;
+		gint64 first_ns;
 
 		step_marks_init_guest(&marks, replay->graph,
 				      &g_array_index(replay->graph->guests, struct graph_guest, i));
-		find_end(replay, &marks, &first_ns, &last_ns);
+		ends = find_ends_of_steps(replay, &marks, &first_ns);
 		step_marks_release(&marks);
 		last &= first_ns >= end_ns;
 	}
 	return last;
-}
-
-static gboolean is_over(const TachoReplay *replay, const struct step_marks *marks, guint32 step,
-			gint64 until_ns)
-{
-	for (guint32 rank = 0; rank < marks->n_ranks; rank++) {
-		guint32 last = marks->last[step_marks_cell(marks, rank, step)];
-
-		if (last != TACHO_NONE && replay->end_ns[last] > until_ns)
-			return FALSE;
-	}
-	return TRUE;
 }
 
 /* The times of its steps that all its ranks have behind them by `until_ns`, beside this job and alone. */
@@ -516,14 +546,18 @@ static void collect_steps(const TachoReplay *replay, const struct graph_guest *g
 			  gint64 until_ns, GArray *beside, GArray *alone)
 {
 	struct step_marks marks;
+	g_autoptr(GArray) ends = NULL;
+	g_autofree gint64 *mean_ns = NULL;
+	gint64 first_ns;
 
 	step_marks_init_guest(&marks, replay->graph, guest);
+	ends = find_ends_of_steps(replay, &marks, &first_ns);
+	mean_ns = g_new(gint64, MAX(marks.n_steps, 1u));
+	step_marks_mean_ns(&marks, replay->end_ns, mean_ns);
 	for (guint32 step = 0; step < marks.n_steps; step++) {
-		gint64 mean_ns = step_marks_mean_ns(&marks, replay->end_ns, step);
-
-		if (!is_over(replay, &marks, step, until_ns))
+		if (g_array_index(ends, gint64, step) > until_ns)
 			continue;
-		g_array_append_val(beside, mean_ns);
+		g_array_append_val(beside, mean_ns[step]);
 		g_array_append_val(alone, g_array_index(replay->graph->guest_steps, gint64,
 							guest->first_alone_step +
 								step % guest->n_alone_steps));
