@@ -54,6 +54,9 @@ typedef struct {
 	/* The same within the steps replayed: as recorded, and with the what-ifs, on which rank. */
 	gint64 baseline_peak_memory_bytes, predicted_peak_memory_bytes;
 	gint32 peak_rank;
+	/* Of the time in which a device runs kernels, how much it runs several at once: as recorded, and predicted. What
+	 * they then take from each other more than recorded is not predicted. */
+	gdouble baseline_kernel_overlap_pct, predicted_kernel_overlap_pct;
 	guint32 path_step; /* the step that the critical path is of ... */
 	gboolean
 		path_ends_on_device; /* ... which is over only when a device is, later than its host */

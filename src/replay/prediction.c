@@ -14,6 +14,7 @@
 /* Below this, what recording took is not worth a note. */
 #define MIN_NOTED_SHARE	      0.001
 #define MIN_NOTED_LAG	      0.01 /* of a step */
+#define MIN_NOTED_OVERLAP_PCT 1.0
 
 static const gdouble to_ms = 1e-6;
 
@@ -68,6 +69,7 @@ static gboolean play_baseline(TachoPrediction *prediction, GError **error)
 		return FALSE;
 	}
 	replay_measure_lags(prediction->graph, baseline);
+	prediction->baseline_kernel_overlap_pct = 100 * replay_kernel_overlap(baseline);
 	prediction->measured_step_ms = quantile(measured, 0.5) * to_ms;
 	prediction->baseline_step_ms = median_step_ms(baseline);
 	prediction->baseline_peak_memory_bytes = replay_memory_peak(baseline, FALSE).bytes;
@@ -158,6 +160,7 @@ static void explain(TachoPrediction *prediction)
 			     &prediction->path_summary, &prediction->path_ends_on_device);
 	prediction->n_device_bound_steps = replay_n_device_bound_steps(prediction->replay);
 	prediction->utilisation = replay_utilisation(prediction->replay);
+	prediction->predicted_kernel_overlap_pct = 100 * replay_kernel_overlap(prediction->replay);
 	peak = replay_memory_peak(prediction->replay, TRUE);
 	prediction->predicted_peak_memory_bytes = peak.bytes;
 	prediction->peak_rank = rank_copies_number(prediction->graph, peak.rank_index);
@@ -217,6 +220,20 @@ static void note_lag(TachoPrediction *prediction)
 					growth_ms, prediction->measured_step_ms + growth_ms));
 }
 
+static void note_overlap(TachoPrediction *prediction)
+{
+	if (prediction->predicted_kernel_overlap_pct <
+	    prediction->baseline_kernel_overlap_pct + MIN_NOTED_OVERLAP_PCT)
+		return;
+	g_ptr_array_add(
+		prediction->notes,
+		g_strdup_printf("devices run several kernels at once for %.1f %% of the time that "
+				"they run any, as recorded for %.1f %%: what these take from each "
+				"other is not in the prediction, which is too good by that",
+				prediction->predicted_kernel_overlap_pct,
+				prediction->baseline_kernel_overlap_pct));
+}
+
 static void note(TachoPrediction *prediction)
 {
 	const TachoGraph *graph = prediction->graph;
@@ -241,6 +258,7 @@ static void note(TachoPrediction *prediction)
 					"a device computes meanwhile",
 					100 * graph->device_taken_share));
 	note_lag(prediction);
+	note_overlap(prediction);
 	for (guint i = 0; i < tacho_graph_n_notes(graph); i++)
 		g_ptr_array_add(prediction->notes, g_strdup(tacho_graph_borrow_note(graph, i)));
 	for (guint32 i = 0; i < graph->groups->len; i++) {
@@ -411,6 +429,9 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 		write_interval(json, "median_interval_ms", prediction->median_interval_ms);
 	}
 	write_number(json, "error_pct", prediction->error_pct);
+	write_number(json, "baseline_kernel_overlap_pct", prediction->baseline_kernel_overlap_pct);
+	write_number(json, "predicted_kernel_overlap_pct",
+		     prediction->predicted_kernel_overlap_pct);
 	write_bytes(json, "peak_memory_bytes", prediction->peak_memory_bytes);
 	write_bytes(json, "baseline_peak_memory_bytes", prediction->baseline_peak_memory_bytes);
 	write_bytes(json, "predicted_peak_memory_bytes", prediction->predicted_peak_memory_bytes);

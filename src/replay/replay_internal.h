@@ -88,6 +88,9 @@ gboolean replay_guests_last(const TachoReplay *replay);
  * that were over before this job, "steps" (how many these are). NULL: there are no guests. */
 TachoTable *replay_guest_steps(const TachoReplay *replay);
 
+/* Of the time in which kernels run on a device, the share in which several do; of all devices of this job. */
+gdouble replay_kernel_overlap(const TachoReplay *replay);
+
 /* Whether work of devices was recorded, of this job. */
 gboolean replay_has_devices(const TachoGraph *graph);
 
