@@ -11,6 +11,7 @@ is done (exit 77). Nothing is measured, so the page is the same each time.
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -138,6 +139,76 @@ def are_alike(counts, steps):
     return min(counts) >= 0.9 * max(counts)
 
 
+# What a host does by what its calls are named; the first that matches. A call that launches work takes long where the
+# driver has taken as much as it takes.
+HOST_WORK = [
+    ("loads or compiles code", r"[Cc]ompil|ModuleLoad|LoadModule|ModuleGetFunction"),
+    ("allocates", r"Malloc|Free|Alloc|HostRegister"),
+    ("waits for the device", r"Synchronize|Memcpy|Memset|Launch|EventQuery|block|Execute"),
+    ("waits for the backward pass", r"run_backward"),
+    ("waits for input", r"DataLoader|data_loader|__next__|enumerate\("),
+    ("waits for a thread", r"[Ww]ait|acquire|futex"),
+]
+
+
+def what_host_does(name):
+    if not name:
+        return "between operations"
+    shown = (name if len(name) <= 48 else name[:45] + "...").replace("|", "/")
+    kinds = [kind for kind, names in HOST_WORK if re.search(names, name)]
+    return f"{kinds[0] if kinds else 'computes'} ({shown})"
+
+
+def host_times(tacho, path, window):
+    """name -> how long the process's first thread did it alone in the step, or else the one that did most, in ns; "" between
+    all that was recorded."""
+    begin, end = window["ts"], window["ts"] + window["dur"]
+    rows = tacho.json("query", path, f"SELECT s.id, s.parent_id, s.track_id, s.name, s.category, max(s.ts, {begin}) AS ts, "
+                      f"min(s.ts + s.dur, {end}) AS end, is_main_thread FROM slice s JOIN thread_track t ON t.id = s.track_id "
+                      f"LEFT JOIN thread ON thread.utid = t.utid WHERE t.upid = {window['upid']} AND s.ts < {end} AND "
+                      f"s.ts + s.dur > {begin}", "--format", "json")
+    if rows is None:
+        sys.exit(f"gpu_traces.py: cannot query {path}")
+    alone = {}
+    known = {row["id"] for row in rows}
+    for row in rows:
+        lasts = row["end"] - row["ts"]
+        alone[row["id"]] = alone.get(row["id"], 0) + lasts
+        if row["parent_id"] in known:
+            alone[row["parent_id"]] = alone.get(row["parent_id"], 0) - lasts
+    spans = {}
+    for row in rows:
+        if row["category"] not in ("annotation", "event"):
+            key = (row["is_main_thread"] or 0, row["track_id"])
+            spans[key] = spans.get(key, 0) + alone[row["id"]]
+    times = {}
+    chosen = max(spans, key=lambda key: (key[0], spans[key]), default=(0, None))[1]
+    for row in rows:
+        if row["track_id"] == chosen and row["category"] not in ("annotation", "event"):
+            times[row["name"]] = times.get(row["name"], 0) + alone[row["id"]]
+    times[""] = window["dur"] - sum(times.values())
+    return times
+
+
+def what_differs(tacho, path, answers):
+    """Of the step farthest from the median one, by ratio: by how much it is longer, and what its host, on the first rank, has
+    most more or less of."""
+    rows = tacho.json("query", path, "SELECT step, ts, dur, upid FROM step WHERE is_complete AND rank = (SELECT min(rank) "
+                      "FROM step) ORDER BY dur, step", "--format", "json")
+    rows = [row for row in rows if row["step"] in answers and row["dur"] > 0]
+    if len(rows) < 2:
+        return None
+    usual = rows[(len(rows) - 1) // 2]
+    other = max(rows[0], rows[-1], key=lambda row: max(row["dur"] / usual["dur"], usual["dur"] / row["dur"]))
+    sign = 1 if other["dur"] >= usual["dur"] else -1
+    before, after = host_times(tacho, path, usual), host_times(tacho, path, other)
+    growth = {name: after.get(name, 0) - before.get(name, 0) for name in {**before, **after}}
+    name = max(sorted(growth), key=lambda name: sign * growth[name])
+    only = ", which the other does not" if name not in (before if sign > 0 else after) else ""
+    return (f"{other['step']}: {(other['dur'] - usual['dur']) / 1e6:+.3f} ms; {what_host_does(name)}: "
+            f"{growth[name] / 1e6:+.3f} ms{only}")
+
+
 def step_row(tacho, run, path):
     """Errors of the prediction of each step from each other, in percent; None: not several steps, or without times."""
     answers = {}
@@ -153,7 +224,7 @@ def step_row(tacho, run, path):
     return [run, len(answers), "yes" if are_alike(event_counts(tacho, path), answers) else "no", max(same),
             statistics.median(ms for ms, _ in answers.values()), len(pairs),
             statistics.median(error for *_, error in pairs), max(error for *_, error in pairs),
-            statistics.median(warm) if warm else None, max(warm) if warm else None]
+            statistics.median(warm) if warm else None, max(warm) if warm else None, what_differs(tacho, path, answers)]
 
 
 def step_rows(tacho, data):
@@ -213,12 +284,15 @@ step against that step, the worst. Then each step is predicted by the replay of 
 error; and without the first step, where there are more than two. Such an error is how far the steps of a recording
 differ: in the work that they do (*alike*: the steps but the first have as many events, by a tenth; benchmarks that
 build models between steps, or servers whose requests differ, have not), in their input, in what the profiler does. No
-prediction from a single step can be better.
+prediction from a single step can be better. The last column says what is different, by rule from the
+trace: the step farthest from the median one, by how much it is longer, and what its host, on its main thread, does most
+longer (or shorter) itself. A host that launches work waits for the device where the driver has taken as much as it takes: steps
+in which it is not yet full are shorter, and those that come after are the device's.
 
 """)
     out.write(table(["trace", "steps", "alike", "same: worst %", "median step ms", "pairs", "median error %", "worst %",
-                     "without the first: median %", "worst %"], steps,
-                    ["", "", "", ".3f", ".3f", "", ".1f", ".1f", ".1f", ".1f"]))
+                     "without the first: median %", "worst %", "farthest from the median step"], steps,
+                    ["", "", "", ".3f", ".3f", "", ".1f", ".1f", ".1f", ".1f", ""]))
     out.write(f"\n{step_summary(steps)}\n")
 
 
