@@ -179,24 +179,25 @@ struct _TachoGraph {
 	/* gint64, ns, [rank of the timeline * steps + step]: how far the rank's devices were behind its host when
 	 * the step was over, in the replay of what was recorded; empty: not known, or there are none. */
 	GArray *lags;
-	GArray *nodes;		/* struct graph_node */
-	GArray *edges;		/* struct graph_edge */
-	GArray *lanes;		/* struct graph_lane */
-	GArray *links;		/* struct graph_link */
-	GArray *group_links;	/* guint32 */
-	GArray *pools;		/* struct graph_pool */
-	GArray *groups;		/* struct graph_group */
-	GArray *transfers;	/* struct graph_transfer */
-	GArray *gradients;	/* struct graph_gradient */
-	GArray *passes;		/* struct graph_pass, by rank and ordinal */
-	GArray *blocks;		/* struct graph_block; found by replay_find_memory() */
-	GArray *guests;		/* struct graph_guest */
-	GArray *guest_steps;	/* gint64, ns */
-	GArray *guest_lags;	/* gint64, ns */
-	guint32 guest_rounds;	/* times as many rounds of what guests recorded as seem enough */
-	GPtrArray *notes;	/* gchar */
-	gboolean has_precision; /* by what-ifs: operations have had numbers of another width */
-	GArray *precisions;	/* struct graph_precision, of those that have them */
+	GArray *nodes;		 /* struct graph_node */
+	GArray *edges;		 /* struct graph_edge */
+	GArray *lanes;		 /* struct graph_lane */
+	GArray *links;		 /* struct graph_link */
+	GArray *group_links;	 /* guint32 */
+	GArray *pools;		 /* struct graph_pool */
+	GArray *groups;		 /* struct graph_group */
+	GArray *transfers;	 /* struct graph_transfer */
+	GArray *gradients;	 /* struct graph_gradient */
+	GArray *passes;		 /* struct graph_pass, by rank and ordinal */
+	GArray *blocks;		 /* struct graph_block; found by replay_find_memory() */
+	GArray *guests;		 /* struct graph_guest */
+	GArray *guest_steps;	 /* gint64, ns */
+	GArray *guest_lags;	 /* gint64, ns */
+	guint32 guest_rounds;	 /* times as many rounds of what guests recorded as seem enough */
+	GPtrArray *notes;	 /* gchar */
+	gboolean has_precision;	 /* by what-ifs: operations have had numbers of another width */
+	gboolean has_recomputed; /* by what-ifs: devices do something again, which has no slices */
+	GArray *precisions;	 /* struct graph_precision, of those that have them */
 	guint8 gradient_rate; /* enum device_rate: by what-ifs, of what all-reduces carry in the place of 32 bits */
 	GArray *devices; /* const gchar *, static, of the first ranks played: by what-ifs, which their
 			  * kernels are on; NULL, or none: as recorded */

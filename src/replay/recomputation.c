@@ -1,27 +1,56 @@
 /* recomputation: parts of the forward pass that are not kept for the backward pass, but computed again.
  *
  * What matches is computed a second time in full, for as long as it took the first time, right before the
- * first of its backward pass. Which that is, correlate tells (forward_backward.c). What it had handed out and
+ * first of its backward pass. Which that is, correlate tells (forward_backward.c). What devices did for it they do
+ * again (device_recomputation.c). What it had handed out and
  * only its backward pass needs is not held between (memory_edits.c). */
+#include "replay/recomputation.h"
+
 #include <string.h>
 
+#include "replay/rank_choice.h"
 #include "replay/replay_memory.h"
-#include "replay/what_if_internal.h"
 
-/* What the matched slice takes, and the last node of it. */
+/* What the matched slice takes, on a rank or a copy of it, and the last node of that on a thread. */
 struct forward_work {
+	guint32 set, slice, rank_index;
 	gint64 duration_ns;
 	guint32 last_node;
+	GArray *nodes; /* guint32, of streams, too */
 };
 
 struct recomputation {
 	TachoGraph *graph;
+	const struct rank_choice *ranks;
 	const gchar *kind;
 	const GRegex *regex;
-	GHashTable *works;    /* matched slice -> struct forward_work */
-	GHashTable *backward; /* matched slice -> the slice its backward pass begins with */
-	GHashTable *of_op;    /* the same of each op that has one */
+	GHashTable *works;  /* graph_op_key() of a matched slice -> struct forward_work */
+	GHashTable *agains; /* the same of the slice a backward pass begins with -> struct again */
+	GHashTable *backward;  /* matched slice -> the slice its backward pass begins with */
+	GHashTable *of_op;     /* the same of each op that has one */
+	guint32 n_collectives; /* in what matches, on streams */
 };
+
+static void work_free(gpointer pointer)
+{
+	struct forward_work *work = pointer;
+
+	g_array_unref(work->nodes);
+	g_free(work);
+}
+
+static void again_free(gpointer pointer)
+{
+	struct again *again = pointer;
+
+	g_array_unref(again->nodes);
+	g_free(again);
+}
+
+static gsize key_of(guint32 set, guint32 slice)
+{
+	return (gsize)set << 32 | slice;
+}
 
 static gboolean is_match(const struct recomputation *recomputation, guint32 slice)
 {
@@ -44,29 +73,65 @@ static guint32 matching(const struct recomputation *recomputation, guint32 slice
 	return match;
 }
 
+static struct forward_work *take_work(struct recomputation *recomputation,
+				      const struct graph_node *node, guint32 match)
+{
+	const struct graph_lane *lane = graph_lane_at(recomputation->graph, node->lane);
+	gpointer key = GSIZE_TO_POINTER(key_of(lane->set, match));
+	struct forward_work *work = g_hash_table_lookup(recomputation->works, key);
+
+	if (work)
+		return work;
+	work = g_new0(struct forward_work, 1);
+	*work = (struct forward_work){
+		lane->set, match,      lane->rank_index,
+		0,	   TACHO_NONE, g_array_new(FALSE, FALSE, sizeof(guint32))
+	};
+	g_hash_table_insert(recomputation->works, key, work);
+	return work;
+}
+
+static gboolean is_of_thread(const struct graph_node *node)
+{
+	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
+	       node->kind == TACHO_NODE_HOST;
+}
+
+/* The slice that the node is of, or that launched it; TACHO_NONE: it is not computed. */
+static guint32 calling_slice(const TachoGraph *graph, const struct graph_node *node)
+{
+	if (node->slice == TACHO_NONE || is_of_thread(node))
+		return node->slice;
+	if (node->kind == TACHO_NODE_DEVICE || node->kind == TACHO_NODE_COPY ||
+	    node->kind == TACHO_NODE_QUEUE)
+		return graph->timeline->slices.launch[node->slice];
+	return TACHO_NONE;
+}
+
 static void find_works(struct recomputation *recomputation)
 {
 	const TachoGraph *graph = recomputation->graph;
 
 	for (guint32 i = 0; i < graph->nodes->len; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
-		guint32 match;
+		guint32 slice = calling_slice(graph, node), match;
 		struct forward_work *work;
 
-		if (node->slice == TACHO_NONE ||
-		    (node->kind != TACHO_NODE_OP && node->kind != TACHO_NODE_KERNEL &&
-		     node->kind != TACHO_NODE_HOST))
+		if (slice == TACHO_NONE || !rank_choice_has_node(recomputation->ranks, graph, node))
 			continue;
-		match = matching(recomputation, node->slice);
+		match = matching(recomputation, slice);
 		if (match == TACHO_NONE)
 			continue;
-		work = g_hash_table_lookup(recomputation->works, GUINT_TO_POINTER(match));
-		if (!work) {
-			work = g_new0(struct forward_work, 1);
-			g_hash_table_insert(recomputation->works, GUINT_TO_POINTER(match), work);
+		if (node->kind == TACHO_NODE_QUEUE) {
+			recomputation->n_collectives++;
+			continue;
 		}
-		work->duration_ns += node->duration_ns;
-		work->last_node = i;
+		work = take_work(recomputation, node, match);
+		g_array_append_val(work->nodes, i);
+		if (is_of_thread(node)) {
+			work->duration_ns += node->duration_ns;
+			work->last_node = i;
+		}
 	}
 }
 
@@ -116,41 +181,60 @@ static guint32 backward_of(const struct recomputation *recomputation, guint32 ma
 	return TACHO_NONE;
 }
 
-/* By the slice that a backward pass begins with: what comes before it. */
-static GHashTable *collect_insertions(struct recomputation *recomputation)
+static struct again *take_again(struct recomputation *recomputation,
+				const struct forward_work *work, guint32 backward)
 {
-	const TachoTimeline *timeline = recomputation->graph->timeline;
-	GHashTable *insertions = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	GHashTableIter iter;
-	gpointer match, value;
+	const TachoSlices *slices = &recomputation->graph->timeline->slices;
+	gpointer key = GSIZE_TO_POINTER(key_of(work->set, backward));
+	struct again *again = g_hash_table_lookup(recomputation->agains, key);
 
-	g_hash_table_iter_init(&iter, recomputation->works);
-	while (g_hash_table_iter_next(&iter, &match, &value)) {
-		const struct forward_work *work = value;
-		guint32 name = timeline->slices.name[GPOINTER_TO_UINT(match)];
-		guint32 backward = backward_of(recomputation, GPOINTER_TO_UINT(match));
-		struct insertion *insertion;
-
-		if (backward == TACHO_NONE)
-			continue; /* of the backward pass itself, or of none */
-		insertion = g_hash_table_lookup(insertions, GUINT_TO_POINTER(backward));
-		if (!insertion) {
-			insertion = g_new0(struct insertion, 1);
-			*insertion =
-				(struct insertion){ TACHO_NONE, 0, TACHO_NODE_OP, name, FALSE };
-			g_hash_table_insert(insertions, GUINT_TO_POINTER(backward), insertion);
-		}
-		insertion->duration_ns += work->duration_ns;
-		insertion->name = MIN(insertion->name, name); /* of several, always the same */
-	}
-	return insertions;
+	if (again)
+		return again;
+	again = g_new0(struct again, 1);
+	again->insertion = (struct insertion){ TACHO_NONE, 0, TACHO_NODE_OP,
+					       slices->name[work->slice], FALSE };
+	again->begin_ns = slices->start_ns[backward];
+	again->nodes = g_array_new(FALSE, FALSE, sizeof(guint32));
+	g_hash_table_insert(recomputation->agains, key, again);
+	return again;
 }
 
-/* The first node of each backward pass, in order. */
-static GArray *place_insertions(const TachoGraph *graph, GHashTable *by_slice)
+/* By the slice that a backward pass begins with: what comes before it. */
+static void collect_agains(struct recomputation *recomputation)
 {
+	const TachoSlices *slices = &recomputation->graph->timeline->slices;
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, recomputation->works);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct forward_work *work = value;
+		guint32 backward = backward_of(recomputation, work->slice);
+		struct again *again;
+
+		if (backward == TACHO_NONE || work->last_node == TACHO_NONE)
+			continue; /* of the backward pass itself, or of none */
+		again = take_again(recomputation, work, backward);
+		again->insertion.duration_ns += work->duration_ns;
+		/* of several, always the same */
+		again->insertion.name = MIN(again->insertion.name, slices->name[work->slice]);
+		g_array_append_vals(again->nodes, work->nodes->data, work->nodes->len);
+	}
+}
+
+static gint compare_numbers(gconstpointer a, gconstpointer b)
+{
+	guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The first node of each backward pass, in order; what is listed is borrowed. */
+static GArray *place_agains(const struct recomputation *recomputation)
+{
+	const TachoGraph *graph = recomputation->graph;
 	const TachoSlices *slices = &graph->timeline->slices;
-	GArray *insertions = g_array_new(FALSE, FALSE, sizeof(struct insertion));
+	GArray *agains = g_array_new(FALSE, FALSE, sizeof(struct again));
 
 	for (guint32 i = 0; i < graph->nodes->len; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
@@ -159,79 +243,110 @@ static GArray *place_insertions(const TachoGraph *graph, GHashTable *by_slice)
 			continue;
 		for (guint32 slice = node->slice; slice != TACHO_NONE;
 		     slice = slices->parent[slice]) {
-			struct insertion *insertion =
-				g_hash_table_lookup(by_slice, GUINT_TO_POINTER(slice));
+			struct again *again = g_hash_table_lookup(
+				recomputation->agains,
+				GSIZE_TO_POINTER(graph_op_key(graph, node, slice)));
 
-			if (!insertion || insertion->next != TACHO_NONE)
+			if (!again || again->insertion.next != TACHO_NONE)
 				continue;
-			insertion->next = i;
-			g_array_append_val(insertions, *insertion);
+			again->insertion.next = i;
+			g_array_sort(again->nodes, compare_numbers);
+			g_array_append_val(agains, *again);
 			break; /* a node follows one insertion */
 		}
 	}
-	return insertions;
+	return agains;
 }
 
 /* What is not held between the forward pass and when it is computed again; before nodes are put in. */
-static void free_memory(const struct recomputation *recomputation, GHashTable *by_slice)
+static void free_memory(const struct recomputation *recomputation)
 {
 	TachoGraph *graph = recomputation->graph;
 	const TachoSlices *slices = &graph->timeline->slices;
 	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct memory_recomputation));
 	GHashTableIter iter;
-	gpointer key, value;
+	gpointer value;
 
 	g_hash_table_iter_init(&iter, recomputation->works);
-	while (g_hash_table_iter_next(&iter, &key, &value)) {
-		guint32 match = GPOINTER_TO_UINT(key);
-		guint32 backward = backward_of(recomputation, match);
-		const struct insertion *insertion =
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct forward_work *work = value;
+		guint32 backward = backward_of(recomputation, work->slice);
+		const struct again *again =
 			backward == TACHO_NONE
 				? NULL
-				: g_hash_table_lookup(by_slice, GUINT_TO_POINTER(backward));
+				: g_hash_table_lookup(
+					  recomputation->agains,
+					  GSIZE_TO_POINTER(key_of(work->set, backward)));
 		struct memory_recomputation part;
 
-		if (!insertion || insertion->next == TACHO_NONE)
+		if (!again || again->insertion.next == TACHO_NONE || work->last_node == TACHO_NONE)
 			continue;
 		part = (struct memory_recomputation){
-			.rank_index = tacho_slice_process(graph->timeline, match)->rank_index,
-			.begin_ns = slices->start_ns[match],
-			.end_ns = tacho_slice_end_ns(graph->timeline, match),
+			.rank_index = work->rank_index,
+			.begin_ns = slices->start_ns[work->slice],
+			.end_ns = tacho_slice_end_ns(graph->timeline, work->slice),
 			.again_ns = slices->start_ns[backward],
-			.last_node = ((const struct forward_work *)value)->last_node,
-			.again_node = insertion->next,
+			.last_node = work->last_node,
+			.again_node = again->insertion.next,
 		};
 		g_array_append_val(parts, part);
 	}
 	memory_recompute(graph, parts);
 }
 
-static guint recompute(TachoGraph *graph, const gchar *kind, const GRegex *regex)
+static void insert_on_hosts(TachoGraph *graph, const GArray *agains)
 {
-	struct recomputation recomputation = { .graph = graph, .kind = kind, .regex = regex };
-	g_autoptr(GHashTable) by_slice = NULL;
-	g_autoptr(GArray) insertions = NULL;
+	g_autoptr(GArray) insertions = g_array_new(FALSE, FALSE, sizeof(struct insertion));
 
-	recomputation.works = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	recomputation.backward = g_hash_table_new(NULL, NULL);
-	recomputation.of_op = g_hash_table_new(NULL, NULL);
-	find_works(&recomputation);
-	find_backward(&recomputation);
-	by_slice = collect_insertions(&recomputation);
-	insertions = place_insertions(graph, by_slice);
-	if (insertions->len > 0 && graph->blocks->len > 0)
-		free_memory(&recomputation, by_slice);
-	g_hash_table_unref(recomputation.works);
-	g_hash_table_unref(recomputation.backward);
-	g_hash_table_unref(recomputation.of_op);
-	if (insertions->len > 0)
-		what_if_insert(graph, insertions);
-	return insertions->len;
+	for (guint i = 0; i < agains->len; i++)
+		g_array_append_val(insertions, g_array_index(agains, struct again, i).insertion);
+	what_if_insert(graph, insertions);
 }
 
-gboolean what_if_recompute(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			   GError **error)
+static void insert(struct recomputation *recomputation, const GArray *agains)
 {
+	TachoGraph *graph = recomputation->graph;
+
+	if (graph->blocks->len > 0)
+		free_memory(recomputation);
+	if (!replay_has_devices(graph)) {
+		insert_on_hosts(graph, agains);
+		return;
+	}
+	recompute_on_devices(graph, agains);
+	graph->has_recomputed = TRUE;
+	if (recomputation->n_collectives > 0)
+		graph_note(graph, "of what is computed again, %u parts in collectives are not",
+			   recomputation->n_collectives);
+}
+
+static guint recompute(struct recomputation *recomputation)
+{
+	g_autoptr(GArray) agains = NULL;
+	guint n_agains;
+
+	recomputation->works = g_hash_table_new_full(NULL, NULL, NULL, work_free);
+	recomputation->agains = g_hash_table_new_full(NULL, NULL, NULL, again_free);
+	recomputation->backward = g_hash_table_new(NULL, NULL);
+	recomputation->of_op = g_hash_table_new(NULL, NULL);
+	find_works(recomputation);
+	find_backward(recomputation);
+	collect_agains(recomputation);
+	agains = place_agains(recomputation);
+	n_agains = agains->len;
+	if (n_agains > 0)
+		insert(recomputation, agains);
+	g_hash_table_unref(recomputation->works);
+	g_hash_table_unref(recomputation->agains);
+	g_hash_table_unref(recomputation->backward);
+	g_hash_table_unref(recomputation->of_op);
+	return n_agains;
+}
+
+static gboolean recompute_of_ranks(TachoGraph *graph, const gchar *what_if,
+				   struct rank_choice *ranks, const gchar *text, GError **error)
+{
+	struct recomputation recomputation = { .graph = graph, .ranks = ranks };
 	const gchar *tilde = strchr(text, '~');
 	g_autofree gchar *kind = g_strndup(text, tilde ? (gsize)(tilde - text) : strlen(text));
 	g_autoptr(GRegex) regex = NULL;
@@ -240,16 +355,28 @@ gboolean what_if_recompute(TachoGraph *graph, const gchar *what_if, const gchar 
 	if (!tilde || (strcmp(kind, "op") != 0 && strcmp(kind, "module") != 0 &&
 		       strcmp(kind, "annotation") != 0))
 		return what_if_refuse(error, what_if,
-				      "it is recompute:KIND~REGEX, KIND being op, module or "
-				      "annotation");
+				      "it is recompute:KIND~REGEX or recompute:RANKS:KIND~REGEX, "
+				      "KIND being op, module or annotation");
 	regex = g_regex_new(tilde + 1, G_REGEX_OPTIMIZE, 0, &cause);
 	if (!regex)
 		return what_if_refuse(error, what_if, "%s", cause->message);
-	if (replay_has_devices(graph))
-		return what_if_refuse(error, what_if,
-				      "what devices would do again is not modelled");
-	if (recompute(graph, kind, regex) == 0)
+	if (!rank_choice_split(ranks, graph, what_if, error))
+		return FALSE;
+	recomputation.kind = kind;
+	recomputation.regex = regex;
+	if (recompute(&recomputation) == 0)
 		return what_if_refuse(error, what_if,
 				      "no %s of that name has a backward pass in the steps", kind);
 	return TRUE;
+}
+
+gboolean what_if_recompute(TachoGraph *graph, const gchar *what_if, const gchar *text,
+			   GError **error)
+{
+	struct rank_choice ranks;
+	gboolean is_done = rank_choice_parse(graph, what_if, &text, ":", &ranks, error) &&
+			   recompute_of_ranks(graph, what_if, &ranks, text, error);
+
+	rank_choice_release(&ranks);
+	return is_done;
 }

@@ -199,6 +199,9 @@ gboolean what_if_named_device(TachoGraph *graph, const gchar *what_if, struct ra
 	if (graph->has_precision)
 		return what_if_refuse(error, what_if,
 				      "precision is changed after the device, not before");
+	if (graph->has_recomputed)
+		return what_if_refuse(error, what_if,
+				      "the device is changed before what it computes again");
 	if (!replay_has_devices(graph))
 		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
 	if (!rank_choice_split(ranks, graph, what_if, error))

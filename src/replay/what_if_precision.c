@@ -374,6 +374,9 @@ static gboolean parse_value(struct precision *precision, const gchar *what_if, c
 			"it is precision=P, precision:RANKS=P, precision:KIND~REGEX=P "
 			"or precision:RANKS:KIND~REGEX=P, P being fp32, fp16, bf16 or "
 			"int8");
+	if (precision->graph->has_recomputed)
+		return what_if_refuse(error, what_if,
+				      "precision is changed before what is computed again");
 	if (!replay_has_devices(precision->graph))
 		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
 	*ret_device = g_strdup(words[1]);
