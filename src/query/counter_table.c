@@ -47,7 +47,7 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 
 static gboolean find(struct query_data *data, guint column, gint64 value, struct query_rows *rows)
 {
-	if (column != COUNTER_TRACK_ID || !data->has_ordered_samples)
+	if (column != COUNTER_TRACK_ID)
 		return FALSE;
 	if (rows)
 		query_rows_of_track(rows, data, tacho_track_samples, value);

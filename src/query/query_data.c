@@ -54,38 +54,12 @@ static void find_steps(struct query_data *data)
 	}
 }
 
-static gboolean are_samples_ordered(const GArray *samples)
-{
-	for (guint i = 1; i < samples->len; i++) {
-		const TachoSample *row = &g_array_index(samples, TachoSample, i);
-
-		if (row->track < row[-1].track ||
-		    (row->track == row[-1].track && row->time_ns < row[-1].time_ns))
-			return FALSE;
-	}
-	return TRUE;
-}
-
-static gboolean is_memory_ordered(const GArray *memory)
-{
-	for (guint i = 1; i < memory->len; i++) {
-		const TachoMemoryEvent *row = &g_array_index(memory, TachoMemoryEvent, i);
-
-		if (row->track < row[-1].track ||
-		    (row->track == row[-1].track && row->time_ns < row[-1].time_ns))
-			return FALSE;
-	}
-	return TRUE;
-}
-
 void query_data_init(struct query_data *data, const TachoTimeline *timeline, sqlite3 *db)
 {
 	*data = (struct query_data){ .timeline = timeline, .db = db };
 	number_threads(data);
 	find_parents(data);
 	find_steps(data);
-	data->has_ordered_samples = are_samples_ordered(timeline->samples);
-	data->has_ordered_memory = is_memory_ordered(timeline->memory);
 	slice_args_init(&data->args);
 }
 

@@ -19,12 +19,11 @@ struct query_rows {
 struct query_data {
 	const TachoTimeline *timeline;
 	sqlite3 *db;
-	guint32 *utid_of_track;				  /* TACHO_NONE: not a thread */
-	GArray *threads;				  /* guint32 tracks, by utid */
-	guint32 *parent_upid;				  /* by upid; TACHO_NONE: not in the run */
-	guint32 *first_step;				  /* of each rank; one more than ranks */
-	gboolean has_ordered_samples, has_ordered_memory; /* by track and time */
-	guint n_name_walks;				  /* walks that looked for one name */
+	guint32 *utid_of_track; /* TACHO_NONE: not a thread */
+	GArray *threads;	/* guint32 tracks, by utid */
+	guint32 *parent_upid;	/* by upid; TACHO_NONE: not in the run */
+	guint32 *first_step;	/* of each rank; one more than ranks */
+	guint n_name_walks;	/* walks that looked for one name */
 
 	/* Made when needed; see the functions below. */
 	struct row_index *slices_by_name, *flows_out, *flows_in, *members_by_slice,
