@@ -10,6 +10,7 @@
  * (4) So where a node's copies and their edges go is known from sums over the nodes before, and all cores fill in. */
 #include "graph/graph_unfold.h"
 
+#include "base/huge_pages.h"
 #include "base/worker_pool.h"
 #include "graph/rank_copies.h"
 
@@ -400,12 +401,13 @@ static void copy_nodes(struct unfolding *unfolding)
 	guint32 n_edges = unfolding->preds.first[from->n_frozen];
 
 	g_array_set_size(to->nodes, n);
+	huge_pages_want(to->nodes->data, n * sizeof(struct graph_node));
 	to->n_frozen = n;
-	to->duration_ns = g_new(gint64, MAX(n, 1u));
-	to->pred_first = g_new(guint32, (gsize)n + 1);
-	to->succ_first = g_new(guint32, (gsize)n + 1);
-	to->pred = g_new(guint32, MAX(n_edges, 1u));
-	to->succ = g_new(guint32, MAX(n_edges, 1u));
+	to->duration_ns = HUGE_PAGES_NEW(gint64, MAX(n, 1u));
+	to->pred_first = HUGE_PAGES_NEW(guint32, (gsize)n + 1);
+	to->succ_first = HUGE_PAGES_NEW(guint32, (gsize)n + 1);
+	to->pred = HUGE_PAGES_NEW(guint32, MAX(n_edges, 1u));
+	to->succ = HUGE_PAGES_NEW(guint32, MAX(n_edges, 1u));
 	to->pred_first[n] = to->succ_first[n] = n_edges;
 	worker_pool_run((from->n_frozen + CHUNK - 1) / CHUNK, fill_in, unfolding);
 	copy_order(unfolding);

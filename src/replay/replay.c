@@ -1,5 +1,6 @@
 /* replay: play a graph. Where no resource is shared, a node's time depends on its predecessors
  * alone, and one walk in topological order does; else see shared_replay.c. */
+#include "base/huge_pages.h"
 #include "replay/replay_internal.h"
 
 static inline void play_node(const TachoGraph *graph, TachoReplay *replay, guint32 node)
@@ -42,9 +43,9 @@ TachoReplay *replay_new(const TachoGraph *graph)
 
 	replay->graph = graph;
 	replay->n_nodes = graph->n_frozen;
-	replay->begin_ns = g_new(gint64, n);
-	replay->end_ns = g_new(gint64, n);
-	replay->cause = g_new(guint32, n);
+	replay->begin_ns = HUGE_PAGES_NEW(gint64, n);
+	replay->end_ns = HUGE_PAGES_NEW(gint64, n);
+	replay->cause = HUGE_PAGES_NEW(guint32, n);
 	return replay;
 }
 

@@ -1,23 +1,8 @@
 #include "trace/slice_columns.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
-/* A column of millions of rows is first touched in a few hundred huge pages rather than in as many
- * thousand small ones: each costs a fault, which costs more than to fill it. */
-#define HUGE_PAGE_BYTES	  (2u << 20)
-#define LEAST_HUGE_COLUMN (2u * HUGE_PAGE_BYTES)
-
-static void want_huge_pages(void *column, gsize size_bytes)
-{
-	guintptr begin =
-		((guintptr)column + HUGE_PAGE_BYTES - 1) & ~(guintptr)(HUGE_PAGE_BYTES - 1);
-	guintptr end = ((guintptr)column + size_bytes) & ~(guintptr)(HUGE_PAGE_BYTES - 1);
-
-	/* Where there are none, small ones do. */
-	if (size_bytes >= LEAST_HUGE_COLUMN)
-		madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-}
+#include "base/huge_pages.h"
 
 gboolean slice_columns_reserve(TachoSlices *slices, guint32 capacity)
 {
@@ -29,7 +14,7 @@ gboolean slice_columns_reserve(TachoSlices *slices, guint32 capacity)
 		if (!room)                                                                         \
 			return FALSE;                                                              \
 		slices->name = room;                                                               \
-		want_huge_pages(room, (gsize)capacity * sizeof(type));                             \
+		huge_pages_want(room, (gsize)capacity * sizeof(type));                             \
 	} while (0);
 	SLICE_COLUMNS(RESERVE_COLUMN)
 #undef RESERVE_COLUMN
@@ -199,7 +184,7 @@ guint32 *slice_columns_sort(TachoSlices *slices, guint32 n_tracks)
 	if (is_sorted)
 		return moved;
 	room = g_new(guint64, slices->n);
-	want_huge_pages(room, slices->n * sizeof(*room));
+	huge_pages_want(room, slices->n * sizeof(*room));
 #define PERMUTE_COLUMN(type, name)                                                                 \
 	do {                                                                                       \
 		type *column = (gpointer)room;                                                     \
