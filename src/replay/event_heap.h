@@ -16,7 +16,7 @@ struct event_heap {
 
 static inline gboolean event_is_before(struct event a, struct event b)
 {
-	return a.time < b.time || (a.time == b.time && a.node < b.node);
+	return (a.time < b.time) | ((a.time == b.time) & (a.node < b.node));
 }
 
 static inline void event_heap_push(struct event_heap *heap, gdouble time, guint32 node)
@@ -33,22 +33,36 @@ static inline void event_heap_push(struct event_heap *heap, gdouble time, guint3
 	heap->events[i] = event;
 }
 
-/* There is one. */
-static inline struct event event_heap_pop(struct event_heap *heap)
+/* Put `event` in the place of the first one. */
+static inline void event_heap_sift_down(struct event_heap *heap, struct event event)
 {
-	struct event top = heap->events[0], last = heap->events[--heap->n];
 	guint32 i = 0;
 
 	for (guint32 child; (child = 2 * i + 1) < heap->n; i = child) {
-		if (child + 1 < heap->n &&
-		    event_is_before(heap->events[child + 1], heap->events[child]))
-			child++;
-		if (!event_is_before(heap->events[child], last))
+		if (child + 1 < heap->n) /* either may be first, which no branch can foresee */
+			child += (guint32)event_is_before(heap->events[child + 1],
+							  heap->events[child]);
+		if (!event_is_before(heap->events[child], event))
 			break;
 		heap->events[i] = heap->events[child];
 	}
-	heap->events[i] = last;
+	heap->events[i] = event;
+}
+
+/* There is one. */
+static inline struct event event_heap_pop(struct event_heap *heap)
+{
+	struct event top = heap->events[0];
+
+	heap->n--;
+	event_heap_sift_down(heap, heap->events[heap->n]);
 	return top;
+}
+
+/* The same as to take the first, which there is, and to add another. */
+static inline void event_heap_replace(struct event_heap *heap, gdouble time, guint32 node)
+{
+	event_heap_sift_down(heap, (struct event){ time, node });
 }
 
 static inline void event_heap_release(struct event_heap *heap)

@@ -29,17 +29,7 @@
 
 #include "replay/shared_run.h"
 
-#define ALMOST_NS 0.5 /* more than rounding leaves of a transfer, up to times of 26 days */
-
-static void finish(struct shared_run *run, guint32 node, gint64 end_ns);
-
 /* --- workers -------------------------------------------------------------------------------- */
-
-static gboolean is_pooled(const struct shared_run *run, const struct graph_node *node)
-{
-	return node->pool != TACHO_NONE &&
-	       g_array_index(run->graph->pools, struct graph_pool, node->pool).n_workers > 1;
-}
 
 /* Index of the worker that has been free longest. */
 static guint32 first_free(const struct worker_pool *pool)
@@ -69,7 +59,8 @@ static void take_up(struct shared_run *run, guint32 index)
 		pool->n_free--;
 		pool->free_ns[worker] = pool->free_ns[pool->n_free];
 		pool->freed_by[worker] = pool->freed_by[pool->n_free];
-		finish(run, node, replay->begin_ns[node] + run->graph->duration_ns[node]);
+		shared_run_finish(run, node,
+				  replay->begin_ns[node] + run->graph->duration_ns[node]);
 	}
 }
 
@@ -84,7 +75,7 @@ static void give_back(struct shared_run *run, guint32 index, guint32 node)
 
 /* --- what shares nothing -------------------------------------------------------------------- */
 
-static void finish(struct shared_run *run, guint32 node, gint64 end_ns)
+void shared_run_finish(struct shared_run *run, guint32 node, gint64 end_ns)
 {
 	const TachoGraph *graph = run->graph;
 	TachoReplay *replay = run->replay;
@@ -103,13 +94,11 @@ static void finish(struct shared_run *run, guint32 node, gint64 end_ns)
 	}
 }
 
-static void begin_on_core(struct shared_run *run, guint32 node, guint32 set, gdouble time_ns);
-
 /* On links or cores, now or when its time comes. */
 static void begin_shared(struct shared_run *run, guint32 node, guint32 place, gint64 begin_ns)
 {
 	if (place < run->n_core_sets && (gdouble)begin_ns <= run->now_ns + ALMOST_NS)
-		begin_on_core(run, node, place, (gdouble)begin_ns);
+		shared_cores_begin(run, node, place, (gdouble)begin_ns);
 	else
 		event_heap_push(&run->begins, (gdouble)begin_ns, node);
 }
@@ -139,7 +128,7 @@ static void begin(struct shared_run *run, guint32 index)
 		run->has_come[index] = 1;
 		take_up(run, graph_node_at(run->graph, index)->pool);
 	} else {
-		finish(run, index, begin_ns + run->graph->duration_ns[index]);
+		shared_run_finish(run, index, begin_ns + run->graph->duration_ns[index]);
 		if (place == PLACE_COMPLETE)
 			give_back(run, graph_node_at(run->graph, index)->pool, index);
 	}
@@ -149,98 +138,6 @@ static void run_ready(struct shared_run *run)
 {
 	while (run->n_ready > 0)
 		begin(run, run->ready[--run->n_ready]);
-}
-
-/* --- cores, and what moving bytes takes ------------------------------------------------------- */
-
-static gdouble core_pace(const struct shared_run *run, const struct core_set *cores)
-{
-	gdouble left;
-
-	if (cores->is_uncounted)
-		return cores->n_moving > 0 ? 1 - cores->taken : 1;
-	left = (gdouble)run->graph->n_cores;
-	left = MAX(left - cores->taken * cores->n_moving, left * (1 - GRAPH_MAX_TAKEN));
-	return MIN(1.0, left / MAX(cores->heap.n, 1u));
-}
-
-static void advance_cores(const struct shared_run *run, struct core_set *cores, gdouble time_ns)
-{
-	cores->done_ns += (time_ns - cores->at_ns) * core_pace(run, cores);
-	cores->at_ns = time_ns;
-}
-
-static gdouble cores_next_ns(const struct shared_run *run, const struct core_set *cores)
-{
-	if (cores->heap.n == 0)
-		return INFINITY;
-	return cores->at_ns +
-	       MAX(cores->heap.events[0].time - cores->done_ns, 0.0) / core_pace(run, cores);
-}
-
-static struct next_set sooner(struct next_set a, struct next_set b)
-{
-	return b.time_ns < a.time_ns ? b : a;
-}
-
-/* What is on a set, or its pace, has changed. */
-static void schedule_cores(struct shared_run *run, guint32 set)
-{
-	guint32 i = run->n_leaves + set;
-
-	run->next[i].time_ns = cores_next_ns(run, &run->cores[set]);
-	for (i /= 2; i > 0; i /= 2)
-		run->next[i] = sooner(run->next[2 * i], run->next[2 * i + 1]);
-}
-
-void shared_run_schedule(struct shared_run *run)
-{
-	for (guint32 i = 0; i < run->n_leaves; i++)
-		run->next[run->n_leaves + i] = (struct next_set){
-			i < run->n_core_sets ? cores_next_ns(run, &run->cores[i]) : INFINITY, i
-		};
-	for (guint32 i = run->n_leaves; --i > 0;)
-		run->next[i] = sooner(run->next[2 * i], run->next[2 * i + 1]);
-}
-
-static void begin_on_core(struct shared_run *run, guint32 node, guint32 set, gdouble time_ns)
-{
-	struct core_set *cores = &run->cores[set];
-
-	advance_cores(run, cores, time_ns);
-	event_heap_push(&cores->heap, cores->done_ns + (gdouble)run->graph->duration_ns[node],
-			node);
-	schedule_cores(run, set);
-}
-
-static void end_on_core(struct shared_run *run, guint32 set, gdouble time_ns)
-{
-	struct core_set *cores = &run->cores[set];
-	guint32 node;
-
-	advance_cores(run, cores, time_ns);
-	node = event_heap_pop(&cores->heap).node;
-	schedule_cores(run, set);
-	finish(run, node, llround(time_ns));
-}
-
-/* A transfer of the group takes to the links, or leaves them. */
-static void change_moving(struct shared_run *run, guint32 group, gint change, gdouble time_ns)
-{
-	guint32 first = graph_group_at(run->graph, group)->is_device ? run->n_ranks : 0;
-
-	for (guint32 rank = 0; rank < run->n_ranks && run->n_core_sets > 0; rank++) {
-		guint32 set = run->rank_core_set[first + rank];
-		guint32 *n_moving = &run->n_moving[first + rank];
-
-		if (set == PLACE_NONE || !run->is_of_group[(gsize)group * run->n_ranks + rank])
-			continue;
-		advance_cores(run, &run->cores[set], time_ns);
-		run->cores[set].n_moving -= *n_moving > 0;
-		*n_moving += (guint32)change;
-		run->cores[set].n_moving += *n_moving > 0;
-		schedule_cores(run, set);
-	}
 }
 
 /* --- links ---------------------------------------------------------------------------------- */
@@ -259,16 +156,6 @@ static void advance_links(struct shared_run *run, gdouble time_ns)
 	run->links_at_ns = time_ns;
 }
 
-/* Transfers under way of the same group. */
-static guint32 n_of_group(const struct shared_run *run, guint32 group)
-{
-	guint32 n = 0;
-
-	for (guint i = 0; i < run->active->len; i++)
-		n += graph_transfer_at(run->graph, active_at(run, i)->transfer)->group == group;
-	return n;
-}
-
 static void set_paces(struct shared_run *run)
 {
 	run->links_next_ns = INFINITY;
@@ -280,7 +167,7 @@ static void set_paces(struct shared_run *run)
 		active->pace =
 			graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
 					    graph_n_sharing(run->graph, transfer->group, run->load,
-							    n_of_group(run, transfer->group)));
+							    run->n_active[transfer->group]));
 		run->links_next_ns =
 			MIN(run->links_next_ns,
 			    run->links_at_ns + MAX(active->rest_ns, 0.0) / active->pace);
@@ -292,7 +179,8 @@ static void change_load(struct shared_run *run, guint32 transfer, gint change, g
 	guint32 index = graph_transfer_at(run->graph, transfer)->group;
 	const struct graph_group *group = graph_group_at(run->graph, index);
 
-	change_moving(run, index, change, time_ns);
+	shared_cores_move(run, index, change, time_ns);
+	run->n_active[index] += (guint32)change;
 	for (guint32 i = 0; i < group->n_links; i++)
 		run->load[g_array_index(run->graph->group_links, guint32, group->first_link + i)] +=
 			(guint32)change;
@@ -332,7 +220,7 @@ static void end_transfers(struct shared_run *run)
 	g_array_set_size(run->active, n_kept);
 	set_paces(run);
 	for (guint i = 0; i < n_ended; i++)
-		finish(run, ended[i], llround(time_ns));
+		shared_run_finish(run, ended[i], llround(time_ns));
 }
 
 /* --- engines -------------------------------------------------------------------------------- */
@@ -347,7 +235,7 @@ static void begin_copy(struct shared_run *run, guint32 node)
 		replay->begin_ns[node] = free_ns;
 		replay->cause[node] = engine->freed_by[0];
 	}
-	finish(run, node, replay->begin_ns[node] + run->graph->duration_ns[node]);
+	shared_run_finish(run, node, replay->begin_ns[node] + run->graph->duration_ns[node]);
 	engine->free_ns[0] = (gdouble)replay->end_ns[node];
 	engine->freed_by[0] = node;
 }
@@ -364,277 +252,30 @@ static void begin_next(struct shared_run *run)
 	else if (place == PLACE_ENGINE)
 		begin_copy(run, event.node);
 	else
-		begin_on_core(run, event.node, place, event.time);
+		shared_cores_begin(run, event.node, place, event.time);
 }
 
 static void run_events(struct shared_run *run)
 {
 	for (;;) {
-		gdouble core_ns, begin_ns;
+		const struct next_set *core;
+		gdouble begin_ns;
 
 		run_ready(run);
 		if (run->history && run->n_begun >= run->history->next)
 			shared_history_keep(run->history, run);
-		core_ns = run->next[1].time_ns;
+		core = shared_cores_next(run);
 		begin_ns = run->begins.n ? run->begins.events[0].time : INFINITY;
-		run->now_ns = MIN(MIN(run->links_next_ns, core_ns), begin_ns);
+		run->now_ns = MIN(MIN(run->links_next_ns, core->time_ns), begin_ns);
 		if (run->now_ns == INFINITY)
 			return;
 		if (run->links_next_ns <= run->now_ns)
 			end_transfers(run);
-		else if (core_ns <= run->now_ns)
-			end_on_core(run, run->next[1].set, core_ns);
+		else if (core->time_ns <= run->now_ns)
+			shared_cores_end(run, core->set, MIN(run->links_next_ns, begin_ns));
 		else
 			begin_next(run);
 	}
-}
-
-/* Of ranks of several jobs on one host, the largest share. */
-static void set_taken(struct shared_run *run)
-{
-	for (guint32 rank = 0; rank < run->n_ranks; rank++) {
-		const struct graph_guest *guest = graph_guest_of(run->graph, rank);
-		guint32 threads = run->rank_core_set[rank];
-		guint32 device = run->rank_core_set[run->n_ranks + rank];
-
-		if (threads != PLACE_NONE) {
-			struct core_set *cores = &run->cores[threads];
-
-			cores->taken = MAX(cores->taken,
-					   guest ? guest->taken_share : run->graph->taken_share);
-			cores->is_uncounted = run->graph->n_cores == 0;
-		}
-		if (device != PLACE_NONE) {
-			run->cores[device].taken = graph_device_taken(run->graph, rank);
-			run->cores[device].is_uncounted = TRUE;
-		}
-	}
-}
-
-/* The set of each lane's host, or, where no number of cores is given, of its rank. Returns how many. */
-static guint32 set_thread_sets(struct shared_run *run)
-{
-	const TachoGraph *graph = run->graph;
-	g_autoptr(GHashTable) sets = g_hash_table_new(NULL, NULL);
-
-	for (guint32 i = 0; i < graph->lanes->len && graph_has_cores(graph); i++) {
-		const struct graph_lane *lane = graph_lane_at(graph, i);
-		gpointer key = graph->n_cores > 0
-				       ? GSIZE_TO_POINTER((gsize)lane->set << 32 | lane->host)
-				       : GUINT_TO_POINTER(lane->rank_index);
-		gpointer set;
-
-		if (!g_hash_table_lookup_extended(sets, key, NULL, &set)) {
-			set = GUINT_TO_POINTER(g_hash_table_size(sets));
-			g_hash_table_insert(sets, key, set);
-		}
-		run->core_set_of[i] = GPOINTER_TO_UINT(set);
-		if (lane->rank_index < run->n_ranks)
-			run->rank_core_set[lane->rank_index] = run->core_set_of[i];
-	}
-	return g_hash_table_size(sets);
-}
-
-static void set_core_sets(struct shared_run *run)
-{
-	const TachoGraph *graph = run->graph;
-
-	run->core_set_of = g_new(guint32, MAX(graph->lanes->len, 1u));
-	run->rank_core_set = g_new(guint32, MAX(2 * (gsize)run->n_ranks, 1u));
-	for (guint32 i = 0; i < graph->lanes->len; i++)
-		run->core_set_of[i] = PLACE_NONE;
-	for (guint32 i = 0; i < 2 * run->n_ranks; i++)
-		run->rank_core_set[i] = PLACE_NONE;
-	run->n_core_sets = set_thread_sets(run);
-	for (guint32 rank = 0; rank < run->n_ranks; rank++)
-		if (graph_device_taken(graph, rank) > 0)
-			run->rank_core_set[run->n_ranks + rank] = run->n_core_sets++;
-	run->cores = g_new0(struct core_set, MAX(run->n_core_sets, 1u));
-	set_taken(run);
-	run->n_leaves = 2;
-	while (run->n_leaves < run->n_core_sets)
-		run->n_leaves *= 2;
-	run->next = g_new0(struct next_set, 2 * (gsize)run->n_leaves);
-}
-
-static guint32 device_of(const struct shared_run *run, const struct graph_node *node)
-{
-	guint32 rank = graph_lane_at(run->graph, node->lane)->rank_index;
-
-	return rank < run->n_ranks ? run->rank_core_set[run->n_ranks + rank] : PLACE_NONE;
-}
-
-static guint32 place_of(const struct shared_run *run, const struct graph_node *node)
-{
-	switch ((TachoNodeKind)node->kind) {
-	case TACHO_NODE_TRANSFER:
-		return PLACE_TRANSFER;
-	case TACHO_NODE_QUEUE:
-		return is_pooled(run, node) ? PLACE_QUEUE : PLACE_NONE;
-	case TACHO_NODE_COMPLETE:
-		return is_pooled(run, node) ? PLACE_COMPLETE : PLACE_NONE;
-	case TACHO_NODE_OP:
-	case TACHO_NODE_KERNEL:
-	case TACHO_NODE_HOST:
-		return run->core_set_of[node->lane];
-	case TACHO_NODE_COPY:
-		return node->pool == TACHO_NONE ? PLACE_NONE : PLACE_ENGINE;
-	case TACHO_NODE_DEVICE:
-	case TACHO_NODE_CAST:
-		return device_of(run, node);
-	default:
-		return PLACE_NONE;
-	}
-}
-
-static void set_places(struct shared_run *run)
-{
-	run->place = g_new(guint32, MAX(run->replay->n_nodes, 1u));
-	for (guint32 i = 0; i < run->replay->n_nodes; i++)
-		run->place[i] = place_of(run, graph_node_at(run->graph, i));
-}
-
-/* Which ranks come to the collectives of each group. */
-static void set_group_ranks(struct shared_run *run)
-{
-	const TachoGraph *graph = run->graph;
-
-	run->n_moving = g_new0(guint32, MAX(2 * (gsize)run->n_ranks, 1u));
-	run->is_of_group = g_new0(guint8, MAX((gsize)graph->groups->len * run->n_ranks, 1u));
-	for (guint32 i = 0; i < run->replay->n_nodes && run->n_core_sets > 0; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
-		guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
-
-		if (node->kind == TACHO_NODE_QUEUE && rank < run->n_ranks)
-			run->is_of_group[(gsize)graph_transfer_at(graph, node->transfer)->group *
-						 run->n_ranks +
-					 rank] = 1;
-	}
-}
-
-static void set_pools(struct shared_run *run)
-{
-	const TachoGraph *graph = run->graph;
-
-	run->pools = g_new0(struct worker_pool, MAX(graph->pools->len, 1u));
-	for (guint i = 0; i < graph->pools->len; i++) {
-		guint32 n = g_array_index(graph->pools, struct graph_pool, i).n_workers;
-
-		run->pools[i].free_ns = g_new0(gdouble, n);
-		run->pools[i].freed_by = g_new0(guint32, n);
-	}
-}
-
-static void rewind_resources(struct shared_run *run)
-{
-	const TachoGraph *graph = run->graph;
-
-	run->begins.n = 0;
-	g_array_set_size(run->active, 0);
-	memset(run->load, 0, MAX(graph->links->len, 1u) * sizeof(*run->load));
-	memset(run->n_moving, 0, 2 * (gsize)run->n_ranks * sizeof(*run->n_moving));
-	run->links_at_ns = 0;
-	run->links_next_ns = INFINITY;
-	for (guint32 i = 0; i < run->n_core_sets; i++) {
-		struct core_set *cores = &run->cores[i];
-
-		cores->heap.n = cores->n_moving = 0;
-		cores->done_ns = cores->at_ns = 0;
-	}
-	for (guint i = 0; i < graph->pools->len; i++) {
-		guint32 n = g_array_index(graph->pools, struct graph_pool, i).n_workers;
-
-		run->pools[i].next = graph->pool_first[i];
-		run->pools[i].n_free = n;
-		memset(run->pools[i].free_ns, 0, n * sizeof(*run->pools[i].free_ns));
-		memset(run->pools[i].freed_by, 0, n * sizeof(*run->pools[i].freed_by));
-	}
-	run->now_ns = 0;
-	shared_run_schedule(run);
-}
-
-/* Nodes that are not played are never ready, and are not waited for. */
-static void leave_out_folded(struct shared_run *run)
-{
-	const TachoGraph *graph = run->graph;
-
-	for (guint32 i = 0; i < run->replay->n_nodes; i++) {
-		if (!rank_fold_has(run->fold, i))
-			continue;
-		run->n_waiting[i] = G_MAXUINT32;
-		for (guint32 j = graph->succ_first[i]; j < graph->succ_first[i + 1]; j++)
-			run->n_waiting[graph->succ[j]]--;
-	}
-}
-
-void shared_run_rewind(struct shared_run *run)
-{
-	const TachoGraph *graph = run->graph;
-	TachoReplay *replay = run->replay;
-
-	rewind_resources(run);
-	run->n_ready = run->n_begun = run->n_done = 0;
-	memset(run->has_come, 0, replay->n_nodes);
-	for (guint32 i = 0; i < replay->n_nodes; i++) {
-		replay->begin_ns[i] = replay->end_ns[i] = 0;
-		replay->cause[i] = TACHO_NONE;
-		run->n_waiting[i] = graph->pred_first[i + 1] - graph->pred_first[i];
-	}
-	if (run->fold)
-		leave_out_folded(run);
-	for (guint32 i = replay->n_nodes; i-- > 0;)
-		if (run->n_waiting[i] == 0)
-			run->ready[run->n_ready++] = i;
-}
-
-struct shared_run *shared_run_new(TachoReplay *replay, const struct rank_fold *fold)
-{
-	struct shared_run *run = g_new0(struct shared_run, 1);
-	const TachoGraph *graph = replay->graph;
-	gsize n = MAX(replay->n_nodes, 1u);
-
-	run->replay = replay;
-	run->graph = graph;
-	run->fold = fold;
-	run->n_waiting = g_new(guint32, n);
-	run->ready = g_new(guint32, n);
-	run->has_come = g_new0(guint8, n);
-	run->active = g_array_new(FALSE, FALSE, sizeof(struct active_transfer));
-	run->load = g_new0(guint32, MAX(graph->links->len, 1u));
-	run->n_ranks = graph_n_ranks(graph);
-	set_core_sets(run);
-	set_places(run);
-	set_group_ranks(run);
-	set_pools(run);
-	shared_run_rewind(run);
-	return run;
-}
-
-void shared_run_free(struct shared_run *run)
-{
-	if (!run)
-		return;
-	for (guint i = 0; i < run->graph->pools->len; i++) {
-		g_free(run->pools[i].free_ns);
-		g_free(run->pools[i].freed_by);
-	}
-	for (guint32 i = 0; i < run->n_core_sets; i++)
-		event_heap_release(&run->cores[i].heap);
-	g_free(run->pools);
-	g_free(run->cores);
-	g_free(run->next);
-	g_free(run->place);
-	g_free(run->core_set_of);
-	g_free(run->rank_core_set);
-	g_free(run->n_moving);
-	g_free(run->is_of_group);
-	g_free(run->load);
-	g_array_unref(run->active);
-	g_free(run->has_come);
-	g_free(run->ready);
-	g_free(run->n_waiting);
-	event_heap_release(&run->begins);
-	g_free(run);
 }
 
 /* A rank has come to a collective, but its workers are at others that wait for other ranks. */
@@ -647,7 +288,7 @@ static void explain_blocked(const struct shared_run *run, GError **error)
 	for (guint32 i = 0; i < run->replay->n_nodes; i++) {
 		const struct graph_node *row = graph_node_at(graph, i);
 
-		if (!run->has_come[i] || !is_pooled(run, row))
+		if (!run->has_come[i])
 			continue;
 		for (guint32 j = run->pools[row->pool].next; j < graph->pool_first[row->pool + 1];
 		     j++)

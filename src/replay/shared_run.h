@@ -1,11 +1,13 @@
-/* shared_run: the state of a replay whose resources are shared, for shared_replay.c to move on and for
- * shared_state.c to keep and to go back to. */
+/* shared_run: the state of a replay whose resources are shared: shared_setup.c makes it, shared_replay.c and
+ * shared_cores.c move it on, shared_state.c keeps it and goes back to what was kept. */
 #ifndef TACHO_SHARED_RUN_H
 #define TACHO_SHARED_RUN_H
 
 #include "replay/event_heap.h"
 #include "replay/rank_fold.h"
 #include "replay/replay_internal.h"
+
+#define ALMOST_NS 0.5 /* more than rounding leaves of a transfer, up to times of 26 days */
 
 /* A transfer on its links. */
 struct active_transfer {
@@ -19,9 +21,13 @@ struct core_set {
 	struct event_heap heap; /* by the amount of work done at which a node ends */
 	gdouble done_ns;	/* work done for each node on the cores since the begin */
 	gdouble at_ns;
-	guint32 n_moving;      /* ranks on it with bytes on a link */
-	gdouble taken;	       /* what each of these takes, as a share of a core */
+	gdouble taken;	  /* what each rank with bytes on a link takes, as a share of a core ... */
+	guint32 n_moving; /* ... and how many these are */
 	gboolean is_uncounted; /* each node has a core of its own, of which its rank's bytes take */
+	/* Where one node is on it: of what follows it there, the first that concerns others does not end before so
+	 * much work is done. */
+	gdouble alone_until;
+	gboolean is_alone_known;
 };
 
 /* Workers; of an engine, there is one, which counts as free from when it will be. */
@@ -34,7 +40,8 @@ struct worker_pool {
 
 /* When a core set has something to end. */
 struct next_set {
-	gdouble time_ns; /* INFINITY: nothing is on it */
+	gdouble time_ns;  /* INFINITY: nothing is on it */
+	gdouble alone_ns; /* nothing that ends on it before concerns anything else */
 	guint32 set;
 };
 
@@ -58,18 +65,24 @@ struct shared_run {
 	struct event_heap begins; /* nodes to be put on shared resources */
 	GArray *active;		  /* struct active_transfer */
 	guint32 *load;		  /* transfers on each link */
+	guint32 *n_active;	  /* transfers of each group on their links */
 	gdouble links_at_ns, links_next_ns;
 	gdouble now_ns;
 	struct core_set *cores;
 	guint32 *core_set_of; /* lane -> index */
 	guint32 n_core_sets;
-	struct next_set *next; /* a tournament of the core sets: next[1] is the soonest of all */
-	guint32 n_leaves;      /* next[n_leaves + i] is core set i's */
+	/* A tournament of the core sets: next[1] has the soonest of all, and the least alone_ns. */
+	struct next_set *next;
+	guint32 n_leaves; /* next[n_leaves + i] is core set i's */
+	guint32 late_set; /* whose leaf is not as the set is; TACHO_NONE: none's */
 	guint32 n_ranks;
 	guint32 *
 		rank_core_set; /* [rank]: of its threads; [n_ranks + rank]: of its device; or PLACE_NONE */
-	guint32 *n_moving;   /* transfers on links, of hosts and of devices, as rank_core_set[] */
-	guint8 *is_of_group; /* [group * n_ranks + rank] */
+	guint32 *n_moving; /* transfers on links, of hosts and of devices, as rank_core_set[] */
+	guint32 *
+		moving_first; /* of group g: moving[moving_first[g]] up to moving[moving_first[g + 1]] */
+	guint32 *
+		moving; /* in rank_core_set[]: who moves bytes while a transfer of the group does */
 	struct worker_pool *pools;
 	struct shared_history *history; /* to be written; or NULL */
 	const struct rank_fold *fold;	/* ranks that others are played for; or NULL */
@@ -87,8 +100,24 @@ struct shared_history {
  * filled in. */
 struct shared_run *shared_run_new(TachoReplay *replay, const struct rank_fold *fold);
 void shared_run_free(struct shared_run *run);
+/* As if nothing of the run had been played. */
+void shared_run_rewind(struct shared_run *run);
 /* Play it to its end. TACHO_GRAPH_ERROR_CYCLE: it has none. */
 gboolean shared_run_play(struct shared_run *run, GError **error);
+
+/* What follows the node has one predecessor less to wait for. */
+void shared_run_finish(struct shared_run *run, guint32 node, gint64 end_ns);
+
+/* Look anew when each core set has something to end. */
+void shared_cores_schedule(struct shared_run *run);
+/* Which has it soonest. */
+const struct next_set *shared_cores_next(struct shared_run *run);
+void shared_cores_begin(struct shared_run *run, guint32 node, guint32 set, gdouble time_ns);
+/* The soonest of all nodes on the set ends, and as long as this is before `horizon_ns` and concerns nothing else, what
+ * follows there. Before then nothing else may happen that the set depends on. */
+void shared_cores_end(struct shared_run *run, guint32 set, gdouble horizon_ns);
+/* A transfer of the group takes to the links (1), or leaves them (-1). */
+void shared_cores_move(struct shared_run *run, guint32 group, gint change, gdouble time_ns);
 
 struct shared_history *shared_history_new(const TachoGraph *graph);
 void shared_history_free(struct shared_history *history);
@@ -98,9 +127,5 @@ void shared_history_keep(struct shared_history *history, const struct shared_run
  * of a graph that differs in durations of nodes that began later, and in nothing else. */
 void shared_history_go_back(const struct shared_history *history, guint32 begun,
 			    struct shared_run *run);
-/* Look anew when each core set has something to end. */
-void shared_run_schedule(struct shared_run *run);
-/* As if nothing of the run had been played. */
-void shared_run_rewind(struct shared_run *run);
 
 #endif

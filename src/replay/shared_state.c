@@ -42,6 +42,7 @@ static void copy_cores(struct core_set *to, const struct core_set *from)
 	to->done_ns = from->done_ns;
 	to->at_ns = from->at_ns;
 	to->n_moving = from->n_moving;
+	to->is_alone_known = FALSE;
 }
 
 /* `to` has room for all workers. */
@@ -49,6 +50,8 @@ static void copy_pool(struct worker_pool *to, const struct worker_pool *from)
 {
 	to->next = from->next;
 	to->n_free = from->n_free;
+	if (from->n_free == 0) /* of whom there may be no array */
+		return;
 	memcpy(to->free_ns, from->free_ns, from->n_free * sizeof(*from->free_ns));
 	memcpy(to->freed_by, from->freed_by, from->n_free * sizeof(*from->freed_by));
 }
@@ -120,6 +123,14 @@ static void state_free(gpointer pointer)
 	g_free(state);
 }
 
+/* Of a transfer that is under way. */
+static guint32 group_of(const struct shared_run *run, guint active)
+{
+	guint32 transfer = g_array_index(run->active, struct active_transfer, active).transfer;
+
+	return graph_transfer_at(run->graph, transfer)->group;
+}
+
 static void go_back_to(const struct shared_state *state, struct shared_run *run)
 {
 	TachoReplay *replay = run->replay;
@@ -136,6 +147,9 @@ static void go_back_to(const struct shared_state *state, struct shared_run *run)
 	g_array_set_size(run->active, 0);
 	if (state->active->len > 0)
 		g_array_append_vals(run->active, state->active->data, state->active->len);
+	memset(run->n_active, 0, run->graph->groups->len * sizeof(*run->n_active));
+	for (guint i = 0; i < run->active->len; i++)
+		run->n_active[group_of(run, i)]++;
 	if (state->load)
 		memcpy(run->load, state->load, run->graph->links->len * sizeof(*run->load));
 	if (state->n_moving)
@@ -149,7 +163,7 @@ static void go_back_to(const struct shared_state *state, struct shared_run *run)
 		copy_cores(&run->cores[i], &state->cores[i]);
 	for (guint32 i = 0; i < state->n_pools; i++)
 		copy_pool(&run->pools[i], &state->pools[i]);
-	shared_run_schedule(run);
+	shared_cores_schedule(run);
 }
 
 struct shared_history *shared_history_new(const TachoGraph *graph)

@@ -1,0 +1,302 @@
+/* shared_setup: what a shared replay needs to know of its graph before it begins: where each node happens, who shares
+ * cores, whose cores moving bytes takes from. */
+#include <math.h>
+#include <string.h>
+
+#include "base/huge_pages.h"
+#include "replay/shared_run.h"
+
+/* --- core sets -------------------------------------------------------------------------------- */
+
+/* Of ranks of several jobs on one host, the largest share. */
+static void set_taken(struct shared_run *run)
+{
+	for (guint32 rank = 0; rank < run->n_ranks; rank++) {
+		const struct graph_guest *guest = graph_guest_of(run->graph, rank);
+		guint32 threads = run->rank_core_set[rank];
+		guint32 device = run->rank_core_set[run->n_ranks + rank];
+
+		if (threads != PLACE_NONE) {
+			struct core_set *cores = &run->cores[threads];
+
+			cores->taken = MAX(cores->taken,
+					   guest ? guest->taken_share : run->graph->taken_share);
+			cores->is_uncounted = run->graph->n_cores == 0;
+		}
+		if (device != PLACE_NONE) {
+			run->cores[device].taken = graph_device_taken(run->graph, rank);
+			run->cores[device].is_uncounted = TRUE;
+		}
+	}
+}
+
+/* The set of each lane's host, or, where no number of cores is given, of its rank. Returns how many. */
+static guint32 set_thread_sets(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+	g_autoptr(GHashTable) sets = g_hash_table_new(NULL, NULL);
+
+	for (guint32 i = 0; i < graph->lanes->len && graph_has_cores(graph); i++) {
+		const struct graph_lane *lane = graph_lane_at(graph, i);
+		gpointer key = graph->n_cores > 0
+				       ? GSIZE_TO_POINTER((gsize)lane->set << 32 | lane->host)
+				       : GUINT_TO_POINTER(lane->rank_index);
+		gpointer set;
+
+		if (!g_hash_table_lookup_extended(sets, key, NULL, &set)) {
+			set = GUINT_TO_POINTER(g_hash_table_size(sets));
+			g_hash_table_insert(sets, key, set);
+		}
+		run->core_set_of[i] = GPOINTER_TO_UINT(set);
+		if (lane->rank_index < run->n_ranks)
+			run->rank_core_set[lane->rank_index] = run->core_set_of[i];
+	}
+	return g_hash_table_size(sets);
+}
+
+static void set_core_sets(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+
+	run->core_set_of = g_new(guint32, MAX(graph->lanes->len, 1u));
+	run->rank_core_set = g_new(guint32, MAX(2 * (gsize)run->n_ranks, 1u));
+	for (guint32 i = 0; i < graph->lanes->len; i++)
+		run->core_set_of[i] = PLACE_NONE;
+	for (guint32 i = 0; i < 2 * run->n_ranks; i++)
+		run->rank_core_set[i] = PLACE_NONE;
+	run->n_core_sets = set_thread_sets(run);
+	for (guint32 rank = 0; rank < run->n_ranks; rank++)
+		if (graph_device_taken(graph, rank) > 0)
+			run->rank_core_set[run->n_ranks + rank] = run->n_core_sets++;
+	run->cores = g_new0(struct core_set, MAX(run->n_core_sets, 1u));
+	set_taken(run);
+	run->n_leaves = 2;
+	while (run->n_leaves < run->n_core_sets)
+		run->n_leaves *= 2;
+	run->next = g_new0(struct next_set, 2 * (gsize)run->n_leaves);
+}
+
+/* --- where nodes happen ----------------------------------------------------------------------- */
+
+static gboolean is_pooled(const struct shared_run *run, const struct graph_node *node)
+{
+	return node->pool != TACHO_NONE &&
+	       g_array_index(run->graph->pools, struct graph_pool, node->pool).n_workers > 1;
+}
+
+static guint32 device_of(const struct shared_run *run, const struct graph_node *node)
+{
+	guint32 rank = graph_lane_at(run->graph, node->lane)->rank_index;
+
+	return rank < run->n_ranks ? run->rank_core_set[run->n_ranks + rank] : PLACE_NONE;
+}
+
+static guint32 place_of(const struct shared_run *run, const struct graph_node *node)
+{
+	switch ((TachoNodeKind)node->kind) {
+	case TACHO_NODE_TRANSFER:
+		return PLACE_TRANSFER;
+	case TACHO_NODE_QUEUE:
+		return is_pooled(run, node) ? PLACE_QUEUE : PLACE_NONE;
+	case TACHO_NODE_COMPLETE:
+		return is_pooled(run, node) ? PLACE_COMPLETE : PLACE_NONE;
+	case TACHO_NODE_OP:
+	case TACHO_NODE_KERNEL:
+	case TACHO_NODE_HOST:
+		return run->core_set_of[node->lane];
+	case TACHO_NODE_COPY:
+		return node->pool == TACHO_NONE ? PLACE_NONE : PLACE_ENGINE;
+	case TACHO_NODE_DEVICE:
+	case TACHO_NODE_CAST:
+		return device_of(run, node);
+	default:
+		return PLACE_NONE;
+	}
+}
+
+/* And which ranks come to the collectives of each group: a byte each, [group * n_ranks + rank]; or NULL. */
+static void set_places(struct shared_run *run, guint8 *is_of_group)
+{
+	const TachoGraph *graph = run->graph;
+
+	run->place = HUGE_PAGES_NEW(guint32, MAX(run->replay->n_nodes, 1u));
+	for (guint32 i = 0; i < run->replay->n_nodes; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+		guint32 rank;
+
+		run->place[i] = place_of(run, node);
+		if (node->kind != TACHO_NODE_QUEUE || !is_of_group)
+			continue;
+		rank = graph_lane_at(graph, node->lane)->rank_index;
+		if (rank < run->n_ranks)
+			is_of_group[(gsize)graph_transfer_at(graph, node->transfer)->group *
+					    run->n_ranks +
+				    rank] = 1;
+	}
+}
+
+/* --- who moves bytes -------------------------------------------------------------------------- */
+
+/* Of each group, those from whom moving its bytes takes. */
+static void set_moving(struct shared_run *run, const guint8 *is_of_group)
+{
+	guint32 n_groups = run->graph->groups->len;
+	GArray *moving = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+	run->moving_first = g_new0(guint32, (gsize)n_groups + 1);
+	for (guint32 group = 0; group < n_groups; group++) {
+		guint32 first = graph_group_at(run->graph, group)->is_device ? run->n_ranks : 0;
+
+		for (guint32 rank = 0; rank < run->n_ranks && is_of_group; rank++) {
+			guint32 who = first + rank;
+
+			if (is_of_group[(gsize)group * run->n_ranks + rank] &&
+			    run->rank_core_set[who] != PLACE_NONE)
+				g_array_append_val(moving, who);
+		}
+		run->moving_first[group + 1] = moving->len;
+	}
+	run->moving = (guint32 *)(void *)g_array_free(moving, FALSE);
+}
+
+/* One look at each node, of which there may be millions. */
+static void look_at_nodes(struct shared_run *run)
+{
+	gsize n_bytes = (gsize)run->graph->groups->len * run->n_ranks;
+	g_autofree guint8 *is_of_group = run->n_core_sets > 0 ? g_new0(guint8, n_bytes) : NULL;
+
+	set_places(run, is_of_group);
+	set_moving(run, is_of_group);
+}
+
+/* --- the begin -------------------------------------------------------------------------------- */
+
+static void set_pools(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+
+	run->pools = g_new0(struct worker_pool, MAX(graph->pools->len, 1u));
+	for (guint i = 0; i < graph->pools->len; i++) {
+		guint32 n = g_array_index(graph->pools, struct graph_pool, i).n_workers;
+
+		run->pools[i].free_ns = g_new0(gdouble, n);
+		run->pools[i].freed_by = g_new0(guint32, n);
+	}
+}
+
+static void rewind_resources(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+
+	run->begins.n = 0;
+	g_array_set_size(run->active, 0);
+	memset(run->load, 0, MAX(graph->links->len, 1u) * sizeof(*run->load));
+	memset(run->n_active, 0, graph->groups->len * sizeof(*run->n_active));
+	memset(run->n_moving, 0, 2 * (gsize)run->n_ranks * sizeof(*run->n_moving));
+	run->links_at_ns = 0;
+	run->links_next_ns = INFINITY;
+	for (guint32 i = 0; i < run->n_core_sets; i++) {
+		struct core_set *cores = &run->cores[i];
+
+		cores->heap.n = cores->n_moving = 0;
+		cores->done_ns = cores->at_ns = 0;
+	}
+	for (guint i = 0; i < graph->pools->len; i++) {
+		guint32 n = g_array_index(graph->pools, struct graph_pool, i).n_workers;
+
+		run->pools[i].next = graph->pool_first[i];
+		run->pools[i].n_free = n;
+		memset(run->pools[i].free_ns, 0, n * sizeof(*run->pools[i].free_ns));
+		memset(run->pools[i].freed_by, 0, n * sizeof(*run->pools[i].freed_by));
+	}
+	run->now_ns = 0;
+	shared_cores_schedule(run);
+}
+
+/* Nodes that are not played are never ready, and are not waited for. */
+static void leave_out_folded(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+
+	for (guint32 i = 0; i < run->replay->n_nodes; i++) {
+		if (!rank_fold_has(run->fold, i))
+			continue;
+		run->n_waiting[i] = G_MAXUINT32;
+		for (guint32 j = graph->succ_first[i]; j < graph->succ_first[i + 1]; j++)
+			run->n_waiting[graph->succ[j]]--;
+	}
+}
+
+void shared_run_rewind(struct shared_run *run)
+{
+	const TachoGraph *graph = run->graph;
+	TachoReplay *replay = run->replay;
+
+	rewind_resources(run);
+	run->n_ready = run->n_begun = run->n_done = 0;
+	for (guint32 i = 0; i < graph->pool_first[graph->pools->len]; i++)
+		run->has_come[graph->pool_node[i]] = 0;
+	for (guint32 i = 0; i < replay->n_nodes; i++) {
+		replay->begin_ns[i] = 0;
+		replay->cause[i] = TACHO_NONE;
+		run->n_waiting[i] = graph->pred_first[i + 1] - graph->pred_first[i];
+	}
+	if (run->fold)
+		leave_out_folded(run);
+	for (guint32 i = replay->n_nodes; i-- > 0;)
+		if (run->n_waiting[i] == 0)
+			run->ready[run->n_ready++] = i;
+}
+
+struct shared_run *shared_run_new(TachoReplay *replay, const struct rank_fold *fold)
+{
+	struct shared_run *run = g_new0(struct shared_run, 1);
+	const TachoGraph *graph = replay->graph;
+	gsize n = MAX(replay->n_nodes, 1u);
+
+	run->replay = replay;
+	run->graph = graph;
+	run->fold = fold;
+	run->n_waiting = HUGE_PAGES_NEW(guint32, n);
+	run->ready = g_new(guint32, n);
+	run->has_come = g_new0(guint8, n);
+	run->active = g_array_new(FALSE, FALSE, sizeof(struct active_transfer));
+	run->load = g_new0(guint32, MAX(graph->links->len, 1u));
+	run->n_active = g_new0(guint32, MAX(graph->groups->len, 1u));
+	run->n_ranks = graph_n_ranks(graph);
+	run->n_moving = g_new0(guint32, MAX(2 * (gsize)run->n_ranks, 1u));
+	set_core_sets(run);
+	look_at_nodes(run);
+	set_pools(run);
+	shared_run_rewind(run);
+	return run;
+}
+
+void shared_run_free(struct shared_run *run)
+{
+	if (!run)
+		return;
+	for (guint i = 0; i < run->graph->pools->len; i++) {
+		g_free(run->pools[i].free_ns);
+		g_free(run->pools[i].freed_by);
+	}
+	for (guint32 i = 0; i < run->n_core_sets; i++)
+		event_heap_release(&run->cores[i].heap);
+	g_free(run->pools);
+	g_free(run->cores);
+	g_free(run->next);
+	g_free(run->place);
+	g_free(run->core_set_of);
+	g_free(run->rank_core_set);
+	g_free(run->n_moving);
+	g_free(run->n_active);
+	g_free(run->moving_first);
+	g_free(run->moving);
+	g_free(run->load);
+	g_array_unref(run->active);
+	g_free(run->has_come);
+	g_free(run->ready);
+	g_free(run->n_waiting);
+	event_heap_release(&run->begins);
+	g_free(run);
+}
