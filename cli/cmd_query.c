@@ -46,14 +46,12 @@ static gboolean parse_format(const struct options *options, TachoQueryFormat *re
 /* The text of a file, "-" standard input; NULL with a message. */
 static gchar *read_file(const gchar *path)
 {
-	gboolean is_input = strcmp(path, "-") == 0;
 	GError *error = NULL;
-	gchar *text;
+	gchar *text = tacho_query_read_file(path, &error);
 
-	if (g_file_get_contents(is_input ? "/dev/stdin" : path, &text, NULL, &error))
-		return text;
-	cli_fail_error("query", error);
-	return NULL;
+	if (!text)
+		cli_fail_error("query", error);
+	return text;
 }
 
 static int run_text(struct query_session *session, const gchar *text)

@@ -65,6 +65,9 @@ gchar **tacho_query_tables(TachoQuery *query);
 gchar **tacho_query_columns(TachoQuery *query, const gchar *table);
 /* The functions that SQLite does not have by itself. */
 gchar **tacho_query_functions(void);
+/* The SQL in a file, which may be a pipe; "-": standard input. The caller's; NULL, with the file's name and the
+ * reason: it cannot be read, is no text, or has more than 16 MiB. */
+gchar *tacho_query_read_file(const gchar *path, GError **error);
 /* What a table or view is, in a line; NULL: none of that name. */
 const gchar *tacho_query_describe(const gchar *table);
 /* The statement that would make the table, a column a line with its meaning behind it; NULL for

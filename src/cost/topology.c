@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "base/text_file.h"
 
 #define MAX_FILE_BYTES (64 * 1024)
 
@@ -128,17 +129,12 @@ static gboolean read_levels(GKeyFile *file, const gchar *path, struct topology *
 gboolean topology_read(struct topology *topology, const gchar *path, GError **error)
 {
 	g_autoptr(GKeyFile) file = g_key_file_new();
-	g_autofree gchar *text = NULL;
-	struct topology found = { 0 };
 	gsize length;
+	g_autofree gchar *text = text_file_read(path, MAX_FILE_BYTES, &length, error);
+	struct topology found = { 0 };
 
-	if (!g_file_get_contents(path, &text, &length, error))
+	if (!text)
 		return FALSE;
-	if (length > MAX_FILE_BYTES) {
-		g_set_error(error, TOPOLOGY_ERROR, 0, "%s: of more than %u bytes", path,
-			    MAX_FILE_BYTES);
-		return FALSE;
-	}
 	if (!g_key_file_load_from_data(file, text, length, G_KEY_FILE_NONE, error)) {
 		g_prefix_error(error, "%s: ", path);
 		return FALSE;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text_file.h"
 #include "query/query_functions.h"
 #include "query/query_guard.h"
 #include "query/query_table.h"
@@ -17,7 +18,8 @@ struct _TachoQuery {
 	gint is_interrupted;	      /* atomic: what runs, or runs next, is to end */
 };
 
-#define LOOK_EVERY 10000 /* of SQLite's steps, for an interrupt */
+#define MAX_SQL_BYTES (16 * 1024 * 1024)
+#define LOOK_EVERY    10000 /* of SQLite's steps, for an interrupt */
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -405,6 +407,14 @@ static gchar *schema_of(const gchar *name)
 		return g_strdup_printf("CREATE VIEW %s AS -- %s\n  %s;\n", view->name,
 				       view->meaning, view->select);
 	return NULL;
+}
+
+gchar *tacho_query_read_file(const gchar *path, GError **error)
+{
+	gsize length;
+
+	return text_file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, MAX_SQL_BYTES, &length,
+			      error);
 }
 
 gchar *tacho_query_schema(TachoQuery *query, const gchar *table, GError **error)

@@ -2,6 +2,7 @@
  * read whole and checked before the graph is touched. */
 #include <string.h>
 
+#include "base/text_file.h"
 #include "replay/what_if_internal.h"
 
 #define MAX_FILE_BYTES (1024 * 1024)
@@ -82,31 +83,14 @@ gboolean tacho_graph_what_if(TachoGraph *graph, const gchar *what_if, GError **e
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static gboolean check_bytes(const gchar *path, const gchar *text, gsize length, GError **error)
-{
-	const gchar *end;
-
-	if (length > MAX_FILE_BYTES) {
-		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
-			    "%s: of more than %u bytes", path, MAX_FILE_BYTES);
-		return FALSE;
-	}
-	if (g_utf8_validate(text, (gssize)length, &end))
-		return TRUE;
-	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
-		    "%s: not text (UTF-8) at byte %" G_GSIZE_FORMAT, path, (gsize)(end - text));
-	return FALSE;
-}
-
 gchar **tacho_what_ifs_read(const gchar *path, GError **error)
 {
-	g_autofree gchar *text = NULL;
+	gsize length;
+	g_autofree gchar *text = text_file_read(path, MAX_FILE_BYTES, &length, error);
 	g_auto(GStrv) lines = NULL;
 	g_autoptr(GPtrArray) what_ifs = g_ptr_array_new_with_free_func(g_free);
-	gsize length;
 
-	if (!g_file_get_contents(path, &text, &length, error) ||
-	    !check_bytes(path, text, length, error))
+	if (!text)
 		return NULL;
 	lines = g_strsplit(text, "\n", -1);
 	for (guint i = 0; lines[i]; i++) {

@@ -35,3 +35,7 @@ echo "SELECT 4 AS d; .quit" | "$TACHO" query two_ranks --file - --format csv
 echo "= $?"
 printf '.quit\nSELECT 5' | "$TACHO" query two_ranks
 echo "= $?"
+echo "== what is no text, or has no end"
+printf 'SELECT 1;\0SELECT 2' | "$TACHO" query two_ranks --file - || echo "= $?"
+ask two_ranks --file /dev/zero
+ask two_ranks --file .

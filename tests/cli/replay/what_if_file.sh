@@ -9,3 +9,6 @@ printf 'bandwidth=0.5x\nweather=fine\n' >wrong.txt
 "$TACHO" replay "$run" --what-if-file wrong.txt 2>&1 | cut -c -60
 printf 'cores=2\nab\377' >binary.txt
 "$TACHO" replay "$run" --what-if-file binary.txt || echo "exit $?"
+"$TACHO" replay "$run" --what-if-file /dev/zero || echo "exit $?"
+"$TACHO" replay "$run" --what-if-file . || echo "exit $?"
+"$TACHO" replay "$run" --topology /dev/zero || echo "exit $?"
