@@ -108,6 +108,18 @@ static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 		print_changed_peak(prediction);
 }
 
+static void print_notes(const GPtrArray *notes, guint width)
+{
+	for (guint i = 0; i < notes->len; i++) {
+		g_autofree gchar *item =
+			g_strdup_printf("- %s", (const gchar *)g_ptr_array_index(notes, i));
+
+		if (i == 0)
+			fputc('\n', stdout);
+		tacho_print_prose(item, stdout, width);
+	}
+}
+
 static void print_text(const TachoPrediction *prediction, const struct options *options)
 {
 	guint width = cli_width(stdout);
@@ -141,9 +153,7 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 			tacho_table_limit(prediction->sensitivity, MAX_SENSITIVITY_ROWS);
 		tacho_table_print(prediction->sensitivity, stdout, width, with_colour);
 	}
-	for (guint i = 0; i < prediction->notes->len; i++)
-		printf("%s- %s\n", i == 0 ? "\n" : "",
-		       (const gchar *)g_ptr_array_index(prediction->notes, i));
+	print_notes(prediction->notes, width);
 }
 
 /* The export whose files end as `path` does, of those that this build has. */

@@ -23,6 +23,7 @@ typedef struct {
 	gboolean is_json_only;	/* left out of the text */
 	gboolean is_identifier; /* a number to be read digit by digit: no thousands */
 	gboolean is_share;	/* percent of a whole: coloured by heat on a terminal */
+	gboolean is_any_size;	/* a NUMBER of a unit unknown: whole, else six digits that count */
 } TachoColumn;
 
 typedef struct _TachoTable TachoTable;
@@ -66,6 +67,9 @@ void tacho_table_limit(TachoTable *table, guint n_rows);
 /* `width` in columns of the terminal, 0: do not cut. Control characters and bad UTF-8 in cells are
  * replaced, so that a trace cannot steer the terminal. */
 void tacho_table_print(const TachoTable *table, FILE *out, guint width, gboolean with_colour);
+/* A sentence in a line, or in lines of `width` (0: any) broken between words, the second indented by two; what is not
+ * printable is replaced as in cells. */
+void tacho_print_prose(const gchar *prose, FILE *out, guint width);
 /* A JSON array of row objects. */
 void tacho_table_print_json(const TachoTable *table, FILE *out);
 

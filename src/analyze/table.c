@@ -14,10 +14,11 @@
 #include "base/json_writer.h"
 #include "analyze/table_internal.h"
 
-#define GAP	     2	/* between columns */
-#define COMFORTABLE  26 /* a flexible column is cut below this only when all else is in vain */
-#define MIN_FLEXIBLE 8
-#define REPLACEMENT  0xfffd /* for what must not be printed */
+#define GAP		    2 /* between columns */
+#define COMFORTABLE	    26 /* a flexible column is cut below this only when all else is in vain */
+#define MIN_FLEXIBLE	    8
+#define LARGEST_WRITTEN_OUT 1e15
+#define REPLACEMENT	    0xfffd /* for what must not be printed */
 
 enum cell_type {
 	CELL_NULL,
@@ -419,6 +420,21 @@ static gchar *format_number(gdouble value, guint decimals)
 	return group_thousands(digits);
 }
 
+/* Whole, else six digits that count: "65,536", "12.5", "0.000333333"; "2e-12", "1e+20". */
+static gchar *format_any_size(gdouble value)
+{
+	gdouble size = fabs(value);
+	gchar digits[G_ASCII_DTOSTR_BUF_SIZE];
+
+	if (value == trunc(value) && size < LARGEST_WRITTEN_OUT)
+		return format_number(value, 0);
+	if (size >= LARGEST_WRITTEN_OUT)
+		return g_strdup(g_ascii_formatd(digits, sizeof(digits), "%.6g", value));
+	if (size >= 1e5) /* all six are before the point */
+		return format_number(value, 0);
+	return group_thousands(g_ascii_formatd(digits, sizeof(digits), "%.6g", value));
+}
+
 static gchar *format_text(const struct cell *cell)
 {
 	g_autofree gchar *text = table_text_clean(cell->text);
@@ -437,7 +453,8 @@ static gchar *format_cell(const TachoColumn *column, const struct cell *cell)
 		g_snprintf(digits, sizeof(digits), "%" G_GINT64_FORMAT, cell->integer);
 		return column->is_identifier ? g_strdup(digits) : group_thousands(digits);
 	case CELL_NUMBER:
-		return format_number(cell->number, column->decimals);
+		return column->is_any_size ? format_any_size(cell->number)
+					   : format_number(cell->number, column->decimals);
 	case CELL_BOOLEAN:
 		return g_strdup(cell->boolean ? "yes" : "no");
 	default:
@@ -601,8 +618,7 @@ static void print_row(const struct layout *layout, guint row, FILE *out, gboolea
 	fputc('\n', out);
 }
 
-/* Prose, broken between words. */
-static void print_prose(const gchar *prose, FILE *out, guint width)
+void tacho_print_prose(const gchar *prose, FILE *out, guint width)
 {
 	g_autofree gchar *clean = table_text_clean(prose);
 	g_auto(GStrv) words = g_strsplit(clean, " ", -1);
@@ -633,7 +649,7 @@ static void print_left_out(const struct layout *layout, FILE *out, guint width)
 			g_string_append_printf(prose, "%s%s", prose->len ? ", " : "No room for: ",
 					       layout->table->columns[i].title);
 	if (prose->len)
-		print_prose(prose->str, out, width);
+		tacho_print_prose(prose->str, out, width);
 }
 
 void tacho_table_print(const TachoTable *table, FILE *out, guint width, gboolean with_colour)
@@ -647,7 +663,7 @@ void tacho_table_print(const TachoTable *table, FILE *out, guint width, gboolean
 			print_row(&layout, row, out, with_colour);
 	}
 	for (guint i = 0; i < table->notes->len; i++)
-		print_prose(g_ptr_array_index(table->notes, i), out, width);
+		tacho_print_prose(g_ptr_array_index(table->notes, i), out, width);
 	if (table->n_rows)
 		print_left_out(&layout, out, width);
 	layout_release(&layout);

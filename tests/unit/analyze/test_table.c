@@ -64,6 +64,34 @@ static void test_text(void)
 			"A note of 4 words.\n");
 }
 
+static void test_any_size(void)
+{
+	static const TachoColumn any_size[] = {
+		{ .key = "v", .title = "v", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
+	};
+	static const gdouble values[] = { 0,	      65536,	 -12.5, 1234567.25, 1.0 / 3000,
+					  99.9999999, 1234.5678, 2e-12, 1e20 };
+	g_autoptr(TachoTable) table = tacho_table_new("values", any_size, 1);
+	g_autofree gchar *text = NULL;
+
+	for (guint i = 0; i < G_N_ELEMENTS(values); i++) {
+		tacho_table_row(table);
+		tacho_table_number(table, values[i]);
+	}
+	text = print(table, 0, FALSE);
+	g_assert_cmpstr(text, ==,
+			"          v\n"
+			"          0\n"
+			"     65,536\n"
+			"      -12.5\n"
+			"  1,234,567\n"
+			"0.000333333\n"
+			"        100\n"
+			"   1,234.57\n"
+			"      2e-12\n"
+			"      1e+20\n");
+}
+
 static void test_cut(void)
 {
 	g_autoptr(TachoTable) table = sample();
@@ -232,6 +260,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/table/text", test_text);
+	g_test_add_func("/table/any_size", test_any_size);
 	g_test_add_func("/table/cut", test_cut);
 	g_test_add_func("/table/columns_left_out", test_columns_left_out);
 	g_test_add_func("/table/wide_characters", test_wide_characters);
