@@ -87,7 +87,7 @@ GArray *memory_changes(const GArray *blocks, guint32 device)
 		const struct memory_block *block = &g_array_index(blocks, struct memory_block, i);
 		struct memory_change change = { block->begin_ns, block->bytes };
 
-		if (block->device != device)
+		if (device != MEMORY_ALL_DEVICES && block->device != device)
 			continue;
 		g_array_append_val(changes, change);
 		change = (struct memory_change){ block->end_ns, -block->bytes };

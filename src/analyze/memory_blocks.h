@@ -23,7 +23,9 @@ struct memory_change {
  * handed out before the recording is not among them. */
 GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process);
 
-/* What the blocks of that device say, in order of time, what is given back first: a new array of struct
+#define MEMORY_ALL_DEVICES G_MAXUINT32
+
+/* What the blocks of that device (or all) say, in order of time, what is given back first: a new array of struct
  * memory_change. What was not given back is held to the end. */
 GArray *memory_changes(const GArray *blocks, guint32 device);
 

@@ -1,55 +1,34 @@
-/* peak_memory: the most memory a rank held, of what its allocator's probe saw. */
+/* peak_memory: the most memory a rank held, of what its allocator's probe saw, on the host and its devices
+ * together. What was handed out before the recording is worth nothing. */
 #include "replay/replay_internal.h"
 
-static gint compare_events(gconstpointer a, gconstpointer b)
-{
-	const TachoMemoryEvent *x = a, *y = b;
+#include "analyze/memory_blocks.h"
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* given back first */
-}
-
-/* Peak of what `events`, in order of time, hand out and give back. A block given back is worth
- * what it was handed out with; one handed out before the recording is worth nothing. */
-static gint64 peak_of(const GArray *events)
+/* -1: more than fits. */
+static gint64 peak_of(const GArray *changes)
 {
-	g_autoptr(GHashTable) sizes =
-		g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, NULL);
 	gint64 held_bytes = 0, peak_bytes = 0;
 
-	for (guint i = 0; i < events->len; i++) {
-		TachoMemoryEvent *event = &g_array_index(events, TachoMemoryEvent, i);
-		TachoMemoryEvent *known = g_hash_table_lookup(sizes, &event->address);
+	for (guint i = 0; i < changes->len; i++) {
+		const struct memory_change *change =
+			&g_array_index(changes, struct memory_change, i);
 
-		if (known) {
-			held_bytes -= known->bytes;
-			g_hash_table_remove(sizes, &event->address);
-		}
-		if (event->bytes <= 0)
-			continue;
-		if (event->bytes > G_MAXINT64 - held_bytes)
+		if (__builtin_add_overflow(held_bytes, change->bytes, &held_bytes))
 			return -1;
-		held_bytes += event->bytes;
-		g_hash_table_insert(sizes, &event->address, event);
 		peak_bytes = MAX(peak_bytes, held_bytes);
 	}
 	return peak_bytes;
 }
 
-static GArray *events_of_process(const TachoTimeline *timeline, guint32 process)
+static gboolean has_memory(const TachoTimeline *timeline, guint32 process)
 {
-	GArray *events = g_array_new(FALSE, FALSE, sizeof(TachoMemoryEvent));
+	guint first;
 
-	for (guint i = 0; i < timeline->memory->len; i++) {
-		const TachoMemoryEvent *event =
-			&g_array_index(timeline->memory, TachoMemoryEvent, i);
-
-		if (tacho_timeline_track(timeline, event->track)->process == process)
-			g_array_append_val(events, *event);
-	}
-	g_array_sort(events, compare_events);
-	return events;
+	for (guint32 track = 0; track < timeline->tracks->len; track++)
+		if (tacho_timeline_track(timeline, track)->process == process &&
+		    tacho_track_memory(timeline, track, &first) > 0)
+			return TRUE;
+	return FALSE;
 }
 
 gint64 peak_memory_bytes(const TachoTimeline *timeline)
@@ -58,10 +37,11 @@ gint64 peak_memory_bytes(const TachoTimeline *timeline)
 
 	for (guint i = 0; i < timeline->ranks->len; i++) {
 		guint32 process = g_array_index(timeline->ranks, TachoRank, i).main_process;
-		g_autoptr(GArray) events = events_of_process(timeline, process);
+		g_autoptr(GArray) blocks = memory_blocks_of_process(timeline, process);
+		g_autoptr(GArray) changes = memory_changes(blocks, MEMORY_ALL_DEVICES);
 
-		if (events->len > 0)
-			peak_bytes = MAX(peak_bytes, peak_of(events));
+		if (has_memory(timeline, process))
+			peak_bytes = MAX(peak_bytes, peak_of(changes));
 	}
 	return peak_bytes;
 }
