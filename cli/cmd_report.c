@@ -16,7 +16,7 @@ static const gchar *const summary_views[] = { "step", "op", "kernel", "comm" };
 
 static const gchar usage[] = "RUN...";
 static const gchar description[] = "Views:\n"
-#define VIEW_HELP(name, description) "  " #name "\t" description "\n"
+#define VIEW_HELP(name, parts, description) "  " #name "\t" description "\n"
 	TACHO_VIEWS(VIEW_HELP)
 #undef VIEW_HELP
 		"\n"
@@ -33,16 +33,17 @@ typedef TachoTable *(*ViewFunction)(const TachoTimeline *timeline, const TachoFi
 
 struct view {
 	const gchar *name, *description;
+	guint parts; /* TachoFilterPart: what it goes by */
 	ViewFunction run;
 };
 
 static const struct view views[] = {
-#define VIEW_ROW(name, description) { #name, description, tacho_view_##name },
+#define VIEW_ROW(name, parts, description) { #name, description, parts, tacho_view_##name },
 	TACHO_VIEWS(VIEW_ROW)
 #undef VIEW_ROW
 };
 
-/* Of the views of one profile, by the names that tacho_profile_options_set() knows. */
+/* Of the views of one profile, by the names of the options; tacho_profile_options_set() has '_' for '-'. */
 enum {
 	OPTION_SELECT,
 	OPTION_ORDER,
@@ -59,8 +60,8 @@ enum {
 };
 
 static const gchar *const profile_names[N_PROFILE_OPTIONS] = {
-	"select", "order_by", "account",   "start",	     "trim", "show",
-	"hide",	  "min",      "max_depth", "displayed_only", "mean",
+	"select", "order-by", "account",   "start",	     "trim", "show",
+	"hide",	  "min",      "max-depth", "displayed-only", "mean",
 };
 
 struct options {
@@ -122,13 +123,15 @@ static gboolean parse_profile(struct report *report)
 
 	report->profile = tacho_profile_options_new();
 	report->filter.profile = report->profile;
-	for (guint i = 0; i < N_PROFILE_OPTIONS; i++)
+	for (guint i = 0; i < N_PROFILE_OPTIONS; i++) {
+		g_autofree gchar *name = g_strdelimit(g_strdup(profile_names[i]), "-", '_');
+
 		for (gchar **value = report->options->profile[i]; value && *value; value++)
-			if (!tacho_profile_options_set(report->profile, profile_names[i], *value,
-						       &error)) {
+			if (!tacho_profile_options_set(report->profile, name, *value, &error)) {
 				cli_fail_error("report", error);
 				return FALSE;
 			}
+	}
 	return TRUE;
 }
 
@@ -148,6 +151,87 @@ static gboolean parse_filter(struct report *report)
 			    &report->filter.last_step) &&
 	       option_regex("report", "--name", options->name, &report->filter.name) &&
 	       option_regex("report", "--device", options->device, &report->filter.device);
+}
+
+/* --- which views an option is for ----------------------------------------------------------------- */
+
+struct asked_part {
+	const gchar *option; /* as it was given */
+	guint part;
+};
+
+static void add_part(GArray *asked, gboolean is_asked, const gchar *option, guint part)
+{
+	struct asked_part row = { option, part };
+
+	if (is_asked)
+		g_array_append_val(asked, row);
+}
+
+/* struct asked_part, a row an option that not all views go by. */
+static GArray *list_parts(const struct options *options)
+{
+	GArray *asked = g_array_new(FALSE, FALSE, sizeof(struct asked_part));
+
+	add_part(asked, options->steps != NULL, "steps", TACHO_BY_STEPS);
+	add_part(asked, options->name != NULL, "name", TACHO_BY_NAME);
+	add_part(asked, options->device != NULL, "device", TACHO_BY_DEVICE);
+	add_part(asked, options->by_shape, "shapes", TACHO_BY_SHAPES);
+	add_part(asked, options->annotation != NULL, "annotation", TACHO_BY_ANNOTATION);
+	add_part(asked, options->instance != OPTION_UNSET, "instance", TACHO_BY_ANNOTATION);
+	for (guint i = 0; i < N_PROFILE_OPTIONS; i++)
+		add_part(asked, options->profile[i] != NULL, profile_names[i], TACHO_BY_PROFILE);
+	return asked;
+}
+
+/* "--max-depth is not for step, comm, but for op, scope, code, graph" */
+static void refuse_part(const struct report *report, const struct asked_part *asked)
+{
+	g_autoptr(GString) message = g_string_new(NULL);
+	const gchar *comma = "";
+
+	for (guint i = 0; i < report->n_chosen; i++)
+		g_string_append_printf(message, "%s%s", i ? ", " : "", report->chosen[i]->name);
+	g_string_append(message, ", but for ");
+	for (guint i = 0; i < G_N_ELEMENTS(views); i++)
+		if (views[i].parts & asked->part) {
+			g_string_append_printf(message, "%s%s", comma, views[i].name);
+			comma = ", ";
+		}
+	cli_fail("report", "--%s is not for %s", asked->option, message->str);
+}
+
+/* What no view that is shown goes by is refused. */
+static gboolean check_parts(const struct report *report)
+{
+	g_autoptr(GArray) all = list_parts(report->options);
+
+	for (guint i = 0; i < all->len; i++) {
+		const struct asked_part *asked = &g_array_index(all, struct asked_part, i);
+		guint parts = 0;
+
+		for (guint k = 0; k < report->n_chosen; k++)
+			parts |= report->chosen[k]->parts;
+		if (!(parts & asked->part)) {
+			refuse_part(report, asked);
+			return FALSE;
+		}
+	}
+	return TRUE;
+}
+
+/* What other views go by, but not this one, is said under it. */
+static void note_parts(const struct report *report, const struct view *view, TachoTable *table)
+{
+	g_autoptr(GArray) all = list_parts(report->options);
+
+	for (guint i = 0; i < all->len; i++) {
+		const struct asked_part *asked = &g_array_index(all, struct asked_part, i);
+
+		if (!(view->parts & asked->part))
+			tacho_table_note(table, "--%s is not for the %s view: nothing is left out.",
+					 asked->option, view->name);
+	}
 }
 
 static gboolean has_rank(const TachoTimeline *timeline, gint rank)
@@ -265,8 +349,12 @@ static int print_report(struct report *report, const TachoTimeline *timeline)
 
 	if (report->filter.rank >= 0 && !has_rank(timeline, report->filter.rank))
 		return cli_fail("report", "the run has no rank %d", report->filter.rank);
-	for (guint i = 0; i < report->n_chosen; i++)
-		g_ptr_array_add(report->tables, make_table(report, timeline, report->chosen[i]));
+	for (guint i = 0; i < report->n_chosen; i++) {
+		TachoTable *table = make_table(report, timeline, report->chosen[i]);
+
+		note_parts(report, report->chosen[i], table);
+		g_ptr_array_add(report->tables, table);
+	}
 	if (!sort_tables(report))
 		return CLI_BAD;
 	for (guint i = 0; i < report->tables->len; i++)
@@ -286,8 +374,8 @@ static int report_with(const struct options *options, int argc, char **argv)
 	int status = CLI_BAD;
 
 	report.tables = g_ptr_array_new_with_free_func((GDestroyNotify)tacho_table_free);
-	if (choose_views(&report) && parse_profile(&report) && parse_filter(&report) &&
-	    (timeline = cli_open_runs("report", argc, argv)))
+	if (choose_views(&report) && check_parts(&report) && parse_profile(&report) &&
+	    parse_filter(&report) && (timeline = cli_open_runs("report", argc, argv)))
 		status = print_report(&report, timeline);
 	g_ptr_array_unref(report.tables);
 	g_clear_pointer(&report.filter.name, g_regex_unref);

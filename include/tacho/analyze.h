@@ -27,41 +27,74 @@ typedef struct {
 		NULL, -1, -1, -1, FALSE, NULL, NULL, NULL, 0                                       \
 	}
 
-/* VIEW(name, what it shows). A view is src/analyze/<name>_view.c; critical, which needs a replay, is
- * src/replay/critical_view.c. */
+/* What of a filter a view may go by; all go by its rank. */
+typedef enum {
+	TACHO_BY_STEPS = 1 << 0,
+	TACHO_BY_NAME = 1 << 1,
+	TACHO_BY_DEVICE = 1 << 2,
+	TACHO_BY_SHAPES = 1 << 3,
+	TACHO_BY_ANNOTATION = 1 << 4, /* and instance */
+	TACHO_BY_PROFILE = 1 << 5,
+} TachoFilterPart;
+
+/* VIEW(name, what it goes by, what it shows): what else a filter has changes nothing. A view is
+ * src/analyze/<name>_view.c; critical, which needs a replay, is src/replay/critical_view.c. */
 #define TACHO_VIEWS(VIEW)                                                                          \
-	VIEW(step, "where each step of each rank goes: compute, communication, waiting, idle")     \
-	VIEW(breakdown,                                                                            \
+	VIEW(step, TACHO_BY_STEPS,                                                                 \
+	     "where each step of each rank goes: compute, communication, waiting, idle")           \
+	VIEW(breakdown, TACHO_BY_STEPS,                                                            \
 	     "what is at work in a step: kernels, copies, runtime calls, data loading ...")        \
-	VIEW(op, "framework operations, by name")                                                  \
-	VIEW(kernel, "library and device kernels, by name and shape")                              \
-	VIEW(scope, "operations by module and name scope: a tree with totals")                     \
-	VIEW(code, "operations by the functions of the program that ran them")                     \
-	VIEW(graph, "operations by what they need: each above those whose results it reads")       \
-	VIEW(comm, "collectives: bytes, bandwidth, transfer against waiting, who was late")        \
-	VIEW(message, "messages on TCP connections: for which collective, to whom, how fast")      \
-	VIEW(latency, "how long requests, messages and collectives take to arrive")                \
-	VIEW(bucket, "buckets of gradients: when ready, queued, transferred")                      \
-	VIEW(gradient, "gradients in each bucket, and when each was ready")                        \
-	VIEW(overlap, "communication hidden behind computation")                                   \
-	VIEW(straggler, "which rank the others wait for, and what it does longer than they")       \
-	VIEW(memory, "memory by operation: held at the peak, handed out, never given back")        \
-	VIEW(memory_curve, "memory held over time, by category where that was recorded")           \
-	VIEW(chunks, "what allocators hold at the end: segments, chunks in use, free pieces")      \
-	VIEW(bins,                                                                                 \
+	VIEW(op, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_SHAPES | TACHO_BY_PROFILE,              \
+	     "framework operations, by name")                                                      \
+	VIEW(kernel, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                             \
+	     "library and device kernels, by name and shape")                                      \
+	VIEW(scope, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_PROFILE,                             \
+	     "operations by module and name scope: a tree with totals")                            \
+	VIEW(code, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_PROFILE,                              \
+	     "operations by the functions of the program that ran them")                           \
+	VIEW(graph, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_PROFILE,                             \
+	     "operations by what they need: each above those whose results it reads")              \
+	VIEW(comm, TACHO_BY_STEPS | TACHO_BY_NAME,                                                 \
+	     "collectives: bytes, bandwidth, transfer against waiting, who was late")              \
+	VIEW(message, TACHO_BY_STEPS | TACHO_BY_NAME,                                              \
+	     "messages on TCP connections: for which collective, to whom, how fast")               \
+	VIEW(latency, TACHO_BY_STEPS | TACHO_BY_NAME,                                              \
+	     "how long requests, messages and collectives take to arrive")                         \
+	VIEW(bucket, TACHO_BY_STEPS | TACHO_BY_NAME,                                               \
+	     "buckets of gradients: when ready, queued, transferred")                              \
+	VIEW(gradient, TACHO_BY_STEPS | TACHO_BY_NAME,                                             \
+	     "gradients in each bucket, and when each was ready")                                  \
+	VIEW(overlap, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                            \
+	     "communication hidden behind computation")                                            \
+	VIEW(straggler, TACHO_BY_STEPS | TACHO_BY_NAME,                                            \
+	     "which rank the others wait for, and what it does longer than they")                  \
+	VIEW(memory, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                             \
+	     "memory by operation: held at the peak, handed out, never given back")                \
+	VIEW(memory_curve, TACHO_BY_DEVICE,                                                        \
+	     "memory held over time, by category where that was recorded")                         \
+	VIEW(chunks, TACHO_BY_NAME | TACHO_BY_DEVICE,                                              \
+	     "what allocators hold at the end: segments, chunks in use, free pieces")              \
+	VIEW(bins, TACHO_BY_NAME,                                                                  \
 	     "chunks that allocators hold at the end, by the size class they sort them into")      \
-	VIEW(critical, "what a step is made of: the critical path across ranks")                   \
-	VIEW(device, "what each device does, and how much of it is filled")                        \
-	VIEW(idle, "why a device waits: for the host, for a kernel to begin, for something else")  \
-	VIEW(launch, "from launch to kernel: calls, delays, work too short for its launch")        \
-	VIEW(graph_node,                                                                           \
+	VIEW(critical, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_ANNOTATION,                       \
+	     "what a step is made of: the critical path across ranks")                             \
+	VIEW(device, TACHO_BY_STEPS | TACHO_BY_DEVICE,                                             \
+	     "what each device does, and how much of it is filled")                                \
+	VIEW(idle, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                               \
+	     "why a device waits: for the host, for a kernel to begin, for something else")        \
+	VIEW(launch, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                             \
+	     "from launch to kernel: calls, delays, work too short for its launch")                \
+	VIEW(graph_node, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                         \
 	     "nodes of CUDA and HIP graphs: what each runs, and which operation made it")          \
-	VIEW(queue, "work launched for each device stream that has not begun")                     \
-	VIEW(counters, "counters: least, mean, most, and what ran then")                           \
-	VIEW(advise, "what to change, why, and what that would save at most")
+	VIEW(queue, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                              \
+	     "work launched for each device stream that has not begun")                            \
+	VIEW(counters, TACHO_BY_STEPS | TACHO_BY_NAME,                                             \
+	     "counters: least, mean, most, and what ran then")                                     \
+	VIEW(advise, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                             \
+	     "what to change, why, and what that would save at most")
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */
-#define TACHO_VIEW_DECLARE(name, description)                                                      \
+#define TACHO_VIEW_DECLARE(name, parts, description)                                               \
 	TachoTable *tacho_view_##name(const TachoTimeline *timeline, const TachoFilter *filter);
 TACHO_VIEWS(TACHO_VIEW_DECLARE)
 #undef TACHO_VIEW_DECLARE

@@ -5,9 +5,7 @@ gboolean bucket_is_chosen(const struct selection *selection, const TachoBucket *
 			  guint *cursor)
 {
 	return selection_takes_rank(selection, bucket->rank_index) &&
-	       selection_takes_time(selection, bucket->rank_index, bucket->queued_ns, cursor) &&
-	       selection_takes_name(selection,
-				    tacho_slice_name(selection->timeline, bucket->slice));
+	       selection_takes_time(selection, bucket->rank_index, bucket->queued_ns, cursor);
 }
 
 static gboolean is_before(const TachoStep *step, const TachoBucket *bucket)

@@ -4,8 +4,7 @@
 
 #include "analyze/selection.h"
 
-/* Whether the view is about the bucket: its rank, its step, and the name of its collective. `cursor`,
- * 0 at first, makes it quick for buckets in the order of the timeline's table. */
+/* Whether the view is about the bucket: its rank and its step. `cursor`, 0 at first, makes it quick for buckets in the order of the timeline's table. */
 gboolean bucket_is_chosen(const struct selection *selection, const TachoBucket *bucket,
 			  guint *cursor);
 /* The begin of the bucket's step; false: it is in none. */

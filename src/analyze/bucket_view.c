@@ -154,7 +154,8 @@ TachoTable *tacho_view_bucket(const TachoTimeline *timeline, const TachoFilter *
 	for (guint i = 0; i < timeline->buckets->len; i++) {
 		const TachoBucket *bucket = &g_array_index(timeline->buckets, TachoBucket, i);
 
-		if (bucket_is_chosen(&selection, bucket, &cursor))
+		if (bucket_is_chosen(&selection, bucket, &cursor) &&
+		    selection_takes_name(&selection, tacho_slice_name(timeline, bucket->slice)))
 			count_bucket(timeline, members, find_group(groups, known, bucket), bucket);
 	}
 	g_array_sort(groups, compare_groups);

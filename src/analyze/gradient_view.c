@@ -131,6 +131,12 @@ static void count_gradients(const TachoTimeline *timeline, GArray *groups, GHash
 	}
 }
 
+/* "" where it is not known. */
+static const gchar *module_name(const TachoTimeline *timeline, const struct gradient_group *group)
+{
+	return group->module == TACHO_NONE ? "" : tacho_slice_name(timeline, group->module);
+}
+
 static void add_row(TachoTable *table, const TachoTimeline *timeline,
 		    const struct gradient_group *group)
 {
@@ -193,8 +199,13 @@ TachoTable *tacho_view_gradient(const TachoTimeline *timeline, const TachoFilter
 			count_gradients(timeline, groups, known, forward, bucket);
 	}
 	g_array_sort(groups, compare_groups);
-	for (guint i = 0; i < groups->len; i++)
-		add_row(table, timeline, &g_array_index(groups, struct gradient_group, i));
+	for (guint i = 0; i < groups->len; i++) {
+		const struct gradient_group *group =
+			&g_array_index(groups, struct gradient_group, i);
+
+		if (selection_takes_name(&selection, module_name(timeline, group)))
+			add_row(table, timeline, group);
+	}
 	selection_note_empty(&selection, table, "gradients in buckets");
 	selection_note(&selection, table);
 	selection_release(&selection);

@@ -101,7 +101,7 @@ static void write_views(struct html_export *export)
 		TachoTable *(*view)(const TachoTimeline *timeline, const TachoFilter *filter);
 	} views[] = {
 		{ "step_summary", "each rank's steps: medians and means", tacho_view_step_summary },
-#define VIEW(name, description) { #name, description, tacho_view_##name },
+#define VIEW(name, parts, description) { #name, description, tacho_view_##name },
 		TACHO_VIEWS(VIEW)
 #undef VIEW
 	};

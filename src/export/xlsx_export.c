@@ -126,7 +126,7 @@ static void write_views(struct xlsx_export *export, const TachoTimeline *timelin
 		const gchar *name;
 		TachoTable *(*view)(const TachoTimeline *timeline, const TachoFilter *filter);
 	} views[] = { { "step summary", tacho_view_step_summary },
-#define VIEW(name, description) { #name, tacho_view_##name },
+#define VIEW(name, parts, description) { #name, tacho_view_##name },
 		      TACHO_VIEWS(VIEW)
 #undef VIEW
 	};

@@ -12,3 +12,9 @@ run=$TACHO_SOURCE_DIR/tests/data/two_ranks
 "$TACHO" report "$run" --limit -1 || echo "exit $?"
 if [ -w /dev/full ]; then "$TACHO" report "$run" >/dev/full || echo "exit $?"; fi
 "$TACHO" report "$run" --view op --all | head -n 1
+# What no view shown goes by.
+"$TACHO" report "$run" --view step --name mm || echo "exit $?"
+"$TACHO" report "$run" --view breakdown --view memory_curve --shapes || echo "exit $?"
+"$TACHO" report "$run" --view kernel --max-depth 2 || echo "exit $?"
+"$TACHO" report "$run" --instance 1 || echo "exit $?"
+"$TACHO" report "$run" --name convolution --limit 1 | grep -A9 '^step:'

@@ -61,7 +61,7 @@ static const struct {
 	const gchar *name;
 	TachoTable *(*run)(const TachoTimeline *timeline, const TachoFilter *filter);
 } views[] = {
-#define VIEW_ROW(name, description) { #name, tacho_view_##name },
+#define VIEW_ROW(name, parts, description) { #name, tacho_view_##name },
 	TACHO_VIEWS(VIEW_ROW)
 #undef VIEW_ROW
 		{ "step_summary", tacho_view_step_summary },
