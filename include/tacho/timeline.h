@@ -185,10 +185,10 @@ typedef struct {
 	guint8 is_exact; /* 0: inferred */
 } TachoFlow;
 
-/* One sample of a counter track. */
+/* One sample of a counter track. Finite; whole numbers beyond 2^53 are the nearest that a double holds. */
 typedef struct {
 	gint64 time_ns;
-	gint64 value;
+	gdouble value;
 	guint32 track;
 } TachoSample;
 

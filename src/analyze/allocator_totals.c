@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 static const TachoSample *sample_at(const TachoTimeline *timeline, guint index)
 {
 	return &g_array_index(timeline->samples, TachoSample, index);
@@ -46,10 +48,10 @@ static const TachoSample *largest_sample(const TachoTimeline *timeline, guint32 
 }
 
 /* What the counter was at `time_ns`; 0 before its first sample. */
-static gint64 value_at(const TachoTimeline *timeline, guint32 track, gint64 time_ns)
+static gdouble value_at(const TachoTimeline *timeline, guint32 track, gint64 time_ns)
 {
 	guint first, n = tacho_track_samples(timeline, track, &first);
-	gint64 value = 0;
+	gdouble value = 0;
 
 	for (guint i = first; i < first + n && sample_at(timeline, i)->time_ns <= time_ns; i++)
 		value = sample_at(timeline, i)->value;
@@ -70,8 +72,9 @@ struct allocator_totals allocator_totals_find(const TachoTimeline *timeline, gui
 	if (!most || most->value <= 0)
 		return totals;
 	totals.is_known = TRUE;
-	totals.allocated_bytes = most->value;
+	totals.allocated_bytes = number_round(most->value);
 	if (reserved != TACHO_NONE)
-		totals.reserved_bytes = MAX(value_at(timeline, reserved, most->time_ns), 0);
+		totals.reserved_bytes =
+			MAX(number_round(value_at(timeline, reserved, most->time_ns)), 0);
 	return totals;
 }

@@ -138,7 +138,7 @@ static void count_counter(const struct selection *selection, struct bins *bins, 
 		return;
 	bin = find_bin(bins, &wanted);
 	for (guint i = first; i < first + n; i++) {
-		bin->last[figure] = (gdouble)g_array_index(timeline->samples, TachoSample, i).value;
+		bin->last[figure] = g_array_index(timeline->samples, TachoSample, i).value;
 		if (figure == FIGURE_USED_BYTES) /* NaN is less than nothing */
 			bin->most_used = fmax(bin->most_used, bin->last[figure]);
 	}

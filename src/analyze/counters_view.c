@@ -16,21 +16,21 @@ static const TachoColumn columns[] = {
 	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "name", .title = "counter", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "samples", .title = "samples", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "min", .title = "least", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "mean", .title = "mean", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "max", .title = "most", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "min", .title = "least", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
+	{ .key = "mean", .title = "mean", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
+	{ .key = "max", .title = "most", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
 	{ .key = "max_at_ms", .title = "at ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
 	{ .key = "max_in", .title = "in", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "max_stack", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "first", .title = "first", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "last", .title = "last", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "first", .title = "first", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
+	{ .key = "last", .title = "last", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
 	{ .key = "pid", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 };
 
 struct counter {
 	guint n_values;	 /* that held in chosen steps, or were taken in them */
 	guint n_samples; /* of them, those taken in chosen steps */
-	gint64 first, last, min, max;
+	gdouble first, last, min, max;
 	gint64 max_ns;
 	gdouble held_ns, weighted, sum;
 };
@@ -59,9 +59,9 @@ static void count_sample(struct counter *counter, const TachoSample *sample, gin
 	}
 	counter->min = MIN(counter->min, sample->value);
 	counter->last = sample->value;
-	counter->sum += (gdouble)sample->value;
+	counter->sum += sample->value;
 	counter->held_ns += (gdouble)held_ns;
-	counter->weighted += (gdouble)sample->value * (gdouble)held_ns;
+	counter->weighted += sample->value * (gdouble)held_ns;
 }
 
 /* The samples [first, last) are one counter's. */
@@ -159,14 +159,14 @@ static void add_row(const struct counters *counters, const TachoTrack *track,
 	tacho_table_integer(table, rank_of_track(timeline, track));
 	tacho_table_text(table, tacho_timeline_string(timeline, track->name));
 	tacho_table_integer(table, counter->n_samples);
-	tacho_table_integer(table, counter->min);
+	tacho_table_number(table, counter->min);
 	tacho_table_number(table, counter->held_ns > 0 ? counter->weighted / counter->held_ns
 						       : counter->sum / counter->n_values);
-	tacho_table_integer(table, counter->max);
+	tacho_table_number(table, counter->max);
 	tacho_table_number(table, MS(counter->max_ns));
 	add_place(table, counters, process->rank_index, counter->max_ns);
-	tacho_table_integer(table, counter->first);
-	tacho_table_integer(table, counter->last);
+	tacho_table_number(table, counter->first);
+	tacho_table_number(table, counter->last);
 	tacho_table_integer(table, process->pid);
 }
 

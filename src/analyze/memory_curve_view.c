@@ -13,6 +13,7 @@
 #include "analyze/allocator_totals.h"
 #include "analyze/memory_blocks.h"
 #include "analyze/selection.h"
+#include "base/number.h"
 
 enum { POINTS = 200, N_CATEGORIES = 8 };
 
@@ -78,7 +79,8 @@ static gboolean value_at(const TachoTimeline *timeline, guint32 track, gint64 ti
 	}
 	if (!low)
 		return FALSE;
-	*ret_value = g_array_index(timeline->samples, TachoSample, first + low - 1).value;
+	*ret_value =
+		number_round(g_array_index(timeline->samples, TachoSample, first + low - 1).value);
 	return TRUE;
 }
 
@@ -167,7 +169,7 @@ static GArray *list_categories(const TachoTimeline *timeline, guint32 process)
 		for (guint k = 0; k < n; k++) {
 			const TachoSample *sample =
 				&g_array_index(timeline->samples, TachoSample, first + k);
-			struct change change = { sample->time_ns, sample->value, i };
+			struct change change = { sample->time_ns, number_round(sample->value), i };
 
 			g_array_append_val(changes, change);
 		}

@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "base/json_writer.h"
+#include "base/number.h"
 #include "export/export_walk.h"
 
 #define MAX_EXACT_INTEGER (G_GINT64_CONSTANT(1) << 53) /* of a double */
@@ -231,13 +232,16 @@ static void end_count(JsonWriter *json)
 	json_writer_end_object(json);
 }
 
-static void write_count(const struct export_track *track, gint64 time_ns, gint64 value,
+static void write_count(const struct export_track *track, gint64 time_ns, gdouble value,
 			gpointer data)
 {
 	JsonWriter *json = begin_count(data, track, time_ns,
 				       track->kind == EXPORT_TRACK_BYTES ? "bytes" : "value");
 
-	json_writer_integer(json, value);
+	if (number_is_whole(value))
+		json_writer_integer(json, (gint64)value);
+	else
+		json_writer_number(json, value);
 	end_count(json);
 }
 

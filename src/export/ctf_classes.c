@@ -153,8 +153,11 @@ static void append_types(GString *text)
 			"%s;\n",
 			integers[i].bits, integers[i].is_signed ? "true" : "false",
 			integers[i].name);
-	g_string_append(text, "typealias integer { size = 64; align = 8; signed = false; base = "
-			      "hex; } := uint64_hex_t;\n");
+	g_string_append(text,
+			"typealias integer { size = 64; align = 8; signed = false; base = "
+			"hex; } := uint64_hex_t;\n"
+			"typealias floating_point { exp_dig = 11; mant_dig = 53; byte_order = "
+			"le; align = 8; } := double;\n");
 }
 
 /* An escaped text: host names come from traces. */

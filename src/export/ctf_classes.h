@@ -25,6 +25,7 @@
 	CTF_EVENT(STEP_END, "tacho:step_end", "uint32_t _number;")                                 \
 	CTF_EVENT(MARK, "tacho:mark", "string _name;")                                             \
 	CTF_EVENT(COUNTER, "tacho:counter", "string _name; int64_t _value;")                       \
+	CTF_EVENT(FRACTION, "tacho:counter", "string _name; double _value;")                       \
 	CTF_EVENT(ALLOC, "tacho:alloc",                                                            \
 		  "uint64_hex_t _address; uint64_t _bytes; int32_t _device;")                      \
 	CTF_EVENT(FREE, "tacho:free", "uint64_hex_t _address; uint64_t _bytes; int32_t _device;")  \

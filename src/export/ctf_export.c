@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "correlate/member_index.h"
 #include "export/ctf_classes.h"
 #include "export/ctf_moments.h"
@@ -245,11 +246,15 @@ static void write_mark(struct ctf_export *export, const TachoMark *mark)
 static void write_sample(struct ctf_export *export, const TachoSample *sample)
 {
 	const TachoTrack *row = tacho_timeline_track(export->timeline, sample->track);
+	gboolean is_whole = number_is_whole(sample->value);
 
 	describe_track(export, sample->track);
-	begin_simple(export, CTF_EVENT_COUNTER, sample->track);
+	begin_simple(export, is_whole ? CTF_EVENT_COUNTER : CTF_EVENT_FRACTION, sample->track);
 	ctf_packets_string(export->packets, tacho_timeline_string(export->timeline, row->name));
-	ctf_packets_u64(export->packets, (guint64)sample->value);
+	if (is_whole)
+		ctf_packets_u64(export->packets, (guint64)(gint64)sample->value);
+	else
+		ctf_packets_double(export->packets, sample->value);
 }
 
 static void write_memory(struct ctf_export *export, const TachoMemoryEvent *event)

@@ -141,6 +141,14 @@ void ctf_packets_u64(CtfPackets *packets, guint64 value)
 	g_byte_array_append(packets->bytes, (const guint8 *)&bytes, sizeof(bytes));
 }
 
+void ctf_packets_double(CtfPackets *packets, gdouble value)
+{
+	guint64 bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	ctf_packets_u64(packets, bits);
+}
+
 void ctf_packets_string(CtfPackets *packets, const gchar *value)
 {
 	g_autofree gchar *valid = NULL;

@@ -29,6 +29,7 @@ void ctf_packets_event(CtfPackets *packets, guint32 class_id, guint64 time);
 void ctf_packets_u8(CtfPackets *packets, guint8 value);
 void ctf_packets_u32(CtfPackets *packets, guint32 value);
 void ctf_packets_u64(CtfPackets *packets, guint64 value);
+void ctf_packets_double(CtfPackets *packets, gdouble value);
 /* Up to its NUL; what is no UTF-8 is replaced. */
 void ctf_packets_string(CtfPackets *packets, const gchar *value);
 

@@ -212,7 +212,7 @@ static void tell_memory(struct walk *walk, guint32 process, const guint32 *rows,
 			track = new_track(walk, EXPORT_TRACK_BYTES, process);
 			describe(walk, &track, "allocated");
 		}
-		walk->target->count(&track, event->time_ns, total, walk->data);
+		walk->target->count(&track, event->time_ns, (gdouble)total, walk->data);
 		report_progress(walk);
 	}
 }

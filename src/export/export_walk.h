@@ -65,7 +65,7 @@ struct export_target {
 	void (*end)(const struct export_track *track, gint64 end_ns, gpointer data); /* or NULL */
 	void (*moment)(const struct export_track *track, const struct export_moment *moment,
 		       gpointer data);
-	void (*count)(const struct export_track *track, gint64 time_ns, gint64 value,
+	void (*count)(const struct export_track *track, gint64 time_ns, gdouble value,
 		      gpointer data);
 	void (*share)(const struct export_track *track, gint64 time_ns, gdouble percent,
 		      gpointer data);

@@ -65,6 +65,7 @@ static void write_column(JsonWriter *json, const TachoColumn *column, gboolean i
 	write_flag(json, "is_flexible", column->is_flexible);
 	write_flag(json, "is_identifier", column->is_identifier);
 	write_flag(json, "is_share", column->is_share);
+	write_flag(json, "is_any_size", column->is_any_size);
 	json_writer_end_object(json);
 }
 

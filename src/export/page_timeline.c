@@ -1,7 +1,9 @@
 #include "export/page_timeline.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "export/export_walk.h"
 
 struct page_track {
@@ -11,13 +13,15 @@ struct page_track {
 	gint32 order, tid;
 	gchar *name;
 	guint32 n_counts;
+	guint count_decimals;
 	/* while walking */
 	gint64 last_ns; /* begin of its last slice that is not left out */
 	guint32 depth;
 };
 
 struct count {
-	gint64 time_ns, value;
+	gint64 time_ns;
+	gdouble value;
 };
 
 struct walk_state {
@@ -73,13 +77,36 @@ static gint64 shortest_shown(const TachoTimeline *timeline, guint max_slices)
 
 /* --- counters ----------------------------------------------------------------------------------- */
 
+/* How many decimals these are kept with: none where all are whole, else what the largest needs to have
+ * PAGE_COUNT_DIGITS. */
+static guint count_decimals(const struct count *counts, guint n)
+{
+	gboolean are_whole = TRUE;
+	gdouble largest = 0;
+
+	for (guint i = 0; i < n; i++) {
+		are_whole &= counts[i].value == trunc(counts[i].value);
+		largest = MAX(largest, fabs(counts[i].value));
+	}
+	if (are_whole)
+		return 0;
+	return (guint)CLAMP(PAGE_COUNT_DIGITS - (gint)ceil(log10(largest)), 0,
+			    PAGE_MAX_COUNT_DECIMALS);
+}
+
+static gint64 scaled_value(const struct page_track *track, const struct count *count)
+{
+	return number_round(count->value * pow(10, track->count_decimals));
+}
+
 static void add_count(struct page_timeline *page, struct page_track *track, struct count *last,
 		      const struct count *count)
 {
 	page_column_add(&page->count_time,
 			page_zigzag((gint64)((guint64)count->time_ns - (guint64)last->time_ns)));
 	page_column_add(&page->count_value,
-			page_zigzag((gint64)((guint64)count->value - (guint64)last->value)));
+			page_zigzag((gint64)((guint64)scaled_value(track, count) -
+					     (guint64)scaled_value(track, last))));
 	track->n_counts++;
 	*last = *count;
 }
@@ -111,6 +138,7 @@ static void end_counter(struct walk_state *walk)
 	if (walk->counter == TACHO_NONE || n == 0)
 		return;
 	track = track_at(walk->page, walk->counter);
+	track->count_decimals = count_decimals(counts, n);
 	at_once = n <= PAGE_MAX_COUNTS ? 1 : n / (PAGE_MAX_COUNTS / 2) + 1;
 	for (guint i = 0; i < n; i += at_once)
 		add_extremes(walk->page, track, &last, counts + i, MIN(at_once, n - i));
@@ -118,7 +146,7 @@ static void end_counter(struct walk_state *walk)
 	g_array_set_size(walk->counts, 0);
 }
 
-static void tell_count(const struct export_track *track, gint64 time_ns, gint64 value,
+static void tell_count(const struct export_track *track, gint64 time_ns, gdouble value,
 		       gpointer data)
 {
 	struct walk_state *walk = data;
@@ -128,13 +156,6 @@ static void tell_count(const struct export_track *track, gint64 time_ns, gint64 
 		end_counter(walk);
 	walk->counter = track->number - 1;
 	g_array_append_val(walk->counts, count);
-}
-
-/* The page's counters are whole numbers: of percent that is enough to see. */
-static void tell_share(const struct export_track *track, gint64 time_ns, gdouble percent,
-		       gpointer data)
-{
-	tell_count(track, time_ns, (gint64)(percent + 0.5), data);
 }
 
 /* --- slices --------------------------------------------------------------------------------------- */
@@ -302,7 +323,7 @@ gboolean page_timeline_init(struct page_timeline *page, const TachoTimeline *tim
 			    const TachoExportOptions *options, guint max_slices, GError **error)
 {
 	static const struct export_target target = {
-		tell_track, tell_begin, tell_end, tell_moment, tell_count, tell_share, has_failed,
+		tell_track, tell_begin, tell_end, tell_moment, tell_count, tell_count, has_failed,
 	};
 	struct walk_state walk = { .page = page, .timeline = timeline, .counter = TACHO_NONE };
 	gboolean is_told;
@@ -364,6 +385,8 @@ static void write_track(const TachoTimeline *timeline, const struct page_track *
 	json_writer_integer(json, track->order);
 	json_writer_key(json, "counts");
 	json_writer_unsigned(json, track->n_counts);
+	json_writer_key(json, "decimals"); /* of its values, which are whole here */
+	json_writer_unsigned(json, track->count_decimals);
 	json_writer_end_object(json);
 }
 

@@ -20,8 +20,10 @@
 #include "base/json_writer.h"
 #include "export/page_column.h"
 
-#define PAGE_MAX_SLICES 2000000
-#define PAGE_MAX_COUNTS 100000 /* of one counter */
+#define PAGE_MAX_SLICES		2000000
+#define PAGE_MAX_COUNTS		100000 /* of one counter */
+#define PAGE_COUNT_DIGITS	7      /* of the largest value of a counter with fractions */
+#define PAGE_MAX_COUNT_DECIMALS 15
 
 enum page_slice_state {
 	PAGE_SLICE_OPEN = 1 << 0,   /* had not ended when the recording did */

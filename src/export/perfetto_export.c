@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/number.h"
 #include "export/export_walk.h"
 #include "export/perfetto_packets.h"
 
@@ -253,13 +254,15 @@ static void write_moment(const struct export_track *track, const struct export_m
 	write_event(export, moment->time_ns, &event);
 }
 
-static void write_count(const struct export_track *track, gint64 time_ns, gint64 value,
+static void write_count(const struct export_track *track, gint64 time_ns, gdouble value,
 			gpointer data)
 {
 	Event event = new_event(PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER, track);
 
-	event.has_counter_value = TRUE;
-	event.counter_value = value;
+	event.has_counter_value = number_is_whole(value);
+	event.counter_value = event.has_counter_value ? (gint64)value : 0;
+	event.has_double_counter_value = !event.has_counter_value;
+	event.double_counter_value = value;
 	write_event(data, time_ns, &event);
 }
 

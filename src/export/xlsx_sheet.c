@@ -44,6 +44,8 @@ static lxw_format *format_of(const struct xlsx_formats *formats, const TachoColu
 	case TACHO_COLUMN_INTEGER:
 		return column->is_identifier ? formats->identifier : formats->integer;
 	case TACHO_COLUMN_NUMBER:
+		if (column->is_any_size)
+			return NULL;
 		return formats->number[MIN(decimals, G_N_ELEMENTS(formats->number) - 1)];
 	default:
 		return NULL;

@@ -17,7 +17,7 @@ enum {
 /* What is told of a moment: a sample of a counter, a mark, an end of an arrow. */
 struct moment {
 	gint64 time_ns;
-	gint64 value;
+	gdouble value;
 	guint32 thread, name, text;
 	enum { MOMENT_SAMPLE, MOMENT_MARK } kind;
 };
@@ -219,7 +219,7 @@ static void add_samples(struct chrome_trace *trace, const struct chrome_event *e
 			return;
 		moment->kind = MOMENT_SAMPLE;
 		moment->name = name_counter(trace, event, &key);
-		moment->value = llround(CLAMP(value, -9e18, 9e18));
+		moment->value = value;
 	}
 }
 

@@ -27,24 +27,22 @@ gdouble ctf_real_of(guint64 bits)
 	return value;
 }
 
-gboolean ctf_event_number(const struct ctf_event *event, gint field, gint64 *ret_value)
+gboolean ctf_event_number(const struct ctf_event *event, gint field, gdouble *ret_value)
 {
-	gdouble value;
 
 	if (field < 0)
 		return FALSE;
 	switch (event->class->fields[field].type) {
-	case CTF_FIELD_UNSIGNED:
 	case CTF_FIELD_SIGNED:
+		*ret_value = (gdouble)(gint64)ctf_event_slot(event, field);
+		return TRUE;
+	case CTF_FIELD_UNSIGNED:
 	case CTF_FIELD_BOOLEAN:
-		*ret_value = (gint64)ctf_event_slot(event, field);
+		*ret_value = (gdouble)ctf_event_slot(event, field);
 		return TRUE;
 	case CTF_FIELD_REAL:
-		value = ctf_real_of(ctf_event_slot(event, field));
-		if (!isfinite(value))
-			return FALSE;
-		*ret_value = (gint64)CLAMP(round(value), -9.2e18, 9.2e18);
-		return TRUE;
+		*ret_value = ctf_real_of(ctf_event_slot(event, field));
+		return isfinite(*ret_value);
 	default:
 		return FALSE;
 	}

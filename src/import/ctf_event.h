@@ -88,8 +88,8 @@ static inline gint64 ctf_event_integer(const struct ctf_event *event, gint field
 	return ctf_event_has_integer(event, field) ? (gint64)ctf_event_slot(event, field) : 0;
 }
 
-/* As a number, rounded: integers, reals, booleans. False: it is none of these. */
-gboolean ctf_event_number(const struct ctf_event *event, gint field, gint64 *ret_value);
+/* As a number: integers, reals that are finite, booleans. False: it is none of these. */
+gboolean ctf_event_number(const struct ctf_event *event, gint field, gdouble *ret_value);
 
 /* The field's text, with a NUL; NULL: it has none. */
 const gchar *ctf_event_text(const struct ctf_event *event, gint field, gsize *ret_n);

@@ -460,8 +460,11 @@ static void handle_step_end(struct ctf_import *ctf G_GNUC_UNUSED,
 static void handle_counter(struct ctf_import *ctf, const struct ctf_plan *plan,
 			   const struct ctf_event *event)
 {
-	ctf_add_sample(ctf, find_track(ctf, number(plan, event, 0), TACHO_TRACK_COUNTER),
-		       event->time_ns, number(plan, event, 1));
+	gdouble value;
+
+	if (ctf_event_number(event, plan->fields[1], &value))
+		ctf_add_sample(ctf, find_track(ctf, number(plan, event, 0), TACHO_TRACK_COUNTER),
+			       event->time_ns, value);
 }
 
 static void add_memory(struct ctf_import *ctf, const struct ctf_plan *plan,

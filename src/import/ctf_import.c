@@ -103,7 +103,7 @@ static void use_event(struct ctf_import *ctf, struct ctf_event *event)
 	ctf->thread->owner->n_events++;
 	for (guint i = 0; i < plan->n_perf; i++)
 		ctf_add_sample(ctf, counter_track(ctf, plan->perf_names[i], event->cpu),
-			       event->time_ns, ctf_event_integer(event, plan->perf[i]));
+			       event->time_ns, (gdouble)ctf_event_integer(event, plan->perf[i]));
 	plan->handle(ctf, plan, event);
 }
 

@@ -207,7 +207,7 @@ guint32 ctf_add_slice(struct ctf_import *ctf, guint8 kind, guint32 track, guint3
 void ctf_end_slice(struct ctf_import *ctf, guint32 row, gint64 end_ns, guint64 begin_offset,
 		   guint64 end_offset);
 void ctf_end_frames(struct ctf_import *ctf, struct ctf_thread *thread, gint64 end_ns);
-void ctf_add_sample(struct ctf_import *ctf, guint32 track, gint64 time_ns, gint64 value);
+void ctf_add_sample(struct ctf_import *ctf, guint32 track, gint64 time_ns, gdouble value);
 /* Handlers of what is on the thread's own track. */
 void ctf_handle_instant(struct ctf_import *ctf, const struct ctf_plan *plan,
 			const struct ctf_event *event);

@@ -99,7 +99,8 @@ static void handle_frequency(struct ctf_import *ctf, const struct ctf_plan *plan
 	struct ctf_owner *owner = ctf_owner_of_name(ctf, ctf_host(ctf, event), "cores");
 
 	ctf_add_sample(ctf, ctf_lane(ctf, owner, TACHO_TRACK_COUNTER, name, 0, number),
-		       event->time_ns, ctf_event_integer(event, plan->fields[FREQUENCY_KHZ]));
+		       event->time_ns,
+		       (gdouble)ctf_event_integer(event, plan->fields[FREQUENCY_KHZ]));
 }
 
 void ctf_kernel_end_trace(struct ctf_import *ctf)

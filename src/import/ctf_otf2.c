@@ -332,7 +332,7 @@ static void handle_metric(struct ctf_import *ctf, const struct ctf_plan *plan,
 					.metric = field(plan, event, METRIC_CLASS),
 					.index = field(plan, event, METRIC_INDEX),
 					.location = field(plan, event, METRIC_LOCATION) };
-	gint64 value;
+	gdouble value;
 
 	location_of(ctf, plan, event);
 	if (!ctf_event_number(event, plan->fields[METRIC_VALUE], &value))

@@ -171,7 +171,7 @@ static void handle_counters(struct ctf_import *ctf, const struct ctf_plan *plan,
 {
 	guint32 of = ctf_intern_field(ctf, event, plan->label_field);
 	guint32 part = ctf_intern_field(ctf, event, plan->key_field);
-	gint64 value;
+	gdouble value;
 
 	for (guint i = 0; i < CTF_MAX_FIELDS_OF_RULE; i++) {
 		g_autofree gchar *name = NULL;
@@ -193,7 +193,7 @@ static void handle_device_counter(struct ctf_import *ctf, const struct ctf_plan 
 				  const struct ctf_event *event)
 {
 	guint32 name = ctf_intern_field(ctf, event, plan->label_field);
-	gint64 value;
+	gdouble value;
 
 	if (name && ctf_event_number(event, plan->fields[0], &value))
 		ctf_add_sample(ctf,

@@ -38,7 +38,7 @@ void ctf_end_slice(struct ctf_import *ctf, guint32 row, gint64 end_ns, guint64 b
 		ctf_reader_set_partner(ctf->reader, begin_offset, end_offset);
 }
 
-void ctf_add_sample(struct ctf_import *ctf, guint32 track, gint64 time_ns, gint64 value)
+void ctf_add_sample(struct ctf_import *ctf, guint32 track, gint64 time_ns, gdouble value)
 {
 	TachoSample sample = { .time_ns = time_ns, .value = value, .track = track };
 

@@ -472,7 +472,7 @@ static void add_slice(struct kineto_reader *reader, const struct kineto_event *e
 /* --- other events --------------------------------------------------------------------------- */
 
 static void add_sample(struct kineto_reader *reader, const struct kineto_event *event,
-		       const gchar *name, gint64 value)
+		       const gchar *name, gdouble value)
 {
 	guint32 counter = string_table_intern(reader->strings, name, -1);
 	TachoSample *sample = add(reader, &reader->rows->samples, sizeof(*sample));
@@ -496,7 +496,7 @@ static void add_total(struct kineto_reader *reader, const struct kineto_event *e
 			   event->device_id);
 	else
 		g_snprintf(name, sizeof(name), "%s bytes, host", what);
-	add_sample(reader, event, name, bytes);
+	add_sample(reader, event, name, (gdouble)bytes);
 }
 
 static void add_memory(struct kineto_reader *reader, const struct kineto_event *event)
@@ -570,9 +570,9 @@ static void add_counter(struct kineto_reader *reader, const struct kineto_event 
 			g_autofree gchar *series = g_strndup(key.bytes, key.n);
 			g_autofree gchar *both = g_strdup_printf("%s: %s", name, series);
 
-			add_sample(reader, event, both, llround(CLAMP(value, -9e18, 9e18)));
+			add_sample(reader, event, both, value);
 		} else {
-			add_sample(reader, event, name, llround(CLAMP(value, -9e18, 9e18)));
+			add_sample(reader, event, name, value);
 		}
 	}
 }

@@ -148,7 +148,7 @@ static void add_bytes(gint64 *total, gint64 bytes)
 
 static void add_sample(struct snapshot *snapshot, guint32 track, gint64 time_ns, gint64 value)
 {
-	TachoSample sample = { .time_ns = time_ns, .track = track, .value = value };
+	TachoSample sample = { .time_ns = time_ns, .track = track, .value = (gdouble)value };
 
 	g_array_append_val(snapshot->timeline->samples, sample);
 }

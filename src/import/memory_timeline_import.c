@@ -38,7 +38,7 @@ static void add_sample(struct reading *reading, guint category, gint64 time_ns)
 {
 	TachoSample sample = { .time_ns = time_ns,
 			       .track = reading->tracks[category],
-			       .value = reading->held[category] };
+			       .value = (gdouble)reading->held[category] };
 
 	g_array_append_val(reading->import->timeline->samples, sample);
 }

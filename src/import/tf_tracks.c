@@ -426,7 +426,7 @@ static void place_uses(struct tf_tracks *tracks)
 		const struct tf_device *device = device_at(tracks, use->device);
 		gint64 key = (gint64)device->process << 32 | use->allocator;
 		guint32 track = GPOINTER_TO_UINT(g_hash_table_lookup(tracks->counters, &key));
-		TachoSample sample = { .time_ns = use->time_ns, .value = use->bytes };
+		TachoSample sample = { .time_ns = use->time_ns, .value = (gdouble)use->bytes };
 
 		if (!track) {
 			g_autofree gchar *name = g_strdup_printf(

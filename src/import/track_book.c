@@ -337,14 +337,10 @@ void track_book_end(struct track_book *book, guint32 row, gint64 end_ns)
 
 void track_book_add_sample(struct track_book *book, guint32 track, gint64 time_ns, gdouble value)
 {
-	TachoSample sample = { .track = track, .time_ns = time_ns };
+	TachoSample sample = { .track = track,
+			       .time_ns = time_ns,
+			       .value = isfinite(value) ? value : 0 };
 
-	if (!isfinite(value))
-		value = 0;
-	/* the nearest doubles that convert */
-	sample.value = value >= 9223372036854774784.0	 ? G_MAXINT64
-		       : value <= -9223372036854774784.0 ? G_MININT64
-							 : llrint(value);
 	g_array_append_val(book->import->timeline->samples, sample);
 }
 

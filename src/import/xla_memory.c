@@ -44,7 +44,7 @@ static void add_sample(struct xla_memory *memory, const struct xla_memory_event 
 		track = import_add_track(memory->import, TACHO_TRACK_COUNTER, process, 0, name) + 1;
 		g_hash_table_insert(memory->counters, key, GUINT_TO_POINTER(track));
 	}
-	sample.value = (gint64)(is_reserved ? event->reserved_bytes : event->allocated_bytes);
+	sample.value = (gdouble)(is_reserved ? event->reserved_bytes : event->allocated_bytes);
 	sample.track = track - 1;
 	g_array_append_val(timeline->samples, sample);
 }

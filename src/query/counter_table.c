@@ -12,7 +12,7 @@ static const struct query_column columns[] = {
 	[COUNTER_ID] = { "id", QUERY_INTEGER, "number of the sample" },
 	[COUNTER_TS] = { "ts", QUERY_INTEGER, "when, ns since the run's origin" },
 	[COUNTER_TRACK_ID] = { "track_id", QUERY_INTEGER, "the counter: counter_track.id" },
-	[COUNTER_VALUE] = { "value", QUERY_INTEGER, "its value from then on" },
+	[COUNTER_VALUE] = { "value", QUERY_NUMERIC, "its value from then on" },
 };
 
 static const TachoSample *sample_at(const struct query_data *data, guint32 row)
@@ -40,7 +40,7 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 		sqlite3_result_int64(result, sample->track);
 		break;
 	case COUNTER_VALUE:
-		sqlite3_result_int64(result, sample->value);
+		query_result_numeric(result, sample->value);
 		break;
 	}
 }

@@ -29,7 +29,7 @@ const struct query_table *const *query_tables(guint *ret_n)
 
 static const gchar *type_name(enum query_type type)
 {
-	static const gchar *const names[] = { " INTEGER", " REAL", " TEXT", "" };
+	static const gchar *const names[] = { " INTEGER", " REAL", " NUMERIC", " TEXT", "" };
 
 	return names[type];
 }

@@ -9,11 +9,13 @@
 
 #include <sqlite3.h>
 
+#include "base/number.h"
 #include "query/query_data.h"
 
 enum query_type {
 	QUERY_INTEGER,
 	QUERY_REAL,
+	QUERY_NUMERIC, /* an integer where it is whole, else a real */
 	QUERY_TEXT,
 	QUERY_ANY,
 };
@@ -83,6 +85,15 @@ static inline void query_result_string(sqlite3_context *result, const struct que
 				       guint32 string)
 {
 	query_result_text(result, tacho_timeline_string(data->timeline, string));
+}
+
+/* As SQLite keeps it in a NUMERIC column. */
+static inline void query_result_numeric(sqlite3_context *result, gdouble value)
+{
+	if (number_is_whole(value))
+		sqlite3_result_int64(result, (gint64)value);
+	else
+		sqlite3_result_double(result, value);
 }
 
 /* Negative: NULL. */

@@ -53,8 +53,7 @@ def main():
             ends[phase] = (innermost["name"], begin, event["name"])
         elif phase == "C":
             (value,) = event["args"].values()
-            assert isinstance(value, int)
-            lines.append(f"count|{process}|{event['name']}|{begin}|{value}")
+            lines.append(f"count|{process}|{event['name']}|{begin}|{float(value):.17g}")
         elif phase == "i":
             lines.append(f"moment|{process}|{thread}|{event['name']}|{begin}")
         else:

@@ -70,6 +70,16 @@ static gint64 parse_signed(const struct text_reader *reader, const gchar *word)
 	return value;
 }
 
+static gdouble parse_number(const struct text_reader *reader, const gchar *word)
+{
+	gchar *end;
+	gdouble value = g_ascii_strtod(word, &end);
+
+	if (end == word || *end)
+		fail(reader, "not a number", word);
+	return value;
+}
+
 /* A decimal number of units, exactly. */
 static gint64 parse_time(const struct text_reader *reader, const gchar *word)
 {
@@ -628,7 +638,7 @@ static void read_sample(struct text_reader *reader)
 	process_of(reader); /* there is one */
 	sample.track = counter_of(reader, take_word(reader));
 	sample.time_ns = parse_time(reader, take_word(reader));
-	sample.value = parse_signed(reader, take_word(reader));
+	sample.value = parse_number(reader, take_word(reader));
 	g_array_append_val(reader->timeline->samples, sample);
 }
 

@@ -100,8 +100,8 @@ static void add_samples(GPtrArray *lines, const TachoTimeline *timeline)
 			timeline, tacho_timeline_track(timeline, sample->track)->process);
 		g_autofree gchar *counter = track_label(timeline, sample->track);
 
-		ADD_LINE(lines, "count|%s|%s|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT, process,
-			 counter, sample->time_ns, sample->value);
+		ADD_LINE(lines, "count|%s|%s|%" G_GINT64_FORMAT "|%.17g", process, counter,
+			 sample->time_ns, sample->value);
 	}
 }
 
@@ -132,8 +132,8 @@ static void add_memory(GPtrArray *lines, const TachoTimeline *timeline)
 		g_autofree gchar *process = process_label(
 			timeline, tacho_timeline_track(timeline, event->track)->process);
 
-		ADD_LINE(lines, "count|%s|allocated|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT,
-			 process, event->time_ns, bytes_after(timeline, event));
+		ADD_LINE(lines, "count|%s|allocated|%" G_GINT64_FORMAT "|%.17g", process,
+			 event->time_ns, (gdouble)bytes_after(timeline, event));
 	}
 }
 
@@ -322,9 +322,10 @@ static void read_event(struct perfetto_reader *reader, const Perfetto__TracePack
 	else if (event->type == PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END)
 		read_end(reader, track, time_ns);
 	else if (event->type == PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER)
-		ADD_LINE(reader->lines, "count|%s|%s|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT,
+		ADD_LINE(reader->lines, "count|%s|%s|%" G_GINT64_FORMAT "|%.17g",
 			 process_name(reader, track), track_name(track), time_ns,
-			 event->counter_value);
+			 event->has_double_counter_value ? event->double_counter_value
+							 : (gdouble)event->counter_value);
 	else
 		ADD_LINE(reader->lines, "moment|%s|%s|%s|%" G_GINT64_FORMAT,
 			 process_name(reader, track), track_name(track),

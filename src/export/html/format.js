@@ -23,6 +23,14 @@ export function short(value) {
   return size >= 100 ? number(value, 0) : size >= 10 ? number(value, 1) : size >= 1 ? number(value, 2) : value.toPrecision(2);
 }
 
+// Whole, else six digits that count, as the terminal has them.
+function anySize(value) {
+  const size = Math.abs(value);
+  if (size < 1e15 && (Number.isInteger(value) || size >= 1e5)) return number(value, 0);
+  const [whole, ...rest] = String(Number(value.toPrecision(6))).split(".");
+  return [size < 1e15 && size >= 1 ? number(Number(whole), 0) : whole, ...rest].join(".");
+}
+
 const TIME_UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 
 export function duration(ns) {
@@ -63,7 +71,7 @@ export function cell(column, value) {
     case "integer":
       return column.is_identifier ? String(value) : number(value, 0);
     case "number":
-      return number(value, column.decimals);
+      return column.is_any_size ? anySize(value) : number(value, column.decimals);
     default:
       return clean(value);
   }

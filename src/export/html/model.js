@@ -90,15 +90,17 @@ export class Model {
       track.isBytes = track.kind === "bytes" || /\bbytes\b/i.test(track.name);
       track.times = new Float64Array(track.counts);
       track.values = new Float64Array(track.counts);
+      const scale = 10 ** track.decimals;
       let time = 0;
       let value = 0;
       track.lowest = Infinity;
       track.highest = -Infinity;
       for (let i = 0; i < track.counts; i++, at++) {
         track.times[i] = time += unzigzag(times[at]);
-        track.values[i] = value += unzigzag(values[at]);
-        if (value < track.lowest) track.lowest = value;
-        if (value > track.highest) track.highest = value;
+        value += unzigzag(values[at]);
+        track.values[i] = value / scale;
+        if (track.values[i] < track.lowest) track.lowest = track.values[i];
+        if (track.values[i] > track.highest) track.highest = track.values[i];
       }
     }
   }

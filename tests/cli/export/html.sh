@@ -50,7 +50,7 @@ def shows(column, text, value):
         return text == value
     decimals = len(text.partition(".")[2])
     return abs(float(text.replace(",", "")) - value) <= 0.5 * 10**-decimals * (1 + 1e-9) and (
-        decimals == column["decimals"] or column["type"] == "integer")
+        decimals == column["decimals"] or column["type"] == "integer" or "is_any_size" in column)
 
 
 # Every row and column of a table as it is shown, by key.

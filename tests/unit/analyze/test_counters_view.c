@@ -61,6 +61,22 @@ static void test_steps(void)
 	g_regex_unref(filter.name);
 }
 
+/* Rates and shares are not rounded, whatever their size. */
+static void test_fractions(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1000 main\n"
+							       "  op aten::mm 0..100\n"
+							       "  sample share 0 0.25\n"
+							       "  sample share 50 0.000333333333\n"
+							       "  sample share 100 -1e300\n");
+	g_autoptr(TachoTable) table = tacho_view_counters(timeline, NULL);
+
+	EXPECT(table, 0, "first", 0.25);
+	EXPECT(table, 0, "max", 0.25);
+	EXPECT(table, 0, "mean", (0.25 + 0.000333333333) / 2);
+	g_assert_cmpfloat(tacho_table_cell_number(table, 0, "min"), ==, -1e300);
+}
+
 static void test_nothing(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
@@ -76,6 +92,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/counters_view/by_hand", test_by_hand);
 	g_test_add_func("/counters_view/steps", test_steps);
+	g_test_add_func("/counters_view/fractions", test_fractions);
 	g_test_add_func("/counters_view/nothing", test_nothing);
 	return g_test_run();
 }

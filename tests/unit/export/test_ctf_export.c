@@ -37,7 +37,7 @@ static const gchar everything[] =
 	"  message send 212..213 bytes=100 fd=5 local=10.0.0.1:29500 peer=[fe80::1]:29501\n"
 	"  message recv 214..215 bytes=7 receive fd=5 local=10.0.0.1:29500 peer=[fe80::1]:29501\n"
 	"  sample loss 201 17\n"
-	"  sample loss 199 -3\n"
+	"  sample loss 199 -3.14159265358979\n"
 	"  mark step 100 second=60000000 text=whole\n"
 	"  mark step 160 first=1 second=240000000 text=whole\n"
 	"  mark late 400\n"
@@ -296,6 +296,9 @@ static void test_scope(void)
 			 0); /* counted anew */
 	g_assert_cmpuint(again->memory->len, ==, 0);
 	g_assert_cmpuint(again->samples->len, ==, 2);
+	g_assert_cmpfloat(g_array_index(again->samples, TachoSample, 0).value, ==,
+			  -3.14159265358979);
+	g_assert_cmpfloat(g_array_index(again->samples, TachoSample, 1).value, ==, 17);
 	remove_folder(folder);
 }
 

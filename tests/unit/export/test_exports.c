@@ -22,7 +22,7 @@ static const gchar two_ranks[] =
 	"  collective gloo:all_reduce 140..180 bytes=4096 group=7\n"
 	"  collective gloo:all_reduce 185..230 bytes=4096 group=7\n"
 	"  sample loss 201 17\n"
-	"  sample loss 199 -3\n"
+	"  sample loss 199 -3.14159265358979\n"
 	"  mark late 400\n"
 	"thread 12\n"
 	"  op Node 300.25..301 backward seq=3 fwd=1\n"
@@ -123,7 +123,7 @@ static void test_scope(gconstpointer target)
 	g_autofree gchar *lines = lines_of(target, timeline, &options);
 
 	g_assert_cmpstr(lines, ==,
-			"count|rank 0 (a, pid 1000)|loss|199000000|-3\n"
+			"count|rank 0 (a, pid 1000)|loss|199000000|-3.14159265358979\n"
 			"count|rank 0 (a, pid 1000)|loss|201000000|17\n"
 			"moment|rank 0 (a, pid 1000)|main|late|400000000\n"
 			"slice|rank 0 (a, pid 1000)|collectives|0|collective|gloo:all_reduce|"

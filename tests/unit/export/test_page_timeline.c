@@ -158,7 +158,7 @@ static void test_counter(void)
 			.time_ns = i,
 			.value = i == 7777    ? -100
 				 : i == 99999 ? 1000
-					      : (gint64)(i % 10),
+					      : (gdouble)(i % 10),
 			.track = g_array_index(timeline->samples, TachoSample, 0).track
 		};
 
@@ -180,6 +180,24 @@ static void test_counter(void)
 	g_assert_cmpint(lowest, ==, -100);
 	g_assert_cmpint(highest, ==, 1000);
 	g_assert_cmpint(time_ns, <, n);
+	page_timeline_release(&page);
+}
+
+/* Fractions are kept with as many decimals as seven digits of the largest need. */
+static void test_fractions(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       " sample loss 0 12.5\n"
+							       " sample loss 1 -0.33333333\n"
+							       " sample tiny 0 0.000012345678\n"
+							       " sample whole 0 1e15\n");
+	struct page_timeline page;
+
+	g_assert_true(page_timeline_init(&page, timeline, &all, 10, NULL));
+	g_assert_cmpint(signed_value_of(&page.count_value, 0), ==, 1250000);
+	g_assert_cmpint(signed_value_of(&page.count_value, 1), ==, -33333 - 1250000);
+	g_assert_cmpint(signed_value_of(&page.count_value, 2), ==, 1234568);
+	g_assert_cmpint(signed_value_of(&page.count_value, 3), ==, 1000000000000000);
 	page_timeline_release(&page);
 }
 
@@ -260,6 +278,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/page-timeline/no-slices", test_no_slices);
 	g_test_add_func("/page-timeline/flows", test_flows);
 	g_test_add_func("/page-timeline/counter", test_counter);
+	g_test_add_func("/page-timeline/fractions", test_fractions);
 	g_test_add_func("/comm-matrix", test_matrix);
 	return g_test_run();
 }

@@ -44,7 +44,7 @@ static void assert_args(const TachoTimeline *timeline, const gchar *name, const 
 }
 
 /* The n-th value of the counter of that name. */
-static gint64 sample_of(const TachoTimeline *timeline, const gchar *name, guint nth)
+static gdouble sample_of(const TachoTimeline *timeline, const gchar *name, guint nth)
 {
 	for (guint i = 0; i < timeline->samples->len; i++) {
 		const TachoSample *sample = &g_array_index(timeline->samples, TachoSample, i);
@@ -143,8 +143,8 @@ static void test_counters(void)
 						       "200 7 a\n");
 	const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, 0);
 
-	g_assert_cmpint(sample_of(timeline, "perf_thread_cycles of thread 7", 0), ==, 100);
-	g_assert_cmpint(sample_of(timeline, "perf_thread_cycles of thread 7", 1), ==, 180);
+	g_assert_cmpfloat(sample_of(timeline, "perf_thread_cycles of thread 7", 0), ==, 100);
+	g_assert_cmpfloat(sample_of(timeline, "perf_thread_cycles of thread 7", 1), ==, 180);
 	g_assert_cmpstr(tacho_timeline_string(timeline, process->command), ==, "train");
 }
 
@@ -266,8 +266,9 @@ static void test_tensorflow(void)
 	assert_slice(timeline, "conv", 0, "op", 20, 20);
 	assert_slice(timeline, "recv", 0, "op", 30, 30);
 	assert_slice(timeline, "edge_5", 0, "event", 70, 20);
-	g_assert_cmpint(sample_of(timeline, "bytes_in_use of GPU_0_bfc", 0), ==, 4096);
-	g_assert_cmpint(sample_of(timeline, "total_chunks_in_bin of bin 2 of GPU_0_bfc", 0), ==, 7);
+	g_assert_cmpfloat(sample_of(timeline, "bytes_in_use of GPU_0_bfc", 0), ==, 4096);
+	g_assert_cmpfloat(sample_of(timeline, "total_chunks_in_bin of bin 2 of GPU_0_bfc", 0), ==,
+			  7);
 	g_assert_cmphex(freed->address, ==, 0xff00);
 	g_assert_cmpint(freed->bytes, ==, -512);
 	g_assert_cmpuint(freed->device, ==, 1);
@@ -398,7 +399,7 @@ static void test_device(void)
 		"905 7 hcTracer:kernel_end cat=k timestamp=u:350 name=relu tf_name=\n"
 		"906 7 hcTracer:async_memcpy_begin cat=c timestamp=u:400 name=h2d size_bytes=i:8\n"
 		"907 7 hcTracer:async_memcpy_end cat=c timestamp=u:450 name=h2d\n"
-		"908 7 hcTracer:queue_stats queue_id=q3 size=u:12\n"
+		"908 7 hcTracer:queue_stats queue_id=q3 size=f:12.5\n"
 		"909 7 hsaTracer:pool_memory_allocate handle=u:77 ptr=u:4096 size=u:100\n");
 	guint32 gemm = timeline_find(timeline, "gemm", 0),
 		relu = timeline_find(timeline, "relu", 0);
@@ -412,7 +413,7 @@ static void test_device(void)
 			 timeline_find(timeline, "hipLaunchKernel", 1));
 	g_assert_cmpuint(timeline->slices.launch[timeline_find(timeline, "hcMemset", 0)], ==,
 			 TACHO_NONE);
-	g_assert_cmpint(sample_of(timeline, "size of q3", 0), ==, 12);
+	g_assert_cmpfloat(sample_of(timeline, "size of q3", 0), ==, 12.5);
 	g_assert_cmpuint(g_array_index(timeline->memory, TachoMemoryEvent, 0).device, ==, 1);
 	g_assert_cmpuint(timeline->problems->len, ==, 0);
 }

@@ -618,12 +618,15 @@ static void test_odd_numbers(void)
 		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"c\", \"pid\": 1, \"tid\": 1,"
 		" \"ts\": 9, \"dur\": 9223372036854775},"
 		"{\"ph\": \"C\", \"name\": \"d\", \"pid\": 1, \"ts\": -9e15, \"args\": {\"x\": "
-		"1e300}}]}";
+		"1e300, \"y\": 0.125, \"z\": 1e400}}]}";
 	g_autofree gchar *path = NULL;
 	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
 
 	g_assert_cmpuint(timeline->slices.n, ==, 3);
 	g_assert_cmpuint(find_problem(timeline, "impossible_time")->count, ==, 3);
+	g_assert_cmpuint(timeline->samples->len, ==, 2); /* without z, which is no number */
+	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 1e300);
+	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 1).value, ==, 0.125);
 	for (guint32 i = 0; i < timeline->slices.n; i++)
 		g_assert_cmpint(timeline->slices.duration_ns[i], ==, 0);
 	remove_file(path);

@@ -227,9 +227,9 @@ static void test_damaged(void)
 /* --- timelines by category ------------------------------------------------------------------ */
 
 /* The value of the counter when the `nth` time of any has passed, counted from 0. */
-static gint64 value_at(const TachoTimeline *timeline, const gchar *name, gint64 time_ns)
+static gdouble value_at(const TachoTimeline *timeline, const gchar *name, gint64 time_ns)
 {
-	gint64 value = 0;
+	gdouble value = 0;
 
 	for (guint i = 0; i < timeline->samples->len; i++) {
 		const TachoSample *sample = &g_array_index(timeline->samples, TachoSample, i);
@@ -245,12 +245,12 @@ static gint64 value_at(const TachoTimeline *timeline, const gchar *name, gint64 
 static void assert_categories(const TachoTimeline *timeline)
 {
 	g_assert_cmpint(timeline->origin_unix_ns, ==, 5000);
-	g_assert_cmpint(value_at(timeline, "parameter bytes", 0), ==, 400);
-	g_assert_cmpint(value_at(timeline, "unknown bytes", 0), ==, 96);
-	g_assert_cmpint(value_at(timeline, "temporary bytes", 0), ==, 4);
-	g_assert_cmpint(value_at(timeline, "activation bytes", 1000), ==, 64);
-	g_assert_cmpint(value_at(timeline, "gradient bytes", 1000), ==, 8);
-	g_assert_cmpint(value_at(timeline, "activation bytes", 2000), ==, 0);
+	g_assert_cmpfloat(value_at(timeline, "parameter bytes", 0), ==, 400);
+	g_assert_cmpfloat(value_at(timeline, "unknown bytes", 0), ==, 96);
+	g_assert_cmpfloat(value_at(timeline, "temporary bytes", 0), ==, 4);
+	g_assert_cmpfloat(value_at(timeline, "activation bytes", 1000), ==, 64);
+	g_assert_cmpfloat(value_at(timeline, "gradient bytes", 1000), ==, 8);
+	g_assert_cmpfloat(value_at(timeline, "activation bytes", 2000), ==, 0);
 }
 
 static void test_categories(void)

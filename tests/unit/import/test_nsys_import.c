@@ -102,7 +102,7 @@ static const gchar all_tables[] =
 	"INSERT INTO TARGET_INFO_GPU_METRICS VALUES (1, 3, 'SM Active');"
 	"CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER,"
 	" value INTEGER);"
-	"INSERT INTO GPU_METRICS VALUES (600, 1, 3, 42), (NULL, 1, 3, 43);"
+	"INSERT INTO GPU_METRICS VALUES (600, 1, 3, 42.625), (NULL, 1, 3, 43);"
 	"CREATE TABLE OPENCL_API (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);"
 	"INSERT INTO OPENCL_API VALUES (260, 270, " TID8 ", 16), ('soon', 270, " TID8 ", 16);";
 
@@ -260,7 +260,7 @@ static void test_host(void)
 	g_assert_cmpint(memory->bytes, ==, 1000);
 	g_assert_cmpuint(memory->device, ==, 2);
 	g_assert_cmpuint(memory->slice, ==, timeline_find(timeline, "cudaMalloc", 0));
-	g_assert_cmpint(sample->value, ==, 42);
+	g_assert_cmpfloat(sample->value, ==, 42.625);
 	g_assert_cmpstr(tacho_timeline_string(timeline, find_mark(timeline, "sample")->text), ==,
 			"leaf < caller");
 	g_assert_cmpstr(tacho_timeline_string(timeline, find_mark(timeline, "NVTX mark")->text), ==,

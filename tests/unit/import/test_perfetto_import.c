@@ -394,8 +394,8 @@ static void test_others(void)
 	g_assert_cmpuint(timeline->marks->len, ==, 1);
 	g_assert_cmpstr(tacho_timeline_string(timeline, mark->name), ==, "a moment");
 	g_assert_cmpuint(timeline->samples->len, ==, 2);
-	g_assert_cmpint(g_array_index(timeline->samples, TachoSample, 0).value, ==, 7000);
-	g_assert_cmpint(g_array_index(timeline->samples, TachoSample, 1).value, ==, 2500);
+	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 7000);
+	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 1).value, ==, 2500);
 	/* the drop itself, and the event whose names it took */
 	g_assert_cmpuint(foreign_problem(timeline, "lost_records")->count, ==, 2);
 	g_assert_cmpuint(timeline->problems->len, ==, 1);

@@ -117,7 +117,7 @@ static void test_times(void)
 	g_assert_cmpint(g_array_index(timeline->memory, TachoMemoryEvent, 1).bytes, ==, 0);
 	timeline_find(timeline, "RECLAIM", 0);
 	g_assert_cmpuint(timeline->samples->len, ==, 1);
-	g_assert_cmpint(g_array_index(timeline->samples, TachoSample, 0).value, ==, 42);
+	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 41.6);
 	g_assert_cmpuint(foreign_problem(timeline, "corrupt_record")->count, ==, 1);
 	g_assert_cmpuint(foreign_problem(timeline, "unknown_record")->count, ==, 1);
 	tacho_correlate(timeline);

@@ -159,7 +159,7 @@ static void test_steps(void)
 		==, "executor (2)");
 	g_assert_cmpuint(timeline->steps->len, ==, 1);
 	check_step(timeline, 0, 0, 90000); /* from when x was scheduled to the kernel's end */
-	g_assert_cmpint(g_array_index(timeline->samples, TachoSample, 0).value, ==, 65536);
+	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 65536);
 	g_assert_cmpuint(timeline->problems->len, ==, 0);
 }
 
@@ -230,7 +230,7 @@ static void test_timeline(void)
 	args = tacho_slice_args_json(timeline, relu);
 	g_assert_nonnull(strstr(args, "\"novel\": 7"));
 	check_timeline_memory(timeline, matmul);
-	g_assert_cmpint(g_array_index(timeline->samples, TachoSample, 0).value, ==, 256);
+	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 256);
 	g_assert_cmpuint(foreign_problem(timeline, "unknown_record")->count, ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->steps->len, ==, 1);

@@ -131,8 +131,8 @@ static void test_memory(void)
 	g_assert_cmpuint(events[0].slice, ==, timeline_find(timeline, "MatMul", 0));
 	g_assert_cmpint(events[1].bytes, ==, -256);
 	g_assert_cmpuint(timeline->samples->len, ==, 4);
-	g_assert_cmpint(g_array_index(timeline->samples, TachoSample, 0).value, ==, 512);
-	g_assert_cmpint(g_array_index(timeline->samples, TachoSample, 1).value, ==, 256);
+	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 512);
+	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 1).value, ==, 256);
 }
 
 /* As XProf writes it: hosts before the planes' names, numbers, arrows, counters; a TPU has no streams. */

@@ -111,7 +111,7 @@ static void check_moments(const TachoTimeline *timeline)
 	g_assert_cmpint(memory[0].time_ns, ==, 5500);
 	g_assert_cmpuint(memory[0].slice, ==, timeline_find(timeline, "$a.py:1 f", 0));
 	g_assert_cmpint(memory[1].bytes, ==, -4096);
-	g_assert_cmpint(sample->value, ==, 8192);
+	g_assert_cmpfloat(sample->value, ==, 8192);
 	g_assert_cmpstr(tacho_timeline_string(timeline,
 					      tacho_timeline_track(timeline, sample->track)->name),
 			==, "GPU_1_bfc allocated");

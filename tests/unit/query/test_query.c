@@ -19,7 +19,7 @@ static const gchar two_ranks[] =
 	"  mark epoch 210 first=7 text=begin\n"
 	"  alloc 120 address=4096 bytes=256\n"
 	"  free 205 address=4096 bytes=256\n"
-	"  sample queue 100 3\n"
+	"  sample queue 100 3.25\n"
 	"  sample queue 150 5\n"
 	"  stream 7 main\n"
 	"    kernel gemm_gpu 120..180\n"
@@ -93,7 +93,7 @@ static void test_tables(void)
 	check(timeline,
 	      "SELECT ts, value, name FROM counter JOIN counter_track ct ON"
 	      " ct.id = track_id",
-	      "ts,value,name\n100,3,queue\n150,5,queue\n");
+	      "ts,value,name\n100,3.25,queue\n150,5,queue\n");
 	check(timeline, "SELECT ts, slice_id, address, bytes, rank FROM memory",
 	      "ts,slice_id,address,bytes,rank\n120,1,4096,256,0\n205,3,4096,-256,0\n");
 	check(timeline, "SELECT ts, name, first, second, text FROM mark",

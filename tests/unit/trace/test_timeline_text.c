@@ -94,7 +94,7 @@ static void test_moments(void)
 	g_assert_cmpuint(alloc[1].slice, ==, TACHO_NONE);
 	g_assert_cmpint(mark->first, ==, -1);
 	g_assert_cmpstr(tacho_timeline_string(timeline, mark->text), ==, "why");
-	g_assert_cmpint(sample->value, ==, 17);
+	g_assert_cmpfloat(sample->value, ==, 17);
 	g_assert_cmpint(tacho_timeline_track(timeline, sample->track)->kind, ==,
 			TACHO_TRACK_COUNTER);
 	g_assert_true(tacho_slice_collective(timeline, reduce, &args));
