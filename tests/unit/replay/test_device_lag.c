@@ -174,18 +174,25 @@ static void test_runaway(void)
 	g_assert_cmpuint(slower->n_device_bound_steps, ==, 3);
 }
 
-/* Copies of ranks have their lags. */
-static void test_unfolded(void)
+static void assert_unfolded(const gchar *what_ifs, guint32 n_ranks)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(two_ranks);
-	g_autoptr(TachoPrediction) prediction = predict_text(timeline, "bandwidth=0.1x;ranks=6");
+	g_autoptr(TachoPrediction) prediction = predict_text(timeline, what_ifs);
 	g_autoptr(GError) error = NULL;
 
 	g_assert_cmpuint(prediction->n_device_bound_steps, ==, 1);
 	g_assert_true(tacho_prediction_unfold(prediction, &error));
 	g_assert_no_error(error);
-	g_assert_cmpuint(prediction->unfolded_ranks, ==, 6);
+	g_assert_cmpuint(prediction->unfolded_ranks, ==, n_ranks);
 	g_assert_cmpfloat(prediction->unfolded_step_ms, ==, prediction->predicted_step_ms);
+}
+
+/* Copies of ranks are as far behind, also those that are played by themselves. */
+static void test_unfolded(void)
+{
+	assert_unfolded("bandwidth=0.1x;ranks=6", 6);
+	assert_unfolded("bandwidth=0.1x;ranks=6;straggler:2=1.5", 6);
+	assert_unfolded("bandwidth=0.1x;ranks=6;straggler:3,5=0.5", 6);
 }
 
 /* --- properties ------------------------------------------------------------------------------- */

@@ -58,6 +58,23 @@ static void test_as_measured(gconstpointer data)
 	g_assert_cmpuint(n_wrong, ==, 0);
 }
 
+/* Hosts that hardly wait for their devices: with a hundredth of the bandwidth, these end the step, much later. */
+static void test_falls_behind(void)
+{
+	static const gchar *const what_ifs[] = { "bandwidth=0.01x" };
+	g_autoptr(TachoTimeline) timeline = open_sample("megatron_tp8");
+	g_autoptr(TachoPrediction) prediction = NULL;
+	g_autoptr(GError) error = NULL;
+
+	if (!timeline)
+		return;
+	prediction = tacho_predict(timeline, what_ifs, 1, -1, -1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpfloat(prediction->baseline_step_ms, ==, prediction->measured_step_ms);
+	g_assert_cmpfloat(prediction->predicted_step_ms, >, 5 * prediction->measured_step_ms);
+	g_assert_true(prediction->path_ends_on_device);
+}
+
 int main(int argc, char **argv)
 {
 	static const gchar *const samples[] = {
@@ -86,5 +103,6 @@ int main(int argc, char **argv)
 
 		g_test_add_data_func(path, samples[i], test_as_measured);
 	}
+	g_test_add_func("/device-samples/falls-behind", test_falls_behind);
 	return g_test_run();
 }
