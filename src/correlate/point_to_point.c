@@ -8,18 +8,23 @@
  *     belongs to the one of the others, in order, that ends nearest to it.
  * (3) Sends and receives that were batched are one kernel on each of the two ranks; these are paired with each
  *     other.
- * (4) Who the other is, the trace tells; in a group of two it is the other one. All else is left alone.
+ * (4) Who the other is, the trace tells; in a group of two it is the other one; of a batch it may follow from the times
+ *     (send_batches.c). All else is left alone.
  *
  * Each pair is a row of `collectives` with two members, the sender first, in a group that stands behind those of
  * the collectives: one for each way between two ranks of a process group. What has no partner is a problem
  * ("unmatched_collective") of the rank that has it, unless the peer explains it: it is not in the run, or the recording
- * of it began later or ended sooner. */
+ * of it began later or ended sooner.
+ *
+ * (2) and the times of batches need times of different ranks that compare. Before clocks are aligned, the n-th of each
+ * are paired as far as there are any. */
 #include "correlate/point_to_point.h"
 
 #include <string.h>
 
 #include "correlate/correlate_internal.h"
 #include "correlate/process_groups.h"
+#include "correlate/send_batches.h"
 
 /* A send or a receive. */
 struct end {
@@ -27,13 +32,19 @@ struct end {
 	guint32 slice;
 	gint64 begin_ns, end_ns;
 	guint8 is_batch, is_receive;
+	guint8 is_inferred; /* who the other is */
 };
 
 struct pairing {
 	TachoTimeline *timeline;
-	GHashTable *rank_of; /* rank as the launcher says -> index + 1 */
-	GArray *ends;	     /* struct end, of the group at work */
-	guint32 group;	     /* number of its rows */
+	SentVisit visit; /* or NULL: rows are made */
+	gpointer visit_data;
+	gboolean is_by_order; /* times of different ranks do not compare */
+	gboolean has_gaps;    /* one lacked its partner */
+	GHashTable *rank_of;  /* rank as the launcher says -> index + 1 */
+	GArray *ends;	      /* struct end, of the group at work */
+	GArray *batches;      /* struct send_batch, of the group at work, without a peer */
+	guint32 group;	      /* number of its rows */
 	guint32 sequence;
 	guint64 *n_alone; /* of each rank */
 	gchar **first;	  /* of each rank: says which */
@@ -80,26 +91,74 @@ static guint32 find_peer(const struct pairing *pairing, const ProcessGroup *grou
 	return TACHO_NONE;
 }
 
-static void add_end(struct pairing *pairing, const ProcessGroup *group, guint32 rank_index,
-		    guint32 slice)
+static void add_end(struct pairing *pairing, guint32 rank_index, guint32 peer, guint32 slice,
+		    TachoWay way, gboolean is_inferred)
 {
 	const TachoTimeline *timeline = pairing->timeline;
-	TachoWay way = point_to_point_way(timeline, slice);
-	guint32 peer;
 	struct end end = { .slice = slice,
 			   .begin_ns = timeline->slices.start_ns[slice],
 			   .end_ns = tacho_slice_end_ns(timeline, slice),
-			   .is_batch = way == TACHO_WAY_BOTH };
+			   .is_batch = way == TACHO_WAY_BOTH,
+			   .is_inferred = is_inferred != FALSE };
 
-	if (way == TACHO_WAY_BY_NAME)
-		return;
-	peer = find_peer(pairing, group, rank_index, slice);
-	if (peer == TACHO_NONE || peer == rank_index)
-		return;
 	end.is_receive = way == TACHO_WAY_RECEIVE || (end.is_batch && rank_index > peer);
 	end.from = end.is_receive ? peer : rank_index;
 	end.to = end.is_receive ? rank_index : peer;
 	g_array_append_val(pairing->ends, end);
+}
+
+static void add_batch(struct pairing *pairing, guint32 rank_index, guint32 slice)
+{
+	const TachoTimeline *timeline = pairing->timeline;
+	guint32 number = tacho_slice_process(timeline, slice)->clock;
+	TachoCollectiveArgs args = { 0 };
+	struct send_batch batch = { .rank_index = rank_index,
+				    .slice = slice,
+				    .begin_ns = timeline->slices.start_ns[slice],
+				    .end_ns = tacho_slice_end_ns(timeline, slice),
+				    .clock = number };
+
+	if (number < timeline->clocks->len) {
+		const TachoClock *clock = &g_array_index(timeline->clocks, TachoClock, number);
+
+		batch.reference = clock->reference;
+		batch.uncertainty_ns = clock->inner_uncertainty_ns;
+	}
+	tacho_slice_collective(timeline, slice, &args);
+	batch.bytes = args.bytes;
+	g_array_append_val(pairing->batches, batch);
+}
+
+static void see_slice(struct pairing *pairing, const ProcessGroup *group, guint32 rank_index,
+		      guint32 slice)
+{
+	const TachoTimeline *timeline = pairing->timeline;
+	TachoWay way = point_to_point_way(timeline, slice);
+	TachoCollectiveArgs args = { 0 };
+	guint32 peer;
+
+	if (way == TACHO_WAY_BY_NAME)
+		return;
+	peer = find_peer(pairing, group, rank_index, slice);
+	tacho_slice_collective(timeline, slice, &args);
+	if (peer != TACHO_NONE && peer != rank_index)
+		add_end(pairing, rank_index, peer, slice, way, FALSE);
+	else if (way == TACHO_WAY_BOTH && !args.peer && !pairing->is_by_order)
+		add_batch(pairing, rank_index, slice);
+}
+
+/* The batches of whose peers the times tell. */
+static void add_batch_ends(struct pairing *pairing)
+{
+	send_batches_find_peers(pairing->batches);
+	for (guint i = 0; i < pairing->batches->len; i++) {
+		const struct send_batch *batch =
+			&g_array_index(pairing->batches, struct send_batch, i);
+
+		if (batch->peer != TACHO_NONE)
+			add_end(pairing, batch->rank_index, batch->peer, batch->slice,
+				TACHO_WAY_BOTH, TRUE);
+	}
 }
 
 static gint compare_ways(const struct end *x, const struct end *y)
@@ -130,8 +189,8 @@ static const struct end *end_at(const struct pairing *pairing, guint i)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static void add_row(struct pairing *pairing, const struct end *send, const struct end *receive,
-		    gboolean is_exact)
+static void make_row(struct pairing *pairing, const struct end *send, const struct end *receive,
+		     gboolean is_exact)
 {
 	TachoTimeline *timeline = pairing->timeline;
 	TachoCollectiveArgs sent = { 0 }, received = { 0 };
@@ -156,6 +215,21 @@ static void add_row(struct pairing *pairing, const struct end *send, const struc
 		 is_late ? send->slice : receive->slice, is_exact);
 }
 
+static void add_pair(struct pairing *pairing, const struct end *send, const struct end *receive,
+		     gboolean is_counted)
+{
+	struct sent sent = { .send = send->slice,
+			     .receive = receive->slice,
+			     .is_batch = send->is_batch,
+			     .is_exact =
+				     is_counted && !send->is_inferred && !receive->is_inferred };
+
+	if (pairing->visit)
+		pairing->visit(&sent, pairing->visit_data);
+	else
+		make_row(pairing, send, receive, sent.is_exact);
+}
+
 /* Whether the recording of a rank's process does not reach to `time_ns`. */
 static gboolean explains_absence(const struct pairing *pairing, guint32 rank_index, gint64 begin_ns)
 {
@@ -173,7 +247,8 @@ static void note_alone(struct pairing *pairing, const struct end *end)
 	guint32 rank_index = end->is_receive ? end->to : end->from;
 	guint32 peer = end->is_receive ? end->from : end->to;
 
-	if (explains_absence(pairing, peer, end->begin_ns) || pairing->n_alone[rank_index]++ > 0)
+	if (pairing->visit || explains_absence(pairing, peer, end->begin_ns) ||
+	    pairing->n_alone[rank_index]++ > 0)
 		return;
 	pairing->first[rank_index] = g_strdup_printf(
 		"rank %d: %s at %.6f s has no partner on rank %d",
@@ -203,13 +278,22 @@ static void pair_nearest(struct pairing *pairing, guint few, guint n_few, guint 
 		for (; next < best; next++)
 			note_alone(pairing, end_at(pairing, many + next));
 		if (end->is_receive)
-			add_row(pairing, end_at(pairing, many + best), end, FALSE);
+			add_pair(pairing, end_at(pairing, many + best), end, FALSE);
 		else
-			add_row(pairing, end, end_at(pairing, many + best), FALSE);
+			add_pair(pairing, end, end_at(pairing, many + best), FALSE);
 		next = best + 1;
 	}
 	for (; next < n_many; next++)
 		note_alone(pairing, end_at(pairing, many + next));
+}
+
+/* (1), and what comes nearest to it where there are fewer of one sort. */
+static void pair_in_order(struct pairing *pairing, guint sends, guint receives, guint n,
+			  gboolean is_even)
+{
+	for (guint i = 0; i < n; i++)
+		add_pair(pairing, end_at(pairing, sends + i), end_at(pairing, receives + i),
+			 is_even);
 }
 
 /* ends[first .. end) go one way: sends, then receives. */
@@ -222,28 +306,29 @@ static void pair_way(struct pairing *pairing, guint first, guint end)
 		receives++;
 	n_sends = receives - first;
 	n_receives = end - receives;
-	if (n_sends > n_receives) {
+	pairing->has_gaps |= n_sends != n_receives;
+	if (n_sends == n_receives || pairing->is_by_order)
+		pair_in_order(pairing, first, receives, MIN(n_sends, n_receives),
+			      n_sends == n_receives);
+	else if (n_sends > n_receives)
 		pair_nearest(pairing, receives, n_receives, first, n_sends);
-	} else if (n_sends < n_receives) {
+	else
 		pair_nearest(pairing, first, n_sends, receives, n_receives);
-	} else {
-		for (guint i = 0; i < n_sends; i++)
-			add_row(pairing, end_at(pairing, first + i), end_at(pairing, receives + i),
-				TRUE);
-	}
 	pairing->group += pairing->sequence > 0;
 }
 
 static void pair_group(struct pairing *pairing, const ProcessGroup *group)
 {
 	g_array_set_size(pairing->ends, 0);
+	g_array_set_size(pairing->batches, 0);
 	for (guint i = 0; i < group->ranks->len; i++) {
 		const GroupRank *rank = g_ptr_array_index(group->ranks, i);
 
 		for (guint j = 0; j < rank->slices->len; j++)
-			add_end(pairing, group, rank->rank_index,
-				g_array_index(rank->slices, guint32, j));
+			see_slice(pairing, group, rank->rank_index,
+				  g_array_index(rank->slices, guint32, j));
 	}
+	add_batch_ends(pairing);
 	g_array_sort(pairing->ends, compare_ends);
 	for (guint first = 0, end; first < pairing->ends->len; first = end) {
 		for (end = first + 1;
@@ -275,33 +360,52 @@ static gboolean has_any(const TachoTimeline *timeline)
 	return FALSE;
 }
 
-void pair_sends(TachoTimeline *timeline)
+/* Pair those of all groups. */
+static void pair_all(struct pairing *pairing)
 {
-	g_autoptr(GPtrArray) groups = NULL;
+	const TachoTimeline *timeline = pairing->timeline;
+	g_autoptr(GPtrArray) groups = process_groups_new(timeline);
 	g_autoptr(GHashTable) rank_of = g_hash_table_new(NULL, NULL);
 	g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(struct end));
-	g_autofree guint64 *n_alone = g_new0(guint64, timeline->ranks->len + 1);
-	g_auto(GStrv) first = g_new0(gchar *, timeline->ranks->len + 1);
-	struct pairing pairing = { .timeline = timeline,
-				   .rank_of = rank_of,
-				   .ends = ends,
-				   .n_alone = n_alone,
-				   .first = first };
+	g_autoptr(GArray) batches = g_array_new(FALSE, FALSE, sizeof(struct send_batch));
 
-	if (timeline->ranks->len < 2 || !has_any(timeline))
-		return;
-	pairing.group = first_free_group(timeline);
+	pairing->rank_of = rank_of;
+	pairing->ends = ends;
+	pairing->batches = batches;
 	for (guint i = 0; i < timeline->ranks->len; i++)
 		g_hash_table_insert(
 			rank_of, GINT_TO_POINTER(g_array_index(timeline->ranks, TachoRank, i).rank),
 			GUINT_TO_POINTER(i + 1));
-	groups = process_groups_new(timeline);
 	for (guint i = 0; i < groups->len; i++)
-		pair_group(&pairing, g_ptr_array_index(groups, i));
+		pair_group(pairing, g_ptr_array_index(groups, i));
+}
+
+void pair_sends(TachoTimeline *timeline)
+{
+	g_autofree guint64 *n_alone = g_new0(guint64, timeline->ranks->len + 1);
+	g_auto(GStrv) first = g_new0(gchar *, timeline->ranks->len + 1);
+	struct pairing pairing = { .timeline = timeline, .n_alone = n_alone, .first = first };
+
+	if (timeline->ranks->len < 2 || !has_any(timeline))
+		return;
+	pairing.group = first_free_group(timeline);
+	pair_all(&pairing);
 	for (guint i = 0; i < timeline->ranks->len; i++) {
 		if (n_alone[i])
 			tacho_timeline_add_problem(timeline, "unmatched_collective", n_alone[i],
 						   "%s", first[i]);
 		g_clear_pointer(&first[i], g_free);
 	}
+}
+
+gboolean sends_visit(TachoTimeline *timeline, gboolean is_by_order, SentVisit visit, gpointer data)
+{
+	struct pairing pairing = {
+		.timeline = timeline, .is_by_order = is_by_order, .visit = visit, .visit_data = data
+	};
+
+	if (timeline->ranks->len < 2 || !has_any(timeline))
+		return FALSE;
+	pair_all(&pairing);
+	return pairing.has_gaps;
 }

@@ -16,6 +16,8 @@
  * device_nodes.c knows what the stream waited for. */
 #include <string.h>
 
+#include "correlate/member_index.h"
+#include "correlate/point_to_point.h"
 #include "graph/graph_builder.h"
 
 /* --- members -------------------------------------------------------------------------------- */
@@ -167,6 +169,30 @@ static void add_collective(struct graph_builder *builder, GHashTable *groups, GH
 	g_array_append_val(builder->graph->transfers, transfer);
 }
 
+/* Batches of sends and receives of which nobody knows who the other was: docs/replay.md. */
+static void note_lone_batches(const struct graph_builder *builder)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	g_autoptr(member_index) members = NULL;
+	guint n_alone = 0;
+
+	for (guint i = 0; builder->n_ranks > 1 && i < builder->work->len; i++) {
+		guint32 slice = build_work_at(builder, i)->slice;
+
+		if (timeline->slices.kind[slice] != TACHO_SLICE_COLLECTIVE ||
+		    point_to_point_way(timeline, slice) != TACHO_WAY_BOTH)
+			continue;
+		if (!members)
+			members = member_index_new(timeline);
+		n_alone += member_index_row(members, slice) == TACHO_NONE;
+	}
+	if (n_alone > 0)
+		graph_note(builder->graph,
+			   "%u batches of sends and receives whose partners neither the trace "
+			   "nor the times tell are taken as time of each rank alone",
+			   n_alone);
+}
+
 void builder_add_collectives(struct graph_builder *builder)
 {
 	const TachoTimeline *timeline = builder->timeline;
@@ -206,6 +232,7 @@ void builder_add_collectives(struct graph_builder *builder)
 		graph_note(builder->graph,
 			   "%u collectives lack a rank: their waiting for it counts as transfer",
 			   n_lacking);
+	note_lone_batches(builder);
 }
 
 /* --- when a worker took each up ------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <tacho/replay.h>
 
 #include "graph/graph_internal.h"
+#include "pipeline_text.h"
 #include "timeline_text.h"
 
 /* Two stages and two micro-batches; the launches are far ahead of the devices. F0 and F1 take 20 on the first stage,
@@ -51,18 +52,25 @@ static const gchar *const stages =
 	"  collective recv 5..40 bytes=1000 group=3 peer=0 launch=lR0\n"
 	"  collective recv 41..60 bytes=1000 group=3 peer=0 launch=lR1\n";
 
+static TachoReplay *replay_with(TachoGraph *graph, const gchar *what_if)
+{
+	g_autoptr(GError) error = NULL;
+	TachoReplay *replay;
+
+	g_assert_true(what_if ? tacho_graph_what_if(graph, what_if, &error)
+			      : graph_freeze(graph, &error));
+	g_assert_no_error(error);
+	replay = tacho_replay_run(graph, &error);
+	g_assert_no_error(error);
+	return replay;
+}
+
 static gint64 end_us(const TachoGraph *graph, const gchar *what_if, const gchar *name, guint nth,
 		     gint32 rank)
 {
-	g_autoptr(TachoReplay) replay = NULL;
-	g_autoptr(GError) error = NULL;
 	g_autoptr(TachoGraph) copy = graph_copy(graph);
+	g_autoptr(TachoReplay) replay = replay_with(copy, what_if);
 
-	g_assert_true(what_if ? tacho_graph_what_if(copy, what_if, &error)
-			      : graph_freeze(copy, &error));
-	g_assert_no_error(error);
-	replay = tacho_replay_run(copy, &error);
-	g_assert_no_error(error);
 	for (guint32 i = 0; i < tacho_graph_n_nodes(copy); i++) {
 		const struct graph_node *node = graph_node_at(copy, i);
 
@@ -73,6 +81,23 @@ static gint64 end_us(const TachoGraph *graph, const gchar *what_if, const gchar 
 			return tacho_replay_end_ns(replay, i) / 1000;
 	}
 	g_assert_not_reached();
+}
+
+/* When the last of the rank's device is over. */
+static gint64 last_us(const TachoGraph *graph, const gchar *what_if, gint32 rank)
+{
+	g_autoptr(TachoGraph) copy = graph_copy(graph);
+	g_autoptr(TachoReplay) replay = replay_with(copy, what_if);
+	gint64 last_us = 0;
+
+	for (guint32 i = 0; i < tacho_graph_n_nodes(copy); i++) {
+		const struct graph_node *node = graph_node_at(copy, i);
+
+		if ((node->kind == TACHO_NODE_COMPLETE || node->kind == TACHO_NODE_DEVICE) &&
+		    graph_node_rank(copy, i) == rank)
+			last_us = MAX(last_us, tacho_replay_end_ns(replay, i) / 1000);
+	}
+	return last_us;
 }
 
 /* The second stage's half of the timeline that the tests differ in. */
@@ -128,10 +153,80 @@ static void test_unmatched(void)
 	g_assert_cmpint(end_us(graph, "scale:kernel~F0=2", "B0", 0, 0), ==, 20 + 150);
 }
 
+static TachoGraph *build_pipeline(const struct pipeline *pipeline, TachoTimeline **ret_timeline)
+{
+	g_autofree gchar *text = pipeline_text(pipeline, NULL);
+	g_autoptr(GError) error = NULL;
+	TachoGraph *graph;
+
+	*ret_timeline = timeline_from_text(text);
+	tacho_correlate(*ret_timeline);
+	graph = tacho_graph_build(*ret_timeline, -1, -1, &error);
+	g_assert_no_error(error);
+	return graph;
+}
+
+/* Four stages whose batches tell no peers: who they are with follows from the times, and what becomes of the pipeline when
+ * its first forward pass takes longer is what its own rules say. */
+static void test_batches(void)
+{
+	struct pipeline pipeline = { .n_stages = 4,
+				     .n_micro_batches = 6,
+				     .seed = 1,
+				     .forward_us = 5000,
+				     .backward_us = 9000,
+				     .transfer_us = 150 };
+	struct pipeline changed = pipeline;
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoGraph) graph = build_pipeline(&pipeline, &timeline);
+
+	g_assert_cmpuint(graph->transfers->len, ==, (6 + 3) + (6 + 2) + (6 + 1));
+	changed.first_factor = 3;
+	for (guint stage = 0; stage < 4; stage++) {
+		g_assert_cmpint(last_us(graph, NULL, (gint32)stage), ==,
+				pipeline_end_us(&pipeline, stage));
+		g_assert_cmpint(last_us(graph, "scale:kernel~F0=3", (gint32)stage), ==,
+				pipeline_end_us(&changed, stage));
+	}
+}
+
+/* Batches that all end together have no partners that anybody could tell: a note says how many. */
+static void test_lone_batches(void)
+{
+	g_autoptr(GString) text = g_string_new("unit us\nworld 3\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoGraph) graph = NULL;
+	g_autoptr(GError) error = NULL;
+	gboolean is_told = FALSE;
+
+	for (guint rank = 0; rank < 3; rank++)
+		g_string_append_printf(text,
+				       "rank %u thread %u main\n"
+				       " annotation ProfilerStep#0 0..2000\n"
+				       "  runtime l0 0..1\n"
+				       "  runtime l1 2..3\n"
+				       "  runtime cudaDeviceSynchronize 4..1990\n"
+				       " stream 7 all\n"
+				       "  collective SendRecv 100..800 launch=l0\n"
+				       "  collective SendRecv 900..1800 launch=l1\n",
+				       rank, rank + 1);
+	timeline = timeline_from_text(text->str);
+	tacho_correlate(timeline);
+	graph = tacho_graph_build(timeline, -1, -1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(graph->transfers->len, ==, 0);
+	for (guint i = 0; i < graph->notes->len; i++)
+		is_told |= g_str_has_prefix(graph->notes->pdata[i],
+					    "6 batches of sends and receives whose partners");
+	g_assert_true(is_told);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/pipeline-graph/rendezvous", test_rendezvous);
 	g_test_add_func("/pipeline-graph/unmatched", test_unmatched);
+	g_test_add_func("/pipeline-graph/batches", test_batches);
+	g_test_add_func("/pipeline-graph/lone-batches", test_lone_batches);
 	return g_test_run();
 }
