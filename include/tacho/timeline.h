@@ -136,6 +136,9 @@ typedef enum {
 	TACHO_CLOCK_BY_COLLECTIVES = 1 << 0,
 	TACHO_CLOCK_BY_MESSAGES = 1 << 1,
 	TACHO_CLOCK_INFERRED = 1 << 2, /* what belongs together was inferred: members are missing */
+	TACHO_CLOCK_BY_SENDS = 1 << 3, /* calls that send and receive */
+	TACHO_CLOCK_BY_HOPS = 1 << 4,  /* parts of collectives, from rank to rank or to servers */
+	TACHO_CLOCK_ASSUMED = 1 << 5,  /* that sends wait for their receives */
 } TachoClockEvidence;
 
 typedef struct {

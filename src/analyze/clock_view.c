@@ -45,17 +45,37 @@ static gchar *list_ranks(const TachoTimeline *timeline, guint32 clock)
 	return g_string_free(text, FALSE);
 }
 
-static const gchar *evidence_text(const TachoClock *clock)
+/* "collectives, sends and messages" */
+static gchar *evidence_text(const TachoClock *clock)
 {
-	const guint8 both = TACHO_CLOCK_BY_COLLECTIVES | TACHO_CLOCK_BY_MESSAGES;
+	static const struct {
+		TachoClockEvidence evidence;
+		const gchar *name;
+	} SORTS[] = {
+		{ TACHO_CLOCK_BY_COLLECTIVES, "collectives" },
+		{ TACHO_CLOCK_BY_HOPS, "hops" },
+		{ TACHO_CLOCK_BY_SENDS, "sends" },
+		{ TACHO_CLOCK_BY_MESSAGES, "messages" },
+	};
+	const gchar *names[G_N_ELEMENTS(SORTS)];
+	GString *text;
+	guint n = 0;
 
 	if (clock->state == TACHO_CLOCK_REFERENCE)
-		return "reference";
+		return g_strdup("reference");
 	if (clock->state == TACHO_CLOCK_APART)
-		return "nothing";
-	if ((clock->evidence & both) == both)
-		return "collectives and messages";
-	return clock->evidence & TACHO_CLOCK_BY_MESSAGES ? "messages" : "collectives";
+		return g_strdup("nothing");
+	for (guint i = 0; i < G_N_ELEMENTS(SORTS); i++)
+		if (clock->evidence & SORTS[i].evidence)
+			names[n++] = SORTS[i].name;
+	text = g_string_new(NULL);
+	for (guint i = 0; i < n; i++)
+		g_string_append_printf(text, "%s%s",
+				       i == 0	   ? ""
+				       : i + 1 < n ? ", "
+						   : " and ",
+				       names[i]);
+	return g_string_free(text, FALSE);
 }
 
 static void add_clock(TachoTable *table, const TachoTimeline *timeline, guint32 index)
@@ -65,6 +85,7 @@ static void add_clock(TachoTable *table, const TachoTimeline *timeline, guint32 
 		&g_array_index(timeline->clocks, TachoClock, clock->reference);
 	gboolean is_known = clock->state != TACHO_CLOCK_APART;
 	g_autofree gchar *ranks = list_ranks(timeline, index);
+	g_autofree gchar *evidence = evidence_text(clock);
 
 	tacho_table_row(table);
 	tacho_table_text(table, tacho_timeline_string(timeline, clock->host));
@@ -80,7 +101,7 @@ static void add_clock(TachoTable *table, const TachoTimeline *timeline, guint32 
 		tacho_table_null(table);
 		tacho_table_null(table);
 	}
-	tacho_table_text(table, evidence_text(clock));
+	tacho_table_text(table, evidence);
 	tacho_table_integer(table, clock->n_bounds);
 	tacho_table_integer(table, clock->n_contradicted);
 	tacho_table_text(table, tacho_timeline_string(timeline, reference->host));

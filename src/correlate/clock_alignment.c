@@ -1,72 +1,39 @@
 /* clock_alignment: times of different hosts on one clock.
  *
- * Processes of one machine share a clock and are never moved against each other. What ties clocks is
- * who cannot have been done before whom:
- *
- *     collective  no member has completed before the last one was queued, where each member's
- *                 result needs every member's input (collective_waits_for_all())
- *     message     no receive has ended before the send of its bytes began
- *
- * Each is a bound of the difference of two clocks, from one side. Collectives bound it from both, and
- * so do messages that go both ways; clock_pair.h makes a line of them and says how far it can be from
- * the truth.
+ * Processes of one machine share a clock and are never moved against each other. What ties the clocks of two is
+ * collected by clock_evidence.h; clock_pair.h makes a line of it and says how far it can be from the truth.
  *
  * (1) The first process's clock is the reference. From there each clock is aligned to the one through
  *     which its times become most certain (Dijkstra's algorithm over the uncertainties, which add up).
  *     Clocks that cannot be reached begin again with the first of them: their times are as recorded,
  *     and that is a problem.
  * (2) With one clock nothing is done, and no time changes.
- * (3) An all-to-all may have nothing to send between two of its members, and of a broadcast, scatter,
- *     gather or reduce the records do not tell the root: these bound nothing.
- * (4) Of a collective each clock contributes its earliest end and its latest begin, against those of
- *     the lowest clock that takes part: with them each other pair's bounds follow.
- * (5) Where ranks lack collectives, which belong together can be told only by times that compare. Then
- *     it is done twice: by what is sure (or, failing that, by order), and again by all. */
+ * (3) A line is known over the span that it was fitted over. Where a clock lives longer than one on its way, the
+ *     uncertainty grows by the time beyond, times how uncertain the drift is.
+ * (4) Where ranks lack collectives, or sends their receives, which belong together can be told only by times that
+ *     compare. Then it is done twice: by what is sure (or, failing that, by order), and again by all. */
 #include <string.h>
 
 #include "base/quantile.h"
-#include "correlate/clock_pair.h"
-#include "correlate/collective_matcher.h"
+#include "correlate/clock_evidence.h"
 #include "correlate/correlate_internal.h"
 #include "trace/timeline_move.h"
 
-#define INFERRED_COST_NS 1e15 /* what is sure goes first */
+#define INFERRED_COST_NS 1e15 /* what is sure goes first, */
+#define ASSUMED_COST_NS	 1e12 /* then what is assumed */
 #define MAX_NAMED_RANKS	 8
 #define MAX_NAMED_CLOCKS 8
-
-/* Two clocks that have met; the lower is the reference. */
-struct clock_link {
-	guint32 reference, own;
-	struct clock_pair sure, inferred;
-	guint8 evidence, inferred_evidence; /* TachoClockEvidence */
-	gboolean has_fit;
-	struct clock_fit fit;
-};
-
-/* What one clock's members say of the collective at work. */
-struct clock_part {
-	gint64 last_begin_ns, first_end_ns;
-	gboolean has_begin, has_end;
-};
 
 /* A clock on its way to the reference. */
 struct clock_way {
 	struct clock_map map; /* to the root's time */
 	guint32 root;
-	gdouble cost_ns; /* of the way; infinite: none is known */
+	gdouble cost_ns;	       /* of the way; infinite: none is known */
+	struct clock_span span, inner; /* on this clock, where these hold */
 	gint64 uncertainty_ns, inner_uncertainty_ns;
 	gdouble drift_uncertainty;
 	const struct clock_link *link; /* the last of the way; NULL: the root */
 	gboolean is_settled;
-};
-
-struct alignment {
-	TachoTimeline *timeline;
-	guint n_clocks;
-	GPtrArray *links;	  /* struct clock_link */
-	GHashTable *link_of;	  /* both clocks -> struct clock_link */
-	struct clock_part *parts; /* by clock */
-	gboolean is_all_sure;	  /* the second time: (5) */
 };
 
 static TachoClock *clock_at(const TachoTimeline *timeline, guint32 clock)
@@ -79,159 +46,71 @@ static guint32 clock_of(const TachoTimeline *timeline, guint32 slice)
 	return tacho_slice_process(timeline, slice)->clock;
 }
 
-/* --- links ----------------------------------------------------------------------------------- */
-
-static void link_free(gpointer link_pointer)
-{
-	struct clock_link *link = link_pointer;
-
-	clock_pair_release(&link->sure);
-	clock_pair_release(&link->inferred);
-	g_free(link);
-}
-
-static struct clock_link *link_between(struct alignment *alignment, guint32 reference, guint32 own)
-{
-	gpointer key = GSIZE_TO_POINTER((gsize)reference << 32 | own);
-	struct clock_link *link = g_hash_table_lookup(alignment->link_of, key);
-
-	if (!link) {
-		link = g_new0(struct clock_link, 1);
-		link->reference = reference;
-		link->own = own;
-		g_ptr_array_add(alignment->links, link);
-		g_hash_table_insert(alignment->link_of, key, link);
-	}
-	return link;
-}
-
-/* Where the bounds from one more thing go that the clocks have in common. */
-static struct clock_pair *choose_pair(struct clock_link *link, gboolean is_sure,
-				      TachoClockEvidence evidence)
-{
-	if (is_sure)
-		link->evidence |= evidence;
-	else
-		link->inferred_evidence |= evidence | TACHO_CLOCK_INFERRED;
-	return is_sure ? &link->sure : &link->inferred;
-}
-
-/* --- collectives ----------------------------------------------------------------------------- */
-
-static gboolean bounds_clocks(const gchar *name) /* (3) */
-{
-	return collective_waits_for_all(name) && !strcasestr(name, "all_to_all") &&
-	       !strcasestr(name, "alltoall");
-}
-
-static void see_member(struct alignment *alignment, guint32 slice)
-{
-	const TachoTimeline *timeline = alignment->timeline;
-	struct clock_part *part = &alignment->parts[clock_of(timeline, slice)];
-	gint64 begin_ns = timeline->slices.start_ns[slice];
-	gint64 end_ns = tacho_slice_end_ns(timeline, slice);
-	guint8 flags = timeline->slices.flags[slice];
-
-	if (flags & TACHO_SLICE_REPAIRED)
-		return;
-	part->last_begin_ns = part->has_begin ? MAX(part->last_begin_ns, begin_ns) : begin_ns;
-	part->has_begin = TRUE;
-	if (flags & TACHO_SLICE_OPEN) /* it had not completed */
-		return;
-	part->first_end_ns = part->has_end ? MIN(part->first_end_ns, end_ns) : end_ns;
-	part->has_end = TRUE;
-}
-
-static void add_collective_bounds(struct alignment *alignment, guint32 reference, guint32 own,
-				  gboolean is_sure)
-{
-	const struct clock_part *theirs = &alignment->parts[reference];
-	const struct clock_part *ours = &alignment->parts[own];
-	struct clock_pair *pair = choose_pair(link_between(alignment, reference, own), is_sure,
-					      TACHO_CLOCK_BY_COLLECTIVES);
-
-	if (ours->has_begin && theirs->has_end)
-		clock_pair_add_before(pair, ours->last_begin_ns, theirs->first_end_ns);
-	if (ours->has_end && theirs->has_begin)
-		clock_pair_add_after(pair, ours->first_end_ns, theirs->last_begin_ns);
-}
-
-static void see_collective(const guint32 *slices, guint n_slices, gboolean is_exact, gpointer data)
-{
-	struct alignment *alignment = data;
-	guint32 first = TACHO_NONE;
-
-	if (n_slices < 2 || !bounds_clocks(tacho_slice_name(alignment->timeline, slices[0])))
-		return;
-	memset(alignment->parts, 0, alignment->n_clocks * sizeof(*alignment->parts));
-	for (guint i = 0; i < n_slices; i++) {
-		first = MIN(first, clock_of(alignment->timeline, slices[i]));
-		see_member(alignment, slices[i]);
-	}
-	for (guint32 own = first + 1; own < alignment->n_clocks; own++)
-		if (alignment->parts[own].has_begin)
-			add_collective_bounds(alignment, first, own,
-					      is_exact || alignment->is_all_sure);
-}
-
-/* --- messages -------------------------------------------------------------------------------- */
-
-static void see_message(struct alignment *alignment, const TachoFlow *flow)
-{
-	const TachoTimeline *timeline = alignment->timeline;
-	guint32 from = clock_of(timeline, flow->from), to = clock_of(timeline, flow->to);
-	gint64 sent_ns = timeline->slices.start_ns[flow->from];
-	gint64 received_ns = tacho_slice_end_ns(timeline, flow->to);
-	struct clock_pair *pair;
-
-	if (from == to || (timeline->slices.flags[flow->from] & TACHO_SLICE_REPAIRED) ||
-	    (timeline->slices.flags[flow->to] & (TACHO_SLICE_OPEN | TACHO_SLICE_REPAIRED)))
-		return;
-	pair = choose_pair(link_between(alignment, MIN(from, to), MAX(from, to)), flow->is_exact,
-			   TACHO_CLOCK_BY_MESSAGES);
-	if (from < to)
-		clock_pair_add_after(pair, received_ns, sent_ns);
-	else
-		clock_pair_add_before(pair, sent_ns, received_ns);
-}
-
-static void see_messages(struct alignment *alignment)
-{
-	const GArray *flows = alignment->timeline->flows;
-
-	for (guint i = 0; i < flows->len; i++)
-		if (g_array_index(flows, TachoFlow, i).kind == TACHO_FLOW_MESSAGE)
-			see_message(alignment, &g_array_index(flows, TachoFlow, i));
-}
-
 /* --- fits and ways --------------------------------------------------------------------------- */
 
-/* First and last sign of life of a clock's processes, on that clock. */
-static void find_span(const TachoTimeline *timeline, guint32 clock, gint64 *ret_from_ns,
-		      gint64 *ret_to_ns)
+/* First and last sign of life of each clock's processes, on that clock. */
+static struct clock_span *find_spans(const TachoTimeline *timeline)
 {
-	*ret_from_ns = G_MAXINT64;
-	*ret_to_ns = G_MININT64;
+	struct clock_span *spans = g_new(struct clock_span, timeline->clocks->len);
+
+	for (guint32 i = 0; i < timeline->clocks->len; i++)
+		spans[i] = (struct clock_span){ G_MAXINT64, G_MININT64 };
 	for (guint i = 0; i < timeline->processes->len; i++) {
 		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+		struct clock_span *span = &spans[process->clock];
 
-		if (process->clock != clock)
-			continue;
-		*ret_from_ns = MIN(*ret_from_ns, process->start_ns);
-		*ret_to_ns = MAX(*ret_to_ns, process->end_ns);
+		span->from_ns = MIN(span->from_ns, process->start_ns);
+		span->to_ns = MAX(span->to_ns, process->end_ns);
 	}
+	return spans;
 }
 
-static void fit_link(const struct alignment *alignment, struct clock_link *link)
+static struct clock_span map_span(const struct clock_map *map, const struct clock_span *span)
 {
-	gint64 from_ns, to_ns;
+	return (struct clock_span){ clock_map_apply(map, span->from_ns),
+				    clock_map_apply(map, span->to_ns) };
+}
 
-	find_span(alignment->timeline, link->own, &from_ns, &to_ns);
-	link->has_fit = clock_pair_fit(&link->sure, from_ns, to_ns, &link->fit);
-	if (link->has_fit)
-		return;
-	link->evidence = link->inferred_evidence;
-	link->has_fit = clock_pair_fit(&link->inferred, from_ns, to_ns, &link->fit);
+/* What is known to `uncertainty_ns` over `known`, over `asked`: (3). */
+static gdouble extend(gint64 uncertainty_ns, gdouble drift_uncertainty,
+		      const struct clock_span *known, const struct clock_span *asked)
+{
+	gint64 beyond_ns = MAX(clock_map_add(known->from_ns, -asked->from_ns),
+			       clock_map_add(asked->to_ns, -known->to_ns));
+
+	return (gdouble)uncertainty_ns + drift_uncertainty * (gdouble)MAX(beyond_ns, 0);
+}
+
+static gint64 round_up(gdouble uncertainty_ns)
+{
+	return (gint64)MIN(ceil(uncertainty_ns), (gdouble)TACHO_MAX_TIME_NS);
+}
+
+/* The uncertainties of `to`, which is aligned over `link` to the clock that `from` is the way of. `map`: from its time to
+ * that one's. */
+static void add_uncertainty(struct clock_way *to, const struct clock_way *from,
+			    const struct clock_link *link, const struct clock_map *map)
+{
+	const struct clock_fit *fit = &link->fit;
+	gboolean is_own = map == &fit->map;
+	gdouble stretch = (1 + fabs(from->map.drift)) * (1 + fabs(fit->map.drift));
+	struct clock_span known = { fit->from_ns, fit->to_ns };
+	struct clock_span inner = { fit->inner_from_ns, fit->inner_to_ns };
+	struct clock_span there = map_span(map, &to->span), inner_there;
+
+	to->inner = is_own ? inner : map_span(&fit->map, &inner);
+	inner_there = map_span(map, &to->inner);
+	to->uncertainty_ns = round_up(
+		extend(from->uncertainty_ns, from->drift_uncertainty, &from->span, &there) +
+		stretch * extend(fit->uncertainty_ns, fit->drift_uncertainty, &known,
+				 is_own ? &to->span : &there));
+	to->inner_uncertainty_ns =
+		round_up(extend(from->inner_uncertainty_ns, from->drift_uncertainty, &from->inner,
+				&inner_there) +
+			 stretch * (gdouble)fit->inner_uncertainty_ns);
+	to->inner_uncertainty_ns = MIN(to->inner_uncertainty_ns, to->uncertainty_ns);
+	to->drift_uncertainty = stretch * (from->drift_uncertainty + fit->drift_uncertainty) +
+				from->drift_uncertainty * fit->drift_uncertainty;
 }
 
 /* The way of the clock at the link's other end, over it. */
@@ -245,24 +124,23 @@ static void try_link(struct clock_way *ways, guint32 from, const struct clock_li
 
 	if (link->evidence & TACHO_CLOCK_INFERRED)
 		cost_ns += INFERRED_COST_NS;
+	else if (link->evidence & TACHO_CLOCK_ASSUMED)
+		cost_ns += ASSUMED_COST_NS;
 	if (way->is_settled || way->cost_ns <= cost_ns)
 		return;
 	way->cost_ns = cost_ns;
 	way->root = ways[from].root;
 	way->map = clock_map_compose(&ways[from].map, map);
-	way->uncertainty_ns = clock_map_add(ways[from].uncertainty_ns, link->fit.uncertainty_ns);
-	way->inner_uncertainty_ns =
-		clock_map_add(ways[from].inner_uncertainty_ns, link->fit.inner_uncertainty_ns);
-	way->drift_uncertainty = ways[from].drift_uncertainty + link->fit.drift_uncertainty;
+	add_uncertainty(way, &ways[from], link, map);
 	way->link = link;
 }
 
 /* The clock to settle next: the one nearest to a root, or the first, as a root. */
-static guint32 next_clock(const struct alignment *alignment, struct clock_way *ways)
+static guint32 next_clock(struct clock_way *ways, guint32 n_clocks)
 {
 	guint32 nearest = TACHO_NONE;
 
-	for (guint32 i = 0; i < alignment->n_clocks; i++)
+	for (guint32 i = 0; i < n_clocks; i++)
 		if (!ways[i].is_settled &&
 		    (nearest == TACHO_NONE || ways[i].cost_ns < ways[nearest].cost_ns))
 			nearest = i;
@@ -273,17 +151,20 @@ static guint32 next_clock(const struct alignment *alignment, struct clock_way *w
 	return nearest;
 }
 
-static struct clock_way *find_ways(const struct alignment *alignment)
+static struct clock_way *find_ways(const TachoTimeline *timeline, const struct clock_links *links,
+				   const struct clock_span *spans)
 {
-	struct clock_way *ways = g_new0(struct clock_way, alignment->n_clocks);
-	guint32 clock;
+	guint32 n_clocks = timeline->clocks->len, clock;
+	struct clock_way *ways = g_new0(struct clock_way, n_clocks);
 
-	for (guint32 i = 0; i < alignment->n_clocks; i++)
+	for (guint32 i = 0; i < n_clocks; i++) {
 		ways[i].cost_ns = INFINITY;
-	while ((clock = next_clock(alignment, ways)) != TACHO_NONE) {
+		ways[i].span = ways[i].inner = spans[i];
+	}
+	while ((clock = next_clock(ways, n_clocks)) != TACHO_NONE) {
 		ways[clock].is_settled = TRUE;
-		for (guint i = 0; i < alignment->links->len; i++) {
-			const struct clock_link *link = g_ptr_array_index(alignment->links, i);
+		for (guint i = 0; i < links->all->len; i++) {
+			const struct clock_link *link = clock_link_at(links, i);
 
 			if (link->has_fit && (link->reference == clock || link->own == clock))
 				try_link(ways, clock, link);
@@ -306,8 +187,9 @@ static void describe(TachoClock *clock, const struct clock_way *way, guint32 ind
 				    : TACHO_CLOCK_APART;
 	if (!link)
 		return;
-	/* What the first time was inferred stays so. */
-	clock->evidence = link->evidence | (clock->evidence & TACHO_CLOCK_INFERRED);
+	/* What the first time was inferred or assumed stays so. */
+	clock->evidence =
+		link->evidence | (clock->evidence & (TACHO_CLOCK_INFERRED | TACHO_CLOCK_ASSUMED));
 	clock->uncertainty_ns = way->uncertainty_ns;
 	clock->inner_uncertainty_ns = way->inner_uncertainty_ns;
 	clock->drift_uncertainty = way->drift_uncertainty;
@@ -398,52 +280,41 @@ static void add_clock_problems(TachoTimeline *timeline, guint32 index)
 					   "%s: its clock rests on what belongs together by order, "
 					   "although some is missing",
 					   who);
+	if (clock->evidence & TACHO_CLOCK_ASSUMED)
+		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
+					   "%s: its clock rests on sends that are taken to have "
+					   "waited for their receives",
+					   who);
 }
 
 /* --- the two rounds -------------------------------------------------------------------------- */
 
-static void alignment_init(struct alignment *alignment, TachoTimeline *timeline)
-{
-	*alignment = (struct alignment){ .timeline = timeline, .n_clocks = timeline->clocks->len };
-	alignment->links = g_ptr_array_new_with_free_func(link_free);
-	alignment->link_of = g_hash_table_new(NULL, NULL);
-	alignment->parts = g_new0(struct clock_part, alignment->n_clocks);
-}
-
-static void alignment_release(struct alignment *alignment)
-{
-	g_ptr_array_unref(alignment->links);
-	g_hash_table_unref(alignment->link_of);
-	g_free(alignment->parts);
-}
-
-/* Align by what is known; carry what was done to the times over into `totals`. Returns whether ranks
- * lacked collectives. */
+/* Align by what is known; carry what was done to the times over into `totals`. Returns whether anything lacked
+ * partners. */
 static gboolean align_once(TachoTimeline *timeline, struct clock_map *totals, gboolean is_again)
 {
-	g_autofree struct clock_map *maps = g_new0(struct clock_map, timeline->clocks->len);
+	guint32 n_clocks = timeline->clocks->len;
+	g_autofree struct clock_map *maps = g_new0(struct clock_map, n_clocks);
+	g_autofree struct clock_span *spans = find_spans(timeline);
 	g_autofree struct clock_way *ways = NULL;
-	struct alignment alignment;
+	struct clock_links links;
 	gboolean has_gaps, is_moved = FALSE;
 	gint64 origin_ns;
 
-	alignment_init(&alignment, timeline);
-	alignment.is_all_sure = is_again;
-	has_gaps = collective_matches_visit(timeline, !is_again, see_collective, &alignment);
-	see_messages(&alignment);
-	for (guint i = 0; i < alignment.links->len; i++)
-		fit_link(&alignment, g_ptr_array_index(alignment.links, i));
-	ways = find_ways(&alignment);
-	for (guint32 i = 0; i < alignment.n_clocks; i++) {
+	clock_links_init(&links);
+	has_gaps = clock_evidence_collect(timeline, is_again, &links);
+	clock_links_fit(&links, spans);
+	ways = find_ways(timeline, &links, spans);
+	for (guint32 i = 0; i < n_clocks; i++) {
 		maps[i] = ways[i].map;
 		is_moved |= ways[i].link != NULL;
 		describe(clock_at(timeline, i), &ways[i], i);
 	}
-	alignment_release(&alignment);
+	clock_links_release(&links);
 	if (!is_moved)
 		return FALSE;
 	origin_ns = timeline_move(timeline, maps);
-	for (guint32 i = 0; i < timeline->clocks->len; i++) {
+	for (guint32 i = 0; i < n_clocks; i++) {
 		maps[i].shift_ns = clock_map_add(maps[i].shift_ns, -origin_ns);
 		totals[i] = clock_map_compose(&maps[i], &totals[i]);
 	}

@@ -37,6 +37,21 @@ void clock_pair_add_after(struct clock_pair *pair, gint64 own_ns, gint64 referen
 	add_bound(&pair->below, own_ns, reference_ns);
 }
 
+static void add_bounds(GArray **bounds, const GArray *more)
+{
+	if (!more)
+		return;
+	if (!*bounds)
+		*bounds = g_array_new(FALSE, FALSE, sizeof(struct clock_bound));
+	g_array_append_vals(*bounds, more->data, more->len);
+}
+
+void clock_pair_add_all(struct clock_pair *pair, const struct clock_pair *more)
+{
+	add_bounds(&pair->above, more->above);
+	add_bounds(&pair->below, more->below);
+}
+
 guint32 clock_pair_n_bounds(const struct clock_pair *pair)
 {
 	return (pair->above ? pair->above->len : 0) + (pair->below ? pair->below->len : 0);
@@ -264,12 +279,24 @@ static gint64 to_ns(gdouble half_width_ns)
 	return MIN((gint64)MIN(ceil(half_width_ns + ROUNDING_NS), most_ns), TACHO_MAX_TIME_NS);
 }
 
+/* The moment at `share` of the span. */
+static gint64 moment_at(const struct problem *problem, gdouble share)
+{
+	gdouble since_ns = MIN(share * problem->span_ns, (gdouble)TACHO_MAX_TIME_NS);
+
+	return clock_map_add(problem->from_ns, (gint64)since_ns);
+}
+
 static void set_fit(struct clock_fit *fit, const struct problem *problem,
 		    const struct feasible_lines *lines, gdouble further_ns)
 {
 	fit->map.pivot_ns = problem->from_ns;
 	fit->map.shift_ns = clock_map_add(problem->base_ns, llrint(lines->at_0));
 	fit->map.drift = (lines->at_1 - lines->at_0) / problem->span_ns;
+	fit->from_ns = problem->from_ns;
+	fit->to_ns = moment_at(problem, 1);
+	fit->inner_from_ns = moment_at(problem, lines->inner_from);
+	fit->inner_to_ns = moment_at(problem, lines->inner_to);
 	fit->uncertainty_ns = to_ns(lines->half_width + further_ns);
 	fit->inner_uncertainty_ns = to_ns(lines->inner_half_width + further_ns);
 	fit->drift_uncertainty = lines->slope_half_width / problem->span_ns;

@@ -22,7 +22,7 @@
 
 /* Two oscillators, each as good as Ethernet demands of its own (100 ppm: IEEE 802.3). Where the bounds
  * leave the drift open, it is at most so much. */
-#define CLOCK_PAIR_MAX_DRIFT  2e-4
+#define CLOCK_PAIR_MAX_DRIFT  (1.0001 / 0.9999 - 1)
 #define CLOCK_PAIR_TOLERATED  0.05
 #define CLOCK_PAIR_TOLERATE_N 2 /* or so many, if that is more */
 
@@ -33,6 +33,8 @@ struct clock_pair {
 
 struct clock_fit {
 	struct clock_map map;			     /* from own time to the reference's */
+	gint64 from_ns, to_ns;			     /* the span, on its own clock ... */
+	gint64 inner_from_ns, inner_to_ns;	     /* ... and from the first to the last bound */
 	gint64 uncertainty_ns, inner_uncertainty_ns; /* over the span; among the bounds */
 	gdouble drift_uncertainty;
 	guint32 n_bounds, n_contradicted;
@@ -43,6 +45,9 @@ void clock_pair_release(struct clock_pair *pair);
 /* The event at `own_ns` was before the one at `reference_ns`; and: after it. */
 void clock_pair_add_before(struct clock_pair *pair, gint64 own_ns, gint64 reference_ns);
 void clock_pair_add_after(struct clock_pair *pair, gint64 own_ns, gint64 reference_ns);
+
+/* Add all bounds of `more`. */
+void clock_pair_add_all(struct clock_pair *pair, const struct clock_pair *more);
 
 guint32 clock_pair_n_bounds(const struct clock_pair *pair);
 

@@ -535,8 +535,7 @@ static void report_problems(struct matching *matching)
 	g_free(matching->doubt.where);
 }
 
-/* When each collective was queued, as far as is known: else when it began. */
-static gint64 *collect_queue_times(const TachoTimeline *timeline)
+gint64 *collective_queue_times(const TachoTimeline *timeline)
 {
 	const TachoSlices *slices = &timeline->slices;
 	gint64 *queued_ns = g_new(gint64, (gsize)slices->n + 1);
@@ -556,7 +555,7 @@ static gint64 *collect_queue_times(const TachoTimeline *timeline)
 static void match_groups(struct matching *matching, void (*with_group)(struct matching *))
 {
 	TachoTimeline *timeline = matching->timeline;
-	g_autofree gint64 *queued_ns = collect_queue_times(timeline);
+	g_autofree gint64 *queued_ns = collective_queue_times(timeline);
 	g_autoptr(GPtrArray) groups = process_groups_new(timeline);
 	g_autoptr(GArray) ranks = g_array_new(FALSE, FALSE, sizeof(struct member_rank));
 	g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(struct entry));

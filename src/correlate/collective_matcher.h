@@ -19,4 +19,7 @@ gboolean collective_matches_visit(TachoTimeline *timeline, gboolean is_by_order,
  * needs every member's input. */
 gboolean collective_waits_for_all(const gchar *name);
 
+/* When each collective was queued, as far as is known, else when it began; by slice. To be freed with g_free(). */
+gint64 *collective_queue_times(const TachoTimeline *timeline);
+
 #endif

@@ -167,7 +167,10 @@ static void measure(struct feasible_lines *lines, const GArray *polygon, const g
 {
 	struct corner centre = find_centre(polygon);
 
-	*lines = (struct feasible_lines){ .at_0 = centre.at_0, .at_1 = centre.at_1 };
+	*lines = (struct feasible_lines){ .at_0 = centre.at_0,
+					  .at_1 = centre.at_1,
+					  .inner_from = inner[0],
+					  .inner_to = inner[1] };
 	for (guint i = 0; i < polygon->len; i++) {
 		const struct corner *corner = &g_array_index(polygon, struct corner, i);
 		gdouble off_0 = corner->at_0 - centre.at_0, off_1 = corner->at_1 - centre.at_1;

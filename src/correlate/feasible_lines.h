@@ -21,8 +21,9 @@ struct line_point {
 struct feasible_lines {
 	gdouble at_0, at_1; /* heights of the line in the centre */
 	gdouble half_width; /* the farthest that a line is from it, at 0 or 1 and so anywhere */
-	gdouble inner_half_width; /* the same from the first to the last point */
-	gdouble slope_half_width; /* and how far its slope is */
+	gdouble inner_from, inner_to; /* the first and the last point ... */
+	gdouble inner_half_width;     /* ... and the farthest that a line is between these */
+	gdouble slope_half_width;     /* and how far its slope is */
 };
 
 /* The lines not above any of `above` (struct line_point), not below any of `below`, each with that

@@ -8,22 +8,16 @@
  *
  * (1) The pushes of a worker (and its pulls) that did not overlap wait for each other.
  * (2) A server's sums wait for each other in the order recorded, but for those that it did at the same time.
- * (3) Which of a server's pushes is a worker's is known by the key, and by as many-th of it; where they are not
- *     equally many, or no server was recorded, sums take no time: theirs is in the pushes and pulls. */
+ * (3) Where it is not known which of a server's pushes is a worker's (server_hops.h), or no server was recorded, sums
+ *     take no time: theirs is in the pushes and pulls. */
 #include "graph/graph_hops.h"
 
-#include <string.h>
+#include "correlate/server_hops.h"
 
 /* The work of a server for a part. */
 struct sum {
 	guint32 node, process;
 	gint64 begin_ns, end_ns; /* on the server's clock */
-};
-
-/* One end of a push, at a worker or its server. */
-struct push {
-	guint32 worker, part, slice, process;
-	gint64 begin_ns;
 };
 
 struct server_work {
@@ -36,103 +30,13 @@ struct server_work {
 
 /* --- which push of a worker is which of a server ------------------------------------------------ */
 
-static gint compare_pushes(gconstpointer a, gconstpointer b)
-{
-	const struct push *x = a, *y = b;
-
-	if (x->worker != y->worker)
-		return x->worker < y->worker ? -1 : 1;
-	if (x->part != y->part)
-		return x->part < y->part ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
-}
-
-static struct push *push_at(GArray *pushes, guint i)
-{
-	return &g_array_index(pushes, struct push, i);
-}
-
-/* Of workers, called by their rank's index, or of servers. */
-static GArray *collect_pushes(const TachoTimeline *timeline, gboolean is_server)
-{
-	GArray *pushes = g_array_new(FALSE, FALSE, sizeof(struct push));
-
-	for (guint i = 0; i < timeline->hops->len; i++) {
-		const TachoHop *row = &g_array_index(timeline->hops, TachoHop, i);
-		struct push push = { .worker = (guint32)row->peer,
-				     .part = row->part,
-				     .slice = row->slice };
-
-		if (row->way != TACHO_HOP_SERVER || row->step != 0 || row->slice == TACHO_NONE ||
-		    (row->collective == TACHO_NONE) != is_server)
-			continue;
-		push.process =
-			tacho_timeline_track(timeline, timeline->slices.track[row->slice])->process;
-		if (!is_server)
-			push.worker = g_array_index(timeline->processes, TachoProcess, push.process)
-					      .rank_index;
-		push.begin_ns = timeline->slices.start_ns[row->slice];
-		g_array_append_val(pushes, push);
-	}
-	g_array_sort(pushes, compare_pushes);
-	return pushes;
-}
-
-/* Call the workers 0, 1, 2 ... in the order of their ranks, as servers do. */
-static void number_workers(GArray *pushes)
-{
-	guint32 number = 0;
-
-	for (guint i = 0; i < pushes->len; i++) {
-		guint32 worker = push_at(pushes, i)->worker;
-
-		for (; i + 1 < pushes->len && push_at(pushes, i + 1)->worker == worker; i++)
-			push_at(pushes, i)->worker = number;
-		push_at(pushes, i)->worker = number++;
-	}
-}
-
-/* Behind the last push of the same worker and part. */
-static guint end_of_run(GArray *pushes, guint first)
-{
-	guint end = first + 1;
-
-	while (end < pushes->len &&
-	       push_at(pushes, end)->worker == push_at(pushes, first)->worker &&
-	       push_at(pushes, end)->part == push_at(pushes, first)->part)
-		end++;
-	return end;
-}
-
-static gint compare_runs(const struct push *x, const struct push *y)
-{
-	if (x->worker != y->worker)
-		return x->worker < y->worker ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
-}
-
 /* (3) */
-static void match_pushes(struct server_work *servers)
+static void keep_handled(guint32 worker, guint32 server, gpointer data)
 {
-	g_autoptr(GArray) ours = collect_pushes(servers->builder->timeline, FALSE);
-	g_autoptr(GArray) theirs = collect_pushes(servers->builder->timeline, TRUE);
+	struct server_work *servers = data;
 
-	number_workers(ours);
-	for (guint i = 0, j = 0; i < ours->len && j < theirs->len;) {
-		guint end_i = end_of_run(ours, i), end_j = end_of_run(theirs, j);
-		gint order = compare_runs(push_at(ours, i), push_at(theirs, j));
-
-		for (guint k = 0; order == 0 && end_i - i == end_j - j && k < end_i - i; k++)
-			g_hash_table_insert(servers->handled,
-					    GUINT_TO_POINTER(push_at(ours, i + k)->slice),
-					    GUINT_TO_POINTER(push_at(theirs, j + k)->slice + 1));
-		if (order <= 0)
-			i = end_i;
-		if (order >= 0)
-			j = end_j;
-	}
+	g_hash_table_insert(servers->handled, GUINT_TO_POINTER(worker),
+			    GUINT_TO_POINTER(server + 1));
 }
 
 struct server_work *server_work_new(struct graph_builder *builder)
@@ -143,7 +47,7 @@ struct server_work *server_work_new(struct graph_builder *builder)
 	servers->handled = g_hash_table_new(NULL, NULL);
 	servers->sums = g_array_new(FALSE, FALSE, sizeof(struct sum));
 	servers->group = servers->lane = TACHO_NONE;
-	match_pushes(servers);
+	server_hops_visit(builder->timeline, 0, keep_handled, servers);
 	return servers;
 }
 

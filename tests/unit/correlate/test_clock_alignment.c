@@ -517,20 +517,28 @@ static gint64 absurd_time(GRand *random)
 
 static void add_absurd_rank(GString *text, GRand *random, guint rank)
 {
-	static const gchar *const THINGS[] = { "collective gloo:all_reduce", "collective barrier",
-					       "op inner", "message send" };
+	static const gchar *const THINGS[] = { "collective gloo:all_reduce",
+					       "collective barrier",
+					       "op inner",
+					       "message send",
+					       "collective nccl:send",
+					       "collective nccl:recv",
+					       "collective SendRecv" };
 	static const gchar *const MOMENTS[] = { "mark m %" G_GINT64_FORMAT "\n",
 						"sample c %" G_GINT64_FORMAT " 7\n",
 						"alloc %" G_GINT64_FORMAT " address=1 bytes=8\n" };
 
 	g_string_append_printf(text, "rank %u host=h%u thread %u\n", rank, rank, rank + 1);
-	for (guint i = 0; i < 40; i++) {
+	for (guint i = 0; i < 70; i++) {
 		gint64 one_ns = absurd_time(random), other_ns = absurd_time(random);
+		guint thing = i % G_N_ELEMENTS(THINGS);
 
 		g_string_append_printf(text, "%s %" G_GINT64_FORMAT "..%" G_GINT64_FORMAT,
-				       THINGS[i % 4], MIN(one_ns, other_ns), MAX(one_ns, other_ns));
+				       THINGS[thing], MIN(one_ns, other_ns), MAX(one_ns, other_ns));
+		if (thing == 4 || thing == 5)
+			g_string_append_printf(text, " peer=%u", (rank + (thing == 4 ? 1 : 2)) % 3);
 		g_string_append_printf(
-			text, i % 4 != 3 ? "\n"
+			text, thing != 3 ? "\n"
 			      : rank % 2 ? " receive bytes=9 local=1.1.1.1:1 peer=1.1.1.2:2\n"
 					 : " bytes=9 local=1.1.1.2:2 peer=1.1.1.1:1\n");
 		g_string_append_printf(text, MOMENTS[i % 3], absurd_time(random));

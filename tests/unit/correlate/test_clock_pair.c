@@ -64,7 +64,9 @@ static void test_exact(void)
 	g_assert_cmpint(fit.map.pivot_ns, ==, 1000);
 	g_assert_cmpint(fit.map.shift_ns, ==, -1000);
 	g_assert_cmpfloat_with_epsilon(fit.map.drift, -1e-4, 1e-9);
-	g_assert_cmpint(fit.uncertainty_ns, ==, 12); /* and a nanosecond of rounding, twice */
+	/* and a nanosecond of rounding, twice; a third for what a double is short of */
+	g_assert_cmpint(fit.uncertainty_ns, >=, 12);
+	g_assert_cmpint(fit.uncertainty_ns, <=, 13);
 	g_assert_cmpfloat_with_epsilon(fit.drift_uncertainty, 22e-6, 1e-9);
 	g_assert_cmpuint(fit.n_bounds, ==, 4);
 	g_assert_cmpuint(fit.n_contradicted, ==, 0);
