@@ -41,6 +41,6 @@ assert ranks[1].machine == {"hostname": "other", "boot_id": "other"}, ranks[1].m
 ranks[1].clock = ranks[0].clock
 ranks[1].machine["boot_id"] = ranks[0].machine["boot_id"]
 ranks[1].write()
-clock_truth.check(tacho, [work + "/declared"], [work + "/truth"], error, evidence)
+clock_truth.check(tacho, [work + "/declared"], [work + "/truth"], {1: error}, evidence)
 END
 "$python" "$work/check.py" "$TACHO" "$work" "$evidence"

@@ -62,17 +62,14 @@ def ask(tacho, command, runs, *options):
                                      stdout=subprocess.PIPE).stdout)
 
 
-def check_clocks(info, error, evidence):
-    """The second clock of a run was aligned, to the truth."""
+def check_clock(clock, origin_ns, reference, error, evidence):
+    """A clock of a run was aligned, to the truth."""
     base, rate = error
-    reference, clock = info["clocks"]
-    origin_ns = info["start_unix_ns"]
     true_ms = float((base + origin_ns * rate - origin_ns) / 10**6)
     true_ppm = float((rate - 1) * 10**6)
     print(f"offset {true_ms:.6f} ms, found {clock['offset_ms']:.6f} ± {clock['uncertainty_us']:.1f} "
           f"us ({clock['inner_uncertainty_us']:.1f} us within); drift {true_ppm:.3f} ppm, found "
           f"{clock['drift_ppm']:.3f} ± {clock['drift_uncertainty_ppm']:.3f}; {clock['bounds']} bounds")
-    assert reference["from"] == "reference" and reference["offset_ms"] == 0, reference
     assert clock["relative_to"] == reference["host"], clock
     assert clock["from"] == evidence, clock
     assert clock["bounds"] > 20 and clock["contradicted"] == 0, clock
@@ -82,13 +79,29 @@ def check_clocks(info, error, evidence):
     assert abs(clock["drift_ppm"] - true_ppm) <= clock["drift_uncertainty_ppm"], clock
 
 
-def check_steps(steps, true_steps, clock, origin_off_ms, calls):
+def check_clocks(info, errors, evidence):
+    """The clocks of all ranks but the first were aligned to its clock. Returns them, by rank."""
+    reference, clocks = info["clocks"][0], {int(clock["ranks"]): clock for clock in info["clocks"]}
+    assert reference["from"] == "reference" and reference["offset_ms"] == 0, reference
+    assert sorted(clocks) == [0, *sorted(errors)], clocks
+    for rank, error in errors.items():
+        check_clock(clocks[rank], info["start_unix_ns"], reference, error, evidence)
+    return clocks
+
+
+def worst_ms(clocks):
+    """How wrong times of two ranks can be against each other."""
+    return sum(sorted(clock["uncertainty_us"] for clock in clocks.values())[-2:]) / 1000 + 1e-3
+
+
+def check_steps(steps, true_steps, clocks, origin_off_ms, calls):
     """Each moment of each step is where it was, give or take the uncertainty."""
-    off_ms = clock["uncertainty_us"] / 1000 + 1e-3
+    off_ms = worst_ms(clocks)
     assert len(steps) == len(true_steps) > 0
     for step, true in zip(steps, true_steps):
         # Both ends of an interval of one rank move alike, but for what drift is left.
-        left_ms = clock["drift_uncertainty_ppm"] * 1e-6 * true["duration_ms"] + 1e-3
+        drift_ppm = clocks[true["rank"]]["drift_uncertainty_ppm"]
+        left_ms = drift_ppm * 1e-6 * true["duration_ms"] + 1e-3
         for key in "step", "rank", "state":
             assert step[key] == true[key], (step, true)
         assert abs(step["start_ms"] + origin_off_ms - true["start_ms"]) <= off_ms, (step, true)
@@ -101,11 +114,18 @@ def check_steps(steps, true_steps, clock, origin_off_ms, calls):
             assert abs(step[key] - true[key]) <= left_ms + calls * off_ms, (key, step, true)
 
 
-def check(tacho, declared, truth, error, evidence):
-    """The runs `declared` tell what the runs `truth` tell, and how wrong rank 1's clock is."""
+def check_replay(replay, true_replay, off_ms, calls):
+    """The step replayed is that of the truth; a rank's own step is as long on any clock."""
+    assert abs(replay["measured_step_ms"] / true_replay["measured_step_ms"] - 1) < 1e-3
+    for key in "baseline_step_ms", "predicted_step_ms":
+        assert abs(replay[key] - true_replay[key]) <= calls * off_ms, (key, replay, true_replay)
+
+
+def check(tacho, declared, truth, errors, evidence):
+    """The runs `declared` tell what the runs `truth` tell, and how wrong the clocks of ranks are: `errors`, by rank."""
     info, true_info = ask(tacho, "info", declared), ask(tacho, "info", truth)
     assert len(true_info["clocks"]) == 1, true_info["clocks"]
-    check_clocks(info, error, evidence)
+    clocks = check_clocks(info, errors, evidence)
     for key in "ranks", "steps", "events", "dropped_events", "kinds":
         assert info[key] == true_info[key], (key, info[key], true_info[key])
 
@@ -114,9 +134,11 @@ def check(tacho, declared, truth, error, evidence):
     for key in "name", "group", "ranks", "count", "bytes":
         assert sorted(str(row[key]) for row in comm) == sorted(str(row[key]) for row in true_comm)
     steps, true_steps = (ask(tacho, "report", runs, "--view", "step") for runs in (declared, truth))
-    check_steps(steps, true_steps, info["clocks"][1],
-                (info["start_unix_ns"] - true_info["start_unix_ns"]) / 1e6,
-                sum(row["calls_per_step"] for row in true_comm) + 1)
+    calls = sum(row["calls_per_step"] for row in true_comm) + 1
+    check_steps(steps, true_steps, clocks,
+                (info["start_unix_ns"] - true_info["start_unix_ns"]) / 1e6, calls)
     ops, true_ops = (ask(tacho, "report", runs, "--view", "op") for runs in (declared, truth))
     assert sorted((row["name"], row["phase"], row["count"]) for row in ops) == sorted(
         (row["name"], row["phase"], row["count"]) for row in true_ops)
+    replay, true_replay = (ask(tacho, "replay", runs) for runs in (declared, truth))
+    check_replay(replay, true_replay, worst_ms(clocks), calls)
