@@ -171,6 +171,7 @@ static void note_event(struct profiler *profiler, const struct json_object *reco
 	pending.slice.track = types[type].track;
 	pending.slice.name = name_slice(profiler, type, &details);
 	pending.slice.offset = offset;
+	pending.slice.peer = nccl_peer(json_object_fixed(&details, "peer", 0, -1));
 	pending.address = read_address(record, "eventAddr");
 	pending.parent = read_address(record, "parentObj");
 	if (pending.slice.kind == TACHO_SLICE_COLLECTIVE)

@@ -35,6 +35,7 @@ struct run_mark {
 /* A slice's record and figures. */
 struct figure {
 	guint64 offset, bytes, communicator;
+	guint32 peer; /* as TachoCollectiveArgs has it */
 };
 
 /* A file, and the reader of its records. */
@@ -53,6 +54,7 @@ struct nccl_run {
 	struct row_buffer slices; /* struct nccl_slice, by file */
 	GArray *file_ends;	  /* guint64: slices up to the end of each file */
 	GArray *marks;		  /* struct run_mark */
+	GHashTable *by_rank;	  /* communicator and rank in it, as text -> member + 1 */
 	gboolean is_out_of_memory;
 };
 
@@ -81,6 +83,7 @@ struct nccl_run *nccl_run_new(struct import *import)
 	g_array_set_clear_func(run->processes, clear_process);
 	run->file_ends = g_array_new(FALSE, FALSE, sizeof(guint64));
 	run->marks = g_array_new(FALSE, FALSE, sizeof(struct run_mark));
+	run->by_rank = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	return run;
 }
 
@@ -95,6 +98,7 @@ void nccl_run_free(struct nccl_run *run)
 	row_buffer_release(&run->slices);
 	g_array_unref(run->file_ends);
 	g_array_unref(run->marks);
+	g_hash_table_unref(run->by_rank);
 	g_free(run);
 }
 
@@ -358,7 +362,9 @@ static gboolean get_collective(struct foreign_reader *reader, guint64 place,
 
 	if (!figure)
 		return FALSE;
-	*args = (TachoCollectiveArgs){ .bytes = figure->bytes, .group = figure->communicator };
+	*args = (TachoCollectiveArgs){ .bytes = figure->bytes,
+				       .group = figure->communicator,
+				       .peer = figure->peer };
 	return TRUE;
 }
 
@@ -390,6 +396,38 @@ static struct foreign_reader *new_file(const gchar *path, GArray *figures)
 	return &file->reader;
 }
 
+/* --- peers ---------------------------------------------------------------------------------- */
+
+static gchar *rank_key(guint64 communicator, gint64 rank)
+{
+	return g_strdup_printf("%" G_GUINT64_FORMAT " %" G_GINT64_FORMAT, communicator, rank);
+}
+
+static void index_ranks(struct nccl_run *run)
+{
+	for (guint32 i = 0; i < run->members->len; i++) {
+		const struct member *member = member_at(run, i);
+
+		g_hash_table_insert(run->by_rank, rank_key(member->communicator, member->rank),
+				    GUINT_TO_POINTER(i + 1));
+	}
+}
+
+/* The rank of the job that the slice's peer has, and 1 more; 0: it was not told, or is not in the run. */
+static guint32 find_peer(const struct nccl_run *run, const struct nccl_slice *slice)
+{
+	g_autofree gchar *key =
+		rank_key(member_at(run, slice->member)->communicator, (gint64)slice->peer - 1);
+	gpointer known = g_hash_table_lookup(run->by_rank, key);
+	const struct process *process;
+
+	if (!known)
+		return 0;
+	process = &g_array_index(run->processes, struct process,
+				 member_at(run, GPOINTER_TO_UINT(known) - 1)->process);
+	return nccl_peer(member_at(run, process->largest)->rank);
+}
+
 /* --- the timeline --------------------------------------------------------------------------- */
 
 static void add_slices(struct nccl_run *run, guint file, guint64 first, guint64 end)
@@ -401,7 +439,8 @@ static void add_slices(struct nccl_run *run, guint file, guint64 first, guint64 
 	for (guint64 i = first; i < end; i++) {
 		const struct nccl_slice *slice = (const struct nccl_slice *)run->slices.rows + i;
 		struct figure figure = { slice->offset, slice->bytes,
-					 member_at(run, slice->member)->communicator };
+					 member_at(run, slice->member)->communicator,
+					 slice->peer ? find_peer(run, slice) : 0 };
 
 		g_array_append_val(figures, figure);
 	}
@@ -440,6 +479,7 @@ void nccl_run_finish(struct nccl_run *run)
 	g_array_append_val(run->file_ends, end);
 	find_processes(run);
 	make_processes(run);
+	index_ranks(run);
 	mark_groups(run, find_first(run));
 	for (guint i = 0; i < run->paths->len; i++) {
 		guint64 file_end = g_array_index(run->file_ends, guint64, i);

@@ -33,6 +33,7 @@ struct nccl_slice {
 	gint64 start_ns, duration_ns;
 	guint64 offset; /* of its record in the file */
 	guint64 bytes;	/* of a collective: one rank's input */
+	guint32 peer; /* of a send or receive: the other's rank in the communicator, and 1 more; 0: not told */
 };
 
 struct nccl_run *nccl_run_new(struct import *import);
@@ -51,6 +52,11 @@ void nccl_run_finish(struct nccl_run *run);
 /* Bytes that one rank gives to a collective of `count` elements, as NCCL counts them: of a reduce-scatter it counts
  * what a rank gets. */
 guint64 nccl_input_bytes(const gchar *collective, guint64 count_bytes, gint64 n_ranks);
+/* A peer as a tool tells it, a rank of the communicator, as nccl_slice has it. */
+static inline guint32 nccl_peer(gint64 rank)
+{
+	return rank >= 0 && rank < G_MAXINT32 ? (guint32)rank + 1 : 0;
+}
 /* The name of a collective ("AllReduce") as a string of the timeline ("allreduce"). */
 guint32 nccl_collective_name(TachoTimeline *timeline, const gchar *name, gsize n);
 

@@ -62,6 +62,57 @@ static void test_profiler(void)
 	g_assert_cmpuint(g_array_index(timeline->collectives, TachoCollective, 0).n_members, ==, 2);
 }
 
+static void add_send(GString *text, guint communicator, guint rank, guint peer, const gchar *way,
+		     guint start_us, guint stop_us)
+{
+	g_string_append_printf(
+		text,
+		"{'recordType':'event','type':'ncclProfileP2p','commId':%u,'rank':%u,"
+		"'start':{'ts':%u.0,'pid':%u},'stop':{'ts':%u.0,'pid':%u},'eventAddr':'0x0',"
+		"'details':{'func':'%s','peer':%u,'count':4,'dtype':'ncclFloat32'}}\n",
+		communicator, rank, start_us, 100 + (communicator == 7 ? rank : 2 - rank), stop_us,
+		100 + (communicator == 7 ? rank : 2 - rank), way, peer);
+}
+
+/* Three processes; a second communicator has the last two of them, the other way round: its peers are not the job's. */
+static void test_sends(void)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (guint i = 0; i < 5; i++)
+		g_string_append_printf(text,
+				       "{'type':'ProfilerLifecycle','func':'ProfilerInit',"
+				       "'commId':%u,'rank':%u,'start':{'ts':1.0,'pid':%u},"
+				       "'stop':{'ts':1.0},'details':{'nranks':%u}}\n",
+				       i < 3 ? 7 : 9, i % 3, i < 3 ? 100 + i : 105 - i,
+				       i < 3 ? 3 : 2);
+	add_send(text, 7, 0, 1, "Send", 10, 14);
+	add_send(text, 7, 1, 0, "Recv", 11, 15);
+	add_send(text, 7, 1, 2, "Send", 20, 24);
+	add_send(text, 7, 2, 1, "Recv", 21, 25);
+	add_send(text, 9, 0, 1, "Send", 30, 34);
+	add_send(text, 9, 1, 0, "Recv", 31, 35);
+	add_send(text, 7, 2, 9, "Send", 40, 44); /* to nobody */
+	timeline = foreign_open_json("sends.jsonl", text->str);
+	tacho_correlate(timeline);
+	g_assert_cmpuint(timeline->ranks->len, ==, 3);
+	g_assert_cmpuint(timeline->collectives->len, ==, 3);
+	for (guint i = 0; i < 3; i++) {
+		static const gint32 RANKS[][2] = { { 0, 1 }, { 1, 2 }, { 2, 1 } };
+		const TachoCollective *row =
+			&g_array_index(timeline->collectives, TachoCollective, i);
+
+		for (guint k = 0; k < 2; k++)
+			g_assert_cmpint(tacho_slice_process(
+						timeline, g_array_index(timeline->members, guint32,
+									row->first_member + k))
+						->rank,
+					==, RANKS[i][k]);
+		g_assert_cmpuint(row->bytes, ==, 16);
+	}
+}
+
 static void test_damaged(void)
 {
 	foreign_damage(inspector, 200);
@@ -114,6 +165,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/nccl/inspector", test_inspector);
 	g_test_add_func("/nccl/profiler", test_profiler);
+	g_test_add_func("/nccl/sends", test_sends);
 	g_test_add_func("/nccl/damaged", test_damaged);
 	g_test_add_func("/nccl/inspector-sample", test_inspector_sample);
 	g_test_add_func("/nccl/profiler-sample", test_profiler_sample);
