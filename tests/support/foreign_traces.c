@@ -136,6 +136,25 @@ static void open_and_use(const gchar *path)
 		g_assert_nonnull(error);
 }
 
+/* How a copy differs in its `round`: every other one is cut off, and up to eight bits are turned. */
+static gchar *damage(GRand *random, guint round, const gchar *bytes, gsize n, gsize *ret_n)
+{
+	gchar *damaged = g_memdup2(bytes, n);
+
+	*ret_n = round % 2 || n == 0 ? n : (gsize)g_rand_int_range(random, 0, (gint)n);
+	for (guint k = 0; k < round % 9 && n > 0; k++)
+		damaged[g_rand_int_range(random, 0, (gint)n)] ^=
+			(gchar)(1 << g_rand_int_range(random, 0, 8));
+	return damaged;
+}
+
+static void replace_file(const gchar *path, const gchar *bytes, gsize n)
+{
+	g_unlink(path); /* else what is there stays behind what is written */
+	g_assert_true(g_file_set_contents_full(path, bytes, (gssize)n, G_FILE_SET_CONTENTS_NONE,
+					       0600, NULL));
+}
+
 void foreign_damage(const gchar *path, guint n_copies)
 {
 	g_autofree gchar *name = g_path_get_basename(path), *bytes = NULL;
@@ -145,19 +164,100 @@ void foreign_damage(const gchar *path, guint n_copies)
 
 	g_assert_true(g_file_get_contents(path, &bytes, &n, NULL));
 	for (guint round = 0; round < n_copies; round++) {
-		g_autofree gchar *damaged = g_memdup2(bytes, n);
-		gsize n_left = round % 2 ? n : (gsize)g_rand_int_range(random, 0, (gint)n);
+		gsize n_left;
+		g_autofree gchar *damaged = damage(random, round, bytes, n, &n_left);
 
-		for (guint k = 0; k < round % 9; k++)
-			damaged[g_rand_int_range(random, 0, (gint)n)] ^=
-				(gchar)(1 << g_rand_int_range(random, 0, 8));
-		g_unlink(copy); /* else what is there stays behind what is written */
-		g_assert_true(g_file_set_contents_full(copy, damaged, (gssize)n_left,
-						       G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+		replace_file(copy, damaged, n_left);
 		open_and_use(copy);
 	}
 	g_rand_free(random);
 	foreign_remove(copy);
+}
+
+/* --- damaged folders ------------------------------------------------------------------------ */
+
+/* A file of a copied folder, and what is in it. */
+struct copied_file {
+	gchar *path, *bytes;
+	gsize n;
+};
+
+static void copied_file_free(gpointer file_pointer)
+{
+	struct copied_file *file = file_pointer;
+
+	g_unlink(file->path);
+	g_free(file->path);
+	g_free(file->bytes);
+	g_free(file);
+}
+
+static void copy_entry(const gchar *from, const gchar *to, GPtrArray *files, GPtrArray *folders)
+{
+	g_autoptr(GDir) folder = g_dir_open(from, 0, NULL);
+	struct copied_file *file;
+	const gchar *name;
+
+	if (!folder) {
+		file = g_new0(struct copied_file, 1);
+		file->path = g_strdup(to);
+		g_assert_true(g_file_get_contents(from, &file->bytes, &file->n, NULL));
+		replace_file(to, file->bytes, file->n);
+		g_ptr_array_add(files, file);
+		return;
+	}
+	g_assert_cmpint(g_mkdir_with_parents(to, 0700), ==, 0);
+	g_ptr_array_add(folders, g_strdup(to));
+	while ((name = g_dir_read_name(folder))) {
+		g_autofree gchar *inner_from = g_build_filename(from, name, NULL);
+		g_autofree gchar *inner_to = g_build_filename(to, name, NULL);
+
+		copy_entry(inner_from, inner_to, files, folders);
+	}
+}
+
+static gint compare_files(gconstpointer a, gconstpointer b)
+{
+	return strcmp((*(struct copied_file *const *)a)->path,
+		      (*(struct copied_file *const *)b)->path);
+}
+
+static void open_damaged(const gchar *path, void (*use)(TachoTimeline *))
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline = tacho_run_open(&path, 1, NULL, NULL, &error);
+
+	if (timeline)
+		use(timeline);
+	else
+		g_assert_nonnull(error);
+}
+
+void foreign_damage_folder(const gchar *path, guint n_copies, void (*use)(TachoTimeline *))
+{
+	g_autofree gchar *above = g_dir_make_tmp("tacho-foreign-XXXXXX", NULL);
+	g_autofree gchar *name = g_path_get_basename(path);
+	g_autofree gchar *copy = g_build_filename(above, name, NULL);
+	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(copied_file_free);
+	g_autoptr(GPtrArray) folders = g_ptr_array_new_with_free_func(g_free);
+	GRand *random = g_rand_new_with_seed(7);
+
+	copy_entry(path, copy, files, folders);
+	g_ptr_array_sort(files, compare_files);
+	for (guint round = 0; round < n_copies; round++) {
+		const struct copied_file *file = files->pdata[round / 2 % files->len];
+		gsize n_left;
+		g_autofree gchar *damaged = damage(random, round, file->bytes, file->n, &n_left);
+
+		replace_file(file->path, damaged, n_left);
+		open_damaged(copy, use);
+		replace_file(file->path, file->bytes, file->n);
+	}
+	g_rand_free(random);
+	g_ptr_array_set_size(files, 0);
+	for (guint i = folders->len; i-- > 0;)
+		g_rmdir(folders->pdata[i]);
+	g_rmdir(above);
 }
 
 /* --- fuzzing -------------------------------------------------------------------------------- */

@@ -36,6 +36,10 @@ void foreign_use(TachoTimeline *timeline);
  * which is then used. */
 void foreign_damage(const gchar *path, guint n_copies);
 
+/* Copies of the folder, in each of which one file, in turns, has bits turned or its end cut off, always the same ones:
+ * each gives an error or a timeline, which `use` is then given. */
+void foreign_damage_folder(const gchar *path, guint n_copies, void (*use)(TachoTimeline *));
+
 /* For fuzz targets: the same of whatever bytes, in a file called `name`. */
 int foreign_fuzz(const gchar *name, const guint8 *bytes, gsize n);
 
