@@ -200,6 +200,7 @@ static gboolean set_range(struct graph_builder *builder, gint64 first, gint64 la
 			   "there are no steps: all that was recorded is taken as one");
 	} else if (choose_steps(builder, first, last, error)) {
 		set_windows(builder);
+		builder_note_left_out(builder, first, last);
 	} else {
 		return FALSE;
 	}

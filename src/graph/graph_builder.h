@@ -124,6 +124,9 @@ guint32 builder_step_at(const struct graph_builder *builder, guint32 rank_index,
 /* The node of a thread's last piece that ended by `time_ns`; before all: what the thread began with. */
 guint32 builder_node_before(const struct graph_builder *builder, guint32 thread, gint64 time_ns);
 
+/* Note the steps from `first` to `last` (-1: the last) that some ranks completed and others did not. */
+void builder_note_left_out(const struct graph_builder *builder, gint64 first, gint64 last);
+
 /* Take in the collectives whose members all were queued in the windows; cut threads there. */
 void builder_add_collectives(struct graph_builder *builder);
 /* When each was under way: transfers' times, pools, links. */

@@ -231,6 +231,8 @@ static void test_rank_died(void)
 	g_test_message("%s", text);
 	g_assert_nonnull(strstr(text, "wires: transfer gloo:all_reduce 5 us"));
 	g_assert_null(strstr(text, "ProfilerStep#1"));
+	g_assert_nonnull(strstr(text, "note: 1 steps are left out that only some ranks completed: "
+				      "rank 1 did not complete step 1\n"));
 }
 
 int main(int argc, char **argv)
