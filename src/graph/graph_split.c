@@ -406,14 +406,21 @@ static guint32 n_sets_asked(const struct split *split)
 	return (MAX(split->n_asked, 1u) - 1) / split->n_recorded + 1;
 }
 
-/* The first of the sets asked for that the same is played for. */
-static guint32 first_member(const TachoGraph *graph, guint32 played)
-{
-	guint32 set = 0;
+/* A set that is played. */
+struct played_set {
+	guint32 came_from;    /* of those played before: what it was a part of */
+	guint32 first_member; /* of those asked for */
+};
 
-	while (g_array_index(graph->sets, guint32, set) != played)
-		set++;
-	return set;
+static struct played_set *list_played(const struct split *split, guint32 n_before)
+{
+	struct played_set *played = g_new0(struct played_set, n_sets_asked(split));
+
+	for (guint32 i = 0; i < n_before; i++)
+		played[i].came_from = i;
+	for (guint32 set = n_sets_asked(split); set-- > 0;)
+		played[g_array_index(split->graph->sets, guint32, set)].first_member = set;
+	return played;
 }
 
 /* Find the sets that are not like the first they are played with, and which they are like; a set of its own each
@@ -423,19 +430,17 @@ static gboolean split_sets(struct split *split, const guint8 *is_meant, GError *
 	TachoGraph *graph = split->graph;
 	guint32 n_sets = n_sets_asked(split),
 		n_before = graph_n_own_ranks(graph) / split->n_recorded;
-	g_autofree guint32 *came_from = g_new0(guint32, n_sets); /* of each that is played */
+	g_autofree struct played_set *played_sets = list_played(split, n_before);
 
-	for (guint32 i = 0; i < n_before; i++)
-		came_from[i] = i;
 	for (guint32 set = 0; set < n_sets; set++) {
 		guint32 played = g_array_index(graph->sets, guint32, set), to;
 		guint32 n_played = graph_n_own_ranks(graph) / split->n_recorded;
 
-		if (is_like(split, is_meant, set, first_member(graph, played)))
+		if (is_like(split, is_meant, set, played_sets[played].first_member))
 			continue;
 		for (to = n_before; to < n_played; to++)
-			if (came_from[to] == played &&
-			    is_like(split, is_meant, set, first_member(graph, to)))
+			if (played_sets[to].came_from == played &&
+			    is_like(split, is_meant, set, played_sets[to].first_member))
 				break;
 		if (to == n_played) {
 			split->from = played;
@@ -444,7 +449,7 @@ static gboolean split_sets(struct split *split, const guint8 *is_meant, GError *
 			if (!has_room(graph, error))
 				return FALSE;
 			split_set(split);
-			came_from[to] = played;
+			played_sets[to] = (struct played_set){ played, set };
 		}
 		g_array_index(graph->sets, guint32, set) = to;
 	}
