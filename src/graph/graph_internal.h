@@ -142,10 +142,11 @@ struct graph_moment {
 /* Memory that a rank held; bytes 0: an edit took it away. */
 struct graph_block {
 	guint32 rank_index;
-	guint32 slice; /* in which it was handed out, or TACHO_NONE */
-	guint64 address;
+	guint32 slice;	 /* in which it was handed out, or TACHO_NONE */
+	guint64 address; /* 0: not recorded */
 	gint64 bytes;
 	struct graph_moment begin, end;
+	gboolean is_cast; /* by a what-if: what the operation `slice` reads, in other numbers */
 };
 
 /* By what-ifs: the numbers that an operation of the ranks of a set is done with. Rates are of enum device_rate. */

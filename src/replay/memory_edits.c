@@ -34,6 +34,8 @@ static GHashTable *index_blocks(const TachoGraph *graph)
 		guint64 *address = &block_at(graph, i)->address;
 		GArray *list = g_hash_table_lookup(index, address);
 
+		if (block_at(graph, i)->is_cast)
+			continue;
 		if (!list) {
 			list = g_array_new(FALSE, FALSE, sizeof(guint32));
 			g_hash_table_insert(index, address, list);

@@ -17,6 +17,7 @@ struct operation {
 	enum device_rate stored; /* what its weights are kept in; DEVICE_N_RATES: as recorded */
 	gdouble factor, factor_before;
 	gdouble cast_ns, cast_ns_before;
+	gdouble cast_bytes; /* of what the casts make */
 };
 
 struct precision {
@@ -40,9 +41,11 @@ gdouble precision_width(enum device_rate rate);
 /* The operation that the node is a kernel of, or NULL: it is none, or its work and numbers are not known. */
 struct operation *precision_operation_of(struct precision *precision, guint32 node);
 
-/* What casts take before each operation, into cast_ns. */
+/* What casts take before each operation, into cast_ns, and what they make, into cast_bytes. */
 void precision_find_casts(struct precision *precision);
 /* Put them before the first kernels, and take away those that are not needed any more. Nodes get other numbers. */
 void precision_place_casts(struct precision *precision);
+/* After that: let what casts make be held while the operation that reads it lasts, where memory is known. */
+void precision_hold_casts(struct precision *precision);
 
 #endif

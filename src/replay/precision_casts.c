@@ -9,12 +9,13 @@
  * so, and between operations that are as that left them nothing is cast.
  *
  * A cast reads and writes each element once at the memory's bandwidth, in a node before the operation's first kernel,
- * on its stream. */
+ * on its stream. What it writes is held for as long as the operation lasts on its thread. */
 #include <math.h>
 #include <string.h>
 
 #include "analyze/op_flops.h"
 #include "replay/precision.h"
+#include "replay/replay_memory.h"
 #include "replay/what_if_internal.h"
 
 /* --- what is cast ----------------------------------------------------------------------------- */
@@ -54,23 +55,31 @@ static enum device_rate left_by(const struct operation *before, const struct ope
 	return before->now == DEVICE_INT8 ? DEVICE_FP32 : before->now;
 }
 
-static gdouble cast_bytes(const TachoTensor *tensor, enum device_rate from, enum device_rate to)
+/* What a cast reads, and what it writes. */
+struct cast_bytes {
+	gdouble read, written;
+};
+
+static void add_cast(struct cast_bytes *bytes, const TachoTensor *tensor, enum device_rate from,
+		     enum device_rate to)
 {
-	return from == to ? 0
-			  : tensor_elements(tensor) * (precision_width(from) + precision_width(to));
+	if (from == to)
+		return;
+	bytes->read += tensor_elements(tensor) * precision_width(from);
+	bytes->written += tensor_elements(tensor) * precision_width(to);
 }
 
 /* `before` is the operation before it on its thread, or NULL. */
-static gdouble cast_ns(const struct precision *precision, const struct operation *operation,
-		       const struct operation *before)
+static struct cast_bytes casts_of(const struct precision *precision,
+				  const struct operation *operation, const struct operation *before)
 {
 	const TachoTimeline *timeline = precision->graph->timeline;
 	guint32 activation = activation_of(timeline, operation->slice);
+	struct cast_bytes bytes = { 0, 0 };
 	TachoTensor tensor;
-	gdouble bytes = 0;
 
 	if (!is_changed(operation) && !(before && is_changed(before)))
-		return 0;
+		return bytes;
 	for (guint32 i = 0; tacho_slice_input(timeline, operation->slice, i, &tensor); i++) {
 		enum device_rate recorded = device_rate_of(tensor.dtype);
 		enum device_rate needed = is_changed(operation) ? operation->now : recorded;
@@ -78,11 +87,11 @@ static gdouble cast_ns(const struct precision *precision, const struct operation
 		if (recorded == DEVICE_N_RATES)
 			continue;
 		if (i != activation)
-			bytes += cast_bytes(&tensor, kept(operation, recorded), needed);
+			add_cast(&bytes, &tensor, kept(operation, recorded), needed);
 		else if (!is_as_stored(operation) || (before && !is_as_stored(before)))
-			bytes += cast_bytes(&tensor, left_by(before, operation, recorded), needed);
+			add_cast(&bytes, &tensor, left_by(before, operation, recorded), needed);
 	}
-	return bytes / precision->devices[operation->rank_index]->gb_per_s;
+	return bytes;
 }
 
 void precision_find_casts(struct precision *precision)
@@ -95,8 +104,12 @@ void precision_find_casts(struct precision *precision)
 		gpointer thread = GSIZE_TO_POINTER((gsize)operation->set << 32 |
 						   slices->track[operation->slice]);
 
-		operation->cast_ns =
-			cast_ns(precision, operation, g_hash_table_lookup(last_on, thread));
+		struct cast_bytes bytes =
+			casts_of(precision, operation, g_hash_table_lookup(last_on, thread));
+
+		operation->cast_ns = (bytes.read + bytes.written) /
+				     precision->devices[operation->rank_index]->gb_per_s;
+		operation->cast_bytes = bytes.written;
 		g_hash_table_insert(last_on, thread, operation);
 	}
 }
@@ -164,4 +177,61 @@ void precision_place_casts(struct precision *precision)
 	}
 	if (insertions->len > 0)
 		what_if_insert(graph, insertions);
+}
+
+/* --- their memory ----------------------------------------------------------------------------- */
+
+static void forget_casts(struct precision *precision)
+{
+	GArray *blocks = precision->graph->blocks;
+	gsize n_recorded = MAX(precision->graph->timeline->ranks->len, 1u);
+	guint n_kept = 0;
+
+	for (guint i = 0; i < blocks->len; i++) {
+		struct graph_block block = g_array_index(blocks, struct graph_block, i);
+		gsize set = block.rank_index / n_recorded;
+
+		if (!block.is_cast ||
+		    !g_hash_table_contains(precision->operations,
+					   GSIZE_TO_POINTER(set << 32 | block.slice)))
+			g_array_index(blocks, struct graph_block, n_kept++) = block;
+	}
+	g_array_set_size(blocks, n_kept);
+}
+
+static void hold_cast(TachoGraph *graph, const struct memory_places *places,
+		      const struct operation *operation)
+{
+	const TachoSlices *slices = &graph->timeline->slices;
+	guint32 track = slices->track[operation->slice];
+	struct graph_block block = {
+		.rank_index = operation->rank_index,
+		.slice = operation->slice,
+		.bytes = (gint64)operation->cast_bytes,
+		.begin = memory_places_find(places, operation->rank_index, track,
+					    slices->start_ns[operation->slice]),
+		.end = memory_places_find(places, operation->rank_index, track,
+					  tacho_slice_end_ns(graph->timeline, operation->slice)),
+		.is_cast = TRUE,
+	};
+
+	g_array_append_val(graph->blocks, block);
+}
+
+void precision_hold_casts(struct precision *precision)
+{
+	TachoGraph *graph = precision->graph;
+	struct memory_places *places;
+
+	if (graph->blocks->len == 0)
+		return;
+	forget_casts(precision);
+	places = memory_places_new(graph);
+	for (guint i = 0; i < precision->in_order->len; i++) {
+		const struct operation *operation = g_ptr_array_index(precision->in_order, i);
+
+		if (operation->cast_bytes >= 1 && operation->cast_bytes < (gdouble)G_MAXINT64 / 2)
+			hold_cast(graph, places, operation);
+	}
+	memory_places_free(places);
 }

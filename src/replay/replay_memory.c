@@ -143,12 +143,14 @@ static void find_memory_of_rank(TachoGraph *graph, const struct memory_places *p
 	find_window(graph, rank_index, &from_ns, &to_ns);
 	for (guint i = 0; i < blocks->len; i++) {
 		const struct memory_block *from = &g_array_index(blocks, struct memory_block, i);
-		struct graph_block block = { rank_index,
-					     from->slice,
-					     from->address,
-					     from->bytes,
-					     { G_MININT64, TACHO_NONE, 0 },
-					     { G_MAXINT64, TACHO_NONE, 0 } };
+		struct graph_block block = {
+			.rank_index = rank_index,
+			.slice = from->slice,
+			.address = from->address,
+			.bytes = from->bytes,
+			.begin = { G_MININT64, TACHO_NONE, 0 },
+			.end = { G_MAXINT64, TACHO_NONE, 0 },
+		};
 
 		if (from->end_ns < from_ns || from->begin_ns > to_ns)
 			continue;

@@ -302,7 +302,8 @@ static void scale_memory(struct precision *precision)
 					 : g_hash_table_lookup(precision->operations,
 							       GSIZE_TO_POINTER(set << 32 | op));
 
-		if (operation && operation->is_matched && block->begin.node != TACHO_NONE)
+		if (operation && operation->is_matched && !block->is_cast &&
+		    block->begin.node != TACHO_NONE)
 			block->bytes =
 				(gint64)((gdouble)block->bytes * precision_width(operation->now) /
 					 precision_width(operation->before));
@@ -322,12 +323,12 @@ static void make_change(struct precision *precision)
 		scale_gradients(precision);
 	precision_find_casts(precision);
 	precision_place_casts(precision);
+	precision_hold_casts(precision);
 	remember(precision);
 	graph->has_precision = TRUE;
 	graph_note(graph,
 		   "kernels of %.0f %% of the time of devices have numbers of another width, by "
-		   "the roofline of %s; casts go by the order of operations, and weights are kept "
-		   "in 32 bits, too, which peak memory leaves out",
+		   "the roofline of %s; casts go by the order of operations",
 		   100 * precision->changed_ns / MAX(precision->all_ns, 1.0), names);
 }
 
