@@ -2,13 +2,16 @@
  *
  * Moving bytes takes processor time: copies, reductions, TCP, interrupts. Where it is taken from the
  * cores that compute, operations under way meanwhile last longer. How much is read off operations of
- * one kind (names, shapes of the inputs, rank) that ran both ways: the median of those
- * that a transfer of their rank overlapped, against the median of those that none did. Kinds count by
- * how much time there is of both. What is found is the slow-down s; a transfer then takes the share
- * s / (1 + s) of what its ranks compute.
+ * one kind (names, shapes of the inputs, rank) of which some were overlapped by transfers of their rank, and
+ * some by none: by how much those lasted longer in all, of the time that bytes moved in them. That is
  *
- * The recorded pieces are what they would be undisturbed times 1 + s where overlapped, so that part
- * is taken out of them here, and put back by the replay, where transfers then are.
+ * (1) of sums, and not of medians: a scheduler takes a core away for milliseconds, so that most of the
+ *     operations shorter than that lose nothing, and some much;
+ * (2) of all that were overlapped at all, and not only from begin to end: one that was held up goes on
+ *     after a short transfer, so those that did not are the ones that were held up least.
+ *
+ * The recorded pieces are longer by that share of the time that they were overlapped; it is taken out of
+ * them here, and put back by the replay, where transfers then are.
  *
  * A part of the share is the calls that send and receive, and goes with the bytes a second; it is
  * what their messages took, where messages were recorded. The rest goes with the time.
@@ -24,15 +27,22 @@
 #define MIN_PIECE_NS	20000	/* shorter ones are mostly noise ... */
 #define MIN_DEVICE_NS	5000	/* ... and on devices, which nothing interrupts */
 #define MIN_OF_A_KIND	8	/* both overlapped and not, for a kind to count */
-#define MIN_COMPARED_NS 5000000 /* of operations compared, for a slow-down to be believed */
+#define MIN_COMPARED_NS 5000000 /* of transfers beside them, for it to be believed */
+#define STALL_TIMES	8 /* times the median undisturbed: no transfer held it up, but the machine */
 
 struct interval {
 	gint64 begin_ns, end_ns;
 };
 
+/* An operation that bytes moved beside for some of its time. */
+struct overlapped {
+	gint64 duration_ns, shared_ns;
+};
+
 /* Operations of one kind. */
 struct op_kind {
-	GArray *free_ns, *overlapped_ns; /* gint64 durations */
+	GArray *free_ns;    /* gint64 durations */
+	GArray *overlapped; /* struct overlapped */
 };
 
 static void op_kind_free(gpointer data)
@@ -40,7 +50,7 @@ static void op_kind_free(gpointer data)
 	struct op_kind *kind = data;
 
 	g_array_unref(kind->free_ns);
-	g_array_unref(kind->overlapped_ns);
+	g_array_unref(kind->overlapped);
 	g_free(kind);
 }
 
@@ -174,54 +184,76 @@ static void sort_piece(const struct graph_builder *builder, const struct graph_n
 		       guint32 rank_index, const GArray *times, GHashTable *kinds)
 {
 	gint64 key = kind_of_node(builder, node, rank_index);
-	gint64 shared_ns = overlap_ns(times, node->begin_ns, node->begin_ns + node->duration_ns);
+	struct overlapped overlapped = {
+		node->duration_ns,
+		overlap_ns(times, node->begin_ns, node->begin_ns + node->duration_ns),
+	};
 	struct op_kind *kind = g_hash_table_lookup(kinds, &key);
 
 	if (!kind) {
 		kind = g_new(struct op_kind, 1);
 		kind->free_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
-		kind->overlapped_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+		kind->overlapped = g_array_new(FALSE, FALSE, sizeof(struct overlapped));
 		g_hash_table_insert(kinds, g_memdup2(&key, sizeof(key)), kind);
 	}
-	if (shared_ns == 0)
+	if (overlapped.shared_ns == 0)
 		g_array_append_val(kind->free_ns, node->duration_ns);
-	else if (shared_ns == node->duration_ns)
-		g_array_append_val(kind->overlapped_ns, node->duration_ns);
+	else
+		g_array_append_val(kind->overlapped, overlapped);
 }
 
-static gdouble sum(const GArray *values)
+/* Of those undisturbed, in the mean; those longer than the limit left out. */
+static gdouble mean_free_ns(const struct op_kind *kind, gdouble limit_ns)
 {
-	gdouble total = 0;
+	gdouble total_ns = 0;
+	guint n = 0;
 
-	for (guint i = 0; i < values->len; i++)
-		total += (gdouble)g_array_index(values, gint64, i);
-	return total;
+	for (guint i = 0; i < kind->free_ns->len; i++) {
+		gdouble duration_ns = (gdouble)g_array_index(kind->free_ns, gint64, i);
+
+		if (duration_ns <= limit_ns) {
+			total_ns += duration_ns;
+			n++;
+		}
+	}
+	return total_ns / MAX(n, 1u);
+}
+
+/* Add to the sums what operations of the kind lasted longer, and the time that bytes moved in them. */
+static void compare_kind(const struct op_kind *kind, gint64 *longer_ns, gint64 *shared_ns)
+{
+	gdouble limit_ns = STALL_TIMES * quantile(kind->free_ns, 0.5);
+	gdouble free_ns = mean_free_ns(kind, limit_ns);
+
+	for (guint i = 0; i < kind->overlapped->len; i++) {
+		const struct overlapped *op =
+			&g_array_index(kind->overlapped, struct overlapped, i);
+
+		if ((gdouble)op->duration_ns > limit_ns)
+			continue;
+		*longer_ns += llround((gdouble)op->duration_ns - free_ns);
+		*shared_ns += op->shared_ns;
+	}
 }
 
 /* The share of the computing that is taken, 0 where it cannot be told. The sums do not depend on the
- * order of the table but for rounding, so they are made in whole nanoseconds. */
+ * order of the table, for they are made in whole nanoseconds. */
 static gdouble taken_share(GHashTable *kinds)
 {
-	gint64 undisturbed_ns = 0, lasted_ns = 0;
+	gint64 longer_ns = 0, shared_ns = 0;
 	GHashTableIter iter;
 	gpointer value;
 
 	g_hash_table_iter_init(&iter, kinds);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const struct op_kind *kind = value;
-		gdouble weight_ns, free_ns, overlapped_ns;
 
-		if (kind->free_ns->len < MIN_OF_A_KIND || kind->overlapped_ns->len < MIN_OF_A_KIND)
-			continue;
-		weight_ns = MIN(sum(kind->free_ns), sum(kind->overlapped_ns));
-		free_ns = quantile(kind->free_ns, 0.5);
-		overlapped_ns = quantile(kind->overlapped_ns, 0.5);
-		undisturbed_ns += (gint64)weight_ns;
-		lasted_ns += (gint64)(weight_ns * overlapped_ns / free_ns);
+		if (kind->free_ns->len >= MIN_OF_A_KIND && kind->overlapped->len >= MIN_OF_A_KIND)
+			compare_kind(kind, &longer_ns, &shared_ns);
 	}
-	if (undisturbed_ns < MIN_COMPARED_NS || lasted_ns <= undisturbed_ns)
+	if (shared_ns < MIN_COMPARED_NS || longer_ns <= 0)
 		return 0;
-	return MIN(1 - (gdouble)undisturbed_ns / (gdouble)lasted_ns, GRAPH_MAX_TAKEN);
+	return MIN((gdouble)longer_ns / (gdouble)shared_ns, GRAPH_MAX_TAKEN);
 }
 
 /* --- messages ------------------------------------------------------------------------------- */

@@ -301,6 +301,74 @@ static void test_taken_cores(void)
 	assert_predicted(text, "drop:collective~all_reduce", 17000);
 }
 
+/* Sixteen operations of 1 ms; beside a transfer of 10 ms the same, of which the fifth takes 3 ms: who moves bytes had
+ * the core for 2 ms then. So a fifth is taken, of the ones beside it as of that one. */
+static gchar *in_slices_text(void)
+{
+	GString *text = g_string_new("unit us\n");
+
+	for (gint rank = 0; rank < 2; rank++) {
+		gint at = 0;
+
+		g_string_append_printf(text,
+				       "rank %d thread %d main\n"
+				       "  annotation ProfilerStep#0 0..27000\n"
+				       "    collective gloo:all_reduce 16000..26000 bytes=1048576 "
+				       "end_tid=9\n",
+				       rank, 1000 + rank);
+		for (gint i = 0; i < 24; i++, at += i == 21 ? 3000 : 1000)
+			g_string_append_printf(text, "    op a %d..%d\n", at,
+					       at + (i == 20 ? 3000 : 1000));
+		g_string_append(text, "    op b 26000..27000\n");
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void test_taken_in_slices(void)
+{
+	g_autofree gchar *text = in_slices_text();
+
+	assert_predicted(text, "", 27000);
+	assert_predicted(text, "drop:collective~all_reduce", 25000);
+}
+
+/* Eight operations of 1 ms, then eight that take 1.2 ms, each beside a transfer only for its first 800 us: a quarter of
+ * the time that bytes moved was taken, and none was beside them from begin to end. */
+static gchar *beyond_text(void)
+{
+	GString *text = g_string_new("unit us\n");
+
+	for (gint rank = 0; rank < 2; rank++) {
+		g_string_append_printf(text,
+				       "rank %d thread %d main\n"
+				       "  annotation ProfilerStep#0 0..18680\n",
+				       rank, 1000 + rank);
+		for (gint i = 0; i < 8; i++)
+			g_string_append_printf(text, "    op a %d..%d\n", 1000 * i, 1000 * (i + 1));
+		for (gint i = 0, at = 8000; i < 8; i++, at += 1210)
+			g_string_append_printf(
+				text,
+				"    collective gloo:all_reduce %d..%d bytes=1048576 "
+				"end_tid=9\n"
+				"    op short %d..%d\n"
+				"    op a %d..%d\n",
+				at, at + 810, at, at + 10, at + 10, at + 1210);
+		g_string_append(text, "    op b 17680..18680\n");
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void test_taken_beyond(void)
+{
+	g_autofree gchar *text = beyond_text();
+	gdouble both_us = 10 * 0.75 + 1000; /* undisturbed */
+
+	assert_predicted(text, "", 18680);
+	assert_predicted(text, "drop:collective~all_reduce", 8000 + 8 * both_us + 1000);
+	/* a transfer takes 1620 us, longer than what is computed from one to the next: there always is one */
+	assert_predicted(text, "bandwidth=0.5x", 8000 + (8 * both_us + 1000) / 0.75);
+}
+
 /* Half of what is taken are calls that send, a tenth of the time: with twice the bandwidth, a fifth.
  * So for 5 ms, 0.3 of each is taken, and 5.5 of the 9 ms of work are left then. */
 static void test_taken_by_bytes(void)
@@ -722,6 +790,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/work", test_work);
 	g_test_add_func("/replay/taken_cores", test_taken_cores);
 	g_test_add_func("/replay/taken_by_bytes", test_taken_by_bytes);
+	g_test_add_func("/replay/taken_in_slices", test_taken_in_slices);
+	g_test_add_func("/replay/taken_beyond", test_taken_beyond);
 	g_test_add_func("/replay/fixed_part", test_fixed_part);
 	g_test_add_func("/replay/received", test_received);
 	g_test_add_func("/replay/recording_cost", test_recording_cost);
