@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "analyze/table_internal.h"
+#include "base/csv_append.h"
+#include "base/decimal.h"
 #include "base/json_writer.h"
 
 #define SAMPLE_ROWS 10000
@@ -22,6 +24,7 @@ struct _TachoResultWriter {
 
 	guint64 n_rows;
 	guint n_columns;
+	GString *line;		 /* of a separated result, being made */
 	GPtrArray *names;	 /* gchar *, unique */
 	JsonWriter *json;	 /* of a JSON result that is being written */
 	gboolean is_cut_short;	 /* the limit was met */
@@ -61,6 +64,7 @@ TachoResultWriter *tacho_result_writer_new(TachoQueryFormat format, FILE *out, g
 	writer->out = out;
 	writer->width = width;
 	writer->limit = limit;
+	writer->line = g_string_new(NULL);
 	writer->names = g_ptr_array_new_with_free_func(g_free);
 	writer->sample = g_ptr_array_new_with_free_func(g_free);
 	writer->are_numbers = g_byte_array_new();
@@ -72,6 +76,7 @@ void tacho_result_writer_free(TachoResultWriter *writer)
 	if (!writer)
 		return;
 	g_clear_pointer(&writer->json, json_writer_free);
+	g_string_free(writer->line, TRUE);
 	g_ptr_array_unref(writer->names);
 	g_ptr_array_unref(writer->sample);
 	g_byte_array_unref(writer->are_numbers);
@@ -120,7 +125,7 @@ static void append_cell(GString *text, const TachoCell *cell, const gchar *null)
 		g_string_append(text, null);
 		break;
 	case TACHO_CELL_INTEGER:
-		g_string_append_printf(text, "%" G_GINT64_FORMAT, cell->integer);
+		decimal_append(text, cell->integer);
 		break;
 	case TACHO_CELL_REAL:
 		append_real(text, cell->real);
@@ -135,26 +140,6 @@ static void append_cell(GString *text, const TachoCell *cell, const gchar *null)
 }
 
 /* --- CSV and TSV ------------------------------------------------------------------------------ */
-
-/* RFC 4180: quoted where it must be, or is empty, which tells it from NULL. */
-static void append_csv(GString *line, const gchar *text, gsize length, gboolean is_text)
-{
-	gboolean is_quoted = is_text && length == 0;
-
-	for (gsize i = 0; i < length && !is_quoted; i++)
-		is_quoted = strchr(",\"\r\n", text[i]) && text[i];
-	if (!is_quoted) {
-		g_string_append_len(line, text, (gssize)length);
-		return;
-	}
-	g_string_append_c(line, '"');
-	for (gsize i = 0; i < length; i++) {
-		if (text[i] == '"')
-			g_string_append_c(line, '"');
-		g_string_append_c(line, text[i]);
-	}
-	g_string_append_c(line, '"');
-}
 
 static void append_tsv(GString *line, const gchar *text, gsize length)
 {
@@ -178,50 +163,52 @@ static void append_tsv(GString *line, const gchar *text, gsize length)
 	}
 }
 
-static void append_separated(const TachoResultWriter *writer, GString *line, const gchar *text,
-			     gsize length, gboolean is_text)
+static void append_separated(const TachoResultWriter *writer, const gchar *text, gsize length)
 {
 	if (writer->format == TACHO_QUERY_FORMAT_CSV)
-		append_csv(line, text, length, is_text);
+		csv_append_text(writer->line, text, length);
 	else
-		append_tsv(line, text, length);
+		append_tsv(writer->line, text, length);
+}
+
+static gchar separator(const TachoResultWriter *writer)
+{
+	return writer->format == TACHO_QUERY_FORMAT_CSV ? ',' : '\t';
+}
+
+static void write_line(const TachoResultWriter *writer)
+{
+	g_string_append_c(writer->line, '\n');
+	fwrite(writer->line->str, 1, writer->line->len, writer->out);
+	g_string_truncate(writer->line, 0);
 }
 
 static void write_separated_names(const TachoResultWriter *writer)
 {
-	g_autoptr(GString) line = g_string_new(NULL);
-
 	for (guint i = 0; i < writer->n_columns; i++) {
 		const gchar *name = g_ptr_array_index(writer->names, i);
 
 		if (i)
-			g_string_append_c(line,
-					  writer->format == TACHO_QUERY_FORMAT_CSV ? ',' : '\t');
-		append_separated(writer, line, name, strlen(name), TRUE);
+			g_string_append_c(writer->line, separator(writer));
+		append_separated(writer, name, strlen(name));
 	}
-	g_string_append_c(line, '\n');
-	fwrite(line->str, 1, line->len, writer->out);
+	write_line(writer);
 }
 
+/* What is no text has nothing in it that would have to be escaped. */
 static void write_separated(const TachoResultWriter *writer, const TachoCell *cells)
 {
-	gboolean is_csv = writer->format == TACHO_QUERY_FORMAT_CSV;
-	g_autoptr(GString) line = g_string_new(NULL);
-	g_autoptr(GString) text = g_string_new(NULL);
+	const gchar *null = writer->format == TACHO_QUERY_FORMAT_CSV ? "" : "\\N";
 
 	for (guint i = 0; i < writer->n_columns; i++) {
 		if (i)
-			g_string_append_c(line, is_csv ? ',' : '\t');
-		if (cells[i].type == TACHO_CELL_NULL) {
-			g_string_append(line, is_csv ? "" : "\\N");
-			continue;
-		}
-		g_string_truncate(text, 0);
-		append_cell(text, &cells[i], "");
-		append_separated(writer, line, text->str, text->len, TRUE);
+			g_string_append_c(writer->line, separator(writer));
+		if (cells[i].type == TACHO_CELL_TEXT)
+			append_separated(writer, cells[i].text, cells[i].n_bytes);
+		else
+			append_cell(writer->line, &cells[i], null);
 	}
-	g_string_append_c(line, '\n');
-	fwrite(line->str, 1, line->len, writer->out);
+	write_line(writer);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 #include "trace/slice_args.h"
 
+#include "base/decimal.h"
+
 void slice_args_init(struct slice_args *args)
 {
 	args->n = 0;
@@ -58,26 +60,12 @@ static void add_string(struct slice_args *args, enum slice_arg_key key, const gc
 		add(args, key, SLICE_ARG_TYPE_STRING)->string = value;
 }
 
-static void append_number(GString *text, gint64 value)
-{
-	gchar digits[24];
-	guint at = sizeof(digits);
-	guint64 left = value < 0 ? -(guint64)value : (guint64)value;
-
-	do
-		digits[--at] = (gchar)('0' + left % 10);
-	while (left /= 10);
-	if (value < 0)
-		digits[--at] = '-';
-	g_string_append_len(text, digits + at, (gssize)(sizeof(digits) - at));
-}
-
 static void append_dims(GString *text, const gint64 *dims, guint32 n_dims)
 {
 	for (guint32 i = 0; i < MIN(n_dims, TACHO_MAX_DIMS); i++) {
 		if (i)
 			g_string_append_c(text, ',');
-		append_number(text, dims[i]);
+		decimal_append(text, dims[i]);
 	}
 }
 
