@@ -1,13 +1,14 @@
 /* prediction: one recording, a change, and what the step time would be, with all that is needed to
  * judge it: the step as measured, as replayed unchanged, and how far the steps differ. */
-#include "replay/replay_memory.h"
+#include "replay/prediction.h"
 
+#include <stdarg.h>
 #include <string.h>
 
-#include "base/json_writer.h"
 #include "base/quantile.h"
 #include "graph/graph_unfold.h"
 #include "graph/rank_copies.h"
+#include "replay/replay_memory.h"
 
 #define MAX_ROUNDS (1u << 20) /* as many times what seemed enough; nodes run out before */
 
@@ -151,22 +152,6 @@ static gboolean play_changed(TachoPrediction *prediction, const gchar *const *wh
 	return TRUE;
 }
 
-static void explain(TachoPrediction *prediction)
-{
-	struct memory_peak peak;
-
-	prediction->path_step = typical_step(prediction->replay);
-	replay_critical_path(prediction->replay, prediction->path_step, &prediction->critical_path,
-			     &prediction->path_summary, &prediction->path_ends_on_device);
-	prediction->n_device_bound_steps = replay_n_device_bound_steps(prediction->replay);
-	prediction->utilisation = replay_utilisation(prediction->replay);
-	prediction->predicted_kernel_overlap_pct = 100 * replay_kernel_overlap(prediction->replay);
-	peak = replay_memory_peak(prediction->replay, TRUE);
-	prediction->predicted_peak_memory_bytes = peak.bytes;
-	prediction->peak_rank = rank_copies_number(prediction->graph, peak.rank_index);
-	prediction->peak_owners = peak.owners;
-}
-
 /* Within one host there may be no wire at all. */
 static gboolean is_local(const TachoGraph *graph, const struct graph_group *group)
 {
@@ -176,6 +161,35 @@ static gboolean is_local(const TachoGraph *graph, const struct graph_group *grou
 		return FALSE;
 	link = g_array_index(graph->group_links, guint32, group->first_link);
 	return strcmp(g_array_index(graph->links, struct graph_link, link).direction, "local") == 0;
+}
+
+static void note(TachoPrediction *prediction, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+static void note(TachoPrediction *prediction, const gchar *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	g_ptr_array_add(prediction->notes, g_strdup_vprintf(format, arguments));
+	va_end(arguments);
+}
+
+static void note_group(TachoPrediction *prediction, guint32 index)
+{
+	const TachoGraph *graph = prediction->graph;
+	const struct graph_group *group = graph_group_at(graph, index);
+
+	if (group->is_guest || group->is_hops)
+		return;
+	if (group->cost.n_sizes == 1 && group->wire_ns_per_byte <= 0)
+		note(prediction,
+		     "all collectives of group %u are of about one size: their latency counts as "
+		     "bandwidth",
+		     index);
+	if (is_local(graph, group) && graph->taken_share == 0)
+		note(prediction,
+		     "the ranks of group %u are on one host: unless a link holds them up, their "
+		     "transfers take the cores that compute, which is not modelled",
+		     index);
 }
 
 /* The mean over ranks of how far devices were behind when the step was over. */
@@ -201,23 +215,21 @@ static void note_lag(TachoPrediction *prediction)
 		return;
 	first_ms = mean_lag_ms(graph, 0);
 	if (last == 0 && first_ms > least_ms)
-		g_ptr_array_add(
-			prediction->notes,
-			g_strdup_printf(
-				"when its host was done with the step, a device had %.3f ms "
-				"to go: each step is taken to leave as much undone",
-				first_ms));
+		note(prediction,
+		     "when its host was done with the step, a device had %.3f ms to go: each step "
+		     "is "
+		     "taken to leave as much undone",
+		     first_ms);
 	for (guint32 step = 1; step <= last; step++)
 		if (mean_lag_ms(graph, step) < mean_lag_ms(graph, step - 1))
 			return;
 	growth_ms = (mean_lag_ms(graph, last) - first_ms) / MAX(last, 1u);
 	if (last > 1 && growth_ms > least_ms)
-		g_ptr_array_add(
-			prediction->notes,
-			g_strdup_printf("the devices fell %.3f ms further behind their hosts with "
-					"each step recorded: in the long run, a step would take "
-					"what it takes them, %.3f ms",
-					growth_ms, prediction->measured_step_ms + growth_ms));
+		note(prediction,
+		     "the devices fell %.3f ms further behind their hosts with each step recorded: "
+		     "in "
+		     "the long run, a step would take what it takes them, %.3f ms",
+		     growth_ms, prediction->measured_step_ms + growth_ms);
 }
 
 static void note_overlap(TachoPrediction *prediction)
@@ -225,61 +237,36 @@ static void note_overlap(TachoPrediction *prediction)
 	if (prediction->predicted_kernel_overlap_pct <
 	    prediction->baseline_kernel_overlap_pct + MIN_NOTED_OVERLAP_PCT)
 		return;
-	g_ptr_array_add(
-		prediction->notes,
-		g_strdup_printf("devices run several kernels at once for %.1f %% of the time that "
-				"they run any, as recorded for %.1f %%: what these take from each "
-				"other is not in the prediction, which is too good by that",
-				prediction->predicted_kernel_overlap_pct,
-				prediction->baseline_kernel_overlap_pct));
+	note(prediction,
+	     "devices run several kernels at once for %.1f %% of the time that they run any, as "
+	     "recorded for %.1f %%: what these take from each other is not in the prediction, "
+	     "which "
+	     "is too good by that",
+	     prediction->predicted_kernel_overlap_pct, prediction->baseline_kernel_overlap_pct);
 }
 
-static void note(TachoPrediction *prediction)
+static void note_all(TachoPrediction *prediction)
 {
 	const TachoGraph *graph = prediction->graph;
 
-	prediction->notes = g_ptr_array_new_with_free_func(g_free);
 	if (prediction->recording_share >= MIN_NOTED_SHARE)
-		g_ptr_array_add(
-			prediction->notes,
-			g_strdup_printf("recording took %.1f %% of what ranks compute, which "
-					"predictions leave out",
-					100 * prediction->recording_share));
+		note(prediction,
+		     "recording took %.1f %% of what ranks compute, which predictions leave out",
+		     100 * prediction->recording_share);
 	if (graph->taken_share > 0)
-		g_ptr_array_add(
-			prediction->notes,
-			g_strdup_printf("moving bytes takes %.1f %% of what a rank computes "
-					"meanwhile",
-					100 * graph->taken_share));
+		note(prediction, "moving bytes takes %.1f %% of what a rank computes meanwhile",
+		     100 * graph->taken_share);
 	if (graph->device_taken_share > 0)
-		g_ptr_array_add(
-			prediction->notes,
-			g_strdup_printf("moving bytes between devices takes %.1f %% of what "
-					"a device computes meanwhile",
-					100 * graph->device_taken_share));
+		note(prediction,
+		     "moving bytes between devices takes %.1f %% of what a device computes "
+		     "meanwhile",
+		     100 * graph->device_taken_share);
 	note_lag(prediction);
 	note_overlap(prediction);
 	for (guint i = 0; i < tacho_graph_n_notes(graph); i++)
-		g_ptr_array_add(prediction->notes, g_strdup(tacho_graph_borrow_note(graph, i)));
-	for (guint32 i = 0; i < graph->groups->len; i++) {
-		const struct graph_group *group = graph_group_at(graph, i);
-
-		if (group->is_guest || group->is_hops)
-			continue;
-		if (group->cost.n_sizes == 1 && group->wire_ns_per_byte <= 0)
-			g_ptr_array_add(
-				prediction->notes,
-				g_strdup_printf("all collectives of group %u are of about one "
-						"size: their latency counts as bandwidth",
-						i));
-		if (is_local(graph, group) && graph->taken_share == 0)
-			g_ptr_array_add(
-				prediction->notes,
-				g_strdup_printf("the ranks of group %u are on one host: unless a "
-						"link holds them up, their transfers take the "
-						"cores that compute, which is not modelled",
-						i));
-	}
+		note(prediction, "%s", tacho_graph_borrow_note(graph, i));
+	for (guint32 i = 0; i < graph->groups->len; i++)
+		note_group(prediction, i);
 }
 
 TachoGraph *replay_build_graph(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
@@ -295,13 +282,13 @@ TachoGraph *replay_build_graph(TachoTimeline *timeline, gint64 first_step, gint6
 	return tacho_graph_build(timeline, -1, -1, error);
 }
 
-TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what_ifs,
-			       guint n_what_ifs, gint64 first_step, gint64 last_step,
-			       GError **error)
+TachoPrediction *prediction_new(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
+				GError **error)
 {
 	g_autoptr(TachoPrediction) prediction = g_new0(TachoPrediction, 1);
 	const GArray *steps;
 
+	prediction->notes = g_ptr_array_new_with_free_func(g_free);
 	prediction->graph = replay_build_graph(timeline, first_step, last_step, error);
 	if (!prediction->graph)
 		return NULL;
@@ -310,13 +297,47 @@ TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what
 	prediction->n_steps = steps->len;
 	prediction->first_step = g_array_index(steps, guint32, 0);
 	prediction->last_step = g_array_index(steps, guint32, steps->len - 1);
-	prediction->peak_memory_bytes = peak_memory_bytes(timeline);
+	return g_steal_pointer(&prediction);
+}
+
+gboolean prediction_play(TachoPrediction *prediction, const gchar *const *what_ifs,
+			 guint n_what_ifs, GError **error)
+{
+	prediction->peak_memory_bytes = peak_memory_bytes(prediction->graph->timeline);
 	replay_find_memory(prediction->graph);
 	if (!play_baseline(prediction, error) || !play_unrecorded(prediction, error) ||
 	    !play_changed(prediction, what_ifs, n_what_ifs, error))
+		return FALSE;
+	prediction->predicted_kernel_overlap_pct = 100 * replay_kernel_overlap(prediction->replay);
+	note_all(prediction);
+	return TRUE;
+}
+
+void prediction_explain(TachoPrediction *prediction)
+{
+	struct memory_peak peak;
+
+	prediction->path_step = typical_step(prediction->replay);
+	replay_critical_path(prediction->replay, prediction->path_step, &prediction->critical_path,
+			     &prediction->path_summary, &prediction->path_ends_on_device);
+	prediction->n_device_bound_steps = replay_n_device_bound_steps(prediction->replay);
+	prediction->utilisation = replay_utilisation(prediction->replay);
+	peak = replay_memory_peak(prediction->replay, TRUE);
+	prediction->predicted_peak_memory_bytes = peak.bytes;
+	prediction->peak_rank = rank_copies_number(prediction->graph, peak.rank_index);
+	prediction->peak_owners = peak.owners;
+}
+
+TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what_ifs,
+			       guint n_what_ifs, gint64 first_step, gint64 last_step,
+			       GError **error)
+{
+	g_autoptr(TachoPrediction) prediction =
+		prediction_new(timeline, first_step, last_step, error);
+
+	if (!prediction || !prediction_play(prediction, what_ifs, n_what_ifs, error))
 		return NULL;
-	explain(prediction);
-	note(prediction);
+	prediction_explain(prediction);
 	return g_steal_pointer(&prediction);
 }
 
@@ -350,141 +371,4 @@ void tacho_prediction_free(TachoPrediction *prediction)
 	tacho_replay_free(prediction->replay);
 	tacho_graph_free(prediction->graph);
 	g_free(prediction);
-}
-
-/* --- JSON ----------------------------------------------------------------------------------- */
-
-static void write_number(JsonWriter *json, const gchar *key, gdouble value)
-{
-	json_writer_line(json);
-	json_writer_key(json, key);
-	json_writer_number(json, value);
-}
-
-static void write_interval(JsonWriter *json, const gchar *key, const gdouble interval[2])
-{
-	json_writer_line(json);
-	json_writer_key(json, key);
-	json_writer_begin_array(json);
-	json_writer_number(json, interval[0]);
-	json_writer_number(json, interval[1]);
-	json_writer_end_array(json);
-}
-
-static void write_integer(JsonWriter *json, const gchar *key, gint64 value)
-{
-	json_writer_line(json);
-	json_writer_key(json, key);
-	json_writer_integer(json, value);
-}
-
-/* -1: not known. */
-static void write_bytes(JsonWriter *json, const gchar *key, gint64 bytes)
-{
-	json_writer_line(json);
-	json_writer_key(json, key);
-	if (bytes < 0)
-		json_writer_null(json);
-	else
-		json_writer_integer(json, bytes);
-}
-
-static void write_cell(JsonWriter *json, const TachoTable *table, guint row, const gchar *key)
-{
-	const gchar *text = tacho_table_cell_text(table, row, key);
-
-	json_writer_key(json, key);
-	if (text)
-		json_writer_string(json, text);
-	else
-		json_writer_number(json, tacho_table_cell_number(table, row, key));
-}
-
-static void write_table(JsonWriter *json, const TachoTable *table, const gchar *const *keys)
-{
-	json_writer_line(json);
-	json_writer_key(json, tacho_table_name(table));
-	json_writer_begin_array(json);
-	for (guint row = 0; row < tacho_table_n_rows(table); row++) {
-		json_writer_line(json);
-		json_writer_begin_object(json);
-		for (guint i = 0; keys[i]; i++)
-			write_cell(json, table, row, keys[i]);
-		json_writer_end_object(json);
-	}
-	json_writer_line(json);
-	json_writer_end_array(json);
-}
-
-static void write_times(JsonWriter *json, const TachoPrediction *prediction)
-{
-	write_number(json, "measured_step_ms", prediction->measured_step_ms);
-	write_number(json, "baseline_step_ms", prediction->baseline_step_ms);
-	write_number(json, "unrecorded_step_ms", prediction->unrecorded_step_ms);
-	write_number(json, "predicted_step_ms", prediction->predicted_step_ms);
-	write_interval(json, "interval_ms", prediction->interval_ms);
-	if (prediction->n_samples > 0) {
-		write_integer(json, "samples", prediction->n_samples);
-		write_integer(json, "seed", (gint64)prediction->seed);
-		write_interval(json, "median_interval_ms", prediction->median_interval_ms);
-	}
-	write_number(json, "error_pct", prediction->error_pct);
-	write_number(json, "baseline_kernel_overlap_pct", prediction->baseline_kernel_overlap_pct);
-	write_number(json, "predicted_kernel_overlap_pct",
-		     prediction->predicted_kernel_overlap_pct);
-	write_bytes(json, "peak_memory_bytes", prediction->peak_memory_bytes);
-	write_bytes(json, "baseline_peak_memory_bytes", prediction->baseline_peak_memory_bytes);
-	write_bytes(json, "predicted_peak_memory_bytes", prediction->predicted_peak_memory_bytes);
-	write_integer(json, "ranks", prediction->n_ranks);
-	write_integer(json, "steps", prediction->n_steps);
-	write_integer(json, "first_step", prediction->first_step);
-	write_integer(json, "last_step", prediction->last_step);
-	write_integer(json, "critical_path_step", prediction->path_step);
-	json_writer_line(json);
-	json_writer_key(json, "step_ends_on");
-	json_writer_string(json, prediction->path_ends_on_device ? "device" : "host");
-	write_integer(json, "device_bound_steps", prediction->n_device_bound_steps);
-	if (prediction->unfolded_ranks > 0) {
-		write_integer(json, "unfolded_ranks", prediction->unfolded_ranks);
-		write_integer(json, "unfolded_pieces", prediction->unfolded_pieces);
-		write_number(json, "unfolded_step_ms", prediction->unfolded_step_ms);
-	}
-}
-
-void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
-{
-	static const gchar *const path_keys[] = { "rank",     "what",	     "name",
-						  "start_ms", "duration_ms", NULL };
-	static const gchar *const summary_keys[] = { "what",	    "name",	 "pieces",
-						     "duration_ms", "share_pct", NULL };
-	static const gchar *const utilisation_keys[] = { "resource", "busy_ms", "busy_pct", NULL };
-	static const gchar *const sensitivity_keys[] = { "what",     "name",	"pieces",
-							 "busy_ms",  "gain_ms", "gain_pct",
-							 "felt_pct", NULL };
-	static const gchar *const owner_keys[] = { "name", "blocks", "bytes", NULL };
-	static const gchar *const jobs_keys[] = {
-		"run", "ranks", "offset_ms", "alone_step_ms", "predicted_step_ms", "steps", NULL
-	};
-	g_autoptr(JsonWriter) json = json_writer_new(out);
-
-	json_writer_begin_object(json);
-	write_times(json, prediction);
-	write_table(json, prediction->critical_path, path_keys);
-	write_table(json, prediction->path_summary, summary_keys);
-	write_table(json, prediction->utilisation, utilisation_keys);
-	if (prediction->peak_owners)
-		write_table(json, prediction->peak_owners, owner_keys);
-	if (prediction->jobs)
-		write_table(json, prediction->jobs, jobs_keys);
-	if (prediction->sensitivity)
-		write_table(json, prediction->sensitivity, sensitivity_keys);
-	json_writer_line(json);
-	json_writer_key(json, "notes");
-	json_writer_begin_array(json);
-	for (guint i = 0; i < prediction->notes->len; i++)
-		json_writer_string(json, g_ptr_array_index(prediction->notes, i));
-	json_writer_end_array(json);
-	json_writer_line(json);
-	json_writer_end_object(json);
-	json_writer_finish(json);
 }

@@ -1,0 +1,139 @@
+/* prediction_json: what a prediction says, as one JSON object; docs/json.md has the keys. */
+#include <tacho/replay.h>
+
+#include "base/json_writer.h"
+
+static void write_number(JsonWriter *json, const gchar *key, gdouble value)
+{
+	json_writer_line(json);
+	json_writer_key(json, key);
+	json_writer_number(json, value);
+}
+
+static void write_interval(JsonWriter *json, const gchar *key, const gdouble interval[2])
+{
+	json_writer_line(json);
+	json_writer_key(json, key);
+	json_writer_begin_array(json);
+	json_writer_number(json, interval[0]);
+	json_writer_number(json, interval[1]);
+	json_writer_end_array(json);
+}
+
+static void write_integer(JsonWriter *json, const gchar *key, gint64 value)
+{
+	json_writer_line(json);
+	json_writer_key(json, key);
+	json_writer_integer(json, value);
+}
+
+/* -1: not known. */
+static void write_bytes(JsonWriter *json, const gchar *key, gint64 bytes)
+{
+	json_writer_line(json);
+	json_writer_key(json, key);
+	if (bytes < 0)
+		json_writer_null(json);
+	else
+		json_writer_integer(json, bytes);
+}
+
+static void write_cell(JsonWriter *json, const TachoTable *table, guint row, const gchar *key)
+{
+	const gchar *text = tacho_table_cell_text(table, row, key);
+
+	json_writer_key(json, key);
+	if (text)
+		json_writer_string(json, text);
+	else
+		json_writer_number(json, tacho_table_cell_number(table, row, key));
+}
+
+static void write_table(JsonWriter *json, const TachoTable *table, const gchar *const *keys)
+{
+	json_writer_line(json);
+	json_writer_key(json, tacho_table_name(table));
+	json_writer_begin_array(json);
+	for (guint row = 0; row < tacho_table_n_rows(table); row++) {
+		json_writer_line(json);
+		json_writer_begin_object(json);
+		for (guint i = 0; keys[i]; i++)
+			write_cell(json, table, row, keys[i]);
+		json_writer_end_object(json);
+	}
+	json_writer_line(json);
+	json_writer_end_array(json);
+}
+
+static void write_times(JsonWriter *json, const TachoPrediction *prediction)
+{
+	write_number(json, "measured_step_ms", prediction->measured_step_ms);
+	write_number(json, "baseline_step_ms", prediction->baseline_step_ms);
+	write_number(json, "unrecorded_step_ms", prediction->unrecorded_step_ms);
+	write_number(json, "predicted_step_ms", prediction->predicted_step_ms);
+	write_interval(json, "interval_ms", prediction->interval_ms);
+	if (prediction->n_samples > 0) {
+		write_integer(json, "samples", prediction->n_samples);
+		write_integer(json, "seed", (gint64)prediction->seed);
+		write_interval(json, "median_interval_ms", prediction->median_interval_ms);
+	}
+	write_number(json, "error_pct", prediction->error_pct);
+	write_number(json, "baseline_kernel_overlap_pct", prediction->baseline_kernel_overlap_pct);
+	write_number(json, "predicted_kernel_overlap_pct",
+		     prediction->predicted_kernel_overlap_pct);
+	write_bytes(json, "peak_memory_bytes", prediction->peak_memory_bytes);
+	write_bytes(json, "baseline_peak_memory_bytes", prediction->baseline_peak_memory_bytes);
+	write_bytes(json, "predicted_peak_memory_bytes", prediction->predicted_peak_memory_bytes);
+	write_integer(json, "ranks", prediction->n_ranks);
+	write_integer(json, "steps", prediction->n_steps);
+	write_integer(json, "first_step", prediction->first_step);
+	write_integer(json, "last_step", prediction->last_step);
+	write_integer(json, "critical_path_step", prediction->path_step);
+	json_writer_line(json);
+	json_writer_key(json, "step_ends_on");
+	json_writer_string(json, prediction->path_ends_on_device ? "device" : "host");
+	write_integer(json, "device_bound_steps", prediction->n_device_bound_steps);
+	if (prediction->unfolded_ranks > 0) {
+		write_integer(json, "unfolded_ranks", prediction->unfolded_ranks);
+		write_integer(json, "unfolded_pieces", prediction->unfolded_pieces);
+		write_number(json, "unfolded_step_ms", prediction->unfolded_step_ms);
+	}
+}
+
+void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
+{
+	static const gchar *const path_keys[] = { "rank",     "what",	     "name",
+						  "start_ms", "duration_ms", NULL };
+	static const gchar *const summary_keys[] = { "what",	    "name",	 "pieces",
+						     "duration_ms", "share_pct", NULL };
+	static const gchar *const utilisation_keys[] = { "resource", "busy_ms", "busy_pct", NULL };
+	static const gchar *const sensitivity_keys[] = { "what",     "name",	"pieces",
+							 "busy_ms",  "gain_ms", "gain_pct",
+							 "felt_pct", NULL };
+	static const gchar *const owner_keys[] = { "name", "blocks", "bytes", NULL };
+	static const gchar *const jobs_keys[] = {
+		"run", "ranks", "offset_ms", "alone_step_ms", "predicted_step_ms", "steps", NULL
+	};
+	g_autoptr(JsonWriter) json = json_writer_new(out);
+
+	json_writer_begin_object(json);
+	write_times(json, prediction);
+	write_table(json, prediction->critical_path, path_keys);
+	write_table(json, prediction->path_summary, summary_keys);
+	write_table(json, prediction->utilisation, utilisation_keys);
+	if (prediction->peak_owners)
+		write_table(json, prediction->peak_owners, owner_keys);
+	if (prediction->jobs)
+		write_table(json, prediction->jobs, jobs_keys);
+	if (prediction->sensitivity)
+		write_table(json, prediction->sensitivity, sensitivity_keys);
+	json_writer_line(json);
+	json_writer_key(json, "notes");
+	json_writer_begin_array(json);
+	for (guint i = 0; i < prediction->notes->len; i++)
+		json_writer_string(json, g_ptr_array_index(prediction->notes, i));
+	json_writer_end_array(json);
+	json_writer_line(json);
+	json_writer_end_object(json);
+	json_writer_finish(json);
+}
