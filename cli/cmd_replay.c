@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "new_file.h"
+#include "recording_list.h"
 
 #define MAX_PATH_ROWS	     12
 #define MAX_SENSITIVITY_ROWS 20
@@ -36,9 +37,12 @@ static const gchar description[] =
 	"  tacho replay base.tacho\n"
 	"  tacho replay base.tacho --what-if bandwidth=10x --what-if bucket_mb=8\n"
 	"  tacho replay base.tacho --topology cluster.ini --what-if ranks=64\n"
-	"  tacho replay base.tacho --what-if bandwidth=0.5x --export slower.pftrace\n";
+	"  tacho replay base.tacho --what-if bandwidth=0.5x --export slower.pftrace\n"
+	"  tacho replay base1.tacho --also base2.tacho --also base3.tacho --what-if ranks=8\n"
+	"  tacho replay base1.tacho,base2.tacho,base3.tacho --what-if ranks=8\n";
 
 struct options {
+	gchar **also;
 	gchar **what_ifs;
 	gchar **what_if_files;
 	gchar *topology_path;
@@ -64,16 +68,37 @@ static void print_changed_peak(const TachoPrediction *prediction)
 	       prediction->peak_rank);
 }
 
-static void print_times(const TachoPrediction *prediction, gboolean is_changed)
+static void print_what(const TachoPrediction *prediction)
 {
 	guint n_between = prediction->last_step - prediction->first_step + 1 - prediction->n_steps;
 
+	if (prediction->recordings)
+		printf("%u recordings of ", tacho_table_n_rows(prediction->recordings));
 	printf("%u %s, steps %u to %u", prediction->n_ranks,
 	       prediction->n_ranks == 1 ? "rank" : "ranks", prediction->first_step,
 	       prediction->last_step);
 	if (n_between > 0)
 		printf(" without %u control steps", n_between);
-	printf("\n\n");
+	printf("%s\n\n", prediction->recordings ? "; medians over the recordings:" : "");
+}
+
+/* How far recordings lie apart, and what that is worth. */
+static void print_recordings(const TachoPrediction *prediction)
+{
+	guint n_left_out = prediction->recordings_rank - 1;
+
+	printf("recordings ");
+	if (n_left_out > 0)
+		printf("but %u at each end ", n_left_out);
+	printf("%.3f to %.3f ms: of independent recordings the next is in there with %.0f %%, the "
+	       "median of all with %.0f %%\n",
+	       prediction->recordings_interval_ms[0], prediction->recordings_interval_ms[1],
+	       prediction->recordings_next_pct, prediction->recordings_median_pct);
+}
+
+static void print_times(const TachoPrediction *prediction, gboolean is_changed)
+{
+	print_what(prediction);
 	printf("measured step   %10.3f ms\n", prediction->measured_step_ms);
 	printf("replayed as is  %10.3f ms  (%+.2f %%)\n", prediction->baseline_step_ms,
 	       prediction->error_pct);
@@ -92,6 +117,8 @@ static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 		       prediction->unfolded_pieces);
 	printf("nine in ten steps %.3f to %.3f ms\n", prediction->interval_ms[0],
 	       prediction->interval_ms[1]);
+	if (prediction->recordings)
+		print_recordings(prediction);
 	if (prediction->n_device_bound_steps > 0)
 		printf("devices, not their hosts, end %u of %u steps\n",
 		       prediction->n_device_bound_steps, prediction->n_steps);
@@ -102,7 +129,10 @@ static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 	if (prediction->peak_memory_bytes >= 0) {
 		g_autofree gchar *size = g_format_size((guint64)prediction->peak_memory_bytes);
 
-		printf("peak memory     %s\n", size);
+		printf("peak memory     %s", size);
+		if (prediction->recordings)
+			printf("  (%s)", prediction->shown_recording);
+		printf("\n");
 	}
 	if (prediction->predicted_peak_memory_bytes != prediction->baseline_peak_memory_bytes)
 		print_changed_peak(prediction);
@@ -128,6 +158,12 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 	print_times(prediction, options->what_ifs || options->what_if_files ||
 					options->topology_path ||
 					(options->durations && options->samples == 0));
+	if (prediction->recordings) {
+		printf("\nRecordings\n");
+		tacho_table_print(prediction->recordings, stdout, width, with_colour);
+		printf("All that follows is of %s, whose prediction is nearest to the median.\n",
+		       prediction->shown_recording);
+	}
 	if (prediction->jobs) {
 		printf("\nBeside it\n");
 		tacho_table_print(prediction->jobs, stdout, width, with_colour);
@@ -207,27 +243,38 @@ static GPtrArray *collect_what_ifs(const struct options *options, GError **error
 	return g_steal_pointer(&all);
 }
 
+static TachoPrediction *predict(const struct options *options, const RecordingList *list,
+				const GPtrArray *what_ifs, GError **error)
+{
+	g_autoptr(GArray) recordings = recording_list_recordings(list);
+	TachoPredictOptions how = { .what_ifs = (const gchar *const *)what_ifs->pdata,
+				    .n_what_ifs = what_ifs->len,
+				    .first_step = options->step,
+				    .last_step = options->step,
+				    .n_samples = (guint32)options->samples,
+				    .seed = (guint64)options->seed };
+
+	return tacho_predict_together((const TachoRecording *)recordings->data, recordings->len,
+				      &how, error);
+}
+
 static int replay(const struct options *options, const TachoExportTarget *target, int argc,
 		  char **argv)
 {
 	GError *error = NULL;
 	g_autoptr(GPtrArray) what_ifs = collect_what_ifs(options, &error);
-	g_autoptr(TachoTimeline) timeline = NULL;
+	g_auto(RecordingList) list = { .paths = NULL };
 	g_autoptr(TachoPrediction) prediction = NULL;
 
 	if (!what_ifs)
 		return cli_fail_error("replay", error);
-	timeline = cli_open_runs("replay", argc, argv);
-	if (!timeline)
+	if (!recording_list_init(&list, "replay", argc, argv, options->also) ||
+	    !recording_list_open(&list, "replay"))
 		return CLI_BAD;
-	prediction = tacho_predict(timeline, (const gchar *const *)what_ifs->pdata, what_ifs->len,
-				   options->step, options->step, &error);
+	prediction = predict(options, &list, what_ifs, &error);
 	if (!prediction)
 		return cli_fail_error("replay", error);
 	if (options->is_unfolded && !tacho_prediction_unfold(prediction, &error))
-		return cli_fail_error("replay", error);
-	if (options->samples > 0 && !tacho_prediction_sample(prediction, (guint32)options->samples,
-							     (guint64)options->seed, &error))
 		return cli_fail_error("replay", error);
 	if (options->with_sensitivity) {
 		prediction->sensitivity = tacho_replay_sensitivity(prediction->graph, &error);
@@ -285,6 +332,8 @@ int cmd_replay(int argc, char **argv)
 {
 	struct options options = { .step = -1, .seed = 1 };
 	const GOptionEntry entries[] = {
+		{ "also", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.also,
+		  "The same job, recorded once more; may be given several times", "RUN" },
 		{ "what-if", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &options.what_ifs,
 		  "A change, as below; may be given several times", "CHANGE" },
 		{ "what-if-file", 'W', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.what_if_files,
@@ -316,6 +365,7 @@ int cmd_replay(int argc, char **argv)
 
 	if (cli_parse("replay", usage, description, entries, &argc, &argv))
 		status = cli_finish("replay", replay_with(&options, argc, argv));
+	g_strfreev(options.also);
 	g_strfreev(options.what_ifs);
 	g_strfreev(options.what_if_files);
 	g_free(options.topology_path);

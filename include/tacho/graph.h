@@ -61,10 +61,11 @@ typedef enum {
 #define TACHO_GRAPH_ERROR tacho_graph_error_quark()
 GQuark tacho_graph_error_quark(void);
 typedef enum {
-	TACHO_GRAPH_ERROR_NO_STEPS, /* nothing to replay: no step that all ranks completed */
-	TACHO_GRAPH_ERROR_CYCLE,    /* work that waits for itself; the message names it */
-	TACHO_GRAPH_ERROR_SIZE,	    /* more than 32-bit indices can number */
-	TACHO_GRAPH_ERROR_WHAT_IF,  /* not a what-if, or one that does not fit this graph */
+	TACHO_GRAPH_ERROR_NO_STEPS,  /* nothing to replay: no step that all ranks completed */
+	TACHO_GRAPH_ERROR_CYCLE,     /* work that waits for itself; the message names it */
+	TACHO_GRAPH_ERROR_SIZE,	     /* more than 32-bit indices can number */
+	TACHO_GRAPH_ERROR_WHAT_IF,   /* not a what-if, or one that does not fit this graph */
+	TACHO_GRAPH_ERROR_OTHER_JOB, /* recordings that were to be of one job are of several */
 } TachoGraphError;
 
 typedef struct _TachoGraph TachoGraph;

@@ -70,9 +70,19 @@ typedef struct {
 	GPtrArray *notes;	      /* gchar */
 	TachoGraph *graph;	      /* with the what-ifs */
 	TachoReplay *replay;	      /* of it */
+	GArray *predicted_steps;      /* gint64, ns: those that interval_ms is of */
+	GArray *sample_medians;	      /* the same of median_interval_ms; NULL: no samples */
 	/* Of tacho_prediction_unfold(); ranks are 0 before it. */
 	guint32 unfolded_ranks, unfolded_pieces;
 	gdouble unfolded_step_ms;
+	/* Of tacho_predict_together(), where recordings are several; else NULL and 0. */
+	TachoTable *recordings; /* a row each, in the order given */
+	gchar *shown_recording; /* whose graph, critical path, memory and so on these are */
+	/* Of the recordings' predicted steps, from the so manieth least, 1 is the least, to the so manieth
+	 * greatest; and how probable it is that the median of all recordings that could be made is in there, and the next one. */
+	guint recordings_rank;
+	gdouble recordings_interval_ms[2];
+	gdouble recordings_median_pct, recordings_next_pct;
 } TachoPrediction;
 
 /* Build the graph of the steps (-1, -1: all but the first, which is warm-up, where there are more),
@@ -80,6 +90,28 @@ typedef struct {
 TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what_ifs,
 			       guint n_what_ifs, gint64 first_step, gint64 last_step,
 			       GError **error);
+
+/* A recording of a job, called so in messages. The timeline is correlated and must outlive the prediction. */
+typedef struct {
+	const gchar *name;
+	TachoTimeline *timeline;
+} TachoRecording;
+
+typedef struct {
+	const gchar *const *what_ifs; /* made one after the other */
+	guint n_what_ifs;
+	gint64 first_step, last_step; /* as of tacho_predict() */
+	guint32 n_samples; /* of each recording, as of tacho_prediction_sample(); 0: none */
+	guint64 seed;
+} TachoPredictOptions;
+
+/* Predict from `n_recordings` (1 or more) of one job, made one after the other, each by itself and on all cores.
+ * Step times are then medians over the recordings of theirs; interval_ms and median_interval_ms are over the steps and
+ * samples of all of them; all else is of the recording whose predicted step is nearest to the median, of two the
+ * shorter. Recordings of other ranks, or of other work than the first: TACHO_GRAPH_ERROR_OTHER_JOB, or a
+ * note where they differ little. Of several recordings the message of an error names the one. */
+TachoPrediction *tacho_predict_together(const TachoRecording *recordings, guint n_recordings,
+					const TachoPredictOptions *options, GError **error);
 
 /* Play the graph, with its what-ifs, `n_samples` times (1 or more) with durations drawn from those that each
  * piece of work was measured with in other steps, on all cores: predicted_step_ms and interval_ms are then of

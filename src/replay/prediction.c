@@ -60,6 +60,19 @@ static gdouble median_step_ms(const TachoReplay *replay)
 	return replay_median_step_ns(replay) * to_ms;
 }
 
+void prediction_set_interval(gdouble interval_ms[2], GArray *values)
+{
+	interval_ms[0] = quantile(values, 0.05) * to_ms;
+	interval_ms[1] = quantile(values, 0.95) * to_ms;
+}
+
+void prediction_set_error(TachoPrediction *prediction)
+{
+	if (prediction->measured_step_ms > 0)
+		prediction->error_pct =
+			100 * (prediction->baseline_step_ms / prediction->measured_step_ms - 1);
+}
+
 static gboolean play_baseline(TachoPrediction *prediction, GError **error)
 {
 	g_autoptr(TachoReplay) baseline = tacho_replay_run(prediction->graph, error);
@@ -74,9 +87,7 @@ static gboolean play_baseline(TachoPrediction *prediction, GError **error)
 	prediction->measured_step_ms = quantile(measured, 0.5) * to_ms;
 	prediction->baseline_step_ms = median_step_ms(baseline);
 	prediction->baseline_peak_memory_bytes = replay_memory_peak(baseline, FALSE).bytes;
-	if (prediction->measured_step_ms > 0)
-		prediction->error_pct =
-			100 * (prediction->baseline_step_ms / prediction->measured_step_ms - 1);
+	prediction_set_error(prediction);
 	return TRUE;
 }
 
@@ -97,7 +108,7 @@ static gboolean play_unrecorded(TachoPrediction *prediction, GError **error)
 	return TRUE;
 }
 
-static gboolean has_jobs(const gchar *const *what_ifs, guint n_what_ifs)
+gboolean prediction_has_jobs(const gchar *const *what_ifs, guint n_what_ifs)
 {
 	for (guint i = 0; i < n_what_ifs; i++)
 		if (g_str_has_prefix(what_ifs[i], "jobs="))
@@ -140,15 +151,12 @@ static gboolean change_beside_jobs(TachoPrediction *prediction, const gchar *con
 static gboolean play_changed(TachoPrediction *prediction, const gchar *const *what_ifs,
 			     guint n_what_ifs, GError **error)
 {
-	g_autoptr(GArray) steps = NULL;
-
-	if (!(has_jobs(what_ifs, n_what_ifs) ? change_beside_jobs : change_and_play)(
+	if (!(prediction_has_jobs(what_ifs, n_what_ifs) ? change_beside_jobs : change_and_play)(
 		    prediction, what_ifs, n_what_ifs, error))
 		return FALSE;
-	steps = replay_step_times(prediction->replay);
-	prediction->predicted_step_ms = quantile(steps, 0.5) * to_ms;
-	prediction->interval_ms[0] = quantile(steps, 0.05) * to_ms;
-	prediction->interval_ms[1] = quantile(steps, 0.95) * to_ms;
+	prediction->predicted_steps = replay_step_times(prediction->replay);
+	prediction->predicted_step_ms = quantile(prediction->predicted_steps, 0.5) * to_ms;
+	prediction_set_interval(prediction->interval_ms, prediction->predicted_steps);
 	return TRUE;
 }
 
@@ -367,7 +375,11 @@ void tacho_prediction_free(TachoPrediction *prediction)
 	g_clear_pointer(&prediction->sensitivity, tacho_table_free);
 	g_clear_pointer(&prediction->jobs, tacho_table_free);
 	g_clear_pointer(&prediction->peak_owners, tacho_table_free);
+	g_clear_pointer(&prediction->recordings, tacho_table_free);
 	g_clear_pointer(&prediction->notes, g_ptr_array_unref);
+	g_clear_pointer(&prediction->predicted_steps, g_array_unref);
+	g_clear_pointer(&prediction->sample_medians, g_array_unref);
+	g_free(prediction->shown_recording);
 	tacho_replay_free(prediction->replay);
 	tacho_graph_free(prediction->graph);
 	g_free(prediction);

@@ -16,4 +16,13 @@ gboolean prediction_play(TachoPrediction *prediction, const gchar *const *what_i
 /* The critical path, who is busy, who holds memory; only once, when it has been played. */
 void prediction_explain(TachoPrediction *prediction);
 
+/* Whether one of the what-ifs puts another job beside. */
+gboolean prediction_has_jobs(const gchar *const *what_ifs, guint n_what_ifs);
+
+/* The baseline against what was measured. */
+void prediction_set_error(TachoPrediction *prediction);
+
+/* The 5 % and 95 % quantiles of times (gint64, ns), in milliseconds; sorts them. */
+void prediction_set_interval(gdouble interval_ms[2], GArray *values);
+
 #endif

@@ -45,6 +45,8 @@ static void write_cell(JsonWriter *json, const TachoTable *table, guint row, con
 	json_writer_key(json, key);
 	if (text)
 		json_writer_string(json, text);
+	else if (tacho_table_borrow_column(table, key)->type == TACHO_COLUMN_BOOLEAN)
+		json_writer_boolean(json, tacho_table_cell_number(table, row, key) != 0);
 	else
 		json_writer_number(json, tacho_table_cell_number(table, row, key));
 }
@@ -63,6 +65,26 @@ static void write_table(JsonWriter *json, const TachoTable *table, const gchar *
 	}
 	json_writer_line(json);
 	json_writer_end_array(json);
+}
+
+/* What several recordings say together. */
+static void write_recordings(JsonWriter *json, const TachoPrediction *prediction)
+{
+	static const gchar *const keys[] = { "recording",
+					     "steps",
+					     "measured_step_ms",
+					     "baseline_step_ms",
+					     "unrecorded_step_ms",
+					     "predicted_step_ms",
+					     "low_ms",
+					     "high_ms",
+					     "is_shown",
+					     NULL };
+
+	write_interval(json, "recordings_interval_ms", prediction->recordings_interval_ms);
+	write_number(json, "recordings_median_pct", prediction->recordings_median_pct);
+	write_number(json, "recordings_next_pct", prediction->recordings_next_pct);
+	write_table(json, prediction->recordings, keys);
 }
 
 static void write_times(JsonWriter *json, const TachoPrediction *prediction)
@@ -118,6 +140,8 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 
 	json_writer_begin_object(json);
 	write_times(json, prediction);
+	if (prediction->recordings)
+		write_recordings(json, prediction);
 	write_table(json, prediction->critical_path, path_keys);
 	write_table(json, prediction->path_summary, summary_keys);
 	write_table(json, prediction->utilisation, utilisation_keys);

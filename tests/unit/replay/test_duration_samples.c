@@ -155,6 +155,12 @@ static void sample_on_one_core(TachoPrediction *prediction, guint64 seed)
 	g_assert_cmpint(sched_setaffinity(0, sizeof(all), &all), ==, 0);
 }
 
+static void release(TachoPrediction *prediction)
+{
+	g_clear_pointer(&prediction->predicted_steps, g_array_unref);
+	g_clear_pointer(&prediction->sample_medians, g_array_unref);
+}
+
 /* However the samples are shared out to threads, they are the same; another seed gives others. */
 static void test_same(void)
 {
@@ -171,6 +177,11 @@ static void test_same(void)
 	}
 	sample_job(&other, 2);
 	g_assert_cmpfloat(first.predicted_step_ms, !=, other.predicted_step_ms);
+	g_assert_cmpuint(first.sample_medians->len, ==, 64);
+	g_assert_cmpuint(first.predicted_steps->len, ==, 64 * 3);
+	release(&first);
+	release(&again);
+	release(&other);
 }
 
 int main(int argc, char **argv)
