@@ -7,7 +7,7 @@ SAME_GOAL = {"mean": 1.5, "worst": 4.0}
 CHANGED_GOAL = {"mean": 3.0, "worst": 8.0}
 # A part of an error is named as its cause where it is at least this share of it.
 NAMED_SHARE = 0.4
-# The source's recording is named where it is this far from its own unrecorded runs.
+# The source's recordings are named where they are this far from their own unrecorded runs.
 NAMED_OFF_PCT = 2.0
 
 INTRODUCTION = """# How near the replay comes
@@ -32,32 +32,44 @@ is held against the same job, really run so, without tacho.
   A run's figure is, as `tacho replay` counts it, the median over the steps (all but the first) of the mean
   over the ranks, from end of optimizer step to end of optimizer step, by the job's own clock. *Measured* is
   the median of the runs, and in brackets the least and the greatest of them: {coverage}.
-- **Predicted.** One recording of each case, by `tacho record` on each host, replayed: of the *same* case,
+- **Predicted.** From recordings by `tacho record` on each host, replayed: of the *same* case,
   unchanged; and of *another* case, with `--what-if` for all in which the two differ. The other one is the
   model's base, and for the base itself the case with the fastest link and the smallest buckets.{recordings}
   Of a recorded run every third part of the steps is left unrecorded (`--control`), which tells the replay what
   recording takes.
-  In brackets: between what bounds nine in ten predicted steps lie.
+  In brackets: between what bounds nine in ten predicted steps lie{of_all}.
 - **Error** is predicted against measured, of measured. A mean is of the absolute errors. No case is left out.
 """
 
 PARTS_EXPLAINED = """The error is taken apart, in ms, by critical paths across ranks, which `tacho replay --json` gives: of the
-prediction, and of the target's own recording replayed. What they differ by in *compute* (operations),
-*communication* (transfers), *host* (time between operations) and *wait* is what was predicted wrong. The rest
-is not the what-if's doing: *step* is by how much the two steps whose paths these are lie off their medians,
-*replay* by how much the target's own replay, which leaves out what recording took as far as that is known,
-differs from its recording, and *run* by how much that recording differs from the unrecorded runs: what
-recording costs, and what two runs differ by anyway.
+prediction, and of the target's own recordings replayed, each of the recording whose prediction is the median one.
+What they differ by in *compute* (operations), *communication* (transfers), *host* (time between operations) and
+*wait* is what was predicted wrong. The rest is not the what-if's doing: *step* is by how much the two steps
+whose paths these are lie off their medians, *replay* by how much the replay of that recording of the target, which
+leaves out what recording took as far as that is known, differs from the recording, and *run* by how much that
+recording differs from the unrecorded runs: what recording costs, and what two runs differ by anyway.
 Negative: predicted too short.
 """
 
 RELATIVE_EXPLAINED = """
-*Beside the recording's own error*: a recording in a slow minute of the machine, or slowed by recording, makes every
-prediction from it too long, its own case's first. These rows hold a prediction against the measured step times
-as much longer or shorter as the source's own case came out: what the what-ifs, and not the recording, got wrong.
+*Beside the recordings' own error*: recordings in slow minutes of the machine, or slowed by recording, make every
+prediction from them too long, their own case's first. These rows hold a prediction against the measured step times
+as much longer or shorter as the source's own case came out: what the what-ifs, and not the recordings, got wrong.
+
+*From one recording instead of all*: each recording's own prediction, of which the others are the medians. So far can
+one be off who records once.
 
 *A run beside the others*: what a perfect prediction of one run would be wrong by. Each unrecorded run takes the place
 of the prediction of its own case, and the median of the case's other runs that of what was measured.
+"""
+
+INTERVALS_EXPLAINED = """
+A prediction comes with intervals. Below stands how often they held what was measured: the median of the unrecorded runs,
+and, in the mean over the predictions, each single step of these runs. The interval of the steps is made to hold
+nine in ten steps of a run like those recorded; that of the recordings, from the least to the greatest prediction of
+one of them, to hold the median of all recordings by the chance given, were they independent. Both know of what differs
+between steps and between recordings alone: not of what the model gets wrong.
+
 """
 
 
@@ -79,7 +91,7 @@ def error_pct(data, prediction):
 
 
 def error_parts(data, prediction):
-    """What the error is made of, in ms; the parts add up to it. None: the target's own recording
+    """What the error is made of, in ms; the parts add up to it. None: the target's own recordings
     could not be replayed."""
     if "own_parts_ms" not in prediction:
         return None
@@ -99,7 +111,7 @@ CAUSES = {
     "host": "time between operations on the critical path is {longer} than in a run so configured",
     "wait": "waits that no work explains are {longer} than in a run so configured",
     "replay": "the target's own recording, replayed unchanged, comes out {longer}, too",
-    "run": "the recorded run was {longer} than the unrecorded ones: what recording costs, or another "
+    "run": "recorded runs were {longer} than the unrecorded ones: what recording costs, or another "
            "hour of the machine",
     "step": "the paths compared are of steps that are not quite their runs' medians",
 }
@@ -109,7 +121,7 @@ def why(data, prediction):
     """A sentence: the parts that make most of the error."""
     parts = error_parts(data, prediction)
     if parts is None:
-        return "the target's own recording cannot be replayed"
+        return "the target's own recordings cannot be replayed"
     total = sum(parts.values())
     ranked = sorted(parts.items(), key=lambda item: -item[1] * (1 if total > 0 else -1))
     named = [(part, ms) for part, ms in ranked if ms / total >= NAMED_SHARE] or ranked[:1]
@@ -119,15 +131,15 @@ def why(data, prediction):
 
 
 def why_of_source(data, prediction):
-    """What the recording that it is predicted from brings with it, where that is much."""
+    """What the recordings that it is predicted from bring with them, where that is much."""
     measured = measured_of(data, prediction["source"])
     if is_same(prediction) or not measured:
         return ""
     off_pct = 100 * (prediction["source_recorded_ms"] / measured[0] - 1)
     if abs(off_pct) < NAMED_OFF_PCT or (off_pct > 0) != (error_pct(data, prediction) > 0):
         return ""
-    return (f"; the recording it is predicted from has itself steps {abs(off_pct):.1f} % "
-            f"{'longer' if off_pct > 0 else 'shorter'} than its configuration's unrecorded runs")
+    return (f"; the recordings it is predicted from have themselves steps {abs(off_pct):.1f} % "
+            f"{'longer' if off_pct > 0 else 'shorter'} than their configuration's unrecorded runs")
 
 
 def settings(case):
@@ -174,7 +186,7 @@ def changed_kinds(prediction):
 
 
 def relative_error_pct(data, prediction):
-    """The error less that of the source's own recording, which every prediction from it inherits."""
+    """The error less that of the source's own recordings, which every prediction from them inherits."""
     own = [row for row in data["predictions"]
            if is_same(row) and row["case"] == prediction["source"] and "error" not in row]
     error = error_pct(data, prediction)
@@ -206,14 +218,74 @@ def summary(data, models):
         for kind in dict.fromkeys(changed_kinds(row) for row in group if row["what_ifs"]):
             rows.append(summary_row(f"- {kind}", data, [
                 row for row in group if changed_kinds(row) == kind], None))
-    rows.append(summary_row("*changed, beside the recording's own error*", data, group, None,
+    rows.append(summary_row("*changed, beside the recordings' own error*", data, group, None,
                             relative_error_pct))
     for model in models:
         rows.append(summary_row(f"- {model}", data, [
             row for row in group if data["cases"][row["case"]]["model"] == model], None,
             relative_error_pct))
+    rows += single_rows(data, predictions)
     rows += run_rows(data, models)
-    return table(["predicted", "cases", "mean error %", "goal", "worst %", "goal"], rows) + RELATIVE_EXPLAINED
+    return (table(["predicted", "cases", "mean error %", "goal", "worst %", "goal"], rows) + RELATIVE_EXPLAINED
+            + INTERVALS_EXPLAINED + interval_table(data))
+
+
+def single_rows(data, predictions):
+    """What predictions from one recording alone are off by, where each case has several."""
+    rows = []
+    for is_wanted, name in ((is_same, "same"), (lambda row: not is_same(row), "changed")):
+        errors = [abs(100 * (recording["predicted_step_ms"] / measured_of(data, row["case"])[0] - 1))
+                  for row in predictions if is_wanted(row) and len(row.get("recordings", [])) > 1
+                  for recording in row["recordings"]]
+        if errors:
+            rows.append([f"*{name}, from one recording instead of all*", f"{len(errors)} recordings",
+                         f"{statistics.fmean(errors):.2f}", "", f"{max(errors):.2f}", ""])
+    return rows
+
+
+def is_within(value, bounds):
+    return bounds[0] <= value <= bounds[1]
+
+
+def measured_steps(data, name):
+    """Every step of the case's unrecorded runs: the mean over the ranks."""
+    return [statistics.fmean(step) for run in data["runs"] if run["case"] == name
+            for step in zip(*run["steps_ms"])]
+
+
+def held(data, predictions, bounds_of):
+    """How many of the intervals hold the measured median, and the mean share of measured steps in them.
+    `bounds_of`: the intervals of a prediction."""
+    medians, shares = [], []
+    for row in predictions:
+        steps = measured_steps(data, row["case"])
+        for bounds in bounds_of(row):
+            medians.append(is_within(measured_of(data, row["case"])[0], bounds))
+            shares.append(100 * statistics.fmean(is_within(step, bounds) for step in steps))
+    return (f"{sum(medians)} of {len(medians)}", f"{statistics.fmean(shares):.0f} %") if medians else ("-", "-")
+
+
+def median_is_meant(predictions):
+    shares = {round(row["recordings_median_pct"]) for row in predictions if "recordings_median_pct" in row}
+    return f"{' or '.join(str(share) for share in sorted(shares))} % of medians" if shares else "-"
+
+
+def interval_table(data):
+    """How often the intervals that go with predictions held what was measured."""
+    predictions = [row for row in data["predictions"] if "error" not in row]
+    kinds = (("nine in ten steps, of one recording", "90 % of steps",
+              lambda row: [(one["low_ms"], one["high_ms"]) for one in row.get("recordings", [])]),
+             ("nine in ten steps, of all recordings", "90 % of steps", lambda row: [row["interval_ms"]]),
+             ("least to greatest recording", median_is_meant(predictions),
+              lambda row: [row["recordings_interval_ms"]] if "recordings_interval_ms" in row else []))
+    rows = []
+    for name, meant, bounds_of in kinds:
+        row = [name, meant]
+        for is_wanted in (is_same, lambda prediction: not is_same(prediction)):
+            row += held(data, filter(is_wanted, predictions), bounds_of)
+        rows.append(row)
+    return table(["interval", "meant to hold", "same: held the median", "measured steps in it",
+                  "changed: held the median", "measured steps in it"], rows)
 
 
 def run_rows(data, models):
@@ -237,7 +309,7 @@ def outliers(data, predictions):
         goal = (SAME_GOAL if is_same(prediction) else CHANGED_GOAL)["worst"]
         error = error_pct(data, prediction)
         what = (f"**{prediction['case']}**, from " +
-                ("its own recording" if is_same(prediction) else prediction["source"]))
+                ("its own recordings" if is_same(prediction) else prediction["source"]))
         if error is None:
             lines.append(f"- {what}: refused: {prediction['error']}")
         elif abs(error) > goal:
@@ -270,12 +342,12 @@ def spread(data):
 
 
 def recordings_sentence(data):
-    """Which recording is the one, where there are several."""
+    """What is made of several."""
     counts = [sum(run["case"] == name for run in data["recordings"]) for name in data["cases"]]
     least, most = min(counts), max(counts)
     times = f"{most}" if least == most else f"{least} to {most}"
-    return (f"\n  Each case is recorded {times} times; the recording whose steps took the median time is the one,\n"
-            "  whatever it predicts." if most > 1 else "")
+    return (f"\n  Each case is recorded {times} times, and all its recordings are given to `tacho replay` together: what is\n"
+            "  predicted is the median of what each of them predicts." if most > 1 else "")
 
 
 def relay_sentence(data):
@@ -298,7 +370,8 @@ def introduction(data):
                 if n > 1 else "of one run")
     return INTRODUCTION.format(segment_kib=SEGMENT_BYTES / 1024, burst_kib=BURST_BYTES / 1024,
                                rounds=rounds, coverage=coverage, relay=relay_sentence(data),
-                               recordings=recordings_sentence(data))
+                               recordings=recordings_sentence(data),
+                               of_all=", of all recordings" if recordings_sentence(data) else "")
 
 
 def hours(runs):
@@ -325,10 +398,10 @@ def model_section(data, name, model):
     how = "`validate/timed_train.py`" if model.waits_of else f"`--model {name} {options}`"
     runs = [run for run in data["runs"] if data["cases"][run["case"]]["model"] == name]
     text = f"## {name}\n\n{model.about[0].upper()}{model.about[1:]} ({how}). Runs of {hours(runs)}.\n\n"
-    text += "From its own recording:\n\n" + prediction_rows(data, filter(is_same, rows))
+    text += "From its own recordings:\n\n" + prediction_rows(data, filter(is_same, rows))
     sources = dict.fromkeys(row["source"] for row in rows if not is_same(row))
     for source in sources:
-        text += f"\nFrom the recording of {settings(data['cases'][source])}:\n\n"
+        text += f"\nFrom the recordings of {settings(data['cases'][source])}:\n\n"
         text += prediction_rows(data, [row for row in rows
                                        if row["source"] == source and not is_same(row)])
     return text + "\n"

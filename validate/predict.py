@@ -1,4 +1,4 @@
-"""Predictions of every case from recordings, by `tacho replay`, and what they are made of."""
+"""Predictions of every case from all its recordings, by `tacho replay`, and what they are made of."""
 
 import json
 import subprocess
@@ -41,8 +41,21 @@ def path_parts(answer):
     return {what: round(ms, 3) for what, ms in parts.items()}
 
 
+def recording_rows(answer):
+    """What each recording says by itself: `tacho replay --json` tells so only where there are several."""
+    if "recordings" in answer:
+        return answer["recordings"]
+    low_ms, high_ms = answer["interval_ms"]
+    return [{**answer, "low_ms": low_ms, "high_ms": high_ms, "is_shown": True}]
+
+
+def shown_recording(answer):
+    """The recording whose critical path the answer has."""
+    return next(row for row in recording_rows(answer) if row["is_shown"])
+
+
 class Predictor:
-    """Replays recordings of `results`; each unchanged one once."""
+    """Replays recordings of `results`; each unchanged case once."""
 
     def __init__(self, results, tacho):
         self.results = results
@@ -51,31 +64,38 @@ class Predictor:
 
     def replay_own(self, case):
         if case not in self.own:
-            self.own[case] = replay(self.tacho, self.results.recorded_runs(case))
+            self.own[case] = replay(self.tacho, self.results.all_recorded_runs(case))
         return self.own[case]
 
     def predict(self, source, target):
-        """A row of results.json: `target` from the recording of `source`, which may be the same."""
+        """A row of predictions.json: `target` from the recordings of `source`, which may be the same."""
         own = self.replay_own(target)
         what_ifs = changes_between(source, target)
-        answer = replay(self.tacho, self.results.recorded_runs(source), what_ifs) \
+        answer = replay(self.tacho, self.results.all_recorded_runs(source), what_ifs) \
             if source != target else own
         row = {"case": target.name, "source": source.name, "what_ifs": what_ifs}
         if "error" in answer:
             return {**row, "error": answer["error"]}
         row.update(predicted_ms=round(answer["predicted_step_ms"], 4),
                    interval_ms=[round(bound, 4) for bound in answer["interval_ms"]],
+                   recordings=[{key: round(recording[key], 4)
+                                for key in ("predicted_step_ms", "low_ms", "high_ms")}
+                               for recording in recording_rows(answer)],
                    parts_ms=path_parts(answer),
                    source_recorded_ms=round(answer["measured_step_ms"], 4))
+        if "recordings" in answer:
+            row.update(recordings_interval_ms=[round(bound, 4) for bound in answer["recordings_interval_ms"]],
+                       recordings_median_pct=answer["recordings_median_pct"])
         if "error" not in own:
-            row.update(own_recorded_ms=round(own["measured_step_ms"], 4),
-                       own_replayed_ms=round(own["unrecorded_step_ms"], 4),
+            shown = shown_recording(own)
+            row.update(own_recorded_ms=round(shown["measured_step_ms"], 4),
+                       own_replayed_ms=round(shown["unrecorded_step_ms"], 4),
                        own_parts_ms=path_parts(own))
         return row
 
 
 def predict_all(results, tacho, models, is_full):
-    """Each case from its own recording, and from another's: both sets whole."""
+    """Each case from its own recordings, and from another's: both sets whole."""
     predictor = Predictor(results, tacho)
     predictions = []
     for model in models.values():

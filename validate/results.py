@@ -59,13 +59,15 @@ class Results:
     def recording_folder(self, case, number):
         return os.path.join(self.folder, "recordings", case.name, str(number))
 
-    def recorded_runs(self, case):
-        """The arguments that `tacho replay` takes: the runs of one recording, which is the one whose
-        steps took the median time of the case's recordings (of two, the shorter)."""
-        recordings = self.recordings_of(case)
-        numbers = sorted(range(len(recordings)), key=lambda i: recordings[i]["step_ms"])
-        folder = self.recording_folder(case, numbers[(len(numbers) - 1) // 2])
+    def recorded_runs(self, case, number=0):
+        """The arguments that `tacho replay` takes for one recording: its runs."""
+        folder = self.recording_folder(case, number)
         return [os.path.join(folder, f"r{rank}.tacho") for rank in range(case.ranks)]
+
+    def all_recorded_runs(self, case):
+        """The same for all recordings of the case together: of each rank its runs, joined by commas."""
+        recordings = [self.recorded_runs(case, number) for number in range(len(self.recordings_of(case)))]
+        return [",".join(runs) for runs in zip(*recordings)]
 
     def describe_machine(self, python):
         self.data["machine"] = describe_machine(python)
