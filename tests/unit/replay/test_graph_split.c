@@ -227,6 +227,19 @@ static void test_partners(void)
 	assert_same(few, many);
 }
 
+/* Its ranks are numbered behind this job's. */
+static void refuse_beside_job(TachoGraph *graph)
+{
+	struct graph_guest guest = { .first_rank = 2 };
+	g_autoptr(GError) error = NULL;
+
+	g_array_append_val(graph->guests, guest);
+	g_assert_false(tacho_graph_what_if(graph, "straggler:3=2", &error));
+	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF);
+	g_assert_nonnull(strstr(error->message, "before another job"));
+	g_array_set_size(graph->guests, 0);
+}
+
 static void test_refusals(void)
 {
 	static const struct {
@@ -253,6 +266,7 @@ static void test_refusals(void)
 		g_test_message("%s", error->message);
 		g_assert_nonnull(strstr(error->message, cases[i].reason));
 	}
+	refuse_beside_job(graph);
 	make(graph, "straggler:3=2");
 	g_assert_false(tacho_graph_what_if(graph, "ranks=8", NULL));
 	/* what is refused may have told ranks apart, and can be played */
