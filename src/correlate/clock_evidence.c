@@ -296,19 +296,20 @@ gboolean clock_evidence_collect(TachoTimeline *timeline, gboolean is_again,
 				struct clock_links *links)
 {
 	g_autofree struct clock_part *parts = g_new0(struct clock_part, timeline->clocks->len);
-	g_autofree gint64 *queued_ns = collective_queue_times(timeline);
+	g_autofree gint64 *queued_ns = NULL;
 	g_autoptr(GHashTable) hops_of = index_hops(timeline);
 	g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(struct hop_end));
 	struct evidence evidence = { .timeline = timeline,
 				     .links = links,
 				     .parts = parts,
-				     .queued_ns = queued_ns,
 				     .hops_of = hops_of,
 				     .ends = ends,
 				     .is_again = is_again };
 	gboolean has_gaps;
 
 	has_gaps = collective_matches_visit(timeline, !is_again, see_collective, &evidence);
+	/* not before: the matcher has such a table of its own for as long as it works */
+	evidence.queued_ns = queued_ns = collective_queue_times(timeline);
 	has_gaps |= sends_visit(timeline, !is_again, see_send, &evidence);
 	for (guint32 step = 0; step < 2; step++)
 		server_hops_visit(timeline, step, see_server, &evidence);
