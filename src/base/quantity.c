@@ -2,7 +2,10 @@
 
 #include <math.h>
 
-#define MAX_FACTOR 1e6
+#define MAX_FACTOR  1e6
+#define MAX_TIME_NS 86400e9
+#define MIN_RATE    1e3 /* bits a second */
+#define MAX_RATE    1e18
 
 struct unit {
 	const gchar *name;
@@ -26,6 +29,19 @@ static const struct unit *const all_units[] = {
 	[UNITS_TIME] = time_units,
 };
 
+static gboolean is_in_range(const struct quantity *value, enum quantity_units units)
+{
+	gdouble number = value->number;
+
+	if (value->form == QUANTITY_FACTOR)
+		return number == 0 || (number >= 1 / MAX_FACTOR && number <= MAX_FACTOR);
+	if (value->form == QUANTITY_PLAIN || units == UNITS_NONE)
+		return isfinite(number);
+	if (units == UNITS_TIME)
+		return number <= MAX_TIME_NS;
+	return number >= MIN_RATE && number <= MAX_RATE;
+}
+
 gboolean quantity_parse(const gchar *text, enum quantity_units units, struct quantity *ret)
 {
 	struct quantity value = { QUANTITY_PLAIN, 0 };
@@ -34,8 +50,6 @@ gboolean quantity_parse(const gchar *text, enum quantity_units units, struct qua
 	if (!g_ascii_isdigit(text[*text == '+']))
 		return FALSE;
 	value.number = g_ascii_strtod(text, &end);
-	if (!isfinite(value.number))
-		return FALSE;
 	if (g_ascii_strcasecmp(end, "x") == 0 && *text != '+') {
 		value.form = QUANTITY_FACTOR;
 	} else if (*end) {
@@ -50,6 +64,8 @@ gboolean quantity_parse(const gchar *text, enum quantity_units units, struct qua
 	} else if (*text == '+') {
 		return FALSE;
 	}
+	if (!is_in_range(&value, units))
+		return FALSE;
 	*ret = value;
 	return TRUE;
 }

@@ -22,7 +22,8 @@ enum quantity_units {
 	UNITS_TIME, /* nanoseconds */
 };
 
-/* A finite number of at least 0, with a unit of these or "x". */
+/* A number of at least 0, with a unit of these or "x". What nothing is like is refused: factors beyond a million, or a
+ * part of one in a million but 0, times beyond a day, rates beyond 1e18 or below 1000 bits a second. */
 gboolean quantity_parse(const gchar *text, enum quantity_units units, struct quantity *ret);
 /* F or Fx, at least 0. */
 gboolean quantity_parse_factor(const gchar *text, gdouble *ret_factor);

@@ -96,7 +96,9 @@ gboolean what_if_bandwidth(TachoGraph *graph, const gchar *what_if, const gchar 
 
 	if (!quantity_parse(text, UNITS_RATE, &value) || value.form == QUANTITY_PLAIN ||
 	    value.form == QUANTITY_ADDED || value.number <= 0)
-		return what_if_refuse(error, what_if, "a bandwidth is '10x' or '10gbit'");
+		return what_if_refuse(error, what_if,
+				      "a bandwidth is '10x' or '10gbit': 0.000001x to 1000000x, "
+				      "1kbit or more");
 	if (graph->transfers->len == 0)
 		return what_if_refuse(error, what_if, "the steps hold no collective");
 	if (value.form == QUANTITY_FACTOR)
@@ -152,7 +154,9 @@ gboolean what_if_latency(TachoGraph *graph, const gchar *what_if, const gchar *t
 	struct quantity value;
 
 	if (!quantity_parse(text, UNITS_TIME, &value) || value.form == QUANTITY_PLAIN)
-		return what_if_refuse(error, what_if, "a latency is '+1ms', '1ms' or '2x'");
+		return what_if_refuse(error, what_if,
+				      "a latency is '+1ms', '1ms' or '2x': up to a day, "
+				      "or 1000000x");
 	if (graph->transfers->len == 0)
 		return what_if_refuse(error, what_if, "the steps hold no collective");
 	for (guint32 i = 0; i < graph->groups->len; i++)

@@ -11,3 +11,7 @@ run=$TACHO_SOURCE_DIR/tests/data/two_ranks
 "$TACHO" replay "$run" --export replay.txt || echo "exit $?"
 "$TACHO" replay "$run" --export no/such/folder/replay.json || echo "exit $?"
 if [ -w /dev/full ]; then "$TACHO" replay "$run" --json >/dev/full || echo "exit $?"; fi
+# What nothing is like.
+for what in bandwidth=1e-300x bandwidth=1e30x bandwidth=1bit latency=1e30s latency=+2000000x; do
+	"$TACHO" replay "$run" --what-if "$what" || echo "exit $?"
+done
