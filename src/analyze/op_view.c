@@ -34,12 +34,15 @@ struct op_group {
 	gboolean is_unknown;		  /* some call has no formula for its flops */
 };
 
+#define DEFAULT_SELECT (1u << TACHO_METRIC_TIME)
+
 struct op_groups {
 	const struct selection *selection;
 	GArray *groups;	    /* struct op_group */
 	GHashTable *by_key; /* gint64 key -> index + 1 */
 	GHashTable *shapes; /* text -> number; owns the texts */
 	const TachoProfileOptions *options;
+	guint32 select; /* metrics that are shown */
 	struct op_facts facts;
 	gboolean with_facts, with_flops, with_outputs, with_params;
 };
@@ -55,13 +58,13 @@ static const TachoColumn columns[] = {
 	  .is_share = TRUE },
 	{ .key = "self_ms", .title = "self ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "device_ms", .title = "device ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "calls_per_step", .title = "/step", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "min_us", .title = "min us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "max_us", .title = "max us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "cumulative_pct", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "device_ms", .title = "device ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "flops", .title = "flops", .type = TACHO_COLUMN_NUMBER },
 	{ .key = "gflop_per_s", .title = "GFLOP/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "params", .title = "params", .type = TACHO_COLUMN_NUMBER },
@@ -233,7 +236,7 @@ static void count_replay(const struct graph_replay *replay, gpointer data)
 static void add_metric(TachoTable *table, const struct op_groups *groups,
 		       const struct op_group *group, TachoMetric metric, gdouble scale)
 {
-	if (groups->options->select >> metric & 1)
+	if (groups->select >> metric & 1)
 		tacho_table_number(table, group->metrics[metric] / scale);
 	else
 		tacho_table_null(table);
@@ -264,13 +267,13 @@ static void add_row(TachoTable *table, const struct op_groups *groups, const str
 	tacho_table_number(table, 100.0 * group->self_ns / selection->total_ns);
 	tacho_table_number(table, MS(group->self_ns));
 	tacho_table_number(table, MS(group->total_ns));
+	add_metric(table, groups, group, TACHO_METRIC_DEVICE, 1e6);
 	tacho_table_integer(table, (gint64)group->count);
 	tacho_table_number(table, (gdouble)group->count / n_steps);
 	tacho_table_number(table, US(group->sum_ns) / (gdouble)group->count);
 	tacho_table_number(table, US(group->min_ns));
 	tacho_table_number(table, US(group->max_ns));
 	tacho_table_number(table, 100.0 * cumulative_share);
-	add_metric(table, groups, group, TACHO_METRIC_DEVICE, 1e6);
 	add_metric(table, groups, group, TACHO_METRIC_FLOPS, 1);
 	add_rate(table, group);
 	add_metric(table, groups, group, TACHO_METRIC_PARAMS, 1);
@@ -411,6 +414,16 @@ static void note_unknown(TachoTable *table, const struct op_groups *groups)
 				 100.0 * unknown_ns / all_ns);
 }
 
+/* Where rows stand in the order of host and device time, and nobody has said what to show, the text has both. */
+static gboolean has_device_time(const struct op_groups *groups)
+{
+	for (guint i = 0; groups->options->select == DEFAULT_SELECT && i < groups->groups->len; i++)
+		if (g_array_index(groups->groups, struct op_group, i).metrics[TACHO_METRIC_DEVICE] >
+		    0)
+			return TRUE;
+	return FALSE;
+}
+
 static TachoTable *new_table(const struct op_groups *groups)
 {
 	TachoTable *table = tacho_table_new("op", columns, G_N_ELEMENTS(columns));
@@ -418,7 +431,7 @@ static TachoTable *new_table(const struct op_groups *groups)
 	if (!groups->selection->filter->by_shape)
 		table_hide_column(table, "shapes");
 	for (guint i = 0; i < G_N_ELEMENTS(metric_columns); i++)
-		if (!(groups->options->select >> metric_columns[i].metric & 1))
+		if (!(groups->select >> metric_columns[i].metric & 1))
 			table_hide_column(table, metric_columns[i].key);
 	return table;
 }
@@ -433,7 +446,7 @@ static gboolean wants(const TachoProfileOptions *options, TachoMetric metric)
 static void choose_metrics(struct op_groups *groups)
 {
 	static const TachoProfileOptions defaults = { .order = TACHO_METRIC_TIME,
-						      .select = 1u << TACHO_METRIC_TIME };
+						      .select = DEFAULT_SELECT };
 	const TachoFilter *filter = groups->selection->filter;
 	const TachoProfileOptions *options = filter->profile ? filter->profile : &defaults;
 
@@ -465,11 +478,14 @@ TachoTable *tacho_view_op(const TachoTimeline *timeline, const TachoFilter *filt
 	selection_init(&selection, timeline, filter);
 	groups.selection = &selection;
 	choose_metrics(&groups);
-	table = new_table(&groups);
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (selection_takes_track(&selection, tacho_timeline_track(timeline, i)))
 			count_track(&groups, tacho_timeline_track(timeline, i));
 	visit_replays(&selection, count_replay, &groups);
+	groups.select = groups.options->select;
+	if (has_device_time(&groups))
+		groups.select |= 1u << TACHO_METRIC_DEVICE;
+	table = new_table(&groups);
 	add_rows(table, &groups);
 	note_unknown(table, &groups);
 	selection_note_empty(&selection, table, "operations");

@@ -240,6 +240,7 @@ guint selection_n_steps(const struct selection *selection)
 
 static void note_range(const struct selection *selection, TachoTable *table)
 {
+	g_autoptr(GString) note = g_string_new(NULL);
 	gint64 first = G_MAXINT64, last = -1;
 
 	for (guint i = 0; i < selection->chosen->len; i++) {
@@ -248,15 +249,17 @@ static void note_range(const struct selection *selection, TachoTable *table)
 		first = MIN(first, step->number);
 		last = MAX(last, step->number);
 	}
-	if (is_by_number(selection) || selection->n_warm_up == 0)
-		tacho_table_note(table, "Steps %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT ".",
-				 first, last);
+	if (first == last)
+		g_string_append_printf(note, "Step %" G_GINT64_FORMAT, first);
 	else
-		tacho_table_note(table,
-				 "Steps %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
-				 "; %" G_GINT64_FORMAT " before them %s left out as warm-up.",
-				 first, last, selection->n_warm_up,
-				 selection->n_warm_up == 1 ? "is" : "are");
+		g_string_append_printf(note, "Steps %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
+				       first, last);
+	if (!is_by_number(selection) && selection->n_warm_up > 0)
+		g_string_append_printf(note,
+				       "; %" G_GINT64_FORMAT " before %s %s left out as warm-up",
+				       selection->n_warm_up, first == last ? "it" : "them",
+				       selection->n_warm_up == 1 ? "is" : "are");
+	tacho_table_note(table, "%s.", note->str);
 }
 
 void selection_note(const struct selection *selection, TachoTable *table)
