@@ -70,6 +70,8 @@ gchar *viewer_process_name(const TachoTimeline *timeline, guint32 process)
 								row->is_main ? "" : " worker");
 	const gchar *host = tacho_timeline_string(timeline, row->host);
 
+	if (strcmp(host, "unknown") == 0) /* as importers call it, of a trace that does not tell */
+		host = "";
 	return g_strdup_printf("%s (%s%spid %u)", who, host, *host ? ", " : "", row->pid);
 }
 

@@ -179,12 +179,15 @@ static void read_aside(struct nsys_file *file, const struct nsys_table *table)
 	gint64 global_tid =
 		column_or(file, COLUMN_GLOBAL_TID, column_or(file, COLUMN_GLOBAL_PID, 0));
 	struct book_slice slice;
+	gchar name[64];
 
 	if (!begin_slice(file, table->kind, &slice))
 		return;
 	slice.name = find_name(file);
+	g_snprintf(name, sizeof(name), "%s of thread %u", file->rows.table,
+		   (guint)(global_tid & 0xffffff));
 	slice.track = track_book_aside(file->book, find_process(file, global_tid),
-				       global_tid & 0xffffff, file->rows.table);
+				       global_tid & 0xffffff, name);
 	track_book_add(file->book, &slice);
 }
 

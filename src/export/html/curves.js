@@ -51,7 +51,7 @@ export class Curve {
       scales: { x: { time: false, min: this.range[0], max: this.range[1] }, y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.05 : 1] } },
       axes: [
         { ...axis, values: (_, splits) => splits.map((ns) => axisTime(ns, (splits[1] ?? 1) - (splits[0] ?? 0) || 1)), space: 90 },
-        { ...axis, values: (_, splits) => splits.map(this.value), size: 72, ...(this.track.isBytes ? { incrs: BYTE_STEPS } : {}) },
+        { ...axis, values: (_, splits) => splits.map((value) => this.value(value).replace(/\.0+$/, "")), size: 72, ...(this.track.isBytes ? { incrs: BYTE_STEPS } : {}) },
       ],
       series: [
         { label: "time", value: (_, ns) => (ns === null || ns === undefined ? "–" : axisTime(ns, 1000)) },

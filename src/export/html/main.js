@@ -28,13 +28,15 @@ class Page {
 
   header() {
     const { info } = this.head;
+    const isNamed = info.hosts && !/^unknown(, unknown-\d+)*$/.test(info.hosts); // else the trace does not tell
+    const hosts = isNamed ? ` on ${clean(info.hosts)}` : info.n_hosts > 1 ? ` on ${number(info.n_hosts)} hosts` : "";
     const path = this.head.tables.processes.rows[0]?.path ?? "";
     const command = clean(info.command || info.job || path.split("/").filter(Boolean).at(-1) || "a run");
     document.title = `tacho: ${command}`;
     return el("header", {},
       el("div", { class: "brand" }, "tacho"),
       el("div", { class: "run" }, el("h1", { title: command }, command),
-        el("p", {}, `${number(info.ranks)} rank${info.ranks === 1 ? "" : "s"} on ${clean(info.hosts || "one host")}${info.job ? `, job ${clean(info.job)}` : ""}`)),
+        el("p", {}, `${number(info.ranks)} rank${info.ranks === 1 ? "" : "s"}${hosts}${info.job ? `, job ${clean(info.job)}` : ""}`)),
       el("div", { role: "tablist", class: "tabs", "aria-label": "Views", onkeydown: (event) => this.onTabKey(event) }, this.tabs),
       el("button", { type: "button", class: "scheme", "aria-label": "Light or dark", title: "Light or dark", onclick: () => this.toggleScheme() }, "◐"));
   }
