@@ -73,14 +73,15 @@ void prediction_set_error(TachoPrediction *prediction)
 			100 * (prediction->baseline_step_ms / prediction->measured_step_ms - 1);
 }
 
-static gboolean play_baseline(TachoPrediction *prediction, GError **error)
+/* As recorded; the caller's. */
+static TachoReplay *play_baseline(TachoPrediction *prediction, GError **error)
 {
 	g_autoptr(TachoReplay) baseline = tacho_replay_run(prediction->graph, error);
 	g_autoptr(GArray) measured = measured_steps(prediction->graph);
 
 	if (!baseline) {
 		g_prefix_error(error, "cannot replay what was recorded: ");
-		return FALSE;
+		return NULL;
 	}
 	replay_measure_lags(prediction->graph, baseline);
 	prediction->baseline_kernel_overlap_pct = 100 * replay_kernel_overlap(baseline);
@@ -88,15 +89,17 @@ static gboolean play_baseline(TachoPrediction *prediction, GError **error)
 	prediction->baseline_step_ms = median_step_ms(baseline);
 	prediction->baseline_peak_memory_bytes = replay_memory_peak(baseline, FALSE).bytes;
 	prediction_set_error(prediction);
-	return TRUE;
+	return g_steal_pointer(&baseline);
 }
 
 /* The rest is without what recording took. */
-static gboolean play_unrecorded(TachoPrediction *prediction, GError **error)
+static gboolean play_unrecorded(TachoPrediction *prediction, const TachoReplay *baseline,
+				GError **error)
 {
 	g_autoptr(TachoReplay) unrecorded = NULL;
 
-	if (!replay_take_out_recording(prediction->graph, &prediction->recording_share, error))
+	if (!replay_take_out_recording(prediction->graph, baseline, &prediction->recording_share,
+				       error))
 		return FALSE;
 	prediction->unrecorded_step_ms = prediction->baseline_step_ms;
 	if (prediction->recording_share <= 0)
@@ -311,10 +314,15 @@ TachoPrediction *prediction_new(TachoTimeline *timeline, gint64 first_step, gint
 gboolean prediction_play(TachoPrediction *prediction, const gchar *const *what_ifs,
 			 guint n_what_ifs, GError **error)
 {
+	g_autoptr(TachoReplay) baseline = NULL;
+
 	prediction->peak_memory_bytes = peak_memory_bytes(prediction->graph->timeline);
 	replay_find_memory(prediction->graph);
-	if (!play_baseline(prediction, error) || !play_unrecorded(prediction, error) ||
-	    !play_changed(prediction, what_ifs, n_what_ifs, error))
+	baseline = play_baseline(prediction, error);
+	if (!baseline || !play_unrecorded(prediction, baseline, error))
+		return FALSE;
+	g_clear_pointer(&baseline, tacho_replay_free);
+	if (!play_changed(prediction, what_ifs, n_what_ifs, error))
 		return FALSE;
 	prediction->predicted_kernel_overlap_pct = 100 * replay_kernel_overlap(prediction->replay);
 	note_all(prediction);

@@ -94,15 +94,21 @@ static void search_init(struct search *search, TachoGraph *graph)
 		search->recorded_ns[i] = graph_node_at(graph, i)->duration_ns;
 }
 
-/* The median step without `scale` times the stated cost, and its standard error, of itself, where
- * it is wanted; the graph is left so. < 0: error. */
-static gdouble step_without(struct search *search, gdouble scale, gdouble *ret_error,
-			    GError **error)
+/* The median step of a replay, and its standard error, of itself. */
+static gdouble median_step(const TachoReplay *replay, gdouble *ret_error)
+{
+	g_autoptr(GArray) steps = replay_step_times(replay);
+	guint n_steps = steps->len;
+	gdouble deviation, step_ns = median_with_deviation(steps, &deviation);
+
+	*ret_error = MEDIAN_ERROR * deviation / sqrt(MAX(n_steps, 1u));
+	return step_ns;
+}
+
+/* The median step without `scale` times the stated cost; the graph is left so. < 0: error. */
+static gdouble step_without(struct search *search, gdouble scale, GError **error)
 {
 	g_autoptr(TachoReplay) replay = NULL;
-	g_autoptr(GArray) steps = NULL;
-	gdouble step_ns, deviation;
-	guint n_steps;
 
 	for (guint32 i = 0; i < search->graph->nodes->len; i++)
 		graph_node_at(search->graph, i)->duration_ns = search->recorded_ns[i];
@@ -111,12 +117,7 @@ static gdouble step_without(struct search *search, gdouble scale, gdouble *ret_e
 	replay = tacho_replay_run(search->graph, error);
 	if (!replay)
 		return -1;
-	steps = replay_step_times(replay);
-	n_steps = steps->len;
-	step_ns = median_with_deviation(steps, &deviation);
-	if (ret_error)
-		*ret_error = MEDIAN_ERROR * deviation / sqrt(MAX(n_steps, 1u));
-	return step_ns;
+	return replay_median_step_ns(replay);
 }
 
 /* What control steps say a step takes unrecorded: those beside the steps of the graph, or else by how much
@@ -156,13 +157,13 @@ static gboolean find_scale(struct search *search, gdouble recorded_ns, gdouble s
 		low = high;
 		low_ns = high_ns;
 		high *= 2;
-		high_ns = step_without(search, high, NULL, error);
+		high_ns = step_without(search, high, error);
 		if (high_ns < 0)
 			return FALSE;
 	}
 	for (guint i = 0; i < MAX_TRIES && low_ns > high_ns; i++) {
 		scale = low + (high - low) * CLAMP((low_ns - wanted_ns) / (low_ns - high_ns), 0, 1);
-		step_ns = step_without(search, scale, NULL, error);
+		step_ns = step_without(search, scale, error);
 		if (step_ns < 0)
 			return FALSE;
 		if (ABS(step_ns - wanted_ns) <= ENOUGH_SHARE * wanted_ns)
@@ -178,16 +179,13 @@ static gboolean find_scale(struct search *search, gdouble recorded_ns, gdouble s
 	return TRUE;
 }
 
-static gboolean follow_control_steps(struct search *search, const TachoRecordingExcess *excess,
-				     GError **error)
+static gboolean follow_control_steps(struct search *search, const TachoReplay *recorded,
+				     const TachoRecordingExcess *excess, GError **error)
 {
-	gdouble recorded_error;
-	gdouble recorded_ns = step_without(search, 0, &recorded_error, error), stated_ns;
+	gdouble recorded_error, recorded_ns = median_step(recorded, &recorded_error), stated_ns;
 	TachoControlTime control;
 
-	if (recorded_ns < 0)
-		return FALSE;
-	stated_ns = step_without(search, 1, NULL, error);
+	stated_ns = step_without(search, 1, error);
 	if (stated_ns < 0)
 		return FALSE;
 	if (stated_ns <= 0 || stated_ns >= recorded_ns)
@@ -197,16 +195,23 @@ static gboolean follow_control_steps(struct search *search, const TachoRecording
 			  weigh(&control, recorded_ns, recorded_error, stated_ns), error);
 }
 
-gboolean replay_take_out_recording(TachoGraph *graph, gdouble *ret_share, GError **error)
+gboolean replay_take_out_recording(TachoGraph *graph, const TachoReplay *recorded,
+				   gdouble *ret_share, GError **error)
 {
+	g_autoptr(TachoReplay) played = NULL;
 	TachoRecordingExcess excess;
 	struct search search;
 	gboolean is_done;
 
 	if (!tacho_recording_excess(graph->timeline, &excess))
 		return take_out_all(graph, 1, ret_share, error);
+	if (!recorded) {
+		played = tacho_replay_run(graph, error);
+		if (!played)
+			return FALSE;
+	}
 	search_init(&search, graph);
-	is_done = follow_control_steps(&search, &excess, error);
+	is_done = follow_control_steps(&search, recorded ? recorded : played, &excess, error);
 	*ret_share = search.share;
 	g_free(search.recorded_ns);
 	return is_done;

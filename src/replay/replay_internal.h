@@ -99,8 +99,10 @@ gboolean replay_has_devices(const TachoGraph *graph);
 guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
 		    guint64 first_cap_bytes, guint64 cap_bytes, guint32 *buckets);
 
-/* Take what recording cost out of the work; `ret_share` is how much of it that was. */
-gboolean replay_take_out_recording(TachoGraph *graph, gdouble *ret_share, GError **error);
+/* Take what recording cost out of the work; `ret_share` is how much of it that was. `recorded` is the replay of
+ * the graph as it is; NULL: it is played here, where it is needed. */
+gboolean replay_take_out_recording(TachoGraph *graph, const TachoReplay *recorded,
+				   gdouble *ret_share, GError **error);
 
 /* The largest sum of memory handed out and not yet given back in a rank's main process, or -1 where
  * nothing was recorded. */

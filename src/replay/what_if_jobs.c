@@ -478,7 +478,7 @@ gboolean what_if_jobs(TachoGraph *graph, const gchar *what_if, const gchar *text
 		return what_if_refuse(error, what_if, "%s", cause->message);
 	tacho_correlate(timeline);
 	other = replay_build_graph(timeline, -1, -1, &cause);
-	if (!other || !replay_take_out_recording(other, &share, &cause))
+	if (!other || !replay_take_out_recording(other, NULL, &share, &cause))
 		return what_if_refuse(error, what_if, "%s: %s", path, cause->message);
 	return put_beside(graph, other, path, offset_ns, what_if, error);
 }
