@@ -11,6 +11,7 @@ import re
 import signal
 import string
 import subprocess
+import sys
 
 NAME_PREFIX = "tacho"
 DEVICE = "link0"
@@ -20,6 +21,7 @@ SWITCH = "switch0"
 # longer ones more of the start of each transfer passes unshaped.
 SEGMENT_BYTES = 32768
 BURST_BYTES = 36864
+RATE_PORT = 19999
 QUEUE_BYTES = 16 << 20  # more than TCP keeps under way: the link is slow, but loses nothing
 
 
@@ -29,6 +31,11 @@ class HostsError(Exception):
 
 def address(host):
     return f"10.77.0.{host + 1}"
+
+
+def core_of(host):
+    cores = sorted(os.sched_getaffinity(0))
+    return cores[host % len(cores)]
 
 
 def call(*command):
@@ -137,6 +144,17 @@ class Hosts:
             call("ip", "-n", name, "link", "set", DEVICE, "up")
             call("tc", "-n", name, "qdisc", "replace", "dev", DEVICE, "root", "tbf", "rate",
                  f"{rate_mbit:g}mbit", "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES))
+
+    def measure_rate(self):
+        """Mbit/s that the link of the first two hosts carries each way, both in use: the mean of both."""
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "link_rate.py")
+        ends = [subprocess.Popen(self.command(host, core_of(host), {}, [
+                    sys.executable, program, address(host), address(1 - host), str(RATE_PORT)]),
+                                 stdout=subprocess.PIPE, text=True) for host in range(2)]
+        said = [end.communicate()[0] for end in ends]
+        if any(end.returncode != 0 for end in ends):
+            raise HostsError("what the link carries could not be measured")
+        return sum(float(mbit) for mbit in said) / 2
 
     def start_relay(self, latency_ms):
         self.relay = subprocess.Popen(

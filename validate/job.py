@@ -7,6 +7,7 @@ import signal
 import statistics
 import subprocess
 import time
+from dataclasses import replace
 
 import hosts
 
@@ -38,10 +39,7 @@ class Jobs:
             shutil.rmtree(record_into, ignore_errors=True)
             os.makedirs(record_into)
             folders = [os.path.join(record_into, f"r{rank}.tacho") for rank in range(case.ranks)]
-        if case.model == "waits":
-            self.network.connect_to_switch(case.ranks, case.rate_mbit)
-        else:
-            self.network.connect(case.rate_mbit, case.latency_ms)
+        self.connect(case)
         began = time.time()
         lines = self.train(case, folders)
         relay = self.network.disconnect()
@@ -56,6 +54,20 @@ class Jobs:
         if relay:
             result["relay"] = relay
         return result
+
+    def connect(self, case):
+        if case.model == "waits":
+            self.network.connect_to_switch(case.ranks, case.rate_mbit)
+        else:
+            self.network.connect(case.rate_mbit, case.latency_ms)
+
+    def measure_link(self, case, n_times):
+        """Mbit/s that a link of the case's rate carries, each way, between hosts that do nothing else: the
+        median of so many times."""
+        self.connect(replace(case, latency_ms=0))
+        rates = [self.network.measure_rate() for _ in range(n_times)]
+        self.network.disconnect()
+        return round(statistics.median(rates), 2)
 
     def train(self, case, folders):
         """All ranks, to their end: the line of JSON that each printed."""
@@ -87,9 +99,7 @@ class Jobs:
         if folder:
             command = [self.tacho, "record", "--quiet", "--control", str(control_steps(case)),
                        "-o", folder, "--", *command]
-        cores = sorted(os.sched_getaffinity(0))
-        core = cores[rank % len(cores)]
-        return subprocess.Popen(self.network.command(rank, core, environment, command),
+        return subprocess.Popen(self.network.command(rank, hosts.core_of(rank), environment, command),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, start_new_session=True)
 

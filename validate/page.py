@@ -24,7 +24,7 @@ is held against the same job, really run so, without tacho.
   latency is two TAP devices under the same `tbf`, and a relay, `validate/latency_relay.c`, that hands each
   frame on a fixed time later{relay}. There is one rank a host, pinned to a core with all its threads,
   `OMP_NUM_THREADS=1`. So what a rank sends and receives, it does on the core that it computes on. The hosts of *waits*
-  each have such a pair to a switch, a bridge; there are more of them than cores, which they share.
+  each have such a pair to a switch, a bridge; there are more of them than cores, which they share.{links}
 - **Job.** `examples/ddp_train.py`: PyTorch's DistributedDataParallel over gloo, nothing in it made for this.
   Where ranks outnumber cores (*waits*) `validate/timed_train.py`: the same, but ranks wait instead of computing, as
   long as a recorded rank computed before each of its gradients was there; communication is real.
@@ -369,9 +369,20 @@ def introduction(data):
     coverage = (f"for {n} runs these hold the true median with a probability of {100 - 100 * 2 ** (1 - n):.1f} %"
                 if n > 1 else "of one run")
     return INTRODUCTION.format(segment_kib=SEGMENT_BYTES / 1024, burst_kib=BURST_BYTES / 1024,
-                               rounds=rounds, coverage=coverage, relay=relay_sentence(data),
+                               rounds=rounds, coverage=coverage, relay=relay_sentence(data), links=links_sentence(data),
                                recordings=recordings_sentence(data),
                                of_all=", of all recordings" if recordings_sentence(data) else "")
+
+
+def links_sentence(data):
+    """What links of each rate carry."""
+    if not data.get("links"):
+        return ""
+    links = "; ".join(f"{name.removesuffix('-switch').removesuffix('mbit')} Mbit/s"
+                      f"{' at the switch' if name.endswith('-switch') else ''}: {mbit:g}"
+                      for name, mbit in sorted(data["links"].items()))
+    return (f" A link carries less than its rate. Measured each way while nothing else ran, of bytes that programs "
+            f"send, in Mbit/s: {links}. `bandwidth` is asked for in proportion to these.")
 
 
 def hours(runs):

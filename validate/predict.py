@@ -16,14 +16,16 @@ def replay(tacho, runs, what_ifs=()):
     return json.loads(done.stdout)
 
 
-def changes_between(source, target):
+def changes_between(source, target, links_mbit):
     """The what-ifs that make `target` of `source`. Bandwidth is relative, for what a link carries is
-    less than its rate; latency is what is added."""
+    less than its rate; so it is by what both links were seen to carry, `links_mbit`, or their rates where that
+    was not measured. Latency is what is added."""
     what_ifs = []
     if target.ranks != source.ranks:
         what_ifs.append(f"ranks={target.ranks}")
     if target.rate_mbit != source.rate_mbit:
-        what_ifs.append(f"bandwidth={target.rate_mbit / source.rate_mbit:g}x")
+        rates = links_mbit if all(links_mbit) else (source.rate_mbit, target.rate_mbit)
+        what_ifs.append(f"bandwidth={rates[1] / rates[0]:.4g}x")
     if target.latency_ms > source.latency_ms:
         what_ifs.append(f"latency=+{target.latency_ms - source.latency_ms:g}ms")
     elif target.latency_ms < source.latency_ms:
@@ -70,7 +72,8 @@ class Predictor:
     def predict(self, source, target):
         """A row of predictions.json: `target` from the recordings of `source`, which may be the same."""
         own = self.replay_own(target)
-        what_ifs = changes_between(source, target)
+        what_ifs = changes_between(source, target,
+                                   [self.results.link_mbit(case) for case in (source, target)])
         answer = replay(self.tacho, self.results.all_recorded_runs(source), what_ifs) \
             if source != target else own
         row = {"case": target.name, "source": source.name, "what_ifs": what_ifs}

@@ -48,6 +48,14 @@ class Results:
         self.data["recordings"].append(run)
         self.save()
 
+    def link_mbit(self, case):
+        """What a link of the case's rate carries; None: not measured."""
+        return self.data.get("links", {}).get(link_name(case))
+
+    def set_link_mbit(self, case, mbit):
+        self.data.setdefault("links", {})[link_name(case)] = mbit
+        self.save()
+
     def set_predictions(self, predictions):
         self.predictions = predictions
         replace_file(self.predictions_path, {"predictions": predictions})
@@ -72,6 +80,11 @@ class Results:
     def describe_machine(self, python):
         self.data["machine"] = describe_machine(python)
         self.save()
+
+
+def link_name(case):
+    """Links of one name are alike."""
+    return f"{case.rate_mbit:g}mbit" + ("-switch" if case.model == "waits" else "")
 
 
 def load(path, default):

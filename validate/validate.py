@@ -25,7 +25,7 @@ import hosts
 import page
 import predict
 from job import JobError, Jobs, write_waits
-from results import Results
+from results import Results, link_name
 
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXIT_SKIPPED = 77
@@ -117,17 +117,25 @@ def prepare_waits(jobs, results, case):
     write_waits(jobs.tacho, results.recorded_runs(case), waits_path(results))
 
 
+def measure_links(jobs, results, all_cases, n_times):
+    for case in all_cases:
+        if not results.link_mbit(case):
+            results.set_link_mbit(case, jobs.measure_link(case, n_times))
+            print(f"{link_name(case):36} {results.link_mbit(case):18.2f} Mbit/s", flush=True)
+
+
 def measure(arguments, results, all_cases, waits_source):
     """Returns whether all is measured. `waits_source`: the case whose recording says how long ranks wait that do
     not compute."""
     tacho = os.path.join(arguments.build, "bin", "tacho")
     deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else None
     wanted = (results, all_cases, arguments.rounds, arguments.recordings)
-    if not count_left(*wanted):
+    if not count_left(*wanted) and all(results.link_mbit(case) for case in all_cases):
         return True
     n_hosts = max(case.ranks for case in all_cases)
     with hosts.Hosts(build_relay(results.folder), n_hosts) as network:
         jobs = Jobs(network, SOURCE_DIR, tacho, arguments.python, waits_path(results))
+        measure_links(jobs, results, all_cases, arguments.rounds)
         # each run is in `results` before the next is asked for
         for case, _, is_recorded in work_left(*wanted):
             if deadline and time.monotonic() > deadline:

@@ -43,6 +43,9 @@ for run in data["runs"] + data["recordings"]:
     n_steps = 11 if "control_ms" in run else 3  # twice four recorded and two control steps, less the first
     assert [len(steps) for steps in run["steps_ms"]] == [n_steps] * cases[run["case"]]["ranks"], run
     assert ("relay" in run) == (cases[run["case"]]["latency_ms"] > 0), run
+rates = {name: float(name.split("mbit")[0]) for name in data["links"]}
+assert set(rates.values()) == {case["rate_mbit"] for case in cases.values()}, rates
+assert all(0 < mbit < rates[name] for name, mbit in data["links"].items()), data["links"]
 same = [row for row in data["predictions"] if row["source"] == row["case"]]
 changed = [row for row in data["predictions"] if row["source"] != row["case"]]
 assert {row["case"] for row in same} == {row["case"] for row in changed} == set(cases)
@@ -50,6 +53,9 @@ for row in data["predictions"]:
     assert row["predicted_ms"] > 0, row
     error_ms = row["predicted_ms"] - page.measured_of(data, row["case"])[0]
     assert abs(sum(page.error_parts(data, row).values()) - error_ms) < 1e-6, row
+asked = {change for row in changed for change in row["what_ifs"] if change.startswith("bandwidth=")}
+carried = sorted(data["links"].values())
+assert all(any(abs(float(change[10:-1]) - a / b) < 1e-3 for a in carried for b in carried) for change in asked), asked
 text = open(f"{work}/page.md").read()
 rows = [line for line in text.splitlines() if line.startswith("| ") and " Mbit/s, " in line]
 assert len(rows) == 2 * len(cases), text
