@@ -11,11 +11,11 @@
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-/* Tacho's export calls processes "rank 3 (host, pid 71)". */
+/* Tacho's export calls processes "rank 3 (host, pid 71)", or "rank 3 (pid 71)" of a host that nobody told. */
 static void read_own_name(struct perfetto_file *file, TachoProcess *process, const gchar *name)
 {
 	gchar *end;
-	const gchar *open, *comma;
+	const gchar *open, *comma, *pid;
 	guint64 rank;
 
 	if (!g_str_has_prefix(name, "rank "))
@@ -23,11 +23,13 @@ static void read_own_name(struct perfetto_file *file, TachoProcess *process, con
 	rank = g_ascii_strtoull(name + strlen("rank "), &end, 10);
 	open = strstr(end, "(");
 	comma = open ? strstr(open, ", pid ") : NULL;
-	if (!comma || rank > G_MAXINT32)
+	pid = comma ? comma + strlen(", ") : open ? open + 1 : "";
+	if (!g_str_has_prefix(pid, "pid ") || rank > G_MAXINT32)
 		return;
 	process->rank = (gint32)rank;
-	process->host = tacho_timeline_intern(file->timeline, open + 1, comma - open - 1);
-	process->pid = (guint32)g_ascii_strtoull(comma + strlen(", pid "), NULL, 10);
+	if (comma)
+		process->host = tacho_timeline_intern(file->timeline, open + 1, comma - open - 1);
+	process->pid = (guint32)g_ascii_strtoull(pid + strlen("pid "), NULL, 10);
 }
 
 static void name_processes(struct perfetto_file *file)
