@@ -3,15 +3,16 @@
  * By the roofline (S. Williams, A. Waterman, D. Patterson, "Roofline: an insightful visual performance model
  * for multicore architectures", 2009) an operation is bound by what takes it longer: its floating-point
  * operations at the rate of the device's arithmetic, or its bytes at that of its memory. Both rates are those
- * of the recording: the highest that operations of MIN_TIME_NS or more in all reached, of each name in the
- * mean. What is bound by arithmetic takes 1 / F of its time, F being the factor of `flops`, else that of
+ * of the recording: the highest that operations of MIN_TIME_NS and MIN_TIME_SHARE or more in all reached, of each
+ * name in the mean. What is bound by arithmetic takes 1 / F of its time, F being the factor of `flops`, else that of
  * `bytes`. Operations without formula or shapes, and the host's own time, stay as they are.
  *
  * Without arithmetic (a copy, a view) an operation says nothing about the rates; where it would have moved its
  * tensors faster than the memory can, it has not moved them, and stays.
  *
  * Where there are devices, it is their kernels that are scaled, and hosts stay; else operations' own times and
- * their kernels'. */
+ * their kernels'. There an operation within which another one computes (aten::conv2d, of which
+ * aten::mkldnn_convolution does the work) has no work of its own: what it takes is the host's. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +20,10 @@
 #include "replay/rank_choice.h"
 #include "replay/what_if_internal.h"
 
-#define MIN_TIME_NS	10000.0 /* of an operation's name: less is mostly the call */
+/* Of all operations of a name: less is mostly the call, and what is taken out of it for recording. */
+#define MIN_TIME_NS    10000.0
+#define MIN_TIME_SHARE 0.01 /* of the time of operations with arithmetic */
+
 #define MIN_KNOWN_SHARE 0.5 /* of the time to be scaled: with less, the answer is about the rest */
 
 struct rates {
@@ -36,6 +40,8 @@ struct device_edit {
 	gboolean has_devices;
 	guint32 *op_of; /* node -> slice of the operation whose work it is, or TACHO_NONE */
 	struct op_works works;
+	GHashTable
+		*callers;  /* slices of operations whose arithmetic is that of others within them */
 	GHashTable *names; /* name -> struct name_sum */
 };
 
@@ -81,18 +87,44 @@ static void add_to_name(struct device_edit *edit, guint32 op, gdouble time_ns, g
 	}
 }
 
+/* Whose call the operation is. */
+static void add_callers(struct device_edit *edit, guint32 op)
+{
+	const TachoSlices *slices = &edit->graph->timeline->slices;
+
+	if (edit->has_devices || op_works_of(&edit->works, op)->flops <= 0)
+		return;
+	for (guint32 i = slices->parent[op]; i != TACHO_NONE; i = slices->parent[i])
+		if (!g_hash_table_add(edit->callers, GUINT_TO_POINTER(i)))
+			return;
+}
+
+static void find_ops(struct device_edit *edit)
+{
+	for (guint32 i = 0; i < edit->graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(edit->graph, i);
+
+		edit->op_of[i] = is_scaled(edit, node) ? op_works_find(&edit->works, node->slice)
+						       : TACHO_NONE;
+		if (edit->op_of[i] != TACHO_NONE)
+			add_callers(edit, edit->op_of[i]);
+	}
+}
+
 /* Whose work each node is; times by name. FALSE: nobody's. */
 static gboolean find_works(struct device_edit *edit)
 {
 	const TachoGraph *graph = edit->graph;
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL); /* each on each rank and copy */
 
+	find_ops(edit);
 	for (guint32 i = 0; i < graph->nodes->len; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
-		guint32 op = is_scaled(edit, node) ? op_works_find(&edit->works, node->slice)
-						   : TACHO_NONE;
+		guint32 op = edit->op_of[i];
 
-		edit->op_of[i] = op;
+		if (op != TACHO_NONE && op_works_of(&edit->works, op)->flops > 0 &&
+		    g_hash_table_contains(edit->callers, GUINT_TO_POINTER(op)))
+			op = edit->op_of[i] = TACHO_NONE;
 		if (op != TACHO_NONE)
 			add_to_name(edit, op, (gdouble)node->duration_ns,
 				    g_hash_table_add(
@@ -101,9 +133,26 @@ static gboolean find_works(struct device_edit *edit)
 	return g_hash_table_size(seen) > 0;
 }
 
+static gdouble arithmetic_ns(const struct device_edit *edit)
+{
+	gdouble total_ns = 0;
+	GHashTableIter iter;
+	gpointer value;
+
+	g_hash_table_iter_init(&iter, edit->names);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct name_sum *sum = value;
+
+		if (sum->flops > 0)
+			total_ns += sum->time_ns;
+	}
+	return total_ns;
+}
+
 /* The highest that a name reached in the mean. */
 static struct rates recorded_rates(const struct device_edit *edit)
 {
+	gdouble least_ns = MAX(MIN_TIME_NS, MIN_TIME_SHARE * arithmetic_ns(edit));
 	struct rates rates = { 0, 0 };
 	GHashTableIter iter;
 	gpointer value;
@@ -112,7 +161,7 @@ static struct rates recorded_rates(const struct device_edit *edit)
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const struct name_sum *sum = value;
 
-		if (sum->time_ns < MIN_TIME_NS || sum->flops <= 0)
+		if (sum->time_ns < least_ns || sum->flops <= 0)
 			continue;
 		rates.flops = MAX(rates.flops, sum->flops / sum->time_ns);
 		rates.bytes = MAX(rates.bytes, sum->bytes / sum->time_ns);
@@ -203,9 +252,11 @@ static gboolean change_rates(TachoGraph *graph, const gchar *what_if, struct ran
 		return FALSE;
 	edit.op_of = g_new(guint32, MAX(graph->nodes->len, 1u));
 	op_works_init(&edit.works, graph->timeline);
+	edit.callers = g_hash_table_new(NULL, NULL);
 	edit.names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	is_done = change_rates_of(&edit, factors, what_if, error);
 	g_hash_table_unref(edit.names);
+	g_hash_table_unref(edit.callers);
 	op_works_release(&edit.works);
 	g_free(edit.op_of);
 	return is_done;

@@ -281,6 +281,24 @@ static void test_device(void)
 	assert_refused(text, "device=flops:2x,colour:3", "it is device=");
 }
 
+/* A product within another one is what computes: the caller's own 12 us are the host's, whatever its shapes. */
+static void test_device_caller(void)
+{
+	static const gchar text[] =
+		"unit us\n"
+		"rank 0 thread 1000 main\n"
+		"  annotation ProfilerStep#0 0..72\n"
+		"    op aten::matmul 0..32 in=float32[100,100] in=float32[100,100] "
+		"out=float32[100,100]\n"
+		"      op aten::mm 6..26 in=float32[100,100] in=float32[100,100] "
+		"out=float32[100,100]\n"
+		"    op aten::relu 32..72 in=float32[1000000] out=float32[1000000]\n";
+
+	assert_predicted(text, "device=flops:2x", 72 - 10);
+	assert_predicted(text, "device=bytes:2x", 72 - 20);
+	assert_predicted(text, "device=flops:2,bytes:4", 72 - 10 - 30);
+}
+
 /* --- sensitivity ------------------------------------------------------------------------------ */
 
 /* By how much a step of `late_rank` is shorter with the thing 1 % faster. */
@@ -336,6 +354,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if/accumulate", test_accumulate);
 	g_test_add_func("/what_if/recompute", test_recompute);
 	g_test_add_func("/what_if/device", test_device);
+	g_test_add_func("/what_if/device_caller", test_device_caller);
 	g_test_add_func("/what_if/sensitivity", test_sensitivity);
 	return g_test_run();
 }
