@@ -14,7 +14,7 @@ evidence=collectives
 interface=$(ip -o addr show up scope global 2>/dev/null | awk '{ sub(/@.*/, "", $2); print $2; exit }')
 if [ -n "$interface" ]; then
 	export GLOO_SOCKET_IFNAME=$interface
-	evidence="collectives and messages"
+	evidence=messages
 fi
 
 cat >"$work/rank.sh" <<'END'

@@ -71,7 +71,8 @@ def check_clock(clock, origin_ns, reference, error, evidence):
           f"us ({clock['inner_uncertainty_us']:.1f} us within); drift {true_ppm:.3f} ppm, found "
           f"{clock['drift_ppm']:.3f} ± {clock['drift_uncertainty_ppm']:.3f}; {clock['bounds']} bounds")
     assert clock["relative_to"] == reference["host"], clock
-    assert clock["from"] == evidence, clock
+    # who came last to collectives, and so what they bound, is up to the machine
+    assert clock["from"] in (evidence, f"collectives and {evidence}"), clock
     assert clock["bounds"] > 20 and clock["contradicted"] == 0, clock
     assert clock["inner_uncertainty_us"] <= clock["uncertainty_us"] < abs(true_ms) * 500, clock
     # a microsecond in 10^8 is what a double has left of the largest offset
