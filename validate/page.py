@@ -378,16 +378,18 @@ def links_sentence(data):
     """What links of each rate carry."""
     if not data.get("links"):
         return ""
-    links = "; ".join(f"{name.removesuffix('-switch').removesuffix('mbit')} Mbit/s"
+    links = ", ".join(f"{name.removesuffix('-switch').removesuffix('mbit')}"
                       f"{' at the switch' if name.endswith('-switch') else ''}: {mbit:g}"
-                      for name, mbit in sorted(data["links"].items()))
-    return (f" A link carries less than its rate. Measured each way while nothing else ran, of bytes that programs "
-            f"send, in Mbit/s: {links}. `bandwidth` is asked for in proportion to these.")
+                      for name, mbit in sorted(data["links"].items(), key=lambda link: link[1]))
+    return (f" A link carries less than its rate. Measured with both ways in use ({hours([{'at': data['links_at']}])}), in "
+            f"Mbit/s of what programs send: {links}. `bandwidth` is asked for in proportion to these.")
 
 
 def hours(runs):
     clock = [time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
              for at in (min(run["at"] for run in runs), max(run["at"] for run in runs))]
+    if clock[0] == clock[1]:
+        return f"{clock[0]} UTC"
     return f"{clock[0]} to {clock[1][11:] if clock[1][:10] == clock[0][:10] else clock[1]} UTC"
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import subprocess
+import time
 
 
 class Results:
@@ -54,6 +55,7 @@ class Results:
 
     def set_link_mbit(self, case, mbit):
         self.data.setdefault("links", {})[link_name(case)] = mbit
+        self.data["links_at"] = round(time.time())
         self.save()
 
     def set_predictions(self, predictions):
