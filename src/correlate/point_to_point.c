@@ -67,16 +67,14 @@ TachoWay point_to_point_way(const TachoTimeline *timeline, guint32 slice)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* The index of the other rank: (4); TACHO_NONE: not known, or not in the run. */
+/* The index of the other rank: (4), by what the trace tells (the rank + 1, or 0). TACHO_NONE: not known, or not in
+ * the run. */
 static guint32 find_peer(const struct pairing *pairing, const ProcessGroup *group,
-			 guint32 rank_index, guint32 slice)
+			 guint32 rank_index, guint32 told)
 {
-	TachoCollectiveArgs args = { 0 };
-
-	tacho_slice_collective(pairing->timeline, slice, &args);
-	if (args.peer) {
+	if (told) {
 		gpointer known =
-			g_hash_table_lookup(pairing->rank_of, GINT_TO_POINTER((gint)args.peer - 1));
+			g_hash_table_lookup(pairing->rank_of, GINT_TO_POINTER((gint)told - 1));
 
 		return known ? GPOINTER_TO_UINT(known) - 1 : TACHO_NONE;
 	}
@@ -107,13 +105,13 @@ static void add_end(struct pairing *pairing, guint32 rank_index, guint32 peer, g
 	g_array_append_val(pairing->ends, end);
 }
 
-static void add_batch(struct pairing *pairing, guint32 rank_index, guint32 slice)
+static void add_batch(struct pairing *pairing, guint32 rank_index, guint32 slice, guint64 bytes)
 {
 	const TachoTimeline *timeline = pairing->timeline;
 	guint32 number = tacho_slice_process(timeline, slice)->clock;
-	TachoCollectiveArgs args = { 0 };
 	struct send_batch batch = { .rank_index = rank_index,
 				    .slice = slice,
+				    .bytes = bytes,
 				    .begin_ns = timeline->slices.start_ns[slice],
 				    .end_ns = tacho_slice_end_ns(timeline, slice),
 				    .clock = number };
@@ -124,8 +122,6 @@ static void add_batch(struct pairing *pairing, guint32 rank_index, guint32 slice
 		batch.reference = clock->reference;
 		batch.uncertainty_ns = clock->inner_uncertainty_ns;
 	}
-	tacho_slice_collective(timeline, slice, &args);
-	batch.bytes = args.bytes;
 	g_array_append_val(pairing->batches, batch);
 }
 
@@ -139,12 +135,12 @@ static void see_slice(struct pairing *pairing, const ProcessGroup *group, guint3
 
 	if (way == TACHO_WAY_BY_NAME)
 		return;
-	peer = find_peer(pairing, group, rank_index, slice);
 	tacho_slice_collective(timeline, slice, &args);
+	peer = find_peer(pairing, group, rank_index, args.peer);
 	if (peer != TACHO_NONE && peer != rank_index)
 		add_end(pairing, rank_index, peer, slice, way, FALSE);
 	else if (way == TACHO_WAY_BOTH && !args.peer && !pairing->is_by_order)
-		add_batch(pairing, rank_index, slice);
+		add_batch(pairing, rank_index, slice, args.bytes);
 }
 
 /* The batches of whose peers the times tell. */
