@@ -274,6 +274,15 @@ gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *n
 	       rank_index >= graph_n_own_ranks(graph);
 }
 
+guint32 *graph_none_new(guint32 n)
+{
+	guint32 *numbers = g_new(guint32, MAX(n, 1u));
+
+	for (guint32 i = 0; i < n; i++)
+		numbers[i] = TACHO_NONE;
+	return numbers;
+}
+
 gint32 graph_node_rank(const TachoGraph *graph, guint32 node)
 {
 	guint32 rank_index = graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;

@@ -21,6 +21,7 @@
  * launched it. */
 #include <math.h>
 
+#include "base/hash_mix.h"
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
@@ -129,30 +130,24 @@ static gboolean computes(const struct graph_node *node, gboolean is_device)
 
 /* --- the slow-down -------------------------------------------------------------------------- */
 
-static guint64 mix(guint64 hash, guint64 value)
-{
-	return (hash ^ value) * G_GUINT64_CONSTANT(0x100000001b3);
-}
-
 /* Of the rank, the names of the slice and of the operations that it is below, and its inputs' shapes:
  * a product of the forward pass is not the one of the same shape in the backward pass. */
 static gint64 kind_of(const TachoTimeline *timeline, guint32 rank_index, guint32 slice)
 {
-	guint64 hash = mix(mix(G_GUINT64_CONSTANT(0xcbf29ce484222325), rank_index),
-			   timeline->slices.name[slice]);
+	guint64 hash = hash_mix(hash_mix(HASH_MIX_START, rank_index), timeline->slices.name[slice]);
 	guint32 above = timeline->slices.parent[slice];
 	TachoKernelArgs kernel;
 	TachoTensor tensor;
 
 	for (; above != TACHO_NONE; above = timeline->slices.parent[above])
 		if (timeline->slices.kind[above] == TACHO_SLICE_OP)
-			hash = mix(hash, timeline->slices.name[above]);
+			hash = hash_mix(hash, timeline->slices.name[above]);
 	if (tacho_slice_kernel(timeline, slice, &kernel))
 		for (guint32 i = 0; i < kernel.n_dims && i < TACHO_MAX_DIMS; i++)
-			hash = mix(hash, (guint64)kernel.dims[i]);
+			hash = hash_mix(hash, (guint64)kernel.dims[i]);
 	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &tensor); i++)
 		for (guint32 j = 0; j < tensor.n_dims && j < TACHO_MAX_DIMS; j++)
-			hash = mix(hash, (guint64)tensor.shape[j] + j);
+			hash = hash_mix(hash, (guint64)tensor.shape[j] + j);
 	return (gint64)hash;
 }
 
@@ -168,7 +163,8 @@ static gint64 kind_of_node(const struct graph_builder *builder, const struct gra
 
 	if (above == TACHO_NONE)
 		return kind;
-	return (gint64)mix((guint64)kind, (guint64)kind_of(builder->timeline, rank_index, above));
+	return (gint64)hash_mix((guint64)kind,
+				(guint64)kind_of(builder->timeline, rank_index, above));
 }
 
 /* The piece is the whole of its slice, and long enough. */

@@ -253,11 +253,27 @@ gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *n
 /* What moving bytes takes from the device of a rank. */
 gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index);
 
-/* An operation's slice on the rank, or copy of it, that the node is of: a key for tables. */
+/* `n` numbers of rows or nodes, all TACHO_NONE; the caller's. */
+guint32 *graph_none_new(guint32 n);
+
+/* Of a device. A guest's lanes have no track, and it has no devices. */
+static inline gboolean graph_lane_is_stream(const TachoGraph *graph, const struct graph_lane *lane)
+{
+	return lane->track != TACHO_NONE &&
+	       tacho_timeline_track(graph->timeline, lane->track)->kind == TACHO_TRACK_STREAM;
+}
+
+/* An operation's slice on a set of copies, or on what was recorded (0): a key for tables. */
+static inline gsize graph_set_key(guint32 set, guint32 slice)
+{
+	return (gsize)set << 32 | slice;
+}
+
+/* The same of the rank, or copy of it, that the node is of. */
 static inline gsize graph_op_key(const TachoGraph *graph, const struct graph_node *node,
 				 guint32 slice)
 {
-	return (gsize)graph_lane_at(graph, node->lane)->set << 32 | slice;
+	return graph_set_key(graph_lane_at(graph, node->lane)->set, slice);
 }
 
 /* Cores are shared, or moving bytes takes some of what is computed meanwhile. */

@@ -25,15 +25,6 @@ struct split {
 
 /* --- what has copies -------------------------------------------------------------------------- */
 
-static guint32 *none(guint32 n)
-{
-	guint32 *numbers = g_new(guint32, MAX(n, 1u));
-
-	for (guint32 i = 0; i < n; i++)
-		numbers[i] = TACHO_NONE;
-	return numbers;
-}
-
 static gboolean has_copy_of_rank(const struct split *split, guint32 rank_index)
 {
 	return rank_index != TACHO_NONE && rank_index / split->n_recorded == split->from &&
@@ -113,7 +104,7 @@ static void copy_lanes(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->lanes->len;
 
-	split->lanes = none(n);
+	split->lanes = graph_none_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_lane lane = *graph_lane_at(graph, i);
 
@@ -131,7 +122,7 @@ static void copy_links(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->links->len;
 
-	split->links = none(n);
+	split->links = graph_none_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_link link = g_array_index(graph->links, struct graph_link, i);
 
@@ -169,7 +160,7 @@ static void copy_groups(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->groups->len;
 
-	split->groups = none(n);
+	split->groups = graph_none_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_group group = *graph_group_at(graph, i);
 
@@ -194,7 +185,7 @@ static void copy_pools(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->pools->len;
 
-	split->pools = none(n);
+	split->pools = graph_none_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_pool pool = g_array_index(graph->pools, struct graph_pool, i);
 
@@ -214,7 +205,7 @@ static void copy_transfers(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->transfers->len;
 
-	split->transfers = none(n);
+	split->transfers = graph_none_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_transfer transfer = *graph_transfer_at(graph, i);
 
@@ -233,7 +224,7 @@ static void copy_nodes(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->nodes->len;
 
-	split->nodes = none(n);
+	split->nodes = graph_none_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_node node = *graph_node_at(graph, i);
 

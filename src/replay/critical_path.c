@@ -84,22 +84,9 @@ static GArray *walk_back(const TachoReplay *replay, guint32 node, gint64 begin_n
 /* The step of the rank that ends it last. */
 static struct step_span last_of_step(const TachoReplay *replay, guint32 step)
 {
-	struct step_span last = { .node = TACHO_NONE };
-	g_autofree struct step_span *spans = NULL;
-	struct step_marks marks;
+	g_autofree struct step_span *last = replay_last_spans(replay);
 
-	step_marks_init(&marks, replay->graph);
-	spans = g_new(struct step_span, MAX(marks.n_steps, 1u));
-	for (guint32 rank = 0; rank < graph_n_own_ranks(replay->graph); rank++) {
-		const struct step_span *span = &spans[graph_step_index(replay->graph, step)];
-
-		step_marks_spans(&marks, replay->end_ns, rank, spans);
-		if (span->node != TACHO_NONE &&
-		    (last.node == TACHO_NONE || span->end_ns > last.end_ns))
-			last = *span;
-	}
-	step_marks_release(&marks);
-	return last;
+	return last[graph_step_index(replay->graph, step)];
 }
 
 static const gchar *name_of(const TachoGraph *graph, guint32 node)

@@ -25,15 +25,6 @@ struct repetition {
 	guint32 *tail; /* by lane: what the next copy of the part in hand follows, or TACHO_NONE */
 };
 
-static guint32 *none(guint32 n)
-{
-	guint32 *numbers = g_new(guint32, MAX(n, 1u));
-
-	for (guint32 i = 0; i < n; i++)
-		numbers[i] = TACHO_NONE;
-	return numbers;
-}
-
 static gboolean is_device_work(const struct graph_node *node)
 {
 	return node->kind == TACHO_NODE_DEVICE || node->kind == TACHO_NODE_COPY;
@@ -42,12 +33,9 @@ static gboolean is_device_work(const struct graph_node *node)
 /* Of a stream: parts in collectives, too. */
 static gboolean is_on_stream(const TachoGraph *graph, const struct graph_node *node)
 {
-	guint32 track = graph_lane_at(graph, node->lane)->track;
-
 	return (is_device_work(node) || node->kind == TACHO_NODE_PART ||
 		node->kind == TACHO_NODE_QUEUE || node->kind == TACHO_NODE_COMPLETE) &&
-	       track != TACHO_NONE &&
-	       tacho_timeline_track(graph->timeline, track)->kind == TACHO_TRACK_STREAM;
+	       graph_lane_is_stream(graph, graph_lane_at(graph, node->lane));
 }
 
 /* --- edges and streams ------------------------------------------------------------------------ */
@@ -93,11 +81,11 @@ static void repetition_init(struct repetition *repetition, TachoGraph *graph)
 		(struct repetition){ .graph = graph, .n_nodes = n, .n_edges = graph->edges->len };
 	index_edges(repetition);
 	list_works(repetition);
-	repetition->copy_of = none(n);
-	repetition->anchor_of = none(n);
-	repetition->put_before = none(n);
-	repetition->put_last = none(n_lanes);
-	repetition->tail = none(n_lanes);
+	repetition->copy_of = graph_none_new(n);
+	repetition->anchor_of = graph_none_new(n);
+	repetition->put_before = graph_none_new(n);
+	repetition->put_last = graph_none_new(n_lanes);
+	repetition->tail = graph_none_new(n_lanes);
 	repetition->next_work = g_new0(guint, MAX(n_lanes, 1u));
 }
 

@@ -106,9 +106,7 @@ void duration_classes_init(struct duration_classes *classes, const TachoGraph *g
 	g_autoptr(GArray) sorted = sort_nodes(graph);
 	guint32 n_nodes = graph->nodes->len;
 
-	*classes = (struct duration_classes){ .class_of = g_new(guint32, MAX(n_nodes, 1u)) };
-	for (guint32 i = 0; i < n_nodes; i++)
-		classes->class_of[i] = TACHO_NONE;
+	*classes = (struct duration_classes){ .class_of = graph_none_new(n_nodes) };
 	find_classes(classes, graph, sorted);
 	list_nodes(classes, n_nodes);
 }

@@ -11,6 +11,8 @@
 
 #include <math.h>
 
+#include "base/hash_mix.h"
+
 #define REFUSED_SHARE 0.25
 #define NOTED_SHARE   0.01
 
@@ -44,23 +46,17 @@ static void count_key(GHashTable *counts, gint64 key, gdouble n)
 	*count += n;
 }
 
-/* FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo), eight bytes at a time. */
-static guint64 mix(guint64 hash, guint64 value)
-{
-	return (hash ^ value) * G_GUINT64_CONSTANT(0x100000001b3);
-}
-
 static gint64 shaped_key(const TachoTimeline *timeline, guint32 slice)
 {
-	guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
+	guint64 hash = HASH_MIX_START;
 	TachoTensor tensor;
 
 	for (const gchar *c = tacho_slice_name(timeline, slice); *c; c++)
-		hash = mix(hash, (guint8)*c);
+		hash = hash_mix(hash, (guint8)*c);
 	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &tensor); i++) {
-		hash = mix(hash, i + 1);
+		hash = hash_mix(hash, i + 1);
 		for (guint32 j = 0; j < tensor.n_dims && j < TACHO_MAX_DIMS; j++)
-			hash = mix(hash, (guint64)tensor.shape[j] + j);
+			hash = hash_mix(hash, (guint64)tensor.shape[j] + j);
 	}
 	return (gint64)hash;
 }

@@ -251,8 +251,7 @@ static void note_overlap(TachoPrediction *prediction)
 	note(prediction,
 	     "devices run several kernels at once for %.1f %% of the time that they run any, as "
 	     "recorded for %.1f %%: what these take from each other is not in the prediction, "
-	     "which "
-	     "is too good by that",
+	     "which is too good by that",
 	     prediction->predicted_kernel_overlap_pct, prediction->baseline_kernel_overlap_pct);
 }
 

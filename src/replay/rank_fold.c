@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/hash_mix.h"
+
 #define N_FIRST 32 /* nodes of a rank that tell most ranks apart */
 
 struct rank_fold {
@@ -19,11 +21,6 @@ static guint32 rank_of(const TachoGraph *graph, guint32 node)
 
 /* --- which may be alike ----------------------------------------------------------------------- */
 
-static guint64 mix(guint64 hash, guint64 value)
-{
-	return (hash ^ value) * G_GUINT64_CONSTANT(0x100000001b3);
-}
-
 /* Of each rank's first nodes. */
 static guint64 *hash_ranks(const TachoGraph *graph, guint32 n_ranks)
 {
@@ -36,8 +33,8 @@ static guint64 *hash_ranks(const TachoGraph *graph, guint32 n_ranks)
 
 		if (rank >= n_ranks || n_seen[rank] == N_FIRST)
 			continue;
-		hashes[rank] = mix(mix(hashes[rank], graph_node_at(graph, i)->kind),
-				   (guint64)graph->duration_ns[i]);
+		hashes[rank] = hash_mix(hash_mix(hashes[rank], graph_node_at(graph, i)->kind),
+					(guint64)graph->duration_ns[i]);
 		n_done += ++n_seen[rank] == N_FIRST;
 	}
 	return hashes;

@@ -47,11 +47,6 @@ static void again_free(gpointer pointer)
 	g_free(again);
 }
 
-static gsize key_of(guint32 set, guint32 slice)
-{
-	return (gsize)set << 32 | slice;
-}
-
 static gboolean is_match(const struct recomputation *recomputation, guint32 slice)
 {
 	const TachoTimeline *timeline = recomputation->graph->timeline;
@@ -77,7 +72,7 @@ static struct forward_work *take_work(struct recomputation *recomputation,
 				      const struct graph_node *node, guint32 match)
 {
 	const struct graph_lane *lane = graph_lane_at(recomputation->graph, node->lane);
-	gpointer key = GSIZE_TO_POINTER(key_of(lane->set, match));
+	gpointer key = GSIZE_TO_POINTER(graph_set_key(lane->set, match));
 	struct forward_work *work = g_hash_table_lookup(recomputation->works, key);
 
 	if (work)
@@ -185,7 +180,7 @@ static struct again *take_again(struct recomputation *recomputation,
 				const struct forward_work *work, guint32 backward)
 {
 	const TachoSlices *slices = &recomputation->graph->timeline->slices;
-	gpointer key = GSIZE_TO_POINTER(key_of(work->set, backward));
+	gpointer key = GSIZE_TO_POINTER(graph_set_key(work->set, backward));
 	struct again *again = g_hash_table_lookup(recomputation->agains, key);
 
 	if (again)
@@ -276,7 +271,7 @@ static void free_memory(const struct recomputation *recomputation)
 				? NULL
 				: g_hash_table_lookup(
 					  recomputation->agains,
-					  GSIZE_TO_POINTER(key_of(work->set, backward)));
+					  GSIZE_TO_POINTER(graph_set_key(work->set, backward)));
 		struct memory_recomputation part;
 
 		if (!again || again->insertion.next == TACHO_NONE || work->last_node == TACHO_NONE)

@@ -63,7 +63,9 @@ void step_marks_append_lags(const struct step_marks *marks, const gint64 *end_ns
 
 /* The steps of a replay: the mean over ranks of how long each took (gint64, ns), one a step. */
 GArray *replay_step_times(const TachoReplay *replay);
-/* Steps that, on the rank that ends them last, are over only when a device is. */
+/* Of each step of a replay, that of the rank that ends it last: as many as there are steps, the caller's. */
+struct step_span *replay_last_spans(const TachoReplay *replay);
+/* Those of them that are over only when a device is. */
 guint32 replay_n_device_bound_steps(const TachoReplay *replay);
 /* From the replay of what was recorded, how far devices are behind their hosts when steps are over: from then on
  * a step of the graph is not over before they are that near. */

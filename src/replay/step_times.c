@@ -51,13 +51,6 @@ static gsize cell_of(const struct marking *marking, guint32 rank, const struct g
 						 : graph_step_index(marking->graph, node->step));
 }
 
-/* Of a guest, nobody knows; it has nothing that could be of either. */
-static gboolean is_stream(const TachoGraph *graph, const struct graph_lane *lane)
-{
-	return lane->track != TACHO_NONE &&
-	       tacho_timeline_track(graph->timeline, lane->track)->kind == TACHO_TRACK_STREAM;
-}
-
 static gboolean is_device_work(const TachoGraph *graph, const struct graph_node *node)
 {
 	switch ((TachoNodeKind)node->kind) {
@@ -66,7 +59,7 @@ static gboolean is_device_work(const TachoGraph *graph, const struct graph_node 
 	case TACHO_NODE_PART:
 		return TRUE;
 	case TACHO_NODE_CAST:
-		return is_stream(graph, graph_lane_at(graph, node->lane));
+		return graph_lane_is_stream(graph, graph_lane_at(graph, node->lane));
 	case TACHO_NODE_COMPLETE:
 		return graph_transfer_at(graph, node->transfer)->is_device;
 	default:
@@ -138,10 +131,8 @@ static void mark_host(struct marking *marking, guint32 index, guint32 rank, guin
 static void find_marks(struct marking *marking)
 {
 	const TachoGraph *graph = marking->graph;
-	g_autofree guint32 *previous = g_new(guint32, MAX(graph->lanes->len, 1u));
+	g_autofree guint32 *previous = graph_none_new(graph->lanes->len);
 
-	for (guint32 i = 0; i < graph->lanes->len; i++)
-		previous[i] = TACHO_NONE;
 	for (guint32 i = 0; i < graph->n_frozen; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
 		const struct graph_lane *lane = graph_lane_at(graph, node->lane);
@@ -348,26 +339,36 @@ GArray *replay_step_times(const TachoReplay *replay)
 	return steps;
 }
 
-guint32 replay_n_device_bound_steps(const TachoReplay *replay)
+struct step_span *replay_last_spans(const TachoReplay *replay)
 {
 	g_autofree struct step_span *spans = NULL;
-	g_autofree struct step_span *last = NULL;
+	struct step_span *last;
 	struct step_marks marks;
-	guint32 n = 0;
 
 	step_marks_init(&marks, replay->graph);
 	spans = g_new(struct step_span, MAX(marks.n_steps, 1u));
-	last = g_new0(struct step_span, MAX(marks.n_steps, 1u));
+	last = g_new(struct step_span, MAX(marks.n_steps, 1u));
+	for (guint32 step = 0; step < marks.n_steps; step++)
+		last[step] = (struct step_span){ .node = TACHO_NONE };
 	for (guint32 rank = 0; rank < marks.n_ranks; rank++) {
 		step_marks_spans(&marks, replay->end_ns, rank, spans);
 		for (guint32 step = 0; step < marks.n_steps; step++)
 			if (spans[step].node != TACHO_NONE &&
-			    spans[step].end_ns > last[step].end_ns)
+			    (last[step].node == TACHO_NONE ||
+			     spans[step].end_ns > last[step].end_ns))
 				last[step] = spans[step];
 	}
-	for (guint32 step = 0; step < marks.n_steps; step++)
-		n += last[step].is_device;
 	step_marks_release(&marks);
+	return last;
+}
+
+guint32 replay_n_device_bound_steps(const TachoReplay *replay)
+{
+	g_autofree struct step_span *last = replay_last_spans(replay);
+	guint32 n = 0;
+
+	for (guint32 step = 0; step < replay->graph->steps->len; step++)
+		n += last[step].is_device;
 	return n;
 }
 

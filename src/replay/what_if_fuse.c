@@ -133,11 +133,8 @@ static void join(struct kernel_fusion *fusion, guint32 index, guint32 slice_befo
 
 static gboolean is_on_stream(const TachoGraph *graph, const struct graph_node *node)
 {
-	guint32 track = graph_lane_at(graph, node->lane)->track;
-
-	return track != TACHO_NONE && node->slice != TACHO_NONE &&
-	       node->kind != TACHO_NODE_REMOVED &&
-	       tacho_timeline_track(graph->timeline, track)->kind == TACHO_TRACK_STREAM;
+	return node->slice != TACHO_NONE && node->kind != TACHO_NODE_REMOVED &&
+	       graph_lane_is_stream(graph, graph_lane_at(graph, node->lane));
 }
 
 /* Streams are walked side by side: nodes stand by when they began. */

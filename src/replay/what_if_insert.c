@@ -18,10 +18,8 @@ void what_if_insert(TachoGraph *graph, const GArray *insertions)
 {
 	guint32 n_nodes = graph->nodes->len;
 	guint n_edges = graph->edges->len;
-	g_autofree guint32 *before = g_new(guint32, MAX(n_nodes, 1u));
+	g_autofree guint32 *before = graph_none_new(n_nodes);
 
-	for (guint32 i = 0; i < n_nodes; i++)
-		before[i] = TACHO_NONE;
 	for (guint i = 0; i < insertions->len; i++) {
 		const struct insertion *insertion = &g_array_index(insertions, struct insertion, i);
 
