@@ -25,14 +25,6 @@ static GByteArray *read_first(const gchar *const *folders, const gchar *name)
 	return NULL;
 }
 
-static gchar *plain_text(const struct json_text *text)
-{
-	g_autoptr(GString) storage = g_string_new(NULL);
-	struct json_text plain = json_text_plain(text, storage);
-
-	return g_strndup(plain.bytes, plain.n);
-}
-
 /* --- shapes --------------------------------------------------------------------------------- */
 
 /* An object that tells of a tensor: name, shape, dtype; or of anything else. */
@@ -97,7 +89,7 @@ static void read_tensor(struct json_scan *scan, GHashTable *sizes)
 			read_dtype(scan, &tensor);
 		} else if (JSON_TEXT_IS(&key, "name") && !tensor.name && json_peek(scan) == '"') {
 			if (json_string(scan, &text))
-				tensor.name = plain_text(&text);
+				tensor.name = json_text_dup(&text);
 		} else {
 			json_skip(scan);
 		}
@@ -208,7 +200,7 @@ static void read_names(const GByteArray *bytes, GHashTable *sizes, GArray *tenso
 			if (json_peek(&scan) != '"') {
 				json_skip(&scan);
 			} else if (json_string(&scan, &text)) {
-				name = plain_text(&text);
+				name = json_text_dup(&text);
 				set_tensor(tensors, number, bytes_of(sizes, name));
 			}
 			number++;
@@ -227,7 +219,7 @@ static void read_numbers(const GByteArray *bytes, GHashTable *sizes, GArray *ten
 		return;
 	json_take(&scan, '{');
 	while (json_member(&scan, &key)) {
-		g_autofree gchar *name = plain_text(&key);
+		g_autofree gchar *name = json_text_dup(&key);
 
 		if (json_fixed(&scan, 0, &number) && number >= 0)
 			set_tensor(tensors, (guint64)number, bytes_of(sizes, name));

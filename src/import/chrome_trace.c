@@ -194,7 +194,8 @@ static guint32 name_counter(struct chrome_trace *trace, const struct chrome_even
 		g_autoptr(GString) storage = g_string_new(NULL);
 		struct json_text plain = json_text_plain(series, storage);
 
-		g_string_append(name, ": ");
+		if (name->len)
+			g_string_append(name, ": ");
 		g_string_append_len(name, plain.bytes, (gssize)plain.n);
 	}
 	return tacho_timeline_intern(trace->timeline, name->str, (gssize)name->len);

@@ -46,14 +46,11 @@ gint64 json_object_fixed(const struct json_object *object, const gchar *key, gui
 
 gchar *json_object_text(const struct json_object *object, const gchar *key)
 {
-	g_autoptr(GString) storage = NULL;
 	struct json_scan value;
 	struct json_text text;
 
 	if (!json_object_find(object, key, &value) || json_peek(&value) != '"' ||
 	    !json_string(&value, &text))
 		return NULL;
-	storage = g_string_new(NULL);
-	text = json_text_plain(&text, storage);
-	return g_strndup(text.bytes, text.n);
+	return json_text_dup(&text);
 }

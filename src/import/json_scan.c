@@ -134,6 +134,14 @@ struct json_text json_text_plain(const struct json_text *text, GString *storage)
 	return (struct json_text){ .bytes = storage->str, .n = storage->len };
 }
 
+gchar *json_text_dup(const struct json_text *text)
+{
+	g_autoptr(GString) storage = g_string_new(NULL);
+	struct json_text plain = json_text_plain(text, storage);
+
+	return plain.bytes ? g_strndup(plain.bytes, plain.n) : g_strdup("");
+}
+
 /* --- structure ------------------------------------------------------------------------------ */
 
 /* Pass over commas before the next thing of an object or array that ends with `close`; false: that was

@@ -98,6 +98,8 @@ gboolean json_number(struct json_scan *scan, gdouble *ret_value);
 
 /* The text with its escapes taken out: itself where it has none, else in `storage`. */
 struct json_text json_text_plain(const struct json_text *text, GString *storage);
+/* A copy of the text without its escapes, to be freed with g_free(); "" where there is no text. */
+gchar *json_text_dup(const struct json_text *text);
 
 static inline gboolean json_text_is(const struct json_text *text, const gchar *string, gsize n)
 {

@@ -47,7 +47,6 @@ void kineto_facts_release(struct kineto_facts *facts)
 static gchar *take_text(struct json_scan *scan)
 {
 	struct json_text text = { 0 };
-	g_autoptr(GString) storage = g_string_new(NULL);
 
 	if (json_peek(scan) != '"') {
 		const gchar *begin = scan->at;
@@ -56,8 +55,7 @@ static gchar *take_text(struct json_scan *scan)
 		return g_strndup(begin, (gsize)(scan->at - begin));
 	}
 	json_string(scan, &text);
-	text = json_text_plain(&text, storage);
-	return g_strndup(text.bytes, text.n);
+	return json_text_dup(&text);
 }
 
 static void read_small_integer(struct json_scan *scan, gint32 *value)

@@ -553,27 +553,23 @@ static void add_instant(struct kineto_reader *reader, const struct kineto_event 
 static void add_counter(struct kineto_reader *reader, const struct kineto_event *event)
 {
 	struct json_scan args = { .at = event->args_at, .end = event->args_end };
-	struct json_text key, plain;
+	g_autofree gchar *name = NULL;
+	struct json_text key;
 	gdouble value;
 
 	if (!event->args_at)
 		return;
+	name = json_text_dup(&event->name);
 	json_take(&args, '{');
 	while (json_member(&args, &key)) {
-		g_autofree gchar *name = NULL;
+		g_autofree gchar *series = NULL, *both = NULL;
 
 		if (!json_number(&args, &value) || !isfinite(value))
 			continue;
-		plain = json_text_plain(&event->name, reader->plain);
-		name = g_strndup(plain.bytes, plain.n);
-		if (!json_text_is(&key, name, strlen(name))) {
-			g_autofree gchar *series = g_strndup(key.bytes, key.n);
-			g_autofree gchar *both = g_strdup_printf("%s: %s", name, series);
-
-			add_sample(reader, event, both, value);
-		} else {
-			add_sample(reader, event, name, value);
-		}
+		series = json_text_dup(&key);
+		if (*name && strcmp(series, name) != 0)
+			both = g_strdup_printf("%s: %s", name, series);
+		add_sample(reader, event, both ? both : series, value);
 	}
 }
 

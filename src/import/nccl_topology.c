@@ -166,17 +166,13 @@ static void read_trees(struct nccl_topology *topology, const gchar *text)
 
 static gchar *read_text(struct json_scan *scan)
 {
-	g_autoptr(GString) storage = g_string_new(NULL);
-	struct json_text text, plain;
+	struct json_text text;
 
 	if (json_peek(scan) != '"') {
 		json_skip(scan);
 		return NULL;
 	}
-	if (!json_string(scan, &text))
-		return NULL;
-	plain = json_text_plain(&text, storage);
-	return g_strndup(plain.bytes, plain.n);
+	return json_string(scan, &text) ? json_text_dup(&text) : NULL;
 }
 
 static gboolean read_channel(const struct json_text *key, guint32 *ret_channel)

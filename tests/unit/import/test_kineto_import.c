@@ -311,13 +311,20 @@ static void test_nameless(void)
 		" \"args\": {\"Collective name\": \"allreduce\"}},"
 		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"ts\": 9, \"dur\": 1}, {\"ph\": \"X\", "
 		"\"ts\": 9},"
-		"{\"ph\": \"M\"}, {\"ph\": \"C\", \"ts\": 1}, {\"ph\": \"i\", \"ts\": 2}, {}]}";
+		"{\"ph\": \"M\"}, {\"ph\": \"C\", \"ts\": 1}, {\"ph\": \"i\", \"ts\": 2}, {},"
+		"{\"ph\": \"C\", \"ts\": 3, \"args\": {\"b\\u0075sy\": 4}}]}";
 	g_autofree gchar *path = NULL;
 	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+	const TachoSample *sample;
+	const TachoTrack *track;
 
 	g_assert_cmpuint(timeline->slices.n, ==, 3);
 	for (guint32 i = 0; i < timeline->slices.n; i++)
 		g_assert_cmpstr(tacho_slice_name(timeline, i), ==, "");
+	g_assert_cmpuint(timeline->samples->len, ==, 1);
+	sample = &g_array_index(timeline->samples, TachoSample, 0);
+	track = &g_array_index(timeline->tracks, TachoTrack, sample->track);
+	g_assert_cmpstr(tacho_timeline_string(timeline, track->name), ==, "busy");
 	g_assert_cmpuint(find_problem(timeline, "unknown_record")->count, ==, 1);
 	remove_file(path);
 }
