@@ -33,7 +33,7 @@ struct local_group {
 	guint64 address; /* 0: not known */
 	gboolean is_marked;
 	gint64 first_ns;   /* its mark, or its first collective */
-	gchar *members;	   /* canonical list of ranks; "": all */
+	gchar *members;	   /* ranks as merged spans: "0-3,8-8,"; "": all */
 	guint32 n_members; /* 0: not known */
 	GArray *slices;	   /* guint32 */
 };
@@ -69,20 +69,43 @@ static struct local_group *add_local_group(struct local_groups *local, gint64 fi
 
 /* --- marks ----------------------------------------------------------------------------------- */
 
-static gint compare_ids(gconstpointer a, gconstpointer b)
-{
-	guint32 left = *(const guint32 *)a, right = *(const guint32 *)b;
+/* Ids from `first` to `last`, both among them. */
+struct id_span {
+	guint32 first, last;
+};
 
-	return left < right ? -1 : left > right;
+static gint compare_spans(gconstpointer a, gconstpointer b)
+{
+	const struct id_span *left = a, *right = b;
+
+	return left->first < right->first ? -1 : left->first > right->first;
 }
 
-/* "0,1,4-7" as sorted, distinct numbers. What is no number is passed over. */
-static GArray *parse_ids(const gchar *text)
+/* In order, none touching the next: however ids were listed, they become the same spans. */
+static void merge_spans(GArray *spans)
 {
-	GArray *ids = g_array_new(FALSE, FALSE, sizeof(guint32));
 	guint n = 0;
 
-	while (*text) {
+	g_array_sort(spans, compare_spans);
+	for (guint i = 0; i < spans->len; i++) {
+		struct id_span span = g_array_index(spans, struct id_span, i);
+		struct id_span *before = n ? &g_array_index(spans, struct id_span, n - 1) : NULL;
+
+		if (before && span.first <= (guint64)before->last + 1)
+			before->last = MAX(before->last, span.last);
+		else
+			g_array_index(spans, struct id_span, n++) = span;
+	}
+	g_array_set_size(spans, n);
+}
+
+/* "0,1,4-7" as spans, merged; MAX_IDS ids at most. What is no number is passed over. */
+static GArray *parse_ids(const gchar *text)
+{
+	GArray *spans = g_array_new(FALSE, FALSE, sizeof(struct id_span));
+	guint64 n_left = MAX_IDS;
+
+	while (*text && n_left) {
 		gchar *end;
 		guint64 first = g_ascii_strtoull(text, &end, 10), last = first;
 
@@ -92,40 +115,44 @@ static GArray *parse_ids(const gchar *text)
 		}
 		if (*end == '-')
 			last = g_ascii_strtoull(end + 1, &end, 10);
-		for (guint64 id = first; id <= last && ids->len < MAX_IDS; id++) {
-			guint32 value = (guint32)MIN(id, G_MAXUINT32);
-
-			g_array_append_val(ids, value);
-		}
 		text = end;
+		if (first > last)
+			continue;
+		last = MIN(last, first + MIN(n_left - 1, G_MAXUINT64 - first));
+		n_left -= last - first + 1;
+		g_array_append_val(spans, ((struct id_span){ (guint32)MIN(first, G_MAXUINT32),
+							     (guint32)MIN(last, G_MAXUINT32) }));
 	}
-	g_array_sort(ids, compare_ids);
-	for (guint i = 0; i < ids->len; i++)
-		if (n == 0 || g_array_index(ids, guint32, n - 1) != g_array_index(ids, guint32, i))
-			g_array_index(ids, guint32, n++) = g_array_index(ids, guint32, i);
-	g_array_set_size(ids, n);
-	return ids;
+	merge_spans(spans);
+	return spans;
 }
 
 static void set_members(struct local_group *group, const gchar *ranks)
 {
-	g_autoptr(GArray) ids = parse_ids(ranks);
+	g_autoptr(GArray) spans = parse_ids(ranks);
 	GString *members = g_string_new(NULL);
 
-	for (guint i = 0; i < ids->len; i++)
-		g_string_append_printf(members, "%u,", g_array_index(ids, guint32, i));
+	group->n_members = 0;
+	for (guint i = 0; i < spans->len; i++) {
+		const struct id_span *span = &g_array_index(spans, struct id_span, i);
+
+		g_string_append_printf(members, "%u-%u,", span->first, span->last);
+		group->n_members += span->last - span->first + 1;
+	}
 	g_free(group->members);
 	group->members = g_string_free(members, FALSE);
-	group->n_members = ids->len;
 }
 
 static void own_threads(struct local_groups *local, struct local_group *group, const gchar *tids)
 {
-	g_autoptr(GArray) ids = parse_ids(tids);
+	g_autoptr(GArray) spans = parse_ids(tids);
 
-	for (guint i = 0; i < ids->len; i++)
-		g_hash_table_insert(local->of_tid, GUINT_TO_POINTER(g_array_index(ids, guint32, i)),
-				    group);
+	for (guint i = 0; i < spans->len; i++) {
+		const struct id_span *span = &g_array_index(spans, struct id_span, i);
+
+		for (guint64 tid = span->first; tid <= span->last; tid++)
+			g_hash_table_insert(local->of_tid, GSIZE_TO_POINTER(tid), group);
+	}
 }
 
 static void add_marked_group(struct local_groups *local, const TachoMark *mark)
