@@ -394,6 +394,13 @@ gint chrome_rows_compare(gconstpointer first, gconstpointer second)
 	return a < b ? -1 : a > b;
 }
 
+/* Does [begin, end) go on behind `outer_ns`, where the slice that it begins in ends? */
+static gboolean is_cut(gint64 begin_ns, gint64 end_ns, gint64 outer_ns)
+{
+	return end_ns > outer_ns && outer_ns - begin_ns > NESTING_SLACK_NS &&
+	       end_ns - outer_ns > NESTING_SLACK_NS;
+}
+
 /* How many slices of one thread, in order, overlap others without being nested. */
 static gsize count_overlaps(struct chrome_row *const *rows, gsize n)
 {
@@ -401,16 +408,15 @@ static gsize count_overlaps(struct chrome_row *const *rows, gsize n)
 	gsize n_overlaps = 0;
 
 	for (gsize i = 0; i < n; i++) {
-		gint64 begin_ns = rows[i]->start_ns, end_ns, outer_ns;
+		gint64 begin_ns = rows[i]->start_ns, end_ns;
 
 		if ((rows[i]->phase != 'X' && rows[i]->phase != 'B') ||
 		    __builtin_add_overflow(begin_ns, MAX(rows[i]->duration_ns, 0), &end_ns))
 			continue;
 		while (ends->len && g_array_index(ends, gint64, ends->len - 1) <= begin_ns)
 			g_array_set_size(ends, ends->len - 1);
-		outer_ns = ends->len ? g_array_index(ends, gint64, ends->len - 1) : G_MAXINT64;
-		if (outer_ns - begin_ns > NESTING_SLACK_NS && end_ns > outer_ns &&
-		    end_ns - outer_ns > NESTING_SLACK_NS)
+		if (ends->len &&
+		    is_cut(begin_ns, end_ns, g_array_index(ends, gint64, ends->len - 1)))
 			n_overlaps++;
 		g_array_append_val(ends, end_ns);
 	}
