@@ -19,6 +19,7 @@
  * one core. */
 #define GRAPH_MAX_TAKEN 0.75
 
+#define GRAPH_MAX_NODES (G_MAXUINT32 - 1) /* and edges: what 32 bits number beside TACHO_NONE */
 #define GRAPH_MAX_LANES (1u << 24)
 
 struct graph_node {
@@ -317,6 +318,8 @@ guint32 graph_n_sharing(const TachoGraph *graph, guint32 group, const guint32 *l
 
 /* Make what the replay walks. TACHO_GRAPH_ERROR_CYCLE: the message names the nodes in the circle. */
 gboolean graph_freeze(TachoGraph *graph, GError **error);
+/* Free what graph_freeze() made. */
+void graph_thaw(TachoGraph *graph);
 
 /* "rank 0 main: aten::mm", for messages. */
 gchar *graph_describe_node(const TachoGraph *graph, guint32 node);

@@ -10,8 +10,6 @@
 
 #include "graph/rank_copies.h"
 
-#define MAX_NODES (G_MAXUINT32 - 1)
-
 /* One played set that becomes two. */
 struct split {
 	TachoGraph *graph;
@@ -66,11 +64,11 @@ static gboolean is_of_set(const struct split *split, const struct graph_node *no
 
 static gboolean has_room(const TachoGraph *graph, GError **error)
 {
-	if (2 * ((guint64)graph->nodes->len + graph->edges->len) < MAX_NODES &&
+	if (2 * ((guint64)graph->nodes->len + graph->edges->len) < GRAPH_MAX_NODES &&
 	    2 * (guint64)graph->lanes->len <= GRAPH_MAX_LANES)
 		return TRUE;
 	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_SIZE,
-		    "more than %u nodes and edges; choose fewer steps", MAX_NODES);
+		    "more than %u nodes and edges; choose fewer steps", GRAPH_MAX_NODES);
 	return FALSE;
 }
 

@@ -14,8 +14,7 @@
 #include "base/worker_pool.h"
 #include "graph/rank_copies.h"
 
-#define MAX_INDEX (G_MAXUINT32 - 1)
-#define CHUNK	  4096 /* nodes that a worker fills in at a time */
+#define CHUNK 4096 /* nodes that a worker fills in at a time */
 
 /* Where the copies of each row of a table are: row i's from first[i] on; n + 1 entries. */
 struct copies {
@@ -82,7 +81,7 @@ static gboolean add_up(struct copies *copies, guint32 n)
 
 	for (guint32 i = 1; i <= n; i++) {
 		sum += copies->first[i];
-		if (sum >= MAX_INDEX)
+		if (sum >= GRAPH_MAX_NODES)
 			return FALSE;
 		copies->first[i] = (guint32)sum;
 	}
@@ -200,7 +199,7 @@ static gboolean place_edges(struct unfolding *unfolding, struct copies *copies,
 
 		for (guint32 j = first[i]; j < first[i + 1]; j++)
 			sum += n_edges_between(unfolding, i, others[j]);
-		if (sum >= MAX_INDEX)
+		if (sum >= GRAPH_MAX_NODES)
 			return FALSE;
 		copies->first[i + 1] = (guint32)sum;
 	}
@@ -475,7 +474,7 @@ static gboolean place(struct unfolding *unfolding, GError **error)
 		g_set_error(
 			error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_SIZE,
 			"more than %u nodes and edges for %u ranks; choose fewer steps or ranks",
-			MAX_INDEX, unfolding->n_ranks);
+			GRAPH_MAX_NODES, unfolding->n_ranks);
 		return FALSE;
 	}
 	if (!has_room(unfolding)) {
