@@ -1,9 +1,11 @@
 /* graph_builder: what the files that build a graph share while they do.
  *
- * graph_build.c cuts threads and makes the nodes; graph_collectives.c finds when each collective
- * was really under way, transfer_parts.c and graph_wire.c what on; graph_waits.c finds who waited for
- * it; graph_contention.c what it took from computing. device_work.c collects what devices did,
- * device_waits.c and device_queue.c who waited for what of it, and device_nodes.c makes it part of the graph. */
+ * graph_build.c calls them in turn. A rank's host: graph_steps.c chooses the steps, graph_threads.c the threads, whose
+ * time thread_segments.c cuts into pieces. Its devices: device_work.c collects what they did. Collectives:
+ * graph_collectives.c finds when each was really under way, transfer_parts.c and graph_wire.c what its time was spent
+ * on. Who waited: graph_waits.c for collectives, device_waits.c and device_queue.c for devices. Then there are nodes, of
+ * threads (thread_nodes.c), collectives (collective_nodes.c) and devices (device_nodes.c, device_engines.c), from which
+ * graph_contention.c takes out what transfers took from computing, or graph_hops.c makes hops of collectives. */
 #ifndef TACHO_GRAPH_BUILDER_H
 #define TACHO_GRAPH_BUILDER_H
 
@@ -74,11 +76,12 @@ struct build_sync {
 	gint64 until_ns; /* the part of the work that it waited for */
 };
 
+/* When the steps chosen were on a rank. */
 struct build_window {
 	gint64 from_ns, to_ns;
 	guint32 main_thread; /* index */
-	guint32 start_node;
-	GArray *steps; /* TachoStep */
+	guint32 start_node;  /* before all else of the rank */
+	GArray *steps;	     /* TachoStep */
 };
 
 struct graph_builder {
@@ -124,8 +127,25 @@ guint32 builder_step_at(const struct graph_builder *builder, guint32 rank_index,
 /* The node of a thread's last piece that ended by `time_ns`; before all: what the thread began with. */
 guint32 builder_node_before(const struct graph_builder *builder, guint32 thread, gint64 time_ns);
 
-/* Note the steps from `first` to `last` (-1: the last) that some ranks completed and others did not. */
-void builder_note_left_out(const struct graph_builder *builder, gint64 first, gint64 last);
+/* Choose the steps, of those numbered `first` to `last` (inclusive, -1: no limit), and set the ranks' windows; needs the
+ * launches. FALSE, with the error set: no step can be replayed. */
+gboolean builder_choose_steps(struct graph_builder *builder, gint64 first, gint64 last,
+			      GError **error);
+
+/* The track of the thread that trains: the process's first, or else, or where no process has a number, the busiest;
+ * TACHO_NONE: the process has no thread. */
+guint32 builder_main_track(const TachoTimeline *timeline, guint32 process);
+/* Add the threads of a rank that take part, the main one first. FALSE, with the error set: it has none. */
+gboolean builder_add_threads(struct graph_builder *builder, guint32 rank_index, GError **error);
+/* Cut the threads into pieces, at the moments in their `cuts_ns` too, and find which pieces of main threads had waited
+ * for bursts. Needs the moments at which collectives were queued. */
+void builder_cut_threads(struct graph_builder *builder);
+/* The thread's piece `i` is the last of a burst. */
+gboolean builder_ends_burst(const struct build_thread *thread, guint i);
+/* Make the nodes of threads; needs to know until when their pieces had waited. */
+void builder_add_thread_nodes(struct graph_builder *builder);
+/* Make the nodes of transfers, and those of members on hosts; needs the nodes of threads. */
+void builder_add_collective_nodes(struct graph_builder *builder);
 
 /* Take in the collectives whose members all were queued in the windows; cut threads there. */
 void builder_add_collectives(struct graph_builder *builder);
@@ -170,6 +190,8 @@ void builder_limit_queues(struct graph_builder *builder);
 void builder_find_engines(struct graph_builder *builder);
 /* Make the nodes of devices and their parts in collectives; needs the nodes of threads and transfers. */
 void builder_add_device_nodes(struct graph_builder *builder);
+
+/* Add a lane; TACHO_NONE: of no rank, of no track. `name` is a string id. Returns its index. */
 guint32 builder_add_lane(struct graph_builder *builder, guint32 rank_index, guint32 track,
 			 guint32 name, gboolean is_main);
 

@@ -1,0 +1,269 @@
+/* graph_threads: which threads of a rank take part, and their time in pieces.
+ *
+ * The main thread's time is cut into pieces without gaps. Other threads that ran operations take part in bursts: a
+ * burst begins because the main thread came to that point, and where the main thread stood idle at the burst's end
+ * it had waited for it (autograd's device threads). Bursts that begin within one piece of the main thread are one,
+ * with the host's time between them. */
+#include "graph/graph_builder.h"
+
+/* --- which ---------------------------------------------------------------------------------- */
+
+/* Slices of the track that are operations. */
+static guint32 count_ops(const TachoTimeline *timeline, const TachoTrack *track)
+{
+	guint32 n_ops = 0;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)
+		n_ops += timeline->slices.kind[i] == TACHO_SLICE_OP;
+	return n_ops;
+}
+
+static gboolean is_busier(const TachoTimeline *timeline, const TachoTrack *track,
+			  const TachoTrack *than)
+{
+	guint32 n_ops = count_ops(timeline, track), n_than = count_ops(timeline, than);
+
+	return n_ops != n_than ? n_ops > n_than : track->n_slices > than->n_slices;
+}
+
+guint32 builder_main_track(const TachoTimeline *timeline, guint32 process)
+{
+	guint32 pid = g_array_index(timeline->processes, TachoProcess, process).pid;
+	guint32 best = TACHO_NONE;
+
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (track->process != process || track->kind != TACHO_TRACK_THREAD)
+			continue;
+		if (pid && track->tid == pid && track->n_slices > 0)
+			return i;
+		if (best == TACHO_NONE ||
+		    is_busier(timeline, track, tacho_timeline_track(timeline, best)))
+			best = i;
+	}
+	return best;
+}
+
+static guint64 thread_key(guint32 process, guint32 tid)
+{
+	return (guint64)process << 32 | tid;
+}
+
+guint32 builder_find_thread(const struct graph_builder *builder, guint32 process, guint32 tid)
+{
+	guint64 key = thread_key(process, tid);
+	gpointer index = g_hash_table_lookup(builder->thread_of, &key);
+
+	return index ? GPOINTER_TO_UINT(index) - 1 : TACHO_NONE;
+}
+
+/* Whether the thread runs operations or kernels, or gives devices work. */
+static gboolean runs_work(const struct graph_builder *builder, const TachoTrack *track,
+			  gint64 from_ns, gint64 to_ns)
+{
+	const TachoTimeline *timeline = builder->timeline;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		TachoSliceKind kind = timeline->slices.kind[i];
+
+		if (timeline->slices.start_ns[i] >= to_ns)
+			return FALSE;
+		if ((kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL ||
+		     builder->launches[i]) &&
+		    timeline->slices.start_ns[i] >= from_ns)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+static void add_thread(struct graph_builder *builder, guint32 track_index, guint32 rank_index,
+		       gboolean is_main)
+{
+	const TachoTrack *track = tacho_timeline_track(builder->timeline, track_index);
+	struct build_thread thread = { .track = track_index,
+				       .rank_index = rank_index,
+				       .is_main = is_main };
+	guint64 *key = g_new(guint64, 1);
+
+	thread.lane = builder_add_lane(builder, rank_index, track_index, track->name, is_main);
+	thread.from_ns = builder->windows[rank_index].from_ns;
+	thread.to_ns = builder->windows[rank_index].to_ns;
+	thread.cuts_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+	thread.passes = g_array_new(FALSE, FALSE, sizeof(struct build_pass));
+	if (is_main)
+		builder->windows[rank_index].main_thread = builder->threads->len;
+	g_array_append_val(builder->threads, thread);
+	*key = thread_key(track->process, track->tid);
+	g_hash_table_insert(builder->thread_of, key, GUINT_TO_POINTER(builder->threads->len));
+}
+
+gboolean builder_add_threads(struct graph_builder *builder, guint32 rank_index, GError **error)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	const TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, rank_index);
+	const struct build_window *window = &builder->windows[rank_index];
+	guint32 main_track = builder_main_track(timeline, rank->main_process);
+
+	if (main_track == TACHO_NONE) {
+		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
+			    "rank %d has no thread that was recorded", rank->rank);
+		return FALSE;
+	}
+	add_thread(builder, main_track, rank_index, TRUE);
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (i != main_track && track->process == rank->main_process &&
+		    track->kind == TACHO_TRACK_THREAD &&
+		    runs_work(builder, track, window->from_ns, window->to_ns))
+			add_thread(builder, i, rank_index, FALSE);
+	}
+	return TRUE;
+}
+
+/* --- pieces --------------------------------------------------------------------------------- */
+
+gboolean builder_is_gap(const struct graph_builder *builder, const struct segment *segment)
+{
+	TachoSliceKind kind;
+
+	if (segment->slice == TACHO_NONE)
+		return TRUE;
+	kind = builder->timeline->slices.kind[segment->slice];
+	return kind != TACHO_SLICE_OP && kind != TACHO_SLICE_KERNEL && kind != TACHO_SLICE_RUNTIME;
+}
+
+static gint compare_times(gconstpointer a, gconstpointer b)
+{
+	gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void cut_thread(struct graph_builder *builder, struct build_thread *thread)
+{
+	g_clear_pointer(&thread->segments, g_array_unref);
+	g_array_sort(thread->cuts_ns, compare_times);
+	thread->segments = thread_segments_cut(builder->timeline, thread->track, thread->from_ns,
+					       thread->to_ns, thread->cuts_ns);
+}
+
+/* The main thread's piece at a moment. */
+static guint main_piece(const struct graph_builder *builder, const struct build_thread *thread,
+			gint64 time_ns)
+{
+	const struct build_window *window = &builder->windows[thread->rank_index];
+
+	return thread_segments_from(build_thread_at(builder, window->main_thread)->segments,
+				    time_ns + 1);
+}
+
+/* Of a thread beside the main one, keep the bursts: drop pieces in which nothing is open, but for
+ * those between two bursts that begin in one piece of the main thread. */
+static void keep_bursts(struct graph_builder *builder, struct build_thread *thread)
+{
+	GArray *main_cuts_ns =
+		build_thread_at(builder, builder->windows[thread->rank_index].main_thread)->cuts_ns;
+	guint n_kept = 0, burst = G_MAXUINT;
+
+	for (guint i = 0; i < thread->segments->len; i++) {
+		struct segment segment = *segment_at(thread->segments, i);
+		guint here = main_piece(builder, thread, segment.start_ns);
+		gboolean is_idle = segment.slice == TACHO_NONE;
+
+		if (is_idle && (i + 1 == thread->segments->len ||
+				main_piece(builder, thread, segment.end_ns) != burst)) {
+			burst = G_MAXUINT;
+			continue;
+		}
+		if (burst == G_MAXUINT) {
+			burst = here;
+			g_array_append_val(main_cuts_ns, segment.start_ns);
+		}
+		*segment_at(thread->segments, n_kept++) = segment;
+	}
+	g_array_set_size(thread->segments, n_kept);
+}
+
+static void add_step_cuts(struct graph_builder *builder, struct build_thread *thread)
+{
+	const GArray *steps = builder->windows[thread->rank_index].steps;
+
+	for (guint i = 0; i < steps->len; i++) {
+		const TachoStep *step = &g_array_index(steps, TachoStep, i);
+
+		g_array_append_val(thread->cuts_ns, step->start_ns);
+		g_array_append_val(thread->cuts_ns, step->end_ns);
+	}
+}
+
+/* Control steps between two recorded ones: nothing was seen of them, and they take no time. */
+static void pass_over_pauses(const struct build_window *window, const struct build_thread *thread)
+{
+	for (guint i = 1; i < window->steps->len; i++) {
+		const TachoStep *step = &g_array_index(window->steps, TachoStep, i);
+		guint piece;
+
+		if (step[-1].number + 1 == step->number)
+			continue;
+		for (piece = thread_segments_from(thread->segments, step[-1].end_ns);
+		     piece < thread->segments->len &&
+		     segment_at(thread->segments, piece)->start_ns < step->start_ns;
+		     piece++)
+			segment_at(thread->segments, piece)->blocked_ns =
+				segment_at(thread->segments, piece)->end_ns;
+	}
+}
+
+gboolean builder_ends_burst(const struct build_thread *thread, guint i)
+{
+	return i + 1 == thread->segments->len || segment_at(thread->segments, i + 1)->start_ns !=
+							 segment_at(thread->segments, i)->end_ns;
+}
+
+/* The burst that ends with piece `last`: the main thread's piece that stood idle over its end had
+ * waited for it. */
+static void join_burst(struct graph_builder *builder, const struct build_thread *thread, guint last)
+{
+	struct build_thread *main_thread =
+		build_thread_at(builder, builder->windows[thread->rank_index].main_thread);
+	gint64 end_ns = segment_at(thread->segments, last)->end_ns;
+	guint next = thread_segments_from(main_thread->segments, end_ns);
+	struct segment *piece;
+
+	if (next == 0)
+		return;
+	piece = segment_at(main_thread->segments, next - 1);
+	if (end_ns <= piece->end_ns && builder_is_gap(builder, piece))
+		piece->blocked_ns = MAX(piece->blocked_ns, end_ns);
+}
+
+static void join_bursts(struct graph_builder *builder)
+{
+	for (guint32 t = 0; t < builder->threads->len; t++) {
+		const struct build_thread *thread = build_thread_at(builder, t);
+
+		for (guint i = 0; !thread->is_main && i < thread->segments->len; i++)
+			if (builder_ends_burst(thread, i))
+				join_burst(builder, thread, i);
+	}
+}
+
+void builder_cut_threads(struct graph_builder *builder)
+{
+	for (guint32 i = 0; i < builder->threads->len; i++) {
+		add_step_cuts(builder, build_thread_at(builder, i));
+		cut_thread(builder, build_thread_at(builder, i));
+	}
+	for (guint32 i = 0; i < builder->threads->len; i++)
+		if (!build_thread_at(builder, i)->is_main)
+			keep_bursts(builder, build_thread_at(builder, i));
+	for (guint32 i = 0; i < builder->n_ranks; i++) {
+		struct build_window *window = &builder->windows[i];
+
+		cut_thread(builder, build_thread_at(builder, window->main_thread));
+		pass_over_pauses(window, build_thread_at(builder, window->main_thread));
+	}
+	join_bursts(builder);
+}
