@@ -16,182 +16,7 @@
  * (3) A part that ends with no hop that is known ends with all. */
 #include "graph/graph_hops.h"
 
-#include <string.h>
-
 #define MAX_HOPS (64 * 1000 * 1000)
-
-/* --- rows ------------------------------------------------------------------------------------ */
-
-static gint compare_rows(gconstpointer a, gconstpointer b)
-{
-	const TachoHop *x = a, *y = b;
-
-	if (x->collective != y->collective)
-		return x->collective < y->collective ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
-}
-
-static void unfolding_init(struct hop_unfolding *unfolding, struct graph_builder *builder)
-{
-	const TachoTimeline *timeline = builder->timeline;
-
-	*unfolding = (struct hop_unfolding){ .builder = builder };
-	unfolding->rank_of = g_hash_table_new(NULL, NULL);
-	unfolding->first_hop = g_hash_table_new(NULL, NULL);
-	unfolding->links = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	unfolding->last_on = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	unfolding->rows = g_array_copy(timeline->hops);
-	unfolding->hops = g_array_new(FALSE, FALSE, sizeof(struct hop));
-	g_array_sort(unfolding->rows, compare_rows);
-	for (guint i = unfolding->rows->len; i-- > 0;) {
-		const TachoHop *row = &g_array_index(unfolding->rows, TachoHop, i);
-
-		if (row->collective != TACHO_NONE)
-			g_hash_table_insert(unfolding->first_hop, GUINT_TO_POINTER(row->collective),
-					    GUINT_TO_POINTER(i + 1));
-	}
-	for (guint i = 0; i < timeline->ranks->len; i++)
-		g_hash_table_insert(
-			unfolding->rank_of,
-			GINT_TO_POINTER(g_array_index(timeline->ranks, TachoRank, i).rank),
-			GUINT_TO_POINTER(i + 1));
-	unfolding->servers = server_work_new(builder);
-}
-
-static void unfolding_release(struct hop_unfolding *unfolding)
-{
-	g_hash_table_unref(unfolding->rank_of);
-	g_hash_table_unref(unfolding->first_hop);
-	g_hash_table_unref(unfolding->links);
-	g_hash_table_unref(unfolding->last_on);
-	g_array_unref(unfolding->rows);
-	g_array_unref(unfolding->hops);
-	server_work_free(unfolding->servers);
-}
-
-static guint32 find_rank(const struct hop_unfolding *unfolding, gint32 rank)
-{
-	gpointer known = g_hash_table_lookup(unfolding->rank_of, GINT_TO_POINTER(rank));
-
-	return known ? GPOINTER_TO_UINT(known) - 1 : TACHO_NONE;
-}
-
-struct build_member *unfolding_member(const struct hop_unfolding *unfolding, guint32 rank_index)
-{
-	for (guint32 i = unfolding->first_member; i < unfolding->end_member; i++)
-		if (build_member_at(unfolding->builder, i)->rank_index == rank_index)
-			return build_member_at(unfolding->builder, i);
-	return NULL;
-}
-
-guint32 unfolding_host(const struct hop_unfolding *unfolding, guint32 rank_index)
-{
-	return g_array_index(unfolding->builder->timeline->ranks, TachoRank, rank_index).host;
-}
-
-static gint64 slice_begin_ns(const struct hop_unfolding *unfolding, guint32 slice)
-{
-	return unfolding->builder->timeline->slices.start_ns[slice];
-}
-
-/* --- the hops of a collective ------------------------------------------------------------------ */
-
-static void take_row(struct hop_unfolding *unfolding, guint32 rank_index, const TachoHop *row)
-{
-	const TachoTimeline *timeline = unfolding->builder->timeline;
-	guint32 peer = row->way == TACHO_HOP_SERVER ? TACHO_NONE : find_rank(unfolding, row->peer);
-	struct hop hop = {
-		.from = row->is_receive ? peer : rank_index,
-		.to = row->is_receive ? rank_index : peer,
-		.loop = row->loop,
-		.step = row->step,
-		.part = row->part,
-		.channel = row->channel,
-		.fed_by = -1,
-		.fed_step = row->fed_step,
-		.begin_ns = slice_begin_ns(unfolding, row->slice),
-		.end_ns = tacho_slice_end_ns(timeline, row->slice),
-		.bytes = row->bytes,
-		.way = row->way,
-		.is_received = row->is_receive,
-		.slice = row->slice,
-	};
-
-	if (row->way != TACHO_HOP_SERVER &&
-	    (peer == TACHO_NONE || peer == rank_index || !unfolding_member(unfolding, peer)))
-		return;
-	if (row->way == TACHO_HOP_RING && row->fed_by >= 0)
-		hop.fed_by = (gint32)find_rank(unfolding, row->fed_by);
-	if (!(timeline->slices.flags[row->slice] & TACHO_SLICE_OPEN))
-		g_array_append_val(unfolding->hops, hop);
-}
-
-static gint compare_hops(gconstpointer a, gconstpointer b)
-{
-	const struct hop *x = a, *y = b;
-	const guint32 of_x[] = { x->loop, x->step, x->part, x->channel, x->from, x->to };
-	const guint32 of_y[] = { y->loop, y->step, y->part, y->channel, y->from, y->to };
-
-	for (guint i = 0; i < G_N_ELEMENTS(of_x); i++)
-		if (of_x[i] != of_y[i])
-			return of_x[i] < of_y[i] ? -1 : 1;
-	return (x->is_received > y->is_received) - (x->is_received < y->is_received);
-}
-
-/* Both ends of a hop become one: it has come when who received it says so, and what it passes on, who sent it. */
-static void join_ends(GArray *hops)
-{
-	guint n_kept = 0;
-
-	for (guint i = 0; i < hops->len; i++) {
-		struct hop hop = g_array_index(hops, struct hop, i);
-		struct hop *last = n_kept ? &g_array_index(hops, struct hop, n_kept - 1) : NULL;
-
-		if (last && last->from == hop.from && last->to == hop.to &&
-		    last->loop == hop.loop && last->step == hop.step && last->part == hop.part &&
-		    last->channel == hop.channel) {
-			if (hop.is_received)
-				last->end_ns = hop.end_ns;
-			last->is_received |= hop.is_received;
-			last->bytes = MAX(last->bytes, hop.bytes);
-		} else {
-			g_array_index(hops, struct hop, n_kept++) = hop;
-		}
-	}
-	g_array_set_size(hops, n_kept);
-}
-
-static const TachoHop *row_at(const struct hop_unfolding *unfolding, guint i)
-{
-	return i < unfolding->rows->len ? &g_array_index(unfolding->rows, TachoHop, i) : NULL;
-}
-
-/* The member's first row, as an index of `rows`; behind them: it has none. */
-static guint first_row(const struct hop_unfolding *unfolding, const struct build_member *member)
-{
-	gpointer known = g_hash_table_lookup(unfolding->first_hop, GUINT_TO_POINTER(member->slice));
-
-	return known ? GPOINTER_TO_UINT(known) - 1 : unfolding->rows->len;
-}
-
-static void collect_hops(struct hop_unfolding *unfolding)
-{
-	g_array_set_size(unfolding->hops, 0);
-	g_hash_table_remove_all(unfolding->last_on);
-	for (guint32 i = unfolding->first_member; i < unfolding->end_member; i++) {
-		const struct build_member *member = build_member_at(unfolding->builder, i);
-		const TachoHop *row;
-
-		for (guint j = first_row(unfolding, member); (row = row_at(unfolding, j)); j++) {
-			if (row->collective != member->slice)
-				break;
-			if (row->slice != TACHO_NONE)
-				take_row(unfolding, member->rank_index, row);
-		}
-	}
-	g_array_sort(unfolding->hops, compare_hops);
-	join_ends(unfolding->hops);
-}
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
@@ -302,25 +127,6 @@ static gint64 follow(struct hop_unfolding *unfolding, const struct hop *from, co
 	return from->end_ns;
 }
 
-/* The first hop of that loop, step, part and channel; they are together. */
-static guint find_first(const struct hop_unfolding *unfolding, const struct hop *like, guint32 step)
-{
-	struct hop key = {
-		.loop = like->loop, .step = step, .part = like->part, .channel = like->channel
-	};
-	guint low = 0, high = unfolding->hops->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare_hops(hop_at(unfolding, middle), &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static gboolean is_alike(const struct hop *a, const struct hop *b, guint32 step)
 {
 	return a->loop == b->loop && a->part == b->part && a->channel == b->channel &&
@@ -333,7 +139,8 @@ static gint64 follow_ring(struct hop_unfolding *unfolding, const struct hop *hop
 
 	if (hop->fed_by < 0 || hop->fed_step >= hop->step)
 		return begin_ns;
-	for (guint i = find_first(unfolding, hop, hop->fed_step); i < unfolding->hops->len; i++) {
+	for (guint i = unfolding_find_first(unfolding, hop, hop->fed_step);
+	     i < unfolding->hops->len; i++) {
 		const struct hop *feeder = hop_at(unfolding, i);
 
 		if (!is_alike(feeder, hop, hop->fed_step))
@@ -363,7 +170,7 @@ static gint64 follow_step(struct hop_unfolding *unfolding, const struct hop *hop
 {
 	gint64 begin_ns = G_MININT64;
 
-	for (guint i = find_first(unfolding, hop, step); i < unfolding->hops->len; i++) {
+	for (guint i = unfolding_find_first(unfolding, hop, step); i < unfolding->hops->len; i++) {
 		const struct hop *feeder = hop_at(unfolding, i);
 
 		if (!is_alike(feeder, hop, step))
@@ -437,15 +244,16 @@ static void end_ring(struct hop_unfolding *unfolding, struct build_member *membe
 {
 	const TachoHop *row;
 
-	for (guint i = first_row(unfolding, member); (row = row_at(unfolding, i)); i++) {
+	for (guint i = unfolding_first_row(unfolding, member);
+	     (row = unfolding_row_at(unfolding, i)); i++) {
 		const struct hop *last;
 
 		if (row->collective != member->slice)
 			break;
 		if (row->slice != TACHO_NONE || row->fed_by < 0)
 			continue;
-		last = find_last(unfolding, find_rank(unfolding, row->fed_by), row->channel,
-				 row->fed_step);
+		last = find_last(unfolding, unfolding_find_rank(unfolding, row->fed_by),
+				 row->channel, row->fed_step);
 		if (last)
 			unfolding_end_with(unfolding, member, last, last_ns);
 	}
@@ -544,7 +352,7 @@ static void unfold(struct hop_unfolding *unfolding)
 	g_autofree gint64 *last_ns = g_new(gint64, MAX(n_members, 1u));
 	struct graph_transfer *whole;
 
-	collect_hops(unfolding);
+	unfolding_collect_hops(unfolding);
 	if (!can_unfold(unfolding))
 		return;
 	for (guint32 i = 0; i < n_members; i++)
@@ -578,32 +386,6 @@ static void cut_wholes(TachoGraph *graph)
 			g_array_index(graph->edges, struct graph_edge, n_kept++) = edge;
 	}
 	g_array_set_size(graph->edges, n_kept);
-}
-
-/* What the hops take in all, as they are now. */
-static void sum_up_hops(TachoGraph *graph, gdouble *fixed_ns, gdouble *work_ns)
-{
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-
-		if (!transfer->is_hop || transfer->is_removed)
-			continue;
-		fixed_ns[transfer->whole] += transfer->fixed_ns;
-		work_ns[transfer->whole] += transfer->work_ns;
-	}
-}
-
-static void keep_sums(TachoGraph *graph)
-{
-	guint32 n = graph->transfers->len;
-	g_autofree gdouble *fixed_ns = g_new0(gdouble, n + 1);
-	g_autofree gdouble *work_ns = g_new0(gdouble, n + 1);
-
-	sum_up_hops(graph, fixed_ns, work_ns);
-	for (guint32 i = 0; i < n; i++) {
-		graph_transfer_at(graph, i)->hops_fixed_ns = fixed_ns[i];
-		graph_transfer_at(graph, i)->hops_work_ns = work_ns[i];
-	}
 }
 
 /* Sizes that a line could be fitted to, at most, on one way; 0: no bytes are known. */
@@ -657,79 +439,6 @@ void builder_unfold_collectives(struct graph_builder *builder)
 	unfolding_release(&unfolding);
 	cut_wholes(graph);
 	builder_cost_transfers(builder, n_wholes, n_groups);
-	keep_sums(graph);
+	graph_keep_hop_sums(graph);
 	note_hops(graph, n_wholes);
-}
-
-/* --- back to one transfer ---------------------------------------------------------------------- */
-
-static gdouble in_proportion(gdouble whole_ns, gdouble now_ns, gdouble recorded_ns)
-{
-	return recorded_ns > 0 ? whole_ns * (now_ns / recorded_ns) : whole_ns + now_ns;
-}
-
-/* Of this job: those beside it stay as they are. */
-static gboolean is_folded_back(const TachoGraph *graph, const struct graph_transfer *transfer)
-{
-	return transfer->is_unfolded && !graph_group_at(graph, transfer->group)->is_guest;
-}
-
-/* When it had the result, of each rank's part: after the transfer as a whole again. */
-static void fold_completions(TachoGraph *graph)
-{
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(graph, i);
-		const struct graph_transfer *transfer;
-
-		if (node->transfer == TACHO_NONE || node->kind != TACHO_NODE_COMPLETE)
-			continue;
-		transfer = graph_transfer_at(graph, node->transfer);
-		if (!is_folded_back(graph, transfer))
-			continue;
-		node->duration_ns =
-			MAX(tacho_slice_end_ns(graph->timeline, node->slice) - transfer->end_ns, 0);
-		graph_add_edge(graph, transfer->node, i, TACHO_EDGE_TRANSFER);
-	}
-}
-
-static void remove_hops(TachoGraph *graph)
-{
-	g_autofree guint8 *is_removed = g_new0(guint8, MAX(graph->nodes->len, 1u));
-
-	for (guint32 i = 0; i < graph->transfers->len; i++)
-		if (graph_transfer_at(graph, i)->is_hop &&
-		    !graph_group_at(graph, graph_transfer_at(graph, i)->group)->is_guest) {
-			is_removed[graph_transfer_at(graph, i)->node] = 1;
-			graph_transfer_at(graph, i)->is_removed = TRUE;
-		}
-	graph_remove_nodes(graph, is_removed);
-}
-
-void graph_fold_hops(TachoGraph *graph)
-{
-	guint32 n = graph->transfers->len;
-	g_autofree gdouble *fixed_ns = g_new0(gdouble, n + 1);
-	g_autofree gdouble *work_ns = g_new0(gdouble, n + 1);
-	gboolean is_folded = FALSE;
-
-	sum_up_hops(graph, fixed_ns, work_ns);
-	fold_completions(graph);
-	for (guint32 i = 0; i < n; i++) {
-		struct graph_transfer *transfer = graph_transfer_at(graph, i);
-
-		if (!is_folded_back(graph, transfer))
-			continue;
-		transfer->is_unfolded = transfer->is_removed = FALSE;
-		graph_set_transfer(
-			graph, i,
-			in_proportion(transfer->whole_fixed_ns, fixed_ns[i],
-				      transfer->hops_fixed_ns),
-			in_proportion(transfer->whole_work_ns, work_ns[i], transfer->hops_work_ns));
-		is_folded = TRUE;
-	}
-	if (!is_folded)
-		return;
-	remove_hops(graph);
-	graph_note(graph, "collectives that were recorded hop by hop are played as a whole: the "
-			  "change is of the whole");
 }

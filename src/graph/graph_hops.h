@@ -36,6 +36,22 @@ static inline struct hop *hop_at(const struct hop_unfolding *unfolding, guint i)
 	return &g_array_index(unfolding->hops, struct hop, i);
 }
 
+/* `unfolding` borrows the builder. */
+void unfolding_init(struct hop_unfolding *unfolding, struct graph_builder *builder);
+void unfolding_release(struct hop_unfolding *unfolding);
+
+/* The index of a rank, by the launcher's number; TACHO_NONE: there is none. */
+guint32 unfolding_find_rank(const struct hop_unfolding *unfolding, gint32 rank);
+/* The member's first row, as an index of `rows`; behind them: it has none. */
+guint unfolding_first_row(const struct hop_unfolding *unfolding, const struct build_member *member);
+/* NULL: behind the last. */
+const TachoHop *unfolding_row_at(const struct hop_unfolding *unfolding, guint i);
+/* Put the hops of the members from first_member up to end_member into `hops`, in the place of those there. */
+void unfolding_collect_hops(struct hop_unfolding *unfolding);
+/* The first hop of that step with the loop, part and channel of `like`; they are together. */
+guint unfolding_find_first(const struct hop_unfolding *unfolding, const struct hop *like,
+			   guint32 step);
+
 /* The member of the rank; NULL: it has none. */
 struct build_member *unfolding_member(const struct hop_unfolding *unfolding, guint32 rank_index);
 guint32 unfolding_host(const struct hop_unfolding *unfolding, guint32 rank_index);
@@ -47,6 +63,9 @@ gint64 unfolding_wait_for_ranks(struct hop_unfolding *unfolding, const struct ho
 /* Let the member's part end with the hop. */
 void unfolding_end_with(struct hop_unfolding *unfolding, struct build_member *member,
 			const struct hop *hop, gint64 *last_ns);
+
+/* Remember what the hops of each collective take in all, for graph_fold_hops(); before any change. */
+void graph_keep_hop_sums(TachoGraph *graph);
 
 /* What servers did, for all collectives. */
 struct server_work *server_work_new(struct graph_builder *builder);

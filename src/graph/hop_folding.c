@@ -1,0 +1,102 @@
+/* hop_folding: collectives that were unfolded into hops, as one transfer each again.
+ *
+ * What a collective took as a whole was kept when it was unfolded. What changes have since made of its hops, summed
+ * up, is made of the whole in proportion. */
+#include "graph/graph_hops.h"
+
+/* What the hops take in all, as they are now. */
+static void sum_up_hops(TachoGraph *graph, gdouble *fixed_ns, gdouble *work_ns)
+{
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (!transfer->is_hop || transfer->is_removed)
+			continue;
+		fixed_ns[transfer->whole] += transfer->fixed_ns;
+		work_ns[transfer->whole] += transfer->work_ns;
+	}
+}
+
+void graph_keep_hop_sums(TachoGraph *graph)
+{
+	guint32 n = graph->transfers->len;
+	g_autofree gdouble *fixed_ns = g_new0(gdouble, n + 1);
+	g_autofree gdouble *work_ns = g_new0(gdouble, n + 1);
+
+	sum_up_hops(graph, fixed_ns, work_ns);
+	for (guint32 i = 0; i < n; i++) {
+		graph_transfer_at(graph, i)->hops_fixed_ns = fixed_ns[i];
+		graph_transfer_at(graph, i)->hops_work_ns = work_ns[i];
+	}
+}
+
+static gdouble in_proportion(gdouble whole_ns, gdouble now_ns, gdouble recorded_ns)
+{
+	return recorded_ns > 0 ? whole_ns * (now_ns / recorded_ns) : whole_ns + now_ns;
+}
+
+/* Of this job: those beside it stay as they are. */
+static gboolean is_folded_back(const TachoGraph *graph, const struct graph_transfer *transfer)
+{
+	return transfer->is_unfolded && !graph_group_at(graph, transfer->group)->is_guest;
+}
+
+/* When it had the result, of each rank's part: after the transfer as a whole again. */
+static void fold_completions(TachoGraph *graph)
+{
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		struct graph_node *node = graph_node_at(graph, i);
+		const struct graph_transfer *transfer;
+
+		if (node->transfer == TACHO_NONE || node->kind != TACHO_NODE_COMPLETE)
+			continue;
+		transfer = graph_transfer_at(graph, node->transfer);
+		if (!is_folded_back(graph, transfer))
+			continue;
+		node->duration_ns =
+			MAX(tacho_slice_end_ns(graph->timeline, node->slice) - transfer->end_ns, 0);
+		graph_add_edge(graph, transfer->node, i, TACHO_EDGE_TRANSFER);
+	}
+}
+
+static void remove_hops(TachoGraph *graph)
+{
+	g_autofree guint8 *is_removed = g_new0(guint8, MAX(graph->nodes->len, 1u));
+
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		if (graph_transfer_at(graph, i)->is_hop &&
+		    !graph_group_at(graph, graph_transfer_at(graph, i)->group)->is_guest) {
+			is_removed[graph_transfer_at(graph, i)->node] = 1;
+			graph_transfer_at(graph, i)->is_removed = TRUE;
+		}
+	graph_remove_nodes(graph, is_removed);
+}
+
+void graph_fold_hops(TachoGraph *graph)
+{
+	guint32 n = graph->transfers->len;
+	g_autofree gdouble *fixed_ns = g_new0(gdouble, n + 1);
+	g_autofree gdouble *work_ns = g_new0(gdouble, n + 1);
+	gboolean is_folded = FALSE;
+
+	sum_up_hops(graph, fixed_ns, work_ns);
+	fold_completions(graph);
+	for (guint32 i = 0; i < n; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (!is_folded_back(graph, transfer))
+			continue;
+		transfer->is_unfolded = transfer->is_removed = FALSE;
+		graph_set_transfer(
+			graph, i,
+			in_proportion(transfer->whole_fixed_ns, fixed_ns[i],
+				      transfer->hops_fixed_ns),
+			in_proportion(transfer->whole_work_ns, work_ns[i], transfer->hops_work_ns));
+		is_folded = TRUE;
+	}
+	if (!is_folded)
+		return;
+	remove_hops(graph);
+	graph_note(graph, "collectives that were recorded hop by hop are played as a whole: the "
+			  "change is of the whole");
+}
