@@ -192,23 +192,29 @@ static gint64 follow_tree(struct hop_unfolding *unfolding, const struct hop *hop
 	return begin_ns;
 }
 
+void unfolding_begin_at(struct hop_unfolding *unfolding, const struct hop *hop, gint64 begin_ns)
+{
+	TachoGraph *graph = unfolding->builder->graph;
+	struct graph_node *node = graph_node_at(graph, hop->node);
+	struct graph_transfer *transfer = graph_transfer_at(graph, node->transfer);
+
+	transfer->begin_ns = begin_ns;
+	transfer->end_ns = MAX(hop->end_ns, begin_ns);
+	node->begin_ns = begin_ns - graph->origin_ns;
+	node->duration_ns = transfer->end_ns - transfer->begin_ns;
+}
+
 /* All nodes are there: connect one, and let it begin when the last that it waited for had ended. */
 static void connect_hop(struct hop_unfolding *unfolding, guint index)
 {
-	TachoGraph *graph = unfolding->builder->graph;
 	const struct hop *hop = hop_at(unfolding, index);
 	const struct hop *before = take_turn(unfolding, index);
-	struct graph_node *node = graph_node_at(graph, hop->node);
-	struct graph_transfer *transfer = graph_transfer_at(graph, node->transfer);
 	gint64 begin_ns = before ? follow(unfolding, before, hop, TACHO_EDGE_ORDER)
 				 : unfolding_wait_for_ranks(unfolding, hop);
 
 	begin_ns = MAX(begin_ns, hop->way == TACHO_HOP_RING ? follow_ring(unfolding, hop)
 							    : follow_tree(unfolding, hop));
-	transfer->begin_ns = begin_ns;
-	transfer->end_ns = MAX(hop->end_ns, begin_ns);
-	node->begin_ns = begin_ns - graph->origin_ns;
-	node->duration_ns = transfer->end_ns - transfer->begin_ns;
+	unfolding_begin_at(unfolding, hop, begin_ns);
 }
 
 /* --- what a rank's part ends with -------------------------------------------------------------- */

@@ -60,6 +60,8 @@ void unfolding_add_node(struct hop_unfolding *unfolding, struct hop *hop, const 
 			gint64 begin_ns);
 /* Let the hop begin when the ranks of the sender's host have come, and the receiver has; returns when that was. */
 gint64 unfolding_wait_for_ranks(struct hop_unfolding *unfolding, const struct hop *hop);
+/* Let the hop's node and transfer begin then, and end when the hop had come, or at once. */
+void unfolding_begin_at(struct hop_unfolding *unfolding, const struct hop *hop, gint64 begin_ns);
 /* Let the member's part end with the hop. */
 void unfolding_end_with(struct hop_unfolding *unfolding, struct build_member *member,
 			const struct hop *hop, gint64 *last_ns);

@@ -104,18 +104,6 @@ static const struct hop *find_before(const GPtrArray *sorted, guint index)
 		       : NULL;
 }
 
-static void begin_at(struct hop_unfolding *unfolding, const struct hop *hop, gint64 begin_ns)
-{
-	TachoGraph *graph = unfolding->builder->graph;
-	struct graph_node *node = graph_node_at(graph, hop->node);
-	struct graph_transfer *transfer = graph_transfer_at(graph, node->transfer);
-
-	transfer->begin_ns = begin_ns;
-	transfer->end_ns = MAX(hop->end_ns, begin_ns);
-	node->begin_ns = begin_ns - graph->origin_ns;
-	node->duration_ns = transfer->end_ns - transfer->begin_ns;
-}
-
 static void add_pushes(struct hop_unfolding *unfolding)
 {
 	const struct server_work *servers = unfolding->servers;
@@ -138,7 +126,7 @@ static void add_pushes(struct hop_unfolding *unfolding)
 				       TACHO_EDGE_ORDER);
 			begin_ns = MAX(begin_ns, before->end_ns);
 		}
-		begin_at(unfolding, hop, begin_ns);
+		unfolding_begin_at(unfolding, hop, begin_ns);
 	}
 }
 
@@ -256,7 +244,7 @@ static void add_pull(struct hop_unfolding *unfolding, const GPtrArray *pulls, gu
 		graph_add_edge(graph, before->node, hop->node, TACHO_EDGE_ORDER);
 		begin_ns = MAX(begin_ns, before->end_ns);
 	}
-	begin_at(unfolding, hop, begin_ns);
+	unfolding_begin_at(unfolding, hop, begin_ns);
 }
 
 static void add_pulls(struct hop_unfolding *unfolding)
