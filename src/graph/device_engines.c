@@ -61,26 +61,35 @@ static gint compare_copies(gconstpointer a, gconstpointer b, gpointer data)
 	return (x->work > y->work) - (x->work < y->work);
 }
 
+static void collect_copies_of_stream(const struct graph_builder *builder,
+				     const struct build_stream *stream, GArray *copies)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	struct copy copy = { .device = tacho_timeline_track(timeline, stream->track)->device };
+
+	for (guint32 i = stream->first_work; i < stream->first_work + stream->n_work; i++) {
+		guint32 slice = build_work_at(builder, i)->slice;
+
+		copy.work = i;
+		copy.direction = TO_DEVICE;
+		if (timeline->slices.kind[slice] != TACHO_SLICE_MEMCPY)
+			continue;
+		while (copy.direction < N_DIRECTIONS &&
+		       !goes(tacho_slice_name(timeline, slice), copy.direction))
+			copy.direction++;
+		if (copy.direction < N_DIRECTIONS)
+			g_array_append_val(copies, copy);
+	}
+}
+
 /* Of the rank, by device, direction and time. */
 static GArray *collect_copies(struct graph_builder *builder, guint32 rank_index)
 {
 	GArray *copies = g_array_new(FALSE, FALSE, sizeof(struct copy));
 
-	for (guint32 i = 0; i < builder->work->len; i++) {
-		const struct build_work *work = build_work_at(builder, i);
-		const struct build_stream *stream = build_stream_at(builder, work->stream);
-		struct copy copy = { .work = i };
-
-		if (stream->rank_index != rank_index ||
-		    builder->timeline->slices.kind[work->slice] != TACHO_SLICE_MEMCPY)
-			continue;
-		copy.device = tacho_timeline_track(builder->timeline, stream->track)->device;
-		for (copy.direction = TO_DEVICE; copy.direction < N_DIRECTIONS; copy.direction++)
-			if (goes(tacho_slice_name(builder->timeline, work->slice), copy.direction))
-				break;
-		if (copy.direction < N_DIRECTIONS)
-			g_array_append_val(copies, copy);
-	}
+	for (guint32 i = 0; i < builder->streams->len; i++)
+		if (build_stream_at(builder, i)->rank_index == rank_index)
+			collect_copies_of_stream(builder, build_stream_at(builder, i), copies);
 	g_array_sort_with_data(copies, compare_copies, builder);
 	return copies;
 }

@@ -24,18 +24,26 @@ static guint32 outstanding(const struct graph_builder *builder, guint32 index, g
 	return index - *next;
 }
 
+static void collect_calls(const struct graph_builder *builder, const struct build_stream *stream,
+			  GArray *durations_ns)
+{
+	for (guint32 i = stream->first_work; i < stream->first_work + stream->n_work; i++) {
+		guint32 call = build_work_at(builder, i)->call;
+
+		if (call != TACHO_NONE)
+			g_array_append_val(durations_ns,
+					   builder->timeline->slices.duration_ns[call]);
+	}
+}
+
+/* From how long on a call of the rank counts as one that waited. */
 static gint64 long_call_ns(const struct graph_builder *builder, guint32 rank_index)
 {
 	g_autoptr(GArray) durations_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
 
-	for (guint32 i = 0; i < builder->work->len; i++) {
-		const struct build_work *work = build_work_at(builder, i);
-
-		if (work->call != TACHO_NONE &&
-		    build_stream_at(builder, work->stream)->rank_index == rank_index)
-			g_array_append_val(durations_ns,
-					   builder->timeline->slices.duration_ns[work->call]);
-	}
+	for (guint32 i = 0; i < builder->streams->len; i++)
+		if (build_stream_at(builder, i)->rank_index == rank_index)
+			collect_calls(builder, build_stream_at(builder, i), durations_ns);
 	if (durations_ns->len == 0)
 		return G_MAXINT64;
 	return (gint64)CLAMP(LONG_FACTOR * quantile(durations_ns, 0.5), MIN_LONG_NS, 4e18);

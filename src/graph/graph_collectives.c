@@ -252,24 +252,92 @@ static gint compare_members(gconstpointer a, gconstpointer b, gpointer data)
 	return (x->slice > y->slice) - (x->slice < y->slice);
 }
 
+/* A rank's seat in a group: its host's, or its devices'. */
+struct seat {
+	guint32 rank_index, group;
+	gboolean is_device;
+};
+
+static gint compare_seats_by_rank(gconstpointer a, gconstpointer b)
+{
+	const struct seat *x = a, *y = b;
+
+	if (x->rank_index != y->rank_index)
+		return x->rank_index < y->rank_index ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->is_device - y->is_device;
+}
+
+static gint compare_seats_by_group(gconstpointer a, gconstpointer b)
+{
+	const struct seat *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->is_device != y->is_device)
+		return x->is_device - y->is_device;
+	return (x->rank_index > y->rank_index) - (x->rank_index < y->rank_index);
+}
+
+static struct seat seat_of(const struct graph_builder *builder, const struct build_member *member)
+{
+	return (struct seat){
+		.rank_index = member->rank_index,
+		.group = graph_transfer_at(builder->graph, member->transfer)->group,
+		.is_device = member->work != TACHO_NONE,
+	};
+}
+
+/* Each seat once, in that order. */
+static GArray *collect_seats(const struct graph_builder *builder, GCompareFunc compare)
+{
+	GArray *seats = g_array_new(FALSE, FALSE, sizeof(struct seat));
+	guint n_kept = 0;
+
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		struct seat seat = seat_of(builder, build_member_at(builder, i));
+
+		g_array_append_val(seats, seat);
+	}
+	g_array_sort(seats, compare);
+	for (guint i = 0; i < seats->len; i++) {
+		struct seat seat = g_array_index(seats, struct seat, i);
+
+		if (n_kept == 0 ||
+		    compare(&g_array_index(seats, struct seat, n_kept - 1), &seat) != 0)
+			g_array_index(seats, struct seat, n_kept++) = seat;
+	}
+	g_array_set_size(seats, n_kept);
+	return seats;
+}
+
+/* Workers for each group on the host of each rank that takes part in it. */
 static void add_pools(struct graph_builder *builder)
 {
-	guint n_groups = builder->graph->groups->len;
+	g_autoptr(GArray) seats = collect_seats(builder, compare_seats_by_rank);
+	guint n_kept = 0;
 
-	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
-		for (guint32 group = 0; group < n_groups; group++) {
-			struct graph_pool pool = { .rank_index = rank,
-						   .group = group,
-						   .n_workers = 1 };
+	for (guint i = 0; i < seats->len; i++) {
+		struct seat seat = g_array_index(seats, struct seat, i);
+		struct graph_pool pool = { .rank_index = seat.rank_index,
+					   .group = seat.group,
+					   .n_workers = 1 };
 
-			g_array_append_val(builder->graph->pools, pool);
-		}
+		if (seat.is_device)
+			continue;
+		g_array_index(seats, struct seat, n_kept++) = seat;
+		g_array_append_val(builder->graph->pools, pool);
+	}
+	g_array_set_size(seats, n_kept);
 	for (guint32 i = 0; i < builder->members->len; i++) {
 		struct build_member *member = build_member_at(builder, i);
+		struct seat seat = seat_of(builder, member);
+		guint pool;
 
-		if (member->work == TACHO_NONE)
-			member->pool = member->rank_index * n_groups +
-				       graph_transfer_at(builder->graph, member->transfer)->group;
+		if (!seat.is_device &&
+		    g_array_binary_search(seats, &seat, compare_seats_by_rank, &pool))
+			member->pool = pool;
 	}
 }
 
@@ -346,68 +414,62 @@ static guint32 host_of(const struct graph_builder *builder, guint32 rank_index)
 	return g_array_index(builder->timeline->ranks, TachoRank, rank_index).host;
 }
 
-/* The ranks of a group: those whose parts are work of devices, or the others. Returns on how many hosts they are. */
-static guint find_ranks(const struct graph_builder *builder, guint32 group, gboolean are_devices,
-			guint8 *is_in)
+/* On how many hosts the ranks of the seats [from, to) are. */
+static guint count_hosts(const struct graph_builder *builder, const GArray *seats, guint from,
+			 guint to)
 {
 	g_autoptr(GHashTable) hosts = g_hash_table_new(NULL, NULL);
 
-	memset(is_in, 0, builder->n_ranks);
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		const struct build_member *member = build_member_at(builder, i);
-
-		if ((member->work != TACHO_NONE) != are_devices ||
-		    graph_transfer_at(builder->graph, member->transfer)->group != group)
-			continue;
-		is_in[member->rank_index] = TRUE;
-		g_hash_table_add(hosts, GUINT_TO_POINTER(host_of(builder, member->rank_index)));
-	}
+	for (guint i = from; i < to; i++)
+		g_hash_table_add(
+			hosts, GUINT_TO_POINTER(host_of(
+				       builder, g_array_index(seats, struct seat, i).rank_index)));
 	return g_hash_table_size(hosts);
 }
 
 /* A ring's neighbours on one host speak through it; else each host sends and receives. */
-static void add_host_links(struct graph_builder *builder, guint32 group, guint8 *is_in)
+static void add_host_link(struct graph_builder *builder, const struct seat *seat, guint n_hosts)
 {
-	guint n_hosts = find_ranks(builder, group, FALSE, is_in);
+	guint32 host = host_of(builder, seat->rank_index);
 
-	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
-		if (!is_in[rank])
-			continue;
-		graph_add_group_link(builder->graph, group, host_of(builder, rank),
-				     n_hosts == 1 ? "local" : "out");
-		if (n_hosts > 1)
-			graph_add_group_link(builder->graph, group, host_of(builder, rank), "in");
-	}
+	graph_add_group_link(builder->graph, seat->group, host, n_hosts == 1 ? "local" : "out");
+	if (n_hosts > 1)
+		graph_add_group_link(builder->graph, seat->group, host, "in");
 }
 
 /* What devices speak through is not recorded. Each is taken to have one link to those of its host, and another one to
  * all others, which groups that it belongs to share. */
-static void add_device_links(struct graph_builder *builder, guint32 group, guint8 *is_in)
+static void add_device_link(struct graph_builder *builder, const struct seat *seat, guint n_hosts)
 {
-	guint n_hosts = find_ranks(builder, group, TRUE, is_in);
+	TachoTimeline *timeline = builder->timeline;
+	g_autofree gchar *name = g_strdup_printf(
+		"%s rank %d", tacho_timeline_string(timeline, host_of(builder, seat->rank_index)),
+		g_array_index(timeline->ranks, TachoRank, seat->rank_index).rank);
 
-	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
-		g_autofree gchar *name = NULL;
-
-		if (!is_in[rank])
-			continue;
-		name = g_strdup_printf(
-			"%s rank %d",
-			tacho_timeline_string(builder->timeline, host_of(builder, rank)),
-			g_array_index(builder->timeline->ranks, TachoRank, rank).rank);
-		graph_add_group_link(builder->graph, group,
-				     tacho_timeline_intern(builder->timeline, name, -1),
-				     n_hosts == 1 ? "device" : "network");
-	}
+	graph_add_group_link(builder->graph, seat->group, tacho_timeline_intern(timeline, name, -1),
+			     n_hosts == 1 ? "device" : "network");
 }
 
 static void add_links(struct graph_builder *builder)
 {
-	g_autofree guint8 *is_in = g_new(guint8, MAX(builder->n_ranks, 1u));
+	g_autoptr(GArray) seats = collect_seats(builder, compare_seats_by_group);
 
-	for (guint32 group = 0; group < builder->graph->groups->len; group++) {
-		add_host_links(builder, group, is_in);
-		add_device_links(builder, group, is_in);
+	for (guint from = 0, to; from < seats->len; from = to) {
+		const struct seat *first = &g_array_index(seats, struct seat, from);
+		guint n_hosts;
+
+		for (to = from + 1; to < seats->len; to++) {
+			const struct seat *seat = &g_array_index(seats, struct seat, to);
+
+			if (seat->group != first->group || seat->is_device != first->is_device)
+				break;
+		}
+		n_hosts = count_hosts(builder, seats, from, to);
+		for (guint i = from; i < to; i++)
+			if (first->is_device)
+				add_device_link(builder, first + (i - from), n_hosts);
+			else
+				add_host_link(builder, first + (i - from), n_hosts);
 	}
 }
 

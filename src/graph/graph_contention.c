@@ -62,38 +62,46 @@ static gint compare_intervals(gconstpointer a, gconstpointer b)
 	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
-/* When bytes of a rank's transfers moved, of devices or of the host, in the graph's time: in order, without
- * overlap. */
-static GArray *moving_times(const struct graph_builder *builder, guint32 rank_index,
-			    gboolean is_device)
+/* Sort the intervals, and join those that overlap. */
+static void join_intervals(GArray *intervals)
 {
-	const TachoGraph *graph = builder->graph;
-	GArray *times = g_array_new(FALSE, FALSE, sizeof(struct interval));
 	guint n_kept = 0;
 
+	g_array_sort(intervals, compare_intervals);
+	for (guint i = 0; i < intervals->len; i++) {
+		struct interval interval = g_array_index(intervals, struct interval, i);
+		struct interval *last =
+			n_kept ? &g_array_index(intervals, struct interval, n_kept - 1) : NULL;
+
+		if (last && interval.begin_ns <= last->end_ns)
+			last->end_ns = MAX(last->end_ns, interval.end_ns);
+		else
+			g_array_index(intervals, struct interval, n_kept++) = interval;
+	}
+	g_array_set_size(intervals, n_kept);
+}
+
+/* When bytes of each rank's transfers moved, of devices or of hosts, in the graph's time: into times[rank], a new array
+ * of struct interval, in order and without overlap. */
+static void find_moving_times(const struct graph_builder *builder, gboolean is_device,
+			      GArray **times)
+{
+	const TachoGraph *graph = builder->graph;
+
+	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
+		times[rank] = g_array_new(FALSE, FALSE, sizeof(struct interval));
 	for (guint32 i = 0; i < builder->members->len; i++) {
 		const struct build_member *member = build_member_at(builder, i);
 		const struct graph_transfer *transfer = graph_transfer_at(graph, member->transfer);
 		struct interval time = { transfer->begin_ns - graph->origin_ns,
 					 transfer->end_ns - graph->origin_ns };
 
-		if (member->rank_index == rank_index && transfer->is_device == is_device &&
-		    transfer->work_ns > 0 && time.end_ns > time.begin_ns)
-			g_array_append_val(times, time);
+		if (transfer->is_device == is_device && transfer->work_ns > 0 &&
+		    time.end_ns > time.begin_ns)
+			g_array_append_val(times[member->rank_index], time);
 	}
-	g_array_sort(times, compare_intervals);
-	for (guint i = 0; i < times->len; i++) {
-		struct interval time = g_array_index(times, struct interval, i);
-		struct interval *last =
-			n_kept ? &g_array_index(times, struct interval, n_kept - 1) : NULL;
-
-		if (last && time.begin_ns <= last->end_ns)
-			last->end_ns = MAX(last->end_ns, time.end_ns);
-		else
-			g_array_index(times, struct interval, n_kept++) = time;
-	}
-	g_array_set_size(times, n_kept);
-	return times;
+	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
+		join_intervals(times[rank]);
 }
 
 /* How much of [begin_ns, end_ns) is in `times`. */
@@ -331,8 +339,7 @@ void builder_take_contention(struct graph_builder *builder)
 	g_autofree GArray **times = g_new0(GArray *, MAX(builder->n_ranks, 1u));
 
 	for (gboolean is_device = FALSE; is_device <= has_device_transfers(graph); is_device++) {
-		for (guint32 rank = 0; rank < builder->n_ranks; rank++)
-			times[rank] = moving_times(builder, rank, is_device);
+		find_moving_times(builder, is_device, times);
 		if (is_device)
 			graph->device_taken_share = take_out(builder, TRUE, times);
 		else

@@ -138,6 +138,16 @@ static gboolean is_one_step(const struct graph_builder *builder, gint64 first, g
 	return FALSE;
 }
 
+static void widen_window(struct build_window *window, const TachoTimeline *timeline,
+			 const TachoTrack *track, gboolean is_main)
+{
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		window->from_ns = MIN(window->from_ns, timeline->slices.start_ns[i]);
+		if (is_main)
+			window->to_ns = MAX(window->to_ns, tacho_slice_end_ns(timeline, i));
+	}
+}
+
 /* From the first event of a rank's threads to the last of its main one: what comes after that on other
  * threads nobody waits for. */
 static void set_whole_window(struct graph_builder *builder, guint32 rank_index)
@@ -149,15 +159,11 @@ static void set_whole_window(struct graph_builder *builder, guint32 rank_index)
 	TachoStep step = { .rank_index = rank_index, .is_complete = TRUE };
 
 	window->from_ns = G_MAXINT64;
-	for (guint32 i = 0; i < timeline->slices.n; i++) {
-		guint32 track = timeline->slices.track[i];
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
 
-		if (tacho_timeline_track(timeline, track)->process != process ||
-		    tacho_timeline_track(timeline, track)->kind != TACHO_TRACK_THREAD)
-			continue;
-		window->from_ns = MIN(window->from_ns, timeline->slices.start_ns[i]);
-		if (track == main_track)
-			window->to_ns = MAX(window->to_ns, tacho_slice_end_ns(timeline, i));
+		if (track->process == process && track->kind == TACHO_TRACK_THREAD)
+			widen_window(window, timeline, track, i == main_track);
 	}
 	window->from_ns = MIN(window->from_ns, window->to_ns);
 	step.start_ns = window->from_ns;

@@ -51,40 +51,38 @@ static GArray *collect_moments(const TachoGraph *graph)
 	return moments;
 }
 
-/* Of those under way. */
-static guint32 n_of_group(const TachoGraph *graph, const GArray *active, guint32 group)
-{
-	guint32 n = 0;
-
-	for (guint i = 0; i < active->len; i++)
-		n += graph_transfer_at(graph, g_array_index(active, guint32, i))->group == group;
-	return n;
-}
+/* Transfers under way, while time passes over the recording. */
+struct traffic {
+	GArray *active;	     /* guint32, transfers */
+	guint32 *load;	     /* on each link */
+	guint32 *n_of_group; /* of each group */
+};
 
 /* How much of its work each of the transfers under way gets done, into moved_ns. */
-static void pass_time(const TachoGraph *graph, const GArray *active, const guint32 *load,
-		      gint64 elapsed_ns, gdouble *moved_ns)
+static void pass_time(const TachoGraph *graph, const struct traffic *traffic, gint64 elapsed_ns,
+		      gdouble *moved_ns)
 {
-	for (guint i = 0; i < active->len; i++) {
-		guint32 index = g_array_index(active, guint32, i);
+	for (guint i = 0; i < traffic->active->len; i++) {
+		guint32 index = g_array_index(traffic->active, guint32, i);
 		const struct graph_transfer *transfer = graph_transfer_at(graph, index);
 
 		moved_ns[index] +=
 			(gdouble)elapsed_ns *
-			graph_transfer_pace(
-				transfer->fixed_ns, transfer->work_ns,
-				graph_n_sharing(graph, transfer->group, load,
-						n_of_group(graph, active, transfer->group)));
+			graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
+					    graph_n_sharing(graph, transfer->group, traffic->load,
+							    traffic->n_of_group[transfer->group]));
 	}
 }
 
-static void change_load(const TachoGraph *graph, guint32 transfer, guint32 *load, gint change)
+static void change_load(const TachoGraph *graph, struct traffic *traffic, guint32 transfer,
+			gint change)
 {
-	const struct graph_group *group =
-		graph_group_at(graph, graph_transfer_at(graph, transfer)->group);
+	guint32 index = graph_transfer_at(graph, transfer)->group;
+	const struct graph_group *group = graph_group_at(graph, index);
 
-	for (guint32 j = 0; j < group->n_links; j++)
-		load[g_array_index(graph->group_links, guint32, group->first_link + j)] +=
+	traffic->n_of_group[index] += (guint32)change;
+	for (guint32 i = 0; i < group->n_links; i++)
+		traffic->load[g_array_index(graph->group_links, guint32, group->first_link + i)] +=
 			(guint32)change;
 }
 
@@ -102,6 +100,8 @@ static void find_moved(const TachoGraph *graph, const GArray *moments, gdouble *
 {
 	g_autoptr(GArray) active = g_array_new(FALSE, FALSE, sizeof(guint32));
 	g_autofree guint32 *load = g_new0(guint32, MAX(graph->links->len, 1u));
+	g_autofree guint32 *n_of_group = g_new0(guint32, MAX(graph->groups->len, 1u));
+	struct traffic traffic = { active, load, n_of_group };
 	gint64 at_ns = 0;
 
 	for (guint32 i = 0; i < graph->transfers->len; i++)
@@ -111,9 +111,9 @@ static void find_moved(const TachoGraph *graph, const GArray *moments, gdouble *
 
 		if (graph_transfer_at(graph, moment->transfer)->work_ns <= 0)
 			continue;
-		pass_time(graph, active, load, moment->time_ns - at_ns, moved_ns);
+		pass_time(graph, &traffic, moment->time_ns - at_ns, moved_ns);
 		at_ns = moment->time_ns;
-		change_load(graph, moment->transfer, load, moment->is_begin ? 1 : -1);
+		change_load(graph, &traffic, moment->transfer, moment->is_begin ? 1 : -1);
 		if (moment->is_begin)
 			g_array_append_val(active, moment->transfer);
 		else
@@ -160,12 +160,9 @@ static gint64 shortest_ns(const TachoTimeline *timeline, const TachoCollective *
 	return end_ns - begin_ns;
 }
 
-/* What the fixed part of a transfer can be at most: those collectives of the run that are too small
- * for their bytes to count took so long, and each of the 2 (n - 1) rounds of a ring may take as long
- * again. G_MAXDOUBLE where there was none. */
-static gdouble max_fixed_ns(const TachoGraph *graph, guint32 n_ranks)
+/* The median time of the run's collectives that are too small for their bytes to count, ns; < 0: there is none. */
+static gdouble small_collective_ns(const TachoTimeline *timeline)
 {
-	const TachoTimeline *timeline = graph->timeline;
 	g_autoptr(GArray) times_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
 
 	for (guint i = 0; i < timeline->collectives->len; i++) {
@@ -176,43 +173,77 @@ static gdouble max_fixed_ns(const TachoGraph *graph, guint32 n_ranks)
 		if (collective->n_members > 1 && collective->bytes <= SMALL_BYTES && time_ns > 0)
 			g_array_append_val(times_ns, time_ns);
 	}
-	if (times_ns->len == 0)
-		return G_MAXDOUBLE;
-	return 2.0 * (MAX(n_ranks, 2u) - 1) * quantile(times_ns, 0.5);
+	return times_ns->len > 0 ? quantile(times_ns, 0.5) : -1;
+}
+
+/* What the fixed part of a transfer can be at most: each of the 2 (n - 1) rounds of a ring may take as long as a small
+ * collective. G_MAXDOUBLE where there is none. */
+static gdouble max_fixed_ns(gdouble small_ns, guint32 n_ranks)
+{
+	return small_ns >= 0 ? 2.0 * (MAX(n_ranks, 2u) - 1) * small_ns : G_MAXDOUBLE;
+}
+
+/* The transfers of each group, in their order: of group g, transfers[first[g]] up to transfers[first[g + 1]]. */
+struct group_transfers {
+	guint32 *first, *transfers;
+};
+
+static void group_transfers_init(struct group_transfers *of_group, const TachoGraph *graph)
+{
+	guint32 n_groups = graph->groups->len, n = graph->transfers->len;
+
+	of_group->first = g_new0(guint32, (gsize)n_groups + 2);
+	of_group->transfers = g_new(guint32, MAX(n, 1u));
+	for (guint32 i = 0; i < n; i++)
+		of_group->first[graph_transfer_at(graph, i)->group + 2]++;
+	for (guint32 i = 2; i < n_groups + 2; i++)
+		of_group->first[i] += of_group->first[i - 1];
+	for (guint32 i = 0; i < n; i++)
+		of_group->transfers[of_group->first[graph_transfer_at(graph, i)->group + 1]++] = i;
+}
+
+static void group_transfers_release(struct group_transfers *of_group)
+{
+	g_free(of_group->first);
+	g_free(of_group->transfers);
 }
 
 /* Fit a line to the group's transfers, or only to those called `name`. */
-static void fit(const TachoGraph *graph, guint32 group, guint32 name, struct transfer_cost *cost)
+static void fit(const TachoGraph *graph, const struct group_transfers *of_group, guint32 group,
+		guint32 name, struct transfer_cost *cost)
 {
 	g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(struct transfer_sample));
 
-	for (guint i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+	for (guint32 i = of_group->first[group]; i < of_group->first[group + 1]; i++) {
+		const struct graph_transfer *transfer =
+			graph_transfer_at(graph, of_group->transfers[i]);
 		struct transfer_sample sample = { wire_bytes(graph, transfer), transfer->work_ns };
 
-		if (transfer->group == group && (name == TACHO_NONE || transfer->name == name))
+		if (name == TACHO_NONE || transfer->name == name)
 			g_array_append_val(samples, sample);
 	}
 	transfer_cost_fit(cost, (struct transfer_sample *)(void *)samples->data, samples->len,
 			  graph_group_at(graph, group)->max_fixed_ns);
 }
 
-/* The group's all-reduces if there are any, else all. */
-static void fit_group(const TachoGraph *graph, guint32 group)
+/* The group's all-reduces if the bytes of any are known, else all. */
+static void fit_group(const TachoGraph *graph, const struct group_transfers *of_group,
+		      guint32 group)
 {
-	struct graph_group *row = graph_group_at(graph, group);
+	struct transfer_cost *cost = &graph_group_at(graph, group)->cost;
+	g_autoptr(GHashTable) tried = g_hash_table_new(NULL, NULL); /* names */
 
-	for (guint i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-		const gchar *name = tacho_timeline_string(graph->timeline, transfer->name);
+	for (guint32 i = of_group->first[group]; i < of_group->first[group + 1]; i++) {
+		guint32 name = graph_transfer_at(graph, of_group->transfers[i])->name;
 
-		if (transfer->group != group || !transfer_is_all_reduce(name))
+		if (!g_hash_table_add(tried, GUINT_TO_POINTER(name)) ||
+		    !transfer_is_all_reduce(tacho_timeline_string(graph->timeline, name)))
 			continue;
-		fit(graph, group, transfer->name, &row->cost);
-		if (row->cost.n_sizes > 0)
+		fit(graph, of_group, group, name, cost);
+		if (cost->n_sizes > 0)
 			return;
 	}
-	fit(graph, group, TACHO_NONE, &row->cost);
+	fit(graph, of_group, group, TACHO_NONE, cost);
 }
 
 /* The part of a transfer that does not scale with the bandwidth. */
@@ -222,14 +253,15 @@ static gdouble fixed_part_ns(const TachoGraph *graph, const struct graph_transfe
 	const struct transfer_cost *group = &graph_group_at(graph, transfer->group)->cost;
 	gdouble fixed_ns = own->fixed_ns;
 
-	if (own->n_sizes <=
-	    1) /* the group's price of a byte, where that is known, leaves the rest */
+	/* the group's price of a byte, where that is known, leaves the rest */
+	if (own->n_sizes <= 1)
 		fixed_ns = transfer->work_ns - group->ns_per_byte * wire_bytes(graph, transfer);
 	return CLAMP(fixed_ns, 0.0, transfer->work_ns);
 }
 
 /* The fit to all of the group's transfers of that name; kept in `fits`. */
-static const struct transfer_cost *own_fit(const TachoGraph *graph, GHashTable *fits,
+static const struct transfer_cost *own_fit(const TachoGraph *graph,
+					   const struct group_transfers *of_group, GHashTable *fits,
 					   const struct graph_transfer *transfer)
 {
 	gint64 key = (gint64)((guint64)transfer->group << 32 | transfer->name);
@@ -237,7 +269,7 @@ static const struct transfer_cost *own_fit(const TachoGraph *graph, GHashTable *
 
 	if (!own) {
 		own = g_new(struct transfer_cost, 1);
-		fit(graph, transfer->group, transfer->name, own);
+		fit(graph, of_group, transfer->group, transfer->name, own);
 		g_hash_table_insert(fits, g_memdup2(&key, sizeof(key)), own);
 	}
 	return own;
@@ -245,7 +277,7 @@ static const struct transfer_cost *own_fit(const TachoGraph *graph, GHashTable *
 
 /* Begin with what is known of a transfer: where messages tell the pace of the wire, what its bytes
  * take; else what the line calls fixed. */
-static void set_known_part(const TachoGraph *graph, GHashTable *fits,
+static void set_known_part(const TachoGraph *graph, const struct transfer_cost *own,
 			   struct graph_transfer *transfer)
 {
 	gdouble ns_per_byte = graph_group_at(graph, transfer->group)->wire_ns_per_byte;
@@ -254,7 +286,7 @@ static void set_known_part(const TachoGraph *graph, GHashTable *fits,
 		transfer->work_ns = ns_per_byte * wire_bytes(graph, transfer);
 		transfer->fixed_ns = 0;
 	} else {
-		transfer->fixed_ns = fixed_part_ns(graph, transfer, own_fit(graph, fits, transfer));
+		transfer->fixed_ns = fixed_part_ns(graph, transfer, own);
 		transfer->work_ns -= transfer->fixed_ns;
 	}
 }
@@ -367,23 +399,38 @@ static void set_without_bytes(struct graph_transfer *transfer)
 	}
 }
 
-void builder_cost_transfers(struct graph_builder *builder, guint32 first, guint32 first_group)
+/* Fit the lines, and begin with what they say of the transfers from `first` on. */
+static void set_known_parts(TachoGraph *graph, guint32 first, guint32 first_group)
 {
-	TachoGraph *graph = builder->graph;
 	g_autoptr(GHashTable) fits =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	gdouble small_ns = small_collective_ns(graph->timeline);
+	struct group_transfers of_group;
 
-	find_time_alone(graph, first);
+	group_transfers_init(&of_group, graph);
 	for (guint32 i = first_group; i < graph->groups->len; i++) {
 		struct graph_group *group = graph_group_at(graph, i);
 
-		group->max_fixed_ns = max_fixed_ns(graph, group->n_ranks);
-		fit_group(graph, i);
+		group->max_fixed_ns = max_fixed_ns(small_ns, group->n_ranks);
+		fit_group(graph, &of_group, i);
 	}
+	/* all fits first, for setting parts changes the times that they are made of */
 	for (guint32 i = first; i < graph->transfers->len; i++)
-		own_fit(graph, fits, graph_transfer_at(graph, i));
-	for (guint32 i = first; i < graph->transfers->len; i++)
-		set_known_part(graph, fits, graph_transfer_at(graph, i));
+		own_fit(graph, &of_group, fits, graph_transfer_at(graph, i));
+	for (guint32 i = first; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		set_known_part(graph, own_fit(graph, &of_group, fits, transfer), transfer);
+	}
+	group_transfers_release(&of_group);
+}
+
+void builder_cost_transfers(struct graph_builder *builder, guint32 first, guint32 first_group)
+{
+	TachoGraph *graph = builder->graph;
+
+	find_time_alone(graph, first);
+	set_known_parts(graph, first, first_group);
 	split_times(graph, first);
 	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
