@@ -11,7 +11,8 @@
 #include "report_head.h"
 #include "run_folder.h"
 
-#define OPEN_ROWS 20
+#define OPEN_ROWS   20
+#define MAX_REASONS 50
 
 static const gchar usage[] = "[RUN...]";
 static const gchar description[] =
@@ -163,7 +164,7 @@ static void print_text(const TachoInfo *info)
 	guint width = cli_width(stdout);
 
 	print_figures(info);
-	report_head_print_trust(info, stdout, with_colour);
+	report_head_print_trust(info, MAX_REASONS, "tacho info --json", stdout, with_colour);
 	fputc('\n', stdout);
 	if (tacho_table_n_rows(info->clocks) > 1) {
 		tacho_table_print(info->clocks, stdout, width, with_colour);

@@ -56,19 +56,20 @@ static gchar *problem_text(const TachoTable *problems, guint row)
 			       clean);
 }
 
-void report_head_print_trust(const TachoInfo *info, FILE *out, gboolean with_colour)
+void report_head_print_trust(const TachoInfo *info, guint max_reasons, const gchar *where,
+			     FILE *out, gboolean with_colour)
 {
 	guint n_problems = tacho_table_n_rows(info->problems);
 
 	fprintf(out, "Trust %s%u of 100%s%s\n", with_colour ? trust_colour(info->trust_score) : "",
 		info->trust_score, with_colour ? "\033[0m" : "", n_problems ? ":" : "");
-	for (guint i = 0; i < MIN(n_problems, MAX_REASONS); i++) {
+	for (guint i = 0; i < MIN(n_problems, max_reasons); i++) {
 		g_autofree gchar *text = problem_text(info->problems, i);
 
 		fprintf(out, "%s\n", text);
 	}
-	if (n_problems > MAX_REASONS)
-		fprintf(out, "  and %u more: see 'tacho info'\n", n_problems - MAX_REASONS);
+	if (n_problems > max_reasons)
+		fprintf(out, "  and %u more: see '%s'\n", n_problems - max_reasons, where);
 }
 
 static gchar *short_command(const gchar *command)
@@ -105,5 +106,5 @@ void report_head_print(const TachoInfo *info, FILE *out, gboolean with_colour)
 		info->n_ranks == 1 ? "rank" : "ranks", info->n_hosts,
 		info->n_hosts == 1 ? "host" : "hosts", info->n_steps,
 		info->n_steps == 1 ? "step" : "steps", duration, time);
-	report_head_print_trust(info, out, with_colour);
+	report_head_print_trust(info, MAX_REASONS, "tacho info", out, with_colour);
 }

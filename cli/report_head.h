@@ -8,8 +8,10 @@
 /* What it was: the command, or the name of the trace; as it stands there. The caller's. */
 gchar *report_head_title(const TachoInfo *info);
 void report_head_print(const TachoInfo *info, FILE *out, gboolean with_colour);
-/* "Trust 97 of 100: ..." with every reason, worst first as the run has them. */
-void report_head_print_trust(const TachoInfo *info, FILE *out, gboolean with_colour);
+/* "Trust 97 of 100: ..." with the reasons, as the run has them: the first `max_reasons`; `where` tells the command that
+ * lists the others. */
+void report_head_print_trust(const TachoInfo *info, guint max_reasons, const gchar *where,
+			     FILE *out, gboolean with_colour);
 
 /* "2026-11-21 10:39:06 UTC", "at no known time"; the caller's. */
 gchar *report_head_time(gint64 unix_ns);

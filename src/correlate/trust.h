@@ -17,6 +17,10 @@
 	TRUST_KIND(unreadable_trace, ONE, 60)                                                      \
 	TRUST_KIND(corrupt_metadata, ONE, 40)                                                      \
 	TRUST_KIND(missing_rank, RANKS, 60)                                                        \
+	TRUST_KIND(empty_run, ONE, 20)                                                             \
+	TRUST_KIND(unfinished_run, ONE, 10)                                                        \
+	TRUST_KIND(other_job, ONE, 40)                                                             \
+	TRUST_KIND(left_out, ONE, 5)                                                               \
 	TRUST_KIND(duplicate_rank, ONE, 20)                                                        \
 	TRUST_KIND(unknown_rank, ONE, 10)                                                          \
 	TRUST_KIND(bad_text, ONE, 5)                                                               \

@@ -88,6 +88,8 @@ static void read_facts(struct run_path *run)
 
 	if (!g_key_file_load_from_file(facts, path, G_KEY_FILE_NONE, NULL))
 		return;
+	run->has_facts = TRUE;
+	run->has_end = g_key_file_has_key(facts, "run", "end_unix_ns", NULL);
 	run->n_ranks = g_key_file_get_integer(facts, "run", "ranks", NULL);
 	groups = g_key_file_get_groups(facts, NULL);
 	for (guint i = 0; groups[i]; i++)

@@ -10,6 +10,8 @@ struct run_path {
 	gchar *path;
 	GHashTable *child_status; /* pid -> "exit=N" or "signal=N" */
 	gint n_ranks;		  /* that `tacho record` started, 0: none by itself */
+	gboolean has_facts;	  /* of `tacho record` */
+	gboolean has_end;	  /* ... which has seen the end of the job */
 };
 
 /* The trace of one process. */

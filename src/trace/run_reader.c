@@ -1,4 +1,4 @@
-/* run_reader: tacho_timeline_open(): from run directories to a timeline.
+/* From run directories to a timeline:
  *
  *     find the traces -> open their files -> settle their clocks -> count every stream's slices (in parallel) -> make room ->
  *     read every stream into it (in parallel) -> name and judge the processes -> put the rows together
@@ -6,13 +6,16 @@
  *
  * (1) The origin of time is the first record of the run.
  * (2) Processes stand by rank, a process's tracks by stream, so the same run reads the same twice.
- * (3) A trace that cannot be read at all becomes a problem, as long as another can be. */
+ * (3) A trace that cannot be read at all becomes a problem, as long as another can be.
+ * (4) Several runs are read as one only where they are of one job (one_job.h). */
+#include "trace/run_reader.h"
+
 #include <string.h>
-#include <tacho/timeline.h>
 
 #include "base/worker_pool.h"
 #include "trace/clock_table.h"
 #include "trace/memory_sizes.h"
+#include "trace/one_job.h"
 #include "trace/process_facts.h"
 #include "trace/process_reader.h"
 #include "trace/rank_table.h"
@@ -33,6 +36,7 @@ struct run_reader {
 	GArray *tasks;	       /* struct stream_task, longest first */
 	struct clock_table clocks;
 	gint64 origin_unix_ns;
+	gboolean is_guess; /* see run_reader_open() */
 };
 
 static void clear_process(gpointer process)
@@ -333,6 +337,10 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 	if (!make_room(reader, error) || !read_streams(reader, error))
 		return FALSE;
 	leave_out_empty(reader);
+	if (!one_job_check_times(reader->timeline, &reader->paths, reader->processes,
+				 reader->is_guess, error))
+		return FALSE;
+	one_job_add_problems(reader->timeline, &reader->paths, reader->processes);
 	add_processes(reader);
 	if (!merge(reader, error))
 		return FALSE;
@@ -346,7 +354,8 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 	return TRUE;
 }
 
-TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GError **error)
+TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolean is_guess,
+			       GError **error)
 {
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
 	g_autoptr(GArray) processes = g_array_new(FALSE, TRUE, sizeof(struct process_input));
@@ -355,13 +364,21 @@ TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GEr
 	struct run_reader reader = { .timeline = timeline,
 				     .processes = processes,
 				     .file_paths = file_paths,
-				     .tasks = tasks };
+				     .tasks = tasks,
+				     .is_guess = is_guess };
 	gboolean is_read;
 
 	g_array_set_clear_func(processes, clear_process);
 	is_read = run_paths_find(&reader.paths, paths, n_paths, error) &&
-		  open_processes(&reader, error) && read_run(&reader, error);
+		  open_processes(&reader, error) &&
+		  one_job_check_names(timeline, &reader.paths, processes, is_guess, error) &&
+		  read_run(&reader, error);
 	run_paths_release(&reader.paths);
 	clock_table_release(&reader.clocks);
 	return is_read ? g_steal_pointer(&timeline) : NULL;
+}
+
+TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GError **error)
+{
+	return run_reader_open(paths, n_paths, FALSE, error);
 }

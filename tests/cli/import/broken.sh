@@ -18,4 +18,5 @@ for file in head.json nothing.json no_events.json text.json empty.json empty non
 	"$TACHO" info "$file"
 	echo "exit $?"
 done
-"$TACHO" info "$TACHO_SOURCE_DIR/tests/data/two_ranks" "$traces"
+ln -s "$TACHO_SOURCE_DIR/tests/data/two_ranks" own
+"$TACHO" info own cut.json

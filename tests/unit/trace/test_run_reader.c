@@ -936,9 +936,9 @@ static void test_several_paths(void)
 
 	for (guint i = 0; i < 2; i++) {
 		struct run_builder *run = run_builder_new(
-			folders[i], &(struct run_builder_process){ .pid = 7, .rank = -1 });
+			folders[i], &(struct run_builder_process){ .pid = 7 + i, .rank = -1 });
 
-		run_builder_stream(run, 7);
+		run_builder_stream(run, 7 + i);
 		run_builder_op(run, run_builder_class(run, TRACE_KIND_OP, "op"), 10 + i, 20, 0);
 		run_builder_end(run);
 	}

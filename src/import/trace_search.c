@@ -1,0 +1,434 @@
+#include "import/trace_search.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "base/byte_stream.h"
+#include "import/own_run.h"
+
+const struct import_format *const import_formats[IMPORT_N_FORMATS] = {
+#define IMPORT_FORMAT(name) &import_##name,
+#include "import/formats.def"
+#undef IMPORT_FORMAT
+};
+
+/* Links may lead to a folder again, or in circles. */
+struct folder_id {
+	guint64 device, inode;
+};
+
+/* A folder to be searched. */
+struct place {
+	const gchar *path;
+	dev_t device;
+	guint depth; /* below the folder that was named */
+};
+
+static guint hash_folder(gconstpointer folder)
+{
+	const struct folder_id *id = folder;
+
+	return g_int64_hash(&id->inode) ^ g_int64_hash(&id->device);
+}
+
+static gboolean is_same_folder(gconstpointer first, gconstpointer second)
+{
+	const struct folder_id *a = first, *b = second;
+
+	return a->device == b->device && a->inode == b->inode;
+}
+
+void trace_search_init(struct trace_search *search)
+{
+	*search = (struct trace_search){ 0 };
+	for (guint i = 0; i < IMPORT_N_KINDS; i++)
+		search->paths[i] = g_ptr_array_new_with_free_func(g_free);
+	search->unreadable = g_ptr_array_new_with_free_func(g_free);
+	search->left_out = g_ptr_array_new_with_free_func(g_free);
+	search->folders = g_hash_table_new_full(hash_folder, is_same_folder, g_free, NULL);
+}
+
+void trace_search_release(struct trace_search *search)
+{
+	for (guint i = 0; i < IMPORT_N_KINDS; i++)
+		g_ptr_array_unref(search->paths[i]);
+	g_ptr_array_unref(search->unreadable);
+	g_ptr_array_unref(search->left_out);
+	g_hash_table_unref(search->folders);
+}
+
+guint trace_search_count_foreign(const struct trace_search *search, const gchar **ret_first)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < IMPORT_N_FORMATS; i++) {
+		if (!n && search->paths[i]->len && ret_first)
+			*ret_first = search->paths[i]->pdata[0];
+		n += search->paths[i]->len;
+	}
+	return n;
+}
+
+static guint count_found(const struct trace_search *search)
+{
+	return trace_search_count_foreign(search, NULL) + search->paths[IMPORT_OWN_RUN]->len;
+}
+
+static gboolean is_exhausted(const struct trace_search *search)
+{
+	return search->n_fruitless > TRACE_SEARCH_MAX_FRUITLESS;
+}
+
+/* --- why nothing was found -------------------------------------------------------------------- */
+
+static gchar *list_tried(void)
+{
+	GString *tried = g_string_new("tried: tacho");
+
+	for (guint i = 0; i < IMPORT_N_FORMATS; i++)
+		g_string_append_printf(tried, ", %s", import_formats[i]->name);
+	return g_string_free(tried, FALSE);
+}
+
+static gboolean fail_file(const gchar *path, const struct stat *status, GError **error)
+{
+	g_autofree gchar *tried = list_tried();
+
+	if (S_ISREG(status->st_mode) && status->st_size == 0)
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
+			    "%s: the file is empty", path);
+	else
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
+			    "%s: neither a run nor a trace of another tool that can be read (%s)",
+			    path, tried);
+	return FALSE;
+}
+
+static gboolean fail_folder(const struct trace_search *search, const gchar *path, GError **error)
+{
+	g_autofree gchar *tried = list_tried();
+
+	if (search->unreadable->len)
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_IO, "%s",
+			    (const gchar *)search->unreadable->pdata[search->unreadable->len - 1]);
+	else if (search->left_out->len)
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
+			    "%s: no trace in it can be read; %s", path,
+			    (const gchar *)search->left_out->pdata[0]);
+	else
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
+			    "%s: neither a run nor a trace of another tool that can be read, nor "
+			    "is there one in it, %d folders deep (%s)",
+			    path, TRACE_SEARCH_MAX_DEPTH, tried);
+	return FALSE;
+}
+
+/* (4) `n_found` in this folder. */
+static gboolean fail_exhausted(const gchar *path, guint n_found, GError **error)
+{
+	g_autofree gchar *found =
+		n_found ? g_strdup_printf("beside %u that are", n_found) : g_strdup("none that is");
+
+	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
+		    "%s: too much to search: %d files and folders that are no traces, %s, and "
+		    "more to come; name the trace itself, or the folder that it is in (looked for: "
+		    "runs "
+		    "of tacho's, and what 'tacho import --list' names)",
+		    path, TRACE_SEARCH_MAX_FRUITLESS, found);
+	return FALSE;
+}
+
+static gboolean fail_kernel(const gchar *path, GError **error)
+{
+	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
+		    "%s: a file system of the kernel's, in which no traces are looked for", path);
+	return FALSE;
+}
+
+/* --- sniffing --------------------------------------------------------------------------------- */
+
+/* The format of a file or folder, by its place in formats.def; IMPORT_N_KINDS: none. */
+static guint sniff(const struct sniff_input *input)
+{
+	for (guint format = 0; format < IMPORT_N_FORMATS; format++)
+		if (import_formats[format]->sniff(input))
+			return format;
+	return IMPORT_N_KINDS;
+}
+
+static gboolean sniff_file(const gchar *path, gboolean is_named, guint *ret_format, GError **error)
+{
+	g_autoptr(ByteStream) stream = byte_stream_open(path, error);
+	g_autofree gchar *head = NULL, *name = g_path_get_basename(path);
+	struct sniff_input input = { .path = path, .name = name };
+	gssize n;
+
+	if (!stream)
+		return FALSE;
+	head = g_malloc(SNIFF_BYTES + 1);
+	n = byte_stream_read(stream, head, SNIFF_BYTES, error);
+	if (n < 0)
+		return FALSE;
+	head[n] = '\0';
+	input.head = head;
+	input.n_head = (gsize)n;
+	*ret_format = sniff(&input);
+	if (!is_named && *ret_format < IMPORT_N_FORMATS &&
+	    import_formats[*ret_format]->is_redundant &&
+	    import_formats[*ret_format]->is_redundant(&input))
+		*ret_format = IMPORT_N_KINDS;
+	return TRUE;
+}
+
+static guint sniff_folder(const gchar *path)
+{
+	g_autofree gchar *name = g_path_get_basename(path);
+	struct sniff_input input = { .path = path, .name = name, .is_folder = TRUE, .head = "" };
+
+	return sniff(&input);
+}
+
+/* --- folders ---------------------------------------------------------------------------------- */
+
+static gint compare_names(gconstpointer first, gconstpointer second)
+{
+	return strcmp(*(gchar *const *)first, *(gchar *const *)second);
+}
+
+/* The names in a folder; NULL: it cannot be read. */
+static GPtrArray *list_folder(const gchar *path, GError **error)
+{
+	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	const gchar *name;
+	int cause = errno;
+
+	if (!entries) {
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(cause), "%s: %s", path,
+			    g_strerror(cause));
+		return NULL;
+	}
+	while ((name = g_dir_read_name(entries)))
+		g_ptr_array_add(names, g_strdup(name));
+	g_ptr_array_sort(names, compare_names);
+	return g_steal_pointer(&names);
+}
+
+/* Whether the folder has not been searched yet. */
+static gboolean is_new_folder(struct trace_search *search, const struct stat *status)
+{
+	struct folder_id id = { status->st_dev, status->st_ino };
+
+	return g_hash_table_add(search->folders, g_memdup2(&id, sizeof(id)));
+}
+
+/* What the kernel makes up while it is read: there is no end to it, and reading may do harm. */
+static gboolean is_of_kernel(const gchar *path)
+{
+	static const guint32 magics[] = {
+		PROC_SUPER_MAGIC, SYSFS_MAGIC,	  CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+		DEBUGFS_MAGIC,	  TRACEFS_MAGIC,  SECURITYFS_MAGIC,   DEVPTS_SUPER_MAGIC,
+		BPF_FS_MAGIC,	  PSTOREFS_MAGIC, EFIVARFS_MAGIC,     SELINUX_MAGIC
+	};
+	struct statfs status;
+
+	if (statfs(path, &status) != 0)
+		return FALSE;
+	for (guint i = 0; i < G_N_ELEMENTS(magics); i++)
+		if ((guint32)status.f_type == magics[i])
+			return TRUE;
+	return FALSE;
+}
+
+static gboolean is_link(const gchar *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+/* In a folder may be what is no file (a pipe, a link to nowhere), which is passed over; what may not or
+ * cannot be read may be a trace. */
+static void note_unreadable(struct trace_search *search, GError *cause)
+{
+	if (!g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_INVAL) &&
+	    !g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NXIO) &&
+	    !g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_LOOP) &&
+	    !g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+		g_ptr_array_add(search->unreadable, g_strdup(cause->message));
+	g_error_free(cause);
+}
+
+static void leave_out(struct trace_search *search, const gchar *path, const gchar *why)
+{
+	g_ptr_array_add(search->left_out, g_strdup_printf("%s: %s", path, why));
+}
+
+static void add_found(struct trace_search *search, guint kind, const gchar *path)
+{
+	g_ptr_array_add(search->paths[kind], g_strdup(path));
+}
+
+/* A run of ours, and (3) those in it. */
+static void add_own_run(struct trace_search *search, const gchar *path)
+{
+	g_autoptr(GPtrArray) names = list_folder(path, NULL);
+	struct stat status;
+
+	add_found(search, IMPORT_OWN_RUN, path);
+	for (guint i = 0; names && i < names->len; i++) {
+		g_autofree gchar *child = g_build_filename(path, names->pdata[i], NULL);
+
+		if (!own_run_has_facts(child) || stat(child, &status) != 0 ||
+		    !is_new_folder(search, &status))
+			continue;
+		search->is_guess = TRUE;
+		if (*(const gchar *)names->pdata[i] == '.')
+			leave_out(search, child, "a run, but a hidden one");
+		else
+			add_found(search, IMPORT_OWN_RUN, child);
+	}
+}
+
+/* --- searching -------------------------------------------------------------------------------- */
+
+static void search_folder(struct trace_search *search, const struct place *place);
+
+static void search_subfolder(struct trace_search *search, const struct place *place,
+			     const struct place *parent, const struct stat *status)
+{
+	gboolean is_elsewhere = place->device != parent->device;
+	guint format;
+
+	if (!is_new_folder(search, status) || (is_elsewhere && is_of_kernel(place->path)))
+		return;
+	if (own_run_is_certain(place->path)) {
+		add_own_run(search, place->path);
+		return;
+	}
+	format = sniff_folder(place->path);
+	if (format < IMPORT_N_FORMATS)
+		add_found(search, format, place->path);
+	else if (is_elsewhere && !is_link(place->path))
+		leave_out(search, place->path,
+			  "another file system, not searched for traces if not named");
+	else if (place->depth <= TRACE_SEARCH_MAX_DEPTH)
+		search_folder(search, place);
+}
+
+/* A file or folder within the one that was named. */
+static void search_entry(struct trace_search *search, const gchar *path, const struct place *parent)
+{
+	guint n_before = count_found(search), format;
+	GError *cause = NULL;
+	struct stat status;
+
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+		struct place place = { path, status.st_dev, parent->depth + 1 };
+
+		search_subfolder(search, &place, parent, &status);
+	} else if (!sniff_file(path, FALSE, &format, &cause)) {
+		note_unreadable(search, cause);
+	} else if (format < IMPORT_N_FORMATS) {
+		add_found(search, format, path);
+	}
+	if (count_found(search) == n_before)
+		search->n_fruitless++;
+}
+
+static void search_folder(struct trace_search *search, const struct place *place)
+{
+	GError *cause = NULL;
+	g_autoptr(GPtrArray) names = list_folder(place->path, &cause);
+
+	if (!names)
+		note_unreadable(search, cause);
+	for (guint i = 0; names && i < names->len && !is_exhausted(search); i++) {
+		g_autofree gchar *child = g_build_filename(place->path, names->pdata[i], NULL);
+
+		if (*(const gchar *)names->pdata[i] != '.')
+			search_entry(search, child, place);
+		else if (own_run_has_facts(child))
+			leave_out(search, child, "a run, but a hidden one");
+	}
+}
+
+/* (5), of what was found since there were `n_before` of each kind. */
+static void leave_out_foreign(struct trace_search *search, const guint *n_before)
+{
+	if (search->paths[IMPORT_OWN_RUN]->len == n_before[IMPORT_OWN_RUN])
+		return;
+	for (guint i = 0; i < IMPORT_N_FORMATS; i++)
+		for (guint n = n_before[i]; n < search->paths[i]->len; n++) {
+			g_autofree gchar *why =
+				g_strdup_printf("a trace (%s) beside runs of tacho's, not read",
+						import_formats[i]->name);
+
+			leave_out(search, search->paths[i]->pdata[n], why);
+		}
+	for (guint i = 0; i < IMPORT_N_FORMATS; i++)
+		g_ptr_array_set_size(search->paths[i], (gint)n_before[i]);
+}
+
+static gboolean search_named(struct trace_search *search, const struct place *place, GError **error)
+{
+	guint n_before[IMPORT_N_KINDS], n_found = count_found(search);
+
+	for (guint i = 0; i < IMPORT_N_KINDS; i++)
+		n_before[i] = search->paths[i]->len;
+	search->n_fruitless = 0;
+	search_folder(search, place);
+	n_found = count_found(search) - n_found;
+	if (search->paths[IMPORT_OWN_RUN]->len > n_before[IMPORT_OWN_RUN] + 1)
+		search->is_guess = TRUE;
+	if (is_exhausted(search))
+		return fail_exhausted(place->path, n_found, error);
+	leave_out_foreign(search, n_before);
+	return n_found || fail_folder(search, place->path, error);
+}
+
+static gboolean add_named_file(struct trace_search *search, const gchar *path,
+			       const struct stat *status, GError **error)
+{
+	guint format;
+
+	if (!sniff_file(path, TRUE, &format, error))
+		return FALSE;
+	if (format == IMPORT_N_KINDS)
+		return fail_file(path, status, error);
+	add_found(search, format, path);
+	return TRUE;
+}
+
+gboolean trace_search_add(struct trace_search *search, const gchar *path, GError **error)
+{
+	struct place place = { .path = path };
+	struct stat status;
+	guint format;
+
+	if (stat(path, &status) != 0) {
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_IO, "%s: %s", path,
+			    g_strerror(errno));
+		return FALSE;
+	}
+	if (!S_ISDIR(status.st_mode))
+		return add_named_file(search, path, &status, error);
+	if (!is_new_folder(search, &status))
+		return TRUE; /* named before, or in a folder that was */
+	if (is_of_kernel(path))
+		return fail_kernel(path, error);
+	if (own_run_is(path)) {
+		add_own_run(search, path);
+		return TRUE;
+	}
+	format = sniff_folder(path);
+	if (format < IMPORT_N_FORMATS) {
+		add_found(search, format, path);
+		return TRUE;
+	}
+	place.device = status.st_dev;
+	return search_named(search, &place, error);
+}

@@ -1,0 +1,12 @@
+/* run_reader: from run directories to a timeline. */
+#ifndef TACHO_RUN_READER_H
+#define TACHO_RUN_READER_H
+
+#include <tacho/timeline.h>
+
+/* As tacho_timeline_open(). `is_guess`: the user has not named the runs one by one, so nobody says that they are of one
+ * job: what speaks against it is an error then, and not only what excludes it. */
+TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolean is_guess,
+			       GError **error);
+
+#endif

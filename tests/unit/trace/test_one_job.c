@@ -1,0 +1,294 @@
+/* Several runs in one folder, or named one by one: those of one job are one run, others are refused by name. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include <tacho/import.h>
+
+#include "run_builder.h"
+#include "trace/one_job.h"
+
+#define S G_GUINT64_CONSTANT(1000000000)
+
+/* One run of one process, with an operation from begin to end. */
+struct part {
+	struct run_builder_process process;
+	guint64 begin_ns, end_ns;
+};
+
+static gchar *make_folder(void)
+{
+	g_autoptr(GError) error = NULL;
+	gchar *folder = g_dir_make_tmp("tacho-test-XXXXXX", &error);
+
+	g_assert_no_error(error);
+	return folder;
+}
+
+static void write_facts(const gchar *run, const gchar *text)
+{
+	g_autofree gchar *path = g_build_filename(run, TRACE_RUN_FILE, NULL);
+	g_autoptr(GError) error = NULL;
+
+	g_mkdir(run, 0700);
+	g_file_set_contents(path, text, -1, &error);
+	g_assert_no_error(error);
+}
+
+/* The run's folder, to be freed. */
+static gchar *write_part(const gchar *folder, const gchar *name, const struct part *part)
+{
+	gchar *path = g_build_filename(folder, name, NULL);
+	struct run_builder *run = run_builder_new(path, &part->process);
+	g_autofree gchar *facts = NULL;
+
+	run_builder_stream(run, part->process.pid);
+	run_builder_op(run, run_builder_class(run, TRACE_KIND_OP, "op"), part->begin_ns,
+		       part->end_ns, 0);
+	run_builder_end(run);
+	facts = g_strdup_printf("[run]\nend_unix_ns=1\n[child 0]\npid=%u\nstatus=exit=0\n",
+				part->process.pid);
+	write_facts(path, facts);
+	return path;
+}
+
+static TachoTimeline *open_paths(gchar *const *paths, guint n, GError **error)
+{
+	return tacho_run_open((const gchar *const *)paths, n, NULL, NULL, error);
+}
+
+static const TachoProblem *find_problem(const TachoTimeline *timeline, const gchar *kind)
+{
+	for (guint i = 0; i < timeline->problems->len; i++) {
+		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+
+		if (strcmp(problem->kind, kind) == 0)
+			return problem;
+	}
+	return NULL;
+}
+
+static void assert_problem(const TachoTimeline *timeline, const gchar *kind, const gchar *first,
+			   const gchar *second)
+{
+	const TachoProblem *problem = find_problem(timeline, kind);
+
+	if (!problem)
+		g_error("no problem '%s'", kind);
+	if (!strstr(problem->where, first) || !strstr(problem->where, second))
+		g_error("'%s' and '%s' are not both in: %s", first, second, problem->where);
+}
+
+static void assert_refused(TachoTimeline *timeline, const GError *error, const gchar *reason)
+{
+	g_assert_null(timeline);
+	g_assert_error(error, TACHO_TIMELINE_ERROR, TACHO_TIMELINE_ERROR_NOT_A_RUN);
+	if (!strstr(error->message, "/a ") || !strstr(error->message, "/b ") ||
+	    !strstr(error->message, reason))
+		g_error("'a', 'b' and '%s' are not all in: %s", reason, error->message);
+}
+
+/* --- which runs are one job -------------------------------------------------------------------- */
+
+static const struct pair {
+	const gchar *what;
+	struct part a, b;
+	const gchar *in_folder, *named; /* why it is refused, or "": it is one job */
+	const gchar *problem;		/* named */
+} pairs[] = {
+	{ "two ranks",
+	  { { .pid = 7, .rank = 0, .world_size = 2 }, 0, 9 },
+	  { { .pid = 8, .rank = 1, .world_size = 2 }, 5, 9 },
+	  "",
+	  "",
+	  NULL },
+	{ "two ranks of two hosts",
+	  { { .pid = 7, .rank = 0, .world_size = 2, .job = "j" }, 0, S },
+	  { { .pid = 7 + 256, .rank = 1, .world_size = 2, .host = "h1" }, 500 * S, 501 * S },
+	  "",
+	  "",
+	  NULL },
+	{ "the same rank",
+	  { { .pid = 7, .rank = 1, .world_size = 2 }, 0, 9 },
+	  { { .pid = 8, .rank = 1, .world_size = 2 }, 5, 9 },
+	  "rank 1 is in both",
+	  "rank 1 is in both",
+	  NULL },
+	{ "a copy",
+	  { { .pid = 7, .rank = -1 }, 0, 9 },
+	  { { .pid = 7, .rank = -1 }, 0, 9 },
+	  "the trace of process 7 is in both",
+	  "the trace of process 7 is in both",
+	  NULL },
+	{ "another world",
+	  { { .pid = 7, .rank = 0, .world_size = 2 }, 0, 9 },
+	  { { .pid = 8, .rank = 1, .world_size = 4 }, 0, 9 },
+	  "one is of a job of 2 ranks, the other of one of 4",
+	  "one is of a job of 2 ranks, the other of one of 4",
+	  NULL },
+	{ "another job",
+	  { { .pid = 7, .rank = 0, .job = "12" }, 0, 9 },
+	  { { .pid = 8, .rank = 1, .job = "34" }, 0, 9 },
+	  "one is of the job 12, the other of 34",
+	  "",
+	  "other_job" },
+	{ "a rank and no rank",
+	  { { .pid = 7, .rank = 0 }, 0, 9 },
+	  { { .pid = 8, .rank = -1 }, 0, 9 },
+	  "knows which rank",
+	  "",
+	  "other_job" },
+	{ "no ranks, at one time",
+	  { { .pid = 7, .rank = -1 }, 0, 9 },
+	  { { .pid = 8, .rank = -1 }, 8, 20 },
+	  "",
+	  "",
+	  NULL },
+	{ "no ranks, one after the other",
+	  { { .pid = 7, .rank = -1 }, 2 * S, 3 * S },
+	  { { .pid = 8, .rank = -1 }, 0, S },
+	  "began 1.000 s after the end",
+	  "began 1.000 s after the end",
+	  NULL },
+	{ "no ranks, one after the other, by two clocks",
+	  { { .pid = 7, .rank = -1 }, 0, S },
+	  { { .pid = 8, .rank = -1, .host = "h1" }, 3 * S, 4 * S },
+	  "by the clocks of their machines",
+	  "",
+	  "other_job" },
+	{ "a rank that failed at once",
+	  { { .pid = 7, .rank = 0, .world_size = 2 }, 0, S },
+	  { { .pid = 8, .rank = 1, .world_size = 2 }, 60 * S, 61 * S },
+	  "",
+	  "",
+	  NULL },
+	{ "a rank of yesterday",
+	  { { .pid = 7, .rank = 0, .world_size = 2 }, 86400 * S, 86401 * S },
+	  { { .pid = 8, .rank = 1, .world_size = 2 }, 0, S },
+	  "86399.000 s after the end",
+	  "86399.000 s after the end",
+	  NULL },
+	{ "a rank of yesterday, on another host",
+	  { { .pid = 7, .rank = 0, .world_size = 2 }, 0, S },
+	  { { .pid = 8, .rank = 1, .world_size = 2, .host = "h1" }, 86400 * S, 86401 * S },
+	  "86399.000 s after the end",
+	  "",
+	  "other_job" },
+};
+
+static void check_opened(const struct pair *pair, gchar *const *paths, guint n_paths,
+			 const gchar *refusal, const gchar *kind)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline = open_paths(paths, n_paths, &error);
+
+	g_test_message("%s, %s", pair->what, n_paths == 1 ? "in a folder" : "named");
+	if (*refusal) {
+		assert_refused(timeline, error, refusal);
+		return;
+	}
+	g_assert_no_error(error);
+	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	g_assert_cmpuint(timeline->slices.n, ==, 2);
+	if (kind)
+		assert_problem(timeline, kind, paths[0], paths[1]);
+	else
+		g_assert_cmpuint(timeline->problems->len, ==, 0);
+}
+
+static void test_pairs(void)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(pairs); i++) {
+		gchar *folder = make_folder();
+		gchar *paths[] = { write_part(folder, "a", &pairs[i].a),
+				   write_part(folder, "b", &pairs[i].b) };
+
+		check_opened(&pairs[i], paths, 2, pairs[i].named, pairs[i].problem);
+		check_opened(&pairs[i], &folder, 1, pairs[i].in_folder, NULL);
+		g_free(paths[0]);
+		g_free(paths[1]);
+		run_builder_remove(folder);
+		g_free(folder);
+	}
+}
+
+/* A launcher has a rank of its own, among the launchers. */
+static void test_launchers(void)
+{
+	gchar *folder = make_folder();
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (guint node = 0; node < 2; node++) {
+		g_autofree gchar *name = g_strdup_printf("node%u", node);
+
+		for (guint i = 0; i < 3; i++) {
+			struct part part = { .process = { .pid = 10 * (node + 1) + i,
+							  .ppid = i ? 10 * (node + 1) : 1,
+							  .rank = (gint)(i ? 2 * node + i - 1
+									   : node),
+							  .world_size = i ? 4 : 2 },
+					     .end_ns = 9 };
+
+			g_free(write_part(folder, name, &part));
+		}
+	}
+	timeline = open_paths(&folder, 1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(timeline->ranks->len, ==, 4);
+	g_assert_null(find_problem(timeline, "other_job"));
+	g_assert_null(find_problem(timeline, "missing_rank"));
+	run_builder_remove(folder);
+	g_free(folder);
+}
+
+/* --- runs that are not whole ------------------------------------------------------------------- */
+
+/* Runs below a folder of each host, one of them hidden, one without anything, one not ended, one broken. */
+static void test_told(void)
+{
+	gchar *folder = make_folder();
+	const struct part parts[] = { { { .pid = 1, .rank = 0, .world_size = 6 }, 0, 9 },
+				      { { .pid = 2, .rank = 1, .world_size = 6 }, 0, 9 },
+				      { { .pid = 3, .rank = 2, .world_size = 6 }, 0, 9 },
+				      { { .pid = 4, .rank = 3, .world_size = 6 }, 0, 9 } };
+	g_autofree gchar *host = g_build_filename(folder, "host", NULL);
+	g_autofree gchar *whole = write_part(host, "r0", &parts[0]);
+	g_autofree gchar *nested = write_part(whole, "r1", &parts[1]);
+	g_autofree gchar *hidden = write_part(folder, ".r2", &parts[2]);
+	g_autofree gchar *broken = write_part(folder, "r3", &parts[3]);
+	g_autofree gchar *empty = g_build_filename(folder, "r4", NULL);
+	g_autofree gchar *metadata = g_build_filename(broken, "h0-4", TRACE_METADATA_FILE, NULL);
+	g_autofree gchar *strange = g_build_filename(host, "strange", NULL);
+	g_autofree gchar *trace = g_build_filename(folder, "other.json", NULL);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	write_facts(nested, "[run]\nstart_unix_ns=1\n[child 0]\npid=2\nstatus=exit=0\n");
+	write_facts(empty, "[run]\nend_unix_ns=1\n");
+	write_facts(strange, "[program]\nranks=7\n"); /* of somebody else */
+	g_assert_true(g_file_set_contents(metadata, "/* CTF", -1, NULL));
+	g_assert_true(g_file_set_contents(trace,
+					  "{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"a\", "
+					  "\"pid\": 1, \"tid\": 1, \"ts\": 1, \"dur\": 1}]}",
+					  -1, NULL));
+	timeline = open_paths(&folder, 1, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	assert_problem(timeline, "unfinished_run", nested, "has not ended");
+	assert_problem(timeline, "empty_run", broken, "no record");
+	assert_problem(timeline, "unreadable_trace", metadata, "byte 0");
+	assert_problem(timeline, "missing_rank", "rank 2-5", "of 6");
+	assert_problem(timeline, "left_out", hidden, "hidden");
+	g_assert_cmpuint(timeline->problems->len, ==, 7); /* two are left out, two are empty */
+	run_builder_remove(folder);
+	g_free(folder);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/one_job/pairs", test_pairs);
+	g_test_add_func("/one_job/launchers", test_launchers);
+	g_test_add_func("/one_job/told", test_told);
+	return g_test_run();
+}
