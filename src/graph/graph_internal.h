@@ -200,7 +200,9 @@ struct _TachoGraph {
 	GPtrArray *notes;	 /* gchar */
 	gboolean has_precision;	 /* by what-ifs: operations have had numbers of another width */
 	gboolean has_recomputed; /* by what-ifs: devices do something again, which has no slices */
-	GArray *precisions;	 /* struct graph_precision, of those that have them */
+	gboolean
+		has_passes; /* by what-ifs: steps have several passes, of which only the last has slices */
+	GArray *precisions; /* struct graph_precision, of those that have them */
 	guint8 gradient_rate; /* enum device_rate: by what-ifs, of what all-reduces carry in the place of 32 bits */
 	GArray *devices; /* const gchar *, static, of the first ranks played: by what-ifs, which their
 			  * kernels are on; NULL, or none: as recorded */
@@ -286,6 +288,9 @@ guint32 graph_step_index(const TachoGraph *graph, guint32 number);
 /* Rank of a node, or the first of those that it stands for (rank_copies.h), -1 for a transfer and for what is
  * a guest's. */
 gint32 graph_node_rank(const TachoGraph *graph, guint32 node);
+
+/* What PyTorch's autograd does in a backward pass, by its flag or its name; not what it calls. */
+gboolean graph_slice_is_autograd(const TachoTimeline *timeline, guint32 slice);
 
 /* An empty graph over `timeline`. */
 TachoGraph *graph_new(TachoTimeline *timeline);

@@ -31,7 +31,7 @@ static gboolean is_work(const TachoTimeline *timeline, guint32 slice)
 	return kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL;
 }
 
-static gboolean is_autograd(const TachoTimeline *timeline, guint32 slice)
+gboolean graph_slice_is_autograd(const TachoTimeline *timeline, guint32 slice)
 {
 	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) ||
 	       g_str_has_prefix(tacho_slice_name(timeline, slice), "autograd::engine::evaluate");
@@ -41,7 +41,7 @@ static gboolean is_autograd(const TachoTimeline *timeline, guint32 slice)
 static gboolean is_in_backward(const TachoTimeline *timeline, guint32 slice)
 {
 	for (; slice != TACHO_NONE; slice = timeline->slices.parent[slice])
-		if (is_autograd(timeline, slice))
+		if (graph_slice_is_autograd(timeline, slice))
 			return TRUE;
 	return FALSE;
 }
@@ -447,7 +447,7 @@ static gint64 ready_ns(const struct graph_builder *builder, guint32 thread, guin
 	guint32 parent = timeline->slices.parent[slice];
 	gint64 start_ns, end_ns, cut_ns;
 
-	if (parent != TACHO_NONE && is_autograd(timeline, parent))
+	if (parent != TACHO_NONE && graph_slice_is_autograd(timeline, parent))
 		slice = parent;
 	start_ns = timeline->slices.start_ns[slice];
 	end_ns = tacho_slice_end_ns(timeline, slice);

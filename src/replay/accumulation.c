@@ -1,128 +1,92 @@
 /* accumulation: N forward and backward passes for each optimizer step.
  *
- * What each of the first N - 1 takes is what a rank needs from the begin of its step to the last gradient
- * of its backward pass, with no collective of gradients there: that is played. Together they stand as one
- * piece of work at the begin of the step; the last pass, its collectives and the optimizer are as
- * recorded. Memory is that of the last pass, in which gradients of those before are held. */
+ * The pass of each rank's step (pass_nodes.c) is put before itself N - 1 times (pass_copies.c), with its kernels and its
+ * collectives but without those of gradients; the last pass, its collectives and the optimizer are as recorded.
+ * So hosts run ahead of devices from pass to pass as they do within one, and N passes take about N times what the slower
+ * of the two needs. Memory is that of the last pass, in which gradients of those before are held.
+ *
+ * More passes than MAX_COPIES, or than there is room for, differ from those before them in nothing: they stand
+ * as one piece of work on each thread and stream, each of as many times what a pass came to take there. */
+#include "replay/pass_copies.h"
 #include "replay/replay_memory.h"
 #include "replay/what_if_internal.h"
 
 #define MAX_PASSES 65536
+#define MAX_COPIES 16
+#define MIN_COPIES 4		     /* to see what a pass comes to take */
+#define MAX_ADDED  (8 * 1000 * 1000) /* nodes */
 
-/* The graph without collectives of gradients; nodes keep their numbers. */
-static TachoGraph *without_gradients(const TachoGraph *graph, GError **error)
+static guint32 count_nodes(const struct pass_nodes *pass)
 {
-	g_autoptr(TachoGraph) copy = graph_copy(graph);
-	g_autofree guint8 *is_removed = g_new0(guint8, MAX(graph->nodes->len, 1u));
+	guint32 n = 0;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		guint32 transfer = graph_node_at(graph, i)->transfer;
-
-		is_removed[i] = transfer != TACHO_NONE &&
-				graph_transfer_at(graph, transfer)->pass != TACHO_NONE;
-	}
-	graph_remove_nodes(copy, is_removed);
-	if (!graph_freeze(copy, error))
-		return NULL;
-	return g_steal_pointer(&copy);
+	for (guint32 i = 0; i < pass->n_nodes; i++)
+		n += pass->step_of[i] != TACHO_NONE;
+	return n;
 }
 
-/* When the pass has its last gradient. */
-static gint64 pass_end_ns(const TachoReplay *replay, const struct graph_pass *pass)
+static gboolean choose_copies(const struct pass_nodes *pass, const gchar *what_if, guint32 n_more,
+			      guint32 *ret_n_copies, GError **error)
 {
-	gint64 end_ns = 0;
+	guint32 n_nodes = count_nodes(pass);
+	guint32 n_copies = MIN(MIN(n_more, MAX_COPIES), MAX_ADDED / MAX(n_nodes, 1u));
 
-	for (guint32 i = 0; i < pass->n_gradients; i++) {
-		guint32 node = g_array_index(replay->graph->gradients, struct graph_gradient,
-					     pass->first_gradient + i)
-				       .ready_node;
-
-		end_ns = MAX(end_ns, replay->end_ns[node]);
-	}
-	return end_ns;
-}
-
-/* What a rank's step takes up to its last gradient, and the node that it begins with. */
-static gboolean measure_pass(const TachoReplay *replay, const struct step_marks *marks,
-			     const struct graph_pass *pass, struct insertion *insertion)
-{
-	guint32 step = graph_step_index(replay->graph, pass->step);
-	gint64 begin_ns;
-	gsize cell;
-
-	if (step == TACHO_NONE || pass->n_gradients == 0)
-		return FALSE;
-	cell = step_marks_cell(marks, pass->rank_index, step);
-	if (marks->first[cell] == TACHO_NONE)
-		return FALSE;
-	begin_ns = marks->before[cell] == TACHO_NONE ? 0 : replay->end_ns[marks->before[cell]];
-	insertion->next = marks->first[cell];
-	insertion->duration_ns = MAX(pass_end_ns(replay, pass) - begin_ns, 0);
+	if (n_copies < MIN(n_more, MIN_COPIES))
+		return what_if_refuse(error, what_if,
+				      "a pass of all steps has %u nodes, too many to play it "
+				      "several times: choose one step",
+				      n_nodes);
+	*ret_n_copies = n_copies;
 	return TRUE;
 }
 
-/* A step that has several passes already counts up to the end of the last. */
-static void add_insertion(GArray *insertions, const struct insertion *insertion)
+static void note_passes(TachoGraph *graph, guint32 n_copies, guint32 n_more)
 {
-	for (guint i = insertions->len; i-- > 0;) {
-		struct insertion *known = &g_array_index(insertions, struct insertion, i);
-
-		if (known->next == insertion->next) {
-			known->duration_ns = MAX(known->duration_ns, insertion->duration_ns);
-			return;
-		}
-	}
-	g_array_append_val(insertions, *insertion);
+	graph_note(graph,
+		   "a step takes in %u times the samples; the passes before its last one are like "
+		   "it, without collectives of gradients",
+		   n_more + 1);
+	if (n_copies < n_more)
+		graph_note(
+			graph,
+			"%u of the %u passes before the last are played; the others stand for as "
+			"long as these came to take",
+			n_copies, n_more);
 }
 
-static GArray *measure_passes(const TachoGraph *graph, guint32 n_more, GError **error)
+static gboolean accumulate(TachoGraph *graph, const struct pass_nodes *pass, const gchar *what_if,
+			   guint32 n_more, GError **error)
 {
-	g_autoptr(TachoGraph) bare = without_gradients(graph, error);
-	g_autoptr(TachoReplay) replay = bare ? tacho_replay_run(bare, error) : NULL;
-	GArray *insertions;
-	struct step_marks marks;
+	guint32 n_copies = 0;
 
-	if (!replay)
-		return NULL;
-	insertions = g_array_new(FALSE, FALSE, sizeof(struct insertion));
-	step_marks_init(&marks, bare);
-	for (guint i = 0; i < graph->passes->len; i++) {
-		struct insertion insertion = { .kind = TACHO_NODE_HOST };
-
-		if (measure_pass(replay, &marks,
-				 &g_array_index(graph->passes, struct graph_pass, i), &insertion))
-			add_insertion(insertions, &insertion);
+	if (n_more == 0)
+		return TRUE;
+	if (!choose_copies(pass, what_if, n_more, &n_copies, error))
+		return FALSE;
+	memory_accumulate(graph);
+	if (!pass_copies_add(graph, pass, n_copies, n_more, error)) {
+		g_prefix_error(error, "what-if '%s': ", what_if);
+		return FALSE;
 	}
-	for (guint i = 0; i < insertions->len; i++)
-		g_array_index(insertions, struct insertion, i).duration_ns *= n_more;
-	step_marks_release(&marks);
-	return insertions;
+	graph->has_passes = TRUE;
+	note_passes(graph, n_copies, n_more);
+	return TRUE;
 }
 
 gboolean what_if_accumulate(TachoGraph *graph, const gchar *what_if, const gchar *text,
 			    GError **error)
 {
-	g_autoptr(GArray) insertions = NULL;
+	struct pass_nodes pass;
 	guint32 n_passes;
+	gboolean is_done;
 
 	if (!quantity_parse_count(text, 1, MAX_PASSES, &n_passes))
 		return what_if_refuse(error, what_if, "it is accumulate=N, N from 1 to %u",
 				      MAX_PASSES);
-	insertions = measure_passes(graph, n_passes - 1, error);
-	if (!insertions)
-		return FALSE;
-	if (insertions->len == 0)
-		return what_if_refuse(error, what_if,
-				      "no backward pass with gradients was seen in the steps "
-				      "(torch::autograd::AccumulateGrad)");
-	if (n_passes == 1)
-		return TRUE;
-	memory_accumulate(graph);
-	what_if_insert(graph, insertions);
-	graph_note(
-		graph,
-		"a step takes in %u times the samples; its first %u passes stand as one piece of "
-		"the host's work at its begin",
-		n_passes, n_passes - 1);
-	return TRUE;
+	if (graph->has_passes)
+		return what_if_refuse(error, what_if, "there is an accumulate already");
+	is_done = pass_nodes_find(&pass, graph, what_if, error) &&
+		  accumulate(graph, &pass, what_if, n_passes - 1, error);
+	pass_nodes_release(&pass);
+	return is_done;
 }

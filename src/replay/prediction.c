@@ -119,13 +119,24 @@ gboolean prediction_has_jobs(const gchar *const *what_ifs, guint n_what_ifs)
 	return FALSE;
 }
 
-/* Change the prediction's graph and play it. */
+/* Those that multiply passes, or all others. */
+static gboolean change(TachoGraph *graph, const gchar *const *what_ifs, guint n_what_ifs,
+		       gboolean of_passes, GError **error)
+{
+	for (guint i = 0; i < n_what_ifs; i++)
+		if (g_str_has_prefix(what_ifs[i], "accumulate=") == of_passes &&
+		    !tacho_graph_what_if(graph, what_ifs[i], error))
+			return FALSE;
+	return TRUE;
+}
+
+/* Change the prediction's graph and play it. All passes of a step are as the changes make them. */
 static gboolean change_and_play(TachoPrediction *prediction, const gchar *const *what_ifs,
 				guint n_what_ifs, GError **error)
 {
-	for (guint i = 0; i < n_what_ifs; i++)
-		if (!tacho_graph_what_if(prediction->graph, what_ifs[i], error))
-			return FALSE;
+	if (!change(prediction->graph, what_ifs, n_what_ifs, FALSE, error) ||
+	    !change(prediction->graph, what_ifs, n_what_ifs, TRUE, error))
+		return FALSE;
 	prediction->replay = tacho_replay_run(prediction->graph, error);
 	return prediction->replay != NULL;
 }

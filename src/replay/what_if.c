@@ -11,28 +11,30 @@ static const struct {
 	const gchar *prefix; /* its last character ends the key */
 	const gchar *form;
 	WhatIfEdit *edit;
+	gboolean
+		is_of_slices; /* it finds work by its slices, which passes that accumulate adds lack */
 } edits[] = {
-	{ "bandwidth=", "bandwidth=", what_if_bandwidth },
-	{ "latency=", "latency=", what_if_latency },
-	{ "topology=", "topology=FILE", what_if_topology },
-	{ "ranks=", "ranks=N", what_if_ranks },
-	{ "algorithm=", "algorithm=", what_if_algorithm },
-	{ "bucket_mb=", "bucket_mb=", what_if_bucket_mb },
-	{ "fusion=", "fusion=N,N...", what_if_fusion },
-	{ "partition_mb=", "partition_mb=", what_if_partition_mb },
-	{ "accumulate=", "accumulate=N", what_if_accumulate },
-	{ "recompute:", "recompute:KIND~REGEX", what_if_recompute },
-	{ "device=", "device=NAME", what_if_device },
-	{ "device:", "device:RANKS=NAME", what_if_device_of_ranks },
-	{ "precision:", "precision:KIND~REGEX=P", what_if_precision },
-	{ "precision=", "precision=P", what_if_whole_precision },
-	{ "scale:", "scale:KIND~REGEX=F", what_if_scale },
-	{ "fuse:", "fuse:KIND~REGEX", what_if_fuse },
-	{ "drop:", "drop:KIND~REGEX", what_if_drop },
-	{ "straggler:", "straggler:RANKS=F", what_if_straggler },
-	{ "cores=", "cores=N", what_if_cores },
-	{ "jobs=", "jobs=RUN[@TIME]", what_if_jobs },
-	{ "durations=", "durations=", what_if_durations },
+	{ "bandwidth=", "bandwidth=", what_if_bandwidth, FALSE },
+	{ "latency=", "latency=", what_if_latency, FALSE },
+	{ "topology=", "topology=FILE", what_if_topology, FALSE },
+	{ "ranks=", "ranks=N", what_if_ranks, FALSE },
+	{ "algorithm=", "algorithm=", what_if_algorithm, FALSE },
+	{ "bucket_mb=", "bucket_mb=", what_if_bucket_mb, FALSE },
+	{ "fusion=", "fusion=N,N...", what_if_fusion, FALSE },
+	{ "partition_mb=", "partition_mb=", what_if_partition_mb, FALSE },
+	{ "accumulate=", "accumulate=N", what_if_accumulate, FALSE },
+	{ "recompute:", "recompute:KIND~REGEX", what_if_recompute, TRUE },
+	{ "device=", "device=NAME", what_if_device, TRUE },
+	{ "device:", "device:RANKS=NAME", what_if_device_of_ranks, TRUE },
+	{ "precision:", "precision:KIND~REGEX=P", what_if_precision, TRUE },
+	{ "precision=", "precision=P", what_if_whole_precision, TRUE },
+	{ "scale:", "scale:KIND~REGEX=F", what_if_scale, TRUE },
+	{ "fuse:", "fuse:KIND~REGEX", what_if_fuse, TRUE },
+	{ "drop:", "drop:KIND~REGEX", what_if_drop, TRUE },
+	{ "straggler:", "straggler:RANKS=F", what_if_straggler, FALSE },
+	{ "cores=", "cores=N", what_if_cores, FALSE },
+	{ "jobs=", "jobs=RUN[@TIME]", what_if_jobs, FALSE },
+	{ "durations=", "durations=", what_if_durations, FALSE },
 };
 
 gboolean what_if_refuse(GError **error, const gchar *what_if, const gchar *format, ...)
@@ -63,10 +65,13 @@ static gboolean refuse_unknown(const gchar *what_if, GError **error)
 
 gboolean what_if_edit(TachoGraph *graph, const gchar *what_if, GError **error)
 {
-	for (guint i = 0; i < G_N_ELEMENTS(edits); i++)
-		if (g_str_has_prefix(what_if, edits[i].prefix))
-			return edits[i].edit(graph, what_if, what_if + strlen(edits[i].prefix),
-					     error);
+	for (guint i = 0; i < G_N_ELEMENTS(edits); i++) {
+		if (!g_str_has_prefix(what_if, edits[i].prefix))
+			continue;
+		if (graph->has_passes && edits[i].is_of_slices)
+			return what_if_refuse(error, what_if, "it comes before accumulate");
+		return edits[i].edit(graph, what_if, what_if + strlen(edits[i].prefix), error);
+	}
 	return refuse_unknown(what_if, error);
 }
 
