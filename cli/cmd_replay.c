@@ -64,8 +64,8 @@ static void print_changed_peak(const TachoPrediction *prediction)
 	g_autofree gchar *before = g_format_size((guint64)prediction->baseline_peak_memory_bytes);
 	g_autofree gchar *after = g_format_size((guint64)prediction->predicted_peak_memory_bytes);
 
-	printf("  of the steps  %s, with the change %s (rank %d)\n", before, after,
-	       prediction->peak_rank);
+	printf("  of the steps  %s, with the change %s (rank %d, %s)\n", before, after,
+	       prediction->peak_rank, prediction->peak_memory ? prediction->peak_memory : "none");
 }
 
 static void print_what(const TachoPrediction *prediction)

@@ -50,10 +50,11 @@ typedef struct {
 	gdouble median_interval_ms[2]; /* the same quantiles of the samples' median steps */
 	gdouble error_pct;	       /* baseline against measured, of measured */
 	gdouble recording_share;       /* of the work: what recording took */
-	gint64 peak_memory_bytes;      /* as recorded, largest of the ranks; -1: not known */
-	/* The same within the steps replayed: as recorded, and with the what-ifs, on which rank. */
+	gint64 peak_memory_bytes; /* as recorded, of the fullest memory of a rank; -1: not known */
+	/* The same within the steps replayed: as recorded, and with the what-ifs, of which rank and memory. */
 	gint64 baseline_peak_memory_bytes, predicted_peak_memory_bytes;
 	gint32 peak_rank;
+	gchar *peak_memory; /* "host", "gpu 0"; NULL: not known */
 	/* Of the time in which a device runs kernels, how much it runs several at once: as recorded, and predicted. What
 	 * they then take from each other more than recorded is not predicted. */
 	gdouble baseline_kernel_overlap_pct, predicted_kernel_overlap_pct;
@@ -64,14 +65,16 @@ typedef struct {
 	TachoTable *critical_path;    /* in order of time; its times add up to the step */
 	TachoTable *path_summary;     /* the same by what it is */
 	TachoTable *utilisation;      /* of threads and links, over all steps */
-	TachoTable *peak_owners;      /* what holds memory at the predicted peak; NULL: not known */
-	TachoTable *jobs;	      /* those put beside, a row each; NULL: none were */
-	TachoTable *sensitivity;      /* NULL; who has asked for it may put it here, for the JSON */
-	GPtrArray *notes;	      /* gchar */
-	TachoGraph *graph;	      /* with the what-ifs */
-	TachoReplay *replay;	      /* of it */
-	GArray *predicted_steps;      /* gint64, ns: those that interval_ms is of */
-	GArray *sample_medians;	      /* the same of median_interval_ms; NULL: no samples */
+	/* What holds that memory at its predicted peak, how much of it is held over time, and the predicted peaks of all
+	 * memories; NULL: not known. */
+	TachoTable *peak_owners, *memory_curve, *memory_peaks;
+	TachoTable *jobs;	 /* those put beside, a row each; NULL: none were */
+	TachoTable *sensitivity; /* NULL; who has asked for it may put it here, for the JSON */
+	GPtrArray *notes;	 /* gchar */
+	TachoGraph *graph;	 /* with the what-ifs */
+	TachoReplay *replay;	 /* of it */
+	GArray *predicted_steps; /* gint64, ns: those that interval_ms is of */
+	GArray *sample_medians;	 /* the same of median_interval_ms; NULL: no samples */
 	/* Of tacho_prediction_unfold(); ranks are 0 before it. */
 	guint32 unfolded_ranks, unfolded_pieces;
 	gdouble unfolded_step_ms;

@@ -147,6 +147,7 @@ struct graph_block {
 	guint32 slice;	 /* in which it was handed out, or TACHO_NONE */
 	guint64 address; /* 0: not recorded */
 	gint64 bytes;
+	guint32 device; /* 0: of the host's memory, else of the device's with the number less 1 */
 	struct graph_moment begin, end;
 	gboolean is_cast; /* by a what-if: what the operation `slice` reads, in other numbers */
 };

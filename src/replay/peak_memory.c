@@ -1,5 +1,5 @@
-/* peak_memory: the most memory a rank held, of what its allocator's probe saw, on the host and its devices
- * together. What was handed out before the recording is worth nothing. */
+/* peak_memory: the most that one memory of a rank held, the host's or a device's, of what its allocators' probes
+ * saw. What was handed out before the recording is worth nothing. */
 #include "replay/replay_internal.h"
 
 #include "analyze/memory_blocks.h"
@@ -16,6 +16,24 @@ static gint64 peak_of(const GArray *changes)
 		if (__builtin_add_overflow(held_bytes, change->bytes, &held_bytes))
 			return -1;
 		peak_bytes = MAX(peak_bytes, held_bytes);
+	}
+	return peak_bytes;
+}
+
+/* Of each memory that the blocks are in. */
+static gint64 peak_of_memories(const GArray *blocks)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	gint64 peak_bytes = 0;
+
+	for (guint i = 0; i < blocks->len; i++) {
+		guint32 device = g_array_index(blocks, struct memory_block, i).device;
+		g_autoptr(GArray) changes = NULL;
+
+		if (!g_hash_table_add(seen, GUINT_TO_POINTER(device)))
+			continue;
+		changes = memory_changes(blocks, device);
+		peak_bytes = MAX(peak_bytes, peak_of(changes));
 	}
 	return peak_bytes;
 }
@@ -38,10 +56,9 @@ gint64 peak_memory_bytes(const TachoTimeline *timeline)
 	for (guint i = 0; i < timeline->ranks->len; i++) {
 		guint32 process = g_array_index(timeline->ranks, TachoRank, i).main_process;
 		g_autoptr(GArray) blocks = memory_blocks_of_process(timeline, process);
-		g_autoptr(GArray) changes = memory_changes(blocks, MEMORY_ALL_DEVICES);
 
 		if (has_memory(timeline, process))
-			peak_bytes = MAX(peak_bytes, peak_of(changes));
+			peak_bytes = MAX(peak_bytes, peak_of_memories(blocks));
 	}
 	return peak_bytes;
 }

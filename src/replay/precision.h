@@ -17,7 +17,8 @@ struct operation {
 	enum device_rate stored; /* what its weights are kept in; DEVICE_N_RATES: as recorded */
 	gdouble factor, factor_before;
 	gdouble cast_ns, cast_ns_before;
-	gdouble cast_bytes; /* of what the casts make */
+	gdouble cast_bytes; /* of what the casts make ... */
+	guint32 memory;	    /* ... and whose memory is that of the kernels: as graph_block's */
 };
 
 struct precision {

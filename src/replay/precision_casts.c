@@ -199,8 +199,47 @@ static void forget_casts(struct precision *precision)
 	g_array_set_size(blocks, n_kept);
 }
 
+/* Which memories of which ranks hold anything as recorded. */
+struct known_memories {
+	GHashTable *known; /* rank << 32 | memory */
+	guint32 *first;	   /* one of each rank */
+};
+
+static gpointer memory_key(guint32 rank_index, guint32 memory)
+{
+	return GSIZE_TO_POINTER((gsize)rank_index << 32 | memory);
+}
+
+static void known_memories_init(struct known_memories *memories, const TachoGraph *graph)
+{
+	memories->known = g_hash_table_new(NULL, NULL);
+	memories->first = g_new0(guint32, MAX(graph_n_own_ranks(graph), 1u));
+	for (guint32 i = graph->blocks->len; i-- > 0;) {
+		const struct graph_block *block =
+			&g_array_index(graph->blocks, struct graph_block, i);
+
+		g_hash_table_add(memories->known, memory_key(block->rank_index, block->device));
+		memories->first[block->rank_index] = block->device;
+	}
+}
+
+static void known_memories_release(struct known_memories *memories)
+{
+	g_hash_table_unref(memories->known);
+	g_free(memories->first);
+}
+
+/* Where the device's memory was not recorded, casts are in what was. */
+static guint32 memory_of(const struct known_memories *memories, const struct operation *operation)
+{
+	return g_hash_table_contains(memories->known,
+				     memory_key(operation->rank_index, operation->memory))
+		       ? operation->memory
+		       : memories->first[operation->rank_index];
+}
+
 static void hold_cast(TachoGraph *graph, const struct memory_places *places,
-		      const struct operation *operation)
+		      const struct operation *operation, guint32 memory)
 {
 	const TachoSlices *slices = &graph->timeline->slices;
 	guint32 track = slices->track[operation->slice];
@@ -208,6 +247,7 @@ static void hold_cast(TachoGraph *graph, const struct memory_places *places,
 		.rank_index = operation->rank_index,
 		.slice = operation->slice,
 		.bytes = (gint64)operation->cast_bytes,
+		.device = memory,
 		.begin = memory_places_find(places, operation->rank_index, track,
 					    slices->start_ns[operation->slice]),
 		.end = memory_places_find(places, operation->rank_index, track,
@@ -222,16 +262,19 @@ void precision_hold_casts(struct precision *precision)
 {
 	TachoGraph *graph = precision->graph;
 	struct memory_places *places;
+	struct known_memories memories;
 
 	if (graph->blocks->len == 0)
 		return;
 	forget_casts(precision);
+	known_memories_init(&memories, graph);
 	places = memory_places_new(graph);
 	for (guint i = 0; i < precision->in_order->len; i++) {
 		const struct operation *operation = g_ptr_array_index(precision->in_order, i);
 
 		if (operation->cast_bytes >= 1 && operation->cast_bytes < (gdouble)G_MAXINT64 / 2)
-			hold_cast(graph, places, operation);
+			hold_cast(graph, places, operation, memory_of(&memories, operation));
 	}
 	memory_places_free(places);
+	known_memories_release(&memories);
 }

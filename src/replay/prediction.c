@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "analyze/memory_blocks.h"
 #include "base/quantile.h"
 #include "graph/graph_unfold.h"
 #include "graph/rank_copies.h"
@@ -352,6 +353,10 @@ void prediction_explain(TachoPrediction *prediction)
 	prediction->predicted_peak_memory_bytes = peak.bytes;
 	prediction->peak_rank = rank_copies_number(prediction->graph, peak.rank_index);
 	prediction->peak_owners = peak.owners;
+	prediction->memory_curve = peak.curve;
+	prediction->memory_peaks = peak.peaks;
+	if (peak.owners)
+		prediction->peak_memory = memory_label(peak.device);
 }
 
 TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what_ifs,
@@ -393,6 +398,9 @@ void tacho_prediction_free(TachoPrediction *prediction)
 	g_clear_pointer(&prediction->sensitivity, tacho_table_free);
 	g_clear_pointer(&prediction->jobs, tacho_table_free);
 	g_clear_pointer(&prediction->peak_owners, tacho_table_free);
+	g_clear_pointer(&prediction->memory_curve, tacho_table_free);
+	g_clear_pointer(&prediction->memory_peaks, tacho_table_free);
+	g_free(prediction->peak_memory);
 	g_clear_pointer(&prediction->recordings, tacho_table_free);
 	g_clear_pointer(&prediction->notes, g_ptr_array_unref);
 	g_clear_pointer(&prediction->predicted_steps, g_array_unref);

@@ -122,6 +122,27 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 	}
 }
 
+/* What is held, and who holds it at the peak. */
+static void write_memory(JsonWriter *json, const TachoPrediction *prediction)
+{
+	static const gchar *const owner_keys[] = { "name", "blocks", "bytes", NULL };
+	static const gchar *const peak_keys[] = { "rank", "memory", "peak_bytes", "at_ms", NULL };
+	static const gchar *const curve_keys[] = { "at_ms", "held_bytes", NULL };
+
+	if (prediction->peak_owners)
+		write_table(json, prediction->peak_owners, owner_keys);
+	if (prediction->peak_memory) {
+		write_integer(json, "peak_rank", prediction->peak_rank);
+		json_writer_line(json);
+		json_writer_key(json, "peak_memory");
+		json_writer_string(json, prediction->peak_memory);
+	}
+	if (prediction->memory_curve)
+		write_table(json, prediction->memory_curve, curve_keys);
+	if (prediction->memory_peaks)
+		write_table(json, prediction->memory_peaks, peak_keys);
+}
+
 void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 {
 	static const gchar *const path_keys[] = { "rank",     "what",	     "name",
@@ -132,7 +153,6 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 	static const gchar *const sensitivity_keys[] = { "what",     "name",	"pieces",
 							 "busy_ms",  "gain_ms", "gain_pct",
 							 "felt_pct", NULL };
-	static const gchar *const owner_keys[] = { "name", "blocks", "bytes", NULL };
 	static const gchar *const jobs_keys[] = {
 		"run", "ranks", "offset_ms", "alone_step_ms", "predicted_step_ms", "steps", NULL
 	};
@@ -145,8 +165,7 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 	write_table(json, prediction->critical_path, path_keys);
 	write_table(json, prediction->path_summary, summary_keys);
 	write_table(json, prediction->utilisation, utilisation_keys);
-	if (prediction->peak_owners)
-		write_table(json, prediction->peak_owners, owner_keys);
+	write_memory(json, prediction);
 	if (prediction->jobs)
 		write_table(json, prediction->jobs, jobs_keys);
 	if (prediction->sensitivity)

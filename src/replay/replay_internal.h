@@ -106,7 +106,7 @@ guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
 gboolean replay_take_out_recording(TachoGraph *graph, const TachoReplay *recorded,
 				   gdouble *ret_share, GError **error);
 
-/* The largest sum of memory handed out and not yet given back in a rank's main process, or -1 where
+/* The largest sum of one memory handed out and not yet given back in a rank's main process, or -1 where
  * nothing was recorded. */
 gint64 peak_memory_bytes(const TachoTimeline *timeline);
 

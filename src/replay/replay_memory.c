@@ -2,10 +2,7 @@
  *
  * A block is handed out so far into a piece of work of a thread, and given back so far into another; in a
  * replay these moments are where the pieces are. What was there before the first step counts from the begin, and
- * what is not given back in the steps until their end.
- *
- * (1) What happens at one moment of a replay (in work that takes no time any more) happens in the order of the
- *     recording. */
+ * what is not given back in the steps until their end. */
 #include "replay/replay_memory.h"
 
 #include <string.h>
@@ -148,6 +145,7 @@ static void find_memory_of_rank(TachoGraph *graph, const struct memory_places *p
 			.slice = from->slice,
 			.address = from->address,
 			.bytes = from->bytes,
+			.device = from->device,
 			.begin = { G_MININT64, TACHO_NONE, 0 },
 			.end = { G_MAXINT64, TACHO_NONE, 0 },
 		};
@@ -174,183 +172,4 @@ void replay_find_memory(TachoGraph *graph)
 	for (guint32 i = 0; i < graph->timeline->ranks->len; i++)
 		find_memory_of_rank(graph, places, i);
 	memory_places_free(places);
-}
-
-/* --- the peak --------------------------------------------------------------------------------- */
-
-struct change {
-	gint64 time_ns, recorded_ns;
-	gint64 bytes;
-	guint32 block;
-};
-
-static gint compare_changes(gconstpointer a, gconstpointer b)
-{
-	const struct change *x = a, *y = b;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	if (x->recorded_ns != y->recorded_ns)
-		return x->recorded_ns < y->recorded_ns ? -1 : 1;
-	if ((x->bytes < 0) != (y->bytes < 0))
-		return x->bytes < 0 ? -1 : 1; /* given back first */
-	return (x->block > y->block) - (x->block < y->block);
-}
-
-static gint64 replayed_ns(const TachoReplay *replay, const struct graph_moment *moment)
-{
-	gint64 begin_ns, length_ns;
-
-	if (moment->node == TACHO_NONE)
-		return moment->time_ns; /* before all, or after all */
-	begin_ns = replay->begin_ns[moment->node];
-	length_ns = replay->end_ns[moment->node] - begin_ns;
-	return begin_ns + (gint64)(moment->share * (gdouble)length_ns);
-}
-
-static gboolean is_removed(const TachoGraph *graph, const struct graph_moment *moment)
-{
-	return moment->node != TACHO_NONE &&
-	       graph_node_at(graph, moment->node)->kind == TACHO_NODE_REMOVED;
-}
-
-static GArray *changes_of_rank(const TachoReplay *replay, guint32 rank_index)
-{
-	const TachoGraph *graph = replay->graph;
-	GArray *changes = g_array_new(FALSE, FALSE, sizeof(struct change));
-
-	for (guint32 i = 0; i < graph->blocks->len; i++) {
-		const struct graph_block *block =
-			&g_array_index(graph->blocks, struct graph_block, i);
-		struct change begin = { replayed_ns(replay, &block->begin), block->begin.time_ns,
-					block->bytes, i };
-		struct change end = { replayed_ns(replay, &block->end), block->end.time_ns,
-				      -block->bytes, i };
-
-		if (block->rank_index != rank_index || block->bytes == 0 ||
-		    is_removed(graph, &block->begin) || is_removed(graph, &block->end))
-			continue;
-		end.time_ns = MAX(end.time_ns, begin.time_ns);
-		g_array_append_val(changes, begin);
-		g_array_append_val(changes, end);
-	}
-	g_array_sort(changes, compare_changes);
-	return changes;
-}
-
-/* Index behind the change with which most is held; what a broken trace holds does not overflow. */
-static guint find_peak(const GArray *changes, gint64 *ret_bytes)
-{
-	gdouble held = 0, most = 0;
-	guint peak = 0;
-
-	for (guint i = 0; i < changes->len; i++) {
-		held += (gdouble)g_array_index(changes, struct change, i).bytes;
-		if (held > most) {
-			most = held;
-			peak = i + 1;
-		}
-	}
-	*ret_bytes = most < (gdouble)(G_MAXINT64 / 2) ? (gint64)most : G_MAXINT64 / 2;
-	return peak;
-}
-
-/* The innermost operation around the slice, or it. */
-static const gchar *owner_name(const TachoGraph *graph, guint32 slice)
-{
-	const TachoSlices *slices = &graph->timeline->slices;
-
-	if (slice == TACHO_NONE)
-		return "outside of all";
-	for (guint32 op = slice; op != TACHO_NONE; op = slices->parent[op])
-		if (slices->kind[op] == TACHO_SLICE_OP)
-			return tacho_slice_name(graph->timeline, op);
-	return tacho_slice_name(graph->timeline, slice);
-}
-
-struct owner {
-	const gchar *name;
-	gint64 n_blocks, bytes;
-};
-
-static gint compare_owners(gconstpointer a, gconstpointer b)
-{
-	const struct owner *x = a, *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-/* Who holds what after the first `n` changes. */
-static GArray *find_owners(const TachoGraph *graph, const GArray *changes, guint n)
-{
-	g_autoptr(GHashTable) index_of = g_hash_table_new(g_str_hash, g_str_equal);
-	GArray *owners = g_array_new(FALSE, FALSE, sizeof(struct owner));
-
-	for (guint i = 0; i < n; i++) {
-		const struct change *change = &g_array_index(changes, struct change, i);
-		struct owner new_owner = { owner_name(graph, g_array_index(graph->blocks,
-									   struct graph_block,
-									   change->block)
-								     .slice),
-					   0, 0 };
-		guint index = GPOINTER_TO_UINT(g_hash_table_lookup(index_of, new_owner.name));
-
-		if (index == 0) {
-			g_array_append_val(owners, new_owner);
-			index = owners->len;
-			g_hash_table_insert(index_of, (gpointer)new_owner.name,
-					    GUINT_TO_POINTER(index));
-		}
-		g_array_index(owners, struct owner, index - 1).bytes += change->bytes;
-		g_array_index(owners, struct owner, index - 1).n_blocks +=
-			change->bytes > 0 ? 1 : -1;
-	}
-	g_array_sort(owners, compare_owners);
-	return owners;
-}
-
-static TachoTable *owner_table(const TachoGraph *graph, const GArray *changes, guint n)
-{
-	static const TachoColumn columns[] = {
-		{ "name", "handed out in", TACHO_COLUMN_TEXT, 0, .is_flexible = TRUE },
-		{ "blocks", "blocks", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-		{ "bytes", "bytes", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-	};
-	TachoTable *table = tacho_table_new("peak_owners", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GArray) owners = find_owners(graph, changes, n);
-
-	for (guint i = 0; i < owners->len; i++) {
-		const struct owner *owner = &g_array_index(owners, struct owner, i);
-
-		if (owner->n_blocks <= 0)
-			continue;
-		tacho_table_row(table);
-		tacho_table_text(table, owner->name);
-		tacho_table_integer(table, owner->n_blocks);
-		tacho_table_integer(table, owner->bytes);
-	}
-	return table;
-}
-
-struct memory_peak replay_memory_peak(const TachoReplay *replay, gboolean with_owners)
-{
-	const TachoGraph *graph = replay->graph;
-	struct memory_peak peak = { -1, 0, NULL };
-
-	for (guint32 i = 0; i < graph_n_own_ranks(graph) && graph->blocks->len > 0; i++) {
-		g_autoptr(GArray) changes = changes_of_rank(replay, i);
-		gint64 bytes;
-		guint n = find_peak(changes, &bytes);
-
-		if (bytes <= peak.bytes)
-			continue;
-		peak.bytes = bytes;
-		peak.rank_index = i;
-		g_clear_pointer(&peak.owners, tacho_table_free);
-		if (with_owners)
-			peak.owners = owner_table(graph, changes, n);
-	}
-	return peak;
 }

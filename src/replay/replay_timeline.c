@@ -3,8 +3,10 @@
  * A measured slice is where the pieces it was cut into are: it begins with the first and ends with
  * the last of them or of its children's. Times of both begin with the first step replayed. Ranks that were not
  * measured, but are played by themselves, are there as replayed only. */
+#include "analyze/memory_blocks.h"
 #include "graph/rank_copies.h"
 #include "replay/replay_internal.h"
+#include "replay/replay_memory.h"
 
 struct picture {
 	const TachoReplay *replay;
@@ -167,6 +169,101 @@ static void add_collectives(struct picture *picture, guint32 lane, guint32 measu
 	}
 }
 
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static guint32 add_counter(struct picture *picture, guint32 process, guint32 device)
+{
+	g_autofree gchar *memory = memory_label(device);
+	g_autofree gchar *name = g_strdup_printf("bytes held, %s", memory);
+	TachoTrack track = { .kind = TACHO_TRACK_COUNTER, .process = process };
+
+	track.name = tacho_timeline_intern(picture->out, name, -1);
+	g_array_append_val(picture->out->tracks, track);
+	return picture->out->tracks->len - 1;
+}
+
+/* From then on; what changes at the same moment later counts. */
+static void add_sample(struct picture *picture, guint32 track, gint64 time_ns, gdouble value)
+{
+	GArray *samples = picture->out->samples;
+	TachoSample sample = { MAX(time_ns, 0), value, track };
+	TachoSample *last =
+		samples->len ? &g_array_index(samples, TachoSample, samples->len - 1) : NULL;
+
+	if (last && last->track == track && last->time_ns == sample.time_ns)
+		last->value = value;
+	else
+		g_array_append_val(samples, sample);
+}
+
+/* What the rank's memories hold in the replay. */
+static void add_held(struct picture *picture, guint32 rank_index, guint32 process)
+{
+	g_autoptr(GArray) changes = held_memory_of_rank(picture->replay, rank_index);
+	guint32 track = TACHO_NONE;
+
+	for (guint i = 0; i < changes->len; i++) {
+		const struct held_change *change = &g_array_index(changes, struct held_change, i);
+
+		if (i == 0 || change[-1].device != change->device)
+			track = add_counter(picture, process, change->device);
+		if (change->time_ns < G_MAXINT64)
+			add_sample(picture, track, change->time_ns, change->held_bytes);
+	}
+}
+
+/* When the last step replayed was over on the rank. */
+static gint64 measured_end_ns(const struct picture *picture, guint32 rank_index)
+{
+	const GArray *rows = picture->timeline->steps;
+	gint64 end_ns = G_MININT64;
+
+	for (guint i = 0; i < rows->len; i++) {
+		const TachoStep *step = &g_array_index(rows, TachoStep, i);
+
+		if (step->rank_index == rank_index && step->is_complete &&
+		    graph_step_index(picture->graph, step->number) != TACHO_NONE)
+			end_ns = MAX(end_ns, step->end_ns);
+	}
+	return end_ns == G_MININT64 ? G_MAXINT64 : end_ns;
+}
+
+static void add_measured_memory(struct picture *picture, const GArray *blocks, guint32 device,
+				guint32 rank_index, guint32 process)
+{
+	g_autoptr(GArray) changes = memory_changes(blocks, device);
+	guint32 track = add_counter(picture, process, device);
+	gint64 end_ns = measured_end_ns(picture, rank_index);
+	gdouble held = 0;
+
+	for (guint i = 0; i < changes->len; i++) {
+		const struct memory_change *change =
+			&g_array_index(changes, struct memory_change, i);
+
+		if (change->time_ns > end_ns)
+			break;
+		held += (gdouble)change->bytes;
+		add_sample(picture, track, change->time_ns - picture->graph->origin_ns, held);
+	}
+}
+
+/* What they held when they were recorded, in the steps that are replayed. */
+static void add_measured(struct picture *picture, guint32 rank_index, guint32 process)
+{
+	g_autoptr(GArray) blocks = memory_blocks_of_process(
+		picture->timeline, recorded_rank(picture, rank_index)->main_process);
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < blocks->len; i++) {
+		guint32 device = g_array_index(blocks, struct memory_block, i).device;
+
+		if (g_hash_table_add(seen, GUINT_TO_POINTER(device)))
+			add_measured_memory(picture, blocks, device, rank_index, process);
+	}
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
 static void add_rank(struct picture *picture, guint32 rank_index)
 {
 	const TachoGraph *graph = picture->graph;
@@ -193,6 +290,9 @@ static void add_rank(struct picture *picture, guint32 rank_index)
 		else
 			add_collectives(picture, i, before, after);
 	}
+	if (is_recorded)
+		add_measured(picture, rank_index, measured);
+	add_held(picture, rank_index, replayed);
 }
 
 TachoTimeline *tacho_replay_timeline(const TachoReplay *replay)

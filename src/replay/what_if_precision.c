@@ -118,6 +118,10 @@ static void add_operation(struct precision *precision, guint32 index, guint32 sl
 	operation->rank_index = lane->rank_index;
 	operation->slice = slice;
 	operation->first = index;
+	operation->memory =
+		lane->track == TACHO_NONE
+			? 0
+			: (guint32)(tacho_timeline_track(graph->timeline, lane->track)->device + 1);
 	operation->is_backward = is_backward(graph->timeline, slice);
 	operation->is_matched = is_matched(precision, slice);
 	operation->recorded = op_works_of(&precision->works, slice)->rate;

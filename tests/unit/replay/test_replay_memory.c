@@ -160,6 +160,121 @@ static void test_ranks(void)
 	assert_peak(silent, "scale:op~a=2", -1, -1);
 }
 
+/* Each device has a memory of its own, and so has the host: they do not add up. */
+static void test_devices(void)
+{
+	static const gchar devices[] = "unit us\n"
+				       "rank 0 thread 1000 main\n"
+				       "  annotation ProfilerStep#0 0..100\n"
+				       "    op a 0..50\n"
+				       "    op b 50..100\n"
+				       "  alloc 5 address=4096 bytes=100 device=0\n"
+				       "  alloc 10 address=8192 bytes=60\n"
+				       "  alloc 55 address=12288 bytes=150 device=1\n"
+				       "  alloc 60 address=16384 bytes=20 device=0\n";
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(devices);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = predict(timeline, "", &error);
+	const TachoTable *peaks;
+
+	g_assert_no_error(error);
+	g_assert_cmpint(prediction->peak_memory_bytes, ==, 150);
+	g_assert_cmpint(prediction->predicted_peak_memory_bytes, ==, 150);
+	g_assert_cmpstr(prediction->peak_memory, ==, "gpu 1");
+	peaks = prediction->memory_peaks;
+	g_assert_cmpuint(tacho_table_n_rows(peaks), ==, 3);
+	g_assert_cmpstr(tacho_table_cell_text(peaks, 0, "memory"), ==, "host");
+	g_assert_cmpfloat(tacho_table_cell_number(peaks, 0, "peak_bytes"), ==, 60);
+	g_assert_cmpstr(tacho_table_cell_text(peaks, 1, "memory"), ==, "gpu 0");
+	g_assert_cmpfloat(tacho_table_cell_number(peaks, 1, "peak_bytes"), ==, 120);
+	g_assert_cmpfloat(tacho_table_cell_number(peaks, 1, "at_ms"), ==, 0.06);
+	g_assert_cmpstr(tacho_table_cell_text(peaks, 2, "memory"), ==, "gpu 1");
+	g_assert_cmpuint(tacho_table_n_rows(prediction->peak_owners), ==, 1);
+	assert_peak(devices, "drop:op~^b$", 150, 100);
+}
+
+/* The relu takes twice as long: what it has handed out halfway is so much later, and so is all that follows. */
+static void test_curve(void)
+{
+	static const struct {
+		gdouble at_ms, bytes;
+	} expected[] = { { 0.005, 100 }, { 0.010, 140 }, { 0.015, 100 }, { 0.018, 160 },
+			 { 0.030, 360 }, { 0.055, 160 }, { 0.065, 100 }, { 0.075, 0 } };
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(saved);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = predict(timeline, "scale:op~relu$=2", &error);
+	const TachoTable *curve;
+
+	g_assert_no_error(error);
+	curve = prediction->memory_curve;
+	g_assert_cmpuint(tacho_table_n_rows(curve), ==, G_N_ELEMENTS(expected));
+	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+		g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(curve, i, "at_ms"),
+					       expected[i].at_ms, 1e-9);
+		g_assert_cmpfloat(tacho_table_cell_number(curve, i, "held_bytes"), ==,
+				  expected[i].bytes);
+	}
+}
+
+/* A thousand blocks: no more than 200 points, and the peak is one of them. */
+static void test_long_curve(void)
+{
+	g_autoptr(GString) text = g_string_new("unit us\nrank 0 thread 1000 main\n"
+					       "  annotation ProfilerStep#0 0..10000\n"
+					       "    op a 0..10000\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = NULL;
+	gdouble most = 0;
+
+	for (guint i = 0; i < 1000; i++)
+		g_string_append_printf(text,
+				       "  alloc %u address=4096 bytes=%u\n"
+				       "  free %u address=4096 bytes=%u\n",
+				       10 * i + 1, i == 501 ? 999 : 100, 10 * i + 4,
+				       i == 501 ? 999 : 100);
+	timeline = timeline_from_text(text->str);
+	prediction = predict(timeline, "", &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(tacho_table_n_rows(prediction->memory_curve), ==, 200);
+	for (guint i = 0; i < 200; i++)
+		most = MAX(most,
+			   tacho_table_cell_number(prediction->memory_curve, i, "held_bytes"));
+	g_assert_cmpfloat(most, ==, 999);
+}
+
+/* When the counter of a process of the exported replay first had that value, ns; -1: never. */
+static gint64 when_held(const TachoTimeline *timeline, guint32 process, gdouble bytes)
+{
+	for (guint i = 0; i < timeline->samples->len; i++) {
+		const TachoSample *sample = &g_array_index(timeline->samples, TachoSample, i);
+		const TachoTrack *track = tacho_timeline_track(timeline, sample->track);
+
+		if (track->process == process && sample->value == bytes &&
+		    strcmp(tacho_timeline_string(timeline, track->name), "bytes held, host") == 0)
+			return sample->time_ns;
+	}
+	return -1;
+}
+
+/* What was held as measured, and beside it as replayed. */
+static void test_counters(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(saved);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction =
+		predict(timeline, "scale:op~relu$=2;drop:op~Addmm", &error);
+	g_autoptr(TachoTimeline) picture = NULL;
+
+	g_assert_no_error(error);
+	picture = tacho_replay_timeline(prediction->replay);
+	g_assert_cmpint(when_held(picture, 0, 360), ==, 25000);
+	g_assert_cmpint(when_held(picture, 0, 0), ==, 65000);
+	g_assert_cmpint(when_held(picture, 1, 360), ==, 30000);
+	g_assert_cmpint(when_held(picture, 1, 160), ==, 18000);
+	g_assert_cmpint(when_held(picture, 1, 0), ==, 60000);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -169,5 +284,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay_memory/threads", test_threads);
 	g_test_add_func("/replay_memory/owners", test_owners);
 	g_test_add_func("/replay_memory/ranks", test_ranks);
+	g_test_add_func("/replay_memory/devices", test_devices);
+	g_test_add_func("/replay_memory/curve", test_curve);
+	g_test_add_func("/replay_memory/long_curve", test_long_curve);
+	g_test_add_func("/replay_memory/counters", test_counters);
 	return g_test_run();
 }
