@@ -331,7 +331,9 @@ static void collect_stream(struct collector *collector, const TachoTrack *track)
 	}
 }
 
-static void collect_members(struct collector *collector, const TachoCollective *collective)
+/* `seen`: slices that were counted; a kernel of several sends and receives is in several collectives. */
+static void collect_members(struct collector *collector, const TachoCollective *collective,
+			    GHashTable *seen)
 {
 	const TachoTimeline *timeline = collector->selection.timeline;
 
@@ -341,7 +343,8 @@ static void collect_members(struct collector *collector, const TachoCollective *
 		guint rank_index = tacho_slice_process(timeline, slice)->rank_index;
 		guint32 step;
 
-		if (!selection_takes_rank(&collector->selection, rank_index))
+		if (!selection_takes_rank(&collector->selection, rank_index) ||
+		    !g_hash_table_add(seen, GUINT_TO_POINTER(slice)))
 			continue;
 		step = step_at(collector, rank_index, timeline->slices.start_ns[slice]);
 		if (step != TACHO_NONE)
@@ -354,10 +357,11 @@ static void collect_members(struct collector *collector, const TachoCollective *
 static void collect_collectives(struct collector *collector)
 {
 	const TachoTimeline *timeline = collector->selection.timeline;
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
 
 	for (guint i = 0; i < timeline->collectives->len; i++)
 		collect_members(collector,
-				&g_array_index(timeline->collectives, TachoCollective, i));
+				&g_array_index(timeline->collectives, TachoCollective, i), seen);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */

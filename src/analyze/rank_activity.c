@@ -156,6 +156,15 @@ static void add_collective(const TachoTimeline *timeline, guint32 slice, gint64 
 	interval_set_add(&activity->transfer, transfer_ns, end_ns);
 }
 
+/* A kernel of several sends and receives is in several, and waits for the last of all. */
+static void index_member(GHashTable *by_slice, guint32 slice, TachoCollective *collective)
+{
+	const TachoCollective *known = g_hash_table_lookup(by_slice, GUINT_TO_POINTER(slice));
+
+	if (!known || known->last_begin_ns < collective->last_begin_ns)
+		g_hash_table_insert(by_slice, GUINT_TO_POINTER(slice), collective);
+}
+
 GHashTable *index_collectives(const TachoTimeline *timeline)
 {
 	GHashTable *by_slice = g_hash_table_new(NULL, NULL);
@@ -164,12 +173,11 @@ GHashTable *index_collectives(const TachoTimeline *timeline)
 		TachoCollective *collective =
 			&g_array_index(timeline->collectives, TachoCollective, i);
 
-		for (guint32 j = 0; j < collective->n_members; j++) {
-			guint32 slice = g_array_index(timeline->members, guint32,
-						      collective->first_member + j);
-
-			g_hash_table_insert(by_slice, GUINT_TO_POINTER(slice), collective);
-		}
+		for (guint32 j = 0; j < collective->n_members; j++)
+			index_member(by_slice,
+				     g_array_index(timeline->members, guint32,
+						   collective->first_member + j),
+				     collective);
 	}
 	return by_slice;
 }

@@ -6,9 +6,11 @@
  * (1) Where both are equally many, the n-th of each belong together.
  * (2) Where they are not, records were lost, or one of the two came late or went early. Then each of the fewer
  *     belongs to the one of the others, in order, that ends nearest to it.
- * (3) Sends and receives that were batched are one kernel on each of the two ranks; these are paired with each
- *     other.
- * (4) Who the other is, the trace tells; in a group of two it is the other one; of a batch it may follow from the times
+ * (3) Sends and receives that were batched are one kernel. Where the calls are known that a batch holds
+ *     (batch_ops.h), each of them is in its row, with the kernel's times: a kernel may be in several pairs, with
+ *     several ranks. Of two calls one way between the same two kernels there is one pair.
+ * (4) Where they are not, the kernels on the two ranks are paired with each other.
+ * (5) Who the other is, the trace tells; in a group of two it is the other one; of a batch it may follow from the times
  *     (send_batches.c). All else is left alone.
  *
  * Each pair is a row of `collectives` with two members, the sender first, in a group that stands behind those of
@@ -22,6 +24,7 @@
 
 #include <string.h>
 
+#include "correlate/batch_ops.h"
 #include "correlate/correlate_internal.h"
 #include "correlate/process_groups.h"
 #include "correlate/send_batches.h"
@@ -30,7 +33,9 @@
 struct end {
 	guint32 from, to; /* indices of ranks; of a batch the lower is `from` */
 	guint32 slice;
+	guint32 place; /* among the calls of its batch */
 	gint64 begin_ns, end_ns;
+	guint64 bytes;
 	guint8 is_batch, is_receive;
 	guint8 is_inferred; /* who the other is */
 };
@@ -44,7 +49,9 @@ struct pairing {
 	GHashTable *rank_of;  /* rank as the launcher says -> index + 1 */
 	GArray *ends;	      /* struct end, of the group at work */
 	GArray *batches;      /* struct send_batch, of the group at work, without a peer */
-	guint32 group;	      /* number of its rows */
+	const struct batch_ops *ops;
+	gboolean are_told; /* the calls of the batches of the group at work */
+	guint32 group;	   /* number of its rows */
 	guint32 sequence;
 	guint64 *n_alone; /* of each rank */
 	gchar **first;	  /* of each rank: says which */
@@ -67,7 +74,7 @@ TachoWay point_to_point_way(const TachoTimeline *timeline, guint32 slice)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* The index of the other rank: (4), by what the trace tells (the rank + 1, or 0). TACHO_NONE: not known, or not in
+/* The index of the other rank: (5), by what the trace tells (the rank + 1, or 0). TACHO_NONE: not known, or not in
  * the run. */
 static guint32 find_peer(const struct pairing *pairing, const ProcessGroup *group,
 			 guint32 rank_index, guint32 told)
@@ -89,17 +96,14 @@ static guint32 find_peer(const struct pairing *pairing, const ProcessGroup *grou
 	return TACHO_NONE;
 }
 
-static void add_end(struct pairing *pairing, guint32 rank_index, guint32 peer, guint32 slice,
-		    TachoWay way, gboolean is_inferred)
+/* `end` says what it is of, and which way it goes; the rest is filled in. */
+static void add_end(struct pairing *pairing, guint32 rank_index, guint32 peer, struct end end)
 {
 	const TachoTimeline *timeline = pairing->timeline;
-	struct end end = { .slice = slice,
-			   .begin_ns = timeline->slices.start_ns[slice],
-			   .end_ns = tacho_slice_end_ns(timeline, slice),
-			   .is_batch = way == TACHO_WAY_BOTH,
-			   .is_inferred = is_inferred != FALSE };
 
-	end.is_receive = way == TACHO_WAY_RECEIVE || (end.is_batch && rank_index > peer);
+	end.begin_ns = timeline->slices.start_ns[end.slice];
+	end.end_ns = tacho_slice_end_ns(timeline, end.slice);
+	end.is_receive |= end.is_batch && rank_index > peer;
 	end.from = end.is_receive ? peer : rank_index;
 	end.to = end.is_receive ? rank_index : peer;
 	g_array_append_val(pairing->ends, end);
@@ -125,22 +129,73 @@ static void add_batch(struct pairing *pairing, guint32 rank_index, guint32 slice
 	g_array_append_val(pairing->batches, batch);
 }
 
+/* (3) */
+static void add_calls(struct pairing *pairing, const ProcessGroup *group, guint32 rank_index,
+		      const struct batch_op *ops, guint n_ops)
+{
+	for (guint i = 0; i < n_ops; i++) {
+		guint32 peer = find_peer(pairing, group, rank_index, ops[i].peer);
+
+		if (peer != TACHO_NONE && peer != rank_index)
+			add_end(pairing, rank_index, peer,
+				(struct end){ .slice = ops[i].kernel,
+					      .place = i,
+					      .bytes = ops[i].bytes,
+					      .is_receive = ops[i].is_receive != FALSE });
+	}
+}
+
 static void see_slice(struct pairing *pairing, const ProcessGroup *group, guint32 rank_index,
 		      guint32 slice)
 {
 	const TachoTimeline *timeline = pairing->timeline;
 	TachoWay way = point_to_point_way(timeline, slice);
 	TachoCollectiveArgs args = { 0 };
+	const struct batch_op *ops;
 	guint32 peer;
+	guint n_ops;
 
 	if (way == TACHO_WAY_BY_NAME)
 		return;
+	ops = batch_ops_borrow(pairing->ops, slice, &n_ops);
+	if (ops && pairing->are_told) {
+		add_calls(pairing, group, rank_index, ops, n_ops);
+		return;
+	}
 	tacho_slice_collective(timeline, slice, &args);
 	peer = find_peer(pairing, group, rank_index, args.peer);
 	if (peer != TACHO_NONE && peer != rank_index)
-		add_end(pairing, rank_index, peer, slice, way, FALSE);
+		add_end(pairing, rank_index, peer,
+			(struct end){ .slice = slice,
+				      .bytes = args.bytes,
+				      .is_batch = way == TACHO_WAY_BOTH,
+				      .is_receive = way == TACHO_WAY_RECEIVE });
 	else if (way == TACHO_WAY_BOTH && !args.peer && !pairing->is_by_order)
 		add_batch(pairing, rank_index, slice, args.bytes);
+}
+
+/* Whether the calls of batches are known of each rank that has batches: what one tells is of no use where the other's
+ * are not. A few of a rank may lack theirs, as where a recording began. */
+static gboolean tells_calls(const struct pairing *pairing, const ProcessGroup *group)
+{
+	gboolean is_any_told = FALSE;
+
+	for (guint i = 0; i < group->ranks->len; i++) {
+		const GroupRank *rank = g_ptr_array_index(group->ranks, i);
+		gboolean has_batch = FALSE, is_told = FALSE;
+
+		for (guint j = 0; j < rank->slices->len && !is_told; j++) {
+			guint32 slice = g_array_index(rank->slices, guint32, j);
+			guint n_ops;
+
+			is_told = batch_ops_borrow(pairing->ops, slice, &n_ops) != NULL;
+			has_batch |= point_to_point_way(pairing->timeline, slice) == TACHO_WAY_BOTH;
+		}
+		if (has_batch && !is_told)
+			return FALSE;
+		is_any_told |= is_told;
+	}
+	return is_any_told;
 }
 
 /* The batches of whose peers the times tell. */
@@ -152,8 +207,11 @@ static void add_batch_ends(struct pairing *pairing)
 			&g_array_index(pairing->batches, struct send_batch, i);
 
 		if (batch->peer != TACHO_NONE)
-			add_end(pairing, batch->rank_index, batch->peer, batch->slice,
-				TACHO_WAY_BOTH, TRUE);
+			add_end(pairing, batch->rank_index, batch->peer,
+				(struct end){ .slice = batch->slice,
+					      .bytes = batch->bytes,
+					      .is_batch = TRUE,
+					      .is_inferred = TRUE });
 	}
 }
 
@@ -175,7 +233,9 @@ static gint compare_ends(gconstpointer a, gconstpointer b)
 		return order ? order : x->is_receive - y->is_receive;
 	if (x->begin_ns != y->begin_ns)
 		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	if (x->slice != y->slice)
+		return x->slice < y->slice ? -1 : 1;
+	return (x->place > y->place) - (x->place < y->place);
 }
 
 static const struct end *end_at(const struct pairing *pairing, guint i)
@@ -189,7 +249,6 @@ static void make_row(struct pairing *pairing, const struct end *send, const stru
 		     gboolean is_exact)
 {
 	TachoTimeline *timeline = pairing->timeline;
-	TachoCollectiveArgs sent = { 0 }, received = { 0 };
 	gboolean is_late = receive->begin_ns > send->begin_ns;
 	TachoCollective row = {
 		.name = timeline->slices.name[send->slice],
@@ -198,12 +257,10 @@ static void make_row(struct pairing *pairing, const struct end *send, const stru
 		.first_member = timeline->members->len,
 		.n_members = 2,
 		.n_expected = 2,
+		.bytes = MAX(send->bytes, receive->bytes),
 		.last_begin_ns = MAX(send->begin_ns, receive->begin_ns),
 	};
 
-	tacho_slice_collective(timeline, send->slice, &sent);
-	tacho_slice_collective(timeline, receive->slice, &received);
-	row.bytes = MAX(sent.bytes, received.bytes);
 	g_array_append_val(timeline->members, send->slice);
 	g_array_append_val(timeline->members, receive->slice);
 	g_array_append_val(timeline->collectives, row);
@@ -211,9 +268,26 @@ static void make_row(struct pairing *pairing, const struct end *send, const stru
 		 is_late ? send->slice : receive->slice, is_exact);
 }
 
+/* The row of the pair before, where that is of the same two kernels: (3). */
+static TachoCollective *same_row(const struct pairing *pairing, const struct end *send,
+				 const struct end *receive)
+{
+	const TachoTimeline *timeline = pairing->timeline;
+	TachoCollective *row;
+	const guint32 *members;
+
+	if (pairing->sequence == 0)
+		return NULL;
+	row = &g_array_index(timeline->collectives, TachoCollective,
+			     timeline->collectives->len - 1);
+	members = &g_array_index(timeline->members, guint32, row->first_member);
+	return members[0] == send->slice && members[1] == receive->slice ? row : NULL;
+}
+
 static void add_pair(struct pairing *pairing, const struct end *send, const struct end *receive,
 		     gboolean is_counted)
 {
+	TachoCollective *row;
 	struct sent sent = { .send = send->slice,
 			     .receive = receive->slice,
 			     .is_batch = send->is_batch,
@@ -222,6 +296,8 @@ static void add_pair(struct pairing *pairing, const struct end *send, const stru
 
 	if (pairing->visit)
 		pairing->visit(&sent, pairing->visit_data);
+	else if ((row = same_row(pairing, send, receive)) != NULL)
+		row->bytes += MIN(MAX(send->bytes, receive->bytes), G_MAXUINT64 - row->bytes);
 	else
 		make_row(pairing, send, receive, sent.is_exact);
 }
@@ -317,6 +393,7 @@ static void pair_group(struct pairing *pairing, const ProcessGroup *group)
 {
 	g_array_set_size(pairing->ends, 0);
 	g_array_set_size(pairing->batches, 0);
+	pairing->are_told = tells_calls(pairing, group);
 	for (guint i = 0; i < group->ranks->len; i++) {
 		const GroupRank *rank = g_ptr_array_index(group->ranks, i);
 
@@ -364,7 +441,9 @@ static void pair_all(struct pairing *pairing)
 	g_autoptr(GHashTable) rank_of = g_hash_table_new(NULL, NULL);
 	g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(struct end));
 	g_autoptr(GArray) batches = g_array_new(FALSE, FALSE, sizeof(struct send_batch));
+	g_autoptr(batch_ops) ops = batch_ops_new(timeline);
 
+	pairing->ops = ops;
 	pairing->rank_of = rank_of;
 	pairing->ends = ends;
 	pairing->batches = batches;

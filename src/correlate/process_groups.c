@@ -15,6 +15,7 @@
  *     the same thread (backends have threads of their own a group), by (1) or (2). If none is, to
  *     the only local group, or if there are several, to the default group, which is the first
  *     mark's, or one of its own if there are no marks.
+ * (4) A batch of sends and receives without address has that of the calls it holds (batch_ops.h).
  *
  * Then local groups of different processes with the same members, as many-th of those members in
  * order of creation, are one group. Members that nobody told are all ranks. Groups are numbered by
@@ -23,6 +24,7 @@
 
 #include <string.h>
 
+#include "correlate/batch_ops.h"
 #include "correlate/correlate_internal.h"
 
 #define GROUP_MARK "process_group"
@@ -45,6 +47,7 @@ struct local_groups {
 	GHashTable *of_tid;	/* thread that completes -> struct local_group */
 	GHashTable *of_address; /* address -> struct local_group */
 	GArray *collectives;	/* guint32, by begin */
+	const struct batch_ops *batches;
 };
 
 static void local_group_free(gpointer data)
@@ -194,12 +197,17 @@ static gint compare_by_begin(gconstpointer a, gconstpointer b, gpointer data)
 	return left < right ? -1 : left > right;
 }
 
-static TachoCollectiveArgs read_args(const TachoTimeline *timeline, guint32 slice)
+static TachoCollectiveArgs read_args(const struct local_groups *local, guint32 slice)
 {
 	TachoCollectiveArgs args = { 0 };
+	const struct batch_op *op;
+	guint n_ops;
 
-	if (!tacho_slice_collective(timeline, slice, &args))
+	if (!tacho_slice_collective(local->timeline, slice, &args))
 		memset(&args, 0, sizeof(args));
+	op = args.group ? NULL : batch_ops_borrow(local->batches, slice, &n_ops);
+	if (op) /* (4) */
+		args.group = op->group;
 	return args;
 }
 
@@ -225,7 +233,7 @@ static GArray *collect_strangers(struct local_groups *local)
 
 	for (guint i = 0; i < local->collectives->len; i++) {
 		guint32 slice = g_array_index(local->collectives, guint32, i);
-		TachoCollectiveArgs args = read_args(local->timeline, slice);
+		TachoCollectiveArgs args = read_args(local, slice);
 		struct stranger stranger = { args.group, args.end_tid,
 					     local->timeline->slices.start_ns[slice] };
 		struct local_group *owner;
@@ -273,7 +281,7 @@ static void settle_addresses(struct local_groups *local)
 	}
 	for (guint i = 0; i < local->collectives->len; i++) {
 		guint32 slice = g_array_index(local->collectives, guint32, i);
-		TachoCollectiveArgs args = read_args(local->timeline, slice);
+		TachoCollectiveArgs args = read_args(local, slice);
 		gpointer tid = GUINT_TO_POINTER(args.end_tid);
 
 		if (args.group && args.end_tid && !g_hash_table_contains(local->of_tid, tid))
@@ -299,7 +307,7 @@ static void sort_into_groups(struct local_groups *local)
 
 	for (guint i = 0; i < local->collectives->len; i++) {
 		guint32 slice = g_array_index(local->collectives, guint32, i);
-		TachoCollectiveArgs args = read_args(local->timeline, slice);
+		TachoCollectiveArgs args = read_args(local, slice);
 		struct local_group *group = NULL;
 
 		if (args.group)
@@ -436,14 +444,15 @@ static void collect_input(const TachoTimeline *timeline, struct rank_input *inpu
 	}
 }
 
-static void group_rank_collectives(const TachoTimeline *timeline, guint32 rank_index,
-				   struct rank_input *input, GHashTable *by_key, GPtrArray *groups)
+static void group_rank_collectives(const TachoTimeline *timeline, const struct batch_ops *batches,
+				   guint32 rank_index, struct rank_input *input, GHashTable *by_key,
+				   GPtrArray *groups)
 {
 	g_autoptr(GPtrArray) local_list = g_ptr_array_new_with_free_func(local_group_free);
 	g_autoptr(GHashTable) of_tid = g_hash_table_new(NULL, NULL);
 	g_autoptr(GHashTable) of_address = g_hash_table_new(NULL, NULL);
-	struct local_groups local = { timeline, local_list, of_tid, of_address,
-				      input->collectives };
+	struct local_groups local = { timeline,	  local_list,	      of_tid,
+				      of_address, input->collectives, batches };
 
 	g_ptr_array_sort(input->marks, compare_marks);
 	g_array_sort_with_data(input->collectives, compare_by_begin, (gpointer)&timeline->slices);
@@ -460,6 +469,7 @@ GPtrArray *process_groups_new(const TachoTimeline *timeline)
 	g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	guint32 n = timeline->ranks->len;
 	g_autofree struct rank_input *inputs = g_new0(struct rank_input, (gsize)n + 1);
+	g_autoptr(batch_ops) batches = batch_ops_new(timeline);
 
 	for (guint32 i = 0; i < n; i++) {
 		inputs[i].marks = g_ptr_array_new();
@@ -467,7 +477,7 @@ GPtrArray *process_groups_new(const TachoTimeline *timeline)
 	}
 	collect_input(timeline, inputs);
 	for (guint32 i = 0; i < n; i++) {
-		group_rank_collectives(timeline, i, &inputs[i], by_key, groups);
+		group_rank_collectives(timeline, batches, i, &inputs[i], by_key, groups);
 		g_ptr_array_free(inputs[i].marks, TRUE);
 		g_array_free(inputs[i].collectives, TRUE);
 	}

@@ -12,7 +12,8 @@
  * either may be what is waited for.
  *
  * A part in a collective is a QUEUE node when it begins, and a COMPLETE node for what it lasts after the
- * transfer. Where work begins before the one before it has ended (streams that were recorded coarsely,
+ * transfer. A kernel of several sends and receives has a QUEUE node for each, one after the other in no time, and
+ * one COMPLETE node after all transfers. Where work begins before the one before it has ended (streams that were recorded coarsely,
  * kernels that overlap on purpose) the longer one is cut there, and the other had waited for its first
  * piece; so, too, where a call returned a moment before what it waited for had ended. */
 #include "base/quantile.h"
@@ -195,19 +196,53 @@ static void add_piece(struct device_nodes *nodes, struct build_work *work, Tacho
 	work->n_nodes++;
 }
 
-/* The part in a collective: what comes first of it; returns from when on the rest is there. */
+/* The parts in collectives: what comes first of them; returns from when on the rest is there. */
 static gint64 add_member_nodes(struct device_nodes *nodes, struct build_work *work)
 {
 	struct graph_builder *builder = nodes->builder;
 	TachoGraph *graph = builder->graph;
-	struct build_member *member = build_member_at(builder, work->member);
-	const struct graph_transfer *transfer = graph_transfer_at(graph, member->transfer);
-	struct graph_node node = make_node(nodes, work, TACHO_NODE_QUEUE, work->begin_ns, 0);
+	guint32 before = TACHO_NONE;
+	gint64 end_ns = work->begin_ns;
 
-	node.transfer = member->transfer;
-	member->queue_node = graph_add_node(graph, node);
-	graph_add_edge(graph, member->queue_node, transfer->node, TACHO_EDGE_TRANSFER);
-	return member->is_eager ? work->begin_ns : transfer->end_ns;
+	for (guint32 i = work->member; i != TACHO_NONE; i = build_member_at(builder, i)->next) {
+		struct build_member *member = build_member_at(builder, i);
+		const struct graph_transfer *transfer = graph_transfer_at(graph, member->transfer);
+		struct graph_node node =
+			make_node(nodes, work, TACHO_NODE_QUEUE, work->begin_ns, 0);
+
+		node.transfer = member->transfer;
+		member->queue_node = graph_add_node(graph, node);
+		if (before != TACHO_NONE)
+			graph_add_edge(graph, before, member->queue_node, TACHO_EDGE_STREAM);
+		before = member->queue_node;
+		graph_add_edge(graph, member->queue_node, transfer->node, TACHO_EDGE_TRANSFER);
+		if (!member->is_eager)
+			end_ns = MAX(end_ns, transfer->end_ns);
+	}
+	return end_ns;
+}
+
+/* What is left of the work when its transfers are over is of the one that was the last. */
+static void complete_members(struct device_nodes *nodes, const struct build_work *work)
+{
+	struct graph_builder *builder = nodes->builder;
+	TachoGraph *graph = builder->graph;
+	struct graph_node *node = graph_node_at(graph, work->first_node);
+	gint64 last_ns = G_MININT64;
+
+	node->kind = TACHO_NODE_COMPLETE;
+	for (guint32 i = work->member; i != TACHO_NONE; i = build_member_at(builder, i)->next) {
+		struct build_member *member = build_member_at(builder, i);
+		const struct graph_transfer *transfer = graph_transfer_at(graph, member->transfer);
+		gint64 end_ns = member->is_eager ? work->begin_ns : transfer->end_ns;
+
+		if (end_ns > last_ns)
+			node->transfer = member->transfer;
+		last_ns = MAX(last_ns, end_ns);
+		member->complete_node = work->first_node;
+		graph_add_edge(graph, member->is_eager ? member->queue_node : transfer->node,
+			       work->first_node, TACHO_EDGE_TRANSFER);
+	}
 }
 
 static void add_pieces(struct device_nodes *nodes, guint32 index, guint *next_cut)
@@ -233,19 +268,8 @@ static void add_pieces(struct device_nodes *nodes, guint32 index, guint *next_cu
 	add_piece(nodes, work, kind, from_ns, work->end_ns);
 	if (work->n_nodes == 1) /* between the pieces of others nobody comes */
 		graph_node_at(builder->graph, work->first_node)->pool = work->engine;
-	if (work->member != TACHO_NONE) {
-		struct build_member *member = build_member_at(builder, work->member);
-		struct graph_node *node = graph_node_at(builder->graph, work->first_node);
-
-		node->kind = TACHO_NODE_COMPLETE;
-		node->transfer = member->transfer;
-		member->complete_node = work->first_node;
-		graph_add_edge(builder->graph,
-			       member->is_eager
-				       ? member->queue_node
-				       : graph_transfer_at(builder->graph, member->transfer)->node,
-			       work->first_node, TACHO_EDGE_TRANSFER);
-	}
+	if (work->member != TACHO_NONE)
+		complete_members(nodes, work);
 }
 
 /* Where the work begins. */

@@ -39,8 +39,9 @@ struct build_member {
 	guint32 end_tid;
 	guint32 pass; /* index into its thread's passes, or TACHO_NONE */
 	gint64 queue_ns, free_ns, begin_ns,
-		end_ns;	      /* free: a worker could, begin: did take it up */
-	guint32 work;	      /* of a device's stream, or TACHO_NONE: a backend's on the host */
+		end_ns; /* free: a worker could, begin: did take it up */
+	guint32 work;	/* of a device's stream, or TACHO_NONE: a backend's on the host */
+	guint32 next; /* of the same work, which carries out several sends and receives, or TACHO_NONE */
 	gboolean is_eager;    /* was done before the last rank came: waited for nobody */
 	guint32 wait_segment; /* of its thread: the first work that had waited, or TACHO_NONE */
 	guint32 queue_node, complete_node;
@@ -53,7 +54,7 @@ struct build_work {
 	guint32 call;	  /* slice that launched it; TACHO_NONE: none, or before the window */
 	guint32 thread;	  /* index, of the call */
 	gint64 launch_ns; /* begin of the call; G_MININT64 where there is none */
-	guint32 member;	  /* its part in a collective, or TACHO_NONE */
+	guint32 member;	  /* its part in a collective, the first of several, or TACHO_NONE */
 	guint32 engine;	  /* pool of the engine that copies it; TACHO_NONE: none that is shared */
 	guint32 first_node,
 		n_nodes; /* its pieces, which follow each other; made by device_nodes.c */
@@ -153,6 +154,8 @@ void builder_add_collectives(struct graph_builder *builder);
 void builder_time_collectives(struct graph_builder *builder);
 /* How fast bytes came over the wires, where messages were recorded. */
 void builder_measure_wires(struct graph_builder *builder);
+/* When the transfers of kernels that carry out several were under way: as far as others do not hide it. */
+void builder_part_batches(struct graph_builder *builder);
 /* Split the time of each transfer from `first` on into bytes and waits, and so of all groups from `first_group` on; needs
  * their times, and the pace of the wires. */
 void builder_cost_transfers(struct graph_builder *builder, guint32 first, guint32 first_group);

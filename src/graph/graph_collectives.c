@@ -75,6 +75,7 @@ static void add_device_member(struct graph_builder *builder, guint32 work, guint
 	member.end_ns = row->end_ns;
 	member.thread = builder->windows[member.rank_index].main_thread;
 	member.pass = member.wait_segment = member.pool = TACHO_NONE;
+	member.next = row->member;
 	build_work_at(builder, work)->member = builder->members->len;
 	g_array_append_val(builder->members, member);
 }
@@ -84,7 +85,9 @@ static void add_member(struct graph_builder *builder, GHashTable *callers, guint
 {
 	const TachoTimeline *timeline = builder->timeline;
 	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
-	struct build_member member = { .slice = slice, .transfer = transfer, .work = TACHO_NONE };
+	struct build_member member = {
+		.slice = slice, .transfer = transfer, .work = TACHO_NONE, .next = TACHO_NONE
+	};
 	TachoCollectiveArgs args = { 0 };
 	guint32 caller;
 
@@ -437,23 +440,67 @@ static void add_host_link(struct graph_builder *builder, const struct seat *seat
 		graph_add_group_link(builder->graph, seat->group, host, "in");
 }
 
-/* What devices speak through is not recorded. Each is taken to have one link to those of its host, and another one to
- * all others, which groups that it belongs to share. */
-static void add_device_link(struct graph_builder *builder, const struct seat *seat, guint n_hosts)
+/* Kernels that send and receive at once. */
+struct batch_ranks {
+	guint8 *has_batches; /* of each rank: it has such */
+	guint32 *
+		sender_of; /* of each group: the rank, where all goes one way in such; else TACHO_NONE */
+};
+
+static void find_batch_ranks(const struct graph_builder *builder, struct batch_ranks *ranks)
 {
+	guint32 before = TACHO_NONE, sender = TACHO_NONE;
+
+	ranks->has_batches = g_new0(guint8, MAX(builder->n_ranks, 1u));
+	ranks->sender_of = graph_none_new(builder->graph->groups->len);
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		const struct build_member *member = build_member_at(builder, i);
+
+		if (member->transfer !=
+		    before) /* its members are together, who sends is the first */
+			sender = member->rank_index;
+		before = member->transfer;
+		if (member->work == TACHO_NONE ||
+		    (member->next == TACHO_NONE &&
+		     build_work_at(builder, member->work)->member == i))
+			continue;
+		ranks->has_batches[member->rank_index] = TRUE;
+		ranks->sender_of[graph_transfer_at(builder->graph, member->transfer)->group] =
+			sender;
+	}
+}
+
+/* What devices speak through is not recorded. Each is taken to have one link to those of its host, and another one to
+ * all others, which groups that it belongs to share; where it sends and receives at once, two of each, and only what is
+ * of sends and receives goes but one way. */
+static void add_device_link(struct graph_builder *builder, const struct batch_ranks *ranks,
+			    const struct seat *seat, guint n_hosts)
+{
+	static const gchar *const directions[2][3] = { { "network", "network out", "network in" },
+						       { "device", "device out", "device in" } };
+	const gchar *const *direction = directions[n_hosts == 1];
 	TachoTimeline *timeline = builder->timeline;
+	guint32 sender = ranks->sender_of[seat->group], id;
+	gboolean has_batches = ranks->has_batches[seat->rank_index];
 	g_autofree gchar *name = g_strdup_printf(
 		"%s rank %d", tacho_timeline_string(timeline, host_of(builder, seat->rank_index)),
 		g_array_index(timeline->ranks, TachoRank, seat->rank_index).rank);
 
-	graph_add_group_link(builder->graph, seat->group, tacho_timeline_intern(timeline, name, -1),
-			     n_hosts == 1 ? "device" : "network");
+	id = tacho_timeline_intern(timeline, name, -1);
+	if (!has_batches)
+		graph_add_group_link(builder->graph, seat->group, id, direction[0]);
+	if (has_batches && (sender == TACHO_NONE || sender == seat->rank_index))
+		graph_add_group_link(builder->graph, seat->group, id, direction[1]);
+	if (has_batches && sender != seat->rank_index)
+		graph_add_group_link(builder->graph, seat->group, id, direction[2]);
 }
 
 static void add_links(struct graph_builder *builder)
 {
 	g_autoptr(GArray) seats = collect_seats(builder, compare_seats_by_group);
+	struct batch_ranks ranks;
 
+	find_batch_ranks(builder, &ranks);
 	for (guint from = 0, to; from < seats->len; from = to) {
 		const struct seat *first = &g_array_index(seats, struct seat, from);
 		guint n_hosts;
@@ -467,10 +514,12 @@ static void add_links(struct graph_builder *builder)
 		n_hosts = count_hosts(builder, seats, from, to);
 		for (guint i = from; i < to; i++)
 			if (first->is_device)
-				add_device_link(builder, first + (i - from), n_hosts);
+				add_device_link(builder, &ranks, first + (i - from), n_hosts);
 			else
 				add_host_link(builder, first + (i - from), n_hosts);
 	}
+	g_free(ranks.has_batches);
+	g_free(ranks.sender_of);
 }
 
 void builder_time_collectives(struct graph_builder *builder)
@@ -478,5 +527,6 @@ void builder_time_collectives(struct graph_builder *builder)
 	add_pools(builder);
 	take_up_all(builder);
 	begin_transfers(builder);
+	builder_part_batches(builder);
 	add_links(builder);
 }

@@ -53,7 +53,7 @@ static gboolean get_op(struct foreign_reader *reader, guint64 place, TachoOpArgs
 	*op = (TachoOpArgs){ .sequence = -1 };
 	op->n_inputs = (guint32)(file_place(args, place) >> 40);
 	if (extra) {
-		op->sequence = extra->sequence;
+		op->sequence = extra->is_collective && extra->way ? -1 : extra->sequence;
 		op->forward_thread = extra->is_collective ? 0 : extra->forward_thread;
 	}
 	return TRUE;

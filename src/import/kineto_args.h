@@ -20,7 +20,7 @@ struct kineto_extra {
 	union {
 		gint64 sequence;     /* of an op */
 		gint64 event_record; /* of a wait for an event: who recorded it, by correlation */
-		gint64 peer;	     /* of a collective's kernel: as TachoCollectiveArgs has it */
+		gint64 peer; /* of a collective's kernel, or what has a way: as TachoCollectiveArgs has it */
 	};
 	union {
 		guint64 forward_thread; /* of an op */
@@ -31,7 +31,7 @@ struct kineto_extra {
 	guint32 group;	      /* of a collective: number of its process group, 0: not known */
 	guint8 element_bytes; /* of a collective that reduces: as its name says, 0: it does not */
 	guint8 is_collective; /* or the op that asks for one: 1 */
-	guint8 way;	      /* TachoWay, of a collective's kernel */
+	guint8 way; /* TachoWay, of a collective's kernel, or the op that asks for a send or receive */
 };
 
 static inline guint64 kineto_place(guint64 offset, guint32 n_inputs)

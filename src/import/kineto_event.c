@@ -260,8 +260,10 @@ static void read_arg(struct json_scan *scan, const struct json_text *key,
 			read_text(scan, &event->dtype);
 		break;
 	case 8:
-		if (JSON_TEXT_IS(key, "Src Rank") || JSON_TEXT_IS(key, "Dst Rank"))
-			read_integer(scan, &event->peer);
+		if (JSON_TEXT_IS(key, "Src Rank"))
+			read_integer(scan, &event->source_rank);
+		else if (JSON_TEXT_IS(key, "Dst Rank"))
+			read_integer(scan, &event->destination_rank);
 		break;
 	case 9:
 		if (JSON_TEXT_IS(key, "Device Id"))
@@ -382,7 +384,8 @@ gboolean kineto_event_read(struct json_scan *scan, struct kineto_event *event)
 	memset(event, 0, sizeof(*event));
 	event->correlation = event->external_id = event->sequence = event->forward_thread = -1;
 	event->record_function = -1;
-	event->n_in_elements = event->event_record = event->event_stream = event->peer = -1;
+	event->n_in_elements = event->event_record = event->event_stream = -1;
+	event->source_rank = event->destination_rank = -1;
 	event->bytes = G_MININT64;
 	event->total_allocated = event->total_reserved = -1;
 	event->device_id = event->device_type = -1;

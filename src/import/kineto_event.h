@@ -52,7 +52,7 @@ struct kineto_event {
 	struct json_text input_dims, input_types;
 	/* collectives */
 	gint64 n_in_elements;
-	gint64 peer; /* of a send or a receive: the other's rank */
+	gint64 source_rank, destination_rank; /* of a receive; of a send */
 	struct json_text collective, dtype, group_name, group_ranks;
 	/* waits for an event: the call that recorded it, and on which stream */
 	gint64 event_record, event_stream;

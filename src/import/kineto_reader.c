@@ -292,17 +292,31 @@ static guint32 note_group(struct kineto_reader *reader, const struct kineto_even
 	return group.name;
 }
 
-/* All of NCCL's point-to-point kernels have one name: which way it goes is told beside it. */
+static TachoWay told_way(const struct kineto_event *event)
+{
+	if (JSON_TEXT_IS(&event->collective, "send"))
+		return TACHO_WAY_SEND;
+	if (JSON_TEXT_IS(&event->collective, "recv"))
+		return TACHO_WAY_RECEIVE;
+	if (event->kind == KINETO_KERNEL && JSON_TEXT_IS(&event->collective, "coalesced") &&
+	    memmem(event->name.bytes, event->name.n, "SendRecv", strlen("SendRecv")))
+		return TACHO_WAY_BOTH;
+	return TACHO_WAY_BY_NAME;
+}
+
+/* All of NCCL's point-to-point kernels have one name: which way it goes is told beside it, or, of a batch, by the ops that
+ * made it. */
 static void fill_way(const struct kineto_event *event, struct kineto_extra *extra)
 {
-	extra->peer = event->peer >= 0 && event->peer < G_MAXINT32 ? event->peer + 1 : 0;
-	if (JSON_TEXT_IS(&event->collective, "send"))
-		extra->way = TACHO_WAY_SEND;
-	else if (JSON_TEXT_IS(&event->collective, "recv"))
-		extra->way = TACHO_WAY_RECEIVE;
-	else if (JSON_TEXT_IS(&event->collective, "coalesced") &&
-		 memmem(event->name.bytes, event->name.n, "SendRecv", strlen("SendRecv")))
-		extra->way = TACHO_WAY_BOTH;
+	TachoWay way = told_way(event);
+	gint64 peer = event->destination_rank;
+
+	if (way == TACHO_WAY_RECEIVE || (way != TACHO_WAY_SEND && peer < 0))
+		peer = event->source_rank;
+	if (event->kind != KINETO_KERNEL && way == TACHO_WAY_BY_NAME)
+		return; /* what stands in its place is its sequence number */
+	extra->way = (guint8)way;
+	extra->peer = peer >= 0 && peer < G_MAXINT32 ? peer + 1 : 0;
 }
 
 static void fill_collective(struct kineto_reader *reader, const struct kineto_event *event,
@@ -314,7 +328,7 @@ static void fill_collective(struct kineto_reader *reader, const struct kineto_ev
 	extra->n_elements = extra->bytes = 0;
 	extra->element_bytes = reduced_element_bytes(&event->name);
 	extra->group = note_group(reader, event);
-	if (event->kind == KINETO_KERNEL)
+	if (event->kind == KINETO_KERNEL || event->kind == KINETO_OP)
 		fill_way(event, extra);
 	if (event->n_in_elements < 0)
 		count_inputs(event, extra);

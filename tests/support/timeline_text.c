@@ -384,7 +384,8 @@ static gboolean read_kernel_key(struct text_reader *reader, struct slice_args *a
 	return TRUE;
 }
 
-static gboolean read_collective_key(struct text_reader *reader, struct slice_args *args)
+/* Of a collective, and of an op that asks for a send or a receive. */
+static gboolean read_asked_key(struct text_reader *reader, struct slice_args *args)
 {
 	const gchar *value;
 
@@ -392,10 +393,21 @@ static gboolean read_collective_key(struct text_reader *reader, struct slice_arg
 		args->collective.bytes = parse_unsigned(reader, value);
 	else if ((value = take_key(reader, "group")))
 		args->collective.group = parse_unsigned(reader, value);
-	else if ((value = take_key(reader, "end_tid")))
-		args->collective.end_tid = (guint32)parse_unsigned(reader, value);
 	else if ((value = take_key(reader, "peer")))
 		args->collective.peer = (guint32)parse_unsigned(reader, value) + 1;
+	else
+		return FALSE;
+	return TRUE;
+}
+
+static gboolean read_collective_key(struct text_reader *reader, struct slice_args *args)
+{
+	const gchar *value;
+
+	if (read_asked_key(reader, args))
+		return TRUE;
+	if ((value = take_key(reader, "end_tid")))
+		args->collective.end_tid = (guint32)parse_unsigned(reader, value);
 	else if ((value = take_key(reader, "in")))
 		parse_tensor(reader, value, args->inputs);
 	else
@@ -469,7 +481,15 @@ static gboolean read_slice_key(struct text_reader *reader, TachoSliceKind kind,
 	}
 	switch (kind) {
 	case TACHO_SLICE_OP:
-		return read_op_key(reader, args);
+		if (take_flag(reader, "send"))
+			args->collective.way = TACHO_WAY_SEND;
+		else if (take_flag(reader, "recv"))
+			args->collective.way = TACHO_WAY_RECEIVE;
+		else if (args->collective.way)
+			return read_asked_key(reader, args);
+		else
+			return read_op_key(reader, args);
+		return TRUE;
 	case TACHO_SLICE_KERNEL:
 		return read_kernel_key(reader, args);
 	case TACHO_SLICE_COLLECTIVE:
@@ -488,6 +508,9 @@ static guint64 keep_args(struct text_reader *reader, TachoSliceKind kind, struct
 {
 	switch (kind) {
 	case TACHO_SLICE_OP:
+		if (args->collective.way)
+			return tacho_timeline_keep_collective(reader->timeline, &args->collective,
+							      NULL);
 		args->op.n_inputs = args->inputs->len;
 		args->op.n_outputs = args->outputs->len;
 		g_array_append_vals(args->inputs, args->outputs->data, args->outputs->len);

@@ -25,6 +25,7 @@
  *     op|annotation|module|wait|kernel|collective|step|message|runtime|memcpy ... NAME BEGIN..END [KEY=VALUE ...]
  *         BEGIN.. alone: still open when its process ended
  *         op:         seq=N fwd=THREAD backward in=TENSOR out=TENSOR (in, out: as often as needed)
+ *                     send|recv bytes=N group=N peer=RANK, in the place of these: it asks for that
  *         kernel:     flops=N bytes=N dtype=float32 dims=4x8x16 text=T
  *         collective: bytes=N group=N end_tid=N in=TENSOR peer=RANK; stands on the ASYNC track beside its
  *                     thread, which is made when needed and is called "collectives"; on a stream

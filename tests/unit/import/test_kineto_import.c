@@ -223,6 +223,47 @@ static void test_point_to_point(void)
 	remove_file(path);
 }
 
+/* The ops that ask for what a batch holds tell it: the kernel does not. */
+static void test_batched_calls(void)
+{
+	static const gchar text[] =
+		"[{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"pid\": "
+		"9,"
+		" \"tid\": 9, \"ts\": 1, \"dur\": 2, \"args\": {\"Collective name\": \"send\","
+		" \"dtype\": \"Float\", \"In msg nelems\": 8, \"Src Rank\": 3, \"Dst Rank\": 5}},"
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"pid\": 9,"
+		" \"tid\": 9, \"ts\": 4, \"dur\": 2, \"args\": {\"Collective name\": \"recv\","
+		" \"dtype\": \"Half\", \"In msg nelems\": 8, \"Src Rank\": 0, \"Dst Rank\": 3}},"
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"record_param_comms\", \"pid\": 9,"
+		" \"tid\": 9, \"ts\": 7, \"dur\": 2, \"args\": {\"Collective name\": \"allreduce\","
+		" \"Sequence number\": 77, \"dtype\": \"Half\", \"In msg nelems\": 8}}]";
+	static const struct {
+		guint32 peer;
+		guint8 way;
+		guint64 bytes;
+		gint64 sequence;
+	} expected[] = { { 6, TACHO_WAY_SEND, 32, -1 }, { 1, TACHO_WAY_RECEIVE, 16, -1 } };
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+	TachoCollectiveArgs args;
+	TachoOpArgs op;
+
+	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+		guint32 slice = timeline_find(timeline, "record_param_comms", i);
+
+		g_assert_true(tacho_slice_collective(timeline, slice, &args));
+		g_assert_cmpuint(args.peer, ==, expected[i].peer);
+		g_assert_cmpuint(args.way, ==, expected[i].way);
+		g_assert_cmpuint(args.bytes, ==, expected[i].bytes);
+		g_assert_true(tacho_slice_op(timeline, slice, &op));
+		g_assert_cmpint(op.sequence, ==, expected[i].sequence);
+	}
+	g_assert_true(
+		tacho_slice_op(timeline, timeline_find(timeline, "record_param_comms", 2), &op));
+	g_assert_cmpint(op.sequence, ==, 77);
+	remove_file(path);
+}
+
 /* A collective that does not say how much it is of: the op around its launch does. */
 static void test_collective_of_op(void)
 {
@@ -708,6 +749,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kineto/one-step", test_one_step);
 	g_test_add_func("/kineto/collective", test_collective);
 	g_test_add_func("/kineto/point-to-point", test_point_to_point);
+	g_test_add_func("/kineto/batched-calls", test_batched_calls);
 	g_test_add_func("/kineto/collective-of-op", test_collective_of_op);
 	g_test_add_func("/kineto/nameless", test_nameless);
 	g_test_add_func("/kineto/array-form", test_array_form);
