@@ -230,23 +230,61 @@ void unfolding_end_with(struct hop_unfolding *unfolding, struct build_member *me
 	last_ns[index] = MAX(last_ns[index], hop->end_ns);
 }
 
-/* The last of the channel's hops of that step to the rank; NULL: there is none. */
-static const struct hop *find_last(const struct hop_unfolding *unfolding, guint32 rank_index,
-				   guint32 channel, guint32 step)
+/* By receiver, channel and step; of one of these, in order. */
+static gint compare_receivers(gconstpointer a, gconstpointer b, gpointer data)
 {
-	const struct hop *last = NULL;
+	const struct hop_unfolding *unfolding = data;
+	guint32 i = *(const guint32 *)a, j = *(const guint32 *)b;
+	const struct hop *x = hop_at(unfolding, i), *y = hop_at(unfolding, j);
 
-	for (guint i = 0; i < unfolding->hops->len; i++) {
-		const struct hop *hop = hop_at(unfolding, i);
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	if (x->channel != y->channel)
+		return x->channel < y->channel ? -1 : 1;
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return (i > j) - (i < j);
+}
 
-		if (hop->to == rank_index && hop->channel == channel && hop->step == step)
-			last = hop;
+static GArray *sort_by_receiver(struct hop_unfolding *unfolding)
+{
+	GArray *sorted = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+	for (guint32 i = 0; i < unfolding->hops->len; i++)
+		g_array_append_val(sorted, i);
+	g_array_sort_with_data(sorted, compare_receivers, unfolding);
+	return sorted;
+}
+
+/* The last of the channel's hops of that step to the rank; NULL: there is none. */
+static const struct hop *find_last(const struct hop_unfolding *unfolding, const GArray *by_receiver,
+				   guint32 rank_index, guint32 channel, guint32 step)
+{
+	const struct hop *last;
+	guint low = 0, high = by_receiver->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+		const struct hop *hop =
+			hop_at(unfolding, g_array_index(by_receiver, guint32, middle));
+
+		if (hop->to < rank_index ||
+		    (hop->to == rank_index &&
+		     (hop->channel < channel || (hop->channel == channel && hop->step <= step))))
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return last;
+	if (low == 0)
+		return NULL;
+	last = hop_at(unfolding, g_array_index(by_receiver, guint32, low - 1));
+	return last->to == rank_index && last->channel == channel && last->step == step ? last
+											: NULL;
 }
 
 /* The rows of the importer: what a rank's part in a ring ends with. */
-static void end_ring(struct hop_unfolding *unfolding, struct build_member *member, gint64 *last_ns)
+static void end_ring(struct hop_unfolding *unfolding, const GArray *by_receiver,
+		     struct build_member *member, gint64 *last_ns)
 {
 	const TachoHop *row;
 
@@ -258,8 +296,9 @@ static void end_ring(struct hop_unfolding *unfolding, struct build_member *membe
 			break;
 		if (row->slice != TACHO_NONE || row->fed_by < 0)
 			continue;
-		last = find_last(unfolding, unfolding_find_rank(unfolding, row->fed_by),
-				 row->channel, row->fed_step);
+		last = find_last(unfolding, by_receiver,
+				 unfolding_find_rank(unfolding, row->fed_by), row->channel,
+				 row->fed_step);
 		if (last)
 			unfolding_end_with(unfolding, member, last, last_ns);
 	}
@@ -319,6 +358,7 @@ static void set_completion(struct hop_unfolding *unfolding, const struct build_m
 static void unfold_ranks(struct hop_unfolding *unfolding, gint64 *last_ns)
 {
 	gboolean is_ring = hop_at(unfolding, 0)->way == TACHO_HOP_RING;
+	g_autoptr(GArray) by_receiver = is_ring ? sort_by_receiver(unfolding) : NULL;
 
 	for (guint i = 0; i < unfolding->hops->len; i++)
 		unfolding_add_node(unfolding, hop_at(unfolding, i), "hop",
@@ -329,7 +369,7 @@ static void unfold_ranks(struct hop_unfolding *unfolding, gint64 *last_ns)
 		struct build_member *member = build_member_at(unfolding->builder, i);
 
 		if (is_ring)
-			end_ring(unfolding, member, last_ns);
+			end_ring(unfolding, by_receiver, member, last_ns);
 		else
 			end_tree(unfolding, member, last_ns);
 		if (last_ns[i - unfolding->first_member] == G_MININT64)

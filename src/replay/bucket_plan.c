@@ -70,11 +70,23 @@ guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
 struct bucket_rule {
 	const gchar *what_if; /* its key, for messages */
 	guint64 cap_bytes;    /* PyTorch's rule */
-	const GArray *
-		counts; /* guint32, gradients in each bucket, in their order, then all others; or NULL */
+	/* guint32, gradients in each bucket, in their order, then all others; or NULL */
+	const GArray *counts;
 };
 
-/* One backward pass, on all ranks. */
+/* A bucket, as rank 0 has it: as all have. */
+struct bucket_summary {
+	guint64 bytes;
+	guint32 first; /* gradient of it */
+	guint32 last;  /* gradient of it or of a bucket before: when it can be queued */
+};
+
+/* Rows of a table by the ordinal of the pass that they belong to: of pass p, rows[first[p]] up to rows[first[p + 1]]. */
+struct rows_by_ordinal {
+	guint32 *first, *rows;
+};
+
+/* One backward pass after the other, on all ranks. */
 struct pass_edit {
 	TachoGraph *graph;
 	const struct bucket_rule *rule;
@@ -83,7 +95,10 @@ struct pass_edit {
 	const struct graph_pass **passes; /* one a rank */
 	GArray *transfers;		  /* guint32, of the pass, in order queued */
 	guint32 n_gradients, n_buckets;
-	guint32 *buckets; /* a gradient */
+	guint32 *buckets;	     /* of each gradient */
+	struct bucket_summary *sums; /* of each bucket */
+	guint32 n_ordinals;	     /* of passes */
+	struct rows_by_ordinal passes_of, transfers_of;
 };
 
 static const struct graph_gradient *gradients_of(const struct pass_edit *edit, guint32 rank)
@@ -139,14 +154,22 @@ static gboolean check_bytes(const struct pass_edit *edit, GError **error)
 	return refuse(edit, error, reason);
 }
 
-static guint64 bucket_bytes(const struct pass_edit *edit, guint32 bucket)
+/* Sum up the buckets; every bucket has a gradient. */
+static struct bucket_summary *summarise_buckets(const struct pass_edit *edit)
 {
-	guint64 bytes = 0;
+	struct bucket_summary *sums = g_new0(struct bucket_summary, MAX(edit->n_buckets, 1u));
+	const struct graph_gradient *gradients = gradients_of(edit, 0);
 
-	for (guint32 i = 0; i < edit->n_gradients; i++)
-		if (edit->buckets[i] == bucket)
-			bytes += gradients_of(edit, 0)[i].bytes;
-	return bytes;
+	for (guint32 i = edit->n_gradients; i-- > 0;) {
+		struct bucket_summary *sum = &sums[edit->buckets[i]];
+
+		sum->bytes += gradients[i].bytes;
+		sum->first = i;
+		sum->last = MAX(sum->last, i);
+	}
+	for (guint32 i = 1; i < edit->n_buckets; i++)
+		sums[i].last = MAX(sums[i].last, sums[i - 1].last);
+	return sums;
 }
 
 /* The buckets are as recorded: the same number with the same bytes, in order. */
@@ -156,28 +179,25 @@ static gboolean is_unchanged(const struct pass_edit *edit)
 		return FALSE;
 	for (guint32 i = 0; i < edit->n_buckets; i++)
 		if (graph_transfer_at(edit->graph, g_array_index(edit->transfers, guint32, i))
-			    ->bytes != bucket_bytes(edit, i))
+			    ->bytes != edit->sums[i].bytes)
 			return FALSE;
 	return TRUE;
 }
 
-/* After which node a rank queues the bucket: its last gradient's, and the bucket's before it. */
+/* After which node a rank queues the bucket: its last gradient's, and those before it. */
 static guint32 ready_node(const struct pass_edit *edit, guint32 rank, guint32 bucket)
 {
-	guint32 last = 0;
-
-	for (guint32 i = 0; i < edit->n_gradients; i++)
-		if (edit->buckets[i] <= bucket)
-			last = i;
-	return gradients_of(edit, rank)[last].ready_node;
+	return gradients_of(edit, rank)[edit->sums[bucket].last].ready_node;
 }
 
+/* What waits for the bucket: the first copy of one of its gradients that is known, or the end of the pass. */
 static guint32 waiting_node(const struct pass_edit *edit, guint32 rank, guint32 bucket)
 {
-	for (guint32 i = 0; i < edit->n_gradients; i++)
-		if (edit->buckets[i] == bucket &&
-		    gradients_of(edit, rank)[i].copy_node != TACHO_NONE)
-			return gradients_of(edit, rank)[i].copy_node;
+	const struct graph_gradient *gradients = gradients_of(edit, rank);
+
+	for (guint32 i = edit->sums[bucket].first; i < edit->n_gradients; i++)
+		if (edit->buckets[i] == bucket && gradients[i].copy_node != TACHO_NONE)
+			return gradients[i].copy_node;
 	return edit->passes[rank]->finish_node;
 }
 
@@ -248,7 +268,7 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	struct collective_time time;
 	struct graph_node node = pattern->transfer;
 
-	transfer.bytes = bucket_bytes(edit, bucket);
+	transfer.bytes = edit->sums[bucket].bytes;
 	node.transfer = graph->transfers->len;
 	node.step = transfer.step;
 	node.begin_ns = graph_node_at(graph, ready_node(edit, 0, bucket))->begin_ns;
@@ -302,22 +322,61 @@ static gboolean check_pass(struct pass_edit *edit, GError **error)
 	return check_ranks(edit, error) && check_bytes(edit, error) && check_counts(edit, error);
 }
 
-static void collect_pass(struct pass_edit *edit, guint32 ordinal, guint32 n_transfers)
+static void rows_by_ordinal_init(struct rows_by_ordinal *rows, guint32 n_ordinals,
+				 const guint32 *ordinal_of, guint32 n)
+{
+	rows->first = g_new0(guint32, (gsize)n_ordinals + 2);
+	rows->rows = g_new(guint32, MAX(n, 1u));
+	for (guint32 i = 0; i < n; i++)
+		if (ordinal_of[i] < n_ordinals)
+			rows->first[ordinal_of[i] + 2]++;
+	for (guint32 i = 2; i < n_ordinals + 2; i++)
+		rows->first[i] += rows->first[i - 1];
+	for (guint32 i = 0; i < n; i++)
+		if (ordinal_of[i] < n_ordinals)
+			rows->rows[rows->first[ordinal_of[i] + 1]++] = i;
+}
+
+static void rows_by_ordinal_release(struct rows_by_ordinal *rows)
+{
+	g_free(rows->first);
+	g_free(rows->rows);
+}
+
+/* Which passes of ranks, and which transfers as recorded, belong to the same pass of the job. */
+static void index_ordinals(struct pass_edit *edit)
 {
 	const TachoGraph *graph = edit->graph;
+	guint32 n_passes = graph->passes->len, n_transfers = graph->transfers->len;
+	g_autofree guint32 *of_pass = g_new(guint32, MAX(n_passes, 1u));
+	g_autofree guint32 *of_transfer = g_new(guint32, MAX(n_transfers, 1u));
 
-	memset(edit->passes, 0, edit->n_ranks * sizeof(*edit->passes));
-	g_array_set_size(edit->transfers, 0);
-	for (guint i = 0; i < graph->passes->len; i++) {
-		const struct graph_pass *pass = &g_array_index(graph->passes, struct graph_pass, i);
-
-		if (pass->ordinal == ordinal)
-			edit->passes[pass->rank_index] = pass;
+	for (guint32 i = 0; i < n_passes; i++) {
+		of_pass[i] = g_array_index(graph->passes, struct graph_pass, i).ordinal;
+		edit->n_ordinals = MAX(edit->n_ordinals, of_pass[i] + 1);
 	}
 	for (guint32 i = 0; i < n_transfers; i++)
-		if (graph_transfer_at(graph, i)->pass == ordinal &&
-		    !graph_transfer_at(graph, i)->is_removed)
-			g_array_append_val(edit->transfers, i);
+		of_transfer[i] = graph_transfer_at(graph, i)->is_removed
+					 ? TACHO_NONE
+					 : graph_transfer_at(graph, i)->pass;
+	rows_by_ordinal_init(&edit->passes_of, edit->n_ordinals, of_pass, n_passes);
+	rows_by_ordinal_init(&edit->transfers_of, edit->n_ordinals, of_transfer, n_transfers);
+}
+
+static void collect_pass(struct pass_edit *edit, guint32 ordinal)
+{
+	const struct rows_by_ordinal *passes = &edit->passes_of, *transfers = &edit->transfers_of;
+
+	memset(edit->passes, 0, edit->n_ranks * sizeof(*edit->passes));
+	for (guint32 i = passes->first[ordinal]; i < passes->first[ordinal + 1]; i++) {
+		const struct graph_pass *pass =
+			&g_array_index(edit->graph->passes, struct graph_pass, passes->rows[i]);
+
+		edit->passes[pass->rank_index] = pass;
+	}
+	g_array_set_size(edit->transfers, 0);
+	g_array_append_vals(edit->transfers, transfers->rows + transfers->first[ordinal],
+			    transfers->first[ordinal + 1] - transfers->first[ordinal]);
 	if (edit->transfers->len && edit->passes[0])
 		edit->n_gradients = edit->passes[0]->n_gradients;
 }
@@ -338,14 +397,14 @@ static void drop_transfers(TachoGraph *graph, const guint8 *is_dropped, guint32 
 
 /* Which passes can be packed anew (`fits`, by ordinal), and a transfer to model the new ones on. Some
  * may not, where records were lost; where that are most, the first one's reason is the error. */
-static gboolean check_passes(struct pass_edit *edit, guint32 n_passes, guint8 *fits,
-			     guint32 *ret_model, GError **error)
+static gboolean check_passes(struct pass_edit *edit, guint8 *fits, guint32 *ret_model,
+			     GError **error)
 {
 	g_autoptr(GError) first_error = NULL;
 	guint32 n_fitting = 0, n_refused = 0;
 
-	for (guint32 ordinal = 0; ordinal < n_passes; ordinal++) {
-		collect_pass(edit, ordinal, edit->graph->transfers->len);
+	for (guint32 ordinal = 0; ordinal < edit->n_ordinals; ordinal++) {
+		collect_pass(edit, ordinal);
 		if (edit->transfers->len == 0)
 			continue;
 		fits[ordinal] = check_pass(edit, first_error ? NULL : &first_error);
@@ -389,7 +448,7 @@ static guint32 plan_buckets(const struct pass_edit *edit, guint32 *buckets)
 	return counts->len + 1;
 }
 
-static void edit_passes(struct pass_edit *edit, guint32 n_passes, const guint8 *fits, guint32 model)
+static void edit_passes(struct pass_edit *edit, const guint8 *fits, guint32 model)
 {
 	TachoGraph *graph = edit->graph;
 	guint32 n_transfers = graph->transfers->len;
@@ -397,14 +456,16 @@ static void edit_passes(struct pass_edit *edit, guint32 n_passes, const guint8 *
 	struct pattern pattern;
 
 	pattern_init(&pattern, graph, model);
-	for (guint32 ordinal = 0; ordinal < n_passes; ordinal++) {
+	for (guint32 ordinal = 0; ordinal < edit->n_ordinals; ordinal++) {
 		g_autofree guint32 *buckets = NULL;
+		g_autofree struct bucket_summary *sums = NULL;
 
 		if (!fits[ordinal])
 			continue;
-		collect_pass(edit, ordinal, n_transfers);
+		collect_pass(edit, ordinal);
 		edit->buckets = buckets = g_new(guint32, edit->n_gradients);
 		edit->n_buckets = plan_buckets(edit, buckets);
+		edit->sums = sums = summarise_buckets(edit);
 		if (!is_unchanged(edit))
 			replace_buckets(edit, &pattern, is_dropped);
 	}
@@ -414,22 +475,28 @@ static void edit_passes(struct pass_edit *edit, guint32 n_passes, const guint8 *
 
 static gboolean rebucket(TachoGraph *graph, const struct bucket_rule *rule, GError **error)
 {
-	guint32 n_ranks = graph_n_own_ranks(graph), n_passes = 0, model = 0;
+	guint32 n_ranks = graph_n_own_ranks(graph), model = 0;
 	g_autofree const struct graph_pass **passes =
 		g_new0(const struct graph_pass *, MAX(n_ranks, 1u));
 	g_autoptr(GArray) transfers = g_array_new(FALSE, FALSE, sizeof(guint32));
 	g_autofree guint32 *weights = rank_copies_weights(graph);
-	struct pass_edit edit = { graph, rule, n_ranks, weights, passes, transfers, 0, 0, NULL };
+	struct pass_edit edit = { .graph = graph,
+				  .rule = rule,
+				  .n_ranks = n_ranks,
+				  .weights = weights,
+				  .passes = passes,
+				  .transfers = transfers };
 	g_autofree guint8 *fits = NULL;
+	gboolean is_done;
 
-	for (guint i = 0; i < graph->passes->len; i++)
-		n_passes = MAX(n_passes,
-			       g_array_index(graph->passes, struct graph_pass, i).ordinal + 1);
-	fits = g_new0(guint8, MAX(n_passes, 1u));
-	if (!check_passes(&edit, n_passes, fits, &model, error))
-		return FALSE;
-	edit_passes(&edit, n_passes, fits, model);
-	return TRUE;
+	index_ordinals(&edit);
+	fits = g_new0(guint8, MAX(edit.n_ordinals, 1u));
+	is_done = check_passes(&edit, fits, &model, error);
+	if (is_done)
+		edit_passes(&edit, fits, model);
+	rows_by_ordinal_release(&edit.passes_of);
+	rows_by_ordinal_release(&edit.transfers_of);
+	return is_done;
 }
 
 gboolean what_if_bucket_mb(TachoGraph *graph, const gchar *what_if, const gchar *text,

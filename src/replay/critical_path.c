@@ -214,12 +214,14 @@ static gint64 covered_ns(GArray *spans)
 	return sum_ns;
 }
 
-/* Up to `until_ns`. */
-static gint64 link_busy_ns(const TachoReplay *replay, guint32 link, gint64 until_ns)
+/* Of each link, when transfers were on it, up to `until_ns`: arrays of struct span. */
+static GPtrArray *collect_link_spans(const TachoReplay *replay, gint64 until_ns)
 {
 	const TachoGraph *graph = replay->graph;
-	g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(struct span));
+	GPtrArray *spans = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 
+	for (guint i = 0; i < graph->links->len; i++)
+		g_ptr_array_add(spans, g_array_new(FALSE, FALSE, sizeof(struct span)));
 	for (guint i = 0; i < graph->transfers->len; i++) {
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
 		const struct graph_group *group = graph_group_at(graph, transfer->group);
@@ -227,11 +229,12 @@ static gint64 link_busy_ns(const TachoReplay *replay, guint32 link, gint64 until
 				     MIN(replay->end_ns[transfer->node], until_ns) };
 
 		for (guint32 j = 0; !transfer->is_removed && j < group->n_links; j++)
-			if (g_array_index(graph->group_links, guint32, group->first_link + j) ==
-			    link)
-				g_array_append_val(spans, span);
+			g_array_append_val((GArray *)g_ptr_array_index(
+						   spans, g_array_index(graph->group_links, guint32,
+									group->first_link + j)),
+					   span);
 	}
-	return covered_ns(spans);
+	return spans;
 }
 
 static void add_resource(TachoTable *table, const gchar *name, gint64 busy_ns, gint64 total_ns)
@@ -315,6 +318,19 @@ static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 tot
 	}
 }
 
+static void add_links(TachoTable *table, const TachoReplay *replay, gint64 total_ns)
+{
+	const TachoGraph *graph = replay->graph;
+	g_autoptr(GPtrArray) spans = collect_link_spans(replay, total_ns);
+
+	for (guint i = 0; i < graph->links->len; i++) {
+		const struct graph_link *link = &g_array_index(graph->links, struct graph_link, i);
+		g_autofree gchar *name = link_name(graph, link);
+
+		add_resource(table, name, covered_ns(g_ptr_array_index(spans, i)), total_ns);
+	}
+}
+
 TachoTable *replay_utilisation(const TachoReplay *replay)
 {
 	const TachoGraph *graph = replay->graph;
@@ -326,11 +342,6 @@ TachoTable *replay_utilisation(const TachoReplay *replay)
 		if (!graph_is_guest_node(graph, graph_node_at(graph, i)))
 			total_ns = MAX(total_ns, replay->end_ns[i]);
 	add_threads(table, replay, total_ns);
-	for (guint32 i = 0; i < graph->links->len; i++) {
-		const struct graph_link *link = &g_array_index(graph->links, struct graph_link, i);
-		g_autofree gchar *name = link_name(graph, link);
-
-		add_resource(table, name, link_busy_ns(replay, i, total_ns), total_ns);
-	}
+	add_links(table, replay, total_ns);
 	return table;
 }

@@ -19,8 +19,7 @@
 
 #include <string.h>
 
-#include <tacho/graph.h>
-
+#include "graph/graph_internal.h"
 #include "replay/event_path_longest.h"
 
 static const gchar *const bounds[] = {
@@ -35,20 +34,23 @@ struct device_event {
 	gint64 time_ns; /* begin; of a wait its end, for it may overlap what it waited for */
 };
 
-/* What a stream has done. */
-struct stream_state {
-	guint32 last; /* work, or TACHO_NONE */
+/* Work of a stream, by who launched it. */
+struct launched {
+	guint32 stream, thread; /* tracks */
+	gint64 launch_ns;	/* begin of the call */
+	guint32 work;
 };
 
 struct finder {
 	TachoEventPath *path;
 	const TachoTimeline *timeline;
 	guint32 process;
-	guint32 annotation;	      /* slice, TACHO_NONE: all of the trace */
-	guint8 *is_in;		      /* of each slice: it has nodes */
-	GArray *events;		      /* struct device_event */
-	struct stream_state *streams; /* by track */
-	GHashTable *sync_of;	      /* slice -> work + 1 that it has to wait for */
+	guint32 annotation;  /* slice, TACHO_NONE: all of the trace */
+	guint8 *is_in;	     /* of each slice: it has nodes */
+	GArray *events;	     /* struct device_event */
+	GArray *launched;    /* struct launched, in order */
+	guint32 *last_work;  /* of each track: what its stream did last, or TACHO_NONE */
+	GHashTable *sync_of; /* slice -> work + 1 that it has to wait for */
 };
 
 /* --- what is looked at ------------------------------------------------------------------------ */
@@ -270,25 +272,58 @@ static void collect_event_waits(struct finder *finder)
 	}
 }
 
-/* The work of the track that the thread launched next after `call`, or TACHO_NONE. */
-static guint32 launched_next(const struct finder *finder, guint32 track_index, guint32 call)
+static gint compare_launched(gconstpointer a, gconstpointer b)
+{
+	const struct launched *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->launch_ns != y->launch_ns)
+		return x->launch_ns < y->launch_ns ? -1 : 1;
+	return (x->work > y->work) - (x->work < y->work);
+}
+
+static void collect_launched(struct finder *finder)
 {
 	const TachoSlices *slices = &finder->timeline->slices;
-	const TachoTrack *track = tacho_timeline_track(finder->timeline, track_index);
-	guint32 next = TACHO_NONE;
 
-	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-		guint32 launch = slices->launch[i];
+	for (guint32 i = 0; i < slices->n; i++) {
+		guint32 call = slices->launch[i];
 
-		if (launch == TACHO_NONE || !is_device_work(finder, i) ||
-		    slices->track[launch] != slices->track[call] ||
-		    slices->start_ns[launch] < slices->start_ns[call])
-			continue;
-		if (next == TACHO_NONE ||
-		    slices->start_ns[launch] < slices->start_ns[slices->launch[next]])
-			next = i;
+		if (call != TACHO_NONE && is_of_process(finder, i) && is_device_work(finder, i)) {
+			struct launched launched = { slices->track[i], slices->track[call],
+						     slices->start_ns[call], i };
+
+			g_array_append_val(finder->launched, launched);
+		}
 	}
-	return next;
+	g_array_sort(finder->launched, compare_launched);
+}
+
+/* The work of the stream that the thread launched next after `call`, or with it; TACHO_NONE: there is none. */
+static guint32 launched_next(const struct finder *finder, guint32 stream, guint32 call)
+{
+	const TachoSlices *slices = &finder->timeline->slices;
+	struct launched wanted = { stream, slices->track[call], slices->start_ns[call], 0 };
+	const struct launched *next;
+	guint low = 0, high = finder->launched->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (compare_launched(&g_array_index(finder->launched, struct launched, middle),
+				     &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == finder->launched->len)
+		return TACHO_NONE;
+	next = &g_array_index(finder->launched, struct launched, low);
+	return next->stream == wanted.stream && next->thread == wanted.thread ? next->work
+									      : TACHO_NONE;
 }
 
 static void sync_call(struct finder *finder, guint32 work, guint32 call)
@@ -315,9 +350,9 @@ static void follow_sync(struct finder *finder, guint32 sync)
 			sync_call(finder, work, call);
 	} else if (strcmp(name, "Context Sync") == 0) {
 		for (guint32 i = 0; i < finder->timeline->tracks->len; i++)
-			sync_call(finder, finder->streams[i].last, call);
+			sync_call(finder, finder->last_work[i], call);
 	} else if (strcmp(name, "Stream Sync") == 0) {
-		sync_call(finder, finder->streams[track].last, call);
+		sync_call(finder, finder->last_work[track], call);
 	}
 }
 
@@ -329,7 +364,7 @@ static gboolean ended_before(const struct finder *finder, guint32 work, gint64 t
 static void follow_work(struct finder *finder, guint32 work)
 {
 	const TachoSlices *slices = &finder->timeline->slices;
-	struct stream_state *stream = &finder->streams[slices->track[work]];
+	guint32 *last = &finder->last_work[slices->track[work]];
 	struct point begin = { work, FALSE }, end = { work, TRUE };
 	struct point call = { slices->launch[work], FALSE };
 	gint64 launch_ns = slices->start_ns[call.slice];
@@ -342,16 +377,15 @@ static void follow_work(struct finder *finder, guint32 work)
 	if (sync != TACHO_NONE)
 		add_edge(finder, (struct point){ sync, TRUE }, begin, TACHO_EVENT_EDGE_SYNC, FALSE,
 			 TACHO_NONE);
-	is_launch = ended_before(finder, stream->last, launch_ns) &&
-		    ended_before(finder, sync, launch_ns);
-	if (!is_launch && stream->last != TACHO_NONE &&
+	is_launch = ended_before(finder, *last, launch_ns) && ended_before(finder, sync, launch_ns);
+	if (!is_launch && *last != TACHO_NONE &&
 	    (sync == TACHO_NONE || tacho_slice_end_ns(finder->timeline, sync) <
-					   tacho_slice_end_ns(finder->timeline, stream->last)))
-		add_edge(finder, (struct point){ stream->last, TRUE }, begin, TACHO_EVENT_EDGE_GAP,
-			 TRUE, stream->last);
+					   tacho_slice_end_ns(finder->timeline, *last)))
+		add_edge(finder, (struct point){ *last, TRUE }, begin, TACHO_EVENT_EDGE_GAP, TRUE,
+			 *last);
 	if (finder->is_in[call.slice])
 		add_edge(finder, call, begin, TACHO_EVENT_EDGE_LAUNCH, is_launch, TACHO_NONE);
-	stream->last = work;
+	*last = work;
 }
 
 static void walk_devices(struct finder *finder)
@@ -430,17 +464,17 @@ static void finder_init(struct finder *finder, TachoEventPath *path)
 	finder->annotation = TACHO_NONE;
 	finder->is_in = g_new0(guint8, MAX(timeline->slices.n, 1u));
 	finder->events = g_array_new(FALSE, FALSE, sizeof(struct device_event));
-	finder->streams = g_new(struct stream_state, MAX(timeline->tracks->len, 1u));
+	finder->launched = g_array_new(FALSE, FALSE, sizeof(struct launched));
+	finder->last_work = graph_none_new(timeline->tracks->len);
 	finder->sync_of = g_hash_table_new(NULL, NULL);
-	for (guint32 i = 0; i < timeline->tracks->len; i++)
-		finder->streams[i].last = TACHO_NONE;
 }
 
 static void finder_release(struct finder *finder)
 {
 	g_free(finder->is_in);
 	g_array_unref(finder->events);
-	g_free(finder->streams);
+	g_array_unref(finder->launched);
+	g_free(finder->last_work);
 	g_hash_table_unref(finder->sync_of);
 }
 
@@ -458,6 +492,7 @@ static void make_edges(struct finder *finder)
 {
 	collect_events(finder);
 	collect_event_waits(finder);
+	collect_launched(finder);
 	for (guint32 i = 0; i < finder->timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(finder->timeline, i);
 

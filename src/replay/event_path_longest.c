@@ -127,37 +127,41 @@ static void reverse(GArray *array)
 	}
 }
 
+/* The longest of all paths, from its last node backwards. */
+static void take_longest(const struct event_nodes *nodes, const GArray *order, TachoEventPath *path)
+{
+	guint32 node = g_array_index(order, guint32, 0);
+
+	for (guint i = 1; i < order->len; i++)
+		if (nodes->length_ns[g_array_index(order, guint32, i)] > nodes->length_ns[node])
+			node = g_array_index(order, guint32, i);
+	while (nodes->best_in[node] != TACHO_NONE) {
+		guint32 edge = nodes->best_in[node];
+
+		g_array_append_val(path->path, edge);
+		node = node_of(nodes, from_node(edge_at(path, edge)));
+	}
+	reverse(path->path);
+}
+
 gboolean event_path_find_longest(TachoEventPath *path, GError **error)
 {
 	struct event_nodes nodes;
 	g_autoptr(GArray) order = NULL;
-	guint32 node;
 	gboolean is_whole;
 
 	event_nodes_init(&nodes, path);
 	order = settle_all(&nodes, path);
 	is_whole = order->len == nodes.n && nodes.n > 0;
-	if (is_whole) {
-		node = g_array_index(order, guint32, 0);
-		for (guint i = 1; i < order->len; i++)
-			if (nodes.length_ns[g_array_index(order, guint32, i)] >
-			    nodes.length_ns[node])
-				node = g_array_index(order, guint32, i);
-		while (nodes.best_in[node] != TACHO_NONE) {
-			guint32 edge = nodes.best_in[node];
-
-			g_array_append_val(path->path, edge);
-			node = node_of(&nodes, from_node(edge_at(path, edge)));
-		}
-		reverse(path->path);
-	} else if (nodes.n == 0) {
+	if (is_whole)
+		take_longest(&nodes, order, path);
+	else if (nodes.n == 0)
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
 			    "there is no operation in it");
-	} else {
+	else
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE,
 			    "%u begins and ends of events wait for themselves",
 			    nodes.n - order->len);
-	}
 	event_nodes_release(&nodes);
 	return is_whole;
 }
