@@ -12,7 +12,8 @@ struct job_check {
 	const struct run_paths *paths;
 	const GArray *processes;
 	gboolean is_guess;
-	struct job_run *runs; /* by run */
+	guint *run_of;	      /* by run: the run that counts, the first of (5) */
+	struct job_run *runs; /* by run; of those that do not count nothing is known */
 };
 
 /* What is known of a run. */
@@ -73,17 +74,51 @@ static gboolean doubt(const struct job_check *check, guint a, guint b, GError **
 	return !check->is_guess;
 }
 
+static struct job_run *run_of(const struct job_check *check, const struct process_input *process)
+{
+	return &check->runs[check->run_of[process->run]];
+}
+
+/* (5) */
+static void find_runs_of_traces(struct job_check *check)
+{
+	g_autoptr(GHashTable) first = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	for (guint i = 0; i < check->paths->runs->len; i++) {
+		const struct run_path *run = &g_array_index(check->paths->runs, struct run_path, i);
+		g_autofree gchar *path = g_canonicalize_filename(run->path, NULL);
+		gchar *parent = g_path_get_dirname(path);
+		gpointer known;
+
+		check->run_of[i] = i;
+		if (run->is_trace && g_hash_table_lookup_extended(first, parent, NULL, &known))
+			check->run_of[i] = GPOINTER_TO_UINT(known);
+		if (run->is_trace && check->run_of[i] == i)
+			g_hash_table_insert(first, parent, GUINT_TO_POINTER(i));
+		else
+			g_free(parent);
+	}
+}
+
+static void check_release(struct job_check *check)
+{
+	g_free(check->run_of);
+	g_free(check->runs);
+}
+
 static void check_init(struct job_check *check)
 {
 	guint n_runs = check->paths->runs->len;
 
 	check->runs = g_new0(struct job_run, n_runs);
+	check->run_of = g_new(guint, n_runs);
 	for (guint i = 0; i < n_runs; i++)
 		check->runs[i].world_size = -1;
+	find_runs_of_traces(check);
 	/* A launcher may have a rank of its own, in a smaller world. */
 	for (guint i = 0; i < check->processes->len; i++) {
 		const struct process_input *process = process_at(check, i);
-		struct job_run *run = &check->runs[process->run];
+		struct job_run *run = run_of(check, process);
 
 		run->has_process = TRUE;
 		run->has_rank |= process->metadata.rank >= 0;
@@ -121,18 +156,18 @@ static gboolean check_process(const struct job_check *check, GHashTable *seen,
 			      const struct process_input *process, GError **error)
 {
 	const struct trace_metadata *metadata = &process->metadata;
-	gint other = other_run(seen, uuid_key(metadata->uuid), process->run);
+	guint run = check->run_of[process->run];
+	gint other = other_run(seen, uuid_key(metadata->uuid), run);
 
 	if (other >= 0)
-		return fail(check, (guint)other, process->run, error,
+		return fail(check, (guint)other, run, error,
 			    "the trace of process %" G_GUINT64_FORMAT " is in both", metadata->pid);
-	if (metadata->rank < 0 || metadata->world_size != check->runs[process->run].world_size)
+	if (metadata->rank < 0 || metadata->world_size != check->runs[run].world_size)
 		return TRUE;
-	other = other_run(seen, g_strdup_printf("rank %" G_GINT64_FORMAT, metadata->rank),
-			  process->run);
+	other = other_run(seen, g_strdup_printf("rank %" G_GINT64_FORMAT, metadata->rank), run);
 	if (other >= 0)
-		return fail(check, (guint)other, process->run, error,
-			    "rank %" G_GINT64_FORMAT " is in both", metadata->rank);
+		return fail(check, (guint)other, run, error, "rank %" G_GINT64_FORMAT " is in both",
+			    metadata->rank);
 	return TRUE;
 }
 
@@ -206,7 +241,7 @@ static gboolean check_ranked(const struct job_check *check, GError **error)
 gboolean one_job_check_names(TachoTimeline *timeline, const struct run_paths *paths,
 			     const GArray *processes, gboolean is_guess, GError **error)
 {
-	struct job_check check = { timeline, paths, processes, is_guess, NULL };
+	struct job_check check = { timeline, paths, processes, is_guess, NULL, NULL };
 	gboolean is_one;
 
 	if (paths->runs->len < 2)
@@ -214,7 +249,7 @@ gboolean one_job_check_names(TachoTimeline *timeline, const struct run_paths *pa
 	check_init(&check);
 	is_one = check_processes(&check, error) && check_worlds(&check, error) &&
 		 check_jobs(&check, error) && check_ranked(&check, error);
-	g_free(check.runs);
+	check_release(&check);
 	return is_one;
 }
 
@@ -279,16 +314,16 @@ static gboolean check_times(const struct job_check *check, GError **error)
 gboolean one_job_check_times(TachoTimeline *timeline, const struct run_paths *paths,
 			     const GArray *processes, gboolean is_guess, GError **error)
 {
-	struct job_check check = { timeline, paths, processes, is_guess, NULL };
+	struct job_check check = { timeline, paths, processes, is_guess, NULL, NULL };
 	gboolean is_one;
 
 	if (paths->runs->len < 2)
 		return TRUE;
 	check_init(&check);
 	for (guint i = 0; i < processes->len; i++)
-		add_times(&check.runs[process_at(&check, i)->run], process_at(&check, i));
+		add_times(run_of(&check, process_at(&check, i)), process_at(&check, i));
 	is_one = check_times(&check, error);
-	g_free(check.runs);
+	check_release(&check);
 	return is_one;
 }
 

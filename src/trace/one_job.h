@@ -8,7 +8,8 @@
  *     word goes, and the timeline has the problem "other_job".
  * (3) A rank may end before another begins, where it failed at once: within ONE_JOB_SLACK_NS, and on clocks of different
  *     machines, that nobody may ever have set, within ONE_JOB_CLOCK_SLACK_NS. Runs without ranks have to overlap.
- * (4) Times of runs are compared as their clocks tell them, before any alignment. */
+ * (4) Times of runs are compared as their clocks tell them, before any alignment.
+ * (5) Traces of single processes that were named, and are in one folder, are one run. */
 #ifndef TACHO_ONE_JOB_H
 #define TACHO_ONE_JOB_H
 

@@ -143,6 +143,7 @@ static gboolean add_argument(struct run_paths *paths, GHashTable *seen, const gc
 			     GError **error)
 {
 	struct stat status;
+	guint run;
 
 	if (stat(path, &status) < 0)
 		return fail(error,
@@ -153,7 +154,9 @@ static gboolean add_argument(struct run_paths *paths, GHashTable *seen, const gc
 		return fail(error, TACHO_TIMELINE_ERROR_NOT_A_RUN, path, "no run: not a folder");
 	if (!has_file(path, TRACE_METADATA_FILE))
 		return add_folder(paths, seen, path, error);
-	add_trace(paths, seen, path, add_run(paths, path));
+	run = add_run(paths, path);
+	g_array_index(paths->runs, struct run_path, run).is_trace = TRUE;
+	add_trace(paths, seen, path, run);
 	return TRUE;
 }
 

@@ -10,6 +10,7 @@ struct run_path {
 	gchar *path;
 	GHashTable *child_status; /* pid -> "exit=N" or "signal=N" */
 	gint n_ranks;		  /* that `tacho record` started, 0: none by itself */
+	gboolean is_trace;	  /* given by itself */
 	gboolean has_facts;	  /* of `tacho record` */
 	gboolean has_end;	  /* ... which has seen the end of the job */
 };

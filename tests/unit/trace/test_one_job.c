@@ -241,6 +241,34 @@ static void test_launchers(void)
 	g_free(folder);
 }
 
+/* Processes of one run, of which each was named: a child has its parent's rank, and may be over before another
+ * begins. */
+static void test_traces(void)
+{
+	gchar *folder = make_folder();
+	const struct part parts[] = {
+		{ { .pid = 1, .rank = 0, .world_size = 2 }, 0, S },
+		{ { .pid = 2, .rank = 0, .world_size = 2 }, 0, S },
+		{ { .pid = 3, .rank = 1, .world_size = 2 }, 900 * S, 901 * S }
+	};
+	gchar *paths[3];
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (guint i = 0; i < 3; i++) {
+		g_free(write_part(folder, ".", &parts[i]));
+		paths[i] =
+			g_strdup_printf("%s/%sh0-%u", folder, i ? "./" : "", parts[i].process.pid);
+	}
+	timeline = open_paths(paths, 3, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	for (guint i = 0; i < 3; i++)
+		g_free(paths[i]);
+	run_builder_remove(folder);
+	g_free(folder);
+}
+
 /* --- runs that are not whole ------------------------------------------------------------------- */
 
 /* Runs below a folder of each host, one of them hidden, one without anything, one not ended, one broken. */
@@ -289,6 +317,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/one_job/pairs", test_pairs);
 	g_test_add_func("/one_job/launchers", test_launchers);
+	g_test_add_func("/one_job/traces", test_traces);
 	g_test_add_func("/one_job/told", test_told);
 	return g_test_run();
 }
