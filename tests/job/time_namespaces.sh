@@ -94,6 +94,15 @@ record_hosts()
 # where there are no network namespaces, the port may be somebody's
 record_hosts || record_hosts || record_hosts
 
+# In one folder they are one run, as they are when each is named.
+mkdir "$work/job"
+for rank in 0 1 2; do
+	cp -r "$work/rank$rank" "$work/job/"
+done
+"$TACHO" report --view step --json "$work/rank0" "$work/rank1" "$work/rank2" >"$work/named.json"
+"$TACHO" report --view step --json "$work/job" >"$work/folder.json"
+cmp "$work/named.json" "$work/folder.json"
+
 cat >"$work/check.py" <<'END'
 import shutil
 import sys
