@@ -129,6 +129,38 @@ static void test_what_decides(void)
 	built_release(&built);
 }
 
+/* What did not decide when a work began takes what it usually takes, when it does decide. */
+static void test_usual_delays(void)
+{
+	struct built idle = build("unit us\n"
+				  "rank 0 thread 1000 main\n"
+				  "  annotation ProfilerStep#0 0..300\n"
+				  "    runtime launchA 10..15\n"
+				  "    runtime launchB 20..25\n"
+				  "    runtime launchC 150..155\n"
+				  "  stream 7 s7\n"
+				  "    kernel A 30..60 launch=launchA\n"
+				  "    kernel B 62..110 launch=launchB\n"
+				  "    kernel C 170..180 launch=launchC\n");
+	struct built busy = build("unit us\n"
+				  "rank 0 thread 1000 main\n"
+				  "  annotation ProfilerStep#0 0..100\n"
+				  "    runtime launchA 10..15\n"
+				  "    runtime launchB 30..35\n"
+				  "  stream 7 s7\n"
+				  "    kernel Z 0..50\n"
+				  "    kernel A 52..60 launch=launchA\n"
+				  "    kernel B 62..70 launch=launchB\n");
+
+	/* C found the stream idle; behind B, which ends at 62 + 3 x 48, the usual gap of 2 comes first */
+	g_assert_cmpint(begin_us_if(&idle, "scale:kernel~^B$=3", TACHO_NODE_DEVICE, "C"), ==,
+			62 + 3 * 48 + 2);
+	/* no launch ever decided: none took longer than the 32 from B's call to its begin */
+	g_assert_cmpint(begin_us_if(&busy, "drop:kernel~^Z$", TACHO_NODE_DEVICE, "A"), ==, 10 + 32);
+	built_release(&idle);
+	built_release(&busy);
+}
+
 /* What a module or an op asked of a device is part of it, but a call is only itself. */
 static void test_scale_reaches_devices(void)
 {
@@ -208,6 +240,112 @@ static void test_inferred_event(void)
 		"from the order of the calls");
 	g_assert_cmpint(begin_us_if(&built, "scale:kernel~A=2", TACHO_NODE_DEVICE, "B"), ==, 111);
 	built_release(&built);
+}
+
+/* The last record is of the stream that waits: the one before it, of the other, is meant. */
+static void test_inferred_from_other_stream(void)
+{
+	struct built built = build("unit us\n"
+				   "rank 0 thread 1000 main\n"
+				   "  annotation ProfilerStep#0 0..50\n"
+				   "    runtime launchA 0..5\n"
+				   "    runtime cudaEventRecord 6..7\n"
+				   "    runtime launchB 10..15\n"
+				   "    runtime cudaEventRecord 16..17\n"
+				   "    runtime cudaStreamWaitEvent 18..19\n"
+				   "    runtime launchC 20..25\n"
+				   "  stream 7 s7\n"
+				   "    kernel A 10..60 launch=launchA\n"
+				   "  stream 9 s9\n"
+				   "    kernel B 20..30 launch=launchB\n"
+				   "    kernel C 61..70 launch=launchC\n");
+
+	g_assert_cmpint(begin_us_if(&built, "scale:kernel~^A$=2", TACHO_NODE_DEVICE, "C"), ==, 111);
+	built_release(&built);
+}
+
+/* Work of one launch on two streams. B had waited for A, and C for B, which it followed at once; so D had waited for
+ * C, and for nothing else, though E had just ended, too. */
+static const gchar *const kernels_of_a_graph = "unit us\n"
+					       "rank 0 thread 1000 main\n"
+					       "  annotation ProfilerStep#0 0..100\n"
+					       "    runtime cudaGraphLaunch 10..15\n"
+					       "  stream 7 s7\n"
+					       "    kernel A 30..50 launch=cudaGraphLaunch\n"
+					       "    kernel C 60..70 launch=cudaGraphLaunch\n"
+					       "    kernel D 71..80 launch=cudaGraphLaunch\n"
+					       "  stream 9 s9\n"
+					       "    kernel B 51..58 launch=cudaGraphLaunch\n"
+					       "    kernel E 66..69 launch=cudaGraphLaunch\n";
+
+static void test_graph_of_kernels(void)
+{
+	struct built of_a = build(kernels_of_a_graph), of_b = build(kernels_of_a_graph);
+	struct built of_e = build(kernels_of_a_graph);
+
+	g_assert_cmpint(begin_us_if(&of_a, "scale:kernel~^A$=2", TACHO_NODE_DEVICE, "B"), ==, 71);
+	g_assert_cmpint(begin_us_if(&of_b, "scale:kernel~^B$=3", TACHO_NODE_DEVICE, "C"), ==,
+			51 + 3 * 7 + 2);
+	g_assert_cmpint(begin_us_if(&of_e, "scale:kernel~^E$=10", TACHO_NODE_DEVICE, "D"), ==, 71);
+	built_release(&of_a);
+	built_release(&of_b);
+	built_release(&of_e);
+}
+
+/* 48 kernels of 99, 1 apart, from 200 on. The driver takes 40 works: each call behind the 40th waits until one more is
+ * over, 1 more, and ends. */
+static gchar *full_queue_text(void)
+{
+	g_autoptr(GString) calls = g_string_new("unit us\nrank 0 thread 1000 main\n"
+						"  annotation ProfilerStep#0 0..1500\n");
+	g_autoptr(GString) kernels = g_string_new("  stream 7 s7\n");
+
+	for (gint i = 0; i < 48; i++) {
+		gint begin = i < 40 ? 3 * i : i == 40 ? 120 : 200 + 100 * (i - 41) + 102;
+		gint end = i < 40 ? begin + 2 : 200 + 100 * (i - 40) + 100;
+
+		g_string_append_printf(calls, "    runtime launch%d %d..%d\n", i, begin, end);
+		g_string_append_printf(kernels, "    kernel K%d %d..%d launch=launch%d\n", i,
+				       200 + 100 * i, 299 + 100 * i, i);
+	}
+	return g_strconcat(calls->str, kernels->str, NULL);
+}
+
+/* 71 kernels of 9, 1 apart, from 1000 on. Five calls take long, each with another number of works outstanding; the
+ * last eleven come when all is over that was launched before them. */
+static gchar *slow_calls_text(void)
+{
+	g_autoptr(GString) calls = g_string_new("unit us\nrank 0 thread 1000 main\n"
+						"  annotation ProfilerStep#0 0..6000\n");
+	g_autoptr(GString) kernels = g_string_new("  stream 7 s7\n");
+
+	for (gint i = 0, at = 0; i < 71; i++) {
+		gboolean is_slow = i >= 33 && i <= 41 && i % 2 == 1;
+
+		at = i == 60 ? 5000 : at;
+		g_string_append_printf(calls, "    runtime launch%d %d..%d\n", i, at,
+				       at + (is_slow ? 25 : 2));
+		g_string_append_printf(kernels, "    kernel K%d %d..%d launch=launch%d\n", i,
+				       (i < 60 ? 1000 : 4500) + 10 * i,
+				       (i < 60 ? 1009 : 4509) + 10 * i, i);
+		at += is_slow ? 26 : 3;
+	}
+	return g_strconcat(calls->str, kernels->str, NULL);
+}
+
+static void test_full_queue(void)
+{
+	g_autofree gchar *full_text = full_queue_text(), *slow_text = slow_calls_text();
+	struct built full = build(full_text), slow = build(slow_text);
+
+	/* the last call goes on when K7 is over: eight kernels of 198, and 1 between each two */
+	g_assert_cmpint(begin_us_if(&full, "scale:kernel~.=2", TACHO_NODE_HOST, "launch47"), ==,
+			200 + 8 * 198 + 7);
+	/* they do not agree on how much the driver takes: calls wait for nothing */
+	g_assert_cmpint(begin_us_if(&slow, "scale:kernel~.=100", TACHO_NODE_HOST, "launch70"), ==,
+			5030);
+	built_release(&full);
+	built_release(&slow);
 }
 
 /* A copy that is over when its call returns was waited for; one that goes on is not. */
@@ -570,9 +708,14 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/device-graph/one-stream", test_one_stream);
 	g_test_add_func("/device-graph/what-decides", test_what_decides);
+	g_test_add_func("/device-graph/usual-delays", test_usual_delays);
 	g_test_add_func("/device-graph/scale-reaches-devices", test_scale_reaches_devices);
 	g_test_add_func("/device-graph/event-wait", test_event_wait);
 	g_test_add_func("/device-graph/inferred-event", test_inferred_event);
+	g_test_add_func("/device-graph/inferred-from-other-stream",
+			test_inferred_from_other_stream);
+	g_test_add_func("/device-graph/graph-of-kernels", test_graph_of_kernels);
+	g_test_add_func("/device-graph/full-queue", test_full_queue);
 	g_test_add_func("/device-graph/blocking-copy", test_blocking_copy);
 	g_test_add_func("/device-graph/collective", test_collective);
 	g_test_add_func("/device-graph/shared-link", test_shared_link);

@@ -299,6 +299,11 @@ static void test_taken_cores(void)
 	assert_predicted(text, "bandwidth=0.5x", 8000 + 9 * 1250);
 	/* without the transfer, nothing is */
 	assert_predicted(text, "drop:collective~all_reduce", 17000);
+	/* of the host's cores, moving bytes takes a fifth of one for each rank: nothing where three are there */
+	assert_predicted(text, "cores=2", 19000);
+	assert_predicted(text, "cores=3", 17000);
+	/* of one, half for each rank, and while bytes move three tenths */
+	assert_predicted(text, "cores=1", 8000 / 0.5 + 10000 + (9000 - 3000) / 0.5);
 }
 
 /* Sixteen operations of 1 ms; beside a transfer of 10 ms the same, of which the fifth takes 3 ms: who moves bytes had

@@ -51,6 +51,16 @@ static const gchar unread[] = FORWARD_AND_BACKWARD("");
 static const gchar gradients[] = "unit us\nrank 0 thread 1000 main\n" GRADIENT_OF_A_RANK
 				 "rank 1 thread 1001 main\n" GRADIENT_OF_A_RANK;
 
+/* 500 for a while, beside 100 that stay: of an operation that takes no time, too. */
+static const gchar passing[] = "unit us\n"
+			       "rank 0 thread 1000 main\n"
+			       "  annotation ProfilerStep#0 0..100\n"
+			       "    op a 0..50\n"
+			       "    op b 50..100\n"
+			       "  alloc 5 address=4096 bytes=100\n"
+			       "  alloc 10 address=8192 bytes=500\n"
+			       "  free 15 address=8192 bytes=500\n";
+
 static void assert_peak(const gchar *text, const gchar *what_ifs, gint64 before_bytes,
 			gint64 after_bytes)
 {
@@ -82,6 +92,7 @@ static void test_drop(void)
 	/* work that takes no time hands out in the order of the recording, and so does what takes longer */
 	assert_peak(saved, "scale:op~.=0", 360, 360);
 	assert_peak(saved, "scale:op~relu=7", 360, 360);
+	assert_peak(passing, "scale:op~.=0", 600, 600);
 }
 
 static void test_accumulate(void)
