@@ -119,6 +119,8 @@ static void test_servers(void)
 	assert_step_us(servers, NULL, 3550);
 	/* pushed at 3250 and 3300, summed up at 3270 and 3320, pulled at 3320 and 3370 */
 	assert_step_us(servers, "bandwidth=2x", 3370 + 30);
+	/* pushed at 3201 and 3202, but the server sums up one after the other: till 3221 and 3241 */
+	assert_step_us(servers, "bandwidth=100x", 3242 + 30);
 	/* worker 1 comes at 2 x (3200 - 2) + 2: pushed, summed, and pulled as before; twice the 30 after it */
 	assert_step_us(servers, "straggler:1=2", 6398 + 320 + (60 + 30) / 2.0);
 }

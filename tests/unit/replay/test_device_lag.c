@@ -38,6 +38,19 @@ static const gchar three_steps[] = "unit us\n"
 				   "    kernel K 130..220 launch=l1\n"
 				   "    kernel K 230..320 launch=l2\n";
 
+/* What the second step launched is over in the third, after what that launched itself. */
+static const gchar long_kernel[] = "unit us\n"
+				   "rank 0 thread 1000 main\n"
+				   "  annotation ProfilerStep#0 0..100\n"
+				   "  annotation ProfilerStep#1 100..200\n"
+				   "    runtime l1 110..115\n"
+				   "  annotation ProfilerStep#2 200..300\n"
+				   "    runtime l2 210..215\n"
+				   "  stream 7 s7\n"
+				   "    kernel K 130..290 launch=l1\n"
+				   "  stream 9 s9\n"
+				   "    kernel J 220..230 launch=l2\n";
+
 /* The device takes 150 us for what its host launches in 100. */
 static const gchar runaway_host[] = "unit us\n"
 				    "rank 0 thread 1000 main\n"
@@ -106,6 +119,8 @@ static void test_device_pace(void)
 	assert_predicted(three_steps, "", 100);
 	assert_predicted(three_steps, "scale:kernel~K=2",
 			 ((40 + 10 + 180 - 20) + (10 + 180)) / 2.0);
+	/* K is over at 450, and was 90 after the first host's step, but before the second's: 360 and 450 */
+	assert_predicted(long_kernel, "scale:kernel~K=2", ((360 - 100) + (450 - 360)) / 2.0);
 }
 
 static TachoPrediction *predict_text(TachoTimeline *timeline, const gchar *what_ifs)
