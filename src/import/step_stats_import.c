@@ -1,7 +1,7 @@
 /* step_stats_import: what a session of TensorFlow ran (RunMetadata, or StepStats alone), with what lies beside it:
  * an op log of tfprof, and a graph as text.
  *
- * (1) All files are one run; each RunMetadata is a step of it, numbered in the order of the files' names.
+ * (1) All files are one run; each RunMetadata is a step of it, numbered in the order of time.
  * (2) A node's record on an executor is a run of the operation; on a stream, a kernel or copy for it. Its name is
  *     what stands before the first ':'.
  * (3) Types and inputs come from the graphs, else from the labels ("name = Type(input, ...)"); shapes from what
@@ -581,6 +581,7 @@ static gboolean place(struct stats_reading *reading, const gchar *path, GError *
 	guint32 foreign;
 
 	tf_ops_place_gradients(reading->ops);
+	tf_tracks_number_steps(reading->tracks);
 	timeline->resolution_ns = MAX(timeline->resolution_ns, NS_PER_US);
 	foreign = tacho_source_take_foreign(timeline->source, &reading->ops->reader);
 	if (foreign == SOURCE_MAX_FOREIGN || tf_tracks_place(reading->tracks, foreign, path))

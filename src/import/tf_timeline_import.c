@@ -3,7 +3,7 @@
  * (1) A "pid" is a device: its name, less " Compute", says which; what StepStats have become is what they become
  *     here (tf_tracks.h), too. A lane ("tid") is nothing that ran: lanes are made anew.
  * (2) An event is a run of the node that its args name; its name is the type.
- * (3) All files are one run, a step each, in the order of the files' names.
+ * (3) All files are one run, a step each, in the order of time.
  * (4) A tensor is an object from when its node began ('N') to its last use ('D'), with a description as text ('O'):
  *     memory handed out and given back. What is never used again is given back at its end. */
 #include <string.h>
@@ -326,6 +326,7 @@ static gboolean place(struct timeline_reading *reading, const gchar *path, GErro
 	guint32 foreign;
 
 	tf_ops_place_gradients(reading->ops);
+	tf_tracks_number_steps(reading->tracks);
 	timeline->resolution_ns = MAX(timeline->resolution_ns, 1000);
 	foreign = tacho_source_take_foreign(timeline->source, &reading->ops->reader);
 	if (foreign == SOURCE_MAX_FOREIGN || tf_tracks_place(reading->tracks, foreign, path))

@@ -467,6 +467,22 @@ static void place_blocks(struct tf_tracks *tracks, guint32 first_row)
 	}
 }
 
+static gint compare_steps(gconstpointer a, gconstpointer b)
+{
+	const struct step *left = a, *right = b;
+
+	if (left->start_ns != right->start_ns)
+		return left->start_ns < right->start_ns ? -1 : 1;
+	return (left->number > right->number) - (left->number < right->number);
+}
+
+void tf_tracks_number_steps(struct tf_tracks *tracks)
+{
+	g_array_sort(tracks->steps, compare_steps);
+	for (guint i = 0; i < tracks->steps->len; i++)
+		g_array_index(tracks->steps, struct step, i).number = i;
+}
+
 static void place_steps(struct tf_tracks *tracks, guint first_process)
 {
 	TachoTimeline *timeline = tracks->import->timeline;

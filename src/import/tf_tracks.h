@@ -36,6 +36,9 @@ void tf_tracks_add_memory(struct tf_tracks *tracks, guint32 run, gint64 time_ns,
 			  gint64 bytes, guint32 memory_device);
 /* A training step of all processes. */
 void tf_tracks_add_step(struct tf_tracks *tracks, gint64 number, gint64 start_ns, gint64 end_ns);
+/* Number the steps anew, in the order of time: where each is a file, whose name may sort before those
+ * of earlier ones ("timeline-100.json", "timeline-20.json"). */
+void tf_tracks_number_steps(struct tf_tracks *tracks);
 
 /* Make processes, tracks, slices, samples and marks of it all. `foreign` is the number of the reader. FALSE: no
  * memory. */

@@ -236,6 +236,39 @@ static void test_timeline(void)
 	g_assert_cmpuint(timeline->steps->len, ==, 1);
 }
 
+static gchar *write_timeline(const gchar *name, const gchar *from_us)
+{
+#define PROCESS                                                                                    \
+	"{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": %d, \"args\": {\"name\": "           \
+	"\"%s\"}},\n"
+	g_autofree gchar *text =
+		g_strdup_printf("{\"traceEvents\": [\n" PROCESS PROCESS PROCESS
+				"{\"ph\": \"X\", \"name\": \"MatMul\", \"pid\": 1, \"tid\": 0, "
+				"\"ts\": %s, \"dur\": 10,\n"
+				" \"args\": {\"name\": \"MatMul\", \"op\": \"MatMul\"}}]}",
+				0, "Allocators", 1, "/cpu:0 Compute", 2, "/cpu:0 Tensors", from_us);
+#undef PROCESS
+
+	return foreign_write(name, text, strlen(text));
+}
+
+/* Steps are numbered in the order of time, not of their files' names. */
+static void test_step_order(void)
+{
+	gchar *late = write_timeline("timeline-100.json", "1500000000000500");
+	gchar *early = write_timeline("timeline-20.json", "1500000000000100");
+	const gchar *paths[] = { late, early };
+	g_autoptr(TachoTimeline) timeline = tacho_run_open(paths, 2, NULL, NULL, NULL);
+
+	g_assert_nonnull(timeline);
+	tacho_correlate(timeline);
+	g_assert_cmpuint(timeline->steps->len, ==, 2);
+	check_step(timeline, 0, 0, 10000);
+	check_step(timeline, 1, 1, 10000);
+	foreign_remove(late);
+	foreign_remove(early);
+}
+
 static void expect_problem(const gchar *name, const gchar *text, const gchar *kind,
 			   const gchar *where)
 {
@@ -342,6 +375,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/tensorflow/profile", test_profile);
 	g_test_add_func("/tensorflow/steps", test_steps);
 	g_test_add_func("/tensorflow/timeline", test_timeline);
+	g_test_add_func("/tensorflow/step_order", test_step_order);
 	g_test_add_func("/tensorflow/tasks", test_tasks);
 	g_test_add_func("/tensorflow/nanoseconds", test_nanoseconds);
 	g_test_add_func("/tensorflow/broken", test_broken);
