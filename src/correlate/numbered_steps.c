@@ -12,7 +12,7 @@ static void append_steps(GArray *all, const GArray *steps, gboolean is_control)
 	for (guint i = 0; i < steps->len; i++) {
 		const TachoStep *step = &g_array_index(steps, TachoStep, i);
 		struct numbered_step row = { step->number, !is_control, is_control,
-					     step->end_ns - step->start_ns };
+					     step->end_ns - step->start_ns, step->start_ns };
 
 		if (step->is_complete)
 			g_array_append_val(all, row);
@@ -39,6 +39,7 @@ GArray *numbered_steps(const TachoTimeline *timeline)
 		step->n_recorded += more->n_recorded;
 		step->n_control += more->n_control;
 		step->sum_ns += more->sum_ns;
+		step->start_ns = MAX(step->start_ns, more->start_ns);
 	}
 	g_array_set_size(steps, n);
 	return steps;

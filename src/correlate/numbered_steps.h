@@ -8,6 +8,7 @@ struct numbered_step {
 	guint32 number;
 	guint32 n_recorded, n_control; /* ranks that completed it */
 	gint64 sum_ns;		       /* over these */
+	gint64 start_ns;	       /* of the rank that began it last */
 };
 
 /* struct numbered_step, by number, in a new array: those that a rank completed at least. */

@@ -22,6 +22,13 @@ static void note_what_is_left_out(struct graph_builder *builder)
 	const TachoTimeline *timeline = builder->timeline;
 	guint n_apart = 0;
 
+	for (guint i = 0; i < timeline->problems->len; i++)
+		if (g_str_equal(g_array_index(timeline->problems, TachoProblem, i).kind,
+				"no_times")) {
+			graph_note(builder->graph, "the trace tells in which order operations "
+						   "began, not when: times here mean nothing");
+			break;
+		}
 	for (guint i = 0; i < timeline->clocks->len; i++)
 		n_apart +=
 			g_array_index(timeline->clocks, TachoClock, i).state == TACHO_CLOCK_APART;

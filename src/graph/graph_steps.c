@@ -7,8 +7,8 @@
 
 /* --- which ---------------------------------------------------------------------------------- */
 
-/* The steps from the `i`th on that all ranks completed, up to a hole that is not of control steps.
- * Returns where to look on. */
+/* The steps from the `i`th on that all ranks completed, up to a hole that is not of control steps, or a
+ * step that began before the one numbered before it: a run goes on in time. Returns where to look on. */
 static guint take_run(GArray *run, const struct graph_builder *builder, const GArray *steps,
 		      guint i, gint64 last)
 {
@@ -19,7 +19,8 @@ static guint take_run(GArray *run, const struct graph_builder *builder, const GA
 		const struct numbered_step *step = numbered_step_at(steps, i);
 
 		if ((last >= 0 && step->number > last) ||
-		    (i > first && step->number != step[-1].number + 1))
+		    (i > first &&
+		     (step->number != step[-1].number + 1 || step->start_ns < step[-1].start_ns)))
 			return i;
 		if (step->n_recorded == builder->n_ranks)
 			g_array_append_val(run, step->number);
@@ -29,16 +30,38 @@ static guint take_run(GArray *run, const struct graph_builder *builder, const GA
 	return i;
 }
 
-static void refuse_steps(const struct graph_builder *builder, guint n_seen, gint64 first,
+static gboolean has_step(const TachoTimeline *timeline, gint64 number)
+{
+	for (guint i = 0; i < timeline->steps->len; i++)
+		if (g_array_index(timeline->steps, TachoStep, i).number == number)
+			return TRUE;
+	return FALSE;
+}
+
+/* `steps` are those that some rank completed. */
+static void refuse_steps(const struct graph_builder *builder, const GArray *steps, gint64 first,
 			 gint64 last, GError **error)
 {
-	if (first >= 0 && first == last)
+	g_autofree gchar *seen = NULL;
+
+	if (steps->len == 0)
+		seen = g_strdup("none was found");
+	else if (steps->len == 1)
+		seen = g_strdup_printf("step %u was seen", numbered_step_at(steps, 0)->number);
+	else
+		seen = g_strdup_printf("steps %u to %u were seen",
+				       numbered_step_at(steps, 0)->number,
+				       numbered_step_at(steps, steps->len - 1)->number);
+	if (first >= 0 && first == last && !has_step(builder->timeline, first))
+		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
+			    "there is no step %" G_GINT64_FORMAT ": %s", first, seen);
+	else if (first >= 0 && first == last)
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
 			    "step %" G_GINT64_FORMAT " was not completed by every rank", first);
 	else
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
-			    "no step that every rank completed (%u ranks, %u steps seen)",
-			    builder->n_ranks, n_seen);
+			    "no step that every rank completed (of %u): %s", builder->n_ranks,
+			    seen);
 }
 
 /* The longest run of steps in the range that all ranks completed. */
@@ -60,7 +83,7 @@ static gboolean choose_steps(struct graph_builder *builder, gint64 first, gint64
 		g_array_append_vals(best, run->data, run->len);
 	}
 	if (best->len == 0)
-		refuse_steps(builder, steps->len, first, last, error);
+		refuse_steps(builder, steps, first, last, error);
 	return best->len > 0;
 }
 

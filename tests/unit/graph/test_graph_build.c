@@ -213,8 +213,9 @@ static void assert_refused(const gchar *text, gint64 step, const gchar *message)
 
 static void test_no_steps(void)
 {
-	assert_refused("rank 0 thread 1000 main\nop a 0..10\n", -1, "no step that every rank");
-	assert_refused(two_ranks, 3, "step 3 was not completed by every rank");
+	assert_refused("rank 0 thread 1000 main\nop a 0..10\n", -1,
+		       "no step that every rank completed (of 1): none was found");
+	assert_refused(two_ranks, 3, "there is no step 3: ");
 	assert_refused("unit ms\n", -1, "no ranks");
 	assert_refused(died, 1, "step 1 was not completed by every rank");
 	/* rank 1 died in the step */
@@ -222,6 +223,29 @@ static void test_no_steps(void)
 		       "rank 1 end=killed:9 thread 1001 main\n  annotation ProfilerStep#0 0..\n"
 		       "    op a 0..30\n",
 		       -1, "no step that every rank");
+}
+
+/* Steps that are numbered against the order of time are no run of steps. */
+static void test_steps_out_of_order(void)
+{
+	g_autofree gchar *text = dump("rank 0 thread 1000 main\n"
+				      "  annotation ProfilerStep#2 0..10\n    op a 1..9\n"
+				      "  annotation ProfilerStep#0 20..30\n    op a 21..29\n"
+				      "  annotation ProfilerStep#1 30..40\n    op a 31..39\n");
+
+	g_assert_nonnull(strstr(text, "ProfilerStep#0"));
+	g_assert_nonnull(strstr(text, "ProfilerStep#1"));
+	g_assert_null(strstr(text, "ProfilerStep#2"));
+}
+
+static void test_no_times(void)
+{
+	g_autofree gchar *text = dump("rank 0 thread 1000 main\n"
+				      "  annotation ProfilerStep#0 0..10\n    op a 1..9\n"
+				      "problem no_times 1 trace.json\n");
+
+	g_assert_nonnull(strstr(text, "note: the trace tells in which order operations began, "
+				      "not when"));
 }
 
 static void test_rank_died(void)
@@ -246,6 +270,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/graph_build/one_worker", test_one_worker);
 	g_test_add_func("/graph_build/missing_rank", test_missing_rank);
 	g_test_add_func("/graph_build/no_steps", test_no_steps);
+	g_test_add_func("/graph_build/steps_out_of_order", test_steps_out_of_order);
+	g_test_add_func("/graph_build/no_times", test_no_times);
 	g_test_add_func("/graph_build/rank_died", test_rank_died);
 	return g_test_run();
 }
