@@ -64,10 +64,8 @@ static gboolean accumulate(TachoGraph *graph, const struct pass_nodes *pass, con
 	if (!choose_copies(pass, what_if, n_more, &n_copies, error))
 		return FALSE;
 	memory_accumulate(graph);
-	if (!pass_copies_add(graph, pass, n_copies, n_more, error)) {
-		g_prefix_error(error, "what-if '%s': ", what_if);
+	if (!pass_copies_add(graph, pass, n_copies, n_more, error))
 		return FALSE;
-	}
 	graph->has_passes = TRUE;
 	note_passes(graph, n_copies, n_more);
 	return TRUE;

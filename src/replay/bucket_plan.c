@@ -68,7 +68,7 @@ guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
 
 /* How gradients are packed. */
 struct bucket_rule {
-	const gchar *what_if; /* its key, for messages */
+	const gchar *what_if; /* whole, for messages */
 	guint64 cap_bytes;    /* PyTorch's rule */
 	/* guint32, gradients in each bucket, in their order, then all others; or NULL */
 	const GArray *counts;
@@ -109,12 +109,10 @@ static const struct graph_gradient *gradients_of(const struct pass_edit *edit, g
 
 static gboolean refuse(const struct pass_edit *edit, GError **error, const gchar *reason)
 {
-	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF, "%s: in step %u, %s",
-		    edit->rule->what_if,
-		    edit->passes[0] ? edit->passes[0]->step
-				    : g_array_index(edit->graph->steps, guint32, 0),
-		    reason);
-	return FALSE;
+	return what_if_refuse(error, edit->rule->what_if, "in step %u, %s",
+			      edit->passes[0] ? edit->passes[0]->step
+					      : g_array_index(edit->graph->steps, guint32, 0),
+			      reason);
 }
 
 static gboolean check_ranks(const struct pass_edit *edit, GError **error)
@@ -413,12 +411,9 @@ static gboolean check_passes(struct pass_edit *edit, guint8 *fits, guint32 *ret_
 		else if (n_fitting++ == 0)
 			*ret_model = g_array_index(edit->transfers, guint32, 0);
 	}
-	if (n_fitting == 0 && n_refused == 0) {
-		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
-			    "%s: no collective of gradients was seen in a backward pass",
-			    edit->rule->what_if);
-		return FALSE;
-	}
+	if (n_fitting == 0 && n_refused == 0)
+		return what_if_refuse(error, edit->rule->what_if,
+				      "no collective of gradients was seen in a backward pass");
 	if (n_refused >= MAX(n_fitting, 1u)) {
 		g_propagate_error(error, g_steal_pointer(&first_error));
 		return FALSE;
@@ -502,12 +497,13 @@ static gboolean rebucket(TachoGraph *graph, const struct bucket_rule *rule, GErr
 gboolean what_if_bucket_mb(TachoGraph *graph, const gchar *what_if, const gchar *text,
 			   GError **error)
 {
-	struct bucket_rule rule = { "bucket_mb", 0, NULL };
+	struct bucket_rule rule = { what_if, 0, NULL };
 	struct quantity value;
 
 	if (!quantity_parse(text, UNITS_NONE, &value) || value.form != QUANTITY_PLAIN ||
 	    value.number <= 0 || value.number > 1e6)
-		return what_if_refuse(error, what_if, "it is bucket_mb=N, in MiB");
+		return what_if_refuse(error, what_if,
+				      "it is bucket_mb=N, in MiB, more than 0 and at most 1000000");
 	rule.cap_bytes = (guint64)(value.number * 1024 * 1024);
 	return rebucket(graph, &rule, error);
 }
@@ -516,7 +512,7 @@ gboolean what_if_fusion(TachoGraph *graph, const gchar *what_if, const gchar *te
 {
 	g_auto(GStrv) words = g_strsplit(text, ",", -1);
 	g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(guint32));
-	struct bucket_rule rule = { "fusion", 0, counts };
+	struct bucket_rule rule = { what_if, 0, counts };
 
 	for (guint i = 0; words[i]; i++) {
 		guint32 n;

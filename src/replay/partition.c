@@ -277,7 +277,8 @@ gboolean what_if_partition_mb(TachoGraph *graph, const gchar *what_if, const gch
 
 	if (!quantity_parse(text, UNITS_NONE, &value) || value.form != QUANTITY_PLAIN ||
 	    value.number < 0.001 || value.number > 1e6)
-		return what_if_refuse(error, what_if, "it is partition_mb=N, in MiB, from 0.001");
+		return what_if_refuse(error, what_if,
+				      "it is partition_mb=N, in MiB, from 0.001 to 1000000");
 	graph_fold_hops(graph);
 	partition_init(&partition, graph, (guint64)(value.number * 1024 * 1024));
 	is_good = check_number(&partition, what_if, error);

@@ -43,7 +43,7 @@ static guint32 find_rank(const TachoGraph *graph, guint32 n_asked, guint64 numbe
 }
 
 /* RANK or FIRST-LAST; `text` goes behind it. */
-static gboolean parse_range(const gchar **text, guint32 *ret_first, guint32 *ret_last)
+static gboolean parse_range(const gchar **text, guint64 *ret_first, guint64 *ret_last)
 {
 	guint64 first, last;
 	gchar *end;
@@ -57,21 +57,22 @@ static gboolean parse_range(const gchar **text, guint32 *ret_first, guint32 *ret
 		last = g_ascii_strtoull(end + 1, &end, 10);
 	}
 	*text = end;
-	*ret_first = (guint32)MIN(first, G_MAXINT32);
-	*ret_last = (guint32)MIN(last, G_MAXINT32);
+	*ret_first = first;
+	*ret_last = last;
 	return first <= last;
 }
 
 static gboolean mean_range(const TachoGraph *graph, const gchar *what_if, const guint8 *is_present,
-			   guint32 first, guint32 last, guint8 *is_meant, GError **error)
+			   guint64 first, guint64 last, guint8 *is_meant, GError **error)
 {
 	guint32 n_asked = rank_copies_n_asked(graph);
 
-	for (guint32 number = first; number <= last; number++) {
+	for (guint64 number = first; number <= last; number++) {
 		guint32 rank = find_rank(graph, n_asked, number);
 
 		if (rank == TACHO_NONE || !is_present[rank])
-			return what_if_refuse(error, what_if, "the run has no rank %u", number);
+			return what_if_refuse(error, what_if,
+					      "the run has no rank %" G_GUINT64_FORMAT, number);
 		is_meant[rank] = 1;
 	}
 	return TRUE;
@@ -80,7 +81,8 @@ static gboolean mean_range(const TachoGraph *graph, const gchar *what_if, const 
 gboolean rank_choice_parse(const TachoGraph *graph, const gchar *what_if, const gchar **text,
 			   const gchar *ends, struct rank_choice *ret_choice, GError **error)
 {
-	guint32 n_asked = rank_copies_n_asked(graph), first, last;
+	guint32 n_asked = rank_copies_n_asked(graph);
+	guint64 first, last;
 	g_autofree guint8 *is_present = NULL;
 	const gchar *at = *text;
 
@@ -90,9 +92,14 @@ gboolean rank_choice_parse(const TachoGraph *graph, const gchar *what_if, const 
 	is_present = find_present(graph, n_asked);
 	ret_choice->is_meant = g_new0(guint8, MAX(n_asked, 1u));
 	for (;; at++) {
-		if (!parse_range(&at, &first, &last) || !*at || (*at != ',' && !strchr(ends, *at)))
+		if (!parse_range(&at, &first, &last))
 			return what_if_refuse(error, what_if,
 					      "ranks are named as 4, as 4-7, or as 0,4-7");
+		if (!*at || (*at != ',' && !strchr(ends, *at)))
+			return what_if_refuse(error, what_if,
+					      "behind ranks, named as 4, as 4-7, or as 0,4-7, "
+					      "comes a '%c'",
+					      ends[strlen(ends) - 1]);
 		if (!mean_range(graph, what_if, is_present, first, last, ret_choice->is_meant,
 				error))
 			return FALSE;

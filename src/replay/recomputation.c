@@ -345,16 +345,15 @@ static gboolean recompute_of_ranks(TachoGraph *graph, const gchar *what_if,
 	const gchar *tilde = strchr(text, '~');
 	g_autofree gchar *kind = g_strndup(text, tilde ? (gsize)(tilde - text) : strlen(text));
 	g_autoptr(GRegex) regex = NULL;
-	g_autoptr(GError) cause = NULL;
 
 	if (!tilde || (strcmp(kind, "op") != 0 && strcmp(kind, "module") != 0 &&
 		       strcmp(kind, "annotation") != 0))
 		return what_if_refuse(error, what_if,
 				      "it is recompute:KIND~REGEX or recompute:RANKS:KIND~REGEX, "
 				      "KIND being op, module or annotation");
-	regex = g_regex_new(tilde + 1, G_REGEX_OPTIMIZE, 0, &cause);
+	regex = what_if_parse_regex(what_if, tilde + 1, error);
 	if (!regex)
-		return what_if_refuse(error, what_if, "%s", cause->message);
+		return FALSE;
 	if (!rank_choice_split(ranks, graph, what_if, error))
 		return FALSE;
 	recomputation.kind = kind;

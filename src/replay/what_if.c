@@ -75,15 +75,25 @@ gboolean what_if_edit(TachoGraph *graph, const gchar *what_if, GError **error)
 	return refuse_unknown(what_if, error);
 }
 
+/* What is found below, where nobody knows of what-ifs, is said to be of this one. */
+static gboolean fail(const gchar *what_if, GError *cause, GError **error)
+{
+	if (!g_str_has_prefix(cause->message, "what-if '"))
+		g_prefix_error(&cause, "what-if '%s': ", what_if);
+	g_propagate_error(error, cause);
+	return FALSE;
+}
+
 gboolean tacho_graph_what_if(TachoGraph *graph, const gchar *what_if, GError **error)
 {
 	guint32 n_nodes = graph->nodes->len;
+	GError *cause = NULL;
 
-	if (what_if_edit(graph, what_if, error))
-		return graph_freeze(graph, error);
+	if (what_if_edit(graph, what_if, &cause))
+		return graph_freeze(graph, &cause) || fail(what_if, cause, error);
 	if (graph->nodes->len != n_nodes) /* ranks that it names are told apart */
 		graph_freeze(graph, NULL);
-	return FALSE;
+	return fail(what_if, cause, error);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

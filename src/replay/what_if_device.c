@@ -58,6 +58,8 @@ static gboolean parse_factors(const gchar *text, struct rates *factors)
 		if (!factor || !quantity_parse_factor(words[i] + strlen("flops:"), factor) ||
 		    *factor <= 0)
 			return FALSE;
+		if (i > 0 && strncmp(words[i], words[0], strlen("flops:")) == 0)
+			return FALSE; /* twice the same */
 	}
 	return words[0] != NULL;
 }
@@ -272,7 +274,8 @@ static gboolean change_device(TachoGraph *graph, const gchar *what_if, struct ra
 	if (!parse_factors(text, &factors))
 		return what_if_refuse(error, what_if,
 				      "it is device=flops:F,bytes:F, or one of the two, or "
-				      "device=NAME");
+				      "device=NAME; F being 0.5 or 2x, more than 0, up to "
+				      "1000000x");
 	return change_rates(graph, what_if, ranks, factors, error);
 }
 

@@ -21,6 +21,8 @@ WhatIfEdit what_if_device_of_ranks;
 WhatIfEdit what_if_precision, what_if_whole_precision;
 WhatIfEdit what_if_fuse;
 
+/* The caller's; NULL: it is none, or empty. */
+GRegex *what_if_parse_regex(const gchar *what_if, const gchar *text, GError **error);
 /* Of KIND~REGEX; both are the caller's. */
 gboolean what_if_parse_target(const gchar *what_if, const gchar *target, gchar **ret_kind,
 			      GRegex **ret_regex, GError **error);

@@ -389,6 +389,15 @@ static gchar *parse(const gchar *text, gint64 *ret_offset_ns)
 	return g_strndup(text, (gsize)(at - text));
 }
 
+/* What was read as a name whole, for what is behind its @ is no time. */
+static gboolean refuse_offset(const gchar *what_if, const gchar *text, GError **error)
+{
+	return what_if_refuse(error, what_if,
+			      "there is no '%s', and what is behind the @ is no time with a "
+			      "unit, as 5ms, up to a day",
+			      text);
+}
+
 static void add_guest(struct visit *visit)
 {
 	GHashTable *hosts = pair_hosts(visit->graph, visit->other->timeline);
@@ -473,6 +482,8 @@ gboolean what_if_jobs(TachoGraph *graph, const gchar *what_if, const gchar *text
 	if (!*path)
 		return what_if_refuse(error, what_if,
 				      "it is jobs=RUN or jobs=RUN@TIME, TIME as in 5ms");
+	if (strcmp(path, text) == 0 && strchr(text, '@') && !g_file_test(path, G_FILE_TEST_EXISTS))
+		return refuse_offset(what_if, text, error);
 	timeline = tacho_run_open(paths, 1, NULL, NULL, &cause);
 	if (!timeline)
 		return what_if_refuse(error, what_if, "%s", cause->message);

@@ -220,11 +220,13 @@ gboolean what_if_topology(TachoGraph *graph, const gchar *what_if, const gchar *
 	g_autoptr(GError) cause = NULL;
 	gdouble factor = 0;
 
+	if (!*text)
+		return what_if_refuse(error, what_if, "it is topology=FILE");
 	if (!has_common_group(graph, what_if, error))
 		return FALSE;
-	graph_fold_hops(graph);
 	if (!topology_read(&topology, text, &cause))
 		return what_if_refuse(error, what_if, "%s", cause->message);
+	graph_fold_hops(graph);
 	if (topology_is_full(&topology, n_ranks_now(graph)))
 		return what_if_refuse(error, what_if, "it has no room for %u ranks",
 				      n_ranks_now(graph));

@@ -109,21 +109,35 @@ static void drop_memory(TachoGraph *graph, const struct rank_choice *ranks, cons
 	}
 }
 
+GRegex *what_if_parse_regex(const gchar *what_if, const gchar *text, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+	GRegex *regex;
+
+	if (!*text) {
+		what_if_refuse(error, what_if, "REGEX is empty; '.' is of all names");
+		return NULL;
+	}
+	regex = g_regex_new(text, G_REGEX_OPTIMIZE, 0, &cause);
+	if (!regex)
+		what_if_refuse(error, what_if, "%s", cause->message);
+	return regex;
+}
+
 gboolean what_if_parse_target(const gchar *what_if, const gchar *target, gchar **ret_kind,
 			      GRegex **ret_regex, GError **error)
 {
 	const gchar *tilde = strchr(target, '~');
 	g_autofree gchar *kind = g_strndup(target, tilde ? (gsize)(tilde - target) : 0);
-	g_autoptr(GError) cause = NULL;
 
 	if (!is_target(kind))
 		return what_if_refuse(
 			error, what_if,
 			"what it is about is KIND~REGEX, KIND being op, kernel, module, "
 			"annotation, collective, host, launch, runtime, memcpy or memset");
-	*ret_regex = g_regex_new(tilde + 1, G_REGEX_OPTIMIZE, 0, &cause);
+	*ret_regex = what_if_parse_regex(what_if, tilde + 1, error);
 	if (!*ret_regex)
-		return what_if_refuse(error, what_if, "%s", cause->message);
+		return FALSE;
 	*ret_kind = g_steal_pointer(&kind);
 	return TRUE;
 }
@@ -179,7 +193,7 @@ gboolean what_if_scale(TachoGraph *graph, const gchar *what_if, const gchar *tex
 		return what_if_refuse(
 			error, what_if,
 			"it is scale:KIND~REGEX=F or scale:RANKS:KIND~REGEX=F, F being "
-			"0.5 or 2x");
+			"0.5 or 2x, up to 1000000x");
 	target = g_strndup(text, (gsize)(equals - text));
 	return scale_matching(graph, what_if, target, factor, FALSE, error);
 }
@@ -198,7 +212,8 @@ gboolean what_if_straggler(TachoGraph *graph, const gchar *what_if, const gchar 
 	gdouble factor;
 
 	if (!g_ascii_isdigit(*text) || !equals || !quantity_parse_factor(equals + 1, &factor))
-		return what_if_refuse(error, what_if, "it is straggler:RANKS=F, F being 1.5 or 2x");
+		return what_if_refuse(error, what_if,
+				      "it is straggler:RANKS=F, F being 1.5 or 2x, up to 1000000x");
 	is_done = rank_choice_parse(graph, what_if, &text, "=", &ranks, error) &&
 		  rank_choice_split(&ranks, graph, what_if, error);
 	for (guint32 i = 0; is_done && i < graph->nodes->len; i++) {
@@ -219,8 +234,7 @@ gboolean what_if_cores(TachoGraph *graph, const gchar *what_if, const gchar *tex
 	guint32 n_cores;
 
 	if (!quantity_parse_count(text, 1, 65536, &n_cores))
-		return what_if_refuse(error, what_if,
-				      "it is cores=N, N a whole number of at least 1");
+		return what_if_refuse(error, what_if, "it is cores=N, N from 1 to 65536");
 	graph->n_cores = n_cores;
 	return TRUE;
 }

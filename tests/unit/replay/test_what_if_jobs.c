@@ -127,7 +127,7 @@ static void test_refusals(void)
 	assert_refused(one_host, "jobs=", "it is jobs=RUN");
 	assert_refused(one_host, "jobs=/nowhere/at/all", "/nowhere/at/all");
 	assert_refused(one_host, "jobs=/nowhere@5ms", "/nowhere: ");
-	assert_refused(one_host, "jobs=/nowhere@home", "/nowhere@home: ");
+	assert_refused(one_host, "jobs=/nowhere@home", "there is no '/nowhere@home'");
 	assert_refused(one_host, empty, folder);
 	g_rmdir(folder);
 }
