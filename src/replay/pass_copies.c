@@ -84,26 +84,36 @@ static void find_lengths(struct pass_copying *copying)
 	}
 }
 
+/* What is moved by at `time_ns` of a rank: what its passes that had begun by then are. */
+static gint64 moved_until_ns(const struct pass_copying *copying, guint32 rank, gint64 time_ns)
+{
+	const struct pass_nodes *pass = copying->pass;
+	const gint64 *first_ns = &pass->first_ns[(gsize)rank * pass->n_steps];
+	guint32 low = 0, high = pass->n_steps;
+
+	while (low < high) {
+		guint32 middle = low + (high - low) / 2;
+
+		if (first_ns[middle] <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? copying->until_ns[low - 1] : 0;
+}
+
 /* What a node that is no copy is moved by. */
 static gint64 moved_ns(const struct pass_copying *copying, const struct graph_node *node)
 {
-	const struct pass_nodes *pass = copying->pass;
 	guint32 rank = graph_lane_at(copying->graph, node->lane)->rank_index;
 	guint32 step = node->step == TACHO_NONE ? TACHO_NONE
 						: graph_step_index(copying->graph, node->step);
-	gint64 by_ns = 0;
 
 	if (graph_is_guest_node(copying->graph, node))
 		return 0;
 	if (step != TACHO_NONE)
 		return copying->until_ns[step];
-	for (step = 0; step < pass->n_steps; step++) {
-		gsize cell = (gsize)(rank == TACHO_NONE ? 0 : rank) * pass->n_steps + step;
-
-		if (pass->first_ns[cell] <= node->begin_ns)
-			by_ns = copying->until_ns[step];
-	}
-	return by_ns;
+	return moved_until_ns(copying, rank == TACHO_NONE ? 0 : rank, node->begin_ns);
 }
 
 static void move_nodes(struct pass_copying *copying)
