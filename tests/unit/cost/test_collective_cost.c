@@ -74,6 +74,20 @@ static void test_parts(void)
 	g_assert_cmpfloat_with_epsilon(time.work_ns, 4 / 3.0 * 24 * 1200 * 4 / 2, 1e-6);
 }
 
+/* With a server for each rank, what the four ranks of a host send over its link takes longest. */
+static void test_link_of_host(void)
+{
+	struct collective_plan plan = {
+		.algorithm = COLLECTIVE_PS,
+		.n_servers = 8,
+		.topology = { 2, { { 4, 1, 10 }, { 0, 4, 1000 } } },
+	};
+	struct collective_time time = collective_time(&plan, "nccl:all_reduce", 1200, 8);
+
+	g_assert_cmpfloat_with_epsilon(time.fixed_ns, 2 * 1010, 1e-6);
+	g_assert_cmpfloat_with_epsilon(time.work_ns, 2 * 4 * 1200 * 4, 1e-6);
+}
+
 /* Algorithms are those of all-reduces. */
 static void test_others(void)
 {
@@ -107,6 +121,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/collective_cost/spread", test_spread);
 	g_test_add_func("/collective_cost/algorithms", test_algorithms);
 	g_test_add_func("/collective_cost/parts", test_parts);
+	g_test_add_func("/collective_cost/link-of-host", test_link_of_host);
 	g_test_add_func("/collective_cost/others", test_others);
 	g_test_add_func("/collective_cost/monotone", test_monotone);
 	return g_test_run();

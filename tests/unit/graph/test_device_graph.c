@@ -348,6 +348,22 @@ static void test_full_queue(void)
 	built_release(&slow);
 }
 
+/* Memory is given back when nothing uses it any more: the call goes on when the kernel is over. */
+static void test_free(void)
+{
+	struct built built = build("unit us\n"
+				   "rank 0 thread 1000 main\n"
+				   "  annotation ProfilerStep#0 0..100\n"
+				   "    runtime launchA 10..15\n"
+				   "    runtime cudaFree 20..65\n"
+				   "  stream 7 s7\n"
+				   "    kernel A 30..60 launch=launchA\n");
+
+	g_assert_cmpint(begin_us_if(&built, "scale:kernel~A=2", TACHO_NODE_HOST, "cudaFree"), ==,
+			90);
+	built_release(&built);
+}
+
 /* A copy that is over when its call returns was waited for; one that goes on is not. */
 static void test_blocking_copy(void)
 {
@@ -716,6 +732,7 @@ int main(int argc, char **argv)
 			test_inferred_from_other_stream);
 	g_test_add_func("/device-graph/graph-of-kernels", test_graph_of_kernels);
 	g_test_add_func("/device-graph/full-queue", test_full_queue);
+	g_test_add_func("/device-graph/free", test_free);
 	g_test_add_func("/device-graph/blocking-copy", test_blocking_copy);
 	g_test_add_func("/device-graph/collective", test_collective);
 	g_test_add_func("/device-graph/shared-link", test_shared_link);

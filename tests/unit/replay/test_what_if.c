@@ -339,6 +339,13 @@ static void test_sensitivity(void)
 	assert_gain(table, "rank", "0", 20 * one, 100 * 20 / 71.0);
 	assert_gain(table, "rank", "1", (91 + 51) / 2.0 * one, 100 * 71 / 91.0);
 	g_assert_cmpstr(tacho_table_cell_text(table, 0, "name"), ==, "1");
+	/* four segments that wait one after the other */
+	g_assert_true(tacho_graph_what_if(graph, "latency=+5us", &error));
+	g_assert_no_error(error);
+	g_clear_pointer(&table, tacho_table_free);
+	table = tacho_replay_sensitivity(graph, &error);
+	g_assert_no_error(error);
+	assert_gain(table, "links", "latency", 4 * 5 * one, 100);
 }
 
 int main(int argc, char **argv)
