@@ -2,14 +2,26 @@
 
 #include <string.h>
 
+#include "query/json_leaves.h"
+
 #define FOREIGN_PREFIX "args." /* as Perfetto's for JSON traces */
 #define INPUT	       "input"
 #define OUTPUT	       "output"
+
+/* The first numbers of the parts; those that columns know have the ones before. What does not fit is left
+ * out, as what would take that much memory, for no event says so much. */
+#define FIRST_TENSOR   64
+#define FIRST_FOREIGN  (1 << 19)
+#define MAX_TENSOR     64 /* args of one */
+#define MAX_TEXT_BYTES (256 * 1024 * 1024)
+G_STATIC_ASSERT(N_SLICE_ARGS <= FIRST_TENSOR && FIRST_FOREIGN < ARGS_OF_SLICE);
+G_STATIC_ASSERT(TACHO_MAX_DIMS + 5 <= MAX_TENSOR);
 
 void arg_list_init(struct arg_list *list)
 {
 	list->args = g_array_new(FALSE, FALSE, sizeof(struct arg));
 	list->text = g_string_new(NULL);
+	list->path = g_string_new(NULL);
 }
 
 void arg_list_release(struct arg_list *list)
@@ -17,7 +29,9 @@ void arg_list_release(struct arg_list *list)
 	g_clear_pointer(&list->args, g_array_unref);
 	if (list->text)
 		g_string_free(list->text, TRUE);
-	list->text = NULL;
+	if (list->path)
+		g_string_free(list->path, TRUE);
+	list->text = list->path = NULL;
 }
 
 const gchar *arg_type_name(enum arg_type type)
@@ -30,6 +44,29 @@ const gchar *arg_type_name(enum arg_type type)
 const struct arg *arg_list_borrow(const struct arg_list *list, guint index)
 {
 	return &g_array_index(list->args, struct arg, index);
+}
+
+G_STATIC_ASSERT(G_ASCII_DTOSTR_BUF_SIZE <= ARG_DIGITS_BYTES);
+
+const gchar *arg_list_display(const struct arg_list *list, const struct arg *arg,
+			      gchar digits[ARG_DIGITS_BYTES])
+{
+	switch (arg->type) {
+	case ARG_TYPE_INT:
+		g_snprintf(digits, ARG_DIGITS_BYTES, "%" G_GINT64_FORMAT, arg->integer);
+		break;
+	case ARG_TYPE_UINT:
+		g_snprintf(digits, ARG_DIGITS_BYTES, "%" G_GUINT64_FORMAT, (guint64)arg->integer);
+		break;
+	case ARG_TYPE_REAL:
+		g_ascii_dtostr(digits, ARG_DIGITS_BYTES, arg->real);
+		break;
+	case ARG_TYPE_BOOL:
+		return arg->integer ? "true" : "false";
+	case ARG_TYPE_STRING:
+		return list->text->str + arg->string;
+	}
+	return digits;
 }
 
 const struct arg *arg_list_find(const struct arg_list *list, const gchar *key)
@@ -62,39 +99,52 @@ void arg_list_result(const struct arg_list *list, const struct arg *arg, sqlite3
 
 /* --- adding ----------------------------------------------------------------------------------- */
 
-static guint32 keep(struct arg_list *list, const gchar *text)
+static guint32 keep_length(struct arg_list *list, const gchar *text, gsize n)
 {
 	guint32 at = (guint32)list->text->len;
 
-	g_string_append_len(list->text, text, (gssize)strlen(text) + 1);
+	g_string_append_len(list->text, text, (gssize)n);
+	g_string_append_c(list->text, '\0');
 	return at;
 }
 
-/* `key` without its [N]. */
-static guint32 keep_flat(struct arg_list *list, const gchar *key)
+static guint32 keep(struct arg_list *list, const gchar *text)
+{
+	return keep_length(list, text, strlen(text));
+}
+
+/* The key kept at `key` without its [N]. */
+static guint32 keep_flat(struct arg_list *list, guint32 key)
 {
 	guint32 at = (guint32)list->text->len;
+	gsize i = key;
 
-	while (*key) {
-		gsize n_digits = *key == '[' ? strspn(key + 1, "0123456789") : 0;
+	while (list->text->str[i]) {
+		const gchar *digits = list->text->str + i + 1;
+		gsize n_digits = digits[-1] == '[' ? strspn(digits, "0123456789") : 0;
 
-		if (n_digits && key[1 + n_digits] == ']')
-			key += n_digits + 2;
+		if (n_digits && digits[n_digits] == ']')
+			i += n_digits + 2;
 		else
-			g_string_append_c(list->text, *key++);
+			g_string_append_c(list->text, list->text->str[i++]);
 	}
 	g_string_append_c(list->text, '\0');
 	return at;
 }
 
-static struct arg *add(struct arg_list *list, const gchar *key, enum arg_type type)
+static struct arg *add_kept(struct arg_list *list, guint32 key, enum arg_type type)
 {
-	struct arg arg = { .type = type, .number = list->next_number++ };
+	struct arg arg = { .type = type, .number = list->next_number++, .key = key };
+	const gchar *name = list->text->str + key;
 
-	arg.key = keep(list, key);
-	arg.flat_key = strchr(key, '[') ? keep_flat(list, key) : arg.key;
+	arg.flat_key = strchr(name, '[') ? keep_flat(list, key) : key;
 	g_array_append_val(list->args, arg);
 	return &g_array_index(list->args, struct arg, list->args->len - 1);
+}
+
+static struct arg *add(struct arg_list *list, const gchar *key, enum arg_type type)
+{
+	return add_kept(list, keep(list, key), type);
 }
 
 static void add_integer(struct arg_list *list, const gchar *key, gint64 value)
@@ -161,13 +211,20 @@ static void add_tensor(struct arg_list *list, const gchar *prefix, guint32 index
 	add_unsigned(list, key, tensor->offset_bytes);
 }
 
+static gboolean has_tensor_room(const struct arg_list *list)
+{
+	return list->next_number + MAX_TENSOR <= FIRST_FOREIGN;
+}
+
 static void add_tensors(struct arg_list *list, const TachoTimeline *timeline, guint32 slice)
 {
 	TachoTensor tensor;
 
-	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &tensor); i++)
+	for (guint32 i = 0; has_tensor_room(list) && tacho_slice_input(timeline, slice, i, &tensor);
+	     i++)
 		add_tensor(list, INPUT, i, &tensor);
-	for (guint32 i = 0; tacho_slice_output(timeline, slice, i, &tensor); i++)
+	for (guint32 i = 0;
+	     has_tensor_room(list) && tacho_slice_output(timeline, slice, i, &tensor); i++)
 		add_tensor(list, OUTPUT, i, &tensor);
 }
 
@@ -183,6 +240,11 @@ static gchar *foreign_key(const gchar *path)
 		if (*path != '"')
 			g_string_append_c(key, *path);
 	return g_string_free(key, FALSE);
+}
+
+static gboolean has_leaf_room(const struct arg_list *list)
+{
+	return list->next_number < ARGS_OF_SLICE && list->text->len < MAX_TEXT_BYTES;
 }
 
 static void add_leaf(struct arg_list *list, sqlite3_stmt *leaves)
@@ -219,25 +281,67 @@ static gboolean prepare_leaves(struct query_data *data)
 }
 
 /* Text that is no JSON ends the leaves; those before it are kept. */
-static void add_foreign(struct arg_list *list, struct query_data *data, guint32 slice)
+static void add_any_json(struct arg_list *list, struct query_data *data, const gchar *json)
 {
-	g_autofree gchar *json = tacho_slice_args_json(data->timeline, slice);
-
-	if (!json || !prepare_leaves(data))
+	if (!prepare_leaves(data))
 		return;
 	sqlite3_bind_text(data->json_leaves, 1, json, -1, SQLITE_STATIC);
-	while (sqlite3_step(data->json_leaves) == SQLITE_ROW)
+	while (has_leaf_room(list) && sqlite3_step(data->json_leaves) == SQLITE_ROW)
 		add_leaf(list, data->json_leaves);
 	sqlite3_reset(data->json_leaves);
 	sqlite3_clear_bindings(data->json_leaves);
 }
 
-/* --- the list ---------------------------------------------------------------------------------- */
+static void add_plain_leaf(const struct json_leaf *leaf, gpointer data)
+{
+	struct arg_list *list = data;
+	struct arg *arg;
+	guint32 key;
 
-/* The first numbers of the parts; those that columns know have the ones before. */
-#define FIRST_TENSOR  64
-#define FIRST_FOREIGN (1 << 19)
-G_STATIC_ASSERT(N_SLICE_ARGS <= FIRST_TENSOR);
+	if (!has_leaf_room(list))
+		return;
+	key = keep(list, FOREIGN_PREFIX);
+	g_string_truncate(list->text, list->text->len - 1);
+	keep(list, leaf->path);
+	switch (leaf->type) {
+	case JSON_LEAF_INTEGER:
+		add_kept(list, key, ARG_TYPE_INT)->integer = leaf->integer;
+		break;
+	case JSON_LEAF_TRUTH:
+		add_kept(list, key, ARG_TYPE_BOOL)->integer = leaf->integer;
+		break;
+	case JSON_LEAF_STRING:
+		arg = add_kept(list, key, ARG_TYPE_STRING);
+		arg->string = keep_length(list, leaf->string, leaf->n);
+		break;
+	}
+}
+
+/* False: the list is as it was. */
+static gboolean add_plain_json(struct arg_list *list, const gchar *json)
+{
+	guint n_args = list->args->len;
+	guint32 number = list->next_number;
+	gsize n_text = list->text->len;
+
+	if (json_leaves_read(json, list->path, add_plain_leaf, list))
+		return TRUE;
+	g_array_set_size(list->args, n_args);
+	g_string_truncate(list->text, n_text);
+	list->next_number = number;
+	return FALSE;
+}
+
+/* SQLite reads what is rare. */
+static void add_foreign(struct arg_list *list, struct query_data *data, guint32 slice)
+{
+	g_autofree gchar *json = tacho_slice_args_json(data->timeline, slice);
+
+	if (json && !add_plain_json(list, json))
+		add_any_json(list, data, json);
+}
+
+/* --- the list ---------------------------------------------------------------------------------- */
 
 enum arg_parts arg_list_part_of(const gchar *key)
 {

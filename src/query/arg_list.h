@@ -38,6 +38,7 @@ enum arg_parts {
 struct arg_list {
 	GArray *args; /* struct arg */
 	GString *text;
+	GString *path; /* storage */
 	guint32 next_number;
 };
 
@@ -51,6 +52,17 @@ enum arg_parts arg_list_part_of(const gchar *key);
 /* The arg with that key, or NULL. */
 const struct arg *arg_list_find(const struct arg_list *list, const gchar *key);
 const struct arg *arg_list_borrow(const struct arg_list *list, guint index);
+/* Of its slice, times ARGS_OF_SLICE, plus its number, which is less: ids of a slice's args ascend. */
+#define ARGS_OF_SLICE (1 << 20)
+static inline gint64 arg_id(guint32 slice, const struct arg *arg)
+{
+	return (gint64)slice * ARGS_OF_SLICE + arg->number;
+}
+
+/* The value as text, good as long as the list and `digits`. */
+#define ARG_DIGITS_BYTES 40
+const gchar *arg_list_display(const struct arg_list *list, const struct arg *arg,
+			      gchar digits[ARG_DIGITS_BYTES]);
 /* "int", "uint", "real", "string", "bool". */
 const gchar *arg_type_name(enum arg_type type);
 /* The value, as a result of SQL that outlives the list. */

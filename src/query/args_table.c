@@ -1,13 +1,11 @@
 /* args_table: the table `args`: what is known of a slice beyond its columns, a row a key. Made for one
- * slice at a time, when a query comes to it; where it names a key, only the part that may have it.
- * (1) An arg's id is that of its slice, times ARGS_OF_SLICE, plus its number. */
+ * slice at a time, when a query comes to it; where it names a key, only the part that may have it. */
 #include "query/arg_list.h"
 #include "query/id_range.h"
 #include "query/query_plan.h"
 #include "query/query_table.h"
 
-#define ARGS_OF_SLICE (1 << 20)
-#define GUESSED_ARGS  8 /* of a slice */
+#define GUESSED_ARGS 8 /* of a slice */
 
 enum args_column {
 	ARGS_ID,
@@ -154,8 +152,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid)
 {
 	struct args_cursor *cursor = (struct args_cursor *)base;
 
-	*ret_rowid = (sqlite3_int64)cursor->slice * ARGS_OF_SLICE +
-		     arg_list_borrow(&cursor->list, cursor->at)->number;
+	*ret_rowid = arg_id(cursor->slice, arg_list_borrow(&cursor->list, cursor->at));
 	return SQLITE_OK;
 }
 
@@ -164,42 +161,16 @@ static void result_string(sqlite3_context *result, const struct arg_list *list, 
 	sqlite3_result_text(result, list->text->str + at, -1, SQLITE_TRANSIENT);
 }
 
-static void result_display(sqlite3_context *result, const struct arg_list *list,
-			   const struct arg *arg)
-{
-	gchar digits[G_ASCII_DTOSTR_BUF_SIZE];
-
-	switch (arg->type) {
-	case ARG_TYPE_INT:
-		g_snprintf(digits, sizeof(digits), "%" G_GINT64_FORMAT, arg->integer);
-		break;
-	case ARG_TYPE_UINT:
-		g_snprintf(digits, sizeof(digits), "%" G_GUINT64_FORMAT, (guint64)arg->integer);
-		break;
-	case ARG_TYPE_REAL:
-		g_ascii_dtostr(digits, sizeof(digits), arg->real);
-		break;
-	case ARG_TYPE_BOOL:
-		g_strlcpy(digits, arg->integer ? "true" : "false", sizeof(digits));
-		break;
-	case ARG_TYPE_STRING:
-		result_string(result, list, arg->string);
-		return;
-	}
-	sqlite3_result_text(result, digits, -1, SQLITE_TRANSIENT);
-}
-
 static int column_value(sqlite3_vtab_cursor *base, sqlite3_context *result, int column)
 {
 	struct args_cursor *cursor = (struct args_cursor *)base;
 	const struct arg_list *list = &cursor->list;
 	const struct arg *arg = arg_list_borrow(list, cursor->at);
-	sqlite3_int64 id;
+	gchar digits[ARG_DIGITS_BYTES];
 
 	switch ((enum args_column)column) {
 	case ARGS_ID:
-		rowid(base, &id);
-		sqlite3_result_int64(result, id);
+		sqlite3_result_int64(result, arg_id(cursor->slice, arg));
 		break;
 	case ARGS_ARG_SET_ID:
 		sqlite3_result_int64(result, cursor->slice);
@@ -226,7 +197,8 @@ static int column_value(sqlite3_vtab_cursor *base, sqlite3_context *result, int 
 			sqlite3_result_double(result, arg->real);
 		break;
 	case ARGS_DISPLAY_VALUE:
-		result_display(result, list, arg);
+		sqlite3_result_text(result, arg_list_display(list, arg, digits), -1,
+				    SQLITE_TRANSIENT);
 		break;
 	}
 	return SQLITE_OK;
