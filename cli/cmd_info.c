@@ -12,7 +12,7 @@
 #include "run_folder.h"
 
 #define OPEN_ROWS   20
-#define MAX_REASONS 50
+#define MAX_REASONS 20
 
 static const gchar usage[] = "[RUN...]";
 static const gchar description[] =
