@@ -56,6 +56,15 @@ static gboolean has_file(const gchar *folder, const gchar *name)
 	return g_file_test(path, G_FILE_TEST_EXISTS);
 }
 
+/* Whether there is a process's trace in it, as far as one may know: who opens it says why not. */
+static gboolean may_be_trace(const gchar *folder)
+{
+	g_autofree gchar *path = g_build_filename(folder, TRACE_METADATA_FILE, NULL);
+	struct stat status;
+
+	return stat(path, &status) == 0 || errno == EACCES;
+}
+
 static void add_trace(struct run_paths *paths, GHashTable *seen, const gchar *path, guint run)
 {
 	gchar *real = realpath(path, NULL);
@@ -128,7 +137,7 @@ static gboolean add_folder(struct run_paths *paths, GHashTable *seen, const gcha
 	for (guint i = 0; i < names->len; i++) {
 		g_autofree gchar *trace = g_build_filename(folder, names->pdata[i], NULL);
 
-		if (!has_file(trace, TRACE_METADATA_FILE))
+		if (!may_be_trace(trace))
 			continue;
 		add_trace(paths, seen, trace, run);
 		has_trace = TRUE;

@@ -857,6 +857,7 @@ static void test_forbidden(void)
 {
 	gchar *folder = sound_run();
 	g_autofree gchar *path = stream_path(folder);
+	g_autofree gchar *trace = g_path_get_dirname(path);
 	g_autoptr(TachoTimeline) timeline = NULL;
 
 	if (getuid() == 0) {
@@ -867,6 +868,9 @@ static void test_forbidden(void)
 	g_assert_cmpint(g_chmod(path, 0), ==, 0);
 	timeline = open_sound(folder);
 	assert_problem(timeline, "unreadable_file", 1, "0-10.0: Permission denied");
+	g_assert_cmpint(g_chmod(trace, 0), ==, 0);
+	assert_error(folder, TACHO_TIMELINE_ERROR_IO, trace);
+	g_assert_cmpint(g_chmod(trace, 0700), ==, 0);
 	g_assert_cmpint(g_chmod(folder, 0), ==, 0);
 	assert_error(folder, TACHO_TIMELINE_ERROR_IO, "Permission denied");
 	g_assert_cmpint(g_chmod(folder, 0700), ==, 0);
