@@ -1,5 +1,7 @@
 #include "correlate/clock_links.h"
 
+#include "correlate/clock_cycles.h"
+
 static void link_free(gpointer link_pointer)
 {
 	struct clock_link *link = link_pointer;
@@ -53,14 +55,14 @@ void clock_links_add(struct clock_links *links, const struct clock_moment *befor
 		clock_pair_add_after(&link->pairs[trust], after->time_ns, before->time_ns);
 }
 
-/* (1) */
-static void fit_link(struct clock_link *link, const struct clock_span *span)
+/* (1): by what is trusted that much, or less. */
+static void fit_link(struct clock_link *link, const struct clock_span *span, guint n_trusts)
 {
 	static const guint8 BESIDE[N_BOUND_TRUSTS] = { 0, TACHO_CLOCK_ASSUMED,
 						       TACHO_CLOCK_INFERRED };
 	struct clock_pair known = { 0 };
 
-	for (guint i = 0; i < N_BOUND_TRUSTS && !link->has_fit; i++) {
+	for (guint i = 0; i < n_trusts && !link->has_fit; i++) {
 		if (clock_pair_n_bounds(&link->pairs[i]) == 0)
 			continue;
 		clock_pair_add_all(&known, &link->pairs[i]);
@@ -70,11 +72,19 @@ static void fit_link(struct clock_link *link, const struct clock_span *span)
 	clock_pair_release(&known);
 }
 
-void clock_links_fit(struct clock_links *links, const struct clock_span *spans)
+static void fit_all(struct clock_links *links, const struct clock_span *spans, guint n_trusts)
 {
 	for (guint i = 0; i < links->all->len; i++) {
 		struct clock_link *link = g_ptr_array_index(links->all, i);
 
-		fit_link(link, &spans[link->own]);
+		if (!link->has_fit)
+			fit_link(link, &spans[link->own], n_trusts);
 	}
+}
+
+void clock_links_fit(struct clock_links *links, const struct clock_span *spans)
+{
+	fit_all(links, spans, BOUND_SURE + 1);
+	clock_cycles_fit(links, spans); /* (3) */
+	fit_all(links, spans, N_BOUND_TRUSTS);
 }

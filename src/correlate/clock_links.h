@@ -2,7 +2,9 @@
  *
  * (1) What is certain decides. Where that bounds two clocks from one side only, what is assumed of sends is added,
  *     then what belongs together by order alone; whatever was added is told by `evidence`.
- * (2) All bounds of two clocks, of whatever kind, enter one fit (clock_pair.h). */
+ * (2) All bounds of two clocks, of whatever kind, enter one fit (clock_pair.h).
+ * (3) Where what is certain bounds them from one side only, but others from the other side, that goes before what is
+ *     assumed (clock_cycles.h). */
 #ifndef TACHO_CLOCK_LINKS_H
 #define TACHO_CLOCK_LINKS_H
 

@@ -1,5 +1,6 @@
 #include "correlate/clock_pair.h"
 
+#include "base/quantile.h"
 #include "correlate/feasible_lines.h"
 
 /* Times are whole nanoseconds, cut off. */
@@ -7,10 +8,6 @@
 /* Steps of the search for a slope; each leaves 0.618 of what was left. */
 #define N_SLOPE_STEPS 80
 #define GOLDEN	      0.6180339887498949
-
-struct clock_bound {
-	gint64 own_ns, correction_ns;
-};
 
 void clock_pair_release(struct clock_pair *pair)
 {
@@ -50,6 +47,45 @@ void clock_pair_add_all(struct clock_pair *pair, const struct clock_pair *more)
 {
 	add_bounds(&pair->above, more->above);
 	add_bounds(&pair->below, more->below);
+}
+
+/* By how much the map contradicts the bound; negative: it leaves so much. */
+static gint64 contradiction_ns(const struct clock_bound *bound, const struct clock_map *map,
+			       gint sign)
+{
+	gint64 by_ns = clock_map_add(clock_map_apply(map, bound->own_ns), -bound->own_ns);
+
+	return sign * clock_map_add(by_ns, -bound->correction_ns);
+}
+
+static guint32 drop_false(GArray *bounds, const struct clock_map *map, gint sign)
+{
+	g_autoptr(GArray) slacks_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+	guint n_kept = 0, n = bounds ? bounds->len : 0;
+	gdouble usual_ns;
+
+	for (guint i = 0; i < n; i++) {
+		gint64 by_ns =
+			contradiction_ns(&g_array_index(bounds, struct clock_bound, i), map, sign);
+
+		by_ns = MAX(-by_ns, 0);
+		g_array_append_val(slacks_ns, by_ns);
+	}
+	usual_ns = quantile(slacks_ns, 0.5) + ROUNDING_NS;
+	for (guint i = 0; i < n; i++) {
+		struct clock_bound bound = g_array_index(bounds, struct clock_bound, i);
+
+		if ((gdouble)contradiction_ns(&bound, map, sign) <= usual_ns)
+			g_array_index(bounds, struct clock_bound, n_kept++) = bound;
+	}
+	if (bounds)
+		g_array_set_size(bounds, n_kept);
+	return n - n_kept;
+}
+
+guint32 clock_pair_drop_false(struct clock_pair *pair, const struct clock_map *map)
+{
+	return drop_false(pair->above, map, 1) + drop_false(pair->below, map, -1);
 }
 
 guint32 clock_pair_n_bounds(const struct clock_pair *pair)

@@ -26,6 +26,11 @@
 #define CLOCK_PAIR_TOLERATED  0.05
 #define CLOCK_PAIR_TOLERATE_N 2 /* or so many, if that is more */
 
+/* correction(own_ns) is at most, or at least, so much. */
+struct clock_bound {
+	gint64 own_ns, correction_ns;
+};
+
 /* Zeroed is empty. */
 struct clock_pair {
 	GArray *above, *below; /* struct clock_bound */
@@ -48,6 +53,10 @@ void clock_pair_add_after(struct clock_pair *pair, gint64 own_ns, gint64 referen
 
 /* Add all bounds of `more`. */
 void clock_pair_add_all(struct clock_pair *pair, const struct clock_pair *more);
+
+/* Take away the bounds that the map contradicts by more than the others of their side usually leave; it need not be the
+ * truth, but nearly so. Returns how many. */
+guint32 clock_pair_drop_false(struct clock_pair *pair, const struct clock_map *map);
 
 guint32 clock_pair_n_bounds(const struct clock_pair *pair);
 

@@ -28,7 +28,7 @@ struct host {
 
 struct job {
 	guint n_hosts;
-	guint n_bounds; /* of each two that are tied */
+	guint n_bounds; /* of each two that are tied; 0: it depends */
 	GRand *random;
 	struct host hosts[MAX_HOSTS];
 };
@@ -184,7 +184,8 @@ static void check_host(const TachoTimeline *timeline, const struct job *job, gui
 		return;
 	}
 	g_assert_cmpint(clock->state, ==, TACHO_CLOCK_ALIGNED);
-	g_assert_cmpuint(clock->n_bounds, ==, job->n_bounds); /* each once */
+	if (job->n_bounds)
+		g_assert_cmpuint(clock->n_bounds, ==, job->n_bounds); /* each once */
 	g_assert_cmpint(clock->uncertainty_ns, <, 20 * MS);
 	g_assert_cmpfloat_with_epsilon((1 + clock->drift) * (1 + first->drift), 1 + host->drift,
 				       clock->drift_uncertainty + 1e-9);
@@ -331,6 +332,60 @@ static void test_lost_send(void)
 	}
 }
 
+/* Each sends to the next only, and the last to the first: no two bound each other from both sides, but all of them do. */
+static void check_one_way_ring(guint n_hosts, guint seed, gboolean has_false)
+{
+	struct job job;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	job_init(&job, n_hosts, seed, 100e-6);
+	for (guint host = 0; host < n_hosts; host++) {
+		guint next = (host + 1) % n_hosts;
+
+		for (guint i = 0; i < 4 * N_SENDS; i++)
+			send(&job, host, next, (i + 1) * 100 * MS + host * 3 * MS,
+			     has_false && i % 20 == 10 + host % 2);
+		join(&job, host, next);
+	}
+	timeline = job_run(&job);
+	for (guint host = 0; host < n_hosts; host++) {
+		const TachoClock *clock = clock_of(timeline, host);
+
+		check_host(timeline, &job, host);
+		if (host == 0)
+			continue;
+		g_assert_cmpint(clock->evidence, ==, TACHO_CLOCK_BY_SENDS);
+		g_assert_cmpint(clock->inner_uncertainty_ns, <, n_hosts * 200 * US);
+		if (has_false)
+			g_assert_cmpuint(clock->n_contradicted, ==, 4 * N_SENDS / 20);
+		else
+			g_assert_cmpuint(clock->n_contradicted, ==, 0);
+	}
+}
+
+static void test_one_way_rings(void)
+{
+	for (guint n_hosts = 3; n_hosts <= 8; n_hosts++)
+		for (guint seed = 0; seed < 4; seed++)
+			check_one_way_ring(n_hosts, n_hosts * 10 + seed, seed % 2);
+}
+
+/* Without the last that sends to the first, nothing holds them from the other side but what is assumed. */
+static void test_one_way_chain(void)
+{
+	struct job job;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	job_init(&job, 4, 5, 100e-6);
+	for (guint host = 0; host < 3; host++)
+		for (guint i = 0; i < N_SENDS; i++)
+			send(&job, host, host + 1, (i + 1) * 100 * MS + host * 3 * MS, FALSE);
+	timeline = job_run(&job);
+	for (guint host = 1; host < 4; host++)
+		g_assert_cmpint(clock_of(timeline, host)->evidence, ==,
+				TACHO_CLOCK_BY_SENDS | TACHO_CLOCK_ASSUMED);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -338,6 +393,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/clock-hosts/missing-links", test_missing_links);
 	g_test_add_func("/clock-hosts/sends", test_sends);
 	g_test_add_func("/clock-hosts/one-way", test_one_way);
+	g_test_add_func("/clock-hosts/one-way-rings", test_one_way_rings);
+	g_test_add_func("/clock-hosts/one-way-chain", test_one_way_chain);
 	g_test_add_func("/clock-hosts/lost-send", test_lost_send);
 	return g_test_run();
 }
