@@ -2,9 +2,9 @@
  *
  * A node is the smallest piece of work: the time an operation spends in itself between two of its
  * children, a kernel, the host's time between operations, the transfer of a collective, the time
- * that a launch takes to reach its device. An edge
- * says that a node cannot begin before another has ended, and why. Waiting is in no node: it is
- * what a replay (tacho/replay.h) finds out. docs/replay.md describes the model. */
+ * that a launch takes to reach its device. An edge says that a node cannot begin before another has
+ * ended, and why. Waiting is in no node: it is what a replay (tacho/replay.h) finds out.
+ * docs/replay.md describes the model. */
 #ifndef TACHO_GRAPH_H
 #define TACHO_GRAPH_H
 
@@ -71,10 +71,10 @@ typedef enum {
 typedef struct _TachoGraph TachoGraph;
 
 /* The graph of the steps `first_step` to `last_step` (inclusive, -1: no limit) of a correlated
- * timeline, of which it takes those that every rank completed, without holes but for control steps,
- * which take no time in it. Where there are none at all, but
- * work of devices, all that was recorded is one step. The timeline must
- * outlive the graph; of it, only the strings are added to. */
+ * timeline: of these, the longest run that every rank completed. Control steps are no hole in it, and
+ * take no time. Where there are no steps at all, but work of devices, all that was recorded is one. The
+ * timeline must outlive the graph; of it, only the strings are added to. The caller's.
+ * TACHO_GRAPH_ERROR_NO_STEPS, TACHO_GRAPH_ERROR_CYCLE or TACHO_GRAPH_ERROR_SIZE otherwise. */
 TachoGraph *tacho_graph_build(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
 			      GError **error);
 void tacho_graph_free(TachoGraph *graph);

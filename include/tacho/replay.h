@@ -31,10 +31,10 @@ gboolean tacho_graph_what_if(TachoGraph *graph, const gchar *what_if, GError **e
  * with g_strfreev(). Not a file (G_FILE_ERROR), or not text: TACHO_GRAPH_ERROR_WHAT_IF. */
 gchar **tacho_what_ifs_read(const gchar *path, GError **error);
 
-/* By how much the median step were shorter if one thing were 1 % faster: work of each kind and name, of each
- * rank, the links' bandwidth and latency. A row a thing, the largest gain first, with "what", "name", "pieces",
- * "busy_ms" (a step, of work the mean over ranks), "gain_ms", "gain_pct", and "felt_pct": how much of what it is
- * faster the step is shorter. The caller's. TACHO_GRAPH_ERROR_CYCLE: it cannot be played. */
+/* By how much the median step would be shorter if one thing were 1 % faster: work of each kind and name, of each rank, the
+ * links' bandwidth and latency. A row a thing, the largest gain first, with "what", "name", "pieces", "busy_ms" (a step; of
+ * work, the mean over ranks), "gain_ms", "gain_pct", and "felt_pct": how much of the time that the thing saves the step is
+ * shorter by. The caller's. TACHO_GRAPH_ERROR_CYCLE: it cannot be played. */
 TachoTable *tacho_replay_sensitivity(const TachoGraph *graph, GError **error);
 
 /* What a recording says about a change. */
@@ -81,8 +81,9 @@ typedef struct {
 	/* Of tacho_predict_together(), where recordings are several; else NULL and 0. */
 	TachoTable *recordings; /* a row each, in the order given */
 	gchar *shown_recording; /* whose graph, critical path, memory and so on these are */
-	/* Of the recordings' predicted steps, from the so manieth least, 1 is the least, to the so manieth
-	 * greatest; and how probable it is that the median of all recordings that could be made is in there, and the next one. */
+	/* The interval from the recordings_rank-th least of the recordings' predicted steps (1: the least) to the
+	 * recordings_rank-th greatest, and how probable it is that it holds the median of all recordings that could be
+	 * made, and the next one. */
 	guint recordings_rank;
 	gdouble recordings_interval_ms[2];
 	gdouble recordings_median_pct, recordings_next_pct;

@@ -8,10 +8,11 @@
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
-#define LONG_FACTOR  10	   /* times the median: a call that waited */
-#define MIN_LONG_NS  20000 /* ... and longer than this */
-#define MIN_DEPTH    32
-#define MIN_AGREEING 4
+#define LONG_FACTOR  10	   /* times the median: a call that waited, where it is ... */
+#define MIN_LONG_NS  20000 /* ... also longer than this */
+#define MIN_DEPTH    32	   /* works outstanding: with fewer, the call waited for something else */
+#define MAX_NS	     4e18  /* a gint64 holds it */
+#define MIN_AGREEING 4	   /* calls that waited at one depth, for it to be believed */
 
 /* The works of a stream that had been launched and were not over when `index` was being launched; `*next` is
  * the first of the stream that was not over at the launch before. */
@@ -46,7 +47,7 @@ static gint64 long_call_ns(const struct graph_builder *builder, guint32 rank_ind
 			collect_calls(builder, build_stream_at(builder, i), durations_ns);
 	if (durations_ns->len == 0)
 		return G_MAXINT64;
-	return (gint64)CLAMP(LONG_FACTOR * quantile(durations_ns, 0.5), MIN_LONG_NS, 4e18);
+	return (gint64)CLAMP(LONG_FACTOR * quantile(durations_ns, 0.5), MIN_LONG_NS, MAX_NS);
 }
 
 /* How much was outstanding when long calls of the stream began: gint64, one a call. */

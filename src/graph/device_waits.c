@@ -1,27 +1,24 @@
 /* device_waits: who waited for a device.
  *
- * A stream waits for an event of another one. Where the trace has the wait (a SYNC slice on the stream,
- * with an EVENT_WAIT flow from the work that the event came with), the work launched next on the stream
- * had waited. Most traces only have the calls, which name neither stream nor event. Then they are taken
- * to be used as PyTorch uses them: an event is recorded on the stream that its thread last gave work,
- * and the work that a thread launches next after it made a stream wait had waited for the event recorded
- * last on any other stream. What contradicts the times is left out.
+ * A stream waits for an event of another one. Where the trace has the wait (a SYNC slice on the stream, with an
+ * EVENT_WAIT flow from the work that the event came with), the work launched next on the stream had waited. Most traces
+ * have the calls alone, which name neither stream nor event. Then they are taken to be used as PyTorch uses them: an
+ * event is recorded on the stream that its thread last gave work, and the work that a thread launches next after it made
+ * a stream wait had waited for the event recorded last on any other stream. What contradicts the times is left out.
+ *
+ * The kernels of a CUDA graph have one launch, and nothing tells what they wait for. One that begins within a moment of
+ * the end of one on another stream, and not so of the end of the one before it on its own, is taken to have waited for
+ * it; the first on a stream, for what had ended last.
  *
  * A call waits for
  *
- *     a device          Device, Ctx or Context Synchronize, and what frees its memory: for the last
- *                       work of every stream
+ *     a device          Device, Ctx or Context Synchronize, and what frees its memory: for the last work of every stream
  *     a stream          StreamSynchronize: for the last work of the stream that the SYNC slice is on
  *     an event          EventSynchronize: for the work with which the event came
  *     its own copy      a call that launched a copy and returned after it had ended
  *
- * The kernels of a CUDA graph have one launch, and nothing tells what they wait for. One that begins within
- * a moment of the end of one on another stream, and not so of the end of that before it on its own, is
- * taken to have waited for it; the first on a stream for what had ended last.
- *
- * always for what had been launched before it. Where no SYNC slice tells the stream or event, the work that ended
- * last while the call waited is taken. It went on when the work had ended: what it did before, and in
- * waiting, is in no node. */
+ * always as far as launched before it. Where no SYNC slice tells the stream or event, it is the work that ended last while
+ * the call waited. The call went on when the work had ended: what it did before, and in waiting, is in no node. */
 #include <string.h>
 
 #include "graph/graph_builder.h"

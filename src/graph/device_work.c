@@ -5,24 +5,13 @@
  * Work whose launch nobody recorded counts when it began in the steps.
  *
  * (1) The works of a stream are in the order of their begins. */
+#include "analyze/device_work.h"
 #include "graph/graph_builder.h"
 
 static gboolean is_work(const TachoTimeline *timeline, guint32 slice)
 {
-	switch ((TachoSliceKind)timeline->slices.kind[slice]) {
-	case TACHO_SLICE_KERNEL:
-	case TACHO_SLICE_COLLECTIVE:
-	case TACHO_SLICE_MEMCPY:
-	case TACHO_SLICE_MEMSET:
-		return !(timeline->slices.flags[slice] & TACHO_SLICE_OPEN);
-	default:
-		return FALSE;
-	}
-}
-
-static gboolean is_stream(const TachoTimeline *timeline, guint32 track)
-{
-	return tacho_timeline_track(timeline, track)->kind == TACHO_TRACK_STREAM;
+	return is_device_work(timeline, slice) &&
+	       !(timeline->slices.flags[slice] & TACHO_SLICE_OPEN);
 }
 
 void builder_find_launches(struct graph_builder *builder)
@@ -30,8 +19,7 @@ void builder_find_launches(struct graph_builder *builder)
 	const TachoSlices *slices = &builder->timeline->slices;
 
 	for (guint32 i = 0; i < slices->n; i++)
-		if (slices->launch[i] != TACHO_NONE && is_work(builder->timeline, i) &&
-		    is_stream(builder->timeline, slices->track[i]))
+		if (slices->launch[i] != TACHO_NONE && is_work(builder->timeline, i))
 			builder->launches[slices->launch[i]] = 1;
 }
 
@@ -123,10 +111,12 @@ void builder_add_work(struct graph_builder *builder)
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
 		guint32 process = g_array_index(timeline->ranks, TachoRank, rank).main_process;
 
-		for (guint32 i = 0; i < timeline->tracks->len; i++)
-			if (is_stream(timeline, i) &&
-			    tacho_timeline_track(timeline, i)->process == process)
+		for (guint32 i = 0; i < timeline->tracks->len; i++) {
+			const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+			if (track->kind == TACHO_TRACK_STREAM && track->process == process)
 				add_stream(builder, rank, i);
+		}
 	}
 }
 

@@ -253,11 +253,11 @@ gboolean graph_has_cores(const TachoGraph *graph)
 	return FALSE;
 }
 
-guint32 *graph_none_new(guint32 n)
+guint32 *graph_none_new(gsize n)
 {
 	guint32 *numbers = g_new(guint32, MAX(n, 1u));
 
-	for (guint32 i = 0; i < n; i++)
+	for (gsize i = 0; i < n; i++)
 		numbers[i] = TACHO_NONE;
 	return numbers;
 }

@@ -18,8 +18,8 @@ struct build_pass {
 	guint32 first_slice, end_slice; /* its slices are among [first, end) */
 	guint32 ordinal;		/* among those of its rank whose gradients are reduced */
 	GArray *gradients;		/* guint32 slices, in order of arrival */
-	GArray *copies;	  /* guint32: pieces of the thread, a gradient's copy back each;
-					 * empty where they are not as many as the gradients */
+	GArray *copies; /* guint32: pieces of the thread, each a gradient's copy back; empty where they are not as
+			   * many as the gradients */
 	guint32 n_waited; /* gradients whose buckets have been found waited for */
 };
 
@@ -66,7 +66,7 @@ struct build_stream {
 	guint32 first_work, n_work;
 };
 
-/* `work` could not begin before another had ended, on another stream. */
+/* `work` could not begin before `from`, of another stream, had ended. */
 struct build_event {
 	guint32 work, from;
 };

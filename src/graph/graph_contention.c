@@ -25,11 +25,11 @@
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
-#define MIN_PIECE_NS	20000	/* shorter ones are mostly noise ... */
-#define MIN_DEVICE_NS	5000	/* ... and on devices, which nothing interrupts */
-#define MIN_OF_A_KIND	8	/* both overlapped and not, for a kind to count */
-#define MIN_COMPARED_NS 5000000 /* of transfers beside them, for it to be believed */
-#define STALL_TIMES	8 /* times the median undisturbed: no transfer held it up, but the machine */
+#define MIN_PIECE_NS	20000	/* shorter pieces are mostly noise ... */
+#define MIN_DEVICE_NS	5000	/* ... on devices, which nothing interrupts, even shorter ones */
+#define MIN_OF_A_KIND	8	/* overlapped and not, each, for a kind to count */
+#define MIN_COMPARED_NS 5000000 /* overlapped in all, for the share to be believed */
+#define STALL_TIMES	8 /* the median undisturbed: longer, it was the machine that held it up */
 
 struct interval {
 	gint64 begin_ns, end_ns;
@@ -206,7 +206,7 @@ static void sort_piece(const struct graph_builder *builder, const struct graph_n
 		g_array_append_val(kind->overlapped, overlapped);
 }
 
-/* Of those undisturbed, in the mean; those longer than the limit left out. */
+/* The mean of those undisturbed, without those longer than the limit. */
 static gdouble mean_free_ns(const struct op_kind *kind, gdouble limit_ns)
 {
 	gdouble total_ns = 0;
@@ -298,7 +298,7 @@ static void undisturb(struct graph_node *node, const GArray *times, gdouble shar
 	node->duration_ns -= llround((gdouble)shared_ns * share);
 }
 
-/* What is taken of hosts, or of devices, where bytes moved in `times`; it is taken out. */
+/* Find the share taken of hosts, or of devices, where bytes moved in `times`, and take it out of their nodes. */
 static gdouble take_out(struct graph_builder *builder, gboolean is_device, GArray *const *times)
 {
 	TachoGraph *graph = builder->graph;

@@ -2,7 +2,10 @@
  *
  * pred[] and succ[] hold the edges by node, those of node i from pred_first[i] up to pred_first[i + 1].
  * Nodes are numbered by when they began in the recording, so the numbers mostly are a topological order
- * already, and only where they are not is one made (`order`). */
+ * already, and only where they are not is one made (`order`).
+ *
+ * Lists are made by counting: counts stand two entries on, so that first[i + 1] is where list i begins once they are
+ * summed up, and where it ends once it has been filled. */
 #include "graph/graph_internal.h"
 
 #define MAX_NAMED_IN_CYCLE 6

@@ -42,8 +42,8 @@ struct graph_edge {
 	guint32 kind; /* TachoEdgeKind */
 };
 
-/* Where nodes happen: a thread of a rank or a stream of its device, the communication of a rank, or the
- * wires. Ranks of guests count on behind those of the timeline. */
+/* Where nodes happen: on a thread of a rank, on a stream of its device, in the communication of a rank, or on the
+ * wires. Guests' ranks are numbered after those of the timeline. */
 struct graph_lane {
 	guint32 rank_index; /* TACHO_NONE: wires */
 	guint32 host;	    /* string id */
@@ -53,11 +53,11 @@ struct graph_lane {
 	gboolean is_main;   /* the thread that the steps are of */
 };
 
-/* A direction of a host's network, or what ranks of one host speak through. */
+/* A direction of a host's network, or what the ranks of one host speak through; or a device's link. */
 struct graph_link {
-	guint32 host;		/* string id */
+	guint32 host;		/* string id; of a device's link, with its rank */
 	guint32 set;		/* as of a lane */
-	const gchar *direction; /* static: "out", "in", "local" */
+	const gchar *direction; /* static: "out", "in", "local"; of a device: "device", "network" */
 };
 
 /* Workers that carry out the collectives of one group on one rank, in the order queued; or a device's engine for
@@ -75,7 +75,7 @@ struct graph_group {
 	guint32 first_link, n_links; /* into group_links[] */
 	struct transfer_cost cost;   /* of its all-reduces, or else of all it did */
 	gdouble added_latency_ns;    /* by what-ifs, one way; not in `cost` */
-	gdouble max_fixed_ns;	     /* what of a transfer cannot depend on its bytes */
+	gdouble max_fixed_ns; /* of a transfer, what does not depend on its bytes is at most this */
 	gdouble wire_ns_per_byte;    /* as messages tell; 0: they do not */
 	gdouble hop_ns;		     /* where they do: what each segment takes beside its bytes */
 	struct collective_plan plan; /* by what-ifs; what its topology leaves open is as recorded */
@@ -212,7 +212,7 @@ struct _TachoGraph {
 	gdouble device_taken_share; /* of what its device computes while its collectives' bytes move */
 	guint32 n_cores; /* of each host, shared by the ranks' threads; 0: a core a thread */
 
-	/* Made by graph_freeze(). pred_first has n + 1 entries, and so on. */
+	/* Made by graph_freeze(). The lists of node i are pred[pred_first[i]] up to pred[pred_first[i + 1]], and so on. */
 	guint32 n_frozen;    /* nodes */
 	gint64 *duration_ns; /* as the nodes', close together */
 	guint32 *pred_first, *pred, *succ_first, *succ;
@@ -247,20 +247,20 @@ static inline guint32 graph_n_own_ranks(const TachoGraph *graph)
 	return graph->n_played > 0 ? graph->n_played : graph->timeline->ranks->len;
 }
 
-/* And those of guests. */
+/* The same, and the ranks of guests. */
 guint32 graph_n_ranks(const TachoGraph *graph);
-/* Of a rank's index; NULL: it is one of the timeline's. */
+/* The guest that the rank is of; NULL: it is of this job. */
 const struct graph_guest *graph_guest_of(const TachoGraph *graph, guint32 rank_index);
 /* The node is of another job. */
 gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *node);
 
-/* What moving bytes takes from the device of a rank. */
+/* What moving bytes takes from the device of a rank, 0..1. */
 gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index);
 
-/* `n` numbers of rows or nodes, all TACHO_NONE; the caller's. */
-guint32 *graph_none_new(guint32 n);
+/* `n` numbers of rows or nodes, all TACHO_NONE; the caller's, to be freed with g_free(). */
+guint32 *graph_none_new(gsize n);
 
-/* Of a device. A guest's lanes have no track, and it has no devices. */
+/* The lane is a stream of a device. A guest's lanes have no track, so none of them is. */
 static inline gboolean graph_lane_is_stream(const TachoGraph *graph, const struct graph_lane *lane)
 {
 	return lane->track != TACHO_NONE &&
@@ -286,21 +286,23 @@ gboolean graph_has_cores(const TachoGraph *graph);
 /* The place of a step's number among the graph's steps, or TACHO_NONE. */
 guint32 graph_step_index(const TachoGraph *graph, guint32 number);
 
-/* Rank of a node, or the first of those that it stands for (rank_copies.h), -1 for a transfer and for what is
- * a guest's. */
+/* The launcher's number of a node's rank, or of the first of those that it stands for (rank_copies.h); -1: the node is a
+ * transfer, or a guest's. */
 gint32 graph_node_rank(const TachoGraph *graph, guint32 node);
 
 /* What PyTorch's autograd does in a backward pass, by its flag or its name; not what it calls. */
 gboolean graph_slice_is_autograd(const TachoTimeline *timeline, guint32 slice);
 
-/* An empty graph over `timeline`. */
+/* An empty graph over `timeline`, which must outlive it. The caller's, to end with tacho_graph_free(). */
 TachoGraph *graph_new(TachoTimeline *timeline);
-/* One to edit, to be frozen before it is played. */
+/* A copy to edit, unfrozen; the caller's, too. */
 TachoGraph *graph_copy(const TachoGraph *graph);
+/* Add a row; graph_add_node() returns its index. */
 guint32 graph_add_node(TachoGraph *graph, struct graph_node node);
 void graph_add_edge(TachoGraph *graph, guint32 from, guint32 to, TachoEdgeKind kind);
 /* Let a group's transfers use a link of `host` too; added when new, and once a group. */
 void graph_add_group_link(TachoGraph *graph, guint32 group, guint32 host, const gchar *direction);
+/* Note what the graph leaves out or assumes: a sentence without its full stop. */
 void graph_note(TachoGraph *graph, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Take nodes away: those whose flag is set, with all their edges. Their numbers stay. */
@@ -312,22 +314,23 @@ void graph_renumber(TachoGraph *graph);
 /* Set duration_ns of a transfer's node from its two parts. */
 void graph_set_transfer(TachoGraph *graph, guint32 transfer, gdouble fixed_ns, gdouble work_ns);
 
-/* Play the collectives that are unfolded as one transfer each again: in proportion to what was changed of their
- * hops. The nodes of these are removed. */
+/* Let the collectives that are unfolded be one transfer each again, which takes what it took in proportion to what was
+ * changed of its hops. The hops' nodes are removed. */
 void graph_fold_hops(TachoGraph *graph);
 
-/* How many transfers share the link with a transfer of the group that is the busiest of its links; `load` is how many are
- * on each link, `n_of_group` how many of them are of the group. Of devices, transfers of one group do not share: they
- * follow each other, or are between others of its ranks; hops do, of several channels. */
+/* How many transfers share the busiest of a group's links with a transfer of the group, itself included; `load` is how many
+ * are on each link, `n_of_group` how many of them are the group's. Transfers of one group of devices do not share: they
+ * follow each other, or are between others of its ranks. Hops do, for they are of several channels. */
 guint32 graph_n_sharing(const TachoGraph *graph, guint32 group, const guint32 *load,
 			guint32 n_of_group);
 
-/* Make what the replay walks. TACHO_GRAPH_ERROR_CYCLE: the message names the nodes in the circle. */
+/* Make what a replay walks; what was made before is freed. FALSE, with the error set: TACHO_GRAPH_ERROR_CYCLE, whose
+ * message names nodes of the cycle, or TACHO_GRAPH_ERROR_SIZE. */
 gboolean graph_freeze(TachoGraph *graph, GError **error);
 /* Free what graph_freeze() made. */
 void graph_thaw(TachoGraph *graph);
 
-/* "rank 0 main: aten::mm", for messages. */
+/* "rank 0 main: op aten::mm", for messages; the caller's. */
 gchar *graph_describe_node(const TachoGraph *graph, guint32 node);
 
 #endif

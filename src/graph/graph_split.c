@@ -18,7 +18,6 @@ struct split {
 	guint32 first_member; /* of those that are asked for: what `to` stands for, with others like it */
 	guint32 *lanes, *links, *groups, *pools, *transfers,
 		*nodes; /* copies; TACHO_NONE: has none */
-	guint n_edges;	/* before */
 };
 
 /* --- what has copies -------------------------------------------------------------------------- */
@@ -35,7 +34,7 @@ static guint32 rank_of_copy(const struct split *split, guint32 rank_index)
 	return split->to * split->n_recorded + rank_index % split->n_recorded;
 }
 
-/* Of some of the ranks of the set. */
+/* Groups of some of the ranks of the set have copies; those of all ranks do not. */
 static gboolean has_copy_of_group(const struct split *split, guint32 group)
 {
 	const struct graph_group *row = graph_group_at(split->graph, group);

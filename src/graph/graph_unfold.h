@@ -9,8 +9,9 @@
 #include "graph/graph_internal.h"
 
 /* The frozen graph with nodes for all ranks asked of it; frozen, to be played and not to be edited: it has no
- * list of edges, no gradients and no passes. Nodes of a rank on a lane are those of the rank that is played for it, in the
- * same order. Groups of some of the ranks have copies, too; one of all ranks is one.
+ * list of edges, no gradients and no passes. A rank's nodes on a lane are those of the rank that is played for it, in the
+ * same order. Groups of some of the ranks have copies, too; a group of all ranks is there once. The caller's, to end with
+ * tacho_graph_free().
  * TACHO_GRAPH_ERROR_SIZE: more than 32-bit indices can number. TACHO_GRAPH_ERROR_WHAT_IF: the last copies would lack
  * ranks that they work with; or there are guests. */
 TachoGraph *graph_unfold(const TachoGraph *graph, GError **error);

@@ -58,7 +58,7 @@ static void take_call(struct run *run, guint64 bytes, gint64 end_ns, GArray *pac
 	run->last_end_ns = end_ns;
 }
 
-/* The rank that a message counts for, or TACHO_NONE: received by none, or outside the steps. */
+/* The rank that received the message; TACHO_NONE: none did, or not in the steps. */
 static guint32 receiving_rank(const struct graph_builder *builder, guint32 slice,
 			      TachoMessageArgs *ret_args)
 {

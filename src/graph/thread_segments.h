@@ -1,7 +1,7 @@
 /* thread_segments: a thread's time cut into its smallest pieces.
  *
  * A piece ends wherever a slice begins or ends, and at moments asked for; it belongs to the
- * innermost slice open in it, or to none. Pieces follow each other in time and leave no gap, but
+ * innermost slice open in it, or to none. Pieces follow each other in time and leave no gap, except
  * where a caller takes some away. */
 #ifndef TACHO_THREAD_SEGMENTS_H
 #define TACHO_THREAD_SEGMENTS_H

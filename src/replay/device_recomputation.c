@@ -4,12 +4,12 @@
  *     ... --> anchor --> a' --> b' --> first ...      after: copies of what the host did in the part
  *                         `launch' --> kernel' --> what the backward pass launches first on that stream
  *
- * (1) Copies of the host's pieces follow each other where the backward pass begins, on its thread. What was launched in the
- *     part by none of them is launched by the anchor, which takes no time.
+ * (1) Copies of the host's pieces follow each other where the backward pass begins, on its thread. Work of the part that
+ *     none of them launched is launched by the anchor, which takes no time.
  * (2) Copies of a stream's work follow each other behind what was launched on it before the backward pass, with
  *     the gaps that they had; all that was launched later comes after them. Where nothing was, who waits for the
  *     stream later waits for them.
- * (3) Of events and calls that wait, those within the part are copied. */
+ * (3) Waits for events, and calls that wait for devices, are copied where both ends are within the part. */
 #include "replay/recomputation.h"
 
 struct repetition {

@@ -19,6 +19,7 @@
 
 #include <string.h>
 
+#include "analyze/device_work.h"
 #include "graph/graph_internal.h"
 #include "replay/event_path_longest.h"
 
@@ -67,19 +68,6 @@ static gboolean is_on(const struct finder *finder, guint32 slice, TachoTrackKind
 		       ->kind == kind;
 }
 
-static gboolean is_device_work(const struct finder *finder, guint32 slice)
-{
-	switch ((TachoSliceKind)finder->timeline->slices.kind[slice]) {
-	case TACHO_SLICE_KERNEL:
-	case TACHO_SLICE_COLLECTIVE:
-	case TACHO_SLICE_MEMCPY:
-	case TACHO_SLICE_MEMSET:
-		return is_on(finder, slice, TACHO_TRACK_STREAM);
-	default:
-		return FALSE;
-	}
-}
-
 static gboolean is_in_window(const struct finder *finder, guint32 slice)
 {
 	gint64 start_ns = finder->timeline->slices.start_ns[slice];
@@ -123,7 +111,7 @@ static void collect_events(struct finder *finder)
 		    is_on(finder, i, TACHO_TRACK_THREAD))
 			finder->is_in[i] = is_in_window(finder, i);
 		else if (launch != TACHO_NONE &&
-			 (is_device_work(finder, i) || kind == TACHO_SLICE_SYNC) &&
+			 (is_device_work(finder->timeline, i) || kind == TACHO_SLICE_SYNC) &&
 			 is_in_window(finder, launch))
 			add_device_event(finder, i);
 	}
@@ -292,7 +280,8 @@ static void collect_launched(struct finder *finder)
 	for (guint32 i = 0; i < slices->n; i++) {
 		guint32 call = slices->launch[i];
 
-		if (call != TACHO_NONE && is_of_process(finder, i) && is_device_work(finder, i)) {
+		if (call != TACHO_NONE && is_of_process(finder, i) &&
+		    is_device_work(finder->timeline, i)) {
 			struct launched launched = { slices->track[i], slices->track[call],
 						     slices->start_ns[call], i };
 

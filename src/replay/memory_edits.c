@@ -1,7 +1,7 @@
 /* memory_edits: what-ifs that change which memory is held when.
  *
- * Which tensor is in which block is known where the storages of tensors were recorded, which are the addresses
- * of blocks. */
+ * A tensor is in the block that has the address of its storage; so which is in which is known where storages were
+ * recorded. */
 #include <string.h>
 
 #include "replay/replay_memory.h"

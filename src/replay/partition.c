@@ -61,13 +61,12 @@ static void partition_init(struct partition *partition, TachoGraph *graph, guint
 
 	*partition = (struct partition){ .graph = graph, .part_bytes = part_bytes };
 	partition->splits = g_array_new(FALSE, FALSE, sizeof(struct split));
-	partition->split_of = g_new(guint32, MAX(n_transfers, 1u));
+	partition->split_of = graph_none_new(n_transfers);
 	partition->member_of = g_new(guint32, MAX(n_nodes, 1u));
 	for (guint32 i = 0; i < n_transfers; i++) {
 		guint64 bytes = graph_transfer_at(graph, i)->bytes;
 		struct split split = { .transfer = i };
 
-		partition->split_of[i] = TACHO_NONE;
 		if (!is_split(graph, i, part_bytes))
 			continue;
 		split.n_parts = (guint32)MIN((bytes - 1) / part_bytes + 1, MAX_PARTS + 1);
@@ -94,7 +93,7 @@ static void partition_release(struct partition *partition)
 	g_free(partition->member_of);
 }
 
-/* The node that is in part `part` what `node` is in the whole, of which part 0 is what is left. */
+/* The node that is in part `part` what `node` is in the whole; part 0 is what is left of the whole. */
 static guint32 node_of_part(const struct partition *partition, const struct split *split,
 			    guint32 node, guint32 part)
 {

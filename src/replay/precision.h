@@ -13,7 +13,7 @@ struct operation {
 	guint32 first; /* node of its kernels */
 	gboolean is_matched, is_backward;
 	enum device_rate recorded, before,
-		now;		 /* its numbers: recorded, before the change, after */
+		now;		 /* its numbers: as recorded, before the change, after it */
 	enum device_rate stored; /* what its weights are kept in; DEVICE_N_RATES: as recorded */
 	gdouble factor, factor_before;
 	gdouble cast_ns, cast_ns_before;

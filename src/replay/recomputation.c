@@ -1,9 +1,9 @@
 /* recomputation: parts of the forward pass that are not kept for the backward pass, but computed again.
  *
- * What matches is computed a second time in full, for as long as it took the first time, right before the
- * first of its backward pass. Which that is, correlate tells (forward_backward.c). What devices did for it they do
- * again (device_recomputation.c). What it had handed out and
- * only its backward pass needs is not held between (memory_edits.c). */
+ * What matches is computed a second time in full, for as long as it took the first time, right before its backward pass
+ * begins. Which that is, correlate tells (forward_backward.c). What devices did for it they do again
+ * (device_recomputation.c). The memory that it handed out, and that only its backward pass needs, is not held in between
+ * (memory_edits.c). */
 #include "replay/recomputation.h"
 
 #include <string.h>

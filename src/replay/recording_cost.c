@@ -19,11 +19,12 @@
 #include "base/quantile.h"
 #include "replay/replay_internal.h"
 
-#define MAX_SCALE    32.0 /* times the stated cost; 0 is the least */
-#define MAX_TRIES    8
-#define ENOUGH_SHARE 1e-4 /* of a step */
-#define LEAST_SHARE  1e-3 /* what a stated cost may be wrong by, of a step */
-#define STATED_ERROR 4.0  /* of itself */
+#define MAX_SCALE      32.0 /* times the stated cost; 0 is the least */
+#define MAX_TRIES      8
+#define ENOUGH_SHARE   1e-4  /* of a step */
+#define LEAST_SHARE    1e-3  /* what a stated cost may be wrong by, of a step */
+#define STATED_ERROR   4.0   /* of itself */
+#define LEAST_VARIANCE 1e-12 /* of control steps, so that their weight is finite */
 
 /* Of a slice of the rank's main process. */
 static gdouble slice_cost_ns(const TachoTimeline *timeline, guint32 rank_index)
@@ -139,7 +140,7 @@ static gdouble weigh(const TachoControlTime *control, gdouble recorded_ns, gdoub
 		     gdouble stated_ns)
 {
 	gdouble stated_error = MAX(STATED_ERROR * (recorded_ns / stated_ns - 1), LEAST_SHARE);
-	gdouble weight = 1 / MAX(control->error * control->error, 1e-12);
+	gdouble weight = 1 / MAX(control->error * control->error, LEAST_VARIANCE);
 	gdouble stated_weight = 1 / (stated_error * stated_error + recorded_error * recorded_error);
 
 	return MIN((control->step_ns * weight + stated_ns * stated_weight) /

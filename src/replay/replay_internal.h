@@ -31,8 +31,8 @@ struct step_marks {
 	/* What devices do last of what a step launched: of cell i, from device_first[i] up to
 	 * device_first[i + 1]. NULL: there are no devices. */
 	guint32 *device_first, *device_nodes;
-	const gint64 *
-		lag_ns; /* of each cell of the first n_lag_ranks ranks, others are copies of these; or NULL */
+	/* Of each cell of the first n_lag_ranks ranks, of which the others are copies; or NULL. */
+	const gint64 *lag_ns;
 	guint32 n_lag_ranks;
 };
 

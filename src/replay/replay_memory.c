@@ -28,10 +28,8 @@ struct memory_places *memory_places_new(const TachoGraph *graph)
 
 	places->graph = graph;
 	places->n_tracks = graph->timeline->tracks->len;
-	places->lane_of = g_new(guint32, MAX(n_places, 1u));
-	places->main_lane = g_new(guint32, MAX(n_ranks, 1u));
-	memset(places->lane_of, 0xff, n_places * sizeof(guint32));
-	memset(places->main_lane, 0xff, n_ranks * sizeof(guint32));
+	places->lane_of = graph_none_new(n_places);
+	places->main_lane = graph_none_new(n_ranks);
 	places->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	for (guint32 i = 0; i < graph->lanes->len; i++) {
 		const struct graph_lane *lane = graph_lane_at(graph, i);

@@ -7,7 +7,8 @@
 /* Find the blocks that the ranks held during the graph's steps, as recorded; before durations are changed. */
 void replay_find_memory(TachoGraph *graph);
 
-/* A moment of the recording, on a thread of the rank. */
+/* Where in a graph's nodes a moment of a thread (a track; TACHO_NONE: the rank's main one) is. `time_ns` is of the
+ * timeline. The graph is borrowed, and must not get other nodes. */
 struct memory_places;
 struct memory_places *memory_places_new(const TachoGraph *graph);
 void memory_places_free(struct memory_places *places);
@@ -43,9 +44,9 @@ struct memory_peak replay_memory_peak(const TachoReplay *replay, gboolean with_t
 /* The same passes several times a step: gradients are there from the first on. */
 void memory_accumulate(TachoGraph *graph);
 
-/* What was handed out in [begin, end) of the rank, a part of its forward pass, but outlasts it and is read by
- * nothing else before `again`, is given back at its end, and is there again from the begin of `again`, a
- * node, on. */
+/* A part of a rank's forward pass, [begin_ns, end_ns), that is computed again at again_ns. Memory handed out in it that
+ * outlasts it, and that nothing reads in between, is given back at the part's end (that of last_node), and is there again
+ * from the begin of again_node on. */
 struct memory_recomputation {
 	guint32 rank_index;
 	gint64 begin_ns, end_ns, again_ns; /* of the timeline */

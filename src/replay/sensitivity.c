@@ -1,4 +1,4 @@
-/* sensitivity: by how much a step were shorter if one thing were 1 % faster.
+/* sensitivity: by how much a step would be shorter if one thing were 1 % faster.
  *
  * A thing is all work of one kind and name, all work of a rank, the bandwidth or the latency of all links.
  * Each is a trial of its own (replay_trial.h). Times are whole nanoseconds, of which 1 % of a short piece
@@ -176,7 +176,7 @@ static void add_row(TachoTable *table, const TachoGraph *graph, const struct thi
 	guint32 n_ranks = MAX(rank_copies_n_asked(graph), 1u);
 	gdouble busy_ns = thing->busy_ns / n_steps, gain_ns = step_ns - faster_ns;
 
-	/* work is of the ranks, each of which has its own; a rank's is its, a link's all ranks' */
+	/* each rank has its own work, so the mean over ranks is told; a rank's is its own, a link's is all ranks' */
 	if (thing->kind == THING_WORK)
 		busy_ns /= n_ranks;
 	tacho_table_row(table);

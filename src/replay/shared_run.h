@@ -76,13 +76,12 @@ struct shared_run {
 	guint32 n_leaves; /* next[n_leaves + i] is core set i's */
 	guint32 late_set; /* whose leaf is not as the set is; TACHO_NONE: none's */
 	guint32 n_ranks;
-	guint32 *
-		rank_core_set; /* [rank]: of its threads; [n_ranks + rank]: of its device; or PLACE_NONE */
+	/* [rank]: the set of its threads; [n_ranks + rank]: of its device; or PLACE_NONE. */
+	guint32 *rank_core_set;
 	guint32 *n_moving; /* transfers on links, of hosts and of devices, as rank_core_set[] */
-	guint32 *
-		moving_first; /* of group g: moving[moving_first[g]] up to moving[moving_first[g + 1]] */
-	guint32 *
-		moving; /* in rank_core_set[]: who moves bytes while a transfer of the group does */
+	/* Who moves bytes while a transfer of group g does, as indexes of rank_core_set[]: moving[moving_first[g]] up to
+	 * moving[moving_first[g + 1]]. */
+	guint32 *moving_first, *moving;
 	struct worker_pool *pools;
 	struct shared_history *history; /* to be written; or NULL */
 	const struct rank_fold *fold;	/* ranks that others are played for; or NULL */

@@ -173,14 +173,12 @@ static void place_ends(struct marking *marking, gsize n_cells)
 static void make_marks(struct marking *marking, guint32 n_ranks, guint32 n_steps)
 {
 	struct step_marks *marks = marking->marks;
-	gsize n_cells = (gsize)n_ranks * n_steps, n = MAX(n_cells, 1u);
+	gsize n_cells = (gsize)n_ranks * n_steps;
 
 	*marks = (struct step_marks){ .n_ranks = n_ranks, .n_steps = n_steps };
-	marks->before = g_new(guint32, n);
-	marks->first = g_new(guint32, n);
-	marks->last = g_new(guint32, n);
-	for (gsize i = 0; i < n; i++)
-		marks->before[i] = marks->first[i] = marks->last[i] = TACHO_NONE;
+	marks->before = graph_none_new(n_cells);
+	marks->first = graph_none_new(n_cells);
+	marks->last = graph_none_new(n_cells);
 	marking->ends = g_array_new(FALSE, FALSE, sizeof(struct device_end));
 	find_marks(marking);
 	place_ends(marking, n_cells);
