@@ -11,7 +11,7 @@
 #include "graph/rank_copies.h"
 #include "replay/replay_memory.h"
 
-#define MAX_ROUNDS (1u << 20) /* as many times what seemed enough; nodes run out before */
+#define MAX_ROUNDS (1u << 30) /* as many times what seemed enough; nodes run out before */
 
 /* Below this, what recording took is not worth a note. */
 #define MIN_NOTED_SHARE	      0.001
@@ -147,18 +147,19 @@ static gboolean change_beside_jobs(TachoPrediction *prediction, const gchar *con
 				   guint n_what_ifs, GError **error)
 {
 	g_autoptr(TachoGraph) alone = prediction->graph;
+	guint64 rounds = 1, need = 1;
 
 	prediction->graph = NULL;
-	for (guint32 rounds = 1; rounds <= MAX_ROUNDS; rounds *= 2) {
+	do {
+		rounds = MIN(rounds * need, MAX_ROUNDS);
 		g_clear_pointer(&prediction->replay, tacho_replay_free);
 		g_clear_pointer(&prediction->graph, tacho_graph_free);
 		prediction->graph = graph_copy(alone);
-		prediction->graph->guest_rounds = rounds;
+		prediction->graph->guest_rounds = (guint32)rounds;
 		if (!change_and_play(prediction, what_ifs, n_what_ifs, error))
 			return FALSE;
-		if (replay_guests_last(prediction->replay))
-			break;
-	}
+		need = replay_guests_need(prediction->replay);
+	} while (need > 1 && rounds < MAX_ROUNDS);
 	prediction->jobs = replay_guest_steps(prediction->replay);
 	return TRUE;
 }

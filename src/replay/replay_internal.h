@@ -84,8 +84,9 @@ TachoGraph *replay_build_graph(TachoTimeline *timeline, gint64 first_step, gint6
 /* The median of the steps' times. */
 gdouble replay_median_step_ns(const TachoReplay *replay);
 
-/* Other jobs put beside this one (what_if_jobs.c): FALSE where one of them was over before this one. */
-gboolean replay_guests_last(const TachoReplay *replay);
+/* Other jobs put beside this one (what_if_jobs.c): how many times as many rounds of them are needed, at the pace they
+ * had, for each to outlast this one: a power of two. 1: they did. */
+guint32 replay_guests_need(const TachoReplay *replay);
 /* A row a guest: "run", "ranks", "offset_ms", "alone_step_ms" and "predicted_step_ms" (beside this job) of its steps
  * that were over before this job, "steps" (how many these are). NULL: there are no guests. */
 TachoTable *replay_guest_steps(const TachoReplay *replay);

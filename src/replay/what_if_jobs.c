@@ -7,8 +7,9 @@
  * (1) A guest goes on for as long as this job does: what it recorded is repeated, round after round. In a later
  *     round, what had waited for nothing (the first work of each rank) follows the last of its rank's main
  *     thread, and the first on each thread and stream what was last there.
- * (2) How many rounds are enough follows from the replay: tacho_predict() doubles graph->guest_rounds until
- *     every guest outlasts this job.
+ * (2) How many rounds are enough follows from the replay: tacho_predict() multiplies graph->guest_rounds by what
+ *     replay_guests_need() says until every guest outlasts this job. A rank of this job that begins hours after
+ *     another one, as those of unrelated traces, asks for more than can be, and is refused after one replay.
  * (3) How far its devices are behind its hosts when a step is over (step_times.c) is what they are in a replay of all its
  *     rounds alone.
  * (4) A guest has no slices and no tracks, so that changes of work pass it by; those of links do not. */
@@ -22,6 +23,7 @@
 #include "replay/what_if_internal.h"
 
 #define MAX_ADDED     (8 * 1000 * 1000) /* nodes */
+#define MAX_NEED      (1u << 30)	/* times as many rounds, at once */
 #define ENOUGH_ROUNDS 2.0		/* times as long as this job was recorded, to begin with */
 
 struct visit {
@@ -533,23 +535,32 @@ static gint64 own_end_ns(const TachoReplay *replay)
 	return ends->len > 0 ? g_array_index(ends, gint64, ends->len - 1) : 0;
 }
 
-gboolean replay_guests_last(const TachoReplay *replay)
+guint32 replay_guests_need(const TachoReplay *replay)
 {
 	gint64 end_ns = own_end_ns(replay);
-	gboolean last = TRUE;
+	guint32 most = 1;
 
 	for (guint i = 0; i < replay->graph->guests->len; i++) {
+		const struct graph_guest *guest =
+			&g_array_index(replay->graph->guests, struct graph_guest, i);
 		struct step_marks marks;
 		g_autoptr(GArray) ends = NULL;
 		gint64 first_ns;
+		gdouble pace_ns;
+		guint32 need = 2;
 
-		step_marks_init_guest(&marks, replay->graph,
-				      &g_array_index(replay->graph->guests, struct graph_guest, i));
+		step_marks_init_guest(&marks, replay->graph, guest);
 		ends = find_ends_of_steps(replay, &marks, &first_ns);
 		step_marks_release(&marks);
-		last &= first_ns >= end_ns;
+		if (first_ns >= end_ns)
+			continue;
+		pace_ns = MAX((gdouble)(first_ns - guest->offset_ns), 1);
+		while (need < MAX_NEED &&
+		       2 * need * pace_ns <= (gdouble)(end_ns - guest->offset_ns))
+			need *= 2;
+		most = MAX(most, need);
 	}
-	return last;
+	return most;
 }
 
 /* The times of its steps that all its ranks have behind them by `until_ns`, beside this job and alone. */

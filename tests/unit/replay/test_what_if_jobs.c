@@ -119,6 +119,24 @@ static void test_cores(void)
 	assert_beside(loner, loner, "jobs=%s", 100, 100, 1);
 }
 
+/* One rank begins an hour after the other, who would have to go on until then: that is known after two rounds, of 100 us
+ * each, and not tried out by ever more of them. */
+static void test_ranks_apart(void)
+{
+	static const gchar apart[] = "unit us\n"
+				     "rank 0 host=h0 thread 1000 main\n"
+				     "  annotation ProfilerStep#0 0..100\n"
+				     "    op a 0..100\n"
+				     "rank 1 host=h0 thread 1001 main\n"
+				     "  annotation ProfilerStep#0 3600000000..3600000100\n"
+				     "    op a 3600000000..3600000100\n";
+	g_autofree gchar *folder = write_run(apart);
+	g_autofree gchar *what_if = g_strconcat("jobs=", folder, NULL);
+
+	assert_refused(apart, what_if, "would be repeated 33554432 times");
+	run_builder_remove(folder);
+}
+
 static void test_refusals(void)
 {
 	g_autofree gchar *folder = g_dir_make_tmp("job-XXXXXX", NULL);
@@ -210,6 +228,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if_jobs/cores", test_cores);
 	g_test_add_func("/what_if_jobs/device", test_device);
 	g_test_add_func("/what_if_jobs/refusals", test_refusals);
+	g_test_add_func("/what_if_jobs/ranks_apart", test_ranks_apart);
 	g_test_add_func("/what_if_jobs/telling", test_telling);
 	return g_test_run();
 }
