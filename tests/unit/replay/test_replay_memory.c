@@ -142,6 +142,25 @@ static void test_owners(void)
 	g_assert_cmpint(prediction->peak_rank, ==, 0);
 }
 
+/* The operation around what is no operation itself has it; the one around that has not. */
+static void test_innermost_owner(void)
+{
+	static const gchar nested[] = "unit us\n"
+				      "rank 0 thread 1000 main\n"
+				      "  annotation ProfilerStep#0 0..100\n"
+				      "    op outer 0..50\n"
+				      "      op inner 10..40\n"
+				      "        runtime cudaMalloc 20..30\n"
+				      "  alloc 25 address=4096 bytes=100\n";
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(nested);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) prediction = predict(timeline, "", &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(tacho_table_n_rows(prediction->peak_owners), ==, 1);
+	g_assert_cmpstr(tacho_table_cell_text(prediction->peak_owners, 0, "name"), ==, "inner");
+}
+
 /* Fewer ranks: those that are gone hold nothing. Without allocations, nothing is known. */
 static void test_ranks(void)
 {
@@ -294,6 +313,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay_memory/accumulate", test_accumulate);
 	g_test_add_func("/replay_memory/threads", test_threads);
 	g_test_add_func("/replay_memory/owners", test_owners);
+	g_test_add_func("/replay_memory/innermost_owner", test_innermost_owner);
 	g_test_add_func("/replay_memory/ranks", test_ranks);
 	g_test_add_func("/replay_memory/devices", test_devices);
 	g_test_add_func("/replay_memory/curve", test_curve);

@@ -69,6 +69,25 @@ static void test_known(void)
 			 100 + 200 * 15.7 / 8.1 + 300 * 900 / 320.0 + 100 * 125 / 65.0 + 100 + 200);
 }
 
+/* Filling memory goes with the memory's bandwidth, a copy to the host stays. */
+static void test_fill(void)
+{
+	static const gchar fill[] =
+		"unit us\n"
+		"rank 0 thread 1000 main\n"
+		"  annotation ProfilerStep#0 0..500\n"
+		"    runtime cudaMemsetAsync 0..10\n"
+		"    runtime cudaMemcpyAsync 10..20\n"
+		"    runtime cudaLaunchKernel 20..30\n"
+		"    runtime cudaDeviceSynchronize 30..500\n"
+		"stream 7\n"
+		"  memset \"Memset (Device)\" 100..200 launch=cudaMemsetAsync\n"
+		"  memcpy \"Memcpy DtoH (Device -> Pageable)\" 200..300 launch=cudaMemcpyAsync\n"
+		"  kernel other 300..400 launch=cudaLaunchKernel\n";
+
+	assert_predicted(fill, "device=A100-80GB:V100", 100 + 2 * 100 * 900 / 2039.0 + 100 + 100);
+}
+
 /* An operation that changes sides: on an L4 of 121 T/s and 300 GB/s, 2e9 operations take 16.5 us, 6 MB 20. */
 static void test_other_side(void)
 {
@@ -215,6 +234,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/what_if_device/known", test_known);
+	g_test_add_func("/what_if_device/fill", test_fill);
 	g_test_add_func("/what_if_device/other_side", test_other_side);
 	g_test_add_func("/what_if_device/some_ranks", test_some_ranks);
 	g_test_add_func("/what_if_device/copies", test_copies);
