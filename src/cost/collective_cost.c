@@ -52,23 +52,24 @@ static struct collective_time hierarchical_time(const struct topology *topology,
 	return time;
 }
 
+/* Servers stand outside the outermost level: what all ranks behind a link push goes over it. */
 static struct collective_time server_time(const struct collective_plan *plan,
 					  const struct crossing *crossing, gdouble bytes,
 					  guint32 n_ranks)
 {
 	const struct topology *topology = &plan->topology;
-	gdouble outer_ns_per_byte = topology->levels[topology->n_levels - 1].ns_per_byte;
-	gdouble of_rank_ns = bytes * topology->levels[0].ns_per_byte;
-	gdouble of_host_ns =
-		topology->n_levels > 1 ? crossing->sizes[0] * bytes * outer_ns_per_byte : 0;
-	gdouble of_server_ns = n_ranks * bytes * outer_ns_per_byte / MAX(plan->n_servers, 1u);
+	const struct topology_level *outermost = &topology->levels[topology->n_levels - 1];
 	gdouble n_parts = plan->partition_bytes > 0
 				  ? MAX(ceil(bytes / (gdouble)plan->partition_bytes), 1.0)
 				  : 1;
-	gdouble latency_ns = 0, push_ns = MAX(MAX(of_rank_ns, of_host_ns), of_server_ns);
+	gdouble n_behind = 1, latency_ns = 0;
+	gdouble push_ns = n_ranks * bytes * outermost->ns_per_byte / MAX(plan->n_servers, 1u);
 
-	for (guint32 i = 0; i < topology->n_levels; i++)
+	for (guint32 i = 0; i < topology->n_levels; i++) {
+		push_ns = MAX(push_ns, n_behind * bytes * topology->levels[i].ns_per_byte);
 		latency_ns += topology->levels[i].latency_ns;
+		n_behind *= crossing->sizes[i];
+	}
 	return (struct collective_time){ (n_parts + 1) * latency_ns,
 					 (n_parts + 1) / n_parts * push_ns };
 }

@@ -88,6 +88,20 @@ static void test_link_of_host(void)
 	g_assert_cmpfloat_with_epsilon(time.work_ns, 2 * 4 * 1200 * 4, 1e-6);
 }
 
+/* What the eight ranks of a rack send over its link, and where that is fast, the four of a host over its. */
+static void test_link_of_rack(void)
+{
+	struct collective_plan plan = plan_of(COLLECTIVE_PS);
+	struct collective_time time;
+
+	plan.n_servers = 24;
+	time = collective_time(&plan, "nccl:all_reduce", 1200, 24);
+	g_assert_cmpfloat_with_epsilon(time.work_ns, 2 * 8 * 1200 * 4, 1e-6);
+	plan.topology.levels[2].ns_per_byte = 0.5;
+	time = collective_time(&plan, "nccl:all_reduce", 1200, 24);
+	g_assert_cmpfloat_with_epsilon(time.work_ns, 2 * 4 * 1200 * 2, 1e-6);
+}
+
 /* Algorithms are those of all-reduces. */
 static void test_others(void)
 {
@@ -122,6 +136,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/collective_cost/algorithms", test_algorithms);
 	g_test_add_func("/collective_cost/parts", test_parts);
 	g_test_add_func("/collective_cost/link-of-host", test_link_of_host);
+	g_test_add_func("/collective_cost/link-of-rack", test_link_of_rack);
 	g_test_add_func("/collective_cost/others", test_others);
 	g_test_add_func("/collective_cost/monotone", test_monotone);
 	return g_test_run();
