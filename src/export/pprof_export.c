@@ -222,7 +222,7 @@ gboolean tacho_export_pprof(const TachoTimeline *timeline, const TachoExportOpti
 {
 	g_autofree guint8 *bytes = NULL;
 	struct export_scope scope;
-	guint n_bytes;
+	guint n_bytes = 0;
 
 	if (!export_scope_init(&scope, timeline, options, error))
 		return FALSE;
