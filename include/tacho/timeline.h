@@ -417,6 +417,8 @@ guint32 *tacho_timeline_finish(TachoTimeline *timeline);
 
 void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,
 				const gchar *where_format, ...) G_GNUC_PRINTF(4, 5);
+/* The first problem of that kind, NULL: there is none. */
+const TachoProblem *tacho_timeline_find_problem(const TachoTimeline *timeline, const gchar *kind);
 
 static inline const TachoTrack *tacho_timeline_track(const TachoTimeline *timeline, guint32 track)
 {

@@ -17,45 +17,20 @@ guint32 builder_add_lane(struct graph_builder *builder, guint32 rank_index, guin
 	return builder->graph->lanes->len - 1;
 }
 
-/* The first problem of the kind; *ret_n: how many there are. */
-static const TachoProblem *find_problems(const TachoTimeline *timeline, const gchar *kind,
-					 guint *ret_n)
+/* One note for all problems of the kind, which names the first. */
+static void note_problems(struct graph_builder *builder, const gchar *kind, const gchar *meaning)
 {
-	const TachoProblem *first = NULL;
+	const GArray *problems = builder->timeline->problems;
+	const TachoProblem *first = tacho_timeline_find_problem(builder->timeline, kind);
+	g_autofree gchar *others = NULL;
+	guint n = 0;
 
-	*ret_n = 0;
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
-
-		if (!g_str_equal(problem->kind, kind))
-			continue;
-		if (!first)
-			first = problem;
-		++*ret_n;
-	}
-	return first;
-}
-
-/* What is not in the recording and makes the graph another than the job's. */
-static void note_problems(struct graph_builder *builder)
-{
-	static const struct {
-		const gchar *kind, *meaning;
-	} noted[] = { { "truncated_file", "a file of the recording is cut off" },
-		      { "lost_records", "records were lost" } };
-	guint n;
-
-	if (find_problems(builder->timeline, "no_times", &n))
-		graph_note(builder->graph, "the trace tells in which order operations began, not "
-					   "when: times here mean nothing");
-	for (guint i = 0; i < G_N_ELEMENTS(noted); i++) {
-		const TachoProblem *problem = find_problems(builder->timeline, noted[i].kind, &n);
-		g_autofree gchar *others = n > 1 ? g_strdup_printf(" (and %u more)", n - 1) : NULL;
-
-		if (problem)
-			graph_note(builder->graph, "%s: %s%s", noted[i].meaning, problem->where,
-				   others ? others : "");
-	}
+	for (guint i = 0; i < problems->len; i++)
+		n += g_str_equal(g_array_index(problems, TachoProblem, i).kind, kind);
+	if (n > 1)
+		others = g_strdup_printf(" (and %u more)", n - 1);
+	if (first)
+		graph_note(builder->graph, "%s: %s%s", meaning, first->where, others ? others : "");
 }
 
 static void note_what_is_left_out(struct graph_builder *builder)
@@ -63,7 +38,11 @@ static void note_what_is_left_out(struct graph_builder *builder)
 	const TachoTimeline *timeline = builder->timeline;
 	guint n_apart = 0;
 
-	note_problems(builder);
+	if (tacho_timeline_find_problem(timeline, "no_times"))
+		graph_note(builder->graph, "the trace tells in which order operations began, not "
+					   "when: times here mean nothing");
+	note_problems(builder, "truncated_file", "a file of the recording is cut off");
+	note_problems(builder, "lost_records", "records were lost");
 	for (guint i = 0; i < timeline->clocks->len; i++)
 		n_apart +=
 			g_array_index(timeline->clocks, TachoClock, i).state == TACHO_CLOCK_APART;

@@ -178,6 +178,17 @@ void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guin
 	g_array_append_val(timeline->problems, problem);
 }
 
+const TachoProblem *tacho_timeline_find_problem(const TachoTimeline *timeline, const gchar *kind)
+{
+	for (guint i = 0; i < timeline->problems->len; i++) {
+		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+
+		if (g_str_equal(problem->kind, kind))
+			return problem;
+	}
+	return NULL;
+}
+
 guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, guint32 track,
 				 guint32 name, gint64 start_ns, gint64 duration_ns, guint8 flags,
 				 guint64 source)

@@ -74,17 +74,6 @@ gchar *foreign_sample(const gchar *name)
 	return NULL;
 }
 
-const TachoProblem *foreign_problem(const TachoTimeline *timeline, const gchar *kind)
-{
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
-
-		if (strcmp(problem->kind, kind) == 0)
-			return problem;
-	}
-	return NULL;
-}
-
 guint foreign_count_kind(const TachoTimeline *timeline, TachoSliceKind kind)
 {
 	guint count = 0;

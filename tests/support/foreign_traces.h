@@ -25,8 +25,6 @@ gchar *foreign_open_fails(const gchar *path);
  * skipped, which has been said. */
 gchar *foreign_sample(const gchar *name);
 
-/* The first problem of that kind, NULL: there is none. */
-const TachoProblem *foreign_problem(const TachoTimeline *timeline, const gchar *kind);
 guint foreign_count_kind(const TachoTimeline *timeline, TachoSliceKind kind);
 
 /* Correlate, and ask for everything that is known of each slice. */

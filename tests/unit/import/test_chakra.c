@@ -156,7 +156,7 @@ static void assert_two_kernels(const TachoTimeline *timeline)
 	g_assert_cmpuint(timeline->slices.kind[collective], ==, TACHO_SLICE_COLLECTIVE);
 	g_assert_cmpuint(timeline->slices.launch[kernel], ==, timeline_find(timeline, "op b", 0));
 	g_assert_cmpuint(count_flows(timeline, TACHO_FLOW_DATA), ==, 5);
-	g_assert_nonnull(foreign_problem(timeline, "computed_times"));
+	g_assert_nonnull(tacho_timeline_find_problem(timeline, "computed_times"));
 }
 
 static void test_messages(void)
@@ -267,8 +267,9 @@ static void test_circle(void)
 	assert_times(timeline, "c", 0, 5);
 	assert_times(timeline, "a", 5, 5);
 	assert_times(timeline, "b", 10, 5);
-	g_assert_cmpuint(foreign_problem(timeline, "circular_dependency")->count, ==, 2);
-	g_assert_nonnull(foreign_problem(second, "no_times"));
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "circular_dependency")->count, ==,
+			 2);
+	g_assert_nonnull(tacho_timeline_find_problem(second, "no_times"));
 	foreign_remove(path);
 	foreign_remove(second_path);
 }
@@ -280,7 +281,8 @@ static void test_broken(void)
 	g_autoptr(TachoTimeline) timeline = foreign_open(path);
 
 	g_assert_cmpuint(timeline->slices.n, ==, 4);
-	g_assert_nonnull(strstr(foreign_problem(timeline, "truncated_file")->where, "byte "));
+	g_assert_nonnull(
+		strstr(tacho_timeline_find_problem(timeline, "truncated_file")->where, "byte "));
 	foreign_damage(path, 400);
 	foreign_remove(path);
 }

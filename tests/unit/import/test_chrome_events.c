@@ -175,7 +175,8 @@ static void test_unmatched(void)
 			"E a pid=0 tid=1 at 9000 for 7000 of 0 open\n");
 	g_assert_cmpuint(reading.file.n_unmatched, ==, 2);
 	g_assert_cmpuint(reading.file.n_unended, ==, 2);
-	g_assert_cmpuint(foreign_problem(reading.timeline, "unknown_record")->count, ==, 2);
+	g_assert_cmpuint(tacho_timeline_find_problem(reading.timeline, "unknown_record")->count, ==,
+			 2);
 	end_reading(&reading, path);
 }
 
@@ -193,10 +194,12 @@ static void test_broken(void)
 	g_assert_cmpstr(reading.lines->str, ==,
 			"X say \"a\" b pid=0 tid=1 at 1000\nX b pid=0 tid=1 at 2000\n");
 	g_assert_nonnull(
-		strstr(foreign_problem(reading.timeline, "corrupt_record")->where, "byte 68:"));
+		strstr(tacho_timeline_find_problem(reading.timeline, "corrupt_record")->where,
+		       "byte 68:"));
 	g_assert_nonnull(
-		strstr(foreign_problem(reading.timeline, "truncated_file")->where, "byte 119:"));
-	g_assert_cmpuint(foreign_problem(reading.timeline, "bad_text")->count, ==, 2);
+		strstr(tacho_timeline_find_problem(reading.timeline, "truncated_file")->where,
+		       "byte 119:"));
+	g_assert_cmpuint(tacho_timeline_find_problem(reading.timeline, "bad_text")->count, ==, 2);
 	end_reading(&reading, path);
 }
 

@@ -109,8 +109,8 @@ static void test_unmatched(void)
 	assert_slice(timeline, "inner", 0, "event", 200, 200);
 	g_assert_cmpint(timeline->slices.duration_ns[open], ==, 260);
 	g_assert_cmpuint(timeline->slices.flags[open] & TACHO_SLICE_OPEN, ==, TACHO_SLICE_OPEN);
-	g_assert_cmpuint(foreign_problem(timeline, "unmatched_begin")->count, ==, 1);
-	g_assert_cmpuint(foreign_problem(timeline, "unmatched_end")->count, ==, 3);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unmatched_begin")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unmatched_end")->count, ==, 3);
 	g_assert_cmpuint(timeline->slices.n, ==, 9);
 }
 
@@ -128,7 +128,7 @@ static void test_streams(void)
 	assert_slice(timeline, "job", 0, "event", 0, 200);
 	assert_args(timeline, "a", "{\"event\":\"a\",\"vtid\":8,\"vpid\":0,\"cpu_id\":3}");
 	g_assert_cmpuint(timeline->n_dropped, ==, 5);
-	g_assert_cmpuint(foreign_problem(timeline, "lost_records")->count, ==, 5);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "lost_records")->count, ==, 5);
 	ctf_lines_remove(folder);
 }
 
@@ -524,7 +524,7 @@ static TachoTimeline *open_broken(gchar *folder, const gchar *text, gsize offset
 
 static void assert_left_out(const TachoTimeline *timeline, const gchar *folder, const gchar *offset)
 {
-	const TachoProblem *problem = foreign_problem(timeline, "truncated_file");
+	const TachoProblem *problem = tacho_timeline_find_problem(timeline, "truncated_file");
 	g_autofree gchar *stream = g_build_filename(folder, "stream_0", NULL);
 
 	g_assert_nonnull(problem);

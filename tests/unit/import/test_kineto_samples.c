@@ -44,14 +44,6 @@ static guint count_kind(const TachoTimeline *timeline, TachoSliceKind kind)
 	return count;
 }
 
-static gboolean has_problem(const TachoTimeline *timeline, const gchar *kind)
-{
-	for (guint i = 0; i < timeline->problems->len; i++)
-		if (strcmp(g_array_index(timeline->problems, TachoProblem, i).kind, kind) == 0)
-			return TRUE;
-	return FALSE;
-}
-
 /* How long any slice of the kinds is open, a set of bits. */
 static gint64 measure_union(const TachoTimeline *timeline, guint kinds)
 {
@@ -117,7 +109,7 @@ static void test_rank_unknown(void)
 	if (!unavailable || !listed)
 		return;
 	g_assert_cmpint(g_array_index(unavailable->ranks, TachoRank, 0).rank, ==, 0);
-	g_assert_true(has_problem(unavailable, "unknown_rank"));
+	g_assert_nonnull(tacho_timeline_find_problem(unavailable, "unknown_rank"));
 	g_assert_cmpint(g_array_index(listed->ranks, TachoRank, 0).rank, ==, 1);
 	g_assert_cmpuint(count_kind(listed, TACHO_SLICE_KERNEL), ==, 4); /* old categories */
 	g_assert_cmpuint(count_kind(listed, TACHO_SLICE_RUNTIME), ==, 8);
@@ -301,7 +293,7 @@ static void test_launches(void)
 	g_assert_cmpuint(n_optimizer, ==, 27);
 	g_assert_cmpuint(g_hash_table_size(host), ==, 12);
 	g_assert_cmpuint(g_hash_table_size(device), ==, 3);
-	g_assert_false(has_problem(timeline, "orphan_kernel"));
+	g_assert_null(tacho_timeline_find_problem(timeline, "orphan_kernel"));
 }
 
 /* A1: what AMD's runtime launched, each by its own call. */
@@ -487,7 +479,7 @@ static void test_two_of_a_rank(void)
 	}
 	timeline = tacho_run_open(paths, G_N_ELEMENTS(paths), NULL, NULL, &error);
 	g_assert_no_error(error);
-	g_assert_true(has_problem(timeline, "duplicate_rank"));
+	g_assert_nonnull(tacho_timeline_find_problem(timeline, "duplicate_rank"));
 	g_assert_cmpuint(timeline->slices.n, ==, 33);
 }
 
@@ -583,8 +575,8 @@ static void test_eight_ranks(void)
 	/* of half precision, [4, 2048, 4096] as record_param_comms says */
 	g_assert_cmpuint(n_activations, ==, 81);
 	g_assert_cmpuint(timeline->steps->len, ==, 8);
-	g_assert_false(has_problem(timeline, "orphan_kernel"));
-	g_assert_false(has_problem(timeline, "missing_rank"));
+	g_assert_null(tacho_timeline_find_problem(timeline, "orphan_kernel"));
+	g_assert_null(tacho_timeline_find_problem(timeline, "missing_rank"));
 }
 
 static void test_damaged(void)

@@ -271,7 +271,7 @@ static void test_categories(void)
 	assert_categories(first);
 	assert_categories(second);
 	g_assert_cmpuint(first->problems->len + second->problems->len, ==, 0);
-	g_assert_cmpuint(foreign_problem(third, "unknown_record")->count, ==, 3);
+	g_assert_cmpuint(tacho_timeline_find_problem(third, "unknown_record")->count, ==, 3);
 	tacho_correlate(first);
 	curve = tacho_view_memory_curve(first, &filter);
 	g_assert_cmpuint(tacho_table_n_rows(curve), ==, 3);

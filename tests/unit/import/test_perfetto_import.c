@@ -397,7 +397,7 @@ static void test_others(void)
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 7000);
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 1).value, ==, 2500);
 	/* the drop itself, and the event whose names it took */
-	g_assert_cmpuint(foreign_problem(timeline, "lost_records")->count, ==, 2);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "lost_records")->count, ==, 2);
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
 	foreign_use(timeline);
 	foreign_remove(path);

@@ -71,7 +71,7 @@ static void test_set(void)
 	g_assert_cmpuint(memory->device, ==, 1);
 	g_assert_cmpuint(memory->slice, ==, timeline_find(timeline, "hipMalloc", 0));
 	g_assert_cmpuint(timeline->samples->len, ==, 2);
-	g_assert_cmpuint(foreign_problem(timeline, "corrupt_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "corrupt_record")->count, ==, 1);
 	foreign_use(timeline);
 }
 

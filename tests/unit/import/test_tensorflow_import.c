@@ -231,7 +231,7 @@ static void test_timeline(void)
 	g_assert_nonnull(strstr(args, "\"novel\": 7"));
 	check_timeline_memory(timeline, matmul);
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 256);
-	g_assert_cmpuint(foreign_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->steps->len, ==, 1);
 }
@@ -274,7 +274,7 @@ static void expect_problem(const gchar *name, const gchar *text, const gchar *ki
 {
 	gchar *path = proto_text_write(name, text);
 	g_autoptr(TachoTimeline) timeline = foreign_open(path);
-	const TachoProblem *problem = foreign_problem(timeline, kind);
+	const TachoProblem *problem = tacho_timeline_find_problem(timeline, kind);
 
 	g_assert_nonnull(problem);
 	if (!strstr(problem->where, where))
@@ -363,7 +363,7 @@ static void test_graph_text(void)
 		g_assert_nonnull(timeline);
 		g_assert_true(tacho_slice_told(timeline, timeline_find(timeline, "w", 0), &told));
 		g_assert_cmpfloat(told.parameters, ==, 35);
-		g_assert_nonnull(foreign_problem(timeline, "corrupt_record"));
+		g_assert_nonnull(tacho_timeline_find_problem(timeline, "corrupt_record"));
 		foreign_remove(graph);
 	}
 }

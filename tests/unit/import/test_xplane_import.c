@@ -220,7 +220,7 @@ static void expect_problem(const gchar *text, const gchar *kind, const gchar *wh
 	gchar *path;
 
 	timeline = open_text(text, &path);
-	problem = foreign_problem(timeline, kind);
+	problem = tacho_timeline_find_problem(timeline, kind);
 	g_assert_nonnull(problem);
 	if (!strstr(problem->where, where))
 		g_error("'%s' is not in: %s", where, problem->where);
@@ -259,7 +259,7 @@ static void test_truncated(void)
 		if (timeline) {
 			g_assert_cmpuint(timeline->slices.n, >, 0);
 			/* between planes nothing is missing that could be told */
-			if (!foreign_problem(timeline, "truncated_file"))
+			if (!tacho_timeline_find_problem(timeline, "truncated_file"))
 				g_assert_true(whole->data[n] == 0x0a || whole->data[n] == 0x22);
 			foreign_use(timeline);
 		} else {

@@ -56,21 +56,10 @@ static TachoTimeline *open_paths(gchar *const *paths, guint n, GError **error)
 	return tacho_run_open((const gchar *const *)paths, n, NULL, NULL, error);
 }
 
-static const TachoProblem *find_problem(const TachoTimeline *timeline, const gchar *kind)
-{
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
-
-		if (strcmp(problem->kind, kind) == 0)
-			return problem;
-	}
-	return NULL;
-}
-
 static void assert_problem(const TachoTimeline *timeline, const gchar *kind, const gchar *first,
 			   const gchar *second)
 {
-	const TachoProblem *problem = find_problem(timeline, kind);
+	const TachoProblem *problem = tacho_timeline_find_problem(timeline, kind);
 
 	if (!problem)
 		g_error("no problem '%s'", kind);
@@ -235,8 +224,8 @@ static void test_launchers(void)
 	timeline = open_paths(&folder, 1, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(timeline->ranks->len, ==, 4);
-	g_assert_null(find_problem(timeline, "other_job"));
-	g_assert_null(find_problem(timeline, "missing_rank"));
+	g_assert_null(tacho_timeline_find_problem(timeline, "other_job"));
+	g_assert_null(tacho_timeline_find_problem(timeline, "missing_rank"));
 	run_builder_remove(folder);
 	g_free(folder);
 }

@@ -38,21 +38,10 @@ static TachoTimeline *open_sound(const gchar *path)
 	return timeline;
 }
 
-static const TachoProblem *find_problem(const TachoTimeline *timeline, const gchar *kind)
-{
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
-
-		if (strcmp(problem->kind, kind) == 0)
-			return problem;
-	}
-	return NULL;
-}
-
 static void assert_problem(const TachoTimeline *timeline, const gchar *kind, guint64 count,
 			   const gchar *word)
 {
-	const TachoProblem *problem = find_problem(timeline, kind);
+	const TachoProblem *problem = tacho_timeline_find_problem(timeline, kind);
 
 	if (!problem)
 		g_error("no problem '%s'", kind);
