@@ -8,7 +8,9 @@
  *     parent stands before its children and a track's slices are one range.
  * (2) start_ns is nanoseconds since the timeline's origin (origin_unix_ns). All times, ends included,
  *     are within TACHO_MAX_TIME_NS of it, so that the difference of any two is a gint64.
- * (3) parent[] is the innermost slice of the same track that contains the slice, or TACHO_NONE.
+ * (3) parent[] is the innermost slice of the same track that contains the slice, or TACHO_NONE. What only
+ *     partly overlaps (an annotation that begins in a function and ends behind it) lies beside: neither is cut,
+ *     and trace/own_time.h says whose a moment is.
  *     Slices that may end in another thread (collectives) live on a track of their own beside the
  *     thread that queued them, so that (1) and (3) hold: see TACHO_TRACK_ASYNC.
  * (4) What the analyses need often is a column; the rest stays in the source, and is read through
@@ -55,6 +57,7 @@ typedef enum {
 	TACHO_SLICE_BACKWARD = 1 << 1, /* an autograd node */
 	TACHO_SLICE_REPAIRED = 1 << 2, /* its time was mended: the trust problems say how */
 	TACHO_SLICE_CRITICAL = 1 << 3, /* on the path that tacho_event_path_mark() was given */
+	TACHO_SLICE_UPDATE = 1 << 4,   /* an operation that applies gradients to parameters */
 } TachoSliceFlags;
 
 /* About 45 bytes a slice. */
@@ -160,6 +163,16 @@ typedef struct {
 	gchar *path;	 /* its trace */
 } TachoProcess;
 
+/* What `tacho record` started itself: the job, or one of its ranks. There may be no trace of it. */
+typedef struct {
+	guint32 pid;
+	gint32 rank;	 /* -1: it got none */
+	guint32 command; /* string id */
+	TachoEnd end;	 /* UNKNOWN: nobody has seen it end */
+	gint32 exit_status;
+	gint64 end_unix_ns; /* 0: not known */
+} TachoChild;
+
 typedef struct {
 	gint32 rank;	      /* 0 where no launcher said */
 	guint32 main_process; /* index */
@@ -178,7 +191,9 @@ typedef enum {
 	TACHO_FLOW_CONTROL,	     /* must have ended -> may begin then; told by an importer */
 	TACHO_FLOW_EVENT_WAIT,	     /* a device's work, with which an event came -> the SYNC slice
 				      * that waits for the event; filled by importers */
-	TACHO_FLOW_CRITICAL,	     /* on the path that tacho_event_path_mark() was given */
+	TACHO_FLOW_REQUEST,  /* a call from when it was sent until its answer is there -> what the
+				      * other side did for it meanwhile; filled by importers */
+	TACHO_FLOW_CRITICAL, /* on the path that tacho_event_path_mark() was given */
 	TACHO_N_FLOW_KINDS,
 } TachoFlowKind;
 
@@ -345,6 +360,7 @@ struct _TachoTimeline {
 	TachoSlices slices;
 	GArray *tracks;	    /* TachoTrack */
 	GArray *processes;  /* TachoProcess */
+	GArray *children;   /* TachoChild, by run; none in traces of other tools */
 	GArray *ranks;	    /* TachoRank, by rank */
 	GArray *clocks;	    /* TachoClock, by first process */
 	GArray *flows;	    /* TachoFlow; filled by correlate */
@@ -408,8 +424,8 @@ guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, g
 void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 launch);
 /* Make a timeline filled by hand hold what is promised above: make flows and hops name the slices by their
  * new rows; give each host a clock, where there are
- * no clocks; bring times into (2); sort the slices into (1), set parent, depth and the tracks' ranges; cut a slice that
- * outlasts its parent on a THREAD track; sort samples,
+ * no clocks; bring times into (2); sort the slices into (1), set parent, depth and the tracks' ranges, and cut what has no end or a
+ * rounded one to the slice it began in, on a THREAD track (trace/slice_columns.h); sort samples,
  * memory events and marks by track and time, and set the memory events' slices; widen the times and,
  * where nobody set them, the event counts of tracks, processes and timeline. Returns, for whoever
  * kept row numbers, where each row went: as long as there are slices, to be freed with g_free(). */
@@ -481,13 +497,21 @@ typedef enum {
 	TACHO_WAY_BOTH, /* several sends and receives, batched */
 } TachoWay;
 
+/* How gradients were packed that a collective carries, which are its inputs. */
+typedef enum {
+	TACHO_PACKED_UNKNOWN,	 /* it is not told that it carries gradients */
+	TACHO_PACKED_IN_BUFFERS, /* by Horovod, as many as a buffer holds */
+	TACHO_PACKED_IN_PARTS,	 /* each by itself, by BytePS, which cuts it into parts */
+} TachoPacking;
+
 typedef struct {
 	guint64 bytes;
 	guint64 group;	 /* address of the process group, 0: not known */
 	guint32 end_tid; /* thread that completed it, 0: not known */
 	guint32 n_inputs;
-	guint32 peer; /* of a send or a receive: the other's rank, and 1 more; 0: not known */
-	guint8 way;   /* TachoWay */
+	guint32 peer;	/* of a send or a receive: the other's rank, and 1 more; 0: not known */
+	guint8 way;	/* TachoWay */
+	guint8 packing; /* TachoPacking */
 } TachoCollectiveArgs;
 
 /* An end of a TCP connection: an IPv6 address (IPv4: ::ffff:a.b.c.d) in network order, and a port. */

@@ -3,7 +3,8 @@
  * A step is sought on the rank's main process, in the first of these sources that has any:
  *
  * annotated  "ProfilerStep#N" annotations are steps, if any work begins in them: a profiler that is
- *            stepped once more, after the work, leaves one that holds nothing. Else marks named "step": each
+ *            stepped once more, after the work, leaves one that holds nothing. Where the main process has
+ *            none, those of the rank's other processes are taken. Else marks named "step": each
  *            begins a step that lasts to the next one, or, where its text is "whole", for `second` ns.
  * optimizer  "Optimizer.step#..." annotations. Those without an autograd node between their ends
  *            are one update (a sparse and a dense optimizer). Updates that come in a fixed cycle
@@ -53,6 +54,7 @@ struct rank_steps {
 	guint32 main_track;
 	GArray *steps;	       /* TachoStep */
 	GArray *control_steps; /* TachoStep */
+	guint64 n_between;     /* work that is in no step, more than in all steps; 0: it is not */
 };
 
 static void add_step(struct rank_steps *found, gint64 number, gint64 start_ns, gint64 end_ns,
@@ -69,7 +71,7 @@ static void add_step(struct rank_steps *found, gint64 number, gint64 start_ns, g
 	g_array_append_val(found->steps, step);
 }
 
-/* Call `visit` for each slice of the process's threads. */
+/* Call `visit` for each slice of the process's threads, and of what stands beside them. */
 static void visit_slices(const TachoTimeline *timeline, guint32 process,
 			 void (*visit)(const TachoTimeline *timeline, guint32 slice, gpointer data),
 			 gpointer data)
@@ -77,7 +79,8 @@ static void visit_slices(const TachoTimeline *timeline, guint32 process,
 	for (guint32 i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
 
-		if (track->process != process || track->kind != TACHO_TRACK_THREAD)
+		if (track->process != process ||
+		    (track->kind != TACHO_TRACK_THREAD && track->kind != TACHO_TRACK_ASYNC))
 			continue;
 		for (guint32 k = 0; k < track->n_slices; k++)
 			visit(timeline, track->first_slice + k, data);
@@ -112,21 +115,30 @@ static void add_profiler_step(const TachoTimeline *timeline, guint32 slice, gpoi
 /* Work of a process, and how much of it begins in one of `steps`, which are sorted. */
 struct work_count {
 	const GArray *steps;
-	guint64 n, n_inside;
-	gint64 last_ns; /* when the last of these begins */
+	guint64 n, n_inside, n_between; /* between: of the first and the last step, in none */
+	gint64 last_ns;			/* when the last of these begins */
 };
+
+static gboolean is_between(const GArray *steps, gint64 time_ns)
+{
+	return time_ns >= g_array_index(steps, TachoStep, 0).start_ns &&
+	       time_ns < g_array_index(steps, TachoStep, steps->len - 1).start_ns;
+}
 
 static void count_work(const TachoTimeline *timeline, guint32 slice, gpointer data)
 {
 	struct work_count *count = data;
 	guint8 kind = timeline->slices.kind[slice];
 
-	if ((kind != TACHO_SLICE_OP && kind != TACHO_SLICE_KERNEL && kind != TACHO_SLICE_RUNTIME) ||
+	if ((kind != TACHO_SLICE_OP && kind != TACHO_SLICE_KERNEL && kind != TACHO_SLICE_RUNTIME &&
+	     kind != TACHO_SLICE_COLLECTIVE) ||
 	    g_str_has_prefix(tacho_slice_name(timeline, slice), PROFILER_STEP_PREFIX))
 		return;
 	count->n++;
-	if (!step_coverage_holds(count->steps, timeline->slices.start_ns[slice]))
+	if (!step_coverage_holds(count->steps, timeline->slices.start_ns[slice])) {
+		count->n_between += is_between(count->steps, timeline->slices.start_ns[slice]);
 		return;
+	}
 	count->n_inside++;
 	count->last_ns = MAX(count->last_ns, timeline->slices.start_ns[slice]);
 }
@@ -142,19 +154,53 @@ static void drop_empty_end(GArray *steps, gint64 last_work_ns)
 	g_array_set_size(steps, n);
 }
 
+/* Other threads may tell of the step that a thread is in: of those of one number that overlap, the one that
+ * began first is the step. `steps` are sorted by time. */
+static void drop_echoes(GArray *steps)
+{
+	guint n_kept = 0;
+
+	for (guint i = 0; i < steps->len; i++) {
+		TachoStep step = g_array_index(steps, TachoStep, i);
+		TachoStep *last = n_kept ? &g_array_index(steps, TachoStep, n_kept - 1) : NULL;
+
+		if (last && last->number == step.number && step.start_ns < last->end_ns)
+			continue;
+		g_array_index(steps, TachoStep, n_kept++) = step;
+	}
+	g_array_set_size(steps, n_kept);
+}
+
+/* Who steps the profiler may be another process than the one that works. */
+static void visit_other_processes(const TachoTimeline *timeline, struct rank_steps *found)
+{
+	gint32 rank = g_array_index(timeline->processes, TachoProcess, found->process).rank;
+
+	for (guint32 i = 0; i < timeline->processes->len; i++)
+		if (i != found->process &&
+		    g_array_index(timeline->processes, TachoProcess, i).rank == rank)
+			visit_slices(timeline, i, add_profiler_step, found);
+}
+
 static void find_profiler_steps(const TachoTimeline *timeline, struct rank_steps *found)
 {
 	struct work_count count = { .steps = found->steps, .last_ns = G_MININT64 };
 
 	visit_slices(timeline, found->process, add_profiler_step, found);
 	if (found->steps->len == 0)
+		visit_other_processes(timeline, found);
+	if (found->steps->len == 0)
 		return;
 	g_array_sort(found->steps, compare_steps_by_time);
+	drop_echoes(found->steps);
 	visit_slices(timeline, found->process, count_work, &count);
 	if (count.n && !count.n_inside)
 		g_array_set_size(found->steps, 0);
 	if (count.n_inside)
 		drop_empty_end(found->steps, count.last_ns);
+	/* a profiler's step ends where the next begins */
+	if (count.n_between > count.n_inside)
+		found->n_between = count.n_between;
 }
 
 static gboolean mark_is_of(const TachoTimeline *timeline, const TachoMark *mark, guint32 process,
@@ -645,6 +691,12 @@ void find_steps(TachoTimeline *timeline)
 		ranks[i] = find_rank_steps(timeline, i);
 	number_alike(timeline, ranks, n);
 	for (guint i = 0; i < n; i++) {
+		if (ranks[i].n_between)
+			tacho_timeline_add_problem(
+				timeline, "cut_step", ranks[i].n_between,
+				"rank %d: more operations and calls are between the steps that the "
+				"trace tells of than in them: these steps are hardly whole",
+				g_array_index(timeline->ranks, TachoRank, i).rank);
 		g_array_append_vals(timeline->steps, ranks[i].steps->data, ranks[i].steps->len);
 		g_array_append_vals(timeline->control_steps, ranks[i].control_steps->data,
 				    ranks[i].control_steps->len);

@@ -351,10 +351,7 @@ static void add_stream_problems(TachoTimeline *timeline, const struct stream_inp
 		tacho_timeline_add_problem(timeline, "unknown_record", rows->n_unknown,
 					   "%s: records of classes that its metadata does not have",
 					   where);
-	if (rows->n_cut)
-		tacho_timeline_add_problem(
-			timeline, "overlap", rows->n_cut,
-			"%s: slices that outlast the one they began in, cut to it", where);
+	nest_count_report(timeline, &rows->nest, where);
 	if (rows->n_impossible)
 		tacho_timeline_add_problem(timeline, "impossible_time", rows->n_impossible,
 					   "%s: slices that last longer than can be", where);

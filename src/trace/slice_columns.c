@@ -55,7 +55,7 @@ enum nest_rule nest_rule_of(TachoTrackKind kind)
 {
 	switch (kind) {
 	case TACHO_TRACK_THREAD:
-		return NEST_CLIP;
+		return NEST_CALLS;
 	case TACHO_TRACK_STREAM:
 		return NEST_WITHIN;
 	default:
@@ -68,36 +68,69 @@ static inline gint64 end_of(const TachoSlices *slices, guint32 row)
 	return slices->start_ns[row] + slices->duration_ns[row];
 }
 
-guint32 slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest_rule rule,
-			   gint64 resolution_ns)
+/* Whether a thread runs such slices one inside the other; the others are named regions, which may begin
+ * within a function and end behind it. */
+static gboolean is_call(guint8 kind)
 {
-	guint32 innermost = TACHO_NONE; /* the parents of this row are all that is open */
-	guint32 n_cut = 0;
+	switch (kind) {
+	case TACHO_SLICE_ANNOTATION:
+	case TACHO_SLICE_MODULE:
+	case TACHO_SLICE_WAIT:
+	case TACHO_SLICE_STEP:
+	case TACHO_SLICE_FUNCTION:
+		return FALSE;
+	default:
+		return TRUE;
+	}
+}
+
+/* `row` outlasts `around`, in which it began. False: it was cut, and lies within it now. */
+static gboolean outlasts(TachoSlices *slices, guint32 row, guint32 around, gint64 resolution_ns,
+			 struct nest_count *count)
+{
+	gboolean is_open = slices->flags[row] & TACHO_SLICE_OPEN;
+
+	if (!is_open && end_of(slices, row) - end_of(slices, around) > resolution_ns)
+		return TRUE;
+	slices->duration_ns[row] = end_of(slices, around) - slices->start_ns[row];
+	count->n_rounded += !is_open;
+	if (!is_open)
+		return FALSE;
+	count->n_cut++;
+	slices->flags[row] |= TACHO_SLICE_REPAIRED;
+	slices->flags[row] &= (guint8)~TACHO_SLICE_OPEN;
+	return FALSE;
+}
+
+/* The parents of the row before are all that is open, but for what began earlier, ends earlier and so is
+ * around nothing any more. A row that outlasts them leaves them, so that each is left once. */
+void slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest_rule rule,
+			gint64 resolution_ns, struct nest_count *count)
+{
+	guint32 innermost = TACHO_NONE;
 
 	for (guint32 row = first; row < first + n; row++) {
+		gboolean outlasts_call = FALSE;
 		guint32 parent;
 
 		while (innermost != TACHO_NONE &&
 		       end_of(slices, innermost) <= slices->start_ns[row])
 			innermost = slices->parent[innermost];
 		parent = rule == NEST_NONE ? TACHO_NONE : innermost;
-		if (rule == NEST_WITHIN)
-			while (parent != TACHO_NONE && end_of(slices, parent) < end_of(slices, row))
-				parent = slices->parent[parent];
-		if (parent != TACHO_NONE && end_of(slices, parent) < end_of(slices, row)) {
-			if (end_of(slices, row) - end_of(slices, parent) > resolution_ns) {
-				slices->flags[row] |= TACHO_SLICE_REPAIRED;
-				n_cut++;
-			}
-			slices->duration_ns[row] = end_of(slices, parent) - slices->start_ns[row];
+		while (parent != TACHO_NONE && end_of(slices, parent) < end_of(slices, row) &&
+		       (rule == NEST_WITHIN ||
+			outlasts(slices, row, parent, resolution_ns, count))) {
+			outlasts_call |= is_call(slices->kind[parent]);
+			parent = slices->parent[parent];
 		}
+		if (outlasts_call && rule == NEST_CALLS)
+			count->n_beside += is_call(slices->kind[row]);
 		slices->parent[row] = parent;
 		slices->depth[row] = 0;
 		if (parent != TACHO_NONE)
 			slices->depth[row] = (guint16)MIN(slices->depth[parent] + 1, G_MAXUINT16);
 		innermost = row;
 	}
-	return n_cut;
 }
 
 struct sort_key {

@@ -44,16 +44,28 @@ static inline gboolean slice_columns_grow(TachoSlices *slices)
 
 /* How the slices of one track lie within each other. */
 enum nest_rule {
-	NEST_CLIP,   /* THREAD: one that outlasts its parent is cut to it, flagged REPAIRED */
+	NEST_CALLS,  /* THREAD: as WITHIN, but for ends that say nothing; see struct nest_count */
 	NEST_WITHIN, /* STREAM: the parent is the innermost that contains the slice, if any */
 	NEST_NONE,   /* ASYNC: no parents */
 };
 enum nest_rule nest_rule_of(TachoTrackKind kind);
 
-/* Set parent and depth of rows [first, first + n), which are in timeline order. Returns how many
- * were cut by more than `resolution_ns`; only these are flagged. */
-guint32 slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest_rule rule,
-			   gint64 resolution_ns);
+/* What was found on a track of NEST_CALLS where a slice outlasts the one it began in. Its times stay as
+ * they are, and its parent is the innermost that contains it, with two exceptions that are cut to the end of
+ * the one they began in. */
+struct nest_count {
+	guint32 n_cut; /* OPEN slices: nobody saw their end. Flagged REPAIRED, and OPEN no more */
+	guint32 n_rounded; /* those that outlast it by no more than times were rounded to */
+	guint32 n_beside;  /* calls that outlast a call and stay as they are */
+};
+
+/* Add to the timeline's problems what was counted on the track of `who`. */
+void nest_count_report(TachoTimeline *timeline, const struct nest_count *count, const gchar *who);
+
+/* Set parent and depth of rows [first, first + n), which are in timeline order; add to `count` (not NULL
+ * with NEST_CALLS). */
+void slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest_rule rule,
+			gint64 resolution_ns, struct nest_count *count);
 
 /* Bring all rows into timeline order (timeline.h (1)); equal rows keep their order. Returns where
  * each row went, to be freed with g_free(). */

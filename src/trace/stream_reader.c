@@ -33,9 +33,9 @@ struct stream_reader {
 	gint64 origin_unix_ns;
 	guint32 file;
 	guint64 last_stamp, max_stamp;
-	guint32 innermost; /* row of the slice open where we are, or TACHO_NONE */
-	gboolean has_ties; /* rows that are not in timeline order */
-	gboolean is_full;  /* a slice of this file found no room: (4) */
+	guint32 innermost;     /* row of the slice open where we are, or TACHO_NONE */
+	gboolean is_unsettled; /* rows are not in timeline order, or not within their parents */
+	gboolean is_full;      /* a slice of this file found no room: (4) */
 };
 
 static inline gint64 time_of(const struct stream_reader *reader, guint64 ticks)
@@ -116,7 +116,7 @@ static inline gboolean add_row(struct stream_reader *reader, TachoSlices *slices
 		slices->depth[row] = (guint16)MIN(slices->depth[parent] + 1, G_MAXUINT16);
 	if (G_UNLIKELY(row && slices->start_ns[row - 1] == slice->start_ns &&
 		       slices->duration_ns[row - 1] < slices->duration_ns[row]))
-		reader->has_ties = TRUE;
+		reader->is_unsettled = TRUE;
 	slices->n++;
 	return TRUE;
 }
@@ -130,10 +130,14 @@ static inline gboolean add_nested(struct stream_reader *reader, struct new_slice
 	leave_slices(reader, slice->start_ns);
 	parent = reader->innermost;
 	if (G_UNLIKELY(parent != TACHO_NONE && end_of(slices, parent) < slice->end_ns)) {
-		slice->end_ns = end_of(slices, parent);
-		slice->flags |= TACHO_SLICE_REPAIRED;
-		slice->flags &= (guint8)~TACHO_SLICE_OPEN;
-		reader->rows->n_cut++;
+		if (slice->flags & TACHO_SLICE_OPEN) { /* nobody saw its end */
+			slice->end_ns = end_of(slices, parent);
+			slice->flags |= TACHO_SLICE_REPAIRED;
+			slice->flags &= (guint8)~TACHO_SLICE_OPEN;
+			reader->rows->nest.n_cut++;
+		} else {
+			reader->is_unsettled = TRUE;
+		}
 	}
 	reader->innermost = slices->n;
 	return add_row(reader, slices, slice, parent) &&
@@ -421,8 +425,9 @@ static void renumber(struct row_buffer *open, const guint32 *moved)
 		((guint32 *)open->rows)[i] = moved[((guint32 *)open->rows)[i]];
 }
 
-/* Slices that began in the same nanosecond came in the order they began, not longest first. */
-static void sort_ties(struct stream_rows *rows)
+/* Slices that began in the same nanosecond came in the order they began, not longest first; and one that
+ * outlasts the one it began in lies in another. */
+static void settle_rows(struct stream_rows *rows)
 {
 	g_autofree guint32 *moved = NULL, *moved_queued = NULL;
 
@@ -435,7 +440,7 @@ static void sort_ties(struct stream_rows *rows)
 		return;
 	memset(rows->slices.track, 0, rows->slices.n * sizeof(guint32));
 	moved = slice_columns_sort(&rows->slices, 1);
-	rows->n_cut += slice_columns_nest(&rows->slices, 0, rows->slices.n, NEST_CLIP, 0);
+	slice_columns_nest(&rows->slices, 0, rows->slices.n, NEST_CALLS, 0, &rows->nest);
 	renumber(&rows->open, moved);
 	for (gsize i = 0; i < rows->outputs.n; i++) {
 		struct stream_outputs *outputs = (struct stream_outputs *)rows->outputs.rows + i;
@@ -469,8 +474,8 @@ void stream_reader_read(struct stream_rows *rows, const struct tacho_source *sou
 	if (!rows->n_records)
 		return;
 	rows->last_ns = MAX(rows->last_ns, time_of(&reader, reader.last_stamp));
-	if (reader.has_ties && !rows->is_out_of_memory)
-		sort_ties(rows);
+	if (reader.is_unsettled && !rows->is_out_of_memory)
+		settle_rows(rows);
 }
 
 static void end_rows(TachoSlices *slices, const struct row_buffer *open, gint64 end_ns)

@@ -18,6 +18,7 @@
 #include <tacho/timeline.h>
 
 #include "base/row_buffer.h"
+#include "trace/slice_columns.h"
 #include "trace/trace_layout.h"
 
 struct tacho_source;
@@ -66,8 +67,8 @@ struct stream_rows {
 	struct row_buffer open_queued;
 	gint64 first_ns, last_ns; /* of all records and ends of slices; n_records > 0 */
 	guint64 n_records, n_by_kind[TRACE_N_KINDS];
-	guint64 n_unknown;    /* records of no known class */
-	guint64 n_cut;	      /* slices that outlasted their parent */
+	guint64 n_unknown; /* records of no known class */
+	struct nest_count nest;
 	guint64 n_impossible; /* slices whose end cannot be */
 	gboolean is_out_of_memory;
 };

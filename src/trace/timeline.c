@@ -45,6 +45,7 @@ TachoTimeline *tacho_timeline_new(void)
 	timeline->hops = new_table(sizeof(TachoHop));
 	timeline->buckets = new_table(sizeof(TachoBucket));
 	timeline->gradients = new_table(sizeof(TachoGradient));
+	timeline->children = new_table(sizeof(TachoChild));
 	timeline->problems = new_table(sizeof(TachoProblem));
 	g_array_set_clear_func(timeline->processes, clear_process);
 	g_array_set_clear_func(timeline->problems, clear_problem);
@@ -77,6 +78,7 @@ void tacho_timeline_free(TachoTimeline *timeline)
 	g_array_free(timeline->hops, TRUE);
 	g_array_free(timeline->buckets, TRUE);
 	g_array_free(timeline->gradients, TRUE);
+	g_array_free(timeline->children, TRUE);
 	g_array_free(timeline->problems, TRUE);
 	string_table_free(timeline->strings);
 	tacho_source_free(timeline->source);
@@ -125,6 +127,8 @@ const gchar *tacho_flow_kind_name(TachoFlowKind kind)
 		return "control";
 	case TACHO_FLOW_EVENT_WAIT:
 		return "event_wait";
+	case TACHO_FLOW_REQUEST:
+		return "request";
 	case TACHO_FLOW_CRITICAL:
 		return "critical_path";
 	case TACHO_FLOW_OTHER:
@@ -326,18 +330,38 @@ static void widen(gint64 *first_ns, gint64 *last_ns, gint64 begin_ns, gint64 end
 	*last_ns = MAX(*last_ns, end_ns);
 }
 
+void nest_count_report(TachoTimeline *timeline, const struct nest_count *count, const gchar *who)
+{
+	if (count->n_beside)
+		tacho_timeline_add_problem(timeline, "overlap", count->n_beside,
+					   "%s: calls that outlast the call they began in; their "
+					   "times are kept, and who made them is not known",
+					   who);
+	if (count->n_cut)
+		tacho_timeline_add_problem(
+			timeline, "unmatched_begin", count->n_cut,
+			"%s: slices without an end, in slices that have one: they "
+			"end with these",
+			who);
+	if (count->n_rounded)
+		tacho_timeline_add_problem(
+			timeline, "rounded_end", count->n_rounded,
+			"%s: slices that end after the one they are in by no more than the times "
+			"were rounded to; shortened by that",
+			who);
+}
+
 static void nest_track(TachoTimeline *timeline, guint32 index)
 {
 	TachoTrack *track = track_at(timeline, index);
 	const TachoProcess *process = process_at(timeline, track->process);
-	guint32 n_cut = slice_columns_nest(&timeline->slices, track->first_slice, track->n_slices,
-					   nest_rule_of(track->kind), timeline->resolution_ns);
+	g_autofree gchar *who = g_strdup_printf("rank %d, process %u, thread %u", process->rank,
+						process->pid, track->tid);
+	struct nest_count count = { 0 };
 
-	if (n_cut)
-		tacho_timeline_add_problem(timeline, "overlap", n_cut,
-					   "rank %d, process %u, thread %u: slices that outlast "
-					   "the one they began in, cut to it",
-					   process->rank, process->pid, track->tid);
+	slice_columns_nest(&timeline->slices, track->first_slice, track->n_slices,
+			   nest_rule_of(track->kind), timeline->resolution_ns, &count);
+	nest_count_report(timeline, &count, who);
 	for (guint32 i = 0; i < track->n_slices; i++) {
 		guint32 row = track->first_slice + i;
 

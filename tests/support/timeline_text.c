@@ -491,6 +491,8 @@ static gboolean read_slice_key(struct text_reader *reader, TachoSliceKind kind,
 			return read_op_key(reader, args);
 		return TRUE;
 	case TACHO_SLICE_KERNEL:
+	case TACHO_SLICE_MEMCPY:
+	case TACHO_SLICE_MEMSET:
 		return read_kernel_key(reader, args);
 	case TACHO_SLICE_COLLECTIVE:
 		return read_collective_key(reader, args);
@@ -517,6 +519,8 @@ static guint64 keep_args(struct text_reader *reader, TachoSliceKind kind, struct
 		return tacho_timeline_keep_op(reader->timeline, &args->op,
 					      (const TachoTensor *)args->inputs->data);
 	case TACHO_SLICE_KERNEL:
+	case TACHO_SLICE_MEMCPY:
+	case TACHO_SLICE_MEMSET:
 		return tacho_timeline_keep_kernel(reader->timeline, &args->kernel);
 	case TACHO_SLICE_COLLECTIVE:
 		args->collective.n_inputs = args->inputs->len;

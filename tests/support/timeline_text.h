@@ -26,7 +26,7 @@
  *         BEGIN.. alone: still open when its process ended
  *         op:         seq=N fwd=THREAD backward in=TENSOR out=TENSOR (in, out: as often as needed)
  *                     send|recv bytes=N group=N peer=RANK, in the place of these: it asks for that
- *         kernel:     flops=N bytes=N dtype=float32 dims=4x8x16 text=T
+ *         kernel:     flops=N bytes=N dtype=float32 dims=4x8x16 text=T; also of memcpy and memset
  *         collective: bytes=N group=N end_tid=N in=TENSOR peer=RANK; stands on the ASYNC track beside its
  *                     thread, which is made when needed and is called "collectives"; on a stream
  *                     it stands like a kernel

@@ -58,6 +58,25 @@ static void test_empty_annotation(void)
 	g_assert_cmpuint(timeline->steps->len, ==, 3);
 }
 
+/* A step may hold nothing but collectives; and another process than the one that works may tell it. */
+static void test_little_in_steps(void)
+{
+	g_autoptr(TachoTimeline) collectives = correlated("rank 0 thread 1 main\n"
+							  "annotation ProfilerStep#5 100..200\n"
+							  "collective gloo:all_reduce 110..300\n"
+							  "op aten::empty 500..501\n");
+	g_autoptr(TachoTimeline) other = correlated("rank 0 thread 1 main\n"
+						    "op aten::mm 110..190\n"
+						    "op aten::mm 200..210\n"
+						    "process 77 thread 77 main\n"
+						    "annotation ProfilerStep#5 100..300\n");
+
+	g_assert_cmpuint(collectives->steps->len, ==, 1);
+	assert_step(collectives, 0, 0, 0, 100, 200, TRUE);
+	g_assert_cmpuint(other->steps->len, ==, 1);
+	assert_step(other, 0, 0, 0, 100, 300, TRUE);
+}
+
 /* Stepped once more after the last turn: that one holds nothing, but one before that does not, either, is a step. */
 static void test_left_loop(void)
 {
@@ -458,6 +477,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/step_finder/empty-annotation", test_empty_annotation);
 	g_test_add_func("/step_finder/left-loop", test_left_loop);
+	g_test_add_func("/step_finder/little-in-steps", test_little_in_steps);
 	g_test_add_func("/step_finder/optimizer", test_optimizer);
 	g_test_add_func("/step_finder/killed", test_killed);
 	g_test_add_func("/step_finder/single", test_single);

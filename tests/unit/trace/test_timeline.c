@@ -78,7 +78,7 @@ static void test_order(void)
 	g_assert_cmpint(timeline->duration_ns, ==, 30);
 }
 
-/* Random rows against a quadratic search for the innermost container. */
+/* Random rows against a quadratic search for the innermost container; none is cut. */
 static void test_random_nesting(void)
 {
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
@@ -99,13 +99,15 @@ static void test_random_nesting(void)
 			     tacho_timeline_track(timeline, slices->track[row])->first_slice;
 		     other < row; other++) {
 			g_assert_cmpint(slices->start_ns[other], <=, slices->start_ns[row]);
-			if (tacho_slice_end_ns(timeline, other) > slices->start_ns[row])
+			if (tacho_slice_end_ns(timeline, other) > slices->start_ns[row] &&
+			    tacho_slice_end_ns(timeline, other) >=
+				    tacho_slice_end_ns(timeline, row))
 				parent = other;
 		}
 		g_assert_cmpuint(slices->parent[row], ==, parent);
-		if (parent != TACHO_NONE)
-			g_assert_cmpint(tacho_slice_end_ns(timeline, row), <=,
-					tacho_slice_end_ns(timeline, parent));
+		g_assert_cmpuint(slices->depth[row], ==,
+				 parent == TACHO_NONE ? 0 : slices->depth[parent] + 1);
+		g_assert_cmpint(slices->flags[row], ==, 0);
 	}
 }
 
@@ -125,8 +127,9 @@ static void test_overlap(void)
 	guint32 late = timeline_find(timeline, "late", 0), b = timeline_find(timeline, "b", 0);
 	const TachoProblem *problem;
 
-	g_assert_cmpint(timeline->slices.duration_ns[late], ==, 10);
-	g_assert_cmpuint(timeline->slices.flags[late], ==, TACHO_SLICE_REPAIRED);
+	g_assert_cmpint(timeline->slices.duration_ns[late], ==, 30);
+	g_assert_cmpuint(timeline->slices.flags[late], ==, 0);
+	g_assert_cmpuint(timeline->slices.parent[late], ==, TACHO_NONE);
 	g_assert_cmpuint(timeline->slices.parent[timeline_find(timeline, "after", 0)], ==,
 			 TACHO_NONE);
 	g_assert_cmpuint(timeline->slices.parent[b], ==, TACHO_NONE);
@@ -139,8 +142,50 @@ static void test_overlap(void)
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
 	problem = &g_array_index(timeline->problems, TachoProblem, 0);
 	g_assert_cmpstr(problem->kind, ==, "overlap");
-	g_assert_cmpuint(problem->count, ==, 1);
+	g_assert_cmpuint(problem->count, ==, 2); /* late, after */
 	g_assert_nonnull(strstr(problem->where, "rank 3"));
+}
+
+/* A region that begins in a function and ends behind it lies beside the function, in what is around both. */
+static void test_region_beside(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("unit ns\n"
+							       "rank 0 thread 10 main\n"
+							       "function loop 0..100\n"
+							       "function enter 10..20\n"
+							       "annotation region 15..80\n"
+							       "op work 30..60\n"
+							       "function exit 75..90\n"
+							       "op inside 77..79\n"
+							       "op next 85..88\n");
+	const TachoSlices *slices = &timeline->slices;
+	guint32 loop = timeline_find(timeline, "loop", 0),
+		region = timeline_find(timeline, "region", 0),
+		leave = timeline_find(timeline, "exit", 0);
+
+	g_assert_cmpint(slices->duration_ns[region], ==, 65);
+	g_assert_cmpint(slices->duration_ns[leave], ==, 15);
+	g_assert_cmpuint(slices->parent[region], ==, loop);
+	g_assert_cmpuint(slices->parent[leave], ==, loop);
+	g_assert_cmpuint(slices->parent[timeline_find(timeline, "work", 0)], ==, region);
+	g_assert_cmpuint(slices->parent[timeline_find(timeline, "inside", 0)], ==, leave);
+	g_assert_cmpuint(slices->parent[timeline_find(timeline, "next", 0)], ==, leave);
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+}
+
+/* Nobody saw the end of an open slice: it is over with what it began in. */
+static void test_open_within(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+
+	add_thread(timeline, TACHO_TRACK_THREAD);
+	tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, 0, 100, 0, 0);
+	tacho_timeline_add_slice(timeline, TACHO_SLICE_ANNOTATION, 0, 0, 50, 950, TACHO_SLICE_OPEN,
+				 0);
+	g_free(tacho_timeline_finish(timeline));
+	g_assert_cmpint(timeline->slices.duration_ns[1], ==, 50);
+	g_assert_cmpuint(timeline->slices.flags[1], ==, TACHO_SLICE_REPAIRED);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unmatched_begin")->count, ==, 1);
 }
 
 static void test_impossible_times(void)
@@ -184,7 +229,7 @@ static void test_launch(void)
 	g_assert_cmpuint(timeline->slices.launch[moved[launch]], ==, TACHO_NONE);
 }
 
-/* What is cut by no more than times were rounded to is no repair. */
+/* A call that ends later by no more than times were rounded to lies within, and it is told. */
 static void test_resolution(void)
 {
 	for (gint64 resolution_ns = 0; resolution_ns <= 1000; resolution_ns += 1000) {
@@ -196,10 +241,14 @@ static void test_resolution(void)
 		tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, 0, 5000, 0, 0);
 		tacho_timeline_add_slice(timeline, TACHO_SLICE_OP, 0, 0, 3000, 3000, 0, 0);
 		moved = tacho_timeline_finish(timeline);
-		g_assert_cmpint(timeline->slices.duration_ns[1], ==, 2000);
-		g_assert_cmpuint(timeline->problems->len, ==, resolution_ns ? 0 : 1);
-		g_assert_cmpuint(timeline->slices.flags[1], ==,
-				 resolution_ns ? 0 : TACHO_SLICE_REPAIRED);
+		g_assert_cmpint(timeline->slices.duration_ns[1], ==, resolution_ns ? 2000 : 3000);
+		g_assert_cmpuint(timeline->slices.parent[1], ==, resolution_ns ? 0 : TACHO_NONE);
+		g_assert_cmpuint(timeline->problems->len, ==, 1);
+		g_assert_cmpuint(tacho_timeline_find_problem(timeline, resolution_ns ? "rounded_end"
+										     : "overlap")
+					 ->count,
+				 ==, 1);
+		g_assert_cmpuint(timeline->slices.flags[1], ==, 0);
 	}
 }
 
@@ -275,6 +324,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/timeline/order", test_order);
 	g_test_add_func("/timeline/random-nesting", test_random_nesting);
 	g_test_add_func("/timeline/overlap", test_overlap);
+	g_test_add_func("/timeline/region-beside", test_region_beside);
+	g_test_add_func("/timeline/open-within", test_open_within);
 	g_test_add_func("/timeline/impossible-times", test_impossible_times);
 	g_test_add_func("/timeline/launch", test_launch);
 	g_test_add_func("/timeline/resolution", test_resolution);
