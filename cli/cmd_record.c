@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <tacho/words.h>
+
 #include "cli.h"
 #include "clock_calibration.h"
 #include "launch.h"
@@ -34,6 +36,10 @@ static const gchar description[] =
 	PROBE(dnn, "libtacho_dnn.so", "oneDNN kernels")                                            \
 	PROBE(socket, "libtacho_socket.so", "messages on TCP connections")                         \
 	PROBE(python, NULL, "Python hook: modules, data loaders, process groups")
+
+enum { MAX_RANKS = 4096 };
+
+static const gchar *const clock_names[] = { "auto", "tsc", "monotonic", NULL };
 
 enum probe {
 #define PROBE_ENUM(name, library, meaning) PROBE_##name,
@@ -83,17 +89,17 @@ struct recording {
 
 static gboolean parse_clock(const gchar *name, ClockChoice *choice)
 {
-	static const struct {
-		const gchar *name;
-		ClockChoice choice;
-	} clocks[] = { { "auto", CLOCK_AUTO }, { "tsc", CLOCK_TSC }, { "monotonic", CLOCK_MONO } };
+	static const ClockChoice choices[] = { CLOCK_AUTO, CLOCK_TSC, CLOCK_MONO };
+	g_autofree gchar *there = NULL;
 
-	for (guint i = 0; i < G_N_ELEMENTS(clocks); i++) {
-		if (g_strcmp0(name, clocks[i].name) == 0) {
-			*choice = clocks[i].choice;
+	for (guint i = 0; clock_names[i]; i++) {
+		if (strcmp(name, clock_names[i]) == 0) {
+			*choice = choices[i];
 			return TRUE;
 		}
 	}
+	there = tacho_did_you_mean(name, clock_names);
+	cli_fail("record", "--clock: there is no clock '%s'%s", name, there);
 	return FALSE;
 }
 
@@ -110,10 +116,16 @@ static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
 				has_probe[p] = is_known = TRUE;
 		}
 		if (!is_known) {
-			cli_fail("record",
-				 "no probe is named '%s'; there are torch, alloc, blas, dnn, "
-				 "socket, python",
-				 names[i]);
+			static const gchar *const all[] = {
+#define PROBE_NAME(name, library, meaning) #name,
+				PROBES(PROBE_NAME)
+#undef PROBE_NAME
+					"all",
+				"none", NULL
+			};
+			g_autofree gchar *there = tacho_did_you_mean(names[i], all);
+
+			cli_fail("record", "there is no probe '%s'%s", names[i], there);
 			return FALSE;
 		}
 	}
@@ -125,7 +137,7 @@ static gboolean steps_are_valid(const gchar *steps)
 {
 	gint64 first = 0, last = 0;
 
-	if (!option_steps("record", steps, &first, &last))
+	if (!option_steps("record", steps, &first, &last, NULL))
 		return FALSE;
 	if (first >= 0 && last >= 0 && (!steps || strchr(steps, ':')))
 		return TRUE;
@@ -415,7 +427,7 @@ static int split_command(int argc, char **argv)
 
 int cmd_record(int argc, char **argv)
 {
-	g_auto(RecordOptions) options = { .probe_list = NULL };
+	g_auto(RecordOptions) options = { .n_ranks = OPTION_UNSET };
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "folder to record into (default: NAME-DATE-TIME.tacho)", "DIR" },
@@ -452,15 +464,17 @@ int cmd_record(int argc, char **argv)
 	recording.command = argv + n_own;
 	if (n_own >= argc)
 		return cli_fail("record", "what shall be recorded? (see 'tacho record --help')");
-	if (options.n_ranks < 0 || options.n_ranks > 4096)
-		return cli_fail("record", "--ranks must be between 1 and 4096");
+	if (options.n_ranks != OPTION_UNSET && (options.n_ranks < 1 || options.n_ranks > MAX_RANKS))
+		return cli_fail("record", "--ranks must be from 1 to %d: %d", MAX_RANKS,
+				options.n_ranks);
+	if (options.n_ranks == OPTION_UNSET)
+		options.n_ranks = 0; /* once, without a rank */
 	if (!steps_are_valid(options.steps))
 		return CLI_BAD;
 	if (options.n_control < 0 || options.n_control > TRACE_MAX_CONTROL)
 		return cli_fail("record", "--control must be between 0 and %d", TRACE_MAX_CONTROL);
 	if (!parse_clock(options.clock_name ? options.clock_name : "auto", &clock_choice))
-		return cli_fail("record", "--clock must be auto, tsc or monotonic: '%s'",
-				options.clock_name);
+		return CLI_BAD;
 	if (!parse_probes(options.probe_list ? options.probe_list : "all", recording.has_probe))
 		return CLI_BAD;
 	if (!options.output)

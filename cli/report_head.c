@@ -56,13 +56,32 @@ static gchar *problem_text(const TachoTable *problems, guint row)
 			       clean);
 }
 
+/* Each thing that cannot be known, once. */
+static void print_unknown(const TachoTable *missing, FILE *out)
+{
+	g_autoptr(GHashTable) told = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (guint i = 0; i < tacho_table_n_rows(missing); i++) {
+		const gchar *unknown = tacho_table_cell_text(missing, i, "unknown");
+
+		if (g_hash_table_add(told, (gpointer)unknown))
+			fprintf(out, "%s%s",
+				g_hash_table_size(told) > 1 ? "; " : "  not known: ", unknown);
+	}
+	if (g_hash_table_size(told))
+		fputs(".\n", out);
+}
+
 void report_head_print_trust(const TachoInfo *info, guint max_reasons, const gchar *where,
 			     FILE *out, gboolean with_colour)
 {
 	guint n_problems = tacho_table_n_rows(info->problems);
 
-	fprintf(out, "Trust %s%u of 100%s%s\n", with_colour ? trust_colour(info->trust_score) : "",
-		info->trust_score, with_colour ? "\033[0m" : "", n_problems ? ":" : "");
+	fprintf(out, "Trust %s%u of 100%s", with_colour ? trust_colour(info->trust_score) : "",
+		info->trust_score, with_colour ? "\033[0m" : "");
+	if (info->present_score != info->trust_score)
+		fprintf(out, ", %u of what is there alone", info->present_score);
+	fprintf(out, "%s\n", n_problems ? ":" : "");
 	for (guint i = 0; i < MIN(n_problems, max_reasons); i++) {
 		g_autofree gchar *text = problem_text(info->problems, i);
 
@@ -70,6 +89,7 @@ void report_head_print_trust(const TachoInfo *info, guint max_reasons, const gch
 	}
 	if (n_problems > max_reasons)
 		fprintf(out, "  and %u more: see '%s'\n", n_problems - max_reasons, where);
+	print_unknown(info->missing, out);
 }
 
 static gchar *short_command(const gchar *command)
@@ -81,6 +101,13 @@ static gchar *short_command(const gchar *command)
 		return g_steal_pointer(&clean);
 	end = g_utf8_offset_to_pointer(clean, MAX_COMMAND_BYTES - 1);
 	return g_strdup_printf("%.*s…", (int)(end - clean), clean);
+}
+
+void report_head_print_end(const TachoInfo *info, FILE *out, gboolean with_colour)
+{
+	if (info->job_end)
+		fprintf(out, "%s%s%s\n", with_colour ? "\033[31m" : "", info->job_end,
+			with_colour ? "\033[0m" : "");
 }
 
 gchar *report_head_title(const TachoInfo *info)
@@ -102,6 +129,7 @@ void report_head_print(const TachoInfo *info, FILE *out, gboolean with_colour)
 	g_autofree gchar *duration = report_head_duration(info->duration_ns);
 
 	report_head_heading(clean, out, with_colour);
+	report_head_print_end(info, out, with_colour);
 	fprintf(out, "%u %s on %u %s, %u %s, %s, %s\n", info->n_ranks,
 		info->n_ranks == 1 ? "rank" : "ranks", info->n_hosts,
 		info->n_hosts == 1 ? "host" : "hosts", info->n_steps,

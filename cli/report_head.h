@@ -8,6 +8,8 @@
 /* What it was: the command, or the name of the trace; as it stands there. The caller's. */
 gchar *report_head_title(const TachoInfo *info);
 void report_head_print(const TachoInfo *info, FILE *out, gboolean with_colour);
+/* "The job ended with exit status 1."; nothing where it ended well, or nobody knows. */
+void report_head_print_end(const TachoInfo *info, FILE *out, gboolean with_colour);
 /* "Trust 97 of 100: ..." with the reasons, as the run has them: the first `max_reasons`; `where` tells the command that
  * lists the others. */
 void report_head_print_trust(const TachoInfo *info, guint max_reasons, const gchar *where,

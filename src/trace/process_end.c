@@ -84,3 +84,11 @@ TachoEnd process_end_judge(const struct process_evidence *evidence, gint32 *ret_
 		return TACHO_END_RUNNING;
 	return TACHO_END_UNKNOWN;
 }
+
+TachoEnd process_end_of_status(const gchar *launcher_status, gint32 *ret_status)
+{
+	TachoEnd end;
+
+	*ret_status = 0;
+	return read_launcher_status(launcher_status, &end, ret_status) ? end : TACHO_END_UNKNOWN;
+}

@@ -18,4 +18,7 @@ struct process_evidence {
  * whether it is alive here and now. */
 TachoEnd process_end_judge(const struct process_evidence *evidence, gint32 *ret_status);
 
+/* What a launcher's word alone, "exit=N" or "signal=N" or NULL, tells of an end. */
+TachoEnd process_end_of_status(const gchar *launcher_status, gint32 *ret_status);
+
 #endif

@@ -13,6 +13,8 @@ static void clear_run(gpointer run_pointer)
 	struct run_path *run = run_pointer;
 
 	g_free(run->path);
+	g_free(run->command);
+	g_array_unref(run->children);
 	g_hash_table_unref(run->child_status);
 }
 
@@ -79,13 +81,33 @@ static void add_trace(struct run_paths *paths, GHashTable *seen, const gchar *pa
 
 static void read_child(struct run_path *run, GKeyFile *facts, const gchar *group)
 {
+	g_autoptr(GError) no_rank = NULL;
 	guint64 pid = g_key_file_get_uint64(facts, group, "pid", NULL);
-	gchar *status = g_key_file_get_string(facts, group, "status", NULL);
+	struct run_child child = {
+		.rank = g_key_file_get_integer(facts, group, "rank", &no_rank),
+		.end_unix_ns = g_key_file_get_int64(facts, group, "end_unix_ns", NULL),
+	};
+	gchar *status;
 
-	if (status && pid && pid <= G_MAXUINT32)
+	if (!pid || pid > G_MAXUINT32)
+		return;
+	child.pid = (guint32)pid;
+	if (no_rank || child.rank < 0)
+		child.rank = -1;
+	status = g_key_file_get_string(facts, group, "status", NULL);
+	if (status)
 		g_hash_table_insert(run->child_status, GUINT_TO_POINTER(pid), status);
-	else
-		g_free(status);
+	g_array_append_val(run->children, child);
+}
+
+/* A pid may have been used again: its last status is that of both. */
+static void fill_child_status(struct run_path *run)
+{
+	for (guint i = 0; i < run->children->len; i++) {
+		struct run_child *child = &g_array_index(run->children, struct run_child, i);
+
+		child->status = run_path_child_status(run, child->pid);
+	}
 }
 
 /* What run.ini says is a help, no need: a broken one is as good as none. */
@@ -100,16 +122,19 @@ static void read_facts(struct run_path *run)
 	run->has_facts = TRUE;
 	run->has_end = g_key_file_has_key(facts, "run", "end_unix_ns", NULL);
 	run->n_ranks = g_key_file_get_integer(facts, "run", "ranks", NULL);
+	run->command = g_key_file_get_string(facts, "run", "command", NULL);
 	groups = g_key_file_get_groups(facts, NULL);
 	for (guint i = 0; groups[i]; i++)
 		if (g_str_has_prefix(groups[i], "child "))
 			read_child(run, facts, groups[i]);
+	fill_child_status(run);
 }
 
 static guint add_run(struct run_paths *paths, const gchar *path)
 {
 	struct run_path run = { .path = g_strdup(path) };
 
+	run.children = g_array_new(FALSE, FALSE, sizeof(struct run_child));
 	run.child_status = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	read_facts(&run);
 	g_array_append_val(paths->runs, run);

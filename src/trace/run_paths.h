@@ -5,9 +5,19 @@
 
 #include <glib.h>
 
+/* What `tacho record` started. */
+struct run_child {
+	guint32 pid;
+	gint32 rank;	     /* -1: it got none */
+	const gchar *status; /* of child_status; NULL: it has not been seen to end */
+	gint64 end_unix_ns;  /* 0: not known */
+};
+
 /* A run directory, or a trace that was given by itself. */
 struct run_path {
 	gchar *path;
+	gchar *command;		  /* of the job, NULL: not told */
+	GArray *children;	  /* struct run_child, in the order in which they were started */
 	GHashTable *child_status; /* pid -> "exit=N" or "signal=N" */
 	gint n_ranks;		  /* that `tacho record` started, 0: none by itself */
 	gboolean is_trace;	  /* given by itself */

@@ -16,6 +16,7 @@
 #include "trace/clock_table.h"
 #include "trace/memory_sizes.h"
 #include "trace/one_job.h"
+#include "trace/process_end.h"
 #include "trace/process_facts.h"
 #include "trace/process_reader.h"
 #include "trace/rank_table.h"
@@ -252,6 +253,23 @@ static gboolean is_replaced(const struct run_reader *reader, const struct proces
 	return FALSE;
 }
 
+/* Of a trace that was given by itself, nobody has asked how others ended. */
+static void add_children(TachoTimeline *timeline, const struct run_path *run)
+{
+	guint32 command = tacho_timeline_intern(timeline, run->command ? run->command : "", -1);
+
+	for (guint i = 0; i < run->children->len && !run->is_trace; i++) {
+		const struct run_child *from = &g_array_index(run->children, struct run_child, i);
+		TachoChild child = { .pid = from->pid,
+				     .rank = from->rank,
+				     .command = command,
+				     .end_unix_ns = from->end_unix_ns };
+
+		child.end = process_end_of_status(from->status, &child.exit_status);
+		g_array_append_val(timeline->children, child);
+	}
+}
+
 static void add_processes(struct run_reader *reader)
 {
 	g_autofree struct rank_candidate *candidates =
@@ -272,6 +290,8 @@ static void add_processes(struct run_reader *reader)
 		candidates[n_kept].run = process->run;
 		candidates[n_kept++].n_ops = count_ops(process);
 	}
+	for (guint i = 0; i < runs->len; i++)
+		add_children(reader->timeline, &g_array_index(runs, struct run_path, i));
 	for (guint i = 0; i < runs->len; i++)
 		launched_ranks += g_array_index(runs, struct run_path, i).n_ranks;
 	rank_table_fill(reader->timeline, candidates, launched_ranks);

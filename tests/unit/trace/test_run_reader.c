@@ -755,7 +755,8 @@ static void test_broken_streams(void)
 	g_assert_cmpint(g_unlink(missing), ==, 0);
 	timeline = open_sound(folder);
 	g_assert_cmpuint(timeline->slices.n, ==, 4);
-	g_assert_cmpint(timeline->slices.duration_ns[2], ==, 100);
+	g_assert_cmpint(timeline->slices.duration_ns[2], ==, 200);
+	g_assert_cmpuint(timeline->slices.parent[2], ==, TACHO_NONE); /* beside the one before */
 	g_assert_cmpint(timeline->slices.duration_ns[3], ==, 0);
 	assert_problem(timeline, "corrupt_record", 1, "is earlier than the one before it");
 	assert_problem(timeline, "missing_file", 1, "0-33.2");
