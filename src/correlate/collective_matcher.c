@@ -3,7 +3,7 @@
  * Ranks of a group call its collectives in one order, but do not begin them in one: a backend with
  * several threads (gloo has two) begins neighbours in any order. So collectives are matched key by
  * key, a key being the name and the bytes (bytes only where every rank's are the same by
- * definition):
+ * definition; the name is the operation's, where kernels of one name do several):
  *
  * (1) Where all ranks have a key equally often, the n-th of each rank belong together: in the order
  *     in which they were queued, where a flow tells by which slice, else in the order of their
@@ -27,6 +27,7 @@
 #include "correlate/point_to_point.h"
 #include "correlate/process_groups.h"
 #include "trace/clock_map.h"
+#include "trace/operation.h"
 
 enum {
 	SAME_CLOCK_SLACK_NS = 10 * 1000,
@@ -371,7 +372,7 @@ static void add_member(struct matching *matching, TachoCollective *row, guint32 
 	g_array_append_val(timeline->members, slice);
 	if (tacho_slice_collective(timeline, slice, &args))
 		row->bytes = MAX(row->bytes, args.bytes);
-	row->name = timeline->slices.name[slice];
+	row->name = collective_name_id(timeline, slice);
 	row->n_members++;
 }
 
@@ -452,7 +453,7 @@ static void add_rows(struct matching *matching)
 
 static void add_entries(struct matching *matching, const GroupRank *rank)
 {
-	const TachoTimeline *timeline = matching->timeline;
+	TachoTimeline *timeline = matching->timeline;
 	struct member_rank row = { .rank_index = rank->rank_index, .last_begin_ns = G_MININT64 };
 	guint32 process = g_array_index(timeline->ranks, TachoRank, rank->rank_index).main_process;
 
@@ -460,10 +461,10 @@ static void add_entries(struct matching *matching, const GroupRank *rank)
 		row.process = &g_array_index(timeline->processes, TachoProcess, process);
 	for (guint i = 0; i < rank->slices->len; i++) {
 		guint32 slice = g_array_index(rank->slices, guint32, i);
-		const gchar *name = tacho_slice_name(timeline, slice);
+		const gchar *name = collective_name(timeline, slice);
 		TachoCollectiveArgs args = { 0 };
 		struct entry entry = {
-			.name = timeline->slices.name[slice],
+			.name = collective_name_id(timeline, slice),
 			.rank = matching->ranks->len,
 			.slice = slice,
 			.queued_ns = matching->queued_ns[slice],

@@ -28,6 +28,7 @@
 #include "correlate/correlate_internal.h"
 #include "correlate/process_groups.h"
 #include "correlate/send_batches.h"
+#include "trace/operation.h"
 
 /* A send or a receive. */
 struct end {
@@ -67,6 +68,8 @@ TachoWay point_to_point_way(const TachoTimeline *timeline, guint32 slice)
 	tacho_slice_collective(timeline, slice, &args);
 	if (args.way != TACHO_WAY_BY_NAME)
 		return (TachoWay)args.way;
+	if ((sends || receives) && slice_operation(timeline, slice))
+		return TACHO_WAY_BY_NAME;
 	if (sends && receives)
 		return TACHO_WAY_BOTH;
 	return sends ? TACHO_WAY_SEND : receives ? TACHO_WAY_RECEIVE : TACHO_WAY_BY_NAME;

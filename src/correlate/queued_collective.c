@@ -1,6 +1,6 @@
 /* queued_collective: which slice asked for a collective.
  *
- * The first of these that there is:
+ * What an importer was told stays. Else the first of these that there is:
  *
  * (1) the innermost slice open on the collective's own thread: a backend that tells of a collective
  *     when it is queued does so there;
@@ -190,22 +190,38 @@ static void queue_free(gpointer queue)
 	g_queue_free(queue);
 }
 
+/* Collectives of which an importer was told who asked for them. */
+static GHashTable *collect_told(const TachoTimeline *timeline)
+{
+	GHashTable *told = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < timeline->flows->len; i++) {
+		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+
+		if (flow->kind == TACHO_FLOW_QUEUE_COLLECTIVE)
+			g_hash_table_add(told, GUINT_TO_POINTER(flow->to));
+	}
+	return told;
+}
+
 void link_queued_collectives(TachoTimeline *timeline, const struct thread_index *threads)
 {
 	g_autoptr(GArray) found = NULL;
 	g_autoptr(GHashTable) waiting = NULL;
+	g_autoptr(GHashTable) told = NULL;
 
 	if (!has_queued(timeline))
 		return;
 	waiting = g_hash_table_new_full(hash_key, is_equal_key, g_free, queue_free);
 	found = collect_slices(timeline);
+	told = collect_told(timeline);
 	g_array_sort_with_data(found, compare_slices, &timeline->slices);
 	for (guint i = 0; i < found->len; i++) {
 		guint32 slice = g_array_index(found, guint32, i);
 
 		if (timeline->slices.kind[slice] == TACHO_SLICE_OP)
 			await(waiting, timeline, slice);
-		else
+		else if (!g_hash_table_contains(told, GUINT_TO_POINTER(slice)))
 			link_one(timeline, threads, waiting, slice);
 	}
 }

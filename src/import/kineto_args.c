@@ -5,6 +5,7 @@
 
 #include "import/json_file.h"
 #include "import/kineto_event.h"
+#include "trace/operation.h"
 
 struct input {
 	TachoTensor tensor;
@@ -81,6 +82,15 @@ static gboolean get_collective(struct foreign_reader *reader, guint64 place,
 					     .peer = (guint32)extra->peer,
 					     .way = extra->way };
 	return TRUE;
+}
+
+static guint get_operation(struct foreign_reader *reader, guint64 place)
+{
+	const struct kineto_extra *extra = find_extra((const struct kineto_args *)reader, place);
+
+	return extra && extra->is_collective && extra->operation != OPERATION_WANTED
+		       ? extra->operation
+		       : OPERATION_UNTOLD;
 }
 
 static gchar *get_args_json(struct foreign_reader *reader, guint64 place)
@@ -218,6 +228,7 @@ struct foreign_reader *kineto_args_new(const gchar *path, GArray *extras)
 		.collective = get_collective,
 		.input = get_input,
 		.args_json = get_args_json,
+		.operation = get_operation,
 		.free = free_args,
 	};
 	args->file = json_file_new(path);

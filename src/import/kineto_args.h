@@ -32,7 +32,11 @@ struct kineto_extra {
 	guint8 element_bytes; /* of a collective that reduces: as its name says, 0: it does not */
 	guint8 is_collective; /* or the op that asks for one: 1 */
 	guint8 way; /* TachoWay, of a collective's kernel, or the op that asks for a send or receive */
+	guint8 operation; /* enum collective_operation, or OPERATION_WANTED */
 };
+
+/* Of a collective's kernel whose name does not tell it: whoever asked for it is to be looked for. */
+#define OPERATION_WANTED 255
 
 static inline guint64 kineto_place(guint64 offset, guint32 n_inputs)
 {

@@ -1,15 +1,18 @@
-/* How much a collective is of, where it does not say so itself: files before 2024 have the elements at the
- * op that asked for it ("record_param_comms"), around the call that launched its kernel. */
+/* What a collective does, of how much, and in which group, where it does not say so itself: files before 2024 have that at
+ * the op or the region that asked for it ("record_param_comms", "nccl:all_to_all"), around the call that launched its
+ * kernel. Of those that lie within each other, the innermost that knows it tells each of these. */
 #include "import/kineto_merge.h"
 #include "import/launch_index.h"
 
 enum { MAX_NESTED = 8 };
 
-/* An op that knows how much it asks for. */
+/* An op that knows something of what it asks for. */
 struct asking {
 	guint32 track; /* the timeline's */
 	gint64 start_ns, end_ns;
 	guint64 n_elements, bytes;
+	guint32 group;
+	guint8 operation;
 };
 
 static struct kineto_extra *extra_of(const struct kineto_merge *merge,
@@ -40,7 +43,8 @@ static void add_asking(const struct kineto_merge *merge, const struct kineto_row
 		const struct kineto_extra *extra = extra_of(merge, rows, &slices[i]);
 		struct asking asking = { .start_ns = slices[i].start_ns };
 
-		if (!extra || !extra->is_collective || (!extra->n_elements && !extra->bytes) ||
+		if (!extra || !extra->is_collective ||
+		    (!extra->n_elements && !extra->bytes && !extra->operation && !extra->group) ||
 		    slices[i].kind == TACHO_SLICE_COLLECTIVE || slices[i].duration_ns < 0 ||
 		    __builtin_add_overflow(slices[i].start_ns, slices[i].duration_ns,
 					   &asking.end_ns))
@@ -48,15 +52,26 @@ static void add_asking(const struct kineto_merge *merge, const struct kineto_row
 		asking.track = tracks[slices[i].track];
 		asking.n_elements = extra->n_elements;
 		asking.bytes = extra->bytes;
+		asking.group = extra->group;
+		asking.operation = extra->operation;
 		g_array_append_val(all, asking);
 	}
 }
 
-/* The last op on that track that had begun by `time_ns` and had not ended; few lie within each other. */
-static const struct asking *find_asking(const GArray *all, guint32 track, gint64 time_ns)
+static void take_bytes(struct kineto_extra *extra, const struct asking *asking)
+{
+	extra->bytes = asking->bytes;
+	if (!asking->bytes && __builtin_mul_overflow(asking->n_elements,
+						     (guint64)extra->element_bytes, &extra->bytes))
+		extra->bytes = 0;
+}
+
+/* Let what is asked on that track at `time_ns` tell what the collective does not; few ops lie within each other. */
+static void take_asked(struct kineto_extra *extra, const GArray *all, guint32 track, gint64 time_ns)
 {
 	const struct asking key = { .track = track, .start_ns = time_ns };
 	guint low = 0, high = all->len;
+	gboolean has_amount = extra->bytes > 0;
 
 	while (low < high) { /* the first one behind the key */
 		guint middle = low + (high - low) / 2;
@@ -71,10 +86,17 @@ static const struct asking *find_asking(const GArray *all, guint32 track, gint64
 
 		if (asking->track != track)
 			break;
-		if (time_ns <= asking->end_ns)
-			return asking;
+		if (time_ns > asking->end_ns)
+			continue;
+		if (!has_amount && (asking->n_elements || asking->bytes)) {
+			take_bytes(extra, asking);
+			has_amount = TRUE;
+		}
+		if (extra->operation == OPERATION_WANTED && asking->operation)
+			extra->operation = asking->operation;
+		if (!extra->group)
+			extra->group = asking->group;
 	}
-	return NULL;
 }
 
 /* The piece of the file that holds the slice numbered `row`. */
@@ -100,24 +122,18 @@ static void fill_row(const struct kineto_merge *merge, const struct kineto_rows 
 	struct kineto_extra *extra = extra_of(merge, rows, row);
 	const struct kineto_rows *calls;
 	const struct kineto_row *call;
-	const struct asking *asking;
 	guint32 launch;
 
-	if (!extra || extra->bytes || row->link < 0)
+	if (!extra || row->link < 0 ||
+	    (extra->bytes && extra->group && extra->operation != OPERATION_WANTED))
 		return;
 	launch = launch_index_find(merge->parts[rows->file].calls, row->link, row->start_ns);
 	if (launch == TACHO_NONE)
 		return;
 	calls = find_rows(merge, &merge->parts[rows->file], launch);
 	call = (const struct kineto_row *)calls->slices.rows + (launch - calls->first_row);
-	asking = find_asking(all, kineto_merge_numbers(merge, calls)->tracks[call->track],
-			     call->start_ns);
-	if (!asking)
-		return;
-	extra->bytes = asking->bytes;
-	if (!asking->bytes && __builtin_mul_overflow(asking->n_elements,
-						     (guint64)extra->element_bytes, &extra->bytes))
-		extra->bytes = 0;
+	take_asked(extra, all, kineto_merge_numbers(merge, calls)->tracks[call->track],
+		   call->start_ns);
 }
 
 void kineto_collectives_fill(struct kineto_merge *merge, const struct kineto_part *part)

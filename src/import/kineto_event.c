@@ -60,6 +60,22 @@ static gboolean is_known_region(const struct json_text *name)
 	return FALSE;
 }
 
+/* Whether it is a collective that processors carry out (torch/csrc/distributed/c10d/ProcessGroupGloo.cpp and its
+ * siblings): the region lasts until the work is complete. Those of devices' backends, "nccl:all_reduce", end when
+ * a kernel has been queued. */
+static gboolean is_host_collective(const struct json_text *name)
+{
+	static const gchar *const backends[] = { "gloo:", "mpi:", "ucc:" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(backends); i++) {
+		gsize n = strlen(backends[i]);
+
+		if (name->n > n && memcmp(name->bytes, backends[i], n) == 0)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 static enum kineto_kind complete_kind(const struct kineto_event *event)
 {
 	enum kineto_kind kind;
@@ -67,6 +83,8 @@ static enum kineto_kind complete_kind(const struct kineto_event *event)
 	if (!event->has_time)
 		return KINETO_UNKNOWN;
 	kind = slice_kind(&event->category);
+	if ((kind == KINETO_OP || kind == KINETO_ANNOTATION) && is_host_collective(&event->name))
+		return KINETO_HOST_COLLECTIVE;
 	return kind == KINETO_OP && is_known_region(&event->name) ? KINETO_ANNOTATION : kind;
 }
 
@@ -302,6 +320,8 @@ static void read_arg(struct json_scan *scan, const struct json_text *key,
 			read_integer(scan, &event->sequence);
 		else if (JSON_TEXT_IS(key, "Collective name"))
 			read_text(scan, &event->collective);
+		else if (JSON_TEXT_IS(key, "Concrete Inputs"))
+			read_array(scan, &event->concrete_inputs, &n_types);
 		else if (JSON_TEXT_IS(key, "Total Allocated"))
 			read_integer(scan, &event->total_allocated);
 		break;

@@ -17,6 +17,7 @@ enum kineto_kind {
 	KINETO_MEMCPY,
 	KINETO_MEMSET,
 	KINETO_SYNC,
+	KINETO_HOST_COLLECTIVE, /* as a backend on processors tells it: from when it is queued until it is complete */
 	KINETO_OTHER_SLICE, /* "ph": "X", of no category above */
 	KINETO_INSTANT,
 	KINETO_COUNTER,
@@ -54,6 +55,7 @@ struct kineto_event {
 	gint64 n_in_elements;
 	gint64 source_rank, destination_rank; /* of a receive; of a send */
 	struct json_text collective, dtype, group_name, group_ranks;
+	struct json_text concrete_inputs; /* the list, as it stands */
 	/* waits for an event: the call that recorded it, and on which stream */
 	gint64 event_record, event_stream;
 	gint64 graph_node; /* of a CUDA graph: its id; 0: no node's work */

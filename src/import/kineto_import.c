@@ -13,9 +13,11 @@
 #include <string.h>
 
 #include "base/worker_pool.h"
+#include "import/chrome_trace.h"
 #include "import/function_ids.h"
 #include "import/kineto_merge.h"
 #include "import/launch_index.h"
+#include "import/sniff_evidence.h"
 #include "trace/slice_columns.h"
 
 #define MAX_SPAN_NS  (G_GINT64_CONSTANT(400) * 24 * 3600 * 1000000000) /* of a trace */
@@ -567,14 +569,8 @@ static gboolean sniff_kineto(const struct sniff_input *input)
 	};
 	const gchar *at = input->head;
 
-	if (g_str_has_prefix(at, "\xef\xbb\xbf"))
-		at += 3;
-	while (g_ascii_isspace(*at))
-		at++;
-	if (*at != '{' && *at != '[')
-		return FALSE;
-	if (!strstr(at, "\"traceEvents\"") && !strstr(at, "\"deviceProperties\"") &&
-	    !strstr(at, "\"distributedInfo\"") && !strstr(at, "\"ph\""))
+	if (!json_head_has(input, "deviceProperties", 1, "[") &&
+	    !json_head_has(input, "distributedInfo", 1, "{") && !chrome_trace_sniff(input))
 		return FALSE;
 	for (guint i = 0; i < G_N_ELEMENTS(marks); i++)
 		if (strstr(at, marks[i]))

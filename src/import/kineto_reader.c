@@ -1,3 +1,4 @@
+#include "import/collective_names.h"
 #include "import/kineto_reader.h"
 
 #include <math.h>
@@ -183,15 +184,13 @@ static gboolean has_prefix(const struct json_text *text, const gchar *prefix)
 
 static gboolean is_collective_kernel(const struct kineto_event *event)
 {
-	return event->collective.n || has_prefix(&event->name, "nccl") ||
-	       has_prefix(&event->name, "rccl");
+	return event->collective.n || is_communication_kernel(event->name.bytes, event->name.n);
 }
 
 /* An op or annotation around the launch of a collective, which knows how much it is of. */
 static gboolean tells_collective(const struct kineto_event *event)
 {
-	return has_prefix(&event->name, "record_param_comms") ||
-	       has_prefix(&event->name, "nccl:") || has_prefix(&event->name, "gloo:");
+	return has_prefix(&event->name, "record_param_comms") || has_prefix(&event->name, "nccl:");
 }
 
 /* Elements of the value at scan->at: [4, 8] has 32, [[4, 8], [2]] has 34, [] none. */
@@ -299,7 +298,7 @@ static TachoWay told_way(const struct kineto_event *event)
 	if (JSON_TEXT_IS(&event->collective, "recv"))
 		return TACHO_WAY_RECEIVE;
 	if (event->kind == KINETO_KERNEL && JSON_TEXT_IS(&event->collective, "coalesced") &&
-	    memmem(event->name.bytes, event->name.n, "SendRecv", strlen("SendRecv")))
+	    is_generic_kernel(event->name.bytes, event->name.n))
 		return TACHO_WAY_BOTH;
 	return TACHO_WAY_BY_NAME;
 }
@@ -319,6 +318,44 @@ static void fill_way(const struct kineto_event *event, struct kineto_extra *extr
 	extra->peer = peer >= 0 && peer < G_MAXINT32 ? peer + 1 : 0;
 }
 
+/* The operation that PyTorch 2.0 to 2.3 told among the inputs: ["", "7", ..., "all_to_allv", ...]. */
+static enum collective_operation operation_of_inputs(const struct json_text *inputs)
+{
+	struct json_scan scan = { .at = inputs->bytes, .end = inputs->bytes + inputs->n };
+	enum collective_operation operation = OPERATION_UNTOLD;
+
+	if (!inputs->n || !json_take(&scan, '['))
+		return OPERATION_UNTOLD;
+	while (!operation && json_element(&scan)) {
+		struct json_text input;
+
+		if (json_peek(&scan) != '"')
+			json_skip(&scan);
+		else if (json_string(&scan, &input) && input.n && g_ascii_isalpha(*input.bytes))
+			operation = operation_of_word(input.bytes, input.n);
+	}
+	return operation;
+}
+
+/* Of a kernel only what its name leaves open. */
+static guint8 told_operation(const struct kineto_event *event, TachoWay way)
+{
+	gboolean is_kernel = event->kind == KINETO_KERNEL;
+	enum collective_operation operation;
+
+	if (has_prefix(&event->name, "gloo:")) /* the collective itself, whose name tells */
+		return OPERATION_UNTOLD;
+	if (is_kernel &&
+	    (way != TACHO_WAY_BY_NAME || !is_generic_kernel(event->name.bytes, event->name.n)))
+		return OPERATION_UNTOLD;
+	operation = operation_of_word(event->collective.bytes, event->collective.n);
+	if (is_kernel)
+		return operation ? (guint8)operation : OPERATION_WANTED;
+	if (!operation && !has_prefix(&event->name, "record_param_comms"))
+		operation = operation_of_word(event->name.bytes, event->name.n);
+	return (guint8)(operation ? operation : operation_of_inputs(&event->concrete_inputs));
+}
+
 static void fill_collective(struct kineto_reader *reader, const struct kineto_event *event,
 			    struct kineto_extra *extra)
 {
@@ -330,6 +367,7 @@ static void fill_collective(struct kineto_reader *reader, const struct kineto_ev
 	extra->group = note_group(reader, event);
 	if (event->kind == KINETO_KERNEL || event->kind == KINETO_OP)
 		fill_way(event, extra);
+	extra->operation = told_operation(event, told_way(event));
 	if (event->n_in_elements < 0)
 		count_inputs(event, extra);
 	else if (__builtin_mul_overflow((guint64)event->n_in_elements, width, &extra->bytes))
@@ -359,6 +397,8 @@ static TachoSliceKind slice_kind(const struct kineto_event *event)
 		return TACHO_SLICE_MEMSET;
 	case KINETO_SYNC:
 		return TACHO_SLICE_SYNC;
+	case KINETO_HOST_COLLECTIVE:
+		return TACHO_SLICE_COLLECTIVE;
 	default:
 		return TACHO_SLICE_EVENT;
 	}
@@ -372,6 +412,7 @@ static enum kineto_role slice_role(const struct kineto_event *event)
 	case KINETO_FUNCTION:
 	case KINETO_RUNTIME:
 		return KINETO_ON_THREAD;
+	case KINETO_HOST_COLLECTIVE: /* it goes on while the thread does other things */
 	case KINETO_OTHER_SLICE:
 		return KINETO_ASIDE;
 	default:

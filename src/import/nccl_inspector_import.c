@@ -9,6 +9,7 @@
 #include "import/chrome_events.h"
 #include "import/json_object.h"
 #include "import/nccl_run.h"
+#include "import/sniff_evidence.h"
 
 struct inspector {
 	struct nccl_run *run;
@@ -162,9 +163,9 @@ static gboolean read_inspector(struct import *import, const gchar *const *paths,
 
 static gboolean sniff_inspector(const struct sniff_input *input)
 {
-	return !input->is_folder &&
-	       (strstr(input->head, "\"coll_perf\"") || strstr(input->head, "\"p2p_perf\"") ||
-		strstr(input->head, "\"inspector_output_format_version\""));
+	return json_head_has(input, "coll_perf", 3, "{") ||
+	       json_head_has(input, "p2p_perf", 3, "{") ||
+	       json_head_has(input, "inspector_output_format_version", 3, "\"");
 }
 
 const struct import_format import_nccl_inspector = {

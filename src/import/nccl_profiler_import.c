@@ -11,6 +11,7 @@
 #include "import/element_type.h"
 #include "import/json_object.h"
 #include "import/nccl_run.h"
+#include "import/sniff_evidence.h"
 
 /* A slice that waits for what the rest of the file tells. */
 struct pending {
@@ -431,9 +432,9 @@ static gboolean read_profiler(struct import *import, const gchar *const *paths, 
 
 static gboolean sniff_profiler(const struct sniff_input *input)
 {
-	return !input->is_folder && strstr(input->head, "\"commId\"") &&
-	       (strstr(input->head, "\"ncclProfile") ||
-		strstr(input->head, "\"ProfilerLifecycle\""));
+	return json_head_has(input, "commId", 3, "0123456789-\"") &&
+	       (json_head_has_text(input, "type", 2, "ncclProfile") ||
+		json_head_has_text(input, "type", 2, "ProfilerLifecycle"));
 }
 
 const struct import_format import_nccl_profiler = {

@@ -6,10 +6,12 @@
  *     bus bandwidth compares with the algorithm's, and which columns there are.
  * (3) `size` is what nccl-tests calls it; of an all-gather that is what all ranks give together. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "import/element_type.h"
 #include "import/import_format.h"
+#include "import/sniff_evidence.h"
 #include "import/text_lines.h"
 #include "trace/source.h"
 
@@ -440,10 +442,23 @@ static gboolean read_nccl_tests(struct import *import, const gchar *const *paths
 	return n_read > 0;
 }
 
+/* "# nThread 1 nGpus 8 minBytes 1 maxBytes 8589934592 step: 2(factor) ..." */
+static gboolean is_parameters(gchar *line)
+{
+	guint64 n_threads, n_gpus, min_bytes;
+
+	return sscanf(line,
+		      "# nThread %" G_GUINT64_FORMAT " nGpus %" G_GUINT64_FORMAT
+		      " minBytes %" G_GUINT64_FORMAT " maxBytes ",
+		      &n_threads, &n_gpus, &min_bytes) == 3 &&
+	       strstr(line, " maxBytes ");
+}
+
 static gboolean sniff_nccl_tests(const struct sniff_input *input)
 {
-	return !input->is_folder && strstr(input->head, "# nThread ") &&
-	       strstr(input->head, " minBytes ");
+	static const gchar *const marks[] = { "# nThread " };
+
+	return sniff_log_lines(input, marks, G_N_ELEMENTS(marks), 1, 0, is_parameters);
 }
 
 const struct import_format import_nccl_tests = {

@@ -99,7 +99,8 @@ static void collective_cell(struct query_data *data, guint32 row, guint column,
 		sqlite3_result_int64(result, collective->sequence);
 		break;
 	case COLLECTIVE_BYTES:
-		sqlite3_result_int64(result, (sqlite3_int64)collective->bytes);
+		if (collective->bytes) /* else not known: null */
+			sqlite3_result_int64(result, (sqlite3_int64)collective->bytes);
 		break;
 	case COLLECTIVE_RANKS:
 		sqlite3_result_int64(result, collective->n_members);

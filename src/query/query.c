@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <tacho/words.h>
+
 #include "base/text_file.h"
 #include "query/query_functions.h"
 #include "query/query_guard.h"
@@ -426,10 +428,11 @@ gchar *tacho_query_schema(TachoQuery *query, const gchar *table, GError **error)
 	if (table) {
 		schema = schema_of(table);
 		if (!schema) {
-			g_autofree gchar *list = g_strjoinv(", ", names);
+			g_autofree gchar *there =
+				tacho_did_you_mean(table, (const gchar *const *)names);
 
 			g_set_error(error, TACHO_QUERY_ERROR, TACHO_QUERY_ERROR_NO_TABLE,
-				    "there is no table '%s'; there are: %s", table, list);
+				    "there is no table '%s'%s", table, there);
 		}
 		return schema;
 	}

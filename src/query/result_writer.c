@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tacho/words.h>
+
 #include "analyze/table_internal.h"
 #include "base/csv_append.h"
 #include "base/decimal.h"
@@ -40,18 +42,19 @@ gboolean tacho_query_format_find(const gchar *name, TachoQueryFormat *ret_format
 #define QUERY_FORMAT_NAME(enumerator, name) #name,
 		TACHO_QUERY_FORMATS(QUERY_FORMAT_NAME)
 #undef QUERY_FORMAT_NAME
+			NULL
 	};
-	g_autoptr(GString) all = g_string_new(NULL);
+	g_autofree gchar *there = NULL;
 
-	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+	for (guint i = 0; names[i]; i++) {
 		if (strcmp(names[i], name) == 0) {
 			*ret_format = (TachoQueryFormat)i;
 			return TRUE;
 		}
-		g_string_append_printf(all, "%s%s", i ? ", " : "", names[i]);
 	}
-	g_set_error(error, TACHO_QUERY_ERROR, TACHO_QUERY_ERROR_NO_FORMAT,
-		    "'%s' is not a format; there are: %s", name, all->str);
+	there = tacho_did_you_mean(name, names);
+	g_set_error(error, TACHO_QUERY_ERROR, TACHO_QUERY_ERROR_NO_FORMAT, "'%s' is not a format%s",
+		    name, there);
 	return FALSE;
 }
 

@@ -488,18 +488,21 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *plan, int a
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Children are row + 1 and, behind each one's own descendants, the next. */
+/* What is left of the row by those that begin while it is open (trace/own_time.h). */
 static gint64 self_ns(const TachoTimeline *timeline, guint32 row)
 {
 	const TachoSlices *slices = &timeline->slices;
 	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[row]);
 	guint32 end = track->first_slice + track->n_slices;
-	gint64 self = slices->duration_ns[row], end_ns = tacho_slice_end_ns(timeline, row);
+	gint64 self = 0, at_ns = slices->start_ns[row], end_ns = tacho_slice_end_ns(timeline, row);
 
-	for (guint32 child = row + 1; child < end && slices->start_ns[child] <= end_ns; child++)
-		if (slices->parent[child] == row)
-			self -= slices->duration_ns[child];
-	return MAX(self, 0); /* on a broken stream children overlap */
+	if (track->kind == TACHO_TRACK_ASYNC)
+		return slices->duration_ns[row];
+	for (guint32 next = row + 1; next < end && slices->start_ns[next] < end_ns; next++) {
+		self += MAX(slices->start_ns[next] - at_ns, 0);
+		at_ns = MAX(at_ns, tacho_slice_end_ns(timeline, next));
+	}
+	return self + MAX(end_ns - at_ns, 0);
 }
 
 static void result_step(sqlite3_context *result, const struct query_data *data, guint32 row)

@@ -144,7 +144,8 @@ static void add_collective(struct slice_args *args, const TachoTimeline *timelin
 
 	if (tacho_slice_collective(timeline, slice, &collective)) {
 		add_tensors(args, SLICE_ARG_INPUTS, timeline, slice, tacho_slice_input);
-		add_unsigned(args, SLICE_ARG_BYTES, collective.bytes);
+		if (collective.bytes)
+			add_unsigned(args, SLICE_ARG_BYTES, collective.bytes);
 	}
 	if (membership)
 		add_membership(args, timeline, slice, membership);

@@ -37,6 +37,8 @@ struct foreign_reader {
 	gchar *(*args_json)(struct foreign_reader *reader, guint64 place);
 	gboolean (*told)(struct foreign_reader *reader, guint64 place, TachoToldOp *told);
 	guint32 (*maker)(struct foreign_reader *reader, guint64 place, guint32 index);
+	/* enum collective_operation (trace/operation.h). */
+	guint (*operation)(struct foreign_reader *reader, guint64 place);
 	void (*free)(struct foreign_reader *reader);
 };
 

@@ -642,6 +642,46 @@ static void test_pid_zero(void)
 	remove_file(path);
 }
 
+/* With Python stacks a region begins in the function that enters it and ends in the one that leaves it. The
+ * step is the host's, whoever else tells of one of that number. */
+static void test_region_in_function(void)
+{
+	static const gchar text[] =
+		"{\"schemaVersion\": 1, \"traceEvents\": ["
+		"{\"ph\": \"X\", \"cat\": \"python_function\", \"name\": \"step\", \"pid\": 11,"
+		" \"tid\": 11, \"ts\": 100.5, \"dur\": 20},"
+		"{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#6\", "
+		"\"pid\": 11,"
+		" \"tid\": 11, \"ts\": 110, \"dur\": 16000},"
+		"{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#6\", "
+		"\"pid\": 11,"
+		" \"tid\": 12, \"ts\": 500, \"dur\": 90},"
+		"{\"ph\": \"X\", \"cat\": \"gpu_user_annotation\", \"name\": \"ProfilerStep#6\","
+		" \"pid\": 0, \"tid\": 7, \"ts\": 900, \"dur\": 15000},"
+		"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 11, "
+		"\"tid\": 11,"
+		" \"ts\": 700, \"dur\": 900},"
+		"{\"ph\": \"X\", \"cat\": \"python_function\", \"name\": \"__exit__\", \"pid\": 11,"
+		" \"tid\": 11, \"ts\": 16100, \"dur\": 40}]}";
+	g_autofree gchar *path = NULL;
+	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
+	const TachoStep *step;
+	guint32 mm = timeline_find(timeline, "aten::mm", 0);
+	guint32 region = timeline->slices.parent[mm];
+
+	g_assert_cmpstr(tacho_slice_name(timeline, region), ==, "ProfilerStep#6");
+	g_assert_cmpint(timeline->slices.duration_ns[region], ==, 16000000);
+	g_assert_cmpint(timeline->slices.duration_ns[timeline_find(timeline, "__exit__", 0)], ==,
+			40000);
+	tacho_correlate(timeline);
+	g_assert_cmpuint(timeline->steps->len, ==, 1);
+	step = &g_array_index(timeline->steps, TachoStep, 0);
+	g_assert_cmpint(step->start_ns, ==, 9500);
+	g_assert_cmpint(step->end_ns - step->start_ns, ==, 16000000);
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+	remove_file(path);
+}
+
 /* Numbers of any size are ids, and durations that cannot be are told. */
 static void test_odd_numbers(void)
 {
@@ -755,6 +795,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kineto/scattered-args", test_scattered_args);
 	g_test_add_func("/kineto/any-cores", test_any_cores);
 	g_test_add_func("/kineto/pid-zero", test_pid_zero);
+	g_test_add_func("/kineto/region-in-function", test_region_in_function);
 	g_test_add_func("/kineto/odd-numbers", test_odd_numbers);
 	g_test_add_func("/kineto/event-wait", test_event_wait);
 	g_test_add_func("/kineto/mixed-clocks", test_mixed_clocks);
