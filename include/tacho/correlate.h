@@ -15,6 +15,8 @@ void tacho_correlate(TachoTimeline *timeline);
 /* 0 (believe nothing) to 100 (nothing found wrong); docs/trust.md says how much each kind of
  * problem costs. */
 guint tacho_trust_score(const TachoTimeline *timeline);
+/* The same without what is only missing: how far the figures of what is there can be believed. */
+guint tacho_trust_present_score(const TachoTimeline *timeline);
 
 /* The kernel's op: the innermost OP that contains it on its thread, or what launched it on its device;
  * TACHO_NONE: there is none. */

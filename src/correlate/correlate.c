@@ -3,6 +3,7 @@
  *     check_streams            slices
  *     pair_messages            slices
  *     pair_forward_backward    slices, marks
+ *     check_launches           slices
  *     link_graph_work          slices, rows that an importer made
  *     link_kernels             slices, flows that an importer made, graphs' work
  *     link_queued_collectives  slices
@@ -29,6 +30,7 @@ static void correlate_each(TachoTimeline *timeline)
 	check_streams(timeline);
 	pair_messages(timeline);
 	pair_forward_backward(timeline);
+	check_launches(timeline);
 	link_graph_work(timeline, threads);
 	link_kernels(timeline, threads);
 	link_queued_collectives(timeline, threads);

@@ -37,6 +37,7 @@ void link_queued_collectives(TachoTimeline *timeline, const struct thread_index 
 void match_collectives(TachoTimeline *timeline);
 void pair_sends(TachoTimeline *timeline);
 void check_streams(TachoTimeline *timeline);
+void check_launches(TachoTimeline *timeline);
 void pair_messages(TachoTimeline *timeline);
 void link_messages(TachoTimeline *timeline, const struct thread_index *threads);
 void find_buckets(TachoTimeline *timeline);

@@ -584,6 +584,30 @@ static void infer_captures(struct captures *captures)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
+/* What was captured before the recording began is in no trace. */
+static void report_uncaptured(TachoTimeline *timeline)
+{
+	g_autofree guint64 *counts = g_new0(guint64, timeline->processes->len + 1);
+
+	for (guint i = 0; i < timeline->graph_work->len; i++) {
+		const TachoGraphWork *work =
+			&g_array_index(timeline->graph_work, TachoGraphWork, i);
+
+		if (work->capture == TACHO_NONE)
+			counts[tacho_timeline_track(timeline, timeline->slices.track[work->slice])
+				       ->process]++;
+	}
+	for (guint i = 0; i < timeline->processes->len; i++)
+		if (counts[i])
+			tacho_timeline_add_problem(
+				timeline, "uncaptured_graph", counts[i],
+				"rank %d, process %u: the trace lacks the capture of the graphs "
+				"that launched this work; record from before the capture to see "
+				"which operations it is of",
+				g_array_index(timeline->processes, TachoProcess, i).rank,
+				g_array_index(timeline->processes, TachoProcess, i).pid);
+}
+
 void link_graph_work(TachoTimeline *timeline, const struct thread_index *threads)
 {
 	struct captures captures = { .timeline = timeline, .threads = threads };
@@ -605,5 +629,6 @@ void link_graph_work(TachoTimeline *timeline, const struct thread_index *threads
 		g_array_unref(captures.graphs);
 		g_array_unref(captures.captures);
 	}
+	report_uncaptured(timeline);
 	g_free(captures.call_kinds);
 }

@@ -1,0 +1,164 @@
+/* launch_check: whether each call that launches a kernel has one, and one only.
+ *
+ * A profiler that keeps all it sees tells of a kernel for each launch that came before the last one it knows
+ * the kernel of: what comes later it may have stopped before. A launch without one lost its kernel, or a kernel
+ * with its id went to another call; two kernels of one launch have ids that were given twice. Calls within a
+ * stream's capture launch nothing, and what a graph launches is not looked at (graph_capture.c). */
+#include "correlate/correlate_internal.h"
+
+#include <string.h>
+
+#include "trace/string_table.h"
+
+#define MAX_INNER_CALLS 64 /* that are looked at within a call */
+
+enum call { CALL_UNKNOWN, CALL_OTHER, CALL_LAUNCH, CALL_BEGIN_CAPTURE, CALL_END_CAPTURE };
+
+struct launches {
+	TachoTimeline *timeline;
+	guint8 *calls;	   /* by name: enum call */
+	guint8 *n_kernels; /* by slice: 0, 1, 2 or more */
+	gint64 *last_ns; /* by process: when its last launch began whose kernel is there; G_MININT64 */
+};
+
+static enum call judge_call(const gchar *name)
+{
+	if (strstr(name, "StreamBeginCapture"))
+		return CALL_BEGIN_CAPTURE;
+	if (strstr(name, "StreamEndCapture"))
+		return CALL_END_CAPTURE;
+	if (strstr(name, "LaunchKernel") || strstr(name, "LaunchCooperativeKernel"))
+		return CALL_LAUNCH;
+	return CALL_OTHER;
+}
+
+static enum call call_of(const struct launches *launches, guint32 slice)
+{
+	const TachoSlices *slices = &launches->timeline->slices;
+	guint8 *call;
+
+	if (slices->kind[slice] != TACHO_SLICE_RUNTIME)
+		return CALL_OTHER;
+	call = &launches->calls[slices->name[slice]];
+	if (*call == CALL_UNKNOWN)
+		*call = (guint8)judge_call(tacho_slice_name(launches->timeline, slice));
+	return (enum call) * call;
+}
+
+static void count_kernels(struct launches *launches)
+{
+	const TachoSlices *slices = &launches->timeline->slices;
+
+	for (guint32 i = 0; i < slices->n; i++) {
+		guint32 launch = slices->launch[i], process;
+
+		if (launch == TACHO_NONE || slices->kind[i] == TACHO_SLICE_SYNC ||
+		    call_of(launches, launch) != CALL_LAUNCH)
+			continue;
+		launches->n_kernels[launch] = (guint8)MIN(launches->n_kernels[launch] + 1, 2);
+		process = tacho_timeline_track(launches->timeline, slices->track[launch])->process;
+		launches->last_ns[process] =
+			MAX(launches->last_ns[process], slices->start_ns[launch]);
+	}
+}
+
+/* The runtime's call and the driver's within it are one launch, whichever has the kernel. */
+static gboolean has_kernel(const struct launches *launches, guint32 call)
+{
+	const TachoSlices *slices = &launches->timeline->slices;
+	guint32 parent = slices->parent[call];
+
+	if (launches->n_kernels[call])
+		return TRUE;
+	if (parent != TACHO_NONE && call_of(launches, parent) == CALL_LAUNCH)
+		return TRUE; /* that one is looked at */
+	for (guint32 i = call + 1;
+	     i < slices->n && i - call <= MAX_INNER_CALLS &&
+	     slices->track[i] == slices->track[call] &&
+	     slices->start_ns[i] < tacho_slice_end_ns(launches->timeline, call);
+	     i++)
+		if (launches->n_kernels[i])
+			return TRUE;
+	return FALSE;
+}
+
+struct finding {
+	guint64 n;
+	guint32 first;
+};
+
+static void note(struct finding *finding, guint32 slice)
+{
+	if (finding->n++ == 0)
+		finding->first = slice;
+}
+
+static void check_track(const struct launches *launches, const TachoTrack *track,
+			struct finding *missing, struct finding *doubled)
+{
+	const TachoSlices *slices = &launches->timeline->slices;
+	gboolean is_capturing = FALSE;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		enum call call = call_of(launches, i);
+
+		if (call == CALL_BEGIN_CAPTURE)
+			is_capturing = TRUE;
+		else if (call == CALL_END_CAPTURE)
+			is_capturing = FALSE;
+		if (call != CALL_LAUNCH || is_capturing)
+			continue;
+		if (launches->n_kernels[i] > 1)
+			note(doubled, i);
+		else if (slices->start_ns[i] < launches->last_ns[track->process] &&
+			 !has_kernel(launches, i))
+			note(missing, i);
+	}
+}
+
+static void report(TachoTimeline *timeline, const gchar *kind, const gchar *what, guint32 process,
+		   const struct finding *finding)
+{
+	const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, process);
+
+	if (finding->n)
+		tacho_timeline_add_problem(
+			timeline, kind, finding->n,
+			"rank %d, process %u: %s; the first is %s at %.6f s", row->rank, row->pid,
+			what, tacho_slice_name(timeline, finding->first),
+			(gdouble)timeline->slices.start_ns[finding->first] / 1e9);
+}
+
+void check_launches(TachoTimeline *timeline)
+{
+	struct launches launches = {
+		.timeline = timeline,
+		.calls = g_new0(guint8, string_table_size(timeline->strings) + 1),
+		.n_kernels = g_new0(guint8, timeline->slices.n + 1),
+		.last_ns = g_new(gint64, timeline->processes->len + 1),
+	};
+	g_autofree struct finding *missing = g_new0(struct finding, timeline->processes->len + 1);
+	g_autofree struct finding *doubled = g_new0(struct finding, timeline->processes->len + 1);
+
+	for (guint32 i = 0; i < timeline->processes->len; i++)
+		launches.last_ns[i] = G_MININT64;
+	count_kernels(&launches);
+	for (guint32 i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+
+		if (track->kind == TACHO_TRACK_THREAD)
+			check_track(&launches, track, &missing[track->process],
+				    &doubled[track->process]);
+	}
+	for (guint32 i = 0; i < timeline->processes->len; i++) {
+		report(timeline, "missing_kernel", "launches whose kernel is not in the trace", i,
+		       &missing[i]);
+		report(timeline, "duplicate_id",
+		       "launches with several kernels: their ids were given more than once, and "
+		       "whose these are is a guess",
+		       i, &doubled[i]);
+	}
+	g_free(launches.calls);
+	g_free(launches.n_kernels);
+	g_free(launches.last_ns);
+}
