@@ -81,7 +81,7 @@ static void add_device_member(struct graph_builder *builder, guint32 work, guint
 }
 
 static void add_member(struct graph_builder *builder, GHashTable *callers, guint32 slice,
-		       guint32 transfer)
+		       guint32 transfer, gboolean is_over_servers)
 {
 	const TachoTimeline *timeline = builder->timeline;
 	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
@@ -94,6 +94,8 @@ static void add_member(struct graph_builder *builder, GHashTable *callers, guint
 	tacho_slice_collective(timeline, slice, &args);
 	member.rank_index = tacho_slice_process(timeline, slice)->rank_index;
 	member.end_tid = args.end_tid;
+	if (is_over_servers) /* each goes by itself: nobody takes them up in turn */
+		member.end_tid = builder->members->len + 1;
 	member.queue_ns = queue_time_ns(timeline, callers, slice, &caller);
 	member.begin_ns = timeline->slices.start_ns[slice];
 	member.end_ns = tacho_slice_end_ns(timeline, slice);
@@ -123,6 +125,20 @@ static gboolean is_of_device(const TachoTimeline *timeline, const TachoCollectiv
 	return FALSE;
 }
 
+/* What servers were sent in one part at most; 0: not known. */
+static guint64 largest_part(const TachoTimeline *timeline)
+{
+	guint64 bytes = 0;
+
+	for (guint i = 0; i < timeline->hops->len; i++) {
+		const TachoHop *hop = &g_array_index(timeline->hops, TachoHop, i);
+
+		if (hop->way == TACHO_HOP_SERVER)
+			bytes = MAX(bytes, hop->bytes);
+	}
+	return bytes;
+}
+
 /* Index of a group by its number, added when new. */
 static guint32 take_group(struct graph_builder *builder, GHashTable *groups,
 			  const TachoCollective *collective)
@@ -138,6 +154,7 @@ static guint32 take_group(struct graph_builder *builder, GHashTable *groups,
 	if (strstr(tacho_timeline_string(builder->timeline, collective->name), "pushpull")) {
 		group.plan.algorithm = COLLECTIVE_PS;
 		group.plan.n_servers = 1;
+		group.plan.partition_bytes = largest_part(builder->timeline);
 	}
 	g_array_append_val(builder->graph->groups, group);
 	g_hash_table_insert(groups, GUINT_TO_POINTER(collective->group),
@@ -165,7 +182,9 @@ static void add_collective(struct graph_builder *builder, GHashTable *groups, GH
 			add_device_member(builder, builder_find_work(builder, slices[i]),
 					  builder->graph->transfers->len);
 		else
-			add_member(builder, callers, slices[i], builder->graph->transfers->len);
+			add_member(builder, callers, slices[i], builder->graph->transfers->len,
+				   graph_group_at(builder->graph, transfer.group)->plan.algorithm ==
+					   COLLECTIVE_PS);
 	transfer.step = builder_step_at(
 		builder, build_member_at(builder, builder->members->len - 1)->rank_index,
 		build_member_at(builder, builder->members->len - 1)->queue_ns);

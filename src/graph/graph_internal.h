@@ -132,6 +132,7 @@ struct graph_pass {
 	guint32 step;
 	guint32 first_gradient, n_gradients;
 	guint32 finish_node; /* waits for buckets whose gradients' copies are not known */
+	guint8 packing;	     /* TachoPacking; UNKNOWN: by DistributedDataParallel */
 };
 
 /* A moment of a rank: so far into a node. */
@@ -147,6 +148,7 @@ struct graph_block {
 	guint32 slice;	 /* in which it was handed out, or TACHO_NONE */
 	guint64 address; /* 0: not recorded */
 	gint64 bytes;
+	gint64 recorded_bytes; /* before what-ifs; 0: it was not there */
 	guint32 device; /* 0: of the host's memory, else of the device's with the number less 1 */
 	struct graph_moment begin, end;
 	gboolean is_cast; /* by a what-if: what the operation `slice` reads, in other numbers */

@@ -141,8 +141,16 @@ static void find_time_alone(const TachoGraph *graph, guint32 first)
 
 static gdouble wire_bytes(const TachoGraph *graph, const struct graph_transfer *transfer)
 {
-	return transfer_wire_bytes(tacho_timeline_string(graph->timeline, transfer->name),
-				   transfer->bytes, transfer->n_ranks);
+	const struct collective_plan *plan = &graph_group_at(graph, transfer->group)->plan;
+	gdouble bytes = transfer_wire_bytes(tacho_timeline_string(graph->timeline, transfer->name),
+					    transfer->bytes, transfer->n_ranks);
+	gdouble n_parts;
+
+	if (plan->algorithm != COLLECTIVE_PS || !plan->partition_bytes)
+		return bytes;
+	/* one part is pulled while the next is pushed (collective_cost.c): so much of both is left */
+	n_parts = MAX(ceil((gdouble)transfer->bytes / (gdouble)plan->partition_bytes), 1.0);
+	return bytes * (n_parts + 1) / (2 * n_parts);
 }
 
 /* From when the last of its ranks began it to when the first had the result. */

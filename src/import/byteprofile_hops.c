@@ -165,18 +165,29 @@ static struct hop_collective *find_beside(const struct linking *linking,
 	return NULL;
 }
 
+static void take_inputs(const TachoTimeline *timeline, guint32 slice, GArray *inputs)
+{
+	TachoTensor tensor;
+
+	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &tensor); i++)
+		g_array_append_val(inputs, tensor);
+}
+
 /* Let `first` stand for the collectives of all its tensors; unless one of them is not there. */
 static void fuse(struct linking *linking, const struct hop_record *record,
 		 struct hop_collective *first, guint32 tensors, gchar *const *names)
 {
 	TachoTimeline *timeline = linking->timeline;
-	TachoCollectiveArgs args = { .bytes = bytes_of(linking, first->slice) };
+	TachoCollectiveArgs args = { .bytes = bytes_of(linking, first->slice),
+				     .packing = TACHO_PACKED_IN_BUFFERS };
+	g_autoptr(GArray) inputs = g_array_new(FALSE, FALSE, sizeof(TachoTensor));
 	gboolean is_known = args.bytes > 0;
 
 	for (guint i = 1; names[i]; i++)
 		if (!find_beside(linking, record, tacho_timeline_intern(timeline, names[i], -1),
 				 first->slice))
 			return;
+	take_inputs(timeline, first->slice, inputs);
 	for (guint i = 1; names[i]; i++) {
 		struct hop_collective *other =
 			find_beside(linking, record, tacho_timeline_intern(timeline, names[i], -1),
@@ -184,12 +195,19 @@ static void fuse(struct linking *linking, const struct hop_record *record,
 		guint64 bytes = bytes_of(linking, other->slice);
 
 		is_known &= bytes > 0 && !__builtin_add_overflow(args.bytes, bytes, &args.bytes);
+		take_inputs(timeline, other->slice, inputs);
 		timeline->slices.kind[other->slice] = TACHO_SLICE_EVENT;
 		other->tensors = 0;
 	}
 	first->tensors = tensors;
+	if (!is_known)
+		args.bytes = 0;
+	args.n_inputs = inputs->len;
 	timeline->slices.source[first->slice] =
-		is_known ? tacho_timeline_keep_collective(timeline, &args, NULL) : 0;
+		inputs->len || is_known
+			? tacho_timeline_keep_collective(timeline, &args,
+							 (const TachoTensor *)inputs->data)
+			: 0;
 }
 
 static void fuse_tensors(struct linking *linking, guint32 tensors)

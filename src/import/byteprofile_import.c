@@ -5,14 +5,18 @@
  * (2) Ranks count up over the workers in the order of their names, numbers in them counting as such; where NCCL's
  *     file tells the rank, it is that.
  * (3) A file of no GPU (a server's profile, or one of these files by itself) is a process of its own.
- * (4) What stands in the folder of one GPU beside its traces (shapes, names of gradients, the graph) is true of all. */
+ * (4) Logs of messages and of servers' work may stand beside the workers' folders, or in folders there.
+ * (5) What stands in the folder of one GPU beside its traces (shapes, names of gradients, the graph) is true of all. */
 #include <string.h>
 
 #include "base/byte_stream.h"
 #include "import/byteprofile_hops.h"
+#include "import/byteprofile_ops.h"
 #include "import/byteprofile_tensors.h"
 #include "import/byteps_dialect.h"
+#include "import/byteps_keys.h"
 #include "import/byteps_log.h"
+#include "import/chrome_trace.h"
 #include "import/gml_graph.h"
 #include "import/horovod_dialect.h"
 
@@ -30,6 +34,9 @@ struct gpu {
 /* What one of the GPUs tells for all. */
 struct trial {
 	GArray *tensors; /* as byteprofile_tensors.h says; NULL: not known */
+	byteprofile_ops *ops;
+	GHashTable *keys; /* as byteps_keys.h says; NULL: not known */
+	GArray *workers;  /* guint32: the process of the first GPU of each worker */
 	struct gml_graph *graph;
 	GArray *hops; /* struct hop_record, one a GPU */
 };
@@ -109,8 +116,8 @@ static gboolean has_file(const gchar *folder, const gchar *name)
 	return g_file_test(path, G_FILE_TEST_IS_REGULAR);
 }
 
-/* A trace alone is nothing that is known by it; beside one of these it is byteprofile's. */
-static gboolean is_gpu_folder(const gchar *path)
+/* A trace alone is nothing that is known by it; beside one of these, or in a trial, it is byteprofile's. */
+static gboolean is_gpu_folder(const gchar *path, gboolean is_in_trial)
 {
 	static const gchar *const marks[] = {
 		"comm.json", "comm_detail.json",	"nccl_rank_graph.json",
@@ -120,8 +127,12 @@ static gboolean is_gpu_folder(const gchar *path)
 	gboolean has_trace = has_file(path, "trace.json.gz") || has_file(path, "trace.json") ||
 			     has_file(path, "temp.json");
 
+	g_autofree gchar *name = g_path_get_basename(path);
+
 	if (!has_trace && !has_file(path, "comm.json"))
 		return FALSE;
+	if (is_in_trial && g_ascii_isdigit(*name))
+		return TRUE;
 	for (guint i = 0; i < G_N_ELEMENTS(marks); i++)
 		if (has_file(path, marks[i]))
 			return TRUE;
@@ -155,14 +166,15 @@ static GPtrArray *list_folders(const gchar *path)
 }
 
 /* Add the GPUs in the folder, `depth` levels down at most; `worker` is the name of the folder above. */
-static void find_gpus(GArray *gpus, const gchar *path, const gchar *worker, guint depth)
+static void find_gpus(GArray *gpus, const gchar *path, const gchar *worker, guint depth,
+		      gboolean is_in_trial)
 {
 	g_autofree gchar *name = g_path_get_basename(path);
 	g_autoptr(GPtrArray) children = NULL;
 
 	if (gpus->len >= MAX_GPUS)
 		return;
-	if (is_gpu_folder(path)) {
+	if (is_gpu_folder(path, is_in_trial)) {
 		struct gpu gpu = { .path = g_strdup(path),
 				   .worker = g_strdup(worker),
 				   .rank = (gint32)gpus->len,
@@ -177,7 +189,7 @@ static void find_gpus(GArray *gpus, const gchar *path, const gchar *worker, guin
 	for (guint i = 0; i < children->len; i++) {
 		g_autofree gchar *child = g_build_filename(path, children->pdata[i], NULL);
 
-		find_gpus(gpus, child, name, depth - 1);
+		find_gpus(gpus, child, name, depth - 1, is_in_trial);
 	}
 }
 
@@ -196,7 +208,11 @@ static GArray *gpus_of(const gchar *path)
 	GArray *gpus = g_array_new(FALSE, FALSE, sizeof(struct gpu));
 
 	g_array_set_clear_func(gpus, clear_gpu);
-	find_gpus(gpus, path, worker, 2);
+	find_gpus(gpus, path, worker, 2, has_file(path, "key_dict.txt"));
+	if (gpus->len) { /* it is a trial: GPUs that have a trace and nothing beside it are of it */
+		g_array_set_size(gpus, 0);
+		find_gpus(gpus, path, worker, 2, TRUE);
+	}
 	return gpus;
 }
 
@@ -248,7 +264,8 @@ static guint32 add_gpu(struct import *import, const struct gpu *gpu, gint32 n_ra
 }
 
 static gboolean read_file(struct import *import, const gchar *path,
-			  const struct horovod_context *context, GError **error)
+			  const struct horovod_context *context, struct byteps_job *job,
+			  GError **error)
 {
 	g_autofree gchar *name = g_path_get_basename(path);
 	g_autofree gchar *head = read_head(path, error);
@@ -257,8 +274,8 @@ static gboolean read_file(struct import *import, const gchar *path,
 		return FALSE;
 	if (!*head) /* of a GPU that sent nothing over the network */
 		return TRUE;
-	if (byteps_log_sniff(head))
-		return byteps_log_read(import, path, error);
+	if (job && byteps_log_sniff(head))
+		return byteps_log_read(import, path, job, error);
 	return chrome_trace_read(import, path, dialect_of(name, head), context, error);
 }
 
@@ -274,6 +291,7 @@ static void read_gpu(struct import *import, const struct gpu *gpu, gint32 n_rank
 	struct horovod_context context = { .process = add_gpu(import, gpu, n_ranks),
 					   .rank = gpu->rank,
 					   .tensors = trial->tensors,
+					   .ops = trial->ops,
 					   .graph = trial->graph,
 					   .hops = &hops };
 
@@ -283,7 +301,7 @@ static void read_gpu(struct import *import, const struct gpu *gpu, gint32 n_rank
 		g_autoptr(GError) failure = NULL;
 
 		if (g_file_test(path, G_FILE_TEST_IS_REGULAR) &&
-		    !read_file(import, path, &context, &failure))
+		    !read_file(import, path, &context, NULL, &failure))
 			report_failure(import, failure);
 	}
 	g_array_append_val(trial->hops, hops);
@@ -294,7 +312,7 @@ static void clear_hops(gpointer data)
 	hop_record_release(data);
 }
 
-/* (4): the folders of all GPUs, then those above them. */
+/* (5): the folders of all GPUs, then those above them. */
 static GPtrArray *folders_of(const gchar *path, const GArray *gpus)
 {
 	GPtrArray *folders = g_ptr_array_new_with_free_func(g_free);
@@ -322,26 +340,73 @@ static struct gml_graph *find_graph(const gchar *const *folders)
 	return graph;
 }
 
-/* Servers' profiles stand beside the workers' folders, where somebody has put them there. */
-static void read_servers(struct import *import, const gchar *path)
+/* Files beside the workers' folders, and in folders there that are no worker's. */
+static void find_beside(GPtrArray *paths, const gchar *path, guint depth)
 {
 	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	const gchar *name;
 
 	while (entries && names->len < MAX_GPUS && (name = g_dir_read_name(entries)))
-		if (g_str_has_suffix(name, ".json") && g_utf8_validate(name, -1, NULL))
+		if (name[0] != '.' && g_utf8_validate(name, -1, NULL))
 			g_ptr_array_add(names, g_strdup(name));
 	g_ptr_array_sort(names, compare_names);
-	for (guint i = 0; i < names->len; i++) {
-		g_autofree gchar *file = g_build_filename(path, names->pdata[i], NULL);
-		g_autofree gchar *head =
-			g_file_test(file, G_FILE_TEST_IS_REGULAR) ? read_head(file, NULL) : NULL;
-		g_autoptr(GError) failure = NULL;
+	for (guint i = 0; i < names->len && paths->len < MAX_GPUS; i++) {
+		g_autofree gchar *child = g_build_filename(path, names->pdata[i], NULL);
 
-		if (head && is_byteps_server(head) && !read_file(import, file, NULL, &failure))
-			report_failure(import, failure);
+		if (g_file_test(child, G_FILE_TEST_IS_REGULAR)) {
+			g_ptr_array_add(paths, g_steal_pointer(&child));
+		} else if (depth && g_file_test(child, G_FILE_TEST_IS_DIR)) {
+			g_autoptr(GArray) gpus = gpus_of(child);
+
+			if (!gpus->len)
+				find_beside(paths, child, depth - 1);
+		}
 	}
+}
+
+/* (4): workers' logs before those of servers. */
+static void read_beside(struct import *import, const gchar *path, const struct trial *trial)
+{
+	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GHashTable) servers = g_hash_table_new(NULL, NULL);
+	struct byteps_job job = { .keys = trial->keys,
+				  .tensors = trial->tensors,
+				  .ops = trial->ops,
+				  .workers = trial->workers,
+				  .servers = servers };
+	struct horovod_context context = { .process = TACHO_NONE, .keys = trial->keys };
+
+	find_beside(paths, path, 1);
+	for (guint round = 0; round < 2; round++) {
+		for (guint i = 0; i < paths->len; i++) {
+			const gchar *file = paths->pdata[i];
+			g_autofree gchar *head = read_head(file, NULL);
+			g_autoptr(GError) failure = NULL;
+			gboolean is_log = head && byteps_log_sniff(head);
+			gboolean is_server = is_log ? byteps_log_is_of_server(head)
+						    : head && is_byteps_server(head);
+
+			if ((is_log || is_server) && is_server == (round == 1) &&
+			    !read_file(import, file, &context, &job, &failure))
+				report_failure(import, failure);
+		}
+	}
+}
+
+/* The processes of the first GPUs of workers: those of a worker follow each other. */
+static GArray *find_workers(const GArray *gpus, guint32 first_process)
+{
+	GArray *workers = g_array_new(FALSE, FALSE, sizeof(guint32));
+
+	for (guint32 i = 0; i < gpus->len; i++) {
+		guint32 process = first_process + i;
+
+		if (i == 0 || strcmp(g_array_index(gpus, struct gpu, i).worker,
+				     g_array_index(gpus, struct gpu, i - 1).worker) != 0)
+			g_array_append_val(workers, process);
+	}
+	return workers;
 }
 
 static void read_trial(struct import *import, const gchar *path)
@@ -351,7 +416,10 @@ static void read_trial(struct import *import, const gchar *path)
 	struct trial trial = { 0 };
 	gint32 n_ranks = tell_ranks(gpus);
 
+	trial.workers = find_workers(gpus, import->timeline->processes->len);
+	trial.keys = byteps_keys_read((const gchar *const *)folders->pdata);
 	trial.tensors = byteprofile_tensors_read((const gchar *const *)folders->pdata);
+	trial.ops = byteprofile_ops_read(import->timeline, (const gchar *const *)folders->pdata);
 	trial.graph = find_graph((const gchar *const *)folders->pdata);
 	trial.hops = g_array_new(FALSE, FALSE, sizeof(struct hop_record));
 	g_array_set_clear_func(trial.hops, clear_hops);
@@ -359,34 +427,71 @@ static void read_trial(struct import *import, const gchar *path)
 		import_begin_path(import, i, gpus->len);
 		read_gpu(import, &g_array_index(gpus, struct gpu, i), n_ranks, &trial);
 	}
-	read_servers(import, path);
+	read_beside(import, path, &trial);
 	byteprofile_hops_link(import->timeline, trial.hops, (const gchar *const *)folders->pdata);
 	g_array_unref(trial.hops);
 	import->timeline->expected_ranks = MAX(import->timeline->expected_ranks, n_ranks);
 	g_clear_pointer(&trial.tensors, g_array_unref);
+	g_clear_pointer(&trial.keys, g_hash_table_unref);
+	g_array_unref(trial.workers);
+	byteprofile_ops_free(trial.ops);
 	gml_graph_free(trial.graph);
+}
+
+static gboolean is_of_server(const gchar *path)
+{
+	g_autofree gchar *head = read_head(path, NULL);
+
+	return head && byteps_log_sniff(head) && byteps_log_is_of_server(head);
+}
+
+/* The folder of a file or, where it is of logs alone, the one above may tell what keys mean. */
+static GHashTable *keys_beside(const gchar *path)
+{
+	g_autofree gchar *folder = g_path_get_dirname(path);
+	g_autofree gchar *above = g_path_get_dirname(folder);
+	const gchar *folders[] = { folder, above, NULL };
+
+	return byteps_keys_read(folders);
 }
 
 static gboolean read_byteprofile(struct import *import, const gchar *const *paths, guint n_paths,
 				 GError **error)
 {
+	g_autoptr(GHashTable) servers = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) keys = n_paths ? keys_beside(paths[0]) : NULL;
+	g_autofree gboolean *is_server = g_new0(gboolean, n_paths + 1);
+	struct byteps_job job = { .servers = servers, .keys = keys };
+	GError *first = NULL;
 	guint n_read = 0;
 
-	for (guint i = 0; i < n_paths; i++) {
-		g_autoptr(GError) failure = NULL;
+	for (guint i = 0; i < n_paths; i++)
+		is_server[i] = !g_file_test(paths[i], G_FILE_TEST_IS_DIR) && is_of_server(paths[i]);
+	for (guint n = 0; n < 2 * n_paths; n++) { /* logs of servers come last */
+		guint i = n % n_paths;
+		GError *failure = NULL;
 
+		if (is_server[i] != (n >= n_paths))
+			continue;
 		import_begin_path(import, i, n_paths);
 		if (g_file_test(paths[i], G_FILE_TEST_IS_DIR)) {
 			read_trial(import, paths[i]);
 			n_read++;
-		} else if (read_file(import, paths[i], NULL, &failure)) { /* (3) */
+		} else if (read_file(import, paths[i], NULL, &job, &failure)) { /* (3) */
 			n_read++;
-		} else if (i + 1 == n_paths && !n_read) {
-			g_propagate_error(error, g_steal_pointer(&failure));
 		} else {
 			report_failure(import, failure);
+			if (!first)
+				g_propagate_error(&first, failure);
+			else
+				g_error_free(failure);
 		}
 	}
+	byteps_job_check(import, &job);
+	if (n_read)
+		g_clear_error(&first);
+	else if (first)
+		g_propagate_error(error, first);
 	return n_read > 0;
 }
 
@@ -395,8 +500,10 @@ static gboolean sniff_byteprofile(const struct sniff_input *input)
 	g_autoptr(GArray) gpus = NULL;
 
 	if (!input->is_folder)
-		return is_byteps_comm(input->head) || is_byteps_server(input->head) ||
-		       is_detail(input->head) || byteps_log_sniff(input->head);
+		return byteps_log_sniff(input->head) ||
+		       ((is_byteps_comm(input->head) || is_byteps_server(input->head) ||
+			 is_detail(input->head)) &&
+			chrome_trace_sniff(input));
 	gpus = gpus_of(input->path);
 	return gpus->len > 0;
 }

@@ -6,7 +6,7 @@
 #include "import/small_file.h"
 
 enum {
-	MAX_TENSORS = 1 << 20,
+	MAX_TENSORS = 1 << 17,
 };
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -31,9 +31,21 @@ static GByteArray *read_first(const gchar *const *folders, const gchar *name)
 struct description {
 	gchar *name;
 	guint64 n_elements;
-	guint8 width;
+	TachoTensor tensor;
 	gboolean has_shape;
 };
+
+/* The name of the type, and how wide it is. */
+static void set_dtype(TachoTensor *tensor, const gchar *text, gssize n)
+{
+	tensor->dtype = element_type_name(text, n, &tensor->dtype_bytes);
+}
+
+static void add_dim(TachoTensor *tensor, guint64 size)
+{
+	if (tensor->n_dims < TACHO_MAX_DIMS)
+		tensor->shape[tensor->n_dims++] = (gint64)MIN(size, (guint64)G_MAXINT64);
+}
 
 static void read_shape(struct json_scan *scan, struct description *tensor)
 {
@@ -43,10 +55,14 @@ static void read_shape(struct json_scan *scan, struct description *tensor)
 		return;
 	tensor->n_elements = 1;
 	tensor->has_shape = TRUE;
-	while (json_element(scan))
+	tensor->tensor.n_dims = 0;
+	while (json_element(scan)) {
 		if (!json_fixed(scan, 0, &size) || size < 0 ||
 		    __builtin_mul_overflow(tensor->n_elements, (guint64)size, &tensor->n_elements))
 			tensor->has_shape = FALSE;
+		else
+			add_dim(&tensor->tensor, (guint64)size);
+	}
 }
 
 static void read_dtype(struct json_scan *scan, struct description *tensor)
@@ -61,24 +77,24 @@ static void read_dtype(struct json_scan *scan, struct description *tensor)
 	n = (gssize)text.n;
 	if (n > 4 && memcmp(text.bytes + n - 4, "_ref", 4) == 0)
 		n -= 4;
-	element_type_name(text.bytes, n, &tensor->width);
+	set_dtype(&tensor->tensor, text.bytes, n);
 }
 
 static void note_tensor(struct description *tensor, GHashTable *sizes)
 {
-	guint64 bytes;
+	struct byteprofile_tensor known = { .tensor = tensor->tensor };
 
-	if (tensor->name && tensor->has_shape && tensor->width &&
-	    !__builtin_mul_overflow(tensor->n_elements, tensor->width, &bytes) && bytes &&
-	    g_hash_table_size(sizes) < MAX_TENSORS)
+	if (tensor->name && tensor->has_shape && known.tensor.dtype_bytes &&
+	    !__builtin_mul_overflow(tensor->n_elements, known.tensor.dtype_bytes, &known.bytes) &&
+	    known.bytes && g_hash_table_size(sizes) < MAX_TENSORS)
 		g_hash_table_insert(sizes, g_steal_pointer(&tensor->name),
-				    g_memdup2(&bytes, sizeof(bytes)));
+				    g_memdup2(&known, sizeof(known)));
 	g_clear_pointer(&tensor->name, g_free);
 }
 
 static void read_tensor(struct json_scan *scan, GHashTable *sizes)
 {
-	struct description tensor = { 0 };
+	struct description tensor = { .tensor = { .dtype = "", .device = "" } };
 	struct json_text key, text;
 
 	json_take(scan, '{');
@@ -134,48 +150,51 @@ static GHashTable *read_metadata(const GByteArray *bytes)
 
 /* --- numbers -------------------------------------------------------------------------------- */
 
-/* "NAME;shape=(64, 3);dtype=float16", as recorders of MXNet write; 0: it is only a name. */
-static guint64 described_bytes(const gchar *text)
+/* "NAME;shape=(64, 3);dtype=float16", as recorders of MXNet write; 0 bytes: it is only a name. */
+static struct byteprofile_tensor described(const gchar *text)
 {
+	struct byteprofile_tensor none = { .tensor = { .dtype = "", .device = "" } }, known = none;
 	const gchar *shape = strstr(text, ";shape="), *dtype = strstr(text, ";dtype=");
-	guint64 bytes;
-	guint8 width = 4;
 	gchar *end;
 
 	if (!shape)
-		return 0;
+		return none;
+	set_dtype(&known.tensor, "float32", -1);
 	if (dtype)
-		element_type_name(dtype + strlen(";dtype="), (gssize)strcspn(dtype + 7, ";"),
-				  &width);
-	bytes = width;
+		set_dtype(&known.tensor, dtype + strlen(";dtype="),
+			  (gssize)strcspn(dtype + strlen(";dtype="), ";"));
+	known.bytes = known.tensor.dtype_bytes;
 	for (shape += strlen(";shape="); *shape && *shape != ';'; shape = end) {
 		guint64 size = g_ascii_strtoull(shape, &end, 10);
 
-		if (end == shape)
+		if (end == shape) {
 			end++;
-		else if (__builtin_mul_overflow(bytes, size, &bytes))
-			return 0;
+			continue;
+		}
+		if (__builtin_mul_overflow(known.bytes, size, &known.bytes))
+			return none;
+		add_dim(&known.tensor, size);
 	}
-	return bytes;
+	return known;
 }
 
-static guint64 bytes_of(GHashTable *sizes, const gchar *name)
+static struct byteprofile_tensor tensor_of(GHashTable *sizes, const gchar *name)
 {
-	const guint64 *known = g_hash_table_lookup(sizes, name);
+	const struct byteprofile_tensor *known = g_hash_table_lookup(sizes, name);
 	const gchar *dot = strchr(name, '.');
 
 	if (!known && dot) /* "HorovodAllreduce.NAME" */
 		known = g_hash_table_lookup(sizes, dot + 1);
-	return known ? *known : described_bytes(name);
+	return known ? *known : described(name);
 }
 
-static void set_tensor(GArray *tensors, guint64 number, guint64 bytes)
+static void set_tensor(GArray *tensors, guint64 number, struct byteprofile_tensor tensor)
 {
 	if (number >= MAX_TENSORS)
 		return;
 	if (number >= tensors->len)
 		g_array_set_size(tensors, (guint)number + 1);
-	g_array_index(tensors, guint64, number) = bytes;
+	g_array_index(tensors, struct byteprofile_tensor, number) = tensor;
 }
 
 /* {"gradient_name_list": ["NAME", ...]} */
@@ -201,7 +220,7 @@ static void read_names(const GByteArray *bytes, GHashTable *sizes, GArray *tenso
 				json_skip(&scan);
 			} else if (json_string(&scan, &text)) {
 				name = json_text_dup(&text);
-				set_tensor(tensors, number, bytes_of(sizes, name));
+				set_tensor(tensors, number, tensor_of(sizes, name));
 			}
 			number++;
 		}
@@ -222,7 +241,7 @@ static void read_numbers(const GByteArray *bytes, GHashTable *sizes, GArray *ten
 		g_autofree gchar *name = json_text_dup(&key);
 
 		if (json_fixed(&scan, 0, &number) && number >= 0)
-			set_tensor(tensors, (guint64)number, bytes_of(sizes, name));
+			set_tensor(tensors, (guint64)number, tensor_of(sizes, name));
 	}
 }
 
@@ -232,17 +251,29 @@ GArray *byteprofile_tensors_read(const gchar *const *folders)
 	g_autoptr(GByteArray) names = read_first(folders, "gradient_name_list.json");
 	g_autoptr(GByteArray) numbers = names ? NULL : read_first(folders, "gradient_name2ID.json");
 	g_autoptr(GHashTable) sizes = NULL;
-	g_autoptr(GArray) tensors = g_array_new(FALSE, TRUE, sizeof(guint64));
+	g_autoptr(GArray) tensors = g_array_new(FALSE, TRUE, sizeof(struct byteprofile_tensor));
 
-	if (!names && !numbers)
+	if (!names && !numbers && !metadata)
 		return NULL;
 	sizes = metadata ? read_metadata(metadata)
 			 : g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	if (names)
 		read_names(names, sizes, tensors);
-	else
+	else if (numbers)
 		read_numbers(numbers, sizes, tensors);
+	else /* of MXNet */
+		read_names(metadata, sizes, tensors);
 	return tensors->len ? g_steal_pointer(&tensors) : NULL;
+}
+
+const struct byteprofile_tensor *byteprofile_tensors_find(const GArray *tensors, guint64 number)
+{
+	const struct byteprofile_tensor *tensor;
+
+	if (!tensors || number >= tensors->len)
+		return NULL;
+	tensor = &g_array_index(tensors, struct byteprofile_tensor, number);
+	return tensor->bytes ? tensor : NULL;
 }
 
 guint64 byteprofile_tensors_sum(const GArray *tensors, const gchar *numbers, gsize n)
@@ -253,12 +284,10 @@ guint64 byteprofile_tensors_sum(const GArray *tensors, const gchar *numbers, gsi
 	while (tensors && numbers < end) {
 		gchar *after;
 		guint64 number = g_ascii_strtoull(numbers, &after, 10);
-		guint64 bytes;
+		const struct byteprofile_tensor *tensor = byteprofile_tensors_find(tensors, number);
 
-		if (after == numbers || after > end || number >= tensors->len)
-			return 0;
-		bytes = g_array_index(tensors, guint64, number);
-		if (!bytes || __builtin_add_overflow(sum, bytes, &sum))
+		if (after == numbers || after > end || !tensor ||
+		    __builtin_add_overflow(sum, tensor->bytes, &sum))
 			return 0;
 		numbers = after + (after < end);
 		if (after < end && *after != '+')

@@ -3,13 +3,18 @@
  * (2) A server: "pid" is a key, the name who pushed or pulled it. Those of different workers overlap.
  * (3) Operations of TensorFlow are the rows "TensorFlow Ops" of its devices; what else its profiler tells are events.
  *     They have their place in the graph by args.long_name, and their step by args.group_id.
- * (4) NCCL's steps: a track for each channel and direction. */
+ * (4) NCCL's steps: a track for each channel and direction.
+ * (5) MXNet's operations of category "operator" are of a layer, forward ("_fwd") or backward ("_backward"), or updates.
+ *     Others between the last backward one and the next forward one are updates, too; where a forward one follows
+ *     on these, a step begins. */
 #include "import/byteps_dialect.h"
 
 #include <string.h>
 
 #include "import/byteprofile_hops.h"
+#include "import/byteprofile_ops.h"
 #include "import/byteprofile_tensors.h"
+#include "import/byteps_keys.h"
 #include "import/gml_graph.h"
 #include "import/horovod_dialect.h"
 
@@ -24,7 +29,7 @@ static void settle_process(struct chrome_trace *trace, const gchar *command)
 {
 	const struct horovod_context *context = trace->context;
 
-	if (context) {
+	if (context && context->process != TACHO_NONE) {
 		trace->rank = context->rank;
 		trace->only_process = context->process;
 		return;
@@ -243,13 +248,32 @@ static void add_server_hop(struct chrome_trace *trace, const struct chrome_row *
 	g_array_append_val(trace->timeline->hops, hop);
 }
 
-static void set_total_bytes(struct chrome_trace *trace, const struct chrome_row *row)
+/* The numbers of "Comm.byteps.gradient_3+4" are its gradients. */
+static void tell_total(struct chrome_trace *trace, const struct chrome_row *row)
 {
-	TachoCollectiveArgs args = { .bytes = gradient_bytes(trace, row) };
+	const struct horovod_context *context = trace->context;
+	const gchar *name =
+		chrome_id_text(trace->timeline, chrome_trace_thread(trace, row->thread)->pid);
+	const gchar *number = name ? strrchr(name, '_') : NULL;
+	g_autoptr(GArray) inputs = g_array_new(FALSE, FALSE, sizeof(TachoTensor));
+	TachoCollectiveArgs args = { .bytes = gradient_bytes(trace, row),
+				     .packing = TACHO_PACKED_IN_PARTS };
 
-	if (args.bytes)
-		trace->timeline->slices.source[row->slice] =
-			tacho_timeline_keep_collective(trace->timeline, &args, NULL);
+	if (!args.bytes) /* then nothing is known of one of them */
+		return;
+	for (number++; g_ascii_isdigit(*number);) {
+		gchar *end;
+		guint64 index = g_ascii_strtoull(number, &end, 10);
+		TachoTensor tensor = byteprofile_tensors_find(context->tensors, index)->tensor;
+
+		if (context->ops)
+			tensor.storage = byteprofile_ops_gradient(context->ops, index);
+		g_array_append_val(inputs, tensor);
+		number = *end == '+' ? end + 1 : "";
+	}
+	args.n_inputs = inputs->len;
+	trace->timeline->slices.source[row->slice] = tacho_timeline_keep_collective(
+		trace->timeline, &args, (const TachoTensor *)inputs->data);
 }
 
 static void finish_comm(struct chrome_trace *trace)
@@ -264,7 +288,7 @@ static void finish_comm(struct chrome_trace *trace)
 
 		if (row->slice != TACHO_NONE &&
 		    is_total(trace->timeline, chrome_trace_thread(trace, row->thread)->tid))
-			set_total_bytes(trace, row);
+			tell_total(trace, row);
 	}
 }
 
@@ -275,6 +299,24 @@ const struct chrome_dialect byteps_comm_dialect = {
 	.finish = finish_comm,
 };
 
+/* Threads are called by what their keys are of, where that is told. */
+static void name_keys(struct chrome_trace *trace)
+{
+	const struct horovod_context *context = trace->context;
+
+	for (guint i = 0; context && context->keys && i < trace->threads->len; i++) {
+		struct chrome_thread *thread =
+			&g_array_index(trace->threads, struct chrome_thread, i);
+		g_autofree gchar *name = NULL;
+		guint32 key;
+
+		if (thread->name || !number_of_id(trace, thread->pid, &key))
+			continue;
+		name = byteps_keys_name(context->keys, key);
+		thread->name = tacho_timeline_intern(trace->timeline, name, -1);
+	}
+}
+
 /* (2) */
 static void settle_server(struct chrome_trace *trace)
 {
@@ -282,6 +324,7 @@ static void settle_server(struct chrome_trace *trace)
 	if (trace->import->files->len > 0)
 		trace->number = g_array_index(trace->import->files, guint, 0);
 	settle_process(trace, "byteps server");
+	name_keys(trace);
 	name_threads(trace);
 }
 
@@ -327,6 +370,7 @@ struct step {
 
 struct compute {
 	GHashTable *steps; /* number -> struct step */
+	guint8 *phases;	   /* TachoSliceFlags, by row */
 };
 
 static void begin_compute(struct chrome_trace *trace)
@@ -342,6 +386,7 @@ static void end_compute(struct chrome_trace *trace)
 	struct compute *compute = trace->data;
 
 	g_hash_table_unref(compute->steps);
+	g_free(compute->phases);
 	g_free(compute);
 }
 
@@ -386,15 +431,98 @@ static gboolean take_compute(struct chrome_trace *trace, struct chrome_event *ev
 	return FALSE;
 }
 
-static void settle_compute(struct chrome_trace *trace)
+static gboolean is_operator(const struct chrome_trace *trace, const struct chrome_row *row)
 {
-	settle_process(trace, "byteprofile");
+	return strcmp(tacho_timeline_string(trace->timeline, row->category), "operator") == 0;
 }
 
-static gboolean is_backward(const gchar *name)
+/* What MXNet calls its operations (5): a layer's tell by themselves. */
+enum layer_part { OF_NO_LAYER, OF_FORWARD, OF_BACKWARD, OF_UPDATE };
+
+static enum layer_part part_of(const gchar *name)
 {
-	return g_str_has_prefix(name, "gradient_tape") || g_str_has_prefix(name, "gradients") ||
-	       g_str_has_prefix(name, "BW.") || strstr(name, "_backward");
+	if (strstr(name, "_backward"))
+		return OF_BACKWARD;
+	if (strstr(name, "update"))
+		return OF_UPDATE;
+	return strstr(name, "_fwd") ? OF_FORWARD : OF_NO_LAYER;
+}
+
+static gint compare_row_starts(gconstpointer first, gconstpointer second)
+{
+	const struct chrome_row *a = *(struct chrome_row *const *)first;
+	const struct chrome_row *b = *(struct chrome_row *const *)second;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* The rows of MXNet's operations, by begin. */
+static GPtrArray *sort_operators(const struct chrome_trace *trace)
+{
+	GPtrArray *rows = g_ptr_array_new();
+
+	for (gsize i = 0; i < trace->rows.n; i++)
+		if (is_operator(trace, chrome_trace_row(trace, i)))
+			g_ptr_array_add(rows, chrome_trace_row(trace, i));
+	g_ptr_array_sort(rows, compare_row_starts);
+	return rows;
+}
+
+static enum layer_part part_at(const struct chrome_trace *trace, const GPtrArray *rows, guint i)
+{
+	return part_of(tacho_timeline_string(trace->timeline,
+					     ((const struct chrome_row *)rows->pdata[i])->name));
+}
+
+/* (5) */
+static void settle_operators(struct chrome_trace *trace)
+{
+	struct compute *compute = trace->data;
+	g_autoptr(GPtrArray) rows = sort_operators(trace);
+	g_autofree guint8 *next = g_new0(guint8, rows->len + 1); /* enum layer_part */
+	enum layer_part before = OF_NO_LAYER;
+	gint64 step = 0;
+
+	for (guint i = rows->len; i-- > 0;)
+		next[i] = (guint8)(part_at(trace, rows, i) ?: next[i + 1]);
+	for (guint i = 0; i < rows->len; i++) {
+		struct chrome_row *row = rows->pdata[i];
+		enum layer_part part = part_at(trace, rows, i);
+		guint8 *flags = &compute->phases[row - chrome_trace_row(trace, 0)];
+		struct chrome_event at = { .time_ns = row->start_ns,
+					   .duration_ns = row->duration_ns };
+
+		if (part == OF_NO_LAYER && (before == OF_BACKWARD || before == OF_UPDATE) &&
+		    next[i] != OF_BACKWARD)
+			part = OF_UPDATE;
+		else if (part == OF_NO_LAYER)
+			part = before == OF_BACKWARD ? OF_BACKWARD : OF_FORWARD;
+		*flags = part == OF_BACKWARD ? TACHO_SLICE_BACKWARD
+			 : part == OF_UPDATE ? TACHO_SLICE_UPDATE
+					     : 0;
+		step += part == OF_FORWARD && (before == OF_BACKWARD || before == OF_UPDATE);
+		note_step(compute, step, &at);
+		before = part;
+	}
+}
+
+static void settle_compute(struct chrome_trace *trace)
+{
+	const struct horovod_context *context = trace->context;
+	struct compute *compute = trace->data;
+
+	settle_process(trace, "byteprofile");
+	compute->phases = g_new0(guint8, trace->rows.n + 1);
+	for (gsize i = 0; i < trace->rows.n; i++)
+		if (!is_operator(trace, chrome_trace_row(trace, i)))
+			compute->phases[i] = byteprofile_ops_phase(
+				context ? context->ops : NULL,
+				tacho_timeline_string(trace->timeline,
+						      chrome_trace_row(trace, i)->name));
+	if (!g_hash_table_size(compute->steps))
+		settle_operators(trace);
 }
 
 static void judge_compute(struct chrome_trace *trace, const struct chrome_row *row,
@@ -403,14 +531,13 @@ static void judge_compute(struct chrome_trace *trace, const struct chrome_row *r
 	const struct chrome_thread *thread = chrome_trace_thread(trace, row->thread);
 	const gchar *process = chrome_trace_process_name(trace, row->thread);
 	const gchar *thread_name = tacho_timeline_string(trace->timeline, thread->name);
-	const gchar *category = tacho_timeline_string(trace->timeline, row->category);
 	const gchar *name = tacho_timeline_string(trace->timeline, row->name);
+	const struct compute *compute = trace->data;
 	gboolean is_device = strstr(process, "/device:GPU") != NULL;
 
-	if ((is_device && strstr(thread_name, "TensorFlow Ops")) ||
-	    strcmp(category, "operator") == 0) {
+	if ((is_device && strstr(thread_name, "TensorFlow Ops")) || is_operator(trace, row)) {
 		verdict->kind = TACHO_SLICE_OP;
-		verdict->flags = is_backward(name) ? TACHO_SLICE_BACKWARD : 0;
+		verdict->flags = compute->phases[row - chrome_trace_row(trace, 0)];
 	} else if (is_device && g_str_has_prefix(thread_name, "Stream") &&
 		   !strstr(thread_name, "Compute")) {
 		verdict->kind = g_str_has_prefix(name, "nccl") ? TACHO_SLICE_COLLECTIVE
@@ -564,12 +691,29 @@ static void add_graph(struct chrome_trace *trace, const GPtrArray *operations,
 	}
 }
 
+/* What the graph tells of each operation is what is known of its runs. */
+static void tell_runs(struct chrome_trace *trace, const GPtrArray *operations,
+		      struct byteprofile_ops *ops)
+{
+	guint32 file = byteprofile_ops_add_file(ops, trace->file.path);
+
+	for (guint i = 0; i < operations->len; i++) {
+		const struct chrome_row *row = operations->pdata[i];
+		guint64 run = byteprofile_ops_add_run(ops, row->name, file, row->args_offset);
+
+		if (run)
+			trace->timeline->slices.source[row->slice] = run;
+	}
+}
+
 static void finish_compute(struct chrome_trace *trace)
 {
 	const struct horovod_context *context = trace->context;
 	g_autoptr(GPtrArray) operations = sort_operations(trace);
 
 	find_launches(trace, operations);
+	if (context && context->ops)
+		tell_runs(trace, operations, context->ops);
 	if (context && context->graph)
 		add_graph(trace, operations, context->graph);
 	mark_steps(trace);
@@ -689,7 +833,12 @@ const struct chrome_dialect byteprofile_detail_dialect = {
 
 /* --- others --------------------------------------------------------------------------------- */
 
+static void settle_other(struct chrome_trace *trace)
+{
+	settle_process(trace, "byteprofile");
+}
+
 const struct chrome_dialect byteprofile_other_dialect = {
-	.settle = settle_compute,
+	.settle = settle_other,
 	.judge = judge_aside,
 };

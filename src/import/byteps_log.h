@@ -4,9 +4,25 @@
 
 #include "import/import_format.h"
 
+/* What is known of the job whose log it is. */
+struct byteps_job {
+	GHashTable *keys;	     /* as byteps_keys.h says; NULL: not known */
+	const GArray *tensors;	     /* as byteprofile_tensors.h says; NULL: not known */
+	struct byteprofile_ops *ops; /* may be NULL */
+	const GArray *workers; /* guint32: the process of each worker, by its number; may be NULL */
+	GHashTable *servers;   /* number -> process + 1, of those met so far; may be NULL */
+	guint32 n_workers;     /* the largest number met, and 1 more */
+};
+
 /* Whether a file begins as one of the two. */
 gboolean byteps_log_sniff(const gchar *head);
-/* Read it as a process of its own. False: it cannot be opened. */
-gboolean byteps_log_read(struct import *import, const gchar *path, GError **error);
+/* Whether such a file, which begins so, is of a server. */
+gboolean byteps_log_is_of_server(const gchar *head);
+/* Read it. What a worker sent and received is its process's, and makes collectives; a server is no rank, but a process beside
+ * the first worker's. False: it cannot be opened. */
+gboolean byteps_log_read(struct import *import, const gchar *path, struct byteps_job *job,
+			 GError **error);
+/* When all logs have been read: say so if none was of a worker. */
+void byteps_job_check(struct import *import, const struct byteps_job *job);
 
 #endif

@@ -8,13 +8,16 @@
  *
  * (1) All tensors are of one process; each is a track of its own.
  * (2) The outermost slice that is called as a collective is one, on a track beside: it may overlap others. What
- *     queued it is the slice of the tensor before it. */
+ *     queued it is the slice of the tensor before it, or the "Sync" in which the ranks agreed on it.
+ * (3) Tensors that were copied into the buffer at the same time are one collective, whose inputs they are.
+ * (4) What the process "Sync" did is called by the tensor; those that begin at once are one, called "Sync". */
 #include "import/horovod_dialect.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "import/byteprofile_hops.h"
+#include "import/byteprofile_ops.h"
 #include "import/byteprofile_tensors.h"
 #include "import/element_type.h"
 
@@ -31,11 +34,21 @@ struct tensor {
 	TachoTensor tensor;
 };
 
+/* A collective of one tensor. */
+struct reduction {
+	const struct chrome_row *row, *queued_by;
+	const struct chrome_row *copy; /* into the buffer; NULL: it goes by itself */
+	const gchar *name;	       /* ours */
+	const TachoTensor *tensor;     /* as its end tells; NULL: it does not */
+};
+
 struct horovod {
-	GArray *ticks;	 /* struct tick */
-	GArray *tensors; /* struct tensor, by the end of their collective */
-	gint64 epoch_us; /* what times are since; 0: not told */
-	gint64 n_ranks;	 /* as ticks say */
+	GArray *ticks;	    /* struct tick */
+	GArray *tensors;    /* struct tensor, by the end of their collective */
+	GHashTable *syncs;  /* number of a tensor, as text -> GPtrArray of its rows, by begin */
+	GHashTable *passed; /* rows of "Sync" that others stand for */
+	gint64 epoch_us;    /* what times are since; 0: not told */
+	gint64 n_ranks;	    /* as ticks say */
 };
 
 static void begin(struct chrome_trace *trace)
@@ -44,6 +57,9 @@ static void begin(struct chrome_trace *trace)
 
 	horovod->ticks = g_array_new(FALSE, FALSE, sizeof(struct tick));
 	horovod->tensors = g_array_new(FALSE, FALSE, sizeof(struct tensor));
+	horovod->syncs = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+					       (GDestroyNotify)g_ptr_array_unref);
+	horovod->passed = g_hash_table_new(NULL, NULL);
 	trace->data = horovod;
 }
 
@@ -53,6 +69,8 @@ static void end(struct chrome_trace *trace)
 
 	g_array_unref(horovod->ticks);
 	g_array_unref(horovod->tensors);
+	g_hash_table_unref(horovod->syncs);
+	g_hash_table_unref(horovod->passed);
 	g_free(horovod);
 }
 
@@ -126,11 +144,55 @@ static gboolean take(struct chrome_trace *trace, struct chrome_event *event)
 
 /* --- slices --------------------------------------------------------------------------------- */
 
+static gboolean is_sync(const struct chrome_trace *trace, const struct chrome_row *row)
+{
+	return strcmp(chrome_trace_process_name(trace, row->thread), "Sync") == 0;
+}
+
+static void note_sync(struct horovod *horovod, const gchar *tensor, struct chrome_row *row)
+{
+	GPtrArray *rows = g_hash_table_lookup(horovod->syncs, tensor);
+
+	if (!rows) {
+		rows = g_ptr_array_new();
+		g_hash_table_insert(horovod->syncs, g_strdup(tensor), rows);
+	}
+	g_ptr_array_add(rows, row);
+}
+
+/* (4) */
+static void settle_syncs(struct chrome_trace *trace)
+{
+	struct horovod *horovod = trace->data;
+	g_autofree struct chrome_row **order = g_new(struct chrome_row *, trace->rows.n + 1);
+	guint32 name = tacho_timeline_intern(trace->timeline, "Sync", -1);
+	struct chrome_row *first = NULL;
+	gsize n = 0;
+
+	for (gsize i = 0; i < trace->rows.n; i++)
+		if (is_sync(trace, chrome_trace_row(trace, i)))
+			order[n++] = chrome_trace_row(trace, i);
+	qsort(order, n, sizeof(*order), chrome_rows_compare);
+	for (gsize i = 0; i < n; i++) {
+		struct chrome_row *row = order[i];
+		const gchar *tensor = tacho_timeline_string(trace->timeline, row->name);
+
+		if (first && first->start_ns == row->start_ns)
+			g_hash_table_add(horovod->passed, row);
+		else
+			first = row;
+		if (g_ascii_isdigit(*tensor))
+			note_sync(horovod, tensor, first);
+		row->name = name;
+	}
+}
+
 static void settle(struct chrome_trace *trace)
 {
 	const struct horovod_context *context = trace->context;
 	const struct horovod *horovod = trace->data;
 
+	settle_syncs(trace);
 	trace->base_ns = horovod->epoch_us * 1000;
 	if (context) {
 		trace->rank = context->rank;
@@ -160,9 +222,11 @@ static void judge(struct chrome_trace *trace, const struct chrome_row *row,
 	for (guint i = 0; i < G_N_ELEMENTS(waits); i++)
 		if (g_str_has_prefix(name, waits[i]))
 			verdict->kind = TACHO_SLICE_WAIT;
-	/* of its cycle, not of a tensor */
-	if (strcmp(chrome_trace_process_name(trace, row->thread), "Sync") == 0)
+	if (is_sync(trace, row)) { /* of its cycle, not of a tensor */
 		verdict->kind = TACHO_SLICE_WAIT;
+		if (g_hash_table_contains(((struct horovod *)trace->data)->passed, row))
+			verdict->place = CHROME_NOWHERE;
+	}
 }
 
 /* --- collectives ---------------------------------------------------------------------------- */
@@ -194,105 +258,280 @@ static const gchar *collective_name(const gchar *name)
 	return NULL;
 }
 
-/* "HorovodAllreduce.12_0" and "HorovodAllreduce.3+4_0" are of gradients that the context knows by number. */
-static guint64 numbered_bytes(const struct chrome_trace *trace, const struct chrome_row *row)
+/* "12_0" of "HorovodAllreduce.12_0": the numbers of gradients before it ends; NULL: they have none. */
+static const gchar *numbers_of(const struct chrome_trace *trace, const struct chrome_row *row)
 {
-	const struct horovod_context *context = trace->context;
-	const gchar *name = strchr(chrome_trace_process_name(trace, row->thread), '.');
+	const gchar *dot = strchr(chrome_trace_process_name(trace, row->thread), '.');
 
-	if (!context || !context->tensors || !name)
-		return 0;
-	return byteprofile_tensors_sum(context->tensors, name + 1, strcspn(name + 1, "_."));
+	return dot && g_ascii_isdigit(dot[1]) ? dot + 1 : NULL;
 }
 
-static guint64 keep_collective(struct chrome_trace *trace, const struct chrome_row *row,
-			       GHashTable *tensors)
+/* Take what numbers of gradients tell of them ("3+4_0" has two); bytes: 0 where one is not known. */
+static void add_numbered(const struct chrome_trace *trace, const gchar *numbers, GArray *inputs,
+			 guint64 *bytes)
 {
-	const struct tensor *known = g_hash_table_lookup(
-		tensors, GSIZE_TO_POINTER((gsize)(row - chrome_trace_row(trace, 0)) + 1));
-	TachoCollectiveArgs args = { .n_inputs = known ? 1 : 0 };
+	const struct horovod_context *context = trace->context;
+	TachoTensor unknown = { .dtype = "", .device = "" };
 
-	if (!known) {
-		args.bytes = numbered_bytes(trace, row);
-		return args.bytes ? tacho_timeline_keep_collective(trace->timeline, &args, NULL)
-				  : 0;
+	while (g_ascii_isdigit(*numbers)) {
+		gchar *end;
+		guint64 number = g_ascii_strtoull(numbers, &end, 10);
+		const struct byteprofile_tensor *known =
+			context ? byteprofile_tensors_find(context->tensors, number) : NULL;
+		TachoTensor tensor = known ? known->tensor : unknown;
+
+		if (context && context->ops)
+			tensor.storage = byteprofile_ops_gradient(context->ops, number);
+		if (!known || __builtin_add_overflow(*bytes, known->bytes, bytes))
+			*bytes = 0;
+		g_array_append_val(inputs, tensor);
+		numbers = *end == '+' ? end + 1 : "";
 	}
-	args.bytes = known->tensor.dtype_bytes;
-	for (guint32 i = 0; i < known->tensor.n_dims; i++)
-		if (known->tensor.shape[i] < 0 ||
-		    __builtin_mul_overflow(args.bytes, (guint64)known->tensor.shape[i],
-					   &args.bytes))
-			args.bytes = 0;
-	return tacho_timeline_keep_collective(trace->timeline, &args, &known->tensor);
+}
+
+/* What the end of its collective says of a tensor. */
+static void add_told(const TachoTensor *tensor, GArray *inputs, guint64 *bytes)
+{
+	guint64 size = tensor->dtype_bytes;
+
+	for (guint32 i = 0; i < tensor->n_dims; i++)
+		if (tensor->shape[i] < 0 ||
+		    __builtin_mul_overflow(size, (guint64)tensor->shape[i], &size))
+			size = 0;
+	if (!size || __builtin_add_overflow(*bytes, size, bytes))
+		*bytes = 0;
+	g_array_append_vals(inputs, tensor, 1);
+}
+
+/* The inputs and bytes of `n` reductions that are one; 0: nothing is known of them. */
+static guint64 keep_collective(struct chrome_trace *trace, const struct reduction *reductions,
+			       guint n)
+{
+	g_autoptr(GArray) inputs = g_array_new(FALSE, FALSE, sizeof(TachoTensor));
+	TachoCollectiveArgs args = { .packing = TACHO_PACKED_IN_BUFFERS };
+	gboolean is_known = TRUE;
+
+	if (strcmp(reductions->name, "allreduce") != 0)
+		args.packing = TACHO_PACKED_UNKNOWN;
+	for (guint i = 0; i < n; i++) {
+		const struct reduction *reduction = &reductions[i];
+		const gchar *numbers = numbers_of(trace, reduction->row);
+		guint64 bytes = 0;
+
+		if (reduction->tensor)
+			add_told(reduction->tensor, inputs, &bytes);
+		else if (numbers)
+			add_numbered(trace, numbers, inputs, &bytes);
+		is_known &= bytes > 0 && !__builtin_add_overflow(args.bytes, bytes, &args.bytes);
+	}
+	if (!is_known)
+		args.bytes = 0;
+	args.n_inputs = inputs->len;
+	if (!args.n_inputs)
+		return 0;
+	return tacho_timeline_keep_collective(trace->timeline, &args,
+					      (const TachoTensor *)inputs->data);
 }
 
 /* "HorovodAllreduce.3+4_0" */
-static void note_collective(struct chrome_trace *trace, const struct chrome_row *row, guint32 slice)
+static void note_collective(struct chrome_trace *trace, const struct reduction *reductions, guint n,
+			    guint32 slice)
 {
 	const struct horovod_context *context = trace->context;
-	const gchar *name = strchr(chrome_trace_process_name(trace, row->thread), '.');
 	struct hop_collective collective = { .slice = slice };
+	g_autoptr(GString) names = g_string_new(NULL);
 
-	if (!context || !context->hops || !name)
+	if (!context || !context->hops)
 		return;
-	collective.tensors = hop_tensors(trace->timeline, name + 1);
+	for (guint i = 0; i < n; i++) {
+		const gchar *numbers = numbers_of(trace, reductions[i].row);
+
+		if (!numbers)
+			return;
+		g_string_append_printf(names, "%s%.*s", names->len ? "+" : "",
+				       (int)strspn(numbers, "0123456789+"), numbers);
+	}
+	collective.tensors = hop_tensors(trace->timeline, names->str);
 	if (collective.tensors)
 		g_array_append_val(context->hops->collectives, collective);
 }
 
-static void add_collective(struct chrome_trace *trace, const struct chrome_row *row,
-			   const struct chrome_row *queued_by, GHashTable *tensors, guint32 *track)
+/* The last "Sync" of a tensor that had ended by then; NULL: there is none. */
+static const struct chrome_row *find_sync(const struct chrome_trace *trace,
+					  const struct chrome_row *row)
+{
+	const struct horovod *horovod = trace->data;
+	const gchar *numbers = numbers_of(trace, row);
+	g_autofree gchar *number =
+		numbers ? g_strndup(numbers, strspn(numbers, "0123456789")) : g_strdup("");
+	const GPtrArray *rows = g_hash_table_lookup(horovod->syncs, number);
+	guint low = 0, high = rows ? rows->len : 0;
+
+	while (low < high) { /* the first that began later */
+		guint middle = low + (high - low) / 2;
+
+		if (((const struct chrome_row *)rows->pdata[middle])->start_ns <= row->start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? rows->pdata[low - 1] : NULL;
+}
+
+static gboolean is_negotiation(const struct chrome_trace *trace, const struct chrome_row *row)
+{
+	return g_str_has_prefix(tacho_timeline_string(trace->timeline, row->name), "NEGOTIATE_");
+}
+
+static gint64 row_end(const struct chrome_row *row)
+{
+	gint64 end_ns;
+
+	if (__builtin_add_overflow(row->start_ns, MAX(row->duration_ns, 0), &end_ns))
+		return row->start_ns;
+	return end_ns;
+}
+
+/* `n` reductions that are one. */
+static void add_collective(struct chrome_trace *trace, const struct reduction *reductions, guint n,
+			   guint32 *track)
 {
 	TachoTimeline *timeline = trace->timeline;
-	const gchar *name = collective_name(tacho_timeline_string(timeline, row->name));
-	TachoFlow flow = { .from = queued_by ? queued_by->slice : TACHO_NONE,
+	TachoFlow flow = { .from = TACHO_NONE,
 			   .kind = TACHO_FLOW_QUEUE_COLLECTIVE,
 			   .is_exact = TRUE };
+	gint64 start_ns = G_MAXINT64, end_ns = G_MININT64;
+	guint8 flags = 0;
 
 	if (*track == TACHO_NONE)
 		*track = import_add_track(trace->import, TACHO_TRACK_ASYNC,
-					  chrome_trace_process(trace, row->thread), 0,
+					  chrome_trace_process(trace, reductions->row->thread), 0,
 					  "collectives");
-	flow.to = tacho_timeline_add_slice(
-		timeline, TACHO_SLICE_COLLECTIVE, *track, tacho_timeline_intern(timeline, name, -1),
-		timeline->slices.start_ns[row->slice], timeline->slices.duration_ns[row->slice],
-		timeline->slices.flags[row->slice], keep_collective(trace, row, tensors));
+	for (guint i = 0; i < n; i++) {
+		guint32 slice = reductions[i].row->slice;
+
+		start_ns = MIN(start_ns, timeline->slices.start_ns[slice]);
+		end_ns = MAX(end_ns, tacho_slice_end_ns(timeline, slice));
+		flags |= timeline->slices.flags[slice];
+	}
+	flow.to = tacho_timeline_add_slice(timeline, TACHO_SLICE_COLLECTIVE, *track,
+					   tacho_timeline_intern(timeline, reductions->name, -1),
+					   start_ns, end_ns - start_ns, flags,
+					   keep_collective(trace, reductions, n));
+	if (reductions->queued_by)
+		flow.from = reductions->queued_by->slice;
 	if (flow.from != TACHO_NONE)
 		g_array_append_val(timeline->flows, flow);
-	note_collective(trace, row, flow.to);
+	note_collective(trace, reductions, n, flow.to);
 }
 
-/* (2) */
-static void add_collectives(struct chrome_trace *trace)
+/* By the begin of what each is told apart by, and by tensor. */
+static gint compare_reductions(gconstpointer first, gconstpointer second)
 {
-	const struct horovod *horovod = trace->data;
-	g_autofree struct chrome_row **order = g_new(struct chrome_row *, trace->rows.n + 1);
-	g_autoptr(GHashTable) tensors = g_hash_table_new(NULL, NULL);
-	const struct chrome_row *outer = NULL, *before = NULL;
-	guint32 track = TACHO_NONE;
+	const struct reduction *a = first, *b = second;
+	gint64 a_ns = a->copy ? a->copy->start_ns : a->row->start_ns;
+	gint64 b_ns = b->copy ? b->copy->start_ns : b->row->start_ns;
+
+	if (a_ns != b_ns)
+		return a_ns < b_ns ? -1 : 1;
+	if ((a->copy != NULL) != (b->copy != NULL))
+		return a->copy ? -1 : 1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+/* (3): how many from the first on are one. */
+static guint count_fused(const struct reduction *reductions, guint n)
+{
+	gint64 end_ns;
+	guint fused = 1;
+
+	if (!reductions->copy)
+		return 1;
+	end_ns = row_end(reductions->copy);
+	while (fused < n && reductions[fused].copy &&
+	       strcmp(reductions[fused].name, reductions->name) == 0 &&
+	       (reductions[fused].copy->start_ns < end_ns ||
+		reductions[fused].copy->start_ns == reductions->copy->start_ns)) {
+		end_ns = MIN(end_ns, row_end(reductions[fused].copy));
+		fused++;
+	}
+	return fused;
+}
+
+static GHashTable *index_tensors(const struct horovod *horovod)
+{
+	GHashTable *tensors = g_hash_table_new(NULL, NULL);
 
 	for (guint i = 0; i < horovod->tensors->len; i++) {
 		struct tensor *tensor = &g_array_index(horovod->tensors, struct tensor, i);
 
-		g_hash_table_insert(tensors, GSIZE_TO_POINTER((gsize)tensor->row + 1), tensor);
+		g_hash_table_insert(tensors, GSIZE_TO_POINTER((gsize)tensor->row + 1),
+				    &tensor->tensor);
 	}
+	return tensors;
+}
+
+/* (2), with the copies into buffers: before a collective that NCCL's name tells, in one that stands over it. */
+static GArray *find_reductions(struct chrome_trace *trace)
+{
+	g_autofree struct chrome_row **order = g_new(struct chrome_row *, trace->rows.n + 1);
+	g_autoptr(GHashTable) tensors = index_tensors(trace->data);
+	GArray *found = g_array_new(FALSE, FALSE, sizeof(struct reduction));
+	const struct chrome_row *outer = NULL, *before = NULL, *copy = NULL;
+	guint32 thread = TACHO_NONE;
+
 	for (gsize i = 0; i < trace->rows.n; i++)
 		order[i] = chrome_trace_row(trace, i);
 	qsort(order, trace->rows.n, sizeof(*order), chrome_rows_compare);
 	for (gsize i = 0; i < trace->rows.n; i++) {
 		const struct chrome_row *row = order[i];
-		gboolean is_inner = outer && outer->thread == row->thread &&
-				    row->start_ns - outer->start_ns < MAX(outer->duration_ns, 0);
+		const gchar *name = tacho_timeline_string(trace->timeline, row->name);
+		gboolean is_copy = strcmp(name, "MEMCPY_IN_FUSION_BUFFER") == 0;
+		struct reduction reduction = { .row = row, .name = collective_name(name) };
 
-		if (before && before->thread != row->thread)
-			before = NULL;
-		if (is_inner)
+		if (row->slice == TACHO_NONE)
 			continue;
-		if (collective_name(tacho_timeline_string(trace->timeline, row->name))) {
+		if (row->thread != thread)
+			outer = before = copy = NULL;
+		thread = row->thread;
+		if (outer && row->start_ns - outer->start_ns < MAX(outer->duration_ns, 0)) {
+			if (is_copy)
+				g_array_index(found, struct reduction, found->len - 1).copy = row;
+			continue;
+		}
+		if (is_copy)
+			copy = row;
+		if (reduction.name) {
+			reduction.queued_by = find_sync(trace, row);
+			if (!reduction.queued_by ||
+			    (before && is_negotiation(trace, before) &&
+			     before->start_ns > reduction.queued_by->start_ns))
+				reduction.queued_by = before;
+			reduction.copy = copy;
+			reduction.tensor = g_hash_table_lookup(
+				tensors,
+				GSIZE_TO_POINTER((gsize)(row - chrome_trace_row(trace, 0)) + 1));
+			g_array_append_val(found, reduction);
 			outer = row;
-			add_collective(trace, row, before, tensors, &track);
+			copy = NULL;
 		}
 		before = row;
+	}
+	return found;
+}
+
+static void add_collectives(struct chrome_trace *trace)
+{
+	g_autoptr(GArray) found = find_reductions(trace);
+	guint32 track = TACHO_NONE;
+
+	g_array_sort(found, compare_reductions);
+	for (guint i = 0; i < found->len;) {
+		const struct reduction *first = &g_array_index(found, struct reduction, i);
+		guint n = count_fused(first, found->len - i);
+
+		add_collective(trace, first, n, &track);
+		i += n;
 	}
 }
 

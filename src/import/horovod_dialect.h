@@ -5,16 +5,18 @@
 
 #include "import/chrome_trace.h"
 
+struct byteprofile_ops;
 struct gml_graph;
 struct hop_record;
 
 /* Whose timeline it is, where that is known: the context of chrome_trace_read(). */
 struct horovod_context {
-	guint32 process; /* of the timeline */
+	guint32 process; /* of the timeline; TACHO_NONE: it is a process of its own */
 	gint32 rank;
-	const GArray
-		*tensors; /* guint64: bytes of the gradients by number, 0 not known; may be NULL */
+	const GArray *tensors;	       /* as byteprofile_tensors.h says; may be NULL */
+	struct byteprofile_ops *ops;   /* what operations take and give; may be NULL */
 	const struct gml_graph *graph; /* which operation needs which; may be NULL */
+	GHashTable *keys;	       /* as byteps_keys.h says; may be NULL */
 	struct hop_record *hops;       /* to be told collectives, and what NCCL sent; may be NULL */
 };
 

@@ -4,7 +4,11 @@
  * is closed once it holds at least its cap, which is small for the first bucket closed of a type,
  * so that communication begins early, and `bucket_cap_mb` for the others; what is left makes a
  * last bucket each. Buckets are sent in the order closed, each when all before it have been.
- * (torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size) */
+ * (torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size)
+ *
+ * Horovod's buffers are packed otherwise: a gradient joins the one under way if it still fits into the threshold, and begins
+ * another where it does not (controller.cc, FuseResponses). Its cycles are not modelled: a buffer goes when the last of its
+ * gradients is there. */
 #include <string.h>
 
 #include "graph/rank_copies.h"
@@ -62,6 +66,27 @@ guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
 	for (guint32 i = 0; i < n_gradients; i++)
 		buckets[i] = number[buckets[i]];
 	return n_closed;
+}
+
+guint32 buffer_plan(const struct graph_gradient *gradients, guint32 n_gradients,
+		    guint64 threshold_bytes, guint32 *buckets)
+{
+	struct open_bucket open[MAX_DTYPES];
+	guint32 n_begun = 0;
+	guint n_open = 0;
+
+	for (guint32 i = 0; i < n_gradients; i++) {
+		struct open_bucket *buffer = find_open(open, &n_open, gradients[i].dtype);
+
+		if (buffer->bucket == TACHO_NONE ||
+		    buffer->size_bytes + gradients[i].bytes > threshold_bytes) {
+			buffer->bucket = n_begun++;
+			buffer->size_bytes = 0;
+		}
+		buckets[i] = buffer->bucket;
+		buffer->size_bytes += gradients[i].bytes;
+	}
+	return n_begun;
 }
 
 /* --- editing the graph ---------------------------------------------------------------------- */
@@ -272,8 +297,10 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	node.begin_ns = graph_node_at(graph, ready_node(edit, 0, bucket))->begin_ns;
 	transfer.node = graph_add_node(graph, node);
 	g_array_append_val(graph->transfers, transfer);
-	time = group_new_transfer(graph_group_at(graph, transfer.group), name, transfer.bytes,
-				  transfer.n_ranks);
+	time = group_new_transfer_like(
+		graph_group_at(graph, transfer.group),
+		graph_transfer_at(graph, g_array_index(edit->transfers, guint32, 0)), name,
+		transfer.bytes, transfer.n_ranks);
 	graph_set_transfer(graph, graph->transfers->len - 1, time.fixed_ns, time.work_ns);
 	for (guint32 rank = 0; rank < edit->n_ranks; rank++)
 		if (pattern->has[rank])
@@ -315,8 +342,21 @@ static gboolean check_pass(struct pass_edit *edit, GError **error)
 		return refuse(edit, error, "rank 0 has no such backward pass");
 	edit->n_gradients = edit->passes[0]->n_gradients;
 	if (edit->n_gradients == 0)
+		return refuse(
+			edit, error,
+			"no gradient was seen (torch::autograd::AccumulateGrad), and none was "
+			"told of (gradient_name_list.json of a trial, shapes in a Horovod "
+			"timeline)");
+	for (guint32 i = 0; i < edit->n_gradients; i++)
+		if (gradients_of(edit, 0)[i].bytes == 0)
+			return refuse(
+				edit, error,
+				"how large the gradients are is not known: a trial tells it in "
+				"metadata.json and gradient_name_list.json");
+	if (edit->passes[0]->packing == TACHO_PACKED_IN_PARTS && !edit->rule->counts)
 		return refuse(edit, error,
-			      "no gradient was seen (torch::autograd::AccumulateGrad)");
+			      "BytePS sends each gradient by itself: partition_mb=N cuts them into "
+			      "other parts, fusion=N,N... joins them");
 	return check_ranks(edit, error) && check_bytes(edit, error) && check_counts(edit, error);
 }
 
@@ -430,6 +470,9 @@ static guint32 plan_buckets(const struct pass_edit *edit, guint32 *buckets)
 	const GArray *counts = edit->rule->counts;
 	guint32 gradient = 0;
 
+	if (!counts && edit->passes[0]->packing == TACHO_PACKED_IN_BUFFERS)
+		return buffer_plan(gradients_of(edit, 0), edit->n_gradients, edit->rule->cap_bytes,
+				   buckets);
 	if (!counts)
 		return bucket_plan(gradients_of(edit, 0), edit->n_gradients, FIRST_CAP_BYTES,
 				   edit->rule->cap_bytes, buckets);
@@ -484,6 +527,7 @@ static gboolean rebucket(TachoGraph *graph, const struct bucket_rule *rule, GErr
 	g_autofree guint8 *fits = NULL;
 	gboolean is_done;
 
+	graph_fold_hops(graph);
 	index_ordinals(&edit);
 	fits = g_new0(guint8, MAX(edit.n_ordinals, 1u));
 	is_done = check_passes(&edit, fits, &model, error);

@@ -70,6 +70,23 @@ static gdouble in_proportion(gdouble now, gdouble before, gdouble after)
 	return before > 0 ? now * (after / before) : after;
 }
 
+struct collective_time group_new_transfer_like(const struct graph_group *group,
+					       const struct graph_transfer *model,
+					       const gchar *name, guint64 bytes, guint32 n_ranks)
+{
+	struct collective_plan plan = group_plan(group);
+	struct collective_time was, is;
+
+	if (plan.algorithm != COLLECTIVE_PS)
+		return group_new_transfer(group, name, bytes, n_ranks);
+	was = collective_time(&plan, name, model->bytes, n_ranks);
+	is = collective_time(&plan, name, bytes, n_ranks);
+	return (struct collective_time){
+		in_proportion(model->fixed_ns, was.fixed_ns, is.fixed_ns),
+		in_proportion(model->work_ns, was.work_ns, is.work_ns),
+	};
+}
+
 void group_replan(TachoGraph *graph, guint32 index, const struct collective_plan *plan,
 		  guint32 n_ranks)
 {

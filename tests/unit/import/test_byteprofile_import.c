@@ -142,7 +142,8 @@ static void test_logs(void)
 	g_assert_cmpuint(tacho_timeline_find_problem(worker, "corrupt_record")->count, ==, 1);
 	g_assert_cmpuint(tacho_timeline_find_problem(worker, "unknown_record")->count, ==, 1);
 	g_assert_cmpint(server->slices.duration_ns[sum], ==, 40000);
-	g_assert_cmpuint(server->problems->len, ==, 0);
+	g_assert_cmpuint(server->problems->len, ==, 1); /* its rank is none */
+	g_assert_cmpuint(tacho_timeline_find_problem(server, "missing_rank")->count, ==, 1);
 }
 
 /* What stands beside the traces may be broken, too. */
@@ -212,6 +213,54 @@ static void test_damaged(void)
 	foreign_damage(TACHO_TEST_DATA "/byteprofile/host0/0/comm_detail.json", 100);
 	foreign_damage(TACHO_TEST_DATA "/byteps/comm.json", 100);
 	foreign_damage(TACHO_TEST_DATA "/byteps/server.json", 100);
+	foreign_damage(TACHO_TEST_DATA "/dpro/tf_horovod/host0/0/comm.json", 100);
+	foreign_damage(TACHO_TEST_DATA "/dpro/tf_byteps/zmq/zmq_worker_0.log", 100);
+}
+
+static void copy(const gchar *from, const gchar *folder, const gchar *name)
+{
+	g_autofree gchar *source = g_build_filename(from, name, NULL);
+	g_autofree gchar *target = g_build_filename(folder, name, NULL);
+	g_autofree gchar *text = NULL;
+	gsize n;
+
+	g_assert_true(g_file_get_contents(source, &text, &n, NULL));
+	g_assert_true(g_file_set_contents(target, text, (gssize)n, NULL));
+}
+
+/* A graph that is cut off, or has something else anywhere, is read as far as it can be. */
+static void test_broken_metadata(void)
+{
+	static const gchar from[] = TACHO_TEST_DATA "/dpro/tf_horovod/host0/0";
+	static const gchar *const names[] = { "trace.json", "comm.json", "gradient_name_list.json",
+					      "metadata.json" };
+	g_autofree gchar *folder = g_dir_make_tmp("tacho-graph-XXXXXX", NULL);
+	g_autofree gchar *path = g_build_filename(folder, "metadata.json", NULL);
+	g_autofree gchar *text = NULL;
+	gsize n;
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+		copy(from, folder, names[i]);
+	g_assert_true(g_file_get_contents(path, &text, &n, NULL));
+	for (gsize at = 0; at < n; at += 53) {
+		g_autofree gchar *broken = g_memdup2(text, n);
+		g_autoptr(TachoTimeline) cut = NULL, changed = NULL;
+
+		g_assert_true(g_file_set_contents(path, text, (gssize)at, NULL));
+		cut = foreign_open(folder);
+		tacho_correlate(cut);
+		broken[at] = "]}{[9\"-:"[at % 8];
+		g_assert_true(g_file_set_contents(path, broken, (gssize)n, NULL));
+		changed = foreign_open(folder);
+		tacho_correlate(changed);
+		g_assert_cmpuint(foreign_count_kind(changed, TACHO_SLICE_OP), ==, 21);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree gchar *file = g_build_filename(folder, names[i], NULL);
+
+		g_unlink(file);
+	}
+	g_rmdir(folder);
 }
 
 int main(int argc, char **argv)
@@ -225,5 +274,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/byteprofile/graphs", test_graphs);
 	g_test_add_func("/byteprofile/sizes", test_sizes);
 	g_test_add_func("/byteprofile/damaged", test_damaged);
+	g_test_add_func("/byteprofile/broken-metadata", test_broken_metadata);
 	return g_test_run();
 }

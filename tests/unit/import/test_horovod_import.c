@@ -17,6 +17,14 @@ static guint count_marks(const TachoTimeline *timeline, const gchar *name)
 	return n;
 }
 
+static const TachoFlow *flow_to(const TachoTimeline *timeline, guint32 slice)
+{
+	for (guint i = 0; i < timeline->flows->len; i++)
+		if (g_array_index(timeline->flows, TachoFlow, i).to == slice)
+			return &g_array_index(timeline->flows, TachoFlow, i);
+	return NULL;
+}
+
 static void test_two_tensors(void)
 {
 	g_autoptr(TachoTimeline) timeline = foreign_open(sample);
@@ -25,7 +33,7 @@ static void test_two_tensors(void)
 	guint32 second = timeline_find(timeline, "allreduce", 1);
 	guint32 outer = timeline_find(timeline, "ALLREDUCE", 0);
 	guint32 nccl = timeline_find(timeline, "NCCL_ALLREDUCE", 0);
-	const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, 0);
+	const TachoFlow *flow = flow_to(timeline, first);
 	TachoCollectiveArgs args;
 	TachoTensor tensor;
 
@@ -47,7 +55,6 @@ static void test_two_tensors(void)
 	g_assert_cmpuint(slices->kind[timeline_find(timeline, "QUEUE", 0)], ==, TACHO_SLICE_WAIT);
 	g_assert_cmpuint(timeline->flows->len, ==, 2);
 	g_assert_cmpuint(flow->from, ==, timeline_find(timeline, "NEGOTIATE_ALLREDUCE", 0));
-	g_assert_cmpuint(flow->to, ==, first);
 	g_assert_cmpuint(count_marks(timeline, "ready"), ==, 4);
 	g_assert_cmpuint(count_marks(timeline, "CYCLE_START"), ==, 1);
 	g_assert_cmpuint(timeline->processes->len, ==, 1);
