@@ -3,15 +3,17 @@
  *     collective  no member has completed before the last one was queued, where each member's
  *                 result needs every member's input (collective_waits_for_all())
  *     message     no receive has ended before the send of its bytes began
+ *     request     who was asked has not begun before it was asked, and was done before the answer was there
  *     send        no receive has ended before the send that it took was queued
  *     hop         of a part of a collective the same; a server has not begun to handle a push or pull before
  *                 its worker began it, and the worker was not done before that
  *
- * Each bounds the difference of two clocks from one side. Collectives and servers bound it from both, and so do
+ * Each bounds the difference of two clocks from one side. Collectives, requests and servers bound it from both, and so do
  * the others where they go both ways.
  *
  * (1) An all-to-all may have nothing to send between two of its members, and of a broadcast, scatter,
- *     gather or reduce the records do not tell the root: these bound nothing.
+ *     gather or reduce the records do not tell the root: these bound nothing. But of an all-to-all on devices
+ *     it is assumed that all have something to send to each other: one of NCCL is a batch of sends and receives.
  * (2) Of a collective each clock contributes its earliest end and its latest begin, against those of
  *     the lowest clock that takes part: with them each other pair's bounds follow.
  * (3) A send of a device, or of gloo, waits for its receive, unless it is so small that it fits into what lies
@@ -25,6 +27,7 @@
 #include "correlate/collective_matcher.h"
 #include "correlate/point_to_point.h"
 #include "correlate/server_hops.h"
+#include "trace/operation.h"
 
 /* What one clock's members say of the collective at work. */
 struct clock_part {
@@ -200,10 +203,15 @@ static void see_server(guint32 worker, guint32 server, gpointer data)
 
 /* --- collectives ------------------------------------------------------------------------------ */
 
-static gboolean bounds_clocks(const gchar *name) /* (1) */
+static gboolean is_all_to_all(const gchar *name)
 {
-	return collective_waits_for_all(name) && !strcasestr(name, "all_to_all") &&
-	       !strcasestr(name, "alltoall");
+	return strcasestr(name, "all_to_all") || strcasestr(name, "alltoall");
+}
+
+static gboolean is_on_device(const TachoTimeline *timeline, guint32 slice)
+{
+	return tacho_timeline_track(timeline, timeline->slices.track[slice])->kind ==
+	       TACHO_TRACK_STREAM;
 }
 
 static void see_member(struct evidence *evidence, guint32 slice)
@@ -240,20 +248,27 @@ static void see_collective(const guint32 *slices, guint n_slices, gboolean is_ex
 	struct evidence *evidence = data;
 	guint32 n_clocks = evidence->timeline->clocks->len;
 	guint32 first = TACHO_NONE;
+	enum bound_trust trust;
+	const gchar *name;
 
 	if (n_slices < 2)
 		return;
 	see_hops(evidence, slices, n_slices, is_exact);
-	if (!bounds_clocks(tacho_slice_name(evidence->timeline, slices[0])))
+	name = collective_name(evidence->timeline, slices[0]);
+	if (!collective_waits_for_all(name) || /* (1) */
+	    (is_all_to_all(name) && !is_on_device(evidence->timeline, slices[0])))
 		return;
+	trust = trust_in(evidence, is_exact);
+	if (is_all_to_all(name))
+		trust = MAX(trust, BOUND_ASSUMED);
 	memset(evidence->parts, 0, n_clocks * sizeof(*evidence->parts));
 	for (guint i = 0; i < n_slices; i++) {
 		first = MIN(first, clock_of(evidence->timeline, slices[i]));
 		see_member(evidence, slices[i]);
 	}
 	for (guint32 own = first + 1; own < n_clocks; own++) { /* (2) */
-		add_parts(evidence, first, own, trust_in(evidence, is_exact));
-		add_parts(evidence, own, first, trust_in(evidence, is_exact));
+		add_parts(evidence, first, own, trust);
+		add_parts(evidence, own, first, trust);
 	}
 }
 
@@ -278,6 +293,24 @@ static void see_send(const struct sent *sent, gpointer data)
 		  TACHO_CLOCK_BY_SENDS);
 }
 
+/* The other side did not begin before it was asked, and was done before its answer was there. */
+static void see_request(struct evidence *evidence, const TachoFlow *flow)
+{
+	const TachoTimeline *timeline = evidence->timeline;
+	enum bound_trust trust = flow->is_exact ? BOUND_SURE : BOUND_INFERRED;
+	struct clock_moment asked = { clock_of(timeline, flow->from),
+				      timeline->slices.start_ns[flow->from] };
+	struct clock_moment answered = { asked.clock, tacho_slice_end_ns(timeline, flow->from) };
+	struct clock_moment begun = { clock_of(timeline, flow->to),
+				      timeline->slices.start_ns[flow->to] };
+	struct clock_moment done = { begun.clock, tacho_slice_end_ns(timeline, flow->to) };
+
+	if (has_begin(timeline, flow->from) && has_begin(timeline, flow->to))
+		clock_links_add(evidence->links, &asked, &begun, trust, TACHO_CLOCK_BY_MESSAGES);
+	if (has_end(timeline, flow->from) && has_end(timeline, flow->to))
+		clock_links_add(evidence->links, &done, &answered, trust, TACHO_CLOCK_BY_MESSAGES);
+}
+
 static void see_messages(struct evidence *evidence)
 {
 	const TachoTimeline *timeline = evidence->timeline;
@@ -289,6 +322,8 @@ static void see_messages(struct evidence *evidence)
 			add_order(evidence, flow->from, timeline->slices.start_ns[flow->from],
 				  flow->to, flow->is_exact ? BOUND_SURE : BOUND_INFERRED,
 				  TACHO_CLOCK_BY_MESSAGES);
+		else if (flow->kind == TACHO_FLOW_REQUEST)
+			see_request(evidence, flow);
 	}
 }
 

@@ -8,11 +8,12 @@
  *         call begins - queued <= shift <= call ends - queued,  shift <= callback - end
  *
  *     All commands together leave an interval, whose middle is taken. If it is empty, it is a problem.
- * (3) The n-th kernel of a process, by its begin, is of its n-th launch; a launch is never after its kernel. Fills
+ * (3) Which launch is of which kernel, ctf_work.h says: queue by queue where both sides name queue and kernel. Fills
  *     of memory are kernels that nobody launched. */
 #include <string.h>
 
 #include "import/ctf_import.h"
+#include "trace/clock_map.h"
 
 #define HOUR_NS (G_GINT64_CONSTANT(3600) * 1000000000)
 
@@ -23,9 +24,9 @@ struct queue_call {
 
 struct ctf_device {
 	gint64 start_ns;	 /* when the runtime began, 0: not told */
-	GArray *api_launches;	 /* guint32 rows: calls */
-	GArray *packet_launches; /* guint32 rows: what the queue was given */
-	GArray *kernels;	 /* guint32 rows */
+	GArray *api_launches;	 /* struct ctf_work: calls */
+	GArray *packet_launches; /* struct ctf_work: what the queue was given */
+	GArray *kernels;	 /* struct ctf_work */
 	/* (2) */
 	GArray *shifted;    /* guint32 rows with the device's times */
 	GArray *calls;	    /* struct queue_call */
@@ -41,9 +42,9 @@ static struct ctf_device *device_of(struct ctf_owner *owner)
 	if (device)
 		return device;
 	device = owner->device = g_new0(struct ctf_device, 1);
-	device->api_launches = g_array_new(FALSE, FALSE, sizeof(guint32));
-	device->packet_launches = g_array_new(FALSE, FALSE, sizeof(guint32));
-	device->kernels = g_array_new(FALSE, FALSE, sizeof(guint32));
+	device->api_launches = g_array_new(FALSE, FALSE, sizeof(struct ctf_work));
+	device->packet_launches = g_array_new(FALSE, FALSE, sizeof(struct ctf_work));
+	device->kernels = g_array_new(FALSE, FALSE, sizeof(struct ctf_work));
 	device->shifted = g_array_new(FALSE, FALSE, sizeof(guint32));
 	device->calls = g_array_new(FALSE, FALSE, sizeof(struct queue_call));
 	device->queued = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -127,25 +128,59 @@ gint64 ctf_device_time_ns(struct ctf_import *ctf, const struct ctf_plan *plan,
 
 /* --- what devices do ------------------------------------------------------------------------ */
 
-enum queue_field { QUEUE_AGENT, QUEUE_NUMBER };
+enum queue_field { QUEUE_AGENT, QUEUE_NUMBER, QUEUE_OBJECT };
 
-/* The queue the event is about; where events name none, one for each of what they are about. */
+/* The queue the event is about, as a string id; 0: it names none. */
+static guint32 queue_name(struct ctf_import *ctf, const struct ctf_plan *plan,
+			  const struct ctf_event *event, gint32 *ret_device, guint32 *ret_number)
+{
+	g_autofree gchar *name = NULL;
+	guint32 agent;
+
+	if (plan->fields[QUEUE_AGENT] < 0)
+		return 0;
+	agent = ctf_intern_field(ctf, event, plan->fields[QUEUE_AGENT]);
+	*ret_number = (guint32)ctf_event_integer(event, plan->fields[QUEUE_NUMBER]);
+	*ret_device = ctf_device_number(ctf, agent);
+	name = g_strdup_printf("queue %u of device %d", *ret_number, *ret_device);
+	return tacho_timeline_intern(ctf->timeline, name, -1);
+}
+
+/* Its track; where events name no queue, one for each of what they are about. */
 static guint32 find_queue(struct ctf_import *ctf, const struct ctf_plan *plan,
 			  const struct ctf_event *event)
 {
 	struct ctf_owner *owner = ctf->thread->owner;
-	g_autofree gchar *name = NULL;
-	guint32 agent, number;
+	guint32 number = g_hash_table_size(owner->tracks);
+	gint32 device = 0;
+	guint32 name = queue_name(ctf, plan, event, &device, &number);
+
+	return ctf_lane(ctf, owner, TACHO_TRACK_STREAM,
+			name ? tacho_timeline_string(ctf->timeline, name) : plan->lane, device,
+			number);
+}
+
+/* What is to run: the kernel's code object where that is told, else its name. */
+static guint32 what_runs(struct ctf_import *ctf, const struct ctf_plan *plan,
+			 const struct ctf_event *event)
+{
+	gint object = plan->fields[QUEUE_OBJECT];
+
+	return object >= 0 ? ctf_intern_field(ctf, event, object)
+			   : ctf_intern_field(ctf, event, plan->label_field);
+}
+
+static struct ctf_work make_work(struct ctf_import *ctf, const struct ctf_plan *plan,
+				 const struct ctf_event *event, guint32 row)
+{
+	struct ctf_work work = { .row = row, .reader = ctf->reader, .offset = event->offset };
+	guint32 number;
 	gint32 device;
 
-	if (plan->fields[QUEUE_AGENT] < 0)
-		return ctf_lane(ctf, owner, TACHO_TRACK_STREAM, plan->lane, 0,
-				g_hash_table_size(owner->tracks));
-	agent = ctf_intern_field(ctf, event, plan->fields[QUEUE_AGENT]);
-	number = (guint32)ctf_event_integer(event, plan->fields[QUEUE_NUMBER]);
-	device = ctf_device_number(ctf, agent);
-	name = g_strdup_printf("queue %u of device %d", number, device);
-	return ctf_lane(ctf, owner, TACHO_TRACK_STREAM, name, device, number);
+	work.queue = queue_name(ctf, plan, event, &device, &number);
+	work.what = what_runs(ctf, plan, event);
+	work.is_object = plan->fields[QUEUE_OBJECT] >= 0;
+	return work;
 }
 
 static gchar *device_key(struct ctf_import *ctf, const struct ctf_plan *plan,
@@ -156,11 +191,9 @@ static gchar *device_key(struct ctf_import *ctf, const struct ctf_plan *plan,
 						    : 0);
 }
 
-void ctf_note_kernel(struct ctf_import *ctf, struct ctf_owner *owner, guint32 row)
+GArray *ctf_kernels_of(const struct ctf_owner *owner)
 {
-	(void)ctf;
-	if (row != TACHO_NONE)
-		g_array_append_val(device_of(owner)->kernels, row);
+	return owner->device && owner->device->kernels->len ? owner->device->kernels : NULL;
 }
 
 void ctf_handle_device_begin(struct ctf_import *ctf, const struct ctf_plan *plan,
@@ -168,6 +201,7 @@ void ctf_handle_device_begin(struct ctf_import *ctf, const struct ctf_plan *plan
 {
 	struct ctf_device *device = device_of(ctf->thread->owner);
 	guint32 track = find_queue(ctf, plan, event), row;
+	struct ctf_work kernel;
 	g_autofree gchar *key = device_key(ctf, plan, event, track);
 	gint64 time_ns = ctf_device_time_ns(ctf, plan, event);
 
@@ -178,10 +212,13 @@ void ctf_handle_device_begin(struct ctf_import *ctf, const struct ctf_plan *plan
 		return;
 	if (plan->clock == CTF_TIME_DEVICE_NS)
 		g_array_append_val(device->shifted, row);
-	if (plan->kind == TACHO_SLICE_KERNEL &&
-	    !strstr(tacho_timeline_string(ctf->timeline, ctf->timeline->slices.name[row]),
-		    "Memset"))
-		ctf_note_kernel(ctf, ctf->thread->owner, row);
+	if (plan->kind != TACHO_SLICE_KERNEL)
+		return;
+	kernel = make_work(ctf, plan, event, row);
+	kernel.is_fill =
+		strstr(tacho_timeline_string(ctf->timeline, ctf->timeline->slices.name[row]),
+		       "Memset") != NULL;
+	g_array_append_val(device->kernels, kernel);
 }
 
 void ctf_handle_device_end(struct ctf_import *ctf, const struct ctf_plan *plan,
@@ -275,6 +312,7 @@ void ctf_note_call(struct ctf_import *ctf, const struct ctf_plan *plan,
 		   const struct ctf_event *event, guint32 row)
 {
 	const gchar *name = call_name(ctf, plan, event);
+	struct ctf_work launch = { 0 };
 	struct ctf_device *device;
 
 	if (strcmp(name, "hsa_init") == 0)
@@ -284,7 +322,8 @@ void ctf_note_call(struct ctf_import *ctf, const struct ctf_plan *plan,
 	if (row == TACHO_NONE || (!strstr(name, "Launch") && !strstr(name, "NDRangeKernel")))
 		return;
 	device = device_of(ctf->thread->owner);
-	g_array_append_val(device->api_launches, row);
+	launch.row = row;
+	g_array_append_val(device->api_launches, launch);
 }
 
 /* A moment that says: a kernel was queued. The call it is in launches it. */
@@ -293,8 +332,11 @@ void ctf_handle_launch(struct ctf_import *ctf, const struct ctf_plan *plan,
 {
 	const GArray *frames = ctf->thread->frames;
 	guint32 row = ctf->timeline->slices.n;
+	struct ctf_work launch;
 
 	ctf_handle_instant(ctf, plan, event);
+	if (row == ctf->timeline->slices.n) /* there is no room for it */
+		return;
 	if (frames->len) {
 		guint32 inside = g_array_index(frames, struct ctf_frame, frames->len - 1).row;
 
@@ -302,48 +344,9 @@ void ctf_handle_launch(struct ctf_import *ctf, const struct ctf_plan *plan,
 		    ctf->timeline->slices.kind[inside] == TACHO_SLICE_RUNTIME)
 			row = inside;
 	}
-	if (row < ctf->timeline->slices.n)
-		g_array_append_val(device_of(ctf->thread->owner)->packet_launches, row);
+	launch = make_work(ctf, plan, event, row);
+	g_array_append_val(device_of(ctf->thread->owner)->packet_launches, launch);
 }
-
-static gint compare_starts(gconstpointer first, gconstpointer second, gpointer data)
-{
-	const TachoSlices *slices = data;
-	guint32 a = *(const guint32 *)first, b = *(const guint32 *)second;
-
-	if (slices->start_ns[a] != slices->start_ns[b])
-		return slices->start_ns[a] < slices->start_ns[b] ? -1 : 1;
-	return a < b ? -1 : a > b;
-}
-
-/* (3) */
-static void match_launches(struct ctf_import *ctf, struct ctf_device *device)
-{
-	TachoSlices *slices = &ctf->timeline->slices;
-	GArray *launches = device->api_launches;
-	guint next = 0, n_matched = 0;
-
-	if (device->packet_launches->len &&
-	    (!launches->len || device->packet_launches->len == device->kernels->len))
-		launches = device->packet_launches;
-	if (!launches->len || !device->kernels->len)
-		return;
-	g_array_sort_with_data(device->kernels, compare_starts, slices);
-	g_array_sort_with_data(launches, compare_starts, slices);
-	for (guint i = 0; i < device->kernels->len && next < launches->len; i++) {
-		guint32 kernel = g_array_index(device->kernels, guint32, i);
-		guint32 launch = g_array_index(launches, guint32, next);
-
-		if (slices->start_ns[launch] > slices->start_ns[kernel])
-			continue; /* its launch was not recorded */
-		tacho_timeline_set_launch(ctf->timeline, kernel, launch);
-		next++;
-		n_matched++;
-	}
-	ctf->n_unlaunched += MAX(device->kernels->len, launches->len) - n_matched;
-}
-
-/* --- the clock of OpenCL devices -------------------------------------------------------------- */
 
 static gint compare_times(gconstpointer first, gconstpointer second)
 {
@@ -351,6 +354,82 @@ static gint compare_times(gconstpointer first, gconstpointer second)
 
 	return a < b ? -1 : a > b;
 }
+
+/* The times as they are known now, sorted; without fills where `is_launchable`. */
+static GArray *sorted_work(const struct ctf_import *ctf, const GArray *list, gboolean is_launchable)
+{
+	GArray *sorted = g_array_sized_new(FALSE, FALSE, sizeof(struct ctf_work), list->len);
+
+	for (guint i = 0; i < list->len; i++) {
+		struct ctf_work work = *ctf_work_at(list, i);
+
+		work.time_ns = ctf->timeline->slices.start_ns[work.row];
+		if (!is_launchable || !work.is_fill)
+			g_array_append_val(sorted, work);
+	}
+	ctf_work_sort(sorted);
+	return sorted;
+}
+
+/* Where the steps of the process begin. */
+static GArray *step_borders(const struct ctf_import *ctf, const struct ctf_owner *owner)
+{
+	GArray *borders = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+	for (guint i = 0; i < ctf->timeline->marks->len; i++) {
+		const TachoMark *mark = &g_array_index(ctf->timeline->marks, TachoMark, i);
+		const struct ctf_thread *thread =
+			mark->track >= ctf->first_track
+				? ctf->track_threads->pdata[mark->track - ctf->first_track]
+				: NULL;
+
+		if (thread && thread->owner == owner)
+			g_array_append_val(borders, mark->time_ns);
+	}
+	g_array_sort(borders, compare_times);
+	return borders;
+}
+
+/* (3) */
+static void match_launches(struct ctf_import *ctf, const struct ctf_owner *owner)
+{
+	const struct ctf_device *device = owner->device;
+	const GArray *told = device->api_launches;
+	g_autoptr(GArray) kernels = NULL;
+	g_autoptr(GArray) borders = step_borders(ctf, owner);
+	g_autoptr(GArray) launches = NULL;
+	g_autofree guint *matches = NULL;
+	guint n_matched = 0;
+	gboolean is_guess;
+
+	if (device->packet_launches->len &&
+	    (!told->len || device->packet_launches->len >= device->kernels->len ||
+	     device->packet_launches->len >= told->len))
+		told = device->packet_launches;
+	/* fills are packets, too, but nobody's calls */
+	kernels = sorted_work(ctf, device->kernels, told == device->api_launches);
+	if (!told->len || !kernels->len)
+		return;
+	launches = sorted_work(ctf, told, FALSE);
+	matches = ctf_work_match(launches, kernels, borders, TRUE, &is_guess);
+	for (guint i = 0; i < kernels->len; i++) {
+		guint32 kernel = ctf_work_at(kernels, i)->row;
+
+		if (matches[i] != CTF_NO_MATCH) {
+			tacho_timeline_set_launch(ctf->timeline, kernel,
+						  ctf_work_at(launches, matches[i])->row);
+			n_matched++;
+			continue;
+		}
+		ctf->n_kernels_without_launch++;
+		ctf->unlaunched_ns = clock_map_add(ctf->unlaunched_ns,
+						   ctf->timeline->slices.duration_ns[kernel]);
+	}
+	ctf->n_launches_without_kernel += launches->len - n_matched;
+	ctf->n_guessed_launches += is_guess ? n_matched : 0;
+}
+
+/* --- the clock of OpenCL devices -------------------------------------------------------------- */
 
 /* (2) The n-th call queues what is queued as the n-th; where there are not as many, nobody knows. */
 static void bound_by_calls(const struct ctf_device *device, gint64 *low_ns, gint64 *high_ns)
@@ -411,6 +490,6 @@ void ctf_device_finish(struct ctf_import *ctf)
 		if (!owner->device)
 			continue;
 		shift_slices(ctf, owner);
-		match_launches(ctf, owner->device);
+		match_launches(ctf, owner);
 	}
 }

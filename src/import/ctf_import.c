@@ -18,7 +18,9 @@ enum {
 	BYTES_A_PART = 4 << 20, /* of streams that are worth a process of their own */
 };
 
-#define CTF_MAGIC 0x75d11d57u /* of metadata in packets */
+#define CTF_MAGIC      0x75d11d57u /* of metadata in packets */
+#define CTF2_SEPARATOR '\x1e'
+#define HEAD_BYTES     (4096 + 1)
 
 /* --- args ----------------------------------------------------------------------------------- */
 
@@ -159,9 +161,54 @@ static guint count_parts(const gchar *folder)
 	return CLAMP(count_cores(), 1, MAX(n_files, 1));
 }
 
+/* The first bytes of a trace's metadata, with a NUL behind them. */
+static gssize read_head(const gchar *folder, gchar *head, gsize n_head)
+{
+	g_autofree gchar *path = g_build_filename(folder, "metadata", NULL);
+	g_autoptr(ByteStream) stream = byte_stream_open(path, NULL);
+	gssize n = stream ? byte_stream_read(stream, head, n_head - 1, NULL) : -1;
+
+	head[MAX(n, 0)] = '\0';
+	return n;
+}
+
+/* The metadata of CTF 2 are JSON texts, with a record separator before each; the first is the preamble. */
+static gboolean is_version_2(const gchar *head)
+{
+	return head[0] == CTF2_SEPARATOR && head[1 + strspn(head + 1, " \t\r\n")] == '{' &&
+	       strstr(head, "\"preamble\"");
+}
+
+static gboolean is_trace_of_version_2(const gchar *folder)
+{
+	gchar head[HEAD_BYTES];
+
+	return read_head(folder, head, sizeof(head)) > 0 && is_version_2(head);
+}
+
+/* Whether libbabeltrace2 reads the trace, as far as its version of CTF goes. */
+static gboolean check_version(const gchar *folder, GError **error)
+{
+	guint major, minor;
+
+	if (!is_trace_of_version_2(folder))
+		return TRUE;
+	ctf_process_library_version(&major, &minor);
+	if (major > 2 || (major == 2 && minor >= 1))
+		return TRUE;
+	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
+		    "%s: this trace is in CTF 2, which libbabeltrace2 reads from 2.1 on, and this "
+		    "tacho has %u.%u: build tacho with a later one, or record in CTF 1.8 (lttng "
+		    "create --trace-format=ctf-1.8)",
+		    folder, major, minor);
+	return FALSE;
+}
+
 static void start_trace(struct decoding *decoding, const gchar *folder, guint n_parts)
 {
 	decoding->is_of_folder = TRUE;
+	if (!check_version(folder, &decoding->failure))
+		return;
 	while (decoding->n_parts < n_parts) {
 		struct ctf_process *process =
 			ctf_process_start(folder, decoding->n_parts, n_parts, &decoding->failure);
@@ -307,46 +354,25 @@ static gboolean read_trace(struct ctf_import *ctf, const gchar *path, struct dec
 	return FALSE;
 }
 
-/* --- requests ------------------------------------------------------------------------------- */
-
-static gint compare_requests(gconstpointer first, gconstpointer second)
-{
-	const struct ctf_request *a = first, *b = second;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
-}
-
-/* The n-th request of a key that was sent is the n-th of that key that came in: keys come again each step. */
-static void pair_requests(struct ctf_import *ctf)
-{
-	const struct ctf_request *requests = (const struct ctf_request *)ctf->requests->data;
-	guint n = ctf->requests->len, receive = 0;
-
-	g_array_sort(ctf->requests, compare_requests);
-	for (guint i = 0; i < n; i++) {
-		TachoFlow flow = { .from = requests[i].row, .is_exact = 1 };
-
-		flow.kind = requests[i].is_span ? TACHO_FLOW_OTHER : TACHO_FLOW_MESSAGE;
-
-		if (i == 0 || requests[i].key != requests[i - 1].key)
-			receive = i;
-		if (requests[i].is_receive)
-			continue;
-		while (receive < n && requests[receive].key == requests[i].key &&
-		       !requests[receive].is_receive)
-			receive++;
-		if (receive == n || requests[receive].key != requests[i].key)
-			continue;
-		flow.to = requests[receive++].row;
-		g_array_append_val(ctf->timeline->flows, flow);
-	}
-}
-
 /* --- all traces ----------------------------------------------------------------------------- */
+
+static void report_launches(struct ctf_import *ctf)
+{
+	guint64 n_lost = ctf->n_kernels_without_launch + ctf->n_launches_without_kernel;
+
+	if (n_lost)
+		tacho_timeline_add_problem(
+			ctf->timeline, "orphan_kernel", n_lost,
+			"%" G_GUINT64_FORMAT " kernels without a launch (%.3f ms of devices' "
+			"time), %" G_GUINT64_FORMAT " launches without a kernel",
+			ctf->n_kernels_without_launch, (gdouble)ctf->unlaunched_ns / 1e6,
+			ctf->n_launches_without_kernel);
+	if (ctf->n_guessed_launches)
+		tacho_timeline_add_problem(
+			ctf->timeline, "guessed_launch", ctf->n_guessed_launches,
+			"kernels that belong to their launches by order alone, although there are "
+			"not as many of each");
+}
 
 static void report(struct ctf_import *ctf)
 {
@@ -361,10 +387,7 @@ static void report(struct ctf_import *ctf)
 		tacho_timeline_add_problem(ctf->timeline, "impossible_time", ctf->n_bad_times,
 					   "times of devices, hours from when they were told: put "
 					   "at that time");
-	if (ctf->n_unlaunched)
-		tacho_timeline_add_problem(
-			ctf->timeline, "orphan_kernel", ctf->n_unlaunched,
-			"kernels without a launch, or launches without a kernel");
+	report_launches(ctf);
 	if (ctf->is_out_of_memory)
 		tacho_timeline_add_problem(ctf->timeline, "unknown_record", 1,
 					   "more than %u slices: the others are left out",
@@ -383,7 +406,10 @@ static void begin(struct ctf_import *ctf, struct import *import)
 	ctf_threads_init(ctf);
 	ctf->pending = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_queue);
 	ctf->device_numbers = g_hash_table_new(NULL, NULL);
-	ctf->requests = g_array_new(FALSE, FALSE, sizeof(struct ctf_request));
+	ctf->requests = ctf_requests_new();
+	ctf->request_steps = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	ctf->sessions = ctf_sessions_new();
+	ctf->allocations = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 }
 
 static void release(struct ctf_import *ctf)
@@ -392,6 +418,9 @@ static void release(struct ctf_import *ctf)
 	g_hash_table_unref(ctf->pending);
 	g_hash_table_unref(ctf->device_numbers);
 	g_array_unref(ctf->requests);
+	g_hash_table_unref(ctf->request_steps);
+	g_array_unref(ctf->sessions);
+	g_hash_table_unref(ctf->allocations);
 }
 
 /* Traces that cannot be read are problems as long as one can. */
@@ -428,8 +457,10 @@ static guint read_all(struct ctf_import *ctf, const gchar *const *paths, guint n
 
 static void finish(struct ctf_import *ctf)
 {
+	ctf_sessions_finish(ctf);
 	ctf_device_finish(ctf);
-	pair_requests(ctf);
+	ctf_counters_finish(ctf);
+	ctf_pair_requests(ctf);
 	ctf_threads_finish(ctf);
 	report(ctf);
 }
@@ -495,20 +526,13 @@ static gboolean read_ctf(struct import *import, const gchar *const *paths, guint
 
 gboolean ctf_is_trace(const gchar *folder)
 {
-	g_autofree gchar *path = g_build_filename(folder, "metadata", NULL);
-	g_autoptr(ByteStream) stream = byte_stream_open(path, NULL);
-	gchar head[4096 + 1];
+	gchar head[HEAD_BYTES];
 	guint32 magic;
-	gssize n;
 
-	if (!stream)
+	if (read_head(folder, head, sizeof(head)) < (gssize)sizeof(magic))
 		return FALSE;
-	n = byte_stream_read(stream, head, sizeof(head) - 1, NULL);
-	if (n < (gssize)sizeof(magic))
-		return FALSE;
-	head[n] = '\0';
 	memcpy(&magic, head, sizeof(magic));
-	if (magic == CTF_MAGIC || magic == GUINT32_SWAP_LE_BE(CTF_MAGIC))
+	if (magic == CTF_MAGIC || magic == GUINT32_SWAP_LE_BE(CTF_MAGIC) || is_version_2(head))
 		return TRUE;
 	return g_str_has_prefix(head, "/* CTF") || strstr(head, "typealias ") ||
 	       strstr(head, "trace {") || strstr(head, "clock {");

@@ -8,6 +8,7 @@
 #define TACHO_CTF_IMPORT_H
 
 #include "import/ctf_reader.h"
+#include "import/ctf_work.h"
 #include "import/import_format.h"
 
 struct ctf_import;
@@ -26,8 +27,9 @@ struct ctf_owner {
 	gboolean is_program; /* its own events were recorded, not only the kernel's about it */
 	gchar *trace;	     /* the first that told of it */
 	GHashTable *tracks;  /* name -> row: all but threads */
-	struct ctf_device *device; /* what its devices do, NULL: none */
-	gboolean is_told;	   /* its trace tells what it was: */
+	struct ctf_device *device;     /* what its devices do, NULL: none */
+	struct ctf_counters *counters; /* of its kernels, NULL: none */
+	gboolean is_told;	       /* its trace tells what it was: */
 	TachoProcess told;
 };
 
@@ -48,6 +50,8 @@ struct ctf_thread {
 	gboolean has_begun;   /* an interval: what ends before began before the recording */
 	GArray *frames;	      /* struct ctf_frame */
 	GHashTable *counters; /* string id -> row */
+	guint open_session;   /* index into ctf_import's sessions, plus 1; 0: none */
+	guint n_sessions;     /* at the end */
 };
 
 typedef void (*CtfHandler)(struct ctf_import *ctf, const struct ctf_plan *plan,
@@ -104,15 +108,6 @@ struct ctf_pending {
 	gint64 time_ns;
 };
 
-/* A request that was sent, or one that came in. */
-struct ctf_request {
-	guint32 key; /* string id */
-	guint32 row;
-	gint64 time_ns;
-	guint8 is_receive;
-	guint8 is_span; /* the whole of it, on either side */
-};
-
 struct ctf_core {
 	struct ctf_thread *thread; /* who runs on it, NULL: not known */
 	guint32 row;		   /* open slice, or TACHO_NONE */
@@ -142,9 +137,17 @@ struct ctf_import {
 	GPtrArray *all_threads;	    /* struct ctf_thread */
 	GHashTable *threads;	    /* (host, pid, tid) -> one of them */
 	GHashTable *pending;	    /* text -> GQueue of struct ctf_pending */
-	GArray *requests;	    /* struct ctf_request */
+	GArray *requests;	    /* struct ctf_request, of ctf_requests.c */
+	GHashTable
+		*request_steps; /* text: process, side and key -> gint64 step of its last request */
+	GArray *sessions;	/* struct ctf_session, of ctf_sessions.c */
+	GHashTable
+		*allocations; /* text: process and address -> TachoMemoryEvent that is not freed */
 	GHashTable *device_numbers; /* string id -> number + 1 */
-	guint64 n_unmatched, n_unended, n_bad_times, n_unlaunched;
+	guint64 n_unmatched, n_unended, n_bad_times, n_guessed_requests;
+	/* Of all processes: */
+	guint64 n_kernels_without_launch, n_launches_without_kernel, n_guessed_launches;
+	gint64 unlaunched_ns; /* what those kernels lasted */
 	gboolean is_out_of_memory;
 	/* Of the trace that is being read: */
 	const gchar *path;
@@ -224,8 +227,6 @@ void ctf_handle_async_begin(struct ctf_import *ctf, const struct ctf_plan *plan,
 			    const struct ctf_event *event);
 void ctf_handle_async_end(struct ctf_import *ctf, const struct ctf_plan *plan,
 			  const struct ctf_event *event);
-void ctf_add_request(struct ctf_import *ctf, const gchar *key, guint32 row, gint64 time_ns,
-		     gboolean is_receive, gboolean is_span);
 /* Intervals of `lane` by a key. */
 void ctf_begin_pending(struct ctf_import *ctf, const gchar *key, guint32 row, guint64 offset,
 		       gint64 time_ns);
@@ -243,7 +244,40 @@ void ctf_otf2_end_trace(struct ctf_import *ctf);
 /* ctf_exported.c */
 void ctf_exported_end_trace(struct ctf_import *ctf);
 
+/* ctf_sessions.c */
+GArray *ctf_sessions_new(void);
+void ctf_handle_session_start(struct ctf_import *ctf, const struct ctf_plan *plan,
+			      const struct ctf_event *event);
+void ctf_handle_session_end(struct ctf_import *ctf, const struct ctf_plan *plan,
+			    const struct ctf_event *event);
+/* Make the steps of them. */
+void ctf_sessions_finish(struct ctf_import *ctf);
+
+/* ctf_requests.c */
+GArray *ctf_requests_new(void);
+/* The step that a client's text of a request names; -1: none. */
+gint64 ctf_step_of_request(const gchar *text);
+/* A request, or the whole of it with its answer. `owner` NULL: the key alone says who is at both ends; `step` -1: not
+ * told. */
+void ctf_add_request(struct ctf_import *ctf, const struct ctf_owner *owner, const gchar *key,
+		     guint32 row, gint64 step, gint64 time_ns, gboolean is_receive,
+		     gboolean is_span);
+void ctf_pair_requests(struct ctf_import *ctf);
+
+/* ctf_counters.c */
+struct ctf_counters;
+void ctf_counters_free(struct ctf_counters *counters);
+/* The parameters of a kernel: the counters that follow are of it. */
+void ctf_handle_parameters(struct ctf_import *ctf, const struct ctf_plan *plan,
+			   const struct ctf_event *event);
+void ctf_handle_device_counter(struct ctf_import *ctf, const struct ctf_plan *plan,
+			       const struct ctf_event *event);
+/* Join them with the kernels, where devices' times are known. */
+void ctf_counters_finish(struct ctf_import *ctf);
+
 /* ctf_device.c */
+/* The kernels of a process, fills of memory too; NULL: it has none. struct ctf_work. */
+GArray *ctf_kernels_of(const struct ctf_owner *owner);
 /* When it was, by its "timestamp", where that can be; of a device that knows no other clock, as it says. */
 gint64 ctf_device_time_ns(struct ctf_import *ctf, const struct ctf_plan *plan,
 			  const struct ctf_event *event);
@@ -263,8 +297,6 @@ void ctf_handle_launch(struct ctf_import *ctf, const struct ctf_plan *plan,
 /* A call of a device's runtime begins (with its slice) or ends (TACHO_NONE). */
 void ctf_note_call(struct ctf_import *ctf, const struct ctf_plan *plan,
 		   const struct ctf_event *event, guint32 row);
-/* A kernel of the process: who launched it is found at the end. */
-void ctf_note_kernel(struct ctf_import *ctf, struct ctf_owner *owner, guint32 row);
 /* The number of a device that is only named. */
 gint32 ctf_device_number(struct ctf_import *ctf, guint32 name);
 void ctf_device_finish(struct ctf_import *ctf);

@@ -483,7 +483,8 @@ static void place_message(struct ctf_import *ctf, const struct ctf_otf2 *otf2,
 		"otf2/%s/%u/%u/%u/%u", ctf->path, message->is_receive ? peer : message->self,
 		message->is_receive ? message->self : peer, message->communicator, message->tag);
 
-	ctf_add_request(ctf, key, message->row, message->time_ns, message->is_receive, FALSE);
+	ctf_add_request(ctf, NULL, key, message->row, -1, message->time_ns, message->is_receive,
+			FALSE);
 }
 
 void ctf_otf2_end_trace(struct ctf_import *ctf)

@@ -300,3 +300,11 @@ int ctf_process_open_all(const struct ctf_process *process)
 	ctf_process_free(again);
 	return file;
 }
+
+void ctf_process_library_version(guint *ret_major, guint *ret_minor)
+{
+	*ret_major = *ret_minor = 0;
+#ifdef TACHO_HAVE_BABELTRACE
+	ctf_library_version(ret_major, ret_minor);
+#endif
+}

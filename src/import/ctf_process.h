@@ -26,6 +26,9 @@ gsize ctf_process_read(struct ctf_process *process, void *bytes, gsize n);
 /* After that: how it failed, for people; NULL: it ended as it should, or says itself what is wrong. */
 const gchar *ctf_process_failure(const struct ctf_process *process);
 
+/* The version of the library that decodes; 0.0: there is none. */
+void ctf_process_library_version(guint *ret_major, guint *ret_minor);
+
 /* All that it wrote, in a file that has no name; -1: it cannot be had. Decodes the trace once more. */
 int ctf_process_open_all(const struct ctf_process *process);
 

@@ -7,19 +7,7 @@
 
 #include "import/ctf_import.h"
 
-/* --- steps and rendezvous --------------------------------------------------------------------- */
-
-static void handle_session(struct ctf_import *ctf, const struct ctf_plan *plan,
-			   const struct ctf_event *event)
-{
-	TachoMark mark = { .time_ns = event->time_ns };
-
-	ctf_handle_begin(ctf, plan, event);
-	mark.first = ctf_event_integer(event, plan->key_field);
-	mark.track = ctf_thread_track(ctf, ctf->thread);
-	mark.name = tacho_timeline_intern(ctf->timeline, "step", -1);
-	g_array_append_val(ctf->timeline->marks, mark);
-}
+/* --- rendezvous ------------------------------------------------------------------------------- */
 
 /* "source;incarnation;destination;tensor;frame:iteration" -> the tensor */
 static guint32 tensor_of_key(struct ctf_import *ctf, const gchar *key)
@@ -75,17 +63,52 @@ static gchar *method_of(const gchar *name)
 	return g_strdup(name);
 }
 
+enum request_field { REQUEST_STEP, REQUEST_TEXT };
+
+/* "step": what the process said last of a key, for the spans that follow. */
+static gchar *step_key(const struct ctf_import *ctf, guint32 key, gboolean is_receive)
+{
+	return g_strdup_printf("%p/%d/%u", (void *)ctf->thread->owner, is_receive, key);
+}
+
+/* The step of a request for a tensor; -1: it does not tell. */
+static gint64 read_step(struct ctf_import *ctf, const struct ctf_plan *plan,
+			const struct ctf_event *event, guint32 key, gboolean is_receive)
+{
+	gint64 step = -1;
+	gsize n;
+
+	if (ctf_event_has_integer(event, plan->fields[REQUEST_STEP]))
+		step = MAX(ctf_event_integer(event, plan->fields[REQUEST_STEP]), -1);
+	else
+		step = ctf_step_of_request(ctf_event_text(event, plan->fields[REQUEST_TEXT], &n));
+	if (step >= 0)
+		g_hash_table_replace(ctf->request_steps, step_key(ctf, key, is_receive),
+				     g_memdup2(&step, sizeof(step)));
+	return step;
+}
+
+static gint64 last_step(const struct ctf_import *ctf, guint32 key, gboolean is_receive)
+{
+	g_autofree gchar *text = step_key(ctf, key, is_receive);
+	const gint64 *step = g_hash_table_lookup(ctf->request_steps, text);
+
+	return step ? *step : -1;
+}
+
 static void handle_request(struct ctf_import *ctf, const struct ctf_plan *plan,
 			   const struct ctf_event *event, gboolean is_receive)
 {
 	guint32 row = ctf->timeline->slices.n;
 	guint32 key = ctf_intern_field(ctf, event, plan->key_field);
+	gint64 step = read_step(ctf, plan, event, key, is_receive);
 	g_autofree gchar *method = method_of(tacho_timeline_string(ctf->timeline, key));
 	g_autofree gchar *text = g_strconcat("request/", method, NULL);
 
 	ctf_handle_instant(ctf, plan, event);
 	if (row < ctf->timeline->slices.n)
-		ctf_add_request(ctf, text, row, event->time_ns, is_receive, FALSE);
+		ctf_add_request(ctf, ctf->thread->owner, text, row, step, event->time_ns,
+				is_receive, FALSE);
 }
 
 static void handle_send(struct ctf_import *ctf, const struct ctf_plan *plan,
@@ -110,7 +133,8 @@ static void handle_span(struct ctf_import *ctf, const struct ctf_plan *plan,
 
 	ctf_handle_async_begin(ctf, plan, event);
 	if (row < ctf->timeline->slices.n)
-		ctf_add_request(ctf, text, row, event->time_ns, is_receive, TRUE);
+		ctf_add_request(ctf, ctf->thread->owner, text, row, last_step(ctf, key, is_receive),
+				event->time_ns, is_receive, TRUE);
 }
 
 static void handle_client(struct ctf_import *ctf, const struct ctf_plan *plan,
@@ -137,6 +161,24 @@ static guint64 read_address(const struct ctf_event *event, gint field)
 	return text ? g_ascii_strtoull(text, NULL, 16) : (guint64)ctf_event_integer(event, field);
 }
 
+static gchar *allocation_key(const struct ctf_import *ctf, guint64 address)
+{
+	return g_strdup_printf("%p/%" G_GINT64_MODIFIER "x", (void *)ctf->thread->owner, address);
+}
+
+/* Some free without telling of how many bytes, or of which pool: that of the address was told when it was allocated. */
+static void complete_free(struct ctf_import *ctf, TachoMemoryEvent *row)
+{
+	g_autofree gchar *key = allocation_key(ctf, row->address);
+	const TachoMemoryEvent *allocated = g_hash_table_lookup(ctf->allocations, key);
+
+	if (allocated && !row->bytes) {
+		row->bytes = -allocated->bytes;
+		row->device = allocated->device;
+	}
+	g_hash_table_remove(ctf->allocations, key);
+}
+
 static void add_memory(struct ctf_import *ctf, const struct ctf_plan *plan,
 		       const struct ctf_event *event, gboolean is_free)
 {
@@ -147,7 +189,13 @@ static void add_memory(struct ctf_import *ctf, const struct ctf_plan *plan,
 	row.address = read_address(event, plan->fields[MEMORY_ADDRESS]);
 	row.bytes = is_free ? -ABS(MAX(bytes, -G_MAXINT64)) : MAX(bytes, 0);
 	row.track = ctf_thread_track(ctf, ctf->thread);
-	row.device = (guint32)ctf_device_number(ctf, device) + 1;
+	if (is_free)
+		complete_free(ctf, &row);
+	if (!row.device)
+		row.device = (guint32)ctf_device_number(ctf, device) + 1;
+	if (!is_free)
+		g_hash_table_replace(ctf->allocations, allocation_key(ctf, row.address),
+				     g_memdup2(&row, sizeof(row)));
 	g_array_append_val(ctf->timeline->memory, row);
 }
 
@@ -186,21 +234,6 @@ static void handle_counters(struct ctf_import *ctf, const struct ctf_plan *plan,
 			       ctf_lane(ctf, ctf->thread->owner, TACHO_TRACK_COUNTER, name, 0, 0),
 			       event->time_ns, value);
 	}
-}
-
-/* The counter's name is in the event. The moment stays, too: it says of which kernel the value is. */
-static void handle_device_counter(struct ctf_import *ctf, const struct ctf_plan *plan,
-				  const struct ctf_event *event)
-{
-	guint32 name = ctf_intern_field(ctf, event, plan->label_field);
-	gdouble value;
-
-	if (name && ctf_event_number(event, plan->fields[0], &value))
-		ctf_add_sample(ctf,
-			       ctf_lane(ctf, ctf->thread->owner, TACHO_TRACK_COUNTER,
-					tacho_timeline_string(ctf->timeline, name), 0, 0),
-			       event->time_ns, value);
-	ctf_handle_instant(ctf, plan, event);
 }
 
 /* --- Python --------------------------------------------------------------------------------- */
@@ -284,12 +317,12 @@ const struct ctf_rule ctf_profiler_rules[] = {
 	INTERVAL("tensorflowTracer:push_succ_entry", "tensorflowTracer:push_succ_exit", FUNCTION,
 		 "push_succ", .prefix = "push_succ "),
 	{ .event = "tensorflowTracer:session_start",
-	  .handle = handle_session,
+	  .handle = ctf_handle_session_start,
 	  .kind = TACHO_SLICE_ANNOTATION,
 	  .pair = "session.run",
 	  .key = "count" },
 	{ .event = "tensorflowTracer:session_end",
-	  .handle = ctf_handle_end,
+	  .handle = ctf_handle_session_end,
 	  .kind = TACHO_SLICE_ANNOTATION,
 	  .pair = "session.run",
 	  .key = "count" },
@@ -360,12 +393,14 @@ const struct ctf_rule ctf_profiler_rules[] = {
 	  .handle = handle_send,
 	  .kind = EVENT,
 	  .pair = "send RecvTensor",
-	  .key = "rendezvous_key" },
+	  .key = "rendezvous_key",
+	  .fields = { "step_id", "request" } },
 	{ .event = "grpcTracer:receive_RecvTensor_request",
 	  .handle = handle_receive,
 	  .kind = EVENT,
 	  .pair = "receive RecvTensor",
-	  .key = "rendezvous_key" },
+	  .key = "rendezvous_key",
+	  .fields = { "step_id" } },
 	SPAN("grpcTracer:send_request_tensor_start", "grpcTracer:send_request_tensor_end",
 	     handle_client, "send_request_tensor", "gRPC client"),
 	SPAN("grpcTracer:prepare_response_tensor_start", "grpcTracer:prepare_response_tensor_end",
@@ -410,15 +445,20 @@ const struct ctf_rule ctf_profiler_rules[] = {
 	  .kind = EVENT,
 	  .pair = "aql_kernel_dispatch_packet_submitted",
 	  .label = "kernel_name",
-	  .prefix = "submit " },
+	  .prefix = "submit ",
+	  .fields = { "agent_handle", "queue_id", "kernel_object" } },
 	DEVICE("interceptionTracer:kernel_begin", "interceptionTracer:kernel_end", KERNEL,
 	       "intercepted kernel", CTF_TIME_SINCE_START_NS, .lane = "kernels",
-	       .fields = { "agent_handle", "queue_id" }),
+	       .fields = { "agent_handle", "queue_id", "kernel_object" }),
+	{ .event = "interceptionTracer:kernel_parameters",
+	  .handle = ctf_handle_parameters,
+	  .kind = EVENT,
+	  .pair = "kernel_parameters" },
 	{ .event = "interceptionTracer:perf_counter_*",
-	  .handle = handle_device_counter,
+	  .handle = ctf_handle_device_counter,
 	  .kind = EVENT,
 	  .label = "counter_name",
-	  .fields = { "value" } },
+	  .fields = { "value", "kernel_object" } },
 	/* CUPTI */
 	INTERVAL("cudaTracer:runtime_api_entry", "cudaTracer:runtime_api_exit", RUNTIME,
 		 "cuda runtime", .clock = CTF_TIME_UNIX_NS),

@@ -1,7 +1,9 @@
 #include "import/ctf_reader.h"
 
 #include <pthread.h>
+#include <string.h>
 
+#include "base/json_append.h"
 #include "import/ctf_event_args.h"
 
 /* A part, and what comes next in it. */
@@ -20,6 +22,7 @@ struct ctf_reader {
 	GHashTable *names; /* of classes of events, theirs */
 	const gchar *failure;
 	GArray *partners; /* struct partner; in the order of begins since somebody asked for one */
+	GHashTable *numbers; /* offset of an event -> GString: members of JSON that were added */
 	/* Under the lock, when all has been read: */
 	pthread_mutex_t lock;
 	gboolean is_sorted; /* the partners */
@@ -33,6 +36,11 @@ struct partner {
 /* Records begin at multiples of 8: what is left of an event's offset tells which part it is of. */
 G_STATIC_ASSERT(CTF_MAX_PARTS <= 8);
 
+static void free_text(gpointer text)
+{
+	g_string_free(text, TRUE);
+}
+
 struct ctf_reader *ctf_reader_new(struct ctf_process *const *processes, guint n)
 {
 	struct ctf_reader *reader = g_new0(struct ctf_reader, 1);
@@ -40,6 +48,7 @@ struct ctf_reader *ctf_reader_new(struct ctf_process *const *processes, guint n)
 	g_assert(n <= CTF_MAX_PARTS);
 	reader->names = g_hash_table_new(g_str_hash, g_str_equal);
 	reader->partners = g_array_new(FALSE, FALSE, sizeof(struct partner));
+	reader->numbers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_text);
 	reader->last = -1;
 	reader->n_sources = n;
 	for (guint i = 0; i < n; i++)
@@ -56,6 +65,7 @@ void ctf_reader_free(struct ctf_reader *reader)
 	for (guint i = 0; i < reader->n_sources; i++)
 		ctf_part_free(reader->sources[i].part);
 	g_array_unref(reader->partners);
+	g_hash_table_unref(reader->numbers);
 	pthread_mutex_destroy(&reader->lock);
 	g_free(reader);
 }
@@ -204,6 +214,37 @@ static void sort_partners(struct ctf_reader *reader)
 	pthread_mutex_unlock(&reader->lock);
 }
 
+void ctf_reader_add_number(struct ctf_reader *reader, guint64 offset, const gchar *key,
+			   gdouble value)
+{
+	gint64 place = (gint64)offset;
+	GString *members = g_hash_table_lookup(reader->numbers, &place);
+
+	if (!members) {
+		members = g_string_new(NULL);
+		g_hash_table_insert(reader->numbers, g_memdup2(&place, sizeof(place)), members);
+	}
+	g_string_append_c(members, ',');
+	json_append_string(members, key, strlen(key));
+	g_string_append_c(members, ':');
+	json_append_number(members, value);
+}
+
+/* The object with what was added to it; takes over `json`. */
+static gchar *with_numbers(const struct ctf_reader *reader, guint64 offset, gchar *json)
+{
+	gint64 place = (gint64)offset;
+	const GString *members = g_hash_table_lookup(reader->numbers, &place);
+	gchar *whole;
+
+	if (!members || !g_str_has_suffix(json, "}"))
+		return json;
+	json[strlen(json) - 1] = '\0';
+	whole = g_strconcat(json, members->str, "}", NULL);
+	g_free(json);
+	return whole;
+}
+
 gchar *ctf_reader_args_json(struct ctf_reader *reader, guint64 offset)
 {
 	struct ctf_event event, end;
@@ -214,6 +255,6 @@ gchar *ctf_reader_args_json(struct ctf_reader *reader, guint64 offset)
 	if (!find_event(reader, offset, &event, &part))
 		return NULL;
 	if (find_partner(reader, offset, &partner) && find_event(reader, partner, &end, &end_part))
-		return ctf_event_args_json(part, &event, &end);
-	return ctf_event_args_json(part, &event, NULL);
+		return with_numbers(reader, offset, ctf_event_args_json(part, &event, &end));
+	return with_numbers(reader, offset, ctf_event_args_json(part, &event, NULL));
 }

@@ -19,6 +19,9 @@ enum ctf_next ctf_reader_next(struct ctf_reader *reader, struct ctf_event *event
 const gchar *ctf_reader_failure(const struct ctf_reader *reader);
 /* Note that the event at `end` ended what the one at `begin` began. */
 void ctf_reader_set_partner(struct ctf_reader *reader, guint64 begin, guint64 end);
+/* Add a number to the args of the event at `offset`. Not once args were asked for. */
+void ctf_reader_add_number(struct ctf_reader *reader, guint64 offset, const gchar *key,
+			   gdouble value);
 /* The args of the event at `offset`, and of its partner, as a JSON object; NULL: there is none. */
 gchar *ctf_reader_args_json(struct ctf_reader *reader, guint64 offset);
 

@@ -148,5 +148,7 @@ struct ctf_failure_record {
  * Returns whether everything was read and written; if not all was read, records say why. For a process of its own:
  * see above. */
 gboolean ctf_decode(const gchar *folder, guint part, guint n_parts, int out);
+/* The version of libbabeltrace2 that does so. */
+void ctf_library_version(guint *ret_major, guint *ret_minor);
 
 #endif

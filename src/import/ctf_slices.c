@@ -171,19 +171,6 @@ gboolean ctf_take_pending(struct ctf_import *ctf, const gchar *key, struct ctf_p
 	return pending != NULL;
 }
 
-void ctf_add_request(struct ctf_import *ctf, const gchar *key, guint32 row, gint64 time_ns,
-		     gboolean is_receive, gboolean is_span)
-{
-	struct ctf_request request = { .row = row,
-				       .time_ns = time_ns,
-				       .is_receive = (guint8)is_receive,
-				       .is_span = (guint8)is_span };
-
-	request.key = tacho_timeline_intern(ctf->timeline, key, -1);
-	if (row != TACHO_NONE)
-		g_array_append_val(ctf->requests, request);
-}
-
 /* Within a process: what it is, and which. */
 static gchar *pending_key(struct ctf_import *ctf, const struct ctf_plan *plan,
 			  const struct ctf_event *event)

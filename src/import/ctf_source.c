@@ -1,5 +1,7 @@
 #include "import/ctf_source.h"
 
+#include "import/ctf_records.h"
+
 const bt_component_source *ctf_source_add(bt_graph *graph, const gchar *folder, gboolean is_telling)
 {
 	const bt_plugin *plugin = NULL;
@@ -23,4 +25,10 @@ const bt_component_source *ctf_source_add(bt_graph *graph, const gchar *folder, 
 		    BT_GRAPH_ADD_COMPONENT_STATUS_OK)
 		return NULL;
 	return source;
+}
+
+void ctf_library_version(guint *ret_major, guint *ret_minor)
+{
+	*ret_major = bt_version_get_major();
+	*ret_minor = bt_version_get_minor();
 }

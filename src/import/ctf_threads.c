@@ -29,6 +29,7 @@ static void free_owner(gpointer data)
 
 	g_hash_table_unref(owner->tracks);
 	ctf_device_free(owner->device);
+	ctf_counters_free(owner->counters);
 	g_free(owner->trace);
 	g_free(owner);
 }

@@ -236,6 +236,22 @@ static void assert_equal_tables(GArray *a, GArray *b)
 			b->len * g_array_get_element_size(b));
 }
 
+/* Field by field: what lies between the fields means nothing. */
+static void assert_equal_steps(const GArray *a, const GArray *b)
+{
+	g_assert_cmpuint(a->len, ==, b->len);
+	for (guint i = 0; i < a->len; i++) {
+		const TachoStep *left = &g_array_index(a, TachoStep, i);
+		const TachoStep *right = &g_array_index(b, TachoStep, i);
+
+		g_assert_cmpuint(left->rank_index, ==, right->rank_index);
+		g_assert_cmpuint(left->number, ==, right->number);
+		g_assert_cmpint(left->start_ns, ==, right->start_ns);
+		g_assert_cmpint(left->end_ns, ==, right->end_ns);
+		g_assert_cmpint(left->is_complete, ==, right->is_complete);
+	}
+}
+
 static void test_random(void)
 {
 	for (guint32 seed = 0; seed < 400; seed++) {
@@ -246,7 +262,7 @@ static void test_random(void)
 		tacho_correlate(one);
 		tacho_correlate(other);
 		assert_sound(one);
-		assert_equal_tables(one->steps, other->steps);
+		assert_equal_steps(one->steps, other->steps);
 		assert_equal_tables(one->collectives, other->collectives);
 		assert_equal_tables(one->members, other->members);
 		g_assert_cmpuint(one->flows->len, ==, other->flows->len);

@@ -370,7 +370,7 @@ static void test_requests(void)
 		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
 
 		n_requests += flow->kind == TACHO_FLOW_MESSAGE;
-		n_spans += flow->kind == TACHO_FLOW_OTHER;
+		n_spans += flow->kind == TACHO_FLOW_REQUEST;
 		g_assert_cmpuint(tacho_slice_process(timeline, flow->from)->pid, ==, 10);
 		g_assert_cmpuint(tacho_slice_process(timeline, flow->to)->pid, ==, 20);
 	}
@@ -614,6 +614,26 @@ static void test_not_a_trace(void)
 	ctf_lines_remove(folder);
 }
 
+/* CTF 2: JSON texts, each behind a record separator. What is refused says what to do. */
+static void test_version_2(void)
+{
+	gchar *folder = ctf_lines_new(small_trace);
+	g_autofree gchar *metadata = g_build_filename(folder, "metadata", NULL);
+	static const gchar text[] = "\x1e{\"type\":\"preamble\",\"version\":2}\n"
+				    "\x1e{\"type\":\"trace-class\"}\n"
+				    "\x1e{\"type\":\"data-stream-class\"}\n";
+	g_autofree gchar *message = NULL;
+
+	write_anew(metadata, text, strlen(text));
+	message = foreign_open_fails(folder);
+	g_assert_nonnull(strstr(message, folder));
+	if (strstr(message, "libbabeltrace2")) { /* an earlier one than 2.1 */
+		g_assert_nonnull(strstr(message, "CTF 2"));
+		g_assert_nonnull(strstr(message, "--trace-format=ctf-1.8"));
+	}
+	ctf_lines_remove(folder);
+}
+
 /* Copies with bits turned and ends cut off give an error or a timeline, and nothing of ours complains. */
 static void damage(const gchar *folder, const gchar *name, guint n_copies, guint seed)
 {
@@ -678,6 +698,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/ctf/cut-anywhere", test_cut_anywhere);
 	g_test_add_func("/ctf/wrong-packets", test_wrong_packets);
 	g_test_add_func("/ctf/not-a-trace", test_not_a_trace);
+	g_test_add_func("/ctf/version-2", test_version_2);
 	g_test_add_func("/ctf/damaged", test_damaged);
 	return g_test_run();
 }
