@@ -33,6 +33,8 @@ typedef enum {
 enum {
 	TACHO_SELECT_TYPES = TACHO_N_METRICS,
 	TACHO_SELECT_SHAPES,
+	TACHO_SELECT_DEVICE,
+	TACHO_SELECT_VALUE,
 	TACHO_N_SELECTS,
 	TACHO_ORDER_NAME = TACHO_N_METRICS,
 	TACHO_ORDER_LEVELS, /* most levels below first */
@@ -54,7 +56,9 @@ typedef struct {
 	guint order;	 /* a TachoMetric or TACHO_ORDER_ */
 	guint32 select;	 /* bits: a TachoMetric or TACHO_SELECT_ */
 	gboolean is_displayed_only;
+	gboolean has_order; /* asked for, not the default */
 	TachoMean mean;
+	struct tensor_bundle *checkpoint; /* values of variables; NULL: none was named */
 } TachoProfileOptions;
 
 /* Everything, by time. */
@@ -71,8 +75,8 @@ typedef enum {
 
 /* Set one option: "account", "start", "show", "trim", "hide" take comma-separated expressions (".*"
  * alone: all), "min" METRIC=N or self_METRIC=N (times in microseconds), "max_depth" N, "order_by" a
- * metric, "name" or "depth", "select" a comma-separated list of metrics, "op_types", "input_shapes",
- * "displayed_only" yes or no, "mean" all, present or none. On an error nothing is changed. */
+ * metric, "name" or "depth", "select" a comma-separated list of metrics, "op_types", "input_shapes", "device", "tensor_value",
+ * "displayed_only" yes or no, "mean" all, present or none, "checkpoint" the prefix of one of TensorFlow's. On an error nothing is changed. */
 gboolean tacho_profile_options_set(TachoProfileOptions *options, const gchar *name,
 				   const gchar *value, GError **error);
 

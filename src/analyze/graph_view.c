@@ -328,6 +328,7 @@ TachoTable *tacho_view_graph(const TachoTimeline *timeline, const TachoFilter *f
 	find_longest(&tree);
 	find_needed(&tree);
 	table = profile_tree_table(&tree, "graph");
+	profile_tree_note_hidden(&tree, &selection, table);
 	selection_note(&selection, table);
 	g_hash_table_unref(count.by_name);
 	g_hash_table_unref(count.edges);

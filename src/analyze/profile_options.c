@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include <tacho/words.h>
+#include "import/tensor_bundle.h"
+
 G_DEFINE_QUARK(tacho - profile - options - error - quark, tacho_profile_options_error)
 
 static const gchar *const select_names[] = {
@@ -13,6 +16,9 @@ static const gchar *const select_names[] = {
 #undef METRIC_NAME
 		"op_types",
 	"input_shapes",
+	"device",
+	"tensor_value",
+	NULL,
 };
 
 TachoProfileOptions *tacho_profile_options_new(void)
@@ -38,6 +44,7 @@ void tacho_profile_options_free(TachoProfileOptions *options)
 	drop_list(&options->show);
 	drop_list(&options->trim);
 	drop_list(&options->hide);
+	tensor_bundle_close(options->checkpoint);
 	g_free(options);
 }
 
@@ -46,6 +53,32 @@ static gboolean fail(GError **error, TachoProfileOptionsError code, const gchar 
 {
 	g_set_error(error, TACHO_PROFILE_OPTIONS_ERROR, code, "%s: '%s'", what, value);
 	return FALSE;
+}
+
+/* The same, with the words that there are. */
+static gboolean refuse_word(GError **error, const gchar *what, const gchar *word,
+			    const gchar *const *words)
+{
+	g_autofree gchar *there = tacho_did_you_mean(word, words);
+
+	g_set_error(error, TACHO_PROFILE_OPTIONS_ERROR, TACHO_PROFILE_OPTIONS_ERROR_UNKNOWN,
+		    "there is no %s '%s'%s", what, word, there);
+	return FALSE;
+}
+
+/* The names of the metrics, NULL-terminated, behind `first` and `second` where not NULL; the caller's, but not the names. */
+static const gchar **list_metrics(const gchar *first, const gchar *second)
+{
+	const gchar **names = g_new0(const gchar *, TACHO_N_METRICS + 3);
+	guint n = 0;
+
+	if (first)
+		names[n++] = first;
+	if (second)
+		names[n++] = second;
+	for (guint i = 0; i < TACHO_N_METRICS; i++)
+		names[n++] = select_names[i];
+	return names;
 }
 
 /* The number of a metric, or of a column among `n` names; -1: none of that name. */
@@ -99,8 +132,11 @@ static gboolean set_minimum(TachoProfileOptions *options, const gchar *name, con
 	gchar *end;
 	gdouble number = g_ascii_strtod(value, &end);
 
-	if (metric < 0)
-		return fail(error, TACHO_PROFILE_OPTIONS_ERROR_UNKNOWN, "no such metric", name);
+	if (metric < 0) {
+		g_autofree const gchar **metrics = list_metrics(NULL, NULL);
+
+		return refuse_word(error, "metric", name, metrics);
+	}
 	if (end == value || *end || !isfinite(number))
 		return fail(error, TACHO_PROFILE_OPTIONS_ERROR_VALUE, "not a number", value);
 	(is_self ? options->min_self : options->min_total)[metric] =
@@ -137,8 +173,12 @@ static gboolean set_order(TachoProfileOptions *options, const gchar *value, GErr
 		options->order = TACHO_ORDER_LEVELS;
 	else if (metric >= 0)
 		options->order = (guint)metric;
-	else
-		return fail(error, TACHO_PROFILE_OPTIONS_ERROR_UNKNOWN, "no such order", value);
+	else {
+		g_autofree const gchar **orders = list_metrics("name", "depth");
+
+		return refuse_word(error, "order", value, orders);
+	}
+	options->has_order = TRUE;
 	return TRUE;
 }
 
@@ -151,8 +191,7 @@ static gboolean set_select(TachoProfileOptions *options, const gchar *value, GEr
 		gint column = find_name(words[i], TACHO_N_SELECTS);
 
 		if (column < 0)
-			return fail(error, TACHO_PROFILE_OPTIONS_ERROR_UNKNOWN, "no such column",
-				    words[i]);
+			return refuse_word(error, "column", words[i], select_names);
 		select |= 1u << column;
 	}
 	options->select = select;
@@ -172,14 +211,25 @@ static gboolean set_displayed_only(TachoProfileOptions *options, const gchar *va
 
 static gboolean set_mean(TachoProfileOptions *options, const gchar *value, GError **error)
 {
-	static const gchar *const names[] = { "all", "present", "none" };
+	static const gchar *const names[] = { "all", "present", "none", NULL };
 
-	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+	for (guint i = 0; names[i]; i++)
 		if (strcmp(names[i], value) == 0) {
 			options->mean = i;
 			return TRUE;
 		}
-	return fail(error, TACHO_PROFILE_OPTIONS_ERROR_VALUE, "not all, present or none", value);
+	return refuse_word(error, "mean", value, names);
+}
+
+static gboolean set_checkpoint(TachoProfileOptions *options, const gchar *value, GError **error)
+{
+	tensor_bundle *bundle = tensor_bundle_open(value, error);
+
+	if (!bundle)
+		return FALSE;
+	tensor_bundle_close(options->checkpoint);
+	options->checkpoint = bundle;
+	return TRUE;
 }
 
 /* The regular expressions of that name, or NULL. */
@@ -211,6 +261,7 @@ static gboolean set_one(TachoProfileOptions *options, const gchar *name, const g
 		{ "select", set_select },
 		{ "displayed_only", set_displayed_only },
 		{ "mean", set_mean },
+		{ "checkpoint", set_checkpoint },
 	};
 	GPtrArray **list = find_list(options, name);
 

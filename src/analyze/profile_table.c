@@ -1,11 +1,14 @@
 /* profile_table: the rows of a profile tree as a table. In text, names are indented by their depth and
  * only the selected columns are shown; the JSON has them all. */
 #include <math.h>
+#include <string.h>
 
 #include "analyze/profile_tree.h"
 #include "analyze/table_internal.h"
+#include "import/tensor_bundle.h"
 
 #define INDENT	   2
+#define MAX_VALUES 100 /* of a variable */
 #define MAX_LEVELS 40u /* indented; what is deeper stands where these do */
 
 #define FIGURE(key_, title_, decimals_)                                                            \
@@ -43,6 +46,7 @@ static const TachoColumn columns[] = {
 	FIGURE("longest_ms", "longest", 3),
 	{ .key = "type", .title = "type", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "phase", .title = "phase", .type = TACHO_COLUMN_TEXT },
+	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	FIGURE("self_runs", "runs self", 1),
 	FIGURE("total_runs", "runs", 1),
 	{ .key = "definitions", .title = "defined", .type = TACHO_COLUMN_INTEGER },
@@ -50,6 +54,7 @@ static const TachoColumn columns[] = {
 	  .title = "inputs",
 	  .type = TACHO_COLUMN_TEXT,
 	  .is_flexible = TRUE },
+	{ .key = "tensor_value", .title = "value", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "name", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
 	{ .key = "id", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 	{ .key = "parent_id", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
@@ -75,6 +80,8 @@ static const struct {
 	{ TACHO_METRIC_RUNS, { "self_runs", "total_runs", "definitions" } },
 	{ TACHO_SELECT_TYPES, { "type", "phase" } },
 	{ TACHO_SELECT_SHAPES, { "input_shapes" } },
+	{ TACHO_SELECT_DEVICE, { "device" } },
+	{ TACHO_SELECT_VALUE, { "tensor_value" } },
 };
 
 static gboolean is_selected(const TachoProfileOptions *options, const gchar *key)
@@ -112,13 +119,39 @@ static void add_rate(TachoTable *table, const struct profile_node *node)
 		tacho_table_null(table);
 }
 
+/* What the checkpoint has for the node, where that is asked for. */
+static void add_value(TachoTable *table, const struct profile_tree *tree,
+		      const struct profile_node *node)
+{
+	const TachoProfileOptions *options = tree->options;
+	g_autofree gchar *values = NULL;
+
+	if (options->checkpoint && options->select >> TACHO_SELECT_VALUE & 1)
+		values = tensor_bundle_values(options->checkpoint, node->name, MAX_VALUES);
+	tacho_table_text(table, values);
+}
+
+/* Where what stands between a row and the one above it is hidden, the row is called by its path from there. */
+static const gchar *shown_label(const struct profile_tree *tree, const struct profile_node *node)
+{
+	const gchar *above = profile_node_at(tree, node->shown_parent)->name;
+	gsize n = strlen(above);
+
+	if (!tree->has_paths || !g_str_has_prefix(node->name, above))
+		return node->label;
+	if (!n)
+		return *node->name ? node->name : node->label;
+	return node->name[n] == '/' && node->name[n + 1] ? node->name + n + 1 : node->label;
+}
+
 static void add_row(TachoTable *table, const struct profile_tree *tree, guint32 index)
 {
 	const struct profile_node *node = profile_node_at(tree, index);
 	const struct profile_node *root = profile_node_at(tree, 0);
 
 	tacho_table_row(table);
-	table_text_indented(table, node->label, MIN(node->depth, MAX_LEVELS) * INDENT);
+	table_text_indented(table, index ? shown_label(tree, node) : node->label,
+			    MIN(node->depth, MAX_LEVELS) * INDENT);
 	add_pair(table, node, TACHO_METRIC_PARAMS, 1);
 	add_pair(table, node, TACHO_METRIC_FLOPS, 1);
 	add_rate(table, node);
@@ -137,9 +170,11 @@ static void add_row(TachoTable *table, const struct profile_tree *tree, guint32 
 	tacho_table_number(table, node->longest_ns / 1e6);
 	tacho_table_text(table, node->type);
 	tacho_table_text(table, node->phase);
+	tacho_table_text(table, node->devices && node->devices->len ? node->devices->str : NULL);
 	add_pair(table, node, TACHO_METRIC_RUNS, 1);
 	tacho_table_integer(table, node->definitions);
 	tacho_table_text(table, node->shapes);
+	add_value(table, tree, node);
 	tacho_table_text(table, node->name);
 	tacho_table_integer(table, index);
 	if (index)
@@ -185,6 +220,51 @@ static void note_unknown(const struct profile_tree *tree, TachoTable *table)
 				 n_unknown, 100.0 * unknown_ns / all_ns);
 }
 
+gchar *profile_hiding_options(const TachoProfileOptions *options)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	gboolean has_minimum = FALSE;
+
+	for (guint metric = 0; metric < TACHO_N_METRICS; metric++)
+		has_minimum |= options->min_self[metric] > 0 || options->min_total[metric] > 0;
+	if (options->account)
+		g_ptr_array_add(names, "--account");
+	if (options->start)
+		g_ptr_array_add(names, "--start");
+	if (options->trim)
+		g_ptr_array_add(names, "--trim");
+	if (options->show)
+		g_ptr_array_add(names, "--show");
+	if (options->hide)
+		g_ptr_array_add(names, "--hide");
+	if (has_minimum)
+		g_ptr_array_add(names, "--min");
+	if (options->max_depth)
+		g_ptr_array_add(names, "--max-depth");
+	g_ptr_array_add(names, NULL);
+	return g_strjoinv(", ", (gchar **)names->pdata);
+}
+
+void profile_tree_note_hidden(const struct profile_tree *tree, const struct selection *selection,
+			      TachoTable *table)
+{
+	g_autofree gchar *hiding = profile_hiding_options(tree->options);
+	guint n = 0;
+
+	for (guint i = 1; i < tree->nodes->len; i++)
+		n += profile_node_at(tree, i)->type != NULL;
+	if (tree->rows->len > 1)
+		return;
+	if (!n)
+		tacho_table_note(table, "No operations were recorded there.");
+	else if (*hiding)
+		tacho_table_note(table, "%u operations were recorded there; all are hidden by %s.",
+				 n, hiding);
+	else if (selection->filter->name)
+		tacho_table_note(table, "No operations there match '%s'.",
+				 g_regex_get_pattern(selection->filter->name));
+}
+
 TachoTable *profile_tree_table(const struct profile_tree *tree, const gchar *name)
 {
 	TachoTable *table = tacho_table_new(name, columns, G_N_ELEMENTS(columns));
@@ -200,5 +280,8 @@ TachoTable *profile_tree_table(const struct profile_tree *tree, const gchar *nam
 		add_row(table, tree, g_array_index(tree->rows, guint32, i));
 	note_unknown(tree, table);
 	note_mean(tree, table);
+	if (tree->options->select >> TACHO_SELECT_VALUE & 1 && !tree->options->checkpoint)
+		tacho_table_note(table, "tensor_value comes from a checkpoint: name it with "
+					"--checkpoint PREFIX.");
 	return table;
 }

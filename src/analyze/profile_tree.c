@@ -13,6 +13,9 @@
  * (3) Nothing recurses: a graph may be as deep as it has nodes. */
 #include "analyze/profile_tree.h"
 
+#include "analyze/op_devices.h"
+#include "import/tensor_bundle.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -38,6 +41,8 @@ void profile_tree_release(struct profile_tree *tree)
 		struct profile_node *node = profile_node_at(tree, i);
 
 		g_free(node->shapes);
+		if (node->devices)
+			g_string_free(node->devices, TRUE);
 		g_free(node->present);
 		g_clear_pointer(&node->inputs, g_array_unref);
 	}
@@ -140,6 +145,13 @@ static gboolean matches_kind(const GPtrArray *regexes, const struct profile_node
 	       profile_matches(regexes, "_trainable_variables");
 }
 
+static gboolean is_in_checkpoint(const struct profile_tree *tree, const struct profile_node *node)
+{
+	return tree->options->checkpoint &&
+	       profile_matches(tree->options->account, "_checkpoint_variables") &&
+	       tensor_bundle_has(tree->options->checkpoint, node->name);
+}
+
 static gboolean is_accounted(const struct profile_tree *tree, const struct profile_node *node)
 {
 	const GPtrArray *regexes = tree->options->account;
@@ -148,6 +160,8 @@ static gboolean is_accounted(const struct profile_tree *tree, const struct profi
 		return FALSE;
 	return !regexes || profile_matches(regexes, node->type) ||
 	       profile_matches(regexes, node->phase) || matches_kind(regexes, node) ||
+	       is_in_checkpoint(tree, node) ||
+	       (node->devices && op_devices_match(regexes, node->devices->str)) ||
 	       (node->self[TACHO_METRIC_DEVICE] > 0 && profile_matches(regexes, "device"));
 }
 

@@ -15,6 +15,7 @@ struct profile_node {
 	const gchar *phase; /* "forward", ... or NULL */
 	const gchar *tags;  /* further types, '\n' between them, the timeline's; NULL: none told */
 	gchar *shapes;	    /* of its first run, owned; NULL */
+	GString *devices;   /* that it ran on, as op_devices.h says, owned; NULL */
 	gdouble self[TACHO_N_METRICS];
 	gdouble total[TACHO_N_METRICS];
 	guint8 *present;	       /* bit a chosen step: it ran there; NULL: never */
@@ -43,6 +44,7 @@ struct profile_tree {
 	gboolean
 		keeps_prefixes; /* a node without account stays above those that have; else these go up */
 	gboolean trims_node; /* a trimmed node goes with what is below it */
+	gboolean has_paths;  /* a node's name is that of the node above, a slash, and its label */
 	GArray *rows;	     /* guint32 nodes in order of display, after select */
 };
 
@@ -69,6 +71,12 @@ void profile_tree_select(struct profile_tree *tree, const struct selection *sele
 
 /* A table of the rows; the caller's. */
 TachoTable *profile_tree_table(const struct profile_tree *tree, const gchar *name);
+
+/* Say so where nothing is shown: that nothing was recorded, or which options hide what was. */
+void profile_tree_note_hidden(const struct profile_tree *tree, const struct selection *selection,
+			      TachoTable *table);
+/* The options that hide things, as they are called on the command line; "" if none is set. To be freed with g_free(). */
+gchar *profile_hiding_options(const TachoProfileOptions *options);
 
 /* Whether a name matches any of `regexes`. */
 gboolean profile_matches(const GPtrArray *regexes, const gchar *name);

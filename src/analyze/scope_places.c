@@ -18,6 +18,8 @@
  * placed in a second pass. */
 #include "analyze/scope_places.h"
 
+#include "analyze/op_devices.h"
+
 #include <string.h>
 
 #include "analyze/op_cost.h"
@@ -326,6 +328,11 @@ void profile_add_run(struct profile_tree *tree, guint32 node, const TachoTimelin
 	if (tacho_slice_told(timeline, run->slice, &told) && told.tags)
 		at->tags = tacho_timeline_string(timeline, told.tags);
 	at->phase = op_phase_name(run->phase);
+	if (tree->options->account || tree->options->select >> TACHO_SELECT_DEVICE & 1) {
+		if (!at->devices)
+			at->devices = g_string_new(NULL);
+		op_devices_add(at->devices, timeline, run->slice, &fact);
+	}
 	if (!at->shapes)
 		at->shapes = op_shapes_text(timeline, run->slice);
 	at->self[TACHO_METRIC_HOST] += run->self_ns;
@@ -411,7 +418,7 @@ TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const 
 
 	selection_init(&selection, timeline, filter);
 	profile_tree_init(&tree, filter ? filter->profile : NULL, &selection);
-	tree.keeps_prefixes = TRUE;
+	tree.keeps_prefixes = tree.has_paths = TRUE;
 	tree.trims_node = by_function;
 	scope_places_init(&places, &tree, &selection, by_function);
 	op_facts_init(&count.facts, timeline, TRUE);
@@ -419,6 +426,7 @@ TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const 
 	visit_replays(&selection, count_replay, &places);
 	profile_tree_select(&tree, &selection);
 	table = profile_tree_table(&tree, name);
+	profile_tree_note_hidden(&tree, &selection, table);
 	selection_note(&selection, table);
 	op_facts_release(&count.facts);
 	scope_places_release(&places);

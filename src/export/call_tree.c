@@ -3,6 +3,7 @@
 #include "export/call_tree.h"
 
 #include "export/viewer_ids.h"
+#include "trace/own_time.h"
 
 static guint64 key_of(guint32 parent, guint32 name)
 {
@@ -55,7 +56,11 @@ static void add_track(struct call_tree *tree, const struct export_scope *scope, 
 	const TachoSlices *slices = &tree->timeline->slices;
 	const TachoTrack *track = tacho_timeline_track(tree->timeline, index);
 	g_autofree guint32 *nodes = g_new(guint32, track->n_slices);
+	g_autofree gint64 *own_ns = NULL;
 	guint32 own = TACHO_NONE;
+
+	if (track->kind != TACHO_TRACK_ASYNC) /* where nothing is inside another */
+		own_ns = own_times(slices, track->first_slice, track->n_slices, NULL);
 
 	for (guint32 i = 0; i < track->n_slices; i++) {
 		guint32 slice = track->first_slice + i, parent;
@@ -66,13 +71,11 @@ static void add_track(struct call_tree *tree, const struct export_scope *scope, 
 		if (own == TACHO_NONE)
 			continue;
 		parent = parent_node(tree, nodes, own, slice);
-		if (parent != own)
-			node_at(tree, parent)->self_ns -= slices->duration_ns[slice];
 		if (!export_scope_has_slice(scope, slice))
 			continue; /* its parent goes out, but not the step that it is in */
 		nodes[i] = child_of(tree, parent, slices->name[slice]);
 		node_at(tree, nodes[i])->count++;
-		node_at(tree, nodes[i])->self_ns += slices->duration_ns[slice];
+		node_at(tree, nodes[i])->self_ns += own_ns ? own_ns[i] : slices->duration_ns[slice];
 	}
 }
 

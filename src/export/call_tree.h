@@ -12,7 +12,7 @@ struct call_node {
 	guint32 track;	/* of a track's node, the first below the root; else TACHO_NONE */
 	guint32 name;	/* string id */
 	guint64 count;	/* slices */
-	gint64 self_ns; /* of them, less that of their children; where children overlap, below 0 */
+	gint64 self_ns; /* of them, by themselves (trace/own_time.h) */
 };
 
 struct call_tree {

@@ -152,7 +152,8 @@ static void begin_node(struct graph_text *text)
 	text->has_shape = FALSE;
 }
 
-static void add_inputs(struct graph_text *text, guint32 node)
+/* The inputs that carry data, or those of control ("^node"). */
+static struct tf_rows add_inputs(struct graph_text *text, gboolean is_control)
 {
 	struct tf_ops *ops = text->ops;
 	struct tf_rows inputs = { .first = ops->inputs->len };
@@ -161,19 +162,19 @@ static void add_inputs(struct graph_text *text, guint32 node)
 		const gchar *name = text->inputs->pdata[i];
 		struct tf_input input;
 
-		if (*name == '^') /* no data comes this way */
+		if ((*name == '^') != is_control)
 			continue;
 		input = tf_ops_input(ops, name, strlen(name));
 		g_array_append_val(ops->inputs, input);
 		inputs.n++;
 	}
-	if (inputs.n)
-		tf_ops_node(ops, node)->inputs = inputs;
+	return inputs;
 }
 
 static void end_node(struct graph_text *text)
 {
 	struct tf_ops *ops = text->ops;
+	struct tf_rows inputs, controls;
 	guint32 node;
 
 	if (!text->name->len || ops->nodes->len >= MAX_NODES)
@@ -182,7 +183,11 @@ static void end_node(struct graph_text *text)
 	if (text->type->len)
 		tf_ops_node(ops, node)->type =
 			tacho_timeline_intern(ops->timeline, text->type->str, -1);
-	add_inputs(text, node);
+	inputs = add_inputs(text, FALSE);
+	controls = add_inputs(text, TRUE);
+	if (inputs.n)
+		tf_ops_node(ops, node)->inputs = inputs;
+	tf_ops_node(ops, node)->controls = controls;
 	if (text->has_shape && tf_ops_is_variable(ops, node))
 		tf_ops_node(ops, node)->parameters =
 			tf_ops_elements(ops, tf_ops_tuple(ops, (const gint64 *)text->shape->data,

@@ -10,6 +10,7 @@
  *     tfprof has it. */
 #include <string.h>
 
+#include "import/graph_link.h"
 #include "import/graph_text.h"
 #include "import/import_format.h"
 #include "import/proto_arena.h"
@@ -57,6 +58,7 @@ struct stats_reading {
 	struct import *import;
 	struct tf_ops *ops;
 	struct tf_tracks *tracks;
+	const gchar *graph; /* the last file that is a graph as text; NULL: none is */
 	struct proto_arena arena;
 	gint64 step; /* of the next file that has one */
 	/* Of the file that is being read: */
@@ -474,12 +476,25 @@ static gboolean is_device_name(struct wire_cursor cursor)
 	       g_utf8_validate((const gchar *)cursor.at, (gssize)(cursor.end - cursor.at), NULL);
 }
 
+/* "node { name: "a" op: "MatMul" ...", in lines or without. */
+static gboolean is_graph_text(const gchar *head)
+{
+	const gchar *name = g_str_has_prefix(head, "node {") ? head + strlen("node {") : "";
+	const gchar *op;
+
+	name += strspn(name, " \t\r\n");
+	op = g_str_has_prefix(name, "name: \"") ? strchr(name, '"') : NULL;
+	op = op ? strchr(op + 1, '"') : NULL;
+	op = op ? op + 1 + strspn(op + 1, " \t\r\n") : "";
+	return g_str_has_prefix(op, "op: \"");
+}
+
 /* An op log is known by its name: nearly any message could be one. */
 static enum stats_file kind_of_file(const gchar *name, const gchar *head, gsize n)
 {
 	struct wire_cursor cursor = wire_cursor_of(head, n), inner;
 
-	if (g_str_has_prefix(head, "node {") && strstr(head, "op:"))
+	if (is_graph_text(head))
 		return FILE_GRAPH_TEXT;
 	if (!first_bytes(&cursor))
 		return FILE_UNKNOWN;
@@ -562,8 +577,10 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	}
 	if (kind == FILE_UNKNOWN)
 		return TRUE;
-	if (kind == FILE_GRAPH_TEXT)
+	if (kind == FILE_GRAPH_TEXT) {
+		reading->graph = path;
 		return graph_text_read(reading->ops, path, error);
+	}
 	reading->path = path;
 	reading->walk = wire_walk_open(path, error);
 	if (!reading->walk)
@@ -581,6 +598,7 @@ static gboolean place(struct stats_reading *reading, const gchar *path, GError *
 	guint32 foreign;
 
 	tf_ops_place_gradients(reading->ops);
+	tf_ops_find_outputs(reading->ops);
 	tf_tracks_number_steps(reading->tracks);
 	timeline->resolution_ns = MAX(timeline->resolution_ns, NS_PER_US);
 	foreign = tacho_source_take_foreign(timeline->source, &reading->ops->reader);
@@ -603,8 +621,11 @@ static gboolean read_step_stats_files(struct import *import, const gchar *const 
 	is_read = import_each_path(import, paths, n_paths, read_file, &reading, error);
 	if (is_read && reading.ops->runs->len)
 		is_read = place(&reading, paths[0], error);
-	else
+	else {
+		if (is_read && reading.graph) /* alone: it is of what others recorded */
+			graph_link(import, reading.ops, reading.graph);
 		reading.ops->reader.free(&reading.ops->reader);
+	}
 	tf_tracks_free(reading.tracks);
 	proto_arena_release(&reading.arena);
 	return is_read;

@@ -246,6 +246,17 @@ void tf_ops_add_node_def(struct tf_ops *ops, const Tacho__Tensorflow__NodeDef *d
 	tf_ops_add_attrs(ops, node, def->attr, def->n_attr);
 }
 
+void tf_ops_find_outputs(struct tf_ops *ops)
+{
+	for (guint i = 0; i < ops->inputs->len; i++) {
+		const struct tf_input *input = &g_array_index(ops->inputs, struct tf_input, i);
+		struct tf_node *node = tf_ops_node(ops, input->node);
+
+		if (!node->outputs.n && input->slot < MAX_SLOTS)
+			node->n_read = MAX(node->n_read, input->slot + 1);
+	}
+}
+
 /* --- who made them -------------------------------------------------------------------------- */
 
 static const gchar *text_of_id(GHashTable *id_to_string, gint64 id)
@@ -355,6 +366,15 @@ static gboolean get_kernel(struct foreign_reader *reader, guint64 place, TachoKe
 	return TRUE;
 }
 
+static guint32 count_outputs(const struct tf_ops *ops, const struct tf_run *run)
+{
+	const struct tf_node *node = tf_ops_node(ops, run->node);
+
+	if (run->outputs.n)
+		return run->outputs.n;
+	return node->outputs.n ? node->outputs.n : node->n_read;
+}
+
 static gboolean get_op(struct foreign_reader *reader, guint64 place, TachoOpArgs *args)
 {
 	const struct tf_ops *ops = (const struct tf_ops *)reader;
@@ -364,7 +384,7 @@ static gboolean get_op(struct foreign_reader *reader, guint64 place, TachoOpArgs
 		return FALSE;
 	*args = (TachoOpArgs){ .sequence = -1 };
 	args->n_inputs = tf_ops_node(ops, run->node)->inputs.n;
-	args->n_outputs = run->outputs.n ? run->outputs.n : tf_ops_node(ops, run->node)->outputs.n;
+	args->n_outputs = count_outputs(ops, run);
 	return TRUE;
 }
 
@@ -428,6 +448,10 @@ static gboolean get_output(struct foreign_reader *reader, guint64 place, guint32
 	if (!run)
 		return FALSE;
 	outputs = run->outputs.n ? run->outputs : tf_ops_node(ops, run->node)->outputs;
+	if (!outputs.n && index < tf_ops_node(ops, run->node)->n_read) {
+		fill_tensor(ops, run->node, NULL, index, tensor);
+		return TRUE;
+	}
 	if (index >= outputs.n)
 		return FALSE;
 	output = &g_array_index(ops->tensors, struct tf_tensor, outputs.first + index);

@@ -36,8 +36,11 @@ struct tf_node {
 	guint64 float_ops;	  /* 0: none told */
 	gint64 parameters;	  /* TF_NOT_TOLD: it is none */
 	gboolean is_trainable;
-	struct tf_rows inputs;	/* struct tf_input */
+	struct tf_rows inputs; /* struct tf_input */
+	struct tf_rows
+		controls; /* the same of what it waits for, and does not read; of graphs as text */
 	struct tf_rows outputs; /* struct tf_tensor */
+	guint32 n_read;		/* outputs that nodes read, where nothing is told of any */
 	struct tf_rows makers;	/* guint32 strings, the outermost function first */
 };
 
@@ -102,6 +105,9 @@ gboolean tf_ops_is_variable(const struct tf_ops *ops, guint32 node);
 /* What attributes say of the shapes of outputs, and of a variable's parameters. */
 void tf_ops_add_attrs(struct tf_ops *ops, guint32 node, Tacho__Tensorflow__Attr *const *attrs,
 		      gsize n);
+
+/* When all inputs are there: what is read of a node is an output of it, also where nobody tells its shape. */
+void tf_ops_find_outputs(struct tf_ops *ops);
 
 /* A call stack: the frames' names by `find_text`, which may be NULL. */
 void tf_ops_add_stack(struct tf_ops *ops, guint32 node, const Tacho__Tensorflow__CodeDef *code,

@@ -10,6 +10,7 @@
 
 #include "import/chrome_events.h"
 #include "import/import_format.h"
+#include "import/sniff_evidence.h"
 #include "import/tf_ops.h"
 #include "import/tf_tracks.h"
 
@@ -326,6 +327,7 @@ static gboolean place(struct timeline_reading *reading, const gchar *path, GErro
 	guint32 foreign;
 
 	tf_ops_place_gradients(reading->ops);
+	tf_ops_find_outputs(reading->ops);
 	tf_tracks_number_steps(reading->tracks);
 	timeline->resolution_ns = MAX(timeline->resolution_ns, 1000);
 	foreign = tacho_source_take_foreign(timeline->source, &reading->ops->reader);
@@ -356,8 +358,9 @@ static gboolean read_tf_timeline(struct import *import, const gchar *const *path
 /* Names of processes that are devices, as only TensorFlow has them. */
 static gboolean sniff_tf_timeline(const struct sniff_input *input)
 {
-	return strstr(input->head, "\"traceEvents\"") && strstr(input->head, "\"Allocators\"") &&
-	       strstr(input->head, " Compute\"") && strstr(input->head, " Tensors\"");
+	return json_head_has(input, "traceEvents", 1, "[") &&
+	       strstr(input->head, "\"Allocators\"") && strstr(input->head, " Compute\"") &&
+	       strstr(input->head, " Tensors\"");
 }
 
 const struct import_format import_tf_timeline = {

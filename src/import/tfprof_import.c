@@ -431,6 +431,7 @@ static gboolean place(struct tfprof_file *file)
 
 	resolve_inputs(file);
 	tf_ops_place_gradients(file->ops);
+	tf_ops_find_outputs(file->ops);
 	add_steps(file);
 	report(file);
 	timeline->resolution_ns = MAX(timeline->resolution_ns, NS_PER_US);

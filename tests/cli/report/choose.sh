@@ -4,4 +4,6 @@ run=$TACHO_SOURCE_DIR/tests/data/two_ranks
 "$TACHO" report "$run" --view op --name mul --shapes
 "$TACHO" report "$run" --view kernel --sort gflop_per_s --limit 1
 "$TACHO" report "$run" --view step --steps 2:3
+"$TACHO" report "$run" --view step --steps all
+"$TACHO" report "$run" --view step --view op --steps all --limit 3
 "$TACHO" report "$run" --view comm --view step --steps 1 --json | grep -oE '^	"[a-z]+"'
