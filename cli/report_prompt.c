@@ -1,0 +1,358 @@
+#include "report_prompt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef TACHO_HAVE_EDITLINE
+#include <histedit.h>
+#endif
+
+#include "cli.h"
+
+#define PROMPT	    "tacho> "
+#define MAX_HISTORY 1000
+
+static const gchar help_text[] =
+	"VIEW [OPTION...]   a view, with options of 'tacho report' or of tfprof (-max_depth 4)\n"
+	"set OPTION...      these options hold for all lines after this one\n"
+	"unset [OPTION...]  they hold no more; without an option: none does\n"
+	"(an empty line)    the options that hold\n"
+	"help, quit\n"
+	"Views: ";
+
+/* tfprof's options that are called otherwise here. */
+static const struct {
+	const gchar *theirs, *ours;
+} names[] = {
+	{ "account-type-regexes", "account" },
+	{ "start-name-regexes", "start" },
+	{ "trim-name-regexes", "trim" },
+	{ "show-name-regexes", "show" },
+	{ "hide-name-regexes", "hide" },
+	{ "account-displayed-op-only", "displayed-only" },
+	{ "step", "steps" },
+	{ "j", "json" },
+	{ "a", "all" },
+	{ "l", "limit" },
+	{ "n", "name" },
+	{ "s", "steps" },
+	{ "r", "rank" },
+	{ "d", "device" },
+};
+
+struct prompt {
+	const gchar *const *views;
+	ReportLine report;
+	gpointer data;
+	GPtrArray *set; /* gchar: "--NAME" or "--NAME=VALUE" */
+	gboolean is_terminal, has_quit;
+	int status;
+	gchar *line; /* getline()'s */
+	size_t line_size;
+#ifdef TACHO_HAVE_EDITLINE
+	EditLine *editor;
+	History *history;
+#endif
+};
+
+/* --- lines ---------------------------------------------------------------------------------- */
+
+#ifdef TACHO_HAVE_EDITLINE
+
+static char *edit_prompt(EditLine *line)
+{
+	(void)line;
+	return (char *)PROMPT;
+}
+
+static void open_lines(struct prompt *prompt)
+{
+	HistEvent event;
+
+	if (!prompt->is_terminal)
+		return;
+	prompt->editor = el_init("tacho", stdin, stdout, stderr);
+	prompt->history = history_init();
+	history(prompt->history, &event, H_SETSIZE, MAX_HISTORY);
+	el_set(prompt->editor, EL_PROMPT, edit_prompt);
+	el_set(prompt->editor, EL_EDITOR, "emacs");
+	el_set(prompt->editor, EL_HIST, history, prompt->history);
+	el_source(prompt->editor, NULL);
+}
+
+static void close_lines(struct prompt *prompt)
+{
+	if (!prompt->editor)
+		return;
+	history_end(prompt->history);
+	el_end(prompt->editor);
+}
+
+/* Of a terminal; NULL: it ends. */
+static const gchar *edit_line(struct prompt *prompt)
+{
+	HistEvent event;
+	int length;
+	const gchar *line = el_gets(prompt->editor, &length);
+
+	if (line && length > 1)
+		history(prompt->history, &event, H_ENTER, line);
+	return line;
+}
+
+#else
+
+static void open_lines(struct prompt *prompt)
+{
+	(void)prompt;
+}
+
+static void close_lines(struct prompt *prompt)
+{
+	(void)prompt;
+}
+
+static const gchar *edit_line(struct prompt *prompt)
+{
+	fputs(PROMPT, stdout);
+	fflush(stdout);
+	return getline(&prompt->line, &prompt->line_size, stdin) < 0 ? NULL : prompt->line;
+}
+
+#endif
+
+static const gchar *read_line(struct prompt *prompt)
+{
+	if (prompt->is_terminal)
+		return edit_line(prompt);
+	return getline(&prompt->line, &prompt->line_size, stdin) < 0 ? NULL : prompt->line;
+}
+
+/* --- options -------------------------------------------------------------------------------- */
+
+/* "max_depth" as "max-depth", "step" as "steps" ... */
+static gchar *our_name(const gchar *name, gsize n)
+{
+	gchar *ours = g_strdelimit(g_strndup(name, n), "_", '-');
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+		if (strcmp(names[i].theirs, ours) == 0) {
+			g_free(ours);
+			return g_strdup(names[i].ours);
+		}
+	return ours;
+}
+
+static gboolean is_flag(const gchar *name)
+{
+	return strcmp(name, "json") == 0 || strcmp(name, "all") == 0 || strcmp(name, "shapes") == 0;
+}
+
+/* An option starts with a dash; what starts with a dash and a digit is a value. */
+static gboolean is_option(const gchar *word)
+{
+	return word && word[0] == '-' && word[1] && !g_ascii_isdigit(word[1]);
+}
+
+/* "--NAME=VALUE"; NULL: it means nothing here (tfprof's "-step -1": all steps, as always). */
+static gchar *join(const gchar *name, const gchar *value)
+{
+	if (strcmp(name, "steps") == 0 && strcmp(value, "-1") == 0)
+		return NULL;
+	if (strcmp(name, "steps") == 0 && !strpbrk(value, ":a"))
+		return g_strdup_printf("--steps=%s:%s", value, value);
+	if (g_str_has_prefix(name, "min-")) {
+		g_autofree gchar *metric = g_strdelimit(g_strdup(name + 4), "-", '_');
+
+		return g_strdup_printf("--min=%s=%s", metric, value);
+	}
+	return g_strdup_printf("--%s=%s", name, value);
+}
+
+/* The options among `words`, from the first on, in one form. FALSE, with a message: a word is none. */
+static gboolean take_options(char **words, GPtrArray *options)
+{
+	for (guint i = 0; words[i]; i++) {
+		const gchar *dashless = words[i] + strspn(words[i], "-");
+		const gchar *equals = strchr(dashless, '=');
+		g_autofree gchar *name = NULL;
+		gchar *option;
+
+		if (!is_option(words[i])) {
+			cli_fail("report", "'%s' is no option (see 'help')", words[i]);
+			return FALSE;
+		}
+		name = our_name(dashless, equals ? (gsize)(equals - dashless) : strlen(dashless));
+		if (is_flag(name)) {
+			option = g_strdup_printf("--%s", name);
+		} else if (equals) {
+			option = join(name, equals + 1);
+		} else if (words[i + 1] && !is_option(words[i + 1])) {
+			option = join(name, words[++i]);
+		} else if (strcmp(name, "displayed-only") == 0) {
+			option = g_strdup("--displayed-only=yes");
+		} else {
+			cli_fail("report", "'%s' wants a value", words[i]);
+			return FALSE;
+		}
+		if (option)
+			g_ptr_array_add(options, option);
+	}
+	return TRUE;
+}
+
+/* How far an option goes that another one of its kind takes the place of: "--min=micros" of "--min=micros=5". */
+static gsize kind_length(const gchar *option)
+{
+	gsize n = strcspn(option, "=");
+
+	if (g_str_has_prefix(option, "--min="))
+		n += 1 + strcspn(option + n + 1, "=");
+	return n;
+}
+
+static void drop_kind(GPtrArray *set, const gchar *option, gsize n)
+{
+	for (guint i = set->len; i-- > 0;) {
+		const gchar *known = set->pdata[i];
+
+		if (kind_length(known) == n && strncmp(known, option, n) == 0)
+			g_ptr_array_remove_index(set, i);
+	}
+}
+
+/* --- commands ------------------------------------------------------------------------------- */
+
+static gboolean set(struct prompt *prompt, char **words)
+{
+	g_autoptr(GPtrArray) options = g_ptr_array_new_with_free_func(g_free);
+
+	if (!take_options(words, options))
+		return FALSE;
+	for (guint i = 0; i < options->len; i++) {
+		const gchar *option = options->pdata[i];
+
+		drop_kind(prompt->set, option, kind_length(option));
+		g_ptr_array_add(prompt->set, g_strdup(option));
+	}
+	return TRUE;
+}
+
+static gboolean unset(struct prompt *prompt, char **words)
+{
+	if (!words[0])
+		g_ptr_array_set_size(prompt->set, 0);
+	for (guint i = 0; words[i]; i++) {
+		const gchar *dashless = words[i] + strspn(words[i], "-");
+		g_autofree gchar *name = our_name(dashless, strlen(dashless));
+
+		for (guint j = prompt->set->len; j-- > 0;) {
+			const gchar *known = (const gchar *)prompt->set->pdata[j] + 2;
+
+			if (g_str_has_prefix(known, name) &&
+			    (known[strlen(name)] == '=' || !known[strlen(name)]))
+				g_ptr_array_remove_index(prompt->set, j);
+		}
+	}
+	return TRUE;
+}
+
+static void print_set(const struct prompt *prompt)
+{
+	if (!prompt->set->len)
+		puts("No options are set.");
+	for (guint i = 0; i < prompt->set->len; i++)
+		puts(prompt->set->pdata[i]);
+}
+
+static void print_help(const struct prompt *prompt)
+{
+	fputs(help_text, stdout);
+	for (guint i = 0; prompt->views[i]; i++)
+		printf("%s%s", i ? ", " : "", prompt->views[i]);
+	puts(".");
+}
+
+/* A view, with what is set and the options of the line, which come last and so count. */
+static gboolean show(struct prompt *prompt, char **words)
+{
+	g_autoptr(GPtrArray) options = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GPtrArray) all = g_ptr_array_new();
+	g_autofree gchar *view = g_strdup_printf("--view=%s", words[0]);
+
+	if (!take_options(words + 1, options))
+		return FALSE;
+	g_ptr_array_add(all, "report");
+	g_ptr_array_add(all, view);
+	for (guint i = 0; i < prompt->set->len; i++)
+		g_ptr_array_add(all, prompt->set->pdata[i]);
+	for (guint i = 0; i < options->len; i++)
+		g_ptr_array_add(all, options->pdata[i]);
+	g_ptr_array_add(all, NULL);
+	return prompt->report((int)all->len - 1, (char **)all->pdata, prompt->data) == CLI_DONE;
+}
+
+static gboolean run_words(struct prompt *prompt, char **words)
+{
+	if (!words[0]) {
+		print_set(prompt);
+	} else if (strcmp(words[0], "quit") == 0 || strcmp(words[0], "exit") == 0) {
+		prompt->has_quit = TRUE;
+	} else if (strcmp(words[0], "help") == 0) {
+		print_help(prompt);
+	} else if (strcmp(words[0], "set") == 0) {
+		return set(prompt, words + 1);
+	} else if (strcmp(words[0], "unset") == 0) {
+		return unset(prompt, words + 1);
+	} else if (g_strv_contains(prompt->views, words[0])) {
+		return show(prompt, words);
+	} else {
+		cli_fail("report", "there is no command or view '%s' (see 'help')", words[0]);
+		return FALSE;
+	}
+	return TRUE;
+}
+
+static void run_line(struct prompt *prompt, const gchar *line)
+{
+	g_auto(GStrv) words = NULL;
+	g_autoptr(GError) error = NULL;
+	char *none[] = { NULL };
+	gboolean is_done;
+
+	if (!g_shell_parse_argv(line, NULL, &words, &error) &&
+	    !g_error_matches(error, G_SHELL_ERROR, G_SHELL_ERROR_EMPTY_STRING)) {
+		cli_fail("report", "%s", error->message);
+		is_done = FALSE;
+	} else {
+		is_done = run_words(prompt, words ? words : none);
+	}
+	fflush(stdout);
+	if (!is_done && !prompt->is_terminal)
+		prompt->status = CLI_BAD;
+}
+
+int report_prompt_run(const gchar *const *views, ReportLine report, gpointer data)
+{
+	struct prompt prompt = { .views = views,
+				 .report = report,
+				 .data = data,
+				 .set = g_ptr_array_new_with_free_func(g_free),
+				 .is_terminal = isatty(STDIN_FILENO) != 0,
+				 .status = CLI_DONE };
+
+	open_lines(&prompt);
+	while (!prompt.has_quit) {
+		const gchar *line = read_line(&prompt);
+
+		if (!line)
+			break;
+		run_line(&prompt, line);
+	}
+	close_lines(&prompt);
+	free(prompt.line);
+	g_ptr_array_unref(prompt.set);
+	return prompt.status;
+}
