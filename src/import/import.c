@@ -9,6 +9,7 @@
 
 #include "import/function_ids.h"
 #include "import/import_format.h"
+#include "import/trace_archive.h"
 #include "import/trace_search.h"
 #include "trace/rank_table.h"
 #include "trace/run_reader.h"
@@ -316,18 +317,42 @@ static TachoTimeline *read_found(const struct trace_search *search, TachoImportP
 	return NULL;
 }
 
+/* What archives were unpacked into is needed as long as the timeline: args are read from there. */
+static void hand_over_archives(struct trace_search *search, TachoTimeline *timeline)
+{
+	while (search->archives->len)
+		trace_archive_hand_over(g_ptr_array_steal_index(search->archives, 0), timeline);
+}
+
+/* The error, by the archives' own names. */
+static GError *tell_of_archives(const struct trace_search *search, GError *error)
+{
+	for (guint i = 0; i < search->archives->len; i++) {
+		gchar *told = trace_archive_tell(search->archives->pdata[i], error->message);
+
+		g_free(error->message);
+		error->message = told;
+	}
+	return error;
+}
+
 TachoTimeline *tacho_run_open(const gchar *const *paths, guint n_paths,
 			      TachoImportProgress progress, gpointer progress_data, GError **error)
 {
 	TachoTimeline *timeline = NULL;
 	struct trace_search search;
 	gboolean is_found = TRUE;
+	GError *cause = NULL;
 
 	trace_search_init(&search);
 	for (guint i = 0; i < n_paths && is_found; i++)
 		is_found = trace_search_add(&search, paths[i], error);
 	if (is_found)
-		timeline = read_found(&search, progress, progress_data, error);
+		timeline = read_found(&search, progress, progress_data, &cause);
+	if (timeline)
+		hand_over_archives(&search, timeline);
+	else if (cause)
+		g_propagate_error(error, tell_of_archives(&search, cause));
 	trace_search_release(&search);
 	return timeline;
 }

@@ -8,6 +8,8 @@
 
 #include "base/byte_stream.h"
 #include "import/own_run.h"
+#include "import/refusal.h"
+#include "import/trace_archive.h"
 
 const struct import_format *const import_formats[IMPORT_N_FORMATS] = {
 #define IMPORT_FORMAT(name) &import_##name,
@@ -48,6 +50,7 @@ void trace_search_init(struct trace_search *search)
 		search->paths[i] = g_ptr_array_new_with_free_func(g_free);
 	search->unreadable = g_ptr_array_new_with_free_func(g_free);
 	search->left_out = g_ptr_array_new_with_free_func(g_free);
+	search->archives = g_ptr_array_new_with_free_func((GDestroyNotify)trace_archive_free);
 	search->folders = g_hash_table_new_full(hash_folder, is_same_folder, g_free, NULL);
 }
 
@@ -57,6 +60,8 @@ void trace_search_release(struct trace_search *search)
 		g_ptr_array_unref(search->paths[i]);
 	g_ptr_array_unref(search->unreadable);
 	g_ptr_array_unref(search->left_out);
+	g_ptr_array_unref(search->archives);
+	g_free(search->hint);
 	g_hash_table_unref(search->folders);
 }
 
@@ -84,45 +89,43 @@ static gboolean is_exhausted(const struct trace_search *search)
 
 /* --- why nothing was found -------------------------------------------------------------------- */
 
-static gchar *list_tried(void)
+#define SEE_LIST "'tacho import --list' names what tacho reads"
+
+/* `advice` is what the file is and what to do instead, or NULL. */
+static gboolean fail_file(const gchar *path, const struct stat *status, const gchar *advice,
+			  GError **error)
 {
-	GString *tried = g_string_new("tried: tacho");
-
-	for (guint i = 0; i < IMPORT_N_FORMATS; i++)
-		g_string_append_printf(tried, ", %s", import_formats[i]->name);
-	return g_string_free(tried, FALSE);
-}
-
-static gboolean fail_file(const gchar *path, const struct stat *status, GError **error)
-{
-	g_autofree gchar *tried = list_tried();
-
 	if (S_ISREG(status->st_mode) && status->st_size == 0)
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
 			    "%s: the file is empty", path);
+	else if (advice)
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT, "%s %s",
+			    path, advice);
 	else
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
-			    "%s: neither a run nor a trace of another tool that can be read (%s)",
-			    path, tried);
+			    "%s is neither a run nor a trace of another tool that can be "
+			    "read (" SEE_LIST ")",
+			    path);
 	return FALSE;
 }
 
 static gboolean fail_folder(const struct trace_search *search, const gchar *path, GError **error)
 {
-	g_autofree gchar *tried = list_tried();
-
 	if (search->unreadable->len)
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_IO, "%s",
 			    (const gchar *)search->unreadable->pdata[search->unreadable->len - 1]);
+	else if (search->hint)
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
+			    "%s: no trace in it can be read; %s", path, search->hint);
 	else if (search->left_out->len)
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
 			    "%s: no trace in it can be read; %s", path,
 			    (const gchar *)search->left_out->pdata[0]);
 	else
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
-			    "%s: neither a run nor a trace of another tool that can be read, nor "
-			    "is there one in it, %d folders deep (%s)",
-			    path, TRACE_SEARCH_MAX_DEPTH, tried);
+			    "%s is neither a run nor a trace of another tool that can be read, nor "
+			    "is there one in it, %d folders deep (" SEE_LIST ")",
+			    path, TRACE_SEARCH_MAX_DEPTH);
 	return FALSE;
 }
 
@@ -159,11 +162,28 @@ static guint sniff(const struct sniff_input *input)
 	return IMPORT_N_KINDS;
 }
 
-static gboolean sniff_file(const gchar *path, gboolean is_named, guint *ret_format, GError **error)
+/* What a file is. */
+typedef struct sniffed {
+	guint format;	       /* by its place in formats.def; IMPORT_N_KINDS: none */
+	gboolean is_archive;   /* then it is of no format */
+	gboolean is_redundant; /* a better one stands beside it */
+	gchar *advice;	       /* of no format: what to do instead, or NULL */
+	gboolean is_recording; /* ... with something that was recorded */
+} Sniffed;
+
+static void release_sniffed(struct sniffed *sniffed)
+{
+	g_free(sniffed->advice);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Sniffed, release_sniffed)
+
+static gboolean sniff_file(const gchar *path, struct sniffed *ret_sniffed, GError **error)
 {
 	g_autoptr(ByteStream) stream = byte_stream_open(path, error);
 	g_autofree gchar *head = NULL, *name = g_path_get_basename(path);
 	struct sniff_input input = { .path = path, .name = name };
+	const struct import_format *format;
 	gssize n;
 
 	if (!stream)
@@ -175,11 +195,15 @@ static gboolean sniff_file(const gchar *path, gboolean is_named, guint *ret_form
 	head[n] = '\0';
 	input.head = head;
 	input.n_head = (gsize)n;
-	*ret_format = sniff(&input);
-	if (!is_named && *ret_format < IMPORT_N_FORMATS &&
-	    import_formats[*ret_format]->is_redundant &&
-	    import_formats[*ret_format]->is_redundant(&input))
-		*ret_format = IMPORT_N_KINDS;
+	ret_sniffed->is_archive = trace_archive_sniff(&input);
+	ret_sniffed->format = ret_sniffed->is_archive ? IMPORT_N_KINDS : sniff(&input);
+	if (ret_sniffed->format == IMPORT_N_KINDS) {
+		if (!ret_sniffed->is_archive)
+			ret_sniffed->advice = refusal_of_file(&input, &ret_sniffed->is_recording);
+		return TRUE;
+	}
+	format = import_formats[ret_sniffed->format];
+	ret_sniffed->is_redundant = format->is_redundant && format->is_redundant(&input);
 	return TRUE;
 }
 
@@ -319,21 +343,33 @@ static void search_subfolder(struct trace_search *search, const struct place *pl
 		search_folder(search, place);
 }
 
+static void search_file(struct trace_search *search, const gchar *path)
+{
+	g_auto(Sniffed) sniffed = { 0 };
+	GError *cause = NULL;
+
+	if (!sniff_file(path, &sniffed, &cause))
+		note_unreadable(search, cause);
+	else if (sniffed.is_archive)
+		leave_out(search, path, "an archive, not opened if not named");
+	else if (sniffed.format < IMPORT_N_FORMATS && !sniffed.is_redundant)
+		add_found(search, sniffed.format, path);
+	else if (sniffed.advice && sniffed.is_recording && !search->hint)
+		search->hint = g_strdup_printf("%s %s", path, sniffed.advice);
+}
+
 /* A file or folder within the one that was named. */
 static void search_entry(struct trace_search *search, const gchar *path, const struct place *parent)
 {
-	guint n_before = count_found(search), format;
-	GError *cause = NULL;
+	guint n_before = count_found(search);
 	struct stat status;
 
 	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
 		struct place place = { path, status.st_dev, parent->depth + 1 };
 
 		search_subfolder(search, &place, parent, &status);
-	} else if (!sniff_file(path, FALSE, &format, &cause)) {
-		note_unreadable(search, cause);
-	} else if (format < IMPORT_N_FORMATS) {
-		add_found(search, format, path);
+	} else {
+		search_file(search, path);
 	}
 	if (count_found(search) == n_before)
 		search->n_fruitless++;
@@ -356,7 +392,7 @@ static void search_folder(struct trace_search *search, const struct place *place
 	}
 }
 
-/* (5), of what was found since there were `n_before` of each kind. */
+/* (6), of what was found since there were `n_before` of each kind. */
 static void leave_out_foreign(struct trace_search *search, const guint *n_before)
 {
 	if (search->paths[IMPORT_OWN_RUN]->len == n_before[IMPORT_OWN_RUN])
@@ -390,16 +426,36 @@ static gboolean search_named(struct trace_search *search, const struct place *pl
 	return n_found || fail_folder(search, place->path, error);
 }
 
+/* (5). What fails in it is told by the archive's name. */
+static gboolean add_archive(struct trace_search *search, const gchar *path, GError **error)
+{
+	struct trace_archive *archive = trace_archive_open(path, error);
+	g_autofree gchar *told = NULL;
+	GError *cause = NULL;
+
+	if (!archive)
+		return FALSE;
+	g_ptr_array_add(search->archives, archive);
+	if (trace_search_add(search, archive->folder, &cause))
+		return TRUE;
+	told = trace_archive_tell(archive, cause->message);
+	g_set_error_literal(error, cause->domain, cause->code, told);
+	g_error_free(cause);
+	return FALSE;
+}
+
 static gboolean add_named_file(struct trace_search *search, const gchar *path,
 			       const struct stat *status, GError **error)
 {
-	guint format;
+	g_auto(Sniffed) sniffed = { 0 };
 
-	if (!sniff_file(path, TRUE, &format, error))
+	if (!sniff_file(path, &sniffed, error))
 		return FALSE;
-	if (format == IMPORT_N_KINDS)
-		return fail_file(path, status, error);
-	add_found(search, format, path);
+	if (sniffed.is_archive)
+		return add_archive(search, path, error);
+	if (sniffed.format == IMPORT_N_KINDS)
+		return fail_file(path, status, sniffed.advice, error);
+	add_found(search, sniffed.format, path);
 	return TRUE;
 }
 

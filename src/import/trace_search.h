@@ -8,7 +8,8 @@
  *     no file system of the kernel's, onto another file system over links only, and past no more than
  *     TRACE_SEARCH_MAX_FRUITLESS files and folders that are no traces. Where that is not enough it fails: half a search
  *     may have found half of a job.
- * (5) Runs of ours in a folder are the run; other traces beside them are left out, and told. */
+ * (5) An archive that was named is the folder that is in it; one in a folder is left out, and told.
+ * (6) Runs of ours in a folder are the run; other traces beside them are left out, and told. */
 #ifndef TACHO_TRACE_SEARCH_H
 #define TACHO_TRACE_SEARCH_H
 
@@ -38,9 +39,11 @@ struct trace_search {
 	gboolean is_guess; /* runs of ours were not named one by one, but by a folder of theirs */
 	GPtrArray *unreadable; /* texts: files and folders that cannot be read, and why */
 	GPtrArray *left_out;   /* texts: what was found and is not read, and why */
+	GPtrArray *archives;   /* struct trace_archive: those that were named, unpacked */
 	/* For trace_search.c: */
 	GHashTable *folders; /* struct folder_id: those that were searched or found */
 	guint n_fruitless;
+	gchar *hint; /* of the first recording in a folder that is not read: what to do; NULL: there is none */
 };
 
 void trace_search_init(struct trace_search *search);
