@@ -1,15 +1,20 @@
 /* memory_blocks: pair what was handed out with what was given back, by address and in order of time,
  * over all threads of a process. An address handed out again without having been given back was given
- * back unseen, then. */
+ * back unseen, then.
+ *
+ * Where addresses were not recorded (Kineto before 2022, 0), what is given back is taken to be the block
+ * of that size that was handed out last in that memory: scratch space goes soon, and what a forward pass
+ * saves goes in the opposite order. How much is held does not hang on which of them it was. */
 #include "analyze/memory_blocks.h"
 
+#include "base/hash_mix.h"
+
+/* Events of one time stay in the order of their tracks. */
 static gint compare_events(gconstpointer a, gconstpointer b)
 {
 	const TachoMemoryEvent *x = a, *y = b;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* given back first */
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
 /* Events stand by track, so each process's are found without looking at those of all others. */
@@ -32,25 +37,81 @@ static GArray *events_of_process(const TachoTimeline *timeline, guint32 process)
 	return events;
 }
 
-/* Address -> index + 1 of the block that is there. */
-static guint take_open(GHashTable *open, guint64 *address)
-{
-	guint index = GPOINTER_TO_UINT(g_hash_table_lookup(open, address));
+/* What is not given back yet: numbers of blocks, plus 1. */
+struct open_blocks {
+	GHashTable *by_address; /* event of that address -> block there */
+	GHashTable *by_size;	/* event of that size -> GArray of blocks, without addresses */
+};
 
-	if (index)
-		g_hash_table_remove(open, address);
+/* Also of the least number that there is. */
+static guint64 size_of(const TachoMemoryEvent *event)
+{
+	return event->bytes < 0 ? -(guint64)event->bytes : (guint64)event->bytes;
+}
+
+static guint hash_size(gconstpointer key)
+{
+	guint64 hash = hash_mix(hash_mix(HASH_MIX_START, size_of(key)),
+				((const TachoMemoryEvent *)key)->device);
+
+	return (guint)(hash ^ hash >> 32);
+}
+
+static gboolean has_same_size(gconstpointer a, gconstpointer b)
+{
+	const TachoMemoryEvent *x = a, *y = b;
+
+	return size_of(x) == size_of(y) && x->device == y->device;
+}
+
+/* The block that the event ends, or 0. */
+static guint take_open(struct open_blocks *open, const TachoMemoryEvent *event)
+{
+	GArray *same;
+	guint index;
+
+	if (event->address) {
+		index = GPOINTER_TO_UINT(g_hash_table_lookup(open->by_address, &event->address));
+		if (index)
+			g_hash_table_remove(open->by_address, &event->address);
+		return index;
+	}
+	same = event->bytes < 0 ? g_hash_table_lookup(open->by_size, event) : NULL;
+	if (!same || same->len == 0)
+		return 0;
+	index = g_array_index(same, guint, same->len - 1);
+	g_array_set_size(same, same->len - 1);
 	return index;
+}
+
+static void put_open(struct open_blocks *open, TachoMemoryEvent *event, guint index)
+{
+	GArray *same;
+
+	if (event->address) {
+		g_hash_table_insert(open->by_address, &event->address, GUINT_TO_POINTER(index));
+		return;
+	}
+	same = g_hash_table_lookup(open->by_size, event);
+	if (!same) {
+		same = g_array_new(FALSE, FALSE, sizeof(guint));
+		g_hash_table_insert(open->by_size, event, same);
+	}
+	g_array_append_val(same, index);
 }
 
 GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
 {
 	GArray *blocks = g_array_new(FALSE, FALSE, sizeof(struct memory_block));
 	g_autoptr(GArray) events = events_of_process(timeline, process);
-	g_autoptr(GHashTable) open = g_hash_table_new(g_int64_hash, g_int64_equal);
+	g_autoptr(GHashTable) by_address = g_hash_table_new(g_int64_hash, g_int64_equal);
+	g_autoptr(GHashTable) by_size = g_hash_table_new_full(hash_size, has_same_size, NULL,
+							      (GDestroyNotify)g_array_unref);
+	struct open_blocks open = { by_address, by_size };
 
 	for (guint i = 0; i < events->len; i++) {
 		TachoMemoryEvent *event = &g_array_index(events, TachoMemoryEvent, i);
-		guint known = take_open(open, &event->address);
+		guint known = take_open(&open, event);
 		struct memory_block block = { event->time_ns, G_MAXINT64,   event->bytes,
 					      event->device,  event->slice, event->address,
 					      event->track,   TACHO_NONE };
@@ -65,7 +126,7 @@ GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
 		if (event->bytes <= 0)
 			continue;
 		g_array_append_val(blocks, block);
-		g_hash_table_insert(open, &event->address, GUINT_TO_POINTER(blocks->len));
+		put_open(&open, event, blocks->len);
 	}
 	return blocks;
 }

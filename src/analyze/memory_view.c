@@ -63,11 +63,6 @@ struct owner {
 
 /* --- the peak --------------------------------------------------------------------------------- */
 
-static gboolean is_by_number(const struct selection *selection)
-{
-	return selection->filter->first_step >= 0 || selection->filter->last_step >= 0;
-}
-
 static void see(struct memory *memory, gdouble held_bytes, gint64 time_ns)
 {
 	if (held_bytes <= memory->peak_bytes)
@@ -108,7 +103,7 @@ static void find_peaks(struct memory *memory)
 	g_autoptr(GArray) stretches = selection_stretches(memory->selection, memory->rank_index);
 	struct interval always = { G_MININT64, G_MAXINT64 };
 
-	if (!is_by_number(memory->selection)) {
+	if (!selection_is_by_number(memory->selection)) {
 		g_array_set_size(stretches, 0);
 		g_array_append_val(stretches, always);
 	}
@@ -329,7 +324,8 @@ static void note_memory(TachoTable *table, const struct memory *fullest)
 				 "bytes).",
 				 rank_number(fullest), fullest->label, fullest->peak_bytes / 1e6,
 				 MS(fullest->peak_ns),
-				 is_by_number(fullest->selection) ? ", within these steps" : "");
+				 selection_is_by_number(fullest->selection) ? ", within these steps"
+									    : "");
 	note_totals(table, &fullest->totals);
 }
 

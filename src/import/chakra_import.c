@@ -12,6 +12,7 @@
 #include "import/chakra_json.h"
 #include "import/chakra_messages.h"
 #include "import/execution_schedule.h"
+#include "import/sniff_evidence.h"
 
 /* --- times ---------------------------------------------------------------------------------- */
 
@@ -130,7 +131,8 @@ static gboolean is_message(const guint8 *bytes, gsize n, guint max_number, guint
 			return FALSE;
 		at += (tag & 7) == 2 ? (gsize)value : 0;
 	}
-	return !varints || (seen & 1u << 1 && seen & 1u << 2);
+	/* a node has a name, and an id, a type or both: what is 0 is left out */
+	return !varints || (seen & 1u << 2 && seen & (1u << 1 | 1u << 3));
 }
 
 /* A message of texts and attributes, and one of a node, each behind its length. */
@@ -153,15 +155,13 @@ static gboolean sniff_messages(const guint8 *bytes, gsize n)
 
 static gboolean sniff_chakra(const struct sniff_input *input)
 {
-	const gchar *at = input->head;
-
 	if (input->is_folder)
 		return FALSE;
-	while (g_ascii_isspace(*at))
-		at++;
-	if (*at == '{' && (strstr(at, "\"workload_graph\"") || strstr(at, "\"dataDeps\"") ||
-			   strstr(at, "\"durationMicros\"") || strstr(at, "\"COMP_NODE\"") ||
-			   strstr(at, "\"COMM_COLL_NODE\"")))
+	if (json_head_has(input, "workload_graph", 2, "[{") ||
+	    json_head_has(input, "dataDeps", 4, "[") ||
+	    json_head_has(input, "durationMicros", 4, "0123456789\"") ||
+	    json_head_has_text(input, "type", 4, "COMP_NODE") ||
+	    json_head_has_text(input, "type", 4, "COMM_COLL_NODE"))
 		return TRUE;
 	return sniff_messages((const guint8 *)input->head, input->n_head);
 }

@@ -133,7 +133,8 @@ static void read_attributes(struct json_scan *scan, struct chakra_facts *facts)
 
 /* Lists of dependencies are read in a second look: data first. */
 struct raw_node {
-	gint64 id, start_us, duration_us;
+	gint64 id, start_us, duration_us; /* proto3 leaves out an id that is 0 */
+	gboolean is_node;
 	struct json_text name;
 	struct json_scan data, control;
 	struct chakra_facts facts;
@@ -146,8 +147,10 @@ static void read_member(struct json_scan *scan, const struct json_text *key, str
 	json_peek(scan);
 	switch (member_of(key)) {
 	case MEMBER_ID:
-		if (read_number(scan, &value))
+		if (read_number(scan, &value)) {
 			raw->id = value;
+			raw->is_node = value >= 0;
+		}
 		break;
 	case MEMBER_NAME:
 		if (json_peek(scan) == '"')
@@ -157,6 +160,7 @@ static void read_member(struct json_scan *scan, const struct json_text *key, str
 		break;
 	case MEMBER_TYPE:
 		raw->facts.type = read_type(scan);
+		raw->is_node |= raw->id == 0;
 		break;
 	case MEMBER_CONTROL:
 		raw->control = *scan;
@@ -202,7 +206,7 @@ static void add_raw(struct execution_trace *trace, struct raw_node *raw, guint64
 static gboolean read_node(struct json_scan *scan, guint64 place, gpointer data)
 {
 	struct execution_trace *trace = data;
-	struct raw_node raw = { .id = -1, .duration_us = -1, .facts = CHAKRA_NO_FACTS };
+	struct raw_node raw = { .duration_us = -1, .facts = CHAKRA_NO_FACTS };
 	struct json_text key;
 
 	if (!json_take(scan, '{'))
@@ -211,7 +215,7 @@ static gboolean read_node(struct json_scan *scan, guint64 place, gpointer data)
 		read_member(scan, &key, &raw);
 	if (scan->status != JSON_OK)
 		return FALSE;
-	if (raw.id >= 0)
+	if (raw.is_node)
 		add_raw(trace, &raw, place);
 	else if (
 		trace->nodes

@@ -5,6 +5,7 @@
 
 #include "import/chrome_args.h"
 #include "import/chrome_arrows.h"
+#include "import/sniff_evidence.h"
 
 #define MAX_SPAN_NS (G_GINT64_CONSTANT(400) * 24 * 3600 * 1000000000) /* of a slice */
 
@@ -362,6 +363,8 @@ static void place_row(struct chrome_trace *trace, struct chrome_row *row, guint6
 
 	verdict.stream = chrome_id_is_text(tid) ? 0 : tid;
 	trace->dialect->judge(trace, row, &verdict);
+	if (verdict.place == CHROME_NOWHERE)
+		return;
 	if (duration_ns < 0 || duration_ns > MAX_SPAN_NS) {
 		duration_ns = 0;
 		verdict.flags |= TACHO_SLICE_REPAIRED;
@@ -632,16 +635,22 @@ gboolean chrome_traces_read(struct import *import, const gchar *const *paths, gu
 	return import_each_path(import, paths, n_paths, read_file, (gpointer)dialect, error);
 }
 
+/* A phase, which is one letter, and where or when it was. */
+static gboolean has_events(const struct sniff_input *input)
+{
+	gboolean has_phase = FALSE;
+
+	if (!json_head_has(input, "ph", 3, "\""))
+		return FALSE;
+	for (const gchar *phase = "BEXiIbnesftPCNODMVvRc"; *phase && !has_phase; phase++)
+		has_phase =
+			json_head_has_text(input, "ph", 3, (const gchar[]){ *phase, '"', '\0' });
+	return has_phase && (json_head_has(input, "pid", 3, "0123456789-\"") ||
+			     json_head_has(input, "tid", 3, "0123456789-\"") ||
+			     json_head_has(input, "ts", 3, "0123456789-.\""));
+}
+
 gboolean chrome_trace_sniff(const struct sniff_input *input)
 {
-	const gchar *at = input->head;
-
-	if (input->is_folder)
-		return FALSE;
-	if (g_str_has_prefix(at, "\xef\xbb\xbf"))
-		at += 3;
-	while (g_ascii_isspace(*at))
-		at++;
-	return (*at == '{' || *at == '[') &&
-	       (strstr(at, "\"traceEvents\"") || strstr(at, "\"ph\""));
+	return json_head_has(input, "traceEvents", 2, "[") || has_events(input);
 }

@@ -67,6 +67,7 @@ enum chrome_place {
 	CHROME_ON_THREAD, /* (2) */
 	CHROME_ON_STREAM,
 	CHROME_ASIDE,
+	CHROME_NOWHERE, /* no slice is made of it: its row's `slice` stays TACHO_NONE */
 };
 
 /* What a slice becomes. */

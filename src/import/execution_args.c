@@ -86,6 +86,15 @@ static gboolean get_collective(struct foreign_reader *reader, guint64 place,
 	return TRUE;
 }
 
+static guint get_operation(struct foreign_reader *reader, guint64 place)
+{
+	const struct execution_link *link = find_link((const struct execution_args *)reader, place);
+
+	return link && link->measured && link->measured->operation
+		       ? link->measured->operation(link->measured, link->place)
+		       : 0;
+}
+
 /* --- tensors -------------------------------------------------------------------------------- */
 
 static void fill_tensor(const struct execution_trace *trace, guint32 index, TachoTensor *tensor)
@@ -186,6 +195,7 @@ struct foreign_reader *execution_args_new(struct execution_trace *trace, GArray 
 		.op = get_op,
 		.kernel = get_kernel,
 		.collective = get_collective,
+		.operation = get_operation,
 		.input = get_input,
 		.output = get_output,
 		.args_json = get_args_json,

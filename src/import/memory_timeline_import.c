@@ -5,6 +5,7 @@
  *
  * Each category is a counter: how many bytes of it are held, at each time. Times are in nanoseconds since 1970; -1, in the
  * raw form, is before the recording, which is put at its first time. */
+#include <math.h>
 #include <string.h>
 
 #include "import/execution_json.h"
@@ -16,6 +17,8 @@ static const gchar *const categories[] = {
 	"parameter",  "optimizer state", "input",	    "temporary",
 	"activation", "gradient",	 "autograd detail", "unknown",
 };
+
+#define EARLIEST_NS 1e17 /* 1973: these tools are of later years */
 
 enum { N_CATEGORIES = G_N_ELEMENTS(categories) };
 
@@ -247,9 +250,47 @@ static gboolean read_memory_timeline(struct import *import, const gchar *const *
 }
 
 /* A list that begins with a list of numbers: of four, or long. */
+/* The numbers of a list that begins behind `at`, as far as the head has them and `n_most`; *ret_next: behind them. */
+static guint sniff_numbers(const gchar *at, gdouble *numbers, guint n_most, const gchar **ret_next)
+{
+	guint n = 0;
+
+	while (n < n_most) {
+		gchar *end;
+
+		numbers[n] = g_ascii_strtod(at, &end);
+		if (end == at)
+			break;
+		n++;
+		at = end + strspn(end, " \t\r\n");
+		if (*at != ',')
+			break;
+		at++;
+	}
+	*ret_next = at + strspn(at, " \t\r\n");
+	return n;
+}
+
+static gboolean is_time(gdouble ns, gboolean is_told_by_name)
+{
+	return ns == -1 || (ns >= (is_told_by_name ? 0 : EARLIEST_NS) && ns == floor(ns));
+}
+
+/* "[time, action, bytes, category]", from behind its bracket. */
+static gboolean is_raw_row(const gdouble *numbers, guint n, gboolean is_told_by_name)
+{
+	return n == 4 && is_time(numbers[0], is_told_by_name) && numbers[1] >= 0 &&
+	       numbers[1] <= 4 && numbers[2] == floor(numbers[2]) && numbers[3] >= 0 &&
+	       numbers[3] < N_CATEGORIES;
+}
+
+/* Any matrix of numbers begins alike: times must be of our days, where the name does not tell what it is. */
 static gboolean sniff_memory_timeline(const struct sniff_input *input)
 {
+	gboolean is_told_by_name = strstr(input->name, "mem") || strstr(input->name, ".raw.json");
 	const gchar *at = input->head;
+	gdouble numbers[5];
+	guint n;
 
 	if (input->is_folder)
 		return FALSE;
@@ -259,7 +300,20 @@ static gboolean sniff_memory_timeline(const struct sniff_input *input)
 		if (*at++ != '[')
 			return FALSE;
 	}
-	return strspn(at, "0123456789-, \t\r\n") >= 3 && (strchr(at, ']') || input->n_head > 4096);
+	n = sniff_numbers(at, numbers, G_N_ELEMENTS(numbers), &at);
+	if (*at == ']' && is_raw_row(numbers, n, is_told_by_name))
+		return TRUE;
+	for (guint i = 0; i < n; i++)
+		if (!is_time(numbers[i], is_told_by_name))
+			return FALSE;
+	if (!n)
+		return FALSE;
+	/* the second list is of lists */
+	at = strchr(at, ']');
+	if (!at)
+		return input->n_head > 4096;
+	at += 1 + strspn(at + 1, " \t\r\n,");
+	return *at == '[' && at[1 + strspn(at + 1, " \t\r\n")] == '[';
 }
 
 const struct import_format import_memory_timeline = {

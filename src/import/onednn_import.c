@@ -10,6 +10,7 @@
 
 #include "import/import_format.h"
 #include "import/onednn_row.h"
+#include "import/sniff_evidence.h"
 #include "import/text_lines.h"
 #include "trace/source.h"
 
@@ -307,15 +308,22 @@ static gboolean read_onednn(struct import *import, const gchar *const *paths, gu
 	return n_read > 0;
 }
 
+/* A row that was executed or created, or what the library says of itself. */
+static gboolean is_row(gchar *line)
+{
+	gboolean is_info = strstr(line, "_verbose,info,") || strstr(line, ",info,oneDNN");
+	struct onednn_row row;
+
+	onednn_row_parse(line, &row);
+	return is_info || row.kind == ONEDNN_EXECUTED || row.kind == ONEDNN_CREATED;
+}
+
 static gboolean sniff_onednn(const struct sniff_input *input)
 {
 	static const gchar *const marks[] = { "onednn_verbose,", "dnnl_verbose,", "mkldnn_verbose,",
 					      "MKL_VERBOSE " };
 
-	for (guint i = 0; !input->is_folder && i < G_N_ELEMENTS(marks); i++)
-		if (strstr(input->head, marks[i]))
-			return TRUE;
-	return FALSE;
+	return sniff_log_lines(input, marks, G_N_ELEMENTS(marks), 2, 50, is_row);
 }
 
 const struct import_format import_onednn = {

@@ -12,6 +12,7 @@
 #include "import/execution_json.h"
 #include "import/execution_link.h"
 #include "import/kineto_event.h"
+#include "import/sniff_evidence.h"
 
 enum {
 	MAX_GROUP_SIZE = 1 << 16,
@@ -452,7 +453,10 @@ static gboolean sniff_pytorch_et(const struct sniff_input *input)
 {
 	const gchar *nodes = strstr(input->head, "\"nodes\"");
 
-	return nodes && memchr(input->head, '{', 16) && !strstr(input->head, "\"traceEvents\"") &&
+	return nodes &&
+	       (json_head_has(input, "nodes", 1, "[") ||
+		json_head_has_text(input, "schema", 1, "1.")) &&
+	       !strstr(input->head, "\"traceEvents\"") &&
 	       (strstr(nodes, "\"rf_id\"") || strstr(nodes, "\"op_schema\"") ||
 		strstr(nodes, "[pytorch|profiler|execution_"));
 }

@@ -13,6 +13,7 @@
 #include "import/chrome_events.h"
 #include "import/rocm_events.h"
 #include "import/rocm_files.h"
+#include "import/sniff_evidence.h"
 #include "trace/source.h"
 
 enum role { ROLE_OTHER, ROLE_HIP, ROLE_HSA, ROLE_MARKERS, ROLE_COPY, ROLE_GPU };
@@ -216,7 +217,7 @@ static gboolean sniff(const struct sniff_input *input)
 					      "\"Markers and Ranges\"", "\"COPY\"", "\"GPU0\"" };
 	gsize n = MIN(input->n_head, MAX_LOOKED_AT);
 
-	if (!memmem(input->head, n, "\"traceEvents\"", strlen("\"traceEvents\"")) ||
+	if (!json_head_has(input, "traceEvents", 1, "[") ||
 	    !memmem(input->head, n, "\"sort_index\"", strlen("\"sort_index\"")))
 		return FALSE;
 	for (guint i = 0; i < G_N_ELEMENTS(words); i++)

@@ -14,6 +14,7 @@
 #include "import/json_stream.h"
 #include "import/rocm_events.h"
 #include "import/rocm_files.h"
+#include "import/sniff_evidence.h"
 #include "trace/source.h"
 
 enum {
@@ -706,7 +707,8 @@ static gboolean sniff(const struct sniff_input *input)
 		return FALSE;
 	at++;
 	at += strspn(at, " \t\r\n");
-	return g_str_has_prefix(at, "\"rocprofiler-sdk-tool\"");
+	return g_str_has_prefix(at, "\"rocprofiler-sdk-tool\"") &&
+	       json_head_has(input, "rocprofiler-sdk-tool", 1, "[{");
 }
 
 static gboolean is_redundant(const struct sniff_input *input)

@@ -1,4 +1,5 @@
 #include "import/track_book.h"
+#include "import/collective_names.h"
 
 #include <math.h>
 #include <string.h>
@@ -521,9 +522,8 @@ void track_book_finish(struct track_book *book, gint64 base_ns)
 
 TachoSliceKind track_book_kernel_kind(const gchar *name)
 {
-	return g_str_has_prefix(name, "nccl") || g_str_has_prefix(name, "rccl")
-		       ? TACHO_SLICE_COLLECTIVE
-		       : TACHO_SLICE_KERNEL;
+	return is_communication_kernel(name, strlen(name)) ? TACHO_SLICE_COLLECTIVE
+							   : TACHO_SLICE_KERNEL;
 }
 
 /* Whether that is what people call a training step: the length of what names its sort, 0: it is not. The

@@ -1,4 +1,5 @@
 #include "import/xla_lines.h"
+#include "import/collective_names.h"
 
 #include <string.h>
 
@@ -65,19 +66,15 @@ static gboolean is_collective_category(const gchar *category)
 static TachoSliceKind kind_on_stream(const struct xla_event *event)
 {
 	static const gchar *const copies[] = { "Memcpy", "memcpy", "CopyDevice", "CopyHost" };
-	static const gchar *const collectives[] = { "nccl", "rccl" };
+	gboolean is_communication = is_communication_kernel(event->name, strlen(event->name));
 
 	if (event->has_memset || g_str_has_prefix(event->name, "Memset"))
 		return TACHO_SLICE_MEMSET;
 	if (event->has_kernel)
-		return has_prefix_of(event->name, collectives, G_N_ELEMENTS(collectives))
-			       ? TACHO_SLICE_COLLECTIVE
-			       : TACHO_SLICE_KERNEL;
+		return is_communication ? TACHO_SLICE_COLLECTIVE : TACHO_SLICE_KERNEL;
 	if (event->has_memcpy || has_prefix_of(event->name, copies, G_N_ELEMENTS(copies)))
 		return TACHO_SLICE_MEMCPY;
-	return has_prefix_of(event->name, collectives, G_N_ELEMENTS(collectives))
-		       ? TACHO_SLICE_COLLECTIVE
-		       : TACHO_SLICE_KERNEL;
+	return is_communication ? TACHO_SLICE_COLLECTIVE : TACHO_SLICE_KERNEL;
 }
 
 /* What begins something asynchronous takes next to nothing; what ends it waits. Control flow holds the events

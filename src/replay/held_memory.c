@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/memory_blocks.h"
+#include "analyze/table_internal.h"
 #include "graph/rank_copies.h"
 #include "replay/replay_memory.h"
 
@@ -128,6 +129,7 @@ static const gchar *owner_name(const TachoGraph *graph, guint32 slice)
 struct owner {
 	const gchar *name;
 	gint64 n_blocks, bytes;
+	gint64 recorded_bytes, cast_bytes; /* before what-ifs; of `bytes`, what they cast */
 };
 
 static gint compare_owners(gconstpointer a, gconstpointer b)
@@ -147,11 +149,10 @@ static GArray *find_owners(const TachoGraph *graph, const GArray *changes, guint
 
 	for (guint i = from; i < to; i++) {
 		const struct held_change *change = &g_array_index(changes, struct held_change, i);
-		struct owner new_owner = { owner_name(graph, g_array_index(graph->blocks,
-									   struct graph_block,
-									   change->block)
-								     .slice),
-					   0, 0 };
+		const struct graph_block *block =
+			&g_array_index(graph->blocks, struct graph_block, change->block);
+		struct owner new_owner = { .name = owner_name(graph, block->slice) }, *owner;
+		gint64 sign = change->bytes > 0 ? 1 : -1;
 		guint index = GPOINTER_TO_UINT(g_hash_table_lookup(index_of, new_owner.name));
 
 		if (index == 0) {
@@ -160,9 +161,11 @@ static GArray *find_owners(const TachoGraph *graph, const GArray *changes, guint
 			g_hash_table_insert(index_of, (gpointer)new_owner.name,
 					    GUINT_TO_POINTER(index));
 		}
-		g_array_index(owners, struct owner, index - 1).bytes += change->bytes;
-		g_array_index(owners, struct owner, index - 1).n_blocks +=
-			change->bytes > 0 ? 1 : -1;
+		owner = &g_array_index(owners, struct owner, index - 1);
+		owner->bytes += change->bytes;
+		owner->n_blocks += sign;
+		owner->recorded_bytes += sign * block->recorded_bytes;
+		owner->cast_bytes += block->is_cast ? change->bytes : 0;
 	}
 	g_array_sort(owners, compare_owners);
 	return owners;
@@ -174,9 +177,12 @@ static TachoTable *owner_table(const TachoGraph *graph, const GArray *changes, g
 		{ "name", "handed out in", TACHO_COLUMN_TEXT, 0, .is_flexible = TRUE },
 		{ "blocks", "blocks", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
 		{ "bytes", "bytes", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
+		{ "recorded_bytes", "recorded B", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
+		{ "cast_bytes", "casts B", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
 	};
 	TachoTable *table = tacho_table_new("peak_owners", columns, G_N_ELEMENTS(columns));
 	g_autoptr(GArray) owners = find_owners(graph, changes, from, to);
+	gboolean is_changed = FALSE;
 
 	for (guint i = 0; i < owners->len; i++) {
 		const struct owner *owner = &g_array_index(owners, struct owner, i);
@@ -187,6 +193,13 @@ static TachoTable *owner_table(const TachoGraph *graph, const GArray *changes, g
 		tacho_table_text(table, owner->name);
 		tacho_table_integer(table, owner->n_blocks);
 		tacho_table_integer(table, owner->bytes);
+		tacho_table_integer(table, owner->recorded_bytes);
+		tacho_table_integer(table, owner->cast_bytes);
+		is_changed |= owner->bytes != owner->recorded_bytes;
+	}
+	if (!is_changed) {
+		table_hide_column(table, "recorded_bytes");
+		table_hide_column(table, "cast_bytes");
 	}
 	return table;
 }

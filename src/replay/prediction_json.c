@@ -125,7 +125,8 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 /* What is held, and who holds it at the peak. */
 static void write_memory(JsonWriter *json, const TachoPrediction *prediction)
 {
-	static const gchar *const owner_keys[] = { "name", "blocks", "bytes", NULL };
+	static const gchar *const owner_keys[] = { "name",	     "blocks",	   "bytes",
+						   "recorded_bytes", "cast_bytes", NULL };
 	static const gchar *const peak_keys[] = { "rank", "memory", "peak_bytes", "at_ms", NULL };
 	static const gchar *const curve_keys[] = { "at_ms", "held_bytes", NULL };
 

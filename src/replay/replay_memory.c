@@ -143,6 +143,7 @@ static void find_memory_of_rank(TachoGraph *graph, const struct memory_places *p
 			.slice = from->slice,
 			.address = from->address,
 			.bytes = from->bytes,
+			.recorded_bytes = from->bytes,
 			.device = from->device,
 			.begin = { G_MININT64, TACHO_NONE, 0 },
 			.end = { G_MAXINT64, TACHO_NONE, 0 },

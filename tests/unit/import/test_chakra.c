@@ -234,6 +234,41 @@ static void test_json(void)
 	g_assert_cmpuint(second->problems->len, ==, 1);
 }
 
+/* Whoever writes proto3 leaves out an id that is 0, in messages and in their JSON. */
+static void assert_first_is_0(const TachoTimeline *timeline)
+{
+	g_assert_cmpuint(timeline->slices.n, ==, 2);
+	assert_times(timeline, "first", 0, 5);
+	assert_times(timeline, "second", 5, 7);
+	g_assert_cmpuint(count_flows(timeline, TACHO_FLOW_DATA), ==, 1);
+	g_assert_null(tacho_timeline_find_problem(timeline, "unknown_record"));
+}
+
+static void test_id_0(void)
+{
+	/* metadata; { name "first", type 4, 5 us }; { id 1, name "second", type 4, after 0, 7 us } */
+	static const gchar messages[] = "\x07\x0a\x05"
+					"0.0.4"
+					"\x0b\x12\x05"
+					"first"
+					"\x18\x04\x38\x05"
+					"\x11\x08\x01\x12\x06"
+					"second"
+					"\x18\x04\x2a\x01\x00\x38\x07";
+	static const gchar lines[] =
+		"{\"version\": \"0.0.4\"}\n"
+		"{\"name\": \"first\", \"type\": \"COMP_NODE\", \"durationMicros\": \"5\"}\n"
+		"{\"id\": \"1\", \"name\": \"second\", \"type\": \"COMP_NODE\", "
+		"\"durationMicros\": \"7\", \"dataDeps\": [\"0\"]}\n";
+	gchar *path = foreign_write("zero.0.et", messages, sizeof(messages) - 1);
+	g_autoptr(TachoTimeline) binary = foreign_open(path);
+	g_autoptr(TachoTimeline) json = foreign_open_text("zero.0.json", lines);
+
+	assert_first_is_0(binary);
+	assert_first_is_0(json);
+	foreign_remove(path);
+}
+
 /* Where nodes tell when they began, that holds. */
 static void test_told_times(void)
 {
@@ -365,6 +400,7 @@ int main(int argc, char **argv)
 	}
 	g_test_add_func("/chakra/messages", test_messages);
 	g_test_add_func("/chakra/json", test_json);
+	g_test_add_func("/chakra/id_0", test_id_0);
 	g_test_add_func("/chakra/told_times", test_told_times);
 	g_test_add_func("/chakra/circle", test_circle);
 	g_test_add_func("/chakra/broken", test_broken);

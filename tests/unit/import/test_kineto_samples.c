@@ -465,6 +465,27 @@ static void test_trace_compare(void)
 }
 
 /* "Ranks": of two files of one rank the first is read. */
+static void assert_step(const gchar *name, gint64 duration_ns)
+{
+	g_autoptr(TachoTimeline) timeline = open_sample(name);
+	const TachoStep *step;
+
+	if (!timeline)
+		return;
+	step = &g_array_index(timeline->steps, TachoStep, 0);
+	g_assert_cmpuint(timeline->steps->len, ==, 1);
+	g_assert_cmpint(step->end_ns - step->start_ns, ==, duration_ns);
+	g_assert_null(tacho_timeline_find_problem(timeline, "overlap"));
+}
+
+/* Python stacks: the region of the step begins in profiler.step() and outlasts it. */
+static void test_python_stacks(void)
+{
+	assert_step("tracelens/h100/Falconsai_nsfw_image_detection__1016002.json.gz", 7894065);
+	assert_step("tracelens/mi300/google_owlv2-large-patch14-ensemble__1016001.json.gz",
+		    1096360466);
+}
+
 static void test_two_of_a_rank(void)
 {
 	g_autofree gchar *first = sample_path("hta/trace_compare/base/base.json.gz");
@@ -500,6 +521,74 @@ static void test_no_device(void)
 	g_assert_cmpuint(tacho_table_n_rows(kernels), ==, 0);
 	g_assert_cmpuint(tacho_table_n_rows(device), ==, 0);
 	g_assert_cmpuint(tacho_table_n_notes(queue), >, 0);
+}
+
+#define NCCL_DATA "hta/nccl_parser_config/nccl_data.json.gz"
+#define RESNET_0  "kineto/samples/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz"
+#define RESNET_4  "kineto/samples/resnet50_num_workers_4/worker0.1623212756351.pt.trace.json.gz"
+#define NS_TRACE  "hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz"
+
+/* The highest value of the rows whose `by` is `what`. */
+static gdouble highest(const TachoTable *table, const gchar *by, const gchar *what,
+		       const gchar *key)
+{
+	gdouble most = 0;
+
+	for (guint row = 0; row < tacho_table_n_rows(table); row++)
+		if (strcmp(tacho_table_cell_text(table, row, by), what) == 0)
+			most = MAX(most, tacho_table_cell_number(table, row, key));
+	return most;
+}
+
+/* HTA's get_queue_length_time_series() and get_memory_bw_time_series(), of all that was recorded
+ * (include_last_profiler_step). HTA counts queues in whole microseconds, so the time that all work is queued is the
+ * same but for those. Each piece of work is two rows of HTA's. */
+static void test_curves(void)
+{
+	static const struct {
+		const gchar *file, *by, *what;
+		guint rows;
+		gdouble most, queued_us;
+	} expected[] = {
+		{ NCCL_DATA, "kind", "DtoD", 1920, 605.200946, 0 },
+		{ NCCL_DATA, "kind", "memset", 228, 1925.218225, 0 },
+		{ NCCL_DATA, "stream", "stream 7 ", 7506, 10, 137097 },
+		{ NCCL_DATA, "stream", "stream 40 ", 42, 1, 1942 },
+		{ RESNET_4, "kind", "HtoD", 24, 6.678772, 0 },
+		{ RESNET_4, "kind", "memset", 756, 1057.298714, 0 },
+		{ RESNET_4, "stream", "stream 7", 18516, 522, 54419803 },
+		{ RESNET_0, "kind", "HtoD", 24, 10.720610, 0 },
+		{ RESNET_0, "kind", "memset", 624, 1048.576, 0 },
+		{ RESNET_0, "stream", "stream 7", 18192, 569, 100310427 },
+		{ NS_TRACE, "kind", "DtoD", 3200, 405.705230, 0 },
+		{ NS_TRACE, "kind", "memset", 290, 904.638037, 0 },
+		{ NS_TRACE, "stream", "stream 7 ", 12190, 1022, 418903257 },
+	};
+	TachoFilter whole = TACHO_FILTER_INIT;
+
+	whole.is_whole = TRUE;
+	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+		g_autoptr(TachoTimeline) timeline = open_sample(expected[i].file);
+		gboolean is_queue = strcmp(expected[i].by, "stream") == 0;
+		g_autoptr(TachoTable) sums = NULL, curve = NULL;
+
+		if (!timeline)
+			return;
+		sums = is_queue ? tacho_view_queue(timeline, &whole)
+				: tacho_view_bandwidth(timeline, &whole);
+		curve = is_queue ? tacho_view_queue_curve(timeline, &whole)
+				 : tacho_view_bandwidth_curve(timeline, &whole);
+		g_assert_cmpfloat(highest(sums, expected[i].by, expected[i].what, "count"), ==,
+				  expected[i].rows / 2);
+		g_assert_cmpfloat_with_epsilon(highest(curve, expected[i].by, expected[i].what,
+						       is_queue ? "depth" : "gb_per_s"),
+					       expected[i].most, 1e-6);
+		if (is_queue)
+			g_assert_cmpfloat_with_epsilon(
+				highest(sums, "stream", expected[i].what, "wait_mean_us") *
+					expected[i].rows / 2,
+				expected[i].queued_us, expected[i].rows / 40.0);
+	}
 }
 
 /* A16: a device of a kind of its own, no steps, and each row of the file is there. */
@@ -601,8 +690,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/kineto_samples/device-waits", test_device_waits);
 	g_test_add_func("/kineto-samples/event-of-stream", test_event_of_stream);
 	g_test_add_func("/kineto_samples/trace-compare", test_trace_compare);
+	g_test_add_func("/kineto_samples/python-stacks", test_python_stacks);
 	g_test_add_func("/kineto_samples/two-of-a-rank", test_two_of_a_rank);
 	g_test_add_func("/kineto_samples/no-device", test_no_device);
+	g_test_add_func("/kineto_samples/curves", test_curves);
 	g_test_add_func("/kineto_samples/other-device", test_other_device);
 	g_test_add_func("/kineto_samples/kernel-union", test_kernel_union);
 	g_test_add_func("/kineto_samples/eight-ranks", test_eight_ranks);

@@ -263,8 +263,8 @@ static void test_categories(void)
 		" [0, 400, 0, 0, 4, 64, 8, 0, 96], [0, 400, 0, 0, 4, 0, 8, 0, 96]]]";
 	static const gchar wrong[] = "[[5000, 2, 64, 4], [5000, 2, 64], [5000, 2, 64, 9], 7]";
 	g_autoptr(TachoTimeline) first = foreign_open_text("x.raw.json", raw);
-	g_autoptr(TachoTimeline) second = foreign_open_text("y.json", table);
-	g_autoptr(TachoTimeline) third = foreign_open_text("z.json", wrong);
+	g_autoptr(TachoTimeline) second = foreign_open_text("y.memory.json", table);
+	g_autoptr(TachoTimeline) third = foreign_open_text("z.memory.json", wrong);
 	TachoFilter filter = TACHO_FILTER_INIT;
 	g_autoptr(TachoTable) curve = NULL;
 
