@@ -91,14 +91,17 @@ MODELS = {"cnn": SmallCnn, "mlp": Mlp, "transformer": SmallTransformer}
 class Noise(Dataset):
     """Sample i is the same in every run, whoever reads it."""
 
-    def __init__(self, n_samples, shape):
+    def __init__(self, n_samples, shape, read_ms):
         self.n_samples = n_samples
         self.shape = shape
+        self.read_ms = read_ms
 
     def __len__(self):
         return self.n_samples
 
     def __getitem__(self, index):
+        if self.read_ms:
+            time.sleep(self.read_ms / 1000)
         generator = torch.Generator().manual_seed(index)
         return torch.randn(self.shape, generator=generator), index % N_CLASSES
 
@@ -111,6 +114,8 @@ def parse_arguments():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--batch", type=int, default=32, help="samples a rank and step")
     parser.add_argument("--workers", type=int, default=0, help="data-loader processes a rank")
+    parser.add_argument("--read-ms", type=float, default=0,
+                        help="milliseconds that a sample takes to be read, as from a slow disk")
     parser.add_argument("--bucket-mb", type=float, default=25, help="DDP's bucket_cap_mb")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--step-times", action="store_true", help="print a line of JSON a rank")
@@ -144,7 +149,8 @@ def main():
     torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
     model = make_model(arguments)
-    data = Noise(arguments.steps * arguments.batch * world_size, model.sample_shape)
+    data = Noise(arguments.steps * arguments.batch * world_size, model.sample_shape,
+                 arguments.read_ms)
     mine = torch.utils.data.Subset(data, range(rank, len(data), world_size))
     loader = DataLoader(mine, batch_size=arguments.batch, num_workers=arguments.workers)
     if world_size > 1:

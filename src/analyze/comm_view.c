@@ -5,21 +5,17 @@
  * algorithm's is size / transfer time; the bus bandwidth scales it by what the algorithm must move,
  * so that it compares with the speed of a link whatever the number of ranks.
  *
- * A rank is late in a collective when it queued it last; by how much is how long the other ranks
- * had waited for it then, on average. */
+ * late_ranks.h says who is late. */
 #include <tacho/analyze.h>
 
 #include <math.h>
 #include <string.h>
 
+#include "analyze/absence.h"
+#include "analyze/late_ranks.h"
 #include "analyze/selection.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
-
-struct lateness {
-	guint64 n_last;
-	gdouble waited_ns; /* sum over these of the others' mean waiting */
-};
 
 struct comm_group {
 	guint32 name, process_group;
@@ -30,7 +26,7 @@ struct comm_group {
 	gdouble timed_bytes; /* what nccl-tests calls the size */
 	gdouble transfer_ns; /* of the timed ones */
 	gdouble total_ns, wait_ns; /* means over the members */
-	GArray *late;		   /* struct lateness, by rank index */
+	GArray *rows;		   /* guint32: its collectives */
 };
 
 static const TachoColumn columns[] = {
@@ -56,6 +52,7 @@ static const TachoColumn columns[] = {
 	{ .key = "bytes", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 	{ .key = "ranks", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 	{ .key = "calls_per_step", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	{ .key = "late_is_sure", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
 };
 
 /* What the members of one collective say together. */
@@ -63,9 +60,7 @@ struct timing {
 	gint64 last_end_ns;
 	gdouble total_ns, wait_ns; /* sums over the members */
 	guint32 n_members;	   /* of the chosen ranks */
-	guint32 last_rank;	   /* index of the rank that queued last */
-	gint64 last_begin_ns;
-	gboolean is_whole; /* every rank is there, and ended */
+	gboolean is_whole;	   /* every rank is there, and ended */
 };
 
 /* "nccl:_all_gather_base" is an all-gather: names come with prefixes and variants. */
@@ -103,8 +98,7 @@ static gdouble bus_factor(const gchar *name, gdouble n)
 static struct timing measure(const struct selection *selection, const TachoCollective *collective)
 {
 	const TachoTimeline *timeline = selection->timeline;
-	struct timing timing = { .last_begin_ns = G_MININT64,
-				 .last_end_ns = G_MININT64,
+	struct timing timing = { .last_end_ns = G_MININT64,
 				 .is_whole = collective->n_members > 1 &&
 					     collective->n_members == collective->n_expected };
 
@@ -118,10 +112,6 @@ static struct timing measure(const struct selection *selection, const TachoColle
 		timing.last_end_ns = MAX(timing.last_end_ns, end_ns);
 		if (timeline->slices.flags[slice] & TACHO_SLICE_OPEN)
 			timing.is_whole = FALSE;
-		if (start_ns > timing.last_begin_ns) {
-			timing.last_begin_ns = start_ns;
-			timing.last_rank = rank;
-		}
 		if (!selection_takes_rank(selection, rank))
 			continue;
 		timing.n_members++;
@@ -155,8 +145,7 @@ static guint bits_of(guint64 bytes)
 	return bytes ? 64 - (guint)__builtin_clzll(bytes) : 0;
 }
 
-static struct comm_group *find_group(GArray *groups, const TachoCollective *collective,
-				     guint n_rank_indices)
+static struct comm_group *find_group(GArray *groups, const TachoCollective *collective)
 {
 	struct comm_group group = { .name = collective->name,
 				    .process_group = collective->group,
@@ -169,40 +158,21 @@ static struct comm_group *find_group(GArray *groups, const TachoCollective *coll
 		    known->size_class == group.size_class)
 			return known;
 	}
-	group.late = g_array_sized_new(FALSE, TRUE, sizeof(struct lateness), n_rank_indices);
-	g_array_set_size(group.late, n_rank_indices);
+	group.rows = g_array_new(FALSE, FALSE, sizeof(guint32));
 	g_array_append_val(groups, group);
 	return &g_array_index(groups, struct comm_group, groups->len - 1);
 }
 
-/* Lateness looks at all ranks, the chosen ones or not: who was waited for is the question. Where all came at
- * once nobody was late. */
-static void count_lateness(const TachoTimeline *timeline, const TachoCollective *collective,
-			   const struct timing *timing, struct comm_group *group)
-{
-	struct lateness *late = &g_array_index(group->late, struct lateness, timing->last_rank);
-	gdouble waited_ns = 0;
-
-	for (guint32 i = 0; i < collective->n_members; i++) {
-		guint32 slice =
-			g_array_index(timeline->members, guint32, collective->first_member + i);
-
-		waited_ns += (gdouble)(timing->last_begin_ns - timeline->slices.start_ns[slice]);
-	}
-	if (waited_ns <= 0)
-		return;
-	late->n_last++;
-	late->waited_ns += waited_ns / (collective->n_members - 1);
-}
-
-static void count_collective(const struct selection *selection, GArray *groups,
-			     const TachoCollective *collective)
+static void count_collective(const struct selection *selection, GArray *groups, guint32 row)
 {
 	const TachoTimeline *timeline = selection->timeline;
+	const TachoCollective *collective =
+		&g_array_index(timeline->collectives, TachoCollective, row);
 	const gchar *name = tacho_timeline_string(timeline, collective->name);
 	struct timing timing = measure(selection, collective);
-	struct comm_group *group = find_group(groups, collective, timeline->ranks->len);
+	struct comm_group *group = find_group(groups, collective);
 
+	g_array_append_val(group->rows, row);
 	group->count++;
 	group->bytes += collective->bytes;
 	group->n_ranks = MAX(group->n_ranks, MAX(collective->n_expected, collective->n_members));
@@ -213,7 +183,6 @@ static void count_collective(const struct selection *selection, GArray *groups,
 	group->n_timed++;
 	group->timed_bytes += (gdouble)collective->bytes * size_factor(name, collective->n_members);
 	group->transfer_ns += (gdouble)(timing.last_end_ns - collective->last_begin_ns);
-	count_lateness(timeline, collective, &timing, group);
 }
 
 static gchar *size_text(guint bits)
@@ -221,43 +190,35 @@ static gchar *size_text(guint bits)
 	static const gchar *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	guint low = bits ? bits - 1 : 0; /* 2^low <= bytes < 2^(low + 1) */
 
-	if (bits == 0)
-		return g_strdup("0 B");
+	if (bits == 0) /* not known */
+		return NULL;
 	return g_strdup_printf("%u-%u %s", 1u << low % 10, 2u << low % 10, units[low / 10]);
 }
 
-static guint latest_rank(const GArray *late)
+/* Whoever is chosen: who is late is a question to all ranks. */
+static void add_lateness(TachoTable *table, const struct selection *all_ranks,
+			 const struct late_ranks *late)
 {
-	guint latest = 0;
+	const struct late_rank *rank;
 
-	for (guint i = 1; i < late->len; i++)
-		if (g_array_index(late, struct lateness, i).n_last >
-		    g_array_index(late, struct lateness, latest).n_last)
-			latest = i;
-	return latest;
-}
-
-static void add_lateness(TachoTable *table, const TachoTimeline *timeline,
-			 const struct comm_group *group)
-{
-	guint rank_index = latest_rank(group->late);
-	const struct lateness *late = &g_array_index(group->late, struct lateness, rank_index);
-
-	if (late->n_last == 0) {
+	if (late->late == TACHO_NONE) {
 		for (guint i = 0; i < 3; i++)
 			tacho_table_null(table);
 		return;
 	}
-	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
-	tacho_table_number(table, 100.0 * (gdouble)late->n_last / (gdouble)group->n_timed);
-	tacho_table_number(table, MS(late->waited_ns) / (gdouble)late->n_last);
+	rank = late_ranks_at(late, late->late);
+	tacho_table_integer(table,
+			    g_array_index(all_ranks->timeline->ranks, TachoRank, late->late).rank);
+	tacho_table_number(table, 100.0 * (gdouble)rank->n_last / (gdouble)rank->n_collectives);
+	tacho_table_number(table, MS(rank->last_ns) / (gdouble)rank->n_last);
 }
 
 static void add_row(TachoTable *table, const struct selection *selection,
-		    const struct comm_group *group)
+		    const struct selection *all_ranks, const struct comm_group *group)
 {
 	const gchar *name = tacho_timeline_string(selection->timeline, group->name);
 	g_autofree gchar *size = size_text(group->size_class);
+	g_autoptr(late_ranks) late = late_ranks_new(all_ranks, group->rows);
 	gdouble algorithm =
 		group->timed_bytes ? group->timed_bytes / group->transfer_ns : (gdouble)NAN;
 
@@ -269,49 +230,31 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_number(table, group->n_timed ? MS(group->transfer_ns) : (gdouble)NAN);
 	tacho_table_number(table, MS(group->wait_ns));
 	tacho_table_number(table, algorithm * bus_factor(name, group->n_ranks));
-	add_lateness(table, selection->timeline, group);
+	add_lateness(table, all_ranks, late);
 	tacho_table_number(table, algorithm);
 	tacho_table_number(table, MS(group->total_ns));
-	tacho_table_number(table, (gdouble)group->bytes / (gdouble)group->count);
-	tacho_table_integer(table, (gint64)MIN(group->bytes, G_MAXINT64));
+	tacho_table_number(table,
+			   size ? (gdouble)group->bytes / (gdouble)group->count : (gdouble)NAN);
+	if (size)
+		tacho_table_integer(table, (gint64)MIN(group->bytes, G_MAXINT64));
+	else
+		tacho_table_null(table);
 	tacho_table_integer(table, group->n_ranks);
 	tacho_table_number(table, (gdouble)group->count * selection->n_ranks /
 					  selection_n_steps(selection));
+	if (late->late != TACHO_NONE)
+		tacho_table_boolean(table, late->is_sure);
+	else
+		tacho_table_null(table);
 }
 
-/* Who was late, over all rows: the answer most come for. */
-static void note_lateness(TachoTable *table, const TachoTimeline *timeline, const GArray *groups)
+/* Who is late, over all rows: the answer most come for. */
+static void note_lateness(TachoTable *table, const struct selection *all_ranks)
 {
-	g_autoptr(GArray) all = g_array_new(FALSE, TRUE, sizeof(struct lateness));
-	guint64 n_timed = 0;
-	const struct lateness *late;
-	guint rank_index;
+	g_autoptr(GArray) rows = late_ranks_rows(all_ranks);
+	g_autoptr(late_ranks) late = late_ranks_new(all_ranks, rows);
 
-	g_array_set_size(all, timeline->ranks->len);
-	for (guint i = 0; i < groups->len; i++) {
-		const struct comm_group *group = &g_array_index(groups, struct comm_group, i);
-
-		n_timed += group->n_timed;
-		for (guint rank = 0; rank < all->len; rank++) {
-			struct lateness *sum = &g_array_index(all, struct lateness, rank);
-
-			sum->n_last += g_array_index(group->late, struct lateness, rank).n_last;
-			sum->waited_ns +=
-				g_array_index(group->late, struct lateness, rank).waited_ns;
-		}
-	}
-	if (n_timed == 0)
-		return;
-	rank_index = latest_rank(all);
-	late = &g_array_index(all, struct lateness, rank_index);
-	if (late->n_last == 0)
-		return;
-	tacho_table_note(table,
-			 "Rank %d was last in %.0f %% of %" G_GUINT64_FORMAT
-			 " collectives; the others had waited %.2f ms for it on average.",
-			 g_array_index(timeline->ranks, TachoRank, rank_index).rank,
-			 100.0 * (gdouble)late->n_last / (gdouble)n_timed, n_timed,
-			 MS(late->waited_ns) / (gdouble)late->n_last);
+	late_ranks_note(late, all_ranks, table);
 }
 
 static void note_missing(TachoTable *table, const GArray *groups)
@@ -334,32 +277,39 @@ static void note_missing(TachoTable *table, const GArray *groups)
 
 static void release_group(gpointer data)
 {
-	g_array_unref(((struct comm_group *)data)->late);
+	g_array_unref(((struct comm_group *)data)->rows);
 }
 
 TachoTable *tacho_view_comm(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("comm", columns, G_N_ELEMENTS(columns));
 	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct comm_group));
-	struct selection selection;
+	TachoFilter all_ranks_filter = TACHO_FILTER_INIT;
+	struct selection selection, all_ranks;
 
+	if (filter)
+		all_ranks_filter = *filter;
+	all_ranks_filter.rank = -1;
 	g_array_set_clear_func(groups, release_group);
 	selection_init(&selection, timeline, filter);
-	for (guint i = 0; i < timeline->collectives->len; i++) {
+	selection_init(&all_ranks, timeline, &all_ranks_filter);
+	for (guint32 i = 0; i < timeline->collectives->len; i++) {
 		const TachoCollective *collective =
 			&g_array_index(timeline->collectives, TachoCollective, i);
 		const gchar *name = tacho_timeline_string(timeline, collective->name);
 
 		if (is_chosen(&selection, collective) && selection_takes_name(&selection, name))
-			count_collective(&selection, groups, collective);
+			count_collective(&selection, groups, i);
 	}
 	for (guint i = 0; i < groups->len; i++)
-		add_row(table, &selection, &g_array_index(groups, struct comm_group, i));
+		add_row(table, &selection, &all_ranks,
+			&g_array_index(groups, struct comm_group, i));
 	tacho_table_sort(table, "total_ms", TRUE);
-	selection_note_empty(&selection, table, "collectives");
-	note_lateness(table, timeline, groups);
+	absence_note(&selection, table, ABSENT_COLLECTIVES);
+	note_lateness(table, &all_ranks);
 	note_missing(table, groups);
 	selection_note(&selection, table);
+	selection_release(&all_ranks);
 	selection_release(&selection);
 	return table;
 }

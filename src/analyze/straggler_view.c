@@ -1,11 +1,9 @@
 /* straggler_view: which rank the others wait for, how long, and what it does longer than they.
  *
- * A collective waits for the rank that queued it last; what that costs is how long each of the others had
- * waited for it by then. What a rank does longer is told, in means over the same steps, against the rank
+ * late_ranks.h says who is late. What a rank does longer is told, in means over the same steps, against the rank
  * that does it shortest. Waiting is no such thing: who is late waits least.
  *
- * (1) Only collectives that were seen on all their ranks say who was last.
- * (2) Every collective is waited for as much as it waits: caused_wait_ms and waited_ms have the same sum.
+ * Every collective is waited for as much as it waits: caused_wait_ms and waited_ms have the same sum.
  *
  * Meta's Holistic Trace Analysis finds stragglers by when the last long communication kernel of each step
  * begins, for want of matched collectives. */
@@ -13,6 +11,7 @@
 
 #include <math.h>
 
+#include "analyze/late_ranks.h"
 #include "analyze/rank_activity.h"
 #include "analyze/rank_work.h"
 #include "analyze/selection.h"
@@ -30,6 +29,7 @@ static const TachoColumn columns[] = {
 	  .type = TACHO_COLUMN_NUMBER,
 	  .decimals = 2 },
 	{ .key = "waited_ms", .title = "waits", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	{ .key = "net_wait_ms", .title = "net", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "compute_ms", .title = "compute", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "data_wait_ms", .title = "data", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "idle_ms", .title = "idle", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
@@ -41,95 +41,21 @@ static const TachoColumn columns[] = {
 	  .is_flexible = TRUE },
 	{ .key = "longer_work_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
 	{ .key = "host", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "stands_out", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
+	{ .key = "is_sure", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
 };
 
 enum { PART_COMPUTE, PART_DATA, PART_IDLE, N_PARTS };
 static const gchar *const part_names[N_PARTS] = { "compute", "data loading", "idle" };
 
-struct lateness {
-	guint64 n_collectives, n_last;
-	gdouble late_ns;   /* sum over those it was last in of the others' mean waiting */
-	gdouble caused_ns; /* sum of all the others' waiting */
-	gdouble waited_ns;
+struct share {
 	guint n_stretches;
 	gdouble parts_ns[N_PARTS]; /* means over the stretches; IDLE is without DATA */
 };
 
-/* --- who was late ----------------------------------------------------------------------------- */
-
-static guint32 member_slice(const TachoTimeline *timeline, const TachoCollective *collective,
-			    guint32 i)
-{
-	return g_array_index(timeline->members, guint32, collective->first_member + i);
-}
-
-static guint rank_of(const TachoTimeline *timeline, guint32 slice)
-{
-	return tacho_slice_process(timeline, slice)->rank_index;
-}
-
-/* The member that was queued last, or TACHO_NONE where that is not known. */
-static guint32 last_member(const TachoTimeline *timeline, const TachoCollective *collective)
-{
-	guint32 last = TACHO_NONE;
-
-	if (collective->n_members < 2 || collective->n_members != collective->n_expected)
-		return TACHO_NONE;
-	for (guint32 i = 0; i < collective->n_members; i++) {
-		guint32 slice = member_slice(timeline, collective, i);
-
-		if (last == TACHO_NONE ||
-		    timeline->slices.start_ns[slice] > timeline->slices.start_ns[last])
-			last = slice;
-	}
-	return last;
-}
-
-static void count_collective(const struct selection *selection, struct lateness *ranks,
-			     const TachoCollective *collective)
-{
-	const TachoTimeline *timeline = selection->timeline;
-	guint32 last = last_member(timeline, collective);
-	gdouble caused_ns = 0;
-	struct lateness *late;
-	guint cursor = 0;
-
-	if (last == TACHO_NONE || !selection_takes_time(selection, rank_of(timeline, last),
-							timeline->slices.start_ns[last], &cursor))
-		return;
-	for (guint32 i = 0; i < collective->n_members; i++) {
-		guint32 slice = member_slice(timeline, collective, i);
-		struct lateness *rank = &ranks[rank_of(timeline, slice)];
-		gdouble waited_ns = (gdouble)(timeline->slices.start_ns[last] -
-					      timeline->slices.start_ns[slice]);
-
-		rank->n_collectives++;
-		rank->waited_ns += waited_ns;
-		caused_ns += waited_ns;
-	}
-	late = &ranks[rank_of(timeline, last)];
-	late->n_last++;
-	late->caused_ns += caused_ns;
-	late->late_ns += caused_ns / (collective->n_members - 1);
-}
-
-static void count_collectives(const struct selection *selection, struct lateness *ranks)
-{
-	const TachoTimeline *timeline = selection->timeline;
-
-	for (guint i = 0; i < timeline->collectives->len; i++) {
-		const TachoCollective *collective =
-			&g_array_index(timeline->collectives, TachoCollective, i);
-
-		if (selection_takes_name(selection,
-					 tacho_timeline_string(timeline, collective->name)))
-			count_collective(selection, ranks, collective);
-	}
-}
-
 /* --- what it does longer ---------------------------------------------------------------------- */
 
-static void measure_stretch(struct lateness *rank, const struct rank_activity *activity,
+static void measure_stretch(struct share *rank, const struct rank_activity *activity,
 			    const struct interval *stretch)
 {
 	gint64 begin_ns = stretch->begin_ns, end_ns = stretch->end_ns;
@@ -147,7 +73,7 @@ static void measure_stretch(struct lateness *rank, const struct rank_activity *a
 		rank->parts_ns[part] += parts_ns[part] / rank->n_stretches;
 }
 
-static void measure_rank(const struct selection *selection, struct lateness *rank, guint rank_index,
+static void measure_rank(const struct selection *selection, struct share *rank, guint rank_index,
 			 GHashTable *collectives)
 {
 	g_autoptr(GArray) stretches = selection_stretches(selection, rank_index);
@@ -163,7 +89,7 @@ static void measure_rank(const struct selection *selection, struct lateness *ran
 }
 
 /* The part in which the rank is furthest behind the quickest one, and by how much; -1: in none. */
-static gint find_longer(const struct lateness *ranks, guint n_ranks, guint rank,
+static gint find_longer(const struct share *ranks, guint n_ranks, guint rank,
 			gdouble *ret_longer_ns)
 {
 	gint longest = -1;
@@ -204,22 +130,28 @@ static gdouble ratio(gdouble part, gdouble whole)
 	return whole > 0 ? part / whole : (gdouble)NAN;
 }
 
-static void add_row(TachoTable *table, const TachoTimeline *timeline, const struct lateness *ranks,
-		    const struct rank_work *work, guint index)
+static void add_lateness(TachoTable *table, const struct late_rank *rank, gdouble n_steps)
 {
-	const struct lateness *rank = &ranks[index];
+	tacho_table_integer(table, (gint64)rank->n_collectives);
+	tacho_table_integer(table, (gint64)rank->n_last);
+	tacho_table_number(table, 100 * ratio((gdouble)rank->n_last, (gdouble)rank->n_collectives));
+	tacho_table_number(table, MS(ratio(rank->last_ns, (gdouble)rank->n_last)));
+	tacho_table_number(table, MS(ratio(rank->caused_ns, n_steps)));
+	tacho_table_number(table, MS(ratio(rank->waited_ns, n_steps)));
+	tacho_table_number(table, MS(ratio(rank->net_ns, n_steps)));
+}
+
+static void add_row(TachoTable *table, const TachoTimeline *timeline, const struct share *ranks,
+		    const struct late_ranks *late, const struct rank_work *work, guint index)
+{
+	const struct share *rank = &ranks[index];
 	const TachoRank *of = &g_array_index(timeline->ranks, TachoRank, index);
-	gdouble longer_ns, n = rank->n_stretches;
+	gdouble longer_ns;
 	gint longer = find_longer(ranks, timeline->ranks->len, index, &longer_ns);
 
 	tacho_table_row(table);
 	tacho_table_integer(table, of->rank);
-	tacho_table_integer(table, (gint64)rank->n_collectives);
-	tacho_table_integer(table, (gint64)rank->n_last);
-	tacho_table_number(table, 100 * ratio((gdouble)rank->n_last, (gdouble)rank->n_collectives));
-	tacho_table_number(table, MS(ratio(rank->late_ns, (gdouble)rank->n_last)));
-	tacho_table_number(table, MS(ratio(rank->caused_ns, n)));
-	tacho_table_number(table, MS(ratio(rank->waited_ns, n)));
+	add_lateness(table, late_ranks_at(late, index), rank->n_stretches);
 	tacho_table_number(table, MS(rank->parts_ns[PART_COMPUTE]));
 	tacho_table_number(table, MS(rank->parts_ns[PART_DATA]));
 	tacho_table_number(table, MS(rank->parts_ns[PART_IDLE] + rank->parts_ns[PART_DATA]));
@@ -232,48 +164,30 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline, const stru
 		tacho_table_null(table);
 	}
 	tacho_table_text(table, tacho_timeline_string(timeline, of->host));
+	tacho_table_boolean(table, late->late == index);
+	if (late->late == index)
+		tacho_table_boolean(table, late->is_sure);
+	else
+		tacho_table_null(table);
 }
 
-static guint most_waited_for(const struct lateness *ranks, guint n_ranks)
+static gboolean has_clock_apart(const TachoTimeline *timeline)
 {
-	guint most = 0;
-
-	for (guint i = 1; i < n_ranks; i++)
-		if (ranks[i].caused_ns > ranks[most].caused_ns)
-			most = i;
-	return most;
-}
-
-static void note_most(TachoTable *table, const TachoTimeline *timeline,
-		      const struct lateness *ranks)
-{
-	guint most = most_waited_for(ranks, timeline->ranks->len);
-	gdouble caused_ns = 0;
-
-	for (guint i = 0; i < timeline->ranks->len; i++)
-		caused_ns += ranks[i].caused_ns;
-	if (caused_ns > 0)
-		tacho_table_note(
-			table,
-			"%.0f %% of all waiting for a late rank is for rank %d. Times but "
-			"\"by ms\" are a step; \"longer by\" is against the quickest rank.",
-			100.0 * ranks[most].caused_ns / caused_ns,
-			g_array_index(timeline->ranks, TachoRank, most).rank);
+	for (guint i = 0; i < timeline->clocks->len; i++)
+		if (g_array_index(timeline->clocks, TachoClock, i).state == TACHO_CLOCK_APART)
+			return TRUE;
+	return FALSE;
 }
 
 /* Lateness is a difference between two ranks' clocks. */
 static void note_clocks(TachoTable *table, const TachoTimeline *timeline)
 {
 	gint64 doubt_ns = 0;
-	gboolean is_apart = FALSE;
 
-	for (guint i = 0; i < timeline->clocks->len; i++) {
-		const TachoClock *clock = &g_array_index(timeline->clocks, TachoClock, i);
-
-		is_apart |= clock->state == TACHO_CLOCK_APART;
-		doubt_ns = MAX(doubt_ns, clock->uncertainty_ns);
-	}
-	if (is_apart)
+	for (guint i = 0; i < timeline->clocks->len; i++)
+		doubt_ns = MAX(doubt_ns,
+			       g_array_index(timeline->clocks, TachoClock, i).uncertainty_ns);
+	if (has_clock_apart(timeline))
 		tacho_table_note(table, "Some ranks' clocks could not be aligned: between them it "
 					"is not known who was late.");
 	else if (doubt_ns > 0)
@@ -284,25 +198,36 @@ static void note_clocks(TachoTable *table, const TachoTimeline *timeline)
 			MS(doubt_ns));
 }
 
+static void note_unknown(TachoTable *table, const TachoTimeline *timeline)
+{
+	tacho_table_note(table, has_clock_apart(timeline)
+					? "No collective was seen on ranks whose clocks are "
+					  "aligned: who was late is not known."
+					: "No collective there was seen on all its ranks: who was "
+					  "late is not known.");
+}
+
 static void note_lateness(TachoTable *table, const struct selection *selection,
-			  const struct lateness *ranks)
+			  const struct late_ranks *late)
 {
 	const TachoTimeline *timeline = selection->timeline;
-	guint64 n = 0;
 
-	for (guint i = 0; i < timeline->ranks->len; i++)
-		n += ranks[i].n_collectives;
+	late_ranks_note(late, selection, table);
+	if (late->caused_ns > 0)
+		tacho_table_note(table,
+				 "Times but \"by ms\" are a step; \"net\" is how much longer "
+				 "the others wait than the rank does; \"longer by\" is against "
+				 "the quickest rank.");
 	if (timeline->ranks->len < 2)
 		tacho_table_note(table, "Only one rank was recorded: nobody waits for it.");
-	else if (n)
+	else if (late->n_collectives)
 		note_clocks(table, timeline);
 	else
-		tacho_table_note(table, "No collective there was seen on all its ranks: who was "
-					"late is not known.");
+		note_unknown(table, timeline);
 }
 
 static void add_rows(TachoTable *table, const struct selection *selection,
-		     const struct lateness *ranks, gint32 shown_rank)
+		     const struct share *ranks, const struct late_ranks *late, gint32 shown_rank)
 {
 	const TachoTimeline *timeline = selection->timeline;
 	guint n_ranks = timeline->ranks->len;
@@ -316,17 +241,20 @@ static void add_rows(TachoTable *table, const struct selection *selection,
 		if (n_stretches[i] &&
 		    (shown_rank < 0 ||
 		     g_array_index(timeline->ranks, TachoRank, i).rank == shown_rank))
-			add_row(table, timeline, ranks, &work, i);
+			add_row(table, timeline, ranks, late, &work, i);
 	rank_work_release(&work);
-	tacho_table_sort(table, "caused_wait_ms", TRUE);
+	tacho_table_sort(table, "net_wait_ms", TRUE);
+	tacho_table_sort(table, "stands_out", TRUE);
 }
 
 /* Who is late is a question to all ranks; the filter's says whose rows are shown. */
 TachoTable *tacho_view_straggler(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("straggler", columns, G_N_ELEMENTS(columns));
-	g_autofree struct lateness *ranks = g_new0(struct lateness, MAX(timeline->ranks->len, 1u));
+	g_autofree struct share *ranks = g_new0(struct share, MAX(timeline->ranks->len, 1u));
 	g_autoptr(GHashTable) collectives = index_collectives(timeline);
+	g_autoptr(late_ranks) late = NULL;
+	g_autoptr(GArray) rows = NULL;
 	TachoFilter all_ranks = TACHO_FILTER_INIT;
 	struct selection selection;
 
@@ -334,13 +262,13 @@ TachoTable *tacho_view_straggler(const TachoTimeline *timeline, const TachoFilte
 		all_ranks = *filter;
 	all_ranks.rank = -1;
 	selection_init(&selection, timeline, &all_ranks);
-	count_collectives(&selection, ranks);
+	rows = late_ranks_rows(&selection);
+	late = late_ranks_new(&selection, rows);
 	for (guint i = 0; i < timeline->ranks->len; i++)
 		measure_rank(&selection, &ranks[i], i, collectives);
 	if (timeline->ranks->len > 1)
-		add_rows(table, &selection, ranks, filter ? filter->rank : -1);
-	note_most(table, timeline, ranks);
-	note_lateness(table, &selection, ranks);
+		add_rows(table, &selection, ranks, late, filter ? filter->rank : -1);
+	note_lateness(table, &selection, late);
 	selection_note(&selection, table);
 	selection_release(&selection);
 	return table;

@@ -78,13 +78,15 @@ static void test_size_classes(void)
 	table = tacho_view_comm(timeline, NULL);
 	tacho_table_sort(table, "mean_bytes", FALSE);
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 6); /* 1024 and 1500 are one */
-	g_assert_cmpstr(tacho_table_cell_text(table, 0, "size_class"), ==, "0 B");
-	g_assert_true(isnan(tacho_table_cell_number(table, 0, "algorithm_gb_per_s")));
-	g_assert_cmpstr(tacho_table_cell_text(table, 1, "size_class"), ==, "1-2 B");
-	g_assert_cmpstr(tacho_table_cell_text(table, 2, "size_class"), ==, "512-1024 B");
-	g_assert_cmpstr(tacho_table_cell_text(table, 3, "size_class"), ==, "1-2 KiB");
-	EXPECT(table, 3, "count", 2);
-	g_assert_cmpstr(tacho_table_cell_text(table, 5, "size_class"), ==, "8-16 EiB");
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "size_class"), ==, "1-2 B");
+	g_assert_cmpstr(tacho_table_cell_text(table, 1, "size_class"), ==, "512-1024 B");
+	g_assert_cmpstr(tacho_table_cell_text(table, 2, "size_class"), ==, "1-2 KiB");
+	EXPECT(table, 2, "count", 2);
+	g_assert_cmpstr(tacho_table_cell_text(table, 4, "size_class"), ==, "8-16 EiB");
+	g_assert_null(tacho_table_cell_text(table, 5, "size_class")); /* it is not known */
+	g_assert_true(isnan(tacho_table_cell_number(table, 5, "algorithm_gb_per_s")));
+	g_assert_true(isnan(tacho_table_cell_number(table, 5, "mean_bytes")));
+	g_assert_true(isnan(tacho_table_cell_number(table, 5, "bytes")));
 }
 
 static void test_not_whole(void)

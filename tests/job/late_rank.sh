@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Each of two, then of four ranks in turn sleeps a while in every step: all views name it.
+set -eu
+python=${PYTHON:-/usr/bin/python3}
+"$python" -c 'import torch.distributed' 2>/dev/null || { echo "no PyTorch: skipped"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export OMP_NUM_THREADS=1
+
+cat >"$work/job.py" <<'PYTHON'
+import os, sys, time
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+late = dist.get_rank() == int(sys.argv[1])
+model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(128, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(24):
+    if late:
+        time.sleep(0.03)
+    optimizer.zero_grad()
+    model(torch.randn(32, 128)).sum().backward()
+    optimizer.step()
+PYTHON
+
+for ranks in 2 4; do
+	for late in $(seq 0 $((ranks - 1))); do
+		"$TACHO" record -q --force -n $ranks -o "$work/run" -- "$python" "$work/job.py" $late
+		"$TACHO" report "$work/run" >"$work/summary"
+		grep -q "^Rank $late is late:" "$work/summary" || { echo "rank $late of $ranks:"; cat "$work/summary"; exit 1; }
+		"$TACHO" report "$work/run" --view straggler --json >"$work/straggler"
+		"$python" - "$work/straggler" $late <<'PYTHON'
+import json, sys
+rows = json.load(open(sys.argv[1]))
+late = int(sys.argv[2])
+assert rows[0]["rank"] == late and rows[0]["stands_out"] and rows[0]["is_sure"], rows
+assert max(rows, key=lambda row: row["caused_wait_ms"])["rank"] == late, rows
+PYTHON
+		"$TACHO" report "$work/run" --view advise --json | grep -q "\"checker\":\"straggler\",\"rank\":$late," || { echo "no advice about rank $late of $ranks"; exit 1; }
+	done
+done
