@@ -2,14 +2,18 @@
  *
  * A kernel inside a kernel (a BLAS call made by oneDNN) has a row of its own; total counts both.
  * The op of a row is the one that spent most time in it; of what a graph launched, the one that captured it.
- * Rates are over the calls whose flops or bytes
- * are known. */
+ * Rates are over the calls whose flops or bytes are known: of libraries' kernels from their arguments, of devices'
+ * from the operations that launched them (kernel_work). */
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>
 
+#include <math.h>
 #include <string.h>
 
+#include "analyze/absence.h"
 #include "analyze/device_work.h"
+#include "analyze/kernel_work.h"
+#include "analyze/outside_steps.h"
 #include "analyze/table_internal.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
@@ -18,15 +22,22 @@
 struct kernel_group {
 	guint32 name;
 	gchar *shape, *dtype, *text;
-	guint64 count, n_replays, flops, bytes;
+	guint64 count, n_replays;
 	gint64 min_ns, max_ns;
 	gdouble total_ns;
+	gdouble flops, bytes;
 	gdouble flops_ns, bytes_ns; /* time of the calls whose flops, bytes are known */
-	GHashTable *ops;	    /* name id -> gdouble * ns */
+	/* Of the calls on devices whose peak is known: computed, and what they could have. */
+	gdouble compared_flops, peak_flops;
+	GHashTable *ops; /* name id -> gdouble * ns */
 };
 
 static const TachoColumn columns[] = {
-	{ .key = "name", .title = "kernel", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "name",
+	  .title = "kernel",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE,
+	  .is_symbol = TRUE },
 	{ .key = "shape", .title = "shape", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "op", .title = "op", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "share_pct",
@@ -39,6 +50,7 @@ static const TachoColumn columns[] = {
 	{ .key = "replays", .title = "replays", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "gflop_per_s", .title = "GFLOP/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
+	{ .key = "peak_pct", .title = "% peak", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "gb_per_s", .title = "GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
 	{ .key = "dtype", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
 	{ .key = "text", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
@@ -107,7 +119,24 @@ static void count_op(const TachoTimeline *timeline, struct kernel_group *group, 
 	*spent_ns += (gdouble)timeline->slices.duration_ns[slice];
 }
 
-static void count_kernel(const TachoTimeline *timeline, GHashTable *groups, guint32 slice)
+/* `group` has counted the call. */
+static void count_work(struct kernel_works *works, struct kernel_group *group, guint32 slice)
+{
+	struct kernel_work work;
+	gdouble duration_ns = (gdouble)works->timeline->slices.duration_ns[slice];
+
+	if ((group->count - 1) % works->stride || !kernel_works_find(works, slice, &work))
+		return;
+	group->flops += work.flops;
+	group->flops_ns += duration_ns;
+	if (work.peak_flops <= 0)
+		return;
+	group->compared_flops += work.flops;
+	group->peak_flops += work.peak_flops;
+}
+
+static void count_kernel(const TachoTimeline *timeline, GHashTable *groups,
+			 struct kernel_works *works, guint32 slice)
 {
 	TachoKernelArgs args = { .dtype = "", .text = "" };
 	gint64 duration_ns = timeline->slices.duration_ns[slice];
@@ -120,17 +149,19 @@ static void count_kernel(const TachoTimeline *timeline, GHashTable *groups, guin
 	group->total_ns += (gdouble)duration_ns;
 	group->min_ns = MIN(group->min_ns, duration_ns);
 	group->max_ns = MAX(group->max_ns, duration_ns);
-	group->flops += args.flops;
-	group->bytes += args.bytes;
+	group->flops += (gdouble)args.flops;
+	group->bytes += (gdouble)args.bytes;
 	if (args.flops)
 		group->flops_ns += (gdouble)duration_ns;
+	else
+		count_work(works, group, slice);
 	if (args.bytes)
 		group->bytes_ns += (gdouble)duration_ns;
 	count_op(timeline, group, slice);
 }
 
 static void count_track(const struct selection *selection, GHashTable *groups,
-			const TachoTrack *track)
+			struct kernel_works *works, const TachoTrack *track)
 {
 	const TachoTimeline *timeline = selection->timeline;
 	guint rank_index =
@@ -141,7 +172,7 @@ static void count_track(const struct selection *selection, GHashTable *groups,
 		if (timeline->slices.kind[i] == TACHO_SLICE_KERNEL &&
 		    selection_takes_time(selection, rank_index, timeline->slices.start_ns[i],
 					 &cursor))
-			count_kernel(timeline, groups, i);
+			count_kernel(timeline, groups, works, i);
 }
 
 /* The op that spent most; of equals the one with the smaller name id, so that output is stable. */
@@ -165,16 +196,34 @@ static const gchar *main_op(const TachoTimeline *timeline, const struct kernel_g
 	return most_ns < 0 ? NULL : tacho_timeline_string(timeline, best);
 }
 
-static void add_rate(TachoTable *table, guint64 amount, gdouble over_ns)
+static void add_rate(TachoTable *table, gdouble amount, gdouble over_ns)
 {
-	if (amount && over_ns > 0)
-		tacho_table_number(table, (gdouble)amount / (gdouble)over_ns); /* G a second */
+	if (amount > 0 && over_ns > 0)
+		tacho_table_number(table, amount / over_ns); /* G a second */
+	else
+		tacho_table_null(table);
+}
+
+/* More than all means that formula and kernel, or device and peak, do not fit. */
+static gdouble peak_pct(const struct kernel_group *group)
+{
+	gdouble pct = group->peak_flops > 0 ? 100 * group->compared_flops / group->peak_flops
+					    : (gdouble)NAN;
+
+	return pct <= 100 ? pct : (gdouble)NAN;
+}
+
+/* Null where no call told, or not all of them were asked. */
+static void add_sum(TachoTable *table, gdouble amount, gdouble over_ns, guint stride)
+{
+	if (over_ns > 0 && stride == 1)
+		tacho_table_number(table, amount);
 	else
 		tacho_table_null(table);
 }
 
 static void add_row(TachoTable *table, const struct selection *selection,
-		    const struct kernel_group *group)
+		    const struct kernel_group *group, guint stride)
 {
 	tacho_table_row(table);
 	tacho_table_text(table, tacho_timeline_string(selection->timeline, group->name));
@@ -186,14 +235,15 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_integer(table, (gint64)group->n_replays);
 	tacho_table_number(table, US(group->total_ns) / (gdouble)group->count);
 	add_rate(table, group->flops, group->flops_ns);
+	tacho_table_number(table, peak_pct(group));
 	add_rate(table, group->bytes, group->bytes_ns);
 	tacho_table_text(table, group->dtype);
 	tacho_table_text(table, group->text);
 	tacho_table_number(table, (gdouble)group->count / selection_n_steps(selection));
 	tacho_table_number(table, US(group->min_ns));
 	tacho_table_number(table, US(group->max_ns));
-	tacho_table_number(table, (gdouble)group->flops);
-	tacho_table_number(table, (gdouble)group->bytes);
+	add_sum(table, group->flops, group->flops_ns, stride);
+	add_sum(table, group->bytes, group->bytes_ns, 1);
 }
 
 /* What probes said of kernels they cannot see, each text once; returns how many. */
@@ -247,33 +297,67 @@ static gboolean takes_kernels(const struct selection *selection, const TachoTrac
 					 : selection_takes_track(selection, track);
 }
 
+/* Whether a row has a share of its device's peak. */
+static gboolean has_peak(const GPtrArray *groups)
+{
+	for (guint i = 0; i < groups->len; i++)
+		if (isfinite(peak_pct(g_ptr_array_index(groups, i))))
+			return TRUE;
+	return FALSE;
+}
+
+static void note_work(TachoTable *table, const struct kernel_works *works, const GPtrArray *groups)
+{
+	const TachoTimeline *timeline = works->timeline;
+	g_autoptr(GHashTable) said = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; has_peak(groups) && i < timeline->ranks->len; i++) {
+		const struct device_peak *device = kernel_works_device(works, i);
+
+		if (device && g_hash_table_add(said, (gpointer)device))
+			tacho_table_note(table,
+					 "%% peak is of what the maker of the %s states for "
+					 "numbers of that type.",
+					 device->name);
+	}
+	if (works->stride > 1)
+		tacho_table_note(table, "GFLOP/s are measured on one call in %u.", works->stride);
+}
+
 TachoTable *tacho_view_kernel(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("kernel", columns, G_N_ELEMENTS(columns));
 	g_autoptr(GHashTable) groups =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, kernel_group_free);
 	g_autoptr(GPtrArray) sorted = NULL;
+	struct kernel_works works;
 	struct selection selection;
 
 	if (timeline->graph_work->len == 0)
 		table_hide_column(table, "replays");
 	selection_init(&selection, timeline, filter);
+	kernel_works_init(&works, &selection);
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (takes_kernels(&selection, tacho_timeline_track(timeline, i)))
-			count_track(&selection, groups, tacho_timeline_track(timeline, i));
+			count_track(&selection, groups, &works, tacho_timeline_track(timeline, i));
 	sorted = sorted_groups(groups);
 	for (guint i = 0; i < sorted->len; i++) {
 		const struct kernel_group *group = g_ptr_array_index(sorted, i);
 
 		if (selection_takes_name(&selection, tacho_timeline_string(timeline, group->name)))
-			add_row(table, &selection, group);
+			add_row(table, &selection, group, works.stride);
 	}
+	if (!has_peak(sorted))
+		table_hide_column(table, "peak_pct");
 	tacho_table_sort(table, "total_ms", TRUE);
+	note_work(table, &works, sorted);
 	if (tacho_table_n_rows(table) == 0 && selection.filter->device && !selection.filter->name)
 		note_no_streams(table, &selection);
 	else if (note_unseen(table, timeline) == 0)
-		selection_note_empty(&selection, table, "kernels");
+		absence_note(&selection, table, ABSENT_KERNELS);
 	selection_note(&selection, table);
+	outside_steps_note(&selection, table);
+	kernel_works_release(&works);
 	selection_release(&selection);
 	return table;
 }

@@ -7,6 +7,7 @@
 #include "analyze/op_cost.h"
 
 #include "analyze/op_flops.h"
+#include "trace/own_time.h"
 
 /* Backwards is bottom up: children stand behind their parents. */
 static void add_flops(const TachoTimeline *timeline, const TachoTrack *track, struct op_cost *costs)
@@ -30,22 +31,14 @@ struct op_cost *op_costs_of_track(const TachoTimeline *timeline, const TachoTrac
 				  gboolean with_flops)
 {
 	struct op_cost *costs = g_new0(struct op_cost, MAX(track->n_slices, 1u));
-	g_autofree guint32 *op_around = g_new(guint32, MAX(track->n_slices, 1u));
+	g_autofree guint8 *is_op = g_new(guint8, MAX(track->n_slices, 1u));
+	g_autofree gint64 *own_ns = NULL;
 
-	for (guint32 i = 0; i < track->n_slices; i++) {
-		guint32 slice = track->first_slice + i;
-		guint32 parent = timeline->slices.parent[slice];
-
-		op_around[i] =
-			parent == TACHO_NONE ? TACHO_NONE : op_around[parent - track->first_slice];
-		if (parent != TACHO_NONE && timeline->slices.kind[parent] == TACHO_SLICE_OP)
-			op_around[i] = parent - track->first_slice;
-		if (timeline->slices.kind[slice] != TACHO_SLICE_OP)
-			continue;
-		costs[i].self_ns += (gdouble)timeline->slices.duration_ns[slice];
-		if (op_around[i] != TACHO_NONE)
-			costs[op_around[i]].self_ns -= (gdouble)timeline->slices.duration_ns[slice];
-	}
+	for (guint32 i = 0; i < track->n_slices; i++)
+		is_op[i] = timeline->slices.kind[track->first_slice + i] == TACHO_SLICE_OP;
+	own_ns = own_times(&timeline->slices, track->first_slice, track->n_slices, is_op);
+	for (guint32 i = 0; i < track->n_slices; i++)
+		costs[i].self_ns = (gdouble)own_ns[i];
 	if (with_flops)
 		add_flops(timeline, track, costs);
 	return costs;

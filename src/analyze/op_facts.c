@@ -21,8 +21,13 @@ static void add_devices(GArray *facts, const TachoTimeline *timeline)
 		    tacho_slice_borrow_graph_work(timeline, i))
 			continue;
 		fact.op = innermost_op(timeline, timeline->slices.launch[i]);
-		if (fact.op != TACHO_NONE)
+		if (fact.op != TACHO_NONE) {
+			const TachoTrack *track =
+				tacho_timeline_track(timeline, timeline->slices.track[i]);
+
+			fact.devices = G_GUINT64_CONSTANT(1) << CLAMP(track->device, 0, 63);
 			g_array_append_val(facts, fact);
+		}
 	}
 }
 
@@ -125,6 +130,7 @@ static gint compare_facts(gconstpointer a, gconstpointer b)
 static void merge_into(struct op_fact *to, const struct op_fact *from)
 {
 	to->device_ns += from->device_ns;
+	to->devices |= from->devices;
 	if (to->is_told)
 		return;
 	if (from->is_told) {

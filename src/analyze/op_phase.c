@@ -3,7 +3,7 @@
  * Backward is what autograd's engine runs: nodes and hooks, and what follows them on the thread for as
  * long as it makes no autograd node (hooks at backward's end), if the trace has autograd's numbers, which tell
  * what makes one. Optimizer is what runs in the region
- * "Optimizer.step...", comm what queues communication, and forward is the rest. Of TensorFlow's graphs, whose
+ * "Optimizer.step...", and what importers say applies gradients; comm what queues communication, and forward is the rest. Of TensorFlow's graphs, whose
  * operations have types and scopes, what is in a scope "gradients" is backward, and what applies gradients to a
  * variable is optimizer. */
 #include "analyze/op_phase.h"
@@ -100,7 +100,10 @@ static OpPhase phase_of(struct phases *phases, guint32 slice, OpPhase outside)
 	gboolean is_op = timeline->slices.kind[slice] == TACHO_SLICE_OP;
 	OpPhase phase;
 
-	if (phase_in_graph(timeline, slice, &phase))
+	if (timeline->slices.flags[slice] & TACHO_SLICE_UPDATE)
+		return PHASE_OPTIMIZER;
+	if (!(timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) &&
+	    phase_in_graph(timeline, slice, &phase))
 		return phase;
 	if (is_backward(timeline, slice))
 		return PHASE_BACKWARD;

@@ -3,20 +3,28 @@
  * A row is a name in a phase (op_phase.c); where names are those of instances, a type.
  * (1) total counts time once: an op inside an op of the same row adds nothing to it.
  * (2) self is without the ops inside; over all rows it adds up to the time in any op.
- * (3) What graphs do again (graph_replay.c) has rows of its own, in the phase "replay": they take no time of a
+ * (3) Rows stand in the order of one measure, which the share beside the name is of: device time where a device
+ *     did something ("% device"), else self time ("% step"), unless another order is asked for.
+ * (4) What graphs do again (graph_replay.c) has rows of its own, in the phase "replay": they take no time of a
  *     thread, and count once a launch. */
 #include <tacho/analyze.h>
+#include <tacho/correlate.h>
 
 #include <string.h>
 
+#include "analyze/absence.h"
+#include "analyze/device_work.h"
 #include "analyze/graph_replay.h"
 #include "analyze/op_cost.h"
+#include "analyze/op_devices.h"
 #include "analyze/op_facts.h"
 #include "analyze/op_flops.h"
 #include "analyze/op_phase.h"
 #include "analyze/profile_tree.h"
+#include "analyze/outside_steps.h"
 #include "analyze/selection.h"
 #include "analyze/table_internal.h"
+#include "trace/own_time.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
 #define US(ns) ((gdouble)(ns) / 1e3)
@@ -32,6 +40,8 @@ struct op_group {
 	gint64 min_ns, max_ns;
 	gdouble metrics[TACHO_N_METRICS]; /* of the row alone; those that were asked for */
 	gboolean is_unknown;		  /* some call has no formula for its flops */
+	gboolean is_typed;    /* counts by the further types or the device of its calls */
+	const gchar *devices; /* interned; NULL: not asked for */
 };
 
 #define DEFAULT_SELECT (1u << TACHO_METRIC_TIME)
@@ -42,17 +52,28 @@ struct op_groups {
 	GHashTable *by_key; /* gint64 key -> index + 1 */
 	GHashTable *shapes; /* text -> number; owns the texts */
 	const TachoProfileOptions *options;
-	guint32 select; /* metrics that are shown */
+	guint32 select;	     /* metrics that are shown */
+	gdouble device_ns;   /* of all groups */
+	guint order;	     /* TachoMetric or TACHO_ORDER_ */
+	TachoMetric measure; /* of the times, that which shares are of */
 	struct op_facts facts;
-	gboolean with_facts, with_flops, with_outputs, with_params;
+	gboolean with_facts, with_flops, with_outputs, with_params, with_devices;
+	GStringChunk *texts; /* of devices */
+	guint64 n_ops;	     /* calls, shown or not */
 };
 
 static const TachoColumn columns[] = {
 	{ .key = "name", .title = "op", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "phase", .title = "phase", .type = TACHO_COLUMN_TEXT },
+	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "shapes", .title = "shapes", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "share_pct",
 	  .title = "% step",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+	{ .key = "device_pct",
+	  .title = "% device",
 	  .type = TACHO_COLUMN_NUMBER,
 	  .decimals = 1,
 	  .is_share = TRUE },
@@ -101,15 +122,16 @@ static gint64 shape_number(struct op_groups *groups, guint32 slice, const gchar 
 }
 
 /* `slice` TACHO_NONE: of no shape. */
-static guint find_group(struct op_groups *groups, guint32 name, guint32 slice, OpPhase phase)
+static guint find_group(struct op_groups *groups, guint32 name, guint32 slice, OpPhase phase,
+			gboolean is_typed)
 {
-	struct op_group group = { .name = name, .phase = phase };
+	struct op_group group = { .name = name, .phase = phase, .is_typed = is_typed };
 	gint64 shape = 0;
 	guint index;
 
 	if (groups->selection->filter->by_shape && slice != TACHO_NONE)
 		shape = shape_number(groups, slice, &group.shape);
-	group.key = shape << 35 | (gint64)group.name << 3 | phase;
+	group.key = shape << 36 | (gint64)is_typed << 35 | (gint64)group.name << 3 | phase;
 	index = GPOINTER_TO_UINT(g_hash_table_lookup(groups->by_key, &group.key));
 	if (index)
 		return index - 1;
@@ -166,26 +188,89 @@ static void count_metrics(const struct op_groups *groups, struct op_group *group
 		group->metrics[TACHO_METRIC_PARAMS] += op_parameters(timeline, slice);
 }
 
-static void count_op(struct op_groups *groups, struct op_track *on, guint32 place, gdouble flops)
+/* The devices of a call, for as long as the table is made; NULL: nobody asks. */
+static const gchar *devices_of(struct op_groups *groups, guint32 slice)
+{
+	g_autoptr(GString) devices = NULL;
+	struct op_fact fact;
+
+	if (!groups->with_devices)
+		return NULL;
+	devices = g_string_new(NULL);
+	fact = op_facts_find(&groups->facts, slice);
+	op_devices_add(devices, groups->selection->timeline, slice, &fact);
+	return g_string_chunk_insert_const(groups->texts, devices->str);
+}
+
+/* Whether a call is accounted by what only calls have: the further types that the trace tells, and devices. Rows that are
+ * accounted by their names or phases need not be divided by that. */
+static gboolean is_typed(const struct op_groups *groups, guint32 slice, OpPhase phase,
+			 const gchar *devices)
+{
+	const TachoTimeline *timeline = groups->selection->timeline;
+	const GPtrArray *regexes = groups->options->account;
+	TachoToldOp told;
+
+	if (!regexes ||
+	    profile_matches(regexes,
+			    tacho_timeline_string(timeline, tacho_slice_type(timeline, slice))) ||
+	    profile_matches(regexes, op_phase_name(phase)))
+		return FALSE;
+	if (devices && op_devices_match(regexes, devices))
+		return TRUE;
+	if (tacho_slice_told(timeline, slice, &told) && told.tags) {
+		g_auto(GStrv) tags =
+			g_strsplit(tacho_timeline_string(timeline, told.tags), "\n", -1);
+
+		for (guint i = 0; tags[i]; i++)
+			if (profile_matches(regexes, tags[i]))
+				return TRUE;
+	}
+	return FALSE;
+}
+
+/* A row's devices are those of all its calls. */
+static void add_devices(struct op_groups *groups, struct op_group *group, const gchar *devices)
+{
+	g_autoptr(GString) all = NULL;
+	g_auto(GStrv) names = NULL;
+
+	if (!devices || devices == group->devices)
+		return;
+	if (!group->devices) {
+		group->devices = devices;
+		return;
+	}
+	all = g_string_new(group->devices);
+	names = g_strsplit(devices, ",", -1);
+	for (guint i = 0; names[i]; i++)
+		op_devices_add_name(all, names[i]);
+	group->devices = g_string_chunk_insert_const(groups->texts, all->str);
+}
+
+static void count_op(struct op_groups *groups, struct op_track *on, guint32 place, gint64 own_ns,
+		     gdouble flops)
 {
 	const TachoTimeline *timeline = groups->selection->timeline;
 	guint32 slice = on->track->first_slice + place;
 	gint64 duration_ns = timeline->slices.duration_ns[slice];
 	guint32 around = op_around(timeline, on, slice);
+	const gchar *devices = devices_of(groups, slice);
 	guint32 index =
-		find_group(groups, tacho_slice_type(timeline, slice), slice, on->phases[place]);
+		find_group(groups, tacho_slice_type(timeline, slice), slice, on->phases[place],
+			   is_typed(groups, slice, on->phases[place], devices));
 	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
+
+	groups->n_ops++;
+	add_devices(groups, group, devices);
 
 	group->count++;
 	group->sum_ns += (gdouble)duration_ns;
-	group->self_ns += (gdouble)duration_ns;
+	group->self_ns += (gdouble)own_ns;
 	group->min_ns = MIN(group->min_ns, duration_ns);
 	group->max_ns = MAX(group->max_ns, duration_ns);
 	if (!is_inside_group(timeline, on, around, index))
 		group->total_ns += (gdouble)duration_ns;
-	if (around != TACHO_NONE)
-		g_array_index(groups->groups, struct op_group, on->groups[around]).self_ns -=
-			(gdouble)duration_ns;
 	count_metrics(groups, group, slice, flops);
 	on->groups[place] = index;
 }
@@ -199,6 +284,8 @@ static void count_track(struct op_groups *groups, const TachoTrack *track)
 	g_autofree guint32 *indices = g_new(guint32, track->n_slices);
 	g_autofree struct op_cost *costs =
 		groups->with_flops ? op_costs_of_track(timeline, track, TRUE) : NULL;
+	g_autofree guint8 *is_chosen = g_new0(guint8, MAX(track->n_slices, 1u));
+	g_autofree gint64 *own_ns = NULL;
 	struct op_track on = { track, phases, indices };
 	guint cursor = 0;
 
@@ -206,19 +293,22 @@ static void count_track(struct op_groups *groups, const TachoTrack *track)
 		guint32 slice = track->first_slice + i;
 
 		indices[i] = TACHO_NONE;
-		if (timeline->slices.kind[slice] == TACHO_SLICE_OP &&
-		    selection_takes_time(groups->selection, rank_index,
-					 timeline->slices.start_ns[slice], &cursor))
-			count_op(groups, &on, i, costs ? costs[i].flops : 0);
+		is_chosen[i] = timeline->slices.kind[slice] == TACHO_SLICE_OP &&
+			       selection_takes_time(groups->selection, rank_index,
+						    timeline->slices.start_ns[slice], &cursor);
 	}
+	own_ns = own_times(&timeline->slices, track->first_slice, track->n_slices, is_chosen);
+	for (guint32 i = 0; i < track->n_slices; i++)
+		if (is_chosen[i])
+			count_op(groups, &on, i, own_ns[i], costs ? costs[i].flops : 0);
 }
 
 static void count_replay(const struct graph_replay *replay, gpointer data)
 {
 	struct op_groups *groups = data;
 	const TachoTimeline *timeline = groups->selection->timeline;
-	guint index =
-		find_group(groups, graph_replay_name(timeline, replay), replay->op, PHASE_REPLAY);
+	guint index = find_group(groups, graph_replay_name(timeline, replay), replay->op,
+				 PHASE_REPLAY, FALSE);
 	struct op_group *group = &g_array_index(groups->groups, struct op_group, index);
 	gdouble flops = groups->with_flops ? graph_replay_flops(timeline, replay) : 0;
 
@@ -263,8 +353,14 @@ static void add_row(TachoTable *table, const struct op_groups *groups, const str
 	tacho_table_row(table);
 	tacho_table_text(table, tacho_timeline_string(selection->timeline, group->name));
 	tacho_table_text(table, op_phase_name(group->phase));
+	tacho_table_text(table, group->devices && *group->devices ? group->devices : NULL);
 	tacho_table_text(table, group->shape);
 	tacho_table_number(table, 100.0 * group->self_ns / selection->total_ns);
+	if (groups->device_ns > 0)
+		tacho_table_number(table,
+				   100.0 * group->metrics[TACHO_METRIC_DEVICE] / groups->device_ns);
+	else
+		tacho_table_null(table);
 	tacho_table_number(table, MS(group->self_ns));
 	tacho_table_number(table, MS(group->total_ns));
 	add_metric(table, groups, group, TACHO_METRIC_DEVICE, 1e6);
@@ -288,7 +384,7 @@ static gboolean is_accounted(const struct op_groups *groups, const struct op_gro
 	const GPtrArray *regexes = groups->options->account;
 	const gchar *name = tacho_timeline_string(groups->selection->timeline, group->name);
 
-	return !regexes || profile_matches(regexes, name) ||
+	return !regexes || group->is_typed || profile_matches(regexes, name) ||
 	       profile_matches(regexes, op_phase_name(group->phase)) ||
 	       (group->metrics[TACHO_METRIC_PARAMS] > 0 &&
 		profile_matches(regexes, "_trainable_variables")) ||
@@ -315,13 +411,15 @@ static gint compare_groups(gconstpointer a, gconstpointer b, gpointer data)
 	const struct op_groups *groups = data;
 	const struct op_group *x = *(struct op_group *const *)a, *y = *(struct op_group *const *)b;
 	const TachoTimeline *timeline = groups->selection->timeline;
-	guint order = groups->options->order;
+	guint order = groups->order;
 
 	if (order < TACHO_N_METRICS && x->metrics[order] != y->metrics[order])
 		return x->metrics[order] > y->metrics[order] ? -1 : 1;
 	if (order == TACHO_ORDER_NAME && x->name != y->name)
 		return strcmp(tacho_timeline_string(timeline, x->name),
 			      tacho_timeline_string(timeline, y->name));
+	if (order == TACHO_METRIC_DEVICE && x->self_ns != y->self_ns)
+		return x->self_ns > y->self_ns ? -1 : 1;
 	return 0;
 }
 
@@ -366,13 +464,12 @@ static GPtrArray *shown_groups(const struct op_groups *groups, const GPtrArray *
 	return shown;
 }
 
-static gdouble sum_time(const GPtrArray *list)
+static gdouble sum_time(const GPtrArray *list, TachoMetric measure)
 {
 	gdouble time_ns = 0;
 
 	for (guint i = 0; i < list->len; i++)
-		time_ns += ((const struct op_group *)g_ptr_array_index(list, i))
-				   ->metrics[TACHO_METRIC_TIME];
+		time_ns += ((const struct op_group *)g_ptr_array_index(list, i))->metrics[measure];
 	return time_ns;
 }
 
@@ -383,7 +480,7 @@ static void add_rows(TachoTable *table, struct op_groups *groups)
 	g_autoptr(GPtrArray) ordered = ordered_groups(groups);
 	g_autoptr(GPtrArray) shown = shown_groups(groups, ordered);
 	const GPtrArray *counted = groups->options->is_displayed_only ? shown : ordered;
-	gdouble whole_ns = sum_time(counted), left_ns = whole_ns;
+	gdouble whole_ns = sum_time(counted, groups->measure), left_ns = whole_ns;
 	guint next = 0;
 
 	for (guint i = 0; i < shown->len; i++) {
@@ -391,7 +488,7 @@ static void add_rows(TachoTable *table, struct op_groups *groups)
 
 		for (; g_ptr_array_index(counted, next) != group; next++)
 			left_ns -= ((const struct op_group *)g_ptr_array_index(counted, next))
-					   ->metrics[TACHO_METRIC_TIME];
+					   ->metrics[groups->measure];
 		add_row(table, groups, group, whole_ns > 0 ? left_ns / whole_ns : 0);
 	}
 }
@@ -414,14 +511,73 @@ static void note_unknown(TachoTable *table, const struct op_groups *groups)
 				 100.0 * unknown_ns / all_ns);
 }
 
-/* Where rows stand in the order of host and device time, and nobody has said what to show, the text has both. */
-static gboolean has_device_time(const struct op_groups *groups)
+/* What the program launched by itself, and what graphs did whose capture nobody saw, is in no operation's row. */
+static void note_without_op(TachoTable *table, const struct selection *selection)
 {
-	for (guint i = 0; groups->options->select == DEFAULT_SELECT && i < groups->groups->len; i++)
-		if (g_array_index(groups->groups, struct op_group, i).metrics[TACHO_METRIC_DEVICE] >
-		    0)
-			return TRUE;
-	return FALSE;
+	const TachoTimeline *timeline = selection->timeline;
+	guint64 n = 0, n_replayed = 0;
+	gdouble all_ns = 0, without_ns = 0;
+
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
+		guint rank_index =
+			g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+		guint cursor = 0;
+
+		if (track->kind != TACHO_TRACK_STREAM || !takes_stream(selection, track))
+			continue;
+		for (guint32 k = track->first_slice; k < track->first_slice + track->n_slices;
+		     k++) {
+			const TachoGraphWork *work;
+
+			if (!is_device_work(timeline, k) ||
+			    !selection_takes_time(selection, rank_index,
+						  timeline->slices.start_ns[k], &cursor))
+				continue;
+			all_ns += (gdouble)timeline->slices.duration_ns[k];
+			if (tacho_kernel_op(timeline, k) != TACHO_NONE)
+				continue;
+			work = tacho_slice_borrow_graph_work(timeline, k);
+			if (work) {
+				n_replayed += work->capture == TACHO_NONE;
+				continue;
+			}
+			n++;
+			without_ns += (gdouble)timeline->slices.duration_ns[k];
+		}
+	}
+	if (n)
+		tacho_table_note(table,
+				 "No operation launched %" G_GUINT64_FORMAT
+				 " of the kernels, copies and fills, which "
+				 "took %.2f ms or %.1f %% of their time: no row holds that.",
+				 n, without_ns / 1e6, all_ns > 0 ? 100 * without_ns / all_ns : 0);
+	if (n_replayed)
+		tacho_table_note(
+			table,
+			"Graph launches ran %" G_GUINT64_FORMAT
+			" of the kernels, copies and fills, and their capture is "
+			"not in the recording: rows of the phase replay are named after the "
+			"kernels, not after operations.",
+			n_replayed);
+}
+
+/* Where devices did something, and nobody has said what to show, the text has their time, and rows are in its order
+ * unless another was asked for. */
+static void choose_order(struct op_groups *groups)
+{
+	for (guint i = 0; i < groups->groups->len; i++)
+		groups->device_ns += g_array_index(groups->groups, struct op_group, i)
+					     .metrics[TACHO_METRIC_DEVICE];
+	groups->order = groups->options->order;
+	if (!groups->options->has_order)
+		groups->order = groups->device_ns > 0 ? TACHO_METRIC_DEVICE : TACHO_METRIC_HOST;
+	groups->measure = groups->order == TACHO_METRIC_DEVICE || groups->order == TACHO_METRIC_HOST
+				  ? (TachoMetric)groups->order
+				  : TACHO_METRIC_TIME;
+	groups->select = groups->options->select;
+	if (groups->select == DEFAULT_SELECT && groups->device_ns > 0)
+		groups->select |= 1u << TACHO_METRIC_DEVICE;
 }
 
 static TachoTable *new_table(const struct op_groups *groups)
@@ -430,6 +586,12 @@ static TachoTable *new_table(const struct op_groups *groups)
 
 	if (!groups->selection->filter->by_shape)
 		table_hide_column(table, "shapes");
+	if (groups->measure == TACHO_METRIC_DEVICE)
+		table_hide_column(table, "share_pct");
+	if (groups->measure == TACHO_METRIC_HOST || groups->device_ns <= 0)
+		table_hide_column(table, "device_pct");
+	if (!(groups->options->select >> TACHO_SELECT_DEVICE & 1))
+		table_hide_column(table, "device");
 	for (guint i = 0; i < G_N_ELEMENTS(metric_columns); i++)
 		if (!(groups->select >> metric_columns[i].metric & 1))
 			table_hide_column(table, metric_columns[i].key);
@@ -455,6 +617,8 @@ static void choose_metrics(struct op_groups *groups)
 		wants(options, TACHO_METRIC_TIME) || wants(options, TACHO_METRIC_DEVICE) ||
 		wants(options, TACHO_METRIC_ALLOCATED) || wants(options, TACHO_METRIC_PEAK) ||
 		wants(options, TACHO_METRIC_RESIDUAL);
+	groups->with_devices = options->account || options->select >> TACHO_SELECT_DEVICE & 1;
+	groups->with_facts |= groups->with_devices;
 	groups->with_flops = wants(options, TACHO_METRIC_FLOPS);
 	groups->with_outputs = wants(options, TACHO_METRIC_OUTPUT);
 	groups->with_params = wants(options, TACHO_METRIC_PARAMS) || options->account;
@@ -463,6 +627,22 @@ static void choose_metrics(struct op_groups *groups)
 			      wants(options, TACHO_METRIC_ALLOCATED) ||
 				      wants(options, TACHO_METRIC_PEAK) ||
 				      wants(options, TACHO_METRIC_RESIDUAL));
+}
+
+/* Nothing recorded is not the same as nothing shown of it. */
+static void note_empty(TachoTable *table, const struct op_groups *groups)
+{
+	g_autofree gchar *hiding = profile_hiding_options(groups->options);
+
+	if (tacho_table_n_rows(table))
+		return;
+	if (groups->n_ops && *hiding)
+		tacho_table_note(table,
+				 "%" G_GUINT64_FORMAT
+				 " calls of operations were recorded there; all are hidden by %s.",
+				 groups->n_ops, hiding);
+	else
+		absence_note(groups->selection, table, ABSENT_OPERATIONS);
 }
 
 TachoTable *tacho_view_op(const TachoTimeline *timeline, const TachoFilter *filter)
@@ -477,21 +657,24 @@ TachoTable *tacho_view_op(const TachoTimeline *timeline, const TachoFilter *filt
 
 	selection_init(&selection, timeline, filter);
 	groups.selection = &selection;
+	groups.texts = g_string_chunk_new(1024);
 	choose_metrics(&groups);
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (selection_takes_track(&selection, tacho_timeline_track(timeline, i)))
 			count_track(&groups, tacho_timeline_track(timeline, i));
 	visit_replays(&selection, count_replay, &groups);
-	groups.select = groups.options->select;
-	if (has_device_time(&groups))
-		groups.select |= 1u << TACHO_METRIC_DEVICE;
+	choose_order(&groups);
 	table = new_table(&groups);
 	add_rows(table, &groups);
 	note_unknown(table, &groups);
-	selection_note_empty(&selection, table, "operations");
+	note_empty(table, &groups);
+	if (groups.groups->len)
+		note_without_op(table, &selection);
 	selection_note(&selection, table);
+	outside_steps_note(&selection, table);
 	selection_release(&selection);
 	op_facts_release(&groups.facts);
+	g_string_chunk_free(groups.texts);
 	g_array_unref(groups.groups);
 	g_hash_table_unref(groups.by_key);
 	g_hash_table_unref(groups.shapes);

@@ -3,7 +3,7 @@
 #ifndef TACHO_PRECISION_H
 #define TACHO_PRECISION_H
 
-#include "replay/op_work.h"
+#include "analyze/op_work.h"
 #include "replay/rank_choice.h"
 
 /* What is known of an operation whose kernels were recorded, on a rank or a copy of it. */

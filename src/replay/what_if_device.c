@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "replay/op_work.h"
+#include "analyze/op_work.h"
 #include "replay/rank_choice.h"
 #include "replay/what_if_internal.h"
 

@@ -11,9 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "replay/op_work.h"
+#include "analyze/op_work.h"
+#include "analyze/recorded_device.h"
 #include "replay/rank_choice.h"
-#include "replay/recorded_device.h"
 #include "replay/what_if_internal.h"
 
 struct device_change {

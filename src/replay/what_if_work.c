@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tacho/words.h>
+
 #include "replay/rank_choice.h"
 #include "replay/what_if_internal.h"
 
@@ -83,16 +85,13 @@ static void scale_node(TachoGraph *graph, guint32 index, gdouble factor)
 	}
 }
 
+static const gchar *const target_kinds[] = { "op",	   "kernel", "module", "annotation",
+					     "collective", "host",   "launch", "runtime",
+					     "wait",	   "memcpy", "memset", NULL };
+
 static gboolean is_target(const gchar *kind)
 {
-	static const gchar *const kinds[] = { "op",	    "kernel", "module", "annotation",
-					      "collective", "host",   "launch", "runtime",
-					      "memcpy",	    "memset" };
-
-	for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
-		if (strcmp(kind, kinds[i]) == 0)
-			return TRUE;
-	return FALSE;
+	return g_strv_contains(target_kinds, kind);
 }
 
 /* What was handed out in what matches is not. */
@@ -129,12 +128,15 @@ gboolean what_if_parse_target(const gchar *what_if, const gchar *target, gchar *
 {
 	const gchar *tilde = strchr(target, '~');
 	g_autofree gchar *kind = g_strndup(target, tilde ? (gsize)(tilde - target) : 0);
+	g_autofree gchar *there = NULL;
 
-	if (!is_target(kind))
-		return what_if_refuse(
-			error, what_if,
-			"what it is about is KIND~REGEX, KIND being op, kernel, module, "
-			"annotation, collective, host, launch, runtime, memcpy or memset");
+	if (!tilde)
+		return what_if_refuse(error, what_if,
+				      "what it is about is KIND~REGEX, as in op~mm or kernel~gemm");
+	if (!is_target(kind)) {
+		there = tacho_did_you_mean(kind, target_kinds);
+		return what_if_refuse(error, what_if, "'%s' is no kind of work%s", kind, there);
+	}
 	*ret_regex = what_if_parse_regex(what_if, tilde + 1, error);
 	if (!*ret_regex)
 		return FALSE;
@@ -151,6 +153,16 @@ static gboolean scale_of_ranks(TachoGraph *graph, const gchar *what_if, struct r
 	g_autoptr(GRegex) regex = NULL;
 	guint32 n_matches = 0;
 
+	if (strcmp(target, "loader") == 0)
+		return rank_choice_split(ranks, graph, what_if, error) &&
+		       what_if_scale_loader(graph, what_if, ranks, factor, error);
+	if (strcmp(target, "wait") == 0)
+		return is_dropped && !ranks->is_meant
+			       ? what_if_drop_wait(graph, what_if, error)
+			       : what_if_refuse(error, what_if,
+						"waits of ranks for each other are all dropped, by "
+						"drop:wait, or none; scale:wait~REGEX is of what "
+						"threads wait for by name");
 	if (!what_if_parse_target(what_if, target, &kind, &regex, error))
 		return FALSE;
 	if (ranks->is_meant && strcmp(kind, "collective") == 0)
@@ -190,10 +202,9 @@ gboolean what_if_scale(TachoGraph *graph, const gchar *what_if, const gchar *tex
 	gdouble factor;
 
 	if (!equals || !quantity_parse_factor(equals + 1, &factor))
-		return what_if_refuse(
-			error, what_if,
-			"it is scale:KIND~REGEX=F or scale:RANKS:KIND~REGEX=F, F being "
-			"0.5 or 2x, up to 1000000x");
+		return what_if_refuse(error, what_if,
+				      "it is scale:KIND~REGEX=F, scale:RANKS:KIND~REGEX=F or "
+				      "scale:loader=F, F being 0.5 or 2x, up to 1000000x");
 	target = g_strndup(text, (gsize)(equals - text));
 	return scale_matching(graph, what_if, target, factor, FALSE, error);
 }

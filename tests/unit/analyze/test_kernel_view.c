@@ -83,11 +83,64 @@ static void test_static_kernels(void)
 	g_assert_cmpuint(tacho_table_n_notes(table), ==, 2); /* once, and the steps */
 }
 
+/* A V100 does 15.7 T operations a second on 32 bits and 125 T on 16. */
+static void test_device_work(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(
+		"unit us\n"
+		"rank 0 thread 1 main\n"
+		"  mark deviceProperties 0 text='[{\"id\": 0, \"name\": \"Tesla "
+		"V100-SXM2-16GB\"}]'\n"
+		"  op aten::mm 0..10 in=float32[1000,1000]@1 in=float32[1000,785]@2 "
+		"out=float32[1000,785]@3\n"
+		"    runtime one 1..2\n"
+		"  op aten::mm 10..20 in=float16[1000,1000]@1 in=float16[1000,1250]@2 "
+		"out=float16[1000,1250]@3\n"
+		"    runtime two 11..12\n"
+		"  op aten::mm 20..30 in=float32[1000,1000]@1 in=float32[1000,785]@2 "
+		"out=float32[1000,785]@3\n"
+		"    runtime convert 21..22\n"
+		"    runtime three 23..24\n"
+		"  op aten::mm 30..40 in=float64[1000,1000]@1 in=float64[1000,785]@2 "
+		"out=float64[1000,785]@3\n"
+		"    runtime four 31..32\n"
+		"  op aten::mystery 40..50\n"
+		"    runtime five 41..42\n"
+		"stream 7\n"
+		"  kernel sgemm 100..300 launch=one\n" /* 1.57e9 flops in 200 us: 7.85 T/s */
+		"  kernel hgemm 300..500 launch=two\n" /* 2.5e9: 12.5 T/s */
+		"  kernel half 500..600 launch=convert\n"
+		"  kernel other_half 600..700 launch=three\n"
+		"  kernel dgemm 700..750 launch=four\n"
+		"  kernel mystery 750..770 launch=five\n");
+	g_autoptr(TachoTable) table = NULL;
+
+	tacho_correlate(timeline);
+	table = tacho_view_kernel(timeline, NULL);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 6);
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "name"), ==, "sgemm");
+	EXPECT(table, 0, "gflop_per_s", 7850);
+	EXPECT(table, 0, "peak_pct", 50);
+	EXPECT(table, 0, "flops", 1.57e9);
+	EXPECT(table, 1, "gflop_per_s", 12500);
+	EXPECT(table, 1, "peak_pct", 10);
+	for (guint row = 2; row < 4; row++) { /* which of the two did what, nothing tells */
+		g_assert_true(isnan(tacho_table_cell_number(table, row, "gflop_per_s")));
+		g_assert_true(isnan(tacho_table_cell_number(table, row, "peak_pct")));
+		g_assert_true(isnan(tacho_table_cell_number(table, row, "flops")));
+	}
+	g_assert_cmpstr(tacho_table_cell_text(table, 4, "name"), ==, "dgemm");
+	EXPECT(table, 4, "gflop_per_s", 31400); /* no peak of 64 bits is known */
+	g_assert_true(isnan(tacho_table_cell_number(table, 4, "peak_pct")));
+	g_assert_true(isnan(tacho_table_cell_number(table, 5, "gflop_per_s")));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kernel_view/by_hand", test_by_hand);
 	g_test_add_func("/kernel_view/device", test_device);
 	g_test_add_func("/kernel_view/static_kernels", test_static_kernels);
+	g_test_add_func("/kernel_view/device_work", test_device_work);
 	return g_test_run();
 }

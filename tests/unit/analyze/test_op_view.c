@@ -1,4 +1,5 @@
 #include <tacho/analyze.h>
+#include <tacho/correlate.h>
 
 #include <math.h>
 #include <string.h>
@@ -137,7 +138,7 @@ static void test_self_adds_up(void)
 		g_autoptr(TachoTimeline) timeline = NULL;
 		g_autoptr(TachoTable) table = NULL;
 		gdouble self_ms = 0;
-		gint64 busy_ns = 0;
+		gint64 busy_ns = 0, until_ns = 0;
 
 		for (gint i = 0; i < 20; i++) {
 			gint begin = g_test_rand_int_range(0, 100);
@@ -146,9 +147,12 @@ static void test_self_adds_up(void)
 			g_string_append_printf(text, "op o%d %d..%d\n", i % 5, begin, end);
 		}
 		timeline = timeline_from_text(text->str);
-		for (guint32 i = 0; i < timeline->slices.n; i++)
-			if (timeline->slices.parent[i] == TACHO_NONE)
-				busy_ns += timeline->slices.duration_ns[i];
+		for (guint32 i = 0; i < timeline->slices.n; i++) {
+			gint64 end_ns = tacho_slice_end_ns(timeline, i);
+
+			busy_ns += MAX(end_ns - MAX(until_ns, timeline->slices.start_ns[i]), 0);
+			until_ns = MAX(until_ns, end_ns);
+		}
 		table = tacho_view_op(timeline, NULL);
 		for (guint i = 0; i < tacho_table_n_rows(table); i++)
 			self_ms += tacho_table_cell_number(table, i, "self_ms");
@@ -198,7 +202,8 @@ static void test_cumulative(void)
 		gdouble cumulative_pct;
 	} expected[] = { { "MatMul", 100 },    { "Relu", 40.59 },	{ "L2Loss", 15.84 },
 			 { "Identity", 5.94 }, { "Placeholder", 2.97 }, { "VariableV2", 0.99 } };
-	g_autoptr(TachoTable) table = PROFILE("select", "micros,accelerator_micros,float_ops");
+	g_autoptr(TachoTable) table =
+		PROFILE("order_by", "micros", "select", "micros,accelerator_micros,float_ops");
 
 	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
 		g_assert_cmpstr(tacho_table_cell_text(table, i, "name"), ==, expected[i].name);
@@ -213,8 +218,10 @@ static void test_cumulative(void)
 
 static void test_chain(void)
 {
-	g_autoptr(TachoTable) started = PROFILE("start", "L2Loss", "trim", "Placeholder");
-	g_autoptr(TachoTable) limited = PROFILE("max_depth", "2", "displayed_only", "yes");
+	g_autoptr(TachoTable) started =
+		PROFILE("order_by", "micros", "start", "L2Loss", "trim", "Placeholder");
+	g_autoptr(TachoTable) limited =
+		PROFILE("order_by", "micros", "max_depth", "2", "displayed_only", "yes");
 	g_autoptr(TachoTable) large = PROFILE("min", "micros=10", "hide", "Relu");
 	g_autoptr(TachoTable) accounted = PROFILE("account", "MatMul,Mat.*,Relu");
 	g_autoptr(TachoTable) flops = PROFILE("order_by", "float_ops", "min", "float_ops=1");
@@ -231,6 +238,45 @@ static void test_chain(void)
 	g_assert_cmpuint(tacho_table_n_rows(flops), ==, 3); /* Relu has a formula here */
 }
 
+/* Rows are in the order of what their share is of: of devices, where they did something. */
+static void test_measure(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "  op host_bound 0..60\n"
+							       "    runtime one 1..2\n"
+							       "  op device_bound 60..70\n"
+							       "    runtime two 61..62\n"
+							       "  op idle 70..80\n"
+							       "stream 7\n"
+							       "  kernel a 10..20 launch=one\n"
+							       "  kernel b 62..92 launch=two\n");
+	g_autoptr(TachoTimeline) hosts = timeline_from_text("rank 0 thread 1 main\n"
+							    "  op host_bound 0..60\n"
+							    "  op other 60..90\n");
+	g_autoptr(TachoProfileOptions) profile = tacho_profile_options_new();
+	TachoFilter filter = TACHO_FILTER_INIT;
+	g_autoptr(TachoTable) table = NULL, by_host = NULL, without = NULL;
+
+	filter.profile = profile;
+
+	tacho_correlate(timeline);
+	table = tacho_view_op(timeline, NULL);
+	g_assert_cmpstr(tacho_table_cell_text(table, 0, "name"), ==, "device_bound");
+	EXPECT(table, 0, "device_pct", 75);
+	EXPECT(table, 0, "cumulative_pct", 100);
+	EXPECT(table, 1, "device_pct", 25);
+	EXPECT(table, 1, "cumulative_pct", 25);
+	EXPECT(table, 2, "device_pct", 0);
+	g_assert_true(tacho_profile_options_set(profile, "order_by", "cpu_micros", NULL));
+	by_host = tacho_view_op(timeline, &filter);
+	g_assert_cmpstr(tacho_table_cell_text(by_host, 0, "name"), ==, "host_bound");
+	EXPECT(by_host, 1, "cumulative_pct", 25); /* of 80 ms, 20 are left */
+	without = tacho_view_op(hosts, NULL);
+	g_assert_cmpstr(tacho_table_cell_text(without, 0, "name"), ==, "host_bound");
+	g_assert_true(isnan(tacho_table_cell_number(without, 0, "device_pct")));
+	EXPECT(without, 1, "cumulative_pct", 100.0 / 3);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -242,5 +288,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/op_view/self_adds_up", test_self_adds_up);
 	g_test_add_func("/op_view/cumulative", test_cumulative);
 	g_test_add_func("/op_view/chain", test_chain);
+	g_test_add_func("/op_view/measure", test_measure);
 	return g_test_run();
 }

@@ -1,6 +1,6 @@
 /* recorded_device: the accelerator that a run was recorded on. Kineto's traces tell it as the member
  * "deviceProperties", an array of objects with a "name"; which the importer keeps as a mark. */
-#include "replay/recorded_device.h"
+#include "analyze/recorded_device.h"
 
 #include <string.h>
 

@@ -3,8 +3,9 @@
 #ifndef TACHO_OP_WORK_H
 #define TACHO_OP_WORK_H
 
+#include <tacho/timeline.h>
+
 #include "cost/device_table.h"
-#include "replay/replay_internal.h"
 
 struct op_work {
 	gdouble flops, bytes;

@@ -1,4 +1,4 @@
-#include "replay/op_work.h"
+#include "analyze/op_work.h"
 
 #include "analyze/op_flops.h"
 
