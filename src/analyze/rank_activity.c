@@ -15,7 +15,7 @@
  * to it in whole nanoseconds. */
 #include "analyze/rank_activity.h"
 
-#include <string.h>
+#include "trace/data_loading.h"
 
 /* What happens inside a slice, itself included. */
 struct content {
@@ -121,26 +121,11 @@ static void add_work(const TachoTimeline *timeline, const TachoTrack *track,
 	close_until(open, G_MAXINT64, at_ns, work);
 }
 
-gboolean is_data_loading(const TachoTimeline *timeline, guint32 slice)
-{
-	const gchar *name = tacho_slice_name(timeline, slice);
-
-	switch (timeline->slices.kind[slice]) {
-	case TACHO_SLICE_WAIT:
-		return strstr(name, "DataLoader") || strstr(name, "dataloader");
-	case TACHO_SLICE_ANNOTATION:
-		return g_str_has_prefix(name, "enumerate(DataLoader)#") ||
-		       g_str_has_prefix(name, "enumerate(DataPipe)#");
-	default:
-		return FALSE;
-	}
-}
-
 static void add_data_waits(const TachoTimeline *timeline, const TachoTrack *track,
 			   struct interval_set *data_wait)
 {
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)
-		if (is_data_loading(timeline, i))
+		if (data_loading_of(timeline, i) != DATA_LOADING_NONE)
 			interval_set_add(data_wait, timeline->slices.start_ns[i],
 					 tacho_slice_end_ns(timeline, i));
 }

@@ -24,10 +24,6 @@ void rank_activity_init(struct rank_activity *activity, const TachoTimeline *tim
 			guint rank_index, GHashTable *collectives);
 void rank_activity_release(struct rank_activity *activity);
 
-/* Whether the slice is a thread's waiting for its data loader: a WAIT that says so, or the region in which
- * PyTorch takes a batch from it ("enumerate(DataLoader)#..."). */
-gboolean is_data_loading(const TachoTimeline *timeline, guint32 slice);
-
 /* Whether ops and kernels of that name carry data between ranks, or queue that. */
 gboolean is_communication_name(const gchar *name);
 

@@ -5,9 +5,13 @@
  * for as long as some rank took more than 1.5 times its median for them. All ranks leave out the
  * same steps, and at least one step is kept.
  *
+ * A run without steps, or one asked for whole, is taken as it is: nothing of it is left out, and nothing is per
+ * step.
+ *
  * A slice belongs to the step in which it begins. */
 #include "analyze/selection.h"
 
+#include "analyze/absence.h"
 #include "base/quantile.h"
 
 #define WARM_UP_FACTOR 1.5
@@ -79,7 +83,7 @@ static gint64 find_warm_up(const TachoTimeline *timeline)
 	return MIN(n_warm_up, last_complete);
 }
 
-static gboolean is_by_number(const struct selection *selection)
+gboolean selection_is_by_number(const struct selection *selection)
 {
 	return selection->filter->first_step >= 0 || selection->filter->last_step >= 0;
 }
@@ -109,7 +113,7 @@ static gboolean takes_step(const struct selection *selection, const TachoStep *s
 
 	if (state == STEP_INCOMPLETE || !selection_takes_rank(selection, step->rank_index))
 		return FALSE;
-	if (!is_by_number(selection))
+	if (!selection_is_by_number(selection))
 		return state == STEP_STEADY;
 	return step->number >= filter->first_step &&
 	       (filter->last_step < 0 || step->number <= filter->last_step);
@@ -126,7 +130,7 @@ static void choose_steps(struct selection *selection)
 	for (guint i = 0; i < timeline->steps->len; i++) {
 		const TachoStep *step = step_at(timeline, i);
 
-		if (!takes_step(selection, step))
+		if (selection->is_whole || !takes_step(selection, step))
 			continue;
 		while (rank < step->rank_index)
 			selection->first_of_rank[++rank] = selection->chosen->len;
@@ -152,6 +156,7 @@ void selection_init(struct selection *selection, const TachoTimeline *timeline,
 	*selection =
 		(struct selection){ .timeline = timeline, .filter = filter ? filter : &everything };
 	selection->n_warm_up = find_warm_up(timeline);
+	selection->is_whole = timeline->steps->len == 0 || selection->filter->is_whole;
 	choose_steps(selection);
 	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
 		const TachoProcess *process = main_process(timeline, rank);
@@ -159,7 +164,7 @@ void selection_init(struct selection *selection, const TachoTimeline *timeline,
 		if (!selection_takes_rank(selection, rank))
 			continue;
 		selection->n_ranks++;
-		if (timeline->steps->len == 0)
+		if (selection->is_whole)
 			selection->total_ns += (gdouble)(process->end_ns - process->start_ns);
 	}
 }
@@ -193,7 +198,7 @@ gboolean selection_takes_time(const struct selection *selection, guint rank_inde
 	guint last = selection->first_of_rank[rank_index + 1];
 	guint at = MAX(*cursor, selection->first_of_rank[rank_index]);
 
-	if (selection->timeline->steps->len == 0)
+	if (selection->is_whole)
 		return TRUE;
 	while (at < last && g_array_index(selection->chosen, TachoStep, at).end_ns <= time_ns)
 		at++;
@@ -207,7 +212,7 @@ GArray *selection_stretches(const struct selection *selection, guint rank_index)
 	const TachoProcess *process = main_process(selection->timeline, rank_index);
 	struct interval whole = { process->start_ns, process->end_ns };
 
-	if (selection->timeline->steps->len == 0 && selection_takes_rank(selection, rank_index))
+	if (selection->is_whole && selection_takes_rank(selection, rank_index))
 		g_array_append_val(stretches, whole);
 	for (guint i = selection->first_of_rank[rank_index];
 	     i < selection->first_of_rank[rank_index + 1]; i++) {
@@ -254,7 +259,7 @@ static void note_range(const struct selection *selection, TachoTable *table)
 	else
 		g_string_append_printf(note, "Steps %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
 				       first, last);
-	if (!is_by_number(selection) && selection->n_warm_up > 0)
+	if (!selection_is_by_number(selection) && selection->n_warm_up > 0)
 		g_string_append_printf(note,
 				       "; %" G_GINT64_FORMAT " before %s %s left out as warm-up",
 				       selection->n_warm_up, first == last ? "it" : "them",
@@ -264,12 +269,17 @@ static void note_range(const struct selection *selection, TachoTable *table)
 
 void selection_note(const struct selection *selection, TachoTable *table)
 {
-	if (selection->timeline->steps->len == 0)
-		tacho_table_note(table, "No steps were found: this is the whole run.");
-	else if (selection->chosen->len == 0)
+	if (selection->timeline->steps->len == 0) {
+		g_autofree gchar *why = absence_of_steps(selection->timeline);
+
+		tacho_table_note(table, "%s", why);
+	} else if (selection->is_whole) {
+		tacho_table_note(table, "This is the whole run, with what no step holds.");
+	} else if (selection->chosen->len == 0) {
 		tacho_table_note(table, "No complete step is among those asked for.");
-	else
+	} else {
 		note_range(selection, table);
+	}
 }
 
 void selection_note_empty(const struct selection *selection, TachoTable *table, const gchar *things)
@@ -279,6 +289,9 @@ void selection_note_empty(const struct selection *selection, TachoTable *table, 
 	if (selection->filter->name)
 		tacho_table_note(table, "No %s there match '%s'.", things,
 				 g_regex_get_pattern(selection->filter->name));
+	else if (selection->filter->rank >= 0 || selection_is_by_number(selection))
+		tacho_table_note(table, "No %s were recorded in the ranks and steps asked for.",
+				 things);
 	else
-		tacho_table_note(table, "No %s were recorded there.", things);
+		tacho_table_note(table, "No %s were recorded.", things);
 }

@@ -2,8 +2,10 @@
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>
 
+#include "analyze/outside_steps.h"
 #include "analyze/rank_activity.h"
 #include "analyze/selection.h"
+#include "analyze/table_internal.h"
 #include "base/quantile.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
@@ -42,6 +44,7 @@ static const TachoColumn summary_columns[] = {
 	{ .key = "idle_ms", .title = "idle", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "communication_ms", .title = "comm", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
 	{ .key = "overlap_pct", .title = "overlap %", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
+	{ .key = "state", .title = "", .type = TACHO_COLUMN_TEXT },
 	{ .key = "data_wait_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
 	{ .key = "host", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
 };
@@ -51,10 +54,9 @@ struct breakdown {
 	gdouble duration_ns, compute_ns, communication_ns, exposed_ns, wait_ns, data_wait_ns;
 };
 
-static struct breakdown measure(const struct rank_activity *activity, const TachoStep *step)
+static struct breakdown measure(const struct rank_activity *activity, gint64 start_ns,
+				gint64 end_ns)
 {
-	gint64 start_ns = step->start_ns, end_ns = step->end_ns;
-
 	return (struct breakdown){
 		.duration_ns = (gdouble)MAX(end_ns - start_ns, 0),
 		.compute_ns = (gdouble)interval_set_measure(&activity->compute, start_ns, end_ns),
@@ -75,6 +77,24 @@ static void accumulate(struct breakdown *sum, const struct breakdown *one)
 	sum->exposed_ns += one->exposed_ns;
 	sum->wait_ns += one->wait_ns;
 	sum->data_wait_ns += one->data_wait_ns;
+}
+
+/* What the rank did in none of its steps. */
+static struct breakdown measure_outside(const struct rank_activity *activity,
+					const TachoTimeline *timeline, guint rank_index)
+{
+	struct breakdown sum = { 0 };
+	struct interval_set moments;
+
+	outside_steps_moments(timeline, rank_index, &moments);
+	for (guint i = 0; i < moments.intervals->len; i++) {
+		struct interval at = g_array_index(moments.intervals, struct interval, i);
+		struct breakdown parts = measure(activity, at.begin_ns, at.end_ns);
+
+		accumulate(&sum, &parts);
+	}
+	interval_set_release(&moments);
+	return sum;
 }
 
 static gdouble idle_ns(const struct breakdown *parts)
@@ -120,7 +140,7 @@ static void add_step(TachoTable *table, const struct selection *selection,
 		     const struct rank_activity *activity, const TachoStep *step)
 {
 	const TachoTimeline *timeline = selection->timeline;
-	struct breakdown parts = measure(activity, step);
+	struct breakdown parts = measure(activity, step->start_ns, step->end_ns);
 
 	tacho_table_row(table);
 	tacho_table_integer(table, step->number);
@@ -131,6 +151,27 @@ static void add_step(TachoTable *table, const struct selection *selection,
 	tacho_table_number(table, MS(parts.data_wait_ns));
 	tacho_table_number(table, MS(step->start_ns));
 	tacho_table_text(table, host_of(timeline, step->rank_index));
+}
+
+#define OUTSIDE "outside steps" /* the state of the row that is no step */
+
+static void add_outside(TachoTable *table, const TachoTimeline *timeline, guint rank_index,
+			GHashTable *collectives)
+{
+	struct rank_activity activity;
+	struct breakdown parts;
+
+	rank_activity_init(&activity, timeline, rank_index, collectives);
+	parts = measure_outside(&activity, timeline, rank_index);
+	rank_activity_release(&activity);
+	tacho_table_row(table);
+	tacho_table_null(table);
+	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+	add_breakdown(table, &parts, 1);
+	tacho_table_text(table, OUTSIDE);
+	tacho_table_number(table, MS(parts.data_wait_ns));
+	tacho_table_null(table);
+	tacho_table_text(table, host_of(timeline, rank_index));
 }
 
 /* Steps asked for by number, else all: warm-up and incomplete ones too, told apart by `state`. */
@@ -175,8 +216,12 @@ TachoTable *tacho_view_step(const TachoTimeline *timeline, const TachoFilter *fi
 	for (guint i = 0; i < timeline->steps->len;)
 		i = add_steps(table, &selection, collectives, i);
 	tacho_table_sort(table, "step", FALSE);
+	for (guint rank = 0; selection.filter->is_whole && rank < timeline->ranks->len; rank++)
+		if (selection_takes_rank(&selection, rank))
+			add_outside(table, timeline, rank, collectives);
+	outside_steps_note(&selection, table);
 	if (timeline->steps->len == 0)
-		tacho_table_note(table, "No steps were found in this run.");
+		selection_note(&selection, table);
 	selection_release(&selection);
 	return table;
 }
@@ -197,7 +242,7 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 	rank_activity_init(&activity, timeline, rank_index, collectives);
 	for (guint i = first; i < first + n; i++) {
 		const TachoStep *step = &g_array_index(selection->chosen, TachoStep, i);
-		struct breakdown parts = measure(&activity, step);
+		struct breakdown parts = measure(&activity, step->start_ns, step->end_ns);
 		gint64 duration_ns = step->end_ns - step->start_ns;
 
 		accumulate(&sum, &parts);
@@ -213,7 +258,28 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 	tacho_table_number(table, 50.0 * (quantile(durations, 0.9) - quantile(durations, 0.1)) /
 					  median_ns);
 	add_breakdown(table, &sum, n);
+	tacho_table_null(table);
 	tacho_table_number(table, MS(sum.data_wait_ns) / n);
+	tacho_table_text(table, host_of(timeline, rank_index));
+}
+
+/* The same of what no step holds, all of it as one. */
+static void add_rank_outside(TachoTable *table, const TachoTimeline *timeline, guint rank_index,
+			     GHashTable *collectives)
+{
+	struct rank_activity activity;
+	struct breakdown parts;
+
+	rank_activity_init(&activity, timeline, rank_index, collectives);
+	parts = measure_outside(&activity, timeline, rank_index);
+	rank_activity_release(&activity);
+	tacho_table_row(table);
+	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+	for (guint i = 0; i < 3; i++) /* steps, median and spread */
+		tacho_table_null(table);
+	add_breakdown(table, &parts, 1);
+	tacho_table_text(table, OUTSIDE);
+	tacho_table_number(table, MS(parts.data_wait_ns));
 	tacho_table_text(table, host_of(timeline, rank_index));
 }
 
@@ -236,17 +302,30 @@ TachoTable *tacho_view_step_summary(const TachoTimeline *timeline, const TachoFi
 	TachoTable *table =
 		tacho_table_new("step_summary", summary_columns, G_N_ELEMENTS(summary_columns));
 	g_autoptr(GHashTable) collectives = index_collectives(timeline);
+	TachoFilter by_step = TACHO_FILTER_INIT;
+	gboolean is_whole = filter && filter->is_whole;
 	struct breakdown total = { 0 };
 	struct selection selection;
 
-	selection_init(&selection, timeline, filter);
-	for (guint rank = 0; rank < timeline->ranks->len; rank++)
+	if (filter)
+		by_step = *filter;
+	by_step.is_whole = FALSE;
+	if (is_whole)
+		by_step.first_step = 0; /* warm-up, too */
+	else
+		table_hide_column(table, "state");
+	selection_init(&selection, timeline, &by_step);
+	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
 		add_rank(table, &selection, collectives, rank, &total);
+		if (is_whole && selection_takes_rank(&selection, rank))
+			add_rank_outside(table, timeline, rank, collectives);
+	}
 	note_shares(table, &total);
 	if (tacho_step_source(timeline) == TACHO_STEPS_PERIOD)
 		tacho_table_note(table, "Nothing marks the steps: they are where the sequence of "
 					"operations repeats.");
 	selection_note(&selection, table);
+	outside_steps_note(&selection, table);
 	selection_release(&selection);
 	return table;
 }

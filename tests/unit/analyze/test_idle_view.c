@@ -8,9 +8,9 @@
 #define EXPECT(table, row, key, value)                                                             \
 	g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, row, key), value, 1e-9)
 
-/* Times in ns. On stream 7: a 100..200, 20 after it b (launched long before), 60 after that c (launched
+/* Times in us. On stream 7: a 100..200, 20 after it b (launched long before), 60 after that c (launched
  * long before), 100 after that d (launched 50 after c had ended), 10 after that e (no launch). */
-static const gchar one_stream[] = "unit ns\n"
+static const gchar one_stream[] = "unit us\n"
 				  "rank 0 thread 1 main\n"
 				  "  runtime launch_a 0..10\n"
 				  "  runtime launch_b 20..30\n"
@@ -33,25 +33,25 @@ static void test_reasons(void)
 	g_assert_cmpstr(tacho_table_cell_text(table, 0, "stream"), ==, "stream 7");
 	EXPECT(table, 0, "count", 5);
 	EXPECT(table, 0, "gaps", 4);
-	EXPECT(table, 0, "busy_ms", 310e-6);
-	EXPECT(table, 0, "idle_ms", 190e-6);
+	EXPECT(table, 0, "busy_ms", 310e-3);
+	EXPECT(table, 0, "idle_ms", 190e-3);
 	EXPECT(table, 0, "idle_pct", 38);
-	EXPECT(table, 0, "kernel_wait_ms", 20e-6);
-	EXPECT(table, 0, "other_ms", 60e-6);
-	EXPECT(table, 0, "host_wait_ms", 100e-6);
-	EXPECT(table, 0, "unknown_ms", 10e-6);
-	EXPECT(table, 0, "longest_us", 0.1);
+	EXPECT(table, 0, "kernel_wait_ms", 20e-3);
+	EXPECT(table, 0, "other_ms", 60e-3);
+	EXPECT(table, 0, "host_wait_ms", 100e-3);
+	EXPECT(table, 0, "unknown_ms", 10e-3);
+	EXPECT(table, 0, "longest_us", 100);
 	g_assert_cmpstr(tacho_table_cell_text(table, 0, "longest_before"), ==, "d");
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
 			"53 % of the waiting of streams: the host had not launched the next work.");
 }
 
-/* 29 ns between two kernels are what changing them costs, 30 are not; a launch at the very end of the
+/* 29 us between two kernels are what changing them costs, 30 are not; a launch at the very end of the
  * work before was in time. */
 static void test_limits(void)
 {
 	g_autoptr(TachoTimeline) timeline =
-		timeline_from_text("unit ns\n"
+		timeline_from_text("unit us\n"
 				   "rank 0 thread 1 main\n"
 				   "  runtime first 0..5\n"
 				   "  runtime second 200..201\n"
@@ -61,13 +61,13 @@ static void test_limits(void)
 				   "  kernel c 230..300 launch=second\n");
 	g_autoptr(TachoTable) table = tacho_view_idle(timeline, NULL);
 
-	EXPECT(table, 0, "kernel_wait_ms", 29e-6);
-	EXPECT(table, 0, "other_ms", 30e-6);
+	EXPECT(table, 0, "kernel_wait_ms", 29e-3);
+	EXPECT(table, 0, "other_ms", 30e-3);
 	EXPECT(table, 0, "host_wait_ms", 0);
 	g_clear_pointer(&table, tacho_table_free);
-	timeline->resolution_ns = 30; /* times were rounded to it */
+	timeline->resolution_ns = 30000; /* times were rounded to it */
 	table = tacho_view_idle(timeline, NULL);
-	EXPECT(table, 0, "kernel_wait_ms", 59e-6);
+	EXPECT(table, 0, "kernel_wait_ms", 59e-3);
 	EXPECT(table, 0, "other_ms", 0);
 }
 

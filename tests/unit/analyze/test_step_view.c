@@ -1,6 +1,7 @@
 #include <tacho/analyze.h>
 
 #include <math.h>
+#include <string.h>
 
 #include "timeline_text.h"
 #include "views_support.h"
@@ -271,6 +272,91 @@ static void test_traffic_is_no_compute(void)
 	expect_sum(table);
 }
 
+/* rank 0 works 10 ms of 100 before its steps and 5 behind them; rank 1 nothing. */
+static const gchar outside[] = "rank 0 thread 10 main\n"
+			       "  op aten::before 0..10\n"
+			       "    op aten::inside 2..4\n"
+			       "  op aten::step 20..55\n"
+			       "  op aten::step 60..110\n"
+			       "  op aten::after 120..125\n"
+			       "rank 1 thread 20 main\n"
+			       "  op aten::step 20..120\n";
+
+static TachoTimeline *timeline_outside(const gchar *text)
+{
+	TachoTimeline *timeline = timeline_from_text(text);
+
+	for (guint rank = 0; rank < timeline->ranks->len; rank++)
+		for (guint i = 0; i < 2; i++)
+			add_step(timeline, rank, i, 20 + 40 * i, 60 + 60 * i);
+	return timeline;
+}
+
+static const gchar *find_note(const TachoTable *table, const gchar *part)
+{
+	for (guint i = 0; i < tacho_table_n_notes(table); i++)
+		if (strstr(tacho_table_borrow_note(table, i), part))
+			return tacho_table_borrow_note(table, i);
+	return NULL;
+}
+
+static void test_outside(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_outside(outside);
+	g_autoptr(TachoTable) table = NULL, summary = NULL, ops = NULL;
+	TachoFilter filter = TACHO_FILTER_INIT;
+
+	filter.is_whole = TRUE;
+	table = tacho_view_step(timeline, &filter);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 6); /* two steps and the rest, a rank */
+	g_assert_cmpstr(tacho_table_cell_text(table, 4, "state"), ==, "outside steps");
+	g_assert_true(isnan(tacho_table_cell_number(table, 4, "step")));
+	EXPECT(table, 4, "rank", 0);
+	EXPECT(table, 4, "duration_ms", 25); /* 0..20 and 120..125 */
+	EXPECT(table, 4, "compute_ms", 15);
+	EXPECT(table, 5, "duration_ms", 0);
+	expect_sum(table);
+	summary = tacho_view_step_summary(timeline, &filter);
+	g_assert_cmpuint(tacho_table_n_rows(summary), ==, 4);
+	EXPECT(summary, 0, "steps", 2);
+	EXPECT(summary, 1, "mean_ms", 25);
+	g_assert_null(find_note(summary, "outside the steps"));
+	ops = tacho_view_op(timeline, &filter);
+	g_assert_cmpuint(tacho_table_n_rows(ops), ==, 4);
+	g_assert_cmpstr(tacho_table_cell_text(ops, 0, "name"), ==, "aten::step");
+	EXPECT(ops, 0, "share_pct", 100.0 * 185 / (125 + 100)); /* of what the ranks lived */
+}
+
+static void test_outside_note(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_outside(outside);
+	g_autoptr(TachoTimeline) devices =
+		timeline_outside("rank 0 thread 10 main\n"
+				 "  op aten::before 0..20\n"
+				 "  op aten::step 20..120\n"
+				 "stream 7\n"
+				 "  kernel a 30..130\n" /* begins in a step */
+				 "  kernel b 130..131\n");
+	g_autoptr(TachoTable) summary = NULL, of_rank = NULL, by_number = NULL, within = NULL;
+	TachoFilter filter = TACHO_FILTER_INIT;
+
+	summary = tacho_view_step_summary(timeline, NULL);
+	g_assert_cmpstr(
+		find_note(summary, "outside the steps"), ==,
+		"7.5 % of the operations' time (15.000 ms) begins outside the steps (15.0 % on "
+		"rank 0); '--steps all' takes it, too.");
+	filter.rank = 1;
+	of_rank = tacho_view_step_summary(timeline, &filter);
+	g_assert_null(find_note(of_rank, "outside the steps"));
+	filter = (TachoFilter)TACHO_FILTER_INIT;
+	filter.first_step = 0;
+	by_number = tacho_view_op(timeline, &filter);
+	g_assert_null(find_note(by_number, "outside the steps")); /* that was asked for */
+	/* Of devices: 1 of 101 ms, whatever the host does; just below one percent. */
+	within = tacho_view_kernel(devices, NULL);
+	g_assert_null(find_note(within, "outside the steps"));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -283,5 +369,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_view/filter", test_filter);
 	g_test_add_func("/step_view/no_steps", test_no_steps);
 	g_test_add_func("/step_view/sums_hold", test_sums_hold);
+	g_test_add_func("/step_view/outside", test_outside);
+	g_test_add_func("/step_view/outside_note", test_outside_note);
 	return g_test_run();
 }

@@ -67,12 +67,16 @@ static void append_streams(GString *text)
 {
 	g_string_append(text, "stream 7\n");
 	for (guint s = 0; s < N_STEPS; s++)
-		g_string_append_printf(text, "kernel gemm_%u %u..%u \"launch=launch %u\"\n", s,
-				       100 * s + 18, 100 * s + 35, s);
+		g_string_append_printf(text,
+				       "kernel gemm_%u %u..%u \"launch=launch %u\"\n"
+				       "memset fill %u..%u bytes=32\n",
+				       s, 100 * s + 18, 100 * s + 35, s, 100 * s + 36,
+				       100 * s + 37);
 	g_string_append(text, "stream 8\n");
 	for (guint s = 0; s < N_STEPS; s++)
-		g_string_append_printf(text, "memcpy \"Memcpy HtoD\" %u..%u \"launch=copy %u\"\n",
-				       100 * s + 41, 100 * s + 44, s);
+		g_string_append_printf(
+			text, "memcpy \"Memcpy HtoD\" %u..%u \"launch=copy %u\" bytes=64\n",
+			100 * s + 41, 100 * s + 44, s);
 }
 
 static void add_bucket(TachoTimeline *timeline, guint32 collective, guint32 forward)
@@ -186,23 +190,16 @@ static const gchar *some_name(const struct view *view)
 	static const struct {
 		const gchar *view, *name;
 	} others[] = {
-		{ "comm", "broadcast" },
-		{ "message", "no such" },
-		{ "latency", "broadcast" },
-		{ "bucket", "broadcast" },
-		{ "gradient", "Block" },
-		{ "overlap", "broadcast" },
-		{ "straggler", "broadcast" },
-		{ "chunks", "small" },
-		{ "bins", "host" },
-		{ "idle", "gemm_2" },
-		{ "launch", "gemm" },
-		{ "graph_node", "gemm_2" },
-		{ "queue", "gemm" },
-		{ "counters", "in use" },
-		{ "advise", "communication" },
-		{ "kernel", "gemm_2" },
-		{ "memory", "add" },
+		{ "comm", "broadcast" },      { "message", "no such" },
+		{ "latency", "broadcast" },   { "bucket", "broadcast" },
+		{ "gradient", "Block" },      { "overlap", "broadcast" },
+		{ "straggler", "broadcast" }, { "chunks", "small" },
+		{ "bins", "host" },	      { "idle", "gemm_2" },
+		{ "launch", "gemm" },	      { "graph_node", "gemm_2" },
+		{ "queue", "gemm" },	      { "queue_curve", "gemm" },
+		{ "bandwidth", "HtoD" },      { "bandwidth_curve", "HtoD" },
+		{ "counters", "in use" },     { "advise", "communication" },
+		{ "kernel", "gemm_2" },	      { "memory", "add" },
 		{ "critical", "broadcast" },
 	};
 
@@ -287,6 +284,8 @@ static const struct sum {
 	{ "launch", "total_ms", SUM_ALL },
 	{ "graph_node", "count", SUM_ALL },
 	{ "queue", "count", SUM_ALL },
+	{ "bandwidth", "count", SUM_ALL },
+	{ "bandwidth", "bytes", SUM_ALL },
 	{ "counters", "samples", SUM_ALL },
 };
 
