@@ -251,7 +251,7 @@ TachoTable *tacho_view_memory_curve(const TachoTimeline *timeline, const TachoFi
 			add_rank(&curve, selection.filter, row->main_process);
 	}
 	if (!tacho_table_n_rows(table))
-		tacho_table_note(table, "No allocations were recorded there.");
+		tacho_table_note(table, "No allocations were recorded.");
 	selection_release(&selection);
 	return table;
 }

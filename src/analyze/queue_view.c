@@ -204,11 +204,10 @@ TachoTable *tacho_view_queue(const TachoTimeline *timeline, const TachoFilter *f
 			n_unknown +=
 				add_stream(table, &selection, tacho_timeline_track(timeline, i));
 	if (n_unknown)
-		tacho_table_note(
-			table,
-			"Of %" G_GUINT64_FORMAT
-			" pieces of work the launch was not recorded: they are in no queue.",
-			n_unknown);
+		tacho_table_note(table,
+				 "The launch of %" G_GUINT64_FORMAT
+				 " pieces of work was not recorded: they are in no queue.",
+				 n_unknown);
 	else if (tacho_table_n_rows(table) == 0 && selection.filter->name)
 		selection_note_empty(&selection, table, "kernels, copies or fills");
 	else if (tacho_table_n_rows(table) == 0)

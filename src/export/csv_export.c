@@ -13,6 +13,7 @@
 #include "export/export_output.h"
 #include "export/scoped_query.h"
 #include "query/query_data.h"
+#include "trace/own_time.h"
 
 #define TELL_EVERY  65536 /* rows, of progress */
 #define WRITE_BYTES 65536 /* at a time */
@@ -188,20 +189,13 @@ static void report_progress(struct csv_export *export)
 					  export->options->progress_data);
 }
 
-/* Of a track's slices, what their children leave of their time. */
+/* Nothing on an asynchronous track is inside another. */
 static gint64 *find_self_times(const TachoTimeline *timeline, const TachoTrack *track)
 {
-	const TachoSlices *slices = &timeline->slices;
-	gint64 *self_ns = g_new(gint64, MAX(track->n_slices, 1u));
-
-	for (guint32 i = 0; i < track->n_slices; i++) {
-		guint32 row = track->first_slice + i;
-
-		self_ns[i] = slices->duration_ns[row];
-		if (slices->parent[row] != TACHO_NONE)
-			self_ns[slices->parent[row] - track->first_slice] -= self_ns[i];
-	}
-	return self_ns;
+	if (track->kind == TACHO_TRACK_ASYNC)
+		return g_memdup2(timeline->slices.duration_ns + track->first_slice,
+				 track->n_slices * sizeof(gint64));
+	return own_times(&timeline->slices, track->first_slice, track->n_slices, NULL);
 }
 
 static gboolean write_track(struct csv_export *export, guint32 index)
@@ -217,8 +211,7 @@ static gboolean write_track(struct csv_export *export, guint32 index)
 
 		if (!export_scope_has_slice(export->scope, row))
 			continue;
-		append_row(export, row,
-			   MAX(self_ns[i], 0)); /* on a broken stream children overlap */
+		append_row(export, row, self_ns[i]);
 		if (export->text->len >= WRITE_BYTES && !write_text(export))
 			return FALSE;
 		report_progress(export);

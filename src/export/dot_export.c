@@ -100,14 +100,13 @@ static gboolean write_node(const struct dot_export *export, guint row, FILE *out
 {
 	const struct name_sum *sum = &g_array_index(export->sums, struct name_sum, row);
 	g_autofree gchar *name = quoted(tacho_timeline_string(export->tree->timeline, sum->name));
-	gint64 self_ns = MAX(sum->self_ns, 0); /* below 0 where children overlap */
-	gdouble share = (gdouble)self_ns / (gdouble)MAX(export->most_self_ns, 1);
+	gdouble share = (gdouble)sum->self_ns / (gdouble)MAX(export->most_self_ns, 1);
 
 	/* Graphviz' colours are hue, saturation and value. */
 	return fprintf(out,
 		       "  n%u [label=\"%s\\n%.3f ms itself, %" G_GUINT64_FORMAT
 		       " times\", fillcolor=\"0.000 %.3f 1.000\", fontsize=%u];\n",
-		       row, name, MS(self_ns), sum->count, share,
+		       row, name, MS(sum->self_ns), sum->count, share,
 		       MIN_FONT + (guint)(share * (MAX_FONT - MIN_FONT))) >= 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <tacho/words.h>
+
 G_DEFINE_QUARK(tacho - export - error - quark, tacho_export_error)
 
 /* Targets that need what not every machine has: where it was not found, they are known, but not there. */
@@ -50,14 +52,16 @@ static const TachoExportTarget *built(const TachoExportTarget *target, GError **
 
 const TachoExportTarget *tacho_export_find(const gchar *name, GError **error)
 {
-	g_autoptr(GString) names = g_string_new(NULL);
+	const gchar *names[G_N_ELEMENTS(targets) + 1] = { NULL };
+	g_autofree gchar *there = NULL;
 
 	for (guint i = 0; i < G_N_ELEMENTS(targets); i++) {
 		if (strcmp(targets[i].name, name) == 0)
 			return built(&targets[i], error);
-		g_string_append_printf(names, "%s%s", names->len ? ", " : "", targets[i].name);
+		names[i] = targets[i].name;
 	}
+	there = tacho_did_you_mean(name, names);
 	g_set_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_UNKNOWN_TARGET,
-		    "'%s' is not a format to export to; there are: %s", name, names->str);
+		    "'%s' is not a format to export to%s", name, there);
 	return NULL;
 }

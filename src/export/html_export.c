@@ -111,6 +111,7 @@ static void write_views(struct html_export *export)
 	filter.rank = export->options->rank;
 	filter.first_step = export->options->first_step;
 	filter.last_step = export->options->last_step;
+	filter.is_whole = export->options->is_whole;
 	json_writer_key(export->json, "views");
 	json_writer_begin_object(export->json);
 	for (guint i = 0; i < G_N_ELEMENTS(views); i++) {

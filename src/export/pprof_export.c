@@ -94,7 +94,7 @@ static void add_sample(struct pprof_export *export, guint32 node)
 	sample->location_id = g_new(guint64, depth_of(export->tree, node));
 	sample->value = g_new(gint64, 2);
 	sample->value[0] = (gint64)row->count;
-	sample->value[1] = MAX(row->self_ns, 0); /* below 0 where children overlap */
+	sample->value[1] = row->self_ns;
 	sample->n_value = 2;
 	for (; node != CALL_TREE_ROOT; node = call_tree_node(export->tree, node)->parent)
 		sample->location_id[sample->n_location_id++] = export->function_of[node];

@@ -135,6 +135,7 @@ static void write_views(struct xlsx_export *export, const TachoTimeline *timelin
 	filter.rank = options->rank;
 	filter.first_step = options->first_step;
 	filter.last_step = options->last_step;
+	filter.is_whole = options->is_whole;
 	for (guint i = 0; i < G_N_ELEMENTS(views) && !export->has_failed; i++) {
 		g_autoptr(TachoTable) table = views[i].view(timeline, &filter);
 

@@ -8,7 +8,7 @@ const HEIGHT = 190;
 const BYTE_STEPS = Array.from({ length: 60 }, (_, power) => 2 ** power);
 
 export class Curve {
-  // `track`: a counter of the model; `sync`: curves with the same key share their cursor.
+  // `track`: a counter of the model, or the like, with the `unit` of its values; `sync`: curves with the same key share their cursor.
   // [first, last]: the times of all of them, ns.
   constructor(track, title, sync, [first, last]) {
     this.track = track;
@@ -23,7 +23,7 @@ export class Curve {
   }
 
   exact(value) {
-    return this.track.isBytes ? `${bytes(value)} (${number(value)} bytes)` : short(value);
+    return this.track.isBytes ? `${bytes(value)} (${number(value)} bytes)` : [this.track.isWhole ? number(value) : short(value), this.track.unit].filter(Boolean).join(" ");
   }
 
   resize() {

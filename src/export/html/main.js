@@ -8,18 +8,19 @@ import { el } from "./dom.js";
 import { clean, number } from "./format.js";
 import { Model } from "./model.js";
 import { Overview } from "./overview.js";
-import { Communication, Memory } from "./panels.js";
+import { Communication, Device, Memory } from "./panels.js";
 import { Tables } from "./tables.js";
 import { TimelineView } from "./timeline.js";
 
-const TABS = [["overview", "Overview"], ["timeline", "Timeline"], ["communication", "Communication"], ["memory", "Memory"], ["tables", "Tables"]];
+const TABS = [["overview", "Overview"], ["timeline", "Timeline"], ["communication", "Communication"], ["memory", "Memory"], ["device", "Device"], ["tables", "Tables"]];
 
 class Page {
   constructor(head, model) {
-    Object.assign(this, { head, model });
+    const tabs = TABS.filter(([name]) => name !== "device" || head.views.device.rows.length > 0);
+    Object.assign(this, { head, model, titles: tabs });
     this.views = {};
-    this.panels = Object.fromEntries(TABS.map(([name]) => [name, el("section", { id: name, class: "panel", role: "tabpanel", "aria-labelledby": `tab-${name}`, hidden: true, tabindex: "-1" })]));
-    this.tabs = TABS.map(([name, title]) => el("button", {
+    this.panels = Object.fromEntries(tabs.map(([name]) => [name, el("section", { id: name, class: "panel", role: "tabpanel", "aria-labelledby": `tab-${name}`, hidden: true, tabindex: "-1" })]));
+    this.tabs = tabs.map(([name, title]) => el("button", {
       type: "button", role: "tab", id: `tab-${name}`, "aria-controls": name, "aria-selected": "false", tabindex: "-1",
       onclick: () => this.show(name),
     }, title));
@@ -76,6 +77,8 @@ class Page {
         return new Communication(this.head, findName);
       case "memory":
         return new Memory(this.head, this.model);
+      case "device":
+        return new Device(this.head);
       default:
         return new Tables(this.head, findName);
     }
@@ -83,7 +86,7 @@ class Page {
 
   show(name) {
     if (!this.panels[name]) name = "overview";
-    TABS.forEach(([tab], index) => {
+    this.titles.forEach(([tab], index) => {
       this.panels[tab].hidden = tab !== name;
       this.tabs[index].setAttribute("aria-selected", String(tab === name));
       this.tabs[index].tabIndex = tab === name ? 0 : -1;

@@ -1,7 +1,7 @@
 # The page in a browser: it says what tacho report says, moves, finds, asks the network for nothing, and takes no
 # name of a trace for markup.
 "$TACHO" --version | grep -q 'with:.*html export' || exit 77
-export RUN=$TACHO_SOURCE_DIR/tests/data/two_ranks
+export RUN=$TACHO_SOURCE_DIR/tests/data/two_ranks DEVICES=$TACHO_SOURCE_DIR/tests/data/kineto
 export PYTHONPATH=$TACHO_SOURCE_DIR/tests/support PYTHONDONTWRITEBYTECODE=1
 command -v python3 >/dev/null && command -v chromium >/dev/null || exit 77
 python3 -c 'import browser, sys; sys.exit(not browser.can_start())' || exit 77
@@ -9,6 +9,7 @@ python3 -c 'import browser, sys; sys.exit(not browser.can_start())' || exit 77
 "$TACHO" export "$RUN" --to html -o - >again.html
 cmp two_ranks.html again.html
 "$TACHO" export "$RUN" --to html --rank 1 --steps 1:2 -o part.html
+"$TACHO" export "$DEVICES" --to html -o devices.html
 cat >hostile.json <<'JSON'
 {"traceEvents": [
 {"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"</script><script>window.bad = 1</script>"}},
@@ -24,11 +25,12 @@ cat >look.py <<'PYTHON'
 import collections, json, os, re, subprocess
 from browser import Browser
 
-RUN = os.environ["RUN"]
+RUN, DEVICES = os.environ["RUN"], os.environ["DEVICES"]
 
 
 def ask(*arguments):
-    return json.loads(subprocess.check_output([os.environ["TACHO"], *arguments, "--json"]))
+    told = subprocess.check_output([os.environ["TACHO"], *arguments, "--json"], text=True)
+    return json.loads(told.replace(RUN + " --", "RUN --"))  # commands of advices name the run, which a page cannot
 
 
 def open_page(browser, name, **how):
@@ -160,6 +162,17 @@ def use_tables(page):
     print("filtered:", sorted(set(page.evaluate(names))))
 
 
+def compare_curves(page, view, texts, value, number):
+    """Each curve of the page has the rows of the view that are its own, in their order."""
+    rows = collections.defaultdict(list)
+    for row in ask("report", DEVICES, "--all", "--view", view):
+        rows[", ".join([*(row[text] for text in texts), f"rank {row['rank']}"])].append([row["at_ms"] * 1e6, row[value]])
+    shown = page.evaluate(f"""Object.fromEntries(tacho.views.device.curves[{number}].tracks.map(track =>
+        [track.title, track.times.map((time, i) => [time, track.values[i]])]))""")
+    print(f"{view}:", len(shown), shown == rows)
+    return len(rows)
+
+
 def unnamed(page):
     """Controls that a screen reader could not name."""
     page.send("Accessibility.enable")
@@ -186,6 +199,16 @@ with Browser() as browser:
     dark = page.evaluate("(document.querySelector('.scheme').click(), getComputedStyle(document.body.parentNode).backgroundColor)")
     print("dark:", dark)
     said(page, "page")
+
+    print("device tab without devices:", page.evaluate("document.querySelectorAll('#tab-device').length"))
+    page = open_page(browser, "devices.html", width=390, height=844)
+    page.evaluate("tacho.show('device')")
+    page.frame()
+    n = compare_curves(page, "queue_curve", ["device", "stream"], "depth", 0)
+    n += compare_curves(page, "bandwidth_curve", ["device", "kind"], "gb_per_s", 1)
+    print("device canvases:", page.evaluate("document.querySelectorAll('#device canvas').length") == n, "unnamed:", unnamed(page),
+          page.evaluate("document.querySelector('#device .curve .explain').textContent"), page.evaluate("document.documentElement.scrollWidth <= 390"))
+    said(page, "devices")
 
     page = open_page(browser, "part.html", width=390, height=844, is_touch=True)
     print("part:", page.evaluate("document.querySelector('.scope').textContent"),
