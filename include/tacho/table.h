@@ -23,7 +23,8 @@ typedef struct {
 	gboolean is_json_only;	/* left out of the text */
 	gboolean is_identifier; /* a number to be read digit by digit: no thousands */
 	gboolean is_share;	/* percent of a whole: coloured by heat on a terminal */
-	gboolean is_any_size;	/* a NUMBER of a unit unknown: whole, else six digits that count */
+	gboolean is_symbol;   /* text that may be a C++ function's name: short in the text table */
+	gboolean is_any_size; /* a NUMBER of a unit unknown: whole, else six digits that count */
 } TachoColumn;
 
 typedef struct _TachoTable TachoTable;
@@ -43,6 +44,9 @@ void tacho_table_null(TachoTable *table);
 
 /* A line of prose under the text table; "notes" in the JSON. */
 void tacho_table_note(TachoTable *table, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Names are whole in the text, too. */
+void tacho_table_keep_names(TachoTable *table);
 
 /* Take out the notes that `other` has too. */
 void tacho_table_drop_notes(TachoTable *table, const TachoTable *other);

@@ -2,7 +2,8 @@
  *
  * Text is laid out in columns of the terminal, not bytes: names are UTF-8 and some characters are
  * two columns wide. When the table is wider than the terminal, flexible columns are cut first, then
- * columns are left out from the right, which a line under the table names.
+ * columns are left out from the right, which a line under the table names. Names of functions are shortened, and cut
+ * in their middle, such that different ones stay different.
  * (1) Every row has exactly one cell a column; cells not set are null.
  * (2) Nothing a trace holds reaches the terminal but printable characters. */
 #include <tacho/table.h>
@@ -11,8 +12,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/json_writer.h"
 #include "analyze/table_internal.h"
+#include "base/json_writer.h"
+#include "base/symbol_name.h"
 
 #define GAP		    2 /* between columns */
 #define COMFORTABLE	    26 /* a flexible column is cut below this only when all else is in vain */
@@ -47,7 +49,8 @@ struct _TachoTable {
 	guint next_cell; /* of the last row */
 	GArray *cells;	 /* struct cell, row by row */
 	GStringChunk *strings;
-	GPtrArray *notes;  /* gchar * */
+	GPtrArray *notes; /* gchar * */
+	gboolean keeps_names;
 	guint8 *is_hidden; /* one a column: left out of the text of this table */
 };
 
@@ -145,6 +148,11 @@ void tacho_table_note(TachoTable *table, const gchar *format, ...)
 	va_start(args, format);
 	g_ptr_array_add(table->notes, g_strdup_vprintf(format, args));
 	va_end(args);
+}
+
+void tacho_table_keep_names(TachoTable *table)
+{
+	table->keeps_names = TRUE;
 }
 
 void tacho_table_drop_notes(TachoTable *table, const TachoTable *other)
@@ -393,6 +401,139 @@ gchar *table_text_cut(const gchar *text, guint width)
 	return g_strdup_printf("%.*s…", (int)(at - text), text);
 }
 
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Where the last `width` columns of the text begin. */
+static const gchar *find_tail(const gchar *text, guint width)
+{
+	const gchar *at = text + strlen(text);
+	guint used = 0;
+
+	while (at > text) {
+		const gchar *before = g_utf8_prev_char(at);
+
+		used += char_width(g_utf8_get_char(before));
+		if (used > width)
+			break;
+		at = before;
+	}
+	return at;
+}
+
+/* `head` columns, an ellipsis, and what begins at `rest`, cut to `width` in all. */
+static gchar *join_cut(const gchar *text, guint head, const gchar *rest, guint width)
+{
+	g_autofree gchar *first = table_text_cut(text, head + 1); /* with the ellipsis */
+	g_autofree gchar *second = table_text_cut(rest, width - table_text_width(first));
+
+	return g_strconcat(first, second, NULL);
+}
+
+static gchar *cut_middle(const gchar *text, guint width)
+{
+	guint head = width / 2;
+
+	if (table_text_width(text) <= width)
+		return g_strdup(text);
+	return join_cut(text, head, find_tail(text, width - head - 1), width);
+}
+
+static guint common_prefix(const gchar *a, const gchar *b)
+{
+	guint n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/* How many bytes the texts at those places share at their begin; G_MAXUINT: they are all the same. */
+static guint shared_prefix(const GPtrArray *texts, const GArray *places)
+{
+	const gchar *first = g_ptr_array_index(texts, g_array_index(places, guint, 0));
+	guint shared = G_MAXUINT;
+
+	for (guint i = 1; i < places->len; i++) {
+		const gchar *text = g_ptr_array_index(texts, g_array_index(places, guint, i));
+
+		if (strcmp(text, first) != 0)
+			shared = MIN(shared, common_prefix(first, text));
+	}
+	return shared;
+}
+
+/* The begin, and from where it differs from others. */
+static gchar *cut_at_difference(const gchar *text, guint shared, guint width)
+{
+	const gchar *rest = text;
+
+	while (*rest && (guint)(g_utf8_next_char(rest) - text) <= shared)
+		rest = g_utf8_next_char(rest);
+	return join_cut(text, width / 3, rest, width);
+}
+
+static gchar *cut_with_number(const gchar *text, GHashTable *numbers, guint width)
+{
+	guint number = GPOINTER_TO_UINT(g_hash_table_lookup(numbers, text));
+	g_autofree gchar *end = NULL, *begin = NULL;
+
+	if (!number) {
+		number = g_hash_table_size(numbers) + 1;
+		g_hash_table_insert(numbers, (gpointer)text, GUINT_TO_POINTER(number));
+	}
+	end = g_strdup_printf("~%u", number);
+	begin = table_text_cut(text, MAX(width, (guint)strlen(end) + 1) - (guint)strlen(end));
+	return g_strconcat(begin, end, NULL);
+}
+
+/* Different texts that are cut to the same are cut otherwise. */
+static void cut_apart(const GPtrArray *texts, GPtrArray *cuts, guint width, gboolean with_numbers)
+{
+	g_autoptr(GHashTable) by_cut = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+							     (GDestroyNotify)g_array_unref);
+	g_autoptr(GHashTable) numbers = g_hash_table_new(g_str_hash, g_str_equal);
+	GHashTableIter iter;
+	gpointer of_cut;
+
+	for (guint i = 0; i < texts->len; i++) {
+		const gchar *cut = g_ptr_array_index(cuts, i);
+		GArray *places = g_hash_table_lookup(by_cut, cut);
+
+		if (!places) {
+			places = g_array_new(FALSE, FALSE, sizeof(guint));
+			g_hash_table_insert(by_cut, g_strdup(cut), places);
+		}
+		g_array_append_val(places, i);
+	}
+	g_hash_table_iter_init(&iter, by_cut);
+	while (g_hash_table_iter_next(&iter, NULL, &of_cut)) {
+		const GArray *places = of_cut;
+		guint shared = shared_prefix(texts, places);
+
+		for (guint i = 0; shared != G_MAXUINT && i < places->len; i++) {
+			guint place = g_array_index(places, guint, i);
+			const gchar *text = g_ptr_array_index(texts, place);
+			gchar **cut = (gchar **)&g_ptr_array_index(cuts, place);
+
+			g_free(*cut);
+			*cut = with_numbers ? cut_with_number(text, numbers, width)
+					    : cut_at_difference(text, shared, width);
+		}
+	}
+}
+
+/* The names cut to `width`, different ones never to the same. A new array that frees its texts. */
+static GPtrArray *cut_names(const GPtrArray *names, guint width)
+{
+	GPtrArray *cuts = g_ptr_array_new_full(names->len, g_free);
+
+	for (guint i = 0; i < names->len; i++)
+		g_ptr_array_add(cuts, cut_middle(g_ptr_array_index(names, i), width));
+	cut_apart(names, cuts, width, FALSE);
+	cut_apart(names, cuts, width, TRUE);
+	return cuts;
+}
+
 /* 1234567.8 as "1,234,567.8". */
 static gchar *group_thousands(const gchar *digits)
 {
@@ -532,6 +673,60 @@ static void layout_fit(struct layout *layout, guint width)
 	layout_cut(layout, width, MIN_FLEXIBLE);
 }
 
+/* The texts of a column, for a while. */
+static GPtrArray *borrow_column(const struct layout *layout, guint column)
+{
+	GPtrArray *texts = g_ptr_array_new();
+
+	for (guint row = 0; row < layout->table->n_rows; row++)
+		g_ptr_array_add(texts, g_ptr_array_index(layout->texts,
+							 row * layout->table->n_columns + column));
+	return texts;
+}
+
+/* Takes the texts out of `texts` and into the layout. */
+static void replace_column(struct layout *layout, guint column, GPtrArray *texts)
+{
+	for (guint row = 0; row < layout->table->n_rows; row++) {
+		gchar **text = (gchar **)&g_ptr_array_index(
+			layout->texts, row * layout->table->n_columns + column);
+
+		g_free(*text);
+		*text = g_steal_pointer(&g_ptr_array_index(texts, row));
+	}
+	g_ptr_array_unref(texts);
+}
+
+static gboolean has_names(const struct layout *layout, guint column)
+{
+	return layout->table->columns[column].is_symbol && !layout->table->keeps_names &&
+	       layout->widths[column] > 0;
+}
+
+static void shorten_names(struct layout *layout)
+{
+	for (guint i = 0; i < layout->table->n_columns; i++) {
+		g_autoptr(GPtrArray) names = NULL;
+
+		if (!layout->table->columns[i].is_symbol || layout->table->keeps_names)
+			continue;
+		names = borrow_column(layout, i);
+		replace_column(layout, i, symbol_names_short(names));
+	}
+}
+
+static void fit_names(struct layout *layout)
+{
+	for (guint i = 0; i < layout->table->n_columns; i++) {
+		g_autoptr(GPtrArray) names = NULL;
+
+		if (!has_names(layout, i))
+			continue;
+		names = borrow_column(layout, i);
+		replace_column(layout, i, cut_names(names, layout->widths[i]));
+	}
+}
+
 static void layout_init(struct layout *layout, const TachoTable *table, guint width)
 {
 	layout->table = table;
@@ -542,9 +737,11 @@ static void layout_init(struct layout *layout, const TachoTable *table, guint wi
 		for (guint column = 0; column < table->n_columns; column++)
 			g_ptr_array_add(layout->texts, format_cell(&table->columns[column],
 								   cell_at(table, row, column)));
+	shorten_names(layout);
 	layout_measure(layout);
 	if (width)
 		layout_fit(layout, width);
+	fit_names(layout);
 }
 
 static void layout_release(struct layout *layout)

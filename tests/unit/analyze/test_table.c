@@ -256,6 +256,57 @@ static void test_sort_is_stable(void)
 					  tacho_table_cell_number(table, i - 1, "count"));
 }
 
+static const TachoColumn symbol_columns[] = {
+	{ .key = "name",
+	  .title = "name",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE,
+	  .is_symbol = TRUE },
+};
+
+/* Names that differ at their begin, middle and end, in a multi-byte character, and by little: whatever the width,
+ * no two rows are the same, and none is wider. */
+static void test_names(void)
+{
+	static const gchar *const names[] = {
+		"void a::kernel<float, 1, 2, 3>(int)",
+		"void a::kernel<double, 1, 2, 3>(int)",
+		"void b::kernel<float, 1, 2, 3>(int)",
+		"gemm_128x128_32x6_nn_align4_stage3_long_enough_to_be_cut",
+		"gemm_128x128_32x5_nn_align4_stage3_long_enough_to_be_cut",
+		"gemm_128x256_32x5_nn_align4_stage3_long_enough_to_be_cut",
+		"gemm_128x256_32x5_nn_align4_stage4_long_enough_to_be_cut",
+		"\303\244gemm_128x256_32x5_\303\244\303\266_align4_stage4_long_enough_to_be_cut",
+		"\303\244gemm_128x256_32x5_\303\266\303\244_align4_stage4_long_enough_to_be_cut",
+	};
+	g_autoptr(TachoTable) table =
+		tacho_table_new("kernel", symbol_columns, G_N_ELEMENTS(symbol_columns));
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		tacho_table_row(table);
+		tacho_table_text(table, names[i]);
+	}
+	for (guint width = 8; width < 70; width++) {
+		g_autofree gchar *text = print(table, width, FALSE);
+		g_auto(GStrv) lines = g_strsplit(g_strchomp(text), "\n", -1);
+		g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+
+		g_assert_cmpuint(g_strv_length(lines), ==, 1 + G_N_ELEMENTS(names));
+		for (guint i = 0; lines[i]; i++) {
+			g_assert_true(g_utf8_validate(lines[i], -1, NULL));
+			g_assert_cmpuint(table_text_width(lines[i]), <=, width);
+			g_assert_true(g_hash_table_add(seen, lines[i]));
+		}
+	}
+	tacho_table_keep_names(table);
+	{
+		g_autofree gchar *whole = print(table, 0, FALSE);
+
+		for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+			g_assert_nonnull(strstr(whole, names[i]));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -271,5 +322,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/table/json_nulls", test_json_nulls);
 	g_test_add_func("/table/sort", test_sort);
 	g_test_add_func("/table/sort_is_stable", test_sort_is_stable);
+	g_test_add_func("/table/names", test_names);
 	return g_test_run();
 }
