@@ -11,12 +11,49 @@
 
 #include <tacho/correlate.h>
 #include <tacho/import.h>
+#include <tacho/words.h>
+
+/* Which option is not known, that GLib's error does not tell apart: the first "--word" that no entry has. */
+static const gchar *find_unknown(const GOptionEntry *entries, int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		gsize n = strcspn(argv[i], "=");
+		gboolean is_known = FALSE;
+
+		if (!g_str_has_prefix(argv[i], "--"))
+			continue;
+		for (const GOptionEntry *entry = entries; entry->long_name; entry++)
+			is_known |= strlen(entry->long_name) == n - 2 &&
+				    strncmp(entry->long_name, argv[i] + 2, n - 2) == 0;
+		if (!is_known)
+			return argv[i];
+	}
+	return NULL;
+}
+
+static void refuse_option(const gchar *command, const GOptionEntry *entries, const gchar *argument)
+{
+	g_autofree gchar *word = g_strndup(argument, strcspn(argument, "="));
+	g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
+	g_autofree gchar *there = NULL;
+
+	for (const GOptionEntry *entry = entries; entry->long_name; entry++)
+		if (!(entry->flags & G_OPTION_FLAG_HIDDEN))
+			g_ptr_array_add(words, g_strdup_printf("--%s", entry->long_name));
+	g_ptr_array_add(words, g_strdup("--help"));
+	g_ptr_array_add(words, NULL);
+	there = tacho_did_you_mean(word, (const gchar *const *)words->pdata);
+	cli_fail(command, "there is no option %s%s", word, there);
+}
 
 gboolean cli_parse(const gchar *command, const gchar *usage, const gchar *description,
 		   const GOptionEntry *entries, int *argc, char ***argv)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new(usage);
 	g_autofree gchar *program = g_strdup_printf("tacho %s", command);
+	g_autofree char **given = g_memdup2(*argv, sizeof(**argv) * (gsize)*argc);
+	int n_given = *argc; /* GLib takes options away as it reads them */
+	const gchar *unknown;
 	g_autoptr(GError) error = NULL;
 
 	g_set_prgname(program);
@@ -24,7 +61,13 @@ gboolean cli_parse(const gchar *command, const gchar *usage, const gchar *descri
 	g_option_context_set_description(context, description);
 	if (g_option_context_parse(context, argc, argv, &error))
 		return TRUE;
-	cli_fail(command, "%s (see 'tacho %s --help')", error->message, command);
+	unknown = g_error_matches(error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION)
+			  ? find_unknown(entries, n_given, given)
+			  : NULL;
+	if (unknown)
+		refuse_option(command, entries, unknown);
+	else
+		cli_fail(command, "%s (see 'tacho %s --help')", error->message, command);
 	return FALSE;
 }
 
@@ -77,12 +120,23 @@ gboolean cli_has_colour(FILE *stream)
 	       strcmp(term, "dumb") != 0;
 }
 
+/* COLUMNS, where it is a number that one can print in; else 0. */
+static guint columns_told(void)
+{
+	const gchar *columns = g_getenv("COLUMNS");
+	guint64 width;
+
+	if (!columns || !g_ascii_string_to_unsigned(columns, 10, 1, 100000, &width, NULL))
+		return 0;
+	return (guint)width;
+}
+
 guint cli_width(FILE *stream)
 {
 	struct winsize size;
 
 	if (!isatty(fileno(stream)))
-		return 0;
+		return columns_told();
 	if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return size.ws_col;
 	return 80;

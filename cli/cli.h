@@ -32,7 +32,7 @@ TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv);
 
 /* Whether `stream` is a terminal that takes colours (NO_COLOR is honoured). */
 gboolean cli_has_colour(FILE *stream);
-/* Width of the terminal behind `stream`, 0 when it is none. */
+/* Width of the terminal behind `stream`; where it is none, what COLUMNS says, or 0. */
 guint cli_width(FILE *stream);
 /* A TachoProgress that draws a bar on stderr, only on a terminal; `data` is the label. */
 void cli_progress(gdouble done, gpointer data);

@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tacho/words.h>
+
 #include "cli.h"
+#include "complete.h"
 
 struct command {
 	const char *name;
@@ -40,6 +43,18 @@ static void give_memory_back(void)
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 }
 
+static int refuse_command(const char *name)
+{
+	const gchar *names[G_N_ELEMENTS(commands) + 1] = { NULL };
+	g_autofree gchar *there = NULL;
+
+	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
+		names[i] = commands[i].name;
+	there = tacho_did_you_mean(name, names);
+	fprintf(stderr, "tacho: '%s' is not a command%s\n", name, there);
+	return CLI_BAD;
+}
+
 int main(int argc, char **argv)
 {
 	give_memory_back();
@@ -60,9 +75,10 @@ int main(int argc, char **argv)
 		puts("built without: " TACHO_FEATURES_WITHOUT);
 		return cli_finish("version", CLI_DONE);
 	}
+	if (argc == 3 && strcmp(argv[1], "--complete") == 0)
+		return complete_print(argv[2]);
 	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
-	fprintf(stderr, "tacho: '%s' is not a command (see 'tacho --help')\n", argv[1]);
-	return CLI_BAD;
+	return refuse_command(argv[1]);
 }

@@ -40,11 +40,17 @@ static gboolean parse_range(const gchar *text, gint64 *ret_first, gint64 *ret_la
 	return TRUE;
 }
 
-gboolean option_steps(const gchar *command, const gchar *text, gint64 *ret_first, gint64 *ret_last)
+gboolean option_steps(const gchar *command, const gchar *text, gint64 *ret_first, gint64 *ret_last,
+		      gboolean *ret_is_whole)
 {
+	if (ret_is_whole && g_strcmp0(text, "all") == 0) {
+		*ret_is_whole = TRUE;
+		return TRUE;
+	}
 	if (!text || parse_range(text, ret_first, ret_last))
 		return TRUE;
-	cli_fail(command, "--steps must be A:B, with A not after B: '%s'", text);
+	cli_fail(command, "--steps must be A:B, with A not after B%s: '%s'",
+		 ret_is_whole ? ", or 'all'" : "", text);
 	return FALSE;
 }
 
@@ -56,6 +62,78 @@ gboolean option_number(const gchar *command, const gchar *option, gint number, g
 		return TRUE;
 	cli_fail(command, "%s must be 0 or more: %d", option, number);
 	return FALSE;
+}
+
+/* "ranks 0 to 3, 8" */
+static gchar *list_ranks(const TachoTimeline *timeline)
+{
+	GString *list = g_string_new(timeline->ranks->len == 1 ? "rank " : "ranks ");
+	const TachoRank *ranks = (const TachoRank *)timeline->ranks->data;
+
+	for (guint i = 0; i < timeline->ranks->len; i++) {
+		guint first = i;
+
+		while (i + 1 < timeline->ranks->len && ranks[i + 1].rank == ranks[i].rank + 1)
+			i++;
+		g_string_append_printf(list, "%s%d", first ? ", " : "", ranks[first].rank);
+		if (i > first)
+			g_string_append_printf(list, "%s%d", i == first + 1 ? ", " : " to ",
+					       ranks[i].rank);
+	}
+	return g_string_free(list, FALSE);
+}
+
+gboolean option_rank_in(const gchar *command, const gchar *run, const TachoTimeline *timeline,
+			gint rank)
+{
+	g_autofree gchar *ranks = NULL;
+
+	if (rank < 0)
+		return TRUE;
+	for (guint i = 0; i < timeline->ranks->len; i++)
+		if (g_array_index(timeline->ranks, TachoRank, i).rank == rank)
+			return TRUE;
+	ranks = list_ranks(timeline);
+	if (timeline->ranks->len)
+		cli_fail(command, "%s has no rank %d; it has %s", run, rank, ranks);
+	else
+		cli_fail(command, "%s has no rank %d; it has none at all", run, rank);
+	return FALSE;
+}
+
+gboolean option_steps_in(const gchar *command, const gchar *run, const TachoTimeline *timeline,
+			 gint64 first, gint64 last)
+{
+	gint64 least = G_MAXINT64, most = -1;
+
+	if (first < 0 && last < 0)
+		return TRUE;
+	for (guint i = 0; i < timeline->steps->len; i++) {
+		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
+
+		if (step->number >= first && (last < 0 || step->number <= last))
+			return TRUE;
+		least = MIN(least, step->number);
+		most = MAX(most, step->number);
+	}
+	if (most < 0)
+		cli_fail(command, "--steps chooses none: no steps were found in %s", run);
+	else
+		cli_fail(command,
+			 "--steps chooses none: %s has steps %" G_GINT64_FORMAT
+			 " to %" G_GINT64_FORMAT,
+			 run, least, most);
+	return FALSE;
+}
+
+gchar **option_sort_keys(const TachoTable *table)
+{
+	g_autoptr(GPtrArray) keys = g_ptr_array_new();
+
+	for (guint i = 0; tacho_table_key(table, i); i++)
+		g_ptr_array_add(keys, g_strdup(tacho_table_key(table, i)));
+	g_ptr_array_add(keys, NULL);
+	return (gchar **)g_ptr_array_free(g_steal_pointer(&keys), FALSE);
 }
 
 gboolean option_regex(const gchar *command, const gchar *option, const gchar *pattern,

@@ -9,23 +9,21 @@ _tacho_options() {
 	"$1" "$2" --help 2>/dev/null | grep -oE '^ +(-[A-Za-z], )?--[a-z-]+=?' | grep -oE -- '--[a-z-]+=?'
 }
 
-# The values that the help of an option with a choice names.
+# The values of an option that has a choice: those of tables come from the tacho that is called.
 _tacho_values() {
-	case $1 in
+	case $2 in
 	--clock) echo auto tsc monotonic ;;
-	--probes) echo all torch alloc blas dnn socket python ;;
-	--view) [ "$2" = diff ] && echo step op kernel device comm runtime region && return
-		echo step breakdown op kernel scope graph code comm message latency bucket gradient overlap straggler memory \
-		memory_curve chunks bins critical device idle launch graph_node queue counters advise ;;
-	--select) echo micros cpu_micros accelerator_micros bytes peak_bytes residual_bytes output_bytes \
-		params float_ops occurrence op_types input_shapes ;;
-	--order-by) echo name depth micros cpu_micros accelerator_micros bytes peak_bytes residual_bytes \
-		output_bytes params float_ops occurrence ;;
+	--probes) echo all none torch alloc blas dnn socket python ;;
+	--view | -v) [ "$3" = diff ] && "$1" --complete diff-views || "$1" --complete views ;;
+	--what-if | -w) "$1" --complete what-ifs ;;
+	--select) "$1" --complete metrics && echo op_types input_shapes device tensor_value ;;
+	--order-by) echo name depth && "$1" --complete metrics ;;
 	--mean) echo all present none ;;
 	--displayed-only) echo yes no ;;
-	--to) echo perfetto chrome html sqlite csv xlsx folded dot pprof ctf ;;
-	--format) echo table csv tsv json jsonl ;;
-	esac
+	--to) "$1" --complete exports ;;
+	--format) "$1" --complete query-formats ;;
+	--durations | -D) echo mean median sampled ;;
+	esac 2>/dev/null
 }
 
 _tacho() {
@@ -53,9 +51,10 @@ _tacho() {
 		previous=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	local values
-	values=$(_tacho_values "$previous" "$command")
+	values=$(_tacho_values "$tacho" "$previous" "$command")
 	if [ -n "$values" ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+		[[ ${COMPREPLY[0]-} != *[=:] ]] || compopt -o nospace 2>/dev/null
 	elif [[ $current == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_tacho_options "$tacho" "$command")" -- "$current")
 		[[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null

@@ -19,3 +19,9 @@ complete_words report --view o
 complete_words diff --view r
 touch some.tacho
 complete_words report some
+complete_words replay --what-if sc
+complete_words replay --what-if = band
+complete_words replay -w dr
+complete_words export --to per
+complete_words query --format js
+complete_words record --probes so
