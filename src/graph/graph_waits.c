@@ -14,6 +14,9 @@
  *   later           the first operation after the end that reads the collective's tensor had to
  *                   wait for it, in the gap before it if that holds the end.
  *
+ * Collectives of which an importer was told that they carry gradients (Horovod, BytePS) are queued by no hook: theirs is
+ * the last pass that had begun, and their inputs are the gradients, each ready when the operation that gave it was over.
+ *
  * A worker tells that its collective is over after it has woken who waited; where they share a core,
  * that can be long after. So a collective was over when who waited for it went on, at the latest.
  *
@@ -197,13 +200,56 @@ static struct build_pass find_pass(const TachoTimeline *timeline, const struct b
 	return pass;
 }
 
+static guint32 add_pass_of(const TachoTimeline *timeline, struct build_thread *thread,
+			   guint32 slice)
+{
+	struct build_pass pass = find_pass(timeline, thread, slice);
+
+	collect_gradients(timeline, &pass);
+	collect_copies(timeline, thread, &pass);
+	g_array_append_val(thread->passes, pass);
+	return thread->passes->len - 1;
+}
+
+/* The index of the last pass that had begun by then, or TACHO_NONE. */
+static guint32 take_last_pass(const TachoTimeline *timeline, struct build_thread *thread,
+			      gint64 queue_ns)
+{
+	guint32 first = tacho_timeline_track(timeline, thread->track)->first_slice;
+	guint32 slice = slice_after(timeline, thread, queue_ns);
+
+	for (guint n = 0; slice-- > first && n < MAX_SEARCH; n++) {
+		if (!graph_slice_is_autograd(timeline, slice))
+			continue;
+		for (guint i = thread->passes->len; i-- > 0;) {
+			const struct build_pass *known =
+				&g_array_index(thread->passes, struct build_pass, i);
+
+			if (slice >= known->first_slice && slice < known->end_slice)
+				return i;
+		}
+		return add_pass_of(timeline, thread, slice);
+	}
+	return TACHO_NONE;
+}
+
+static TachoPacking packing_of(const TachoTimeline *timeline, guint32 slice)
+{
+	TachoCollectiveArgs args = { 0 };
+
+	tacho_slice_collective(timeline, slice, &args);
+	return args.n_inputs ? args.packing : TACHO_PACKED_UNKNOWN;
+}
+
 /* The index of the thread's pass in which something was queued, or TACHO_NONE: in none. */
 static guint32 take_pass(const TachoTimeline *timeline, struct build_thread *thread,
-			 gint64 queue_ns)
+			 const struct build_member *member)
 {
-	struct build_pass pass;
+	gint64 queue_ns = member->queue_ns;
 	guint32 slice;
 
+	if (packing_of(timeline, member->slice) != TACHO_PACKED_UNKNOWN)
+		return take_last_pass(timeline, thread, queue_ns);
 	for (guint i = thread->passes->len; i-- > 0;) {
 		const struct build_pass *known =
 			&g_array_index(thread->passes, struct build_pass, i);
@@ -214,11 +260,7 @@ static guint32 take_pass(const TachoTimeline *timeline, struct build_thread *thr
 	slice = open_at(timeline, thread, queue_ns);
 	if (slice == TACHO_NONE || !is_in_backward(timeline, slice))
 		return TACHO_NONE;
-	pass = find_pass(timeline, thread, slice);
-	collect_gradients(timeline, &pass);
-	collect_copies(timeline, thread, &pass);
-	g_array_append_val(thread->passes, pass);
-	return thread->passes->len - 1;
+	return add_pass_of(timeline, thread, slice);
 }
 
 /* --- the three cases ------------------------------------------------------------------------ */
@@ -413,7 +455,7 @@ void builder_find_waits(struct graph_builder *builder)
 		struct build_member *member = build_member_at(builder, order[i]);
 		struct build_thread *thread = build_thread_at(builder, member->thread);
 
-		member->pass = take_pass(builder->timeline, thread, member->queue_ns);
+		member->pass = take_pass(builder->timeline, thread, member);
 		member->wait_segment = find_wait(builder, thread, member);
 		n_unwaited += member->wait_segment == TACHO_NONE;
 	}
@@ -472,9 +514,162 @@ static void add_gradient(struct graph_builder *builder, guint32 thread, guint32 
 	g_array_append_val(builder->graph->gradients, gradient);
 }
 
-static void add_pass(struct graph_builder *builder, guint32 thread_index, struct build_pass *pass,
-		     guint32 ordinal)
+/* A gradient that is an input of a collective. */
+struct told_gradient {
+	guint32 thread, pass; /* indexes */
+	guint32 transfer;
+	gint64 ready_ns, queue_ns;
+	guint32 input;
+	guint64 bytes;
+	const gchar *dtype;
+	guint8 packing; /* TachoPacking */
+};
+
+static gint compare_told(gconstpointer first, gconstpointer second)
 {
+	const struct told_gradient *a = first, *b = second;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->pass != b->pass)
+		return a->pass < b->pass ? -1 : 1;
+	if (a->transfer != b->transfer)
+		return a->transfer < b->transfer ? -1 : 1;
+	if (a->ready_ns != b->ready_ns)
+		return a->ready_ns < b->ready_ns ? -1 : 1;
+	return (a->input > b->input) - (a->input < b->input);
+}
+
+/* When what each operation of the pass gave was there: identity -> end, gint64. */
+static GHashTable *index_makers(const TachoTimeline *timeline, const struct build_pass *pass)
+{
+	GHashTable *makers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	TachoTensor tensor;
+
+	for (guint32 slice = pass->first_slice; slice < pass->end_slice; slice++) {
+		gint64 end_ns = tacho_slice_end_ns(timeline, slice);
+
+		for (guint32 i = 0; tacho_slice_output(timeline, slice, i, &tensor); i++)
+			g_hash_table_replace(makers,
+					     g_memdup2(&tensor.storage, sizeof(tensor.storage)),
+					     g_memdup2(&end_ns, sizeof(end_ns)));
+	}
+	return makers;
+}
+
+/* The member's inputs; returns how many of them nobody was seen computing. */
+static guint add_told(const struct graph_builder *builder, const struct build_member *member,
+		      GHashTable *makers, GArray *told)
+{
+	struct told_gradient gradient = {
+		.thread = member->thread,
+		.pass = member->pass,
+		.transfer = member->transfer,
+		.queue_ns = member->queue_ns,
+		.packing = (guint8)packing_of(builder->timeline, member->slice),
+	};
+	TachoTensor tensor;
+	guint n_unseen = 0;
+
+	for (guint32 i = 0; tacho_slice_input(builder->timeline, member->slice, i, &tensor); i++) {
+		const gint64 *end_ns =
+			tensor.storage ? g_hash_table_lookup(makers, &tensor.storage) : NULL;
+
+		gradient.ready_ns = end_ns ? MIN(*end_ns, member->queue_ns) : member->queue_ns;
+		gradient.input = i;
+		gradient.dtype = tensor.dtype;
+		gradient.bytes = 0;
+		tensor_bytes(&tensor, &gradient.bytes);
+		n_unseen += end_ns == NULL;
+		g_array_append_val(told, gradient);
+	}
+	return n_unseen;
+}
+
+/* struct told_gradient, by pass and in the order in which they are taken to have come. */
+static GArray *collect_told(struct graph_builder *builder)
+{
+	GArray *told = g_array_new(FALSE, FALSE, sizeof(struct told_gradient));
+	g_autoptr(GHashTable) of_pass =
+		g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_hash_table_unref);
+	guint n_unseen = 0;
+
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		const struct build_member *member = build_member_at(builder, i);
+		const struct build_pass *pass;
+		GHashTable *makers;
+
+		if (member->pass == TACHO_NONE ||
+		    packing_of(builder->timeline, member->slice) == TACHO_PACKED_UNKNOWN)
+			continue;
+		pass = &g_array_index(build_thread_at(builder, member->thread)->passes,
+				      struct build_pass, member->pass);
+		makers = g_hash_table_lookup(of_pass, pass);
+		if (!makers) {
+			makers = index_makers(builder->timeline, pass);
+			g_hash_table_insert(of_pass, (gpointer)pass, makers);
+		}
+		n_unseen += add_told(builder, member, makers, told);
+	}
+	g_array_sort(told, compare_told);
+	if (n_unseen > 0)
+		graph_note(builder->graph,
+			   "the trace does not tell which operations computed %u of %u gradients: "
+			   "they count as ready when what carried them was queued",
+			   n_unseen, told->len);
+	return told;
+}
+
+/* Where those of the pass begin; of others, behind them all. */
+static guint find_told(const GArray *told, guint32 thread, guint32 pass)
+{
+	guint low = 0, high = told->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+		const struct told_gradient *at = &g_array_index(told, struct told_gradient, middle);
+
+		if (at->thread < thread || (at->thread == thread && at->pass < pass))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What waits for their buckets comes after all that queued them. */
+static void add_told_gradients(struct graph_builder *builder, const GArray *told, guint32 thread,
+			       guint32 pass, struct graph_pass *row)
+{
+	gint64 queue_ns = G_MININT64;
+	guint32 piece;
+
+	for (guint i = find_told(told, thread, pass); i < told->len; i++) {
+		const struct told_gradient *at = &g_array_index(told, struct told_gradient, i);
+		struct graph_gradient gradient = { .bytes = at->bytes,
+						   .dtype = at->dtype,
+						   .copy_node = TACHO_NONE };
+
+		if (at->thread != thread || at->pass != pass)
+			break;
+		gradient.ready_node = builder_node_before(builder, thread, at->ready_ns);
+		queue_ns = MAX(queue_ns, at->queue_ns);
+		row->packing = at->packing;
+		row->n_gradients++;
+		g_array_append_val(builder->graph->gradients, gradient);
+	}
+	piece = piece_from(build_thread_at(builder, thread), queue_ns);
+	if (row->n_gradients && piece != TACHO_NONE &&
+	    segment_at(build_thread_at(builder, thread)->segments, piece)->node > row->finish_node)
+		row->finish_node =
+			segment_at(build_thread_at(builder, thread)->segments, piece)->node;
+}
+
+static void add_pass(struct graph_builder *builder, guint32 thread_index, guint32 pass_index,
+		     const GArray *told, guint32 ordinal)
+{
+	struct build_pass *pass = &g_array_index(build_thread_at(builder, thread_index)->passes,
+						 struct build_pass, pass_index);
 	const struct build_thread *thread = build_thread_at(builder, thread_index);
 	guint32 piece = piece_from(thread, pass->end_ns);
 	struct graph_pass row = { .rank_index = thread->rank_index, .ordinal = ordinal };
@@ -497,6 +692,8 @@ static void add_pass(struct graph_builder *builder, guint32 thread_index, struct
 		add_gradient(builder, thread_index, g_array_index(pass->gradients, guint32, i),
 			     copy_node);
 	}
+	if (!row.n_gradients)
+		add_told_gradients(builder, told, thread_index, pass_index, &row);
 	g_array_append_val(builder->graph->passes, row);
 }
 
@@ -525,6 +722,8 @@ static void mark_transfers(struct graph_builder *builder)
 
 void builder_add_gradients(struct graph_builder *builder)
 {
+	g_autoptr(GArray) told = collect_told(builder);
+
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
 		guint32 ordinal = 0;
 
@@ -534,8 +733,7 @@ void builder_add_gradients(struct graph_builder *builder)
 			if (build_thread_at(builder, t)->rank_index != rank)
 				continue;
 			for (guint i = 0; i < passes->len; i++)
-				add_pass(builder, t, &g_array_index(passes, struct build_pass, i),
-					 ordinal++);
+				add_pass(builder, t, i, told, ordinal++);
 		}
 	}
 	mark_transfers(builder);

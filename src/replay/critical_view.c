@@ -19,7 +19,11 @@
 static const TachoColumn columns[] = {
 	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
-	{ .key = "name", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "name",
+	  .title = "name",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE,
+	  .is_symbol = TRUE },
 	{ .key = "pieces", .title = "pieces", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
 	{ .key = "share_pct",
@@ -136,7 +140,7 @@ static struct range find_range(const TachoTimeline *timeline, const TachoFilter 
 	struct selection selection;
 
 	if (filter) {
-		all_ranks.first_step = filter->first_step;
+		all_ranks.first_step = filter->is_whole ? 0 : filter->first_step;
 		all_ranks.last_step = filter->last_step;
 	}
 	selection_init(&selection, timeline, &all_ranks);

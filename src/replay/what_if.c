@@ -2,6 +2,8 @@
  * read whole and checked before the graph is touched. */
 #include <string.h>
 
+#include <tacho/words.h>
+
 #include "base/text_file.h"
 #include "replay/what_if_internal.h"
 
@@ -28,9 +30,11 @@ static const struct {
 	{ "device:", "device:RANKS=NAME", what_if_device_of_ranks, TRUE },
 	{ "precision:", "precision:KIND~REGEX=P", what_if_precision, TRUE },
 	{ "precision=", "precision=P", what_if_whole_precision, TRUE },
-	{ "scale:", "scale:KIND~REGEX=F", what_if_scale, TRUE },
+	{ "scale:", "scale:KIND~REGEX=F, scale:loader=F", what_if_scale, TRUE },
 	{ "fuse:", "fuse:KIND~REGEX", what_if_fuse, TRUE },
-	{ "drop:", "drop:KIND~REGEX", what_if_drop, TRUE },
+	{ "drop:", "drop:KIND~REGEX, drop:loader, drop:wait", what_if_drop, TRUE },
+	{ "workers=", "workers=N", what_if_workers, TRUE },
+	{ "batch=", "batch=Fx", what_if_batch, TRUE },
 	{ "straggler:", "straggler:RANKS=F", what_if_straggler, FALSE },
 	{ "cores=", "cores=N", what_if_cores, FALSE },
 	{ "jobs=", "jobs=RUN[@TIME]", what_if_jobs, FALSE },
@@ -50,16 +54,38 @@ gboolean what_if_refuse(GError **error, const gchar *what_if, const gchar *forma
 	return FALSE;
 }
 
-static gboolean refuse_unknown(const gchar *what_if, GError **error)
+const gchar *const *tacho_what_if_words(void)
 {
-	g_autoptr(GString) forms = g_string_new(NULL);
+	static const gchar *words[G_N_ELEMENTS(edits) + 1];
 
 	for (guint i = 0; i < G_N_ELEMENTS(edits); i++)
+		words[i] = edits[i].prefix;
+	return words;
+}
+
+/* The key is told from what follows it by '=' or ':', whichever it has. */
+static gboolean refuse_unknown(const gchar *what_if, GError **error)
+{
+	g_autofree gchar *key = g_strndup(what_if, strcspn(what_if, "=:"));
+	g_autoptr(GString) forms = g_string_new(NULL);
+	g_autoptr(GPtrArray) keys = g_ptr_array_new_with_free_func(g_free);
+	const gchar *nearest;
+
+	for (guint i = 0; i < G_N_ELEMENTS(edits); i++) {
 		g_string_append_printf(forms, "%s%s",
 				       i == 0			     ? ""
 				       : i + 1 < G_N_ELEMENTS(edits) ? ", "
 								     : " and ",
 				       edits[i].form);
+		g_ptr_array_add(keys, g_strndup(edits[i].prefix, strlen(edits[i].prefix) - 1));
+	}
+	g_ptr_array_add(keys, NULL);
+	nearest = tacho_nearest_word(key, (const gchar *const *)keys->pdata);
+	for (guint i = 0; nearest && i < G_N_ELEMENTS(edits); i++)
+		if (strcmp(keys->pdata[i], nearest) == 0)
+			return what_if_refuse(error, what_if,
+					      "not known; did you mean '%s'? There are %s",
+					      edits[i].form, forms->str);
 	return what_if_refuse(error, what_if, "not known; there are %s", forms->str);
 }
 

@@ -20,6 +20,9 @@ WhatIfEdit what_if_durations;
 WhatIfEdit what_if_device_of_ranks;
 WhatIfEdit what_if_precision, what_if_whole_precision;
 WhatIfEdit what_if_fuse;
+WhatIfEdit what_if_workers, what_if_batch;
+
+struct rank_choice;
 
 /* The caller's; NULL: it is none, or empty. */
 GRegex *what_if_parse_regex(const gchar *what_if, const gchar *text, GError **error);
@@ -31,10 +34,17 @@ gboolean what_if_parse_target(const gchar *what_if, const gchar *target, gchar *
 gboolean what_if_slice_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
 			       guint32 slice);
 
+/* Of the ranks, which are told apart: the time of data loading, `factor` times what it takes (0: nothing). */
+gboolean what_if_scale_loader(TachoGraph *graph, const gchar *what_if,
+			      const struct rank_choice *ranks, gdouble factor, GError **error);
+/* The same of all ranks, where what they compute of a batch changes as much: waits for workers do, too. */
+void what_if_load_batches(TachoGraph *graph, gdouble factor);
+/* No rank waits for a later one in a collective: each has its part as soon as it comes. */
+gboolean what_if_drop_wait(TachoGraph *graph, const gchar *what_if, GError **error);
+
 /* The accelerators that the work of ranks is on, by their index: as `said` (or NULL), else by a what-if, else
  * recorded; NULL of ranks that are not chosen. To be freed with g_free(). */
 struct device_peak;
-struct rank_choice;
 const struct device_peak **what_if_recorded_devices(const TachoGraph *graph, const gchar *what_if,
 						    const gchar *said,
 						    const struct rank_choice *ranks,

@@ -13,3 +13,7 @@ print(prediction["measured_step_ms"], prediction["baseline_step_ms"], prediction
 path = prediction["critical_path"]
 print(path[0], len(path) > 1, {row["what"] for row in path} <= {"compute", "communication", "host", "wait"})
 END
+# Data loading, samples and late ranks: the run loads nothing, and has two ranks.
+for change in drop:loader workers=4 batch=64 batch=2x drop:wait; do
+	"$TACHO" replay "$run" --what-if "$change" 2>&1 | grep -E '^(with|tacho|- (no rank|a step|kernels))'
+done
