@@ -27,6 +27,9 @@ gint64 tacho_replay_end_ns(const TachoReplay *replay, guint32 node);
  * TACHO_GRAPH_ERROR_WHAT_IF: not understood, or it does not fit; the graph is then unchanged. */
 gboolean tacho_graph_what_if(TachoGraph *graph, const gchar *what_if, GError **error);
 
+/* How each what-if begins, its key with the '=' or ':' behind it, NULL-terminated; the library's. */
+const gchar *const *tacho_what_if_words(void);
+
 /* The what-ifs in a file, one a line; empty lines and those that begin with '#' say nothing. To be freed
  * with g_strfreev(). Not a file (G_FILE_ERROR), or not text: TACHO_GRAPH_ERROR_WHAT_IF. */
 gchar **tacho_what_ifs_read(const gchar *path, GError **error);

@@ -68,7 +68,7 @@ void advice_input_init(struct advice_input *input, const TachoTimeline *timeline
 	for (guint i = 0; i < timeline->ranks->len; i++)
 		measure_rank(input, i, collectives);
 	input->step_ns = mean_step(input);
-	input->each = timeline->steps->len ? "a step" : "in all";
+	input->each = input->selection.is_whole ? "in all" : "a step";
 }
 
 void advice_input_release(struct advice_input *input)

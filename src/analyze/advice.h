@@ -39,7 +39,20 @@ struct advice {
 	gchar *where;	    /* op, device, collective ...; may be NULL */
 	gchar *file;	    /* function of the program with its file and line; NULL: not known */
 	gchar *evidence, *action; /* a sentence each */
+	const gchar
+		*what_if; /* static: the change that takes it all away; NULL: no replay can tell */
+	gdouble gain_share; /* of the whole gain, what the mean step of all ranks shows of it; 0: all */
+	gboolean is_replayed; /* `gain_ns` is what the replay says of that, and no upper bound */
 };
+
+/* By how much a step is shorter with a what-if, or FALSE: it cannot be told. Analysis stands before the replay, which
+ * therefore brings it in. */
+typedef gboolean (*AdviceReplay)(gpointer data, const gchar *what_if, gdouble *ret_gain_ns);
+
+/* The advise view; `replay` may be NULL: all gains are upper bounds. With `n_most` > 0 only so many advices are given,
+ * and nothing of what was not looked for. */
+TachoTable *advise_table(const TachoTimeline *timeline, const TachoFilter *filter, guint n_most,
+			 AdviceReplay replay, gpointer data);
 
 /* Looks for one thing and adds what it finds to `advices` (struct advice; the strings then are the array's).
  * Returns why there was nothing to look at, static, or NULL. */
@@ -49,6 +62,7 @@ typedef const gchar *(*AdviceChecker)(const struct advice_input *input, GArray *
 #define ADVICE_CHECKERS(CHECKER)                                                                   \
 	CHECKER(communication)                                                                     \
 	CHECKER(straggler)                                                                         \
+	CHECKER(waiting)                                                                           \
 	CHECKER(data_loader)                                                                       \
 	CHECKER(host_idle)                                                                         \
 	CHECKER(device_idle)                                                                       \

@@ -200,6 +200,7 @@ const gchar *check_communication(const struct advice_input *input, GArray *advic
 	struct advice advice = { .checker = "communication",
 				 .rank = -1,
 				 .metric = "exposed_communication_pct",
+				 .what_if = "drop:collective~.",
 				 .threshold = ADVICE_WORTH_PCT };
 	gdouble transfer_ns, exposed_ns;
 

@@ -1,35 +1,23 @@
 /* advice_straggler: a rank that the others wait for.
  *
- * Where ranks are late in turn, each waits about as long as it is waited for, and none is to blame. So what counts is
- * how much longer a rank is waited for, by each of the others, than it waits itself; and of that no more than the
- * others wait without computing meanwhile. The figures are those of the straggler view. */
+ * late_ranks.h says who that is: the rank that stands out by how much longer the others wait than it does itself. Of
+ * that no more counts than the others wait without computing meanwhile. The figures are those of the straggler view. */
 #include "analyze/advice.h"
 
 #define MS(ns) ((ns) / 1e6)
 #define NS(ms) ((ms)*1e6)
 
-/* How much longer it is waited for than it waits. */
-static gdouble net_wait_ns(const TachoTable *ranks, guint row)
-{
-	guint n_others = tacho_table_n_rows(ranks) - 1;
-
-	return NS(tacho_table_cell_number(ranks, row, "caused_wait_ms") / n_others -
-		  tacho_table_cell_number(ranks, row, "waited_ms"));
-}
-
-/* The row of the rank that was asked for and is most waited for, or TACHO_NONE. */
+/* The row of the rank that stands out, where it was asked for; else TACHO_NONE. */
 static guint find_straggler(const struct advice_input *input, const TachoTable *ranks)
 {
-	guint most = TACHO_NONE;
-
 	for (guint row = 0; row < tacho_table_n_rows(ranks); row++) {
 		gint32 rank = (gint32)tacho_table_cell_number(ranks, row, "rank");
 
-		if ((input->filter.rank < 0 || rank == input->filter.rank) &&
-		    (most == TACHO_NONE || net_wait_ns(ranks, row) > net_wait_ns(ranks, most)))
-			most = row;
+		if (tacho_table_cell_number(ranks, row, "is_sure") > 0)
+			return input->filter.rank < 0 || rank == input->filter.rank ? row
+										    : TACHO_NONE;
 	}
-	return most;
+	return TACHO_NONE;
 }
 
 /* What the other ranks wait without computing, the mean. */
@@ -47,18 +35,12 @@ static gdouble others_wait_ns(const struct advice_input *input, gint32 rank)
 	return n ? sum_ns / n : 0;
 }
 
-static gdouble clock_doubt_ns(const TachoTimeline *timeline, gboolean *ret_is_apart)
+static gboolean has_clock_apart(const TachoTimeline *timeline)
 {
-	gdouble doubt_ns = 0;
-
-	*ret_is_apart = FALSE;
-	for (guint i = 0; i < timeline->clocks->len; i++) {
-		const TachoClock *clock = &g_array_index(timeline->clocks, TachoClock, i);
-
-		*ret_is_apart |= clock->state == TACHO_CLOCK_APART;
-		doubt_ns = MAX(doubt_ns, (gdouble)clock->uncertainty_ns);
-	}
-	return doubt_ns;
+	for (guint i = 0; i < timeline->clocks->len; i++)
+		if (g_array_index(timeline->clocks, TachoClock, i).state == TACHO_CLOCK_APART)
+			return TRUE;
+	return FALSE;
 }
 
 static gchar *straggler_evidence(const struct advice_input *input, const TachoTable *ranks,
@@ -124,25 +106,26 @@ const gchar *check_straggler(const struct advice_input *input, GArray *advices)
 	g_autoptr(TachoTable) ranks = tacho_view_straggler(input->timeline, &input->all_ranks);
 	struct advice advice = { .checker = "straggler",
 				 .metric = "waited_for_pct",
+				 .what_if = "drop:wait",
 				 .threshold = ADVICE_WORTH_PCT };
-	gboolean is_apart;
-	gdouble doubt_ns = clock_doubt_ns(input->timeline, &is_apart), net_ns;
+	gdouble net_ns;
 	const gchar *where;
 	guint row;
 
 	if (tacho_table_n_rows(ranks) < 2)
 		return "fewer than two ranks were recorded";
-	if (is_apart)
+	if (has_clock_apart(input->timeline))
 		return "the clocks of some ranks are not aligned";
 	row = find_straggler(input, ranks);
-	if (row == TACHO_NONE || !(tacho_table_cell_number(ranks, row, "late") > 0))
+	if (row == TACHO_NONE)
 		return NULL;
-	net_ns = net_wait_ns(ranks, row);
+	net_ns = NS(tacho_table_cell_number(ranks, row, "net_wait_ms"));
+	/* without waiting the others are quicker, and it is not: so much of their gain is in the mean */
+	advice.gain_share = 1 - 1.0 / tacho_table_n_rows(ranks);
 	advice.rank = (gint32)tacho_table_cell_number(ranks, row, "rank");
 	advice.gain_ns = MIN(net_ns, others_wait_ns(input, advice.rank));
 	advice.value = advice_share(input, advice.gain_ns);
-	if (advice.value < advice.threshold ||
-	    NS(tacho_table_cell_number(ranks, row, "late_mean_ms")) <= doubt_ns)
+	if (advice.value < advice.threshold)
 		return NULL;
 	where = tacho_table_cell_text(ranks, row, "longer_work");
 	advice.where = g_strdup(where ? where : tacho_table_cell_text(ranks, row, "longer_in"));

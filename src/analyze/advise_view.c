@@ -38,6 +38,8 @@ static const TachoColumn columns[] = {
 	{ .key = "threshold", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
 	{ .key = "evidence", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
 	{ .key = "action", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "what_if", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	{ .key = "gain_is_replayed", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
 };
 
 static const struct {
@@ -53,7 +55,9 @@ static gint compare_advices(gconstpointer a, gconstpointer b)
 {
 	const struct advice *x = a, *y = b;
 
-	return (x->gain_ns < y->gain_ns) - (x->gain_ns > y->gain_ns);
+	if (x->gain_ns != y->gain_ns)
+		return x->gain_ns < y->gain_ns ? 1 : -1;
+	return (x->value < y->value) - (x->value > y->value);
 }
 
 static void add_steps(TachoTable *table, const struct advice_input *input)
@@ -75,9 +79,22 @@ static void add_steps(TachoTable *table, const struct advice_input *input)
 }
 
 /* The sentences are too long for a column: in text they stand below, by number. */
+/* Commands are to be copied: they name the run as the user did. */
+static gchar *name_run(const struct advice_input *input, const gchar *action)
+{
+	g_autofree gchar *run =
+		g_strconcat(" ", input->filter.run ? input->filter.run : "RUN", NULL);
+	GString *text = g_string_new(action);
+
+	g_string_replace(text, " RUN", run, 0);
+	return g_string_free(text, FALSE);
+}
+
 static void add_advice(TachoTable *table, const struct advice_input *input,
 		       const struct advice *advice, guint id)
 {
+	g_autofree gchar *action = name_run(input, advice->action);
+
 	tacho_table_row(table);
 	tacho_table_integer(table, id);
 	tacho_table_number(table, MS(advice->gain_ns));
@@ -95,8 +112,10 @@ static void add_advice(TachoTable *table, const struct advice_input *input,
 	tacho_table_number(table, advice->value);
 	tacho_table_number(table, advice->threshold);
 	tacho_table_text(table, advice->evidence);
-	tacho_table_text(table, advice->action);
-	tacho_table_note(table, "%u: %s %s", id, advice->evidence, advice->action);
+	tacho_table_text(table, action);
+	tacho_table_text(table, advice->what_if);
+	tacho_table_boolean(table, advice->is_replayed);
+	tacho_table_note(table, "%u: %s %s", id, advice->evidence, action);
 }
 
 static gdouble cost_ms(const TachoTable *ops, guint row)
@@ -154,8 +173,58 @@ static void note_expensive(TachoTable *table, const struct advice_input *input)
 		tacho_table_note(table, "Most expensive operations: %s.", text->str);
 }
 
+/* What replay can tell is told by it: what an advice would save hangs on what else the step waits for. */
+static void replay_gains(const struct advice_input *input, GArray *advices, AdviceReplay replay,
+			 gpointer data)
+{
+	for (guint i = 0; i < advices->len; i++) {
+		struct advice *advice = &g_array_index(advices, struct advice, i);
+		gdouble gain_ns;
+		gchar *evidence;
+
+		if (!advice->what_if || !replay(data, advice->what_if, &gain_ns))
+			continue;
+		gain_ns /= advice->gain_share > 0 ? advice->gain_share : 1;
+		evidence = g_strdup_printf("%s Replayed with '%s', a step is %.2f ms (%.1f %%) "
+					   "shorter%s.",
+					   advice->evidence, advice->what_if, MS(gain_ns),
+					   advice_share(input, gain_ns),
+					   advice_share(input, gain_ns) < ADVICE_WORTH_PCT
+						   ? ": something else takes as long meanwhile"
+						   : "");
+		g_free(advice->evidence);
+		advice->evidence = evidence;
+		advice->gain_ns = MAX(gain_ns, 0);
+		advice->is_replayed = TRUE;
+	}
+}
+
+static void note_gains(TachoTable *table, const GArray *advices)
+{
+	gboolean is_replayed = FALSE;
+
+	for (guint i = 0; i < advices->len; i++)
+		is_replayed |= g_array_index(advices, struct advice, i).is_replayed;
+	if (advices->len == 0)
+		tacho_table_note(table, "Nothing to advise: what was looked for is not there, or "
+					"not enough to matter.");
+	else
+		tacho_table_note(table,
+				 "What a change saves is an upper bound%s; several may save "
+				 "the same time.",
+				 is_replayed ? ", but where it was replayed" : "");
+}
+
+/* How the gains are found, and how many advices are given. */
+struct giving {
+	guint n_most; /* 0: all */
+	AdviceReplay replay;
+	gpointer data;
+};
+
 static void run_checkers(TachoTable *table, const struct advice_input *input,
-			 const struct selection *by_name, GArray *advices)
+			 const struct selection *by_name, GArray *advices,
+			 const struct giving *giving)
 {
 	g_autoptr(GString) unchecked = g_string_new(NULL);
 
@@ -169,33 +238,37 @@ static void run_checkers(TachoTable *table, const struct advice_input *input,
 			g_string_append_printf(unchecked, "%s%s (%s)", unchecked->len ? ", " : "",
 					       checkers[i].name, why);
 	}
+	if (giving->replay)
+		replay_gains(input, advices, giving->replay, giving->data);
 	g_array_sort(advices, compare_advices);
+	if (giving->n_most && advices->len > giving->n_most)
+		g_array_set_size(advices, giving->n_most);
 	for (guint i = 0; i < advices->len; i++)
 		add_advice(table, input, &g_array_index(advices, struct advice, i), i + 1);
-	if (advices->len)
-		tacho_table_note(table, "What a change saves is an upper bound; several may save "
-					"the same time.");
-	else
-		tacho_table_note(table, "Nothing to advise: what was looked for is not there, or "
-					"not enough to matter.");
+	note_gains(table, advices);
+	if (giving->n_most)
+		return;
 	if (unchecked->len)
 		tacho_table_note(table, "Not looked for: %s.", unchecked->str);
 }
 
 /* The filter's name chooses checkers. */
-TachoTable *tacho_view_advise(const TachoTimeline *timeline, const TachoFilter *filter)
+TachoTable *advise_table(const TachoTimeline *timeline, const TachoFilter *filter, guint n_most,
+			 AdviceReplay replay, gpointer data)
 {
 	TachoTable *table = tacho_table_new("advise", columns, G_N_ELEMENTS(columns));
 	g_autoptr(GArray) advices = advice_list_new();
+	struct giving giving = { n_most, replay, data };
 	struct advice_input input;
 	struct selection by_name;
 
 	advice_input_init(&input, timeline, filter);
 	selection_init(&by_name, timeline, filter);
-	run_checkers(table, &input, &by_name, advices);
-	if (!by_name.filter->name)
+	run_checkers(table, &input, &by_name, advices, &giving);
+	if (!by_name.filter->name && n_most == 0)
 		note_expensive(table, &input);
-	selection_note(&by_name, table);
+	if (n_most == 0)
+		selection_note(&by_name, table);
 	selection_release(&by_name);
 	advice_input_release(&input);
 	return table;

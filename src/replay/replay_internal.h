@@ -101,6 +101,9 @@ gboolean replay_has_devices(const TachoGraph *graph);
  * `buckets`; returns how many buckets. */
 guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
 		    guint64 first_cap_bytes, guint64 cap_bytes, guint32 *buckets);
+/* Horovod's assignment to fusion buffers of at most `threshold_bytes`, in the same form. */
+guint32 buffer_plan(const struct graph_gradient *gradients, guint32 n_gradients,
+		    guint64 threshold_bytes, guint32 *buckets);
 
 /* Take what recording cost out of the work; `ret_share` is how much of it that was. `recorded` is the replay of
  * the graph as it is; NULL: it is played here, where it is needed. */

@@ -1,5 +1,6 @@
 # What to change, as text and for programs; one checker; a run that leaves nothing to say.
-run=$TACHO_SOURCE_DIR/tests/data/two_ranks
+cd "$TACHO_SOURCE_DIR/tests/data" || exit 1
+run=two_ranks
 "$TACHO" report "$run" --view advise | sed 1,3d
 "$TACHO" report "$run" --view advise --name straggler --json
 "$TACHO" report "$run" --view advise --name 'data|device' | sed 1,3d

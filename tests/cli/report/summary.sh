@@ -1,2 +1,3 @@
 # Without --view: a screenful. In a pipe there are no colours, and nothing is cut.
-"$TACHO" report "$TACHO_SOURCE_DIR/tests/data/two_ranks"
+cd "$TACHO_SOURCE_DIR/tests/data" || exit 1
+"$TACHO" report two_ranks
