@@ -4,8 +4,10 @@
 
 #include <tacho/diff.h>
 #include <tacho/info.h>
+#include <tacho/words.h>
 
 #include "cli.h"
+#include "diff_order.h"
 #include "report_head.h"
 #include "option_values.h"
 
@@ -23,15 +25,18 @@ static const gchar description[] = "Views:\n"
 		"\n"
 		"Each RUN is compared with BASE, step for step; without --view, in a summary. "
 		"Runs\n"
-		"joined by commas are repetitions of one: a difference then counts by how much\n"
-		"repetitions differ, else by how much steps do. The first steps are warm-up and\n"
-		"left out, unless --steps asks for them.\n\n"
+		"joined by commas are repetitions of one: a difference counts by how much these\n"
+		"differ. One run a side cannot tell a difference from chance: record each job "
+		"five\n"
+		"times. The first steps are warm-up and left out, unless --steps asks for them.\n\n"
 		"Examples:\n"
 		"  tacho diff base.tacho new.tacho                     a screenful\n"
 		"  tacho diff base.tacho b.tacho c.tacho --view op     each with base.tacho\n"
 		"  tacho diff a1.tacho,a2.tacho,a3.tacho b1.tacho,b2.tacho,b3.tacho\n"
-		"  tacho diff base.tacho new.tacho --fail-above 5      exit code 1: slower by "
-		"more\n";
+		"  tacho diff a1,a2,a3 b1,b2,b3 --fail-above 5         exit code 1: slower by "
+		"more\n"
+		"  tacho diff a.tacho b.tacho --order                  exit code 1: another "
+		"order\n";
 
 static const struct {
 	const gchar *name, *description;
@@ -46,7 +51,7 @@ struct options {
 	gchar *name, *steps, *sort;
 	gdouble fail_above_pct; /* NaN: not asked for */
 	gint rank, limit;
-	gboolean is_json, is_all;
+	gboolean is_json, is_all, is_order;
 };
 
 /* One other side, or the base. */
@@ -94,6 +99,17 @@ static TachoDiffSide as_side(const struct side *side)
 
 /* --- options ---------------------------------------------------------------------------------- */
 
+static void refuse_view(const gchar *name)
+{
+	const gchar *all[TACHO_N_DIFF_VIEWS + 1] = { NULL };
+	g_autofree gchar *there = NULL;
+
+	for (guint i = 0; i < TACHO_N_DIFF_VIEWS; i++)
+		all[i] = views[i].name;
+	there = tacho_did_you_mean(name, all);
+	cli_fail("diff", "there is no view '%s'%s", name, there);
+}
+
 static gboolean choose_views(struct diff *diff)
 {
 	gchar **names = diff->options->views;
@@ -104,8 +120,7 @@ static gboolean choose_views(struct diff *diff)
 		while (view < TACHO_N_DIFF_VIEWS && strcmp(views[view].name, names[i]) != 0)
 			view++;
 		if (view == TACHO_N_DIFF_VIEWS) {
-			cli_fail("diff", "there is no view '%s' (see 'tacho diff --help')",
-				 names[i]);
+			refuse_view(names[i]);
 			return FALSE;
 		}
 		diff->views |= 1u << view;
@@ -127,7 +142,7 @@ static gboolean parse_filter(struct diff *diff)
 	return option_number("diff", "--rank", options->rank, -1, &diff->filter.rank) &&
 	       option_number("diff", "--limit", options->limit, 0, &diff->limit) &&
 	       option_steps("diff", options->steps, &diff->filter.first_step,
-			    &diff->filter.last_step) &&
+			    &diff->filter.last_step, &diff->filter.is_whole) &&
 	       option_regex("diff", "--name", options->name, &diff->filter.name);
 }
 
@@ -140,7 +155,9 @@ static gboolean open_run(const struct diff *diff, struct side *side, gchar *path
 	GError *error = NULL;
 	TachoDiffRun *run;
 
-	if (!timeline)
+	if (!timeline || !option_rank_in("diff", path, timeline, diff->filter.rank) ||
+	    !option_steps_in("diff", path, timeline, diff->filter.first_step,
+			     diff->filter.last_step))
 		return FALSE;
 	run = tacho_diff_run_new(timeline, &diff->filter, diff->views, path, &error);
 	if (run) {
@@ -220,14 +237,14 @@ static gboolean check_steps(const struct diff *diff)
 static gboolean sort_table(TachoTable *table, const gchar *key)
 {
 	const TachoColumn *column = tacho_table_borrow_column(table, key);
-	g_autoptr(GString) keys = NULL;
+	g_autofree gchar *there = NULL;
+	g_auto(GStrv) keys = NULL;
 
 	if (column)
 		return tacho_table_sort(table, key, column->type != TACHO_COLUMN_TEXT);
-	keys = g_string_new(NULL);
-	for (guint i = 0; tacho_table_key(table, i); i++)
-		g_string_append_printf(keys, "%s%s", i ? ", " : "", tacho_table_key(table, i));
-	cli_fail("diff", "cannot sort by '%s'; there are: %s", key, keys->str);
+	keys = option_sort_keys(table);
+	there = tacho_did_you_mean(key, (const gchar *const *)keys);
+	cli_fail("diff", "cannot sort by '%s'%s", key, there);
 	return FALSE;
 }
 
@@ -288,19 +305,32 @@ static void print_runs(const struct side *side, const gchar *title)
 	}
 }
 
+static void print_single_runs(void)
+{
+	printf("One run a side cannot tell whether that is chance: runs of the same job differ, "
+	       "too.\n"
+	       "Record each job %u times (at least %u), in turn, and give the runs joined by "
+	       "commas:\n"
+	       "tacho diff a1.tacho,a2.tacho,... b1.tacho,b2.tacho,...\n",
+	       TACHO_DIFF_GOOD_RUNS, TACHO_DIFF_FEWEST_RUNS);
+}
+
 static void print_test(const TachoStepDifference *step)
 {
-	const gchar *unit = step->spread == TACHO_SPREAD_RUNS ? "run" : "step";
-
 	if (step->spread == TACHO_SPREAD_NONE) {
-		printf("There is one value a side: nothing says how much of that is chance.\n");
+		print_single_runs();
 		return;
 	}
-	printf("95 %% interval %+.3f to %+.3f ms; %s against the spread of the %ss\n", step->low_ms,
-	       step->high_ms, step->is_significant ? "significant" : "not significant", unit);
-	printf("(%s t-test, %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT " %ss, p %s%.*f).\n",
+	printf("95 %% interval %+.3f to %+.3f ms; %s against the spread of the runs\n",
+	       step->low_ms, step->high_ms,
+	       step->is_significant ? "significant" : "not significant");
+	printf("(%s t-test, %u and %u runs, p %s%.*f).\n",
 	       MIN(step->n_base, step->n) > 1 ? "Welch's" : "Student's", step->n_base, step->n,
-	       unit, step->p_value < 0.001 ? "< " : "= ", 3, MAX(step->p_value, 0.001));
+	       step->p_value < 0.001 ? "< " : "= ", 3, MAX(step->p_value, 0.001));
+	if (step->runs_needed > MIN(step->n_base, step->n))
+		printf("To tell a difference of this size from chance takes about %u runs a "
+		       "side.\n",
+		       step->runs_needed);
 }
 
 static void print_step_time(const TachoStepDifference *step, gboolean has_steps)
@@ -367,13 +397,36 @@ static void print_json(const struct diff *diff)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* Longer by more than is allowed, and not by chance as far as that is known. */
+/* Longer by more than is allowed, and not by chance. */
 static gboolean is_too_slow(const struct diff *diff, const struct side *side)
 {
 	TachoStepDifference step = tacho_diff_step_time(as_side(side_at(diff, 0)), as_side(side));
 
-	return (step.is_significant || step.spread == TACHO_SPREAD_NONE) &&
+	return step.is_significant &&
 	       100.0 * step.difference_ms > diff->options->fail_above_pct * step.base_ms;
+}
+
+/* A check that fails by chance, or passes by it, is none. */
+static gboolean can_answer(const struct diff *diff)
+{
+	guint n_base = side_at(diff, 0)->runs->len;
+
+	if (isnan(diff->options->fail_above_pct) || n_base > 1)
+		return TRUE;
+	for (guint i = 1; i < diff->sides->len; i++) {
+		const struct side *side = side_at(diff, i);
+		TachoDiffRunFacts facts = tacho_diff_run_facts(g_ptr_array_index(side->runs, 0));
+
+		if (side->runs->len > 1)
+			continue;
+		cli_fail("diff",
+			 "--fail-above: one run a side cannot tell whether %s is slower or that is "
+			 "chance; record each job %u times (at least %u) and join the runs by "
+			 "commas",
+			 facts.label, TACHO_DIFF_GOOD_RUNS, TACHO_DIFF_FEWEST_RUNS);
+		return FALSE;
+	}
+	return TRUE;
 }
 
 static int answer(const struct diff *diff)
@@ -387,14 +440,15 @@ static int answer(const struct diff *diff)
 			status = CLI_NO;
 	if (!diff->options->is_json)
 		printf("\n%s by more than %g %%.\n",
-		       status == CLI_NO ? "Slower" : "Nothing is slower",
+		       status == CLI_NO ? "Slower, beyond chance,"
+					: "Nothing is slower, beyond chance,",
 		       diff->options->fail_above_pct);
 	return status;
 }
 
 static int compare(const struct diff *diff)
 {
-	if (!check_steps(diff) || !make_tables(diff))
+	if (!check_steps(diff) || !can_answer(diff) || !make_tables(diff))
 		return CLI_BAD;
 	if (diff->options->is_json)
 		print_json(diff);
@@ -403,14 +457,37 @@ static int compare(const struct diff *diff)
 	return cli_finish("diff", answer(diff));
 }
 
+/* The options that are about time and names do not go with it. */
+static int compare_order(const struct diff *diff, int argc, char **argv)
+{
+	const struct options *options = diff->options;
+	struct diff_order order = { .filter = diff->filter,
+				    .is_json = options->is_json,
+				    .limit = (gint)row_limit(diff) };
+
+	if (options->views || options->base || options->sort || !isnan(options->fail_above_pct)) {
+		cli_fail("diff", "--order does not go with --view, --base, --sort or --fail-above");
+		return CLI_BAD;
+	}
+	if (argc < 3) {
+		cli_fail("diff", "which runs? (see 'tacho diff --help')");
+		return CLI_BAD;
+	}
+	return diff_order(&order, argv + 1, (guint)argc - 1);
+}
+
 static int diff_with(const struct options *options, int argc, char **argv)
 {
 	struct diff diff = { .options = options, .filter = TACHO_FILTER_INIT };
 	int status = CLI_BAD;
 
 	diff.sides = g_ptr_array_new_with_free_func(free_side);
-	if (choose_views(&diff) && parse_filter(&diff) && open_sides(&diff, argc, argv))
-		status = compare(&diff);
+	if (choose_views(&diff) && parse_filter(&diff)) {
+		if (options->is_order)
+			status = compare_order(&diff, argc, argv);
+		else if (open_sides(&diff, argc, argv))
+			status = compare(&diff);
+	}
 	g_ptr_array_unref(diff.sides);
 	g_clear_pointer(&diff.filter.name, g_regex_unref);
 	return status;
@@ -429,13 +506,16 @@ int cmd_diff(int argc, char **argv)
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "for programs: JSON", NULL },
 		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options.rank, "only this rank", "N" },
 		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options.steps,
-		  "only training steps A to B, counted from 0", "A:B" },
+		  "only training steps A to B, counted from 0; all: also what is in no step",
+		  "A:B|all" },
 		{ "name", 'n', 0, G_OPTION_ARG_STRING, &options.name,
 		  "only operations, kernels, collectives that match", "REGEX" },
 		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options.sort,
 		  "order the rows by this key of the JSON", "KEY" },
 		{ "limit", 'l', 0, G_OPTION_ARG_INT, &options.limit, "at most N rows a view", "N" },
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.is_all, "every row", NULL },
+		{ "order", 'o', 0, G_OPTION_ARG_NONE, &options.is_order,
+		  "whether the same work was done in the same order; exit with 1 where not", NULL },
 		{ "fail-above", 0, 0, G_OPTION_ARG_DOUBLE, &options.fail_above_pct,
 		  "exit with 1 where a step is longer by more", "PCT" },
 		G_OPTION_ENTRY_NULL,

@@ -53,10 +53,13 @@ TachoDiffRunFacts tacho_diff_run_facts(const TachoDiffRun *run);
 
 /* What a difference was measured against. */
 typedef enum {
-	TACHO_SPREAD_NONE, /* a single step of either side: nothing says what is chance */
-	TACHO_SPREAD_STEPS,
+	TACHO_SPREAD_NONE, /* a single run a side: nothing says what is chance */
 	TACHO_SPREAD_RUNS, /* a side has several runs: each run's mean is one value */
 } TachoSpread;
+
+/* Runs a side to record where nothing is known of how much runs differ, and the fewest that are of use. */
+#define TACHO_DIFF_GOOD_RUNS   5
+#define TACHO_DIFF_FEWEST_RUNS 3
 
 typedef struct {
 	gdouble base_ms, ms;	 /* means a step */
@@ -65,7 +68,9 @@ typedef struct {
 	gdouble p_value;	 /* NaN: not known */
 	gboolean is_significant; /* p_value <= 0.05 */
 	TachoSpread spread;
-	guint64 n_base, n; /* values of each side: steps, or runs */
+	guint n_base, n; /* runs of each side */
+	guint runs_needed; /* runs a side that would tell such a difference from chance; 0: it is told, is
+			    * none, or would take over a thousand */
 } TachoStepDifference;
 
 /* `runs`, of which there are `n_runs` > 0, were summed up with the same filter and views. */

@@ -1,8 +1,9 @@
 /* diff: one side, of a run or several, compared with another.
  *
- * With one run a side the values are its steps, and the question is whether the difference is more
- * than steps differ among each other. Runs of the same job differ by more than that: the machine, the
- * placement, the neighbours. So where a side has several runs, the values are the runs' means.
+ * The values are the runs' means. Runs of the same job differ by more than their steps tell: the
+ * machine, the placement, the neighbours. So one run a side tells what differs, but never whether that
+ * is chance. How often something is done a step is another matter: the program decides that, not the
+ * machine, and steps tell whether it changes.
  * (1) A name that a run does not have is 0 there, in every step.
  * (2) Rows are in an order that does not hang on hashes: by difference, then by name. */
 #include "analyze/diff_internal.h"
@@ -116,16 +117,26 @@ static GArray *make_pairs(TachoDiffView view, TachoDiffSide base, TachoDiffSide 
 	return pairs;
 }
 
+/* Nothing is known of chance where each side is a single run, however many steps it has. */
+static struct mean_difference difference_of_runs(const struct moments *base,
+						 const struct moments *other, gboolean of_runs)
+{
+	struct moments first = { .n = 1, .mean = base->mean };
+	struct moments second = { .n = 1, .mean = other->mean };
+
+	return of_runs ? mean_difference_test(base, other) : mean_difference_test(&first, &second);
+}
+
 /* The parts of a step are few and of one piece: their p-values are left as they are, so that the step
  * says the same there as in its own line. */
-static void test_pairs(GArray *pairs, TachoDiffView view)
+static void test_pairs(GArray *pairs, TachoDiffView view, gboolean of_runs)
 {
 	g_autofree gdouble *p_values = g_new(gdouble, pairs->len);
 
 	for (guint i = 0; i < pairs->len; i++) {
 		struct pair *pair = &g_array_index(pairs, struct pair, i);
 
-		pair->time = mean_difference_test(&pair->ms[BASE], &pair->ms[OTHER]);
+		pair->time = difference_of_runs(&pair->ms[BASE], &pair->ms[OTHER], of_runs);
 		p_values[i] = pair->time.p_value;
 	}
 	if (view != TACHO_DIFF_step)
@@ -166,7 +177,9 @@ static const gchar *change_of(const struct pair *pair)
 		return "added";
 	if (!pair->is_there[OTHER])
 		return "removed";
-	return is_significant(pair->adjusted_p) || is_count_changed(pair) ? "changed" : "same";
+	if (is_significant(pair->adjusted_p) || is_count_changed(pair))
+		return "changed";
+	return isnan(pair->adjusted_p) && pair->time.difference != 0 ? "unknown" : "same";
 }
 
 static void add_row(TachoTable *table, const struct pair *pair)
@@ -193,14 +206,21 @@ static void add_row(TachoTable *table, const struct pair *pair)
 /* "3 added, 1 removed, 2 changed, 40 the same." */
 static void note_changes(TachoTable *table, const GArray *pairs)
 {
-	static const gchar *const changes[] = { "added", "removed", "changed", "same" };
+	static const gchar *const changes[] = { "added", "removed", "changed", "same", "unknown" };
 	guint counts[G_N_ELEMENTS(changes)] = { 0 };
 
 	for (guint i = 0; i < pairs->len; i++)
 		for (guint j = 0; j < G_N_ELEMENTS(changes); j++)
 			counts[j] += change_of(&g_array_index(pairs, struct pair, i)) == changes[j];
-	tacho_table_note(table, "%u added, %u removed, %u changed, %u the same.", counts[0],
-			 counts[1], counts[2], counts[3]);
+	if (counts[4] == 0)
+		tacho_table_note(table, "%u added, %u removed, %u changed, %u the same.", counts[0],
+				 counts[1], counts[2], counts[3]);
+	else
+		tacho_table_note(
+			table,
+			"%u added, %u removed, %u changed in number, %u the same, %u unknown "
+			"(one run a side cannot tell).",
+			counts[0], counts[1], counts[2], counts[3], counts[4]);
 }
 
 TachoTable *tacho_diff_table(TachoDiffView view, TachoDiffSide base, TachoDiffSide other)
@@ -208,7 +228,7 @@ TachoTable *tacho_diff_table(TachoDiffView view, TachoDiffSide base, TachoDiffSi
 	TachoTable *table = tacho_table_new(view_names[view], columns, G_N_ELEMENTS(columns));
 	g_autoptr(GArray) pairs = make_pairs(view, base, other);
 
-	test_pairs(pairs, view);
+	test_pairs(pairs, view, is_of_runs(base, other));
 	if (view == TACHO_DIFF_step) { /* the parts stand in their own order, once a step */
 		table_hide_column(table, "base_count");
 		table_hide_column(table, "count");
@@ -226,12 +246,10 @@ TachoTable *tacho_diff_table(TachoDiffView view, TachoDiffSide base, TachoDiffSi
 
 /* --- the step time ---------------------------------------------------------------------------- */
 
-static struct moments step_moments(TachoDiffSide side, gboolean of_runs)
+static struct moments step_moments(TachoDiffSide side)
 {
 	struct moments moments = { 0 };
 
-	if (!of_runs)
-		return side.runs[0]->step_ms;
 	for (guint i = 0; i < side.n_runs; i++)
 		moments_add(&moments, side.runs[i]->step_ms.mean);
 	return moments;
@@ -240,9 +258,9 @@ static struct moments step_moments(TachoDiffSide side, gboolean of_runs)
 TachoStepDifference tacho_diff_step_time(TachoDiffSide base, TachoDiffSide other)
 {
 	gboolean of_runs = is_of_runs(base, other);
-	struct moments before = step_moments(base, of_runs), after = step_moments(other, of_runs);
+	struct moments before = step_moments(base), after = step_moments(other);
 	struct mean_difference difference = mean_difference_test(&before, &after);
-	TachoSpread spread = of_runs ? TACHO_SPREAD_RUNS : TACHO_SPREAD_STEPS;
+	gboolean is_told = is_significant(difference.p_value);
 
 	return (TachoStepDifference){
 		.base_ms = before.mean,
@@ -251,10 +269,13 @@ TachoStepDifference tacho_diff_step_time(TachoDiffSide base, TachoDiffSide other
 		.low_ms = difference.low,
 		.high_ms = difference.high,
 		.p_value = difference.p_value,
-		.is_significant = is_significant(difference.p_value),
-		.spread = isnan(difference.p_value) ? TACHO_SPREAD_NONE : spread,
-		.n_base = before.n,
-		.n = after.n,
+		.is_significant = is_told,
+		.spread = of_runs ? TACHO_SPREAD_RUNS : TACHO_SPREAD_NONE,
+		.n_base = base.n_runs,
+		.n = other.n_runs,
+		.runs_needed = is_told	 ? 0
+			       : of_runs ? mean_difference_values_needed(&before, &after)
+					 : TACHO_DIFF_GOOD_RUNS,
 	};
 }
 
@@ -295,7 +316,7 @@ static void write_side(JsonWriter *writer, const gchar *key, TachoDiffSide side)
 
 static void write_step_time(JsonWriter *writer, const TachoStepDifference *step)
 {
-	static const gchar *const spreads[] = { NULL, "steps", "runs" };
+	static const gchar *const spreads[] = { NULL, "runs" };
 
 	json_writer_line(writer);
 	json_writer_key(writer, "step_time");
@@ -317,6 +338,11 @@ static void write_step_time(JsonWriter *writer, const TachoStepDifference *step)
 		json_writer_boolean(writer, step->is_significant);
 	json_writer_key(writer, "spread");
 	json_writer_string(writer, spreads[step->spread]);
+	json_writer_key(writer, "runs_needed");
+	if (step->runs_needed == 0)
+		json_writer_null(writer);
+	else
+		json_writer_unsigned(writer, step->runs_needed);
 	json_writer_end_object(writer);
 }
 

@@ -13,6 +13,7 @@
 #include "analyze/device_work.h"
 #include "analyze/diff_internal.h"
 #include "analyze/selection.h"
+#include "trace/own_time.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
 
@@ -105,14 +106,13 @@ static guint32 find_cell(struct sums *sums, guint32 name, guint32 step)
 	return latest;
 }
 
-static guint32 add(struct sums *sums, guint32 name, guint32 step, gdouble ns)
+static void add(struct sums *sums, guint32 name, guint32 step, gdouble ns)
 {
 	guint32 place = find_cell(sums, name, step);
 	struct cell *cell = &g_array_index(sums->cells, struct cell, place);
 
 	cell->ns += ns;
 	cell->count++;
-	return place;
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -173,7 +173,7 @@ static void collector_init(struct collector *collector, const TachoTimeline *tim
 			place_of_number(collector, g_array_index(chosen, TachoStep, i).number);
 		collector->n_ranks[collector->steps[i]]++;
 	}
-	if (timeline->steps->len == 0)
+	if (collector->selection.is_whole)
 		collector->n_ranks[0] = collector->selection.n_ranks;
 	collector->counted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (guint i = 0; i < TACHO_N_DIFF_VIEWS; i++)
@@ -198,7 +198,7 @@ static guint32 step_at(const struct collector *collector, guint rank_index, gint
 	guint low = selection->first_of_rank[rank_index];
 	guint last = selection->first_of_rank[rank_index + 1], high = last;
 
-	if (selection->timeline->steps->len == 0)
+	if (selection->is_whole)
 		return 0;
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
@@ -262,20 +262,18 @@ static guint32 region_name(struct collector *collector, guint32 name)
 	return name;
 }
 
-/* The time of an operation is not that of the one around it. `cells` has the place of the cell of each
- * operation of the track so far. */
-static void take_from_parent(struct collector *collector, const TachoTrack *track,
-			     const guint32 *cells, guint32 slice)
+/* The time of an operation in a chosen step is not that of the one around it. */
+static gint64 *own_times_of_ops(struct collector *collector, const TachoTrack *track,
+				guint rank_index)
 {
-	const TachoTimeline *timeline = collector->selection.timeline;
-	guint32 parent = timeline->slices.parent[slice];
+	const TachoSlices *slices = &collector->selection.timeline->slices;
+	g_autofree guint8 *is_chosen = g_new(guint8, MAX(track->n_slices, 1u));
 
-	while (parent != TACHO_NONE && cells[parent - track->first_slice] == TACHO_NONE)
-		parent = timeline->slices.parent[parent];
-	if (parent != TACHO_NONE)
-		g_array_index(collector->sums[TACHO_DIFF_op].cells, struct cell,
-			      cells[parent - track->first_slice])
-			.ns -= (gdouble)timeline->slices.duration_ns[slice];
+	for (guint32 i = 0; i < track->n_slices; i++)
+		is_chosen[i] = slices->kind[track->first_slice + i] == TACHO_SLICE_OP &&
+			       step_at(collector, rank_index,
+				       slices->start_ns[track->first_slice + i]) != TACHO_NONE;
+	return own_times(slices, track->first_slice, track->n_slices, is_chosen);
 }
 
 static void collect_track(struct collector *collector, const TachoTrack *track)
@@ -283,14 +281,13 @@ static void collect_track(struct collector *collector, const TachoTrack *track)
 	const TachoTimeline *timeline = collector->selection.timeline;
 	guint rank_index =
 		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
-	g_autofree guint32 *cells = g_new(guint32, track->n_slices);
+	g_autofree gint64 *own_ns = own_times_of_ops(collector, track, rank_index);
 
 	for (guint32 i = 0; i < track->n_slices; i++) {
 		guint32 slice = track->first_slice + i;
 		TachoDiffView view = view_of(timeline->slices.kind[slice]);
-		guint32 cell, step, name;
+		guint32 step, name;
 
-		cells[i] = TACHO_NONE;
 		if (view == TACHO_N_DIFF_VIEWS || !(collector->views >> view & 1))
 			continue;
 		step = step_at(collector, rank_index, timeline->slices.start_ns[slice]);
@@ -299,12 +296,9 @@ static void collect_track(struct collector *collector, const TachoTrack *track)
 		name = timeline->slices.name[slice];
 		if (view == TACHO_DIFF_region)
 			name = region_name(collector, name);
-		cell = add(&collector->sums[view], name, step,
-			   (gdouble)timeline->slices.duration_ns[slice]);
-		if (view != TACHO_DIFF_op)
-			continue;
-		take_from_parent(collector, track, cells, slice);
-		cells[i] = cell;
+		add(&collector->sums[view], name, step,
+		    (gdouble)(view == TACHO_DIFF_op ? own_ns[i]
+						    : timeline->slices.duration_ns[slice]));
 	}
 }
 
@@ -476,7 +470,7 @@ static void measure_steps(const struct collector *collector, struct moments *ste
 
 		sums_ns[collector->steps[i]] += (gdouble)(step->end_ns - step->start_ns);
 	}
-	if (selection->timeline->steps->len == 0)
+	if (selection->is_whole)
 		sums_ns[0] = selection->total_ns;
 	for (guint i = 0; i < collector->n_steps; i++)
 		moments_add(step_ms, MS(sums_ns[i]) / collector->n_ranks[i]);
@@ -531,7 +525,7 @@ static gboolean check(const struct collector *collector, GError **error)
 			    "the run has no rank %d", selection->filter->rank);
 		return FALSE;
 	}
-	if (selection->timeline->steps->len && selection->chosen->len == 0) {
+	if (!selection->is_whole && selection->chosen->len == 0) {
 		g_set_error(error, TACHO_DIFF_ERROR, TACHO_DIFF_ERROR_NO_STEP,
 			    "no complete step of the run is among those asked for");
 		return FALSE;

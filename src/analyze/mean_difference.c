@@ -14,6 +14,9 @@
 
 #include "base/student_t.h"
 
+/* How often a difference that is there may be missed with as many values as are said to be needed. */
+#define SHARE_MISSED 0.2
+
 /* B. P. Welford, Note on a method for calculating corrected sums of squares and products,
  * Technometrics 4, 1962. */
 void moments_add(struct moments *moments, gdouble value)
@@ -85,6 +88,38 @@ struct mean_difference mean_difference_test(const struct moments *first,
 	else
 		result.p_value = result.difference == 0; /* nothing ever varied */
 	return result;
+}
+
+/* The difference that `n` values a side find in four of five trials: as many standard errors as the
+ * test asks for, and beyond that what one trial in five falls short by. */
+static gdouble least_found(gdouble variance, guint n)
+{
+	gdouble df = 2.0 * n - 2;
+	gdouble errors = student_t_critical(MEAN_DIFFERENCE_LEVEL, df) +
+			 student_t_critical(2 * SHARE_MISSED, df);
+
+	return errors * sqrt(2 * variance / n);
+}
+
+guint mean_difference_values_needed(const struct moments *first, const struct moments *second)
+{
+	gdouble difference = fabs(second->mean - first->mean), variance;
+	guint low = 2, high = MEAN_DIFFERENCE_MOST_VALUES;
+
+	if (first->n + second->n < 3 || !(difference > 0))
+		return 0;
+	variance = (first->squares + second->squares) / (gdouble)(first->n + second->n - 2);
+	if (difference < least_found(variance, high))
+		return 0;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (difference >= least_found(variance, middle))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
 }
 
 static gint compare_p_values(gconstpointer a, gconstpointer b, gpointer data)

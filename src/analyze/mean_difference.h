@@ -28,6 +28,11 @@ struct mean_difference {
 struct mean_difference mean_difference_test(const struct moments *first,
 					    const struct moments *second);
 
+/* How many values a side it takes to find a difference as large as this one in four of five trials,
+ * where the spread is as measured here; at least 2. 0: not known, or over MEAN_DIFFERENCE_MOST_VALUES. */
+#define MEAN_DIFFERENCE_MOST_VALUES 1000
+guint mean_difference_values_needed(const struct moments *first, const struct moments *second);
+
 /* Replace p-values of many tests by the smallest rate of false discoveries at which each would count
  * as one; NaN stays. */
 void adjust_p_values(gdouble *p_values, guint n);

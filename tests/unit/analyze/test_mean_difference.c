@@ -80,6 +80,21 @@ static void test_extremes(void)
 	g_assert_true(result.p_value >= 0 && result.p_value <= 1);
 }
 
+/* Tables of power: with a standard deviation of 1, a difference of 1 takes 17 a side to be found in four of
+ * five trials, one of 2 takes 6 (J. Cohen, Statistical Power Analysis, table 2.4.1). */
+static void test_values_needed(void)
+{
+	struct moments zero = MOMENTS(-1, 0, 1), one = MOMENTS(0, 1, 2), two = MOMENTS(1, 2, 3);
+	struct moments near = MOMENTS(-0.999, 0.001, 1.001), single = MOMENTS(2);
+
+	g_assert_cmpuint(mean_difference_values_needed(&zero, &one), ==, 17);
+	g_assert_cmpuint(mean_difference_values_needed(&zero, &two), ==, 6);
+	g_assert_cmpuint(mean_difference_values_needed(&zero, &single), ==, 6);
+	g_assert_cmpuint(mean_difference_values_needed(&zero, &zero), ==, 0);
+	g_assert_cmpuint(mean_difference_values_needed(&zero, &near), ==, 0); /* too many */
+	g_assert_cmpuint(mean_difference_values_needed(&single, &single), ==, 0);
+}
+
 static void test_adjustment(void)
 {
 	gdouble p_values[] = { 0.01, (gdouble)NAN, 0.04, 0.03, 0.005 };
@@ -101,6 +116,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/mean_difference/single", test_single);
 	g_test_add_func("/mean_difference/no_spread", test_no_spread);
 	g_test_add_func("/mean_difference/extremes", test_extremes);
+	g_test_add_func("/mean_difference/values_needed", test_values_needed);
 	g_test_add_func("/mean_difference/adjustment", test_adjustment);
 	return g_test_run();
 }
