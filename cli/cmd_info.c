@@ -164,6 +164,7 @@ static void print_text(const TachoInfo *info)
 	guint width = cli_width(stdout);
 
 	print_figures(info);
+	report_head_print_end(info, stdout, with_colour);
 	report_head_print_trust(info, MAX_REASONS, "tacho info --json", stdout, with_colour);
 	fputc('\n', stdout);
 	if (tacho_table_n_rows(info->clocks) > 1) {

@@ -25,10 +25,17 @@ typedef struct {
 	gdouble record_excess_error_pct;
 	guint n_control_steps; /* that it comes from */
 	guint trust_score;     /* 0 to 100 */
+	guint present_score;   /* the same of what is there, whatever is missing */
+	gboolean has_exit;     /* the job's end was seen: ... */
+	gint64 exit;	       /* ... its exit status, or the signal with a minus */
+	gchar *job_end;	       /* a sentence on how it failed; NULL: it did not, or nobody knows */
+	TachoTable *failures;  /* ranks and processes that failed, the first to fail first */
 	gchar *hosts;	       /* "a, b" */
 	TachoTable *clocks;    /* how times of different hosts came to compare */
 	TachoTable *processes;
 	TachoTable *problems;
+	/* those problems that tell of something missing, and what is not known then */
+	TachoTable *missing;
 	TachoTable *kinds;	 /* how many of each kind of thing */
 	TachoTable *open_slices; /* in processes that have not ended in an orderly way */
 } TachoInfo;

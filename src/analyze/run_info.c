@@ -7,10 +7,12 @@
 
 #include "analyze/clock_view.h"
 #include "analyze/graph_replay.h"
+#include "analyze/job_end.h"
 #include "analyze/selection.h"
 #include "analyze/table_internal.h"
 #include "base/json_writer.h"
 #include "base/quantile.h"
+#include "correlate/trust.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
 
@@ -41,6 +43,13 @@ static const TachoColumn problem_columns[] = {
 	{ .key = "kind", .title = "problem", .type = TACHO_COLUMN_TEXT },
 	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "where", .title = "where", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+};
+
+static const TachoColumn missing_columns[] = {
+	{ .key = "kind", .title = "missing", .type = TACHO_COLUMN_TEXT },
+	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "where", .title = "where", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "unknown", .title = "not known then", .type = TACHO_COLUMN_TEXT },
 };
 
 static const TachoColumn kind_columns[] = {
@@ -189,6 +198,26 @@ static TachoTable *list_problems(const TachoTimeline *timeline)
 		tacho_table_text(table, problem->kind);
 		tacho_table_integer(table, (gint64)problem->count);
 		tacho_table_text(table, problem->where);
+	}
+	return table;
+}
+
+static TachoTable *list_missing(const TachoTimeline *timeline)
+{
+	TachoTable *table =
+		tacho_table_new("missing", missing_columns, G_N_ELEMENTS(missing_columns));
+
+	for (guint i = 0; i < timeline->problems->len; i++) {
+		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+		const gchar *unknown = trust_unknown(problem->kind);
+
+		if (!*unknown)
+			continue;
+		tacho_table_row(table);
+		tacho_table_text(table, problem->kind);
+		tacho_table_integer(table, (gint64)problem->count);
+		tacho_table_text(table, problem->where);
+		tacho_table_text(table, unknown);
 	}
 	return table;
 }
@@ -354,6 +383,18 @@ static gdouble step_median_ms(const struct selection *selection)
 	return durations->len ? MS(quantile(durations, 0.5)) : (gdouble)NAN;
 }
 
+static void add_job_end(TachoInfo *info, const TachoTimeline *timeline)
+{
+	struct job_end end;
+
+	job_end_init(&end, timeline);
+	info->has_exit = end.is_known;
+	info->exit = end.exit;
+	info->job_end = job_end_text(&end);
+	info->failures = g_steal_pointer(&end.failures);
+	job_end_release(&end);
+}
+
 TachoInfo *tacho_info_new(const TachoTimeline *timeline)
 {
 	TachoInfo *info = g_new0(TachoInfo, 1);
@@ -367,6 +408,9 @@ TachoInfo *tacho_info_new(const TachoTimeline *timeline)
 		info->command =
 			tacho_timeline_string(timeline, process_at(timeline, first)->command);
 		info->job = tacho_timeline_string(timeline, process_at(timeline, first)->job);
+	} else if (timeline->children->len) {
+		info->command = tacho_timeline_string(
+			timeline, g_array_index(timeline->children, TachoChild, 0).command);
 	}
 	info->start_unix_ns = timeline->origin_unix_ns;
 	info->duration_ns = timeline->duration_ns;
@@ -382,7 +426,10 @@ TachoInfo *tacho_info_new(const TachoTimeline *timeline)
 	info->record_cost_step_pct =
 		selection_n_steps(&selection) ? step_cost_pct(&selection) : (gdouble)NAN;
 	add_excess(info, timeline);
+	add_job_end(info, timeline);
 	info->trust_score = tacho_trust_score(timeline);
+	info->present_score = tacho_trust_present_score(timeline);
+	info->missing = list_missing(timeline);
 	info->clocks = clock_view_new(timeline);
 	info->processes = list_processes(timeline);
 	info->problems = list_problems(timeline);
@@ -397,9 +444,12 @@ void tacho_info_free(TachoInfo *info)
 	if (!info)
 		return;
 	g_free(info->hosts);
+	g_free(info->job_end);
+	tacho_table_free(info->failures);
 	tacho_table_free(info->clocks);
 	tacho_table_free(info->processes);
 	tacho_table_free(info->problems);
+	tacho_table_free(info->missing);
 	tacho_table_free(info->kinds);
 	tacho_table_free(info->open_slices);
 	g_free(info);
@@ -428,8 +478,12 @@ static void write_trust(JsonWriter *writer, const TachoInfo *info)
 	json_writer_begin_object(writer);
 	json_writer_key(writer, "score");
 	json_writer_integer(writer, info->trust_score);
+	json_writer_key(writer, "present_score");
+	json_writer_integer(writer, info->present_score);
 	json_writer_key(writer, "problems");
 	table_write_json(info->problems, writer);
+	json_writer_key(writer, "missing");
+	table_write_json(info->missing, writer);
 	json_writer_end_object(writer);
 }
 
@@ -478,6 +532,13 @@ static void write_info(JsonWriter *writer, const TachoInfo *info)
 {
 	json_writer_begin_object(writer);
 	write_figures(writer, info);
+	begin_member(writer, "exit");
+	if (info->has_exit)
+		json_writer_integer(writer, info->exit);
+	else
+		json_writer_null(writer);
+	begin_member(writer, "failures");
+	table_write_json(info->failures, writer);
 	begin_member(writer, "trust");
 	write_trust(writer, info);
 	begin_member(writer, "kinds");

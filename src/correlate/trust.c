@@ -8,6 +8,8 @@
  * (2) A loss grows with the count and never exceeds its kind's most: more problems never raise the
  *     score, and one kind alone cannot make it zero.
  * (3) Any problem brings the score below 100.
+ * (4) Ranks that are missing do not count by their share: the late one may be the only one that is. Where
+ *     there are no collectives, nobody waits for them, and they cost less than 10 points.
  *
  * The root is there because small shares do harm out of proportion: one record in a thousand lost
  * leaves a pair, a step or a collective broken here and there. docs/trust.md tells users the
@@ -21,12 +23,15 @@
 
 enum share_of { ONE, EVENTS, SLICES, KERNELS, COLLECTIVES, MESSAGES, RANKS, N_SHARES_OF };
 
+#define MOST_UNAWAITED_POINTS 9 /* of ranks that nobody waits for */
+
 static const struct {
 	const gchar *name;
 	enum share_of share_of;
 	guint most_points;
+	const gchar *unknown;
 } KINDS[] = {
-#define TRUST_KIND_ROW(kind, share_of, most) { #kind, share_of, most },
+#define TRUST_KIND_ROW(kind, share_of, most, unknown) { #kind, share_of, most, unknown },
 	TRUST_KINDS(TRUST_KIND_ROW)
 #undef TRUST_KIND_ROW
 };
@@ -50,6 +55,11 @@ static guint find_kind(const gchar *name)
 	return kind;
 }
 
+const gchar *trust_unknown(const gchar *kind)
+{
+	return KINDS[find_kind(kind)].unknown;
+}
+
 static guint64 count_slices(const TachoTimeline *timeline, TachoSliceKind kind)
 {
 	guint64 count = 0;
@@ -67,8 +77,7 @@ static void count_totals(const TachoTimeline *timeline, guint64 *totals)
 	totals[KERNELS] = count_slices(timeline, TACHO_SLICE_KERNEL);
 	totals[COLLECTIVES] = count_slices(timeline, TACHO_SLICE_COLLECTIVE);
 	totals[MESSAGES] = count_slices(timeline, TACHO_SLICE_MESSAGE);
-	totals[RANKS] =
-		(guint64)MAX((gint64)timeline->expected_ranks, (gint64)timeline->ranks->len);
+	totals[RANKS] = 1;
 }
 
 static gdouble loss_of(enum trust_kind kind, guint64 count, const guint64 *totals)
@@ -76,14 +85,16 @@ static gdouble loss_of(enum trust_kind kind, guint64 count, const guint64 *total
 	gdouble most = KINDS[kind].most_points / 100.0;
 	guint64 total = totals[KINDS[kind].share_of];
 
-	if (KINDS[kind].share_of == ONE)
+	if (KINDS[kind].share_of == RANKS && totals[COLLECTIVES] + totals[MESSAGES] == 0)
+		most = MOST_UNAWAITED_POINTS / 100.0;
+	if (KINDS[kind].share_of == ONE || KINDS[kind].share_of == RANKS)
 		return most * (1 - exp2(-(gdouble)count));
 	if (count >= total)
 		return most;
 	return most * sqrt((gdouble)count / (gdouble)total);
 }
 
-guint tacho_trust_score(const TachoTimeline *timeline)
+static guint score_of(const TachoTimeline *timeline, gboolean with_missing)
 {
 	guint64 counts[TRUST_N_KINDS] = { 0 }, totals[N_SHARES_OF];
 	gdouble score = 100;
@@ -96,6 +107,8 @@ guint tacho_trust_score(const TachoTimeline *timeline)
 		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
 		guint kind = find_kind(problem->kind);
 
+		if (!with_missing && *KINDS[kind].unknown)
+			continue;
 		if (!g_uint64_checked_add(&counts[kind], counts[kind], problem->count))
 			counts[kind] = G_MAXUINT64;
 	}
@@ -105,4 +118,14 @@ guint tacho_trust_score(const TachoTimeline *timeline)
 			score *= 1 - loss_of(kind, counts[kind], totals);
 		}
 	return is_flawless ? 100 : MIN((guint)(score + 1e-9), 99); /* 1 - 0.9 is below 0.1 */
+}
+
+guint tacho_trust_score(const TachoTimeline *timeline)
+{
+	return score_of(timeline, TRUE);
+}
+
+guint tacho_trust_present_score(const TachoTimeline *timeline)
+{
+	return score_of(timeline, FALSE);
 }

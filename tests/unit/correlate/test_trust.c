@@ -40,15 +40,31 @@ static void test_values(void)
 	g_assert_cmpuint(score_of("lost_records", G_MAXUINT64), ==, 10);
 	g_assert_cmpuint(score_of("killed_process", 1), ==, 95);
 	g_assert_cmpuint(score_of("killed_process", 2), ==, 92); /* 7.5 */
-	g_assert_cmpuint(score_of("missing_rank", 1), ==, 70);	 /* 60 x sqrt(1/4) */
-	g_assert_cmpuint(score_of("orphan_kernel", 1), ==, 90);	 /* 20 x sqrt(1/4) */
+	g_assert_cmpuint(score_of("missing_rank", 1), ==, 85);	 /* 30 / 2 */
+	g_assert_cmpuint(score_of("missing_rank", 127), ==, 70);
+	g_assert_cmpuint(score_of("orphan_kernel", 1), ==, 90); /* 20 x sqrt(1/4) */
 	g_assert_cmpuint(score_of("something_new", 1), ==, 85);
 
 	tacho_timeline_add_problem(timeline, "killed_process", 1, "rank 0");
 	tacho_timeline_add_problem(timeline, "killed_process", 1, "rank 1");
 	g_assert_cmpuint(tacho_trust_score(timeline), ==, 92); /* rows do not matter */
+	tacho_timeline_add_problem(timeline, "overlap", 1, "rank 1");
 	tacho_timeline_add_problem(timeline, "missing_rank", 1, "rank 3");
-	g_assert_cmpuint(tacho_trust_score(timeline), ==, 64); /* 92.5 x 0.7 */
+	g_assert_cmpuint(tacho_trust_score(timeline), ==,
+			 65); /* 92.5 x (1 - 0.4 x sqrt(1/6)) x 0.85 */
+	g_assert_cmpuint(tacho_trust_present_score(timeline), ==, 83); /* only what overlaps */
+}
+
+/* Nobody waits for missing ranks where there are no collectives. */
+static void test_nobody_waits(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("world 300\n"
+							       "rank 34 thread 1 main\n"
+							       "op aten::a 0..10\n");
+
+	tacho_timeline_add_problem(timeline, "missing_rank", 299, "the others");
+	g_assert_cmpuint(tacho_trust_score(timeline), ==, 91);
+	g_assert_cmpuint(tacho_trust_present_score(timeline), ==, 100);
 }
 
 static void test_monotone(void)
@@ -101,6 +117,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/trust/values", test_values);
+	g_test_add_func("/trust/nobody-waits", test_nobody_waits);
 	g_test_add_func("/trust/monotone", test_monotone);
 	g_test_add_func("/trust/documentation", test_documentation);
 	return g_test_run();
