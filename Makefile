@@ -56,6 +56,11 @@ validate-gpu: ## hold replays of devices against traces of others, write docs/va
 	@tools/build.sh default
 	@validate/gpu_traces.py
 
+recount: ## count again, in plain Python, what tacho reads in traces of others, write docs/oracles.md (where the traces are)
+	@tools/install-packages.sh build test
+	@tools/build.sh default
+	@validate/recount.py
+
 validate-quick: ## the same with one small model, in a minute or two
 	@tools/install-packages.sh build job validate
 	@tools/build.sh default
@@ -71,4 +76,4 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench validate \
-	validate-gpu validate-quick install clean help
+	validate-gpu validate-quick recount install clean help
