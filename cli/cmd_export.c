@@ -110,11 +110,15 @@ static gboolean mark_critical(const struct options *options, TachoTimeline *time
 }
 
 /* NULL: why not has been said. */
-static TachoTimeline *open_marked(const struct options *options, int argc, char **argv)
+static TachoTimeline *open_marked(const struct options *asked, const TachoExportOptions *options,
+				  int argc, char **argv)
 {
 	g_autoptr(TachoTimeline) timeline = cli_open_runs("export", argc, argv);
 
-	if (!timeline || !mark_critical(options, timeline))
+	if (!timeline || !option_rank_in("export", "the run", timeline, options->rank) ||
+	    !option_steps_in("export", "the run", timeline, options->first_step,
+			     options->last_step) ||
+	    !mark_critical(asked, timeline))
 		return NULL;
 	return g_steal_pointer(&timeline);
 }
@@ -122,7 +126,7 @@ static TachoTimeline *open_marked(const struct options *options, int argc, char 
 static int export_to_stdout(const struct options *asked, const TachoExportTarget *target,
 			    const TachoExportOptions *options, int argc, char **argv)
 {
-	g_autoptr(TachoTimeline) timeline = open_marked(asked, argc, argv);
+	g_autoptr(TachoTimeline) timeline = open_marked(asked, options, argc, argv);
 	GError *error = NULL;
 
 	if (!timeline)
@@ -141,7 +145,7 @@ static int export_to_file(const struct options *asked, const TachoExportTarget *
 			  int argc, char **argv)
 {
 	g_autoptr(NewFile) owned = file;
-	g_autoptr(TachoTimeline) timeline = open_marked(asked, argc, argv);
+	g_autoptr(TachoTimeline) timeline = open_marked(asked, options, argc, argv);
 	GError *error = NULL;
 
 	if (!timeline)
@@ -171,7 +175,7 @@ static int export_to_folder(const struct options *asked, const TachoExportTarget
 	folder = new_folder_open(asked->output, target->files, asked->is_forced, &error);
 	if (!folder)
 		return cli_fail_error("export", error);
-	timeline = open_marked(asked, argc, argv);
+	timeline = open_marked(asked, options, argc, argv);
 	if (!timeline)
 		return CLI_BAD;
 	if (!target->write_folder(timeline, options, new_folder_path(folder), &error)) {
@@ -188,7 +192,7 @@ static int export_to_folder(const struct options *asked, const TachoExportTarget
 static int export_runs(const struct options *options, const TachoExportTarget *target, int argc,
 		       char **argv)
 {
-	TachoExportOptions scope = { -1, -1, -1, cli_progress, (gpointer) "exporting" };
+	TachoExportOptions scope = { -1, -1, -1, cli_progress, (gpointer) "exporting", FALSE };
 	g_autofree gchar *path = NULL;
 	GError *error = NULL;
 	NewFile *file;
@@ -196,7 +200,8 @@ static int export_runs(const struct options *options, const TachoExportTarget *t
 	if (argc < 2)
 		return cli_fail("export", "which run? (see 'tacho export --help')");
 	if (!option_number("export", "--rank", options->rank, -1, &scope.rank) ||
-	    !option_steps("export", options->steps, &scope.first_step, &scope.last_step))
+	    !option_steps("export", options->steps, &scope.first_step, &scope.last_step,
+			  &scope.is_whole))
 		return CLI_BAD;
 	if (target->write_folder)
 		return export_to_folder(options, target, &scope, argc, argv);
@@ -245,7 +250,8 @@ int cmd_export(int argc, char **argv)
 		  "FILE" },
 		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options.rank, "only this rank", "N" },
 		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options.steps,
-		  "only training steps A to B, counted from 0", "A:B" },
+		  "only training steps A to B, counted from 0; all: also what is in no step",
+		  "A:B|all" },
 		{ "critical", 0, 0, G_OPTION_ARG_STRING, &options.critical,
 		  "mark the critical path of a rank in an annotation whose name contains TEXT",
 		  "TEXT" },

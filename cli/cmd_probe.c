@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include <tacho/table.h>
+#include <tacho/words.h>
 
 #include "cli.h"
 #include "torch_probe.h"
@@ -130,5 +131,13 @@ int cmd_probe(int argc, char **argv)
 		return list_probes(python, is_json);
 	if (argc == 3 && strcmp(argv[1], "build") == 0 && strcmp(argv[2], "torch") == 0)
 		return build_torch(python);
-	return cli_fail("probe", "list, or build torch? (see 'tacho probe --help')");
+	if (argc < 2)
+		return cli_fail("probe", "list, or build torch? (see 'tacho probe --help')");
+	if (strcmp(argv[1], "list") != 0 && strcmp(argv[1], "build") != 0) {
+		static const gchar *const words[] = { "list", "build", NULL };
+		g_autofree gchar *there = tacho_did_you_mean(argv[1], words);
+
+		return cli_fail("probe", "there is no 'tacho probe %s'%s", argv[1], there);
+	}
+	return cli_fail("probe", "it is 'tacho probe list' or 'tacho probe build torch'");
 }

@@ -22,6 +22,8 @@ static const gchar description[] =
 	"  scale:op~aten::mm=0.5              operations whose name matches, and what they call\n"
 	"  drop:op~aten::dropout              the same, without taking time\n"
 	"  straggler:0=1.5, straggler:4-7=2   the work of these ranks takes so many times as long\n"
+	"  drop:loader, scale:loader=0.5      data loading takes no time, or half as long\n"
+	"  workers=4, batch=2x, drop:wait     loader processes; samples a step; no late ranks\n"
 	"  cores=2                            each host has two cores for its ranks\n"
 	"  ranks=64                           more ranks like those recorded, or fewer\n"
 	"  algorithm=tree                     or ring, hierarchical, ps, ps:4\n"
@@ -346,8 +348,8 @@ int cmd_replay(int argc, char **argv)
 		  "What work takes: measured (default), mean, median or sampled", "WHAT" },
 		{ "samples", 'n', 0, G_OPTION_ARG_INT, &options.samples,
 		  "Replay N times, with durations drawn from those measured", "N" },
-		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed, "Of the draws (default: 1)",
-		  "N" },
+		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed,
+		  "where the draws of --samples begin (default: 1)", "N" },
 		{ "export", 'e', 0, G_OPTION_ARG_FILENAME, &options.export_path,
 		  "Write the replay beside what was measured, as .pftrace or .json", "FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,

@@ -3,13 +3,18 @@
 
 #include <tacho/analyze.h>
 #include <tacho/info.h>
+#include <tacho/words.h>
 
 #include "cli.h"
 #include "report_head.h"
+#include "report_prompt.h"
 #include "option_values.h"
 
 /* What a report has where no view was asked for. */
 static const gchar *const summary_views[] = { "step", "op", "kernel", "comm" };
+
+/* Of names that a shell takes as they are. */
+#define PLAIN_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%+="
 
 #define SUMMARY_ROWS 10 /* of each view where none was asked for */
 #define VIEW_ROWS    30
@@ -27,7 +32,8 @@ static const gchar description[] = "Views:\n"
 		"  tacho report base.tacho                             a screenful\n"
 		"  tacho report base.tacho --view op --name conv       operations named so\n"
 		"  tacho report base.tacho --view step --all           every step of every rank\n"
-		"  tacho report base.tacho --view step --json | jq .   the same for programs\n";
+		"  tacho report base.tacho --view step --json | jq .   the same for programs\n"
+		"  tacho report base.tacho --prompt                    one view after the other\n";
 
 typedef TachoTable *(*ViewFunction)(const TachoTimeline *timeline, const TachoFilter *filter);
 
@@ -56,31 +62,34 @@ enum {
 	OPTION_DEPTH,
 	OPTION_DISPLAYED,
 	OPTION_MEAN,
+	OPTION_CHECKPOINT,
 	N_PROFILE_OPTIONS
 };
 
 static const gchar *const profile_names[N_PROFILE_OPTIONS] = {
 	"select", "order-by", "account",   "start",	     "trim", "show",
-	"hide",	  "min",      "max-depth", "displayed-only", "mean",
+	"hide",	  "min",      "max-depth", "displayed-only", "mean", "checkpoint",
 };
 
 struct options {
 	gchar **views;
 	gchar **profile[N_PROFILE_OPTIONS];
 	gchar *name, *device, *steps, *sort, *annotation;
-	gint rank, limit, instance;
-	gboolean is_json, is_all, by_shape;
+	gint rank, limit, instance, width;
+	gboolean is_json, is_all, by_shape, is_wide, is_prompt;
 };
 
 /* What will be printed, and how. */
 struct report {
 	const struct options *options;
 	TachoFilter filter;
-	gint limit; /* 0: none was asked for */
+	gint limit;  /* 0: none was asked for */
+	guint width; /* of the text; 0: any */
 	TachoProfileOptions *profile;
 	const struct view *chosen[G_N_ELEMENTS(views)];
 	guint n_chosen;
-	GPtrArray *tables; /* TachoTable *, beside chosen */
+	GPtrArray *tables;     /* TachoTable *, beside chosen */
+	gboolean is_at_prompt; /* where the head was printed once */
 };
 
 static const struct view *find_view(const gchar *name)
@@ -105,8 +114,17 @@ static gboolean choose_views(struct report *report)
 		const struct view *view = find_view(report->options->views[i]);
 
 		if (!view) {
-			cli_fail("report", "there is no view '%s' (see 'tacho report --help')",
-				 report->options->views[i]);
+			static const gchar *const names[] = {
+#define VIEW_NAME(name, parts, description) #name,
+				TACHO_VIEWS(VIEW_NAME)
+#undef VIEW_NAME
+					NULL
+			};
+			g_autofree gchar *there =
+				tacho_did_you_mean(report->options->views[i], names);
+
+			cli_fail("report", "there is no view '%s'%s", report->options->views[i],
+				 there);
 			return FALSE;
 		}
 		choose(report, view);
@@ -138,17 +156,20 @@ static gboolean parse_profile(struct report *report)
 static gboolean parse_filter(struct report *report)
 {
 	const struct options *options = report->options;
-	gint instance;
+	gint instance, width;
 
 	report->filter.by_shape = options->by_shape;
 	report->filter.annotation = options->annotation;
 	if (!option_number("report", "--instance", options->instance, 0, &instance))
 		return FALSE;
 	report->filter.instance = (guint)instance;
+	if (!option_number("report", "--width", options->width, (gint)cli_width(stdout), &width))
+		return FALSE;
+	report->width = options->is_wide ? 0 : (guint)width;
 	return option_number("report", "--rank", options->rank, -1, &report->filter.rank) &&
 	       option_number("report", "--limit", options->limit, 0, &report->limit) &&
 	       option_steps("report", options->steps, &report->filter.first_step,
-			    &report->filter.last_step) &&
+			    &report->filter.last_step, &report->filter.is_whole) &&
 	       option_regex("report", "--name", options->name, &report->filter.name) &&
 	       option_regex("report", "--device", options->device, &report->filter.device);
 }
@@ -234,24 +255,7 @@ static void note_parts(const struct report *report, const struct view *view, Tac
 	}
 }
 
-static gboolean has_rank(const TachoTimeline *timeline, gint rank)
-{
-	for (guint i = 0; i < timeline->ranks->len; i++)
-		if (g_array_index(timeline->ranks, TachoRank, i).rank == rank)
-			return TRUE;
-	return FALSE;
-}
-
 /* --- sorting ---------------------------------------------------------------------------------- */
-
-static gchar *list_keys(const TachoTable *table)
-{
-	GString *keys = g_string_new(NULL);
-
-	for (guint i = 0; tacho_table_key(table, i); i++)
-		g_string_append_printf(keys, "%s%s", i ? ", " : "", tacho_table_key(table, i));
-	return g_string_free(keys, FALSE);
-}
 
 /* Numbers from the largest, text from A. */
 static gboolean sort_table(TachoTable *table, const gchar *key)
@@ -265,7 +269,8 @@ static gboolean sort_tables(const struct report *report)
 {
 	const gchar *key = report->options->sort;
 	gboolean is_found = FALSE;
-	g_autofree gchar *keys = NULL;
+	g_autofree gchar *there = NULL;
+	g_auto(GStrv) keys = NULL;
 
 	if (!key)
 		return TRUE;
@@ -273,9 +278,10 @@ static gboolean sort_tables(const struct report *report)
 		is_found |= sort_table(g_ptr_array_index(report->tables, i), key);
 	if (is_found)
 		return TRUE;
-	keys = list_keys(g_ptr_array_index(report->tables, 0));
-	cli_fail("report", "cannot sort by '%s'; the %s view has: %s", key, report->chosen[0]->name,
-		 keys);
+	keys = option_sort_keys(g_ptr_array_index(report->tables, 0));
+	there = tacho_did_you_mean(key, (const gchar *const *)keys);
+	cli_fail("report", "the %s view cannot be sorted by '%s'%s", report->chosen[0]->name, key,
+		 there);
 	return FALSE;
 }
 
@@ -321,14 +327,17 @@ static void print_text(const struct report *report, const TachoInfo *info)
 	gboolean with_colour = cli_has_colour(stdout);
 
 	drop_repeated_notes(report);
-	report_head_print(info, stdout, with_colour);
+	if (!report->is_at_prompt)
+		report_head_print(info, stdout, with_colour);
 	for (guint i = 0; i < report->tables->len; i++) {
-		g_autofree gchar *heading = g_strdup_printf("%s: %s", report->chosen[i]->name,
-							    report->chosen[i]->description);
+		const struct view *view =
+			i < report->n_chosen ? report->chosen[i] : find_view("advise");
+		g_autofree gchar *heading =
+			g_strdup_printf("%s: %s", view->name, view->description);
 
 		fputc('\n', stdout);
 		report_head_heading(heading, stdout, with_colour);
-		tacho_table_print(g_ptr_array_index(report->tables, i), stdout, cli_width(stdout),
+		tacho_table_print(g_ptr_array_index(report->tables, i), stdout, report->width,
 				  with_colour);
 	}
 }
@@ -343,18 +352,57 @@ static void print_json(const struct report *report, const TachoInfo *info)
 					report->tables->len, stdout);
 }
 
+/* What to change first ends a summary. */
+static void add_findings(struct report *report, const TachoTimeline *timeline)
+{
+	TachoTable *findings = tacho_view_findings(timeline, &report->filter);
+
+	if (findings && tacho_table_n_rows(findings) > 0)
+		g_ptr_array_add(report->tables, findings);
+	else if (findings)
+		tacho_table_free(findings);
+	else
+		tacho_table_note(
+			g_ptr_array_index(report->tables, report->tables->len - 1),
+			"The run is large: what to change is told by 'tacho report %s --view "
+			"advise' alone.",
+			report->filter.run);
+}
+
+/* As a shell takes them; the caller's. */
+static gchar *name_runs(int argc, char **argv)
+{
+	GString *names = g_string_new(NULL);
+
+	for (int i = 1; i < argc; i++) {
+		g_autofree gchar *quoted = g_shell_quote(argv[i]);
+		gboolean is_plain =
+			*argv[i] && strspn(argv[i], PLAIN_CHARACTERS) == strlen(argv[i]);
+
+		g_string_append_printf(names, "%s%s", i > 1 ? " " : "",
+				       is_plain ? argv[i] : quoted);
+	}
+	return g_string_free(names, FALSE);
+}
+
 static int print_report(struct report *report, const TachoTimeline *timeline)
 {
 	g_autoptr(TachoInfo) info = NULL;
 
-	if (report->filter.rank >= 0 && !has_rank(timeline, report->filter.rank))
-		return cli_fail("report", "the run has no rank %d", report->filter.rank);
+	if (!option_rank_in("report", "the run", timeline, report->filter.rank) ||
+	    !option_steps_in("report", "the run", timeline, report->filter.first_step,
+			     report->filter.last_step))
+		return CLI_BAD;
 	for (guint i = 0; i < report->n_chosen; i++) {
 		TachoTable *table = make_table(report, timeline, report->chosen[i]);
 
 		note_parts(report, report->chosen[i], table);
+		if (report->options->is_wide)
+			tacho_table_keep_names(table);
 		g_ptr_array_add(report->tables, table);
 	}
+	if (is_summary(report))
+		add_findings(report, timeline);
 	if (!sort_tables(report))
 		return CLI_BAD;
 	for (guint i = 0; i < report->tables->len; i++)
@@ -367,16 +415,26 @@ static int print_report(struct report *report, const TachoTimeline *timeline)
 	return cli_finish("report", CLI_DONE);
 }
 
-static int report_with(const struct options *options, int argc, char **argv)
+/* Of the timeline, or where it is NULL of the runs that argv names. */
+static int report_with(const struct options *options, TachoTimeline *timeline, int argc,
+		       char **argv)
 {
-	struct report report = { .options = options, .filter = TACHO_FILTER_INIT };
-	g_autoptr(TachoTimeline) timeline = NULL;
+	struct report report = { .options = options,
+				 .filter = TACHO_FILTER_INIT,
+				 .is_at_prompt = timeline != NULL };
+	g_autoptr(TachoTimeline) opened = NULL;
+	g_autofree gchar *run = name_runs(argc, argv);
 	int status = CLI_BAD;
 
+	report.filter.run = *run ? run : NULL; /* at the prompt nobody names it */
 	report.tables = g_ptr_array_new_with_free_func((GDestroyNotify)tacho_table_free);
 	if (choose_views(&report) && check_parts(&report) && parse_profile(&report) &&
-	    parse_filter(&report) && (timeline = cli_open_runs("report", argc, argv)))
-		status = print_report(&report, timeline);
+	    parse_filter(&report)) {
+		if (!timeline)
+			timeline = opened = cli_open_runs("report", argc, argv);
+		if (timeline)
+			status = print_report(&report, timeline);
+	}
 	g_ptr_array_unref(report.tables);
 	g_clear_pointer(&report.filter.name, g_regex_unref);
 	g_clear_pointer(&report.filter.device, g_regex_unref);
@@ -386,35 +444,39 @@ static int report_with(const struct options *options, int argc, char **argv)
 
 #define PROFILE(name, option, help, value)                                                         \
 	{                                                                                          \
-		name, 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.profile[option], help, value       \
+		name, 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->profile[option], help, value      \
 	}
 
-int cmd_report(int argc, char **argv)
+static gboolean options_parse(struct options *options, int *argc, char ***argv)
 {
-	struct options options = { .rank = OPTION_UNSET,
-				   .limit = OPTION_UNSET,
-				   .instance = OPTION_UNSET };
 	const GOptionEntry entries[] = {
-		{ "view", 'v', 0, G_OPTION_ARG_STRING_ARRAY, &options.views,
+		{ "view", 'v', 0, G_OPTION_ARG_STRING_ARRAY, &options->views,
 		  "only this view (may be given several times)", "VIEW" },
-		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "for programs: JSON", NULL },
-		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options.rank, "only this rank", "N" },
-		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options.steps,
-		  "only training steps A to B, counted from 0", "A:B" },
-		{ "name", 'n', 0, G_OPTION_ARG_STRING, &options.name,
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options->is_json, "for programs: JSON",
+		  NULL },
+		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options->rank, "only this rank", "N" },
+		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options->steps,
+		  "only training steps A to B, counted from 0; all: also what is in no step",
+		  "A:B|all" },
+		{ "name", 'n', 0, G_OPTION_ARG_STRING, &options->name,
 		  "only operations, kernels, collectives that match", "REGEX" },
-		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options.sort,
+		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options->sort,
 		  "order the rows by this key of the JSON", "KEY" },
-		{ "limit", 'l', 0, G_OPTION_ARG_INT, &options.limit, "at most N rows a view", "N" },
-		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.is_all,
+		{ "limit", 'l', 0, G_OPTION_ARG_INT, &options->limit, "at most N rows a view",
+		  "N" },
+		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options->is_all,
 		  "every row; of the step view, every step", NULL },
-		{ "shapes", 0, 0, G_OPTION_ARG_NONE, &options.by_shape,
+		{ "width", 0, 0, G_OPTION_ARG_INT, &options->width,
+		  "fit the text to N columns (0: cut nothing)", "N" },
+		{ "wide", 'w', 0, G_OPTION_ARG_NONE, &options->is_wide,
+		  "names of kernels as they are, and no column cut", NULL },
+		{ "shapes", 0, 0, G_OPTION_ARG_NONE, &options->by_shape,
 		  "op view: a row for each shape of the inputs", NULL },
-		{ "device", 'd', 0, G_OPTION_ARG_STRING, &options.device,
+		{ "device", 'd', 0, G_OPTION_ARG_STRING, &options->device,
 		  "only device streams that match", "REGEX" },
-		{ "annotation", 0, 0, G_OPTION_ARG_STRING, &options.annotation,
+		{ "annotation", 0, 0, G_OPTION_ARG_STRING, &options->annotation,
 		  "critical view: of one rank, in an annotation whose name contains TEXT", "TEXT" },
-		{ "instance", 0, 0, G_OPTION_ARG_INT, &options.instance,
+		{ "instance", 0, 0, G_OPTION_ARG_INT, &options->instance,
 		  "which of these, from 0 (default: the first)", "N" },
 		PROFILE("select", OPTION_SELECT, "profiles: show these figures", "METRIC,..."),
 		PROFILE("order-by", OPTION_ORDER, "profiles: a metric, name or depth", "KEY"),
@@ -429,19 +491,67 @@ int cmd_report(int argc, char **argv)
 			"yes|no"),
 		PROFILE("mean", OPTION_MEAN, "profiles: what several steps become",
 			"all|present|none"),
+		PROFILE("checkpoint", OPTION_CHECKPOINT,
+			"profiles: a checkpoint of TensorFlow, for --select tensor_value",
+			"PREFIX"),
+		{ "prompt", 0, 0, G_OPTION_ARG_NONE, &options->is_prompt,
+		  "ask for one view after the other, with options that stay set", NULL },
 		G_OPTION_ENTRY_NULL,
 	};
+
+	*options = (struct options){ .rank = OPTION_UNSET,
+				     .limit = OPTION_UNSET,
+				     .instance = OPTION_UNSET,
+				     .width = OPTION_UNSET };
+	return cli_parse("report", usage, description, entries, argc, argv);
+}
+
+static void options_release(struct options *options)
+{
+	g_strfreev(options->views);
+	g_free(options->name);
+	g_free(options->steps);
+	g_free(options->sort);
+	g_free(options->device);
+	g_free(options->annotation);
+	for (guint i = 0; i < N_PROFILE_OPTIONS; i++)
+		g_strfreev(options->profile[i]);
+}
+
+static int report_line(int argc, char **argv, gpointer data)
+{
+	struct options options;
 	int status = CLI_BAD;
 
-	if (cli_parse("report", usage, description, entries, &argc, &argv))
-		status = report_with(&options, argc, argv);
-	g_strfreev(options.views);
-	g_free(options.name);
-	g_free(options.steps);
-	g_free(options.sort);
-	g_free(options.device);
-	g_free(options.annotation);
-	for (guint i = 0; i < N_PROFILE_OPTIONS; i++)
-		g_strfreev(options.profile[i]);
+	if (options_parse(&options, &argc, &argv))
+		status = report_with(&options, data, argc, argv);
+	options_release(&options);
+	return status;
+}
+
+static int converse(int argc, char **argv)
+{
+	const gchar *names[G_N_ELEMENTS(views) + 1] = { NULL };
+	g_autoptr(TachoTimeline) timeline = cli_open_runs("report", argc, argv);
+	g_autoptr(TachoInfo) info = NULL;
+
+	if (!timeline)
+		return CLI_BAD;
+	for (guint i = 0; i < G_N_ELEMENTS(views); i++)
+		names[i] = views[i].name;
+	info = tacho_info_new(timeline);
+	report_head_print(info, stdout, cli_has_colour(stdout));
+	return report_prompt_run(names, report_line, timeline);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct options options;
+	int status = CLI_BAD;
+
+	if (options_parse(&options, &argc, &argv))
+		status = options.is_prompt ? converse(argc, argv)
+					   : report_with(&options, NULL, argc, argv);
+	options_release(&options);
 	return status;
 }

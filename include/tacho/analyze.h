@@ -20,11 +20,14 @@ typedef struct {
 	 * contains the text ("": all that was recorded); NULL: steps, across ranks. Borrowed */
 	const gchar *annotation;
 	guint instance;
+	gboolean
+		is_whole; /* all that was recorded, in steps or not; first_step and last_step are -1 */
+	const gchar *run; /* advise view: how its commands name the run; NULL: RUN. Borrowed */
 } TachoFilter;
 
 #define TACHO_FILTER_INIT                                                                          \
 	{                                                                                          \
-		NULL, -1, -1, -1, FALSE, NULL, NULL, NULL, 0                                       \
+		NULL, -1, -1, -1, FALSE, NULL, NULL, NULL, 0, FALSE, NULL                          \
 	}
 
 /* What of a filter a view may go by; all go by its rank. */
@@ -38,7 +41,7 @@ typedef enum {
 } TachoFilterPart;
 
 /* VIEW(name, what it goes by, what it shows): what else a filter has changes nothing. A view is
- * src/analyze/<name>_view.c; critical, which needs a replay, is src/replay/critical_view.c. */
+ * src/analyze/<name>_view.c; critical and advise, which need a replay, are in src/replay. */
 #define TACHO_VIEWS(VIEW)                                                                          \
 	VIEW(step, TACHO_BY_STEPS,                                                                 \
 	     "where each step of each rank goes: compute, communication, waiting, idle")           \
@@ -60,6 +63,8 @@ typedef enum {
 	     "messages on TCP connections: for which collective, to whom, how fast")               \
 	VIEW(latency, TACHO_BY_STEPS | TACHO_BY_NAME,                                              \
 	     "how long requests, messages and collectives take to arrive")                         \
+	VIEW(readiness, TACHO_BY_STEPS | TACHO_BY_NAME,                                            \
+	     "how long operations wait after all that they read is there")                         \
 	VIEW(bucket, TACHO_BY_STEPS | TACHO_BY_NAME,                                               \
 	     "buckets of gradients: when ready, queued, transferred")                              \
 	VIEW(gradient, TACHO_BY_STEPS | TACHO_BY_NAME,                                             \
@@ -88,12 +93,22 @@ typedef enum {
 	     "nodes of CUDA and HIP graphs: what each runs, and which operation made it")          \
 	VIEW(queue, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                              \
 	     "work launched for each device stream that has not begun")                            \
+	VIEW(queue_curve, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                        \
+	     "work queued for each device stream over time")                                       \
+	VIEW(bandwidth, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                          \
+	     "how fast devices copy and fill memory, by kind of copy")                             \
+	VIEW(bandwidth_curve, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                    \
+	     "how fast devices copy and fill memory over time")                                    \
 	VIEW(counters, TACHO_BY_STEPS | TACHO_BY_NAME,                                             \
 	     "counters: least, mean, most, and what ran then")                                     \
 	VIEW(advise, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                             \
 	     "what to change, why, and what that would save at most")
 
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */
+/* The three advices of the advise view that save most, for the end of a report; NULL: the run is too large to find
+ * them in a moment. The caller's. */
+TachoTable *tacho_view_findings(const TachoTimeline *timeline, const TachoFilter *filter);
+
 #define TACHO_VIEW_DECLARE(name, parts, description)                                               \
 	TachoTable *tacho_view_##name(const TachoTimeline *timeline, const TachoFilter *filter);
 TACHO_VIEWS(TACHO_VIEW_DECLARE)

@@ -25,11 +25,12 @@ typedef struct {
 	gint64 first_step, last_step; /* inclusive; -1: no limit */
 	TachoProgress progress;
 	gpointer progress_data;
+	gboolean is_whole; /* views are of what no step holds, too */
 } TachoExportOptions;
 
 #define TACHO_EXPORT_OPTIONS_INIT                                                                  \
 	{                                                                                          \
-		-1, -1, -1, NULL, NULL                                                             \
+		-1, -1, -1, NULL, NULL, FALSE                                                      \
 	}
 
 /* TARGET(name, file ending, is it text, what it is). A target is src/export/<name>_export.c. */

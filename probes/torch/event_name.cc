@@ -104,9 +104,15 @@ static enum trace_kind kind_of(enum event_role role)
 	return TRACE_KIND_ANNOTATION;
 }
 
+/* PyTorch names the iterator's class: whether the thread reads the batch itself, or waits for workers. */
+static const char *loader_name(const struct event_name *name)
+{
+	return strstr(name->text, "_MultiProcessing") ? "DataLoader workers" : "DataLoader";
+}
+
 uint32_t event_name_declare(struct event_name *name)
 {
-	const char *text = name->role == EVENT_DATA_LOADER ? "DataLoader" : name->text;
+	const char *text = name->role == EVENT_DATA_LOADER ? loader_name(name) : name->text;
 	uint32_t class_id = tacho_class(kind_of(name->role), text, strlen(text));
 
 	name->class_id.store(class_id, std::memory_order_relaxed);

@@ -211,7 +211,7 @@ TachoTable *tacho_view_bins(const TachoTimeline *timeline, const TachoFilter *fi
 		tacho_table_note(table, "As allocators were at the end of the recording; 'most' is "
 					"of all of it.");
 	else
-		tacho_table_note(table, "No bins of an allocator were recorded there.");
+		tacho_table_note(table, "No bins of an allocator were recorded.");
 	selection_release(&selection);
 	return table;
 }

@@ -18,6 +18,7 @@
 #include "analyze/device_steps.h"
 #include "analyze/device_work.h"
 #include "analyze/rank_activity.h"
+#include "trace/data_loading.h"
 
 #define MS(ns) ((gdouble)(ns) / 1e6)
 
@@ -86,7 +87,7 @@ static enum part part_of_call(const TachoTimeline *timeline, guint32 slice)
 		return PART_RUNTIME;
 	case TACHO_SLICE_WAIT:
 	case TACHO_SLICE_ANNOTATION:
-		if (is_data_loading(timeline, slice))
+		if (data_loading_of(timeline, slice) != DATA_LOADING_NONE)
 			return PART_DATA_LOADER;
 		if (timeline->slices.kind[slice] == TACHO_SLICE_WAIT ||
 		    g_str_has_prefix(name, "ProfilerStep#"))
@@ -151,7 +152,7 @@ static GArray *find_stretches(const struct selection *selection, guint rank_inde
 	g_autoptr(GArray) steps = NULL;
 	GArray *stretches;
 
-	if (selection->timeline->steps->len == 0)
+	if (selection->is_whole)
 		return selection_stretches(selection, rank_index);
 	stretches = g_array_new(FALSE, FALSE, sizeof(struct interval));
 	steps = device_steps(selection, rank_index);
@@ -185,7 +186,7 @@ static void add_rank(TachoTable *table, const struct selection *selection, guint
 	parts_release(&parts);
 	tacho_table_row(table);
 	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
-	if (timeline->steps->len)
+	if (!selection->is_whole)
 		tacho_table_integer(table, stretches->len);
 	else
 		tacho_table_null(table);

@@ -126,7 +126,8 @@ static void note_missing(TachoTable *table, const GArray *groups)
 	}
 	if (n_partial)
 		tacho_table_note(table,
-				 "Of %" G_GUINT64_FORMAT " buckets not all gradients were seen.",
+				 "%" G_GUINT64_FORMAT
+				 " buckets have gradients that the recording does not show.",
 				 n_partial);
 }
 

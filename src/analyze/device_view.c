@@ -143,7 +143,7 @@ static struct interval find_span(const struct selection *selection, guint rank_i
 {
 	g_autoptr(GArray) steps = NULL;
 
-	if (selection->timeline->steps->len == 0)
+	if (selection->is_whole)
 		return span_of_work(selection, rank_index);
 	steps = device_steps(selection, rank_index);
 	if (steps->len == 0)

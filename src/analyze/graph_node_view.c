@@ -15,7 +15,11 @@
 static const TachoColumn columns[] = {
 	{ .key = "graph", .title = "graph", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
 	{ .key = "number", .title = "node", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
-	{ .key = "name", .title = "work", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "name",
+	  .title = "work",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE,
+	  .is_symbol = TRUE },
 	{ .key = "op", .title = "captured by", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
 	{ .key = "share_pct",
 	  .title = "% step",
@@ -163,9 +167,9 @@ static void note_captures(TachoTable *table, const TachoTimeline *timeline)
 		tacho_table_note(table, "No work of a graph (CUDA's or HIP's) was recorded.");
 	else if (n_uncaptured)
 		tacho_table_note(table,
-				 "Of %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-				 " pieces of work the capture was not recorded: no operation is "
-				 "known for them.",
+				 "The capture of %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+				 " pieces of work was not recorded: no operation is known for "
+				 "them.",
 				 n_uncaptured, n);
 }
 

@@ -225,7 +225,7 @@ static void count_network(struct latencies *latencies)
 		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
 		guint32 name = timeline->slices.name[flow->from];
 
-		if (flow->kind != TACHO_FLOW_OTHER ||
+		if (flow->kind != TACHO_FLOW_REQUEST ||
 		    strcmp(tacho_slice_name(timeline, flow->from), CLIENT_SPAN) != 0 ||
 		    strcmp(tacho_slice_name(timeline, flow->to), SERVER_SPAN) != 0 ||
 		    !takes_name(latencies, name) || !takes_slice(latencies, flow->from))

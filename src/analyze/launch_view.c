@@ -19,7 +19,11 @@
 #define US(ns) ((gdouble)(ns) / 1e3)
 
 static const TachoColumn columns[] = {
-	{ .key = "name", .title = "work", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "name",
+	  .title = "work",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE,
+	  .is_symbol = TRUE },
 	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "replays", .title = "replays", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
@@ -169,8 +173,8 @@ static void note_launches(TachoTable *table, const struct launches *launches)
 				 100.0 * (gdouble)launches->n_short / (gdouble)n_known);
 	if (launches->n_unknown)
 		tacho_table_note(table,
-				 "Of %" G_GUINT64_FORMAT
-				 " pieces of work the launch was not recorded: they are not shown.",
+				 "The launch of %" G_GUINT64_FORMAT
+				 " pieces of work was not recorded: they are not shown.",
 				 launches->n_unknown);
 	else if (n_known == 0 && launches->selection->filter->name)
 		selection_note_empty(launches->selection, table, "kernels, copies or fills");

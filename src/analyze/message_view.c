@@ -208,8 +208,8 @@ static void add_notes(TachoTable *table, const struct message_sums *sums)
 				 sums->n_without);
 	if (sums->n_inferred)
 		tacho_table_note(table,
-				 "Of %" G_GUINT64_FORMAT
-				 " messages the collective is inferred from the time.",
+				 "The collective of %" G_GUINT64_FORMAT
+				 " messages is inferred from the time.",
 				 sums->n_inferred);
 }
 

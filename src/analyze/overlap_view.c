@@ -173,7 +173,7 @@ static void add_row(TachoTable *table, const struct selection *selection, guint 
 	tacho_table_row(table);
 	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
 	tacho_table_text(table, has_device ? "device" : "host");
-	if (timeline->steps->len)
+	if (!selection->is_whole)
 		tacho_table_integer(table, n);
 	else
 		tacho_table_null(table);
@@ -225,7 +225,7 @@ static void note_overlap(TachoTable *table, const struct selection *selection,
 			"%.0f %% of the communication is hidden. Were all of it, %s would be "
 			"at best %.2f ms (%.1f %%) shorter.",
 			100.0 - 100.0 * sum->exposed_transfer_ns / sum->transfer_ns,
-			selection->timeline->steps->len ? "a step" : "the run",
+			selection->is_whole ? "the run" : "a step",
 			MS(sum->exposed_transfer_ns) / sum->n_stretches,
 			100.0 * sum->exposed_transfer_ns / sum->duration_ns);
 	if (tacho_table_n_rows(table) == 0 && selection->filter->device)

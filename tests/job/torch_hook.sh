@@ -115,7 +115,7 @@ import sys
 from records import named, read
 
 records = read(sys.argv[1])
-waits = named(records, "DataLoader")
+waits = named(records, "DataLoader workers")
 assert len(waits) == 6, len(waits)  # the sixth finds the end
 workers = {r.tid for r in named(records, "aten::ones")} - {waits[0].tid}
 assert len(workers) == 2, workers

@@ -5,6 +5,7 @@ run=$TACHO_SOURCE_DIR/tests/data/two_ranks
 "$TACHO" report "$run" --view weather || echo "exit $?"
 "$TACHO" report "$run" --name '(' || echo "exit $?"
 "$TACHO" report "$run" --steps 5:3 || echo "exit $?"
+"$TACHO" report "$run" --steps some || echo "exit $?"
 "$TACHO" report "$run" --rank 7 || echo "exit $?"
 "$TACHO" report "$run" --view op --sort weight || echo "exit $?"
 "$TACHO" report "$run" --limit x || echo "exit $?"
@@ -17,4 +18,4 @@ if [ -w /dev/full ]; then "$TACHO" report "$run" >/dev/full || echo "exit $?"; f
 "$TACHO" report "$run" --view breakdown --view memory_curve --shapes || echo "exit $?"
 "$TACHO" report "$run" --view kernel --max-depth 2 || echo "exit $?"
 "$TACHO" report "$run" --instance 1 || echo "exit $?"
-"$TACHO" report "$run" --name convolution --limit 1 | grep -A9 '^step:'
+"$TACHO" report "$run" --name convolution --limit 1 | grep -A10 '^step:'

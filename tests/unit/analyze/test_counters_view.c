@@ -84,7 +84,7 @@ static void test_nothing(void)
 	g_autoptr(TachoTable) table = tacho_view_counters(timeline, NULL);
 
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
-	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==, "No counters were recorded there.");
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==, "No counters were recorded.");
 }
 
 int main(int argc, char **argv)

@@ -49,7 +49,7 @@ static void test_by_hand(void)
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
 			"60 % of the work took less than the call that launched it.");
 	g_assert_cmpstr(tacho_table_borrow_note(table, 1), ==,
-			"Of 1 pieces of work the launch was not recorded: they are not shown.");
+			"The launch of 1 pieces of work was not recorded: they are not shown.");
 }
 
 /* A call's share does not hang on what of its work is shown. */

@@ -91,8 +91,7 @@ static void test_device(void)
 	add_step(timeline, 0, 1, 100, 200);
 	table = tacho_view_overlap(timeline, NULL);
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0); /* step 0 is warm-up */
-	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"No collectives were recorded there.");
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==, "No collectives were recorded.");
 	g_clear_pointer(&table, tacho_table_free);
 	g_array_set_size(timeline->steps, 1);
 	table = tacho_view_overlap(timeline, NULL);
