@@ -14,6 +14,7 @@
  *     link_messages            messages, flows, collectives
  *     find_steps               slices, marks
  *     find_buckets             slices, flows, collectives, steps
+ *     check_content            all that can have been recorded
  *
  * Each adds rows to its own tables and problems; none changes a slice, but that align_clocks moves all
  * times of a host: what compares times of different ranks comes after it, and no time is remembered
@@ -48,11 +49,23 @@ static void correlate_all(TachoTimeline *timeline)
 	find_buckets(timeline);
 }
 
+/* Where nothing can be wrong, nothing can be believed either. */
+static void check_content(TachoTimeline *timeline)
+{
+	if (timeline->slices.n || timeline->memory->len || timeline->samples->len ||
+	    timeline->marks->len || timeline->chunks->len)
+		return;
+	tacho_timeline_add_problem(timeline, "nothing_recorded", 1,
+				   "no operation, call, kernel, message, memory event or counter "
+				   "is in it: nothing can be concluded");
+}
+
 void tacho_correlate(TachoTimeline *timeline)
 {
 	correlate_each(timeline);
 	align_clocks(timeline);
 	correlate_all(timeline);
+	check_content(timeline);
 }
 
 TachoStepSource tacho_step_source(const TachoTimeline *timeline)

@@ -6,7 +6,7 @@
  *
  * (1) All problems of a kind count together, so it does not matter how many rows tell of them.
  * (2) A loss grows with the count and never exceeds its kind's most: more problems never raise the
- *     score, and one kind alone cannot make it zero.
+ *     score, and one kind alone cannot make it zero, but for a run with nothing in it.
  * (3) Any problem brings the score below 100.
  * (4) Ranks that are missing do not count by their share: the late one may be the only one that is. Where
  *     there are no collectives, nobody waits for them, and they cost less than 10 points.

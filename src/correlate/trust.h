@@ -20,7 +20,7 @@
 	TRUST_KIND(corrupt_metadata, ONE, 40, "")                                                  \
 	TRUST_KIND(missing_rank, RANKS, 30,                                                        \
 		   "who is late, and how much of communication is waiting")                        \
-	TRUST_KIND(empty_run, ONE, 20, "what happened in runs without a record")                   \
+	TRUST_KIND(empty_run, ONE, 20, "what happened in runs and files without a record")         \
 	TRUST_KIND(unfinished_run, ONE, 10, "what came after the records end")                     \
 	TRUST_KIND(other_job, ONE, 40, "")                                                         \
 	TRUST_KIND(left_out, ONE, 5, "what is in files that were left out")                        \
@@ -46,6 +46,7 @@
 	TRUST_KIND(unpaired_message, MESSAGES, 20, "")                                             \
 	TRUST_KIND(unmatched_end, EVENTS, 30, "")                                                  \
 	TRUST_KIND(unmatched_begin, EVENTS, 30, "")                                                \
+	TRUST_KIND(nothing_recorded, SLICES, 100, "")                                              \
 	TRUST_KIND(other, ONE, 30, "")
 
 enum trust_kind {

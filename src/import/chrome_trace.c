@@ -585,8 +585,13 @@ static gboolean place_trace(struct chrome_trace *trace, GError **error)
 	if (trace->is_out_of_memory)
 		return fail_memory(trace, error);
 	chrome_file_report(&trace->file, timeline);
-	if (!trace->file.n_events)
+	if (!trace->file.n_events) {
+		if (trace->import->n_paths > 1)
+			tacho_timeline_add_problem(timeline, "empty_run", 1,
+						   "%s: there are no events in it",
+						   trace->file.path);
 		return TRUE;
+	}
 	trace->number = import_new_file(trace->import);
 	trace->rank = facts->rank >= 0 ? facts->rank : import_rank_of_name(trace->file.path);
 	trace->host = tacho_timeline_intern(timeline, facts->host ? facts->host : "unknown", -1);

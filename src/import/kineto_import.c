@@ -423,6 +423,9 @@ static void report_file(struct kineto_merge *merge, const struct kineto_part *pa
 		 !part->n_broken) /* an end may be in what is passed over */
 		tacho_timeline_add_problem(timeline, "truncated_file", 1,
 					   "%s: ends before its list of events does", file->path);
+	else if (file->is_opened && !file->is_duplicate && !part->n_events && merge->files.n > 1)
+		tacho_timeline_add_problem(timeline, "empty_run", 1,
+					   "%s: there are no events in it", file->path);
 	if (file->is_tail_broken)
 		tacho_timeline_add_problem(timeline, "truncated_file", 1,
 					   "%s: byte %" G_GUINT64_FORMAT

@@ -55,6 +55,20 @@ static void test_values(void)
 	g_assert_cmpuint(tacho_trust_present_score(timeline), ==, 83); /* only what overlaps */
 }
 
+/* Only a run with nothing in it has no trust at all, however it came to be empty. */
+static void test_nothing(void)
+{
+	g_autoptr(TachoTimeline) empty = timeline_from_text("rank 0 thread 1 main\n");
+	g_autoptr(TachoTimeline) filled = new_timeline();
+
+	tacho_correlate(empty);
+	tacho_correlate(filled);
+	g_assert_nonnull(tacho_timeline_find_problem(empty, "nothing_recorded"));
+	g_assert_cmpuint(tacho_trust_score(empty), ==, 0);
+	g_assert_cmpuint(tacho_trust_present_score(empty), ==, 0);
+	g_assert_null(tacho_timeline_find_problem(filled, "nothing_recorded"));
+}
+
 /* Nobody waits for missing ranks where there are no collectives. */
 static void test_nobody_waits(void)
 {
@@ -117,6 +131,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/trust/values", test_values);
+	g_test_add_func("/trust/nothing", test_nothing);
 	g_test_add_func("/trust/nobody-waits", test_nobody_waits);
 	g_test_add_func("/trust/monotone", test_monotone);
 	g_test_add_func("/trust/documentation", test_documentation);
