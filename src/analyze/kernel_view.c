@@ -125,7 +125,7 @@ static void count_work(struct kernel_works *works, struct kernel_group *group, g
 	struct kernel_work work;
 	gdouble duration_ns = (gdouble)works->timeline->slices.duration_ns[slice];
 
-	if ((group->count - 1) % works->stride || !kernel_works_find(works, slice, &work))
+	if (!kernel_works_want_next(works, group->count) || !kernel_works_find(works, slice, &work))
 		return;
 	group->flops += work.flops;
 	group->flops_ns += duration_ns;
@@ -321,7 +321,8 @@ static void note_work(TachoTable *table, const struct kernel_works *works, const
 					 device->name);
 	}
 	if (works->stride > 1)
-		tacho_table_note(table, "GFLOP/s are measured on one call in %u.", works->stride);
+		tacho_table_note(table, "GFLOP/s are measured on one stretch of kernels in %u.",
+				 works->stride);
 }
 
 TachoTable *tacho_view_kernel(const TachoTimeline *timeline, const TachoFilter *filter)

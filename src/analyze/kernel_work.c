@@ -2,8 +2,9 @@
  *
  * (1) A kernel computes what its operation does, if it is the only one that the operation launched. How several
  *     share the work nothing tells: a convolution's may convert layouts, or compute a gradient each.
- * (2) Shapes are read from the trace when they are asked for, which takes about a microsecond a tensor. Of many
- *     kernels one in `stride` is asked for.
+ * (2) Shapes are read from the trace when they are asked for, which takes about a microsecond a tensor, and in a
+ *     compressed trace as long as the stretch of the file takes to decode. So of many kernels one stretch of
+ *     neighbours in `stride` is asked for, and the first calls of each name, which may be in no such stretch.
  * (3) What a device can do hangs on the numbers: those of the operation's first tensor; of 32 bits those of TF32
  *     where the kernel's name says so. */
 #include "analyze/kernel_work.h"
@@ -13,7 +14,11 @@
 #include "analyze/device_work.h"
 #include "analyze/recorded_device.h"
 
-#define MOST_ASKED 50000 /* kernels */
+enum {
+	MOST_ASKED = 8192, /* kernels, or a few more */
+	STRETCH = 1024,	   /* kernels */
+	FIRST_OF_NAME = 2,
+};
 
 static gboolean is_kernel_of_stream(const TachoTimeline *timeline, guint32 slice)
 {
@@ -83,6 +88,13 @@ static enum device_rate rate_of(const TachoTimeline *timeline, guint32 kernel,
 	if (work->rate == DEVICE_FP32 && (strstr(name, "tf32") || strstr(name, "s1688")))
 		return DEVICE_TF32;
 	return work->rate;
+}
+
+gboolean kernel_works_want_next(struct kernel_works *works, guint64 n_of_name)
+{
+	guint64 n = works->n_seen++;
+
+	return n_of_name <= FIRST_OF_NAME || n / STRETCH % works->stride == 0;
 }
 
 gboolean kernel_works_find(struct kernel_works *works, guint32 slice, struct kernel_work *ret)

@@ -135,6 +135,39 @@ static void test_device_work(void)
 	g_assert_true(isnan(tacho_table_cell_number(table, 5, "gflop_per_s")));
 }
 
+/* Many kernels are sampled by stretches, and a rare one outside them has a rate all the same. */
+static void test_many_kernels(void)
+{
+	enum {
+		N = 20000,
+		RARE = 1500
+	}; /* the second stretch of 1024, of which one in three is asked for */
+	g_autoptr(GString) text = g_string_new("unit us\nrank 0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoTable) table = NULL;
+
+	for (guint i = 0; i < N; i++)
+		g_string_append_printf(text,
+				       "  op aten::mm %u..%u in=float32[1000,1000]@1 "
+				       "in=float32[1000,%u]@2 out=float32[1000,%u]@3\n"
+				       "    runtime r%u %u..%u\n",
+				       10 * i, 10 * i + 9, i == RARE ? 250 : 500,
+				       i == RARE ? 250 : 500, i, 10 * i + 1, 10 * i + 2);
+	g_string_append(text, "stream 7\n");
+	for (guint i = 0; i < N; i++)
+		g_string_append_printf(text, "  kernel %s %u..%u launch=r%u\n",
+				       i == RARE ? "rare" : "usual", 10 * i + 3, 10 * i + 8, i);
+	timeline = timeline_from_text(text->str);
+	tacho_correlate(timeline);
+	table = tacho_view_kernel(timeline, NULL);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 2);
+	EXPECT(table, 0, "count", N - 1);
+	EXPECT(table, 0, "gflop_per_s", 200000); /* 1e9 in 5 us */
+	EXPECT(table, 1, "gflop_per_s", 100000);
+	g_assert_true(isnan(tacho_table_cell_number(table, 0, "flops"))); /* not all were asked */
+	g_assert_nonnull(strstr(tacho_table_borrow_note(table, 0), "one stretch of kernels in 3"));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -142,5 +175,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/kernel_view/device", test_device);
 	g_test_add_func("/kernel_view/static_kernels", test_static_kernels);
 	g_test_add_func("/kernel_view/device_work", test_device_work);
+	g_test_add_func("/kernel_view/many_kernels", test_many_kernels);
 	return g_test_run();
 }
