@@ -157,11 +157,14 @@ typedef struct {
 	TachoEnd end;
 	gint32 exit_status;
 	gint64 start_ns, end_ns; /* first and last sign of life */
-	guint64 n_events;	 /* records */
+	guint64 n_events;	 /* records; the timeline's are the sum of these */
 	guint64 n_dropped;
 	guint64 cost_ns; /* records x measured cost of each kind */
 	gchar *path;	 /* its trace */
 } TachoProcess;
+
+#define TACHO_NO_EVENTS                                                                            \
+	G_MAXUINT64 /* for tacho_timeline_finish(): it was counted, and there are none */
 
 /* What `tacho record` started itself: the job, or one of its ranks. There may be no trace of it. */
 typedef struct {
@@ -426,9 +429,9 @@ void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 l
  * new rows; give each host a clock, where there are
  * no clocks; bring times into (2); sort the slices into (1), set parent, depth and the tracks' ranges, and cut what has no end or a
  * rounded one to the slice it began in, on a THREAD track (trace/slice_columns.h); sort samples,
- * memory events and marks by track and time, and set the memory events' slices; widen the times and,
- * where nobody set them, the event counts of tracks, processes and timeline. Returns, for whoever
- * kept row numbers, where each row went: as long as there are slices, to be freed with g_free(). */
+ * memory events and marks by track and time, and set the memory events' slices; widen the times of tracks, processes and
+ * timeline; count the events of processes that have 0 (of TACHO_NO_EVENTS there are none), and add all up.
+ * Returns, for whoever kept row numbers, where each row went: as long as there are slices, to be freed with g_free(). */
 guint32 *tacho_timeline_finish(TachoTimeline *timeline);
 
 void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,

@@ -86,6 +86,12 @@ static guint32 counter_track(struct ctf_import *ctf, guint32 name, guint32 core)
 	return track;
 }
 
+void ctf_count_event(struct ctf_import *ctf)
+{
+	ctf->timeline->n_events++;
+	ctf->thread->owner->n_events++;
+}
+
 static void use_event(struct ctf_import *ctf, struct ctf_event *event)
 {
 	struct ctf_plan *plan = event->class->plan;
@@ -100,9 +106,9 @@ static void use_event(struct ctf_import *ctf, struct ctf_event *event)
 		ctf->n_unclocked++;
 	ctf->first_ns = MIN(ctf->first_ns, event->time_ns);
 	ctf->last_ns = MAX(ctf->last_ns, event->time_ns);
-	ctf->timeline->n_events++;
 	ctf->thread = ctf_find_thread(ctf, plan, event);
-	ctf->thread->owner->n_events++;
+	if (!plan->is_of_location)
+		ctf_count_event(ctf);
 	for (guint i = 0; i < plan->n_perf; i++)
 		ctf_add_sample(ctf, counter_track(ctf, plan->perf_names[i], event->cpu),
 			       event->time_ns, (gdouble)ctf_event_integer(event, plan->perf[i]));

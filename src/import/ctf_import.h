@@ -80,6 +80,8 @@ struct ctf_rule {
 	const gchar *lane;   /* name of the track, where that is not the thread's */
 	const gchar *prefix; /* of the slice's name */
 	guint8 clock;	     /* enum ctf_device_time: what its field "timestamp" counts */
+	gboolean
+		is_of_location; /* its handler finds out whose event it is; of nobody: it is no event */
 	const gchar *fields[CTF_MAX_FIELDS_OF_RULE]; /* what the handler wants, in plan->fields */
 };
 
@@ -95,6 +97,7 @@ struct ctf_plan {
 	gint time_field;		     /* payload's "timestamp" */
 	gint override_field;		     /* the event's own time, of traces of intervals */
 	guint8 clock;			     /* enum ctf_device_time */
+	gboolean is_of_location;	     /* as the rule says */
 	gint fields[CTF_MAX_FIELDS_OF_RULE]; /* as the rule names them, -1: not there */
 	guint n_perf;
 	gint perf[CTF_MAX_PERF];
@@ -172,6 +175,9 @@ struct ctf_parts {
 
 /* The same: read one trace by as many processes as the struct ctf_parts `parts` says. */
 gboolean ctf_read_parts(struct import *import, gpointer parts, GError **error);
+
+/* The event that is being read is one of its thread's process. */
+void ctf_count_event(struct ctf_import *ctf);
 
 /* --- ctf_threads.c: who --- */
 

@@ -53,7 +53,8 @@ struct ctf_otf2 {
 	GArray *slices;		   /* struct region_slice */
 	GArray *samples;	   /* struct metric_sample */
 	guint32 host;
-	guint64 last_offset; /* of an event of a location */
+	struct location *last; /* whose event was the last one ... */
+	guint64 last_offset;   /* ... and where that is */
 };
 
 static struct ctf_otf2 *otf2_of(struct ctf_import *ctf, const struct ctf_event *event)
@@ -144,13 +145,20 @@ static struct location *find_location(struct ctf_import *ctf, const struct ctf_e
 	return location;
 }
 
+static void count_event(struct ctf_import *ctf, struct location *location)
+{
+	location->n_events++;
+	ctf->timeline->n_events++;
+}
+
 /* The location whose event it is. */
 static struct location *location_of(struct ctf_import *ctf, const struct ctf_plan *plan,
 				    const struct ctf_event *event)
 {
 	struct location *location = find_location(ctf, event, field(plan, event, 0));
 
-	location->n_events++;
+	count_event(ctf, location);
+	ctf->otf2->last = location;
 	ctf->otf2->last_offset = event->offset;
 	return location;
 }
@@ -277,19 +285,40 @@ static guint32 add_moment(struct ctf_import *ctf, const struct ctf_plan *plan,
 			     event->time_ns, 0, 0, event->offset);
 }
 
+/* The values of a metric follow, each an event of its own. */
+static void handle_metric_event(struct ctf_import *ctf, const struct ctf_plan *plan,
+				const struct ctf_event *event)
+{
+	location_of(ctf, plan, event);
+}
+
 /* What more is told of the event before it: among its args. */
 static void handle_attribute(struct ctf_import *ctf, const struct ctf_plan *plan,
 			     const struct ctf_event *event)
 {
 	(void)plan;
-	if (ctf->otf2 && ctf->otf2->last_offset)
-		ctf_reader_set_partner(ctf->reader, ctf->otf2->last_offset, event->offset);
+	if (!ctf->otf2 || !ctf->otf2->last)
+		return;
+	count_event(ctf, ctf->otf2->last);
+	ctf_reader_set_partner(ctf->reader, ctf->otf2->last_offset, event->offset);
 }
 
 static void handle_moment(struct ctf_import *ctf, const struct ctf_plan *plan,
 			  const struct ctf_event *event)
 {
 	add_moment(ctf, plan, event);
+}
+
+/* Other tracers may call their events so, too. */
+static void handle_other(struct ctf_import *ctf, const struct ctf_plan *plan,
+			 const struct ctf_event *event)
+{
+	if (plan->fields[0] >= 0) {
+		add_moment(ctf, plan, event);
+		return;
+	}
+	ctf_count_event(ctf);
+	ctf_handle_instant(ctf, plan, event);
 }
 
 enum message_field { MESSAGE_LOCATION, MESSAGE_PEER, MESSAGE_COMMUNICATOR, MESSAGE_TAG };
@@ -404,6 +433,7 @@ static void place_location(struct ctf_import *ctf, const struct ctf_otf2 *otf2,
 	g_autofree gchar *key = NULL;
 
 	location->thread->name = string_of(otf2, location->name);
+	location->thread->owner->n_events += group ? 0 : location->n_events;
 	if (!group)
 		return;
 	name = string_of(otf2, group->name);
@@ -507,59 +537,37 @@ void ctf_otf2_end_trace(struct ctf_import *ctf)
 	ctf->otf2 = NULL;
 }
 
-#define MOMENT(name, text)                                                                         \
+#define RULE(name, handler, ...)                                                                   \
 	{                                                                                          \
-		.event = name, .handle = handle_moment, .kind = TACHO_SLICE_EVENT, .pair = text,   \
-		.fields = {                                                                        \
-			"locationID"                                                               \
+		.event = name, .handle = handler, .is_of_location = TRUE, .fields = {              \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+#define EVENT(name, handler, slice, text, ...)                                                     \
+	{                                                                                          \
+		.event = name, .handle = handler, .is_of_location = TRUE, .kind = slice,           \
+		.pair = text, .fields = {                                                          \
+			"locationID",                                                              \
+			__VA_ARGS__                                                                \
 		}                                                                                  \
 	}
 #define MESSAGE(name, text, handler, peer)                                                         \
-	{                                                                                          \
-		.event = name, .handle = handler, .kind = TACHO_SLICE_EVENT, .pair = text,         \
-		.fields = {                                                                        \
-			"locationID",                                                              \
-			peer,                                                                      \
-			"communicator",                                                            \
-			"msgTag"                                                                   \
-		}                                                                                  \
-	}
+	EVENT(name, handler, TACHO_SLICE_EVENT, text, peer, "communicator", "msgTag")
+#define MOMENT(name, text) EVENT(name, handle_moment, TACHO_SLICE_EVENT, text, NULL)
 
 const struct ctf_rule ctf_otf2_rules[] = {
-	{ .event = "GlobalDef_String",
-	  .handle = handle_string,
-	  .fields = { "self", "stringValue" } },
-	{ .event = "GlobalDef_Region", .handle = handle_region, .fields = { "self", "name" } },
-	{ .event = "GlobalDef_Location",
-	  .handle = handle_location,
-	  .fields = { "self", "name", "locationGroup" } },
-	{ .event = "GlobalDef_LocationGroup",
-	  .handle = handle_group,
-	  .fields = { "self", "name", "locationGroupType" } },
-	{ .event = "GlobalDef_MetricMember",
-	  .handle = handle_member,
-	  .fields = { "self", "name" } },
-	{ .event = "GlobalDef_MetricClass",
-	  .handle = handle_metric_class,
-	  .fields = { "self", "metricMembers" } },
-	{ .event = "GlobalDef_Comm", .handle = handle_communicator, .fields = { "self", "group" } },
-	{ .event = "GlobalDef_Group",
-	  .handle = handle_rank_group,
-	  .fields = { "self", "groupType", "paradigm" } },
-	{ .event = "GlobalDef_GroupMember",
-	  .handle = handle_rank,
-	  .fields = { "group", "rank", "location" } },
-	{ .event = "GlobalDef*", .handle = handle_definition },
-	{ .event = "Event_Enter",
-	  .handle = handle_enter,
-	  .kind = TACHO_SLICE_FUNCTION,
-	  .pair = "region",
-	  .fields = { "locationID", "region" } },
-	{ .event = "Event_Leave",
-	  .handle = handle_leave,
-	  .kind = TACHO_SLICE_FUNCTION,
-	  .pair = "region",
-	  .fields = { "locationID", "region" } },
+	RULE("GlobalDef_String", handle_string, "self", "stringValue"),
+	RULE("GlobalDef_Region", handle_region, "self", "name"),
+	RULE("GlobalDef_Location", handle_location, "self", "name", "locationGroup"),
+	RULE("GlobalDef_LocationGroup", handle_group, "self", "name", "locationGroupType"),
+	RULE("GlobalDef_MetricMember", handle_member, "self", "name"),
+	RULE("GlobalDef_MetricClass", handle_metric_class, "self", "metricMembers"),
+	RULE("GlobalDef_Comm", handle_communicator, "self", "group"),
+	RULE("GlobalDef_Group", handle_rank_group, "self", "groupType", "paradigm"),
+	RULE("GlobalDef_GroupMember", handle_rank, "group", "rank", "location"),
+	RULE("GlobalDef*", handle_definition, NULL),
+	EVENT("Event_Enter", handle_enter, TACHO_SLICE_FUNCTION, "region", "region"),
+	EVENT("Event_Leave", handle_leave, TACHO_SLICE_FUNCTION, "region", "region"),
 	MESSAGE("Event_MpiSend", "MPI send", handle_send, "receiver"),
 	MESSAGE("Event_MpiIsend", "MPI send", handle_send, "receiver"),
 	MESSAGE("Event_MpiRecv", "MPI receive", handle_receive, "sender"),
@@ -570,10 +578,13 @@ const struct ctf_rule ctf_otf2_rules[] = {
 	MOMENT("Event_MpiCollectiveEnd", "MPI collective ends"),
 	MOMENT("Event_MpiIrecvRequest", "MPI receive asked for"),
 	MOMENT("Event_MpiIsendComplete", "MPI send complete"),
-	{ .event = "EventAttribute*", .handle = handle_attribute },
-	{ .event = "Event_Metric", .handle = handle_definition },
-	{ .event = "MetricValue_*",
-	  .handle = handle_metric,
-	  .fields = { "locationID", "metric", "index", "metricValue" } },
+	RULE("EventAttribute*", handle_attribute, NULL),
+	RULE("Event_Metric", handle_metric_event, "locationID"),
+	RULE("MetricValue_*", handle_metric, "locationID", "metric", "index", "metricValue"),
+	{ .event = "Event_*",
+	  .handle = handle_other,
+	  .is_of_location = TRUE,
+	  .kind = TACHO_SLICE_EVENT,
+	  .fields = { "locationID" } },
 	{ 0 },
 };

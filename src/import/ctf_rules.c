@@ -119,6 +119,7 @@ static void plan_by_rule(struct ctf_import *ctf, struct ctf_plan *plan,
 	plan->kind = rule->kind;
 	plan->lane = rule->lane;
 	plan->clock = rule->clock;
+	plan->is_of_location = rule->is_of_location;
 	if (rule->pair)
 		plan->pair = tacho_timeline_intern(ctf->timeline, rule->pair, -1);
 	plan->label = plan->pair ? plan->pair : plan->label;

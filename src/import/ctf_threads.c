@@ -348,7 +348,8 @@ static struct ctf_owner *owner_of_track(const struct ctf_import *ctf, guint i)
 static guint choose_file(const struct ctf_import *ctf, const struct ctf_owner *owner, guint shared,
 			 guint n_programs)
 {
-	return owner->is_program && n_programs > 1 ? import_new_file(ctf->import) : shared;
+	return owner->is_program && owner->n_tracks && n_programs > 1 ? import_new_file(ctf->import)
+								      : shared;
 }
 
 static void add_process(struct ctf_import *ctf, struct ctf_owner *owner, guint file)
@@ -362,7 +363,7 @@ static void add_process(struct ctf_import *ctf, struct ctf_owner *owner, guint f
 		.world_size = -1,
 		.command = owner->name,
 		.end = TACHO_END_UNKNOWN,
-		.n_events = owner->n_events,
+		.n_events = owner->n_events ? owner->n_events : TACHO_NO_EVENTS,
 		.path = owner->trace,
 	};
 
@@ -403,7 +404,7 @@ void ctf_threads_finish(struct ctf_import *ctf)
 	for (guint i = 0; i < ctf->owners->len; i++) {
 		struct ctf_owner *owner = ctf->owners->pdata[i];
 
-		if (owner->n_tracks)
+		if (owner->n_tracks || owner->n_events)
 			add_process(ctf, owner, choose_file(ctf, owner, shared, n_programs));
 	}
 	for (guint i = 0; i < ctf->track_owners->len; i++) {

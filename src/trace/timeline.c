@@ -451,8 +451,8 @@ static void sum_up(TachoTimeline *timeline)
 {
 	g_autofree guint64 *by_track = g_new0(guint64, timeline->tracks->len);
 	g_autofree guint64 *by_process = g_new0(guint64, timeline->processes->len);
-	guint64 n_events = 0;
 
+	timeline->n_events = 0;
 	count_events(timeline, by_track);
 	for (guint32 i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = track_at(timeline, i);
@@ -466,13 +466,13 @@ static void sum_up(TachoTimeline *timeline)
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
 		TachoProcess *process = process_at(timeline, i);
 
-		if (!process->n_events)
+		if (process->n_events == TACHO_NO_EVENTS)
+			process->n_events = 0;
+		else if (!process->n_events)
 			process->n_events = by_process[i];
-		n_events += process->n_events;
+		timeline->n_events += process->n_events;
 		timeline->duration_ns = MAX(timeline->duration_ns, process->end_ns);
 	}
-	if (!timeline->n_events)
-		timeline->n_events = n_events;
 }
 
 static void follow_launches(TachoSlices *slices, const guint32 *moved)

@@ -1,4 +1,4 @@
-"""CTF, as babeltrace2 prints it: all events; calls of functions (cyg-profile), regions (OTF2)."""
+"""CTF, as babeltrace2 prints it: all events but definitions (OTF2); calls of functions (cyg-profile), regions (OTF2)."""
 import re
 import subprocess
 
@@ -19,8 +19,8 @@ def ctf(path):
     count.events = 0
     open_slices, regions, texts, at = {}, {}, {}, 0
     for line in printed.splitlines():
-        count.events += 1
         found = LINE.match(line)
+        count.events += not found or not found[3].startswith("GlobalDef")
         if not found:
             continue
         at, name, rest = int(found[1] + found[2]), found[3], found[4]
