@@ -269,23 +269,34 @@ static bool find_room(struct tacho_writer *writer, uint32_t size_bytes)
 	return (size_t)(writer->limit - writer->cursor) >= size_bytes;
 }
 
-/* Busy meanwhile: what the probes would record of the system calls below is not the job's. Where the
- * disk is full it is tried again, but not at every record. */
+static time_t retry_after_s; /* atomic */
+
+static void begin_recording(void *writer_pointer)
+{
+	struct tacho_writer *writer = writer_pointer;
+	struct timespec now;
+
+	if (!process_trace_open()) {
+		__atomic_store_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST);
+	} else if (open_stream(writer)) {
+		start_helper();
+	} else {
+		clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+		__atomic_store_n(&retry_after_s, now.tv_sec + 1, __ATOMIC_RELAXED);
+	}
+}
+
+/* Busy meanwhile: what the probes would record of its system calls is not the job's. Where the disk is
+ * full it is tried again, but not at every record. */
 static bool open_first_file(struct tacho_writer *writer)
 {
-	static time_t retry_after_s; /* atomic */
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	if (now.tv_sec < __atomic_load_n(&retry_after_s, __ATOMIC_RELAXED))
 		return drop(writer);
 	writer->is_busy = 1;
-	if (!process_trace_open())
-		__atomic_store_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST);
-	else if (open_stream(writer))
-		start_helper();
-	else
-		__atomic_store_n(&retry_after_s, now.tv_sec + 1, __ATOMIC_RELAXED);
+	tacho_run_aside(begin_recording, writer);
 	writer->is_busy = 0;
 	return writer->stream || drop(writer);
 }
@@ -677,15 +688,13 @@ bool streams_configure(const struct agent_settings *settings)
 	return true;
 }
 
-void streams_close(int exit_status)
+static void close_streams(void *exit_status)
 {
 	struct timespec deadline;
 	bool is_locked;
 
-	if (!tacho_is_alive() || !process_trace_is_open() || getpid() != own_pid)
-		return;
 	adopt_drops(&tacho_writer);
-	write_mark(exit_class, exit_status, 0, "");
+	write_mark(exit_class, *(const int *)exit_status, 0, "");
 	if (!__atomic_exchange_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST))
 		return;
 	/* The helper is at most a few system calls from done; a disk that hangs is not waited for.
@@ -704,6 +713,12 @@ void streams_close(int exit_status)
 	}
 	if (is_locked)
 		pthread_mutex_unlock(&helper.is_working);
+}
+
+void streams_close(int exit_status)
+{
+	if (tacho_is_alive() && process_trace_is_open() && getpid() == own_pid)
+		tacho_run_aside(close_streams, &exit_status);
 }
 
 void streams_before_fork(void)
