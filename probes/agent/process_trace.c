@@ -19,7 +19,7 @@
 #define PAGE_BYTES 4096
 
 struct trace_class {
-	char *name;
+	const char *name;
 	size_t length;
 	uint64_t hash;
 	enum trace_kind kind;
@@ -469,24 +469,45 @@ static bool grow_table(void)
 	return true;
 }
 
-static uint32_t declare_class(uint64_t hash, enum trace_kind kind, const char *name, size_t length)
+static uint32_t declare_class(const struct trace_class *wanted)
 {
-	struct trace_class class = { .length = length, .hash = hash, .kind = kind };
+	struct trace_class class = *wanted;
+	char *name;
 
 	if (n_classes >= classes_allocated && !grow_table())
 		return 0;
-	class.name = malloc(length + 1);
-	if (!class.name)
+	name = malloc(class.length + 1);
+	if (!name)
 		return 0;
-	memcpy(class.name, name, length);
-	class.name[length] = '\0';
+	memcpy(name, wanted->name, class.length);
+	name[class.length] = '\0';
+	class.name = name;
 	if (process_trace_is_open() && !append_to_metadata(n_classes + 1, &class)) {
-		free(class.name);
+		free(name);
 		return 0;
 	}
 	classes[n_classes++] = class;
-	*find_place(hash, kind, name, length) = n_classes;
+	*find_place(class.hash, class.kind, name, class.length) = n_classes;
 	return n_classes;
+}
+
+struct wanted_class {
+	struct trace_class class;
+	uint32_t id; /* 0: it cannot be declared */
+};
+
+/* Another thread may have declared it meanwhile. */
+static void find_or_declare(void *wanted_pointer)
+{
+	struct wanted_class *wanted = wanted_pointer;
+	const struct trace_class *class = &wanted->class;
+
+	pthread_mutex_lock(&lock);
+	if (table)
+		wanted->id = *find_place(class->hash, class->kind, class->name, class->length);
+	if (!wanted->id)
+		wanted->id = declare_class(class);
+	pthread_mutex_unlock(&lock);
 }
 
 uint32_t tacho_class(enum trace_kind kind, const char *name, size_t length)
@@ -502,9 +523,15 @@ uint32_t tacho_class(enum trace_kind kind, const char *name, size_t length)
 	hash = hash_name(kind, name, length);
 	pthread_mutex_lock(&lock);
 	id = table ? *find_place(hash, kind, name, length) : 0;
-	if (!id)
-		id = declare_class(hash, kind, name, length);
 	pthread_mutex_unlock(&lock);
+	if (!id) {
+		struct wanted_class wanted = {
+			.class = { .name = name, .length = length, .hash = hash, .kind = kind },
+		};
+
+		tacho_run_aside(find_or_declare, &wanted);
+		id = wanted.id;
+	}
 	errno = cause;
 	return id;
 }
