@@ -11,6 +11,7 @@
 #include "agent/settings.h"
 #include "agent/steps.h"
 #include "agent/stream.h"
+#include "agent/thread_start.h"
 #include "common/probe.h"
 
 static struct agent_settings settings;
@@ -44,6 +45,7 @@ static void at_quick_exit_handler(void)
 
 static void __attribute__((constructor)) start(void)
 {
+	thread_start_find();
 	agent_settings_read(&settings);
 	if (!*settings.run_dir)
 		return;

@@ -34,24 +34,29 @@ static any_function *libc_function(const char *name)
 any_function *tacho_enter_dlopen(const void *caller);
 any_function *tacho_enter_dlsym(const void *caller);
 
+static any_function *real_dlopen, *real_dlsym;
+
 any_function *tacho_enter_dlopen(const void *caller)
 {
-	static any_function *real;
-
 	loader_watch_check_from(caller);
-	if (!real)
-		real = libc_function("dlopen");
-	return real;
+	if (!real_dlopen)
+		real_dlopen = libc_function("dlopen");
+	return real_dlopen;
 }
 
 any_function *tacho_enter_dlsym(const void *caller)
 {
-	static any_function *real;
-
 	loader_watch_check_from(caller);
-	if (!real)
-		real = libc_function("dlsym");
-	return real;
+	if (!real_dlsym)
+		real_dlsym = libc_function("dlsym");
+	return real_dlsym;
+}
+
+/* Before anybody calls with little stack: the loader's search takes much. */
+static void __attribute__((constructor)) find_functions(void)
+{
+	real_dlopen = libc_function("dlopen");
+	real_dlsym = libc_function("dlsym");
 }
 
 #if defined(__x86_64__)

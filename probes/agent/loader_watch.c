@@ -118,9 +118,15 @@ static void tell(const struct watch *watch, const char *path, uintptr_t base)
 		watch->appeared(path, base);
 }
 
-static void check(const void *caller, unsigned long long adds)
+struct check {
+	const void *caller;
+	unsigned long long adds;
+};
+
+static void check(void *check_pointer)
 {
-	struct survey survey = { .caller = caller };
+	const struct check *asked = check_pointer;
+	struct survey survey = { .caller = asked->caller };
 
 	survey.appeared = malloc(MAX_NEW * sizeof(*survey.appeared));
 	if (!survey.appeared)
@@ -132,7 +138,7 @@ static void check(const void *caller, unsigned long long adds)
 		free(known.objects);
 		known = survey.now;
 		if (survey.n_appeared < MAX_NEW)
-			__atomic_store_n(&adds_seen, adds, __ATOMIC_RELEASE);
+			__atomic_store_n(&adds_seen, asked->adds, __ATOMIC_RELEASE);
 		for (size_t i = 0; i < survey.n_appeared; i++)
 			for (int w = 0; w < __atomic_load_n(&n_watches, __ATOMIC_ACQUIRE); w++)
 				tell(&watches[w], survey.appeared[i].path, survey.appeared[i].base);
@@ -142,18 +148,15 @@ static void check(const void *caller, unsigned long long adds)
 
 void loader_watch_check_from(const void *caller)
 {
-	unsigned long long adds = 0;
-	int cause;
+	struct check asked = { .caller = caller };
 
 	if (!__atomic_load_n(&n_watches, __ATOMIC_ACQUIRE))
 		return;
-	dl_iterate_phdr(read_adds, &adds);
-	if (adds == __atomic_load_n(&adds_seen, __ATOMIC_ACQUIRE) ||
+	dl_iterate_phdr(read_adds, &asked.adds);
+	if (asked.adds == __atomic_load_n(&adds_seen, __ATOMIC_ACQUIRE) ||
 	    __atomic_exchange_n(&is_checking, 1, __ATOMIC_ACQ_REL))
 		return;
-	cause = errno;
-	check(caller, adds);
-	errno = cause;
+	tacho_run_aside(check, &asked);
 	__atomic_store_n(&is_checking, 0, __ATOMIC_RELEASE);
 }
 

@@ -17,13 +17,18 @@ struct start {
 	uint32_t parent_tid;
 };
 
+static create_function *real;
+
+void thread_start_find(void)
+{
+	real = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
+}
+
 int thread_start_real(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
 		      void *argument)
 {
-	static create_function *real;
-
 	if (!real)
-		real = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
+		thread_start_find();
 	return real ? real(thread, attributes, start, argument) : EAGAIN;
 }
 

@@ -8,4 +8,7 @@
 int thread_start_real(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
 		      void *argument);
 
+/* Look pthread_create() up before anybody calls it with little stack. */
+void thread_start_find(void);
+
 #endif
