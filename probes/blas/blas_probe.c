@@ -232,16 +232,12 @@ static uint64_t time_calls(blas_function *function)
 }
 
 /* Time calls with a record against calls without, as many rounds as COST_ROUNDS, and hand the
- * smallest difference to the run. Once a process: some microseconds. */
-static void measure_cost(uint32_t class_id)
+ * smallest difference to the run. */
+static void run_measurement(void *unused)
 {
-	static uint32_t measured_generation;
-	uint32_t generation = tacho_generation();
 	uint64_t least_ns = UINT64_MAX;
 
-	if (__atomic_exchange_n(&measured_generation, generation, __ATOMIC_RELAXED) == generation)
-		return;
-	measured_state.class_of_generation = (uint64_t)generation << 32 | class_id;
+	(void)unused;
 	if (!tacho_scratch_begin(COST_SCRATCH_BYTES))
 		return;
 	for (int round = 0; round < COST_ROUNDS; round++) {
@@ -255,6 +251,18 @@ static void measure_cost(uint32_t class_id)
 	tacho_scratch_end();
 	if (least_ns < UINT64_MAX)
 		tacho_cost(TRACE_KIND_KERNEL, "blas", least_ns * 1000 / COST_CALLS);
+}
+
+/* Once a process: some microseconds. */
+static void measure_cost(uint32_t class_id)
+{
+	static uint32_t measured_generation;
+	uint32_t generation = tacho_generation();
+
+	if (__atomic_exchange_n(&measured_generation, generation, __ATOMIC_RELAXED) == generation)
+		return;
+	measured_state.class_of_generation = (uint64_t)generation << 32 | class_id;
+	tacho_run_aside(run_measurement, NULL);
 }
 
 /* --- where there is nothing to see ---------------------------------------------------------- */

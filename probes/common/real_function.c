@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "common/probe.h"
+
+#pragma weak tacho_run_aside /* a library that has this file need not have the agent */
+
 /* The object that an address lies in. */
 struct object {
 	uintptr_t address;
@@ -150,7 +154,7 @@ static void keep(struct real_function *function, uintptr_t start, uintptr_t end,
 	__atomic_store_n(&kept->function, found, __ATOMIC_RELEASE);
 }
 
-void *real_function_search(struct real_function *function, const char *name, const void *caller)
+static void *search(struct real_function *function, const char *name, const void *caller)
 {
 	struct object object;
 	void *found = dlsym(RTLD_NEXT, name);
@@ -172,4 +176,28 @@ void *real_function_search(struct real_function *function, const char *name, con
 	}
 	dlerror(); /* the message of a search of ours is not for the program to see */
 	return found;
+}
+
+struct search {
+	struct real_function *function;
+	const char *name;
+	const void *caller;
+	void *found;
+};
+
+static void run_search(void *search_pointer)
+{
+	struct search *wanted = search_pointer;
+
+	wanted->found = search(wanted->function, wanted->name, wanted->caller);
+}
+
+void *real_function_search(struct real_function *function, const char *name, const void *caller)
+{
+	struct search wanted = { .function = function, .name = name, .caller = caller };
+
+	/* Without the agent, or memory for another stack, the caller's must do: it waits for an answer. */
+	if (!tacho_run_aside || !tacho_run_aside(run_search, &wanted))
+		run_search(&wanted);
+	return wanted.found;
 }

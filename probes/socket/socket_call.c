@@ -1,6 +1,5 @@
 #include "socket/socket_call.h"
 
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,16 +17,19 @@ static uint64_t now_ns(void)
 
 /* The thread's first record comes with one that names the thread, later than the call's begin: it is
  * written before. */
-static bool prepare_thread(void)
+static void open_and_measure(void *unused)
 {
-	int saved_errno = errno;
-
-	tacho_writer.is_inside++;
+	(void)unused;
 	tacho_record_make_room(sizeof(struct record_message));
 	if (tacho_writer.stream)
 		measure_cost();
+}
+
+static bool prepare_thread(void)
+{
+	tacho_writer.is_inside++;
+	tacho_run_aside(open_and_measure, NULL);
 	tacho_writer.is_inside--;
-	errno = saved_errno;
 	return tacho_writer.stream != NULL;
 }
 
