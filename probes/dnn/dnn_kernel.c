@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/trace_layout.h"
+#include "common/probe.h"
 
 #define N_BUCKETS   1024 /* a power of 2 */
 #define MAX_KERNELS 16384
@@ -73,14 +73,16 @@ bool dnn_signature_read(const struct dnn_api *api, const struct dnnl_primitive *
 	const struct dnnl_primitive_desc *desc = dnn_api_desc(api, primitive);
 	struct dnn_signature *signature = ret_signature;
 	const char *implementation;
+	size_t length;
 
 	if (!desc)
 		return false;
 	signature->kind = dnn_api_kind(api, desc);
 	signature->propagation = dnn_api_propagation(api, desc);
 	implementation = dnn_api_implementation(api, desc);
-	snprintf(signature->implementation, sizeof(signature->implementation), "%s",
-		 implementation);
+	length = strnlen(implementation, sizeof(signature->implementation) - 1);
+	memcpy(signature->implementation, implementation, length);
+	signature->implementation[length] = '\0';
 	signature->n_tensors = 0;
 	for (size_t i = 0; i < N_ROLES; i++) {
 		for (int index = 0; signature->n_tensors < DNN_MAX_TENSORS; index++) {
@@ -243,26 +245,39 @@ static void fill_kernel(struct dnn_kernel *kernel, const struct dnn_signature *s
 	memcpy(kernel->dims, dst->dims, (size_t)dst->n_dims * sizeof(*dst->dims));
 }
 
-struct dnn_kernel *dnn_kernel_find(const struct dnn_signature *signature, struct dnn_kernel *spare)
+struct new_kernel {
+	const struct dnn_signature *signature;
+	struct dnn_kernel *kernel; /* what it is to be made of, then what it is */
+};
+
+static void add_kernel(void *new_pointer)
 {
-	struct dnn_kernel **bucket = &buckets[signature->hash % N_BUCKETS];
+	struct new_kernel *new = new_pointer;
+	struct dnn_kernel **bucket = &buckets[new->signature->hash % N_BUCKETS];
 	struct dnn_kernel *head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE), *kernel = NULL;
 
-	for (struct dnn_kernel *known = head; known; known = known->next)
-		if (signatures_are_equal(&known->signature, signature))
-			return known;
 	if (__atomic_load_n(&n_kernels, __ATOMIC_RELAXED) < MAX_KERNELS)
 		kernel = malloc(sizeof(*kernel));
-	if (!kernel) {
-		fill_kernel(spare, signature);
-		return spare;
-	}
-	fill_kernel(kernel, signature);
+	fill_kernel(kernel ? kernel : new->kernel, new->signature);
+	if (!kernel)
+		return;
+	new->kernel = kernel;
 	__atomic_fetch_add(&n_kernels, 1, __ATOMIC_RELAXED);
 	/* Another thread may add the same: then it is there twice, and both are right. */
 	do {
 		kernel->next = head;
 	} while (!__atomic_compare_exchange_n(bucket, &head, kernel, false, __ATOMIC_RELEASE,
 					      __ATOMIC_ACQUIRE));
-	return kernel;
+}
+
+struct dnn_kernel *dnn_kernel_find(const struct dnn_signature *signature, struct dnn_kernel *spare)
+{
+	struct new_kernel new = { .signature = signature, .kernel = spare };
+
+	for (struct dnn_kernel *known =
+		     __atomic_load_n(&buckets[signature->hash % N_BUCKETS], __ATOMIC_ACQUIRE);
+	     known; known = known->next)
+		if (signatures_are_equal(&known->signature, signature))
+			return known;
+	return tacho_run_aside(add_kernel, &new) ? new.kernel : NULL;
 }

@@ -45,7 +45,8 @@ struct dnn_kernel {
 bool dnn_signature_read(const struct dnn_api *api, const struct dnnl_primitive *primitive,
 			struct dnn_signature *ret_signature);
 
-/* The kernel with that signature: the table's, or `spare` filled in where the table is full. */
+/* The kernel with that signature: the table's, or `spare` filled in where the table is full. NULL: there
+ * is no memory. */
 struct dnn_kernel *dnn_kernel_find(const struct dnn_signature *signature, struct dnn_kernel *spare);
 
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "common/elf_imports.h"
@@ -31,32 +32,39 @@ static struct {
 } libraries[MAX_LIBRARIES];
 static uint32_t n_libraries;
 
-static const struct dnn_api *add_library(dnn_execute *execute)
+struct new_library {
+	dnn_execute *execute;
+	const struct dnn_api *api;
+};
+
+static void add_library(void *new_pointer)
 {
+	struct new_library *new = new_pointer;
 	uint32_t place;
 
 	if (__atomic_load_n(&n_libraries, __ATOMIC_RELAXED) >= MAX_LIBRARIES)
-		return NULL;
+		return;
 	place = __atomic_fetch_add(&n_libraries, 1, __ATOMIC_RELAXED);
 	if (place >= MAX_LIBRARIES)
-		return NULL;
-	if (!dnn_api_init(execute, &libraries[place].api))
+		return;
+	if (!dnn_api_init(new->execute, &libraries[place].api))
 		tacho_say("oneDNN kernels are not recorded: this version of oneDNN is not 2 or 3");
 	__atomic_store_n(&libraries[place].is_ready, 1, __ATOMIC_RELEASE);
-	return &libraries[place].api;
+	new->api = &libraries[place].api;
 }
 
 /* The functions of the library of `execute`, or NULL where it cannot be asked. */
 static const struct dnn_api *find_api(dnn_execute *execute)
 {
+	struct new_library new = { .execute = execute };
 	const struct dnn_api *api = NULL;
 
 	for (uint32_t i = 0; i < MAX_LIBRARIES && !api; i++)
 		if (__atomic_load_n(&libraries[i].is_ready, __ATOMIC_ACQUIRE) &&
 		    libraries[i].api.execute == execute)
 			api = &libraries[i].api;
-	if (TACHO_UNLIKELY(!api))
-		api = add_library(execute);
+	if (TACHO_UNLIKELY(!api) && tacho_run_aside(add_library, &new))
+		api = new.api;
 	return api && api->major ? api : NULL;
 }
 
@@ -116,22 +124,61 @@ static void tell_cost(struct dnn_kernel *kernel)
 	tacho_kernel_cost(class_of(kernel), "dnn", measured_ps);
 }
 
+/* Some kB, for which the caller's stack may be too small. */
+struct workspace {
+	struct dnn_signature signature;
+	struct dnn_kernel spare;
+};
+
+#define MAX_WORKSPACES 16
+static struct workspace *workspaces[MAX_WORKSPACES]; /* atomic: those that nobody uses now */
+
+static struct workspace *take_workspace(void)
+{
+	struct workspace *workspace;
+
+	for (int i = 0; i < MAX_WORKSPACES; i++) {
+		workspace = __atomic_exchange_n(&workspaces[i], NULL, __ATOMIC_ACQ_REL);
+		if (workspace)
+			return workspace;
+	}
+	workspace = mmap(NULL, sizeof(*workspace), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return workspace == MAP_FAILED ? NULL : workspace;
+}
+
+static void give_back_workspace(struct workspace *workspace)
+{
+	for (int i = 0; i < MAX_WORKSPACES; i++) {
+		struct workspace *nothing = NULL;
+
+		if (__atomic_compare_exchange_n(&workspaces[i], &nothing, workspace, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return;
+	}
+	munmap(workspace, sizeof(*workspace));
+}
+
 /* Ask what is about to be executed, and begin its record. Until end(), hooks are told to pass. */
 static struct record_kernel *begin(const struct dnn_api *api,
 				   const struct dnnl_primitive *primitive)
 {
 	struct record_kernel *record = NULL;
-	struct dnn_signature signature;
-	struct dnn_kernel spare, *kernel;
+	struct workspace *workspace;
+	struct dnn_kernel *kernel = NULL;
 	int saved_errno = errno;
 
 	tacho_writer.is_inside++;
-	if (dnn_signature_read(api, primitive, &signature)) {
-		kernel = dnn_kernel_find(&signature, &spare);
-		if (TACHO_UNLIKELY(!is_cost_told(kernel)) && kernel != &spare)
+	workspace = take_workspace();
+	if (workspace && dnn_signature_read(api, primitive, &workspace->signature))
+		kernel = dnn_kernel_find(&workspace->signature, &workspace->spare);
+	if (kernel) {
+		if (TACHO_UNLIKELY(!is_cost_told(kernel)) && kernel != &workspace->spare)
 			tell_cost(kernel);
 		record = write_kernel(kernel);
 	}
+	if (workspace)
+		give_back_workspace(workspace);
 	errno = saved_errno;
 	return record;
 }
@@ -180,24 +227,25 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+struct measurement {
+	const struct dnn_api *api;
+	const struct dnnl_primitive *primitive;
+};
+
 /* Time the records of executing `primitive`, without executing it, and keep the shortest of
- * COST_ROUNDS rounds. Once a process: some tens of microseconds. */
-static void measure_cost(const struct dnn_api *api, const struct dnnl_primitive *primitive)
+ * COST_ROUNDS rounds. */
+static void run_measurement(void *measurement_pointer)
 {
-	static uint32_t measured_generation;
-	uint32_t generation = tacho_generation();
+	const struct measurement *asked = measurement_pointer;
 	uint64_t least_ns = UINT64_MAX;
 
-	if (__atomic_load_n(&measured_generation, __ATOMIC_RELAXED) == generation ||
-	    __atomic_exchange_n(&measured_generation, generation, __ATOMIC_RELAXED) == generation)
-		return;
 	if (!tacho_scratch_begin(COST_SCRATCH_BYTES))
 		return;
 	for (int round = 0; round < COST_ROUNDS; round++) {
 		uint64_t begin_ns = now_ns(), taken_ns;
 
 		for (int i = 0; i < COST_CALLS; i++)
-			end(begin(api, primitive));
+			end(begin(asked->api, asked->primitive));
 		taken_ns = now_ns() - begin_ns;
 		tacho_scratch_rewind();
 		if (taken_ns < least_ns)
@@ -205,6 +253,19 @@ static void measure_cost(const struct dnn_api *api, const struct dnnl_primitive 
 	}
 	tacho_scratch_end();
 	__atomic_store_n(&cost_ps, least_ns * 1000 / COST_CALLS, __ATOMIC_RELAXED);
+}
+
+/* Once a process: some tens of microseconds. */
+static void measure_cost(const struct dnn_api *api, const struct dnnl_primitive *primitive)
+{
+	static uint32_t measured_generation;
+	struct measurement asked = { .api = api, .primitive = primitive };
+	uint32_t generation = tacho_generation();
+
+	if (__atomic_load_n(&measured_generation, __ATOMIC_RELAXED) == generation ||
+	    __atomic_exchange_n(&measured_generation, generation, __ATOMIC_RELAXED) == generation)
+		return;
+	tacho_run_aside(run_measurement, &asked);
 }
 
 /* --- where there is nothing to see ----------------------------------------------------------- */
