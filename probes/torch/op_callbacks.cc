@@ -57,6 +57,7 @@ struct thread_state {
 	uint64_t group; /* process group of the c10d operation this thread is in, or 0 */
 	struct open_event open[MAX_OPEN];
 	struct event_name_slot names[EVENT_NAME_SLOTS];
+	uint64_t tensors[TENSOR_LIST_WORDS]; /* here for their size: a stack may be small */
 };
 
 /* One pointer in the static TLS block: the general model would cost a call at every use. */
@@ -190,19 +191,18 @@ struct queued_group *queued_slot(uint64_t storage)
 	return &queued[(storage >> 6 ^ storage >> 14) % N_QUEUED];
 }
 
-void leave_group(c10::ArrayRef<const c10::IValue> inputs, uint64_t group)
+void leave_group(struct thread_state *self, c10::ArrayRef<const c10::IValue> inputs, uint64_t group)
 {
-	uint64_t words[TENSOR_LIST_WORDS];
 	struct tensor_list tensors;
 	struct queued_group *slot;
 
-	tensor_list_write(&tensors, words, inputs);
+	tensor_list_write(&tensors, self->tensors, inputs);
 	if (!tensors.n)
 		return;
-	slot = queued_slot(words[0]);
+	slot = queued_slot(self->tensors[0]);
 	slot->storage = 0;
 	slot->group = group;
-	slot->storage = words[0];
+	slot->storage = self->tensors[0];
 }
 
 uint64_t take_group(const struct tensor_list *tensors, const uint64_t *words)
@@ -338,7 +338,7 @@ std::unique_ptr<at::ObserverContext> begin_event(const at::RecordFunction &funct
 	if (TACHO_UNLIKELY(name->role == EVENT_COLLECTIVE_OP)) {
 		event->outer_group = self->group;
 		self->group = group_of(function.inputs());
-		leave_group(function.inputs(), self->group);
+		leave_group(self, function.inputs(), self->group);
 	}
 	event->record = begin_op(function, class_id);
 	return nullptr;
