@@ -112,6 +112,12 @@ typedef enum {
 	TACHO_END_UNKNOWN, /* gone without a word, and no launcher saw it */
 } TachoEnd;
 
+/* Who can have the clock of a process that was read of another tool's trace. */
+typedef enum {
+	TACHO_CLOCK_OF_HOST, /* all processes of its host */
+	TACHO_CLOCK_OF_FILE, /* only those of its file: times count from a moment of its own */
+} TachoClockScope;
+
 /* How the times of a clock's processes came to be comparable with those of others. */
 typedef enum {
 	TACHO_CLOCK_REFERENCE, /* all times are this one's: the first process's */
@@ -120,9 +126,10 @@ typedef enum {
 } TachoClockState;
 
 /* A clock that processes were recorded with. Those of one machine share one, and are never moved
- * against each other. All but the host is filled by correlate. */
+ * against each other. All but host and scope is filled by correlate. */
 typedef struct {
 	guint32 host;	       /* string id, of its first process */
+	guint8 scope;	       /* TachoClockScope */
 	guint32 reference;     /* the clock it was aligned to; itself, where it was to none */
 	guint8 state;	       /* TachoClockState */
 	guint8 evidence;       /* TachoClockEvidence: what it was aligned by */
@@ -145,8 +152,9 @@ typedef enum {
 } TachoClockEvidence;
 
 typedef struct {
-	guint32 host;  /* string id */
-	guint32 clock; /* index */
+	guint32 host;	    /* string id */
+	guint32 clock;	    /* index */
+	guint8 clock_scope; /* TachoClockScope */
 	guint32 pid, ppid;
 	gint32 rank;		       /* as the launcher said; -1: none said */
 	gint32 local_rank, world_size; /* -1: not known */

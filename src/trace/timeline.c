@@ -524,21 +524,35 @@ static void follow_hops(GArray *hops, const guint32 *moved)
 	}
 }
 
-/* A clock a host, where nobody made any. */
+/* Whether the process has the clock of another one. */
+static gboolean has_clock_of(const TachoProcess *process, const TachoProcess *other)
+{
+	if (process->host != other->host || process->clock_scope != other->clock_scope)
+		return FALSE;
+	return process->clock_scope == TACHO_CLOCK_OF_HOST ||
+	       g_strcmp0(process->path, other->path) == 0;
+}
+
+/* A clock a host, where nobody made any; but some files have one of their own. */
 static void add_clocks(TachoTimeline *timeline)
 {
 	if (timeline->clocks->len)
 		return;
 	for (guint i = 0; i < timeline->processes->len; i++) {
 		TachoProcess *process = process_at(timeline, i);
-		TachoClock clock = { .host = process->host, .reference = timeline->clocks->len };
+		TachoClock clock = { .host = process->host,
+				     .scope = process->clock_scope,
+				     .reference = timeline->clocks->len };
+		guint before = 0;
 
-		for (process->clock = 0; process->clock < timeline->clocks->len; process->clock++)
-			if (g_array_index(timeline->clocks, TachoClock, process->clock).host ==
-			    process->host)
-				break;
-		if (process->clock == timeline->clocks->len)
-			g_array_append_val(timeline->clocks, clock);
+		while (before < i && !has_clock_of(process, process_at(timeline, before)))
+			before++;
+		if (before < i) {
+			process->clock = process_at(timeline, before)->clock;
+			continue;
+		}
+		process->clock = timeline->clocks->len;
+		g_array_append_val(timeline->clocks, clock);
 	}
 }
 
