@@ -1,9 +1,13 @@
-/* launch_check: whether each call that launches a kernel has one, and one only.
+/* launch_check: whether each call that launches a kernel has one, and one only, and whether the calls are there.
  *
  * A profiler that keeps all it sees tells of a kernel for each launch that came before the last one it knows
  * the kernel of: what comes later it may have stopped before. A launch without one lost its kernel, or a kernel
  * with its id went to another call; two kernels of one launch have ids that were given twice. Calls within a
- * stream's capture launch nothing, and what a graph launches is not looked at (graph_capture.c). */
+ * stream's capture launch nothing, and what a graph launches is not looked at (graph_capture.c).
+ *
+ * A stream does its work in the order of the calls that asked for it. So behind work whose call is in the trace, work
+ * without a call has lost it; before, its call may have come before the recording began. An op that is told beside a
+ * kernel is no call: how long the work was queued, and what the host did for it, went with the call. */
 #include "correlate/correlate_internal.h"
 
 #include <string.h>
@@ -116,6 +120,30 @@ static void check_track(const struct launches *launches, const TachoTrack *track
 	}
 }
 
+static gboolean is_device_work(guint8 kind)
+{
+	return kind == TACHO_SLICE_KERNEL || kind == TACHO_SLICE_COLLECTIVE ||
+	       kind == TACHO_SLICE_MEMCPY || kind == TACHO_SLICE_MEMSET;
+}
+
+static void check_stream(const TachoTimeline *timeline, const TachoTrack *track,
+			 struct finding *uncalled)
+{
+	const TachoSlices *slices = &timeline->slices;
+	gboolean has_call = FALSE;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		guint32 launch = slices->launch[i];
+
+		if (!is_device_work(slices->kind[i]))
+			continue;
+		if (launch != TACHO_NONE && slices->kind[launch] == TACHO_SLICE_RUNTIME)
+			has_call = TRUE;
+		else if (has_call)
+			note(uncalled, i);
+	}
+}
+
 static void report(TachoTimeline *timeline, const gchar *kind, const gchar *what, guint32 process,
 		   const struct finding *finding)
 {
@@ -139,6 +167,7 @@ void check_launches(TachoTimeline *timeline)
 	};
 	g_autofree struct finding *missing = g_new0(struct finding, timeline->processes->len + 1);
 	g_autofree struct finding *doubled = g_new0(struct finding, timeline->processes->len + 1);
+	g_autofree struct finding *uncalled = g_new0(struct finding, timeline->processes->len + 1);
 
 	for (guint32 i = 0; i < timeline->processes->len; i++)
 		launches.last_ns[i] = G_MININT64;
@@ -149,10 +178,15 @@ void check_launches(TachoTimeline *timeline)
 		if (track->kind == TACHO_TRACK_THREAD)
 			check_track(&launches, track, &missing[track->process],
 				    &doubled[track->process]);
+		else if (track->kind == TACHO_TRACK_STREAM)
+			check_stream(timeline, track, &uncalled[track->process]);
 	}
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
 		report(timeline, "missing_kernel", "launches whose kernel is not in the trace", i,
 		       &missing[i]);
+		report(timeline, "missing_call",
+		       "work of a device whose call is not in the trace, behind work whose call is",
+		       i, &uncalled[i]);
 		report(timeline, "duplicate_id",
 		       "launches with several kernels: their ids were given more than once, and "
 		       "whose these are is a guess",

@@ -40,6 +40,7 @@
 	TRUST_KIND(orphan_kernel, KERNELS, 20, "")                                                 \
 	TRUST_KIND(early_kernel, KERNELS, 40, "")                                                  \
 	TRUST_KIND(missing_kernel, KERNELS, 60, "")                                                \
+	TRUST_KIND(missing_call, KERNELS, 60, "")                                                  \
 	TRUST_KIND(duplicate_id, KERNELS, 60, "")                                                  \
 	TRUST_KIND(uncaptured_graph, KERNELS, 9, "which operations these kernels worked for")      \
 	TRUST_KIND(unmatched_collective, COLLECTIVES, 60, "")                                      \

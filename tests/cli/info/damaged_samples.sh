@@ -1,5 +1,4 @@
-# Traces of others, where they are, damaged on purpose as in damaged.sh. Their kernels have the ids of their operations
-# (calls that are lost take nothing from them), and a lone step with nothing in it is taken for none.
+# Traces of others, where they are, damaged on purpose as in damaged.sh.
 command -v python3 >/dev/null || exit 77
 data=${TACHO_SHARED:-$TACHO_SOURCE_DIR/../shared}/data/kineto
 [ -d "$data/kineto/samples" ] && [ -d "$data/tracelens" ] || exit 77

@@ -1,0 +1,81 @@
+/* Calls of devices and their work: which of both was lost. */
+#include <string.h>
+#include <tacho/correlate.h>
+
+#include "timeline_text.h"
+
+static guint64 count_problems(const TachoTimeline *timeline, const gchar *kind)
+{
+	guint64 count = 0;
+
+	for (guint i = 0; i < timeline->problems->len; i++) {
+		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+
+		if (strcmp(problem->kind, kind) == 0)
+			count += problem->count;
+	}
+	return count;
+}
+
+static TachoTimeline *correlated(const gchar *text)
+{
+	TachoTimeline *timeline = timeline_from_text(text);
+
+	tacho_correlate(timeline);
+	return timeline;
+}
+
+#define HOST                                                                                       \
+	"rank 0  thread 1 main\n"                                                                  \
+	"op aten::mm 0..20\n"                                                                      \
+	"  runtime cudaLaunchKernel 2..4\n"                                                        \
+	"op aten::add 20..40\n"
+
+/* Behind a kernel whose call is there, those of no call and of an op alone have lost theirs. */
+static void test_missing_call(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		correlated(HOST "stream 7\n"
+				"kernel mm 30..40 launch=cudaLaunchKernel\n"
+				"kernel add 40..50 launch=aten::add\n"
+				"memcpy HtoD 50..60\n");
+
+	g_assert_cmpuint(count_problems(timeline, "missing_call"), ==, 2);
+	g_assert_cmpuint(tacho_trust_score(timeline), <, 90);
+}
+
+/* What was queued before the recording began comes first; another stream has an order of its own. */
+static void test_before_recording(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		correlated(HOST "stream 7\n"
+				"kernel early 1..2 launch=aten::mm\n"
+				"kernel mm 30..40 launch=cudaLaunchKernel\n"
+				"stream 8\n"
+				"kernel late 50..60 launch=aten::add\n");
+
+	g_assert_cmpuint(count_problems(timeline, "missing_call"), ==, 0);
+}
+
+/* A trace without calls tells of kernels by their operations: nothing is lost. */
+static void test_no_calls(void)
+{
+	g_autoptr(TachoTimeline) timeline = correlated("rank 0  thread 1 main\n"
+						       "op aten::mm 0..20\n"
+						       "op aten::add 20..40\n"
+						       "stream 7\n"
+						       "kernel mm 30..40 launch=aten::mm\n"
+						       "kernel add 40..50 launch=aten::add\n");
+
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+	g_assert_cmpuint(tacho_trust_score(timeline), ==, 100);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/launch_check/missing_call", test_missing_call);
+	g_test_add_func("/launch_check/before_recording", test_before_recording);
+	g_test_add_func("/launch_check/no_calls", test_no_calls);
+	return g_test_run();
+}
