@@ -54,7 +54,7 @@ struct rank_steps {
 	guint32 main_track;
 	GArray *steps;	       /* TachoStep */
 	GArray *control_steps; /* TachoStep */
-	guint64 n_between;     /* work that is in no step, more than in all steps; 0: it is not */
+	guint64 n_outside; /* work that should be in steps and is not, more than is; 0: it is not */
 };
 
 static void add_step(struct rank_steps *found, gint64 number, gint64 start_ns, gint64 end_ns,
@@ -115,15 +115,10 @@ static void add_profiler_step(const TachoTimeline *timeline, guint32 slice, gpoi
 /* Work of a process, and how much of it begins in one of `steps`, which are sorted. */
 struct work_count {
 	const GArray *steps;
-	guint64 n, n_inside, n_between; /* between: of the first and the last step, in none */
-	gint64 last_ns;			/* when the last of these begins */
+	guint64 n, n_inside;
+	guint64 n_behind; /* the begin of the first step, in none */
+	gint64 last_ns;	  /* when the last one inside begins */
 };
-
-static gboolean is_between(const GArray *steps, gint64 time_ns)
-{
-	return time_ns >= g_array_index(steps, TachoStep, 0).start_ns &&
-	       time_ns < g_array_index(steps, TachoStep, steps->len - 1).start_ns;
-}
 
 static void count_work(const TachoTimeline *timeline, guint32 slice, gpointer data)
 {
@@ -136,7 +131,8 @@ static void count_work(const TachoTimeline *timeline, guint32 slice, gpointer da
 		return;
 	count->n++;
 	if (!step_coverage_holds(count->steps, timeline->slices.start_ns[slice])) {
-		count->n_between += is_between(count->steps, timeline->slices.start_ns[slice]);
+		count->n_behind += timeline->slices.start_ns[slice] >=
+				   g_array_index(count->steps, TachoStep, 0).start_ns;
 		return;
 	}
 	count->n_inside++;
@@ -194,13 +190,13 @@ static void find_profiler_steps(const TachoTimeline *timeline, struct rank_steps
 	g_array_sort(found->steps, compare_steps_by_time);
 	drop_echoes(found->steps);
 	visit_slices(timeline, found->process, count_work, &count);
-	if (count.n && !count.n_inside)
+	if (count.n && !count.n_inside) /* stepped after the work, or cut before it */
 		g_array_set_size(found->steps, 0);
 	if (count.n_inside)
 		drop_empty_end(found->steps, count.last_ns);
-	/* a profiler's step ends where the next begins */
-	if (count.n_between > count.n_inside)
-		found->n_between = count.n_between;
+	/* a profiler's step ends where the next begins, or the recording ends */
+	if (count.n_behind > count.n_inside)
+		found->n_outside = count.n_behind;
 }
 
 static gboolean mark_is_of(const TachoTimeline *timeline, const TachoMark *mark, guint32 process,
@@ -691,11 +687,11 @@ void find_steps(TachoTimeline *timeline)
 		ranks[i] = find_rank_steps(timeline, i);
 	number_alike(timeline, ranks, n);
 	for (guint i = 0; i < n; i++) {
-		if (ranks[i].n_between)
+		if (ranks[i].n_outside)
 			tacho_timeline_add_problem(
-				timeline, "cut_step", ranks[i].n_between,
-				"rank %d: more operations and calls are between the steps that the "
-				"trace tells of than in them: these steps are hardly whole",
+				timeline, "cut_step", ranks[i].n_outside,
+				"rank %d: more operations and calls are outside the steps that the "
+				"trace tells of than in them: steps are cut short or missing",
 				g_array_index(timeline->ranks, TachoRank, i).rank);
 		g_array_append_vals(timeline->steps, ranks[i].steps->data, ranks[i].steps->len);
 		g_array_append_vals(timeline->control_steps, ranks[i].control_steps->data,
