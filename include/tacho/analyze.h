@@ -41,7 +41,7 @@ typedef enum {
 } TachoFilterPart;
 
 /* VIEW(name, what it goes by, what it shows): what else a filter has changes nothing. A view is
- * src/analyze/<name>_view.c; critical and advise, which need a replay, are in src/replay. */
+ * src/analyze/<name>_view.c; critical and advise, which need a replay, are in src/predict. */
 #define TACHO_VIEWS(VIEW)                                                                          \
 	VIEW(step, TACHO_BY_STEPS,                                                                 \
 	     "where each step of each rank goes: compute, communication, waiting, idle")           \

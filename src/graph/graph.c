@@ -236,6 +236,17 @@ gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *n
 	       rank_index >= graph_n_own_ranks(graph);
 }
 
+gboolean graph_has_devices(const TachoGraph *graph)
+{
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+
+		if (node->kind == TACHO_NODE_DEVICE && !graph_is_guest_node(graph, node))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index)
 {
 	const struct graph_guest *guest = graph_guest_of(graph, rank_index);

@@ -1,5 +1,5 @@
-/* graph_internal: the tables behind TachoGraph, for src/graph to fill, and for src/replay to edit
- * and to simulate.
+/* graph_internal: the tables behind TachoGraph, for src/graph to fill, src/edit to change
+ * and src/replay to simulate.
  *
  * (1) Tables are edited as columns of nodes and a list of edges; graph_freeze() then makes the
  *     compressed lists (pred, succ) that a replay walks. An edit thaws: freeze again after it.
@@ -195,7 +195,7 @@ struct _TachoGraph {
 	GArray *transfers;	 /* struct graph_transfer */
 	GArray *gradients;	 /* struct graph_gradient */
 	GArray *passes;		 /* struct graph_pass, by rank and ordinal */
-	GArray *blocks;		 /* struct graph_block; found by replay_find_memory() */
+	GArray *blocks;		 /* struct graph_block; found by graph_find_memory() */
 	GArray *guests;		 /* struct graph_guest */
 	GArray *guest_steps;	 /* gint64, ns */
 	GArray *guest_lags;	 /* gint64, ns */
@@ -255,6 +255,9 @@ guint32 graph_n_ranks(const TachoGraph *graph);
 const struct graph_guest *graph_guest_of(const TachoGraph *graph, guint32 rank_index);
 /* The node is of another job. */
 gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *node);
+
+/* Whether work of devices was recorded, of this job. */
+gboolean graph_has_devices(const TachoGraph *graph);
 
 /* What moving bytes takes from the device of a rank, 0..1. */
 gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index);

@@ -70,17 +70,6 @@ void tacho_replay_free(TachoReplay *replay)
 	g_free(replay);
 }
 
-gboolean replay_has_devices(const TachoGraph *graph)
-{
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
-
-		if (node->kind == TACHO_NODE_DEVICE && !graph_is_guest_node(graph, node))
-			return TRUE;
-	}
-	return FALSE;
-}
-
 gint64 tacho_replay_begin_ns(const TachoReplay *replay, guint32 node)
 {
 	return replay->begin_ns[node];

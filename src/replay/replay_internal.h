@@ -71,47 +71,10 @@ guint32 replay_n_device_bound_steps(const TachoReplay *replay);
  * a step of the graph is not over before they are that near. */
 void replay_measure_lags(TachoGraph *graph, const TachoReplay *replay);
 
-/* The critical path of a step, of the rank that ends last, and its parts by what they are; whether it ends with
- * what a device does. */
-void replay_critical_path(const TachoReplay *replay, guint32 step, TachoTable **ret_path,
-			  TachoTable **ret_summary, gboolean *ret_is_device);
-TachoTable *replay_utilisation(const TachoReplay *replay);
-
-/* The graph of the steps, of all but the first where neither end is given (< 0) and there are more. */
-TachoGraph *replay_build_graph(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
-			       GError **error);
-
 /* The median of the steps' times. */
 gdouble replay_median_step_ns(const TachoReplay *replay);
 
-/* Other jobs put beside this one (what_if_jobs.c): how many times as many rounds of them are needed, at the pace they
- * had, for each to outlast this one: a power of two. 1: they did. */
-guint32 replay_guests_need(const TachoReplay *replay);
-/* A row a guest: "run", "ranks", "offset_ms", "alone_step_ms" and "predicted_step_ms" (beside this job) of its steps
- * that were over before this job, "steps" (how many these are). NULL: there are no guests. */
-TachoTable *replay_guest_steps(const TachoReplay *replay);
-
 /* Of the time in which kernels run on a device, the share in which several do; of all devices of this job. */
 gdouble replay_kernel_overlap(const TachoReplay *replay);
-
-/* Whether work of devices was recorded, of this job. */
-gboolean replay_has_devices(const TachoGraph *graph);
-
-/* PyTorch's assignment of gradients to buckets: for each gradient its bucket's number, in
- * `buckets`; returns how many buckets. */
-guint32 bucket_plan(const struct graph_gradient *gradients, guint32 n_gradients,
-		    guint64 first_cap_bytes, guint64 cap_bytes, guint32 *buckets);
-/* Horovod's assignment to fusion buffers of at most `threshold_bytes`, in the same form. */
-guint32 buffer_plan(const struct graph_gradient *gradients, guint32 n_gradients,
-		    guint64 threshold_bytes, guint32 *buckets);
-
-/* Take what recording cost out of the work; `ret_share` is how much of it that was. `recorded` is the replay of
- * the graph as it is; NULL: it is played here, where it is needed. */
-gboolean replay_take_out_recording(TachoGraph *graph, const TachoReplay *recorded,
-				   gdouble *ret_share, GError **error);
-
-/* The largest sum of one memory handed out and not yet given back in a rank's main process, or -1 where
- * nothing was recorded. */
-gint64 peak_memory_bytes(const TachoTimeline *timeline);
 
 #endif

@@ -1,4 +1,4 @@
-# Trials in the dialects that dPRO reads, written by hand; tests/unit/replay/test_dpro_trials.c says what is in them.
+# Trials in the dialects that dPRO reads, written by hand; tests/unit/edit/test_dpro_trials.c says what is in them.
 for trial in tf_horovod mxnet_horovod tf_byteps; do
 	data=$TACHO_SOURCE_DIR/tests/data/dpro/$trial
 	"$TACHO" info "$data" | grep -E '^(hosts|ranks|steps|events|holds|Trust|  )'

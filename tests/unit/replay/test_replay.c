@@ -10,6 +10,8 @@
 #include "predicted.h"
 #include "replay/replay_internal.h"
 #include "timeline_text.h"
+#include "predict/prediction.h"
+#include "edit/bucket_plan.h"
 
 static void test_nothing_changed(void)
 {

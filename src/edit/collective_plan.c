@@ -1,0 +1,120 @@
+#include "edit/collective_plan.h"
+
+/* How often a collective of the group waits for the latency. */
+static gdouble latencies_of(const struct graph_group *group, const gchar *name, guint64 bytes,
+			    guint32 n_ranks)
+{
+	return group->is_device ? transfer_device_latencies(name, n_ranks)
+				: transfer_latencies(name, bytes, n_ranks);
+}
+
+gdouble group_latency_ns(const struct graph_group *group)
+{
+	gdouble times =
+		latencies_of(group, group->is_hops ? "send" : "all_reduce", 1, group->n_ranks);
+
+	return group->added_latency_ns + group->hop_ns +
+	       (times > 0 ? group->cost.fixed_ns / times : 0);
+}
+
+/* Latency and bandwidth where the plan leaves them open. */
+static void fill_in(struct collective_plan *plan, gdouble latency_ns, gdouble ns_per_byte)
+{
+	if (plan->topology.n_levels == 0) {
+		plan->topology.n_levels = 1;
+		plan->topology.levels[0] = (struct topology_level){ 0, 0, -1 };
+	}
+	for (guint32 i = 0; i < plan->topology.n_levels; i++) {
+		struct topology_level *level = &plan->topology.levels[i];
+
+		if (level->latency_ns < 0)
+			level->latency_ns = latency_ns;
+		if (level->ns_per_byte <= 0)
+			level->ns_per_byte = ns_per_byte;
+	}
+}
+
+struct collective_plan group_plan(const struct graph_group *group)
+{
+	struct collective_plan plan = group->plan;
+
+	plan.is_device = group->is_device;
+	fill_in(&plan, group_latency_ns(group), group->cost.ns_per_byte);
+	return plan;
+}
+
+static gboolean is_as_recorded(const struct graph_group *group)
+{
+	return group->plan.algorithm == COLLECTIVE_AS_RECORDED &&
+	       group->plan.topology.n_levels == 0;
+}
+
+struct collective_time group_new_transfer(const struct graph_group *group, const gchar *name,
+					  guint64 bytes, guint32 n_ranks)
+{
+	const struct transfer_cost *cost = &group->cost;
+	struct collective_plan plan;
+
+	if (is_as_recorded(group))
+		return (struct collective_time){
+			cost->fixed_ns + (group->hop_ns + group->added_latency_ns) *
+						 latencies_of(group, name, bytes, n_ranks),
+			cost->ns_per_byte * transfer_wire_bytes(name, bytes, n_ranks),
+		};
+	plan = group_plan(group);
+	return collective_time(&plan, name, bytes, n_ranks);
+}
+
+static gdouble in_proportion(gdouble now, gdouble before, gdouble after)
+{
+	return before > 0 ? now * (after / before) : after;
+}
+
+struct collective_time group_new_transfer_like(const struct graph_group *group,
+					       const struct graph_transfer *model,
+					       const gchar *name, guint64 bytes, guint32 n_ranks)
+{
+	struct collective_plan plan = group_plan(group);
+	struct collective_time was, is;
+
+	if (plan.algorithm != COLLECTIVE_PS)
+		return group_new_transfer(group, name, bytes, n_ranks);
+	was = collective_time(&plan, name, model->bytes, n_ranks);
+	is = collective_time(&plan, name, bytes, n_ranks);
+	return (struct collective_time){
+		in_proportion(model->fixed_ns, was.fixed_ns, is.fixed_ns),
+		in_proportion(model->work_ns, was.work_ns, is.work_ns),
+	};
+}
+
+void group_replan(TachoGraph *graph, guint32 index, const struct collective_plan *plan,
+		  guint32 n_ranks)
+{
+	struct graph_group *group = graph_group_at(graph, index);
+	struct collective_plan before = group_plan(group), after = *plan;
+	guint32 n_ranks_before = group->n_ranks;
+
+	after.is_device = group->is_device;
+	fill_in(&after, group_latency_ns(group), group->cost.ns_per_byte);
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		const gchar *name = tacho_timeline_string(graph->timeline, transfer->name);
+		struct collective_time was, is;
+
+		if (transfer->group != index || transfer->is_removed)
+			continue;
+		was = collective_time(&before, name, transfer->bytes, transfer->n_ranks);
+		if (transfer->n_ranks == n_ranks_before)
+			transfer->n_ranks = n_ranks;
+		is = collective_time(&after, name, transfer->bytes, transfer->n_ranks);
+		graph_set_transfer(graph, i,
+				   in_proportion(transfer->fixed_ns, was.fixed_ns, is.fixed_ns),
+				   in_proportion(transfer->work_ns, was.work_ns, is.work_ns));
+	}
+	group->plan = *plan;
+	group->n_ranks = n_ranks;
+	/* what the fitted line says of the recorded number of ranks, said of the new one */
+	group->cost.fixed_ns *=
+		in_proportion(1, latencies_of(group, "all_reduce", 1, n_ranks_before),
+			      latencies_of(group, "all_reduce", 1, n_ranks));
+}

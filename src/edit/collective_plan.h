@@ -1,0 +1,29 @@
+/* collective_plan: what the collectives of a group run over, by which algorithm, and how long they take then. */
+#ifndef TACHO_COLLECTIVE_PLAN_H
+#define TACHO_COLLECTIVE_PLAN_H
+
+#include "cost/collective_cost.h"
+#include "graph/graph_internal.h"
+
+/* The one-way latency that a group's links show, ns: what the fitted fixed time comes to if it is nothing else, and what
+ * was added. */
+gdouble group_latency_ns(const struct graph_group *group);
+
+/* The group's plan with all that it leaves open filled in as it was recorded: one level of links for all
+ * ranks where there is no topology. */
+struct collective_plan group_plan(const struct graph_group *group);
+
+/* How long a collective of the group takes that was not recorded. */
+struct collective_time group_new_transfer(const struct graph_group *group, const gchar *name,
+					  guint64 bytes, guint32 n_ranks);
+/* The same where the group goes over servers, whose times are in proportion to those of a transfer that was recorded. */
+struct collective_time group_new_transfer_like(const struct graph_group *group,
+					       const struct graph_transfer *model,
+					       const gchar *name, guint64 bytes, guint32 n_ranks);
+
+/* Give the group another plan and number of ranks. What its transfers take changes in proportion to what the plans say
+ * of them. */
+void group_replan(TachoGraph *graph, guint32 group, const struct collective_plan *plan,
+		  guint32 n_ranks);
+
+#endif

@@ -1,0 +1,174 @@
+/* replay_memory: the memory that ranks hold, moved along with the replayed work.
+ *
+ * A block is handed out so far into a piece of work of a thread, and given back so far into another; in a
+ * replay these moments are where the pieces are. What was there before the first step counts from the begin, and
+ * what is not given back in the steps until their end. */
+#include "edit/graph_memory.h"
+
+#include <string.h>
+
+#include "analyze/memory_blocks.h"
+
+/* --- moments ---------------------------------------------------------------------------------- */
+
+struct memory_places {
+	const TachoGraph *graph;
+	guint32 n_tracks;
+	guint32 *lane_of;   /* set * n_tracks + track -> lane, or TACHO_NONE */
+	guint32 *main_lane; /* rank -> lane, or TACHO_NONE */
+	GPtrArray *nodes;   /* by lane: GArray of guint32, by when they began */
+};
+
+struct memory_places *memory_places_new(const TachoGraph *graph)
+{
+	struct memory_places *places = g_new0(struct memory_places, 1);
+	guint32 n_ranks = graph_n_own_ranks(graph);
+	gsize n_places = (gsize)(n_ranks / MAX(graph->timeline->ranks->len, 1u) + 1) *
+			 graph->timeline->tracks->len;
+
+	places->graph = graph;
+	places->n_tracks = graph->timeline->tracks->len;
+	places->lane_of = graph_none_new(n_places);
+	places->main_lane = graph_none_new(n_ranks);
+	places->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	for (guint32 i = 0; i < graph->lanes->len; i++) {
+		const struct graph_lane *lane = graph_lane_at(graph, i);
+
+		g_ptr_array_add(places->nodes, g_array_new(FALSE, FALSE, sizeof(guint32)));
+		if (lane->track != TACHO_NONE)
+			places->lane_of[(gsize)lane->set * places->n_tracks + lane->track] = i;
+		if (lane->is_main && lane->rank_index < n_ranks)
+			places->main_lane[lane->rank_index] = i;
+	}
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+
+		if (node->kind != TACHO_NODE_REMOVED && node->kind != TACHO_NODE_START)
+			g_array_append_val((GArray *)g_ptr_array_index(places->nodes, node->lane),
+					   i);
+	}
+	return places;
+}
+
+void memory_places_free(struct memory_places *places)
+{
+	g_ptr_array_unref(places->nodes);
+	g_free(places->lane_of);
+	g_free(places->main_lane);
+	g_free(places);
+}
+
+/* How many of the lane's nodes had begun by `time_ns` of the graph. */
+static guint n_begun(const struct memory_places *places, const GArray *nodes, gint64 time_ns)
+{
+	guint low = 0, high = nodes->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (graph_node_at(places->graph, g_array_index(nodes, guint32, middle))->begin_ns <=
+		    time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct graph_moment memory_places_find(const struct memory_places *places, guint32 rank_index,
+				       guint32 track, gint64 time_ns)
+{
+	struct graph_moment moment = { time_ns, TACHO_NONE, 0 };
+	gsize set = rank_index / places->graph->timeline->ranks->len;
+	guint32 lane =
+		track == TACHO_NONE ? TACHO_NONE : places->lane_of[set * places->n_tracks + track];
+	gint64 at_ns = time_ns - places->graph->origin_ns, into_ns;
+	const struct graph_node *node;
+	const GArray *nodes;
+	guint n;
+
+	if (lane == TACHO_NONE)
+		lane = places->main_lane[rank_index];
+	if (lane == TACHO_NONE)
+		return moment;
+	nodes = g_ptr_array_index(places->nodes, lane);
+	n = n_begun(places, nodes, at_ns);
+	if (nodes->len == 0)
+		return moment;
+	moment.node = g_array_index(nodes, guint32, n > 0 ? n - 1 : 0);
+	node = graph_node_at(places->graph, moment.node);
+	into_ns = at_ns - node->begin_ns;
+	moment.share = into_ns <= 0 ? 0
+		       : into_ns >= node->duration_ns
+			       ? 1
+			       : (gdouble)into_ns / (gdouble)node->duration_ns;
+	return moment;
+}
+
+/* --- what was held ---------------------------------------------------------------------------- */
+
+/* The rank's first step in the graph begins, its last ends. */
+static void find_window(const TachoGraph *graph, guint32 rank_index, gint64 *ret_from_ns,
+			gint64 *ret_to_ns)
+{
+	*ret_from_ns = G_MAXINT64;
+	*ret_to_ns = G_MININT64;
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+		const struct graph_lane *lane = graph_lane_at(graph, node->lane);
+
+		if (!lane->is_main || lane->rank_index != rank_index || node->step == TACHO_NONE)
+			continue;
+		*ret_from_ns = MIN(*ret_from_ns, node->begin_ns);
+		*ret_to_ns = MAX(*ret_to_ns, node->begin_ns + node->duration_ns);
+	}
+	if (*ret_from_ns <= *ret_to_ns) {
+		*ret_from_ns += graph->origin_ns;
+		*ret_to_ns += graph->origin_ns;
+	}
+}
+
+static void find_memory_of_rank(TachoGraph *graph, const struct memory_places *places,
+				guint32 rank_index)
+{
+	guint32 process = g_array_index(graph->timeline->ranks, TachoRank, rank_index).main_process;
+	g_autoptr(GArray) blocks = memory_blocks_of_process(graph->timeline, process);
+	gint64 from_ns, to_ns;
+
+	find_window(graph, rank_index, &from_ns, &to_ns);
+	for (guint i = 0; i < blocks->len; i++) {
+		const struct memory_block *from = &g_array_index(blocks, struct memory_block, i);
+		struct graph_block block = {
+			.rank_index = rank_index,
+			.slice = from->slice,
+			.address = from->address,
+			.bytes = from->bytes,
+			.recorded_bytes = from->bytes,
+			.device = from->device,
+			.begin = { G_MININT64, TACHO_NONE, 0 },
+			.end = { G_MAXINT64, TACHO_NONE, 0 },
+		};
+
+		if (from->end_ns < from_ns || from->begin_ns > to_ns)
+			continue;
+		if (from->begin_ns >= from_ns)
+			block.begin = memory_places_find(places, rank_index, from->begin_track,
+							 from->begin_ns);
+		if (from->end_ns <= to_ns)
+			block.end = memory_places_find(places, rank_index, from->end_track,
+						       from->end_ns);
+		g_array_append_val(graph->blocks, block);
+	}
+}
+
+void graph_find_memory(TachoGraph *graph)
+{
+	struct memory_places *places;
+
+	if (graph->timeline->memory->len == 0)
+		return;
+	places = memory_places_new(graph);
+	for (guint32 i = 0; i < graph->timeline->ranks->len; i++)
+		find_memory_of_rank(graph, places, i);
+	memory_places_free(places);
+}

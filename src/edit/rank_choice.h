@@ -1,0 +1,31 @@
+/* rank_choice: the ranks that a change is of, as it names them: "4", "4-7", "0,4-7". */
+#ifndef TACHO_RANK_CHOICE_H
+#define TACHO_RANK_CHOICE_H
+
+#include "graph/graph_internal.h"
+
+struct rank_choice {
+	guint8 *is_meant; /* of each rank asked for (graph/rank_copies.h); NULL: all are */
+	guint8 *flags;	  /* of each that is played, once they have been told apart; NULL: all */
+	guint32 n_flags;
+};
+
+/* Read the ranks that `text` begins with, up to one of `ends` (":=", say), into ret_choice, and move it behind that.
+ * Where it begins with no digit, all ranks are meant and it stays. The caller releases what there
+ * is of ret_choice, whatever is returned. TACHO_GRAPH_ERROR_WHAT_IF: they are not understood, or the job has no such
+ * rank. */
+gboolean rank_choice_parse(const TachoGraph *graph, const gchar *what_if, const gchar **text,
+			   const gchar *ends, struct rank_choice *ret_choice, GError **error);
+
+/* Let ranks that are meant be played apart from those that are not: nodes get other numbers (graph/graph_split.h). */
+gboolean rank_choice_split(struct rank_choice *choice, TachoGraph *graph, const gchar *what_if,
+			   GError **error);
+
+/* After that: whether it is of the rank, and of what a node does; what is of no rank, or of another job, is not. */
+gboolean rank_choice_has(const struct rank_choice *choice, guint32 rank_index);
+gboolean rank_choice_has_node(const struct rank_choice *choice, const TachoGraph *graph,
+			      const struct graph_node *node);
+
+void rank_choice_release(struct rank_choice *choice);
+
+#endif

@@ -1,0 +1,262 @@
+/* what_if_batch: more, or fewer, samples a step.
+ *
+ * What each sample needs is done F times as often; what is done once a step stays. Of the forward and backward pass
+ * (pass_nodes.c):
+ *
+ *     a device's kernels, copies    the shortest that its rank has is what a kernel takes in any case; the rest
+ *                                   goes with the batch
+ *     a host's operations, kernels  the same, by the quarter of the pieces that is shortest; where a device does the
+ *                                   work they only ask for it, and stay
+ *     collectives                   bytes of what is no gradient go with the batch
+ *     data loading                  goes with the batch, as scale:loader=F
+ *     memory                        what is given back within the pass, and what the forward pass hands out
+ *
+ * and what adds up gradients, the optimizer, and the collectives of gradients stay: they are as large as the model.
+ *
+ * (1) A device that a kernel does not fill takes more in the same time, so F > 1 predicts a step that is too long rather
+ *     than too short. (2) What is asked of weights alone (casts of them, say) is taken to go with the batch. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/rank_activity.h"
+#include "base/quantile.h"
+#include "edit/pass_nodes.h"
+#include "edit/what_if_internal.h"
+#include "trace/data_loading.h"
+
+#define MIN_FACTOR 0.001
+#define MAX_FACTOR 1000.0
+#define SHORTEST   0.25
+
+enum { WITHIN_ACCUMULATION = 1 << 0, WITHIN_LOADING = 1 << 1, WITHIN_AUTOGRAD = 1 << 2 };
+
+struct batch {
+	TachoGraph *graph;
+	struct pass_nodes pass;
+	gdouble factor;
+	guint8 *within;		      /* of each slice */
+	guint8 *has_device;	      /* of each rank that is played */
+	gdouble *host_ns, *device_ns; /* what a piece takes in any case, by rank */
+};
+
+static void find_within(struct batch *batch)
+{
+	const TachoTimeline *timeline = batch->graph->timeline;
+	const guint32 *parents = timeline->slices.parent;
+
+	batch->within = g_new0(guint8, MAX(timeline->slices.n, 1u));
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		guint32 parent = parents[i];
+		guint8 *within = &batch->within[i];
+
+		if (parent != TACHO_NONE && parent < i) /* parents begin first */
+			*within = batch->within[parent];
+		if (data_loading_of(timeline, i) != DATA_LOADING_NONE)
+			*within |= WITHIN_LOADING;
+		if (!graph_slice_is_autograd(timeline, i))
+			continue;
+		*within |= WITHIN_AUTOGRAD;
+		if (strstr(tacho_slice_name(timeline, i), "AccumulateGrad"))
+			*within |= WITHIN_ACCUMULATION;
+	}
+}
+
+/* Of the slice, or of the call that launched it. */
+static guint8 within_of(const struct batch *batch, guint32 slice)
+{
+	guint32 launch = batch->graph->timeline->slices.launch[slice];
+
+	return batch->within[slice] | (launch == TACHO_NONE ? 0 : batch->within[launch]);
+}
+
+static gboolean is_device_work(const struct graph_node *node)
+{
+	return node->kind == TACHO_NODE_DEVICE || node->kind == TACHO_NODE_COPY ||
+	       node->kind == TACHO_NODE_CAST;
+}
+
+/* The node is of the pass, and what it does is work. */
+static gboolean is_work(const struct batch *batch, guint32 index)
+{
+	const struct graph_node *node = graph_node_at(batch->graph, index);
+	const TachoTimeline *timeline = batch->graph->timeline;
+	guint32 rank = graph_lane_at(batch->graph, node->lane)->rank_index;
+
+	if (batch->pass.step_of[index] == TACHO_NONE || rank == TACHO_NONE)
+		return FALSE;
+	if (node->slice != TACHO_NONE &&
+	    ((within_of(batch, node->slice) & (WITHIN_ACCUMULATION | WITHIN_LOADING)) ||
+	     is_communication_name(tacho_slice_name(timeline, node->slice))))
+		return FALSE;
+	if (is_device_work(node))
+		return TRUE;
+	return (node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL) &&
+	       !batch->has_device[rank];
+}
+
+/* --- what a piece takes in any case ----------------------------------------------------------- */
+
+static void find_fixed(struct batch *batch)
+{
+	const TachoGraph *graph = batch->graph;
+	guint32 n_ranks = graph_n_own_ranks(graph);
+	g_autoptr(GPtrArray) host = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+
+	for (guint32 i = 0; i < n_ranks; i++) {
+		g_ptr_array_add(host, g_array_new(FALSE, FALSE, sizeof(gint64)));
+		batch->device_ns[i] = INFINITY;
+	}
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+		guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
+
+		if (!is_work(batch, i) || rank >= n_ranks)
+			continue;
+		if (node->kind == TACHO_NODE_DEVICE)
+			batch->device_ns[rank] =
+				MIN(batch->device_ns[rank], (gdouble)node->duration_ns);
+		else if (node->kind == TACHO_NODE_OP)
+			g_array_append_val(g_ptr_array_index(host, rank), node->duration_ns);
+	}
+	for (guint32 i = 0; i < n_ranks; i++) {
+		GArray *pieces = g_ptr_array_index(host, i);
+
+		batch->host_ns[i] = pieces->len ? quantile(pieces, SHORTEST) : 0;
+	}
+}
+
+static void find_devices(struct batch *batch)
+{
+	const TachoGraph *graph = batch->graph;
+
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+		guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
+
+		if (node->kind == TACHO_NODE_DEVICE && rank < graph_n_own_ranks(graph))
+			batch->has_device[rank] = 1;
+	}
+}
+
+/* --- what changes ----------------------------------------------------------------------------- */
+
+/* What a piece takes in any case, at most. */
+static gdouble fixed_of(const struct batch *batch, const struct graph_node *node)
+{
+	guint32 rank = graph_lane_at(batch->graph, node->lane)->rank_index;
+
+	switch ((TachoNodeKind)node->kind) {
+	case TACHO_NODE_DEVICE:
+		return MIN(batch->device_ns[rank], (gdouble)node->duration_ns);
+	case TACHO_NODE_OP:
+		return MIN(batch->host_ns[rank], (gdouble)node->duration_ns);
+	default:
+		return 0;
+	}
+}
+
+static guint32 scale_work(struct batch *batch)
+{
+	guint32 n = 0;
+
+	for (guint32 i = 0; i < batch->pass.n_nodes; i++) {
+		struct graph_node *node = graph_node_at(batch->graph, i);
+		gdouble fixed_ns;
+
+		if (!is_work(batch, i))
+			continue;
+		fixed_ns = fixed_of(batch, node);
+		node->duration_ns =
+			llround(fixed_ns + ((gdouble)node->duration_ns - fixed_ns) * batch->factor);
+		n++;
+	}
+	return n;
+}
+
+static void scale_transfers(struct batch *batch)
+{
+	TachoGraph *graph = batch->graph;
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (batch->pass.transfer_step_of[i] != TACHO_NONE && !transfer->is_removed)
+			graph_set_transfer(graph, i, transfer->fixed_ns,
+					   transfer->work_ns * batch->factor);
+	}
+}
+
+static guint32 step_of_moment(const struct batch *batch, const struct graph_moment *moment)
+{
+	return moment->node == TACHO_NONE ? TACHO_NONE : batch->pass.step_of[moment->node];
+}
+
+/* Of what outlasts its pass, gradients come from autograd, and samples and results do not. */
+static void scale_memory(struct batch *batch)
+{
+	for (guint32 i = 0; i < batch->graph->blocks->len; i++) {
+		struct graph_block *block =
+			&g_array_index(batch->graph->blocks, struct graph_block, i);
+		guint32 begin = step_of_moment(batch, &block->begin);
+
+		if (begin == TACHO_NONE || block->slice == TACHO_NONE ||
+		    (within_of(batch, block->slice) & WITHIN_ACCUMULATION))
+			continue;
+		if (step_of_moment(batch, &block->end) != begin &&
+		    ((within_of(batch, block->slice) & WITHIN_AUTOGRAD) ||
+		     block->end.node == TACHO_NONE))
+			continue;
+		block->bytes = (gint64)((gdouble)block->bytes * batch->factor);
+	}
+}
+
+static gboolean change_batch(struct batch *batch, const gchar *what_if, GError **error)
+{
+	TachoGraph *graph = batch->graph;
+	guint32 n_ranks = MAX(graph_n_own_ranks(graph), 1u);
+
+	batch->has_device = g_new0(guint8, n_ranks);
+	batch->host_ns = g_new0(gdouble, n_ranks);
+	batch->device_ns = g_new0(gdouble, n_ranks);
+	find_within(batch);
+	find_devices(batch);
+	find_fixed(batch);
+	if (scale_work(batch) == 0)
+		return what_if_refuse(error, what_if, "no computation was seen in the passes");
+	scale_transfers(batch);
+	scale_memory(batch);
+	what_if_load_batches(graph, batch->factor);
+	graph_note(
+		graph,
+		"a step takes in %g times the samples: computing and loading them goes with their "
+		"number, what a kernel takes in any case, the optimizer and the communication of "
+		"gradients stay",
+		batch->factor);
+	if (batch->factor > 1 && memchr(batch->has_device, 1, n_ranks))
+		graph_note(graph,
+			   "kernels that do not fill their device take less than in proportion; "
+			   "that is not in it");
+	return TRUE;
+}
+
+gboolean what_if_batch(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+{
+	struct batch batch = { .graph = graph };
+	gboolean is_done;
+
+	/* 64 would be a number of samples, and 64x is 64 times as many */
+	if (!quantity_parse_factor(text, &batch.factor) || batch.factor < MIN_FACTOR ||
+	    batch.factor > MAX_FACTOR || (batch.factor >= 1 && !g_str_has_suffix(text, "x")))
+		return what_if_refuse(error, what_if,
+				      "it is batch=F, times as many samples as recorded: 2x or "
+				      "0.5, from %g to %gx",
+				      MIN_FACTOR, MAX_FACTOR);
+	is_done = pass_nodes_find(&batch.pass, graph, what_if, error) &&
+		  change_batch(&batch, what_if, error);
+	pass_nodes_release(&batch.pass);
+	g_free(batch.within);
+	g_free(batch.has_device);
+	g_free(batch.host_ns);
+	g_free(batch.device_ns);
+	return is_done;
+}

@@ -1,0 +1,90 @@
+/* what_if_durations: each piece of work takes what it takes in the mean, or the median, of all steps. */
+#include <math.h>
+#include <string.h>
+
+#include "base/quantile.h"
+#include "edit/duration_classes.h"
+#include "edit/what_if_internal.h"
+
+typedef gdouble Middle(GArray *values);
+
+static gdouble mean(GArray *values)
+{
+	gdouble sum = 0;
+
+	for (guint i = 0; i < values->len; i++)
+		sum += (gdouble)g_array_index(values, gint64, i);
+	return sum / MAX(values->len, 1u);
+}
+
+static gdouble median(GArray *values)
+{
+	return quantile(values, 0.5);
+}
+
+enum part {
+	PART_ALL,   /* of a node that is no transfer */
+	PART_FIXED, /* of one that is */
+	PART_WORK,
+};
+
+static gint64 value_of(const TachoGraph *graph, guint32 index, enum part part)
+{
+	const struct graph_node *node = graph_node_at(graph, index);
+
+	if (part == PART_ALL)
+		return node->duration_ns;
+	return llround(part == PART_FIXED ? graph_transfer_at(graph, node->transfer)->fixed_ns
+					  : graph_transfer_at(graph, node->transfer)->work_ns);
+}
+
+static gdouble middle_of(const TachoGraph *graph, const guint32 *nodes, guint32 n, enum part part,
+			 Middle *middle, GArray *values)
+{
+	g_array_set_size(values, 0);
+	for (guint32 i = 0; i < n; i++) {
+		gint64 value = value_of(graph, nodes[i], part);
+
+		g_array_append_val(values, value);
+	}
+	return middle(values);
+}
+
+static void set_class(TachoGraph *graph, const guint32 *nodes, guint32 n, Middle *middle,
+		      GArray *values)
+{
+	gboolean is_transfer = graph_node_at(graph, nodes[0])->kind == TACHO_NODE_TRANSFER;
+	gdouble fixed_ns, work_ns;
+
+	if (!is_transfer) {
+		gint64 all_ns = llround(middle_of(graph, nodes, n, PART_ALL, middle, values));
+
+		for (guint32 i = 0; i < n; i++)
+			graph_node_at(graph, nodes[i])->duration_ns = all_ns;
+		return;
+	}
+	fixed_ns = middle_of(graph, nodes, n, PART_FIXED, middle, values);
+	work_ns = middle_of(graph, nodes, n, PART_WORK, middle, values);
+	for (guint32 i = 0; i < n; i++)
+		graph_set_transfer(graph, graph_node_at(graph, nodes[i])->transfer, fixed_ns,
+				   work_ns);
+}
+
+gboolean what_if_durations(TachoGraph *graph, const gchar *what_if, const gchar *text,
+			   GError **error)
+{
+	struct duration_classes classes;
+	g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(gint64));
+	Middle *middle = strcmp(text, "mean") == 0 ? mean : median;
+
+	if (strcmp(text, "measured") == 0)
+		return TRUE;
+	if (middle == median && strcmp(text, "median") != 0)
+		return what_if_refuse(error, what_if, "it is durations=measured, mean or median");
+	duration_classes_init(&classes, graph);
+	for (guint32 i = 0; i < classes.n_classes; i++)
+		set_class(graph, classes.nodes + classes.first[i],
+			  classes.first[i + 1] - classes.first[i], middle, values);
+	duration_classes_release(&classes);
+	return TRUE;
+}

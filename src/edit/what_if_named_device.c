@@ -1,0 +1,215 @@
+/* what_if_named_device: the same work on another accelerator, by name.
+ *
+ * By the roofline, what an operation takes at least is the larger of its operations at the rate of the
+ * device's arithmetic on such numbers, and its bytes at that of its memory (cost/devices.def). What its kernels
+ * take on the other device is in proportion to that: so an operation that reaches half of what one device could
+ * is taken to reach half of what the other could, and one that is bound by arithmetic on one may be bound by
+ * memory on the other. Kernels of operations without shapes or formula are taken to be bound by memory, as are
+ * fills and copies within a device. Hosts, launches, copies from and to hosts and collectives stay.
+ *
+ * Ranks may have been on different devices, and only some of them may be put on another. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/op_work.h"
+#include "analyze/recorded_device.h"
+#include "edit/rank_choice.h"
+#include "edit/what_if_internal.h"
+
+struct device_change {
+	TachoGraph *graph;
+	const struct device_peak *const *recorded; /* of each rank */
+	const struct device_peak *from, *to;	   /* of the node in hand, and of all */
+	struct op_works works;
+	gdouble known_ns, all_ns; /* of kernels */
+};
+
+/* What the device needs at least, ns. TensorFloat-32 is told by the kernel's name. */
+static gdouble least_ns(const struct device_peak *device, const struct op_work *work,
+			const gchar *kernel)
+{
+	enum device_rate rate = work->rate == DEVICE_N_RATES ? DEVICE_FP32 : work->rate;
+
+	if (rate == DEVICE_FP32 && strstr(kernel, "tf32"))
+		rate = DEVICE_TF32;
+	return MAX(work->flops / device_ops_per_ns(device, rate), work->bytes / device->gb_per_s);
+}
+
+static gdouble memory_factor(const struct device_change *change)
+{
+	return change->from->gb_per_s / change->to->gb_per_s;
+}
+
+static void scale_kernel(struct device_change *change, struct graph_node *node)
+{
+	const gchar *kernel = tacho_timeline_string(change->graph->timeline, node->name);
+	guint32 op =
+		node->slice == TACHO_NONE ? TACHO_NONE : op_works_find(&change->works, node->slice);
+	gdouble factor = memory_factor(change);
+
+	change->all_ns += (gdouble)node->duration_ns;
+	if (op != TACHO_NONE) {
+		const struct op_work *work = op_works_of(&change->works, op);
+
+		change->known_ns += (gdouble)node->duration_ns;
+		factor = least_ns(change->to, work, kernel) / least_ns(change->from, work, kernel);
+	}
+	node->duration_ns = llround((gdouble)node->duration_ns * factor);
+}
+
+/* "Memcpy DtoD (Device -> Device)", "Memset (Device)", "CopyDeviceToDevice": in its own memory. */
+static gboolean is_within(const gchar *copy)
+{
+	return strstr(copy, "DtoD") || strstr(copy, "Device -> Device") ||
+	       strstr(copy, "DeviceToDevice") || g_ascii_strncasecmp(copy, "memset", 6) == 0 ||
+	       g_ascii_strncasecmp(copy, "fill", 4) == 0;
+}
+
+static void scale_all(struct device_change *change)
+{
+	for (guint32 i = 0; i < change->graph->nodes->len; i++) {
+		struct graph_node *node = graph_node_at(change->graph, i);
+
+		guint32 rank_index = graph_lane_at(change->graph, node->lane)->rank_index;
+
+		if (rank_index >= graph_n_own_ranks(change->graph) || !change->recorded[rank_index])
+			continue;
+		change->from = change->recorded[rank_index];
+		if (node->kind == TACHO_NODE_DEVICE)
+			scale_kernel(change, node);
+		else if (node->kind == TACHO_NODE_COPY &&
+			 is_within(tacho_timeline_string(change->graph->timeline, node->name)))
+			node->duration_ns =
+				llround((gdouble)node->duration_ns * memory_factor(change));
+	}
+}
+
+static gboolean find_device(const gchar *what_if, const gchar *name,
+			    const struct device_peak **ret_device, GError **error)
+{
+	g_autofree gchar *names = NULL;
+
+	*ret_device = device_find(name);
+	if (*ret_device)
+		return TRUE;
+	names = device_names();
+	return what_if_refuse(error, what_if, "'%s' is no device that is known: these are %s", name,
+			      names);
+}
+
+/* Of one rank. */
+static gboolean find_recorded(const TachoGraph *graph, const gchar *what_if, guint32 rank_index,
+			      const struct device_peak **ret_device, GError **error)
+{
+	const gchar *changed = rank_index < graph->devices->len
+				       ? g_array_index(graph->devices, const gchar *, rank_index)
+				       : NULL;
+	g_autofree gchar *recorded = NULL;
+
+	if (changed) {
+		*ret_device = device_find(changed);
+		return TRUE;
+	}
+	recorded = recorded_device_name(graph->timeline, rank_index % graph->timeline->ranks->len);
+	if (!recorded)
+		return what_if_refuse(error, what_if,
+				      "the trace does not tell what it was recorded on: say it, as "
+				      "in device=H100:A100-80GB or precision=fp16:A100-80GB");
+	*ret_device = device_find(recorded);
+	return *ret_device ||
+	       what_if_refuse(error, what_if,
+			      "it was recorded on '%s', of which nothing is known: say what is "
+			      "like it, as in device=H100:A100-80GB",
+			      recorded);
+}
+
+const struct device_peak **what_if_recorded_devices(const TachoGraph *graph, const gchar *what_if,
+						    const gchar *said,
+						    const struct rank_choice *ranks, GError **error)
+{
+	guint32 n_ranks = graph_n_own_ranks(graph);
+	g_autofree const struct device_peak **devices =
+		g_new0(const struct device_peak *, MAX(n_ranks, 1u));
+
+	for (guint32 i = 0; i < n_ranks; i++) {
+		if (!rank_choice_has(ranks, i))
+			continue;
+		if (!(said ? find_device(what_if, said, &devices[i], error)
+			   : find_recorded(graph, what_if, i, &devices[i], error)))
+			return NULL;
+	}
+	return g_steal_pointer(&devices);
+}
+
+gchar *what_if_device_names(const TachoGraph *graph, const struct device_peak *const *devices)
+{
+	GString *names = g_string_new(NULL);
+
+	for (guint32 i = 0; i < graph_n_own_ranks(graph); i++) {
+		gboolean is_new = devices[i] != NULL;
+
+		for (guint32 j = 0; j < i; j++)
+			is_new &= devices[j] != devices[i];
+		if (is_new)
+			g_string_append_printf(names, "%s%s", names->len ? ", " : "",
+					       devices[i]->name);
+	}
+	return g_string_free(names, FALSE);
+}
+
+static void remember(TachoGraph *graph, const struct rank_choice *ranks,
+		     const struct device_peak *device)
+{
+	g_array_set_size(graph->devices, graph_n_own_ranks(graph));
+	for (guint32 i = 0; i < graph->devices->len; i++)
+		if (rank_choice_has(ranks, i))
+			g_array_index(graph->devices, const gchar *, i) = device->name;
+}
+
+static void change_device(struct device_change *change, const struct rank_choice *ranks)
+{
+	TachoGraph *graph = change->graph;
+	g_autofree gchar *names = what_if_device_names(graph, change->recorded);
+
+	op_works_init(&change->works, graph->timeline);
+	scale_all(change);
+	op_works_release(&change->works);
+	remember(graph, ranks, change->to);
+	graph_note(graph,
+		   "%s in the place of %s, by the roofline; %.0f %% of the time of kernels has no "
+		   "shapes or no formula and is taken to be bound by memory; collectives, copies "
+		   "from and to hosts, and hosts stay",
+		   change->to->name, names,
+		   change->all_ns > 0 ? 100 * (1 - change->known_ns / change->all_ns) : 0);
+}
+
+gboolean what_if_named_device(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
+			      const gchar *text, GError **error)
+{
+	struct device_change change = { .graph = graph };
+	g_auto(GStrv) names = g_strsplit(text, ":", -1);
+	g_autofree const struct device_peak **recorded = NULL;
+
+	if (g_strv_length(names) < 1 || g_strv_length(names) > 2 || !*names[0])
+		return what_if_refuse(error, what_if,
+				      "it is device=flops:F,bytes:F, or one of the two, or "
+				      "device=NAME, or device=NAME:RECORDED");
+	if (!find_device(what_if, names[0], &change.to, error))
+		return FALSE;
+	if (graph->has_precision)
+		return what_if_refuse(error, what_if,
+				      "precision is changed after the device, not before");
+	if (graph->has_recomputed)
+		return what_if_refuse(error, what_if,
+				      "the device is changed before what it computes again");
+	if (!graph_has_devices(graph))
+		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
+	if (!rank_choice_split(ranks, graph, what_if, error))
+		return FALSE;
+	recorded = what_if_recorded_devices(graph, what_if, names[1], ranks, error);
+	if (!recorded)
+		return FALSE;
+	change.recorded = recorded;
+	change_device(&change, ranks);
+	return TRUE;
+}

@@ -1,0 +1,446 @@
+/* what_if_precision: operations with numbers of another width.
+ *
+ * What matches, and its backward pass, is done by the units for such numbers, and moves tensors of that width:
+ * by the roofline of the device, as what_if_named_device.c says. A gradient of an operation in 8 bits is in half
+ * precision, for there is no training in less. Where tensors change their numbers they are cast
+ * (precision_casts.c).
+ *
+ * Each change is made on what those before it left: what an operation takes is its recorded time, once, in
+ * proportion to what its numbers need now, and casts go by the numbers that all operations have then.
+ *
+ * Without KIND~REGEX all operations are meant; of all ranks weights and gradients, too: nothing is cast, and
+ * all-reduces carry so much less. Of some of the ranks, weights and gradients stay, for these go round among all.
+ * Operations whose work or whose numbers are not known stay. */
+#include <math.h>
+#include <string.h>
+
+#include "edit/precision.h"
+#include "edit/what_if_internal.h"
+
+gdouble precision_width(enum device_rate rate)
+{
+	static const gdouble widths[DEVICE_N_RATES] = { 4, 4, 2, 2, 1 };
+
+	return widths[rate];
+}
+
+/* --- which operations ------------------------------------------------------------------------- */
+
+static gboolean is_of_all(const struct precision *precision)
+{
+	return precision->kind == NULL;
+}
+
+static void find_backward(struct precision *precision)
+{
+	const TachoGraph *graph = precision->graph;
+
+	precision->backward = g_hash_table_new(NULL, NULL);
+	for (guint i = 0; i < graph->timeline->flows->len && !is_of_all(precision); i++) {
+		const TachoFlow *flow = &g_array_index(graph->timeline->flows, TachoFlow, i);
+
+		if (flow->kind == TACHO_FLOW_FORWARD_BACKWARD &&
+		    what_if_slice_matches(graph, precision->kind, precision->regex, flow->from))
+			g_hash_table_add(precision->backward, GUINT_TO_POINTER(flow->to));
+	}
+}
+
+static gboolean is_in_backward(const struct precision *precision, guint32 slice)
+{
+	const TachoSlices *slices = &precision->graph->timeline->slices;
+
+	for (; slice != TACHO_NONE; slice = slices->parent[slice])
+		if (g_hash_table_contains(precision->backward, GUINT_TO_POINTER(slice)))
+			return TRUE;
+	return FALSE;
+}
+
+static gboolean is_matched(const struct precision *precision, guint32 slice)
+{
+	return is_of_all(precision) ||
+	       what_if_slice_matches(precision->graph, precision->kind, precision->regex, slice) ||
+	       is_in_backward(precision, slice);
+}
+
+/* In an autograd node. */
+static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
+{
+	for (; slice != TACHO_NONE; slice = timeline->slices.parent[slice])
+		if (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD)
+			return TRUE;
+	return FALSE;
+}
+
+/* The slice of the operation, of known work and numbers, that the node is a kernel or a cast of, or TACHO_NONE. */
+static guint32 slice_of_operation(struct precision *precision, const struct graph_node *node)
+{
+	guint32 op;
+
+	if ((node->kind != TACHO_NODE_DEVICE && node->kind != TACHO_NODE_CAST) ||
+	    node->slice == TACHO_NONE || graph_is_guest_node(precision->graph, node) ||
+	    !rank_choice_has_node(precision->ranks, precision->graph, node))
+		return TACHO_NONE;
+	op = op_works_find(&precision->works, node->slice);
+	return op == TACHO_NONE || op_works_of(&precision->works, op)->rate == DEVICE_N_RATES
+		       ? TACHO_NONE
+		       : op;
+}
+
+struct operation *precision_operation_of(struct precision *precision, guint32 index)
+{
+	const struct graph_node *node = graph_node_at(precision->graph, index);
+	guint32 op;
+
+	if (node->slice == TACHO_NONE ||
+	    (node->kind != TACHO_NODE_DEVICE && node->kind != TACHO_NODE_CAST))
+		return NULL;
+	op = op_works_find(&precision->works, node->slice);
+	return op == TACHO_NONE
+		       ? NULL
+		       : g_hash_table_lookup(
+				 precision->operations,
+				 GSIZE_TO_POINTER(graph_op_key(precision->graph, node, op)));
+}
+
+/* As recorded. */
+static void add_operation(struct precision *precision, guint32 index, guint32 slice)
+{
+	const TachoGraph *graph = precision->graph;
+	const struct graph_node *node = graph_node_at(graph, index);
+	const struct graph_lane *lane = graph_lane_at(graph, node->lane);
+	gpointer key = GSIZE_TO_POINTER(graph_op_key(graph, node, slice));
+	struct operation *operation;
+
+	if (node->kind != TACHO_NODE_DEVICE || g_hash_table_contains(precision->operations, key))
+		return;
+	operation = g_new0(struct operation, 1);
+	operation->set = lane->set;
+	operation->rank_index = lane->rank_index;
+	operation->slice = slice;
+	operation->first = index;
+	operation->memory =
+		lane->track == TACHO_NONE
+			? 0
+			: (guint32)(tacho_timeline_track(graph->timeline, lane->track)->device + 1);
+	operation->is_backward = is_backward(graph->timeline, slice);
+	operation->is_matched = is_matched(precision, slice);
+	operation->recorded = op_works_of(&precision->works, slice)->rate;
+	operation->before = operation->recorded;
+	operation->stored = DEVICE_N_RATES;
+	operation->factor_before = 1;
+	g_hash_table_insert(precision->operations, key, operation);
+	g_ptr_array_add(precision->in_order, operation);
+}
+
+/* What changes before this one made of them. */
+static void recall(struct precision *precision)
+{
+	const GArray *known = precision->graph->precisions;
+
+	for (guint i = 0; i < known->len; i++) {
+		const struct graph_precision *row =
+			&g_array_index(known, struct graph_precision, i);
+		struct operation *operation =
+			g_hash_table_lookup(precision->operations,
+					    GSIZE_TO_POINTER((gsize)row->set << 32 | row->slice));
+
+		if (!operation)
+			continue;
+		operation->before = row->rate;
+		operation->stored = row->stored;
+		operation->factor_before = row->factor;
+		operation->cast_ns_before = row->cast_ns;
+	}
+}
+
+static void remember(struct precision *precision)
+{
+	GArray *known = precision->graph->precisions;
+	guint n_kept = 0;
+
+	for (guint i = 0; i < known->len; i++) {
+		struct graph_precision row = g_array_index(known, struct graph_precision, i);
+
+		if (!g_hash_table_contains(precision->operations,
+					   GSIZE_TO_POINTER((gsize)row.set << 32 | row.slice)))
+			g_array_index(known, struct graph_precision, n_kept++) = row;
+	}
+	g_array_set_size(known, n_kept);
+	for (guint i = 0; i < precision->in_order->len; i++) {
+		const struct operation *operation = g_ptr_array_index(precision->in_order, i);
+		struct graph_precision row = { operation->set,	  operation->slice,
+					       operation->now,	  operation->stored,
+					       operation->factor, operation->cast_ns };
+
+		if (operation->now != operation->recorded || operation->cast_ns > 0 ||
+		    operation->stored != DEVICE_N_RATES)
+			g_array_append_val(known, row);
+	}
+}
+
+/* --- what they take --------------------------------------------------------------------------- */
+
+static gdouble least_ns(const struct device_peak *device, gdouble flops, gdouble bytes,
+			enum device_rate rate)
+{
+	return MAX(flops / device_ops_per_ns(device, rate), bytes / device->gb_per_s);
+}
+
+/* To what was recorded. */
+static gdouble factor_of(struct precision *precision, const struct operation *operation)
+{
+	const TachoGraph *graph = precision->graph;
+	const struct op_work *work = op_works_of(&precision->works, operation->slice);
+	const struct device_peak *device = precision->devices[operation->rank_index];
+	const gchar *kernel = tacho_timeline_string(graph->timeline,
+						    graph_node_at(graph, operation->first)->name);
+	enum device_rate from = operation->recorded, to = operation->now;
+	gdouble bytes = work->bytes * precision_width(to) / precision_width(from);
+
+	if (from == to)
+		return 1;
+	if (from == DEVICE_FP32 && strstr(kernel, "tf32"))
+		from = DEVICE_TF32;
+	return least_ns(device, work->flops, bytes, to) /
+	       least_ns(device, work->flops, work->bytes, from);
+}
+
+/* The numbers that matching operations are then done with. */
+static enum device_rate rate_for(const struct precision *precision, gboolean is_backward)
+{
+	return is_backward && precision->rate == DEVICE_INT8 ? DEVICE_FP16 : precision->rate;
+}
+
+static guint32 find_operations(struct precision *precision)
+{
+	guint32 n_matched = 0;
+
+	for (guint32 i = 0; i < precision->graph->nodes->len; i++) {
+		guint32 slice = slice_of_operation(precision, graph_node_at(precision->graph, i));
+
+		if (slice != TACHO_NONE)
+			add_operation(precision, i, slice);
+	}
+	recall(precision);
+	for (guint i = 0; i < precision->in_order->len; i++) {
+		struct operation *operation = g_ptr_array_index(precision->in_order, i);
+
+		operation->now = operation->is_matched ? rate_for(precision, operation->is_backward)
+						       : operation->before;
+		if (precision->is_whole)
+			operation->stored = operation->now;
+		operation->factor = operation->is_matched ? factor_of(precision, operation)
+							  : operation->factor_before;
+		n_matched += operation->is_matched;
+	}
+	return n_matched;
+}
+
+static void scale_kernels(struct precision *precision)
+{
+	TachoGraph *graph = precision->graph;
+
+	for (guint32 i = 0; i < graph->nodes->len; i++) {
+		struct graph_node *node = graph_node_at(graph, i);
+		const struct operation *operation;
+
+		if (node->kind != TACHO_NODE_DEVICE || graph_is_guest_node(graph, node) ||
+		    !rank_choice_has_node(precision->ranks, graph, node))
+			continue;
+		precision->all_ns += (gdouble)node->duration_ns;
+		operation = precision_operation_of(precision, i);
+		if (!operation || !operation->is_matched)
+			continue;
+		precision->changed_ns += (gdouble)node->duration_ns;
+		node->duration_ns = llround((gdouble)node->duration_ns * operation->factor /
+					    operation->factor_before);
+	}
+}
+
+/* --- gradients, memory ------------------------------------------------------------------------ */
+
+static gboolean is_of_gradients(const TachoGraph *graph, const struct graph_transfer *transfer)
+{
+	return !transfer->is_removed && !graph_group_at(graph, transfer->group)->is_guest &&
+	       transfer_is_all_reduce(tacho_timeline_string(graph->timeline, transfer->name));
+}
+
+/* All-reduces carry numbers of the new width in the place of 32 bits. */
+static void scale_gradients(struct precision *precision)
+{
+	TachoGraph *graph = precision->graph;
+	enum device_rate rate = rate_for(precision, TRUE);
+	gdouble share = precision_width(rate) / precision_width(graph->gradient_rate);
+
+	graph->gradient_rate = (guint8)rate;
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (!is_of_gradients(graph, transfer))
+			continue;
+		transfer->bytes = (guint64)((gdouble)transfer->bytes * share);
+		graph_set_transfer(graph, i, transfer->fixed_ns, transfer->work_ns * share);
+	}
+	for (guint32 i = 0; i < graph->gradients->len; i++) {
+		struct graph_gradient *gradient =
+			&g_array_index(graph->gradients, struct graph_gradient, i);
+
+		gradient->bytes = (guint64)((gdouble)gradient->bytes * share);
+	}
+}
+
+/* What matching operations handed out is of that width. */
+static void scale_memory(struct precision *precision)
+{
+	TachoGraph *graph = precision->graph;
+	guint32 n_recorded = MAX(graph->timeline->ranks->len, 1u);
+
+	for (guint32 i = 0; i < graph->blocks->len; i++) {
+		struct graph_block *block = &g_array_index(graph->blocks, struct graph_block, i);
+		gsize set = block->rank_index / n_recorded;
+		guint32 op = block->slice == TACHO_NONE
+				     ? TACHO_NONE
+				     : op_works_find(&precision->works, block->slice);
+		const struct operation *operation =
+			op == TACHO_NONE ? NULL
+					 : g_hash_table_lookup(precision->operations,
+							       GSIZE_TO_POINTER(set << 32 | op));
+
+		if (operation && operation->is_matched && !block->is_cast &&
+		    block->begin.node != TACHO_NONE)
+			block->bytes =
+				(gint64)((gdouble)block->bytes * precision_width(operation->now) /
+					 precision_width(operation->before));
+	}
+}
+
+/* --- the change ------------------------------------------------------------------------------- */
+
+static void make_change(struct precision *precision)
+{
+	TachoGraph *graph = precision->graph;
+	g_autofree gchar *names = what_if_device_names(graph, precision->devices);
+
+	scale_kernels(precision);
+	scale_memory(precision);
+	if (precision->is_whole)
+		scale_gradients(precision);
+	precision_find_casts(precision);
+	precision_place_casts(precision);
+	precision_hold_casts(precision);
+	remember(precision);
+	graph->has_precision = TRUE;
+	graph_note(graph,
+		   "kernels of %.0f %% of the time of devices have numbers of another width, by "
+		   "the roofline of %s; casts go by the order of operations",
+		   100 * precision->changed_ns / MAX(precision->all_ns, 1.0), names);
+}
+
+static gboolean change(struct precision *precision, const gchar *what_if, GError **error)
+{
+	gboolean is_found;
+
+	op_works_init(&precision->works, precision->graph->timeline);
+	precision->operations = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	precision->in_order = g_ptr_array_new();
+	find_backward(precision);
+	is_found = find_operations(precision) > 0;
+	if (is_found)
+		make_change(precision);
+	g_hash_table_unref(precision->backward);
+	g_hash_table_unref(precision->operations);
+	g_ptr_array_unref(precision->in_order);
+	op_works_release(&precision->works);
+	return is_found || what_if_refuse(error, what_if,
+					  "no kernel is of such an operation with shapes, a "
+					  "formula and numbers that are known");
+}
+
+/* fp32, fp16, bf16 or int8, and a device behind a colon, into ret_device; to be freed. */
+static gboolean parse_value(struct precision *precision, const gchar *what_if, const gchar *text,
+			    gchar **ret_device, GError **error)
+{
+	static const struct {
+		const gchar *name;
+		enum device_rate rate;
+	} rates[] = { { "fp32", DEVICE_FP32 },
+		      { "fp16", DEVICE_FP16 },
+		      { "bf16", DEVICE_BF16 },
+		      { "int8", DEVICE_INT8 } };
+	g_auto(GStrv) words = g_strsplit(text, ":", 2);
+
+	precision->rate = DEVICE_N_RATES;
+	for (guint i = 0; i < G_N_ELEMENTS(rates) && words[0]; i++)
+		if (strcmp(words[0], rates[i].name) == 0)
+			precision->rate = rates[i].rate;
+	if (precision->rate == DEVICE_N_RATES)
+		return what_if_refuse(
+			error, what_if,
+			"it is precision=P, precision:RANKS=P, precision:KIND~REGEX=P "
+			"or precision:RANKS:KIND~REGEX=P, P being fp32, fp16, bf16 or "
+			"int8");
+	if (precision->graph->has_recomputed)
+		return what_if_refuse(error, what_if,
+				      "precision is changed before what is computed again");
+	if (!graph_has_devices(precision->graph))
+		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
+	*ret_device = g_strdup(words[1]);
+	return TRUE;
+}
+
+/* Of ranks that are known, with the value: the rest. */
+static gboolean change_ranks(struct precision *precision, const gchar *what_if,
+			     struct rank_choice *ranks, const gchar *value, GError **error)
+{
+	g_autofree gchar *said = NULL;
+	g_autofree const struct device_peak **devices = NULL;
+
+	if (!parse_value(precision, what_if, value, &said, error) ||
+	    !rank_choice_split(ranks, precision->graph, what_if, error))
+		return FALSE;
+	precision->ranks = ranks;
+	devices = what_if_recorded_devices(precision->graph, what_if, said, ranks, error);
+	precision->devices = devices;
+	return devices && change(precision, what_if, error);
+}
+
+gboolean what_if_whole_precision(TachoGraph *graph, const gchar *what_if, const gchar *text,
+				 GError **error)
+{
+	struct precision precision = { .graph = graph, .is_whole = TRUE };
+	struct rank_choice all = { NULL, NULL, 0 };
+
+	return change_ranks(&precision, what_if, &all, text, error);
+}
+
+/* KIND~REGEX=P, of these ranks. */
+static gboolean change_matching(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
+				const gchar *text, GError **error)
+{
+	struct precision precision = { .graph = graph };
+	const gchar *equals = strrchr(text, '=');
+	g_autofree gchar *target = g_strndup(text, equals ? (gsize)(equals - text) : strlen(text));
+	g_autofree gchar *kind = NULL;
+	g_autoptr(GRegex) regex = NULL;
+
+	if (equals && !what_if_parse_target(what_if, target, &kind, &regex, error))
+		return FALSE;
+	precision.kind = kind;
+	precision.regex = regex;
+	return change_ranks(&precision, what_if, ranks, equals ? equals + 1 : "", error);
+}
+
+gboolean what_if_precision(TachoGraph *graph, const gchar *what_if, const gchar *text,
+			   GError **error)
+{
+	struct precision precision = { .graph = graph };
+	struct rank_choice ranks;
+	gboolean is_done = rank_choice_parse(graph, what_if, &text, ":=", &ranks, error);
+
+	if (is_done && text[-1] == '=') /* of all that these ranks do */
+		is_done = change_ranks(&precision, what_if, &ranks, text, error);
+	else if (is_done)
+		is_done = change_matching(graph, what_if, &ranks, text, error);
+	rank_choice_release(&ranks);
+	return is_done;
+}

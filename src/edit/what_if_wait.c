@@ -1,0 +1,118 @@
+/* what_if_wait: no rank waits for a later one.
+ *
+ * A collective is one node that begins when its last rank has come. Without waiting each rank has it to itself: what
+ * it takes follows the rank's own coming, so each goes at its own pace, and the mean of their steps is what a step would
+ * take if the same work were spread evenly. What ranks send at the same time is then no longer shared by links. */
+#include "edit/what_if_internal.h"
+
+/* What comes to a transfer, and what it lets go on. */
+struct ends {
+	GArray *queues, *completes; /* guint32 nodes */
+};
+
+static struct ends *find_ends(const TachoGraph *graph)
+{
+	struct ends *ends = g_new0(struct ends, MAX(graph->transfers->len, 1u));
+
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		ends[i].queues = g_array_new(FALSE, FALSE, sizeof(guint32));
+		ends[i].completes = g_array_new(FALSE, FALSE, sizeof(guint32));
+	}
+	for (guint i = 0; i < graph->edges->len; i++) {
+		const struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
+		const struct graph_node *from = graph_node_at(graph, edge->from);
+		const struct graph_node *to = graph_node_at(graph, edge->to);
+
+		if (edge->kind != TACHO_EDGE_TRANSFER)
+			continue;
+		if (to->kind == TACHO_NODE_TRANSFER && !graph_is_guest_node(graph, to))
+			g_array_append_val(ends[to->transfer].queues, edge->from);
+		else if (from->kind == TACHO_NODE_TRANSFER && !graph_is_guest_node(graph, from))
+			g_array_append_val(ends[from->transfer].completes, edge->to);
+	}
+	return ends;
+}
+
+static void free_ends(struct ends *ends, guint32 n)
+{
+	for (guint32 i = 0; i < n; i++) {
+		g_array_unref(ends[i].queues);
+		g_array_unref(ends[i].completes);
+	}
+	g_free(ends);
+}
+
+/* A place before the node, after `queue`, in which the rank has the transfer to itself. */
+static void give_alone(TachoGraph *graph, guint32 transfer_node, guint32 queue, guint32 complete)
+{
+	struct graph_node alone = *graph_node_at(graph, transfer_node);
+	guint32 node;
+
+	alone.kind = TACHO_NODE_PART;
+	alone.lane = graph_node_at(graph, complete)->lane;
+	alone.step = graph_node_at(graph, complete)->step;
+	alone.transfer = TACHO_NONE;
+	node = graph_add_node(graph, alone);
+	graph_add_edge(graph, queue, node, TACHO_EDGE_TRANSFER);
+	graph_add_edge(graph, node, complete, TACHO_EDGE_TRANSFER);
+}
+
+static guint32 rank_of(const TachoGraph *graph, guint32 node)
+{
+	return graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;
+}
+
+/* The transfer's node goes; each rank gets what it took. `queue_of` has a place a rank, all TACHO_NONE. */
+static void separate(TachoGraph *graph, guint32 index, const struct ends *ends, guint32 *queue_of,
+		     guint8 *is_removed)
+{
+	guint32 node = graph_transfer_at(graph, index)->node;
+
+	for (guint i = 0; i < ends->queues->len; i++) {
+		guint32 queue = g_array_index(ends->queues, guint32, i);
+
+		queue_of[rank_of(graph, queue)] = queue;
+	}
+	for (guint i = 0; i < ends->completes->len; i++) {
+		guint32 complete = g_array_index(ends->completes, guint32, i);
+		guint32 queue = queue_of[rank_of(graph, complete)];
+
+		if (queue != TACHO_NONE)
+			give_alone(graph, node, queue, complete);
+	}
+	for (guint i = 0; i < ends->queues->len; i++)
+		queue_of[rank_of(graph, g_array_index(ends->queues, guint32, i))] = TACHO_NONE;
+	is_removed[node] = 1;
+	graph_transfer_at(graph, index)->is_removed = TRUE;
+}
+
+gboolean what_if_drop_wait(TachoGraph *graph, const gchar *what_if, GError **error)
+{
+	g_autofree guint32 *queue_of = graph_none_new(graph_n_ranks(graph));
+	g_autofree guint8 *is_removed = NULL;
+	struct ends *ends;
+	guint32 n = 0;
+
+	graph_fold_hops(graph);
+	ends = find_ends(graph);
+	is_removed = g_new0(guint8, (gsize)graph->nodes->len + graph->edges->len + 1);
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+
+		if (transfer->is_removed || ends[i].queues->len < 2 ||
+		    graph_node_at(graph, transfer->node)->kind != TACHO_NODE_TRANSFER)
+			continue;
+		separate(graph, i, &ends[i], queue_of, is_removed);
+		n++;
+	}
+	if (n > 0) {
+		graph_remove_nodes(graph, is_removed);
+		graph_renumber(graph);
+		graph_note(graph, "no rank waits for a later one: a step is the mean of what each "
+				  "takes by itself, as if the same work were spread evenly");
+	}
+	free_ends(ends, graph->transfers->len);
+	return n > 0 ||
+	       what_if_refuse(error, what_if,
+			      "no collective of two recorded ranks or more is in the steps");
+}

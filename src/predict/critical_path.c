@@ -1,0 +1,348 @@
+/* critical_path: what a step's time is made of, across ranks.
+ *
+ * Every node knows whose end let it begin. From the last node of the rank that ends the step last,
+ * that leads back, from rank to rank, to the moment the step began there; what lies between a
+ * node's cause and its own end is that node's. So the times add up to the step. A time in which the
+ * path is still in the step before, on a rank that is behind, is called what it was there.
+ *
+ * Where a step is over only when a device is (step_times.c), the path ends with what that did last, and begins as
+ * much later than the step as the device was behind when it was recorded. */
+#include "graph/rank_copies.h"
+#include "replay/replay_internal.h"
+#include "predict/prediction.h"
+
+static const TachoColumn path_columns[] = {
+	{ .key = "start_ms", .title = "start ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
+	{ .key = "name", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+};
+
+static const TachoColumn summary_columns[] = {
+	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
+	{ .key = "name", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "pieces", .title = "pieces", .type = TACHO_COLUMN_INTEGER },
+	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "share_pct",
+	  .title = "%",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+};
+
+static const TachoColumn utilisation_columns[] = {
+	{ .key = "resource", .title = "resource", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "busy_ms", .title = "busy ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	{ .key = "busy_pct",
+	  .title = "%",
+	  .type = TACHO_COLUMN_NUMBER,
+	  .decimals = 1,
+	  .is_share = TRUE },
+};
+
+/* Consecutive nodes of the path that are one thing. */
+struct stretch {
+	gint64 begin_ns, end_ns;
+	guint32 node; /* one of them */
+};
+
+static const gchar *what_is(const TachoGraph *graph, guint32 node)
+{
+	return tacho_node_kind_category(graph_node_at(graph, node)->kind);
+}
+
+static gboolean is_same(const TachoGraph *graph, guint32 a, guint32 b)
+{
+	return graph_node_at(graph, a)->lane == graph_node_at(graph, b)->lane &&
+	       graph_node_at(graph, a)->name == graph_node_at(graph, b)->name &&
+	       what_is(graph, a) == what_is(graph, b);
+}
+
+/* The stretches from `node` back to `begin_ns`, last first. */
+static GArray *walk_back(const TachoReplay *replay, guint32 node, gint64 begin_ns)
+{
+	GArray *stretches = g_array_new(FALSE, FALSE, sizeof(struct stretch));
+
+	while (node != TACHO_NONE && replay->end_ns[node] > begin_ns) {
+		guint32 cause = replay->cause[node];
+		struct stretch stretch = { begin_ns, replay->end_ns[node], node };
+		struct stretch *last = stretches->len ? &g_array_index(stretches, struct stretch,
+								       stretches->len - 1)
+						      : NULL;
+
+		if (cause != TACHO_NONE)
+			stretch.begin_ns = MAX(begin_ns, replay->end_ns[cause]);
+		if (last && is_same(replay->graph, last->node, node))
+			last->begin_ns = stretch.begin_ns;
+		else if (stretch.end_ns > stretch.begin_ns)
+			g_array_append_val(stretches, stretch);
+		node = cause;
+	}
+	return stretches;
+}
+
+/* The step of the rank that ends it last. */
+static struct step_span last_of_step(const TachoReplay *replay, guint32 step)
+{
+	g_autofree struct step_span *last = replay_last_spans(replay);
+
+	return last[graph_step_index(replay->graph, step)];
+}
+
+static const gchar *name_of(const TachoGraph *graph, guint32 node)
+{
+	const gchar *name =
+		tacho_timeline_string(graph->timeline, graph_node_at(graph, node)->name);
+
+	return *name ? name : "between operations";
+}
+
+static TachoTable *path_table(const TachoReplay *replay, const GArray *stretches, gint64 begin_ns)
+{
+	TachoTable *table =
+		tacho_table_new("critical_path", path_columns, G_N_ELEMENTS(path_columns));
+
+	for (guint i = stretches->len; i-- > 0;) {
+		const struct stretch *stretch = &g_array_index(stretches, struct stretch, i);
+		gint32 rank = graph_node_rank(replay->graph, stretch->node);
+
+		tacho_table_row(table);
+		tacho_table_number(table, (gdouble)(stretch->begin_ns - begin_ns) / 1e6);
+		tacho_table_number(table, (gdouble)(stretch->end_ns - stretch->begin_ns) / 1e6);
+		if (rank < 0)
+			tacho_table_null(table);
+		else
+			tacho_table_integer(table, rank);
+		tacho_table_text(table, what_is(replay->graph, stretch->node));
+		tacho_table_text(table, name_of(replay->graph, stretch->node));
+	}
+	return table;
+}
+
+struct part {
+	guint32 node; /* one of it */
+	guint32 n;
+	gint64 duration_ns;
+};
+
+static GHashTable *sum_parts(const TachoGraph *graph, const GArray *stretches)
+{
+	GHashTable *parts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+
+	for (guint i = 0; i < stretches->len; i++) {
+		const struct stretch *stretch = &g_array_index(stretches, struct stretch, i);
+		g_autofree gchar *key = g_strdup_printf("%s %s", what_is(graph, stretch->node),
+							name_of(graph, stretch->node));
+		struct part *part = g_hash_table_lookup(parts, key);
+
+		if (!part) {
+			part = g_new0(struct part, 1);
+			part->node = stretch->node;
+			g_hash_table_insert(parts, g_steal_pointer(&key), part);
+		}
+		part->n++;
+		part->duration_ns += stretch->end_ns - stretch->begin_ns;
+	}
+	return parts;
+}
+
+static TachoTable *summary_table(const TachoGraph *graph, const GArray *stretches)
+{
+	TachoTable *table =
+		tacho_table_new("path_summary", summary_columns, G_N_ELEMENTS(summary_columns));
+	g_autoptr(GHashTable) parts = sum_parts(graph, stretches);
+	g_autoptr(GList) keys = g_list_sort(g_hash_table_get_keys(parts), (GCompareFunc)g_strcmp0);
+	gint64 total_ns = 0;
+
+	for (GList *key = keys; key; key = key->next)
+		total_ns += ((struct part *)g_hash_table_lookup(parts, key->data))->duration_ns;
+	for (GList *key = keys; key; key = key->next) {
+		const struct part *part = g_hash_table_lookup(parts, key->data);
+
+		tacho_table_row(table);
+		tacho_table_text(table, what_is(graph, part->node));
+		tacho_table_text(table, name_of(graph, part->node));
+		tacho_table_integer(table, part->n);
+		tacho_table_number(table, (gdouble)part->duration_ns / 1e6);
+		tacho_table_number(table,
+				   100.0 * (gdouble)part->duration_ns / (gdouble)MAX(total_ns, 1));
+	}
+	tacho_table_sort(table, "duration_ms", TRUE);
+	return table;
+}
+
+void replay_critical_path(const TachoReplay *replay, guint32 step, TachoTable **ret_path,
+			  TachoTable **ret_summary, gboolean *ret_is_device)
+{
+	struct step_span last = last_of_step(replay, step);
+	gint64 begin_ns = last.begin_ns + last.lag_ns;
+	g_autoptr(GArray) stretches = walk_back(replay, last.node, begin_ns);
+
+	*ret_path = path_table(replay, stretches, begin_ns);
+	*ret_summary = summary_table(replay->graph, stretches);
+	*ret_is_device = last.is_device;
+}
+
+/* --- utilisation ---------------------------------------------------------------------------- */
+
+struct span {
+	gint64 begin_ns, end_ns;
+};
+
+static gint compare_spans(gconstpointer a, gconstpointer b)
+{
+	const struct span *x = a, *y = b;
+
+	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+/* The time that some span covers; sorts them. */
+static gint64 covered_ns(GArray *spans)
+{
+	gint64 sum_ns = 0, until_ns = G_MININT64;
+
+	g_array_sort(spans, compare_spans);
+	for (guint i = 0; i < spans->len; i++) {
+		struct span span = g_array_index(spans, struct span, i);
+
+		span.begin_ns = MAX(span.begin_ns, until_ns);
+		if (span.end_ns > span.begin_ns) {
+			sum_ns += span.end_ns - span.begin_ns;
+			until_ns = span.end_ns;
+		}
+	}
+	return sum_ns;
+}
+
+/* Of each link, when transfers were on it, up to `until_ns`: arrays of struct span. */
+static GPtrArray *collect_link_spans(const TachoReplay *replay, gint64 until_ns)
+{
+	const TachoGraph *graph = replay->graph;
+	GPtrArray *spans = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+
+	for (guint i = 0; i < graph->links->len; i++)
+		g_ptr_array_add(spans, g_array_new(FALSE, FALSE, sizeof(struct span)));
+	for (guint i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		const struct graph_group *group = graph_group_at(graph, transfer->group);
+		struct span span = { replay->begin_ns[transfer->node],
+				     MIN(replay->end_ns[transfer->node], until_ns) };
+
+		for (guint32 j = 0; !transfer->is_removed && j < group->n_links; j++)
+			g_array_append_val((GArray *)g_ptr_array_index(
+						   spans, g_array_index(graph->group_links, guint32,
+									group->first_link + j)),
+					   span);
+	}
+	return spans;
+}
+
+static void add_resource(TachoTable *table, const gchar *name, gint64 busy_ns, gint64 total_ns)
+{
+	tacho_table_row(table);
+	tacho_table_text(table, name);
+	tacho_table_number(table, (gdouble)busy_ns / 1e6);
+	tacho_table_number(table, 100.0 * (gdouble)busy_ns / (gdouble)MAX(total_ns, 1));
+}
+
+/* Whether its thread or stream works meanwhile. */
+static gboolean is_busy(const struct graph_node *node)
+{
+	switch ((TachoNodeKind)node->kind) {
+	case TACHO_NODE_OP:
+	case TACHO_NODE_KERNEL:
+	case TACHO_NODE_HOST:
+	case TACHO_NODE_DEVICE:
+	case TACHO_NODE_COPY:
+	case TACHO_NODE_CAST:
+	case TACHO_NODE_PART:
+	case TACHO_NODE_COMPLETE:
+		return TRUE;
+	default:
+		return FALSE;
+	}
+}
+
+/* "link a out"; of hosts of copies that are played, too, also who is there. */
+static gchar *link_name(const TachoGraph *graph, const struct graph_link *link)
+{
+	const gchar *host = tacho_timeline_string(graph->timeline, link->host);
+
+	if (link->set == 0)
+		return g_strdup_printf("link %s %s", host, link->direction);
+	return g_strdup_printf("link %s %s of ranks from %d on", host, link->direction,
+			       rank_copies_number(graph, link->set * graph->timeline->ranks->len));
+}
+
+/* "rank 0 thread 1000 main", "rank 0 stream 7" */
+static gchar *lane_name(const TachoGraph *graph, const struct graph_lane *lane)
+{
+	const TachoTrack *track = tacho_timeline_track(graph->timeline, lane->track);
+	gint32 rank = rank_copies_number(graph, lane->rank_index);
+	const gchar *name = tacho_timeline_string(graph->timeline, lane->name);
+	gchar *text;
+
+	if (track->kind == TACHO_TRACK_STREAM)
+		return g_strdup_printf("rank %d stream %u of device %d", rank, track->tid,
+				       track->device);
+	text = g_strdup_printf("rank %d thread %u %s", rank, track->tid, name);
+	return g_strchomp(text);
+}
+
+/* Of a stream, a collective counts from when its transfer begins; on a thread it takes no time. */
+static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 total_ns)
+{
+	const TachoGraph *graph = replay->graph;
+	g_autofree gint64 *busy_ns = g_new0(gint64, MAX(graph->lanes->len, 1u));
+
+	for (guint32 i = 0; i < replay->n_nodes; i++) {
+		const struct graph_node *node = graph_node_at(graph, i);
+
+		if (is_busy(node))
+			busy_ns[node->lane] += replay->end_ns[i] - replay->begin_ns[i];
+		if (node->kind == TACHO_NODE_QUEUE && node->transfer != TACHO_NONE) {
+			guint32 transfer = graph_transfer_at(graph, node->transfer)->node;
+
+			busy_ns[node->lane] +=
+				replay->end_ns[transfer] - replay->begin_ns[transfer];
+		}
+	}
+	for (guint32 i = 0; i < graph->lanes->len; i++) {
+		const struct graph_lane *lane = graph_lane_at(graph, i);
+		g_autofree gchar *name = NULL;
+
+		if (lane->track == TACHO_NONE || lane->rank_index == TACHO_NONE)
+			continue;
+		name = lane_name(graph, lane);
+		add_resource(table, name, busy_ns[i], total_ns);
+	}
+}
+
+static void add_links(TachoTable *table, const TachoReplay *replay, gint64 total_ns)
+{
+	const TachoGraph *graph = replay->graph;
+	g_autoptr(GPtrArray) spans = collect_link_spans(replay, total_ns);
+
+	for (guint i = 0; i < graph->links->len; i++) {
+		const struct graph_link *link = &g_array_index(graph->links, struct graph_link, i);
+		g_autofree gchar *name = link_name(graph, link);
+
+		add_resource(table, name, covered_ns(g_ptr_array_index(spans, i)), total_ns);
+	}
+}
+
+TachoTable *replay_utilisation(const TachoReplay *replay)
+{
+	const TachoGraph *graph = replay->graph;
+	TachoTable *table = tacho_table_new("utilisation", utilisation_columns,
+					    G_N_ELEMENTS(utilisation_columns));
+	gint64 total_ns = 0;
+
+	for (guint32 i = 0; i < replay->n_nodes; i++)
+		if (!graph_is_guest_node(graph, graph_node_at(graph, i)))
+			total_ns = MAX(total_ns, replay->end_ns[i]);
+	add_threads(table, replay, total_ns);
+	add_links(table, replay, total_ns);
+	return table;
+}

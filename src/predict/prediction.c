@@ -1,0 +1,414 @@
+/* prediction: one recording, a change, and what the step time would be, with all that is needed to
+ * judge it: the step as measured, as replayed unchanged, and how far the steps differ. */
+#include "predict/prediction.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "analyze/memory_blocks.h"
+#include "base/quantile.h"
+#include "graph/graph_unfold.h"
+#include "graph/rank_copies.h"
+#include "edit/graph_memory.h"
+#include "predict/held_memory.h"
+
+#define MAX_ROUNDS (1u << 30) /* as many times what seemed enough; nodes run out before */
+
+/* Below this, what recording took is not worth a note. */
+#define MIN_NOTED_SHARE	      0.001
+#define MIN_NOTED_LAG	      0.01 /* of a step */
+#define MIN_NOTED_OVERLAP_PCT 1.0
+
+static const gdouble to_ms = 1e-6;
+
+/* The mean over ranks of each step as recorded (gint64, ns). */
+static GArray *measured_steps(const TachoGraph *graph)
+{
+	GArray *steps = g_array_new(FALSE, TRUE, sizeof(gint64));
+	const GArray *rows = graph->timeline->steps;
+
+	g_array_set_size(steps, graph->steps->len);
+	for (guint i = 0; i < rows->len; i++) {
+		const TachoStep *step = &g_array_index(rows, TachoStep, i);
+		guint32 index = graph_step_index(graph, step->number);
+
+		if (step->is_complete && index != TACHO_NONE)
+			g_array_index(steps, gint64, index) += step->end_ns - step->start_ns;
+	}
+	for (guint i = 0; i < steps->len; i++)
+		g_array_index(steps, gint64, i) /= MAX(graph->timeline->ranks->len, 1u);
+	if (graph->whole_ns > 0)
+		g_array_index(steps, gint64, 0) = graph->whole_ns;
+	return steps;
+}
+
+/* The step whose time is nearest to the median's. */
+static guint32 typical_step(const TachoReplay *replay)
+{
+	g_autoptr(GArray) steps = replay_step_times(replay);
+	g_autoptr(GArray) sorted = g_array_copy(steps);
+	gdouble median_ns = quantile(sorted, 0.5);
+	guint best = 0;
+
+	for (guint i = 1; i < steps->len; i++)
+		if (ABS((gdouble)g_array_index(steps, gint64, i) - median_ns) <
+		    ABS((gdouble)g_array_index(steps, gint64, best) - median_ns))
+			best = i;
+	return g_array_index(replay->graph->steps, guint32, best);
+}
+
+static gdouble median_step_ms(const TachoReplay *replay)
+{
+	return replay_median_step_ns(replay) * to_ms;
+}
+
+void prediction_set_interval(gdouble interval_ms[2], GArray *values)
+{
+	interval_ms[0] = quantile(values, 0.05) * to_ms;
+	interval_ms[1] = quantile(values, 0.95) * to_ms;
+}
+
+void prediction_set_error(TachoPrediction *prediction)
+{
+	if (prediction->measured_step_ms > 0)
+		prediction->error_pct =
+			100 * (prediction->baseline_step_ms / prediction->measured_step_ms - 1);
+}
+
+/* As recorded; the caller's. */
+static TachoReplay *play_baseline(TachoPrediction *prediction, GError **error)
+{
+	g_autoptr(TachoReplay) baseline = tacho_replay_run(prediction->graph, error);
+	g_autoptr(GArray) measured = measured_steps(prediction->graph);
+
+	if (!baseline) {
+		g_prefix_error(error, "cannot replay what was recorded: ");
+		return NULL;
+	}
+	replay_measure_lags(prediction->graph, baseline);
+	prediction->baseline_kernel_overlap_pct = 100 * replay_kernel_overlap(baseline);
+	prediction->measured_step_ms = quantile(measured, 0.5) * to_ms;
+	prediction->baseline_step_ms = median_step_ms(baseline);
+	prediction->baseline_peak_memory_bytes = replay_memory_peak(baseline, FALSE).bytes;
+	prediction_set_error(prediction);
+	return g_steal_pointer(&baseline);
+}
+
+/* The rest is without what recording took. */
+static gboolean play_unrecorded(TachoPrediction *prediction, const TachoReplay *baseline,
+				GError **error)
+{
+	g_autoptr(TachoReplay) unrecorded = NULL;
+
+	if (!replay_take_out_recording(prediction->graph, baseline, &prediction->recording_share,
+				       error))
+		return FALSE;
+	prediction->unrecorded_step_ms = prediction->baseline_step_ms;
+	if (prediction->recording_share <= 0)
+		return TRUE;
+	unrecorded = tacho_replay_run(prediction->graph, error);
+	if (!unrecorded)
+		return FALSE;
+	prediction->unrecorded_step_ms = median_step_ms(unrecorded);
+	return TRUE;
+}
+
+gboolean prediction_has_jobs(const gchar *const *what_ifs, guint n_what_ifs)
+{
+	for (guint i = 0; i < n_what_ifs; i++)
+		if (g_str_has_prefix(what_ifs[i], "jobs="))
+			return TRUE;
+	return FALSE;
+}
+
+/* Those that multiply passes, or all others. */
+static gboolean change(TachoGraph *graph, const gchar *const *what_ifs, guint n_what_ifs,
+		       gboolean of_passes, GError **error)
+{
+	for (guint i = 0; i < n_what_ifs; i++)
+		if (g_str_has_prefix(what_ifs[i], "accumulate=") == of_passes &&
+		    !tacho_graph_what_if(graph, what_ifs[i], error))
+			return FALSE;
+	return TRUE;
+}
+
+/* Change the prediction's graph and play it. All passes of a step are as the changes make them. */
+static gboolean change_and_play(TachoPrediction *prediction, const gchar *const *what_ifs,
+				guint n_what_ifs, GError **error)
+{
+	if (!change(prediction->graph, what_ifs, n_what_ifs, FALSE, error) ||
+	    !change(prediction->graph, what_ifs, n_what_ifs, TRUE, error))
+		return FALSE;
+	prediction->replay = tacho_replay_run(prediction->graph, error);
+	return prediction->replay != NULL;
+}
+
+/* The same with other jobs beside, which are to go on for as long as this one does. */
+static gboolean change_beside_jobs(TachoPrediction *prediction, const gchar *const *what_ifs,
+				   guint n_what_ifs, GError **error)
+{
+	g_autoptr(TachoGraph) alone = prediction->graph;
+	guint64 rounds = 1, need = 1;
+
+	prediction->graph = NULL;
+	do {
+		rounds = MIN(rounds * need, MAX_ROUNDS);
+		g_clear_pointer(&prediction->replay, tacho_replay_free);
+		g_clear_pointer(&prediction->graph, tacho_graph_free);
+		prediction->graph = graph_copy(alone);
+		prediction->graph->guest_rounds = (guint32)rounds;
+		if (!change_and_play(prediction, what_ifs, n_what_ifs, error))
+			return FALSE;
+		need = replay_guests_need(prediction->replay);
+	} while (need > 1 && rounds < MAX_ROUNDS);
+	prediction->jobs = replay_guest_steps(prediction->replay);
+	return TRUE;
+}
+
+static gboolean play_changed(TachoPrediction *prediction, const gchar *const *what_ifs,
+			     guint n_what_ifs, GError **error)
+{
+	if (!(prediction_has_jobs(what_ifs, n_what_ifs) ? change_beside_jobs : change_and_play)(
+		    prediction, what_ifs, n_what_ifs, error))
+		return FALSE;
+	prediction->predicted_steps = replay_step_times(prediction->replay);
+	prediction->predicted_step_ms = quantile(prediction->predicted_steps, 0.5) * to_ms;
+	prediction_set_interval(prediction->interval_ms, prediction->predicted_steps);
+	return TRUE;
+}
+
+/* Within one host there may be no wire at all. */
+static gboolean is_local(const TachoGraph *graph, const struct graph_group *group)
+{
+	guint32 link;
+
+	if (group->n_ranks < 2 || group->n_links != 1)
+		return FALSE;
+	link = g_array_index(graph->group_links, guint32, group->first_link);
+	return strcmp(g_array_index(graph->links, struct graph_link, link).direction, "local") == 0;
+}
+
+static void note(TachoPrediction *prediction, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+static void note(TachoPrediction *prediction, const gchar *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	g_ptr_array_add(prediction->notes, g_strdup_vprintf(format, arguments));
+	va_end(arguments);
+}
+
+static void note_group(TachoPrediction *prediction, guint32 index)
+{
+	const TachoGraph *graph = prediction->graph;
+	const struct graph_group *group = graph_group_at(graph, index);
+
+	if (group->is_guest || group->is_hops)
+		return;
+	if (group->cost.n_sizes == 1 && group->wire_ns_per_byte <= 0)
+		note(prediction,
+		     "all collectives of group %u are of about one size: their latency counts as "
+		     "bandwidth",
+		     index);
+	if (is_local(graph, group) && graph->taken_share == 0)
+		note(prediction,
+		     "the ranks of group %u are on one host: unless a link holds them up, their "
+		     "transfers take the cores that compute, which is not modelled",
+		     index);
+}
+
+/* The mean over ranks of how far devices were behind when the step was over. */
+static gdouble mean_lag_ms(const TachoGraph *graph, guint32 step)
+{
+	guint32 n_ranks = graph->lags->len / graph->steps->len;
+	gdouble sum_ns = 0;
+
+	for (guint32 rank = 0; rank < n_ranks; rank++)
+		sum_ns += (gdouble)g_array_index(graph->lags, gint64,
+						 rank * graph->steps->len + step);
+	return sum_ns / n_ranks * to_ms;
+}
+
+/* Devices that fall further and further behind: few steps do not show what a step takes in the long run. */
+static void note_lag(TachoPrediction *prediction)
+{
+	const TachoGraph *graph = prediction->graph;
+	guint32 last = graph->steps->len - 1;
+	gdouble least_ms = MIN_NOTED_LAG * prediction->measured_step_ms, first_ms, growth_ms;
+
+	if (graph->lags->len == 0)
+		return;
+	first_ms = mean_lag_ms(graph, 0);
+	if (last == 0 && first_ms > least_ms)
+		note(prediction,
+		     "when its host was done with the step, a device had %.3f ms to go: each step "
+		     "is "
+		     "taken to leave as much undone",
+		     first_ms);
+	for (guint32 step = 1; step <= last; step++)
+		if (mean_lag_ms(graph, step) < mean_lag_ms(graph, step - 1))
+			return;
+	growth_ms = (mean_lag_ms(graph, last) - first_ms) / MAX(last, 1u);
+	if (last > 1 && growth_ms > least_ms)
+		note(prediction,
+		     "the devices fell %.3f ms further behind their hosts with each step recorded: "
+		     "in "
+		     "the long run, a step would take what it takes them, %.3f ms",
+		     growth_ms, prediction->measured_step_ms + growth_ms);
+}
+
+static void note_overlap(TachoPrediction *prediction)
+{
+	if (prediction->predicted_kernel_overlap_pct <
+	    prediction->baseline_kernel_overlap_pct + MIN_NOTED_OVERLAP_PCT)
+		return;
+	note(prediction,
+	     "devices run several kernels at once for %.1f %% of the time that they run any, as "
+	     "recorded for %.1f %%: what these take from each other is not in the prediction, "
+	     "which is too good by that",
+	     prediction->predicted_kernel_overlap_pct, prediction->baseline_kernel_overlap_pct);
+}
+
+static void note_all(TachoPrediction *prediction)
+{
+	const TachoGraph *graph = prediction->graph;
+
+	if (prediction->recording_share >= MIN_NOTED_SHARE)
+		note(prediction,
+		     "recording took %.1f %% of what ranks compute, which predictions leave out",
+		     100 * prediction->recording_share);
+	if (graph->taken_share > 0)
+		note(prediction, "moving bytes takes %.1f %% of what a rank computes meanwhile",
+		     100 * graph->taken_share);
+	if (graph->device_taken_share > 0)
+		note(prediction,
+		     "moving bytes between devices takes %.1f %% of what a device computes "
+		     "meanwhile",
+		     100 * graph->device_taken_share);
+	note_lag(prediction);
+	note_overlap(prediction);
+	for (guint i = 0; i < tacho_graph_n_notes(graph); i++)
+		note(prediction, "%s", tacho_graph_borrow_note(graph, i));
+	for (guint32 i = 0; i < graph->groups->len; i++)
+		note_group(prediction, i);
+}
+
+TachoGraph *replay_build_graph(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
+			       GError **error)
+{
+	g_autoptr(TachoGraph) graph = NULL;
+
+	if (first_step >= 0 || last_step >= 0)
+		return tacho_graph_build(timeline, first_step, last_step, error);
+	graph = tacho_graph_build(timeline, 1, -1, NULL);
+	if (graph)
+		return g_steal_pointer(&graph);
+	return tacho_graph_build(timeline, -1, -1, error);
+}
+
+TachoPrediction *prediction_new(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
+				GError **error)
+{
+	g_autoptr(TachoPrediction) prediction = g_new0(TachoPrediction, 1);
+	const GArray *steps;
+
+	prediction->notes = g_ptr_array_new_with_free_func(g_free);
+	prediction->graph = replay_build_graph(timeline, first_step, last_step, error);
+	if (!prediction->graph)
+		return NULL;
+	steps = prediction->graph->steps;
+	prediction->n_ranks = timeline->ranks->len;
+	prediction->n_steps = steps->len;
+	prediction->first_step = g_array_index(steps, guint32, 0);
+	prediction->last_step = g_array_index(steps, guint32, steps->len - 1);
+	return g_steal_pointer(&prediction);
+}
+
+gboolean prediction_play(TachoPrediction *prediction, const gchar *const *what_ifs,
+			 guint n_what_ifs, GError **error)
+{
+	g_autoptr(TachoReplay) baseline = NULL;
+
+	prediction->peak_memory_bytes = peak_memory_bytes(prediction->graph->timeline);
+	graph_find_memory(prediction->graph);
+	baseline = play_baseline(prediction, error);
+	if (!baseline || !play_unrecorded(prediction, baseline, error))
+		return FALSE;
+	g_clear_pointer(&baseline, tacho_replay_free);
+	if (!play_changed(prediction, what_ifs, n_what_ifs, error))
+		return FALSE;
+	prediction->predicted_kernel_overlap_pct = 100 * replay_kernel_overlap(prediction->replay);
+	note_all(prediction);
+	return TRUE;
+}
+
+void prediction_explain(TachoPrediction *prediction)
+{
+	struct memory_peak peak;
+
+	prediction->path_step = typical_step(prediction->replay);
+	replay_critical_path(prediction->replay, prediction->path_step, &prediction->critical_path,
+			     &prediction->path_summary, &prediction->path_ends_on_device);
+	prediction->n_device_bound_steps = replay_n_device_bound_steps(prediction->replay);
+	prediction->utilisation = replay_utilisation(prediction->replay);
+	peak = replay_memory_peak(prediction->replay, TRUE);
+	prediction->predicted_peak_memory_bytes = peak.bytes;
+	prediction->peak_rank = rank_copies_number(prediction->graph, peak.rank_index);
+	prediction->peak_owners = peak.owners;
+	prediction->memory_curve = peak.curve;
+	prediction->memory_peaks = peak.peaks;
+	if (peak.owners)
+		prediction->peak_memory = memory_label(peak.device);
+}
+
+TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what_ifs,
+			       guint n_what_ifs, gint64 first_step, gint64 last_step,
+			       GError **error)
+{
+	g_autoptr(TachoPrediction) prediction =
+		prediction_new(timeline, first_step, last_step, error);
+
+	if (!prediction || !prediction_play(prediction, what_ifs, n_what_ifs, error))
+		return NULL;
+	prediction_explain(prediction);
+	return g_steal_pointer(&prediction);
+}
+
+gboolean tacho_prediction_unfold(TachoPrediction *prediction, GError **error)
+{
+	g_autoptr(TachoGraph) unfolded = graph_unfold(prediction->graph, error);
+	g_autoptr(TachoReplay) replay = NULL;
+
+	if (!unfolded)
+		return FALSE;
+	replay = tacho_replay_run(unfolded, error);
+	if (!replay)
+		return FALSE;
+	prediction->unfolded_ranks = graph_n_ranks(unfolded);
+	prediction->unfolded_pieces = tacho_graph_n_nodes(unfolded);
+	prediction->unfolded_step_ms = median_step_ms(replay);
+	return TRUE;
+}
+
+void tacho_prediction_free(TachoPrediction *prediction)
+{
+	if (!prediction)
+		return;
+	g_clear_pointer(&prediction->critical_path, tacho_table_free);
+	g_clear_pointer(&prediction->path_summary, tacho_table_free);
+	g_clear_pointer(&prediction->utilisation, tacho_table_free);
+	g_clear_pointer(&prediction->sensitivity, tacho_table_free);
+	g_clear_pointer(&prediction->jobs, tacho_table_free);
+	g_clear_pointer(&prediction->peak_owners, tacho_table_free);
+	g_clear_pointer(&prediction->memory_curve, tacho_table_free);
+	g_clear_pointer(&prediction->memory_peaks, tacho_table_free);
+	g_free(prediction->peak_memory);
+	g_clear_pointer(&prediction->recordings, tacho_table_free);
+	g_clear_pointer(&prediction->notes, g_ptr_array_unref);
+	g_clear_pointer(&prediction->predicted_steps, g_array_unref);
+	g_clear_pointer(&prediction->sample_medians, g_array_unref);
+	g_free(prediction->shown_recording);
+	tacho_replay_free(prediction->replay);
+	tacho_graph_free(prediction->graph);
+	g_free(prediction);
+}
