@@ -175,18 +175,20 @@ const gchar *cli_prefix(void)
 	return prefix;
 }
 
-static struct sigaction sigpipe_before;
+static struct sigaction sigpipe_before, sigxfsz_before;
 
-void cli_ignore_sigpipe(void)
+void cli_ignore_write_signals(void)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	sigaction(SIGPIPE, &ignore, &sigpipe_before);
+	sigaction(SIGXFSZ, &ignore, &sigxfsz_before);
 }
 
-void cli_restore_sigpipe(void)
+void cli_restore_write_signals(void)
 {
 	sigaction(SIGPIPE, &sigpipe_before, NULL);
+	sigaction(SIGXFSZ, &sigxfsz_before, NULL);
 }
 
 int cli_finish(const gchar *command, int status)

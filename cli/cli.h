@@ -43,8 +43,8 @@ const gchar *cli_prefix(void);
 
 /* From here on, writes into a closed pipe fail with EPIPE, which cli_finish() takes for the end; and
  * what a child does before it executes a program, to which SIGPIPE shall be what it was to us. */
-void cli_ignore_sigpipe(void);
-void cli_restore_sigpipe(void);
+void cli_ignore_write_signals(void);
+void cli_restore_write_signals(void);
 
 /* End stdout: flush and see whether everything was written. Returns `status`, or CLI_BAD with a
  * message when it was not (disk full). A closed pipe is not an error. */

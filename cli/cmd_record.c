@@ -16,6 +16,7 @@
 #include "option_values.h"
 #include "run_folder.h"
 #include "torch_probe.h"
+#include "trace/run_losses.h"
 #include "trace/trace_layout.h"
 
 static const gchar usage[] = "-- COMMAND [ARGUMENT...]";
@@ -296,11 +297,16 @@ static void say_what_was_recorded(const struct recording *recording)
 
 	if (recording->options->is_quiet)
 		return;
-	if (n_traces == 0)
+	if (run_losses_count(recording->folder->path))
+		fprintf(stderr,
+			"tacho: not everything could be recorded: tacho info %s says what was "
+			"lost\n",
+			recording->options->output);
+	if (n_traces == 0 && !run_losses_count(recording->folder->path))
 		fprintf(stderr, "tacho: nothing was recorded: no process of the job used a library "
 				"that tacho "
 				"watches (PyTorch, BLAS, oneDNN), or TCP\n");
-	else
+	else if (n_traces)
 		fprintf(stderr,
 			"tacho: recorded %u process%s, %s, in %s\ntacho: next: tacho report %s\n",
 			n_traces, n_traces == 1 ? "" : "es", size, recording->options->output,

@@ -143,7 +143,7 @@ static pid_t start(gchar **command, gchar **environment, GError **error)
 		return -1;
 	}
 	if (pid == 0) {
-		cli_restore_sigpipe();
+		cli_restore_write_signals();
 		execvpe(command[0], command, environment);
 		cause = errno;
 		if (write(report[1], &cause, sizeof(cause)) < 0)

@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 {
 	give_memory_back();
 	setlocale(LC_CTYPE, "");
-	cli_ignore_sigpipe();
+	cli_ignore_write_signals();
 	if (argc < 2) {
 		print_help(stderr);
 		return CLI_BAD;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "trace/packet_cut.h"
+#include "trace/run_losses.h"
 #include "trace/trace_layout.h"
 
 static gint64 unix_ns(void)
@@ -121,6 +122,15 @@ static void register_run(RunFolder *folder, const gchar *command)
 		g_clear_pointer(&folder->registry_entry, g_free);
 }
 
+/* Made while there is room for it: the agents add to it where there is no room for anything else. */
+static void make_losses(const RunFolder *folder)
+{
+	static const gchar head[] = "# what could not be recorded: process, host, records, cause\n";
+	g_autofree gchar *file = g_build_filename(folder->path, TRACE_LOSSES_FILE, NULL);
+
+	g_file_set_contents_full(file, head, -1, G_FILE_SET_CONTENTS_NONE, 0600, NULL);
+}
+
 /* The command line as a shell would take it, in valid UTF-8. */
 static gchar *quote_command(gchar **command)
 {
@@ -162,6 +172,7 @@ RunFolder *run_folder_new(const gchar *path, gchar **command, guint n_ranks, gbo
 	g_key_file_set_integer(folder->facts, "run", "ranks", (gint)n_ranks);
 	if (!write_facts(folder, error))
 		return NULL;
+	make_losses(folder);
 	register_run(folder, line);
 	return g_steal_pointer(&folder);
 }
@@ -202,6 +213,10 @@ void run_folder_child_ended(RunFolder *folder, guint number, int wait_status)
 
 void run_folder_ended(RunFolder *folder)
 {
+	g_autofree gchar *losses = g_build_filename(folder->path, TRACE_LOSSES_FILE, NULL);
+
+	if (!run_losses_count(folder->path))
+		g_unlink(losses);
 	g_key_file_set_int64(folder->facts, "run", "end_unix_ns", unix_ns());
 	write_facts(folder, NULL);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "agent/loader_watch.h"
+#include "agent/losses.h"
 #include "agent/probe_loader.h"
 #include "agent/process_trace.h"
 #include "agent/settings.h"
@@ -49,6 +50,7 @@ static void __attribute__((constructor)) start(void)
 	agent_settings_read(&settings);
 	if (!*settings.run_dir)
 		return;
+	losses_configure(&settings);
 	if (!process_trace_configure(&settings) || !streams_configure(&settings)) {
 		tacho_say("not recording: TACHO_RUN_DIR or TACHO_CLOCK cannot be used");
 		return;

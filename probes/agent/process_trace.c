@@ -13,6 +13,7 @@
 
 #include "agent/declared_clock.h"
 #include "agent/identity.h"
+#include "agent/losses.h"
 #include "agent/settings.h"
 #include "common/probe.h"
 
@@ -400,6 +401,7 @@ bool process_trace_open(void)
 		if (getrandom(uuid, sizeof(uuid), 0) == sizeof(uuid) && make_folder()) {
 			__atomic_store_n(&state, OPEN, __ATOMIC_RELEASE);
 		} else {
+			losses_note(0, strerror(errno));
 			tacho_say("cannot record process %d in %s: %s", (int)getpid(),
 				  config.run_dir, strerror(errno));
 			state = FAILED;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/declared_clock.h"
+#include "agent/losses.h"
 #include "agent/process_trace.h"
 #include "agent/settings.h"
 #include "agent/stream_file.h"
@@ -173,6 +174,17 @@ static void thread_ends(void *stream_pointer)
 	call_helper();
 }
 
+static uint32_t noted_generation; /* atomic: of the process that has written of its losses */
+
+/* A thread without a first file has no place to count what it drops: that it does is noted, once. */
+static void note_homeless(int cause)
+{
+	uint32_t generation = tacho_process->generation;
+
+	if (__atomic_exchange_n(&noted_generation, generation, __ATOMIC_RELAXED) != generation)
+		losses_note(0, strerror(cause));
+}
+
 static void say_lost(int cause)
 {
 	tacho_say("records are being lost, the job goes on: cannot write %s: %s",
@@ -191,6 +203,7 @@ static bool open_stream(struct tacho_writer *writer)
 		stream->number, 0, stream->tid,
 		start_bytes > FIRST_FILE_BYTES ? start_bytes : FIRST_FILE_BYTES, start_bytes);
 	if (!stream->current) {
+		note_homeless(errno);
 		say_lost(errno);
 		free(stream);
 		return false;
@@ -570,6 +583,7 @@ static void start_helper(void)
 	if (!helper.is_started) {
 		__atomic_store_n(&helper.is_started, true, __ATOMIC_RELEASE);
 		sigfillset(&all);
+		sigdelset(&all, SIGBUS); /* it touches files that somebody may cut */
 		pthread_sigmask(SIG_SETMASK, &all, &before); /* the job's signals are the job's */
 		pthread_attr_init(&attributes);
 		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -694,6 +708,8 @@ static void close_streams(void *exit_status)
 	bool is_locked;
 
 	adopt_drops(&tacho_writer);
+	if (homeless_drops)
+		losses_note(homeless_drops, "threads without a file of their own");
 	write_mark(exit_class, *(const int *)exit_status, 0, "");
 	if (!__atomic_exchange_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST))
 		return;

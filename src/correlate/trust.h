@@ -27,6 +27,7 @@
 	TRUST_KIND(duplicate_rank, ONE, 20, "")                                                    \
 	TRUST_KIND(unknown_rank, ONE, 10, "")                                                      \
 	TRUST_KIND(bad_text, ONE, 5, "")                                                           \
+	TRUST_KIND(unrecorded_process, ONE, 60, "what processes did that could not be recorded")   \
 	TRUST_KIND(killed_process, ONE, 10, "what came after the records end")                     \
 	TRUST_KIND(impossible_time, SLICES, 60, "")                                                \
 	TRUST_KIND(no_times, ONE, 100, "")                                                         \

@@ -20,6 +20,7 @@
 #include "trace/process_facts.h"
 #include "trace/process_reader.h"
 #include "trace/rank_table.h"
+#include "trace/run_losses.h"
 #include "trace/run_merge.h"
 #include "trace/run_paths.h"
 #include "trace/source.h"
@@ -361,6 +362,7 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 				 reader->is_guess, error))
 		return FALSE;
 	one_job_add_problems(reader->timeline, &reader->paths, reader->processes);
+	run_losses_add_problems(reader->timeline, &reader->paths);
 	add_processes(reader);
 	if (!merge(reader, error))
 		return FALSE;
