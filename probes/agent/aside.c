@@ -118,8 +118,13 @@ static signal_set hold_signals(signal_set held)
 {
 	signal_set before = 0;
 
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &held, &before, sizeof(before));
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before, sizeof(before));
 	return before;
+}
+
+static void let_signals_go(signal_set before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }
 
 static bool has_file_size_signal(void)
@@ -149,6 +154,7 @@ bool tacho_run_aside(void (*function)(void *argument), void *argument)
 
 	if (is_aside) {
 		function(argument);
+		errno = cause;
 		return true;
 	}
 	before = hold_signals(~FAULTS);
@@ -164,7 +170,7 @@ bool tacho_run_aside(void (*function)(void *argument), void *argument)
 			take_file_size_signal();
 		give_back_stack(stack);
 	}
-	hold_signals(before);
+	let_signals_go(before);
 	errno = cause;
 	return stack != NULL;
 }

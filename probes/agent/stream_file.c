@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/declared_clock.h"
+#include "agent/file_fault.h"
 #include "agent/process_trace.h"
 #include "common/probe.h"
 #include "trace/packet_cut.h"
@@ -119,6 +120,7 @@ static int fill_file(struct stream_file *file, int fd, size_t ready_bytes)
 		file->packet = NULL;
 		return -errno;
 	}
+	file->fault_number = file_fault_watch(file->packet, file->size_bytes);
 	status = make_ready(file, fd, ready_bytes);
 	if (status < 0)
 		return status;
@@ -185,7 +187,9 @@ void stream_file_free(struct stream_file *file)
 {
 	if (!file)
 		return;
-	if (file->packet)
+	if (file->packet) {
+		file_fault_forget(file->fault_number);
 		munmap(file->packet, file->size_bytes);
+	}
 	free(file);
 }

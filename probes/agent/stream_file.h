@@ -23,6 +23,7 @@ struct stream_file {
 	size_t size_bytes;	      /* of the file and the mapping */
 	size_t ready_bytes;	      /* from the front; atomic, only grows */
 	uint32_t stream, index, tid;
+	int fault_number;	   /* file_fault.h */
 	bool has_async;		   /* another thread may end a slice in it */
 	struct stream_file *older; /* of the same stream */
 };

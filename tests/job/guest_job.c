@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -149,6 +150,61 @@ static int no_files(void)
 	return n > 0 ? 0 : 1;
 }
 
+/* --- files that are cut while they are mapped ----------------------------------------------- */
+
+static sigjmp_buf after_fault;
+
+static void on_bus(int signal_number)
+{
+	(void)signal_number;
+	siglongjmp(after_fault, 1);
+}
+
+/* A store behind the end of a mapped file of its own: its own affair. */
+static int fault(const char *path, int is_caught)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	char *page;
+
+	if (fd < 0 || ftruncate(fd, 4096) < 0)
+		return 1;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED || ftruncate(fd, 0) < 0)
+		return 1;
+	if (is_caught)
+		signal(SIGBUS, on_bus);
+	record("before", 100); /* the agent comes after the job's handler */
+	puts("faults");
+	fflush(stdout);
+	if (sigsetjmp(after_fault, 1) == 0)
+		*(volatile char *)page = 1;
+	puts("caught");
+	return 5;
+}
+
+static void *try_in_thread(void *unused)
+{
+	try_to_record("thread", 1000);
+	return unused;
+}
+
+/* Somebody cuts every file of the recording; then the job goes on, in this thread and in others. */
+static int cut(void)
+{
+	pthread_t thread;
+
+	record("before", 1000);
+	if (getenv("TACHO_RUN_DIR"))
+		if (system("for f in \"$TACHO_RUN_DIR\"/*/[0-9]*; do LD_PRELOAD= truncate -s 0 "
+			   "\"$f\"; done"))
+			return 1;
+	try_to_record("after", 1000);
+	if (pthread_create(&thread, NULL, try_in_thread, NULL) == 0)
+		pthread_join(thread, NULL);
+	puts("went on");
+	return 6;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "", *argument = argc > 2 ? argv[2] : "";
@@ -177,6 +233,12 @@ int main(int argc, char **argv)
 		return daemonize(argument);
 	if (strcmp(mode, "fill") == 0)
 		return fill(argument);
+	if (strcmp(mode, "fault") == 0)
+		return fault(argument, 0);
+	if (strcmp(mode, "catch") == 0)
+		return fault(argument, 1);
+	if (strcmp(mode, "cut") == 0)
+		return cut();
 	if (strcmp(mode, "files") == 0)
 		return no_files();
 	if (strcmp(mode, "cat") == 0) {
