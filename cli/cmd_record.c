@@ -16,6 +16,7 @@
 #include "option_values.h"
 #include "run_folder.h"
 #include "torch_probe.h"
+#include "trace/call_filters.h"
 #include "trace/run_losses.h"
 #include "trace/trace_layout.h"
 
@@ -198,6 +199,16 @@ static gchar **put_first(gchar **environment, const gchar *variable, const gchar
 	return g_environ_setenv(environment, variable, joined, TRUE);
 }
 
+/* `last` behind the variable's value, if it has one: what the user preloads keeps its place. */
+static gchar **put_last(gchar **environment, const gchar *variable, const gchar *last)
+{
+	const gchar *value = g_environ_getenv(environment, variable);
+	g_autofree gchar *joined =
+		value && *value ? g_strconcat(value, ":", last, NULL) : g_strdup(last);
+
+	return g_environ_setenv(environment, variable, joined, TRUE);
+}
+
 /* The libraries to preload, the agent first; NULL (said why) where they cannot be. */
 static gchar *preload_list(const struct recording *recording)
 {
@@ -235,11 +246,13 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	g_autofree gchar *start =
 		g_build_filename(cli_prefix(), "share", "tacho", "python", "start", NULL);
 	g_autofree gchar *torch_dir = torch_probe_cache_path();
+	g_autofree gchar *filters = g_strdup_printf("%" G_GUINT64_FORMAT, call_filters_count());
 	gchar **environment;
 
 	if (!preload)
 		return NULL;
-	environment = put_first(g_get_environ(), "LD_PRELOAD", preload);
+	environment = put_last(g_get_environ(), "LD_PRELOAD", preload);
+	environment = g_environ_setenv(environment, "TACHO_FILTERS", filters, TRUE);
 	environment = g_environ_setenv(environment, "TACHO_RUN_DIR", recording->folder->path, TRUE);
 	environment = g_environ_setenv(environment, "TACHO_CLOCK", clock, TRUE);
 	if (recording->options->steps)

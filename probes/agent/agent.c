@@ -14,6 +14,7 @@
 #include "agent/stream.h"
 #include "agent/thread_start.h"
 #include "common/probe.h"
+#include "trace/call_filters.h"
 
 static struct agent_settings settings;
 
@@ -44,11 +45,20 @@ static void at_quick_exit_handler(void)
 	streams_close(EXIT_SUCCESS);
 }
 
+/* The sanitizer's runtime wants to be the first library that is loaded, or ends the program; behind the agent,
+ * which hands on to it, it works as well. */
+TACHO_EXPORT const char *__asan_default_options(void);
+
+TACHO_EXPORT const char *__asan_default_options(void)
+{
+	return "verify_asan_link_order=0";
+}
+
 static void __attribute__((constructor)) start(void)
 {
 	thread_start_find();
 	agent_settings_read(&settings);
-	if (!*settings.run_dir)
+	if (!*settings.run_dir || call_filters_count() > settings.filters)
 		return;
 	losses_configure(&settings);
 	if (!process_trace_configure(&settings) || !streams_configure(&settings)) {

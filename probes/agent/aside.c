@@ -8,7 +8,7 @@
  *                                              |                               |
  *     hook <-- [stack given back, signals let go] <----------------------------+
  *
- * (1) It takes no lock, so it may wait for one: of the loader, of malloc(), of the agent.
+ * (1) It holds no lock of its own, so it may wait for one: of the loader, of malloc(), of the agent.
  * (2) Signals are held while it runs, but for those of faults: a handler could jump out of it, and one that
  *     uses the thread's signal stack would begin at its top, over a caller that is on it already.
  * (3) No cancellation happens in it.
@@ -32,7 +32,10 @@ typedef uint64_t signal_set;
 #define FAULTS                                                                                     \
 	(SET_OF(SIGSEGV) | SET_OF(SIGBUS) | SET_OF(SIGFPE) | SET_OF(SIGILL) | SET_OF(SIGTRAP))
 
-static char *spare; /* atomic */
+/* Nobody waits for it: who finds it locked takes a new stack. A mutex, since a job's thread sanitizer sees
+ * by it that one thread has done with a stack before the next begins. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char *spare;
 static TACHO_THREAD_LOCAL bool is_aside __attribute__((tls_model("initial-exec")));
 
 /* --- on another stack ----------------------------------------------------------------------- */
@@ -91,8 +94,13 @@ void tacho_call_on_stack(void *end, any_function *function, void *argument)
 /* Its lowest page is none: who runs over the end meets a fault. */
 static char *take_stack(void)
 {
-	char *stack = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+	char *stack = NULL;
 
+	if (pthread_mutex_trylock(&lock) == 0) {
+		stack = spare;
+		spare = NULL;
+		pthread_mutex_unlock(&lock);
+	}
 	if (stack)
 		return stack;
 	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
@@ -105,10 +113,15 @@ static char *take_stack(void)
 
 static void give_back_stack(char *stack)
 {
-	char *nothing = NULL;
+	bool is_kept = false;
 
-	if (!__atomic_compare_exchange_n(&spare, &nothing, stack, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
+	if (pthread_mutex_trylock(&lock) == 0) {
+		is_kept = !spare;
+		if (is_kept)
+			spare = stack;
+		pthread_mutex_unlock(&lock);
+	}
+	if (!is_kept)
 		munmap(stack, STACK_BYTES);
 }
 

@@ -150,7 +150,7 @@ void loader_watch_check_from(const void *caller)
 {
 	struct check asked = { .caller = caller };
 
-	if (!__atomic_load_n(&n_watches, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&n_watches, __ATOMIC_ACQUIRE) || !tacho_is_alive())
 		return;
 	dl_iterate_phdr(read_adds, &asked.adds);
 	if (asked.adds == __atomic_load_n(&adds_seen, __ATOMIC_ACQUIRE) ||

@@ -34,6 +34,8 @@
 #define HELPER_STACK_BYTES (256u * KB)
 #define CLOCK_TRIES	   8
 #define CLOCK_HASTE_NS	   20000u
+#define LEAVE_TRIES	   2000
+#define LEAVE_WAIT_US	   1000
 
 struct tacho_stream {
 	struct tacho_stream
@@ -67,6 +69,7 @@ static uint64_t homeless_drops;	     /* atomic: of threads that have no stream *
 static uint32_t n_streams;
 static pthread_key_t thread_end_key;
 static bool has_thread_end_key;
+static bool has_left; /* for good, and all its children */
 static pid_t own_pid; /* a vfork child shares all this, and must not end it */
 static uint32_t thread_class, exit_class, clock_class, thread_name_class;
 
@@ -76,8 +79,26 @@ static struct {
 	pthread_mutex_t start;
 	bool is_started; /* atomic */
 	uint32_t calls;	 /* futex */
+	pid_t tid;	 /* atomic; 0: it has not run */
 	struct tacho_stream *own_stream;
 } helper = { .is_working = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_MUTEX_INITIALIZER };
+
+/* A job's thread sanitizer does not see the atomic operations here, only what is allocated in one thread and
+ * freed in another: where it is there, it is told who hands over to whom. */
+extern void __tsan_release(void *address) __attribute__((weak));
+extern void __tsan_acquire(void *address) __attribute__((weak));
+
+static void tell_released(void)
+{
+	if (__tsan_release)
+		__tsan_release(&streams);
+}
+
+static void tell_acquired(void)
+{
+	if (__tsan_acquire)
+		__tsan_acquire(&streams);
+}
 
 static struct tacho_stream *first_stream(void)
 {
@@ -169,9 +190,11 @@ static void thread_ends(void *stream_pointer)
 	stream->kept_bytes = (size_t)(writer->cursor - (char *)writer->packet);
 	stream->current->has_async = writer->has_async;
 	memset(writer, 0, sizeof(*writer));
+	tell_released();
 	__atomic_store_n(&stream->writer, NULL, __ATOMIC_RELEASE);
 	__atomic_store_n(&stream->has_ended, true, __ATOMIC_RELEASE);
-	call_helper();
+	if (tacho_is_alive())
+		call_helper();
 }
 
 static uint32_t noted_generation; /* atomic: of the process that has written of its losses */
@@ -216,6 +239,7 @@ static bool open_stream(struct tacho_writer *writer)
 	if (!grant(writer, stream->current))
 		writer->limit = writer->cursor;
 	read_thread_name((pid_t)stream->tid, stream->name);
+	tell_released();
 	do {
 		stream->next = first_stream();
 	} while (!__atomic_compare_exchange_n(&streams, &stream->next, stream, false,
@@ -231,6 +255,7 @@ static void adopt(struct tacho_writer *writer, struct stream_file *file)
 {
 	struct tacho_stream *stream = writer->stream;
 
+	tell_acquired();
 	stream->current->has_async = writer->has_async;
 	file->older = stream->current;
 	file->packet->discarded = stream->discarded;
@@ -402,6 +427,7 @@ static int make_spare(struct tacho_stream *stream, const struct stream_file *fil
 	if (!spare)
 		return -errno;
 	stream->newest_index = spare->index;
+	tell_released();
 	__atomic_store_n(&stream->spare, spare, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -494,6 +520,7 @@ static void tend_all(void)
 {
 	struct tacho_stream *next;
 
+	tell_acquired();
 	for (struct tacho_stream *stream = first_stream(); stream; stream = next) {
 		next = stream->next;
 		tend(stream);
@@ -562,6 +589,7 @@ static void *help(void *unused)
 	(void)unused;
 	pthread_setname_np(pthread_self(), "tacho");
 	tacho_writer.is_inside = 1;
+	__atomic_store_n(&helper.tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	while (tacho_is_alive()) {
 		__atomic_store_n(&helper.calls, 0, __ATOMIC_SEQ_CST);
 		work(&last_s);
@@ -588,7 +616,8 @@ static void start_helper(void)
 		pthread_attr_init(&attributes);
 		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 		pthread_attr_setstacksize(&attributes, HELPER_STACK_BYTES);
-		if (thread_start_real(&thread, &attributes, help, NULL) != 0)
+		/* As the job would: in front of libc's may stand who must know every thread. */
+		if (thread_start_first(&thread, &attributes, help, NULL) != 0)
 			tacho_say("cannot start the helper thread: long recordings will lose "
 				  "records");
 		pthread_attr_destroy(&attributes);
@@ -702,15 +731,12 @@ bool streams_configure(const struct agent_settings *settings)
 	return true;
 }
 
-static void close_streams(void *exit_status)
+/* The files end where their threads may have written. */
+static void cut_streams(void)
 {
 	struct timespec deadline;
 	bool is_locked;
 
-	adopt_drops(&tacho_writer);
-	if (homeless_drops)
-		losses_note(homeless_drops, "threads without a file of their own");
-	write_mark(exit_class, *(const int *)exit_status, 0, "");
 	if (!__atomic_exchange_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST))
 		return;
 	/* The helper is at most a few system calls from done; a disk that hangs is not waited for.
@@ -718,6 +744,7 @@ static void close_streams(void *exit_status)
 	clock_gettime(CLOCK_REALTIME, &deadline);
 	deadline.tv_sec += 2;
 	is_locked = pthread_mutex_timedlock(&helper.is_working, &deadline) == 0;
+	tell_acquired();
 	for (struct tacho_stream *stream = is_locked ? first_stream() : NULL; stream;
 	     stream = stream->next) {
 		if (__atomic_load_n(&stream->has_ended, __ATOMIC_ACQUIRE))
@@ -729,6 +756,47 @@ static void close_streams(void *exit_status)
 	}
 	if (is_locked)
 		pthread_mutex_unlock(&helper.is_working);
+}
+
+static void close_streams(void *exit_status)
+{
+	adopt_drops(&tacho_writer);
+	if (homeless_drops)
+		losses_note(homeless_drops, "threads without a file of their own");
+	write_mark(exit_class, *(const int *)exit_status, 0, "");
+	cut_streams();
+}
+
+static bool helper_is_gone(void)
+{
+	pid_t tid = __atomic_load_n(&helper.tid, __ATOMIC_ACQUIRE);
+
+	if (!__atomic_load_n(&helper.is_started, __ATOMIC_ACQUIRE))
+		return true;
+	return tid && syscall(SYS_tgkill, own_pid, tid, 0) < 0;
+}
+
+static void leave(void *cause)
+{
+	losses_note(0, cause);
+	tacho_say("recording of process %d ends here, the job goes on: %s", (int)getpid(),
+		  (const char *)cause);
+	cut_streams();
+	__atomic_store_n(&helper.calls, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &helper.calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	for (int i = 0; i < LEAVE_TRIES && !helper_is_gone(); i++)
+		usleep(LEAVE_WAIT_US);
+}
+
+void streams_leave(const char *cause)
+{
+	if (!tacho_is_alive() || getpid() != own_pid)
+		return;
+	has_left = true;
+	tacho_recording_set(false);
+	if (process_trace_is_open())
+		tacho_run_aside(leave, (void *)cause);
+	__atomic_store_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST);
 }
 
 void streams_close(int exit_status)
@@ -768,6 +836,7 @@ void streams_after_fork(bool is_child)
 	memset(&tacho_writer, 0, sizeof(tacho_writer));
 	__atomic_store_n(&helper.is_started, false, __ATOMIC_RELEASE);
 	helper.calls = 0;
-	if (tacho_process != &idle_process)
+	helper.tid = 0;
+	if (tacho_process != &idle_process && !has_left)
 		fill_process_page(tacho_process);
 }

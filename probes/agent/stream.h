@@ -26,6 +26,10 @@ bool streams_configure(const struct agent_settings *settings);
 /* The process ends: write the exit record, end recording, cut the files. Once. */
 void streams_close(int exit_status);
 
+/* End the process's recording for good, now, as it is about to become unable to go on, because of `cause`:
+ * afterwards no thread of the agent runs, and forked children record nothing either. */
+void streams_leave(const char *cause);
+
 void streams_before_fork(void);
 void streams_after_fork(bool is_child);
 

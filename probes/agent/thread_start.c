@@ -17,11 +17,20 @@ struct start {
 	uint32_t parent_tid;
 };
 
-static create_function *real;
+static create_function *real, *first;
 
 void thread_start_find(void)
 {
 	real = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
+	first = (create_function *)dlsym(RTLD_DEFAULT, "pthread_create");
+}
+
+int thread_start_first(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+		       void *argument)
+{
+	if (!first)
+		thread_start_find();
+	return first ? first(thread, attributes, start, argument) : EAGAIN;
 }
 
 int thread_start_real(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
@@ -48,7 +57,7 @@ TACHO_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribu
 	int status;
 
 	loader_watch_check();
-	if (!tacho_is_alive())
+	if (!tacho_is_alive() || tacho_writer.is_busy) /* busy: it is the agent's helper */
 		return thread_start_real(thread, attributes, function, argument);
 	start = malloc(sizeof(*start));
 	if (!start)

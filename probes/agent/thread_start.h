@@ -8,6 +8,10 @@
 int thread_start_real(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
 		      void *argument);
 
+/* The first definition in the process, which is not ours where a sanitizer is linked into the program. */
+int thread_start_first(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+		       void *argument);
+
 /* Look pthread_create() up before anybody calls it with little stack. */
 void thread_start_find(void);
 

@@ -269,7 +269,7 @@ TACHO_EXPORT int epoll_ctl(int epoll_fd, int operation, int fd, struct epoll_eve
 {
 	int result = real()->epoll_ctl(epoll_fd, operation, fd, event);
 
-	if (result == 0 && operation == EPOLL_CTL_ADD && is_started)
+	if (result == 0 && operation == EPOLL_CTL_ADD && is_wanted())
 		socket_fd_joins_epoll(fd, epoll_fd);
 	return result;
 }

@@ -20,8 +20,8 @@
 #define N_THREADS     4
 #define AGENT_CLASSES 4 /* it declares its own first; all others are the tests' slices */
 
-int thread_start_real(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
-		      void *argument)
+int thread_start_first(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+		       void *argument)
 {
 	return pthread_create(thread, attributes, start, argument);
 }
