@@ -116,6 +116,10 @@ typedef enum {
 typedef enum {
 	TACHO_CLOCK_OF_HOST, /* all processes of its host */
 	TACHO_CLOCK_OF_FILE, /* only those of its file: times count from a moment of its own */
+	/* Only those of its file, but others may have the same one: its host is a guess. Of OTHER_HOST it is none, however,
+	 * that has another name. */
+	TACHO_CLOCK_OF_SOME_HOST,
+	TACHO_CLOCK_OF_OTHER_HOST,
 } TachoClockScope;
 
 /* How the times of a clock's processes came to be comparable with those of others. */
@@ -138,6 +142,7 @@ typedef struct {
 	gint64 uncertainty_ns; /* its times, after the alignment, are right to so much ... */
 	gint64 inner_uncertainty_ns; /* ... and from the first to the last thing that bounds it */
 	gdouble drift_uncertainty;
+	gint64 own_doubt_ns; /* how far times of its own ranks may be off, if they have different ones */
 	guint32 n_bounds;	/* of its offset, that were weighed */
 	guint32 n_contradicted; /* ... and that the alignment does not keep */
 } TachoClock;

@@ -80,6 +80,7 @@ static gint64 clock_doubt(const TachoTimeline *timeline, const TachoCollective *
 {
 	const TachoClock *first = clock_of(timeline, member_at(timeline, row, 0));
 	gint64 doubt_ns = first ? first->uncertainty_ns : 0;
+	gint64 own_doubt_ns = first ? first->own_doubt_ns : 0;
 	gboolean is_one_clock = TRUE;
 
 	for (guint32 i = 1; i < row->n_members; i++) {
@@ -90,7 +91,7 @@ static gint64 clock_doubt(const TachoTimeline *timeline, const TachoCollective *
 		is_one_clock &= clock == first;
 		doubt_ns = MAX(doubt_ns, clock ? clock->uncertainty_ns : 0);
 	}
-	return MAX(is_one_clock ? 0 : doubt_ns, timeline->resolution_ns);
+	return MAX(is_one_clock ? own_doubt_ns : doubt_ns, timeline->resolution_ns);
 }
 
 static guint32 last_member(const TachoTimeline *timeline, const TachoCollective *row)

@@ -7,6 +7,7 @@
  *     link_graph_work          slices, rows that an importer made
  *     link_kernels             slices, flows that an importer made, graphs' work
  *     link_queued_collectives  slices
+ *     settle_hosts             slices, marks, what queued a collective
  *     align_clocks             slices, marks, flows of messages and of what queued a collective
  *     match_collectives        slices, marks
  *     pair_sends               slices, marks, collectives
@@ -63,6 +64,7 @@ static void check_content(TachoTimeline *timeline)
 void tacho_correlate(TachoTimeline *timeline)
 {
 	correlate_each(timeline);
+	settle_hosts(timeline);
 	align_clocks(timeline);
 	correlate_all(timeline);
 	check_content(timeline);

@@ -43,6 +43,7 @@ void link_messages(TachoTimeline *timeline, const struct thread_index *threads);
 void find_buckets(TachoTimeline *timeline);
 void find_ring_steps(const struct message_order *order, const struct work_index *works,
 		     const struct member_index *members);
+void settle_hosts(TachoTimeline *timeline);
 void align_clocks(TachoTimeline *timeline);
 void check_alignment(TachoTimeline *timeline);
 
