@@ -116,6 +116,15 @@ static void read_distributed_info(struct json_scan *scan, struct kineto_facts *f
 	}
 }
 
+static guint count_elements(struct json_scan *scan)
+{
+	guint n = 0;
+
+	for (gboolean is_list = json_enter(scan, '['); is_list && json_element(scan); n++)
+		json_skip(scan);
+	return n;
+}
+
 /* Keep a member as it stands; the rest of a very long one is cut off. */
 static void keep_property(struct kineto_facts *facts, const struct json_text *key,
 			  const gchar *begin, const gchar *end)
@@ -138,6 +147,8 @@ static void read_fact(struct json_scan *scan, const struct json_text *key,
 	begin = scan->at;
 	if (JSON_TEXT_IS(key, "distributedInfo")) {
 		read_distributed_info(scan, facts);
+	} else if (JSON_TEXT_IS(key, "deviceProperties")) {
+		facts->n_devices = count_elements(scan);
 	} else if (JSON_TEXT_IS(key, "baseTimeNanoseconds")) {
 		json_fixed(scan, 0, &facts->base_ns);
 	} else if (JSON_TEXT_IS(key, "host_name") && !facts->host) {

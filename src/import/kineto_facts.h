@@ -18,6 +18,7 @@ struct kineto_facts {
 	gboolean is_object; /* the array is a member, not all there is */
 	gboolean has_distributed_info;
 	gint32 rank, world_size; /* -1: not told */
+	guint n_devices;	 /* in "deviceProperties": that the process could see */
 	gsize head_offset;	 /* how far the head could be read */
 	gint64 base_ns;		 /* "baseTimeNanoseconds": all times are since then */
 	gchar *host;		 /* NULL: not told */

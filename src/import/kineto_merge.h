@@ -13,6 +13,7 @@ struct kineto_part {
 	struct kineto_file *file;
 	guint number;	      /* for import.c */
 	guint32 host;	      /* string id */
+	guint8 clock_scope;   /* TachoClockScope */
 	guint32 main_process; /* row, TACHO_NONE: none yet */
 	guint32 aside;	      /* track of what is told of the whole file, TACHO_NONE: none yet */
 	guint32 foreign;      /* index of the reader of its args */

@@ -148,15 +148,33 @@ static gint compare_ranks(gconstpointer first, gconstpointer second, gpointer da
 	return a < b ? -1 : a > b;
 }
 
-/* Most files do not tell their host. Ranks that use a device of the same number are on different ones, and
- * launchers fill one host after the other: in the order of ranks, a device that comes again begins the
- * next host. */
+/* Whether devices have the numbers that they have on their host. A process that was given one device of several
+ * (CUDA_VISIBLE_DEVICES, launchers that do so for each rank) calls it number 0. */
+static gboolean are_numbers_of_hosts(const struct kineto_merge *merge, const GArray *seen)
+{
+	for (guint i = 0; i < merge->files.n; i++)
+		if (merge->files.files[i].facts.n_devices > 1)
+			return TRUE;
+	for (guint i = 0; i < seen->len; i++) {
+		const struct kineto_key *key = &g_array_index(seen, struct seen_track, i).key;
+
+		if (key->role == KINETO_ON_STREAM && key->pid > 0)
+			return TRUE;
+	}
+	return FALSE;
+}
+
+/* Most files do not tell their host. Ranks that use a device of the same number are on different ones, if all could see
+ * the others' devices, and launchers fill one host after the other: in the order of ranks, a device that comes again
+ * begins the next host. That is a guess (host_guess.c of correlate). */
 static void name_hosts(struct kineto_merge *merge, const GArray *seen)
 {
 	g_autofree guint *order = g_new(guint, merge->files.n);
 	g_autoptr(GHashTable) devices =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	g_autofree gchar *name = g_strdup("unknown");
+	TachoClockScope guessed = are_numbers_of_hosts(merge, seen) ? TACHO_CLOCK_OF_OTHER_HOST
+								    : TACHO_CLOCK_OF_SOME_HOST;
 	guint n_hosts = 1;
 
 	for (guint i = 0; i < merge->files.n; i++)
@@ -167,6 +185,7 @@ static void name_hosts(struct kineto_merge *merge, const GArray *seen)
 
 		if (part->file->owner != order[i])
 			continue; /* its devices are the owner's */
+		part->clock_scope = part->file->facts.host ? TACHO_CLOCK_OF_HOST : guessed;
 		if (!part->file->facts.host && !add_devices(seen, order[i], devices)) {
 			g_hash_table_remove_all(devices);
 			add_devices(seen, order[i], devices);
@@ -186,6 +205,7 @@ static guint32 add_process(struct kineto_merge *merge, const struct kineto_part 
 	const struct kineto_facts *facts = &part->file->facts;
 	TachoProcess process = {
 		.host = part->host,
+		.clock_scope = part->clock_scope,
 		.rank = kineto_file_rank(part->file),
 		.local_rank = -1,
 		.world_size = facts->world_size,
