@@ -9,7 +9,7 @@
  * as one piece of work on each thread and stream, each of as many times what a pass came to take there. */
 #include "edit/pass_copies.h"
 #include "edit/graph_memory.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 #define MAX_PASSES 65536
 #define MAX_COPIES 16
@@ -25,17 +25,17 @@ static guint32 count_nodes(const struct pass_nodes *pass)
 	return n;
 }
 
-static gboolean choose_copies(const struct pass_nodes *pass, const gchar *what_if, guint32 n_more,
-			      guint32 *ret_n_copies, GError **error)
+static gboolean choose_copies(const struct pass_nodes *pass, const struct change *change,
+			      guint32 n_more, guint32 *ret_n_copies, GError **error)
 {
 	guint32 n_nodes = count_nodes(pass);
 	guint32 n_copies = MIN(MIN(n_more, MAX_COPIES), MAX_ADDED / MAX(n_nodes, 1u));
 
 	if (n_copies < MIN(n_more, MIN_COPIES))
-		return what_if_refuse(error, what_if,
-				      "a pass of all steps has %u nodes, too many to play it "
-				      "several times: choose one step",
-				      n_nodes);
+		return change_refuse(error, change,
+				     "a pass of all steps has %u nodes, too many to play it "
+				     "several times: choose one step",
+				     n_nodes);
 	*ret_n_copies = n_copies;
 	return TRUE;
 }
@@ -54,14 +54,14 @@ static void note_passes(TachoGraph *graph, guint32 n_copies, guint32 n_more)
 			n_copies, n_more);
 }
 
-static gboolean accumulate(TachoGraph *graph, const struct pass_nodes *pass, const gchar *what_if,
-			   guint32 n_more, GError **error)
+static gboolean accumulate(TachoGraph *graph, const struct pass_nodes *pass,
+			   const struct change *change, guint32 n_more, GError **error)
 {
 	guint32 n_copies = 0;
 
 	if (n_more == 0)
 		return TRUE;
-	if (!choose_copies(pass, what_if, n_more, &n_copies, error))
+	if (!choose_copies(pass, change, n_more, &n_copies, error))
 		return FALSE;
 	memory_accumulate(graph);
 	if (!pass_copies_add(graph, pass, n_copies, n_more, error))
@@ -71,20 +71,21 @@ static gboolean accumulate(TachoGraph *graph, const struct pass_nodes *pass, con
 	return TRUE;
 }
 
-gboolean what_if_accumulate(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			    GError **error)
+gboolean parse_accumulate(struct change *change, const gchar *text, GError **error)
+{
+	return quantity_parse_count(text, 1, MAX_PASSES, &change->value.count) ||
+	       change_refuse(error, change, "it is accumulate=N, N from 1 to %u", MAX_PASSES);
+}
+
+gboolean apply_accumulate(TachoGraph *graph, const struct change *change, GError **error)
 {
 	struct pass_nodes pass;
-	guint32 n_passes;
 	gboolean is_done;
 
-	if (!quantity_parse_count(text, 1, MAX_PASSES, &n_passes))
-		return what_if_refuse(error, what_if, "it is accumulate=N, N from 1 to %u",
-				      MAX_PASSES);
 	if (graph->has_passes)
-		return what_if_refuse(error, what_if, "there is an accumulate already");
-	is_done = pass_nodes_find(&pass, graph, what_if, error) &&
-		  accumulate(graph, &pass, what_if, n_passes - 1, error);
+		return change_refuse(error, change, "there is an accumulate already");
+	is_done = pass_nodes_find(&pass, graph, change, error) &&
+		  accumulate(graph, &pass, change, change->value.count - 1, error);
 	pass_nodes_release(&pass);
 	return is_done;
 }

@@ -13,7 +13,7 @@
 
 #include "graph/rank_copies.h"
 #include "edit/collective_plan.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 #include "edit/bucket_plan.h"
 
 #define FIRST_CAP_BYTES (1024 * 1024) /* kDefaultFirstBucketBytes */
@@ -94,8 +94,8 @@ guint32 buffer_plan(const struct graph_gradient *gradients, guint32 n_gradients,
 
 /* How gradients are packed. */
 struct bucket_rule {
-	const gchar *what_if; /* whole, for messages */
-	guint64 cap_bytes;    /* PyTorch's rule */
+	const struct change *change; /* for messages */
+	guint64 cap_bytes;	     /* PyTorch's rule */
 	/* guint32, gradients in each bucket, in their order, then all others; or NULL */
 	const GArray *counts;
 };
@@ -135,10 +135,10 @@ static const struct graph_gradient *gradients_of(const struct pass_edit *edit, g
 
 static gboolean refuse(const struct pass_edit *edit, GError **error, const gchar *reason)
 {
-	return what_if_refuse(error, edit->rule->what_if, "in step %u, %s",
-			      edit->passes[0] ? edit->passes[0]->step
-					      : g_array_index(edit->graph->steps, guint32, 0),
-			      reason);
+	return change_refuse(error, edit->rule->change, "in step %u, %s",
+			     edit->passes[0] ? edit->passes[0]->step
+					     : g_array_index(edit->graph->steps, guint32, 0),
+			     reason);
 }
 
 static gboolean check_ranks(const struct pass_edit *edit, GError **error)
@@ -453,8 +453,8 @@ static gboolean check_passes(struct pass_edit *edit, guint8 *fits, guint32 *ret_
 			*ret_model = g_array_index(edit->transfers, guint32, 0);
 	}
 	if (n_fitting == 0 && n_refused == 0)
-		return what_if_refuse(error, edit->rule->what_if,
-				      "no collective of gradients was seen in a backward pass");
+		return change_refuse(error, edit->rule->change,
+				     "no collective of gradients was seen in a backward pass");
 	if (n_refused >= MAX(n_fitting, 1u)) {
 		g_propagate_error(error, g_steal_pointer(&first_error));
 		return FALSE;
@@ -539,36 +539,45 @@ static gboolean rebucket(TachoGraph *graph, const struct bucket_rule *rule, GErr
 	return is_done;
 }
 
-gboolean what_if_bucket_mb(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			   GError **error)
+gboolean parse_bucket_mb(struct change *change, const gchar *text, GError **error)
 {
-	struct bucket_rule rule = { what_if, 0, NULL };
 	struct quantity value;
 
 	if (!quantity_parse(text, UNITS_NONE, &value) || value.form != QUANTITY_PLAIN ||
 	    value.number <= 0 || value.number > 1e6)
-		return what_if_refuse(error, what_if,
-				      "it is bucket_mb=N, in MiB, more than 0 and at most 1000000");
-	rule.cap_bytes = (guint64)(value.number * 1024 * 1024);
+		return change_refuse(error, change,
+				     "it is bucket_mb=N, in MiB, more than 0 and at most 1000000");
+	change->value.bytes = (guint64)(value.number * 1024 * 1024);
+	return TRUE;
+}
+
+gboolean apply_bucket_mb(TachoGraph *graph, const struct change *change, GError **error)
+{
+	struct bucket_rule rule = { change, change->value.bytes, NULL };
+
 	return rebucket(graph, &rule, error);
 }
 
-gboolean what_if_fusion(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean parse_fusion(struct change *change, const gchar *text, GError **error)
 {
 	g_auto(GStrv) words = g_strsplit(text, ",", -1);
-	g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(guint32));
-	struct bucket_rule rule = { what_if, 0, counts };
 
+	change->counts = g_array_new(FALSE, FALSE, sizeof(guint32));
 	for (guint i = 0; words[i]; i++) {
 		guint32 n;
 
 		if (!quantity_parse_count(words[i], 1, G_MAXINT32, &n))
-			return what_if_refuse(error, what_if,
-					      "it is fusion=N,N...: gradients in each bucket, in "
-					      "the order they come");
-		g_array_append_val(counts, n);
+			return change_refuse(error, change,
+					     "it is fusion=N,N...: gradients in each bucket, in "
+					     "the order they come");
+		g_array_append_val(change->counts, n);
 	}
-	if (counts->len == 0)
-		return what_if_refuse(error, what_if, "it names no bucket");
+	return change->counts->len > 0 || change_refuse(error, change, "it names no bucket");
+}
+
+gboolean apply_fusion(TachoGraph *graph, const struct change *change, GError **error)
+{
+	struct bucket_rule rule = { change, 0, change->counts };
+
 	return rebucket(graph, &rule, error);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "edit/collective_plan.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 #define MAX_PARTS 4096		    /* of one collective */
 #define MAX_ADDED (8 * 1000 * 1000) /* nodes */
@@ -237,7 +237,7 @@ static gboolean partition_servers(TachoGraph *graph, guint64 part_bytes)
 }
 
 /* Not more than a graph can well hold. */
-static gboolean check_number(const struct partition *partition, const gchar *what_if,
+static gboolean check_number(const struct partition *partition, const struct change *change,
 			     GError **error)
 {
 	guint64 n_added = 0;
@@ -246,14 +246,14 @@ static gboolean check_number(const struct partition *partition, const gchar *wha
 		const struct split *split = split_at(partition, i);
 
 		if (split->n_parts > MAX_PARTS)
-			return what_if_refuse(error, what_if,
-					      "a collective would have more than %u parts",
-					      MAX_PARTS);
+			return change_refuse(error, change,
+					     "a collective would have more than %u parts",
+					     MAX_PARTS);
 		n_added += (guint64)(split->n_parts - 1) * split->members->len;
 	}
 	if (n_added > MAX_ADDED)
-		return what_if_refuse(error, what_if, "it would add %" G_GUINT64_FORMAT " nodes",
-				      n_added);
+		return change_refuse(error, change, "it would add %" G_GUINT64_FORMAT " nodes",
+				     n_added);
 	return TRUE;
 }
 
@@ -267,27 +267,33 @@ static void make_parts(struct partition *partition)
 		order_parts(partition, split_at(partition, i));
 }
 
-gboolean what_if_partition_mb(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			      GError **error)
+gboolean parse_partition_mb(struct change *change, const gchar *text, GError **error)
 {
 	struct quantity value;
-	struct partition partition;
-	gboolean is_good, is_done;
 
 	if (!quantity_parse(text, UNITS_NONE, &value) || value.form != QUANTITY_PLAIN ||
 	    value.number < 0.001 || value.number > 1e6)
-		return what_if_refuse(error, what_if,
-				      "it is partition_mb=N, in MiB, from 0.001 to 1000000");
+		return change_refuse(error, change,
+				     "it is partition_mb=N, in MiB, from 0.001 to 1000000");
+	change->value.bytes = (guint64)(value.number * 1024 * 1024);
+	return TRUE;
+}
+
+gboolean apply_partition_mb(TachoGraph *graph, const struct change *change, GError **error)
+{
+	struct partition partition;
+	gboolean is_good, is_done;
+
 	graph_fold_hops(graph);
-	partition_init(&partition, graph, (guint64)(value.number * 1024 * 1024));
-	is_good = check_number(&partition, what_if, error);
+	partition_init(&partition, graph, change->value.bytes);
+	is_good = check_number(&partition, change, error);
 	is_done = partition.splits->len > 0;
 	if (is_good)
 		make_parts(&partition);
 	partition_release(&partition);
 	if (!is_good)
 		return FALSE;
-	if (!partition_servers(graph, (guint64)(value.number * 1024 * 1024)) && !is_done)
-		return what_if_refuse(error, what_if, "no all-reduce of the steps is larger");
+	if (!partition_servers(graph, change->value.bytes) && !is_done)
+		return change_refuse(error, change, "no all-reduce of the steps is larger");
 	return TRUE;
 }

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 /* What contains a slice, or is it. */
 enum within { WITHIN_AUTOGRAD = 1 << 0, WITHIN_ACCUMULATION = 1 << 1 };
@@ -132,23 +132,23 @@ static void end_within(struct finding *finding, enum within within, gsize n_cell
 	memcpy(last_ns, found_ns, n_cells * sizeof(*last_ns));
 }
 
-static gboolean refuse_without(const struct finding *finding, const gchar *what_if, guint32 node,
-			       gboolean is_any, GError **error)
+static gboolean refuse_without(const struct finding *finding, const struct change *change,
+			       guint32 node, gboolean is_any, GError **error)
 {
 	if (!is_any)
-		return what_if_refuse(error, what_if,
-				      "no backward pass was seen in the steps (operations of "
-				      "autograd::engine, torch::autograd::AccumulateGrad): where "
-				      "a pass ends cannot be told");
-	return what_if_refuse(error, what_if,
-			      "rank %d shows no backward pass in step %u: where the pass ends "
-			      "cannot be told",
-			      graph_node_rank(finding->graph, node),
-			      graph_node_at(finding->graph, node)->step);
+		return change_refuse(error, change,
+				     "no backward pass was seen in the steps (operations of "
+				     "autograd::engine, torch::autograd::AccumulateGrad): where "
+				     "a pass ends cannot be told");
+	return change_refuse(error, change,
+			     "rank %d shows no backward pass in step %u: where the pass ends "
+			     "cannot be told",
+			     graph_node_rank(finding->graph, node),
+			     graph_node_at(finding->graph, node)->step);
 }
 
 /* Also marks the threads' nodes. */
-static gboolean find_firsts(struct finding *finding, const gchar *what_if, gsize n_cells,
+static gboolean find_firsts(struct finding *finding, const struct change *change, gsize n_cells,
 			    GError **error)
 {
 	const TachoGraph *graph = finding->graph;
@@ -166,13 +166,13 @@ static gboolean find_firsts(struct finding *finding, const gchar *what_if, gsize
 			continue;
 		cell = cell_of(finding, node, step);
 		if (pass->last_ns[cell] == G_MININT64)
-			return refuse_without(finding, what_if, i, is_any, error);
+			return refuse_without(finding, change, i, is_any, error);
 		if (node->begin_ns > pass->last_ns[cell])
 			continue;
 		pass->step_of[i] = step;
 		pass->first_ns[cell] = MIN(pass->first_ns[cell], node->begin_ns);
 	}
-	return is_any || refuse_without(finding, what_if, 0, is_any, error);
+	return is_any || refuse_without(finding, change, 0, is_any, error);
 }
 
 /* --- devices and collectives ------------------------------------------------------------------ */
@@ -324,8 +324,8 @@ static void mark_ways(struct finding *finding)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-gboolean pass_nodes_find(struct pass_nodes *pass, const TachoGraph *graph, const gchar *what_if,
-			 GError **error)
+gboolean pass_nodes_find(struct pass_nodes *pass, const TachoGraph *graph,
+			 const struct change *change, GError **error)
 {
 	gsize n_cells = (gsize)graph_n_own_ranks(graph) * graph->steps->len;
 	struct finding finding = { .pass = pass, .graph = graph };
@@ -344,7 +344,7 @@ gboolean pass_nodes_find(struct pass_nodes *pass, const TachoGraph *graph, const
 	end_with_buckets(&finding);
 	end_within(&finding, WITHIN_ACCUMULATION, n_cells);
 	end_within(&finding, WITHIN_AUTOGRAD, n_cells);
-	is_found = find_firsts(&finding, what_if, n_cells, error);
+	is_found = find_firsts(&finding, change, n_cells, error);
 	if (is_found) {
 		finding.left_out = g_hash_table_new(NULL, NULL);
 		find_queued(&finding);

@@ -2,7 +2,7 @@
 #ifndef TACHO_PASS_NODES_H
 #define TACHO_PASS_NODES_H
 
-#include "graph/graph_internal.h"
+#include "edit/change.h"
 
 struct pass_nodes {
 	guint32 n_nodes, n_steps;
@@ -16,8 +16,8 @@ struct pass_nodes {
 
 /* Of this job's ranks. TACHO_GRAPH_ERROR_WHAT_IF: a rank's step has no backward pass, or none that can be told. To be
  * released in both cases. */
-gboolean pass_nodes_find(struct pass_nodes *pass, const TachoGraph *graph, const gchar *what_if,
-			 GError **error);
+gboolean pass_nodes_find(struct pass_nodes *pass, const TachoGraph *graph,
+			 const struct change *change, GError **error);
 void pass_nodes_release(struct pass_nodes *pass);
 
 /* A thread of a rank. */

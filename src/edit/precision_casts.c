@@ -16,7 +16,7 @@
 #include "analyze/op_flops.h"
 #include "edit/precision.h"
 #include "edit/graph_memory.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 /* --- what is cast ----------------------------------------------------------------------------- */
 
@@ -176,7 +176,7 @@ void precision_place_casts(struct precision *precision)
 			g_array_append_val(insertions, insertion);
 	}
 	if (insertions->len > 0)
-		what_if_insert(graph, insertions);
+		change_insert(graph, insertions);
 }
 
 /* --- their memory ----------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 
 #include "graph/graph_split.h"
 #include "graph/rank_copies.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 /* --- which ------------------------------------------------------------------------------------ */
 
@@ -43,70 +43,82 @@ static guint32 find_rank(const TachoGraph *graph, guint32 n_asked, guint64 numbe
 }
 
 /* RANK or FIRST-LAST; `text` goes behind it. */
-static gboolean parse_range(const gchar **text, guint64 *ret_first, guint64 *ret_last)
+static gboolean parse_range(const gchar **text, struct rank_range *ret_range)
 {
-	guint64 first, last;
 	gchar *end;
 
 	if (!g_ascii_isdigit(**text))
 		return FALSE;
-	first = last = g_ascii_strtoull(*text, &end, 10);
+	ret_range->first = ret_range->last = g_ascii_strtoull(*text, &end, 10);
 	if (*end == '-') {
 		if (!g_ascii_isdigit(end[1]))
 			return FALSE;
-		last = g_ascii_strtoull(end + 1, &end, 10);
+		ret_range->last = g_ascii_strtoull(end + 1, &end, 10);
 	}
 	*text = end;
-	*ret_first = first;
-	*ret_last = last;
-	return first <= last;
+	return ret_range->first <= ret_range->last;
 }
 
-static gboolean mean_range(const TachoGraph *graph, const gchar *what_if, const guint8 *is_present,
-			   guint64 first, guint64 last, guint8 *is_meant, GError **error)
+gboolean change_parse_ranks(struct change *change, const gchar **text, const gchar *ends,
+			    GError **error)
+{
+	const gchar *at = *text;
+
+	if (!g_ascii_isdigit(*at))
+		return TRUE;
+	change->ranks = g_array_new(FALSE, FALSE, sizeof(struct rank_range));
+	for (;; at++) {
+		struct rank_range range;
+
+		if (!parse_range(&at, &range))
+			return change_refuse(error, change,
+					     "ranks are named as 4, as 4-7, or as 0,4-7");
+		if (!*at || (*at != ',' && !strchr(ends, *at)))
+			return change_refuse(error, change,
+					     "behind ranks, named as 4, as 4-7, or as 0,4-7, "
+					     "comes a '%c'",
+					     ends[strlen(ends) - 1]);
+		g_array_append_val(change->ranks, range);
+		if (*at != ',')
+			break;
+	}
+	*text = at + 1;
+	return TRUE;
+}
+
+static gboolean mean_range(const TachoGraph *graph, const struct change *change,
+			   const guint8 *is_present, const struct rank_range *range,
+			   guint8 *is_meant, GError **error)
 {
 	guint32 n_asked = rank_copies_n_asked(graph);
 
-	for (guint64 number = first; number <= last; number++) {
+	for (guint64 number = range->first; number <= range->last; number++) {
 		guint32 rank = find_rank(graph, n_asked, number);
 
 		if (rank == TACHO_NONE || !is_present[rank])
-			return what_if_refuse(error, what_if,
-					      "the run has no rank %" G_GUINT64_FORMAT, number);
+			return change_refuse(error, change,
+					     "the run has no rank %" G_GUINT64_FORMAT, number);
 		is_meant[rank] = 1;
 	}
 	return TRUE;
 }
 
-gboolean rank_choice_parse(const TachoGraph *graph, const gchar *what_if, const gchar **text,
-			   const gchar *ends, struct rank_choice *ret_choice, GError **error)
+gboolean rank_choice_init(struct rank_choice *choice, const TachoGraph *graph,
+			  const struct change *change, GError **error)
 {
 	guint32 n_asked = rank_copies_n_asked(graph);
-	guint64 first, last;
 	g_autofree guint8 *is_present = NULL;
-	const gchar *at = *text;
 
-	*ret_choice = (struct rank_choice){ NULL, NULL, 0 };
-	if (!g_ascii_isdigit(*at))
+	*choice = (struct rank_choice){ NULL, NULL, 0 };
+	if (!change->ranks)
 		return TRUE;
 	is_present = find_present(graph, n_asked);
-	ret_choice->is_meant = g_new0(guint8, MAX(n_asked, 1u));
-	for (;; at++) {
-		if (!parse_range(&at, &first, &last))
-			return what_if_refuse(error, what_if,
-					      "ranks are named as 4, as 4-7, or as 0,4-7");
-		if (!*at || (*at != ',' && !strchr(ends, *at)))
-			return what_if_refuse(error, what_if,
-					      "behind ranks, named as 4, as 4-7, or as 0,4-7, "
-					      "comes a '%c'",
-					      ends[strlen(ends) - 1]);
-		if (!mean_range(graph, what_if, is_present, first, last, ret_choice->is_meant,
-				error))
+	choice->is_meant = g_new0(guint8, MAX(n_asked, 1u));
+	for (guint i = 0; i < change->ranks->len; i++)
+		if (!mean_range(graph, change, is_present,
+				&g_array_index(change->ranks, struct rank_range, i),
+				choice->is_meant, error))
 			return FALSE;
-		if (*at != ',')
-			break;
-	}
-	*text = at + 1;
 	return TRUE;
 }
 
@@ -118,15 +130,15 @@ void rank_choice_release(struct rank_choice *choice)
 
 /* --- what is of them -------------------------------------------------------------------------- */
 
-gboolean rank_choice_split(struct rank_choice *choice, TachoGraph *graph, const gchar *what_if,
-			   GError **error)
+gboolean rank_choice_split(struct rank_choice *choice, TachoGraph *graph,
+			   const struct change *change, GError **error)
 {
 	if (!choice->is_meant)
 		return TRUE;
 	choice->flags = graph_split(graph, choice->is_meant, error);
 	choice->n_flags = graph_n_own_ranks(graph);
 	if (!choice->flags)
-		g_prefix_error(error, "what-if '%s': ", what_if);
+		g_prefix_error(error, "what-if '%s': ", change->text);
 	return choice->flags != NULL;
 }
 

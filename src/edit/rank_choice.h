@@ -2,7 +2,7 @@
 #ifndef TACHO_RANK_CHOICE_H
 #define TACHO_RANK_CHOICE_H
 
-#include "graph/graph_internal.h"
+#include "edit/change.h"
 
 struct rank_choice {
 	guint8 *is_meant; /* of each rank asked for (graph/rank_copies.h); NULL: all are */
@@ -10,16 +10,14 @@ struct rank_choice {
 	guint32 n_flags;
 };
 
-/* Read the ranks that `text` begins with, up to one of `ends` (":=", say), into ret_choice, and move it behind that.
- * Where it begins with no digit, all ranks are meant and it stays. The caller releases what there
- * is of ret_choice, whatever is returned. TACHO_GRAPH_ERROR_WHAT_IF: they are not understood, or the job has no such
- * rank. */
-gboolean rank_choice_parse(const TachoGraph *graph, const gchar *what_if, const gchar **text,
-			   const gchar *ends, struct rank_choice *ret_choice, GError **error);
+/* The ranks of the change, in this graph. The caller releases the choice, whatever is returned.
+ * TACHO_GRAPH_ERROR_WHAT_IF: the job has no such rank. */
+gboolean rank_choice_init(struct rank_choice *choice, const TachoGraph *graph,
+			  const struct change *change, GError **error);
 
 /* Let ranks that are meant be played apart from those that are not: nodes get other numbers (graph/graph_split.h). */
-gboolean rank_choice_split(struct rank_choice *choice, TachoGraph *graph, const gchar *what_if,
-			   GError **error);
+gboolean rank_choice_split(struct rank_choice *choice, TachoGraph *graph,
+			   const struct change *change, GError **error);
 
 /* After that: whether it is of the rank, and of what a node does; what is of no rank, or of another job, is not. */
 gboolean rank_choice_has(const struct rank_choice *choice, guint32 rank_index);

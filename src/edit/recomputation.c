@@ -295,7 +295,7 @@ static void insert_on_hosts(TachoGraph *graph, const GArray *agains)
 
 	for (guint i = 0; i < agains->len; i++)
 		g_array_append_val(insertions, g_array_index(agains, struct again, i).insertion);
-	what_if_insert(graph, insertions);
+	change_insert(graph, insertions);
 }
 
 static void insert(struct recomputation *recomputation, const GArray *agains)
@@ -338,39 +338,35 @@ static guint recompute(struct recomputation *recomputation)
 	return n_agains;
 }
 
-static gboolean recompute_of_ranks(TachoGraph *graph, const gchar *what_if,
-				   struct rank_choice *ranks, const gchar *text, GError **error)
+gboolean parse_recompute(struct change *change, const gchar *text, GError **error)
 {
-	struct recomputation recomputation = { .graph = graph, .ranks = ranks };
-	const gchar *tilde = strchr(text, '~');
-	g_autofree gchar *kind = g_strndup(text, tilde ? (gsize)(tilde - text) : strlen(text));
-	g_autoptr(GRegex) regex = NULL;
+	const gchar *tilde;
 
-	if (!tilde || (strcmp(kind, "op") != 0 && strcmp(kind, "module") != 0 &&
-		       strcmp(kind, "annotation") != 0))
-		return what_if_refuse(error, what_if,
-				      "it is recompute:KIND~REGEX or recompute:RANKS:KIND~REGEX, "
-				      "KIND being op, module or annotation");
-	regex = what_if_parse_regex(what_if, tilde + 1, error);
-	if (!regex)
+	if (!change_parse_ranks(change, &text, ":", error))
 		return FALSE;
-	if (!rank_choice_split(ranks, graph, what_if, error))
-		return FALSE;
-	recomputation.kind = kind;
-	recomputation.regex = regex;
-	if (recompute(&recomputation) == 0)
-		return what_if_refuse(error, what_if,
-				      "no %s of that name has a backward pass in the steps", kind);
-	return TRUE;
+	tilde = strchr(text, '~');
+	change->kind = g_strndup(text, tilde ? (gsize)(tilde - text) : strlen(text));
+	if (!tilde || (strcmp(change->kind, "op") != 0 && strcmp(change->kind, "module") != 0 &&
+		       strcmp(change->kind, "annotation") != 0))
+		return change_refuse(error, change,
+				     "it is recompute:KIND~REGEX or recompute:RANKS:KIND~REGEX, "
+				     "KIND being op, module or annotation");
+	return change_parse_regex(change, tilde + 1, error);
 }
 
-gboolean what_if_recompute(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			   GError **error)
+gboolean apply_recompute(TachoGraph *graph, const struct change *change, GError **error)
 {
 	struct rank_choice ranks;
-	gboolean is_done = rank_choice_parse(graph, what_if, &text, ":", &ranks, error) &&
-			   recompute_of_ranks(graph, what_if, &ranks, text, error);
+	struct recomputation recomputation = {
+		.graph = graph, .ranks = &ranks, .kind = change->kind, .regex = change->regex
+	};
+	gboolean is_done = rank_choice_init(&ranks, graph, change, error) &&
+			   rank_choice_split(&ranks, graph, change, error);
 
+	if (is_done && recompute(&recomputation) == 0)
+		is_done = change_refuse(error, change,
+					"no %s of that name has a backward pass in the steps",
+					change->kind);
 	rank_choice_release(&ranks);
 	return is_done;
 }

@@ -3,7 +3,7 @@
 #ifndef TACHO_RECOMPUTATION_H
 #define TACHO_RECOMPUTATION_H
 
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 /* What is computed again before one backward pass. */
 struct again {

@@ -21,7 +21,7 @@
 #include "analyze/rank_activity.h"
 #include "base/quantile.h"
 #include "edit/pass_nodes.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 #include "trace/data_loading.h"
 
 #define MIN_FACTOR 0.001
@@ -210,7 +210,7 @@ static void scale_memory(struct batch *batch)
 	}
 }
 
-static gboolean change_batch(struct batch *batch, const gchar *what_if, GError **error)
+static gboolean change_batch(struct batch *batch, const struct change *change, GError **error)
 {
 	TachoGraph *graph = batch->graph;
 	guint32 n_ranks = MAX(graph_n_own_ranks(graph), 1u);
@@ -222,10 +222,10 @@ static gboolean change_batch(struct batch *batch, const gchar *what_if, GError *
 	find_devices(batch);
 	find_fixed(batch);
 	if (scale_work(batch) == 0)
-		return what_if_refuse(error, what_if, "no computation was seen in the passes");
+		return change_refuse(error, change, "no computation was seen in the passes");
 	scale_transfers(batch);
 	scale_memory(batch);
-	what_if_load_batches(graph, batch->factor);
+	change_load_batches(graph, batch->factor);
 	graph_note(
 		graph,
 		"a step takes in %g times the samples: computing and loading them goes with their "
@@ -239,20 +239,26 @@ static gboolean change_batch(struct batch *batch, const gchar *what_if, GError *
 	return TRUE;
 }
 
-gboolean what_if_batch(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean parse_batch(struct change *change, const gchar *text, GError **error)
 {
-	struct batch batch = { .graph = graph };
-	gboolean is_done;
+	gdouble *factor = &change->value.factor;
 
 	/* 64 would be a number of samples, and 64x is 64 times as many */
-	if (!quantity_parse_factor(text, &batch.factor) || batch.factor < MIN_FACTOR ||
-	    batch.factor > MAX_FACTOR || (batch.factor >= 1 && !g_str_has_suffix(text, "x")))
-		return what_if_refuse(error, what_if,
-				      "it is batch=F, times as many samples as recorded: 2x or "
-				      "0.5, from %g to %gx",
-				      MIN_FACTOR, MAX_FACTOR);
-	is_done = pass_nodes_find(&batch.pass, graph, what_if, error) &&
-		  change_batch(&batch, what_if, error);
+	if (!quantity_parse_factor(text, factor) || *factor < MIN_FACTOR || *factor > MAX_FACTOR ||
+	    (*factor >= 1 && !g_str_has_suffix(text, "x")))
+		return change_refuse(error, change,
+				     "it is batch=F, times as many samples as recorded: 2x or "
+				     "0.5, from %g to %gx",
+				     MIN_FACTOR, MAX_FACTOR);
+	return TRUE;
+}
+
+gboolean apply_batch(TachoGraph *graph, const struct change *change, GError **error)
+{
+	struct batch batch = { .graph = graph, .factor = change->value.factor };
+	gboolean is_done = pass_nodes_find(&batch.pass, graph, change, error) &&
+			   change_batch(&batch, change, error);
+
 	pass_nodes_release(&batch.pass);
 	g_free(batch.within);
 	g_free(batch.has_device);

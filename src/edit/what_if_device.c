@@ -18,7 +18,7 @@
 
 #include "analyze/op_work.h"
 #include "edit/rank_choice.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 /* Of all operations of a name: less is mostly the call, and what is taken out of it for recording. */
 #define MIN_TIME_NS    10000.0
@@ -44,25 +44,6 @@ struct device_edit {
 		*callers;  /* slices of operations whose arithmetic is that of others within them */
 	GHashTable *names; /* name -> struct name_sum */
 };
-
-static gboolean parse_factors(const gchar *text, struct rates *factors)
-{
-	g_auto(GStrv) words = g_strsplit(text, ",", -1);
-
-	*factors = (struct rates){ 1, 1 };
-	for (guint i = 0; words[i]; i++) {
-		gdouble *factor = g_str_has_prefix(words[i], "flops:")	 ? &factors->flops
-				  : g_str_has_prefix(words[i], "bytes:") ? &factors->bytes
-									 : NULL;
-
-		if (!factor || !quantity_parse_factor(words[i] + strlen("flops:"), factor) ||
-		    *factor <= 0)
-			return FALSE;
-		if (i > 0 && strncmp(words[i], words[0], strlen("flops:")) == 0)
-			return FALSE; /* twice the same */
-	}
-	return words[0] != NULL;
-}
 
 static gboolean is_scaled(const struct device_edit *edit, const struct graph_node *node)
 {
@@ -215,7 +196,7 @@ static gdouble known_share(const struct device_edit *edit, struct rates rates)
 
 /* Scale, where enough is known. */
 static gboolean change_rates_of(struct device_edit *edit, struct rates factors,
-				const gchar *what_if, GError **error)
+				const struct change *change, GError **error)
 {
 	struct rates rates = { 0, 0 };
 	gdouble share;
@@ -223,15 +204,15 @@ static gboolean change_rates_of(struct device_edit *edit, struct rates factors,
 	if (find_works(edit))
 		rates = recorded_rates(edit);
 	if (rates.bytes <= 0)
-		return what_if_refuse(error, what_if,
-				      "no operation of 10 us or more has shapes and a formula for "
-				      "what it computes");
+		return change_refuse(error, change,
+				     "no operation of 10 us or more has shapes and a formula for "
+				     "what it computes");
 	share = known_share(edit, rates);
 	if (share < MIN_KNOWN_SHARE)
-		return what_if_refuse(error, what_if,
-				      "only %.0f %% of the time of %s is of operations with shapes "
-				      "and a formula",
-				      100 * share, edit->has_devices ? "devices" : "operations");
+		return change_refuse(error, change,
+				     "only %.0f %% of the time of %s is of operations with shapes "
+				     "and a formula",
+				     100 * share, edit->has_devices ? "devices" : "operations");
 	graph_note(
 		edit->graph,
 		"of the time of %s %.0f %% has shapes and a formula, and is on another device; the "
@@ -242,21 +223,20 @@ static gboolean change_rates_of(struct device_edit *edit, struct rates factors,
 	return TRUE;
 }
 
-static gboolean change_rates(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
-			     struct rates factors, GError **error)
+static gboolean change_rates(TachoGraph *graph, const struct change *change,
+			     const struct rank_choice *ranks, GError **error)
 {
+	struct rates factors = { change->value.flops, change->value.bytes_moved };
 	struct device_edit edit = { .graph = graph,
 				    .ranks = ranks,
 				    .has_devices = graph_has_devices(graph) };
 	gboolean is_done;
 
-	if (!rank_choice_split(ranks, graph, what_if, error))
-		return FALSE;
 	edit.op_of = g_new(guint32, MAX(graph->nodes->len, 1u));
 	op_works_init(&edit.works, graph->timeline);
 	edit.callers = g_hash_table_new(NULL, NULL);
 	edit.names = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	is_done = change_rates_of(&edit, factors, what_if, error);
+	is_done = change_rates_of(&edit, factors, change, error);
 	g_hash_table_unref(edit.names);
 	g_hash_table_unref(edit.callers);
 	op_works_release(&edit.works);
@@ -264,38 +244,71 @@ static gboolean change_rates(TachoGraph *graph, const gchar *what_if, struct ran
 	return is_done;
 }
 
-static gboolean change_device(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
-			      const gchar *text, GError **error)
-{
-	struct rates factors;
+/* --- the change ------------------------------------------------------------------------------- */
 
+static gboolean parse_factors(struct change *change, const gchar *text)
+{
+	g_auto(GStrv) words = g_strsplit(text, ",", -1);
+
+	change->value.flops = change->value.bytes_moved = 1;
+	for (guint i = 0; words[i]; i++) {
+		gdouble *factor = g_str_has_prefix(words[i], "flops:") ? &change->value.flops
+				  : g_str_has_prefix(words[i], "bytes:")
+					  ? &change->value.bytes_moved
+					  : NULL;
+
+		if (!factor || !quantity_parse_factor(words[i] + strlen("flops:"), factor) ||
+		    *factor <= 0)
+			return FALSE;
+		if (i > 0 && strncmp(words[i], words[0], strlen("flops:")) == 0)
+			return FALSE; /* twice the same */
+	}
+	return words[0] != NULL;
+}
+
+/* NAME or NAME:RECORDED. */
+static gboolean parse_names(struct change *change, const gchar *text, GError **error)
+{
+	g_auto(GStrv) names = g_strsplit(text, ":", -1);
+
+	if (g_strv_length(names) < 1 || g_strv_length(names) > 2 || !*names[0])
+		return change_refuse(error, change,
+				     "it is device=flops:F,bytes:F, or one of the two, or "
+				     "device=NAME, or device=NAME:RECORDED");
+	change->name = g_strdup(names[0]);
+	change->recorded = g_strdup(names[1]);
+	return change_check_device(change, change->name, error) &&
+	       (!names[1] || change_check_device(change, names[1], error));
+}
+
+gboolean parse_device(struct change *change, const gchar *text, GError **error)
+{
 	if (!g_str_has_prefix(text, "flops:") && !g_str_has_prefix(text, "bytes:"))
-		return what_if_named_device(graph, what_if, ranks, text, error);
-	if (!parse_factors(text, &factors))
-		return what_if_refuse(error, what_if,
-				      "it is device=flops:F,bytes:F, or one of the two, or "
-				      "device=NAME; F being 0.5 or 2x, more than 0, up to "
-				      "1000000x");
-	return change_rates(graph, what_if, ranks, factors, error);
+		return parse_names(change, text, error);
+	return parse_factors(change, text) ||
+	       change_refuse(error, change,
+			     "it is device=flops:F,bytes:F, or one of the two, or "
+			     "device=NAME; F being 0.5 or 2x, more than 0, up to "
+			     "1000000x");
 }
 
-gboolean what_if_device(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean parse_device_of_ranks(struct change *change, const gchar *text, GError **error)
 {
-	struct rank_choice all = { NULL, NULL, 0 };
-
-	return change_device(graph, what_if, &all, text, error);
+	if (!g_ascii_isdigit(*text))
+		return change_refuse(error, change, "it is device:RANKS=NAME, as device:4-7=T4");
+	return change_parse_ranks(change, &text, "=", error) && parse_device(change, text, error);
 }
 
-gboolean what_if_device_of_ranks(TachoGraph *graph, const gchar *what_if, const gchar *text,
-				 GError **error)
+gboolean apply_device(TachoGraph *graph, const struct change *change, GError **error)
 {
 	struct rank_choice ranks;
-	gboolean is_done;
+	gboolean is_done = rank_choice_init(&ranks, graph, change, error);
 
-	if (!g_ascii_isdigit(*text))
-		return what_if_refuse(error, what_if, "it is device:RANKS=NAME, as device:4-7=T4");
-	is_done = rank_choice_parse(graph, what_if, &text, "=", &ranks, error) &&
-		  change_device(graph, what_if, &ranks, text, error);
+	if (is_done && change->name)
+		is_done = change_to_named_device(graph, change, &ranks, error);
+	else if (is_done)
+		is_done = rank_choice_split(&ranks, graph, change, error) &&
+			  change_rates(graph, change, &ranks, error);
 	rank_choice_release(&ranks);
 	return is_done;
 }

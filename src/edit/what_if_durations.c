@@ -4,7 +4,7 @@
 
 #include "base/quantile.h"
 #include "edit/duration_classes.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 typedef gdouble Middle(GArray *values);
 
@@ -70,17 +70,29 @@ static void set_class(TachoGraph *graph, const guint32 *nodes, guint32 n, Middle
 				   work_ns);
 }
 
-gboolean what_if_durations(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			   GError **error)
+gboolean parse_durations(struct change *change, const gchar *text, GError **error)
+{
+	static const gchar *const words[] = {
+		[CHANGE_MEASURED] = "measured", [CHANGE_MEAN] = "mean", [CHANGE_MEDIAN] = "median"
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(words); i++)
+		if (strcmp(text, words[i]) == 0) {
+			change->value.middle = i;
+			return TRUE;
+		}
+	return change_refuse(error, change, "it is durations=measured, mean or median");
+}
+
+gboolean apply_durations(TachoGraph *graph, const struct change *change, GError **error)
 {
 	struct duration_classes classes;
 	g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(gint64));
-	Middle *middle = strcmp(text, "mean") == 0 ? mean : median;
+	Middle *middle = change->value.middle == CHANGE_MEAN ? mean : median;
 
-	if (strcmp(text, "measured") == 0)
+	(void)error;
+	if (change->value.middle == CHANGE_MEASURED)
 		return TRUE;
-	if (middle == median && strcmp(text, "median") != 0)
-		return what_if_refuse(error, what_if, "it is durations=measured, mean or median");
 	duration_classes_init(&classes, graph);
 	for (guint32 i = 0; i < classes.n_classes; i++)
 		set_class(graph, classes.nodes + classes.first[i],

@@ -7,7 +7,7 @@
  * parts is not in it. A kernel that had waited for another stream begins a new one. */
 #include <string.h>
 
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 /* What was last on a stream. */
 struct last_work {
@@ -153,7 +153,7 @@ static void join_all(struct kernel_fusion *fusion)
 			continue;
 		now.is_matched =
 			node->kind == TACHO_NODE_DEVICE &&
-			what_if_slice_matches(graph, fusion->kind, fusion->regex, node->slice);
+			change_slice_matches(graph, fusion->kind, fusion->regex, node->slice);
 		fusion->n_matched += now.is_matched && graph_lane_at(graph, node->lane)->set == 0;
 		if (now.is_matched && before->is_matched &&
 		    have_one_thread(&graph->timeline->slices, before->slice, now.slice) &&
@@ -214,24 +214,25 @@ static void fuse(struct kernel_fusion *fusion)
 	g_free(fusion->has_event);
 }
 
-gboolean what_if_fuse(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean parse_fuse(struct change *change, const gchar *text, GError **error)
 {
-	struct kernel_fusion fusion = { .graph = graph };
-	g_autofree gchar *kind = NULL;
-	g_autoptr(GRegex) regex = NULL;
+	return change_parse_target(change, text, error);
+}
+
+gboolean apply_fuse(TachoGraph *graph, const struct change *change, GError **error)
+{
+	struct kernel_fusion fusion = { .graph = graph,
+					.kind = change->kind,
+					.regex = change->regex };
 	g_autoptr(GArray) joined = g_array_new(FALSE, FALSE, sizeof(struct joined));
 
-	if (!what_if_parse_target(what_if, text, &kind, &regex, error))
-		return FALSE;
 	if (!graph_has_devices(graph))
-		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
-	fusion.kind = kind;
-	fusion.regex = regex;
+		return change_refuse(error, change, "no kernels of a device were recorded");
 	fusion.joined = joined;
 	fuse(&fusion);
 	if (joined->len == 0)
-		return what_if_refuse(error, what_if,
-				      "no two kernels of such follow each other on a stream");
+		return change_refuse(error, change,
+				     "no two kernels of such follow each other on a stream");
 	graph_note(graph,
 		   "%u kernels of %u are part of the one before; what they take is as recorded",
 		   joined->len, fusion.n_matched);

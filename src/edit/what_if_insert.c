@@ -1,5 +1,5 @@
 /* what_if_insert: put work into a graph that was not recorded. */
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 static guint32 add_insertion(TachoGraph *graph, const struct insertion *insertion)
 {
@@ -14,7 +14,7 @@ static guint32 add_insertion(TachoGraph *graph, const struct insertion *insertio
 	return graph_add_node(graph, node);
 }
 
-void what_if_insert(TachoGraph *graph, const GArray *insertions)
+void change_insert(TachoGraph *graph, const GArray *insertions)
 {
 	guint32 n_nodes = graph->nodes->len;
 	guint n_edges = graph->edges->len;

@@ -16,16 +16,10 @@
 #include <math.h>
 #include <string.h>
 
-#include <tacho/correlate.h>
-#include <tacho/import.h>
-
-#include "base/quantile.h"
 #include "replay/replay_internal.h"
-#include "edit/what_if_internal.h"
-#include "predict/prediction.h"
+#include "edit/change_internal.h"
 
 #define MAX_ADDED     (8 * 1000 * 1000) /* nodes */
-#define MAX_NEED      (1u << 30)	/* times as many rounds, at once */
 #define ENOUGH_ROUNDS 2.0		/* times as long as this job was recorded, to begin with */
 
 struct visit {
@@ -351,21 +345,21 @@ static gint64 span_ns(const TachoGraph *graph)
 	return end_ns;
 }
 
-static gboolean choose_rounds(struct visit *visit, const gchar *what_if, GError **error)
+static gboolean choose_rounds(struct visit *visit, const struct change *change, GError **error)
 {
 	gdouble n_rounds;
 
 	visit->round_ns = span_ns(visit->other);
 	if (visit->round_ns <= 0)
-		return what_if_refuse(error, what_if, "its steps take no time");
+		return change_refuse(error, change, "its steps take no time");
 	n_rounds = ceil(ENOUGH_ROUNDS * (gdouble)span_ns(visit->graph) / (gdouble)visit->round_ns) *
 		   visit->graph->guest_rounds;
 	n_rounds = MAX(n_rounds, 1);
 	if (n_rounds * visit->other->nodes->len > MAX_ADDED)
-		return what_if_refuse(error, what_if,
-				      "to go on as long as this job, its recording would be "
-				      "repeated %.0f times, which are %.0f nodes: choose one step",
-				      n_rounds, n_rounds * visit->other->nodes->len);
+		return change_refuse(error, change,
+				     "to go on as long as this job, its recording would be "
+				     "repeated %.0f times, which are %.0f nodes: choose one step",
+				     n_rounds, n_rounds * visit->other->nodes->len);
 	visit->n_rounds = (guint32)n_rounds;
 	return TRUE;
 }
@@ -380,7 +374,7 @@ static void note_what_is_shared(TachoGraph *graph, gboolean is_common)
 }
 
 /* `text` is RUN[@TIME]; a name that holds an @ but no time behind the last one is whole. */
-static gchar *parse(const gchar *text, gint64 *ret_offset_ns)
+static gchar *parse_name(const gchar *text, gint64 *ret_offset_ns)
 {
 	const gchar *at = strrchr(text, '@');
 	struct quantity offset;
@@ -391,15 +385,6 @@ static gchar *parse(const gchar *text, gint64 *ret_offset_ns)
 		return g_strdup(text);
 	*ret_offset_ns = llround(offset.number);
 	return g_strndup(text, (gsize)(at - text));
-}
-
-/* What was read as a name whole, for what is behind its @ is no time. */
-static gboolean refuse_offset(const gchar *what_if, const gchar *text, GError **error)
-{
-	return what_if_refuse(error, what_if,
-			      "there is no '%s', and what is behind the @ is no time with a "
-			      "unit, as 5ms, up to a day",
-			      text);
 }
 
 static void add_guest(struct visit *visit)
@@ -444,21 +429,21 @@ static gboolean measure_lags(struct visit *visit, GError **error)
 	return TRUE;
 }
 
-static gboolean put_beside(TachoGraph *graph, TachoGraph *other, const gchar *path,
-			   gint64 offset_ns, const gchar *what_if, GError **error)
+static gboolean put_beside(TachoGraph *graph, const struct change *change, GError **error)
 {
+	const TachoGraph *other = change->job;
 	struct visit visit = { .graph = graph, .other = other };
 	g_autoptr(TachoReplay) alone = tacho_replay_run(other, error);
 	g_autoptr(GArray) steps = NULL;
 
-	if (!alone || !choose_rounds(&visit, what_if, error))
+	if (!alone || !choose_rounds(&visit, change, error))
 		return FALSE;
 	steps = replay_step_times(alone);
 	visit.guest = (struct graph_guest){
-		.name = tacho_timeline_intern(graph->timeline, path, -1),
+		.name = tacho_timeline_intern(graph->timeline, change->name, -1),
 		.n_ranks = other->timeline->ranks->len,
 		.n_steps = steps->len * visit.n_rounds,
-		.offset_ns = offset_ns,
+		.offset_ns = change->value.offset_ns,
 		.first_alone_step = graph->guest_steps->len,
 		.n_alone_steps = steps->len,
 		.first_lag = TACHO_NONE,
@@ -473,162 +458,16 @@ static gboolean put_beside(TachoGraph *graph, TachoGraph *other, const gchar *pa
 	return TRUE;
 }
 
-gboolean what_if_jobs(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean parse_jobs(struct change *change, const gchar *text, GError **error)
 {
-	gint64 offset_ns;
-	gdouble share;
-	g_autofree gchar *path = parse(text, &offset_ns);
-	const gchar *paths[] = { path };
-	g_autoptr(GError) cause = NULL;
-	g_autoptr(TachoTimeline) timeline = NULL;
-	g_autoptr(TachoGraph) other = NULL;
-
-	if (!*path)
-		return what_if_refuse(error, what_if,
-				      "it is jobs=RUN or jobs=RUN@TIME, TIME as in 5ms");
-	if (strcmp(path, text) == 0 && strchr(text, '@') && !g_file_test(path, G_FILE_TEST_EXISTS))
-		return refuse_offset(what_if, text, error);
-	timeline = tacho_run_open(paths, 1, NULL, NULL, &cause);
-	if (!timeline)
-		return what_if_refuse(error, what_if, "%s", cause->message);
-	tacho_correlate(timeline);
-	other = replay_build_graph(timeline, -1, -1, &cause);
-	if (!other || !replay_take_out_recording(other, NULL, &share, &cause))
-		return what_if_refuse(error, what_if, "%s: %s", path, cause->message);
-	return put_beside(graph, other, path, offset_ns, what_if, error);
+	change->name = parse_name(text, &change->value.offset_ns);
+	if (!*change->name)
+		return change_refuse(error, change,
+				     "it is jobs=RUN or jobs=RUN@TIME, TIME as in 5ms");
+	return TRUE;
 }
 
-/* --- what came of it -------------------------------------------------------------------------- */
-
-/* When each step is over, on the last rank (gint64); and the last step on the first rank that has one, into
- * ret_first_ns. */
-static GArray *find_ends_of_steps(const TachoReplay *replay, const struct step_marks *marks,
-				  gint64 *ret_first_ns)
+gboolean apply_jobs(TachoGraph *graph, const struct change *change, GError **error)
 {
-	GArray *ends = g_array_new(FALSE, TRUE, sizeof(gint64));
-	g_autofree struct step_span *spans = g_new(struct step_span, MAX(marks->n_steps, 1u));
-
-	g_array_set_size(ends, marks->n_steps);
-	*ret_first_ns = G_MAXINT64;
-	for (guint32 rank = 0; rank < marks->n_ranks; rank++) {
-		step_marks_spans(marks, replay->end_ns, rank, spans);
-		for (guint32 step = 0; step < marks->n_steps; step++) {
-			gint64 *end_ns = &g_array_index(ends, gint64, step);
-
-			if (spans[step].node == TACHO_NONE)
-				continue;
-			*end_ns = MAX(*end_ns, spans[step].end_ns);
-			if (step + 1 == marks->n_steps)
-				*ret_first_ns = MIN(*ret_first_ns, spans[step].end_ns);
-		}
-	}
-	return ends;
-}
-
-static gint64 own_end_ns(const TachoReplay *replay)
-{
-	struct step_marks marks;
-	g_autoptr(GArray) ends = NULL;
-	gint64 first_ns;
-
-	step_marks_init(&marks, replay->graph);
-	ends = find_ends_of_steps(replay, &marks, &first_ns);
-	step_marks_release(&marks);
-	return ends->len > 0 ? g_array_index(ends, gint64, ends->len - 1) : 0;
-}
-
-guint32 replay_guests_need(const TachoReplay *replay)
-{
-	gint64 end_ns = own_end_ns(replay);
-	guint32 most = 1;
-
-	for (guint i = 0; i < replay->graph->guests->len; i++) {
-		const struct graph_guest *guest =
-			&g_array_index(replay->graph->guests, struct graph_guest, i);
-		struct step_marks marks;
-		g_autoptr(GArray) ends = NULL;
-		gint64 first_ns;
-		gdouble pace_ns;
-		guint32 need = 2;
-
-		step_marks_init_guest(&marks, replay->graph, guest);
-		ends = find_ends_of_steps(replay, &marks, &first_ns);
-		step_marks_release(&marks);
-		if (first_ns >= end_ns)
-			continue;
-		pace_ns = MAX((gdouble)(first_ns - guest->offset_ns), 1);
-		while (need < MAX_NEED &&
-		       2 * need * pace_ns <= (gdouble)(end_ns - guest->offset_ns))
-			need *= 2;
-		most = MAX(most, need);
-	}
-	return most;
-}
-
-/* The times of its steps that all its ranks have behind them by `until_ns`, beside this job and alone. */
-static void collect_steps(const TachoReplay *replay, const struct graph_guest *guest,
-			  gint64 until_ns, GArray *beside, GArray *alone)
-{
-	struct step_marks marks;
-	g_autoptr(GArray) ends = NULL;
-	g_autofree gint64 *mean_ns = NULL;
-	gint64 first_ns;
-
-	step_marks_init_guest(&marks, replay->graph, guest);
-	ends = find_ends_of_steps(replay, &marks, &first_ns);
-	mean_ns = g_new(gint64, MAX(marks.n_steps, 1u));
-	step_marks_mean_ns(&marks, replay->end_ns, mean_ns);
-	for (guint32 step = 0; step < marks.n_steps; step++) {
-		if (g_array_index(ends, gint64, step) > until_ns)
-			continue;
-		g_array_append_val(beside, mean_ns[step]);
-		g_array_append_val(alone, g_array_index(replay->graph->guest_steps, gint64,
-							guest->first_alone_step +
-								step % guest->n_alone_steps));
-	}
-	step_marks_release(&marks);
-}
-
-static void add_guest_row(TachoTable *table, const TachoReplay *replay,
-			  const struct graph_guest *guest, gint64 end_ns)
-{
-	g_autoptr(GArray) beside = g_array_new(FALSE, FALSE, sizeof(gint64));
-	g_autoptr(GArray) alone = g_array_new(FALSE, FALSE, sizeof(gint64));
-
-	collect_steps(replay, guest, end_ns, beside, alone);
-	if (alone->len == 0)
-		g_array_append_vals(
-			alone,
-			&g_array_index(replay->graph->guest_steps, gint64, guest->first_alone_step),
-			guest->n_alone_steps);
-	tacho_table_row(table);
-	tacho_table_text(table, tacho_timeline_string(replay->graph->timeline, guest->name));
-	tacho_table_integer(table, guest->n_ranks);
-	tacho_table_number(table, (gdouble)guest->offset_ns * 1e-6);
-	tacho_table_number(table, quantile(alone, 0.5) * 1e-6);
-	tacho_table_number(table, beside->len > 0 ? quantile(beside, 0.5) * 1e-6 : NAN);
-	tacho_table_integer(table, beside->len);
-}
-
-TachoTable *replay_guest_steps(const TachoReplay *replay)
-{
-	static const TachoColumn columns[] = {
-		{ "run", "other job", TACHO_COLUMN_TEXT, 0, .is_flexible = TRUE },
-		{ "ranks", "ranks", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-		{ "offset_ms", "offset ms", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
-		{ "alone_step_ms", "alone ms", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
-		{ "predicted_step_ms", "beside ms", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
-		{ "steps", "steps", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-	};
-	const TachoGraph *graph = replay->graph;
-	gint64 end_ns = own_end_ns(replay);
-	TachoTable *table;
-
-	if (graph->guests->len == 0)
-		return NULL;
-	table = tacho_table_new("jobs", columns, G_N_ELEMENTS(columns));
-	for (guint i = 0; i < graph->guests->len; i++)
-		add_guest_row(table, replay, &g_array_index(graph->guests, struct graph_guest, i),
-			      end_ns);
-	return table;
+	return put_beside(graph, change, error);
 }

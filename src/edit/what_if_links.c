@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "edit/collective_plan.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 static const gchar *name_of(const TachoGraph *graph, const struct graph_transfer *transfer)
 {
@@ -89,22 +89,26 @@ static void set_bandwidth(TachoGraph *graph, gdouble bits_per_second)
 	}
 }
 
-gboolean what_if_bandwidth(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			   GError **error)
+gboolean parse_bandwidth(struct change *change, const gchar *text, GError **error)
 {
-	struct quantity value;
+	struct quantity *value = &change->value.quantity;
 
-	if (!quantity_parse(text, UNITS_RATE, &value) || value.form == QUANTITY_PLAIN ||
-	    value.form == QUANTITY_ADDED || value.number <= 0)
-		return what_if_refuse(error, what_if,
-				      "a bandwidth is '10x' or '10gbit': 0.000001x to 1000000x, "
-				      "1kbit or more");
+	if (!quantity_parse(text, UNITS_RATE, value) || value->form == QUANTITY_PLAIN ||
+	    value->form == QUANTITY_ADDED || value->number <= 0)
+		return change_refuse(error, change,
+				     "a bandwidth is '10x' or '10gbit': 0.000001x to 1000000x, "
+				     "1kbit or more");
+	return TRUE;
+}
+
+gboolean apply_bandwidth(TachoGraph *graph, const struct change *change, GError **error)
+{
 	if (graph->transfers->len == 0)
-		return what_if_refuse(error, what_if, "the steps hold no collective");
-	if (value.form == QUANTITY_FACTOR)
-		scale_bandwidth(graph, value.number);
+		return change_refuse(error, change, "the steps hold no collective");
+	if (change->value.quantity.form == QUANTITY_FACTOR)
+		scale_bandwidth(graph, change->value.quantity.number);
 	else
-		set_bandwidth(graph, value.number);
+		set_bandwidth(graph, change->value.quantity.number);
 	return TRUE;
 }
 
@@ -149,18 +153,23 @@ static void change_group_latency(TachoGraph *graph, guint32 index, struct quanti
 	}
 }
 
-gboolean what_if_latency(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean parse_latency(struct change *change, const gchar *text, GError **error)
 {
-	struct quantity value;
+	struct quantity *value = &change->value.quantity;
 
-	if (!quantity_parse(text, UNITS_TIME, &value) || value.form == QUANTITY_PLAIN)
-		return what_if_refuse(error, what_if,
-				      "a latency is '+1ms', '1ms' or '2x': up to a day, "
-				      "or 1000000x");
+	if (!quantity_parse(text, UNITS_TIME, value) || value->form == QUANTITY_PLAIN)
+		return change_refuse(error, change,
+				     "a latency is '+1ms', '1ms' or '2x': up to a day, "
+				     "or 1000000x");
+	return TRUE;
+}
+
+gboolean apply_latency(TachoGraph *graph, const struct change *change, GError **error)
+{
 	if (graph->transfers->len == 0)
-		return what_if_refuse(error, what_if, "the steps hold no collective");
+		return change_refuse(error, change, "the steps hold no collective");
 	for (guint32 i = 0; i < graph->groups->len; i++)
-		change_group_latency(graph, i, value);
+		change_group_latency(graph, i, change->value.quantity);
 	return TRUE;
 }
 
@@ -191,15 +200,16 @@ static guint32 n_ranks_now(const TachoGraph *graph)
 	return 0;
 }
 
-static gboolean has_common_group(const TachoGraph *graph, const gchar *what_if, GError **error)
+static gboolean has_common_group(const TachoGraph *graph, const struct change *change,
+				 GError **error)
 {
 	if (graph->timeline->ranks->len < 2)
-		return what_if_refuse(error, what_if,
-				      "a recording of one rank has no collectives to go by");
+		return change_refuse(error, change,
+				     "a recording of one rank has no collectives to go by");
 	if (n_ranks_now(graph) == 0)
-		return what_if_refuse(error, what_if,
-				      "no group of all ranks has a collective in the steps: which "
-				      "groups would change is not known");
+		return change_refuse(error, change,
+				     "no group of all ranks has a collective in the steps: which "
+				     "groups would change is not known");
 	return TRUE;
 }
 
@@ -213,23 +223,22 @@ static gdouble slowest_ns_per_byte(const struct graph_group *group)
 	return slowest;
 }
 
-gboolean what_if_topology(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			  GError **error)
+gboolean parse_topology(struct change *change, const gchar *text, GError **error)
 {
-	struct topology topology;
-	g_autoptr(GError) cause = NULL;
+	change->name = g_strdup(text);
+	return *text || change_refuse(error, change, "it is topology=FILE");
+}
+
+gboolean apply_topology(TachoGraph *graph, const struct change *change, GError **error)
+{
 	gdouble factor = 0;
 
-	if (!*text)
-		return what_if_refuse(error, what_if, "it is topology=FILE");
-	if (!has_common_group(graph, what_if, error))
+	if (!has_common_group(graph, change, error))
 		return FALSE;
-	if (!topology_read(&topology, text, &cause))
-		return what_if_refuse(error, what_if, "%s", cause->message);
 	graph_fold_hops(graph);
-	if (topology_is_full(&topology, n_ranks_now(graph)))
-		return what_if_refuse(error, what_if, "it has no room for %u ranks",
-				      n_ranks_now(graph));
+	if (topology_is_full(change->topology, n_ranks_now(graph)))
+		return change_refuse(error, change, "it has no room for %u ranks",
+				     n_ranks_now(graph));
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		struct graph_group *group = graph_group_at(graph, i);
 		struct collective_plan plan = group->plan;
@@ -237,7 +246,7 @@ gboolean what_if_topology(TachoGraph *graph, const gchar *what_if, const gchar *
 
 		if (!is_of_all_ranks(graph, i))
 			continue;
-		plan.topology = topology;
+		plan.topology = *change->topology;
 		group_replan(graph, i, &plan, group->n_ranks);
 		if (slowest_ns_per_byte(group) > 0)
 			factor = MAX(factor, before / slowest_ns_per_byte(group));
@@ -275,32 +284,35 @@ static void note_ranks(TachoGraph *graph, guint32 n_ranks, gboolean has_topology
 				  "recorded");
 }
 
-gboolean what_if_ranks(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean parse_ranks(struct change *change, const gchar *text, GError **error)
 {
-	guint32 n_ranks;
+	return quantity_parse_count(text, 2, TOPOLOGY_MAX_RANKS, &change->value.count) ||
+	       change_refuse(error, change, "it is ranks=N, N from 2 to %u", TOPOLOGY_MAX_RANKS);
+}
+
+gboolean apply_ranks(TachoGraph *graph, const struct change *change, GError **error)
+{
+	guint32 n_ranks = change->value.count;
 	gboolean has_topology = FALSE;
 
-	if (!quantity_parse_count(text, 2, TOPOLOGY_MAX_RANKS, &n_ranks))
-		return what_if_refuse(error, what_if, "it is ranks=N, N from 2 to %u",
-				      TOPOLOGY_MAX_RANKS);
-	if (!has_common_group(graph, what_if, error))
+	if (!has_common_group(graph, change, error))
 		return FALSE;
 	if (graph->sets->len > 0)
-		return what_if_refuse(error, what_if,
-				      "ranks are asked for before some of them are changed");
+		return change_refuse(error, change,
+				     "ranks are asked for before some of them are changed");
 	graph_fold_hops(graph);
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		if (is_of_all_ranks(graph, i)) {
 			if (topology_is_full(&graph_group_at(graph, i)->plan.topology, n_ranks))
-				return what_if_refuse(error, what_if,
-						      "the topology has no room for them");
+				return change_refuse(error, change,
+						     "the topology has no room for them");
 		} else if (n_ranks < graph->timeline->ranks->len &&
 			   graph_group_at(graph, i)->n_ranks > 0 &&
 			   !graph_group_at(graph, i)->is_guest &&
 			   !graph_group_at(graph, i)->is_hops) {
-			return what_if_refuse(error, what_if,
-					      "there are groups of some of the ranks, which fewer "
-					      "ranks would break up");
+			return change_refuse(error, change,
+					     "there are groups of some of the ranks, which fewer "
+					     "ranks would break up");
 		}
 	}
 	for (guint32 i = 0; i < graph->groups->len; i++)
@@ -327,50 +339,46 @@ static const struct {
 	{ "ps", COLLECTIVE_PS },
 };
 
-/* ring, tree, hierarchical, ps or ps:SERVERS. */
-static gboolean parse_algorithm(const gchar *text, struct collective_plan *plan)
+gboolean parse_algorithm(struct change *change, const gchar *text, GError **error)
 {
 	const gchar *colon = strchr(text, ':');
 	gsize length = colon ? (gsize)(colon - text) : strlen(text);
 
-	plan->n_servers = 1;
+	change->value.n_servers = 1;
 	for (guint i = 0; i < G_N_ELEMENTS(algorithms); i++) {
 		if (strlen(algorithms[i].name) != length ||
 		    strncmp(algorithms[i].name, text, length) != 0)
 			continue;
-		plan->algorithm = algorithms[i].algorithm;
-		if (!colon)
+		change->value.algorithm = algorithms[i].algorithm;
+		if (!colon || (change->value.algorithm == COLLECTIVE_PS &&
+			       quantity_parse_count(colon + 1, 1, TOPOLOGY_MAX_RANKS,
+						    &change->value.n_servers)))
 			return TRUE;
-		return plan->algorithm == COLLECTIVE_PS &&
-		       quantity_parse_count(colon + 1, 1, TOPOLOGY_MAX_RANKS, &plan->n_servers);
+		break;
 	}
-	return FALSE;
+	return change_refuse(error, change,
+			     "it is algorithm=ring, tree, hierarchical, ps or ps:SERVERS");
 }
 
-gboolean what_if_algorithm(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			   GError **error)
+gboolean apply_algorithm(TachoGraph *graph, const struct change *change, GError **error)
 {
-	struct collective_plan wanted;
-
-	if (!parse_algorithm(text, &wanted))
-		return what_if_refuse(error, what_if,
-				      "it is algorithm=ring, tree, hierarchical, ps or ps:SERVERS");
-	if (!has_common_group(graph, what_if, error))
+	if (!has_common_group(graph, change, error))
 		return FALSE;
 	graph_fold_hops(graph);
 	for (guint32 i = 0; i < graph->groups->len; i++)
-		if (is_of_all_ranks(graph, i) && wanted.algorithm == COLLECTIVE_HIERARCHICAL &&
+		if (is_of_all_ranks(graph, i) &&
+		    change->value.algorithm == COLLECTIVE_HIERARCHICAL &&
 		    graph_group_at(graph, i)->plan.topology.n_levels < 2)
-			return what_if_refuse(error, what_if,
-					      "it needs a topology of two levels or more, by "
-					      "topology=FILE before it");
+			return change_refuse(error, change,
+					     "it needs a topology of two levels or more, by "
+					     "topology=FILE before it");
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		struct collective_plan plan = graph_group_at(graph, i)->plan;
 
 		if (!is_of_all_ranks(graph, i))
 			continue;
-		plan.algorithm = wanted.algorithm;
-		plan.n_servers = wanted.n_servers;
+		plan.algorithm = change->value.algorithm;
+		plan.n_servers = change->value.n_servers;
 		group_replan(graph, i, &plan, graph_group_at(graph, i)->n_ranks);
 	}
 	return TRUE;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "edit/rank_choice.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 #include "trace/data_loading.h"
 
 #define MAX_WORKERS 65536
@@ -196,8 +196,8 @@ static void find_workers(struct loaders *loaders)
 	}
 }
 
-static gboolean loaders_init(struct loaders *loaders, TachoGraph *graph, const gchar *what_if,
-			     GError **error)
+static gboolean loaders_init(struct loaders *loaders, TachoGraph *graph,
+			     const struct change *change, GError **error)
 {
 	gboolean is_any = FALSE;
 
@@ -209,9 +209,9 @@ static gboolean loaders_init(struct loaders *loaders, TachoGraph *graph, const g
 	find_workers(loaders);
 	for (guint i = 0; i < graph->timeline->ranks->len; i++)
 		is_any |= loaders->ranks[i].by != DATA_LOADING_NONE;
-	return is_any || what_if_refuse(error, what_if,
-					"no data loading was recorded in the steps (waits for a "
-					"DataLoader, or PyTorch's enumerate(DataLoader))");
+	return is_any || change_refuse(error, change,
+				       "no data loading was recorded in the steps (waits for a "
+				       "DataLoader, or PyTorch's enumerate(DataLoader))");
 }
 
 static void loaders_release(struct loaders *loaders)
@@ -284,17 +284,17 @@ static gboolean scale_rank(struct rank_loader *rank, gdouble factor)
 	return TRUE;
 }
 
-static gboolean refuse_hidden(const TachoGraph *graph, const gchar *what_if, guint32 rank,
+static gboolean refuse_hidden(const TachoGraph *graph, const struct change *change, guint32 rank,
 			      GError **error)
 {
-	return what_if_refuse(error, what_if,
-			      "the workers of rank %d keep up with it, so how long they take for a "
-			      "batch does not show: slower loading cannot be told",
-			      g_array_index(graph->timeline->ranks, TachoRank, rank).rank);
+	return change_refuse(error, change,
+			     "the workers of rank %d keep up with it, so how long they take for a "
+			     "batch does not show: slower loading cannot be told",
+			     g_array_index(graph->timeline->ranks, TachoRank, rank).rank);
 }
 
-static gboolean scale_chosen(struct loaders *loaders, const gchar *what_if, const guint8 *is_chosen,
-			     gdouble factor, GError **error)
+static gboolean scale_chosen(struct loaders *loaders, const struct change *change,
+			     const guint8 *is_chosen, gdouble factor, GError **error)
 {
 	TachoGraph *graph = loaders->graph;
 	gboolean is_any = FALSE, has_workers = FALSE;
@@ -307,10 +307,10 @@ static gboolean scale_chosen(struct loaders *loaders, const gchar *what_if, cons
 		is_any = TRUE;
 		has_workers |= rank->by == DATA_LOADING_WORKERS;
 		if (!scale_rank(rank, factor))
-			return refuse_hidden(graph, what_if, i, error);
+			return refuse_hidden(graph, change, i, error);
 	}
 	if (!is_any)
-		return what_if_refuse(error, what_if, "these ranks load no data in the steps");
+		return change_refuse(error, change, "these ranks load no data in the steps");
 	if (has_workers && factor > 0 && factor != 1)
 		graph_note(graph,
 			   "data is loaded by workers: while a rank waits for them, they are "
@@ -318,16 +318,16 @@ static gboolean scale_chosen(struct loaders *loaders, const gchar *what_if, cons
 	return TRUE;
 }
 
-gboolean what_if_scale_loader(TachoGraph *graph, const gchar *what_if,
-			      const struct rank_choice *ranks, gdouble factor, GError **error)
+gboolean change_scale_loader(TachoGraph *graph, const struct change *change,
+			     const struct rank_choice *ranks, gdouble factor, GError **error)
 {
 	struct loaders loaders;
 	g_autofree guint8 *is_chosen = NULL;
-	gboolean is_done = loaders_init(&loaders, graph, what_if, error);
+	gboolean is_done = loaders_init(&loaders, graph, change, error);
 
 	if (is_done) {
 		is_chosen = find_chosen(&loaders, ranks);
-		is_done = scale_chosen(&loaders, what_if, is_chosen, factor, error);
+		is_done = scale_chosen(&loaders, change, is_chosen, factor, error);
 	}
 	if (is_done)
 		apply(&loaders, ranks);
@@ -335,11 +335,11 @@ gboolean what_if_scale_loader(TachoGraph *graph, const gchar *what_if,
 	return is_done;
 }
 
-void what_if_load_batches(TachoGraph *graph, gdouble factor)
+void change_load_batches(TachoGraph *graph, gdouble factor)
 {
 	struct loaders loaders;
 
-	if (loaders_init(&loaders, graph, "batch", NULL)) {
+	if (loaders_init(&loaders, graph, NULL, NULL)) {
 		for (guint32 i = 0; i < graph->timeline->ranks->len; i++)
 			loaders.ranks[i].factor = factor;
 		apply(&loaders, NULL);
@@ -348,17 +348,6 @@ void what_if_load_batches(TachoGraph *graph, gdouble factor)
 }
 
 /* --- workers ---------------------------------------------------------------------------------- */
-
-/* N or N:RECORDED; recorded G_MAXUINT32: not said. */
-static gboolean parse_workers(const gchar *text, guint32 *ret_n, guint32 *ret_recorded)
-{
-	const gchar *colon = strchr(text, ':');
-	g_autofree gchar *first = colon ? g_strndup(text, (gsize)(colon - text)) : g_strdup(text);
-
-	*ret_recorded = G_MAXUINT32;
-	return quantity_parse_count(first, 0, MAX_WORKERS, ret_n) &&
-	       (!colon || quantity_parse_count(colon + 1, 1, MAX_WORKERS, ret_recorded));
-}
 
 /* What a batch takes one thread is hidden, or was read by nobody knows how many. NULL: the rank is changed. */
 static const gchar *change_workers(struct rank_loader *rank, guint32 n, guint32 said)
@@ -386,24 +375,34 @@ static const gchar *change_workers(struct rank_loader *rank, guint32 n, guint32 
 	return NULL;
 }
 
-gboolean what_if_workers(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean parse_workers(struct change *change, const gchar *text, GError **error)
+{
+	const gchar *colon = strchr(text, ':');
+	g_autofree gchar *first = colon ? g_strndup(text, (gsize)(colon - text)) : g_strdup(text);
+
+	change->value.n_recorded = G_MAXUINT32;
+	if (!quantity_parse_count(first, 0, MAX_WORKERS, &change->value.n_workers) ||
+	    (colon && !quantity_parse_count(colon + 1, 1, MAX_WORKERS, &change->value.n_recorded)))
+		return change_refuse(error, change,
+				     "it is workers=N or workers=N:RECORDED, N from 0 to %u",
+				     MAX_WORKERS);
+	return TRUE;
+}
+
+gboolean apply_workers(TachoGraph *graph, const struct change *change, GError **error)
 {
 	struct loaders loaders;
-	guint32 n, said;
-	gboolean is_done;
+	gboolean is_done = loaders_init(&loaders, graph, change, error);
 
-	if (!parse_workers(text, &n, &said))
-		return what_if_refuse(error, what_if,
-				      "it is workers=N or workers=N:RECORDED, N from 0 to %u",
-				      MAX_WORKERS);
-	is_done = loaders_init(&loaders, graph, what_if, error);
 	for (guint32 i = 0; is_done && i < graph->timeline->ranks->len; i++) {
-		const gchar *why = loaders.ranks[i].by == DATA_LOADING_NONE
-					   ? NULL
-					   : change_workers(&loaders.ranks[i], n, said);
+		const gchar *why =
+			loaders.ranks[i].by == DATA_LOADING_NONE
+				? NULL
+				: change_workers(&loaders.ranks[i], change->value.n_workers,
+						 change->value.n_recorded);
 
 		if (why)
-			is_done = what_if_refuse(error, what_if, "%s", why);
+			is_done = change_refuse(error, change, "%s", why);
 	}
 	if (is_done) {
 		apply(&loaders, NULL);

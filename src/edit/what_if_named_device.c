@@ -14,7 +14,7 @@
 #include "analyze/op_work.h"
 #include "analyze/recorded_device.h"
 #include "edit/rank_choice.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 struct device_change {
 	TachoGraph *graph;
@@ -84,22 +84,21 @@ static void scale_all(struct device_change *change)
 	}
 }
 
-static gboolean find_device(const gchar *what_if, const gchar *name,
-			    const struct device_peak **ret_device, GError **error)
+gboolean change_check_device(const struct change *change, const gchar *name, GError **error)
 {
 	g_autofree gchar *names = NULL;
 
-	*ret_device = device_find(name);
-	if (*ret_device)
+	if (device_find(name))
 		return TRUE;
 	names = device_names();
-	return what_if_refuse(error, what_if, "'%s' is no device that is known: these are %s", name,
-			      names);
+	return change_refuse(error, change, "'%s' is no device that is known: these are %s", name,
+			     names);
 }
 
 /* Of one rank. */
-static gboolean find_recorded(const TachoGraph *graph, const gchar *what_if, guint32 rank_index,
-			      const struct device_peak **ret_device, GError **error)
+static gboolean find_recorded(const TachoGraph *graph, const struct change *change,
+			      guint32 rank_index, const struct device_peak **ret_device,
+			      GError **error)
 {
 	const gchar *changed = rank_index < graph->devices->len
 				       ? g_array_index(graph->devices, const gchar *, rank_index)
@@ -112,20 +111,20 @@ static gboolean find_recorded(const TachoGraph *graph, const gchar *what_if, gui
 	}
 	recorded = recorded_device_name(graph->timeline, rank_index % graph->timeline->ranks->len);
 	if (!recorded)
-		return what_if_refuse(error, what_if,
-				      "the trace does not tell what it was recorded on: say it, as "
-				      "in device=H100:A100-80GB or precision=fp16:A100-80GB");
+		return change_refuse(error, change,
+				     "the trace does not tell what it was recorded on: say it, as "
+				     "in device=H100:A100-80GB or precision=fp16:A100-80GB");
 	*ret_device = device_find(recorded);
 	return *ret_device ||
-	       what_if_refuse(error, what_if,
-			      "it was recorded on '%s', of which nothing is known: say what is "
-			      "like it, as in device=H100:A100-80GB",
-			      recorded);
+	       change_refuse(error, change,
+			     "it was recorded on '%s', of which nothing is known: say what is "
+			     "like it, as in device=H100:A100-80GB",
+			     recorded);
 }
 
-const struct device_peak **what_if_recorded_devices(const TachoGraph *graph, const gchar *what_if,
-						    const gchar *said,
-						    const struct rank_choice *ranks, GError **error)
+const struct device_peak **change_recorded_devices(const TachoGraph *graph,
+						   const struct change *change,
+						   const struct rank_choice *ranks, GError **error)
 {
 	guint32 n_ranks = graph_n_own_ranks(graph);
 	g_autofree const struct device_peak **devices =
@@ -134,14 +133,15 @@ const struct device_peak **what_if_recorded_devices(const TachoGraph *graph, con
 	for (guint32 i = 0; i < n_ranks; i++) {
 		if (!rank_choice_has(ranks, i))
 			continue;
-		if (!(said ? find_device(what_if, said, &devices[i], error)
-			   : find_recorded(graph, what_if, i, &devices[i], error)))
+		if (change->recorded)
+			devices[i] = device_find(change->recorded);
+		else if (!find_recorded(graph, change, i, &devices[i], error))
 			return NULL;
 	}
 	return g_steal_pointer(&devices);
 }
 
-gchar *what_if_device_names(const TachoGraph *graph, const struct device_peak *const *devices)
+gchar *change_device_names(const TachoGraph *graph, const struct device_peak *const *devices)
 {
 	GString *names = g_string_new(NULL);
 
@@ -169,7 +169,7 @@ static void remember(TachoGraph *graph, const struct rank_choice *ranks,
 static void change_device(struct device_change *change, const struct rank_choice *ranks)
 {
 	TachoGraph *graph = change->graph;
-	g_autofree gchar *names = what_if_device_names(graph, change->recorded);
+	g_autofree gchar *names = change_device_names(graph, change->recorded);
 
 	op_works_init(&change->works, graph->timeline);
 	scale_all(change);
@@ -183,33 +183,26 @@ static void change_device(struct device_change *change, const struct rank_choice
 		   change->all_ns > 0 ? 100 * (1 - change->known_ns / change->all_ns) : 0);
 }
 
-gboolean what_if_named_device(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
-			      const gchar *text, GError **error)
+gboolean change_to_named_device(TachoGraph *graph, const struct change *change,
+				struct rank_choice *ranks, GError **error)
 {
-	struct device_change change = { .graph = graph };
-	g_auto(GStrv) names = g_strsplit(text, ":", -1);
+	struct device_change edit = { .graph = graph, .to = device_find(change->name) };
 	g_autofree const struct device_peak **recorded = NULL;
 
-	if (g_strv_length(names) < 1 || g_strv_length(names) > 2 || !*names[0])
-		return what_if_refuse(error, what_if,
-				      "it is device=flops:F,bytes:F, or one of the two, or "
-				      "device=NAME, or device=NAME:RECORDED");
-	if (!find_device(what_if, names[0], &change.to, error))
-		return FALSE;
 	if (graph->has_precision)
-		return what_if_refuse(error, what_if,
-				      "precision is changed after the device, not before");
+		return change_refuse(error, change,
+				     "precision is changed after the device, not before");
 	if (graph->has_recomputed)
-		return what_if_refuse(error, what_if,
-				      "the device is changed before what it computes again");
+		return change_refuse(error, change,
+				     "the device is changed before what it computes again");
 	if (!graph_has_devices(graph))
-		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
-	if (!rank_choice_split(ranks, graph, what_if, error))
+		return change_refuse(error, change, "no kernels of a device were recorded");
+	if (!rank_choice_split(ranks, graph, change, error))
 		return FALSE;
-	recorded = what_if_recorded_devices(graph, what_if, names[1], ranks, error);
+	recorded = change_recorded_devices(graph, change, ranks, error);
 	if (!recorded)
 		return FALSE;
-	change.recorded = recorded;
-	change_device(&change, ranks);
+	edit.recorded = recorded;
+	change_device(&edit, ranks);
 	return TRUE;
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "edit/precision.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 gdouble precision_width(enum device_rate rate)
 {
@@ -40,7 +40,7 @@ static void find_backward(struct precision *precision)
 		const TachoFlow *flow = &g_array_index(graph->timeline->flows, TachoFlow, i);
 
 		if (flow->kind == TACHO_FLOW_FORWARD_BACKWARD &&
-		    what_if_slice_matches(graph, precision->kind, precision->regex, flow->from))
+		    change_slice_matches(graph, precision->kind, precision->regex, flow->from))
 			g_hash_table_add(precision->backward, GUINT_TO_POINTER(flow->to));
 	}
 }
@@ -58,7 +58,7 @@ static gboolean is_in_backward(const struct precision *precision, guint32 slice)
 static gboolean is_matched(const struct precision *precision, guint32 slice)
 {
 	return is_of_all(precision) ||
-	       what_if_slice_matches(precision->graph, precision->kind, precision->regex, slice) ||
+	       change_slice_matches(precision->graph, precision->kind, precision->regex, slice) ||
 	       is_in_backward(precision, slice);
 }
 
@@ -319,7 +319,7 @@ static void scale_memory(struct precision *precision)
 static void make_change(struct precision *precision)
 {
 	TachoGraph *graph = precision->graph;
-	g_autofree gchar *names = what_if_device_names(graph, precision->devices);
+	g_autofree gchar *names = change_device_names(graph, precision->devices);
 
 	scale_kernels(precision);
 	scale_memory(precision);
@@ -336,7 +336,8 @@ static void make_change(struct precision *precision)
 		   100 * precision->changed_ns / MAX(precision->all_ns, 1.0), names);
 }
 
-static gboolean change(struct precision *precision, const gchar *what_if, GError **error)
+static gboolean change_numbers(struct precision *precision, const struct change *change,
+			       GError **error)
 {
 	gboolean is_found;
 
@@ -351,14 +352,13 @@ static gboolean change(struct precision *precision, const gchar *what_if, GError
 	g_hash_table_unref(precision->operations);
 	g_ptr_array_unref(precision->in_order);
 	op_works_release(&precision->works);
-	return is_found || what_if_refuse(error, what_if,
-					  "no kernel is of such an operation with shapes, a "
-					  "formula and numbers that are known");
+	return is_found || change_refuse(error, change,
+					 "no kernel is of such an operation with shapes, a "
+					 "formula and numbers that are known");
 }
 
-/* fp32, fp16, bf16 or int8, and a device behind a colon, into ret_device; to be freed. */
-static gboolean parse_value(struct precision *precision, const gchar *what_if, const gchar *text,
-			    gchar **ret_device, GError **error)
+/* fp32, fp16, bf16 or int8, and a device behind a colon. */
+static gboolean parse_value(struct change *change, const gchar *text, GError **error)
 {
 	static const struct {
 		const gchar *name;
@@ -369,78 +369,71 @@ static gboolean parse_value(struct precision *precision, const gchar *what_if, c
 		      { "int8", DEVICE_INT8 } };
 	g_auto(GStrv) words = g_strsplit(text, ":", 2);
 
-	precision->rate = DEVICE_N_RATES;
+	change->value.rate = DEVICE_N_RATES;
 	for (guint i = 0; i < G_N_ELEMENTS(rates) && words[0]; i++)
 		if (strcmp(words[0], rates[i].name) == 0)
-			precision->rate = rates[i].rate;
-	if (precision->rate == DEVICE_N_RATES)
-		return what_if_refuse(
-			error, what_if,
-			"it is precision=P, precision:RANKS=P, precision:KIND~REGEX=P "
-			"or precision:RANKS:KIND~REGEX=P, P being fp32, fp16, bf16 or "
-			"int8");
-	if (precision->graph->has_recomputed)
-		return what_if_refuse(error, what_if,
-				      "precision is changed before what is computed again");
-	if (!graph_has_devices(precision->graph))
-		return what_if_refuse(error, what_if, "no kernels of a device were recorded");
-	*ret_device = g_strdup(words[1]);
-	return TRUE;
+			change->value.rate = rates[i].rate;
+	if (change->value.rate == DEVICE_N_RATES)
+		return change_refuse(error, change,
+				     "it is precision=P, precision:RANKS=P, precision:KIND~REGEX=P "
+				     "or precision:RANKS:KIND~REGEX=P, P being fp32, fp16, bf16 or "
+				     "int8");
+	change->recorded = g_strdup(words[1]);
+	return !change->recorded || change_check_device(change, change->recorded, error);
 }
 
-/* Of ranks that are known, with the value: the rest. */
-static gboolean change_ranks(struct precision *precision, const gchar *what_if,
-			     struct rank_choice *ranks, const gchar *value, GError **error)
+gboolean parse_whole_precision(struct change *change, const gchar *text, GError **error)
 {
-	g_autofree gchar *said = NULL;
+	return parse_value(change, text, error);
+}
+
+/* [RANKS:]KIND~REGEX=P, or RANKS=P. */
+gboolean parse_precision(struct change *change, const gchar *text, GError **error)
+{
+	const gchar *equals;
+	g_autofree gchar *target = NULL;
+
+	if (!change_parse_ranks(change, &text, ":=", error))
+		return FALSE;
+	if (change->ranks && text[-1] == '=')
+		return parse_value(change, text, error);
+	equals = strrchr(text, '=');
+	target = g_strndup(text, equals ? (gsize)(equals - text) : 0);
+	if (equals && !change_parse_target(change, target, error))
+		return FALSE;
+	return parse_value(change, equals ? equals + 1 : "", error);
+}
+
+/* The ranks have been chosen, and are the caller's to release. */
+static gboolean change_ranks(struct precision *precision, const struct change *change,
+			     struct rank_choice *ranks, GError **error)
+{
 	g_autofree const struct device_peak **devices = NULL;
 
-	if (!parse_value(precision, what_if, value, &said, error) ||
-	    !rank_choice_split(ranks, precision->graph, what_if, error))
+	if (precision->graph->has_recomputed)
+		return change_refuse(error, change,
+				     "precision is changed before what is computed again");
+	if (!graph_has_devices(precision->graph))
+		return change_refuse(error, change, "no kernels of a device were recorded");
+	if (!rank_choice_split(ranks, precision->graph, change, error))
 		return FALSE;
+	devices = change_recorded_devices(precision->graph, change, ranks, error);
 	precision->ranks = ranks;
-	devices = what_if_recorded_devices(precision->graph, what_if, said, ranks, error);
 	precision->devices = devices;
-	return devices && change(precision, what_if, error);
+	return devices && change_numbers(precision, change, error);
 }
 
-gboolean what_if_whole_precision(TachoGraph *graph, const gchar *what_if, const gchar *text,
-				 GError **error)
+gboolean apply_precision(TachoGraph *graph, const struct change *change, GError **error)
 {
-	struct precision precision = { .graph = graph, .is_whole = TRUE };
-	struct rank_choice all = { NULL, NULL, 0 };
-
-	return change_ranks(&precision, what_if, &all, text, error);
-}
-
-/* KIND~REGEX=P, of these ranks. */
-static gboolean change_matching(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
-				const gchar *text, GError **error)
-{
-	struct precision precision = { .graph = graph };
-	const gchar *equals = strrchr(text, '=');
-	g_autofree gchar *target = g_strndup(text, equals ? (gsize)(equals - text) : strlen(text));
-	g_autofree gchar *kind = NULL;
-	g_autoptr(GRegex) regex = NULL;
-
-	if (equals && !what_if_parse_target(what_if, target, &kind, &regex, error))
-		return FALSE;
-	precision.kind = kind;
-	precision.regex = regex;
-	return change_ranks(&precision, what_if, ranks, equals ? equals + 1 : "", error);
-}
-
-gboolean what_if_precision(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			   GError **error)
-{
-	struct precision precision = { .graph = graph };
+	struct precision precision = { .graph = graph,
+				       .rate = change->value.rate,
+				       .is_whole = !change->ranks && !change->kind,
+				       .kind = change->kind,
+				       .regex = change->regex };
 	struct rank_choice ranks;
-	gboolean is_done = rank_choice_parse(graph, what_if, &text, ":=", &ranks, error);
+	gboolean is_done = rank_choice_init(&ranks, graph, change, error) &&
+			   change_ranks(&precision, change, &ranks, error);
 
-	if (is_done && text[-1] == '=') /* of all that these ranks do */
-		is_done = change_ranks(&precision, what_if, &ranks, text, error);
-	else if (is_done)
-		is_done = change_matching(graph, what_if, &ranks, text, error);
 	rank_choice_release(&ranks);
 	return is_done;
 }

@@ -3,7 +3,7 @@
  * A collective is one node that begins when its last rank has come. Without waiting each rank has it to itself: what
  * it takes follows the rank's own coming, so each goes at its own pace, and the mean of their steps is what a step would
  * take if the same work were spread evenly. What ranks send at the same time is then no longer shared by links. */
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 /* What comes to a transfer, and what it lets go on. */
 struct ends {
@@ -86,7 +86,7 @@ static void separate(TachoGraph *graph, guint32 index, const struct ends *ends, 
 	graph_transfer_at(graph, index)->is_removed = TRUE;
 }
 
-gboolean what_if_drop_wait(TachoGraph *graph, const gchar *what_if, GError **error)
+gboolean change_drop_wait(TachoGraph *graph, const struct change *change, GError **error)
 {
 	g_autofree guint32 *queue_of = graph_none_new(graph_n_ranks(graph));
 	g_autofree guint8 *is_removed = NULL;
@@ -113,6 +113,6 @@ gboolean what_if_drop_wait(TachoGraph *graph, const gchar *what_if, GError **err
 	}
 	free_ends(ends, graph->transfers->len);
 	return n > 0 ||
-	       what_if_refuse(error, what_if,
-			      "no collective of two recorded ranks or more is in the steps");
+	       change_refuse(error, change,
+			     "no collective of two recorded ranks or more is in the steps");
 }

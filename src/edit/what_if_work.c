@@ -5,7 +5,7 @@
 #include <tacho/words.h>
 
 #include "edit/rank_choice.h"
-#include "edit/what_if_internal.h"
+#include "edit/change_internal.h"
 
 static gboolean kind_matches(const TachoGraph *graph, const gchar *kind, guint32 slice)
 {
@@ -14,8 +14,8 @@ static gboolean kind_matches(const TachoGraph *graph, const gchar *kind, guint32
 	return strcmp(kind, tacho_slice_kind_name(slice_kind)) == 0;
 }
 
-gboolean what_if_slice_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
-			       guint32 slice)
+gboolean change_slice_matches(const TachoGraph *graph, const gchar *kind, const GRegex *regex,
+			      guint32 slice)
 {
 	const TachoSlices *slices = &graph->timeline->slices;
 	guint32 launch = slices->launch[slice];
@@ -25,7 +25,7 @@ gboolean what_if_slice_matches(const TachoGraph *graph, const gchar *kind, const
 		    g_regex_match(regex, tacho_slice_name(graph->timeline, slice), 0, NULL))
 			return TRUE;
 	return launch != TACHO_NONE && strcmp(kind, "runtime") != 0 &&
-	       what_if_slice_matches(graph, kind, regex, launch);
+	       change_slice_matches(graph, kind, regex, launch);
 }
 
 /* A hop is called by the collective that it is part of, too. */
@@ -68,7 +68,7 @@ static gboolean node_matches(const TachoGraph *graph, const gchar *kind, const G
 	default:
 		break;
 	}
-	return node->slice != TACHO_NONE && what_if_slice_matches(graph, kind, regex, node->slice);
+	return node->slice != TACHO_NONE && change_slice_matches(graph, kind, regex, node->slice);
 }
 
 static void scale_node(TachoGraph *graph, guint32 index, gdouble factor)
@@ -103,130 +103,149 @@ static void drop_memory(TachoGraph *graph, const struct rank_choice *ranks, cons
 
 		if (block->slice != TACHO_NONE && block->begin.node != TACHO_NONE &&
 		    rank_choice_has(ranks, block->rank_index) &&
-		    what_if_slice_matches(graph, kind, regex, block->slice))
+		    change_slice_matches(graph, kind, regex, block->slice))
 			block->bytes = 0;
 	}
 }
 
-GRegex *what_if_parse_regex(const gchar *what_if, const gchar *text, GError **error)
+gboolean change_parse_regex(struct change *change, const gchar *text, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
-	GRegex *regex;
 
-	if (!*text) {
-		what_if_refuse(error, what_if, "REGEX is empty; '.' is of all names");
-		return NULL;
-	}
-	regex = g_regex_new(text, G_REGEX_OPTIMIZE, 0, &cause);
-	if (!regex)
-		what_if_refuse(error, what_if, "%s", cause->message);
-	return regex;
+	if (!*text)
+		return change_refuse(error, change, "REGEX is empty; '.' is of all names");
+	change->regex = g_regex_new(text, G_REGEX_OPTIMIZE, 0, &cause);
+	return change->regex || change_refuse(error, change, "%s", cause->message);
 }
 
-gboolean what_if_parse_target(const gchar *what_if, const gchar *target, gchar **ret_kind,
-			      GRegex **ret_regex, GError **error)
+gboolean change_parse_target(struct change *change, const gchar *target, GError **error)
 {
 	const gchar *tilde = strchr(target, '~');
-	g_autofree gchar *kind = g_strndup(target, tilde ? (gsize)(tilde - target) : 0);
 	g_autofree gchar *there = NULL;
 
 	if (!tilde)
-		return what_if_refuse(error, what_if,
-				      "what it is about is KIND~REGEX, as in op~mm or kernel~gemm");
-	if (!is_target(kind)) {
-		there = tacho_did_you_mean(kind, target_kinds);
-		return what_if_refuse(error, what_if, "'%s' is no kind of work%s", kind, there);
+		return change_refuse(error, change,
+				     "what it is about is KIND~REGEX, as in op~mm or kernel~gemm");
+	change->kind = g_strndup(target, (gsize)(tilde - target));
+	if (!is_target(change->kind)) {
+		there = tacho_did_you_mean(change->kind, target_kinds);
+		return change_refuse(error, change, "'%s' is no kind of work%s", change->kind,
+				     there);
 	}
-	*ret_regex = what_if_parse_regex(what_if, tilde + 1, error);
-	if (!*ret_regex)
+	return change_parse_regex(change, tilde + 1, error);
+}
+
+/* [RANKS:]KIND~REGEX, or what has a name of its own. */
+static gboolean parse_scaled(struct change *change, const gchar *target, gboolean is_dropped,
+			     GError **error)
+{
+	if (!change_parse_ranks(change, &target, ":", error))
 		return FALSE;
-	*ret_kind = g_steal_pointer(&kind);
+	if (strcmp(target, "loader") == 0 || strcmp(target, "wait") == 0)
+		change->name = g_strdup(target);
+	if (strcmp(target, "wait") == 0 && (!is_dropped || change->ranks))
+		return change_refuse(error, change,
+				     "waits of ranks for each other are all dropped, by "
+				     "drop:wait, or none; scale:wait~REGEX is of what "
+				     "threads wait for by name");
+	if (change->name)
+		return TRUE;
+	if (!change_parse_target(change, target, error))
+		return FALSE;
+	if (change->ranks && strcmp(change->kind, "collective") == 0)
+		return change_refuse(error, change, "a collective is of all its ranks");
 	return TRUE;
 }
 
-/* Of the ranks, what is named KIND~REGEX. */
-static gboolean scale_of_ranks(TachoGraph *graph, const gchar *what_if, struct rank_choice *ranks,
-			       const gchar *target, gdouble factor, gboolean is_dropped,
-			       GError **error)
+gboolean parse_scale(struct change *change, const gchar *text, GError **error)
 {
-	g_autofree gchar *kind = NULL;
-	g_autoptr(GRegex) regex = NULL;
-	guint32 n_matches = 0;
+	const gchar *equals = strrchr(text, '=');
+	g_autofree gchar *target = NULL;
 
-	if (strcmp(target, "loader") == 0)
-		return rank_choice_split(ranks, graph, what_if, error) &&
-		       what_if_scale_loader(graph, what_if, ranks, factor, error);
-	if (strcmp(target, "wait") == 0)
-		return is_dropped && !ranks->is_meant
-			       ? what_if_drop_wait(graph, what_if, error)
-			       : what_if_refuse(error, what_if,
-						"waits of ranks for each other are all dropped, by "
-						"drop:wait, or none; scale:wait~REGEX is of what "
-						"threads wait for by name");
-	if (!what_if_parse_target(what_if, target, &kind, &regex, error))
-		return FALSE;
-	if (ranks->is_meant && strcmp(kind, "collective") == 0)
-		return what_if_refuse(error, what_if, "a collective is of all its ranks");
-	if (!rank_choice_split(ranks, graph, what_if, error))
-		return FALSE;
+	if (!equals || !quantity_parse_factor(equals + 1, &change->value.factor))
+		return change_refuse(error, change,
+				     "it is scale:KIND~REGEX=F, scale:RANKS:KIND~REGEX=F or "
+				     "scale:loader=F, F being 0.5 or 2x, up to 1000000x");
+	target = g_strndup(text, (gsize)(equals - text));
+	return parse_scaled(change, target, FALSE, error);
+}
+
+gboolean parse_drop(struct change *change, const gchar *text, GError **error)
+{
+	change->value.factor = 0;
+	return parse_scaled(change, text, TRUE, error);
+}
+
+/* What matches, of these ranks; FALSE: nothing does. */
+static gboolean scale_matching(TachoGraph *graph, const struct change *change,
+			       const struct rank_choice *ranks)
+{
+	gboolean is_any = FALSE;
+
 	for (guint32 i = 0; i < graph->nodes->len; i++)
 		if (rank_choice_has_node(ranks, graph, graph_node_at(graph, i)) &&
-		    node_matches(graph, kind, regex, graph_node_at(graph, i))) {
-			scale_node(graph, i, factor);
-			n_matches++;
+		    node_matches(graph, change->kind, change->regex, graph_node_at(graph, i))) {
+			scale_node(graph, i, change->value.factor);
+			is_any = TRUE;
 		}
-	if (n_matches == 0)
-		return what_if_refuse(error, what_if, "no %s of that name in the steps", kind);
+	return is_any;
+}
+
+static gboolean scale_ranks(TachoGraph *graph, const struct change *change,
+			    const struct rank_choice *ranks, gboolean is_dropped, GError **error)
+{
+	if (change->name && strcmp(change->name, "loader") == 0)
+		return change_scale_loader(graph, change, ranks, change->value.factor, error);
+	if (!scale_matching(graph, change, ranks))
+		return change_refuse(error, change, "no %s of that name in the steps",
+				     change->kind);
 	if (is_dropped)
-		drop_memory(graph, ranks, kind, regex);
+		drop_memory(graph, ranks, change->kind, change->regex);
 	return TRUE;
 }
 
-/* `target` is [RANKS:]KIND~REGEX. */
-static gboolean scale_matching(TachoGraph *graph, const gchar *what_if, const gchar *target,
-			       gdouble factor, gboolean is_dropped, GError **error)
+static gboolean scale(TachoGraph *graph, const struct change *change, gboolean is_dropped,
+		      GError **error)
 {
 	struct rank_choice ranks;
-	gboolean is_done =
-		rank_choice_parse(graph, what_if, &target, ":", &ranks, error) &&
-		scale_of_ranks(graph, what_if, &ranks, target, factor, is_dropped, error);
+	gboolean is_done;
 
+	if (change->name && strcmp(change->name, "wait") == 0)
+		return change_drop_wait(graph, change, error);
+	is_done = rank_choice_init(&ranks, graph, change, error) &&
+		  rank_choice_split(&ranks, graph, change, error) &&
+		  scale_ranks(graph, change, &ranks, is_dropped, error);
 	rank_choice_release(&ranks);
 	return is_done;
 }
 
-gboolean what_if_scale(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean apply_scale(TachoGraph *graph, const struct change *change, GError **error)
 {
-	const gchar *equals = strrchr(text, '=');
-	g_autofree gchar *target = NULL;
-	gdouble factor;
-
-	if (!equals || !quantity_parse_factor(equals + 1, &factor))
-		return what_if_refuse(error, what_if,
-				      "it is scale:KIND~REGEX=F, scale:RANKS:KIND~REGEX=F or "
-				      "scale:loader=F, F being 0.5 or 2x, up to 1000000x");
-	target = g_strndup(text, (gsize)(equals - text));
-	return scale_matching(graph, what_if, target, factor, FALSE, error);
+	return scale(graph, change, FALSE, error);
 }
 
-gboolean what_if_drop(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean apply_drop(TachoGraph *graph, const struct change *change, GError **error)
 {
-	return scale_matching(graph, what_if, text, 0, TRUE, error);
+	return scale(graph, change, TRUE, error);
 }
 
-gboolean what_if_straggler(TachoGraph *graph, const gchar *what_if, const gchar *text,
-			   GError **error)
+gboolean parse_straggler(struct change *change, const gchar *text, GError **error)
 {
 	const gchar *equals = strchr(text, '=');
-	struct rank_choice ranks;
-	gboolean is_done;
-	gdouble factor;
 
-	if (!g_ascii_isdigit(*text) || !equals || !quantity_parse_factor(equals + 1, &factor))
-		return what_if_refuse(error, what_if,
-				      "it is straggler:RANKS=F, F being 1.5 or 2x, up to 1000000x");
-	is_done = rank_choice_parse(graph, what_if, &text, "=", &ranks, error) &&
-		  rank_choice_split(&ranks, graph, what_if, error);
+	if (!g_ascii_isdigit(*text) || !equals ||
+	    !quantity_parse_factor(equals + 1, &change->value.factor))
+		return change_refuse(error, change,
+				     "it is straggler:RANKS=F, F being 1.5 or 2x, up to 1000000x");
+	return change_parse_ranks(change, &text, "=", error);
+}
+
+gboolean apply_straggler(TachoGraph *graph, const struct change *change, GError **error)
+{
+	struct rank_choice ranks;
+	gboolean is_done = rank_choice_init(&ranks, graph, change, error) &&
+			   rank_choice_split(&ranks, graph, change, error);
+
 	for (guint32 i = 0; is_done && i < graph->nodes->len; i++) {
 		TachoNodeKind kind = graph_node_at(graph, i)->kind;
 
@@ -234,18 +253,21 @@ gboolean what_if_straggler(TachoGraph *graph, const gchar *what_if, const gchar 
 		    (kind == TACHO_NODE_OP || kind == TACHO_NODE_KERNEL ||
 		     kind == TACHO_NODE_HOST || kind == TACHO_NODE_DEVICE ||
 		     kind == TACHO_NODE_COPY || kind == TACHO_NODE_CAST))
-			scale_node(graph, i, factor);
+			scale_node(graph, i, change->value.factor);
 	}
 	rank_choice_release(&ranks);
 	return is_done;
 }
 
-gboolean what_if_cores(TachoGraph *graph, const gchar *what_if, const gchar *text, GError **error)
+gboolean parse_cores(struct change *change, const gchar *text, GError **error)
 {
-	guint32 n_cores;
+	return quantity_parse_count(text, 1, 65536, &change->value.count) ||
+	       change_refuse(error, change, "it is cores=N, N from 1 to 65536");
+}
 
-	if (!quantity_parse_count(text, 1, 65536, &n_cores))
-		return what_if_refuse(error, what_if, "it is cores=N, N from 1 to 65536");
-	graph->n_cores = n_cores;
+gboolean apply_cores(TachoGraph *graph, const struct change *change, GError **error)
+{
+	(void)error;
+	graph->n_cores = change->value.count;
 	return TRUE;
 }

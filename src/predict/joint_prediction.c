@@ -8,6 +8,7 @@
  * (2) What cannot be a median, such as a critical path, is of the recording whose predicted step is
  *     nearest to the median; of two that are equally near, the shorter one. The others' are freed. */
 #include "predict/prediction.h"
+#include "predict/what_if_apply.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct joint {
 	const TachoRecording *recordings;
 	guint n_recordings;
 	const TachoPredictOptions *options;
+	GArray *changes; /* struct change */
 	TachoPrediction **predictions;
 	struct job_outline *outlines;
 	GError **errors;
@@ -49,6 +51,7 @@ static void joint_release(struct joint *joint)
 	g_free(joint->outlines);
 	g_free(joint->errors);
 	g_clear_pointer(&joint->notes, g_ptr_array_unref);
+	g_clear_pointer(&joint->changes, g_array_unref);
 }
 
 static void build_one(guint index, gpointer data)
@@ -67,8 +70,7 @@ static void play_one(guint index, gpointer data)
 {
 	struct joint *joint = data;
 
-	prediction_play(joint->predictions[index], joint->options->what_ifs,
-			joint->options->n_what_ifs, &joint->errors[index]);
+	prediction_play(joint->predictions[index], joint->changes, &joint->errors[index]);
 }
 
 /* Samples are on all cores by themselves. */
@@ -123,12 +125,9 @@ static gboolean check_jobs(struct joint *joint, GError **error)
 
 static gboolean play_all(struct joint *joint, GError **error)
 {
-	/* an importer may have to fork, which is for programs of one thread */
-	gboolean on_all_cores =
-		!prediction_has_jobs(joint->options->what_ifs, joint->options->n_what_ifs);
-
-	return for_each(joint, build_one, TRUE, error) && check_jobs(joint, error) &&
-	       for_each(joint, play_one, on_all_cores, error) &&
+	joint->changes = changes_read(joint->options->what_ifs, joint->options->n_what_ifs, error);
+	return joint->changes && for_each(joint, build_one, TRUE, error) &&
+	       check_jobs(joint, error) && for_each(joint, play_one, TRUE, error) &&
 	       (joint->options->n_samples == 0 || for_each(joint, sample_one, FALSE, error));
 }
 

@@ -11,6 +11,7 @@
 #include "graph/rank_copies.h"
 #include "edit/graph_memory.h"
 #include "predict/held_memory.h"
+#include "predict/what_if_apply.h"
 
 #define MAX_ROUNDS (1u << 30) /* as many times what seemed enough; nodes run out before */
 
@@ -113,39 +114,18 @@ static gboolean play_unrecorded(TachoPrediction *prediction, const TachoReplay *
 	return TRUE;
 }
 
-gboolean prediction_has_jobs(const gchar *const *what_ifs, guint n_what_ifs)
-{
-	for (guint i = 0; i < n_what_ifs; i++)
-		if (g_str_has_prefix(what_ifs[i], "jobs="))
-			return TRUE;
-	return FALSE;
-}
-
-/* Those that multiply passes, or all others. */
-static gboolean change(TachoGraph *graph, const gchar *const *what_ifs, guint n_what_ifs,
-		       gboolean of_passes, GError **error)
-{
-	for (guint i = 0; i < n_what_ifs; i++)
-		if (g_str_has_prefix(what_ifs[i], "accumulate=") == of_passes &&
-		    !tacho_graph_what_if(graph, what_ifs[i], error))
-			return FALSE;
-	return TRUE;
-}
-
 /* Change the prediction's graph and play it. All passes of a step are as the changes make them. */
-static gboolean change_and_play(TachoPrediction *prediction, const gchar *const *what_ifs,
-				guint n_what_ifs, GError **error)
+static gboolean change_and_play(TachoPrediction *prediction, const GArray *changes, GError **error)
 {
-	if (!change(prediction->graph, what_ifs, n_what_ifs, FALSE, error) ||
-	    !change(prediction->graph, what_ifs, n_what_ifs, TRUE, error))
+	if (!changes_apply(prediction->graph, changes, error))
 		return FALSE;
 	prediction->replay = tacho_replay_run(prediction->graph, error);
 	return prediction->replay != NULL;
 }
 
 /* The same with other jobs beside, which are to go on for as long as this one does. */
-static gboolean change_beside_jobs(TachoPrediction *prediction, const gchar *const *what_ifs,
-				   guint n_what_ifs, GError **error)
+static gboolean change_beside_jobs(TachoPrediction *prediction, const GArray *changes,
+				   GError **error)
 {
 	g_autoptr(TachoGraph) alone = prediction->graph;
 	guint64 rounds = 1, need = 1;
@@ -157,7 +137,7 @@ static gboolean change_beside_jobs(TachoPrediction *prediction, const gchar *con
 		g_clear_pointer(&prediction->graph, tacho_graph_free);
 		prediction->graph = graph_copy(alone);
 		prediction->graph->guest_rounds = (guint32)rounds;
-		if (!change_and_play(prediction, what_ifs, n_what_ifs, error))
+		if (!change_and_play(prediction, changes, error))
 			return FALSE;
 		need = replay_guests_need(prediction->replay);
 	} while (need > 1 && rounds < MAX_ROUNDS);
@@ -165,11 +145,10 @@ static gboolean change_beside_jobs(TachoPrediction *prediction, const gchar *con
 	return TRUE;
 }
 
-static gboolean play_changed(TachoPrediction *prediction, const gchar *const *what_ifs,
-			     guint n_what_ifs, GError **error)
+static gboolean play_changed(TachoPrediction *prediction, const GArray *changes, GError **error)
 {
-	if (!(prediction_has_jobs(what_ifs, n_what_ifs) ? change_beside_jobs : change_and_play)(
-		    prediction, what_ifs, n_what_ifs, error))
+	if (!(changes_need(changes, CHANGE_NEEDS_JOB) ? change_beside_jobs : change_and_play)(
+		    prediction, changes, error))
 		return FALSE;
 	prediction->predicted_steps = replay_step_times(prediction->replay);
 	prediction->predicted_step_ms = quantile(prediction->predicted_steps, 0.5) * to_ms;
@@ -324,8 +303,7 @@ TachoPrediction *prediction_new(TachoTimeline *timeline, gint64 first_step, gint
 	return g_steal_pointer(&prediction);
 }
 
-gboolean prediction_play(TachoPrediction *prediction, const gchar *const *what_ifs,
-			 guint n_what_ifs, GError **error)
+gboolean prediction_play(TachoPrediction *prediction, const GArray *changes, GError **error)
 {
 	g_autoptr(TachoReplay) baseline = NULL;
 
@@ -335,7 +313,7 @@ gboolean prediction_play(TachoPrediction *prediction, const gchar *const *what_i
 	if (!baseline || !play_unrecorded(prediction, baseline, error))
 		return FALSE;
 	g_clear_pointer(&baseline, tacho_replay_free);
-	if (!play_changed(prediction, what_ifs, n_what_ifs, error))
+	if (!play_changed(prediction, changes, error))
 		return FALSE;
 	prediction->predicted_kernel_overlap_pct = 100 * replay_kernel_overlap(prediction->replay);
 	note_all(prediction);
@@ -365,10 +343,11 @@ TachoPrediction *tacho_predict(TachoTimeline *timeline, const gchar *const *what
 			       guint n_what_ifs, gint64 first_step, gint64 last_step,
 			       GError **error)
 {
+	g_autoptr(GArray) changes = changes_read(what_ifs, n_what_ifs, error);
 	g_autoptr(TachoPrediction) prediction =
-		prediction_new(timeline, first_step, last_step, error);
+		changes ? prediction_new(timeline, first_step, last_step, error) : NULL;
 
-	if (!prediction || !prediction_play(prediction, what_ifs, n_what_ifs, error))
+	if (!prediction || !prediction_play(prediction, changes, error))
 		return NULL;
 	prediction_explain(prediction);
 	return g_steal_pointer(&prediction);

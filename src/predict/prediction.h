@@ -8,16 +8,12 @@
 TachoPrediction *prediction_new(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
 				GError **error);
 
-/* All figures but those of the explanation; only once. On an error the prediction is good for nothing but
+/* All figures but those of the explanation, with the changes (what_if_apply.h); only once. On an error the prediction is good for nothing but
  * to be freed. */
-gboolean prediction_play(TachoPrediction *prediction, const gchar *const *what_ifs,
-			 guint n_what_ifs, GError **error);
+gboolean prediction_play(TachoPrediction *prediction, const GArray *changes, GError **error);
 
 /* The critical path, who is busy, who holds memory; only once, when it has been played. */
 void prediction_explain(TachoPrediction *prediction);
-
-/* Whether one of the what-ifs puts another job beside. */
-gboolean prediction_has_jobs(const gchar *const *what_ifs, guint n_what_ifs);
 
 /* The baseline against what was measured. */
 void prediction_set_error(TachoPrediction *prediction);
@@ -35,7 +31,7 @@ TachoTable *replay_utilisation(const TachoReplay *replay);
 TachoGraph *replay_build_graph(TachoTimeline *timeline, gint64 first_step, gint64 last_step,
 			       GError **error);
 
-/* Other jobs put beside this one (what_if_jobs.c): how many times as many rounds of them are needed, at the pace they
+/* Other jobs put beside this one (edit/what_if_jobs.c): how many times as many rounds of them are needed, at the pace they
  * had, for each to outlast this one: a power of two. 1: they did. */
 guint32 replay_guests_need(const TachoReplay *replay);
 /* A row a guest: "run", "ranks", "offset_ms", "alone_step_ms" and "predicted_step_ms" (beside this job) of its steps

@@ -1,0 +1,141 @@
+/* change: the language of what-ifs (docs/what-if.md), one change at a time, and files of them. */
+#include "edit/change.h"
+
+#include <string.h>
+
+#include <tacho/replay.h>
+#include <tacho/words.h>
+
+#include "base/text_file.h"
+#include "edit/change_internal.h"
+
+#define MAX_FILE_BYTES (1024 * 1024)
+
+static const struct change_rule rules[] = {
+#define CHANGE(prefix, form, parse, apply, phase, needs, is_of_slices)                             \
+	{ prefix, form, parse, apply, CHANGE_##phase, CHANGE_NEEDS_##needs, is_of_slices },
+#include "edit/changes.def"
+#undef CHANGE
+};
+
+static gboolean refuse(GError **error, const gchar *text, const gchar *reason)
+{
+	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF, "what-if '%s': %s", text,
+		    reason);
+	return FALSE;
+}
+
+gboolean change_refuse(GError **error, const struct change *change, const gchar *format, ...)
+{
+	g_autofree gchar *reason = NULL;
+	va_list args;
+
+	if (!error)
+		return FALSE;
+	va_start(args, format);
+	reason = g_strdup_vprintf(format, args);
+	va_end(args);
+	return refuse(error, change->text, reason);
+}
+
+const gchar *const *tacho_what_if_words(void)
+{
+	static const gchar *words[G_N_ELEMENTS(rules) + 1];
+
+	for (guint i = 0; i < G_N_ELEMENTS(rules); i++)
+		words[i] = rules[i].prefix;
+	return words;
+}
+
+/* The key is told from what follows it by '=' or ':', whichever it has. */
+static gboolean refuse_unknown(const gchar *text, GError **error)
+{
+	g_autofree gchar *key = g_strndup(text, strcspn(text, "=:"));
+	g_autofree gchar *reason = NULL;
+	g_autoptr(GString) forms = g_string_new(NULL);
+	g_autoptr(GPtrArray) keys = g_ptr_array_new_with_free_func(g_free);
+	const gchar *nearest;
+
+	for (guint i = 0; i < G_N_ELEMENTS(rules); i++) {
+		g_string_append_printf(forms, "%s%s",
+				       i == 0			     ? ""
+				       : i + 1 < G_N_ELEMENTS(rules) ? ", "
+								     : " and ",
+				       rules[i].form);
+		g_ptr_array_add(keys, g_strndup(rules[i].prefix, strlen(rules[i].prefix) - 1));
+	}
+	g_ptr_array_add(keys, NULL);
+	nearest = tacho_nearest_word(key, (const gchar *const *)keys->pdata);
+	for (guint i = 0; nearest && !reason && i < G_N_ELEMENTS(rules); i++)
+		if (strcmp(keys->pdata[i], nearest) == 0)
+			reason = g_strdup_printf("not known; did you mean '%s'? There are %s",
+						 rules[i].form, forms->str);
+	if (!reason)
+		reason = g_strdup_printf("not known; there are %s", forms->str);
+	return refuse(error, text, reason);
+}
+
+gboolean change_parse(struct change *change, const gchar *text, GError **error)
+{
+	*change = (struct change){ .text = g_strdup(text) };
+	for (guint i = 0; i < G_N_ELEMENTS(rules) && !change->rule; i++)
+		if (g_str_has_prefix(text, rules[i].prefix))
+			change->rule = &rules[i];
+	if (!change->rule)
+		return refuse_unknown(text, error);
+	return change->rule->parse(change, text + strlen(change->rule->prefix), error);
+}
+
+void change_release(struct change *change)
+{
+	g_free(change->text);
+	g_clear_pointer(&change->ranks, g_array_unref);
+	g_free(change->kind);
+	g_clear_pointer(&change->regex, g_regex_unref);
+	g_free(change->name);
+	g_free(change->recorded);
+	g_clear_pointer(&change->counts, g_array_unref);
+	g_free(change->topology);
+	tacho_graph_free(change->job);
+	g_clear_pointer(&change->job_timeline, tacho_timeline_free);
+	*change = (struct change){ NULL };
+}
+
+enum change_needs change_needs(const struct change *change)
+{
+	return change->rule->needs;
+}
+
+enum change_phase change_phase(const struct change *change)
+{
+	return change->rule->phase;
+}
+
+gboolean change_apply(TachoGraph *graph, const struct change *change, GError **error)
+{
+	if (graph->has_passes && change->rule->is_of_slices)
+		return change_refuse(error, change, "it comes before accumulate");
+	return change->rule->apply(graph, change, error);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+gchar **tacho_what_ifs_read(const gchar *path, GError **error)
+{
+	gsize length;
+	g_autofree gchar *text = text_file_read(path, MAX_FILE_BYTES, &length, error);
+	g_auto(GStrv) lines = NULL;
+	g_autoptr(GPtrArray) what_ifs = g_ptr_array_new_with_free_func(g_free);
+
+	if (!text)
+		return NULL;
+	lines = g_strsplit(text, "\n", -1);
+	for (guint i = 0; lines[i]; i++) {
+		const gchar *line = g_strstrip(lines[i]);
+
+		if (*line && *line != '#')
+			g_ptr_array_add(what_ifs, g_strdup(line));
+	}
+	g_ptr_array_add(what_ifs, NULL);
+	return (gchar **)g_ptr_array_free(g_steal_pointer(&what_ifs), FALSE);
+}
