@@ -12,6 +12,7 @@
 
 #include "cli.h"
 #include "clock_calibration.h"
+#include "common/trusted_path.h"
 #include "launch.h"
 #include "option_values.h"
 #include "run_folder.h"
@@ -209,6 +210,24 @@ static gchar **put_last(gchar **environment, const gchar *variable, const gchar 
 	return g_environ_setenv(environment, variable, joined, TRUE);
 }
 
+/* Whether nobody could have changed `path` but root, this user and the owner of the program that runs; said
+ * where not. */
+static gboolean is_as_safe_as_tacho(const gchar *path)
+{
+	g_autofree gchar *program = g_build_filename(cli_prefix(), "bin", "tacho", NULL);
+	struct stat status;
+	gchar real[PATH_MAX];
+
+	if (stat(program, &status) < 0)
+		status.st_uid = geteuid();
+	if (trusted_path(path, status.st_uid, real))
+		return TRUE;
+	cli_fail("record",
+		 "%s is not brought into the job: others may have changed %s ('chmod go-w' it)",
+		 path, real);
+	return FALSE;
+}
+
 /* The libraries to preload, the agent first; NULL (said why) where they cannot be. */
 static gchar *preload_list(const struct recording *recording)
 {
@@ -227,6 +246,8 @@ static gchar *preload_list(const struct recording *recording)
 		cli_fail("record", "%s is missing: tacho is not installed as a whole", agent);
 		return NULL;
 	}
+	if (!is_as_safe_as_tacho(agent))
+		return NULL;
 	g_string_append(list, agent);
 	for (guint p = 0; p < N_PROBES; p++) {
 		g_autofree gchar *library = NULL;
@@ -234,7 +255,7 @@ static gchar *preload_list(const struct recording *recording)
 		if (!recording->has_probe[p] || !probes[p].library)
 			continue;
 		library = g_build_filename(folder, probes[p].library, NULL);
-		if (g_file_test(library, G_FILE_TEST_EXISTS))
+		if (g_file_test(library, G_FILE_TEST_EXISTS) && is_as_safe_as_tacho(library))
 			g_string_append_printf(list, ":%s", library);
 	}
 	return g_string_free(g_steal_pointer(&list), FALSE);
@@ -265,7 +286,8 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	}
 	if (recording->has_probe[PROBE_torch])
 		environment = g_environ_setenv(environment, "TACHO_TORCH_DIR", torch_dir, TRUE);
-	if (recording->has_probe[PROBE_python] && g_file_test(start, G_FILE_TEST_IS_DIR))
+	if (recording->has_probe[PROBE_python] && g_file_test(start, G_FILE_TEST_IS_DIR) &&
+	    is_as_safe_as_tacho(start))
 		environment = put_first(environment, "PYTHONPATH", start);
 	return environment;
 }

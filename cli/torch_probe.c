@@ -17,6 +17,7 @@
 
 #include "cli.h"
 #include "common/library_key.h"
+#include "common/trusted_path.h"
 
 #define LIBRARY "libtacho_torch.so"
 #define LOG	"build.log"
@@ -272,13 +273,29 @@ gboolean torch_probe_build(const TorchInstall *install, GError **error)
 	return is_built;
 }
 
+/* The agent would not load another. */
+static gboolean is_ours(const gchar *folder, GError **error)
+{
+	g_autofree gchar *library = g_build_filename(folder, LIBRARY, NULL);
+	gchar real[PATH_MAX];
+
+	if (trusted_path(library, geteuid(), real))
+		return TRUE;
+	g_set_error(
+		error, TORCH_PROBE_ERROR, TORCH_PROBE_ERROR_CACHE,
+		"others may have changed %s: make it yours ('chown') and theirs no longer ('chmod "
+		"go-w'), or set XDG_CACHE_HOME to a folder of your own",
+		real);
+	return FALSE;
+}
+
 TorchProbeState torch_probe_state(const TorchInstall *install, GError **error)
 {
 	g_autofree gchar *folder = probe_path(install);
 	g_autofree gchar *compiler = NULL;
 
 	if (folder && has_file(folder, LIBRARY))
-		return TORCH_PROBE_READY;
+		return is_ours(folder, error) ? TORCH_PROBE_READY : TORCH_PROBE_FAILED;
 	if (folder && has_file(folder, LOG)) {
 		g_set_error(error, TORCH_PROBE_ERROR, TORCH_PROBE_ERROR_COMPILE,
 			    "building it failed before, see %s/" LOG

@@ -8,6 +8,7 @@
 
 #include "agent/settings.h"
 #include "common/library_key.h"
+#include "common/trusted_path.h"
 #include "common/watch.h"
 
 static const char *torch_dir;
@@ -24,7 +25,7 @@ static int init_probe(const char *path)
 
 static void torch_appeared(const char *library, uintptr_t base_address)
 {
-	char key[LIBRARY_KEY_BYTES], path[PATH_MAX];
+	char key[LIBRARY_KEY_BYTES], path[PATH_MAX], real[PATH_MAX];
 	int status;
 
 	(void)base_address;
@@ -38,8 +39,16 @@ static void torch_appeared(const char *library, uintptr_t base_address)
 			  library);
 		return;
 	}
+	if (status == 0 && !trusted_path(path, geteuid(), real)) {
+		tacho_say("operations are not recorded: the probe for %s is not loaded: others may "
+			  "have "
+			  "changed %s ('chown' it to yourself and 'chmod go-w' it, or record with "
+			  "XDG_CACHE_HOME set to a folder of your own)",
+			  library, real);
+		return;
+	}
 	if (status == 0)
-		status = init_probe(path);
+		status = init_probe(real);
 	if (status < 0)
 		tacho_say("operations are not recorded: the probe for %s does not work: %s",
 			  library, strerror(-status));
