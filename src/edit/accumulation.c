@@ -10,6 +10,7 @@
 #include "edit/pass_copies.h"
 #include "edit/graph_memory.h"
 #include "edit/change_internal.h"
+#include "edit/edit_state.h"
 
 #define MAX_PASSES 65536
 #define MAX_COPIES 16
@@ -66,7 +67,7 @@ static gboolean accumulate(TachoGraph *graph, const struct pass_nodes *pass,
 	memory_accumulate(graph);
 	if (!pass_copies_add(graph, pass, n_copies, n_more, error))
 		return FALSE;
-	graph->has_passes = TRUE;
+	edit_state_of(graph)->has_passes = TRUE;
 	note_passes(graph, n_copies, n_more);
 	return TRUE;
 }
@@ -82,7 +83,7 @@ gboolean apply_accumulate(TachoGraph *graph, const struct change *change, GError
 	struct pass_nodes pass;
 	gboolean is_done;
 
-	if (graph->has_passes)
+	if (edit_state_read(graph)->has_passes)
 		return change_refuse(error, change, "there is an accumulate already");
 	is_done = pass_nodes_find(&pass, graph, change, error) &&
 		  accumulate(graph, &pass, change, change->value.count - 1, error);

@@ -8,6 +8,7 @@
 
 #include "base/text_file.h"
 #include "edit/change_internal.h"
+#include "edit/edit_state.h"
 
 #define MAX_FILE_BYTES (1024 * 1024)
 
@@ -113,7 +114,7 @@ enum change_phase change_phase(const struct change *change)
 
 gboolean change_apply(TachoGraph *graph, const struct change *change, GError **error)
 {
-	if (graph->has_passes && change->rule->is_of_slices)
+	if (edit_state_read(graph)->has_passes && change->rule->is_of_slices)
 		return change_refuse(error, change, "it comes before accumulate");
 	return change->rule->apply(graph, change, error);
 }

@@ -5,6 +5,7 @@
  * (device_recomputation.c). The memory that it handed out, and that only its backward pass needs, is not held in between
  * (memory_edits.c). */
 #include "edit/recomputation.h"
+#include "edit/edit_state.h"
 
 #include <string.h>
 
@@ -309,7 +310,7 @@ static void insert(struct recomputation *recomputation, const GArray *agains)
 		return;
 	}
 	recompute_on_devices(graph, agains);
-	graph->has_recomputed = TRUE;
+	edit_state_of(graph)->has_recomputed = TRUE;
 	if (recomputation->n_collectives > 0)
 		graph_note(graph, "of what is computed again, %u parts in collectives are not",
 			   recomputation->n_collectives);

@@ -15,6 +15,7 @@
 #include "analyze/recorded_device.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
+#include "edit/edit_state.h"
 
 struct device_change {
 	TachoGraph *graph;
@@ -100,8 +101,9 @@ static gboolean find_recorded(const TachoGraph *graph, const struct change *chan
 			      guint32 rank_index, const struct device_peak **ret_device,
 			      GError **error)
 {
-	const gchar *changed = rank_index < graph->devices->len
-				       ? g_array_index(graph->devices, const gchar *, rank_index)
+	const GArray *devices = edit_state_read(graph)->devices;
+	const gchar *changed = rank_index < devices->len
+				       ? g_array_index(devices, const gchar *, rank_index)
 				       : NULL;
 	g_autofree gchar *recorded = NULL;
 
@@ -160,10 +162,12 @@ gchar *change_device_names(const TachoGraph *graph, const struct device_peak *co
 static void remember(TachoGraph *graph, const struct rank_choice *ranks,
 		     const struct device_peak *device)
 {
-	g_array_set_size(graph->devices, graph_n_own_ranks(graph));
-	for (guint32 i = 0; i < graph->devices->len; i++)
+	GArray *devices = edit_state_of(graph)->devices;
+
+	g_array_set_size(devices, graph_n_own_ranks(graph));
+	for (guint32 i = 0; i < devices->len; i++)
 		if (rank_choice_has(ranks, i))
-			g_array_index(graph->devices, const gchar *, i) = device->name;
+			g_array_index(devices, const gchar *, i) = device->name;
 }
 
 static void change_device(struct device_change *change, const struct rank_choice *ranks)
@@ -189,10 +193,10 @@ gboolean change_to_named_device(TachoGraph *graph, const struct change *change,
 	struct device_change edit = { .graph = graph, .to = device_find(change->name) };
 	g_autofree const struct device_peak **recorded = NULL;
 
-	if (graph->has_precision)
+	if (edit_state_read(graph)->has_precision)
 		return change_refuse(error, change,
 				     "precision is changed after the device, not before");
-	if (graph->has_recomputed)
+	if (edit_state_read(graph)->has_recomputed)
 		return change_refuse(error, change,
 				     "the device is changed before what it computes again");
 	if (!graph_has_devices(graph))

@@ -16,6 +16,7 @@
 
 #include "edit/precision.h"
 #include "edit/change_internal.h"
+#include "edit/edit_state.h"
 
 gdouble precision_width(enum device_rate rate)
 {
@@ -135,11 +136,11 @@ static void add_operation(struct precision *precision, guint32 index, guint32 sl
 /* What changes before this one made of them. */
 static void recall(struct precision *precision)
 {
-	const GArray *known = precision->graph->precisions;
+	const GArray *known = edit_state_read(precision->graph)->precisions;
 
 	for (guint i = 0; i < known->len; i++) {
-		const struct graph_precision *row =
-			&g_array_index(known, struct graph_precision, i);
+		const struct changed_precision *row =
+			&g_array_index(known, struct changed_precision, i);
 		struct operation *operation =
 			g_hash_table_lookup(precision->operations,
 					    GSIZE_TO_POINTER((gsize)row->set << 32 | row->slice));
@@ -155,22 +156,22 @@ static void recall(struct precision *precision)
 
 static void remember(struct precision *precision)
 {
-	GArray *known = precision->graph->precisions;
+	GArray *known = edit_state_of(precision->graph)->precisions;
 	guint n_kept = 0;
 
 	for (guint i = 0; i < known->len; i++) {
-		struct graph_precision row = g_array_index(known, struct graph_precision, i);
+		struct changed_precision row = g_array_index(known, struct changed_precision, i);
 
 		if (!g_hash_table_contains(precision->operations,
 					   GSIZE_TO_POINTER((gsize)row.set << 32 | row.slice)))
-			g_array_index(known, struct graph_precision, n_kept++) = row;
+			g_array_index(known, struct changed_precision, n_kept++) = row;
 	}
 	g_array_set_size(known, n_kept);
 	for (guint i = 0; i < precision->in_order->len; i++) {
 		const struct operation *operation = g_ptr_array_index(precision->in_order, i);
-		struct graph_precision row = { operation->set,	  operation->slice,
-					       operation->now,	  operation->stored,
-					       operation->factor, operation->cast_ns };
+		struct changed_precision row = { operation->set,    operation->slice,
+						 operation->now,    operation->stored,
+						 operation->factor, operation->cast_ns };
 
 		if (operation->now != operation->recorded || operation->cast_ns > 0 ||
 		    operation->stored != DEVICE_N_RATES)
@@ -270,9 +271,10 @@ static void scale_gradients(struct precision *precision)
 {
 	TachoGraph *graph = precision->graph;
 	enum device_rate rate = rate_for(precision, TRUE);
-	gdouble share = precision_width(rate) / precision_width(graph->gradient_rate);
+	struct edit_state *state = edit_state_of(graph);
+	gdouble share = precision_width(rate) / precision_width(state->gradient_rate);
 
-	graph->gradient_rate = (guint8)rate;
+	state->gradient_rate = (guint8)rate;
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
@@ -329,7 +331,7 @@ static void make_change(struct precision *precision)
 	precision_place_casts(precision);
 	precision_hold_casts(precision);
 	remember(precision);
-	graph->has_precision = TRUE;
+	edit_state_of(graph)->has_precision = TRUE;
 	graph_note(graph,
 		   "kernels of %.0f %% of the time of devices have numbers of another width, by "
 		   "the roofline of %s; casts go by the order of operations",
@@ -410,7 +412,7 @@ static gboolean change_ranks(struct precision *precision, const struct change *c
 {
 	g_autofree const struct device_peak **devices = NULL;
 
-	if (precision->graph->has_recomputed)
+	if (edit_state_read(precision->graph)->has_recomputed)
 		return change_refuse(error, change,
 				     "precision is changed before what is computed again");
 	if (!graph_has_devices(precision->graph))

@@ -58,9 +58,7 @@ const gchar *tacho_edge_kind_name(TachoEdgeKind kind)
 	TABLE(blocks, struct graph_block, FALSE)                                                   \
 	TABLE(guests, struct graph_guest, FALSE)                                                   \
 	TABLE(guest_steps, gint64, FALSE)                                                          \
-	TABLE(guest_lags, gint64, FALSE)                                                           \
-	TABLE(precisions, struct graph_precision, FALSE)                                           \
-	TABLE(devices, const gchar *, TRUE)
+	TABLE(guest_lags, gint64, FALSE)
 
 TachoGraph *graph_new(TachoTimeline *timeline)
 {
@@ -85,6 +83,8 @@ void tacho_graph_free(TachoGraph *graph)
 	GRAPH_TABLES(FREE_TABLE)
 #undef FREE_TABLE
 	g_ptr_array_unref(graph->notes);
+	if (graph->companion)
+		graph->companion->class->free(graph->companion);
 	g_free(graph);
 }
 
@@ -113,6 +113,8 @@ TachoGraph *graph_copy(const TachoGraph *graph)
 #undef COPY_TABLE
 	copy->notes = g_ptr_array_copy(graph->notes, copy_string, NULL);
 	g_ptr_array_set_free_func(copy->notes, g_free);
+	if (graph->companion)
+		copy->companion = graph->companion->class->copy(graph->companion);
 	return copy;
 }
 

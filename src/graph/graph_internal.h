@@ -154,13 +154,17 @@ struct graph_block {
 	gboolean is_cast; /* by a what-if: what the operation `slice` reads, in other numbers */
 };
 
-/* By what-ifs: the numbers that an operation of the ranks of a set is done with. Rates are of enum device_rate. */
-struct graph_precision {
-	guint32 set, slice;
-	guint8 rate;
-	guint8 stored;	/* what its weights are kept in; DEVICE_N_RATES: as recorded */
-	gdouble factor; /* of its kernels' times, as recorded */
-	gdouble cast_ns; /* what the CAST before them took, when it was put there; 0: there is none */
+/* What a stage that changes graphs keeps with one. */
+struct graph_companion;
+struct graph_companion_class {
+	struct graph_companion *(*copy)(const struct graph_companion *companion);
+	/* Ranks of the set `to` are from now on played by themselves, and were played as those of `from`. */
+	void (*split)(struct graph_companion *companion, guint32 n_recorded, guint32 from,
+		      guint32 to);
+	void (*free)(struct graph_companion *companion);
+};
+struct graph_companion {
+	const struct graph_companion_class *class;
 };
 
 /* Another job, put beside the one of the timeline to share its hosts and links. Its nodes have no slices, its
@@ -185,30 +189,23 @@ struct _TachoGraph {
 	/* gint64, ns, [rank of the timeline * steps + step]: how far the rank's devices were behind its host when
 	 * the step was over, in the replay of what was recorded; empty: not known, or there are none. */
 	GArray *lags;
-	GArray *nodes;		 /* struct graph_node */
-	GArray *edges;		 /* struct graph_edge */
-	GArray *lanes;		 /* struct graph_lane */
-	GArray *links;		 /* struct graph_link */
-	GArray *group_links;	 /* guint32 */
-	GArray *pools;		 /* struct graph_pool */
-	GArray *groups;		 /* struct graph_group */
-	GArray *transfers;	 /* struct graph_transfer */
-	GArray *gradients;	 /* struct graph_gradient */
-	GArray *passes;		 /* struct graph_pass, by rank and ordinal */
-	GArray *blocks;		 /* struct graph_block; found by graph_find_memory() */
-	GArray *guests;		 /* struct graph_guest */
-	GArray *guest_steps;	 /* gint64, ns */
-	GArray *guest_lags;	 /* gint64, ns */
-	guint32 guest_rounds;	 /* times as many rounds of what guests recorded as seem enough */
-	GPtrArray *notes;	 /* gchar */
-	gboolean has_precision;	 /* by what-ifs: operations have had numbers of another width */
-	gboolean has_recomputed; /* by what-ifs: devices do something again, which has no slices */
-	gboolean
-		has_passes; /* by what-ifs: steps have several passes, of which only the last has slices */
-	GArray *precisions; /* struct graph_precision, of those that have them */
-	guint8 gradient_rate; /* enum device_rate: by what-ifs, of what all-reduces carry in the place of 32 bits */
-	GArray *devices; /* const gchar *, static, of the first ranks played: by what-ifs, which their
-			  * kernels are on; NULL, or none: as recorded */
+	GArray *nodes;	      /* struct graph_node */
+	GArray *edges;	      /* struct graph_edge */
+	GArray *lanes;	      /* struct graph_lane */
+	GArray *links;	      /* struct graph_link */
+	GArray *group_links;  /* guint32 */
+	GArray *pools;	      /* struct graph_pool */
+	GArray *groups;	      /* struct graph_group */
+	GArray *transfers;    /* struct graph_transfer */
+	GArray *gradients;    /* struct graph_gradient */
+	GArray *passes;	      /* struct graph_pass, by rank and ordinal */
+	GArray *blocks;	      /* struct graph_block; found by graph_find_memory() */
+	GArray *guests;	      /* struct graph_guest */
+	GArray *guest_steps;  /* gint64, ns */
+	GArray *guest_lags;   /* gint64, ns */
+	guint32 guest_rounds; /* times as many rounds of what guests recorded as seem enough */
+	GPtrArray *notes;     /* gchar */
+	struct graph_companion *companion; /* or NULL */
 	gdouble taken_share;	    /* of what a rank computes while bytes of it move, 0..1 ... */
 	gdouble taken_by_bytes;	    /* ... of which so much goes with the bandwidth */
 	gdouble device_taken_share; /* of what its device computes while its collectives' bytes move */

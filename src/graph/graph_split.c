@@ -312,37 +312,6 @@ static void copy_blocks(struct split *split)
 	}
 }
 
-static void copy_devices(struct split *split)
-{
-	TachoGraph *graph = split->graph;
-	guint32 n = graph->devices->len;
-
-	if (n == 0)
-		return;
-	if (n < graph->n_played)
-		g_array_set_size(graph->devices, graph->n_played);
-	for (guint32 i = 0; i < n; i++)
-		if (has_copy_of_rank(split, i))
-			g_array_index(graph->devices, const gchar *, rank_of_copy(split, i)) =
-				g_array_index(graph->devices, const gchar *, i);
-}
-
-static void copy_precisions(struct split *split)
-{
-	TachoGraph *graph = split->graph;
-	guint n = graph->precisions->len;
-
-	for (guint i = 0; i < n; i++) {
-		struct graph_precision precision =
-			g_array_index(graph->precisions, struct graph_precision, i);
-
-		if (precision.set != split->from)
-			continue;
-		precision.set = split->to;
-		g_array_append_val(graph->precisions, precision);
-	}
-}
-
 /* --- the whole -------------------------------------------------------------------------------- */
 
 static void split_release(struct split *split)
@@ -371,8 +340,9 @@ static void split_set(struct split *split)
 	copy_edges(split);
 	copy_passes(split);
 	copy_blocks(split);
-	copy_devices(split);
-	copy_precisions(split);
+	if (graph->companion)
+		graph->companion->class->split(graph->companion, split->n_recorded, split->from,
+					       split->to);
 	split_release(split);
 }
 
