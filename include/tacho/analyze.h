@@ -104,6 +104,11 @@ typedef enum {
 	VIEW(advise, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                             \
 	     "what to change, why, and what that would save at most")
 
+/* By slice, 1 where a row of the scope, code or graph view is of it, or of what launched it; to be freed with
+ * g_free(). NULL: rows of this view have no slices of their own. */
+guint8 *tacho_view_slices(const gchar *view, const TachoTimeline *timeline,
+			  const TachoFilter *filter);
+
 /* The table of one view; never NULL. Columns are documented in docs/json.md and docs/views.md. */
 /* The three advices of the advise view that save most, for the end of a report; NULL: the run is too large to find
  * them in a moment. The caller's. */

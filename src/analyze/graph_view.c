@@ -18,10 +18,16 @@
 
 #define MAX_WALK 200000000u /* edges looked at for `needed`; beyond, it is not known */
 
+/* The slice that a node stands for in one step, or the work of a device that it did again. */
+struct graph_slice {
+	guint32 slice, node;
+};
+
 struct graph_count {
 	struct scope_places *places;
 	struct op_facts facts;
 	struct profile_tree *tree; /* of the graph */
+	GArray *slices;		   /* struct graph_slice */
 	GHashTable *by_name;	   /* name -> node, borrowed */
 	GHashTable *edges;	   /* gint64 from << 32 | to */
 	GHashTable *writers;	   /* storage -> node, in this step */
@@ -149,7 +155,10 @@ static void add_runs(struct graph_count *count)
 		}
 		node = GPOINTER_TO_UINT(g_hash_table_lookup(nodes, GUINT_TO_POINTER(slice)));
 		if (!node) {
-			node = find_node(count, slice);
+			struct graph_slice row = { .slice = slice };
+
+			node = row.node = find_node(count, slice);
+			g_array_append_val(count->slices, row);
 			g_hash_table_insert(nodes, GUINT_TO_POINTER(slice), GUINT_TO_POINTER(node));
 			connect(count, node, slice);
 		}
@@ -167,6 +176,7 @@ static void add_replay(const struct graph_replay *replay, gpointer data)
 	guint32 place = replay->op == TACHO_NONE ? TACHO_NONE : count->places->nodes[replay->op];
 	const gchar *base = tacho_timeline_string(timeline, graph_replay_name(timeline, replay));
 	g_autofree gchar *name = NULL;
+	struct graph_slice row;
 	gpointer found;
 	guint32 node;
 
@@ -183,6 +193,8 @@ static void add_replay(const struct graph_replay *replay, gpointer data)
 				    GUINT_TO_POINTER(node));
 	}
 	profile_add_replay(count->tree, node, timeline, replay);
+	row = (struct graph_slice){ replay->work, node };
+	g_array_append_val(count->slices, row);
 }
 
 static gint compare_names(gconstpointer a, gconstpointer b, gpointer data)
@@ -301,44 +313,99 @@ static void find_needed(struct profile_tree *tree)
 	}
 }
 
-TachoTable *tacho_view_graph(const TachoTimeline *timeline, const TachoFilter *filter)
-{
+/* --- the view --------------------------------------------------------------------------------- */
+
+struct graph_profile {
 	struct selection selection;
 	struct profile_tree places_tree, tree;
 	struct scope_places places;
-	struct graph_count count = { .places = &places, .tree = &tree };
+	struct graph_count count;
+};
+
+static void graph_profile_init(struct graph_profile *profile, const TachoTimeline *timeline,
+			       const TachoFilter *filter)
+{
+	struct graph_count *count = &profile->count;
+
+	*count = (struct graph_count){ .places = &profile->places, .tree = &profile->tree };
+	selection_init(&profile->selection, timeline, filter);
+	profile_tree_init(&profile->places_tree, NULL, &profile->selection);
+	profile_tree_init(&profile->tree, filter ? filter->profile : NULL, &profile->selection);
+	scope_places_init(&profile->places, &profile->places_tree, &profile->selection, FALSE);
+	op_facts_init(&count->facts, timeline, TRUE);
+	count->by_name = g_hash_table_new(g_str_hash, g_str_equal);
+	count->edges = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	count->writers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	count->seen = g_hash_table_new(NULL, NULL);
+	count->runs = g_array_new(FALSE, FALSE, sizeof(struct op_run));
+	count->slices = g_array_new(FALSE, FALSE, sizeof(struct graph_slice));
+	visit_ops(&profile->selection, collect_run, count->runs);
+	g_array_sort_with_data(count->runs, compare_runs, (gpointer)timeline);
+	add_runs(count);
+	visit_replays(&profile->selection, add_replay, count);
+	add_roots(&profile->tree);
+	profile_tree_select(&profile->tree, &profile->selection);
+}
+
+static void graph_profile_release(struct graph_profile *profile)
+{
+	struct graph_count *count = &profile->count;
+
+	g_hash_table_unref(count->by_name);
+	g_hash_table_unref(count->edges);
+	g_hash_table_unref(count->writers);
+	g_hash_table_unref(count->seen);
+	g_array_unref(count->runs);
+	g_array_unref(count->slices);
+	op_facts_release(&count->facts);
+	scope_places_release(&profile->places);
+	profile_tree_release(&profile->places_tree);
+	profile_tree_release(&profile->tree);
+	selection_release(&profile->selection);
+}
+
+TachoTable *tacho_view_graph(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	struct graph_profile profile;
 	TachoTable *table;
 
-	selection_init(&selection, timeline, filter);
-	profile_tree_init(&places_tree, NULL, &selection);
-	profile_tree_init(&tree, filter ? filter->profile : NULL, &selection);
-	scope_places_init(&places, &places_tree, &selection, FALSE);
-	op_facts_init(&count.facts, timeline, TRUE);
-	count.by_name = g_hash_table_new(g_str_hash, g_str_equal);
-	count.edges = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	count.writers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	count.seen = g_hash_table_new(NULL, NULL);
-	count.runs = g_array_new(FALSE, FALSE, sizeof(struct op_run));
-	visit_ops(&selection, collect_run, count.runs);
-	g_array_sort_with_data(count.runs, compare_runs, (gpointer)timeline);
-	add_runs(&count);
-	visit_replays(&selection, add_replay, &count);
-	add_roots(&tree);
-	profile_tree_select(&tree, &selection);
-	find_longest(&tree);
-	find_needed(&tree);
-	table = profile_tree_table(&tree, "graph");
-	profile_tree_note_hidden(&tree, &selection, table);
-	selection_note(&selection, table);
-	g_hash_table_unref(count.by_name);
-	g_hash_table_unref(count.edges);
-	g_hash_table_unref(count.writers);
-	g_hash_table_unref(count.seen);
-	g_array_unref(count.runs);
-	op_facts_release(&count.facts);
-	scope_places_release(&places);
-	profile_tree_release(&places_tree);
-	profile_tree_release(&tree);
-	selection_release(&selection);
+	graph_profile_init(&profile, timeline, filter);
+	find_longest(&profile.tree);
+	find_needed(&profile.tree);
+	table = profile_tree_table(&profile.tree, "graph");
+	profile_tree_note_hidden(&profile.tree, &profile.selection, table);
+	selection_note(&profile.selection, table);
+	graph_profile_release(&profile);
 	return table;
+}
+
+/* A node stands for what runs inside its operation, too, so the calls there launch for it. */
+static void mark_launches(const TachoTimeline *timeline, guint8 *slices)
+{
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		guint32 at = timeline->slices.launch[i];
+
+		while (at != TACHO_NONE && !slices[at])
+			at = timeline->slices.parent[at];
+		slices[i] |= at != TACHO_NONE;
+	}
+}
+
+guint8 *graph_slices(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	struct graph_profile profile;
+	guint8 *slices = g_new0(guint8, timeline->slices.n + 1);
+	g_autofree guint8 *is_shown = NULL;
+
+	graph_profile_init(&profile, timeline, filter);
+	is_shown = profile_tree_shown(&profile.tree);
+	for (guint i = 0; i < profile.count.slices->len; i++) {
+		const struct graph_slice *row =
+			&g_array_index(profile.count.slices, struct graph_slice, i);
+
+		slices[row->slice] |= is_shown[row->node];
+	}
+	mark_launches(timeline, slices);
+	graph_profile_release(&profile);
+	return slices;
 }

@@ -404,3 +404,14 @@ void profile_tree_select(struct profile_tree *tree, const struct selection *sele
 		sum_displayed(tree);
 	sort_rows(tree);
 }
+
+/* --- what is shown ---------------------------------------------------------------------------- */
+
+guint8 *profile_tree_shown(const struct profile_tree *tree)
+{
+	guint8 *is_shown = g_new0(guint8, tree->nodes->len + 1);
+
+	for (guint i = 1; i < tree->rows->len; i++)
+		is_shown[g_array_index(tree->rows, guint32, i)] = 1;
+	return is_shown;
+}

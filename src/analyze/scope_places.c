@@ -407,30 +407,114 @@ static void count_replay(const struct graph_replay *replay, gpointer data)
 	profile_add_replay(places->tree, replay_node(places, replay), places->timeline, replay);
 }
 
-TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const TachoFilter *filter,
-			gboolean by_function)
-{
+struct places_profile {
 	struct selection selection;
 	struct profile_tree tree;
 	struct scope_places places;
-	struct places_count count = { .places = &places };
+	struct places_count count;
+};
+
+static void places_profile_init(struct places_profile *profile, const TachoTimeline *timeline,
+				const TachoFilter *filter, gboolean by_function)
+{
+	selection_init(&profile->selection, timeline, filter);
+	profile_tree_init(&profile->tree, filter ? filter->profile : NULL, &profile->selection);
+	profile->tree.keeps_prefixes = profile->tree.has_paths = TRUE;
+	profile->tree.trims_node = by_function;
+	scope_places_init(&profile->places, &profile->tree, &profile->selection, by_function);
+	profile->count.places = &profile->places;
+	op_facts_init(&profile->count.facts, timeline, TRUE);
+	visit_ops(&profile->selection, count_run, &profile->count);
+	visit_replays(&profile->selection, count_replay, &profile->places);
+	profile_tree_select(&profile->tree, &profile->selection);
+}
+
+static void places_profile_release(struct places_profile *profile)
+{
+	op_facts_release(&profile->count.facts);
+	scope_places_release(&profile->places);
+	profile_tree_release(&profile->tree);
+	selection_release(&profile->selection);
+}
+
+TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const TachoFilter *filter,
+			gboolean by_function)
+{
+	struct places_profile profile;
 	TachoTable *table;
 
-	selection_init(&selection, timeline, filter);
-	profile_tree_init(&tree, filter ? filter->profile : NULL, &selection);
-	tree.keeps_prefixes = tree.has_paths = TRUE;
-	tree.trims_node = by_function;
-	scope_places_init(&places, &tree, &selection, by_function);
-	op_facts_init(&count.facts, timeline, TRUE);
-	visit_ops(&selection, count_run, &count);
-	visit_replays(&selection, count_replay, &places);
-	profile_tree_select(&tree, &selection);
-	table = profile_tree_table(&tree, name);
-	profile_tree_note_hidden(&tree, &selection, table);
-	selection_note(&selection, table);
-	op_facts_release(&count.facts);
-	scope_places_release(&places);
-	profile_tree_release(&tree);
-	selection_release(&selection);
+	places_profile_init(&profile, timeline, filter, by_function);
+	table = profile_tree_table(&profile.tree, name);
+	profile_tree_note_hidden(&profile.tree, &profile.selection, table);
+	selection_note(&profile.selection, table);
+	places_profile_release(&profile);
 	return table;
+}
+
+/* --- the slices of its rows ------------------------------------------------------------------- */
+
+struct shown_slices {
+	struct scope_places *places;
+	const guint8 *is_shown; /* by node */
+	guint n_nodes;
+	guint8 *slices;
+};
+
+static void mark_replay(const struct graph_replay *replay, gpointer data)
+{
+	const struct shown_slices *shown = data;
+	guint32 node = replay_node(shown->places, replay);
+
+	if (node < shown->n_nodes)
+		shown->slices[replay->work] |= shown->is_shown[node];
+}
+
+static void mark_track(const struct places_profile *profile, const TachoTrack *track,
+		       const struct shown_slices *shown)
+{
+	const TachoTimeline *timeline = profile->selection.timeline;
+	guint rank_index =
+		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint cursor = 0;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		guint32 node = profile->places.nodes[i];
+
+		if (node < profile->tree.nodes->len &&
+		    selection_takes_time(&profile->selection, rank_index,
+					 timeline->slices.start_ns[i], &cursor))
+			shown->slices[i] = shown->is_shown[node];
+	}
+}
+
+/* The work of devices that a call or an operation at a shown place launched. */
+static void mark_launched(const TachoTimeline *timeline, guint8 *slices)
+{
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[i]);
+		guint32 launch = timeline->slices.launch[i];
+
+		if (track->kind == TACHO_TRACK_STREAM && launch != TACHO_NONE)
+			slices[i] |= slices[launch];
+	}
+}
+
+guint8 *places_slices(const TachoTimeline *timeline, const TachoFilter *filter,
+		      gboolean by_function)
+{
+	struct places_profile profile;
+	struct shown_slices shown = { .places = &profile.places };
+	g_autofree guint8 *is_shown = NULL;
+
+	places_profile_init(&profile, timeline, filter, by_function);
+	shown.is_shown = is_shown = profile_tree_shown(&profile.tree);
+	shown.n_nodes = profile.tree.nodes->len;
+	shown.slices = g_new0(guint8, timeline->slices.n + 1);
+	for (guint i = 0; i < timeline->tracks->len; i++)
+		if (selection_takes_track(&profile.selection, tacho_timeline_track(timeline, i)))
+			mark_track(&profile, tacho_timeline_track(timeline, i), &shown);
+	mark_launched(timeline, shown.slices);
+	visit_replays(&profile.selection, mark_replay, &shown);
+	places_profile_release(&profile);
+	return shown.slices;
 }
