@@ -192,11 +192,13 @@ static int export_to_folder(const struct options *asked, const TachoExportTarget
 static int export_runs(const struct options *options, const TachoExportTarget *target, int argc,
 		       char **argv)
 {
-	TachoExportOptions scope = { -1, -1, -1, cli_progress, (gpointer) "exporting", FALSE };
+	TachoExportOptions scope = TACHO_EXPORT_OPTIONS_INIT;
 	g_autofree gchar *path = NULL;
 	GError *error = NULL;
 	NewFile *file;
 
+	scope.progress = cli_progress;
+	scope.progress_data = (gpointer) "exporting";
 	if (argc < 2)
 		return cli_fail("export", "which run? (see 'tacho export --help')");
 	if (!option_number("export", "--rank", options->rank, -1, &scope.rank) ||

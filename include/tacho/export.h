@@ -3,6 +3,7 @@
 #define TACHO_EXPORT_H
 
 #include <stdio.h>
+#include <tacho/analyze.h>
 #include <tacho/timeline.h>
 
 G_BEGIN_DECLS
@@ -26,11 +27,13 @@ typedef struct {
 	TachoProgress progress;
 	gpointer progress_data;
 	gboolean is_whole; /* views are of what no step holds, too */
+	const guint8
+		*only; /* by slice: 1 goes out, without marks and counters; NULL: all. Borrowed */
 } TachoExportOptions;
 
 #define TACHO_EXPORT_OPTIONS_INIT                                                                  \
 	{                                                                                          \
-		-1, -1, -1, NULL, NULL, FALSE                                                      \
+		-1, -1, -1, NULL, NULL, FALSE, NULL                                                \
 	}
 
 /* TARGET(name, file ending, is it text, what it is). A target is src/export/<name>_export.c. */
@@ -45,6 +48,12 @@ typedef struct {
 	TARGET(folded, "folded", TRUE, "folded stacks, for flame graphs")                          \
 	TARGET(dot, "dot", TRUE, "graph of which operation calls which, for Graphviz")             \
 	TARGET(pprof, "pb.gz", FALSE, "profile, for pprof")
+
+/* Write a table of tacho_view_scope() or tacho_view_code() as a profile for pprof: a sample a row, with how often it
+ * ran and what it has of `metric` that no row below it has, so that a stack sums up to its row's total. Functions that
+ * are called FILE(LINE): NAME, as PyTorch calls those of Python, have their file and line. */
+gboolean tacho_export_rows_pprof(const TachoTable *table, const TachoTimeline *timeline,
+				 TachoMetric metric, FILE *out, GError **error);
 
 /* FOLDER_TARGET(name, ending, how its files are called, what it is): those that are a folder. */
 #define TACHO_FOLDER_EXPORTS(FOLDER_TARGET)                                                        \

@@ -1,6 +1,6 @@
 /* export_scope: each rank has a window of time that goes out: that of its own steps, since clocks
  * of ranks need not agree. A slice goes out when it begins in the window, so that of a slice that
- * does not, no ancestor does either. */
+ * does not, no ancestor does either; but where only some are chosen, any may be. */
 #include "export/export_scope.h"
 
 struct export_window {
@@ -77,6 +77,7 @@ gboolean export_scope_init(struct export_scope *scope, const TachoTimeline *time
 			   const TachoExportOptions *options, GError **error)
 {
 	scope->timeline = timeline;
+	scope->only = options->only;
 	scope->windows = g_new(struct export_window, timeline->ranks->len);
 	for (guint i = 0; i < timeline->ranks->len; i++)
 		scope->windows[i] = everything;
@@ -106,7 +107,7 @@ gboolean export_scope_has_process(const struct export_scope *scope, guint32 proc
 	return window->start_ns < window->end_ns;
 }
 
-gboolean export_scope_has_moment(const struct export_scope *scope, guint32 track, gint64 time_ns)
+static gboolean is_in_window(const struct export_scope *scope, guint32 track, gint64 time_ns)
 {
 	const struct export_window *window =
 		window_of(scope, tacho_timeline_track(scope->timeline, track)->process);
@@ -114,11 +115,17 @@ gboolean export_scope_has_moment(const struct export_scope *scope, guint32 track
 	return time_ns >= window->start_ns && time_ns < window->end_ns;
 }
 
+gboolean export_scope_has_moment(const struct export_scope *scope, guint32 track, gint64 time_ns)
+{
+	return !scope->only && is_in_window(scope, track, time_ns);
+}
+
 gboolean export_scope_has_slice(const struct export_scope *scope, guint32 slice)
 {
 	const TachoSlices *slices = &scope->timeline->slices;
 
-	return export_scope_has_moment(scope, slices->track[slice], slices->start_ns[slice]);
+	return (!scope->only || scope->only[slice]) &&
+	       is_in_window(scope, slices->track[slice], slices->start_ns[slice]);
 }
 
 gboolean export_scope_has_step(const struct export_scope *scope, const TachoStep *step)

@@ -7,6 +7,7 @@
 struct export_scope {
 	const TachoTimeline *timeline;
 	struct export_window *windows; /* one a rank, by rank_index */
+	const guint8 *only;	       /* of the options */
 };
 
 /* False: the run has no such rank or steps. */
