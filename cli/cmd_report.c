@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "report_head.h"
+#include "report_output.h"
 #include "report_prompt.h"
 #include "option_values.h"
 
@@ -74,9 +75,9 @@ static const gchar *const profile_names[N_PROFILE_OPTIONS] = {
 struct options {
 	gchar **views;
 	gchar **profile[N_PROFILE_OPTIONS];
-	gchar *name, *device, *steps, *sort, *annotation;
+	gchar *name, *device, *steps, *sort, *annotation, *output;
 	gint rank, limit, instance, width;
-	gboolean is_json, is_all, by_shape, is_wide, is_prompt;
+	gboolean is_json, is_all, by_shape, is_wide, is_prompt, is_forced;
 };
 
 /* What will be printed, and how. */
@@ -86,6 +87,7 @@ struct report {
 	gint limit;  /* 0: none was asked for */
 	guint width; /* of the text; 0: any */
 	TachoProfileOptions *profile;
+	struct report_output output; /* `write` NULL: none was asked for */
 	const struct view *chosen[G_N_ELEMENTS(views)];
 	guint n_chosen;
 	GPtrArray *tables;     /* TachoTable *, beside chosen */
@@ -172,6 +174,16 @@ static gboolean parse_filter(struct report *report)
 			    &report->filter.last_step, &report->filter.is_whole) &&
 	       option_regex("report", "--name", options->name, &report->filter.name) &&
 	       option_regex("report", "--device", options->device, &report->filter.device);
+}
+
+/* Instead of the tables. */
+static gboolean parse_output(struct report *report)
+{
+	const gchar *text = report->options->output;
+	const gchar *view = report->n_chosen == 1 ? report->chosen[0]->name : NULL;
+
+	report->output.is_forced = report->options->is_forced;
+	return !text || report_output_init(&report->output, text, view, report->profile);
 }
 
 /* --- which views an option is for ----------------------------------------------------------------- */
@@ -393,6 +405,8 @@ static int print_report(struct report *report, const TachoTimeline *timeline)
 	    !option_steps_in("report", "the run", timeline, report->filter.first_step,
 			     report->filter.last_step))
 		return CLI_BAD;
+	if (report->output.write)
+		return report_output_write(&report->output, timeline, &report->filter);
 	for (guint i = 0; i < report->n_chosen; i++) {
 		TachoTable *table = make_table(report, timeline, report->chosen[i]);
 
@@ -429,12 +443,13 @@ static int report_with(const struct options *options, TachoTimeline *timeline, i
 	report.filter.run = *run ? run : NULL; /* at the prompt nobody names it */
 	report.tables = g_ptr_array_new_with_free_func((GDestroyNotify)tacho_table_free);
 	if (choose_views(&report) && check_parts(&report) && parse_profile(&report) &&
-	    parse_filter(&report)) {
+	    parse_filter(&report) && parse_output(&report)) {
 		if (!timeline)
 			timeline = opened = cli_open_runs("report", argc, argv);
 		if (timeline)
 			status = print_report(&report, timeline);
 	}
+	report_output_release(&report.output);
 	g_ptr_array_unref(report.tables);
 	g_clear_pointer(&report.filter.name, g_regex_unref);
 	g_clear_pointer(&report.filter.device, g_regex_unref);
@@ -494,6 +509,12 @@ static gboolean options_parse(struct options *options, int *argc, char ***argv)
 		PROFILE("checkpoint", OPTION_CHECKPOINT,
 			"profiles: a checkpoint of TensorFlow, for --select tensor_value",
 			"PREFIX"),
+		{ "output", 0, 0, G_OPTION_ARG_STRING, &options->output,
+		  "profiles: a file in place of the table: timeline (Chrome's) or pprof of the "
+		  "rows",
+		  "TYPE:FILE" },
+		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options->is_forced,
+		  "with --output: replace the file", NULL },
 		{ "prompt", 0, 0, G_OPTION_ARG_NONE, &options->is_prompt,
 		  "ask for one view after the other, with options that stay set", NULL },
 		G_OPTION_ENTRY_NULL,
@@ -514,6 +535,7 @@ static void options_release(struct options *options)
 	g_free(options->sort);
 	g_free(options->device);
 	g_free(options->annotation);
+	g_free(options->output);
 	for (guint i = 0; i < N_PROFILE_OPTIONS; i++)
 		g_strfreev(options->profile[i]);
 }
