@@ -1,5 +1,6 @@
-/* tensor_bundle: values in a checkpoint of TensorFlow, of its second format: PREFIX.index, a sorted table of LevelDB's form
- * from names to where their values are, and PREFIX.data-00000-of-00001 ..., the values.
+/* tensor_bundle: values in a checkpoint of TensorFlow: of its second format PREFIX.index, a sorted table from names to where
+ * their values are, and PREFIX.data-00000-of-00001 ..., the values; of its first format the file PREFIX, or
+ * PREFIX-00000-of-00001 ..., tables with the values in them.
  *
  * Every offset and size is checked before it is used, and every block and value against its checksum. */
 #ifndef TACHO_TENSOR_BUNDLE_H

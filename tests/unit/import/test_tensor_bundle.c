@@ -1,4 +1,5 @@
-/* Values of a checkpoint that TensorFlow wrote (tf.raw_ops.SaveV2), whole and damaged. */
+/* Values of checkpoints that TensorFlow wrote (tf.raw_ops.SaveV2; tf.compat.v1.train.Saver with its first format), whole
+ * and damaged. */
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -6,6 +7,7 @@
 #include "import/tensor_bundle.h"
 
 static const gchar prefix[] = TACHO_TEST_DATA "/tensorflow/checkpoint/model.ckpt-100";
+static const gchar first_format[] = TACHO_TEST_DATA "/tensorflow/checkpoint_v1/";
 
 static void assert_values(const tensor_bundle *bundle, const gchar *name, guint max_values,
 			  const gchar *expected)
@@ -36,15 +38,50 @@ static void test_values(void)
 	tensor_bundle_close(bundle);
 }
 
-/* Every byte of the index changed, and the index cut off anywhere: an error that names the file, or what is still right. */
-static void test_damaged(void)
+/* One file, one whose blocks Snappy's own library compressed, and one by its shards. */
+static void test_first_format(void)
 {
-	g_autofree gchar *folder = g_dir_make_tmp("tacho-bundle-XXXXXX", NULL);
-	g_autofree gchar *index = g_build_filename(folder, "x.index", NULL);
-	g_autofree gchar *source = g_strconcat(prefix, ".index", NULL);
+	static const gchar *const names[] = { "model.ckpt-100", "snappy.ckpt-100",
+					      "sharded.ckpt-100" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree gchar *path = g_strconcat(first_format, names[i], NULL);
+		g_autoptr(GError) error = NULL;
+		tensor_bundle *bundle = tensor_bundle_open(path, &error);
+
+		g_assert_no_error(error);
+		assert_values(bundle, "w", 100,
+			      "[0.00 0.25 0.50 0.75 1.00 1.25 1.50 1.75 2.00 2.25 2.50 2.75]");
+		assert_values(bundle, "w", 3, "[0.00 0.25 0.50 ...]");
+		assert_values(bundle, "layer/kernel", 100, "[1.50 -2.25]");
+		assert_values(bundle, "step", 100, "[100.00]");
+		assert_values(bundle, "half", 100, "[0.50 65504.00 2.00]");
+		assert_values(bundle, "flag", 100, "[1.00 0.00]");
+		assert_values(bundle, "small", 100, "[-7.00 7.00]");
+		assert_values(bundle, "byte", 100, "[200.00 3.00]");
+		assert_values(bundle, "big", 2, "[0.00 1.00 ...]");
+		assert_values(bundle, "word", 100, "(values of a type that is not printed)");
+		assert_values(bundle, "part", 100,
+			      "(values in slices: these are not put together)");
+		assert_values(bundle, "nobody", 100, NULL);
+		tensor_bundle_close(bundle);
+	}
+}
+
+/* Neither an index nor a file of that name. */
+static void test_absent(void)
+{
+	g_autoptr(GError) error = NULL;
+
+	g_assert_null(tensor_bundle_open("/nowhere/model.ckpt-100", &error));
+	g_assert_nonnull(strstr(error->message, "neither /nowhere/model.ckpt-100.index"));
+}
+
+static guint damage(const gchar *source, const gchar *copy)
+{
 	g_autofree gchar *text = NULL;
-	gsize n;
 	guint n_refused = 0;
+	gsize n;
 
 	g_assert_true(g_file_get_contents(source, &text, &n, NULL));
 	for (gsize i = 0; i < 2 * n; i++) {
@@ -53,22 +90,44 @@ static void test_damaged(void)
 		tensor_bundle *bundle;
 
 		broken[i % n] ^= (gchar)(1 << i % 8);
-		g_assert_true(
-			g_file_set_contents(index, broken, (gssize)(i < n ? n : i - n), NULL));
-		bundle = tensor_bundle_open(index, &error);
+		g_assert_true(g_file_set_contents(copy, broken, (gssize)(i < n ? n : i - n), NULL));
+		bundle = tensor_bundle_open(copy, &error);
 		if (!bundle) {
-			g_assert_nonnull(strstr(error->message, "x.index"));
+			g_assert_nonnull(strstr(error->message, copy));
 			n_refused++;
 			continue;
 		}
 		g_free(tensor_bundle_values(bundle, "w", 100));
 		tensor_bundle_close(bundle);
 	}
-	g_assert_cmpuint(
-		n_refused, >,
-		2 * n - 60); /* the footer, and what is of the table alone, are not all read */
-	g_unlink(index);
-	g_rmdir(folder);
+	return n_refused;
+}
+
+/* Every byte of the first format's files changed, and the files cut off anywhere. */
+static void test_damaged_first(void)
+{
+	static const gchar *const names[] = { "model.ckpt-100", "snappy.ckpt-100" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree gchar *source = g_strconcat(first_format, names[i], NULL);
+		gchar *copy = foreign_write("x", "", 0);
+
+		g_assert_cmpuint(damage(source, copy), >, 3000);
+		foreign_remove(copy);
+	}
+}
+
+/* Every byte of the index changed, and the index cut off anywhere: an error that names the file, or what is still right. */
+static void test_damaged(void)
+{
+	g_autofree gchar *source = g_strconcat(prefix, ".index", NULL);
+	gchar *copy = foreign_write("x.index", "", 0);
+	GStatBuf status;
+
+	g_assert_cmpint(g_stat(source, &status), ==, 0);
+	/* the footer, and what is of the table alone, are not all read */
+	g_assert_cmpuint(damage(source, copy), >, 2 * (guint)status.st_size - 60);
+	foreign_remove(copy);
 }
 
 /* Values that are not there, or not what they were. */
@@ -103,7 +162,10 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/tensor-bundle/values", test_values);
+	g_test_add_func("/tensor-bundle/first-format", test_first_format);
+	g_test_add_func("/tensor-bundle/absent", test_absent);
 	g_test_add_func("/tensor-bundle/damaged", test_damaged);
+	g_test_add_func("/tensor-bundle/damaged-first", test_damaged_first);
 	g_test_add_func("/tensor-bundle/damaged-values", test_damaged_values);
 	return g_test_run();
 }
