@@ -553,6 +553,11 @@ static int report_line(int argc, char **argv, gpointer data)
 
 static int converse(int argc, char **argv)
 {
+	static const gchar *const others[] = { "all",	   "annotation", "device", "force",
+					       "instance", "json",	 "limit",  "name",
+					       "output",   "rank",	 "shapes", "sort",
+					       "steps",	   "wide",	 "width" };
+	const gchar *options[G_N_ELEMENTS(others) + N_PROFILE_OPTIONS + 1] = { NULL };
 	const gchar *names[G_N_ELEMENTS(views) + 1] = { NULL };
 	g_autoptr(TachoTimeline) timeline = cli_open_runs("report", argc, argv);
 	g_autoptr(TachoInfo) info = NULL;
@@ -561,9 +566,13 @@ static int converse(int argc, char **argv)
 		return CLI_BAD;
 	for (guint i = 0; i < G_N_ELEMENTS(views); i++)
 		names[i] = views[i].name;
+	for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+		options[i] = others[i];
+	for (guint i = 0; i < N_PROFILE_OPTIONS; i++)
+		options[G_N_ELEMENTS(others) + i] = profile_names[i];
 	info = tacho_info_new(timeline);
 	report_head_print(info, stdout, cli_has_colour(stdout));
-	return report_prompt_run(names, report_line, timeline);
+	return report_prompt_run(names, options, report_line, timeline);
 }
 
 int cmd_report(int argc, char **argv)

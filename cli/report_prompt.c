@@ -1,18 +1,17 @@
 #include "report_prompt.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#ifdef TACHO_HAVE_EDITLINE
-#include <histedit.h>
-#endif
+#include <tacho/words.h>
 
 #include "cli.h"
+#include "line_editor.h"
 
-#define PROMPT	    "tacho> "
-#define MAX_HISTORY 1000
+#define PROMPT "tacho> "
 
 static const gchar help_text[] =
 	"VIEW [OPTION...]   a view, with options of 'tacho report' or of tfprof (-max_depth 4)\n"
@@ -46,86 +45,87 @@ struct prompt {
 	const gchar *const *views;
 	ReportLine report;
 	gpointer data;
-	GPtrArray *set; /* gchar: "--NAME" or "--NAME=VALUE" */
-	gboolean is_terminal, has_quit;
+	GPtrArray *set;		     /* gchar: "--NAME" or "--NAME=VALUE" */
+	const gchar *const *options; /* names, NULL behind the last */
+	line_editor *editor;	     /* of a terminal; NULL: lines are read as they are */
+	gboolean has_quit;
 	int status;
 	gchar *line; /* getline()'s */
 	size_t line_size;
-#ifdef TACHO_HAVE_EDITLINE
-	EditLine *editor;
-	History *history;
-#endif
 };
+
+static const gchar *const commands[] = { "set", "unset", "help", "quit", NULL };
 
 /* --- lines ---------------------------------------------------------------------------------- */
 
-#ifdef TACHO_HAVE_EDITLINE
-
-static char *edit_prompt(EditLine *line)
+static const gchar *find_word(const gchar *line)
 {
-	(void)line;
-	return (char *)PROMPT;
+	const gchar *blank = strrchr(line, ' ');
+
+	return blank ? blank + 1 : line;
 }
 
-static void open_lines(struct prompt *prompt)
+static void offer(GPtrArray *words, const gchar *before, const gchar *const *names,
+		  const gchar *typed)
 {
-	HistEvent event;
+	for (guint i = 0; names[i]; i++) {
+		g_autofree gchar *word = g_strconcat(before, names[i], NULL);
 
-	if (!prompt->is_terminal)
-		return;
-	prompt->editor = el_init("tacho", stdin, stdout, stderr);
-	prompt->history = history_init();
-	history(prompt->history, &event, H_SETSIZE, MAX_HISTORY);
-	el_set(prompt->editor, EL_PROMPT, edit_prompt);
-	el_set(prompt->editor, EL_EDITOR, "emacs");
-	el_set(prompt->editor, EL_HIST, history, prompt->history);
-	el_source(prompt->editor, NULL);
+		if (g_str_has_prefix(word, typed))
+			g_ptr_array_add(words, g_steal_pointer(&word));
+	}
 }
 
-static void close_lines(struct prompt *prompt)
+static gint compare_words(gconstpointer a, gconstpointer b)
 {
-	if (!prompt->editor)
-		return;
-	history_end(prompt->history);
-	el_end(prompt->editor);
+	return strcmp(*(const gchar *const *)a, *(const gchar *const *)b);
 }
 
-/* Of a terminal; NULL: it ends. */
+/* Commands and views, and behind them options. */
+static gchar **complete(gpointer data, const gchar *line)
+{
+	const struct prompt *prompt = data;
+	const gchar *word = find_word(line);
+	GPtrArray *words = g_ptr_array_new();
+
+	if (word == line) {
+		offer(words, "", commands, word);
+		offer(words, "", prompt->views, word);
+	} else if (*word == '-') {
+		offer(words, "--", prompt->options, word);
+	}
+	g_ptr_array_sort(words, compare_words);
+	g_ptr_array_add(words, NULL);
+	return (gchar **)g_ptr_array_free(words, FALSE);
+}
+
+static void on_interrupt(int number)
+{
+	(void)number;
+	line_editor_note_interrupt();
+}
+
+/* While a line is typed, Ctrl-C drops it; while a view is made, it ends the program. */
 static const gchar *edit_line(struct prompt *prompt)
 {
-	HistEvent event;
-	int length;
-	const gchar *line = el_gets(prompt->editor, &length);
+	struct sigaction action = { .sa_handler = on_interrupt }, before;
+	const gchar *line;
 
-	if (line && length > 1)
-		history(prompt->history, &event, H_ENTER, line);
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, &before);
+	while (!(line = line_editor_read(prompt->editor, PROMPT)) && line_editor_take_interrupt())
+		putchar('\n');
+	sigaction(SIGINT, &before, NULL);
+	if (line)
+		line_editor_remember(prompt->editor, line);
+	else
+		putchar('\n');
 	return line;
 }
 
-#else
-
-static void open_lines(struct prompt *prompt)
-{
-	(void)prompt;
-}
-
-static void close_lines(struct prompt *prompt)
-{
-	(void)prompt;
-}
-
-static const gchar *edit_line(struct prompt *prompt)
-{
-	fputs(PROMPT, stdout);
-	fflush(stdout);
-	return getline(&prompt->line, &prompt->line_size, stdin) < 0 ? NULL : prompt->line;
-}
-
-#endif
-
 static const gchar *read_line(struct prompt *prompt)
 {
-	if (prompt->is_terminal)
+	if (prompt->editor)
 		return edit_line(prompt);
 	return getline(&prompt->line, &prompt->line_size, stdin) < 0 ? NULL : prompt->line;
 }
@@ -147,7 +147,9 @@ static gchar *our_name(const gchar *name, gsize n)
 
 static gboolean is_flag(const gchar *name)
 {
-	return strcmp(name, "json") == 0 || strcmp(name, "all") == 0 || strcmp(name, "shapes") == 0;
+	static const gchar *const flags[] = { "json", "all", "shapes", "wide", "force", NULL };
+
+	return g_strv_contains(flags, name);
 }
 
 /* An option starts with a dash; what starts with a dash and a digit is a value. */
@@ -294,6 +296,21 @@ static gboolean show(struct prompt *prompt, char **words)
 	return prompt->report((int)all->len - 1, (char **)all->pdata, prompt->data) == CLI_DONE;
 }
 
+static gboolean refuse_word(const struct prompt *prompt, const gchar *word)
+{
+	g_autoptr(GPtrArray) words = g_ptr_array_new();
+	g_autofree gchar *there = NULL;
+
+	for (guint i = 0; commands[i]; i++)
+		g_ptr_array_add(words, (gpointer)commands[i]);
+	for (guint i = 0; prompt->views[i]; i++)
+		g_ptr_array_add(words, (gpointer)prompt->views[i]);
+	g_ptr_array_add(words, NULL);
+	there = tacho_did_you_mean(word, (const gchar *const *)words->pdata);
+	cli_fail("report", "there is no command or view '%s'%s", word, there);
+	return FALSE;
+}
+
 static gboolean run_words(struct prompt *prompt, char **words)
 {
 	if (!words[0]) {
@@ -309,8 +326,7 @@ static gboolean run_words(struct prompt *prompt, char **words)
 	} else if (g_strv_contains(prompt->views, words[0])) {
 		return show(prompt, words);
 	} else {
-		cli_fail("report", "there is no command or view '%s' (see 'help')", words[0]);
-		return FALSE;
+		return refuse_word(prompt, words[0]);
 	}
 	return TRUE;
 }
@@ -330,20 +346,25 @@ static void run_line(struct prompt *prompt, const gchar *line)
 		is_done = run_words(prompt, words ? words : none);
 	}
 	fflush(stdout);
-	if (!is_done && !prompt->is_terminal)
+	if (!is_done && !prompt->editor)
 		prompt->status = CLI_BAD;
 }
 
-int report_prompt_run(const gchar *const *views, ReportLine report, gpointer data)
+int report_prompt_run(const gchar *const *views, const gchar *const *options, ReportLine report,
+		      gpointer data)
 {
 	struct prompt prompt = { .views = views,
+				 .options = options,
 				 .report = report,
 				 .data = data,
 				 .set = g_ptr_array_new_with_free_func(g_free),
-				 .is_terminal = isatty(STDIN_FILENO) != 0,
 				 .status = CLI_DONE };
+	struct line_words words = { find_word, complete, &prompt };
 
-	open_lines(&prompt);
+	if (isatty(STDIN_FILENO)) {
+		puts("Views and commands: help, an end: quit or Ctrl-D.");
+		prompt.editor = line_editor_new("report_history", &words);
+	}
 	while (!prompt.has_quit) {
 		const gchar *line = read_line(&prompt);
 
@@ -351,7 +372,8 @@ int report_prompt_run(const gchar *const *views, ReportLine report, gpointer dat
 			break;
 		run_line(&prompt, line);
 	}
-	close_lines(&prompt);
+	if (prompt.editor)
+		line_editor_free(prompt.editor);
 	free(prompt.line);
 	g_ptr_array_unref(prompt.set);
 	return prompt.status;

@@ -9,8 +9,9 @@
  * exit code. It may move the pointers of argv, as g_option_context_parse() does. */
 typedef int (*ReportLine)(int argc, char **argv, gpointer data);
 
-/* Until "quit" or the end of the input. `views`, NULL behind the last, are the words that begin a line. Returns an exit code:
- * CLI_BAD where a line that did not come from a terminal failed. */
-int report_prompt_run(const gchar *const *views, ReportLine report, gpointer data);
+/* Until "quit" or the end of the input. `views` are the words that begin a line, `options` the names of what may follow,
+ * NULL behind the last of each. Returns an exit code: CLI_BAD where a line that did not come from a terminal failed. */
+int report_prompt_run(const gchar *const *views, const gchar *const *options, ReportLine report,
+		      gpointer data);
 
 #endif

@@ -5,49 +5,13 @@ command -v python3 >/dev/null || exit 77
 echo leak:wcsdup >leaks_of_libedit
 export LSAN_OPTIONS="suppressions=$PWD/leaks_of_libedit:print_suppressions=0"
 cat >dialogue.py <<'PYTHON'
-import os, pty, select, sys
+import os, sys
+sys.path.insert(0, os.environ["TACHO_SOURCE_DIR"] + "/tests/support")
+from terminal import Terminal
 
 state = os.getcwd() + "/state"
-environment = dict(os.environ, XDG_STATE_HOME=state, TERM="dumb", HOME=os.getcwd())
-
-
-class Terminal:
-    def __init__(self):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            run = os.environ["TACHO_SOURCE_DIR"] + "/tests/data/two_ranks"
-            os.execve(os.environ["TACHO"], ["tacho", "query", run], environment)
-        self.seen = b""
-
-    def expect(self, text):
-        while text.encode() not in self.seen:
-            ready, _, _ = select.select([self.fd], [], [], 60)
-            try:
-                data = os.read(self.fd, 4096) if ready else b""
-            except OSError:
-                data = b""
-            if not data:
-                sys.exit(f"no {text!r} in {self.seen!r}")
-            self.seen += data
-        self.seen = self.seen[self.seen.index(text.encode()) + len(text):]
-        print("seen:", repr(text))
-
-    def expect_prompt(self):
-        """The prompt, and that keys come to the program one by one: until then the terminal itself
-        would take Ctrl-D. Tab on an empty line beeps."""
-        self.expect("tacho> ")
-        self.type("\t")
-        self.expect("\a")
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def end(self):
-        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        print("exit", status)
-
-
-terminal = Terminal()
+words = "query", os.environ["TACHO_SOURCE_DIR"] + "/tests/data/two_ranks"
+terminal = Terminal(*words)
 terminal.expect_prompt()
 terminal.type("SELECT 40 +\n")
 terminal.expect("...> ")
@@ -81,7 +45,7 @@ terminal.end()
 
 with open(state + "/tacho/query_history") as file:
     print("remembered:", "SELECT\\0406\\040*\\0407;" in file.read())
-again = Terminal()
+again = Terminal(*words)
 again.expect_prompt()
 again.type("\x10\n")
 again.expect("42")
