@@ -10,7 +10,9 @@
  * (2) The outermost slice that is called as a collective is one, on a track beside: it may overlap others. What
  *     queued it is the slice of the tensor before it, or the "Sync" in which the ranks agreed on it.
  * (3) Tensors that were copied into the buffer at the same time are one collective, whose inputs they are.
- * (4) What the process "Sync" did is called by the tensor; those that begin at once are one, called "Sync". */
+ * (4) Where another file has told of the process of that rank (PyTorch's profiler), it is that process: of Horovod's own there
+ *     is none, its threads are the framework's.
+ * (5) What the process "Sync" did is called by the tensor; those that begin at once are one, called "Sync". */
 #include "import/horovod_dialect.h"
 
 #include <stdlib.h>
@@ -160,7 +162,7 @@ static void note_sync(struct horovod *horovod, const gchar *tensor, struct chrom
 	g_ptr_array_add(rows, row);
 }
 
-/* (4) */
+/* (5) */
 static void settle_syncs(struct chrome_trace *trace)
 {
 	struct horovod *horovod = trace->data;
@@ -187,6 +189,17 @@ static void settle_syncs(struct chrome_trace *trace)
 	}
 }
 
+/* (4): TACHO_NONE: there is none. */
+static guint32 find_process(const struct chrome_trace *trace)
+{
+	const GArray *processes = trace->timeline->processes;
+
+	for (guint i = 0; i < processes->len && trace->rank >= 0; i++)
+		if (g_array_index(processes, TachoProcess, i).rank == trace->rank)
+			return i;
+	return TACHO_NONE;
+}
+
 static void settle(struct chrome_trace *trace)
 {
 	const struct horovod_context *context = trace->context;
@@ -201,6 +214,9 @@ static void settle(struct chrome_trace *trace)
 	}
 	if (horovod->n_ranks > 0 && trace->rank < 0)
 		trace->rank = 0; /* the coordinator writes it */
+	trace->only_process = find_process(trace);
+	if (trace->only_process != TACHO_NONE)
+		return;
 	trace->only_process = import_add_process(
 		trace->import,
 		&(TachoProcess){ .host = trace->host,
@@ -258,12 +274,15 @@ static const gchar *collective_name(const gchar *name)
 	return NULL;
 }
 
-/* "12_0" of "HorovodAllreduce.12_0": the numbers of gradients before it ends; NULL: they have none. */
+/* "12_0" of "HorovodAllreduce.12_0": the numbers of gradients before it ends; NULL: they have none, as PyTorch's, which
+ * are called by their parameter ("allreduce.0.weight"). */
 static const gchar *numbers_of(const struct chrome_trace *trace, const struct chrome_row *row)
 {
 	const gchar *dot = strchr(chrome_trace_process_name(trace, row->thread), '.');
 
-	return dot && g_ascii_isdigit(dot[1]) ? dot + 1 : NULL;
+	gsize n = dot ? strspn(dot + 1, "0123456789+") : 0;
+
+	return n && g_ascii_isdigit(dot[1]) && (!dot[1 + n] || dot[1 + n] == '_') ? dot + 1 : NULL;
 }
 
 /* Take what numbers of gradients tell of them ("3+4_0" has two); bytes: 0 where one is not known. */

@@ -1,5 +1,5 @@
 # Trials in the dialects that dPRO reads, written by hand; tests/unit/edit/test_dpro_trials.c says what is in them.
-for trial in tf_horovod mxnet_horovod tf_byteps; do
+for trial in pytorch_horovod tf_horovod mxnet_horovod tf_byteps; do
 	data=$TACHO_SOURCE_DIR/tests/data/dpro/$trial
 	"$TACHO" info "$data" | grep -E '^(hosts|ranks|steps|events|holds|Trust|  )'
 	"$TACHO" report "$data" --view step --view op --view comm | tail -n +5

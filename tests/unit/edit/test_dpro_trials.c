@@ -14,6 +14,7 @@
 
 static const gchar tf_horovod[] = TACHO_TEST_DATA "/dpro/tf_horovod";
 static const gchar mxnet_horovod[] = TACHO_TEST_DATA "/dpro/mxnet_horovod";
+static const gchar pytorch_horovod[] = TACHO_TEST_DATA "/dpro/pytorch_horovod";
 static const gchar tf_byteps[] = TACHO_TEST_DATA "/dpro/tf_byteps";
 
 static TachoTimeline *open_trial(const gchar *path)
@@ -145,6 +146,37 @@ static void test_mxnet_horovod(void)
 	assert_step_us(mxnet_horovod, "bucket_mb=4.8", 8000);
 }
 
+/* PyTorch's profiler beside Horovod's timelines, which tell the ranks that were ready, types and shapes. Horovod's one thread
+ * moves the dense layer's 4 + 1 MB from 4050 till 6650, the other 1 MB from then on till 7150; the update begins 50 later. */
+static void test_pytorch_horovod(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_trial(pytorch_horovod);
+	guint32 first = timeline_find(timeline, "allreduce", 0);
+	TachoCollectiveArgs args;
+	TachoTensor tensor;
+
+	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	g_assert_cmpuint(timeline->processes->len, ==, 2); /* Horovod's threads are the job's */
+	g_assert_cmpuint(timeline->steps->len, ==, 2 * 3);
+	assert_collectives(timeline, 6, 5000000, 1000000);
+	g_assert_true(tacho_slice_collective(timeline, first, &args));
+	g_assert_cmpuint(args.n_inputs, ==, 2);
+	g_assert_true(tacho_slice_input(timeline, first, 0, &tensor));
+	g_assert_cmpint(tensor.shape[0] * tensor.shape[1], ==, 1000000);
+	assert_phase(timeline, "AddmmBackward0", PHASE_BACKWARD);
+	assert_phase(timeline, "aten::add_", PHASE_OPTIMIZER);
+	assert_step_us(pytorch_horovod, NULL, 8000);
+	/* the first is over at 5350, the other takes 250 from when it is ready, at 6000 */
+	assert_step_us(pytorch_horovod, "bandwidth=2x", 6000 + 250 + 50 + 800);
+	/* 5200 and 1000, one behind the other */
+	assert_step_us(pytorch_horovod, "bandwidth=0.5x", 4050 + 5200 + 1000 + 50 + 800);
+	/* 4 + 1 + 1 MB at 520 a MB, as the largest was; nobody tells which operation made which gradient: all of the
+	 * first buffer count as ready when it was queued, at 4050 */
+	assert_step_us(pytorch_horovod, "fusion=1,1,1", 4050 + 6 * 520 + 50 + 800);
+	assert_step_us(pytorch_horovod, "bucket_mb=4.8", 8000);
+	assert_step_us(pytorch_horovod, "bucket_mb=100", 6000 + 6 * 520 + 50 + 800);
+}
+
 static void test_tf_byteps(void)
 {
 	g_autoptr(TachoTimeline) timeline = open_trial(tf_byteps);
@@ -201,6 +233,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/dpro/tf-horovod", test_tf_horovod);
 	g_test_add_func("/dpro/tf-horovod-replay", test_tf_horovod_replay);
 	g_test_add_func("/dpro/mxnet-horovod", test_mxnet_horovod);
+	g_test_add_func("/dpro/pytorch-horovod", test_pytorch_horovod);
 	g_test_add_func("/dpro/tf-byteps", test_tf_byteps);
 	g_test_add_func("/dpro/logs-alone", test_logs_alone);
 	return g_test_run();
