@@ -13,6 +13,12 @@
 #include <tacho/import.h>
 #include <tacho/words.h>
 
+/* What --width and --wide say, of the command line that was parsed last. */
+static struct {
+	gboolean is_asked, is_wide;
+	guint width;
+} asked;
+
 /* Which option is not known, that GLib's error does not tell apart: the first "--word" that no entry has. */
 static const gchar *find_unknown(const GOptionEntry *entries, int argc, char **argv)
 {
@@ -56,6 +62,7 @@ gboolean cli_parse(const gchar *command, const gchar *usage, const gchar *descri
 	const gchar *unknown;
 	g_autoptr(GError) error = NULL;
 
+	memset(&asked, 0, sizeof(asked));
 	g_set_prgname(program);
 	g_option_context_add_main_entries(context, entries, NULL);
 	g_option_context_set_description(context, description);
@@ -131,10 +138,40 @@ static guint columns_told(void)
 	return (guint)width;
 }
 
+gboolean cli_take_width(const gchar *option, const gchar *value, gpointer data, GError **error)
+{
+	guint64 width = 0;
+
+	(void)data;
+	if (!value) {
+		asked.is_wide = TRUE;
+		return TRUE;
+	}
+	if (!g_ascii_string_to_unsigned(value, 10, 0, G_MAXINT, &width, NULL)) {
+		g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			    "%s must be a number of columns, 0 or more: %s", option, value);
+		return FALSE;
+	}
+	asked.is_asked = TRUE;
+	asked.width = (guint)width;
+	return TRUE;
+}
+
+void cli_print_table(TachoTable *table)
+{
+	if (asked.is_wide)
+		tacho_table_keep_names(table);
+	tacho_table_print(table, stdout, cli_width(stdout), cli_has_colour(stdout));
+}
+
 guint cli_width(FILE *stream)
 {
 	struct winsize size;
 
+	if (asked.is_wide)
+		return 0;
+	if (asked.is_asked)
+		return asked.width;
 	if (!isatty(fileno(stream)))
 		return columns_told();
 	if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)

@@ -4,6 +4,7 @@
 
 #include <glib.h>
 #include <stdio.h>
+#include <tacho/table.h>
 #include <tacho/timeline.h>
 
 /* Exit codes, for every command. */
@@ -32,8 +33,28 @@ TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv);
 
 /* Whether `stream` is a terminal that takes colours (NO_COLOR is honoured). */
 gboolean cli_has_colour(FILE *stream);
-/* Width of the terminal behind `stream`; where it is none, what COLUMNS says, or 0. */
+/* --width and --wide, for the options of commands that print tables: cli_width() and cli_print_table() go by what the
+ * last cli_parse() found. `letter` is --wide's short form, 0: none. */
+#define CLI_WIDTH_OPTIONS(letter)                                                                  \
+	{ "width",                                                                                 \
+	  0,                                                                                       \
+	  0,                                                                                       \
+	  G_OPTION_ARG_CALLBACK,                                                                   \
+	  (gpointer)cli_take_width,                                                                \
+	  "fit the text to N columns (0: cut nothing)",                                            \
+	  "N" },                                                                                   \
+	{                                                                                          \
+		"wide", letter, G_OPTION_FLAG_NO_ARG, G_OPTION_ARG_CALLBACK,                       \
+			(gpointer)cli_take_width,                                                  \
+			"names of kernels as they are, and no column cut", NULL                    \
+	}
+gboolean cli_take_width(const gchar *option, const gchar *value, gpointer data, GError **error);
+
+/* How many columns text may have: as asked for, else those of the terminal behind `stream`; where it is none, what
+ * COLUMNS says. 0: any number. */
 guint cli_width(FILE *stream);
+/* Print a table to stdout, in that width, with colours where it takes them. */
+void cli_print_table(TachoTable *table);
 /* A TachoProgress that draws a bar on stderr, only on a terminal; `data` is the label. */
 void cli_progress(gdouble done, gpointer data);
 

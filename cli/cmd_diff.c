@@ -355,8 +355,7 @@ static void print_tables(const struct diff *diff, const struct side *side, gbool
 		heading = g_strdup_printf("%s: %s", views[view].name, views[view].description);
 		printf("\n");
 		report_head_heading(heading, stdout, with_colour);
-		tacho_table_print(g_ptr_array_index(side->tables, next++), stdout,
-				  cli_width(stdout), with_colour);
+		cli_print_table(g_ptr_array_index(side->tables, next++));
 	}
 }
 
@@ -514,6 +513,7 @@ int cmd_diff(int argc, char **argv)
 		  "order the rows by this key of the JSON", "KEY" },
 		{ "limit", 'l', 0, G_OPTION_ARG_INT, &options.limit, "at most N rows a view", "N" },
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.is_all, "every row", NULL },
+		CLI_WIDTH_OPTIONS('w'),
 		{ "order", 'o', 0, G_OPTION_ARG_NONE, &options.is_order,
 		  "whether the same work was done in the same order; exit with 1 where not", NULL },
 		{ "fail-above", 0, 0, G_OPTION_ARG_DOUBLE, &options.fail_above_pct,

@@ -18,7 +18,7 @@ static int list_formats(gboolean is_json)
 	if (is_json)
 		tacho_table_print_json(table, stdout);
 	else
-		tacho_table_print(table, stdout, cli_width(stdout), cli_has_colour(stdout));
+		cli_print_table(table);
 	return cli_finish("import", CLI_DONE);
 }
 
@@ -29,6 +29,7 @@ int cmd_import(int argc, char **argv)
 		{ "list", 'l', 0, G_OPTION_ARG_NONE, &is_list, "list the formats that can be read",
 		  NULL },
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &is_json, "for programs: JSON", NULL },
+		CLI_WIDTH_OPTIONS('w'),
 		G_OPTION_ENTRY_NULL,
 	};
 

@@ -76,7 +76,7 @@ static int list_jobs(const struct options *options)
 	if (options->is_json)
 		tacho_table_print_json(table, stdout);
 	else
-		tacho_table_print(table, stdout, cli_width(stdout), cli_has_colour(stdout));
+		cli_print_table(table);
 	return cli_finish("info", CLI_DONE);
 }
 
@@ -161,23 +161,22 @@ static void print_figures(const TachoInfo *info)
 static void print_text(const TachoInfo *info)
 {
 	gboolean with_colour = cli_has_colour(stdout);
-	guint width = cli_width(stdout);
 
 	print_figures(info);
 	report_head_print_end(info, stdout, with_colour);
 	report_head_print_trust(info, MAX_REASONS, "tacho info --json", stdout, with_colour);
 	fputc('\n', stdout);
 	if (tacho_table_n_rows(info->clocks) > 1) {
-		tacho_table_print(info->clocks, stdout, width, with_colour);
+		cli_print_table(info->clocks);
 		fputc('\n', stdout);
 	}
-	tacho_table_print(info->processes, stdout, width, with_colour);
+	cli_print_table(info->processes);
 	if (tacho_table_n_rows(info->open_slices) == 0)
 		return;
 	fputc('\n', stdout);
 	report_head_heading("Open at the end of what was recorded", stdout, with_colour);
 	tacho_table_limit(info->open_slices, OPEN_ROWS);
-	tacho_table_print(info->open_slices, stdout, width, with_colour);
+	cli_print_table(info->open_slices);
 }
 
 static int info_of(const struct options *options, int argc, char **argv)
@@ -202,6 +201,7 @@ int cmd_info(int argc, char **argv)
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "for programs: JSON", NULL },
 		{ "min-trust", 0, 0, G_OPTION_ARG_INT, &options.min_trust,
 		  "exit with 1 where the trust score is below N", "N" },
+		CLI_WIDTH_OPTIONS('w'),
 		G_OPTION_ENTRY_NULL,
 	};
 

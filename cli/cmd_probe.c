@@ -93,7 +93,7 @@ static int list_probes(const gchar *python, gboolean is_json)
 	if (is_json)
 		tacho_table_print_json(table, stdout);
 	else
-		tacho_table_print(table, stdout, cli_width(stdout), cli_has_colour(stdout));
+		cli_print_table(table);
 	return cli_finish("probe", CLI_DONE);
 }
 
@@ -122,6 +122,7 @@ int cmd_probe(int argc, char **argv)
 		  "the Python whose PyTorch is meant (default: the first on the PATH that has it)",
 		  "PROGRAM" },
 		{ "json", 0, 0, G_OPTION_ARG_NONE, &is_json, "list as JSON", NULL },
+		CLI_WIDTH_OPTIONS('w'),
 		G_OPTION_ENTRY_NULL,
 	};
 

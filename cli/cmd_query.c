@@ -117,6 +117,7 @@ int cmd_query(int argc, char **argv)
 		  "read the SQL from a file; -: standard input", "FILE" },
 		{ "limit", 'l', 0, G_OPTION_ARG_INT64, &options.limit,
 		  "at most N rows of each result", "N" },
+		CLI_WIDTH_OPTIONS('w'),
 		G_OPTION_ENTRY_NULL,
 	};
 	int status = CLI_BAD;

@@ -154,44 +154,41 @@ static void print_notes(const GPtrArray *notes, guint width)
 
 static void print_text(const TachoPrediction *prediction, const struct options *options)
 {
-	guint width = cli_width(stdout);
-	gboolean with_colour = cli_has_colour(stdout);
-
 	print_times(prediction, options->what_ifs || options->what_if_files ||
 					options->topology_path ||
 					(options->durations && options->samples == 0));
 	if (prediction->recordings) {
 		printf("\nRecordings\n");
-		tacho_table_print(prediction->recordings, stdout, width, with_colour);
+		cli_print_table(prediction->recordings);
 		printf("All that follows is of %s, whose prediction is nearest to the median.\n",
 		       prediction->shown_recording);
 	}
 	if (prediction->jobs) {
 		printf("\nBeside it\n");
-		tacho_table_print(prediction->jobs, stdout, width, with_colour);
+		cli_print_table(prediction->jobs);
 	}
 	printf("\nCritical path of step %u%s\n", prediction->path_step,
 	       prediction->path_ends_on_device ? ", to the end of what a device does in it" : "");
 	if (!options->with_all)
 		tacho_table_limit(prediction->path_summary, MAX_PATH_ROWS);
-	tacho_table_print(prediction->path_summary, stdout, width, with_colour);
+	cli_print_table(prediction->path_summary);
 	if (prediction->peak_owners &&
 	    (options->with_all ||
 	     prediction->predicted_peak_memory_bytes != prediction->baseline_peak_memory_bytes)) {
 		printf("\nMemory held at the peak\n");
 		if (!options->with_all)
 			tacho_table_limit(prediction->peak_owners, MAX_PATH_ROWS);
-		tacho_table_print(prediction->peak_owners, stdout, width, with_colour);
+		cli_print_table(prediction->peak_owners);
 	}
 	printf("\nHow busy\n");
-	tacho_table_print(prediction->utilisation, stdout, width, with_colour);
+	cli_print_table(prediction->utilisation);
 	if (prediction->sensitivity) {
 		printf("\nEach 1 %% faster gives\n");
 		if (!options->with_all)
 			tacho_table_limit(prediction->sensitivity, MAX_SENSITIVITY_ROWS);
-		tacho_table_print(prediction->sensitivity, stdout, width, with_colour);
+		cli_print_table(prediction->sensitivity);
 	}
-	print_notes(prediction->notes, width);
+	print_notes(prediction->notes, cli_width(stdout));
 }
 
 /* The export whose files end as `path` does, of those that this build has. */
@@ -361,6 +358,7 @@ int cmd_replay(int argc, char **argv)
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.with_all,
 		  "Print all of the critical path's parts, and of the sensitivity", NULL },
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.with_json, "Print JSON", NULL },
+		CLI_WIDTH_OPTIONS(0),
 		G_OPTION_ENTRY_NULL,
 	};
 	int status = CLI_BAD;

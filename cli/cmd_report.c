@@ -76,16 +76,15 @@ struct options {
 	gchar **views;
 	gchar **profile[N_PROFILE_OPTIONS];
 	gchar *name, *device, *steps, *sort, *annotation, *output;
-	gint rank, limit, instance, width;
-	gboolean is_json, is_all, by_shape, is_wide, is_prompt, is_forced;
+	gint rank, limit, instance;
+	gboolean is_json, is_all, by_shape, is_prompt, is_forced;
 };
 
 /* What will be printed, and how. */
 struct report {
 	const struct options *options;
 	TachoFilter filter;
-	gint limit;  /* 0: none was asked for */
-	guint width; /* of the text; 0: any */
+	gint limit; /* 0: none was asked for */
 	TachoProfileOptions *profile;
 	struct report_output output; /* `write` NULL: none was asked for */
 	const struct view *chosen[G_N_ELEMENTS(views)];
@@ -158,16 +157,13 @@ static gboolean parse_profile(struct report *report)
 static gboolean parse_filter(struct report *report)
 {
 	const struct options *options = report->options;
-	gint instance, width;
+	gint instance;
 
 	report->filter.by_shape = options->by_shape;
 	report->filter.annotation = options->annotation;
 	if (!option_number("report", "--instance", options->instance, 0, &instance))
 		return FALSE;
 	report->filter.instance = (guint)instance;
-	if (!option_number("report", "--width", options->width, (gint)cli_width(stdout), &width))
-		return FALSE;
-	report->width = options->is_wide ? 0 : (guint)width;
 	return option_number("report", "--rank", options->rank, -1, &report->filter.rank) &&
 	       option_number("report", "--limit", options->limit, 0, &report->limit) &&
 	       option_steps("report", options->steps, &report->filter.first_step,
@@ -349,8 +345,7 @@ static void print_text(const struct report *report, const TachoInfo *info)
 
 		fputc('\n', stdout);
 		report_head_heading(heading, stdout, with_colour);
-		tacho_table_print(g_ptr_array_index(report->tables, i), stdout, report->width,
-				  with_colour);
+		cli_print_table(g_ptr_array_index(report->tables, i));
 	}
 }
 
@@ -411,8 +406,6 @@ static int print_report(struct report *report, const TachoTimeline *timeline)
 		TachoTable *table = make_table(report, timeline, report->chosen[i]);
 
 		note_parts(report, report->chosen[i], table);
-		if (report->options->is_wide)
-			tacho_table_keep_names(table);
 		g_ptr_array_add(report->tables, table);
 	}
 	if (is_summary(report))
@@ -481,10 +474,7 @@ static gboolean options_parse(struct options *options, int *argc, char ***argv)
 		  "N" },
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options->is_all,
 		  "every row; of the step view, every step", NULL },
-		{ "width", 0, 0, G_OPTION_ARG_INT, &options->width,
-		  "fit the text to N columns (0: cut nothing)", "N" },
-		{ "wide", 'w', 0, G_OPTION_ARG_NONE, &options->is_wide,
-		  "names of kernels as they are, and no column cut", NULL },
+		CLI_WIDTH_OPTIONS('w'),
 		{ "shapes", 0, 0, G_OPTION_ARG_NONE, &options->by_shape,
 		  "op view: a row for each shape of the inputs", NULL },
 		{ "device", 'd', 0, G_OPTION_ARG_STRING, &options->device,
@@ -522,8 +512,7 @@ static gboolean options_parse(struct options *options, int *argc, char ***argv)
 
 	*options = (struct options){ .rank = OPTION_UNSET,
 				     .limit = OPTION_UNSET,
-				     .instance = OPTION_UNSET,
-				     .width = OPTION_UNSET };
+				     .instance = OPTION_UNSET };
 	return cli_parse("report", usage, description, entries, argc, argv);
 }
 

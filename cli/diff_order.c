@@ -64,8 +64,7 @@ static void print_first(const TachoTable *table, guint row)
 	       tacho_table_cell_number(table, row, "equal"), base, other);
 }
 
-static void print_one(const TachoRunOrder *base, const TachoRunOrder *other,
-		      const TachoTable *table)
+static void print_one(const TachoRunOrder *base, const TachoRunOrder *other, TachoTable *table)
 {
 	guint n = MIN(tacho_run_order_n_different(table), tacho_table_n_rows(table));
 	g_autofree gchar *base_label = tacho_printable(tacho_run_order_label(base));
@@ -78,7 +77,7 @@ static void print_one(const TachoRunOrder *base, const TachoRunOrder *other,
 		print_first(table, first_difference(table, n));
 	if (n)
 		printf("\n");
-	tacho_table_print(table, stdout, cli_width(stdout), cli_has_colour(stdout));
+	cli_print_table(table);
 }
 
 static int compare(const struct diff_order *options, const GPtrArray *orders)

@@ -26,7 +26,11 @@ struct pair {
 enum { BASE, OTHER };
 
 static const TachoColumn columns[] = {
-	{ .key = "name", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "name",
+	  .title = "name",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE,
+	  .is_symbol = TRUE },
 	{ .key = "change", .title = "", .type = TACHO_COLUMN_TEXT },
 	{ .key = "base_ms", .title = "base ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
 	{ .key = "ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },

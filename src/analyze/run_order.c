@@ -51,8 +51,13 @@ static const TachoColumn columns[] = {
 	{ .key = "base_name",
 	  .title = "then base",
 	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE },
-	{ .key = "name", .title = "then it", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	  .is_flexible = TRUE,
+	  .is_symbol = TRUE },
+	{ .key = "name",
+	  .title = "then it",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE,
+	  .is_symbol = TRUE },
 };
 
 static void free_lane(gpointer data)

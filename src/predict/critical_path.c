@@ -16,12 +16,20 @@ static const TachoColumn path_columns[] = {
 	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
 	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
-	{ .key = "name", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "name",
+	  .title = "name",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE,
+	  .is_symbol = TRUE },
 };
 
 static const TachoColumn summary_columns[] = {
 	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
-	{ .key = "name", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	{ .key = "name",
+	  .title = "name",
+	  .type = TACHO_COLUMN_TEXT,
+	  .is_flexible = TRUE,
+	  .is_symbol = TRUE },
 	{ .key = "pieces", .title = "pieces", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
 	{ .key = "share_pct",

@@ -14,7 +14,7 @@ static const gdouble to_ms = 1e-6;
 
 static const TachoColumn columns[] = {
 	{ "what", "what", TACHO_COLUMN_TEXT, 0, .is_flexible = FALSE },
-	{ "name", "name", TACHO_COLUMN_TEXT, 0, .is_flexible = TRUE },
+	{ "name", "name", TACHO_COLUMN_TEXT, 0, .is_flexible = TRUE, .is_symbol = TRUE },
 	{ "pieces", "pieces", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
 	{ "busy_ms", "busy ms", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
 	{ "gain_ms", "gain ms", TACHO_COLUMN_NUMBER, 4, .is_flexible = FALSE },
