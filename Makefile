@@ -37,9 +37,10 @@ fuzz-minutes: ## every fuzz target for 5 minutes
 	@tools/build.sh fuzz
 	@tools/fuzz.sh 300
 
-check-format: ## is the source as clang-format would write it?
+check-format: ## is the source as clang-format would write it, and do its stages include only what lies below?
 	@tools/install-packages.sh check
 	@tools/check-format.sh
+	@tools/check-rooms.sh
 
 bench: ## what a record costs, beside LTTng-UST, and what recording costs a job
 	@tools/install-packages.sh build job bench

@@ -16,11 +16,12 @@
  * Nodes and edges are made in HTA's order, for that decides between paths that weigh the same
  * (event_path_longest.c). */
 #include <tacho/event_path.h>
+#include <tacho/graph.h>
 
 #include <string.h>
 
 #include "analyze/device_work.h"
-#include "graph/graph_internal.h"
+#include "trace/none_rows.h"
 #include "analyze/event_path_longest.h"
 
 static const gchar *const bounds[] = {
@@ -454,7 +455,7 @@ static void finder_init(struct finder *finder, TachoEventPath *path)
 	finder->is_in = g_new0(guint8, MAX(timeline->slices.n, 1u));
 	finder->events = g_array_new(FALSE, FALSE, sizeof(struct device_event));
 	finder->launched = g_array_new(FALSE, FALSE, sizeof(struct launched));
-	finder->last_work = graph_none_new(timeline->tracks->len);
+	finder->last_work = none_rows_new(timeline->tracks->len);
 	finder->sync_of = g_hash_table_new(NULL, NULL);
 }
 

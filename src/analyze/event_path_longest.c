@@ -6,7 +6,9 @@
  * theirs. */
 #include "analyze/event_path_longest.h"
 
-#include "graph/graph_internal.h"
+#include <tacho/graph.h>
+
+#include "trace/none_rows.h"
 
 /* Nodes in the order in which edges first named them, with their edges in the order made. */
 struct event_nodes {
@@ -61,7 +63,7 @@ static void event_nodes_init(struct event_nodes *nodes, const TachoEventPath *pa
 	nodes->first_out = g_new0(guint32, (gsize)nodes->n + 2);
 	nodes->out = g_new(guint32, MAX(path->edges->len, 1u));
 	nodes->n_waiting = g_new0(guint32, MAX(nodes->n, 1u));
-	nodes->best_in = graph_none_new(nodes->n);
+	nodes->best_in = none_rows_new(nodes->n);
 	nodes->length_ns = g_new0(gint64, MAX(nodes->n, 1u));
 	for (guint32 i = 0; i < path->edges->len; i++) {
 		nodes->first_out[node_of(nodes, from_node(edge_at(path, i))) + 2]++;

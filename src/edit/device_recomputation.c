@@ -11,6 +11,7 @@
  *     stream later waits for them.
  * (3) Waits for events, and calls that wait for devices, are copied where both ends are within the part. */
 #include "edit/recomputation.h"
+#include "trace/none_rows.h"
 
 struct repetition {
 	TachoGraph *graph;
@@ -81,11 +82,11 @@ static void repetition_init(struct repetition *repetition, TachoGraph *graph)
 		(struct repetition){ .graph = graph, .n_nodes = n, .n_edges = graph->edges->len };
 	index_edges(repetition);
 	list_works(repetition);
-	repetition->copy_of = graph_none_new(n);
-	repetition->anchor_of = graph_none_new(n);
-	repetition->put_before = graph_none_new(n);
-	repetition->put_last = graph_none_new(n_lanes);
-	repetition->tail = graph_none_new(n_lanes);
+	repetition->copy_of = none_rows_new(n);
+	repetition->anchor_of = none_rows_new(n);
+	repetition->put_before = none_rows_new(n);
+	repetition->put_last = none_rows_new(n_lanes);
+	repetition->tail = none_rows_new(n_lanes);
 	repetition->next_work = g_new0(guint, MAX(n_lanes, 1u));
 }
 

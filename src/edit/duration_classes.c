@@ -1,4 +1,5 @@
 #include "edit/duration_classes.h"
+#include "trace/none_rows.h"
 
 /* What the nodes of one sort have in common; a class is a sort's nodes at one place in their steps. */
 struct sort_key {
@@ -106,7 +107,7 @@ void duration_classes_init(struct duration_classes *classes, const TachoGraph *g
 	g_autoptr(GArray) sorted = sort_nodes(graph);
 	guint32 n_nodes = graph->nodes->len;
 
-	*classes = (struct duration_classes){ .class_of = graph_none_new(n_nodes) };
+	*classes = (struct duration_classes){ .class_of = none_rows_new(n_nodes) };
 	find_classes(classes, graph, sorted);
 	list_nodes(classes, n_nodes);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/memory_blocks.h"
+#include "trace/none_rows.h"
 
 /* --- moments ---------------------------------------------------------------------------------- */
 
@@ -28,8 +29,8 @@ struct memory_places *memory_places_new(const TachoGraph *graph)
 
 	places->graph = graph;
 	places->n_tracks = graph->timeline->tracks->len;
-	places->lane_of = graph_none_new(n_places);
-	places->main_lane = graph_none_new(n_ranks);
+	places->lane_of = none_rows_new(n_places);
+	places->main_lane = none_rows_new(n_ranks);
 	places->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	for (guint32 i = 0; i < graph->lanes->len; i++) {
 		const struct graph_lane *lane = graph_lane_at(graph, i);

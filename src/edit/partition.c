@@ -9,6 +9,7 @@
 
 #include "edit/collective_plan.h"
 #include "edit/change_internal.h"
+#include "trace/none_rows.h"
 
 #define MAX_PARTS 4096		    /* of one collective */
 #define MAX_ADDED (8 * 1000 * 1000) /* nodes */
@@ -61,7 +62,7 @@ static void partition_init(struct partition *partition, TachoGraph *graph, guint
 
 	*partition = (struct partition){ .graph = graph, .part_bytes = part_bytes };
 	partition->splits = g_array_new(FALSE, FALSE, sizeof(struct split));
-	partition->split_of = graph_none_new(n_transfers);
+	partition->split_of = none_rows_new(n_transfers);
 	partition->member_of = g_new(guint32, MAX(n_nodes, 1u));
 	for (guint32 i = 0; i < n_transfers; i++) {
 		guint64 bytes = graph_transfer_at(graph, i)->bytes;

@@ -12,6 +12,7 @@
  * (5) Copies have no slices: the slices' times, and memory, are those of the last pass. */
 #include "replay/replay_internal.h"
 #include "edit/pass_copies.h"
+#include "trace/none_rows.h"
 
 /* From one pass to the next. */
 struct following {
@@ -130,8 +131,8 @@ static void move_nodes(struct pass_copying *copying)
 
 static void number_nodes(struct pass_copying *copying)
 {
-	copying->ordinal = graph_none_new(copying->pass->n_nodes);
-	copying->transfer_ordinal = graph_none_new(copying->n_transfers);
+	copying->ordinal = none_rows_new(copying->pass->n_nodes);
+	copying->transfer_ordinal = none_rows_new(copying->n_transfers);
 	for (guint32 i = 0; i < copying->pass->n_nodes; i++)
 		if (step_of(copying, i) != TACHO_NONE)
 			copying->ordinal[i] = copying->n_of_pass++;
@@ -196,8 +197,8 @@ static void find_ways(struct pass_copying *copying)
 {
 	const TachoGraph *graph = copying->graph;
 
-	copying->gap_before = graph_none_new(copying->pass->n_nodes);
-	copying->cast_before = graph_none_new(copying->pass->n_nodes);
+	copying->gap_before = none_rows_new(copying->pass->n_nodes);
+	copying->cast_before = none_rows_new(copying->pass->n_nodes);
 	for (guint32 i = 0; i < copying->n_edges; i++) {
 		const struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
 		TachoNodeKind kind = graph_node_at(graph, edge->from)->kind;
@@ -229,7 +230,7 @@ static void list_works(struct pass_copying *copying)
 	const TachoGraph *graph = copying->graph;
 	gsize n_cells = (gsize)graph->lanes->len * copying->pass->n_steps;
 
-	copying->place = graph_none_new(copying->pass->n_nodes);
+	copying->place = none_rows_new(copying->pass->n_nodes);
 	copying->first_work = g_new0(guint32, MAX(n_cells, 1u));
 	copying->n_works = g_new0(guint32, MAX(n_cells, 1u));
 	copying->works = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
@@ -306,7 +307,7 @@ static guint32 *follow_on_threads(struct pass_copying *copying)
 	const TachoGraph *graph = copying->graph;
 	guint32 n_steps = copying->pass->n_steps;
 	gsize n_cells = (gsize)graph->lanes->len * n_steps;
-	guint32 *main_first = graph_none_new(n_ranks(copying) * n_steps);
+	guint32 *main_first = none_rows_new(n_ranks(copying) * n_steps);
 	g_autofree guint32 *first = g_new(guint32, MAX(n_cells, 1u));
 	g_autofree guint32 *last = g_new(guint32, MAX(n_cells, 1u));
 
@@ -509,7 +510,7 @@ static void stand_for_others(struct pass_copying *copying, const TachoReplay *re
 {
 	TachoGraph *graph = copying->graph;
 	guint32 name = tacho_timeline_intern(graph->timeline, "passes like these", -1);
-	g_autofree guint32 *standing = graph_none_new(copying->pass->n_nodes);
+	g_autofree guint32 *standing = none_rows_new(copying->pass->n_nodes);
 	g_autofree gint64 *ends_ns = copies_end_ns(copying, replay);
 
 	for (guint i = 0; i < copying->followings->len; i++) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "edit/change_internal.h"
+#include "trace/none_rows.h"
 
 /* What contains a slice, or is it. */
 enum within { WITHIN_AUTOGRAD = 1 << 0, WITHIN_ACCUMULATION = 1 << 1 };
@@ -332,8 +333,8 @@ gboolean pass_nodes_find(struct pass_nodes *pass, const TachoGraph *graph,
 	gboolean is_found;
 
 	*pass = (struct pass_nodes){ .n_nodes = graph->nodes->len, .n_steps = graph->steps->len };
-	pass->step_of = graph_none_new(pass->n_nodes);
-	pass->transfer_step_of = graph_none_new(graph->transfers->len);
+	pass->step_of = none_rows_new(pass->n_nodes);
+	pass->transfer_step_of = none_rows_new(graph->transfers->len);
 	pass->first_ns = g_new(gint64, MAX(n_cells, 1u));
 	pass->last_ns = g_new(gint64, MAX(n_cells, 1u));
 	for (gsize cell = 0; cell < n_cells; cell++) {

@@ -1,5 +1,6 @@
 /* what_if_insert: put work into a graph that was not recorded. */
 #include "edit/change_internal.h"
+#include "trace/none_rows.h"
 
 static guint32 add_insertion(TachoGraph *graph, const struct insertion *insertion)
 {
@@ -18,7 +19,7 @@ void change_insert(TachoGraph *graph, const GArray *insertions)
 {
 	guint32 n_nodes = graph->nodes->len;
 	guint n_edges = graph->edges->len;
-	g_autofree guint32 *before = graph_none_new(n_nodes);
+	g_autofree guint32 *before = none_rows_new(n_nodes);
 
 	for (guint i = 0; i < insertions->len; i++) {
 		const struct insertion *insertion = &g_array_index(insertions, struct insertion, i);

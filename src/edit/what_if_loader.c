@@ -16,6 +16,7 @@
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 #include "trace/data_loading.h"
+#include "trace/none_rows.h"
 
 #define MAX_WORKERS 65536
 /* A batch that is ready takes a moment to fetch, too; a rank that waits for less than this of its steps is not
@@ -127,7 +128,7 @@ static void measure_slices(struct loaders *loaders)
 static void measure_nodes(struct loaders *loaders)
 {
 	const TachoGraph *graph = loaders->graph;
-	g_autofree guint32 *copies = graph_none_new(graph->timeline->ranks->len);
+	g_autofree guint32 *copies = none_rows_new(graph->timeline->ranks->len);
 
 	for (guint32 i = 0; i < graph->nodes->len; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);

@@ -4,6 +4,7 @@
  * it takes follows the rank's own coming, so each goes at its own pace, and the mean of their steps is what a step would
  * take if the same work were spread evenly. What ranks send at the same time is then no longer shared by links. */
 #include "edit/change_internal.h"
+#include "trace/none_rows.h"
 
 /* What comes to a transfer, and what it lets go on. */
 struct ends {
@@ -88,7 +89,7 @@ static void separate(TachoGraph *graph, guint32 index, const struct ends *ends, 
 
 gboolean change_drop_wait(TachoGraph *graph, const struct change *change, GError **error)
 {
-	g_autofree guint32 *queue_of = graph_none_new(graph_n_ranks(graph));
+	g_autofree guint32 *queue_of = none_rows_new(graph_n_ranks(graph));
 	g_autofree guint8 *is_removed = NULL;
 	struct ends *ends;
 	guint32 n = 0;

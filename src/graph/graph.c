@@ -266,15 +266,6 @@ gboolean graph_has_cores(const TachoGraph *graph)
 	return FALSE;
 }
 
-guint32 *graph_none_new(gsize n)
-{
-	guint32 *numbers = g_new(guint32, MAX(n, 1u));
-
-	for (gsize i = 0; i < n; i++)
-		numbers[i] = TACHO_NONE;
-	return numbers;
-}
-
 gint32 graph_node_rank(const TachoGraph *graph, guint32 node)
 {
 	guint32 rank_index = graph_lane_at(graph, graph_node_at(graph, node)->lane)->rank_index;

@@ -19,6 +19,7 @@
 #include "correlate/member_index.h"
 #include "correlate/point_to_point.h"
 #include "graph/graph_builder.h"
+#include "trace/none_rows.h"
 
 /* --- members -------------------------------------------------------------------------------- */
 
@@ -471,7 +472,7 @@ static void find_batch_ranks(const struct graph_builder *builder, struct batch_r
 	guint32 before = TACHO_NONE, sender = TACHO_NONE;
 
 	ranks->has_batches = g_new0(guint8, MAX(builder->n_ranks, 1u));
-	ranks->sender_of = graph_none_new(builder->graph->groups->len);
+	ranks->sender_of = none_rows_new(builder->graph->groups->len);
 	for (guint32 i = 0; i < builder->members->len; i++) {
 		const struct build_member *member = build_member_at(builder, i);
 

@@ -7,6 +7,7 @@
  * Lists are made by counting: counts stand two entries on, so that first[i + 1] is where list i begins once they are
  * summed up, and where it ends once it has been filled. */
 #include "graph/graph_internal.h"
+#include "trace/none_rows.h"
 
 #define MAX_NAMED_IN_CYCLE 6
 
@@ -55,7 +56,7 @@ static void freeze_pools(TachoGraph *graph)
 static guint32 *find_completions(const TachoGraph *graph)
 {
 	guint32 n = graph->nodes->len;
-	guint32 *complete = graph_none_new(n);
+	guint32 *complete = none_rows_new(n);
 	g_autoptr(GHashTable) found = g_hash_table_new(g_int64_hash, g_int64_equal);
 	g_autofree gint64 *keys = g_new(gint64, MAX(n, 1u));
 

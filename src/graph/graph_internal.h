@@ -259,9 +259,6 @@ gboolean graph_has_devices(const TachoGraph *graph);
 /* What moving bytes takes from the device of a rank, 0..1. */
 gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index);
 
-/* `n` numbers of rows or nodes, all TACHO_NONE; the caller's, to be freed with g_free(). */
-guint32 *graph_none_new(gsize n);
-
 /* The lane is a stream of a device. A guest's lanes have no track, so none of them is. */
 static inline gboolean graph_lane_is_stream(const TachoGraph *graph, const struct graph_lane *lane)
 {

@@ -9,6 +9,7 @@
 #include "graph/graph_split.h"
 
 #include "graph/rank_copies.h"
+#include "trace/none_rows.h"
 
 /* One played set that becomes two. */
 struct split {
@@ -101,7 +102,7 @@ static void copy_lanes(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->lanes->len;
 
-	split->lanes = graph_none_new(n);
+	split->lanes = none_rows_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_lane lane = *graph_lane_at(graph, i);
 
@@ -119,7 +120,7 @@ static void copy_links(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->links->len;
 
-	split->links = graph_none_new(n);
+	split->links = none_rows_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_link link = g_array_index(graph->links, struct graph_link, i);
 
@@ -157,7 +158,7 @@ static void copy_groups(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->groups->len;
 
-	split->groups = graph_none_new(n);
+	split->groups = none_rows_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_group group = *graph_group_at(graph, i);
 
@@ -182,7 +183,7 @@ static void copy_pools(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->pools->len;
 
-	split->pools = graph_none_new(n);
+	split->pools = none_rows_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_pool pool = g_array_index(graph->pools, struct graph_pool, i);
 
@@ -202,7 +203,7 @@ static void copy_transfers(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->transfers->len;
 
-	split->transfers = graph_none_new(n);
+	split->transfers = none_rows_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_transfer transfer = *graph_transfer_at(graph, i);
 
@@ -221,7 +222,7 @@ static void copy_nodes(struct split *split)
 	TachoGraph *graph = split->graph;
 	guint32 n = graph->nodes->len;
 
-	split->nodes = graph_none_new(n);
+	split->nodes = none_rows_new(n);
 	for (guint32 i = 0; i < n; i++) {
 		struct graph_node node = *graph_node_at(graph, i);
 

@@ -22,6 +22,7 @@
 #include "base/quantile.h"
 #include "graph/rank_copies.h"
 #include "replay/replay_internal.h"
+#include "trace/none_rows.h"
 
 /* --- which nodes ------------------------------------------------------------------------------ */
 
@@ -131,7 +132,7 @@ static void mark_host(struct marking *marking, guint32 index, guint32 rank, guin
 static void find_marks(struct marking *marking)
 {
 	const TachoGraph *graph = marking->graph;
-	g_autofree guint32 *previous = graph_none_new(graph->lanes->len);
+	g_autofree guint32 *previous = none_rows_new(graph->lanes->len);
 
 	for (guint32 i = 0; i < graph->n_frozen; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
@@ -176,9 +177,9 @@ static void make_marks(struct marking *marking, guint32 n_ranks, guint32 n_steps
 	gsize n_cells = (gsize)n_ranks * n_steps;
 
 	*marks = (struct step_marks){ .n_ranks = n_ranks, .n_steps = n_steps };
-	marks->before = graph_none_new(n_cells);
-	marks->first = graph_none_new(n_cells);
-	marks->last = graph_none_new(n_cells);
+	marks->before = none_rows_new(n_cells);
+	marks->first = none_rows_new(n_cells);
+	marks->last = none_rows_new(n_cells);
 	marking->ends = g_array_new(FALSE, FALSE, sizeof(struct device_end));
 	find_marks(marking);
 	place_ends(marking, n_cells);

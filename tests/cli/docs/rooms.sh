@@ -1,0 +1,10 @@
+# The stages of src/ include what lies below them alone, and the check of that sees an include that goes up.
+cd "$TACHO_SOURCE_DIR" && tools/check-rooms.sh && echo none goes up
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+mkdir -p "$copy/tools" "$copy/src/trace" "$copy/src/cellar"
+cp tools/check-rooms.sh "$copy/tools/"
+printf '#include "trace/own_time.h"\n#include "edit/change.h"\n' >"$copy/src/trace/a.c"
+printf '#include "base/words.h"\n' >"$copy/src/cellar/b.c"
+"$copy/tools/check-rooms.sh"
+echo "exit $?"
