@@ -8,7 +8,7 @@
 #ifndef TACHO_CLOCK_LINKS_H
 #define TACHO_CLOCK_LINKS_H
 
-#include "correlate/clock_pair.h"
+#include "trace/clock_pair.h"
 
 enum bound_trust {
 	BOUND_SURE,

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/quantile.h"
-#include "correlate/clock_pair.h"
+#include "trace/clock_pair.h"
 #include "correlate/collective_matcher.h"
 #include "correlate/correlate_internal.h"
 #include "trace/operation.h"

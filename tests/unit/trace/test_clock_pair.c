@@ -1,5 +1,5 @@
 /* Two clocks whose truth is known, and bounds of every sort. */
-#include "correlate/clock_pair.h"
+#include "trace/clock_pair.h"
 
 #define US G_GINT64_CONSTANT(1000)
 #define MS G_GINT64_CONSTANT(1000000)

@@ -1,4 +1,4 @@
-#include "correlate/feasible_lines.h"
+#include "base/feasible_lines.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
-#include "correlate/clock_pair.h"
+#include "trace/clock_pair.h"
 
 #include "base/quantile.h"
-#include "correlate/feasible_lines.h"
+#include "base/feasible_lines.h"
 
 /* Times are whole nanoseconds, cut off. */
 #define ROUNDING_NS 1.0
