@@ -7,13 +7,14 @@
  *
  *         call begins - queued <= shift <= call ends - queued,  shift <= callback - end
  *
- *     All commands together leave an interval, whose middle is taken. If it is empty, it is a problem.
+ *     All commands together leave an interval, whose middle is taken. If it is empty, the clock drifts: then a line between
+ *     all of these bounds says the shift at each moment (trace/clock_pair.h). A mark "device clock" tells what was found.
  * (3) Which launch is of which kernel, ctf_work.h says: queue by queue where both sides name queue and kernel. Fills
  *     of memory are kernels that nobody launched. */
 #include <string.h>
 
 #include "import/ctf_import.h"
-#include "trace/clock_map.h"
+#include "trace/clock_pair.h"
 
 #define HOUR_NS (G_GINT64_CONSTANT(3600) * 1000000000)
 
@@ -28,11 +29,11 @@ struct ctf_device {
 	GArray *packet_launches; /* struct ctf_work: what the queue was given */
 	GArray *kernels;	 /* struct ctf_work */
 	/* (2) */
-	GArray *shifted;    /* guint32 rows with the device's times */
-	GArray *calls;	    /* struct queue_call */
-	GArray *queued;	    /* gint64, the device's */
-	gint64 callback_ns; /* G_MININT64: none since the last command */
-	gint64 high_ns;
+	GArray *shifted;	  /* guint32 rows with the device's times */
+	GArray *calls;		  /* struct queue_call */
+	GArray *queued;		  /* gint64, the device's */
+	gint64 callback_ns;	  /* G_MININT64: none since the last command */
+	struct clock_pair bounds; /* own: the device's clock */
 };
 
 static struct ctf_device *device_of(struct ctf_owner *owner)
@@ -49,7 +50,6 @@ static struct ctf_device *device_of(struct ctf_owner *owner)
 	device->calls = g_array_new(FALSE, FALSE, sizeof(struct queue_call));
 	device->queued = g_array_new(FALSE, FALSE, sizeof(gint64));
 	device->callback_ns = G_MININT64;
-	device->high_ns = G_MAXINT64;
 	return device;
 }
 
@@ -63,6 +63,7 @@ void ctf_device_free(struct ctf_device *device)
 	g_array_unref(device->shifted);
 	g_array_unref(device->calls);
 	g_array_unref(device->queued);
+	clock_pair_release(&device->bounds);
 	g_free(device);
 }
 
@@ -79,6 +80,11 @@ gint32 ctf_device_number(struct ctf_import *ctf, guint32 name)
 }
 
 /* --- times ---------------------------------------------------------------------------------- */
+
+static gboolean is_possible(gint64 time_ns)
+{
+	return time_ns > -TACHO_MAX_TIME_NS && time_ns < TACHO_MAX_TIME_NS;
+}
 
 static gint64 convert(struct ctf_import *ctf, const struct ctf_plan *plan,
 		      const struct ctf_event *event)
@@ -230,10 +236,8 @@ void ctf_handle_device_end(struct ctf_import *ctf, const struct ctf_plan *plan,
 	struct ctf_pending begun;
 
 	if (plan->clock == CTF_TIME_DEVICE_NS && device->callback_ns != G_MININT64) {
-		gint64 high_ns;
-
-		if (!__builtin_sub_overflow(device->callback_ns, time_ns, &high_ns))
-			device->high_ns = MIN(device->high_ns, high_ns);
+		if (is_possible(time_ns) && is_possible(device->callback_ns))
+			clock_pair_add_before(&device->bounds, time_ns, device->callback_ns);
 		device->callback_ns = G_MININT64;
 	}
 	if (ctf_take_pending(ctf, key, &begun)) {
@@ -432,54 +436,120 @@ static void match_launches(struct ctf_import *ctf, const struct ctf_owner *owner
 /* --- the clock of OpenCL devices -------------------------------------------------------------- */
 
 /* (2) The n-th call queues what is queued as the n-th; where there are not as many, nobody knows. */
-static void bound_by_calls(const struct ctf_device *device, gint64 *low_ns, gint64 *high_ns)
+static void bound_by_calls(struct ctf_device *device)
 {
 	if (device->calls->len != device->queued->len)
 		return;
 	g_array_sort(device->queued, compare_times);
 	for (guint i = 0; i < device->calls->len; i++) {
 		const struct queue_call *call = &g_array_index(device->calls, struct queue_call, i);
-		gint64 queued_ns = g_array_index(device->queued, gint64, i), bound_ns;
+		gint64 queued_ns = g_array_index(device->queued, gint64, i);
 
-		if (!__builtin_sub_overflow(call->begin_ns, queued_ns, &bound_ns))
-			*low_ns = MAX(*low_ns, bound_ns);
-		if (call->end_ns != G_MAXINT64 &&
-		    !__builtin_sub_overflow(call->end_ns, queued_ns, &bound_ns))
-			*high_ns = MIN(*high_ns, bound_ns);
+		if (!is_possible(queued_ns) || !is_possible(call->begin_ns))
+			continue;
+		clock_pair_add_after(&device->bounds, queued_ns, call->begin_ns);
+		if (call->end_ns != G_MAXINT64 && is_possible(call->end_ns))
+			clock_pair_add_before(&device->bounds, queued_ns, call->end_ns);
 	}
 }
 
-static gint64 choose_shift(struct ctf_import *ctf, const struct ctf_owner *owner)
+/* The strictest of the bounds; `sign` -1: of those from below. */
+static gint64 strictest(const GArray *bounds, gint sign)
 {
-	gint64 low_ns = G_MININT64, high_ns = owner->device->high_ns;
+	gint64 least_ns = G_MAXINT64;
 
-	bound_by_calls(owner->device, &low_ns, &high_ns);
-	if (low_ns == G_MININT64 && high_ns == G_MAXINT64)
-		return 0;
-	if (low_ns == G_MININT64)
-		return high_ns;
-	if (high_ns == G_MAXINT64)
-		return low_ns;
-	if (low_ns > high_ns)
-		tacho_timeline_add_problem(
-			ctf->timeline, "clock_doubt", 1,
-			"%s: process %u: the clock of its OpenCL device drifts: its times are "
-			"right to %" G_GINT64_FORMAT " ns",
-			owner->trace, owner->pid, low_ns / 2 - high_ns / 2);
-	return low_ns / 2 + high_ns / 2 + (low_ns % 2 + high_ns % 2) / 2;
+	for (guint i = 0; bounds && i < bounds->len; i++)
+		least_ns = MIN(least_ns,
+			       sign * g_array_index(bounds, struct clock_bound, i).correction_ns);
+	return least_ns == G_MAXINT64 ? G_MAXINT64 : sign * least_ns;
 }
 
-static void shift_slices(struct ctf_import *ctf, const struct ctf_owner *owner)
+/* One shift for all times; false: there is none. */
+static gboolean find_shift(const struct clock_pair *bounds, struct clock_fit *fit)
 {
-	gint64 shift_ns = choose_shift(ctf, owner);
+	gint64 high_ns = strictest(bounds->above, 1), low_ns = strictest(bounds->below, -1);
 
+	if (high_ns == G_MAXINT64 || low_ns == G_MAXINT64) {
+		fit->map.shift_ns = high_ns != G_MAXINT64  ? high_ns
+				    : low_ns != G_MAXINT64 ? low_ns
+							   : 0;
+		fit->uncertainty_ns = -1;
+		return TRUE;
+	}
+	fit->map.shift_ns = low_ns / 2 + high_ns / 2 + (low_ns % 2 + high_ns % 2) / 2;
+	fit->uncertainty_ns = (high_ns - low_ns + 1) / 2;
+	return low_ns <= high_ns;
+}
+
+static void tell_clock(struct ctf_import *ctf, struct ctf_owner *owner, const struct clock_fit *fit)
+{
+	const struct clock_map *map = &fit->map;
+	TachoMark mark = { .name = tacho_timeline_intern(ctf->timeline, "device clock", -1) };
+	g_autofree gchar *text = NULL;
+
+	if (fit->uncertainty_ns < 0 || !owner->device->shifted->len)
+		return;
+	text = g_strdup_printf(
+		"%" G_GINT64_FORMAT
+		" ns ahead of the host's at first, %.3f ppm fast; its times are right "
+		"to %" G_GINT64_FORMAT " ns",
+		-map->shift_ns, -1e6 * map->drift / (1 + map->drift), fit->uncertainty_ns);
+	mark.text = tacho_timeline_intern(ctf->timeline, text, -1);
+	mark.track = ctf_lane(ctf, owner, TACHO_TRACK_ASYNC, "queued commands", 0, 0);
+	mark.time_ns =
+		ctf->timeline->slices.start_ns[g_array_index(owner->device->shifted, guint32, 0)];
+	g_array_append_val(ctf->timeline->marks, mark);
+	if (clock_fit_is_doubtful(fit))
+		tacho_timeline_add_problem(ctf->timeline, "clock_doubt", 1,
+					   "%s: process %u: %u of %u bounds of its OpenCL device's "
+					   "clock contradict the "
+					   "others: its times are right to %" G_GINT64_FORMAT " ns",
+					   owner->trace, owner->pid, fit->n_contradicted,
+					   fit->n_bounds, fit->uncertainty_ns);
+}
+
+static void fit_clock(struct ctf_import *ctf, const struct ctf_owner *owner, struct clock_fit *fit)
+{
+	const TachoSlices *slices = &ctf->timeline->slices;
+	const GArray *rows = owner->device->shifted;
+	struct clock_pair *bounds = &owner->device->bounds;
+	gint64 from_ns = TACHO_MAX_TIME_NS, to_ns = -TACHO_MAX_TIME_NS;
+
+	if (find_shift(bounds, fit))
+		return;
+	for (guint i = 0; i < rows->len; i++) {
+		gint64 start_ns = slices->start_ns[g_array_index(rows, guint32, i)];
+
+		if (is_possible(start_ns)) {
+			from_ns = MIN(from_ns, start_ns);
+			to_ns = MAX(to_ns, start_ns);
+		}
+	}
+	clock_pair_fit(bounds, MIN(from_ns, to_ns), to_ns, fit);
+}
+
+static void shift_slices(struct ctf_import *ctf, struct ctf_owner *owner)
+{
+	TachoSlices *slices = &ctf->timeline->slices;
+	struct clock_fit fit = { 0 };
+
+	bound_by_calls(owner->device);
+	fit_clock(ctf, owner, &fit);
 	for (guint i = 0; i < owner->device->shifted->len; i++) {
 		guint32 row = g_array_index(owner->device->shifted, guint32, i);
-		gint64 *start_ns = &ctf->timeline->slices.start_ns[row];
+		gint64 start_ns = slices->start_ns[row];
+		gint64 end_ns = clock_map_add(start_ns, slices->duration_ns[row]);
 
-		if (__builtin_add_overflow(*start_ns, shift_ns, start_ns))
+		if (!is_possible(start_ns)) {
 			ctf->n_bad_times++;
+			continue;
+		}
+		slices->start_ns[row] = clock_map_apply(&fit.map, start_ns);
+		if (fit.map.drift != 0)
+			slices->duration_ns[row] =
+				MAX(clock_map_apply(&fit.map, end_ns) - slices->start_ns[row], 0);
 	}
+	tell_clock(ctf, owner, &fit);
 }
 
 void ctf_device_finish(struct ctf_import *ctf)

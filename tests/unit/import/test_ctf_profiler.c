@@ -603,6 +603,68 @@ static void test_opencl(void)
 	g_assert_cmpint(timeline->slices.duration_ns[timeline_find(timeline, "device", 0)], ==, 30);
 }
 
+/* What the device tells of a moment of the host: it is 50 ms ahead, and 100 ppm fast. */
+static gint64 device_time(gint64 host_ns)
+{
+	return 50000000 + host_ns + host_ns / 10000;
+}
+
+/* A command each 100 ms, in the middle of a call of 2 us, that runs from 10 to 20 us and is answered at 21: a second of
+ * drift is 100 us, so no one shift holds for all. Each time is within the 1 us that the calls leave, and what is said. */
+static void test_opencl_drift(void)
+{
+	g_autoptr(GString) text = g_string_new("pid 7\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	gint64 stated_ns = 0;
+
+	for (gint64 k = 0; k < 11; k++) {
+		gint64 at = 1000000 + k * 100000000;
+
+		g_string_append_printf(
+			text,
+			"%" G_GINT64_FORMAT
+			" 7 openclTracer:function_entry cat=opencl name=clEnqueueNDRangeKernel\n"
+			"%" G_GINT64_FORMAT
+			" 7 openclTracer:function_exit cat=opencl name=clEnqueueNDRangeKernel\n"
+			"%" G_GINT64_FORMAT " 9 openclTracer:callback\n",
+			at, at + 2000, at + 21000);
+		g_string_append_printf(
+			text,
+			"%" G_GINT64_FORMAT
+			" 9 openclTracer:kernel_begin cat=kernel name=mul tf_name= "
+			"timestamp=u:%" G_GINT64_FORMAT "\n"
+			"%" G_GINT64_FORMAT " 9 openclTracer:kernel_queued cat=kernel name=mul "
+			"timestamp=u:%" G_GINT64_FORMAT "\n"
+			"%" G_GINT64_FORMAT " 9 openclTracer:kernel_end cat=kernel name=mul "
+			"timestamp=u:%" G_GINT64_FORMAT "\n",
+			at + 21001, device_time(at + 10000), at + 21001, device_time(at + 1000),
+			at + 21001, device_time(at + 20000));
+	}
+	timeline = open_trace(text->str);
+	for (guint i = 0; i < timeline->marks->len; i++) {
+		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
+		const gchar *told = tacho_timeline_string(timeline, mark->text);
+
+		if (strcmp(tacho_timeline_string(timeline, mark->name), "device clock") != 0)
+			continue;
+		g_assert_cmpfloat(fabs(g_ascii_strtod(strstr(told, "first, ") + 7, NULL) - 100), <,
+				  1.5);
+		stated_ns = g_ascii_strtoll(strstr(told, "right to ") + 9, NULL, 10);
+	}
+	g_assert_cmpint(stated_ns, >, 0);
+	g_assert_cmpint(stated_ns, <=, 1500);
+	for (guint k = 0; k < 11; k++) {
+		guint32 kernel = timeline_find(timeline, "mul", k);
+		gint64 error_ns = timeline->slices.start_ns[kernel] -
+				  (k * G_GINT64_CONSTANT(100000000) + 10000);
+
+		g_assert_cmpint(ABS(error_ns), <=, stated_ns);
+		g_assert_cmpint(ABS(timeline->slices.duration_ns[kernel] - 10000), <=, 1);
+	}
+	g_assert_cmpuint(problem_count(timeline, "clock_doubt"), ==, 0);
+	g_assert_cmpuint(problem_count(timeline, "early_kernel"), ==, 0);
+}
+
 /* --- readiness ----------------------------------------------------------------------------------- */
 
 /* c reads a and b, and d waits for c without reading it; "name" inside an attribute is no node.
@@ -720,6 +782,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/ctf-profiler/counters-of-another-run", test_counters_of_another_run);
 	g_test_add_func("/ctf-profiler/cuda", test_cuda);
 	g_test_add_func("/ctf-profiler/opencl", test_opencl);
+	g_test_add_func("/ctf-profiler/opencl-drift", test_opencl_drift);
 	g_test_add_func("/ctf-profiler/readiness", test_readiness);
 	g_test_add_func("/ctf-profiler/malformed", test_malformed);
 	return g_test_run();
