@@ -58,6 +58,73 @@ static gboolean is_empty(const gchar *path)
 	return entries && !g_dir_read_name(entries);
 }
 
+/* Whether it is a trace that the agent wrote, or had begun to. */
+static gboolean is_own_trace(const gchar *folder)
+{
+	g_autofree gchar *name = g_path_get_basename(folder);
+	g_autofree gchar *path = g_build_filename(folder, TRACE_METADATA_FILE, NULL);
+	gchar text[8192];
+	gssize length = 0;
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0) {
+		length = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[MAX(length, 0)] = '\0';
+	if (*name == '.' && length <= 0)
+		return g_regex_match_simple("^\\..*-[0-9]+$", name, 0, 0);
+	return strstr(text, "\ttacho_format = ") != NULL;
+}
+
+typedef gboolean name_check(const gchar *folder, const gchar *name);
+
+/* The first name in `folder` that does not pass, as a path; NULL: all do. */
+static gchar *first_failing(const gchar *folder, name_check *passes)
+{
+	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
+	const gchar *name;
+
+	while (entries && (name = g_dir_read_name(entries)))
+		if (!passes(folder, name))
+			return g_build_filename(folder, name, NULL);
+	return NULL;
+}
+
+static gboolean is_of_trace(const gchar *folder, const gchar *name)
+{
+	(void)folder;
+	return g_regex_match_simple("^(metadata|\\.?[0-9]+-[0-9]+\\.[0-9]+)$", name, 0, 0);
+}
+
+static gboolean is_of_run(const gchar *folder, const gchar *name)
+{
+	g_autofree gchar *path = g_build_filename(folder, name, NULL);
+	g_autofree gchar *stranger = NULL;
+
+	if (strcmp(name, TRACE_LOSSES_FILE) == 0 || g_str_has_prefix(name, TRACE_RUN_FILE))
+		return TRUE;
+	if (!is_own_trace(path))
+		return FALSE;
+	stranger = first_failing(path, is_of_trace);
+	return !stranger;
+}
+
+/* Remove the folder of a run, if all that is in it was written by tacho. */
+static gboolean remove_run(const gchar *path, GError **error)
+{
+	g_autofree gchar *stranger = first_failing(path, is_of_run);
+
+	if (!stranger)
+		return remove_tree(AT_FDCWD, path, path, error);
+	g_set_error(
+		error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
+		"%s is not tacho's, or has something in it that is not: --force removes only what "
+		"tacho wrote; move it, or record into another folder",
+		stranger);
+	return FALSE;
+}
+
 static gboolean make_room(const gchar *path, gboolean is_forced, GError **error)
 {
 	g_autofree gchar *run_file = g_build_filename(path, TRACE_RUN_FILE, NULL);
@@ -74,7 +141,7 @@ static gboolean make_room(const gchar *path, gboolean is_forced, GError **error)
 			    "%s holds an earlier run; --force records over it", path);
 		return FALSE;
 	}
-	return remove_tree(AT_FDCWD, path, path, error);
+	return remove_run(path, error);
 }
 
 static gboolean write_facts(const RunFolder *folder, GError **error)
