@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -204,8 +205,13 @@ const gchar *cli_prefix(void)
 	static gchar *prefix;
 
 	if (!prefix) {
+		const gchar *started_as = (const gchar *)getauxval(AT_EXECFN);
 		g_autofree gchar *self = g_file_read_link("/proc/self/exe", NULL);
-		g_autofree gchar *folder = g_path_get_dirname(self ? self : "/usr/local/bin/tacho");
+		g_autofree gchar *folder = NULL;
+
+		if (!self && started_as) /* there is no /proc */
+			self = g_canonicalize_filename(started_as, NULL);
+		folder = g_path_get_dirname(self ? self : "/usr/local/bin/tacho");
 
 		prefix = g_path_get_dirname(folder);
 	}

@@ -153,6 +153,28 @@ static TorchInstall *first_on_path(void)
 	return NULL;
 }
 
+/* Whether the command may come to a Python that it does not name: by a shell, a script, a Makefile. A program
+ * that does so all the same finds the probe if it was built before. */
+static gboolean may_start_python(gchar **command)
+{
+	static const gchar *const starters[] = { "sh",	  "bash",  "dash",    "zsh",  "ksh",
+						 "mksh",  "fish",  "csh",     "tcsh", "make",
+						 "gmake", "ninja", "busybox", NULL };
+	g_autofree gchar *name = g_path_get_basename(command[0]);
+
+	if (g_strv_contains(starters, name))
+		return TRUE;
+	for (guint i = 0; command[i]; i++) {
+		g_autofree gchar *path =
+			i ? g_strdup(command[i]) : g_find_program_in_path(command[i]);
+		g_auto(GStrv) words = path ? interpreter(path) : NULL;
+
+		if (words || strstr(command[i], "python") || strstr(command[i], "torch"))
+			return TRUE;
+	}
+	return FALSE;
+}
+
 TorchInstall *torch_install_of_command(gchar **command)
 {
 	g_autofree gchar *python = NULL;
@@ -162,7 +184,9 @@ TorchInstall *torch_install_of_command(gchar **command)
 	python = is_python(command[0]) ? g_strdup(command[0]) : python_of_script(command[0]);
 	if (!python)
 		python = python_among(command);
-	return python ? torch_install_of_python(python) : first_on_path();
+	if (python)
+		return torch_install_of_python(python);
+	return may_start_python(command) ? first_on_path() : NULL;
 }
 
 void torch_install_free(TorchInstall *install)

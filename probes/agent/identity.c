@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 /* In the order asked: torchrun and other DDP launchers; OpenMPI; PMIx; MPICH, Intel MPI and their
@@ -82,6 +83,7 @@ static void read_host(struct identity *identity, const char *test_host)
 
 void identity_read(struct identity *identity, const char *test_host)
 {
+	const char *started_as = (const char *)getauxval(AT_EXECFN);
 	ssize_t length;
 	size_t n;
 
@@ -104,4 +106,9 @@ void identity_read(struct identity *identity, const char *test_host)
 	for (size_t i = 0; i + 1 < n; i++)
 		if (!identity->command[i])
 			identity->command[i] = ' ';
+	/* without /proc: as the program was started */
+	if (!*identity->exe && started_as)
+		copy_text(identity->exe, sizeof(identity->exe), started_as);
+	if (!n)
+		copy_text(identity->command, sizeof(identity->command), identity->exe);
 }

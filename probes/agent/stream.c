@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -129,6 +130,8 @@ static void read_thread_name(pid_t tid, char name[16])
 	if (length > 0 && name[length - 1] == '\n')
 		length--;
 	name[length > 0 ? length : 0] = '\0';
+	if (fd < 0 && tid == syscall(SYS_gettid)) /* there is no /proc */
+		prctl(PR_GET_NAME, name);
 }
 
 /* The records shaped like struct record_mark. */
