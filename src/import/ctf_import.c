@@ -27,7 +27,7 @@ enum {
 struct ctf_args {
 	struct foreign_reader foreign;
 	struct ctf_reader *reader;
-	gchar *scratch; /* where the trace was mended, NULL: it was not */
+	struct scratch_folder *scratch; /* where the trace was mended, NULL: it was not */
 };
 
 static gchar *get_args_json(struct foreign_reader *foreign, guint64 place)
@@ -40,12 +40,13 @@ static void free_args(struct foreign_reader *foreign)
 	struct ctf_args *args = (struct ctf_args *)foreign;
 
 	ctf_reader_free(args->reader);
-	ctf_scratch_free(args->scratch);
+	scratch_folder_free(args->scratch);
 	g_free(args);
 }
 
 /* Who answers for the slices of the trace: it takes over the reader and the scratch folder. */
-static guint32 take_args(struct ctf_import *ctf, struct ctf_reader *reader, gchar *scratch)
+static guint32 take_args(struct ctf_import *ctf, struct ctf_reader *reader,
+			 struct scratch_folder *scratch)
 {
 	struct ctf_args *args = g_new0(struct ctf_args, 1);
 
@@ -272,9 +273,9 @@ static void note_unread(const struct ctf_import *ctf, GPtrArray *unread, const g
 
 /* Read what the processes decode. `scratch` is taken over. */
 static gboolean read_decoded(struct ctf_import *ctf, const struct decoding *decoding,
-			     gchar *scratch, GPtrArray *unread, GError **error)
+			     struct scratch_folder *scratch, GPtrArray *unread, GError **error)
 {
-	g_autofree gchar *mended = scratch ? ctf_mended_folder(scratch) : NULL;
+	g_autofree gchar *mended = scratch ? ctf_mended_folder(scratch->path) : NULL;
 	struct ctf_discarded discarded;
 	struct ctf_event event = { 0 };
 	enum ctf_next next;
@@ -300,10 +301,10 @@ static gboolean read_decoded(struct ctf_import *ctf, const struct decoding *deco
 /* Have the trace mended, and read what can be read of it. False: nothing can. */
 static gboolean read_mended(struct ctf_import *ctf, GPtrArray *unread)
 {
-	gchar *scratch = ctf_scratch_new();
-	g_autofree gchar *folder = scratch ? ctf_mended_folder(scratch) : NULL;
+	struct scratch_folder *scratch = ctf_scratch_new();
+	g_autofree gchar *folder = scratch ? ctf_mended_folder(scratch->path) : NULL;
 	struct ctf_process *mender =
-		scratch ? ctf_process_start_mending(ctf->path, scratch, NULL) : NULL;
+		scratch ? ctf_process_start_mending(ctf->path, scratch->path, NULL) : NULL;
 	struct ctf_reader *said = mender ? ctf_reader_new(&mender, 1) : NULL;
 	struct decoding decoding = { 0 };
 	struct ctf_discarded discarded;
@@ -319,7 +320,7 @@ static gboolean read_mended(struct ctf_import *ctf, GPtrArray *unread)
 	g_clear_error(&decoding.failure);
 	if (decoding.n_parts)
 		return read_decoded(ctf, &decoding, scratch, unread, NULL);
-	ctf_scratch_free(scratch);
+	scratch_folder_free(scratch);
 	return FALSE;
 }
 

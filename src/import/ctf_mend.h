@@ -4,6 +4,8 @@
 
 #include <glib.h>
 
+#include "base/scratch_folder.h"
+
 #define CTF_MEND_PROBE "probe" /* folder below the scratch folder, for what is tried */
 
 /* Make the trace in `folder` anew, in the mended folder below `scratch`, and write what is left out to `out`, as
@@ -14,9 +16,7 @@ gboolean ctf_mend(const gchar *folder, const gchar *scratch, int out);
 /* --- ctf_scratch.c, for the process that asks for it --- */
 
 /* An empty folder for ctf_mend(), NULL: there can be none. */
-gchar *ctf_scratch_new(void);
-/* Remove the folder, and free its path. NULL is fine. */
-void ctf_scratch_free(gchar *scratch);
+struct scratch_folder *ctf_scratch_new(void);
 /* Where the mended trace is. */
 gchar *ctf_mended_folder(const gchar *scratch);
 

@@ -2,15 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <glib/gstdio.h>
-#include <limits.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/scratch_folder.h"
 #include "trace/source.h"
 
 #ifdef TACHO_HAVE_ARCHIVE
@@ -20,7 +17,6 @@
 
 enum {
 	TAR_MAGIC_AT = 257, /* "ustar" in a tar's first header, POSIX's and GNU's */
-	MAX_OPEN_FILES = 16,
 	BLOCK_BYTES = 256 * 1024,
 };
 
@@ -45,67 +41,13 @@ gboolean trace_archive_sniff(const struct sniff_input *input)
 
 /* --- the folder ------------------------------------------------------------------------------- */
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-	(void)status, (void)type, (void)place;
-	return remove(path) == 0 || errno == ENOENT ? 0 : -1;
-}
-
-static void remove_tree(const gchar *path)
-{
-	nftw(path, remove_one, MAX_OPEN_FILES, FTW_DEPTH | FTW_PHYS);
-}
-
-/* (3): nothing that ends us ends the keeper, and it holds nothing of ours open. */
-static void keep(int waits, const gchar *scratch)
-{
-	gchar byte;
-
-	setsid();
-	for (int i = 1; i < SIGRTMIN; i++)
-		signal(i, SIG_IGN);
-	dup2(waits, 0);
-	close_range(1, ~0U, 0);
-	while (read(0, &byte, 1) < 0 && errno == EINTR)
-		;
-	remove_tree(scratch);
-	_exit(0);
-}
-
-static void start_keeper(struct trace_archive *archive)
-{
-	int ends[2];
-	pid_t pid;
-
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return;
-	pid = fork();
-	if (pid == 0) {
-		close(ends[1]);
-		keep(ends[0], archive->scratch);
-	}
-	close(ends[0]);
-	if (pid < 0) {
-		close(ends[1]);
-		return;
-	}
-	archive->alive = ends[1];
-	archive->keeper = (gint)pid;
-}
-
 void trace_archive_free(struct trace_archive *archive)
 {
 	if (!archive)
 		return;
-	if (archive->scratch)
-		remove_tree(archive->scratch);
-	if (archive->alive >= 0) {
-		close(archive->alive);
-		waitpid((pid_t)archive->keeper, NULL, 0);
-	}
+	scratch_folder_free(archive->scratch);
 	g_free(archive->path);
 	g_free(archive->folder);
-	g_free(archive->scratch);
 	g_free(archive);
 }
 
@@ -330,9 +272,8 @@ struct trace_archive *trace_archive_open(const gchar *path, GError **error)
 	g_autofree gchar *name = g_path_get_basename(path);
 	GError *cause = NULL;
 
-	archive->alive = -1;
 	archive->path = g_strdup(path);
-	archive->scratch = g_dir_make_tmp("tacho-archive-XXXXXX", &cause);
+	archive->scratch = scratch_folder_new("tacho-archive-XXXXXX", &cause);
 	if (!archive->scratch) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_IO,
 			    "%s: cannot unpack it: %s (TMPDIR names another place)", path,
@@ -341,8 +282,7 @@ struct trace_archive *trace_archive_open(const gchar *path, GError **error)
 		trace_archive_free(archive);
 		return NULL;
 	}
-	archive->folder = g_build_filename(archive->scratch, name, NULL);
-	start_keeper(archive);
+	archive->folder = g_build_filename(archive->scratch->path, name, NULL);
 	g_mkdir(archive->folder, 0700); /* else unpacking says why not */
 	if (unpack(archive, error))
 		return archive;

@@ -4,7 +4,7 @@
  * (1) Only regular files and folders come out, with names that stay below the folder; links and devices are left out.
  * (2) There is an end to it: ARCHIVE_MAX_MEMBERS, ARCHIVE_MAX_BYTES, and no more than ARCHIVE_MAX_RATIO times the
  *     archive's own size, which no trace is compressed to. Archives in it are not opened.
- * (3) The folder is removed whatever happens to the process: a child waits for its end. */
+ * (3) The folder is removed whatever happens to the process (base/scratch_folder.h). */
 #ifndef TACHO_TRACE_ARCHIVE_H
 #define TACHO_TRACE_ARCHIVE_H
 
@@ -20,9 +20,7 @@ enum {
 struct trace_archive {
 	gchar *path;   /* of the archive, as it was named */
 	gchar *folder; /* what was in it; its last part is that of `path` */
-	gchar *scratch;
-	int alive; /* the end of a pipe, while it is open the folder is needed; -1: there is none */
-	gint keeper; /* the process at its other end */
+	struct scratch_folder *scratch;
 };
 
 /* Whether the file is one, by its first bytes, and for what is compressed in ways of its own, by its name. */
