@@ -19,12 +19,19 @@
 #include "import/ctf_records.h"
 
 enum {
-	MAX_MEMORY_MB = 4096,  /* of the process: what a broken length may cost */
-	LOOK_INTERVAL_MS = 50, /* how often that is looked at */
+	MAX_MEMORY_MB = 4096, /* of the process: what a broken length may cost */
+	FREE_MEMORY_MB = 512, /* of that for any trace; more where it is large */
+	MAX_MEMORY_RATIO = 100,
+	LOOK_INTERVAL_MS = 50,	/* how often that is looked at */
+	MAX_IDLE_CPU_S = 30,	/* of work without a result; 200 ns more for each byte there is */
+	MAX_IDLE_S = 120,	/* of waiting for a file that never tells anything, say */
+	MAX_OUTPUT_RATIO = 256, /* of what it writes to what it reads */
 	MAX_COMPLAINT_BYTES = 1000,
 	EXIT_UNREAD = 3, /* or unwritten */
 	PIPE_BYTES = 1 << 20,
 };
+
+#define FREE_OUTPUT_BYTES (G_GUINT64_CONSTANT(64) << 20) /* so much may come of any trace */
 
 struct ctf_process {
 	gchar *folder;	/* NULL: of a file */
@@ -34,6 +41,9 @@ struct ctf_process {
 	int out;   /* what it writes is read there, -1: nothing is */
 	int complaints;
 	gchar *failure;
+	guint64 most_bytes, n_bytes; /* that it may write, and that it has written */
+	guint64 most_memory_mb;	     /* with what it has of us */
+	gint64 idle_since_us, idle_since_cpu_ns, most_idle_cpu_ns;
 };
 
 static gboolean fail(GError **error, const gchar *what)
@@ -60,15 +70,15 @@ static int open_nameless(void)
 
 /* --- in the process ------------------------------------------------------------------------- */
 
-static void limit_process(pid_t parent)
+static void limit_process(const struct ctf_process *process, pid_t parent)
 {
 	struct rlimit none = { 0 };
 
 	setrlimit(RLIMIT_CORE, &none);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	{
-		struct rlimit memory = { .rlim_cur = (rlim_t)MAX_MEMORY_MB << 20,
-					 .rlim_max = (rlim_t)MAX_MEMORY_MB << 20 };
+		rlim_t most = (rlim_t)process->most_memory_mb << 20;
+		struct rlimit memory = { .rlim_cur = most, .rlim_max = most };
 
 		setrlimit(RLIMIT_DATA, &memory);
 	}
@@ -81,7 +91,7 @@ static void limit_process(pid_t parent)
 /* What it has to say goes where its parent finds it, and nowhere else. */
 static void run_process(const struct ctf_process *process, int out, pid_t parent)
 {
-	limit_process(parent);
+	limit_process(process, parent);
 	signal(SIGPIPE, SIG_DFL);
 	if (process->complaints >= 0) {
 		dup2(process->complaints, STDERR_FILENO);
@@ -105,12 +115,94 @@ static void close_descriptor(int *fd)
 	*fd = -1;
 }
 
+/* --- how far it may go ---------------------------------------------------------------------- */
+
+/* What the process (0: we) has for data, in MiB; 0 where there is no /proc. */
+static guint64 data_mb(pid_t pid)
+{
+	g_autofree gchar *path =
+		pid ? g_strdup_printf("/proc/%d/statm", (gint)pid) : g_strdup("/proc/self/statm");
+	g_autofree gchar *text = NULL;
+	guint64 n_pages;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL) ||
+	    sscanf(text, "%*u %*u %*u %*u %*u %" G_GUINT64_FORMAT, &n_pages) != 1)
+		return 0;
+	return n_pages * (guint64)sysconf(_SC_PAGESIZE) >> 20;
+}
+
+static guint64 folder_bytes(const gchar *folder)
+{
+	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
+	guint64 bytes = 0;
+	const gchar *name;
+
+	while (entries && (name = g_dir_read_name(entries))) {
+		g_autofree gchar *path = g_build_filename(folder, name, NULL);
+		struct stat status;
+
+		if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+			bytes += (guint64)status.st_size;
+	}
+	return MIN(bytes, G_MAXUINT64 / MAX_OUTPUT_RATIO - FREE_OUTPUT_BYTES);
+}
+
+/* Time that it has worked, on all threads; 0: not known. */
+static gint64 cpu_ns(const struct ctf_process *process)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(process->pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+		return 0;
+	return used.tv_sec * G_GINT64_CONSTANT(1000000000) + used.tv_nsec;
+}
+
+static void note_progress(struct ctf_process *process)
+{
+	process->idle_since_us = g_get_monotonic_time();
+	process->idle_since_cpu_ns = cpu_ns(process);
+}
+
+static void stop(struct ctf_process *process, const gchar *why)
+{
+	if (!process->failure)
+		process->failure = g_strdup(why);
+	kill(process->pid, SIGKILL);
+}
+
+/* Where it does not get on: then its end. Damage can make libbabeltrace2 read in circles. */
+static void check_progress(struct ctf_process *process)
+{
+	if (cpu_ns(process) - process->idle_since_cpu_ns > process->most_idle_cpu_ns)
+		stop(process, "libbabeltrace2 worked on it for long and found nothing more");
+	else if (g_get_monotonic_time() - process->idle_since_us >
+		 MAX_IDLE_S * G_GINT64_CONSTANT(1000000))
+		stop(process, "nothing more could be read of it for two minutes");
+}
+
+static void note_output(struct ctf_process *process, gsize n)
+{
+	note_progress(process);
+	process->n_bytes += n;
+	if (process->n_bytes > process->most_bytes && process->pid)
+		stop(process, "it tells of more events than can be in files of that size");
+}
+
 /* Begin the process, which writes to `out`; `keep` is the end of a pipe that is not its own, or -1. */
 static gboolean start(struct ctf_process *process, int out, int keep, GError **error)
 {
 	pid_t parent = getpid();
+	guint64 n_bytes;
 
 	process->complaints = memfd_create("tacho-ctf", MFD_CLOEXEC);
+	n_bytes = folder_bytes(process->folder);
+	process->most_bytes = FREE_OUTPUT_BYTES + MAX_OUTPUT_RATIO * n_bytes;
+	process->most_memory_mb =
+		data_mb(0) +
+		MIN(MAX_MEMORY_MB, FREE_MEMORY_MB + (n_bytes >> 20) * MAX_MEMORY_RATIO);
+	process->most_idle_cpu_ns =
+		MAX_IDLE_CPU_S * G_GINT64_CONSTANT(1000000000) + (gint64)(n_bytes / 5 * 1000);
 	fflush(NULL); /* else the process would print again what is waiting to be printed */
 	process->pid = fork();
 	if (process->pid == 0) {
@@ -118,8 +210,10 @@ static gboolean start(struct ctf_process *process, int out, int keep, GError **e
 			close(keep);
 		run_process(process, out, parent);
 	}
-	if (process->pid > 0)
+	if (process->pid > 0) {
+		note_progress(process);
 		return TRUE;
+	}
 	process->pid = 0;
 	return fail(error, "no process can be made");
 }
@@ -235,19 +329,9 @@ static void end_process(struct ctf_process *process)
 		g_strdup_printf("libbabeltrace2 gave up%s%s", *complaint ? ": " : "", complaint);
 }
 
-/* Whether it takes more memory than any trace should: then its end. */
-static gboolean is_too_large(struct ctf_process *process)
+static gboolean is_too_large(const struct ctf_process *process)
 {
-	g_autofree gchar *path = g_strdup_printf("/proc/%d/statm", (gint)process->pid);
-	g_autofree gchar *text = NULL;
-	guint64 n_pages = 0;
-	gchar *end;
-
-	if (!g_file_get_contents(path, &text, NULL, NULL))
-		return FALSE;
-	g_ascii_strtoull(text, &end, 10); /* all its addresses */
-	n_pages = g_ascii_strtoull(end, NULL, 10);
-	return n_pages * (guint64)sysconf(_SC_PAGESIZE) >> 20 > MAX_MEMORY_MB;
+	return data_mb(process->pid) > process->most_memory_mb;
 }
 
 gsize ctf_process_read(struct ctf_process *process, void *bytes, gsize n)
@@ -257,18 +341,19 @@ gsize ctf_process_read(struct ctf_process *process, void *bytes, gsize n)
 		gssize n_read;
 
 		if (poll(&ready, 1, LOOK_INTERVAL_MS) == 0) {
+			if (process->pid)
+				check_progress(process);
 			if (process->pid && is_too_large(process)) {
-				process->failure =
-					g_strdup_printf("reading it takes more than %d MiB of "
-							"memory",
-							MAX_MEMORY_MB);
-				kill(process->pid, SIGKILL);
+				stop(process, "reading it takes more memory than files of that "
+					      "size can need");
 			}
 			continue;
 		}
 		n_read = read(process->out, bytes, n);
-		if (n_read > 0)
+		if (n_read > 0) {
+			note_output(process, (gsize)n_read);
 			return (gsize)n_read;
+		}
 		if (n_read < 0 && errno == EINTR)
 			continue;
 		if (process->folder)
@@ -284,6 +369,22 @@ const gchar *ctf_process_failure(const struct ctf_process *process)
 	return process->failure;
 }
 
+/* Until the process has written all of the file, or is stopped. */
+static void watch_file(struct ctf_process *process, int file)
+{
+	siginfo_t ended = { 0 };
+	struct stat status;
+
+	while (waitid(P_PID, (id_t)process->pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       !ended.si_pid) {
+		if (fstat(file, &status) == 0 && (guint64)status.st_size > process->n_bytes)
+			note_output(process, (gsize)((guint64)status.st_size - process->n_bytes));
+		else
+			check_progress(process);
+		g_usleep(LOOK_INTERVAL_MS * 1000);
+	}
+}
+
 int ctf_process_open_all(const struct ctf_process *process)
 {
 	struct ctf_process *again;
@@ -295,8 +396,10 @@ int ctf_process_open_all(const struct ctf_process *process)
 	if (file < 0)
 		return -1;
 	again = new_process(process->folder, process->part, process->n_parts, -1);
-	if (start(again, file, -1, NULL))
+	if (start(again, file, -1, NULL)) {
+		watch_file(again, file);
 		end_process(again);
+	}
 	ctf_process_free(again);
 	return file;
 }
