@@ -5,7 +5,8 @@
  * (2) Ranks count up over the workers in the order of their names, numbers in them counting as such; where NCCL's
  *     file tells the rank, it is that.
  * (3) A file of no GPU (a server's profile, or one of these files by itself) is a process of its own.
- * (4) Logs of messages and of servers' work may stand beside the workers' folders, or in folders there.
+ * (4) Logs of messages and of servers' work may stand beside the workers' folders, or in folders there; or what dPRO made
+ *     of them, which is read where they are not there.
  * (5) What stands in the folder of one GPU beside its traces (shapes, names of gradients, the graph) is true of all. */
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "import/byteps_dialect.h"
 #include "import/byteps_keys.h"
 #include "import/byteps_log.h"
+#include "import/byteps_timeline.h"
 #include "import/chrome_trace.h"
 #include "import/gml_graph.h"
 #include "import/horovod_dialect.h"
@@ -276,6 +278,8 @@ static gboolean read_file(struct import *import, const gchar *path,
 		return TRUE;
 	if (job && byteps_log_sniff(head))
 		return byteps_log_read(import, path, job, error);
+	if (job && byteps_timeline_sniff(head))
+		return byteps_timeline_read(import, path, job, error);
 	return chrome_trace_read(import, path, dialect_of(name, head), context, error);
 }
 
@@ -365,7 +369,30 @@ static void find_beside(GPtrArray *paths, const gchar *path, guint depth)
 	}
 }
 
-/* (4): workers' logs before those of servers. */
+/* What a file beside the workers' folders is; what is derived from logs comes behind them, and servers behind workers. */
+enum beside {
+	BESIDE_NOTHING,
+	BESIDE_MESSAGES,
+	BESIDE_DERIVED_MESSAGES,
+	BESIDE_WORK,
+	BESIDE_DERIVED_WORK
+};
+
+static enum beside beside_of(const gchar *path)
+{
+	g_autofree gchar *head = read_head(path, NULL);
+
+	if (!head)
+		return BESIDE_NOTHING;
+	if (byteps_log_sniff(head))
+		return byteps_log_is_of_server(head) ? BESIDE_WORK : BESIDE_MESSAGES;
+	if (byteps_timeline_sniff(head))
+		return byteps_timeline_is_of_servers(head) ? BESIDE_DERIVED_WORK
+							   : BESIDE_DERIVED_MESSAGES;
+	return is_byteps_server(head) ? BESIDE_WORK : BESIDE_NOTHING;
+}
+
+/* (4) */
 static void read_beside(struct import *import, const gchar *path, const struct trial *trial)
 {
 	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
@@ -376,19 +403,20 @@ static void read_beside(struct import *import, const gchar *path, const struct t
 				  .workers = trial->workers,
 				  .servers = servers };
 	struct horovod_context context = { .process = TACHO_NONE, .keys = trial->keys };
+	guint n_read[BESIDE_DERIVED_WORK + 1] = { 0 };
 
 	find_beside(paths, path, 1);
-	for (guint round = 0; round < 2; round++) {
-		for (guint i = 0; i < paths->len; i++) {
-			const gchar *file = paths->pdata[i];
-			g_autofree gchar *head = read_head(file, NULL);
-			g_autoptr(GError) failure = NULL;
-			gboolean is_log = head && byteps_log_sniff(head);
-			gboolean is_server = is_log ? byteps_log_is_of_server(head)
-						    : head && is_byteps_server(head);
+	for (enum beside kind = BESIDE_MESSAGES; kind <= BESIDE_DERIVED_WORK; kind++) {
+		gboolean is_derived =
+			kind == BESIDE_DERIVED_MESSAGES || kind == BESIDE_DERIVED_WORK;
 
-			if ((is_log || is_server) && is_server == (round == 1) &&
-			    !read_file(import, file, &context, &job, &failure))
+		for (guint i = 0; i < paths->len; i++) {
+			g_autoptr(GError) failure = NULL;
+
+			if (beside_of(paths->pdata[i]) != kind || (is_derived && n_read[kind - 1]))
+				continue;
+			n_read[kind]++;
+			if (!read_file(import, paths->pdata[i], &context, &job, &failure))
 				report_failure(import, failure);
 		}
 	}
@@ -442,7 +470,8 @@ static gboolean is_of_server(const gchar *path)
 {
 	g_autofree gchar *head = read_head(path, NULL);
 
-	return head && byteps_log_sniff(head) && byteps_log_is_of_server(head);
+	return head && ((byteps_log_sniff(head) && byteps_log_is_of_server(head)) ||
+			(byteps_timeline_sniff(head) && byteps_timeline_is_of_servers(head)));
 }
 
 /* The folder of a file or, where it is of logs alone, the one above may tell what keys mean. */
@@ -501,8 +530,8 @@ static gboolean sniff_byteprofile(const struct sniff_input *input)
 
 	if (!input->is_folder)
 		return byteps_log_sniff(input->head) ||
-		       ((is_byteps_comm(input->head) || is_byteps_server(input->head) ||
-			 is_detail(input->head)) &&
+		       ((byteps_timeline_sniff(input->head) || is_byteps_comm(input->head) ||
+			 is_byteps_server(input->head) || is_detail(input->head)) &&
 			chrome_trace_sniff(input));
 	gpus = gpus_of(input->path);
 	return gpus->len > 0;

@@ -174,6 +174,13 @@ static gboolean is_truth(const gchar *text)
 	return strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
 }
 
+const gchar *byteps_message_name(gboolean is_push, gboolean is_request)
+{
+	if (is_push)
+		return is_request ? "push request" : "push response";
+	return is_request ? "pull request" : "pull response";
+}
+
 /* (4) */
 static void note_transfer(struct byteps_log *log, gchar **tokens, guint32 slice)
 {
@@ -207,9 +214,7 @@ static gboolean read_message(struct byteps_log *log, gchar **tokens, gint64 time
 	if (!is_truth(tokens[1]) || !is_truth(tokens[2]) || !is_truth(tokens[3]))
 		return FALSE;
 	track = g_strdup_printf("%s -> %s", tokens[5], tokens[6]);
-	name = tokens[2][0] == 't'   ? (tokens[3][0] == 't' ? "push request" : "push response")
-	       : tokens[3][0] == 't' ? "pull request"
-				     : "pull response";
+	name = byteps_message_name(tokens[2][0] == 't', tokens[3][0] == 't');
 	note_node(log, tokens[5]);
 	note_node(log, tokens[6]);
 	if (tokens[1][0] == 't')
@@ -471,15 +476,20 @@ static guint32 take_worker(const struct byteps_log *log, gint32 number)
 	return add_process(log, "worker", number, number, import_new_file(log->import));
 }
 
+static void init_tables(struct byteps_log *log)
+{
+	log->open = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	log->tracks = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	log->transfers = g_array_new(FALSE, FALSE, sizeof(struct transfer));
+}
+
 static void begin_log(struct byteps_log *log, struct import *import, const gchar *path,
 		      struct byteps_job *job, const gchar *header)
 {
 	*log = (struct byteps_log){
 		.import = import, .path = path, .job = job, .node = node_of(header)
 	};
-	log->open = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	log->tracks = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	log->transfers = g_array_new(FALSE, FALSE, sizeof(struct transfer));
+	init_tables(log);
 	if (byteps_log_is_of_server(header ? header : ""))
 		log->process = take_server(log, server_number(path, log->node));
 	else
@@ -488,6 +498,68 @@ static void begin_log(struct byteps_log *log, struct import *import, const gchar
 		log->node = -1;
 	log->foreign = tacho_source_take_foreign(import->timeline->source, new_args(path));
 }
+
+/* --- messages that something else tells ----------------------------------------------------- */
+
+static void release_log(struct byteps_log *log)
+{
+	g_array_unref(log->transfers);
+	g_hash_table_unref(log->open);
+	g_hash_table_unref(log->tracks);
+}
+
+struct byteps_log *byteps_log_begin_worker(struct import *import, const gchar *path,
+					   struct byteps_job *job, guint worker, guint32 foreign)
+{
+	struct byteps_log *log = g_new0(struct byteps_log, 1);
+
+	*log = (struct byteps_log){ .import = import,
+				    .path = path,
+				    .job = job,
+				    .node = (gint32)(FIRST_WORKER + 2 * worker),
+				    .foreign = foreign };
+	init_tables(log);
+	log->process = take_worker(log, (gint32)worker);
+	job->n_workers = MAX(job->n_workers, worker + 1);
+	return log;
+}
+
+guint32 byteps_log_track(struct byteps_log *log, gboolean is_request, guint server)
+{
+	guint node = FIRST_SERVER + 2 * server;
+	g_autofree gchar *name = is_request ? g_strdup_printf("%d -> %u", log->node, node)
+					    : g_strdup_printf("%u -> %d", node, log->node);
+
+	return find_track(log, name);
+}
+
+void byteps_log_add_message(struct byteps_log *log, gboolean is_push, gboolean is_request,
+			    guint32 key, guint32 slice)
+{
+	struct transfer transfer = { .key = key, .slice = slice, .is_pull = !is_push };
+
+	if (is_push == is_request)
+		g_array_append_val(log->transfers, transfer);
+}
+
+void byteps_log_end_worker(struct byteps_log *log)
+{
+	if (!log)
+		return;
+	add_collectives(log);
+	release_log(log);
+	g_free(log);
+}
+
+guint32 byteps_job_take_server(struct import *import, const gchar *path,
+			       const struct byteps_job *job, gint32 server)
+{
+	struct byteps_log log = { .import = import, .path = path, .job = (struct byteps_job *)job };
+
+	return take_server(&log, server);
+}
+
+/* --- a log ----------------------------------------------------------------------------------- */
 
 static void report(const struct byteps_log *log)
 {
@@ -555,8 +627,6 @@ gboolean byteps_log_read(struct import *import, const gchar *path, struct byteps
 	end_open(&log);
 	add_collectives(&log);
 	report(&log);
-	g_array_unref(log.transfers);
-	g_hash_table_unref(log.open);
-	g_hash_table_unref(log.tracks);
+	release_log(&log);
 	return TRUE;
 }

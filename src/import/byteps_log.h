@@ -22,6 +22,20 @@ gboolean byteps_log_is_of_server(const gchar *head);
  * the first worker's. False: it cannot be opened. */
 gboolean byteps_log_read(struct import *import, const gchar *path, struct byteps_job *job,
 			 GError **error);
+/* The same of a worker's messages that something else than its log tells: begun, told a slice at a time in the order of their
+ * begins, and ended, which makes the collectives; ending NULL does nothing. `foreign` reads what else is known. */
+struct byteps_log;
+struct byteps_log *byteps_log_begin_worker(struct import *import, const gchar *path,
+					   struct byteps_job *job, guint worker, guint32 foreign);
+/* The track of messages to (or from) a server, and what they are called. */
+guint32 byteps_log_track(struct byteps_log *log, gboolean is_request, guint server);
+const gchar *byteps_message_name(gboolean is_push, gboolean is_request);
+void byteps_log_add_message(struct byteps_log *log, gboolean is_push, gboolean is_request,
+			    guint32 key, guint32 slice);
+void byteps_log_end_worker(struct byteps_log *log);
+/* The process of the server of that number. */
+guint32 byteps_job_take_server(struct import *import, const gchar *path,
+			       const struct byteps_job *job, gint32 server);
 /* When all logs have been read: say so if none was of a worker. */
 void byteps_job_check(struct import *import, const struct byteps_job *job);
 
