@@ -2,8 +2,10 @@
  * layers forward till 2000; backward till 3500 (dense kernel), 4000 (dense bias) and 6000 (convolution); updates of 800, which
  * wait for the gradients. Horovod moves 1 MB in 500, the dense layer's 4 + 1 MB as one from 4100 on, the other 1 MB from
  * 6640 on. BytePS moves 1 MB in 500 each way, in parts of 1 MB: 2 MB from 3500 to 5000, 1 MB from 6000 to 7000. */
+#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tacho/correlate.h>
 #include <tacho/replay.h>
@@ -214,6 +216,42 @@ static void test_tf_byteps(void)
 	assert_refused(tf_byteps, "bucket_mb=25", "partition_mb=N");
 }
 
+/* What dPRO made of the logs, in their place, tells the same, but for what the server noted of its messages. */
+static void test_derived(void)
+{
+	static const gchar *const files[][2] = {
+		{ "tf_byteps/traces_0", "traces_0" },
+		{ "tf_byteps/traces_1", "traces_1" },
+		{ "byteps_derived/comm_timeline.json", "comm_timeline.json" },
+		{ "byteps_derived/server_timeline.json", "server_timeline.json" },
+	};
+	g_autofree gchar *trial = g_dir_make_tmp("tacho-dpro-XXXXXX", NULL);
+	g_autoptr(TachoTimeline) logs = open_trial(tf_byteps);
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree gchar *to = g_build_filename(TACHO_TEST_DATA, "dpro", files[i][0], NULL);
+		g_autofree gchar *link = g_build_filename(trial, files[i][1], NULL);
+
+		g_assert_cmpint(symlink(to, link), ==, 0);
+	}
+	timeline = open_trial(trial);
+	g_assert_cmpuint(timeline->ranks->len, ==, 2);
+	g_assert_cmpuint(timeline->processes->len, ==, logs->processes->len);
+	g_assert_cmpuint(timeline->hops->len, ==, logs->hops->len);
+	assert_collectives(timeline, 6, 2000000, 1000000);
+	assert_step_us(trial, NULL, 9000);
+	assert_step_us(trial, "bandwidth=2x", 8500);
+	assert_step_us(trial, "partition_mb=0.5", 8750);
+	assert_step_us(trial, "fusion=2", 6000 + 2000 + 200 + 800 + 1000);
+	for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_autofree gchar *link = g_build_filename(trial, files[i][1], NULL);
+
+		g_unlink(link);
+	}
+	g_rmdir(trial);
+}
+
 /* Logs alone: workers are ranks by their numbers, servers none. */
 static void test_logs_alone(void)
 {
@@ -235,6 +273,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/dpro/mxnet-horovod", test_mxnet_horovod);
 	g_test_add_func("/dpro/pytorch-horovod", test_pytorch_horovod);
 	g_test_add_func("/dpro/tf-byteps", test_tf_byteps);
+	g_test_add_func("/dpro/derived", test_derived);
 	g_test_add_func("/dpro/logs-alone", test_logs_alone);
 	return g_test_run();
 }

@@ -215,6 +215,8 @@ static void test_damaged(void)
 	foreign_damage(TACHO_TEST_DATA "/byteps/server.json", 100);
 	foreign_damage(TACHO_TEST_DATA "/dpro/tf_horovod/host0/0/comm.json", 100);
 	foreign_damage(TACHO_TEST_DATA "/dpro/tf_byteps/zmq/zmq_worker_0.log", 100);
+	foreign_damage(TACHO_TEST_DATA "/dpro/byteps_derived/comm_timeline.json", 100);
+	foreign_damage(TACHO_TEST_DATA "/dpro/byteps_derived/server_timeline.json", 100);
 }
 
 static void copy(const gchar *from, const gchar *folder, const gchar *name)
