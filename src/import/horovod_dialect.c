@@ -189,15 +189,19 @@ static void settle_syncs(struct chrome_trace *trace)
 	}
 }
 
-/* (4): TACHO_NONE: there is none. */
+/* (4): TACHO_NONE: there is none. Where no rank is told, and there is one process only, it is that. */
 static guint32 find_process(const struct chrome_trace *trace)
 {
-	const GArray *processes = trace->timeline->processes;
+	GArray *processes = trace->timeline->processes;
+	TachoProcess *only = &g_array_index(processes, TachoProcess, 0);
 
 	for (guint i = 0; i < processes->len && trace->rank >= 0; i++)
 		if (g_array_index(processes, TachoProcess, i).rank == trace->rank)
 			return i;
-	return TACHO_NONE;
+	if (processes->len != 1 || only->rank >= 0)
+		return TACHO_NONE;
+	only->rank = trace->rank;
+	return 0;
 }
 
 static void settle(struct chrome_trace *trace)

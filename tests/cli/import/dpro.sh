@@ -8,3 +8,8 @@ done
 "$TACHO" query "$data" "select distinct track.name, slice.name from slice join track on track.id = track_id where category != 'op' order by 1, 2"
 "$TACHO" replay "$data" --what-if bucket_mb=25
 echo "exit $?"
+# A profile that tells no rank, and the coordinator's timeline.
+mkdir alone
+sed 's/"distributedInfo":{[^}]*},//' "$TACHO_SOURCE_DIR/tests/data/dpro/pytorch_horovod/rank0.pt.trace.json" >alone/profile.json
+cp "$TACHO_SOURCE_DIR/tests/data/dpro/pytorch_horovod/timeline_rank0.json" alone/timeline.json
+"$TACHO" info alone | grep -E '^(hosts|ranks|steps|holds|Trust|  )'
