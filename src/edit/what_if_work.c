@@ -135,6 +135,23 @@ gboolean change_parse_target(struct change *change, const gchar *target, GError 
 	return change_parse_regex(change, tilde + 1, error);
 }
 
+/* A word that is neither "loader" nor "wait", and no KIND~REGEX: the nearest that could be meant. */
+static gboolean refuse_plain(const struct change *change, const gchar *word, GError **error)
+{
+	const gchar *words[G_N_ELEMENTS(target_kinds) + 1] = { "loader" };
+	const gchar *nearest;
+
+	memcpy(words + 1, target_kinds, sizeof(target_kinds)); /* with "wait", and the end */
+	nearest = tacho_nearest_word(word, words);
+	return change_refuse(error, change,
+			     "what it is about is loader, wait, or KIND~REGEX, as in op~mm or "
+			     "kernel~gemm%s%s%s%s",
+			     nearest ? "; did you mean '" : "", nearest ? nearest : "",
+			     nearest && strcmp(nearest, "loader") && strcmp(nearest, "wait") ? "~."
+											     : "",
+			     nearest ? "'?" : "");
+}
+
 /* [RANKS:]KIND~REGEX, or what has a name of its own. */
 static gboolean parse_scaled(struct change *change, const gchar *target, gboolean is_dropped,
 			     GError **error)
@@ -145,11 +162,15 @@ static gboolean parse_scaled(struct change *change, const gchar *target, gboolea
 		change->name = g_strdup(target);
 	if (strcmp(target, "wait") == 0 && (!is_dropped || change->ranks))
 		return change_refuse(error, change,
-				     "waits of ranks for each other are all dropped, by "
-				     "drop:wait, or none; scale:wait~REGEX is of what "
+				     "how long ranks wait for each other follows from their "
+				     "work and cannot be scaled by itself: drop:wait takes all "
+				     "waits of all ranks away, straggler:RANKS=F changes the "
+				     "work of some ranks, and scale:wait~REGEX=F is of what "
 				     "threads wait for by name");
 	if (change->name)
 		return TRUE;
+	if (!strchr(target, '~'))
+		return refuse_plain(change, target, error);
 	if (!change_parse_target(change, target, error))
 		return FALSE;
 	if (change->ranks && strcmp(change->kind, "collective") == 0)

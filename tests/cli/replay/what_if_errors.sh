@@ -24,7 +24,7 @@ for what in straggler:9=2 straggler:99999999999=2 straggler:0-5=2 straggler:0,=2
 	refused two_ranks "$what"
 done
 # targets: of no kind, with nothing to match, of no name that is there
-for what in 'scale:op=2' 'scale:thing~mm=2' 'scale:op~=2' 'scale:op~mm' 'scale:op~nobody=2' 'drop:op~' 'drop:~mm' \
+for what in 'drop:loaders' 'drop:waits' 'scale:wait=0.5' 'scale:kernels=2' 'drop:nobody' 'scale:op=2' 'scale:thing~mm=2' 'scale:op~=2' 'scale:op~mm' 'scale:op~nobody=2' 'drop:op~' 'drop:~mm' \
 	'drop:memset~.' 'fuse:kernel~' 'fuse:op' 'fuse:kernel~.' 'recompute:op' 'recompute:op~' 'recompute:kernel~x' \
 	'recompute:op~nobody' 'precision:op~=fp16' 'precision:op~mm' 'precision:op~mm=fp7'; do
 	refused two_ranks "$what"
