@@ -13,6 +13,7 @@
 #include <tacho/info.h>
 
 #include "analyze/table_internal.h"
+#include "base/symbol_name.h"
 #include "export/column_label.h"
 #include "export/comm_matrix.h"
 #include "export/export_output.h"
@@ -69,6 +70,28 @@ static void write_column(JsonWriter *json, const TachoColumn *column, gboolean i
 	json_writer_end_object(json);
 }
 
+/* Names of C++ functions as the text table has them, {"whole": "short"}, where they differ. */
+static void write_short_names(JsonWriter *json, const TachoTable *table, const gchar *key)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GPtrArray) whole = g_ptr_array_new();
+	g_autoptr(GPtrArray) brief = NULL;
+
+	for (guint row = 0; row < tacho_table_n_rows(table); row++) {
+		const gchar *name = tacho_table_cell_text(table, row, key);
+
+		if (name && g_hash_table_add(seen, (gpointer)name))
+			g_ptr_array_add(whole, (gpointer)name);
+	}
+	brief = symbol_names_short(whole);
+	json_writer_key(json, key);
+	json_writer_begin_object(json);
+	for (guint i = 0; i < whole->len; i++)
+		if (strcmp(whole->pdata[i], brief->pdata[i]) != 0)
+			write_string(json, whole->pdata[i], brief->pdata[i]);
+	json_writer_end_object(json);
+}
+
 /* Notes come first: what limit() would say is not for a page. */
 static void write_table(JsonWriter *json, const gchar *name, const gchar *description,
 			TachoTable *table)
@@ -92,6 +115,12 @@ static void write_table(JsonWriter *json, const gchar *name, const gchar *descri
 	write_integer(json, "left_out_rows", n_rows - tacho_table_n_rows(table));
 	json_writer_key(json, "rows");
 	table_write_json(table, json);
+	json_writer_key(json, "short_names");
+	json_writer_begin_object(json);
+	for (guint i = 0; (key = tacho_table_key(table, i)); i++)
+		if (tacho_table_borrow_column(table, key)->is_symbol)
+			write_short_names(json, table, key);
+	json_writer_end_object(json);
 	json_writer_end_object(json);
 }
 

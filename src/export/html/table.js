@@ -107,11 +107,13 @@ export class TableView {
 
   cell(column, row) {
     const value = row[column.key];
-    const text = cell(column, value);
+    const whole = cell(column, value);
+    const names = this.table.short_names?.[column.key] ?? {};
+    const text = Object.hasOwn(names, value) ? names[value] : whole;
     const isName = column.key === "name" && this.onName && text;
     const kind = column.type !== "text" ? "figure" : column.is_flexible || text.length > LONG ? "text" : "word";
-    const element = el("td", { class: kind, "data-key": column.key, title: this.isBrief && kind === "text" ? text : null },
-      isName ? el("button", { type: "button", class: "link", title: "Find it in the timeline", onclick: () => this.onName(value, row) }, text) : kind === "text" ? el("span", {}, text) : text);
+    const element = el("td", { class: kind, "data-key": column.key, title: text !== whole || (this.isBrief && kind === "text") ? whole : null },
+      isName ? el("button", { type: "button", class: "link", title: text === whole ? "Find it in the timeline" : `${whole}\nFind it in the timeline`, onclick: () => this.onName(value, row) }, text) : kind === "text" ? el("span", {}, text) : text);
     if (kind === "text" && this.sortKey === null && row.depth > 0) indent(element, row.depth);
     if (column.is_share && value > 0) {
       element.classList.add("share");
