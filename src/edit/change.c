@@ -99,7 +99,7 @@ void change_release(struct change *change)
 	g_free(change->topology);
 	tacho_graph_free(change->job);
 	g_clear_pointer(&change->job_timeline, tacho_timeline_free);
-	*change = (struct change){ NULL };
+	*change = (struct change){ 0 };
 }
 
 enum change_needs change_needs(const struct change *change)
