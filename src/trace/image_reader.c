@@ -181,13 +181,168 @@ static const gchar *read_strings(ImageReader *reader, struct cursor *at)
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-/* Tables that are not known are passed over. */
+static gboolean is_within(guint64 value, const struct image_column *column)
+{
+	guint n_bits = column->n_bytes * 8;
+
+	if (column->limit)
+		return value < column->limit;
+	if (n_bits == 64)
+		return TRUE;
+	if (column->is_signed)
+		return (gint64)value >= -(G_GINT64_CONSTANT(1) << (n_bits - 1)) &&
+		       (gint64)value < G_GINT64_CONSTANT(1) << (n_bits - 1);
+	return value >> n_bits == 0;
+}
+
+/* The string id of a number; FALSE: there is no such string. */
+static gboolean find_string(const ImageReader *reader, guint64 number, guint32 *ret_id)
+{
+	if (number > reader->strings->len)
+		return FALSE;
+	*ret_id = number ? g_array_index(reader->strings, guint32, number - 1) : 0;
+	return TRUE;
+}
+
+static gboolean set_field(const ImageReader *reader, guint8 *field,
+			  const struct image_column *column, guint64 value)
+{
+	const gchar *text;
+	guint32 id;
+
+	switch (column->kind) {
+	case IMAGE_STRING:
+		if (!find_string(reader, value, &id))
+			return FALSE;
+		value = id;
+		break;
+	case IMAGE_TEXT:
+		if (!find_string(reader, value, &id))
+			return FALSE;
+		text = tacho_timeline_string(reader->timeline, id);
+		memcpy(field, &text, sizeof(text));
+		return TRUE;
+	case IMAGE_ROW_OR_NONE:
+	case IMAGE_ROW_IF_ANY:
+		value = value ? value - 1 : TACHO_NONE;
+		if (value != TACHO_NONE && value >= reader->n_promised[column->target])
+			return FALSE;
+		break;
+	case IMAGE_ROW:
+		if (value >= reader->n_promised[column->target])
+			return FALSE;
+		break;
+	case IMAGE_TIME:
+		if ((gint64)value < -TACHO_MAX_TIME_NS || (gint64)value > TACHO_MAX_TIME_NS)
+			return FALSE;
+		break;
+	default:
+		if (!is_within(value, column))
+			return FALSE;
+	}
+	memcpy(field, &value, column->n_bytes);
+	return TRUE;
+}
+
+static gboolean read_dims(struct cursor *at, guint8 *row, const struct image_column *column)
+{
+	guint64 n, value;
+	guint32 count;
+
+	if (!get_varint(at, &n) || n > TACHO_MAX_DIMS)
+		return FALSE;
+	count = (guint32)n;
+	memcpy(row + column->count_offset, &count, sizeof(count));
+	for (guint32 i = 0; i < count; i++) {
+		if (!get_varint(at, &value))
+			return FALSE;
+		value = unfold(value);
+		memcpy(row + column->offset + i * sizeof(value), &value, sizeof(value));
+	}
+	return TRUE;
+}
+
+static gboolean read_real(struct cursor *at, guint8 *field)
+{
+	if (at->end - at->at < (gssize)sizeof(gdouble))
+		return FALSE;
+	memcpy(field, at->at, sizeof(gdouble));
+	at->at += sizeof(gdouble);
+	return TRUE;
+}
+
+static gboolean read_column(const ImageReader *reader, struct cursor *at,
+			    const struct image_column *column, guint8 *row, guint n_rows,
+			    guint row_bytes)
+{
+	guint64 value = 0, delta;
+
+	for (guint i = 0; i < n_rows; i++, row += row_bytes) {
+		if (column->kind == IMAGE_DIMS) {
+			if (!read_dims(at, row, column))
+				return FALSE;
+		} else if (column->kind == IMAGE_REAL) {
+			if (!read_real(at, row + column->offset))
+				return FALSE;
+		} else {
+			if (!get_varint(at, &delta))
+				return FALSE;
+			value += unfold(delta);
+			if (!set_field(reader, row + column->offset, column, value))
+				return FALSE;
+		}
+	}
+	return at->at == at->end;
+}
+
+/* What the columns are that the image does not have: nothing, no row, "". */
+static void set_defaults(const struct image_table_form *form, guint8 *row, guint n_rows)
+{
+	static const gchar *const no_text = "";
+	static const guint32 no_row = TACHO_NONE;
+
+	memset(row, 0, (gsize)n_rows * form->n_bytes);
+	for (guint i = 0; i < form->n_columns; i++) {
+		const struct image_column *column = &form->columns[i];
+		gboolean is_text = column->kind == IMAGE_TEXT;
+
+		if (!is_text && column->kind != IMAGE_ROW_OR_NONE &&
+		    column->kind != IMAGE_ROW_IF_ANY)
+			continue;
+		for (guint k = 0; k < n_rows; k++)
+			memcpy(row + (gsize)k * form->n_bytes + column->offset,
+			       is_text ? (const void *)&no_text : &no_row, column->n_bytes);
+	}
+}
+
 static const gchar *read_rows(ImageReader *reader, const struct known_table *table,
 			      struct cursor *at)
 {
-	(void)reader;
-	(void)at;
-	return table->table < 0 ? NULL : "its tables cannot be read yet";
+	const struct image_table_form *form;
+	guint64 n_rows;
+
+	if (!get_varint(at, &n_rows) || n_rows > (guint64)(at->end - at->at))
+		return "it has a block with more rows than bytes";
+	if (table->table < 0)
+		return NULL;
+	form = &run_image_forms()[table->table];
+	if (!may_grow(reader, n_rows * form->n_bytes))
+		return "it has more rows than fit its size";
+	g_byte_array_set_size(reader->buffer, (guint)n_rows * form->n_bytes);
+	set_defaults(form, reader->buffer->data, (guint)n_rows);
+	for (guint i = 0; i < table->columns->len; i++) {
+		const struct image_column *column =
+			g_array_index(table->columns, const struct image_column *, i);
+		struct cursor bytes;
+
+		if (!get_bytes(at, &bytes) ||
+		    (column && !read_column(reader, &bytes, column, reader->buffer->data,
+					    (guint)n_rows, form->n_bytes)))
+			return "it has a damaged column";
+	}
+	reader->n_rows[table->table] += n_rows;
+	return reader->rows((enum image_table)table->table, reader->buffer->data, (guint)n_rows,
+			    reader->data);
 }
 
 /* --- blocks --------------------------------------------------------------------------------- */
