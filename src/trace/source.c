@@ -377,12 +377,17 @@ gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, Tacho
 {
 	const struct kept_args *kept = find_kept(timeline, slice);
 	const struct record_message *message;
+	struct foreign_reader *foreign;
 	gsize size_bytes;
+	guint64 place;
 
 	if (kept && kept->kind == KEPT_MESSAGE) {
 		*args = kept->message;
 		return TRUE;
 	}
+	foreign = find_foreign(timeline, slice, &place);
+	if (foreign)
+		return foreign->message && foreign->message(foreign, place, args);
 	message =
 		borrow_record(timeline, slice, TACHO_SLICE_MESSAGE, sizeof(*message), &size_bytes);
 	if (!message)
@@ -440,10 +445,15 @@ guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice)
 	const struct kept_args *kept = find_kept(timeline, slice);
 	guint8 kind = timeline->slices.kind[slice];
 	const struct record_slice *record;
+	struct foreign_reader *foreign;
 	gsize size_bytes;
+	guint64 place;
 
 	if (kept)
 		return kept->kind == KEPT_ID ? kept->id : 0;
+	foreign = find_foreign(timeline, slice, &place);
+	if (foreign)
+		return foreign->id ? foreign->id(foreign, place) : 0;
 	if (kind != TACHO_SLICE_ANNOTATION && kind != TACHO_SLICE_MODULE &&
 	    kind != TACHO_SLICE_WAIT)
 		return 0;

@@ -35,6 +35,8 @@ struct foreign_reader {
 	gboolean (*output)(struct foreign_reader *reader, guint64 place, guint32 index,
 			   TachoTensor *tensor);
 	gchar *(*args_json)(struct foreign_reader *reader, guint64 place);
+	gboolean (*message)(struct foreign_reader *reader, guint64 place, TachoMessageArgs *args);
+	guint64 (*id)(struct foreign_reader *reader, guint64 place);
 	gboolean (*told)(struct foreign_reader *reader, guint64 place, TachoToldOp *told);
 	guint32 (*maker)(struct foreign_reader *reader, guint64 place, guint32 index);
 	/* enum collective_operation (trace/operation.h). */
