@@ -8,8 +8,8 @@
 G_BEGIN_DECLS
 
 /* Fill steps, flows, messages, collectives, clocks and the problems found on the way, and move the times
- * of all hosts to the first one's clock, as far as something ties them. Call once, after reading.
- * Never fails: what does not fit becomes a problem. */
+ * of all hosts to the first one's clock, as far as something ties them. Call once, after reading; a run that
+ * is correlated already stays as it is. Never fails: what does not fit becomes a problem. */
 void tacho_correlate(TachoTimeline *timeline);
 
 /* 0 (believe nothing) to 100 (nothing found wrong); docs/trust.md says how much each kind of

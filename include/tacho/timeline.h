@@ -397,6 +397,10 @@ struct _TachoTimeline {
 	GArray *gradients;   /* TachoGradient, by bucket */
 	GArray *problems;    /* TachoProblem */
 
+	/* Nothing is left for correlate to do: the run came from an export of a correlated one. */
+	gboolean is_correlated;
+	/* Flows and problems that were read; those behind them correlate has found. Set by correlate. */
+	guint n_read_flows, n_read_problems;
 	guint step_source;     /* TachoStepSource; filled by correlate */
 	gint32 expected_ranks; /* world size, -1: not known */
 	guint64 n_events, n_dropped;

@@ -63,6 +63,10 @@ static void check_content(TachoTimeline *timeline)
 
 void tacho_correlate(TachoTimeline *timeline)
 {
+	if (timeline->is_correlated)
+		return;
+	timeline->n_read_flows = timeline->flows->len;
+	timeline->n_read_problems = timeline->problems->len;
 	correlate_each(timeline);
 	settle_hosts(timeline);
 	align_clocks(timeline);
