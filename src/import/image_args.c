@@ -234,6 +234,54 @@ static gboolean get_output(struct foreign_reader *reader, guint64 slice, guint32
 	return get_tensor((const ImageArgs *)reader, slice, index, TRUE, tensor);
 }
 
+/* --- texts ---------------------------------------------------------------------------------- */
+
+/* Under the lock. */
+static const GByteArray *unpack(ImageArgs *args, guint32 block)
+{
+	const struct packed *packed = &g_array_index(args->blocks, struct packed, block);
+
+	if (args->unpacked && args->unpacked_block == block)
+		return args->unpacked;
+	g_clear_pointer(&args->unpacked, g_byte_array_unref);
+	args->unpacked = image_block_unpack(packed->bytes, packed->n_bytes);
+	args->unpacked_block = block;
+	return args->unpacked;
+}
+
+static gchar *get_args_json(struct foreign_reader *reader, guint64 slice)
+{
+	ImageArgs *args = (ImageArgs *)reader;
+	const struct text *row = find(reader, IMAGE_JSON, slice);
+	const GByteArray *block;
+	gchar *text = NULL;
+
+	if (!row || row->block >= args->blocks->len)
+		return NULL;
+	pthread_mutex_lock(&args->lock);
+	block = unpack(args, row->block);
+	if (block && row->offset <= block->len && row->n_bytes <= block->len - row->offset)
+		text = g_strndup((const gchar *)block->data + row->offset, row->n_bytes);
+	pthread_mutex_unlock(&args->lock);
+	return text;
+}
+
+void image_args_keep_texts(ImageArgs *args, const guint8 *block, gsize n_bytes, gsize texts)
+{
+	struct packed packed = { g_memdup2(block, n_bytes), n_bytes };
+	GArray *rows = args->rows[IMAGE_JSON];
+
+	for (guint i = rows->len - args->n_new_texts; i < rows->len; i++) {
+		struct text *row = &g_array_index(rows, struct text, i);
+
+		row->block = args->blocks->len;
+		row->offset = (guint32)MIN(texts, G_MAXUINT32);
+		texts += row->n_bytes;
+	}
+	args->n_new_texts = 0;
+	g_array_append_val(args->blocks, packed);
+}
+
 /* --- adding --------------------------------------------------------------------------------- */
 
 static guint64 add_dims(ImageArgs *args, const gint64 *dims, guint32 n)
@@ -340,6 +388,7 @@ ImageArgs *image_args_new(void)
 						.collective = get_collective,
 						.input = get_input,
 						.output = get_output,
+						.args_json = get_args_json,
 						.message = get_message,
 						.id = get_id,
 						.told = get_told,
