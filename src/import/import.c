@@ -268,9 +268,16 @@ static TachoTimeline *read_foreign(const struct trace_search *search, TachoImpor
 				 .progress = progress,
 				 .progress_data = progress_data,
 				 .files = files,
-				 .functions = wants_functions(search) ? functions : NULL };
+				 .functions = wants_functions(search) ? functions : NULL,
+				 .is_alone = trace_search_count_foreign(search, NULL) == 1 };
 
-	if (!read_formats(&import, search, error) || !check_content(timeline, search, error))
+	if (!read_formats(&import, search, error))
+		return NULL;
+	if (import.restored) {
+		add_search_problems(import.restored, search);
+		return import.restored;
+	}
+	if (!check_content(timeline, search, error))
 		return NULL;
 	add_search_problems(timeline, search);
 	finish(&import);

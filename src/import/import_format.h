@@ -36,6 +36,9 @@ struct import {
 	gpointer progress_data;
 	/* struct function_id (function_ids.h), for execution traces; NULL: nobody will ask. */
 	GArray *functions;
+	gboolean is_alone; /* nothing but the one trace at work will be read */
+	TachoTimeline
+		*restored; /* that it was an export of (restored_run.h); NULL: `timeline` it is */
 	/* For import.c: */
 	GArray *files; /* guint: of each process, the number of the file it came from */
 	guint n_files; /* given out so far */
