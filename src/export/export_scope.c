@@ -100,6 +100,24 @@ static const struct export_window *window_of(const struct export_scope *scope, g
 				       .rank_index];
 }
 
+static gboolean is_everything(const struct export_window *window)
+{
+	return window->start_ns == everything.start_ns && window->end_ns == everything.end_ns;
+}
+
+gboolean export_scope_is_whole(const struct export_scope *scope)
+{
+	for (guint i = 0; i < scope->timeline->ranks->len; i++)
+		if (!is_everything(&scope->windows[i]))
+			return FALSE;
+	return TRUE;
+}
+
+gboolean export_scope_has_all(const struct export_scope *scope, guint32 process)
+{
+	return is_everything(window_of(scope, process));
+}
+
 gboolean export_scope_has_process(const struct export_scope *scope, guint32 process)
 {
 	const struct export_window *window = window_of(scope, process);

@@ -15,6 +15,10 @@ gboolean export_scope_init(struct export_scope *scope, const TachoTimeline *time
 			   const TachoExportOptions *options, GError **error);
 void export_scope_release(struct export_scope *scope);
 
+/* Whether all of the timeline goes out. */
+gboolean export_scope_is_whole(const struct export_scope *scope);
+/* Whether all of the process does, whenever it was. */
+gboolean export_scope_has_all(const struct export_scope *scope, guint32 process);
 gboolean export_scope_has_process(const struct export_scope *scope, guint32 process);
 /* Whether what happened at `time_ns` on `track` goes out. */
 gboolean export_scope_has_moment(const struct export_scope *scope, guint32 track, gint64 time_ns);
