@@ -263,6 +263,119 @@ static guint32 put_problems(const struct rows *rows)
 
 /* --- slices --------------------------------------------------------------------------------- */
 
+static void put_tensors(const struct rows *rows, guint32 slice, gboolean is_output)
+{
+	struct image_tensor row;
+
+	for (guint32 i = 0;; i++) {
+		row = (struct image_tensor){ .slice = slice, .index = i, .is_output = is_output };
+		if (is_output ? !tacho_slice_output(rows->timeline, slice, i, &row.tensor)
+			      : !tacho_slice_input(rows->timeline, slice, i, &row.tensor))
+			return;
+		put(rows, IMAGE_TENSOR, &row);
+	}
+}
+
+static void put_message(const struct rows *rows, guint32 slice)
+{
+	TachoMessageArgs args;
+	struct image_sent row = { .slice = slice };
+
+	if (!tacho_slice_message(rows->timeline, slice, &args))
+		return;
+	row.bytes = args.bytes;
+	row.is_receive = args.is_receive != FALSE;
+	row.fd = args.fd;
+	row.local_port = args.local.port;
+	row.peer_port = args.peer.port;
+	memcpy(row.local, args.local.address, sizeof(row.local));
+	memcpy(row.peer, args.peer.address, sizeof(row.peer));
+	put(rows, IMAGE_SENT, &row);
+}
+
+static void put_told(const struct rows *rows, guint32 slice)
+{
+	struct image_told row = { .slice = slice };
+	struct image_maker maker;
+
+	if (tacho_slice_told(rows->timeline, slice, &row.told))
+		put(rows, IMAGE_TOLD, &row);
+	for (guint32 i = 0;; i++) {
+		maker = (struct image_maker){ .slice = slice, .index = i };
+		maker.name = tacho_slice_maker(rows->timeline, slice, i);
+		if (!maker.name)
+			return;
+		put(rows, IMAGE_MAKER, &maker);
+	}
+}
+
+/* Many readers answer for any slice, with nothing in the answer. */
+static gboolean says_something_op(const TachoOpArgs *args)
+{
+	return args->sequence >= 0 || args->forward_thread || args->n_inputs || args->n_outputs;
+}
+
+static gboolean says_something_kernel(const TachoKernelArgs *args)
+{
+	return args->flops || args->bytes || args->n_dims || (args->dtype && *args->dtype) ||
+	       (args->text && *args->text);
+}
+
+static gboolean says_something_call(const TachoCollectiveArgs *args)
+{
+	return args->bytes || args->group || args->end_tid || args->n_inputs || args->peer ||
+	       args->way || args->packing;
+}
+
+static gboolean is_work(guint8 kind)
+{
+	return kind == TACHO_SLICE_KERNEL || kind == TACHO_SLICE_MEMCPY ||
+	       kind == TACHO_SLICE_MEMSET;
+}
+
+/* What the accessors say of it. */
+static void put_args(const struct rows *rows, guint32 slice)
+{
+	const TachoTimeline *timeline = rows->timeline;
+	g_autofree gchar *json = tacho_slice_args_json(timeline, slice);
+	struct image_op op = { .slice = slice };
+	struct image_kernel kernel = { .slice = slice };
+	struct image_call call = { .slice = slice };
+	struct image_operation operation = { .slice = slice };
+	struct image_id id = { .slice = slice };
+	guint8 kind = timeline->slices.kind[slice];
+	TachoOpArgs args;
+
+	if (tacho_slice_op(timeline, slice, &args) &&
+	    (kind == TACHO_SLICE_OP || says_something_op(&args))) {
+		op.n_inputs = args.n_inputs;
+		op.n_outputs = args.n_outputs;
+		op.sequence = args.sequence;
+		op.forward_thread = args.forward_thread;
+		put(rows, IMAGE_OP, &op);
+	}
+	put_tensors(rows, slice, FALSE);
+	put_tensors(rows, slice, TRUE);
+	if (tacho_slice_kernel(timeline, slice, &kernel.kernel) &&
+	    (is_work(kind) || says_something_kernel(&kernel.kernel)))
+		put(rows, IMAGE_KERNEL, &kernel);
+	if (tacho_slice_collective(timeline, slice, &call.call) &&
+	    (kind == TACHO_SLICE_COLLECTIVE || says_something_call(&call.call)))
+		put(rows, IMAGE_CALL, &call);
+	operation.operation = (guint8)slice_operation(timeline, slice);
+	if (operation.operation)
+		put(rows, IMAGE_OPERATION, &operation);
+	put_message(rows, slice);
+	id.id = tacho_slice_id(timeline, slice);
+	if (id.id)
+		put(rows, IMAGE_ID, &id);
+	put_told(rows, slice);
+	if (json)
+		image_writer_json(
+			rows->writer,
+			rows->moved[IMAGE_SLICE] ? rows->moved[IMAGE_SLICE][slice] : slice, json);
+}
+
 static void put_slices(const struct rows *rows)
 {
 	const TachoSlices *slices = &rows->timeline->slices;
@@ -279,6 +392,8 @@ static void put_slices(const struct rows *rows)
 		if (is_slice_out(rows, i))
 			continue;
 		put(rows, IMAGE_SLICE, &row);
+		if (slices->source[i])
+			put_args(rows, i);
 	}
 }
 
