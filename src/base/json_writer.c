@@ -8,6 +8,7 @@
 #include "base/json_writer.h"
 
 #include <errno.h>
+#include <isa-l/crc.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +29,9 @@ struct level {
 
 struct _JsonWriter {
 	FILE *out;
-	gint error; /* errno of the first failed write, 0: none */
+	gint error;  /* errno of the first failed write, 0: none */
+	guint32 crc; /* of all that went out, and how much it was */
+	guint64 n_written;
 	guint depth;
 	gboolean has_key;    /* a key waits for its value */
 	gboolean wants_line; /* json_writer_line() was called */
@@ -61,6 +64,8 @@ static void write_out(JsonWriter *writer, const gchar *bytes, gsize length)
 	if (writer->error || length == 0)
 		return;
 	errno = 0;
+	writer->crc = crc32_gzip_refl(writer->crc, (const guint8 *)bytes, length);
+	writer->n_written += length;
 	if (fwrite(bytes, 1, length, writer->out) != length)
 		writer->error = errno ? errno : EIO;
 }
@@ -69,6 +74,13 @@ static void flush(JsonWriter *writer)
 {
 	write_out(writer, writer->buffer, writer->used);
 	writer->used = 0;
+}
+
+void json_writer_sum(JsonWriter *writer, guint64 *ret_n_bytes, guint32 *ret_crc)
+{
+	flush(writer);
+	*ret_n_bytes = writer->n_written;
+	*ret_crc = writer->crc;
 }
 
 static void put(JsonWriter *writer, const gchar *bytes, gsize length)

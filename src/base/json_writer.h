@@ -36,6 +36,9 @@ void json_writer_null(JsonWriter *writer);
 /* Layout for people: the next member, value or closing bracket begins a line, indented. */
 void json_writer_line(JsonWriter *writer);
 
+/* How many bytes were written so far, and their CRC-32, as gzip has it. */
+void json_writer_sum(JsonWriter *writer, guint64 *ret_n_bytes, guint32 *ret_crc);
+
 /* Write what is buffered, and a newline. False: not everything could be written; errno says why. */
 gboolean json_writer_finish(JsonWriter *writer);
 /* Whether writing has failed already, for those who would rather stop early. */
