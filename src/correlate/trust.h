@@ -25,6 +25,7 @@
 	TRUST_KIND(other_job, ONE, 40, "")                                                         \
 	TRUST_KIND(left_out, ONE, 5, "what is in files that were left out")                        \
 	TRUST_KIND(unknown_host, ONE, 5, "which ranks were on one host")                           \
+	TRUST_KIND(changed_export, ONE, 40, "")                                                    \
 	TRUST_KIND(duplicate_rank, ONE, 20, "")                                                    \
 	TRUST_KIND(unknown_rank, ONE, 10, "")                                                      \
 	TRUST_KIND(bad_text, ONE, 5, "")                                                           \
