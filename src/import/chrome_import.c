@@ -3,10 +3,12 @@
  * (1) What a slice is, its category tells where it is one that many tools use; else it is an EVENT.
  * (2) In a file none of whose slices has such a category, what stands on threads are taken for operations, so that
  *     the views have something to tell of.
- * (3) docs/formats.md says what becomes of each field. */
+ * (3) An export of tacho's carries the run that it shows: that is what is read.
+ * (4) docs/formats.md says what becomes of each field. */
 #include <string.h>
 
 #include "import/chrome_trace.h"
+#include "import/exported_run.h"
 
 /* The words of categories, in lower case; a category is what the first word of the list says that is in it. */
 static const struct {
@@ -101,10 +103,20 @@ static const struct chrome_dialect dialect = {
 	.judge = judge,
 };
 
+static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
+{
+	gboolean is_read;
+
+	(void)data;
+	if (!exported_chrome_read(import, path, &is_read, error))
+		return FALSE;
+	return is_read || chrome_trace_read(import, path, &dialect, NULL, error);
+}
+
 static gboolean read_chrome(struct import *import, const gchar *const *paths, guint n_paths,
 			    GError **error)
 {
-	return chrome_traces_read(import, paths, n_paths, &dialect, error);
+	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 const struct import_format import_chrome = {
