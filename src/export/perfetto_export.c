@@ -1,11 +1,14 @@
 /* perfetto_export: a timeline as a Perfetto trace, each track of the walk one of Perfetto's.
- * Timestamps are those of the timeline; a clock snapshot ties them to the time of day. */
+ * Timestamps are those of the timeline; a clock snapshot ties them to the time of day. Packets of a field of ours, at the
+ * end, hold what tacho knows of the run (import/exported_run.h); the first packet of all has an empty one, to say so. */
 #include <tacho/export.h>
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "export/export_walk.h"
+#include "export/exported_rows.h"
 #include "export/perfetto_packets.h"
 
 typedef Perfetto__TracePacket Packet;
@@ -300,7 +303,30 @@ static void write_clocks(struct perfetto_export *export)
 	snapshot.primary_trace_clock = PERFETTO__CLOCK_SNAPSHOT__BUILTIN_CLOCK__BOOTTIME;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT;
 	packet.clock_snapshot = &snapshot;
+	packet.has_tacho_run = TRUE;
 	perfetto_packets_write(&export->packets, &packet);
+}
+
+static void write_block(const guint8 *block, gsize n_bytes, gpointer data)
+{
+	struct perfetto_export *export = data;
+	Packet packet = PERFETTO__TRACE_PACKET__INIT;
+
+	packet.has_tacho_run = TRUE;
+	packet.tacho_run.data = (guint8 *)block;
+	packet.tacho_run.len = n_bytes;
+	perfetto_packets_write(&export->packets, &packet);
+}
+
+/* First how much stands before it, and its sum. */
+static gboolean write_run(struct perfetto_export *export, const TachoExportOptions *options,
+			  GError **error)
+{
+	g_autofree gchar *sum = g_strdup_printf("%" G_GUINT64_FORMAT " %u",
+						export->packets.n_written, export->packets.crc);
+
+	write_block((const guint8 *)sum, strlen(sum), export);
+	return exported_rows_write(export->timeline, options, write_block, export, error);
 }
 
 static gboolean has_failed(gpointer data)
@@ -318,7 +344,8 @@ static gboolean write_all(struct perfetto_export *export, const TachoExportOptio
 
 	write_clocks(export);
 	write_root(export);
-	if (!export_walk(export->timeline, options, &target, export, error))
+	if (!export_walk(export->timeline, options, &target, export, error) ||
+	    !write_run(export, options, error))
 		return FALSE;
 	if (!export->packets.error && fflush(out) != 0)
 		export->packets.error = errno;

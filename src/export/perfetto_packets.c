@@ -5,6 +5,7 @@
 #include "export/perfetto_packets.h"
 
 #include <errno.h>
+#include <isa-l/crc.h>
 #include <string.h>
 
 #define SEQUENCE_ID	 1
@@ -137,6 +138,8 @@ static void write_bytes(struct perfetto_packets *packets, const guint8 *bytes, g
 {
 	if (packets->error)
 		return;
+	packets->crc = crc32_gzip_refl(packets->crc, bytes, length);
+	packets->n_written += length;
 	errno = 0;
 	if (fwrite_unlocked(bytes, 1, length, packets->out) != length)
 		packets->error = errno ? errno : EIO;

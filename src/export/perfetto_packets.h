@@ -18,7 +18,9 @@ enum perfetto_name_kind {
 
 struct perfetto_packets {
 	FILE *out;
-	gint error; /* errno of the first failed write, 0: none */
+	gint error;  /* errno of the first failed write, 0: none */
+	guint32 crc; /* CRC-32 of all that was written, and how much it is */
+	guint64 n_written;
 	gboolean is_begun;
 	GByteArray *bytes;			     /* the packet being written */
 	GHashTable *iids[N_PERFETTO_NAME_KINDS];     /* string -> number */

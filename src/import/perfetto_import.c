@@ -3,9 +3,11 @@
  *     the file, first time   --> tracks (TrackDescriptor, ProcessTree)
  *     the file, second time  --> packets --perfetto_state--> events --> slices, samples, marks, arrows
  *
+ * An export of tacho's carries the run that it shows: that is what is read (exported_run.h).
  * What holds in all of it: perfetto_file.h. */
 #include <string.h>
 
+#include "import/exported_run.h"
 #include "import/perfetto_file.h"
 #include "import/rocm_files.h"
 
@@ -128,6 +130,10 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	gboolean is_read;
 
 	(void)data;
+	if (!exported_perfetto_read(import, path, &is_read, error))
+		return FALSE;
+	if (is_read)
+		return TRUE;
 	file.args = perfetto_args_new(import->timeline, path);
 	if (!file.args) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
