@@ -11,6 +11,7 @@
 
 #include "foreign_traces.h"
 #include "timeline_text.h"
+#include "trace/slice_args.h"
 #include "trace_lines.h"
 
 /* Two ranks of hosts of which one's clock is ahead; every kind of slice, track, arrow and problem. */
@@ -318,11 +319,186 @@ static void test_samples(void)
 	}
 }
 
+/* --- parts ---------------------------------------------------------------------------------- */
+
+/* The views of a rank are those of the export of that rank, but for what others' slices say in them. */
+static void test_one_rank(void)
+{
+	static const gchar *const own[] = { "step",   "op",	"kernel", "scope",  "code",
+					    "memory", "device", "idle",	  "launch", NULL };
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+
+	options.rank = 1;
+	for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+		gchar *path = export_to(formats[i], timeline, &options);
+		g_autoptr(TachoTimeline) back = open_runs((const gchar *const *)&path, 1);
+
+		g_assert_cmpuint(back->ranks->len, ==, 1);
+		g_assert_cmpint(g_array_index(back->ranks, TachoRank, 0).rank, ==, 1);
+		g_assert_cmpint(back->expected_ranks, ==, 3);
+		g_assert_cmpuint(back->collectives->len, ==, 2);
+		g_assert_cmpuint(g_array_index(back->collectives, TachoCollective, 0).n_expected,
+				 ==, 3);
+		for (guint view = 0; view < G_N_ELEMENTS(views); view++) {
+			g_autofree gchar *expected = NULL, *found = NULL;
+
+			if (!g_strv_contains(own, views[view].name))
+				continue;
+			expected = view_text(view, timeline, 1);
+			found = view_text(view, back, 1);
+			g_assert_cmpstr(found, ==, expected);
+		}
+		remove_export(path);
+	}
+}
+
+/* A step: what begins in it, and nothing else. */
+static void test_one_step(void)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+
+	options.first_step = options.last_step = 1;
+	for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+		gchar *path = export_to(formats[i], timeline, &options);
+		g_autoptr(TachoTimeline) back = open_runs((const gchar *const *)&path, 1);
+
+		g_assert_cmpuint(back->ranks->len, ==, 2);
+		g_assert_cmpuint(back->steps->len, ==, 2);
+		g_assert_cmpuint(g_array_index(back->steps, TachoStep, 0).number, ==, 1);
+		g_assert_cmpuint(back->collectives->len, ==, timeline->collectives->len);
+		g_assert_cmpuint(back->memory->len, ==, 0);
+		timeline_find(back, "gemm", 0);
+		for (guint32 slice = 0; slice < back->slices.n; slice++)
+			g_assert_cmpint(back->slices.start_ns[slice], >=, 100000000);
+		remove_export(path);
+	}
+}
+
+/* Slices of both by the same name, in their order, have the same args. */
+static void assert_same_args(const TachoTimeline *timeline, const TachoTimeline *back)
+{
+	static const gchar *const names[] = { "aten::mm",    "sgemm", "gemm",
+					      "two | words", "send",  "gloo:all_reduce" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		struct slice_args left, right;
+		guint32 slice = timeline_find(timeline, names[i], 0);
+		guint32 other = timeline_find(back, names[i], 0);
+
+		slice_args_init(&left);
+		slice_args_init(&right);
+		slice_args_of_slice(&left, timeline, slice, NULL);
+		slice_args_of_slice(&right, back, other, NULL);
+		g_assert_cmpuint(left.n, ==, right.n);
+		for (guint k = 0; k < left.n; k++) {
+			g_assert_cmpint(left.args[k].key, ==, right.args[k].key);
+			if (left.args[k].type == SLICE_ARG_TYPE_UNSIGNED)
+				g_assert_cmpuint(left.args[k].number, ==, right.args[k].number);
+			else if (left.args[k].type == SLICE_ARG_TYPE_STRING)
+				g_assert_cmpstr(left.args[k].string, ==, right.args[k].string);
+		}
+		slice_args_release(&left);
+		slice_args_release(&right);
+	}
+}
+
+/* Exports of the ranks, read together, are the run; clocks are aligned anew, which may move times by a
+ * nanosecond. */
+static void test_ranks_together(void)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+
+	for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+		gchar *paths[2];
+		g_autoptr(TachoTimeline) back = NULL;
+
+		for (options.rank = 0; options.rank < 2; options.rank++)
+			paths[options.rank] = export_to(formats[i], timeline, &options);
+		back = open_runs((const gchar *const *)paths, 2);
+		g_assert_cmpuint(back->slices.n, ==, timeline->slices.n);
+		g_assert_cmpuint(back->steps->len, ==, timeline->steps->len);
+		g_assert_cmpuint(back->collectives->len, ==, timeline->collectives->len);
+		g_assert_cmpuint(back->messages->len, ==, timeline->messages->len);
+		g_assert_cmpuint(back->flows->len, ==, timeline->flows->len);
+		assert_same_args(timeline, back);
+		remove_export(paths[0]);
+		remove_export(paths[1]);
+	}
+}
+
+/* --- what is not as it was written ---------------------------------------------------------- */
+
+static void replace(gchar *bytes, const gchar *word, const gchar *with)
+{
+	gchar *found = strstr(bytes, word);
+
+	g_assert_nonnull(found);
+	memcpy(found, with, strlen(with));
+}
+
+/* Somebody has renamed an operation in what viewers show: that is what is believed. */
+static void test_changed(void)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline(), back = NULL;
+	static const TachoExportOptions all = TACHO_EXPORT_OPTIONS_INIT;
+	gchar *path = export_to("chrome", timeline, &all);
+	g_autofree gchar *bytes = NULL;
+	gsize n;
+
+	g_assert_true(g_file_get_contents(path, &bytes, &n, NULL));
+	replace(bytes, "aten::add", "aten::sub");
+	g_assert_true(g_file_set_contents(path, bytes, (gssize)n, NULL));
+	back = open_runs((const gchar *const *)&path, 1);
+	g_assert_nonnull(tacho_timeline_find_problem(back, "changed_export"));
+	timeline_find(back, "aten::sub", 0);
+	g_assert_cmpuint(tacho_trust_score(back), <, 90);
+	remove_export(path);
+}
+
+/* An export of a tacho that wrote no image. */
+static void test_older(void)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline(), back = NULL;
+	static const TachoExportOptions all = TACHO_EXPORT_OPTIONS_INIT;
+	gchar *path = export_to("chrome", timeline, &all);
+	g_autofree gchar *bytes = NULL;
+	gchar *image;
+
+	g_assert_true(g_file_get_contents(path, &bytes, NULL, NULL));
+	image = strstr(bytes, ",\n\t\"tachoRun\"");
+	g_assert_nonnull(image);
+	strcpy(image, "}\n");
+	g_assert_true(g_file_set_contents(path, bytes, -1, NULL));
+	back = open_runs((const gchar *const *)&path, 1);
+	g_assert_null(tacho_timeline_find_problem(back, "changed_export"));
+	timeline_find(back, "aten::add", 0);
+	remove_export(path);
+}
+
+static void test_damaged(void)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	static const TachoExportOptions all = TACHO_EXPORT_OPTIONS_INIT;
+	gchar *path = export_to("chrome", timeline, &all);
+
+	foreign_damage(path, 200);
+	remove_export(path);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/round_trip/everything", test_everything);
 	g_test_add_func("/round_trip/many", test_many);
 	g_test_add_func("/round_trip/samples", test_samples);
+	g_test_add_func("/round_trip/one_rank", test_one_rank);
+	g_test_add_func("/round_trip/one_step", test_one_step);
+	g_test_add_func("/round_trip/ranks_together", test_ranks_together);
+	g_test_add_func("/round_trip/changed", test_changed);
+	g_test_add_func("/round_trip/older", test_older);
+	g_test_add_func("/round_trip/damaged", test_damaged);
 	return g_test_run();
 }
