@@ -62,6 +62,11 @@ recount: ## count again, in plain Python, what tacho reads in traces of others, 
 	@tools/build.sh default
 	@validate/recount.py
 
+round-trip: ## export every trace at hand, read it back, compare every view of it (a quarter of an hour)
+	@tools/install-packages.sh build test
+	@tools/build.sh default
+	@validate/round_trip.py
+
 validate-quick: ## the same with one small model, in a minute or two
 	@tools/install-packages.sh build job validate
 	@tools/build.sh default
@@ -77,4 +82,4 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench validate \
-	validate-gpu validate-quick recount install clean help
+	validate-gpu validate-quick recount round-trip install clean help
