@@ -57,7 +57,7 @@ gboolean tacho_export_rows_pprof(const TachoTable *table, const TachoTimeline *t
 
 /* FOLDER_TARGET(name, ending, how its files are called, what it is): those that are a folder. */
 #define TACHO_FOLDER_EXPORTS(FOLDER_TARGET)                                                        \
-	FOLDER_TARGET(ctf, "ctf", "metadata stream_*",                                             \
+	FOLDER_TARGET(ctf, "ctf", "metadata stream_* .tacho_run",                                  \
 		      "Common Trace Format 1.8, for babeltrace2 and Trace Compass: a folder")
 
 /* Write a correlated timeline to `out`, and flush it. The same timeline gives the same bytes. */

@@ -10,6 +10,8 @@
  * The format: "Common Trace Format v1.8.3", diamon.org/ctf. */
 #include <tacho/export.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -17,6 +19,7 @@
 #include "export/ctf_classes.h"
 #include "export/ctf_moments.h"
 #include "export/ctf_packets.h"
+#include "export/exported_rows.h"
 #include "export/viewer_ids.h"
 
 #define PROGRESS_EVERY 16384 /* events */
@@ -399,13 +402,48 @@ static gboolean write_metadata(const struct ctf_export *export, const gchar *fol
 	return FALSE;
 }
 
+static void write_block(const guint8 *block, gsize n_bytes, gpointer data)
+{
+	guint32 n = GUINT32_TO_LE((guint32)n_bytes);
+
+	fwrite(&n, sizeof(n), 1, data);
+	fwrite(block, 1, n_bytes, data);
+}
+
+/* What tacho knows of the run, for tacho (import/exported_run.h). */
+static gboolean write_run(const struct ctf_export *export, const gchar *folder, GError **error)
+{
+	g_autofree gchar *path = g_build_filename(folder, RUN_IMAGE_FILE, NULL);
+	int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+	gboolean is_written = FALSE;
+	guint64 n_bytes;
+	guint32 crc;
+
+	if (file && run_image_sum_folder(folder, &n_bytes, &crc)) {
+		fprintf(file, RUN_IMAGE_LINE, n_bytes, crc);
+		if (!exported_rows_write(export->timeline, export->options, write_block, file,
+					 error)) {
+			fclose(file);
+			return FALSE;
+		}
+		is_written = !ferror(file);
+	}
+	if (file && fclose(file) != 0)
+		is_written = FALSE;
+	if (!is_written)
+		g_set_error_literal(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_IO,
+				    g_strerror(errno ? errno : EIO));
+	return is_written;
+}
+
 static gboolean write_all(struct ctf_export *export, const gchar *folder, GError **error)
 {
 	for (guint32 i = 0; i < export->timeline->processes->len; i++)
 		if (export_scope_has_process(&export->scope, i) &&
 		    !write_stream(export, folder, i, error))
 			return FALSE;
-	if (!write_metadata(export, folder, error))
+	if (!write_metadata(export, folder, error) || !write_run(export, folder, error))
 		return FALSE;
 	if (export->options->progress)
 		export->options->progress(1.0, export->options->progress_data);

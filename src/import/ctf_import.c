@@ -1,7 +1,7 @@
 /* ctf_import: CTF traces that others wrote: LTTng's of programs and of the kernel, barectf's, THAPI's ...
  *
  * Each trace is decoded by processes of its own (ctf_process.h), large ones by several; what they decode is read
- * here, trace after trace. docs/formats.md says what becomes of events and fields. */
+ * here, trace after trace. An export of tacho's carries the run that it shows: that is what is read. docs/formats.md says what becomes of events and fields. */
 #include "import/ctf_import.h"
 
 #include <glib/gstdio.h>
@@ -11,6 +11,7 @@
 
 #include "base/byte_stream.h"
 #include "import/ctf_mend.h"
+#include "import/exported_run.h"
 #include "trace/source.h"
 
 enum {
@@ -505,8 +506,23 @@ gboolean ctf_read_parts(struct import *import, gpointer data, GError **error)
 	return FALSE;
 }
 
-static gboolean read_ctf(struct import *import, const gchar *const *paths, guint n_paths,
-			 GError **error)
+/* Read those that are exports of tacho's and carry their run; the others, in `ret_others`, are left. */
+static gboolean read_exports(struct import *import, const gchar *const *paths, guint n_paths,
+			     GPtrArray *ret_others, GError **error)
+{
+	for (guint i = 0; i < n_paths; i++) {
+		gboolean is_read;
+
+		if (!exported_ctf_read(import, paths[i], &is_read, error))
+			return FALSE;
+		if (!is_read)
+			g_ptr_array_add(ret_others, (gpointer)paths[i]);
+	}
+	return TRUE;
+}
+
+static gboolean read_traces(struct import *import, const gchar *const *paths, guint n_paths,
+			    GError **error)
 {
 	g_autoptr(GError) failure = NULL;
 	struct ctf_import ctf = { 0 };
@@ -529,6 +545,16 @@ static gboolean read_ctf(struct import *import, const gchar *const *paths, guint
 	}
 	release(&ctf);
 	return n_read > 0;
+}
+
+static gboolean read_ctf(struct import *import, const gchar *const *paths, guint n_paths,
+			 GError **error)
+{
+	g_autoptr(GPtrArray) others = g_ptr_array_new();
+
+	return read_exports(import, paths, n_paths, others, error) &&
+	       (!others->len ||
+		read_traces(import, (const gchar *const *)others->pdata, others->len, error));
 }
 
 gboolean ctf_is_trace(const gchar *folder)

@@ -1,6 +1,11 @@
 #include "trace/run_image.h"
 
+#include <fcntl.h>
+#include <isa-l/crc.h>
 #include <pthread.h>
+#include <unistd.h>
+
+#define CHUNK_BYTES (256 * 1024)
 
 #define TABLE(table, name, type) typedef type image_row_##table;
 #include "trace/run_image.def"
@@ -50,4 +55,41 @@ const struct image_table_form *run_image_forms(void)
 
 	pthread_once(&once, find_columns);
 	return forms;
+}
+
+static gboolean add_file(const gchar *path, guint64 *n_bytes, guint32 *crc)
+{
+	g_autofree guint8 *bytes = g_malloc(CHUNK_BYTES);
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	gssize n;
+
+	if (file < 0)
+		return FALSE;
+	while ((n = read(file, bytes, CHUNK_BYTES)) > 0) {
+		*crc = crc32_gzip_refl(*crc, bytes, (guint64)n);
+		*n_bytes += (guint64)n;
+	}
+	close(file);
+	return n == 0;
+}
+
+gboolean run_image_sum_folder(const gchar *folder, guint64 *ret_n_bytes, guint32 *ret_crc)
+{
+	g_autofree gchar *metadata = g_build_filename(folder, "metadata", NULL);
+	guint64 n_bytes = 0;
+	guint32 crc = 0;
+
+	if (!add_file(metadata, &n_bytes, &crc))
+		return FALSE;
+	for (guint i = 0;; i++) {
+		g_autofree gchar *stream = g_strdup_printf("%s/stream_%u", folder, i);
+
+		if (access(stream, F_OK) != 0)
+			break;
+		if (!add_file(stream, &n_bytes, &crc))
+			return FALSE;
+	}
+	*ret_n_bytes = n_bytes;
+	*ret_crc = crc;
+	return TRUE;
 }

@@ -162,6 +162,17 @@ struct image_table_form {
 /* The tables, N_IMAGE_TABLES of them. */
 const struct image_table_form *run_image_forms(void);
 
+/* Of a CTF export, which is a folder: the file in it that holds the image, hidden since readers of CTF take every other
+ * for a stream, and how its first line begins. On follow how many bytes metadata and streams have in all and their CRC-32;
+ * then each block, behind how many bytes it has (32 bits, little endian). */
+#define RUN_IMAGE_FILE "." RUN_IMAGE_WORD
+#define RUN_IMAGE_WORD "tacho_run"
+#define RUN_IMAGE_LINE RUN_IMAGE_WORD " %" G_GUINT64_FORMAT " %u\n"
+
+/* How many bytes metadata and streams (stream_0, stream_1 ...) of such a folder have, and their sum. FALSE: one of them
+ * cannot be read. */
+gboolean run_image_sum_folder(const gchar *folder, guint64 *ret_n_bytes, guint32 *ret_crc);
+
 /* Whether a column names a row of another table. */
 static inline gboolean image_column_is_row(const struct image_column *column)
 {

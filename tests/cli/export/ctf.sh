@@ -5,7 +5,7 @@ command -v python3 >/dev/null || exit 77
 "$TACHO" --version | grep "built with" | grep -q "CTF traces of others" || exit 77
 export RUN=$TACHO_SOURCE_DIR/tests/data/two_ranks
 "$TACHO" export "$RUN" --to ctf -o two.ctf
-stat -c '%a %n' two.ctf two.ctf/*
+stat -c '%a %n' two.ctf two.ctf/* two.ctf/.tacho_run
 babeltrace2 --clock-seconds two.ctf >events.txt
 cat >compare.py <<'PYTHON'
 import collections, json, os, re, subprocess
@@ -46,6 +46,10 @@ python3 compare.py
 "$TACHO" report "$RUN" --view step >expected.txt
 "$TACHO" report two.ctf --view step >read.txt
 diff expected.txt read.txt && echo "the same steps"
+cp -r two.ctf events.ctf && rm events.ctf/.tacho_run # as of a tacho that wrote none
+"$TACHO" report events.ctf --view step >read.txt
+diff expected.txt read.txt && echo "the same steps from events alone"
+rm -r events.ctf
 
 mkdir empty other && touch other/mine file
 sum() { cat "$1"/* | cksum; }

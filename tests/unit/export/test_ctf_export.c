@@ -1,4 +1,5 @@
-/* A timeline that went out as CTF comes back as it was: read by libbabeltrace2 and our importer. */
+/* What the events of an export to CTF say comes back as it was: read by libbabeltrace2 and our importer, without the image
+ * of the run that is beside them (test_round_trip.c). */
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include "correlate/member_index.h"
 #include "foreign_traces.h"
 #include "timeline_text.h"
+#include "trace/run_image.h"
 #include "trace/slice_args.h"
 #include "trace_lines.h"
 
@@ -92,10 +94,12 @@ static void remove_folder(gchar *folder)
 static gchar *export_to_folder(const TachoTimeline *timeline, const TachoExportOptions *options)
 {
 	gchar *folder = make_folder();
+	g_autofree gchar *image = g_build_filename(folder, RUN_IMAGE_FILE, NULL);
 	g_autoptr(GError) error = NULL;
 
 	g_assert_true(tacho_export_ctf(timeline, options, folder, &error));
 	g_assert_no_error(error);
+	g_assert_cmpint(g_unlink(image), ==, 0);
 	return folder;
 }
 

@@ -79,7 +79,7 @@ static TachoTimeline *open_runs(const gchar *const *paths, guint n)
 
 /* --- exports on disk ------------------------------------------------------------------------ */
 
-static const gchar *const formats[] = { "chrome", "perfetto" };
+static const gchar *const formats[] = { "chrome", "perfetto", "ctf" };
 
 /* An export in a folder of its own, to be ended with remove_export(). */
 static gchar *export_to(const gchar *format, const TachoTimeline *timeline,
