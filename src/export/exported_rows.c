@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "trace/string_table.h"
+
 struct rows {
 	const struct export_scope *scope;
 	const TachoTimeline *timeline;
@@ -399,6 +401,20 @@ static void put_slices(const struct rows *rows)
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
+/* Names of slices, in the order of their ids: rows of views that are equal in all else stand by these. */
+static void put_strings(const struct rows *rows)
+{
+	const TachoSlices *slices = &rows->timeline->slices;
+	guint32 n = string_table_size(rows->timeline->strings);
+	g_autofree guint8 *is_used = g_new0(guint8, n + 1);
+
+	for (guint32 i = 0; i < slices->n; i++)
+		is_used[slices->name[i]] |= !is_slice_out(rows, i);
+	for (guint32 id = 0; id < n; id++)
+		if (is_used[id])
+			image_writer_string(rows->writer, id);
+}
+
 static void put_all(const struct rows *rows)
 {
 	static const enum image_table before[] = { IMAGE_CLOCK, IMAGE_PROCESS, IMAGE_CHILD,
@@ -419,6 +435,7 @@ static void put_all(const struct rows *rows)
 
 	if (rows->moved[IMAGE_SLICE]) /* they follow from the processes */
 		run.duration_ns = 0, run.n_events = 0;
+	put_strings(rows);
 	for (guint i = 0; i < G_N_ELEMENTS(before); i++)
 		put_array(rows, before[i], 0);
 	image_writer_flush(rows->writer);

@@ -296,6 +296,11 @@ void image_writer_row(ImageWriter *writer, enum image_table table, const void *r
 		flush_rows(writer, table);
 }
 
+void image_writer_string(ImageWriter *writer, guint32 id)
+{
+	number_string(writer, id);
+}
+
 void image_writer_json(ImageWriter *writer, guint32 slice, const gchar *text)
 {
 	gsize n = strlen(text);

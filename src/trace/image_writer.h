@@ -23,6 +23,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ImageWriter, image_writer_free)
 
 /* A row, of the type that run_image.def tells; it is copied, its texts must stay as they are until finish(). */
 void image_writer_row(ImageWriter *writer, enum image_table table, const void *row);
+/* Have the string of that id be there, if it is not yet, behind those that are. */
+void image_writer_string(ImageWriter *writer, guint32 id);
 /* A row of `json`. */
 void image_writer_json(ImageWriter *writer, guint32 slice, const gchar *text);
 /* Have what was given so far come before what is given from now on: tracks before their slices. */

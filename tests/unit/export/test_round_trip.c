@@ -30,6 +30,8 @@ static const gchar everything[] =
 	"  free 51 address=0x3000 bytes=64\n"
 	"  alloc 52 address=0xfffffffffffffff0 bytes=9223372036854775807 device=1\n"
 	"  annotation \"two | words\" 53..54 id=18446744073709551615\n"
+	"  op later 58..59\n" /* tables keep the order in which they came where they are equal */
+	"  op sooner 56..57\n"
 	"  annotation ProfilerStep#1 100..200\n"
 	"  op aten::mm 110..140 seq=4 in=float32[8,16]\n"
 	"  collective gloo:all_reduce 130..190 bytes=4096 group=7 in=float32[1024]\n"
