@@ -181,6 +181,15 @@ static gboolean has_moment(const struct rows *rows, enum image_table table, gcon
 	}
 }
 
+/* Those of a part of a process are counted when it comes back. */
+static void tell_events(const struct rows *rows, guint32 row, TachoProcess *process)
+{
+	if (!export_scope_has_all(rows->scope, row))
+		process->n_events = 0;
+	else if (!process->n_events)
+		process->n_events = TACHO_NO_EVENTS;
+}
+
 /* How many of the first `n_first` rows went out. */
 static guint32 put_array(const struct rows *rows, enum image_table table, guint32 n_first)
 {
@@ -194,8 +203,8 @@ static guint32 put_array(const struct rows *rows, enum image_table table, guint3
 		memcpy(row, array->data + (gsize)i * n_bytes, n_bytes);
 		if ((moved && moved[i] == TACHO_NONE) || !has_moment(rows, table, row))
 			continue;
-		if (table == IMAGE_PROCESS && !export_scope_has_all(rows->scope, i))
-			((TachoProcess *)(gpointer)row)->n_events = 0; /* to be counted */
+		if (table == IMAGE_PROCESS)
+			tell_events(rows, i, (TachoProcess *)(gpointer)row);
 		n += put(rows, table, row) && i < n_first;
 	}
 	return n;
