@@ -32,7 +32,7 @@ for format in perfetto chrome html sqlite csv xlsx folded dot pprof ctf; do
 		[ -n "$best_ns" ] && [ "$best_ns" -le $ns ] || best_ns=$ns
 	done
 	bytes=$(stat -c %s "$work/out")
-	[ $format != ctf ] || bytes=$(cat "$work/out.ctf/"* | wc -c)
+	[ $format != ctf ] || bytes=$(cat "$work/out.ctf/"* "$work/out.ctf/.tacho_run" | wc -c)
 	python3 -c 'import sys
 name, n, ns, size, reading = sys.argv[1], *map(int, sys.argv[2:])
 speed = f"{n / (ns - reading) * 1e3:.2f}" if ns > reading else "-"  # as quick as finding steps: nothing to tell
