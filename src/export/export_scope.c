@@ -107,6 +107,8 @@ static gboolean is_everything(const struct export_window *window)
 
 gboolean export_scope_is_whole(const struct export_scope *scope)
 {
+	if (scope->only)
+		return FALSE;
 	for (guint i = 0; i < scope->timeline->ranks->len; i++)
 		if (!is_everything(&scope->windows[i]))
 			return FALSE;
@@ -115,7 +117,7 @@ gboolean export_scope_is_whole(const struct export_scope *scope)
 
 gboolean export_scope_has_all(const struct export_scope *scope, guint32 process)
 {
-	return is_everything(window_of(scope, process));
+	return !scope->only && is_everything(window_of(scope, process));
 }
 
 gboolean export_scope_has_process(const struct export_scope *scope, guint32 process)
