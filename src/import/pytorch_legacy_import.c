@@ -3,8 +3,8 @@
  *     {"name": "aten::mm", "ph": "X", "ts": 351, "dur": 12, "tid": 1, "pid": "CPU functions", "args": {}}
  *
  * (1) There are no categories: what an event is, its name tells. Operations have a namespace ("aten::mm",
- *     "autograd::engine::evaluate_function: ...") or are autograd nodes ("AddmmBackward0"). Other names are regions that
- *     the user or PyTorch marked. Before version 1.7 operations had no namespace, either: in a file in which
+ *     "autograd::engine::evaluate_function: ..."), are autograd nodes ("AddmmBackward0"), or functions of the user that have
+ *     such a node ("F", of "FBackward"). Other names are regions that the user or PyTorch marked. Before version 1.7 operations had no namespace, either: in a file in which
  *     nothing has one, only what PyTorch itself marks is a region.
  * (2) "CUDA functions" are the times that a device took for an operation, between two of its events. They stand behind
  *     their operation, which is what launched them. Those that contain others are of an operation that called others:
@@ -21,7 +21,8 @@ static const gchar functions[] = " functions";
 struct legacy {
 	GArray *names; /* enum name_kind, by string id */
 	gboolean has_namespaces;
-	GHashTable *outer; /* rows of devices that contain others */
+	GHashTable *backward; /* names of autograd nodes of the user's functions */
+	GHashTable *outer;    /* rows of devices that contain others */
 };
 
 enum name_kind { NAME_UNKNOWN, NAME_OP, NAME_REGION, NAME_KNOWN_REGION, NAME_COLLECTIVE };
@@ -32,6 +33,7 @@ static void begin(struct chrome_trace *trace)
 
 	legacy->names = g_array_new(FALSE, TRUE, sizeof(guint8));
 	legacy->outer = g_hash_table_new(NULL, NULL);
+	legacy->backward = g_hash_table_new(g_str_hash, g_str_equal);
 	trace->data = legacy;
 }
 
@@ -41,6 +43,7 @@ static void end(struct chrome_trace *trace)
 
 	g_array_unref(legacy->names);
 	g_hash_table_unref(legacy->outer);
+	g_hash_table_unref(legacy->backward);
 	g_free(legacy);
 }
 
@@ -68,7 +71,16 @@ static gboolean is_autograd_node(const gchar *name)
 	return backward && backward[8 + strspn(backward + 8, "0123456789")] == '\0';
 }
 
-static enum name_kind kind_of_name(const gchar *name)
+/* Two operations have no namespace in any version; and those of the user's functions. */
+static gboolean is_bare_op(const struct legacy *legacy, const gchar *name)
+{
+	g_autofree gchar *node = g_strconcat(name, "Backward", NULL);
+
+	return strcmp(name, "detach") == 0 || strcmp(name, "detach_") == 0 ||
+	       g_hash_table_contains(legacy->backward, node);
+}
+
+static enum name_kind kind_of_name(const struct legacy *legacy, const gchar *name)
 {
 	static const gchar *const regions[] = { "ProfilerStep#", "Optimizer.", "enumerate(Data",
 						NULL };
@@ -78,7 +90,9 @@ static enum name_kind kind_of_name(const gchar *name)
 		return NAME_COLLECTIVE;
 	if (has_prefix_of(name, regions))
 		return NAME_KNOWN_REGION;
-	return strstr(name, "::") || is_autograd_node(name) ? NAME_OP : NAME_REGION;
+	return strstr(name, "::") || is_autograd_node(name) || is_bare_op(legacy, name)
+		       ? NAME_OP
+		       : NAME_REGION;
 }
 
 static enum name_kind find_kind(struct chrome_trace *trace, guint32 name)
@@ -90,7 +104,7 @@ static enum name_kind find_kind(struct chrome_trace *trace, guint32 name)
 		g_array_set_size(legacy->names, name + 1);
 	kind = &g_array_index(legacy->names, guint8, name);
 	if (*kind == NAME_UNKNOWN)
-		*kind = (guint8)kind_of_name(tacho_timeline_string(trace->timeline, name));
+		*kind = (guint8)kind_of_name(legacy, tacho_timeline_string(trace->timeline, name));
 	return (enum name_kind) * kind;
 }
 
@@ -136,11 +150,14 @@ static void settle(struct chrome_trace *trace)
 				 .end = TACHO_END_UNKNOWN,
 				 .path = (gchar *)trace->file.path };
 
-	for (gsize i = 0; i < trace->rows.n && !legacy->has_namespaces; i++)
-		legacy->has_namespaces =
-			strstr(tacho_timeline_string(trace->timeline,
-						     chrome_trace_row(trace, i)->name),
-			       "::") != NULL;
+	for (gsize i = 0; i < trace->rows.n; i++) {
+		const gchar *name =
+			tacho_timeline_string(trace->timeline, chrome_trace_row(trace, i)->name);
+
+		legacy->has_namespaces |= strstr(name, "::") != NULL;
+		if (g_str_has_suffix(name, "Backward"))
+			g_hash_table_add(legacy->backward, (gpointer)name);
+	}
 	find_outer(trace);
 	trace->only_process = import_add_process(trace->import, &process, trace->number);
 	if (trace->rank < 0 && trace->import->n_paths > 1)

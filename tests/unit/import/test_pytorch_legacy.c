@@ -104,6 +104,28 @@ static void test_libtorch(void)
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_KERNEL), ==, 1);
 }
 
+/* A function of the user, which has a node, is an operation; so is detach, which has no namespace. */
+static void test_functions(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		foreign_open_json("trace.json", "[{'name': 'F', 'ph': 'X', 'ts': 1, 'dur': 9, "
+						"'tid': 0, 'pid': 'CPU functions', 'args': {}},"
+						" {'name': 'aten::detach', 'ph': 'X', 'ts': 2, "
+						"'dur': 4, 'tid': 0, 'pid': 'CPU functions',"
+						"  'args': {}},"
+						" {'name': 'detach', 'ph': 'X', 'ts': 3, 'dur': 2, "
+						"'tid': 0, 'pid': 'CPU functions', 'args': {}},"
+						" {'name': 'G', 'ph': 'X', 'ts': 11, 'dur': 9, "
+						"'tid': 0, 'pid': 'CPU functions', 'args': {}},"
+						" {'name': 'FBackward', 'ph': 'X', 'ts': 20, "
+						"'dur': 9, 'tid': 0, 'pid': 'CPU functions',"
+						"  'args': {}}]");
+
+	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_OP), ==, 4);
+	g_assert_cmpuint(kind_of(timeline, "F"), ==, TACHO_SLICE_OP);
+	g_assert_cmpuint(kind_of(timeline, "G"), ==, TACHO_SLICE_ANNOTATION);
+}
+
 static void test_damaged(void)
 {
 	foreign_damage(single, 200);
@@ -116,6 +138,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/pytorch-legacy/ranks", test_ranks);
 	g_test_add_func("/pytorch-legacy/devices", test_devices);
 	g_test_add_func("/pytorch-legacy/libtorch", test_libtorch);
+	g_test_add_func("/pytorch-legacy/functions", test_functions);
 	g_test_add_func("/pytorch-legacy/damaged", test_damaged);
 	return g_test_run();
 }
