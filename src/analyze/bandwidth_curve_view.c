@@ -13,9 +13,7 @@
 #include "analyze/stepped_curve.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT },
-	{ .key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT },
+	DEVICE_COPY_COLUMNS,
 	{ .key = "at_ms", .title = "at ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
 	{ .key = "gb_per_s", .title = "GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
 };
@@ -28,7 +26,6 @@ static gboolean add_kind(TachoTable *table, const struct selection *selection, c
 	const struct device_copy *copy = &g_array_index(copies, struct device_copy, first);
 	guint rank_index =
 		g_array_index(timeline->processes, TachoProcess, copy->process).rank_index;
-	g_autofree gchar *device = device_label(copy->device);
 	g_autoptr(GArray) changes = device_copies_changes(copies, first, end);
 	g_autoptr(GArray) points = NULL;
 	gint64 begin_ns, end_ns;
@@ -40,11 +37,7 @@ static gboolean add_kind(TachoTable *table, const struct selection *selection, c
 	for (guint i = 0; i < points->len; i++) {
 		const struct curve_point *point = &g_array_index(points, struct curve_point, i);
 
-		tacho_table_row(table);
-		tacho_table_integer(table,
-				    g_array_index(timeline->ranks, TachoRank, rank_index).rank);
-		tacho_table_text(table, device);
-		tacho_table_text(table, copy_kind_name(copy->rate.kind));
+		device_copy_row(table, timeline, copy);
 		tacho_table_number(table, (gdouble)point->time_ns / 1e6);
 		tacho_table_number(table, point->value);
 	}

@@ -10,9 +10,7 @@
 #include "analyze/stepped_curve.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT },
-	{ .key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT },
+	DEVICE_COPY_COLUMNS,
 	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "bytes", .title = "bytes", .type = TACHO_COLUMN_INTEGER },
 	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
@@ -75,18 +73,11 @@ static void number_or_null(TachoTable *table, gboolean is_known, gdouble value)
 static void add_row(TachoTable *table, const struct selection *selection, const GArray *copies,
 		    guint first, guint end)
 {
-	const TachoTimeline *timeline = selection->timeline;
-	const struct device_copy *copy = &g_array_index(copies, struct device_copy, first);
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, copy->process).rank_index;
-	g_autofree gchar *device = device_label(copy->device);
 	struct sums sums = sum_up(copies, first, end);
 	struct curve_point most = find_most(copies, first, end);
 
-	tacho_table_row(table);
-	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
-	tacho_table_text(table, device);
-	tacho_table_text(table, copy_kind_name(copy->rate.kind));
+	device_copy_row(table, selection->timeline,
+			&g_array_index(copies, struct device_copy, first));
 	tacho_table_integer(table, sums.count);
 	if (sums.bytes > 0 && sums.bytes < 0x1p63)
 		tacho_table_integer(table, (gint64)sums.bytes);

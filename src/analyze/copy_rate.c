@@ -20,8 +20,8 @@ const gchar *copy_kind_name(enum copy_kind kind)
 	return names[kind];
 }
 
-/* A copy's name says its way: as Kineto and Nsight Systems write it; as XLA does; as ROCm does. */
-static enum copy_kind kind_of_name(const gchar *name)
+/* As Kineto and Nsight Systems write it; as XLA does; as ROCm does. */
+enum copy_kind copy_kind_of_name(const gchar *name)
 {
 	static const struct {
 		const gchar *part;
@@ -84,7 +84,7 @@ gboolean copy_rate_of(const TachoTimeline *timeline, guint32 slice, struct copy_
 	if (kind != TACHO_SLICE_MEMCPY && kind != TACHO_SLICE_MEMSET)
 		return FALSE;
 	if (kind == TACHO_SLICE_MEMCPY)
-		rate.kind = kind_of_name(tacho_slice_name(timeline, slice));
+		rate.kind = copy_kind_of_name(tacho_slice_name(timeline, slice));
 	json = tacho_slice_args_json(timeline, slice);
 	if (json)
 		read_told(json, &rate);

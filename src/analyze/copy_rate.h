@@ -27,6 +27,8 @@ struct copy_rate {
 };
 
 const gchar *copy_kind_name(enum copy_kind kind);
+/* Which way a copy of that name went; COPY_OTHER: it does not say so. */
+enum copy_kind copy_kind_of_name(const gchar *name);
 
 /* Whether the slice is a copy or a fill. The rate is what the recorder tells ("memory bandwidth (GB/s)" of PyTorch,
  * which knows times finer than it writes them), else bytes by duration. Reads the trace. */

@@ -80,6 +80,19 @@ GArray *device_copies_changes(const GArray *copies, guint first, guint end)
 	return changes;
 }
 
+void device_copy_row(TachoTable *table, const TachoTimeline *timeline,
+		     const struct device_copy *copy)
+{
+	guint rank_index =
+		g_array_index(timeline->processes, TachoProcess, copy->process).rank_index;
+	g_autofree gchar *device = device_label(copy->device);
+
+	tacho_table_row(table);
+	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+	tacho_table_text(table, device);
+	tacho_table_text(table, copy_kind_name(copy->rate.kind));
+}
+
 void note_unmeasured_copies(TachoTable *table, guint64 n)
 {
 	if (n)

@@ -23,6 +23,16 @@ gboolean device_copy_is_measured(const struct device_copy *copy);
 /* The changes (struct curve_change) of how many GB/s those from `first` up to `end` move together; the caller's. */
 GArray *device_copies_changes(const GArray *copies, guint first, guint end);
 
+/* Begin a row with where copies are, in these columns: the rank, the device, the kind of `copy`. */
+#define DEVICE_COPY_COLUMNS                                                                        \
+	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },                          \
+		{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT },                 \
+	{                                                                                          \
+		.key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT                          \
+	}
+void device_copy_row(TachoTable *table, const TachoTimeline *timeline,
+		     const struct device_copy *copy);
+
 /* Tell under a table that `n` copies are in no curve. */
 void note_unmeasured_copies(TachoTable *table, guint64 n);
 /* Tell why a table of copies is empty. */

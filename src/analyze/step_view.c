@@ -80,20 +80,23 @@ static void accumulate(struct breakdown *sum, const struct breakdown *one)
 }
 
 /* What the rank did in none of its steps. */
-static struct breakdown measure_outside(const struct rank_activity *activity,
-					const TachoTimeline *timeline, guint rank_index)
+static struct breakdown measure_outside(const TachoTimeline *timeline, GHashTable *collectives,
+					guint rank_index)
 {
 	struct breakdown sum = { 0 };
+	struct rank_activity activity;
 	struct interval_set moments;
 
+	rank_activity_init(&activity, timeline, rank_index, collectives);
 	outside_steps_moments(timeline, rank_index, &moments);
 	for (guint i = 0; i < moments.intervals->len; i++) {
 		struct interval at = g_array_index(moments.intervals, struct interval, i);
-		struct breakdown parts = measure(activity, at.begin_ns, at.end_ns);
+		struct breakdown parts = measure(&activity, at.begin_ns, at.end_ns);
 
 		accumulate(&sum, &parts);
 	}
 	interval_set_release(&moments);
+	rank_activity_release(&activity);
 	return sum;
 }
 
@@ -158,12 +161,8 @@ static void add_step(TachoTable *table, const struct selection *selection,
 static void add_outside(TachoTable *table, const TachoTimeline *timeline, guint rank_index,
 			GHashTable *collectives)
 {
-	struct rank_activity activity;
-	struct breakdown parts;
+	struct breakdown parts = measure_outside(timeline, collectives, rank_index);
 
-	rank_activity_init(&activity, timeline, rank_index, collectives);
-	parts = measure_outside(&activity, timeline, rank_index);
-	rank_activity_release(&activity);
 	tacho_table_row(table);
 	tacho_table_null(table);
 	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
@@ -267,12 +266,8 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 static void add_rank_outside(TachoTable *table, const TachoTimeline *timeline, guint rank_index,
 			     GHashTable *collectives)
 {
-	struct rank_activity activity;
-	struct breakdown parts;
+	struct breakdown parts = measure_outside(timeline, collectives, rank_index);
 
-	rank_activity_init(&activity, timeline, rank_index, collectives);
-	parts = measure_outside(&activity, timeline, rank_index);
-	rank_activity_release(&activity);
 	tacho_table_row(table);
 	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
 	for (guint i = 0; i < 3; i++) /* steps, median and spread */

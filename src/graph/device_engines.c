@@ -9,8 +9,7 @@
  *
  * Copies on one stream follow each other anyway; an engine of which only one stream has copies is none. Those
  * within a device, or from one to another, are not of engines: kernels, or other links. */
-#include <string.h>
-
+#include "analyze/copy_rate.h"
 #include "graph/graph_builder.h"
 
 /* Copies that overlap by no more are taken to follow each other: clocks of many traces count microseconds. */
@@ -22,18 +21,17 @@ enum direction {
 	N_DIRECTIONS,
 };
 
-/* What is called so goes that way: Kineto, nsys, TensorFlow; XLA; rocprof and Kineto on AMD. */
-static const gchar *const names[N_DIRECTIONS][4] = {
-	[TO_DEVICE] = { "HtoD", "H2D", "HostToDevice", "HOST_TO_DEVICE" },
-	[TO_HOST] = { "DtoH", "D2H", "DeviceToHost", "DEVICE_TO_HOST" },
-};
-
-static gboolean goes(const gchar *name, enum direction direction)
+/* N_DIRECTIONS: it uses no engine of these. */
+static enum direction direction_of(const gchar *name)
 {
-	for (guint i = 0; i < G_N_ELEMENTS(names[direction]); i++)
-		if (strstr(name, names[direction][i]))
-			return TRUE;
-	return FALSE;
+	switch (copy_kind_of_name(name)) {
+	case COPY_HTOD:
+		return TO_DEVICE;
+	case COPY_DTOH:
+		return TO_HOST;
+	default:
+		return N_DIRECTIONS;
+	}
 }
 
 /* A copy of a rank. */
@@ -70,13 +68,10 @@ static void collect_copies_of_stream(const struct graph_builder *builder,
 	for (guint32 i = stream->first_work; i < stream->first_work + stream->n_work; i++) {
 		guint32 slice = build_work_at(builder, i)->slice;
 
-		copy.work = i;
-		copy.direction = TO_DEVICE;
 		if (timeline->slices.kind[slice] != TACHO_SLICE_MEMCPY)
 			continue;
-		while (copy.direction < N_DIRECTIONS &&
-		       !goes(tacho_slice_name(timeline, slice), copy.direction))
-			copy.direction++;
+		copy.work = i;
+		copy.direction = direction_of(tacho_slice_name(timeline, slice));
 		if (copy.direction < N_DIRECTIONS)
 			g_array_append_val(copies, copy);
 	}
