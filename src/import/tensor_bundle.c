@@ -246,10 +246,11 @@ static gboolean is_whole(const struct wire_field *slice)
 	struct wire_field extent, field;
 
 	while (wire_cursor_next(&cursor, &extent) == WIRE_FIELD) {
-		struct wire_cursor inner = wire_cursor_of(extent.bytes, extent.n_bytes);
+		struct wire_cursor inner;
 
 		if (extent.number != 1 || extent.type != WIRE_BYTES)
 			continue;
+		inner = wire_cursor_of(extent.bytes, extent.n_bytes);
 		while (wire_cursor_next(&inner, &field) == WIRE_FIELD)
 			if (field.number == 2)
 				return FALSE;
@@ -317,10 +318,12 @@ static void keep_values(struct entry *entry, const struct wire_field *field)
 	guint64 bits;
 
 	if (field->number != 5 && field->number != 6) {
-		packed = wire_cursor_of(field->bytes, field->n_bytes);
 		if (field->type == WIRE_VARINT)
 			keep_integer(entry, field->number, field->value);
-		while (field->type == WIRE_BYTES && wire_cursor_varint(&packed, &bits))
+		if (field->type != WIRE_BYTES)
+			return;
+		packed = wire_cursor_of(field->bytes, field->n_bytes);
+		while (wire_cursor_varint(&packed, &bits))
 			keep_integer(entry, field->number, bits);
 		return;
 	}
@@ -378,10 +381,11 @@ static gboolean visit_slices(const GByteArray *key, struct wire_cursor value, gu
 	(void)offset;
 	(void)error;
 	while (wire_cursor_next(&value, &field) == WIRE_FIELD) {
-		struct wire_cursor inner = wire_cursor_of(field.bytes, field.n_bytes);
+		struct wire_cursor inner;
 
 		if (field.type != WIRE_BYTES)
 			continue;
+		inner = wire_cursor_of(field.bytes, field.n_bytes);
 		if (field.number == 2)
 			read_slice(data, inner);
 		while (field.number == 1 && wire_cursor_next(&inner, &tensor) == WIRE_FIELD)
