@@ -15,6 +15,7 @@
 #include "analyze/table_internal.h"
 #include "base/json_writer.h"
 #include "base/symbol_name.h"
+#include "base/text_groups.h"
 
 #define GAP		    2 /* between columns */
 #define COMFORTABLE	    26 /* a flexible column is cut below this only when all else is in vain */
@@ -489,22 +490,11 @@ static gchar *cut_with_number(const gchar *text, GHashTable *numbers, guint widt
 /* Different texts that are cut to the same are cut otherwise. */
 static void cut_apart(const GPtrArray *texts, GPtrArray *cuts, guint width, gboolean with_numbers)
 {
-	g_autoptr(GHashTable) by_cut = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
-							     (GDestroyNotify)g_array_unref);
+	g_autoptr(GHashTable) by_cut = text_groups(cuts);
 	g_autoptr(GHashTable) numbers = g_hash_table_new(g_str_hash, g_str_equal);
 	GHashTableIter iter;
 	gpointer of_cut;
 
-	for (guint i = 0; i < texts->len; i++) {
-		const gchar *cut = g_ptr_array_index(cuts, i);
-		GArray *places = g_hash_table_lookup(by_cut, cut);
-
-		if (!places) {
-			places = g_array_new(FALSE, FALSE, sizeof(guint));
-			g_hash_table_insert(by_cut, g_strdup(cut), places);
-		}
-		g_array_append_val(places, i);
-	}
 	g_hash_table_iter_init(&iter, by_cut);
 	while (g_hash_table_iter_next(&iter, NULL, &of_cut)) {
 		const GArray *places = of_cut;

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "base/text_groups.h"
+
 #define ANONYMOUS "(anonymous namespace)"
 
 struct symbol {
@@ -308,21 +310,10 @@ enum effort { DIFFERING_ARGUMENTS, ALL_ARGUMENTS, WHOLE, WHOLE_AGAIN, N_EFFORTS 
 
 static void tell_apart(const GPtrArray *names, GPtrArray *shorts, enum effort effort)
 {
-	g_autoptr(GHashTable) places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
-							     (GDestroyNotify)g_array_unref);
+	g_autoptr(GHashTable) places = text_groups(shorts);
 	GHashTableIter iter;
 	gpointer of_short;
 
-	for (guint i = 0; i < names->len; i++) {
-		const gchar *text = g_ptr_array_index(shorts, i);
-		GArray *same = g_hash_table_lookup(places, text);
-
-		if (!same) {
-			same = g_array_new(FALSE, FALSE, sizeof(guint));
-			g_hash_table_insert(places, g_strdup(text), same);
-		}
-		g_array_append_val(same, i);
-	}
 	g_hash_table_iter_init(&iter, places);
 	while (g_hash_table_iter_next(&iter, NULL, &of_short)) {
 		struct twins twins = { names, of_short };

@@ -1,0 +1,19 @@
+#include "base/text_groups.h"
+
+GHashTable *text_groups(const GPtrArray *texts)
+{
+	GHashTable *groups = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
+						   (GDestroyNotify)g_array_unref);
+
+	for (guint i = 0; i < texts->len; i++) {
+		const gchar *text = g_ptr_array_index(texts, i);
+		GArray *places = g_hash_table_lookup(groups, text);
+
+		if (!places) {
+			places = g_array_new(FALSE, FALSE, sizeof(guint));
+			g_hash_table_insert(groups, g_strdup(text), places);
+		}
+		g_array_append_val(places, i);
+	}
+	return groups;
+}
