@@ -355,7 +355,9 @@ static void search_file(struct trace_search *search, const gchar *path)
 	if (!sniff_file(path, &sniffed, &cause))
 		note_unreadable(search, cause);
 	else if (sniffed.is_archive)
-		leave_out(search, path, "an archive, not opened if not named");
+		leave_out(search, path,
+			  "an archive, not opened: name it, or, if it is in another one, unpack "
+			  "that first");
 	else if (sniffed.format < IMPORT_N_FORMATS && !sniffed.is_redundant)
 		add_found(search, sniffed.format, path);
 	else if (sniffed.advice && sniffed.is_recording && !search->hint)

@@ -15,7 +15,10 @@ with zipfile.ZipFile("job.zip", "w", zipfile.ZIP_DEFLATED) as archive:
     for name in ("first.pt.trace.json", "second.pt.trace.json.gz"):
         archive.write("job/" + name)
 END
-for archive in job.tar job.tar.gz job.zip run.tgz; do
+tar -cJf job.tar.xz job
+tar -cjf job.tar.bz2 job
+zstd -q job.tar -o job.tar.zst 2>/dev/null || cp job.tar job.tar.zst # where there is no zstd, its name says nothing
+for archive in job.tar job.tar.gz job.tar.xz job.tar.bz2 job.tar.zst job.zip run.tgz; do
 	echo "== $archive"
 	show $archive
 done
@@ -47,6 +50,15 @@ with tarfile.open("escape.tar", "w") as archive:
     member(archive, "hard", kind=tarfile.LNKTYPE, link="/etc/passwd")
 with zipfile.ZipFile("bomb.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
     archive.writestr("trace.json", b"\0" * (300 << 20))
+import lzma
+packed = lzma.LZMACompressor(preset=1)
+entry = tarfile.TarInfo("trace.json")
+entry.size = 300 << 20
+with open("bomb.tar.xz", "wb") as out:
+    out.write(packed.compress(entry.tobuf()))
+    for _ in range(300):
+        out.write(packed.compress(b"\0" * (1 << 20)))
+    out.write(packed.flush())
 with tarfile.open("outer.tar", "w") as archive:
     archive.add("job.tar.gz")
 with open("cut.tar.gz", "wb") as out:
@@ -55,7 +67,7 @@ with tarfile.open("many.tar", "w") as archive:
     for i in range(100001):
         member(archive, "%d" % i)
 END
-for archive in escape.tar bomb.zip outer.tar cut.tar.gz many.tar; do
+for archive in escape.tar bomb.zip bomb.tar.xz outer.tar cut.tar.gz many.tar; do
 	"$TACHO" info $archive 2>&1 | sed "s,$PWD/,,g"
 	ls tmp
 done
