@@ -15,26 +15,36 @@
 
 static const gchar usage[] = "RUN... [--what-if CHANGE]...";
 static const gchar description[] =
-	"Changes (several are made one after the other):\n"
+	"Replays the recorded steps and prints how long a step would take with each CHANGE. "
+	"Several\n"
+	"changes are made one after the other.\n"
+	"\n"
+	"Changes:\n"
 	"  bandwidth=10x, bandwidth=10gbit    all links\n"
 	"  latency=+1ms, latency=2x           all links, one way\n"
 	"  bucket_mb=8                        DistributedDataParallel's bucket_cap_mb\n"
 	"  scale:op~aten::mm=0.5              operations whose name matches, and what they call\n"
-	"  drop:op~aten::dropout              the same, without taking time\n"
-	"  straggler:0=1.5, straggler:4-7=2   the work of these ranks takes so many times as long\n"
+	"  drop:op~aten::dropout              such operations take no time\n"
+	"  straggler:0=1.5, straggler:4-7=2   these ranks take 1.5 or 2 times as long for their "
+	"work\n"
 	"  drop:loader, scale:loader=0.5      data loading takes no time, or half as long\n"
-	"  workers=4, batch=2x, drop:wait     loader processes; samples a step; no late ranks\n"
+	"  workers=4                          the data loader has four worker processes\n"
+	"  batch=2x                           twice as many samples in a step\n"
+	"  drop:wait                          no rank waits for a late one\n"
 	"  cores=2                            each host has two cores for its ranks\n"
-	"  ranks=64                           more ranks like those recorded, or fewer\n"
+	"  ranks=64                           64 ranks like those recorded\n"
 	"  algorithm=tree                     or ring, hierarchical, ps, ps:4\n"
-	"  fusion=10,20, partition_mb=4       other buckets; large all-reduces in parts\n"
-	"  accumulate=4                       four passes a step\n"
+	"  fusion=10,20                       buckets of 10, 20 and all other gradients\n"
+	"  partition_mb=4                     large all-reduces in parts of 4 MiB\n"
+	"  accumulate=4                       four forward and backward passes a step\n"
 	"  recompute:module~layer             computed again in the backward pass\n"
-	"  device=H100, device:4-7=T4         another device, by the roofline; or of these ranks\n"
+	"  device=H100, device:4-7=T4         another device, by the roofline; or only for these "
+	"ranks\n"
 	"  precision:op~mm|conv=fp16          numbers of another width\n"
-	"  precision:4-7:op~mm=fp16           the same of these ranks\n"
+	"  precision:4-7:op~mm=fp16           the same for these ranks only\n"
 	"  jobs=other.tacho                   another job on the same links\n"
-	"All of them: docs/what-if.md\n\n"
+	"docs/what-if.md describes all changes.\n"
+	"\n"
 	"Examples:\n"
 	"  tacho replay base.tacho\n"
 	"  tacho replay base.tacho --what-if bandwidth=10x --what-if bucket_mb=8\n"
@@ -91,9 +101,9 @@ static void print_recordings(const TachoPrediction *prediction)
 
 	printf("recordings ");
 	if (n_left_out > 0)
-		printf("but %u at each end ", n_left_out);
-	printf("%.3f to %.3f ms: of independent recordings the next is in there with %.0f %%, the "
-	       "median of all with %.0f %%\n",
+		printf("without %u at each end ", n_left_out);
+	printf("%.3f to %.3f ms: if recordings are independent, the next one lies within with a "
+	       "probability of %.0f %%, and the median of all with %.0f %%\n",
 	       prediction->recordings_interval_ms[0], prediction->recordings_interval_ms[1],
 	       prediction->recordings_next_pct, prediction->recordings_median_pct);
 }
@@ -117,12 +127,12 @@ static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 		printf("each by itself  %10.3f ms  (%u ranks, %u pieces)\n",
 		       prediction->unfolded_step_ms, prediction->unfolded_ranks,
 		       prediction->unfolded_pieces);
-	printf("nine in ten steps %.3f to %.3f ms\n", prediction->interval_ms[0],
+	printf("nine in ten steps take %.3f to %.3f ms\n", prediction->interval_ms[0],
 	       prediction->interval_ms[1]);
 	if (prediction->recordings)
 		print_recordings(prediction);
 	if (prediction->n_device_bound_steps > 0)
-		printf("devices, not their hosts, end %u of %u steps\n",
+		printf("in %u of %u steps the devices end after their hosts\n",
 		       prediction->n_device_bound_steps, prediction->n_steps);
 	if (prediction->n_samples > 0)
 		printf("in nine of ten samples the median step is %.3f to %.3f ms (%u samples)\n",
@@ -160,15 +170,16 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 	if (prediction->recordings) {
 		printf("\nRecordings\n");
 		cli_print_table(prediction->recordings);
-		printf("All that follows is of %s, whose prediction is nearest to the median.\n",
+		printf("All figures below are for %s; its prediction is nearest to the median.\n",
 		       prediction->shown_recording);
 	}
 	if (prediction->jobs) {
-		printf("\nBeside it\n");
+		printf("\n"
+		       "Jobs beside it\n");
 		cli_print_table(prediction->jobs);
 	}
 	printf("\nCritical path of step %u%s\n", prediction->path_step,
-	       prediction->path_ends_on_device ? ", to the end of what a device does in it" : "");
+	       prediction->path_ends_on_device ? ", up to the end of its work on a device" : "");
 	if (!options->with_all)
 		tacho_table_limit(prediction->path_summary, MAX_PATH_ROWS);
 	cli_print_table(prediction->path_summary);
@@ -180,10 +191,12 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 			tacho_table_limit(prediction->peak_owners, MAX_PATH_ROWS);
 		cli_print_table(prediction->peak_owners);
 	}
-	printf("\nHow busy\n");
+	printf("\n"
+	       "How busy each resource is\n");
 	cli_print_table(prediction->utilisation);
 	if (prediction->sensitivity) {
-		printf("\nEach 1 %% faster gives\n");
+		printf("\n"
+		       "What each gives when it is 1 %% faster\n");
 		if (!options->with_all)
 			tacho_table_limit(prediction->sensitivity, MAX_SENSITIVITY_ROWS);
 		cli_print_table(prediction->sensitivity);
@@ -299,7 +312,9 @@ static gboolean check_durations(struct options *options)
 		return FALSE;
 	}
 	if (options->durations && !is_sampled && options->samples > 0) {
-		cli_fail("replay", "--samples draws durations: not with --durations %s",
+		cli_fail("replay",
+			 "--samples draws durations at random, so it cannot be combined with "
+			 "--durations %s",
 			 options->durations);
 		return FALSE;
 	}
@@ -315,14 +330,18 @@ static int replay_with(struct options *options, int argc, char **argv)
 	if (!check_durations(options))
 		return CLI_BAD;
 	if (options->is_unfolded && options->samples > 0)
-		return cli_fail("replay", "--unfolded plays each rank once, not samples");
+		return cli_fail(
+			"replay",
+			"--unfolded cannot be combined with --samples; leave one of them out");
 	if (options->step < -1)
-		return cli_fail("replay", "--step must be a number from 0 on");
+		return cli_fail("replay", "--step must be 0 or more");
 	if (options->export_path) {
 		target = find_target(options->export_path);
 		if (!target)
-			return cli_fail("replay", "--export writes FILE.pftrace or FILE.json: '%s'",
-					options->export_path);
+			return cli_fail(
+				"replay",
+				"--export writes a file that ends in .pftrace or .json, not '%s'",
+				options->export_path);
 	}
 	return replay(options, target, argc, argv);
 }
@@ -332,32 +351,33 @@ int cmd_replay(int argc, char **argv)
 	struct options options = { .step = -1, .seed = 1 };
 	const GOptionEntry entries[] = {
 		{ "also", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.also,
-		  "The same job, recorded once more; may be given several times", "RUN" },
+		  "another recording of the same job (may be given several times)", "RUN" },
 		{ "what-if", 'w', 0, G_OPTION_ARG_STRING_ARRAY, &options.what_ifs,
-		  "A change, as below; may be given several times", "CHANGE" },
+		  "make this change, see below (may be given several times)", "CHANGE" },
 		{ "what-if-file", 'W', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.what_if_files,
-		  "A file of changes, one a line; made before the others", "FILE" },
+		  "make the changes in FILE, one a line, before the others", "FILE" },
 		{ "topology", 't', 0, G_OPTION_ARG_FILENAME, &options.topology_path,
-		  "What the ranks speak over; made before all other changes", "FILE" },
+		  "the network between the ranks; applied before all changes", "FILE" },
 		{ "step", 's', 0, G_OPTION_ARG_INT, &options.step,
-		  "Replay only this step (default: all but the first)", "N" },
+		  "replay only this step (default: all but the first)", "N" },
 		{ "durations", 'D', 0, G_OPTION_ARG_STRING, &options.durations,
-		  "What work takes: measured (default), mean, median or sampled", "WHAT" },
+		  "durations of work: measured (default), mean, median or sampled", "WHAT" },
 		{ "samples", 'n', 0, G_OPTION_ARG_INT, &options.samples,
-		  "Replay N times, with durations drawn from those measured", "N" },
+		  "replay N times, with durations drawn from those measured", "N" },
 		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed,
-		  "where the draws of --samples begin (default: 1)", "N" },
+		  "seed of the random draws of --samples (default: 1)", "N" },
 		{ "export", 'e', 0, G_OPTION_ARG_FILENAME, &options.export_path,
-		  "Write the replay beside what was measured, as .pftrace or .json", "FILE" },
+		  "write the replay beside the recording, as .pftrace or .json", "FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
-		  "Replace FILE where it is there already", NULL },
+		  "replace FILE if it exists", NULL },
 		{ "sensitivity", 'S', 0, G_OPTION_ARG_NONE, &options.with_sensitivity,
-		  "By how much each thing 1 % faster makes the step shorter", NULL },
+		  "print how much shorter a step is if each thing is 1 % faster", NULL },
 		{ "unfolded", 'u', 0, G_OPTION_ARG_NONE, &options.is_unfolded,
-		  "Also play each copy of a rank by itself (ranks=N)", NULL },
+		  "with ranks=N: also play each copy of a rank by itself", NULL },
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.with_all,
-		  "Print all of the critical path's parts, and of the sensitivity", NULL },
-		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.with_json, "Print JSON", NULL },
+		  "print every row of the critical path and of the sensitivity", NULL },
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.with_json, "print JSON, for programs",
+		  NULL },
 		CLI_WIDTH_OPTIONS(0),
 		G_OPTION_ENTRY_NULL,
 	};

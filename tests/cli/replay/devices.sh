@@ -10,7 +10,7 @@ answer = json.load(sys.stdin)
 print(answer["error_pct"], [row["resource"] for row in answer["utilisation"] if "stream" in row["resource"]])'
 "$TACHO" replay "$run" --what-if 'scale:memset~.=2'; echo "exit $?"
 # a device that falls behind its host ends the step
-"$TACHO" replay "$run" --what-if 'scale:kernel~.=100' | grep -e '^devices' -e '^Critical'
+"$TACHO" replay "$run" --what-if 'scale:kernel~.=100' | grep -e '^in . of' -e '^Critical'
 "$TACHO" replay "$run" --what-if 'scale:kernel~.=100' --json | grep -e step_ends_on -e device_bound_steps
 # beside the same job, whose devices fall behind as these do: once the bytes of both take longer than all else
 "$TACHO" replay "$run" --what-if "jobs=$run" --what-if 'bandwidth=0.001x' --json | python3 -c '

@@ -44,9 +44,9 @@ print(first["predicted_step_ms"], first["recordings_interval_ms"], first["record
 print(all(first[key] == third[key] for key in first if key != "recordings"))
 END_PYTHON
 # all else works with it
-"$TACHO" replay one,two,three --sensitivity | sed -n '/^Each/,$p'
+"$TACHO" replay one,two,three --sensitivity | sed -n '/^What each/,$p'
 "$TACHO" replay one,two --samples 20 | sed -n '3,/^Recordings/p'
-"$TACHO" replay one,two --what-if jobs=three | sed -n '/^Beside/,/^Critical/p'
+"$TACHO" replay one,two --what-if jobs=three | sed -n '/^Jobs beside/,/^Critical/p'
 "$TACHO" replay one,two,three --export replay.json --json >all.json && grep -o '"name":"ProfilerStep#[0-9]"' replay.json | sort | uniq -c
 cp -r "$TACHO_SOURCE_DIR/tests/data/two_ranks" first && cp -r first second
 "$TACHO" replay first,second --what-if ranks=4 --unfolded | sed -n '3,/^Recordings/p'

@@ -1,6 +1,6 @@
 # What 1 % of each thing is worth, as text and JSON; twice the same bytes.
 run=$TACHO_SOURCE_DIR/tests/data/two_ranks
-"$TACHO" replay "$run" --sensitivity | sed -n '/^Each/,/^$/p' | head -6
+"$TACHO" replay "$run" --sensitivity | sed -n '/^What each/,/^$/p' | head -6
 "$TACHO" replay "$run" --sensitivity --json >first.json
 "$TACHO" replay "$run" --sensitivity --json >second.json
 cmp first.json second.json
