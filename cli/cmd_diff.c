@@ -23,20 +23,23 @@ static const gchar description[] = "Views:\n"
 	TACHO_DIFF_VIEWS(VIEW_HELP)
 #undef VIEW_HELP
 		"\n"
-		"Each RUN is compared with BASE, step for step; without --view, in a summary. "
+		"Compares each RUN with BASE, step for step. Without --view it prints a summary. "
 		"Runs\n"
-		"joined by commas are repetitions of one: a difference counts by how much these\n"
-		"differ. One run a side cannot tell a difference from chance: record each job "
-		"five\n"
-		"times. The first steps are warm-up and left out, unless --steps asks for them.\n\n"
+		"joined by commas are repetitions of one job; how much they differ shows what is "
+		"chance.\n"
+		"One run a side cannot show what is chance, so record each job five times. The "
+		"first\n"
+		"steps are warm-up and are left out, unless --steps asks for them.\n"
+		"\n"
 		"Examples:\n"
-		"  tacho diff base.tacho new.tacho                     a screenful\n"
-		"  tacho diff base.tacho b.tacho c.tacho --view op     each with base.tacho\n"
+		"  tacho diff base.tacho new.tacho                     a summary\n"
+		"  tacho diff base.tacho b.tacho c.tacho --view op     compare each with "
+		"base.tacho\n"
 		"  tacho diff a1.tacho,a2.tacho,a3.tacho b1.tacho,b2.tacho,b3.tacho\n"
-		"  tacho diff a1,a2,a3 b1,b2,b3 --fail-above 5         exit code 1: slower by "
-		"more\n"
-		"  tacho diff a.tacho b.tacho --order                  exit code 1: another "
-		"order\n";
+		"  tacho diff a1,a2,a3 b1,b2,b3 --fail-above 5         exit with 1 if over 5 % "
+		"slower\n"
+		"  tacho diff a.tacho b.tacho --order                  exit with 1 if the order "
+		"differs\n";
 
 static const struct {
 	const gchar *name, *description;
@@ -181,7 +184,7 @@ static gboolean open_argument(const struct diff *diff, struct side *side, gchar 
 		if (!open_run(diff, side, paths[i]))
 			return FALSE;
 	if (side->runs->len == 0) /* the argument is empty */
-		cli_fail("diff", "which run? (see 'tacho diff --help')");
+		cli_fail("diff", "name the runs to compare (see 'tacho diff --help')");
 	return side->runs->len > 0;
 }
 
@@ -191,7 +194,7 @@ static gboolean open_sides(struct diff *diff, int argc, char **argv)
 	int first = 1;
 
 	if (argc < (base ? 2 : 3)) {
-		cli_fail("diff", "which runs? (see 'tacho diff --help')");
+		cli_fail("diff", "name at least two runs to compare (see 'tacho diff --help')");
 		return FALSE;
 	}
 	add_side(diff);
@@ -222,7 +225,8 @@ static gboolean check_steps(const struct diff *diff)
 			if ((facts.n_steps == 0) == (first.n_steps == 0))
 				continue;
 			cli_fail("diff",
-				 "no steps were found in %s, but in %s: they do not compare",
+				 "%s has no training steps, but %s has: they cannot be compared "
+				 "step for step; --steps all compares everything that was recorded",
 				 first.n_steps ? facts.label : first.label,
 				 first.n_steps ? first.label : facts.label);
 			return FALSE;
@@ -307,8 +311,8 @@ static void print_runs(const struct side *side, const gchar *title)
 
 static void print_single_runs(void)
 {
-	printf("One run a side cannot tell whether that is chance: runs of the same job differ, "
-	       "too.\n"
+	printf("One run a side cannot show whether this is chance, because runs of the same job "
+	       "differ, too.\n"
 	       "Record each job %u times (at least %u), in turn, and give the runs joined by "
 	       "commas:\n"
 	       "tacho diff a1.tacho,a2.tacho,... b1.tacho,b2.tacho,...\n",
@@ -328,8 +332,8 @@ static void print_test(const TachoStepDifference *step)
 	       MIN(step->n_base, step->n) > 1 ? "Welch's" : "Student's", step->n_base, step->n,
 	       step->p_value < 0.001 ? "< " : "= ", 3, MAX(step->p_value, 0.001));
 	if (step->runs_needed > MIN(step->n_base, step->n))
-		printf("To tell a difference of this size from chance takes about %u runs a "
-		       "side.\n",
+		printf("About %u runs a side are needed to tell a difference of this size from "
+		       "chance.\n",
 		       step->runs_needed);
 }
 
@@ -419,9 +423,9 @@ static gboolean can_answer(const struct diff *diff)
 		if (side->runs->len > 1)
 			continue;
 		cli_fail("diff",
-			 "--fail-above: one run a side cannot tell whether %s is slower or that is "
-			 "chance; record each job %u times (at least %u) and join the runs by "
-			 "commas",
+			 "--fail-above: one run a side cannot show whether %s is slower or the "
+			 "difference is chance; record each job %u times (at least %u) and join "
+			 "the runs by commas",
 			 facts.label, TACHO_DIFF_GOOD_RUNS, TACHO_DIFF_FEWEST_RUNS);
 		return FALSE;
 	}
@@ -465,11 +469,12 @@ static int compare_order(const struct diff *diff, int argc, char **argv)
 				    .limit = (gint)row_limit(diff) };
 
 	if (options->views || options->base || options->sort || !isnan(options->fail_above_pct)) {
-		cli_fail("diff", "--order does not go with --view, --base, --sort or --fail-above");
+		cli_fail("diff", "--order cannot be combined with --view, --base, --sort or "
+				 "--fail-above; leave these out");
 		return CLI_BAD;
 	}
 	if (argc < 3) {
-		cli_fail("diff", "which runs? (see 'tacho diff --help')");
+		cli_fail("diff", "name at least two runs to compare (see 'tacho diff --help')");
 		return CLI_BAD;
 	}
 	return diff_order(&order, argv + 1, (guint)argc - 1);
@@ -499,25 +504,27 @@ int cmd_diff(int argc, char **argv)
 				   .fail_above_pct = (gdouble)NAN };
 	const GOptionEntry entries[] = {
 		{ "view", 'v', 0, G_OPTION_ARG_STRING_ARRAY, &options.views,
-		  "only this view (may be given several times)", "VIEW" },
+		  "show only this view (may be given several times)", "VIEW" },
 		{ "base", 'b', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.base,
-		  "a repetition of the base (several times: of them)", "RUN" },
-		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "for programs: JSON", NULL },
+		  "a run of the base; give it again for each repetition", "RUN" },
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "print JSON, for programs",
+		  NULL },
 		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options.rank, "only this rank", "N" },
 		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options.steps,
-		  "only training steps A to B, counted from 0; all: also what is in no step",
+		  "only training steps A to B, counted from 0; all: everything recorded",
 		  "A:B|all" },
 		{ "name", 'n', 0, G_OPTION_ARG_STRING, &options.name,
-		  "only operations, kernels, collectives that match", "REGEX" },
+		  "only operations, kernels and collectives whose name matches", "REGEX" },
 		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options.sort,
 		  "order the rows by this key of the JSON", "KEY" },
 		{ "limit", 'l', 0, G_OPTION_ARG_INT, &options.limit, "at most N rows a view", "N" },
-		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.is_all, "every row", NULL },
+		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.is_all, "show every row", NULL },
 		CLI_WIDTH_OPTIONS('w'),
 		{ "order", 'o', 0, G_OPTION_ARG_NONE, &options.is_order,
-		  "whether the same work was done in the same order; exit with 1 where not", NULL },
+		  "say whether both did the same work in the same order; exit with 1 if not",
+		  NULL },
 		{ "fail-above", 0, 0, G_OPTION_ARG_DOUBLE, &options.fail_above_pct,
-		  "exit with 1 where a step is longer by more", "PCT" },
+		  "exit with 1 if a step takes over PCT percent longer", "PCT" },
 		G_OPTION_ENTRY_NULL,
 	};
 	int status = CLI_BAD;

@@ -26,11 +26,12 @@ static const gchar description[] = "Views:\n"
 	TACHO_VIEWS(VIEW_HELP)
 #undef VIEW_HELP
 		"\n"
-		"Several RUNs are reported as one. Without --view, a summary. The "
-		"first steps\n"
-		"are warm-up and left out, unless --steps asks for them.\n\n"
+		"Several RUNs are reported as one. Without --view it prints a summary. The first "
+		"steps\n"
+		"are warm-up and are left out, unless --steps asks for them.\n"
+		"\n"
 		"Examples:\n"
-		"  tacho report base.tacho                             a screenful\n"
+		"  tacho report base.tacho                             a summary\n"
 		"  tacho report base.tacho --view op --name conv       operations named so\n"
 		"  tacho report base.tacho --view step --all           every step of every rank\n"
 		"  tacho report base.tacho --view step --json | jq .   the same for programs\n"
@@ -221,13 +222,13 @@ static void refuse_part(const struct report *report, const struct asked_part *as
 
 	for (guint i = 0; i < report->n_chosen; i++)
 		g_string_append_printf(message, "%s%s", i ? ", " : "", report->chosen[i]->name);
-	g_string_append(message, ", but for ");
+	g_string_append(message, "; it applies to ");
 	for (guint i = 0; i < G_N_ELEMENTS(views); i++)
 		if (views[i].parts & asked->part) {
 			g_string_append_printf(message, "%s%s", comma, views[i].name);
 			comma = ", ";
 		}
-	cli_fail("report", "--%s is not for %s", asked->option, message->str);
+	cli_fail("report", "--%s does not apply to %s", asked->option, message->str);
 }
 
 /* What no view that is shown goes by is refused. */
@@ -258,8 +259,10 @@ static void note_parts(const struct report *report, const struct view *view, Tac
 		const struct asked_part *asked = &g_array_index(all, struct asked_part, i);
 
 		if (!(view->parts & asked->part))
-			tacho_table_note(table, "--%s is not for the %s view: nothing is left out.",
-					 asked->option, view->name);
+			tacho_table_note(
+				table,
+				"--%s does not apply to the %s view, which shows everything.",
+				asked->option, view->name);
 	}
 }
 
@@ -369,11 +372,10 @@ static void add_findings(struct report *report, const TachoTimeline *timeline)
 	else if (findings)
 		tacho_table_free(findings);
 	else
-		tacho_table_note(
-			g_ptr_array_index(report->tables, report->tables->len - 1),
-			"The run is large: what to change is told by 'tacho report %s --view "
-			"advise' alone.",
-			report->filter.run);
+		tacho_table_note(g_ptr_array_index(report->tables, report->tables->len - 1),
+				 "The run is large, so this report gives no advice. Run 'tacho "
+				 "report %s --view advise' for it.",
+				 report->filter.run);
 }
 
 /* As a shell takes them; the caller's. */
@@ -459,45 +461,51 @@ static gboolean options_parse(struct options *options, int *argc, char ***argv)
 {
 	const GOptionEntry entries[] = {
 		{ "view", 'v', 0, G_OPTION_ARG_STRING_ARRAY, &options->views,
-		  "only this view (may be given several times)", "VIEW" },
-		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options->is_json, "for programs: JSON",
+		  "show only this view (may be given several times)", "VIEW" },
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options->is_json, "print JSON, for programs",
 		  NULL },
 		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options->rank, "only this rank", "N" },
 		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options->steps,
-		  "only training steps A to B, counted from 0; all: also what is in no step",
+		  "only training steps A to B, counted from 0; all: everything recorded",
 		  "A:B|all" },
 		{ "name", 'n', 0, G_OPTION_ARG_STRING, &options->name,
-		  "only operations, kernels, collectives that match", "REGEX" },
+		  "only operations, kernels and collectives whose name matches", "REGEX" },
 		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options->sort,
 		  "order the rows by this key of the JSON", "KEY" },
 		{ "limit", 'l', 0, G_OPTION_ARG_INT, &options->limit, "at most N rows a view",
 		  "N" },
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options->is_all,
-		  "every row; of the step view, every step", NULL },
+		  "show every row; in the step view, every step", NULL },
 		CLI_WIDTH_OPTIONS('w'),
 		{ "shapes", 0, 0, G_OPTION_ARG_NONE, &options->by_shape,
 		  "op view: a row for each shape of the inputs", NULL },
 		{ "device", 'd', 0, G_OPTION_ARG_STRING, &options->device,
-		  "only device streams that match", "REGEX" },
+		  "only device streams whose name matches", "REGEX" },
 		{ "annotation", 0, 0, G_OPTION_ARG_STRING, &options->annotation,
-		  "critical view: of one rank, in an annotation whose name contains TEXT", "TEXT" },
+		  "critical view: one rank's path in an annotation whose name contains TEXT",
+		  "TEXT" },
 		{ "instance", 0, 0, G_OPTION_ARG_INT, &options->instance,
-		  "which of these, from 0 (default: the first)", "N" },
+		  "which of these annotations, counted from 0 (default: the first)", "N" },
 		PROFILE("select", OPTION_SELECT, "profiles: show these figures", "METRIC,..."),
-		PROFILE("order-by", OPTION_ORDER, "profiles: a metric, name or depth", "KEY"),
-		PROFILE("account", OPTION_ACCOUNT, "profiles: count only these types", "REGEX,..."),
+		PROFILE("order-by", OPTION_ORDER, "profiles: order rows by a metric, name or depth",
+			"KEY"),
+		PROFILE("account", OPTION_ACCOUNT, "profiles: count only operations of these types",
+			"REGEX,..."),
 		PROFILE("start", OPTION_START, "profiles: begin at names that match", "REGEX,..."),
-		PROFILE("trim", OPTION_TRIM, "profiles: end at names that match", "REGEX,..."),
-		PROFILE("show", OPTION_SHOW, "profiles: only names that match", "REGEX,..."),
-		PROFILE("hide", OPTION_HIDE, "profiles: no names that match", "REGEX,..."),
-		PROFILE("min", OPTION_MIN, "profiles: hide what is below", "METRIC=N"),
-		PROFILE("max-depth", OPTION_DEPTH, "profiles: hide what is deeper", "N"),
-		PROFILE("displayed-only", OPTION_DISPLAYED, "profiles: totals of what is shown",
-			"yes|no"),
-		PROFILE("mean", OPTION_MEAN, "profiles: what several steps become",
+		PROFILE("trim", OPTION_TRIM, "profiles: show nothing below names that match",
+			"REGEX,..."),
+		PROFILE("show", OPTION_SHOW, "profiles: show only names that match", "REGEX,..."),
+		PROFILE("hide", OPTION_HIDE, "profiles: show no names that match", "REGEX,..."),
+		PROFILE("min", OPTION_MIN, "profiles: hide rows whose total is below N",
+			"METRIC=N"),
+		PROFILE("max-depth", OPTION_DEPTH, "profiles: hide rows deeper than N levels", "N"),
+		PROFILE("displayed-only", OPTION_DISPLAYED,
+			"profiles: compute totals from the rows that are shown", "yes|no"),
+		PROFILE("mean", OPTION_MEAN,
+			"profiles: divide by all steps and ranks, those present, or none",
 			"all|present|none"),
 		PROFILE("checkpoint", OPTION_CHECKPOINT,
-			"profiles: a checkpoint of TensorFlow, for --select tensor_value",
+			"profiles: read this TensorFlow checkpoint, for --select tensor_value",
 			"PREFIX"),
 		{ "output", 0, 0, G_OPTION_ARG_STRING, &options->output,
 		  "profiles: a file in place of the table: timeline (Chrome's) or pprof of the "

@@ -22,8 +22,9 @@ static TachoRunOrder *open_order(const struct diff_order *options, gchar *path)
 		return order;
 	if (order)
 		g_set_error(&error, TACHO_DIFF_ERROR, TACHO_DIFF_ERROR_NO_STEP,
-			    "nothing in it has an order: no operations, no work of a device, no "
-			    "collectives in the steps compared (choose others with --steps)");
+			    "the steps compared hold no operations, no work of a device and no "
+			    "collectives, so there is no order to compare; choose other steps with "
+			    "--steps");
 	tacho_run_order_free(order);
 	g_prefix_error(&error, "%s: ", path);
 	cli_fail_error("diff", error);
@@ -58,8 +59,8 @@ static void print_first(const TachoTable *table, guint row)
 	g_autofree gchar *when =
 		isnan(step) ? g_strdup("") : g_strdup_printf(", in step %.0f", step);
 
-	printf("The first difference is on rank %.0f in %s%s, behind %.0f that are equal: the base "
-	       "runs %s there, and this one %s.\n",
+	printf("The first difference is on rank %.0f in %s%s, after %.0f equal entries: the base "
+	       "runs %s there, and this run runs %s.\n",
 	       tacho_table_cell_number(table, row, "rank"), lane, when,
 	       tacho_table_cell_number(table, row, "equal"), base, other);
 }
@@ -93,9 +94,8 @@ static int compare(const struct diff_order *options, const GPtrArray *orders)
 		g_ptr_array_add(tables, table);
 		if (!tacho_table_n_rows(table)) {
 			cli_fail("diff",
-				 "%s and %s have no work in steps of the same number: choose steps "
-				 "with "
-				 "--steps",
+				 "no step number has work in both %s and %s; choose steps that "
+				 "both have with --steps",
 				 tacho_run_order_label(base),
 				 tacho_run_order_label(orders->pdata[i]));
 			return CLI_BAD;

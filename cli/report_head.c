@@ -14,7 +14,7 @@ gchar *report_head_time(gint64 unix_ns)
 					    : g_date_time_new_from_unix_utc(unix_ns / 1000000000);
 
 	return time ? g_date_time_format(time, "%Y-%m-%d %H:%M:%S UTC")
-		    : g_strdup("at no known time");
+		    : g_strdup("at an unknown time");
 }
 
 gchar *report_head_duration(gint64 duration_ns)
@@ -80,7 +80,7 @@ void report_head_print_trust(const TachoInfo *info, guint max_reasons, const gch
 	fprintf(out, "Trust %s%u of 100%s", with_colour ? trust_colour(info->trust_score) : "",
 		info->trust_score, with_colour ? "\033[0m" : "");
 	if (info->present_score != info->trust_score)
-		fprintf(out, ", %u of what is there alone", info->present_score);
+		fprintf(out, ", %u for what is there alone", info->present_score);
 	fprintf(out, "%s\n", n_problems ? ":" : "");
 	for (guint i = 0; i < MIN(n_problems, max_reasons); i++) {
 		g_autofree gchar *text = problem_text(info->problems, i);

@@ -14,11 +14,12 @@
 #define PROMPT "tacho> "
 
 static const gchar help_text[] =
-	"VIEW [OPTION...]   a view, with options of 'tacho report' or of tfprof (-max_depth 4)\n"
-	"set OPTION...      these options hold for all lines after this one\n"
-	"unset [OPTION...]  they hold no more; without an option: none does\n"
-	"(an empty line)    the options that hold\n"
-	"help, quit\n"
+	"VIEW [OPTION...]   print a view, with options of 'tacho report' or of tfprof (-max_depth "
+	"4)\n"
+	"set OPTION...      set these options for all lines after this one\n"
+	"unset [OPTION...]  remove these options; without an option: all\n"
+	"(an empty line)    print the options that are set\n"
+	"help, quit         print this text; end\n"
 	"Views: ";
 
 /* tfprof's options that are called otherwise here. */
@@ -183,7 +184,7 @@ static gboolean take_options(char **words, GPtrArray *options)
 		gchar *option;
 
 		if (!is_option(words[i])) {
-			cli_fail("report", "'%s' is no option (see 'help')", words[i]);
+			cli_fail("report", "'%s' is not an option (see 'help')", words[i]);
 			return FALSE;
 		}
 		name = our_name(dashless, equals ? (gsize)(equals - dashless) : strlen(dashless));
@@ -196,7 +197,7 @@ static gboolean take_options(char **words, GPtrArray *options)
 		} else if (strcmp(name, "displayed-only") == 0) {
 			option = g_strdup("--displayed-only=yes");
 		} else {
-			cli_fail("report", "'%s' wants a value", words[i]);
+			cli_fail("report", "'%s' needs a value after it", words[i]);
 			return FALSE;
 		}
 		if (option)
