@@ -105,7 +105,7 @@ TachoTimeline *cli_open_runs(const gchar *command, int argc, char **argv)
 	GError *error = NULL;
 
 	if (argc < 2) {
-		cli_fail(command, "which run? (see 'tacho %s --help')", command);
+		cli_fail(command, "name the run to read (see 'tacho %s --help')", command);
 		return NULL;
 	}
 	timeline = tacho_run_open((const gchar *const *)argv + 1, (guint)argc - 1, cli_progress,

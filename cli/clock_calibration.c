@@ -104,8 +104,9 @@ gchar *clock_calibrate(ClockChoice choice, GError **error)
 	if (choice != CLOCK_MONO && tsc_is_invariant())
 		return calibrate_tsc();
 	if (choice == CLOCK_TSC) {
-		g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-				    "this machine has no invariant time stamp counter");
+		g_set_error_literal(
+			error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+			"this machine has no invariant time stamp counter; use --clock monotonic");
 		return NULL;
 	}
 	mono = clock_ns(CLOCK_MONOTONIC) - time_namespace_ahead_ns();

@@ -12,10 +12,12 @@
 
 static const gchar usage[] = "RUN... --to FORMAT";
 static const gchar description[] =
-	"Several RUNs are exported as one. 'tacho export --to list' names the formats.\n\n"
+	"Several RUNs are exported as one. 'tacho export --to list' lists the formats.\n"
+	"\n"
 	"Examples:\n"
 	"  tacho export base.tacho --to perfetto             writes base.pftrace\n"
-	"  tacho export base.tacho --to html                 writes base.html, a page to look at\n"
+	"  tacho export base.tacho --to html                 writes base.html, a page for a "
+	"browser\n"
 	"  tacho export base.tacho --to chrome --steps 3:5   only those training steps\n"
 	"  tacho export base.tacho --to chrome -o - | gzip > base.json.gz\n"
 	"  tacho export base.tacho --to ctf -o base.ctf      a folder for babeltrace2 and Trace "
@@ -56,17 +58,16 @@ static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
 	static const struct {
 		const gchar *target, *how;
 	} ways[] = {
-		{ "perfetto",
-		  "https://ui.perfetto.dev, \"Open trace file\" (it stays on your machine)" },
-		{ "chrome",
-		  "chrome://tracing, \"Load\", or https://ui.perfetto.dev, \"Open trace file\""
-		  " (it stays on your machine)" },
-		{ "html", "a browser" },
+		{ "perfetto", "open https://ui.perfetto.dev and choose \"Open trace file\" (the "
+			      "file stays on your machine)" },
+		{ "chrome", "open chrome://tracing and choose \"Load\", or https://ui.perfetto.dev "
+			    "and \"Open trace file\" (the file stays on your machine)" },
+		{ "html", "open it in a browser" },
 		{ "sqlite", "sqlite3 FILE" },
 		{ "folded", "flamegraph.pl FILE > flames.svg, or https://www.speedscope.app" },
 		{ "dot", "dot -Tsvg FILE > graph.svg" },
 		{ "pprof", "go tool pprof -http : FILE, or https://www.speedscope.app" },
-		{ "ctf", "babeltrace2 FILE, or Trace Compass, \"Open Trace\" (its file metadata)" },
+		{ "ctf", "babeltrace2 FILE, or open its file metadata in Trace Compass" },
 	};
 
 	fprintf(stderr, "Wrote %s.", path);
@@ -92,11 +93,12 @@ static gboolean mark_critical(const struct options *options, TachoTimeline *time
 	if (rank < 0 && timeline->ranks->len == 1)
 		rank = g_array_index(timeline->ranks, TachoRank, 0).rank;
 	if (rank < 0) {
-		cli_fail("export", "--critical is the path of one rank: say which with --rank");
+		cli_fail("export",
+			 "--critical marks the path of one rank; choose the rank with --rank");
 		return FALSE;
 	}
 	if (options->instance < 0) {
-		cli_fail("export", "--instance counts from 0");
+		cli_fail("export", "--instance counts from 0 and cannot be negative");
 		return FALSE;
 	}
 	path = tacho_event_path_find(timeline, rank, options->critical, (guint)options->instance,
@@ -170,8 +172,8 @@ static int export_to_folder(const struct options *asked, const TachoExportTarget
 	GError *error = NULL;
 
 	if (!asked->output || strcmp(asked->output, "-") == 0)
-		return cli_fail("export", "this format is a folder of files: say which with "
-					  "-o FOLDER");
+		return cli_fail("export",
+				"this format is a folder of files; name the folder with -o FOLDER");
 	folder = new_folder_open(asked->output, target->files, asked->is_forced, &error);
 	if (!folder)
 		return cli_fail_error("export", error);
@@ -200,7 +202,7 @@ static int export_runs(const struct options *options, const TachoExportTarget *t
 	scope.progress = cli_progress;
 	scope.progress_data = (gpointer) "exporting";
 	if (argc < 2)
-		return cli_fail("export", "which run? (see 'tacho export --help')");
+		return cli_fail("export", "name the run to export (see 'tacho export --help')");
 	if (!option_number("export", "--rank", options->rank, -1, &scope.rank) ||
 	    !option_steps("export", options->steps, &scope.first_step, &scope.last_step,
 			  &scope.is_whole))
@@ -209,8 +211,8 @@ static int export_runs(const struct options *options, const TachoExportTarget *t
 		return export_to_folder(options, target, &scope, argc, argv);
 	if (g_strcmp0(options->output, "-") == 0) {
 		if (isatty(STDOUT_FILENO) && !target->is_text)
-			return cli_fail("export",
-					"a terminal cannot show this format; use -o FILE");
+			return cli_fail("export", "a terminal cannot show this format; write it to "
+						  "a file with -o FILE");
 		return export_to_stdout(options, target, &scope, argc, argv);
 	}
 	path = options->output ? g_strdup(options->output) : default_output(argv[1], target);
@@ -226,8 +228,8 @@ static int export_with(const struct options *options, int argc, char **argv)
 	GError *error = NULL;
 
 	if (!options->target)
-		return cli_fail("export", "export to what? --to FORMAT; 'tacho export --to list' "
-					  "names the formats");
+		return cli_fail("export", "name the format with --to FORMAT; 'tacho export --to "
+					  "list' lists the formats");
 	if (strcmp(options->target, "list") == 0) {
 		print_targets();
 		return cli_finish("export", CLI_DONE);
@@ -247,20 +249,20 @@ int cmd_export(int argc, char **argv)
 		  "ctf, or list",
 		  "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
-		  "the file to write (default: RUN's name, in the current folder); -: stdout; for "
-		  "ctf the folder, which must be named",
+		  "the file to write (default: RUN's name, in the current folder); -: standard "
+		  "output; ctf needs the name of a folder",
 		  "FILE" },
 		{ "rank", 'r', 0, G_OPTION_ARG_INT, &options.rank, "only this rank", "N" },
 		{ "steps", 's', 0, G_OPTION_ARG_STRING, &options.steps,
-		  "only training steps A to B, counted from 0; all: also what is in no step",
+		  "only training steps A to B, counted from 0; all: everything recorded",
 		  "A:B|all" },
 		{ "critical", 0, 0, G_OPTION_ARG_STRING, &options.critical,
 		  "mark the critical path of a rank in an annotation whose name contains TEXT",
 		  "TEXT" },
 		{ "instance", 0, 0, G_OPTION_ARG_INT, &options.instance,
-		  "which of these annotations, from 0 (default: the first)", "N" },
-		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced, "replace what is there",
-		  NULL },
+		  "which of these annotations, counted from 0 (default: the first)", "N" },
+		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
+		  "replace the file or folder if it exists", NULL },
 		G_OPTION_ENTRY_NULL,
 	};
 	int status = CLI_BAD;

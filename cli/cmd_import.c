@@ -4,9 +4,10 @@
 #include "cli.h"
 
 static const gchar usage[] = "--list";
-static const gchar description[] = "There is nothing to be converted: every command takes such a "
-				   "trace, or a folder with one a\n"
-				   "rank, where it takes a RUN.\n\n"
+static const gchar description[] = "Traces need no conversion: wherever a command takes a RUN, it "
+				   "also takes such a trace, or a\n"
+				   "folder with one trace for each rank.\n"
+				   "\n"
 				   "Examples:\n"
 				   "  tacho import --list\n"
 				   "  tacho report rank0.pt.trace.json.gz\n";
@@ -28,7 +29,7 @@ int cmd_import(int argc, char **argv)
 	const GOptionEntry entries[] = {
 		{ "list", 'l', 0, G_OPTION_ARG_NONE, &is_list, "list the formats that can be read",
 		  NULL },
-		{ "json", 'j', 0, G_OPTION_ARG_NONE, &is_json, "for programs: JSON", NULL },
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &is_json, "print JSON, for programs", NULL },
 		CLI_WIDTH_OPTIONS('w'),
 		G_OPTION_ENTRY_NULL,
 	};
@@ -36,9 +37,10 @@ int cmd_import(int argc, char **argv)
 	if (!cli_parse("import", usage, description, entries, &argc, &argv))
 		return CLI_BAD;
 	if (argc > 1)
-		return cli_fail("import", "'%s' need not be imported: say 'tacho report %s'",
+		return cli_fail("import", "'%s' need not be imported; run 'tacho report %s'",
 				argv[1], argv[1]);
 	if (!is_list)
-		return cli_fail("import", "what? (see 'tacho import --help')");
+		return cli_fail("import",
+				"use --list to list the formats (see 'tacho import --help')");
 	return list_formats(is_json);
 }

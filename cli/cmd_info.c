@@ -16,7 +16,8 @@
 
 static const gchar usage[] = "[RUN...]";
 static const gchar description[] =
-	"Without RUN: the jobs that you are recording now.\n\n"
+	"Without RUN it lists the jobs that you are recording now.\n"
+	"\n"
 	"Examples:\n"
 	"  tacho info base.tacho\n"
 	"  tacho info base.tacho --min-trust 90 && tacho report base.tacho\n";
@@ -71,8 +72,9 @@ static int list_jobs(const struct options *options)
 		add_job(table, registry, name);
 	tacho_table_sort(table, "start_unix_ns", FALSE);
 	if (tacho_table_n_rows(table) == 0)
-		tacho_table_note(table, "You are recording no job now. (tacho info RUN tells of a "
-					"run.)");
+		tacho_table_note(
+			table,
+			"You are recording no job now. 'tacho info RUN' describes a recorded run.");
 	if (options->is_json)
 		tacho_table_print_json(table, stdout);
 	else
@@ -198,9 +200,10 @@ int cmd_info(int argc, char **argv)
 {
 	struct options options = { 0 };
 	const GOptionEntry entries[] = {
-		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "for programs: JSON", NULL },
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json, "print JSON, for programs",
+		  NULL },
 		{ "min-trust", 0, 0, G_OPTION_ARG_INT, &options.min_trust,
-		  "exit with 1 where the trust score is below N", "N" },
+		  "exit with 1 if the trust score is below N", "N" },
 		CLI_WIDTH_OPTIONS('w'),
 		G_OPTION_ENTRY_NULL,
 	};

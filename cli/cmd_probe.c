@@ -9,15 +9,18 @@
 
 static const gchar usage[] = "list | build torch";
 static const gchar description[] =
-	"list          say which probes there are, and whether each can work here\n"
-	"build torch   compile the PyTorch probe for the Python given, or the first one on the\n"
-	"              PATH that has PyTorch; 'tacho record' does so by itself when needed\n";
+	"list          list the probes and say whether each can work here\n"
+	"build torch   compile the PyTorch probe for the given Python, or for the first one on "
+	"the\n"
+	"              PATH that has PyTorch; 'tacho record' does this by itself when needed\n";
 
 /* LIBRARY_PROBE(name, file in lib/tacho, what it records) */
 #define LIBRARY_PROBES(LIBRARY_PROBE)                                                              \
 	LIBRARY_PROBE("alloc", "libtacho_alloc.so", "memory of CPU tensors")                       \
-	LIBRARY_PROBE("blas", "libtacho_blas.so", "BLAS kernels; not those linked statically")     \
-	LIBRARY_PROBE("dnn", "libtacho_dnn.so", "oneDNN kernels; not those linked statically")     \
+	LIBRARY_PROBE("blas", "libtacho_blas.so",                                                  \
+		      "BLAS kernels, unless BLAS is linked statically")                            \
+	LIBRARY_PROBE("dnn", "libtacho_dnn.so",                                                    \
+		      "oneDNN kernels, unless oneDNN is linked statically")                        \
 	LIBRARY_PROBE("socket", "libtacho_socket.so", "messages on TCP connections")
 
 static const TachoColumn columns[] = {
@@ -119,9 +122,9 @@ int cmd_probe(int argc, char **argv)
 	gboolean is_json = FALSE;
 	const GOptionEntry entries[] = {
 		{ "python", 0, 0, G_OPTION_ARG_STRING, &python,
-		  "the Python whose PyTorch is meant (default: the first on the PATH that has it)",
+		  "the Python that has PyTorch (default: the first on the PATH that has it)",
 		  "PROGRAM" },
-		{ "json", 0, 0, G_OPTION_ARG_NONE, &is_json, "list as JSON", NULL },
+		{ "json", 0, 0, G_OPTION_ARG_NONE, &is_json, "print the list as JSON", NULL },
 		CLI_WIDTH_OPTIONS('w'),
 		G_OPTION_ENTRY_NULL,
 	};
@@ -133,12 +136,13 @@ int cmd_probe(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "build") == 0 && strcmp(argv[2], "torch") == 0)
 		return build_torch(python);
 	if (argc < 2)
-		return cli_fail("probe", "list, or build torch? (see 'tacho probe --help')");
+		return cli_fail("probe", "say 'tacho probe list' or 'tacho probe build torch' (see "
+					 "'tacho probe --help')");
 	if (strcmp(argv[1], "list") != 0 && strcmp(argv[1], "build") != 0) {
 		static const gchar *const words[] = { "list", "build", NULL };
 		g_autofree gchar *there = tacho_did_you_mean(argv[1], words);
 
 		return cli_fail("probe", "there is no 'tacho probe %s'%s", argv[1], there);
 	}
-	return cli_fail("probe", "it is 'tacho probe list' or 'tacho probe build torch'");
+	return cli_fail("probe", "say 'tacho probe list' or 'tacho probe build torch'");
 }

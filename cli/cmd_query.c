@@ -10,12 +10,15 @@
 
 static const gchar usage[] = "RUN... [SQL]";
 static const gchar description[] =
-	"Several RUNs are asked as one. Without SQL it is read from standard input; on a terminal\n"
-	"at a prompt. '.tables' lists the tables, '.schema TABLE' their columns. Times are ns.\n\n"
+	"Several RUNs are queried as one. Without SQL, statements are read from standard input, or "
+	"at\n"
+	"a prompt on a terminal. '.tables' lists the tables, '.schema TABLE' the columns of one.\n"
+	"Times are in nanoseconds.\n"
+	"\n"
 	"Examples:\n"
 	"  tacho query base.tacho \"SELECT name, count(*), sum(dur) FROM slice GROUP BY name\"\n"
 	"  tacho query base.tacho \"SELECT * FROM step\" --format csv > steps.csv\n"
-	"  tacho query base.tacho                            asks at a prompt\n";
+	"  tacho query base.tacho                            opens a prompt\n";
 
 struct options {
 	gchar *format, *file;
@@ -112,7 +115,7 @@ int cmd_query(int argc, char **argv)
 		{ "format", 0, 0, G_OPTION_ARG_STRING, &options.format,
 		  "table, csv, tsv, json or jsonl", "FORMAT" },
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json,
-		  "for programs: an array of row objects a statement", NULL },
+		  "print JSON: for each statement an array of row objects", NULL },
 		{ "file", 'f', 0, G_OPTION_ARG_FILENAME, &options.file,
 		  "read the SQL from a file; -: standard input", "FILE" },
 		{ "limit", 'l', 0, G_OPTION_ARG_INT64, &options.limit,

@@ -23,9 +23,10 @@
 
 static const gchar usage[] = "-- COMMAND [ARGUMENT...]";
 static const gchar description[] =
-	"The job's output and exit code are its own. Children of the job are recorded too. "
-	"Whatever\n"
-	"cannot be recorded is said once, on stderr, and the job runs all the same.\n\n"
+	"The job keeps its output and its exit status. Children of the job are recorded, too. If\n"
+	"something cannot be recorded, one message on stderr says so, and the job runs all the "
+	"same.\n"
+	"\n"
 	"Examples:\n"
 	"  tacho record -o base.tacho -- python3 train.py\n"
 	"  tacho record -n 2 -- python3 examples/ddp_train.py     two ranks on this host\n"
@@ -144,7 +145,7 @@ static gboolean steps_are_valid(const gchar *steps)
 		return FALSE;
 	if (first >= 0 && last >= 0 && (!steps || strchr(steps, ':')))
 		return TRUE;
-	cli_fail("record", "--steps must name both ends, A:B: '%s'", steps);
+	cli_fail("record", "--steps must name both ends, as in 2:5, not '%s'", steps);
 	return FALSE;
 }
 
@@ -238,12 +239,13 @@ static gchar *preload_list(const struct recording *recording)
 	if (strpbrk(folder, " :")) {
 		cli_fail("record",
 			 "the loader cannot preload from a folder with a blank or a colon in its "
-			 "name: %s",
+			 "name: %s; install tacho in another folder",
 			 folder);
 		return NULL;
 	}
 	if (!g_file_test(agent, G_FILE_TEST_EXISTS)) {
-		cli_fail("record", "%s is missing: tacho is not installed as a whole", agent);
+		cli_fail("record", "%s is missing, so tacho cannot record; install tacho again",
+			 agent);
 		return NULL;
 	}
 	if (!is_as_safe_as_tacho(agent))
@@ -333,14 +335,11 @@ static void say_what_was_recorded(const struct recording *recording)
 	if (recording->options->is_quiet)
 		return;
 	if (run_losses_count(recording->folder->path))
-		fprintf(stderr,
-			"tacho: not everything could be recorded: tacho info %s says what was "
-			"lost\n",
+		fprintf(stderr, "tacho: some records were lost; 'tacho info %s' says which\n",
 			recording->options->output);
 	if (n_traces == 0 && !run_losses_count(recording->folder->path))
-		fprintf(stderr, "tacho: nothing was recorded: no process of the job used a library "
-				"that tacho "
-				"watches (PyTorch, BLAS, oneDNN), or TCP\n");
+		fprintf(stderr, "tacho: nothing was recorded: no process of the job used PyTorch, "
+				"BLAS, oneDNN or TCP, which tacho watches\n");
 	else if (n_traces)
 		fprintf(stderr,
 			"tacho: recorded %u process%s, %s, in %s\ntacho: next: tacho report %s\n",
@@ -426,7 +425,8 @@ static int record(struct recording *recording, ClockChoice clock_choice)
 
 	if (reason)
 		fprintf(stderr,
-			"tacho: %s %s: the loader takes no probes into it, it runs unrecorded\n",
+			"tacho: %s %s, so the loader cannot preload probes into it; it runs "
+			"unrecorded\n",
 			recording->command[0], reason);
 	if (recording->has_probe[PROBE_torch])
 		recording->has_probe[PROBE_torch] = torch_probe_ensure(
@@ -439,7 +439,7 @@ static int record(struct recording *recording, ClockChoice clock_choice)
 	if (!recording->folder && is_wrong_usage(error))
 		return cli_fail_error("record", error);
 	if (!recording->folder) {
-		fprintf(stderr, "tacho: nothing is recorded: %s; the job runs all the same\n",
+		fprintf(stderr, "tacho: nothing is recorded: %s; the job runs without tacho\n",
 			error->message);
 		g_error_free(error);
 		return run_unrecorded(recording);
@@ -473,20 +473,22 @@ int cmd_record(int argc, char **argv)
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "folder to record into (default: NAME-DATE-TIME.tacho)", "DIR" },
 		{ "ranks", 'n', 0, G_OPTION_ARG_INT, &options.n_ranks,
-		  "start N ranks on this host: sets RANK, WORLD_SIZE, MASTER_ADDR ...", "N" },
+		  "start N ranks on this host, with RANK, WORLD_SIZE, MASTER_ADDR ... set", "N" },
 		{ "steps", 0, 0, G_OPTION_ARG_STRING, &options.steps,
 		  "record only training steps A to B, counted from 0", "A:B" },
 		{ "control", 0, 0, G_OPTION_ARG_INT, &options.n_control,
-		  "leave N steps after every 2N unrecorded, to measure what recording takes", "N" },
+		  "after every 2N steps leave N unrecorded, to measure the cost of recording",
+		  "N" },
 		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
-		  "torch, alloc, blas, dnn, socket, python, or all (default)", "LIST" },
+		  "use only these: torch, alloc, blas, dnn, socket, python, or all (default)",
+		  "LIST" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
 		  "auto (default), tsc or monotonic", "CLOCK" },
 		{ "no-build", 0, 0, G_OPTION_ARG_NONE, &options.is_no_build,
 		  "do not build a missing PyTorch probe", NULL },
 		{ "force", 0, 0, G_OPTION_ARG_NONE, &options.is_forced,
-		  "record over an earlier run in the same folder", NULL },
-		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet, "say nothing but errors",
+		  "replace an earlier run in the same folder", NULL },
+		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet, "print only errors",
 		  NULL },
 		G_OPTION_ENTRY_NULL,
 	};
@@ -504,9 +506,9 @@ int cmd_record(int argc, char **argv)
 		n_own++;
 	recording.command = argv + n_own;
 	if (n_own >= argc)
-		return cli_fail("record", "what shall be recorded? (see 'tacho record --help')");
+		return cli_fail("record", "name the command to record (see 'tacho record --help')");
 	if (options.n_ranks != OPTION_UNSET && (options.n_ranks < 1 || options.n_ranks > MAX_RANKS))
-		return cli_fail("record", "--ranks must be from 1 to %d: %d", MAX_RANKS,
+		return cli_fail("record", "--ranks must be from 1 to %d, not %d", MAX_RANKS,
 				options.n_ranks);
 	if (options.n_ranks == OPTION_UNSET)
 		options.n_ranks = 0; /* once, without a rank */

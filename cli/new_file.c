@@ -83,12 +83,13 @@ NewFile *new_file_open(const gchar *path, gboolean may_replace, GError **error)
 	file->path = g_strdup(path);
 	file->may_replace = may_replace;
 	if (is_there && S_ISDIR(status.st_mode)) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_ISDIR, "'%s' is a folder", path);
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_ISDIR,
+			    "'%s' is a folder; name a file", path);
 		return NULL;
 	}
 	if (is_there && S_ISREG(status.st_mode) && !may_replace) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
-			    "'%s' is there already; --force replaces it", path);
+			    "'%s' exists; --force replaces it", path);
 		return NULL;
 	}
 	if (is_there && !S_ISREG(status.st_mode))

@@ -60,19 +60,20 @@ static gboolean may_use(const gchar *path, const gchar *files, gboolean may_repl
 		return TRUE; /* what else may be wrong, making it will tell */
 	if (!S_ISDIR(status.st_mode)) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOTDIR,
-			    "'%s' is there already, and no folder", path);
+			    "'%s' exists and is not a folder; name another one", path);
 		return FALSE;
 	}
 	if (!has_only(path, files, &is_empty)) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
-			    "'%s' is there already, and holds other things than such an export",
+			    "'%s' exists and holds files that do not belong to such an export; "
+			    "name another folder",
 			    path);
 		return FALSE;
 	}
 	if (is_empty || may_replace)
 		return TRUE;
-	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
-		    "'%s' is there already; --force replaces it", path);
+	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST, "'%s' exists; --force replaces it",
+		    path);
 	return FALSE;
 }
 

@@ -49,7 +49,7 @@ gboolean option_steps(const gchar *command, const gchar *text, gint64 *ret_first
 	}
 	if (!text || parse_range(text, ret_first, ret_last))
 		return TRUE;
-	cli_fail(command, "--steps must be A:B, with A not after B%s: '%s'",
+	cli_fail(command, "--steps must be A:B, with A not after B%s, not '%s'",
 		 ret_is_whole ? ", or 'all'" : "", text);
 	return FALSE;
 }
@@ -60,7 +60,7 @@ gboolean option_number(const gchar *command, const gchar *option, gint number, g
 	*ret_number = number == OPTION_UNSET ? unset : number;
 	if (number >= 0 || number == OPTION_UNSET)
 		return TRUE;
-	cli_fail(command, "%s must be 0 or more: %d", option, number);
+	cli_fail(command, "%s must be 0 or more, not %d", option, number);
 	return FALSE;
 }
 
@@ -97,7 +97,8 @@ gboolean option_rank_in(const gchar *command, const gchar *run, const TachoTimel
 	if (timeline->ranks->len)
 		cli_fail(command, "%s has no rank %d; it has %s", run, rank, ranks);
 	else
-		cli_fail(command, "%s has no rank %d; it has none at all", run, rank);
+		cli_fail(command, "%s has no rank %d, because it has no ranks; leave out --rank",
+			 run, rank);
 	return FALSE;
 }
 
@@ -117,10 +118,11 @@ gboolean option_steps_in(const gchar *command, const gchar *run, const TachoTime
 		most = MAX(most, step->number);
 	}
 	if (most < 0)
-		cli_fail(command, "--steps chooses none: no steps were found in %s", run);
+		cli_fail(command,
+			 "--steps selects no step: %s has no training steps; use --steps all", run);
 	else
 		cli_fail(command,
-			 "--steps chooses none: %s has steps %" G_GINT64_FORMAT
+			 "--steps selects no step: %s has steps %" G_GINT64_FORMAT
 			 " to %" G_GINT64_FORMAT,
 			 run, least, most);
 	return FALSE;

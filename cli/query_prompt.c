@@ -123,7 +123,8 @@ void query_prompt_run(struct query_session *session)
 
 	prompt.editor = line_editor_new("query_history", &words);
 	watch_interrupts(&before);
-	printf("Tables: .tables, their columns: .schema, help: .help, end: Ctrl-D.\n");
+	printf(".tables lists the tables, .schema their columns, .help the commands. Ctrl-D "
+	       "ends.\n");
 	fflush(stdout);
 	converse(&prompt);
 	sigaction(SIGINT, &before, NULL);

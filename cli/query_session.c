@@ -8,12 +8,12 @@ const gchar *const query_session_commands[] = { ".format", ".help",   ".quit",
 						".schema", ".tables", NULL };
 
 static const gchar help[] =
-	"SQL ends with a semicolon and may go over several lines. Times are nanoseconds.\n"
-	"  .tables            what tables there are\n"
-	"  .schema [TABLE]    their columns, with what they mean\n"
-	"  .format FORMAT     table, csv, tsv, json, jsonl\n"
-	"  .help              this text\n"
-	"  .quit              end; Ctrl-D, too. Ctrl-C ends what runs\n"
+	"A statement ends with a semicolon and may have several lines. Times are in nanoseconds.\n"
+	"  .tables            list the tables\n"
+	"  .schema [TABLE]    list their columns, with the meaning of each\n"
+	"  .format FORMAT     print results as table, csv, tsv, json or jsonl\n"
+	"  .help              print this text\n"
+	"  .quit              end; so does Ctrl-D. Ctrl-C ends a running statement\n"
 	"For example:\n"
 	"  SELECT name, count(*), sum(dur) FROM slice GROUP BY name ORDER BY 3 DESC LIMIT 10;\n";
 
@@ -71,7 +71,7 @@ gboolean query_session_command(struct query_session *session, const gchar *line,
 		session->has_quit = TRUE;
 	else {
 		g_set_error(error, TACHO_QUERY_ERROR, TACHO_QUERY_ERROR_SQL,
-			    "'%s' is no command; .help lists them", name);
+			    "'%s' is not a command; .help lists the commands", name);
 		return FALSE;
 	}
 	return TRUE;

@@ -21,7 +21,9 @@ static gboolean check_parts(const gchar *command, const gchar *argument, gchar *
 	for (guint i = 0; parts[i]; i++)
 		is_empty |= !*parts[i];
 	if (is_empty)
-		cli_fail(command, "'%s': which run? (see 'tacho %s --help')", argument, command);
+		cli_fail(command,
+			 "'%s' has an empty name where a run must be named (see 'tacho %s --help')",
+			 argument, command);
 	return !is_empty;
 }
 
@@ -44,8 +46,11 @@ static gboolean add_argument(RecordingList *list, const gchar *command, const gc
 	if (!check_parts(command, argument, parts))
 		return FALSE;
 	if (!is_first && n_parts != list->paths->len) {
-		cli_fail(command, "'%s' names %u %s, the runs before it %u", argument, n_parts,
-			 n_parts == 1 ? "recording" : "recordings", list->paths->len);
+		cli_fail(command,
+			 "'%s' names %u %s, but each argument before it names %u; name equally "
+			 "many in all",
+			 argument, n_parts, n_parts == 1 ? "recording" : "recordings",
+			 list->paths->len);
 		return FALSE;
 	}
 	for (guint i = 0; i < n_parts; i++)
@@ -76,7 +81,7 @@ static gboolean check_names(const RecordingList *list, const gchar *command)
 
 		if (g_hash_table_add(seen, g_canonicalize_filename(first, NULL)))
 			continue;
-		cli_fail(command, "'%s' is given twice", first);
+		cli_fail(command, "'%s' is given twice; name each recording once", first);
 		return FALSE;
 	}
 	return TRUE;
@@ -102,7 +107,7 @@ gboolean recording_list_init(RecordingList *list, const gchar *command, int argc
 	list->names = g_ptr_array_new_with_free_func(g_free);
 	list->timelines = g_ptr_array_new_with_free_func((GDestroyNotify)tacho_timeline_free);
 	if (argc < 2) {
-		cli_fail(command, "which run? (see 'tacho %s --help')", command);
+		cli_fail(command, "name the run to read (see 'tacho %s --help')", command);
 		return FALSE;
 	}
 	for (int i = 1; i < argc; i++)

@@ -133,12 +133,14 @@ static gboolean make_room(const gchar *path, gboolean is_forced, GError **error)
 		return TRUE;
 	if (!g_file_test(run_file, G_FILE_TEST_EXISTS)) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
-			    "%s exists and is not a run of tacho's", path);
+			    "%s exists and is not a run that tacho recorded; name another folder "
+			    "with -o",
+			    path);
 		return FALSE;
 	}
 	if (!is_forced) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST,
-			    "%s holds an earlier run; --force records over it", path);
+			    "%s holds an earlier run; --force replaces it", path);
 		return FALSE;
 	}
 	return remove_run(path, error);

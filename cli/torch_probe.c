@@ -231,7 +231,7 @@ static gboolean build_in(const gchar *work, const gchar *folder, const TorchInst
 
 		g_unlink(stale);
 		g_set_error(error, TORCH_PROBE_ERROR, TORCH_PROBE_ERROR_COMPILE,
-			    "the compiler failed, see %s/" LOG, folder);
+			    "the compiler failed; see %s/" LOG, folder);
 	}
 	return is_compiled;
 }
@@ -239,9 +239,9 @@ static gboolean build_in(const gchar *work, const gchar *folder, const TorchInst
 static gboolean set_no_headers(const TorchInstall *install, GError **error)
 {
 	g_set_error(error, TORCH_PROBE_ERROR, TORCH_PROBE_ERROR_NO_HEADERS,
-		    "PyTorch's C++ headers are missing beside %s%s", install->library,
+		    "PyTorch's C++ headers are not beside %s%s", install->library,
 		    g_str_has_prefix(install->library, "/usr/lib/python3/")
-			    ? " (Debian: install libtorch-dev)"
+			    ? "; install them (Debian: apt install libtorch-dev)"
 			    : "");
 	return FALSE;
 }
@@ -258,7 +258,7 @@ gboolean torch_probe_build(const TorchInstall *install, GError **error)
 		return set_no_headers(install, error);
 	if (!compiler) {
 		g_set_error(error, TORCH_PROBE_ERROR, TORCH_PROBE_ERROR_NO_COMPILER,
-			    "there is no C++ compiler (Debian: install g++)");
+			    "there is no C++ compiler; install one (Debian: apt install g++)");
 		return FALSE;
 	}
 	if (!folder || g_mkdir_with_parents(folder, 0700) < 0 || !g_mkdtemp(work)) {
@@ -298,7 +298,7 @@ TorchProbeState torch_probe_state(const TorchInstall *install, GError **error)
 		return is_ours(folder, error) ? TORCH_PROBE_READY : TORCH_PROBE_FAILED;
 	if (folder && has_file(folder, LOG)) {
 		g_set_error(error, TORCH_PROBE_ERROR, TORCH_PROBE_ERROR_COMPILE,
-			    "building it failed before, see %s/" LOG
+			    "building it failed before; see %s/" LOG
 			    "; 'tacho probe build torch' tries again",
 			    folder);
 		return TORCH_PROBE_FAILED;
@@ -310,7 +310,7 @@ TorchProbeState torch_probe_state(const TorchInstall *install, GError **error)
 	compiler = find_compiler();
 	if (!compiler) {
 		g_set_error(error, TORCH_PROBE_ERROR, TORCH_PROBE_ERROR_NO_COMPILER,
-			    "there is no C++ compiler (Debian: install g++)");
+			    "there is no C++ compiler; install one (Debian: apt install g++)");
 		return TORCH_PROBE_FAILED;
 	}
 	return TORCH_PROBE_TO_BUILD;
@@ -329,16 +329,16 @@ gboolean torch_probe_ensure(gchar **command, gboolean is_no_build, gboolean is_q
 		return TRUE;
 	if (state == TORCH_PROBE_TO_BUILD && is_no_build) {
 		fprintf(stderr,
-			"tacho: operations will not be recorded: the probe for PyTorch %s is "
-			"not built ('tacho probe build torch' does)\n",
+			"tacho: operations will not be recorded: the probe for PyTorch %s is not "
+			"built; run 'tacho probe build torch'\n",
 			install->version);
 		return FALSE;
 	}
 	if (state == TORCH_PROBE_TO_BUILD) {
 		if (!is_quiet)
 			fprintf(stderr,
-				"tacho: building the probe for PyTorch %s: once, half a "
-				"minute\n",
+				"tacho: building the probe for PyTorch %s; this is done once and "
+				"takes half a minute\n",
 				install->version);
 		if (torch_probe_build(install, &error))
 			return TRUE;
