@@ -234,11 +234,11 @@ static gboolean check_content(const TachoTimeline *timeline, const struct trace_
 	trace_search_count_foreign(search, &path);
 	if (timeline->problems->len)
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
-			    "no event can be read: %s",
+			    "tacho cannot read a single event: %s",
 			    g_array_index(timeline->problems, TachoProblem, 0).where);
 	else
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
-			    "%s: there are no events in it", path);
+			    "%s: the trace has no events", path);
 	return FALSE;
 }
 
@@ -319,7 +319,8 @@ static TachoTimeline *read_found(const struct trace_search *search, TachoImportP
 	if (!trace_search_count_foreign(search, &foreign))
 		return read_own(search, error);
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MIXED,
-		    "tacho's own runs and traces of other tools cannot be one run: %s and %s",
+		    "tacho's own runs and traces of other tools cannot be read as one run: %s and "
+		    "%s; name them in separate commands",
 		    (const gchar *)runs->pdata[0], foreign);
 	return NULL;
 }

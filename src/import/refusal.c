@@ -6,13 +6,15 @@
 #include <string.h>
 
 #define NSYS_EXPORT                                                                                \
-	"which only its own tools read: run 'nsys export --type sqlite --output %S %F' "           \
+	"which only its own tools read; run 'nsys export --type sqlite --output %S %F' "           \
 	"and give tacho %S"
-#define SUMMARY(whose) "is a summary of " whose ": it has totals, and no times of single events: "
+#define SUMMARY(whose)                                                                             \
+	"is a summary of " whose ", with totals but without the times of single events; "
 #define RECORD_NSYS                                                                                \
-	"record the job with 'nsys profile', export that with 'nsys export --type sqlite', and "   \
+	"record the job with 'nsys profile', export the report with 'nsys export --type sqlite', " \
+	"and "                                                                                     \
 	"give tacho the .sqlite file"
-#define UNPACK(what, how) "is compressed with " what ", which tacho does not read: run '" how " %F'"
+#define UNPACK(what, how) "is compressed with " what ", which tacho does not read; run '" how " %F'"
 
 static const struct known_file {
 	const gchar *magic; /* it begins so; NULL: it may begin with anything */
@@ -31,26 +33,28 @@ static const struct known_file {
 	  .advice = "is a report of an older Nsight Systems, " NSYS_EXPORT },
 	{ .ending = ".qdstrm",
 	  .is_recording = TRUE,
-	  .advice = "is what Nsight Systems recorded and did not import: run "
+	  .advice = "is a recording that Nsight Systems did not import; run "
 		    "'QdstrmImporter -i %F', then 'nsys export --type sqlite' on the report that "
 		    "it makes, and give tacho the .sqlite file" },
 	{ .ending = ".ncu-rep",
 	  .is_recording = TRUE,
-	  .advice = "is a report of Nsight Compute, which looks into single kernels and has no "
-		    "timeline: " RECORD_NSYS },
+	  .advice = "is a report of Nsight Compute, which profiles single kernels and has no "
+		    "timeline; " RECORD_NSYS },
 	{ .ending = ".otf2",
 	  .is_recording = TRUE,
-	  .advice = "is an OTF2 trace, which tacho reads as CTF: convert it with "
+	  .advice = "is an OTF2 trace, which tacho reads only as CTF; convert it with "
 		    "'otf2_converter --output=%C %F' "
 		    "(https://github.com/dorsal-lab/OTF2-to-CTF-converter) and give tacho the "
-		    "folder %C; from rocprofv3, ask for '--output-format rocpd' instead" },
+		    "folder %C; with rocprofv3, use '--output-format rocpd' instead" },
 	{ .name = "metadata",
 	  .is_recording = TRUE,
-	  .advice = "describes a CTF trace, which is the folder that it is in: give tacho %D" },
-	{ .name = "run.ini", .advice = "is a part of a run, which is its folder: give tacho %D" },
+	  .advice = "describes a CTF trace; the trace is the folder around it, so give tacho %D" },
+	{ .name = "run.ini",
+	  .advice = "is a part of a run; the run is the folder around it, so give tacho %D" },
 	{ MAGIC("\xc1\x1f\xfc\xc1"), .is_recording = TRUE,
-	  .advice = "is a stream of a CTF trace, which is the folder that has its metadata: give "
-		    "tacho %D" },
+	  .advice =
+		  "is a stream of a CTF trace; the trace is the folder with its metadata, so give "
+		  "tacho %D" },
 	{ .words = { "== NVPROF is profiling", NULL }, .advice = SUMMARY("nvprof") RECORD_NSYS },
 	{ .words = { "== Profiling result:", "GPU activities:" },
 	  .advice = SUMMARY("nvprof") RECORD_NSYS },
@@ -69,10 +73,10 @@ static const struct known_file {
 	  .advice = SUMMARY("rocprof (--stats)") "give tacho the results .csv, .json or .db of the "
 						 "same recording" },
 	{ MAGIC("PERFILE2"), .is_recording = TRUE,
-	  .advice = "is a recording of perf, which has samples and no work with a begin and an "
-		    "end: record the job with 'tacho record'" },
+	  .advice = "is a recording of perf, which has samples but no begin and end of work; "
+		    "record the job with 'tacho record'" },
 	{ MAGIC("SQLite format 3"),
-	  .advice = "is a database without the tables of Nsight Systems or of ROCm's profilers: "
+	  .advice = "is a database without the tables of Nsight Systems or of ROCm's profilers; "
 		    "give tacho what 'nsys export --type sqlite' or rocprofv3 wrote" },
 	{ MAGIC("\xfd"
 		"7zXZ"),
@@ -83,13 +87,15 @@ static const struct known_file {
 	{ MAGIC("Rar!"), .advice = UNPACK("RAR", "unrar x") },
 	{ MAGIC("\x7f"
 		"ELF"),
-	  .advice = "is a program: to record it, run 'tacho record -- %F'" },
+	  .advice = "is a program; to record it, run 'tacho record -- %F'" },
 	{ .ending = ".py",
-	  .advice = "is a program: to record it, run 'tacho record -- python3 %F'" },
-	{ MAGIC("\x80\x02"), .advice = "is a pickle, but not of PyTorch's memory: give tacho what "
-				       "torch.cuda.memory._dump_snapshot() writes" },
-	{ MAGIC("\x80\x04"), .advice = "is a pickle, but not of PyTorch's memory: give tacho what "
-				       "torch.cuda.memory._dump_snapshot() writes" },
+	  .advice = "is a program; to record it, run 'tacho record -- python3 %F'" },
+	{ MAGIC("\x80\x02"),
+	  .advice = "is a pickle, but not a memory snapshot of PyTorch; give tacho what "
+		    "torch.cuda.memory._dump_snapshot() writes" },
+	{ MAGIC("\x80\x04"),
+	  .advice = "is a pickle, but not a memory snapshot of PyTorch; give tacho what "
+		    "torch.cuda.memory._dump_snapshot() writes" },
 #undef MAGIC
 };
 

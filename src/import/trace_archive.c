@@ -125,7 +125,7 @@ static gboolean fail_broken(struct unpacking *unpacking)
 static gboolean fail_write(struct unpacking *unpacking, int cause)
 {
 	g_set_error(unpacking->error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_IO,
-		    "%s: cannot unpack it into %s: %s (TMPDIR names another place)",
+		    "%s: cannot unpack it into %s: %s (set TMPDIR to use another folder)",
 		    unpacking->to->path, g_get_tmp_dir(), g_strerror(cause));
 	return FALSE;
 }
@@ -156,8 +156,8 @@ static gboolean count_bytes(struct unpacking *unpacking, gsize n)
 	unpacking->n_bytes += n;
 	if (unpacking->n_bytes <= unpacking->n_most)
 		return TRUE;
-	return fail(unpacking, "what is in the archive is larger than traces are packed to: unpack "
-			       "it yourself and name the folder, if it is to be trusted");
+	return fail(unpacking, "the archive unpacks to far more than traces do; if you trust it, "
+			       "unpack it yourself and name the folder");
 }
 
 static gboolean copy_bytes(struct unpacking *unpacking, int to)
@@ -208,10 +208,11 @@ static gboolean unpack_member(struct unpacking *unpacking, struct archive_entry 
 	g_autofree gchar *place = place_of(unpacking, entry);
 
 	if (++unpacking->n_members > ARCHIVE_MAX_MEMBERS)
-		return fail(unpacking, "the archive has more files than a trace: unpack it "
-				       "yourself, and name the folder that the trace is in");
+		return fail(unpacking, "the archive has too many files for a trace; unpack it "
+				       "yourself and name the folder with the trace");
 	if (archive_entry_is_encrypted(entry))
-		return fail(unpacking, "the archive is encrypted: unpack it yourself");
+		return fail(unpacking,
+			    "the archive is encrypted; unpack it yourself and name the folder");
 	if (!place)
 		return TRUE;
 	if (archive_entry_filetype(entry) == AE_IFREG)
@@ -258,8 +259,8 @@ static gboolean unpack(const struct trace_archive *archive, GError **error)
 static gboolean unpack(const struct trace_archive *archive, GError **error)
 {
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
-		    "%s: an archive, which this tacho was built without libarchive to read: unpack "
-		    "it, and name the folder",
+		    "%s: this is an archive, and this tacho was built without libarchive; unpack "
+		    "it and name the folder",
 		    archive->path);
 	return FALSE;
 }
@@ -276,7 +277,7 @@ struct trace_archive *trace_archive_open(const gchar *path, GError **error)
 	archive->scratch = scratch_folder_new("tacho-archive-XXXXXX", &cause);
 	if (!archive->scratch) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_IO,
-			    "%s: cannot unpack it: %s (TMPDIR names another place)", path,
+			    "%s: cannot unpack it: %s (set TMPDIR to use another folder)", path,
 			    cause->message);
 		g_error_free(cause);
 		trace_archive_free(archive);

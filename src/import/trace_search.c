@@ -90,7 +90,7 @@ static gboolean is_exhausted(const struct trace_search *search)
 
 /* --- why nothing was found -------------------------------------------------------------------- */
 
-#define SEE_LIST "'tacho import --list' names what tacho reads"
+#define SEE_LIST "'tacho import --list' lists what tacho reads"
 
 /* `advice` is what the file is and what to do instead, or NULL. */
 static gboolean fail_file(const gchar *path, const struct stat *status, const gchar *advice,
@@ -104,9 +104,7 @@ static gboolean fail_file(const gchar *path, const struct stat *status, const gc
 			    path, advice);
 	else
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
-			    "%s is neither a run nor a trace of another tool that can be "
-			    "read (" SEE_LIST ")",
-			    path);
+			    "%s is not a run or a trace that tacho can read (" SEE_LIST ")", path);
 	return FALSE;
 }
 
@@ -117,15 +115,15 @@ static gboolean fail_folder(const struct trace_search *search, const gchar *path
 			    (const gchar *)search->unreadable->pdata[search->unreadable->len - 1]);
 	else if (search->hint)
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
-			    "%s: no trace in it can be read; %s", path, search->hint);
+			    "%s: it holds no trace that tacho can read; %s", path, search->hint);
 	else if (search->left_out->len)
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
-			    "%s: no trace in it can be read; %s", path,
+			    "%s: it holds no trace that tacho can read; %s", path,
 			    (const gchar *)search->left_out->pdata[0]);
 	else
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
-			    "%s is neither a run nor a trace of another tool that can be read, nor "
-			    "is there one in it, %d folders deep (" SEE_LIST ")",
+			    "%s is not a run or a trace that tacho can read, and no folder in it, "
+			    "down to %d levels, holds one (" SEE_LIST ")",
 			    path, TRACE_SEARCH_MAX_DEPTH);
 	return FALSE;
 }
@@ -134,13 +132,12 @@ static gboolean fail_folder(const struct trace_search *search, const gchar *path
 static gboolean fail_exhausted(const gchar *path, guint n_found, GError **error)
 {
 	g_autofree gchar *found =
-		n_found ? g_strdup_printf("beside %u that are", n_found) : g_strdup("none that is");
+		n_found ? g_strdup_printf(", %u others are", n_found) : g_strdup("");
 
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
-		    "%s: too much to search: %d files and folders that are no traces, %s, and "
-		    "more to come; name the trace itself, or the folder that it is in (looked for: "
-		    "runs "
-		    "of tacho's, and what 'tacho import --list' names)",
+		    "%s: there is too much to search: %d files and folders are not traces%s, and "
+		    "more remain; name the trace itself or its folder ('tacho import --list' lists "
+		    "what tacho reads)",
 		    path, TRACE_SEARCH_MAX_FRUITLESS, found);
 	return FALSE;
 }
@@ -148,7 +145,9 @@ static gboolean fail_exhausted(const gchar *path, guint n_found, GError **error)
 static gboolean fail_kernel(const gchar *path, GError **error)
 {
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_UNKNOWN_FORMAT,
-		    "%s: a file system of the kernel's, in which no traces are looked for", path);
+		    "%s: this is a file system of the kernel, and tacho does not search it for "
+		    "traces; copy the trace elsewhere",
+		    path);
 	return FALSE;
 }
 
@@ -315,7 +314,8 @@ static void add_own_run(struct trace_search *search, const gchar *path)
 			continue;
 		search->is_guess = TRUE;
 		if (*(const gchar *)names->pdata[i] == '.')
-			leave_out(search, child, "a run, but a hidden one");
+			leave_out(search, child,
+				  "this run is in a hidden folder; it is read only if you name it");
 		else
 			add_found(search, IMPORT_OWN_RUN, child);
 	}
@@ -342,7 +342,7 @@ static void search_subfolder(struct trace_search *search, const struct place *pl
 		add_found(search, format, place->path);
 	else if (is_elsewhere && !is_link(place->path))
 		leave_out(search, place->path,
-			  "another file system, not searched for traces if not named");
+			  "this is another file system; it is searched only if you name it");
 	else if (place->depth <= TRACE_SEARCH_MAX_DEPTH)
 		search_folder(search, place);
 }
@@ -356,8 +356,9 @@ static void search_file(struct trace_search *search, const gchar *path)
 		note_unreadable(search, cause);
 	else if (sniffed.is_archive)
 		leave_out(search, path,
-			  "an archive, not opened: name it, or, if it is in another one, unpack "
-			  "that first");
+			  "this is an archive, which is not opened; name it, or, if it is in "
+			  "another one, "
+			  "unpack that first");
 	else if (sniffed.format < IMPORT_N_FORMATS && !sniffed.is_redundant)
 		add_found(search, sniffed.format, path);
 	else if (sniffed.advice && sniffed.is_recording && !search->hint)
@@ -394,7 +395,8 @@ static void search_folder(struct trace_search *search, const struct place *place
 		if (*(const gchar *)names->pdata[i] != '.')
 			search_entry(search, child, place);
 		else if (own_run_has_facts(child))
-			leave_out(search, child, "a run, but a hidden one");
+			leave_out(search, child,
+				  "this run is in a hidden folder; it is read only if you name it");
 	}
 }
 
@@ -406,7 +408,8 @@ static void leave_out_foreign(struct trace_search *search, const guint *n_before
 	for (guint i = 0; i < IMPORT_N_FORMATS; i++)
 		for (guint n = n_before[i]; n < search->paths[i]->len; n++) {
 			g_autofree gchar *why =
-				g_strdup_printf("a trace (%s) beside runs of tacho's, not read",
+				g_strdup_printf("this trace (%s) is beside runs of tacho; it is "
+						"read only if you name it",
 						import_formats[i]->name);
 
 			leave_out(search, search->paths[i]->pdata[n], why);
