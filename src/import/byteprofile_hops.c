@@ -515,10 +515,9 @@ static void link_all(struct linking *linking)
 	for (guint i = 0; i < linking->records->len; i++)
 		link_record(linking, record_at(linking, i));
 	if (linking->n_lost > 0)
-		tacho_timeline_add_problem(
-			linking->timeline, "unmatched_message", linking->n_lost,
-			"sends and receives of NCCL that belong to no collective, "
-			"or to nobody in its rings and trees");
+		tacho_timeline_add_problem(linking->timeline, "unmatched_message", linking->n_lost,
+					   "sends and receives of NCCL without a collective, or "
+					   "without a place in its rings and trees");
 }
 
 void byteprofile_hops_link(TachoTimeline *timeline, const GArray *records,

@@ -565,11 +565,12 @@ static void report(const struct byteps_log *log)
 {
 	if (log->n_broken)
 		tacho_timeline_add_problem(log->import->timeline, "corrupt_record", log->n_broken,
-					   "%s: byte %" G_GUINT64_FORMAT ": no line of such a log",
+					   "%s: byte %" G_GUINT64_FORMAT
+					   ": this is not a line of a BytePS log",
 					   log->path, log->broken_offset);
 	if (log->n_unmatched)
 		tacho_timeline_add_problem(log->import->timeline, "unknown_record",
-					   log->n_unmatched, "%s: ends of what has not begun",
+					   log->n_unmatched, "%s: end events without a begin event",
 					   log->path);
 }
 
@@ -597,10 +598,10 @@ void byteps_job_check(struct import *import, const struct byteps_job *job)
 		if (g_array_index(import->timeline->processes, TachoProcess, i).rank >= 0)
 			return;
 	if (import->timeline->processes->len)
-		tacho_timeline_add_problem(import->timeline, "missing_rank",
-					   MAX(job->n_workers, 1u),
-					   "only servers of BytePS were recorded: they stand as "
-					   "rank 0; the workers' traces or logs tell of ranks");
+		tacho_timeline_add_problem(
+			import->timeline, "missing_rank", MAX(job->n_workers, 1u),
+			"only BytePS servers were recorded, and they are shown as rank 0; add the "
+			"workers' traces or logs to see the ranks");
 }
 
 gboolean byteps_log_read(struct import *import, const gchar *path, struct byteps_job *job,

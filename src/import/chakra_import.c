@@ -32,8 +32,8 @@ static void settle_times(struct execution_trace *trace)
 	}
 	if (!n_starts && !n_durations) {
 		tacho_timeline_add_problem(trace->timeline, "no_times", 1,
-					   "%s: has neither begins nor durations: each node takes "
-					   "a nanosecond here",
+					   "%s: the trace has neither begin times nor durations; "
+					   "each node is shown as one nanosecond",
 					   trace->path);
 		for (guint32 i = 0; i < trace->nodes->len; i++)
 			execution_trace_node(trace, i)->duration_ns = -1;
@@ -49,15 +49,14 @@ static void settle_times(struct execution_trace *trace)
 		return;
 	}
 	n_left = execution_schedule(trace);
-	tacho_timeline_add_problem(
-		trace->timeline, "computed_times", 1,
-		"%s: tells how long nodes took, not when they began: each begins "
-		"as early as what it depends on allows",
-		trace->path);
+	tacho_timeline_add_problem(trace->timeline, "computed_times", 1,
+				   "%s: the trace has durations but no begin times; each node "
+				   "begins as soon as those it depends on have ended",
+				   trace->path);
 	if (n_left)
 		tacho_timeline_add_problem(trace->timeline, "circular_dependency", n_left,
-					   "%s: nodes that wait for each other in a circle, or for "
-					   "such; they come last",
+					   "%s: nodes that depend on each other in a circle, or on "
+					   "such nodes; they are placed last",
 					   trace->path);
 }
 

@@ -186,7 +186,7 @@ static void report_end(struct messages *messages)
 	else if (messages->bytes->len)
 		tacho_timeline_add_problem(trace->timeline, "truncated_file", 1,
 					   "%s: byte %" G_GUINT64_FORMAT
-					   ": no whole node from here on",
+					   ": there is no complete node from here on",
 					   trace->path, messages->offset);
 }
 
@@ -213,7 +213,7 @@ static void read_messages(struct messages *messages)
 	if (n_broken)
 		tacho_timeline_add_problem(messages->trace->timeline, "corrupt_record", n_broken,
 					   "%s: byte %" G_GUINT64_FORMAT
-					   ": a node that is no protocol buffer",
+					   ": a node is not a valid protocol buffer",
 					   messages->trace->path, broken_offset);
 	report_end(messages);
 }

@@ -144,5 +144,5 @@ void chrome_arrows_resolve(struct chrome_arrows *arrows, TachoTimeline *timeline
 	}
 	if (n_loose)
 		tacho_timeline_add_problem(timeline, "unknown_record", n_loose,
-					   "ends of arrows that are at no slice");
+					   "ends of arrows without a slice at that time");
 }

@@ -531,7 +531,7 @@ gboolean chrome_events_read(struct chrome_file *file, const gchar *path, struct 
 	if (!chunks) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
 			    "%s: byte %" G_GSIZE_FORMAT
-			    ": no list of events up to here, or no JSON",
+			    ": the JSON is not valid, or has no list of events up to here",
 			    path, file->facts.head_offset);
 		return FALSE;
 	}
@@ -562,14 +562,14 @@ void chrome_file_report(const struct chrome_file *file, TachoTimeline *timeline)
 	if (file->is_tail_broken)
 		tacho_timeline_add_problem(timeline, "truncated_file", 1,
 					   "%s: byte %" G_GUINT64_FORMAT
-					   ": what follows the events is broken",
+					   ": the JSON behind the events is not valid",
 					   file->path, file->tail_offset);
 	if (file->n_bad_texts)
 		tacho_timeline_add_problem(timeline, "bad_text", file->n_bad_texts,
 					   "%s: names that are not UTF-8", file->path);
 	if (file->n_unmatched)
 		tacho_timeline_add_problem(timeline, "unknown_record", file->n_unmatched,
-					   "%s: ends of what has not begun", file->path);
+					   "%s: end events without a begin event", file->path);
 }
 
 /* --- members -------------------------------------------------------------------------------- */

@@ -458,9 +458,10 @@ static gboolean place_rows(struct chrome_trace *trace)
 	for (gsize i = 0; i < trace->rows.n; i++)
 		place_row(trace, chrome_trace_row(trace, i), &n_impossible);
 	if (n_impossible)
-		tacho_timeline_add_problem(trace->timeline, "impossible_time", n_impossible,
-					   "%s: years long, before their begin, or without an end",
-					   trace->file.path);
+		tacho_timeline_add_problem(
+			trace->timeline, "impossible_time", n_impossible,
+			"%s: events that last for years, end before they begin, or have no end",
+			trace->file.path);
 	set_overlapping_aside(trace);
 	return TRUE;
 }
@@ -572,7 +573,7 @@ static void release_trace(struct chrome_trace *trace)
 static gboolean fail_memory(const struct chrome_trace *trace, GError **error)
 {
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-		    "%s: no memory for the trace's events, or more than can be numbered",
+		    "%s: there is not enough memory for the trace's events, or there are too many",
 		    trace->file.path);
 	return FALSE;
 }
@@ -588,8 +589,7 @@ static gboolean place_trace(struct chrome_trace *trace, GError **error)
 	if (!trace->file.n_events) {
 		if (trace->import->n_paths > 1)
 			tacho_timeline_add_problem(timeline, "empty_run", 1,
-						   "%s: there are no events in it",
-						   trace->file.path);
+						   "%s: the trace has no events", trace->file.path);
 		return TRUE;
 	}
 	trace->number = import_new_file(trace->import);
@@ -610,7 +610,7 @@ static gboolean place_trace(struct chrome_trace *trace, GError **error)
 		timeline->resolution_ns = MAX(timeline->resolution_ns, 1000);
 	if (trace->n_unknown)
 		tacho_timeline_add_problem(timeline, "unknown_record", trace->n_unknown,
-					   "%s: events of no known phase, or without a time",
+					   "%s: events of an unknown phase, or without a time",
 					   trace->file.path);
 	return TRUE;
 }

@@ -80,7 +80,7 @@ static gboolean read_row(struct csv_reader *reader)
 	while ((c = next_byte(reader)) >= 0 && c != '\n') {
 		if (reader->text->len >= MAX_ROW_BYTES || reader->starts->len >= MAX_COLUMNS) {
 			reader->problem = g_strdup_printf("%s: byte %" G_GUINT64_FORMAT
-							  ": a row that is too long",
+							  ": this row is too long",
 							  reader->path, reader->row_offset);
 			return FALSE;
 		}

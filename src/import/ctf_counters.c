@@ -212,12 +212,11 @@ static void join(struct ctf_import *ctf, struct ctf_owner *run, const struct ctf
 		n_joined = 0;
 	place_all(ctf, run, counters, is_guess ? NULL : kernels, kernel_of);
 	if (n_joined < records->len || n_joined < kernels->len)
-		tacho_timeline_add_problem(
-			ctf->timeline, "unmatched_counter",
-			MAX(records->len, kernels->len) - n_joined,
-			"%s: counters were read of %u kernels, and %u kernels ran: %u of them "
-			"have counters",
-			owner->trace, records->len, kernels->len, n_joined);
+		tacho_timeline_add_problem(ctf->timeline, "unmatched_counter",
+					   MAX(records->len, kernels->len) - n_joined,
+					   "%s: counters were read for %u kernels, but %u kernels "
+					   "ran; %u of them have counters",
+					   owner->trace, records->len, kernels->len, n_joined);
 }
 
 /* (3): NULL: there is none, or several. */

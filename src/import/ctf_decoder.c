@@ -71,9 +71,9 @@ static void add_failure(struct decoder *decoder, const struct port *port, gchar 
 	gsize record;
 
 	if (port && port->place.stream)
-		place = g_strdup_printf("%s: packet %" G_GUINT64_FORMAT " cannot be read on: %s",
-					bt_stream_get_name(port->place.stream),
-					port->place.n_packets, text);
+		place = g_strdup_printf(
+			"%s: the rest of packet %" G_GUINT64_FORMAT " cannot be read: %s",
+			bt_stream_get_name(port->place.stream), port->place.n_packets, text);
 	record = ctf_record_begin(&decoder->writer, CTF_RECORD_FAILURE,
 				  sizeof(struct ctf_failure_record));
 	ctf_record_add_string(&decoder->writer, place ? place : text);

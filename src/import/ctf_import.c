@@ -127,9 +127,9 @@ static void use_discarded(struct ctf_import *ctf, const struct ctf_discarded *di
 	if (!discarded->is_packets)
 		ctf->timeline->n_dropped += count;
 	tacho_timeline_add_problem(ctf->timeline, "lost_records", count,
-				   "%s: stream %s: %s that the tracer had no room for%s", ctf->path,
-				   stream, discarded->is_packets ? "packets" : "events",
-				   is_known ? "" : ", nobody knows how many");
+				   "%s: stream %s: %s that the tracer dropped for lack of room%s",
+				   ctf->path, stream, discarded->is_packets ? "packets" : "events",
+				   is_known ? "" : "; their number is not known");
 }
 
 /* --- one trace ------------------------------------------------------------------------------ */
@@ -205,8 +205,8 @@ static gboolean check_version(const gchar *folder, GError **error)
 	if (major > 2 || (major == 2 && minor >= 1))
 		return TRUE;
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
-		    "%s: this trace is in CTF 2, which libbabeltrace2 reads from 2.1 on, and this "
-		    "tacho has %u.%u: build tacho with a later one, or record in CTF 1.8 (lttng "
+		    "%s: this trace is in CTF 2, which needs libbabeltrace2 2.1 or later, and this "
+		    "tacho has %u.%u; build tacho with a later one, or record in CTF 1.8 (lttng "
 		    "create --trace-format=ctf-1.8)",
 		    folder, major, minor);
 	return FALSE;
@@ -239,11 +239,11 @@ static void end_trace(struct ctf_import *ctf)
 	ctf_otf2_end_trace(ctf);
 	ctf_exported_end_trace(ctf);
 	if (ctf->n_unclocked)
-		tacho_timeline_add_problem(ctf->timeline, "no_times", 1,
-					   "%s: %" G_GUINT64_FORMAT
-					   " events without a clock: their order is known, "
-					   "their times are not",
-					   ctf->path, ctf->n_unclocked);
+		tacho_timeline_add_problem(
+			ctf->timeline, "no_times", 1,
+			"%s: %" G_GUINT64_FORMAT
+			" events have no clock; their order is known, but not their times",
+			ctf->path, ctf->n_unclocked);
 }
 
 /* Whether a file is named already ("FILE: why"). */
@@ -285,7 +285,8 @@ static gboolean read_decoded(struct ctf_import *ctf, const struct decoding *deco
 	ctf->foreign = take_args(ctf, ctf->reader, scratch);
 	if (ctf->foreign >= SOURCE_MAX_FOREIGN) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "%s: more traces than can be read at once", ctf->path);
+			    "%s: there are more traces than can be read at once; name fewer",
+			    ctf->path);
 		return FALSE;
 	}
 	while ((next = ctf_reader_next(ctf->reader, &event, &discarded)) != CTF_NEXT_END) {
@@ -376,29 +377,28 @@ static void report_launches(struct ctf_import *ctf)
 			ctf->n_kernels_without_launch, (gdouble)ctf->unlaunched_ns / 1e6,
 			ctf->n_launches_without_kernel);
 	if (ctf->n_guessed_launches)
-		tacho_timeline_add_problem(
-			ctf->timeline, "guessed_launch", ctf->n_guessed_launches,
-			"kernels that belong to their launches by order alone, although there are "
-			"not as many of each");
+		tacho_timeline_add_problem(ctf->timeline, "guessed_launch", ctf->n_guessed_launches,
+					   "kernels that were matched to launches by their order "
+					   "alone, although their numbers differ");
 }
 
 static void report(struct ctf_import *ctf)
 {
 	if (ctf->n_unmatched)
 		tacho_timeline_add_problem(ctf->timeline, "unmatched_end", ctf->n_unmatched,
-					   "events that end what has not begun: kept as moments");
+					   "end events without a begin event, kept as moments");
 	if (ctf->n_unended)
-		tacho_timeline_add_problem(ctf->timeline, "unmatched_begin", ctf->n_unended,
-					   "intervals whose end is missing: ended with what "
-					   "they are in");
+		tacho_timeline_add_problem(
+			ctf->timeline, "unmatched_begin", ctf->n_unended,
+			"intervals without an end; each ends with the interval around it");
 	if (ctf->n_bad_times)
 		tacho_timeline_add_problem(ctf->timeline, "impossible_time", ctf->n_bad_times,
-					   "times of devices, hours from when they were told: put "
-					   "at that time");
+					   "device times that are hours away from the event that "
+					   "reports them; the event's time is used");
 	report_launches(ctf);
 	if (ctf->is_out_of_memory)
 		tacho_timeline_add_problem(ctf->timeline, "unknown_record", 1,
-					   "more than %u slices: the others are left out",
+					   "there are more than %u slices; the others are left out",
 					   TACHO_NONE - 1);
 }
 
@@ -530,7 +530,9 @@ static gboolean read_traces(struct import *import, const gchar *const *paths, gu
 
 #ifndef TACHO_HAVE_BABELTRACE
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
-		    "%s: this tacho was built without libbabeltrace2, which reads CTF", paths[0]);
+		    "%s: this tacho was built without libbabeltrace2, which reads CTF; build it "
+		    "with that library",
+		    paths[0]);
 	return FALSE;
 #endif
 	begin(&ctf, import);

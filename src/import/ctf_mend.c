@@ -260,8 +260,8 @@ static gboolean mend_copy(struct mending *mending, const gchar *path, int file, 
 		if (shrink_packet(mending, copy, claim, n_left)) {
 			tell(mending,
 			     "%s: the packet at byte %" G_GUINT64_FORMAT
-			     " claims %" G_GUINT64_FORMAT " bytes, of which %" G_GUINT64_FORMAT
-			     " are there: read as far as they go",
+			     " should have %" G_GUINT64_FORMAT " bytes, but only %" G_GUINT64_FORMAT
+			     " are there; these are read",
 			     path, claim->offset, claim->size_bytes, n_left);
 			return TRUE;
 		}
@@ -269,7 +269,7 @@ static gboolean mend_copy(struct mending *mending, const gchar *path, int file, 
 	broken = claim ? claim->offset : find_break(mending, file, copy, size_bytes);
 	broken = MIN(broken, size_bytes);
 	tell(mending,
-	     "%s: what is at byte %" G_GUINT64_FORMAT " is no whole packet: the %" G_GUINT64_FORMAT
+	     "%s: there is no complete packet at byte %" G_GUINT64_FORMAT "; the %" G_GUINT64_FORMAT
 	     " bytes from there on are left out",
 	     path, broken, size_bytes - broken);
 	return broken && copy_first(file, copy, 0) && copy_first(file, copy, broken) &&

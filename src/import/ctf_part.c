@@ -308,7 +308,7 @@ static enum ctf_next stop_cut(struct ctf_part *part)
 {
 	const gchar *failure = ctf_process_failure(part->process);
 
-	return stop(part, failure ? failure : "what is decoded ends too early");
+	return stop(part, failure ? failure : "the decoded events end too early");
 }
 
 static gchar *take_failure(struct cursor cursor)
@@ -363,7 +363,7 @@ enum ctf_next ctf_part_next(struct ctf_part *part, struct ctf_event *event,
 			step_over(part, record);
 			if (read_discarded(part, cursor, discarded))
 				return CTF_NEXT_DISCARDED;
-			return stop(part, "a broken record of what was discarded");
+			return stop(part, "a broken record of discarded events");
 		case CTF_RECORD_TRACE:
 			is_fine = add_trace(part, cursor);
 			break;

@@ -215,7 +215,7 @@ static gboolean start(struct ctf_process *process, int out, int keep, GError **e
 		return TRUE;
 	}
 	process->pid = 0;
-	return fail(error, "no process can be made");
+	return fail(error, "cannot start a process");
 }
 
 static struct ctf_process *new_process(const gchar *folder, guint part, guint n_parts, int out)
@@ -237,7 +237,7 @@ static struct ctf_process *start_piped(struct ctf_process *process, GError **err
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) != 0) {
-		fail(error, "no pipe can be made");
+		fail(error, "cannot make a pipe");
 		ctf_process_free(process);
 		return NULL;
 	}

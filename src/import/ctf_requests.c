@@ -144,8 +144,8 @@ void ctf_pair_requests(struct ctf_import *ctf)
 	if (ctf->n_guessed_requests)
 		tacho_timeline_add_problem(
 			ctf->timeline, "unpaired_message", ctf->n_guessed_requests,
-			"requests of a key of which not as many came in as were "
-			"sent: which belongs to which is guessed by their order");
+			"requests with a key that was sent and received a different number of "
+			"times; they are matched by their order, which is a guess");
 }
 
 GArray *ctf_requests_new(void)

@@ -78,7 +78,8 @@ gboolean execution_json_read(const struct execution_json *json, GError **error)
 	}
 	if (!chunks) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
-			    "%s: byte %" G_GSIZE_FORMAT ": no list of nodes up to here, or no JSON",
+			    "%s: byte %" G_GSIZE_FORMAT
+			    ": the JSON is not valid, or has no list of nodes up to here",
 			    path, reading.head_offset);
 		return FALSE;
 	}

@@ -91,11 +91,10 @@ void graph_link(struct import *import, const struct tf_ops *ops, const gchar *pa
 		linking.n_linked++;
 	}
 	if (linking.n_inputs > MAX_LINKS)
-		tacho_timeline_add_problem(
-			import->timeline, "left_out", 1,
-			"%s: operations read more than %u inputs: what the last of "
-			"them read is left out",
-			path, MAX_LINKS);
+		tacho_timeline_add_problem(import->timeline, "left_out", 1,
+					   "%s: the operations read more than %u inputs; those of "
+					   "the last operations are left out",
+					   path, MAX_LINKS);
 	if (runs->len && !linking.n_linked)
 		tacho_timeline_add_problem(import->timeline, "left_out", 1,
 					   "%s: no operation of the trace is a node of this graph",

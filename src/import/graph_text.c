@@ -290,7 +290,8 @@ static void report(const struct graph_text *text, const gchar *path)
 					   text->failure->message);
 	else if (text->is_broken)
 		tacho_timeline_add_problem(text->ops->timeline, "corrupt_record", 1,
-					   "%s: byte %" G_GUINT64_FORMAT ": no graph from here on",
+					   "%s: byte %" G_GUINT64_FORMAT
+					   ": the text from here on is not a graph",
 					   path, text->broken_offset);
 	else if (text->depth)
 		tacho_timeline_add_problem(text->ops->timeline, "truncated_file", 1,

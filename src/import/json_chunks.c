@@ -239,7 +239,7 @@ gboolean json_chunks_next(JsonChunks *chunks, struct json_chunk *chunk, GError *
 		is_filled = fill(chunks, chunk);
 		if (!is_filled)
 			g_set_error_literal(error, BYTE_STREAM_ERROR, BYTE_STREAM_ERROR_MEMORY,
-					    "no memory for a piece of the trace");
+					    "there is not enough memory for a piece of the trace");
 	} else if (chunks->failure) {
 		g_propagate_error(error, g_steal_pointer(&chunks->failure));
 	}

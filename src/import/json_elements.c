@@ -106,7 +106,7 @@ static void report_end(const struct json_elements *found, TachoTimeline *timelin
 	else if (has_to_end && !found->is_end && !found->n_broken)
 		/* an end may be in what was passed over */
 		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s: ends before its list of %ss does", path, what);
+					   "%s: the file ends inside its list of %ss", path, what);
 }
 
 void json_elements_report(const struct json_elements *found, TachoTimeline *timeline,
@@ -115,11 +115,12 @@ void json_elements_report(const struct json_elements *found, TachoTimeline *time
 {
 	report_end(found, timeline, path, what, failure, has_to_end);
 	if (found->n_broken)
-		tacho_timeline_add_problem(timeline, "corrupt_record", found->n_broken,
-					   "%s: byte %" G_GUINT64_FORMAT
-					   ": no valid JSON; the %ss around are left out",
-					   path, found->broken_offset, what);
+		tacho_timeline_add_problem(
+			timeline, "corrupt_record", found->n_broken,
+			"%s: byte %" G_GUINT64_FORMAT
+			": the JSON is not valid; the %ss around this place are left out",
+			path, found->broken_offset, what);
 	if (found->n_repaired)
 		tacho_timeline_add_problem(timeline, "bad_text", found->n_repaired,
-					   "%s: quotes inside texts that are not escaped", path);
+					   "%s: texts with quotes that are not escaped", path);
 }

@@ -136,14 +136,14 @@ gboolean json_stream_member(struct json_stream *stream, GString *key)
 		return FALSE;
 	if (peek(stream) != '"' || !json_stream_load(stream, MAX_KEY_BYTES, &scan, &offset) ||
 	    !json_string(&scan, &text)) {
-		fail(stream, "no name of a member");
+		fail(stream, "the name of a member is missing");
 		return FALSE;
 	}
 	g_string_truncate(key, 0);
 	g_string_append_len(key, text.bytes, (gssize)text.n);
 	if (json_stream_enter(stream, ':'))
 		return TRUE;
-	fail(stream, "no colon behind the name of a member");
+	fail(stream, "the colon after the name of a member is missing");
 	return FALSE;
 }
 
@@ -176,7 +176,7 @@ gboolean json_stream_load(struct json_stream *stream, gsize max_bytes, struct js
 			return TRUE;
 		}
 		if (trial.status == JSON_BROKEN) {
-			fail(stream, "no JSON");
+			fail(stream, "the JSON is not valid");
 			return FALSE;
 		}
 		if (stream->n - stream->at > max_bytes) {
@@ -184,7 +184,7 @@ gboolean json_stream_load(struct json_stream *stream, gsize max_bytes, struct js
 			return FALSE;
 		}
 		if (!fill(stream) && !stream->is_end) {
-			fail(stream, "no memory for a value");
+			fail(stream, "there is not enough memory for a value");
 			return FALSE;
 		}
 		if (stream->is_end && trial.status != JSON_OK) {
@@ -239,7 +239,7 @@ void json_stream_skip(struct json_stream *stream)
 		case '}':
 		case ']':
 			if (depth == 0) {
-				fail(stream, "no JSON");
+				fail(stream, "the JSON is not valid");
 				return;
 			}
 			depth--;
@@ -248,7 +248,7 @@ void json_stream_skip(struct json_stream *stream)
 		default: /* a letter of a number or word, a comma, a colon */
 			stream->at++;
 			if (depth == 0 && !g_ascii_isalnum(next) && !strchr("+-.", next)) {
-				fail(stream, "no JSON");
+				fail(stream, "the JSON is not valid");
 				return;
 			}
 			while (depth == 0) { /* to its end */
