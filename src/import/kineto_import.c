@@ -143,7 +143,7 @@ static gboolean number_rows(struct kineto_merge *merge, guint32 *ret_n, GError *
 		n_rows += rows->slices.n;
 		if (n_rows >= TACHO_NONE) {
 			g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-				    "more slices than can be numbered: open fewer files at once");
+				    "there are too many slices; open fewer files at once");
 			return FALSE;
 		}
 		if (merge->import->functions)
@@ -338,7 +338,7 @@ static gboolean merge_slices(struct kineto_merge *merge, GError **error)
 		return FALSE;
 	if (!slice_columns_reserve(slices, n_rows)) {
 		g_set_error_literal(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-				    "no memory for the trace's slices");
+				    "there is not enough memory for the trace's slices");
 		return FALSE;
 	}
 	slices->n = n_rows;
@@ -405,10 +405,10 @@ static void report_file(struct kineto_merge *merge, const struct kineto_part *pa
 	const struct kineto_file *file = part->file;
 
 	if (file->is_duplicate)
-		tacho_timeline_add_problem(
-			timeline, "duplicate_rank", 1,
-			"%s: rank %d has a file of these times already; this one is left out",
-			file->path, kineto_file_rank(file));
+		tacho_timeline_add_problem(timeline, "duplicate_rank", 1,
+					   "%s: another file of rank %d already covers these "
+					   "times; this one is left out",
+					   file->path, kineto_file_rank(file));
 	if (file->failure)
 		tacho_timeline_add_problem(timeline,
 					   part->n_events ? "truncated_file" : "unreadable_file", 1,
@@ -422,41 +422,45 @@ static void report_file(struct kineto_merge *merge, const struct kineto_part *pa
 		 file->facts.is_object &&
 		 !part->n_broken) /* an end may be in what is passed over */
 		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s: ends before its list of events does", file->path);
+					   "%s: the file ends inside its list of events",
+					   file->path);
 	else if (file->is_opened && !file->is_duplicate && !part->n_events && merge->files.n > 1)
-		tacho_timeline_add_problem(timeline, "empty_run", 1,
-					   "%s: there are no events in it", file->path);
+		tacho_timeline_add_problem(timeline, "empty_run", 1, "%s: the file has no events",
+					   file->path);
 	if (file->is_tail_broken)
 		tacho_timeline_add_problem(timeline, "truncated_file", 1,
 					   "%s: byte %" G_GUINT64_FORMAT
-					   ": what follows the events is broken",
+					   ": the JSON behind the events is not valid",
 					   file->path, file->tail_offset);
 	if (part->n_broken)
-		tacho_timeline_add_problem(timeline, "corrupt_record", part->n_broken,
-					   "%s: byte %" G_GUINT64_FORMAT
-					   ": no valid JSON; the events around are left out",
-					   file->path, part->broken_offset);
+		tacho_timeline_add_problem(
+			timeline, "corrupt_record", part->n_broken,
+			"%s: byte %" G_GUINT64_FORMAT
+			": the JSON is not valid; the events around this place are left out",
+			file->path, part->broken_offset);
 	if (part->n_repaired)
 		tacho_timeline_add_problem(timeline, "bad_text", part->n_repaired,
-					   "%s: quotes inside texts that are not escaped",
+					   "%s: texts with quotes that are not escaped",
 					   file->path);
 	if (part->n_unknown)
 		tacho_timeline_add_problem(timeline, "unknown_record", part->n_unknown,
-					   "%s: events of no known phase, or without a time",
+					   "%s: events of an unknown phase, or without a time",
 					   file->path);
 	if (part->is_moved)
 		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
-					   "%s: its clock is years apart from the other files'; it "
-					   "is taken to begin with them",
+					   "%s: its clock is years away from the clocks of the "
+					   "other files; it is placed to begin with them",
 					   file->path);
 	if (part->n_impossible)
 		tacho_timeline_add_problem(timeline, "impossible_time", part->n_impossible,
-					   "%s: 0, years away from the others, or no duration",
+					   "%s: times of 0, times years away from the others, or "
+					   "events without a duration",
 					   file->path);
 	if (is_owner(merge, file) && kineto_file_rank(file) < 0 &&
 	    (file->facts.has_distributed_info || count_owners(merge) > 1))
 		tacho_timeline_add_problem(timeline, "unknown_rank", 1,
-					   "%s: does not say which rank it is of", file->path);
+					   "%s: the trace does not say which rank it belongs to",
+					   file->path);
 }
 
 static void report(struct kineto_merge *merge)
@@ -536,7 +540,8 @@ static gboolean check_opened(const struct kineto_files *files, GError **error)
 		return FALSE;
 	}
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
-		    "%s: byte %" G_GSIZE_FORMAT ": no list of events up to here, or no JSON",
+		    "%s: byte %" G_GSIZE_FORMAT
+		    ": the JSON is not valid, or has no list of events up to here",
 		    files->files[0].path, files->files[0].facts.head_offset);
 	return FALSE;
 }
@@ -550,7 +555,7 @@ static gboolean read_kineto(struct import *import, const gchar *const *paths, gu
 	kineto_files_read(&merge.files, paths, n_paths, import);
 	if (merge.files.is_out_of_memory) {
 		g_set_error_literal(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-				    "no memory for the trace's events");
+				    "there is not enough memory for the trace's events");
 	} else if (check_opened(&merge.files, error)) {
 		begin_merge(&merge);
 		is_read = merge_files(&merge, error);

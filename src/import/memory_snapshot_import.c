@@ -631,7 +631,9 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 		return FALSE;
 	if (!pickle_find(snapshot.pickle, pickle_root(snapshot.pickle), "segments", &segments)) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
-			    "%s: byte 0: a pickle, but no snapshot: it has no segments", path);
+			    "%s: byte 0: this pickle is not a memory snapshot, because it has no "
+			    "segments",
+			    path);
 		pickle_close(snapshot.pickle);
 		return FALSE;
 	}

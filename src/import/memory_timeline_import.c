@@ -184,7 +184,8 @@ static gboolean read_rows(struct reading *reading, GError **error)
 			g_propagate_error(error, failure);
 		else
 			g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
-				    "%s: byte %" G_GSIZE_FORMAT ": no list of rows up to here",
+				    "%s: byte %" G_GSIZE_FORMAT
+				    ": there is no list of rows up to here",
 				    reading->path, reading->head_offset);
 		return FALSE;
 	}
@@ -208,7 +209,8 @@ static void report(const struct reading *reading)
 			     TRUE);
 	if (reading->n_unknown)
 		tacho_timeline_add_problem(timeline, "unknown_record", reading->n_unknown,
-					   "%s: rows of another length or category", reading->path);
+					   "%s: rows of another length, or of an unknown category",
+					   reading->path);
 }
 
 static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)

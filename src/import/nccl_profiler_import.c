@@ -393,10 +393,9 @@ static gboolean read_file(struct profiler *profiler, struct import *import, cons
 		add_states(profiler, by_address);
 	}
 	if (profiler->n_unknown)
-		tacho_timeline_add_problem(import->timeline, "unknown_record", profiler->n_unknown,
-					   "%s: events of no known type, without times, or of "
-					   "nobody",
-					   path);
+		tacho_timeline_add_problem(
+			import->timeline, "unknown_record", profiler->n_unknown,
+			"%s: events of an unknown type, without times, or without an owner", path);
 	chrome_file_release(&file);
 	return is_read;
 }

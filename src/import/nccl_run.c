@@ -475,7 +475,7 @@ void nccl_run_finish(struct nccl_run *run)
 		return;
 	if (run->is_out_of_memory)
 		tacho_timeline_add_problem(run->import->timeline, "truncated_file", 1,
-					   "no memory for all records of NCCL");
+					   "there is not enough memory for all records of NCCL");
 	g_array_append_val(run->file_ends, end);
 	find_processes(run);
 	make_processes(run);

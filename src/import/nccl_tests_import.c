@@ -365,7 +365,7 @@ static gint64 add_log(struct import *import, struct test_log *log, gint64 begin_
 
 	if (foreign == SOURCE_MAX_FOREIGN) { /* `log` is gone then */
 		tacho_timeline_add_problem(timeline, "unreadable_file", 1,
-					   "one of too many files is left out");
+					   "there are too many files, so this one is left out");
 		return begin_ns;
 	}
 	names[0] = tacho_timeline_intern(timeline, log->collective, -1);
@@ -409,7 +409,8 @@ static struct test_log *read_log(struct import *import, const gchar *path, GErro
 					   failure->message);
 	if (log->n_broken)
 		tacho_timeline_add_problem(import->timeline, "corrupt_record", log->n_broken,
-					   "%s: byte %" G_GUINT64_FORMAT ": no row of the table",
+					   "%s: byte %" G_GUINT64_FORMAT
+					   ": this is not a row of the table",
 					   path, log->broken_offset);
 	log->n_ranks = MAX(log->ranks->len, 1u);
 	if (!log->collective)

@@ -132,7 +132,8 @@ static gboolean begin_slice(struct nsys_file *file, TachoSliceKind kind, struct 
 {
 	*slice = (struct book_slice){ .kind = kind };
 	if (!sqlite_rows_integer(&file->rows, COLUMN_START, &slice->start_ns)) {
-		track_book_count_broken(file->book, "table %s, row %" G_GINT64_FORMAT ": no begin",
+		track_book_count_broken(file->book,
+					"table %s, row %" G_GINT64_FORMAT ": the begin is missing",
 					file->rows.table, file->rows.row);
 		return FALSE;
 	}
@@ -413,7 +414,7 @@ static void read_cuda_event(struct nsys_file *file, const struct nsys_table *tab
 		if (call == TACHO_NONE) {
 			track_book_count_unknown(file->book,
 						 "table %s, row %" G_GINT64_FORMAT
-						 ": an event without time and without a call",
+						 ": the event has neither a time nor a call",
 						 file->rows.table, file->rows.row);
 			return;
 		}
@@ -446,7 +447,8 @@ static void read_allocation(struct nsys_file *file, const struct nsys_table *tab
 	(void)table;
 	if (!sqlite_rows_integer(&file->rows, COLUMN_START, &event.time_ns) || bytes < 0) {
 		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT ": no time, or no size",
+					"table %s, row %" G_GINT64_FORMAT
+					": the time or the size is missing",
 					file->rows.table, file->rows.row);
 		return;
 	}
@@ -568,7 +570,8 @@ static void read_sched(struct nsys_file *file, const struct nsys_table *table)
 
 	(void)table;
 	if (!sqlite_rows_integer(&file->rows, COLUMN_START, &time_ns)) {
-		track_book_count_broken(file->book, "table %s, row %" G_GINT64_FORMAT ": no time",
+		track_book_count_broken(file->book,
+					"table %s, row %" G_GINT64_FORMAT ": the time is missing",
 					file->rows.table, file->rows.row);
 		return;
 	}
@@ -592,7 +595,8 @@ static void read_sample(struct nsys_file *file, const struct nsys_table *table)
 
 	(void)table;
 	if (!sqlite_rows_integer(&file->rows, COLUMN_START, &time_ns)) {
-		track_book_count_broken(file->book, "table %s, row %" G_GINT64_FORMAT ": no time",
+		track_book_count_broken(file->book,
+					"table %s, row %" G_GINT64_FORMAT ": the time is missing",
 					file->rows.table, file->rows.row);
 		return;
 	}
@@ -621,7 +625,8 @@ static void read_metric(struct nsys_file *file, const struct nsys_table *table)
 	if (!sqlite_rows_integer(&file->rows, COLUMN_TIMESTAMP, &time_ns) ||
 	    !sqlite_rows_number(&file->rows, COLUMN_VALUE, &value)) {
 		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT ": no time, or no value",
+					"table %s, row %" G_GINT64_FORMAT
+					": the time or the value is missing",
 					file->rows.table, file->rows.row);
 		return;
 	}

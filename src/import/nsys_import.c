@@ -262,7 +262,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	file.args = sqlite_args_new(import->timeline, file.trace);
 	if (!file.args) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "%s: more files than can be open at once", path);
+			    "%s: there are more files than can be open at once; name fewer", path);
 		return FALSE;
 	}
 	file.book = book = track_book_new(import, path);

@@ -255,10 +255,9 @@ static void end_log(struct log *log, const GPtrArray *infos, guint32 first_slice
 					   ": the row is not complete",
 					   log->path, log->cut_offset);
 	if (log->n_other)
-		tacho_timeline_add_problem(timeline, "unknown_record", log->n_other,
-					   "%s: rows that tell neither of an execution nor of a "
-					   "creation",
-					   log->path);
+		tacho_timeline_add_problem(
+			timeline, "unknown_record", log->n_other,
+			"%s: rows that report neither an execution nor a creation", log->path);
 	g_array_unref(log->lanes);
 }
 

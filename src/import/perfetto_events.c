@@ -256,7 +256,7 @@ static void use_event(struct perfetto_file *file, struct perfetto_sequence *sequ
 		break;
 	default: /* as Chrome wrote them before */
 		track_book_count_unknown(file->book,
-					 "byte %" G_GUINT64_FORMAT ": an event of no known type",
+					 "byte %" G_GUINT64_FORMAT ": an event of an unknown type",
 					 file->offset);
 	}
 	for (guint i = 0; i < MIN(event->values->len, event->value_tracks->len); i++)

@@ -70,7 +70,7 @@ static void read_ftrace_event(struct perfetto_file *file, guint64 cpu, struct wi
 	else
 		track_book_count_unknown(file->book,
 					 "byte %" G_GUINT64_FORMAT
-					 ": an event of the kernel that is not read",
+					 ": an event of the kernel that tacho does not read",
 					 file->offset);
 }
 

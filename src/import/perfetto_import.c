@@ -90,11 +90,11 @@ static void report(const struct perfetto_file *file, const gchar *path)
 					   "%s: packets were lost when it was recorded", path);
 	if (file->n_unmatched)
 		tacho_timeline_add_problem(file->timeline, "unknown_record", file->n_unmatched,
-					   "%s: ends of events without a begin", path);
+					   "%s: end events without a begin event", path);
 	if (file->clocks.n_unknown)
-		tacho_timeline_add_problem(file->timeline, "clock_doubt", file->clocks.n_unknown,
-					   "%s: times of a clock that nothing ties to the others",
-					   path);
+		tacho_timeline_add_problem(
+			file->timeline, "clock_doubt", file->clocks.n_unknown,
+			"%s: times of a clock that cannot be converted to the others", path);
 }
 
 static void free_rows(gpointer rows)
@@ -137,7 +137,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	file.args = perfetto_args_new(import->timeline, path);
 	if (!file.args) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "%s: more files than can be open at once", path);
+			    "%s: there are more files than can be open at once; name fewer", path);
 		return FALSE;
 	}
 	file.book = track_book_new(import, path);

@@ -130,7 +130,8 @@ static struct value *add_value(struct machine *machine, guint8 type, guint32 *re
 				      : NULL;
 
 	if (!value) {
-		fail(machine, TACHO_IMPORT_ERROR_MEMORY, "no memory for the pickle's values");
+		fail(machine, TACHO_IMPORT_ERROR_MEMORY,
+		     "there is not enough memory for the pickle's values");
 		return NULL;
 	}
 	*value = (struct value){ .type = type };
@@ -169,7 +170,8 @@ static gboolean push_container(struct machine *machine, enum pickle_type type)
 static gboolean peek(struct machine *machine, guint depth, guint32 *ret_value)
 {
 	if (machine->stack->len <= depth)
-		return fail_format(machine, "the pickle takes more from its stack than is there");
+		return fail_format(machine,
+				   "the pickle takes more values from its stack than it holds");
 	*ret_value = g_array_index(machine->stack, guint32, machine->stack->len - 1 - depth);
 	if (value_at(machine->pickle, *ret_value)->type == TYPE_MARK)
 		return fail_format(machine, "the pickle uses a mark as a value");
@@ -187,7 +189,7 @@ static gboolean count_to_mark(struct machine *machine, guint *ret_n)
 		*ret_n = machine->stack->len - 1 - i;
 		return TRUE;
 	}
-	return fail_format(machine, "the pickle looks for a mark that is not there");
+	return fail_format(machine, "the pickle needs a mark that it does not have");
 }
 
 static void drop(struct machine *machine, guint n)
@@ -213,7 +215,8 @@ static gboolean fill(struct machine *machine, guint n, guint below, enum pickle_
 		return FALSE;
 	container = value_at(machine->pickle, number);
 	if (container->type != type)
-		return fail_format(machine, "the pickle fills what is no container");
+		return fail_format(machine,
+				   "the pickle adds values to something that is not a container");
 	if (type == PICKLE_DICTIONARY && n % 2)
 		return fail_format(machine, "a key of the pickle has no value");
 	if (n)
@@ -403,8 +406,9 @@ static gboolean run_stack(struct machine *machine, guint8 opcode)
 	switch (opcode) {
 	case OP_POP:
 		if (!machine->stack->len)
-			return fail_format(machine, "the pickle takes more from its stack than is "
-						    "there");
+			return fail_format(
+				machine,
+				"the pickle takes more values from its stack than it holds");
 		drop(machine, 1);
 		return TRUE;
 	case OP_DUP:
@@ -513,7 +517,7 @@ static gboolean read_bytes(Pickle *pickle, const gchar *path, GError **error)
 	while (stream && (n = byte_stream_read(stream, buffer, READ_BYTES, error)) > 0) {
 		if (pickle->bytes->len > MAX_FILE_BYTES - READ_BYTES) {
 			g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-				    "%s: a pickle of more than 1 GiB is not read", path);
+				    "%s: tacho does not read pickles of more than 1 GiB", path);
 			return FALSE;
 		}
 		g_byte_array_append(pickle->bytes, buffer, (guint)n);

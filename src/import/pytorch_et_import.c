@@ -412,10 +412,10 @@ static void use_trace(struct import *import, struct execution_trace *trace)
 	execution_trace_sort(trace);
 	if (execution_link(import, trace))
 		return;
-	tacho_timeline_add_problem(
-		import->timeline, "no_times", 1,
-		"%s: tells in which order operations began, not when: each takes a nanosecond here",
-		trace->path);
+	tacho_timeline_add_problem(import->timeline, "no_times", 1,
+				   "%s: the trace has the order of operations but not their times; "
+				   "each is shown as one nanosecond",
+				   trace->path);
 	execution_trace_place(import, trace, import_base_time(import));
 }
 

@@ -162,7 +162,7 @@ static void settle(struct chrome_trace *trace)
 	trace->only_process = import_add_process(trace->import, &process, trace->number);
 	if (trace->rank < 0 && trace->import->n_paths > 1)
 		tacho_timeline_add_problem(trace->timeline, "unknown_rank", 1,
-					   "%s: does not say which rank it is of",
+					   "%s: the trace does not say which rank it belongs to",
 					   trace->file.path);
 }
 

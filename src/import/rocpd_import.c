@@ -264,7 +264,8 @@ static gboolean begin_event(struct rocpd_file *file, enum rocm_kind kind, struct
 	if (!find_time(file, COLUMN_START, COLUMN_START_ID, &event->start_ns) ||
 	    !find_time(file, COLUMN_END, COLUMN_END_ID, &event->end_ns)) {
 		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT ": no begin, or no end",
+					"table %s, row %" G_GINT64_FORMAT
+					": the begin or the end is missing",
 					file->rows.table, file->rows.row);
 		return FALSE;
 	}
@@ -534,7 +535,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	file.args = sqlite_args_new(import->timeline, file.trace);
 	if (!file.args) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "%s: more files than can be open at once", path);
+			    "%s: there are more files than can be open at once; name fewer", path);
 		return FALSE;
 	}
 	file.book = track_book_new(import, path);

@@ -81,7 +81,8 @@ static void read_row(struct db_file *file, const struct db_table *table, guint a
 	if (!text || !sqlite_rows_integer(rows, BEGIN, &event.start_ns) ||
 	    !sqlite_rows_integer(rows, END, &event.end_ns)) {
 		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT ": no name, or no time",
+					"table %s, row %" G_GINT64_FORMAT
+					": the name or the time is missing",
 					table->name, rows->row);
 		return;
 	}
@@ -125,7 +126,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	file.args = sqlite_args_new(import->timeline, file.trace);
 	if (!file.args) {
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "%s: more files than can be open at once", path);
+			    "%s: there are more files than can be open at once; name fewer", path);
 		return FALSE;
 	}
 	file.book = track_book_new(import, path);

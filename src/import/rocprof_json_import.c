@@ -157,7 +157,8 @@ static void read_event(struct chrome_event *event, gpointer data)
 		break;
 	default:
 		track_book_count_unknown(
-			file->book, "byte %" G_GUINT64_FORMAT ": an event of phase '%c'",
+			file->book,
+			"byte %" G_GUINT64_FORMAT ": an event of the unknown phase '%c'",
 			event->offset, g_ascii_isprint(event->phase) ? event->phase : '?');
 	}
 }

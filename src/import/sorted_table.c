@@ -101,16 +101,15 @@ static gboolean find_block(const struct table_file *file, struct wire_cursor *ha
 
 	*block = (struct block){ .uncompressed = NULL };
 	if (!wire_cursor_varint(handle, &offset) || !wire_cursor_varint(handle, &size))
-		return fail(error, file->path, file->n, "a place of a block that cannot be read");
+		return fail(error, file->path, file->n, "the place of a block cannot be read");
 	if (file->n < TRAILER_BYTES || size > file->n - TRAILER_BYTES ||
 	    offset > file->n - TRAILER_BYTES - size)
-		return fail(error, file->path, offset, "a block that is not in the file");
+		return fail(error, file->path, offset, "a block lies outside the file");
 	block->begin = file->bytes + offset;
 	block->offset = offset;
 	compression = block->begin[size];
 	if (sorted_table_checksum(block->begin, size + 1) != little32(block->begin + size + 1))
-		return fail(error, file->path, offset,
-			    "a block that is not what its checksum says");
+		return fail(error, file->path, offset, "a block does not match its checksum");
 	if (compression > COMPRESSION_SNAPPY)
 		return fail(error, file->path, offset,
 			    "a block that is compressed in a way that nobody knows here; write "
@@ -119,8 +118,7 @@ static gboolean find_block(const struct table_file *file, struct wire_cursor *ha
 		return FALSE;
 	n_restarts = size >= 4 ? little32(block->begin + size - 4) : 0;
 	if (size < 4 || n_restarts > (size - 4) / 4)
-		return fail(error, file->path, offset,
-			    "a block that is too short for its restarts");
+		return fail(error, file->path, offset, "a block is too short for its restarts");
 	block->end = block->begin + size - 4 - 4 * (gsize)n_restarts;
 	return TRUE;
 }
@@ -138,8 +136,7 @@ static gboolean next_entry(const struct table_file *file, struct block *block, G
 	    !wire_cursor_varint(&cursor, &size) || shared > key->len ||
 	    own > (guint64)(cursor.end - cursor.at) ||
 	    size > (guint64)(cursor.end - cursor.at) - own)
-		return fail(error, file->path, block->offset,
-			    "an entry that is longer than its block");
+		return fail(error, file->path, block->offset, "an entry is longer than its block");
 	g_byte_array_set_size(key, (guint)shared);
 	g_byte_array_append(key, cursor.at, (guint)own);
 	*ret_value = wire_cursor_of(cursor.at + own, size);
@@ -187,7 +184,7 @@ gboolean sorted_table_read(const gchar *path, const guint8 *bytes, gsize n, Sort
 		return fail(error, path, n, "no checkpoint of TensorFlow ends so");
 	footer = wire_cursor_of(bytes + n - FOOTER_BYTES, FOOTER_BYTES - 8);
 	if (!wire_cursor_varint(&footer, &ignored) || !wire_cursor_varint(&footer, &ignored))
-		return fail(error, path, n - FOOTER_BYTES, "a broken footer");
+		return fail(error, path, n - FOOTER_BYTES, "the footer is broken");
 	if (find_block(&file, &footer, &index, &failure))
 		while (next_entry(&file, &index, key, &value, &failure))
 			if (!visit_block(&file, value, &failure))

@@ -114,8 +114,9 @@ static gboolean copy_stream(ByteStream *stream, int fd, const gchar *path, GErro
 		n_copied += (guint64)n;
 		if (n_copied > MAX_UNPACKED_BYTES) {
 			g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
-				    "%s: unpacks to more than %" G_GUINT64_FORMAT " bytes", path,
-				    MAX_UNPACKED_BYTES);
+				    "%s: it unpacks to more than %" G_GUINT64_FORMAT
+				    " bytes, which is the limit",
+				    path, MAX_UNPACKED_BYTES);
 			return FALSE;
 		}
 		for (gssize done = 0; done < n;) {
@@ -150,7 +151,7 @@ static gboolean fill_up(struct sqlite_trace *trace, int fd, GError **error)
 		return TRUE;
 	if (trace->missing_bytes > MAX_UNPACKED_BYTES || fstat(fd, &status) != 0 ||
 	    ftruncate(fd, status.st_size + (off_t)trace->missing_bytes) != 0)
-		return fail_io(trace->path, "cannot be made whole", error);
+		return fail_io(trace->path, "cannot be filled up where it is cut", error);
 	return TRUE;
 }
 
@@ -245,7 +246,8 @@ void sqlite_trace_report(const struct sqlite_trace *trace, TachoTimeline *timeli
 {
 	if (trace->missing_bytes)
 		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s: %" G_GUINT64_FORMAT " bytes of it are missing",
+					   "%s: %" G_GUINT64_FORMAT
+					   " bytes are missing at the end of the file",
 					   trace->path, trace->missing_bytes);
 }
 

@@ -541,7 +541,7 @@ static void report_file(struct stats_reading *reading)
 					   reading->path, reading->bad_offset);
 	if (reading->n_unknown)
 		tacho_timeline_add_problem(timeline, "unknown_record", reading->n_unknown,
-					   "%s: fields that are not known", reading->path);
+					   "%s: unknown fields", reading->path);
 	if (reading->n_impossible)
 		tacho_timeline_add_problem(timeline, "impossible_time", reading->n_impossible,
 					   "%s: records that begin at 0 or end before they begin",
@@ -605,7 +605,7 @@ static gboolean place(struct stats_reading *reading, const gchar *path, GError *
 	if (foreign == SOURCE_MAX_FOREIGN || tf_tracks_place(reading->tracks, foreign, path))
 		return TRUE;
 	g_set_error_literal(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "no memory for the steps' records");
+			    "there is not enough memory for the steps' records");
 	return FALSE;
 }
 

@@ -218,9 +218,9 @@ static gboolean read_header(tensor_bundle *bundle, struct wire_cursor value, gui
 		if (field.number == 1)
 			bundle->n_shards = (guint32)MIN(field.value, MAX_SHARDS);
 		else if (field.number == 2 && field.value)
-			return fail(error, bundle->prefix, offset,
-				    "values of a machine with the large end first: these are not "
-				    "read");
+			return fail(
+				error, bundle->prefix, offset,
+				"the values are big-endian, and tacho does not read such values");
 	}
 	return TRUE;
 }
@@ -553,23 +553,23 @@ gchar *tensor_bundle_values(const tensor_bundle *bundle, const gchar *name, guin
 		return NULL;
 	width = element_bytes(entry->dtype);
 	if (!width)
-		return g_strdup("(values of a type that is not printed)");
+		return g_strdup("(values of a type that tacho does not print)");
 	if (entry->is_sliced)
-		return g_strdup("(values in slices: these are not put together)");
+		return g_strdup("(values in slices, which tacho does not join)");
 	if (bundle->is_first_format)
 		return print_kept(entry, max_values);
 	if (__builtin_mul_overflow(entry->n_elements, (guint64)width, &whole) ||
 	    whole != entry->size)
-		return g_strdup("(as many bytes as the shape has not)");
+		return g_strdup("(the number of bytes does not fit the shape)");
 	n = MIN(entry->n_elements, max_values);
 	n_bytes = whole <= MAX_VALUE_BYTES ? whole : n * width;
 	path = g_strdup_printf("%s.data-%05d-of-%05u", bundle->prefix, entry->shard,
 			       bundle->n_shards);
 	bytes = read_bytes(path, entry->offset, (gsize)n_bytes);
 	if (!bytes)
-		return g_strdup_printf("(%s cannot be read as far as that)", path);
+		return g_strdup_printf("(%s is too short or cannot be read)", path);
 	if (n_bytes == whole && entry->has_crc &&
 	    sorted_table_checksum(bytes, n_bytes) != entry->crc)
-		return g_strdup("(values that are not what their checksum says)");
+		return g_strdup("(the values do not match their checksum)");
 	return print_values(entry, bytes, n, width);
 }

@@ -312,7 +312,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 		chrome_file_report(&file, timeline);
 		if (reading->n_unknown)
 			tacho_timeline_add_problem(timeline, "unknown_record", reading->n_unknown,
-						   "%s: events of no known phase", path);
+						   "%s: events of an unknown phase", path);
 	}
 	chrome_file_release(&file);
 	g_hash_table_unref(reading->devices);
@@ -334,7 +334,7 @@ static gboolean place(struct timeline_reading *reading, const gchar *path, GErro
 	if (foreign == SOURCE_MAX_FOREIGN || tf_tracks_place(reading->tracks, foreign, path))
 		return TRUE;
 	g_set_error_literal(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "no memory for the timeline's events");
+			    "there is not enough memory for the timeline's events");
 	return FALSE;
 }
 

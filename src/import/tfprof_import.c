@@ -407,11 +407,11 @@ static void report(const struct tfprof_file *file)
 	if (file->n_bad)
 		tacho_timeline_add_problem(timeline, "corrupt_record", file->n_bad,
 					   "%s: byte %" G_GUINT64_FORMAT
-					   ": a node or a text that cannot be read",
+					   ": a node or a text cannot be read",
 					   file->path, file->bad_offset);
 	if (file->n_unknown)
 		tacho_timeline_add_problem(timeline, "unknown_record", file->n_unknown,
-					   "%s: fields that are not known, or nodes without a name",
+					   "%s: unknown fields, or nodes without a name",
 					   file->path);
 	if (file->n_impossible)
 		tacho_timeline_add_problem(timeline, "impossible_time", file->n_impossible,
@@ -488,7 +488,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	end(&file);
 	if (!is_placed)
 		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "%s: no memory for the profile's runs", path);
+			    "%s: there is not enough memory for the profile's runs", path);
 	return is_placed;
 }
 

@@ -409,12 +409,13 @@ static void report(struct track_book *book)
 					   book->path, book->unknown.where);
 	if (book->n_impossible)
 		tacho_timeline_add_problem(timeline, "impossible_time", book->n_impossible,
-					   "%s: 0, years away from the others, or an end before "
-					   "its begin",
+					   "%s: times of 0, times years away from the others, or "
+					   "ends before their begin",
 					   book->path);
 	if (book->n_refused)
 		tacho_timeline_add_problem(timeline, "lost_records", book->n_refused,
-					   "%s: no memory for its slices", book->path);
+					   "%s: there is not enough memory for its slices",
+					   book->path);
 }
 
 /* --- times ---------------------------------------------------------------------------------- */

@@ -229,7 +229,7 @@ static gboolean make_room(struct wire_walk *walk)
 		return TRUE;
 	larger = g_try_realloc(walk->buffer, walk->capacity * 2);
 	if (!larger) {
-		fail(walk, WIRE_FAILED, "no memory for this field");
+		fail(walk, WIRE_FAILED, "there is not enough memory for this field");
 		return FALSE;
 	}
 	walk->buffer = larger;
@@ -328,9 +328,9 @@ static enum wire_result parse_next(struct wire_walk *walk, struct wire_field *fi
 	if (result == WIRE_TRUNCATED && n_there < left) /* it is the file that ends */
 		return fail_truncated(walk);
 	if (result != WIRE_FIELD)
-		return fail(walk, WIRE_BROKEN, "not a field of a protocol buffer");
+		return fail(walk, WIRE_BROKEN, "this is not a field of a protocol buffer");
 	if (field->n_bytes > left - n)
-		return fail(walk, WIRE_BROKEN, "a field that is longer than what it is in");
+		return fail(walk, WIRE_BROKEN, "the field is longer than the message around it");
 	field->offset = walk->field_offset;
 	consume(walk, n);
 	walk->pending = field->n_bytes;

@@ -399,18 +399,18 @@ static void report(const struct xplane_file *file)
 					   file->path, file->bad_offset);
 	if (file->n_summed)
 		tacho_timeline_add_problem(timeline, "unknown_record", file->n_summed,
-					   "%s: events that were summed up, without a time",
+					   "%s: events that were summed up and have no times",
 					   file->path);
 	if (space->n_unknown)
 		tacho_timeline_add_problem(timeline, "unknown_record", space->n_unknown,
-					   "%s: fields of planes and lines that are not known",
-					   file->path);
+					   "%s: unknown fields of planes and lines", file->path);
 	if (space->n_dropped)
 		tacho_timeline_add_problem(timeline, "corrupt_record", space->n_dropped,
 					   "%s: names and lines that cannot be read", file->path);
 	if (file->n_impossible)
-		tacho_timeline_add_problem(timeline, "impossible_time", file->n_impossible,
-					   "%s: before the line's begin, or negative", file->path);
+		tacho_timeline_add_problem(
+			timeline, "impossible_time", file->n_impossible,
+			"%s: times before the begin of their line, or negative times", file->path);
 }
 
 static void read_events(struct xplane_file *file)
@@ -481,7 +481,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	if (!file.is_out_of_memory)
 		return TRUE;
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-		    "%s: no memory for the trace's events", path);
+		    "%s: there is not enough memory for the trace's events", path);
 	return FALSE;
 }
 

@@ -538,7 +538,7 @@ static void test_truncated(void)
 	gchar *folder = g_dir_make_tmp("tacho-ctf-XXXXXX", NULL);
 	g_autoptr(TachoTimeline) timeline = open_broken(folder, small_trace, 100, NULL, 0);
 
-	assert_left_out(timeline, folder, "byte 0 ");
+	assert_left_out(timeline, folder, "byte 0");
 	g_assert_cmpuint(timeline->n_events, ==, 4);
 	assert_slice(timeline, "app:note", 0, "event", 50, 0);
 	assert_args(timeline, "app:note",
@@ -558,7 +558,7 @@ static void test_cut_anywhere(void)
 
 		g_assert_cmpuint(timeline->n_events, >=, n_before);
 		n_before = timeline->n_events;
-		assert_left_out(timeline, folder, "byte 0 ");
+		assert_left_out(timeline, folder, "byte 0");
 		ctf_lines_remove(folder);
 	}
 	g_assert_cmpuint(n_before, ==, 4);
@@ -580,12 +580,12 @@ static void test_wrong_packets(void)
 		guint64 n_events;
 		const gchar *told;
 	} wrongs[] = {
-		{ 36, "\xff", 1, 2, "byte 36 " },     /* it has another magic number */
-		{ 36 + 4, "\x09", 1, 2, "byte 36 " }, /* it is of a stream that there is not */
+		{ 36, "\xff", 1, 2, "byte 36" },     /* it has another magic number */
+		{ 36 + 4, "\x09", 1, 2, "byte 36" }, /* it is of a stream that there is not */
 		{ 36 + 16 + 3, "\x01", 1, 3,
-		  "byte 36 " }, /* it claims too much; what is in it is right */
-		{ 36 + 16 + 7, "\x7f", 1, 3, "byte 36 " }, /* it claims more than can be */
-		{ 36 + 8 + 3, "\x01", 1, 2, "byte 36 " },  /* there is more in it than it has */
+		  "byte 36" }, /* it claims too much; what is in it is right */
+		{ 36 + 16 + 7, "\x7f", 1, 3, "byte 36" }, /* it claims more than can be */
+		{ 36 + 8 + 3, "\x01", 1, 2, "byte 36" },  /* there is more in it than it has */
 		{ 36 + 36, "\x63", 1, 2,
 		  "packet 2 " }, /* its event is of a class that there is not */
 	};

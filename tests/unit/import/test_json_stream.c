@@ -100,8 +100,8 @@ static void test_broken(void)
 		{ "", "byte 0: the file ends too early" },
 		{ "[1, 2", "byte 4: the file ends" },
 		{ "[{\"a\": \"b", "byte 1: the file ends inside" },
-		{ "[}", "byte 1: no JSON" },
-		{ "[1 }", "byte 3: no JSON" },
+		{ "[}", "byte 1: the JSON is not valid" },
+		{ "[1 }", "byte 3: the JSON is not valid" },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -461,7 +461,7 @@ static void test_not_perfetto(void)
 	gchar *path = foreign_write("x.pftrace", "\x0a\x03\x08\x01\x12", 5);
 	g_autofree gchar *message = foreign_open_fails(path);
 
-	g_assert_nonnull(strstr(message, "neither"));
+	g_assert_nonnull(strstr(message, "is not a run or a trace"));
 	foreign_remove(path);
 }
 

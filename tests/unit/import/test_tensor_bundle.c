@@ -33,7 +33,7 @@ static void test_values(void)
 	assert_values(bundle, "brain", 100, "[1.00 -3.00]");
 	assert_values(bundle, "flag", 100, "[1.00 0.00]");
 	assert_values(bundle, "model/bias", 100, "[7.00 -8.00]");
-	assert_values(bundle, "word", 100, "(values of a type that is not printed)");
+	assert_values(bundle, "word", 100, "(values of a type that tacho does not print)");
 	assert_values(bundle, "nobody", 100, NULL);
 	tensor_bundle_close(bundle);
 }
@@ -60,9 +60,8 @@ static void test_first_format(void)
 		assert_values(bundle, "small", 100, "[-7.00 7.00]");
 		assert_values(bundle, "byte", 100, "[200.00 3.00]");
 		assert_values(bundle, "big", 2, "[0.00 1.00 ...]");
-		assert_values(bundle, "word", 100, "(values of a type that is not printed)");
-		assert_values(bundle, "part", 100,
-			      "(values in slices: these are not put together)");
+		assert_values(bundle, "word", 100, "(values of a type that tacho does not print)");
+		assert_values(bundle, "part", 100, "(values in slices, which tacho does not join)");
 		assert_values(bundle, "nobody", 100, NULL);
 		tensor_bundle_close(bundle);
 	}
@@ -151,7 +150,7 @@ static void test_damaged_values(void)
 	for (gsize i = 0; i < n_bytes; i++)
 		bytes[i] ^= 1;
 	g_assert_true(g_file_set_contents(data, bytes, (gssize)n_bytes, NULL));
-	assert_values(bundle, "w", 100, "(values that are not what their checksum says)");
+	assert_values(bundle, "w", 100, "(the values do not match their checksum)");
 	tensor_bundle_close(bundle);
 	g_unlink(index);
 	g_unlink(data);
