@@ -132,7 +132,8 @@ static gboolean begin_decoding(ByteStream *stream)
 	} else {
 		stream->zstd = ZSTD_createDCtx();
 		if (!stream->zstd)
-			return fail(stream, BYTE_STREAM_ERROR_MEMORY, "no memory to decode it");
+			return fail(stream, BYTE_STREAM_ERROR_MEMORY,
+				    "there is not enough memory to decode it");
 	}
 	return TRUE;
 }
@@ -246,7 +247,7 @@ static gsize decode_gzip(ByteStream *stream, guint8 *buffer, gsize size)
 	status = isal_inflate(inflate);
 	n_out -= inflate->avail_out;
 	if (status < 0) {
-		fail(stream, BYTE_STREAM_ERROR_CORRUPT, "no valid gzip data");
+		fail(stream, BYTE_STREAM_ERROR_CORRUPT, "the gzip data are not valid");
 		return n_out;
 	}
 	if (stream->begin == stream->end && n_out == 0 &&
@@ -272,7 +273,7 @@ static gsize decode_zstd(ByteStream *stream, guint8 *buffer, gsize size)
 	hint = ZSTD_decompressStream(stream->zstd, &out, &in);
 	stream->begin = in.pos;
 	if (ZSTD_isError(hint)) {
-		fail(stream, BYTE_STREAM_ERROR_CORRUPT, "no valid zstd data");
+		fail(stream, BYTE_STREAM_ERROR_CORRUPT, "the zstd data are not valid");
 		return out.pos;
 	}
 	stream->is_in_frame = hint != 0;

@@ -35,7 +35,8 @@ static gboolean read_bytes(int fd, const gchar *path, gsize max_bytes, GString *
 		g_string_append_len(text, block, n);
 	}
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
-		    "%s: of more than %" G_GSIZE_FORMAT " bytes", path, max_bytes);
+		    "%s: the file has more than %" G_GSIZE_FORMAT " bytes, which is the limit",
+		    path, max_bytes);
 	return FALSE;
 }
 
@@ -46,7 +47,7 @@ static gboolean check_text(const gchar *path, const GString *text, GError **erro
 	if (g_utf8_validate(text->str, (gssize)text->len, &end))
 		return TRUE;
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
-		    "%s: not text (UTF-8) at byte %" G_GSIZE_FORMAT, path,
+		    "%s: the file is not UTF-8 text at byte %" G_GSIZE_FORMAT, path,
 		    (gsize)(end - text->str));
 	return FALSE;
 }

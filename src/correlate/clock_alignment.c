@@ -249,12 +249,13 @@ static gchar *company_text(const TachoTimeline *timeline, guint32 index)
 		if (n_clocks++ >= MAX_NAMED_CLOCKS)
 			continue;
 		who = clock_text(timeline, i);
-		g_string_append_printf(text, "%s%s", n_clocks > 1 ? ", " : ", nor those of ", who);
+		g_string_append_printf(text, "%s%s", n_clocks > 1 ? ", " : "; the same holds for ",
+				       who);
 	}
 	if (n_clocks > MAX_NAMED_CLOCKS)
 		g_string_append_printf(text, " and %u more", n_clocks - MAX_NAMED_CLOCKS);
 	if (n_clocks > 0)
-		g_string_append(text, ", which are on one with it");
+		g_string_append(text, ", whose clocks are aligned with it");
 	return g_string_free(text, FALSE);
 }
 
@@ -269,20 +270,21 @@ static void add_clock_problems(TachoTimeline *timeline, guint32 index)
 
 	if (clock->state == TACHO_CLOCK_APART)
 		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
-					   "%s: nothing ties its clock to that of %s%s", who,
+					   "%s: nothing relates its clock to that of %s%s", who,
 					   reference, company);
 	if (clock_fit_is_doubtful(&fit))
-		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
-					   "%s: %u of %u bounds of its clock contradict the others",
-					   who, clock->n_contradicted, clock->n_bounds);
+		tacho_timeline_add_problem(
+			timeline, "clock_doubt", 1,
+			"%s: %u of the %u bounds of its clock contradict the others", who,
+			clock->n_contradicted, clock->n_bounds);
 	if (clock->evidence & TACHO_CLOCK_INFERRED)
 		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
-					   "%s: its clock rests on what belongs together by order, "
-					   "although some is missing",
+					   "%s: its clock was aligned by events that were matched "
+					   "by their order, although some are missing",
 					   who);
 	if (clock->evidence & TACHO_CLOCK_ASSUMED)
 		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
-					   "%s: its clock rests on sends that are taken to have "
+					   "%s: its clock was aligned on the assumption that sends "
 					   "waited for their receives",
 					   who);
 }
@@ -377,8 +379,8 @@ void check_alignment(TachoTimeline *timeline)
 			continue;
 		who = clock_text(timeline, i);
 		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
-					   "%s: its times are right to %.1f us, and half of its "
-					   "collectives transfer in less than %.1f us",
+					   "%s: its times are accurate to %.1f us only, and half "
+					   "of its collectives take less than %.1f us to transfer",
 					   who, (gdouble)clock->inner_uncertainty_ns / 1e3,
 					   median_ns / 1e3);
 	}

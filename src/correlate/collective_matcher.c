@@ -297,7 +297,7 @@ static void note_missing(struct matching *matching, const struct member_rank *ab
 
 	if (missing->count++ == 0)
 		missing->first = g_strdup_printf(
-			"rank %d lacks %s at %.6f s, sequence %u of group %u",
+			"rank %d has no %s at %.6f s, sequence %u of group %u",
 			rank_number(matching, absent),
 			tacho_timeline_string(matching->timeline, row->name),
 			(gdouble)row->last_begin_ns / 1e9, row->sequence, row->group);
@@ -531,7 +531,7 @@ static void report_problems(struct matching *matching)
 	}
 	if (matching->doubt.count)
 		tacho_timeline_add_problem(matching->timeline, "clock_doubt", 1,
-					   "%s; collectives of this sort: %" G_GUINT64_FORMAT,
+					   "%s; collectives with this problem: %" G_GUINT64_FORMAT,
 					   matching->doubt.where, matching->doubt.count);
 	g_free(matching->doubt.where);
 }

@@ -601,9 +601,9 @@ static void report_uncaptured(TachoTimeline *timeline)
 		if (counts[i])
 			tacho_timeline_add_problem(
 				timeline, "uncaptured_graph", counts[i],
-				"rank %d, process %u: the trace lacks the capture of the graphs "
-				"that launched this work; record from before the capture to see "
-				"which operations it is of",
+				"rank %d, process %u: the trace does not have the capture of the "
+				"graphs that launched this work; start recording before the "
+				"capture to see its operations",
 				g_array_index(timeline->processes, TachoProcess, i).rank,
 				g_array_index(timeline->processes, TachoProcess, i).pid);
 }

@@ -127,8 +127,10 @@ static void report_orphans(TachoTimeline *timeline, const guint64 *n_orphans,
 		if (n_orphans[i])
 			tacho_timeline_add_problem(
 				timeline, "orphan_kernel", n_orphans[i],
-				"rank %d, process %u: the first is %s at %.6f s", process->rank,
-				process->pid, tacho_slice_name(timeline, first_orphan[i]),
+				"rank %d, process %u: work of the device without a launch call; "
+				"the first is %s at %.6f s",
+				process->rank, process->pid,
+				tacho_slice_name(timeline, first_orphan[i]),
 				(gdouble)timeline->slices.start_ns[first_orphan[i]] / 1e9);
 	}
 }
@@ -161,8 +163,8 @@ static void report_early(TachoTimeline *timeline, const struct early_work *early
 		if (early[i].n)
 			tacho_timeline_add_problem(
 				timeline, "early_kernel", early[i].n,
-				"rank %d, process %u: begin up to %.3f us before the calls that "
-				"launched them do; the first is %s at %.6f s",
+				"rank %d, process %u: work begins up to %.3f us before its launch "
+				"call; the first is %s at %.6f s",
 				process->rank, process->pid, (gdouble)early[i].most_ns / 1e3,
 				tacho_slice_name(timeline, early[i].first),
 				(gdouble)timeline->slices.start_ns[early[i].first] / 1e9);

@@ -182,14 +182,14 @@ void check_launches(TachoTimeline *timeline)
 			check_stream(timeline, track, &uncalled[track->process]);
 	}
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		report(timeline, "missing_kernel", "launches whose kernel is not in the trace", i,
+		report(timeline, "missing_kernel", "launches without a kernel in the trace", i,
 		       &missing[i]);
 		report(timeline, "missing_call",
 		       "work of a device whose call is not in the trace, behind work whose call is",
 		       i, &uncalled[i]);
 		report(timeline, "duplicate_id",
-		       "launches with several kernels: their ids were given more than once, and "
-		       "whose these are is a guess",
+		       "launches with several kernels, because the same id was used more than "
+		       "once; the match is a guess",
 		       i, &doubled[i]);
 	}
 	g_free(launches.calls);

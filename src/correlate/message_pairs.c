@@ -389,7 +389,7 @@ static void report_unpaired(TachoTimeline *timeline, const struct end *sends,
 	tacho_timeline_add_problem(timeline, "unpaired_message", (guint64)sends->n + receives->n,
 				   "%s to %s: %" G_GUINT64_FORMAT
 				   " bytes were sent and %" G_GUINT64_FORMAT
-				   " received, in pieces that do not fit",
+				   " received, in pieces that do not match",
 				   from, to, total_of(sends), total_of(receives));
 }
 

@@ -326,7 +326,7 @@ static void note_alone(struct pairing *pairing, const struct end *end)
 	    pairing->n_alone[rank_index]++ > 0)
 		return;
 	pairing->first[rank_index] = g_strdup_printf(
-		"rank %d: %s at %.6f s has no partner on rank %d",
+		"rank %d: %s at %.6f s has no counterpart on rank %d",
 		g_array_index(ranks, TachoRank, rank_index).rank,
 		tacho_slice_name(pairing->timeline, end->slice), (gdouble)end->begin_ns / 1e9,
 		g_array_index(ranks, TachoRank, peer).rank);

@@ -690,8 +690,9 @@ void find_steps(TachoTimeline *timeline)
 		if (ranks[i].n_outside)
 			tacho_timeline_add_problem(
 				timeline, "cut_step", ranks[i].n_outside,
-				"rank %d: more operations and calls are outside the steps that the "
-				"trace tells of than in them: steps are cut short or missing",
+				"rank %d: more operations and calls lie outside the marked steps "
+				"than in them, so "
+				"steps are cut short or missing",
 				g_array_index(timeline->ranks, TachoRank, i).rank);
 		g_array_append_vals(timeline->steps, ranks[i].steps->data, ranks[i].steps->len);
 		g_array_append_vals(timeline->control_steps, ranks[i].control_steps->data,

@@ -34,12 +34,12 @@ void check_streams(TachoTimeline *timeline)
 			continue;
 		count = count_overlaps(timeline, track, &first);
 		if (count)
-			tacho_timeline_add_problem(
-				timeline, "stream_overlap", count,
-				"rank %d, process %u, stream %u: %.*s begins at %.6f s, before the "
-				"kernel in front of it ended",
-				process->rank, process->pid, track->tid, MAX_NAME_BYTES,
-				tacho_slice_name(timeline, first),
-				(gdouble)timeline->slices.start_ns[first] / 1e9);
+			tacho_timeline_add_problem(timeline, "stream_overlap", count,
+						   "rank %d, process %u, stream %u: %.*s begins at "
+						   "%.6f s, before the previous kernel ended",
+						   process->rank, process->pid, track->tid,
+						   MAX_NAME_BYTES,
+						   tacho_slice_name(timeline, first),
+						   (gdouble)timeline->slices.start_ns[first] / 1e9);
 	}
 }

@@ -81,7 +81,8 @@ static gboolean check_keys(GKeyFile *file, const gchar *path, const gchar *name,
 	for (gchar **key = keys; key && *key; key++)
 		if (!g_strv_contains(known, *key)) {
 			g_autofree gchar *reason = g_strdup_printf(
-				"'%s' is none of size, bandwidth and latency", *key);
+				"'%s' is not a key of a level; use size, bandwidth or latency",
+				*key);
 
 			return refuse(path, name, reason, error);
 		}
@@ -95,11 +96,11 @@ static gboolean read_level(GKeyFile *file, const gchar *path, const gchar *name,
 	if (!check_keys(file, path, name, error))
 		return FALSE;
 	if (!read_size(file, name, level))
-		return refuse(path, name, "size is a whole number of at least 1", error);
+		return refuse(path, name, "size must be a whole number of at least 1", error);
 	if (!read_bandwidth(file, name, level))
-		return refuse(path, name, "bandwidth is a rate, as 100gbit", error);
+		return refuse(path, name, "bandwidth must be a rate, such as 100gbit", error);
 	if (!read_latency(file, name, level))
-		return refuse(path, name, "latency is a time, as 10us", error);
+		return refuse(path, name, "latency must be a time, such as 10us", error);
 	return TRUE;
 }
 
@@ -111,15 +112,15 @@ static gboolean read_levels(GKeyFile *file, const gchar *path, struct topology *
 
 	if (n == 0 || n > TOPOLOGY_MAX_LEVELS) {
 		g_set_error(error, TOPOLOGY_ERROR, 0,
-			    "%s: %" G_GSIZE_FORMAT " levels; there may be 1 to %u", path, n,
-			    TOPOLOGY_MAX_LEVELS);
+			    "%s: the file has %" G_GSIZE_FORMAT " levels, but it must have 1 to %u",
+			    path, n, TOPOLOGY_MAX_LEVELS);
 		return FALSE;
 	}
 	for (gsize i = 0; i < n; i++) {
 		if (!read_level(file, path, names[i], &topology->levels[i], error))
 			return FALSE;
 		if (topology->levels[i].size == 0 && i + 1 < n)
-			return refuse(path, names[i], "only the last level may be without a size",
+			return refuse(path, names[i], "each level but the last needs a size",
 				      error);
 	}
 	topology->n_levels = (guint32)n;

@@ -48,7 +48,8 @@ static gboolean fail(const struct job_check *check, guint a, guint b, GError **e
 	reason = g_strdup_vprintf(format, args);
 	va_end(args);
 	g_set_error(error, TACHO_TIMELINE_ERROR, TACHO_TIMELINE_ERROR_NOT_A_RUN,
-		    "%s and %s are not of one job: %s (%u runs; name only those of one job)",
+		    "%s and %s are not runs of one job: %s (there are %u runs; name only those of "
+		    "one job)",
 		    path_of(check, a), path_of(check, b), reason, check->paths->runs->len);
 	return FALSE;
 }
@@ -66,7 +67,8 @@ static gboolean doubt(const struct job_check *check, guint a, guint b, GError **
 	va_end(args);
 	if (check->is_guess)
 		g_set_error(error, TACHO_TIMELINE_ERROR, TACHO_TIMELINE_ERROR_NOT_A_RUN,
-			    "%s and %s are hardly of one job: %s (%u runs; if they are, name each)",
+			    "%s and %s do not seem to be runs of one job: %s (there are %u runs; "
+			    "if they are of one job, name each of them)",
 			    path_of(check, a), path_of(check, b), reason, check->paths->runs->len);
 	else
 		tacho_timeline_add_problem(check->timeline, "other_job", 1, "%s and %s: %s",
@@ -161,12 +163,12 @@ static gboolean check_process(const struct job_check *check, GHashTable *seen,
 
 	if (other >= 0)
 		return fail(check, (guint)other, run, error,
-			    "the trace of process %" G_GUINT64_FORMAT " is in both", metadata->pid);
+			    "both have a trace of process %" G_GUINT64_FORMAT, metadata->pid);
 	if (metadata->rank < 0 || metadata->world_size != check->runs[run].world_size)
 		return TRUE;
 	other = other_run(seen, g_strdup_printf("rank %" G_GINT64_FORMAT, metadata->rank), run);
 	if (other >= 0)
-		return fail(check, (guint)other, run, error, "rank %" G_GINT64_FORMAT " is in both",
+		return fail(check, (guint)other, run, error, "both have rank %" G_GINT64_FORMAT,
 			    metadata->rank);
 	return TRUE;
 }
@@ -235,7 +237,7 @@ static gboolean check_ranked(const struct job_check *check, GError **error)
 	}
 	return ranked < 0 || unranked < 0 ||
 	       doubt(check, (guint)ranked, (guint)unranked, error,
-		     "the first knows which rank it is, the second does not");
+		     "the first has a rank number, the second has none");
 }
 
 gboolean one_job_check_names(TachoTimeline *timeline, const struct run_paths *paths,
@@ -343,11 +345,12 @@ void one_job_add_problems(TachoTimeline *timeline, const struct run_paths *paths
 			continue;
 		if (!has_process[i])
 			tacho_timeline_add_problem(timeline, "empty_run", 1,
-						   "%s: there is no record in it", run->path);
+						   "%s: the run has no records", run->path);
 		if (!run->has_end)
-			tacho_timeline_add_problem(timeline, "unfinished_run", 1,
-						   "%s: tacho record has not ended it: it still "
-						   "records, or was killed, or the copy is older",
-						   run->path);
+			tacho_timeline_add_problem(
+				timeline, "unfinished_run", 1,
+				"%s: tacho record has not finished this run: it is still "
+				"recording, or it was killed, or this is an older copy",
+				run->path);
 	}
 }

@@ -348,13 +348,13 @@ static void add_stream_problems(TachoTimeline *timeline, const struct stream_inp
 		tacho_timeline_add_problem(timeline, "lost_records", stream->n_dropped, "%s",
 					   where);
 	if (rows->n_unknown)
-		tacho_timeline_add_problem(timeline, "unknown_record", rows->n_unknown,
-					   "%s: records of classes that its metadata does not have",
-					   where);
+		tacho_timeline_add_problem(
+			timeline, "unknown_record", rows->n_unknown,
+			"%s: records of classes that its metadata does not describe", where);
 	nest_count_report(timeline, &rows->nest, where);
 	if (rows->n_impossible)
 		tacho_timeline_add_problem(timeline, "impossible_time", rows->n_impossible,
-					   "%s: slices that last longer than can be", where);
+					   "%s: slices with impossible durations", where);
 }
 
 /* --- problems: the clock -------------------------------------------------------------------- */
@@ -401,10 +401,10 @@ static void check_clock(TachoTimeline *timeline, const struct process_input *inp
 	mono_ns = last.mono_ns - first.mono_ns;
 	apart_ns = ABS(trace_ns - mono_ns);
 	if (apart_ns > CLOCK_DOUBT_NS && apart_ns / CLOCK_DOUBT_PPM > trace_ns / 1000000)
-		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
-					   "%s: in %.3f s its clock and the system's went "
-					   "%.3f ms apart",
-					   who, (gdouble)trace_ns / 1e9, (gdouble)apart_ns / 1e6);
+		tacho_timeline_add_problem(
+			timeline, "clock_doubt", 1,
+			"%s: in %.3f s its clock and the system's clock drifted %.3f ms apart", who,
+			(gdouble)trace_ns / 1e9, (gdouble)apart_ns / 1e6);
 }
 
 /* --- problems: a violent end ---------------------------------------------------------------- */
@@ -456,8 +456,8 @@ static void add_end_problem(TachoTimeline *timeline, const struct process_input 
 	if (process->end == TACHO_END_KILLED)
 		g_string_append_printf(text, ", killed by signal %d", process->exit_status);
 	else
-		g_string_append(text, ", ended without a word");
-	g_string_append_printf(text, ", last heard of at %" G_GINT64_FORMAT ".%03d ms",
+		g_string_append(text, ", ended without an exit status");
+	g_string_append_printf(text, ", last record at %" G_GINT64_FORMAT ".%03d ms",
 			       process->end_ns / NS_PER_MS,
 			       (gint)(process->end_ns % NS_PER_MS / 1000));
 	name_all_open(timeline, input, text);

@@ -47,8 +47,8 @@ static gboolean check_packet(struct opened_file *file, TachoTimeline *timeline)
 
 	if (size_bytes < sizeof(*packet)) {
 		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s, byte %zu: the file ends in its header", file->path,
-					   size_bytes);
+					   "%s, byte %zu: the file ends inside its header",
+					   file->path, size_bytes);
 		return FALSE;
 	}
 	/* What lies below it was written before it. */
@@ -59,14 +59,15 @@ static gboolean check_packet(struct opened_file *file, TachoTimeline *timeline)
 	    file->content_bytes < sizeof(*packet) || content_bits > file->packet.packet_bits ||
 	    file->content_bytes > SOURCE_MAX_FILE_BYTES) {
 		tacho_timeline_add_problem(timeline, "bad_packet", 1,
-					   "%s, byte 0: its header is broken", file->path);
+					   "%s, byte 0: the header is broken", file->path);
 		return FALSE;
 	}
 	if (file->packet.packet_bits / 8 > size_bytes)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
-					   "%s, byte %zu: the file ends here, of %" G_GUINT64_FORMAT
-					   " bytes",
-					   file->path, size_bytes, file->packet.packet_bits / 8);
+		tacho_timeline_add_problem(
+			timeline, "truncated_file", 1,
+			"%s, byte %zu: the file ends here, but should have %" G_GUINT64_FORMAT
+			" bytes",
+			file->path, size_bytes, file->packet.packet_bits / 8);
 	file->content_bytes = MIN(file->content_bytes, size_bytes);
 	return TRUE;
 }
@@ -156,14 +157,15 @@ static void add_file(struct process_input *input, struct opened_file *file, Tach
 
 		if (place.index == last) {
 			tacho_timeline_add_problem(timeline, "bad_packet", 1,
-						   "%s, byte 0: its stream has another file %u",
+						   "%s, byte 0: its stream already has a file %u",
 						   file->path, last);
 			return;
 		}
 		if (place.index - last > 1)
-			tacho_timeline_add_problem(timeline, "missing_file", place.index - last - 1,
-						   "%s: the files between %u and it are not there",
-						   file->path, last);
+			tacho_timeline_add_problem(
+				timeline, "missing_file", place.index - last - 1,
+				"%s: the files between number %u and this one are missing",
+				file->path, last);
 	}
 	stream->n_dropped = MAX(stream->n_dropped, file->packet.discarded);
 	stream->n_bytes += file->content_bytes;
@@ -182,10 +184,10 @@ static void add_files(struct process_input *input, GArray *files, TachoTimeline 
 		if (memcmp(file->packet.uuid, input->metadata.uuid, sizeof(file->packet.uuid)) == 0)
 			add_file(input, file, timeline, file_paths);
 		else
-			tacho_timeline_add_problem(timeline, "bad_packet", 1,
-						   "%s, byte %zu: the file is of another trace",
-						   file->path,
-						   offsetof(struct packet_header, uuid));
+			tacho_timeline_add_problem(
+				timeline, "bad_packet", 1,
+				"%s, byte %zu: the file belongs to another trace", file->path,
+				offsetof(struct packet_header, uuid));
 	}
 }
 
@@ -204,8 +206,8 @@ gboolean process_input_open(struct process_input *input, const gchar *path, Tach
 	if (input->metadata.n_bad_lines)
 		tacho_timeline_add_problem(timeline, "corrupt_metadata",
 					   input->metadata.n_bad_lines,
-					   "%s, byte %zu: a class that cannot be read",
-					   metadata_path, input->metadata.first_bad_line);
+					   "%s, byte %zu: this class cannot be read", metadata_path,
+					   input->metadata.first_bad_line);
 	input->path = g_strdup(path);
 	input->streams = g_array_new(FALSE, TRUE, sizeof(struct stream_input));
 	g_array_set_clear_func(input->streams, clear_stream);

@@ -44,7 +44,7 @@ static const gchar *find_tensor_fault(const void *record, gsize size_bytes, gsiz
 	for (guint32 i = 0; i < n; i++) {
 		offset = tensor_end(record, size_bytes, offset);
 		if (!offset)
-			return "has a tensor that does not fit in it";
+			return "has a tensor that does not fit into it";
 	}
 	return NULL;
 }
@@ -52,7 +52,7 @@ static const gchar *find_tensor_fault(const void *record, gsize size_bytes, gsiz
 static const gchar *find_text_fault(gsize size_bytes, gsize offset, guint32 n_text)
 {
 	if (n_text % 8 || n_text > size_bytes - offset)
-		return "has a text that does not fit in it";
+		return "has a text that does not fit into it";
 	return NULL;
 }
 
@@ -62,7 +62,7 @@ static const gchar *find_kernel_fault(const struct record_kernel *kernel, gsize 
 	gsize dims_bytes = n_dims * sizeof(gint64);
 
 	if (n_dims > TRACE_MAX_DIMS || dims_bytes > size_bytes - sizeof(*kernel))
-		return "has dims that do not fit in it";
+		return "has dimensions that do not fit into it";
 	return find_text_fault(size_bytes, sizeof(*kernel) + dims_bytes, kernel->n_text);
 }
 

@@ -71,11 +71,10 @@ gboolean run_merge_make_room(TachoTimeline *timeline, struct stream_input *const
 		streams[i]->first_queued_row = (guint32)(n_rows + count->n_slices);
 		n_rows += count->n_slices + count->n_queued;
 		if (n_rows >= TACHO_NONE)
-			return fail(error,
-				    "more slices than can be numbered: open fewer runs at once");
+			return fail(error, "there are too many slices; open fewer runs at once");
 	}
 	if (!slice_columns_reserve(&timeline->slices, (guint32)n_rows))
-		return fail(error, "no memory for the run's slices");
+		return fail(error, "there is not enough memory for the run's slices");
 	for (guint i = 0; i < n_streams; i++) {
 		struct stream_input *stream = streams[i];
 
@@ -178,11 +177,11 @@ gboolean run_merge(TachoTimeline *timeline, struct stream_input *const *streams,
 	timeline->slices.n = n_rows;
 	set_track_ranges(timeline, streams, n_streams);
 	if (!size_memory_events(timeline->memory, n_memory))
-		return fail(error, "no memory for the run's memory events");
+		return fail(error, "there is not enough memory for the run's memory events");
 	if (has_outputs) {
 		merge.outputs = g_try_malloc0_n(n_rows, sizeof(*merge.outputs));
 		if (!merge.outputs)
-			return fail(error, "no memory for the run's tensors");
+			return fail(error, "there is not enough memory for the run's tensors");
 	}
 	worker_pool_run(n_streams, merge_stream, &merge);
 	if (has_outputs)

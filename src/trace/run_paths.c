@@ -169,7 +169,7 @@ static gboolean add_folder(struct run_paths *paths, GHashTable *seen, const gcha
 	}
 	if (!has_trace && !has_file(folder, TRACE_RUN_FILE))
 		return fail(error, TACHO_TIMELINE_ERROR_NOT_A_RUN, folder,
-			    "no run: neither a run.ini nor a process's trace is in it");
+			    "not a run: it has neither a run.ini nor the trace of a process");
 	return TRUE;
 }
 
@@ -185,7 +185,8 @@ static gboolean add_argument(struct run_paths *paths, GHashTable *seen, const gc
 								: TACHO_TIMELINE_ERROR_IO,
 			    path, g_strerror(errno));
 	if (!S_ISDIR(status.st_mode))
-		return fail(error, TACHO_TIMELINE_ERROR_NOT_A_RUN, path, "no run: not a folder");
+		return fail(error, TACHO_TIMELINE_ERROR_NOT_A_RUN, path,
+			    "not a run: it is not a folder");
 	if (!has_file(path, TRACE_METADATA_FILE))
 		return add_folder(paths, seen, path, error);
 	run = add_run(paths, path);

@@ -214,7 +214,7 @@ static gboolean read_streams(struct run_reader *reader, GError **error)
 			    .stream->rows.is_out_of_memory) {
 			g_set_error_literal(error, TACHO_TIMELINE_ERROR,
 					    TACHO_TIMELINE_ERROR_MEMORY,
-					    "no memory for the run's records");
+					    "there is not enough memory for the run's records");
 			return FALSE;
 		}
 	return TRUE;

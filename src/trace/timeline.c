@@ -202,7 +202,7 @@ guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, g
 
 	g_assert(track < timeline->tracks->len && (guint)kind < TACHO_N_SLICE_KINDS);
 	if (!slice_columns_grow(slices))
-		g_error("no memory for %u slices", slices->n);
+		g_error("there is not enough memory for %u slices", slices->n);
 	slices->start_ns[row] = start_ns;
 	slices->duration_ns[row] = duration_ns;
 	slices->source[row] = source;
@@ -316,8 +316,8 @@ static void mend_times(TachoTimeline *timeline)
 	}
 	if (n_mended)
 		tacho_timeline_add_problem(timeline, "impossible_time", n_mended,
-					   "slices that end before they begin, or times more than "
-					   "146 years from the first");
+					   "slices that end before they begin, or that lie more "
+					   "than 146 years from the first");
 }
 
 static void widen(gint64 *first_ns, gint64 *last_ns, gint64 begin_ns, gint64 end_ns)
@@ -335,19 +335,17 @@ void nest_count_report(TachoTimeline *timeline, const struct nest_count *count, 
 	if (count->n_beside)
 		tacho_timeline_add_problem(timeline, "overlap", count->n_beside,
 					   "%s: calls that outlast the call they began in; their "
-					   "times are kept, and who made them is not known",
+					   "times are kept, but their caller is not known",
 					   who);
 	if (count->n_cut)
 		tacho_timeline_add_problem(
 			timeline, "unmatched_begin", count->n_cut,
-			"%s: slices without an end, in slices that have one: they "
-			"end with these",
-			who);
+			"%s: slices without an end; each ends with the slice around it", who);
 	if (count->n_rounded)
 		tacho_timeline_add_problem(
 			timeline, "rounded_end", count->n_rounded,
-			"%s: slices that end after the one they are in by no more than the times "
-			"were rounded to; shortened by that",
+			"%s: slices that end after the slice around them, by no more than the "
+			"rounding of the times; they are shortened by that",
 			who);
 }
 

@@ -224,7 +224,7 @@ static void read_field(struct metadata_parser *parser)
 			continue;
 		if (!read_value(parser, &fields[i], &cursor) ||
 		    !take(&cursor, parser->line_end, ";") || cursor != parser->line_end)
-			parser->wrong = "a value that cannot be read";
+			parser->wrong = "this value cannot be read";
 		return;
 	}
 }
@@ -289,9 +289,9 @@ static const gchar *find_fault(const struct metadata_parser *parser)
 	struct trace_metadata *metadata = parser->metadata;
 
 	if (metadata->format == 0)
-		return "no tacho_format: not written by tacho";
+		return "there is no tacho_format, so tacho did not write this trace";
 	if (metadata->format > TRACE_FORMAT_VERSION)
-		return "written by a later version of tacho";
+		return "a later version of tacho wrote this trace; read it with that version";
 	if (parser->block != BLOCK_NONE || parser->seen_blocks != (1u << BLOCK_NONE) - 1 ||
 	    !parser->has_uuid)
 		return "the preamble is incomplete";
@@ -299,10 +299,10 @@ static const gchar *find_fault(const struct metadata_parser *parser)
 	    metadata->rank < -1 || metadata->rank > G_MAXINT32 || metadata->local_rank < -1 ||
 	    metadata->local_rank > G_MAXINT32 || metadata->world_size < -1 ||
 	    metadata->world_size > G_MAXINT32)
-		return "a process that cannot be";
+		return "the process is impossible";
 	if (!trace_clock_init(&metadata->clock, metadata->frequency_hz, metadata->offset_s,
 			      metadata->offset_ticks))
-		return "a clock that cannot be";
+		return "the clock is impossible";
 	return NULL;
 }
 
@@ -319,7 +319,7 @@ static gboolean parse(struct metadata_parser *parser, const gchar *path, GError 
 	gsize n_bytes = (gsize)(parser->end - parser->text);
 
 	if (n_bytes < strlen(signature) || memcmp(position, signature, strlen(signature)) != 0)
-		return fail(error, path, 0, "not the metadata of a trace");
+		return fail(error, path, 0, "this is not the metadata of a trace");
 	while (next_line(parser, &position)) {
 		read_line(parser);
 		if (parser->wrong)

@@ -254,8 +254,8 @@ static void test_two_components(void)
 	assert_true(timeline, &job, 3, 2);
 	g_assert_cmpuint(count_doubts(timeline), ==, 1);
 	g_assert_cmpstr(doubt(timeline), ==,
-			"host c (rank 2): nothing ties its clock to that of host a (rank 0), nor "
-			"those of host d (rank 3), which are on one with it");
+			"host c (rank 2): nothing relates its clock to that of host a (rank 0); "
+			"the same holds for host d (rank 3), whose clocks are aligned with it");
 }
 
 /* Messages there and back, some of several calls: a receive ended after the send of its bytes began. */
@@ -380,7 +380,7 @@ static void test_gaps(void)
 	for (guint i = 0; i < 40; i++)
 		g_assert_cmpuint(g_array_index(timeline->collectives, TachoCollective, i).n_members,
 				 ==, i < 20 ? 2 : 1);
-	g_assert_nonnull(strstr(doubt(timeline), "by order"));
+	g_assert_nonnull(strstr(doubt(timeline), "by their order"));
 }
 
 /* What has gaps is matched by time once something sure has aligned the clocks. */
@@ -415,7 +415,7 @@ static void test_wide(void)
 	tacho_correlate(timeline);
 	g_assert_cmpint(clock_at(timeline, 1)->inner_uncertainty_ns, >, 5 * MS);
 	g_assert_cmpuint(count_doubts(timeline), ==, 1);
-	g_assert_nonnull(strstr(doubt(timeline), "host b (rank 1): its times are right to"));
+	g_assert_nonnull(strstr(doubt(timeline), "host b (rank 1): its times are accurate to"));
 }
 
 /* A timeline's slices are in its order and nested, memory events in their slices, and no time is

@@ -204,7 +204,7 @@ static guint count_apart(const TachoTimeline *timeline)
 
 	for (guint i = 0; i < timeline->problems->len; i++)
 		n += strstr(g_array_index(timeline->problems, TachoProblem, i).where,
-			    "nothing ties its clock") != NULL;
+			    "nothing relates its clock") != NULL;
 	return n;
 }
 
@@ -306,7 +306,7 @@ static void test_one_way(void)
 	g_assert_cmpint(clock->evidence, ==, TACHO_CLOCK_BY_SENDS | TACHO_CLOCK_ASSUMED);
 	g_assert_cmpint(clock->inner_uncertainty_ns, <, 200 * US);
 	g_assert_nonnull(strstr(g_array_index(timeline->problems, TachoProblem, 0).where,
-				"taken to have waited for their receives"));
+				"assumption that sends waited for their receives"));
 }
 
 /* A send was lost of one of the two ways: paired by order first, by time then. */

@@ -191,9 +191,9 @@ static void test_unlike_calls(void)
 	assert_row(timeline, 4, "gloo:all_reduce", 0, 4, 2);
 	g_assert_cmpuint(count_problems(timeline, "unmatched_collective"), ==, 2);
 	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 0).where, ==,
-			"rank 0 lacks gloo:allgather at 0.061000 s, sequence 3 of group 0");
+			"rank 0 has no gloo:allgather at 0.061000 s, sequence 3 of group 0");
 	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 1).where, ==,
-			"rank 1 lacks gloo:barrier at 0.030000 s, sequence 1 of group 0");
+			"rank 1 has no gloo:barrier at 0.030000 s, sequence 1 of group 0");
 }
 
 /* All alike, and rank 1 lost the second: only times can tell. */
@@ -280,10 +280,9 @@ static void test_clock_doubt(void)
 	assert_row(timeline, 0, "gloo:all_reduce", 0, 0, 2);
 	assert_row(timeline, 1, "gloo:broadcast", 0, 1, 2); /* its root need not wait */
 	g_assert_cmpuint(count_problems(timeline, "clock_doubt"), ==, 1);
-	g_assert_cmpstr(
-		g_array_index(timeline->problems, TachoProblem, 0).where, ==,
-		"rank 0 ended gloo:all_reduce 5.000 ms before rank 1 began it; collectives of "
-		"this sort: 1");
+	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 0).where, ==,
+			"rank 0 ended gloo:all_reduce 5.000 ms before rank 1 began it; collectives "
+			"with this problem: 1");
 }
 
 /* Four ranks, pairs of two. Addresses differ in every process; DDP's collectives have none, but

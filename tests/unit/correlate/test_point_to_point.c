@@ -113,7 +113,8 @@ static void test_lost(void)
 		    " collective recv 2..3 peer=0\n"
 		    " collective recv 20..23 peer=0\n"
 		    " op later 30..31\n",
-		    "0@1>1@2 0@21>1@20 ", "rank 0: send at 0.011000 s has no partner on rank 1");
+		    "0@1>1@2 0@21>1@20 ",
+		    "rank 0: send at 0.011000 s has no counterpart on rank 1");
 	/* the peer is not in the run, or its recording was over */
 	assert_rows("rank 0 thread 1 main\n"
 		    " collective send 1..3 peer=7\n"

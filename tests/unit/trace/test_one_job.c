@@ -99,14 +99,14 @@ static const struct pair {
 	{ "the same rank",
 	  { { .pid = 7, .rank = 1, .world_size = 2 }, 0, 9 },
 	  { { .pid = 8, .rank = 1, .world_size = 2 }, 5, 9 },
-	  "rank 1 is in both",
-	  "rank 1 is in both",
+	  "both have rank 1",
+	  "both have rank 1",
 	  NULL },
 	{ "a copy",
 	  { { .pid = 7, .rank = -1 }, 0, 9 },
 	  { { .pid = 7, .rank = -1 }, 0, 9 },
-	  "the trace of process 7 is in both",
-	  "the trace of process 7 is in both",
+	  "both have a trace of process 7",
+	  "both have a trace of process 7",
 	  NULL },
 	{ "another world",
 	  { { .pid = 7, .rank = 0, .world_size = 2 }, 0, 9 },
@@ -123,7 +123,7 @@ static const struct pair {
 	{ "a rank and no rank",
 	  { { .pid = 7, .rank = 0 }, 0, 9 },
 	  { { .pid = 8, .rank = -1 }, 0, 9 },
-	  "knows which rank",
+	  "has a rank number",
 	  "",
 	  "other_job" },
 	{ "no ranks, at one time",
@@ -291,7 +291,7 @@ static void test_told(void)
 	timeline = open_paths(&folder, 1, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(timeline->ranks->len, ==, 2);
-	assert_problem(timeline, "unfinished_run", nested, "has not ended");
+	assert_problem(timeline, "unfinished_run", nested, "has not finished");
 	assert_problem(timeline, "empty_run", broken, "no record");
 	assert_problem(timeline, "unreadable_trace", metadata, "byte 0");
 	assert_problem(timeline, "missing_rank", "rank 2-5", "of 6");

@@ -212,11 +212,10 @@ static void test_round_trip(void)
 	g_assert_cmpuint(read->problems->len, ==, 3);
 	assert_problem(read, "lost_records", 4, "rank 0, process 1000 on a, thread 12");
 	assert_problem(read, "missing_rank", 1, "rank 2 of 3");
-	assert_problem(
-		read, "killed_process", 1,
-		"rank 1, process 1001 on h0, killed by signal 9, last heard of at 170.000 ms; "
-		"thread 11 (main) was in aten::mm > aten::copy_; thread 11 (collectives) was "
-		"in gloo:barrier");
+	assert_problem(read, "killed_process", 1,
+		       "rank 1, process 1001 on h0, killed by signal 9, last record at 170.000 ms; "
+		       "thread 11 (main) was in aten::mm > aten::copy_; thread 11 (collectives) "
+		       "was in gloo:barrier");
 	remove_folder(folder);
 }
 
@@ -342,7 +341,7 @@ static void test_facts(void)
 	g_assert_cmpint(events[2].bytes, ==, 0);
 	g_assert_cmpuint(timeline->marks->len, ==, 0);
 	assert_problem(timeline, "clock_doubt", 1, "5.000 ms apart");
-	assert_problem(timeline, "killed_process", 1, "ended without a word");
+	assert_problem(timeline, "killed_process", 1, "ended without an exit status");
 	remove_folder(folder);
 }
 
@@ -714,7 +713,7 @@ static void test_broken_packets(void)
 		{ 32, 8, 8, "bad_packet", "byte 0" },
 		{ 32, 1001, 8, "bad_packet", "byte 0" },
 		{ 32, G_MAXUINT64 - 63, 8, "bad_packet", "byte 0" },
-		{ 24, 1 << 20, 8, "truncated_file", "of 131072 bytes" },
+		{ 24, 1 << 20, 8, "truncated_file", "have 131072 bytes" },
 	};
 	gchar *folder = sound_run();
 	g_autofree gchar *path = stream_path(folder);
@@ -833,7 +832,7 @@ static void test_no_run(void)
 	g_autoptr(TachoTimeline) empty = NULL;
 
 	assert_error("/no/such/run", TACHO_TIMELINE_ERROR_NOT_A_RUN, "/no/such/run: ");
-	assert_error(folder, TACHO_TIMELINE_ERROR_NOT_A_RUN, "no run");
+	assert_error(folder, TACHO_TIMELINE_ERROR_NOT_A_RUN, "not a run");
 	g_assert_true(g_file_set_contents(file, "x", 1, NULL));
 	assert_error(file, TACHO_TIMELINE_ERROR_NOT_A_RUN, "not a folder");
 	g_assert_true(g_file_set_contents(facts, "[run]\n", -1, NULL));
