@@ -314,8 +314,8 @@ static void find_events(struct graph_builder *builder, GHashTable *told, const G
 			infer_events(builder, by_call, rank);
 	if (builder->events->len > n_told)
 		graph_note(builder->graph,
-			   "which stream waited for which other is not in the trace: %u waits are "
-			   "taken from the order of the calls",
+			   "the trace does not have which stream waited for which; %u waits are "
+			   "inferred from the order of the calls",
 			   builder->events->len - n_told);
 }
 

@@ -39,8 +39,8 @@ static void note_what_is_left_out(struct graph_builder *builder)
 	guint n_apart = 0;
 
 	if (tacho_timeline_find_problem(timeline, "no_times"))
-		graph_note(builder->graph, "the trace tells in which order operations began, not "
-					   "when: times here mean nothing");
+		graph_note(builder->graph, "the trace has the order of the operations but not "
+					   "their times, so the times here mean nothing");
 	note_problems(builder, "truncated_file", "a file of the recording is cut off");
 	note_problems(builder, "lost_records", "records were lost");
 	for (guint i = 0; i < timeline->clocks->len; i++)
@@ -48,8 +48,8 @@ static void note_what_is_left_out(struct graph_builder *builder)
 			g_array_index(timeline->clocks, TachoClock, i).state == TACHO_CLOCK_APART;
 	if (n_apart > 0)
 		graph_note(builder->graph,
-			   "%u clocks could not be aligned with the first rank's: their times are "
-			   "taken as they were recorded",
+			   "%u clocks could not be aligned with the clock of the first rank; their "
+			   "times are used as recorded",
 			   n_apart);
 	if (timeline->expected_ranks > (gint64)builder->n_ranks)
 		graph_note(builder->graph, "only %u of %d ranks were recorded", builder->n_ranks,

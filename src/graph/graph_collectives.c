@@ -211,8 +211,8 @@ static void note_lone_batches(const struct graph_builder *builder)
 	}
 	if (n_alone > 0)
 		graph_note(builder->graph,
-			   "%u batches of sends and receives whose partners neither the trace "
-			   "nor the times tell are taken as time of each rank alone",
+			   "%u batches of sends and receives have no known partners; each is "
+			   "played as time of its rank alone",
 			   n_alone);
 }
 
@@ -248,12 +248,12 @@ void builder_add_collectives(struct graph_builder *builder)
 	}
 	if (n_cut > 0)
 		graph_note(builder->graph,
-			   "%u collectives lie across the edge of the steps replayed, and are "
-			   "taken as time of each rank alone",
+			   "%u collectives cross the border of the replayed steps; each is played "
+			   "as time of its ranks alone",
 			   n_cut);
 	if (n_lacking > 0)
 		graph_note(builder->graph,
-			   "%u collectives lack a rank: their waiting for it counts as transfer",
+			   "%u collectives lack a rank; the waiting for it counts as transfer",
 			   n_lacking);
 	note_lone_batches(builder);
 }

@@ -183,7 +183,7 @@ static void explain_cycle(const TachoGraph *graph, const guint32 *n_waiting, GEr
 		node = first_waiting(graph, n_waiting, node);
 	} while (node != first);
 	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE,
-		    "work that waits for itself, over %u nodes: %s%s", n_nodes, names->str,
+		    "work would wait for itself, over %u nodes: %s%s", n_nodes, names->str,
 		    n_nodes > MAX_NAMED_IN_CYCLE ? " ..." : "");
 }
 
@@ -272,7 +272,8 @@ gboolean graph_freeze(TachoGraph *graph, GError **error)
 	if ((guint64)graph->edges->len + graph->nodes->len >= GRAPH_MAX_NODES ||
 	    graph->lanes->len > GRAPH_MAX_LANES) {
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_SIZE,
-			    "more than %u nodes and edges; choose fewer steps", GRAPH_MAX_NODES);
+			    "there are more than %u nodes and edges; choose fewer steps",
+			    GRAPH_MAX_NODES);
 		return FALSE;
 	}
 	graph->n_frozen = graph->nodes->len;

@@ -453,14 +453,15 @@ static void note_hops(TachoGraph *graph, guint32 n_wholes)
 		n_unfolded += graph_transfer_at(graph, i)->is_unfolded;
 	if (n_unfolded == 0)
 		return;
-	graph_note(graph, "%u collectives are played hop by hop, as they were recorded: %u hops",
+	graph_note(graph, "%u collectives are played hop by hop, as they were recorded, in %u hops",
 		   n_unfolded, graph->transfers->len - n_wholes);
 	if (count_sizes(graph) == 0)
-		graph_note(graph, "how many bytes the hops moved is not in the trace: a change of "
+		graph_note(graph, "the trace does not have the bytes of the hops, so a change of "
 				  "the bandwidth does not change them");
 	else if (count_sizes(graph) == 1)
-		graph_note(graph, "all hops are of about one size: their latency counts as "
-				  "bandwidth");
+		graph_note(
+			graph,
+			"all hops have about the same size, so their latency counts as bandwidth");
 }
 
 void builder_unfold_collectives(struct graph_builder *builder)

@@ -68,7 +68,7 @@ static gboolean has_room(const TachoGraph *graph, GError **error)
 	    2 * (guint64)graph->lanes->len <= GRAPH_MAX_LANES)
 		return TRUE;
 	g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_SIZE,
-		    "more than %u nodes and edges; choose fewer steps", GRAPH_MAX_NODES);
+		    "there are more than %u nodes and edges; choose fewer steps", GRAPH_MAX_NODES);
 	return FALSE;
 }
 
@@ -85,9 +85,9 @@ static gboolean check(const struct split *split, GError **error)
 		if (is_of_set(split, from) && is_of_set(split, to) &&
 		    has_copy_of_node(split, from) != has_copy_of_node(split, to)) {
 			g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
-				    "the last of %u ranks cannot be told apart from the others: "
-				    "they are not some times the %u recorded, of which some work "
-				    "with some of the others only",
+				    "the last of %u ranks cannot be changed by itself: %u ranks "
+				    "were recorded, some of them work only with some of the "
+				    "others, and the number asked for is not a multiple",
 				    split->n_asked, split->n_recorded);
 			return FALSE;
 		}
@@ -458,9 +458,9 @@ guint8 *graph_split(TachoGraph *graph, const guint8 *is_meant, GError **error)
 	gboolean is_done = TRUE;
 
 	if (split.n_asked > split.n_recorded && graph->guests->len > 0) {
-		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
-			    "of copies of ranks, some are changed before another job is put beside "
-			    "them, not after");
+		g_set_error(
+			error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
+			"changes of single copies of ranks must come before jobs=, not after it");
 		return NULL;
 	}
 	if (split.n_asked > split.n_recorded) {

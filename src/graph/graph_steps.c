@@ -45,11 +45,12 @@ static void refuse_steps(const struct graph_builder *builder, const GArray *step
 	g_autofree gchar *seen = NULL;
 
 	if (steps->len == 0)
-		seen = g_strdup("none was found");
+		seen = g_strdup("no step was found");
 	else if (steps->len == 1)
-		seen = g_strdup_printf("step %u was seen", numbered_step_at(steps, 0)->number);
+		seen = g_strdup_printf("the recording has step %u",
+				       numbered_step_at(steps, 0)->number);
 	else
-		seen = g_strdup_printf("steps %u to %u were seen",
+		seen = g_strdup_printf("the recording has steps %u to %u",
 				       numbered_step_at(steps, 0)->number,
 				       numbered_step_at(steps, steps->len - 1)->number);
 	if (first >= 0 && first == last && !has_step(builder->timeline, first))
@@ -57,10 +58,12 @@ static void refuse_steps(const struct graph_builder *builder, const GArray *step
 			    "there is no step %" G_GINT64_FORMAT ": %s", first, seen);
 	else if (first >= 0 && first == last)
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
-			    "step %" G_GINT64_FORMAT " was not completed by every rank", first);
+			    "not every rank completed step %" G_GINT64_FORMAT
+			    "; choose another one with --step",
+			    first);
 	else
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
-			    "no step that every rank completed (of %u): %s", builder->n_ranks,
+			    "there is no step that all %u ranks completed: %s", builder->n_ranks,
 			    seen);
 }
 
@@ -123,8 +126,8 @@ static void note_left_out(const struct graph_builder *builder, gint64 first, gin
 	}
 	if (n_left_out > 0)
 		graph_note(builder->graph,
-			   "%u steps are left out that only some ranks completed: rank %d did not "
-			   "complete step %u",
+			   "%u steps are left out because only some ranks completed them; rank %d "
+			   "did not complete step %u",
 			   n_left_out, find_lacking(builder, number), number);
 }
 
@@ -203,8 +206,8 @@ gboolean builder_choose_steps(struct graph_builder *builder, gint64 first, gint6
 		g_array_set_size(builder->graph->steps, 1); /* number 0 */
 		for (guint32 i = 0; i < builder->n_ranks; i++)
 			set_whole_window(builder, i);
-		graph_note(builder->graph,
-			   "there are no steps: all that was recorded is taken as one");
+		graph_note(builder->graph, "the recording has no training steps, so everything "
+					   "recorded is played as one step");
 	} else if (choose_steps(builder, first, last, error)) {
 		set_windows(builder);
 		note_left_out(builder, first, last);

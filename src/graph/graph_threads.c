@@ -107,7 +107,7 @@ gboolean builder_add_threads(struct graph_builder *builder, guint32 rank_index, 
 
 	if (main_track == TACHO_NONE) {
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
-			    "rank %d has no thread that was recorded", rank->rank);
+			    "no thread of rank %d was recorded", rank->rank);
 		return FALSE;
 	}
 	add_thread(builder, main_track, rank_index, TRUE);

@@ -471,25 +471,25 @@ static gboolean place(struct unfolding *unfolding, GError **error)
 	if (!place_tables(unfolding) || !place_nodes(unfolding) ||
 	    !place_edges(unfolding, &unfolding->preds, from->pred_first, from->pred) ||
 	    !place_edges(unfolding, &unfolding->succs, from->succ_first, from->succ)) {
-		g_set_error(
-			error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_SIZE,
-			"more than %u nodes and edges for %u ranks; choose fewer steps or ranks",
-			GRAPH_MAX_NODES, unfolding->n_ranks);
+		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_SIZE,
+			    "there are more than %u nodes and edges for %u ranks; choose fewer "
+			    "steps or ranks",
+			    GRAPH_MAX_NODES, unfolding->n_ranks);
 		return FALSE;
 	}
 	if (!has_room(unfolding)) {
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_SIZE,
-			    "no memory for the %u pieces of work of %u ranks; choose fewer steps "
-			    "or ranks",
+			    "there is not enough memory for the %u pieces of work of %u ranks; "
+			    "choose fewer steps or ranks",
 			    unfolding->nodes.first[from->n_frozen], unfolding->n_ranks);
 		return FALSE;
 	}
 	if (unfolding->lacks_partners) {
-		g_set_error(
-			error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
-			"%u ranks cannot be played each by itself: they are not some times the %u "
-			"recorded, of which some work with some of the others only",
-			unfolding->n_ranks, unfolding->n_recorded);
+		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
+			    "%u ranks cannot be played each by itself: %u ranks were recorded, "
+			    "some of them work only with some of the others, and the number asked "
+			    "for is not a multiple",
+			    unfolding->n_ranks, unfolding->n_recorded);
 		return FALSE;
 	}
 	return TRUE;
@@ -513,7 +513,7 @@ TachoGraph *graph_unfold(const TachoGraph *graph, GError **error)
 
 	if (graph->guests->len > 0) {
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_WHAT_IF,
-			    "with another job beside it, ranks are not played each by itself");
+			    "--unfolded cannot be combined with jobs=; leave one of them out");
 		return NULL;
 	}
 	unfolding.n_ranks = MAX(rank_copies_n_asked(graph), 1u);

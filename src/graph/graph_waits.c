@@ -460,7 +460,8 @@ void builder_find_waits(struct graph_builder *builder)
 		n_unwaited += member->wait_segment == TACHO_NONE;
 	}
 	if (n_unwaited > 0)
-		graph_note(builder->graph, "nobody was seen waiting for %u of %u collectives",
+		graph_note(builder->graph,
+			   "for %u of %u collectives the trace does not show who waited for them",
 			   n_unwaited, n);
 }
 
@@ -614,8 +615,8 @@ static GArray *collect_told(struct graph_builder *builder)
 	g_array_sort(told, compare_told);
 	if (n_unseen > 0)
 		graph_note(builder->graph,
-			   "the trace does not tell which operations computed %u of %u gradients: "
-			   "they count as ready when what carried them was queued",
+			   "the trace does not tell which operations computed %u of %u gradients; "
+			   "they count as ready when their collective was queued",
 			   n_unseen, told->len);
 	return told;
 }

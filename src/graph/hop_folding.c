@@ -97,6 +97,6 @@ void graph_fold_hops(TachoGraph *graph)
 	if (!is_folded)
 		return;
 	remove_hops(graph);
-	graph_note(graph, "collectives that were recorded hop by hop are played as a whole: the "
-			  "change is of the whole");
+	graph_note(graph, "collectives that were recorded hop by hop are played as a whole, "
+			  "because the change applies to the whole");
 }

@@ -234,10 +234,9 @@ static void test_inferred_event(void)
 				   "    kernel C 72..80 launch=launchC\n");
 
 	g_assert_cmpuint(tacho_graph_n_notes(built.graph), ==, 1);
-	g_assert_cmpstr(
-		tacho_graph_borrow_note(built.graph, 0), ==,
-		"which stream waited for which other is not in the trace: 1 waits are taken "
-		"from the order of the calls");
+	g_assert_cmpstr(tacho_graph_borrow_note(built.graph, 0), ==,
+			"the trace does not have which stream waited for which; 1 waits are "
+			"inferred from the order of the calls");
 	g_assert_cmpint(begin_us_if(&built, "scale:kernel~A=2", TACHO_NODE_DEVICE, "B"), ==, 111);
 	built_release(&built);
 }
@@ -611,7 +610,7 @@ static void test_circle(void)
 		replay = tacho_replay_run(graph, &error);
 	g_assert_null(replay);
 	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE);
-	g_assert_nonnull(strstr(error->message, "waits for itself"));
+	g_assert_nonnull(strstr(error->message, "wait for itself"));
 }
 
 /* --- properties ------------------------------------------------------------------------------- */

@@ -214,15 +214,15 @@ static void assert_refused(const gchar *text, gint64 step, const gchar *message)
 static void test_no_steps(void)
 {
 	assert_refused("rank 0 thread 1000 main\nop a 0..10\n", -1,
-		       "no step that every rank completed (of 1): none was found");
+		       "there is no step that all 1 ranks completed: no step was found");
 	assert_refused(two_ranks, 3, "there is no step 3: ");
 	assert_refused("unit ms\n", -1, "no ranks");
-	assert_refused(died, 1, "step 1 was not completed by every rank");
+	assert_refused(died, 1, "not every rank completed step 1; choose another one with --step");
 	/* rank 1 died in the step */
 	assert_refused("rank 0 thread 1000 main\n  annotation ProfilerStep#0 0..40\n"
 		       "rank 1 end=killed:9 thread 1001 main\n  annotation ProfilerStep#0 0..\n"
 		       "    op a 0..30\n",
-		       -1, "no step that every rank");
+		       -1, "no step that all");
 }
 
 /* Steps that are numbered against the order of time are no run of steps. */
@@ -244,8 +244,8 @@ static void test_no_times(void)
 				      "  annotation ProfilerStep#0 0..10\n    op a 1..9\n"
 				      "problem no_times 1 trace.json\n");
 
-	g_assert_nonnull(strstr(text, "note: the trace tells in which order operations began, "
-				      "not when"));
+	g_assert_nonnull(strstr(text, "note: the trace has the order of the operations but "
+				      "not their times"));
 }
 
 static void test_rank_died(void)
@@ -255,8 +255,8 @@ static void test_rank_died(void)
 	g_test_message("%s", text);
 	g_assert_nonnull(strstr(text, "wires: transfer gloo:all_reduce 5 us"));
 	g_assert_null(strstr(text, "ProfilerStep#1"));
-	g_assert_nonnull(strstr(text, "note: 1 steps are left out that only some ranks completed: "
-				      "rank 1 did not complete step 1\n"));
+	g_assert_nonnull(strstr(text, "note: 1 steps are left out because only some ranks "
+				      "completed them; rank 1 did not complete step 1\n"));
 }
 
 int main(int argc, char **argv)
