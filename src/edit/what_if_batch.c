@@ -222,20 +222,18 @@ static gboolean change_batch(struct batch *batch, const struct change *change, G
 	find_devices(batch);
 	find_fixed(batch);
 	if (scale_work(batch) == 0)
-		return change_refuse(error, change, "no computation was seen in the passes");
+		return change_refuse(error, change, "the passes show no computation");
 	scale_transfers(batch);
 	scale_memory(batch);
 	change_load_batches(graph, batch->factor);
-	graph_note(
-		graph,
-		"a step takes in %g times the samples: computing and loading them goes with their "
-		"number, what a kernel takes in any case, the optimizer and the communication of "
-		"gradients stay",
-		batch->factor);
+	graph_note(graph,
+		   "a step takes in %g times as many samples; the time to compute and load them "
+		   "grows with their number, but the fixed time of kernels, the optimizer and the "
+		   "communication of gradients stay",
+		   batch->factor);
 	if (batch->factor > 1 && memchr(batch->has_device, 1, n_ranks))
-		graph_note(graph,
-			   "kernels that do not fill their device take less than in proportion; "
-			   "that is not in it");
+		graph_note(graph, "kernels that do not fill their device grow less than in "
+				  "proportion, which the prediction does not model");
 	return TRUE;
 }
 
@@ -247,8 +245,8 @@ gboolean parse_batch(struct change *change, const gchar *text, GError **error)
 	if (!quantity_parse_factor(text, factor) || *factor < MIN_FACTOR || *factor > MAX_FACTOR ||
 	    (*factor >= 1 && !g_str_has_suffix(text, "x")))
 		return change_refuse(error, change,
-				     "it is batch=F, times as many samples as recorded: 2x or "
-				     "0.5, from %g to %gx",
+				     "write batch=F, where F multiplies the recorded number of "
+				     "samples: 2x or 0.5, from %g to %gx",
 				     MIN_FACTOR, MAX_FACTOR);
 	return TRUE;
 }

@@ -209,16 +209,15 @@ static gboolean change_rates_of(struct device_edit *edit, struct rates factors,
 				     "what it computes");
 	share = known_share(edit, rates);
 	if (share < MIN_KNOWN_SHARE)
-		return change_refuse(error, change,
-				     "only %.0f %% of the time of %s is of operations with shapes "
-				     "and a formula",
-				     100 * share, edit->has_devices ? "devices" : "operations");
-	graph_note(
-		edit->graph,
-		"of the time of %s %.0f %% has shapes and a formula, and is on another device; the "
-		"recorded one reached %.3g Gflop/s and %.3g GB/s",
-		edit->has_devices ? "devices" : "operations", 100 * share, rates.flops,
-		rates.bytes);
+		return change_refuse(
+			error, change,
+			"only %.0f %% of the time of %s is in operations with shapes and a formula",
+			100 * share, edit->has_devices ? "devices" : "operations");
+	graph_note(edit->graph,
+		   "of the time of %s, %.0f %% has shapes and a formula and is played on another "
+		   "device; the recorded device reached %.3g Gflop/s and %.3g GB/s",
+		   edit->has_devices ? "devices" : "operations", 100 * share, rates.flops,
+		   rates.bytes);
 	scale_works(edit, rates, factors);
 	return TRUE;
 }
@@ -273,7 +272,7 @@ static gboolean parse_names(struct change *change, const gchar *text, GError **e
 
 	if (g_strv_length(names) < 1 || g_strv_length(names) > 2 || !*names[0])
 		return change_refuse(error, change,
-				     "it is device=flops:F,bytes:F, or one of the two, or "
+				     "write device=flops:F,bytes:F, or one of the two, or "
 				     "device=NAME, or device=NAME:RECORDED");
 	change->name = g_strdup(names[0]);
 	change->recorded = g_strdup(names[1]);
@@ -287,15 +286,14 @@ gboolean parse_device(struct change *change, const gchar *text, GError **error)
 		return parse_names(change, text, error);
 	return parse_factors(change, text) ||
 	       change_refuse(error, change,
-			     "it is device=flops:F,bytes:F, or one of the two, or "
-			     "device=NAME; F being 0.5 or 2x, more than 0, up to "
-			     "1000000x");
+			     "write device=flops:F,bytes:F, or one of the two, or device=NAME, "
+			     "with F as 0.5 or 2x, more than 0, up to 1000000x");
 }
 
 gboolean parse_device_of_ranks(struct change *change, const gchar *text, GError **error)
 {
 	if (!g_ascii_isdigit(*text))
-		return change_refuse(error, change, "it is device:RANKS=NAME, as device:4-7=T4");
+		return change_refuse(error, change, "write device:RANKS=NAME, as in device:4-7=T4");
 	return change_parse_ranks(change, &text, "=", error) && parse_device(change, text, error);
 }
 

@@ -81,7 +81,8 @@ gboolean parse_durations(struct change *change, const gchar *text, GError **erro
 			change->value.middle = i;
 			return TRUE;
 		}
-	return change_refuse(error, change, "it is durations=measured, mean or median");
+	return change_refuse(error, change,
+			     "write durations=measured, durations=mean or durations=median");
 }
 
 gboolean apply_durations(TachoGraph *graph, const struct change *change, GError **error)

@@ -232,9 +232,10 @@ gboolean apply_fuse(TachoGraph *graph, const struct change *change, GError **err
 	fuse(&fusion);
 	if (joined->len == 0)
 		return change_refuse(error, change,
-				     "no two kernels of such follow each other on a stream");
+				     "no two such kernels follow each other on a stream");
 	graph_note(graph,
-		   "%u kernels of %u are part of the one before; what they take is as recorded",
+		   "%u kernels of %u are fused with the one before them; their durations stay as "
+		   "recorded",
 		   joined->len, fusion.n_matched);
 	return TRUE;
 }

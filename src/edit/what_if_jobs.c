@@ -85,7 +85,7 @@ static GHashTable *pair_hosts(TachoGraph *graph, const TachoTimeline *other)
 					: tacho_timeline_intern(timeline, name, -1);
 
 		if (is_taken)
-			graph_note(graph, "host %s of the other job is taken for %s", name,
+			graph_note(graph, "host %s of the other job is treated as %s", name,
 				   host_name(timeline, ours, i));
 		g_hash_table_insert(pairs, GUINT_TO_POINTER(g_array_index(theirs, guint32, i)),
 				    GUINT_TO_POINTER(host));
@@ -351,15 +351,16 @@ static gboolean choose_rounds(struct visit *visit, const struct change *change, 
 
 	visit->round_ns = span_ns(visit->other);
 	if (visit->round_ns <= 0)
-		return change_refuse(error, change, "its steps take no time");
+		return change_refuse(error, change, "the steps of the other job take no time");
 	n_rounds = ceil(ENOUGH_ROUNDS * (gdouble)span_ns(visit->graph) / (gdouble)visit->round_ns) *
 		   visit->graph->guest_rounds;
 	n_rounds = MAX(n_rounds, 1);
 	if (n_rounds * visit->other->nodes->len > MAX_ADDED)
-		return change_refuse(error, change,
-				     "to go on as long as this job, its recording would be "
-				     "repeated %.0f times, which are %.0f nodes: choose one step",
-				     n_rounds, n_rounds * visit->other->nodes->len);
+		return change_refuse(
+			error, change,
+			"to last as long as this job, the other job would be repeated %.0f times, "
+			"which makes %.0f nodes; choose one step with --step",
+			n_rounds, n_rounds * visit->other->nodes->len);
 	visit->n_rounds = (guint32)n_rounds;
 	return TRUE;
 }
@@ -367,10 +368,10 @@ static gboolean choose_rounds(struct visit *visit, const struct change *change, 
 static void note_what_is_shared(TachoGraph *graph, gboolean is_common)
 {
 	if (!is_common)
-		graph_note(graph, "the jobs have no link in common");
+		graph_note(graph, "the two jobs have no link in common");
 	if (graph->n_cores == 0)
-		graph_note(graph, "threads of the jobs are not on the same cores, unless cores=N "
-				  "says how many there are");
+		graph_note(graph, "the threads of the jobs do not share cores, unless cores=N says "
+				  "how many cores there are");
 }
 
 /* `text` is RUN[@TIME]; a name that holds an @ but no time behind the last one is whole. */
@@ -463,7 +464,7 @@ gboolean parse_jobs(struct change *change, const gchar *text, GError **error)
 	change->name = parse_name(text, &change->value.offset_ns);
 	if (!*change->name)
 		return change_refuse(error, change,
-				     "it is jobs=RUN or jobs=RUN@TIME, TIME as in 5ms");
+				     "write jobs=RUN or jobs=RUN@TIME, with TIME as in 5ms");
 	return TRUE;
 }
 

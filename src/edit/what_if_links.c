@@ -96,15 +96,15 @@ gboolean parse_bandwidth(struct change *change, const gchar *text, GError **erro
 	if (!quantity_parse(text, UNITS_RATE, value) || value->form == QUANTITY_PLAIN ||
 	    value->form == QUANTITY_ADDED || value->number <= 0)
 		return change_refuse(error, change,
-				     "a bandwidth is '10x' or '10gbit': 0.000001x to 1000000x, "
-				     "1kbit or more");
+				     "write a bandwidth as '10x' or '10gbit', from 0.000001x to "
+				     "1000000x, or 1kbit and more");
 	return TRUE;
 }
 
 gboolean apply_bandwidth(TachoGraph *graph, const struct change *change, GError **error)
 {
 	if (graph->transfers->len == 0)
-		return change_refuse(error, change, "the steps hold no collective");
+		return change_refuse(error, change, "the steps have no collective");
 	if (change->value.quantity.form == QUANTITY_FACTOR)
 		scale_bandwidth(graph, change->value.quantity.number);
 	else
@@ -158,16 +158,16 @@ gboolean parse_latency(struct change *change, const gchar *text, GError **error)
 	struct quantity *value = &change->value.quantity;
 
 	if (!quantity_parse(text, UNITS_TIME, value) || value->form == QUANTITY_PLAIN)
-		return change_refuse(error, change,
-				     "a latency is '+1ms', '1ms' or '2x': up to a day, "
-				     "or 1000000x");
+		return change_refuse(
+			error, change,
+			"write a latency as '+1ms', '1ms' or '2x', up to a day, or 1000000x");
 	return TRUE;
 }
 
 gboolean apply_latency(TachoGraph *graph, const struct change *change, GError **error)
 {
 	if (graph->transfers->len == 0)
-		return change_refuse(error, change, "the steps hold no collective");
+		return change_refuse(error, change, "the steps have no collective");
 	for (guint32 i = 0; i < graph->groups->len; i++)
 		change_group_latency(graph, i, change->value.quantity);
 	return TRUE;
@@ -205,11 +205,12 @@ static gboolean has_common_group(const TachoGraph *graph, const struct change *c
 {
 	if (graph->timeline->ranks->len < 2)
 		return change_refuse(error, change,
-				     "a recording of one rank has no collectives to go by");
+				     "a recording of one rank has no collectives that tell how "
+				     "ranks communicate");
 	if (n_ranks_now(graph) == 0)
 		return change_refuse(error, change,
-				     "no group of all ranks has a collective in the steps: which "
-				     "groups would change is not known");
+				     "no group of all ranks has a collective in the steps, so it "
+				     "is not known which groups would change");
 	return TRUE;
 }
 
@@ -226,7 +227,7 @@ static gdouble slowest_ns_per_byte(const struct graph_group *group)
 gboolean parse_topology(struct change *change, const gchar *text, GError **error)
 {
 	change->name = g_strdup(text);
-	return *text || change_refuse(error, change, "it is topology=FILE");
+	return *text || change_refuse(error, change, "write topology=FILE");
 }
 
 gboolean apply_topology(TachoGraph *graph, const struct change *change, GError **error)
@@ -237,7 +238,7 @@ gboolean apply_topology(TachoGraph *graph, const struct change *change, GError *
 		return FALSE;
 	graph_fold_hops(graph);
 	if (topology_is_full(change->topology, n_ranks_now(graph)))
-		return change_refuse(error, change, "it has no room for %u ranks",
+		return change_refuse(error, change, "the topology has no room for %u ranks",
 				     n_ranks_now(graph));
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		struct graph_group *group = graph_group_at(graph, i);
@@ -276,18 +277,19 @@ static void note_ranks(TachoGraph *graph, guint32 n_ranks, gboolean has_topology
 	if (n_ranks <= n_recorded)
 		return;
 	graph_note(graph,
-		   "%u ranks are taken for copies of the %u recorded; that of more ranks the last "
-		   "comes later is not in it",
+		   "the %u ranks are copies of the %u recorded; the prediction does not model that "
+		   "among more ranks the last one comes later",
 		   n_ranks, n_recorded);
 	if (!has_topology)
-		graph_note(graph, "no topology was given: all links are taken to be like those "
-				  "recorded");
+		graph_note(graph, "no topology was given, so all links are assumed to be like the "
+				  "recorded ones");
 }
 
 gboolean parse_ranks(struct change *change, const gchar *text, GError **error)
 {
 	return quantity_parse_count(text, 2, TOPOLOGY_MAX_RANKS, &change->value.count) ||
-	       change_refuse(error, change, "it is ranks=N, N from 2 to %u", TOPOLOGY_MAX_RANKS);
+	       change_refuse(error, change, "write ranks=N, with N from 2 to %u",
+			     TOPOLOGY_MAX_RANKS);
 }
 
 gboolean apply_ranks(TachoGraph *graph, const struct change *change, GError **error)
@@ -298,21 +300,21 @@ gboolean apply_ranks(TachoGraph *graph, const struct change *change, GError **er
 	if (!has_common_group(graph, change, error))
 		return FALSE;
 	if (graph->sets->len > 0)
-		return change_refuse(error, change,
-				     "ranks are asked for before some of them are changed");
+		return change_refuse(error, change, "give ranks=N before changes of single ranks");
 	graph_fold_hops(graph);
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		if (is_of_all_ranks(graph, i)) {
 			if (topology_is_full(&graph_group_at(graph, i)->plan.topology, n_ranks))
-				return change_refuse(error, change,
-						     "the topology has no room for them");
+				return change_refuse(
+					error, change,
+					"the topology has no room for that many ranks");
 		} else if (n_ranks < graph->timeline->ranks->len &&
 			   graph_group_at(graph, i)->n_ranks > 0 &&
 			   !graph_group_at(graph, i)->is_guest &&
 			   !graph_group_at(graph, i)->is_hops) {
 			return change_refuse(error, change,
-					     "there are groups of some of the ranks, which fewer "
-					     "ranks would break up");
+					     "some groups have only some of the ranks, and fewer "
+					     "ranks would break them up");
 		}
 	}
 	for (guint32 i = 0; i < graph->groups->len; i++)
@@ -357,7 +359,7 @@ gboolean parse_algorithm(struct change *change, const gchar *text, GError **erro
 		break;
 	}
 	return change_refuse(error, change,
-			     "it is algorithm=ring, tree, hierarchical, ps or ps:SERVERS");
+			     "write algorithm=ring, tree, hierarchical, ps or ps:SERVERS");
 }
 
 gboolean apply_algorithm(TachoGraph *graph, const struct change *change, GError **error)
@@ -370,8 +372,8 @@ gboolean apply_algorithm(TachoGraph *graph, const struct change *change, GError 
 		    change->value.algorithm == COLLECTIVE_HIERARCHICAL &&
 		    graph_group_at(graph, i)->plan.topology.n_levels < 2)
 			return change_refuse(error, change,
-					     "it needs a topology of two levels or more, by "
-					     "topology=FILE before it");
+					     "this algorithm needs a topology of two levels or "
+					     "more; give topology=FILE before it");
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		struct collective_plan plan = graph_group_at(graph, i)->plan;
 

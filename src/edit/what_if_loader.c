@@ -211,7 +211,7 @@ static gboolean loaders_init(struct loaders *loaders, TachoGraph *graph,
 	for (guint i = 0; i < graph->timeline->ranks->len; i++)
 		is_any |= loaders->ranks[i].by != DATA_LOADING_NONE;
 	return is_any || change_refuse(error, change,
-				       "no data loading was recorded in the steps (waits for a "
+				       "the steps have no recorded data loading (waits for a "
 				       "DataLoader, or PyTorch's enumerate(DataLoader))");
 }
 
@@ -289,8 +289,8 @@ static gboolean refuse_hidden(const TachoGraph *graph, const struct change *chan
 			      GError **error)
 {
 	return change_refuse(error, change,
-			     "the workers of rank %d keep up with it, so how long they take for a "
-			     "batch does not show: slower loading cannot be told",
+			     "the workers of rank %d keep up with it, so their time for a batch is "
+			     "not known, and slower loading cannot be predicted",
 			     g_array_index(graph->timeline->ranks, TachoRank, rank).rank);
 }
 
@@ -313,9 +313,8 @@ static gboolean scale_chosen(struct loaders *loaders, const struct change *chang
 	if (!is_any)
 		return change_refuse(error, change, "these ranks load no data in the steps");
 	if (has_workers && factor > 0 && factor != 1)
-		graph_note(graph,
-			   "data is loaded by workers: while a rank waits for them, they are "
-			   "taken to be busy all the time");
+		graph_note(graph, "workers load the data; while a rank waits for them, they are "
+				  "assumed to be busy all the time");
 	return TRUE;
 }
 
@@ -362,15 +361,14 @@ static const gchar *change_workers(struct rank_loader *rank, guint32 n, guint32 
 		return NULL;
 	}
 	if (recorded == 0)
-		return "how many workers there were was not recorded: say it, as in workers=8:4 "
-		       "for "
-		       "8 in the place of 4";
+		return "the number of workers was not recorded; name it, as in workers=8:4 for 8 "
+		       "instead of 4";
 	if (n == recorded)
 		return NULL;
 	if (!is_held_up(rank))
 		return n > recorded ? NULL
-				    : "the workers keep up, so how long they take for a batch does "
-				      "not show: what fewer would do cannot be told";
+				    : "the workers keep up, so their time for a batch is not "
+				      "known, and the effect of fewer workers cannot be predicted";
 	alone_ns = recorded * (busy_ns(rank) + rank->now_ns);
 	leave_wait(rank, n == 0 ? alone_ns : alone_ns / n - busy_ns(rank));
 	return NULL;
@@ -385,7 +383,7 @@ gboolean parse_workers(struct change *change, const gchar *text, GError **error)
 	if (!quantity_parse_count(first, 0, MAX_WORKERS, &change->value.n_workers) ||
 	    (colon && !quantity_parse_count(colon + 1, 1, MAX_WORKERS, &change->value.n_recorded)))
 		return change_refuse(error, change,
-				     "it is workers=N or workers=N:RECORDED, N from 0 to %u",
+				     "write workers=N or workers=N:RECORDED, with N from 0 to %u",
 				     MAX_WORKERS);
 	return TRUE;
 }
@@ -407,9 +405,8 @@ gboolean apply_workers(TachoGraph *graph, const struct change *change, GError **
 	}
 	if (is_done) {
 		apply(&loaders, NULL);
-		graph_note(graph,
-			   "each worker is taken to have a core of its own, and batches to be "
-			   "read in any order: N workers read N times as many as one");
+		graph_note(graph, "each worker is assumed to have a core of its own, and to read "
+				  "batches in any order, so N workers read N times as many as one");
 	}
 	loaders_release(&loaders);
 	return is_done;
