@@ -35,7 +35,7 @@ static gboolean choose_copies(const struct pass_nodes *pass, const struct change
 	if (n_copies < MIN(n_more, MIN_COPIES))
 		return change_refuse(error, change,
 				     "a pass of all steps has %u nodes, too many to play it "
-				     "several times: choose one step",
+				     "several times; choose one step with --step",
 				     n_nodes);
 	*ret_n_copies = n_copies;
 	return TRUE;
@@ -44,15 +44,14 @@ static gboolean choose_copies(const struct pass_nodes *pass, const struct change
 static void note_passes(TachoGraph *graph, guint32 n_copies, guint32 n_more)
 {
 	graph_note(graph,
-		   "a step takes in %u times the samples; the passes before its last one are like "
-		   "it, without collectives of gradients",
+		   "a step takes in %u times as many samples; the passes before the last are like "
+		   "the last, without collectives of gradients",
 		   n_more + 1);
 	if (n_copies < n_more)
-		graph_note(
-			graph,
-			"%u of the %u passes before the last are played; the others stand for as "
-			"long as these came to take",
-			n_copies, n_more);
+		graph_note(graph,
+			   "%u of the %u passes before the last are played; the others take as "
+			   "long as these",
+			   n_copies, n_more);
 }
 
 static gboolean accumulate(TachoGraph *graph, const struct pass_nodes *pass,
@@ -75,7 +74,7 @@ static gboolean accumulate(TachoGraph *graph, const struct pass_nodes *pass,
 gboolean parse_accumulate(struct change *change, const gchar *text, GError **error)
 {
 	return quantity_parse_count(text, 1, MAX_PASSES, &change->value.count) ||
-	       change_refuse(error, change, "it is accumulate=N, N from 1 to %u", MAX_PASSES);
+	       change_refuse(error, change, "write accumulate=N, with N from 1 to %u", MAX_PASSES);
 }
 
 gboolean apply_accumulate(TachoGraph *graph, const struct change *change, GError **error)
@@ -84,7 +83,7 @@ gboolean apply_accumulate(TachoGraph *graph, const struct change *change, GError
 	gboolean is_done;
 
 	if (edit_state_read(graph)->has_passes)
-		return change_refuse(error, change, "there is an accumulate already");
+		return change_refuse(error, change, "accumulate is already set; give it once");
 	is_done = pass_nodes_find(&pass, graph, change, error) &&
 		  accumulate(graph, &pass, change, change->value.count - 1, error);
 	pass_nodes_release(&pass);

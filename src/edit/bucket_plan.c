@@ -172,8 +172,8 @@ static gboolean check_bytes(const struct pass_edit *edit, GError **error)
 				->bytes;
 	if (gradient_bytes == bucket_bytes)
 		return TRUE;
-	reason = g_strdup_printf("the gradients seen are %" G_GUINT64_FORMAT
-				 " bytes and the buckets held %" G_GUINT64_FORMAT,
+	reason = g_strdup_printf("the recorded gradients have %" G_GUINT64_FORMAT
+				 " bytes, but the buckets held %" G_GUINT64_FORMAT,
 				 gradient_bytes, bucket_bytes);
 	return refuse(edit, error, reason);
 }
@@ -327,7 +327,8 @@ static gboolean check_counts(const struct pass_edit *edit, GError **error)
 		guint32 n = g_array_index(edit->rule->counts, guint32, i);
 
 		if (n > edit->n_gradients - first)
-			return refuse(edit, error, "there are fewer gradients than that");
+			return refuse(edit, error,
+				      "there are fewer gradients than the buckets name");
 		for (guint32 j = 1; j < n; j++)
 			if (strcmp(gradients[first + j].dtype, gradients[first].dtype) != 0)
 				return refuse(edit, error,
@@ -343,21 +344,19 @@ static gboolean check_pass(struct pass_edit *edit, GError **error)
 		return refuse(edit, error, "rank 0 has no such backward pass");
 	edit->n_gradients = edit->passes[0]->n_gradients;
 	if (edit->n_gradients == 0)
-		return refuse(
-			edit, error,
-			"no gradient was seen (torch::autograd::AccumulateGrad), and none was "
-			"told of (gradient_name_list.json of a trial, shapes in a Horovod "
-			"timeline)");
+		return refuse(edit, error,
+			      "the trace shows no gradients (torch::autograd::AccumulateGrad), and "
+			      "no file names them (gradient_name_list.json of a trial, shapes in a "
+			      "Horovod timeline)");
 	for (guint32 i = 0; i < edit->n_gradients; i++)
 		if (gradients_of(edit, 0)[i].bytes == 0)
-			return refuse(
-				edit, error,
-				"how large the gradients are is not known: a trial tells it in "
-				"metadata.json and gradient_name_list.json");
+			return refuse(edit, error,
+				      "the sizes of the gradients are not known; a trial has them "
+				      "in metadata.json and gradient_name_list.json");
 	if (edit->passes[0]->packing == TACHO_PACKED_IN_PARTS && !edit->rule->counts)
 		return refuse(edit, error,
-			      "BytePS sends each gradient by itself: partition_mb=N cuts them into "
-			      "other parts, fusion=N,N... joins them");
+			      "BytePS sends each gradient by itself; use partition_mb=N to cut "
+			      "them into other parts, or fusion=N,N... to join them");
 	return check_ranks(edit, error) && check_bytes(edit, error) && check_counts(edit, error);
 }
 
@@ -453,8 +452,9 @@ static gboolean check_passes(struct pass_edit *edit, guint8 *fits, guint32 *ret_
 			*ret_model = g_array_index(edit->transfers, guint32, 0);
 	}
 	if (n_fitting == 0 && n_refused == 0)
-		return change_refuse(error, edit->rule->change,
-				     "no collective of gradients was seen in a backward pass");
+		return change_refuse(
+			error, edit->rule->change,
+			"the trace shows no collective of gradients in a backward pass");
 	if (n_refused >= MAX(n_fitting, 1u)) {
 		g_propagate_error(error, g_steal_pointer(&first_error));
 		return FALSE;
@@ -545,8 +545,9 @@ gboolean parse_bucket_mb(struct change *change, const gchar *text, GError **erro
 
 	if (!quantity_parse(text, UNITS_NONE, &value) || value.form != QUANTITY_PLAIN ||
 	    value.number <= 0 || value.number > 1e6)
-		return change_refuse(error, change,
-				     "it is bucket_mb=N, in MiB, more than 0 and at most 1000000");
+		return change_refuse(
+			error, change,
+			"write bucket_mb=N, with N in MiB, more than 0 and at most 1000000");
 	change->value.bytes = (guint64)(value.number * 1024 * 1024);
 	return TRUE;
 }
@@ -568,11 +569,12 @@ gboolean parse_fusion(struct change *change, const gchar *text, GError **error)
 
 		if (!quantity_parse_count(words[i], 1, G_MAXINT32, &n))
 			return change_refuse(error, change,
-					     "it is fusion=N,N...: gradients in each bucket, in "
-					     "the order they come");
+					     "write fusion=N,N..., the number of gradients in each "
+					     "bucket, in the order in which they come");
 		g_array_append_val(change->counts, n);
 	}
-	return change->counts->len > 0 || change_refuse(error, change, "it names no bucket");
+	return change->counts->len > 0 ||
+	       change_refuse(error, change, "the list names no bucket; write fusion=N,N...");
 }
 
 gboolean apply_fusion(TachoGraph *graph, const struct change *change, GError **error)

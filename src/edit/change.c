@@ -69,10 +69,11 @@ static gboolean refuse_unknown(const gchar *text, GError **error)
 	nearest = tacho_nearest_word(key, (const gchar *const *)keys->pdata);
 	for (guint i = 0; nearest && !reason && i < G_N_ELEMENTS(rules); i++)
 		if (strcmp(keys->pdata[i], nearest) == 0)
-			reason = g_strdup_printf("not known; did you mean '%s'? There are %s",
-						 rules[i].form, forms->str);
+			reason = g_strdup_printf(
+				"this is not a what-if; did you mean '%s'? There are %s",
+				rules[i].form, forms->str);
 	if (!reason)
-		reason = g_strdup_printf("not known; there are %s", forms->str);
+		reason = g_strdup_printf("this is not a what-if; there are %s", forms->str);
 	return refuse(error, text, reason);
 }
 
@@ -115,7 +116,7 @@ enum change_phase change_phase(const struct change *change)
 gboolean change_apply(TachoGraph *graph, const struct change *change, GError **error)
 {
 	if (edit_state_read(graph)->has_passes && change->rule->is_of_slices)
-		return change_refuse(error, change, "it comes before accumulate");
+		return change_refuse(error, change, "give it before accumulate=");
 	return change->rule->apply(graph, change, error);
 }
 

@@ -183,8 +183,9 @@ void memory_accumulate(TachoGraph *graph)
 
 	if (gradients->len == 0) {
 		if (graph->blocks->len > 0)
-			graph_note(graph, "which memory gradients are in is not known: peak memory "
-					  "is without those that wait for the next pass");
+			graph_note(graph,
+				   "the memory that holds the gradients is not known, so peak "
+				   "memory leaves out those that wait for the next pass");
 		return;
 	}
 	places = memory_places_new(graph);

@@ -275,7 +275,7 @@ gboolean parse_partition_mb(struct change *change, const gchar *text, GError **e
 	if (!quantity_parse(text, UNITS_NONE, &value) || value.form != QUANTITY_PLAIN ||
 	    value.number < 0.001 || value.number > 1e6)
 		return change_refuse(error, change,
-				     "it is partition_mb=N, in MiB, from 0.001 to 1000000");
+				     "write partition_mb=N, with N in MiB, from 0.001 to 1000000");
 	change->value.bytes = (guint64)(value.number * 1024 * 1024);
 	return TRUE;
 }
@@ -295,6 +295,7 @@ gboolean apply_partition_mb(TachoGraph *graph, const struct change *change, GErr
 	if (!is_good)
 		return FALSE;
 	if (!partition_servers(graph, change->value.bytes) && !is_done)
-		return change_refuse(error, change, "no all-reduce of the steps is larger");
+		return change_refuse(error, change,
+				     "no all-reduce in the steps is larger than that");
 	return TRUE;
 }

@@ -137,15 +137,14 @@ static gboolean refuse_without(const struct finding *finding, const struct chang
 			       guint32 node, gboolean is_any, GError **error)
 {
 	if (!is_any)
-		return change_refuse(error, change,
-				     "no backward pass was seen in the steps (operations of "
-				     "autograd::engine, torch::autograd::AccumulateGrad): where "
-				     "a pass ends cannot be told");
-	return change_refuse(error, change,
-			     "rank %d shows no backward pass in step %u: where the pass ends "
-			     "cannot be told",
-			     graph_node_rank(finding->graph, node),
-			     graph_node_at(finding->graph, node)->step);
+		return change_refuse(
+			error, change,
+			"the steps show no backward pass (operations of autograd::engine, "
+			"torch::autograd::AccumulateGrad), so the end of a pass is not known");
+	return change_refuse(
+		error, change,
+		"rank %d shows no backward pass in step %u, so the end of the pass is not known",
+		graph_node_rank(finding->graph, node), graph_node_at(finding->graph, node)->step);
 }
 
 /* Also marks the threads' nodes. */

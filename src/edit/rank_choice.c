@@ -71,13 +71,12 @@ gboolean change_parse_ranks(struct change *change, const gchar **text, const gch
 		struct rank_range range;
 
 		if (!parse_range(&at, &range))
-			return change_refuse(error, change,
-					     "ranks are named as 4, as 4-7, or as 0,4-7");
+			return change_refuse(error, change, "write ranks as 4, 4-7 or 0,4-7");
 		if (!*at || (*at != ',' && !strchr(ends, *at)))
-			return change_refuse(error, change,
-					     "behind ranks, named as 4, as 4-7, or as 0,4-7, "
-					     "comes a '%c'",
-					     ends[strlen(ends) - 1]);
+			return change_refuse(
+				error, change,
+				"write a '%c' after the ranks, and ranks as 4, 4-7 or 0,4-7",
+				ends[strlen(ends) - 1]);
 		g_array_append_val(change->ranks, range);
 		if (*at != ',')
 			break;

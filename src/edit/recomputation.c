@@ -312,7 +312,7 @@ static void insert(struct recomputation *recomputation, const GArray *agains)
 	recompute_on_devices(graph, agains);
 	edit_state_of(graph)->has_recomputed = TRUE;
 	if (recomputation->n_collectives > 0)
-		graph_note(graph, "of what is computed again, %u parts in collectives are not",
+		graph_note(graph, "%u parts in collectives are not computed again",
 			   recomputation->n_collectives);
 }
 
@@ -350,8 +350,8 @@ gboolean parse_recompute(struct change *change, const gchar *text, GError **erro
 	if (!tilde || (strcmp(change->kind, "op") != 0 && strcmp(change->kind, "module") != 0 &&
 		       strcmp(change->kind, "annotation") != 0))
 		return change_refuse(error, change,
-				     "it is recompute:KIND~REGEX or recompute:RANKS:KIND~REGEX, "
-				     "KIND being op, module or annotation");
+				     "write recompute:KIND~REGEX or recompute:RANKS:KIND~REGEX, "
+				     "with KIND op, module or annotation");
 	return change_parse_regex(change, tilde + 1, error);
 }
 
@@ -366,7 +366,7 @@ gboolean apply_recompute(TachoGraph *graph, const struct change *change, GError 
 
 	if (is_done && recompute(&recomputation) == 0)
 		is_done = change_refuse(error, change,
-					"no %s of that name has a backward pass in the steps",
+					"no %s with that name has a backward pass in the steps",
 					change->kind);
 	rank_choice_release(&ranks);
 	return is_done;

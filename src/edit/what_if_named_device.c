@@ -92,7 +92,7 @@ gboolean change_check_device(const struct change *change, const gchar *name, GEr
 	if (device_find(name))
 		return TRUE;
 	names = device_names();
-	return change_refuse(error, change, "'%s' is no device that is known: these are %s", name,
+	return change_refuse(error, change, "'%s' is not a known device; there are %s", name,
 			     names);
 }
 
@@ -114,14 +114,13 @@ static gboolean find_recorded(const TachoGraph *graph, const struct change *chan
 	recorded = recorded_device_name(graph->timeline, rank_index % graph->timeline->ranks->len);
 	if (!recorded)
 		return change_refuse(error, change,
-				     "the trace does not tell what it was recorded on: say it, as "
-				     "in device=H100:A100-80GB or precision=fp16:A100-80GB");
+				     "the trace does not name the recorded device; name it, as in "
+				     "device=H100:A100-80GB or precision=fp16:A100-80GB");
 	*ret_device = device_find(recorded);
-	return *ret_device ||
-	       change_refuse(error, change,
-			     "it was recorded on '%s', of which nothing is known: say what is "
-			     "like it, as in device=H100:A100-80GB",
-			     recorded);
+	return *ret_device || change_refuse(error, change,
+					    "the recorded device '%s' is not a known device; name "
+					    "one like it, as in device=H100:A100-80GB",
+					    recorded);
 }
 
 const struct device_peak **change_recorded_devices(const TachoGraph *graph,
@@ -180,9 +179,9 @@ static void change_device(struct device_change *change, const struct rank_choice
 	op_works_release(&change->works);
 	remember(graph, ranks, change->to);
 	graph_note(graph,
-		   "%s in the place of %s, by the roofline; %.0f %% of the time of kernels has no "
-		   "shapes or no formula and is taken to be bound by memory; collectives, copies "
-		   "from and to hosts, and hosts stay",
+		   "%s replaces %s, by the roofline; %.0f %% of the time of kernels has no shapes "
+		   "or no formula and is assumed to be bound by memory; collectives, copies from "
+		   "and to hosts, and hosts stay",
 		   change->to->name, names,
 		   change->all_ns > 0 ? 100 * (1 - change->known_ns / change->all_ns) : 0);
 }
@@ -194,11 +193,9 @@ gboolean change_to_named_device(TachoGraph *graph, const struct change *change,
 	g_autofree const struct device_peak **recorded = NULL;
 
 	if (edit_state_read(graph)->has_precision)
-		return change_refuse(error, change,
-				     "precision is changed after the device, not before");
+		return change_refuse(error, change, "give precision after device, not before it");
 	if (edit_state_read(graph)->has_recomputed)
-		return change_refuse(error, change,
-				     "the device is changed before what it computes again");
+		return change_refuse(error, change, "give device before recompute, not after it");
 	if (!graph_has_devices(graph))
 		return change_refuse(error, change, "no kernels of a device were recorded");
 	if (!rank_choice_split(ranks, graph, change, error))

@@ -333,8 +333,8 @@ static void make_change(struct precision *precision)
 	remember(precision);
 	edit_state_of(graph)->has_precision = TRUE;
 	graph_note(graph,
-		   "kernels of %.0f %% of the time of devices have numbers of another width, by "
-		   "the roofline of %s; casts go by the order of operations",
+		   "kernels with %.0f %% of the time of devices compute with numbers of another "
+		   "width, by the roofline of %s; casts follow from the order of operations",
 		   100 * precision->changed_ns / MAX(precision->all_ns, 1.0), names);
 }
 
@@ -355,8 +355,8 @@ static gboolean change_numbers(struct precision *precision, const struct change 
 	g_ptr_array_unref(precision->in_order);
 	op_works_release(&precision->works);
 	return is_found || change_refuse(error, change,
-					 "no kernel is of such an operation with shapes, a "
-					 "formula and numbers that are known");
+					 "no kernel belongs to such an operation with known "
+					 "shapes, formula and number type");
 }
 
 /* fp32, fp16, bf16 or int8, and a device behind a colon. */
@@ -376,10 +376,10 @@ static gboolean parse_value(struct change *change, const gchar *text, GError **e
 		if (strcmp(words[0], rates[i].name) == 0)
 			change->value.rate = rates[i].rate;
 	if (change->value.rate == DEVICE_N_RATES)
-		return change_refuse(error, change,
-				     "it is precision=P, precision:RANKS=P, precision:KIND~REGEX=P "
-				     "or precision:RANKS:KIND~REGEX=P, P being fp32, fp16, bf16 or "
-				     "int8");
+		return change_refuse(
+			error, change,
+			"write precision=P, precision:RANKS=P, precision:KIND~REGEX=P or "
+			"precision:RANKS:KIND~REGEX=P, with P fp32, fp16, bf16 or int8");
 	change->recorded = g_strdup(words[1]);
 	return !change->recorded || change_check_device(change, change->recorded, error);
 }
@@ -414,7 +414,7 @@ static gboolean change_ranks(struct precision *precision, const struct change *c
 
 	if (edit_state_read(precision->graph)->has_recomputed)
 		return change_refuse(error, change,
-				     "precision is changed before what is computed again");
+				     "give precision before recompute, not after it");
 	if (!graph_has_devices(precision->graph))
 		return change_refuse(error, change, "no kernels of a device were recorded");
 	if (!rank_choice_split(ranks, precision->graph, change, error))

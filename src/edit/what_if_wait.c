@@ -109,11 +109,10 @@ gboolean change_drop_wait(TachoGraph *graph, const struct change *change, GError
 	if (n > 0) {
 		graph_remove_nodes(graph, is_removed);
 		graph_renumber(graph);
-		graph_note(graph, "no rank waits for a later one: a step is the mean of what each "
-				  "takes by itself, as if the same work were spread evenly");
+		graph_note(graph, "no rank waits for a later one; a step is the mean of the ranks' "
+				  "own times, as if the same work were spread evenly");
 	}
 	free_ends(ends, graph->transfers->len);
-	return n > 0 ||
-	       change_refuse(error, change,
-			     "no collective of two recorded ranks or more is in the steps");
+	return n > 0 || change_refuse(error, change,
+				      "the steps have no collective of two or more recorded ranks");
 }

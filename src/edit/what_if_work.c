@@ -113,7 +113,7 @@ gboolean change_parse_regex(struct change *change, const gchar *text, GError **e
 	g_autoptr(GError) cause = NULL;
 
 	if (!*text)
-		return change_refuse(error, change, "REGEX is empty; '.' is of all names");
+		return change_refuse(error, change, "REGEX is empty; use '.' to match all names");
 	change->regex = g_regex_new(text, G_REGEX_OPTIMIZE, 0, &cause);
 	return change->regex || change_refuse(error, change, "%s", cause->message);
 }
@@ -125,11 +125,11 @@ gboolean change_parse_target(struct change *change, const gchar *target, GError 
 
 	if (!tilde)
 		return change_refuse(error, change,
-				     "what it is about is KIND~REGEX, as in op~mm or kernel~gemm");
+				     "write the work as KIND~REGEX, as in op~mm or kernel~gemm");
 	change->kind = g_strndup(target, (gsize)(tilde - target));
 	if (!is_target(change->kind)) {
 		there = tacho_did_you_mean(change->kind, target_kinds);
-		return change_refuse(error, change, "'%s' is no kind of work%s", change->kind,
+		return change_refuse(error, change, "'%s' is not a kind of work%s", change->kind,
 				     there);
 	}
 	return change_parse_regex(change, tilde + 1, error);
@@ -163,10 +163,10 @@ static gboolean parse_scaled(struct change *change, const gchar *target, gboolea
 	if (strcmp(target, "wait") == 0 && (!is_dropped || change->ranks))
 		return change_refuse(error, change,
 				     "how long ranks wait for each other follows from their "
-				     "work and cannot be scaled by itself: drop:wait takes all "
+				     "work and cannot be scaled by itself; drop:wait takes all "
 				     "waits of all ranks away, straggler:RANKS=F changes the "
-				     "work of some ranks, and scale:wait~REGEX=F is of what "
-				     "threads wait for by name");
+				     "work of some ranks, and scale:wait~REGEX=F changes "
+				     "the waits of threads, by name");
 	if (change->name)
 		return TRUE;
 	if (!strchr(target, '~'))
@@ -174,7 +174,9 @@ static gboolean parse_scaled(struct change *change, const gchar *target, gboolea
 	if (!change_parse_target(change, target, error))
 		return FALSE;
 	if (change->ranks && strcmp(change->kind, "collective") == 0)
-		return change_refuse(error, change, "a collective is of all its ranks");
+		return change_refuse(error, change,
+				     "a collective belongs to all its ranks, so it cannot be "
+				     "changed for some of them");
 	return TRUE;
 }
 
@@ -185,8 +187,8 @@ gboolean parse_scale(struct change *change, const gchar *text, GError **error)
 
 	if (!equals || !quantity_parse_factor(equals + 1, &change->value.factor))
 		return change_refuse(error, change,
-				     "it is scale:KIND~REGEX=F, scale:RANKS:KIND~REGEX=F or "
-				     "scale:loader=F, F being 0.5 or 2x, up to 1000000x");
+				     "write scale:KIND~REGEX=F, scale:RANKS:KIND~REGEX=F or "
+				     "scale:loader=F, with F as 0.5 or 2x, up to 1000000x");
 	target = g_strndup(text, (gsize)(equals - text));
 	return parse_scaled(change, target, FALSE, error);
 }
@@ -218,7 +220,7 @@ static gboolean scale_ranks(TachoGraph *graph, const struct change *change,
 	if (change->name && strcmp(change->name, "loader") == 0)
 		return change_scale_loader(graph, change, ranks, change->value.factor, error);
 	if (!scale_matching(graph, change, ranks))
-		return change_refuse(error, change, "no %s of that name in the steps",
+		return change_refuse(error, change, "the steps have no %s with that name",
 				     change->kind);
 	if (is_dropped)
 		drop_memory(graph, ranks, change->kind, change->regex);
@@ -256,8 +258,9 @@ gboolean parse_straggler(struct change *change, const gchar *text, GError **erro
 
 	if (!g_ascii_isdigit(*text) || !equals ||
 	    !quantity_parse_factor(equals + 1, &change->value.factor))
-		return change_refuse(error, change,
-				     "it is straggler:RANKS=F, F being 1.5 or 2x, up to 1000000x");
+		return change_refuse(
+			error, change,
+			"write straggler:RANKS=F, with F as 1.5 or 2x, up to 1000000x");
 	return change_parse_ranks(change, &text, "=", error);
 }
 
@@ -283,7 +286,7 @@ gboolean apply_straggler(TachoGraph *graph, const struct change *change, GError 
 gboolean parse_cores(struct change *change, const gchar *text, GError **error)
 {
 	return quantity_parse_count(text, 1, 65536, &change->value.count) ||
-	       change_refuse(error, change, "it is cores=N, N from 1 to 65536");
+	       change_refuse(error, change, "write cores=N, with N from 1 to 65536");
 }
 
 gboolean apply_cores(TachoGraph *graph, const struct change *change, GError **error)

@@ -192,10 +192,10 @@ static void test_composed(void)
 	assert_predicted(two, "device=T4;recompute:op~^aten::mm$",
 			 100 + 2 * 200 * 15.7 / 8.1 + 200 * 900 / 320.0 + 100);
 	check_copies(two);
-	assert_refused(two, "recompute:op~^aten::mm$;device=T4", "before what it computes again");
-	assert_refused(two, "recompute:op~^aten::mm$;precision=fp16", "before what is computed");
+	assert_refused(two, "recompute:op~^aten::mm$;device=T4", "device before recompute");
+	assert_refused(two, "recompute:op~^aten::mm$;precision=fp16", "precision before recompute");
 	assert_refused(two, "recompute:2:op~^aten::mm$", "no rank 2");
-	assert_refused(two, "recompute:1=op~x", "as 4-7");
+	assert_refused(two, "recompute:1=op~x", "as 4, 4-7");
 #undef RANK
 }
 

@@ -73,9 +73,9 @@ static void test_algorithm(void)
 	assert_predicted(job_buckets, "algorithm=ring", 40 + 1 + 12 + 6);
 	assert_predicted(job_buckets, "algorithm=ring;bucket_mb=1", 40 + 1 + 4 + 6);
 	assert_predicted(job_buckets, "algorithm=tree;bandwidth=2x", 40 + 1 + 12 + 6);
-	assert_refused(job_late_rank, "algorithm=magic", "it is algorithm=");
-	assert_refused(job_late_rank, "algorithm=ring:2", "it is algorithm=");
-	assert_refused(job_late_rank, "algorithm=ps:0", "it is algorithm=");
+	assert_refused(job_late_rank, "algorithm=magic", "write algorithm=");
+	assert_refused(job_late_rank, "algorithm=ring:2", "write algorithm=");
+	assert_refused(job_late_rank, "algorithm=ps:0", "write algorithm=");
 	assert_refused(job_late_rank, "algorithm=hierarchical", "topology");
 }
 
@@ -129,7 +129,7 @@ static void test_topology_mistakes(void)
 		const gchar *text, *reason;
 	} mistakes[] = {
 		{ "", "0 levels" },
-		{ "[a]\n[b]\n", "[a]: only the last level" },
+		{ "[a]\n[b]\n", "[a]: each level but the last" },
 		{ "[a]\nsize=0\n", "[a]: size" },
 		{ "[a]\nsize=-3\n", "[a]: size" },
 		{ "[a]\nsize=1e99\n", "[a]: size" },
@@ -164,8 +164,8 @@ static void test_fusion(void)
 	assert_predicted(job_buckets, "fusion=2,2", 40 + 10 + 6);
 	assert_predicted(job_buckets, "fusion=4;bandwidth=2x", 40 + 10 + 6);
 	assert_refused(job_buckets, "fusion=5", "fewer gradients");
-	assert_refused(job_buckets, "fusion=2,x", "it is fusion=");
-	assert_refused(job_buckets, "fusion=0", "it is fusion=");
+	assert_refused(job_buckets, "fusion=2,x", "write fusion=");
+	assert_refused(job_buckets, "fusion=0", "write fusion=");
 	assert_refused(job_buckets, "fusion=", "no bucket");
 	assert_refused(job_late_rank, "fusion=1", "no collective of gradients");
 }
@@ -182,8 +182,8 @@ static void test_partition(void)
 	/* in three parts, of which two are pulled while the next is pushed */
 	assert_predicted(job_buckets, "algorithm=ps;partition_mb=1", 40 + 2 + 32 + 6);
 	assert_refused(job_buckets, "partition_mb=3", "no all-reduce");
-	assert_refused(job_buckets, "partition_mb=0", "it is partition_mb=");
-	assert_refused(job_buckets, "partition_mb=1x", "it is partition_mb=");
+	assert_refused(job_buckets, "partition_mb=0", "write partition_mb=");
+	assert_refused(job_buckets, "partition_mb=1x", "write partition_mb=");
 }
 
 /* A thousand parts of each of a thousand collectives. */
@@ -221,7 +221,7 @@ static void test_accumulate(void)
 	assert_predicted(job_buckets, "accumulate=2;bandwidth=2x", 40 + 54);
 	assert_predicted(job_buckets, "bucket_mb=1;accumulate=2", 40 + 52);
 	assert_predicted(job_buckets, "accumulate=2;bucket_mb=1", 40 + 52);
-	assert_refused(job_buckets, "accumulate=0", "it is accumulate=");
+	assert_refused(job_buckets, "accumulate=0", "write accumulate=");
 	assert_refused(job_late_rank, "accumulate=2", "no backward pass");
 }
 
@@ -243,8 +243,8 @@ static void test_recompute(void)
 	assert_predicted(text, "recompute:op~addmm", 116);
 	assert_predicted(text, "recompute:op~^aten::", 130);
 	assert_predicted(text, "recompute:op~relu;scale:op~relu=2", 120);
-	assert_refused(text, "recompute:op~optimizer", "no op of that name");
-	assert_refused(text, "recompute:host~x", "it is recompute:");
+	assert_refused(text, "recompute:op~optimizer", "no op with that name");
+	assert_refused(text, "recompute:host~x", "write recompute:");
 	assert_refused(text, "recompute:op~(", "missing");
 }
 
@@ -275,10 +275,10 @@ static void test_device(void)
 		       "    op aten::relu 0..20 in=float32[1000] out=float32[1000]\n"
 		       "    op mystery 20..100\n",
 		       "device=flops:2x", "only 20 %");
-	assert_refused(text, "device=", "it is device=");
+	assert_refused(text, "device=", "write device=");
 	assert_refused(text, "device=A100", "no kernels of a device");
-	assert_refused(text, "device=flops:0", "it is device=");
-	assert_refused(text, "device=flops:2x,colour:3", "it is device=");
+	assert_refused(text, "device=flops:0", "write device=");
+	assert_refused(text, "device=flops:2x,colour:3", "write device=");
 }
 
 /* A product within another one is what computes: the caller's own 12 us are the host's, whatever its shapes. */

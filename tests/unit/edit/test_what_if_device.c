@@ -174,15 +174,15 @@ static void test_refusals(void)
 {
 	assert_refused(two_v100, "device:2=T4", "no rank 2");
 	assert_refused(two_v100, "ranks=8;device:8=T4", "no rank 8");
-	assert_refused(two_v100, "device:0-=T4", "as 4-7");
+	assert_refused(two_v100, "device:0-=T4", "as 4, 4-7");
 	assert_refused(two_v100, "device:T4", "device:RANKS=NAME");
 	assert_refused(two_v100, "device:1=Abacus", "A100-40GB");
 	assert_refused(two_v100, "ranks=1;device:1=T4", "ranks=N");
 
-	assert_refused(untold, "device=A100-80GB", "does not tell what it was recorded on");
-	assert_refused(strange, "device=A100-80GB", "'Abacus', of which nothing is known");
+	assert_refused(untold, "device=A100-80GB", "does not name the recorded device");
+	assert_refused(strange, "device=A100-80GB", "'Abacus' is not a known device");
 	assert_refused(v100, "device=Abacus", "A100-40GB");
-	assert_refused(v100, "device=H100:Abacus", "'Abacus' is no device");
+	assert_refused(v100, "device=H100:Abacus", "'Abacus' is not a known device");
 	assert_refused(v100, "device=", "device=NAME");
 	assert_refused(v100, "device=H100:V100:T4", "device=NAME");
 	assert_refused("unit us\nrank 0 thread 1000 main\n  annotation ProfilerStep#0 0..10\n"

@@ -74,9 +74,9 @@ static void test_mixed(void)
 
 static void test_refusals(void)
 {
-	assert_refused(bound_by_host, "fuse:op~mul", "no two kernels");
+	assert_refused(bound_by_host, "fuse:op~mul", "no two such kernels");
 	/* something else is between */
-	assert_refused(bound_by_host, "fuse:op~mul|mm", "no two kernels");
+	assert_refused(bound_by_host, "fuse:op~mul|mm", "no two such kernels");
 	assert_refused(bound_by_host, "fuse:mul", "KIND~REGEX");
 	assert_refused("unit us\nrank 0 thread 1000 main\n  annotation ProfilerStep#0 0..10\n"
 		       "    op a 0..10\n",

@@ -142,7 +142,7 @@ static void test_refusals(void)
 	g_autofree gchar *folder = g_dir_make_tmp("job-XXXXXX", NULL);
 	g_autofree gchar *empty = g_strconcat("jobs=", folder, NULL);
 
-	assert_refused(one_host, "jobs=", "it is jobs=RUN");
+	assert_refused(one_host, "jobs=", "write jobs=RUN");
 	assert_refused(one_host, "jobs=/nowhere/at/all", "/nowhere/at/all");
 	assert_refused(one_host, "jobs=/nowhere@5ms", "/nowhere: ");
 	assert_refused(one_host, "jobs=/nowhere@home", "there is no '/nowhere@home'");
@@ -203,7 +203,7 @@ static void test_telling(void)
 
 	run_builder_remove(folder);
 	g_assert_no_error(error);
-	g_assert_true(has_note(prediction, "host far of the other job is taken for h0"));
+	g_assert_true(has_note(prediction, "host far of the other job is treated as h0"));
 	g_assert_cmpstr(tacho_table_cell_text(prediction->jobs, 0, "run"), ==, folder);
 	/* threads and links of this job: two and one */
 	g_assert_cmpuint(tacho_table_n_rows(prediction->utilisation), ==, 3);

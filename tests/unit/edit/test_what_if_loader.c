@@ -32,11 +32,11 @@ static void test_inline(void)
 	assert_predicted(reads, "workers=2", 40);
 	assert_predicted(reads, "workers=8", 20);
 	assert_predicted(reads, "scale:loader=0.5;workers=1", 40);
-	assert_refused(reads, "workers=two", "it is workers=N");
+	assert_refused(reads, "workers=two", "write workers=N");
 	assert_refused(reads, "drop:loaders", "KIND~REGEX");
 	assert_refused(reads, "scale:loader=fast", "scale:loader=F");
-	assert_refused(job_late_rank, "drop:loader", "no data loading");
-	assert_refused(job_late_rank, "workers=2", "no data loading");
+	assert_refused(job_late_rank, "drop:loader", "no recorded data loading");
+	assert_refused(job_late_rank, "workers=2", "no recorded data loading");
 }
 
 /* Waits for workers that make a batch in 100, while 40 of them are computed. */
@@ -63,7 +63,7 @@ static void test_workers(void)
 	assert_predicted(waits, "workers=8:4", 50);
 	assert_predicted(waits, "workers=2:4", 200);
 	assert_predicted(waits, "workers=0:4", 400 + 40);
-	assert_refused(waits, "workers=8", "say it, as in workers=8:4");
+	assert_refused(waits, "workers=8", "name it, as in workers=8:4");
 	assert_predicted(own_waits, "workers=4", 50);
 	assert_predicted(own_waits, "workers=2", 100);
 	assert_predicted(own_waits, "workers=1", 200);
@@ -149,8 +149,8 @@ static void test_batch(void)
 	assert_predicted(on_device, "batch=2x", 300 + 50);
 	assert_peak("", 1110);
 	assert_peak("batch=2x", 2 * 1100 + 10); /* gradients are as large as the model */
-	assert_refused(on_host, "batch=64", "it is batch=F");
-	assert_refused(on_host, "batch=0", "it is batch=F");
+	assert_refused(on_host, "batch=64", "write batch=F");
+	assert_refused(on_host, "batch=0", "write batch=F");
 	assert_refused(reads, "batch=2x", "no backward pass");
 }
 

@@ -143,8 +143,8 @@ static void test_ranks(void)
 	assert_predicted(two, "device:1=T4;precision:1=fp16", 400);
 	assert_refused(two, "precision:2=fp16", "no rank 2");
 	assert_refused(two, "precision:1:op=fp16", "KIND~REGEX");
-	assert_refused(two, "precision:1;op~mm=fp16", "as 4-7");
-	assert_refused(two, "precision:1=fp16;device:0=T4", "after the device");
+	assert_refused(two, "precision:1;op~mm=fp16", "as 4, 4-7");
+	assert_refused(two, "precision:1=fp16;device:0=T4", "precision after device");
 #undef RANK
 }
 
@@ -198,13 +198,13 @@ static void test_gradients(void)
 
 static void test_refusals(void)
 {
-	assert_refused(products, "precision=fp16;device=H100", "after the device");
-	assert_refused(products, "precision=fp8", "it is precision=P");
-	assert_refused(products, "precision:op~mm", "it is precision=P");
+	assert_refused(products, "precision=fp16;device=H100", "precision after device");
+	assert_refused(products, "precision=fp8", "write precision=P");
+	assert_refused(products, "precision:op~mm", "write precision=P");
 	assert_refused(products, "precision:mm=fp16", "KIND~REGEX");
 	assert_refused(products, "precision:op~(=fp16", "missing");
-	assert_refused(products, "precision:op~other=fp16", "no kernel is of such");
-	assert_refused(products, "precision=fp16:Abacus", "'Abacus' is no device");
+	assert_refused(products, "precision:op~other=fp16", "no kernel belongs to such");
+	assert_refused(products, "precision=fp16:Abacus", "'Abacus' is not a known device");
 	assert_refused("unit us\nrank 0 thread 1000 main\n  annotation ProfilerStep#0 0..10\n"
 		       "    op a 0..10\n",
 		       "precision=fp16", "no kernels of a device");

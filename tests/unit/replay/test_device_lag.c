@@ -145,7 +145,7 @@ static void test_path(void)
 
 	g_assert_false(as_is->path_ends_on_device);
 	g_assert_cmpuint(as_is->n_device_bound_steps, ==, 0);
-	g_assert_true(has_note(as_is, "a device had 0.040 ms to go"));
+	g_assert_true(has_note(as_is, "a device was 0.040 ms behind its host"));
 	g_assert_true(slower->path_ends_on_device);
 	g_assert_cmpuint(slower->n_device_bound_steps, ==, 1);
 	g_assert_cmpuint(n_rows, >, 0);
