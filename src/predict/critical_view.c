@@ -117,10 +117,10 @@ static void add_parts(TachoTable *table, const struct selection *selection,
 	}
 	tacho_table_sort(table, "duration_ms", TRUE);
 	if (tacho_table_n_rows(table) == 0)
-		tacho_table_note(table, "Nothing on the critical path is what was asked for.");
+		tacho_table_note(table, "No part of the critical path matches what was asked for.");
 	tacho_table_note(table,
-			 "The critical path of step %u: %.3f ms, as replayed; the replay's median "
-			 "step is %.1f %% off the measured one.",
+			 "The critical path of step %u takes %.3f ms, as replayed. The median step "
+			 "of the replay is %.1f %% off the measured one.",
 			 prediction->path_step, whole_ns / 1e6, ABS(prediction->error_pct));
 	for (guint i = 0; i < prediction->notes->len; i++)
 		tacho_table_note(table, "In the replay, %s.",
@@ -223,11 +223,10 @@ static void add_edges(TachoTable *table, const struct selection *selection,
 			add_part(table, part, whole_ns, TACHO_NONE);
 	}
 	tacho_table_sort(table, "duration_ms", TRUE);
-	tacho_table_note(
-		table,
-		"The critical path of rank %d: %.3f ms, through %u events; time between the "
-		"outermost operations of a thread weighs nothing.",
-		path->rank, whole_ns / 1e6, tacho_event_path_n_slices(path));
+	tacho_table_note(table,
+			 "The critical path of rank %d takes %.3f ms, through %u events. Time "
+			 "between the outermost operations of a thread does not count.",
+			 path->rank, whole_ns / 1e6, tacho_event_path_n_slices(path));
 }
 
 /* The rank asked for, or the only one; -1: it has to be said. */
@@ -247,8 +246,8 @@ static void add_event_path(TachoTable *table, const TachoTimeline *timeline,
 	struct selection selection;
 
 	if (rank < 0) {
-		tacho_table_note(table,
-				 "The path in an annotation is that of one rank: choose it.");
+		tacho_table_note(table, "The path in an annotation is the path of one rank; choose "
+					"the rank with --rank.");
 		return;
 	}
 	path = tacho_event_path_find(timeline, rank, filter->annotation, filter->instance, &error);
@@ -271,9 +270,10 @@ static TachoTable *view_steps(const TachoTimeline *timeline, const TachoFilter *
 
 	selection_init(&selection, timeline, filter);
 	if (range.last < 0)
-		tacho_table_note(table, "There is no critical path without a complete step.");
+		tacho_table_note(table, "There is no critical path, because no step is complete.");
 	else if (range.total_ns > LONGEST_NS)
-		tacho_table_note(table, "The steps are too long to be replayed.");
+		tacho_table_note(
+			table, "The steps are too long to be replayed; choose fewer with --steps.");
 	else
 		add_path(table, &selection, &range);
 	selection_note(&selection, table);

@@ -127,7 +127,7 @@ gboolean tacho_prediction_sample(TachoPrediction *prediction, guint32 n_samples,
 
 	if (prediction->first_step == prediction->last_step) {
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
-			    "one step alone has nothing to draw durations from");
+			    "durations cannot be drawn from one step alone; replay several steps");
 		return FALSE;
 	}
 	duration_classes_init(&sampling.classes, sampling.graph);

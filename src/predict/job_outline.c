@@ -250,7 +250,7 @@ static gboolean check_bytes(const struct job_outline *first, const struct job_ou
 	gdouble most = MAX(first->collective_bytes, other->collective_bytes);
 	gdouble apart = fabs(first->collective_bytes - other->collective_bytes);
 	g_autofree gchar *text =
-		g_strdup_printf("its collectives have %.4g MB a step instead of %.4g",
+		g_strdup_printf("its collectives move %.4g MB a step instead of %.4g",
 				other->collective_bytes / 1e6, first->collective_bytes / 1e6);
 
 	return judge(most > 0 ? apart / most : 0, text, notes, error);
@@ -268,9 +268,10 @@ gboolean job_outline_check(const struct job_outline *first, const struct job_out
 		return FALSE;
 	compare_counts(first->shaped, other->shaped, FALSE, &shapes);
 	if (shapes.share > NOTED_SHARE)
-		g_ptr_array_add(notes,
-				g_strdup_printf("%.0f %% of its operations have inputs of other "
-						"shapes: another batch, or another model?",
-						100 * shapes.share));
+		g_ptr_array_add(
+			notes,
+			g_strdup_printf("%.0f %% of its operations have inputs of other shapes, as "
+					"with another batch size or another model",
+					100 * shapes.share));
 	return TRUE;
 }

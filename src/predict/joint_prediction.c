@@ -115,7 +115,7 @@ static gboolean check_jobs(struct joint *joint, GError **error)
 		}
 		for (guint j = 0; j < notes->len; j++)
 			g_ptr_array_add(joint->notes,
-					g_strdup_printf("%s is not quite as %s: %s",
+					g_strdup_printf("%s differs a little from %s: %s",
 							joint->recordings[i].name,
 							joint->recordings[0].name,
 							(const gchar *)notes->pdata[j]));

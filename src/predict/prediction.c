@@ -83,7 +83,7 @@ static TachoReplay *play_baseline(TachoPrediction *prediction, GError **error)
 	g_autoptr(GArray) measured = measured_steps(prediction->graph);
 
 	if (!baseline) {
-		g_prefix_error(error, "cannot replay what was recorded: ");
+		g_prefix_error(error, "cannot replay the recording: ");
 		return NULL;
 	}
 	replay_measure_lags(prediction->graph, baseline);
@@ -186,13 +186,13 @@ static void note_group(TachoPrediction *prediction, guint32 index)
 		return;
 	if (group->cost.n_sizes == 1 && group->wire_ns_per_byte <= 0)
 		note(prediction,
-		     "all collectives of group %u are of about one size: their latency counts as "
-		     "bandwidth",
+		     "all collectives of group %u have about the same size, so their latency "
+		     "counts as bandwidth",
 		     index);
 	if (is_local(graph, group) && graph->taken_share == 0)
 		note(prediction,
-		     "the ranks of group %u are on one host: unless a link holds them up, their "
-		     "transfers take the cores that compute, which is not modelled",
+		     "the ranks of group %u are on one host, where transfers use the same cores as "
+		     "computation; this is not modelled, unless a link limits them",
 		     index);
 }
 
@@ -220,9 +220,8 @@ static void note_lag(TachoPrediction *prediction)
 	first_ms = mean_lag_ms(graph, 0);
 	if (last == 0 && first_ms > least_ms)
 		note(prediction,
-		     "when its host was done with the step, a device had %.3f ms to go: each step "
-		     "is "
-		     "taken to leave as much undone",
+		     "at the end of a step a device was %.3f ms behind its host; each replayed "
+		     "step is assumed to end like that",
 		     first_ms);
 	for (guint32 step = 1; step <= last; step++)
 		if (mean_lag_ms(graph, step) < mean_lag_ms(graph, step - 1))
@@ -230,9 +229,8 @@ static void note_lag(TachoPrediction *prediction)
 	growth_ms = (mean_lag_ms(graph, last) - first_ms) / MAX(last, 1u);
 	if (last > 1 && growth_ms > least_ms)
 		note(prediction,
-		     "the devices fell %.3f ms further behind their hosts with each step recorded: "
-		     "in "
-		     "the long run, a step would take what it takes them, %.3f ms",
+		     "the devices fell %.3f ms further behind their hosts with each recorded step; "
+		     "in the long run a step would take as long as on the devices, %.3f ms",
 		     growth_ms, prediction->measured_step_ms + growth_ms);
 }
 
@@ -242,9 +240,9 @@ static void note_overlap(TachoPrediction *prediction)
 	    prediction->baseline_kernel_overlap_pct + MIN_NOTED_OVERLAP_PCT)
 		return;
 	note(prediction,
-	     "devices run several kernels at once for %.1f %% of the time that they run any, as "
-	     "recorded for %.1f %%: what these take from each other is not in the prediction, "
-	     "which is too good by that",
+	     "devices run several kernels at once for %.1f %% of their busy time (recorded: %.1f "
+	     "%%); the prediction does not model how these slow each other down, so the predicted "
+	     "step is too short",
 	     prediction->predicted_kernel_overlap_pct, prediction->baseline_kernel_overlap_pct);
 }
 
@@ -254,14 +252,15 @@ static void note_all(TachoPrediction *prediction)
 
 	if (prediction->recording_share >= MIN_NOTED_SHARE)
 		note(prediction,
-		     "recording took %.1f %% of what ranks compute, which predictions leave out",
+		     "recording took %.1f %% of the ranks' computing time; predictions leave it "
+		     "out",
 		     100 * prediction->recording_share);
 	if (graph->taken_share > 0)
-		note(prediction, "moving bytes takes %.1f %% of what a rank computes meanwhile",
+		note(prediction, "moving bytes takes %.1f %% of a rank's computing power meanwhile",
 		     100 * graph->taken_share);
 	if (graph->device_taken_share > 0)
 		note(prediction,
-		     "moving bytes between devices takes %.1f %% of what a device computes "
+		     "moving bytes between devices takes %.1f %% of a device's computing power "
 		     "meanwhile",
 		     100 * graph->device_taken_share);
 	note_lag(prediction);

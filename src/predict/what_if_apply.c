@@ -50,8 +50,8 @@ static gboolean open_job(struct change *change, GError **error)
 	gdouble share;
 
 	if (has_bad_time(change)) {
-		reason = g_strdup_printf("there is no '%s', and what is behind the @ is no time "
-					 "with a unit, as 5ms, up to a day",
+		reason = g_strdup_printf("there is no '%s', and the text after the @ is not a time "
+					 "with a unit, as in 5ms, up to a day",
 					 change->name);
 		return refuse(change, reason, error);
 	}

@@ -298,8 +298,8 @@ static void explain_blocked(const struct shared_run *run, GError **error)
 	name = graph_describe_node(graph, node);
 	g_set_error(
 		error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE,
-		"the ranks' collectives block each other: %u of %u nodes can never run; %s, "
-		"number %u of its group, finds all workers waiting for other ranks",
+		"the collectives of the ranks block each other, and %u of %u nodes can never run: "
+		"%s, number %u of its group, finds all workers waiting for other ranks",
 		run->replay->n_nodes - run->n_done, run->replay->n_nodes, name,
 		graph_node_at(graph, node)->transfer == TACHO_NONE
 			? 0

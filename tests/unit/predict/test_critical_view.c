@@ -55,7 +55,7 @@ static void test_by_hand(void)
 		EXPECT(table, i, "step", 0);
 	}
 	g_assert_true(g_str_has_prefix(tacho_table_borrow_note(table, 0),
-				       "The critical path of step 0: 0.110 ms"));
+				       "The critical path of step 0 takes 0.110 ms"));
 }
 
 /* What is shown of a path does not change the shares. */
@@ -76,7 +76,7 @@ static void test_filters(void)
 	table = tacho_view_critical(timeline, &filter);
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"Nothing on the critical path is what was asked for.");
+			"No part of the critical path matches what was asked for.");
 	g_regex_unref(filter.name);
 }
 
@@ -90,7 +90,7 @@ static void test_too_long(void)
 	g_array_append_val(timeline->steps, step);
 	table = tacho_view_critical(timeline, NULL);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"The steps are too long to be replayed.");
+			"The steps are too long to be replayed; choose fewer with --steps.");
 }
 
 static void test_nothing(void)
@@ -101,7 +101,7 @@ static void test_nothing(void)
 
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"There is no critical path without a complete step.");
+			"There is no critical path, because no step is complete.");
 }
 
 int main(int argc, char **argv)

@@ -69,7 +69,7 @@ static void test_middle(void)
 	assert_predicted(together, "durations=mean", 6 + 14 + 10);
 	assert_predicted(together, "durations=mean;bandwidth=2x",
 			 6 + 2.5 + (9 + 14) / 2.0 / 2 + 10);
-	assert_refused(alone, "durations=best", "it is durations=");
+	assert_refused(alone, "durations=best", "write durations=");
 }
 
 /* Of a and b in one step, nine pairs are as likely: 20, 30 ... 90 us, and 5 for the host. Of a step in

@@ -307,8 +307,9 @@ static void test_shapes(void)
 	add_job(&set, 20, 0);
 	add_text(&set, other);
 	prediction = predicted(&set, NULL, 0);
-	g_assert_true(has_note(prediction, "r2 is not quite as r1: 67 % of its operations have "
-					   "inputs of other shapes"));
+	g_assert_true(has_note(
+		prediction,
+		"r2 differs a little from r1: 67 % of its operations have inputs of other shapes"));
 	job_set_clear(&set);
 }
 
