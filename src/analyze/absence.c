@@ -33,30 +33,29 @@ static gboolean is_own(const TachoTimeline *timeline)
 static const gchar *why_nothing(const TachoTimeline *timeline)
 {
 	if (is_own(timeline))
-		return "nothing was recorded: no process of the job used a library that tacho "
-		       "watches (PyTorch, BLAS, oneDNN), or TCP";
-	return "the trace holds nothing that lasts";
+		return "nothing was recorded, because no process of the job used PyTorch, BLAS, "
+		       "oneDNN or TCP, which tacho watches";
+	return "the trace has nothing with a duration";
 }
 
 static const gchar *why_no_operations(const TachoTimeline *timeline,
 				      const struct holdings *holdings)
 {
 	if (is_own(timeline))
-		return "no process of the job ran any in PyTorch while the probe was there ('tacho "
-		       "probe list' shows whether there is one for the job's PyTorch)";
+		return "no process of the job ran any in PyTorch while the probe was loaded "
+		       "('tacho probe list' shows whether there is a probe for the job's PyTorch)";
 	if (holdings->n_of_kind[TACHO_SLICE_KERNEL])
-		return "the trace has kernels, but not what the host did (record the CPU's "
-		       "activity, too)";
+		return "the trace has kernels, but not the work of the host (record the activity "
+		       "of the CPU, too)";
 	return "the trace has none";
 }
 
 static const gchar *why_no_kernels(const TachoTimeline *timeline)
 {
 	if (is_own(timeline))
-		return "no process of the job called BLAS or oneDNN where tacho can see it, and "
-		       "no device was watched";
-	return "the trace has no work of a device (if the job used one, record the device's "
-	       "activity, too)";
+		return "no process of the job called BLAS or oneDNN where tacho can see it, and no "
+		       "device was recorded";
+	return "the trace has no work of a device (if the job used one, record its activity, too)";
 }
 
 static const gchar *why_no_collectives(const TachoTimeline *timeline)
@@ -64,8 +63,8 @@ static const gchar *why_no_collectives(const TachoTimeline *timeline)
 	if (timeline->ranks->len == 1 && timeline->expected_ranks <= 1)
 		return "the run has one rank";
 	if (timeline->ranks->len == 1)
-		return "the trace has none (it is of one rank of several)";
-	return "no rank called one that tacho knows";
+		return "the trace has none, and it is the trace of one rank of several";
+	return "no rank called a collective that tacho knows";
 }
 
 void absence_note(const struct selection *selection, TachoTable *table, enum absent_thing thing)
@@ -84,7 +83,7 @@ void absence_note(const struct selection *selection, TachoTable *table, enum abs
 	if (holdings.n_things) {
 		tacho_table_note(table,
 				 "The run has %" G_GUINT64_FORMAT
-				 " %s, but none of them in what was chosen here.",
+				 " %s, but none of them in the chosen ranks and steps.",
 				 holdings.n_things, names[thing]);
 		return;
 	}
@@ -102,10 +101,10 @@ gchar *absence_of_steps(const TachoTimeline *timeline)
 	count_holdings(&holdings, timeline, ABSENT_OPERATIONS);
 	if (!holdings.n_slices)
 		return g_strdup_printf("No steps were found: %s.", why_nothing(timeline));
-	return g_strdup_printf(
-		"No steps were found: the %s has no annotations of steps and no steps of an "
-		"optimizer, and %s. The tables are of the whole run.",
-		is_own(timeline) ? "run" : "trace",
-		holdings.n_things ? "no sequence of operations that fills most of it repeats"
-				  : "no operations in which to look for a sequence that repeats");
+	return g_strdup_printf("No steps were found: the %s has no annotations of steps and no "
+			       "steps of an optimizer, and %s. The tables show the whole run.",
+			       is_own(timeline) ? "run" : "trace",
+			       holdings.n_things
+				       ? "no repeated sequence of operations fills most of it"
+				       : "no operations among which a sequence could repeat");
 }

@@ -158,24 +158,22 @@ static gchar *communication_action(const struct traffic *traffic, gdouble hidden
 						 : traffic->bytes < SMALL_BYTES * traffic->n;
 
 	if (is_small && are_buckets(traffic) && n_buckets >= MANY_CALLS)
-		return g_strdup("Reduce fewer and larger buckets (DistributedDataParallel's "
-				"bucket_cap_mb, 25 unless it is set); 'tacho replay RUN --what-if "
-				"bucket_mb=25' says what that gives.");
+		return g_strdup("Use fewer and larger buckets (DistributedDataParallel's "
+				"bucket_cap_mb, which is 25 by default). 'tacho replay RUN "
+				"--what-if bucket_mb=25' predicts the gain.");
 	if (is_small)
-		return g_strdup("So little at a time costs more for the call than for the bytes: "
-				"send several tensors in one collective, or less often (accumulate "
-				"gradients); 'tacho replay RUN --what-if latency=0.5x' says what "
-				"half the latency gives.");
+		return g_strdup("For so few bytes the call costs more than the transfer. Send "
+				"several tensors in one collective, or send less often (accumulate "
+				"gradients). 'tacho replay RUN --what-if latency=0.5x' predicts "
+				"the gain of half the latency.");
 	if (are_buckets(traffic) && n_buckets < 2 && hidden_pct < FEW_HIDDEN_PCT)
 		return g_strdup_printf(
-			"Reduce smaller buckets, so that the first is under way while the backward "
-			"pass goes on; 'tacho replay RUN --what-if bucket_mb=%.0f' says what that "
-			"gives.",
+			"Use smaller buckets, so that the first is sent while the backward pass "
+			"goes on. 'tacho replay RUN --what-if bucket_mb=%.0f' predicts the gain.",
 			MAX(bucket_bytes / 4 / SMALL_BYTES, 1));
-	return g_strdup(
-		"Send less (gradients in lower precision or compressed, more accumulation) or "
-		"over faster links; 'tacho replay RUN --what-if bandwidth=2x' says what "
-		"twice the bandwidth gives.");
+	return g_strdup("Send less (gradients in lower precision or compressed, more "
+			"accumulation), or use faster links. 'tacho replay RUN --what-if "
+			"bandwidth=2x' predicts the gain of twice the bandwidth.");
 }
 
 static gchar *communication_evidence(const struct advice_input *input,
@@ -183,12 +181,12 @@ static gchar *communication_evidence(const struct advice_input *input,
 				     gdouble exposed_ns)
 {
 	return g_strdup_printf(
-		"%.2f of %.2f ms of communication %s have no computation beside them%s; %.1f "
-		"collectives of %.3f MB on average%s.",
+		"Of the communication, %.2f of %.2f ms %s have no computation beside them%s; there "
+		"are %.1f collectives of %.3f MB on average%s.",
 		MS(exposed_ns), MS(transfer_ns), input->each,
 		is_wait_known(input->timeline)
 			? ""
-			: " (waiting for other ranks included, since they were not recorded)",
+			: " (including the waiting for other ranks, which were not recorded)",
 		traffic->n / traffic->n_stretches,
 		traffic->n > 0 ? MB(traffic->bytes / traffic->n) : 0,
 		are_buckets(traffic) ? ", most of them buckets of gradients" : "");

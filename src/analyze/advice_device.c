@@ -146,15 +146,15 @@ static void describe_blocking(const struct advice_input *input, const struct blo
 	advice->file = g_strdup(function_around(timeline, call));
 	advice->evidence = g_strdup_printf(
 		"In %.1f calls %s rank %d waits %.2f ms for its device, which then has nothing to "
-		"do: %.2f ms would not be lost had it gone on; the costliest is %s%s%s.",
+		"do. Without these waits %.2f ms would not be lost. The most expensive call is "
+		"%s%s%s.",
 		(gdouble)blocking->n / n_stretches, input->each, advice->rank,
 		MS(blocking->call_ns) / n_stretches, MS(advice->gain_ns),
 		tacho_slice_name(timeline, call), advice->file ? ", called by " : "",
 		advice->file ? advice->file : "");
-	advice->action =
-		g_strdup("Do not ask the device for values in each step (item(), print, a "
-			 "test on a tensor, cpu()), and copy to it from pinned memory with "
-			 "non_blocking=True.");
+	advice->action = g_strdup(
+		"Do not read values from the device in each step (item(), print, a test on a "
+		"tensor, cpu()). Copy to it from pinned memory with non_blocking=True.");
 }
 
 const gchar *check_blocking_calls(const struct advice_input *input, GArray *advices)
@@ -245,7 +245,7 @@ const gchar *check_layout(const struct advice_input *input, GArray *advices)
 		"%.1f kernels.",
 		advice.rank, MS(advice.gain_ns), input->each,
 		(gdouble)n_worst / input->times[worst].n_stretches);
-	advice.action = g_strdup("Keep the model and its input in the layout of the kernels: "
+	advice.action = g_strdup("Keep the model and its input in the layout that the kernels use: "
 				 ".to(memory_format=torch.channels_last).");
 	g_array_append_val(advices, advice);
 	return NULL;

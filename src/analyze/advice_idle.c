@@ -48,22 +48,21 @@ const gchar *check_data_loader(const struct advice_input *input, GArray *advices
 				 .threshold = ADVICE_WORTH_PCT };
 
 	if (longest == TACHO_NONE)
-		return "nothing was recorded there";
+		return "nothing was recorded in these steps";
 	advice.gain_ns = input->times[longest].data_wait_ns;
 	advice.value = advice_share(input, advice.gain_ns);
 	if (advice.value < advice.threshold)
 		return NULL;
 	advice.rank = advice_rank(input, longest);
 	advice.where = g_strdup("data loader");
-	advice.evidence = g_strdup_printf("Rank %d waits %.2f ms %s for its data loader, and "
-					  "computes nothing meanwhile; of the ranks looked at, %u "
-					  "wait for more than %.0f %% of it.",
-					  advice.rank, MS(advice.gain_ns), input->each, n_worth,
-					  ADVICE_WORTH_PCT);
-	advice.action =
-		g_strdup("Load ahead: more workers (num_workers), a larger prefetch_factor, "
-			 "pinned memory, or cheaper decoding and augmentation; 'tacho replay RUN "
-			 "--what-if scale:loader=0.5' says what loading in half the time gives.");
+	advice.evidence = g_strdup_printf(
+		"Rank %d waits %.2f ms %s for its data loader and computes nothing meanwhile; %u "
+		"of the chosen ranks wait for more than %.0f %% of the step.",
+		advice.rank, MS(advice.gain_ns), input->each, n_worth, ADVICE_WORTH_PCT);
+	advice.action = g_strdup(
+		"Load ahead with more workers (num_workers), a larger prefetch_factor, pinned "
+		"memory, or cheaper decoding and augmentation. 'tacho replay RUN --what-if "
+		"scale:loader=0.5' predicts the gain of loading in half the time.");
 	g_array_append_val(advices, advice);
 	return NULL;
 }
@@ -83,7 +82,7 @@ const gchar *check_host_idle(const struct advice_input *input, GArray *advices)
 	guint n = 0;
 
 	if (input->selection.is_whole)
-		return "the run is not taken step by step";
+		return "the run is not divided into steps";
 	for (guint i = 0; i < input->timeline->ranks->len; i++) {
 		if (!advice_takes_rank(input, i) || has_device(input->timeline, i))
 			continue;
@@ -96,14 +95,13 @@ const gchar *check_host_idle(const struct advice_input *input, GArray *advices)
 	if (advice.value < advice.threshold)
 		return NULL;
 	advice.where = g_strdup("between operations");
-	advice.evidence = g_strdup_printf("%.2f ms %s no operation runs, and neither communication "
-					  "nor data is waited for; of "
-					  "%u rank%s this is the least.",
-					  MS(advice.gain_ns), input->each, n, n == 1 ? "" : "s");
-	advice.action =
-		g_strdup("Find what the program does there (--view code of a recording with "
-			 "stacks, or a Python profiler), or make fewer, larger operations "
-			 "(torch.compile, a larger batch).");
+	advice.evidence =
+		g_strdup_printf("For %.2f ms %s no operation runs, although the rank waits neither "
+				"for communication nor for data; this is the minimum of %u rank%s.",
+				MS(advice.gain_ns), input->each, n, n == 1 ? "" : "s");
+	advice.action = g_strdup("Find out what the program does there (with --view code for a "
+				 "recording with stacks, or with a Python profiler), or use fewer, "
+				 "larger operations (torch.compile, a larger batch).");
 	g_array_append_val(advices, advice);
 	return NULL;
 }
@@ -123,7 +121,7 @@ static const gchar *const wait_texts[N_WAITS] = {
 	"the host had not launched the next work",
 	"the next kernel was about to begin",
 	"the next work was launched, but waited for something else",
-	"nobody recorded the launch of the next work",
+	"the launch of the next work was not recorded",
 };
 
 static gboolean is_same_device(const TachoTable *idle, guint row, guint other)
@@ -213,19 +211,21 @@ static const gchar *device_action(gint reason, gdouble short_pct)
 	switch (reason) {
 	case WAIT_HOST:
 		if (short_pct >= SHORT_PCT)
-			return "Launch less: fuse operations (torch.compile), launch many with one "
-			       "call (CUDA graphs), or give each more to do (a larger batch).";
-		return "Free the host: take what waits for the device (item(), copies without "
-		       "non_blocking) and what is not training out of the step; --view op has "
-		       "what it does.";
+			return "Launch fewer kernels: fuse operations (torch.compile), launch many "
+			       "with one call (CUDA graphs), or give each more to do (a larger "
+			       "batch).";
+		return "Free the host: remove waits for the device (item(), copies without "
+		       "non_blocking) and work that is not training from the step. --view op shows "
+		       "what the host does.";
 	case WAIT_KERNEL:
-		return "Make fewer and larger kernels: fuse operations (torch.compile), or enlarge "
+		return "Use fewer and larger kernels: fuse operations (torch.compile), or enlarge "
 		       "the batch.";
 	case WAIT_OTHER:
-		return "Look at what its streams wait for on each other: events, copies and "
-		       "synchronisation between them (--view idle, 'before').";
+		return "Find out what its streams wait for: events, copies and synchronisation "
+		       "between streams (--view idle, column 'before').";
 	default:
-		return "Record the launches, too, to know why (--view idle says before what).";
+		return "Record the launches, too, to see the reason (--view idle shows the work "
+		       "after each gap).";
 	}
 }
 
@@ -242,9 +242,8 @@ static void describe_device(const struct advice_input *input, const TachoTable *
 	short_pct = short_share(input, advice->rank);
 	advice->where = g_strdup(device);
 	advice->evidence = g_strdup_printf(
-		"The device of rank %d, %s, works %.0f %% of the time: in %.0f %% of its gaps' "
-		"time %s, and "
-		"%.0f %% of its work took less than the call that launched it; %s.",
+		"The device of rank %d, %s, works for %.0f %% of the time. For %.0f %% of its idle "
+		"time %s. %.0f %% of its work took less time than the call that launched it. %s.",
 		advice->rank, device, 100.0 * busy_ms / (idle_ms + busy_ms),
 		100.0 * tacho_table_cell_number(idle, row, wait_keys[reason]) / idle_ms,
 		wait_texts[reason], short_pct, among);
@@ -269,8 +268,8 @@ const gchar *check_device_idle(const struct advice_input *input, GArray *advices
 	advice.gain_ns = device_gain_ns(input, idle, row);
 	if (advice_share(input, advice.gain_ns) < ADVICE_WORTH_PCT)
 		return NULL;
-	among = g_strdup_printf("%u of %u devices wait for more than %.0f %% of the time", n_idle,
-				n, DEVICE_IDLE_PCT);
+	among = g_strdup_printf("%u of %u devices are idle for more than %.0f %% of the time",
+				n_idle, n, DEVICE_IDLE_PCT);
 	describe_device(input, idle, row, among, &advice);
 	g_array_append_val(advices, advice);
 	return NULL;

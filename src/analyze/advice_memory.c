@@ -44,7 +44,7 @@ const gchar *check_fragmentation(const struct advice_input *input, GArray *advic
 	gdouble reserved;
 
 	if (!is_known)
-		return "no allocator's totals were recorded";
+		return "no totals of an allocator were recorded";
 	if (row == TACHO_NONE)
 		return NULL;
 	reserved = tacho_table_cell_number(memory, row, "allocator_reserved_bytes");
@@ -54,14 +54,15 @@ const gchar *check_fragmentation(const struct advice_input *input, GArray *advic
 		return NULL;
 	advice.rank = (gint32)tacho_table_cell_number(memory, row, "rank");
 	advice.where = g_strdup(tacho_table_cell_text(memory, row, "memory"));
-	advice.evidence = g_strdup_printf(
-		"The allocator of rank %d, %s, has %.0f MB handed out at most, and holds %.0f MB "
-		"then: %.0f %% is in pieces that did not fit, or left from before the recording.",
-		advice.rank, advice.where, MB(reserved - advice.gain_bytes), MB(reserved),
-		advice.value);
+	advice.evidence =
+		g_strdup_printf("The allocator of rank %d, %s, hands out %.0f MB at most, and "
+				"holds %.0f MB then: %.0f %% of that is in pieces that did not "
+				"fit, or is left from before the recording.",
+				advice.rank, advice.where, MB(reserved - advice.gain_bytes),
+				MB(reserved), advice.value);
 	advice.action = g_strdup("Let segments grow instead of adding new ones "
-				 "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True), or use sizes "
-				 "that repeat; it costs memory, not time.");
+				 "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True), or use the "
+				 "same sizes again. Fragmentation costs memory, not time.");
 	g_array_append_val(advices, advice);
 	return NULL;
 }

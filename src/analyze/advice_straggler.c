@@ -50,17 +50,16 @@ static gchar *straggler_evidence(const struct advice_input *input, const TachoTa
 	const gchar *longer_in = tacho_table_cell_text(ranks, row, "longer_in");
 	const gchar *work = tacho_table_cell_text(ranks, row, "longer_work");
 
-	g_string_printf(
-		text,
-		"Rank %.0f comes last to %.0f %% of the collectives; on balance each of the "
-		"others waits %.2f ms %s for it",
-		tacho_table_cell_number(ranks, row, "rank"),
-		tacho_table_cell_number(ranks, row, "late_pct"), MS(net_ns), input->each);
+	g_string_printf(text,
+			"Rank %.0f comes last to %.0f %% of the collectives, and each of the "
+			"others waits %.2f ms %s longer than it",
+			tacho_table_cell_number(ranks, row, "rank"),
+			tacho_table_cell_number(ranks, row, "late_pct"), MS(net_ns), input->each);
 	if (longer_in)
-		g_string_append_printf(text, "; it is %.2f ms longer in %s than the quickest rank",
+		g_string_append_printf(text, "; it spends %.2f ms more in %s than the fastest rank",
 				       tacho_table_cell_number(ranks, row, "longer_ms"), longer_in);
 	if (work)
-		g_string_append_printf(text, ", above all in %s (%.2f ms)", work,
+		g_string_append_printf(text, ", mostly in %s (%.2f ms)", work,
 				       tacho_table_cell_number(ranks, row, "longer_work_ms"));
 	g_string_append_c(text, '.');
 	return g_string_free(text, FALSE);
@@ -81,22 +80,21 @@ static gchar *straggler_action(const TachoTable *ranks, guint row)
 
 	if (g_strcmp0(longer_in, "compute") == 0)
 		return g_strdup_printf(
-			"Give it less to compute, or a device as fast as the others'; 'tacho "
-			"replay RUN --what-if straggler:%.0f=%.2f' says what a step takes once it "
-			"is as quick.",
+			"Give it less to compute, or a device as fast as those of the others. "
+			"'tacho replay RUN --what-if straggler:%.0f=%.2f' predicts the step if it "
+			"were as fast as they are.",
 			rank, even_factor(ranks, row));
 	if (g_strcmp0(longer_in, "data loading") == 0)
-		return g_strdup_printf("Look at what its data loader reads, and from where: its "
-				       "input is slower than the others' ('tacho report RUN --view "
-				       "step --rank %.0f').",
+		return g_strdup_printf("Check what its data loader reads, and from where, because "
+				       "its input is slower than that of the others ('tacho report "
+				       "RUN --view step --rank %.0f').",
 				       rank);
 	if (longer_in)
-		return g_strdup_printf("Look at what its program does between operations that the "
-				       "others' do not: logging, checkpoints, validation, other "
-				       "programs on its host ('tacho report RUN --view code --rank "
-				       "%.0f').",
+		return g_strdup_printf("Find out what only this rank does between operations: "
+				       "logging, checkpoints, validation, other programs on its "
+				       "host ('tacho report RUN --view code --rank %.0f').",
 				       rank);
-	return g_strdup_printf("Look at what it does before these collectives ('tacho report RUN "
+	return g_strdup_printf("Find out what it does before these collectives ('tacho report RUN "
 			       "--view op --rank %.0f').",
 			       rank);
 }

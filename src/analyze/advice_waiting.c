@@ -43,7 +43,8 @@ static void say_rank(GString *text, const TachoTable *ranks, guint row, gdouble 
 		100.0 * tacho_table_cell_number(ranks, row, "caused_wait_ms") / all_ms,
 		row ? "" : " of all waiting is", tacho_table_cell_number(ranks, row, "rank"));
 	if (longer_in)
-		g_string_append_printf(text, " (%.2f ms longer in %s than the quickest rank)",
+		g_string_append_printf(text,
+				       " (which spends %.2f ms more in %s than the fastest rank)",
 				       tacho_table_cell_number(ranks, row, "longer_ms"), longer_in);
 }
 
@@ -53,7 +54,7 @@ static gchar *waiting_evidence(const struct advice_input *input, const TachoTabl
 	GString *text = g_string_new(NULL);
 	gdouble all_ms = sum_of(ranks, "caused_wait_ms");
 
-	g_string_printf(text, "Ranks wait %.2f ms %s for later ones, the mean of all", MS(wait_ns),
+	g_string_printf(text, "Ranks wait %.2f ms %s for later ranks, on average", MS(wait_ns),
 			input->each);
 	for (guint row = 0; row < MIN(tacho_table_n_rows(ranks), N_SAID) && all_ms > 0; row++)
 		if (tacho_table_cell_number(ranks, row, "caused_wait_ms") >= all_ms / 20)
@@ -106,10 +107,9 @@ const gchar *check_waiting(const struct advice_input *input, GArray *advices)
 	advice.rank = (gint32)tacho_table_cell_number(ranks, 0, "rank");
 	advice.where = g_strdup(tacho_table_cell_text(ranks, 0, "longer_in"));
 	advice.evidence = waiting_evidence(input, ranks, advice.gain_ns);
-	advice.action =
-		g_strdup("Spread the work evenly, and look at what these ranks do before they come "
-			 "('tacho report RUN --view straggler'): where they only launch late, free "
-			 "their hosts.");
+	advice.action = g_strdup("Spread the work evenly, and find out what these ranks do before "
+				 "the collectives ('tacho report RUN --view straggler'). Where "
+				 "they only launch late, free their hosts.");
 	g_array_append_val(advices, advice);
 	return NULL;
 }

@@ -185,13 +185,13 @@ static void replay_gains(const struct advice_input *input, GArray *advices, Advi
 		if (!advice->what_if || !replay(data, advice->what_if, &gain_ns))
 			continue;
 		gain_ns /= advice->gain_share > 0 ? advice->gain_share : 1;
-		evidence = g_strdup_printf("%s Replayed with '%s', a step is %.2f ms (%.1f %%) "
-					   "shorter%s.",
-					   advice->evidence, advice->what_if, MS(gain_ns),
-					   advice_share(input, gain_ns),
-					   advice_share(input, gain_ns) < ADVICE_WORTH_PCT
-						   ? ": something else takes as long meanwhile"
-						   : "");
+		evidence = g_strdup_printf(
+			"%s In a replay with '%s' a step is %.2f ms (%.1f %%) shorter%s.",
+			advice->evidence, advice->what_if, MS(gain_ns),
+			advice_share(input, gain_ns),
+			advice_share(input, gain_ns) < ADVICE_WORTH_PCT
+				? ", because something else takes as long"
+				: "");
 		g_free(advice->evidence);
 		advice->evidence = evidence;
 		advice->gain_ns = MAX(gain_ns, 0);
@@ -206,13 +206,13 @@ static void note_gains(TachoTable *table, const GArray *advices)
 	for (guint i = 0; i < advices->len; i++)
 		is_replayed |= g_array_index(advices, struct advice, i).is_replayed;
 	if (advices->len == 0)
-		tacho_table_note(table, "Nothing to advise: what was looked for is not there, or "
-					"not enough to matter.");
+		tacho_table_note(table, "There is no advice: tacho found none of the problems that "
+					"it looks for, or too little of them to matter.");
 	else
-		tacho_table_note(table,
-				 "What a change saves is an upper bound%s; several may save "
-				 "the same time.",
-				 is_replayed ? ", but where it was replayed" : "");
+		tacho_table_note(
+			table,
+			"Each saving is an upper bound%s; several changes may save the same time.",
+			is_replayed ? ", unless it was replayed" : "");
 }
 
 /* How the gains are found, and how many advices are given. */
@@ -249,7 +249,7 @@ static void run_checkers(TachoTable *table, const struct advice_input *input,
 	if (giving->n_most)
 		return;
 	if (unchecked->len)
-		tacho_table_note(table, "Not looked for: %s.", unchecked->str);
+		tacho_table_note(table, "Not checked: %s.", unchecked->str);
 }
 
 /* The filter's name chooses checkers. */

@@ -57,7 +57,7 @@ static void test_nothing(void)
 	add_collective(timeline, "sum", 9);
 	table = tacho_view_advise(timeline, NULL);
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
-	g_assert_true(has_note(table, "Nothing to advise"));
+	g_assert_true(has_note(table, "There is no advice"));
 	g_assert_true(has_note(table, "device_idle (no work of a device was recorded)"));
 }
 
@@ -96,9 +96,9 @@ static void test_communication(void)
 	g_assert_cmpstr(tacho_table_cell_text(large, 0, "where"), ==, "sum");
 	g_assert_true(says(large, "communication", "evidence", "30.00 of 40.00 ms"));
 	g_assert_true(says(large, "communication", "evidence", "1.0 collectives of 80.000 MB"));
-	g_assert_true(says(large, "communication", "evidence", "they were not recorded"));
+	g_assert_true(says(large, "communication", "evidence", "which were not recorded"));
 	g_assert_true(says(large, "communication", "action", "bandwidth=2x"));
-	g_assert_true(has_note(large, "1: 30.00 of 40.00 ms"));
+	g_assert_true(has_note(large, "1: Of the communication, 30.00 of 40.00 ms"));
 	g_assert_true(says(small, "communication", "action", "latency=0.5x"));
 	g_assert_true(says(many, "communication", "action", "bucket_mb=25"));
 	/* a quarter is hidden, which is more than few */
@@ -177,7 +177,7 @@ static void test_straggler(void)
 	EXPECT(table, 0, "gain_ms", 20);
 	EXPECT(table, 0, "gain_pct", 20);
 	g_assert_cmpstr(tacho_table_cell_text(table, 0, "where"), ==, "aten::mm");
-	g_assert_true(says(table, "straggler", "evidence", "20.00 ms longer in compute"));
+	g_assert_true(says(table, "straggler", "evidence", "20.00 ms more in compute"));
 	g_assert_true(says(table, "straggler", "evidence", "aten::mm (20.00 ms)"));
 	/* 98 ms of computing would have to be 78 */
 	g_assert_true(says(table, "straggler", "action", "straggler:1=0.80"));
@@ -235,11 +235,11 @@ static void test_idle_hosts(void)
 	g_assert_cmpint(find(table, "host_idle"), ==, 0); /* the largest gain first */
 	EXPECT(table, 0, "gain_ms", 12);
 	EXPECT(table, 0, "threshold", 10);
-	g_assert_true(says(table, "host_idle", "evidence", "of 2 ranks this is the least"));
+	g_assert_true(says(table, "host_idle", "evidence", "this is the minimum of 2 ranks"));
 	EXPECT(table, 1, "gain_ms",
 	       6); /* the step is the mean of ranks that do not wait for each other */
 	EXPECT(table, 1, "rank", 1);
-	g_assert_true(says(table, "data_loader", "evidence", "of the ranks looked at, 1 wait"));
+	g_assert_true(says(table, "data_loader", "evidence", "1 of the chosen ranks wait"));
 	g_clear_pointer(&table, tacho_table_free);
 	filter.rank = 0; /* waits for less than is worth a word */
 	table = tacho_view_advise(timeline, &filter);
@@ -251,7 +251,7 @@ static void test_idle_hosts(void)
 	table = tacho_view_advise(timeline, &filter);
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 1);
 	g_assert_cmpint(find(table, "data_loader"), ==, 0);
-	g_assert_false(has_note(table, "Not looked for"));
+	g_assert_false(has_note(table, "Not checked"));
 	g_regex_unref(filter.name);
 }
 
@@ -275,7 +275,7 @@ static void test_device(void)
 	EXPECT(table, 0, "gain_ms", 24); /* without waiting for data */
 	EXPECT(table, 0, "rank", 0);
 	g_assert_cmpstr(tacho_table_cell_text(table, 0, "where"), ==, "gpu 0");
-	g_assert_true(says(table, "device_idle", "evidence", "works 70 % of the time"));
+	g_assert_true(says(table, "device_idle", "evidence", "works for 70 % of the time"));
 	g_assert_true(says(table, "device_idle", "evidence", "1 of 1 devices"));
 	g_assert_true(says(table, "device_idle", "action", "Free the host"));
 	g_assert_cmpint(find(table, "data_loader"), ==, 1);
@@ -306,7 +306,7 @@ static void test_short_kernels(void)
 	g_autoptr(TachoTable) table = tacho_view_advise(timeline, NULL);
 
 	g_assert_true(says(table, "device_idle", "evidence", "100 % of its work took less"));
-	g_assert_true(says(table, "device_idle", "action", "Launch less"));
+	g_assert_true(says(table, "device_idle", "action", "Launch fewer"));
 }
 
 /* The first call waits 12 for a, and the device has nothing to do for 8 after it; the second waits 1 for b, and the
@@ -404,14 +404,15 @@ static void test_fragmentation(void)
 		g_autoptr(TachoTable) table = tacho_view_advise(timeline, NULL);
 
 		g_assert_cmpuint(tacho_table_n_rows(table), ==, cases[i].is_told);
-		g_assert_true(has_note(table, "no allocator's totals") == (cases[i].device == 1));
+		g_assert_true(has_note(table, "no totals of an allocator") ==
+			      (cases[i].device == 1));
 		if (!cases[i].is_told)
 			continue;
 		EXPECT(table, 0, "gain_bytes", 300e6);
 		EXPECT(table, 0, "gain_ms", 0);
 		EXPECT(table, 0, "value", 30);
 		g_assert_cmpstr(tacho_table_cell_text(table, 0, "where"), ==, "gpu 0");
-		g_assert_true(says(table, "fragmentation", "evidence", "has 700 MB handed out"));
+		g_assert_true(says(table, "fragmentation", "evidence", "hands out 700 MB"));
 	}
 }
 
