@@ -208,10 +208,10 @@ TachoTable *tacho_view_bins(const TachoTimeline *timeline, const TachoFilter *fi
 			add_row(table, timeline, bin);
 	}
 	if (tacho_table_n_rows(table))
-		tacho_table_note(table, "As allocators were at the end of the recording; 'most' is "
-					"of all of it.");
+		tacho_table_note(table, "The table shows the allocators at the end of the "
+					"recording; 'most' is the maximum over all of it.");
 	else
-		tacho_table_note(table, "No bins of an allocator were recorded.");
+		tacho_table_note(table, "No bins (size classes) of an allocator were recorded.");
 	selection_release(&selection);
 	return table;
 }

@@ -126,8 +126,8 @@ static void note_missing(TachoTable *table, const GArray *groups)
 	}
 	if (n_partial)
 		tacho_table_note(table,
-				 "%" G_GUINT64_FORMAT
-				 " buckets have gradients that the recording does not show.",
+				 "The recording does not show all gradients of %" G_GUINT64_FORMAT
+				 " buckets.",
 				 n_partial);
 }
 

@@ -144,9 +144,11 @@ TachoTable *tacho_view_chunks(const TachoTimeline *timeline, const TachoFilter *
 		add_pool(table, &selection, &g_array_index(pools, struct pool, i));
 	tacho_table_sort(table, "reserved_bytes", TRUE);
 	if (tacho_table_n_rows(table))
-		tacho_table_note(table, "As allocators were at the end of the recording.");
+		tacho_table_note(table,
+				 "The table shows the allocators at the end of the recording.");
 	else
-		tacho_table_note(table, "No state of an allocator was recorded there.");
+		tacho_table_note(table,
+				 "No state of an allocator was recorded in the chosen memories.");
 	selection_release(&selection);
 	return table;
 }

@@ -22,8 +22,7 @@ TachoTable *tacho_view_code(const TachoTimeline *timeline, const TachoFilter *fi
 	TachoTable *table = places_view("code", timeline, filter, TRUE);
 
 	if (!has_functions(timeline))
-		tacho_table_note(table,
-				 "The recording has no functions of the program: there is no "
-				 "code to show operations by.");
+		tacho_table_note(table, "The recording has no functions of the program, so "
+					"operations cannot be grouped by code.");
 	return table;
 }

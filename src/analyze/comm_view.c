@@ -270,8 +270,8 @@ static void note_missing(TachoTable *table, const GArray *groups)
 	if (n_untimed)
 		tacho_table_note(table,
 				 "%" G_GUINT64_FORMAT
-				 " collectives were not seen whole on every rank: they have no "
-				 "transfer time, bandwidth or lateness.",
+				 " collectives were not recorded completely on every rank; they "
+				 "have no transfer time, bandwidth or lateness.",
 				 n_untimed);
 }
 

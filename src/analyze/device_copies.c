@@ -96,16 +96,15 @@ void device_copy_row(TachoTable *table, const TachoTimeline *timeline,
 void note_unmeasured_copies(TachoTable *table, guint64 n)
 {
 	if (n)
-		tacho_table_note(table,
-				 n == 1 ? "%" G_GUINT64_FORMAT
-					  " copy or fill does not tell its bytes, takes no "
-					  "time, or tells more than 1,000,000 GB/s: no bandwidth "
-					  "includes it."
-					: "%" G_GUINT64_FORMAT
-					  " copies or fills do not tell their bytes, take no "
-					  "time, or tell more than 1,000,000 GB/s: no bandwidth "
-					  "includes them.",
-				 n);
+		tacho_table_note(
+			table,
+			n == 1 ? "%" G_GUINT64_FORMAT
+				 " copy or fill has no size, takes no time, or would be faster "
+				 "than 1,000,000 GB/s; no bandwidth includes it."
+			       : "%" G_GUINT64_FORMAT
+				 " copies or fills have no size, take no time, or would be faster "
+				 "than 1,000,000 GB/s; no bandwidth includes them.",
+			n);
 }
 
 void note_no_copies(TachoTable *table, const struct selection *selection)

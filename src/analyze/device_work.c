@@ -78,14 +78,16 @@ void note_no_streams(TachoTable *table, const struct selection *selection)
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		has_streams |= tacho_timeline_track(timeline, i)->kind == TACHO_TRACK_STREAM;
 	if (!has_streams)
-		tacho_table_note(table,
-				 "No work of a device (GPU) was recorded: this view is about "
-				 "the streams of devices.");
+		tacho_table_note(table, "No work of a device (GPU) was recorded; this view shows "
+					"the streams of devices.");
 	else if (regex)
-		tacho_table_note(table, "No device stream with work there matches '%s'.",
-				 g_regex_get_pattern(regex));
+		tacho_table_note(
+			table,
+			"No device stream with work in the chosen ranks and steps matches '%s'.",
+			g_regex_get_pattern(regex));
 	else
-		tacho_table_note(table, "No work of a device (GPU) begins there.");
+		tacho_table_note(table,
+				 "No work of a device (GPU) begins in the chosen ranks and steps.");
 }
 
 GArray *stream_work(const TachoTimeline *timeline, const TachoTrack *track)

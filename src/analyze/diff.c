@@ -220,11 +220,10 @@ static void note_changes(TachoTable *table, const GArray *pairs)
 		tacho_table_note(table, "%u added, %u removed, %u changed, %u the same.", counts[0],
 				 counts[1], counts[2], counts[3]);
 	else
-		tacho_table_note(
-			table,
-			"%u added, %u removed, %u changed in number, %u the same, %u unknown "
-			"(one run a side cannot tell).",
-			counts[0], counts[1], counts[2], counts[3], counts[4]);
+		tacho_table_note(table,
+				 "%u added, %u removed, %u changed in number, %u the same, %u "
+				 "unknown (one run a side cannot show chance).",
+				 counts[0], counts[1], counts[2], counts[3], counts[4]);
 }
 
 TachoTable *tacho_diff_table(TachoDiffView view, TachoDiffSide base, TachoDiffSide other)
@@ -242,7 +241,7 @@ TachoTable *tacho_diff_table(TachoDiffView view, TachoDiffSide base, TachoDiffSi
 	for (guint i = 0; i < pairs->len; i++)
 		add_row(table, &g_array_index(pairs, struct pair, i));
 	if (pairs->len == 0)
-		tacho_table_note(table, "There are none in these runs.");
+		tacho_table_note(table, "These runs have none.");
 	else if (view != TACHO_DIFF_step)
 		note_changes(table, pairs);
 	return table;

@@ -527,7 +527,8 @@ static gboolean check(const struct collector *collector, GError **error)
 	}
 	if (!selection->is_whole && selection->chosen->len == 0) {
 		g_set_error(error, TACHO_DIFF_ERROR, TACHO_DIFF_ERROR_NO_STEP,
-			    "no complete step of the run is among those asked for");
+			    "the run has no complete step among those asked for; choose others "
+			    "with --steps");
 		return FALSE;
 	}
 	return TRUE;

@@ -159,10 +159,10 @@ gboolean event_path_find_longest(TachoEventPath *path, GError **error)
 		take_longest(&nodes, order, path);
 	else if (nodes.n == 0)
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS,
-			    "there is no operation in it");
+			    "it has no operation");
 	else
 		g_set_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE,
-			    "%u begins and ends of events wait for themselves",
+			    "%u begins and ends of events would wait for themselves",
 			    nodes.n - order->len);
 	event_nodes_release(&nodes);
 	return is_whole;

@@ -221,7 +221,7 @@ static void note_why(TachoTable *table, const gdouble waits_ns[N_WAITS], gdouble
 		"the host had not launched the next work",
 		"the next kernel was about to begin",
 		"the next work was launched, but waited for something else",
-		"nobody recorded the launch",
+		"the launch was not recorded",
 	};
 	gint most = 0;
 
@@ -229,7 +229,7 @@ static void note_why(TachoTable *table, const gdouble waits_ns[N_WAITS], gdouble
 		if (waits_ns[i] > waits_ns[most])
 			most = i;
 	if (idle_ns > 0)
-		tacho_table_note(table, "%.0f %% of the waiting of streams: %s.",
+		tacho_table_note(table, "For %.0f %% of the streams' waiting time %s.",
 				 100.0 * waits_ns[most] / idle_ns, reasons[most]);
 }
 

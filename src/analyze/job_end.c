@@ -30,7 +30,8 @@ gchar *process_end_words(TachoEnd end, gint32 exit_status)
 		return g_strdup_printf("signal %d, SIG%s", exit_status, signal_name);
 	if (end == TACHO_END_KILLED && exit_status)
 		return g_strdup_printf("signal %d", exit_status);
-	return g_strdup(end == TACHO_END_RUNNING ? "still running" : "ended without a word");
+	return g_strdup(end == TACHO_END_RUNNING ? "still running"
+						 : "ended without an exit status");
 }
 
 static gint64 exit_of(TachoEnd end, gint32 exit_status)
@@ -191,10 +192,11 @@ gchar *job_end_text(const struct job_end *end)
 				       tacho_table_cell_text(end->failures, 0, "ended"));
 	if (!end->is_known || !end->exit) {
 		ranks = name_ranks(end->failures, 0);
-		return g_strdup_printf(end->is_known ? "The job ended with exit status 0, but not "
-						       "every rank ended well (%s)."
-						     : "Not every rank ended well (%s).",
-				       ranks);
+		return g_strdup_printf(
+			end->is_known
+				? "The job ended with exit status 0, but some ranks failed (%s)."
+				: "Some ranks failed (%s).",
+			ranks);
 	}
 	if (n == 1)
 		return g_strdup_printf("The job ended with %s (rank %.0f).",

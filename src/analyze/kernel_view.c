@@ -316,12 +316,12 @@ static void note_work(TachoTable *table, const struct kernel_works *works, const
 
 		if (device && g_hash_table_add(said, (gpointer)device))
 			tacho_table_note(table,
-					 "%% peak is of what the maker of the %s states for "
-					 "numbers of that type.",
+					 "%% peak is the share of the peak that the maker of the "
+					 "%s states for this number type.",
 					 device->name);
 	}
 	if (works->stride > 1)
-		tacho_table_note(table, "GFLOP/s are measured on one stretch of kernels in %u.",
+		tacho_table_note(table, "GFLOP/s were measured in one stretch of kernels of %u.",
 				 works->stride);
 }
 

@@ -423,9 +423,9 @@ static void note_nobody(const struct late_ranks *late, const struct selection *s
 	}
 	tacho_table_note(
 		table,
-		"No rank stands out as late: the ranks wait for each other in turn, each "
-		"%.2f ms %s on average. Most is waited for rank %d, %.2f ms %s more than "
-		"it waits, which may be chance.",
+		"No rank stands out as late. The ranks wait for each other in turn, each %.2f ms "
+		"%s on average. They wait most for rank %d, %.2f ms %s more than it waits, which "
+		"may be chance.",
 		MS(mean_ns / n), each, g_array_index(timeline->ranks, TachoRank, late->most).rank,
 		MS(late_ranks_at(late, late->most)->net_ns / n_steps_of(selection, late->most)),
 		each);
@@ -446,8 +446,8 @@ void late_ranks_note(const struct late_ranks *late, const struct selection *sele
 	}
 	rank = late_ranks_at(late, late->late);
 	if (!late->is_sure)
-		doubt = g_strdup_printf(" That is a guess: times of different ranks are right to "
-					"%.2f ms only.",
+		doubt = g_strdup_printf(" This is a guess, because times of different ranks are "
+					"accurate to %.2f ms only.",
 					MS((gdouble)late->doubt_ns));
 	tacho_table_note(
 		table,

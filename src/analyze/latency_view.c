@@ -374,8 +374,8 @@ TachoTable *tacho_view_latency(const TachoTimeline *timeline, const TachoFilter 
 	if (latencies.n_below_zero)
 		tacho_table_note(table,
 				 "%" G_GUINT64_FORMAT
-				 " ended before they began: the clocks of their hosts are not one "
-				 "(tacho info says how far they are).",
+				 " ended before they began, because the clocks of their hosts are "
+				 "not aligned ('tacho info' says by how much).",
 				 latencies.n_below_zero);
 	selection_note(&selection, table);
 	selection_release(&selection);

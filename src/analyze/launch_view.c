@@ -168,13 +168,13 @@ static void note_launches(TachoTable *table, const struct launches *launches)
 	guint64 n_known = launches->n - launches->n_unknown;
 
 	if (n_known)
-		tacho_table_note(table,
-				 "%.0f %% of the work took less than the call that launched it.",
-				 100.0 * (gdouble)launches->n_short / (gdouble)n_known);
+		tacho_table_note(
+			table, "%.0f %% of the work took less time than the call that launched it.",
+			100.0 * (gdouble)launches->n_short / (gdouble)n_known);
 	if (launches->n_unknown)
 		tacho_table_note(table,
 				 "The launch of %" G_GUINT64_FORMAT
-				 " pieces of work was not recorded: they are not shown.",
+				 " pieces of work was not recorded, so they are not shown.",
 				 launches->n_unknown);
 	else if (n_known == 0 && launches->selection->filter->name)
 		selection_note_empty(launches->selection, table, "kernels, copies or fills");

@@ -307,25 +307,24 @@ static void note_totals(TachoTable *table, const struct allocator_totals *totals
 
 	if (reserved > 0)
 		tacho_table_note(table,
-				 "Its allocator counted %.3f MB handed out at most, of %.3f MB "
-				 "reserved then: %.0f %% of that was free.",
+				 "Its allocator had handed out %.3f MB at most, of %.3f MB "
+				 "reserved then; %.0f %% of that was free.",
 				 allocated / 1e6, reserved / 1e6,
 				 100.0 * MAX(reserved - allocated, 0) / reserved);
 	else if (totals->is_known)
-		tacho_table_note(table, "Its allocator counted %.3f MB handed out at most.",
+		tacho_table_note(table, "Its allocator had handed out %.3f MB at most.",
 				 allocated / 1e6);
 }
 
 static void note_memory(TachoTable *table, const struct memory *fullest)
 {
 	if (fullest->peak_bytes > 0)
-		tacho_table_note(table,
-				 "Most was held by rank %d, %s: %.3f MB, at %.3f ms%s (MB is 10^6 "
-				 "bytes).",
-				 rank_number(fullest), fullest->label, fullest->peak_bytes / 1e6,
-				 MS(fullest->peak_ns),
-				 selection_is_by_number(fullest->selection) ? ", within these steps"
-									    : "");
+		tacho_table_note(
+			table,
+			"Rank %d, %s, held most: %.3f MB, at %.3f ms%s (1 MB is 10^6 bytes).",
+			rank_number(fullest), fullest->label, fullest->peak_bytes / 1e6,
+			MS(fullest->peak_ns),
+			selection_is_by_number(fullest->selection) ? ", within these steps" : "");
 	note_totals(table, &fullest->totals);
 }
 

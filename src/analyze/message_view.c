@@ -199,17 +199,16 @@ static void add_row(TachoTable *table, const struct selection *selection,
 static void add_notes(TachoTable *table, const struct message_sums *sums)
 {
 	if (tacho_table_n_rows(table))
-		tacho_table_note(table, "A send is over when the kernel has its bytes, not when "
-					"they are on the wire.");
+		tacho_table_note(table, "A send ends when the kernel has its bytes, not when they "
+					"are on the wire.");
 	if (sums->n_without)
 		tacho_table_note(table,
-				 "%" G_GUINT64_FORMAT " messages belong to no collective that is "
-				 "known.",
+				 "%" G_GUINT64_FORMAT " messages belong to no known collective.",
 				 sums->n_without);
 	if (sums->n_inferred)
 		tacho_table_note(table,
 				 "The collective of %" G_GUINT64_FORMAT
-				 " messages is inferred from the time.",
+				 " messages is inferred from their time.",
 				 sums->n_inferred);
 }
 

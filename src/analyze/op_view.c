@@ -549,17 +549,16 @@ static void note_without_op(TachoTable *table, const struct selection *selection
 	if (n)
 		tacho_table_note(table,
 				 "No operation launched %" G_GUINT64_FORMAT
-				 " of the kernels, copies and fills, which "
-				 "took %.2f ms or %.1f %% of their time: no row holds that.",
+				 " of the kernels, copies and fills. They took %.2f ms or %.1f %% "
+				 "of the time of all, and no row includes it.",
 				 n, without_ns / 1e6, all_ns > 0 ? 100 * without_ns / all_ns : 0);
 	if (n_replayed)
-		tacho_table_note(
-			table,
-			"Graph launches ran %" G_GUINT64_FORMAT
-			" of the kernels, copies and fills, and their capture is "
-			"not in the recording: rows of the phase replay are named after the "
-			"kernels, not after operations.",
-			n_replayed);
+		tacho_table_note(table,
+				 "Graph launches ran %" G_GUINT64_FORMAT
+				 " of the kernels, copies and fills, and the recording does not "
+				 "have their capture. Rows of the phase replay are therefore named "
+				 "after the kernels, not after operations.",
+				 n_replayed);
 }
 
 /* Where devices did something, and nobody has said what to show, the text has their time, and rows are in its order
@@ -638,8 +637,8 @@ static void note_empty(TachoTable *table, const struct op_groups *groups)
 		return;
 	if (groups->n_ops && *hiding)
 		tacho_table_note(table,
-				 "%" G_GUINT64_FORMAT
-				 " calls of operations were recorded there; all are hidden by %s.",
+				 "%" G_GUINT64_FORMAT " calls of operations were recorded in the "
+				 "chosen ranks and steps; %s hides them all.",
 				 groups->n_ops, hiding);
 	else
 		absence_note(groups->selection, table, ABSENT_OPERATIONS);

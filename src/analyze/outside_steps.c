@@ -177,5 +177,5 @@ void outside_steps_note(const struct selection *selection, TachoTable *table)
 		g_string_append_printf(note, " (%.1f %% on rank %d)",
 				       100 * share_of(&sums[largest]),
 				       g_array_index(timeline->ranks, TachoRank, largest).rank);
-	tacho_table_note(table, "%s; '--steps all' takes it, too.", note->str);
+	tacho_table_note(table, "%s; '--steps all' includes it.", note->str);
 }

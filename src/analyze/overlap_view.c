@@ -220,14 +220,13 @@ static void note_overlap(TachoTable *table, const struct selection *selection,
 			 const struct overlap *sum)
 {
 	if (sum->transfer_ns > 0)
-		tacho_table_note(
-			table,
-			"%.0f %% of the communication is hidden. Were all of it, %s would be "
-			"at best %.2f ms (%.1f %%) shorter.",
-			100.0 - 100.0 * sum->exposed_transfer_ns / sum->transfer_ns,
-			selection->is_whole ? "the run" : "a step",
-			MS(sum->exposed_transfer_ns) / sum->n_stretches,
-			100.0 * sum->exposed_transfer_ns / sum->duration_ns);
+		tacho_table_note(table,
+				 "%.0f %% of the communication is hidden. If all of it were "
+				 "hidden, %s would be at best %.2f ms (%.1f %%) shorter.",
+				 100.0 - 100.0 * sum->exposed_transfer_ns / sum->transfer_ns,
+				 selection->is_whole ? "the run" : "a step",
+				 MS(sum->exposed_transfer_ns) / sum->n_stretches,
+				 100.0 * sum->exposed_transfer_ns / sum->duration_ns);
 	if (tacho_table_n_rows(table) == 0 && selection->filter->device)
 		note_no_streams(table, selection);
 	else

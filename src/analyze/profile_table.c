@@ -256,12 +256,15 @@ void profile_tree_note_hidden(const struct profile_tree *tree, const struct sele
 	if (tree->rows->len > 1)
 		return;
 	if (!n)
-		tacho_table_note(table, "No operations were recorded there.");
+		tacho_table_note(table,
+				 "No operations were recorded in the chosen ranks and steps.");
 	else if (*hiding)
-		tacho_table_note(table, "%u operations were recorded there; all are hidden by %s.",
+		tacho_table_note(table,
+				 "%u operations were recorded in the chosen ranks and steps; %s "
+				 "hides them all.",
 				 n, hiding);
 	else if (selection->filter->name)
-		tacho_table_note(table, "No operations there match '%s'.",
+		tacho_table_note(table, "No operations in the chosen ranks and steps match '%s'.",
 				 g_regex_get_pattern(selection->filter->name));
 }
 
@@ -281,7 +284,8 @@ TachoTable *profile_tree_table(const struct profile_tree *tree, const gchar *nam
 	note_unknown(tree, table);
 	note_mean(tree, table);
 	if (tree->options->select >> TACHO_SELECT_VALUE & 1 && !tree->options->checkpoint)
-		tacho_table_note(table, "tensor_value comes from a checkpoint: name it with "
-					"--checkpoint PREFIX.");
+		tacho_table_note(
+			table,
+			"tensor_value comes from a checkpoint; name it with --checkpoint PREFIX.");
 	return table;
 }

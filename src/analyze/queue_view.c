@@ -206,7 +206,7 @@ TachoTable *tacho_view_queue(const TachoTimeline *timeline, const TachoFilter *f
 	if (n_unknown)
 		tacho_table_note(table,
 				 "The launch of %" G_GUINT64_FORMAT
-				 " pieces of work was not recorded: they are in no queue.",
+				 " pieces of work was not recorded, so they are in no queue.",
 				 n_unknown);
 	else if (tacho_table_n_rows(table) == 0 && selection.filter->name)
 		selection_note_empty(&selection, table, "kernels, copies or fills");

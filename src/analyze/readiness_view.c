@@ -317,12 +317,10 @@ TachoTable *tacho_view_readiness(const TachoTimeline *timeline, const TachoFilte
 	if (!tacho_table_n_rows(table))
 		selection_note_empty(&selection, table, "operations whose inputs are known");
 	if (readiness.n_unknown)
-		tacho_table_note(
-			table,
-			"%" G_GUINT64_FORMAT
-			" operations are left out: of none of their inputs is it known who "
-			"made it.",
-			readiness.n_unknown);
+		tacho_table_note(table,
+				 "%" G_GUINT64_FORMAT " operations are left out, because the "
+				 "origin of none of their inputs is known.",
+				 readiness.n_unknown);
 	selection_note(&selection, table);
 	selection_release(&selection);
 	return table;

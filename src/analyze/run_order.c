@@ -259,7 +259,8 @@ static gboolean check(const struct collector *collector, GError **error)
 			    "the run has no rank %d", selection->filter->rank);
 	else if (collector->order->has_steps && selection->chosen->len == 0)
 		g_set_error(error, TACHO_DIFF_ERROR, TACHO_DIFF_ERROR_NO_STEP,
-			    "no complete step of the run is among those asked for");
+			    "the run has no complete step among those asked for; choose others "
+			    "with --steps");
 	else
 		return TRUE;
 	return FALSE;

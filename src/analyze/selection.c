@@ -274,9 +274,10 @@ void selection_note(const struct selection *selection, TachoTable *table)
 
 		tacho_table_note(table, "%s", why);
 	} else if (selection->is_whole) {
-		tacho_table_note(table, "This is the whole run, with what no step holds.");
+		tacho_table_note(
+			table, "The table shows the whole run, including the time outside steps.");
 	} else if (selection->chosen->len == 0) {
-		tacho_table_note(table, "No complete step is among those asked for.");
+		tacho_table_note(table, "No step among those asked for is complete.");
 	} else {
 		note_range(selection, table);
 	}
@@ -287,7 +288,7 @@ void selection_note_empty(const struct selection *selection, TachoTable *table, 
 	if (tacho_table_n_rows(table))
 		return;
 	if (selection->filter->name)
-		tacho_table_note(table, "No %s there match '%s'.", things,
+		tacho_table_note(table, "No %s in the chosen ranks and steps match '%s'.", things,
 				 g_regex_get_pattern(selection->filter->name));
 	else if (selection->filter->rank >= 0 || selection_is_by_number(selection))
 		tacho_table_note(table, "No %s were recorded in the ranks and steps asked for.",

@@ -317,8 +317,8 @@ TachoTable *tacho_view_step_summary(const TachoTimeline *timeline, const TachoFi
 	}
 	note_shares(table, &total);
 	if (tacho_step_source(timeline) == TACHO_STEPS_PERIOD)
-		tacho_table_note(table, "Nothing marks the steps: they are where the sequence of "
-					"operations repeats.");
+		tacho_table_note(table, "The trace does not mark its steps; they were found where "
+					"the sequence of operations repeats.");
 	selection_note(&selection, table);
 	outside_steps_note(&selection, table);
 	selection_release(&selection);

@@ -113,9 +113,9 @@ gboolean curve_range(const struct selection *selection, guint rank_index, gint64
 void note_thinned_curves(TachoTable *table, guint n)
 {
 	if (n)
-		tacho_table_note(
-			table,
-			"%u %s more than %u moments: shown are the highest and the last value of "
-			"each of %u stretches of time. --steps shows a part in more detail.",
-			n, n == 1 ? "curve has" : "curves have", CURVE_POINTS, STRETCHES);
+		tacho_table_note(table,
+				 "%u %s more than %u moments, so the table shows the highest and "
+				 "the last value of each of %u intervals of time. --steps shows a "
+				 "part in more detail.",
+				 n, n == 1 ? "curve has" : "curves have", CURVE_POINTS, STRETCHES);
 }

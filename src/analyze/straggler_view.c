@@ -188,23 +188,22 @@ static void note_clocks(TachoTable *table, const TachoTimeline *timeline)
 		doubt_ns = MAX(doubt_ns,
 			       g_array_index(timeline->clocks, TachoClock, i).uncertainty_ns);
 	if (has_clock_apart(timeline))
-		tacho_table_note(table, "Some ranks' clocks could not be aligned: between them it "
-					"is not known who was late.");
+		tacho_table_note(table, "The clocks of some ranks could not be aligned, so it is "
+					"not known which of these was late.");
 	else if (doubt_ns > 0)
-		tacho_table_note(
-			table,
-			"The clocks of the hosts are right to %.3f ms; lateness below that "
-			"says nothing.",
-			MS(doubt_ns));
+		tacho_table_note(table,
+				 "The clocks of the hosts are accurate to %.3f ms; lateness below "
+				 "that means nothing.",
+				 MS(doubt_ns));
 }
 
 static void note_unknown(TachoTable *table, const TachoTimeline *timeline)
 {
 	tacho_table_note(table, has_clock_apart(timeline)
-					? "No collective was seen on ranks whose clocks are "
-					  "aligned: who was late is not known."
-					: "No collective there was seen on all its ranks: who was "
-					  "late is not known.");
+					? "No collective was recorded on ranks with aligned "
+					  "clocks, so it is not known who was late."
+					: "No collective was recorded on all its ranks, so it is "
+					  "not known who was late.");
 }
 
 static void note_lateness(TachoTable *table, const struct selection *selection,
@@ -214,12 +213,12 @@ static void note_lateness(TachoTable *table, const struct selection *selection,
 
 	late_ranks_note(late, selection, table);
 	if (late->caused_ns > 0)
-		tacho_table_note(table,
-				 "Times but \"by ms\" are a step; \"net\" is how much longer "
-				 "the others wait than the rank does; \"longer by\" is against "
-				 "the quickest rank.");
+		tacho_table_note(
+			table,
+			"Times are per step, except \"by ms\". \"net\" is how much longer the "
+			"others wait than the rank. \"longer by\" compares with the fastest rank.");
 	if (timeline->ranks->len < 2)
-		tacho_table_note(table, "Only one rank was recorded: nobody waits for it.");
+		tacho_table_note(table, "Only one rank was recorded, so no rank waits for it.");
 	else if (late->n_collectives)
 		note_clocks(table, timeline);
 	else

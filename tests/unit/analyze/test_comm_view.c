@@ -100,7 +100,7 @@ static void test_not_whole(void)
 	table = tacho_view_comm(timeline, NULL);
 	g_assert_true(isnan(tacho_table_cell_number(table, 0, "transfer_ms")));
 	g_assert_true(isnan(tacho_table_cell_number(table, 0, "late_rank")));
-	g_assert_nonnull(strstr(tacho_table_borrow_note(table, 0), "not seen whole"));
+	g_assert_nonnull(strstr(tacho_table_borrow_note(table, 0), "not recorded completely"));
 }
 
 static void test_filters(void)

@@ -50,8 +50,9 @@ static void test_queue(void)
 	g_assert_cmpstr(tacho_table_cell_text(table, 0, "device"), ==, "gpu 0");
 	g_assert_cmpstr(tacho_table_cell_text(table, 0, "stream"), ==, "stream 7");
 	EXPECT_POINTS(table, 0, "depth", { 0, 1 }, { 2, 2 }, { 10, 2 }, { 20, 1 }, { 40, 0 });
-	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"The launch of 1 pieces of work was not recorded: they are in no queue.");
+	g_assert_cmpstr(
+		tacho_table_borrow_note(table, 0), ==,
+		"The launch of 1 pieces of work was not recorded, so they are in no queue.");
 }
 
 /* What was queued before the step is queued where it begins. */
@@ -93,10 +94,9 @@ static void test_bandwidth_curve(void)
 	EXPECT_POINTS(table, 0, "gb_per_s", { 0, 2 }, { 5, 12 }, { 10, 0 }, { 40, 1 }, { 50, 0 });
 	g_assert_cmpstr(tacho_table_cell_text(table, 5, "kind"), ==, "memset");
 	EXPECT_POINTS(table, 5, "gb_per_s", { 10, 1 }, { 20, 0 });
-	g_assert_cmpstr(
-		tacho_table_borrow_note(table, 0), ==,
-		"3 copies or fills do not tell their bytes, take no time, or tell more than "
-		"1,000,000 GB/s: no bandwidth includes them.");
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
+			"3 copies or fills have no size, take no time, or would be faster than "
+			"1,000,000 GB/s; no bandwidth includes them.");
 }
 
 static void test_bandwidth(void)

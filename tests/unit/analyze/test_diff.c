@@ -155,10 +155,9 @@ static void test_single_runs(void)
 	expect_change(table, "mm", "unknown");
 	expect_change(table, "new", "added");
 	expect_change(more, "mm", "changed");
-	g_assert_cmpstr(
-		tacho_table_borrow_note(table, 0), ==,
-		"1 added, 1 removed, 0 changed in number, 0 the same, 2 unknown (one run a side "
-		"cannot tell).");
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
+			"1 added, 1 removed, 0 changed in number, 0 the same, 2 unknown (one run a "
+			"side cannot show chance).");
 	g_assert_cmpint(step.spread, ==, TACHO_SPREAD_NONE);
 	g_assert_true(isnan(step.p_value) && isnan(step.low_ms));
 	g_assert_cmpuint(step.n_base, ==, 1);

@@ -42,8 +42,9 @@ static void test_reasons(void)
 	EXPECT(table, 0, "unknown_ms", 10e-3);
 	EXPECT(table, 0, "longest_us", 100);
 	g_assert_cmpstr(tacho_table_cell_text(table, 0, "longest_before"), ==, "d");
-	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"53 % of the waiting of streams: the host had not launched the next work.");
+	g_assert_cmpstr(
+		tacho_table_borrow_note(table, 0), ==,
+		"For 53 % of the streams' waiting time the host had not launched the next work.");
 }
 
 /* 29 us between two kernels are what changing them costs, 30 are not; a launch at the very end of the
@@ -125,7 +126,7 @@ static void test_steps(void)
 	table = tacho_view_idle(timeline, &filter);
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"No work of a device (GPU) begins there.");
+			"No work of a device (GPU) begins in the chosen ranks and steps.");
 	g_clear_pointer(&table, tacho_table_free);
 	filter.first_step = filter.last_step = 1;
 	table = tacho_view_idle(timeline, &filter);
@@ -152,9 +153,9 @@ static void test_no_device(void)
 	g_autoptr(TachoTable) table = tacho_view_idle(timeline, NULL);
 
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
-	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"No work of a device (GPU) was recorded: this view is about the streams "
-			"of devices.");
+	g_assert_cmpstr(
+		tacho_table_borrow_note(table, 0), ==,
+		"No work of a device (GPU) was recorded; this view shows the streams of devices.");
 }
 
 int main(int argc, char **argv)

@@ -62,8 +62,9 @@ static void test_device(void)
 	filter.device = g_regex_new("gpu 2", 0, 0, NULL);
 	table = tacho_view_kernel(timeline, &filter);
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
-	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"No device stream with work there matches 'gpu 2'.");
+	g_assert_cmpstr(
+		tacho_table_borrow_note(table, 0), ==,
+		"No device stream with work in the chosen ranks and steps matches 'gpu 2'.");
 	g_regex_unref(filter.device);
 }
 
@@ -165,7 +166,7 @@ static void test_many_kernels(void)
 	EXPECT(table, 0, "gflop_per_s", 200000); /* 1e9 in 5 us */
 	EXPECT(table, 1, "gflop_per_s", 100000);
 	g_assert_true(isnan(tacho_table_cell_number(table, 0, "flops"))); /* not all were asked */
-	g_assert_nonnull(strstr(tacho_table_borrow_note(table, 0), "one stretch of kernels in 3"));
+	g_assert_nonnull(strstr(tacho_table_borrow_note(table, 0), "one stretch of kernels of 3"));
 }
 
 int main(int argc, char **argv)

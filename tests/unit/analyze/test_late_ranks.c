@@ -169,9 +169,9 @@ static void test_by_chance(void)
 			gboolean is_named = tacho_table_cell_number(straggler, 0, "stands_out") > 0;
 
 			n_named += is_named;
-			g_assert_cmpint(has_note(comm, "No rank stands out as late:"), ==,
+			g_assert_cmpint(has_note(comm, "No rank stands out as late."), ==,
 					!is_named);
-			g_assert_cmpint(has_note(straggler, "No rank stands out as late:"), ==,
+			g_assert_cmpint(has_note(straggler, "No rank stands out as late."), ==,
 					!is_named);
 		}
 	g_test_message("%u of %u named", n_named, 15 * N_TRIALS);

@@ -47,9 +47,9 @@ static void test_by_hand(void)
 	EXPECT(table, 1, "short", 1); /* what takes as long as its call is not short */
 	EXPECT(table, 2, "delay_mean_us", 30);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"60 % of the work took less than the call that launched it.");
+			"60 % of the work took less time than the call that launched it.");
 	g_assert_cmpstr(tacho_table_borrow_note(table, 1), ==,
-			"The launch of 1 pieces of work was not recorded: they are not shown.");
+			"The launch of 1 pieces of work was not recorded, so they are not shown.");
 }
 
 /* A call's share does not hang on what of its work is shown. */
@@ -69,7 +69,7 @@ static void test_filters(void)
 	table = tacho_view_launch(timeline, &filter);
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"No kernels, copies or fills there match '^x'.");
+			"No kernels, copies or fills in the chosen ranks and steps match '^x'.");
 	g_regex_unref(filter.name);
 	g_regex_unref(filter.device);
 }

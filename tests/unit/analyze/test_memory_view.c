@@ -108,9 +108,8 @@ static void test_by_hand(void)
 	for (guint row = 0; row < 4; row++)
 		at_peak += tacho_table_cell_number(table, row, "peak_bytes");
 	g_assert_cmpfloat(at_peak, ==, 650);
-	g_assert_cmpstr(
-		tacho_table_borrow_note(table, 0), ==,
-		"Most was held by rank 0, host: 0.001 MB, at 41.000 ms (MB is 10^6 bytes).");
+	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
+			"Rank 0, host, held most: 0.001 MB, at 41.000 ms (1 MB is 10^6 bytes).");
 }
 
 /* Steps asked for by number: the peak in them, what is held when one begins included. */
@@ -220,8 +219,8 @@ static void test_totals(void)
 	EXPECT(table, 0, "allocator_peak_bytes", 6000000);
 	EXPECT(table, 0, "allocator_reserved_bytes", 8000000);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 1), ==,
-			"Its allocator counted 6.000 MB handed out at most, of 8.000 MB reserved "
-			"then: 25 % of that was free.");
+			"Its allocator had handed out 6.000 MB at most, of 8.000 MB reserved then; "
+			"25 % of that was free.");
 	g_assert_true(isnan(tacho_table_cell_number(table, 1, "allocator_peak_bytes"))); /* host */
 }
 

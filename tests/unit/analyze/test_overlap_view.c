@@ -46,8 +46,8 @@ static void test_host(void)
 	EXPECT(table, 1, "exposed_pct", 30);
 	EXPECT(table, 1, "overlap_with_wait_pct", 0);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"33 % of the communication is hidden. Were all of it, a step would be at "
-			"best 20.00 ms (20.0 %) shorter.");
+			"33 % of the communication is hidden. If all of it were hidden, a step "
+			"would be at best 20.00 ms (20.0 %) shorter.");
 }
 
 /* The step view tells the same of the same run. */

@@ -87,8 +87,9 @@ static void test_nothing(void)
 	g_assert_cmpuint(tacho_table_n_rows(of_host), ==, 0);
 	g_assert_true(g_str_has_prefix(tacho_table_borrow_note(of_host, 0), "No work of a device"));
 	g_assert_cmpuint(tacho_table_n_rows(of_orphans), ==, 0);
-	g_assert_cmpstr(tacho_table_borrow_note(of_orphans, 0), ==,
-			"The launch of 1 pieces of work was not recorded: they are in no queue.");
+	g_assert_cmpstr(
+		tacho_table_borrow_note(of_orphans, 0), ==,
+		"The launch of 1 pieces of work was not recorded, so they are in no queue.");
 }
 
 int main(int argc, char **argv)

@@ -341,10 +341,9 @@ static void test_outside_note(void)
 	TachoFilter filter = TACHO_FILTER_INIT;
 
 	summary = tacho_view_step_summary(timeline, NULL);
-	g_assert_cmpstr(
-		find_note(summary, "outside the steps"), ==,
-		"7.5 % of the operations' time (15.000 ms) begins outside the steps (15.0 % on "
-		"rank 0); '--steps all' takes it, too.");
+	g_assert_cmpstr(find_note(summary, "outside the steps"), ==,
+			"7.5 % of the operations' time (15.000 ms) begins outside the steps (15.0 "
+			"% on rank 0); '--steps all' includes it.");
 	filter.rank = 1;
 	of_rank = tacho_view_step_summary(timeline, &filter);
 	g_assert_null(find_note(of_rank, "outside the steps"));

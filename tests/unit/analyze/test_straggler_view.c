@@ -110,7 +110,7 @@ static void test_what_is_left_out(void)
 	}
 	g_assert_cmpstr(
 		tacho_table_borrow_note(table, 0), ==,
-		"No collective there was seen on all its ranks: who was late is not known.");
+		"No collective was recorded on all its ranks, so it is not known who was late.");
 }
 
 static void test_clocks(void)
@@ -124,8 +124,8 @@ static void test_clocks(void)
 	g_array_index(timeline->clocks, TachoClock, 1).uncertainty_ns = 250000;
 	table = tacho_view_straggler(timeline, NULL);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 2), ==,
-			"The clocks of the hosts are right to 0.250 ms; lateness below that says "
-			"nothing.");
+			"The clocks of the hosts are accurate to 0.250 ms; lateness below that "
+			"means nothing.");
 }
 
 /* Of operations their own time counts, of devices what they do; communication and other steps do not. */
@@ -165,7 +165,7 @@ static void test_one_rank(void)
 
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 0);
 	g_assert_cmpstr(tacho_table_borrow_note(table, 0), ==,
-			"Only one rank was recorded: nobody waits for it.");
+			"Only one rank was recorded, so no rank waits for it.");
 }
 
 int main(int argc, char **argv)
