@@ -21,14 +21,15 @@ enum args_column {
 
 static const struct query_column columns[] = {
 	[ARGS_ID] = { "id", QUERY_INTEGER, "number of the arg" },
-	[ARGS_ARG_SET_ID] = { "arg_set_id", QUERY_INTEGER, "whose it is: slice.arg_set_id" },
+	[ARGS_ARG_SET_ID] = { "arg_set_id", QUERY_INTEGER,
+			      "the slice that has it: slice.arg_set_id" },
 	[ARGS_FLAT_KEY] = { "flat_key", QUERY_TEXT, "the key without its [N]: input.shape" },
 	[ARGS_KEY] = { "key", QUERY_TEXT, "input[0].shape[1], bytes, peer ..." },
 	[ARGS_VALUE_TYPE] = { "value_type", QUERY_TEXT, "int, uint, real, string, bool" },
-	[ARGS_INT_VALUE] = { "int_value", QUERY_INTEGER, "of int, uint, bool" },
-	[ARGS_STRING_VALUE] = { "string_value", QUERY_TEXT, "of string" },
-	[ARGS_REAL_VALUE] = { "real_value", QUERY_REAL, "of real" },
-	[ARGS_DISPLAY_VALUE] = { "display_value", QUERY_TEXT, "of any type, as text" },
+	[ARGS_INT_VALUE] = { "int_value", QUERY_INTEGER, "the value of an int, uint or bool" },
+	[ARGS_STRING_VALUE] = { "string_value", QUERY_TEXT, "the value of a string" },
+	[ARGS_REAL_VALUE] = { "real_value", QUERY_REAL, "the value of a real" },
+	[ARGS_DISPLAY_VALUE] = { "display_value", QUERY_TEXT, "the value of any type, as text" },
 };
 
 static gboolean is_key(sqlite3_index_info *info, int index)
@@ -221,7 +222,7 @@ static const sqlite3_module args_module = {
 
 const struct query_table query_table_args = {
 	.name = "args",
-	.meaning = "what else is known of slices, a row a key",
+	.meaning = "arguments of slices, a row for each key",
 	.columns = columns,
 	.n_columns = G_N_ELEMENTS(columns),
 	.module = &args_module,

@@ -29,12 +29,13 @@ enum bucket_column {
 static const struct query_column bucket_columns[] = {
 	[BUCKET_ID] = { "id", QUERY_INTEGER, "number of the row" },
 	[BUCKET_RANK] = { "rank", QUERY_INTEGER, "rank" },
-	[BUCKET_STEP] = { "step", QUERY_INTEGER, "number of the training step; NULL: in none" },
+	[BUCKET_STEP] = { "step", QUERY_INTEGER, "number of the training step; NULL: in no step" },
 	[BUCKET_NUMBER] = { "number", QUERY_INTEGER,
-			    "in its backward pass, in the order queued, from 0" },
+			    "its place in the backward pass, in the order queued, from 0" },
 	[BUCKET_SLICE_ID] = { "slice_id", QUERY_INTEGER, "its collective on this rank: slice.id" },
 	[BUCKET_BYTES] = { "bytes", QUERY_INTEGER, "its size" },
-	[BUCKET_N_GRADIENTS] = { "n_gradients", QUERY_INTEGER, "that are known to be in it" },
+	[BUCKET_N_GRADIENTS] = { "n_gradients", QUERY_INTEGER,
+				 "gradients that are known to be in it" },
 	[BUCKET_READY_TS] = { "ready_ts", QUERY_INTEGER, "when its last gradient was ready, ns" },
 	[BUCKET_QUEUED_TS] = { "queued_ts", QUERY_INTEGER, "when its collective was queued, ns" },
 	[BUCKET_IS_WHOLE] = { "is_whole", QUERY_INTEGER,
@@ -83,7 +84,7 @@ static void bucket_cell(struct query_data *data, guint32 row, guint column, sqli
 
 const struct query_table query_table_bucket = {
 	.name = "bucket",
-	.meaning = "buckets of gradients that DistributedDataParallel reduced, a row a rank",
+	.meaning = "buckets of gradients that DistributedDataParallel reduced, a row for each rank",
 	.columns = bucket_columns,
 	.n_columns = G_N_ELEMENTS(bucket_columns),
 	.module = &query_row_module,
@@ -109,10 +110,10 @@ static const struct query_column gradient_columns[] = {
 	[GRADIENT_SLICE_ID] = { "slice_id", QUERY_INTEGER, "its AccumulateGrad: slice.id" },
 	[GRADIENT_BYTES] = { "bytes", QUERY_INTEGER, "its size" },
 	[GRADIENT_OFFSET_BYTES] = { "offset_bytes", QUERY_INTEGER,
-				    "where in the bucket; NULL: not known" },
+				    "its offset in the bucket; NULL: not known" },
 	[GRADIENT_READY_TS] = { "ready_ts", QUERY_INTEGER, "when AccumulateGrad ended, ns" },
 	[GRADIENT_IS_EXACT] = { "is_exact", QUERY_INTEGER,
-				"1: in the bucket by its memory; 0: by order and size" },
+				"1: assigned to the bucket by its memory; 0: by order and size" },
 };
 
 static guint32 n_gradients(const struct query_data *data)

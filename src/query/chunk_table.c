@@ -15,18 +15,18 @@ enum chunk_column {
 
 static const struct query_column columns[] = {
 	[CHUNK_ID] = { "id", QUERY_INTEGER, "number of the row" },
-	[CHUNK_UPID] = { "upid", QUERY_INTEGER, "whose it is: process.upid" },
+	[CHUNK_UPID] = { "upid", QUERY_INTEGER, "its process: process.upid" },
 	[CHUNK_RANK] = { "rank", QUERY_INTEGER, "rank" },
 	[CHUNK_DEVICE] = { "device", QUERY_INTEGER,
 			   "the device's number; NULL: memory of the host" },
-	[CHUNK_POOL] = { "pool", QUERY_TEXT, "of the allocator: large, small ..." },
+	[CHUNK_POOL] = { "pool", QUERY_TEXT, "pool of the allocator: large, small ..." },
 	[CHUNK_STATE] = { "state", QUERY_TEXT,
-			  "segment: taken from the device, the rows up to the next are cut from "
-			  "it; used, pending, free" },
-	[CHUNK_ADDRESS] = { "address", QUERY_INTEGER, "of its first byte" },
+			  "segment: memory taken from the device; the rows up to the next segment "
+			  "are its chunks: used, pending, free" },
+	[CHUNK_ADDRESS] = { "address", QUERY_INTEGER, "address of its first byte" },
 	[CHUNK_BYTES] = { "bytes", QUERY_INTEGER, "its size" },
 	[CHUNK_REQUESTED_BYTES] = { "requested_bytes", QUERY_INTEGER,
-				    "asked for, before it was rounded up; NULL: not told" },
+				    "size asked for, before it was rounded up; NULL: not known" },
 };
 
 static const TachoChunk *chunk_at(const struct query_data *data, guint32 row)
@@ -84,7 +84,7 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 
 const struct query_table query_table_chunk = {
 	.name = "chunk",
-	.meaning = "what allocators held at the end: segments, and the chunks they are cut into",
+	.meaning = "what allocators held at the end: segments and their chunks",
 	.columns = columns,
 	.n_columns = G_N_ELEMENTS(columns),
 	.module = &query_row_module,

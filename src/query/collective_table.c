@@ -35,13 +35,13 @@ static const struct query_column collective_columns[] = {
 	[COLLECTIVE_NAME] = { "name", QUERY_TEXT, "name" },
 	[COLLECTIVE_GROUP_ID] = { "group_id", QUERY_INTEGER, "number of the process group" },
 	[COLLECTIVE_SEQUENCE] = { "sequence", QUERY_INTEGER, "its place in the group" },
-	[COLLECTIVE_BYTES] = { "bytes", QUERY_INTEGER, "of one rank's input" },
-	[COLLECTIVE_RANKS] = { "ranks", QUERY_INTEGER, "ranks that were seen in it" },
-	[COLLECTIVE_EXPECTED_RANKS] = { "expected_ranks", QUERY_INTEGER, "ranks of the group" },
+	[COLLECTIVE_BYTES] = { "bytes", QUERY_INTEGER, "size of one rank's input" },
+	[COLLECTIVE_RANKS] = { "ranks", QUERY_INTEGER, "ranks that were recorded in it" },
+	[COLLECTIVE_EXPECTED_RANKS] = { "expected_ranks", QUERY_INTEGER, "ranks in the group" },
 	[COLLECTIVE_LAST_BEGIN_TS] = { "last_begin_ts", QUERY_INTEGER,
 				       "when the last rank queued it, ns" },
 	[COLLECTIVE_TRANSFER_DUR] = { "transfer_dur", QUERY_INTEGER,
-				      "from then until it was complete on the last rank, ns" },
+				      "from late_ts until it was complete on the last rank, ns" },
 };
 
 static guint32 n_collectives(const struct query_data *data)
@@ -120,7 +120,7 @@ static void collective_cell(struct query_data *data, guint32 row, guint column,
 
 const struct query_table query_table_collective = {
 	.name = "collective",
-	.meaning = "collective operations, a row for all their ranks together",
+	.meaning = "collective operations, one row for all ranks of each",
 	.columns = collective_columns,
 	.n_columns = G_N_ELEMENTS(collective_columns),
 	.module = &query_row_module,

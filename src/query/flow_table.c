@@ -15,7 +15,7 @@ static const struct query_column columns[] = {
 	[FLOW_SLICE_IN] = { "slice_in", QUERY_INTEGER, "the slice it reaches" },
 	[FLOW_CATEGORY] = { "category", QUERY_TEXT,
 			    "forward_backward, op_kernel, queue_collective, event_wait ..." },
-	[FLOW_IS_EXACT] = { "is_exact", QUERY_INTEGER, "1: the job said so; 0: inferred" },
+	[FLOW_IS_EXACT] = { "is_exact", QUERY_INTEGER, "1: recorded; 0: inferred" },
 };
 
 static guint32 n_rows(const struct query_data *data)

@@ -18,15 +18,16 @@ static const struct query_column columns[] = {
 	[WORK_ID] = { "id", QUERY_INTEGER, "number of the row" },
 	[WORK_SLICE_ID] = { "slice_id", QUERY_INTEGER, "the work: slice.id" },
 	[WORK_GRAPH] = { "graph", QUERY_INTEGER, "number of the graph, in the run" },
-	[WORK_NUMBER] = { "number", QUERY_INTEGER, "of the node among its graph's work, from 0" },
-	[WORK_NODE_ID] = { "node_id", QUERY_INTEGER, "the node's id; NULL: not told" },
+	[WORK_NUMBER] = { "number", QUERY_INTEGER,
+			  "place of the node in the work of its graph, from 0" },
+	[WORK_NODE_ID] = { "node_id", QUERY_INTEGER, "the node's id; NULL: not known" },
 	[WORK_CAPTURE_ID] = { "capture_id", QUERY_INTEGER,
 			      "the call or region that made the node: slice.id; NULL: not "
 			      "recorded" },
 	[WORK_OP_ID] = { "op_id", QUERY_INTEGER,
-			 "the operation around that: slice.id; NULL: none is known" },
+			 "the operation around that: slice.id; NULL: not known" },
 	[WORK_IS_EXACT] = { "is_exact", QUERY_INTEGER,
-			    "1: known by the node's id; 0: by the order of calls" },
+			    "1: found by the node's id; 0: by the order of calls" },
 };
 
 static guint32 n_rows(const struct query_data *data)
@@ -72,7 +73,7 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 
 const struct query_table query_table_graph_work = {
 	.name = "graph_work",
-	.meaning = "what devices did for the nodes of CUDA and HIP graphs",
+	.meaning = "work of devices for the nodes of CUDA and HIP graphs",
 	.columns = columns,
 	.n_columns = G_N_ELEMENTS(columns),
 	.module = &query_row_module,

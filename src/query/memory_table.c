@@ -18,16 +18,15 @@ static const struct query_column columns[] = {
 	[MEMORY_TS] = { "ts", QUERY_INTEGER, "when, ns since the run's origin" },
 	[MEMORY_TRACK_ID] = { "track_id", QUERY_INTEGER, "the thread's track: track.id" },
 	[MEMORY_SLICE_ID] = { "slice_id", QUERY_INTEGER,
-			      "the innermost slice then open there; NULL: none" },
-	[MEMORY_ADDRESS] = { "address", QUERY_INTEGER, "of its first byte" },
+			      "the innermost slice that was open there then; NULL: none" },
+	[MEMORY_ADDRESS] = { "address", QUERY_INTEGER, "address of its first byte" },
 	[MEMORY_BYTES] = { "bytes", QUERY_INTEGER,
-			   "above 0: handed out; below: given back; 0: given back, size not "
-			   "known" },
+			   "above 0: bytes handed out; below 0: bytes given back; 0: given back, "
+			   "size not known" },
 	[MEMORY_DEVICE] = { "device", QUERY_INTEGER,
 			    "the device's number; NULL: memory of the host" },
 	[MEMORY_RANK] = { "rank", QUERY_INTEGER, "rank it was recorded on" },
-	[MEMORY_STEP] = { "step", QUERY_INTEGER,
-			  "number of the training step it happened in; NULL: in none" },
+	[MEMORY_STEP] = { "step", QUERY_INTEGER, "number of the training step; NULL: in no step" },
 };
 
 static const TachoMemoryEvent *event_at(const struct query_data *data, guint32 row)

@@ -24,23 +24,25 @@ static const struct query_column columns[] = {
 	[MESSAGE_RANK] = { "rank", QUERY_INTEGER, "rank it was recorded on" },
 	[MESSAGE_DIRECTION] = { "direction", QUERY_TEXT, "send, receive" },
 	[MESSAGE_STREAM] = { "stream", QUERY_INTEGER,
-			     "number of the connection, twice; 1 more for one of its two ways" },
+			     "twice the number of the connection; plus 1 for one of its two "
+			     "directions" },
 	[MESSAGE_BYTES] = { "bytes", QUERY_INTEGER, "its size" },
-	[MESSAGE_OFFSET_BYTES] = { "offset_bytes", QUERY_INTEGER, "where in the stream it begins" },
+	[MESSAGE_OFFSET_BYTES] = { "offset_bytes", QUERY_INTEGER, "its offset in the stream" },
 	[MESSAGE_PAIRED_BYTES] = { "paired_bytes", QUERY_INTEGER,
-				   "seen at the other end, too: the flows say in which slices" },
+				   "bytes recorded at the other end, too; the flows say in which "
+				   "slices" },
 	[MESSAGE_PEER_UPID] = { "peer_upid", QUERY_INTEGER,
 				"the process at the other end: process.upid; NULL: not in the "
 				"run" },
 	[MESSAGE_PEER_RANK] = { "peer_rank", QUERY_INTEGER, "its rank" },
 	[MESSAGE_COLLECTIVE_SLICE_ID] = { "collective_slice_id", QUERY_INTEGER,
-					  "the collective of this rank that it carries out" },
+					  "the collective of this rank that it belongs to" },
 	[MESSAGE_COLLECTIVE_ID] = { "collective_id", QUERY_INTEGER,
-				    "the same of all ranks: collective.id" },
+				    "the collective of all ranks: collective.id" },
 	[MESSAGE_RING_STEP] = { "ring_step", QUERY_INTEGER,
-				"of a ring all-reduce over n ranks, 0 to 2n - 3" },
+				"step of a ring all-reduce over n ranks, 0 to 2n - 3" },
 	[MESSAGE_IS_EXACT] = { "is_exact", QUERY_INTEGER,
-			       "1: the job said which collective; 0: inferred" },
+			       "1: the collective was recorded; 0: inferred" },
 };
 
 static guint32 n_rows(const struct query_data *data)

@@ -179,7 +179,7 @@ static void set_error(TachoQuery *query, const gchar *sql, const gchar *statemen
 	g_autofree gchar *place = NULL;
 
 	if (code == TACHO_QUERY_ERROR_READ_ONLY)
-		message = "only queries that read the run may be run";
+		message = "tacho runs only statements that read the run";
 	else if (code == TACHO_QUERY_ERROR_INTERRUPTED)
 		message = "interrupted";
 	if (offset < 0) {

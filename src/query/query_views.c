@@ -7,7 +7,7 @@ static const struct query_view views[] = {
 	{ "gpu_track", "tracks of device queues",
 	  "SELECT id, name, type, parent_id, upid, rank, host, device, stream\n"
 	  "  FROM track WHERE type = 'gpu_track'" },
-	{ "process_track", "tracks of what a thread queued and others end: collectives",
+	{ "process_track", "tracks of work that one thread queues and another ends: collectives",
 	  "SELECT id, name, type, parent_id, upid, utid, rank, host\n"
 	  "  FROM track WHERE type = 'process_track'" },
 	{ "counter_track", "counters",

@@ -386,7 +386,9 @@ static void end_table(TachoResultWriter *writer)
 {
 	lay_out(writer);
 	if (writer->is_cut_short)
-		fprintf(writer->out, "The first %" G_GUINT64_FORMAT " rows; there are more.\n",
+		fprintf(writer->out,
+			"These are the first %" G_GUINT64_FORMAT
+			" rows; there are more (--limit shows more).\n",
 			writer->n_rows);
 }
 

@@ -20,7 +20,8 @@ static const struct query_column columns[] = {
 	[STEP_DUR] = { "dur", QUERY_INTEGER, "duration, ns" },
 	[STEP_HOST] = { "host", QUERY_TEXT, "host of the rank" },
 	[STEP_UPID] = { "upid", QUERY_INTEGER, "process of the rank that trains: process.upid" },
-	[STEP_IS_COMPLETE] = { "is_complete", QUERY_INTEGER, "0: one of its ends was not seen" },
+	[STEP_IS_COMPLETE] = { "is_complete", QUERY_INTEGER,
+			       "0: its begin or its end was not recorded" },
 };
 
 static guint32 n_rows(const struct query_data *data)
@@ -63,7 +64,7 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 
 const struct query_table query_table_step = {
 	.name = "step",
-	.meaning = "training steps, a row a rank and step",
+	.meaning = "training steps, a row for each rank and step",
 	.columns = columns,
 	.n_columns = G_N_ELEMENTS(columns),
 	.module = &query_row_module,

@@ -18,13 +18,14 @@ enum thread_column {
 static const struct query_column columns[] = {
 	[THREAD_ID] = { "id", QUERY_INTEGER, "the same as utid" },
 	[THREAD_UTID] = { "utid", QUERY_INTEGER, "number of the thread in the run" },
-	[THREAD_TID] = { "tid", QUERY_INTEGER, "the system's number, which may come again" },
+	[THREAD_TID] = { "tid", QUERY_INTEGER, "the system's number, which may be used again" },
 	[THREAD_NAME] = { "name", QUERY_TEXT, "name" },
 	[THREAD_UPID] = { "upid", QUERY_INTEGER, "its process: process.upid" },
 	[THREAD_IS_MAIN] = { "is_main_thread", QUERY_INTEGER, "1: the process began with it" },
 	[THREAD_START_TS] = { "start_ts", QUERY_INTEGER, "its first record, ns" },
 	[THREAD_END_TS] = { "end_ts", QUERY_INTEGER, "its last record, ns" },
-	[THREAD_PARENT_TID] = { "parent_tid", QUERY_INTEGER, "who started it; NULL: not known" },
+	[THREAD_PARENT_TID] = { "parent_tid", QUERY_INTEGER,
+				"the thread that started it; NULL: not known" },
 	[THREAD_RANK] = { "rank", QUERY_INTEGER, "rank it was recorded on" },
 	[THREAD_TRACK_ID] = { "track_id", QUERY_INTEGER, "its track: track.id" },
 };

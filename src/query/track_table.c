@@ -18,20 +18,21 @@ enum track_column {
 
 static const struct query_column columns[] = {
 	[TRACK_ID] = { "id", QUERY_INTEGER, "number of the track" },
-	[TRACK_NAME] = { "name", QUERY_TEXT, "of its thread, stream or counter" },
+	[TRACK_NAME] = { "name", QUERY_TEXT, "name of its thread, stream or counter" },
 	[TRACK_TYPE] = { "type", QUERY_TEXT,
-			 "thread_track, gpu_track, counter_track, or process_track: what a thread"
-			 " queued and others end, which may overlap" },
+			 "thread_track, gpu_track, counter_track, or process_track: work that one "
+			 "thread queues and another ends, which may overlap" },
 	[TRACK_PARENT_ID] = { "parent_id", QUERY_INTEGER,
-			      "of a process_track: the track of the thread that queued" },
+			      "for a process_track: the track of the thread that queued" },
 	[TRACK_UPID] = { "upid", QUERY_INTEGER, "its process: process.upid" },
 	[TRACK_UTID] = { "utid", QUERY_INTEGER,
-			 "its thread: thread.utid; of a process_track, the one that queued" },
+			 "its thread: thread.utid; for a process_track, the one that queued" },
 	[TRACK_RANK] = { "rank", QUERY_INTEGER, "rank it was recorded on" },
 	[TRACK_HOST] = { "host", QUERY_TEXT, "host it was recorded on" },
 	[TRACK_DEVICE] = { "device", QUERY_INTEGER,
-			   "of a device queue: the device's number on its host" },
-	[TRACK_STREAM] = { "stream", QUERY_INTEGER, "number of the device queue; NULL: is none" },
+			   "for a device queue: the device's number on its host" },
+	[TRACK_STREAM] = { "stream", QUERY_INTEGER,
+			   "number of the device queue; NULL: not a device queue" },
 	[TRACK_N_SLICES] = { "n_slices", QUERY_INTEGER, "how many slices lie on it" },
 	[TRACK_DROPPED] = { "dropped", QUERY_INTEGER, "records that were lost" },
 };
@@ -136,7 +137,7 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 
 const struct query_table query_table_track = {
 	.name = "track",
-	.meaning = "what slices and counters lie on: threads, device streams, counters",
+	.meaning = "tracks of slices and counters: threads, device streams, counters",
 	.columns = columns,
 	.n_columns = G_N_ELEMENTS(columns),
 	.module = &query_row_module,

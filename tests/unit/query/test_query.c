@@ -619,7 +619,7 @@ static void test_formats(void)
 			"--  -------------------  -------\n"
 			" 1  NULL                     0.1\n"
 			"-5  tab�quote\"�back\\ é�  x'00ff'\n"
-			"The first 2 rows; there are more.\n");
+			"These are the first 2 rows; there are more (--limit shows more).\n");
 	g_assert_cmpstr(none, ==, "[]\n");
 }
 
