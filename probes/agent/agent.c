@@ -62,7 +62,8 @@ static void __attribute__((constructor)) start(void)
 		return;
 	losses_configure(&settings);
 	if (!process_trace_configure(&settings) || !streams_configure(&settings)) {
-		tacho_say("not recording: TACHO_RUN_DIR or TACHO_CLOCK cannot be used");
+		tacho_say("nothing is recorded, because TACHO_RUN_DIR or TACHO_CLOCK cannot be "
+			  "used; start the job with tacho record");
 		return;
 	}
 	steps_configure(&settings);

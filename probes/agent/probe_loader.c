@@ -34,8 +34,8 @@ static void torch_appeared(const char *library, uintptr_t base_address)
 				    key) >= (int)sizeof(path))
 		status = -ENAMETOOLONG;
 	if (status == 0 && access(path, R_OK) < 0) {
-		tacho_say("operations are not recorded: no probe was built for %s "
-			  "(see 'tacho probe build torch')",
+		tacho_say("operations are not recorded: there is no probe for %s; run 'tacho probe "
+			  "build torch'",
 			  library);
 		return;
 	}

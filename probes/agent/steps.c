@@ -61,7 +61,7 @@ static void read_steps(const char *text)
 		return;
 	if (sscanf(text, "%llu:%llu%n", &first, &last, &length) != 2 || text[length] ||
 	    first > last) {
-		tacho_say("TACHO_STEPS is not A:B: '%s'; every step is recorded", text);
+		tacho_say("TACHO_STEPS must be A:B, not '%s'; every step is recorded", text);
 		return;
 	}
 	steps.first = first;

@@ -213,7 +213,7 @@ static void note_homeless(int cause)
 
 static void say_lost(int cause)
 {
-	tacho_say("records are being lost, the job goes on: cannot write %s: %s",
+	tacho_say("records are lost, because %s cannot be written: %s; the job goes on",
 		  process_trace_path(), strerror(cause));
 }
 
@@ -621,7 +621,7 @@ static void start_helper(void)
 		pthread_attr_setstacksize(&attributes, HELPER_STACK_BYTES);
 		/* As the job would: in front of libc's may stand who must know every thread. */
 		if (thread_start_first(&thread, &attributes, help, NULL) != 0)
-			tacho_say("cannot start the helper thread: long recordings will lose "
+			tacho_say("cannot start the helper thread, so long recordings will lose "
 				  "records");
 		pthread_attr_destroy(&attributes);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);

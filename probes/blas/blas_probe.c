@@ -54,7 +54,7 @@ static blas_function *find_elsewhere(const struct blas_routine *routine)
 
 	if (found)
 		return found;
-	tacho_say("%s was called, but no library of this program has it: its result is not "
+	tacho_say("%s was called, but no library of this program has it, so its result is not "
 		  "computed. Record without BLAS kernels: tacho record --probes torch,dnn",
 		  routine->symbol);
 	return no_blas;
@@ -275,8 +275,7 @@ static void torch_appeared(const char *path, uintptr_t base_address)
 
 	if (elf_imports_any(base_address, calls, sizeof(calls) / sizeof(*calls)))
 		return;
-	tacho_say("no BLAS kernels are recorded for %s: it has its BLAS linked in, where they "
-		  "cannot be seen",
+	tacho_say("no BLAS kernels are recorded for %s, because BLAS is linked into it statically",
 		  path);
 	snprintf(text, sizeof(text), "blas: linked statically into %s", path);
 	tacho_mark("no_kernels", 0, 0, text);

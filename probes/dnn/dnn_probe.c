@@ -278,8 +278,8 @@ static void torch_appeared(const char *path, uintptr_t base_address)
 
 	if (elf_imports_any(base_address, calls, 1))
 		return;
-	tacho_say("no oneDNN kernels are recorded for %s: it has oneDNN linked in, where they "
-		  "cannot be seen",
+	tacho_say("no oneDNN kernels are recorded for %s, because oneDNN is linked into it "
+		  "statically",
 		  path);
 	snprintf(text, sizeof(text), "dnn: linked statically into %s", path);
 	tacho_mark("no_kernels", 0, 0, text);

@@ -488,7 +488,8 @@ void count_steps(void)
 			at::RecordFunctionCallback(begin_region_unseen, end_any_region)
 				.scopes({ at::RecordScope::USER_SCOPE }));
 	} catch (...) {
-		tacho_say("training steps cannot be counted: --steps and --control do nothing");
+		tacho_say("training steps cannot be counted, so --steps and --control have no "
+			  "effect");
 		return;
 	}
 	tacho_watch_recording(recording_changed);

@@ -17,7 +17,7 @@ G_DEFINE_QUARK(tacho - export - error - quark, tacho_export_error)
 static const struct {
 	const gchar *target, *needs;
 } needs[] = {
-	{ "html", "npm and its packages, from which the page is made," },
+	{ "html", "npm and its packages, which make the page," },
 	{ "xlsx", "libxlsxwriter" },
 };
 
@@ -45,7 +45,8 @@ static const TachoExportTarget *built(const TachoExportTarget *target, GError **
 	for (guint i = 0; i < G_N_ELEMENTS(needs); i++)
 		if (strcmp(needs[i].target, target->name) == 0)
 			g_set_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_NOT_BUILT,
-				    "this tacho was built without %s, which the format '%s' needs",
+				    "this tacho was built without %s, which the format '%s' needs; "
+				    "build it again with that",
 				    needs[i].needs, target->name);
 	return NULL;
 }
@@ -62,6 +63,6 @@ const TachoExportTarget *tacho_export_find(const gchar *name, GError **error)
 	}
 	there = tacho_did_you_mean(name, names);
 	g_set_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_UNKNOWN_TARGET,
-		    "'%s' is not a format to export to%s", name, there);
+		    "tacho cannot export to the format '%s'%s", name, there);
 	return NULL;
 }

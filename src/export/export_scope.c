@@ -66,10 +66,10 @@ static gboolean limit_to_steps(struct export_scope *scope, const TachoExportOpti
 		return TRUE;
 	if (timeline->steps->len == 0)
 		g_set_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_NOT_THERE,
-			    "no steps were found in the run");
+			    "the run has no training steps; use --steps all");
 	else
 		g_set_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_NOT_THERE,
-			    "the run has no such steps: they are numbered 0 to %u", last_number);
+			    "the run has no such steps; it has steps 0 to %u", last_number);
 	return FALSE;
 }
 

@@ -157,10 +157,11 @@ static void write_info_tables(struct html_export *export, const TachoInfo *info)
 	json_writer_begin_object(export->json);
 	write_table(export->json, "problems", "why the run is trusted less", info->problems);
 	write_table(export->json, "processes", "processes of the job", info->processes);
-	write_table(export->json, "clocks", "how times of different hosts came to compare",
+	write_table(export->json, "clocks", "how the clocks of the hosts were aligned",
 		    info->clocks);
-	write_table(export->json, "kinds", "how many of each kind of thing", info->kinds);
-	write_table(export->json, "open_slices", "what had not ended", info->open_slices);
+	write_table(export->json, "kinds", "the number of events of each kind", info->kinds);
+	write_table(export->json, "open_slices", "slices that were open at the end",
+		    info->open_slices);
 	json_writer_end_object(export->json);
 }
 
@@ -333,7 +334,7 @@ static gboolean write_all(struct html_export *export, const struct export_scope 
 
 	if (!json || length > G_MAXINT32) {
 		g_set_error_literal(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_IO,
-				    "no memory for what the page says");
+				    "there is not enough memory for the page");
 		free(json);
 		return FALSE;
 	}

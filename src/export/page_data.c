@@ -16,7 +16,7 @@ struct page_data *page_data_new(FILE *out)
 
 	data->out = out;
 	if (deflateInit(&data->stream, LEVEL) != Z_OK)
-		g_error("zlib has no memory"); /* as GLib does where it has none */
+		g_error("there is not enough memory for zlib"); /* as GLib does where it has none */
 	return data;
 }
 

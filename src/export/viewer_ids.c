@@ -130,7 +130,7 @@ gchar *viewer_process_end(const TachoTimeline *timeline, guint32 process)
 	case TACHO_END_EXITED:
 		return row->exit_status ? g_strdup_printf("exit %d", row->exit_status) : NULL;
 	case TACHO_END_UNKNOWN:
-		return g_strdup("gone without a word");
+		return g_strdup("ended without an exit status");
 	case TACHO_END_RUNNING:
 		return g_strdup("still running");
 	}

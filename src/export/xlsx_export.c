@@ -112,7 +112,7 @@ static void write_sheet(struct xlsx_export *export, const gchar *name, const Tac
 	if (n_left_out > 0) {
 		g_autofree gchar *note = g_strdup_printf(
 			"%" G_GINT64_FORMAT
-			" more rows are not here: a sheet of a workbook has no more.",
+			" more rows are left out, because a sheet of a workbook cannot hold more.",
 			n_left_out);
 
 		add_note(export, name, note);
@@ -192,7 +192,7 @@ static gboolean write_workbook(const gchar *path, const TachoTimeline *timeline,
 	lxw_error failed;
 
 	if (!export.workbook) {
-		set_error(error, "no memory");
+		set_error(error, "not enough memory");
 		return FALSE;
 	}
 	set_properties(export.workbook, timeline);
@@ -200,7 +200,7 @@ static gboolean write_workbook(const gchar *path, const TachoTimeline *timeline,
 	failed = workbook_close(export.workbook);
 	if (!export.has_failed && !failed)
 		return TRUE;
-	set_error(error, failed ? lxw_strerror(failed) : "a sheet could not be written");
+	set_error(error, failed ? lxw_strerror(failed) : "a sheet cannot be written");
 	return FALSE;
 }
 
