@@ -31,7 +31,7 @@ said 0 "was built for"
 printf '#!/bin/sh\necho "I am broken" >&2\nexit 1\n' >"$work/broken"
 chmod +x "$work/broken"
 record CXX="$work/broken"
-said 1 "the compiler failed, see "
+said 1 "the compiler failed; see "
 log=$(sed -n 's/.*failed, see \(.*\)/\1/p' "$work/err")
 grep -q "I am broken" "$log"
 record # not tried again by itself
