@@ -156,10 +156,10 @@ static void test_not_there(gconstpointer target)
 			 "the run has no rank 7");
 	expect_not_there(target, timeline,
 			 (TachoExportOptions){ -1, 2, 3, NULL, NULL, FALSE, NULL },
-			 "the run has no such steps: they are numbered 0 to 1");
+			 "the run has no such steps; it has steps 0 to 1");
 	expect_not_there(target, without_steps,
 			 (TachoExportOptions){ -1, 2, 3, NULL, NULL, FALSE, NULL },
-			 "no steps were found in the run");
+			 "the run has no training steps; use --steps all");
 }
 
 /* Where the disk is full, that is told, whether the last write meets it or an early one. */
@@ -415,7 +415,7 @@ static void test_find(void)
 	g_assert_null(tacho_export_find("parquet", &error));
 	g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_UNKNOWN_TARGET);
 	g_assert_cmpstr(error->message, ==,
-			"'parquet' is not a format to export to; there are: perfetto, chrome, "
+			"tacho cannot export to the format 'parquet'; there are: perfetto, chrome, "
 			"html, sqlite, csv, xlsx, folded, dot, pprof, ctf");
 }
 
