@@ -31,7 +31,7 @@ static gboolean is_device_work(const struct graph_node *node)
 	return node->kind == TACHO_NODE_DEVICE || node->kind == TACHO_NODE_COPY;
 }
 
-/* Of a stream: parts in collectives, too. */
+/* Whether the node is on a stream; parts in collectives are, too. */
 static gboolean is_on_stream(const TachoGraph *graph, const struct graph_node *node)
 {
 	return (is_device_work(node) || node->kind == TACHO_NODE_PART ||

@@ -34,7 +34,7 @@ static struct split *split_at(const struct partition *partition, guint32 index)
 	return &g_array_index(partition->splits, struct split, index);
 }
 
-/* Of the node, NULL: it is not of a collective that is split. */
+/* The split of the node's collective; NULL: that is not split. */
 static struct split *split_of_node(const struct partition *partition, guint32 node)
 {
 	guint32 transfer = graph_node_at(partition->graph, node)->transfer;

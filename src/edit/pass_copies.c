@@ -42,7 +42,7 @@ static guint32 step_of(const struct pass_copying *copying, guint32 node)
 	return copying->pass->step_of[node];
 }
 
-/* Of a node of a pass; the last is the node itself. */
+/* The copy of a node of a pass; the last copy is the node itself. */
 static guint32 copy_of(const struct pass_copying *copying, guint32 node, guint32 copy)
 {
 	if (copy == copying->n_copies)
@@ -147,7 +147,7 @@ static guint32 copy_of_transfer(const struct pass_copying *copying, guint32 tran
 	       copying->transfer_ordinal[transfer];
 }
 
-/* Of a copy, from what a node of the step would have been moved by. */
+/* By how much a copy is earlier than a node of the step would be. */
 static gint64 copy_moved_ns(const struct pass_copying *copying, guint32 step, guint32 copy)
 {
 	return copying->until_ns[step] - (copying->n_copies - copy) * copying->length_ns[step];
@@ -469,7 +469,7 @@ static gint64 period_ns(const struct pass_copying *copying, const TachoReplay *r
 	return MAX(apart_ns / n, 0);
 }
 
-/* Of each node that a pass begins with, when all of the last copy is over that it follows; the caller's. */
+/* For each node that a pass begins with: when the work of the last copy that it follows is over. The caller's. */
 static gint64 *copies_end_ns(const struct pass_copying *copying, const TachoReplay *replay)
 {
 	gint64 *ends_ns = g_new0(gint64, MAX(copying->pass->n_nodes, 1u));

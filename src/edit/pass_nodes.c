@@ -70,7 +70,7 @@ static void find_within(struct finding *finding)
 	}
 }
 
-/* Of a node of this job in one of its steps; or TACHO_NONE. */
+/* The step of a node of this job; TACHO_NONE: it is in none. */
 static guint32 step_of(const TachoGraph *graph, const struct graph_node *node)
 {
 	if (node->kind == TACHO_NODE_REMOVED || node->kind == TACHO_NODE_START ||

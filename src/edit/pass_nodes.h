@@ -14,7 +14,7 @@ struct pass_nodes {
 	gint64 *first_ns, *last_ns;
 };
 
-/* Of this job's ranks. TACHO_GRAPH_ERROR_WHAT_IF: a rank's step has no backward pass, or none that can be told. To be
+/* Find the passes of this job's ranks. TACHO_GRAPH_ERROR_WHAT_IF: a rank's step has no backward pass, or none that can be told. To be
  * released in both cases. */
 gboolean pass_nodes_find(struct pass_nodes *pass, const TachoGraph *graph,
 			 const struct change *change, GError **error);

@@ -161,7 +161,7 @@ static void find_backward(struct recomputation *recomputation)
 	}
 }
 
-/* Of what matches: that of the ops in it, or of the op that it is in. TACHO_NONE: it has none. */
+/* The backward pass of a match: that of the ops in it, or of the op around it. TACHO_NONE: it has none. */
 static guint32 backward_of(const struct recomputation *recomputation, guint32 match)
 {
 	const TachoSlices *slices = &recomputation->graph->timeline->slices;

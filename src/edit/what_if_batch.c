@@ -61,7 +61,7 @@ static void find_within(struct batch *batch)
 	}
 }
 
-/* Of the slice, or of the call that launched it. */
+/* What the slice, or the call that launched it, is within. */
 static guint8 within_of(const struct batch *batch, guint32 slice)
 {
 	guint32 launch = batch->graph->timeline->slices.launch[slice];
@@ -191,7 +191,7 @@ static guint32 step_of_moment(const struct batch *batch, const struct graph_mome
 	return moment->node == TACHO_NONE ? TACHO_NONE : batch->pass.step_of[moment->node];
 }
 
-/* Of what outlasts its pass, gradients come from autograd, and samples and results do not. */
+/* Memory that outlasts its pass: gradients come from autograd; samples and results do not. */
 static void scale_memory(struct batch *batch)
 {
 	for (guint32 i = 0; i < batch->graph->blocks->len; i++) {

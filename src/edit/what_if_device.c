@@ -20,7 +20,7 @@
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 
-/* Of all operations of a name: less is mostly the call, and what is taken out of it for recording. */
+/* The least time of all operations of a name: less is mostly the call, and what is taken out of it for recording. */
 #define MIN_TIME_NS    10000.0
 #define MIN_TIME_SHARE 0.01 /* of the time of operations with arithmetic */
 
@@ -70,7 +70,7 @@ static void add_to_name(struct device_edit *edit, guint32 op, gdouble time_ns, g
 	}
 }
 
-/* Whose call the operation is. */
+/* Note the callers of the operation. */
 static void add_callers(struct device_edit *edit, guint32 op)
 {
 	const TachoSlices *slices = &edit->graph->timeline->slices;
@@ -94,7 +94,7 @@ static void find_ops(struct device_edit *edit)
 	}
 }
 
-/* Whose work each node is; times by name. FALSE: nobody's. */
+/* Find the operation of each node, and the times by name. FALSE: no node is of an operation. */
 static gboolean find_works(struct device_edit *edit)
 {
 	const TachoGraph *graph = edit->graph;

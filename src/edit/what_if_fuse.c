@@ -1,6 +1,6 @@
 /* what_if_fuse: kernels that follow each other on a stream as parts of one.
  *
- * Of kernels that match and follow each other on a stream, launched by one thread, all but the first are taken
+ * Kernels that match, follow each other on a stream and were launched by one thread: all but the first are taken
  * to be part of the one before: each goes on where that ends, without a launch and a gap of its own. The call
  * that launched it takes no time, and where operations are named, neither does the operation, for only the
  * first is called: if all that it launches is part of what was before. What a kernel takes stays: that a fused one spares reading and writing what is between its

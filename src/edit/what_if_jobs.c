@@ -93,7 +93,7 @@ static GHashTable *pair_hosts(TachoGraph *graph, const TachoTimeline *other)
 	return pairs;
 }
 
-/* Of a string of the other timeline. */
+/* The host here for the host that is this string of the other timeline. */
 static guint32 take_host(struct visit *visit, GHashTable *pairs, guint32 host)
 {
 	gpointer known;

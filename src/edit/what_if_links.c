@@ -121,7 +121,7 @@ static gdouble changed_latency_ns(gdouble now_ns, struct quantity value)
 	return value.number;
 }
 
-/* Of all links of the group. */
+/* Change the latency of all links of the group. */
 static void change_group_latency(TachoGraph *graph, guint32 index, struct quantity value)
 {
 	struct graph_group *group = graph_group_at(graph, index);
@@ -257,7 +257,7 @@ gboolean apply_topology(TachoGraph *graph, const struct change *change, GError *
 	return TRUE;
 }
 
-/* Of the ranks recorded, keep the first `n_ranks`. */
+/* Keep the first `n_ranks` of the recorded ranks. */
 static void remove_ranks(TachoGraph *graph, guint32 n_ranks)
 {
 	g_autofree guint8 *is_removed = g_new0(guint8, MAX(graph->nodes->len, 1u));

@@ -223,7 +223,7 @@ static void loaders_release(struct loaders *loaders)
 
 /* --- what becomes of it ----------------------------------------------------------------------- */
 
-/* Of the time of its steps, the part that is not data loading. */
+/* The part of its steps' time that is not data loading. */
 static gdouble busy_ns(const struct rank_loader *rank)
 {
 	return MAX(rank->steps_ns - rank->recorded_ns, 0);

@@ -96,7 +96,7 @@ gboolean change_check_device(const struct change *change, const gchar *name, GEr
 			     names);
 }
 
-/* Of one rank. */
+/* Find the recorded device of one rank. */
 static gboolean find_recorded(const TachoGraph *graph, const struct change *change,
 			      guint32 rank_index, const struct device_peak **ret_device,
 			      GError **error)

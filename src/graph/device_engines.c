@@ -77,7 +77,7 @@ static void collect_copies_of_stream(const struct graph_builder *builder,
 	}
 }
 
-/* Of the rank, by device, direction and time. */
+/* The copies of the rank, by device, direction and time. */
 static GArray *collect_copies(struct graph_builder *builder, guint32 rank_index)
 {
 	GArray *copies = g_array_new(FALSE, FALSE, sizeof(struct copy));

@@ -330,7 +330,7 @@ static gint compare_events(gconstpointer a, gconstpointer b)
 
 /* --- graphs of kernels ------------------------------------------------------------------------ */
 
-/* Of `by_end`, the last that had ended by `time_ns`, of another stream; TACHO_NONE: none. */
+/* The last of `by_end` on another stream that had ended by `time_ns`; TACHO_NONE: none. */
 static guint32 ended_beside(const struct graph_builder *builder, const GArray *by_end,
 			    guint32 stream, gint64 time_ns)
 {
@@ -450,7 +450,7 @@ static void sync_streams(struct graph_builder *builder, guint32 thread, guint32 
 	}
 }
 
-/* Of those, the one that ended last while the call waited. */
+/* The call waited for the one of those that ended last meanwhile. */
 static void sync_latest(struct graph_builder *builder, guint32 thread, guint32 call)
 {
 	gint64 begin_ns = builder->timeline->slices.start_ns[call];

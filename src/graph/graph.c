@@ -94,7 +94,7 @@ static gpointer copy_string(gconstpointer string, gpointer data)
 	return g_strdup(string);
 }
 
-/* Of a copy made member by member: what is frozen is the original's. */
+/* For a copy made member by member, whose frozen arrays still belong to the original. */
 static void forget_frozen(TachoGraph *graph)
 {
 	graph->n_frozen = 0;
@@ -322,7 +322,7 @@ void graph_remove_nodes(TachoGraph *graph, const guint8 *is_removed)
 
 /* --- numbering ------------------------------------------------------------------------------ */
 
-/* Of nodes that begin at one moment: a rank comes to a collective, the transfer begins, a rank has the result, and
+/* The order of nodes that begin at one moment: a rank comes to a collective, the transfer begins, a rank has the result, and
  * only then work goes on. */
 static guint order_of_kind(TachoNodeKind kind)
 {

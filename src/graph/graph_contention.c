@@ -138,7 +138,7 @@ static gboolean computes(const struct graph_node *node, gboolean is_device)
 
 /* --- the slow-down -------------------------------------------------------------------------- */
 
-/* Of the rank, the names of the slice and of the operations that it is below, and its inputs' shapes:
+/* A number for the rank, the names of the slice and of the operations above it, and its inputs' shapes:
  * a product of the forward pass is not the one of the same shape in the backward pass. */
 static gint64 kind_of(const TachoTimeline *timeline, guint32 rank_index, guint32 slice)
 {
@@ -159,7 +159,7 @@ static gint64 kind_of(const TachoTimeline *timeline, guint32 rank_index, guint32
 	return (gint64)hash;
 }
 
-/* Of a kernel, also of the operation that launched it. */
+/* The same for a node; for a kernel, the operation that launched it counts, too. */
 static gint64 kind_of_node(const struct graph_builder *builder, const struct graph_node *node,
 			   guint32 rank_index)
 {

@@ -347,7 +347,7 @@ static void split_set(struct split *split)
 	split_release(split);
 }
 
-/* Of the set asked for, the same ranks are meant as of the other; what one of them lacks is not. */
+/* Whether the same ranks of both sets are meant. A rank that one of the sets lacks is not. */
 static gboolean is_like(const struct split *split, const guint8 *is_meant, guint32 set,
 			guint32 other)
 {

@@ -159,7 +159,7 @@ static guint main_piece(const struct graph_builder *builder, const struct build_
 				    time_ns + 1);
 }
 
-/* Of a thread beside the main one, keep the bursts: drop pieces in which nothing is open, but for
+/* Keep the bursts of a thread beside the main one: drop pieces in which nothing is open, but for
  * those between two bursts that begin in one piece of the main thread. */
 static void keep_bursts(struct graph_builder *builder, struct build_thread *thread)
 {

@@ -44,7 +44,7 @@ static guint32 member_of(const struct unfolding *unfolding, guint32 set, guint32
 	return unfolding->member[unfolding->members.first[set] + copy];
 }
 
-/* Of rank r in the sets s that its own stands for: s * R + r is below n_ranks. */
+/* How many copies rank r has in the sets s that its own stands for: s * R + r is below n_ranks. */
 static guint32 n_copies_of_rank(const struct unfolding *unfolding, guint32 rank_index)
 {
 	guint32 set = rank_index / unfolding->n_recorded, n = n_of(&unfolding->members, set);

@@ -35,7 +35,7 @@ static gdouble in_proportion(gdouble whole_ns, gdouble now_ns, gdouble recorded_
 	return recorded_ns > 0 ? whole_ns * (now_ns / recorded_ns) : whole_ns + now_ns;
 }
 
-/* Of this job: those beside it stay as they are. */
+/* Whether the transfer is of this job; those of jobs beside it stay as they are. */
 static gboolean is_folded_back(const TachoGraph *graph, const struct graph_transfer *transfer)
 {
 	return transfer->is_unfolded && !graph_group_at(graph, transfer->group)->is_guest;

@@ -372,7 +372,7 @@ static GArray *collect_hops(const TachoGraph *graph, guint32 group, gboolean all
 	return hops;
 }
 
-/* Of its all-reduces, if there are any: they are what is packed anew. */
+/* The median over its all-reduces, if there are any, because these are packed anew; else over all. */
 static gdouble median_hop_ns(const TachoGraph *graph, guint32 group)
 {
 	g_autoptr(GArray) hops = collect_hops(graph, group, TRUE);
