@@ -23,7 +23,7 @@ struct batch_op {
 
 struct batch_ops;
 
-/* Of all batches on streams. The result is the caller's, to end with batch_ops_free(). */
+/* The calls of all batches on streams. The result is the caller's, to end with batch_ops_free(). */
 struct batch_ops *batch_ops_new(const TachoTimeline *timeline);
 void batch_ops_free(struct batch_ops *ops);
 

@@ -220,7 +220,7 @@ static gdouble median_ahead(const GArray *orders, gdouble time)
 	return ahead[n / 2];
 }
 
-/* Of each order the least that it, or one before it, makes of its own time: ahead_by() as seen from behind, and, of
+/* For each order, the least that it or one before it makes of its own time: ahead_by() as seen from behind, and, for
  * `is_behind`, from before. */
 static gdouble *least_ahead(const GArray *orders, gboolean is_behind)
 {

@@ -321,7 +321,7 @@ static void renumber(struct guess *guess)
 	rename_ranks(timeline);
 }
 
-/* Of hosts that are guessed and not known to differ, all but the first may be one with it. */
+/* Report guessed hosts that are not known to differ: all but the first may be the same as it. */
 static void tell_open(const struct guess *guess, guint n_open)
 {
 	if (n_open > 1)

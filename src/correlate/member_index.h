@@ -6,7 +6,7 @@
 
 struct member_index;
 
-/* Of the timeline's collectives, which stay as they are for as long as the index. The result is the
+/* An index of the timeline's collectives, which stay as they are for as long as the index. The result is the
  * caller's, to end with member_index_free(). */
 struct member_index *member_index_new(const TachoTimeline *timeline);
 void member_index_free(struct member_index *index);

@@ -30,7 +30,7 @@ static struct server_hop *hop_at(GArray *hops, guint i)
 	return &g_array_index(hops, struct server_hop, i);
 }
 
-/* Of workers, called by their rank's index, or of servers. */
+/* The hops of a step as seen by the workers, which are called by their rank's index, or by the servers. */
 static GArray *collect(const TachoTimeline *timeline, guint32 step, gboolean is_server)
 {
 	GArray *hops = g_array_new(FALSE, FALSE, sizeof(struct server_hop));

@@ -48,7 +48,7 @@ struct collective_time {
 	gdouble fixed_ns, work_ns;
 };
 
-/* Of the collective `name` ("gloo:all_reduce" ...) with an input of `bytes`. Each level of the plan's topology
+/* The time of the collective `name` ("gloo:all_reduce" ...) with an input of `bytes`. Each level of the plan's topology
  * has bandwidth and latency. */
 struct collective_time collective_time(const struct collective_plan *plan, const gchar *name,
 				       guint64 bytes, guint32 n_ranks);

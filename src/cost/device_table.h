@@ -29,7 +29,7 @@ gdouble device_ops_per_ns(const struct device_peak *device, enum device_rate rat
 /* All names, between ", ". To be freed with g_free(). */
 gchar *device_names(void);
 
-/* Of a tensor's type as in TachoTensor; DEVICE_N_RATES: no such. */
+/* The rate of a tensor's type as in TachoTensor; DEVICE_N_RATES: there is none. */
 enum device_rate device_rate_of(const gchar *dtype);
 
 #endif

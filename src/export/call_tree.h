@@ -21,7 +21,7 @@ struct call_tree {
 	GHashTable *children;
 };
 
-/* Of what is in scope. Tracks without slices in scope have no node. */
+/* Make the tree of the slices in scope. Tracks without slices in scope have no node. */
 void call_tree_init(struct call_tree *tree, const struct export_scope *scope);
 void call_tree_release(struct call_tree *tree);
 

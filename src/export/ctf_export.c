@@ -39,7 +39,7 @@ struct ctf_export {
 	gint64 earliest_ns; /* what times in the streams are since, since the run's origin */
 	guint32 n_streams;  /* processes that go out */
 	guint64 n_done, n_all;
-	/* Of the process that is being written: */
+	/* The process that is being written: */
 	guint32 process;
 	gchar *program;
 	CtfPackets *packets;

@@ -16,7 +16,7 @@ struct pprof_type {
 
 typedef struct pprof_writer pprof_writer;
 
-/* Of `timeline`, whose times it gets. `types` must outlive it; the last is what viewers show first. */
+/* A writer of a profile with the times of `timeline`. `types` must outlive it; the last is what viewers show first. */
 pprof_writer *pprof_writer_new(const TachoTimeline *timeline, const struct pprof_type *types,
 			       guint n_types);
 void pprof_writer_free(pprof_writer *writer);

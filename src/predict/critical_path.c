@@ -223,7 +223,7 @@ static gint64 covered_ns(GArray *spans)
 	return sum_ns;
 }
 
-/* Of each link, when transfers were on it, up to `until_ns`: arrays of struct span. */
+/* For each link, when transfers were on it, up to `until_ns`: arrays of struct span. */
 static GPtrArray *collect_link_spans(const TachoReplay *replay, gint64 until_ns)
 {
 	const TachoGraph *graph = replay->graph;
@@ -298,7 +298,7 @@ static gchar *lane_name(const TachoGraph *graph, const struct graph_lane *lane)
 	return g_strchomp(text);
 }
 
-/* Of a stream, a collective counts from when its transfer begins; on a thread it takes no time. */
+/* On a stream, a collective counts from when its transfer begins; on a thread it takes no time. */
 static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 total_ns)
 {
 	const TachoGraph *graph = replay->graph;

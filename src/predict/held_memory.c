@@ -207,7 +207,7 @@ static TachoTable *owner_table(const TachoGraph *graph, const GArray *changes, g
 
 /* --- the curve -------------------------------------------------------------------------------- */
 
-/* Of the changes of a memory: when each is in the replay; G_MAXINT64: behind it. */
+/* When a change of a memory is in the replay; G_MAXINT64: after its end. */
 static gint64 shown_ns(const struct held_change *change)
 {
 	return MAX(change->time_ns, 0);

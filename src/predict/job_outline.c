@@ -151,7 +151,7 @@ void job_outline_release(struct job_outline *outline)
 
 /* --- whether two do the same ------------------------------------------------------------------- */
 
-/* Of two tables of counts. */
+/* How two tables of counts differ. */
 struct difference {
 	gdouble share;	      /* 0: none, 1: nothing in common */
 	gconstpointer key;    /* in which they differ most, by that and then by name; NULL */

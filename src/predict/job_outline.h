@@ -12,7 +12,7 @@ struct job_outline {
 	gdouble collective_bytes; /* a step, of one rank's inputs */
 };
 
-/* Of the graph's steps, before what-ifs. */
+/* Sum up the graph's steps, before what-ifs. */
 void job_outline_init(struct job_outline *outline, const TachoGraph *graph);
 /* Takes all zeros, too. */
 void job_outline_release(struct job_outline *outline);

@@ -21,7 +21,7 @@ static gint64 peak_of(const GArray *changes)
 	return peak_bytes;
 }
 
-/* Of each memory that the blocks are in. */
+/* The highest peak of the memories that the blocks are in. */
 static gint64 peak_of_memories(const GArray *blocks)
 {
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);

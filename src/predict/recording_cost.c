@@ -27,7 +27,7 @@
 #define STATED_ERROR   4.0   /* of itself */
 #define LEAST_VARIANCE 1e-12 /* of control steps, so that their weight is finite */
 
-/* Of a slice of the rank's main process. */
+/* What recording a slice of the rank's main process costs. */
 static gdouble slice_cost_ns(const TachoTimeline *timeline, guint32 rank_index)
 {
 	guint32 main = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;

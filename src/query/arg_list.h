@@ -52,7 +52,7 @@ enum arg_parts arg_list_part_of(const gchar *key);
 /* The arg with that key, or NULL. */
 const struct arg *arg_list_find(const struct arg_list *list, const gchar *key);
 const struct arg *arg_list_borrow(const struct arg_list *list, guint index);
-/* Of its slice, times ARGS_OF_SLICE, plus its number, which is less: ids of a slice's args ascend. */
+/* An arg's id is its slice's times ARGS_OF_SLICE plus its number, which is less, so ids of a slice's args ascend. */
 #define ARGS_OF_SLICE (1 << 20)
 static inline gint64 arg_id(guint32 slice, const struct arg *arg)
 {

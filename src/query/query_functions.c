@@ -126,7 +126,7 @@ static void regexp(sqlite3_context *result, int argc, sqlite3_value **argv)
 
 /* --- aggregates ------------------------------------------------------------------------------- */
 
-/* Of percentile() and median(): all numbers, sorted at the end. */
+/* The numbers of percentile() and median(), sorted at the end. */
 struct numbers {
 	GArray *values; /* gdouble */
 	gdouble percent;
@@ -235,7 +235,7 @@ static void stddev_step(sqlite3_context *result, int argc, sqlite3_value **argv)
 	spread->sum_of_squares += from_mean * (value - spread->mean);
 }
 
-/* Of a sample: n - 1. */
+/* The standard deviation of a sample: it divides by n - 1. */
 static void stddev_final(sqlite3_context *result)
 {
 	const struct spread *spread = sqlite3_aggregate_context(result, 0);

@@ -32,7 +32,7 @@ struct query_table {
 	guint n_columns;
 	const sqlite3_module *module; /* how it is walked; its client data is this table */
 
-	/* Of tables walked by row_table.c. */
+	/* Set for tables that row_table.c walks: */
 	guint32 (*n_rows)(const struct query_data *data);
 	void (*cell)(struct query_data *data, guint32 row, guint column, sqlite3_context *result);
 	/* The rows where `column` has `value`, or more; false: nothing quicker than a walk is

@@ -21,7 +21,7 @@ static guint32 rank_of(const TachoGraph *graph, guint32 node)
 
 /* --- which may be alike ----------------------------------------------------------------------- */
 
-/* Of each rank's first nodes. */
+/* A hash of each rank's first nodes. */
 static guint64 *hash_ranks(const TachoGraph *graph, guint32 n_ranks)
 {
 	guint64 *hashes = g_new0(guint64, MAX(n_ranks, 1u));
@@ -84,7 +84,7 @@ static void list_nodes(struct rank_fold *fold)
 			fold->position[fold->nodes[i]] = i - fold->first[rank];
 }
 
-/* Of ranks of their own: workers of as many, engines of the same ordinal. */
+/* Whether pools of two ranks are alike: as many workers, or engines of the same ordinal. */
 static gboolean are_pools_alike(const TachoGraph *graph, guint32 a, guint32 b)
 {
 	const struct graph_pool *x, *y;

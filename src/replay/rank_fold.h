@@ -10,7 +10,7 @@
 
 struct rank_fold;
 
-/* Of a frozen graph, which must outlive it; NULL: no two ranks are alike, or they share cores, of which each then
+/* Find ranks of a frozen graph, which must outlive the result, that do the same. NULL: no two ranks are alike, or they share cores, of which each then
  * takes its part. */
 struct rank_fold *rank_fold_new(const TachoGraph *graph);
 void rank_fold_free(struct rank_fold *fold);

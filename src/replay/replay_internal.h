@@ -31,7 +31,7 @@ struct step_marks {
 	/* What devices do last of what a step launched: of cell i, from device_first[i] up to
 	 * device_first[i + 1]. NULL: there are no devices. */
 	guint32 *device_first, *device_nodes;
-	/* Of each cell of the first n_lag_ranks ranks, of which the others are copies; or NULL. */
+	/* The lag of each cell of the first n_lag_ranks ranks, of which the others are copies; or NULL. */
 	const gint64 *lag_ns;
 	guint32 n_lag_ranks;
 };
@@ -63,7 +63,7 @@ void step_marks_append_lags(const struct step_marks *marks, const gint64 *end_ns
 
 /* The steps of a replay: the mean over ranks of how long each took (gint64, ns), one a step. */
 GArray *replay_step_times(const TachoReplay *replay);
-/* Of each step of a replay, that of the rank that ends it last: as many as there are steps, the caller's. */
+/* For each step of a replay the span of the rank that ends it last: as many as there are steps, the caller's. */
 struct step_span *replay_last_spans(const TachoReplay *replay);
 /* Those of them that are over only when a device is. */
 guint32 replay_n_device_bound_steps(const TachoReplay *replay);
@@ -74,7 +74,7 @@ void replay_measure_lags(TachoGraph *graph, const TachoReplay *replay);
 /* The median of the steps' times. */
 gdouble replay_median_step_ns(const TachoReplay *replay);
 
-/* Of the time in which kernels run on a device, the share in which several do; of all devices of this job. */
+/* The share of the time with kernels on a device in which several run; over all devices of this job. */
 gdouble replay_kernel_overlap(const TachoReplay *replay);
 
 #endif

@@ -31,7 +31,7 @@ void replay_trial_free(struct replay_trial *trial);
  * node, the later counts. TACHO_GRAPH_ERROR_CYCLE: ranks then block each other. */
 gboolean replay_trial_play(struct replay_trial *trial, const struct trial_edit *edits,
 			   guint n_edits, GError **error);
-/* Of what was played last, until the next. */
+/* What was played last; good until the next play. */
 const TachoReplay *replay_trial_borrow_replay(const struct replay_trial *trial);
 /* Median over the steps of the mean over ranks. */
 gdouble replay_trial_step_ns(struct replay_trial *trial);

@@ -8,7 +8,7 @@
 
 /* --- core sets -------------------------------------------------------------------------------- */
 
-/* Of ranks of several jobs on one host, the largest share. */
+/* The largest share, where ranks of several jobs are on one host. */
 static void set_taken(struct shared_run *run)
 {
 	for (guint32 rank = 0; rank < run->n_ranks; rank++) {
@@ -137,7 +137,7 @@ static void set_places(struct shared_run *run, guint8 *is_of_group)
 
 /* --- who moves bytes -------------------------------------------------------------------------- */
 
-/* Of each group, those from whom moving its bytes takes. */
+/* For each group, the ranks whose computing it slows down while its bytes move. */
 static void set_moving(struct shared_run *run, const guint8 *is_of_group)
 {
 	guint32 n_groups = run->graph->groups->len;

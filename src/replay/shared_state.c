@@ -123,7 +123,7 @@ static void state_free(gpointer pointer)
 	g_free(state);
 }
 
-/* Of a transfer that is under way. */
+/* The group of a transfer that is under way. */
 static guint32 group_of(const struct shared_run *run, guint active)
 {
 	guint32 transfer = g_array_index(run->active, struct active_transfer, active).transfer;

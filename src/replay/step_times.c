@@ -12,7 +12,7 @@
  *     C(j) = max(C(j - 1), H(j), D(j) - L(j))
  *
  * where H(j) is when the host's step j ends, and D(j) when all is over that was launched in the steps up to it.
- * Of what was recorded, C is H. Of a host that waits for its devices in every step, it is, too, whatever changes. Where
+ * In the recording, C is H. For a host that waits for its devices in every step it is, too, whatever changes. Where
  * a change makes devices slower than the host, C(j) - C(j - 1) comes to what they take for a step, once the lag has
  * been used up.
  *
@@ -232,7 +232,7 @@ static gint64 end_of(const gint64 *end_ns, guint32 node)
 	return node == TACHO_NONE ? 0 : end_ns[node];
 }
 
-/* Of `latest` and what the devices do last in the cell, the one that ends last; TACHO_NONE: nothing. */
+/* The later of `latest` and what the devices do last in the cell; TACHO_NONE: nothing. */
 static guint32 later_device_node(const struct step_marks *marks, const gint64 *end_ns, gsize cell,
 				 guint32 latest)
 {

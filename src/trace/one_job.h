@@ -27,7 +27,7 @@ gboolean one_job_check_names(TachoTimeline *timeline, const struct run_paths *pa
 /* The same of when they were, when their streams were read. */
 gboolean one_job_check_times(TachoTimeline *timeline, const struct run_paths *paths,
 			     const GArray *processes, gboolean is_guess, GError **error);
-/* Of several runs, those of which there is nothing, or that are not at their end, are problems. `processes` are those of
+/* Report runs that are empty or not at their end, where there are several, as problems. `processes` are those of
  * which there is a record. */
 void one_job_add_problems(TachoTimeline *timeline, const struct run_paths *paths,
 			  const GArray *processes);

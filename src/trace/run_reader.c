@@ -254,7 +254,7 @@ static gboolean is_replaced(const struct run_reader *reader, const struct proces
 	return FALSE;
 }
 
-/* Of a trace that was given by itself, nobody has asked how others ended. */
+/* A trace that was given by itself does not tell how other processes ended. */
 static void add_children(TachoTimeline *timeline, const struct run_path *run)
 {
 	guint32 command = tacho_timeline_intern(timeline, run->command ? run->command : "", -1);
