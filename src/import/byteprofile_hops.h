@@ -39,7 +39,7 @@ struct hop_piece {
 	gboolean is_receive;
 };
 
-/* Of "3+4.SEND", "12_0" ...: the numbers before anything else, sorted, as a string id; 0: there are none. */
+/* The tensors of "3+4.SEND", "12_0" ...: the numbers before anything else, sorted, as a string id; 0: there are none. */
 guint32 hop_tensors(TachoTimeline *timeline, const gchar *text);
 void hop_record_init(struct hop_record *record, guint32 process, gint32 rank);
 void hop_record_release(struct hop_record *record);

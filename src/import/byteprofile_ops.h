@@ -13,7 +13,7 @@
 
 typedef struct byteprofile_ops byteprofile_ops;
 
-/* Of the first of `folders` (a NULL behind the last) that has the file; never NULL. Ended with byteprofile_ops_free(),
+/* Read the file of the first of `folders` (a NULL behind the last) that has it; never NULL. Ended with byteprofile_ops_free(),
  * after which the timeline still answers for the runs that were added. */
 byteprofile_ops *byteprofile_ops_read(TachoTimeline *timeline, const gchar *const *folders);
 void byteprofile_ops_free(byteprofile_ops *ops);

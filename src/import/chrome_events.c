@@ -11,7 +11,7 @@ enum {
 	MAX_SEARCHED = 1024, /* ... and the last of them, among which an end with a name looks */
 };
 
-/* Whose begins are matched with whose ends: a thread, an async id or an object. */
+/* A thread, an async id or an object: its begins are matched with its ends. */
 struct owner {
 	gchar what; /* 'B', 'b', 'N' */
 	guint32 category;

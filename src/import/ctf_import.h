@@ -148,11 +148,11 @@ struct ctf_import {
 		*allocations; /* text: process and address -> TachoMemoryEvent that is not freed */
 	GHashTable *device_numbers; /* string id -> number + 1 */
 	guint64 n_unmatched, n_unended, n_bad_times, n_guessed_requests;
-	/* Of all processes: */
+	/* Sums over all processes: */
 	guint64 n_kernels_without_launch, n_launches_without_kernel, n_guessed_launches;
 	gint64 unlaunched_ns; /* what those kernels lasted */
 	gboolean is_out_of_memory;
-	/* Of the trace that is being read: */
+	/* The trace that is being read: */
 	const gchar *path;
 	struct ctf_reader *reader;
 	guint32 foreign;
@@ -161,7 +161,7 @@ struct ctf_import {
 	struct ctf_exported *exported;
 	gint64 first_ns, last_ns;
 	guint64 n_unclocked;
-	/* Of the event that is being read: */
+	/* The event that is being read: */
 	struct ctf_thread *thread;
 };
 
@@ -183,7 +183,7 @@ void ctf_count_event(struct ctf_import *ctf);
 
 void ctf_threads_init(struct ctf_import *ctf);
 void ctf_threads_release(struct ctf_import *ctf);
-/* Whose event it is. */
+/* The thread that the event belongs to. */
 struct ctf_thread *ctf_find_thread(struct ctf_import *ctf, const struct ctf_plan *plan,
 				   const struct ctf_event *event);
 struct ctf_owner *ctf_owner_of_pid(struct ctf_import *ctf, guint32 host, guint32 pid);

@@ -7,10 +7,10 @@
  *     packet packet packet [packet that claims more bytes than there are]      cut, or a size that is wrong
  *     packet packet packet [what is no packet] ...                             bytes that are wrong
  *
- * Of the first kind, libbabeltrace2 warns where the packet begins and what it claims. Its sizes are then made what is
+ * For the first kind, libbabeltrace2 warns where the packet begins and what it claims. Its sizes are then made what is
  * there, so that its events are read up to the cut. Where in the packet its sizes are is in the metadata, which
  * only libbabeltrace2 reads: they are looked for by their value, and that the file can be read then proves them.
- * Of the second kind, where it breaks is found by halving: a copy that ends in a packet is of the first kind.
+ * For the second kind, the place where it breaks is found by halving: a copy that ends in a packet is of the first kind.
  *
  * (1) The trace itself is not touched.
  * (2) What is left out is told, by file and byte offset. */

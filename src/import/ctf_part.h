@@ -23,7 +23,7 @@ void ctf_part_free(struct ctf_part *part);
 /* What comes next, in the order of time. An event's offset is that of its record. */
 enum ctf_next ctf_part_next(struct ctf_part *part, struct ctf_event *event,
 			    struct ctf_discarded *discarded);
-/* Of the last CTF_NEXT_FAILURE: what, and why. */
+/* What failed at the last CTF_NEXT_FAILURE, and why. */
 const gchar *ctf_part_failure(const struct ctf_part *part);
 
 /* Once nothing more comes: have the records again, in a file. False: they cannot be had. */

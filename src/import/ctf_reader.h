@@ -15,7 +15,7 @@ void ctf_reader_free(struct ctf_reader *reader);
 
 enum ctf_next ctf_reader_next(struct ctf_reader *reader, struct ctf_event *event,
 			      struct ctf_discarded *discarded);
-/* Of the last CTF_NEXT_FAILURE: what could not be read, and why. */
+/* What could not be read at the last CTF_NEXT_FAILURE, and why. */
 const gchar *ctf_reader_failure(const struct ctf_reader *reader);
 /* Note that the event at `end` ended what the one at `begin` began. */
 void ctf_reader_set_partner(struct ctf_reader *reader, guint64 begin, guint64 end);

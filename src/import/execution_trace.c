@@ -236,7 +236,7 @@ static guint read_value(struct execution_trace *trace, struct json_scan *value,
 	return n;
 }
 
-/* Of a member that a node does not have: of nothing. */
+/* A scan of the member's text; of nothing where the node does not have the member. */
 static struct json_scan scan_of(const struct json_text *text)
 {
 	const gchar *bytes = text->bytes ? text->bytes : "";

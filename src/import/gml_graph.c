@@ -17,7 +17,7 @@ struct reading {
 	enum { IN_NOTHING, IN_NODE, IN_EDGE } list, next_list;
 	gchar key[16];
 	gboolean has_key;
-	/* Of the node or edge: */
+	/* The node or edge that is being read: */
 	gint64 id, source, target;
 	gchar *label;
 };

@@ -9,7 +9,7 @@ struct byteprofile_ops;
 struct gml_graph;
 struct hop_record;
 
-/* Whose timeline it is, where that is known: the context of chrome_trace_read(). */
+/* The process of the timeline, where that is known: the context of chrome_trace_read(). */
 struct horovod_context {
 	guint32 process; /* of the timeline; TACHO_NONE: it is a process of its own */
 	gint32 rank;

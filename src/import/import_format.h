@@ -51,7 +51,7 @@ struct import_format {
 	const gchar *files; /* how such files are called: "*.pt.trace.json" */
 	/* Whether this is one. Folders are offered first; those that nobody wants are looked into. */
 	gboolean (*sniff)(const struct sniff_input *input);
-	/* Of a file that it wants: whether one beside it has the same, and better. Then it is not read, unless the
+	/* Whether a file beside the one that it wants has the same, and better. Then this one is not read, unless the
 	 * user named it. NULL: none ever has. */
 	gboolean (*is_redundant)(const struct sniff_input *input);
 	/* Read the traces at `paths`, in the order of their names. An error: nothing of any of them could

@@ -35,7 +35,7 @@ struct kineto_extra {
 	guint8 operation; /* enum collective_operation, or OPERATION_WANTED */
 };
 
-/* Of a collective's kernel whose name does not tell it: whoever asked for it is to be looked for. */
+/* The operation of a collective's kernel whose name does not tell it: the call that asked for it is looked for. */
 #define OPERATION_WANTED 255
 
 static inline guint64 kineto_place(guint64 offset, guint32 n_inputs)

@@ -337,7 +337,7 @@ static enum collective_operation operation_of_inputs(const struct json_text *inp
 	return operation;
 }
 
-/* Of a kernel only what its name leaves open. */
+/* The operation that the arguments tell; for a kernel only where its name leaves it open. */
 static guint8 told_operation(const struct kineto_event *event, TachoWay way)
 {
 	gboolean is_kernel = event->kind == KINETO_KERNEL;

@@ -232,7 +232,7 @@ static struct nsys_node node_of_row(const struct nsys_file *file)
 				   .id = column_or(file, COLUMN_GRAPH_NODE, 0) };
 }
 
-/* Of several rows of a node, the one that says whose clone it is, or else the first. */
+/* Keep the row of a node that says of which node it is a clone, or else the first of its rows. */
 static void keep_node(struct nsys_file *file, const struct nsys_node *node)
 {
 	gpointer known;

@@ -4,10 +4,10 @@
 
 #include <glib.h>
 
-/* Of a folder that the user named: what looks like a run but is broken is one, for the reader of runs to say what
+/* Whether a folder that the user named is a run. One that is broken is a run, too, so that the reader of runs says what
  * is wrong with it. */
 gboolean own_run_is(const gchar *path);
-/* Of a folder that was come across: what is in it says that tacho wrote it. */
+/* Whether a folder found by searching is a run: its contents say that tacho wrote it. */
 gboolean own_run_is_certain(const gchar *path);
 /* The same, told by its run.ini alone: neither by the traces in it nor by being one. */
 gboolean own_run_has_facts(const gchar *path);

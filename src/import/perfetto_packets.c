@@ -253,7 +253,7 @@ void perfetto_read_packet(struct perfetto_file *file, struct wire_cursor bytes)
 		perfetto_read_process_tree(file, packet.content);
 }
 
-/* Of compressed packets. */
+/* Read a trace within a packet: decompressed packets. */
 static void read_trace(struct perfetto_file *file, struct wire_cursor trace)
 {
 	struct wire_field field;

@@ -32,7 +32,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Pickle, pickle_close)
 /* What the pickle is of. */
 guint32 pickle_root(const Pickle *pickle);
 enum pickle_type pickle_type_of(const Pickle *pickle, guint32 value);
-/* Of a list; 0 of anything else. */
+/* The length of a list; 0 for anything else. */
 guint32 pickle_length(const Pickle *pickle, guint32 value);
 guint32 pickle_element(const Pickle *pickle, guint32 list, guint32 index);
 /* The value of that key of a dictionary; false: there is none, or it is no dictionary. */

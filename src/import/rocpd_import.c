@@ -75,7 +75,7 @@ struct rocpd_file {
 	struct rocm_events *events;
 	struct sqlite_trace *trace;
 	struct sqlite_args *args;
-	/* Of the recording at work: */
+	/* The recording that is being read: */
 	const gchar *suffix;
 	gint64 space; /* its number */
 	GHashTable *strings, *processes, *threads, *agents, *queues, *streams, *kernels, *counters,

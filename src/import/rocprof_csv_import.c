@@ -136,7 +136,7 @@ struct csv_run {
 	guint n_gpus;
 	gint64 pid;
 	gboolean has_kernels; /* a table of kernels is in the set */
-	/* Of the file at work: */
+	/* The file that is being read: */
 	struct csv_reader *csv;
 	gint columns[N_COLUMNS];
 	guint32 foreign;

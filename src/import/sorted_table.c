@@ -22,7 +22,7 @@ struct table_file {
 	gpointer data;
 };
 
-/* Of which the entries are read from `begin` on. */
+/* A block of the table; its entries are read from `begin` on. */
 struct block {
 	const guint8 *begin, *end;
 	guint64 offset;	      /* in the file */

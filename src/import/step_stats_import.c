@@ -61,7 +61,7 @@ struct stats_reading {
 	const gchar *graph; /* the last file that is a graph as text; NULL: none is */
 	struct proto_arena arena;
 	gint64 step; /* of the next file that has one */
-	/* Of the file that is being read: */
+	/* The file that is being read: */
 	const gchar *path;
 	wire_walk *walk;
 	guint32 file;

@@ -24,7 +24,7 @@ struct entry {
 	guint64 n_elements;
 	guint32 crc;
 	gboolean has_crc, is_sliced;
-	/* Of the first format, in which the values stand in the table: the first ones, owned, and how many there are. */
+	/* For the first format, where values stand in the table: the first ones, owned, and how many there are. */
 	gdouble *kept;
 	guint n_kept;
 	guint64 n_told;

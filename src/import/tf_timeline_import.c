@@ -37,7 +37,7 @@ struct timeline_reading {
 	struct import *import;
 	struct tf_ops *ops;
 	struct tf_tracks *tracks;
-	/* Of the file that is being read: */
+	/* The file that is being read: */
 	guint32 file;
 	GHashTable *devices; /* gint64 pid -> name's string */
 	GArray *pending;     /* struct pending */
