@@ -70,7 +70,7 @@ static gdouble change_pct(gdouble from_ms, gdouble to_ms)
 	return from_ms > 0 ? 100 * (to_ms / from_ms - 1) : 0;
 }
 
-/* Of the steps, as recorded and with the change. */
+/* The peak of the steps, as recorded and with the change. */
 static void print_changed_peak(const TachoPrediction *prediction)
 {
 	g_autofree gchar *before = g_format_size((guint64)prediction->baseline_peak_memory_bytes);

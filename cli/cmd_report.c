@@ -14,7 +14,7 @@
 /* What a report has where no view was asked for. */
 static const gchar *const summary_views[] = { "step", "op", "kernel", "comm" };
 
-/* Of names that a shell takes as they are. */
+/* Names of these characters need no quotes in a shell. */
 #define PLAIN_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%+="
 
 #define SUMMARY_ROWS 10 /* of each view where none was asked for */
@@ -51,7 +51,7 @@ static const struct view views[] = {
 #undef VIEW_ROW
 };
 
-/* Of the views of one profile, by the names of the options; tacho_profile_options_set() has '_' for '-'. */
+/* Options of the profile views; tacho_profile_options_set() has '_' for '-' in their names. */
 enum {
 	OPTION_SELECT,
 	OPTION_ORDER,
@@ -424,7 +424,7 @@ static int print_report(struct report *report, const TachoTimeline *timeline)
 	return cli_finish("report", CLI_DONE);
 }
 
-/* Of the timeline, or where it is NULL of the runs that argv names. */
+/* Report the timeline, or the runs that argv names where it is NULL. */
 static int report_with(const struct options *options, TachoTimeline *timeline, int argc,
 		       char **argv)
 {

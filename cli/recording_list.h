@@ -11,7 +11,7 @@ typedef struct {
 	GPtrArray *timelines; /* TachoTimeline, as far as they are open */
 } RecordingList;
 
-/* Of the arguments, from argv[1] on, and the values of an option (NULL: none). An argument is a run, or the same part of
+/* List the recordings in the arguments, from argv[1] on, and the values of an option (NULL: none). An argument is a run, or the same part of
  * several recordings joined by commas; each value one more recording or more, joined by commas. A file of
  * that name is not taken apart. Prints what is wrong with `command` before it, and returns FALSE. */
 gboolean recording_list_init(RecordingList *list, const gchar *command, int argc, char **argv,

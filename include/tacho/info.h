@@ -40,7 +40,7 @@ typedef struct {
 	TachoTable *open_slices; /* in processes that have not ended in an orderly way */
 } TachoInfo;
 
-/* Of a correlated timeline, which must outlive it. */
+/* The facts of a correlated timeline, which must outlive them. */
 TachoInfo *tacho_info_new(const TachoTimeline *timeline);
 void tacho_info_free(TachoInfo *info);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoInfo, tacho_info_free)

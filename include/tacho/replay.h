@@ -58,7 +58,7 @@ typedef struct {
 	gint64 baseline_peak_memory_bytes, predicted_peak_memory_bytes;
 	gint32 peak_rank;
 	gchar *peak_memory; /* "host", "gpu 0"; NULL: not known */
-	/* Of the time in which a device runs kernels, how much it runs several at once: as recorded, and predicted. What
+	/* The share of the time with kernels on a device in which several run: as recorded, and predicted. What
 	 * they then take from each other more than recorded is not predicted. */
 	gdouble baseline_kernel_overlap_pct, predicted_kernel_overlap_pct;
 	guint32 path_step; /* the step that the critical path is of ... */
@@ -78,10 +78,10 @@ typedef struct {
 	TachoReplay *replay;	 /* of it */
 	GArray *predicted_steps; /* gint64, ns: those that interval_ms is of */
 	GArray *sample_medians;	 /* the same of median_interval_ms; NULL: no samples */
-	/* Of tacho_prediction_unfold(); ranks are 0 before it. */
+	/* Set by tacho_prediction_unfold(); ranks are 0 before it. */
 	guint32 unfolded_ranks, unfolded_pieces;
 	gdouble unfolded_step_ms;
-	/* Of tacho_predict_together(), where recordings are several; else NULL and 0. */
+	/* Set by tacho_predict_together(), where there are several recordings; else NULL and 0. */
 	TachoTable *recordings; /* a row each, in the order given */
 	gchar *shown_recording; /* whose graph, critical path, memory and so on these are */
 	/* The interval from the recordings_rank-th least of the recordings' predicted steps (1: the least) to the

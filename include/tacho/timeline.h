@@ -325,7 +325,7 @@ typedef struct {
 	guint32 step;
 	guint32 channel, loop,
 		part; /* that go by themselves: each is sent in the order of its steps */
-	/* Of what is sent in a ring: the rank that must have received `fed_step` before, itself or one
+	/* For what is sent in a ring: the rank that must have received `fed_step` before, itself or one
 	 * whose way to it was not recorded; -1: it is its own data. */
 	gint32 fed_by;
 	guint32 fed_step;

@@ -88,7 +88,7 @@ guint advice_rank_index(const struct advice_input *input, gint32 rank);
 /* In percent of a step. */
 gdouble advice_share(const struct advice_input *input, gdouble ns);
 
-/* Of struct advice, with what they own. */
+/* A list of struct advice, which owns what they own. */
 GArray *advice_list_new(void);
 
 #endif

@@ -54,7 +54,7 @@ static void count_track(struct traffic *traffic, const struct advice_input *inpu
 	}
 }
 
-/* Of equals the one named first, so that the answer is stable. */
+/* The name with the longest time; of equals the first by name, so that the answer is stable. */
 static guint32 longest_name(GHashTable *times_ns)
 {
 	gdouble longest_ns = -1;

@@ -13,7 +13,7 @@ struct allocator_totals {
 /* A process's counter of that name: its track, or TACHO_NONE. */
 guint32 counter_track_find(const TachoTimeline *timeline, guint32 process, const gchar *name);
 
-/* Of a process's memory; `device` as in struct memory_block. */
+/* The totals of a process's memory; `device` as in struct memory_block. */
 struct allocator_totals allocator_totals_find(const TachoTimeline *timeline, guint32 process,
 					      guint32 device);
 

@@ -89,7 +89,7 @@ static void add_row(TachoTable *table, const struct selection *selection, const 
 	number_or_null(table, most.value > 0, (gdouble)most.time_ns / 1e6);
 }
 
-/* Of all copies, those that begin in chosen steps. */
+/* The copies that begin in chosen steps. */
 static GArray *take_chosen(const struct selection *selection, const GArray *copies)
 {
 	const TachoTimeline *timeline = selection->timeline;

@@ -121,7 +121,7 @@ static gboolean has_spans(const struct finder *finder)
 	return FALSE;
 }
 
-/* Of all steps of the rank, which follow each other, those that were chosen, both in order. */
+/* Add the chosen ones of the rank's steps; both are in order. */
 static void add_steps(const struct finder *finder, const struct selection *selection, guint chosen,
 		      guint end_of_chosen, GArray *steps)
 {

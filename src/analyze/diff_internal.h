@@ -6,7 +6,7 @@
 
 #include "analyze/mean_difference.h"
 
-/* Of one name: a value a step, which is the mean over the ranks that have the step. */
+/* The values of one name: one for each step, the mean over the ranks that have the step. */
 struct diff_row {
 	gchar *name;
 	struct moments ms, count;

@@ -27,7 +27,7 @@ struct kernel_group {
 	gdouble total_ns;
 	gdouble flops, bytes;
 	gdouble flops_ns, bytes_ns; /* time of the calls whose flops, bytes are known */
-	/* Of the calls on devices whose peak is known: computed, and what they could have. */
+	/* For calls on devices with a known peak: what they computed, and what they could have. */
 	gdouble compared_flops, peak_flops;
 	GHashTable *ops; /* name id -> gdouble * ns */
 };

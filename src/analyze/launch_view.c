@@ -73,7 +73,7 @@ static struct launch_group *find_group(struct launches *launches, guint32 name)
 	return &g_array_index(launches->groups, struct launch_group, index - 1);
 }
 
-/* Of all work, whatever was chosen: a call's share does not hang on that. */
+/* Count over all work, whatever was chosen, because a call's share does not depend on that. */
 static void count_shares(struct launches *launches)
 {
 	const TachoTimeline *timeline = launches->selection->timeline;

@@ -5,7 +5,7 @@
  * Satterthwaite: a change often changes the spread as well as the mean. Where one side has a single
  * value, it has no spread of its own; the test is then Student's, with that of the other side.
  *
- * Of a thousand rows without any difference fifty would have p < 0.05. p-values of many rows are
+ * A thousand rows without any difference would have fifty with p < 0.05. So p-values of many rows are
  * adjusted so that among the rows called significant at most 5 % are expected to be so by chance
  * (Y. Benjamini, Y. Hochberg, Controlling the false discovery rate, J. R. Stat. Soc. B 57, 1995). */
 #include "analyze/mean_difference.h"
@@ -41,7 +41,7 @@ void moments_add_zeros(struct moments *moments, guint64 n)
 	moments->n += n;
 }
 
-/* Of the mean, squared; there are two values or more. */
+/* The error of the mean, squared; there are two values or more. */
 static gdouble error_of_mean(const struct moments *moments)
 {
 	return moments->squares / (gdouble)(moments->n - 1) / (gdouble)moments->n;

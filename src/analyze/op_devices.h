@@ -1,6 +1,6 @@
 /* op_devices: which devices an operation ran on.
  *
- * Of a graph of TensorFlow, the device that its node was placed on: told with its types, or else that of its track. Of other
+ * For a graph of TensorFlow, the device that its node was placed on: told with its types, or else that of its track. For other
  * operations, those whose work it launched. */
 #ifndef TACHO_OP_DEVICES_H
 #define TACHO_OP_DEVICES_H

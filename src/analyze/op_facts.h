@@ -8,7 +8,7 @@ struct op_fact {
 	guint32 op; /* slice */
 	gdouble device_ns;
 	guint64 devices; /* bit a device, by its number; what is beyond 63 is the last */
-	/* Of what was handed out while it was the innermost operation: all of it, the most of it held
+	/* Memory handed out while it was the innermost operation: all of it, the most of it held
 	 * at a time before it ended, and what it still held when it ended. */
 	gdouble allocated_bytes, peak_bytes, residual_bytes;
 	gboolean is_told; /* these three are what the trace says itself */

@@ -170,7 +170,7 @@ gboolean op_factors(const TachoTimeline *timeline, guint32 slice, TachoTensor *r
 	return n >= 2;
 }
 
-/* Of (..., m, k) and (..., k, n) it is (..., m, n). */
+/* The product of (..., m, k) and (..., k, n) is (..., m, n). */
 static gboolean matmul_output(const TachoTimeline *timeline, guint32 slice, TachoTensor *output)
 {
 	TachoTensor a, b, batch;

@@ -24,7 +24,7 @@ gboolean op_factors(const TachoTimeline *timeline, guint32 slice, TachoTensor *r
 /* What a convolution made, as what reads it tells; FALSE: that does not tell it. */
 gboolean op_conv_output_read(const TachoTimeline *timeline, guint32 slice, TachoTensor *ret_output);
 
-/* Of a convolution's backward whose outputs were not recorded: of how many of input and weight it made the
+/* For a convolution's backward whose outputs were not recorded: of how many of input and weight it made the
  * gradient; -1: not known. */
 gint op_conv_gradients(const TachoTimeline *timeline, guint32 slice);
 

@@ -1,7 +1,7 @@
 /* overlap_view: how much of a rank's communication is hidden behind its computation.
  *
- * Of a rank whose devices (GPUs) were recorded, computation is what their streams do but for
- * communication; of another, it is that of the step view: its threads' operations and kernels.
+ * For a rank with recorded devices (GPUs), computation is what their streams do except
+ * communication; for another, it is that of the step view: its threads' operations and kernels.
  * Communication is the transfer of collectives, as everywhere: from when the last rank has queued one.
  *
  * Meta's Holistic Trace Analysis (get_comm_comp_overlap: of the time in communication kernels, the part

@@ -69,7 +69,7 @@ void profile_tree_mark_present(struct profile_tree *tree, guint32 node, guint st
  * selection's name is one more expression that a shown node's name must match. */
 void profile_tree_select(struct profile_tree *tree, const struct selection *selection);
 
-/* Of each node, 1 where it has a row, but not the root; to be freed with g_free(). One more than there are nodes. */
+/* For each node, 1 where it has a row, but not for the root; to be freed with g_free(). One more than there are nodes. */
 guint8 *profile_tree_shown(const struct profile_tree *tree);
 
 /* A table of the rows; the caller's. */

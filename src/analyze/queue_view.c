@@ -61,7 +61,7 @@ static gboolean takes_work(const struct selection *selection, guint32 slice)
 	return selection_takes_name(selection, tacho_slice_name(selection->timeline, slice));
 }
 
-/* Of all work of the stream, whatever steps were chosen: (2). */
+/* The changes by all work of the stream, whatever steps were chosen: (2). */
 static GArray *find_changes(const struct selection *selection, const TachoTrack *track)
 {
 	const TachoTimeline *timeline = selection->timeline;

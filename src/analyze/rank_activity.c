@@ -167,7 +167,7 @@ GHashTable *index_collectives(const TachoTimeline *timeline)
 	return by_slice;
 }
 
-/* Of one that no other rank was seen in nobody knows for whom it waited: all is transfer. */
+/* A collective in which no other rank was recorded does not tell for whom it waited: all of it is transfer. */
 static void add_collectives(const TachoTimeline *timeline, const TachoTrack *track,
 			    GHashTable *by_slice, struct rank_activity *activity)
 {

@@ -1,6 +1,6 @@
 /* rank_work: how long each rank was in each operation or kernel.
  *
- * Of a rank whose devices were recorded it is the work of their streams but for collectives; of another, the
+ * For a rank with recorded devices it is the work of their streams except collectives; for another, the
  * time of its operations without those inside. Communication is left out: who is late waits least. */
 #include "analyze/rank_work.h"
 

@@ -10,7 +10,7 @@ struct rank_work {
 	GHashTable *by_name;
 };
 
-/* Of the selection's ranks and steps; `n_stretches`: how many each rank has (0: none). */
+/* Sum up the work of the selection's ranks and steps. `n_stretches`: how many each rank has (0: none). */
 void rank_work_init(struct rank_work *work, const struct selection *selection,
 		    const guint *n_stretches);
 void rank_work_release(struct rank_work *work);

@@ -47,7 +47,7 @@ void profile_add_replay(struct profile_tree *tree, guint32 node, const TachoTime
 /* The table of a tree of such places. */
 TachoTable *places_view(const gchar *name, const TachoTimeline *timeline, const TachoFilter *filter,
 			gboolean by_function);
-/* Of each slice, whether it is at a place that the table has a row of, or what one there launched; to be freed with
+/* For each slice, whether it is at a place that the table has a row of, or what one there launched; to be freed with
  * g_free(). */
 guint8 *places_slices(const TachoTimeline *timeline, const TachoFilter *filter,
 		      gboolean by_function);
