@@ -150,7 +150,7 @@ static gboolean renumber(const struct rows *rows, enum image_table table, guint8
 /* TRUE: it went out. `row` is changed. */
 static gboolean put(const struct rows *rows, enum image_table table, gpointer row)
 {
-	if (!renumber(rows, table, row))
+	if (rows->moved[IMAGE_SLICE] && !renumber(rows, table, row))
 		return FALSE;
 	image_writer_row(rows->writer, table, row);
 	return TRUE;
@@ -276,10 +276,12 @@ static guint32 put_problems(const struct rows *rows)
 
 static void put_tensors(const struct rows *rows, guint32 slice, gboolean is_output)
 {
-	struct image_tensor row;
+	struct image_tensor row; /* large: not cleared for each slice that has none */
 
 	for (guint32 i = 0;; i++) {
-		row = (struct image_tensor){ .slice = slice, .index = i, .is_output = is_output };
+		row.slice = slice;
+		row.index = i;
+		row.is_output = is_output != FALSE;
 		if (is_output ? !tacho_slice_output(rows->timeline, slice, i, &row.tensor)
 			      : !tacho_slice_input(rows->timeline, slice, i, &row.tensor))
 			return;

@@ -131,13 +131,23 @@ static guint32 number_text(ImageWriter *writer, const gchar *text)
 
 static guint64 load(const guint8 *field, const struct image_column *column)
 {
-	guint64 value = 0;
+	guint64 all;
+	guint32 half;
+	guint16 quarter;
 
-	memcpy(&value, field, column->n_bytes); /* little endian, as the trace's own numbers */
-	if (column->is_signed && column->n_bytes < sizeof(value) &&
-	    value >> (column->n_bytes * 8 - 1))
-		value |= G_MAXUINT64 << (column->n_bytes * 8);
-	return value;
+	switch (column->n_bytes) {
+	case sizeof(all):
+		memcpy(&all, field, sizeof(all));
+		return all;
+	case sizeof(half):
+		memcpy(&half, field, sizeof(half));
+		return column->is_signed ? (guint64)(gint32)half : half;
+	case sizeof(quarter):
+		memcpy(&quarter, field, sizeof(quarter));
+		return column->is_signed ? (guint64)(gint16)quarter : quarter;
+	default:
+		return column->is_signed ? (guint64)(gint8)*field : *field;
+	}
 }
 
 static guint8 *put_dims(guint8 *at, const guint8 *row, const struct image_column *column)
