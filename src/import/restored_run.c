@@ -234,6 +234,20 @@ static gboolean has_memory_in_order(const TachoTimeline *timeline)
 	return TRUE;
 }
 
+/* A device's work is queued by what is on no device, so who follows launches and parents comes to an end. */
+static gboolean has_launches_by_threads(const TachoTimeline *timeline)
+{
+	const TachoSlices *slices = &timeline->slices;
+
+	for (guint32 i = 0; i < slices->n; i++)
+		if (slices->launch[i] != TACHO_NONE &&
+		    (tacho_timeline_track(timeline, slices->track[i])->kind != TACHO_TRACK_STREAM ||
+		     tacho_timeline_track(timeline, slices->track[slices->launch[i]])->kind ==
+			     TACHO_TRACK_STREAM))
+			return FALSE;
+	return TRUE;
+}
+
 /* A collective nobody is in is none. */
 static gboolean has_members(const TachoTimeline *timeline)
 {
@@ -250,6 +264,8 @@ static const gchar *check(TachoTimeline *timeline)
 		return "it has members of nothing";
 	if (!has_clocks_in_order(timeline))
 		return "its clocks lead nowhere";
+	if (!has_launches_by_threads(timeline))
+		return "it has launches that are none";
 	if (!has_ranks_in_order(timeline) || !has_steps_in_order(timeline->steps) ||
 	    !has_steps_in_order(timeline->control_steps) || !has_messages_in_order(timeline) ||
 	    !has_memory_in_order(timeline) || !is_by_slice(timeline->graph_work))

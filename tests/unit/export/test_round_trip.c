@@ -480,6 +480,21 @@ static void test_older(void)
 	remove_export(path);
 }
 
+/* Whoever follows launches must come to an end: an image in which work launches itself is refused. */
+static void test_launch_cycle(void)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline(), back = NULL;
+	static const TachoExportOptions all = TACHO_EXPORT_OPTIONS_INIT;
+	guint32 work = timeline_find(timeline, "gemm", 0);
+	gchar *path;
+
+	timeline->slices.launch[work] = work;
+	path = export_to("perfetto", timeline, &all);
+	back = open_runs((const gchar *const *)&path, 1);
+	g_assert_nonnull(tacho_timeline_find_problem(back, "changed_export"));
+	remove_export(path);
+}
+
 static void test_damaged(void)
 {
 	g_autoptr(TachoTimeline) timeline = new_timeline();
@@ -501,6 +516,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/round_trip/ranks_together", test_ranks_together);
 	g_test_add_func("/round_trip/changed", test_changed);
 	g_test_add_func("/round_trip/older", test_older);
+	g_test_add_func("/round_trip/launch_cycle", test_launch_cycle);
 	g_test_add_func("/round_trip/damaged", test_damaged);
 	return g_test_run();
 }
