@@ -79,6 +79,14 @@ gboolean cli_parse(const gchar *command, const gchar *usage, const gchar *descri
 	return FALSE;
 }
 
+/* Names come from traces: none of them shall tell the terminal anything. */
+static void clean(gchar *message)
+{
+	for (; *message; message++)
+		if ((guchar)*message < 0x20 && *message != '\n' && *message != '\t')
+			*message = '?';
+}
+
 int cli_fail(const gchar *command, const gchar *format, ...)
 {
 	g_autofree gchar *message = NULL;
@@ -87,6 +95,7 @@ int cli_fail(const gchar *command, const gchar *format, ...)
 	va_start(args, format);
 	message = g_strdup_vprintf(format, args);
 	va_end(args);
+	clean(message);
 	fflush(stdout);
 	fprintf(stderr, "tacho %s: %s\n", command, message);
 	return CLI_BAD;

@@ -20,9 +20,12 @@ static const gchar description[] =
 	"  tacho query base.tacho \"SELECT * FROM step\" --format csv > steps.csv\n"
 	"  tacho query base.tacho                            opens a prompt\n";
 
+#define DEFAULT_TIMEOUT_S 600
+
 struct options {
 	gchar *format, *file;
 	gint64 limit;
+	gint timeout_s;
 	gboolean is_json;
 };
 
@@ -67,7 +70,8 @@ static int run_text(struct query_session *session, const gchar *text)
 }
 
 /* `text` NULL: at the prompt. */
-static int query_runs(TachoResultWriter *writer, const gchar *text, int argc, char **argv)
+static int query_runs(TachoResultWriter *writer, const gchar *text, guint timeout_s, int argc,
+		      char **argv)
 {
 	g_autoptr(TachoTimeline) timeline = cli_open_runs("query", argc, argv);
 	g_autoptr(TachoQuery) query = NULL;
@@ -79,6 +83,7 @@ static int query_runs(TachoResultWriter *writer, const gchar *text, int argc, ch
 	query = tacho_query_open(timeline, &error);
 	if (!query)
 		return cli_fail_error("query", error);
+	tacho_query_set_timeout(query, timeout_s);
 	session.query = query;
 	if (text)
 		return run_text(&session, text);
@@ -96,6 +101,8 @@ static int query_with(const struct options *options, int argc, char **argv)
 		return CLI_BAD;
 	if (options->limit < 0)
 		return cli_fail("query", "--limit must be a number of rows");
+	if (options->timeout_s < 0)
+		return cli_fail("query", "--timeout must be a number of seconds; 0: there is none");
 	if (!options->file && argc > 2 && is_sql(argv[argc - 1])) {
 		text = g_strdup(argv[--argc]);
 	} else if (options->file || (argc > 1 && !isatty(STDIN_FILENO))) {
@@ -105,12 +112,12 @@ static int query_with(const struct options *options, int argc, char **argv)
 	}
 	writer =
 		tacho_result_writer_new(format, stdout, cli_width(stdout), (guint64)options->limit);
-	return query_runs(writer, text, argc, argv);
+	return query_runs(writer, text, (guint)options->timeout_s, argc, argv);
 }
 
 int cmd_query(int argc, char **argv)
 {
-	struct options options = { 0 };
+	struct options options = { .timeout_s = DEFAULT_TIMEOUT_S };
 	const GOptionEntry entries[] = {
 		{ "format", 0, 0, G_OPTION_ARG_STRING, &options.format,
 		  "table, csv, tsv, json or jsonl", "FORMAT" },
@@ -120,6 +127,8 @@ int cmd_query(int argc, char **argv)
 		  "read the SQL from a file; -: standard input", "FILE" },
 		{ "limit", 'l', 0, G_OPTION_ARG_INT64, &options.limit,
 		  "at most N rows of each result", "N" },
+		{ "timeout", 0, 0, G_OPTION_ARG_INT, &options.timeout_s,
+		  "stop what takes longer; 0: never (default: 600)", "S" },
 		CLI_WIDTH_OPTIONS('w'),
 		G_OPTION_ENTRY_NULL,
 	};

@@ -54,6 +54,8 @@ typedef struct {
 /* Run the statements in `sql`, one after the other, up to the first that fails. */
 gboolean tacho_query_run(TachoQuery *query, const gchar *sql, const TachoQueryHandler *handler,
 			 gpointer data, GError **error);
+/* What takes longer than that is ended like one that was interrupted. 0, as in the beginning: nothing is. */
+void tacho_query_set_timeout(TachoQuery *query, guint seconds);
 /* End the statement that runs; where none does, the next one. From any thread or signal handler. */
 void tacho_query_interrupt(TachoQuery *query);
 /* Whether the text ends a statement, or holds nothing but blanks and comments. */

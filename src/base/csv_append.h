@@ -4,7 +4,11 @@
 
 #include <glib.h>
 
-/* `text` as it is, in quotes where it must be, or is empty, which tells it from nothing. */
+/* `text` without its control characters, each a '?'. */
+void csv_append_plain(GString *line, const gchar *text, gsize n);
+
+/* The same, in quotes where it must be, or is empty, which tells it from nothing; behind a "'" where a
+ * spreadsheet would run it as a formula. */
 void csv_append_text(GString *line, const gchar *text, gsize n);
 
 #endif

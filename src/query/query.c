@@ -18,6 +18,8 @@ struct _TachoQuery {
 	struct query_data data;
 	struct query_client *clients; /* one a table */
 	gint is_interrupted;	      /* atomic: what runs, or runs next, is to end */
+	guint timeout_s;	      /* 0: none */
+	gint64 end_us;		      /* of what runs; 0: none */
 };
 
 #define MAX_SQL_BYTES (16 * 1024 * 1024)
@@ -46,10 +48,15 @@ static int add_view(TachoQuery *query, const struct query_view *view)
 	return sqlite3_exec(query->db, sql, NULL, NULL, NULL);
 }
 
+static gboolean is_late(const TachoQuery *query)
+{
+	return query->end_us && g_get_monotonic_time() > query->end_us;
+}
+
 /* sqlite3_interrupt() alone is lost when it comes before the first step of a statement. */
 static int is_to_end(void *query)
 {
-	return g_atomic_int_get(&((TachoQuery *)query)->is_interrupted);
+	return g_atomic_int_get(&((TachoQuery *)query)->is_interrupted) || is_late(query);
 }
 
 static int add_all(TachoQuery *query)
@@ -181,7 +188,8 @@ static void set_error(TachoQuery *query, const gchar *sql, const gchar *statemen
 	if (code == TACHO_QUERY_ERROR_READ_ONLY)
 		message = "tacho runs only statements that read the run";
 	else if (code == TACHO_QUERY_ERROR_INTERRUPTED)
-		message = "interrupted";
+		message = is_late(query) ? "stopped, since it took longer than it may"
+					 : "interrupted";
 	if (offset < 0) {
 		g_set_error(error, TACHO_QUERY_ERROR, code, "%s", message);
 		return;
@@ -306,10 +314,21 @@ static gboolean run_all(TachoQuery *query, const gchar *sql, const TachoQueryHan
 gboolean tacho_query_run(TachoQuery *query, const gchar *sql, const TachoQueryHandler *handler,
 			 gpointer data, GError **error)
 {
-	gboolean is_done = run_all(query, sql, handler, data, error);
+	gboolean is_done;
+
+	query->end_us = query->timeout_s ? g_get_monotonic_time() +
+						   query->timeout_s * G_GINT64_CONSTANT(1000000)
+					 : 0;
+	is_done = run_all(query, sql, handler, data, error);
+	query->end_us = 0;
 
 	g_atomic_int_set(&query->is_interrupted, 0);
 	return is_done;
+}
+
+void tacho_query_set_timeout(TachoQuery *query, guint seconds)
+{
+	query->timeout_s = seconds;
 }
 
 void tacho_query_interrupt(TachoQuery *query)

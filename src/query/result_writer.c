@@ -168,10 +168,15 @@ static void append_tsv(GString *line, const gchar *text, gsize length)
 
 static void append_separated(const TachoResultWriter *writer, const gchar *text, gsize length)
 {
-	if (writer->format == TACHO_QUERY_FORMAT_CSV)
+	g_autoptr(GString) plain = NULL;
+
+	if (writer->format == TACHO_QUERY_FORMAT_CSV) {
 		csv_append_text(writer->line, text, length);
-	else
-		append_tsv(writer->line, text, length);
+		return;
+	}
+	plain = g_string_sized_new(length);
+	csv_append_plain(plain, text, length);
+	append_tsv(writer->line, plain->str, plain->len);
 }
 
 static gchar separator(const TachoResultWriter *writer)

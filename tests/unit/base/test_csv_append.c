@@ -17,6 +17,17 @@ static void test_text(void)
 		{ "say \"yes\" twice", "\"say \"\"yes\"\" twice\"" },
 		{ "two\nlines\r\n", "\"two\nlines\r\n\"" },
 		{ "\xff\xfe", "\xff\xfe" },
+		{ "=1+1", "'=1+1" },
+		{ "@sum(a)", "'@sum(a)" },
+		{ "-cmd|' /C calc'!A0", "'-cmd|' /C calc'!A0" },
+		{ "+a,b", "\"'+a,b\"" },
+		{ "\t=1", "'\t=1" },
+		{ "\r", "\"'\r\"" },
+		{ "-", "'-" },
+		{ "-12.5", "-12.5" },
+		{ "a=b", "a=b" },
+		{ "\x1b[31mred\x7f\x07", "?[31mred??" },
+		{ "\xc2\x9b\xc3\xa9", "?\xc3\xa9" },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -28,13 +39,13 @@ static void test_text(void)
 	}
 }
 
-/* A NUL is a byte like others. */
+/* A NUL is a control character like others. */
 static void test_bytes(void)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 
 	csv_append_text(line, "a\0,\"", 4);
-	g_assert_cmpmem(line->str, line->len, "\"a\0,\"\"\"", 7);
+	g_assert_cmpmem(line->str, line->len, "\"a?,\"\"\"", 7);
 }
 
 static void test_decimal(void)

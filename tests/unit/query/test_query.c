@@ -600,10 +600,10 @@ static void test_formats(void)
 		ask_in(timeline, "SELECT 1 AS x WHERE 0", TACHO_QUERY_FORMAT_JSON, 0);
 
 	g_assert_cmpstr(csv, ==,
-			"a,a_2,\"b,c\"\n1,,0.1\n-5,\"tab\tquote\"\"\nback\\ é\033\",x'00ff'\n"
+			"a,a_2,\"b,c\"\n1,,0.1\n-5,\"tab\tquote\"\"\nback\\ é?\",x'00ff'\n"
 			"2,\"\",1e+300\n");
 	g_assert_cmpstr(tsv, ==,
-			"a\ta_2\tb,c\n1\t\\N\t0.1\n-5\ttab\\tquote\"\\nback\\\\ é\033\tx'00ff'\n"
+			"a\ta_2\tb,c\n1\t\\N\t0.1\n-5\ttab\\tquote\"\\nback\\\\ é?\tx'00ff'\n"
 			"2\t\t1e+300\n");
 	g_assert_cmpstr(json, ==,
 			"[\n\t{\"a\":1,\"a_2\":null,\"b,c\":0.1},\n"
