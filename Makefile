@@ -9,7 +9,7 @@ build: ## build into build/default
 
 demo: ## record a two-rank PyTorch job, print its report, write a Perfetto trace
 	@tools/install-packages.sh build job
-	@tools/build.sh default
+	@tools/build.sh default program
 	@tools/demo.sh
 
 check: ## build and run all tests

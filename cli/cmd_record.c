@@ -428,6 +428,9 @@ static int record(struct recording *recording, ClockChoice clock_choice)
 			"tacho: %s %s, so the loader cannot preload probes into it; it runs "
 			"unrecorded\n",
 			recording->command[0], reason);
+	if (!options->is_quiet)
+		fprintf(stderr, "tacho: recording %s into %s\n", recording->command[0],
+			options->output);
 	if (recording->has_probe[PROBE_torch])
 		recording->has_probe[PROBE_torch] = torch_probe_ensure(
 			recording->command, options->is_no_build, options->is_quiet);

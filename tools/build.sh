@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# build.sh PRESET: configure build/PRESET if it is not yet, and build what is out of date.
+# build.sh PRESET [TARGET]: configure build/PRESET if it is not yet, and build what is out of date; only TARGET
+# where one is named.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=$1
@@ -11,4 +12,4 @@ for program in cmake ninja cc c++ pkg-config; do
 	fi
 done
 [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset"
-cmake --build --preset "$preset"
+cmake --build --preset "$preset" ${2:+--target "$2"}
