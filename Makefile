@@ -42,6 +42,12 @@ check-format: ## is the source as clang-format would write it, and do its stages
 	@tools/check-format.sh
 	@tools/check-rooms.sh
 
+conformance: ## 128 programs with and without `tacho record`: the same output, exit code and files
+	@tools/install-packages.sh build job test check
+	@tools/build.sh default
+	@TACHO=$(CURDIR)/build/default/bin/tacho TACHO_SOURCE_DIR=$(CURDIR) TACHO_BUILD_DIR=$(CURDIR)/build/default \
+		tests/conformance/run.sh all
+
 bench: ## what a record costs, beside LTTng-UST, and what recording costs a job
 	@tools/install-packages.sh build job bench
 	@tools/build.sh release
@@ -81,5 +87,5 @@ clean: ## remove build/ and what `make demo` wrote
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench validate \
-	validate-gpu validate-quick recount round-trip install clean help
+.PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench conformance \
+	validate validate-gpu validate-quick recount round-trip install clean help
