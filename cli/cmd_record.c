@@ -16,6 +16,7 @@
 #include "launch.h"
 #include "option_values.h"
 #include "run_folder.h"
+#include "run_limit.h"
 #include "torch_probe.h"
 #include "trace/call_filters.h"
 #include "trace/run_losses.h"
@@ -41,7 +42,7 @@ static const gchar description[] =
 	PROBE(socket, "libtacho_socket.so", "messages on TCP connections")                         \
 	PROBE(python, NULL, "Python hook: modules, data loaders, process groups")
 
-enum { MAX_RANKS = 4096 };
+enum { MAX_RANKS = 4096, FILES_IN_LIMIT = 16 };
 
 static const gchar *const clock_names[] = { "auto", "tsc", "monotonic", NULL };
 
@@ -67,6 +68,8 @@ struct options {
 	gint n_control;
 	gchar *probe_list;
 	gchar *clock_name;
+	gchar *max_size, *keep_free;
+	guint64 max_bytes, free_bytes; /* of those */
 	gboolean is_no_build;
 	gboolean is_forced;
 	gboolean is_quiet;
@@ -80,6 +83,8 @@ static void release_options(RecordOptions *options)
 	g_free(options->steps);
 	g_free(options->probe_list);
 	g_free(options->clock_name);
+	g_free(options->max_size);
+	g_free(options->keep_free);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RecordOptions, release_options)
@@ -134,6 +139,15 @@ static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
 		}
 	}
 	return TRUE;
+}
+
+static gboolean parse_size(const gchar *option, const gchar *text, guint64 *ret_bytes)
+{
+	if (!text || run_limit_parse(text, ret_bytes))
+		return TRUE;
+	cli_fail("record", "%s is a number of bytes, with K, M, G or T behind it: '%s'", option,
+		 text);
+	return FALSE;
 }
 
 /* The agent wants both ends. */
@@ -286,6 +300,13 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 
 		environment = g_environ_setenv(environment, "TACHO_CONTROL", n, TRUE);
 	}
+	if (recording->options->max_bytes || recording->options->free_bytes) {
+		guint64 kb = recording->options->max_bytes >> 10;
+		g_autofree gchar *text = g_strdup_printf(
+			"%" G_GUINT64_FORMAT, kb ? MIN(kb / FILES_IN_LIMIT, 65536) : 16384);
+
+		environment = g_environ_setenv(environment, "TACHO_FILE_KB", text, TRUE);
+	}
 	if (recording->has_probe[PROBE_torch])
 		environment = g_environ_setenv(environment, "TACHO_TORCH_DIR", torch_dir, TRUE);
 	if (recording->has_probe[PROBE_python] && g_file_test(start, G_FILE_TEST_IS_DIR) &&
@@ -357,6 +378,7 @@ static int run(struct recording *recording, const gchar *clock)
 			  .ended = child_ended,
 			  .data = recording };
 	GError *error = NULL;
+	RunLimit *limit = NULL;
 	int wait_status;
 
 	if (!environment) {
@@ -364,14 +386,19 @@ static int run(struct recording *recording, const gchar *clock)
 		return CLI_BAD;
 	}
 	fflush(NULL);
+	if (recording->options->max_bytes || recording->options->free_bytes)
+		limit = run_limit_start(recording->folder->path, recording->options->max_bytes,
+					recording->options->free_bytes);
 	if (!launch_run(&launch, &wait_status, &error)) {
 		int cause = error->code;
 
+		run_limit_stop(limit);
 		cli_fail_error("record", error);
 		run_folder_discard(recording->folder);
 		return cause == ENOENT ? 127 : 126; /* as a shell says it */
 	}
 	run_folder_trim(recording->folder);
+	run_limit_stop(limit);
 	run_folder_ended(recording->folder);
 	say_what_was_recorded(recording);
 	g_clear_pointer(&recording->folder, run_folder_free);
@@ -456,9 +483,10 @@ static int record(struct recording *recording, ClockChoice clock_choice)
  * the command's own options for ours, so cut there first. */
 static int split_command(int argc, char **argv)
 {
-	static const gchar *const with_value[] = { "-o",       "--output", "-n",
-						   "--ranks",  "--steps",  "--control",
-						   "--probes", "--clock",  NULL };
+	static const gchar *const with_value[] = { "-o",	  "--output", "-n",
+						   "--ranks",	  "--steps",  "--control",
+						   "--probes",	  "--clock",  "--max-size",
+						   "--keep-free", NULL };
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--") == 0 || argv[i][0] != '-')
@@ -487,6 +515,10 @@ int cmd_record(int argc, char **argv)
 		  "LIST" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
 		  "auto (default), tsc or monotonic", "CLOCK" },
+		{ "max-size", 0, 0, G_OPTION_ARG_STRING, &options.max_size,
+		  "keep the run below that (500M, 2G): the oldest steps go first", "SIZE" },
+		{ "keep-free", 0, 0, G_OPTION_ARG_STRING, &options.keep_free,
+		  "keep so much of the disk free, in the same way", "SIZE" },
 		{ "no-build", 0, 0, G_OPTION_ARG_NONE, &options.is_no_build,
 		  "do not build a missing PyTorch probe", NULL },
 		{ "force", 0, 0, G_OPTION_ARG_NONE, &options.is_forced,
@@ -519,6 +551,9 @@ int cmd_record(int argc, char **argv)
 		return CLI_BAD;
 	if (options.n_control < 0 || options.n_control > TRACE_MAX_CONTROL)
 		return cli_fail("record", "--control must be between 0 and %d", TRACE_MAX_CONTROL);
+	if (!parse_size("--max-size", options.max_size, &options.max_bytes) ||
+	    !parse_size("--keep-free", options.keep_free, &options.free_bytes))
+		return CLI_BAD;
 	if (!parse_clock(options.clock_name ? options.clock_name : "auto", &clock_choice))
 		return CLI_BAD;
 	if (!parse_probes(options.probe_list ? options.probe_list : "all", recording.has_probe))

@@ -1,0 +1,242 @@
+#include "run_limit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "trace/trace_layout.h"
+
+#define LOOK_INTERVAL_US 500000
+#define FILES_IN_USE	 2 /* the one that is written, and the next */
+
+struct _RunLimit {
+	gchar *path;
+	guint64 max_bytes, free_bytes;
+	guint64 n_lost;
+	gint is_over; /* atomic */
+	pthread_t thread;
+};
+
+struct stream_path {
+	gchar *path;
+	guint trace, stream, index;
+	guint64 bytes, made_ns;
+	gboolean is_in_use;
+};
+
+gboolean run_limit_parse(const gchar *text, guint64 *ret_bytes)
+{
+	static const gchar units[] = "KMGT";
+	const gchar *unit;
+	guint64 number;
+	gchar *end;
+
+	if (!g_ascii_isdigit(*text))
+		return FALSE;
+	number = g_ascii_strtoull(text, &end, 10);
+	unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
+	if (*end && (!unit || end[1]))
+		return FALSE;
+	for (gssize i = 0; unit && i <= unit - units; i++)
+		if (!g_uint64_checked_mul(&number, number, 1024))
+			return FALSE;
+	*ret_bytes = number;
+	return number > 0;
+}
+
+/* --- what is there ---------------------------------------------------------------------------- */
+
+static void clear_file(gpointer file)
+{
+	g_free(((struct stream_path *)file)->path);
+}
+
+static void add_file(GArray *files, const gchar *folder, const gchar *name, guint trace)
+{
+	struct stream_path file = { .trace = trace };
+	struct packet_header packet;
+	struct stat status;
+	gint fd, length = 0;
+	guint tid;
+
+	if (sscanf(name, "%u-%u.%u%n", &file.stream, &tid, &file.index, &length) != 3 ||
+	    name[length])
+		return;
+	file.path = g_build_filename(folder, name, NULL);
+	fd = open(file.path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &status) == 0 &&
+	    read(fd, &packet, sizeof(packet)) == (gssize)sizeof(packet)) {
+		file.bytes = (guint64)status.st_blocks * 512;
+		file.made_ns = packet.pair_mono_ns;
+		g_array_append_val(files, file);
+	} else {
+		g_free(file.path);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+static void mark_those_in_use(GArray *files)
+{
+	for (guint i = 0; i < files->len; i++) {
+		struct stream_path *file = &g_array_index(files, struct stream_path, i);
+		guint n_later = 0;
+
+		for (guint k = 0; k < files->len; k++) {
+			const struct stream_path *other =
+				&g_array_index(files, struct stream_path, k);
+
+			n_later += other->trace == file->trace && other->stream == file->stream &&
+				   other->index > file->index;
+		}
+		file->is_in_use = n_later < FILES_IN_USE;
+	}
+}
+
+static gint compare_age(gconstpointer first, gconstpointer second)
+{
+	guint64 a = ((const struct stream_path *)first)->made_ns;
+	guint64 b = ((const struct stream_path *)second)->made_ns;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The files of all streams, the oldest first. */
+static GArray *list_files(const gchar *run)
+{
+	GArray *files = g_array_new(FALSE, FALSE, sizeof(struct stream_path));
+	g_autoptr(GDir) traces = g_dir_open(run, 0, NULL);
+	const gchar *trace, *name;
+	guint n_traces = 0;
+
+	g_array_set_clear_func(files, clear_file);
+	while (traces && (trace = g_dir_read_name(traces))) {
+		g_autofree gchar *folder = g_build_filename(run, trace, NULL);
+		g_autoptr(GDir) entries = *trace == '.' ? NULL : g_dir_open(folder, 0, NULL);
+
+		while (entries && (name = g_dir_read_name(entries)))
+			add_file(files, folder, name, n_traces);
+		n_traces++;
+	}
+	mark_those_in_use(files);
+	g_array_sort(files, compare_age);
+	return files;
+}
+
+/* --- what goes -------------------------------------------------------------------------------- */
+
+static guint64 count_records(const gchar *path)
+{
+	g_autoptr(GMappedFile) mapped = g_mapped_file_new(path, FALSE, NULL);
+	const gchar *bytes = mapped ? g_mapped_file_get_contents(mapped) : NULL;
+	gsize size = mapped ? g_mapped_file_get_length(mapped) : 0;
+	gsize at = sizeof(struct packet_header), end;
+	guint64 n = 0;
+
+	if (!bytes || size < at)
+		return 0;
+	end = MIN(size, ((const struct packet_header *)bytes)->content_bits / 8);
+	while (at + sizeof(struct record_header) <= end) {
+		const struct record_header *record = (const struct record_header *)(bytes + at);
+
+		if (record->size_bytes < sizeof(*record) || record->size_bytes % 8)
+			break;
+		at += record->size_bytes;
+		n++;
+	}
+	return n;
+}
+
+static guint64 free_bytes_at(const gchar *path)
+{
+	struct statvfs status;
+
+	return statvfs(path, &status) == 0 ? (guint64)status.f_bavail * status.f_frsize
+					   : G_MAXUINT64;
+}
+
+static void keep_within(RunLimit *limit)
+{
+	g_autoptr(GArray) files = list_files(limit->path);
+	guint64 bytes = 0;
+
+	for (guint i = 0; i < files->len; i++)
+		bytes += g_array_index(files, struct stream_path, i).bytes;
+	for (guint i = 0; i < files->len; i++) {
+		const struct stream_path *file = &g_array_index(files, struct stream_path, i);
+		guint64 n_records;
+
+		if (!(limit->max_bytes && bytes > limit->max_bytes) &&
+		    !(limit->free_bytes && free_bytes_at(limit->path) < limit->free_bytes))
+			return;
+		if (file->is_in_use)
+			continue;
+		n_records = count_records(file->path);
+		if (g_unlink(file->path) == 0) {
+			bytes -= file->bytes;
+			limit->n_lost += n_records;
+		}
+	}
+}
+
+static void *watch(void *limit_pointer)
+{
+	RunLimit *limit = limit_pointer;
+
+	while (!g_atomic_int_get(&limit->is_over)) {
+		keep_within(limit);
+		g_usleep(LOOK_INTERVAL_US);
+	}
+	return NULL;
+}
+
+static void note_losses(const RunLimit *limit)
+{
+	g_autofree gchar *file = g_build_filename(limit->path, TRACE_LOSSES_FILE, NULL);
+	FILE *losses = limit->n_lost ? fopen(file, "ae") : NULL;
+
+	if (!losses)
+		return;
+	fprintf(losses,
+		"%d\t%s\t%" G_GUINT64_FORMAT
+		"\tthe oldest, to stay within --max-size or --keep-free\n",
+		(int)getpid(), g_get_host_name(), limit->n_lost);
+	fclose(losses);
+}
+
+RunLimit *run_limit_start(const gchar *path, guint64 max_bytes, guint64 free_bytes)
+{
+	RunLimit *limit = g_new0(RunLimit, 1);
+	sigset_t all, before;
+
+	limit->path = g_strdup(path);
+	limit->max_bytes = max_bytes;
+	limit->free_bytes = free_bytes;
+	sigfillset(&all); /* signals are for who waits for the job */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&limit->thread, NULL, watch, limit) != 0)
+		g_clear_pointer(&limit->path, g_free);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!limit->path)
+		g_clear_pointer(&limit, g_free);
+	return limit;
+}
+
+void run_limit_stop(RunLimit *limit)
+{
+	if (!limit)
+		return;
+	g_atomic_int_set(&limit->is_over, 1);
+	pthread_join(limit->thread, NULL);
+	keep_within(limit);
+	note_losses(limit);
+	g_free(limit->path);
+	g_free(limit);
+}

@@ -1,0 +1,22 @@
+/* run_limit: how much a run may take of its disk while it is recorded. A thread of `tacho record` looks at it twice
+ * a second, and removes the oldest full files of its streams, so that the oldest steps go first.
+ *
+ * (1) A file is removed only when its stream has two later ones: the job's threads write the last two.
+ * (2) What was in it is counted, as lost, in the run's file `losses`, at the end.
+ * (3) The job has no part in it. A mapping outlives its file's name, so slices that are open in one may end. */
+#ifndef TACHO_RUN_LIMIT_H
+#define TACHO_RUN_LIMIT_H
+
+#include <glib.h>
+
+typedef struct _RunLimit RunLimit;
+
+/* "500M", "2G", "1000" (bytes) ... FALSE: it is none. */
+gboolean run_limit_parse(const gchar *text, guint64 *ret_bytes);
+
+/* Keep the run at `path` below `max_bytes`, and so many bytes of its disk free (0: either does not matter). */
+RunLimit *run_limit_start(const gchar *path, guint64 max_bytes, guint64 free_bytes);
+/* The job has ended: once more, and what was removed is noted. NULL is fine. */
+void run_limit_stop(RunLimit *limit);
+
+#endif
