@@ -64,7 +64,7 @@ void row_buckets_init(struct row_buckets *buckets, const GArray *table, gsize tr
 	for (guint32 row = 0; row < table->len; row++)
 		buckets->rows[next[bucket_of_row[row]]++] = row;
 	g_free(bucket_of_row);
-	for (guint32 i = 0; i < n_buckets; i++)
+	for (guint32 i = 0; i < n_buckets && table->len; i++)
 		sort_bucket(table, buckets->rows + buckets->first[i],
 			    buckets->first[i + 1] - buckets->first[i]);
 }

@@ -321,10 +321,14 @@ static void fill_way(const struct kineto_event *event, struct kineto_extra *extr
 /* The operation that PyTorch 2.0 to 2.3 told among the inputs: ["", "7", ..., "all_to_allv", ...]. */
 static enum collective_operation operation_of_inputs(const struct json_text *inputs)
 {
-	struct json_scan scan = { .at = inputs->bytes, .end = inputs->bytes + inputs->n };
 	enum collective_operation operation = OPERATION_UNTOLD;
+	struct json_scan scan = { 0 };
 
-	if (!inputs->n || !json_take(&scan, '['))
+	if (!inputs->n)
+		return OPERATION_UNTOLD;
+	scan.at = inputs->bytes;
+	scan.end = inputs->bytes + inputs->n;
+	if (!json_take(&scan, '['))
 		return OPERATION_UNTOLD;
 	while (!operation && json_element(&scan)) {
 		struct json_text input;
