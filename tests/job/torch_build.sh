@@ -32,7 +32,7 @@ printf '#!/bin/sh\necho "I am broken" >&2\nexit 1\n' >"$work/broken"
 chmod +x "$work/broken"
 record CXX="$work/broken"
 said 1 "the compiler failed; see "
-log=$(sed -n 's/.*failed, see \(.*\)/\1/p' "$work/err")
+log=$(sed -n 's/.*failed; see \(.*\)/\1/p' "$work/err")
 grep -q "I am broken" "$log"
 record # not tried again by itself
 said 1 "failed before"
