@@ -222,9 +222,10 @@ static void add_roots(struct profile_tree *tree)
 		for (guint32 i = 1; i < tree->nodes->len; i++)
 			if (is_needed[i] == pass)
 				g_array_append_val(roots, i);
-		g_qsort_with_data(roots->data + n_roots * sizeof(guint32),
-				  (gint)(roots->len - n_roots), sizeof(guint32), compare_names,
-				  tree);
+		if (roots->len > n_roots)
+			g_qsort_with_data(roots->data + n_roots * sizeof(guint32),
+					  (gint)(roots->len - n_roots), sizeof(guint32),
+					  compare_names, tree);
 		n_roots = roots->len;
 	}
 	for (guint i = 0; i < roots->len; i++)
