@@ -71,7 +71,7 @@ GByteArray *image_block_unpack(const guint8 *block, gsize n_bytes)
 	unsigned long long n = ZSTD_getFrameContentSize(block, n_bytes);
 	GByteArray *bytes;
 
-	if (n == ZSTD_CONTENTSIZE_ERROR || n == ZSTD_CONTENTSIZE_UNKNOWN ||
+	if (n == ZSTD_CONTENTSIZE_ERROR || n == ZSTD_CONTENTSIZE_UNKNOWN || n == 0 ||
 	    n > RUN_IMAGE_MAX_BLOCK_BYTES)
 		return NULL;
 	bytes = g_byte_array_sized_new((guint)n);
