@@ -321,8 +321,8 @@ static const gchar *read_rows(ImageReader *reader, const struct known_table *tab
 	const struct image_table_form *form;
 	guint64 n_rows;
 
-	if (!get_varint(at, &n_rows) || n_rows > (guint64)(at->end - at->at))
-		return "it has a block with more rows than bytes";
+	if (!get_varint(at, &n_rows) || n_rows == 0 || n_rows > (guint64)(at->end - at->at))
+		return "it has a block of no rows, or of more than bytes";
 	if (table->table < 0)
 		return NULL;
 	form = &run_image_forms()[table->table];
