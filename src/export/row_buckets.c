@@ -48,7 +48,7 @@ void row_buckets_init(struct row_buckets *buckets, const GArray *table, gsize tr
 	guint32 *bucket_of_row = g_new(guint32, table->len);
 
 	buckets->n_buckets = n_buckets;
-	buckets->rows = g_new(guint32, table->len);
+	buckets->rows = g_new(guint32, MAX(table->len, 1u));
 	buckets->first = g_new0(guint32, n_buckets + 1);
 	for (guint32 row = 0; row < table->len; row++) {
 		guint32 bucket;

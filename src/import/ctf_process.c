@@ -103,6 +103,7 @@ static void run_process(const struct ctf_process *process, int out, pid_t parent
 		_exit(ctf_mend(process->folder, process->scratch, out) ? 0 : EXIT_UNREAD);
 	_exit(ctf_decode(process->folder, process->part, process->n_parts, out) ? 0 : EXIT_UNREAD);
 #else
+	(void)out;
 	_exit(EXIT_UNREAD);
 #endif
 }

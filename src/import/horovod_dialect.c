@@ -193,12 +193,15 @@ static void settle_syncs(struct chrome_trace *trace)
 static guint32 find_process(const struct chrome_trace *trace)
 {
 	GArray *processes = trace->timeline->processes;
-	TachoProcess *only = &g_array_index(processes, TachoProcess, 0);
+	TachoProcess *only;
 
 	for (guint i = 0; i < processes->len && trace->rank >= 0; i++)
 		if (g_array_index(processes, TachoProcess, i).rank == trace->rank)
 			return i;
-	if (processes->len != 1 || only->rank >= 0)
+	if (processes->len != 1)
+		return TACHO_NONE;
+	only = &g_array_index(processes, TachoProcess, 0);
+	if (only->rank >= 0)
 		return TACHO_NONE;
 	only->rank = trace->rank;
 	return 0;
