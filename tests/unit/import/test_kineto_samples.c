@@ -668,6 +668,57 @@ static void test_eight_ranks(void)
 	g_assert_null(tacho_timeline_find_problem(timeline, "missing_rank"));
 }
 
+/* HTA's get_idle_time_breakdown() of each stream, all that was recorded, in microseconds: until the host had launched
+ * the next kernel, gaps of up to 30 us, and others. */
+static void test_idle(void)
+{
+	static const struct {
+		const gchar *file, *stream;
+		gdouble host_us, kernel_us, other_us;
+	} expected[] = {
+		{ "hta/trace_diff/control/control.json.gz", "stream 7", 133311, 17152, 32751 },
+		{ "hta/trace_diff/control/control.json.gz", "stream 20", 424456, 739, 9684 },
+		{ "hta/timeline_analysis/sampled_rank-0.json.gz", "stream 7", 397917, 3765,
+		  598335 },
+		{ "hta/timeline_analysis/sampled_rank-0.json.gz", "stream 25", 560120, 35, 100413 },
+		{ "hta/trace_filter/sampled_rank-1.json.gz", "stream 84", 715850, 0, 62586 },
+		{ "hta/critical_path/cuda_event_sync_multi_stream/event_sync_trace.json.gz",
+		  "stream 24", 0, 15, 0 },
+		{ RESNET_0, "stream 7", 382676, 10243, 0 },
+		{ RESNET_4, "stream 7", 175026, 10642, 1469 },
+	};
+	TachoFilter whole = TACHO_FILTER_INIT;
+
+	whole.is_whole = TRUE;
+	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+		g_autoptr(TachoTimeline) timeline = open_sample(expected[i].file);
+		g_autoptr(TachoTable) table = NULL;
+		guint row = 0;
+
+		if (!timeline)
+			return;
+		table = tacho_view_idle(timeline, &whole);
+		while (row < tacho_table_n_rows(table)) {
+			g_autofree gchar *stream =
+				g_strdup(tacho_table_cell_text(table, row, "stream"));
+
+			if (stream && strcmp(g_strstrip(stream), expected[i].stream) == 0)
+				break;
+			row++;
+		}
+		g_assert_cmpuint(row, <, tacho_table_n_rows(table));
+		g_assert_cmpfloat_with_epsilon(
+			1e3 * tacho_table_cell_number(table, row, "host_wait_ms"),
+			expected[i].host_us, 0.5);
+		g_assert_cmpfloat_with_epsilon(
+			1e3 * tacho_table_cell_number(table, row, "kernel_wait_ms"),
+			expected[i].kernel_us, 0.5);
+		g_assert_cmpfloat_with_epsilon(
+			1e3 * tacho_table_cell_number(table, row, "other_ms"), expected[i].other_us,
+			0.5);
+	}
+}
+
 static void test_damaged(void)
 {
 	g_autofree gchar *path = foreign_sample("kineto/hta/call_stack/backward_thread.json");
@@ -681,6 +732,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kineto_samples/rank-from-content", test_rank_from_content);
 	g_test_add_func("/kineto_samples/rank-unknown", test_rank_unknown);
+	g_test_add_func("/kineto_samples/idle", test_idle);
 	g_test_add_func("/kineto_samples/profiler-ranges", test_profiler_ranges);
 	g_test_add_func("/kineto_samples/base-time", test_base_time);
 	g_test_add_func("/kineto_samples/collective-args", test_collective_args);
