@@ -20,7 +20,9 @@ PATH=$work/bin:$PATH "$TACHO" record -q --no-build -o shell.tacho -- sh -c true 
 without_proc() {
 	unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
 }
-if without_proc true 2>/dev/null; then
+if ldd "$TACHO" | grep -q libasan; then
+	echo "the sanitizer that tacho is built with needs /proc: the case without /proc is left out"
+elif without_proc true 2>/dev/null; then
 	without_proc "$TACHO" record -q --probes socket -o bare.tacho -- ./guest_job exit 3 2>err
 	[ $? = 3 ] || { echo "without /proc: exit code is not 3: $(cat err)"; failed=1; }
 	grep '^tacho: ' err && failed=1
