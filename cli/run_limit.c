@@ -28,6 +28,7 @@ struct stream_path {
 	gchar *path;
 	guint trace, stream, index;
 	guint64 bytes, made_ns;
+	gboolean has_writer; /* its process may still write */
 	gboolean is_in_use;
 };
 
@@ -58,9 +59,19 @@ static void clear_file(gpointer file)
 	g_free(((struct stream_path *)file)->path);
 }
 
-static void add_file(GArray *files, const gchar *folder, const gchar *name, guint trace)
+/* A trace is called HOST-PID. */
+static gboolean is_alive(const gchar *trace)
 {
-	struct stream_path file = { .trace = trace };
+	const gchar *dash = strrchr(trace, '-');
+	gint64 pid = dash ? g_ascii_strtoll(dash + 1, NULL, 10) : 0;
+
+	return pid <= 0 || pid > G_MAXINT || kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+}
+
+static void add_file(GArray *files, const gchar *folder, const gchar *name, guint trace,
+		     gboolean has_writer)
+{
+	struct stream_path file = { .trace = trace, .has_writer = has_writer };
 	struct packet_header packet;
 	struct stat status;
 	gint fd, length = 0;
@@ -96,7 +107,7 @@ static void mark_those_in_use(GArray *files)
 			n_later += other->trace == file->trace && other->stream == file->stream &&
 				   other->index > file->index;
 		}
-		file->is_in_use = n_later < FILES_IN_USE;
+		file->is_in_use = n_later < (file->has_writer ? FILES_IN_USE : 1);
 	}
 }
 
@@ -108,8 +119,9 @@ static gint compare_age(gconstpointer first, gconstpointer second)
 	return a < b ? -1 : a > b;
 }
 
-/* The files of all streams, the oldest first. */
-static GArray *list_files(const gchar *run)
+/* The files of all streams, the oldest first. While the job runs all its processes may write; afterwards those that
+ * have outlived it. */
+static GArray *list_files(const gchar *run, gboolean is_over)
 {
 	GArray *files = g_array_new(FALSE, FALSE, sizeof(struct stream_path));
 	g_autoptr(GDir) traces = g_dir_open(run, 0, NULL);
@@ -120,9 +132,10 @@ static GArray *list_files(const gchar *run)
 	while (traces && (trace = g_dir_read_name(traces))) {
 		g_autofree gchar *folder = g_build_filename(run, trace, NULL);
 		g_autoptr(GDir) entries = *trace == '.' ? NULL : g_dir_open(folder, 0, NULL);
+		gboolean has_writer = !is_over || is_alive(trace);
 
 		while (entries && (name = g_dir_read_name(entries)))
-			add_file(files, folder, name, n_traces);
+			add_file(files, folder, name, n_traces, has_writer);
 		n_traces++;
 	}
 	mark_those_in_use(files);
@@ -164,7 +177,7 @@ static guint64 free_bytes_at(const gchar *path)
 
 static void keep_within(RunLimit *limit)
 {
-	g_autoptr(GArray) files = list_files(limit->path);
+	g_autoptr(GArray) files = list_files(limit->path, g_atomic_int_get(&limit->is_over));
 	guint64 bytes = 0;
 
 	for (guint i = 0; i < files->len; i++)
