@@ -763,9 +763,12 @@ static void cut_streams(void)
 
 static void close_streams(void *exit_status)
 {
+	uint64_t dropped;
+
 	adopt_drops(&tacho_writer);
-	if (homeless_drops)
-		losses_note(homeless_drops, "threads without a file of their own");
+	dropped = __atomic_exchange_n(&homeless_drops, 0, __ATOMIC_RELAXED);
+	if (dropped)
+		losses_note(dropped, "threads without a file of their own");
 	write_mark(exit_class, *(const int *)exit_status, 0, "");
 	cut_streams();
 }

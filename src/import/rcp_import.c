@@ -420,8 +420,9 @@ static gboolean sniff_rcp(const struct sniff_input *input)
 
 	while (*line == '#') {
 		line = strchr(line, '\n');
-		if (!line++)
+		if (!line)
 			return FALSE;
+		line++;
 	}
 	return is_header(line) && strcspn(line, "\n") > strcspn(line, ",") &&
 	       !sniff_is_document(input);
