@@ -14,7 +14,7 @@ extern const gchar job_shared_link[];
  * and 4 us a MiB on the wire; everybody waits for both, then updates. */
 extern const gchar job_buckets[];
 
-/* Of a rank's thread: a gradient of 1 MiB. */
+/* A gradient of 1 MiB on a rank's thread. */
 #define JOB_MIB_GRADIENT(begin, end)                                                               \
 	"    op autograd::engine::evaluate_function:AccumulateGrad " #begin ".." #end "\n"         \
 	"      op torch::autograd::AccumulateGrad " #begin ".." #end                               \

@@ -8,7 +8,7 @@
 
 #include <glib.h>
 
-/* Of a text that is not so: the test ends. */
+/* The bytes of a text; the test fails and ends if the text has another form. */
 GByteArray *proto_text_bytes(const gchar *text);
 /* A file of that name in a folder of its own, as foreign_write() makes it. */
 gchar *proto_text_write(const gchar *name, const gchar *text);

@@ -384,7 +384,7 @@ static gboolean read_kernel_key(struct text_reader *reader, struct slice_args *a
 	return TRUE;
 }
 
-/* Of a collective, and of an op that asks for a send or a receive. */
+/* Reads a key of a collective, or of an op that asks for a send or a receive. */
 static gboolean read_asked_key(struct text_reader *reader, struct slice_args *args)
 {
 	const gchar *value;

@@ -109,7 +109,7 @@ static void test_streams_of_a_device(void)
 	g_regex_unref(filter.device);
 }
 
-/* Of a gap counts what is in the chosen steps; work counts in the step it begins in. */
+/* The part of a gap that is in the chosen steps counts; work counts in the step that it begins in. */
 static void test_steps(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"

@@ -8,8 +8,8 @@
 #define EXPECT(table, row, key, value)                                                             \
 	g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, row, key), value, 1e-9)
 
-/* Times in us. Of a, the first began while its call still ran, the second was shorter than its call. The
- * third call launched three pieces, so it took 10 for each. Nobody knows who launched d. */
+/* Times in us. The first of a began while its call still ran, and the second was shorter than its call.
+ * The third call launched three pieces, so it took 10 for each. Nobody knows who launched d. */
 static const gchar launches[] = "unit us\n"
 				"rank 0 thread 1 main\n"
 				"  runtime first 0..10\n"

@@ -15,7 +15,8 @@ static gdouble flops_of(const TachoTimeline *timeline, const gchar *name, guint 
 	return op_flops(timeline, timeline_find(timeline, name, nth));
 }
 
-/* Of inputs alone: products, what is done element by element, and what does not go together. */
+/* The output follows from the inputs alone: for products, for element-wise operations, and for shapes
+ * that do not fit together. */
 static void test_inputs(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(

@@ -52,7 +52,7 @@ static void test_by_hand(void)
 	g_assert_cmpstr(tacho_table_cell_text(info->processes, 2, "end"), ==, "running");
 	g_assert_true(isnan(tacho_table_cell_number(info->processes, 2, "exit")));
 
-	/* Of the process that exited in an orderly way nothing is listed. */
+	/* Nothing is listed for the process that exited in an orderly way. */
 	g_assert_cmpuint(tacho_table_n_rows(info->open_slices), ==, 2);
 	g_assert_cmpstr(tacho_table_cell_text(info->open_slices, 0, "name"), ==, "outer");
 	EXPECT(info->open_slices, 0, "rank", 1);

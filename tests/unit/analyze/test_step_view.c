@@ -351,7 +351,7 @@ static void test_outside_note(void)
 	filter.first_step = 0;
 	by_number = tacho_view_op(timeline, &filter);
 	g_assert_null(find_note(by_number, "outside the steps")); /* that was asked for */
-	/* Of devices: 1 of 101 ms, whatever the host does; just below one percent. */
+	/* For devices, 1 of 101 ms is outside, whatever the host does: just below one percent. */
 	within = tacho_view_kernel(devices, NULL);
 	g_assert_null(find_note(within, "outside the steps"));
 }

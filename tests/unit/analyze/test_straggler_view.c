@@ -128,7 +128,8 @@ static void test_clocks(void)
 			"means nothing.");
 }
 
-/* Of operations their own time counts, of devices what they do; communication and other steps do not. */
+/* Operations count with their own time, and devices with their work; communication and other steps do
+ * not count. */
 static void test_longer_work(void)
 {
 	g_autoptr(TachoTimeline) timeline =

@@ -70,7 +70,8 @@ static void test_several(void)
 	expect(LIST("void a::k<4, a::Add<float>, x>(int)", "void a::k<4, a::Mul<float>, x>(int)",
 		    "void a::k<4, a::Add<float>, x>(int)", "void a::other<1>(int)"),
 	       LIST("k<Add<float>>", "k<Mul<float>>", "k<Add<float>>", "other"));
-	/* Of a function among them neither parameters nor lambdas, if that is enough. */
+	/* A function's name is shown without parameters and lambdas, if that is enough to tell the
+	 * functions apart. */
 	expect(LIST("void k<2, a::impl<a::Add<float> >(a::It&, a::Add<float> "
 		    "const&)::{lambda(int)#1}>(int)",
 		    "void k<2, a::impl<a::copy(a::It&)::{lambda()#2}::operator()() "

@@ -298,7 +298,7 @@ static void test_messages(void)
 	g_assert_cmpint(ABS(error_ns), <=, clock_at(timeline, 1)->uncertainty_ns);
 }
 
-/* Of a broadcast nobody knows the root, an all-to-all may be empty: nothing moves. */
+/* Nobody knows the root of a broadcast, and an all-to-all may be empty: nothing moves. */
 static void test_no_evidence(void)
 {
 	g_autoptr(TachoTimeline) timeline =
@@ -348,7 +348,7 @@ static void test_nothing_in_common(void)
 	g_assert_cmpuint(count_doubts(timeline), ==, 1);
 }
 
-/* Of one clock no time changes, however impossible. */
+/* With one clock, no time changes, however impossible it is. */
 static void test_one_host(void)
 {
 	g_autoptr(TachoTimeline) timeline =
@@ -447,7 +447,7 @@ static void assert_in_order(const TachoTimeline *timeline)
 	}
 }
 
-/* Of siblings, each has begun after the one before, and not before that ended. */
+/* Each sibling begins after the one before it has begun, and not before that one has ended. */
 static void assert_apart(const TachoTimeline *timeline)
 {
 	const TachoSlices *slices = &timeline->slices;

@@ -138,7 +138,8 @@ static void test_two_hosts(void)
 	g_assert_cmpint(ABS(second->offset_ns - 5000000), <=, second->uncertainty_ns);
 }
 
-/* Of the same number of several that are visible: two hosts, however well their clocks agree. */
+/* Two ranks use the same device number and see several devices: they are on two hosts, however well
+ * their clocks agree. */
 static void test_visible_devices(void)
 {
 	static const struct rank_of ranks[] = { { 0, 0, 0, 8, NULL }, { 0, 0, 0, 8, NULL } };

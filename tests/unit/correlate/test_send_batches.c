@@ -108,7 +108,7 @@ static void test_ambiguous(void)
 	assert_n_pairs(text->str, 0);
 }
 
-/* Of two that may be meant the size decides; without it neither is taken. */
+/* If two may be meant, the size decides; without a size, neither is taken. */
 static void test_sizes(void)
 {
 	for (guint has_sizes = 0; has_sizes < 2; has_sizes++) {

@@ -410,7 +410,7 @@ static void test_period_of_little(void)
 	g_assert_cmpint(tacho_step_source(timeline), ==, TACHO_STEPS_NONE);
 }
 
-/* Of steps 2 and 3 nothing was recorded but when they ended. */
+/* For steps 2 and 3, only their ends were recorded. */
 static void test_control(void)
 {
 	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");

@@ -89,7 +89,8 @@ static void test_wait(void)
 	assert_predicted(text, "scale:kernel~^gemm$=2;recompute:op~linear", 400 + 130 + 2 * 95);
 }
 
-/* A stream that has nothing to do later: the host waits for its copies, too. Of two streams, each its own. */
+/* A stream has nothing to do later: the host waits for its copies, too. With two streams, each gets its
+ * own copies. */
 static void test_streams(void)
 {
 	static const gchar two_streams[] = LAYERS("stream 8\n"
@@ -120,7 +121,7 @@ static gdouble predicted_us(TachoTimeline *timeline, const gchar *what_ifs)
 	return prediction->predicted_step_ms * 1000;
 }
 
-/* Of copies, some of them, and then all. */
+/* Changes some of the copies, and then all. */
 static void check_copies(const gchar *text)
 {
 	static const gchar *const some[] = {
@@ -139,8 +140,8 @@ static void check_copies(const gchar *text)
 	}
 }
 
-/* Of a real one, whose host takes nearly all of the time: with convolutions once more there is as much more as there is
- * less without them. */
+/* The host of a real trace takes nearly all of the time: repeated convolutions make the step as much
+ * longer as dropped ones make it shorter. */
 static void test_sample(void)
 {
 	static const gchar name[] = "kineto/kineto/samples/resnet50_num_workers_0/"

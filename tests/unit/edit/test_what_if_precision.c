@@ -112,7 +112,8 @@ static void test_eight_bits(void)
 				 (half_us + 2 * 6e6 / bytes) + 300);
 }
 
-/* Of one rank of two, each with a product that both wait for at an all-reduce of 40 us. */
+/* Changes one of two ranks. Each has a product, and both wait for both products at an all-reduce of 40
+ * us. */
 static void test_ranks(void)
 {
 #define RANK                                                                                       \

@@ -259,8 +259,8 @@ static void expect_folded(const TachoTimeline *timeline, gint64 step, const gcha
 	g_assert_cmpstr(text ? text : "", ==, expected); /* no byte: NULL */
 }
 
-/* Of a slice that another step begins, what this one has of its children stands by itself; of one that
- * goes on into another step, the time of all children is theirs. */
+/* If a slice begins in another step, its children in this step stand by themselves. If it goes on into
+ * another step, the time of all children belongs to them. */
 static void test_folded_text(void)
 {
 	g_autoptr(TachoTimeline) timeline =

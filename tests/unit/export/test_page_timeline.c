@@ -95,7 +95,7 @@ static void test_slices(void)
 	page_timeline_release(&page);
 }
 
-/* Of two that last as long, where only one has room, neither is there; depths stay. */
+/* If two slices last equally long and only one has room, neither is shown; depths stay. */
 static void test_longest(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(nested);

@@ -441,7 +441,7 @@ static void test_opencl_clock(void)
 
 /* --- OTF2 --------------------------------------------------------------------------------------- */
 
-/* Of communicator 9, rank 0 is at location 5 and rank 1 at location 3. */
+/* In communicator 9, rank 0 is at location 5 and rank 1 at location 3. */
 static void test_communicators(void)
 {
 	g_autoptr(TachoTimeline) timeline = open_lines(

@@ -230,7 +230,7 @@ static void put_launch(GByteArray *trace)
 	put_event(trace, new_packet(1, 2), 0, new_event(2, 0, NULL));
 }
 
-/* Of a sequence that lost packets: names are not known until it begins anew. */
+/* A sequence has lost packets: its names are not known until it begins anew. */
 static void put_lost(GByteArray *trace)
 {
 	GByteArray *packet = new_packet(2, 1), *event = new_event(3, 0, NULL);

@@ -159,7 +159,7 @@ static void test_linked(void)
 	}
 }
 
-/* Of another process: a timeline of its own, beside the other. */
+/* The trace of another process becomes a timeline of its own, beside the other. */
 static void test_not_linked(void)
 {
 	static const gchar other[] = "{\"schema\": \"1.0.1\", \"pid\": 1, \"nodes\": [{\"id\": 2, "

@@ -72,7 +72,7 @@ static void test_samples(void)
 	}
 }
 
-/* Of a folder that has a run as a database and as JSON, one is read. */
+/* If a folder has a run as a database and as JSON, only one of them is read. */
 static void test_folder(void)
 {
 	g_autofree gchar *folder = foreign_sample("rocprof/hip_course/hip_only");

@@ -100,7 +100,7 @@ static void report_close(struct report *report)
 
 /* --- gpu_timeline.csv ------------------------------------------------------------------------- */
 
-/* Of the whole recording, steps or not. */
+/* The figures are for the whole recording, with or without steps. */
 static void test_timeline(void)
 {
 	static const struct {

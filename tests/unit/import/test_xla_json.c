@@ -190,7 +190,7 @@ static void test_tpu(void)
 	g_assert_cmpint(g_array_index(timeline->steps, TachoStep, 1).end_ns, ==, 29000);
 }
 
-/* Of a profile that was written in both forms, the XSpace is read. */
+/* If a profile was written in both forms, the XSpace is read. */
 static void test_beside_xspace(void)
 {
 	g_autofree gchar *text = g_strdelimit(g_strdup(gpu), "'", '"');

@@ -72,8 +72,8 @@ static void test_middle(void)
 	assert_refused(alone, "durations=best", "write durations=");
 }
 
-/* Of a and b in one step, nine pairs are as likely: 20, 30 ... 90 us, and 5 for the host. Of a step in
- * twenty and less are only the least and the greatest of all: one in nine each. */
+/* For a and b in one step, nine pairs are equally likely: 20, 30 ... 90 us, and 5 for the host. The
+ * interval of 95 % reaches from the least to the greatest sum, since each of these is one in nine. */
 static void test_draws(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(alone);

@@ -133,7 +133,7 @@ static void test_median(void)
 	job_set_clear(&set);
 }
 
-/* Of two the median is the middle, and shown is the shorter one. */
+/* The median of two is their middle, and the shorter one is shown. */
 static void test_even(void)
 {
 	struct job_set set = { .n = 0 };
@@ -148,7 +148,7 @@ static void test_even(void)
 	job_set_clear(&set);
 }
 
-/* Of nine, all but the least and the greatest hold the median with 95 %. */
+/* With nine values, the interval from the second to the eighth holds the median with 95 %. */
 static void test_nine(void)
 {
 	struct job_set set = { .n = 0 };

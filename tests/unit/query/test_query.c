@@ -220,7 +220,7 @@ static void test_args(void)
 	      " extract_arg(NULL, 'x') x, extract_arg(999, 'x') y FROM slice WHERE id IN (0, 1, 4)",
 	      "i,n,f,w,x,y\n\"float32[8,16], int64[2]\",16,,,,\n,,2048,,,\n"
 	      "float32[1024],,,10,,\n");
-	/* Of every slice, none twice. */
+	/* The args of every slice are there, and none twice. */
 	check(timeline,
 	      "SELECT count(DISTINCT id) = count(*), count(DISTINCT arg_set_id) FROM args",
 	      "count(DISTINCT id) = count(*),count(DISTINCT arg_set_id)\n1,7\n");

@@ -50,7 +50,7 @@ static void built_release(struct built *built)
 	tacho_timeline_free(built->timeline);
 }
 
-/* Of the copy whose name ends so, once the graph is changed. */
+/* When the copy whose name has this ending begins, once the graph is changed. */
 static gint64 begin_ns_if(const gchar *text, const gchar *what_ifs, const gchar *ending)
 {
 	struct built built = build(text);

@@ -116,8 +116,8 @@ static void test_fixed_part(void)
 }
 
 /* Eight gradients of 1 MiB, from 1 to 80; each is a bucket, and one worker reduces them one after the
- * other in 100 us each. Of these, a MiB is 64 us: it was received in sixteen calls, 4 us from one to
- * the next. The other 36 are waits, 9 for each of the four segments. */
+ * other in 100 us each. In these 100 us, the transfer of a MiB takes 64 us: it was received in sixteen
+ * calls, 4 us from one to the next. The other 36 are waits, 9 for each of the four segments. */
 static gchar *received_text(void)
 {
 	GString *text = g_string_new("unit us\n");
@@ -207,7 +207,8 @@ static void test_control_steps(void)
 	g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms, 0.08, 1e-5);
 }
 
-/* A rank's steps 0 to 3 and 6 to 9, of 100 us, with an operation of 50 us in each. Of steps 4 and 5 nothing was seen. */
+/* A rank's steps 0 to 3 and 6 to 9, of 100 us, with an operation of 50 us in each. Steps 4 and 5 were
+ * not seen. */
 static TachoTimeline *interrupted_timeline(gboolean has_control)
 {
 	g_autoptr(GString) text = g_string_new("unit us\nrank 0 thread 1000 main\n");

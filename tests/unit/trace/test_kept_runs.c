@@ -44,7 +44,7 @@ static void check_processes(const TachoTimeline *timeline)
 	}
 }
 
-/* Of the forward of Linear(64, 32) on 16 rows. */
+/* The slices are from the forward of Linear(64, 32) on 16 rows. */
 static void check_linear(const TachoTimeline *timeline)
 {
 	guint32 linear = find_slice(timeline, "aten::linear");
