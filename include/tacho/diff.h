@@ -35,8 +35,8 @@ typedef enum {
 
 typedef struct _TachoDiffRun TachoDiffRun;
 
-/* Sum up a correlated timeline, of which nothing is kept. Of the filter: name (not of the step view),
- * rank, steps. `label` is what the run shall be called. `views` has bit 1 << view of each
+/* Sum up a correlated timeline, of which nothing is kept. The filter counts with its name (not for
+ * the step view), rank and steps. `label` is what the run shall be called. `views` has bit 1 << view of each
  * that will be compared. The result is the caller's. */
 TachoDiffRun *tacho_diff_run_new(const TachoTimeline *timeline, const TachoFilter *filter,
 				 guint views, const gchar *label, GError **error);

@@ -116,7 +116,7 @@ typedef struct {
  * Step times are then medians over the recordings of theirs; interval_ms and median_interval_ms are over the steps and
  * samples of all of them; all else is of the recording whose predicted step is nearest to the median, of two the
  * shorter. Recordings of other ranks, or of other work than the first: TACHO_GRAPH_ERROR_OTHER_JOB, or a
- * note where they differ little. Of several recordings the message of an error names the one. */
+ * note where they differ little. With several recordings, the message of an error names the one that caused it. */
 TachoPrediction *tacho_predict_together(const TachoRecording *recordings, guint n_recordings,
 					const TachoPredictOptions *options, GError **error);
 

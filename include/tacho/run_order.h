@@ -9,7 +9,8 @@ G_BEGIN_DECLS
 
 typedef struct _TachoRunOrder TachoRunOrder;
 
-/* What a correlated timeline did in which order; nothing of the timeline is kept. Of the filter: rank, steps, name.
+/* What a correlated timeline did in which order; nothing of the timeline is kept. The filter counts with
+ * its rank, steps and name.
  * `label` is what the run shall be called. NULL: the rank or the steps asked for are not there (TACHO_DIFF_ERROR of
  * diff.h). The result is the caller's. */
 TachoRunOrder *tacho_run_order_new(const TachoTimeline *timeline, const TachoFilter *filter,

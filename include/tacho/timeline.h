@@ -321,7 +321,7 @@ typedef struct {
 	guint32 slice;	    /* what it lasted at this end; TACHO_NONE: no hop, but what a rank's
 			     * part ends with, which `fed_by` and `fed_step` say */
 	guint32 collective; /* slice, of the same process, that it is part of; of a server: TACHO_NONE */
-	gint32 peer; /* rank at the other end; -1: a server. Of a server: the worker's number */
+	gint32 peer; /* rank at the other end; -1: a server; on a server: the worker's number */
 	guint32 step;
 	guint32 channel, loop,
 		part; /* that go by themselves: each is sent in the order of its steps */

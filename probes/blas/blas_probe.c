@@ -2,7 +2,7 @@
  * library's own when preloaded, records the call as a KERNEL and hands it on.
  *
  * (1) The routine called is the one the caller would have reached without us (real_function.h).
- * (2) Of routines that call each other (cblas_sgemm calls sgemm_) the outermost is recorded.
+ * (2) If routines call each other (cblas_sgemm calls sgemm_), the outermost is recorded.
  * (3) Arguments are handed on as they came, results and errno come back as they are.
  * (4) The state of a routine is zero until its first call, so that a process without BLAS touches
  *     no page for it. */

@@ -1,8 +1,8 @@
 /* counters_view: how low and how high each counter was, and what its rank ran when it was highest.
  *
- * A sample holds until the next of the same counter; the mean weighs each by how long it held. Of samples
- * counts what they held in chosen steps, so one from before a step counts, too; the last holds for no time.
- * What a counter counts, and in which unit, is the recorder's to say: its name does.
+ * A sample holds until the next of the same counter; the mean weighs each by how long it held. Samples count for
+ * the time that they held in chosen steps, so one from before a step counts, too; the last holds for no time. What
+ * a counter counts, and in which unit, is the recorder's to say: its name does.
  *
  * What ran is the call stack of the rank's main thread at the time. */
 #include <tacho/analyze.h>

@@ -5,8 +5,8 @@
 #include "analyze/selection.h"
 
 /* The chosen steps of the rank (TachoStep), each until the last work that was launched in it has ended on
- * its device, and from where the one before ended. Of a rank whose devices did nothing they are the steps
- * themselves; of a run without steps there are none. The caller's. */
+ * its device, and from where the one before ended. If a rank's devices did nothing, these are the steps themselves;
+ * a run without steps has none. The caller's. */
 GArray *device_steps(const struct selection *selection, guint rank_index);
 
 #endif

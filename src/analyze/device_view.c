@@ -6,8 +6,9 @@
  *
  * so that busy = compute + exposed communication + exposed copy, and idle is the rest. These are the figures of
  * TraceLens' gpu_timeline (AMD-AGI/TraceLens, Trace2Tree and gpu_event_analyser); how much is filled are those of
- * PyTorch's TensorBoard plug-in (device_load). Of a run with steps the time is from the begin of the first
- * chosen one to the end of the last, as devices live them (device_steps), else from the first begin to the last end of any work of the rank's devices. */
+ * PyTorch's TensorBoard plug-in (device_load). In a run with steps, the time is from the begin of the first chosen
+ * one to the end of the last, as devices live them (device_steps), else from the first begin to the last end of any
+ * work of the rank's devices. */
 #include <tacho/analyze.h>
 
 #include "analyze/device_load.h"

@@ -1,9 +1,9 @@
 /* event_path_longest: the path of most weight through the edges of an event path.
  *
  * Nodes are settled in topological order: each, when all before it are, tells those after it how long the longest path to
- * them is by way of it. Of equals, the edge made first and the node reached first are taken, so the result is one; the
- * order in which equals are looked at is HTA's (networkx' dag_longest_path), for only so a path has as many nodes as
- * theirs. */
+ * them is by way of it. Among equals, the edge made first and the node reached first are taken, so the result is
+ * unique; the order in which equals are looked at is HTA's (networkx' dag_longest_path), for only so a path has as
+ * many nodes as theirs. */
 #include "analyze/event_path_longest.h"
 
 #include <tacho/graph.h>
@@ -85,8 +85,8 @@ static void event_nodes_release(struct event_nodes *nodes)
 	g_free(nodes->length_ns);
 }
 
-/* The node's predecessors are final: so is it, and its followers know. Of edges into a follower that give it
- * the same length, the one made first stays, whatever the order in which they come here. */
+/* The node's predecessors are final: so is it, and its followers know. If several edges into a follower give it the
+ * same length, the one made first stays, whatever the order in which they come here. */
 static void settle(struct event_nodes *nodes, const TachoEventPath *path, guint32 node,
 		   GArray *order)
 {

@@ -15,7 +15,7 @@
  * A device with several streams has a row of its own: it waits while none of them works, and what ends the
  * waiting says why.
  *
- * (1) Of a gap counts what is in chosen steps; work counts whole where it begins in one.
+ * (1) The part of a gap that is in chosen steps counts; work counts as a whole where it begins in one.
  * (2) idle = host + kernel + other + unknown. The time before a stream's first work and after its last is
  *     in none of them: nothing says what was waited for. */
 #include <tacho/analyze.h>

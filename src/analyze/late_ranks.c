@@ -16,7 +16,7 @@
  *     alone were late, every time. It stands out, too, with MIN_SHARE or more where chance explains that less often than
  *     once in 1 / LEVEL: by Student's t, which finds lateness that is even, or Wilcoxon's signed ranks, which find it among
  *     a few large waits for others. Both are of steps, or of collectives where there are few steps, and share the
- *     level among them and all ranks. Of several that stand out, the one with most net time is named.
+ *     level among them and all ranks. If several stand out, the one with most net time is named.
  * (5) Where most of that waiting is no longer than the clocks of the members are uncertain, it is a guess, and said to be. */
 #include "analyze/late_ranks.h"
 

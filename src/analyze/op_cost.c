@@ -1,9 +1,9 @@
 /* op_cost: what each operation of a track took by itself.
  *
  * (1) Self times of a track's operations add up to the time in any of them.
- * (2) Of operations inside each other the innermost with a formula tells the floating-point
- *     operations: aten::linear calls aten::addmm, and both are the same arithmetic. What has a
- *     formula and does no arithmetic (aten::empty) tells nothing of the operation around it. */
+ * (2) If operations lie inside each other, the innermost with a formula gives the floating-point operations:
+ *     aten::linear calls aten::addmm, and both are the same arithmetic. What has a formula and does no arithmetic
+ *     (aten::empty) tells nothing of the operation around it. */
 #include "analyze/op_cost.h"
 
 #include "analyze/op_flops.h"

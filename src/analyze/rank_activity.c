@@ -3,7 +3,7 @@
  * compute    some thread of the rank's main process runs an op or kernel. The innermost of OP,
  *            KERNEL and WAIT counts, and an op counts as waiting when it only queues communication
  *            (its name says so), or when it holds no work and waiting fills more than half of it.
- *            Of a rank that has device queues, what its devices do counts instead: kernels, copies
+ *            If a rank has device queues, the work of its devices counts instead: kernels, copies
  *            and fills. Its threads only queue that work.
  * transfer   a collective is under way: from when its last rank has queued it to its end here.
  * exposed    transfer without compute.

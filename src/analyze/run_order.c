@@ -3,7 +3,7 @@
  * (1) What has an order that a program gives it: the outermost operations of the main thread (of a rank whose main
  *     thread has none, those of the thread that has most), each stream's work by when it began, and collectives by
  *     when they were queued. What several threads or streams did at once has no order among them.
- * (2) Of runs with steps only the chosen steps that both have are compared.
+ * (2) If the runs have steps, only the chosen steps that both have are compared.
  * (3) Lanes (threads, streams) of two runs belong together by what they are called; of a rank's lanes that are left
  *     (numbers of queues that differ from run to run) the n-th belongs to the n-th. */
 #include <tacho/run_order.h>

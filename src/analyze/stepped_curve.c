@@ -1,6 +1,6 @@
 /* stepped_curve: the points of a curve that is given by its changes.
  *
- * (1) Of all changes at one moment, only what they leave together is a value: two pieces of work that follow each
+ * (1) All changes at one moment give only one value, their result together: two pieces of work that follow each
  *     other without a gap are never counted as two at once.
  * (2) With at most CURVE_POINTS such moments, each is a point. With more, the time from the first to the last is cut
  *     into stretches of the same length, and each has two points: the moment of its highest value, so that no peak is

@@ -8,7 +8,7 @@ struct weighted {
 	gdouble value, weight;
 };
 
-/* Sorts the values; 0 where there is none. Of two values with half of the weight each, the middle. */
+/* Sorts the values; 0 where there is none. If two values have half of the weight each, their middle. */
 gdouble weighted_median(struct weighted *values, guint n);
 
 #endif

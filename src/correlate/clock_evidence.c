@@ -14,8 +14,8 @@
  * (1) An all-to-all may have nothing to send between two of its members, and of a broadcast, scatter,
  *     gather or reduce the records do not tell the root: these bound nothing. But of an all-to-all on devices
  *     it is assumed that all have something to send to each other: one of NCCL is a batch of sends and receives.
- * (2) Of a collective each clock contributes its earliest end and its latest begin, against those of
- *     the lowest clock that takes part: with them each other pair's bounds follow.
+ * (2) In a collective, each clock contributes its earliest end and its latest begin, against those of the lowest
+ *     clock that takes part: with them each other pair's bounds follow.
  * (3) A send of a device, or of gloo, waits for its receive, unless it is so small that it fits into what lies
  *     between them. So it is only assumed that a send ends after its receive was queued; and of several sends and
  *     receives in one kernel, of which none knows which way they went, both ways.

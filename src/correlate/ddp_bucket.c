@@ -13,7 +13,7 @@
  * (2) A gradient belongs to the bucket in whose memory its hook worked, also where the gradients are
  *     views of their buckets. The last such hook before the bucket was queued counts: those before
  *     were of a pass that reduced nothing (no_sync).
- * (3) Of gradients whose hooks were not seen at work, the last ones before the bucket was queued are
+ * (3) Some gradients have hooks that were not seen at work. The last of these before the bucket was queued are
  *     inferred to be in it, if their sizes add up to what it lacks.
  * (4) Where nothing of all this was recorded there are no buckets. */
 #include <stdlib.h>

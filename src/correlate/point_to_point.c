@@ -8,7 +8,7 @@
  *     belongs to the one of the others, in order, that ends nearest to it.
  * (3) Sends and receives that were batched are one kernel. Where the calls are known that a batch holds
  *     (batch_ops.h), each of them is in its row, with the kernel's times: a kernel may be in several pairs, with
- *     several ranks. Of two calls one way between the same two kernels there is one pair.
+ *     several ranks. Two calls in one direction between the same two kernels make one pair.
  * (4) Where they are not, the kernels on the two ranks are paired with each other.
  * (5) Who the other is, the trace tells; in a group of two it is the other one; of a batch it may follow from the times
  *     (send_batches.c). All else is left alone.

@@ -3,9 +3,10 @@
  * A rank's pass goes from the begin of its step to its last gradient: to the piece after which the last bucket can be
  * queued, where buckets were seen; else to the last piece within AccumulateGrad; else to autograd's last piece.
  *
- * (1) Of threads, all that began by then; of devices, what was launched by then.
- * (2) Of collectives, those that all ranks came to within their passes, but for those that carry gradients: queued
- *     in the backward pass, or launched within AccumulateGrad, whose hooks send buckets (DistributedDataParallel).
+ * (1) A pass has all work of threads that began by then, and all work of devices that was launched by then.
+ * (2) A pass has the collectives that all ranks came to within their passes, except those that carry gradients:
+ *     queued in the backward pass, or launched within AccumulateGrad, whose hooks send buckets
+ *     (DistributedDataParallel).
  * (3) Launches and gaps go with what they lead to. */
 #include "edit/pass_nodes.h"
 

@@ -1,6 +1,6 @@
 /* what_if_batch: more, or fewer, samples a step.
  *
- * What each sample needs is done F times as often; what is done once a step stays. Of the forward and backward pass
+ * What each sample needs is done F times as often; what is done once a step stays. In the forward and backward pass
  * (pass_nodes.c):
  *
  *     a device's kernels, copies    the shortest that its rank has is what a kernel takes in any case; the rest

@@ -9,8 +9,8 @@
  * proportion to what its numbers need now, and casts go by the numbers that all operations have then.
  *
  * Without KIND~REGEX all operations are meant; of all ranks weights and gradients, too: nothing is cast, and
- * all-reduces carry so much less. Of some of the ranks, weights and gradients stay, for these go round among all.
- * Operations whose work or whose numbers are not known stay. */
+ * all-reduces carry so much less. If only some of the ranks change, weights and gradients stay, since all ranks
+ * exchange these. Operations whose work or whose numbers are not known stay. */
 #include <math.h>
 #include <string.h>
 

@@ -103,7 +103,7 @@ static gboolean goes_out(const struct rows *rows, enum image_table table, guint3
 	}
 }
 
-/* Of the tables whose rows others name; collectives by their slices, which come before. */
+/* Numbers the rows of the tables that others refer to; collectives by their slices, which come before. */
 static void number_rows(struct rows *rows, gboolean is_part)
 {
 	static const enum image_table tables[] = { IMAGE_CLOCK, IMAGE_PROCESS, IMAGE_RANK,

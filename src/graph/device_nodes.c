@@ -4,12 +4,11 @@
  *                                     `--GAP--> work of a stream that waited for it
  *                                     `-------> piece of a thread that waited for it
  *
- * Work can begin when its launch has reached the device and what its stream waits for is over. Of the two,
- * what came last decided, and all the time from there to the begin was its: from the begin of the call, if
- * the device was free by then (the launch took so long), else from the end of what the stream waited for
- * (the device took so long to go on). The other took as long as is usual on that rank (median), or less
- * where there was less time. So each work begins in the replay when it did, and when something changes,
- * either may be what is waited for.
+ * Work can begin when its launch has reached the device and what its stream waits for is over. The later of the two
+ * decided, and all the time from there to the begin was its: from the begin of the call, if the device was free by
+ * then (the launch took so long), else from the end of what the stream waited for (the device took so long to go
+ * on). The other took as long as is usual on that rank (median), or less where there was less time. So each work
+ * begins in the replay when it did, and when something changes, either may be what is waited for.
  *
  * A part in a collective is a QUEUE node when it begins, and a COMPLETE node for what it lasts after the
  * transfer. A kernel of several sends and receives has a QUEUE node for each, one after the other in no time, and

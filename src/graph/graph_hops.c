@@ -152,8 +152,8 @@ static gint64 follow_ring(struct hop_unfolding *unfolding, const struct hop *hop
 	return begin_ns;
 }
 
-/* Whether what came by `feeder` is what `hop` passes on. Of one step, the one that came first was first: whatever the
- * tree was said to be, nothing goes in a circle. */
+/* Whether what came by `feeder` is what `hop` passes on. In one step, the hop that came first was first: whatever
+ * tree was recorded, nothing goes in a circle. */
 static gboolean feeds(const struct hop_unfolding *unfolding, const struct hop *feeder,
 		      const struct hop *hop)
 {

@@ -109,9 +109,8 @@ struct graph_transfer {
 };
 
 /* The pace of a transfer, as a share of its links' rate, while `n_sharing` transfers share the
- * busiest of them evenly. Alone, work and waits take turns. Of each transfer two messages are under
- * way, and each is followed by another only when it has come: of n transfers 2 n - 1 go out between
- * two waits. */
+ * busiest of them evenly. Alone, work and waits take turns. Each transfer has two messages under way, and sends
+ * another only when one has come: n transfers send 2 n - 1 messages between two waits. */
 static inline gdouble graph_transfer_pace(gdouble fixed_ns, gdouble work_ns, guint32 n_sharing)
 {
 	return work_ns / (work_ns + fixed_ns / (2.0 * n_sharing - 1)) / n_sharing;

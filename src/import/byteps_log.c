@@ -12,8 +12,9 @@
  *     track may overlap.
  * (3) ps-lite numbers workers 9, 11, 13 ... and servers 8, 10, 12 ... (ps/internal/postoffice.h: WorkerRankToID); the
  *     file of a server's work is called after its number ("server_0.txt").
- * (4) Of a worker's messages, what it pushes of a part and the answer to its pull are hops. All parts of the same gradients,
- *     the first time, the second time ..., are one collective "pushpull", from the first push to the last answer.
+ * (4) Two messages of a worker are hops: its push of a part and the answer to its pull. All parts of the same
+ *     gradients, the first time, the second time ..., are one collective "pushpull", from the first push to the
+ *     last answer.
  * (5) A server is no rank: it goes to the first worker's. */
 #include "import/byteps_log.h"
 

@@ -4,8 +4,8 @@
 
 #include "import/execution_trace.h"
 
-/* Read the nodes of trace->path and give the trace what reads one again. Of a broken file, those that can be
- * read, and a problem that says where it is broken. */
+/* Read the nodes of trace->path and give the trace what reads one again. If the file is broken, the trace gets
+ * those nodes that can be read, and a problem that says where the file is broken. */
 gboolean chakra_messages_read(struct execution_trace *trace, GError **error);
 
 #endif

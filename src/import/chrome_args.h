@@ -5,8 +5,8 @@
 
 #include "trace/source.h"
 
-/* A reader for the file at `path`. Of kernels it tells the figures that args call by one of the names
- * that are usual: "bytes", "flops", "dtype"; of collectives "bytes". */
+/* A reader for the file at `path`. For kernels, it gives the figures that args call by one of the usual names:
+ * "bytes", "flops", "dtype"; for collectives, "bytes". */
 struct foreign_reader *chrome_args_new(const gchar *path);
 
 #endif

@@ -4,7 +4,7 @@
  *     key and step that was sent is the n-th of these that came in; else the n-th of the key.
  * (2) That is exact where all of a key were sent by one process and came in at another, and as many came in as were
  *     sent, or the steps told. Else it is a guess, and where numbers differ, a problem.
- * (3) Of both sides' spans of a request the client's is around the server's, whatever their clocks say. */
+ * (3) The client's span of a request is around the server's span, whatever their clocks say. */
 #include <stdlib.h>
 #include <string.h>
 

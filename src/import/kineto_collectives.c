@@ -1,6 +1,6 @@
 /* What a collective does, of how much, and in which group, where it does not say so itself: files before 2024 have that at
  * the op or the region that asked for it ("record_param_comms", "nccl:all_to_all"), around the call that launched its
- * kernel. Of those that lie within each other, the innermost that knows it tells each of these. */
+ * kernel. If several lie within each other, each of these facts comes from the innermost that knows it. */
 #include "import/kineto_merge.h"
 #include "import/launch_index.h"
 

@@ -10,8 +10,8 @@
 struct launch_index *launch_index_new(void);
 void launch_index_free(struct launch_index *index);
 
-/* The call in `row` began at `start_ns` and carries `id`. Of one id a few dozen calls are remembered;
- * where there is no memory for one, it is not. */
+/* The call in `row` began at `start_ns` and carries `id`. A few dozen calls with one id are remembered; a call for
+ * which there is no memory is not. */
 void launch_index_add(struct launch_index *index, gint64 id, gint64 start_ns, guint32 row);
 /* The row of the last call with `id` that began by `time_ns`; else of the first with it; TACHO_NONE: there
  * is none. For any number of threads, while none adds. */

@@ -24,7 +24,7 @@ void perfetto_generation_free(gpointer data)
 	g_free(generation);
 }
 
-/* An entry: its number, and a text. Of a GPU's specification that is the name. */
+/* An entry: its number, and a text. In a GPU's specification, the text is the name. */
 static gboolean add_entry(struct perfetto_generation *generation, TachoTimeline *timeline,
 			  guint32 kind, struct wire_cursor entry)
 {

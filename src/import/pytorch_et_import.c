@@ -1,8 +1,8 @@
 /* pytorch_et_import: PyTorch's execution traces (ExecutionTraceObserver), of the schemas 1.0.0 to 1.1.1 and
  * their "-chakra" forms: every operation with the tensors it took and made, and without any time.
  *
- * (1) A file is one process. Of schema 1.0.1 and before a node's members are plain; later ones tell them as "attrs",
- *     and tensors in "inputs" and "outputs". Both are read wherever they stand.
+ * (1) A file is one process. In schema 1.0.1 and before, a node's members are plain; later schemas have them as
+ *     "attrs", and tensors in "inputs" and "outputs". Both are read wherever they stand.
  * (2) Where the Kineto trace of the same process is opened with it, the nodes enrich that
  *     (execution_link.h). Else it is a timeline in the order of the program, and a problem says that its
  *     times are none.

@@ -3,9 +3,9 @@
  * (1) The file is opened for reading, as one that does not change: no journal is played back, no lock is
  *     taken, nothing is made beside it. One that is compressed, or shorter than it says, is copied to
  *     a temporary file without a name.
- * (2) Of its schema only ordinary tables are used, and of these only ordinary columns: views, virtual
- *     tables and generated columns run what the file's author wrote. SQLite's own fences for schemas that
- *     are not trusted are up, and its limits low.
+ * (2) Only ordinary tables of its schema are used, and only their ordinary columns: views, virtual tables and
+ *     generated columns run what the file's author wrote. SQLite's own fences for schemas that are not trusted are
+ *     up, and its limits low.
  * (3) Columns are found by name; one that is not there, or whose value in a row is of another type, is no
  *     value. */
 #ifndef TACHO_SQLITE_TRACE_H

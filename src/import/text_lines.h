@@ -1,7 +1,7 @@
 /* text_lines: a text file, compressed or not, a line at a time; and a line of it again later.
  *
  * (1) A line is what stands before a newline, or the end of the file, without the carriage return.
- * (2) Of a line longer than TEXT_MAX_LINE the rest is passed over.
+ * (2) The rest of a line longer than TEXT_MAX_LINE is skipped.
  * (3) Launchers that gather the output of many write "[1,3]<stdout>:" or "3: " before each line; what is at a
  *     line's begin is for who reads it. */
 #ifndef TACHO_TEXT_LINES_H

@@ -81,7 +81,7 @@ void track_book_count_unknown(struct track_book *book, const gchar *where, ...) 
 /* COLLECTIVE for the kernels of NCCL and RCCL, else KERNEL. */
 TachoSliceKind track_book_kernel_kind(const gchar *name);
 /* A range of the user's that began on `track`: where its name is that of a training step ("step 12",
- * "iteration_3"), the step is marked. Of several sorts of steps in one process (steps in epochs, say) the one
+ * "iteration_3"), the step is marked. If one process has several sorts of steps (steps in epochs, say), the sort
  * that comes first counts. */
 void track_book_note_range(struct track_book *book, guint32 track, const gchar *name,
 			   gint64 start_ns);

@@ -1,8 +1,9 @@
 /* kernel_overlap: how much kernels of a device run beside each other.
  *
- * Kernels of different streams that run at once take processors and memory bandwidth from each other. Of those that
- * did so when they were recorded, the times hold it; where a change brings others together, the replay has each take
- * what it took alone. How much more they overlap than recorded says how far such an answer may be too good. */
+ * Kernels of different streams that run at once take processors and memory bandwidth from each other. The recorded
+ * times include this for kernels that ran at once in the recording. Where a change brings other kernels together,
+ * the replay gives each the time that it took alone. How much more they overlap than recorded says how far such an
+ * answer may be too good. */
 #include "replay/replay_internal.h"
 
 /* A kernel begins on its device, or ends. */

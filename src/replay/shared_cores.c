@@ -3,8 +3,8 @@
  * All nodes on a set of cores run at one pace, so a clock of work done serves them all: a node ends when that shows
  * what it showed at its begin and the node's own work. A change of pace touches no node.
  *
- * (1) A tournament of the sets says which has something to end next. Of several changes of one set one after the other,
- *     it sees the last (late_set).
+ * (1) A tournament of the sets says which has something to end next. If one set changes several times in
+ *     succession, it sees only the last change (late_set).
  * (2) Most nodes concern nobody but the next one of their own thread. So up to the first moment at which anything else
  *     can happen, a set of one such thread is played alone, and the sets one after the other. Each does then what it
  *     would have done in their common order, operation by operation, so that the times are the same to the bit.

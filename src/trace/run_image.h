@@ -162,9 +162,10 @@ struct image_table_form {
 /* The tables, N_IMAGE_TABLES of them. */
 const struct image_table_form *run_image_forms(void);
 
-/* Of a CTF export, which is a folder: the file in it that holds the image, hidden since readers of CTF take every other
- * for a stream, and how its first line begins. On follow how many bytes metadata and streams have in all and their CRC-32;
- * then each block, behind how many bytes it has (32 bits, little endian). */
+/* A CTF export is a folder. This is the file in it that holds the image, and how its first line begins. The file is
+ * hidden, since readers of CTF take every other file for a stream. The line goes on with the number of bytes that
+ * metadata and streams have in all, and their CRC-32. Each block follows behind its number of bytes (32 bits,
+ * little endian). */
 #define RUN_IMAGE_FILE "." RUN_IMAGE_WORD
 #define RUN_IMAGE_WORD "tacho_run"
 #define RUN_IMAGE_LINE RUN_IMAGE_WORD " %" G_GUINT64_FORMAT " %u\n"
