@@ -55,7 +55,7 @@ FAMILIES = [
 # differences that are no faults, by (file, what): why
 EXPLAINED = {
     ("kineto/hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz", "steps"):
-        "the profiler was stepped once more after the loop: its last step, of 0.05 ms, holds no work and is none",
+        "the profiler was stepped once more after the loop, so its last step, of 0.05 ms, holds no work and does not count",
 }
 FIRST_LINE, LAST_LINE = "<!-- recount: first line -->", "<!-- recount: last line -->"
 
