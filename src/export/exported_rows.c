@@ -15,41 +15,17 @@ struct rows {
 
 /* --- which rows, and where they go ---------------------------------------------------------- */
 
+/* NULL: rows of no array, or of one that takes more than copying. */
 static const GArray *array_of(const TachoTimeline *timeline, enum image_table table)
 {
 	switch (table) {
-	case IMAGE_CLOCK:
-		return timeline->clocks;
-	case IMAGE_PROCESS:
-		return timeline->processes;
-	case IMAGE_CHILD:
-		return timeline->children;
-	case IMAGE_RANK:
-		return timeline->ranks;
-	case IMAGE_TRACK:
-		return timeline->tracks;
-	case IMAGE_FLOW:
-		return timeline->flows;
-	case IMAGE_SAMPLE:
-		return timeline->samples;
-	case IMAGE_MEMORY:
-		return timeline->memory;
-	case IMAGE_CHUNK:
-		return timeline->chunks;
-	case IMAGE_GRAPH_WORK:
-		return timeline->graph_work;
-	case IMAGE_MARK:
-		return timeline->marks;
-	case IMAGE_STEP:
-		return timeline->steps;
-	case IMAGE_CONTROL_STEP:
-		return timeline->control_steps;
-	case IMAGE_MESSAGE:
-		return timeline->messages;
-	case IMAGE_HOP:
-		return timeline->hops;
-	default: /* of no array, or of one that takes more than copying */
+	case IMAGE_COLLECTIVE:
+	case IMAGE_MEMBER:
+	case IMAGE_BUCKET:
+	case IMAGE_GRADIENT:
 		return NULL;
+	default:
+		return run_image_array(timeline, table);
 	}
 }
 

@@ -15,53 +15,6 @@ struct _RestoredRun {
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-/* The array of the timeline that the rows of a table go to as they are; NULL: they do not. */
-static GArray *array_of(const TachoTimeline *timeline, enum image_table table)
-{
-	switch (table) {
-	case IMAGE_CLOCK:
-		return timeline->clocks;
-	case IMAGE_PROCESS:
-		return timeline->processes;
-	case IMAGE_CHILD:
-		return timeline->children;
-	case IMAGE_RANK:
-		return timeline->ranks;
-	case IMAGE_TRACK:
-		return timeline->tracks;
-	case IMAGE_FLOW:
-		return timeline->flows;
-	case IMAGE_SAMPLE:
-		return timeline->samples;
-	case IMAGE_MEMORY:
-		return timeline->memory;
-	case IMAGE_CHUNK:
-		return timeline->chunks;
-	case IMAGE_GRAPH_WORK:
-		return timeline->graph_work;
-	case IMAGE_MARK:
-		return timeline->marks;
-	case IMAGE_STEP:
-		return timeline->steps;
-	case IMAGE_CONTROL_STEP:
-		return timeline->control_steps;
-	case IMAGE_COLLECTIVE:
-		return timeline->collectives;
-	case IMAGE_MEMBER:
-		return timeline->members;
-	case IMAGE_MESSAGE:
-		return timeline->messages;
-	case IMAGE_HOP:
-		return timeline->hops;
-	case IMAGE_BUCKET:
-		return timeline->buckets;
-	case IMAGE_GRADIENT:
-		return timeline->gradients;
-	default:
-		return NULL;
-	}
-}
-
 static const gchar *add_slices(TachoTimeline *timeline, const struct image_slice *rows, guint n)
 {
 	if (n >= TACHO_NONE - timeline->slices.n)
@@ -82,7 +35,7 @@ static const gchar *add_slices(TachoTimeline *timeline, const struct image_slice
 static const gchar *take_rows(enum image_table table, const void *rows, guint n, gpointer data)
 {
 	RestoredRun *run = data;
-	GArray *array = array_of(run->timeline, table);
+	GArray *array = run_image_array(run->timeline, table);
 
 	if (array) {
 		g_array_append_vals(array, rows, n);

@@ -49,6 +49,52 @@ static void find_columns(void)
 	}
 }
 
+GArray *run_image_array(const TachoTimeline *timeline, enum image_table table)
+{
+	switch (table) {
+	case IMAGE_CLOCK:
+		return timeline->clocks;
+	case IMAGE_PROCESS:
+		return timeline->processes;
+	case IMAGE_CHILD:
+		return timeline->children;
+	case IMAGE_RANK:
+		return timeline->ranks;
+	case IMAGE_TRACK:
+		return timeline->tracks;
+	case IMAGE_FLOW:
+		return timeline->flows;
+	case IMAGE_SAMPLE:
+		return timeline->samples;
+	case IMAGE_MEMORY:
+		return timeline->memory;
+	case IMAGE_CHUNK:
+		return timeline->chunks;
+	case IMAGE_GRAPH_WORK:
+		return timeline->graph_work;
+	case IMAGE_MARK:
+		return timeline->marks;
+	case IMAGE_STEP:
+		return timeline->steps;
+	case IMAGE_CONTROL_STEP:
+		return timeline->control_steps;
+	case IMAGE_COLLECTIVE:
+		return timeline->collectives;
+	case IMAGE_MEMBER:
+		return timeline->members;
+	case IMAGE_MESSAGE:
+		return timeline->messages;
+	case IMAGE_HOP:
+		return timeline->hops;
+	case IMAGE_BUCKET:
+		return timeline->buckets;
+	case IMAGE_GRADIENT:
+		return timeline->gradients;
+	default:
+		return NULL;
+	}
+}
+
 const struct image_table_form *run_image_forms(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

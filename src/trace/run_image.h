@@ -162,6 +162,9 @@ struct image_table_form {
 /* The tables, N_IMAGE_TABLES of them. */
 const struct image_table_form *run_image_forms(void);
 
+/* The array of the timeline that has the rows of a table as they are; NULL: none has. */
+GArray *run_image_array(const TachoTimeline *timeline, enum image_table table);
+
 /* A CTF export is a folder. This is the file in it that holds the image, and how its first line begins. The file is
  * hidden, since readers of CTF take every other file for a stream. The line goes on with the number of bytes that
  * metadata and streams have in all, and their CRC-32. Each block follows behind its number of bytes (32 bits,
