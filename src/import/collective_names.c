@@ -97,29 +97,3 @@ gboolean is_generic_kernel(const gchar *name, gsize n)
 	return (begins_with(text, "nccl") || begins_with(text, "rccl")) &&
 	       (has(text, "_Generic") || has(text, "SendRecv"));
 }
-
-enum collective_operation operation_of_word(const gchar *word, gsize n)
-{
-	static const struct {
-		const gchar *part;
-		enum collective_operation operation;
-	} parts[] = { { "barrier", OPERATION_BARRIER },
-		      { "allreduce", OPERATION_ALL_REDUCE },
-		      { "allgather", OPERATION_ALL_GATHER },
-		      { "reducescatter", OPERATION_REDUCE_SCATTER },
-		      { "alltoall", OPERATION_ALL_TO_ALL },
-		      { "broadcast", OPERATION_BROADCAST },
-		      { "reduce", OPERATION_REDUCE },
-		      { "gather", OPERATION_GATHER },
-		      { "scatter", OPERATION_SCATTER } };
-	gchar plain[48];
-	struct piece text = { plain, 0 };
-
-	for (gsize i = 0; i < n && text.n < sizeof(plain); i++)
-		if (g_ascii_isalpha(word[i]))
-			plain[text.n++] = g_ascii_tolower(word[i]);
-	for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
-		if (has(text, parts[i].part))
-			return parts[i].operation;
-	return OPERATION_UNTOLD;
-}

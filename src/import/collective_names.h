@@ -2,7 +2,7 @@
 #ifndef TACHO_COLLECTIVE_NAMES_H
 #define TACHO_COLLECTIVE_NAMES_H
 
-#include "trace/operation.h"
+#include <glib.h>
 
 /* Whether a kernel of that name moves data between devices: one of NCCL and its kin, or of a library for experts on several
  * devices (DeepEP, pplx, TensorRT-LLM, mori). Names may be whole, with "void " and arguments. */
@@ -11,9 +11,5 @@ gboolean is_communication_kernel(const gchar *name, gsize n);
 /* Whether NCCL runs operations of several kinds under the kernel's name, so that it says nothing of which one it was:
  * "ncclDevKernel_Generic_1(...)", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(...)". */
 gboolean is_generic_kernel(const gchar *name, gsize n);
-
-/* The operation that a word stands for, as PyTorch names it: "nccl:_all_gather_base", "all_to_allv", "allreduce". OPERATION_UNTOLD: it
- * is none of all ranks. */
-enum collective_operation operation_of_word(const gchar *word, gsize n);
 
 #endif

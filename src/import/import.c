@@ -75,7 +75,7 @@ gboolean import_each_path(struct import *import, const gchar *const *paths, guin
 			g_propagate_error(error, g_steal_pointer(&failure));
 			return FALSE;
 		}
-		tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
+		tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_UNREADABLE_FILE, 1, "%s",
 					   failure->message);
 		if (!first)
 			first = g_steal_pointer(&failure);
@@ -204,12 +204,41 @@ static void fill_ranks(struct import *import)
 	}
 }
 
+/* A device's work is launched by what is on no device: then who follows launches comes to an end. What else a trace says of
+ * launches is none, whichever importer read it. */
+static void drop_odd_launches(TachoTimeline *timeline)
+{
+	const TachoSlices *slices = &timeline->slices;
+
+	for (guint32 i = 0; i < slices->n; i++) {
+		guint32 launch = slices->launch[i];
+
+		if (launch != TACHO_NONE &&
+		    (tacho_timeline_track(timeline, slices->track[i])->kind != TACHO_TRACK_STREAM ||
+		     tacho_timeline_track(timeline, slices->track[launch])->kind ==
+			     TACHO_TRACK_STREAM))
+			slices->launch[i] = TACHO_NONE;
+	}
+}
+
 static void finish(struct import *import)
 {
 	malloc_trim(0); /* what reading took lies between what stays, a third of it */
 	fill_ranks(import);
 	set_origin(import->timeline);
+	drop_odd_launches(import->timeline);
 	g_free(tacho_timeline_finish(import->timeline));
+}
+
+static gboolean read_format(struct import *import, const struct import_format *format,
+			    const GPtrArray *paths, GError **error)
+{
+	const gchar *const *names = (const gchar *const *)paths->pdata;
+
+	if (format->read)
+		return format->read(import, names, paths->len, error);
+	return import_each_path(import, names, paths->len, format->read_file,
+				(gpointer)format->data, error);
 }
 
 static gboolean read_formats(struct import *import, const struct trace_search *search,
@@ -217,8 +246,7 @@ static gboolean read_formats(struct import *import, const struct trace_search *s
 {
 	for (guint i = 0; i < IMPORT_N_FORMATS; i++)
 		if (search->paths[i]->len &&
-		    !import_formats[i]->read(import, (const gchar *const *)search->paths[i]->pdata,
-					     search->paths[i]->len, error))
+		    !read_format(import, import_formats[i], search->paths[i], error))
 			return FALSE;
 	return TRUE;
 }
@@ -245,10 +273,10 @@ static gboolean check_content(const TachoTimeline *timeline, const struct trace_
 static void add_search_problems(TachoTimeline *timeline, const struct trace_search *search)
 {
 	for (guint i = 0; i < search->unreadable->len; i++)
-		tacho_timeline_add_problem(timeline, "unreadable_file", 1, "%s",
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNREADABLE_FILE, 1, "%s",
 					   (const gchar *)search->unreadable->pdata[i]);
 	for (guint i = 0; i < search->left_out->len; i++)
-		tacho_timeline_add_problem(timeline, "left_out", 1, "%s",
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_LEFT_OUT, 1, "%s",
 					   (const gchar *)search->left_out->pdata[i]);
 }
 

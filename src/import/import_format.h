@@ -1,7 +1,7 @@
 /* import_format: what a format of other tools is to the importer, and what an importer gets to work with.
  *
- * To add a format: a line in formats.def, and <name>_import.c with `const struct import_format
- * import_<name>`. An importer
+ * To add a format: a line in formats.def, and <family>/<name>_import.c with `const struct
+ * import_format import_<name>`. An importer
  *
  * (1) adds its processes with import_add_process(), then tracks, slices, samples, memory events, marks and
  *     flows to `import->timeline` as timeline.h says, in any order; import.c finishes the timeline, makes
@@ -19,16 +19,7 @@
 #include <tacho/import.h>
 #include <tacho/timeline.h>
 
-/* What a sniff function may look at. */
-struct sniff_input {
-	const gchar *path;
-	const gchar *name; /* its last part */
-	gboolean is_folder;
-	const gchar *head; /* the first bytes, decoded, with a NUL behind them; "" of a folder */
-	gsize n_head;
-};
-
-#define SNIFF_BYTES (64 * 1024)
+#include "import/read/sniff_input.h"
 
 struct import {
 	TachoTimeline *timeline;
@@ -51,10 +42,18 @@ struct import_format {
 	const gchar *files; /* how such files are called: "*.pt.trace.json" */
 	/* Whether this is one. Folders are offered first; those that nobody wants are looked into. */
 	gboolean (*sniff)(const struct sniff_input *input);
+	/* Whether it is an export of our own in this format, which all formats are asked before any sniffs: the names in it
+	 * may look like those of any other. NULL: sniffing tells. */
+	gboolean (*is_export)(const struct sniff_input *input);
 	/* Whether a file beside the one that it wants has the same, and better. Then this one is not read, unless the
 	 * user named it. NULL: none ever has. */
 	gboolean (*is_redundant)(const struct sniff_input *input);
-	/* Read the traces at `paths`, in the order of their names. An error: nothing of any of them could
+	/* Read the trace at `path`, for formats whose files are read each by itself, as import_each_path() does; `data` is
+	 * the format's. */
+	gboolean (*read_file)(struct import *import, const gchar *path, gpointer data,
+			      GError **error);
+	gconstpointer data;
+	/* For others: read the traces at `paths`, in the order of their names. An error: nothing of any of them could
 	 * be read. */
 	gboolean (*read)(struct import *import, const gchar *const *paths, guint n_paths,
 			 GError **error);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 /* As the agent reads them (probes/agent/identity.c), the first that is there counts. */
 static const gchar *const rank_variables[] = {

@@ -7,7 +7,6 @@
 #include <sys/vfs.h>
 
 #include "base/byte_stream.h"
-#include "import/exported_run.h"
 #include "import/own_run.h"
 #include "import/refusal.h"
 #include "import/trace_archive.h"
@@ -153,12 +152,12 @@ static gboolean fail_kernel(const gchar *path, GError **error)
 
 /* --- sniffing --------------------------------------------------------------------------------- */
 
-/* The format of a file or folder, by its place in formats.def; IMPORT_N_KINDS: none. Our own export says what it is,
- * while the names in it may look like those of any other format in JSON. */
+/* The format of a file or folder, by its place in formats.def; IMPORT_N_KINDS: none. */
 static guint sniff(const struct sniff_input *input)
 {
-	if (exported_chrome_sniff(input))
-		return IMPORT_PLACE_chrome;
+	for (guint format = 0; format < IMPORT_N_FORMATS; format++)
+		if (import_formats[format]->is_export && import_formats[format]->is_export(input))
+			return format;
 	for (guint format = 0; format < IMPORT_N_FORMATS; format++)
 		if (import_formats[format]->sniff(input))
 			return format;

@@ -388,6 +388,19 @@ void track_book_count_broken(struct track_book *book, const gchar *where, ...)
 	va_end(arguments);
 }
 
+void track_book_count_broken_row(struct track_book *book, const gchar *table, gint64 row,
+				 const gchar *what)
+{
+	track_book_count_broken(book, "table %s, row %" G_GINT64_FORMAT ": %s", table, row, what);
+}
+
+void track_book_count_broken_table(struct track_book *book, const gchar *table, gint64 n,
+				   const gchar *why)
+{
+	track_book_count_broken(book, "table %s, after %" G_GINT64_FORMAT " rows: %s", table, n,
+				why);
+}
+
 void track_book_count_unknown(struct track_book *book, const gchar *where, ...)
 {
 	va_list arguments;
@@ -402,18 +415,19 @@ static void report(struct track_book *book)
 	TachoTimeline *timeline = book->import->timeline;
 
 	if (book->broken.n)
-		tacho_timeline_add_problem(timeline, "corrupt_record", book->broken.n, "%s: %s",
-					   book->path, book->broken.where);
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, book->broken.n,
+					   "%s: %s", book->path, book->broken.where);
 	if (book->unknown.n)
-		tacho_timeline_add_problem(timeline, "unknown_record", book->unknown.n, "%s: %s",
-					   book->path, book->unknown.where);
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD, book->unknown.n,
+					   "%s: %s", book->path, book->unknown.where);
 	if (book->n_impossible)
-		tacho_timeline_add_problem(timeline, "impossible_time", book->n_impossible,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME,
+					   book->n_impossible,
 					   "%s: times of 0, times years away from the others, or "
 					   "ends before their begin",
 					   book->path);
 	if (book->n_refused)
-		tacho_timeline_add_problem(timeline, "lost_records", book->n_refused,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_LOST_RECORDS, book->n_refused,
 					   "%s: there is not enough memory for its slices",
 					   book->path);
 }

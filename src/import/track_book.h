@@ -77,6 +77,11 @@ guint32 track_book_find_call(const struct track_book *book, guint32 process, gin
  * follows the file's path and ": ". */
 void track_book_count_broken(struct track_book *book, const gchar *where, ...) G_GNUC_PRINTF(2, 3);
 void track_book_count_unknown(struct track_book *book, const gchar *where, ...) G_GNUC_PRINTF(2, 3);
+/* A row of a database's table that is broken; a table of which no more than `n` rows can be read. */
+void track_book_count_broken_row(struct track_book *book, const gchar *table, gint64 row,
+				 const gchar *what);
+void track_book_count_broken_table(struct track_book *book, const gchar *table, gint64 n,
+				   const gchar *why);
 
 /* COLLECTIVE for the kernels of NCCL and RCCL, else KERNEL. */
 TachoSliceKind track_book_kernel_kind(const gchar *name);

@@ -1,10 +1,10 @@
-#include "import/byteprofile_hops.h"
+#include "import/byteprofile/byteprofile_hops.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/byteprofile_tensors.h"
-#include "import/nccl_topology.h"
+#include "import/byteprofile/byteprofile_tensors.h"
+#include "import/byteprofile/nccl_topology.h"
 
 enum {
 	MAX_NUMBERS = 4096, /* of tensors that are moved as one */
@@ -515,7 +515,8 @@ static void link_all(struct linking *linking)
 	for (guint i = 0; i < linking->records->len; i++)
 		link_record(linking, record_at(linking, i));
 	if (linking->n_lost > 0)
-		tacho_timeline_add_problem(linking->timeline, "unmatched_message", linking->n_lost,
+		tacho_timeline_add_problem(linking->timeline, TACHO_PROBLEM_UNMATCHED_MESSAGE,
+					   linking->n_lost,
 					   "sends and receives of NCCL without a collective, or "
 					   "without a place in its rings and trees");
 }

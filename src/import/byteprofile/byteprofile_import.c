@@ -11,16 +11,16 @@
 #include <string.h>
 
 #include "base/byte_stream.h"
-#include "import/byteprofile_hops.h"
-#include "import/byteprofile_ops.h"
-#include "import/byteprofile_tensors.h"
-#include "import/byteps_dialect.h"
-#include "import/byteps_keys.h"
-#include "import/byteps_log.h"
-#include "import/byteps_timeline.h"
-#include "import/chrome_trace.h"
-#include "import/gml_graph.h"
-#include "import/horovod_dialect.h"
+#include "import/byteprofile/byteprofile_hops.h"
+#include "import/byteprofile/byteprofile_ops.h"
+#include "import/byteprofile/byteprofile_tensors.h"
+#include "import/byteprofile/byteps_dialect.h"
+#include "import/byteprofile/byteps_keys.h"
+#include "import/byteprofile/byteps_log.h"
+#include "import/byteprofile/byteps_timeline.h"
+#include "import/chrome/chrome_trace.h"
+#include "import/byteprofile/gml_graph.h"
+#include "import/byteprofile/horovod_dialect.h"
 
 enum {
 	MAX_GPUS = 1 << 14,
@@ -285,7 +285,8 @@ static gboolean read_file(struct import *import, const gchar *path,
 
 static void report_failure(struct import *import, const GError *failure)
 {
-	tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s", failure->message);
+	tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_UNREADABLE_FILE, 1, "%s",
+				   failure->message);
 }
 
 static void read_gpu(struct import *import, const struct gpu *gpu, gint32 n_ranks,

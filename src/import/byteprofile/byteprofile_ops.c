@@ -1,9 +1,9 @@
-#include "import/byteprofile_ops.h"
+#include "import/byteprofile/byteprofile_ops.h"
 
 #include <string.h>
 
-#include "import/small_file.h"
-#include "import/tf_ops.h"
+#include "import/read/small_file.h"
+#include "import/tensorflow/tf_ops.h"
 #include "trace/source.h"
 
 enum {

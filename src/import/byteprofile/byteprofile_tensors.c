@@ -1,9 +1,9 @@
-#include "import/byteprofile_tensors.h"
+#include "import/byteprofile/byteprofile_tensors.h"
 
 #include <string.h>
 
 #include "import/element_type.h"
-#include "import/small_file.h"
+#include "import/read/small_file.h"
 
 enum {
 	MAX_TENSORS = 1 << 17,

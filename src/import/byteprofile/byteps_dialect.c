@@ -7,16 +7,16 @@
  * (5) MXNet's operations of category "operator" are of a layer, forward ("_fwd") or backward ("_backward"), or updates.
  *     Others between the last backward one and the next forward one are updates, too; where a forward one follows
  *     on these, a step begins. */
-#include "import/byteps_dialect.h"
+#include "import/byteprofile/byteps_dialect.h"
 
 #include <string.h>
 
-#include "import/byteprofile_hops.h"
-#include "import/byteprofile_ops.h"
-#include "import/byteprofile_tensors.h"
-#include "import/byteps_keys.h"
-#include "import/gml_graph.h"
-#include "import/horovod_dialect.h"
+#include "import/byteprofile/byteprofile_hops.h"
+#include "import/byteprofile/byteprofile_ops.h"
+#include "import/byteprofile/byteprofile_tensors.h"
+#include "import/byteprofile/byteps_keys.h"
+#include "import/byteprofile/gml_graph.h"
+#include "import/byteprofile/horovod_dialect.h"
 
 enum {
 	MAX_FLOWS = 1 << 24,

@@ -2,7 +2,7 @@
 #ifndef TACHO_BYTEPS_DIALECT_H
 #define TACHO_BYTEPS_DIALECT_H
 
-#include "import/chrome_trace.h"
+#include "import/chrome/chrome_trace.h"
 
 /* All take a struct horovod_context, or NULL: then the file is a process of its own. */
 

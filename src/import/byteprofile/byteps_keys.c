@@ -1,4 +1,4 @@
-#include "import/byteps_keys.h"
+#include "import/byteprofile/byteps_keys.h"
 
 #include <string.h>
 

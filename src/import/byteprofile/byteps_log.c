@@ -16,14 +16,14 @@
  *     gradients, the first time, the second time ..., are one collective "pushpull", from the first push to the
  *     last answer.
  * (5) A server is no rank: it goes to the first worker's. */
-#include "import/byteps_log.h"
+#include "import/byteprofile/byteps_log.h"
 
 #include <string.h>
 
-#include "import/byteprofile_ops.h"
-#include "import/byteprofile_tensors.h"
-#include "import/byteps_keys.h"
-#include "import/text_lines.h"
+#include "import/byteprofile/byteprofile_ops.h"
+#include "import/byteprofile/byteprofile_tensors.h"
+#include "import/byteprofile/byteps_keys.h"
+#include "import/read/text_lines.h"
 #include "trace/source.h"
 
 enum {
@@ -565,12 +565,12 @@ guint32 byteps_job_take_server(struct import *import, const gchar *path,
 static void report(const struct byteps_log *log)
 {
 	if (log->n_broken)
-		tacho_timeline_add_problem(log->import->timeline, "corrupt_record", log->n_broken,
-					   "%s: byte %" G_GUINT64_FORMAT
-					   ": this is not a line of a BytePS log",
-					   log->path, log->broken_offset);
+		tacho_timeline_add_problem(
+			log->import->timeline, TACHO_PROBLEM_CORRUPT_RECORD, log->n_broken,
+			"%s: byte %" G_GUINT64_FORMAT ": this is not a line of a BytePS log",
+			log->path, log->broken_offset);
 	if (log->n_unmatched)
-		tacho_timeline_add_problem(log->import->timeline, "unknown_record",
+		tacho_timeline_add_problem(log->import->timeline, TACHO_PROBLEM_UNKNOWN_RECORD,
 					   log->n_unmatched, "%s: end events without a begin event",
 					   log->path);
 }
@@ -600,7 +600,7 @@ void byteps_job_check(struct import *import, const struct byteps_job *job)
 			return;
 	if (import->timeline->processes->len)
 		tacho_timeline_add_problem(
-			import->timeline, "missing_rank", MAX(job->n_workers, 1u),
+			import->timeline, TACHO_PROBLEM_MISSING_RANK, MAX(job->n_workers, 1u),
 			"only BytePS servers were recorded, and they are shown as rank 0; add the "
 			"workers' traces or logs to see the ranks");
 }
@@ -624,7 +624,7 @@ gboolean byteps_log_read(struct import *import, const gchar *path, struct byteps
 		    log.n_broken++ == 0)
 			log.broken_offset = offset;
 	if (failure)
-		tacho_timeline_add_problem(import->timeline, "truncated_file", 1, "%s",
+		tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1, "%s",
 					   failure->message);
 	end_open(&log);
 	add_collectives(&log);

@@ -5,12 +5,12 @@
  *
  * (1) What the gradients are called by, and the part, stand for the key that the logs have.
  * (2) Messages are those of their worker, in the order of their begins. */
-#include "import/byteps_timeline.h"
+#include "import/byteprofile/byteps_timeline.h"
 
 #include <string.h>
 
-#include "import/byteps_keys.h"
-#include "import/chrome_trace.h"
+#include "import/byteprofile/byteps_keys.h"
+#include "import/chrome/chrome_trace.h"
 #include "trace/source.h"
 
 #define MAX_NODES 4096
@@ -232,7 +232,7 @@ static void finish(struct chrome_trace *trace)
 	}
 	if (n_unknown)
 		tacho_timeline_add_problem(
-			trace->timeline, "unknown_record", n_unknown,
+			trace->timeline, TACHO_PROBLEM_UNKNOWN_RECORD, n_unknown,
 			"%s: neither a message between a worker and a server nor work of a server",
 			trace->file.path);
 	if (timeline->messages->len)

@@ -3,7 +3,7 @@
 #ifndef TACHO_BYTEPS_TIMELINE_H
 #define TACHO_BYTEPS_TIMELINE_H
 
-#include "import/byteps_log.h"
+#include "import/byteprofile/byteps_log.h"
 
 /* Whether a file begins as one of the two; as the second. */
 gboolean byteps_timeline_sniff(const gchar *head);

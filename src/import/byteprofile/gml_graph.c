@@ -1,8 +1,8 @@
-#include "import/gml_graph.h"
+#include "import/byteprofile/gml_graph.h"
 
 #include <string.h>
 
-#include "import/text_lines.h"
+#include "import/read/text_lines.h"
 
 enum {
 	MAX_NODES = 1 << 22,

@@ -13,14 +13,14 @@
  * (4) Where another file has told of the process of that rank (PyTorch's profiler), it is that process: of Horovod's own there
  *     is none, its threads are the framework's.
  * (5) What the process "Sync" did is called by the tensor; those that begin at once are one, called "Sync". */
-#include "import/horovod_dialect.h"
+#include "import/byteprofile/horovod_dialect.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/byteprofile_hops.h"
-#include "import/byteprofile_ops.h"
-#include "import/byteprofile_tensors.h"
+#include "import/byteprofile/byteprofile_hops.h"
+#include "import/byteprofile/byteprofile_ops.h"
+#include "import/byteprofile/byteprofile_tensors.h"
 #include "import/element_type.h"
 
 /* A rank's tick in a negotiation. */

@@ -3,7 +3,7 @@
 #ifndef TACHO_HOROVOD_DIALECT_H
 #define TACHO_HOROVOD_DIALECT_H
 
-#include "import/chrome_trace.h"
+#include "import/chrome/chrome_trace.h"
 
 struct byteprofile_ops;
 struct gml_graph;

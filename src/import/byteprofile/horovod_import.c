@@ -1,7 +1,7 @@
 /* horovod_import: timelines that Horovod writes ($HOROVOD_TIMELINE); see horovod_dialect.c. */
 #include <string.h>
 
-#include "import/horovod_dialect.h"
+#include "import/byteprofile/horovod_dialect.h"
 
 static gboolean sniff_horovod(const struct sniff_input *input)
 {
@@ -12,16 +12,11 @@ static gboolean sniff_horovod(const struct sniff_input *input)
 		strstr(input->head, "\"HorovodAllreduce"));
 }
 
-static gboolean read_horovod(struct import *import, const gchar *const *paths, guint n_paths,
-			     GError **error)
-{
-	return chrome_traces_read(import, paths, n_paths, &horovod_dialect, error);
-}
-
 const struct import_format import_horovod = {
 	.name = "horovod",
 	.title = "Horovod timeline",
 	.files = "*.json, also gzip or zstd",
 	.sniff = sniff_horovod,
-	.read = read_horovod,
+	.read_file = chrome_trace_read_file,
+	.data = &horovod_dialect,
 };

@@ -1,8 +1,8 @@
-#include "import/nccl_topology.h"
+#include "import/byteprofile/nccl_topology.h"
 
 #include <string.h>
 
-#include "import/small_file.h"
+#include "import/read/small_file.h"
 
 enum {
 	MAX_RANKS = 1 << 20,

@@ -1,9 +1,9 @@
-#include "import/chrome_args.h"
+#include "import/chrome/chrome_args.h"
 
 #include <string.h>
 
-#include "import/json_file.h"
-#include "import/kineto_event.h"
+#include "import/read/json_file.h"
+#include "import/c10_dtype.h"
 
 struct chrome_args {
 	struct foreign_reader reader;
@@ -56,7 +56,7 @@ static void read_figures(struct json_scan *scan, struct figures *figures)
 			read_count(&value, &figures->flops, &figures->has_any);
 		} else if (is_one_of(&key, dtype) && json_peek(&value) == '"' &&
 			   json_string(&value, &text)) {
-			figures->dtype = kineto_dtype_name(text.bytes, text.n);
+			figures->dtype = c10_dtype_name(text.bytes, text.n);
 		}
 	}
 }

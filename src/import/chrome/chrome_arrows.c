@@ -1,8 +1,8 @@
-#include "import/chrome_arrows.h"
+#include "import/chrome/chrome_arrows.h"
 
 #include <stdlib.h>
 
-#include "import/chrome_trace.h"
+#include "import/chrome/chrome_trace.h"
 
 enum {
 	MAX_STEPS_BACK = 256, /* slices that are passed over on the way to one that is open */
@@ -143,6 +143,6 @@ void chrome_arrows_resolve(struct chrome_arrows *arrows, TachoTimeline *timeline
 		last = slice;
 	}
 	if (n_loose)
-		tacho_timeline_add_problem(timeline, "unknown_record", n_loose,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD, n_loose,
 					   "ends of arrows without a slice at that time");
 }

@@ -7,7 +7,7 @@
 #ifndef TACHO_CHROME_ARROWS_H
 #define TACHO_CHROME_ARROWS_H
 
-#include "import/chrome_events.h"
+#include "import/chrome/chrome_events.h"
 
 struct chrome_arrows;
 struct chrome_row;

@@ -1,4 +1,4 @@
-#include "import/chrome_events.h"
+#include "import/chrome/chrome_events.h"
 
 #include <string.h>
 
@@ -457,12 +457,12 @@ static gboolean read_head(const gchar *bytes, gsize n, gboolean is_all, gpointer
 {
 	struct chrome_file *file = data;
 
-	if (kineto_facts_read_head(bytes, n, is_all, &file->facts, ret_n_head))
+	if (chrome_facts_read_head(bytes, n, is_all, &file->facts, ret_n_head))
 		return TRUE;
 	if (!begins_with_event(bytes, n))
 		return FALSE;
-	kineto_facts_release(&file->facts); /* those were members of the first event */
-	kineto_facts_init(&file->facts);
+	chrome_facts_release(&file->facts); /* those were members of the first event */
+	chrome_facts_init(&file->facts);
 	file->is_bare = TRUE;
 	*ret_n_head = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 	return TRUE;
@@ -484,7 +484,7 @@ static void read_tail(struct chrome_file *file, JsonChunks *chunks, struct json_
 		g_byte_array_append(tail, (const guint8 *)chunk->bytes, (guint)chunk->n);
 	memset(padding, '"', sizeof(padding));
 	g_byte_array_append(tail, padding, sizeof(padding));
-	if (!kineto_facts_read_tail(&file->facts, (const gchar *)tail->data,
+	if (!chrome_facts_read_tail(&file->facts, (const gchar *)tail->data,
 				    tail->len - JSON_PADDING, &broken_at)) {
 		file->is_tail_broken = TRUE;
 		file->tail_offset = offset + broken_at;
@@ -522,7 +522,7 @@ gboolean chrome_events_read(struct chrome_file *file, const gchar *path, struct 
 	g_autoptr(GError) failure = NULL;
 
 	*file = (struct chrome_file){ .path = path, .first_ns = G_MAXINT64, .last_ns = G_MININT64 };
-	kineto_facts_init(&file->facts);
+	chrome_facts_init(&file->facts);
 	chunks = json_chunks_open(path, TRUE, read_head, file, &failure);
 	if (!chunks && failure) {
 		g_propagate_error(error, g_steal_pointer(&failure));
@@ -547,28 +547,29 @@ gboolean chrome_events_read(struct chrome_file *file, const gchar *path, struct 
 
 void chrome_file_release(struct chrome_file *file)
 {
-	kineto_facts_release(&file->facts);
+	chrome_facts_release(&file->facts);
 	g_clear_error(&file->failure);
 }
 
 void chrome_file_report(const struct chrome_file *file, TachoTimeline *timeline)
 {
 	if (file->failure && !file->n_events)
-		tacho_timeline_add_problem(timeline, "unreadable_file", 1, "%s",
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNREADABLE_FILE, 1, "%s",
 					   file->failure->message);
 	json_elements_report(&file->elements, timeline, file->path, "event",
 			     file->n_events ? file->failure : NULL,
 			     !file->failure && !file->has_end && file->facts.is_object);
 	if (file->is_tail_broken)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": the JSON behind the events is not valid",
 					   file->path, file->tail_offset);
 	if (file->n_bad_texts)
-		tacho_timeline_add_problem(timeline, "bad_text", file->n_bad_texts,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_BAD_TEXT, file->n_bad_texts,
 					   "%s: names that are not UTF-8", file->path);
 	if (file->n_unmatched)
-		tacho_timeline_add_problem(timeline, "unknown_record", file->n_unmatched,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD,
+					   file->n_unmatched,
 					   "%s: end events without a begin event", file->path);
 }
 

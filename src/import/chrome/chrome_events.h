@@ -19,8 +19,8 @@
 #include <tacho/timeline.h>
 
 #include "import/import_format.h"
-#include "import/json_elements.h"
-#include "import/kineto_facts.h"
+#include "import/read/json_elements.h"
+#include "import/chrome/chrome_facts.h"
 
 #define CHROME_TEXT_ID ((gint64)1 << 62)
 
@@ -45,7 +45,7 @@ struct chrome_event {
 /* A file that has been read. Zeroed storage is none; to be released. */
 struct chrome_file {
 	const gchar *path;
-	struct kineto_facts facts; /* what stands around the events */
+	struct chrome_facts facts; /* what stands around the events */
 	struct json_elements elements;
 	guint64 n_events;	 /* handed out, without (2) */
 	guint64 n_unmatched;	 /* (3) */

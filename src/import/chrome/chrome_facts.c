@@ -1,8 +1,8 @@
-#include "import/kineto_facts.h"
+#include "import/chrome/chrome_facts.h"
 
 #include <string.h>
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 enum {
 	MAX_PROPERTIES = 256,
@@ -26,16 +26,16 @@ static void clear_property(gpointer data)
 	g_free(property->json);
 }
 
-void kineto_facts_init(struct kineto_facts *facts)
+void chrome_facts_init(struct chrome_facts *facts)
 {
-	*facts = (struct kineto_facts){ .rank = -1, .world_size = -1 };
+	*facts = (struct chrome_facts){ .rank = -1, .world_size = -1 };
 	facts->groups = g_array_new(FALSE, TRUE, sizeof(struct kineto_group));
 	facts->properties = g_array_new(FALSE, TRUE, sizeof(struct kineto_property));
 	g_array_set_clear_func(facts->groups, clear_group);
 	g_array_set_clear_func(facts->properties, clear_property);
 }
 
-void kineto_facts_release(struct kineto_facts *facts)
+void chrome_facts_release(struct chrome_facts *facts)
 {
 	g_clear_pointer(&facts->groups, g_array_unref);
 	g_clear_pointer(&facts->properties, g_array_unref);
@@ -66,7 +66,7 @@ static void read_small_integer(struct json_scan *scan, gint32 *value)
 		*value = (gint32)read;
 }
 
-static void read_group(struct json_scan *scan, struct kineto_facts *facts)
+static void read_group(struct json_scan *scan, struct chrome_facts *facts)
 {
 	struct kineto_group group = { 0 };
 	struct json_text key;
@@ -89,7 +89,7 @@ static void read_group(struct json_scan *scan, struct kineto_facts *facts)
 		clear_group(&group);
 }
 
-static void read_groups(struct json_scan *scan, struct kineto_facts *facts)
+static void read_groups(struct json_scan *scan, struct chrome_facts *facts)
 {
 	if (!json_enter(scan, '['))
 		return;
@@ -97,7 +97,7 @@ static void read_groups(struct json_scan *scan, struct kineto_facts *facts)
 		read_group(scan, facts);
 }
 
-static void read_distributed_info(struct json_scan *scan, struct kineto_facts *facts)
+static void read_distributed_info(struct json_scan *scan, struct chrome_facts *facts)
 {
 	struct json_text key;
 
@@ -126,7 +126,7 @@ static guint count_elements(struct json_scan *scan)
 }
 
 /* Keep a member as it stands; the rest of a very long one is cut off. */
-static void keep_property(struct kineto_facts *facts, const struct json_text *key,
+static void keep_property(struct chrome_facts *facts, const struct json_text *key,
 			  const gchar *begin, const gchar *end)
 {
 	struct kineto_property property;
@@ -139,7 +139,7 @@ static void keep_property(struct kineto_facts *facts, const struct json_text *ke
 }
 
 static void read_fact(struct json_scan *scan, const struct json_text *key,
-		      struct kineto_facts *facts)
+		      struct chrome_facts *facts)
 {
 	const gchar *begin;
 
@@ -162,18 +162,18 @@ static void read_fact(struct json_scan *scan, const struct json_text *key,
 
 /* --- head and tail -------------------------------------------------------------------------- */
 
-gboolean kineto_facts_read_head(const gchar *bytes, gsize n, gboolean is_all, gpointer data,
+gboolean chrome_facts_read_head(const gchar *bytes, gsize n, gboolean is_all, gpointer data,
 				gsize *ret_n_head)
 {
-	struct kineto_facts *facts = data;
+	struct chrome_facts *facts = data;
 	g_autofree gchar *padded = NULL;
 	struct json_scan scan = { 0 };
 	struct json_text key;
 	gboolean is_found;
 
 	(void)is_all;
-	kineto_facts_release(facts);
-	kineto_facts_init(facts);
+	chrome_facts_release(facts);
+	chrome_facts_init(facts);
 	padded = g_malloc(n + JSON_PADDING);
 	memcpy(padded, bytes, n);
 	memset(padded + n, '"', JSON_PADDING);
@@ -196,7 +196,7 @@ gboolean kineto_facts_read_head(const gchar *bytes, gsize n, gboolean is_all, gp
 	return is_found;
 }
 
-gboolean kineto_facts_read_tail(struct kineto_facts *facts, const gchar *bytes, gsize n,
+gboolean chrome_facts_read_tail(struct chrome_facts *facts, const gchar *bytes, gsize n,
 				gsize *ret_offset)
 {
 	struct json_scan scan = { .at = bytes, .end = bytes + n };

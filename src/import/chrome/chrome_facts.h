@@ -1,6 +1,6 @@
-/* kineto_facts: what stands around "traceEvents": who was profiled, and by which clock. */
-#ifndef TACHO_KINETO_FACTS_H
-#define TACHO_KINETO_FACTS_H
+/* chrome_facts: what stands around "traceEvents": who was profiled, and by which clock. */
+#ifndef TACHO_CHROME_FACTS_H
+#define TACHO_CHROME_FACTS_H
 
 #include <glib.h>
 
@@ -14,7 +14,7 @@ struct kineto_property {
 	gchar *key, *json;
 };
 
-struct kineto_facts {
+struct chrome_facts {
 	gboolean is_object; /* the array is a member, not all there is */
 	gboolean has_distributed_info;
 	gint32 rank, world_size; /* -1: not told */
@@ -26,15 +26,15 @@ struct kineto_facts {
 	GArray *properties;	 /* struct kineto_property, in their order */
 };
 
-void kineto_facts_init(struct kineto_facts *facts);
-void kineto_facts_release(struct kineto_facts *facts);
+void chrome_facts_init(struct chrome_facts *facts);
+void chrome_facts_release(struct chrome_facts *facts);
 
-/* Read a head as json_chunks wants it (JsonHead); `facts` is a struct kineto_facts, and is begun anew. */
-gboolean kineto_facts_read_head(const gchar *bytes, gsize n, gboolean is_all, gpointer facts,
+/* Read a head as json_chunks wants it (JsonHead); `facts` is a struct chrome_facts, and is begun anew. */
+gboolean chrome_facts_read_head(const gchar *bytes, gsize n, gboolean is_all, gpointer facts,
 				gsize *ret_n_head);
 /* Read the members behind the array, which `bytes` begins with, JSON_PADDING behind it; false: they are
  * broken or not complete at `ret_offset`. */
-gboolean kineto_facts_read_tail(struct kineto_facts *facts, const gchar *bytes, gsize n,
+gboolean chrome_facts_read_tail(struct chrome_facts *facts, const gchar *bytes, gsize n,
 				gsize *ret_offset);
 
 #endif

@@ -7,8 +7,8 @@
  * (4) docs/formats.md says what becomes of each field. */
 #include <string.h>
 
-#include "import/chrome_trace.h"
-#include "import/exported_run.h"
+#include "import/chrome/chrome_trace.h"
+#include "import/exported/exported_run.h"
 
 /* The words of categories, in lower case; a category is what the first word of the list says that is in it. */
 static const struct {
@@ -113,16 +113,11 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	return is_read || chrome_trace_read(import, path, &dialect, NULL, error);
 }
 
-static gboolean read_chrome(struct import *import, const gchar *const *paths, guint n_paths,
-			    GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 const struct import_format import_chrome = {
 	.name = "chrome",
 	.title = "Chrome trace events (JSON) of any other tool",
 	.files = "*.json, *.json.gz, *.json.zst",
 	.sniff = chrome_trace_sniff,
-	.read = read_chrome,
+	.is_export = exported_chrome_sniff,
+	.read_file = read_file,
 };

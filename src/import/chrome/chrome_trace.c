@@ -1,10 +1,10 @@
-#include "import/chrome_trace.h"
+#include "import/chrome/chrome_trace.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "import/chrome_args.h"
-#include "import/chrome_arrows.h"
+#include "import/chrome/chrome_args.h"
+#include "import/chrome/chrome_arrows.h"
 #include "import/sniff_evidence.h"
 
 #define MAX_SPAN_NS (G_GINT64_CONSTANT(400) * 24 * 3600 * 1000000000) /* of a slice */
@@ -459,7 +459,7 @@ static gboolean place_rows(struct chrome_trace *trace)
 		place_row(trace, chrome_trace_row(trace, i), &n_impossible);
 	if (n_impossible)
 		tacho_timeline_add_problem(
-			trace->timeline, "impossible_time", n_impossible,
+			trace->timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, n_impossible,
 			"%s: events that last for years, end before they begin, or have no end",
 			trace->file.path);
 	set_overlapping_aside(trace);
@@ -580,7 +580,7 @@ static gboolean fail_memory(const struct chrome_trace *trace, GError **error)
 
 static gboolean place_trace(struct chrome_trace *trace, GError **error)
 {
-	const struct kineto_facts *facts = &trace->file.facts;
+	const struct chrome_facts *facts = &trace->file.facts;
 	TachoTimeline *timeline = trace->timeline;
 
 	if (trace->is_out_of_memory)
@@ -588,7 +588,7 @@ static gboolean place_trace(struct chrome_trace *trace, GError **error)
 	chrome_file_report(&trace->file, timeline);
 	if (!trace->file.n_events) {
 		if (trace->import->n_paths > 1)
-			tacho_timeline_add_problem(timeline, "empty_run", 1,
+			tacho_timeline_add_problem(timeline, TACHO_PROBLEM_EMPTY_RUN, 1,
 						   "%s: the trace has no events", trace->file.path);
 		return TRUE;
 	}
@@ -609,7 +609,7 @@ static gboolean place_trace(struct chrome_trace *trace, GError **error)
 	if (!trace->file.has_fraction && trace->rows.n)
 		timeline->resolution_ns = MAX(timeline->resolution_ns, 1000);
 	if (trace->n_unknown)
-		tacho_timeline_add_problem(timeline, "unknown_record", trace->n_unknown,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD, trace->n_unknown,
 					   "%s: events of an unknown phase, or without a time",
 					   trace->file.path);
 	return TRUE;
@@ -629,15 +629,10 @@ gboolean chrome_trace_read(struct import *import, const gchar *path,
 	return is_read;
 }
 
-static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
+gboolean chrome_trace_read_file(struct import *import, const gchar *path, gpointer dialect,
+				GError **error)
 {
-	return chrome_trace_read(import, path, data, NULL, error);
-}
-
-gboolean chrome_traces_read(struct import *import, const gchar *const *paths, guint n_paths,
-			    const struct chrome_dialect *dialect, GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, (gpointer)dialect, error);
+	return chrome_trace_read(import, path, dialect, NULL, error);
 }
 
 /* A phase, which is one letter, and where or when it was. */

@@ -13,7 +13,7 @@
 #define TACHO_CHROME_TRACE_H
 
 #include "base/row_buffer.h"
-#include "import/chrome_events.h"
+#include "import/chrome/chrome_events.h"
 
 struct chrome_row {
 	gint64 start_ns, duration_ns; /* as the file has them; a duration < 0: none */
@@ -100,9 +100,9 @@ struct chrome_dialect {
 gboolean chrome_trace_read(struct import *import, const gchar *path,
 			   const struct chrome_dialect *dialect, gconstpointer context,
 			   GError **error);
-/* Read each of the files so. What cannot be read of several is a problem; of all, an error. */
-gboolean chrome_traces_read(struct import *import, const gchar *const *paths, guint n_paths,
-			    const struct chrome_dialect *dialect, GError **error);
+/* The same, for formats that are a dialect (struct import_format). */
+gboolean chrome_trace_read_file(struct import *import, const gchar *path, gpointer dialect,
+				GError **error);
 
 /* For qsort() of pointers to rows: by thread and begin, of those that begin at once the longest first, as they
  * nest. */

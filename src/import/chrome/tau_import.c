@@ -7,7 +7,7 @@
  *     many. */
 #include <string.h>
 
-#include "import/chrome_trace.h"
+#include "import/chrome/chrome_trace.h"
 #include "import/opencl_commands.h"
 
 #define APPLICATION ".TAU application"
@@ -203,16 +203,11 @@ static gboolean sniff_tau(const struct sniff_input *input)
 	return chrome_trace_sniff(input) && strstr(input->head, "\"TAU\"");
 }
 
-static gboolean read_tau(struct import *import, const gchar *const *paths, guint n_paths,
-			 GError **error)
-{
-	return chrome_traces_read(import, paths, n_paths, &dialect, error);
-}
-
 const struct import_format import_tau = {
 	.name = "tau",
 	.title = "TAU's timelines (tau_trace2json)",
 	.files = "*.json",
 	.sniff = sniff_tau,
-	.read = read_tau,
+	.read_file = chrome_trace_read_file,
+	.data = &dialect,
 };

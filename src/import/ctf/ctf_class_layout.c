@@ -1,4 +1,4 @@
-#include "import/ctf_class_layout.h"
+#include "import/ctf/ctf_class_layout.h"
 
 #include <string.h>
 

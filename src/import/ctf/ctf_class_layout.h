@@ -5,7 +5,7 @@
 
 #include <babeltrace2/babeltrace.h>
 
-#include "import/ctf_record_writer.h"
+#include "import/ctf/ctf_record_writer.h"
 
 /* How the value of a field is asked for. */
 enum ctf_fetch {

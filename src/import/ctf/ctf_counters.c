@@ -8,7 +8,7 @@
  *     the order tells, nothing is joined: the values stay at the time when they were told.
  * (3) Times and counters of kernels cannot be had in one run of the job: counters of a process without kernels are
  *     joined with the kernels of the only process that has no counters, if there are as many. */
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 /* Kernels whose counters are read run one after the other, whatever queues they are on. */
 #define ONE_QUEUE 1
@@ -212,7 +212,7 @@ static void join(struct ctf_import *ctf, struct ctf_owner *run, const struct ctf
 		n_joined = 0;
 	place_all(ctf, run, counters, is_guess ? NULL : kernels, kernel_of);
 	if (n_joined < records->len || n_joined < kernels->len)
-		tacho_timeline_add_problem(ctf->timeline, "unmatched_counter",
+		tacho_timeline_add_problem(ctf->timeline, TACHO_PROBLEM_UNMATCHED_COUNTER,
 					   MAX(records->len, kernels->len) - n_joined,
 					   "%s: counters were read for %u kernels, but %u kernels "
 					   "ran; %u of them have counters",

@@ -10,8 +10,8 @@
  * (3) It runs in a process of its own (ctf_process.c). */
 #include <babeltrace2/babeltrace.h>
 
-#include "import/ctf_message_records.h"
-#include "import/ctf_source.h"
+#include "import/ctf/ctf_message_records.h"
+#include "import/ctf/ctf_source.h"
 
 /* The messages of one port that were fetched and not yet used. */
 struct port {

@@ -13,7 +13,7 @@
  *     of memory are kernels that nobody launched. */
 #include <string.h>
 
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 #include "trace/clock_pair.h"
 
 #define HOUR_NS (G_GINT64_CONSTANT(3600) * 1000000000)
@@ -500,7 +500,7 @@ static void tell_clock(struct ctf_import *ctf, struct ctf_owner *owner, const st
 		ctf->timeline->slices.start_ns[g_array_index(owner->device->shifted, guint32, 0)];
 	g_array_append_val(ctf->timeline->marks, mark);
 	if (clock_fit_is_doubtful(fit))
-		tacho_timeline_add_problem(ctf->timeline, "clock_doubt", 1,
+		tacho_timeline_add_problem(ctf->timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1,
 					   "%s: process %u: %u of %u bounds of its OpenCL device's "
 					   "clock contradict the "
 					   "others: its times are right to %" G_GINT64_FORMAT " ns",

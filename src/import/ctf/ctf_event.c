@@ -1,4 +1,4 @@
-#include "import/ctf_event.h"
+#include "import/ctf/ctf_event.h"
 
 #include <math.h>
 

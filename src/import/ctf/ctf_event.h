@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "import/ctf_records.h"
+#include "import/ctf/ctf_records.h"
 
 struct ctf_label {
 	guint64 low, high;

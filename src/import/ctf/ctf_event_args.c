@@ -1,4 +1,4 @@
-#include "import/ctf_event_args.h"
+#include "import/ctf/ctf_event_args.h"
 
 #include "base/json_append.h"
 

@@ -3,7 +3,7 @@
 #ifndef TACHO_CTF_EVENT_ARGS_H
 #define TACHO_CTF_EVENT_ARGS_H
 
-#include "import/ctf_part.h"
+#include "import/ctf/ctf_part.h"
 
 /* `part` is that of the event; `end` NULL: nothing ended it. */
 gchar *ctf_event_args_json(const struct ctf_part *part, const struct ctf_event *event,

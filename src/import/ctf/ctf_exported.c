@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 #include "import/element_type.h"
 
 #define STEP_MARK  "step"
@@ -502,6 +502,19 @@ static guint32 row_of(const struct ctf_exported *exported, guint64 number)
 	return slice ? slice->row : TACHO_NONE;
 }
 
+static gboolean is_on_device(const struct ctf_import *ctf, guint32 row)
+{
+	return tacho_timeline_track(ctf->timeline, ctf->timeline->slices.track[row])->kind ==
+	       TACHO_TRACK_STREAM;
+}
+
+/* Nothing but what is on no device launches a device's work, so that who follows launches comes to an end. */
+static void place_launch(struct ctf_import *ctf, const TachoFlow *flow)
+{
+	if (is_on_device(ctf, flow->to) && !is_on_device(ctf, flow->from))
+		tacho_timeline_set_launch(ctf->timeline, flow->to, flow->from);
+}
+
 static void place_arrow(struct ctf_import *ctf, const struct arrow *arrow)
 {
 	TachoFlow flow = { .from = row_of(ctf->exported, arrow->from),
@@ -513,7 +526,7 @@ static void place_arrow(struct ctf_import *ctf, const struct arrow *arrow)
 		return;
 	switch ((TachoFlowKind)arrow->kind) {
 	case TACHO_FLOW_LAUNCH:
-		tacho_timeline_set_launch(ctf->timeline, flow.to, flow.from);
+		place_launch(ctf, &flow);
 		break;
 	case TACHO_FLOW_FORWARD_BACKWARD: /* correlate finds these again */
 	case TACHO_FLOW_OP_KERNEL:

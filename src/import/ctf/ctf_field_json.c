@@ -1,7 +1,7 @@
-#include "import/ctf_field_json.h"
+#include "import/ctf/ctf_field_json.h"
 
 #include "base/json_append.h"
-#include "import/ctf_records.h"
+#include "import/ctf/ctf_records.h"
 
 enum { MAX_NESTING = 32 };
 

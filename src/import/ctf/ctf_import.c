@@ -2,7 +2,7 @@
  *
  * Each trace is decoded by processes of its own (ctf_process.h), large ones by several; what they decode is read
  * here, trace after trace. An export of tacho's carries the run that it shows: that is what is read. docs/formats.md says what becomes of events and fields. */
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/byte_stream.h"
-#include "import/ctf_mend.h"
-#include "import/exported_run.h"
+#include "import/ctf/ctf_mend.h"
+#include "import/exported/exported_run.h"
 #include "trace/source.h"
 
 enum {
@@ -126,7 +126,7 @@ static void use_discarded(struct ctf_import *ctf, const struct ctf_discarded *di
 
 	if (!discarded->is_packets)
 		ctf->timeline->n_dropped += count;
-	tacho_timeline_add_problem(ctf->timeline, "lost_records", count,
+	tacho_timeline_add_problem(ctf->timeline, TACHO_PROBLEM_LOST_RECORDS, count,
 				   "%s: stream %s: %s that the tracer dropped for lack of room%s",
 				   ctf->path, stream, discarded->is_packets ? "packets" : "events",
 				   is_known ? "" : "; their number is not known");
@@ -240,7 +240,7 @@ static void end_trace(struct ctf_import *ctf)
 	ctf_exported_end_trace(ctf);
 	if (ctf->n_unclocked)
 		tacho_timeline_add_problem(
-			ctf->timeline, "no_times", 1,
+			ctf->timeline, TACHO_PROBLEM_NO_TIMES, 1,
 			"%s: %" G_GUINT64_FORMAT
 			" events have no clock; their order is known, but not their times",
 			ctf->path, ctf->n_unclocked);
@@ -333,7 +333,7 @@ static void report_unread(struct ctf_import *ctf, const GPtrArray *unread)
 		const gchar *text = unread->pdata[i];
 		gboolean is_named = g_str_has_prefix(text, ctf->path);
 
-		tacho_timeline_add_problem(ctf->timeline, "truncated_file", 1, "%s%s%s",
+		tacho_timeline_add_problem(ctf->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1, "%s%s%s",
 					   is_named ? "" : ctf->path, is_named ? "" : ": ", text);
 	}
 }
@@ -371,13 +371,14 @@ static void report_launches(struct ctf_import *ctf)
 
 	if (n_lost)
 		tacho_timeline_add_problem(
-			ctf->timeline, "orphan_kernel", n_lost,
+			ctf->timeline, TACHO_PROBLEM_ORPHAN_KERNEL, n_lost,
 			"%" G_GUINT64_FORMAT " kernels without a launch (%.3f ms of devices' "
 			"time), %" G_GUINT64_FORMAT " launches without a kernel",
 			ctf->n_kernels_without_launch, (gdouble)ctf->unlaunched_ns / 1e6,
 			ctf->n_launches_without_kernel);
 	if (ctf->n_guessed_launches)
-		tacho_timeline_add_problem(ctf->timeline, "guessed_launch", ctf->n_guessed_launches,
+		tacho_timeline_add_problem(ctf->timeline, TACHO_PROBLEM_GUESSED_LAUNCH,
+					   ctf->n_guessed_launches,
 					   "kernels that were matched to launches by their order "
 					   "alone, although their numbers differ");
 }
@@ -385,19 +386,21 @@ static void report_launches(struct ctf_import *ctf)
 static void report(struct ctf_import *ctf)
 {
 	if (ctf->n_unmatched)
-		tacho_timeline_add_problem(ctf->timeline, "unmatched_end", ctf->n_unmatched,
+		tacho_timeline_add_problem(ctf->timeline, TACHO_PROBLEM_UNMATCHED_END,
+					   ctf->n_unmatched,
 					   "end events without a begin event, kept as moments");
 	if (ctf->n_unended)
 		tacho_timeline_add_problem(
-			ctf->timeline, "unmatched_begin", ctf->n_unended,
+			ctf->timeline, TACHO_PROBLEM_UNMATCHED_BEGIN, ctf->n_unended,
 			"intervals without an end; each ends with the interval around it");
 	if (ctf->n_bad_times)
-		tacho_timeline_add_problem(ctf->timeline, "impossible_time", ctf->n_bad_times,
+		tacho_timeline_add_problem(ctf->timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME,
+					   ctf->n_bad_times,
 					   "device times that are hours away from the event that "
 					   "reports them; the event's time is used");
 	report_launches(ctf);
 	if (ctf->is_out_of_memory)
-		tacho_timeline_add_problem(ctf->timeline, "unknown_record", 1,
+		tacho_timeline_add_problem(ctf->timeline, TACHO_PROBLEM_UNKNOWN_RECORD, 1,
 					   "there are more than %u slices; the others are left out",
 					   TACHO_NONE - 1);
 }
@@ -435,7 +438,7 @@ static void release(struct ctf_import *ctf)
 static void note_failure(struct ctf_import *ctf, GError *failure, GError **first)
 {
 	if (*first)
-		tacho_timeline_add_problem(ctf->timeline, "unreadable_file", 1, "%s",
+		tacho_timeline_add_problem(ctf->timeline, TACHO_PROBLEM_UNREADABLE_FILE, 1, "%s",
 					   failure->message);
 	else
 		*first = g_error_copy(failure);
@@ -539,8 +542,8 @@ static gboolean read_traces(struct import *import, const gchar *const *paths, gu
 	n_read = read_all(&ctf, paths, n_paths, &failure);
 	if (n_read) {
 		if (failure)
-			tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
-						   failure->message);
+			tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_UNREADABLE_FILE,
+						   1, "%s", failure->message);
 		finish(&ctf);
 	} else {
 		g_propagate_error(error, g_steal_pointer(&failure));

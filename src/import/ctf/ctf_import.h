@@ -7,8 +7,8 @@
 #ifndef TACHO_CTF_IMPORT_H
 #define TACHO_CTF_IMPORT_H
 
-#include "import/ctf_reader.h"
-#include "import/ctf_work.h"
+#include "import/ctf/ctf_reader.h"
+#include "import/ctf/ctf_work.h"
 #include "import/import_format.h"
 
 struct ctf_import;

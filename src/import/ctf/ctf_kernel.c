@@ -1,7 +1,7 @@
 /* ctf_kernel: what a trace of the Linux kernel tells: who had which core, which thread is of which process.
  *
  * Each core has a track of its own, of a process "cores" that its host has: a slice for each stay of a thread. */
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 enum { MAX_CORES = 1 << 16 };
 

@@ -1,8 +1,8 @@
-#include "import/ctf_message_records.h"
+#include "import/ctf/ctf_message_records.h"
 
 #include <string.h>
 
-#include "import/ctf_field_json.h"
+#include "import/ctf/ctf_field_json.h"
 
 void ctf_message_records_init(struct ctf_message_records *records, struct ctf_record_writer *writer)
 {

@@ -5,7 +5,7 @@
 
 #include <babeltrace2/babeltrace.h>
 
-#include "import/ctf_class_layout.h"
+#include "import/ctf/ctf_class_layout.h"
 
 struct ctf_message_records {
 	struct ctf_record_writer *writer;

@@ -5,7 +5,7 @@
  * its group's number as its rank. */
 #include <string.h>
 
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 struct location {
 	guint32 name; /* number of a string */

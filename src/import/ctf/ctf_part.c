@@ -1,4 +1,4 @@
-#include "import/ctf_part.h"
+#include "import/ctf/ctf_part.h"
 
 #include <unistd.h>
 

@@ -4,8 +4,8 @@
 #define TACHO_CTF_PART_H
 
 #include "base/mapped_file.h"
-#include "import/ctf_event.h"
-#include "import/ctf_process.h"
+#include "import/ctf/ctf_event.h"
+#include "import/ctf/ctf_process.h"
 
 enum ctf_next {
 	CTF_NEXT_EVENT,

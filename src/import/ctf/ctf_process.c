@@ -1,4 +1,4 @@
-#include "import/ctf_process.h"
+#include "import/ctf/ctf_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 #include <tacho/import.h>
 #include <unistd.h>
 
-#include "import/ctf_mend.h"
-#include "import/ctf_records.h"
+#include "import/ctf/ctf_mend.h"
+#include "import/ctf/ctf_records.h"
 
 enum {
 	MAX_MEMORY_MB = 4096, /* of the process: what a broken length may cost */

@@ -5,7 +5,7 @@
  * its name or rendezvous key, first in, first out; what devices did carries its time (ctf_device.c). */
 #include <string.h>
 
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 /* --- rendezvous ------------------------------------------------------------------------------- */
 

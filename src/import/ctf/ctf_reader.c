@@ -1,10 +1,10 @@
-#include "import/ctf_reader.h"
+#include "import/ctf/ctf_reader.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include "base/json_append.h"
-#include "import/ctf_event_args.h"
+#include "import/ctf/ctf_event_args.h"
 
 /* A part, and what comes next in it. */
 struct source {

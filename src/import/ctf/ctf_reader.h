@@ -3,7 +3,7 @@
 #ifndef TACHO_CTF_READER_H
 #define TACHO_CTF_READER_H
 
-#include "import/ctf_part.h"
+#include "import/ctf/ctf_part.h"
 
 enum { CTF_MAX_PARTS = 8 };
 

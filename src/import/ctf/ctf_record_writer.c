@@ -1,4 +1,4 @@
-#include "import/ctf_record_writer.h"
+#include "import/ctf/ctf_record_writer.h"
 
 #include <errno.h>
 #include <unistd.h>

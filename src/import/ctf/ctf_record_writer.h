@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "import/ctf_records.h"
+#include "import/ctf/ctf_records.h"
 
 struct ctf_record_writer {
 	int out;

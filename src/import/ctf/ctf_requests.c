@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 /* A request that was sent, or one that came in. */
 struct ctf_request {
@@ -143,7 +143,7 @@ void ctf_pair_requests(struct ctf_import *ctf)
 	}
 	if (ctf->n_guessed_requests)
 		tacho_timeline_add_problem(
-			ctf->timeline, "unpaired_message", ctf->n_guessed_requests,
+			ctf->timeline, TACHO_PROBLEM_UNPAIRED_MESSAGE, ctf->n_guessed_requests,
 			"requests with a key that was sent and received a different number of "
 			"times; they are matched by their order, which is a guess");
 }

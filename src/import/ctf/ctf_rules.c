@@ -2,7 +2,7 @@
  * (X_entry and X_exit), then: a moment. */
 #include <string.h>
 
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 /* --- names ---------------------------------------------------------------------------------- */
 

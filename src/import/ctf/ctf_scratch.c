@@ -1,5 +1,5 @@
 /* ctf_scratch: the folder in which a trace is mended (ctf_mend.c). */
-#include "import/ctf_mend.h"
+#include "import/ctf/ctf_mend.h"
 
 #define MENDED "trace"
 

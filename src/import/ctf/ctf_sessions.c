@@ -5,7 +5,7 @@
  *     with, where it has any, else of the thread that ran most.
  * (3) A step is what lies between both ends. One whose end is not there begins a step that ends nobody knows when:
  *     at the next one, or, where it is the last, it is not complete. */
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 struct ctf_session {
 	struct ctf_thread *thread;

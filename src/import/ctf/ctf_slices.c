@@ -6,7 +6,7 @@
  *     those ends were lost. */
 #include <string.h>
 
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 #include "trace/source.h"
 
 enum { MAX_FRAMES = 4096 }; /* of a thread: deeper, ends were lost */

@@ -1,6 +1,6 @@
-#include "import/ctf_source.h"
+#include "import/ctf/ctf_source.h"
 
-#include "import/ctf_records.h"
+#include "import/ctf/ctf_records.h"
 
 const bt_component_source *ctf_source_add(bt_graph *graph, const gchar *folder, gboolean is_telling)
 {

@@ -2,7 +2,7 @@
  * began and how long it took. (Its traces of single events are pairs of X_entry and X_exit: ctf_rules.c.) */
 #include <string.h>
 
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 enum thapi_field { THAPI_DURATION, THAPI_DEVICE, THAPI_SUBDEVICE };
 

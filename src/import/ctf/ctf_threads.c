@@ -5,7 +5,7 @@
  * later (a statedump), so that tracks are given to processes at the end. */
 #include <string.h>
 
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 struct thread_key {
 	guint32 host, pid, tid;

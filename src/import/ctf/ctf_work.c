@@ -1,4 +1,4 @@
-#include "import/ctf_work.h"
+#include "import/ctf/ctf_work.h"
 
 enum {
 	MAX_LOST = 256, /* in a row, of one list, to be found again */

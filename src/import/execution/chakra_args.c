@@ -1,11 +1,11 @@
-#include "import/chakra_args.h"
+#include "import/execution/chakra_args.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include "base/byte_stream.h"
 #include "base/json_memory.h"
-#include "import/proto_arena.h"
+#include "import/read/proto_arena.h"
 
 struct chakra_args {
 	struct foreign_reader reader;

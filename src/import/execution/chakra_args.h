@@ -2,7 +2,7 @@
 #ifndef TACHO_CHAKRA_ARGS_H
 #define TACHO_CHAKRA_ARGS_H
 
-#include "import/chakra.pb-c.h"
+#include "import/execution/chakra.pb-c.h"
 #include "trace/source.h"
 
 enum {

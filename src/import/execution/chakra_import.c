@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/byte_stream.h"
-#include "import/chakra_args.h"
-#include "import/chakra_json.h"
-#include "import/chakra_messages.h"
-#include "import/execution_schedule.h"
+#include "import/execution/chakra_args.h"
+#include "import/execution/chakra_json.h"
+#include "import/execution/chakra_messages.h"
+#include "import/execution/execution_schedule.h"
 #include "import/sniff_evidence.h"
 
 /* --- times ---------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static void settle_times(struct execution_trace *trace)
 			first_ns = MIN(first_ns, node->start_ns);
 	}
 	if (!n_starts && !n_durations) {
-		tacho_timeline_add_problem(trace->timeline, "no_times", 1,
+		tacho_timeline_add_problem(trace->timeline, TACHO_PROBLEM_NO_TIMES, 1,
 					   "%s: the trace has neither begin times nor durations; "
 					   "each node is shown as one nanosecond",
 					   trace->path);
@@ -49,12 +49,13 @@ static void settle_times(struct execution_trace *trace)
 		return;
 	}
 	n_left = execution_schedule(trace);
-	tacho_timeline_add_problem(trace->timeline, "computed_times", 1,
+	tacho_timeline_add_problem(trace->timeline, TACHO_PROBLEM_COMPUTED_TIMES, 1,
 				   "%s: the trace has durations but no begin times; each node "
 				   "begins as soon as those it depends on have ended",
 				   trace->path);
 	if (n_left)
-		tacho_timeline_add_problem(trace->timeline, "circular_dependency", n_left,
+		tacho_timeline_add_problem(trace->timeline, TACHO_PROBLEM_CIRCULAR_DEPENDENCY,
+					   n_left,
 					   "%s: nodes that depend on each other in a circle, or on "
 					   "such nodes; they are placed last",
 					   trace->path);
@@ -96,12 +97,6 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	settle_times(trace);
 	execution_trace_place(import, trace, import_base_time(import));
 	return TRUE;
-}
-
-static gboolean read_chakra(struct import *import, const gchar *const *paths, guint n_paths,
-			    GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 /* Whether `bytes` are fields of numbers up to `max_number`, as far as there are bytes; of which those in the
@@ -170,5 +165,5 @@ const struct import_format import_chakra = {
 	.title = "Chakra execution trace: protocol buffers, JSON, also gzip or zstd",
 	.files = "*.et, *.json",
 	.sniff = sniff_chakra,
-	.read = read_chakra,
+	.read_file = read_file,
 };

@@ -1,10 +1,10 @@
 /* chakra_json: a list "workload_graph", and what chakra_jsonizer makes of an .et: nodes one behind the other. */
-#include "import/chakra_json.h"
+#include "import/execution/chakra_json.h"
 
 #include <string.h>
 
-#include "import/chakra_node.h"
-#include "import/execution_json.h"
+#include "import/execution/chakra_node.h"
+#include "import/execution/execution_json.h"
 
 static const gchar *const type_names[] = {
 	[CHAKRA_METADATA] = "METADATA_NODE",	[CHAKRA_LOAD] = "MEM_LOAD_NODE",

@@ -1,14 +1,14 @@
 /* chakra_messages: the length of a message before each; the first tells of the whole, every other of a node.
  *
  * (1) A node that is no protocol buffer is passed over and counted; a length that cannot be ends the file. */
-#include "import/chakra_messages.h"
+#include "import/execution/chakra_messages.h"
 
 #include <string.h>
 
 #include "base/byte_stream.h"
-#include "import/chakra_args.h"
-#include "import/chakra_node.h"
-#include "import/proto_arena.h"
+#include "import/execution/chakra_args.h"
+#include "import/execution/chakra_node.h"
+#include "import/read/proto_arena.h"
 
 /* A file of messages that is being read. */
 struct messages {
@@ -181,10 +181,10 @@ static void report_end(struct messages *messages)
 	struct execution_trace *trace = messages->trace;
 
 	if (messages->failure)
-		tacho_timeline_add_problem(trace->timeline, "truncated_file", 1, "%s",
+		tacho_timeline_add_problem(trace->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1, "%s",
 					   messages->failure->message);
 	else if (messages->bytes->len)
-		tacho_timeline_add_problem(trace->timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(trace->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": there is no complete node from here on",
 					   trace->path, messages->offset);
@@ -211,10 +211,10 @@ static void read_messages(struct messages *messages)
 		is_first = FALSE;
 	}
 	if (n_broken)
-		tacho_timeline_add_problem(messages->trace->timeline, "corrupt_record", n_broken,
-					   "%s: byte %" G_GUINT64_FORMAT
-					   ": a node is not a valid protocol buffer",
-					   messages->trace->path, broken_offset);
+		tacho_timeline_add_problem(
+			messages->trace->timeline, TACHO_PROBLEM_CORRUPT_RECORD, n_broken,
+			"%s: byte %" G_GUINT64_FORMAT ": a node is not a valid protocol buffer",
+			messages->trace->path, broken_offset);
 	report_end(messages);
 }
 

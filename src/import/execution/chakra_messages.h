@@ -2,7 +2,7 @@
 #ifndef TACHO_CHAKRA_MESSAGES_H
 #define TACHO_CHAKRA_MESSAGES_H
 
-#include "import/execution_trace.h"
+#include "import/execution/execution_trace.h"
 
 /* Read the nodes of trace->path and give the trace what reads one again. If the file is broken, the trace gets
  * those nodes that can be read, and a problem that says where the file is broken. */

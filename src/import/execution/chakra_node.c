@@ -1,4 +1,4 @@
-#include "import/chakra_node.h"
+#include "import/execution/chakra_node.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef TACHO_CHAKRA_NODE_H
 #define TACHO_CHAKRA_NODE_H
 
-#include "import/execution_trace.h"
+#include "import/execution/execution_trace.h"
 
 enum chakra_type {
 	CHAKRA_METADATA = 1,

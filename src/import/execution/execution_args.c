@@ -1,4 +1,4 @@
-#include "import/execution_args.h"
+#include "import/execution/execution_args.h"
 
 #include <string.h>
 

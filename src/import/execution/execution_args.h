@@ -6,7 +6,7 @@
 #ifndef TACHO_EXECUTION_ARGS_H
 #define TACHO_EXECUTION_ARGS_H
 
-#include "import/execution_trace.h"
+#include "import/execution/execution_trace.h"
 
 #define EXECUTION_PLACE_LINK (G_GUINT64_CONSTANT(1) << 47)
 

@@ -1,8 +1,8 @@
-#include "import/execution_json.h"
+#include "import/execution/execution_json.h"
 
 #include <string.h>
 
-#include "import/json_elements.h"
+#include "import/read/json_elements.h"
 
 struct reading {
 	const struct execution_json *json;
@@ -60,8 +60,9 @@ static void report(struct reading *reading)
 	json_elements_report(&reading->elements, trace->timeline, trace->path, "node",
 			     reading->failure, !reading->is_bare);
 	if (trace->n_unknown)
-		tacho_timeline_add_problem(trace->timeline, "unknown_record", trace->n_unknown,
-					   "%s: nodes without an id", trace->path);
+		tacho_timeline_add_problem(trace->timeline, TACHO_PROBLEM_UNKNOWN_RECORD,
+					   trace->n_unknown, "%s: nodes without an id",
+					   trace->path);
 }
 
 gboolean execution_json_read(const struct execution_json *json, GError **error)

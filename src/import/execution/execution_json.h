@@ -3,7 +3,7 @@
 #ifndef TACHO_EXECUTION_JSON_H
 #define TACHO_EXECUTION_JSON_H
 
-#include "import/execution_trace.h"
+#include "import/execution/execution_trace.h"
 
 struct execution_json {
 	const struct import *import;

@@ -1,8 +1,8 @@
-#include "import/execution_link.h"
+#include "import/execution/execution_link.h"
 
 #include <string.h>
 
-#include "import/execution_args.h"
+#include "import/execution/execution_args.h"
 #include "import/function_ids.h"
 
 enum {

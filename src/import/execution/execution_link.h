@@ -10,7 +10,7 @@
 #ifndef TACHO_EXECUTION_LINK_H
 #define TACHO_EXECUTION_LINK_H
 
-#include "import/execution_trace.h"
+#include "import/execution/execution_trace.h"
 
 /* Link the sorted trace, and take it over. False: nothing that was measured is of this process; the trace stays
  * the caller's. */

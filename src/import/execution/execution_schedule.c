@@ -1,4 +1,4 @@
-#include "import/execution_schedule.h"
+#include "import/execution/execution_schedule.h"
 
 #include <string.h>
 

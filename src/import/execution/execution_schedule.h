@@ -3,7 +3,7 @@
 #ifndef TACHO_EXECUTION_SCHEDULE_H
 #define TACHO_EXECUTION_SCHEDULE_H
 
-#include "import/execution_trace.h"
+#include "import/execution/execution_trace.h"
 
 /* Give each node of the sorted trace the earliest begin there is: its data dependencies have ended, and the thread
  * or stream it is on is free; of several that could begin there, the one with the least id does. This is

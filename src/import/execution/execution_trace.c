@@ -1,9 +1,9 @@
-#include "import/execution_trace.h"
+#include "import/execution/execution_trace.h"
 
 #include <string.h>
 
-#include "import/execution_args.h"
-#include "import/kineto_event.h"
+#include "import/execution/execution_args.h"
+#include "import/c10_dtype.h"
 #include "trace/source.h"
 
 enum {
@@ -106,7 +106,7 @@ static void read_dtype(const struct json_text *type, struct execution_tensor *te
 
 	tensor->dtype = "";
 	if (type->n > n_prefix && type->bytes[type->n - 1] == ')')
-		tensor->dtype = kineto_dtype_name(type->bytes + n_prefix, type->n - n_prefix - 1);
+		tensor->dtype = c10_dtype_name(type->bytes + n_prefix, type->n - n_prefix - 1);
 }
 
 static gboolean read_tensor(struct execution_trace *trace, struct json_scan *value,

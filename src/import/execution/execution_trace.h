@@ -11,8 +11,8 @@
 #define TACHO_EXECUTION_TRACE_H
 
 #include "import/import_format.h"
-#include "import/json_file.h"
-#include "import/json_scan.h"
+#include "import/read/json_file.h"
+#include "import/read/json_scan.h"
 #include "trace/source.h"
 
 enum execution_role {

@@ -9,9 +9,9 @@
  * (3) docs/formats.md says what becomes of each field. */
 #include <string.h>
 
-#include "import/execution_json.h"
-#include "import/execution_link.h"
-#include "import/kineto_event.h"
+#include "import/execution/execution_json.h"
+#include "import/execution/execution_link.h"
+#include "import/c10_dtype.h"
 #include "import/sniff_evidence.h"
 
 enum {
@@ -335,7 +335,7 @@ static void fill_collective(struct reading *reading, const struct raw_node *raw,
 	node->bytes = input_bytes(reading->trace, node);
 	if (raw->in_elements > 0 &&
 	    !__builtin_mul_overflow((guint64)raw->in_elements,
-				    kineto_dtype_bytes(raw->dtype.bytes, raw->dtype.n), &bytes) &&
+				    c10_dtype_bytes(raw->dtype.bytes, raw->dtype.n), &bytes) &&
 	    bytes)
 		node->bytes = bytes;
 }
@@ -412,7 +412,7 @@ static void use_trace(struct import *import, struct execution_trace *trace)
 	execution_trace_sort(trace);
 	if (execution_link(import, trace))
 		return;
-	tacho_timeline_add_problem(import->timeline, "no_times", 1,
+	tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_NO_TIMES, 1,
 				   "%s: the trace has the order of operations but not their times; "
 				   "each is shown as one nanosecond",
 				   trace->path);
@@ -443,12 +443,6 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	return is_read;
 }
 
-static gboolean read_pytorch_et(struct import *import, const gchar *const *paths, guint n_paths,
-				GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 static gboolean sniff_pytorch_et(const struct sniff_input *input)
 {
 	const gchar *nodes = strstr(input->head, "\"nodes\"");
@@ -466,5 +460,5 @@ const struct import_format import_pytorch_et = {
 	.title = "PyTorch execution trace, also gzip or zstd",
 	.files = "*_et.json, *.json.gz",
 	.sniff = sniff_pytorch_et,
-	.read = read_pytorch_et,
+	.read_file = read_file,
 };

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/byte_stream.h"
-#include "import/exported_run.h"
+#include "import/exported/exported_run.h"
 #include "trace/run_image.h"
 
 #define CHUNK_BYTES	(256 * 1024)

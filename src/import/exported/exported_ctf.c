@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "import/exported_run.h"
+#include "import/exported/exported_run.h"
 #include "trace/run_image.h"
 
 /* FALSE: there is no image, or, `error`, none that is of use. */

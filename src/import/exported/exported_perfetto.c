@@ -1,8 +1,8 @@
 #include <isa-l/crc.h>
 #include <string.h>
 
-#include "import/exported_run.h"
-#include "import/wire_walk.h"
+#include "import/exported/exported_run.h"
+#include "import/read/wire_walk.h"
 #include "trace/run_image.h"
 
 enum { TRACE_PACKET = 1, PACKET_TACHO_RUN = 9900 };

@@ -1,4 +1,4 @@
-#include "import/exported_run.h"
+#include "import/exported/exported_run.h"
 
 #include "trace/image_reader.h"
 
@@ -24,7 +24,7 @@ gboolean exported_run_settle(struct import *import, RestoredRun *run, const gcha
 	if (timeline)
 		return restored_run_import(import, timeline, error);
 	tacho_timeline_add_problem(
-		import->timeline, "changed_export", 1,
+		import->timeline, TACHO_PROBLEM_CHANGED_EXPORT, 1,
 		"%s: an export of tacho's, but %s: what it shows is read, and the rest of what "
 		"tacho knew of the run is not; export the run again to have it",
 		path, why->message);

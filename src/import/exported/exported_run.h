@@ -10,7 +10,7 @@
 #ifndef TACHO_EXPORTED_RUN_H
 #define TACHO_EXPORTED_RUN_H
 
-#include "import/restored_run.h"
+#include "import/exported/restored_run.h"
 
 /* Each reads the export at `path` into the import, if it is one that carries its run: `ret_is_read`. */
 gboolean exported_chrome_read(struct import *import, const gchar *path, gboolean *ret_is_read,

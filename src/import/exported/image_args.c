@@ -1,4 +1,4 @@
-#include "import/image_args.h"
+#include "import/exported/image_args.h"
 
 #include <pthread.h>
 #include <string.h>

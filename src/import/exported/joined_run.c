@@ -1,5 +1,5 @@
 /* A run that came back from an export as one of several that are read together. */
-#include "import/restored_run.h"
+#include "import/exported/restored_run.h"
 #include "trace/operation.h"
 #include "trace/source.h"
 #include "trace/string_table.h"
@@ -265,11 +265,10 @@ static void join_problems(const struct join *join)
 {
 	for (guint i = 0; i < join->from->n_read_problems; i++) {
 		const TachoProblem *row = &g_array_index(join->from->problems, TachoProblem, i);
-		const gchar *kind = tacho_timeline_string(
-			join->to, tacho_timeline_intern(join->to, row->kind, -1));
 
-		if (!g_str_equal(kind, "overlap") && !g_str_equal(kind, "missing_rank"))
-			tacho_timeline_add_problem(join->to, kind, row->count, "%s", row->where);
+		if (row->kind != TACHO_PROBLEM_OVERLAP && row->kind != TACHO_PROBLEM_MISSING_RANK)
+			tacho_timeline_add_problem(join->to, row->kind, row->count, "%s",
+						   row->where);
 	}
 }
 

@@ -1,6 +1,6 @@
-#include "import/restored_run.h"
+#include "import/exported/restored_run.h"
 
-#include "import/image_args.h"
+#include "import/exported/image_args.h"
 #include "trace/image_reader.h"
 
 struct _RestoredRun {
@@ -133,15 +133,13 @@ static gboolean has_ranks_in_order(const TachoTimeline *timeline)
 	return TRUE;
 }
 
+/* Their numbers may go back: a job that is profiled twice counts from 0 again. */
 static gboolean has_steps_in_order(const GArray *steps)
 {
 	for (guint i = 0; i < steps->len; i++) {
 		const TachoStep *step = &g_array_index(steps, TachoStep, i);
 
-		if (step->end_ns < step->start_ns ||
-		    (i &&
-		     (step[-1].rank_index > step->rank_index ||
-		      (step[-1].rank_index == step->rank_index && step[-1].number > step->number))))
+		if (step->end_ns < step->start_ns || (i && step[-1].rank_index > step->rank_index))
 			return FALSE;
 	}
 	return TRUE;
@@ -300,8 +298,8 @@ static void set_problems(RestoredRun *run)
 		const struct image_problem *problem =
 			&g_array_index(run->problems, struct image_problem, i);
 
-		tacho_timeline_add_problem(timeline, problem->kind, problem->count, "%s",
-					   problem->where);
+		tacho_timeline_add_problem(timeline, tacho_problem_of_name(problem->kind),
+					   problem->count, "%s", problem->where);
 	}
 	timeline->n_read_flows = MIN(run->facts.n_read_flows, timeline->flows->len);
 	timeline->n_read_problems = MIN(run->facts.n_read_problems, timeline->problems->len);

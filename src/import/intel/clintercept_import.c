@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/chrome_trace.h"
+#include "import/chrome/chrome_trace.h"
 #include "import/opencl_commands.h"
 
 #define EXECUTION " (Execution)"
@@ -169,16 +169,11 @@ static gboolean sniff_clintercept(const struct sniff_input *input)
 	return chrome_trace_sniff(input) && strstr(input->head, "\"clintercept_");
 }
 
-static gboolean read_clintercept(struct import *import, const gchar *const *paths, guint n_paths,
-				 GError **error)
-{
-	return chrome_traces_read(import, paths, n_paths, &dialect, error);
-}
-
 const struct import_format import_clintercept = {
 	.name = "clintercept",
 	.title = "Intercept Layer for OpenCL, Chrome JSON",
 	.files = "clintercept_trace.json",
 	.sniff = sniff_clintercept,
-	.read = read_clintercept,
+	.read_file = chrome_trace_read_file,
+	.data = &dialect,
 };

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "import/import_format.h"
-#include "import/onednn_row.h"
+#include "import/intel/onednn_row.h"
 #include "import/sniff_evidence.h"
-#include "import/text_lines.h"
+#include "import/read/text_lines.h"
 #include "trace/source.h"
 
 enum {
@@ -250,13 +250,13 @@ static void end_log(struct log *log, const GPtrArray *infos, guint32 first_slice
 	for (guint i = 0; i < infos->len; i++)
 		add_mark(log, infos->pdata[i], begin_ns);
 	if (log->n_cut)
-		tacho_timeline_add_problem(timeline, "corrupt_record", log->n_cut,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, log->n_cut,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": the row is not complete",
 					   log->path, log->cut_offset);
 	if (log->n_other)
 		tacho_timeline_add_problem(
-			timeline, "unknown_record", log->n_other,
+			timeline, TACHO_PROBLEM_UNKNOWN_RECORD, log->n_other,
 			"%s: rows that report neither an execution nor a creation", log->path);
 	g_array_unref(log->lanes);
 }
@@ -281,7 +281,7 @@ static gboolean read_log(struct import *import, const gchar *path, GError **erro
 			import_tell_progress(import, text_lines_done(lines));
 	}
 	if (failure)
-		tacho_timeline_add_problem(import->timeline, "truncated_file", 1, "%s",
+		tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1, "%s",
 					   failure->message);
 	end_log(&log, infos, first_slice);
 	return TRUE;
@@ -301,8 +301,8 @@ static gboolean read_onednn(struct import *import, const gchar *const *paths, gu
 		else if (i + 1 == n_paths && !n_read)
 			g_propagate_error(error, g_steal_pointer(&failure));
 		else
-			tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
-						   failure->message);
+			tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_UNREADABLE_FILE,
+						   1, "%s", failure->message);
 	}
 	return n_read > 0;
 }

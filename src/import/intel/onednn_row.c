@@ -12,7 +12,7 @@
  *
  * Problems are in the language of oneDNN's benchdnn: mb32_ic3oc64_ih224oh112kh7..., 64x3x7x7, 16x32:32x8. Their
  * floating-point operations are those of the usual definitions: twice the multiplications. */
-#include "import/onednn_row.h"
+#include "import/intel/onednn_row.h"
 
 #include <math.h>
 #include <string.h>

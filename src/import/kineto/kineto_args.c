@@ -1,10 +1,11 @@
-#include "import/kineto_args.h"
+#include "import/kineto/kineto_args.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "import/json_file.h"
-#include "import/kineto_event.h"
+#include "import/c10_dtype.h"
+#include "import/read/json_file.h"
+#include "import/kineto/kineto_event.h"
 #include "trace/operation.h"
 
 struct input {
@@ -120,8 +121,8 @@ static void read_dtype(struct json_scan *scan, TachoTensor *tensor)
 
 	if (json_peek(scan) != '"' || !json_string(scan, &text))
 		return;
-	tensor->dtype = kineto_dtype_name(text.bytes, text.n);
-	tensor->dtype_bytes = (guint8)kineto_dtype_bytes(text.bytes, text.n);
+	tensor->dtype = c10_dtype_name(text.bytes, text.n);
+	tensor->dtype_bytes = (guint8)c10_dtype_bytes(text.bytes, text.n);
 }
 
 static struct input *find_input(struct kineto_args *args, guint index)

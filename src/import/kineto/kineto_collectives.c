@@ -1,7 +1,7 @@
 /* What a collective does, of how much, and in which group, where it does not say so itself: files before 2024 have that at
  * the op or the region that asked for it ("record_param_comms", "nccl:all_to_all"), around the call that launched its
  * kernel. If several lie within each other, each of these facts comes from the innermost that knows it. */
-#include "import/kineto_merge.h"
+#include "import/kineto/kineto_merge.h"
 #include "import/launch_index.h"
 
 enum { MAX_NESTED = 8 };

@@ -4,7 +4,7 @@
 #ifndef TACHO_KINETO_EVENT_H
 #define TACHO_KINETO_EVENT_H
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 /* What an event is, by its "ph" and "cat". */
 enum kineto_kind {
@@ -67,10 +67,5 @@ struct kineto_event {
 
 /* Read the object at scan->at. False: scan->status says why. */
 gboolean kineto_event_read(struct json_scan *scan, struct kineto_event *event);
-
-/* Bytes of an element of a type as Kineto calls it ("float", "c10::Half", "BFloat16"); 0: not known. */
-guint kineto_dtype_bytes(const gchar *bytes, gsize n);
-/* Our name of it: "float32"; "" where it is not known. */
-const gchar *kineto_dtype_name(const gchar *bytes, gsize n);
 
 #endif

@@ -1,7 +1,7 @@
 /* Who waits for an event, and for what: a "cuda_sync" row names the call that recorded the event, and the
  * stream on which it did. The event comes when all that had been queued on that stream has been done: so
  * with the last work that a call before the recording one had launched there. */
-#include "import/kineto_merge.h"
+#include "import/kineto/kineto_merge.h"
 #include "import/launch_index.h"
 
 struct event_wait {

@@ -1,4 +1,4 @@
-#include "import/kineto_files.h"
+#include "import/kineto/kineto_files.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static struct kineto_file *open_next(struct reading *reading)
 	while (reading->n_opened < reading->files->n) {
 		struct kineto_file *file = &reading->files->files[reading->n_opened++];
 
-		file->chunks = json_chunks_open(file->path, FALSE, kineto_facts_read_head,
+		file->chunks = json_chunks_open(file->path, FALSE, chrome_facts_read_head,
 						&file->facts, &file->failure);
 		file->is_opened = file->chunks != NULL;
 		file->is_finished = !file->is_opened;
@@ -147,7 +147,7 @@ static void read_tail(struct kineto_file *file, const gchar *bytes, gsize n, gui
 	gsize broken_at = 0;
 
 	file->has_end = TRUE;
-	file->is_tail_broken = !kineto_facts_read_tail(&file->facts, bytes, n, &broken_at);
+	file->is_tail_broken = !chrome_facts_read_tail(&file->facts, bytes, n, &broken_at);
 	file->tail_offset = offset + broken_at;
 }
 
@@ -217,7 +217,7 @@ static void read_carefully(struct reading *reading, struct kineto_reader *reader
 
 	g_clear_error(&file->failure);
 	file->has_end = file->is_tail_broken = FALSE;
-	file->chunks = json_chunks_open(file->path, TRUE, kineto_facts_read_head, &file->facts,
+	file->chunks = json_chunks_open(file->path, TRUE, chrome_facts_read_head, &file->facts,
 					&file->failure);
 	while (file->chunks && !is_done && json_chunks_next(file->chunks, &chunk, &file->failure)) {
 		struct kineto_rows *rows = g_new0(struct kineto_rows, 1);
@@ -438,7 +438,7 @@ void kineto_files_read(struct kineto_files *files, const gchar *const *paths, gu
 	files->readers = g_ptr_array_new_with_free_func(free_reader);
 	for (guint i = 0; i < n_paths; i++) {
 		files->files[i].path = paths[i];
-		kineto_facts_init(&files->files[i].facts);
+		chrome_facts_init(&files->files[i].facts);
 	}
 	files->n_quick = MIN(worker_pool_n_workers(), MAX_READERS);
 	for (guint i = 0; i < files->n_quick; i++)
@@ -454,7 +454,7 @@ void kineto_files_read(struct kineto_files *files, const gchar *const *paths, gu
 void kineto_files_release(struct kineto_files *files)
 {
 	for (guint i = 0; i < files->n; i++) {
-		kineto_facts_release(&files->files[i].facts);
+		chrome_facts_release(&files->files[i].facts);
 		g_clear_error(&files->files[i].failure);
 	}
 	g_free(files->files);

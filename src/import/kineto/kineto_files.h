@@ -11,12 +11,12 @@
 #define TACHO_KINETO_FILES_H
 
 #include "import/import_format.h"
-#include "import/kineto_facts.h"
-#include "import/kineto_reader.h"
+#include "import/chrome/chrome_facts.h"
+#include "import/kineto/kineto_reader.h"
 
 struct kineto_file {
 	const gchar *path;
-	struct kineto_facts facts;
+	struct chrome_facts facts;
 	JsonChunks *chunks; /* while it is read: so that as many are open as there are cores */
 	guint n_users;	    /* cores that read it */
 	gboolean is_opened, is_finished;

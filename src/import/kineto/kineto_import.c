@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/worker_pool.h"
-#include "import/chrome_trace.h"
+#include "import/chrome/chrome_trace.h"
 #include "import/function_ids.h"
-#include "import/kineto_merge.h"
+#include "import/kineto/kineto_merge.h"
 #include "import/launch_index.h"
 #include "import/sniff_evidence.h"
 #include "trace/slice_columns.h"
@@ -405,60 +405,62 @@ static void report_file(struct kineto_merge *merge, const struct kineto_part *pa
 	const struct kineto_file *file = part->file;
 
 	if (file->is_duplicate)
-		tacho_timeline_add_problem(timeline, "duplicate_rank", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_DUPLICATE_RANK, 1,
 					   "%s: another file of rank %d already covers these "
 					   "times; this one is left out",
 					   file->path, kineto_file_rank(file));
 	if (file->failure)
 		tacho_timeline_add_problem(timeline,
-					   part->n_events ? "truncated_file" : "unreadable_file", 1,
-					   "%s", file->failure->message);
+					   part->n_events ? TACHO_PROBLEM_TRUNCATED_FILE
+							  : TACHO_PROBLEM_UNREADABLE_FILE,
+					   1, "%s", file->failure->message);
 	else if (part->is_cut)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": the file ends inside this event",
 					   file->path, part->cut_offset);
 	else if (file->is_opened && !file->is_duplicate && !file->has_end &&
 		 file->facts.is_object &&
 		 !part->n_broken) /* an end may be in what is passed over */
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "%s: the file ends inside its list of events",
 					   file->path);
 	else if (file->is_opened && !file->is_duplicate && !part->n_events && merge->files.n > 1)
-		tacho_timeline_add_problem(timeline, "empty_run", 1, "%s: the file has no events",
-					   file->path);
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_EMPTY_RUN, 1,
+					   "%s: the file has no events", file->path);
 	if (file->is_tail_broken)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": the JSON behind the events is not valid",
 					   file->path, file->tail_offset);
 	if (part->n_broken)
 		tacho_timeline_add_problem(
-			timeline, "corrupt_record", part->n_broken,
+			timeline, TACHO_PROBLEM_CORRUPT_RECORD, part->n_broken,
 			"%s: byte %" G_GUINT64_FORMAT
 			": the JSON is not valid; the events around this place are left out",
 			file->path, part->broken_offset);
 	if (part->n_repaired)
-		tacho_timeline_add_problem(timeline, "bad_text", part->n_repaired,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_BAD_TEXT, part->n_repaired,
 					   "%s: texts with quotes that are not escaped",
 					   file->path);
 	if (part->n_unknown)
-		tacho_timeline_add_problem(timeline, "unknown_record", part->n_unknown,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD, part->n_unknown,
 					   "%s: events of an unknown phase, or without a time",
 					   file->path);
 	if (part->is_moved)
-		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1,
 					   "%s: its clock is years away from the clocks of the "
 					   "other files; it is placed to begin with them",
 					   file->path);
 	if (part->n_impossible)
-		tacho_timeline_add_problem(timeline, "impossible_time", part->n_impossible,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME,
+					   part->n_impossible,
 					   "%s: times of 0, times years away from the others, or "
 					   "events without a duration",
 					   file->path);
 	if (is_owner(merge, file) && kineto_file_rank(file) < 0 &&
 	    (file->facts.has_distributed_info || count_owners(merge) > 1))
-		tacho_timeline_add_problem(timeline, "unknown_rank", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RANK, 1,
 					   "%s: the trace does not say which rank it belongs to",
 					   file->path);
 }
@@ -468,8 +470,8 @@ static void report(struct kineto_merge *merge)
 	for (guint i = 0; i < merge->files.n; i++)
 		report_file(merge, &merge->parts[i]);
 	if (merge->n_bad_texts)
-		tacho_timeline_add_problem(merge->timeline, "bad_text", merge->n_bad_texts,
-					   "names that are not UTF-8");
+		tacho_timeline_add_problem(merge->timeline, TACHO_PROBLEM_BAD_TEXT,
+					   merge->n_bad_texts, "names that are not UTF-8");
 }
 
 /* --- all of it ------------------------------------------------------------------------------ */

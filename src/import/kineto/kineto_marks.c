@@ -1,7 +1,7 @@
 /* What a file tells of itself, and of its process groups, as marks at its begin. */
 #include <string.h>
 
-#include "import/kineto_merge.h"
+#include "import/kineto/kineto_merge.h"
 
 static void add_mark(struct kineto_merge *merge, guint part_index, const gchar *name, gint64 first,
 		     const gchar *text)

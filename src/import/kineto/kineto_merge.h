@@ -6,7 +6,7 @@
 #define TACHO_KINETO_MERGE_H
 
 #include "import/import_format.h"
-#include "import/kineto_files.h"
+#include "import/kineto/kineto_files.h"
 
 /* A file, as part of the timeline. */
 struct kineto_part {

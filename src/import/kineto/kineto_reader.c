@@ -1,11 +1,13 @@
-#include "import/collective_names.h"
-#include "import/kineto_reader.h"
+#include "import/kineto/kineto_reader.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "import/c10_dtype.h"
+#include "import/collective_names.h"
 #include "import/function_ids.h"
 #include "trace/string_table.h"
+#include "trace/operation.h"
 
 enum {
 	MAX_MARK_BYTES = 4096,
@@ -246,7 +248,7 @@ static void count_inputs(const struct kineto_event *event, struct kineto_extra *
 		if (json_peek(&types) != '"' || !json_string(&types, &type))
 			break;
 		extra->n_elements += n_elements;
-		extra->bytes += n_elements * kineto_dtype_bytes(type.bytes, type.n);
+		extra->bytes += n_elements * c10_dtype_bytes(type.bytes, type.n);
 	}
 }
 
@@ -363,7 +365,7 @@ static guint8 told_operation(const struct kineto_event *event, TachoWay way)
 static void fill_collective(struct kineto_reader *reader, const struct kineto_event *event,
 			    struct kineto_extra *extra)
 {
-	guint width = kineto_dtype_bytes(event->dtype.bytes, event->dtype.n);
+	guint width = c10_dtype_bytes(event->dtype.bytes, event->dtype.n);
 
 	extra->is_collective = 1;
 	extra->n_elements = extra->bytes = 0;

@@ -8,9 +8,9 @@
 #include <tacho/timeline.h>
 
 #include "base/row_buffer.h"
-#include "import/json_elements.h"
-#include "import/kineto_args.h"
-#include "import/kineto_event.h"
+#include "import/read/json_elements.h"
+#include "import/kineto/kineto_args.h"
+#include "import/kineto/kineto_event.h"
 
 /* What a row stands on, before it is known which processes there are. */
 enum kineto_role {

@@ -1,7 +1,7 @@
 /* Strings, processes and tracks, from the numbers of each reader to those of the timeline. */
 #include <string.h>
 
-#include "import/kineto_merge.h"
+#include "import/kineto/kineto_merge.h"
 
 /* A process or track, by the ids of its file. */
 struct kineto_key {
@@ -202,7 +202,7 @@ static void name_hosts(struct kineto_merge *merge, const GArray *seen)
 
 static guint32 add_process(struct kineto_merge *merge, const struct kineto_part *part, gint64 pid)
 {
-	const struct kineto_facts *facts = &part->file->facts;
+	const struct chrome_facts *facts = &part->file->facts;
 	TachoProcess process = {
 		.host = part->host,
 		.clock_scope = part->clock_scope,

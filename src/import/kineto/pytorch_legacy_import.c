@@ -13,7 +13,7 @@
  *     of one rank nobody knows in which order they were written, nor how far apart: the first is read. */
 #include <string.h>
 
-#include "import/chrome_trace.h"
+#include "import/chrome/chrome_trace.h"
 #include "import/sniff_evidence.h"
 
 static const gchar functions[] = " functions";
@@ -161,7 +161,7 @@ static void settle(struct chrome_trace *trace)
 	find_outer(trace);
 	trace->only_process = import_add_process(trace->import, &process, trace->number);
 	if (trace->rank < 0 && trace->import->n_paths > 1)
-		tacho_timeline_add_problem(trace->timeline, "unknown_rank", 1,
+		tacho_timeline_add_problem(trace->timeline, TACHO_PROBLEM_UNKNOWN_RANK, 1,
 					   "%s: the trace does not say which rank it belongs to",
 					   trace->file.path);
 }
@@ -250,14 +250,15 @@ static gboolean read_pytorch_legacy(struct import *import, const gchar *const *p
 		if (rank < 0 || g_hash_table_add(ranks, GINT_TO_POINTER(rank + 1)))
 			g_ptr_array_add(firsts, (gpointer)paths[i]);
 		else
-			tacho_timeline_add_problem(import->timeline, "duplicate_rank", 1,
+			tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_DUPLICATE_RANK,
+						   1,
 						   "%s: rank %d has a file already, and neither "
 						   "tells the time of day; "
 						   "this one is left out: read it by itself",
 						   paths[i], rank);
 	}
-	return chrome_traces_read(import, (const gchar *const *)firsts->pdata, firsts->len,
-				  &dialect, error);
+	return import_each_path(import, (const gchar *const *)firsts->pdata, firsts->len,
+				chrome_trace_read_file, (gpointer)&dialect, error);
 }
 
 const struct import_format import_pytorch_legacy = {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "import/import_format.h"
-#include "import/pickle.h"
+#include "import/read/pickle.h"
 #include "trace/source.h"
 
 enum {
@@ -616,7 +616,7 @@ static void use_snapshot(struct snapshot *snapshot)
 	}
 	if (snapshot->n_unknown)
 		tacho_timeline_add_problem(
-			snapshot->timeline, "unknown_record", snapshot->n_unknown,
+			snapshot->timeline, TACHO_PROBLEM_UNKNOWN_RECORD, snapshot->n_unknown,
 			"%s: entries of a device's trace without an action", snapshot->path);
 }
 
@@ -641,12 +641,6 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	return TRUE;
 }
 
-static gboolean read_memory_snapshot(struct import *import, const gchar *const *paths,
-				     guint n_paths, GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 /* A pickle of a dictionary with "segments" or "device_traces" in it. */
 static gboolean sniff_memory_snapshot(const struct sniff_input *input)
 {
@@ -663,5 +657,5 @@ const struct import_format import_memory_snapshot = {
 	.title = "PyTorch memory snapshot (pickle, read as data), also gzip or zstd",
 	.files = "*.pickle, *.pkl",
 	.sniff = sniff_memory_snapshot,
-	.read = read_memory_snapshot,
+	.read_file = read_file,
 };

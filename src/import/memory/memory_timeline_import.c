@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "import/execution_json.h"
-#include "import/json_chunks.h"
-#include "import/json_elements.h"
+#include "import/import_format.h"
+#include "import/read/json_chunks.h"
+#include "import/read/json_elements.h"
 
 /* In the order of torch.profiler._memory_profiler's _CATEGORY_TO_INDEX. */
 static const gchar *const categories[] = {
@@ -208,9 +208,9 @@ static void report(const struct reading *reading)
 	json_elements_report(&reading->elements, timeline, reading->path, "row", reading->failure,
 			     TRUE);
 	if (reading->n_unknown)
-		tacho_timeline_add_problem(timeline, "unknown_record", reading->n_unknown,
-					   "%s: rows of another length, or of an unknown category",
-					   reading->path);
+		tacho_timeline_add_problem(
+			timeline, TACHO_PROBLEM_UNKNOWN_RECORD, reading->n_unknown,
+			"%s: rows of another length, or of an unknown category", reading->path);
 }
 
 static gboolean read_file(struct import *import, const gchar *path, gpointer data, GError **error)
@@ -243,12 +243,6 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	g_array_unref(reading.times);
 	g_clear_error(&reading.failure);
 	return is_read;
-}
-
-static gboolean read_memory_timeline(struct import *import, const gchar *const *paths,
-				     guint n_paths, GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
 }
 
 /* A list that begins with a list of numbers: of four, or long. */
@@ -323,5 +317,5 @@ const struct import_format import_memory_timeline = {
 	.title = "PyTorch memory timeline by category, also gzip or zstd",
 	.files = "*.raw.json.gz, *.json",
 	.sniff = sniff_memory_timeline,
-	.read = read_memory_timeline,
+	.read_file = read_file,
 };

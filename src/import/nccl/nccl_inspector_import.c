@@ -6,9 +6,9 @@
  * (2) `coll_msg_size_bytes` is what one rank gives, but of a reduce-scatter what one gets. */
 #include <string.h>
 
-#include "import/chrome_events.h"
-#include "import/json_object.h"
-#include "import/nccl_run.h"
+#include "import/chrome/chrome_events.h"
+#include "import/read/json_object.h"
+#include "import/nccl/nccl_run.h"
 #include "import/sniff_evidence.h"
 
 struct inspector {
@@ -147,17 +147,17 @@ static gboolean read_inspector(struct import *import, const gchar *const *paths,
 		} else if (i + 1 == n_paths && !n_read) {
 			g_propagate_error(error, g_steal_pointer(&failure));
 		} else {
-			tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
-						   failure->message);
+			tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_UNREADABLE_FILE,
+						   1, "%s", failure->message);
 		}
 		chrome_file_release(&file);
 	}
 	nccl_run_finish(inspector.run);
 	nccl_run_free(inspector.run);
 	if (inspector.n_unknown)
-		tacho_timeline_add_problem(import->timeline, "unknown_record", inspector.n_unknown,
-					   "%s: records of neither a collective nor a message",
-					   paths[0]);
+		tacho_timeline_add_problem(
+			import->timeline, TACHO_PROBLEM_UNKNOWN_RECORD, inspector.n_unknown,
+			"%s: records of neither a collective nor a message", paths[0]);
 	return n_read > 0;
 }
 

@@ -7,10 +7,10 @@
  * (3) States tell of an event by its address: they are marks of its rank. */
 #include <string.h>
 
-#include "import/chrome_events.h"
+#include "import/chrome/chrome_events.h"
 #include "import/element_type.h"
-#include "import/json_object.h"
-#include "import/nccl_run.h"
+#include "import/read/json_object.h"
+#include "import/nccl/nccl_run.h"
 #include "import/sniff_evidence.h"
 
 /* A slice that waits for what the rest of the file tells. */
@@ -394,7 +394,7 @@ static gboolean read_file(struct profiler *profiler, struct import *import, cons
 	}
 	if (profiler->n_unknown)
 		tacho_timeline_add_problem(
-			import->timeline, "unknown_record", profiler->n_unknown,
+			import->timeline, TACHO_PROBLEM_UNKNOWN_RECORD, profiler->n_unknown,
 			"%s: events of an unknown type, without times, or without an owner", path);
 	chrome_file_release(&file);
 	return is_read;
@@ -418,8 +418,8 @@ static gboolean read_profiler(struct import *import, const gchar *const *paths, 
 		else if (i + 1 == n_paths && !n_read)
 			g_propagate_error(error, g_steal_pointer(&failure));
 		else
-			tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
-						   failure->message);
+			tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_UNREADABLE_FILE,
+						   1, "%s", failure->message);
 	}
 	nccl_run_finish(profiler.run);
 	nccl_run_free(profiler.run);

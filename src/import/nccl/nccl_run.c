@@ -1,9 +1,9 @@
-#include "import/nccl_run.h"
+#include "import/nccl/nccl_run.h"
 
 #include <string.h>
 
 #include "base/row_buffer.h"
-#include "import/json_file.h"
+#include "import/read/json_file.h"
 #include "trace/source.h"
 
 enum {
@@ -474,7 +474,7 @@ void nccl_run_finish(struct nccl_run *run)
 	if (!run->members->len)
 		return;
 	if (run->is_out_of_memory)
-		tacho_timeline_add_problem(run->import->timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(run->import->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "there is not enough memory for all records of NCCL");
 	g_array_append_val(run->file_ends, end);
 	find_processes(run);

@@ -12,7 +12,7 @@
 #include "import/element_type.h"
 #include "import/import_format.h"
 #include "import/sniff_evidence.h"
-#include "import/text_lines.h"
+#include "import/read/text_lines.h"
 #include "trace/source.h"
 
 enum {
@@ -364,7 +364,7 @@ static gint64 add_log(struct import *import, struct test_log *log, gint64 begin_
 	guint file = import_new_file(import);
 
 	if (foreign == SOURCE_MAX_FOREIGN) { /* `log` is gone then */
-		tacho_timeline_add_problem(timeline, "unreadable_file", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNREADABLE_FILE, 1,
 					   "there are too many files, so this one is left out");
 		return begin_ns;
 	}
@@ -405,13 +405,13 @@ static struct test_log *read_log(struct import *import, const gchar *path, GErro
 	while ((line = text_lines_next(lines, &n, &offset, &failure)))
 		parse_line(log, line, offset);
 	if (failure)
-		tacho_timeline_add_problem(import->timeline, "truncated_file", 1, "%s",
+		tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1, "%s",
 					   failure->message);
 	if (log->n_broken)
-		tacho_timeline_add_problem(import->timeline, "corrupt_record", log->n_broken,
-					   "%s: byte %" G_GUINT64_FORMAT
-					   ": this is not a row of the table",
-					   path, log->broken_offset);
+		tacho_timeline_add_problem(
+			import->timeline, TACHO_PROBLEM_CORRUPT_RECORD, log->n_broken,
+			"%s: byte %" G_GUINT64_FORMAT ": this is not a row of the table", path,
+			log->broken_offset);
 	log->n_ranks = MAX(log->ranks->len, 1u);
 	if (!log->collective)
 		log->collective = find_collective(name);
@@ -436,8 +436,8 @@ static gboolean read_nccl_tests(struct import *import, const gchar *const *paths
 		} else if (i + 1 == n_paths && !n_read) {
 			g_propagate_error(error, g_steal_pointer(&failure));
 		} else {
-			tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
-						   failure->message);
+			tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_UNREADABLE_FILE,
+						   1, "%s", failure->message);
 		}
 	}
 	return n_read > 0;

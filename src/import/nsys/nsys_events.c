@@ -1,7 +1,7 @@
 /* nsys_events: rows of the tables of events become slices, samples, marks and memory events.
  *
  * Every table is asked for the same columns: those it lacks have no values. */
-#include "import/nsys_file.h"
+#include "import/nsys/nsys_file.h"
 
 #include <string.h>
 
@@ -132,9 +132,8 @@ static gboolean begin_slice(struct nsys_file *file, TachoSliceKind kind, struct 
 {
 	*slice = (struct book_slice){ .kind = kind };
 	if (!sqlite_rows_integer(&file->rows, COLUMN_START, &slice->start_ns)) {
-		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT ": the begin is missing",
-					file->rows.table, file->rows.row);
+		track_book_count_broken_row(file->book, file->rows.table, file->rows.row,
+					    "the begin is missing");
 		return FALSE;
 	}
 	if (!sqlite_rows_integer(&file->rows, COLUMN_END, &slice->end_ns)) {
@@ -446,10 +445,8 @@ static void read_allocation(struct nsys_file *file, const struct nsys_table *tab
 
 	(void)table;
 	if (!sqlite_rows_integer(&file->rows, COLUMN_START, &event.time_ns) || bytes < 0) {
-		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT
-					": the time or the size is missing",
-					file->rows.table, file->rows.row);
+		track_book_count_broken_row(file->book, file->rows.table, file->rows.row,
+					    "the time or the size is missing");
 		return;
 	}
 	call = track_book_find_call(file->book, process, column_or(file, COLUMN_CORRELATION, 0),
@@ -570,9 +567,8 @@ static void read_sched(struct nsys_file *file, const struct nsys_table *table)
 
 	(void)table;
 	if (!sqlite_rows_integer(&file->rows, COLUMN_START, &time_ns)) {
-		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT ": the time is missing",
-					file->rows.table, file->rows.row);
+		track_book_count_broken_row(file->book, file->rows.table, file->rows.row,
+					    "the time is missing");
 		return;
 	}
 	if (running) {
@@ -595,9 +591,8 @@ static void read_sample(struct nsys_file *file, const struct nsys_table *table)
 
 	(void)table;
 	if (!sqlite_rows_integer(&file->rows, COLUMN_START, &time_ns)) {
-		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT ": the time is missing",
-					file->rows.table, file->rows.row);
+		track_book_count_broken_row(file->book, file->rows.table, file->rows.row,
+					    "the time is missing");
 		return;
 	}
 	track_book_add_mark(file->book, find_thread(file, column_or(file, COLUMN_GLOBAL_TID, 0)),
@@ -624,10 +619,8 @@ static void read_metric(struct nsys_file *file, const struct nsys_table *table)
 	(void)table;
 	if (!sqlite_rows_integer(&file->rows, COLUMN_TIMESTAMP, &time_ns) ||
 	    !sqlite_rows_number(&file->rows, COLUMN_VALUE, &value)) {
-		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT
-					": the time or the value is missing",
-					file->rows.table, file->rows.row);
+		track_book_count_broken_row(file->book, file->rows.table, file->rows.row,
+					    "the time or the value is missing");
 		return;
 	}
 	track_book_add_sample(
@@ -647,7 +640,7 @@ static void read_diagnostic(struct nsys_file *file, const struct nsys_table *tab
 
 	(void)table;
 	if (severity >= ERROR && text)
-		tacho_timeline_add_problem(file->timeline, "tool_error", 1, "%s: %s",
+		tacho_timeline_add_problem(file->timeline, TACHO_PROBLEM_TOOL_ERROR, 1, "%s: %s",
 					   track_book_borrow_path(file->book), text);
 	if (text && time_ns > 0)
 		track_book_add_mark(file->book, find_thread(file, global_id), time_ns, "diagnostic",
@@ -696,8 +689,7 @@ static void read_table(struct nsys_file *file, const gchar *name, const struct n
 	while (sqlite_rows_next(&file->rows, &failure))
 		table->read(file, table);
 	if (failure)
-		track_book_count_broken(file->book, "table %s, after %" G_GINT64_FORMAT " rows: %s",
-					name, file->rows.n, failure);
+		track_book_count_broken_table(file->book, name, file->rows.n, failure);
 	sqlite_rows_release(&file->rows);
 }
 

@@ -3,7 +3,7 @@
 #ifndef TACHO_NSYS_FILE_H
 #define TACHO_NSYS_FILE_H
 
-#include "import/sqlite_trace.h"
+#include "import/read/sqlite_trace.h"
 #include "import/track_book.h"
 
 struct nsys_file {

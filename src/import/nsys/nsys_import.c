@@ -8,7 +8,7 @@
  * (2) Times are nanoseconds since the session began, which TARGET_INFO_SESSION_START_TIME dates.
  * (3) A globalTid is machine << 48 | pid << 24 | tid; a globalPid the same with no tid.
  * (4) docs/formats.md says what becomes of each table and column. */
-#include "import/nsys_file.h"
+#include "import/nsys/nsys_file.h"
 
 #include <string.h>
 
@@ -26,8 +26,7 @@ static void visit_rows(struct nsys_file *file, const gchar *table, const gchar *
 	while (sqlite_rows_next(&file->rows, &failure))
 		visit(file, data);
 	if (failure)
-		track_book_count_broken(file->book, "table %s, after %" G_GINT64_FORMAT " rows: %s",
-					table, file->rows.n, failure);
+		track_book_count_broken_table(file->book, table, file->rows.n, failure);
 	sqlite_rows_release(&file->rows);
 }
 
@@ -259,12 +258,9 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	file.trace = sqlite_trace_open(path, error);
 	if (!file.trace)
 		return FALSE;
-	file.args = sqlite_args_new(import->timeline, file.trace);
-	if (!file.args) {
-		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "%s: there are more files than can be open at once; name fewer", path);
+	file.args = sqlite_args_new(import->timeline, file.trace, path, error);
+	if (!file.args)
 		return FALSE;
-	}
 	file.book = book = track_book_new(import, path);
 	read_all(&file);
 	return TRUE;
@@ -275,16 +271,10 @@ static gboolean sniff(const struct sniff_input *input)
 	return sqlite_trace_sniff_table(input, "StringIds");
 }
 
-static gboolean read_nsys(struct import *import, const gchar *const *paths, guint n_paths,
-			  GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 const struct import_format import_nsys = {
 	.name = "nsys",
 	.title = "Nsight Systems, exported as SQLite",
 	.files = "*.sqlite",
 	.sniff = sniff,
-	.read = read_nsys,
+	.read_file = read_file,
 };

@@ -1,4 +1,4 @@
-#include "import/perfetto_args.h"
+#include "import/perfetto/perfetto_args.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TACHO_PERFETTO_ARGS_H
 #define TACHO_PERFETTO_ARGS_H
 
-#include "import/perfetto_state.h"
+#include "import/perfetto/perfetto_state.h"
 #include "trace/source.h"
 
 struct perfetto_args;

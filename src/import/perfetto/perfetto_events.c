@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "import/perfetto_file.h"
-#include "import/rocm_events.h"
+#include "import/perfetto/perfetto_file.h"
+#include "import/rocm/rocm_events.h"
 
 enum {
 	TYPE_BEGIN = 1,

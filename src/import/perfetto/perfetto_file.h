@@ -17,8 +17,8 @@
 #ifndef TACHO_PERFETTO_FILE_H
 #define TACHO_PERFETTO_FILE_H
 
-#include "import/perfetto_args.h"
-#include "import/perfetto_state.h"
+#include "import/perfetto/perfetto_args.h"
+#include "import/perfetto/perfetto_state.h"
 #include "import/track_book.h"
 
 enum { PERFETTO_TRACE_PACKET = 1 }; /* field of a Trace */

@@ -1,4 +1,4 @@
-#include "import/perfetto_file.h"
+#include "import/perfetto/perfetto_file.h"
 
 /* Who runs on a core since when. */
 struct core {

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "import/perfetto_file.h"
+#include "import/perfetto/perfetto_file.h"
 #include "trace/clock_map.h"
 
 void perfetto_read_gpu_stage(struct perfetto_file *file, const struct perfetto_sequence *sequence,

@@ -7,9 +7,9 @@
  * What holds in all of it: perfetto_file.h. */
 #include <string.h>
 
-#include "import/exported_run.h"
-#include "import/perfetto_file.h"
-#include "import/rocm_files.h"
+#include "import/exported/exported_run.h"
+#include "import/perfetto/perfetto_file.h"
+#include "import/rocm/rocm_files.h"
 
 /* --- names ---------------------------------------------------------------------------------- */
 
@@ -77,23 +77,25 @@ static gboolean read_packets(struct perfetto_file *file, struct import *import, 
 				     (file->is_first_pass ? 0 : 0.5) + wire_walk_done(walk) / 2);
 	}
 	if (result != WIRE_END && !file->is_first_pass)
-		tacho_timeline_add_problem(
-			file->timeline, result == WIRE_BROKEN ? "corrupt_record" : "truncated_file",
-			1, "%s", wire_walk_problem(walk));
+		tacho_timeline_add_problem(file->timeline,
+					   result == WIRE_BROKEN ? TACHO_PROBLEM_CORRUPT_RECORD
+								 : TACHO_PROBLEM_TRUNCATED_FILE,
+					   1, "%s", wire_walk_problem(walk));
 	return TRUE;
 }
 
 static void report(const struct perfetto_file *file, const gchar *path)
 {
 	if (file->n_lost)
-		tacho_timeline_add_problem(file->timeline, "lost_records", file->n_lost,
+		tacho_timeline_add_problem(file->timeline, TACHO_PROBLEM_LOST_RECORDS, file->n_lost,
 					   "%s: packets were lost when it was recorded", path);
 	if (file->n_unmatched)
-		tacho_timeline_add_problem(file->timeline, "unknown_record", file->n_unmatched,
+		tacho_timeline_add_problem(file->timeline, TACHO_PROBLEM_UNKNOWN_RECORD,
+					   file->n_unmatched,
 					   "%s: end events without a begin event", path);
 	if (file->clocks.n_unknown)
 		tacho_timeline_add_problem(
-			file->timeline, "clock_doubt", file->clocks.n_unknown,
+			file->timeline, TACHO_PROBLEM_CLOCK_DOUBT, file->clocks.n_unknown,
 			"%s: times of a clock that cannot be converted to the others", path);
 }
 
@@ -187,17 +189,11 @@ static gboolean is_redundant(const struct sniff_input *input)
 	return rocm_files_has_better(input, "_results.pftrace", better, G_N_ELEMENTS(better));
 }
 
-static gboolean read_perfetto(struct import *import, const gchar *const *paths, guint n_paths,
-			      GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 const struct import_format import_perfetto = {
 	.name = "perfetto",
 	.title = "Perfetto traces, of tacho export and many others",
 	.files = "*.pftrace, *.perfetto-trace, *.proto",
 	.sniff = sniff,
 	.is_redundant = is_redundant,
-	.read = read_perfetto,
+	.read_file = read_file,
 };

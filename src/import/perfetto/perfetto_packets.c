@@ -1,4 +1,4 @@
-#include "import/perfetto_file.h"
+#include "import/perfetto/perfetto_file.h"
 
 /* Fields, of the messages they are called after. */
 enum {

@@ -1,4 +1,4 @@
-#include "import/perfetto_state.h"
+#include "import/perfetto/perfetto_state.h"
 
 #include "trace/clock_map.h"
 

@@ -9,7 +9,7 @@
 
 #include <tacho/timeline.h>
 
-#include "import/wire_walk.h"
+#include "import/read/wire_walk.h"
 
 /* What is in a field: nothing, where it holds no bytes. */
 static inline struct wire_cursor perfetto_cursor(const struct wire_field *field)

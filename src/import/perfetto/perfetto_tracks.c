@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "import/perfetto_file.h"
+#include "import/perfetto/perfetto_file.h"
 
 enum { MAX_PARENTS = 16 };
 

@@ -1,4 +1,4 @@
-#include "import/csv_reader.h"
+#include "import/read/csv_reader.h"
 
 #include <string.h>
 

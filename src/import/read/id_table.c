@@ -1,4 +1,4 @@
-#include "import/id_table.h"
+#include "import/read/id_table.h"
 
 enum { MAX_DENSE = 1 << 16 };
 

@@ -1,9 +1,9 @@
-#include "import/json_chunks.h"
+#include "import/read/json_chunks.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 enum {
 	CHUNK_BYTES = 2 * 1024 * 1024,

@@ -1,4 +1,4 @@
-#include "import/json_elements.h"
+#include "import/read/json_elements.h"
 
 enum {
 	MAX_BROKEN_ELEMENT = 64 * 1024 * 1024, /* an element this long is none */
@@ -97,15 +97,16 @@ static void report_end(const struct json_elements *found, TachoTimeline *timelin
 		       gboolean has_to_end)
 {
 	if (failure)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1, "%s", failure->message);
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1, "%s",
+					   failure->message);
 	else if (found->is_cut)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": the file ends inside this %s",
 					   path, found->cut_offset, what);
 	else if (has_to_end && !found->is_end && !found->n_broken)
 		/* an end may be in what was passed over */
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "%s: the file ends inside its list of %ss", path, what);
 }
 
@@ -116,11 +117,11 @@ void json_elements_report(const struct json_elements *found, TachoTimeline *time
 	report_end(found, timeline, path, what, failure, has_to_end);
 	if (found->n_broken)
 		tacho_timeline_add_problem(
-			timeline, "corrupt_record", found->n_broken,
+			timeline, TACHO_PROBLEM_CORRUPT_RECORD, found->n_broken,
 			"%s: byte %" G_GUINT64_FORMAT
 			": the JSON is not valid; the %ss around this place are left out",
 			path, found->broken_offset, what);
 	if (found->n_repaired)
-		tacho_timeline_add_problem(timeline, "bad_text", found->n_repaired,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_BAD_TEXT, found->n_repaired,
 					   "%s: texts with quotes that are not escaped", path);
 }

@@ -7,8 +7,8 @@
 
 #include <tacho/timeline.h>
 
-#include "import/json_chunks.h"
-#include "import/json_scan.h"
+#include "import/read/json_chunks.h"
+#include "import/read/json_scan.h"
 
 /* What was found; zeroed storage is nothing so far. Offsets are those of the decoded file. */
 struct json_elements {

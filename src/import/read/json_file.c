@@ -1,4 +1,4 @@
-#include "import/json_file.h"
+#include "import/read/json_file.h"
 
 #include <pthread.h>
 

@@ -5,7 +5,7 @@
 #ifndef TACHO_JSON_FILE_H
 #define TACHO_JSON_FILE_H
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 struct json_file;
 

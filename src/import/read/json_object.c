@@ -1,4 +1,4 @@
-#include "import/json_object.h"
+#include "import/read/json_object.h"
 
 gboolean json_object_find(const struct json_object *object, const gchar *key,
 			  struct json_scan *value)

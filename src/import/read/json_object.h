@@ -2,7 +2,7 @@
 #ifndef TACHO_JSON_OBJECT_H
 #define TACHO_JSON_OBJECT_H
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 /* An object: what stands from its '{' to its '}'; zeroed: none. */
 struct json_object {

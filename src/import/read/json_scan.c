@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

@@ -1,4 +1,4 @@
-#include "import/json_stream.h"
+#include "import/read/json_stream.h"
 
 #include "base/byte_stream.h"
 

@@ -15,7 +15,7 @@
 #ifndef TACHO_JSON_STREAM_H
 #define TACHO_JSON_STREAM_H
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 typedef struct json_stream json_stream;
 

@@ -1,4 +1,4 @@
-#include "import/pickle.h"
+#include "import/read/pickle.h"
 
 #include <string.h>
 #include <tacho/import.h>

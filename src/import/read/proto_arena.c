@@ -1,4 +1,4 @@
-#include "import/proto_arena.h"
+#include "import/read/proto_arena.h"
 
 enum {
 	BLOCK_BYTES = 64 * 1024,

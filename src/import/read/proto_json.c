@@ -1,5 +1,5 @@
 /* Walks a message by its descriptor: where a field lies in the structure, how often, and of what type. */
-#include "import/proto_json.h"
+#include "import/read/proto_json.h"
 
 #include <string.h>
 

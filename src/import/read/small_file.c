@@ -1,4 +1,4 @@
-#include "import/small_file.h"
+#include "import/read/small_file.h"
 
 #include "base/byte_stream.h"
 

@@ -2,7 +2,7 @@
 #ifndef TACHO_SMALL_FILE_H
 #define TACHO_SMALL_FILE_H
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 /* All of a file, decoded, with JSON_PADDING behind it; NULL: it is not there, or cannot be read. At most
  * 512 MiB are. To be freed with g_byte_array_unref(). */

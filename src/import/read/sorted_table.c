@@ -1,4 +1,4 @@
-#include "import/sorted_table.h"
+#include "import/read/sorted_table.h"
 
 #include "base/snappy_block.h"
 

@@ -6,7 +6,7 @@
 #ifndef TACHO_SORTED_TABLE_H
 #define TACHO_SORTED_TABLE_H
 
-#include "import/wire_walk.h"
+#include "import/read/wire_walk.h"
 
 /* An entry; both are good during the call, and `offset` says in errors where it is. FALSE, with an error, ends the
  * reading. */

@@ -1,4 +1,4 @@
-#include "import/sqlite_trace.h"
+#include "import/read/sqlite_trace.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -245,7 +245,7 @@ guint64 sqlite_trace_missing_bytes(const struct sqlite_trace *trace)
 void sqlite_trace_report(const struct sqlite_trace *trace, TachoTimeline *timeline)
 {
 	if (trace->missing_bytes)
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "%s: %" G_GUINT64_FORMAT
 					   " bytes are missing at the end of the file",
 					   trace->path, trace->missing_bytes);
@@ -623,7 +623,8 @@ static void free_args(struct foreign_reader *reader)
 	g_free(args);
 }
 
-struct sqlite_args *sqlite_args_new(TachoTimeline *timeline, struct sqlite_trace *trace)
+struct sqlite_args *sqlite_args_new(TachoTimeline *timeline, struct sqlite_trace *trace,
+				    const gchar *path, GError **error)
 {
 	struct sqlite_args *args = g_new0(struct sqlite_args, 1);
 
@@ -635,7 +636,11 @@ struct sqlite_args *sqlite_args_new(TachoTimeline *timeline, struct sqlite_trace
 	args->tables = g_ptr_array_new_with_free_func(free_table);
 	pthread_mutex_init(&args->lock, NULL);
 	args->foreign = tacho_source_take_foreign(timeline->source, &args->reader);
-	return args->foreign == SOURCE_MAX_FOREIGN ? NULL : args;
+	if (args->foreign != SOURCE_MAX_FOREIGN)
+		return args;
+	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
+		    "%s: there are more files than can be open at once; name fewer", path);
+	return NULL;
 }
 
 guint sqlite_args_add_table(struct sqlite_args *args, const gchar *table, const gchar *bytes_column)

@@ -11,7 +11,10 @@
 #ifndef TACHO_SQLITE_TRACE_H
 #define TACHO_SQLITE_TRACE_H
 
-#include "import/import_format.h"
+#include <tacho/import.h>
+#include <tacho/timeline.h>
+
+#include "import/read/sniff_input.h"
 #include "trace/source.h"
 
 typedef struct sqlite_trace sqlite_trace;
@@ -64,9 +67,10 @@ const gchar *sqlite_rows_text(const struct sqlite_rows *rows, guint column); /* 
 /* --- args ----------------------------------------------------------------------------------- */
 
 /* Have the timeline read what else is known of its slices from the rows they came from. Takes over the
- * trace, which then ends with the timeline. Returns an index for sqlite_args_handle(). */
+ * trace, which then ends with the timeline. NULL: there are too many files. */
 struct sqlite_args;
-struct sqlite_args *sqlite_args_new(TachoTimeline *timeline, struct sqlite_trace *trace);
+struct sqlite_args *sqlite_args_new(TachoTimeline *timeline, struct sqlite_trace *trace,
+				    const gchar *path, GError **error);
 /* A number for `table`, to be given to sqlite_args_handle(). `bytes_column` says how much a copy, a fill or a
  * collective of that table is of; NULL: nothing does. */
 guint sqlite_args_add_table(struct sqlite_args *args, const gchar *table,

@@ -1,4 +1,4 @@
-#include "import/text_lines.h"
+#include "import/read/text_lines.h"
 
 #include <pthread.h>
 #include <string.h>

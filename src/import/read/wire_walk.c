@@ -4,7 +4,7 @@
  * A walk reads the file through a window of bytes, [begin, end) of `buffer`; `offset` is where begin stands in
  * the decoded file. What a field has beyond its length is not in the window until it is loaded: `pending` bytes
  * follow that belong to the last field. */
-#include "import/wire_walk.h"
+#include "import/read/wire_walk.h"
 
 #include <string.h>
 
@@ -416,9 +416,10 @@ const gchar *wire_walk_problem(const struct wire_walk *walk)
 	return walk->problem;
 }
 
-const gchar *wire_walk_problem_kind(const struct wire_walk *walk)
+TachoProblemKind wire_walk_problem_kind(const struct wire_walk *walk)
 {
 	if (walk->failure == WIRE_TRUNCATED)
-		return "truncated_file";
-	return walk->failure == WIRE_BROKEN ? "corrupt_record" : "unreadable_file";
+		return TACHO_PROBLEM_TRUNCATED_FILE;
+	return walk->failure == WIRE_BROKEN ? TACHO_PROBLEM_CORRUPT_RECORD
+					    : TACHO_PROBLEM_UNREADABLE_FILE;
 }

@@ -17,6 +17,8 @@
 #ifndef TACHO_WIRE_WALK_H
 #define TACHO_WIRE_WALK_H
 
+#include <tacho/problem.h>
+
 #include "base/byte_stream.h"
 
 #define WIRE_MAX_DEPTH 16
@@ -106,8 +108,8 @@ gboolean wire_walk_seek(struct wire_walk *walk, guint64 offset);
 guint64 wire_walk_offset(const struct wire_walk *walk);
 /* How much of the file has been read, 0 to 1. */
 gdouble wire_walk_done(const struct wire_walk *walk);
-/* The kind of problem that makes for a timeline: "truncated_file", "corrupt_record", "unreadable_file". */
-const gchar *wire_walk_problem_kind(const struct wire_walk *walk);
+/* The kind of problem that makes for a timeline: TRUNCATED_FILE, CORRUPT_RECORD, UNREADABLE_FILE. */
+TachoProblemKind wire_walk_problem_kind(const struct wire_walk *walk);
 /* Why next() said neither WIRE_FIELD nor WIRE_END: the file, the byte and what is wrong there; NULL: it did not. */
 const gchar *wire_walk_problem(const struct wire_walk *walk);
 

@@ -17,7 +17,7 @@
 #include "base/json_append.h"
 #include "import/import_format.h"
 #include "import/sniff_evidence.h"
-#include "import/text_lines.h"
+#include "import/read/text_lines.h"
 #include "trace/source.h"
 
 enum {
@@ -337,20 +337,20 @@ static void report(const struct rcp_file *file, gboolean has_kernels)
 
 	if (!has_kernels)
 		tacho_timeline_add_problem(
-			timeline, "unmatched_counter", MAX(file->n_rows, 1u),
+			timeline, TACHO_PROBLEM_UNMATCHED_COUNTER, MAX(file->n_rows, 1u),
 			"%s: counters of %u kernels, without times: give the trace of one process "
 			"of the same program with it",
 			file->path, file->n_rows);
 	else if (file->stopped)
 		tacho_timeline_add_problem(
-			timeline, "unmatched_counter", n - file->n_joined,
+			timeline, TACHO_PROBLEM_UNMATCHED_COUNTER, n - file->n_joined,
 			"%s: row %u (%s) is not the kernel that the trace has there: the two runs "
 			"differ, and %u of %u kernels have counters",
 			file->path, file->n_joined + 1, file->stopped, file->n_joined,
 			file->kernels->len);
 	else if (file->n_joined < n)
 		tacho_timeline_add_problem(
-			timeline, "unmatched_counter", n - file->n_joined,
+			timeline, TACHO_PROBLEM_UNMATCHED_COUNTER, n - file->n_joined,
 			"%s: counters of %u kernels, and %u kernels ran: %u of them have counters",
 			file->path, file->n_rows, file->kernels->len, file->n_joined);
 }
@@ -407,12 +407,6 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	return is_read;
 }
 
-static gboolean read_rcp(struct import *import, const gchar *const *paths, guint n_paths,
-			 GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 /* Comments, then the names of the columns. */
 static gboolean sniff_rcp(const struct sniff_input *input)
 {
@@ -433,5 +427,5 @@ const struct import_format import_rcp = {
 	.title = "counters of AMD's Radeon Compute Profiler, with a trace of the same program",
 	.files = "*.csv",
 	.sniff = sniff_rcp,
-	.read = read_rcp,
+	.read_file = read_file,
 };

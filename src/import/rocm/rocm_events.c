@@ -1,4 +1,4 @@
-#include "import/rocm_events.h"
+#include "import/rocm/rocm_events.h"
 
 #include <string.h>
 

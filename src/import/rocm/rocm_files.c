@@ -1,4 +1,4 @@
-#include "import/rocm_files.h"
+#include "import/rocm/rocm_files.h"
 
 #include <string.h>
 

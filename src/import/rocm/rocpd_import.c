@@ -11,9 +11,9 @@
  * (4) Times are nanoseconds of the machine's clock since it was started. */
 #include <string.h>
 
-#include "import/json_scan.h"
-#include "import/rocm_events.h"
-#include "import/sqlite_trace.h"
+#include "import/read/json_scan.h"
+#include "import/rocm/rocm_events.h"
+#include "import/read/sqlite_trace.h"
 
 /* COLUMN(name in here, name in the file): all that a table of events is asked for. */
 #define ROCPD_COLUMNS(COLUMN)                                                                      \
@@ -115,8 +115,7 @@ static void visit_rows(struct rocpd_file *file, const gchar *table, const gchar 
 	while (sqlite_rows_next(&file->rows, &failure))
 		visit(file, facts);
 	if (failure)
-		track_book_count_broken(file->book, "table %s, after %" G_GINT64_FORMAT " rows: %s",
-					name, file->rows.n, failure);
+		track_book_count_broken_table(file->book, name, file->rows.n, failure);
 	sqlite_rows_release(&file->rows);
 }
 
@@ -263,10 +262,8 @@ static gboolean begin_event(struct rocpd_file *file, enum rocm_kind kind, struct
 	*event = (struct rocm_event){ .kind = kind };
 	if (!find_time(file, COLUMN_START, COLUMN_START_ID, &event->start_ns) ||
 	    !find_time(file, COLUMN_END, COLUMN_END_ID, &event->end_ns)) {
-		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT
-					": the begin or the end is missing",
-					file->rows.table, file->rows.row);
+		track_book_count_broken_row(file->book, file->rows.table, file->rows.row,
+					    "the begin or the end is missing");
 		return FALSE;
 	}
 	process = find_fact(file->processes, column_or(file, COLUMN_PROCESS, place->process));
@@ -437,8 +434,7 @@ static void read_table(struct rocpd_file *file, const struct rocpd_table *table)
 	while (sqlite_rows_next(&file->rows, &failure))
 		table->read(file);
 	if (failure)
-		track_book_count_broken(file->book, "table %s, after %" G_GINT64_FORMAT " rows: %s",
-					name, file->rows.n, failure);
+		track_book_count_broken_table(file->book, name, file->rows.n, failure);
 	sqlite_rows_release(&file->rows);
 }
 
@@ -532,12 +528,9 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	(void)data;
 	if (!file.trace)
 		return FALSE;
-	file.args = sqlite_args_new(import->timeline, file.trace);
-	if (!file.args) {
-		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "%s: there are more files than can be open at once; name fewer", path);
+	file.args = sqlite_args_new(import->timeline, file.trace, path, error);
+	if (!file.args)
 		return FALSE;
-	}
 	file.book = track_book_new(import, path);
 	file.events = rocm_events_new(file.book);
 	read_recordings(&file);
@@ -554,16 +547,10 @@ static gboolean sniff(const struct sniff_input *input)
 	return sqlite_trace_sniff_table(input, "rocpd_string*");
 }
 
-static gboolean read_rocpd(struct import *import, const gchar *const *paths, guint n_paths,
-			   GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 const struct import_format import_rocpd = {
 	.name = "rocpd",
 	.title = "rocprofv3 and rocprof-sys databases (rocpd)",
 	.files = "*_results.db",
 	.sniff = sniff,
-	.read = read_rocpd,
+	.read_file = read_file,
 };

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/json_memory.h"
-#include "import/csv_reader.h"
-#include "import/rocm_events.h"
-#include "import/rocm_files.h"
+#include "import/read/csv_reader.h"
+#include "import/rocm/rocm_events.h"
+#include "import/rocm/rocm_files.h"
 #include "trace/source.h"
 
 /* --- args ----------------------------------------------------------------------------------- */
@@ -337,8 +337,8 @@ static gboolean read_rows(struct csv_run *run, const gchar *path, void (*read)(s
 	while (csv_reader_next(csv))
 		read(run);
 	if (csv_reader_problem(csv))
-		tacho_timeline_add_problem(run->import->timeline, "truncated_file", 1, "%s",
-					   csv_reader_problem(csv));
+		tacho_timeline_add_problem(run->import->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
+					   "%s", csv_reader_problem(csv));
 	return TRUE;
 }
 
@@ -447,7 +447,7 @@ static gboolean read_rocprof_csv(struct import *import, const gchar *const *path
 			g_propagate_error(error, g_steal_pointer(&failure));
 			return FALSE;
 		}
-		tacho_timeline_add_problem(import->timeline, "unreadable_file", 1, "%s",
+		tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_UNREADABLE_FILE, 1, "%s",
 					   failure->message);
 	}
 	return TRUE;

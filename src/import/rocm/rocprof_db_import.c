@@ -8,8 +8,8 @@
  * (2) Times are nanoseconds of the machine's clock since it was started. */
 #include <string.h>
 
-#include "import/rocm_events.h"
-#include "import/sqlite_trace.h"
+#include "import/rocm/rocm_events.h"
+#include "import/read/sqlite_trace.h"
 
 static const gchar *const column_names[] = { "BeginNs", "EndNs",      "pid",	   "tid",
 					     "Name",	"KernelName", "Index",	   "gpu-id",
@@ -80,10 +80,8 @@ static void read_row(struct db_file *file, const struct db_table *table, guint a
 		text = sqlite_rows_text(rows, NAME);
 	if (!text || !sqlite_rows_integer(rows, BEGIN, &event.start_ns) ||
 	    !sqlite_rows_integer(rows, END, &event.end_ns)) {
-		track_book_count_broken(file->book,
-					"table %s, row %" G_GINT64_FORMAT
-					": the name or the time is missing",
-					table->name, rows->row);
+		track_book_count_broken_row(file->book, table->name, rows->row,
+					    "the name or the time is missing");
 		return;
 	}
 	event.name = name = unquote(text);
@@ -111,8 +109,7 @@ static void read_table(struct db_file *file, const struct db_table *table)
 	while (sqlite_rows_next(&rows, &failure))
 		read_row(file, table, args_table, &rows);
 	if (failure)
-		track_book_count_broken(file->book, "table %s, after %" G_GINT64_FORMAT " rows: %s",
-					table->name, rows.n, failure);
+		track_book_count_broken_table(file->book, table->name, rows.n, failure);
 	sqlite_rows_release(&rows);
 }
 
@@ -123,12 +120,9 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	(void)data;
 	if (!file.trace)
 		return FALSE;
-	file.args = sqlite_args_new(import->timeline, file.trace);
-	if (!file.args) {
-		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY,
-			    "%s: there are more files than can be open at once; name fewer", path);
+	file.args = sqlite_args_new(import->timeline, file.trace, path, error);
+	if (!file.args)
 		return FALSE;
-	}
 	file.book = track_book_new(import, path);
 	file.events = rocm_events_new(file.book);
 	for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
@@ -147,16 +141,10 @@ static gboolean sniff(const struct sniff_input *input)
 	       sqlite_trace_sniff_table(input, "HSA");
 }
 
-static gboolean read_rocprof_db(struct import *import, const gchar *const *paths, guint n_paths,
-				GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 const struct import_format import_rocprof_db = {
 	.name = "rocprof_db",
 	.title = "rocprof (v1), its SQLite database",
 	.files = "*.db",
 	.sniff = sniff,
-	.read = read_rocprof_db,
+	.read_file = read_file,
 };

@@ -9,10 +9,10 @@
  *     has launched it (rocm_events.h). So does DispatchNs, more exactly. */
 #include <string.h>
 
-#include "import/chrome_args.h"
-#include "import/chrome_events.h"
-#include "import/rocm_events.h"
-#include "import/rocm_files.h"
+#include "import/chrome/chrome_args.h"
+#include "import/chrome/chrome_events.h"
+#include "import/rocm/rocm_events.h"
+#include "import/rocm/rocm_files.h"
 #include "import/sniff_evidence.h"
 #include "trace/source.h"
 
@@ -234,17 +234,11 @@ static gboolean is_redundant(const struct sniff_input *input)
 	return rocm_files_has_better(input, ".json", better, G_N_ELEMENTS(better));
 }
 
-static gboolean read_rocprof_json(struct import *import, const gchar *const *paths, guint n_paths,
-				  GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 const struct import_format import_rocprof_json = {
 	.name = "rocprof_json",
 	.title = "rocprof (v1), JSON",
 	.files = "result.json",
 	.sniff = sniff,
 	.is_redundant = is_redundant,
-	.read = read_rocprof_json,
+	.read_file = read_file,
 };

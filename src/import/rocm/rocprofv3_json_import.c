@@ -10,10 +10,10 @@
  * (3) Times are nanoseconds of the machine's clock since it was started. */
 #include <string.h>
 
-#include "import/json_file.h"
-#include "import/json_stream.h"
-#include "import/rocm_events.h"
-#include "import/rocm_files.h"
+#include "import/read/json_file.h"
+#include "import/read/json_stream.h"
+#include "import/rocm/rocm_events.h"
+#include "import/rocm/rocm_files.h"
 #include "import/sniff_evidence.h"
 #include "trace/source.h"
 
@@ -685,7 +685,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	file.agents = new_numbers();
 	read_members(&file, read_top_member);
 	if (json_stream_problem(stream))
-		tacho_timeline_add_problem(import->timeline, "truncated_file", 1, "%s",
+		tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1, "%s",
 					   json_stream_problem(stream));
 	rocm_events_finish(file.events);
 	track_book_finish(file.book, 0);
@@ -718,17 +718,11 @@ static gboolean is_redundant(const struct sniff_input *input)
 	return rocm_files_has_better(input, "_results.json", better, G_N_ELEMENTS(better));
 }
 
-static gboolean read_rocprofv3_json(struct import *import, const gchar *const *paths, guint n_paths,
-				    GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 const struct import_format import_rocprofv3_json = {
 	.name = "rocprofv3_json",
 	.title = "rocprofv3, JSON",
 	.files = "*_results.json",
 	.sniff = sniff,
 	.is_redundant = is_redundant,
-	.read = read_rocprofv3_json,
+	.read_file = read_file,
 };

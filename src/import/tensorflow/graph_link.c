@@ -1,4 +1,4 @@
-#include "import/graph_link.h"
+#include "import/tensorflow/graph_link.h"
 
 /* Arrows that are made at most: a graph may name the same node as an input many times. */
 enum { MAX_LINKS = 1 << 24 };
@@ -91,12 +91,12 @@ void graph_link(struct import *import, const struct tf_ops *ops, const gchar *pa
 		linking.n_linked++;
 	}
 	if (linking.n_inputs > MAX_LINKS)
-		tacho_timeline_add_problem(import->timeline, "left_out", 1,
+		tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_LEFT_OUT, 1,
 					   "%s: the operations read more than %u inputs; those of "
 					   "the last operations are left out",
 					   path, MAX_LINKS);
 	if (runs->len && !linking.n_linked)
-		tacho_timeline_add_problem(import->timeline, "left_out", 1,
+		tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_LEFT_OUT, 1,
 					   "%s: no operation of the trace is a node of this graph",
 					   path);
 }

@@ -4,7 +4,7 @@
 #define TACHO_GRAPH_LINK_H
 
 #include "import/import_format.h"
-#include "import/tf_ops.h"
+#include "import/tensorflow/tf_ops.h"
 
 /* Add arrows to the operations that have been read so far, of those whose names are those of the graph's nodes: from the
  * last run of each input before an operation began, in the same process. `path` is the graph's, for problems. */

@@ -1,6 +1,6 @@
 /* The text form of protocol buffers: `name: value` and `name { ... }`, strings in quotes with backslashes, comments
  * from # on. A field is known by the names of the messages it is in: "node/attr/value/shape/dim". */
-#include "import/graph_text.h"
+#include "import/tensorflow/graph_text.h"
 
 #include <string.h>
 
@@ -286,15 +286,15 @@ static void read_text(struct graph_text *text)
 static void report(const struct graph_text *text, const gchar *path)
 {
 	if (text->failure)
-		tacho_timeline_add_problem(text->ops->timeline, "truncated_file", 1, "%s",
-					   text->failure->message);
+		tacho_timeline_add_problem(text->ops->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
+					   "%s", text->failure->message);
 	else if (text->is_broken)
-		tacho_timeline_add_problem(text->ops->timeline, "corrupt_record", 1,
+		tacho_timeline_add_problem(text->ops->timeline, TACHO_PROBLEM_CORRUPT_RECORD, 1,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": the text from here on is not a graph",
 					   path, text->broken_offset);
 	else if (text->depth)
-		tacho_timeline_add_problem(text->ops->timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(text->ops->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": the file ends inside a node",
 					   path, text->broken_offset);

@@ -2,7 +2,7 @@
 #ifndef TACHO_GRAPH_TEXT_H
 #define TACHO_GRAPH_TEXT_H
 
-#include "import/tf_ops.h"
+#include "import/tensorflow/tf_ops.h"
 
 /* Read name, op, inputs, and of attributes the shapes, of each node of the file at `path`. FALSE: it cannot be
  * opened. What is broken in it becomes a problem. */

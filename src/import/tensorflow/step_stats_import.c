@@ -10,13 +10,13 @@
  *     tfprof has it. */
 #include <string.h>
 
-#include "import/graph_link.h"
-#include "import/graph_text.h"
+#include "import/tensorflow/graph_link.h"
+#include "import/tensorflow/graph_text.h"
 #include "import/import_format.h"
-#include "import/proto_arena.h"
-#include "import/tf_ops.h"
-#include "import/tf_tracks.h"
-#include "import/wire_walk.h"
+#include "import/read/proto_arena.h"
+#include "import/tensorflow/tf_ops.h"
+#include "import/tensorflow/tf_tracks.h"
+#include "import/read/wire_walk.h"
 
 typedef Tacho__Tensorflow__NodeExecStats NodeExecStats;
 typedef Tacho__Tensorflow__NodeDef NodeDef;
@@ -535,17 +535,17 @@ static void report_file(struct stats_reading *reading)
 		tacho_timeline_add_problem(timeline, wire_walk_problem_kind(reading->walk), 1, "%s",
 					   wire_walk_problem(reading->walk));
 	if (reading->n_bad)
-		tacho_timeline_add_problem(timeline, "corrupt_record", reading->n_bad,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, reading->n_bad,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": a record that cannot be read",
 					   reading->path, reading->bad_offset);
 	if (reading->n_unknown)
-		tacho_timeline_add_problem(timeline, "unknown_record", reading->n_unknown,
-					   "%s: unknown fields", reading->path);
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD,
+					   reading->n_unknown, "%s: unknown fields", reading->path);
 	if (reading->n_impossible)
-		tacho_timeline_add_problem(timeline, "impossible_time", reading->n_impossible,
-					   "%s: records that begin at 0 or end before they begin",
-					   reading->path);
+		tacho_timeline_add_problem(
+			timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, reading->n_impossible,
+			"%s: records that begin at 0 or end before they begin", reading->path);
 }
 
 static void read_messages(struct stats_reading *reading, enum stats_file kind, gint64 step)

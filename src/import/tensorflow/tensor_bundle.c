@@ -1,12 +1,12 @@
-#include "import/tensor_bundle.h"
+#include "import/tensorflow/tensor_bundle.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "import/sorted_table.h"
-#include "import/tf_ops.h"
+#include "import/read/sorted_table.h"
+#include "import/tensorflow/tf_ops.h"
 
 enum {
 	MAX_INDEX_BYTES = 256 * 1024 * 1024,

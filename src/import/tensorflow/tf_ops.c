@@ -1,14 +1,14 @@
-#include "import/tf_ops.h"
+#include "import/tensorflow/tf_ops.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "base/json_memory.h"
-#include "import/json_file.h"
-#include "import/proto_arena.h"
-#include "import/proto_json.h"
-#include "import/wire_walk.h"
+#include "import/read/json_file.h"
+#include "import/read/proto_arena.h"
+#include "import/read/proto_json.h"
+#include "import/read/wire_walk.h"
 
 typedef Tacho__Tensorflow__AttrValue AttrValue;
 

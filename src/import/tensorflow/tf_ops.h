@@ -10,7 +10,7 @@
 
 #include <tacho/timeline.h>
 
-#include "import/tensorflow.pb-c.h"
+#include "import/tensorflow/tensorflow.pb-c.h"
 #include "trace/source.h"
 
 #define TF_NOT_TOLD (-1)

@@ -8,11 +8,11 @@
  *     memory handed out and given back. What is never used again is given back at its end. */
 #include <string.h>
 
-#include "import/chrome_events.h"
+#include "import/chrome/chrome_events.h"
 #include "import/import_format.h"
 #include "import/sniff_evidence.h"
-#include "import/tf_ops.h"
-#include "import/tf_tracks.h"
+#include "import/tensorflow/tf_ops.h"
+#include "import/tensorflow/tf_tracks.h"
 
 enum {
 	MAX_INPUTS = 4096,
@@ -311,7 +311,8 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 		add_tensors(reading);
 		chrome_file_report(&file, timeline);
 		if (reading->n_unknown)
-			tacho_timeline_add_problem(timeline, "unknown_record", reading->n_unknown,
+			tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD,
+						   reading->n_unknown,
 						   "%s: events of an unknown phase", path);
 	}
 	chrome_file_release(&file);

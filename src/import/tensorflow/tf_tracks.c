@@ -1,4 +1,4 @@
-#include "import/tf_tracks.h"
+#include "import/tensorflow/tf_tracks.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #define TACHO_TF_TRACKS_H
 
 #include "import/import_format.h"
-#include "import/tf_ops.h"
+#include "import/tensorflow/tf_ops.h"
 
 struct tf_tracks;
 

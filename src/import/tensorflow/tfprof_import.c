@@ -7,12 +7,12 @@
  * (3) A step lasts from its first begin to its last end. Nodes that never ran have no time to be put at. */
 #include <string.h>
 
-#include "import/id_table.h"
+#include "import/read/id_table.h"
 #include "import/import_format.h"
-#include "import/proto_arena.h"
-#include "import/tf_ops.h"
-#include "import/tf_tracks.h"
-#include "import/wire_walk.h"
+#include "import/read/proto_arena.h"
+#include "import/tensorflow/tf_ops.h"
+#include "import/tensorflow/tf_tracks.h"
+#include "import/read/wire_walk.h"
 
 typedef Tacho__Tensorflow__ProfileNode ProfileNode;
 typedef Tacho__Tensorflow__ProfileNodeEntry NodeEntry;
@@ -405,20 +405,20 @@ static void report(const struct tfprof_file *file)
 		tacho_timeline_add_problem(timeline, wire_walk_problem_kind(file->walk), 1, "%s",
 					   wire_walk_problem(file->walk));
 	if (file->n_bad)
-		tacho_timeline_add_problem(timeline, "corrupt_record", file->n_bad,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, file->n_bad,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": a node or a text cannot be read",
 					   file->path, file->bad_offset);
 	if (file->n_unknown)
-		tacho_timeline_add_problem(timeline, "unknown_record", file->n_unknown,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD, file->n_unknown,
 					   "%s: unknown fields, or nodes without a name",
 					   file->path);
 	if (file->n_impossible)
-		tacho_timeline_add_problem(timeline, "impossible_time", file->n_impossible,
-					   "%s: runs that begin at 0 or end before they begin",
-					   file->path);
+		tacho_timeline_add_problem(
+			timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, file->n_impossible,
+			"%s: runs that begin at 0 or end before they begin", file->path);
 	if (file->misses_stream)
-		tacho_timeline_add_problem(timeline, "lost_records", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_LOST_RECORDS, 1,
 					   "%s: the device's own times were not recorded",
 					   file->path);
 }
@@ -492,12 +492,6 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	return is_placed;
 }
 
-static gboolean read_tfprof(struct import *import, const gchar *const *paths, guint n_paths,
-			    GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 /* --- which files ---------------------------------------------------------------------------- */
 
 /* Whether the bytes begin a ProfileNode, as far as they go: a name, and what kind of operation it is. */
@@ -535,5 +529,5 @@ const struct import_format import_tfprof = {
 	.title = "tfprof: profiles of TensorFlow's profiler (ProfileProto)",
 	.files = "profile_100, profile_100.gz",
 	.sniff = sniff_tfprof,
-	.read = read_tfprof,
+	.read_file = read_file,
 };

@@ -11,12 +11,12 @@
  * How it is written: trace_events_to_json of TensorFlow and XLA (tsl/profiler/convert) and of XProf. */
 #include <string.h>
 
-#include "import/chrome_trace.h"
-#include "import/json_scan.h"
+#include "import/chrome/chrome_trace.h"
+#include "import/read/json_scan.h"
 #include "import/launch_index.h"
-#include "import/xla_lines.h"
-#include "import/xla_memory.h"
-#include "import/xplane_steps.h"
+#include "import/xla/xla_lines.h"
+#include "import/xla/xla_memory.h"
+#include "import/xla/xplane_steps.h"
 
 enum fact_flags {
 	HAS_CORRELATION = 1 << 0,
@@ -493,17 +493,12 @@ static gboolean is_redundant(const struct sniff_input *input)
 	return FALSE;
 }
 
-static gboolean read_xla_json(struct import *import, const gchar *const *paths, guint n_paths,
-			      GError **error)
-{
-	return chrome_traces_read(import, paths, n_paths, &dialect, error);
-}
-
 const struct import_format import_xla_json = {
 	.name = "xla_json",
 	.title = "XLA's profiles for the trace viewer: TensorFlow, JAX, XProf",
 	.files = "*.trace.json.gz, trace.json",
 	.sniff = sniff_xla_json,
 	.is_redundant = is_redundant,
-	.read = read_xla_json,
+	.read_file = chrome_trace_read_file,
+	.data = &dialect,
 };

@@ -1,4 +1,4 @@
-#include "import/xla_lines.h"
+#include "import/xla/xla_lines.h"
 #include "import/collective_names.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "import/xla_memory.h"
+#include "import/xla/xla_memory.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
-#include "import/xplane_args.h"
+#include "import/xla/xplane_args.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include "base/json_memory.h"
-#include "import/xplane_json.h"
+#include "import/xla/xplane_json.h"
 
 enum {
 	MAX_EVENT_BYTES = 16 * 1024 * 1024,

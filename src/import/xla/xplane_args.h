@@ -2,7 +2,7 @@
 #ifndef TACHO_XPLANE_ARGS_H
 #define TACHO_XPLANE_ARGS_H
 
-#include "import/xplane_space.h"
+#include "import/xla/xplane_space.h"
 #include "trace/source.h"
 
 /* A reader of the events of the file at `path`, whose places are the offsets of their fields. It takes over

@@ -1,4 +1,4 @@
-#include "import/xplane_flows.h"
+#include "import/xla/xplane_flows.h"
 
 #include "import/launch_index.h"
 

@@ -2,7 +2,7 @@
 #ifndef TACHO_XPLANE_FLOWS_H
 #define TACHO_XPLANE_FLOWS_H
 
-#include "import/xplane_space.h"
+#include "import/xla/xplane_space.h"
 
 struct xplane_flows;
 

@@ -12,12 +12,12 @@
 
 #include "import/import_format.h"
 #include "import/launch_index.h"
-#include "import/xla_lines.h"
-#include "import/xla_memory.h"
-#include "import/xplane_args.h"
-#include "import/xplane_flows.h"
-#include "import/xplane_space.h"
-#include "import/xplane_steps.h"
+#include "import/xla/xla_lines.h"
+#include "import/xla/xla_memory.h"
+#include "import/xla/xplane_args.h"
+#include "import/xla/xplane_flows.h"
+#include "import/xla/xplane_space.h"
+#include "import/xla/xplane_steps.h"
 #include "trace/slice_columns.h"
 
 #define MIN_UNIX_NS                                                                                \
@@ -393,23 +393,23 @@ static void report(const struct xplane_file *file)
 
 	xplane_space_report(space, timeline);
 	if (file->n_bad)
-		tacho_timeline_add_problem(timeline, "corrupt_record", file->n_bad,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, file->n_bad,
 					   "%s: byte %" G_GUINT64_FORMAT
 					   ": an event that cannot be read",
 					   file->path, file->bad_offset);
 	if (file->n_summed)
-		tacho_timeline_add_problem(timeline, "unknown_record", file->n_summed,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD, file->n_summed,
 					   "%s: events that were summed up and have no times",
 					   file->path);
 	if (space->n_unknown)
-		tacho_timeline_add_problem(timeline, "unknown_record", space->n_unknown,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD, space->n_unknown,
 					   "%s: unknown fields of planes and lines", file->path);
 	if (space->n_dropped)
-		tacho_timeline_add_problem(timeline, "corrupt_record", space->n_dropped,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, space->n_dropped,
 					   "%s: names and lines that cannot be read", file->path);
 	if (file->n_impossible)
 		tacho_timeline_add_problem(
-			timeline, "impossible_time", file->n_impossible,
+			timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, file->n_impossible,
 			"%s: times before the begin of their line, or negative times", file->path);
 }
 
@@ -485,12 +485,6 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	return FALSE;
 }
 
-static gboolean read_xplane(struct import *import, const gchar *const *paths, guint n_paths,
-			    GError **error)
-{
-	return import_each_path(import, paths, n_paths, read_file, NULL, error);
-}
-
 /* --- which files ---------------------------------------------------------------------------- */
 
 static gboolean is_plane_name(const guint8 *bytes, gsize n)
@@ -525,5 +519,5 @@ const struct import_format import_xplane = {
 	.title = "XSpace: profiles of TensorFlow, JAX and PyTorch/XLA",
 	.files = "*.xplane.pb, *.xplane.pb.gz",
 	.sniff = sniff_xplane,
-	.read = read_xplane,
+	.read_file = read_file,
 };

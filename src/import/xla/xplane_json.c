@@ -1,4 +1,4 @@
-#include "import/xplane_json.h"
+#include "import/xla/xplane_json.h"
 
 static void write_value(JsonWriter *writer, const struct xplane_plane *plane,
 			const Tacho__Xplane__XStat *stat, const TachoTimeline *timeline)

@@ -3,7 +3,7 @@
 #define TACHO_XPLANE_JSON_H
 
 #include "base/json_writer.h"
-#include "import/xplane_space.h"
+#include "import/xla/xplane_space.h"
 
 /* A member for each of `n` stats: named as the plane names it, else "stat 12". Bytes become
  * {"bytes": how many}. */

@@ -1,11 +1,11 @@
 /* Three walks of each plane: its lines' heads and the names of its stats; what it says of its kinds of event,
  * in stats; and, by others, its events. */
-#include "import/xplane_space.h"
+#include "import/xla/xplane_space.h"
 
 #include <string.h>
 
 #include "base/json_memory.h"
-#include "import/xplane_json.h"
+#include "import/xla/xplane_json.h"
 
 enum {
 	MAX_NAME_BYTES = 64 * 1024,

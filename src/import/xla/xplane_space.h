@@ -11,10 +11,10 @@
 
 #include <tacho/timeline.h>
 
-#include "import/id_table.h"
-#include "import/proto_arena.h"
-#include "import/wire_walk.h"
-#include "import/xplane.pb-c.h"
+#include "import/read/id_table.h"
+#include "import/read/proto_arena.h"
+#include "import/read/wire_walk.h"
+#include "import/xla/xplane.pb-c.h"
 
 /* Field numbers. */
 enum {
@@ -113,7 +113,7 @@ struct xplane_plane {
 };
 
 struct xplane_problem {
-	const gchar *kind; /* static */
+	TachoProblemKind kind;
 	gchar *where;
 };
 

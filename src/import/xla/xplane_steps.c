@@ -1,4 +1,4 @@
-#include "import/xplane_steps.h"
+#include "import/xla/xplane_steps.h"
 
 struct span {
 	gint64 number, start_ns, end_ns;
