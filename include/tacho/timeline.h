@@ -22,6 +22,8 @@
 
 #include <glib.h>
 
+#include <tacho/problem.h>
+
 G_BEGIN_DECLS
 
 #define TACHO_NONE	  G_MAXUINT32
@@ -356,14 +358,6 @@ typedef struct {
 	gboolean is_exact;    /* known to be in the bucket by its memory, not by order and size */
 } TachoGradient;
 
-/* A reason to trust the timeline less. */
-typedef struct {
-	const gchar
-		*kind; /* static: "lost_records", "truncated_file", "unmatched_collective" ... */
-	guint64 count;
-	gchar *where; /* file, rank ... with byte offset where there is one */
-} TachoProblem;
-
 typedef struct _TachoTimeline TachoTimeline;
 
 struct _TachoTimeline {
@@ -451,10 +445,11 @@ void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 l
  * Returns, for whoever kept row numbers, where each row went: as long as there are slices, to be freed with g_free(). */
 guint32 *tacho_timeline_finish(TachoTimeline *timeline);
 
-void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,
+void tacho_timeline_add_problem(TachoTimeline *timeline, TachoProblemKind kind, guint64 count,
 				const gchar *where_format, ...) G_GNUC_PRINTF(4, 5);
 /* The first problem of that kind, NULL: there is none. */
-const TachoProblem *tacho_timeline_find_problem(const TachoTimeline *timeline, const gchar *kind);
+const TachoProblem *tacho_timeline_find_problem(const TachoTimeline *timeline,
+						TachoProblemKind kind);
 
 static inline const TachoTrack *tacho_timeline_track(const TachoTimeline *timeline, guint32 track)
 {

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
+
 static void append_character(GString *json, gunichar character)
 {
 	switch (character) {
@@ -52,15 +54,7 @@ void json_append_number(GString *json, gdouble value)
 		g_string_append(json, "null");
 		return;
 	}
-	for (gint precision = 6; precision <= 17; precision++) {
-		gchar format[8];
-
-		g_snprintf(format, sizeof(format), "%%.%dg", precision);
-		g_ascii_formatd(digits, sizeof(digits), format, value);
-		if (g_ascii_strtod(digits, NULL) == value)
-			break;
-	}
-	g_string_append(json, digits);
+	g_string_append(json, number_digits(digits, 6, value));
 }
 
 void json_append_key(GString *json, const gchar *key)

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
+
 #define BUFFER_BYTES	 65536
 #define MAX_DEPTH	 32
 #define MAX_NUMBER_BYTES 32
@@ -328,11 +330,7 @@ void json_writer_number(JsonWriter *writer, gdouble value)
 		return;
 	}
 	begin_value(writer);
-	g_ascii_formatd(text, sizeof(text), "%.15g", value);
-	if (g_ascii_strtod(text, NULL) != value)
-		g_ascii_formatd(text, sizeof(text), "%.16g", value);
-	if (g_ascii_strtod(text, NULL) != value)
-		g_ascii_formatd(text, sizeof(text), "%.17g", value);
+	number_digits(text, 15, value);
 	put(writer, text, strlen(text));
 }
 

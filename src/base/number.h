@@ -1,4 +1,4 @@
-/* number: doubles as whole numbers. */
+/* number: doubles as whole numbers, and as text. */
 #ifndef TACHO_NUMBER_H
 #define TACHO_NUMBER_H
 
@@ -23,5 +23,9 @@ static inline gint64 number_round(gdouble value)
 		return G_MAXINT64;
 	return value < -0x1p63 ? G_MININT64 : (gint64)round(value);
 }
+
+/* The fewest digits that read back as the same value, at least `precision` of them (6 to 17) where they count;
+ * returns `digits`. */
+const gchar *number_digits(gchar digits[G_ASCII_DTOSTR_BUF_SIZE], guint precision, gdouble value);
 
 #endif

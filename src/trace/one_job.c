@@ -71,8 +71,9 @@ static gboolean doubt(const struct job_check *check, guint a, guint b, GError **
 			    "if they are of one job, name each of them)",
 			    path_of(check, a), path_of(check, b), reason, check->paths->runs->len);
 	else
-		tacho_timeline_add_problem(check->timeline, "other_job", 1, "%s and %s: %s",
-					   path_of(check, a), path_of(check, b), reason);
+		tacho_timeline_add_problem(check->timeline, TACHO_PROBLEM_OTHER_JOB, 1,
+					   "%s and %s: %s", path_of(check, a), path_of(check, b),
+					   reason);
 	return !check->is_guess;
 }
 
@@ -344,11 +345,11 @@ void one_job_add_problems(TachoTimeline *timeline, const struct run_paths *paths
 		if (!run->has_facts)
 			continue;
 		if (!has_process[i])
-			tacho_timeline_add_problem(timeline, "empty_run", 1,
+			tacho_timeline_add_problem(timeline, TACHO_PROBLEM_EMPTY_RUN, 1,
 						   "%s: the run has no records", run->path);
 		if (!run->has_end)
 			tacho_timeline_add_problem(
-				timeline, "unfinished_run", 1,
+				timeline, TACHO_PROBLEM_UNFINISHED_RUN, 1,
 				"%s: tacho record has not finished this run: it is still "
 				"recording, or it was killed, or this is an older copy",
 				run->path);

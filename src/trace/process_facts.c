@@ -330,7 +330,7 @@ void process_facts_add_faults(TachoTimeline *timeline, const struct process_inpu
 		const struct stream_fault *faults = buffer->rows;
 
 		for (gsize i = 0; i < buffer->n; i++)
-			tacho_timeline_add_problem(timeline, "corrupt_record", 1,
+			tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, 1,
 						   "%s, byte %" G_GUINT64_FORMAT
 						   ": the record %s; the rest of the file is lost",
 						   (const gchar *)file_paths->pdata[faults[i].file],
@@ -345,15 +345,16 @@ static void add_stream_problems(TachoTimeline *timeline, const struct stream_inp
 	g_autofree gchar *where = g_strdup_printf("%s, thread %u", who, stream->tid);
 
 	if (stream->n_dropped)
-		tacho_timeline_add_problem(timeline, "lost_records", stream->n_dropped, "%s",
-					   where);
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_LOST_RECORDS, stream->n_dropped,
+					   "%s", where);
 	if (rows->n_unknown)
 		tacho_timeline_add_problem(
-			timeline, "unknown_record", rows->n_unknown,
+			timeline, TACHO_PROBLEM_UNKNOWN_RECORD, rows->n_unknown,
 			"%s: records of classes that its metadata does not describe", where);
 	nest_count_report(timeline, &rows->nest, where);
 	if (rows->n_impossible)
-		tacho_timeline_add_problem(timeline, "impossible_time", rows->n_impossible,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME,
+					   rows->n_impossible,
 					   "%s: slices with impossible durations", where);
 }
 
@@ -402,7 +403,7 @@ static void check_clock(TachoTimeline *timeline, const struct process_input *inp
 	apart_ns = ABS(trace_ns - mono_ns);
 	if (apart_ns > CLOCK_DOUBT_NS && apart_ns / CLOCK_DOUBT_PPM > trace_ns / 1000000)
 		tacho_timeline_add_problem(
-			timeline, "clock_doubt", 1,
+			timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1,
 			"%s: in %.3f s its clock and the system's clock drifted %.3f ms apart", who,
 			(gdouble)trace_ns / 1e9, (gdouble)apart_ns / 1e6);
 }
@@ -461,7 +462,7 @@ static void add_end_problem(TachoTimeline *timeline, const struct process_input 
 			       process->end_ns / NS_PER_MS,
 			       (gint)(process->end_ns % NS_PER_MS / 1000));
 	name_all_open(timeline, input, text);
-	tacho_timeline_add_problem(timeline, "killed_process", 1, "%s", text->str);
+	tacho_timeline_add_problem(timeline, TACHO_PROBLEM_KILLED_PROCESS, 1, "%s", text->str);
 }
 
 void process_facts_add_problems(TachoTimeline *timeline, const struct process_input *input,

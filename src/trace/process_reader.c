@@ -46,7 +46,7 @@ static gboolean check_packet(struct opened_file *file, TachoTimeline *timeline)
 	guint64 content_bits;
 
 	if (size_bytes < sizeof(*packet)) {
-		tacho_timeline_add_problem(timeline, "truncated_file", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 					   "%s, byte %zu: the file ends inside its header",
 					   file->path, size_bytes);
 		return FALSE;
@@ -58,13 +58,13 @@ static gboolean check_packet(struct opened_file *file, TachoTimeline *timeline)
 	if (packet->magic != TRACE_PACKET_MAGIC || content_bits % 64 ||
 	    file->content_bytes < sizeof(*packet) || content_bits > file->packet.packet_bits ||
 	    file->content_bytes > SOURCE_MAX_FILE_BYTES) {
-		tacho_timeline_add_problem(timeline, "bad_packet", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_BAD_PACKET, 1,
 					   "%s, byte 0: the header is broken", file->path);
 		return FALSE;
 	}
 	if (file->packet.packet_bits / 8 > size_bytes)
 		tacho_timeline_add_problem(
-			timeline, "truncated_file", 1,
+			timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1,
 			"%s, byte %zu: the file ends here, but should have %" G_GUINT64_FORMAT
 			" bytes",
 			file->path, size_bytes, file->packet.packet_bits / 8);
@@ -80,7 +80,7 @@ static gboolean open_stream_file(GArray *files, const gchar *path, TachoTimeline
 	if (!mapped_file_open(&file.mapped, path, &error)) {
 		/* One that is gone was empty: the job is just ending. */
 		if (!g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-			tacho_timeline_add_problem(timeline, "unreadable_file", 1, "%s",
+			tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNREADABLE_FILE, 1, "%s",
 						   error->message);
 		g_free(file.path);
 		return FALSE;
@@ -156,14 +156,14 @@ static void add_file(struct process_input *input, struct opened_file *file, Tach
 				       .index;
 
 		if (place.index == last) {
-			tacho_timeline_add_problem(timeline, "bad_packet", 1,
+			tacho_timeline_add_problem(timeline, TACHO_PROBLEM_BAD_PACKET, 1,
 						   "%s, byte 0: its stream already has a file %u",
 						   file->path, last);
 			return;
 		}
 		if (place.index - last > 1)
 			tacho_timeline_add_problem(
-				timeline, "missing_file", place.index - last - 1,
+				timeline, TACHO_PROBLEM_MISSING_FILE, place.index - last - 1,
 				"%s: the files between number %u and this one are missing",
 				file->path, last);
 	}
@@ -185,7 +185,7 @@ static void add_files(struct process_input *input, GArray *files, TachoTimeline 
 			add_file(input, file, timeline, file_paths);
 		else
 			tacho_timeline_add_problem(
-				timeline, "bad_packet", 1,
+				timeline, TACHO_PROBLEM_BAD_PACKET, 1,
 				"%s, byte %zu: the file belongs to another trace", file->path,
 				offsetof(struct packet_header, uuid));
 	}
@@ -204,7 +204,7 @@ gboolean process_input_open(struct process_input *input, const gchar *path, Tach
 		return FALSE;
 	}
 	if (input->metadata.n_bad_lines)
-		tacho_timeline_add_problem(timeline, "corrupt_metadata",
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CORRUPT_METADATA,
 					   input->metadata.n_bad_lines,
 					   "%s, byte %zu: this class cannot be read", metadata_path,
 					   input->metadata.first_bad_line);

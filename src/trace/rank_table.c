@@ -180,7 +180,7 @@ static void find_missing(TachoTimeline *timeline)
 	n_missing += (guint64)MAX(expected - next, 0);
 	name_ranks(names, &n_named, next, expected);
 	if (n_missing)
-		tacho_timeline_add_problem(timeline, "missing_rank", n_missing,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_MISSING_RANK, n_missing,
 					   "rank %s of %d left no trace here", names->str,
 					   expected);
 }

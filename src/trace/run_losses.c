@@ -45,11 +45,11 @@ static void add_line(TachoTimeline *timeline, gchar **fields)
 	guint64 pid = g_ascii_strtoull(fields[PID], NULL, 10);
 
 	if (n_records && g_uint64_checked_add(&timeline->n_dropped, timeline->n_dropped, n_records))
-		tacho_timeline_add_problem(timeline, "lost_records", n_records,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_LOST_RECORDS, n_records,
 					   "process %" G_GUINT64_FORMAT " on %s: %s", pid, host,
 					   cause);
 	else
-		tacho_timeline_add_problem(timeline, "unrecorded_process", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNRECORDED_PROCESS, 1,
 					   "process %" G_GUINT64_FORMAT
 					   " on %s could not be recorded, or not all of it: %s",
 					   pid, host, cause);
@@ -67,7 +67,8 @@ static void add_run(TachoTimeline *timeline, const struct run_path *run)
 			add_line(timeline, fields);
 	}
 	if (n_told > MAX_TOLD)
-		tacho_timeline_add_problem(timeline, "unrecorded_process", n_told - MAX_TOLD,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNRECORDED_PROCESS,
+					   n_told - MAX_TOLD,
 					   "%s: and %u more lines of " TRACE_LOSSES_FILE, run->path,
 					   n_told - MAX_TOLD);
 }

@@ -80,8 +80,8 @@ static gboolean open_processes(struct run_reader *reader, GError **error)
 			g_array_append_val(reader->processes, process);
 			continue;
 		}
-		tacho_timeline_add_problem(reader->timeline, "unreadable_trace", 1, "%s",
-					   cause->message);
+		tacho_timeline_add_problem(reader->timeline, TACHO_PROBLEM_UNREADABLE_TRACE, 1,
+					   "%s", cause->message);
 		if (!first_error)
 			first_error = g_steal_pointer(&cause);
 	}

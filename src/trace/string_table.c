@@ -7,6 +7,7 @@ struct string_entry {
 	const gchar *text;
 	guint32 length;
 	guint32 hash;
+	guint8 notes[STRING_NOTES];
 };
 
 struct tacho_string_table {
@@ -88,7 +89,7 @@ guint32 string_table_intern(struct tacho_string_table *table, const gchar *strin
 	gsize n_bytes = length < 0 ? strlen(string) : strnlen(string, (gsize)length);
 	guint32 hash = hash_bytes(string, n_bytes);
 	guint32 *slot = find_slot(table, string, n_bytes, hash);
-	struct string_entry entry;
+	struct string_entry entry = { 0 };
 
 	if (*slot)
 		return *slot - 1;
@@ -122,4 +123,9 @@ const gchar *string_table_borrow(const struct tacho_string_table *table, guint32
 guint32 string_table_size(const struct tacho_string_table *table)
 {
 	return table->entries->len;
+}
+
+guint8 *string_table_notes(const struct tacho_string_table *table, guint32 id)
+{
+	return id < table->entries->len ? entry_at(table, id)->notes : NULL;
 }

@@ -23,4 +23,9 @@ gboolean string_table_find(const struct tacho_string_table *table, const gchar *
 const gchar *string_table_borrow(const struct tacho_string_table *table, guint32 id);
 guint32 string_table_size(const struct tacho_string_table *table);
 
+/* Bytes beside a string, 0 until its user keeps something there: what the string means as a name
+ * (trace/name_meaning.h). Good until the next string is added; NULL for an id that was never given out. */
+#define STRING_NOTES 8
+guint8 *string_table_notes(const struct tacho_string_table *table, guint32 id);
+
 #endif

@@ -170,7 +170,7 @@ const TachoGraphWork *tacho_slice_borrow_graph_work(const TachoTimeline *timelin
 	return row_of_slice(timeline->graph_work, slice);
 }
 
-void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guint64 count,
+void tacho_timeline_add_problem(TachoTimeline *timeline, TachoProblemKind kind, guint64 count,
 				const gchar *where_format, ...)
 {
 	TachoProblem problem = { .kind = kind, .count = count };
@@ -182,12 +182,13 @@ void tacho_timeline_add_problem(TachoTimeline *timeline, const gchar *kind, guin
 	g_array_append_val(timeline->problems, problem);
 }
 
-const TachoProblem *tacho_timeline_find_problem(const TachoTimeline *timeline, const gchar *kind)
+const TachoProblem *tacho_timeline_find_problem(const TachoTimeline *timeline,
+						TachoProblemKind kind)
 {
 	for (guint i = 0; i < timeline->problems->len; i++) {
 		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
 
-		if (g_str_equal(problem->kind, kind))
+		if (problem->kind == kind)
 			return problem;
 	}
 	return NULL;
@@ -315,7 +316,7 @@ static void mend_times(TachoTimeline *timeline)
 		n_mended++;
 	}
 	if (n_mended)
-		tacho_timeline_add_problem(timeline, "impossible_time", n_mended,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, n_mended,
 					   "slices that end before they begin, or that lie more "
 					   "than 146 years from the first");
 }
@@ -333,17 +334,17 @@ static void widen(gint64 *first_ns, gint64 *last_ns, gint64 begin_ns, gint64 end
 void nest_count_report(TachoTimeline *timeline, const struct nest_count *count, const gchar *who)
 {
 	if (count->n_beside)
-		tacho_timeline_add_problem(timeline, "overlap", count->n_beside,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_OVERLAP, count->n_beside,
 					   "%s: calls that outlast the call they began in; their "
 					   "times are kept, but their caller is not known",
 					   who);
 	if (count->n_cut)
 		tacho_timeline_add_problem(
-			timeline, "unmatched_begin", count->n_cut,
+			timeline, TACHO_PROBLEM_UNMATCHED_BEGIN, count->n_cut,
 			"%s: slices without an end; each ends with the slice around it", who);
 	if (count->n_rounded)
 		tacho_timeline_add_problem(
-			timeline, "rounded_end", count->n_rounded,
+			timeline, TACHO_PROBLEM_ROUNDED_END, count->n_rounded,
 			"%s: slices that end after the slice around them, by no more than the "
 			"rounding of the times; they are shortened by that",
 			who);

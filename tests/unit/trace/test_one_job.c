@@ -56,13 +56,13 @@ static TachoTimeline *open_paths(gchar *const *paths, guint n, GError **error)
 	return tacho_run_open((const gchar *const *)paths, n, NULL, NULL, error);
 }
 
-static void assert_problem(const TachoTimeline *timeline, const gchar *kind, const gchar *first,
+static void assert_problem(const TachoTimeline *timeline, TachoProblemKind kind, const gchar *first,
 			   const gchar *second)
 {
 	const TachoProblem *problem = tacho_timeline_find_problem(timeline, kind);
 
 	if (!problem)
-		g_error("no problem '%s'", kind);
+		g_error("no problem '%s'", tacho_problem_name(kind));
 	if (!strstr(problem->where, first) || !strstr(problem->where, second))
 		g_error("'%s' and '%s' are not both in: %s", first, second, problem->where);
 }
@@ -82,90 +82,90 @@ static const struct pair {
 	const gchar *what;
 	struct part a, b;
 	const gchar *in_folder, *named; /* why it is refused, or "": it is one job */
-	const gchar *problem;		/* named */
+	TachoProblemKind problem;	/* named; TACHO_N_PROBLEMS: none */
 } pairs[] = {
 	{ "two ranks",
 	  { { .pid = 7, .rank = 0, .world_size = 2 }, 0, 9 },
 	  { { .pid = 8, .rank = 1, .world_size = 2 }, 5, 9 },
 	  "",
 	  "",
-	  NULL },
+	  TACHO_N_PROBLEMS },
 	{ "two ranks of two hosts",
 	  { { .pid = 7, .rank = 0, .world_size = 2, .job = "j" }, 0, S },
 	  { { .pid = 7 + 256, .rank = 1, .world_size = 2, .host = "h1" }, 500 * S, 501 * S },
 	  "",
 	  "",
-	  NULL },
+	  TACHO_N_PROBLEMS },
 	{ "the same rank",
 	  { { .pid = 7, .rank = 1, .world_size = 2 }, 0, 9 },
 	  { { .pid = 8, .rank = 1, .world_size = 2 }, 5, 9 },
 	  "both have rank 1",
 	  "both have rank 1",
-	  NULL },
+	  TACHO_N_PROBLEMS },
 	{ "a copy",
 	  { { .pid = 7, .rank = -1 }, 0, 9 },
 	  { { .pid = 7, .rank = -1 }, 0, 9 },
 	  "both have a trace of process 7",
 	  "both have a trace of process 7",
-	  NULL },
+	  TACHO_N_PROBLEMS },
 	{ "another world",
 	  { { .pid = 7, .rank = 0, .world_size = 2 }, 0, 9 },
 	  { { .pid = 8, .rank = 1, .world_size = 4 }, 0, 9 },
 	  "one is of a job of 2 ranks, the other of one of 4",
 	  "one is of a job of 2 ranks, the other of one of 4",
-	  NULL },
+	  TACHO_N_PROBLEMS },
 	{ "another job",
 	  { { .pid = 7, .rank = 0, .job = "12" }, 0, 9 },
 	  { { .pid = 8, .rank = 1, .job = "34" }, 0, 9 },
 	  "one is of the job 12, the other of 34",
 	  "",
-	  "other_job" },
+	  TACHO_PROBLEM_OTHER_JOB },
 	{ "a rank and no rank",
 	  { { .pid = 7, .rank = 0 }, 0, 9 },
 	  { { .pid = 8, .rank = -1 }, 0, 9 },
 	  "has a rank number",
 	  "",
-	  "other_job" },
+	  TACHO_PROBLEM_OTHER_JOB },
 	{ "no ranks, at one time",
 	  { { .pid = 7, .rank = -1 }, 0, 9 },
 	  { { .pid = 8, .rank = -1 }, 8, 20 },
 	  "",
 	  "",
-	  NULL },
+	  TACHO_N_PROBLEMS },
 	{ "no ranks, one after the other",
 	  { { .pid = 7, .rank = -1 }, 2 * S, 3 * S },
 	  { { .pid = 8, .rank = -1 }, 0, S },
 	  "began 1.000 s after the end",
 	  "began 1.000 s after the end",
-	  NULL },
+	  TACHO_N_PROBLEMS },
 	{ "no ranks, one after the other, by two clocks",
 	  { { .pid = 7, .rank = -1 }, 0, S },
 	  { { .pid = 8, .rank = -1, .host = "h1" }, 3 * S, 4 * S },
 	  "by the clocks of their machines",
 	  "",
-	  "other_job" },
+	  TACHO_PROBLEM_OTHER_JOB },
 	{ "a rank that failed at once",
 	  { { .pid = 7, .rank = 0, .world_size = 2 }, 0, S },
 	  { { .pid = 8, .rank = 1, .world_size = 2 }, 60 * S, 61 * S },
 	  "",
 	  "",
-	  NULL },
+	  TACHO_N_PROBLEMS },
 	{ "a rank of yesterday",
 	  { { .pid = 7, .rank = 0, .world_size = 2 }, 86400 * S, 86401 * S },
 	  { { .pid = 8, .rank = 1, .world_size = 2 }, 0, S },
 	  "86399.000 s after the end",
 	  "86399.000 s after the end",
-	  NULL },
+	  TACHO_N_PROBLEMS },
 	{ "a rank of yesterday, on another host",
 	  { { .pid = 7, .rank = 0, .world_size = 2 }, 0, S },
 	  { { .pid = 8, .rank = 1, .world_size = 2, .host = "h1" }, 86400 * S, 86401 * S },
 	  "86399.000 s after the end",
 	  "",
-	  "other_job" },
+	  TACHO_PROBLEM_OTHER_JOB },
 };
 
 static void check_opened(const struct pair *pair, gchar *const *paths, guint n_paths,
-			 const gchar *refusal, const gchar *kind)
+			 const gchar *refusal, TachoProblemKind kind)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(TachoTimeline) timeline = open_paths(paths, n_paths, &error);
@@ -178,7 +178,7 @@ static void check_opened(const struct pair *pair, gchar *const *paths, guint n_p
 	g_assert_no_error(error);
 	g_assert_cmpuint(timeline->ranks->len, ==, 2);
 	g_assert_cmpuint(timeline->slices.n, ==, 2);
-	if (kind)
+	if (kind < TACHO_N_PROBLEMS)
 		assert_problem(timeline, kind, paths[0], paths[1]);
 	else
 		g_assert_cmpuint(timeline->problems->len, ==, 0);
@@ -192,7 +192,7 @@ static void test_pairs(void)
 				   write_part(folder, "b", &pairs[i].b) };
 
 		check_opened(&pairs[i], paths, 2, pairs[i].named, pairs[i].problem);
-		check_opened(&pairs[i], &folder, 1, pairs[i].in_folder, NULL);
+		check_opened(&pairs[i], &folder, 1, pairs[i].in_folder, TACHO_N_PROBLEMS);
 		g_free(paths[0]);
 		g_free(paths[1]);
 		run_builder_remove(folder);
@@ -224,8 +224,8 @@ static void test_launchers(void)
 	timeline = open_paths(&folder, 1, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(timeline->ranks->len, ==, 4);
-	g_assert_null(tacho_timeline_find_problem(timeline, "other_job"));
-	g_assert_null(tacho_timeline_find_problem(timeline, "missing_rank"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_OTHER_JOB));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_MISSING_RANK));
 	run_builder_remove(folder);
 	g_free(folder);
 }
@@ -291,11 +291,11 @@ static void test_told(void)
 	timeline = open_paths(&folder, 1, &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(timeline->ranks->len, ==, 2);
-	assert_problem(timeline, "unfinished_run", nested, "has not finished");
-	assert_problem(timeline, "empty_run", broken, "no record");
-	assert_problem(timeline, "unreadable_trace", metadata, "byte 0");
-	assert_problem(timeline, "missing_rank", "rank 2-5", "of 6");
-	assert_problem(timeline, "left_out", hidden, "hidden");
+	assert_problem(timeline, TACHO_PROBLEM_UNFINISHED_RUN, nested, "has not finished");
+	assert_problem(timeline, TACHO_PROBLEM_EMPTY_RUN, broken, "no record");
+	assert_problem(timeline, TACHO_PROBLEM_UNREADABLE_TRACE, metadata, "byte 0");
+	assert_problem(timeline, TACHO_PROBLEM_MISSING_RANK, "rank 2-5", "of 6");
+	assert_problem(timeline, TACHO_PROBLEM_LEFT_OUT, hidden, "hidden");
 	g_assert_cmpuint(timeline->problems->len, ==, 7); /* two are left out, two are empty */
 	run_builder_remove(folder);
 	g_free(folder);

@@ -38,13 +38,13 @@ static TachoTimeline *open_sound(const gchar *path)
 	return timeline;
 }
 
-static void assert_problem(const TachoTimeline *timeline, const gchar *kind, guint64 count,
+static void assert_problem(const TachoTimeline *timeline, TachoProblemKind kind, guint64 count,
 			   const gchar *word)
 {
 	const TachoProblem *problem = tacho_timeline_find_problem(timeline, kind);
 
 	if (!problem)
-		g_error("no problem '%s'", kind);
+		g_error("no problem '%s'", tacho_problem_name(kind));
 	g_assert_cmpuint(problem->count, ==, count);
 	if (!strstr(problem->where, word))
 		g_error("'%s' is not in: %s", word, problem->where);
@@ -210,9 +210,9 @@ static void test_round_trip(void)
 	g_assert_cmpint(g_array_index(read->processes, TachoProcess, 0).end, ==, TACHO_END_EXITED);
 	g_assert_cmpuint(read->n_dropped, ==, 4);
 	g_assert_cmpuint(read->problems->len, ==, 3);
-	assert_problem(read, "lost_records", 4, "rank 0, process 1000 on a, thread 12");
-	assert_problem(read, "missing_rank", 1, "rank 2 of 3");
-	assert_problem(read, "killed_process", 1,
+	assert_problem(read, TACHO_PROBLEM_LOST_RECORDS, 4, "rank 0, process 1000 on a, thread 12");
+	assert_problem(read, TACHO_PROBLEM_MISSING_RANK, 1, "rank 2 of 3");
+	assert_problem(read, TACHO_PROBLEM_KILLED_PROCESS, 1,
 		       "rank 1, process 1001 on h0, killed by signal 9, last record at 170.000 ms; "
 		       "thread 11 (main) was in aten::mm > aten::copy_; thread 11 (collectives) "
 		       "was in gloo:barrier");
@@ -340,8 +340,8 @@ static void test_facts(void)
 	g_assert_cmpint(events[1].bytes, ==, -64);
 	g_assert_cmpint(events[2].bytes, ==, 0);
 	g_assert_cmpuint(timeline->marks->len, ==, 0);
-	assert_problem(timeline, "clock_doubt", 1, "5.000 ms apart");
-	assert_problem(timeline, "killed_process", 1, "ended without an exit status");
+	assert_problem(timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1, "5.000 ms apart");
+	assert_problem(timeline, TACHO_PROBLEM_KILLED_PROCESS, 1, "ended without an exit status");
 	remove_folder(folder);
 }
 
@@ -443,7 +443,7 @@ static void test_ranks(void)
 	for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
 		g_assert_cmpint(g_array_index(timeline->processes, TachoProcess, i).is_main, ==,
 				is_main[i]);
-	assert_problem(timeline, "missing_rank", 4, "rank 0, 2-4 of 6");
+	assert_problem(timeline, TACHO_PROBLEM_MISSING_RANK, 4, "rank 0, 2-4 of 6");
 	remove_folder(folder);
 }
 
@@ -566,7 +566,7 @@ static void test_truncated_stream(void)
 		overwrite(path, bytes, cut);
 		timeline = open_sound(folder);
 		touch_all(timeline);
-		assert_problem(timeline, "truncated_file", 1, place);
+		assert_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1, place);
 	}
 	remove_folder(folder);
 }
@@ -644,8 +644,8 @@ static void test_broken_records(void)
 		memcpy(broken + op + rows[i].offset, &rows[i].value, rows[i].size);
 		overwrite(path, broken, length);
 		timeline = open_sound(folder);
-		assert_problem(timeline, "corrupt_record", 1, place);
-		assert_problem(timeline, "corrupt_record", 1, rows[i].reason);
+		assert_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, 1, place);
+		assert_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, 1, rows[i].reason);
 		g_assert_cmpuint(timeline->slices.n, ==, 0);
 	}
 	remove_folder(folder);
@@ -695,7 +695,7 @@ static void test_messages(void)
 	       sizeof(short_bytes));
 	overwrite(path, bytes, length);
 	broken = open_sound(folder);
-	assert_problem(broken, "corrupt_record", 1, "shorter than its kind");
+	assert_problem(broken, TACHO_PROBLEM_CORRUPT_RECORD, 1, "shorter than its kind");
 	g_assert_cmpuint(broken->slices.n, ==, 0);
 	remove_folder(folder);
 }
@@ -706,14 +706,15 @@ static void test_broken_packets(void)
 		guint offset;
 		guint64 value;
 		guint size;
-		const gchar *kind, *word;
+		TachoProblemKind kind;
+		const gchar *word;
 	} rows[] = {
-		{ 0, 1, 4, "bad_packet", "byte 0" },
-		{ 4, 99, 1, "bad_packet", "byte 4" },
-		{ 32, 8, 8, "bad_packet", "byte 0" },
-		{ 32, 1001, 8, "bad_packet", "byte 0" },
-		{ 32, G_MAXUINT64 - 63, 8, "bad_packet", "byte 0" },
-		{ 24, 1 << 20, 8, "truncated_file", "have 131072 bytes" },
+		{ 0, 1, 4, TACHO_PROBLEM_BAD_PACKET, "byte 0" },
+		{ 4, 99, 1, TACHO_PROBLEM_BAD_PACKET, "byte 4" },
+		{ 32, 8, 8, TACHO_PROBLEM_BAD_PACKET, "byte 0" },
+		{ 32, 1001, 8, TACHO_PROBLEM_BAD_PACKET, "byte 0" },
+		{ 32, G_MAXUINT64 - 63, 8, TACHO_PROBLEM_BAD_PACKET, "byte 0" },
+		{ 24, 1 << 20, 8, TACHO_PROBLEM_TRUNCATED_FILE, "have 131072 bytes" },
 	};
 	gchar *folder = sound_run();
 	g_autofree gchar *path = stream_path(folder);
@@ -757,11 +758,12 @@ static void test_broken_streams(void)
 	g_assert_cmpint(timeline->slices.duration_ns[2], ==, 200);
 	g_assert_cmpuint(timeline->slices.parent[2], ==, TACHO_NONE); /* beside the one before */
 	g_assert_cmpint(timeline->slices.duration_ns[3], ==, 0);
-	assert_problem(timeline, "corrupt_record", 1, "is earlier than the one before it");
-	assert_problem(timeline, "missing_file", 1, "0-33.2");
-	assert_problem(timeline, "overlap", 1, "thread 33");
-	assert_problem(timeline, "impossible_time", 1, "thread 33");
-	assert_problem(timeline, "unknown_record", 1, "thread 33");
+	assert_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, 1,
+		       "is earlier than the one before it");
+	assert_problem(timeline, TACHO_PROBLEM_MISSING_FILE, 1, "0-33.2");
+	assert_problem(timeline, TACHO_PROBLEM_OVERLAP, 1, "thread 33");
+	assert_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, 1, "thread 33");
+	assert_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD, 1, "thread 33");
 	remove_folder(folder);
 }
 
@@ -856,7 +858,7 @@ static void test_forbidden(void)
 	}
 	g_assert_cmpint(g_chmod(path, 0), ==, 0);
 	timeline = open_sound(folder);
-	assert_problem(timeline, "unreadable_file", 1, "0-10.0: Permission denied");
+	assert_problem(timeline, TACHO_PROBLEM_UNREADABLE_FILE, 1, "0-10.0: Permission denied");
 	g_assert_cmpint(g_chmod(trace, 0), ==, 0);
 	assert_error(folder, TACHO_TIMELINE_ERROR_IO, trace);
 	g_assert_cmpint(g_chmod(trace, 0700), ==, 0);
@@ -882,7 +884,7 @@ static void test_later_format(void)
 	run_builder_op(readable, 1, 10, 20, 0);
 	run_builder_end(readable);
 	timeline = open_sound(folder);
-	assert_problem(timeline, "unreadable_trace", 1, "h0-1/metadata");
+	assert_problem(timeline, TACHO_PROBLEM_UNREADABLE_TRACE, 1, "h0-1/metadata");
 	g_assert_cmpuint(timeline->slices.n, ==, 1);
 	remove_folder(folder);
 }
@@ -915,7 +917,7 @@ static void test_many_classes(void)
 
 		g_assert_cmpstr(tacho_slice_name(timeline, i), ==, name);
 	}
-	assert_problem(timeline, "corrupt_metadata", 2, "byte ");
+	assert_problem(timeline, TACHO_PROBLEM_CORRUPT_METADATA, 2, "byte ");
 	remove_folder(folder);
 }
 

@@ -141,7 +141,7 @@ static void test_overlap(void)
 			 timeline_find(timeline, "l", 0));
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
 	problem = &g_array_index(timeline->problems, TachoProblem, 0);
-	g_assert_cmpstr(problem->kind, ==, "overlap");
+	g_assert_cmpint(problem->kind, ==, TACHO_PROBLEM_OVERLAP);
 	g_assert_cmpuint(problem->count, ==, 2); /* late, after */
 	g_assert_nonnull(strstr(problem->where, "rank 3"));
 }
@@ -185,7 +185,8 @@ static void test_open_within(void)
 	g_free(tacho_timeline_finish(timeline));
 	g_assert_cmpint(timeline->slices.duration_ns[1], ==, 50);
 	g_assert_cmpuint(timeline->slices.flags[1], ==, TACHO_SLICE_REPAIRED);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unmatched_begin")->count, ==, 1);
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNMATCHED_BEGIN)->count, ==, 1);
 }
 
 static void test_impossible_times(void)
@@ -244,8 +245,9 @@ static void test_resolution(void)
 		g_assert_cmpint(timeline->slices.duration_ns[1], ==, resolution_ns ? 2000 : 3000);
 		g_assert_cmpuint(timeline->slices.parent[1], ==, resolution_ns ? 0 : TACHO_NONE);
 		g_assert_cmpuint(timeline->problems->len, ==, 1);
-		g_assert_cmpuint(tacho_timeline_find_problem(timeline, resolution_ns ? "rounded_end"
-										     : "overlap")
+		g_assert_cmpuint(tacho_timeline_find_problem(
+					 timeline, resolution_ns ? TACHO_PROBLEM_ROUNDED_END
+								 : TACHO_PROBLEM_OVERLAP)
 					 ->count,
 				 ==, 1);
 		g_assert_cmpuint(timeline->slices.flags[1], ==, 0);

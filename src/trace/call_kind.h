@@ -1,0 +1,49 @@
+/* call_kind: what a call of a device's runtime or driver does. */
+#ifndef TACHO_CALL_KIND_H
+#define TACHO_CALL_KIND_H
+
+#include <tacho/timeline.h>
+
+enum call_kind {
+	CALL_OTHER,
+	CALL_LAUNCH,	   /* a kernel */
+	CALL_GRAPH_LAUNCH, /* all work of a graph */
+	CALL_BEGIN_CAPTURE,
+	CALL_END_CAPTURE,
+	CALL_COPY,	       /* whether it returns before the copy has ended is not known */
+	CALL_COPY_ASYNC,       /* of plain bytes; returns when it likes */
+	CALL_COPY_SYNC,	       /* of plain bytes; returns when the copy has ended */
+	CALL_COPY_SHAPED_SYNC, /* of rows, symbols and the like; the same */
+	CALL_FILL,
+	CALL_EVENT_RECORD, /* on a stream */
+	CALL_EVENT_WAIT,   /* by a stream */
+	CALL_EVENT_QUERY,  /* whether it has come; does not wait */
+	CALL_DEVICE_SYNC,  /* waits for all work of a device */
+	CALL_STREAM_SYNC,
+	CALL_EVENT_SYNC,
+	CALL_SYNC, /* waits for something else, or it is not told what for */
+	CALL_FREE, /* gives back memory of a device, when no work uses it any more */
+};
+
+/* What a call of that name (string id) does; and what a SYNC slice of that name waits for: EVENT_WAIT, DEVICE_SYNC,
+ * STREAM_SYNC or EVENT_SYNC. */
+enum call_kind call_kind_of_name(const TachoTimeline *timeline, guint32 name);
+
+/* The same of a slice. */
+static inline enum call_kind call_kind_of(const TachoTimeline *timeline, guint32 slice)
+{
+	return call_kind_of_name(timeline, timeline->slices.name[slice]);
+}
+
+static inline gboolean call_kind_copies(enum call_kind kind)
+{
+	return kind >= CALL_COPY && kind <= CALL_COPY_SHAPED_SYNC;
+}
+
+/* Whether such a call is there to wait: not those of a copy, nor of a free. */
+static inline gboolean call_kind_syncs(enum call_kind kind)
+{
+	return kind >= CALL_DEVICE_SYNC && kind <= CALL_SYNC;
+}
+
+#endif

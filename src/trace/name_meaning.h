@@ -1,0 +1,43 @@
+/* name_meaning: what a name means is found out once, and kept beside the string.
+ *
+ * A timeline has few names and many slices. So whoever wants to know what a slice is asks by the id of its name;
+ * the first to ask judges the text. The judges are the only places behind import that look at the text of names:
+ * call_kind, region_kind, copy_kind, operation, mark_kind, kernel_class. docs/decisions/0019-what-names-mean.md says why. */
+#ifndef TACHO_NAME_MEANING_H
+#define TACHO_NAME_MEANING_H
+
+#include <tacho/timeline.h>
+
+/* What a name is the name of: it may mean one thing as that of a call and another as that of a region. */
+enum name_of {
+	NAME_OF_CALL,
+	NAME_OF_REGION,
+	NAME_OF_OPERATION,
+	NAME_OF_KERNEL,
+	NAME_OF_COLLECTIVE,
+	N_NAMES_OF,
+};
+
+/* What `name` means, as `judge` finds: below 255. Any thread may ask at any time. */
+guint name_meaning(const TachoTimeline *timeline, guint32 name, enum name_of of,
+		   guint (*judge)(const gchar *text));
+
+/* What a text has to be, or to have, to mean something: see name_judge(). */
+struct name_rule {
+	enum { NAME_IS, NAME_BEGINS, NAME_BEGINS_HAS, NAME_HAS, NAME_HAS_BOTH } how;
+	const gchar *text, *other; /* the second of two */
+	guint meaning;
+};
+
+/* The words in which lists of rules are written (call_kinds.def, region_kinds.def), where MEANING(kind) makes an
+ * enumerator. */
+#define NAMED(text, kind)	{ NAME_IS, text, NULL, MEANING(kind) },
+#define BEGINS(text, kind)	{ NAME_BEGINS, text, NULL, MEANING(kind) },
+#define BEGINS_WITH(a, b, kind) { NAME_BEGINS_HAS, a, b, MEANING(kind) },
+#define WITH(text, kind)	{ NAME_HAS, text, NULL, MEANING(kind) },
+#define WITH_BOTH(a, b, kind)	{ NAME_HAS_BOTH, a, b, MEANING(kind) },
+
+/* What the first rule says that fits; 0: none does. */
+guint name_judge(const gchar *text, const struct name_rule *rules, guint n_rules);
+
+#endif

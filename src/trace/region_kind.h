@@ -1,0 +1,61 @@
+/* region_kind: what a region, an operation or a wait of a thread is to a training job, as its name tells. */
+#ifndef TACHO_REGION_KIND_H
+#define TACHO_REGION_KIND_H
+
+#include <tacho/timeline.h>
+
+enum region_kind {
+	REGION_OTHER,
+	REGION_STEP,	       /* a step of PyTorch's profiler; region_step_number() says which */
+	REGION_PROFILER,       /* all the time in which PyTorch's profiler recorded */
+	REGION_OPTIMIZER_STEP, /* an optimizer updates parameters */
+	REGION_EVALUATE,       /* autograd's engine runs a node, which region_evaluated() names */
+	REGION_EVALUATE_ACCUMULATE, /* the same, a node that accumulates a gradient, and its hooks */
+	REGION_ENGINE,		    /* anything else that autograd's engine does */
+	REGION_ACCUMULATE,	    /* a parameter gets its gradient */
+	REGION_COPY_GRADIENT, /* DDP copies a gradient from its bucket back to the parameter */
+	REGION_REDUCER,	      /* anything else that DDP's reducer does */
+	REGION_QUEUE,	      /* PyTorch's c10d queues a collective */
+	REGION_COLLECTIVE,    /* a backend of c10d's takes a collective up */
+	REGION_LIBRARY,	      /* a function of a library of collectives */
+	/* A batch is taken from a data loader (trace/data_loading.h): */
+	REGION_LOADING_WORKERS, /* that has worker processes */
+	REGION_LOADING_INLINE,	/* that reads in the thread itself */
+	REGION_LOADING,		/* of which that is not told */
+	REGION_LOADER_WORKERS,	/* a wait for a data loader's workers; a region may be anything */
+	REGION_LOADER,		/* the same for a data loader */
+};
+
+enum region_kind region_kind_of_name(const TachoTimeline *timeline, guint32 name);
+
+static inline enum region_kind region_kind_of(const TachoTimeline *timeline, guint32 slice)
+{
+	return region_kind_of_name(timeline, timeline->slices.name[slice]);
+}
+
+/* Autograd's engine around a node: the two EVALUATE. */
+static inline gboolean region_kind_evaluates(enum region_kind kind)
+{
+	return kind == REGION_EVALUATE || kind == REGION_EVALUATE_ACCUMULATE;
+}
+
+/* Autograd's node that accumulates a gradient, or its engine around it. */
+static inline gboolean region_kind_accumulates(enum region_kind kind)
+{
+	return kind == REGION_ACCUMULATE || kind == REGION_EVALUATE_ACCUMULATE;
+}
+
+/* Whether an operation or a kernel carries data between ranks, or queues that. */
+static inline gboolean slice_communicates(const TachoTimeline *timeline, guint32 slice)
+{
+	enum region_kind kind = region_kind_of(timeline, slice);
+
+	return kind == REGION_QUEUE || kind == REGION_COLLECTIVE || kind == REGION_LIBRARY;
+}
+
+/* The number that the name of a STEP tells. */
+gint64 region_step_number(const TachoTimeline *timeline, guint32 name);
+/* The node that the name of an EVALUATE has behind it; any other name as it is. */
+const gchar *region_evaluated(const TachoTimeline *timeline, guint32 name);
+
+#endif
