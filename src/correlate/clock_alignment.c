@@ -16,12 +16,12 @@
 
 #include "base/quantile.h"
 #include "correlate/clock_evidence.h"
+#include "correlate/clock_ranks.h"
 #include "correlate/correlate_internal.h"
 #include "trace/timeline_move.h"
 
 #define INFERRED_COST_NS 1e15 /* what is sure goes first, */
 #define ASSUMED_COST_NS	 1e12 /* then what is assumed */
-#define MAX_NAMED_RANKS	 8
 #define MAX_NAMED_CLOCKS 8
 
 /* A clock on its way to the reference. */
@@ -214,25 +214,12 @@ static void describe_errors(TachoTimeline *timeline, const struct clock_map *tot
 
 static gchar *clock_text(const TachoTimeline *timeline, guint32 clock)
 {
-	GString *text = g_string_new("host ");
-	guint n_ranks = 0;
+	const gchar *host = tacho_timeline_string(timeline, clock_at(timeline, clock)->host);
+	guint n_ranks;
+	g_autofree gchar *ranks = clock_ranks(timeline, clock, &n_ranks);
 
-	g_string_append(text, tacho_timeline_string(timeline, clock_at(timeline, clock)->host));
-	for (guint i = 0; i < timeline->ranks->len; i++) {
-		const TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, i);
-
-		if (g_array_index(timeline->processes, TachoProcess, rank->main_process).clock !=
-		    clock)
-			continue;
-		if (n_ranks < MAX_NAMED_RANKS)
-			g_string_append_printf(text, n_ranks ? ", %d" : " (rank %d", rank->rank);
-		n_ranks++;
-	}
-	if (n_ranks > MAX_NAMED_RANKS)
-		g_string_append_printf(text, " and %u more", n_ranks - MAX_NAMED_RANKS);
-	if (n_ranks)
-		g_string_append_c(text, ')');
-	return g_string_free(text, FALSE);
+	return n_ranks ? g_strdup_printf("host %s (rank %s)", host, ranks)
+		       : g_strdup_printf("host %s", host);
 }
 
 /* ", and those of host d (rank 3) with it": who was aligned to a clock that is apart from the reference; "" for none. */
@@ -269,21 +256,21 @@ static void add_clock_problems(TachoTimeline *timeline, guint32 index)
 	g_autofree gchar *company = company_text(timeline, index);
 
 	if (clock->state == TACHO_CLOCK_APART)
-		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1,
 					   "%s: nothing relates its clock to that of %s%s", who,
 					   reference, company);
 	if (clock_fit_is_doubtful(&fit))
 		tacho_timeline_add_problem(
-			timeline, "clock_doubt", 1,
+			timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1,
 			"%s: %u of the %u bounds of its clock contradict the others", who,
 			clock->n_contradicted, clock->n_bounds);
 	if (clock->evidence & TACHO_CLOCK_INFERRED)
-		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1,
 					   "%s: its clock was aligned by events that were matched "
 					   "by their order, although some are missing",
 					   who);
 	if (clock->evidence & TACHO_CLOCK_ASSUMED)
-		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1,
 					   "%s: its clock was aligned on the assumption that sends "
 					   "waited for their receives",
 					   who);
@@ -378,7 +365,7 @@ void check_alignment(TachoTimeline *timeline)
 		if (transfers->len == 0 || (gdouble)clock->inner_uncertainty_ns <= median_ns)
 			continue;
 		who = clock_text(timeline, i);
-		tacho_timeline_add_problem(timeline, "clock_doubt", 1,
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1,
 					   "%s: its times are accurate to %.1f us only, and half "
 					   "of its collectives take less than %.1f us to transfer",
 					   who, (gdouble)clock->inner_uncertainty_ns / 1e3,

@@ -1,7 +1,7 @@
 /* What ties clocks is who cannot have been done before whom:
  *
  *     collective  no member has completed before the last one was queued, where each member's
- *                 result needs every member's input (collective_waits_for_all())
+ *                 result needs every member's input (operation_waits_for_all())
  *     message     no receive has ended before the send of its bytes began
  *     request     who was asked has not begun before it was asked, and was done before the answer was there
  *     send        no receive has ended before the send that it took was queued
@@ -203,11 +203,6 @@ static void see_server(guint32 worker, guint32 server, gpointer data)
 
 /* --- collectives ------------------------------------------------------------------------------ */
 
-static gboolean is_all_to_all(const gchar *name)
-{
-	return strcasestr(name, "all_to_all") || strcasestr(name, "alltoall");
-}
-
 static gboolean is_on_device(const TachoTimeline *timeline, guint32 slice)
 {
 	return tacho_timeline_track(timeline, timeline->slices.track[slice])->kind ==
@@ -249,17 +244,17 @@ static void see_collective(const guint32 *slices, guint n_slices, gboolean is_ex
 	guint32 n_clocks = evidence->timeline->clocks->len;
 	guint32 first = TACHO_NONE;
 	enum bound_trust trust;
-	const gchar *name;
+	enum collective_operation operation;
 
 	if (n_slices < 2)
 		return;
 	see_hops(evidence, slices, n_slices, is_exact);
-	name = collective_name(evidence->timeline, slices[0]);
-	if (!collective_waits_for_all(name) || /* (1) */
-	    (is_all_to_all(name) && !is_on_device(evidence->timeline, slices[0])))
+	operation = collective_operation_of(evidence->timeline, slices[0]);
+	if (!operation_waits_for_all(operation) || /* (1) */
+	    (operation == OPERATION_ALL_TO_ALL && !is_on_device(evidence->timeline, slices[0])))
 		return;
 	trust = trust_in(evidence, is_exact);
-	if (is_all_to_all(name))
+	if (operation == OPERATION_ALL_TO_ALL)
 		trust = MAX(trust, BOUND_ASSUMED);
 	memset(evidence->parts, 0, n_clocks * sizeof(*evidence->parts));
 	for (guint i = 0; i < n_slices; i++) {

@@ -12,7 +12,7 @@
  *     Then a collective belongs to the one of the rank that has most whose end is nearest to its
  *     own: a collective ends on all ranks at about the same time, when the last one has come.
  *
- * A partner that is missing is a problem ("unmatched_collective") of the rank that lacks it, unless
+ * A partner that is missing is a problem (TACHO_PROBLEM_UNMATCHED_COLLECTIVE) of the rank that lacks it, unless
  * that rank explains it: it is not in the run, had not begun recording, or was gone or still
  * running when its own collectives were over.
  *
@@ -97,38 +97,6 @@ struct matching {
 	GArray *alone;	 /* guint32: entries of the key at work without partners */
 	GArray *of_rank; /* guint32: of the row at work each rank's slice, or TACHO_NONE */
 };
-
-/* --- names ----------------------------------------------------------------------------------- */
-
-/* Libraries write them in any case: "all_reduce", "ncclDevKernel_AllReduce". */
-static gboolean name_has(const gchar *name, const gchar *const *words)
-{
-	for (; *words; words++)
-		if (strcasestr(name, *words))
-			return TRUE;
-	return FALSE;
-}
-
-gboolean collective_waits_for_all(const gchar *name)
-{
-	static const gchar *const WORDS[] = {
-		"all_reduce",	  "allreduce",	   "all_gather", "allgather",
-		"reduce_scatter", "reducescatter", "all_to_all", "alltoall",
-		"barrier",	  "pushpull",	   NULL
-	};
-
-	return name_has(name, WORDS);
-}
-
-/* A scatter's root has all the input, for example. */
-static gboolean has_equal_bytes(const gchar *name)
-{
-	static const gchar *const WORDS[] = { "scatter", "gather", "all_to_all", "alltoall", NULL };
-	static const gchar *const EVEN[] = { "reduce_scatter", "reducescatter", "all_gather",
-					     "allgather", NULL };
-
-	return !name_has(name, WORDS) || name_has(name, EVEN);
-}
 
 /* --- one key --------------------------------------------------------------------------------- */
 
@@ -344,7 +312,7 @@ static void check_row(struct matching *matching, const TachoCollective *row, con
 	const struct member_rank *early, *late;
 	gint64 end_ns;
 
-	if (!collective_waits_for_all(tacho_timeline_string(timeline, row->name)))
+	if (!operation_waits_for_all(operation_of_name(timeline, row->name)))
 		return;
 	for (guint i = 0; i < matching->ranks->len; i++) {
 		if (of_rank[i] == TACHO_NONE)
@@ -461,7 +429,6 @@ static void add_entries(struct matching *matching, const GroupRank *rank)
 		row.process = &g_array_index(timeline->processes, TachoProcess, process);
 	for (guint i = 0; i < rank->slices->len; i++) {
 		guint32 slice = g_array_index(rank->slices, guint32, i);
-		const gchar *name = collective_name(timeline, slice);
 		TachoCollectiveArgs args = { 0 };
 		struct entry entry = {
 			.name = collective_name_id(timeline, slice),
@@ -472,7 +439,8 @@ static void add_entries(struct matching *matching, const GroupRank *rank)
 
 		if (point_to_point_way(timeline, slice) != TACHO_WAY_BY_NAME)
 			continue;
-		if (has_equal_bytes(name) && tacho_slice_collective(timeline, slice, &args))
+		if (operation_has_equal_bytes(operation_of_name(timeline, entry.name)) &&
+		    tacho_slice_collective(timeline, slice, &args))
 			entry.bytes = args.bytes;
 		row.last_begin_ns = MAX(row.last_begin_ns, timeline->slices.start_ns[slice]);
 		g_array_append_val(matching->entries, entry);
@@ -525,12 +493,13 @@ static void report_problems(struct matching *matching)
 		struct missing *missing = &matching->missing[i];
 
 		if (missing->count)
-			tacho_timeline_add_problem(matching->timeline, "unmatched_collective",
+			tacho_timeline_add_problem(matching->timeline,
+						   TACHO_PROBLEM_UNMATCHED_COLLECTIVE,
 						   missing->count, "%s", missing->first);
 		g_free(missing->first);
 	}
 	if (matching->doubt.count)
-		tacho_timeline_add_problem(matching->timeline, "clock_doubt", 1,
+		tacho_timeline_add_problem(matching->timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1,
 					   "%s; collectives with this problem: %" G_GUINT64_FORMAT,
 					   matching->doubt.where, matching->doubt.count);
 	g_free(matching->doubt.where);

@@ -15,10 +15,6 @@ typedef void (*CollectiveVisit)(const guint32 *slices, guint n_slices, gboolean 
 gboolean collective_matches_visit(TachoTimeline *timeline, gboolean is_by_order,
 				  CollectiveVisit visit, gpointer data);
 
-/* Whether a collective of that name ends nowhere before it has begun everywhere: each member's result
- * needs every member's input. */
-gboolean collective_waits_for_all(const gchar *name);
-
 /* When each collective was queued, as far as is known, else when it began; by slice. To be freed with g_free(). */
 gint64 *collective_queue_times(const TachoTimeline *timeline);
 

@@ -56,7 +56,7 @@ static void check_content(TachoTimeline *timeline)
 	if (timeline->slices.n || timeline->memory->len || timeline->samples->len ||
 	    timeline->marks->len || timeline->chunks->len)
 		return;
-	tacho_timeline_add_problem(timeline, "nothing_recorded", 1,
+	tacho_timeline_add_problem(timeline, TACHO_PROBLEM_NOTHING_RECORDED, 1,
 				   "no operation, call, kernel, message, memory event or counter "
 				   "is in it: nothing can be concluded");
 }

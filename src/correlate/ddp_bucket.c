@@ -19,10 +19,7 @@
 #include <stdlib.h>
 
 #include "correlate/correlate_internal.h"
-#include "trace/string_table.h"
-
-#define ACCUMULATE "torch::autograd::AccumulateGrad"
-#define EVALUATE   "autograd::engine::evaluate_function: " ACCUMULATE
+#include "trace/region_kind.h"
 
 enum {
 	MAX_WAITING = 64 * 1024, /* gradients that may be in the next bucket */
@@ -49,15 +46,9 @@ struct queued {
 	struct place place;
 };
 
-/* What slices are called, as string ids. */
-struct hook_names {
-	guint32 accumulate, evaluate;
-};
-
 /* One rank at work. */
 struct finding {
 	TachoTimeline *timeline;
-	struct hook_names names;
 	guint32 rank_index;
 	GArray *queued;	      /* struct queued, by when queued */
 	GArray *ready;	      /* struct ready_gradient, by when ready */
@@ -69,19 +60,21 @@ struct finding {
 	guint step; /* cursor in the timeline's steps */
 };
 
-static gboolean is_accumulate(const TachoTimeline *timeline, const struct hook_names *names,
-			      guint32 slice)
+static gboolean is_op(const TachoTimeline *timeline, guint32 slice, enum region_kind kind)
 {
 	return timeline->slices.kind[slice] == TACHO_SLICE_OP &&
-	       timeline->slices.name[slice] == names->accumulate;
+	       region_kind_of(timeline, slice) == kind;
+}
+
+static gboolean is_accumulate(const TachoTimeline *timeline, guint32 slice)
+{
+	return is_op(timeline, slice, REGION_ACCUMULATE);
 }
 
 /* Whether hooks run in it: PyTorch puts such a slice around AccumulateGrad and its hooks. */
-static gboolean holds_hooks(const TachoTimeline *timeline, const struct hook_names *names,
-			    guint32 slice)
+static gboolean holds_hooks(const TachoTimeline *timeline, guint32 slice)
 {
-	return timeline->slices.kind[slice] == TACHO_SLICE_OP &&
-	       timeline->slices.name[slice] == names->evaluate;
+	return is_op(timeline, slice, REGION_EVALUATE_ACCUMULATE);
 }
 
 /* Bytes of a dense tensor; false: not known, or too many. */
@@ -114,11 +107,10 @@ static gpointer storage_key(guint64 storage)
 /* --- buckets ---------------------------------------------------------------------------------- */
 
 /* (1): `slice` queued something from within an AccumulateGrad's hook. */
-static gboolean is_in_hook(const TachoTimeline *timeline, const struct hook_names *names,
-			   guint32 slice)
+static gboolean is_in_hook(const TachoTimeline *timeline, guint32 slice)
 {
 	for (; slice != TACHO_NONE; slice = timeline->slices.parent[slice])
-		if (holds_hooks(timeline, names, slice) || is_accumulate(timeline, names, slice))
+		if (holds_hooks(timeline, slice) || is_accumulate(timeline, slice))
 			return TRUE;
 	return FALSE;
 }
@@ -150,9 +142,8 @@ static void add_queued(struct finding *finding, const TachoFlow *flow)
 
 	/* a backend that tells of a collective when it is queued does so in the hook itself */
 	queued.queued_ns =
-		timeline->slices.start_ns[holds_hooks(timeline, &finding->names, flow->from) ||
-							  is_accumulate(timeline, &finding->names,
-									flow->from)
+		timeline->slices.start_ns[holds_hooks(timeline, flow->from) ||
+							  is_accumulate(timeline, flow->from)
 						  ? flow->to
 						  : flow->from];
 	if (tacho_slice_input(timeline, flow->to, 0, &tensor) && get_place(&tensor, &queued.place))
@@ -161,15 +152,13 @@ static void add_queued(struct finding *finding, const TachoFlow *flow)
 }
 
 /* Add the collectives that are buckets to their rank's row of `ranks`. */
-static void collect_queued(const TachoTimeline *timeline, const struct hook_names *names,
-			   struct finding *ranks)
+static void collect_queued(const TachoTimeline *timeline, struct finding *ranks)
 {
 	for (guint i = 0; i < timeline->flows->len; i++) {
 		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
 		guint32 rank;
 
-		if (flow->kind != TACHO_FLOW_QUEUE_COLLECTIVE ||
-		    !is_in_hook(timeline, names, flow->from))
+		if (flow->kind != TACHO_FLOW_QUEUE_COLLECTIVE || !is_in_hook(timeline, flow->from))
 			continue;
 		rank = rank_of_track(timeline, timeline->slices.track[flow->to]);
 		if (rank != TACHO_NONE)
@@ -206,12 +195,12 @@ static void add_places(struct finding *finding, struct ready_gradient *ready)
 	const TachoSlices *slices = &timeline->slices;
 	guint32 accumulate = ready->gradient.slice, around = slices->parent[accumulate];
 	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[accumulate]);
-	gboolean has_hooks = around != TACHO_NONE && holds_hooks(timeline, &finding->names, around);
+	gboolean has_hooks = around != TACHO_NONE && holds_hooks(timeline, around);
 	guint16 least_depth = slices->depth[accumulate] + !has_hooks;
 
 	ready->first_place = finding->places->len;
 	for (guint32 i = accumulate + 1; i < track->first_slice + track->n_slices; i++) {
-		if (slices->depth[i] < least_depth || is_accumulate(timeline, &finding->names, i))
+		if (slices->depth[i] < least_depth || is_accumulate(timeline, i))
 			break;
 		if (slices->kind[i] != TACHO_SLICE_OP)
 			continue;
@@ -250,8 +239,7 @@ static gint compare_ready(gconstpointer a, gconstpointer b)
 }
 
 /* Add the gradients of ranks that have buckets. */
-static void collect_gradients(const TachoTimeline *timeline, const struct hook_names *names,
-			      struct finding *ranks)
+static void collect_gradients(const TachoTimeline *timeline, struct finding *ranks)
 {
 	for (guint32 t = 0; t < timeline->tracks->len; t++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, t);
@@ -261,7 +249,7 @@ static void collect_gradients(const TachoTimeline *timeline, const struct hook_n
 		    ranks[rank].queued->len == 0)
 			continue;
 		for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)
-			if (is_accumulate(timeline, names, i))
+			if (is_accumulate(timeline, i))
 				add_gradient(&ranks[rank], i);
 	}
 }
@@ -455,11 +443,9 @@ static void find_on_rank(struct finding *finding)
 	}
 }
 
-static void finding_init(struct finding *finding, TachoTimeline *timeline,
-			 const struct hook_names *names, guint32 rank_index)
+static void finding_init(struct finding *finding, TachoTimeline *timeline, guint32 rank_index)
 {
 	*finding = (struct finding){ .timeline = timeline,
-				     .names = *names,
 				     .rank_index = rank_index,
 				     .last_step = TACHO_NONE };
 	finding->queued = g_array_new(FALSE, FALSE, sizeof(struct queued));
@@ -480,17 +466,12 @@ static void finding_release(struct finding *finding)
 
 void find_buckets(TachoTimeline *timeline)
 {
-	struct hook_names names = { TACHO_NONE, TACHO_NONE };
-	g_autofree struct finding *ranks = NULL;
+	g_autofree struct finding *ranks = g_new0(struct finding, timeline->ranks->len + 1);
 
-	if (!string_table_find(timeline->strings, ACCUMULATE, -1, &names.accumulate))
-		return;
-	string_table_find(timeline->strings, EVALUATE, -1, &names.evaluate);
-	ranks = g_new0(struct finding, timeline->ranks->len + 1);
 	for (guint32 i = 0; i < timeline->ranks->len; i++)
-		finding_init(&ranks[i], timeline, &names, i);
-	collect_queued(timeline, &names, ranks);
-	collect_gradients(timeline, &names, ranks);
+		finding_init(&ranks[i], timeline, i);
+	collect_queued(timeline, ranks);
+	collect_gradients(timeline, ranks);
 	for (guint32 i = 0; i < timeline->ranks->len; i++) {
 		find_on_rank(&ranks[i]);
 		finding_release(&ranks[i]);

@@ -25,9 +25,9 @@
 #include <string.h>
 
 #include "correlate/correlate_internal.h"
+#include "trace/region_kind.h"
 
-#define WRAPPER_PREFIX "autograd::engine::evaluate_function"
-#define ID_MARK	       "autograd_thread"
+#define ID_MARK "autograd_thread"
 
 enum {
 	SAMPLES_PER_ID = 64, /* nodes of an id that are looked up to find its thread */
@@ -90,7 +90,7 @@ static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
 
 static gboolean is_wrapper(const TachoTimeline *timeline, guint32 slice)
 {
-	return g_str_has_prefix(tacho_slice_name(timeline, slice), WRAPPER_PREFIX);
+	return region_kind_evaluates(region_kind_of(timeline, slice));
 }
 
 /* --- a thread's owners and nodes ------------------------------------------------------------- */

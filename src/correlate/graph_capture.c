@@ -18,18 +18,14 @@
 
 #include <string.h>
 
-#include "trace/string_table.h"
+#include "trace/call_kind.h"
 
-/* What a call, or the work of a device, is to a capture. */
-enum call_kind {
-	CALL_UNKNOWN, /* not looked at yet */
-	CALL_OTHER,
-	CALL_GRAPH_LAUNCH,
-	CALL_BEGIN_CAPTURE,
-	CALL_END_CAPTURE,
-	CALL_KERNEL = 'k',
-	CALL_COPY = 'c',
-	CALL_FILL = 's',
+/* What makes a node, or a node does, as a letter. */
+enum {
+	NODE_NONE = '\0',
+	NODE_KERNEL = 'k',
+	NODE_COPY = 'c',
+	NODE_FILL = 's',
 };
 
 /* The work of one launch: rows [first, first + n) of `order`. */
@@ -48,69 +44,43 @@ struct graph {
 struct capture {
 	guint32 process;
 	gint64 begin_ns, end_ns;
-	GArray *calls; /* guint32 */
-	GString *kinds;
+	GArray *calls;	/* guint32 */
+	GString *nodes; /* a letter a call */
 };
 
 struct captures {
 	TachoTimeline *timeline;
 	const struct thread_index *threads;
-	guint8 *call_kinds; /* enum call_kind, by string id */
-	GArray *order;	    /* guint32 rows of graph_work, by launch and number */
-	GArray *groups;	    /* struct launch_group */
-	GArray *graphs;	    /* struct graph */
-	GArray *captures;   /* struct capture */
+	GArray *order;	  /* guint32 rows of graph_work, by launch and number */
+	GArray *groups;	  /* struct launch_group */
+	GArray *graphs;	  /* struct graph */
+	GArray *captures; /* struct capture */
 };
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static enum call_kind judge_call(const gchar *name)
+static gchar node_of_call(const TachoTimeline *timeline, guint32 slice)
 {
-	static const struct {
-		const gchar *part;
-		enum call_kind kind;
-	} parts[] = {
-		{ "GraphLaunch", CALL_GRAPH_LAUNCH },
-		{ "StreamBeginCapture", CALL_BEGIN_CAPTURE },
-		{ "StreamEndCapture", CALL_END_CAPTURE },
-		{ "LaunchKernel", CALL_KERNEL },
-		{ "LaunchCooperativeKernel", CALL_KERNEL },
-		{ "Memcpy", CALL_COPY },
-		{ "Memset", CALL_FILL },
-	};
+	enum call_kind kind = call_kind_of(timeline, slice);
 
-	for (guint i = 0; i < G_N_ELEMENTS(parts); i++)
-		if (strstr(name, parts[i].part))
-			return parts[i].kind;
-	return CALL_OTHER;
-}
-
-static enum call_kind call_kind(const struct captures *captures, guint32 slice)
-{
-	guint8 *kind = &captures->call_kinds[captures->timeline->slices.name[slice]];
-
-	if (*kind == CALL_UNKNOWN)
-		*kind = (guint8)judge_call(tacho_slice_name(captures->timeline, slice));
-	return (enum call_kind) * kind;
-}
-
-static gboolean makes_node(enum call_kind kind)
-{
-	return kind == CALL_KERNEL || kind == CALL_COPY || kind == CALL_FILL;
+	return kind == CALL_LAUNCH	? NODE_KERNEL
+	       : call_kind_copies(kind) ? NODE_COPY
+	       : kind == CALL_FILL	? NODE_FILL
+					: NODE_NONE;
 }
 
 /* ROCm copies and fills by kernels of its own. */
-static enum call_kind work_kind(const TachoTimeline *timeline, guint32 slice)
+static gchar node_of_work(const TachoTimeline *timeline, guint32 slice)
 {
 	const gchar *name = tacho_slice_name(timeline, slice);
 
 	if (timeline->slices.kind[slice] == TACHO_SLICE_MEMCPY ||
 	    strstr(name, "__amd_rocclr_copyBuffer"))
-		return CALL_COPY;
+		return NODE_COPY;
 	if (timeline->slices.kind[slice] == TACHO_SLICE_MEMSET ||
 	    strstr(name, "__amd_rocclr_fillBuffer"))
-		return CALL_FILL;
-	return CALL_KERNEL;
+		return NODE_FILL;
+	return NODE_KERNEL;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -131,7 +101,7 @@ static gboolean is_graph_work(const struct captures *captures, guint32 slice)
 		kind == TACHO_SLICE_MEMSET || kind == TACHO_SLICE_COLLECTIVE) &&
 	       tacho_timeline_track(captures->timeline, slices->track[slice])->kind ==
 		       TACHO_TRACK_STREAM &&
-	       call_kind(captures, slices->launch[slice]) == CALL_GRAPH_LAUNCH;
+	       call_kind_of(captures->timeline, slices->launch[slice]) == CALL_GRAPH_LAUNCH;
 }
 
 /* Those that an importer told are sorted by slice; what it told of work without a launch stays. */
@@ -294,7 +264,7 @@ static void capture_clear(gpointer data)
 	struct capture *capture = data;
 
 	g_array_unref(capture->calls);
-	g_string_free(capture->kinds, TRUE);
+	g_string_free(capture->nodes, TRUE);
 }
 
 static void add_capture(struct captures *captures, guint32 process, gint64 begin_ns, gint64 end_ns)
@@ -302,7 +272,7 @@ static void add_capture(struct captures *captures, guint32 process, gint64 begin
 	struct capture capture = { .process = process, .begin_ns = begin_ns, .end_ns = end_ns };
 
 	capture.calls = g_array_new(FALSE, FALSE, sizeof(guint32));
-	capture.kinds = g_string_new(NULL);
+	capture.nodes = g_string_new(NULL);
 	g_array_append_val(captures->captures, capture);
 }
 
@@ -327,7 +297,7 @@ static void find_captures(struct captures *captures)
 		for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices;
 		     i++) {
 			enum call_kind kind = timeline->slices.kind[i] == TACHO_SLICE_RUNTIME
-						      ? call_kind(captures, i)
+						      ? call_kind_of(timeline, i)
 						      : CALL_OTHER;
 
 			if (kind == CALL_BEGIN_CAPTURE) {
@@ -365,13 +335,13 @@ static struct capture *capture_at(const struct captures *captures, guint32 proce
 }
 
 /* A call of the runtime calls the driver: one node. */
-static gboolean is_inner_call(const struct captures *captures, guint32 slice)
+static gboolean is_inner_call(const TachoTimeline *timeline, guint32 slice)
 {
-	const TachoSlices *slices = &captures->timeline->slices;
+	const TachoSlices *slices = &timeline->slices;
 	guint32 parent = slices->parent[slice];
 
 	return parent != TACHO_NONE && slices->kind[parent] == TACHO_SLICE_RUNTIME &&
-	       makes_node(call_kind(captures, parent));
+	       node_of_call(timeline, parent) != NODE_NONE;
 }
 
 static gint compare_calls(gconstpointer a, gconstpointer b, gpointer data)
@@ -405,7 +375,7 @@ static void fill_captures(struct captures *captures)
 		struct capture *capture;
 
 		if (timeline->slices.kind[i] != TACHO_SLICE_RUNTIME || has_launched[i] ||
-		    !makes_node(call_kind(captures, i)) || is_inner_call(captures, i))
+		    node_of_call(timeline, i) == NODE_NONE || is_inner_call(timeline, i))
 			continue;
 		track = tacho_timeline_track(timeline, timeline->slices.track[i]);
 		capture = capture_at(captures, track->process, timeline->slices.start_ns[i]);
@@ -417,9 +387,9 @@ static void fill_captures(struct captures *captures)
 
 		g_array_sort_with_data(capture->calls, compare_calls, &timeline->slices);
 		for (guint k = 0; k < capture->calls->len; k++)
-			g_string_append_c(capture->kinds,
-					  (gchar)call_kind(captures, g_array_index(capture->calls,
-										   guint32, k)));
+			g_string_append_c(
+				capture->nodes,
+				node_of_call(timeline, g_array_index(capture->calls, guint32, k)));
 	}
 }
 
@@ -439,17 +409,17 @@ static void alike_free(gpointer data)
 	g_free(alike);
 }
 
-static struct alike *find_alike(GHashTable *by_kinds, guint32 process, const gchar *kinds)
+static struct alike *find_alike(GHashTable *by_nodes, guint32 process, const gchar *nodes)
 {
-	g_autofree gchar *key = g_strdup_printf("%u:%s", process, kinds);
-	struct alike *alike = g_hash_table_lookup(by_kinds, key);
+	g_autofree gchar *key = g_strdup_printf("%u:%s", process, nodes);
+	struct alike *alike = g_hash_table_lookup(by_nodes, key);
 
 	if (alike)
 		return alike;
 	alike = g_new0(struct alike, 1);
 	alike->captures = g_array_new(FALSE, FALSE, sizeof(guint));
 	alike->graphs = g_array_new(FALSE, FALSE, sizeof(guint));
-	g_hash_table_insert(by_kinds, g_steal_pointer(&key), alike);
+	g_hash_table_insert(by_nodes, g_steal_pointer(&key), alike);
 	return alike;
 }
 
@@ -473,9 +443,9 @@ static gint compare_graphs(gconstpointer a, gconstpointer b, gpointer data)
 }
 
 /* Graphs whose captures are not told, and which have an order. */
-static void collect_graphs(const struct captures *captures, GHashTable *by_kinds)
+static void collect_graphs(const struct captures *captures, GHashTable *by_nodes)
 {
-	g_autoptr(GString) kinds = g_string_new(NULL);
+	g_autoptr(GString) nodes = g_string_new(NULL);
 
 	for (guint graph = 0; graph < captures->graphs->len; graph++) {
 		const struct launch_group *group = group_of_graph(captures, graph);
@@ -483,11 +453,11 @@ static void collect_graphs(const struct captures *captures, GHashTable *by_kinds
 		if (!group->is_ordered || group->launch == TACHO_NONE ||
 		    work_at(captures, group->first)->capture != TACHO_NONE)
 			continue;
-		g_string_truncate(kinds, 0);
+		g_string_truncate(nodes, 0);
 		for (guint i = group->first; i < group->first + group->n; i++)
-			g_string_append_c(kinds, (gchar)work_kind(captures->timeline,
-								  work_at(captures, i)->slice));
-		g_array_append_val(find_alike(by_kinds, group->process, kinds->str)->graphs, graph);
+			g_string_append_c(nodes, node_of_work(captures->timeline,
+							      work_at(captures, i)->slice));
+		g_array_append_val(find_alike(by_nodes, group->process, nodes->str)->graphs, graph);
 	}
 }
 
@@ -559,7 +529,7 @@ static void match_alike(const struct captures *captures, const struct alike *ali
 
 static void infer_captures(struct captures *captures)
 {
-	g_autoptr(GHashTable) by_kinds =
+	g_autoptr(GHashTable) by_nodes =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, alike_free);
 	GHashTableIter iter;
 	gpointer alike;
@@ -573,11 +543,11 @@ static void infer_captures(struct captures *captures)
 			&g_array_index(captures->captures, struct capture, i);
 
 		g_array_append_val(
-			find_alike(by_kinds, capture->process, capture->kinds->str)->captures, i);
+			find_alike(by_nodes, capture->process, capture->nodes->str)->captures, i);
 	}
-	collect_graphs(captures, by_kinds);
+	collect_graphs(captures, by_nodes);
 	/* each graph is in one list only, so their order does not matter */
-	g_hash_table_iter_init(&iter, by_kinds);
+	g_hash_table_iter_init(&iter, by_nodes);
 	while (g_hash_table_iter_next(&iter, NULL, &alike))
 		match_alike(captures, alike);
 }
@@ -600,7 +570,7 @@ static void report_uncaptured(TachoTimeline *timeline)
 	for (guint i = 0; i < timeline->processes->len; i++)
 		if (counts[i])
 			tacho_timeline_add_problem(
-				timeline, "uncaptured_graph", counts[i],
+				timeline, TACHO_PROBLEM_UNCAPTURED_GRAPH, counts[i],
 				"rank %d, process %u: the trace does not have the capture of the "
 				"graphs that launched this work; start recording before the "
 				"capture to see its operations",
@@ -612,7 +582,6 @@ void link_graph_work(TachoTimeline *timeline, const struct thread_index *threads
 {
 	struct captures captures = { .timeline = timeline, .threads = threads };
 
-	captures.call_kinds = g_new0(guint8, string_table_size(timeline->strings) + 1);
 	complete_work(&captures);
 	if (timeline->graph_work->len) {
 		captures.order = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -630,5 +599,4 @@ void link_graph_work(TachoTimeline *timeline, const struct thread_index *threads
 		g_array_unref(captures.captures);
 	}
 	report_uncaptured(timeline);
-	g_free(captures.call_kinds);
 }

@@ -18,15 +18,15 @@
 #include <string.h>
 
 #include "base/quantile.h"
+#include "correlate/clock_ranks.h"
 #include "trace/clock_pair.h"
 #include "correlate/collective_matcher.h"
 #include "correlate/correlate_internal.h"
 #include "trace/operation.h"
 
-#define SLACK_NS	10000  /* devices' clocks are put on their host's no better than this */
-#define NEAR_NS		100000 /* a host's clock is seldom kept this well by NTP */
-#define MIN_NEAR	3      /* collectives: one may end at once by chance */
-#define MAX_NAMED_RANKS 8
+#define SLACK_NS 10000	/* devices' clocks are put on their host's no better than this */
+#define NEAR_NS	 100000 /* a host's clock is seldom kept this well by NTP */
+#define MIN_NEAR 3	/* collectives: one may end at once by chance */
 
 /* What collectives of both say of two clocks. */
 struct meeting {
@@ -125,7 +125,7 @@ static void see_collective(const guint32 *slices, guint n_slices, gboolean is_ex
 	guint n_guessed = 0;
 
 	if (!is_exact || n_slices < 2 ||
-	    !collective_waits_for_all(collective_name(guess->timeline, slices[0])))
+	    !operation_waits_for_all(collective_operation_of(guess->timeline, slices[0])))
 		return;
 	memset(guess->times, 0, n_clocks * sizeof(*guess->times));
 	for (guint i = 0; i < n_slices; i++)
@@ -234,23 +234,10 @@ static void unite_near(struct guess *guess)
 /* "ranks 0, 1, 2 and 5 more" of the clock; the clocks have their new numbers. */
 static gchar *ranks_text(const TachoTimeline *timeline, guint32 clock)
 {
-	GString *text = g_string_new(NULL);
-	guint n_ranks = 0;
+	guint n_ranks;
+	g_autofree gchar *ranks = clock_ranks(timeline, clock, &n_ranks);
 
-	for (guint i = 0; i < timeline->ranks->len; i++) {
-		const TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, i);
-
-		if (g_array_index(timeline->processes, TachoProcess, rank->main_process).clock !=
-		    clock)
-			continue;
-		if (n_ranks < MAX_NAMED_RANKS)
-			g_string_append_printf(text, n_ranks ? ", %d" : "%d", rank->rank);
-		n_ranks++;
-	}
-	if (n_ranks > MAX_NAMED_RANKS)
-		g_string_append_printf(text, " and %u more", n_ranks - MAX_NAMED_RANKS);
-	g_string_prepend(text, n_ranks == 1 ? "rank " : "ranks ");
-	return g_string_free(text, FALSE);
+	return g_strdup_printf("%s %s", n_ranks == 1 ? "rank" : "ranks", ranks);
 }
 
 static gboolean has_contradiction(const struct guess *guess, guint32 first)
@@ -269,7 +256,7 @@ static void tell_united(const struct guess *guess, guint32 first, guint32 clock)
 	g_autofree gchar *ranks = ranks_text(guess->timeline, clock);
 
 	tacho_timeline_add_problem(
-		guess->timeline, "unknown_host", 1,
+		guess->timeline, TACHO_PROBLEM_UNKNOWN_HOST, 1,
 		"%s: no file tells its host; half of their collectives (%u) or "
 		"more ended within %.0f us of each other, so they count as one host",
 		ranks, guess->n_united[first], (gdouble)guess->doubt_ns[first] / 1e3);
@@ -326,7 +313,7 @@ static void tell_open(const struct guess *guess, guint n_open)
 {
 	if (n_open > 1)
 		tacho_timeline_add_problem(
-			guess->timeline, "unknown_host", n_open - 1,
+			guess->timeline, TACHO_PROBLEM_UNKNOWN_HOST, n_open - 1,
 			"%u hosts may be fewer: no file tells its host, the devices of each have "
 			"the same numbers, and nothing shows whether their clocks are one",
 			n_open);

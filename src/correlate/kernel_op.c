@@ -126,7 +126,7 @@ static void report_orphans(TachoTimeline *timeline, const guint64 *n_orphans,
 
 		if (n_orphans[i])
 			tacho_timeline_add_problem(
-				timeline, "orphan_kernel", n_orphans[i],
+				timeline, TACHO_PROBLEM_ORPHAN_KERNEL, n_orphans[i],
 				"rank %d, process %u: work of the device without a launch call; "
 				"the first is %s at %.6f s",
 				process->rank, process->pid,
@@ -162,7 +162,7 @@ static void report_early(TachoTimeline *timeline, const struct early_work *early
 
 		if (early[i].n)
 			tacho_timeline_add_problem(
-				timeline, "early_kernel", early[i].n,
+				timeline, TACHO_PROBLEM_EARLY_KERNEL, early[i].n,
 				"rank %d, process %u: work begins up to %.3f us before its launch "
 				"call; the first is %s at %.6f s",
 				process->rank, process->pid, (gdouble)early[i].most_ns / 1e3,

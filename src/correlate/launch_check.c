@@ -10,43 +10,20 @@
  * kernel is no call: how long the work was queued, and what the host did for it, went with the call. */
 #include "correlate/correlate_internal.h"
 
-#include <string.h>
-
-#include "trace/string_table.h"
+#include "trace/call_kind.h"
 
 #define MAX_INNER_CALLS 64 /* that are looked at within a call */
 
-enum call { CALL_UNKNOWN, CALL_OTHER, CALL_LAUNCH, CALL_BEGIN_CAPTURE, CALL_END_CAPTURE };
-
 struct launches {
 	TachoTimeline *timeline;
-	guint8 *calls;	   /* by name: enum call */
 	guint8 *n_kernels; /* by slice: 0, 1, 2 or more */
 	gint64 *last_ns; /* by process: when its last launch began whose kernel is there; G_MININT64 */
 };
 
-static enum call judge_call(const gchar *name)
+static enum call_kind call_of(const TachoTimeline *timeline, guint32 slice)
 {
-	if (strstr(name, "StreamBeginCapture"))
-		return CALL_BEGIN_CAPTURE;
-	if (strstr(name, "StreamEndCapture"))
-		return CALL_END_CAPTURE;
-	if (strstr(name, "LaunchKernel") || strstr(name, "LaunchCooperativeKernel"))
-		return CALL_LAUNCH;
-	return CALL_OTHER;
-}
-
-static enum call call_of(const struct launches *launches, guint32 slice)
-{
-	const TachoSlices *slices = &launches->timeline->slices;
-	guint8 *call;
-
-	if (slices->kind[slice] != TACHO_SLICE_RUNTIME)
-		return CALL_OTHER;
-	call = &launches->calls[slices->name[slice]];
-	if (*call == CALL_UNKNOWN)
-		*call = (guint8)judge_call(tacho_slice_name(launches->timeline, slice));
-	return (enum call) * call;
+	return timeline->slices.kind[slice] == TACHO_SLICE_RUNTIME ? call_kind_of(timeline, slice)
+								   : CALL_OTHER;
 }
 
 static void count_kernels(struct launches *launches)
@@ -57,7 +34,7 @@ static void count_kernels(struct launches *launches)
 		guint32 launch = slices->launch[i], process;
 
 		if (launch == TACHO_NONE || slices->kind[i] == TACHO_SLICE_SYNC ||
-		    call_of(launches, launch) != CALL_LAUNCH)
+		    call_of(launches->timeline, launch) != CALL_LAUNCH)
 			continue;
 		launches->n_kernels[launch] = (guint8)MIN(launches->n_kernels[launch] + 1, 2);
 		process = tacho_timeline_track(launches->timeline, slices->track[launch])->process;
@@ -74,7 +51,7 @@ static gboolean has_kernel(const struct launches *launches, guint32 call)
 
 	if (launches->n_kernels[call])
 		return TRUE;
-	if (parent != TACHO_NONE && call_of(launches, parent) == CALL_LAUNCH)
+	if (parent != TACHO_NONE && call_of(launches->timeline, parent) == CALL_LAUNCH)
 		return TRUE; /* that one is looked at */
 	for (guint32 i = call + 1;
 	     i < slices->n && i - call <= MAX_INNER_CALLS &&
@@ -104,7 +81,7 @@ static void check_track(const struct launches *launches, const TachoTrack *track
 	gboolean is_capturing = FALSE;
 
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
-		enum call call = call_of(launches, i);
+		enum call_kind call = call_of(launches->timeline, i);
 
 		if (call == CALL_BEGIN_CAPTURE)
 			is_capturing = TRUE;
@@ -144,8 +121,8 @@ static void check_stream(const TachoTimeline *timeline, const TachoTrack *track,
 	}
 }
 
-static void report(TachoTimeline *timeline, const gchar *kind, const gchar *what, guint32 process,
-		   const struct finding *finding)
+static void report(TachoTimeline *timeline, TachoProblemKind kind, const gchar *what,
+		   guint32 process, const struct finding *finding)
 {
 	const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, process);
 
@@ -161,7 +138,6 @@ void check_launches(TachoTimeline *timeline)
 {
 	struct launches launches = {
 		.timeline = timeline,
-		.calls = g_new0(guint8, string_table_size(timeline->strings) + 1),
 		.n_kernels = g_new0(guint8, timeline->slices.n + 1),
 		.last_ns = g_new(gint64, timeline->processes->len + 1),
 	};
@@ -182,17 +158,16 @@ void check_launches(TachoTimeline *timeline)
 			check_stream(timeline, track, &uncalled[track->process]);
 	}
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		report(timeline, "missing_kernel", "launches without a kernel in the trace", i,
-		       &missing[i]);
-		report(timeline, "missing_call",
+		report(timeline, TACHO_PROBLEM_MISSING_KERNEL,
+		       "launches without a kernel in the trace", i, &missing[i]);
+		report(timeline, TACHO_PROBLEM_MISSING_CALL,
 		       "work of a device whose call is not in the trace, behind work whose call is",
 		       i, &uncalled[i]);
-		report(timeline, "duplicate_id",
+		report(timeline, TACHO_PROBLEM_DUPLICATE_ID,
 		       "launches with several kernels, because the same id was used more than "
 		       "once; the match is a guess",
 		       i, &doubled[i]);
 	}
-	g_free(launches.calls);
 	g_free(launches.n_kernels);
 	g_free(launches.last_ns);
 }

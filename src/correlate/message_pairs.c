@@ -15,7 +15,7 @@
  *     shift is looked for at which most sends begin where a receive does, among those that lay one
  *     of the first MAX_CANDIDATES calls of one end on the first of the other. Such pairs are inferred,
  *     for a stream that repeats itself fits at more than one place.
- * (4) Where no shift fits, nothing is paired, and the messages are a problem ("unpaired_message").
+ * (4) Where no shift fits, nothing is paired, and the messages are a problem (TACHO_PROBLEM_UNPAIRED_MESSAGE).
  *     An end that is not in the run is none. */
 #include <string.h>
 
@@ -386,11 +386,11 @@ static void report_unpaired(TachoTimeline *timeline, const struct end *sends,
 	tacho_slice_message(timeline, message_of(timeline, sends->calls)->slice, &args);
 	from = tacho_endpoint_text(&args.local);
 	to = tacho_endpoint_text(&args.peer);
-	tacho_timeline_add_problem(timeline, "unpaired_message", (guint64)sends->n + receives->n,
-				   "%s to %s: %" G_GUINT64_FORMAT
-				   " bytes were sent and %" G_GUINT64_FORMAT
-				   " received, in pieces that do not match",
-				   from, to, total_of(sends), total_of(receives));
+	tacho_timeline_add_problem(
+		timeline, TACHO_PROBLEM_UNPAIRED_MESSAGE, (guint64)sends->n + receives->n,
+		"%s to %s: %" G_GUINT64_FORMAT " bytes were sent and %" G_GUINT64_FORMAT
+		" received, in pieces that do not match",
+		from, to, total_of(sends), total_of(receives));
 }
 
 /* The calls of one stream: `n_sends` sends, then receives. */

@@ -10,12 +10,12 @@
  *     (batch_ops.h), each of them is in its row, with the kernel's times: a kernel may be in several pairs, with
  *     several ranks. Two calls in one direction between the same two kernels make one pair.
  * (4) Where they are not, the kernels on the two ranks are paired with each other.
- * (5) Who the other is, the trace tells; in a group of two it is the other one; of a batch it may follow from the times
- *     (send_batches.c). All else is left alone.
+ * (5) Who the other is, the trace tells; in a group of two it is the other one; on hosts messages tell (send_peers.c); of
+ *     a batch it may follow from the times (send_batches.c). All else is left alone.
  *
  * Each pair is a row of `collectives` with two members, the sender first, in a group that stands behind those of
  * the collectives: one for each way between two ranks of a process group. What has no partner is a problem
- * ("unmatched_collective") of the rank that has it, unless the peer explains it: it is not in the run, or the recording
+ * (TACHO_PROBLEM_UNMATCHED_COLLECTIVE) of the rank that has it, unless the peer explains it: it is not in the run, or the recording
  * of it began later or ended sooner.
  *
  * (2) and the times of batches need times of different ranks that compare. Before clocks are aligned, the n-th of each
@@ -28,6 +28,7 @@
 #include "correlate/correlate_internal.h"
 #include "correlate/process_groups.h"
 #include "correlate/send_batches.h"
+#include "correlate/send_peers.h"
 #include "trace/operation.h"
 
 /* A send or a receive. */
@@ -51,6 +52,7 @@ struct pairing {
 	GArray *ends;	      /* struct end, of the group at work */
 	GArray *batches;      /* struct send_batch, of the group at work, without a peer */
 	const struct batch_ops *ops;
+	const send_peers *peers;
 	gboolean are_told; /* the calls of the batches of the group at work */
 	guint32 group;	   /* number of its rows */
 	guint32 sequence;
@@ -77,10 +79,10 @@ TachoWay point_to_point_way(const TachoTimeline *timeline, guint32 slice)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* The index of the other rank: (5), by what the trace tells (the rank + 1, or 0). TACHO_NONE: not known, or not in
- * the run. */
+/* The index of the other rank: (5), by what the trace tells (the rank + 1, or 0), or the messages of `slice`.
+ * TACHO_NONE: not known, or not in the run. */
 static guint32 find_peer(const struct pairing *pairing, const ProcessGroup *group,
-			 guint32 rank_index, guint32 told)
+			 guint32 rank_index, guint32 told, guint32 slice)
 {
 	if (told) {
 		gpointer known =
@@ -89,7 +91,7 @@ static guint32 find_peer(const struct pairing *pairing, const ProcessGroup *grou
 		return known ? GPOINTER_TO_UINT(known) - 1 : TACHO_NONE;
 	}
 	if (group->n_expected != 2 || group->ranks->len != 2)
-		return TACHO_NONE;
+		return send_peers_find(pairing->peers, slice);
 	for (guint i = 0; i < 2; i++) {
 		const GroupRank *rank = g_ptr_array_index(group->ranks, i);
 
@@ -137,7 +139,7 @@ static void add_calls(struct pairing *pairing, const ProcessGroup *group, guint3
 		      const struct batch_op *ops, guint n_ops)
 {
 	for (guint i = 0; i < n_ops; i++) {
-		guint32 peer = find_peer(pairing, group, rank_index, ops[i].peer);
+		guint32 peer = find_peer(pairing, group, rank_index, ops[i].peer, ops[i].kernel);
 
 		if (peer != TACHO_NONE && peer != rank_index)
 			add_end(pairing, rank_index, peer,
@@ -166,7 +168,7 @@ static void see_slice(struct pairing *pairing, const ProcessGroup *group, guint3
 		return;
 	}
 	tacho_slice_collective(timeline, slice, &args);
-	peer = find_peer(pairing, group, rank_index, args.peer);
+	peer = find_peer(pairing, group, rank_index, args.peer, slice);
 	if (peer != TACHO_NONE && peer != rank_index)
 		add_end(pairing, rank_index, peer,
 			(struct end){ .slice = slice,
@@ -445,8 +447,10 @@ static void pair_all(struct pairing *pairing)
 	g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(struct end));
 	g_autoptr(GArray) batches = g_array_new(FALSE, FALSE, sizeof(struct send_batch));
 	g_autoptr(batch_ops) ops = batch_ops_new(timeline);
+	g_autoptr(send_peers) peers = send_peers_new(timeline);
 
 	pairing->ops = ops;
+	pairing->peers = peers;
 	pairing->rank_of = rank_of;
 	pairing->ends = ends;
 	pairing->batches = batches;
@@ -470,8 +474,8 @@ void pair_sends(TachoTimeline *timeline)
 	pair_all(&pairing);
 	for (guint i = 0; i < timeline->ranks->len; i++) {
 		if (n_alone[i])
-			tacho_timeline_add_problem(timeline, "unmatched_collective", n_alone[i],
-						   "%s", first[i]);
+			tacho_timeline_add_problem(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE,
+						   n_alone[i], "%s", first[i]);
 		g_clear_pointer(&first[i], g_free);
 	}
 }

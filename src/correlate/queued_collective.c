@@ -6,14 +6,12 @@
  *     when it is queued does so there;
  * (2) the c10d operation, on any thread of the process, that began before it with the same tensor:
  *     gloo tells of a collective only when a thread of its own takes it up. Operations on one
- *     tensor are taken up in order, so the earliest that none has been found for is meant;
+ *     tensor are taken up in order, so the earliest of its name that none has been found for is
+ *     meant;
  * (3) inferred: what the main thread is doing at that moment, unless the backend's thread came
  *     straight from another collective, so that this one had been waiting for it. */
-#include <string.h>
-
 #include "correlate/correlate_internal.h"
-
-#define QUEUE_OP_PREFIX "c10d::"
+#include "trace/region_kind.h"
 
 enum {
 	PICK_UP_NS = 100 * 1000, /* from one collective to the next that was waiting */
@@ -55,9 +53,7 @@ static GArray *collect_slices(const TachoTimeline *timeline)
 		if (kind == TACHO_SLICE_COLLECTIVE
 			    ? tacho_timeline_track(timeline, slices->track[i])->kind ==
 				      TACHO_TRACK_ASYNC
-			    : kind == TACHO_SLICE_OP &&
-				      g_str_has_prefix(tacho_slice_name(timeline, i),
-						       QUEUE_OP_PREFIX))
+			    : kind == TACHO_SLICE_OP && region_kind_of(timeline, i) == REGION_QUEUE)
 			g_array_append_val(found, i);
 	}
 	return found;
@@ -125,15 +121,52 @@ static void await(GHashTable *waiting, const TachoTimeline *timeline, guint32 op
 		g_queue_pop_head(queue);
 }
 
+/* The next letter of a name without its prefix and underscores: "c10d::_allgather_base_" is "allgatherbase". */
+static const gchar *next_letter(const gchar *at)
+{
+	while (*at == '_')
+		at++;
+	return at;
+}
+
+static const gchar *first_letter(const gchar *name)
+{
+	const gchar *colon = strrchr(name, ':');
+
+	return next_letter(colon ? colon + 1 : name);
+}
+
+/* Whether the operation asks for such a collective: one's name begins with the other's. Memory is used again, so a tensor
+ * that one operation sent may be where another one's is. */
+static gboolean asks_for(const gchar *op, const gchar *collective)
+{
+	const gchar *x = first_letter(op), *y = first_letter(collective);
+
+	while (*x && *y && g_ascii_tolower(*x) == g_ascii_tolower(*y)) {
+		x = next_letter(x + 1);
+		y = next_letter(y + 1);
+	}
+	return !*x || !*y;
+}
+
+/* The first operation on the tensor that asked for such a collective; those before it are forgotten. */
 static guint32 take_waiting(GHashTable *waiting, const TachoTimeline *timeline, guint32 collective)
 {
+	const gchar *name = tacho_slice_name(timeline, collective);
 	struct tensor_key key;
 	GQueue *queue = NULL;
+	GList *link;
 
 	if (get_key(timeline, collective, 0, &key))
 		queue = g_hash_table_lookup(waiting, &key);
-	return queue && !g_queue_is_empty(queue) ? GPOINTER_TO_UINT(g_queue_pop_head(queue))
-						 : TACHO_NONE;
+	for (link = queue ? queue->head : NULL; link; link = link->next)
+		if (asks_for(tacho_slice_name(timeline, GPOINTER_TO_UINT(link->data)), name))
+			break;
+	if (!link)
+		return TACHO_NONE;
+	while (queue->head != link)
+		g_queue_pop_head(queue);
+	return GPOINTER_TO_UINT(g_queue_pop_head(queue));
 }
 
 static guint32 open_on_thread(const struct thread_index *threads, guint32 process, guint32 tid,

@@ -19,6 +19,7 @@
 #include "correlate/correlate_internal.h"
 #include "correlate/member_index.h"
 #include "correlate/work_index.h"
+#include "trace/operation.h"
 
 enum {
 	MAX_SEGMENT_BYTES = 1024 * 1024, /* gloo/allreduce.h: kMaxSegmentSize */
@@ -135,7 +136,8 @@ static struct ring *ring_new(const TachoTimeline *timeline, guint32 slice, guint
 
 static gboolean is_all_reduce(const TachoTimeline *timeline, guint32 slice)
 {
-	return slice != TACHO_NONE && strstr(tacho_slice_name(timeline, slice), "all_reduce");
+	return slice != TACHO_NONE &&
+	       collective_operation_of(timeline, slice) == OPERATION_ALL_REDUCE;
 }
 
 /* (1): the step of a segment that is sent now, or TACHO_NONE. */

@@ -8,10 +8,12 @@
  *            begins a step that lasts to the next one, or, where its text is "whole", for `second` ns.
  * optimizer  "Optimizer.step#..." annotations. Those without an autograd node between their ends
  *            are one update (a sparse and a dense optimizer). Updates that come in a fixed cycle
- *            (the D, D, G of a GAN, told apart by name and by the ops in them) are one step a
- *            cycle. Step k is [end of step k - 1, end of its last update).
+ *            (the D, D, G of a GAN, told apart by name, by the ops in them, and by the memory that
+ *            they change) are one step a cycle. Step k is [end of step k - 1, end of its last update).
  * period     the sequence of the main thread's outermost ops repeats (op_sequence), and what it repeats holds at
  *            least half of what the process and its devices did (step_coverage); not of a device's calls alone.
+ *
+ * A rank with none of these has the steps of the rank whose counted steps began first, unless steps are annotated.
  *
  * The start of an optimizer's step 0 is nobody's end: it is taken to be where the thread begins the
  * same sequence of ops as at the start of step 1, as long before its end as that is, or nearest to
@@ -34,11 +36,10 @@
 #include "correlate/step_coverage.h"
 #include "trace/clock_map.h"
 #include "trace/trace_layout.h"
+#include "trace/region_kind.h"
 
-#define PROFILER_STEP_PREFIX  "ProfilerStep#"
-#define OPTIMIZER_STEP_PREFIX "Optimizer.step#"
-#define STEP_MARK	      "step"
-#define WHOLE_STEP	      "whole"
+#define STEP_MARK  "step"
+#define WHOLE_STEP "whole"
 
 enum {
 	MAX_CYCLE = 64,		/* updates a step */
@@ -101,13 +102,12 @@ static gint compare_steps_by_time(gconstpointer a, gconstpointer b)
 static void add_profiler_step(const TachoTimeline *timeline, guint32 slice, gpointer data)
 {
 	const TachoSlices *slices = &timeline->slices;
-	const gchar *name = tacho_slice_name(timeline, slice);
 	guint8 kind = slices->kind[slice];
 
 	/* profilers of PyTorch before 1.10 took regions for ops */
 	if ((kind == TACHO_SLICE_ANNOTATION || kind == TACHO_SLICE_OP) &&
-	    g_str_has_prefix(name, PROFILER_STEP_PREFIX))
-		add_step(data, g_ascii_strtoll(name + strlen(PROFILER_STEP_PREFIX), NULL, 10),
+	    region_kind_of(timeline, slice) == REGION_STEP)
+		add_step(data, region_step_number(timeline, slices->name[slice]),
 			 slices->start_ns[slice], tacho_slice_end_ns(timeline, slice),
 			 !(slices->flags[slice] & TACHO_SLICE_OPEN));
 }
@@ -127,7 +127,7 @@ static void count_work(const TachoTimeline *timeline, guint32 slice, gpointer da
 
 	if ((kind != TACHO_SLICE_OP && kind != TACHO_SLICE_KERNEL && kind != TACHO_SLICE_RUNTIME &&
 	     kind != TACHO_SLICE_COLLECTIVE) ||
-	    g_str_has_prefix(tacho_slice_name(timeline, slice), PROFILER_STEP_PREFIX))
+	    region_kind_of(timeline, slice) == REGION_STEP)
 		return;
 	count->n++;
 	if (!step_coverage_holds(count->steps, timeline->slices.start_ns[slice])) {
@@ -239,6 +239,7 @@ struct update {
 	gint64 end_ns;
 	guint32 name_hash;
 	guint32 work_hash; /* name and ops: differs between optimizers of one class */
+	guint32 tensor_hash; /* and what it changes first: differs between optimizers of equal models */
 	gboolean is_control;
 };
 
@@ -248,7 +249,7 @@ static gboolean is_optimizer_step(const TachoTimeline *timeline, guint32 slice)
 
 	return (kind == TACHO_SLICE_ANNOTATION || kind == TACHO_SLICE_OP) &&
 	       !(timeline->slices.flags[slice] & TACHO_SLICE_OPEN) &&
-	       g_str_has_prefix(tacho_slice_name(timeline, slice), OPTIMIZER_STEP_PREFIX);
+	       region_kind_of(timeline, slice) == REGION_OPTIMIZER_STEP;
 }
 
 /* An optimizer that wraps another has both in its steps. */
@@ -273,6 +274,26 @@ static guint32 hash_work(const TachoTimeline *timeline, guint32 slice)
 			hash = hash * 33 + slices->name[i];
 	}
 	return hash;
+}
+
+/* The memory that the update's first operation in place changes, a parameter or a state of the optimizer; 0: it is not
+ * known. */
+static guint32 hash_changed(const TachoTimeline *timeline, guint32 slice)
+{
+	const TachoSlices *slices = &timeline->slices;
+	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[slice]);
+
+	for (guint32 i = slice + 1; i < track->first_slice + track->n_slices; i++) {
+		TachoTensor tensor;
+
+		if (slices->start_ns[i] >= tacho_slice_end_ns(timeline, slice))
+			break;
+		if (slices->kind[i] == TACHO_SLICE_OP &&
+		    g_str_has_suffix(tacho_slice_name(timeline, i), "_") &&
+		    tacho_slice_input(timeline, i, 0, &tensor) && tensor.storage)
+			return (guint32)(tensor.storage >> 4) ^ (guint32)tensor.offset_bytes;
+	}
+	return 0;
 }
 
 static gint compare_updates(gconstpointer a, gconstpointer b)
@@ -336,6 +357,7 @@ static void merge_updates(GArray *updates, GArray *backward_times)
 			last->end_ns = update.end_ns;
 			last->name_hash = last->name_hash * 33 + update.name_hash;
 			last->work_hash = last->work_hash * 33 + update.work_hash;
+			last->tensor_hash = last->tensor_hash * 33 + update.tensor_hash;
 		} else {
 			g_array_index(updates, struct update, n++) = update;
 		}
@@ -353,6 +375,7 @@ static void add_update(const TachoTimeline *timeline, guint32 slice, gpointer up
 	update.end_ns = tacho_slice_end_ns(timeline, slice);
 	update.name_hash = timeline->slices.name[slice];
 	update.work_hash = hash_work(timeline, slice);
+	update.tensor_hash = update.work_hash * 33 + hash_changed(timeline, slice);
 	g_array_append_val((GArray *)updates, update);
 }
 
@@ -379,7 +402,22 @@ static GArray *collect_updates(const TachoTimeline *timeline, guint32 process,
 	return updates;
 }
 
-static gboolean is_cycle(GArray *updates, guint length, gboolean by_work)
+/* What updates are told apart by, the first that has a cycle. */
+enum update_trait { BY_TENSOR, BY_WORK, BY_NAME };
+
+static guint32 trait_of(const struct update *update, enum update_trait trait)
+{
+	switch (trait) {
+	case BY_TENSOR:
+		return update->tensor_hash;
+	case BY_WORK:
+		return update->work_hash;
+	default:
+		return update->name_hash;
+	}
+}
+
+static gboolean is_cycle(GArray *updates, guint length, enum update_trait trait)
 {
 	guint first =
 		MIN(length, updates->len / 4); /* the first updates make the optimizer's state */
@@ -392,24 +430,21 @@ static gboolean is_cycle(GArray *updates, guint length, gboolean by_work)
 		if (one->is_control || next->is_control)
 			n_equal++; /* may be anything */
 		else
-			n_equal += by_work ? one->work_hash == next->work_hash
-					   : one->name_hash == next->name_hash;
+			n_equal += trait_of(one, trait) == trait_of(next, trait);
 	}
 	return n > 0 && n_equal * 100 >= n * MIN_CYCLE_PERCENT;
 }
 
-/* How many updates make a step. Work that differs from call to call for other reasons (parameters
- * without gradient) has no cycle; then names must do. */
+/* How many updates make a step. Memory may be another one in each step, and work that differs from call to call for other
+ * reasons (parameters without gradient) has no cycle; then names must do. */
 static guint find_cycle(GArray *updates)
 {
 	guint limit = MIN(MAX_CYCLE, updates->len / 2);
 
-	for (guint length = 1; length <= limit; length++)
-		if (is_cycle(updates, length, TRUE))
-			return length;
-	for (guint length = 1; length <= limit; length++)
-		if (is_cycle(updates, length, FALSE))
-			return length;
+	for (gint trait = BY_TENSOR; trait <= BY_NAME; trait++)
+		for (guint length = 1; length <= limit; length++)
+			if (is_cycle(updates, length, (enum update_trait)trait))
+				return length;
 	return 1;
 }
 
@@ -678,6 +713,46 @@ static void number_alike(const TachoTimeline *timeline, struct rank_steps *ranks
 	}
 }
 
+/* When the rank's main thread begins what it does next from `time_ns` on; `time_ns` where it does nothing more. */
+static gint64 next_begin_ns(const TachoTimeline *timeline, guint32 main_track, gint64 time_ns)
+{
+	const TachoTrack *track = tacho_timeline_track(timeline, main_track);
+	guint32 low = track->first_slice, end = track->first_slice + track->n_slices, high = end;
+
+	while (low < high) {
+		guint32 middle = low + (high - low) / 2;
+
+		if (timeline->slices.start_ns[middle] < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low < end && timeline->slices.parent[low] != TACHO_NONE)
+		low++;
+	return low < end ? timeline->slices.start_ns[low] : time_ns;
+}
+
+/* A rank in which nothing marks steps (one that serves the others, say) has those of the reference: each ends when it next
+ * begins something. */
+static void lend_steps(const TachoTimeline *timeline, struct rank_steps *ranks, guint n)
+{
+	const struct rank_steps *reference = find_reference(ranks, n);
+
+	for (guint i = 0; i < n && reference; i++) {
+		if (ranks[i].steps->len > 0 || ranks[i].process >= timeline->processes->len ||
+		    ranks[i].main_track == TACHO_NONE)
+			continue;
+		for (guint k = 0; k < reference->steps->len; k++) {
+			TachoStep step = g_array_index(reference->steps, TachoStep, k);
+
+			step.rank_index = i;
+			step.start_ns = next_begin_ns(timeline, ranks[i].main_track, step.start_ns);
+			step.end_ns = next_begin_ns(timeline, ranks[i].main_track, step.end_ns);
+			g_array_append_val(ranks[i].steps, step);
+		}
+	}
+}
+
 void find_steps(TachoTimeline *timeline)
 {
 	guint n = timeline->ranks->len;
@@ -686,10 +761,11 @@ void find_steps(TachoTimeline *timeline)
 	for (guint i = 0; i < n; i++)
 		ranks[i] = find_rank_steps(timeline, i);
 	number_alike(timeline, ranks, n);
+	lend_steps(timeline, ranks, n);
 	for (guint i = 0; i < n; i++) {
 		if (ranks[i].n_outside)
 			tacho_timeline_add_problem(
-				timeline, "cut_step", ranks[i].n_outside,
+				timeline, TACHO_PROBLEM_CUT_STEP, ranks[i].n_outside,
 				"rank %d: more operations and calls lie outside the marked steps "
 				"than in them, so "
 				"steps are cut short or missing",

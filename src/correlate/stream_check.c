@@ -34,7 +34,7 @@ void check_streams(TachoTimeline *timeline)
 			continue;
 		count = count_overlaps(timeline, track, &first);
 		if (count)
-			tacho_timeline_add_problem(timeline, "stream_overlap", count,
+			tacho_timeline_add_problem(timeline, TACHO_PROBLEM_STREAM_OVERLAP, count,
 						   "rank %d, process %u, stream %u: %.*s begins at "
 						   "%.6f s, before the previous kernel ended",
 						   process->rank, process->pid, track->tid,

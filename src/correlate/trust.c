@@ -17,7 +17,6 @@
 #include "correlate/trust.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <tacho/correlate.h>
 
@@ -26,38 +25,23 @@ enum share_of { ONE, EVENTS, SLICES, KERNELS, COLLECTIVES, MESSAGES, RANKS, N_SH
 #define MOST_UNAWAITED_POINTS 9 /* of ranks that nobody waits for */
 
 static const struct {
-	const gchar *name;
 	enum share_of share_of;
 	guint most_points;
 	const gchar *unknown;
-} KINDS[] = {
-#define TRUST_KIND_ROW(kind, share_of, most, unknown) { #kind, share_of, most, unknown },
-	TRUST_KINDS(TRUST_KIND_ROW)
-#undef TRUST_KIND_ROW
+} weights[] = {
+#define PROBLEM_WEIGHT(enumerator, name, share_of, most, unknown) { share_of, most, unknown },
+	TACHO_PROBLEMS(PROBLEM_WEIGHT)
+#undef PROBLEM_WEIGHT
 };
 
-const gchar *trust_kind_name(enum trust_kind kind)
+guint trust_points(TachoProblemKind kind)
 {
-	return KINDS[kind].name;
+	return weights[kind].most_points;
 }
 
-guint trust_kind_points(enum trust_kind kind)
+const gchar *trust_unknown(TachoProblemKind kind)
 {
-	return KINDS[kind].most_points;
-}
-
-static guint find_kind(const gchar *name)
-{
-	guint kind = 0;
-
-	while (kind < TRUST_other && strcmp(KINDS[kind].name, name) != 0)
-		kind++;
-	return kind;
-}
-
-const gchar *trust_unknown(const gchar *kind)
-{
-	return KINDS[find_kind(kind)].unknown;
+	return weights[kind].unknown;
 }
 
 static guint64 count_slices(const TachoTimeline *timeline, TachoSliceKind kind)
@@ -80,14 +64,14 @@ static void count_totals(const TachoTimeline *timeline, guint64 *totals)
 	totals[RANKS] = 1;
 }
 
-static gdouble loss_of(enum trust_kind kind, guint64 count, const guint64 *totals)
+static gdouble loss_of(TachoProblemKind kind, guint64 count, const guint64 *totals)
 {
-	gdouble most = KINDS[kind].most_points / 100.0;
-	guint64 total = totals[KINDS[kind].share_of];
+	gdouble most = weights[kind].most_points / 100.0;
+	guint64 total = totals[weights[kind].share_of];
 
-	if (KINDS[kind].share_of == RANKS && totals[COLLECTIVES] + totals[MESSAGES] == 0)
+	if (weights[kind].share_of == RANKS && totals[COLLECTIVES] + totals[MESSAGES] == 0)
 		most = MOST_UNAWAITED_POINTS / 100.0;
-	if (KINDS[kind].share_of == ONE || KINDS[kind].share_of == RANKS)
+	if (weights[kind].share_of == ONE || weights[kind].share_of == RANKS)
 		return most * (1 - exp2(-(gdouble)count));
 	if (count >= total)
 		return most;
@@ -96,7 +80,7 @@ static gdouble loss_of(enum trust_kind kind, guint64 count, const guint64 *total
 
 static guint score_of(const TachoTimeline *timeline, gboolean with_missing)
 {
-	guint64 counts[TRUST_N_KINDS] = { 0 }, totals[N_SHARES_OF];
+	guint64 counts[TACHO_N_PROBLEMS] = { 0 }, totals[N_SHARES_OF];
 	gdouble score = 100;
 	gboolean is_flawless = TRUE;
 
@@ -105,14 +89,14 @@ static guint score_of(const TachoTimeline *timeline, gboolean with_missing)
 	count_totals(timeline, totals);
 	for (guint i = 0; i < timeline->problems->len; i++) {
 		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
-		guint kind = find_kind(problem->kind);
+		TachoProblemKind kind = problem->kind;
 
-		if (!with_missing && *KINDS[kind].unknown)
+		if (!with_missing && *weights[kind].unknown)
 			continue;
 		if (!g_uint64_checked_add(&counts[kind], counts[kind], problem->count))
 			counts[kind] = G_MAXUINT64;
 	}
-	for (guint kind = 0; kind < TRUST_N_KINDS; kind++)
+	for (guint kind = 0; kind < TACHO_N_PROBLEMS; kind++)
 		if (counts[kind]) {
 			is_flawless = FALSE;
 			score *= 1 - loss_of(kind, counts[kind], totals);

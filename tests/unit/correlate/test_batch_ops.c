@@ -8,12 +8,12 @@
 
 static const gint64 compute_us[] = { 500, 700, 300, 900, 400, 600, 800, 350 };
 
-static guint count_problems(const TachoTimeline *timeline, const gchar *kind)
+static guint count_problems(const TachoTimeline *timeline, TachoProblemKind kind)
 {
 	guint n = 0;
 
 	for (guint i = 0; i < timeline->problems->len; i++)
-		if (strcmp(g_array_index(timeline->problems, TachoProblem, i).kind, kind) == 0)
+		if (g_array_index(timeline->problems, TachoProblem, i).kind == kind)
 			n += (guint)g_array_index(timeline->problems, TachoProblem, i).count;
 	return n;
 }
@@ -70,7 +70,7 @@ static void check_rows(struct exchange *job)
 			}
 	g_assert_cmpuint(n_expected, >, 0);
 	g_assert_cmpuint(timeline->collectives->len, ==, n_expected);
-	g_assert_cmpuint(count_problems(timeline, "unmatched_collective"), ==, 0);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 0);
 	exchange_release(job);
 }
 
@@ -117,7 +117,7 @@ static void test_lacking_peer(void)
 	timeline = timeline_from_text(text);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->collectives->len, ==, 4 * 4);
-	g_assert_cmpuint(count_problems(timeline, "unmatched_collective"), ==, 1);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 1);
 	for (guint i = 0; i < timeline->problems->len; i++)
 		g_assert_nonnull(strstr(g_array_index(timeline->problems, TachoProblem, i).where,
 					"rank 0: ncclDevKernel_SendRecv"));
@@ -137,7 +137,7 @@ static void test_untold(void)
 	text = exchange_text(&job);
 	timeline = timeline_from_text(text);
 	tacho_correlate(timeline);
-	g_assert_cmpuint(count_problems(timeline, "unmatched_collective"), ==, 0);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 0);
 	for (guint i = 0; i < timeline->collectives->len; i++)
 		g_assert_cmpuint(g_array_index(timeline->collectives, TachoCollective, i).n_members,
 				 ==, 2);

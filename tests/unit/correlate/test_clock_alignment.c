@@ -112,16 +112,16 @@ static guint count_doubts(const TachoTimeline *timeline)
 	guint n_doubts = 0;
 
 	for (guint i = 0; i < timeline->problems->len; i++)
-		n_doubts += strcmp(g_array_index(timeline->problems, TachoProblem, i).kind,
-				   "clock_doubt") == 0;
+		n_doubts += g_array_index(timeline->problems, TachoProblem, i).kind ==
+			    TACHO_PROBLEM_CLOCK_DOUBT;
 	return n_doubts;
 }
 
 static const gchar *doubt(const TachoTimeline *timeline)
 {
 	for (guint i = 0; i < timeline->problems->len; i++)
-		if (strcmp(g_array_index(timeline->problems, TachoProblem, i).kind,
-			   "clock_doubt") == 0)
+		if (g_array_index(timeline->problems, TachoProblem, i).kind ==
+		    TACHO_PROBLEM_CLOCK_DOUBT)
 			return g_array_index(timeline->problems, TachoProblem, i).where;
 	return NULL;
 }

@@ -28,14 +28,14 @@ static void assert_row(const TachoTimeline *timeline, guint index, const gchar *
 	g_assert_cmpuint(collective->n_members, ==, n_members);
 }
 
-static guint64 count_problems(const TachoTimeline *timeline, const gchar *kind)
+static guint64 count_problems(const TachoTimeline *timeline, TachoProblemKind kind)
 {
 	guint64 count = 0;
 
 	for (guint i = 0; i < timeline->problems->len; i++) {
 		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
 
-		if (g_str_equal(problem->kind, kind))
+		if (problem->kind == kind)
 			count += problem->count;
 	}
 	return count;
@@ -189,7 +189,7 @@ static void test_unlike_calls(void)
 	assert_row(timeline, 2, "gloo:all_reduce", 0, 2, 2);
 	assert_row(timeline, 3, "gloo:allgather", 0, 3, 1);
 	assert_row(timeline, 4, "gloo:all_reduce", 0, 4, 2);
-	g_assert_cmpuint(count_problems(timeline, "unmatched_collective"), ==, 2);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 2);
 	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 0).where, ==,
 			"rank 0 has no gloo:allgather at 0.061000 s, sequence 3 of group 0");
 	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 1).where, ==,
@@ -215,8 +215,8 @@ static void test_lost_among_equals(void)
 	assert_row(timeline, 1, "gloo:all_reduce", 0, 1, 1);
 	assert_row(timeline, 2, "gloo:all_reduce", 0, 2, 2);
 	assert_row(timeline, 3, "gloo:all_reduce", 0, 3, 2);
-	g_assert_cmpuint(count_problems(timeline, "unmatched_collective"), ==, 1);
-	g_assert_cmpuint(count_problems(timeline, "clock_doubt"), ==, 0);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 1);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_CLOCK_DOUBT), ==, 0);
 	for (guint i = 0; i < timeline->flows->len; i++) { /* what came before is sure */
 		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
 
@@ -240,7 +240,7 @@ static void test_dead_rank(void)
 
 	g_assert_cmpuint(timeline->collectives->len, ==, 3);
 	assert_row(timeline, 2, "gloo:all_reduce", 0, 2, 1);
-	g_assert_cmpuint(count_problems(timeline, "unmatched_collective"), ==, 0);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 0);
 }
 
 /* A rank whose recording began later lacks nothing; a rank that is not in the run neither. */
@@ -261,7 +261,7 @@ static void test_late_and_absent_rank(void)
 	assert_row(timeline, 1, "gloo:all_reduce", 0, 1, 1);
 	assert_row(timeline, 2, "gloo:all_reduce", 0, 2, 2);
 	g_assert_cmpuint(row(timeline, 2)->n_expected, ==, 3);
-	g_assert_cmpuint(count_problems(timeline, "unmatched_collective"), ==, 0);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 0);
 }
 
 /* Equal numbers of equal collectives belong together whatever the clock says, but then it is doubted.
@@ -279,7 +279,7 @@ static void test_clock_doubt(void)
 	g_assert_cmpuint(timeline->collectives->len, ==, 2);
 	assert_row(timeline, 0, "gloo:all_reduce", 0, 0, 2);
 	assert_row(timeline, 1, "gloo:broadcast", 0, 1, 2); /* its root need not wait */
-	g_assert_cmpuint(count_problems(timeline, "clock_doubt"), ==, 1);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_CLOCK_DOUBT), ==, 1);
 	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 0).where, ==,
 			"rank 0 ended gloo:all_reduce 5.000 ms before rank 1 began it; collectives "
 			"with this problem: 1");
@@ -354,6 +354,22 @@ static void test_unequal_bytes(void)
 	g_assert_cmpuint(timeline->problems->len, ==, 0);
 }
 
+/* The allocator gave the gather the memory of the tensor that was scattered, of which no collective was told. */
+static void test_memory_used_again(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(
+		"rank 0 thread 10 main\n"
+		"  op c10d::scatter_ 100..101 in=float32[8]@0x1000\n"
+		"  op c10d::gather_ 110..111 in=float32[8]@0x1000\n"
+		"  thread 12 worker\n"
+		"  collective gloo:gather 112..120 end_tid=12 in=float32[8]@0x1000\n");
+
+	tacho_correlate(timeline);
+	g_assert_true(has_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE,
+			       timeline_find(timeline, "c10d::gather_", 0),
+			       timeline_find(timeline, "gloo:gather", 0)));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -369,5 +385,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/collective_matcher/groups", test_groups);
 	g_test_add_func("/collective_matcher/groups_by_address", test_groups_by_address);
 	g_test_add_func("/collective_matcher/unequal_bytes", test_unequal_bytes);
+	g_test_add_func("/collective_matcher/memory-used-again", test_memory_used_again);
 	return g_test_run();
 }

@@ -4,14 +4,14 @@
 
 #include "timeline_text.h"
 
-static guint64 count_problems(const TachoTimeline *timeline, const gchar *kind)
+static guint64 count_problems(const TachoTimeline *timeline, TachoProblemKind kind)
 {
 	guint64 count = 0;
 
 	for (guint i = 0; i < timeline->problems->len; i++) {
 		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
 
-		if (strcmp(problem->kind, kind) == 0)
+		if (problem->kind == kind)
 			count += problem->count;
 	}
 	return count;
@@ -38,9 +38,9 @@ static void test_lone_step(void)
 						     "op aten::add 20..40\n"
 						     "op aten::sub 40..50\n");
 
-	g_assert_cmpuint(count_problems(empty, "cut_step"), ==, 2);
+	g_assert_cmpuint(count_problems(empty, TACHO_PROBLEM_CUT_STEP), ==, 2);
 	g_assert_cmpuint(tacho_trust_score(empty), <, 90);
-	g_assert_cmpuint(count_problems(nearly, "cut_step"), ==, 2);
+	g_assert_cmpuint(count_problems(nearly, TACHO_PROBLEM_CUT_STEP), ==, 2);
 }
 
 /* The profiler was stepped once more after the work: the step with nothing in it is none, and nothing was cut. */
@@ -52,7 +52,7 @@ static void test_stepped_after(void)
 						       "annotation ProfilerStep#3 41..42\n");
 
 	g_assert_cmpuint(timeline->steps->len, ==, 0);
-	g_assert_cmpuint(count_problems(timeline, "cut_step"), ==, 0);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_CUT_STEP), ==, 0);
 }
 
 int main(int argc, char **argv)

@@ -71,7 +71,9 @@ static void test_uncaptured(void)
 	g_assert_cmpuint(timeline->graph_work->len, ==, 3);
 	g_assert_cmpuint(work_of(timeline, "gemm", 0)->capture, ==, TACHO_NONE);
 	g_assert_cmpstr(op_of(timeline, "gemm", 0), ==, "replay");
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "uncaptured_graph")->count, ==, 3);
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNCAPTURED_GRAPH)->count, ==,
+		3);
 }
 
 /* On two streams the order of running is not that of the nodes. */

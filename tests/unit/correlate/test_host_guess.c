@@ -95,7 +95,7 @@ static const gchar *host_of(const TachoTimeline *timeline, guint rank)
 				     g_array_index(timeline->ranks, TachoRank, rank).host);
 }
 
-static guint n_problems(const TachoTimeline *timeline, const gchar *kind)
+static guint n_problems(const TachoTimeline *timeline, TachoProblemKind kind)
 {
 	const TachoProblem *problem = tacho_timeline_find_problem(timeline, kind);
 
@@ -113,8 +113,8 @@ static void test_one_host(void)
 	g_assert_cmpuint(timeline->clocks->len, ==, 1);
 	g_assert_cmpstr(host_of(timeline, 0), ==, "unknown");
 	g_assert_cmpstr(host_of(timeline, 2), ==, "unknown");
-	g_assert_cmpuint(n_problems(timeline, "clock_doubt"), ==, 0);
-	g_assert_cmpuint(n_problems(timeline, "unknown_host"), ==, 1);
+	g_assert_cmpuint(n_problems(timeline, TACHO_PROBLEM_CLOCK_DOUBT), ==, 0);
+	g_assert_cmpuint(n_problems(timeline, TACHO_PROBLEM_UNKNOWN_HOST), ==, 1);
 	/* rank 2 ends 6 us after rank 0 */
 	g_assert_cmpint(g_array_index(timeline->clocks, TachoClock, 0).own_doubt_ns, ==, 6000);
 }
@@ -147,7 +147,7 @@ static void test_visible_devices(void)
 
 	g_assert_cmpuint(timeline->clocks->len, ==, 2);
 	g_assert_cmpstr(host_of(timeline, 1), ==, "unknown-2");
-	g_assert_cmpuint(n_problems(timeline, "unknown_host"), ==, 0);
+	g_assert_cmpuint(n_problems(timeline, TACHO_PROBLEM_UNKNOWN_HOST), ==, 0);
 }
 
 /* Collectives of 3 ms leave open what NTP does, too: nobody knows. */
@@ -157,7 +157,7 @@ static void test_open(void)
 	g_autoptr(TachoTimeline) timeline = open_ranks(ranks, 2, 3000);
 
 	g_assert_cmpuint(timeline->clocks->len, ==, 2);
-	g_assert_cmpuint(n_problems(timeline, "unknown_host"), ==, 1);
+	g_assert_cmpuint(n_problems(timeline, TACHO_PROBLEM_UNKNOWN_HOST), ==, 1);
 }
 
 /* Without devices nothing tells them apart but their clocks. */

@@ -26,7 +26,7 @@ static guint64 count_orphans(const TachoTimeline *timeline)
 	for (guint i = 0; i < timeline->problems->len; i++) {
 		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
 
-		if (g_str_equal(problem->kind, "orphan_kernel"))
+		if (problem->kind == TACHO_PROBLEM_ORPHAN_KERNEL)
 			count += problem->count;
 	}
 	return count;
@@ -76,8 +76,8 @@ static void test_launched(void)
 	g_assert_cmpuint(timeline->flows->len, ==, 2);
 	/* the copy began before its call: told, and by how much */
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
-	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 0).kind, ==,
-			"early_kernel");
+	g_assert_cmpint(g_array_index(timeline->problems, TachoProblem, 0).kind, ==,
+			TACHO_PROBLEM_EARLY_KERNEL);
 	g_assert_nonnull(
 		strstr(g_array_index(timeline->problems, TachoProblem, 0).where, "up to 1.500 us"));
 }
@@ -143,8 +143,8 @@ static void test_stream_overlap(void)
 
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
-	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 0).kind, ==,
-			"stream_overlap");
+	g_assert_cmpint(g_array_index(timeline->problems, TachoProblem, 0).kind, ==,
+			TACHO_PROBLEM_STREAM_OVERLAP);
 	g_assert_cmpuint(g_array_index(timeline->problems, TachoProblem, 0).count, ==, 2);
 }
 

@@ -4,14 +4,14 @@
 
 #include "timeline_text.h"
 
-static guint64 count_problems(const TachoTimeline *timeline, const gchar *kind)
+static guint64 count_problems(const TachoTimeline *timeline, TachoProblemKind kind)
 {
 	guint64 count = 0;
 
 	for (guint i = 0; i < timeline->problems->len; i++) {
 		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
 
-		if (strcmp(problem->kind, kind) == 0)
+		if (problem->kind == kind)
 			count += problem->count;
 	}
 	return count;
@@ -40,7 +40,7 @@ static void test_missing_call(void)
 				"kernel add 40..50 launch=aten::add\n"
 				"memcpy HtoD 50..60\n");
 
-	g_assert_cmpuint(count_problems(timeline, "missing_call"), ==, 2);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_MISSING_CALL), ==, 2);
 	g_assert_cmpuint(tacho_trust_score(timeline), <, 90);
 }
 
@@ -54,7 +54,7 @@ static void test_before_recording(void)
 				"stream 8\n"
 				"kernel late 50..60 launch=aten::add\n");
 
-	g_assert_cmpuint(count_problems(timeline, "missing_call"), ==, 0);
+	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_MISSING_CALL), ==, 0);
 }
 
 /* A trace without calls tells of kernels by their operations: nothing is lost. */

@@ -43,7 +43,7 @@ static guint64 count_problems(const TachoTimeline *timeline)
 	for (guint i = 0; i < timeline->problems->len; i++) {
 		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
 
-		if (strcmp(problem->kind, "unpaired_message") == 0)
+		if (problem->kind == TACHO_PROBLEM_UNPAIRED_MESSAGE)
 			count += problem->count;
 	}
 	return count;

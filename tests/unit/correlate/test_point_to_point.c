@@ -45,7 +45,7 @@ static void assert_rows(const gchar *text, const gchar *expected, const gchar *p
 	for (guint i = 0; i < timeline->problems->len; i++) {
 		const TachoProblem *row = &g_array_index(timeline->problems, TachoProblem, i);
 
-		if (strcmp(row->kind, "unmatched_collective") == 0)
+		if (row->kind == TACHO_PROBLEM_UNMATCHED_COLLECTIVE)
 			found = row->where;
 	}
 	g_assert_cmpstr(rows, ==, expected);
@@ -124,6 +124,34 @@ static void test_lost(void)
 		    "", NULL);
 }
 
+/* gloo does not tell the peer, but the messages do: of the call that queued it, or else of the bytes that came. */
+static void test_messages_tell(void)
+{
+#define FIRST  " local=10.0.0.1:500 peer=10.0.0.2:600\n"
+#define SECOND " local=10.0.0.2:600 peer=10.0.0.1:500\n"
+#define THIRD  " local=10.0.0.3:700 peer=10.0.0.2:800\n"
+#define OTHER  " local=10.0.0.2:800 peer=10.0.0.3:700\n"
+	assert_rows("rank 0 host=a thread 1 main\n"
+		    " op c10d::send 1..3 in=float32[20]@0x1000\n"
+		    "  message m 1.5..2 bytes=128" FIRST
+		    " collective gloo:send 3..4 bytes=80 end_tid=1 in=float32[20]@0x1000\n"
+		    "rank 1 host=b thread 1 main\n"
+		    " op c10d::recv_any_source_ 1..2 in=float32[20]@0x2000\n"
+		    " op c10d::send 5..7 in=float32[20]@0x3000\n"
+		    "  message m 5.5..6 bytes=128" OTHER "thread 2 loop\n"
+		    "  message m 2.5..3 bytes=48 receive" SECOND
+		    "  message m 3.5..4 bytes=80 receive" SECOND "thread 1 main\n"
+		    " collective gloo:recv 2..5 bytes=80 end_tid=1 in=float32[20]@0x2000\n"
+		    " collective gloo:send 7..8 bytes=80 end_tid=1 in=float32[20]@0x3000\n"
+		    "rank 2 host=c thread 1 main\n"
+		    " op c10d::recv_ 6..7 in=float32[20]@0x4000\n"
+		    "  message m 6.5..7 bytes=48" THIRD "thread 2 loop\n"
+		    "  message m 7.5..8 bytes=48 receive" THIRD
+		    "  message m 8.5..9 bytes=80 receive" THIRD "thread 1 main\n"
+		    " collective gloo:recv 7..10 bytes=80 end_tid=1 in=float32[20]@0x4000\n",
+		    "0@3>1@2 1@7>2@7 ", NULL);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -131,5 +159,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/point-to-point/groups", test_groups);
 	g_test_add_func("/point-to-point/batches", test_batches);
 	g_test_add_func("/point-to-point/lost", test_lost);
+	g_test_add_func("/point-to-point/messages-tell", test_messages_tell);
 	return g_test_run();
 }

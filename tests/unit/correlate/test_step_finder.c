@@ -178,6 +178,41 @@ static void test_gan(void)
 	assert_step(timeline, 3, 0, 3, 895, 1195, TRUE);
 }
 
+/* Two equal models, each with an optimizer of its own, told apart by the parameters that they change. */
+static void test_equal_models(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 12; i++) {
+		append_turn(text, 100 * i, "Optimizer.step#Adam.step");
+		g_string_append_printf(text, "op aten::add_ %d.5..%d in=float32[8]@0x%d000\n",
+				       100 * i + 94, 100 * i + 95, 1 + i % 2);
+	}
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 6);
+	assert_step(timeline, 1, 0, 1, 195, 395, TRUE);
+}
+
+/* A rank that serves the others has no steps of its own: theirs, each until it next begins something. */
+static void test_lent_steps(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 3; i++)
+		append_turn(text, 100 * i, "Optimizer.step#SGD.step");
+	g_string_append(text, "rank 1 end=exited:0 thread 2 main\n"
+			      "op serve 10..90\nop answer 93..98\nop wait 150..290\n");
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 6);
+	assert_step(timeline, 3, 1, 0, 10, 150, TRUE);
+	assert_step(timeline, 4, 1, 1, 150, 195, TRUE);
+	assert_step(timeline, 5, 1, 2, 195, 295, TRUE);
+}
+
 /* Steps in which other parameters have gradients have no cycle: each call is a step. */
 static void test_irregular_work(void)
 {
@@ -483,6 +518,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_finder/single", test_single);
 	g_test_add_func("/step_finder/two_optimizers", test_two_optimizers);
 	g_test_add_func("/step_finder/gan", test_gan);
+	g_test_add_func("/step_finder/equal-models", test_equal_models);
+	g_test_add_func("/step_finder/lent-steps", test_lent_steps);
 	g_test_add_func("/step_finder/irregular_work", test_irregular_work);
 	g_test_add_func("/step_finder/profiler_steps", test_profiler_steps);
 	g_test_add_func("/step_finder/marks", test_marks);

@@ -19,7 +19,7 @@ static TachoTimeline *new_timeline(void)
 	return timeline;
 }
 
-static guint score_of(const gchar *kind, guint64 count)
+static guint score_of(TachoProblemKind kind, guint64 count)
 {
 	g_autoptr(TachoTimeline) timeline = new_timeline();
 
@@ -32,24 +32,25 @@ static void test_values(void)
 	g_autoptr(TachoTimeline) timeline = new_timeline();
 
 	g_assert_cmpuint(tacho_trust_score(timeline), ==, 100);
-	g_assert_cmpuint(score_of("lost_records", 0), ==, 100);
-	g_assert_cmpuint(score_of("lost_records", 1), ==, 99);	   /* 100 - 90 x sqrt(1/10000) */
-	g_assert_cmpuint(score_of("lost_records", 100), ==, 91);   /* 90 x 0.1 */
-	g_assert_cmpuint(score_of("lost_records", 5000), ==, 36);  /* 90 x 0.7071 */
-	g_assert_cmpuint(score_of("lost_records", 10000), ==, 10); /* 90 */
-	g_assert_cmpuint(score_of("lost_records", G_MAXUINT64), ==, 10);
-	g_assert_cmpuint(score_of("killed_process", 1), ==, 95);
-	g_assert_cmpuint(score_of("killed_process", 2), ==, 92); /* 7.5 */
-	g_assert_cmpuint(score_of("missing_rank", 1), ==, 85);	 /* 30 / 2 */
-	g_assert_cmpuint(score_of("missing_rank", 127), ==, 70);
-	g_assert_cmpuint(score_of("orphan_kernel", 1), ==, 90); /* 20 x sqrt(1/4) */
-	g_assert_cmpuint(score_of("something_new", 1), ==, 85);
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_LOST_RECORDS, 0), ==, 100);
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_LOST_RECORDS, 1), ==,
+			 99); /* 100 - 90 x sqrt(1/10000) */
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_LOST_RECORDS, 100), ==, 91);   /* 90 x 0.1 */
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_LOST_RECORDS, 5000), ==, 36);  /* 90 x 0.7071 */
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_LOST_RECORDS, 10000), ==, 10); /* 90 */
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_LOST_RECORDS, G_MAXUINT64), ==, 10);
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_KILLED_PROCESS, 1), ==, 95);
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_KILLED_PROCESS, 2), ==, 92); /* 7.5 */
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_MISSING_RANK, 1), ==, 85);   /* 30 / 2 */
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_MISSING_RANK, 127), ==, 70);
+	g_assert_cmpuint(score_of(TACHO_PROBLEM_ORPHAN_KERNEL, 1), ==, 90); /* 20 x sqrt(1/4) */
+	g_assert_cmpuint(score_of(tacho_problem_of_name("something_new"), 1), ==, 85);
 
-	tacho_timeline_add_problem(timeline, "killed_process", 1, "rank 0");
-	tacho_timeline_add_problem(timeline, "killed_process", 1, "rank 1");
+	tacho_timeline_add_problem(timeline, TACHO_PROBLEM_KILLED_PROCESS, 1, "rank 0");
+	tacho_timeline_add_problem(timeline, TACHO_PROBLEM_KILLED_PROCESS, 1, "rank 1");
 	g_assert_cmpuint(tacho_trust_score(timeline), ==, 92); /* rows do not matter */
-	tacho_timeline_add_problem(timeline, "overlap", 1, "rank 1");
-	tacho_timeline_add_problem(timeline, "missing_rank", 1, "rank 3");
+	tacho_timeline_add_problem(timeline, TACHO_PROBLEM_OVERLAP, 1, "rank 1");
+	tacho_timeline_add_problem(timeline, TACHO_PROBLEM_MISSING_RANK, 1, "rank 3");
 	g_assert_cmpuint(tacho_trust_score(timeline), ==,
 			 65); /* 92.5 x (1 - 0.4 x sqrt(1/6)) x 0.85 */
 	g_assert_cmpuint(tacho_trust_present_score(timeline), ==, 83); /* only what overlaps */
@@ -63,10 +64,10 @@ static void test_nothing(void)
 
 	tacho_correlate(empty);
 	tacho_correlate(filled);
-	g_assert_nonnull(tacho_timeline_find_problem(empty, "nothing_recorded"));
+	g_assert_nonnull(tacho_timeline_find_problem(empty, TACHO_PROBLEM_NOTHING_RECORDED));
 	g_assert_cmpuint(tacho_trust_score(empty), ==, 0);
 	g_assert_cmpuint(tacho_trust_present_score(empty), ==, 0);
-	g_assert_null(tacho_timeline_find_problem(filled, "nothing_recorded"));
+	g_assert_null(tacho_timeline_find_problem(filled, TACHO_PROBLEM_NOTHING_RECORDED));
 }
 
 /* Nobody waits for missing ranks where there are no collectives. */
@@ -76,7 +77,7 @@ static void test_nobody_waits(void)
 							       "rank 34 thread 1 main\n"
 							       "op aten::a 0..10\n");
 
-	tacho_timeline_add_problem(timeline, "missing_rank", 299, "the others");
+	tacho_timeline_add_problem(timeline, TACHO_PROBLEM_MISSING_RANK, 299, "the others");
 	g_assert_cmpuint(tacho_trust_score(timeline), ==, 91);
 	g_assert_cmpuint(tacho_trust_present_score(timeline), ==, 100);
 }
@@ -90,10 +91,10 @@ static void test_monotone(void)
 		guint before = tacho_trust_score(timeline);
 
 		for (gint i = 0; i < 40; i++) {
-			guint kind = g_rand_int_range(random, 0, TRUST_N_KINDS);
+			guint kind = g_rand_int_range(random, 0, TACHO_N_PROBLEMS);
 			guint after;
 
-			tacho_timeline_add_problem(timeline, trust_kind_name(kind),
+			tacho_timeline_add_problem(timeline, kind,
 						   1u << g_rand_int_range(random, 0, 16), "here");
 			after = tacho_trust_score(timeline);
 			g_assert_cmpuint(after, <=, before);
@@ -114,13 +115,13 @@ static void test_documentation(void)
 		g_test_skip("the sources are not there");
 		return;
 	}
-	for (guint kind = 0; kind < TRUST_N_KINDS; kind++) {
-		g_autofree gchar *row = g_strdup_printf("\n| `%s` |", trust_kind_name(kind));
-		g_autofree gchar *points = g_strdup_printf("| %u |\n", trust_kind_points(kind));
+	for (guint kind = 0; kind < TACHO_N_PROBLEMS; kind++) {
+		g_autofree gchar *row = g_strdup_printf("\n| `%s` |", tacho_problem_name(kind));
+		g_autofree gchar *points = g_strdup_printf("| %u |\n", trust_points(kind));
 		const gchar *found = strstr(text, row);
 
 		if (!found)
-			g_error("docs/trust.md has no row for %s", trust_kind_name(kind));
+			g_error("docs/trust.md has no row for %s", tacho_problem_name(kind));
 		found = strchr(found + 1, '\n');
 		g_assert_nonnull(found);
 		g_assert_cmpint(strncmp(found + 1 - strlen(points), points, strlen(points)), ==, 0);
