@@ -19,9 +19,8 @@
  *
  * always as far as launched before it. Where no SYNC slice tells the stream or event, it is the work that ended last while
  * the call waited. The call went on when the work had ended: what it did before, and in waiting, is in no node. */
-#include <string.h>
-
 #include "graph/graph_builder.h"
+#include "trace/call_kind.h"
 
 /* Clocks of host and device agree to so much; a call that returns sooner had not waited. */
 #define MAX_CONTRADICTION_NS 5000
@@ -118,11 +117,17 @@ static guint32 launched_from(const struct graph_builder *builder, guint32 index,
 	return next < stream->first_work + stream->n_work ? next : TACHO_NONE;
 }
 
+static enum call_kind call_of(const TachoTimeline *timeline, guint32 slice)
+{
+	return timeline->slices.kind[slice] == TACHO_SLICE_RUNTIME ? call_kind_of(timeline, slice)
+								   : CALL_OTHER;
+}
+
 /* A call that a thread made, as far as it has to do with streams. */
 struct stream_call {
 	guint32 thread, slice;
 	gint64 begin_ns;
-	enum { CALL_LAUNCH, CALL_RECORD, CALL_WAIT } kind;
+	enum call_kind kind; /* LAUNCH, EVENT_RECORD or EVENT_WAIT */
 };
 
 /* What an event was recorded on. */
@@ -149,22 +154,12 @@ static gint compare_calls(gconstpointer a, gconstpointer b)
 static gboolean is_stream_call(const struct graph_builder *builder, guint32 slice,
 			       struct stream_call *call)
 {
-	const gchar *name;
-
 	if (builder->launches[slice]) {
 		call->kind = CALL_LAUNCH;
 		return TRUE;
 	}
-	if (builder->timeline->slices.kind[slice] != TACHO_SLICE_RUNTIME)
-		return FALSE;
-	name = tacho_slice_name(builder->timeline, slice);
-	if (strstr(name, "EventRecord"))
-		call->kind = CALL_RECORD;
-	else if (strstr(name, "StreamWaitEvent"))
-		call->kind = CALL_WAIT;
-	else
-		return FALSE;
-	return TRUE;
+	call->kind = call_of(builder->timeline, slice);
+	return call->kind == CALL_EVENT_RECORD || call->kind == CALL_EVENT_WAIT;
 }
 
 /* The calls of a rank's threads in the window, in order of time. */
@@ -276,7 +271,7 @@ static void infer_events(struct graph_builder *builder, const GArray *by_call, g
 
 		if (call->kind == CALL_LAUNCH)
 			follow_launch(builder, by_call, records, caller, call->slice);
-		else if (call->kind == CALL_WAIT)
+		else if (call->kind == CALL_EVENT_WAIT)
 			caller->has_waits = TRUE;
 		else if (caller->work != TACHO_NONE)
 			g_array_append_val(records, record);
@@ -297,7 +292,7 @@ static void find_events(struct graph_builder *builder, GHashTable *told, const G
 		const struct told *row = value;
 		guint32 call = GPOINTER_TO_UINT(key), stream, work;
 
-		if (!strstr(tacho_slice_name(timeline, call), "StreamWaitEvent"))
+		if (call_kind_of(timeline, call) != CALL_EVENT_WAIT)
 			continue;
 		stream = stream_of_track(builder, row->track);
 		if (tacho_slice_process(timeline, call)->rank_index < builder->n_ranks)
@@ -475,28 +470,14 @@ static void sync_latest(struct graph_builder *builder, guint32 thread, guint32 c
 		builder_add_sync(builder, thread, call, latest);
 }
 
-/* Freeing memory waits, too: work may still use it. */
-static gboolean waits_for_device(const gchar *name)
-{
-	return strstr(name, "Device") || strstr(name, "Ctx") || strstr(name, "Context") ||
-	       strstr(name, "Free");
-}
-
-static gboolean is_waiting_call(const gchar *name)
-{
-	static const gchar *const freeing[] = { "cudaFree", "hipFree", "cuMemFree", "cuMemFree_v2",
-						NULL };
-
-	return strstr(name, "Synchronize") || g_strv_contains(freeing, name);
-}
-
 static void follow_sync(struct graph_builder *builder, GHashTable *told, guint32 thread,
-			guint32 call, const gchar *name)
+			guint32 call, enum call_kind kind)
 {
 	const struct told *row = g_hash_table_lookup(told, GUINT_TO_POINTER(call));
 	guint32 stream, work;
 
-	if (waits_for_device(name)) {
+	/* freeing memory waits, too: work may still use it */
+	if (kind == CALL_DEVICE_SYNC || kind == CALL_FREE) {
 		sync_streams(builder, thread, call,
 			     row ? tacho_timeline_track(builder->timeline, row->track)->device
 				 : -1);
@@ -506,7 +487,7 @@ static void follow_sync(struct graph_builder *builder, GHashTable *told, guint32
 		sync_latest(builder, thread, call);
 		return;
 	}
-	if (strstr(name, "Event")) {
+	if (kind == CALL_EVENT_SYNC) {
 		if (row->event_work != TACHO_NONE)
 			builder_add_sync(builder, thread, call, row->event_work);
 		return;
@@ -545,18 +526,16 @@ static void find_syncs(struct graph_builder *builder, GHashTable *told, const GA
 
 		for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices;
 		     i++) {
-			const gchar *name;
+			enum call_kind kind;
 
 			if (timeline->slices.start_ns[i] < thread->from_ns ||
 			    timeline->slices.start_ns[i] >= thread->to_ns)
 				continue;
 			if (builder->launches[i])
 				follow_copy(builder, by_call, t, i);
-			if (timeline->slices.kind[i] != TACHO_SLICE_RUNTIME)
-				continue;
-			name = tacho_slice_name(timeline, i);
-			if (is_waiting_call(name))
-				follow_sync(builder, told, t, i, name);
+			kind = call_of(timeline, i);
+			if (call_kind_syncs(kind) || kind == CALL_FREE)
+				follow_sync(builder, told, t, i, kind);
 		}
 	}
 }

@@ -65,7 +65,6 @@ TachoGraph *graph_new(TachoTimeline *timeline)
 	TachoGraph *graph = g_new0(TachoGraph, 1);
 
 	graph->timeline = timeline;
-	graph->guest_rounds = 1;
 	graph->notes = g_ptr_array_new_with_free_func(g_free);
 #define NEW_TABLE(member, type, is_cleared)                                                        \
 	graph->member = g_array_new(FALSE, is_cleared, sizeof(type));
@@ -247,6 +246,13 @@ gboolean graph_has_devices(const TachoGraph *graph)
 			return TRUE;
 	}
 	return FALSE;
+}
+
+gdouble graph_taken_share(const TachoGraph *graph, guint32 rank_index)
+{
+	const struct graph_guest *guest = graph_guest_of(graph, rank_index);
+
+	return MIN(guest ? guest->taken_share : graph->taken_share, GRAPH_MAX_TAKEN);
 }
 
 gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index)

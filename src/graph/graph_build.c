@@ -18,7 +18,8 @@ guint32 builder_add_lane(struct graph_builder *builder, guint32 rank_index, guin
 }
 
 /* One note for all problems of the kind, which names the first. */
-static void note_problems(struct graph_builder *builder, const gchar *kind, const gchar *meaning)
+static void note_problems(struct graph_builder *builder, TachoProblemKind kind,
+			  const gchar *meaning)
 {
 	const GArray *problems = builder->timeline->problems;
 	const TachoProblem *first = tacho_timeline_find_problem(builder->timeline, kind);
@@ -26,7 +27,7 @@ static void note_problems(struct graph_builder *builder, const gchar *kind, cons
 	guint n = 0;
 
 	for (guint i = 0; i < problems->len; i++)
-		n += g_str_equal(g_array_index(problems, TachoProblem, i).kind, kind);
+		n += g_array_index(problems, TachoProblem, i).kind == kind;
 	if (n > 1)
 		others = g_strdup_printf(" (and %u more)", n - 1);
 	if (first)
@@ -38,11 +39,11 @@ static void note_what_is_left_out(struct graph_builder *builder)
 	const TachoTimeline *timeline = builder->timeline;
 	guint n_apart = 0;
 
-	if (tacho_timeline_find_problem(timeline, "no_times"))
+	if (tacho_timeline_find_problem(timeline, TACHO_PROBLEM_NO_TIMES))
 		graph_note(builder->graph, "the trace has the order of the operations but not "
 					   "their times, so the times here mean nothing");
-	note_problems(builder, "truncated_file", "a file of the recording is cut off");
-	note_problems(builder, "lost_records", "records were lost");
+	note_problems(builder, TACHO_PROBLEM_TRUNCATED_FILE, "a file of the recording is cut off");
+	note_problems(builder, TACHO_PROBLEM_LOST_RECORDS, "records were lost");
 	for (guint i = 0; i < timeline->clocks->len; i++)
 		n_apart +=
 			g_array_index(timeline->clocks, TachoClock, i).state == TACHO_CLOCK_APART;
@@ -81,11 +82,14 @@ static gboolean build(struct graph_builder *builder, gint64 first_step, gint64 l
 	builder_add_device_nodes(builder);
 	builder_add_gradients(builder);
 	builder_measure_wires(builder);
+	builder_measure_latency(builder);
 	builder_cost_transfers(builder, 0, 0);
-	if (builder->timeline->hops->len > 0)
+	if (builder->timeline->hops->len > 0) {
 		builder_unfold_collectives(builder);
-	else
+	} else {
+		builder_unfold_messages(builder);
 		builder_take_contention(builder);
+	}
 	note_what_is_left_out(builder);
 	graph_renumber(builder->graph);
 	return graph_freeze(builder->graph, error);
@@ -107,6 +111,7 @@ static void builder_init(struct graph_builder *builder, TachoGraph *graph)
 	builder->streams = g_array_new(FALSE, FALSE, sizeof(struct build_stream));
 	builder->work = g_array_new(FALSE, FALSE, sizeof(struct build_work));
 	builder->work_of = g_hash_table_new(NULL, NULL);
+	builder->wire_ns_per_byte = g_new0(gdouble, MAX(builder->n_ranks, 1u));
 	builder->events = g_array_new(FALSE, FALSE, sizeof(struct build_event));
 	builder->syncs = g_array_new(FALSE, FALSE, sizeof(struct build_sync));
 }
@@ -136,6 +141,7 @@ static void builder_release(struct graph_builder *builder)
 	g_array_unref(builder->streams);
 	g_array_unref(builder->work);
 	g_hash_table_unref(builder->work_of);
+	g_free(builder->wire_ns_per_byte);
 	g_array_unref(builder->events);
 	g_array_unref(builder->syncs);
 }

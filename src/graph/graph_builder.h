@@ -5,7 +5,8 @@
  * graph_collectives.c finds when each was really under way, transfer_parts.c and graph_wire.c what its time was spent
  * on. Who waited: graph_waits.c for collectives, device_waits.c and device_queue.c for devices. Then there are nodes, of
  * threads (thread_nodes.c), collectives (collective_nodes.c) and devices (device_nodes.c, device_engines.c), from which
- * graph_contention.c takes out what transfers took from computing, or graph_hops.c makes hops of collectives. */
+ * graph_contention.c takes out what transfers took from computing. Of some collectives hops are made, by graph_hops.c of
+ * those that an importer was told of, by message_hops.c of messages. */
 #ifndef TACHO_GRAPH_BUILDER_H
 #define TACHO_GRAPH_BUILDER_H
 
@@ -99,6 +100,8 @@ struct graph_builder {
 	GArray *events;		      /* struct build_event, by work */
 	GArray *syncs;		      /* struct build_sync */
 	GHashTable *work_of;	      /* slice -> work + 1 */
+	gdouble *wire_ns_per_byte;    /* of each rank, as messages tell; 0: they do not */
+	gint64 latency_ns;	      /* one way, as small messages tell; 0: they do not */
 };
 
 static inline struct build_thread *build_thread_at(const struct graph_builder *builder, guint32 i)
@@ -154,6 +157,8 @@ void builder_add_collectives(struct graph_builder *builder);
 void builder_time_collectives(struct graph_builder *builder);
 /* How fast bytes came over the wires, where messages were recorded. */
 void builder_measure_wires(struct graph_builder *builder);
+/* How long the first byte of a message is on its way. */
+void builder_measure_latency(struct graph_builder *builder);
 /* When the transfers of kernels that carry out several were under way: as far as others do not hide it. */
 void builder_part_batches(struct graph_builder *builder);
 /* Split the time of each transfer from `first` on into bytes and waits, and so of all groups from `first_group` on; needs
@@ -161,6 +166,10 @@ void builder_part_batches(struct graph_builder *builder);
 void builder_cost_transfers(struct graph_builder *builder, guint32 first, guint32 first_group);
 /* Make nodes of the hops of collectives, where they are known: needs the nodes of all and the parts of transfers. */
 void builder_unfold_collectives(struct graph_builder *builder);
+
+/* The same of collectives of hosts, where messages tell who sent to whom, and of sends and receives; needs the nodes of all,
+ * the pace of the wires and the parts of transfers. */
+void builder_unfold_messages(struct graph_builder *builder);
 
 /* Find what transfers take from computing, and take it out of the nodes. Needs all nodes, the times of
  * the transfers and their parts. */

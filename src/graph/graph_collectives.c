@@ -20,6 +20,7 @@
 #include "correlate/point_to_point.h"
 #include "graph/graph_builder.h"
 #include "trace/none_rows.h"
+#include "trace/operation.h"
 
 /* --- members -------------------------------------------------------------------------------- */
 
@@ -152,7 +153,7 @@ static guint32 take_group(struct graph_builder *builder, GHashTable *groups,
 
 	if (known)
 		return GPOINTER_TO_UINT(known) - 1;
-	if (strstr(tacho_timeline_string(builder->timeline, collective->name), "pushpull")) {
+	if (operation_of_name(builder->timeline, collective->name) == OPERATION_PUSH_PULL) {
 		group.plan.algorithm = COLLECTIVE_PS;
 		group.plan.n_servers = 1;
 		group.plan.partition_bytes = largest_part(builder->timeline);

@@ -81,6 +81,22 @@ static void join_intervals(GArray *intervals)
 	g_array_set_size(intervals, n_kept);
 }
 
+/* Of collectives that are played by who sends to whom: both ends' ranks. */
+static void find_hop_times(const TachoGraph *graph, GArray **times)
+{
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *hop = graph_transfer_at(graph, i);
+		const struct graph_group *group = graph_group_at(graph, hop->group);
+		struct interval time = { hop->begin_ns - graph->origin_ns,
+					 hop->end_ns - graph->origin_ns };
+
+		if (!group->sender || hop->work_ns <= 0 || time.end_ns <= time.begin_ns)
+			continue;
+		g_array_append_val(times[group->sender - 1], time);
+		g_array_append_val(times[group->receiver - 1], time);
+	}
+}
+
 /* When bytes of each rank's transfers moved, of devices or of hosts, in the graph's time: into times[rank], a new array
  * of struct interval, in order and without overlap. */
 static void find_moving_times(const struct graph_builder *builder, gboolean is_device,
@@ -100,6 +116,8 @@ static void find_moving_times(const struct graph_builder *builder, gboolean is_d
 		    time.end_ns > time.begin_ns)
 			g_array_append_val(times[member->rank_index], time);
 	}
+	if (!is_device)
+		find_hop_times(graph, times);
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
 		join_intervals(times[rank]);
 }

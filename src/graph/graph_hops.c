@@ -20,68 +20,23 @@
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-/* The group of what goes from one host to another (TACHO_NONE: servers, whose links are not known). */
-static guint32 take_link(struct hop_unfolding *unfolding, guint32 from, guint32 to)
+/* The host of a rank, or TACHO_NONE of a server. */
+static guint32 host_at(const struct hop_unfolding *unfolding, guint32 end)
 {
-	TachoGraph *graph = unfolding->builder->graph;
-	gint64 key = (gint64)((guint64)from << 32 | to);
-	gpointer known = g_hash_table_lookup(unfolding->links, &key);
-	struct graph_group group = { .n_ranks = 2, .is_device = TRUE, .is_hops = TRUE };
-	guint32 index = graph->groups->len;
-
-	if (known)
-		return GPOINTER_TO_UINT(known) - 1;
-	g_array_append_val(graph->groups, group);
-	if (from == to) {
-		graph_add_group_link(graph, index, from, "local");
-	} else {
-		if (from != TACHO_NONE)
-			graph_add_group_link(graph, index, from, "out");
-		if (to != TACHO_NONE)
-			graph_add_group_link(graph, index, to, "in");
-	}
-	g_hash_table_insert(unfolding->links, g_memdup2(&key, sizeof(key)),
-			    GUINT_TO_POINTER(index + 1));
-	return index;
+	return end == TACHO_NONE ? TACHO_NONE : unfolding_host(unfolding, end);
 }
 
 void unfolding_add_node(struct hop_unfolding *unfolding, struct hop *hop, const gchar *name,
 			gint64 begin_ns)
 {
 	struct graph_builder *builder = unfolding->builder;
-	TachoGraph *graph = builder->graph;
-	struct graph_transfer whole = *graph_transfer_at(graph, unfolding->transfer);
-	struct graph_transfer transfer = {
-		.group = take_link(
-			unfolding,
-			hop->from == TACHO_NONE ? TACHO_NONE : unfolding_host(unfolding, hop->from),
-			hop->to == TACHO_NONE ? TACHO_NONE : unfolding_host(unfolding, hop->to)),
-		.sequence = whole.sequence,
-		.name = tacho_timeline_intern(builder->timeline, name, -1),
-		.step = whole.step,
-		.pass = TACHO_NONE,
-		.n_ranks = 2,
-		.is_hop = TRUE,
-		.whole = unfolding->transfer,
-		.is_device = TRUE,
-		.bytes = hop->bytes,
-		.begin_ns = begin_ns,
-		.end_ns = MAX(hop->end_ns, begin_ns),
-	};
-	struct graph_node node = {
-		.kind = TACHO_NODE_TRANSFER,
-		.duration_ns = transfer.end_ns - transfer.begin_ns,
-		.begin_ns = begin_ns - graph->origin_ns,
-		.name = transfer.name,
-		.slice = TACHO_NONE,
-		.lane = graph_node_at(graph, whole.node)->lane,
-		.step = whole.step,
-		.transfer = graph->transfers->len,
-		.pool = TACHO_NONE,
-	};
+	struct graph_group like = { .is_device = TRUE };
+	guint32 from = host_at(unfolding, hop->from), to = host_at(unfolding, hop->to);
+	guint32 group = hop_group(builder->graph, unfolding->links,
+				  (gint64)((guint64)from << 32 | to), like, from, to);
 
-	hop->node = transfer.node = graph_add_node(graph, node);
-	g_array_append_val(graph->transfers, transfer);
+	hop->node = hop_node(builder, unfolding->transfer, group, name, hop->bytes, begin_ns,
+			     hop->end_ns);
 }
 
 /* --- what a hop waits for ---------------------------------------------------------------------- */
@@ -341,18 +296,6 @@ static void end_with_all(struct hop_unfolding *unfolding, struct build_member *m
 				   last_ns);
 }
 
-static void set_completion(struct hop_unfolding *unfolding, const struct build_member *member,
-			   gint64 last_ns)
-{
-	TachoGraph *graph = unfolding->builder->graph;
-	struct graph_node *node = graph_node_at(graph, member->complete_node);
-	gint64 begin_ns = MAX(last_ns, member->begin_ns);
-
-	graph_add_edge(graph, member->queue_node, member->complete_node, TACHO_EDGE_TRANSFER);
-	node->begin_ns = begin_ns - graph->origin_ns;
-	node->duration_ns = MAX(member->end_ns - begin_ns, 0);
-}
-
 /* --- the whole --------------------------------------------------------------------------------- */
 
 static void unfold_ranks(struct hop_unfolding *unfolding, gint64 *last_ns)
@@ -407,10 +350,7 @@ static void unfold(struct hop_unfolding *unfolding)
 		server_work_unfold(unfolding, last_ns);
 	else
 		unfold_ranks(unfolding, last_ns);
-	for (guint32 i = 0; i < n_members; i++)
-		set_completion(unfolding,
-			       build_member_at(unfolding->builder, unfolding->first_member + i),
-			       last_ns[i]);
+	hops_complete(unfolding->builder, unfolding->first_member, unfolding->end_member, last_ns);
 	whole = graph_transfer_at(graph, unfolding->transfer);
 	whole->is_unfolded = whole->is_removed = TRUE;
 	whole->whole_fixed_ns = whole->fixed_ns;
@@ -418,8 +358,7 @@ static void unfold(struct hop_unfolding *unfolding)
 	graph_set_transfer(graph, unfolding->transfer, 0, 0);
 }
 
-/* A collective that is unfolded holds up nobody. */
-static void cut_wholes(TachoGraph *graph)
+void graph_cut_wholes(TachoGraph *graph)
 {
 	guint n_kept = 0;
 
@@ -484,7 +423,7 @@ void builder_unfold_collectives(struct graph_builder *builder)
 	}
 	server_work_order(unfolding.servers);
 	unfolding_release(&unfolding);
-	cut_wholes(graph);
+	graph_cut_wholes(graph);
 	builder_cost_transfers(builder, n_wholes, n_groups);
 	graph_keep_hop_sums(graph);
 	note_hops(graph, n_wholes);

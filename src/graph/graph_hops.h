@@ -66,8 +66,24 @@ void unfolding_begin_at(struct hop_unfolding *unfolding, const struct hop *hop, 
 void unfolding_end_with(struct hop_unfolding *unfolding, struct build_member *member,
 			const struct hop *hop, gint64 *last_ns);
 
+/* The group of hops between two ends, made of `like` when it is new, over the links between their hosts (TACHO_NONE: a
+ * server's, whose links are not known). `ends` tells them from others in `links` (gint64, the table's own -> index + 1). */
+guint32 hop_group(TachoGraph *graph, GHashTable *links, gint64 ends, struct graph_group like,
+		  guint32 from, guint32 to);
+/* Add a hop, with its node, of the transfer with the index `of`; returns the node. It ends with begin_ns at the least. `name`
+ * is static. */
+guint32 hop_node(struct graph_builder *builder, guint32 of, guint32 group, const gchar *name,
+		 guint64 bytes, gint64 begin_ns, gint64 end_ns);
+/* Let the parts of the members [first_member, end_member) begin to be over when the last hop that they wait for was, at
+ * last_ns of each (G_MININT64: for none). */
+void hops_complete(struct graph_builder *builder, guint32 first_member, guint32 end_member,
+		   const gint64 *last_ns);
+
 /* Remember what the hops of each collective take in all, for graph_fold_hops(); before any change. */
 void graph_keep_hop_sums(TachoGraph *graph);
+
+/* Collectives that are unfolded hold up nobody: take away the edges from their own transfers. */
+void graph_cut_wholes(TachoGraph *graph);
 
 /* What servers did, for all collectives. */
 struct server_work *server_work_new(struct graph_builder *builder);

@@ -70,8 +70,9 @@ struct graph_pool {
 
 struct graph_group {
 	guint32 n_ranks;
-	gboolean is_device;	     /* of kernels on streams */
-	gboolean is_hops;	     /* no group: the hops from one host to another */
+	gboolean is_device;	  /* of kernels on streams */
+	gboolean is_hops;	  /* no group: the hops from one host to another ... */
+	guint32 sender, receiver; /* ... or from one rank to another: their indexes + 1; else 0 */
 	guint32 first_link, n_links; /* into group_links[] */
 	struct transfer_cost cost;   /* of its all-reduces, or else of all it did */
 	gdouble added_latency_ns;    /* by what-ifs, one way; not in `cost` */
@@ -188,24 +189,23 @@ struct _TachoGraph {
 	/* gint64, ns, [rank of the timeline * steps + step]: how far the rank's devices were behind its host when
 	 * the step was over, in the replay of what was recorded; empty: not known, or there are none. */
 	GArray *lags;
-	GArray *nodes;	      /* struct graph_node */
-	GArray *edges;	      /* struct graph_edge */
-	GArray *lanes;	      /* struct graph_lane */
-	GArray *links;	      /* struct graph_link */
-	GArray *group_links;  /* guint32 */
-	GArray *pools;	      /* struct graph_pool */
-	GArray *groups;	      /* struct graph_group */
-	GArray *transfers;    /* struct graph_transfer */
-	GArray *gradients;    /* struct graph_gradient */
-	GArray *passes;	      /* struct graph_pass, by rank and ordinal */
-	GArray *blocks;	      /* struct graph_block; found by graph_find_memory() */
-	GArray *guests;	      /* struct graph_guest */
-	GArray *guest_steps;  /* gint64, ns */
-	GArray *guest_lags;   /* gint64, ns */
-	guint32 guest_rounds; /* times as many rounds of what guests recorded as seem enough */
-	GPtrArray *notes;     /* gchar */
+	GArray *nodes;			   /* struct graph_node */
+	GArray *edges;			   /* struct graph_edge */
+	GArray *lanes;			   /* struct graph_lane */
+	GArray *links;			   /* struct graph_link */
+	GArray *group_links;		   /* guint32 */
+	GArray *pools;			   /* struct graph_pool */
+	GArray *groups;			   /* struct graph_group */
+	GArray *transfers;		   /* struct graph_transfer */
+	GArray *gradients;		   /* struct graph_gradient */
+	GArray *passes;			   /* struct graph_pass, by rank and ordinal */
+	GArray *blocks;			   /* struct graph_block; found by graph_find_memory() */
+	GArray *guests;			   /* struct graph_guest */
+	GArray *guest_steps;		   /* gint64, ns */
+	GArray *guest_lags;		   /* gint64, ns */
+	GPtrArray *notes;		   /* gchar */
 	struct graph_companion *companion; /* or NULL */
-	gdouble taken_share;	    /* of what a rank computes while bytes of it move, 0..1 ... */
+	gdouble taken_share; /* of what a rank computes while bytes of it move (graph_taken_share()) ... */
 	gdouble taken_by_bytes;	    /* ... of which so much goes with the bandwidth */
 	gdouble device_taken_share; /* of what its device computes while its collectives' bytes move */
 	guint32 n_cores; /* of each host, shared by the ranks' threads; 0: a core a thread */
@@ -255,6 +255,8 @@ gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *n
 /* Whether work of devices was recorded, of this job. */
 gboolean graph_has_devices(const TachoGraph *graph);
 
+/* What moving bytes takes from the threads of a rank, 0 to GRAPH_MAX_TAKEN. */
+gdouble graph_taken_share(const TachoGraph *graph, guint32 rank_index);
 /* What moving bytes takes from the device of a rank, 0..1. */
 gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index);
 

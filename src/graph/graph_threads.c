@@ -159,6 +159,55 @@ static guint main_piece(const struct graph_builder *builder, const struct build_
 				    time_ns + 1);
 }
 
+/* When the thread saw collectives through: struct seen_through, by begin. */
+struct seen_through {
+	gint64 begin_ns, end_ns;
+};
+
+static gint compare_seen(gconstpointer a, gconstpointer b)
+{
+	const struct seen_through *x = a, *y = b;
+
+	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+static GArray *collect_seen(const struct graph_builder *builder, const struct build_thread *thread)
+{
+	GArray *seen = g_array_new(FALSE, FALSE, sizeof(struct seen_through));
+	guint32 tid = tacho_timeline_track(builder->timeline, thread->track)->tid;
+
+	for (guint32 i = 0; tid && i < builder->members->len; i++) {
+		const struct build_member *member = build_member_at(builder, i);
+		struct seen_through row = { member->begin_ns, member->end_ns };
+
+		if (member->work == TACHO_NONE && member->rank_index == thread->rank_index &&
+		    member->end_tid == tid)
+			g_array_append_val(seen, row);
+	}
+	g_array_sort(seen, compare_seen);
+	return seen;
+}
+
+/* Drop the thread's pieces that are within a collective that it saw through. A thread sees one through at a time. */
+static void drop_seen_through(const struct graph_builder *builder, struct build_thread *thread)
+{
+	g_autoptr(GArray) seen = collect_seen(builder, thread);
+	guint n_kept = 0, next = 0;
+
+	for (guint i = 0; i < thread->segments->len; i++) {
+		struct segment segment = *segment_at(thread->segments, i);
+
+		while (next < seen->len &&
+		       g_array_index(seen, struct seen_through, next).end_ns <= segment.start_ns)
+			next++;
+		if (next == seen->len ||
+		    g_array_index(seen, struct seen_through, next).begin_ns > segment.start_ns ||
+		    g_array_index(seen, struct seen_through, next).end_ns < segment.end_ns)
+			*segment_at(thread->segments, n_kept++) = segment;
+	}
+	g_array_set_size(thread->segments, n_kept);
+}
+
 /* Keep the bursts of a thread beside the main one: drop pieces in which nothing is open, but for
  * those between two bursts that begin in one piece of the main thread. */
 static void keep_bursts(struct graph_builder *builder, struct build_thread *thread)
@@ -257,8 +306,10 @@ void builder_cut_threads(struct graph_builder *builder)
 		cut_thread(builder, build_thread_at(builder, i));
 	}
 	for (guint32 i = 0; i < builder->threads->len; i++)
-		if (!build_thread_at(builder, i)->is_main)
+		if (!build_thread_at(builder, i)->is_main) {
+			drop_seen_through(builder, build_thread_at(builder, i));
 			keep_bursts(builder, build_thread_at(builder, i));
+		}
 	for (guint32 i = 0; i < builder->n_ranks; i++) {
 		struct build_window *window = &builder->windows[i];
 

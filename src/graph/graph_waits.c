@@ -11,8 +11,9 @@
  *                   did, whatever first reads the bucket then, or else the first piece after the
  *                   pass, would have waited had it been later.
  *   at once         the thread began nothing between queuing and the end: it waited.
- *   later           the first operation after the end that reads the collective's tensor had to
- *                   wait for it, in the gap before it if that holds the end.
+ *   later           the thread stood still until the end, and then went on: it waited. Else the first
+ *                   operation after the end that reads the collective's tensor had to wait for it, in
+ *                   the gap before it if that holds the end.
  *
  * Collectives of which an importer was told that they carry gradients (Horovod, BytePS) are queued by no hook: theirs is
  * the last pass that had begun, and their inputs are the gradients, each ready when the operation that gave it was over.
@@ -21,11 +22,13 @@
  * that can be long after. So a collective was over when who waited for it went on, at the latest.
  *
  * A collective of which none holds is waited for by nobody. */
-#include <string.h>
-
 #include "graph/graph_builder.h"
+#include "trace/region_kind.h"
 
-#define MAX_SEARCH 4096 /* slices looked at for who reads a tensor */
+#define MAX_SEARCH   4096   /* slices looked at for who reads a tensor */
+#define MIN_STILL_NS 500000 /* a gap this long before a collective's end ... */
+#define STILL_SHARE  10	    /* ... that went on for no more than a tenth of it after the end ... */
+#define MAX_WAKE_NS  200000 /* ... or for what waking takes, was a wait */
 
 static gboolean is_work(const TachoTimeline *timeline, guint32 slice)
 {
@@ -37,7 +40,7 @@ static gboolean is_work(const TachoTimeline *timeline, guint32 slice)
 gboolean graph_slice_is_autograd(const TachoTimeline *timeline, guint32 slice)
 {
 	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) ||
-	       g_str_has_prefix(tacho_slice_name(timeline, slice), "autograd::engine::evaluate");
+	       region_kind_evaluates(region_kind_of(timeline, slice));
 }
 
 /* Whether the slice is autograd's, or below what is. */
@@ -96,8 +99,7 @@ static guint32 piece_from(const struct build_thread *thread, gint64 time_ns)
 static gboolean is_gradient(const TachoTimeline *timeline, guint32 slice)
 {
 	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) &&
-	       strstr(tacho_slice_name(timeline, slice), "AccumulateGrad") &&
-	       !g_str_has_prefix(tacho_slice_name(timeline, slice), "autograd::engine::");
+	       region_kind_of(timeline, slice) == REGION_ACCUMULATE;
 }
 
 static gboolean tensor_bytes(const TachoTensor *tensor, guint64 *ret_bytes)
@@ -143,7 +145,7 @@ static void collect_copies(const TachoTimeline *timeline, const struct build_thr
 
 		if (is_in_backward(timeline, i))
 			break;
-		if (!strstr(tacho_slice_name(timeline, i), "copy_bucket_to_grad"))
+		if (region_kind_of(timeline, i) != REGION_COPY_GRADIENT)
 			continue;
 		piece = piece_from(thread, timeline->slices.start_ns[i]);
 		if (piece == TACHO_NONE)
@@ -398,6 +400,23 @@ static gboolean waited_at_once(const TachoTimeline *timeline, const struct build
 	return TRUE;
 }
 
+/* Whether the thread stood still in the piece until the collective was over, and then went on. */
+static gboolean went_on_with_end(const struct graph_builder *builder,
+				 const struct build_thread *thread, guint32 piece,
+				 const struct build_member *member)
+{
+	const struct segment *segment;
+	gint64 before_ns, after_ns;
+
+	if (piece == TACHO_NONE)
+		return FALSE;
+	segment = segment_at(thread->segments, piece);
+	before_ns = member->end_ns - MAX(segment->start_ns, member->queue_ns);
+	after_ns = segment->end_ns - member->end_ns;
+	return builder_is_gap(builder, segment) && before_ns >= MIN_STILL_NS &&
+	       after_ns <= MAX(before_ns / STILL_SHARE, MAX_WAKE_NS);
+}
+
 static guint32 wait_for_tensor(const struct graph_builder *builder, struct build_thread *thread,
 			       const struct build_member *member)
 {
@@ -405,6 +424,10 @@ static guint32 wait_for_tensor(const struct graph_builder *builder, struct build
 	guint32 piece = piece_holding(thread, member->end_ns);
 	gint64 start_ns;
 
+	if (went_on_with_end(builder, thread, piece, member)) {
+		block(thread, piece, member->end_ns);
+		return piece;
+	}
 	if (reader == TACHO_NONE)
 		return TACHO_NONE;
 	start_ns = builder->timeline->slices.start_ns[reader];

@@ -10,6 +10,7 @@
 #include "base/quantile.h"
 #include "base/weighted_median.h"
 #include "graph/graph_builder.h"
+#include "trace/operation.h"
 
 #define SMALL_BYTES 4096 /* takes the same time as none: a few packets */
 #define MAX_ROUNDS  30	 /* of correcting */
@@ -142,7 +143,7 @@ static void find_time_alone(const TachoGraph *graph, guint32 first)
 static gdouble wire_bytes(const TachoGraph *graph, const struct graph_transfer *transfer)
 {
 	const struct collective_plan *plan = &graph_group_at(graph, transfer->group)->plan;
-	gdouble bytes = transfer_wire_bytes(tacho_timeline_string(graph->timeline, transfer->name),
+	gdouble bytes = transfer_wire_bytes(operation_of_name(graph->timeline, transfer->name),
 					    transfer->bytes, transfer->n_ranks);
 	gdouble n_parts;
 
@@ -245,7 +246,7 @@ static void fit_group(const TachoGraph *graph, const struct group_transfers *of_
 		guint32 name = graph_transfer_at(graph, of_group->transfers[i])->name;
 
 		if (!g_hash_table_add(tried, GUINT_TO_POINTER(name)) ||
-		    !transfer_is_all_reduce(tacho_timeline_string(graph->timeline, name)))
+		    !operation_is_all_reduce(operation_of_name(graph->timeline, name)))
 			continue;
 		fit(graph, of_group, group, name, cost);
 		if (cost->n_sizes > 0)
@@ -359,12 +360,13 @@ static GArray *collect_hops(const TachoGraph *graph, guint32 group, gboolean all
 
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-		const gchar *name = tacho_timeline_string(graph->timeline, transfer->name);
-		struct weighted hop = { 0, transfer_latencies(name, transfer->bytes,
+		enum collective_operation operation =
+			operation_of_name(graph->timeline, transfer->name);
+		struct weighted hop = { 0, transfer_latencies(operation, transfer->bytes,
 							      transfer->n_ranks) };
 
 		if (transfer->group != group || hop.weight <= 0 ||
-		    (all_reduces_only && !transfer_is_all_reduce(name)))
+		    (all_reduces_only && !operation_is_all_reduce(operation)))
 			continue;
 		hop.value = transfer->fixed_ns / hop.weight;
 		g_array_append_val(hops, hop);

@@ -1,0 +1,313 @@
+/* message_hops: collectives of hosts by who sends to whom, each of which ends when its last byte has come.
+ *
+ *     QUEUE of the sender -------------------.
+ *     QUEUE of the receiver --> "ready" ------`--> "hop" --> "hop", in the socket --> COMPLETE of the receiver
+ *                                                    `--> COMPLETE of the sender
+ *
+ * Each way (message_ways.h) is a hop on the links between the two hosts, or one for each round of a ring.
+ *
+ * (1) What a sender may send, the receiver has asked for (gloo/transport/tcp: unbound buffers). So a way begins when the
+ *     sender has come, and the receiver's word is there, which takes the latency.
+ * (2) A send is over for its rank when the kernel has the bytes. Where that was sooner than they came, the hop is two: up to
+ *     what had come by then, which the sender waits for, and the rest, which was in sockets.
+ * (3) Who passes on what it receives (broadcast: all of it; the rounds of a ring: that of the round before) sends it after
+ *     that has come.
+ *
+ * As with the hops of an importer (graph_hops.c), a collective's own transfer stays as a node of no time, and comes back
+ * where a change needs it (graph_fold_hops). */
+#include "graph/graph_hops.h"
+#include "graph/message_ways.h"
+
+#define MIN_PART 0.02 /* of a way's bytes: less is none, and nearly all is all */
+#define NO_TIME	 G_MININT64
+
+struct message_hops {
+	struct graph_builder *builder;
+	struct way_finder finder;
+	GHashTable *links; /* from << 32 | to, indexes of ranks -> index of a group + 1 */
+	guint n_unfolded;
+};
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+static guint32 host_of(const struct graph_builder *builder, guint32 rank_index)
+{
+	return g_array_index(builder->timeline->ranks, TachoRank, rank_index).host;
+}
+
+/* Of what one rank sends to another one. */
+static guint32 add_hop(struct message_hops *hops, const struct way *way, const gchar *name,
+		       guint64 bytes, gint64 begin_ns, gint64 end_ns)
+{
+	struct graph_builder *builder = hops->builder;
+	guint32 from = build_member_at(builder, way->from)->rank_index;
+	guint32 to = build_member_at(builder, way->to)->rank_index;
+	struct graph_group like = { .sender = from + 1, .receiver = to + 1 };
+	guint32 group = hop_group(builder->graph, hops->links, (gint64)((guint64)from << 32 | to),
+				  like, host_of(builder, from), host_of(builder, to));
+
+	return hop_node(builder, hops->finder.transfer, group, name, bytes, begin_ns, end_ns);
+}
+
+/* The member's part cannot end before the node does. */
+static void end_with(struct message_hops *hops, guint32 member, guint32 node, gint64 end_ns,
+		     gint64 *last_ns)
+{
+	graph_add_edge(hops->builder->graph, node,
+		       build_member_at(hops->builder, member)->complete_node, TACHO_EDGE_TRANSFER);
+	last_ns[member - hops->finder.first_member] =
+		MAX(last_ns[member - hops->finder.first_member], end_ns);
+}
+
+/* (1): returns when the receiver's word is there; the node's number into *ret_node. */
+static gint64 add_ready(struct message_hops *hops, const struct way *way, guint32 *ret_node)
+{
+	const struct build_member *receiver = build_member_at(hops->builder, way->to);
+	gint64 end_ns = MIN(receiver->begin_ns + hops->builder->latency_ns,
+			    MAX(way->end_ns, receiver->begin_ns));
+
+	*ret_node = add_hop(hops, way, "ready", 0, receiver->begin_ns, end_ns);
+	graph_add_edge(hops->builder->graph, receiver->queue_node, *ret_node, TACHO_EDGE_TRANSFER);
+	return end_ns;
+}
+
+/* What the sender must have received before, added to `nodes`: (3). Returns when it had. */
+static gint64 follow_received(struct message_hops *hops, enum way_shape shape, guint index,
+			      GArray *nodes)
+{
+	const struct way *way = &g_array_index(hops->finder.ways, struct way, index);
+	gint64 begin_ns = NO_TIME;
+
+	for (guint i = 0; i < hops->finder.ways->len && shape != SHAPE_PAIRS; i++) {
+		const struct way *feeder = &g_array_index(hops->finder.ways, struct way, i);
+		guint32 node = shape == SHAPE_RING ? feeder->last_node : feeder->node;
+
+		if (feeder->to != way->from || node == TACHO_NONE)
+			continue;
+		g_array_append_val(nodes, node);
+		begin_ns =
+			MAX(begin_ns, shape == SHAPE_RING ? feeder->last_ns : feeder->node_end_ns);
+	}
+	return begin_ns;
+}
+
+/* (2): until when the sender's part waits for its last round, which is done in [begin_ns, end_ns) after `nodes`. */
+static void end_way(struct message_hops *hops, const struct way *way, gdouble share, guint32 first,
+		    gint64 sent_ns, const GArray *nodes, gint64 begin_ns, gint64 *last_ns)
+{
+	end_with(hops, way->to, way->node, way->node_end_ns, last_ns);
+	if (share >= MIN_PART)
+		end_with(hops, way->from, first, sent_ns, last_ns);
+	else if (way->sent_ns >= begin_ns) /* the kernel took all as soon as it could go */
+		for (guint i = 0; i < nodes->len; i++)
+			end_with(hops, way->from, g_array_index(nodes, guint32, i), begin_ns,
+				 last_ns);
+}
+
+/* What of the last of the way's rounds had come when the kernel of the sender had all; 1, where that is not known. */
+static gdouble share_sent(const struct way *way, guint n_rounds, gint64 begin_ns)
+{
+	if (way->sent_ns == NO_TIME)
+		return 1;
+	return CLAMP(way_share_come(way, begin_ns, way->sent_ns) * n_rounds - (n_rounds - 1), 0.0,
+		     1.0);
+}
+
+/* The hop of one round, after `nodes`. */
+static void add_round(struct message_hops *hops, struct way *way, guint n_rounds, gint64 begin_ns,
+		      gint64 end_ns, const GArray *nodes, gboolean is_last, gint64 *last_ns)
+{
+	TachoGraph *graph = hops->builder->graph;
+	guint64 bytes = way->bytes / n_rounds;
+	gdouble share = is_last ? share_sent(way, n_rounds, begin_ns) : 1;
+	gboolean is_split = share >= MIN_PART && share <= 1 - MIN_PART;
+	gint64 sent_ns = is_split ? CLAMP(way->sent_ns, begin_ns, MAX(end_ns, begin_ns)) : end_ns;
+	guint64 first_bytes = is_split ? (guint64)(share * (gdouble)bytes) : bytes;
+	guint32 first = add_hop(hops, way, "hop", first_bytes, begin_ns, sent_ns);
+
+	for (guint i = 0; i < nodes->len; i++)
+		graph_add_edge(graph, g_array_index(nodes, guint32, i), first, TACHO_EDGE_TRANSFER);
+	way->node = first;
+	way->node_end_ns = MAX(end_ns, begin_ns);
+	if (is_split) {
+		way->node = add_hop(hops, way, "hop", bytes - first_bytes, sent_ns, end_ns);
+		graph_add_edge(graph, first, way->node, TACHO_EDGE_ORDER);
+	}
+	if (is_last)
+		end_way(hops, way, share, first, MAX(sent_ns, begin_ns), nodes, begin_ns, last_ns);
+}
+
+static void add_way_round(struct message_hops *hops, enum way_shape shape, guint index, guint round,
+			  guint n_rounds, gint64 *last_ns)
+{
+	struct way *way = &g_array_index(hops->finder.ways, struct way, index);
+	const struct build_member *sender = build_member_at(hops->builder, way->from);
+	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(guint32));
+	gint64 begin_ns = follow_received(hops, shape, index, nodes);
+	guint32 ready;
+
+	if (round == 0) {
+		gint64 ready_ns = add_ready(hops, way, &ready);
+
+		begin_ns = MAX(begin_ns, MAX(sender->begin_ns, ready_ns));
+		g_array_append_val(nodes, sender->queue_node);
+		g_array_append_val(nodes, ready);
+	} else {
+		begin_ns = MAX(begin_ns, way->last_ns);
+		g_array_append_val(nodes, way->last_node);
+	}
+	add_round(hops, way, n_rounds, begin_ns, way_time_of_share(way, (round + 1.0) / n_rounds),
+		  nodes, round + 1 == n_rounds, last_ns);
+}
+
+static void add_ways(struct message_hops *hops, enum way_shape shape, gint64 *last_ns)
+{
+	guint n_rounds =
+		shape == SHAPE_RING ? hops->finder.end_member - hops->finder.first_member - 1 : 1;
+
+	for (guint i = 0; i < hops->finder.ways->len; i++) {
+		struct way *way = &g_array_index(hops->finder.ways, struct way, i);
+
+		way->node = way->last_node = TACHO_NONE;
+	}
+	for (guint round = 0; round < n_rounds; round++) {
+		for (guint i = 0; i < hops->finder.ways->len; i++)
+			add_way_round(hops, shape, i, round, n_rounds, last_ns);
+		for (guint i = 0; i < hops->finder.ways->len; i++) {
+			struct way *way = &g_array_index(hops->finder.ways, struct way, i);
+
+			way->last_node = way->node;
+			way->last_ns = way->node_end_ns;
+		}
+	}
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static void unfold(struct message_hops *hops)
+{
+	struct graph_builder *builder = hops->builder;
+	guint32 first = hops->finder.first_member, n_members = hops->finder.end_member - first;
+	enum way_shape shape = way_finder_find(&hops->finder);
+	g_autofree gint64 *last_ns = g_new(gint64, MAX(n_members, 1u));
+	struct graph_transfer *whole;
+
+	if (shape == SHAPE_NONE)
+		return;
+	for (guint32 i = 0; i < n_members; i++)
+		last_ns[i] = NO_TIME;
+	add_ways(hops, shape, last_ns);
+	hops_complete(builder, first, hops->finder.end_member, last_ns);
+	whole = graph_transfer_at(builder->graph, hops->finder.transfer);
+	for (guint32 i = 0; i < n_members; i++)
+		whole->end_ns = MAX(whole->end_ns, last_ns[i]);
+	whole->is_unfolded = whole->is_removed = TRUE;
+	graph_set_transfer(builder->graph, hops->finder.transfer, 0, 0);
+	hops->n_unfolded++;
+}
+
+/* What the hops of a collective, transfers [first, end), take on the busiest of its links. */
+static gdouble busiest_ns(const TachoGraph *graph, guint32 first, guint32 end, gdouble *load_ns)
+{
+	gdouble busiest = 0;
+
+	for (guint32 i = first; i < end; i++) {
+		const struct graph_transfer *hop = graph_transfer_at(graph, i);
+		const struct graph_group *group = graph_group_at(graph, hop->group);
+
+		for (guint32 j = 0; j < group->n_links; j++) {
+			guint32 link =
+				g_array_index(graph->group_links, guint32, group->first_link + j);
+
+			load_ns[link] += hop->work_ns;
+			busiest = MAX(busiest, load_ns[link]);
+		}
+	}
+	for (guint32 i = first; i < end; i++) {
+		const struct graph_group *group =
+			graph_group_at(graph, graph_transfer_at(graph, i)->group);
+
+		for (guint32 j = 0; j < group->n_links; j++)
+			load_ns[g_array_index(graph->group_links, guint32, group->first_link + j)] =
+				0;
+	}
+	return busiest;
+}
+
+/* What each collective took as a whole: the bytes on its busiest link, and the rest of its time. Hops of one are together. */
+static void keep_wholes(TachoGraph *graph, guint32 first_hop)
+{
+	g_autofree gdouble *load_ns = g_new0(gdouble, MAX(graph->links->len, 1u));
+
+	for (guint32 first = first_hop, end; first < graph->transfers->len; first = end) {
+		struct graph_transfer *whole =
+			graph_transfer_at(graph, graph_transfer_at(graph, first)->whole);
+
+		for (end = first + 1;
+		     end < graph->transfers->len && graph_transfer_at(graph, end)->whole ==
+							    graph_transfer_at(graph, first)->whole;)
+			end++;
+		whole->whole_work_ns = busiest_ns(graph, first, end, load_ns);
+		whole->whole_fixed_ns =
+			MAX((gdouble)(whole->end_ns - whole->begin_ns) - whole->whole_work_ns, 0.0);
+	}
+}
+
+/* As slow as the slower of its two ranks' wires. */
+static void set_wires(const struct graph_builder *builder, guint32 first_group)
+{
+	for (guint32 i = first_group; i < builder->graph->groups->len; i++) {
+		struct graph_group *group = graph_group_at(builder->graph, i);
+
+		group->wire_ns_per_byte = MAX(builder->wire_ns_per_byte[group->sender - 1],
+					      builder->wire_ns_per_byte[group->receiver - 1]);
+	}
+}
+
+/* Of what a hop waits, the latency is what small messages take; the rest was something else, which no latency changes. */
+static void set_latencies(const struct graph_builder *builder, guint32 first_group)
+{
+	for (guint32 i = first_group; i < builder->graph->groups->len; i++) {
+		struct graph_group *group = graph_group_at(builder->graph, i);
+
+		group->hop_ns = (gdouble)builder->latency_ns;
+		group->cost.fixed_ns = 0;
+	}
+}
+
+static void unfold_all(struct message_hops *hops)
+{
+	struct graph_builder *builder = hops->builder;
+	struct way_finder *finder = &hops->finder;
+
+	for (guint32 from = 0, to; from < builder->members->len; from = to) {
+		finder->transfer = build_member_at(builder, from)->transfer;
+		for (to = from + 1; to < builder->members->len &&
+				    build_member_at(builder, to)->transfer == finder->transfer;)
+			to++;
+		finder->first_member = from;
+		finder->end_member = to;
+		unfold(hops);
+	}
+}
+
+void builder_unfold_messages(struct graph_builder *builder)
+{
+	TachoGraph *graph = builder->graph;
+	guint32 n_wholes = graph->transfers->len, n_groups = graph->groups->len;
+	g_autoptr(GHashTable) links =
+		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	struct message_hops hops = { .builder = builder, .links = links };
+
+	way_finder_init(&hops.finder, builder);
+	unfold_all(&hops);
+	way_finder_release(&hops.finder);
+	if (hops.n_unfolded == 0)
+		return;
+	graph_cut_wholes(graph);
+	set_wires(builder, n_groups);
+	builder_cost_transfers(builder, n_wholes, n_groups);
+	set_latencies(builder, n_groups);
+	keep_wholes(graph, n_wholes);
+	graph_keep_hop_sums(graph);
+}

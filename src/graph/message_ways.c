@@ -1,0 +1,281 @@
+/* message_ways: a way is all that one rank sends to another in a collective, of messages, as correlate found which
+ * collective they carry out; or a send with its receive, which need no messages.
+ *
+ * All-reduces have none: they stay one transfer, of whose messages the pace is known better (decisions/0010). So does every
+ * collective whose ways are not known to the byte: what was sent must have come, and who took part must have a way. */
+#include "graph/message_ways.h"
+
+#include "correlate/message_order.h"
+#include "correlate/point_to_point.h"
+#include "trace/operation.h"
+
+#define MIN_ALL	   0.98 /* of a way's bytes, seen sent and received: all of them, but for headers */
+#define MAX_WAYS   4096 /* of a collective: a group of so many ranks is not played by messages */
+#define MAX_ROUNDS 64
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static guint32 rank_of_process(const TachoTimeline *timeline, guint32 process)
+{
+	return process < timeline->processes->len
+		       ? g_array_index(timeline->processes, TachoProcess, process).rank_index
+		       : TACHO_NONE;
+}
+
+static gint compare_carried(gconstpointer a, gconstpointer b)
+{
+	const struct carried *x = a, *y = b;
+
+	if (x->transfer != y->transfer)
+		return x->transfer < y->transfer ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	if (x->is_receive != y->is_receive)
+		return x->is_receive ? 1 : -1;
+	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+/* The transfer that each part in a collective is of: slice -> index + 1. */
+static GHashTable *index_members(const struct graph_builder *builder)
+{
+	GHashTable *transfers = g_hash_table_new(NULL, NULL);
+
+	for (guint32 i = 0; i < builder->members->len; i++) {
+		const struct build_member *member = build_member_at(builder, i);
+
+		if (member->work == TACHO_NONE)
+			g_hash_table_insert(transfers, GUINT_TO_POINTER(member->slice),
+					    GUINT_TO_POINTER(member->transfer + 1));
+	}
+	return transfers;
+}
+
+/* Headers are left out: a call may send one with the bytes that it announces. */
+static GArray *collect_carried(const struct graph_builder *builder)
+{
+	const TachoTimeline *timeline = builder->timeline;
+	GArray *carried = g_array_new(FALSE, FALSE, sizeof(struct carried));
+	g_autoptr(GHashTable) transfers = index_members(builder);
+
+	for (guint i = 0; i < timeline->messages->len; i++) {
+		const TachoMessage *message = &g_array_index(timeline->messages, TachoMessage, i);
+		guint32 own = rank_of_process(
+			timeline,
+			tacho_timeline_track(timeline, timeline->slices.track[message->slice])
+				->process);
+		guint32 peer = rank_of_process(timeline, message->peer_process);
+		guint32 transfer = GPOINTER_TO_UINT(
+			g_hash_table_lookup(transfers, GUINT_TO_POINTER(message->collective)));
+		struct carried row = {
+			.transfer = transfer - 1,
+			.from = message->is_receive ? peer : own,
+			.to = message->is_receive ? own : peer,
+			.bytes = message->bytes,
+			.end_ns = tacho_slice_end_ns(timeline, message->slice),
+			.is_receive = message->is_receive,
+		};
+
+		if (message->collective != TACHO_NONE && transfer && own < builder->n_ranks &&
+		    peer < builder->n_ranks && message->bytes > GLOO_HEADER_BYTES)
+			g_array_append_val(carried, row);
+	}
+	g_array_sort(carried, compare_carried);
+	return carried;
+}
+
+/* --- ways ------------------------------------------------------------------------------------- */
+
+static enum way_shape shape_of(const struct way_finder *finder)
+{
+	const struct graph_builder *builder = finder->builder;
+	const struct graph_transfer *transfer = graph_transfer_at(builder->graph, finder->transfer);
+
+	if (transfer->is_device || transfer->is_hop || transfer->is_unfolded ||
+	    graph_group_at(builder->graph, transfer->group)->plan.algorithm !=
+		    COLLECTIVE_AS_RECORDED ||
+	    finder->end_member - finder->first_member < 2)
+		return SHAPE_NONE;
+	switch (operation_of_name(builder->timeline, transfer->name)) {
+	case OPERATION_ALL_GATHER:
+		return transfer->n_ranks == 2 ? SHAPE_PAIRS : SHAPE_RING;
+	case OPERATION_BROADCAST:
+		return SHAPE_TREE;
+	case OPERATION_ALL_REDUCE:
+	case OPERATION_PUSH_PULL:
+	case OPERATION_REDUCE_SCATTER:
+	case OPERATION_REDUCE:
+	case OPERATION_BARRIER:
+		return SHAPE_NONE;
+	default:
+		return SHAPE_PAIRS;
+	}
+}
+
+static guint32 find_member(const struct way_finder *finder, guint32 rank_index)
+{
+	for (guint32 i = finder->first_member; i < finder->end_member; i++)
+		if (build_member_at(finder->builder, i)->rank_index == rank_index)
+			return i;
+	return TACHO_NONE;
+}
+
+/* Rows [first, end) are of one way, what was sent before what was received. FALSE: they do not tell of all bytes. */
+static gboolean take_way(struct way_finder *finder, guint first, guint end)
+{
+	const struct carried *rows = &g_array_index(finder->carried, struct carried, 0);
+	struct way way = { .from = find_member(finder, rows[first].from),
+			   .to = find_member(finder, rows[first].to),
+			   .sent_ns = G_MININT64 };
+	guint64 sent_bytes = 0;
+
+	if (way.from == TACHO_NONE || way.to == TACHO_NONE)
+		return FALSE;
+	for (guint i = first; i < end; i++) {
+		if (!rows[i].is_receive) {
+			sent_bytes += rows[i].bytes;
+			way.sent_ns = rows[i].end_ns;
+			continue;
+		}
+		if (way.n_receives++ == 0)
+			way.receives = &rows[i];
+		way.bytes += rows[i].bytes;
+		way.end_ns = rows[i].end_ns;
+	}
+	/* a part in a collective is over when its messages are, whatever damage says */
+	way.end_ns = MIN(way.end_ns, build_member_at(finder->builder, way.to)->end_ns);
+	way.sent_ns = MIN(way.sent_ns, build_member_at(finder->builder, way.from)->end_ns);
+	g_array_append_val(finder->ways, way);
+	return way.n_receives > 0 && (gdouble)way.bytes >= MIN_ALL * (gdouble)sent_bytes &&
+	       (gdouble)sent_bytes >= MIN_ALL * (gdouble)way.bytes;
+}
+
+static guint first_carried(const struct way_finder *finder)
+{
+	guint low = 0, high = finder->carried->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+
+		if (g_array_index(finder->carried, struct carried, middle).transfer <
+		    finder->transfer)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static gint compare_ways(gconstpointer a, gconstpointer b)
+{
+	const struct way *x = a, *y = b;
+
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+/* The ways that messages tell of, by their ends. Returns whether that are all. */
+static gboolean collect_ways(struct way_finder *finder)
+{
+	guint first = first_carried(finder), end;
+	gboolean is_whole = TRUE;
+
+	g_array_set_size(finder->ways, 0);
+	for (; first < finder->carried->len; first = end) {
+		const struct carried *row = &g_array_index(finder->carried, struct carried, first);
+
+		if (row->transfer != finder->transfer || finder->ways->len == MAX_WAYS)
+			break;
+		for (end = first + 1; end < finder->carried->len; end++) {
+			const struct carried *next =
+				&g_array_index(finder->carried, struct carried, end);
+
+			if (next->transfer != row->transfer || next->from != row->from ||
+			    next->to != row->to)
+				break;
+		}
+		is_whole &= take_way(finder, first, end);
+	}
+	g_array_sort(finder->ways, compare_ways);
+	return is_whole && finder->ways->len < MAX_WAYS &&
+	       finder->ways->len + 1 >= finder->end_member - finder->first_member;
+}
+
+/* A send and its receive: the sender is the first. When it was over for either, they tell themselves. */
+static gboolean take_pair(struct way_finder *finder)
+{
+	const struct graph_builder *builder = finder->builder;
+	const struct build_member *sender = build_member_at(builder, finder->first_member);
+	const struct build_member *receiver = build_member_at(builder, finder->first_member + 1);
+	struct way way = {
+		.from = finder->first_member,
+		.to = finder->first_member + 1,
+		.bytes = graph_transfer_at(builder->graph, finder->transfer)->bytes,
+		.sent_ns = sender->end_ns,
+		.end_ns = receiver->end_ns,
+	};
+
+	if (finder->end_member - finder->first_member != 2 ||
+	    point_to_point_way(builder->timeline, sender->slice) != TACHO_WAY_SEND ||
+	    point_to_point_way(builder->timeline, receiver->slice) != TACHO_WAY_RECEIVE)
+		return FALSE;
+	g_array_set_size(finder->ways, 0);
+	g_array_append_val(finder->ways, way);
+	return TRUE;
+}
+
+gdouble way_share_come(const struct way *way, gint64 begin_ns, gint64 time_ns)
+{
+	guint64 bytes = 0;
+
+	if (time_ns >= way->end_ns)
+		return 1;
+	if (!way->receives)
+		return time_ns <= begin_ns
+			       ? 0
+			       : (gdouble)(time_ns - begin_ns) / (gdouble)(way->end_ns - begin_ns);
+	for (guint i = 0; i < way->n_receives && way->receives[i].end_ns <= time_ns; i++)
+		bytes += way->receives[i].bytes;
+	return (gdouble)bytes / (gdouble)MAX(way->bytes, 1u);
+}
+
+gint64 way_time_of_share(const struct way *way, gdouble share)
+{
+	gdouble wanted = share * (gdouble)way->bytes * MIN_ALL, bytes = 0;
+
+	for (guint i = 0; i < way->n_receives; i++) {
+		bytes += (gdouble)way->receives[i].bytes;
+		if (bytes >= wanted && share < 1)
+			return way->receives[i].end_ns;
+	}
+	return way->end_ns;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+void way_finder_init(struct way_finder *finder, const struct graph_builder *builder)
+{
+	*finder = (struct way_finder){ .builder = builder, .carried = collect_carried(builder) };
+	finder->ways = g_array_new(FALSE, FALSE, sizeof(struct way));
+}
+
+void way_finder_release(struct way_finder *finder)
+{
+	g_array_unref(finder->carried);
+	g_array_unref(finder->ways);
+}
+
+enum way_shape way_finder_find(struct way_finder *finder)
+{
+	enum way_shape shape = shape_of(finder);
+
+	if (shape == SHAPE_NONE ||
+	    (shape == SHAPE_RING && finder->end_member - finder->first_member > MAX_ROUNDS) ||
+	    (!collect_ways(finder) && !take_pair(finder)))
+		return SHAPE_NONE;
+	return shape;
+}
