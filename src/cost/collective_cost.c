@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "cost/transfer_cost.h"
+#include "trace/operation.h"
 
 /* The levels that a collective crosses. */
 struct crossing {
@@ -74,8 +75,9 @@ static struct collective_time server_time(const struct collective_plan *plan,
 					 (n_parts + 1) / n_parts * push_ns };
 }
 
-struct collective_time collective_time(const struct collective_plan *plan, const gchar *name,
-				       guint64 bytes, guint32 n_ranks)
+struct collective_time collective_time(const struct collective_plan *plan,
+				       enum collective_operation operation, guint64 bytes,
+				       guint32 n_ranks)
 {
 	enum collective_algorithm algorithm = plan->algorithm;
 	struct collective_time time = { 0, 0 };
@@ -84,7 +86,7 @@ struct collective_time collective_time(const struct collective_plan *plan, const
 	if (n_ranks < 2)
 		return time;
 	cross(&plan->topology, n_ranks, &crossing);
-	if (!transfer_is_all_reduce(name))
+	if (!operation_is_all_reduce(operation))
 		algorithm = COLLECTIVE_AS_RECORDED;
 	switch (algorithm) {
 	case COLLECTIVE_TREE:
@@ -97,11 +99,12 @@ struct collective_time collective_time(const struct collective_plan *plan, const
 		time.fixed_ns = 2.0 * (n_ranks - 1) * crossing.largest_latency_ns;
 		break;
 	case COLLECTIVE_AS_RECORDED:
-		time.fixed_ns = (plan->is_device ? transfer_device_latencies(name, n_ranks)
-						 : transfer_latencies(name, bytes, n_ranks)) *
+		time.fixed_ns = (plan->is_device ? transfer_device_latencies(operation, n_ranks)
+						 : transfer_latencies(operation, bytes, n_ranks)) *
 				crossing.largest_latency_ns;
 		break;
 	}
-	time.work_ns = transfer_wire_bytes(name, bytes, n_ranks) * crossing.slowest_ns_per_byte;
+	time.work_ns =
+		transfer_wire_bytes(operation, bytes, n_ranks) * crossing.slowest_ns_per_byte;
 	return time;
 }

@@ -27,6 +27,7 @@
 #define TACHO_COLLECTIVE_COST_H
 
 #include "cost/topology.h"
+#include "trace/operation.h"
 
 enum collective_algorithm {
 	COLLECTIVE_AS_RECORDED,
@@ -48,9 +49,10 @@ struct collective_time {
 	gdouble fixed_ns, work_ns;
 };
 
-/* The time of the collective `name` ("gloo:all_reduce" ...) with an input of `bytes`. Each level of the plan's topology
+/* The time of a collective with an input of `bytes`. Each level of the plan's topology
  * has bandwidth and latency. */
-struct collective_time collective_time(const struct collective_plan *plan, const gchar *name,
-				       guint64 bytes, guint32 n_ranks);
+struct collective_time collective_time(const struct collective_plan *plan,
+				       enum collective_operation operation, guint64 bytes,
+				       guint32 n_ranks);
 
 #endif

@@ -3,8 +3,8 @@
 #include <string.h>
 
 static const struct device_peak devices[] = {
-#define DEVICE(name, pattern, fp32, tf32, fp16, bf16, int8, bandwidth, source)                     \
-	{ name, pattern, source, { fp32, tf32, fp16, bf16, int8 }, bandwidth },
+#define DEVICE(name, maker, chip, pattern, fp32, tf32, fp16, bf16, int8, bandwidth, source)        \
+	{ name, MAKER_##maker, chip, pattern, source, { fp32, tf32, fp16, bf16, int8 }, bandwidth },
 #include "cost/devices.def"
 #undef DEVICE
 };
@@ -58,4 +58,23 @@ enum device_rate device_rate_of(const gchar *dtype)
 		if (strcmp(rates[i].dtype, dtype) == 0)
 			return rates[i].rate;
 	return DEVICE_N_RATES;
+}
+
+static const gchar *const rate_names[DEVICE_N_RATES] = {
+	[DEVICE_FP32] = "fp32", [DEVICE_TF32] = "tf32", [DEVICE_FP16] = "fp16",
+	[DEVICE_BF16] = "bf16", [DEVICE_INT8] = "int8",
+};
+
+const gchar *device_rate_name(enum device_rate rate)
+{
+	return rate < DEVICE_N_RATES ? rate_names[rate] : NULL;
+}
+
+enum device_rate device_rate_find(const gchar *name)
+{
+	guint i = 0;
+
+	while (i < DEVICE_N_RATES && strcmp(rate_names[i], name) != 0)
+		i++;
+	return (enum device_rate)i;
 }

@@ -14,8 +14,12 @@ enum device_rate {
 	DEVICE_N_RATES,
 };
 
+enum device_maker { MAKER_NVIDIA, MAKER_AMD };
+
 struct device_peak {
-	const gchar *name, *pattern, *source;
+	const gchar *name;
+	enum device_maker maker;
+	const gchar *chip, *pattern, *source;
 	gdouble tera_ops[DEVICE_N_RATES]; /* a second; 0: no such unit */
 	gdouble gb_per_s;		  /* of its memory */
 };
@@ -31,5 +35,10 @@ gchar *device_names(void);
 
 /* The rate of a tensor's type as in TachoTensor; DEVICE_N_RATES: there is none. */
 enum device_rate device_rate_of(const gchar *dtype);
+
+/* "bf16"; NULL for DEVICE_N_RATES. */
+const gchar *device_rate_name(enum device_rate rate);
+/* The rate of that name; DEVICE_N_RATES: there is none. */
+enum device_rate device_rate_find(const gchar *name);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/weighted_median.h"
+#include "trace/operation.h"
 
 #define MAX_SIZES	  512		/* for whose pairs slopes are taken */
 #define MAX_SEGMENT_BYTES (1024 * 1024) /* gloo's kMaxSegmentSize */
@@ -146,27 +147,15 @@ gdouble transfer_cost_ns(const struct transfer_cost *cost, gdouble wire_bytes)
 	return cost->fixed_ns + cost->ns_per_byte * wire_bytes;
 }
 
-gboolean transfer_is_all_reduce(const gchar *name)
-{
-	return strstr(name, "all_reduce") || strstr(name, "allreduce") ||
-	       strstr(name, "AllReduce") || strstr(name, "pushpull");
-}
-
-static gboolean is_all_gather(const gchar *name)
-{
-	return strstr(name, "all_gather") || strstr(name, "allgather") || strstr(name, "AllGather");
-}
-
-gdouble transfer_wire_bytes(const gchar *name, guint64 bytes, guint32 n_ranks)
+gdouble transfer_wire_bytes(enum collective_operation operation, guint64 bytes, guint32 n_ranks)
 {
 	gdouble others = n_ranks > 1 ? n_ranks - 1 : 0;
 
-	if (transfer_is_all_reduce(name))
+	if (operation_is_all_reduce(operation))
 		return 2 * others / MAX(n_ranks, 1u) * (gdouble)bytes;
-	if (strstr(name, "reduce_scatter") || strstr(name, "ReduceScatter") ||
-	    strstr(name, "all_to_all") || strstr(name, "alltoall"))
+	if (operation == OPERATION_REDUCE_SCATTER || operation == OPERATION_ALL_TO_ALL)
 		return others / MAX(n_ranks, 1u) * (gdouble)bytes;
-	if (is_all_gather(name))
+	if (operation == OPERATION_ALL_GATHER)
 		return others * (gdouble)bytes;
 	return n_ranks > 1 ? (gdouble)bytes : 0;
 }
@@ -179,22 +168,22 @@ static gdouble segments_of_chunk(guint64 bytes, guint32 n_ranks)
 	return ceil(n_segments / n_ranks);
 }
 
-gdouble transfer_device_latencies(const gchar *name, guint32 n_ranks)
+gdouble transfer_device_latencies(enum collective_operation operation, guint32 n_ranks)
 {
 	gdouble others = n_ranks > 1 ? n_ranks - 1 : 0;
 
-	return transfer_is_all_reduce(name) ? 2 * others : others;
+	return operation_is_all_reduce(operation) ? 2 * others : others;
 }
 
-gdouble transfer_latencies(const gchar *name, guint64 bytes, guint32 n_ranks)
+gdouble transfer_latencies(enum collective_operation operation, guint64 bytes, guint32 n_ranks)
 {
 	gdouble others = n_ranks > 1 ? n_ranks - 1 : 0;
 
 	if (n_ranks < 2)
 		return 0;
-	if (transfer_is_all_reduce(name))
+	if (operation_is_all_reduce(operation))
 		return 2 * others * segments_of_chunk(bytes, n_ranks);
-	if (is_all_gather(name))
+	if (operation == OPERATION_ALL_GATHER)
 		return 2 * others;
 	return 1 + ceil(log2(n_ranks));
 }

@@ -13,6 +13,8 @@
 
 #include <glib.h>
 
+#include "trace/operation.h"
+
 struct transfer_cost {
 	gdouble fixed_ns;
 	gdouble ns_per_byte; /* 0: not known */
@@ -33,11 +35,8 @@ void transfer_cost_fit(struct transfer_cost *cost, struct transfer_sample *sampl
 /* What the line says. */
 gdouble transfer_cost_ns(const struct transfer_cost *cost, gdouble wire_bytes);
 
-/* Bytes one rank sends in the collective `name` ("gloo:all_reduce", "nccl:broadcast" ...) when its
- * input is `bytes` long. */
-gdouble transfer_wire_bytes(const gchar *name, guint64 bytes, guint32 n_ranks);
-
-gboolean transfer_is_all_reduce(const gchar *name);
+/* Bytes one rank sends in a collective when its input is `bytes` long. */
+gdouble transfer_wire_bytes(enum collective_operation operation, guint64 bytes, guint32 n_ranks);
 
 /* How often a collective waits for the one-way latency of a link; at most so, for it may hide
  * behind other collectives. So gloo does them:
@@ -51,10 +50,10 @@ gboolean transfer_is_all_reduce(const gchar *name);
  *   all-gather  a ring: two halves of a rank's input, n - 1 times each (gloo/allgather.cc).
  *   others      a tree, as a broadcast: the receivers say at once that they are ready, then the data
  *               comes in log2(n) hops (gloo/broadcast.cc). */
-gdouble transfer_latencies(const gchar *name, guint64 bytes, guint32 n_ranks);
+gdouble transfer_latencies(enum collective_operation operation, guint64 bytes, guint32 n_ranks);
 
 /* The same of a collective on devices (NCCL, RCCL), where a ring is a pipeline: the first slice of the data is
  * passed on 2 (n - 1) times for an all-reduce, n - 1 times for all else, and the others follow it closely. */
-gdouble transfer_device_latencies(const gchar *name, guint32 n_ranks);
+gdouble transfer_device_latencies(enum collective_operation operation, guint32 n_ranks);
 
 #endif

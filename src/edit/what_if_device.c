@@ -265,15 +265,60 @@ static gboolean parse_factors(struct change *change, const gchar *text)
 	return words[0] != NULL;
 }
 
-/* NAME or NAME:RECORDED. */
+/* "equal", or a file. */
+static gboolean parse_efficiency(struct change *change, const gchar *text)
+{
+	if (change->efficiencies_path || change->efficiencies.rows || !*text)
+		return FALSE;
+	if (strcmp(text, "equal") == 0)
+		kernel_efficiencies_init_equal(&change->efficiencies);
+	else
+		change->efficiencies_path = g_strdup(text);
+	return TRUE;
+}
+
+/* One of "host:F", "library:F" and "efficiency:FILE", each of which stands once at most. */
+static gboolean parse_option(struct change *change, const gchar *word)
+{
+	gboolean is_host = g_str_has_prefix(word, "host:");
+	gdouble *factor = is_host ? &change->value.host : &change->value.library;
+
+	if (g_str_has_prefix(word, "efficiency:"))
+		return parse_efficiency(change, word + strlen("efficiency:"));
+	if ((!is_host && !g_str_has_prefix(word, "library:")) || *factor > 0)
+		return FALSE;
+	return quantity_parse_factor(strchr(word, ':') + 1, factor) && *factor > 0;
+}
+
+static gboolean parse_options(struct change *change, gchar **words, GError **error)
+{
+	for (guint i = 0; words[i]; i++)
+		if (!parse_option(change, words[i]))
+			return change_refuse(
+				error, change,
+				"behind device=NAME there may be host:F, library:F and "
+				"efficiency:FILE or efficiency:equal, each once, "
+				"between commas, with F as "
+				"0.5 or 2x, more than 0, up to 1000000x");
+	if (change->value.host <= 0)
+		change->value.host = 1;
+	if (change->value.library <= 0)
+		change->value.library = 1;
+	return TRUE;
+}
+
+/* NAME or NAME:RECORDED, and options. */
 static gboolean parse_names(struct change *change, const gchar *text, GError **error)
 {
-	g_auto(GStrv) names = g_strsplit(text, ":", -1);
+	g_auto(GStrv) words = g_strsplit(text, ",", -1);
+	g_auto(GStrv) names = g_strsplit(words[0] ? words[0] : "", ":", -1);
 
 	if (g_strv_length(names) < 1 || g_strv_length(names) > 2 || !*names[0])
 		return change_refuse(error, change,
 				     "write device=flops:F,bytes:F, or one of the two, or "
 				     "device=NAME, or device=NAME:RECORDED");
+	if (!parse_options(change, words + 1, error))
+		return FALSE;
 	change->name = g_strdup(names[0]);
 	change->recorded = g_strdup(names[1]);
 	return change_check_device(change, change->name, error) &&

@@ -1,61 +1,69 @@
 /* what_if_named_device: the same work on another accelerator, by name.
  *
- * By the roofline, what an operation takes at least is the larger of its operations at the rate of the
- * device's arithmetic on such numbers, and its bytes at that of its memory (cost/devices.def). What its kernels
- * take on the other device is in proportion to that: so an operation that reaches half of what one device could
- * is taken to reach half of what the other could, and one that is bound by arithmetic on one may be bound by
- * memory on the other. Kernels of operations without shapes or formula are taken to be bound by memory, as are
- * fills and copies within a device. Hosts, launches, copies from and to hosts and collectives stay.
+ * What a kernel takes there follows from what it takes here, and from how well kernels of its class use the one device
+ * and the other (cost/kernel_efficiency.h). Fills, and copies within a device, go with the bandwidth of its memory.
+ * Collectives, and copies from and to hosts, stay. Hosts stay, too, unless the change says that theirs is F times as fast;
+ * and where it says that the libraries are, kernels of classes that libraries have go faster.
  *
  * Ranks may have been on different devices, and only some of them may be put on another. */
 #include <math.h>
 #include <string.h>
 
-#include "analyze/op_work.h"
+#include "analyze/kernel_demands.h"
 #include "analyze/recorded_device.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
 
+/* Of the kernels' time. Below, nothing is known of most. */
+#define MIN_KNOWN_SHARE 0.5
+
 struct device_change {
 	TachoGraph *graph;
 	const struct device_peak *const *recorded; /* of each rank */
 	const struct device_peak *from, *to;	   /* of the node in hand, and of all */
-	struct op_works works;
-	gdouble known_ns, all_ns; /* of kernels */
+	const struct change *change;
+	const struct kernel_efficiencies *table;
+	struct kernel_demands demands;
+	gdouble by_ground_ns[EFFICIENCY_N_GROUNDS]; /* of kernels, as recorded */
+	gdouble of_error_ns[EFFICIENCY_N_GROUNDS];  /* the same times its error */
+	gdouble moved_ns;			    /* what kernels take on the other device */
 };
-
-/* What the device needs at least, ns. TensorFloat-32 is told by the kernel's name. */
-static gdouble least_ns(const struct device_peak *device, const struct op_work *work,
-			const gchar *kernel)
-{
-	enum device_rate rate = work->rate == DEVICE_N_RATES ? DEVICE_FP32 : work->rate;
-
-	if (rate == DEVICE_FP32 && strstr(kernel, "tf32"))
-		rate = DEVICE_TF32;
-	return MAX(work->flops / device_ops_per_ns(device, rate), work->bytes / device->gb_per_s);
-}
 
 static gdouble memory_factor(const struct device_change *change)
 {
 	return change->from->gb_per_s / change->to->gb_per_s;
 }
 
-static void scale_kernel(struct device_change *change, struct graph_node *node)
+/* The device that the node's rank was on, where that changes; or NULL. */
+static const struct device_peak *device_of(const struct device_change *change,
+					   const struct graph_node *node)
 {
-	const gchar *kernel = tacho_timeline_string(change->graph->timeline, node->name);
-	guint32 op =
-		node->slice == TACHO_NONE ? TACHO_NONE : op_works_find(&change->works, node->slice);
-	gdouble factor = memory_factor(change);
+	guint32 rank_index = graph_lane_at(change->graph, node->lane)->rank_index;
 
-	change->all_ns += (gdouble)node->duration_ns;
-	if (op != TACHO_NONE) {
-		const struct op_work *work = op_works_of(&change->works, op);
+	return rank_index < graph_n_own_ranks(change->graph) ? change->recorded[rank_index] : NULL;
+}
 
-		change->known_ns += (gdouble)node->duration_ns;
-		factor = least_ns(change->to, work, kernel) / least_ns(change->from, work, kernel);
-	}
-	node->duration_ns = llround((gdouble)node->duration_ns * factor);
+/* What the kernel takes on the other device; and how that is known is counted. */
+static gdouble move_kernel(struct device_change *change, const struct graph_node *node)
+{
+	gdouble duration_ns = (gdouble)node->duration_ns, moved_ns;
+	struct kernel_demand demand = { .rate = DEVICE_N_RATES };
+	enum efficiency_ground ground;
+
+	if (node->slice != TACHO_NONE)
+		demand = kernel_demands_of(&change->demands, node->slice, NULL);
+	if (demand.class == KERNEL_COLLECTIVE)
+		return duration_ns;
+	moved_ns = kernel_efficiency_move(change->table, change->from, change->to, &demand,
+					  duration_ns, &ground);
+	change->by_ground_ns[ground] += duration_ns;
+	change->of_error_ns[ground] +=
+		duration_ns * kernel_efficiency_error(change->from, change->to, ground);
+	if (kernel_class_is_arithmetic(demand.class))
+		moved_ns /= change->change->value.library;
+	change->moved_ns += moved_ns;
+	return moved_ns;
 }
 
 /* "Memcpy DtoD (Device -> Device)", "Memset (Device)", "CopyDeviceToDevice": in its own memory. */
@@ -66,23 +74,43 @@ static gboolean is_within(const gchar *copy)
 	       g_ascii_strncasecmp(copy, "fill", 4) == 0;
 }
 
-static void scale_all(struct device_change *change)
+/* What a host does by itself: not what it waits for. */
+static gboolean is_of_host(const struct graph_node *node)
 {
-	for (guint32 i = 0; i < change->graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(change->graph, i);
+	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
+	       node->kind == TACHO_NODE_HOST;
+}
 
-		guint32 rank_index = graph_lane_at(change->graph, node->lane)->rank_index;
+/* What the node takes, where its rank's device changes. */
+static gint64 new_duration(struct device_change *change, const struct graph_node *node)
+{
+	gdouble duration_ns = (gdouble)node->duration_ns;
 
-		if (rank_index >= graph_n_own_ranks(change->graph) || !change->recorded[rank_index])
-			continue;
-		change->from = change->recorded[rank_index];
-		if (node->kind == TACHO_NODE_DEVICE)
-			scale_kernel(change, node);
-		else if (node->kind == TACHO_NODE_COPY &&
-			 is_within(tacho_timeline_string(change->graph->timeline, node->name)))
-			node->duration_ns =
-				llround((gdouble)node->duration_ns * memory_factor(change));
+	if (node->kind == TACHO_NODE_DEVICE)
+		duration_ns = move_kernel(change, node);
+	else if (node->kind == TACHO_NODE_COPY &&
+		 is_within(tacho_timeline_string(change->graph->timeline, node->name)))
+		duration_ns *= memory_factor(change);
+	else if (is_of_host(node))
+		duration_ns /= change->change->value.host;
+	else
+		return node->duration_ns;
+	return llround(duration_ns);
+}
+
+/* What each node takes, without a change of the graph; to be freed with g_free(). */
+static gint64 *new_durations(struct device_change *change)
+{
+	guint n = change->graph->nodes->len;
+	gint64 *durations_ns = g_new(gint64, MAX(n, 1u));
+
+	for (guint32 i = 0; i < n; i++) {
+		const struct graph_node *node = graph_node_at(change->graph, i);
+
+		change->from = device_of(change, node);
+		durations_ns[i] = change->from ? new_duration(change, node) : node->duration_ns;
 	}
+	return durations_ns;
 }
 
 gboolean change_check_device(const struct change *change, const gchar *name, GError **error)
@@ -169,28 +197,99 @@ static void remember(TachoGraph *graph, const struct rank_choice *ranks,
 			g_array_index(devices, const gchar *, i) = device->name;
 }
 
-static void change_device(struct device_change *change, const struct rank_choice *ranks)
+static gdouble all_ns(const struct device_change *change)
 {
-	TachoGraph *graph = change->graph;
-	g_autofree gchar *names = change_device_names(graph, change->recorded);
+	gdouble sum_ns = 0;
 
-	op_works_init(&change->works, graph->timeline);
-	scale_all(change);
-	op_works_release(&change->works);
-	remember(graph, ranks, change->to);
-	graph_note(graph,
-		   "%s replaces %s, by the roofline; %.0f %% of the time of kernels has no shapes "
-		   "or no formula and is assumed to be bound by memory; collectives, copies from "
-		   "and to hosts, and hosts stay",
-		   change->to->name, names,
-		   change->all_ns > 0 ? 100 * (1 - change->known_ns / change->all_ns) : 0);
+	for (guint i = 0; i < EFFICIENCY_N_GROUNDS; i++)
+		sum_ns += change->by_ground_ns[i];
+	return sum_ns;
+}
+
+static void tell(const struct device_change *change, const gchar *names)
+{
+	gdouble whole_ns = MAX(all_ns(change), 1);
+	gdouble error = 0;
+
+	for (guint i = 0; i < EFFICIENCY_N_GROUNDS; i++)
+		error += change->of_error_ns[i] / whole_ns;
+	graph_note(
+		change->graph,
+		"%s replaces %s: kernels take %.4g ms for %.4g; of that time, %.0f %% is of "
+		"classes measured on both, "
+		"%.0f %% is assumed to reach the same share of both devices' peaks, and of %.0f %% "
+		"nothing is known but the bandwidth of memories; collectives, copies from and to "
+		"hosts%s stay",
+		change->to->name, names, change->moved_ns / 1e6, whole_ns / 1e6,
+		100 * change->by_ground_ns[EFFICIENCY_MEASURED] / whole_ns,
+		100 * change->by_ground_ns[EFFICIENCY_EQUAL] / whole_ns,
+		100 * change->by_ground_ns[EFFICIENCY_UNKNOWN] / whole_ns,
+		change->change->value.host == 1 ? ", and hosts" : "");
+	if (error > 0)
+		graph_note(
+			change->graph,
+			"the time of kernels predicted like that was wrong by %.0f %% in the mean "
+			"where it was measured (docs/validation-devices.md)",
+			error);
+}
+
+/* Nothing is known of most of the time. Within one maker's devices equal shares are something; from one maker to
+ * another they are not. */
+static gboolean refuse_unknown(const struct device_change *edit, GError **error)
+{
+	gdouble known_ns = edit->by_ground_ns[EFFICIENCY_MEASURED];
+	gboolean has_two_makers = FALSE;
+
+	for (guint32 i = 0; i < graph_n_own_ranks(edit->graph); i++)
+		has_two_makers |= edit->recorded[i] && edit->recorded[i]->maker != edit->to->maker;
+	if (!has_two_makers)
+		known_ns += edit->by_ground_ns[EFFICIENCY_EQUAL];
+	if (known_ns >= MIN_KNOWN_SHARE * all_ns(edit))
+		return FALSE;
+	if (has_two_makers)
+		change_refuse(
+			error, edit->change,
+			"only %.0f %% of the time of kernels is of classes that were measured "
+			"on devices of both makers; measure them, and give the file as "
+			"efficiency:FILE, or say what is faster, as in device=flops:2x",
+			100 * known_ns / all_ns(edit));
+	else
+		change_refuse(
+			error, edit->change,
+			"only %.0f %% of the time of kernels is of operations with shapes or of "
+			"kernels whose names tell what they do",
+			100 * known_ns / all_ns(edit));
+	return TRUE;
+}
+
+static gboolean change_device(struct device_change *edit, const struct rank_choice *ranks,
+			      GError **error)
+{
+	g_autofree gchar *names = change_device_names(edit->graph, edit->recorded);
+	g_autofree gint64 *durations_ns = NULL;
+
+	kernel_demands_init(&edit->demands, edit->graph->timeline);
+	durations_ns = new_durations(edit);
+	kernel_demands_release(&edit->demands);
+	if (refuse_unknown(edit, error))
+		return FALSE;
+	tell(edit, names);
+	for (guint32 i = 0; i < edit->graph->nodes->len; i++)
+		graph_node_at(edit->graph, i)->duration_ns = durations_ns[i];
+	remember(edit->graph, ranks, edit->to);
+	return TRUE;
 }
 
 gboolean change_to_named_device(TachoGraph *graph, const struct change *change,
 				struct rank_choice *ranks, GError **error)
 {
-	struct device_change edit = { .graph = graph, .to = device_find(change->name) };
+	struct device_change edit = { .graph = graph,
+				      .change = change,
+				      .to = device_find(change->name),
+				      .table = &change->efficiencies };
+	struct kernel_efficiencies measured = { NULL };
 	g_autofree const struct device_peak **recorded = NULL;
+	gboolean is_done;
 
 	if (edit_state_read(graph)->has_precision)
 		return change_refuse(error, change, "give precision after device, not before it");
@@ -204,6 +303,11 @@ gboolean change_to_named_device(TachoGraph *graph, const struct change *change,
 	if (!recorded)
 		return FALSE;
 	edit.recorded = recorded;
-	change_device(&edit, ranks);
-	return TRUE;
+	if (!change->efficiencies.rows) {
+		kernel_efficiencies_init(&measured);
+		edit.table = &measured;
+	}
+	is_done = change_device(&edit, ranks, error);
+	kernel_efficiencies_release(&measured);
+	return is_done;
 }

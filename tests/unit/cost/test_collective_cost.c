@@ -2,6 +2,7 @@
 #include <tacho/timeline.h>
 
 #include "cost/collective_cost.h"
+#include "trace/operation.h"
 
 /* Hosts of 4 ranks, racks of 2 hosts. */
 static struct collective_plan plan_of(enum collective_algorithm algorithm)
@@ -19,7 +20,7 @@ static void assert_time(enum collective_algorithm algorithm, guint32 n_ranks, gd
 			gdouble work_ns)
 {
 	struct collective_plan plan = plan_of(algorithm);
-	struct collective_time time = collective_time(&plan, "nccl:all_reduce", 1200, n_ranks);
+	struct collective_time time = collective_time(&plan, OPERATION_ALL_REDUCE, 1200, n_ranks);
 
 	g_assert_cmpfloat_with_epsilon(time.fixed_ns, fixed_ns, 1e-6);
 	g_assert_cmpfloat_with_epsilon(time.work_ns, work_ns, 1e-6);
@@ -69,7 +70,7 @@ static void test_parts(void)
 	struct collective_time time;
 
 	plan.partition_bytes = 500;
-	time = collective_time(&plan, "nccl:all_reduce", 1200, 24);
+	time = collective_time(&plan, OPERATION_ALL_REDUCE, 1200, 24);
 	g_assert_cmpfloat_with_epsilon(time.fixed_ns, 4 * 1110, 1e-6);
 	g_assert_cmpfloat_with_epsilon(time.work_ns, 4 / 3.0 * 24 * 1200 * 4 / 2, 1e-6);
 }
@@ -82,7 +83,7 @@ static void test_link_of_host(void)
 		.n_servers = 8,
 		.topology = { 2, { { 4, 1, 10 }, { 0, 4, 1000 } } },
 	};
-	struct collective_time time = collective_time(&plan, "nccl:all_reduce", 1200, 8);
+	struct collective_time time = collective_time(&plan, OPERATION_ALL_REDUCE, 1200, 8);
 
 	g_assert_cmpfloat_with_epsilon(time.fixed_ns, 2 * 1010, 1e-6);
 	g_assert_cmpfloat_with_epsilon(time.work_ns, 2 * 4 * 1200 * 4, 1e-6);
@@ -95,10 +96,10 @@ static void test_link_of_rack(void)
 	struct collective_time time;
 
 	plan.n_servers = 24;
-	time = collective_time(&plan, "nccl:all_reduce", 1200, 24);
+	time = collective_time(&plan, OPERATION_ALL_REDUCE, 1200, 24);
 	g_assert_cmpfloat_with_epsilon(time.work_ns, 2 * 8 * 1200 * 4, 1e-6);
 	plan.topology.levels[2].ns_per_byte = 0.5;
-	time = collective_time(&plan, "nccl:all_reduce", 1200, 24);
+	time = collective_time(&plan, OPERATION_ALL_REDUCE, 1200, 24);
 	g_assert_cmpfloat_with_epsilon(time.work_ns, 2 * 4 * 1200 * 2, 1e-6);
 }
 
@@ -106,7 +107,7 @@ static void test_link_of_rack(void)
 static void test_others(void)
 {
 	struct collective_plan plan = plan_of(COLLECTIVE_TREE);
-	struct collective_time time = collective_time(&plan, "nccl:all_gather", 1200, 8);
+	struct collective_time time = collective_time(&plan, OPERATION_ALL_GATHER, 1200, 8);
 
 	g_assert_cmpfloat_with_epsilon(time.work_ns, 7 * 1200 * 2, 1e-6);
 	g_assert_cmpfloat_with_epsilon(time.fixed_ns, 14 * 100, 1e-6);
@@ -121,7 +122,7 @@ static void test_monotone(void)
 
 		for (guint32 n = 2; n < 200; n++) {
 			struct collective_time time =
-				collective_time(&plan, "all_reduce", 1 << 20, n);
+				collective_time(&plan, OPERATION_ALL_REDUCE, 1 << 20, n);
 
 			g_assert_cmpfloat(time.work_ns, >=, before_ns * 0.999999);
 			before_ns = time.work_ns;

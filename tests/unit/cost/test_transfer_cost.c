@@ -1,5 +1,6 @@
 /* The line that is fitted to transfers, and what rings send. */
 #include "cost/transfer_cost.h"
+#include "trace/operation.h"
 
 static void test_exact_line(void)
 {
@@ -103,30 +104,30 @@ static void test_nothing(void)
 
 static void test_wire_bytes(void)
 {
-	g_assert_cmpfloat(transfer_wire_bytes("gloo:all_reduce", 1000, 2), ==, 1000);
-	g_assert_cmpfloat(transfer_wire_bytes("gloo:all_reduce", 1000, 4), ==, 1500);
-	g_assert_cmpfloat(transfer_wire_bytes("gloo:all_gather", 1000, 4), ==, 3000);
-	g_assert_cmpfloat(transfer_wire_bytes("gloo:reduce_scatter", 1000, 4), ==, 750);
-	g_assert_cmpfloat(transfer_wire_bytes("gloo:broadcast", 1000, 4), ==, 1000);
-	g_assert_cmpfloat(transfer_wire_bytes("gloo:all_reduce", 1000, 1), ==, 0);
+	g_assert_cmpfloat(transfer_wire_bytes(OPERATION_ALL_REDUCE, 1000, 2), ==, 1000);
+	g_assert_cmpfloat(transfer_wire_bytes(OPERATION_ALL_REDUCE, 1000, 4), ==, 1500);
+	g_assert_cmpfloat(transfer_wire_bytes(OPERATION_ALL_GATHER, 1000, 4), ==, 3000);
+	g_assert_cmpfloat(transfer_wire_bytes(OPERATION_REDUCE_SCATTER, 1000, 4), ==, 750);
+	g_assert_cmpfloat(transfer_wire_bytes(OPERATION_BROADCAST, 1000, 4), ==, 1000);
+	g_assert_cmpfloat(transfer_wire_bytes(OPERATION_ALL_REDUCE, 1000, 1), ==, 0);
 }
 
 static void test_latency(void)
 {
 	/* Small messages: two segments, for the reduction and for the gathering, for each neighbour. */
-	g_assert_cmpfloat(transfer_latencies("gloo:all_reduce", 8, 2), ==, 4);
-	g_assert_cmpfloat(transfer_latencies("gloo:all_reduce", 8, 4), ==, 12);
+	g_assert_cmpfloat(transfer_latencies(OPERATION_ALL_REDUCE, 8, 2), ==, 4);
+	g_assert_cmpfloat(transfer_latencies(OPERATION_ALL_REDUCE, 8, 4), ==, 12);
 	/* 8 MiB over 2 ranks: four segments of a chunk; a byte more: five. */
-	g_assert_cmpfloat(transfer_latencies("gloo:all_reduce", 8 << 20, 2), ==, 8);
-	g_assert_cmpfloat(transfer_latencies("gloo:all_reduce", (8 << 20) + 1, 2), ==, 10);
-	g_assert_cmpfloat(transfer_latencies("gloo:all_reduce", 8, 1), ==, 0);
-	g_assert_cmpfloat(transfer_latencies("gloo:allgather", 8, 4), ==, 6);
+	g_assert_cmpfloat(transfer_latencies(OPERATION_ALL_REDUCE, 8 << 20, 2), ==, 8);
+	g_assert_cmpfloat(transfer_latencies(OPERATION_ALL_REDUCE, (8 << 20) + 1, 2), ==, 10);
+	g_assert_cmpfloat(transfer_latencies(OPERATION_ALL_REDUCE, 8, 1), ==, 0);
+	g_assert_cmpfloat(transfer_latencies(OPERATION_ALL_GATHER, 8, 4), ==, 6);
 	/* Ready, then to one, from these to two, from these to one more. */
-	g_assert_cmpfloat(transfer_latencies("gloo:broadcast", 8 << 20, 2), ==, 2);
-	g_assert_cmpfloat(transfer_latencies("gloo:broadcast", 8, 5), ==, 4);
-	g_assert_cmpfloat(transfer_device_latencies("ncclDevKernel_AllReduce_Sum", 8), ==, 14);
-	g_assert_cmpfloat(transfer_device_latencies("ncclDevKernel_AllGather", 8), ==, 7);
-	g_assert_cmpfloat(transfer_device_latencies("ncclDevKernel_AllReduce_Sum", 1), ==, 0);
+	g_assert_cmpfloat(transfer_latencies(OPERATION_BROADCAST, 8 << 20, 2), ==, 2);
+	g_assert_cmpfloat(transfer_latencies(OPERATION_BROADCAST, 8, 5), ==, 4);
+	g_assert_cmpfloat(transfer_device_latencies(OPERATION_ALL_REDUCE, 8), ==, 14);
+	g_assert_cmpfloat(transfer_device_latencies(OPERATION_ALL_GATHER, 8), ==, 7);
+	g_assert_cmpfloat(transfer_device_latencies(OPERATION_ALL_REDUCE, 1), ==, 0);
 }
 
 int main(int argc, char **argv)
