@@ -15,6 +15,7 @@
 #include "edit/collective_plan.h"
 #include "edit/change_internal.h"
 #include "edit/bucket_plan.h"
+#include "trace/operation.h"
 
 #define FIRST_CAP_BYTES (1024 * 1024) /* kDefaultFirstBucketBytes */
 #define MAX_DTYPES	16
@@ -288,7 +289,7 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	TachoGraph *graph = edit->graph;
 	struct graph_transfer transfer =
 		*graph_transfer_at(graph, g_array_index(edit->transfers, guint32, 0));
-	const gchar *name = tacho_timeline_string(graph->timeline, transfer.name);
+	enum collective_operation operation = operation_of_name(graph->timeline, transfer.name);
 	struct collective_time time;
 	struct graph_node node = pattern->transfer;
 
@@ -300,7 +301,7 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	g_array_append_val(graph->transfers, transfer);
 	time = group_new_transfer_like(
 		graph_group_at(graph, transfer.group),
-		graph_transfer_at(graph, g_array_index(edit->transfers, guint32, 0)), name,
+		graph_transfer_at(graph, g_array_index(edit->transfers, guint32, 0)), operation,
 		transfer.bytes, transfer.n_ranks);
 	graph_set_transfer(graph, graph->transfers->len - 1, time.fixed_ns, time.work_ns);
 	for (guint32 rank = 0; rank < edit->n_ranks; rank++)

@@ -13,8 +13,9 @@
 #define MAX_FILE_BYTES (1024 * 1024)
 
 static const struct change_rule rules[] = {
-#define CHANGE(prefix, form, parse, apply, phase, needs, is_of_slices)                             \
-	{ prefix, form, parse, apply, CHANGE_##phase, CHANGE_NEEDS_##needs, is_of_slices },
+#define CHANGE(prefix, form, parse, apply, phase, needs, is_of_slices, is_replaced)                \
+	{ prefix,	form,	    parse, apply, CHANGE_##phase, CHANGE_NEEDS_##needs,            \
+	  is_of_slices, is_replaced },
 #include "edit/changes.def"
 #undef CHANGE
 };
@@ -98,6 +99,8 @@ void change_release(struct change *change)
 	g_free(change->recorded);
 	g_clear_pointer(&change->counts, g_array_unref);
 	g_free(change->topology);
+	g_free(change->efficiencies_path);
+	kernel_efficiencies_release(&change->efficiencies);
 	tacho_graph_free(change->job);
 	g_clear_pointer(&change->job_timeline, tacho_timeline_free);
 	*change = (struct change){ 0 };
@@ -105,17 +108,55 @@ void change_release(struct change *change)
 
 enum change_needs change_needs(const struct change *change)
 {
+	if (change->rule->needs == CHANGE_NEEDS_EFFICIENCIES && !change->efficiencies_path)
+		return CHANGE_NEEDS_NOTHING;
 	return change->rule->needs;
 }
 
 enum change_phase change_phase(const struct change *change)
 {
+	if (change->rule->phase == CHANGE_WORK && change->name)
+		return strcmp(change->name, "wait") == 0 ? CHANGE_WAITS : CHANGE_LOADING;
+	if (change->rule->phase == CHANGE_WORK && g_strcmp0(change->kind, "collective") == 0)
+		return CHANGE_COLLECTIVES;
 	return change->rule->phase;
+}
+
+gboolean changes_is_replaced(const GArray *changes, guint index)
+{
+	const struct change *change = &g_array_index(changes, struct change, index);
+
+	for (guint i = index + 1; change->rule->is_replaced && i < changes->len; i++)
+		if (g_array_index(changes, struct change, i).rule == change->rule)
+			return TRUE;
+	return FALSE;
+}
+
+gboolean changes_check(const GArray *changes, GError **error)
+{
+	const struct change *packing = NULL;
+
+	for (guint i = 0; i < changes->len; i++) {
+		const struct change *change = &g_array_index(changes, struct change, i);
+
+		if (change_phase(change) != CHANGE_BUCKETS)
+			continue;
+		if (packing && packing->rule != change->rule)
+			return change_refuse(error, change,
+					     "it packs the gradients anew, as '%s' does; leave one "
+					     "of the two out",
+					     packing->text);
+		packing = change;
+	}
+	return TRUE;
 }
 
 gboolean change_apply(TachoGraph *graph, const struct change *change, GError **error)
 {
-	if (edit_state_read(graph)->has_passes && change->rule->is_of_slices)
+	if (edit_state_read(graph)->has_no_waits)
+		return change_refuse(error, change, "give it before drop:wait");
+	if (edit_state_read(graph)->has_passes && change->rule->is_of_slices &&
+	    change_phase(change) != CHANGE_WAITS)
 		return change_refuse(error, change, "give it before accumulate=");
 	return change->rule->apply(graph, change, error);
 }

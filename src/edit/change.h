@@ -11,19 +11,43 @@
 #include "base/quantity.h"
 #include "cost/collective_cost.h"
 #include "cost/device_table.h"
+#include "cost/kernel_efficiency.h"
 #include "cost/topology.h"
 #include "graph/graph_internal.h"
 
 enum change_needs {
 	CHANGE_NEEDS_NOTHING,
-	CHANGE_NEEDS_TOPOLOGY, /* `topology`, of the file `name` */
-	CHANGE_NEEDS_JOB,      /* `job` and `job_timeline`, of the run `name` */
+	CHANGE_NEEDS_TOPOLOGY,	   /* `topology`, of the file `name` */
+	CHANGE_NEEDS_JOB,	   /* `job` and `job_timeline`, of the run `name` */
+	CHANGE_NEEDS_EFFICIENCIES, /* `efficiencies`, of the file `efficiencies_path` */
 };
 
-/* When a change is made, whatever stands before it in a list of changes. */
+/* When a change of a list is made, whatever stands before it: in this order, and those of one phase in the order of the
+ * list (docs/what-if.md says why). Two changes of one phase but of different keys give the same either way round, or are
+ * refused together (changes_check()). */
 enum change_phase {
-	CHANGE_RECORDED, /* to what was recorded */
-	CHANGE_PASSES,	 /* after all of those: it adds passes, of which only the last has slices */
+	CHANGE_DURATIONS, /* of what was recorded */
+	CHANGE_LOADING,	  /* how long reading takes ... */
+	CHANGE_WORKERS,	  /* ... and in how many processes: both from recorded times of the rest */
+	CHANGE_TOPOLOGY,
+	CHANGE_RANKS,	  /* before all that names some of them */
+	CHANGE_ALGORITHM, /* some need a topology */
+	CHANGE_DEVICE,
+	CHANGE_DEVICE_OF_RANKS, /* what is said of some counts for them */
+	CHANGE_PRECISION,	/* by the rates of the device */
+	CHANGE_PRECISION_OF_SOME,
+	CHANGE_BATCH, /* casts go with it */
+	CHANGE_WORK,
+	CHANGE_FUSED,
+	CHANGE_RECOMPUTED,  /* as long as the work takes by then */
+	CHANGE_BUCKETS,	    /* of gradients as wide as they are by then */
+	CHANGE_PARTS,	    /* of buckets */
+	CHANGE_JOBS,	    /* beside all this ... */
+	CHANGE_LINKS,	    /* ... on the same links and cores */
+	CHANGE_COLLECTIVES, /* by name: what they take on those links */
+	CHANGE_PASSES, /* adds passes like the one there is by then; only the last has slices */
+	CHANGE_WAITS,  /* for others: what is left of them, in all passes */
+	CHANGE_N_PHASES,
 };
 
 enum change_middle { CHANGE_MEASURED, CHANGE_MEAN, CHANGE_MEDIAN };
@@ -56,6 +80,7 @@ struct change {
 		};
 		struct {
 			gdouble flops, bytes_moved; /* factors */
+			gdouble host, library;
 		};
 		struct {
 			guint32 n_workers, n_recorded; /* n_recorded G_MAXUINT32: not told */
@@ -64,6 +89,8 @@ struct change {
 	GArray *counts; /* guint32, of a fusion */
 	/* The caller's to fill; released with the change. */
 	struct topology *topology;
+	gchar *efficiencies_path; /* NULL: what was measured for tacho */
+	struct kernel_efficiencies efficiencies;
 	TachoTimeline *job_timeline;
 	TachoGraph *job; /* frozen, without what recording took */
 };
@@ -75,6 +102,12 @@ void change_release(struct change *change);
 
 /* Make it. TACHO_GRAPH_ERROR_WHAT_IF: it does not fit, and the graph is unchanged. The graph is left unfrozen. */
 gboolean change_apply(TachoGraph *graph, const struct change *change, GError **error);
+
+/* Changes that may not stand in one list are in it. TACHO_GRAPH_ERROR_WHAT_IF: which, and why; `changes` holds struct change. */
+gboolean changes_check(const GArray *changes, GError **error);
+
+/* The change at `index` says nothing, because one later in the list takes its place (the later topology, say). */
+gboolean changes_is_replaced(const GArray *changes, guint index);
 
 enum change_needs change_needs(const struct change *change);
 enum change_phase change_phase(const struct change *change);

@@ -16,9 +16,10 @@ struct change_rule {
 	enum change_phase phase;
 	enum change_needs needs;
 	gboolean is_of_slices; /* it finds work by its slices, which added passes lack */
+	gboolean is_replaced;  /* by one later in a list */
 };
 
-#define CHANGE(prefix, form, parse, apply, phase, needs, is_of_slices)                             \
+#define CHANGE(prefix, form, parse, apply, phase, needs, is_of_slices, is_replaced)                \
 	ChangeParse parse;                                                                         \
 	ChangeApply apply;
 #include "edit/changes.def"

@@ -4,6 +4,7 @@
 
 #include "cost/collective_cost.h"
 #include "graph/graph_internal.h"
+#include "trace/operation.h"
 
 /* The one-way latency that a group's links show, ns: what the fitted fixed time comes to if it is nothing else, and what
  * was added. */
@@ -14,12 +15,14 @@ gdouble group_latency_ns(const struct graph_group *group);
 struct collective_plan group_plan(const struct graph_group *group);
 
 /* How long a collective of the group takes that was not recorded. */
-struct collective_time group_new_transfer(const struct graph_group *group, const gchar *name,
-					  guint64 bytes, guint32 n_ranks);
+struct collective_time group_new_transfer(const struct graph_group *group,
+					  enum collective_operation operation, guint64 bytes,
+					  guint32 n_ranks);
 /* The same where the group goes over servers, whose times are in proportion to those of a transfer that was recorded. */
 struct collective_time group_new_transfer_like(const struct graph_group *group,
 					       const struct graph_transfer *model,
-					       const gchar *name, guint64 bytes, guint32 n_ranks);
+					       enum collective_operation operation, guint64 bytes,
+					       guint32 n_ranks);
 
 /* Give the group another plan and number of ranks. What its transfers take changes in proportion to what the plans say
  * of them. */

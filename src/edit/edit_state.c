@@ -11,6 +11,7 @@ static struct edit_state *edit_state_new(void)
 	struct edit_state *state = g_new0(struct edit_state, 1);
 
 	state->companion.class = &edit_state_class;
+	state->guest_rounds = 1;
 	state->precisions = g_array_new(FALSE, FALSE, sizeof(struct changed_precision));
 	state->devices = g_array_new(FALSE, TRUE, sizeof(const gchar *));
 	return state;
@@ -75,7 +76,9 @@ struct edit_state *edit_state_of(TachoGraph *graph)
 const struct edit_state *edit_state_read(const TachoGraph *graph)
 {
 	static GArray none;
-	static const struct edit_state nothing = { .precisions = &none, .devices = &none };
+	static const struct edit_state nothing = { .guest_rounds = 1,
+						   .precisions = &none,
+						   .devices = &none };
 
 	return graph->companion ? (const struct edit_state *)graph->companion : &nothing;
 }

@@ -19,7 +19,9 @@ struct edit_state {
 	gboolean has_precision;	 /* operations have had numbers of another width */
 	gboolean has_recomputed; /* devices do something again, which has no slices */
 	gboolean has_passes;	 /* steps have several passes, of which only the last has slices */
+	gboolean has_no_waits;	 /* each rank has its collectives to itself */
 	guint8 gradient_rate; /* enum device_rate: what all-reduces carry in the place of 32 bits */
+	guint32 guest_rounds; /* times as many rounds of other jobs' recordings as seem enough */
 	GArray *precisions;   /* struct changed_precision, of the operations that have one */
 	GArray *devices; /* const gchar *, static, of the first ranks played: what their kernels were
 			  * put on; NULL, or none: as recorded */

@@ -2,9 +2,8 @@
  *
  * A tensor is in the block that has the address of its storage; so which is in which is known where storages were
  * recorded. */
-#include <string.h>
-
 #include "edit/graph_memory.h"
+#include "trace/region_kind.h"
 
 static struct graph_block *block_at(const TachoGraph *graph, guint index)
 {
@@ -110,8 +109,7 @@ static GArray *find_gradients(const TachoGraph *graph)
 	for (guint32 i = 0; i < timeline->slices.n; i++) {
 		guint32 rank_index = rank_of(timeline, i);
 
-		if (rank_index == TACHO_NONE ||
-		    strcmp(tacho_slice_name(timeline, i), "torch::autograd::AccumulateGrad") != 0)
+		if (rank_index == TACHO_NONE || region_kind_of(timeline, i) != REGION_ACCUMULATE)
 			continue;
 		for (guint32 set = 0; set < n_sets(graph); set++)
 			add_gradient(graph, index, i, set * timeline->ranks->len + rank_index,

@@ -10,6 +10,7 @@
 #include "edit/collective_plan.h"
 #include "edit/change_internal.h"
 #include "trace/none_rows.h"
+#include "trace/operation.h"
 
 #define MAX_PARTS 4096		    /* of one collective */
 #define MAX_ADDED (8 * 1000 * 1000) /* nodes */
@@ -53,7 +54,7 @@ static gboolean is_split(const TachoGraph *graph, guint32 index, guint64 part_by
 	return !transfer->is_removed && transfer->bytes > part_bytes &&
 	       !graph_group_at(graph, transfer->group)->is_guest &&
 	       graph_group_at(graph, transfer->group)->plan.algorithm != COLLECTIVE_PS &&
-	       transfer_is_all_reduce(tacho_timeline_string(graph->timeline, transfer->name));
+	       operation_is_all_reduce(operation_of_name(graph->timeline, transfer->name));
 }
 
 static void partition_init(struct partition *partition, TachoGraph *graph, guint64 part_bytes)
@@ -114,9 +115,9 @@ static struct collective_time time_of_part(const struct partition *partition,
 {
 	const TachoGraph *graph = partition->graph;
 	struct collective_plan plan = group_plan(graph_group_at(graph, whole->group));
-	const gchar *name = tacho_timeline_string(graph->timeline, whole->name);
-	gdouble of_whole = collective_time(&plan, name, whole->bytes, whole->n_ranks).fixed_ns;
-	gdouble of_part = collective_time(&plan, name, bytes, whole->n_ranks).fixed_ns;
+	enum collective_operation operation = operation_of_name(graph->timeline, whole->name);
+	gdouble of_whole = collective_time(&plan, operation, whole->bytes, whole->n_ranks).fixed_ns;
+	gdouble of_part = collective_time(&plan, operation, bytes, whole->n_ranks).fixed_ns;
 
 	return (struct collective_time){
 		of_whole > 0 ? whole->fixed_ns * (of_part / of_whole) : whole->fixed_ns,

@@ -14,6 +14,7 @@
 
 #include "edit/change_internal.h"
 #include "trace/none_rows.h"
+#include "trace/region_kind.h"
 
 /* What contains a slice, or is it. */
 enum within { WITHIN_AUTOGRAD = 1 << 0, WITHIN_ACCUMULATION = 1 << 1 };
@@ -66,7 +67,7 @@ static void find_within(struct finding *finding)
 		if (graph_slice_is_autograd(timeline, i))
 			finding->within[i] |= WITHIN_AUTOGRAD;
 		if ((finding->within[i] & WITHIN_AUTOGRAD) &&
-		    strstr(tacho_slice_name(timeline, i), "AccumulateGrad"))
+		    region_kind_accumulates(region_kind_of(timeline, i)))
 			finding->within[i] |= WITHIN_ACCUMULATION;
 	}
 }

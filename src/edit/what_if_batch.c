@@ -18,11 +18,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/rank_activity.h"
-#include "base/quantile.h"
 #include "edit/pass_nodes.h"
 #include "edit/change_internal.h"
 #include "trace/data_loading.h"
+#include "trace/region_kind.h"
 
 #define MIN_FACTOR 0.001
 #define MAX_FACTOR 1000.0
@@ -56,7 +55,7 @@ static void find_within(struct batch *batch)
 		if (!graph_slice_is_autograd(timeline, i))
 			continue;
 		*within |= WITHIN_AUTOGRAD;
-		if (strstr(tacho_slice_name(timeline, i), "AccumulateGrad"))
+		if (region_kind_accumulates(region_kind_of(timeline, i)))
 			*within |= WITHIN_ACCUMULATION;
 	}
 }
@@ -86,7 +85,7 @@ static gboolean is_work(const struct batch *batch, guint32 index)
 		return FALSE;
 	if (node->slice != TACHO_NONE &&
 	    ((within_of(batch, node->slice) & (WITHIN_ACCUMULATION | WITHIN_LOADING)) ||
-	     is_communication_name(tacho_slice_name(timeline, node->slice))))
+	     slice_communicates(timeline, node->slice)))
 		return FALSE;
 	if (is_device_work(node))
 		return TRUE;
@@ -95,6 +94,20 @@ static gboolean is_work(const struct batch *batch, guint32 index)
 }
 
 /* --- what a piece takes in any case ----------------------------------------------------------- */
+
+static gint compare_ns(gconstpointer a, gconstpointer b)
+{
+	gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* What the longest of the shortest quarter takes: that of a piece, so that after a change it is still the same. */
+static gint64 shortest_of(GArray *pieces)
+{
+	g_array_sort(pieces, compare_ns);
+	return g_array_index(pieces, gint64, (guint)(SHORTEST * (pieces->len - 1)));
+}
 
 static void find_fixed(struct batch *batch)
 {
@@ -121,7 +134,7 @@ static void find_fixed(struct batch *batch)
 	for (guint32 i = 0; i < n_ranks; i++) {
 		GArray *pieces = g_ptr_array_index(host, i);
 
-		batch->host_ns[i] = pieces->len ? quantile(pieces, SHORTEST) : 0;
+		batch->host_ns[i] = pieces->len ? (gdouble)shortest_of(pieces) : 0;
 	}
 }
 

@@ -63,8 +63,9 @@ static void set_class(TachoGraph *graph, const guint32 *nodes, guint32 n, Middle
 			graph_node_at(graph, nodes[i])->duration_ns = all_ns;
 		return;
 	}
-	fixed_ns = middle_of(graph, nodes, n, PART_FIXED, middle, values);
-	work_ns = middle_of(graph, nodes, n, PART_WORK, middle, values);
+	/* whole nanoseconds, as of all else: the middle of what is all the same is the same */
+	fixed_ns = round(middle_of(graph, nodes, n, PART_FIXED, middle, values));
+	work_ns = round(middle_of(graph, nodes, n, PART_WORK, middle, values));
 	for (guint32 i = 0; i < n; i++)
 		graph_set_transfer(graph, graph_node_at(graph, nodes[i])->transfer, fixed_ns,
 				   work_ns);

@@ -7,7 +7,7 @@
  * (1) A guest goes on for as long as this job does: what it recorded is repeated, round after round. In a later
  *     round, what had waited for nothing (the first work of each rank) follows the last of its rank's main
  *     thread, and the first on each thread and stream what was last there.
- * (2) How many rounds are enough follows from the replay: tacho_predict() multiplies graph->guest_rounds by what
+ * (2) How many rounds are enough follows from the replay: tacho_predict() multiplies edit_state's guest_rounds by what
  *     replay_guests_need() says until every guest outlasts this job. A rank of this job that begins hours after
  *     another one, as those of unrelated traces, asks for more than can be, and is refused after one replay.
  * (3) How far its devices are behind its hosts when a step is over (step_times.c) is what they are in a replay of all its
@@ -18,6 +18,7 @@
 
 #include "replay/replay_internal.h"
 #include "edit/change_internal.h"
+#include "edit/edit_state.h"
 
 #define MAX_ADDED     (8 * 1000 * 1000) /* nodes */
 #define ENOUGH_ROUNDS 2.0		/* times as long as this job was recorded, to begin with */
@@ -151,6 +152,10 @@ static gboolean add_groups(struct visit *visit, GHashTable *hosts)
 		guint32 first = group.first_link, n = group.n_links;
 
 		group.is_guest = TRUE;
+		if (group.sender) {
+			group.sender += visit->guest.first_rank;
+			group.receiver += visit->guest.first_rank;
+		}
 		group.first_link = group.n_links = 0;
 		g_array_append_val(graph->groups, group);
 		for (guint32 j = first; j < first + n; j++) {
@@ -353,7 +358,7 @@ static gboolean choose_rounds(struct visit *visit, const struct change *change, 
 	if (visit->round_ns <= 0)
 		return change_refuse(error, change, "the steps of the other job take no time");
 	n_rounds = ceil(ENOUGH_ROUNDS * (gdouble)span_ns(visit->graph) / (gdouble)visit->round_ns) *
-		   visit->graph->guest_rounds;
+		   edit_state_read(visit->graph)->guest_rounds;
 	n_rounds = MAX(n_rounds, 1);
 	if (n_rounds * visit->other->nodes->len > MAX_ADDED)
 		return change_refuse(

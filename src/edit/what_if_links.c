@@ -3,29 +3,61 @@
 
 #include "edit/collective_plan.h"
 #include "edit/change_internal.h"
+#include "trace/operation.h"
 
-static const gchar *name_of(const TachoGraph *graph, const struct graph_transfer *transfer)
+static enum collective_operation operation_of(const TachoGraph *graph,
+					      const struct graph_transfer *transfer)
 {
-	return tacho_timeline_string(graph->timeline, transfer->name);
+	return operation_of_name(graph->timeline, transfer->name);
 }
 
-/* What moving bytes takes from computing: a part goes with the bytes a second. */
-static void scale_taken(TachoGraph *graph, gdouble factor)
-{
-	gdouble added = graph->taken_by_bytes * (factor - 1);
+/* What moving the bytes of a job, or of other jobs beside it, takes from computing in all: a part of that goes with the bytes,
+ * so where transfers take less time, a larger share is taken for that long. The share is not cut off here (the replay does,
+ * graph_taken_share()), so that what one change adds another one takes back. */
+struct moving {
+	TachoGraph *graph;
+	gdouble own_ns, guests_ns; /* of all transfers, alone on their links */
+};
 
-	graph->taken_share = MIN(graph->taken_share + added, GRAPH_MAX_TAKEN);
-	graph->taken_by_bytes = MIN(graph->taken_by_bytes + added, GRAPH_MAX_TAKEN);
+static void sum_moving(const TachoGraph *graph, gdouble *ret_own_ns, gdouble *ret_guests_ns)
+{
+	*ret_own_ns = *ret_guests_ns = 0;
+	for (guint32 i = 0; i < graph->transfers->len; i++) {
+		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+		gboolean is_guest = graph_group_at(graph, transfer->group)->is_guest;
+
+		if (!transfer->is_removed)
+			*(is_guest ? ret_guests_ns : ret_own_ns) +=
+				transfer->fixed_ns + transfer->work_ns;
+	}
 }
 
-static void scale_taken_by_guests(TachoGraph *graph, gdouble factor)
+static void moving_begin(struct moving *moving, TachoGraph *graph)
 {
+	moving->graph = graph;
+	sum_moving(graph, &moving->own_ns, &moving->guests_ns);
+}
+
+static void add_taken(gdouble *share, gdouble *by_bytes, gdouble before_ns, gdouble after_ns)
+{
+	gdouble added = before_ns > 0 && after_ns > 0 ? *by_bytes * (before_ns / after_ns - 1) : 0;
+
+	*share += added;
+	*by_bytes += added;
+}
+
+static void moving_end(const struct moving *moving)
+{
+	TachoGraph *graph = moving->graph;
+	gdouble own_ns, guests_ns;
+
+	sum_moving(graph, &own_ns, &guests_ns);
+	add_taken(&graph->taken_share, &graph->taken_by_bytes, moving->own_ns, own_ns);
 	for (guint i = 0; i < graph->guests->len; i++) {
 		struct graph_guest *guest = &g_array_index(graph->guests, struct graph_guest, i);
-		gdouble added = guest->taken_by_bytes * (factor - 1);
 
-		guest->taken_share = MIN(guest->taken_share + added, GRAPH_MAX_TAKEN);
-		guest->taken_by_bytes = MIN(guest->taken_by_bytes + added, GRAPH_MAX_TAKEN);
+		add_taken(&guest->taken_share, &guest->taken_by_bytes, moving->guests_ns,
+			  guests_ns);
 	}
 }
 
@@ -46,20 +78,6 @@ static void scale_bandwidth(TachoGraph *graph, gdouble factor)
 		for (guint32 j = 0; j < group->plan.topology.n_levels; j++)
 			group->plan.topology.levels[j].ns_per_byte /= factor;
 	}
-	scale_taken(graph, factor);
-	scale_taken_by_guests(graph, factor);
-}
-
-/* The largest factor by which a group's bytes move faster at `ns_per_byte`; 1: not known. */
-static gdouble bandwidth_factor(const TachoGraph *graph, gboolean of_guests, gdouble ns_per_byte)
-{
-	gdouble factor = 0;
-
-	for (guint32 i = 0; i < graph->groups->len; i++)
-		if (graph_group_at(graph, i)->is_guest == of_guests)
-			factor = MAX(factor,
-				     graph_group_at(graph, i)->cost.ns_per_byte / ns_per_byte);
-	return factor > 0 ? factor : 1;
 }
 
 static void set_group_bandwidth(struct graph_group *group, gdouble ns_per_byte)
@@ -73,8 +91,6 @@ static void set_bandwidth(TachoGraph *graph, gdouble bits_per_second)
 {
 	gdouble ns_per_byte = 8e9 / bits_per_second;
 
-	scale_taken(graph, bandwidth_factor(graph, FALSE, ns_per_byte));
-	scale_taken_by_guests(graph, bandwidth_factor(graph, TRUE, ns_per_byte));
 	for (guint32 i = 0; i < graph->groups->len; i++)
 		set_group_bandwidth(graph_group_at(graph, i), ns_per_byte);
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
@@ -83,7 +99,7 @@ static void set_bandwidth(TachoGraph *graph, gdouble bits_per_second)
 
 		if (!transfer->is_removed)
 			graph_set_transfer(graph, i, transfer->fixed_ns,
-					   collective_time(&plan, name_of(graph, transfer),
+					   collective_time(&plan, operation_of(graph, transfer),
 							   transfer->bytes, transfer->n_ranks)
 						   .work_ns);
 	}
@@ -103,12 +119,16 @@ gboolean parse_bandwidth(struct change *change, const gchar *text, GError **erro
 
 gboolean apply_bandwidth(TachoGraph *graph, const struct change *change, GError **error)
 {
+	struct moving moving;
+
 	if (graph->transfers->len == 0)
 		return change_refuse(error, change, "the steps have no collective");
+	moving_begin(&moving, graph);
 	if (change->value.quantity.form == QUANTITY_FACTOR)
 		scale_bandwidth(graph, change->value.quantity.number);
 	else
 		set_bandwidth(graph, change->value.quantity.number);
+	moving_end(&moving);
 	return TRUE;
 }
 
@@ -138,18 +158,19 @@ static void change_group_latency(TachoGraph *graph, guint32 index, struct quanti
 	after = group_plan(group);
 	for (guint32 i = 0; i < graph->transfers->len; i++) {
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-		const gchar *name = name_of(graph, transfer);
+		enum collective_operation operation = operation_of(graph, transfer);
 
 		if (transfer->group != index || transfer->is_removed)
 			continue;
-		graph_set_transfer(
-			graph, i,
-			transfer->fixed_ns +
-				collective_time(&after, name, transfer->bytes, transfer->n_ranks)
-					.fixed_ns -
-				collective_time(&before, name, transfer->bytes, transfer->n_ranks)
-					.fixed_ns,
-			transfer->work_ns);
+		graph_set_transfer(graph, i,
+				   transfer->fixed_ns +
+					   collective_time(&after, operation, transfer->bytes,
+							   transfer->n_ranks)
+						   .fixed_ns -
+					   collective_time(&before, operation, transfer->bytes,
+							   transfer->n_ranks)
+						   .fixed_ns,
+				   transfer->work_ns);
 	}
 }
 
@@ -166,10 +187,14 @@ gboolean parse_latency(struct change *change, const gchar *text, GError **error)
 
 gboolean apply_latency(TachoGraph *graph, const struct change *change, GError **error)
 {
+	struct moving moving;
+
 	if (graph->transfers->len == 0)
 		return change_refuse(error, change, "the steps have no collective");
+	moving_begin(&moving, graph);
 	for (guint32 i = 0; i < graph->groups->len; i++)
 		change_group_latency(graph, i, change->value.quantity);
+	moving_end(&moving);
 	return TRUE;
 }
 
@@ -214,46 +239,47 @@ static gboolean has_common_group(const TachoGraph *graph, const struct change *c
 	return TRUE;
 }
 
-static gdouble slowest_ns_per_byte(const struct graph_group *group)
-{
-	struct collective_plan plan = group_plan(group);
-	gdouble slowest = 0;
-
-	for (guint32 i = 0; i < plan.topology.n_levels; i++)
-		slowest = MAX(slowest, plan.topology.levels[i].ns_per_byte);
-	return slowest;
-}
-
 gboolean parse_topology(struct change *change, const gchar *text, GError **error)
 {
 	change->name = g_strdup(text);
 	return *text || change_refuse(error, change, "write topology=FILE");
 }
 
+/* It says nothing of links, and nothing was said of them before. */
+static gboolean is_as_it_is(const TachoGraph *graph, const struct topology *topology)
+{
+	const struct topology_level *level = &topology->levels[0];
+
+	for (guint32 i = 0; i < graph->groups->len; i++)
+		if (graph_group_at(graph, i)->plan.topology.n_levels > 0)
+			return FALSE;
+	return topology->n_levels == 1 && level->size == 0 && level->ns_per_byte <= 0 &&
+	       level->latency_ns < 0;
+}
+
 gboolean apply_topology(TachoGraph *graph, const struct change *change, GError **error)
 {
-	gdouble factor = 0;
+	struct moving moving;
 
 	if (!has_common_group(graph, change, error))
 		return FALSE;
+	if (is_as_it_is(graph, change->topology))
+		return TRUE;
 	graph_fold_hops(graph);
 	if (topology_is_full(change->topology, n_ranks_now(graph)))
 		return change_refuse(error, change, "the topology has no room for %u ranks",
 				     n_ranks_now(graph));
+	moving_begin(&moving, graph);
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		struct graph_group *group = graph_group_at(graph, i);
 		struct collective_plan plan = group->plan;
-		gdouble before = slowest_ns_per_byte(group);
 
 		if (!is_of_all_ranks(graph, i))
 			continue;
 		plan.topology = *change->topology;
 		group_replan(graph, i, &plan, group->n_ranks);
-		if (slowest_ns_per_byte(group) > 0)
-			factor = MAX(factor, before / slowest_ns_per_byte(group));
 	}
-	if (factor > 0)
-		scale_taken(graph, factor);
+	moving_end(&moving);
 	return TRUE;
 }
 
@@ -299,6 +325,8 @@ gboolean apply_ranks(TachoGraph *graph, const struct change *change, GError **er
 
 	if (!has_common_group(graph, change, error))
 		return FALSE;
+	if (n_ranks == n_ranks_now(graph))
+		return TRUE;
 	if (graph->sets->len > 0)
 		return change_refuse(error, change, "give ranks=N before changes of single ranks");
 	graph_fold_hops(graph);

@@ -356,6 +356,10 @@ static const gchar *change_workers(struct rank_loader *rank, guint32 n, guint32 
 	gdouble alone_ns = rank->now_ns; /* of one thread that reads all batches */
 
 	if (rank->by == DATA_LOADING_INLINE) {
+		if (said != G_MAXUINT32)
+			return "the recording shows that a thread reads its batches itself, "
+			       "without "
+			       "workers; leave the recorded number out";
 		if (n > 0)
 			leave_wait(rank, alone_ns / n - busy_ns(rank));
 		return NULL;

@@ -17,6 +17,7 @@
 #include "edit/precision.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
+#include "trace/operation.h"
 
 gdouble precision_width(enum device_rate rate)
 {
@@ -263,7 +264,7 @@ static void scale_kernels(struct precision *precision)
 static gboolean is_of_gradients(const TachoGraph *graph, const struct graph_transfer *transfer)
 {
 	return !transfer->is_removed && !graph_group_at(graph, transfer->group)->is_guest &&
-	       transfer_is_all_reduce(tacho_timeline_string(graph->timeline, transfer->name));
+	       operation_is_all_reduce(operation_of_name(graph->timeline, transfer->name));
 }
 
 /* All-reduces carry numbers of the new width in the place of 32 bits. */

@@ -4,6 +4,7 @@
  * it takes follows the rank's own coming, so each goes at its own pace, and the mean of their steps is what a step would
  * take if the same work were spread evenly. What ranks send at the same time is then no longer shared by links. */
 #include "edit/change_internal.h"
+#include "edit/edit_state.h"
 #include "trace/none_rows.h"
 
 /* What comes to a transfer, and what it lets go on. */
@@ -109,6 +110,7 @@ gboolean change_drop_wait(TachoGraph *graph, const struct change *change, GError
 	if (n > 0) {
 		graph_remove_nodes(graph, is_removed);
 		graph_renumber(graph);
+		edit_state_of(graph)->has_no_waits = TRUE;
 		graph_note(graph, "no rank waits for a later one; a step is the mean of the ranks' "
 				  "own times, as if the same work were spread evenly");
 	}

@@ -109,7 +109,7 @@ static void test_parts(void)
 	g_assert_cmpstr(change.kind, ==, "op");
 	g_assert_cmpstr(g_regex_get_pattern(change.regex), ==, "mm");
 	g_assert_cmpfloat(change.value.factor, ==, 2);
-	g_assert_cmpint(change_phase(&change), ==, CHANGE_RECORDED);
+	g_assert_cmpint(change_phase(&change), ==, CHANGE_WORK);
 	g_assert_cmpint(change_needs(&change), ==, CHANGE_NEEDS_NOTHING);
 	change_release(&change);
 	g_assert_true(change_parse(&change, "jobs=a@b@5ms", NULL));

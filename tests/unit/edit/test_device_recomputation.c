@@ -190,11 +190,11 @@ static void test_composed(void)
 	assert_predicted(two, "recompute:1:op~^aten::mm$;recompute:0:op~^aten::mm$", 800);
 	assert_predicted(two, "precision:op~^aten::mm$=fp16;recompute:op~^aten::mm$",
 			 600 - 200 + 2 * half_us);
-	assert_predicted(two, "device=T4;recompute:op~^aten::mm$",
+	assert_predicted(two, "recompute:op~^aten::mm$;precision:op~^aten::mm$=fp16",
+			 600 - 200 + 2 * half_us);
+	assert_predicted(two, "device=T4,efficiency:equal;recompute:op~^aten::mm$",
 			 100 + 2 * 200 * 15.7 / 8.1 + 200 * 900 / 320.0 + 100);
 	check_copies(two);
-	assert_refused(two, "recompute:op~^aten::mm$;device=T4", "device before recompute");
-	assert_refused(two, "recompute:op~^aten::mm$;precision=fp16", "precision before recompute");
 	assert_refused(two, "recompute:2:op~^aten::mm$", "no rank 2");
 	assert_refused(two, "recompute:1=op~x", "as 4, 4-7");
 #undef RANK

@@ -70,7 +70,7 @@ static void assert_collectives(const TachoTimeline *timeline, guint n, guint64 f
 		g_assert_cmpuint(collective->n_members, ==, 2);
 		g_assert_cmpuint(collective->bytes, ==, i % 2 ? second_bytes : first_bytes);
 	}
-	g_assert_null(tacho_timeline_find_problem(timeline, "unmatched_collective"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE));
 }
 
 static void test_tf_horovod(void)
@@ -261,8 +261,8 @@ static void test_logs_alone(void)
 	g_assert_cmpuint(messages->ranks->len, ==, 2);
 	g_assert_cmpuint(messages->processes->len, ==, 3);
 	g_assert_cmpuint(messages->collectives->len, ==, 6);
-	g_assert_null(tacho_timeline_find_problem(messages, "missing_rank"));
-	g_assert_nonnull(tacho_timeline_find_problem(work, "missing_rank"));
+	g_assert_null(tacho_timeline_find_problem(messages, TACHO_PROBLEM_MISSING_RANK));
+	g_assert_nonnull(tacho_timeline_find_problem(work, TACHO_PROBLEM_MISSING_RANK));
 }
 
 int main(int argc, char **argv)

@@ -33,6 +33,7 @@ static void test_inline(void)
 	assert_predicted(reads, "workers=8", 20);
 	assert_predicted(reads, "scale:loader=0.5;workers=1", 40);
 	assert_refused(reads, "workers=two", "write workers=N");
+	assert_refused(reads, "workers=4:2", "without workers");
 	assert_refused(reads, "drop:loaders", "KIND~REGEX");
 	assert_refused(reads, "scale:loader=fast", "scale:loader=F");
 	assert_refused(job_late_rank, "drop:loader", "no recorded data loading");

@@ -61,7 +61,8 @@ static void test_whole(void)
 			 100 + product_us + 50 + 100 + product_us + 300);
 	assert_predicted(products, "precision=fp32", 1000);
 	/* an A100 does 312 T/s where it did 19.5 */
-	assert_predicted(products, "device=A100-80GB;precision=fp16",
+	assert_predicted(products, "precision=fp32;device=A100-80GB;device=V100", 1000);
+	assert_predicted(products, "device=A100-80GB,efficiency:equal;precision=fp16",
 			 100 + 200 * 15.7 / 312 + 200 * 900.0 / 2039 - 50 * 900.0 / 2039 +
 				 200 * 15.7 / 312 + 300);
 }
@@ -138,14 +139,14 @@ static void test_ranks(void)
 	assert_predicted(two, "precision:0-1:op~mm=fp16", 200 + fast_us);
 	assert_predicted(two, "precision:0:op~mm=fp16;precision:1:op~mm=fp16", 200 + fast_us);
 	/* QSync's case: the slow device in half precision keeps up, and gradients go round as they did */
-	assert_predicted(two, "device:1=T4", 200 + slow_us);
-	assert_predicted(two, "device:1=T4;precision:1=fp16;drop:0:kernel~sgemm",
+	assert_predicted(two, "device:1=T4,efficiency:equal", 200 + slow_us);
+	assert_predicted(two, "device:1=T4,efficiency:equal;precision:1=fp16;drop:0:kernel~sgemm",
 			 200 + slow_half_us);
-	assert_predicted(two, "device:1=T4;precision:1=fp16", 400);
+	assert_predicted(two, "device:1=T4,efficiency:equal;precision:1=fp16", 400);
+	assert_predicted(two, "precision:1=fp16;device:1=T4,efficiency:equal", 400);
 	assert_refused(two, "precision:2=fp16", "no rank 2");
 	assert_refused(two, "precision:1:op=fp16", "KIND~REGEX");
 	assert_refused(two, "precision:1;op~mm=fp16", "as 4, 4-7");
-	assert_refused(two, "precision:1=fp16;device:0=T4", "precision after device");
 #undef RANK
 }
 
@@ -199,7 +200,6 @@ static void test_gradients(void)
 
 static void test_refusals(void)
 {
-	assert_refused(products, "precision=fp16;device=H100", "precision after device");
 	assert_refused(products, "precision=fp8", "write precision=P");
 	assert_refused(products, "precision:op~mm", "write precision=P");
 	assert_refused(products, "precision:mm=fp16", "KIND~REGEX");
