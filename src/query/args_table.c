@@ -20,16 +20,19 @@ enum args_column {
 };
 
 static const struct query_column columns[] = {
-	[ARGS_ID] = { "id", QUERY_INTEGER, "number of the arg" },
-	[ARGS_ARG_SET_ID] = { "arg_set_id", QUERY_INTEGER,
-			      "the slice that has it: slice.arg_set_id" },
-	[ARGS_FLAT_KEY] = { "flat_key", QUERY_TEXT, "the key without its [N]: input.shape" },
-	[ARGS_KEY] = { "key", QUERY_TEXT, "input[0].shape[1], bytes, peer ..." },
-	[ARGS_VALUE_TYPE] = { "value_type", QUERY_TEXT, "int, uint, real, string, bool" },
-	[ARGS_INT_VALUE] = { "int_value", QUERY_INTEGER, "the value of an int, uint or bool" },
-	[ARGS_STRING_VALUE] = { "string_value", QUERY_TEXT, "the value of a string" },
-	[ARGS_REAL_VALUE] = { "real_value", QUERY_REAL, "the value of a real" },
-	[ARGS_DISPLAY_VALUE] = { "display_value", QUERY_TEXT, "the value of any type, as text" },
+	[ARGS_ID] = QUERY_ANSWER("id", QUERY_INTEGER, "number of the arg"),
+	[ARGS_ARG_SET_ID] = QUERY_ANSWER("arg_set_id", QUERY_INTEGER,
+					 "the slice that has it: slice.arg_set_id"),
+	[ARGS_FLAT_KEY] =
+		QUERY_ANSWER("flat_key", QUERY_TEXT, "the key without its [N]: input.shape"),
+	[ARGS_KEY] = QUERY_ANSWER("key", QUERY_TEXT, "input[0].shape[1], bytes, peer ..."),
+	[ARGS_VALUE_TYPE] = QUERY_ANSWER("value_type", QUERY_TEXT, "int, uint, real, string, bool"),
+	[ARGS_INT_VALUE] =
+		QUERY_ANSWER("int_value", QUERY_INTEGER, "the value of an int, uint or bool"),
+	[ARGS_STRING_VALUE] = QUERY_ANSWER("string_value", QUERY_TEXT, "the value of a string"),
+	[ARGS_REAL_VALUE] = QUERY_ANSWER("real_value", QUERY_REAL, "the value of a real"),
+	[ARGS_DISPLAY_VALUE] =
+		QUERY_ANSWER("display_value", QUERY_TEXT, "the value of any type, as text"),
 };
 
 static gboolean is_key(sqlite3_index_info *info, int index)

@@ -1,86 +1,38 @@
 /* chunk_table: the table `chunk`: what allocators held at the end of the recording. */
 #include "query/query_table.h"
 
-enum chunk_column {
-	CHUNK_ID,
-	CHUNK_UPID,
-	CHUNK_RANK,
-	CHUNK_DEVICE,
-	CHUNK_POOL,
-	CHUNK_STATE,
-	CHUNK_ADDRESS,
-	CHUNK_BYTES,
-	CHUNK_REQUESTED_BYTES,
-};
-
-static const struct query_column columns[] = {
-	[CHUNK_ID] = { "id", QUERY_INTEGER, "number of the row" },
-	[CHUNK_UPID] = { "upid", QUERY_INTEGER, "its process: process.upid" },
-	[CHUNK_RANK] = { "rank", QUERY_INTEGER, "rank" },
-	[CHUNK_DEVICE] = { "device", QUERY_INTEGER,
-			   "the device's number; NULL: memory of the host" },
-	[CHUNK_POOL] = { "pool", QUERY_TEXT, "pool of the allocator: large, small ..." },
-	[CHUNK_STATE] = { "state", QUERY_TEXT,
-			  "segment: memory taken from the device; the rows up to the next segment "
-			  "are its chunks: used, pending, free" },
-	[CHUNK_ADDRESS] = { "address", QUERY_INTEGER, "address of its first byte" },
-	[CHUNK_BYTES] = { "bytes", QUERY_INTEGER, "its size" },
-	[CHUNK_REQUESTED_BYTES] = { "requested_bytes", QUERY_INTEGER,
-				    "size asked for, before it was rounded up; NULL: not known" },
-};
-
 static const TachoChunk *chunk_at(const struct query_data *data, guint32 row)
 {
 	return &g_array_index(data->timeline->chunks, TachoChunk, row);
 }
 
-static guint32 n_rows(const struct query_data *data)
+static void device(struct query_data *data, guint32 row, sqlite3_context *result)
 {
-	return data->timeline->chunks->len;
+	query_result_optional(result, (gint64)chunk_at(data, row)->device - 1);
 }
 
-static const gchar *state_name(guint8 state)
+static void state(struct query_data *data, guint32 row, sqlite3_context *result)
 {
 	static const gchar *const names[] = { "segment", "used", "pending", "free" };
+	guint8 of = chunk_at(data, row)->state;
 
-	return state < G_N_ELEMENTS(names) ? names[state] : NULL;
+	query_result_text(result, of < G_N_ELEMENTS(names) ? names[of] : NULL);
 }
 
-static void cell(struct query_data *data, guint32 row, guint column, sqlite3_context *result)
-{
-	const TachoChunk *chunk = chunk_at(data, row);
-
-	switch ((enum chunk_column)column) {
-	case CHUNK_ID:
-		sqlite3_result_int64(result, row);
-		break;
-	case CHUNK_UPID:
-		sqlite3_result_int64(result, chunk->process);
-		break;
-	case CHUNK_RANK:
-		query_result_optional(result, query_data_rank(data, chunk->process));
-		break;
-	case CHUNK_DEVICE:
-		query_result_optional(result, (gint64)chunk->device - 1);
-		break;
-	case CHUNK_POOL:
-		query_result_string(result, data, chunk->pool);
-		break;
-	case CHUNK_STATE:
-		query_result_text(result, state_name(chunk->state));
-		break;
-	case CHUNK_ADDRESS:
-		sqlite3_result_int64(result, (sqlite3_int64)chunk->address);
-		break;
-	case CHUNK_BYTES:
-		sqlite3_result_int64(result, (sqlite3_int64)chunk->bytes);
-		break;
-	case CHUNK_REQUESTED_BYTES:
-		if (chunk->requested_bytes)
-			sqlite3_result_int64(result, (sqlite3_int64)chunk->requested_bytes);
-		break;
-	}
-}
+static const struct query_column columns[] = {
+	ROW_ID("id", "number of the row"),
+	INTEGER("upid", TachoChunk, process, "its process: process.upid"),
+	RANK_OF("rank", TachoChunk, process, "rank"),
+	CELL("device", QUERY_INTEGER, device, "the device's number; NULL: memory of the host"),
+	STRING("pool", TachoChunk, pool, "pool of the allocator: large, small ..."),
+	CELL("state", QUERY_TEXT, state,
+	     "segment: memory taken from the device; the rows up to the next segment are its "
+	     "chunks: used, pending, free"),
+	INTEGER("address", TachoChunk, address, "address of its first byte"),
+	INTEGER("bytes", TachoChunk, bytes, "its size"),
+	KNOWN("requested_bytes", TachoChunk, requested_bytes,
+	      "size asked for, before it was rounded up; NULL: not known"),
+};
 
 const struct query_table query_table_chunk = {
 	.name = "chunk",
@@ -88,6 +40,5 @@ const struct query_table query_table_chunk = {
 	.columns = columns,
 	.n_columns = G_N_ELEMENTS(columns),
 	.module = &query_row_module,
-	.n_rows = n_rows,
-	.cell = cell,
+	.array = offsetof(TachoTimeline, chunks),
 };

@@ -14,41 +14,6 @@ static guint32 member_at(const struct query_data *data, guint32 row)
 
 /* --- collective ------------------------------------------------------------------------------- */
 
-enum collective_column {
-	COLLECTIVE_ID,
-	COLLECTIVE_TS,
-	COLLECTIVE_DUR,
-	COLLECTIVE_NAME,
-	COLLECTIVE_GROUP_ID,
-	COLLECTIVE_SEQUENCE,
-	COLLECTIVE_BYTES,
-	COLLECTIVE_RANKS,
-	COLLECTIVE_EXPECTED_RANKS,
-	COLLECTIVE_LAST_BEGIN_TS,
-	COLLECTIVE_TRANSFER_DUR,
-};
-
-static const struct query_column collective_columns[] = {
-	[COLLECTIVE_ID] = { "id", QUERY_INTEGER, "number of the collective" },
-	[COLLECTIVE_TS] = { "ts", QUERY_INTEGER, "when the first rank queued it, ns" },
-	[COLLECTIVE_DUR] = { "dur", QUERY_INTEGER, "until it was complete on the last rank, ns" },
-	[COLLECTIVE_NAME] = { "name", QUERY_TEXT, "name" },
-	[COLLECTIVE_GROUP_ID] = { "group_id", QUERY_INTEGER, "number of the process group" },
-	[COLLECTIVE_SEQUENCE] = { "sequence", QUERY_INTEGER, "its place in the group" },
-	[COLLECTIVE_BYTES] = { "bytes", QUERY_INTEGER, "size of one rank's input" },
-	[COLLECTIVE_RANKS] = { "ranks", QUERY_INTEGER, "ranks that were recorded in it" },
-	[COLLECTIVE_EXPECTED_RANKS] = { "expected_ranks", QUERY_INTEGER, "ranks in the group" },
-	[COLLECTIVE_LAST_BEGIN_TS] = { "last_begin_ts", QUERY_INTEGER,
-				       "when the last rank queued it, ns" },
-	[COLLECTIVE_TRANSFER_DUR] = { "transfer_dur", QUERY_INTEGER,
-				      "from late_ts until it was complete on the last rank, ns" },
-};
-
-static guint32 n_collectives(const struct query_data *data)
-{
-	return data->timeline->collectives->len;
-}
-
 static gint64 first_begin_ns(const struct query_data *data, const TachoCollective *collective)
 {
 	gint64 first_ns = collective->last_begin_ns;
@@ -73,50 +38,41 @@ static gint64 last_end_ns(const struct query_data *data, const TachoCollective *
 	return last_ns;
 }
 
-static void collective_cell(struct query_data *data, guint32 row, guint column,
-			    sqlite3_context *result)
+static void first_begin(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	sqlite3_result_int64(result, first_begin_ns(data, collective_at(data, row)));
+}
+
+static void duration(struct query_data *data, guint32 row, sqlite3_context *result)
 {
 	const TachoCollective *collective = collective_at(data, row);
 
-	switch ((enum collective_column)column) {
-	case COLLECTIVE_ID:
-		sqlite3_result_int64(result, row);
-		break;
-	case COLLECTIVE_TS:
-		sqlite3_result_int64(result, first_begin_ns(data, collective));
-		break;
-	case COLLECTIVE_DUR:
-		sqlite3_result_int64(result, last_end_ns(data, collective) -
-						     first_begin_ns(data, collective));
-		break;
-	case COLLECTIVE_NAME:
-		query_result_string(result, data, collective->name);
-		break;
-	case COLLECTIVE_GROUP_ID:
-		sqlite3_result_int64(result, collective->group);
-		break;
-	case COLLECTIVE_SEQUENCE:
-		sqlite3_result_int64(result, collective->sequence);
-		break;
-	case COLLECTIVE_BYTES:
-		if (collective->bytes) /* else not known: null */
-			sqlite3_result_int64(result, (sqlite3_int64)collective->bytes);
-		break;
-	case COLLECTIVE_RANKS:
-		sqlite3_result_int64(result, collective->n_members);
-		break;
-	case COLLECTIVE_EXPECTED_RANKS:
-		sqlite3_result_int64(result, collective->n_expected);
-		break;
-	case COLLECTIVE_LAST_BEGIN_TS:
-		sqlite3_result_int64(result, collective->last_begin_ns);
-		break;
-	case COLLECTIVE_TRANSFER_DUR:
-		sqlite3_result_int64(result,
-				     last_end_ns(data, collective) - collective->last_begin_ns);
-		break;
-	}
+	sqlite3_result_int64(result,
+			     last_end_ns(data, collective) - first_begin_ns(data, collective));
 }
+
+static void transfer(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	const TachoCollective *collective = collective_at(data, row);
+
+	sqlite3_result_int64(result, last_end_ns(data, collective) - collective->last_begin_ns);
+}
+
+static const struct query_column collective_columns[] = {
+	ROW_ID("id", "number of the collective"),
+	CELL("ts", QUERY_INTEGER, first_begin, "when the first rank queued it, ns"),
+	CELL("dur", QUERY_INTEGER, duration, "until it was complete on the last rank, ns"),
+	STRING("name", TachoCollective, name, "name"),
+	INTEGER("group_id", TachoCollective, group, "number of the process group"),
+	INTEGER("sequence", TachoCollective, sequence, "its place in the group"),
+	KNOWN("bytes", TachoCollective, bytes, "size of one rank's input"),
+	INTEGER("ranks", TachoCollective, n_members, "ranks that were recorded in it"),
+	INTEGER("expected_ranks", TachoCollective, n_expected, "ranks in the group"),
+	INTEGER("last_begin_ts", TachoCollective, last_begin_ns,
+		"when the last rank queued it, ns"),
+	CELL("transfer_dur", QUERY_INTEGER, transfer,
+	     "from late_ts until it was complete on the last rank, ns"),
+};
 
 const struct query_table query_table_collective = {
 	.name = "collective",
@@ -124,96 +80,75 @@ const struct query_table query_table_collective = {
 	.columns = collective_columns,
 	.n_columns = G_N_ELEMENTS(collective_columns),
 	.module = &query_row_module,
-	.n_rows = n_collectives,
-	.cell = collective_cell,
+	.array = offsetof(TachoTimeline, collectives),
 };
 
 /* --- collective_member ------------------------------------------------------------------------ */
 
-enum member_column {
-	MEMBER_ID,
-	MEMBER_COLLECTIVE_ID,
-	MEMBER_SLICE_ID,
-	MEMBER_RANK,
-	MEMBER_WAIT_DUR,
-	MEMBER_TRANSFER_DUR,
-};
-
-static const struct query_column member_columns[] = {
-	[MEMBER_ID] = { "id", QUERY_INTEGER, "number of the row" },
-	[MEMBER_COLLECTIVE_ID] = { "collective_id", QUERY_INTEGER, "collective.id" },
-	[MEMBER_SLICE_ID] = { "slice_id", QUERY_INTEGER, "the rank's slice: slice.id" },
-	[MEMBER_RANK] = { "rank", QUERY_INTEGER, "rank" },
-	[MEMBER_WAIT_DUR] = { "wait_dur", QUERY_INTEGER,
-			      "from its begin until the last rank had begun, ns" },
-	[MEMBER_TRANSFER_DUR] = { "transfer_dur", QUERY_INTEGER, "the rest of its dur, ns" },
-};
-
-static guint32 n_members(const struct query_data *data)
-{
-	return data->timeline->members->len;
-}
-
-static gint64 wait_ns(const struct query_data *data, const TachoCollective *collective,
-		      guint32 slice)
+static gint64 wait_ns(const struct query_data *data, guint32 member)
 {
 	const TachoSlices *slices = &data->timeline->slices;
+	guint32 collective = query_data_collective_of_member(data, member);
+	guint32 slice = member_at(data, member);
 
-	return CLAMP(collective->last_begin_ns - slices->start_ns[slice], 0,
+	if (collective == TACHO_NONE)
+		return 0;
+	return CLAMP(collective_at(data, collective)->last_begin_ns - slices->start_ns[slice], 0,
 		     slices->duration_ns[slice]);
 }
 
-static void member_cell(struct query_data *data, guint32 row, guint column, sqlite3_context *result)
+static void collective_id(struct query_data *data, guint32 row, sqlite3_context *result)
 {
-	const TachoTimeline *timeline = data->timeline;
-	guint32 slice = member_at(data, row);
-	guint32 collective = query_data_collective_of_member(data, row);
-	gint64 waited_ns = collective == TACHO_NONE
-				   ? 0
-				   : wait_ns(data, collective_at(data, collective), slice);
-
-	switch ((enum member_column)column) {
-	case MEMBER_ID:
-		sqlite3_result_int64(result, row);
-		break;
-	case MEMBER_COLLECTIVE_ID:
-		query_result_id(result, collective);
-		break;
-	case MEMBER_SLICE_ID:
-		sqlite3_result_int64(result, slice);
-		break;
-	case MEMBER_RANK:
-		query_result_optional(
-			result,
-			query_data_rank(
-				data, tacho_timeline_track(timeline, timeline->slices.track[slice])
-					      ->process));
-		break;
-	case MEMBER_WAIT_DUR:
-		sqlite3_result_int64(result, waited_ns);
-		break;
-	case MEMBER_TRANSFER_DUR:
-		sqlite3_result_int64(result, timeline->slices.duration_ns[slice] - waited_ns);
-		break;
-	}
+	query_result_id(result, query_data_collective_of_member(data, row));
 }
 
-static gboolean find_members(struct query_data *data, guint column, gint64 value,
-			     struct query_rows *rows)
+static void slice_id(struct query_data *data, guint32 row, sqlite3_context *result)
 {
-	if (column == MEMBER_SLICE_ID)
-		return query_find_by_key(data, query_data_members_by_slice, value, rows);
-	if (column != MEMBER_COLLECTIVE_ID)
-		return FALSE;
-	if (!rows)
-		return TRUE;
+	sqlite3_result_int64(result, member_at(data, row));
+}
+
+static void rank(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	query_result_rank_of_slice(result, data, member_at(data, row));
+}
+
+static void wait(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	sqlite3_result_int64(result, wait_ns(data, row));
+}
+
+static void rest(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	gint64 duration_ns = data->timeline->slices.duration_ns[member_at(data, row)];
+
+	sqlite3_result_int64(result, duration_ns - wait_ns(data, row));
+}
+
+static gboolean find_by_slice(struct query_data *data, gint64 value, struct query_rows *rows)
+{
+	return query_rows_of_key(rows, query_data_members_by_slice(data), value);
+}
+
+static gboolean find_by_collective(struct query_data *data, gint64 value, struct query_rows *rows)
+{
 	*rows = (struct query_rows){ 0 };
-	if (value >= 0 && value < n_collectives(data)) {
+	if (value >= 0 && value < data->timeline->collectives->len) {
 		rows->first = collective_at(data, (guint32)value)->first_member;
 		rows->n = collective_at(data, (guint32)value)->n_members;
 	}
 	return TRUE;
 }
+
+static const struct query_column member_columns[] = {
+	ROW_ID("id", "number of the row"),
+	CELL("collective_id", QUERY_INTEGER, collective_id, "collective.id",
+	     .find = find_by_collective),
+	CELL("slice_id", QUERY_INTEGER, slice_id, "the rank's slice: slice.id",
+	     .find = find_by_slice),
+	CELL("rank", QUERY_INTEGER, rank, "rank"),
+	CELL("wait_dur", QUERY_INTEGER, wait, "from its begin until the last rank had begun, ns"),
+	CELL("transfer_dur", QUERY_INTEGER, rest, "the rest of its dur, ns"),
+};
 
 const struct query_table query_table_collective_member = {
 	.name = "collective_member",
@@ -221,7 +156,5 @@ const struct query_table query_table_collective_member = {
 	.columns = member_columns,
 	.n_columns = G_N_ELEMENTS(member_columns),
 	.module = &query_row_module,
-	.n_rows = n_members,
-	.cell = member_cell,
-	.find = find_members,
+	.array = offsetof(TachoTimeline, members),
 };

@@ -147,13 +147,14 @@ const struct row_index *query_data_messages_by_slice(struct query_data *data)
 	return by_slice(data, &data->messages_by_slice, data->timeline->messages, slice_of_message);
 }
 
-void query_rows_of_key(struct query_rows *rows, const struct row_index *index, gint64 key)
+gboolean query_rows_of_key(struct query_rows *rows, const struct row_index *index, gint64 key)
 {
 	*rows = (struct query_rows){ 0 };
-	if (key < 0 || key >= index->n_keys)
-		return;
-	rows->rows = index->rows + index->first[key];
-	rows->n = index->first[key + 1] - index->first[key];
+	if (index && key >= 0 && key < index->n_keys) {
+		rows->rows = index->rows + index->first[key];
+		rows->n = index->first[key + 1] - index->first[key];
+	}
+	return index != NULL;
 }
 
 void query_rows_of_track(struct query_rows *rows, const struct query_data *data,
@@ -162,20 +163,6 @@ void query_rows_of_track(struct query_rows *rows, const struct query_data *data,
 	*rows = (struct query_rows){ 0 };
 	if (track >= 0 && track < data->timeline->tracks->len)
 		rows->n = rows_on_track(data->timeline, (guint32)track, &rows->first);
-}
-
-gboolean query_find_by_key(struct query_data *data, query_index_of *index_of, gint64 key,
-			   struct query_rows *rows)
-{
-	const struct row_index *index;
-
-	if (!rows)
-		return TRUE;
-	index = index_of(data);
-	if (!index)
-		return FALSE;
-	query_rows_of_key(rows, index, key);
-	return TRUE;
 }
 
 /* --- looking up ------------------------------------------------------------------------------- */
@@ -201,12 +188,9 @@ guint32 query_data_collective_of_member(const struct query_data *data, guint32 m
 
 guint32 query_data_collective(struct query_data *data, guint32 slice)
 {
-	const struct row_index *index = query_data_members_by_slice(data);
 	struct query_rows members;
 
-	if (!index)
-		return TACHO_NONE;
-	query_rows_of_key(&members, index, slice);
+	query_rows_of_key(&members, query_data_members_by_slice(data), slice);
 	return members.n ? query_data_collective_of_member(data, members.rows[0]) : TACHO_NONE;
 }
 

@@ -41,18 +41,14 @@ const struct row_index *query_data_flows_in(struct query_data *data);
 const struct row_index *query_data_members_by_slice(struct query_data *data);
 const struct row_index *query_data_messages_by_slice(struct query_data *data);
 
-/* The rows that an index has under `key`; none for a key that is none. */
-void query_rows_of_key(struct query_rows *rows, const struct row_index *index, gint64 key);
+/* The rows that an index has under `key`; none for a key that is none. False: `index` is NULL, for lack of
+ * memory. */
+gboolean query_rows_of_key(struct query_rows *rows, const struct row_index *index, gint64 key);
 /* A function of <tacho/timeline.h> that tells the rows of a track, and those of `track` by it: none for
  * a number that is no track's. */
 typedef guint query_rows_on_track(const TachoTimeline *timeline, guint32 track, guint *ret_first);
 void query_rows_of_track(struct query_rows *rows, const struct query_data *data,
 			 query_rows_on_track *rows_on_track, gint64 track);
-/* The same under a key of an index, which is made when it is first needed; `rows` may be NULL, as in a
- * table's find(). False: no memory for the index. */
-typedef const struct row_index *query_index_of(struct query_data *data);
-gboolean query_find_by_key(struct query_data *data, query_index_of *index_of, gint64 key,
-			   struct query_rows *rows);
 
 /* The collective that `slice` is a member of, TACHO_NONE: none. */
 guint32 query_data_collective(struct query_data *data, guint32 slice);

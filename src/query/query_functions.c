@@ -5,9 +5,12 @@
 #include <tacho/query.h>
 
 #include "query/arg_list.h"
+#include "query/kernel_functions.h"
 
-static const gchar *const function_names[] = { "extract_arg(", "percentile(", "median(",
-					       "stddev(",      "regexp(",     NULL };
+static const gchar *const function_names[] = {
+	"extract_arg(", "percentile(",	 "median(",	  "stddev(",	"regexp(", "kernel_class(",
+	"kernel_type(", "kernel_flops(", "kernel_bytes(", "kernel_op(", NULL
+};
 
 gchar **tacho_query_functions(void)
 {
@@ -263,5 +266,5 @@ int query_functions_add(sqlite3 *db, struct query_data *data)
 	if (status == SQLITE_OK)
 		status = sqlite3_create_function_v2(db, "stddev", 1, flags, data, NULL, stddev_step,
 						    stddev_final, NULL);
-	return status;
+	return status == SQLITE_OK ? kernel_functions_add(db, data) : status;
 }

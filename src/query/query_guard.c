@@ -5,6 +5,9 @@
 
 #include <glib.h>
 
+/* Of a text or blob. SQLite makes one in one step, in which nothing stops it: of its own limit of 1 GB, that takes seconds. */
+#define MAX_VALUE_BYTES (128 << 20)
+
 /* Pragmas that tell something and change nothing. */
 static gboolean is_harmless_pragma(const char *name)
 {
@@ -55,5 +58,6 @@ int query_guard_set(sqlite3 *db)
 	if (status == SQLITE_OK)
 		status = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES);
 	return status == SQLITE_OK ? sqlite3_set_authorizer(db, allow, NULL) : status;
 }

@@ -81,3 +81,28 @@ int query_vtab_disconnect(sqlite3_vtab *vtab)
 	g_free(vtab);
 	return SQLITE_OK;
 }
+
+void query_result_rank(sqlite3_context *result, const struct query_data *data, guint32 process)
+{
+	if (process != TACHO_NONE)
+		query_result_optional(result, query_data_rank(data, process));
+}
+
+void query_result_rank_of_slice(sqlite3_context *result, const struct query_data *data,
+				guint32 slice)
+{
+	const TachoTimeline *timeline = data->timeline;
+
+	query_result_rank(result, data,
+			  tacho_timeline_track(timeline, timeline->slices.track[slice])->process);
+}
+
+void query_result_step(sqlite3_context *result, const struct query_data *data, guint32 process,
+		       gint64 time_ns)
+{
+	guint32 step = query_data_step(data, process, time_ns);
+
+	if (step != TACHO_NONE)
+		sqlite3_result_int64(result,
+				     g_array_index(data->timeline->steps, TachoStep, step).number);
+}

@@ -13,6 +13,7 @@
 #include "base/csv_append.h"
 #include "base/decimal.h"
 #include "base/json_writer.h"
+#include "base/number.h"
 
 #define SAMPLE_ROWS 10000
 #define GAP	    2 /* between columns of a table */
@@ -107,15 +108,7 @@ static void append_real(GString *text, gdouble value)
 {
 	gchar digits[G_ASCII_DTOSTR_BUF_SIZE];
 
-	for (gint precision = 15; precision <= 17; precision++) {
-		gchar format[8];
-
-		g_snprintf(format, sizeof(format), "%%.%dg", precision);
-		g_ascii_formatd(digits, sizeof(digits), format, value);
-		if (g_ascii_strtod(digits, NULL) == value)
-			break;
-	}
-	g_string_append(text, digits);
+	g_string_append(text, number_digits(digits, 15, value));
 	if (isfinite(value) && !strpbrk(digits, ".e"))
 		g_string_append(text, ".0");
 }

@@ -30,26 +30,29 @@ enum slice_column {
 };
 
 static const struct query_column columns[] = {
-	[SLICE_ID] = { "id", QUERY_INTEGER, "number of the slice, by track, then ts" },
-	[SLICE_TS] = { "ts", QUERY_INTEGER, "begin, ns since the run's origin" },
-	[SLICE_DUR] = { "dur", QUERY_INTEGER, "duration, ns; for an open slice, up to the end" },
-	[SLICE_TRACK_ID] = { "track_id", QUERY_INTEGER, "its track: track.id" },
-	[SLICE_CATEGORY] = { "category", QUERY_TEXT,
-			     "op, kernel, collective, annotation, module, wait, message ..." },
-	[SLICE_NAME] = { "name", QUERY_TEXT, "name" },
-	[SLICE_DEPTH] = { "depth", QUERY_INTEGER, "how many slices lie around it" },
-	[SLICE_PARENT_ID] = { "parent_id", QUERY_INTEGER,
-			      "the slice directly around it; NULL: none" },
-	[SLICE_ARG_SET_ID] = { "arg_set_id", QUERY_INTEGER,
-			       "its args: args.arg_set_id; NULL: it has none" },
-	[SLICE_SELF_DUR] = { "self_dur", QUERY_INTEGER, "dur without that of its children, ns" },
-	[SLICE_LAUNCH_ID] = { "launch_id", QUERY_INTEGER,
-			      "the slice of a thread that queued this one on a device" },
-	[SLICE_RANK] = { "rank", QUERY_INTEGER, "rank it was recorded on" },
-	[SLICE_STEP] = { "step", QUERY_INTEGER,
-			 "number of the training step it begins in; NULL: in no step" },
-	[SLICE_IS_OPEN] = { "is_open", QUERY_INTEGER,
-			    "1: it was still open when the recording ended" },
+	[SLICE_ID] = QUERY_ANSWER("id", QUERY_INTEGER, "number of the slice, by track, then ts"),
+	[SLICE_TS] = QUERY_ANSWER("ts", QUERY_INTEGER, "begin, ns since the run's origin"),
+	[SLICE_DUR] = QUERY_ANSWER("dur", QUERY_INTEGER,
+				   "duration, ns; for an open slice, up to the end"),
+	[SLICE_TRACK_ID] = QUERY_ANSWER("track_id", QUERY_INTEGER, "its track: track.id"),
+	[SLICE_CATEGORY] =
+		QUERY_ANSWER("category", QUERY_TEXT,
+			     "op, kernel, collective, annotation, module, wait, message ..."),
+	[SLICE_NAME] = QUERY_ANSWER("name", QUERY_TEXT, "name"),
+	[SLICE_DEPTH] = QUERY_ANSWER("depth", QUERY_INTEGER, "how many slices lie around it"),
+	[SLICE_PARENT_ID] = QUERY_ANSWER("parent_id", QUERY_INTEGER,
+					 "the slice directly around it; NULL: none"),
+	[SLICE_ARG_SET_ID] = QUERY_ANSWER("arg_set_id", QUERY_INTEGER,
+					  "its args: args.arg_set_id; NULL: it has none"),
+	[SLICE_SELF_DUR] =
+		QUERY_ANSWER("self_dur", QUERY_INTEGER, "dur without that of its children, ns"),
+	[SLICE_LAUNCH_ID] = QUERY_ANSWER("launch_id", QUERY_INTEGER,
+					 "the slice of a thread that queued this one on a device"),
+	[SLICE_RANK] = QUERY_ANSWER("rank", QUERY_INTEGER, "rank it was recorded on"),
+	[SLICE_STEP] = QUERY_ANSWER("step", QUERY_INTEGER,
+				    "number of the training step it begins in; NULL: in no step"),
+	[SLICE_IS_OPEN] = QUERY_ANSWER("is_open", QUERY_INTEGER,
+				       "1: it was still open when the recording ended"),
 };
 
 /* --- planning --------------------------------------------------------------------------------- */
@@ -437,16 +440,13 @@ static void limit_tracks(struct slice_cursor *cursor, const TachoSlices *slices)
 /* The first walk for a name looks at all rows that are in question; the next ones use the index. */
 static void use_index(struct slice_cursor *cursor, struct query_data *data)
 {
-	const struct row_index *index;
 	struct query_rows rows;
 
 	if (cursor->name == TACHO_NONE || cursor->end_row - cursor->first_row < 2 ||
 	    cursor->parent != TACHO_NONE || data->n_name_walks++ == 0)
 		return;
-	index = query_data_slices_by_name(data);
-	if (!index)
+	if (!query_rows_of_key(&rows, query_data_slices_by_name(data), cursor->name))
 		return;
-	query_rows_of_key(&rows, index, cursor->name);
 	cursor->indexed = rows.rows;
 	cursor->indexed_end = rows.rows + rows.n;
 }
@@ -507,26 +507,6 @@ static gint64 self_ns(const TachoTimeline *timeline, guint32 row)
 	return self + MAX(end_ns - at_ns, 0);
 }
 
-static void result_step(sqlite3_context *result, const struct query_data *data, guint32 row)
-{
-	const TachoTimeline *timeline = data->timeline;
-	guint32 step = query_data_step(
-		data, tacho_timeline_track(timeline, timeline->slices.track[row])->process,
-		timeline->slices.start_ns[row]);
-
-	if (step != TACHO_NONE)
-		sqlite3_result_int64(result,
-				     g_array_index(timeline->steps, TachoStep, step).number);
-}
-
-static void result_rank(sqlite3_context *result, const struct query_data *data, guint32 row)
-{
-	const TachoTrack *track =
-		tacho_timeline_track(data->timeline, data->timeline->slices.track[row]);
-
-	query_result_optional(result, query_data_rank(data, track->process));
-}
-
 static void cell(struct query_data *data, guint32 row, guint column, sqlite3_context *result)
 {
 	const TachoTimeline *timeline = data->timeline;
@@ -568,10 +548,12 @@ static void cell(struct query_data *data, guint32 row, guint column, sqlite3_con
 		query_result_id(result, slices->launch[row]);
 		break;
 	case SLICE_RANK:
-		result_rank(result, data, row);
+		query_result_rank_of_slice(result, data, row);
 		break;
 	case SLICE_STEP:
-		result_step(result, data, row);
+		query_result_step(result, data,
+				  tacho_timeline_track(timeline, slices->track[row])->process,
+				  slices->start_ns[row]);
 		break;
 	case SLICE_IS_OPEN:
 		sqlite3_result_int(result, (slices->flags[row] & TACHO_SLICE_OPEN) != 0);
@@ -615,11 +597,6 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static guint32 n_rows(const struct query_data *data)
-{
-	return data->timeline->slices.n;
-}
-
 static const sqlite3_module slice_module = {
 	.xCreate = query_vtab_connect,
 	.xConnect = query_vtab_connect,
@@ -641,6 +618,4 @@ const struct query_table query_table_slice = {
 	.columns = columns,
 	.n_columns = G_N_ELEMENTS(columns),
 	.module = &slice_module,
-	.n_rows = n_rows,
-	.cell = cell,
 };

@@ -1,66 +1,41 @@
 /* step_table: the table `step`, training steps of each rank. */
 #include "query/query_table.h"
 
-enum step_column {
-	STEP_ID,
-	STEP_STEP,
-	STEP_RANK,
-	STEP_TS,
-	STEP_DUR,
-	STEP_HOST,
-	STEP_UPID,
-	STEP_IS_COMPLETE,
-};
+static const TachoStep *step_at(const struct query_data *data, guint32 row)
+{
+	return &g_array_index(data->timeline->steps, TachoStep, row);
+}
+
+static const TachoRank *rank_at(const struct query_data *data, guint32 row)
+{
+	return &g_array_index(data->timeline->ranks, TachoRank, step_at(data, row)->rank_index);
+}
+
+static void duration(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	sqlite3_result_int64(result, step_at(data, row)->end_ns - step_at(data, row)->start_ns);
+}
+
+static void host(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	query_result_string(result, data, rank_at(data, row)->host);
+}
+
+static void upid(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	sqlite3_result_int64(result, rank_at(data, row)->main_process);
+}
 
 static const struct query_column columns[] = {
-	[STEP_ID] = { "id", QUERY_INTEGER, "number of the row" },
-	[STEP_STEP] = { "step", QUERY_INTEGER, "number of the step, the same on every rank" },
-	[STEP_RANK] = { "rank", QUERY_INTEGER, "rank" },
-	[STEP_TS] = { "ts", QUERY_INTEGER, "begin, ns since the run's origin" },
-	[STEP_DUR] = { "dur", QUERY_INTEGER, "duration, ns" },
-	[STEP_HOST] = { "host", QUERY_TEXT, "host of the rank" },
-	[STEP_UPID] = { "upid", QUERY_INTEGER, "process of the rank that trains: process.upid" },
-	[STEP_IS_COMPLETE] = { "is_complete", QUERY_INTEGER,
-			       "0: its begin or its end was not recorded" },
+	ROW_ID("id", "number of the row"),
+	INTEGER("step", TachoStep, number, "number of the step, the same on every rank"),
+	RANK_AT("rank", TachoStep, rank_index, "rank"),
+	INTEGER("ts", TachoStep, start_ns, "begin, ns since the run's origin"),
+	CELL("dur", QUERY_INTEGER, duration, "duration, ns"),
+	CELL("host", QUERY_TEXT, host, "host of the rank"),
+	CELL("upid", QUERY_INTEGER, upid, "process of the rank that trains: process.upid"),
+	FLAG("is_complete", TachoStep, is_complete, "0: its begin or its end was not recorded"),
 };
-
-static guint32 n_rows(const struct query_data *data)
-{
-	return data->timeline->steps->len;
-}
-
-static void cell(struct query_data *data, guint32 row, guint column, sqlite3_context *result)
-{
-	const TachoStep *step = &g_array_index(data->timeline->steps, TachoStep, row);
-	const TachoRank *rank = &g_array_index(data->timeline->ranks, TachoRank, step->rank_index);
-
-	switch ((enum step_column)column) {
-	case STEP_ID:
-		sqlite3_result_int64(result, row);
-		break;
-	case STEP_STEP:
-		sqlite3_result_int64(result, step->number);
-		break;
-	case STEP_RANK:
-		query_result_optional(result, rank->rank);
-		break;
-	case STEP_TS:
-		sqlite3_result_int64(result, step->start_ns);
-		break;
-	case STEP_DUR:
-		sqlite3_result_int64(result, step->end_ns - step->start_ns);
-		break;
-	case STEP_HOST:
-		query_result_string(result, data, rank->host);
-		break;
-	case STEP_UPID:
-		sqlite3_result_int64(result, rank->main_process);
-		break;
-	case STEP_IS_COMPLETE:
-		sqlite3_result_int(result, step->is_complete != FALSE);
-		break;
-	}
-}
 
 const struct query_table query_table_step = {
 	.name = "step",
@@ -68,6 +43,5 @@ const struct query_table query_table_step = {
 	.columns = columns,
 	.n_columns = G_N_ELEMENTS(columns),
 	.module = &query_row_module,
-	.n_rows = n_rows,
-	.cell = cell,
+	.array = offsetof(TachoTimeline, steps),
 };

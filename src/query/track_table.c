@@ -1,60 +1,16 @@
 /* track_table: the table `track`; thread_track, gpu_track ... are views of it. */
 #include "query/query_table.h"
 
-enum track_column {
-	TRACK_ID,
-	TRACK_NAME,
-	TRACK_TYPE,
-	TRACK_PARENT_ID,
-	TRACK_UPID,
-	TRACK_UTID,
-	TRACK_RANK,
-	TRACK_HOST,
-	TRACK_DEVICE,
-	TRACK_STREAM,
-	TRACK_N_SLICES,
-	TRACK_DROPPED,
-};
-
-static const struct query_column columns[] = {
-	[TRACK_ID] = { "id", QUERY_INTEGER, "number of the track" },
-	[TRACK_NAME] = { "name", QUERY_TEXT, "name of its thread, stream or counter" },
-	[TRACK_TYPE] = { "type", QUERY_TEXT,
-			 "thread_track, gpu_track, counter_track, or process_track: work that one "
-			 "thread queues and another ends, which may overlap" },
-	[TRACK_PARENT_ID] = { "parent_id", QUERY_INTEGER,
-			      "for a process_track: the track of the thread that queued" },
-	[TRACK_UPID] = { "upid", QUERY_INTEGER, "its process: process.upid" },
-	[TRACK_UTID] = { "utid", QUERY_INTEGER,
-			 "its thread: thread.utid; for a process_track, the one that queued" },
-	[TRACK_RANK] = { "rank", QUERY_INTEGER, "rank it was recorded on" },
-	[TRACK_HOST] = { "host", QUERY_TEXT, "host it was recorded on" },
-	[TRACK_DEVICE] = { "device", QUERY_INTEGER,
-			   "for a device queue: the device's number on its host" },
-	[TRACK_STREAM] = { "stream", QUERY_INTEGER,
-			   "number of the device queue; NULL: not a device queue" },
-	[TRACK_N_SLICES] = { "n_slices", QUERY_INTEGER, "how many slices lie on it" },
-	[TRACK_DROPPED] = { "dropped", QUERY_INTEGER, "records that were lost" },
-};
-
-static const gchar *type_name(TachoTrackKind kind)
+static void type(struct query_data *data, guint32 row, sqlite3_context *result)
 {
-	switch (kind) {
-	case TACHO_TRACK_THREAD:
-		return "thread_track";
-	case TACHO_TRACK_ASYNC:
-		return "process_track";
-	case TACHO_TRACK_STREAM:
-		return "gpu_track";
-	case TACHO_TRACK_COUNTER:
-		return "counter_track";
-	}
-	return "track";
-}
+	static const gchar *const names[] = {
+		[TACHO_TRACK_THREAD] = "thread_track",
+		[TACHO_TRACK_ASYNC] = "process_track",
+		[TACHO_TRACK_STREAM] = "gpu_track",
+		[TACHO_TRACK_COUNTER] = "counter_track",
+	};
 
-static guint32 n_rows(const struct query_data *data)
-{
-	return data->timeline->tracks->len;
+	query_result_text(result, names[tacho_timeline_track(data->timeline, row)->kind]);
 }
 
 /* The thread's track of the same process and thread id; the last before `track` where ids came again. */
@@ -80,60 +36,62 @@ static guint32 parent_of(const struct query_data *data, guint32 track)
 	return queueing_track(data, track);
 }
 
-static guint32 utid_of(const struct query_data *data, guint32 track)
+static void parent_id(struct query_data *data, guint32 row, sqlite3_context *result)
 {
-	guint32 parent = parent_of(data, track);
-
-	return data->utid_of_track[parent == TACHO_NONE ? track : parent];
+	query_result_id(result, parent_of(data, row));
 }
 
-static void cell(struct query_data *data, guint32 row, guint column, sqlite3_context *result)
+static void utid(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	guint32 parent = parent_of(data, row);
+
+	query_result_id(result, data->utid_of_track[parent == TACHO_NONE ? row : parent]);
+}
+
+static void host(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	guint32 process = tacho_timeline_track(data->timeline, row)->process;
+
+	query_result_string(result, data,
+			    g_array_index(data->timeline->processes, TachoProcess, process).host);
+}
+
+static void device(struct query_data *data, guint32 row, sqlite3_context *result)
 {
 	const TachoTrack *track = tacho_timeline_track(data->timeline, row);
-	const TachoProcess *process =
-		&g_array_index(data->timeline->processes, TachoProcess, track->process);
 
-	switch ((enum track_column)column) {
-	case TRACK_ID:
-		sqlite3_result_int64(result, row);
-		break;
-	case TRACK_NAME:
-		query_result_string(result, data, track->name);
-		break;
-	case TRACK_TYPE:
-		query_result_text(result, type_name(track->kind));
-		break;
-	case TRACK_PARENT_ID:
-		query_result_id(result, parent_of(data, row));
-		break;
-	case TRACK_UPID:
-		sqlite3_result_int64(result, track->process);
-		break;
-	case TRACK_UTID:
-		query_result_id(result, utid_of(data, row));
-		break;
-	case TRACK_RANK:
-		query_result_optional(result, query_data_rank(data, track->process));
-		break;
-	case TRACK_HOST:
-		query_result_string(result, data, process->host);
-		break;
-	case TRACK_DEVICE:
-		if (track->kind == TACHO_TRACK_STREAM)
-			query_result_optional(result, track->device);
-		break;
-	case TRACK_STREAM:
-		if (track->kind == TACHO_TRACK_STREAM)
-			sqlite3_result_int64(result, track->tid);
-		break;
-	case TRACK_N_SLICES:
-		sqlite3_result_int64(result, track->n_slices);
-		break;
-	case TRACK_DROPPED:
-		sqlite3_result_int64(result, (sqlite3_int64)track->n_dropped);
-		break;
-	}
+	if (track->kind == TACHO_TRACK_STREAM)
+		query_result_optional(result, track->device);
 }
+
+static void stream(struct query_data *data, guint32 row, sqlite3_context *result)
+{
+	const TachoTrack *track = tacho_timeline_track(data->timeline, row);
+
+	if (track->kind == TACHO_TRACK_STREAM)
+		sqlite3_result_int64(result, track->tid);
+}
+
+static const struct query_column columns[] = {
+	ROW_ID("id", "number of the track"),
+	STRING("name", TachoTrack, name, "name of its thread, stream or counter"),
+	CELL("type", QUERY_TEXT, type,
+	     "thread_track, gpu_track, counter_track, or process_track: work that one thread "
+	     "queues and another ends, which may overlap"),
+	CELL("parent_id", QUERY_INTEGER, parent_id,
+	     "for a process_track: the track of the thread that queued"),
+	INTEGER("upid", TachoTrack, process, "its process: process.upid"),
+	CELL("utid", QUERY_INTEGER, utid,
+	     "its thread: thread.utid; for a process_track, the one that queued"),
+	RANK_OF("rank", TachoTrack, process, "rank it was recorded on"),
+	CELL("host", QUERY_TEXT, host, "host it was recorded on"),
+	CELL("device", QUERY_INTEGER, device,
+	     "for a device queue: the device's number on its host"),
+	CELL("stream", QUERY_INTEGER, stream,
+	     "number of the device queue; NULL: not a device queue"),
+	INTEGER("n_slices", TachoTrack, n_slices, "how many slices lie on it"),
+	INTEGER("dropped", TachoTrack, n_dropped, "records that were lost"),
+};
 
 const struct query_table query_table_track = {
 	.name = "track",
@@ -141,6 +99,5 @@ const struct query_table query_table_track = {
 	.columns = columns,
 	.n_columns = G_N_ELEMENTS(columns),
 	.module = &query_row_module,
-	.n_rows = n_rows,
-	.cell = cell,
+	.array = offsetof(TachoTimeline, tracks),
 };

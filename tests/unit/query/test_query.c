@@ -526,6 +526,7 @@ static void test_errors(void)
 		    "no such column: nme (line 3, column 7)\n  \t'é', nme FROM slice\n  \t     ^");
 	check_error(query, "SELECT percentile(dur, 101) FROM slice",
 		    "percentile: the second argument must be a number from 0 to 100");
+	check_error(query, "SELECT zeroblob(134217729)", "string or blob too big");
 	check_error(query, "SELECT 'open",
 		    "unrecognized token: \"'open\" (line 1, column 8)\n"
 		    "  SELECT 'open\n         ^");
@@ -582,6 +583,30 @@ static void test_functions(void)
 	      "p,m,s,l\n1.75,3.0,3.7941841459440697,9.5\n");
 	check(timeline, "SELECT median(1) m, stddev(1) s, percentile(NULL, 5) p", "m,s,p\n1.0,,\n");
 	check(timeline, "SELECT median(column1) m FROM (VALUES (1)) WHERE 0", "m\n\n");
+}
+
+/* A product of 2 * 100^3 operations on 3 * 40 kB, and a kernel of which the name alone tells something. */
+static void test_kernels(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(
+		"rank 0 thread 10\n"
+		"  op aten::mm 0..10 in=float16[100,100] in=float16[100,100] out=float16[100,100]\n"
+		"    runtime cudaLaunchKernel 1..2\n"
+		"  runtime cudaLaunchKernel#2 20..21\n"
+		"stream 7\n"
+		"  kernel hgemm 30..40 launch=cudaLaunchKernel\n"
+		"  kernel triton_red_fused 40..50 launch=cudaLaunchKernel#2\n");
+
+	check(timeline,
+	      "SELECT name, kernel_class(id) c, kernel_type(id) t, kernel_flops(id) f, "
+	      "kernel_bytes(id) b, (SELECT name FROM slice o WHERE o.id = kernel_op(s.id)) o "
+	      "FROM slice s WHERE category = 'kernel' ORDER BY ts",
+	      "name,c,t,f,b,o\nhgemm,gemm,fp16,2000000.0,60000.0,aten::mm\n"
+	      "triton_red_fused,reduction,,,,\n");
+	check(timeline,
+	      "SELECT kernel_class(-1) a, kernel_class('x') b, kernel_op(1000000) c, "
+	      "kernel_flops(NULL) d, kernel_class(0) e",
+	      "a,b,c,d,e\n,,,,\n");
 }
 
 static void test_formats(void)
@@ -662,6 +687,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/query/interrupt", test_interrupt);
 	g_test_add_func("/query/complete", test_complete);
 	g_test_add_func("/query/functions", test_functions);
+	g_test_add_func("/query/kernels", test_kernels);
 	g_test_add_func("/query/formats", test_formats);
 	g_test_add_func("/query/schema", test_schema);
 	return g_test_run();
