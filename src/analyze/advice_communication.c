@@ -1,8 +1,8 @@
 /* advice_communication: communication that nothing hides, and ranks that the others wait for. */
 #include "analyze/advice.h"
 #include "analyze/bucket_steps.h"
+#include "base/time_units.h"
 
-#define MS(ns)	  ((ns) / 1e6)
 #define MB(bytes) ((bytes) / 1e6)
 
 /* --- exposed communication -------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "analyze/device_work.h"
-
-#define MS(ns) ((ns) / 1e6)
+#include "base/time_units.h"
+#include "trace/call_kind.h"
 
 /* --- calls that wait for the device ------------------------------------------------------------ */
 
@@ -22,18 +22,9 @@ struct blocking {
 	gint64 costliest_ns;
 };
 
-static gboolean is_blocking_call(const gchar *name)
+static gboolean is_blocking(enum call_kind kind)
 {
-	static const gchar *const names[] = { "cudaMemcpy",	    "cudaMemcpy2D",
-					      "cudaMemcpyToSymbol", "cudaMemcpyFromSymbol",
-					      "hipMemcpy",	    "hipMemcpy2D",
-					      "hipMemcpyWithStream" };
-
-	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
-		if (strcmp(name, names[i]) == 0)
-			return TRUE;
-	return strstr(name, "Synchronize") !=
-	       NULL; /* cudaStreamSynchronize, hipDeviceSynchronize ... */
+	return call_kind_syncs(kind) || kind == CALL_COPY_SYNC || kind == CALL_COPY_SHAPED_SYNC;
 }
 
 /* How long the device does nothing from `time_ns` on; 0 where it works then, or never again. */
@@ -64,7 +55,7 @@ static void count_calls(const struct advice_input *input, const TachoTrack *trac
 		gint64 cost_ns;
 
 		if (slices->kind[i] != TACHO_SLICE_RUNTIME ||
-		    !is_blocking_call(tacho_slice_name(input->timeline, i)) ||
+		    !is_blocking(call_kind_of(input->timeline, i)) ||
 		    !selection_takes_time(&input->selection, rank_index, slices->start_ns[i],
 					  &cursor))
 			continue;

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#define MS(ns) ((ns) / 1e6)
-#define NS(ms) ((ms)*1e6)
+#include "base/time_units.h"
 
 static gboolean has_device(const TachoTimeline *timeline, guint rank_index)
 {

@@ -3,9 +3,7 @@
  * late_ranks.h says who that is: the rank that stands out by how much longer the others wait than it does itself. Of
  * that no more counts than the others wait without computing meanwhile. The figures are those of the straggler view. */
 #include "analyze/advice.h"
-
-#define MS(ns) ((ns) / 1e6)
-#define NS(ms) ((ms)*1e6)
+#include "base/time_units.h"
 
 /* The row of the rank that stands out, where it was asked for; else TACHO_NONE. */
 static guint find_straggler(const struct advice_input *input, const TachoTable *ranks)

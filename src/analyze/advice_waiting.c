@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analyze/advice.h"
+#include "base/time_units.h"
 
-#define MS(ns) ((ns) / 1e6)
 #define N_SAID 3 /* ranks */
 
 /* The mean of the chosen ranks. */

@@ -14,32 +14,30 @@
 #include <string.h>
 
 #include "analyze/advice.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 
-#define MS(ns)	    ((ns) / 1e6)
 #define N_EXPENSIVE 3
 
 static const TachoColumn columns[] = {
-	{ .key = "id", .title = "#", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "gain_ms", .title = "saves ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "gain_pct",
-	  .title = "%",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "gain_bytes", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "checker", .title = "what", .type = TACHO_COLUMN_TEXT },
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "where", .title = "where", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "file", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "first_step", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "last_step", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "metric", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "value", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "threshold", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "evidence", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "action", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "what_if", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "gain_is_replayed", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
+	INTEGER_COLUMN("id", "#"),
+	NUMBER_COLUMN("gain_ms", "saves ms", 2),
+	SHARE_COLUMN("gain_pct", "%", 1),
+	JSON_NUMBER("gain_bytes"),
+	TEXT_COLUMN("checker", "what"),
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("where", "where", .is_flexible = TRUE),
+	JSON_TEXT("file"),
+	JSON_INTEGER("first_step"),
+	JSON_INTEGER("last_step"),
+	JSON_TEXT("metric"),
+	JSON_NUMBER("value"),
+	JSON_NUMBER("threshold"),
+	JSON_TEXT("evidence"),
+	JSON_TEXT("action"),
+	JSON_TEXT("what_if"),
+	JSON_BOOLEAN("gain_is_replayed"),
 };
 
 static const struct {
@@ -101,10 +99,7 @@ static void add_advice(TachoTable *table, const struct advice_input *input,
 	tacho_table_number(table, advice_share(input, advice->gain_ns));
 	tacho_table_number(table, advice->gain_bytes);
 	tacho_table_text(table, advice->checker);
-	if (advice->rank >= 0)
-		tacho_table_integer(table, advice->rank);
-	else
-		tacho_table_null(table);
+	table_integer_if(table, advice->rank >= 0, advice->rank);
 	tacho_table_text(table, advice->where);
 	tacho_table_text(table, advice->file);
 	add_steps(table, input);

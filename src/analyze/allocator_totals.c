@@ -1,7 +1,7 @@
 /* allocator_totals: what an allocator itself said of its memory.
  *
  * With each block handed out or given back, PyTorch's profiler writes what its allocator has handed out in
- * all, and what it has reserved of the device; the import makes counters of them (src/import/kineto_reader.c),
+ * all, and what it has reserved of the device; the import makes counters of them (src/import/kineto/kineto_reader.c),
  * told from others by their names. Samples are by counter and time. */
 #include "analyze/allocator_totals.h"
 

@@ -11,11 +11,12 @@
 #include "analyze/device_copies.h"
 #include "analyze/device_work.h"
 #include "analyze/stepped_curve.h"
+#include "analyze/table_columns.h"
 
 static const TachoColumn columns[] = {
 	DEVICE_COPY_COLUMNS,
-	{ .key = "at_ms", .title = "at ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "gb_per_s", .title = "GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
+	NUMBER_COLUMN("at_ms", "at ms", 3),
+	NUMBER_COLUMN("gb_per_s", "GB/s", 3),
 };
 
 /* Returns whether the curve has not every moment. */

@@ -8,18 +8,17 @@
 #include "analyze/device_copies.h"
 #include "analyze/device_work.h"
 #include "analyze/stepped_curve.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 
 static const TachoColumn columns[] = {
 	DEVICE_COPY_COLUMNS,
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "bytes", .title = "bytes", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "mean_gb_per_s",
-	  .title = "mean GB/s",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 3 },
-	{ .key = "max_gb_per_s", .title = "most", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "max_at_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	INTEGER_COLUMN("count", "count"),
+	INTEGER_COLUMN("bytes", "bytes"),
+	NUMBER_COLUMN("total_ms", "total ms", 3),
+	NUMBER_COLUMN("mean_gb_per_s", "mean GB/s", 3),
+	NUMBER_COLUMN("max_gb_per_s", "most", 3),
+	JSON_NUMBER("max_at_ms"),
 };
 
 struct sums {
@@ -62,14 +61,6 @@ static struct curve_point find_most(const GArray *copies, guint first, guint end
 	return most;
 }
 
-static void number_or_null(TachoTable *table, gboolean is_known, gdouble value)
-{
-	if (is_known)
-		tacho_table_number(table, value);
-	else
-		tacho_table_null(table);
-}
-
 static void add_row(TachoTable *table, const struct selection *selection, const GArray *copies,
 		    guint first, guint end)
 {
@@ -84,9 +75,9 @@ static void add_row(TachoTable *table, const struct selection *selection, const 
 	else
 		tacho_table_null(table);
 	tacho_table_number(table, sums.total_ns / 1e6);
-	number_or_null(table, sums.told_ns > 0, sums.told_bytes / sums.told_ns);
-	number_or_null(table, most.value > 0, most.value);
-	number_or_null(table, most.value > 0, (gdouble)most.time_ns / 1e6);
+	table_number_if(table, sums.told_ns > 0, sums.told_bytes / sums.told_ns);
+	table_number_if(table, most.value > 0, most.value);
+	table_number_if(table, most.value > 0, (gdouble)most.time_ns / 1e6);
 }
 
 /* The copies that begin in chosen steps. */

@@ -11,7 +11,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/keyed_rows.h"
 #include "analyze/selection.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 
 enum {
 	N_BINS = 21,
@@ -42,25 +45,18 @@ static const struct {
 };
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "allocator",
-	  .title = "allocator",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE },
-	{ .key = "bin", .title = "bin", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
-	{ .key = "least_bytes", .title = "from B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "chunks", .title = "chunks", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "used_chunks", .title = "in use", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "bytes", .title = "total B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "used_bytes", .title = "in use B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "most_used_bytes", .title = "most B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "rounding_bytes", .title = "rounding B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "free_bytes", .title = "free B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "free_pct",
-	  .title = "%",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("allocator", "allocator", .is_flexible = TRUE),
+	IDENTIFIER_COLUMN("bin", "bin"),
+	NUMBER_COLUMN("least_bytes", "from B", 0),
+	NUMBER_COLUMN("chunks", "chunks", 0),
+	NUMBER_COLUMN("used_chunks", "in use", 0),
+	NUMBER_COLUMN("bytes", "total B", 0),
+	NUMBER_COLUMN("used_bytes", "in use B", 0),
+	NUMBER_COLUMN("most_used_bytes", "most B", 0),
+	NUMBER_COLUMN("rounding_bytes", "rounding B", 0),
+	NUMBER_COLUMN("free_bytes", "free B", 0),
+	SHARE_COLUMN("free_pct", "%", 1),
 };
 
 struct bin {
@@ -101,26 +97,8 @@ static gboolean parse_name(const gchar *name, enum bin_figure *ret_figure, struc
 	return i < N_FIGURES;
 }
 
-struct bins {
-	GArray *bins;	    /* struct bin */
-	GHashTable *by_key; /* "rank:number:allocator" -> index + 1 */
-};
-
-static struct bin *find_bin(struct bins *bins, const struct bin *wanted)
-{
-	g_autofree gchar *key =
-		g_strdup_printf("%u:%d:%s", wanted->rank_index, wanted->number, wanted->allocator);
-	guint index = GPOINTER_TO_UINT(g_hash_table_lookup(bins->by_key, key));
-
-	if (!index) {
-		g_array_append_val(bins->bins, *wanted);
-		index = bins->bins->len;
-		g_hash_table_insert(bins->by_key, g_steal_pointer(&key), GUINT_TO_POINTER(index));
-	}
-	return &g_array_index(bins->bins, struct bin, index - 1);
-}
-
-static void count_counter(const struct selection *selection, struct bins *bins, guint32 track_index)
+static void count_counter(const struct selection *selection, struct keyed_rows *bins,
+			  guint32 track_index)
 {
 	const TachoTimeline *timeline = selection->timeline;
 	const TachoTrack *track = tacho_timeline_track(timeline, track_index);
@@ -136,7 +114,8 @@ static void count_counter(const struct selection *selection, struct bins *bins, 
 	if (n == 0 || !selection_takes_rank(selection, wanted.rank_index) ||
 	    !parse_name(tacho_timeline_string(timeline, track->name), &figure, &wanted))
 		return;
-	bin = find_bin(bins, &wanted);
+	bin = keyed_rows_find(bins, &wanted, "%u:%d:%s", wanted.rank_index, wanted.number,
+			      wanted.allocator);
 	for (guint i = first; i < first + n; i++) {
 		bin->last[figure] = g_array_index(timeline->samples, TachoSample, i).value;
 		if (figure == FIGURE_USED_BYTES) /* NaN is less than nothing */
@@ -154,55 +133,41 @@ static gint compare_bins(gconstpointer a, gconstpointer b)
 	return by_name ? by_name : x->number - y->number;
 }
 
-static void add_known(TachoTable *table, gdouble value)
-{
-	if (isnan(value))
-		tacho_table_null(table);
-	else
-		tacho_table_number(table, value);
-}
-
 static void add_row(TachoTable *table, const TachoTimeline *timeline, const struct bin *bin)
 {
 	const gdouble *last = bin->last;
 	gdouble free_bytes = last[FIGURE_BYTES] - last[FIGURE_USED_BYTES];
 
 	tacho_table_row(table);
-	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, bin->rank_index).rank);
+	table_rank(table, timeline, bin->rank_index);
 	tacho_table_text(table, bin->allocator);
-	if (bin->number < 0)
-		tacho_table_null(table);
-	else
-		tacho_table_integer(table, bin->number);
-	if (bin->number < 0 || bin->number >= N_BINS)
-		tacho_table_null(table);
-	else
-		tacho_table_number(table, (gdouble)((guint64)LEAST_BIN_BYTES << bin->number));
-	add_known(table, last[FIGURE_CHUNKS]);
-	add_known(table, last[FIGURE_USED_CHUNKS]);
-	add_known(table, last[FIGURE_BYTES]);
-	add_known(table, last[FIGURE_USED_BYTES]);
-	add_known(table, bin->most_used);
-	add_known(table, last[FIGURE_USED_BYTES] - last[FIGURE_REQUESTED_BYTES]);
-	add_known(table, free_bytes);
-	add_known(table, last[FIGURE_BYTES] > 0 ? 100.0 * free_bytes / last[FIGURE_BYTES] : NAN);
+	table_integer_if(table, bin->number >= 0, bin->number);
+	table_number_if(table, bin->number >= 0 && bin->number < N_BINS,
+			ldexp(LEAST_BIN_BYTES, bin->number));
+	tacho_table_number(table, last[FIGURE_CHUNKS]);
+	tacho_table_number(table, last[FIGURE_USED_CHUNKS]);
+	tacho_table_number(table, last[FIGURE_BYTES]);
+	tacho_table_number(table, last[FIGURE_USED_BYTES]);
+	tacho_table_number(table, bin->most_used);
+	tacho_table_number(table, last[FIGURE_USED_BYTES] - last[FIGURE_REQUESTED_BYTES]);
+	tacho_table_number(table, free_bytes);
+	table_share(table, free_bytes, last[FIGURE_BYTES]);
 }
 
 TachoTable *tacho_view_bins(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("bins", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct bin));
-	g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	struct bins bins = { rows, by_key };
 	struct selection selection;
+	struct keyed_rows bins;
 
+	keyed_rows_init(&bins, sizeof(struct bin));
 	selection_init(&selection, timeline, filter);
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (tacho_timeline_track(timeline, i)->kind == TACHO_TRACK_COUNTER)
 			count_counter(&selection, &bins, i);
-	g_array_sort(rows, compare_bins);
-	for (guint i = 0; i < rows->len; i++) {
-		const struct bin *bin = &g_array_index(rows, struct bin, i);
+	g_array_sort(bins.rows, compare_bins);
+	for (guint i = 0; i < bins.rows->len; i++) {
+		const struct bin *bin = &g_array_index(bins.rows, struct bin, i);
 
 		if (selection_takes_name(&selection, bin->allocator))
 			add_row(table, timeline, bin);
@@ -213,5 +178,6 @@ TachoTable *tacho_view_bins(const TachoTimeline *timeline, const TachoFilter *fi
 	else
 		tacho_table_note(table, "No bins (size classes) of an allocator were recorded.");
 	selection_release(&selection);
+	keyed_rows_release(&bins);
 	return table;
 }

@@ -18,9 +18,11 @@
 #include "analyze/device_steps.h"
 #include "analyze/device_work.h"
 #include "analyze/rank_activity.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 #include "trace/data_loading.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
+#include "trace/region_kind.h"
 
 /* PART(enumerator, key, title): in the order in which they claim a moment */
 #define PARTS(PART)                                                                                \
@@ -40,14 +42,13 @@ enum part {
 };
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "steps", .title = "steps", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-#define PART_COLUMN(enumerator, part, part_title)                                                  \
-	{ .key = #part "_ms", .title = part_title, .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+	INTEGER_COLUMN("rank", "rank"),
+	INTEGER_COLUMN("steps", "steps"),
+	NUMBER_COLUMN("duration_ms", "ms", 2),
+#define PART_COLUMN(enumerator, part, part_title) NUMBER_COLUMN(#part "_ms", part_title, 2),
 	PARTS(PART_COLUMN)
 #undef PART_COLUMN
-		{ .key = "other_ms", .title = "other", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
+		NUMBER_COLUMN("other_ms", "other", 2),
 };
 
 /* What a rank's moments are; disjoint and normalized once they are found. */
@@ -71,14 +72,9 @@ static enum part part_of_work(TachoSliceKind kind)
 	}
 }
 
-static gboolean is_queueing(const gchar *name)
-{
-	return g_str_has_prefix(name, "nccl:") || g_str_has_prefix(name, "gloo:");
-}
-
 static enum part part_of_call(const TachoTimeline *timeline, guint32 slice)
 {
-	const gchar *name = tacho_slice_name(timeline, slice);
+	enum region_kind kind;
 
 	switch (timeline->slices.kind[slice]) {
 	case TACHO_SLICE_COLLECTIVE:
@@ -89,12 +85,13 @@ static enum part part_of_call(const TachoTimeline *timeline, guint32 slice)
 	case TACHO_SLICE_ANNOTATION:
 		if (data_loading_of(timeline, slice) != DATA_LOADING_NONE)
 			return PART_DATA_LOADER;
-		if (timeline->slices.kind[slice] == TACHO_SLICE_WAIT ||
-		    g_str_has_prefix(name, "ProfilerStep#"))
+		kind = region_kind_of(timeline, slice);
+		if (timeline->slices.kind[slice] == TACHO_SLICE_WAIT || kind == REGION_STEP)
 			return N_PARTS;
-		return is_queueing(name) ? PART_COMMUNICATION : PART_OPERATION;
+		return kind == REGION_COLLECTIVE ? PART_COMMUNICATION : PART_OPERATION;
 	case TACHO_SLICE_OP:
-		return is_queueing(name) ? PART_COMMUNICATION : PART_OPERATION;
+		kind = region_kind_of(timeline, slice);
+		return kind == REGION_COLLECTIVE ? PART_COMMUNICATION : PART_OPERATION;
 	case TACHO_SLICE_KERNEL: /* of a library on the host */
 		return PART_OPERATION;
 	default:
@@ -185,11 +182,8 @@ static void add_rank(TachoTable *table, const struct selection *selection, guint
 	}
 	parts_release(&parts);
 	tacho_table_row(table);
-	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
-	if (!selection->is_whole)
-		tacho_table_integer(table, stretches->len);
-	else
-		tacho_table_null(table);
+	table_rank(table, timeline, rank_index);
+	table_integer_if(table, !selection->is_whole, stretches->len);
 	tacho_table_number(table, MS(duration_ns) / stretches->len);
 	rest_ns = duration_ns;
 	for (guint part = 0; part < N_PARTS; part++) {

@@ -10,9 +10,11 @@
 #include <math.h>
 
 #include "analyze/bucket_steps.h"
+#include "analyze/keyed_rows.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 #include "correlate/member_index.h"
-
-#define MS(ns) ((ns) / 1e6)
 
 struct bucket_group {
 	guint32 rank_index, index;
@@ -24,36 +26,29 @@ struct bucket_group {
 };
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "bucket", .title = "bucket", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "bytes", .title = "bytes", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "gradients", .title = "gradients", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "ready_ms", .title = "ready ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "queue_ms", .title = "+queue", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "pickup_ms", .title = "+pickup", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "wait_ms", .title = "+wait", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "transfer_ms", .title = "+transfer", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "done_ms", .title = "= done ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "whole_pct", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "calls_per_step", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	INTEGER_COLUMN("bucket", "bucket"),
+	INTEGER_COLUMN("bytes", "bytes"),
+	NUMBER_COLUMN("gradients", "gradients", 0),
+	INTEGER_COLUMN("count", "count"),
+	NUMBER_COLUMN("ready_ms", "ready ms", 2),
+	NUMBER_COLUMN("queue_ms", "+queue", 2),
+	NUMBER_COLUMN("pickup_ms", "+pickup", 2),
+	NUMBER_COLUMN("wait_ms", "+wait", 2),
+	NUMBER_COLUMN("transfer_ms", "+transfer", 2),
+	NUMBER_COLUMN("done_ms", "= done ms", 2),
+	JSON_NUMBER("whole_pct"),
+	JSON_NUMBER("calls_per_step"),
 };
 
-static struct bucket_group *find_group(GArray *groups, GHashTable *known, const TachoBucket *bucket)
+static struct bucket_group *find_group(struct keyed_rows *groups, const TachoBucket *bucket)
 {
-	g_autofree gchar *key = g_strdup_printf("%u %u %" G_GUINT64_FORMAT, bucket->rank_index,
-						bucket->index, bucket->bytes);
 	struct bucket_group group = { .rank_index = bucket->rank_index,
 				      .index = bucket->index,
 				      .bytes = bucket->bytes };
-	gpointer found = g_hash_table_lookup(known, key);
 
-	if (!found) {
-		g_array_append_val(groups, group);
-		found = GUINT_TO_POINTER(groups->len);
-		g_hash_table_insert(known, g_steal_pointer(&key), found);
-	}
-	return &g_array_index(groups, struct bucket_group, GPOINTER_TO_UINT(found) - 1);
+	return keyed_rows_find(groups, &group, "%u %u %" G_GUINT64_FORMAT, bucket->rank_index,
+			       bucket->index, bucket->bytes);
 }
 
 /* When the last rank had taken the bucket's collective up; where no other is known, when this one had. */
@@ -98,9 +93,7 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	gdouble in_step = group->n_in_step ? (gdouble)group->n_in_step : (gdouble)NAN;
 
 	tacho_table_row(table);
-	tacho_table_integer(
-		table,
-		g_array_index(selection->timeline->ranks, TachoRank, group->rank_index).rank);
+	table_rank(table, selection->timeline, group->rank_index);
 	tacho_table_integer(table, group->index);
 	tacho_table_integer(table, (gint64)MIN(group->bytes, G_MAXINT64));
 	tacho_table_number(table, group->n_gradients / count);
@@ -145,26 +138,27 @@ static gint compare_groups(gconstpointer a, gconstpointer b)
 TachoTable *tacho_view_bucket(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("bucket", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct bucket_group));
-	g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_autoptr(member_index) members = member_index_new(timeline);
 	struct selection selection;
+	struct keyed_rows groups;
 	guint cursor = 0;
 
+	keyed_rows_init(&groups, sizeof(struct bucket_group));
 	selection_init(&selection, timeline, filter);
 	for (guint i = 0; i < timeline->buckets->len; i++) {
 		const TachoBucket *bucket = &g_array_index(timeline->buckets, TachoBucket, i);
 
 		if (bucket_is_chosen(&selection, bucket, &cursor) &&
 		    selection_takes_name(&selection, tacho_slice_name(timeline, bucket->slice)))
-			count_bucket(timeline, members, find_group(groups, known, bucket), bucket);
+			count_bucket(timeline, members, find_group(&groups, bucket), bucket);
 	}
-	g_array_sort(groups, compare_groups);
-	for (guint i = 0; i < groups->len; i++)
-		add_row(table, &selection, &g_array_index(groups, struct bucket_group, i));
+	g_array_sort(groups.rows, compare_groups);
+	for (guint i = 0; i < groups.rows->len; i++)
+		add_row(table, &selection, &g_array_index(groups.rows, struct bucket_group, i));
 	selection_note_empty(&selection, table, "buckets of gradients");
-	note_missing(table, groups);
+	note_missing(table, groups.rows);
 	selection_note(&selection, table);
 	selection_release(&selection);
+	keyed_rows_release(&groups);
 	return table;
 }

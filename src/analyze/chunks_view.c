@@ -8,31 +8,27 @@
 
 #include <string.h>
 
+#include "analyze/keyed_rows.h"
 #include "analyze/memory_blocks.h"
 #include "analyze/selection.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "memory", .title = "memory", .type = TACHO_COLUMN_TEXT },
-	{ .key = "pool", .title = "pool", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "segments", .title = "segments", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "reserved_bytes", .title = "reserved B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "used_chunks", .title = "chunks", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "used_bytes", .title = "in use B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "rounding_bytes", .title = "rounding B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "pending_bytes", .title = "pending B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "free_chunks", .title = "free", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "free_bytes", .title = "free B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "free_pct",
-	  .title = "%",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "largest_free_bytes", .title = "largest free B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "fragmentation_pct",
-	  .title = "fragm. %",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1 },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("memory", "memory"),
+	TEXT_COLUMN("pool", "pool", .is_flexible = TRUE),
+	INTEGER_COLUMN("segments", "segments"),
+	NUMBER_COLUMN("reserved_bytes", "reserved B", 0),
+	INTEGER_COLUMN("used_chunks", "chunks"),
+	NUMBER_COLUMN("used_bytes", "in use B", 0),
+	NUMBER_COLUMN("rounding_bytes", "rounding B", 0),
+	NUMBER_COLUMN("pending_bytes", "pending B", 0),
+	INTEGER_COLUMN("free_chunks", "free"),
+	NUMBER_COLUMN("free_bytes", "free B", 0),
+	SHARE_COLUMN("free_pct", "%", 1),
+	NUMBER_COLUMN("largest_free_bytes", "largest free B", 0),
+	NUMBER_COLUMN("fragmentation_pct", "fragm. %", 1),
 };
 
 /* Bytes are doubles, so that no sum of what a broken trace holds overflows. */
@@ -69,29 +65,13 @@ static void count_chunk(struct pool *pool, const TachoChunk *chunk)
 	}
 }
 
-static struct pool *find_pool(GArray *pools, guint32 rank_index, const TachoChunk *chunk)
+static struct pool *find_pool(struct keyed_rows *pools, guint32 rank_index, const TachoChunk *chunk)
 {
 	struct pool pool = { .rank_index = rank_index,
 			     .device = chunk->device,
 			     .name = chunk->pool };
 
-	for (guint i = 0; i < pools->len; i++) {
-		struct pool *known = &g_array_index(pools, struct pool, i);
-
-		if (known->rank_index == rank_index && known->device == chunk->device &&
-		    known->name == chunk->pool)
-			return known;
-	}
-	g_array_append_val(pools, pool);
-	return &g_array_index(pools, struct pool, pools->len - 1);
-}
-
-static void add_share(TachoTable *table, gdouble part, gdouble whole)
-{
-	if (whole > 0)
-		tacho_table_number(table, 100.0 * part / whole);
-	else
-		tacho_table_null(table);
+	return keyed_rows_find(pools, &pool, "%u %u %u", rank_index, chunk->device, chunk->pool);
 }
 
 static void add_pool(TachoTable *table, const struct selection *selection, const struct pool *pool)
@@ -105,32 +85,29 @@ static void add_pool(TachoTable *table, const struct selection *selection, const
 	    !selection_takes_name(selection, name))
 		return;
 	tacho_table_row(table);
-	tacho_table_integer(table,
-			    g_array_index(timeline->ranks, TachoRank, pool->rank_index).rank);
+	table_rank(table, timeline, pool->rank_index);
 	tacho_table_text(table, label);
 	tacho_table_text(table, name);
 	tacho_table_integer(table, (gint64)pool->n_segments);
 	tacho_table_number(table, pool->reserved);
 	tacho_table_integer(table, (gint64)pool->n_used);
 	tacho_table_number(table, pool->used);
-	if (pool->is_requested_known)
-		tacho_table_number(table, pool->used - pool->requested);
-	else
-		tacho_table_null(table);
+	table_number_if(table, pool->is_requested_known, pool->used - pool->requested);
 	tacho_table_number(table, pool->pending);
 	tacho_table_integer(table, (gint64)pool->n_free);
 	tacho_table_number(table, pool->free);
-	add_share(table, pool->free, pool->reserved);
+	table_share(table, pool->free, pool->reserved);
 	tacho_table_number(table, pool->largest_free);
-	add_share(table, pool->free - pool->largest_free, pool->free);
+	table_share(table, pool->free - pool->largest_free, pool->free);
 }
 
 TachoTable *tacho_view_chunks(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("chunks", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GArray) pools = g_array_new(FALSE, TRUE, sizeof(struct pool));
 	struct selection selection;
+	struct keyed_rows pools;
 
+	keyed_rows_init(&pools, sizeof(struct pool));
 	selection_init(&selection, timeline, filter);
 	for (guint i = 0; i < timeline->chunks->len; i++) {
 		const TachoChunk *chunk = &g_array_index(timeline->chunks, TachoChunk, i);
@@ -138,10 +115,10 @@ TachoTable *tacho_view_chunks(const TachoTimeline *timeline, const TachoFilter *
 			g_array_index(timeline->processes, TachoProcess, chunk->process).rank_index;
 
 		if (selection_takes_rank(&selection, rank_index))
-			count_chunk(find_pool(pools, rank_index, chunk), chunk);
+			count_chunk(find_pool(&pools, rank_index, chunk), chunk);
 	}
-	for (guint i = 0; i < pools->len; i++)
-		add_pool(table, &selection, &g_array_index(pools, struct pool, i));
+	for (guint i = 0; i < pools.rows->len; i++)
+		add_pool(table, &selection, &g_array_index(pools.rows, struct pool, i));
 	tacho_table_sort(table, "reserved_bytes", TRUE);
 	if (tacho_table_n_rows(table))
 		tacho_table_note(table,
@@ -150,5 +127,6 @@ TachoTable *tacho_view_chunks(const TachoTimeline *timeline, const TachoFilter *
 		tacho_table_note(table,
 				 "No state of an allocator was recorded in the chosen memories.");
 	selection_release(&selection);
+	keyed_rows_release(&pools);
 	return table;
 }

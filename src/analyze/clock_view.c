@@ -1,20 +1,19 @@
 #include "analyze/clock_view.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "host", .title = "clock of", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "ranks", .title = "ranks", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "offset_ms", .title = "ahead ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "drift_ppm", .title = "fast ppm", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "uncertainty_us", .title = "± us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "inner_uncertainty_us",
-	  .title = "± us within",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1 },
-	{ .key = "from", .title = "known from", .type = TACHO_COLUMN_TEXT },
-	{ .key = "bounds", .title = "bounds", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "contradicted", .title = "broken", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "relative_to", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "drift_uncertainty_ppm", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	TEXT_COLUMN("host", "clock of", .is_flexible = TRUE),
+	TEXT_COLUMN("ranks", "ranks", .is_flexible = TRUE),
+	NUMBER_COLUMN("offset_ms", "ahead ms", 3),
+	NUMBER_COLUMN("drift_ppm", "fast ppm", 3),
+	NUMBER_COLUMN("uncertainty_us", "± us", 1),
+	NUMBER_COLUMN("inner_uncertainty_us", "± us within", 1),
+	TEXT_COLUMN("from", "known from"),
+	INTEGER_COLUMN("bounds", "bounds"),
+	INTEGER_COLUMN("contradicted", "broken"),
+	JSON_TEXT("relative_to"),
+	JSON_NUMBER("drift_uncertainty_ppm"),
 };
 
 /* "0, 2-5" */
@@ -90,25 +89,15 @@ static void add_clock(TachoTable *table, const TachoTimeline *timeline, guint32 
 	tacho_table_row(table);
 	tacho_table_text(table, tacho_timeline_string(timeline, clock->host));
 	tacho_table_text(table, ranks);
-	if (is_known) {
-		tacho_table_number(table, (gdouble)clock->offset_ns / 1e6);
-		tacho_table_number(table, clock->drift * 1e6);
-		tacho_table_number(table, (gdouble)clock->uncertainty_ns / 1e3);
-		tacho_table_number(table, (gdouble)clock->inner_uncertainty_ns / 1e3);
-	} else {
-		tacho_table_null(table);
-		tacho_table_null(table);
-		tacho_table_null(table);
-		tacho_table_null(table);
-	}
+	table_number_if(table, is_known, (gdouble)clock->offset_ns / 1e6);
+	table_number_if(table, is_known, clock->drift * 1e6);
+	table_number_if(table, is_known, (gdouble)clock->uncertainty_ns / 1e3);
+	table_number_if(table, is_known, (gdouble)clock->inner_uncertainty_ns / 1e3);
 	tacho_table_text(table, evidence);
 	tacho_table_integer(table, clock->n_bounds);
 	tacho_table_integer(table, clock->n_contradicted);
 	tacho_table_text(table, tacho_timeline_string(timeline, reference->host));
-	if (is_known)
-		tacho_table_number(table, clock->drift_uncertainty * 1e6);
-	else
-		tacho_table_null(table);
+	table_number_if(table, is_known, clock->drift_uncertainty * 1e6);
 }
 
 TachoTable *clock_view_new(const TachoTimeline *timeline)

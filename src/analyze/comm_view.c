@@ -12,10 +12,13 @@
 #include <string.h>
 
 #include "analyze/absence.h"
+#include "analyze/keyed_rows.h"
 #include "analyze/late_ranks.h"
 #include "analyze/selection.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
+#include "trace/operation.h"
 
 struct comm_group {
 	guint32 name, process_group;
@@ -30,29 +33,23 @@ struct comm_group {
 };
 
 static const TachoColumn columns[] = {
-	{ .key = "name", .title = "collective", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "group", .title = "grp", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "size_class", .title = "size", .type = TACHO_COLUMN_TEXT },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "transfer_ms",
-	  .title = "transfer ms",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 2 },
-	{ .key = "wait_ms", .title = "wait", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "bus_gb_per_s", .title = "bus GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "late_rank", .title = "late", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "late_pct", .title = "%", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
-	{ .key = "late_mean_ms", .title = "by ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "algorithm_gb_per_s",
-	  .title = "alg GB/s",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 3 },
-	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "mean_bytes", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "bytes", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "ranks", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "calls_per_step", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "late_is_sure", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
+	TEXT_COLUMN("name", "collective", .is_flexible = TRUE),
+	INTEGER_COLUMN("group", "grp"),
+	TEXT_COLUMN("size_class", "size"),
+	INTEGER_COLUMN("count", "count"),
+	NUMBER_COLUMN("transfer_ms", "transfer ms", 2),
+	NUMBER_COLUMN("wait_ms", "wait", 2),
+	NUMBER_COLUMN("bus_gb_per_s", "bus GB/s", 3),
+	INTEGER_COLUMN("late_rank", "late"),
+	NUMBER_COLUMN("late_pct", "%", 0),
+	NUMBER_COLUMN("late_mean_ms", "by ms", 2),
+	NUMBER_COLUMN("algorithm_gb_per_s", "alg GB/s", 3),
+	NUMBER_COLUMN("total_ms", "total ms", 2),
+	JSON_NUMBER("mean_bytes"),
+	JSON_INTEGER("bytes"),
+	JSON_INTEGER("ranks"),
+	JSON_NUMBER("calls_per_step"),
+	JSON_BOOLEAN("late_is_sure"),
 };
 
 /* What the members of one collective say together. */
@@ -63,36 +60,26 @@ struct timing {
 	gboolean is_whole;	   /* every rank is there, and ended */
 };
 
-/* "nccl:_all_gather_base" is an all-gather: names come with prefixes and variants. */
-static gboolean is_named(const gchar *name, const gchar *what)
-{
-	g_autofree gchar *plain = g_ascii_strdown(name, -1);
-	gsize kept = 0;
-
-	for (gsize i = 0; plain[i]; i++)
-		if (g_ascii_isalnum(plain[i]))
-			plain[kept++] = plain[i];
-	plain[kept] = '\0';
-	return strstr(plain, what) != NULL;
-}
-
 /* Size as nccl-tests counts it, as a multiple of one rank's input. */
-static gdouble size_factor(const gchar *name, gdouble n)
+static gdouble size_factor(enum collective_operation operation, gdouble n)
 {
-	return is_named(name, "allgather") || is_named(name, "gather") ? n : 1;
+	return operation == OPERATION_ALL_GATHER || operation == OPERATION_GATHER ? n : 1;
 }
 
-static gdouble bus_factor(const gchar *name, gdouble n)
+static gdouble bus_factor(enum collective_operation operation, gdouble n)
 {
-	static const gchar *const scattered[] = { "gather", "reducescatter", "alltoall",
-						  "scatter" };
-
-	if (is_named(name, "allreduce"))
+	switch (operation) {
+	case OPERATION_ALL_REDUCE:
 		return 2 * (n - 1) / n;
-	for (guint i = 0; i < G_N_ELEMENTS(scattered); i++)
-		if (is_named(name, scattered[i]))
-			return (n - 1) / n;
-	return 1;
+	case OPERATION_ALL_GATHER:
+	case OPERATION_GATHER:
+	case OPERATION_REDUCE_SCATTER:
+	case OPERATION_SCATTER:
+	case OPERATION_ALL_TO_ALL:
+		return (n - 1) / n;
+	default:
+		return 1;
+	}
 }
 
 static struct timing measure(const struct selection *selection, const TachoCollective *collective)
@@ -145,30 +132,26 @@ static guint bits_of(guint64 bytes)
 	return bytes ? 64 - (guint)__builtin_clzll(bytes) : 0;
 }
 
-static struct comm_group *find_group(GArray *groups, const TachoCollective *collective)
+static struct comm_group *find_group(struct keyed_rows *groups, const TachoCollective *collective)
 {
-	struct comm_group group = { .name = collective->name,
+	struct comm_group first = { .name = collective->name,
 				    .process_group = collective->group,
 				    .size_class = bits_of(collective->bytes) };
+	struct comm_group *group = keyed_rows_find(groups, &first, "%u %u %u", first.name,
+						   first.process_group, first.size_class);
 
-	for (guint i = 0; i < groups->len; i++) {
-		struct comm_group *known = &g_array_index(groups, struct comm_group, i);
-
-		if (known->name == group.name && known->process_group == group.process_group &&
-		    known->size_class == group.size_class)
-			return known;
-	}
-	group.rows = g_array_new(FALSE, FALSE, sizeof(guint32));
-	g_array_append_val(groups, group);
-	return &g_array_index(groups, struct comm_group, groups->len - 1);
+	if (!group->rows)
+		group->rows = g_array_new(FALSE, FALSE, sizeof(guint32));
+	return group;
 }
 
-static void count_collective(const struct selection *selection, GArray *groups, guint32 row)
+static void count_collective(const struct selection *selection, struct keyed_rows *groups,
+			     guint32 row)
 {
 	const TachoTimeline *timeline = selection->timeline;
 	const TachoCollective *collective =
 		&g_array_index(timeline->collectives, TachoCollective, row);
-	const gchar *name = tacho_timeline_string(timeline, collective->name);
+	enum collective_operation operation = operation_of_name(timeline, collective->name);
 	struct timing timing = measure(selection, collective);
 	struct comm_group *group = find_group(groups, collective);
 
@@ -181,7 +164,8 @@ static void count_collective(const struct selection *selection, GArray *groups, 
 	if (!timing.is_whole)
 		return;
 	group->n_timed++;
-	group->timed_bytes += (gdouble)collective->bytes * size_factor(name, collective->n_members);
+	group->timed_bytes +=
+		(gdouble)collective->bytes * size_factor(operation, collective->n_members);
 	group->transfer_ns += (gdouble)(timing.last_end_ns - collective->last_begin_ns);
 }
 
@@ -207,8 +191,7 @@ static void add_lateness(TachoTable *table, const struct selection *all_ranks,
 		return;
 	}
 	rank = late_ranks_at(late, late->late);
-	tacho_table_integer(table,
-			    g_array_index(all_ranks->timeline->ranks, TachoRank, late->late).rank);
+	table_rank(table, all_ranks->timeline, late->late);
 	tacho_table_number(table, 100.0 * (gdouble)rank->n_last / (gdouble)rank->n_collectives);
 	tacho_table_number(table, MS(rank->last_ns) / (gdouble)rank->n_last);
 }
@@ -229,23 +212,19 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_integer(table, (gint64)group->count);
 	tacho_table_number(table, group->n_timed ? MS(group->transfer_ns) : (gdouble)NAN);
 	tacho_table_number(table, MS(group->wait_ns));
-	tacho_table_number(table, algorithm * bus_factor(name, group->n_ranks));
+	tacho_table_number(
+		table, algorithm * bus_factor(operation_of_name(selection->timeline, group->name),
+					      group->n_ranks));
 	add_lateness(table, all_ranks, late);
 	tacho_table_number(table, algorithm);
 	tacho_table_number(table, MS(group->total_ns));
 	tacho_table_number(table,
 			   size ? (gdouble)group->bytes / (gdouble)group->count : (gdouble)NAN);
-	if (size)
-		tacho_table_integer(table, (gint64)MIN(group->bytes, G_MAXINT64));
-	else
-		tacho_table_null(table);
+	table_integer_if(table, size, (gint64)MIN(group->bytes, G_MAXINT64));
 	tacho_table_integer(table, group->n_ranks);
 	tacho_table_number(table, (gdouble)group->count * selection->n_ranks /
 					  selection_n_steps(selection));
-	if (late->late != TACHO_NONE)
-		tacho_table_boolean(table, late->is_sure);
-	else
-		tacho_table_null(table);
+	table_boolean_if(table, late->late != TACHO_NONE, late->is_sure);
 }
 
 /* Who is late, over all rows: the answer most come for. */
@@ -283,14 +262,15 @@ static void release_group(gpointer data)
 TachoTable *tacho_view_comm(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("comm", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct comm_group));
 	TachoFilter all_ranks_filter = TACHO_FILTER_INIT;
 	struct selection selection, all_ranks;
+	struct keyed_rows groups;
 
+	keyed_rows_init(&groups, sizeof(struct comm_group));
 	if (filter)
 		all_ranks_filter = *filter;
 	all_ranks_filter.rank = -1;
-	g_array_set_clear_func(groups, release_group);
+	g_array_set_clear_func(groups.rows, release_group);
 	selection_init(&selection, timeline, filter);
 	selection_init(&all_ranks, timeline, &all_ranks_filter);
 	for (guint32 i = 0; i < timeline->collectives->len; i++) {
@@ -299,17 +279,18 @@ TachoTable *tacho_view_comm(const TachoTimeline *timeline, const TachoFilter *fi
 		const gchar *name = tacho_timeline_string(timeline, collective->name);
 
 		if (is_chosen(&selection, collective) && selection_takes_name(&selection, name))
-			count_collective(&selection, groups, i);
+			count_collective(&selection, &groups, i);
 	}
-	for (guint i = 0; i < groups->len; i++)
+	for (guint i = 0; i < groups.rows->len; i++)
 		add_row(table, &selection, &all_ranks,
-			&g_array_index(groups, struct comm_group, i));
+			&g_array_index(groups.rows, struct comm_group, i));
 	tacho_table_sort(table, "total_ms", TRUE);
 	absence_note(&selection, table, ABSENT_COLLECTIVES);
 	note_lateness(table, &all_ranks);
-	note_missing(table, groups);
+	note_missing(table, groups.rows);
 	selection_note(&selection, table);
 	selection_release(&all_ranks);
 	selection_release(&selection);
+	keyed_rows_release(&groups);
 	return table;
 }

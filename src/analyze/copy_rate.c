@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 /* What is beyond is broken, and would drown all else: no memory moves a PB/s, and no copy has 8 PiB. */
 #define MAX_GB_PER_S 1e6

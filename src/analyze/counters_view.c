@@ -8,23 +8,23 @@
 #include <tacho/analyze.h>
 
 #include "analyze/device_work.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 #include "correlate/thread_index.h"
 
-#define MS(ns) ((gdouble)(ns) / 1e6)
-
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "name", .title = "counter", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "samples", .title = "samples", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "min", .title = "least", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
-	{ .key = "mean", .title = "mean", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
-	{ .key = "max", .title = "most", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
-	{ .key = "max_at_ms", .title = "at ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "max_in", .title = "in", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "max_stack", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "first", .title = "first", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
-	{ .key = "last", .title = "last", .type = TACHO_COLUMN_NUMBER, .is_any_size = TRUE },
-	{ .key = "pid", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("name", "counter", .is_flexible = TRUE),
+	INTEGER_COLUMN("samples", "samples"),
+	NUMBER_COLUMN("min", "least", 0, .is_any_size = TRUE),
+	NUMBER_COLUMN("mean", "mean", 0, .is_any_size = TRUE),
+	NUMBER_COLUMN("max", "most", 0, .is_any_size = TRUE),
+	NUMBER_COLUMN("max_at_ms", "at ms", 3),
+	TEXT_COLUMN("max_in", "in", .is_flexible = TRUE),
+	JSON_TEXT("max_stack"),
+	NUMBER_COLUMN("first", "first", 0, .is_any_size = TRUE),
+	NUMBER_COLUMN("last", "last", 0, .is_any_size = TRUE),
+	JSON_INTEGER("pid"),
 };
 
 struct counter {

@@ -3,6 +3,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/stepped_curve.h"
+#include "analyze/table_cells.h"
 
 static gint compare_copies(gconstpointer a, gconstpointer b)
 {
@@ -88,7 +89,7 @@ void device_copy_row(TachoTable *table, const TachoTimeline *timeline,
 	g_autofree gchar *device = device_label(copy->device);
 
 	tacho_table_row(table);
-	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+	table_rank(table, timeline, rank_index);
 	tacho_table_text(table, device);
 	tacho_table_text(table, copy_kind_name(copy->rate.kind));
 }

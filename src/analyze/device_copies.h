@@ -4,6 +4,7 @@
 
 #include "analyze/copy_rate.h"
 #include "analyze/selection.h"
+#include "analyze/table_columns.h"
 
 struct device_copy {
 	guint32 process;
@@ -25,11 +26,7 @@ GArray *device_copies_changes(const GArray *copies, guint first, guint end);
 
 /* Begin a row with where copies are, in these columns: the rank, the device, the kind of `copy`. */
 #define DEVICE_COPY_COLUMNS                                                                        \
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },                          \
-		{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT },                 \
-	{                                                                                          \
-		.key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT                          \
-	}
+	INTEGER_COLUMN("rank", "rank"), TEXT_COLUMN("device", "device"), TEXT_COLUMN("kind", "kind")
 void device_copy_row(TachoTable *table, const TachoTimeline *timeline,
 		     const struct device_copy *copy);
 

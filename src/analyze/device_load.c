@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/interval_set.h"
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 enum { MAX_STRETCHES = 100 };
 

@@ -14,44 +14,25 @@
 #include "analyze/device_load.h"
 #include "analyze/device_steps.h"
 #include "analyze/device_work.h"
-#include "analyze/rank_activity.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
+#include "trace/region_kind.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT },
-	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "busy_ms", .title = "busy", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "idle_ms", .title = "idle", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "idle_pct",
-	  .title = "%",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "compute_ms", .title = "compute", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "communication_ms", .title = "comm", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "exposed_communication_ms",
-	  .title = "exposed",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 3 },
-	{ .key = "memcpy_ms", .title = "copy", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "exposed_memcpy_ms",
-	  .title = "exposed",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 3 },
-	{ .key = "utilization_pct",
-	  .title = "kernels %",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 2 },
-	{ .key = "sm_efficiency_pct",
-	  .title = "SMs %",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 2 },
-	{ .key = "occupancy_pct",
-	  .title = "occupancy %",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 2 },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("device", "device"),
+	NUMBER_COLUMN("duration_ms", "ms", 3),
+	NUMBER_COLUMN("busy_ms", "busy", 3),
+	NUMBER_COLUMN("idle_ms", "idle", 3),
+	SHARE_COLUMN("idle_pct", "%", 1),
+	NUMBER_COLUMN("compute_ms", "compute", 3),
+	NUMBER_COLUMN("communication_ms", "comm", 3),
+	NUMBER_COLUMN("exposed_communication_ms", "exposed", 3),
+	NUMBER_COLUMN("memcpy_ms", "copy", 3),
+	NUMBER_COLUMN("exposed_memcpy_ms", "exposed", 3),
+	NUMBER_COLUMN("utilization_pct", "kernels %", 2),
+	NUMBER_COLUMN("sm_efficiency_pct", "SMs %", 2),
+	NUMBER_COLUMN("occupancy_pct", "occupancy %", 2),
 };
 
 /* What a device does, when; normalized once it is found. */
@@ -82,7 +63,7 @@ static void add_work(struct activity *activity, const TachoTimeline *timeline, g
 	struct interval_set *set = &activity->compute;
 
 	if (timeline->slices.kind[slice] == TACHO_SLICE_COLLECTIVE ||
-	    is_communication_name(tacho_slice_name(timeline, slice)))
+	    slice_communicates(timeline, slice))
 		set = &activity->communication;
 	else if (timeline->slices.kind[slice] == TACHO_SLICE_MEMCPY)
 		set = &activity->copy;

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
 #include "base/json_writer.h"
 
@@ -26,23 +28,19 @@ struct pair {
 enum { BASE, OTHER };
 
 static const TachoColumn columns[] = {
-	{ .key = "name",
-	  .title = "name",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
-	{ .key = "change", .title = "", .type = TACHO_COLUMN_TEXT },
-	{ .key = "base_ms", .title = "base ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "difference_ms", .title = "differ", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "difference_pct", .title = "%", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "is_significant", .title = "significant", .type = TACHO_COLUMN_BOOLEAN },
-	{ .key = "base_count", .title = "base /step", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "count", .title = "/step", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "low_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "high_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "p_value", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "adjusted_p_value", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	NAME_COLUMN("name", "name"),
+	TEXT_COLUMN("change", ""),
+	NUMBER_COLUMN("base_ms", "base ms", 3),
+	NUMBER_COLUMN("ms", "ms", 3),
+	NUMBER_COLUMN("difference_ms", "differ", 3),
+	NUMBER_COLUMN("difference_pct", "%", 1),
+	BOOLEAN_COLUMN("is_significant", "significant"),
+	NUMBER_COLUMN("base_count", "base /step", 1),
+	NUMBER_COLUMN("count", "/step", 1),
+	JSON_NUMBER("low_ms"),
+	JSON_NUMBER("high_ms"),
+	JSON_NUMBER("p_value"),
+	JSON_NUMBER("adjusted_p_value"),
 };
 
 static const gchar *const view_names[] = {
@@ -195,10 +193,7 @@ static void add_row(TachoTable *table, const struct pair *pair)
 	tacho_table_number(table, pair->ms[OTHER].mean);
 	tacho_table_number(table, pair->time.difference);
 	tacho_table_number(table, 100.0 * pair->time.difference / pair->ms[BASE].mean);
-	if (isnan(pair->adjusted_p))
-		tacho_table_null(table);
-	else
-		tacho_table_boolean(table, is_significant(pair->adjusted_p));
+	table_boolean_if(table, !isnan(pair->adjusted_p), is_significant(pair->adjusted_p));
 	tacho_table_number(table, pair->count[BASE].mean);
 	tacho_table_number(table, pair->count[OTHER].mean);
 	tacho_table_number(table, pair->time.low);

@@ -13,9 +13,8 @@
 #include "analyze/device_work.h"
 #include "analyze/diff_internal.h"
 #include "analyze/selection.h"
+#include "base/time_units.h"
 #include "trace/own_time.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
 
 G_DEFINE_QUARK(tacho - diff - error - quark, tacho_diff_error)
 

@@ -21,8 +21,9 @@
 #include <string.h>
 
 #include "analyze/device_work.h"
-#include "trace/none_rows.h"
 #include "analyze/event_path_longest.h"
+#include "trace/call_kind.h"
+#include "trace/none_rows.h"
 
 static const gchar *const bounds[] = {
 #define EVENT_EDGE_BOUND(enumerator, name, bound) bound,
@@ -154,23 +155,11 @@ static void add_edge(struct finder *finder, struct point from, struct point to,
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static gboolean waits_for_device(const gchar *name)
+/* Those that HTA takes to wait. */
+static gboolean waits_for_device(enum call_kind kind)
 {
-	static const gchar *const calls[] = { "DeviceSynchronize",
-					      "StreamSynchronize",
-					      "EventQuery",
-					      "EventSynchronize",
-					      "Memcpy",
-					      "MemcpyAsync",
-					      NULL };
-
-	if (g_str_has_prefix(name, "cuda"))
-		name += strlen("cuda");
-	else if (g_str_has_prefix(name, "hip"))
-		name += strlen("hip");
-	else
-		return FALSE;
-	return g_strv_contains(calls, name);
+	return kind == CALL_DEVICE_SYNC || kind == CALL_STREAM_SYNC || kind == CALL_EVENT_SYNC ||
+	       kind == CALL_EVENT_QUERY || kind == CALL_COPY_SYNC || kind == CALL_COPY_ASYNC;
 }
 
 struct walk {
@@ -199,7 +188,7 @@ static void leave(struct walk *walk)
 {
 	guint32 slice = g_array_index(walk->open, guint32, walk->open->len - 1);
 	struct point end = { slice, TRUE };
-	gboolean is_waiting = waits_for_device(tacho_slice_name(walk->finder->timeline, slice));
+	gboolean is_waiting = waits_for_device(call_kind_of(walk->finder->timeline, slice));
 
 	g_array_set_size(walk->open, walk->open->len - 1);
 	add_edge(walk->finder, walk->last, end, TACHO_EVENT_EDGE_WORK, !is_waiting, slice);
@@ -326,23 +315,29 @@ static void sync_call(struct finder *finder, guint32 work, guint32 call)
 static void follow_sync(struct finder *finder, guint32 sync)
 {
 	const TachoSlices *slices = &finder->timeline->slices;
-	const gchar *name = tacho_slice_name(finder->timeline, sync);
 	guint32 track = slices->track[sync], call = slices->launch[sync];
 	guint32 work = work_of_event(finder, sync), next;
 
-	if (strcmp(name, "Stream Wait Event") == 0) {
+	switch (call_kind_of(finder->timeline, sync)) {
+	case CALL_EVENT_WAIT:
 		next = work == TACHO_NONE ? TACHO_NONE : launched_next(finder, track, call);
 		if (next != TACHO_NONE)
 			g_hash_table_insert(finder->sync_of, GUINT_TO_POINTER(next),
 					    GUINT_TO_POINTER(work + 1));
-	} else if (strcmp(name, "Event Sync") == 0) {
-		if (!strstr(tacho_slice_name(finder->timeline, call), "Query")) /* never waits */
+		break;
+	case CALL_EVENT_SYNC:
+		if (call_kind_of(finder->timeline, call) != CALL_EVENT_QUERY) /* never waits */
 			sync_call(finder, work, call);
-	} else if (strcmp(name, "Context Sync") == 0) {
+		break;
+	case CALL_DEVICE_SYNC:
 		for (guint32 i = 0; i < finder->timeline->tracks->len; i++)
 			sync_call(finder, finder->last_work[i], call);
-	} else if (strcmp(name, "Stream Sync") == 0) {
+		break;
+	case CALL_STREAM_SYNC:
 		sync_call(finder, finder->last_work[track], call);
+		break;
+	default:
+		break;
 	}
 }
 

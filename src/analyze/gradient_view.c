@@ -7,8 +7,10 @@
 #include <math.h>
 
 #include "analyze/bucket_steps.h"
-
-#define MS(ns) ((ns) / 1e6)
+#include "analyze/keyed_rows.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 
 struct gradient_group {
 	guint32 rank_index, index;
@@ -22,17 +24,17 @@ struct gradient_group {
 };
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "bucket", .title = "bucket", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "module", .title = "module", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "shape", .title = "gradient", .type = TACHO_COLUMN_TEXT },
-	{ .key = "bytes", .title = "bytes", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "offset_bytes", .title = "at byte", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "ready_ms", .title = "ready ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "wait_ms", .title = "waits ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "bucket_bytes", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "exact_pct", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	INTEGER_COLUMN("bucket", "bucket"),
+	TEXT_COLUMN("module", "module", .is_flexible = TRUE),
+	TEXT_COLUMN("shape", "gradient"),
+	INTEGER_COLUMN("bytes", "bytes"),
+	INTEGER_COLUMN("offset_bytes", "at byte"),
+	INTEGER_COLUMN("count", "count"),
+	NUMBER_COLUMN("ready_ms", "ready ms", 2),
+	NUMBER_COLUMN("wait_ms", "waits ms", 2),
+	JSON_INTEGER("bucket_bytes"),
+	JSON_NUMBER("exact_pct"),
 };
 
 /* "float32[64,3,7,7]" */
@@ -77,19 +79,13 @@ static guint32 find_module(const TachoTimeline *timeline, GHashTable *forward,
 	return slice;
 }
 
-static struct gradient_group *find_group(const TachoTimeline *timeline, GArray *groups,
-					 GHashTable *known, const TachoBucket *bucket,
-					 const TachoGradient *gradient, guint32 module,
-					 guint32 order)
+static struct gradient_group *find_group(const TachoTimeline *timeline, struct keyed_rows *groups,
+					 const TachoBucket *bucket, const TachoGradient *gradient,
+					 guint32 module, guint32 order)
 {
 	g_autofree gchar *shape = shape_text(timeline, gradient);
 	guint32 name = module == TACHO_NONE ? TACHO_NONE : timeline->slices.name[module];
-	g_autofree gchar *key = g_strdup_printf(
-		"%u %u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %u %u %s", bucket->rank_index,
-		bucket->index, bucket->bytes, gradient->offset_bytes,
-		gradient->is_exact ? 0 : order, name, shape);
-	gpointer found = g_hash_table_lookup(known, key);
-	struct gradient_group group = {
+	struct gradient_group first = {
 		.rank_index = bucket->rank_index,
 		.index = bucket->index,
 		.order = order,
@@ -98,17 +94,17 @@ static struct gradient_group *find_group(const TachoTimeline *timeline, GArray *
 		.bytes = gradient->bytes,
 		.offset_bytes = gradient->offset_bytes,
 	};
+	struct gradient_group *group = keyed_rows_find(
+		groups, &first, "%u %u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %u %u %s",
+		bucket->rank_index, bucket->index, bucket->bytes, gradient->offset_bytes,
+		gradient->is_exact ? 0 : order, name, shape);
 
-	if (!found) {
-		group.shape = g_steal_pointer(&shape);
-		g_array_append_val(groups, group);
-		found = GUINT_TO_POINTER(groups->len);
-		g_hash_table_insert(known, g_steal_pointer(&key), found);
-	}
-	return &g_array_index(groups, struct gradient_group, GPOINTER_TO_UINT(found) - 1);
+	if (!group->shape)
+		group->shape = g_steal_pointer(&shape);
+	return group;
 }
 
-static void count_gradients(const TachoTimeline *timeline, GArray *groups, GHashTable *known,
+static void count_gradients(const TachoTimeline *timeline, struct keyed_rows *groups,
 			    GHashTable *forward, const TachoBucket *bucket)
 {
 	gint64 step_ns = 0;
@@ -118,7 +114,7 @@ static void count_gradients(const TachoTimeline *timeline, GArray *groups, GHash
 		const TachoGradient *gradient = &g_array_index(timeline->gradients, TachoGradient,
 							       bucket->first_gradient + i);
 		struct gradient_group *group =
-			find_group(timeline, groups, known, bucket, gradient,
+			find_group(timeline, groups, bucket, gradient,
 				   find_module(timeline, forward, gradient), i);
 
 		group->count++;
@@ -143,18 +139,14 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline,
 	gdouble count = (gdouble)group->count;
 
 	tacho_table_row(table);
-	tacho_table_integer(table,
-			    g_array_index(timeline->ranks, TachoRank, group->rank_index).rank);
+	table_rank(table, timeline, group->rank_index);
 	tacho_table_integer(table, group->index);
 	tacho_table_text(table, group->module == TACHO_NONE
 					? NULL
 					: tacho_slice_name(timeline, group->module));
 	tacho_table_text(table, group->shape);
 	tacho_table_integer(table, (gint64)MIN(group->bytes, G_MAXINT64));
-	if (group->n_exact)
-		tacho_table_integer(table, (gint64)MIN(group->offset_bytes, G_MAXINT64));
-	else
-		tacho_table_null(table);
+	table_integer_if(table, group->n_exact, (gint64)MIN(group->offset_bytes, G_MAXINT64));
 	tacho_table_integer(table, (gint64)group->count);
 	tacho_table_number(table, group->n_in_step ? MS(group->ready_ns) / (gdouble)group->n_in_step
 						   : (gdouble)NAN);
@@ -184,24 +176,24 @@ static void release_group(gpointer data)
 TachoTable *tacho_view_gradient(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("gradient", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct gradient_group));
-	g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_autoptr(GHashTable) forward = index_forward(timeline);
 	struct selection selection;
+	struct keyed_rows groups;
 	guint cursor = 0;
 
-	g_array_set_clear_func(groups, release_group);
+	keyed_rows_init(&groups, sizeof(struct gradient_group));
+	g_array_set_clear_func(groups.rows, release_group);
 	selection_init(&selection, timeline, filter);
 	for (guint i = 0; i < timeline->buckets->len; i++) {
 		const TachoBucket *bucket = &g_array_index(timeline->buckets, TachoBucket, i);
 
 		if (bucket_is_chosen(&selection, bucket, &cursor))
-			count_gradients(timeline, groups, known, forward, bucket);
+			count_gradients(timeline, &groups, forward, bucket);
 	}
-	g_array_sort(groups, compare_groups);
-	for (guint i = 0; i < groups->len; i++) {
+	g_array_sort(groups.rows, compare_groups);
+	for (guint i = 0; i < groups.rows->len; i++) {
 		const struct gradient_group *group =
-			&g_array_index(groups, struct gradient_group, i);
+			&g_array_index(groups.rows, struct gradient_group, i);
 
 		if (selection_takes_name(&selection, module_name(timeline, group)))
 			add_row(table, timeline, group);
@@ -209,5 +201,6 @@ TachoTable *tacho_view_gradient(const TachoTimeline *timeline, const TachoFilter
 	selection_note_empty(&selection, table, "gradients in buckets");
 	selection_note(&selection, table);
 	selection_release(&selection);
+	keyed_rows_release(&groups);
 	return table;
 }

@@ -8,31 +8,23 @@
 
 #include "analyze/device_work.h"
 #include "analyze/graph_replay.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
-#define US(ns) ((gdouble)(ns) / 1e3)
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "graph", .title = "graph", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
-	{ .key = "number", .title = "node", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
-	{ .key = "name",
-	  .title = "work",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
-	{ .key = "op", .title = "captured by", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "share_pct",
-	  .title = "% step",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
-	{ .key = "node_id", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "launched_by", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "is_exact", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
+	IDENTIFIER_COLUMN("graph", "graph"),
+	IDENTIFIER_COLUMN("number", "node"),
+	NAME_COLUMN("name", "work"),
+	TEXT_COLUMN("op", "captured by", .is_flexible = TRUE),
+	SHARE_COLUMN("share_pct", "% step", 1),
+	NUMBER_COLUMN("total_ms", "total ms", 3),
+	INTEGER_COLUMN("count", "count"),
+	NUMBER_COLUMN("mean_us", "mean us", 1),
+	IDENTIFIER_COLUMN("rank", "rank"),
+	JSON_INTEGER("node_id"),
+	JSON_TEXT("launched_by"),
+	JSON_BOOLEAN("is_exact"),
 };
 
 struct node_group {
@@ -127,15 +119,9 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_integer(table, (gint64)group->count);
 	tacho_table_number(table, US(group->total_ns) / (gdouble)group->count);
 	tacho_table_integer(table, rank_of_track(timeline, track));
-	if (work->node)
-		tacho_table_integer(table, work->node);
-	else
-		tacho_table_null(table);
+	table_integer_if(table, work->node, work->node);
 	tacho_table_text(table, launch == TACHO_NONE ? NULL : tacho_slice_name(timeline, launch));
-	if (work->capture == TACHO_NONE)
-		tacho_table_null(table);
-	else
-		tacho_table_boolean(table, work->is_exact);
+	table_boolean_if(table, work->capture != TACHO_NONE, work->is_exact);
 }
 
 static void add_rows(TachoTable *table, const struct selection *selection)

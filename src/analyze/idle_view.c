@@ -21,36 +21,26 @@
 #include <tacho/analyze.h>
 
 #include "analyze/device_work.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 
-#define MS(ns)	       ((gdouble)(ns) / 1e6)
 #define KERNEL_WAIT_NS 30000 /* a gap shorter than this */
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT },
-	{ .key = "stream", .title = "stream", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "count", .title = "work", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "busy_ms", .title = "busy ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "idle_ms", .title = "idle ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "idle_pct",
-	  .title = "%",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "host_wait_ms", .title = "host wait", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "kernel_wait_ms",
-	  .title = "kernel wait",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 3 },
-	{ .key = "other_ms", .title = "other", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "unknown_ms", .title = "unknown", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "gaps", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "longest_us", .title = "longest us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "longest_before",
-	  .title = "before",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("device", "device"),
+	TEXT_COLUMN("stream", "stream", .is_flexible = TRUE),
+	INTEGER_COLUMN("count", "work"),
+	NUMBER_COLUMN("busy_ms", "busy ms", 3),
+	NUMBER_COLUMN("idle_ms", "idle ms", 3),
+	SHARE_COLUMN("idle_pct", "%", 1),
+	NUMBER_COLUMN("host_wait_ms", "host wait", 3),
+	NUMBER_COLUMN("kernel_wait_ms", "kernel wait", 3),
+	NUMBER_COLUMN("other_ms", "other", 3),
+	NUMBER_COLUMN("unknown_ms", "unknown", 3),
+	JSON_INTEGER("gaps"),
+	NUMBER_COLUMN("longest_us", "longest us", 1),
+	NAME_COLUMN("longest_before", "before"),
 };
 
 enum { WAIT_HOST, WAIT_KERNEL, WAIT_OTHER, WAIT_UNKNOWN, N_WAITS };

@@ -1,14 +1,16 @@
 #include "analyze/job_end.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 
 #include <string.h>
 
 enum { MAX_NAMED_RANKS = 8 };
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
-	{ .key = "ended", .title = "ended", .type = TACHO_COLUMN_TEXT },
-	{ .key = "exit", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	IDENTIFIER_COLUMN("pid", "pid"),
+	TEXT_COLUMN("ended", "ended"),
+	JSON_INTEGER("exit"),
 };
 
 /* A child or a process that failed. */
@@ -110,10 +112,7 @@ static TachoTable *list_failures(const TachoTimeline *timeline, const GArray *fa
 		gint64 rank = rank_of(timeline, failure);
 
 		tacho_table_row(table);
-		if (rank >= 0)
-			tacho_table_integer(table, rank);
-		else
-			tacho_table_null(table);
+		table_integer_if(table, rank >= 0, rank);
 		tacho_table_integer(table, failure->pid);
 		tacho_table_text(table, words);
 		if (failure->end == TACHO_END_UNKNOWN)

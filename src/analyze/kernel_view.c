@@ -14,10 +14,10 @@
 #include "analyze/device_work.h"
 #include "analyze/kernel_work.h"
 #include "analyze/outside_steps.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
-#define US(ns) ((gdouble)(ns) / 1e3)
+#include "base/time_units.h"
 
 struct kernel_group {
 	guint32 name;
@@ -33,32 +33,24 @@ struct kernel_group {
 };
 
 static const TachoColumn columns[] = {
-	{ .key = "name",
-	  .title = "kernel",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
-	{ .key = "shape", .title = "shape", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "op", .title = "op", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "share_pct",
-	  .title = "% step",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "replays", .title = "replays", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "gflop_per_s", .title = "GFLOP/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "peak_pct", .title = "% peak", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "gb_per_s", .title = "GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "dtype", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "text", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "calls_per_step", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "min_us", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "max_us", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "flops", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "bytes", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	NAME_COLUMN("name", "kernel"),
+	TEXT_COLUMN("shape", "shape", .is_flexible = TRUE),
+	TEXT_COLUMN("op", "op", .is_flexible = TRUE),
+	SHARE_COLUMN("share_pct", "% step", 1),
+	NUMBER_COLUMN("total_ms", "total ms", 2),
+	INTEGER_COLUMN("count", "count"),
+	INTEGER_COLUMN("replays", "replays"),
+	NUMBER_COLUMN("mean_us", "mean us", 1),
+	NUMBER_COLUMN("gflop_per_s", "GFLOP/s", 1),
+	NUMBER_COLUMN("peak_pct", "% peak", 1),
+	NUMBER_COLUMN("gb_per_s", "GB/s", 1),
+	JSON_TEXT("dtype"),
+	JSON_TEXT("text"),
+	JSON_NUMBER("calls_per_step"),
+	JSON_NUMBER("min_us"),
+	JSON_NUMBER("max_us"),
+	JSON_NUMBER("flops"),
+	JSON_NUMBER("bytes"),
 };
 
 static void kernel_group_free(gpointer data)
@@ -196,14 +188,6 @@ static const gchar *main_op(const TachoTimeline *timeline, const struct kernel_g
 	return most_ns < 0 ? NULL : tacho_timeline_string(timeline, best);
 }
 
-static void add_rate(TachoTable *table, gdouble amount, gdouble over_ns)
-{
-	if (amount > 0 && over_ns > 0)
-		tacho_table_number(table, amount / over_ns); /* G a second */
-	else
-		tacho_table_null(table);
-}
-
 /* More than all means that formula and kernel, or device and peak, do not fit. */
 static gdouble peak_pct(const struct kernel_group *group)
 {
@@ -216,10 +200,7 @@ static gdouble peak_pct(const struct kernel_group *group)
 /* Null where no call told, or not all of them were asked. */
 static void add_sum(TachoTable *table, gdouble amount, gdouble over_ns, guint stride)
 {
-	if (over_ns > 0 && stride == 1)
-		tacho_table_number(table, amount);
-	else
-		tacho_table_null(table);
+	table_number_if(table, over_ns > 0 && stride == 1, amount);
 }
 
 static void add_row(TachoTable *table, const struct selection *selection,
@@ -234,9 +215,9 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_integer(table, (gint64)group->count);
 	tacho_table_integer(table, (gint64)group->n_replays);
 	tacho_table_number(table, US(group->total_ns) / (gdouble)group->count);
-	add_rate(table, group->flops, group->flops_ns);
+	table_rate(table, group->flops, group->flops_ns);
 	tacho_table_number(table, peak_pct(group));
-	add_rate(table, group->bytes, group->bytes_ns);
+	table_rate(table, group->bytes, group->bytes_ns);
 	tacho_table_text(table, group->dtype);
 	tacho_table_text(table, group->text);
 	tacho_table_number(table, (gdouble)group->count / selection_n_steps(selection));

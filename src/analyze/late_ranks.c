@@ -25,8 +25,8 @@
 #include "analyze/mean_difference.h"
 #include "base/interval_set.h"
 #include "base/student_t.h"
+#include "base/time_units.h"
 
-#define MS(ns)	     ((ns) / 1e6)
 #define STANDS_OUT   0.8
 #define MIN_SHARE    0.1
 #define LEVEL	     0.05
@@ -190,7 +190,7 @@ static gboolean enter_step(struct weighing *weighing, guint32 last)
 	if (!selection_takes_time(selection, rank, timeline->slices.start_ns[last],
 				  &weighing->cursors[rank]))
 		return FALSE;
-	if (timeline->steps->len == 0)
+	if (selection->is_whole)
 		return TRUE;
 	step = g_array_index(selection->chosen, TachoStep, weighing->cursors[rank]).number;
 	if (step > weighing->step) {

@@ -16,10 +16,12 @@
 
 #include <string.h>
 
+#include "analyze/keyed_rows.h"
 #include "analyze/selection.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 #include "base/quantile.h"
-
-#define US(ns) ((gdouble)(ns) / 1e3)
+#include "base/time_units.h"
 
 /* Names and places that importers give (import/ctf_profiler.c). */
 #define CLIENT_SPAN	"send_request_tensor"
@@ -28,28 +30,26 @@
 #define RENDEZVOUS_LANE "rendezvous"
 
 static const TachoColumn columns[] = {
-	{ .key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT },
-	{ .key = "name", .title = "what", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "from_rank", .title = "from", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "to_rank", .title = "to", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "median_us", .title = "median", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "p90_us", .title = "90 %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "p99_us", .title = "99 %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "max_us", .title = "most", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "min_us", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "total_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "below_zero", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "histogram", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	TEXT_COLUMN("kind", "kind"),
+	TEXT_COLUMN("name", "what", .is_flexible = TRUE),
+	INTEGER_COLUMN("from_rank", "from"),
+	INTEGER_COLUMN("to_rank", "to"),
+	INTEGER_COLUMN("count", "count"),
+	NUMBER_COLUMN("mean_us", "mean us", 1),
+	NUMBER_COLUMN("median_us", "median", 1),
+	NUMBER_COLUMN("p90_us", "90 %", 1),
+	NUMBER_COLUMN("p99_us", "99 %", 1),
+	NUMBER_COLUMN("max_us", "most", 1),
+	JSON_NUMBER("min_us"),
+	JSON_NUMBER("total_ms"),
+	JSON_INTEGER("below_zero"),
+	JSON_TEXT("histogram"),
 };
-
-#define NO_RANK G_MAXUINT32
 
 struct latency_group {
 	const gchar *kind;
 	guint32 name;
-	guint32 from, to; /* rank_index, or NO_RANK */
+	guint32 from, to; /* rank_index, or TACHO_NONE */
 	GArray *values;	  /* gint64 ns */
 };
 
@@ -62,8 +62,7 @@ struct step_place {
 struct latencies {
 	const struct selection *selection;
 	struct step_place *places; /* by rank_index */
-	GArray *groups;		   /* struct latency_group */
-	GHashTable *known;	   /* text key -> index + 1 */
+	struct keyed_rows groups;  /* struct latency_group */
 	guint64 n_below_zero;
 };
 
@@ -77,20 +76,14 @@ static void release_group(gpointer group)
 static void add_value(struct latencies *latencies, const gchar *kind, guint32 name, guint32 from,
 		      guint32 to, gint64 value_ns)
 {
-	g_autofree gchar *key = g_strdup_printf("%s/%u/%u/%u", kind, name, from, to);
-	guint index = GPOINTER_TO_UINT(g_hash_table_lookup(latencies->known, key));
-	struct latency_group group = { .kind = kind, .name = name, .from = from, .to = to };
+	struct latency_group first = { .kind = kind, .name = name, .from = from, .to = to };
+	struct latency_group *group =
+		keyed_rows_find(&latencies->groups, &first, "%s/%u/%u/%u", kind, name, from, to);
 
-	if (!index) {
-		group.values = g_array_new(FALSE, FALSE, sizeof(gint64));
-		g_array_append_val(latencies->groups, group);
-		index = latencies->groups->len;
-		g_hash_table_insert(latencies->known, g_steal_pointer(&key),
-				    GUINT_TO_POINTER(index));
-	}
+	if (!group->values)
+		group->values = g_array_new(FALSE, FALSE, sizeof(gint64));
 	latencies->n_below_zero += value_ns < 0;
-	g_array_append_val(g_array_index(latencies->groups, struct latency_group, index - 1).values,
-			   value_ns);
+	g_array_append_val(group->values, value_ns);
 }
 
 static guint32 rank_of(const TachoTimeline *timeline, guint32 slice)
@@ -212,7 +205,7 @@ static void count_spans(struct latencies *latencies)
 		guint32 name = kind ? name_of_span(timeline, i, kind) : 0;
 
 		if (kind && takes_name(latencies, name) && takes_slice(latencies, i))
-			add_value(latencies, kind, name, rank_of(timeline, i), NO_RANK,
+			add_value(latencies, kind, name, rank_of(timeline, i), TACHO_NONE,
 				  timeline->slices.duration_ns[i]);
 	}
 }
@@ -250,9 +243,9 @@ static void count_collective(struct latencies *latencies, const TachoCollective 
 
 		if (!takes_slice(latencies, slice))
 			continue;
-		add_value(latencies, "collective", collective->name, NO_RANK, NO_RANK,
+		add_value(latencies, "collective", collective->name, TACHO_NONE, TACHO_NONE,
 			  timeline->slices.duration_ns[slice]);
-		add_value(latencies, "transfer", collective->name, NO_RANK, NO_RANK,
+		add_value(latencies, "transfer", collective->name, TACHO_NONE, TACHO_NONE,
 			  MAX(end_ns - collective->last_begin_ns, 0));
 	}
 }
@@ -294,15 +287,6 @@ static gchar *make_histogram(const GArray *values)
 	return g_string_free(text, FALSE);
 }
 
-static void set_rank(TachoTable *table, const TachoTimeline *timeline, guint32 rank_index)
-{
-	if (rank_index == NO_RANK)
-		tacho_table_null(table);
-	else
-		tacho_table_integer(table,
-				    g_array_index(timeline->ranks, TachoRank, rank_index).rank);
-}
-
 static void add_row(TachoTable *table, const TachoTimeline *timeline,
 		    const struct latency_group *group)
 {
@@ -317,8 +301,8 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline,
 	tacho_table_row(table);
 	tacho_table_text(table, group->kind);
 	tacho_table_text(table, tacho_timeline_string(timeline, group->name));
-	set_rank(table, timeline, group->from);
-	set_rank(table, timeline, group->to);
+	table_rank(table, timeline, group->from);
+	table_rank(table, timeline, group->to);
 	tacho_table_integer(table, n);
 	tacho_table_number(table, US(sum_ns) / n);
 	tacho_table_number(table, US(median_ns));
@@ -351,14 +335,13 @@ static gint compare_groups(gconstpointer first, gconstpointer second, gpointer d
 TachoTable *tacho_view_latency(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("latency", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct latency_group));
-	g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	struct selection selection;
 	g_autofree struct step_place *places = g_new0(struct step_place, timeline->ranks->len + 1);
-	struct latencies latencies = {
-		.selection = &selection, .places = places, .groups = groups, .known = known
-	};
+	struct latencies latencies = { .selection = &selection, .places = places };
+	GArray *groups;
 
+	keyed_rows_init(&latencies.groups, sizeof(struct latency_group));
+	groups = latencies.groups.rows;
 	g_array_set_clear_func(groups, release_group);
 	selection_init(&selection, timeline, filter);
 	count_sends(&latencies);
@@ -379,5 +362,6 @@ TachoTable *tacho_view_latency(const TachoTimeline *timeline, const TachoFilter 
 				 latencies.n_below_zero);
 	selection_note(&selection, table);
 	selection_release(&selection);
+	keyed_rows_release(&latencies.groups);
 	return table;
 }

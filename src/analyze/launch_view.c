@@ -12,29 +12,25 @@
 #include <tacho/analyze.h>
 
 #include "analyze/device_work.h"
+#include "analyze/keyed_rows.h"
+#include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
 #include "base/quantile.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
-#define US(ns) ((gdouble)(ns) / 1e3)
+#include "base/time_units.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "name",
-	  .title = "work",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "replays", .title = "replays", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "call_mean_us", .title = "call us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "delay_mean_us", .title = "delay us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "delay_median_us", .title = "median", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "delay_p99_us", .title = "99 %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "delay_max_us", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "short", .title = "short", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "short_pct", .title = "%", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
+	NAME_COLUMN("name", "work"),
+	INTEGER_COLUMN("count", "count"),
+	INTEGER_COLUMN("replays", "replays"),
+	NUMBER_COLUMN("total_ms", "total ms", 3),
+	NUMBER_COLUMN("mean_us", "mean us", 1),
+	NUMBER_COLUMN("call_mean_us", "call us", 1),
+	NUMBER_COLUMN("delay_mean_us", "delay us", 1),
+	NUMBER_COLUMN("delay_median_us", "median", 1),
+	NUMBER_COLUMN("delay_p99_us", "99 %", 1),
+	JSON_NUMBER("delay_max_us"),
+	INTEGER_COLUMN("short", "short"),
+	NUMBER_COLUMN("short_pct", "%", 0),
 };
 
 struct launch_group {
@@ -46,9 +42,8 @@ struct launch_group {
 
 struct launches {
 	const struct selection *selection;
-	GHashTable *shares;  /* launch + 1 -> how many pieces of work it launched */
-	GArray *groups;	     /* struct launch_group */
-	GHashTable *by_name; /* name id -> index + 1 */
+	GHashTable *shares;	  /* launch + 1 -> how many pieces of work it launched */
+	struct keyed_rows groups; /* struct launch_group, by name id */
 	guint64 n, n_unknown, n_short;
 };
 
@@ -59,18 +54,12 @@ static void release_group(gpointer group)
 
 static struct launch_group *find_group(struct launches *launches, guint32 name)
 {
-	guint index =
-		GPOINTER_TO_UINT(g_hash_table_lookup(launches->by_name, GUINT_TO_POINTER(name)));
-	struct launch_group group = { .name = name };
+	struct launch_group first = { .name = name };
+	struct launch_group *group = keyed_rows_find_number(&launches->groups, &first, name);
 
-	if (!index) {
-		group.delays = g_array_new(FALSE, FALSE, sizeof(gint64));
-		g_array_append_val(launches->groups, group);
-		index = launches->groups->len;
-		g_hash_table_insert(launches->by_name, GUINT_TO_POINTER(name),
-				    GUINT_TO_POINTER(index));
-	}
-	return &g_array_index(launches->groups, struct launch_group, index - 1);
+	if (!group->delays)
+		group->delays = g_array_new(FALSE, FALSE, sizeof(gint64));
+	return group;
 }
 
 /* Count over all work, whatever was chosen, because a call's share does not depend on that. */
@@ -185,15 +174,12 @@ static void note_launches(TachoTable *table, const struct launches *launches)
 TachoTable *tacho_view_launch(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("launch", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct launch_group));
 	g_autoptr(GHashTable) shares = g_hash_table_new(NULL, NULL);
-	g_autoptr(GHashTable) by_name = g_hash_table_new(NULL, NULL);
 	struct selection selection;
-	struct launches launches = {
-		.selection = &selection, .shares = shares, .groups = groups, .by_name = by_name
-	};
+	struct launches launches = { .selection = &selection, .shares = shares };
 
-	g_array_set_clear_func(groups, release_group);
+	keyed_rows_init(&launches.groups, sizeof(struct launch_group));
+	g_array_set_clear_func(launches.groups.rows, release_group);
 	if (timeline->graph_work->len == 0)
 		table_hide_column(table, "replays");
 	selection_init(&selection, timeline, filter);
@@ -201,11 +187,13 @@ TachoTable *tacho_view_launch(const TachoTimeline *timeline, const TachoFilter *
 	for (guint i = 0; i < timeline->tracks->len; i++)
 		if (takes_stream(&selection, tacho_timeline_track(timeline, i)))
 			count_stream(&launches, tacho_timeline_track(timeline, i));
-	for (guint i = 0; i < groups->len; i++)
-		add_row(table, timeline, &g_array_index(groups, struct launch_group, i));
+	for (guint i = 0; i < launches.groups.rows->len; i++)
+		add_row(table, timeline,
+			&g_array_index(launches.groups.rows, struct launch_group, i));
 	tacho_table_sort(table, "total_ms", TRUE);
 	note_launches(table, &launches);
 	selection_note(&selection, table);
 	selection_release(&selection);
+	keyed_rows_release(&launches.groups);
 	return table;
 }

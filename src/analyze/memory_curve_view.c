@@ -13,36 +13,31 @@
 #include "analyze/allocator_totals.h"
 #include "analyze/memory_blocks.h"
 #include "analyze/selection.h"
+#include "analyze/table_columns.h"
 #include "base/number.h"
+#include "base/time_units.h"
 
 enum { POINTS = 200, N_CATEGORIES = 8 };
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
 
 static const gchar *const category_tracks[N_CATEGORIES] = {
 	"parameter bytes",  "optimizer state bytes", "input bytes",	      "temporary bytes",
 	"activation bytes", "gradient bytes",	     "autograd detail bytes", "unknown bytes",
 };
 
-#define CATEGORY(name)                                                                             \
-	{                                                                                          \
-		.key = name, .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE                    \
-	}
-
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "memory", .title = "memory", .type = TACHO_COLUMN_TEXT },
-	{ .key = "at_ms", .title = "at ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "held_bytes", .title = "held B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "reserved_bytes", .title = "reserved B", .type = TACHO_COLUMN_INTEGER },
-	CATEGORY("parameter_bytes"),
-	CATEGORY("optimizer_state_bytes"),
-	CATEGORY("input_bytes"),
-	CATEGORY("temporary_bytes"),
-	CATEGORY("activation_bytes"),
-	CATEGORY("gradient_bytes"),
-	CATEGORY("autograd_detail_bytes"),
-	CATEGORY("unknown_bytes"),
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("memory", "memory"),
+	NUMBER_COLUMN("at_ms", "at ms", 3),
+	NUMBER_COLUMN("held_bytes", "held B", 0),
+	INTEGER_COLUMN("reserved_bytes", "reserved B"),
+	JSON_INTEGER("parameter_bytes"),
+	JSON_INTEGER("optimizer_state_bytes"),
+	JSON_INTEGER("input_bytes"),
+	JSON_INTEGER("temporary_bytes"),
+	JSON_INTEGER("activation_bytes"),
+	JSON_INTEGER("gradient_bytes"),
+	JSON_INTEGER("autograd_detail_bytes"),
+	JSON_INTEGER("unknown_bytes"),
 };
 
 /* Something about a memory becomes `value`: how much of a category is held, or, of blocks, more or less. */

@@ -17,29 +17,26 @@
 #include "analyze/allocator_totals.h"
 #include "analyze/device_work.h"
 #include "analyze/memory_blocks.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "memory", .title = "memory", .type = TACHO_COLUMN_TEXT },
-	{ .key = "name", .title = "handed out in", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "peak_bytes", .title = "at peak B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "peak_pct",
-	  .title = "%",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "peak_blocks", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "count", .title = "blocks", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "allocated_bytes", .title = "handed out B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "largest_bytes", .title = "largest B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "mean_life_ms", .title = "life ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "kept_bytes", .title = "never back B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "memory_peak_bytes", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "peak_at_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "allocator_peak_bytes", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "allocator_reserved_bytes", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("memory", "memory"),
+	TEXT_COLUMN("name", "handed out in", .is_flexible = TRUE),
+	NUMBER_COLUMN("peak_bytes", "at peak B", 0),
+	SHARE_COLUMN("peak_pct", "%", 1),
+	JSON_INTEGER("peak_blocks"),
+	INTEGER_COLUMN("count", "blocks"),
+	NUMBER_COLUMN("allocated_bytes", "handed out B", 0),
+	NUMBER_COLUMN("largest_bytes", "largest B", 0),
+	NUMBER_COLUMN("mean_life_ms", "life ms", 2),
+	NUMBER_COLUMN("kept_bytes", "never back B", 0),
+	JSON_NUMBER("memory_peak_bytes"),
+	JSON_NUMBER("peak_at_ms"),
+	JSON_INTEGER("allocator_peak_bytes"),
+	JSON_INTEGER("allocator_reserved_bytes"),
 };
 
 /* One memory of a rank. */
@@ -190,14 +187,8 @@ static gint32 rank_number(const struct memory *memory)
 
 static void add_totals(TachoTable *table, const struct allocator_totals *totals)
 {
-	if (totals->is_known)
-		tacho_table_integer(table, totals->allocated_bytes);
-	else
-		tacho_table_null(table);
-	if (totals->reserved_bytes)
-		tacho_table_integer(table, totals->reserved_bytes);
-	else
-		tacho_table_null(table);
+	table_integer_if(table, totals->is_known, totals->allocated_bytes);
+	table_integer_if(table, totals->reserved_bytes, totals->reserved_bytes);
 }
 
 static void add_owner(TachoTable *table, const struct memory *memory, const struct owner *owner)
@@ -207,24 +198,15 @@ static void add_owner(TachoTable *table, const struct memory *memory, const stru
 	tacho_table_text(table, memory->label);
 	tacho_table_text(table, owner->name);
 	tacho_table_number(table, owner->peak_bytes);
-	if (memory->peak_bytes > 0)
-		tacho_table_number(table, 100.0 * owner->peak_bytes / memory->peak_bytes);
-	else
-		tacho_table_null(table);
+	table_share(table, owner->peak_bytes, memory->peak_bytes);
 	tacho_table_integer(table, (gint64)owner->n_peak);
 	tacho_table_integer(table, (gint64)owner->n);
 	tacho_table_number(table, owner->allocated_bytes);
 	tacho_table_number(table, owner->largest_bytes);
-	if (owner->n_back)
-		tacho_table_number(table, MS(owner->life_ns) / (gdouble)owner->n_back);
-	else
-		tacho_table_null(table);
+	table_number_if(table, owner->n_back, MS(owner->life_ns) / (gdouble)owner->n_back);
 	tacho_table_number(table, owner->kept_bytes);
 	tacho_table_number(table, memory->peak_bytes);
-	if (memory->peak_bytes > 0)
-		tacho_table_number(table, MS(memory->peak_ns));
-	else
-		tacho_table_null(table);
+	table_number_if(table, memory->peak_bytes > 0, MS(memory->peak_ns));
 	add_totals(table, &memory->totals);
 }
 

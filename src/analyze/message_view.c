@@ -8,9 +8,11 @@
 
 #include <math.h>
 
+#include "analyze/keyed_rows.h"
 #include "analyze/selection.h"
-
-#define MS(ns) ((ns) / 1e6)
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 
 struct message_group {
 	guint32 name; /* string id */
@@ -32,67 +34,50 @@ struct message_burst {
 
 struct message_sums {
 	const struct selection *selection;
-	GArray *groups;		  /* struct message_group */
-	GHashTable *known;	  /* text key -> its row + 1 */
-	GArray *bursts;		  /* struct message_burst */
-	GHashTable *known_bursts; /* group << 32 | collective -> its row + 1 */
+	struct keyed_rows groups; /* struct message_group */
+	struct keyed_rows bursts; /* struct message_burst, by group << 32 | collective */
 	guint64 n_without, n_inferred;
 };
 
 static const TachoColumn columns[] = {
-	{ .key = "name", .title = "collective", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "direction", .title = "direction", .type = TACHO_COLUMN_TEXT },
-	{ .key = "peer_rank", .title = "peer", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "bytes", .title = "bytes", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "gb_per_s", .title = "GB/s", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "call_ms", .title = "in calls ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "ring_steps", .title = "ring steps", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "mean_bytes", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "paired_pct", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "inferred_pct", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "calls_per_step", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	TEXT_COLUMN("name", "collective", .is_flexible = TRUE),
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("direction", "direction"),
+	INTEGER_COLUMN("peer_rank", "peer"),
+	INTEGER_COLUMN("count", "count"),
+	INTEGER_COLUMN("bytes", "bytes"),
+	NUMBER_COLUMN("gb_per_s", "GB/s", 3),
+	NUMBER_COLUMN("call_ms", "in calls ms", 2),
+	INTEGER_COLUMN("ring_steps", "ring steps"),
+	JSON_NUMBER("mean_bytes"),
+	JSON_NUMBER("paired_pct"),
+	JSON_NUMBER("inferred_pct"),
+	JSON_NUMBER("calls_per_step"),
 };
 
-static guint find_group(struct message_sums *sums, const TachoMessage *message, guint32 rank_index)
+static struct message_group *find_group(struct message_sums *sums, const TachoMessage *message,
+					guint32 rank_index)
 {
-	const TachoTimeline *timeline = sums->selection->timeline;
 	struct message_group group = {
 		.rank_index = rank_index,
 		.peer = message->peer_process,
 		.has_collective = message->collective != TACHO_NONE,
 		.is_receive = message->is_receive,
 	};
-	g_autofree gchar *key = NULL;
-	gpointer found;
 
 	if (group.has_collective)
-		group.name = timeline->slices.name[message->collective];
-	key = g_strdup_printf("%d %u %u %u %d", group.has_collective, group.name, rank_index,
-			      group.peer, group.is_receive);
-	found = g_hash_table_lookup(sums->known, key);
-	if (!found) {
-		g_array_append_val(sums->groups, group);
-		found = GUINT_TO_POINTER(sums->groups->len);
-		g_hash_table_insert(sums->known, g_steal_pointer(&key), found);
-	}
-	return GPOINTER_TO_UINT(found) - 1;
+		group.name = sums->selection->timeline->slices.name[message->collective];
+	return keyed_rows_find(&sums->groups, &group, "%d %u %u %u %d", group.has_collective,
+			       group.name, rank_index, group.peer, group.is_receive);
 }
 
 static void count_burst(struct message_sums *sums, const TachoMessage *message, guint group)
 {
 	const TachoTimeline *timeline = sums->selection->timeline;
-	gpointer key = GSIZE_TO_POINTER((gsize)group << 32 | message->collective);
-	gpointer found = g_hash_table_lookup(sums->known_bursts, key);
-	struct message_burst *burst, first = { group, 0, G_MAXINT64, G_MININT64 };
+	struct message_burst first = { group, 0, G_MAXINT64, G_MININT64 };
+	struct message_burst *burst = keyed_rows_find_number(
+		&sums->bursts, &first, (gsize)group << 32 | message->collective);
 
-	if (!found) {
-		g_array_append_val(sums->bursts, first);
-		found = GUINT_TO_POINTER(sums->bursts->len);
-		g_hash_table_insert(sums->known_bursts, key, found);
-	}
-	burst = &g_array_index(sums->bursts, struct message_burst, GPOINTER_TO_UINT(found) - 1);
 	burst->bytes += message->bytes;
 	burst->begin_ns = MIN(burst->begin_ns, timeline->slices.start_ns[message->slice]);
 	burst->end_ns = MAX(burst->end_ns, tacho_slice_end_ns(timeline, message->slice));
@@ -101,8 +86,7 @@ static void count_burst(struct message_sums *sums, const TachoMessage *message, 
 static void count_message(struct message_sums *sums, const TachoMessage *message,
 			  guint32 rank_index)
 {
-	guint row = find_group(sums, message, rank_index);
-	struct message_group *group = &g_array_index(sums->groups, struct message_group, row);
+	struct message_group *group = find_group(sums, message, rank_index);
 
 	group->count++;
 	group->bytes += message->bytes;
@@ -116,7 +100,8 @@ static void count_message(struct message_sums *sums, const TachoMessage *message
 	}
 	group->n_inferred += !message->is_exact;
 	sums->n_inferred += !message->is_exact;
-	count_burst(sums, message, row);
+	count_burst(sums, message,
+		    (guint)(group - (struct message_group *)sums->groups.rows->data));
 }
 
 static void count_all(struct message_sums *sums)
@@ -144,11 +129,11 @@ static void count_all(struct message_sums *sums)
 		    selection_takes_name(selection, name))
 			count_message(sums, message, rank_index);
 	}
-	for (guint i = 0; i < sums->bursts->len; i++) {
+	for (guint i = 0; i < sums->bursts.rows->len; i++) {
 		const struct message_burst *burst =
-			&g_array_index(sums->bursts, struct message_burst, i);
+			&g_array_index(sums->bursts.rows, struct message_burst, i);
 		struct message_group *group =
-			&g_array_index(sums->groups, struct message_group, burst->group);
+			&g_array_index(sums->groups.rows, struct message_group, burst->group);
 
 		group->timed_bytes += burst->bytes;
 		group->timed_ns += (gdouble)(burst->end_ns - burst->begin_ns);
@@ -161,10 +146,7 @@ static void add_peer(TachoTable *table, const TachoTimeline *timeline, guint32 p
 			      ? g_array_index(timeline->processes, TachoProcess, process).rank
 			      : -1;
 
-	if (rank < 0)
-		tacho_table_null(table);
-	else
-		tacho_table_integer(table, rank);
+	table_integer_if(table, rank >= 0, rank);
 }
 
 static void add_row(TachoTable *table, const struct selection *selection,
@@ -176,8 +158,7 @@ static void add_row(TachoTable *table, const struct selection *selection,
 	tacho_table_row(table);
 	tacho_table_text(table, group->has_collective ? tacho_timeline_string(timeline, group->name)
 						      : NULL);
-	tacho_table_integer(table,
-			    g_array_index(timeline->ranks, TachoRank, group->rank_index).rank);
+	table_rank(table, timeline, group->rank_index);
 	tacho_table_text(table, group->is_receive ? "receive" : "send");
 	add_peer(table, timeline, group->peer);
 	tacho_table_integer(table, (gint64)group->count);
@@ -186,10 +167,7 @@ static void add_row(TachoTable *table, const struct selection *selection,
 					  ? (gdouble)group->timed_bytes / group->timed_ns
 					  : (gdouble)NAN);
 	tacho_table_number(table, MS(group->call_ns));
-	if (group->n_steps)
-		tacho_table_integer(table, group->n_steps);
-	else
-		tacho_table_null(table);
+	table_integer_if(table, group->n_steps, group->n_steps);
 	tacho_table_number(table, (gdouble)group->bytes / count);
 	tacho_table_number(table, 100.0 * (gdouble)group->paired_bytes / (gdouble)group->bytes);
 	tacho_table_number(table, 100.0 * (gdouble)group->n_inferred / count);
@@ -215,23 +193,22 @@ static void add_notes(TachoTable *table, const struct message_sums *sums)
 TachoTable *tacho_view_message(const TachoTimeline *timeline, const TachoFilter *filter)
 {
 	TachoTable *table = tacho_table_new("message", columns, G_N_ELEMENTS(columns));
-	g_autoptr(GArray) groups = g_array_new(FALSE, FALSE, sizeof(struct message_group));
-	g_autoptr(GArray) bursts = g_array_new(FALSE, FALSE, sizeof(struct message_burst));
-	g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	g_autoptr(GHashTable) known_bursts = g_hash_table_new(NULL, NULL);
 	struct selection selection;
-	struct message_sums sums = {
-		&selection, groups, known, bursts, known_bursts, 0, 0,
-	};
+	struct message_sums sums = { .selection = &selection };
 
+	keyed_rows_init(&sums.groups, sizeof(struct message_group));
+	keyed_rows_init(&sums.bursts, sizeof(struct message_burst));
 	selection_init(&selection, timeline, filter);
 	count_all(&sums);
-	for (guint i = 0; i < groups->len; i++)
-		add_row(table, &selection, &g_array_index(groups, struct message_group, i));
+	for (guint i = 0; i < sums.groups.rows->len; i++)
+		add_row(table, &selection,
+			&g_array_index(sums.groups.rows, struct message_group, i));
 	tacho_table_sort(table, "bytes", TRUE);
 	selection_note_empty(&selection, table, "messages");
 	add_notes(table, &sums);
 	selection_note(&selection, table);
 	selection_release(&selection);
+	keyed_rows_release(&sums.groups);
+	keyed_rows_release(&sums.bursts);
 	return table;
 }

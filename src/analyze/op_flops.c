@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "analyze/op_output.h"
+#include "trace/region_kind.h"
 
 /* |x| is the number of elements of x. */
 typedef enum {
@@ -452,7 +453,7 @@ gdouble op_parameters(const TachoTimeline *timeline, guint32 slice)
 
 	if (tacho_slice_told(timeline, slice, &told) && !isnan(told.parameters))
 		return told.parameters;
-	if (!g_str_has_suffix(tacho_slice_name(timeline, slice), "AccumulateGrad") ||
+	if (!region_kind_accumulates(region_kind_of(timeline, slice)) ||
 	    !tacho_slice_input(timeline, slice, 0, &gradient))
 		return 0;
 	return tensor_elements(&gradient);

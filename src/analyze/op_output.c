@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 /* --- numbers among the inputs ----------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
  * variable is optimizer. */
 #include "analyze/op_phase.h"
 
-#include "analyze/rank_activity.h"
+#include "trace/region_kind.h"
 
 const gchar *op_phase_name(OpPhase phase)
 {
@@ -67,11 +67,11 @@ static gboolean has_numbers(struct phases *phases)
 /* Autograd's nodes, its engine around a node and its hooks, and DDP's reducer, which is a hook. */
 static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
 {
-	const gchar *name = tacho_slice_name(timeline, slice);
+	enum region_kind kind = region_kind_of(timeline, slice);
 
 	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) ||
-	       g_str_has_prefix(name, "autograd::engine::") ||
-	       g_str_has_prefix(name, "torch.distributed.ddp.reducer::");
+	       region_kind_evaluates(kind) || kind == REGION_ENGINE || kind == REGION_REDUCER ||
+	       kind == REGION_COPY_GRADIENT;
 }
 
 /* The phase of an operation of a graph, by its names; FALSE: it is none. */
@@ -108,7 +108,7 @@ static OpPhase phase_of(struct phases *phases, guint32 slice, OpPhase outside)
 	if (is_backward(timeline, slice))
 		return PHASE_BACKWARD;
 	if (timeline->slices.kind[slice] == TACHO_SLICE_ANNOTATION &&
-	    g_str_has_prefix(tacho_slice_name(timeline, slice), "Optimizer.step"))
+	    region_kind_of(timeline, slice) == REGION_OPTIMIZER_STEP)
 		return PHASE_OPTIMIZER;
 	if (timeline->slices.parent[slice] != TACHO_NONE ||
 	    timeline->slices.kind[slice] == TACHO_SLICE_MESSAGE)
@@ -137,7 +137,7 @@ guint8 *op_phases_of_track(const TachoTimeline *timeline, const TachoTrack *trac
 	}
 	for (guint32 i = 0; i < track->n_slices; i++)
 		if (timeline->slices.kind[track->first_slice + i] == TACHO_SLICE_OP &&
-		    is_communication_name(tacho_slice_name(timeline, track->first_slice + i)))
+		    slice_communicates(timeline, track->first_slice + i))
 			phases[i] = PHASE_COMM;
 	return phases;
 }

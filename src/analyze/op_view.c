@@ -23,11 +23,11 @@
 #include "analyze/profile_tree.h"
 #include "analyze/outside_steps.h"
 #include "analyze/selection.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/time_units.h"
 #include "trace/own_time.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
-#define US(ns) ((gdouble)(ns) / 1e3)
 
 struct op_group {
 	gint64 key; /* its place in the hash table */
@@ -63,36 +63,28 @@ struct op_groups {
 };
 
 static const TachoColumn columns[] = {
-	{ .key = "name", .title = "op", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "phase", .title = "phase", .type = TACHO_COLUMN_TEXT },
-	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "shapes", .title = "shapes", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "share_pct",
-	  .title = "% step",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "device_pct",
-	  .title = "% device",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "self_ms", .title = "self ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "device_ms", .title = "device ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "calls_per_step", .title = "/step", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "min_us", .title = "min us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "max_us", .title = "max us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "cumulative_pct", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "flops", .title = "flops", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "gflop_per_s", .title = "GFLOP/s", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "params", .title = "params", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "allocated_bytes", .title = "requested B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "peak_bytes", .title = "peak B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "residual_bytes", .title = "residual B", .type = TACHO_COLUMN_NUMBER },
-	{ .key = "output_bytes", .title = "output B", .type = TACHO_COLUMN_NUMBER },
+	TEXT_COLUMN("name", "op", .is_flexible = TRUE),
+	TEXT_COLUMN("phase", "phase"),
+	TEXT_COLUMN("device", "device", .is_flexible = TRUE),
+	TEXT_COLUMN("shapes", "shapes", .is_flexible = TRUE),
+	SHARE_COLUMN("share_pct", "% step", 1),
+	SHARE_COLUMN("device_pct", "% device", 1),
+	NUMBER_COLUMN("self_ms", "self ms", 2),
+	NUMBER_COLUMN("total_ms", "total ms", 2),
+	NUMBER_COLUMN("device_ms", "device ms", 2),
+	INTEGER_COLUMN("count", "count"),
+	NUMBER_COLUMN("calls_per_step", "/step", 1),
+	NUMBER_COLUMN("mean_us", "mean us", 1),
+	NUMBER_COLUMN("min_us", "min us", 1),
+	NUMBER_COLUMN("max_us", "max us", 1),
+	JSON_NUMBER("cumulative_pct"),
+	NUMBER_COLUMN("flops", "flops", 0),
+	NUMBER_COLUMN("gflop_per_s", "GFLOP/s", 1),
+	NUMBER_COLUMN("params", "params", 0),
+	NUMBER_COLUMN("allocated_bytes", "requested B", 0),
+	NUMBER_COLUMN("peak_bytes", "peak B", 0),
+	NUMBER_COLUMN("residual_bytes", "residual B", 0),
+	NUMBER_COLUMN("output_bytes", "output B", 0),
 };
 
 /* What must be selected for a column to be known, and to stand in the text. */
@@ -326,22 +318,7 @@ static void count_replay(const struct graph_replay *replay, gpointer data)
 static void add_metric(TachoTable *table, const struct op_groups *groups,
 		       const struct op_group *group, TachoMetric metric, gdouble scale)
 {
-	if (groups->select >> metric & 1)
-		tacho_table_number(table, group->metrics[metric] / scale);
-	else
-		tacho_table_null(table);
-}
-
-static void add_rate(TachoTable *table, const struct op_group *group)
-{
-	gdouble time_ns = group->metrics[TACHO_METRIC_DEVICE] > 0
-				  ? group->metrics[TACHO_METRIC_DEVICE]
-				  : group->metrics[TACHO_METRIC_HOST];
-
-	if (group->metrics[TACHO_METRIC_FLOPS] > 0 && time_ns > 0)
-		tacho_table_number(table, group->metrics[TACHO_METRIC_FLOPS] / time_ns);
-	else
-		tacho_table_null(table);
+	table_number_if(table, groups->select >> metric & 1, group->metrics[metric] / scale);
 }
 
 static void add_row(TachoTable *table, const struct op_groups *groups, const struct op_group *group,
@@ -356,11 +333,7 @@ static void add_row(TachoTable *table, const struct op_groups *groups, const str
 	tacho_table_text(table, group->devices && *group->devices ? group->devices : NULL);
 	tacho_table_text(table, group->shape);
 	tacho_table_number(table, 100.0 * group->self_ns / selection->total_ns);
-	if (groups->device_ns > 0)
-		tacho_table_number(table,
-				   100.0 * group->metrics[TACHO_METRIC_DEVICE] / groups->device_ns);
-	else
-		tacho_table_null(table);
+	table_share(table, group->metrics[TACHO_METRIC_DEVICE], groups->device_ns);
 	tacho_table_number(table, MS(group->self_ns));
 	tacho_table_number(table, MS(group->total_ns));
 	add_metric(table, groups, group, TACHO_METRIC_DEVICE, 1e6);
@@ -371,7 +344,7 @@ static void add_row(TachoTable *table, const struct op_groups *groups, const str
 	tacho_table_number(table, US(group->max_ns));
 	tacho_table_number(table, 100.0 * cumulative_share);
 	add_metric(table, groups, group, TACHO_METRIC_FLOPS, 1);
-	add_rate(table, group);
+	table_flop_rate(table, group->metrics);
 	add_metric(table, groups, group, TACHO_METRIC_PARAMS, 1);
 	add_metric(table, groups, group, TACHO_METRIC_ALLOCATED, 1);
 	add_metric(table, groups, group, TACHO_METRIC_PEAK, 1);

@@ -6,9 +6,9 @@
 #include "analyze/outside_steps.h"
 
 #include "analyze/device_work.h"
+#include "base/time_units.h"
 
 #define NOTED_SHARE 0.01
-#define MS(ns)	    ((gdouble)(ns) / 1e6)
 
 /* Steps of a rank, which stand together and in order. */
 struct step_walk {

@@ -12,25 +12,23 @@
 
 #include "analyze/device_work.h"
 #include "analyze/rank_activity.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
+#include "trace/region_kind.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "where", .title = "where", .type = TACHO_COLUMN_TEXT },
-	{ .key = "steps", .title = "steps", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "compute_ms", .title = "compute", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "communication_ms", .title = "comm", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "hidden_ms", .title = "hidden", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "exposed_ms", .title = "exposed", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "overlap_pct", .title = "overlap %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "exposed_pct",
-	  .title = "% step",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "overlap_with_wait_pct", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("where", "where"),
+	INTEGER_COLUMN("steps", "steps"),
+	NUMBER_COLUMN("duration_ms", "ms", 2),
+	NUMBER_COLUMN("compute_ms", "compute", 2),
+	NUMBER_COLUMN("communication_ms", "comm", 2),
+	NUMBER_COLUMN("hidden_ms", "hidden", 2),
+	NUMBER_COLUMN("exposed_ms", "exposed", 2),
+	NUMBER_COLUMN("overlap_pct", "overlap %", 1),
+	SHARE_COLUMN("exposed_pct", "% step", 1),
+	JSON_NUMBER("overlap_with_wait_pct"),
 };
 
 /* Moments of one rank; all normalized once they are found. */
@@ -93,7 +91,7 @@ static void add_track(struct moments *moments, const struct selection *selection
 		if (timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE) {
 			if (selection_takes_name(selection, tacho_slice_name(timeline, i)))
 				add_collective(moments, timeline, i, collectives);
-		} else if (is_work && !is_communication_name(tacho_slice_name(timeline, i))) {
+		} else if (is_work && !slice_communicates(timeline, i)) {
 			interval_set_add(&moments->compute, timeline->slices.start_ns[i],
 					 tacho_slice_end_ns(timeline, i));
 		}
@@ -156,14 +154,6 @@ static void add_stretch(struct overlap *overlap, const struct moments *moments,
 #undef MEASURE
 }
 
-static void add_share(TachoTable *table, gdouble part, gdouble whole)
-{
-	if (whole > 0)
-		tacho_table_number(table, 100.0 * part / whole);
-	else
-		tacho_table_null(table);
-}
-
 static void add_row(TachoTable *table, const struct selection *selection, guint rank_index,
 		    const struct overlap *overlap, gboolean has_device)
 {
@@ -171,20 +161,18 @@ static void add_row(TachoTable *table, const struct selection *selection, guint 
 	guint n = overlap->n_stretches;
 
 	tacho_table_row(table);
-	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+	table_rank(table, timeline, rank_index);
 	tacho_table_text(table, has_device ? "device" : "host");
-	if (!selection->is_whole)
-		tacho_table_integer(table, n);
-	else
-		tacho_table_null(table);
+	table_integer_if(table, !selection->is_whole, n);
 	tacho_table_number(table, MS(overlap->duration_ns) / n);
 	tacho_table_number(table, MS(overlap->compute_ns) / n);
 	tacho_table_number(table, MS(overlap->transfer_ns) / n);
 	tacho_table_number(table, MS(overlap->transfer_ns - overlap->exposed_transfer_ns) / n);
 	tacho_table_number(table, MS(overlap->exposed_transfer_ns) / n);
-	add_share(table, overlap->transfer_ns - overlap->exposed_transfer_ns, overlap->transfer_ns);
-	add_share(table, overlap->exposed_transfer_ns, overlap->duration_ns);
-	add_share(table, overlap->queued_ns - overlap->exposed_queued_ns, overlap->queued_ns);
+	table_share(table, overlap->transfer_ns - overlap->exposed_transfer_ns,
+		    overlap->transfer_ns);
+	table_share(table, overlap->exposed_transfer_ns, overlap->duration_ns);
+	table_share(table, overlap->queued_ns - overlap->exposed_queued_ns, overlap->queued_ns);
 }
 
 static void accumulate(struct overlap *sum, const struct overlap *one)

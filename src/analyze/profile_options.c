@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include <tacho/words.h>
-#include "import/tensor_bundle.h"
+#include "import/tensorflow/tensor_bundle.h"
 
 G_DEFINE_QUARK(tacho - profile - options - error - quark, tacho_profile_options_error)
 

@@ -4,62 +4,52 @@
 #include <string.h>
 
 #include "analyze/profile_tree.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
-#include "import/tensor_bundle.h"
+#include "import/tensorflow/tensor_bundle.h"
 
 #define INDENT	   2
 #define MAX_VALUES 100 /* of a variable */
 #define MAX_LEVELS 40u /* indented; what is deeper stands where these do */
 
-#define FIGURE(key_, title_, decimals_)                                                            \
-	{                                                                                          \
-		.key = key_, .title = title_, .type = TACHO_COLUMN_NUMBER, .decimals = decimals_   \
-	}
-
 static const TachoColumn columns[] = {
-	{ .key = "label", .title = "name", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	FIGURE("self_params", "params self", 0),
-	FIGURE("total_params", "params", 0),
-	FIGURE("self_flops", "flops self", 0),
-	FIGURE("total_flops", "flops", 0),
-	FIGURE("gflop_per_s", "GFLOP/s", 1),
-	FIGURE("self_allocated_bytes", "requested self", 0),
-	FIGURE("total_allocated_bytes", "requested B", 0),
-	FIGURE("self_peak_bytes", "peak self", 0),
-	FIGURE("total_peak_bytes", "peak B", 0),
-	FIGURE("self_residual_bytes", "residual self", 0),
-	FIGURE("total_residual_bytes", "residual B", 0),
-	FIGURE("self_output_bytes", "output self", 0),
-	FIGURE("total_output_bytes", "output B", 0),
-	{ .key = "share_pct",
-	  .title = "%",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	FIGURE("self_ms", "self ms", 3),
-	FIGURE("total_ms", "total ms", 3),
-	FIGURE("self_device_ms", "device self", 3),
-	FIGURE("total_device_ms", "device ms", 3),
-	FIGURE("self_host_ms", "host self", 3),
-	FIGURE("total_host_ms", "host ms", 3),
-	FIGURE("needed_ms", "needed ms", 3),
-	FIGURE("longest_ms", "longest", 3),
-	{ .key = "type", .title = "type", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "phase", .title = "phase", .type = TACHO_COLUMN_TEXT },
-	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	FIGURE("self_runs", "runs self", 1),
-	FIGURE("total_runs", "runs", 1),
-	{ .key = "definitions", .title = "defined", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "input_shapes",
-	  .title = "inputs",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE },
-	{ .key = "tensor_value", .title = "value", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "name", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "id", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "parent_id", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "depth", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "is_accounted", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
+	TEXT_COLUMN("label", "name", .is_flexible = TRUE),
+	NUMBER_COLUMN("self_params", "params self", 0),
+	NUMBER_COLUMN("total_params", "params", 0),
+	NUMBER_COLUMN("self_flops", "flops self", 0),
+	NUMBER_COLUMN("total_flops", "flops", 0),
+	NUMBER_COLUMN("gflop_per_s", "GFLOP/s", 1),
+	NUMBER_COLUMN("self_allocated_bytes", "requested self", 0),
+	NUMBER_COLUMN("total_allocated_bytes", "requested B", 0),
+	NUMBER_COLUMN("self_peak_bytes", "peak self", 0),
+	NUMBER_COLUMN("total_peak_bytes", "peak B", 0),
+	NUMBER_COLUMN("self_residual_bytes", "residual self", 0),
+	NUMBER_COLUMN("total_residual_bytes", "residual B", 0),
+	NUMBER_COLUMN("self_output_bytes", "output self", 0),
+	NUMBER_COLUMN("total_output_bytes", "output B", 0),
+	SHARE_COLUMN("share_pct", "%", 1),
+	NUMBER_COLUMN("self_ms", "self ms", 3),
+	NUMBER_COLUMN("total_ms", "total ms", 3),
+	NUMBER_COLUMN("self_device_ms", "device self", 3),
+	NUMBER_COLUMN("total_device_ms", "device ms", 3),
+	NUMBER_COLUMN("self_host_ms", "host self", 3),
+	NUMBER_COLUMN("total_host_ms", "host ms", 3),
+	NUMBER_COLUMN("needed_ms", "needed ms", 3),
+	NUMBER_COLUMN("longest_ms", "longest", 3),
+	TEXT_COLUMN("type", "type", .is_flexible = TRUE),
+	TEXT_COLUMN("phase", "phase"),
+	TEXT_COLUMN("device", "device", .is_flexible = TRUE),
+	NUMBER_COLUMN("self_runs", "runs self", 1),
+	NUMBER_COLUMN("total_runs", "runs", 1),
+	INTEGER_COLUMN("definitions", "defined"),
+	TEXT_COLUMN("input_shapes", "inputs", .is_flexible = TRUE),
+	TEXT_COLUMN("tensor_value", "value", .is_flexible = TRUE),
+	JSON_TEXT("name"),
+	JSON_INTEGER("id"),
+	JSON_INTEGER("parent_id"),
+	JSON_INTEGER("depth"),
+	JSON_BOOLEAN("is_accounted"),
 };
 
 /* Which columns a selected metric brings into the text; the times bring a share. */
@@ -100,23 +90,8 @@ static gboolean is_selected(const TachoProfileOptions *options, const gchar *key
 static void add_pair(TachoTable *table, const struct profile_node *node, TachoMetric metric,
 		     gdouble scale)
 {
-	if (node->is_accounted)
-		tacho_table_number(table, node->self[metric] / scale);
-	else
-		tacho_table_null(table);
+	table_number_if(table, node->is_accounted, node->self[metric] / scale);
 	tacho_table_number(table, node->total[metric] / scale);
-}
-
-/* Over the device's time where there is any, else the host's. */
-static void add_rate(TachoTable *table, const struct profile_node *node)
-{
-	gdouble time_ns = node->total[TACHO_METRIC_DEVICE] > 0 ? node->total[TACHO_METRIC_DEVICE]
-							       : node->total[TACHO_METRIC_HOST];
-
-	if (node->total[TACHO_METRIC_FLOPS] > 0 && time_ns > 0)
-		tacho_table_number(table, node->total[TACHO_METRIC_FLOPS] / time_ns);
-	else
-		tacho_table_null(table);
 }
 
 /* What the checkpoint has for the node, where that is asked for. */
@@ -154,7 +129,7 @@ static void add_row(TachoTable *table, const struct profile_tree *tree, guint32 
 			    MIN(node->depth, MAX_LEVELS) * INDENT);
 	add_pair(table, node, TACHO_METRIC_PARAMS, 1);
 	add_pair(table, node, TACHO_METRIC_FLOPS, 1);
-	add_rate(table, node);
+	table_flop_rate(table, node->total);
 	add_pair(table, node, TACHO_METRIC_ALLOCATED, 1);
 	add_pair(table, node, TACHO_METRIC_PEAK, 1);
 	add_pair(table, node, TACHO_METRIC_RESIDUAL, 1);
@@ -177,10 +152,7 @@ static void add_row(TachoTable *table, const struct profile_tree *tree, guint32 
 	add_value(table, tree, node);
 	tacho_table_text(table, node->name);
 	tacho_table_integer(table, index);
-	if (index)
-		tacho_table_integer(table, node->shown_parent);
-	else
-		tacho_table_null(table);
+	table_integer_if(table, index, node->shown_parent);
 	tacho_table_integer(table, node->depth);
 	tacho_table_boolean(table, node->is_accounted);
 }

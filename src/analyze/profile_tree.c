@@ -14,7 +14,7 @@
 #include "analyze/profile_tree.h"
 
 #include "analyze/op_devices.h"
-#include "import/tensor_bundle.h"
+#include "import/tensorflow/tensor_bundle.h"
 
 #include <math.h>
 #include <string.h>

@@ -19,6 +19,7 @@ struct profile_node {
 	gdouble self[TACHO_N_METRICS];
 	gdouble total[TACHO_N_METRICS];
 	guint8 *present;	       /* bit a chosen step: it ran there; NULL: never */
+	gboolean is_wrapper;	       /* `type` is that of autograd's engine around a node */
 	gboolean is_unknown;	       /* ran, and has no formula for its flops */
 	gdouble needed_ns, longest_ns; /* of the graph view; NaN: not known */
 	GArray *inputs; /* guint32 nodes: children of a tree, inputs of a graph; NULL: none */

@@ -8,13 +8,14 @@
 
 #include "analyze/device_work.h"
 #include "analyze/stepped_curve.h"
+#include "analyze/table_columns.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT },
-	{ .key = "stream", .title = "stream", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "at_ms", .title = "at ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "depth", .title = "queued", .type = TACHO_COLUMN_INTEGER },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("device", "device"),
+	TEXT_COLUMN("stream", "stream", .is_flexible = TRUE),
+	NUMBER_COLUMN("at_ms", "at ms", 3),
+	INTEGER_COLUMN("depth", "queued"),
 };
 
 /* What a table of curves has to say at its end. */

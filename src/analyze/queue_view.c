@@ -10,27 +10,23 @@
 #include <tacho/analyze.h>
 
 #include "analyze/device_work.h"
-
-#define US(ns) ((gdouble)(ns) / 1e3)
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 
 /* From here on the CUDA runtime lets a launch wait for room: HTA saw it at 1022 to 1024. */
 #define FULL_DEPTH 1022
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "device", .title = "device", .type = TACHO_COLUMN_TEXT },
-	{ .key = "stream", .title = "stream", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "count", .title = "work", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "mean_depth", .title = "mean", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "max_depth", .title = "most", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "wait_mean_us", .title = "queued us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "empty_pct",
-	  .title = "empty %",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "full_pct", .title = "full %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "max_at_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("device", "device"),
+	TEXT_COLUMN("stream", "stream", .is_flexible = TRUE),
+	INTEGER_COLUMN("count", "work"),
+	NUMBER_COLUMN("mean_depth", "mean", 2),
+	INTEGER_COLUMN("max_depth", "most"),
+	NUMBER_COLUMN("wait_mean_us", "queued us", 1),
+	SHARE_COLUMN("empty_pct", "empty %", 1),
+	NUMBER_COLUMN("full_pct", "full %", 1),
+	JSON_NUMBER("max_at_ms"),
 };
 
 struct change {

@@ -16,6 +16,7 @@
 #include "analyze/rank_activity.h"
 
 #include "trace/data_loading.h"
+#include "trace/region_kind.h"
 
 /* What happens inside a slice, itself included. */
 struct content {
@@ -30,16 +31,6 @@ struct open_slice {
 	gboolean is_work;
 };
 
-gboolean is_communication_name(const gchar *name)
-{
-	static const gchar *const prefixes[] = { "c10d::", "gloo:", "nccl", "mpi:", "ucc:" };
-
-	for (guint i = 0; i < G_N_ELEMENTS(prefixes); i++)
-		if (g_str_has_prefix(name, prefixes[i]))
-			return TRUE;
-	return FALSE;
-}
-
 /* Complete `content`, which holds what the children said. */
 static void classify(const TachoTimeline *timeline, guint32 slice, struct content *content)
 {
@@ -48,8 +39,7 @@ static void classify(const TachoTimeline *timeline, guint32 slice, struct conten
 	gboolean runs = kind == TACHO_SLICE_OP || kind == TACHO_SLICE_KERNEL ||
 			kind == TACHO_SLICE_MEMCPY || kind == TACHO_SLICE_MEMSET;
 
-	if (kind == TACHO_SLICE_WAIT ||
-	    (runs && is_communication_name(tacho_slice_name(timeline, slice)))) {
+	if (kind == TACHO_SLICE_WAIT || (runs && slice_communicates(timeline, slice))) {
 		content->waiting_ns = (gdouble)duration_ns;
 	} else if (runs) {
 		content->is_work =

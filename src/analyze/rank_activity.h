@@ -24,7 +24,4 @@ void rank_activity_init(struct rank_activity *activity, const TachoTimeline *tim
 			guint rank_index, GHashTable *collectives);
 void rank_activity_release(struct rank_activity *activity);
 
-/* Whether ops and kernels of that name carry data between ranks, or queue that. */
-gboolean is_communication_name(const gchar *name);
-
 #endif

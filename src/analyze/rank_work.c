@@ -6,7 +6,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/op_cost.h"
-#include "analyze/rank_activity.h"
+#include "trace/region_kind.h"
 
 static gdouble *find_times(struct rank_work *work, guint32 name)
 {
@@ -36,7 +36,7 @@ static void add_slices(struct rank_work *work, const struct selection *selection
 						       kind != TACHO_SLICE_COLLECTIVE
 					     : kind == TACHO_SLICE_OP;
 
-		if (!is_work || is_communication_name(tacho_slice_name(timeline, slice)) ||
+		if (!is_work || slice_communicates(timeline, slice) ||
 		    !selection_takes_time(selection, rank_index, timeline->slices.start_ns[slice],
 					  &cursor))
 			continue;

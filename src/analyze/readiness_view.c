@@ -13,28 +13,26 @@
 
 #include "analyze/outermost_op.h"
 #include "analyze/selection.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 #include "base/quantile.h"
+#include "base/time_units.h"
 
 /* Tensors to look at before it is believed that the trace does not tell where any is: each look may read a file. */
 #define MAX_PLACELESS 4096
 
-#define US(ns) ((gdouble)(ns) / 1e3)
-
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "name", .title = "op", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "inputs", .title = "inputs", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "mean_us", .title = "mean us", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "median_us", .title = "median", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "p90_us", .title = "90 %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "max_us", .title = "most", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "max_step", .title = "step", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "total_ms", .title = "total ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "last_input",
-	  .title = "last ready",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("name", "op", .is_flexible = TRUE),
+	INTEGER_COLUMN("count", "count"),
+	NUMBER_COLUMN("inputs", "inputs", 1),
+	NUMBER_COLUMN("mean_us", "mean us", 1),
+	NUMBER_COLUMN("median_us", "median", 1),
+	NUMBER_COLUMN("p90_us", "90 %", 1),
+	NUMBER_COLUMN("max_us", "most", 1),
+	INTEGER_COLUMN("max_step", "step"),
+	NUMBER_COLUMN("total_ms", "total ms", 3),
+	TEXT_COLUMN("last_input", "last ready", .is_flexible = TRUE),
 };
 
 /* When an operation is ready, as far as is known. */
@@ -254,7 +252,7 @@ static void add_row(struct readiness *readiness, guint32 rank_index, const struc
 	for (guint i = 0; i < n; i++)
 		sum_ns += (gdouble)g_array_index(group->latencies, gint64, i);
 	tacho_table_row(table);
-	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+	table_rank(table, timeline, rank_index);
 	tacho_table_text(table, tacho_timeline_string(timeline, group->name));
 	tacho_table_integer(table, n);
 	tacho_table_number(table, (gdouble)group->n_inputs / n);
@@ -262,10 +260,7 @@ static void add_row(struct readiness *readiness, guint32 rank_index, const struc
 	tacho_table_number(table, US(quantile(group->latencies, 0.5)));
 	tacho_table_number(table, US(quantile(group->latencies, 0.9)));
 	tacho_table_number(table, US(group->max_ns));
-	if (group->max_step < 0)
-		tacho_table_null(table);
-	else
-		tacho_table_integer(table, group->max_step);
+	table_integer_if(table, group->max_step >= 0, group->max_step);
 	tacho_table_number(table, sum_ns / 1e6);
 	tacho_table_text(table, tacho_slice_name(timeline, group->max_last));
 }

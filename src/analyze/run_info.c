@@ -9,81 +9,70 @@
 #include "analyze/graph_replay.h"
 #include "analyze/job_end.h"
 #include "analyze/selection.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
 #include "base/json_writer.h"
 #include "base/quantile.h"
+#include "base/time_units.h"
 #include "correlate/trust.h"
 
-#define MS(ns) ((gdouble)(ns) / 1e6)
-
 static const TachoColumn process_columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
-	{ .key = "host", .title = "host", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "ended", .title = "ended", .type = TACHO_COLUMN_TEXT },
-	{ .key = "end_ms", .title = "at ms", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "events", .title = "events", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "dropped_events", .title = "dropped", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "record_cost_pct", .title = "cost %", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "threads", .title = "threads", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "command", .title = "command", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "exit", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "end", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	IDENTIFIER_COLUMN("pid", "pid"),
+	TEXT_COLUMN("host", "host", .is_flexible = TRUE),
+	TEXT_COLUMN("ended", "ended"),
+	NUMBER_COLUMN("end_ms", "at ms", 1),
+	INTEGER_COLUMN("events", "events"),
+	INTEGER_COLUMN("dropped_events", "dropped"),
+	NUMBER_COLUMN("record_cost_pct", "cost %", 2),
+	INTEGER_COLUMN("threads", "threads"),
+	TEXT_COLUMN("command", "command", .is_flexible = TRUE),
+	JSON_INTEGER("exit"),
+	JSON_TEXT("end"),
 	{ .key = "ppid",
 	  .type = TACHO_COLUMN_INTEGER,
 	  .is_identifier = TRUE,
 	  .is_json_only = TRUE },
-	{ .key = "local_rank", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
-	{ .key = "is_main", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
-	{ .key = "start_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "path", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	JSON_INTEGER("local_rank"),
+	JSON_BOOLEAN("is_main"),
+	JSON_NUMBER("start_ms"),
+	JSON_TEXT("path"),
 };
 
 static const TachoColumn problem_columns[] = {
-	{ .key = "kind", .title = "problem", .type = TACHO_COLUMN_TEXT },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "where", .title = "where", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
+	TEXT_COLUMN("kind", "problem"),
+	INTEGER_COLUMN("count", "count"),
+	TEXT_COLUMN("where", "where", .is_flexible = TRUE),
 };
 
 static const TachoColumn missing_columns[] = {
-	{ .key = "kind", .title = "missing", .type = TACHO_COLUMN_TEXT },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "where", .title = "where", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "unknown", .title = "not known then", .type = TACHO_COLUMN_TEXT },
+	TEXT_COLUMN("kind", "missing"),
+	INTEGER_COLUMN("count", "count"),
+	TEXT_COLUMN("where", "where", .is_flexible = TRUE),
+	TEXT_COLUMN("unknown", "not known then"),
 };
 
 static const TachoColumn kind_columns[] = {
-	{ .key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
+	TEXT_COLUMN("kind", "kind"),
+	INTEGER_COLUMN("count", "count"),
 };
 
 static const TachoColumn open_columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "pid", .title = "pid", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
-	{ .key = "tid", .title = "thread", .type = TACHO_COLUMN_INTEGER, .is_identifier = TRUE },
-	{ .key = "name",
-	  .title = "open slice",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
-	{ .key = "kind", .title = "kind", .type = TACHO_COLUMN_TEXT },
-	{ .key = "start_ms", .title = "since ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "open_ms", .title = "for ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "thread", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "depth", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	IDENTIFIER_COLUMN("pid", "pid"),
+	IDENTIFIER_COLUMN("tid", "thread"),
+	NAME_COLUMN("name", "open slice"),
+	TEXT_COLUMN("kind", "kind"),
+	NUMBER_COLUMN("start_ms", "since ms", 3),
+	NUMBER_COLUMN("open_ms", "for ms", 3),
+	JSON_TEXT("thread"),
+	JSON_INTEGER("depth"),
 };
 
 static const TachoProcess *process_at(const TachoTimeline *timeline, guint index)
 {
 	return &g_array_index(timeline->processes, TachoProcess, index);
-}
-
-static void add_optional(TachoTable *table, gint64 value)
-{
-	if (value >= 0)
-		tacho_table_integer(table, value);
-	else
-		tacho_table_null(table);
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -139,8 +128,7 @@ static void add_process(TachoTable *table, const TachoTimeline *timeline, guint 
 	g_autofree gchar *ended = end_text(process);
 
 	tacho_table_row(table);
-	tacho_table_integer(table,
-			    g_array_index(timeline->ranks, TachoRank, process->rank_index).rank);
+	table_rank(table, timeline, process->rank_index);
 	tacho_table_integer(table, process->pid);
 	tacho_table_text(table, tacho_timeline_string(timeline, process->host));
 	tacho_table_text(table, ended);
@@ -154,7 +142,7 @@ static void add_process(TachoTable *table, const TachoTimeline *timeline, guint 
 	add_exit(table, process);
 	tacho_table_text(table, end_name(process->end));
 	tacho_table_integer(table, process->ppid);
-	add_optional(table, process->local_rank);
+	table_integer_if(table, process->local_rank >= 0, process->local_rank);
 	tacho_table_boolean(table, process->is_main);
 	tacho_table_number(table, MS(process->start_ns));
 	tacho_table_text(table, process->path);
@@ -199,7 +187,7 @@ static TachoTable *list_problems(const TachoTimeline *timeline)
 		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
 
 		tacho_table_row(table);
-		tacho_table_text(table, problem->kind);
+		tacho_table_text(table, tacho_problem_name(problem->kind));
 		tacho_table_integer(table, (gint64)problem->count);
 		tacho_table_text(table, problem->where);
 	}
@@ -218,7 +206,7 @@ static TachoTable *list_missing(const TachoTimeline *timeline)
 		if (!*unknown)
 			continue;
 		tacho_table_row(table);
-		tacho_table_text(table, problem->kind);
+		tacho_table_text(table, tacho_problem_name(problem->kind));
 		tacho_table_integer(table, (gint64)problem->count);
 		tacho_table_text(table, problem->where);
 		tacho_table_text(table, unknown);
@@ -260,8 +248,7 @@ static void add_open(TachoTable *table, const TachoTimeline *timeline, guint32 s
 	const TachoProcess *process = process_at(timeline, track->process);
 
 	tacho_table_row(table);
-	tacho_table_integer(table,
-			    g_array_index(timeline->ranks, TachoRank, process->rank_index).rank);
+	table_rank(table, timeline, process->rank_index);
 	tacho_table_integer(table, process->pid);
 	tacho_table_integer(table, track->tid);
 	tacho_table_text(table, tacho_slice_name(timeline, slice));

@@ -14,6 +14,7 @@
 
 #include "analyze/outermost_op.h"
 #include "analyze/selection.h"
+#include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
 #include "base/json_writer.h"
 
@@ -41,23 +42,15 @@ struct _TachoRunOrder {
 };
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "lane", .title = "of", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "difference", .title = "", .type = TACHO_COLUMN_TEXT },
-	{ .key = "base_count", .title = "base count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "count", .title = "count", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "equal", .title = "equal", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "step", .title = "step", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "base_name",
-	  .title = "then base",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
-	{ .key = "name",
-	  .title = "then it",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("lane", "of", .is_flexible = TRUE), /* a thread or a stream */
+	TEXT_COLUMN("difference", ""),
+	INTEGER_COLUMN("base_count", "base count"),
+	INTEGER_COLUMN("count", "count"),
+	INTEGER_COLUMN("equal", "equal"),
+	INTEGER_COLUMN("step", "step"),
+	NAME_COLUMN("base_name", "then base"),
+	NAME_COLUMN("name", "then it"),
 };
 
 static void free_lane(gpointer data)
@@ -278,8 +271,8 @@ TachoRunOrder *tacho_run_order_new(const TachoTimeline *timeline, const TachoFil
 	order->names = g_string_chunk_new(4096);
 	order->lanes = g_ptr_array_new_with_free_func(free_lane);
 	order->steps = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	order->has_steps = timeline->steps->len > 0;
 	selection_init(&collector.selection, timeline, filter);
+	order->has_steps = !collector.selection.is_whole;
 	is_there = check(&collector, error);
 	note_steps(&collector);
 	for (guint32 i = 0; is_there && i < timeline->ranks->len; i++)

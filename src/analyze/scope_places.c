@@ -24,12 +24,11 @@
 
 #include "analyze/op_cost.h"
 #include "analyze/op_flops.h"
+#include "trace/region_kind.h"
 
-#define WRAPPER_PREFIX "autograd::engine::evaluate_function: "
-#define STEP_PREFIX    "ProfilerStep#"
-#define BACKWARD       "[backward]"
-#define REPLAY	       "[replay]"
-#define PENDING	       (TACHO_NONE - 1)
+#define BACKWARD "[backward]"
+#define REPLAY	 "[replay]"
+#define PENDING	 (TACHO_NONE - 1)
 
 static guint label_number(struct scope_places *places, const gchar *label)
 {
@@ -105,7 +104,7 @@ static guint32 autograd_node(const struct scope_places *places, guint32 slice)
 {
 	const TachoTimeline *timeline = places->timeline;
 
-	if (g_str_has_prefix(tacho_slice_name(timeline, slice), WRAPPER_PREFIX) &&
+	if (region_kind_evaluates(region_kind_of(timeline, slice)) &&
 	    slice + 1 < timeline->slices.n && timeline->slices.parent[slice + 1] == slice)
 		return slice + 1;
 	return slice;
@@ -149,10 +148,9 @@ static gboolean has_forward(const struct scope_places *places, guint32 slice)
 
 static guint32 op_node(struct scope_places *places, guint32 parent, guint32 slice)
 {
-	const gchar *name = tacho_slice_name(places->timeline, slice);
+	const gchar *name =
+		region_evaluated(places->timeline, places->timeline->slices.name[slice]);
 
-	if (g_str_has_prefix(name, WRAPPER_PREFIX))
-		name += strlen(WRAPPER_PREFIX);
 	if (parent && strcmp(profile_node_at(places->tree, parent)->label, name) == 0)
 		return parent; /* the node in its wrapper */
 	return descend(places, parent, name, "/");
@@ -205,7 +203,7 @@ static guint32 place(struct scope_places *places, guint32 slice, OpPhase phase, 
 	case TACHO_SLICE_MODULE:
 		return module_node(places, parent, slice);
 	case TACHO_SLICE_ANNOTATION:
-		if (g_str_has_prefix(tacho_slice_name(timeline, slice), STEP_PREFIX))
+		if (region_kind_of(timeline, slice) == REGION_STEP)
 			return parent;
 		return descend(places, parent, tacho_slice_name(timeline, slice), "/");
 	case TACHO_SLICE_OP:
@@ -320,11 +318,15 @@ void profile_add_run(struct profile_tree *tree, guint32 node, const TachoTimelin
 {
 	struct profile_node *at = profile_node_at(tree, node);
 	struct op_fact fact = op_facts_find(facts, run->slice);
-	const gchar *name = tacho_timeline_string(timeline, tacho_slice_type(timeline, run->slice));
+	guint32 type = tacho_slice_type(timeline, run->slice);
+	gboolean is_wrapper = region_kind_evaluates(region_kind_of_name(timeline, type));
 	TachoToldOp told;
 
-	if (!at->type || g_str_has_prefix(at->type, WRAPPER_PREFIX))
-		at->type = g_string_chunk_insert_const(tree->strings, name);
+	if (!at->type || at->is_wrapper) {
+		at->type = g_string_chunk_insert_const(tree->strings,
+						       tacho_timeline_string(timeline, type));
+		at->is_wrapper = is_wrapper;
+	}
 	if (tacho_slice_told(timeline, run->slice, &told) && told.tags)
 		at->tags = tacho_timeline_string(timeline, told.tags);
 	at->phase = op_phase_name(run->phase);
@@ -345,7 +347,7 @@ void profile_add_run(struct profile_tree *tree, guint32 node, const TachoTimelin
 	at->self[TACHO_METRIC_PARAMS] += op_parameters(timeline, run->slice);
 	at->self[TACHO_METRIC_FLOPS] += MAX(run->flops, 0);
 	at->is_unknown |= run->flops < 0;
-	if (!g_str_has_prefix(name, WRAPPER_PREFIX))
+	if (!is_wrapper)
 		at->self[TACHO_METRIC_RUNS]++;
 	profile_tree_mark_present(tree, node, run->step);
 }

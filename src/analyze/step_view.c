@@ -5,48 +5,43 @@
 #include "analyze/outside_steps.h"
 #include "analyze/rank_activity.h"
 #include "analyze/selection.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
 #include "base/quantile.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
+#include "base/time_units.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "step", .title = "step", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "compute_ms", .title = "compute", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "exposed_communication_ms",
-	  .title = "exposed",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 2 },
-	{ .key = "wait_ms", .title = "wait", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "idle_ms", .title = "idle", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "communication_ms", .title = "comm", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "overlap_pct", .title = "overlap %", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
-	{ .key = "state", .title = "", .type = TACHO_COLUMN_TEXT },
-	{ .key = "data_wait_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "start_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "host", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	INTEGER_COLUMN("step", "step"),
+	INTEGER_COLUMN("rank", "rank"),
+	NUMBER_COLUMN("duration_ms", "ms", 2),
+	NUMBER_COLUMN("compute_ms", "compute", 2),
+	NUMBER_COLUMN("exposed_communication_ms", "exposed", 2),
+	NUMBER_COLUMN("wait_ms", "wait", 2),
+	NUMBER_COLUMN("idle_ms", "idle", 2),
+	NUMBER_COLUMN("communication_ms", "comm", 2),
+	NUMBER_COLUMN("overlap_pct", "overlap %", 0),
+	TEXT_COLUMN("state", ""),
+	JSON_NUMBER("data_wait_ms"),
+	JSON_NUMBER("start_ms"),
+	JSON_TEXT("host"),
 };
 
 static const TachoColumn summary_columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "steps", .title = "steps", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "median_ms", .title = "median ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "spread_pct", .title = "± %", .type = TACHO_COLUMN_NUMBER, .decimals = 1 },
-	{ .key = "mean_ms", .title = "mean", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "compute_ms", .title = "compute", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "exposed_communication_ms",
-	  .title = "exposed",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 2 },
-	{ .key = "wait_ms", .title = "wait", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "idle_ms", .title = "idle", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "communication_ms", .title = "comm", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "overlap_pct", .title = "overlap %", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
-	{ .key = "state", .title = "", .type = TACHO_COLUMN_TEXT },
-	{ .key = "data_wait_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "host", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	INTEGER_COLUMN("steps", "steps"),
+	NUMBER_COLUMN("median_ms", "median ms", 2),
+	NUMBER_COLUMN("spread_pct", "± %", 1),
+	NUMBER_COLUMN("mean_ms", "mean", 2),
+	NUMBER_COLUMN("compute_ms", "compute", 2),
+	NUMBER_COLUMN("exposed_communication_ms", "exposed", 2),
+	NUMBER_COLUMN("wait_ms", "wait", 2),
+	NUMBER_COLUMN("idle_ms", "idle", 2),
+	NUMBER_COLUMN("communication_ms", "comm", 2),
+	NUMBER_COLUMN("overlap_pct", "overlap %", 0),
+	TEXT_COLUMN("state", ""),
+	JSON_NUMBER("data_wait_ms"),
+	JSON_TEXT("host"),
 };
 
 /* The parts of a step, or the sums of them over several. */
@@ -107,11 +102,9 @@ static gdouble idle_ns(const struct breakdown *parts)
 
 static void add_overlap(TachoTable *table, const struct breakdown *parts)
 {
-	if (parts->communication_ns)
-		tacho_table_number(table, 100.0 * (parts->communication_ns - parts->exposed_ns) /
-						  parts->communication_ns);
-	else
-		tacho_table_null(table);
+	table_number_if(table, parts->communication_ns,
+			100.0 * (parts->communication_ns - parts->exposed_ns) /
+				parts->communication_ns);
 }
 
 /* The cells that both tables have in the middle, as means over `n` steps. */
@@ -147,8 +140,7 @@ static void add_step(TachoTable *table, const struct selection *selection,
 
 	tacho_table_row(table);
 	tacho_table_integer(table, step->number);
-	tacho_table_integer(table,
-			    g_array_index(timeline->ranks, TachoRank, step->rank_index).rank);
+	table_rank(table, timeline, step->rank_index);
 	add_breakdown(table, &parts, 1);
 	tacho_table_text(table, state_name(selection_step_state(selection, step)));
 	tacho_table_number(table, MS(parts.data_wait_ns));
@@ -165,7 +157,7 @@ static void add_outside(TachoTable *table, const TachoTimeline *timeline, guint 
 
 	tacho_table_row(table);
 	tacho_table_null(table);
-	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+	table_rank(table, timeline, rank_index);
 	add_breakdown(table, &parts, 1);
 	tacho_table_text(table, OUTSIDE);
 	tacho_table_number(table, MS(parts.data_wait_ns));
@@ -251,7 +243,7 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 	accumulate(total, &sum);
 	median_ns = quantile(durations, 0.5);
 	tacho_table_row(table);
-	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+	table_rank(table, timeline, rank_index);
 	tacho_table_integer(table, n);
 	tacho_table_number(table, MS(median_ns));
 	tacho_table_number(table, 50.0 * (quantile(durations, 0.9) - quantile(durations, 0.1)) /
@@ -269,7 +261,7 @@ static void add_rank_outside(TachoTable *table, const TachoTimeline *timeline, g
 	struct breakdown parts = measure_outside(timeline, collectives, rank_index);
 
 	tacho_table_row(table);
-	tacho_table_integer(table, g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+	table_rank(table, timeline, rank_index);
 	for (guint i = 0; i < 3; i++) /* steps, median and spread */
 		tacho_table_null(table);
 	add_breakdown(table, &parts, 1);

@@ -15,34 +15,29 @@
 #include "analyze/rank_activity.h"
 #include "analyze/rank_work.h"
 #include "analyze/selection.h"
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "base/time_units.h"
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "collectives", .title = "collectives", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "late", .title = "last", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "late_pct", .title = "%", .type = TACHO_COLUMN_NUMBER, .decimals = 0 },
-	{ .key = "late_mean_ms", .title = "by ms", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "caused_wait_ms",
-	  .title = "waited for",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 2 },
-	{ .key = "waited_ms", .title = "waits", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "net_wait_ms", .title = "net", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "compute_ms", .title = "compute", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "data_wait_ms", .title = "data", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "idle_ms", .title = "idle", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "longer_ms", .title = "longer by", .type = TACHO_COLUMN_NUMBER, .decimals = 2 },
-	{ .key = "longer_in", .title = "in", .type = TACHO_COLUMN_TEXT },
-	{ .key = "longer_work",
-	  .title = "above all",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE },
-	{ .key = "longer_work_ms", .type = TACHO_COLUMN_NUMBER, .is_json_only = TRUE },
-	{ .key = "host", .type = TACHO_COLUMN_TEXT, .is_json_only = TRUE },
-	{ .key = "stands_out", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
-	{ .key = "is_sure", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	INTEGER_COLUMN("collectives", "collectives"),
+	INTEGER_COLUMN("late", "last"),
+	NUMBER_COLUMN("late_pct", "%", 0),
+	NUMBER_COLUMN("late_mean_ms", "by ms", 2),
+	NUMBER_COLUMN("caused_wait_ms", "waited for", 2),
+	NUMBER_COLUMN("waited_ms", "waits", 2),
+	NUMBER_COLUMN("net_wait_ms", "net", 2),
+	NUMBER_COLUMN("compute_ms", "compute", 2),
+	NUMBER_COLUMN("data_wait_ms", "data", 2),
+	NUMBER_COLUMN("idle_ms", "idle", 2),
+	NUMBER_COLUMN("longer_ms", "longer by", 2),
+	TEXT_COLUMN("longer_in", "in"),
+	TEXT_COLUMN("longer_work", "above all", .is_flexible = TRUE),
+	JSON_NUMBER("longer_work_ms"),
+	JSON_TEXT("host"),
+	JSON_BOOLEAN("stands_out"),
+	JSON_BOOLEAN("is_sure"),
 };
 
 enum { PART_COMPUTE, PART_DATA, PART_IDLE, N_PARTS };
@@ -117,10 +112,7 @@ static void add_longer_work(TachoTable *table, const TachoTimeline *timeline,
 	const gchar *name = rank_work_longest(work, timeline, rank, &longer_ns);
 
 	tacho_table_text(table, name);
-	if (name)
-		tacho_table_number(table, MS(longer_ns));
-	else
-		tacho_table_null(table);
+	table_number_if(table, name, MS(longer_ns));
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -165,10 +157,7 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline, const stru
 	}
 	tacho_table_text(table, tacho_timeline_string(timeline, of->host));
 	tacho_table_boolean(table, late->late == index);
-	if (late->late == index)
-		tacho_table_boolean(table, late->is_sure);
-	else
-		tacho_table_null(table);
+	table_boolean_if(table, late->late == index, late->is_sure);
 }
 
 static gboolean has_clock_apart(const TachoTimeline *timeline)

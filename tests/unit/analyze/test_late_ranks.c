@@ -226,6 +226,30 @@ static gdouble waited_ms(const struct late_ranks *late, guint rank)
 }
 
 /* The example of late_ranks.c. */
+/* All that was recorded, of a run that has steps: none of them is chosen, and all of its collectives are. */
+static void test_whole(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "collective a 10..60\n"
+							       "rank 1 thread 2 main\n"
+							       "collective a 20..60\n");
+	TachoFilter filter = TACHO_FILTER_INIT;
+	g_autoptr(late_ranks) late = NULL;
+	g_autoptr(GArray) rows = NULL;
+	struct selection selection;
+
+	add_collective(timeline, "a", 8);
+	add_step(timeline, 0, 0, 0, 5);
+	add_step(timeline, 1, 0, 0, 5);
+	filter.is_whole = TRUE;
+	selection_init(&selection, timeline, &filter);
+	rows = late_ranks_rows(&selection);
+	late = late_ranks_new(&selection, rows);
+	selection_release(&selection);
+	g_assert_cmpuint(late->n_collectives, ==, 1);
+	EXPECT(waited_ms(late, 0), 10);
+}
+
 static void test_example(void)
 {
 	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
@@ -337,6 +361,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/late_ranks/example", test_example);
+	g_test_add_func("/late_ranks/whole", test_whole);
 	g_test_add_func("/late_ranks/held_up", test_held_up);
 	g_test_add_func("/late_ranks/root", test_root);
 	g_test_add_func("/late_ranks/at_once", test_at_once);
