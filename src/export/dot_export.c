@@ -4,10 +4,10 @@
  * (2) Nodes and arrows stand in the order in which the run first has them. */
 #include <tacho/export.h>
 
+#include "base/time_units.h"
 #include "export/call_tree.h"
 #include "export/export_output.h"
 
-#define MS(ns)	 ((gdouble)(ns) / 1e6)
 #define MIN_FONT 10 /* points */
 #define MAX_FONT 24
 

@@ -1,12 +1,11 @@
 #include "export/export_walk.h"
 
-#include <string.h>
-
 #include "analyze/device_load.h"
 #include "export/memory_total.h"
 #include "export/row_buckets.h"
 #include "export/track_walk.h"
 #include "export/viewer_ids.h"
+#include "trace/region_kind.h"
 
 #define PROGRESS_EVERY 16384 /* events */
 
@@ -284,8 +283,7 @@ static void find_window(const TachoTimeline *timeline, guint32 process, gint64 *
 			continue;
 		for (guint32 slice = track->first_slice; slice < end; slice++)
 			if (timeline->slices.kind[slice] == TACHO_SLICE_EVENT &&
-			    strcmp(tacho_slice_name(timeline, slice), "PyTorch Profiler (0)") ==
-				    0) {
+			    region_kind_of(timeline, slice) == REGION_PROFILER) {
 				*ret_begin_ns = timeline->slices.start_ns[slice];
 				*ret_end_ns = tacho_slice_end_ns(timeline, slice);
 				return;

@@ -241,7 +241,8 @@ static guint32 put_problems(const struct rows *rows)
 	for (guint i = 0; i < rows->timeline->problems->len; i++) {
 		const TachoProblem *problem =
 			&g_array_index(rows->timeline->problems, TachoProblem, i);
-		struct image_problem row = { problem->kind, problem->where, problem->count };
+		struct image_problem row = { tacho_problem_name(problem->kind), problem->where,
+					     problem->count };
 
 		put(rows, IMAGE_PROBLEM, &row);
 	}

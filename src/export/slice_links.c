@@ -80,7 +80,7 @@ const struct slice_link *slice_links_next(struct slice_links *links, guint32 sli
 	while (links->at < n_all && all[links->at].slice == slice)
 		links->at++;
 	*ret_n = links->at - first;
-	return all + first;
+	return *ret_n ? all + first : NULL;
 }
 
 const TachoCollective *slice_links_membership(const TachoTimeline *timeline,

@@ -112,7 +112,7 @@ void track_walk(const struct export_scope *scope, guint32 track, const guint32 *
 		.is_nesting = row->kind != TACHO_TRACK_ASYNC,
 		.lanes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref),
 		.marks = marks,
-		.marks_end = marks + n_marks,
+		.marks_end = n_marks ? marks + n_marks : marks, /* NULL: there are none */
 	};
 
 	for (guint32 slice = row->first_slice; slice < row->first_slice + row->n_slices; slice++) {

@@ -7,46 +7,26 @@
  *
  * Where a step is over only when a device is (step_times.c), the path ends with what that did last, and begins as
  * much later than the step as the device was behind when it was recorded. */
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
 #include "graph/rank_copies.h"
 #include "replay/replay_internal.h"
 #include "predict/prediction.h"
 
 static const TachoColumn path_columns[] = {
-	{ .key = "start_ms", .title = "start ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
-	{ .key = "name",
-	  .title = "name",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
+	NUMBER_COLUMN("start_ms", "start ms", 3),
+	NUMBER_COLUMN("duration_ms", "ms", 3),
+	INTEGER_COLUMN("rank", "rank"),
+	TEXT_COLUMN("what", "what"),
+	NAME_COLUMN("name", "name"),
 };
 
-static const TachoColumn summary_columns[] = {
-	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
-	{ .key = "name",
-	  .title = "name",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
-	{ .key = "pieces", .title = "pieces", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "share_pct",
-	  .title = "%",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-};
+static const TachoColumn summary_columns[] = { PATH_PART_COLUMNS };
 
 static const TachoColumn utilisation_columns[] = {
-	{ .key = "resource", .title = "resource", .type = TACHO_COLUMN_TEXT, .is_flexible = TRUE },
-	{ .key = "busy_ms", .title = "busy ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "busy_pct",
-	  .title = "%",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
+	TEXT_COLUMN("resource", "resource", .is_flexible = TRUE),
+	NUMBER_COLUMN("busy_ms", "busy ms", 3),
+	SHARE_COLUMN("busy_pct", "%", 1),
 };
 
 /* Consecutive nodes of the path that are one thing. */
@@ -118,10 +98,7 @@ static TachoTable *path_table(const TachoReplay *replay, const GArray *stretches
 		tacho_table_row(table);
 		tacho_table_number(table, (gdouble)(stretch->begin_ns - begin_ns) / 1e6);
 		tacho_table_number(table, (gdouble)(stretch->end_ns - stretch->begin_ns) / 1e6);
-		if (rank < 0)
-			tacho_table_null(table);
-		else
-			tacho_table_integer(table, rank);
+		table_integer_if(table, rank >= 0, rank);
 		tacho_table_text(table, what_is(replay->graph, stretch->node));
 		tacho_table_text(table, name_of(replay->graph, stretch->node));
 	}

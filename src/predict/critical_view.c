@@ -11,28 +11,20 @@
 
 #include <math.h>
 
+#include "analyze/keyed_rows.h"
 #include "analyze/selection.h"
+#include "analyze/table_cells.h"
+#include "analyze/table_columns.h"
+#include "predict/prediction.h"
 
 /* 104 days of all steps together: beyond, no time is to be believed, and the replay's sums might overflow. */
 #define LONGEST_NS 9007199254740992.0
 
 static const TachoColumn columns[] = {
-	{ .key = "rank", .title = "rank", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "what", .title = "what", .type = TACHO_COLUMN_TEXT },
-	{ .key = "name",
-	  .title = "name",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE,
-	  .is_symbol = TRUE },
-	{ .key = "pieces", .title = "pieces", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "duration_ms", .title = "ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "share_pct",
-	  .title = "%",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 1,
-	  .is_share = TRUE },
-	{ .key = "first_ms", .title = "from ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "step", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
+	INTEGER_COLUMN("rank", "rank"),
+	PATH_PART_COLUMNS,
+	NUMBER_COLUMN("first_ms", "from ms", 3),
+	JSON_INTEGER("step"),
 };
 
 /* What is the same on one rank; the texts are the path's. */
@@ -44,32 +36,23 @@ struct part {
 	gdouble first_ms;
 };
 
-static struct part *find_part(GArray *parts, GHashTable *by_key, gint32 rank, const gchar *what,
+static struct part *find_part(struct keyed_rows *parts, gint32 rank, const gchar *what,
 			      const gchar *name)
 {
-	gchar *key = g_strdup_printf("%d %s %s", rank, what, name);
-	guint index = GPOINTER_TO_UINT(g_hash_table_lookup(by_key, key));
 	struct part part = { .rank = rank, .what = what, .name = name };
 
-	if (index) {
-		g_free(key);
-	} else {
-		g_array_append_val(parts, part);
-		index = parts->len;
-		g_hash_table_insert(by_key, key, GUINT_TO_POINTER(index));
-	}
-	return &g_array_index(parts, struct part, index - 1);
+	return keyed_rows_find(parts, &part, "%d %s %s", rank, what, name);
 }
 
 /* The path as parts, in order of when each is first on it. */
 static GArray *sum_parts(const TachoTable *path)
 {
-	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct part));
-	g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	struct keyed_rows parts;
 
+	keyed_rows_init(&parts, sizeof(struct part));
 	for (guint row = 0; row < tacho_table_n_rows(path); row++) {
 		gdouble rank = tacho_table_cell_number(path, row, "rank");
-		struct part *part = find_part(parts, by_key, isnan(rank) ? -1 : (gint32)rank,
+		struct part *part = find_part(&parts, isnan(rank) ? -1 : (gint32)rank,
 					      tacho_table_cell_text(path, row, "what"),
 					      tacho_table_cell_text(path, row, "name"));
 
@@ -77,26 +60,20 @@ static GArray *sum_parts(const TachoTable *path)
 			part->first_ms = tacho_table_cell_number(path, row, "start_ms");
 		part->duration_ns += round(tacho_table_cell_number(path, row, "duration_ms") * 1e6);
 	}
-	return parts;
+	return keyed_rows_take(&parts);
 }
 
 static void add_part(TachoTable *table, const struct part *part, gdouble whole_ns, guint32 step)
 {
 	tacho_table_row(table);
-	if (part->rank < 0)
-		tacho_table_null(table);
-	else
-		tacho_table_integer(table, part->rank);
+	table_integer_if(table, part->rank >= 0, part->rank);
 	tacho_table_text(table, part->what);
 	tacho_table_text(table, part->name);
 	tacho_table_integer(table, part->pieces);
 	tacho_table_number(table, part->duration_ns / 1e6);
 	tacho_table_number(table, whole_ns > 0 ? 100.0 * part->duration_ns / whole_ns : 0);
 	tacho_table_number(table, part->first_ms);
-	if (step == TACHO_NONE)
-		tacho_table_null(table);
-	else
-		tacho_table_integer(table, step);
+	table_integer_if(table, step != TACHO_NONE, step);
 }
 
 /* The shares are of the whole path, whatever the filter leaves of it. */
@@ -186,10 +163,10 @@ static const gchar *edge_name(const TachoEventPath *path, const TachoEventEdge *
 
 static GArray *sum_edges(const TachoEventPath *path)
 {
-	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct part));
-	g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	struct keyed_rows parts;
 	gint64 at_ns = 0;
 
+	keyed_rows_init(&parts, sizeof(struct part));
 	for (guint i = 0; i < path->path->len; i++) {
 		const TachoEventEdge *edge = &g_array_index(path->edges, TachoEventEdge,
 							    g_array_index(path->path, guint32, i));
@@ -197,15 +174,14 @@ static GArray *sum_edges(const TachoEventPath *path)
 
 		if (edge->weight_ns == 0)
 			continue;
-		part = find_part(parts, by_key, path->rank,
-				 tacho_event_edge_bound(path->timeline, edge),
+		part = find_part(&parts, path->rank, tacho_event_edge_bound(path->timeline, edge),
 				 edge_name(path, edge));
 		if (part->pieces++ == 0)
 			part->first_ms = (gdouble)at_ns / 1e6;
 		part->duration_ns += (gdouble)edge->weight_ns;
 		at_ns += edge->weight_ns;
 	}
-	return parts;
+	return keyed_rows_take(&parts);
 }
 
 static void add_edges(TachoTable *table, const struct selection *selection,

@@ -1,6 +1,7 @@
 /* guest_steps: what came of putting other jobs beside this one (edit/what_if_jobs.c). */
 #include <math.h>
 
+#include "analyze/table_columns.h"
 #include "base/quantile.h"
 #include "predict/prediction.h"
 
@@ -119,12 +120,12 @@ static void add_guest_row(TachoTable *table, const TachoReplay *replay,
 TachoTable *replay_guest_steps(const TachoReplay *replay)
 {
 	static const TachoColumn columns[] = {
-		{ "run", "other job", TACHO_COLUMN_TEXT, 0, .is_flexible = TRUE },
-		{ "ranks", "ranks", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-		{ "offset_ms", "offset ms", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
-		{ "alone_step_ms", "alone ms", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
-		{ "predicted_step_ms", "beside ms", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
-		{ "steps", "steps", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
+		TEXT_COLUMN("run", "other job", .is_flexible = TRUE),
+		INTEGER_COLUMN("ranks", "ranks"),
+		NUMBER_COLUMN("offset_ms", "offset ms", 3),
+		NUMBER_COLUMN("alone_step_ms", "alone ms", 3),
+		NUMBER_COLUMN("predicted_step_ms", "beside ms", 3),
+		INTEGER_COLUMN("steps", "steps"),
 	};
 	const TachoGraph *graph = replay->graph;
 	gint64 end_ns = own_end_ns(replay);

@@ -4,17 +4,18 @@
  *     recording. So what is held between two changes of one moment counts as well.
  * (2) Memories are apart: of several devices each has its own, and what the host holds is in none of them. A peak is
  *     of one of them. */
+#include <math.h>
 #include <string.h>
 
 #include "analyze/memory_blocks.h"
+#include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/time_units.h"
 #include "graph/rank_copies.h"
 #include "edit/graph_memory.h"
 #include "predict/held_memory.h"
 
 #define N_POINTS 200 /* of a curve */
-
-#define MS(ns) ((gdouble)(ns) / 1e6)
 
 static gint compare_changes(gconstpointer a, gconstpointer b)
 {
@@ -46,6 +47,12 @@ static gboolean is_removed(const TachoGraph *graph, const struct graph_moment *m
 {
 	return moment->node != TACHO_NONE &&
 	       graph_node_at(graph, moment->node)->kind == TACHO_NODE_REMOVED;
+}
+
+/* Bytes for a table, of a sum that a broken trace may have made larger than fits. */
+static gint64 whole_bytes(gdouble bytes)
+{
+	return fabs(bytes) < 0x1p63 ? (gint64)bytes : bytes < 0 ? G_MININT64 : G_MAXINT64;
 }
 
 /* Sums of each memory; what a broken trace holds does not overflow. */
@@ -129,8 +136,9 @@ static const gchar *owner_name(const TachoGraph *graph, guint32 slice)
 
 struct owner {
 	const gchar *name;
-	gint64 n_blocks, bytes;
-	gint64 recorded_bytes, cast_bytes; /* before what-ifs; of `bytes`, what they cast */
+	gint64 n_blocks;
+	gdouble bytes;
+	gdouble recorded_bytes, cast_bytes; /* before what-ifs; of `bytes`, what they cast */
 };
 
 static gint compare_owners(gconstpointer a, gconstpointer b)
@@ -153,7 +161,7 @@ static GArray *find_owners(const TachoGraph *graph, const GArray *changes, guint
 		const struct graph_block *block =
 			&g_array_index(graph->blocks, struct graph_block, change->block);
 		struct owner new_owner = { .name = owner_name(graph, block->slice) }, *owner;
-		gint64 sign = change->bytes > 0 ? 1 : -1;
+		gint sign = change->bytes > 0 ? 1 : -1;
 		guint index = GPOINTER_TO_UINT(g_hash_table_lookup(index_of, new_owner.name));
 
 		if (index == 0) {
@@ -163,10 +171,10 @@ static GArray *find_owners(const TachoGraph *graph, const GArray *changes, guint
 					    GUINT_TO_POINTER(index));
 		}
 		owner = &g_array_index(owners, struct owner, index - 1);
-		owner->bytes += change->bytes;
+		owner->bytes += (gdouble)change->bytes;
 		owner->n_blocks += sign;
-		owner->recorded_bytes += sign * block->recorded_bytes;
-		owner->cast_bytes += block->is_cast ? change->bytes : 0;
+		owner->recorded_bytes += sign * (gdouble)block->recorded_bytes;
+		owner->cast_bytes += block->is_cast ? (gdouble)change->bytes : 0;
 	}
 	g_array_sort(owners, compare_owners);
 	return owners;
@@ -175,11 +183,11 @@ static GArray *find_owners(const TachoGraph *graph, const GArray *changes, guint
 static TachoTable *owner_table(const TachoGraph *graph, const GArray *changes, guint from, guint to)
 {
 	static const TachoColumn columns[] = {
-		{ "name", "handed out in", TACHO_COLUMN_TEXT, 0, .is_flexible = TRUE },
-		{ "blocks", "blocks", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-		{ "bytes", "bytes", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-		{ "recorded_bytes", "recorded B", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-		{ "cast_bytes", "casts B", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
+		TEXT_COLUMN("name", "handed out in", .is_flexible = TRUE),
+		INTEGER_COLUMN("blocks", "blocks"),
+		INTEGER_COLUMN("bytes", "bytes"),
+		INTEGER_COLUMN("recorded_bytes", "recorded B"),
+		INTEGER_COLUMN("cast_bytes", "casts B"),
 	};
 	TachoTable *table = tacho_table_new("peak_owners", columns, G_N_ELEMENTS(columns));
 	g_autoptr(GArray) owners = find_owners(graph, changes, from, to);
@@ -193,9 +201,9 @@ static TachoTable *owner_table(const TachoGraph *graph, const GArray *changes, g
 		tacho_table_row(table);
 		tacho_table_text(table, owner->name);
 		tacho_table_integer(table, owner->n_blocks);
-		tacho_table_integer(table, owner->bytes);
-		tacho_table_integer(table, owner->recorded_bytes);
-		tacho_table_integer(table, owner->cast_bytes);
+		tacho_table_integer(table, whole_bytes(owner->bytes));
+		tacho_table_integer(table, whole_bytes(owner->recorded_bytes));
+		tacho_table_integer(table, whole_bytes(owner->cast_bytes));
 		is_changed |= owner->bytes != owner->recorded_bytes;
 	}
 	if (!is_changed) {
@@ -218,8 +226,8 @@ static gint64 shown_ns(const struct held_change *change)
 static TachoTable *curve_table(const GArray *changes, guint from, guint to)
 {
 	static const TachoColumn columns[] = {
-		{ "at_ms", "at ms", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
-		{ "held_bytes", "held B", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
+		NUMBER_COLUMN("at_ms", "at ms", 3),
+		INTEGER_COLUMN("held_bytes", "held B"),
 	};
 	TachoTable *table = tacho_table_new("memory_curve", columns, G_N_ELEMENTS(columns));
 	const struct held_change *rows = &g_array_index(changes, struct held_change, 0);
@@ -249,10 +257,10 @@ static TachoTable *curve_table(const GArray *changes, guint from, guint to)
 static TachoTable *new_peaks(void)
 {
 	static const TachoColumn columns[] = {
-		{ "rank", "rank", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-		{ "memory", "memory", TACHO_COLUMN_TEXT, 0, .is_flexible = FALSE },
-		{ "peak_bytes", "peak B", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-		{ "at_ms", "at ms", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
+		INTEGER_COLUMN("rank", "rank"),
+		TEXT_COLUMN("memory", "memory"),
+		INTEGER_COLUMN("peak_bytes", "peak B"),
+		NUMBER_COLUMN("at_ms", "at ms", 3),
 	};
 
 	return tacho_table_new("memory_peaks", columns, G_N_ELEMENTS(columns));

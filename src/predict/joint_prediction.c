@@ -7,6 +7,7 @@
  *     the others: the result does not depend on how many threads there are.
  * (2) What cannot be a median, such as a critical path, is of the recording whose predicted step is
  *     nearest to the median; of two that are equally near, the shorter one. The others' are freed. */
+#include "analyze/table_columns.h"
 #include "predict/prediction.h"
 #include "predict/what_if_apply.h"
 
@@ -134,30 +135,15 @@ static gboolean play_all(struct joint *joint, GError **error)
 /* --- as one ----------------------------------------------------------------------------------- */
 
 static const TachoColumn columns[] = {
-	{ .key = "recording",
-	  .title = "recording",
-	  .type = TACHO_COLUMN_TEXT,
-	  .is_flexible = TRUE },
-	{ .key = "steps", .title = "steps", .type = TACHO_COLUMN_INTEGER },
-	{ .key = "measured_step_ms",
-	  .title = "measured",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 3 },
-	{ .key = "baseline_step_ms", .title = "as is", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "unrecorded_step_ms",
-	  .title = "unrecorded",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 3 },
-	{ .key = "predicted_step_ms",
-	  .title = "predicted",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 3 },
-	{ .key = "low_ms",
-	  .title = "nine in ten from",
-	  .type = TACHO_COLUMN_NUMBER,
-	  .decimals = 3 },
-	{ .key = "high_ms", .title = "to ms", .type = TACHO_COLUMN_NUMBER, .decimals = 3 },
-	{ .key = "is_shown", .type = TACHO_COLUMN_BOOLEAN, .is_json_only = TRUE },
+	TEXT_COLUMN("recording", "recording", .is_flexible = TRUE),
+	INTEGER_COLUMN("steps", "steps"),
+	NUMBER_COLUMN("measured_step_ms", "measured", 3),
+	NUMBER_COLUMN("baseline_step_ms", "as is", 3),
+	NUMBER_COLUMN("unrecorded_step_ms", "unrecorded", 3),
+	NUMBER_COLUMN("predicted_step_ms", "predicted", 3),
+	NUMBER_COLUMN("low_ms", "nine in ten from", 3),
+	NUMBER_COLUMN("high_ms", "to ms", 3),
+	JSON_BOOLEAN("is_shown"),
 };
 
 static TachoTable *list_recordings(const struct joint *joint, guint shown)

@@ -9,6 +9,7 @@
 #include "base/quantile.h"
 #include "graph/graph_unfold.h"
 #include "graph/rank_copies.h"
+#include "edit/edit_state.h"
 #include "edit/graph_memory.h"
 #include "predict/held_memory.h"
 #include "predict/what_if_apply.h"
@@ -136,7 +137,7 @@ static gboolean change_beside_jobs(TachoPrediction *prediction, const GArray *ch
 		g_clear_pointer(&prediction->replay, tacho_replay_free);
 		g_clear_pointer(&prediction->graph, tacho_graph_free);
 		prediction->graph = graph_copy(alone);
-		prediction->graph->guest_rounds = (guint32)rounds;
+		edit_state_of(prediction->graph)->guest_rounds = (guint32)rounds;
 		if (!change_and_play(prediction, changes, error))
 			return FALSE;
 		need = replay_guests_need(prediction->replay);
@@ -257,7 +258,7 @@ static void note_all(TachoPrediction *prediction)
 		     100 * prediction->recording_share);
 	if (graph->taken_share > 0)
 		note(prediction, "moving bytes takes %.1f %% of a rank's computing power meanwhile",
-		     100 * graph->taken_share);
+		     100 * graph_taken_share(graph, 0));
 	if (graph->device_taken_share > 0)
 		note(prediction,
 		     "moving bytes between devices takes %.1f %% of a device's computing power "

@@ -2,6 +2,7 @@
 #ifndef TACHO_PREDICTION_H
 #define TACHO_PREDICTION_H
 
+#include "analyze/table_columns.h"
 #include "replay/replay_internal.h"
 
 /* The graph of the steps, not played yet. The caller's, to end with tacho_prediction_free(). */
@@ -20,6 +21,12 @@ void prediction_set_error(TachoPrediction *prediction);
 
 /* The 5 % and 95 % quantiles of times (gint64, ns), in milliseconds; sorts them. */
 void prediction_set_interval(gdouble interval_ms[2], GArray *values);
+
+/* What every table of parts of a critical path has. */
+#define PATH_PART_COLUMNS                                                                          \
+	TEXT_COLUMN("what", "what"), NAME_COLUMN("name", "name"),                                  \
+		INTEGER_COLUMN("pieces", "pieces"), NUMBER_COLUMN("duration_ms", "ms", 3),         \
+		SHARE_COLUMN("share_pct", "%", 1)
 
 /* The critical path of a step, of the rank that ends last, and its parts by what they are; whether it ends with
  * what a device does. */

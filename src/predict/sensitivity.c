@@ -5,6 +5,7 @@
  * is no part: what rounding leaves is carried to the thing's next piece. */
 #include <math.h>
 
+#include "analyze/table_columns.h"
 #include "graph/rank_copies.h"
 #include "replay/replay_trial.h"
 
@@ -13,13 +14,13 @@
 static const gdouble to_ms = 1e-6;
 
 static const TachoColumn columns[] = {
-	{ "what", "what", TACHO_COLUMN_TEXT, 0, .is_flexible = FALSE },
-	{ "name", "name", TACHO_COLUMN_TEXT, 0, .is_flexible = TRUE, .is_symbol = TRUE },
-	{ "pieces", "pieces", TACHO_COLUMN_INTEGER, 0, .is_flexible = FALSE },
-	{ "busy_ms", "busy ms", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
-	{ "gain_ms", "gain ms", TACHO_COLUMN_NUMBER, 4, .is_flexible = FALSE },
-	{ "gain_pct", "gain %", TACHO_COLUMN_NUMBER, 3, .is_flexible = FALSE },
-	{ "felt_pct", "felt %", TACHO_COLUMN_NUMBER, 1, .is_share = TRUE },
+	TEXT_COLUMN("what", "what"),
+	NAME_COLUMN("name", "name"),
+	INTEGER_COLUMN("pieces", "pieces"),
+	NUMBER_COLUMN("busy_ms", "busy ms", 3),
+	NUMBER_COLUMN("gain_ms", "gain ms", 4),
+	NUMBER_COLUMN("gain_pct", "gain %", 3),
+	SHARE_COLUMN("felt_pct", "felt %", 1),
 };
 
 enum thing_kind {

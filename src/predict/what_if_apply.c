@@ -35,6 +35,14 @@ static gboolean read_topology(struct change *change, GError **error)
 	       refuse(change, cause->message, error);
 }
 
+static gboolean read_efficiencies(struct change *change, GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+
+	return kernel_efficiencies_read(&change->efficiencies, change->efficiencies_path, &cause) ||
+	       refuse(change, cause->message, error);
+}
+
 /* A name with an @ that no file has, and no time behind the @. */
 static gboolean has_bad_time(const struct change *change)
 {
@@ -75,6 +83,8 @@ static gboolean change_read(struct change *change, const gchar *what_if, GError 
 		return read_topology(change, error);
 	case CHANGE_NEEDS_JOB:
 		return open_job(change, error);
+	case CHANGE_NEEDS_EFFICIENCIES:
+		return read_efficiencies(change, error);
 	case CHANGE_NEEDS_NOTHING:
 		break;
 	}
@@ -113,6 +123,8 @@ GArray *changes_read(const gchar *const *what_ifs, guint n_what_ifs, GError **er
 	for (guint i = 0; i < n_what_ifs; i++)
 		if (!change_read(&g_array_index(changes, struct change, i), what_ifs[i], error))
 			return NULL;
+	if (!changes_check(changes, error))
+		return NULL;
 	return g_steal_pointer(&changes);
 }
 
@@ -126,11 +138,12 @@ gboolean changes_need(const GArray *changes, enum change_needs needs)
 
 gboolean changes_apply(TachoGraph *graph, const GArray *changes, GError **error)
 {
-	for (enum change_phase phase = CHANGE_RECORDED; phase <= CHANGE_PASSES; phase++)
+	for (enum change_phase phase = 0; phase < CHANGE_N_PHASES; phase++)
 		for (guint i = 0; i < changes->len; i++) {
 			const struct change *change = &g_array_index(changes, struct change, i);
 
-			if (change_phase(change) == phase && !make(graph, change, error))
+			if (change_phase(change) == phase && !changes_is_replaced(changes, i) &&
+			    !make(graph, change, error))
 				return FALSE;
 		}
 	return TRUE;

@@ -12,15 +12,13 @@
 static void set_taken(struct shared_run *run)
 {
 	for (guint32 rank = 0; rank < run->n_ranks; rank++) {
-		const struct graph_guest *guest = graph_guest_of(run->graph, rank);
 		guint32 threads = run->rank_core_set[rank];
 		guint32 device = run->rank_core_set[run->n_ranks + rank];
 
 		if (threads != PLACE_NONE) {
 			struct core_set *cores = &run->cores[threads];
 
-			cores->taken = MAX(cores->taken,
-					   guest ? guest->taken_share : run->graph->taken_share);
+			cores->taken = MAX(cores->taken, graph_taken_share(run->graph, rank));
 			cores->is_uncounted = run->graph->n_cores == 0;
 		}
 		if (device != PLACE_NONE) {
@@ -145,12 +143,14 @@ static void set_moving(struct shared_run *run, const guint8 *is_of_group)
 
 	run->moving_first = g_new0(guint32, (gsize)n_groups + 1);
 	for (guint32 group = 0; group < n_groups; group++) {
-		guint32 first = graph_group_at(run->graph, group)->is_device ? run->n_ranks : 0;
+		const struct graph_group *row = graph_group_at(run->graph, group);
+		guint32 first = row->is_device ? run->n_ranks : 0;
 
 		for (guint32 rank = 0; rank < run->n_ranks && is_of_group; rank++) {
 			guint32 who = first + rank;
 
-			if (is_of_group[(gsize)group * run->n_ranks + rank] &&
+			if ((is_of_group[(gsize)group * run->n_ranks + rank] ||
+			     row->sender == rank + 1 || row->receiver == rank + 1) &&
 			    run->rank_core_set[who] != PLACE_NONE)
 				g_array_append_val(moving, who);
 		}

@@ -281,22 +281,22 @@ void step_marks_spans(const struct step_marks *marks, const gint64 *end_ns, guin
 void step_marks_mean_ns(const struct step_marks *marks, const gint64 *end_ns, gint64 *ret_mean_ns)
 {
 	g_autofree struct step_span *spans = g_new(struct step_span, MAX(marks->n_steps, 1u));
+	/* a broken trace has steps of centuries, and their sum must fit */
+	g_autofree __int128 *sum_ns = g_new0(__int128, MAX(marks->n_steps, 1u));
 	g_autofree guint32 *n_ranks = g_new0(guint32, MAX(marks->n_steps, 1u));
 
-	for (guint32 step = 0; step < marks->n_steps; step++)
-		ret_mean_ns[step] = 0;
 	for (guint32 rank = 0; rank < marks->n_ranks; rank++) {
 		step_marks_spans(marks, end_ns, rank, spans);
 		for (guint32 step = 0; step < marks->n_steps; step++) {
 			if (spans[step].node == TACHO_NONE)
 				continue; /* an edit took the rank away */
-			ret_mean_ns[step] +=
-				(spans[step].end_ns - spans[step].begin_ns) * marks->weights[rank];
+			sum_ns[step] += (__int128)(spans[step].end_ns - spans[step].begin_ns) *
+					marks->weights[rank];
 			n_ranks[step] += marks->weights[rank];
 		}
 	}
 	for (guint32 step = 0; step < marks->n_steps; step++)
-		ret_mean_ns[step] /= MAX(n_ranks[step], 1u);
+		ret_mean_ns[step] = (gint64)(sum_ns[step] / MAX(n_ranks[step], 1u));
 }
 
 void step_marks_append_lags(const struct step_marks *marks, const gint64 *end_ns, GArray *lags)
