@@ -14,14 +14,13 @@ static const gchar description[] =
 	"the\n"
 	"              PATH that has PyTorch; 'tacho record' does this by itself when needed\n";
 
-/* LIBRARY_PROBE(name, file in lib/tacho, what it records) */
-#define LIBRARY_PROBES(LIBRARY_PROBE)                                                              \
-	LIBRARY_PROBE("alloc", "libtacho_alloc.so", "memory of CPU tensors")                       \
-	LIBRARY_PROBE("blas", "libtacho_blas.so",                                                  \
-		      "BLAS kernels, unless BLAS is linked statically")                            \
-	LIBRARY_PROBE("dnn", "libtacho_dnn.so",                                                    \
-		      "oneDNN kernels, unless oneDNN is linked statically")                        \
-	LIBRARY_PROBE("socket", "libtacho_socket.so", "messages on TCP connections")
+static const struct {
+	const gchar *name, *library, *records;
+} probes[] = {
+#define PROBE(name, library, meaning, records) { #name, library, records },
+#include "probes.def"
+#undef PROBE
+};
 
 static const TachoColumn columns[] = {
 	{ .key = "probe", .title = "probe", .type = TACHO_COLUMN_TEXT },
@@ -45,7 +44,7 @@ static TorchInstall *find_install(const gchar *python)
 	return python ? torch_install_of_python(python) : torch_install_of_command(NULL);
 }
 
-static void add_torch_row(TachoTable *table, const gchar *python)
+static void add_torch_row(TachoTable *table, const gchar *python, const gchar *records)
 {
 	g_autoptr(TorchInstall) install = find_install(python);
 	g_autofree gchar *why = NULL;
@@ -55,7 +54,7 @@ static void add_torch_row(TachoTable *table, const gchar *python)
 	if (!install) {
 		why = g_strdup_printf("%s has no PyTorch",
 				      python ? python : "no Python on the PATH");
-		add_row(table, "torch", FALSE, "PyTorch operations", why);
+		add_row(table, "torch", FALSE, records, why);
 		return;
 	}
 	state = torch_probe_state(install, &error);
@@ -65,7 +64,7 @@ static void add_torch_row(TachoTable *table, const gchar *python)
 							      : "not",
 			      install->version, install->python, error ? ": " : "",
 			      error ? error->message : "");
-	add_row(table, "torch", state != TORCH_PROBE_FAILED, "PyTorch operations", why);
+	add_row(table, "torch", state != TORCH_PROBE_FAILED, records, why);
 }
 
 static void add_file_row(TachoTable *table, const gchar *name, const gchar *path,
@@ -83,16 +82,17 @@ static int list_probes(const gchar *python, gboolean is_json)
 	g_autofree gchar *start =
 		g_build_filename(cli_prefix(), "share", "tacho", "python", "start", NULL);
 
-	add_torch_row(table, python);
-#define LIBRARY_PROBE_ROW(name, file, records)                                                     \
-	{                                                                                          \
-		g_autofree gchar *path =                                                           \
-			g_build_filename(cli_prefix(), "lib", "tacho", file, NULL);                \
-		add_file_row(table, name, path, records);                                          \
+	for (guint i = 0; i < G_N_ELEMENTS(probes); i++) {
+		g_autofree gchar *path = probes[i].library
+						 ? g_build_filename(cli_prefix(), "lib", "tacho",
+								    probes[i].library, NULL)
+						 : g_strdup(start);
+
+		if (strcmp(probes[i].name, "torch") == 0)
+			add_torch_row(table, python, probes[i].records);
+		else
+			add_file_row(table, probes[i].name, path, probes[i].records);
 	}
-	LIBRARY_PROBES(LIBRARY_PROBE_ROW)
-#undef LIBRARY_PROBE_ROW
-	add_file_row(table, "python", start, "modules, process groups, DDP buckets");
 	if (is_json)
 		tacho_table_print_json(table, stdout);
 	else

@@ -33,32 +33,23 @@ static const gchar description[] =
 	"  tacho record -n 2 -- python3 examples/ddp_train.py     two ranks on this host\n"
 	"  tacho record -- mpirun -n 4 python3 train.py           any launcher, on this host\n";
 
-/* PROBE(name, preloaded library or NULL, what it records) */
-#define PROBES(PROBE)                                                                              \
-	PROBE(torch, NULL, "PyTorch operations")                                                   \
-	PROBE(alloc, "libtacho_alloc.so", "PyTorch CPU memory")                                    \
-	PROBE(blas, "libtacho_blas.so", "BLAS kernels")                                            \
-	PROBE(dnn, "libtacho_dnn.so", "oneDNN kernels")                                            \
-	PROBE(socket, "libtacho_socket.so", "messages on TCP connections")                         \
-	PROBE(python, NULL, "Python hook: modules, data loaders, process groups")
-
 enum { MAX_RANKS = 4096, FILES_IN_LIMIT = 16 };
 
 static const gchar *const clock_names[] = { "auto", "tsc", "monotonic", NULL };
 
 enum probe {
-#define PROBE_ENUM(name, library, meaning) PROBE_##name,
-	PROBES(PROBE_ENUM)
-#undef PROBE_ENUM
-		N_PROBES
+#define PROBE(name, library, meaning, records) PROBE_##name,
+#include "probes.def"
+#undef PROBE
+	N_PROBES
 };
 
 static const struct {
 	const gchar *name, *library, *meaning;
 } probes[N_PROBES] = {
-#define PROBE_ROW(name, library, meaning) { #name, library, meaning },
-	PROBES(PROBE_ROW)
-#undef PROBE_ROW
+#define PROBE(name, library, meaning, records) { #name, library, meaning },
+#include "probes.def"
+#undef PROBE
 };
 
 struct options {
@@ -126,11 +117,10 @@ static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
 		}
 		if (!is_known) {
 			static const gchar *const all[] = {
-#define PROBE_NAME(name, library, meaning) #name,
-				PROBES(PROBE_NAME)
-#undef PROBE_NAME
-					"all",
-				"none", NULL
+#define PROBE(name, library, meaning, records) #name,
+#include "probes.def"
+#undef PROBE
+				"all", "none", NULL
 			};
 			g_autofree gchar *there = tacho_did_you_mean(names[i], all);
 

@@ -17,7 +17,7 @@ static const gchar usage[] = "RUN... [--what-if CHANGE]...";
 static const gchar description[] =
 	"Replays the recorded steps and prints how long a step would take with each CHANGE. "
 	"Several\n"
-	"changes are made one after the other.\n"
+	"changes are made in an order of their own (docs/what-if.md).\n"
 	"\n"
 	"Changes:\n"
 	"  bandwidth=10x, bandwidth=10gbit    all links\n"
@@ -38,7 +38,7 @@ static const gchar description[] =
 	"  partition_mb=4                     large all-reduces in parts of 4 MiB\n"
 	"  accumulate=4                       four forward and backward passes a step\n"
 	"  recompute:module~layer             computed again in the backward pass\n"
-	"  device=H100, device:4-7=T4         another device, by the roofline; or only for these "
+	"  device=H100, device:4-7=T4         another device, by classes of kernels; or for these "
 	"ranks\n"
 	"  precision:op~mm|conv=fp16          numbers of another width\n"
 	"  precision:4-7:op~mm=fp16           the same for these ranks only\n"

@@ -454,14 +454,18 @@ int add_callback(void)
 
 /* --- steps ---------------------------------------------------------------------------------- */
 
-std::unique_ptr<at::ObserverContext> begin_region_unseen(const at::RecordFunction &)
+/* Steps of optimizers that the thread is in: one that wraps another (ZeroRedundancyOptimizer) has both in its steps. */
+__thread int open_steps;
+
+std::unique_ptr<at::ObserverContext> begin_any_region(const at::RecordFunction &function)
 {
+	open_steps += event_name_is_optimizer_step(function.name());
 	return nullptr;
 }
 
 void end_any_region(const at::RecordFunction &function, at::ObserverContext *)
 {
-	if (event_name_is_optimizer_step(function.name()))
+	if (event_name_is_optimizer_step(function.name()) && open_steps > 0 && --open_steps == 0)
 		tacho_step_end();
 }
 
@@ -484,9 +488,8 @@ void count_steps(void)
 	if (!tacho_counts_steps())
 		return;
 	try {
-		at::addGlobalCallback(
-			at::RecordFunctionCallback(begin_region_unseen, end_any_region)
-				.scopes({ at::RecordScope::USER_SCOPE }));
+		at::addGlobalCallback(at::RecordFunctionCallback(begin_any_region, end_any_region)
+					      .scopes({ at::RecordScope::USER_SCOPE }));
 	} catch (...) {
 		tacho_say("training steps cannot be counted, so --steps and --control have no "
 			  "effect");
