@@ -87,6 +87,20 @@ guint foreign_count_kind(const TachoTimeline *timeline, TachoSliceKind kind)
 
 static volatile guint64 sink; /* so that what is read is used */
 
+/* A device's work is launched by what is on no device: who follows launches comes to an end. */
+static void check_launch(const TachoTimeline *timeline, guint32 slice)
+{
+	const TachoSlices *slices = &timeline->slices;
+	guint32 launch = slices->launch[slice];
+
+	if (launch == TACHO_NONE)
+		return;
+	g_assert_cmpint(tacho_timeline_track(timeline, slices->track[slice])->kind, ==,
+			TACHO_TRACK_STREAM);
+	g_assert_cmpint(tacho_timeline_track(timeline, slices->track[launch])->kind, !=,
+			TACHO_TRACK_STREAM);
+}
+
 static void use_slice(const TachoTimeline *timeline, guint32 slice)
 {
 	g_autofree gchar *args_json = tacho_slice_args_json(timeline, slice);
@@ -110,8 +124,10 @@ static void use_slice(const TachoTimeline *timeline, guint32 slice)
 void foreign_use(TachoTimeline *timeline)
 {
 	tacho_correlate(timeline);
-	for (guint32 i = 0; i < timeline->slices.n; i++)
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		check_launch(timeline, i);
 		use_slice(timeline, i);
+	}
 }
 
 static void open_and_use(const gchar *path)
@@ -269,7 +285,7 @@ static void make_fuzz_file(const gchar *name)
 	atexit(remove_fuzz_file);
 }
 
-int foreign_fuzz(const gchar *name, const guint8 *bytes, gsize n)
+const gchar *foreign_fuzz_file(const gchar *name, const guint8 *bytes, gsize n)
 {
 	gint fd;
 
@@ -279,6 +295,11 @@ int foreign_fuzz(const gchar *name, const guint8 *bytes, gsize n)
 	if (fd < 0 || write(fd, bytes, n) != (gssize)n)
 		g_error("%s cannot be written", fuzz_path);
 	close(fd);
-	open_and_use(fuzz_path);
+	return fuzz_path;
+}
+
+int foreign_fuzz(const gchar *name, const guint8 *bytes, gsize n)
+{
+	open_and_use(foreign_fuzz_file(name, bytes, n));
 	return 0;
 }

@@ -38,7 +38,10 @@ void foreign_damage(const gchar *path, guint n_copies);
  * each gives an error or a timeline, which `use` is then given. */
 void foreign_damage_folder(const gchar *path, guint n_copies, void (*use)(TachoTimeline *));
 
-/* For fuzz targets: the same of whatever bytes, in a file called `name`. */
+/* For fuzz targets: whatever bytes, in a file called `name`, which the first call of a program chooses. Its path, which is
+ * the callee's; the next call replaces what is in it. */
+const gchar *foreign_fuzz_file(const gchar *name, const guint8 *bytes, gsize n);
+/* The same, opened as a trace and used. */
 int foreign_fuzz(const gchar *name, const guint8 *bytes, gsize n);
 
 #endif

@@ -1,4 +1,5 @@
 #include "job_graph.h"
+#include "trace/operation.h"
 
 struct job {
 	TachoTimeline *timeline;
@@ -198,8 +199,8 @@ TachoGraph *job_graph_new(TachoTimeline *timeline, const struct job_shape *shape
 	if (shape->gradient_bytes > 0 && shape->gradients_per_collective > 0) {
 		struct graph_group *group = graph_group_at(graph, 0);
 		gdouble wire_bytes = transfer_wire_bytes(
-			"all_reduce", shape->gradient_bytes * shape->gradients_per_collective,
-			shape->n_ranks);
+			OPERATION_ALL_REDUCE,
+			shape->gradient_bytes * shape->gradients_per_collective, shape->n_ranks);
 
 		group->cost =
 			(struct transfer_cost){ (gdouble)shape->transfer_ns / 8,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "foreign_traces.h"
-#include "import/wire_walk.h"
+#include "import/read/wire_walk.h"
 
 static void put_varint(GByteArray *to, guint64 value)
 {

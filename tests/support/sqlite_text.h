@@ -8,4 +8,8 @@
  * error ends the test. */
 gchar *sqlite_text_write(const gchar *name, const gchar *sql);
 
+/* For fuzz targets: whatever bytes, in a file called `name`, opened as a trace and used. They are a database, or, where
+ * they do not begin as one, SQL that makes one: as far as it goes. */
+int sqlite_text_fuzz(const gchar *name, const guint8 *bytes, gsize n);
+
 #endif

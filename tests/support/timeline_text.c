@@ -671,7 +671,7 @@ static void read_sample(struct text_reader *reader)
 
 static void read_problem(struct text_reader *reader)
 {
-	const gchar *kind = g_intern_string(take_word(reader));
+	TachoProblemKind kind = tacho_problem_of_name(take_word(reader));
 	guint64 count = parse_unsigned(reader, take_word(reader));
 
 	tacho_timeline_add_problem(reader->timeline, kind, count, "%s", take_word(reader));
@@ -752,6 +752,19 @@ static void read_line(struct text_reader *reader, const gchar *line)
 	reader->words = NULL;
 }
 
+/* Where TACHO_KEEP_TIMELINES names a folder: a file there for each text, for tests/data/timelines. */
+static void keep_text(const gchar *text)
+{
+	const gchar *folder = g_getenv("TACHO_KEEP_TIMELINES");
+	g_autofree gchar *name = NULL, *path = NULL;
+
+	if (!folder)
+		return;
+	name = g_strdup_printf("%08x.txt", g_str_hash(text));
+	path = g_build_filename(folder, name, NULL);
+	g_file_set_contents(path, text, -1, NULL);
+}
+
 TachoTimeline *timeline_from_text(const gchar *text)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -760,6 +773,7 @@ TachoTimeline *timeline_from_text(const gchar *text)
 	g_autoptr(GHashTable) rows = g_hash_table_new(NULL, NULL);
 	struct text_reader reader = { .timeline = tacho_timeline_new(), .unit_ns = 1000000 };
 
+	keep_text(text);
 	reader.process = reader.track = TACHO_NONE;
 	reader.queues = queues;
 	reader.counters = counters;

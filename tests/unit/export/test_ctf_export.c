@@ -244,7 +244,7 @@ static void test_there_and_back(void)
 	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
 	gchar *folder = export_to_folder(timeline, &options);
 	g_autoptr(TachoTimeline) again = open_again(folder);
-	const TachoProblem *lost = tacho_timeline_find_problem(again, "lost_records");
+	const TachoProblem *lost = tacho_timeline_find_problem(again, TACHO_PROBLEM_LOST_RECORDS);
 
 	assert_same(timeline, again);
 	g_assert_nonnull(lost);

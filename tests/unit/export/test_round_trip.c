@@ -253,6 +253,20 @@ static void test_everything(void)
 	go_there_and_back(timeline);
 }
 
+/* A job that was profiled twice: the numbers of its steps go back. */
+static void test_steps_again(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("rank 0 thread 10 main\n"
+				   "  annotation ProfilerStep#4 0..10\n    op a 1..9\n"
+				   "  annotation ProfilerStep#5 10..20\n    op a 11..19\n"
+				   "  annotation ProfilerStep#0 30..40\n    op a 31..39\n");
+
+	tacho_correlate(timeline);
+	g_assert_cmpuint(timeline->steps->len, ==, 3);
+	go_there_and_back(timeline);
+}
+
 /* More than fit a block, of several tables. */
 static void test_many(void)
 {
@@ -454,7 +468,7 @@ static void test_changed(void)
 	replace(bytes, "aten::add", "aten::sub");
 	g_assert_true(g_file_set_contents(path, bytes, (gssize)n, NULL));
 	back = open_runs((const gchar *const *)&path, 1);
-	g_assert_nonnull(tacho_timeline_find_problem(back, "changed_export"));
+	g_assert_nonnull(tacho_timeline_find_problem(back, TACHO_PROBLEM_CHANGED_EXPORT));
 	timeline_find(back, "aten::sub", 0);
 	g_assert_cmpuint(tacho_trust_score(back), <, 90);
 	remove_export(path);
@@ -475,7 +489,7 @@ static void test_older(void)
 	strcpy(image, "}\n");
 	g_assert_true(g_file_set_contents(path, bytes, -1, NULL));
 	back = open_runs((const gchar *const *)&path, 1);
-	g_assert_null(tacho_timeline_find_problem(back, "changed_export"));
+	g_assert_null(tacho_timeline_find_problem(back, TACHO_PROBLEM_CHANGED_EXPORT));
 	timeline_find(back, "aten::add", 0);
 	remove_export(path);
 }
@@ -491,7 +505,7 @@ static void test_launch_cycle(void)
 	timeline->slices.launch[work] = work;
 	path = export_to("perfetto", timeline, &all);
 	back = open_runs((const gchar *const *)&path, 1);
-	g_assert_nonnull(tacho_timeline_find_problem(back, "changed_export"));
+	g_assert_nonnull(tacho_timeline_find_problem(back, TACHO_PROBLEM_CHANGED_EXPORT));
 	remove_export(path);
 }
 
@@ -509,6 +523,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/round_trip/everything", test_everything);
+	g_test_add_func("/round_trip/steps_again", test_steps_again);
 	g_test_add_func("/round_trip/many", test_many);
 	g_test_add_func("/round_trip/samples", test_samples);
 	g_test_add_func("/round_trip/one_rank", test_one_rank);

@@ -4,8 +4,8 @@
 #include <tacho/correlate.h>
 
 #include "foreign_traces.h"
-#include "import/byteprofile_tensors.h"
-#include "import/gml_graph.h"
+#include "import/byteprofile/byteprofile_tensors.h"
+#include "import/byteprofile/gml_graph.h"
 #include "timeline_text.h"
 
 static const gchar trial[] = TACHO_TEST_DATA "/byteprofile";
@@ -64,8 +64,8 @@ static void test_trial(void)
 		g_assert_cmpuint(g_array_index(timeline->collectives, TachoCollective, i).n_members,
 				 ==, 4);
 	g_assert_cmpuint(timeline->steps->len, >=, 4 * 2);
-	g_assert_null(tacho_timeline_find_problem(timeline, "orphan_kernel"));
-	g_assert_null(tacho_timeline_find_problem(timeline, "unmatched_collective"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_ORPHAN_KERNEL));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE));
 }
 
 /* A worker, and a GPU, of a trial: the ranks that NCCL's files tell. */
@@ -139,11 +139,14 @@ static void test_logs(void)
 	g_assert_cmpstr(tacho_timeline_string(worker, track_of(worker, response)->name), ==,
 			"8 -> 9");
 	g_assert_nonnull(strstr(args, " 131072 9 8"));
-	g_assert_cmpuint(tacho_timeline_find_problem(worker, "corrupt_record")->count, ==, 1);
-	g_assert_cmpuint(tacho_timeline_find_problem(worker, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(worker, TACHO_PROBLEM_CORRUPT_RECORD)->count,
+			 ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(worker, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	g_assert_cmpint(server->slices.duration_ns[sum], ==, 40000);
 	g_assert_cmpuint(server->problems->len, ==, 1); /* its rank is none */
-	g_assert_cmpuint(tacho_timeline_find_problem(server, "missing_rank")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(server, TACHO_PROBLEM_MISSING_RANK)->count, ==,
+			 1);
 }
 
 /* What stands beside the traces may be broken, too. */

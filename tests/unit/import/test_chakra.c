@@ -5,7 +5,7 @@
 #include <tacho/correlate.h>
 
 #include "foreign_traces.h"
-#include "import/chakra.pb-c.h"
+#include "import/execution/chakra.pb-c.h"
 #include "timeline_text.h"
 
 /* --- an .et, made by hand ------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ static void assert_two_kernels(const TachoTimeline *timeline)
 	g_assert_cmpuint(timeline->slices.kind[collective], ==, TACHO_SLICE_COLLECTIVE);
 	g_assert_cmpuint(timeline->slices.launch[kernel], ==, timeline_find(timeline, "op b", 0));
 	g_assert_cmpuint(count_flows(timeline, TACHO_FLOW_DATA), ==, 5);
-	g_assert_nonnull(tacho_timeline_find_problem(timeline, "computed_times"));
+	g_assert_nonnull(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_COMPUTED_TIMES));
 }
 
 static void test_messages(void)
@@ -241,7 +241,7 @@ static void assert_first_is_0(const TachoTimeline *timeline)
 	assert_times(timeline, "first", 0, 5);
 	assert_times(timeline, "second", 5, 7);
 	g_assert_cmpuint(count_flows(timeline, TACHO_FLOW_DATA), ==, 1);
-	g_assert_null(tacho_timeline_find_problem(timeline, "unknown_record"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD));
 }
 
 static void test_id_0(void)
@@ -302,9 +302,10 @@ static void test_circle(void)
 	assert_times(timeline, "c", 0, 5);
 	assert_times(timeline, "a", 5, 5);
 	assert_times(timeline, "b", 10, 5);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "circular_dependency")->count, ==,
-			 2);
-	g_assert_nonnull(tacho_timeline_find_problem(second, "no_times"));
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CIRCULAR_DEPENDENCY)->count, ==,
+		2);
+	g_assert_nonnull(tacho_timeline_find_problem(second, TACHO_PROBLEM_NO_TIMES));
 	foreign_remove(path);
 	foreign_remove(second_path);
 }
@@ -317,7 +318,8 @@ static void test_broken(void)
 
 	g_assert_cmpuint(timeline->slices.n, ==, 4);
 	g_assert_nonnull(
-		strstr(tacho_timeline_find_problem(timeline, "truncated_file")->where, "byte "));
+		strstr(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE)->where,
+		       "byte "));
 	foreign_damage(path, 400);
 	foreign_remove(path);
 }

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "foreign_traces.h"
-#include "import/chrome_events.h"
-#include "import/json_file.h"
+#include "import/chrome/chrome_events.h"
+#include "import/read/json_file.h"
 
 /* A file that has been read, and its events as text, a line each. */
 struct reading {
@@ -175,8 +175,9 @@ static void test_unmatched(void)
 			"E a pid=0 tid=1 at 9000 for 7000 of 0 open\n");
 	g_assert_cmpuint(reading.file.n_unmatched, ==, 2);
 	g_assert_cmpuint(reading.file.n_unended, ==, 2);
-	g_assert_cmpuint(tacho_timeline_find_problem(reading.timeline, "unknown_record")->count, ==,
-			 2);
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(reading.timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+		==, 2);
 	end_reading(&reading, path);
 }
 
@@ -193,13 +194,15 @@ static void test_broken(void)
 
 	g_assert_cmpstr(reading.lines->str, ==,
 			"X say \"a\" b pid=0 tid=1 at 1000\nX b pid=0 tid=1 at 2000\n");
-	g_assert_nonnull(
-		strstr(tacho_timeline_find_problem(reading.timeline, "corrupt_record")->where,
-		       "byte 68:"));
-	g_assert_nonnull(
-		strstr(tacho_timeline_find_problem(reading.timeline, "truncated_file")->where,
-		       "byte 119:"));
-	g_assert_cmpuint(tacho_timeline_find_problem(reading.timeline, "bad_text")->count, ==, 2);
+	g_assert_nonnull(strstr(
+		tacho_timeline_find_problem(reading.timeline, TACHO_PROBLEM_CORRUPT_RECORD)->where,
+		"byte 68:"));
+	g_assert_nonnull(strstr(
+		tacho_timeline_find_problem(reading.timeline, TACHO_PROBLEM_TRUNCATED_FILE)->where,
+		"byte 119:"));
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(reading.timeline, TACHO_PROBLEM_BAD_TEXT)->count, ==,
+		2);
 	end_reading(&reading, path);
 }
 

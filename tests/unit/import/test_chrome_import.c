@@ -63,7 +63,8 @@ static void test_tool(void)
 	g_assert_nonnull(
 		strstr(tacho_timeline_string(timeline, find_mark(timeline, "version")->text), "3"));
 	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 0).rank, ==, 3);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
 }
 
@@ -97,7 +98,8 @@ static void test_overlap(void)
 	g_assert_cmpint(tacho_timeline_track(timeline, timeline->slices.track[slice])->kind, ==,
 			TACHO_TRACK_ASYNC);
 	g_assert_cmpint(timeline->slices.duration_ns[timeline_find(timeline, "c", 0)], ==, 0);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "impossible_time")->count, ==, 1);
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME)->count, ==, 1);
 }
 
 static void test_damaged(void)

@@ -109,8 +109,10 @@ static void test_unmatched(void)
 	assert_slice(timeline, "inner", 0, "event", 200, 200);
 	g_assert_cmpint(timeline->slices.duration_ns[open], ==, 260);
 	g_assert_cmpuint(timeline->slices.flags[open] & TACHO_SLICE_OPEN, ==, TACHO_SLICE_OPEN);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unmatched_begin")->count, ==, 1);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unmatched_end")->count, ==, 3);
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNMATCHED_BEGIN)->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNMATCHED_END)->count,
+			 ==, 3);
 	g_assert_cmpuint(timeline->slices.n, ==, 9);
 }
 
@@ -128,7 +130,8 @@ static void test_streams(void)
 	assert_slice(timeline, "job", 0, "event", 0, 200);
 	assert_args(timeline, "a", "{\"event\":\"a\",\"vtid\":8,\"vpid\":0,\"cpu_id\":3}");
 	g_assert_cmpuint(timeline->n_dropped, ==, 5);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "lost_records")->count, ==, 5);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_LOST_RECORDS)->count,
+			 ==, 5);
 	ctf_lines_remove(folder);
 }
 
@@ -524,7 +527,8 @@ static TachoTimeline *open_broken(gchar *folder, const gchar *text, gsize offset
 
 static void assert_left_out(const TachoTimeline *timeline, const gchar *folder, const gchar *offset)
 {
-	const TachoProblem *problem = tacho_timeline_find_problem(timeline, "truncated_file");
+	const TachoProblem *problem =
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE);
 	g_autofree gchar *stream = g_build_filename(folder, "stream_0", NULL);
 
 	g_assert_nonnull(problem);
@@ -673,12 +677,42 @@ static void test_damaged(void)
 	ctf_lines_remove(folder);
 }
 
+/* An export that was changed says that two kernels launch each other: neither does, and a thread still launches one. */
+static void test_launches_in_a_circle(void)
+{
+	g_autoptr(TachoTimeline) timeline = open_lines(
+		"100 7 tacho:process rank=i:0 pid=u:7 ppid=u:1 local_rank=i:0 world_size=i:1 "
+		"command=train job=j\n"
+		"100 7 tacho:track track=i:0 kind=thread name=main tid=u:7 device=i:0 "
+		"parent_tid=u:0\n"
+		"100 7 tacho:track track=i:1 kind=device name=q tid=u:3 device=i:1 parent_tid=u:0\n"
+		"101 7 tacho_thread:runtime_begin slice=u:0 track=i:0 name=launch id=u:5\n"
+		"102 7 tacho_thread:runtime_end slice=u:0\n"
+		"110 7 tacho_device:kernel_begin slice=u:1 track=i:1 name=first\n"
+		"110 7 tacho:flow track=i:1 kind=launch from_slice=u:2 to_slice=u:1 is_exact=u:1\n"
+		"120 7 tacho_device:kernel_end slice=u:1\n"
+		"130 7 tacho_device:kernel_begin slice=u:2 track=i:1 name=second\n"
+		"130 7 tacho:flow track=i:1 kind=launch from_slice=u:1 to_slice=u:2 is_exact=u:1\n"
+		"140 7 tacho_device:kernel_end slice=u:2\n"
+		"150 7 tacho_device:kernel_begin slice=u:3 track=i:1 name=third\n"
+		"150 7 tacho:flow track=i:1 kind=launch from_slice=u:0 to_slice=u:3 is_exact=u:1\n"
+		"160 7 tacho_device:kernel_end slice=u:3\n"
+		"200 7 tacho:process_end how=exited status=i:0\n");
+	const guint32 *launch = timeline->slices.launch;
+
+	g_assert_cmpuint(launch[timeline_find(timeline, "first", 0)], ==, TACHO_NONE);
+	g_assert_cmpuint(launch[timeline_find(timeline, "second", 0)], ==, TACHO_NONE);
+	g_assert_cmpuint(launch[timeline_find(timeline, "third", 0)], ==,
+			 timeline_find(timeline, "launch", 0));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 #ifndef TACHO_HAVE_BABELTRACE
 	return 0; /* there is nothing to test */
 #endif
+	g_test_add_func("/ctf/launches_in_a_circle", test_launches_in_a_circle);
 	g_test_add_func("/ctf/pairs", test_pairs);
 	g_test_add_func("/ctf/unmatched", test_unmatched);
 	g_test_add_func("/ctf/streams", test_streams);

@@ -66,7 +66,7 @@ static void assert_step(const TachoTimeline *timeline, guint i, guint number, gi
 	g_assert_cmpint(step->is_complete, ==, is_complete);
 }
 
-static guint64 problem_count(const TachoTimeline *timeline, const gchar *kind)
+static guint64 problem_count(const TachoTimeline *timeline, TachoProblemKind kind)
 {
 	const TachoProblem *problem = tacho_timeline_find_problem(timeline, kind);
 
@@ -134,7 +134,7 @@ static void test_lost_session_end(void)
 	assert_step(timeline, 1, 1, 200, 400, TRUE);
 	assert_step(timeline, 2, 2, 400, 500, TRUE);
 	assert_step(timeline, 3, 3, 600, 650, FALSE);
-	g_assert_cmpuint(problem_count(timeline, "unmatched_begin"), ==, 2);
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_UNMATCHED_BEGIN), ==, 2);
 }
 
 /* Thread 9 fills a queue by sessions of its own, more of them and over those of the thread that trains. */
@@ -293,7 +293,7 @@ static void test_guessed_requests(void)
 	g_autoptr(TachoTimeline) timeline = open_traces(texts, 2, &folder);
 
 	ctf_lines_remove(folder);
-	g_assert_cmpuint(problem_count(timeline, "unpaired_message"), ==, 1);
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_UNPAIRED_MESSAGE), ==, 1);
 	g_assert_false(g_array_index(timeline->flows, TachoFlow, 0).is_exact);
 }
 
@@ -347,8 +347,8 @@ static void test_lost_launch(void)
 		g_assert_cmpstr(op_of(timeline, "gemm", i), ==, "a");
 		g_assert_cmpstr(op_of(timeline, "relu", i), ==, "b");
 	}
-	g_assert_cmpuint(problem_count(timeline, "orphan_kernel"), ==, 1);
-	g_assert_cmpuint(problem_count(timeline, "guessed_launch"), ==, 7);
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_ORPHAN_KERNEL), ==, 1);
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_GUESSED_LAUNCH), ==, 7);
 }
 
 /* Statistics: of two kept steps (the first is warm-up) gemm ran twice, 10 ns each. */
@@ -438,9 +438,10 @@ static void test_queues(void)
 	g_assert_cmpstr(op_of(timeline, "Memset", 0), ==, "d");
 	g_assert_cmpstr(op_of(timeline, "tanh", 0), ==, "e");
 	g_assert_nonnull(table);
-	g_assert_cmpuint(problem_count(timeline, "guessed_launch"), ==, 0);
-	g_assert_nonnull(strstr(tacho_timeline_find_problem(timeline, "orphan_kernel")->where,
-				"1 kernels without a launch (0.000 ms"));
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_GUESSED_LAUNCH), ==, 0);
+	g_assert_nonnull(
+		strstr(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_ORPHAN_KERNEL)->where,
+		       "1 kernels without a launch (0.000 ms"));
 }
 
 #define COUNTED(ns, object, waves)                                                                 \
@@ -494,7 +495,7 @@ static void test_counters(void)
 	g_assert_nonnull(strstr(second, ",\"counter.Wavefronts\":96,\"counter.CacheHit\":0.96}"));
 	assert_sample(timeline, "Wavefronts", 0, 0, 64);
 	assert_sample(timeline, "Wavefronts", 1, 200, 96);
-	g_assert_cmpuint(problem_count(timeline, "unmatched_counter"), ==, 1);
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_UNMATCHED_COUNTER), ==, 1);
 	ctf_lines_remove(folder);
 }
 
@@ -515,9 +516,9 @@ static void test_counters_of_another_run(void)
 
 	g_assert_nonnull(strstr(gemm, "\"counter.Wavefronts\":64"));
 	g_assert_nonnull(strstr(relu, "\"counter.Wavefronts\":96"));
-	g_assert_cmpuint(problem_count(timeline, "unmatched_counter"), ==, 0);
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_UNMATCHED_COUNTER), ==, 0);
 	g_assert_null(strstr(unjoined, "counter."));
-	g_assert_cmpuint(problem_count(other, "unmatched_counter"), ==, 2);
+	g_assert_cmpuint(problem_count(other, TACHO_PROBLEM_UNMATCHED_COUNTER), ==, 2);
 	ctf_lines_remove(folder);
 	ctf_lines_remove(uneven_folder);
 }
@@ -661,8 +662,8 @@ static void test_opencl_drift(void)
 		g_assert_cmpint(ABS(error_ns), <=, stated_ns);
 		g_assert_cmpint(ABS(timeline->slices.duration_ns[kernel] - 10000), <=, 1);
 	}
-	g_assert_cmpuint(problem_count(timeline, "clock_doubt"), ==, 0);
-	g_assert_cmpuint(problem_count(timeline, "early_kernel"), ==, 0);
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_CLOCK_DOUBT), ==, 0);
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_EARLY_KERNEL), ==, 0);
 }
 
 /* --- readiness ----------------------------------------------------------------------------------- */
@@ -755,9 +756,9 @@ static void test_malformed(void)
 		"240 7 tensorflowTracer:session_start count=text\n");
 
 	foreign_use(timeline);
-	g_assert_cmpuint(problem_count(timeline, "unmatched_end"), >=, 2);
-	g_assert_cmpuint(problem_count(timeline, "impossible_time"), >=, 1);
-	g_assert_nonnull(tacho_timeline_find_problem(timeline, "unmatched_begin"));
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_UNMATCHED_END), >=, 2);
+	g_assert_cmpuint(problem_count(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME), >=, 1);
+	g_assert_nonnull(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNMATCHED_BEGIN));
 }
 
 int main(int argc, char **argv)

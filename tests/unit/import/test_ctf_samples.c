@@ -7,7 +7,7 @@
 
 #include "ctf_lines.h"
 #include "foreign_traces.h"
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 #include "timeline_text.h"
 
 /* --- event counts ----------------------------------------------------------------------------- */

@@ -59,7 +59,8 @@ static void test_two_tensors(void)
 	g_assert_cmpuint(count_marks(timeline, "CYCLE_START"), ==, 1);
 	g_assert_cmpuint(timeline->processes->len, ==, 1);
 	g_assert_cmpint(timeline->expected_ranks, ==, 2);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "missing_rank")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_MISSING_RANK)->count,
+			 ==, 1);
 }
 
 static void test_damaged(void)

@@ -1,7 +1,7 @@
 /* Values are read exactly, or refused; and no byte behind the text is believed. */
 #include <string.h>
 
-#include "import/json_scan.h"
+#include "import/read/json_scan.h"
 
 /* A scan of `text`, in room of just the size that is promised; to be freed. */
 static gchar *begin_scan(struct json_scan *scan, const gchar *text)

@@ -1,5 +1,5 @@
 /* Large JSON is walked from the outside in, however it is cut into windows. */
-#include "import/json_stream.h"
+#include "import/read/json_stream.h"
 
 #include <string.h>
 

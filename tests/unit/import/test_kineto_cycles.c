@@ -66,7 +66,7 @@ static void test_cycles(void)
 	g_autoptr(TachoTimeline) timeline = open_files(texts, G_N_ELEMENTS(texts), &args_json);
 	const TachoSlices *slices = &timeline->slices;
 
-	g_assert_null(tacho_timeline_find_problem(timeline, "duplicate_rank"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_DUPLICATE_RANK));
 	g_assert_cmpuint(timeline->processes->len, ==, 1);
 	g_assert_cmpuint(timeline->ranks->len, ==, 1);
 	g_assert_cmpuint(timeline->tracks->len, ==, 2 + 1); /* marks of the files have one, too */
@@ -89,9 +89,11 @@ static void test_copy(void)
 			   make_cycle(1, 50, 7, 5000), make_cycle(0, 51, 3, 1000) };
 	g_autoptr(TachoTimeline) timeline = open_files(texts, G_N_ELEMENTS(texts), NULL);
 
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "duplicate_rank")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_DUPLICATE_RANK)->count,
+			 ==, 1);
 	g_assert_nonnull(
-		strstr(tacho_timeline_find_problem(timeline, "duplicate_rank")->where, "b.json"));
+		strstr(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_DUPLICATE_RANK)->where,
+		       "b.json"));
 	g_assert_cmpuint(timeline->ranks->len, ==, 2);
 	g_assert_cmpuint(timeline->slices.n, ==, 12);
 }
@@ -109,7 +111,7 @@ static void test_without_ranks(void)
 	g_assert_cmpuint(one->slices.n, ==, 8);
 	g_assert_cmpuint(three->ranks->len, ==, 3);
 	g_assert_cmpuint(three->slices.n, ==, 12);
-	g_assert_null(tacho_timeline_find_problem(three, "duplicate_rank"));
+	g_assert_null(tacho_timeline_find_problem(three, TACHO_PROBLEM_DUPLICATE_RANK));
 }
 
 /* As many files are open as there are cores, however many ranks there are. */
@@ -137,7 +139,7 @@ static void test_many(void)
 	g_assert_nonnull(timeline);
 	g_assert_cmpuint(timeline->ranks->len, ==, n_files);
 	g_assert_cmpuint(timeline->slices.n, ==, 4 * n_files);
-	g_assert_null(tacho_timeline_find_problem(timeline, "unreadable_file"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNREADABLE_FILE));
 	for (guint i = 0; i < n_files; i++)
 		g_unlink(paths->pdata[i]);
 	g_rmdir(folder);

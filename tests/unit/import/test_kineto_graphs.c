@@ -45,7 +45,7 @@ static void test_one_launch(void)
 	}
 	args_json = tacho_slice_args_json(timeline, timeline_find(timeline, "relu", 0));
 	g_assert_nonnull(strstr(args_json, "\"graph node id\": 12"));
-	g_assert_null(tacho_timeline_find_problem(timeline, "orphan_kernel"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_ORPHAN_KERNEL));
 	foreign_remove(path);
 }
 

@@ -128,8 +128,10 @@ static void test_one_step(void)
 	g_assert_cmpuint(process->pid, ==, 11);
 	g_assert_cmpstr(tacho_timeline_string(timeline, process->command), ==, "python3");
 	g_assert_cmpint(timeline->expected_ranks, ==, 4);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "missing_rank")->count, ==, 3);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_MISSING_RANK)->count,
+			 ==, 3);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	g_assert_cmpuint(timeline->problems->len, ==, 2);
 
 	g_assert_true(tacho_slice_op(timeline, mm, &op));
@@ -355,7 +357,8 @@ static void test_nameless(void)
 	sample = &g_array_index(timeline->samples, TachoSample, 0);
 	track = &g_array_index(timeline->tracks, TachoTrack, sample->track);
 	g_assert_cmpstr(tacho_timeline_string(timeline, track->name), ==, "busy");
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	remove_file(path);
 }
 
@@ -370,7 +373,7 @@ static void test_array_form(void)
 	g_assert_cmpint(timeline->slices.start_ns[timeline_find(timeline, "aten::mm", 0)], ==,
 			9501);
 	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 0).rank, ==, 2);
-	g_assert_null(tacho_timeline_find_problem(timeline, "truncated_file"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE));
 	remove_file(path);
 }
 
@@ -391,7 +394,8 @@ static void test_truncated(void)
 			g_assert_nonnull(strstr(error->message, path));
 			g_assert_true(n <= n_first);
 		} else if (n < n_whole) {
-			problem = tacho_timeline_find_problem(timeline, "truncated_file");
+			problem =
+				tacho_timeline_find_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE);
 			g_assert_nonnull(problem);
 			g_assert_nonnull(strstr(problem->where, path));
 		}
@@ -414,8 +418,9 @@ static void test_quotes(void)
 	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
 
 	timeline_find(timeline, "say \"mm\" now", 0);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "bad_text")->count, ==, 2);
-	g_assert_null(tacho_timeline_find_problem(timeline, "corrupt_record"));
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_BAD_TEXT)->count, ==,
+			 2);
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD));
 	timeline_find(timeline, "gemm", 0);
 	remove_file(path);
 }
@@ -427,7 +432,8 @@ static void test_bad_utf8(void)
 	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
 
 	timeline_find(timeline, "aten::\xff\xfe", 0);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "bad_text")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_BAD_TEXT)->count, ==,
+			 1);
 	remove_file(path);
 }
 
@@ -437,7 +443,8 @@ static void test_corrupt_event(void)
 	g_autofree gchar *text = replace(one_step, "\"cat\": \"cuda_runtime\"", "\"cat\" # ; : [");
 	g_autofree gchar *path = NULL, *place = NULL;
 	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
-	const TachoProblem *problem = tacho_timeline_find_problem(timeline, "corrupt_record");
+	const TachoProblem *problem =
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD);
 
 	place = g_strdup_printf("byte %d:", (gint)(strstr(text, "# ;") - text));
 	g_assert_cmpuint(problem->count, ==, 1);
@@ -455,7 +462,7 @@ static void test_impossible_time(void)
 	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
 
 	/* 115 us is the first time: 0 is a time as good as others, as long as they are small */
-	g_assert_null(tacho_timeline_find_problem(timeline, "impossible_time"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME));
 	remove_file(path);
 }
 
@@ -473,7 +480,8 @@ static void test_zero_time(void)
 	g_autofree gchar *path = NULL;
 	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
 
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "impossible_time")->count, ==, 2);
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME)->count, ==, 2);
 	g_assert_cmpint(timeline->origin_unix_ns, ==, 1700000000000000000);
 	g_assert_cmpint(timeline->duration_ns, ==, 5000);
 	remove_file(path);
@@ -637,7 +645,7 @@ static void test_pid_zero(void)
 
 	g_assert_cmpuint(timeline->processes->len, ==, 1);
 	g_assert_cmpuint(timeline->tracks->len, ==, 2);
-	g_assert_nonnull(strstr(tacho_timeline_find_problem(timeline, "overlap")->where,
+	g_assert_nonnull(strstr(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_OVERLAP)->where,
 				"rank 0, process 11"));
 	remove_file(path);
 }
@@ -701,7 +709,8 @@ static void test_odd_numbers(void)
 	g_autoptr(TachoTimeline) timeline = open_text("x.json", text, strlen(text), &path);
 
 	g_assert_cmpuint(timeline->slices.n, ==, 3);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "impossible_time")->count, ==, 3);
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME)->count, ==, 3);
 	g_assert_cmpuint(timeline->samples->len, ==, 2); /* without z, which is no number */
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 1e300);
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 1).value, ==, 0.125);
@@ -741,8 +750,10 @@ static void test_folder(void)
 	g_assert_cmpuint(timeline->ranks->len, ==, 2);
 	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 0).rank, ==, 1);
 	g_assert_nonnull(
-		strstr(tacho_timeline_find_problem(timeline, "duplicate_rank")->where, "c.json"));
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "missing_rank")->count, ==, 2);
+		strstr(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_DUPLICATE_RANK)->where,
+		       "c.json"));
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_MISSING_RANK)->count,
+			 ==, 2);
 	g_assert_cmpuint(timeline->clocks->len, ==, 2); /* both use device 0: two hosts */
 	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
 		g_autofree gchar *path = g_build_filename(folder, names[i], NULL);
@@ -767,8 +778,8 @@ static void test_mixed_clocks(void)
 	g_assert_true(g_file_set_contents(second, uptime, -1, NULL));
 	timeline = tacho_run_open((const gchar *const *)&folder, 1, NULL, NULL, &error);
 	g_assert_no_error(error);
-	g_assert_nonnull(
-		strstr(tacho_timeline_find_problem(timeline, "clock_doubt")->where, "b.json"));
+	g_assert_nonnull(strstr(
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CLOCK_DOUBT)->where, "b.json"));
 	g_assert_cmpint(timeline->duration_ns, <, 1000000);
 	g_unlink(first);
 	g_unlink(second);

@@ -109,7 +109,7 @@ static void test_rank_unknown(void)
 	if (!unavailable || !listed)
 		return;
 	g_assert_cmpint(g_array_index(unavailable->ranks, TachoRank, 0).rank, ==, 0);
-	g_assert_nonnull(tacho_timeline_find_problem(unavailable, "unknown_rank"));
+	g_assert_nonnull(tacho_timeline_find_problem(unavailable, TACHO_PROBLEM_UNKNOWN_RANK));
 	g_assert_cmpint(g_array_index(listed->ranks, TachoRank, 0).rank, ==, 1);
 	g_assert_cmpuint(count_kind(listed, TACHO_SLICE_KERNEL), ==, 4); /* old categories */
 	g_assert_cmpuint(count_kind(listed, TACHO_SLICE_RUNTIME), ==, 8);
@@ -293,7 +293,7 @@ static void test_launches(void)
 	g_assert_cmpuint(n_optimizer, ==, 27);
 	g_assert_cmpuint(g_hash_table_size(host), ==, 12);
 	g_assert_cmpuint(g_hash_table_size(device), ==, 3);
-	g_assert_null(tacho_timeline_find_problem(timeline, "orphan_kernel"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_ORPHAN_KERNEL));
 }
 
 /* A1: what AMD's runtime launched, each by its own call. */
@@ -475,7 +475,7 @@ static void assert_step(const gchar *name, gint64 duration_ns)
 	step = &g_array_index(timeline->steps, TachoStep, 0);
 	g_assert_cmpuint(timeline->steps->len, ==, 1);
 	g_assert_cmpint(step->end_ns - step->start_ns, ==, duration_ns);
-	g_assert_null(tacho_timeline_find_problem(timeline, "overlap"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_OVERLAP));
 }
 
 /* Python stacks: the region of the step begins in profiler.step() and outlasts it. */
@@ -500,7 +500,7 @@ static void test_two_of_a_rank(void)
 	}
 	timeline = tacho_run_open(paths, G_N_ELEMENTS(paths), NULL, NULL, &error);
 	g_assert_no_error(error);
-	g_assert_nonnull(tacho_timeline_find_problem(timeline, "duplicate_rank"));
+	g_assert_nonnull(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_DUPLICATE_RANK));
 	g_assert_cmpuint(timeline->slices.n, ==, 33);
 }
 
@@ -664,8 +664,8 @@ static void test_eight_ranks(void)
 	/* of half precision, [4, 2048, 4096] as record_param_comms says */
 	g_assert_cmpuint(n_activations, ==, 81);
 	g_assert_cmpuint(timeline->steps->len, ==, 8);
-	g_assert_null(tacho_timeline_find_problem(timeline, "orphan_kernel"));
-	g_assert_null(tacho_timeline_find_problem(timeline, "missing_rank"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_ORPHAN_KERNEL));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_MISSING_RANK));
 }
 
 /* HTA's get_idle_time_breakdown() of each stream, all that was recorded, in microseconds: until the host had launched

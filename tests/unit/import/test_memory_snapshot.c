@@ -5,7 +5,7 @@
 #include <tacho/correlate.h>
 
 #include "foreign_traces.h"
-#include "import/pickle.h"
+#include "import/read/pickle.h"
 #include "timeline_text.h"
 
 /* --- pickles -------------------------------------------------------------------------------- */
@@ -271,7 +271,8 @@ static void test_categories(void)
 	assert_categories(first);
 	assert_categories(second);
 	g_assert_cmpuint(first->problems->len + second->problems->len, ==, 0);
-	g_assert_cmpuint(tacho_timeline_find_problem(third, "unknown_record")->count, ==, 3);
+	g_assert_cmpuint(tacho_timeline_find_problem(third, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 3);
 	tacho_correlate(first);
 	curve = tacho_view_memory_curve(first, &filter);
 	g_assert_cmpuint(tacho_table_n_rows(curve), ==, 3);

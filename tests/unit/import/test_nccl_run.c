@@ -33,7 +33,8 @@ static void test_inspector(void)
 	g_assert_cmpint(tacho_slice_end_ns(timeline, scatter), ==,
 			tacho_slice_end_ns(timeline, channel));
 	g_assert_nonnull(strstr(args_json, "\"coll_sn\": 1"));
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->collectives->len, ==, 2);
 	g_assert_cmpuint(g_array_index(timeline->collectives, TachoCollective, 0).n_members, ==, 2);
@@ -56,7 +57,8 @@ static void test_profiler(void)
 	/* of the rank that launched it, whatever GPU the record says */
 	g_assert_cmpint(tacho_slice_process(timeline, kernel)->rank, ==, 1);
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_RUNTIME), ==, 2);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->collectives->len, ==, 1);
 	g_assert_cmpuint(g_array_index(timeline->collectives, TachoCollective, 0).n_members, ==, 2);

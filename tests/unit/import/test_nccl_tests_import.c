@@ -30,7 +30,8 @@ static void test_table(void)
 	g_assert_cmpuint(args.bytes, ==, 134217728);
 	g_assert_nonnull(strstr(args_json, "\"busbw_gb_per_s\": 150,"));
 	g_assert_nonnull(strstr(args_json, "\"iterations\": 20"));
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "corrupt_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD)->count,
+			 ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->collectives->len, ==, 6);
 	for (guint i = 0; i < timeline->collectives->len; i++)

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "foreign_traces.h"
-#include "import/byteprofile_hops.h"
-#include "import/nccl_topology.h"
+#include "import/byteprofile/byteprofile_hops.h"
+#include "import/byteprofile/nccl_topology.h"
 
 static struct nccl_topology *read_text(const gchar *text)
 {
@@ -150,7 +150,7 @@ static void test_fused(void)
 	g_assert_cmpuint(n_left, ==, 4);
 	g_assert_true(tacho_slice_collective(timeline, 0, &args));
 	g_assert_cmpuint(args.bytes, ==, 800);
-	g_assert_nonnull(tacho_timeline_find_problem(timeline, "unmatched_message"));
+	g_assert_nonnull(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNMATCHED_MESSAGE));
 	g_assert_cmpuint(timeline->hops->len, ==, 2 * 2 + 2);
 	for (guint i = 0; i < timeline->hops->len; i++) {
 		const TachoHop *hop = &g_array_index(timeline->hops, TachoHop, i);

@@ -270,8 +270,10 @@ static void test_host(void)
 	g_assert_true(slices->flags[timeline_find(timeline, "thread 8", 0)] & TACHO_SLICE_OPEN);
 	timeline_find(timeline, "clEnqueue", 0);
 	/* a metric without time, an unknown table's row without begin */
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "corrupt_record")->count, ==, 2);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD)->count,
+			 ==, 2);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->steps->len, ==, 2);
 	g_assert_cmpint(g_array_index(timeline->steps, TachoStep, 0).start_ns, ==, 800);
@@ -288,7 +290,8 @@ static void test_no_session_time(void)
 	g_autoptr(TachoTimeline) timeline = foreign_open(path);
 
 	g_assert_cmpuint(timeline->slices.n, ==, 3);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "impossible_time")->count, >=, 2);
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME)->count, >=, 2);
 	foreign_use(timeline);
 	foreign_remove(path);
 }
@@ -336,7 +339,7 @@ static void test_samples(void)
 	}
 	g_assert_cmpuint(n_launched, ==, 1 + 3 + 9);
 	g_assert_cmpuint(n_os, ==, 2435);
-	g_assert_null(tacho_timeline_find_problem(timeline, "corrupt_record"));
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD));
 	foreign_use(timeline);
 	/* an older schema, without a table of the device */
 	without = foreign_open(old);

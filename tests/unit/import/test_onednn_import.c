@@ -37,8 +37,10 @@ static void test_times(void)
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_KERNEL), ==, 6);
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_EVENT), ==, 1);
 	g_assert_cmpuint(timeline->marks->len, ==, 3);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "corrupt_record")->count, ==, 1);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD)->count,
+			 ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	g_assert_nonnull(strstr(args, "\"problem\": \"16x32:32x8\""));
 }
 

@@ -397,7 +397,8 @@ static void test_others(void)
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 7000);
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 1).value, ==, 2500);
 	/* the drop itself, and the event whose names it took */
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "lost_records")->count, ==, 2);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_LOST_RECORDS)->count,
+			 ==, 2);
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
 	foreign_use(timeline);
 	foreign_remove(path);
@@ -451,7 +452,7 @@ static void test_own_export(void)
 					g_array_index(timeline->steps, TachoStep, i).start_ns);
 	g_assert_cmpuint(back->collectives->len, ==, timeline->collectives->len);
 	g_assert_cmpuint(back->problems->len, ==, 1);
-	g_assert_nonnull(tacho_timeline_find_problem(back, "changed_export"));
+	g_assert_nonnull(tacho_timeline_find_problem(back, TACHO_PROBLEM_CHANGED_EXPORT));
 	foreign_use(back);
 	foreign_remove(path);
 }

@@ -1,6 +1,6 @@
 /* What is unpacked lies in the arena, and never takes more than its limit. */
-#include "import/proto_arena.h"
-#include "import/xplane.pb-c.h"
+#include "import/read/proto_arena.h"
+#include "import/xla/xplane.pb-c.h"
 #include "proto_text.h"
 
 static void test_unpack(void)

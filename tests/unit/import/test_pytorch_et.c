@@ -103,7 +103,7 @@ static void test_alone(void)
 	g_autofree gchar *args_json = tacho_slice_args_json(timeline, mm);
 	TachoCollectiveArgs args;
 
-	g_assert_nonnull(tacho_timeline_find_problem(timeline, "no_times"));
+	g_assert_nonnull(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_NO_TIMES));
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
 	g_assert_cmpuint(timeline->processes->len, ==, 1);
 	g_assert_cmpuint(tacho_slice_process(timeline, mm)->pid, ==, 4711);
@@ -142,7 +142,7 @@ static void test_linked(void)
 		const TachoMark *mark = find_mark(timeline, "execution_trace");
 		TachoCollectiveArgs args;
 
-		g_assert_null(tacho_timeline_find_problem(timeline, "no_times"));
+		g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_NO_TIMES));
 		g_assert_cmpuint(timeline->slices.n, ==, measured->slices.n);
 		g_assert_cmpint(timeline->slices.duration_ns[mm], ==, 20000);
 		g_assert_cmpint(mark->first, ==, 8);
@@ -169,7 +169,7 @@ static void test_not_linked(void)
 	gchar *path = foreign_write("rank1_et.json", other, strlen(other));
 	g_autoptr(TachoTimeline) timeline = open_two(path, kineto);
 
-	g_assert_nonnull(tacho_timeline_find_problem(timeline, "no_times"));
+	g_assert_nonnull(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_NO_TIMES));
 	g_assert_cmpuint(timeline->ranks->len, ==, 2);
 	g_assert_cmpint(
 		tacho_slice_process(timeline, timeline_find(timeline, "aten::exp", 0))->rank, ==,
@@ -191,11 +191,14 @@ static void test_broken(void)
 	g_autofree gchar *failure = foreign_open_fails(path);
 
 	g_assert_nonnull(
-		strstr(tacho_timeline_find_problem(first, "truncated_file")->where, "byte 66: "));
+		strstr(tacho_timeline_find_problem(first, TACHO_PROBLEM_TRUNCATED_FILE)->where,
+		       "byte 66: "));
 	g_assert_cmpuint(first->slices.n, ==, 1);
 	g_assert_nonnull(
-		strstr(tacho_timeline_find_problem(second, "corrupt_record")->where, "byte 72: "));
-	g_assert_cmpuint(tacho_timeline_find_problem(second, "unknown_record")->count, ==, 1);
+		strstr(tacho_timeline_find_problem(second, TACHO_PROBLEM_CORRUPT_RECORD)->where,
+		       "byte 72: "));
+	g_assert_cmpuint(tacho_timeline_find_problem(second, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	g_assert_cmpuint(second->slices.n, ==, 2);
 	g_assert_nonnull(strstr(failure, "byte 29: "));
 	foreign_remove(path);
@@ -315,7 +318,7 @@ static void test_linked_samples(void)
 		g_assert_true(g_str_has_suffix(tacho_timeline_string(timeline, mark->text),
 					       pairs[i].how));
 		g_assert_cmpuint(count_flows(timeline, TACHO_FLOW_DATA), >, 0);
-		g_assert_null(tacho_timeline_find_problem(timeline, "no_times"));
+		g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_NO_TIMES));
 	}
 }
 

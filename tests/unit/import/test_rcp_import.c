@@ -86,7 +86,9 @@ static void test_join(void)
 		sum += g_array_index(timeline->samples, TachoSample, i).value;
 	g_assert_cmpfloat(sum, ==, 5120 + 64 + 5121 + 87.5 + 12 + 88.5);
 	/* fill has none */
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unmatched_counter")->count, ==, 1);
+	g_assert_cmpuint(
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNMATCHED_COUNTER)->count, ==,
+		1);
 	remove_both(folder);
 }
 
@@ -99,7 +101,8 @@ static void test_other_run(void)
 			    "MatMul&#44;&nbsp;float_gfx803, 3, 42, {1 1 1}, 9, 1\n", NULL);
 	gchar *folder;
 	g_autoptr(TachoTimeline) timeline = open_both(table, &folder);
-	const TachoProblem *problem = tacho_timeline_find_problem(timeline, "unmatched_counter");
+	const TachoProblem *problem =
+		tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNMATCHED_COUNTER);
 
 	assert_args(timeline, "MatMul, float", 0, "\"counter.VALUInsts\":7", "grid");
 	assert_args(timeline, "MatMul, float", 1, NULL, NULL);

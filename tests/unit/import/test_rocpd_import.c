@@ -118,8 +118,10 @@ static void test_times(void)
 	timeline_find(timeline, "RECLAIM", 0);
 	g_assert_cmpuint(timeline->samples->len, ==, 1);
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 41.6);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "corrupt_record")->count, ==, 1);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD)->count,
+			 ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->steps->len, ==, 1);
 	foreign_remove(path);
@@ -138,7 +140,8 @@ static void test_two_recordings(void)
 	g_assert_cmpint(timeline->slices.duration_ns[kernel], ==, 100);
 	g_assert_cmpint(timeline->slices.kind[timeline_find(timeline, "hsa_queue_create", 0)], ==,
 			TACHO_SLICE_RUNTIME);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "corrupt_record")->count, ==, 2);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD)->count,
+			 ==, 2);
 	foreign_use(timeline);
 	foreign_remove(path);
 }

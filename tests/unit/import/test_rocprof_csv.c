@@ -3,7 +3,7 @@
 #include <tacho/correlate.h>
 
 #include "foreign_traces.h"
-#include "import/csv_reader.h"
+#include "import/read/csv_reader.h"
 #include "timeline_text.h"
 
 static const gchar set[] = TACHO_TEST_DATA "/rocm_csv";
@@ -71,7 +71,8 @@ static void test_set(void)
 	g_assert_cmpuint(memory->device, ==, 1);
 	g_assert_cmpuint(memory->slice, ==, timeline_find(timeline, "hipMalloc", 0));
 	g_assert_cmpuint(timeline->samples->len, ==, 2);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "corrupt_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD)->count,
+			 ==, 1);
 	foreign_use(timeline);
 }
 

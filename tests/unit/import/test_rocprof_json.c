@@ -28,7 +28,8 @@ static void test_small(void)
 	g_assert_nonnull(strstr(args, "sizeBytes(4096)"));
 	g_assert_cmpint(slices->kind[timeline_find(timeline, "step 1", 0)], ==,
 			TACHO_SLICE_ANNOTATION);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->steps->len, ==, 1);

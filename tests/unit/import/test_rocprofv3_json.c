@@ -59,7 +59,8 @@ static void test_host(void)
 	g_assert_cmpuint(timeline->samples->len, ==, 1);
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 41.6);
 	/* a sample of the program counter, counters without their dispatch */
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 2);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 2);
 	g_assert_cmpuint(timeline->problems->len, ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->steps->len, ==, 1);

@@ -1,5 +1,5 @@
 /* SQLite files of others are read, whatever their authors put into them. */
-#include "import/sqlite_trace.h"
+#include "import/read/sqlite_trace.h"
 
 #include <string.h>
 

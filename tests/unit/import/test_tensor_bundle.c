@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "foreign_traces.h"
-#include "import/tensor_bundle.h"
+#include "import/tensorflow/tensor_bundle.h"
 
 static const gchar prefix[] = TACHO_TEST_DATA "/tensorflow/checkpoint/model.ckpt-100";
 static const gchar first_format[] = TACHO_TEST_DATA "/tensorflow/checkpoint_v1/";

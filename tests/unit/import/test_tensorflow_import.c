@@ -231,7 +231,8 @@ static void test_timeline(void)
 	g_assert_nonnull(strstr(args, "\"novel\": 7"));
 	check_timeline_memory(timeline, matmul);
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value, ==, 256);
-	g_assert_cmpuint(tacho_timeline_find_problem(timeline, "unknown_record")->count, ==, 1);
+	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
+			 ==, 1);
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->steps->len, ==, 1);
 }
@@ -269,7 +270,7 @@ static void test_step_order(void)
 	foreign_remove(early);
 }
 
-static void expect_problem(const gchar *name, const gchar *text, const gchar *kind,
+static void expect_problem(const gchar *name, const gchar *text, TachoProblemKind kind,
 			   const gchar *where)
 {
 	gchar *path = proto_text_write(name, text);
@@ -285,20 +286,20 @@ static void expect_problem(const gchar *name, const gchar *text, const gchar *ki
 static void test_broken(void)
 {
 	expect_problem("run_meta", "1 { 1 { 1: \"/cpu:0\" 2: \"?\" 2 { 1: \"a\" 2: 5 4: 2 } } }",
-		       "corrupt_record", "byte 12: ");
+		       TACHO_PROBLEM_CORRUPT_RECORD, "byte 12: ");
 	expect_problem("run_meta",
 		       "1 { 1 { 1: \"/cpu:0\" 2 { 1: \"a\" 2: 5 4: 2 } 2 { 1: \"b\" 4: 2 } } }",
-		       "impossible_time", "run_meta");
+		       TACHO_PROBLEM_IMPOSSIBLE_TIME, "run_meta");
 	expect_problem("run_meta", "1 { 1 { 1: \"/cpu:0\" 2 { 1: \"a\" 2: 5 4: 2 } } } 77: 1",
-		       "unknown_record", "run_meta");
+		       TACHO_PROBLEM_UNKNOWN_RECORD, "run_meta");
 	expect_problem("profile_1",
 		       "1 { 1: 0 2 { 1: \"a\" 9: \"A\" 12 { 1: 1 2 { 5 { 1: \"/cpu:0\"\n"
 		       "  2 { 1 { 1: 5 1: 7 } 1 { 1: 0 1: 7 } } } } } } } 5: 1",
-		       "lost_records", "own times");
+		       TACHO_PROBLEM_LOST_RECORDS, "own times");
 	expect_problem("profile_1",
 		       "1 { 1: 0 2 { 1: \"a\" 9: \"A\" 12 { 1: 1 2 { 5 { 1: \"/cpu:0\"\n"
 		       "  2 { 1 { 1: 5 1: 7 } } } } } } } 1: \"??\"",
-		       "corrupt_record", "byte 36: ");
+		       TACHO_PROBLEM_CORRUPT_RECORD, "byte 36: ");
 }
 
 /* Cut anywhere, each is an error, or what came before the cut. */
@@ -363,7 +364,8 @@ static void test_graph_text(void)
 		g_assert_nonnull(timeline);
 		g_assert_true(tacho_slice_told(timeline, timeline_find(timeline, "w", 0), &told));
 		g_assert_cmpfloat(told.parameters, ==, 35);
-		g_assert_nonnull(tacho_timeline_find_problem(timeline, "corrupt_record"));
+		g_assert_nonnull(
+			tacho_timeline_find_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD));
 		foreign_remove(graph);
 	}
 }

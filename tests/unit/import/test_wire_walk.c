@@ -2,7 +2,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "import/wire_walk.h"
+#include "import/read/wire_walk.h"
 
 /* --- writing -------------------------------------------------------------------------------- */
 

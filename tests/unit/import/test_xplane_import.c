@@ -213,7 +213,7 @@ static void test_tpu(void)
 	foreign_remove(path);
 }
 
-static void expect_problem(const gchar *text, const gchar *kind, const gchar *where)
+static void expect_problem(const gchar *text, TachoProblemKind kind, const gchar *where)
 {
 	g_autoptr(TachoTimeline) timeline = NULL;
 	const TachoProblem *problem;
@@ -230,18 +230,18 @@ static void expect_problem(const gchar *text, const gchar *kind, const gchar *wh
 static void test_broken(void)
 {
 	expect_problem("1 { 2: \"/host:CPU\" 3 { 4 { 1: 1 2: -5 3: 7 } 4 { 1: 1 2: 9 3: 7 } } }",
-		       "impossible_time", "rank2.xplane.pb");
+		       TACHO_PROBLEM_IMPOSSIBLE_TIME, "rank2.xplane.pb");
 	expect_problem("1 { 2: \"/host:CPU\" 3 { 4 { 1: 1 5: 12 } 4 { 1: 1 2: 9 3: 7 } } }",
-		       "unknown_record", "summed up");
-	expect_problem("1 { 2: \"/host:CPU\" 3 { 77: 1 4 { 1: 1 2: 9 3: 7 } } }", "unknown_record",
-		       "fields");
+		       TACHO_PROBLEM_UNKNOWN_RECORD, "summed up");
+	expect_problem("1 { 2: \"/host:CPU\" 3 { 77: 1 4 { 1: 1 2: 9 3: 7 } } }",
+		       TACHO_PROBLEM_UNKNOWN_RECORD, "fields");
 	/* an event that is none */
 	expect_problem("1 { 2: \"/host:CPU\" 3 { 4: \"?\" 4 { 1: 1 2: 9 3: 7 } } }",
-		       "corrupt_record", "byte 15: ");
+		       TACHO_PROBLEM_CORRUPT_RECORD, "byte 15: ");
 	/* a plane that is none, and one behind it */
 	expect_problem("1 { 2: \"/host:CPU\" 3: \"???\" } 1 { 2: \"/host:CPU\" 3 { 4 { 1: 1 2: 9 "
 		       "3: 7 } } }",
-		       "corrupt_record", "byte 15: ");
+		       TACHO_PROBLEM_CORRUPT_RECORD, "byte 15: ");
 }
 
 /* Cut anywhere, it is an error, or what came before the cut with a problem. */
@@ -259,7 +259,7 @@ static void test_truncated(void)
 		if (timeline) {
 			g_assert_cmpuint(timeline->slices.n, >, 0);
 			/* between planes nothing is missing that could be told */
-			if (!tacho_timeline_find_problem(timeline, "truncated_file"))
+			if (!tacho_timeline_find_problem(timeline, TACHO_PROBLEM_TRUNCATED_FILE))
 				g_assert_true(whole->data[n] == 0x0a || whole->data[n] == 0x22);
 			foreign_use(timeline);
 		} else {

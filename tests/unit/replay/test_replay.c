@@ -385,6 +385,8 @@ static void test_taken_by_bytes(void)
 
 	assert_predicted(text, "", 19000);
 	assert_predicted(text, "bandwidth=2x", 8000 + 5000 + 5500);
+	/* more than can be taken, and back */
+	assert_predicted(text, "bandwidth=100x;bandwidth=0.01x", 19000);
 }
 
 /* A record of the second step was lost: it keeps its buckets, the other two do not. */
