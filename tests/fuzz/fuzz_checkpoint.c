@@ -5,8 +5,8 @@
 
 #include "foreign_traces.h"
 #include "fuzz_input.h"
-#include "import/sorted_table.h"
-#include "import/tensor_bundle.h"
+#include "import/read/sorted_table.h"
+#include "import/tensorflow/tensor_bundle.h"
 
 enum { IS_COMPRESSED = 1, IS_FIRST_FORMAT = 2, FOOTER_BYTES = 48 };
 

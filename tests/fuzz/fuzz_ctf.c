@@ -1,4 +1,4 @@
-/* fuzz_ctf: whatever bytes as what the decoder of CTF traces might write (src/import/ctf_records.h), read and made a
+/* fuzz_ctf: whatever bytes as what the decoder of CTF traces might write (src/import/ctf/ctf_records.h), read and made a
  * timeline of. The decoder itself is libbabeltrace2, in a process of its own: what it does to itself does not
  * matter here, what comes from there does. */
 #include <sys/mman.h>
@@ -6,7 +6,7 @@
 
 #include "foreign_traces.h"
 #include "fuzz_input.h"
-#include "import/ctf_import.h"
+#include "import/ctf/ctf_import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,7 +8,7 @@
 
 #include "foreign_traces.h"
 #include "fuzz_input.h"
-#include "import/restored_run.h"
+#include "import/exported/restored_run.h"
 
 static void use_views(const TachoTimeline *timeline)
 {

@@ -1,10 +1,12 @@
-/* make_ctf_seeds: write the seeds of fuzz_ctf: what the decoder makes of small traces. */
+/* make_ctf_seeds: write the seeds of fuzz_ctf, what the decoder makes of small traces, and of fuzz_ctf_trace, the traces
+ * themselves. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ctf_lines.h"
-#include "import/ctf_records.h"
+#include "fuzz_folder.h"
+#include "import/ctf/ctf_records.h"
 
 static const struct {
 	const gchar *name, *text;
@@ -115,9 +117,52 @@ static void write_seed(const gchar *folder, const gchar *name, const gchar *text
 	ctf_lines_remove(trace);
 }
 
+static gint compare_names(gconstpointer first, gconstpointer second)
+{
+	return strcmp(*(gchar *const *)first, *(gchar *const *)second);
+}
+
+/* The names of the trace's streams, behind that of its metadata. */
+static GPtrArray *list_files(const gchar *trace)
+{
+	GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GDir) entries = g_dir_open(trace, 0, NULL);
+	const gchar *name;
+
+	while ((name = g_dir_read_name(entries)))
+		if (strcmp(name, "metadata") != 0)
+			g_ptr_array_add(names, g_strdup(name));
+	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_insert(names, 0, g_strdup("metadata"));
+	return names;
+}
+
+static void write_trace(const gchar *folder, const gchar *name, const gchar *text)
+{
+	g_autofree gchar *path = g_build_filename(folder, name, NULL);
+	gchar *trace = ctf_lines_new(text);
+	g_autoptr(GPtrArray) names = list_files(trace);
+	g_autoptr(GByteArray) row = g_byte_array_new();
+
+	for (guint i = 0; i < names->len; i++) {
+		g_autofree gchar *file = g_build_filename(trace, names->pdata[i], NULL);
+		g_autofree gchar *bytes = NULL;
+		gsize n;
+
+		if (!g_file_get_contents(file, &bytes, &n, NULL))
+			g_error("%s cannot be read", file);
+		fuzz_folder_append(row, (const guint8 *)bytes, n);
+	}
+	if (!g_file_set_contents(path, (const gchar *)row->data, row->len, NULL))
+		g_error("%s cannot be written", path);
+	ctf_lines_remove(trace);
+}
+
 int main(int argc, char **argv)
 {
-	for (guint i = 0; argc == 2 && i < G_N_ELEMENTS(seeds); i++)
+	for (guint i = 0; argc == 3 && i < G_N_ELEMENTS(seeds); i++) {
 		write_seed(argv[1], seeds[i].name, seeds[i].text);
-	return argc == 2 ? 0 : 2;
+		write_trace(argv[2], seeds[i].name, seeds[i].text);
+	}
+	return argc == 3 ? 0 : 2;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fuzz_folder.h"
 #include "run_builder.h"
 #include "timeline_text.h"
 
@@ -60,13 +61,10 @@ static void append_file(GByteArray *seed, const gchar *path)
 	g_autofree gchar *bytes = NULL;
 	g_autoptr(GError) error = NULL;
 	gsize length;
-	guint32 length_le;
 
 	if (!g_file_get_contents(path, &bytes, &length, &error))
 		g_error("%s", error->message);
-	length_le = GUINT32_TO_LE((guint32)length);
-	g_byte_array_append(seed, (const guint8 *)&length_le, sizeof(length_le));
-	g_byte_array_append(seed, (const guint8 *)bytes, (guint)length);
+	fuzz_folder_append(seed, (const guint8 *)bytes, length);
 }
 
 static gint compare_names(gconstpointer first, gconstpointer second)
