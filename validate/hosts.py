@@ -91,7 +91,8 @@ class Hosts:
         self.names = [f"{NAME_PREFIX}-{os.getpid()}-{letter}"
                       for letter in string.ascii_lowercase[:n_hosts]]
         self.switch = f"{NAME_PREFIX}-{os.getpid()}-switch"
-        self.relay = None
+        self.relays = []
+        self.shaped = []  # (namespace, device) of each direction of the links
 
     def __enter__(self):
         try:
@@ -118,31 +119,44 @@ class Hosts:
     def connect(self, rate_mbit, latency_ms):
         """Replace the link of the first two hosts by one of this rate, and this latency in each direction."""
         self.disconnect()
-        if latency_ms > 0:
-            self.start_relay(latency_ms)
-        else:
-            call("ip", "link", "add", DEVICE, "netns", self.names[0], "type", "veth",
-                 "peer", "name", DEVICE, "netns", self.names[1])
+        self.join((self.names[0], DEVICE), (self.names[1], DEVICE), latency_ms)
         self.set_up(2, rate_mbit)
 
-    def connect_to_switch(self, n_hosts, rate_mbit):
-        """Replace the links by one of each of the first hosts to a switch, of this rate in each direction."""
+    def connect_to_switch(self, n_hosts, rate_mbit, latency_ms=0, is_shaped_back=False):
+        """Replace the links by one of each of the first hosts to a switch, of this rate from the host, and with
+        `is_shaped_back` to it as well; the latency is from one host to another."""
         self.disconnect()
         call("ip", "-n", self.switch, "link", "add", SWITCH, "type", "bridge")
         call("ip", "-n", self.switch, "link", "set", SWITCH, "up")
         for host in range(n_hosts):
             port = f"port{host}"
-            call("ip", "link", "add", DEVICE, "netns", self.names[host], "type", "veth",
-                 "peer", "name", port, "netns", self.switch)
+            self.join((self.names[host], DEVICE), (self.switch, port), latency_ms / 2)
+            call("ip", "-n", self.switch, "link", "set", port, "gso_max_size", str(SEGMENT_BYTES))
             call("ip", "-n", self.switch, "link", "set", port, "master", SWITCH, "up")
+            if is_shaped_back:
+                self.shaped.append((self.switch, port))
         self.set_up(n_hosts, rate_mbit)
+
+    def join(self, one, other, latency_ms):
+        """A link between two devices (namespace, name), which are made."""
+        if latency_ms > 0:
+            self.start_relay(one, other, latency_ms)
+        else:
+            call("ip", "link", "add", one[1], "netns", one[0], "type", "veth",
+                 "peer", "name", other[1], "netns", other[0])
 
     def set_up(self, n_hosts, rate_mbit):
         for host, name in enumerate(self.names[:n_hosts]):
             call("ip", "-n", name, "link", "set", DEVICE, "gso_max_size", str(SEGMENT_BYTES))
             call("ip", "-n", name, "address", "add", f"{address(host)}/24", "dev", DEVICE)
             call("ip", "-n", name, "link", "set", DEVICE, "up")
-            call("tc", "-n", name, "qdisc", "replace", "dev", DEVICE, "root", "tbf", "rate",
+            self.shaped.append((name, DEVICE))
+        self.set_rate(rate_mbit)
+
+    def set_rate(self, rate_mbit):
+        """Change the rate of all links; what is connected over them stays connected."""
+        for name, device in self.shaped:
+            call("tc", "-n", name, "qdisc", "replace", "dev", device, "root", "tbf", "rate",
                  f"{rate_mbit:g}mbit", "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES))
 
     def measure_rate(self):
@@ -156,22 +170,24 @@ class Hosts:
             raise HostsError("what the link carries could not be measured")
         return sum(float(mbit) for mbit in said) / 2
 
-    def start_relay(self, latency_ms):
-        self.relay = subprocess.Popen(
+    def start_relay(self, one, other, latency_ms):
+        relay = subprocess.Popen(
             [self.relay_program, "--delay-us", str(round(latency_ms * 1000)),
-             *(f"{name}:{DEVICE}" for name in self.names[:2])],
+             *(f"{name}:{device}" for name, device in (one, other))],
             stdout=subprocess.PIPE, text=True)
-        if self.relay.stdout.readline() != "ready\n":
+        self.relays.append(relay)
+        if relay.stdout.readline() != "ready\n":
             raise HostsError("latency_relay did not start")
 
     def disconnect(self):
-        """Remove the links. Returns what the relay says that it carried, or None: there was none."""
+        """Remove the links. Returns what a relay says that it carried, or None: there was none."""
         carried = None
-        if self.relay:
-            self.relay.terminate()
-            said = self.relay.communicate()[0]
+        for relay in self.relays:
+            relay.terminate()
+            said = relay.communicate()[0]
             carried = json.loads(said) if said.strip() else None
-            self.relay = None
+        self.relays = []
+        self.shaped = []
         for name, device in [(name, DEVICE) for name in self.names] + [(self.switch, SWITCH)]:
             # a veth pair dies with either end
             if os.path.exists(f"/run/netns/{name}"):
