@@ -2,6 +2,8 @@
 # Nothing is done twice: packages that are there are not asked for, built files not rebuilt.
 .DEFAULT_GOAL := build
 PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 150
+MINUTES ?= 60
 export CTEST_OUTPUT_ON_FAILURE := 1
 
 build: ## build into build/default
@@ -27,26 +29,32 @@ check-tsan: ## the unit tests under the thread sanitizer
 	@tools/build.sh tsan
 	@tools/test.sh tsan -R '^unit/'
 
-fuzz-seconds: ## every fuzz target for 4 s, with the same seed each time
+fuzz-seconds: ## all fuzz targets for FUZZ_SECONDS (150) in all, with a seed that follows from the commit
 	@tools/install-packages.sh build check
-	@tools/build.sh fuzz
-	@tools/fuzz.sh 4 -seed=1
+	@tools/build.sh fuzz fuzz_targets
+	@tools/fuzz.sh $(FUZZ_SECONDS)
 
-fuzz-minutes: ## every fuzz target for 5 minutes
+fuzz-minutes: ## all fuzz targets for MINUTES (60) in all; what they find of use goes into tests/fuzz/corpus
 	@tools/install-packages.sh build check
-	@tools/build.sh fuzz
-	@tools/fuzz.sh 300
+	@tools/build.sh fuzz fuzz_targets
+	@tools/grow_corpus.sh $(MINUTES)
 
 check-format: ## is the source as clang-format would write it, and do its stages include only what lies below?
 	@tools/install-packages.sh check
 	@tools/check-format.sh
 	@tools/check-rooms.sh
+	@tools/check-meaning.sh
 
 conformance: ## 128 programs with and without `tacho record`: the same output, exit code and files
-	@tools/install-packages.sh build job test check
+	@tools/install-packages.sh build job test check conformance
 	@tools/build.sh default
 	@TACHO=$(CURDIR)/build/default/bin/tacho TACHO_SOURCE_DIR=$(CURDIR) TACHO_BUILD_DIR=$(CURDIR)/build/default \
 		tests/conformance/run.sh all
+
+mutation: ## does some test fail when a line is wrong? 50 mutants of each stage (an hour or more); SEED=1
+	@tools/install-packages.sh build test
+	@tools/build.sh default
+	@tests/mutation/mutate.py --seed $(or $(SEED),1)
 
 bench: ## what a record costs, beside LTTng-UST, and what recording costs a job
 	@tools/install-packages.sh build job bench
@@ -63,6 +71,13 @@ validate-gpu: ## hold replays of devices against traces of others, write docs/va
 	@tools/build.sh default
 	@validate/gpu_traces.py
 
+validate-devices: ## fit kernels' shares of devices' peaks, hold device=NAME against them, write docs/validation-devices.md
+	@tools/install-packages.sh build
+	@tools/build.sh default
+	@validate/device_fit.py --def src/cost/kernel_efficiencies.def
+	@tools/build.sh default
+	@validate/devices.py
+
 recount: ## count again, in plain Python, what tacho reads in traces of others, write docs/oracles.md (where the traces are)
 	@tools/install-packages.sh build test
 	@tools/build.sh default
@@ -72,6 +87,11 @@ round-trip: ## export every trace at hand, read it back, compare every view of i
 	@tools/install-packages.sh build test
 	@tools/build.sh default
 	@validate/round_trip.py
+
+properties: ## ask what holds of every what-if of every trace at hand, write docs/properties.md (some minutes)
+	@tools/install-packages.sh build test
+	@tools/build.sh default ask_properties
+	@validate/properties.py
 
 validate-quick: ## the same with one small model, in a minute or two
 	@tools/install-packages.sh build job validate
@@ -88,4 +108,4 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench conformance \
-	validate validate-gpu validate-quick recount round-trip install clean help
+	validate validate-devices validate-gpu validate-quick recount round-trip properties install clean help
