@@ -24,9 +24,9 @@ wrong() {
 same() {
 	local plain status
 	n=$((n + 1))
-	{ timeout 60 "$@" >plain.out 2>plain.err </dev/null; } 2>/dev/null
+	{ timeout 300 "$@" >plain.out 2>plain.err </dev/null; } 2>/dev/null
 	plain=$?
-	{ timeout 60 "$TACHO" record -q --probes alloc,blas,dnn,socket,python -o run-$n.tacho -- "$@" >job.out 2>job.err </dev/null; } 2>/dev/null
+	{ timeout 300 "$TACHO" record -q --probes alloc,blas,dnn,socket,python -o run-$n.tacho -- "$@" >job.out 2>job.err </dev/null; } 2>/dev/null
 	status=$?
 	[ $status = $plain ] || wrong "exit code $status, without tacho $plain: $(head -5 job.err)"
 	cmp -s plain.out job.out || wrong "standard output differs: $(diff plain.out job.out | head -5)"

@@ -20,7 +20,7 @@ wrong() {
 
 # runs PLAIN_COMMAND... : what the job does without tacho, into plain.*
 runs() {
-	{ timeout 60 "$@" <input >plain.out 2>plain.err; } 2>/dev/null
+	{ timeout 300 "$@" <input >plain.out 2>plain.err; } 2>/dev/null
 	plain_status=$?
 }
 
@@ -29,7 +29,7 @@ runs() {
 recorded() {
 	local sentence=$1
 	shift
-	{ timeout 120 "${tacho[@]}" record -q --probes alloc,blas,dnn,socket,python "$@" <input >job.out 2>job.err; } 2>/dev/null
+	{ timeout 300 "${tacho[@]}" record -q --probes alloc,blas,dnn,socket,python "$@" <input >job.out 2>job.err; } 2>/dev/null
 	local status=$?
 	[ $status = $plain_status ] || wrong "exit code $status, without tacho $plain_status"
 	cmp -s plain.out job.out || wrong "standard output differs: $(diff plain.out job.out | head -3)"
@@ -106,7 +106,7 @@ recorded "" -o cat.tacho -- ./guest_job cat
 
 name="reader of its output goes away"
 runs bash -c './guest_job print | head -1; exit ${PIPESTATUS[0]}'
-timeout 60 "$TACHO" record -q -o pipe.tacho -- ./guest_job print 2>job.err | head -1 >job.out
+timeout 300 "$TACHO" record -q -o pipe.tacho -- ./guest_job print 2>job.err | head -1 >job.out
 status=${PIPESTATUS[0]}
 [ "$status" = $plain_status ] || wrong "exit code $status, without tacho $plain_status"
 
@@ -138,7 +138,7 @@ exec 9>lock
 flock 9 # the daemon inherits it: it is free when the daemon is gone
 recorded "" -o daemon.tacho -- ./guest_job daemon job.daemon
 exec 9>&-
-flock -w 120 lock true || wrong "the daemon does not end"
+flock -w 300 lock true || wrong "the daemon does not end"
 [ -e job.daemon.done ] || wrong "the daemon did not get through"
 holds daemon.tacho ' daemon:' 1000
 
@@ -147,13 +147,13 @@ runs bash -c 'echo a | tr a b; sleep 0.1 & wait; exit 5'
 recorded "" -o shell.tacho -- bash -c 'echo a | tr a b; sleep 0.1 & wait; exit 5'
 
 name="no such command"
-timeout 60 "$TACHO" record -q -o none.tacho -- ./not_there >job.out 2>job.err
+timeout 300 "$TACHO" record -q -o none.tacho -- ./not_there >job.out 2>job.err
 [ $? = 127 ] || wrong "exit code is not 127"
 [ -s job.out ] && wrong "printed something"
 [ "$(wc -l <job.err)" = 1 ] || wrong "not one sentence: $(cat job.err)"
 
 name="not executable"
-timeout 60 "$TACHO" record -q -o none.tacho -- ./input >job.out 2>job.err
+timeout 300 "$TACHO" record -q -o none.tacho -- ./input >job.out 2>job.err
 [ $? = 126 ] || wrong "exit code is not 126"
 
 if [ -x static_job ]; then

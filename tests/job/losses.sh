@@ -20,10 +20,10 @@ wrong() {
 as_without() {
 	local run=$1
 	shift
-	{ (ulimit -f $limit; exec timeout 60 "$@" 2>&1) | cat >plain.out; } 2>/dev/null
+	{ (ulimit -f $limit; exec timeout 300 "$@" 2>&1) | cat >plain.out; } 2>/dev/null
 	local plain=${PIPESTATUS[0]}
 	{ (ulimit -f $limit
-	exec timeout 60 "$TACHO" record --force -q --probes alloc,blas,dnn,socket,python -o "$run" -- "$@" 2>&1) |
+	exec timeout 300 "$TACHO" record --force -q --probes alloc,blas,dnn,socket,python -o "$run" -- "$@" 2>&1) |
 		cat >job.all; } 2>/dev/null
 	local status=${PIPESTATUS[0]}
 	grep -v '^tacho: ' job.all >job.out

@@ -35,7 +35,7 @@ modules=$("$TACHO" query control.tacho --format csv "select count(*) from slice 
 [ "$modules" -gt 0 ] || { echo "control: no modules after control steps"; exit 1; }
 
 # an optimizer that steps another one within its own step has one step, and so have control steps
-RANK=0 WORLD_SIZE=1 MASTER_ADDR=127.0.0.1 MASTER_PORT=29517 "$TACHO" record -q --control 2 -o nested.tacho -- "$python" \
+"$TACHO" record -q -n 1 --control 2 -o nested.tacho -- "$python" \
 	"$TACHO_SOURCE_DIR/validate/jobs/zero.py" --steps 13 --width 16 --batch 4 >/dev/null 2>&1
 "$TACHO" info nested.tacho --json | "$python" -c 'import json, sys
 info = json.load(sys.stdin)

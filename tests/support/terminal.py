@@ -15,7 +15,7 @@ class Terminal:
 
     def expect(self, text):
         while text.encode() not in self.seen:
-            ready, _, _ = select.select([self.fd], [], [], 60)
+            ready, _, _ = select.select([self.fd], [], [], 240)  # a machine that is busy takes long
             try:
                 data = os.read(self.fd, 4096) if ready else b""
             except OSError:

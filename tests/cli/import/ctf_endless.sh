@@ -21,15 +21,15 @@ END
 mkdir tmp
 export TMPDIR=$PWD/tmp
 for trace in elements events; do
-	timeout 60 "$TACHO" info $trace >out 2>&1
+	timeout 250 "$TACHO" info $trace >out 2>&1
 	status=$?
 	[ $status != 124 ] && echo "$trace: read to an end, or given up"
 	for signal in KILL INT; do
 		timeout -s $signal 1 "$TACHO" info $trace >/dev/null 2>&1
 	done
 done 2>/dev/null
-for i in 1 2 3 4 5 6 7 8 9 10; do # who removes it waits for us to end
+for i in $(seq 300); do # who removes it waits for us to end
 	[ -z "$(ls tmp)" ] && break
-	sleep 0.3
+	sleep 0.2
 done
 echo "left behind: $(ls tmp)"

@@ -12,6 +12,6 @@ cut -d, -f1-20 out.csv | grep -o "'=cmd|calc!A0"
 "$TACHO" query trace.json --timeout 1 \
 	"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c" 2>&1 >/dev/null
 echo $?
-timeout -s INT -k 9 1 "$TACHO" query trace.json \
+timeout -s INT -k 100 1 "$TACHO" query trace.json \
 	"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c" >/dev/null 2>&1
 [ $? = 124 ] && echo "ended by SIGINT"
