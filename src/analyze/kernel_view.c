@@ -8,7 +8,6 @@
 #include <tacho/correlate.h>
 
 #include <math.h>
-#include <string.h>
 
 #include "analyze/absence.h"
 #include "analyze/device_work.h"
@@ -18,6 +17,7 @@
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
 #include "base/time_units.h"
+#include "trace/mark_kind.h"
 
 struct kernel_group {
 	guint32 name;
@@ -235,7 +235,7 @@ static guint note_unseen(TachoTable *table, const TachoTimeline *timeline)
 	for (guint i = 0; i < timeline->marks->len; i++) {
 		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
 
-		if (strcmp(tacho_timeline_string(timeline, mark->name), "no_kernels") == 0 &&
+		if (mark_kind_of(timeline, mark) == MARK_NO_KERNELS &&
 		    g_hash_table_add(said, GUINT_TO_POINTER(mark->text)))
 			tacho_table_note(table, "%s", tacho_timeline_string(timeline, mark->text));
 	}

@@ -22,12 +22,9 @@
  * on a thread tells its id. Without marks it is the thread whose ops carry the most numbers of the
  * id's nodes; if equal, ids, which autograd hands out when a thread records first, go to threads in
  * the order of their first numbered op. */
-#include <string.h>
-
 #include "correlate/correlate_internal.h"
+#include "trace/mark_kind.h"
 #include "trace/region_kind.h"
-
-#define ID_MARK "autograd_thread"
 
 enum {
 	SAMPLES_PER_ID = 64, /* nodes of an id that are looked up to find its thread */
@@ -423,7 +420,7 @@ static GHashTable *collect_ids(const TachoTimeline *timeline)
 	for (guint i = 0; i < timeline->marks->len; i++) {
 		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
 
-		if (strcmp(tacho_timeline_string(timeline, mark->name), ID_MARK) == 0)
+		if (mark_kind_of(timeline, mark) == MARK_AUTOGRAD_THREAD)
 			g_hash_table_insert(id_of_track, GUINT_TO_POINTER(mark->track),
 					    GSIZE_TO_POINTER((gsize)mark->first));
 	}

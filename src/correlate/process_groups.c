@@ -26,8 +26,7 @@
 
 #include "correlate/batch_ops.h"
 #include "correlate/correlate_internal.h"
-
-#define GROUP_MARK "process_group"
+#include "trace/mark_kind.h"
 
 enum { MAX_IDS = 1 << 16 };
 
@@ -429,8 +428,7 @@ static void collect_input(const TachoTimeline *timeline, struct rank_input *inpu
 		TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
 		guint32 rank = rank_of_track(timeline, mark->track);
 
-		if (rank != TACHO_NONE &&
-		    strcmp(tacho_timeline_string(timeline, mark->name), GROUP_MARK) == 0)
+		if (rank != TACHO_NONE && mark_kind_of(timeline, mark) == MARK_PROCESS_GROUP)
 			g_ptr_array_add(inputs[rank].marks, mark);
 	}
 	for (guint32 i = 0; i < slices->n; i++) {

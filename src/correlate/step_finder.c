@@ -35,11 +35,8 @@
 #include "correlate/op_sequence.h"
 #include "correlate/step_coverage.h"
 #include "trace/clock_map.h"
-#include "trace/trace_layout.h"
+#include "trace/mark_kind.h"
 #include "trace/region_kind.h"
-
-#define STEP_MARK  "step"
-#define WHOLE_STEP "whole"
 
 enum {
 	MAX_CYCLE = 64,		/* updates a step */
@@ -200,11 +197,11 @@ static void find_profiler_steps(const TachoTimeline *timeline, struct rank_steps
 }
 
 static gboolean mark_is_of(const TachoTimeline *timeline, const TachoMark *mark, guint32 process,
-			   const gchar *name)
+			   enum mark_kind kind)
 {
 	return mark->track < timeline->tracks->len &&
 	       tacho_timeline_track(timeline, mark->track)->process == process &&
-	       strcmp(tacho_timeline_string(timeline, mark->name), name) == 0;
+	       mark_kind_of(timeline, mark) == kind;
 }
 
 static void find_marked_steps(const TachoTimeline *timeline, struct rank_steps *found)
@@ -215,9 +212,9 @@ static void find_marked_steps(const TachoTimeline *timeline, struct rank_steps *
 	for (guint i = 0; i < timeline->marks->len; i++) {
 		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
 
-		if (!mark_is_of(timeline, mark, found->process, STEP_MARK))
+		if (!mark_is_of(timeline, mark, found->process, MARK_STEP))
 			continue;
-		if (strcmp(tacho_timeline_string(timeline, mark->text), WHOLE_STEP) == 0)
+		if (mark_step_is_whole(timeline, mark))
 			add_step(found, mark->first, mark->time_ns,
 				 clock_map_add(mark->time_ns, mark->second), TRUE);
 		else
@@ -385,7 +382,7 @@ static void add_control_updates(const TachoTimeline *timeline, guint32 process, 
 		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
 		struct update update = { .end_ns = mark->time_ns, .is_control = TRUE };
 
-		if (mark_is_of(timeline, mark, process, TRACE_CONTROL_MARK))
+		if (mark_is_of(timeline, mark, process, MARK_CONTROL_STEP))
 			g_array_append_val(updates, update);
 	}
 }

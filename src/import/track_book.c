@@ -6,6 +6,7 @@
 
 #include "import/launch_index.h"
 #include "trace/clock_map.h"
+#include "trace/mark_kind.h"
 #include "trace/slice_columns.h"
 
 #define MAX_SPAN_NS  (G_GINT64_CONSTANT(400) * 24 * 3600 * 1000000000) /* of a file */
@@ -587,7 +588,7 @@ void track_book_note_range(struct track_book *book, guint32 track, const gchar *
 		g_hash_table_insert(book->step_sorts, process, sort);
 	}
 	if (sort->word == word)
-		track_book_add_mark(book, track, start_ns, "step", name,
+		track_book_add_mark(book, track, start_ns, mark_kind_name(MARK_STEP), name,
 				    number < 0 ? sort->n : number, 0);
 	sort->n += sort->word == word;
 }

@@ -2,7 +2,7 @@
  *
  * A timeline has few names and many slices. So whoever wants to know what a slice is asks by the id of its name;
  * the first to ask judges the text. The judges are the only places behind import that look at the text of names:
- * call_kind, region_kind, copy_kind, operation, mark_kind, kernel_class. docs/decisions/0019-what-names-mean.md says why. */
+ * call_kind, region_kind, operation, mark_kind, kernel_class. docs/decisions/0019-what-names-mean.md says why. */
 #ifndef TACHO_NAME_MEANING_H
 #define TACHO_NAME_MEANING_H
 
@@ -15,6 +15,7 @@ enum name_of {
 	NAME_OF_OPERATION,
 	NAME_OF_KERNEL,
 	NAME_OF_COLLECTIVE,
+	NAME_OF_MARK,
 	N_NAMES_OF,
 };
 

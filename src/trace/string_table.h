@@ -25,7 +25,7 @@ guint32 string_table_size(const struct tacho_string_table *table);
 
 /* Bytes beside a string, 0 until its user keeps something there: what the string means as a name
  * (trace/name_meaning.h). Good until the next string is added; NULL for an id that was never given out. */
-#define STRING_NOTES 8
+#define STRING_NOTES 16
 guint8 *string_table_notes(const struct tacho_string_table *table, guint32 id);
 
 #endif

@@ -17,6 +17,7 @@
 #include "import/byteprofile/byteps_keys.h"
 #include "import/byteprofile/gml_graph.h"
 #include "import/byteprofile/horovod_dialect.h"
+#include "trace/mark_kind.h"
 
 enum {
 	MAX_FLOWS = 1 << 24,
@@ -553,7 +554,7 @@ static gint compare_steps(gconstpointer first, gconstpointer second)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* The marks by which correlate knows steps (step_finder.c): each lasts until the next begins. */
+/* Marks of steps: each lasts until the next begins. */
 static void mark_steps(struct chrome_trace *trace)
 {
 	struct compute *compute = trace->data;
@@ -574,7 +575,7 @@ static void mark_steps(struct chrome_trace *trace)
 		if (__builtin_add_overflow(at->first_ns, trace->base_ns, &mark.time_ns))
 			continue;
 		mark.track = chrome_trace_aside(trace, 0);
-		mark.name = tacho_timeline_intern(trace->timeline, "step", -1);
+		mark_step(trace->timeline, &mark, FALSE);
 		g_array_append_val(trace->timeline->marks, mark);
 	}
 }

@@ -10,9 +10,7 @@
 
 #include "import/ctf/ctf_import.h"
 #include "import/element_type.h"
-
-#define STEP_MARK  "step"
-#define WHOLE_STEP "whole"
+#include "trace/mark_kind.h"
 
 struct slice {
 	guint32 row;
@@ -432,7 +430,7 @@ static void handle_mark(struct ctf_import *ctf, const struct ctf_plan *plan,
 			   .text = intern(ctf, plan, event, 4) };
 
 	/* The steps say the same. */
-	if (strcmp(tacho_timeline_string(ctf->timeline, mark.name), STEP_MARK) == 0)
+	if (mark_kind_of(ctf->timeline, &mark) == MARK_STEP)
 		return;
 	mark.track = find_track(ctf, number(plan, event, 0), TACHO_TRACK_THREAD);
 	g_array_append_val(ctf->timeline->marks, mark);
@@ -549,8 +547,7 @@ static void place_step(struct ctf_import *ctf, const struct step *step)
 	if (!track)
 		return; /* nothing else is known of the process */
 	mark.track = GPOINTER_TO_UINT(track) - 1;
-	mark.name = tacho_timeline_intern(ctf->timeline, STEP_MARK, -1);
-	mark.text = step->is_incomplete ? 0 : tacho_timeline_intern(ctf->timeline, WHOLE_STEP, -1);
+	mark_step(ctf->timeline, &mark, !step->is_incomplete);
 	g_array_append_val(ctf->timeline->marks, mark);
 }
 

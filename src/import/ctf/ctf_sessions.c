@@ -6,6 +6,7 @@
  * (3) A step is what lies between both ends. One whose end is not there begins a step that ends nobody knows when:
  *     at the next one, or, where it is the last, it is not complete. */
 #include "import/ctf/ctf_import.h"
+#include "trace/mark_kind.h"
 
 struct ctf_session {
 	struct ctf_thread *thread;
@@ -81,10 +82,10 @@ void ctf_sessions_finish(struct ctf_import *ctf)
 		if (g_hash_table_lookup(chosen, session->thread->owner) != session->thread)
 			continue;
 		mark.track = ctf_thread_track(ctf, session->thread);
-		mark.name = tacho_timeline_intern(ctf->timeline, "step", -1);
-		if (session->is_whole && !__builtin_sub_overflow(session->end_ns, session->start_ns,
-								 &mark.second)) /* (3) */
-			mark.text = tacho_timeline_intern(ctf->timeline, "whole", -1);
+		mark_step(ctf->timeline, &mark,
+			  session->is_whole &&
+				  !__builtin_sub_overflow(session->end_ns, session->start_ns,
+							  &mark.second)); /* (3) */
 		g_array_append_val(ctf->timeline->marks, mark);
 	}
 }

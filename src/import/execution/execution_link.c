@@ -4,6 +4,7 @@
 
 #include "import/execution/execution_args.h"
 #include "import/function_ids.h"
+#include "trace/mark_kind.h"
 
 enum {
 	GRAM = 4,	  /* names in a row that are looked for */
@@ -382,7 +383,7 @@ static gboolean has_groups(const TachoTimeline *timeline, guint32 process)
 		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
 
 		if (tacho_timeline_track(timeline, mark->track)->process == process &&
-		    strcmp(tacho_timeline_string(timeline, mark->name), "process_group") == 0)
+		    mark_kind_of(timeline, mark) == MARK_PROCESS_GROUP)
 			return TRUE;
 	}
 	return FALSE;

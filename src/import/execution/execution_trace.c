@@ -4,6 +4,7 @@
 
 #include "import/execution/execution_args.h"
 #include "import/c10_dtype.h"
+#include "trace/mark_kind.h"
 #include "trace/source.h"
 
 enum {
@@ -509,7 +510,7 @@ void execution_trace_mark_groups(const struct execution_trace *trace, guint32 tr
 						: g_strdup_printf("name=%s", name);
 		TachoMark mark = { .time_ns = time_ns, .first = group->name, .track = track };
 
-		mark.name = tacho_timeline_intern(timeline, "process_group", -1);
+		mark.name = tacho_timeline_intern(timeline, mark_kind_name(MARK_PROCESS_GROUP), -1);
 		mark.text = tacho_timeline_intern(timeline, text, -1);
 		g_array_append_val(timeline->marks, mark);
 	}

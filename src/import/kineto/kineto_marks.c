@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "import/kineto/kineto_merge.h"
+#include "trace/mark_kind.h"
 
 static void add_mark(struct kineto_merge *merge, guint part_index, const gchar *name, gint64 first,
 		     const gchar *text)
@@ -32,7 +33,7 @@ static gboolean is_whole(const gchar *ranks)
 	return strpbrk(ranks, "0123456789") && !strstr(ranks, "...");
 }
 
-/* The mark that correlate knows a process group by; the first one told of each is it. */
+/* The mark of a process group; the first one told of each is it. */
 static void add_group_mark(struct kineto_merge *merge, guint part, const gchar *name,
 			   const gchar *ranks, GHashTable *told)
 {
@@ -47,7 +48,7 @@ static void add_group_mark(struct kineto_merge *merge, guint part, const gchar *
 			       : g_strdup_printf("name=%s", name);
 	g_string_free(plain, TRUE);
 	if (g_hash_table_add(told, g_steal_pointer(&key)))
-		add_mark(merge, part, "process_group",
+		add_mark(merge, part, mark_kind_name(MARK_PROCESS_GROUP),
 			 tacho_timeline_intern(merge->timeline, name, -1), text);
 }
 

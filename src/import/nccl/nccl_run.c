@@ -4,6 +4,7 @@
 
 #include "base/row_buffer.h"
 #include "import/read/json_file.h"
+#include "trace/mark_kind.h"
 #include "trace/source.h"
 
 enum {
@@ -320,7 +321,7 @@ static void mark_groups(struct nccl_run *run, gint64 first_ns)
 	TachoTimeline *timeline = run->import->timeline;
 	g_autoptr(GHashTable) by_communicator = g_hash_table_new_full(
 		g_int64_hash, g_int64_equal, g_free, (GDestroyNotify)g_array_unref);
-	guint32 name = tacho_timeline_intern(timeline, "process_group", -1);
+	guint32 name = tacho_timeline_intern(timeline, mark_kind_name(MARK_PROCESS_GROUP), -1);
 
 	for (guint32 i = 0; i < run->members->len; i++) {
 		gint64 id = (gint64)member_at(run, i)->communicator;

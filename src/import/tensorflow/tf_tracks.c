@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "import/launch_index.h"
+#include "trace/mark_kind.h"
 #include "trace/slice_columns.h"
 
 enum { MAX_LANES = 4096 };
@@ -488,8 +489,7 @@ static void place_steps(struct tf_tracks *tracks, guint first_process)
 	TachoTimeline *timeline = tracks->import->timeline;
 	TachoMark mark = { 0 };
 
-	mark.name = tacho_timeline_intern(timeline, "step", -1);
-	mark.text = tacho_timeline_intern(timeline, "whole", -1);
+	mark_step(timeline, &mark, TRUE);
 	for (guint process = first_process;
 	     tracks->steps->len && process < timeline->processes->len; process++) {
 		mark.track =

@@ -1,5 +1,7 @@
 #include "import/xla/xplane_steps.h"
 
+#include "trace/mark_kind.h"
+
 struct span {
 	gint64 number, start_ns, end_ns;
 };
@@ -81,8 +83,7 @@ void xplane_steps_mark(struct xplane_steps *steps, struct import *import, guint3
 	if (!spans->len)
 		return;
 	mark.track = import_add_track(import, TACHO_TRACK_ASYNC, process, 0, "steps");
-	mark.name = tacho_timeline_intern(import->timeline, "step", -1);
-	mark.text = tacho_timeline_intern(import->timeline, "whole", -1);
+	mark_step(import->timeline, &mark, TRUE);
 	for (guint i = 0; i < spans->len; i++) {
 		const struct span *span = &g_array_index(spans, struct span, i);
 
