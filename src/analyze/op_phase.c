@@ -2,12 +2,12 @@
  *
  * Backward is what autograd's engine runs: nodes and hooks, and what follows them on the thread for as
  * long as it makes no autograd node (hooks at backward's end), if the trace has autograd's numbers, which tell
- * what makes one. Optimizer is what runs in the region
- * "Optimizer.step...", and what importers say applies gradients; comm what queues communication, and forward is the rest. Of TensorFlow's graphs, whose
- * operations have types and scopes, what is in a scope "gradients" is backward, and what applies gradients to a
- * variable is optimizer. */
+ * what makes one. Optimizer is what runs in the region "Optimizer.step...", and what importers say applies gradients. Comm
+ * is what queues communication, and forward is the rest. The operations of TensorFlow's graphs have types and scopes: what
+ * is in a scope "gradients" is backward, and what applies gradients to a variable is optimizer. */
 #include "analyze/op_phase.h"
 
+#include "trace/op_trait.h"
 #include "trace/region_kind.h"
 
 const gchar *op_phase_name(OpPhase phase)
@@ -74,21 +74,18 @@ static gboolean is_backward(const TachoTimeline *timeline, guint32 slice)
 	       kind == REGION_COPY_GRADIENT;
 }
 
-/* The phase of an operation of a graph, by its names; FALSE: it is none. */
+/* The phase of an operation of a graph; FALSE: it is none. */
 static gboolean phase_in_graph(const TachoTimeline *timeline, guint32 slice, OpPhase *ret_phase)
 {
-	const gchar *name = tacho_slice_name(timeline, slice), *type;
 	TachoToldOp told;
 
 	if (timeline->slices.kind[slice] != TACHO_SLICE_OP ||
 	    !tacho_slice_told(timeline, slice, &told))
 		return FALSE;
-	type = tacho_timeline_string(timeline, told.type);
 	*ret_phase = PHASE_FORWARD;
-	if (g_str_has_prefix(type, "Apply") || g_str_has_prefix(type, "ResourceApply") ||
-	    g_str_has_prefix(type, "SparseApply") || g_str_has_prefix(type, "ResourceSparseApply"))
+	if (op_trait_of_name(timeline, told.type) == OP_APPLIES_GRADIENTS)
 		*ret_phase = PHASE_OPTIMIZER;
-	else if (g_str_has_prefix(name, "gradients/") || strstr(name, "/gradients/"))
+	else if (op_trait_of(timeline, slice) == OP_IN_GRADIENTS)
 		*ret_phase = PHASE_BACKWARD;
 	return TRUE;
 }

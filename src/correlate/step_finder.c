@@ -36,6 +36,7 @@
 #include "correlate/step_coverage.h"
 #include "trace/clock_map.h"
 #include "trace/mark_kind.h"
+#include "trace/op_trait.h"
 #include "trace/region_kind.h"
 
 enum {
@@ -285,8 +286,7 @@ static guint32 hash_changed(const TachoTimeline *timeline, guint32 slice)
 
 		if (slices->start_ns[i] >= tacho_slice_end_ns(timeline, slice))
 			break;
-		if (slices->kind[i] == TACHO_SLICE_OP &&
-		    g_str_has_suffix(tacho_slice_name(timeline, i), "_") &&
+		if (slices->kind[i] == TACHO_SLICE_OP && op_trait_of(timeline, i) == OP_IN_PLACE &&
 		    tacho_slice_input(timeline, i, 0, &tensor) && tensor.storage)
 			return (guint32)(tensor.storage >> 4) ^ (guint32)tensor.offset_bytes;
 	}

@@ -30,6 +30,8 @@ static gboolean fits(const gchar *text, const struct name_rule *rule)
 		return g_str_has_prefix(text, rule->text);
 	case NAME_BEGINS_HAS:
 		return g_str_has_prefix(text, rule->text) && strstr(text, rule->other);
+	case NAME_ENDS:
+		return g_str_has_suffix(text, rule->text);
 	case NAME_HAS_BOTH:
 		return strstr(text, rule->text) && strstr(text, rule->other);
 	default:

@@ -2,7 +2,7 @@
  *
  * A timeline has few names and many slices. So whoever wants to know what a slice is asks by the id of its name;
  * the first to ask judges the text. The judges are the only places behind import that look at the text of names:
- * call_kind, region_kind, operation, mark_kind, kernel_class. docs/decisions/0019-what-names-mean.md says why. */
+ * call_kind, region_kind, operation, mark_kind, op_trait, kernel_class. docs/decisions/0019-what-names-mean.md says why. */
 #ifndef TACHO_NAME_MEANING_H
 #define TACHO_NAME_MEANING_H
 
@@ -16,6 +16,7 @@ enum name_of {
 	NAME_OF_KERNEL,
 	NAME_OF_COLLECTIVE,
 	NAME_OF_MARK,
+	NAME_OF_OP_TRAIT,
 	N_NAMES_OF,
 };
 
@@ -25,7 +26,7 @@ guint name_meaning(const TachoTimeline *timeline, guint32 name, enum name_of of,
 
 /* What a text has to be, or to have, to mean something: see name_judge(). */
 struct name_rule {
-	enum { NAME_IS, NAME_BEGINS, NAME_BEGINS_HAS, NAME_HAS, NAME_HAS_BOTH } how;
+	enum { NAME_IS, NAME_BEGINS, NAME_BEGINS_HAS, NAME_ENDS, NAME_HAS, NAME_HAS_BOTH } how;
 	const gchar *text, *other; /* the second of two */
 	guint meaning;
 };
