@@ -10,6 +10,7 @@
  * Copies on one stream follow each other anyway; an engine of which only one stream has copies is none. Those
  * within a device, or from one to another, are not of engines: kernels, or other links. */
 #include "analyze/copy_rate.h"
+#include "base/order.h"
 #include "graph/graph_builder.h"
 
 /* Copies that overlap by no more are taken to follow each other: clocks of many traces count microseconds. */
@@ -48,15 +49,10 @@ static gint compare_copies(gconstpointer a, gconstpointer b, gpointer data)
 	const struct build_work *work_x = build_work_at(builder, x->work);
 	const struct build_work *work_y = build_work_at(builder, y->work);
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->direction != y->direction)
-		return x->direction < y->direction ? -1 : 1;
-	if (work_x->begin_ns != work_y->begin_ns)
-		return work_x->begin_ns < work_y->begin_ns ? -1 : 1;
-	if (work_x->end_ns != work_y->end_ns) /* one that takes no time has been there before */
-		return work_x->end_ns < work_y->end_ns ? -1 : 1;
-	return (x->work > y->work) - (x->work < y->work);
+	/* one that takes no time has been there before */
+	return ORDER(x->device, y->device) ?: ORDER(x->direction, y->direction) ?:
+	       ORDER(work_x->begin_ns, work_y->begin_ns) ?: ORDER(work_x->end_ns, work_y->end_ns) ?:
+	       ORDER(x->work, y->work);
 }
 
 static void collect_copies_of_stream(const struct graph_builder *builder,

@@ -15,6 +15,7 @@
  * one COMPLETE node after all transfers. Where work begins before the one before it has ended (streams that were recorded coarsely,
  * kernels that overlap on purpose) the longer one is cut there, and the other had waited for its first
  * piece; so, too, where a call returned a moment before what it waited for had ended. */
+#include "base/order.h"
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
@@ -454,9 +455,7 @@ static gint compare_cuts(gconstpointer a, gconstpointer b)
 {
 	const struct cut *x = a, *y = b;
 
-	if (x->work != y->work)
-		return x->work < y->work ? -1 : 1;
-	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+	return ORDER(x->work, y->work) ?: ORDER(x->time_ns, y->time_ns);
 }
 
 static void cut_at_syncs(struct device_nodes *nodes)

@@ -19,6 +19,7 @@
  *
  * always as far as launched before it. Where no SYNC slice tells the stream or event, it is the work that ended last while
  * the call waited. The call went on when the work had ended: what it did before, and in waiting, is in no node. */
+#include "base/order.h"
 #include "graph/graph_builder.h"
 #include "trace/call_kind.h"
 
@@ -145,9 +146,7 @@ static gint compare_calls(gconstpointer a, gconstpointer b)
 {
 	const struct stream_call *x = a, *y = b;
 
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(x->begin_ns, y->begin_ns) ?: ORDER(x->slice, y->slice);
 }
 
 /* Whether `slice` is one of those calls. */
@@ -194,9 +193,7 @@ static gint compare_by_call(gconstpointer a, gconstpointer b, gpointer data)
 	guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
 	guint32 call_x = build_work_at(builder, x)->call, call_y = build_work_at(builder, y)->call;
 
-	if (call_x != call_y)
-		return call_x < call_y ? -1 : 1;
-	return (x > y) - (x < y);
+	return ORDER(call_x, call_y) ?: ORDER(x, y);
 }
 
 static GArray *collect_by_call(const struct graph_builder *builder)
@@ -318,9 +315,7 @@ static gint compare_events(gconstpointer a, gconstpointer b)
 {
 	const struct build_event *x = a, *y = b;
 
-	if (x->work != y->work)
-		return x->work < y->work ? -1 : 1;
-	return (x->from > y->from) - (x->from < y->from);
+	return ORDER(x->work, y->work) ?: ORDER(x->from, y->from);
 }
 
 /* --- graphs of kernels ------------------------------------------------------------------------ */
@@ -355,9 +350,7 @@ static gint compare_ends(gconstpointer a, gconstpointer b, gpointer data)
 	guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
 	gint64 end_x = build_work_at(builder, x)->end_ns, end_y = build_work_at(builder, y)->end_ns;
 
-	if (end_x != end_y)
-		return end_x < end_y ? -1 : 1;
-	return (x > y) - (x < y);
+	return ORDER(end_x, end_y) ?: ORDER(x, y);
 }
 
 /* by_call[from .. to) were launched by one call. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "graph/rank_copies.h"
 
 #define MAX_TRANSFER_NS 1e16 /* a third of a year: thousands of them are still a time */
@@ -343,11 +344,7 @@ static gint compare_nodes(gconstpointer a, gconstpointer b, gpointer data)
 	const struct graph_node *node_y = graph_node_at(graph, y);
 	guint kind_x = order_of_kind(node_x->kind), kind_y = order_of_kind(node_y->kind);
 
-	if (node_x->begin_ns != node_y->begin_ns)
-		return node_x->begin_ns < node_y->begin_ns ? -1 : 1;
-	if (kind_x != kind_y)
-		return kind_x < kind_y ? -1 : 1;
-	return (x > y) - (x < y);
+	return ORDER(node_x->begin_ns, node_y->begin_ns) ?: ORDER(kind_x, kind_y) ?: ORDER(x, y);
 }
 
 static void renumber_references(TachoGraph *graph, const guint32 *number)

@@ -16,6 +16,7 @@
  * device_nodes.c knows what the stream waited for. */
 #include <string.h>
 
+#include "base/order.h"
 #include "correlate/member_index.h"
 #include "correlate/point_to_point.h"
 #include "graph/graph_builder.h"
@@ -267,13 +268,8 @@ static gint compare_members(gconstpointer a, gconstpointer b, gpointer data)
 	const struct build_member *x = build_member_at(builder, *(const guint32 *)a);
 	const struct build_member *y = build_member_at(builder, *(const guint32 *)b);
 
-	if (x->pool != y->pool)
-		return x->pool < y->pool ? -1 : 1;
-	if (x->queue_ns != y->queue_ns)
-		return x->queue_ns < y->queue_ns ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(x->pool, y->pool) ?: ORDER(x->queue_ns, y->queue_ns) ?:
+	       ORDER(x->begin_ns, y->begin_ns) ?: ORDER(x->slice, y->slice);
 }
 
 /* A rank's seat in a group: its host's, or its devices'. */
@@ -286,22 +282,16 @@ static gint compare_seats_by_rank(gconstpointer a, gconstpointer b)
 {
 	const struct seat *x = a, *y = b;
 
-	if (x->rank_index != y->rank_index)
-		return x->rank_index < y->rank_index ? -1 : 1;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->is_device - y->is_device;
+	return ORDER(x->rank_index, y->rank_index) ?: ORDER(x->group, y->group) ?:
+	       ORDER(x->is_device, y->is_device);
 }
 
 static gint compare_seats_by_group(gconstpointer a, gconstpointer b)
 {
 	const struct seat *x = a, *y = b;
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->is_device != y->is_device)
-		return x->is_device - y->is_device;
-	return (x->rank_index > y->rank_index) - (x->rank_index < y->rank_index);
+	return ORDER(x->group, y->group) ?: ORDER(x->is_device, y->is_device) ?:
+	       ORDER(x->rank_index, y->rank_index);
 }
 
 static struct seat seat_of(const struct graph_builder *builder, const struct build_member *member)

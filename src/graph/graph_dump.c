@@ -1,4 +1,5 @@
 /* graph_dump: nodes as text, for messages, tests and for looking. */
+#include "base/order.h"
 #include "graph/graph_internal.h"
 #include "graph/rank_copies.h"
 
@@ -39,11 +40,7 @@ static gint compare_edges(gconstpointer a, gconstpointer b)
 {
 	const struct graph_edge *x = a, *y = b;
 
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return (x->kind > y->kind) - (x->kind < y->kind);
+	return ORDER(x->to, y->to) ?: ORDER(x->from, y->from) ?: ORDER(x->kind, y->kind);
 }
 
 /* The edges into `to`, of which the first is edges[*next], in brackets. */

@@ -6,6 +6,7 @@
  *
  * Lists are made by counting: counts stand two entries on, so that first[i + 1] is where list i begins once they are
  * summed up, and where it ends once it has been filled. */
+#include "base/order.h"
 #include "graph/graph_internal.h"
 #include "trace/none_rows.h"
 
@@ -20,9 +21,7 @@ static gint compare_queues(gconstpointer a, gconstpointer b, gpointer data)
 	gint64 begin_x = graph_node_at(graph, x)->begin_ns;
 	gint64 begin_y = graph_node_at(graph, y)->begin_ns;
 
-	if (begin_x != begin_y)
-		return begin_x < begin_y ? -1 : 1;
-	return (x > y) - (x < y);
+	return ORDER(begin_x, begin_y) ?: ORDER(x, y);
 }
 
 static gboolean is_queued(const struct graph_node *node)

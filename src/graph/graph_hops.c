@@ -16,6 +16,8 @@
  * (3) A part that ends with no hop that is known ends with all. */
 #include "graph/graph_hops.h"
 
+#include "base/order.h"
+
 #define MAX_HOPS (64 * 1000 * 1000)
 
 /* --- nodes ----------------------------------------------------------------------------------- */
@@ -192,13 +194,8 @@ static gint compare_receivers(gconstpointer a, gconstpointer b, gpointer data)
 	guint32 i = *(const guint32 *)a, j = *(const guint32 *)b;
 	const struct hop *x = hop_at(unfolding, i), *y = hop_at(unfolding, j);
 
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	if (x->channel != y->channel)
-		return x->channel < y->channel ? -1 : 1;
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	return (i > j) - (i < j);
+	return ORDER(x->to, y->to) ?: ORDER(x->channel, y->channel) ?: ORDER(x->step, y->step) ?:
+	       ORDER(i, j);
 }
 
 static GArray *sort_by_receiver(struct hop_unfolding *unfolding)

@@ -12,6 +12,7 @@
  *     take no time: theirs is in the pushes and pulls. */
 #include "graph/graph_hops.h"
 
+#include "base/order.h"
 #include "correlate/server_hops.h"
 
 /* The work of a server for a part. */
@@ -73,11 +74,7 @@ static gint compare_begins(gconstpointer a, gconstpointer b)
 	const struct hop *x = *(struct hop *const *)a, *y = *(struct hop *const *)b;
 	guint32 of_x = MIN(x->from, x->to), of_y = MIN(y->from, y->to);
 
-	if (of_x != of_y)
-		return of_x < of_y ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
+	return ORDER(of_x, of_y) ?: ORDER(x->begin_ns, y->begin_ns) ?: ORDER(x->part, y->part);
 }
 
 /* The hops of the step, by worker and begin. */
@@ -294,11 +291,8 @@ static gint compare_sums(gconstpointer a, gconstpointer b)
 {
 	const struct sum *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
+	return ORDER(x->process, y->process) ?: ORDER(x->begin_ns, y->begin_ns) ?:
+	       ORDER(x->node, y->node);
 }
 
 void server_work_order(struct server_work *servers)

@@ -22,6 +22,7 @@
  * that can be long after. So a collective was over when who waited for it went on, at the latest.
  *
  * A collective of which none holds is waited for by nobody. */
+#include "base/order.h"
 #include "graph/graph_builder.h"
 #include "trace/region_kind.h"
 
@@ -460,9 +461,7 @@ static gint compare_queued(gconstpointer a, gconstpointer b, gpointer data)
 	const struct build_member *x = build_member_at(builder, *(const guint32 *)a);
 	const struct build_member *y = build_member_at(builder, *(const guint32 *)b);
 
-	if (x->queue_ns != y->queue_ns)
-		return x->queue_ns < y->queue_ns ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(x->queue_ns, y->queue_ns) ?: ORDER(x->slice, y->slice);
 }
 
 void builder_find_waits(struct graph_builder *builder)
@@ -553,15 +552,9 @@ static gint compare_told(gconstpointer first, gconstpointer second)
 {
 	const struct told_gradient *a = first, *b = second;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->pass != b->pass)
-		return a->pass < b->pass ? -1 : 1;
-	if (a->transfer != b->transfer)
-		return a->transfer < b->transfer ? -1 : 1;
-	if (a->ready_ns != b->ready_ns)
-		return a->ready_ns < b->ready_ns ? -1 : 1;
-	return (a->input > b->input) - (a->input < b->input);
+	return ORDER(a->thread, b->thread) ?: ORDER(a->pass, b->pass) ?:
+	       ORDER(a->transfer, b->transfer) ?: ORDER(a->ready_ns, b->ready_ns) ?:
+	       ORDER(a->input, b->input);
 }
 
 /* When what each operation of the pass gave was there: identity -> end, gint64. */

@@ -4,15 +4,15 @@
  * sent it does. */
 #include "graph/graph_hops.h"
 
+#include "base/order.h"
+
 /* --- rows ------------------------------------------------------------------------------------ */
 
 static gint compare_rows(gconstpointer a, gconstpointer b)
 {
 	const TachoHop *x = a, *y = b;
 
-	if (x->collective != y->collective)
-		return x->collective < y->collective ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(x->collective, y->collective) ?: ORDER(x->slice, y->slice);
 }
 
 void unfolding_init(struct hop_unfolding *unfolding, struct graph_builder *builder)
@@ -109,13 +109,10 @@ static void take_row(struct hop_unfolding *unfolding, guint32 rank_index, const 
 static gint compare_hops(gconstpointer a, gconstpointer b)
 {
 	const struct hop *x = a, *y = b;
-	const guint32 of_x[] = { x->loop, x->step, x->part, x->channel, x->from, x->to };
-	const guint32 of_y[] = { y->loop, y->step, y->part, y->channel, y->from, y->to };
 
-	for (guint i = 0; i < G_N_ELEMENTS(of_x); i++)
-		if (of_x[i] != of_y[i])
-			return of_x[i] < of_y[i] ? -1 : 1;
-	return (x->is_received > y->is_received) - (x->is_received < y->is_received);
+	return ORDER(x->loop, y->loop) ?: ORDER(x->step, y->step) ?: ORDER(x->part, y->part) ?:
+	       ORDER(x->channel, y->channel) ?: ORDER(x->from, y->from) ?: ORDER(x->to, y->to) ?:
+	       ORDER(x->is_received, y->is_received);
 }
 
 /* Both ends of a hop become one. */

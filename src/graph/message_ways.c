@@ -5,6 +5,7 @@
  * collective whose ways are not known to the byte: what was sent must have come, and who took part must have a way. */
 #include "graph/message_ways.h"
 
+#include "base/order.h"
 #include "correlate/message_order.h"
 #include "correlate/point_to_point.h"
 #include "trace/operation.h"
@@ -26,15 +27,8 @@ static gint compare_carried(gconstpointer a, gconstpointer b)
 {
 	const struct carried *x = a, *y = b;
 
-	if (x->transfer != y->transfer)
-		return x->transfer < y->transfer ? -1 : 1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	if (x->is_receive != y->is_receive)
-		return x->is_receive ? 1 : -1;
-	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+	return ORDER(x->transfer, y->transfer) ?: ORDER(x->from, y->from) ?: ORDER(x->to, y->to) ?:
+	       ORDER(x->is_receive, y->is_receive) ?: ORDER(x->end_ns, y->end_ns);
 }
 
 /* The transfer that each part in a collective is of: slice -> index + 1. */
@@ -171,11 +165,7 @@ static gint compare_ways(gconstpointer a, gconstpointer b)
 {
 	const struct way *x = a, *y = b;
 
-	if (x->end_ns != y->end_ns)
-		return x->end_ns < y->end_ns ? -1 : 1;
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
+	return ORDER(x->end_ns, y->end_ns) ?: ORDER(x->from, y->from) ?: ORDER(x->to, y->to);
 }
 
 /* The ways that messages tell of, by their ends. Returns whether that are all. */

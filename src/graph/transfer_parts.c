@@ -7,6 +7,7 @@
  * Played with these parts, among those that were under way beside it, each takes the time it took. */
 #include <math.h>
 
+#include "base/order.h"
 #include "base/quantile.h"
 #include "base/weighted_median.h"
 #include "graph/graph_builder.h"
@@ -28,9 +29,7 @@ static gint compare_moments(gconstpointer a, gconstpointer b)
 {
 	const struct moment *x = a, *y = b;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->is_begin - y->is_begin;
+	return ORDER(x->time_ns, y->time_ns) ?: x->is_begin - y->is_begin;
 }
 
 /* When transfers begin and end, in order. */
