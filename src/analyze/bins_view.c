@@ -15,6 +15,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/order.h"
 
 enum {
 	N_BINS = 21,
@@ -126,11 +127,9 @@ static void count_counter(const struct selection *selection, struct keyed_rows *
 static gint compare_bins(gconstpointer a, gconstpointer b)
 {
 	const struct bin *x = a, *y = b;
-	gint by_name = strcmp(x->allocator, y->allocator);
 
-	if (x->rank_index != y->rank_index)
-		return x->rank_index < y->rank_index ? -1 : 1;
-	return by_name ? by_name : x->number - y->number;
+	return ORDER(x->rank_index, y->rank_index) ?: strcmp(x->allocator, y->allocator) ?:
+	       x->number - y->number;
 }
 
 static void add_row(TachoTable *table, const TachoTimeline *timeline, const struct bin *bin)

@@ -13,6 +13,7 @@
 #include "analyze/keyed_rows.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/order.h"
 #include "base/time_units.h"
 #include "correlate/member_index.h"
 
@@ -128,11 +129,8 @@ static gint compare_groups(gconstpointer a, gconstpointer b)
 {
 	const struct bucket_group *left = a, *right = b;
 
-	if (left->rank_index != right->rank_index)
-		return left->rank_index < right->rank_index ? -1 : 1;
-	if (left->index != right->index)
-		return left->index < right->index ? -1 : 1;
-	return left->bytes < right->bytes ? -1 : left->bytes > right->bytes;
+	return ORDER(left->rank_index, right->rank_index) ?: ORDER(left->index, right->index) ?:
+	       ORDER(left->bytes, right->bytes);
 }
 
 TachoTable *tacho_view_bucket(const TachoTimeline *timeline, const TachoFilter *filter)

@@ -4,18 +4,14 @@
 #include "analyze/device_work.h"
 #include "analyze/stepped_curve.h"
 #include "analyze/table_cells.h"
+#include "base/order.h"
 
 static gint compare_copies(gconstpointer a, gconstpointer b)
 {
 	const struct device_copy *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->rate.kind != y->rate.kind)
-		return x->rate.kind < y->rate.kind ? -1 : 1;
-	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+	return ORDER(x->process, y->process) ?: ORDER(x->device, y->device) ?:
+	       ORDER(x->rate.kind, y->rate.kind) ?: ORDER(x->begin_ns, y->begin_ns);
 }
 
 static void add_stream(GArray *copies, const struct selection *selection, const TachoTrack *track)

@@ -22,6 +22,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/event_path_longest.h"
+#include "base/order.h"
 #include "trace/call_kind.h"
 #include "trace/none_rows.h"
 
@@ -82,9 +83,7 @@ static gint compare_events(gconstpointer a, gconstpointer b)
 {
 	const struct device_event *x = a, *y = b;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(x->time_ns, y->time_ns) ?: ORDER(x->slice, y->slice);
 }
 
 static void add_device_event(struct finder *finder, guint32 slice)
@@ -254,13 +253,8 @@ static gint compare_launched(gconstpointer a, gconstpointer b)
 {
 	const struct launched *x = a, *y = b;
 
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->launch_ns != y->launch_ns)
-		return x->launch_ns < y->launch_ns ? -1 : 1;
-	return (x->work > y->work) - (x->work < y->work);
+	return ORDER(x->stream, y->stream) ?: ORDER(x->thread, y->thread) ?:
+	       ORDER(x->launch_ns, y->launch_ns) ?: ORDER(x->work, y->work);
 }
 
 static void collect_launched(struct finder *finder)
@@ -392,9 +386,7 @@ static gint compare_starts(gconstpointer a, gconstpointer b, gpointer data)
 	const TachoSlices *slices = data;
 	guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
 
-	if (slices->start_ns[x] != slices->start_ns[y])
-		return slices->start_ns[x] < slices->start_ns[y] ? -1 : 1;
-	return (x > y) - (x < y);
+	return ORDER(slices->start_ns[x], slices->start_ns[y]) ?: ORDER(x, y);
 }
 
 static gboolean find_window(struct finder *finder, const gchar *annotation, guint instance,

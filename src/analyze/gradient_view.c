@@ -10,6 +10,7 @@
 #include "analyze/keyed_rows.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/order.h"
 #include "base/time_units.h"
 
 struct gradient_group {
@@ -159,13 +160,8 @@ static gint compare_groups(gconstpointer a, gconstpointer b)
 {
 	const struct gradient_group *left = a, *right = b;
 
-	if (left->rank_index != right->rank_index)
-		return left->rank_index < right->rank_index ? -1 : 1;
-	if (left->index != right->index)
-		return left->index < right->index ? -1 : 1;
-	if (left->bucket_bytes != right->bucket_bytes)
-		return left->bucket_bytes < right->bucket_bytes ? -1 : 1;
-	return left->order < right->order ? -1 : left->order > right->order;
+	return ORDER(left->rank_index, right->rank_index) ?: ORDER(left->index, right->index) ?:
+	       ORDER(left->bucket_bytes, right->bucket_bytes) ?: ORDER(left->order, right->order);
 }
 
 static void release_group(gpointer data)

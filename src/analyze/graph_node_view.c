@@ -10,6 +10,7 @@
 #include "analyze/graph_replay.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/order.h"
 #include "base/time_units.h"
 
 static const TachoColumn columns[] = {
@@ -38,11 +39,8 @@ static gint compare_rows(gconstpointer a, gconstpointer b)
 	const TachoGraphWork *x = *(const TachoGraphWork *const *)a;
 	const TachoGraphWork *y = *(const TachoGraphWork *const *)b;
 
-	if (x->graph != y->graph)
-		return x->graph < y->graph ? -1 : 1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(x->graph, y->graph) ?: ORDER(x->number, y->number) ?:
+	       ORDER(x->slice, y->slice);
 }
 
 /* Where the walk is: launches mostly come in the order of time. */

@@ -8,6 +8,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/op_flops.h"
+#include "base/order.h"
 
 static gint compare_rows(gconstpointer a, gconstpointer b, gpointer data)
 {
@@ -16,11 +17,7 @@ static gint compare_rows(gconstpointer a, gconstpointer b, gpointer data)
 	const TachoGraphWork *y = *(const TachoGraphWork *const *)b;
 	guint32 left = timeline->slices.launch[x->slice], right = timeline->slices.launch[y->slice];
 
-	if (left != right)
-		return left < right ? -1 : 1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(left, right) ?: ORDER(x->number, y->number) ?: ORDER(x->slice, y->slice);
 }
 
 /* By launch and node. Borrowed rows. */

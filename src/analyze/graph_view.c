@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "analyze/scope_places.h"
+#include "base/order.h"
 
 #define MAX_WALK 200000000u /* edges looked at for `needed`; beyond, it is not known */
 
@@ -119,11 +120,7 @@ static gint compare_runs(gconstpointer a, gconstpointer b, gpointer data)
 	gint64 x_ns = timeline->slices.start_ns[x->slice];
 	gint64 y_ns = timeline->slices.start_ns[y->slice];
 
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	if (x_ns != y_ns)
-		return x_ns < y_ns ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(x->step, y->step) ?: ORDER(x_ns, y_ns) ?: ORDER(x->slice, y->slice);
 }
 
 static void collect_run(const struct op_run *run, gpointer data)

@@ -22,6 +22,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/table_columns.h"
+#include "base/order.h"
 #include "base/time_units.h"
 
 #define KERNEL_WAIT_NS 30000 /* a gap shorter than this */
@@ -157,9 +158,7 @@ static gint compare_work(gconstpointer a, gconstpointer b, gpointer data)
 	guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
 	gint64 x_ns = timeline->slices.start_ns[x], y_ns = timeline->slices.start_ns[y];
 
-	if (x_ns != y_ns)
-		return x_ns < y_ns ? -1 : 1;
-	return (x > y) - (x < y);
+	return ORDER(x_ns, y_ns) ?: ORDER(x, y);
 }
 
 static void add_stream(TachoTable *table, struct device *device, const TachoTrack *track)

@@ -1,6 +1,7 @@
 #include "analyze/job_end.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/order.h"
 
 #include <string.h>
 
@@ -51,9 +52,7 @@ static gint compare_failures(gconstpointer first, gconstpointer second)
 {
 	const struct failure *a = first, *b = second;
 
-	if (a->end_unix_ns != b->end_unix_ns)
-		return a->end_unix_ns < b->end_unix_ns ? -1 : 1;
-	return a->rank < b->rank ? -1 : a->rank > b->rank;
+	return ORDER(a->end_unix_ns, b->end_unix_ns) ?: ORDER(a->rank, b->rank);
 }
 
 static void add_failure(GArray *failures, GHashTable *pids, const struct failure *failure)

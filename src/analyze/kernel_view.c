@@ -16,6 +16,7 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/order.h"
 #include "base/time_units.h"
 #include "trace/mark_kind.h"
 
@@ -248,13 +249,8 @@ static gint compare_groups(gconstpointer a, gconstpointer b, gpointer data)
 	const struct kernel_group *right = *(struct kernel_group *const *)b;
 
 	(void)data;
-	if (left->name != right->name)
-		return left->name < right->name ? -1 : 1;
-	if (g_strcmp0(left->shape, right->shape))
-		return g_strcmp0(left->shape, right->shape);
-	if (g_strcmp0(left->dtype, right->dtype))
-		return g_strcmp0(left->dtype, right->dtype);
-	return g_strcmp0(left->text, right->text);
+	return ORDER(left->name, right->name) ?: g_strcmp0(left->shape, right->shape) ?:
+	       g_strcmp0(left->dtype, right->dtype) ?: g_strcmp0(left->text, right->text);
 }
 
 /* In an order that does not hang on the hash. */

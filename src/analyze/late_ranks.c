@@ -24,6 +24,7 @@
 
 #include "analyze/mean_difference.h"
 #include "base/interval_set.h"
+#include "base/order.h"
 #include "base/student_t.h"
 #include "base/time_units.h"
 
@@ -237,9 +238,7 @@ static gint compare_rows(gconstpointer a, gconstpointer b, gpointer collectives)
 	gint64 right_ns =
 		g_array_index((GArray *)collectives, TachoCollective, right).last_begin_ns;
 
-	if (left_ns != right_ns)
-		return left_ns < right_ns ? -1 : 1;
-	return (left > right) - (left < right);
+	return ORDER(left_ns, right_ns) ?: ORDER(left, right);
 }
 
 /* --- who stands out ---------------------------------------------------------------------------- */
@@ -262,7 +261,7 @@ static gint compare_sizes(gconstpointer a, gconstpointer b)
 {
 	gdouble left = fabs(*(const gdouble *)a), right = fabs(*(const gdouble *)b);
 
-	return (left > right) - (left < right);
+	return ORDER(left, right);
 }
 
 /* The same of the middle: the sum of ranks by size of what is above 0, less its mean by chance. Sorts `samples`. */

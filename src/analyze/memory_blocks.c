@@ -8,13 +8,14 @@
 #include "analyze/memory_blocks.h"
 
 #include "base/hash_mix.h"
+#include "base/order.h"
 
 /* Events of one time stay in the order of their tracks. */
 static gint compare_events(gconstpointer a, gconstpointer b)
 {
 	const TachoMemoryEvent *x = a, *y = b;
 
-	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+	return ORDER(x->time_ns, y->time_ns);
 }
 
 /* Events stand by track, so each process's are found without looking at those of all others. */
@@ -135,9 +136,7 @@ static gint compare_changes(gconstpointer a, gconstpointer b)
 {
 	const struct memory_change *x = a, *y = b;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+	return ORDER(x->time_ns, y->time_ns) ?: ORDER(x->bytes, y->bytes);
 }
 
 GArray *memory_changes(const GArray *blocks, guint32 device)

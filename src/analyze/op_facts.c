@@ -11,6 +11,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/memory_blocks.h"
+#include "base/order.h"
 
 static void add_devices(GArray *facts, const TachoTimeline *timeline)
 {
@@ -43,11 +44,7 @@ static gint compare_changes(gconstpointer a, gconstpointer b)
 {
 	const struct change *x = a, *y = b;
 
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+	return ORDER(x->op, y->op) ?: ORDER(x->time_ns, y->time_ns) ?: ORDER(x->bytes, y->bytes);
 }
 
 /* What the op of each block got and gave back until it ended. */
@@ -123,7 +120,7 @@ static gint compare_facts(gconstpointer a, gconstpointer b)
 {
 	const struct op_fact *x = a, *y = b;
 
-	return (x->op > y->op) - (x->op < y->op);
+	return ORDER(x->op, y->op);
 }
 
 /* At most one of the two is told. */

@@ -11,6 +11,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/table_columns.h"
+#include "base/order.h"
 #include "base/time_units.h"
 
 /* From here on the CUDA runtime lets a launch wait for room: HTA saw it at 1022 to 1024. */
@@ -47,9 +48,7 @@ static gint compare_changes(gconstpointer a, gconstpointer b)
 {
 	const struct change *x = a, *y = b;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (x->by > y->by) - (x->by < y->by);
+	return ORDER(x->time_ns, y->time_ns) ?: ORDER(x->by, y->by);
 }
 
 static gboolean takes_work(const struct selection *selection, guint32 slice)

@@ -15,6 +15,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/order.h"
 #include "base/quantile.h"
 #include "base/time_units.h"
 
@@ -79,9 +80,7 @@ static gint compare_starts(gconstpointer first, gconstpointer second, gpointer d
 	const TachoSlices *slices = data;
 	guint32 a = *(const guint32 *)first, b = *(const guint32 *)second;
 
-	if (slices->start_ns[a] != slices->start_ns[b])
-		return slices->start_ns[a] < slices->start_ns[b] ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return ORDER(slices->start_ns[a], slices->start_ns[b]) ?: ORDER(a, b);
 }
 
 /* The outermost operations of the rank's main process, by their begins. */
