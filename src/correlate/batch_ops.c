@@ -1,5 +1,6 @@
 #include "correlate/batch_ops.h"
 
+#include "base/order.h"
 #include "correlate/point_to_point.h"
 
 struct batch_ops {
@@ -23,9 +24,7 @@ static gint compare_launches(gconstpointer a, gconstpointer b)
 {
 	const struct launch *x = a, *y = b;
 
-	if (x->call != y->call)
-		return x->call < y->call ? -1 : 1;
-	return (x->kernel > y->kernel) - (x->kernel < y->kernel);
+	return ORDER(x->call, y->call) ?: ORDER(x->kernel, y->kernel);
 }
 
 /* By call, and so by thread and begin. Empty where none is a batch. */

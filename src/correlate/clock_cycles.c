@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/order.h"
+
 enum { N_NEAREST = 5 };
 
 /* An event at `at` of one clock is before `to` of another: each in ns since the begin of that clock's span, so that a double
@@ -40,9 +42,7 @@ static gint compare_arcs(gconstpointer a, gconstpointer b)
 {
 	const struct arc *x = a, *y = b;
 
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
+	return ORDER(x->from, y->from) ?: ORDER(x->to, y->to);
 }
 
 static void add_arc(struct cycles *cycles, struct clock_link *link, gboolean is_above)
@@ -145,9 +145,7 @@ static gint compare_orders(gconstpointer a, gconstpointer b)
 {
 	const struct order *x = a, *y = b;
 
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
+	return ORDER(x->at, y->at) ?: ORDER(x->to, y->to);
 }
 
 static gdouble since(const struct cycles *cycles, guint32 clock, gint64 time_ns)

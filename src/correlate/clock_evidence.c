@@ -24,6 +24,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "correlate/collective_matcher.h"
 #include "correlate/point_to_point.h"
 #include "correlate/server_hops.h"
@@ -139,15 +140,9 @@ static void add_ends(struct evidence *evidence, guint32 collective)
 
 static gint compare_hops(const struct hop_end *x, const struct hop_end *y)
 {
-	const guint32 of_x[] = { x->loop,    x->step,	       x->part,
-				 x->channel, (guint32)x->from, (guint32)x->to };
-	const guint32 of_y[] = { y->loop,    y->step,	       y->part,
-				 y->channel, (guint32)y->from, (guint32)y->to };
-
-	for (guint i = 0; i < G_N_ELEMENTS(of_x); i++)
-		if (of_x[i] != of_y[i])
-			return of_x[i] < of_y[i] ? -1 : 1;
-	return 0;
+	return ORDER(x->loop, y->loop) ?: ORDER(x->step, y->step) ?: ORDER(x->part, y->part) ?:
+	       ORDER(x->channel, y->channel) ?:
+	       ORDER((guint32)x->from, (guint32)y->from) ?: ORDER((guint32)x->to, (guint32)y->to);
 }
 
 static gint compare_ends(gconstpointer a, gconstpointer b)

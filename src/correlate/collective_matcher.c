@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "correlate/collective_matcher.h"
+#include "base/order.h"
 #include "correlate/correlate_internal.h"
 #include "correlate/point_to_point.h"
 #include "correlate/process_groups.h"
@@ -405,9 +406,7 @@ static gint compare_matches(gconstpointer a, gconstpointer b)
 {
 	const struct match *left = a, *right = b;
 
-	if (left->begin_ns != right->begin_ns)
-		return left->begin_ns < right->begin_ns ? -1 : 1;
-	return left->first_part < right->first_part ? -1 : left->first_part > right->first_part;
+	return ORDER(left->begin_ns, right->begin_ns) ?: ORDER(left->first_part, right->first_part);
 }
 
 static void add_rows(struct matching *matching)
@@ -450,9 +449,7 @@ static void add_entries(struct matching *matching, const GroupRank *rank)
 
 static gint compare_keys(const struct entry *a, const struct entry *b)
 {
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
+	return ORDER(a->name, b->name) ?: ORDER(a->bytes, b->bytes);
 }
 
 static gint compare_entries(gconstpointer a, gconstpointer b)
@@ -462,11 +459,8 @@ static gint compare_entries(gconstpointer a, gconstpointer b)
 
 	if (order)
 		return order;
-	if (left->rank != right->rank)
-		return left->rank < right->rank ? -1 : 1;
-	if (left->queued_ns != right->queued_ns)
-		return left->queued_ns < right->queued_ns ? -1 : 1;
-	return left->slice < right->slice ? -1 : left->slice > right->slice;
+	return ORDER(left->rank, right->rank) ?: ORDER(left->queued_ns, right->queued_ns) ?:
+	       ORDER(left->slice, right->slice);
 }
 
 static void match_group(struct matching *matching, const ProcessGroup *group)

@@ -18,6 +18,7 @@
  * (4) Where nothing of all this was recorded there are no buckets. */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "correlate/correlate_internal.h"
 #include "trace/region_kind.h"
 
@@ -119,9 +120,7 @@ static gint compare_queued(gconstpointer a, gconstpointer b)
 {
 	const struct queued *left = a, *right = b;
 
-	if (left->queued_ns != right->queued_ns)
-		return left->queued_ns < right->queued_ns ? -1 : 1;
-	return left->slice < right->slice ? -1 : left->slice > right->slice;
+	return ORDER(left->queued_ns, right->queued_ns) ?: ORDER(left->slice, right->slice);
 }
 
 /* The rank that the track's slices are the work of, or TACHO_NONE: workers of a rank train nothing. */
@@ -226,9 +225,7 @@ static gint compare_gradients(gconstpointer a, gconstpointer b)
 {
 	const TachoGradient *left = a, *right = b;
 
-	if (left->ready_ns != right->ready_ns)
-		return left->ready_ns < right->ready_ns ? -1 : 1;
-	return left->slice < right->slice ? -1 : left->slice > right->slice;
+	return ORDER(left->ready_ns, right->ready_ns) ?: ORDER(left->slice, right->slice);
 }
 
 static gint compare_ready(gconstpointer a, gconstpointer b)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/order.h"
+
 /* --- who received which ----------------------------------------------------------------------- */
 
 /* The two messages of a flow; false: it is of other slices. */
@@ -53,11 +55,8 @@ static gint compare_places(gconstpointer a, gconstpointer b, gpointer data)
 	const TachoMessage *left = message_order_at(data, left_row);
 	const TachoMessage *right = message_order_at(data, right_row);
 
-	if (left->stream != right->stream)
-		return left->stream < right->stream ? -1 : 1;
-	if (left->offset_bytes != right->offset_bytes)
-		return left->offset_bytes < right->offset_bytes ? -1 : 1;
-	return left_row < right_row ? -1 : left_row > right_row;
+	return ORDER(left->stream, right->stream) ?: ORDER(left->offset_bytes, right->offset_bytes) ?:
+	       ORDER(left_row, right_row);
 }
 
 static void sort_sends(struct message_order *order)

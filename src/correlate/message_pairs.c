@@ -19,6 +19,7 @@
  *     An end that is not in the run is none. */
 #include <string.h>
 
+#include "base/order.h"
 #include "correlate/correlate_internal.h"
 
 enum {
@@ -85,7 +86,7 @@ static gint compare_endpoints(const TachoEndpoint *a, const TachoEndpoint *b)
 
 	if (order)
 		return order;
-	return a->port < b->port ? -1 : a->port > b->port;
+	return ORDER(a->port, b->port);
 }
 
 static gboolean is_equal_key(gconstpointer a, gconstpointer b)
@@ -158,13 +159,8 @@ static gint compare_calls(gconstpointer a, gconstpointer b)
 {
 	const struct call *left = a, *right = b;
 
-	if (left->stream != right->stream)
-		return left->stream < right->stream ? -1 : 1;
-	if (left->is_receive != right->is_receive)
-		return left->is_receive ? 1 : -1;
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return left->message < right->message ? -1 : left->message > right->message;
+	return ORDER(left->stream, right->stream) ?: ORDER(left->is_receive, right->is_receive) ?:
+	       ORDER(left->start_ns, right->start_ns) ?: ORDER(left->message, right->message);
 }
 
 /* Positions are as hostile as sizes: the last byte there can be is where a sum stops. */

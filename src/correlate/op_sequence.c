@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "correlate/correlate_internal.h"
 
 enum {
@@ -163,25 +164,21 @@ static gint compare_pairs(const void *a, const void *b)
 {
 	const struct pair *left = a, *right = b;
 
-	if (left->tokens != right->tokens)
-		return left->tokens < right->tokens ? -1 : 1;
-	return left->position < right->position ? -1 : left->position > right->position;
+	return ORDER(left->tokens, right->tokens) ?: ORDER(left->position, right->position);
 }
 
 static gint compare_numbers(const void *a, const void *b)
 {
 	guint32 left = *(const guint32 *)a, right = *(const guint32 *)b;
 
-	return left < right ? -1 : left > right;
+	return ORDER(left, right);
 }
 
 static gint compare_candidates(gconstpointer a, gconstpointer b)
 {
 	const struct candidate *left = a, *right = b;
 
-	if (left->count != right->count)
-		return left->count < right->count ? -1 : 1;
-	return left->first < right->first ? -1 : left->first > right->first;
+	return ORDER(left->count, right->count) ?: ORDER(left->first, right->first);
 }
 
 /* Tokens with their right neighbours, or those that `may_vote`, unless it is NULL, on their own. */

@@ -10,6 +10,7 @@
  *     meant;
  * (3) inferred: what the main thread is doing at that moment, unless the backend's thread came
  *     straight from another collective, so that this one had been waiting for it. */
+#include "base/order.h"
 #include "correlate/correlate_internal.h"
 #include "trace/region_kind.h"
 
@@ -83,11 +84,8 @@ static gint compare_slices(gconstpointer a, gconstpointer b, gpointer data)
 	gboolean is_left_op = slices->kind[left] == TACHO_SLICE_OP;
 	gboolean is_right_op = slices->kind[right] == TACHO_SLICE_OP;
 
-	if (slices->start_ns[left] != slices->start_ns[right])
-		return slices->start_ns[left] < slices->start_ns[right] ? -1 : 1;
-	if (is_left_op != is_right_op)
-		return is_left_op ? -1 : 1;
-	return left < right ? -1 : left > right;
+	return ORDER(slices->start_ns[left], slices->start_ns[right]) ?:
+	       ORDER(is_right_op, is_left_op) ?: ORDER(left, right);
 }
 
 static gboolean get_key(const TachoTimeline *timeline, guint32 slice, guint32 input,

@@ -17,6 +17,7 @@
 
 #include <tacho/timeline.h>
 
+#include "base/order.h"
 #include "trace/clock_map.h"
 
 enum {
@@ -64,11 +65,8 @@ static gint compare_batches(gconstpointer a, gconstpointer b)
 {
 	const struct send_batch *x = a, *y = b;
 
-	if (x->rank_index != y->rank_index)
-		return x->rank_index < y->rank_index ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(x->rank_index, y->rank_index) ?: ORDER(x->begin_ns, y->begin_ns) ?:
+	       ORDER(x->slice, y->slice);
 }
 
 /* False: a rank's batches do not follow each other. */

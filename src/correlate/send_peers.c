@@ -8,6 +8,7 @@
  * What has no such message is left alone. */
 #include "correlate/send_peers.h"
 
+#include "base/order.h"
 #include "correlate/message_order.h"
 #include "correlate/point_to_point.h"
 
@@ -33,11 +34,8 @@ static gint compare_parts(gconstpointer a, gconstpointer b)
 {
 	const struct part *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns < y->end_ns ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(x->process, y->process) ?: ORDER(x->end_ns, y->end_ns) ?:
+	       ORDER(x->slice, y->slice);
 }
 
 /* Of all processes, sent or received: struct part, by process and end. */

@@ -1,5 +1,7 @@
 #include "correlate/server_hops.h"
 
+#include "base/order.h"
+
 /* One end of a push or pull, at a worker or its server. */
 struct server_hop {
 	guint32 worker, part, slice;
@@ -8,9 +10,7 @@ struct server_hop {
 
 static gint compare_workers(const struct server_hop *x, const struct server_hop *y)
 {
-	if (x->worker != y->worker)
-		return x->worker < y->worker ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
+	return ORDER(x->worker, y->worker) ?: ORDER(x->part, y->part);
 }
 
 static gint compare_hops(gconstpointer a, gconstpointer b)
@@ -20,9 +20,7 @@ static gint compare_hops(gconstpointer a, gconstpointer b)
 
 	if (order)
 		return order;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(x->begin_ns, y->begin_ns) ?: ORDER(x->slice, y->slice);
 }
 
 static struct server_hop *hop_at(GArray *hops, guint i)

@@ -4,6 +4,7 @@
  * stand there twice; the thread meant is the last one that had begun by then. */
 #include "correlate/thread_index.h"
 
+#include "base/order.h"
 #include "trace/slice_columns.h"
 
 struct thread_key {
@@ -22,13 +23,8 @@ static gint compare_keys(gconstpointer a, gconstpointer b)
 {
 	const struct thread_key *left = a, *right = b;
 
-	if (left->process != right->process)
-		return left->process < right->process ? -1 : 1;
-	if (left->tid != right->tid)
-		return left->tid < right->tid ? -1 : 1;
-	if (left->first_ns != right->first_ns)
-		return left->first_ns < right->first_ns ? -1 : 1;
-	return left->track < right->track ? -1 : left->track > right->track;
+	return ORDER(left->process, right->process) ?: ORDER(left->tid, right->tid) ?:
+	       ORDER(left->first_ns, right->first_ns) ?: ORDER(left->track, right->track);
 }
 
 struct thread_index *thread_index_new(const TachoTimeline *timeline)

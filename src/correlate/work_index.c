@@ -1,6 +1,8 @@
 /* work_index: which collectives a thread, or a process, sees through at a moment. */
 #include "correlate/work_index.h"
 
+#include "base/order.h"
+
 /* Whether the thread that took the collective up completes it, too. One that is still under way may
  * be such a one. */
 static gboolean is_seen_through(const TachoTimeline *timeline, guint32 slice, guint32 tid)
@@ -17,24 +19,16 @@ static gint compare_works(gconstpointer a, gconstpointer b)
 {
 	const struct work *left = a, *right = b;
 
-	if (left->process != right->process)
-		return left->process < right->process ? -1 : 1;
-	if (left->tid != right->tid)
-		return left->tid < right->tid ? -1 : 1;
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return left->slice < right->slice ? -1 : left->slice > right->slice;
+	return ORDER(left->process, right->process) ?: ORDER(left->tid, right->tid) ?:
+	       ORDER(left->start_ns, right->start_ns) ?: ORDER(left->slice, right->slice);
 }
 
 static gint compare_begins(gconstpointer a, gconstpointer b)
 {
 	const struct work *left = a, *right = b;
 
-	if (left->process != right->process)
-		return left->process < right->process ? -1 : 1;
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return left->slice < right->slice ? -1 : left->slice > right->slice;
+	return ORDER(left->process, right->process) ?: ORDER(left->start_ns, right->start_ns) ?:
+	       ORDER(left->slice, right->slice);
 }
 
 static void add_works(struct work_index *index, const TachoTimeline *timeline,

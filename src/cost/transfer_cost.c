@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/weighted_median.h"
 #include "trace/operation.h"
 
@@ -15,16 +16,14 @@ static gint compare_samples(gconstpointer a, gconstpointer b)
 {
 	const struct transfer_sample *x = a, *y = b;
 
-	if (x->wire_bytes != y->wire_bytes)
-		return x->wire_bytes < y->wire_bytes ? -1 : 1;
-	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+	return ORDER(x->wire_bytes, y->wire_bytes) ?: ORDER(x->time_ns, y->time_ns);
 }
 
 static gint compare_numbers(gconstpointer a, gconstpointer b)
 {
 	gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
 
-	return (x > y) - (x < y);
+	return ORDER(x, y);
 }
 
 static gdouble median(gdouble *values, guint n)
