@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "import/byteprofile/byteprofile_tensors.h"
 #include "import/byteprofile/nccl_topology.h"
 
@@ -33,7 +34,7 @@ static gint compare_numbers(gconstpointer a, gconstpointer b)
 {
 	guint64 x = *(const guint64 *)a, y = *(const guint64 *)b;
 
-	return (x > y) - (x < y);
+	return ORDER(x, y);
 }
 
 guint32 hop_tensors(TachoTimeline *timeline, const gchar *text)
@@ -362,10 +363,8 @@ static gint compare_collectives(gconstpointer a, gconstpointer b, gpointer data)
 	const TachoSlices *slices = data;
 	const struct hop_collective *x = a, *y = b;
 
-	if (x->tensors != y->tensors)
-		return x->tensors < y->tensors ? -1 : 1;
-	return (slices->start_ns[x->slice] > slices->start_ns[y->slice]) -
-	       (slices->start_ns[x->slice] < slices->start_ns[y->slice]);
+	return ORDER(x->tensors, y->tensors)
+		       ?: ORDER(slices->start_ns[x->slice], slices->start_ns[y->slice]);
 }
 
 /* The record's collective of the tensors in which the slice began; NULL: there is none. They are in order. */
@@ -458,9 +457,8 @@ static gint compare_pieces(gconstpointer a, gconstpointer b, gpointer data)
 	const TachoSlices *slices = data;
 	const struct hop_piece *x = a, *y = b;
 
-	if (slices->start_ns[x->slice] != slices->start_ns[y->slice])
-		return slices->start_ns[x->slice] < slices->start_ns[y->slice] ? -1 : 1;
-	return (x->slice > y->slice) - (x->slice < y->slice);
+	return ORDER(slices->start_ns[x->slice], slices->start_ns[y->slice])
+		       ?: ORDER(x->slice, y->slice);
 }
 
 static void link_record(struct linking *linking, const struct hop_record *record)

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "import/byteprofile/byteprofile_hops.h"
 #include "import/byteprofile/byteprofile_ops.h"
 #include "import/byteprofile/byteprofile_tensors.h"
@@ -454,9 +455,7 @@ static gint compare_row_starts(gconstpointer first, gconstpointer second)
 	const struct chrome_row *a = *(struct chrome_row *const *)first;
 	const struct chrome_row *b = *(struct chrome_row *const *)second;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return ORDER(a->start_ns, b->start_ns) ?: ORDER(a, b);
 }
 
 /* The rows of MXNet's operations, by begin. */
@@ -551,7 +550,7 @@ static gint compare_steps(gconstpointer first, gconstpointer second)
 {
 	const struct step *a = first, *b = second;
 
-	return a->number < b->number ? -1 : a->number > b->number;
+	return ORDER(a->number, b->number);
 }
 
 /* Marks of steps: each lasts until the next begins. */
@@ -585,9 +584,7 @@ static gint compare_starts(gconstpointer first, gconstpointer second)
 	const struct chrome_row *a = *(struct chrome_row *const *)first;
 	const struct chrome_row *b = *(struct chrome_row *const *)second;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return ORDER(a->start_ns, b->start_ns) ?: ORDER(a, b);
 }
 
 static TachoSliceKind kind_of(const struct chrome_trace *trace, const struct chrome_row *row)

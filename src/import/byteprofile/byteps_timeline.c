@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "import/byteprofile/byteps_keys.h"
 #include "import/chrome/chrome_trace.h"
 #include "trace/source.h"
@@ -102,11 +103,8 @@ static gint compare_messages(gconstpointer first, gconstpointer second)
 {
 	const struct message *a = first, *b = second;
 
-	if (a->worker != b->worker)
-		return a->worker < b->worker ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return a->place < b->place ? -1 : a->place > b->place;
+	return ORDER(a->worker, b->worker) ?: ORDER(a->start_ns, b->start_ns) ?:
+	       ORDER(a->place, b->place);
 }
 
 /* False: it is none. */

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "import/byteprofile/byteprofile_hops.h"
 #include "import/byteprofile/byteprofile_ops.h"
 #include "import/byteprofile/byteprofile_tensors.h"
@@ -458,11 +459,7 @@ static gint compare_reductions(gconstpointer first, gconstpointer second)
 	gint64 a_ns = a->copy ? a->copy->start_ns : a->row->start_ns;
 	gint64 b_ns = b->copy ? b->copy->start_ns : b->row->start_ns;
 
-	if (a_ns != b_ns)
-		return a_ns < b_ns ? -1 : 1;
-	if ((a->copy != NULL) != (b->copy != NULL))
-		return a->copy ? -1 : 1;
-	return (a->row > b->row) - (a->row < b->row);
+	return ORDER(a_ns, b_ns) ?: ORDER(!a->copy, !b->copy) ?: ORDER(a->row, b->row);
 }
 
 /* (3): how many from the first on are one. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "import/chrome/chrome_trace.h"
 
 enum {
@@ -50,13 +51,7 @@ void chrome_arrows_add(struct chrome_arrows *arrows, const struct chrome_event *
 /* (1) */
 static gint compare_chains(const struct point *a, const struct point *b)
 {
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	if (a->category != b->category)
-		return a->category < b->category ? -1 : 1;
-	return 0;
+	return ORDER(a->id, b->id) ?: ORDER(a->name, b->name) ?: ORDER(a->category, b->category);
 }
 
 static gint rank_of_phase(gchar phase)
@@ -71,9 +66,7 @@ static gint compare_points(gconstpointer first, gconstpointer second)
 
 	if (order)
 		return order;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return rank_of_phase(a->phase) - rank_of_phase(b->phase);
+	return ORDER(a->time_ns, b->time_ns) ?: rank_of_phase(a->phase) - rank_of_phase(b->phase);
 }
 
 /* The first row of the thread that begins after `time_ns`, or the end of the thread's rows. */

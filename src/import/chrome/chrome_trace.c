@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "import/chrome/chrome_args.h"
 #include "import/chrome/chrome_arrows.h"
 #include "import/sniff_evidence.h"
@@ -388,13 +389,8 @@ gint chrome_rows_compare(gconstpointer first, gconstpointer second)
 	const struct chrome_row *a = *(struct chrome_row *const *)first;
 	const struct chrome_row *b = *(struct chrome_row *const *)second;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->duration_ns != b->duration_ns)
-		return a->duration_ns > b->duration_ns ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return ORDER(a->thread, b->thread) ?: ORDER(a->start_ns, b->start_ns) ?:
+	       ORDER(b->duration_ns, a->duration_ns) ?: ORDER(a, b);
 }
 
 /* Does [begin, end) go on behind `outer_ns`, where the slice that it begins in ends? */

@@ -7,6 +7,7 @@
  *     many. */
 #include <string.h>
 
+#include "base/order.h"
 #include "import/chrome/chrome_trace.h"
 #include "import/opencl_commands.h"
 
@@ -150,9 +151,7 @@ static gint compare_rows(gconstpointer first, gconstpointer second, gpointer dat
 	const struct chrome_row *a = chrome_trace_row(trace, *(const guint32 *)first);
 	const struct chrome_row *b = chrome_trace_row(trace, *(const guint32 *)second);
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return ORDER(a->start_ns, b->start_ns) ?: ORDER(a, b);
 }
 
 static void link_rows(struct chrome_trace *trace, GArray *calls, GArray *commands)

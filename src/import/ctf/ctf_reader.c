@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_append.h"
+#include "base/order.h"
 #include "import/ctf/ctf_event_args.h"
 
 /* A part, and what comes next in it. */
@@ -153,9 +154,7 @@ static gint compare_partners(gconstpointer first, gconstpointer second)
 {
 	const struct partner *a = first, *b = second;
 
-	if (a->begin != b->begin)
-		return a->begin < b->begin ? -1 : 1;
-	return a->end > b->end ? -1 : a->end < b->end;
+	return ORDER(a->begin, b->begin) ?: ORDER(b->end, a->end);
 }
 
 /* The offset of what ended the event at `begin`. False: nothing did. */

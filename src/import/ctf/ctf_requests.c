@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "import/ctf/ctf_import.h"
 
 /* A request that was sent, or one that came in. */
@@ -59,15 +60,8 @@ static gint compare_requests(gconstpointer first, gconstpointer second)
 {
 	const struct ctf_request *a = first, *b = second;
 
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	if (a->is_receive != b->is_receive)
-		return a->is_receive ? 1 : -1;
-	if (a->step != b->step)
-		return a->step < b->step ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
+	return ORDER(a->key, b->key) ?: ORDER(a->is_receive, b->is_receive) ?:
+	       ORDER(a->step, b->step) ?: ORDER(a->time_ns, b->time_ns) ?: ORDER(a->row, b->row);
 }
 
 /* All requests of a key: `n_sends` sends, then receives. */

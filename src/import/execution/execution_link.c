@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "import/execution/execution_args.h"
 #include "import/function_ids.h"
 #include "trace/mark_kind.h"
@@ -38,7 +39,7 @@ static gint compare_named(gconstpointer first, gconstpointer second)
 {
 	const struct named *a = first, *b = second;
 
-	return a->position < b->position ? -1 : a->position > b->position;
+	return ORDER(a->position, b->position);
 }
 
 static const struct named *named_at(const GArray *list, guint index)
@@ -235,7 +236,7 @@ static gint compare_threads(gconstpointer first, gconstpointer second)
 {
 	guint a = GPOINTER_TO_UINT(first), b = GPOINTER_TO_UINT(second);
 
-	return a < b ? -1 : a > b;
+	return ORDER(a, b);
 }
 
 static void link_thread(struct linking *linking, const GArray *nodes, GHashTable *measured)
@@ -417,13 +418,9 @@ static gint compare_times(gconstpointer first, gconstpointer second, gpointer da
 	const struct function_id *a = first, *b = second;
 	const TachoSlices *slices = data;
 
-	if (slices->start_ns[a->slice] != slices->start_ns[b->slice])
-		return slices->start_ns[a->slice] < slices->start_ns[b->slice] ? -1 : 1;
-	if (slices->duration_ns[a->slice] != slices->duration_ns[b->slice])
-		return slices->duration_ns[a->slice] > slices->duration_ns[b->slice] ? -1 : 1;
-	if (a->external != b->external)
-		return a->external < b->external ? -1 : 1;
-	return a->slice < b->slice ? -1 : a->slice > b->slice;
+	return ORDER(slices->start_ns[a->slice], slices->start_ns[b->slice]) ?:
+	       ORDER(slices->duration_ns[b->slice], slices->duration_ns[a->slice]) ?:
+	       ORDER(a->external, b->external) ?: ORDER(a->slice, b->slice);
 }
 
 static void gather_functions(struct linking *linking, guint32 process)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "import/execution/execution_args.h"
 #include "import/c10_dtype.h"
 #include "trace/mark_kind.h"
@@ -278,9 +279,7 @@ static gint compare_nodes(gconstpointer first, gconstpointer second)
 {
 	const struct execution_node *a = first, *b = second;
 
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	return a->place < b->place ? -1 : a->place > b->place;
+	return ORDER(a->id, b->id) ?: ORDER(a->place, b->place);
 }
 
 guint32 execution_trace_find(const struct execution_trace *trace, guint64 id)

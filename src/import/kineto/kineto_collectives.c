@@ -1,6 +1,7 @@
 /* What a collective does, of how much, and in which group, where it does not say so itself: files before 2024 have that at
  * the op or the region that asked for it ("record_param_comms", "nccl:all_to_all"), around the call that launched its
  * kernel. If several lie within each other, each of these facts comes from the innermost that knows it. */
+#include "base/order.h"
 #include "import/kineto/kineto_merge.h"
 #include "import/launch_index.h"
 
@@ -28,9 +29,7 @@ static gint compare_asking(gconstpointer first, gconstpointer second)
 {
 	const struct asking *a = first, *b = second;
 
-	if (a->track != b->track)
-		return a->track < b->track ? -1 : 1;
-	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+	return ORDER(a->track, b->track) ?: ORDER(a->start_ns, b->start_ns);
 }
 
 static void add_asking(const struct kineto_merge *merge, const struct kineto_rows *rows,

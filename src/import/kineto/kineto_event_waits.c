@@ -1,6 +1,7 @@
 /* Who waits for an event, and for what: a "cuda_sync" row names the call that recorded the event, and the
  * stream on which it did. The event comes when all that had been queued on that stream has been done: so
  * with the last work that a call before the recording one had launched there. */
+#include "base/order.h"
 #include "import/kineto/kineto_merge.h"
 #include "import/launch_index.h"
 
@@ -50,11 +51,8 @@ static gint compare_launched(gconstpointer first, gconstpointer second)
 {
 	const struct launched *a = first, *b = second;
 
-	if (a->track != b->track)
-		return a->track < b->track ? -1 : 1;
-	if (a->launch_ns != b->launch_ns)
-		return a->launch_ns < b->launch_ns ? -1 : 1;
-	return (a->row > b->row) - (a->row < b->row);
+	return ORDER(a->track, b->track) ?: ORDER(a->launch_ns, b->launch_ns) ?:
+	       ORDER(a->row, b->row);
 }
 
 static GArray *collect_launched(const TachoSlices *slices)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/worker_pool.h"
 
 enum {
@@ -295,9 +296,7 @@ static gint compare_rows(gconstpointer first, gconstpointer second)
 	const struct kineto_rows *a = *(struct kineto_rows *const *)first;
 	const struct kineto_rows *b = *(struct kineto_rows *const *)second;
 
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	return a->chunk < b->chunk ? -1 : a->chunk > b->chunk;
+	return ORDER(a->file, b->file) ?: ORDER(a->chunk, b->chunk);
 }
 
 /* --- files of one rank ---------------------------------------------------------------------- */
@@ -334,9 +333,7 @@ static gint compare_spans(gconstpointer first, gconstpointer second)
 {
 	const struct span *a = first, *b = second;
 
-	if (a->first_ns != b->first_ns)
-		return a->first_ns < b->first_ns ? -1 : 1;
-	return a->file < b->file ? -1 : a->file > b->file;
+	return ORDER(a->first_ns, b->first_ns) ?: ORDER(a->file, b->file);
 }
 
 static gboolean are_of_one_rank(const struct kineto_files *files, const struct span *a,

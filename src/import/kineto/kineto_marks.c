@@ -1,6 +1,7 @@
 /* What a file tells of itself, and of its process groups, as marks at its begin. */
 #include <string.h>
 
+#include "base/order.h"
 #include "import/kineto/kineto_merge.h"
 #include "trace/mark_kind.h"
 
@@ -69,15 +70,10 @@ static gint compare_groups(gconstpointer first, gconstpointer second, gpointer d
 	const struct kineto_group_ranks *a = first, *b = second;
 	const TachoTimeline *timeline = data;
 
-	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	if (a->ranks == b->ranks)
-		return 0;
-	return is_whole(tacho_timeline_string(timeline, b->ranks)) -
-			       is_whole(tacho_timeline_string(timeline, a->ranks))
-		       ?: (a->ranks < b->ranks ? -1 : 1);
+	return ORDER(a->file, b->file) ?: ORDER(a->name, b->name) ?:
+	       is_whole(tacho_timeline_string(timeline, b->ranks)) -
+		       is_whole(tacho_timeline_string(timeline, a->ranks)) ?:
+	       ORDER(a->ranks, b->ranks);
 }
 
 /* The groups that collectives told, in the timeline's numbers. */

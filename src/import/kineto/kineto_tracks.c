@@ -1,6 +1,7 @@
 /* Strings, processes and tracks, from the numbers of each reader to those of the timeline. */
 #include <string.h>
 
+#include "base/order.h"
 #include "import/kineto/kineto_merge.h"
 
 /* A process or track, by the ids of its file. */
@@ -33,13 +34,8 @@ static gint compare_keys(gconstpointer first, gconstpointer second)
 {
 	const struct kineto_key *a = first, *b = second;
 
-	if (a->part != b->part)
-		return a->part < b->part ? -1 : 1;
-	if (a->role != b->role)
-		return a->role < b->role ? -1 : 1;
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return a->tid < b->tid ? -1 : a->tid > b->tid;
+	return ORDER(a->part, b->part) ?: ORDER(a->role, b->role) ?: ORDER(a->pid, b->pid) ?:
+	       ORDER(a->tid, b->tid);
 }
 
 /* --- strings -------------------------------------------------------------------------------- */
@@ -143,9 +139,7 @@ static gint compare_ranks(gconstpointer first, gconstpointer second, gpointer da
 	gint32 rank_a = kineto_file_rank(merge->parts[a].file);
 	gint32 rank_b = kineto_file_rank(merge->parts[b].file);
 
-	if (rank_a != rank_b)
-		return rank_a < rank_b ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return ORDER(rank_a, rank_b) ?: ORDER(a, b);
 }
 
 /* Whether devices have the numbers that they have on their host. A process that was given one device of several

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/order.h"
 #include "import/perfetto/perfetto_file.h"
 #include "import/rocm/rocm_events.h"
 
@@ -293,11 +294,7 @@ static gint compare_arrows(gconstpointer first, gconstpointer second)
 {
 	const struct perfetto_arrow *a = first, *b = second;
 
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
+	return ORDER(a->id, b->id) ?: ORDER(a->time_ns, b->time_ns) ?: ORDER(a->row, b->row);
 }
 
 static TachoTrackKind track_kind(const struct perfetto_file *file, guint32 row)

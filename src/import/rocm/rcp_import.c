@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/json_append.h"
+#include "base/order.h"
 #include "import/import_format.h"
 #include "import/sniff_evidence.h"
 #include "import/read/text_lines.h"
@@ -212,9 +213,7 @@ static gint compare_begins(gconstpointer first, gconstpointer second, gpointer d
 	const gint64 *start_ns = data;
 	guint32 a = *(const guint32 *)first, b = *(const guint32 *)second;
 
-	if (start_ns[a] != start_ns[b])
-		return start_ns[a] < start_ns[b] ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return ORDER(start_ns[a], start_ns[b]) ?: ORDER(a, b);
 }
 
 /* False: kernels are of several processes, or there are none. */

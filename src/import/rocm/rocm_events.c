@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/order.h"
+
 /* What tells tracks of a queue, and of copies, from those of a stream of the same number. */
 #define QUEUE_TRACKS ((gint64)1 << 40)
 #define COPY_TRACKS  ((gint64)2 << 40)
@@ -172,11 +174,8 @@ static gint compare_calls(gconstpointer first, gconstpointer second)
 {
 	const struct open_call *a = first, *b = second;
 
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+	return ORDER(a->process, b->process) ?: ORDER(a->tid, b->tid) ?:
+	       ORDER(a->start_ns, b->start_ns);
 }
 
 /* The call that the thread was in; they do not nest. */

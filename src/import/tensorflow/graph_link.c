@@ -1,5 +1,7 @@
 #include "import/tensorflow/graph_link.h"
 
+#include "base/order.h"
+
 /* Arrows that are made at most: a graph may name the same node as an input many times. */
 enum { MAX_LINKS = 1 << 24 };
 
@@ -22,11 +24,8 @@ static gint compare_runs(gconstpointer first, gconstpointer second, gpointer dat
 	guint32 a = *(const guint32 *)first, b = *(const guint32 *)second;
 	guint32 of_a = process_of(timeline, a), of_b = process_of(timeline, b);
 
-	if (of_a != of_b)
-		return of_a < of_b ? -1 : 1;
-	if (timeline->slices.start_ns[a] != timeline->slices.start_ns[b])
-		return timeline->slices.start_ns[a] < timeline->slices.start_ns[b] ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return ORDER(of_a, of_b) ?:
+	       ORDER(timeline->slices.start_ns[a], timeline->slices.start_ns[b]) ?: ORDER(a, b);
 }
 
 /* The node of that name, plus 1; 0: there is none. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "import/launch_index.h"
 #include "trace/mark_kind.h"
 #include "trace/slice_columns.h"
@@ -335,13 +336,8 @@ static gint compare_events(gconstpointer a, gconstpointer b)
 {
 	const struct event *x = a, *y = b;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return (x->run > y->run) - (x->run < y->run);
+	return ORDER(x->device, y->device) ?: ORDER(x->thread, y->thread) ?:
+	       ORDER(x->start_ns, y->start_ns) ?: ORDER(x->run, y->run);
 }
 
 /* The lanes of one thread of a device. */
@@ -472,9 +468,7 @@ static gint compare_steps(gconstpointer a, gconstpointer b)
 {
 	const struct step *left = a, *right = b;
 
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return (left->number > right->number) - (left->number < right->number);
+	return ORDER(left->start_ns, right->start_ns) ?: ORDER(left->number, right->number);
 }
 
 void tf_tracks_number_steps(struct tf_tracks *tracks)

@@ -7,6 +7,7 @@
  * (3) A step lasts from its first begin to its last end. Nodes that never ran have no time to be put at. */
 #include <string.h>
 
+#include "base/order.h"
 #include "import/read/id_table.h"
 #include "import/import_format.h"
 #include "import/read/proto_arena.h"
@@ -348,9 +349,7 @@ static gint compare_pending(gconstpointer a, gconstpointer b)
 {
 	const struct pending *x = a, *y = b;
 
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
+	return ORDER(x->node, y->node) ?: ORDER(x->index, y->index);
 }
 
 static void resolve_inputs(struct tfprof_file *file)
@@ -377,7 +376,7 @@ static gint compare_spans(gconstpointer a, gconstpointer b)
 {
 	const struct span *x = *(const struct span *const *)a, *y = *(const struct span *const *)b;
 
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return ORDER(x->start_ns, y->start_ns);
 }
 
 static void add_steps(struct tfprof_file *file)

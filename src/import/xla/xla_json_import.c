@@ -11,6 +11,7 @@
  * How it is written: trace_events_to_json of TensorFlow and XLA (tsl/profiler/convert) and of XProf. */
 #include <string.h>
 
+#include "base/order.h"
 #include "import/chrome/chrome_trace.h"
 #include "import/read/json_scan.h"
 #include "import/launch_index.h"
@@ -385,11 +386,7 @@ static gint compare_bindings(gconstpointer first, gconstpointer second, gpointer
 	gint64 a_ns = chrome_trace_row(trace, a->row)->start_ns;
 	gint64 b_ns = chrome_trace_row(trace, b->row)->start_ns;
 
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	if (a_ns != b_ns)
-		return a_ns < b_ns ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
+	return ORDER(a->id, b->id) ?: ORDER(a_ns, b_ns) ?: ORDER(a->row, b->row);
 }
 
 static void find_arrows(struct chrome_trace *trace)
