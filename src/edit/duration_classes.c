@@ -1,4 +1,5 @@
 #include "edit/duration_classes.h"
+#include "base/order.h"
 #include "trace/none_rows.h"
 
 /* What the nodes of one sort have in common; a class is a sort's nodes at one place in their steps. */
@@ -21,15 +22,8 @@ static struct sort_key key_of(const TachoGraph *graph, guint32 index)
 
 static gint compare_keys(const struct sort_key *a, const struct sort_key *b)
 {
-	if (a->lane != b->lane)
-		return a->lane < b->lane ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	return (a->bytes > b->bytes) - (a->bytes < b->bytes);
+	return ORDER(a->lane, b->lane) ?: ORDER(a->kind, b->kind) ?: ORDER(a->name, b->name) ?:
+	       ORDER(a->group, b->group) ?: ORDER(a->bytes, b->bytes);
 }
 
 static gint compare_nodes(gconstpointer a, gconstpointer b, gpointer data)
@@ -42,9 +36,7 @@ static gint compare_nodes(gconstpointer a, gconstpointer b, gpointer data)
 
 	if (order != 0)
 		return order;
-	if (step_x != step_y)
-		return step_x < step_y ? -1 : 1;
-	return (x > y) - (x < y);
+	return ORDER(step_x, step_y) ?: ORDER(x, y);
 }
 
 /* The nodes that are in a step, sorts together, and within a sort by step. */

@@ -2,6 +2,7 @@
  *
  * A tensor is in the block that has the address of its storage; so which is in which is known where storages were
  * recorded. */
+#include "base/order.h"
 #include "edit/graph_memory.h"
 #include "trace/region_kind.h"
 
@@ -72,11 +73,8 @@ static gint compare_gradients(gconstpointer a, gconstpointer b)
 {
 	const struct gradient_block *x = a, *y = b;
 
-	if (x->rank_index != y->rank_index)
-		return x->rank_index < y->rank_index ? -1 : 1;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	return (x->block > y->block) - (x->block < y->block);
+	return ORDER(x->rank_index, y->rank_index) ?: ORDER(x->begin_ns, y->begin_ns) ?:
+	       ORDER(x->block, y->block);
 }
 
 /* What AccumulateGrad `slice` has, on that rank or copy of it. */
@@ -129,9 +127,7 @@ static gint compare_moments(gconstpointer a, gconstpointer b)
 {
 	const struct rank_moment *x = a, *y = b;
 
-	if (x->rank_index != y->rank_index)
-		return x->rank_index < y->rank_index ? -1 : 1;
-	return (x->moment.time_ns > y->moment.time_ns) - (x->moment.time_ns < y->moment.time_ns);
+	return ORDER(x->rank_index, y->rank_index) ?: ORDER(x->moment.time_ns, y->moment.time_ns);
 }
 
 /* When gradients were given back, by rank and time. */
@@ -208,9 +204,7 @@ static gint compare_parts(gconstpointer a, gconstpointer b)
 {
 	const struct memory_recomputation *x = a, *y = b;
 
-	if (x->rank_index != y->rank_index)
-		return x->rank_index < y->rank_index ? -1 : 1;
-	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+	return ORDER(x->rank_index, y->rank_index) ?: ORDER(x->begin_ns, y->begin_ns);
 }
 
 /* The part that the block was handed out in and is not needed after, or NULL; parts of a rank follow each

@@ -1,14 +1,12 @@
 #include "export/slice_links.h"
 
+#include "base/order.h"
+
 static gint compare_links(gconstpointer left, gconstpointer right)
 {
 	const struct slice_link *a = left, *b = right;
 
-	if (a->slice != b->slice)
-		return a->slice < b->slice ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
+	return ORDER(a->slice, b->slice) ?: ORDER(a->kind, b->kind) ?: ORDER(a->row, b->row);
 }
 
 static void add_link(struct slice_links *links, guint32 slice, enum slice_link_kind kind,

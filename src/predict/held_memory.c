@@ -10,6 +10,7 @@
 #include "analyze/memory_blocks.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/order.h"
 #include "base/time_units.h"
 #include "graph/rank_copies.h"
 #include "edit/graph_memory.h"
@@ -21,15 +22,10 @@ static gint compare_changes(gconstpointer a, gconstpointer b)
 {
 	const struct held_change *x = a, *y = b;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	if (x->recorded_ns != y->recorded_ns)
-		return x->recorded_ns < y->recorded_ns ? -1 : 1;
-	if ((x->bytes < 0) != (y->bytes < 0))
-		return x->bytes < 0 ? -1 : 1; /* given back first */
-	return (x->block > y->block) - (x->block < y->block);
+	/* of one time, what is given back comes first */
+	return ORDER(x->device, y->device) ?: ORDER(x->time_ns, y->time_ns) ?:
+	       ORDER(x->recorded_ns, y->recorded_ns) ?: ORDER(y->bytes < 0, x->bytes < 0) ?:
+	       ORDER(x->block, y->block);
 }
 
 static gint64 replayed_ns(const TachoReplay *replay, const struct graph_moment *moment)
@@ -145,9 +141,7 @@ static gint compare_owners(gconstpointer a, gconstpointer b)
 {
 	const struct owner *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return strcmp(x->name, y->name);
+	return ORDER(y->bytes, x->bytes) ?: strcmp(x->name, y->name);
 }
 
 /* Who holds what after the changes [from, to) of a memory. */

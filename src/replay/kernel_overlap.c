@@ -6,6 +6,8 @@
  * answer may be too good. */
 #include "replay/replay_internal.h"
 
+#include "base/order.h"
+
 /* A kernel begins on its device, or ends. */
 struct moment {
 	guint64 device; /* rank and device */
@@ -17,11 +19,8 @@ static gint compare_moments(gconstpointer a, gconstpointer b)
 {
 	const struct moment *x = a, *y = b;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->change - y->change;
+	return ORDER(x->device, y->device) ?: ORDER(x->time_ns, y->time_ns) ?:
+	       x->change - y->change;
 }
 
 static guint64 device_of(const TachoGraph *graph, const struct graph_lane *lane)

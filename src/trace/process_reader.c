@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "trace/source.h"
 #include "trace/trace_layout.h"
 
@@ -124,11 +125,8 @@ static gint compare_files(gconstpointer first, gconstpointer second)
 {
 	const struct opened_file *a = first, *b = second;
 
-	if (a->packet.stream != b->packet.stream)
-		return a->packet.stream < b->packet.stream ? -1 : 1;
-	if (a->packet.index != b->packet.index)
-		return a->packet.index < b->packet.index ? -1 : 1;
-	return strcmp(a->path, b->path);
+	return ORDER(a->packet.stream, b->packet.stream) ?: ORDER(a->packet.index, b->packet.index) ?:
+	       strcmp(a->path, b->path);
 }
 
 static struct stream_input *add_stream(struct process_input *input, const struct opened_file *file)

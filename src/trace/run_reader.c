@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "base/worker_pool.h"
 #include "trace/clock_table.h"
 #include "trace/memory_sizes.h"
@@ -57,11 +58,9 @@ static gint compare_processes(gconstpointer first, gconstpointer second)
 {
 	const struct process_input *a = first, *b = second;
 
-	if (a->metadata.rank != b->metadata.rank) /* those without a rank, -1, come last */
-		return (guint64)a->metadata.rank < (guint64)b->metadata.rank ? -1 : 1;
-	if (a->run != b->run)
-		return a->run < b->run ? -1 : 1;
-	return strcmp(a->path, b->path);
+	/* those without a rank, -1, come last */
+	return ORDER((guint64)a->metadata.rank, (guint64)b->metadata.rank) ?:
+	       ORDER(a->run, b->run) ?: strcmp(a->path, b->path);
 }
 
 static gboolean open_processes(struct run_reader *reader, GError **error)
@@ -147,7 +146,7 @@ static gint compare_tasks(gconstpointer first, gconstpointer second)
 	guint64 a = ((const struct stream_task *)first)->stream->n_bytes;
 	guint64 b = ((const struct stream_task *)second)->stream->n_bytes;
 
-	return a > b ? -1 : a < b;
+	return ORDER(b, a);
 }
 
 static void make_tasks(struct run_reader *reader)
@@ -345,9 +344,7 @@ static gint compare_marks(gconstpointer first, gconstpointer second)
 {
 	const TachoMark *a = first, *b = second;
 
-	if (a->track != b->track)
-		return a->track < b->track ? -1 : 1;
-	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+	return ORDER(a->track, b->track) ?: ORDER(a->time_ns, b->time_ns);
 }
 
 static gboolean read_run(struct run_reader *reader, GError **error)

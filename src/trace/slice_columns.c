@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/huge_pages.h"
+#include "base/order.h"
 
 gboolean slice_columns_reserve(TachoSlices *slices, guint32 capacity)
 {
@@ -143,11 +144,8 @@ static gint compare_keys(gconstpointer first, gconstpointer second, gpointer dat
 	const struct sort_key *a = first, *b = second;
 
 	(void)data;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->duration_ns != b->duration_ns)
-		return a->duration_ns > b->duration_ns ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
+	return ORDER(a->start_ns, b->start_ns) ?: ORDER(b->duration_ns, a->duration_ns) ?:
+	       ORDER(a->row, b->row);
 }
 
 static struct sort_key key_of(const TachoSlices *slices, guint32 row)

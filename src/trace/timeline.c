@@ -2,6 +2,7 @@
  * run_reader.c, looking behind a slice is source.c. */
 #include <tacho/timeline.h>
 
+#include "base/order.h"
 #include "trace/slice_columns.h"
 #include "trace/source.h"
 #include "trace/string_table.h"
@@ -387,9 +388,7 @@ static void nest_tracks(TachoTimeline *timeline)
 
 static gint compare_places(guint32 a_track, gint64 a_ns, guint32 b_track, gint64 b_ns)
 {
-	if (a_track != b_track)
-		return a_track < b_track ? -1 : 1;
-	return a_ns < b_ns ? -1 : a_ns > b_ns;
+	return ORDER(a_track, b_track) ?: ORDER(a_ns, b_ns);
 }
 
 #define COMPARE_BY_PLACE(name, type)                                                               \
@@ -496,7 +495,7 @@ static gint compare_graph_work(gconstpointer a, gconstpointer b)
 	guint32 left = ((const TachoGraphWork *)a)->slice,
 		right = ((const TachoGraphWork *)b)->slice;
 
-	return (left > right) - (left < right);
+	return ORDER(left, right);
 }
 
 static void follow_graph_work(GArray *rows, const guint32 *moved)
