@@ -2,6 +2,8 @@
  * Normalized means: in order, none empty, none touching the next; so a set has one form only. */
 #include "base/interval_set.h"
 
+#include "base/partition_point.h"
+
 #define AT(set, index) g_array_index((set)->intervals, struct interval, index)
 
 void interval_set_init(struct interval_set *set)
@@ -92,17 +94,7 @@ void interval_set_subtract(struct interval_set *set, const struct interval_set *
 /* The first interval that ends after `time_ns`. */
 static guint first_after(const struct interval_set *set, gint64 time_ns)
 {
-	guint low = 0, high = set->intervals->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (AT(set, middle).end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(i, 0, set->intervals->len, AT(set, i).end_ns <= time_ns);
 }
 
 gint64 interval_set_measure(const struct interval_set *set, gint64 begin_ns, gint64 end_ns)

@@ -20,6 +20,7 @@
  * always as far as launched before it. Where no SYNC slice tells the stream or event, it is the work that ended last while
  * the call waited. The call went on when the work had ended: what it did before, and in waiting, is in no node. */
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "graph/graph_builder.h"
 #include "trace/call_kind.h"
 
@@ -210,17 +211,7 @@ static GArray *collect_by_call(const struct graph_builder *builder)
 /* The index of the first work of a call. */
 static guint first_of_call(const struct graph_builder *builder, const GArray *by_call, guint32 call)
 {
-	guint low = 0, high = by_call->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (build_work_at(builder, g_array_index(by_call, guint32, middle))->call < call)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ROWS_BEFORE(by_call, guint32, row, build_work_at(builder, *row)->call < call);
 }
 
 /* The thread launched `work`, after it had made a stream wait: for the last event of another one. */
@@ -324,19 +315,11 @@ static gint compare_events(gconstpointer a, gconstpointer b)
 static guint32 ended_beside(const struct graph_builder *builder, const GArray *by_end,
 			    guint32 stream, gint64 time_ns)
 {
-	guint low = 0, high = by_end->len;
+	guint n_before =
+		ROWS_BEFORE(by_end, guint32, row, build_work_at(builder, *row)->end_ns <= time_ns);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (build_work_at(builder, g_array_index(by_end, guint32, middle))->end_ns <=
-		    time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (guint n = 0; low > 0 && n < MAX_BESIDE; n++) {
-		guint32 work = g_array_index(by_end, guint32, --low);
+	for (guint n = 0; n_before > 0 && n < MAX_BESIDE; n++) {
+		guint32 work = g_array_index(by_end, guint32, --n_before);
 
 		if (build_work_at(builder, work)->stream != stream)
 			return work;

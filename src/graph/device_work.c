@@ -6,6 +6,7 @@
  *
  * (1) The works of a stream are in the order of their begins. */
 #include "analyze/device_work.h"
+#include "base/partition_point.h"
 #include "graph/graph_builder.h"
 
 static gboolean is_work(const TachoTimeline *timeline, guint32 slice)
@@ -123,15 +124,8 @@ void builder_add_work(struct graph_builder *builder)
 guint32 builder_launched_before(const struct graph_builder *builder, guint32 index, gint64 time_ns)
 {
 	const struct build_stream *stream = build_stream_at(builder, index);
-	guint32 low = stream->first_work, high = stream->first_work + stream->n_work;
+	guint32 next = PARTITION_POINT(i, stream->first_work, stream->first_work + stream->n_work,
+				       build_work_at(builder, i)->launch_ns < time_ns);
 
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (build_work_at(builder, middle)->launch_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > stream->first_work ? low - 1 : TACHO_NONE;
+	return next > stream->first_work ? next - 1 : TACHO_NONE;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "graph/rank_copies.h"
 
 #define MAX_TRANSFER_NS 1e16 /* a third of a year: thousands of them are still a time */
@@ -120,19 +121,11 @@ TachoGraph *graph_copy(const TachoGraph *graph)
 
 guint32 graph_step_index(const TachoGraph *graph, guint32 number)
 {
-	guint low = 0, high = graph->steps->len;
+	guint n = ROWS_BEFORE(graph->steps, guint32, row, *row < number);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(graph->steps, guint32, middle) < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == graph->steps->len || g_array_index(graph->steps, guint32, low) != number)
+	if (n == graph->steps->len || g_array_index(graph->steps, guint32, n) != number)
 		return TACHO_NONE;
-	return low;
+	return n;
 }
 
 guint32 tacho_graph_n_nodes(const TachoGraph *graph)

@@ -22,6 +22,7 @@
 #include <math.h>
 
 #include "base/hash_mix.h"
+#include "base/partition_point.h"
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
@@ -125,19 +126,11 @@ static void find_moving_times(const struct graph_builder *builder, gboolean is_d
 /* How much of [begin_ns, end_ns) is in `times`. */
 static gint64 overlap_ns(const GArray *times, gint64 begin_ns, gint64 end_ns)
 {
-	guint low = 0, high = times->len;
+	guint n = ROWS_BEFORE(times, struct interval, row, row->end_ns <= begin_ns);
 	gint64 sum_ns = 0;
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(times, struct interval, middle).end_ns <= begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < times->len; low++) {
-		const struct interval *time = &g_array_index(times, struct interval, low);
+	for (; n < times->len; n++) {
+		const struct interval *time = &g_array_index(times, struct interval, n);
 
 		if (time->begin_ns >= end_ns)
 			break;

@@ -17,6 +17,7 @@
 #include "graph/graph_hops.h"
 
 #include "base/order.h"
+#include "base/partition_point.h"
 
 #define MAX_HOPS (64 * 1000 * 1000)
 
@@ -213,23 +214,15 @@ static const struct hop *find_last(const struct hop_unfolding *unfolding, const 
 				   guint32 rank_index, guint32 channel, guint32 step)
 {
 	const struct hop *last;
-	guint low = 0, high = by_receiver->len;
+	guint n = ROWS_BEFORE(by_receiver, guint32, row, ({
+				      const struct hop *hop = hop_at(unfolding, *row);
+				      (ORDER(hop->to, rank_index) ?: ORDER(hop->channel, channel) ?:
+				       ORDER(hop->step, step)) <= 0;
+			      }));
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		const struct hop *hop =
-			hop_at(unfolding, g_array_index(by_receiver, guint32, middle));
-
-		if (hop->to < rank_index ||
-		    (hop->to == rank_index &&
-		     (hop->channel < channel || (hop->channel == channel && hop->step <= step))))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
+	if (n == 0)
 		return NULL;
-	last = hop_at(unfolding, g_array_index(by_receiver, guint32, low - 1));
+	last = hop_at(unfolding, g_array_index(by_receiver, guint32, n - 1));
 	return last->to == rank_index && last->channel == channel && last->step == step ? last
 											: NULL;
 }

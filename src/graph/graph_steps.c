@@ -2,6 +2,7 @@
  *
  * A step can be replayed where every rank completed it. Taken is the longest run of such steps without a hole; control
  * steps (of which nothing is recorded) are no hole. A trace of devices that has no steps at all is taken as one. */
+#include "base/partition_point.h"
 #include "correlate/numbered_steps.h"
 #include "graph/graph_builder.h"
 
@@ -223,17 +224,9 @@ gboolean builder_choose_steps(struct graph_builder *builder, gint64 first, gint6
 guint32 builder_step_at(const struct graph_builder *builder, guint32 rank_index, gint64 time_ns)
 {
 	const GArray *steps = builder->windows[rank_index].steps;
-	guint low = 0, high = steps->len;
+	guint n = ROWS_BEFORE(steps, TachoStep, row, row->end_ns <= time_ns);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(steps, TachoStep, middle).end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == steps->len || g_array_index(steps, TachoStep, low).start_ns > time_ns)
+	if (n == steps->len || g_array_index(steps, TachoStep, n).start_ns > time_ns)
 		return TACHO_NONE;
-	return g_array_index(steps, TachoStep, low).number;
+	return g_array_index(steps, TachoStep, n).number;
 }

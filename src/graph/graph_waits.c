@@ -23,6 +23,7 @@
  *
  * A collective of which none holds is waited for by nobody. */
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "graph/graph_builder.h"
 #include "trace/region_kind.h"
 
@@ -58,17 +59,9 @@ static guint32 slice_after(const TachoTimeline *timeline, const struct build_thr
 			   gint64 time_ns)
 {
 	const TachoTrack *track = tacho_timeline_track(timeline, thread->track);
-	guint32 low = track->first_slice, high = track->first_slice + track->n_slices;
 
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (timeline->slices.start_ns[middle] <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(i, track->first_slice, track->first_slice + track->n_slices,
+			       timeline->slices.start_ns[i] <= time_ns);
 }
 
 static guint32 end_of_track(const TachoTimeline *timeline, const struct build_thread *thread)
@@ -492,17 +485,9 @@ void builder_find_waits(struct graph_builder *builder)
 /* The first moment in `cuts_ns`, which is sorted, from `time_ns` on. */
 static gint64 first_cut(const GArray *cuts_ns, gint64 time_ns)
 {
-	guint low = 0, high = cuts_ns->len;
+	guint n = ROWS_BEFORE(cuts_ns, gint64, row, *row < time_ns);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(cuts_ns, gint64, middle) < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < cuts_ns->len ? g_array_index(cuts_ns, gint64, low) : G_MAXINT64;
+	return n < cuts_ns->len ? g_array_index(cuts_ns, gint64, n) : G_MAXINT64;
 }
 
 /* When the bucket that the gradient completes is queued: where it was, or at the end of the hook. */
@@ -640,18 +625,8 @@ static GArray *collect_told(struct graph_builder *builder)
 /* Where those of the pass begin; of others, behind them all. */
 static guint find_told(const GArray *told, guint32 thread, guint32 pass)
 {
-	guint low = 0, high = told->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		const struct told_gradient *at = &g_array_index(told, struct told_gradient, middle);
-
-		if (at->thread < thread || (at->thread == thread && at->pass < pass))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ROWS_BEFORE(told, struct told_gradient, row,
+			   (ORDER(row->thread, thread) ?: ORDER(row->pass, pass)) < 0);
 }
 
 /* What waits for their buckets comes after all that queued them. */

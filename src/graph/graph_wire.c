@@ -12,6 +12,7 @@
  * A receiver that comes late finds more, and for once too fast a wire; one that does not keep up is
  * the wire, as far as it can tell. Neither moves the median over the runs, each counting by its
  * bytes. */
+#include "base/partition_point.h"
 #include "base/weighted_median.h"
 #include "graph/graph_builder.h"
 
@@ -62,17 +63,9 @@ static void sum_up(GArray *come)
 /* What had come by then. */
 static guint64 come_by(const GArray *come, gint64 time_ns)
 {
-	guint low = 0, high = come->len;
+	const struct come *last = LAST_BEFORE(come, struct come, row, row->end_ns <= time_ns);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(come, struct come, middle).end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 ? g_array_index(come, struct come, low - 1).bytes : 0;
+	return last ? last->bytes : 0;
 }
 
 static guint64 come_between(const GArray *come, gint64 from_ns, gint64 to_ns)

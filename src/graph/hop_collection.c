@@ -5,6 +5,7 @@
 #include "graph/graph_hops.h"
 
 #include "base/order.h"
+#include "base/partition_point.h"
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
@@ -176,15 +177,7 @@ guint unfolding_find_first(const struct hop_unfolding *unfolding, const struct h
 	struct hop key = {
 		.loop = like->loop, .step = step, .part = like->part, .channel = like->channel
 	};
-	guint low = 0, high = unfolding->hops->len;
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare_hops(hop_at(unfolding, middle), &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(i, 0, unfolding->hops->len,
+			       compare_hops(hop_at(unfolding, i), &key) < 0);
 }

@@ -6,6 +6,7 @@
 #include "graph/message_ways.h"
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "correlate/message_order.h"
 #include "correlate/point_to_point.h"
 #include "trace/operation.h"
@@ -147,18 +148,7 @@ static gboolean take_way(struct way_finder *finder, guint first, guint end)
 
 static guint first_carried(const struct way_finder *finder)
 {
-	guint low = 0, high = finder->carried->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(finder->carried, struct carried, middle).transfer <
-		    finder->transfer)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ROWS_BEFORE(finder->carried, struct carried, row, row->transfer < finder->transfer);
 }
 
 static gint compare_ways(gconstpointer a, gconstpointer b)

@@ -1,5 +1,7 @@
 #include "graph/thread_segments.h"
 
+#include "base/partition_point.h"
+
 struct cutter {
 	const TachoTimeline *timeline;
 	const GArray *cuts_ns;
@@ -84,15 +86,5 @@ GArray *thread_segments_cut(const TachoTimeline *timeline, guint32 track_index, 
 
 guint thread_segments_from(const GArray *segments, gint64 time_ns)
 {
-	guint low = 0, high = segments->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (segment_at(segments, middle)->start_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(i, 0, segments->len, segment_at(segments, i)->start_ns < time_ns);
 }
