@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "import/byteprofile/byteprofile_tensors.h"
 #include "import/byteprofile/nccl_topology.h"
 
@@ -373,22 +374,11 @@ static const struct hop_collective *find_collective(const struct linking *linkin
 						    const struct hop_piece *piece)
 {
 	struct hop_collective key = { piece->tensors, piece->slice };
-	guint low = 0, high = record->collectives->len;
-	const struct hop_collective *found;
+	const struct hop_collective *found =
+		LAST_BEFORE(record->collectives, struct hop_collective, row,
+			    compare_collectives(row, &key, &linking->timeline->slices) <= 0);
 
-	while (low < high) { /* the first that began later */
-		guint middle = low + (high - low) / 2;
-
-		if (compare_collectives(collective_at(record, middle), &key,
-					&linking->timeline->slices) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return NULL;
-	found = collective_at(record, low - 1);
-	return found->tensors == piece->tensors &&
+	return found && found->tensors == piece->tensors &&
 			       end_of(linking, found->slice) >= begin_of(linking, piece->slice)
 		       ? found
 		       : NULL;

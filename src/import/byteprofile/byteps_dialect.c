@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "import/byteprofile/byteprofile_hops.h"
 #include "import/byteprofile/byteprofile_ops.h"
 #include "import/byteprofile/byteprofile_tensors.h"
@@ -148,25 +149,14 @@ static GPtrArray *find_totals(GHashTable *totals, const struct chrome_trace *tra
 	return g_hash_table_lookup(totals, &pid);
 }
 
-/* The gradient's collective in which the row lies; NULL: none. */
-static const struct chrome_row *find_total(const GPtrArray *totals, const struct chrome_row *row)
+/* The row that runs at `time_ns`, of those ordered by start; NULL: none does. */
+static const struct chrome_row *find_running(const GPtrArray *rows, gint64 time_ns)
 {
-	guint low = 0, high = totals ? totals->len : 0;
-	const struct chrome_row *found;
+	guint n = PARTITION_POINT(i, 0, rows ? rows->len : 0,
+				  ((const struct chrome_row *)rows->pdata[i])->start_ns <= time_ns);
+	const struct chrome_row *last = n > 0 ? rows->pdata[n - 1] : NULL;
 
-	while (low < high) { /* the first that began later */
-		guint middle = low + (high - low) / 2;
-
-		found = totals->pdata[middle];
-		if (found->start_ns <= row->start_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return NULL;
-	found = totals->pdata[low - 1];
-	return row->start_ns - found->start_ns <= MAX(found->duration_ns, 0) ? found : NULL;
+	return last && time_ns - last->start_ns <= MAX(last->duration_ns, 0) ? last : NULL;
 }
 
 static GHashTable *collect_totals(struct chrome_trace *trace)
@@ -232,7 +222,8 @@ static void add_server_hop(struct chrome_trace *trace, const struct chrome_row *
 {
 	const struct chrome_thread *thread = chrome_trace_thread(trace, row->thread);
 	const gchar *name = tacho_timeline_string(trace->timeline, row->name);
-	const struct chrome_row *total = find_total(find_totals(totals, trace, row), row);
+	const struct chrome_row *total =
+		find_running(find_totals(totals, trace, row), row->start_ns);
 	guint n = GPOINTER_TO_UINT(g_hash_table_lookup(partitions, &thread->pid));
 	TachoHop hop = { .slice = row->slice,
 			 .peer = -1,
@@ -592,27 +583,6 @@ static TachoSliceKind kind_of(const struct chrome_trace *trace, const struct chr
 	return trace->timeline->slices.kind[row->slice];
 }
 
-/* The operation that runs at `time_ns`, of those ordered by start; NULL: none does. */
-static const struct chrome_row *find_operation(const GPtrArray *operations, gint64 time_ns)
-{
-	guint low = 0, high = operations->len;
-	const struct chrome_row *row;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		row = operations->pdata[middle];
-		if (row->start_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return NULL;
-	row = operations->pdata[low - 1];
-	return time_ns - row->start_ns <= MAX(row->duration_ns, 0) ? row : NULL;
-}
-
 /* Operations of the trace, by start. */
 static GPtrArray *sort_operations(struct chrome_trace *trace)
 {
@@ -634,7 +604,7 @@ static void find_launches(struct chrome_trace *trace, const GPtrArray *operation
 
 		if (kind_of(trace, row) != TACHO_SLICE_KERNEL)
 			continue;
-		operation = find_operation(operations, row->start_ns);
+		operation = find_running(operations, row->start_ns);
 		if (operation)
 			tacho_timeline_set_launch(trace->timeline, row->slice, operation->slice);
 	}

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "import/byteprofile/byteprofile_hops.h"
 #include "import/byteprofile/byteprofile_ops.h"
 #include "import/byteprofile/byteprofile_tensors.h"
@@ -392,17 +393,11 @@ static const struct chrome_row *find_sync(const struct chrome_trace *trace,
 	g_autofree gchar *number =
 		numbers ? g_strndup(numbers, strspn(numbers, "0123456789")) : g_strdup("");
 	const GPtrArray *rows = g_hash_table_lookup(horovod->syncs, number);
-	guint low = 0, high = rows ? rows->len : 0;
+	guint n = PARTITION_POINT(i, 0, rows ? rows->len : 0,
+				  ((const struct chrome_row *)rows->pdata[i])->start_ns <=
+					  row->start_ns);
 
-	while (low < high) { /* the first that began later */
-		guint middle = low + (high - low) / 2;
-
-		if (((const struct chrome_row *)rows->pdata[middle])->start_ns <= row->start_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? rows->pdata[low - 1] : NULL;
+	return n ? rows->pdata[n - 1] : NULL;
 }
 
 static gboolean is_negotiation(const struct chrome_trace *trace, const struct chrome_row *row)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "import/chrome/chrome_trace.h"
 
 enum {
@@ -72,18 +73,9 @@ static gint compare_points(gconstpointer first, gconstpointer second)
 /* The first row of the thread that begins after `time_ns`, or the end of the thread's rows. */
 static gsize find_later(struct chrome_row *const *rows, gsize n, guint32 thread, gint64 time_ns)
 {
-	gsize low = 0, high = n;
-
-	while (low < high) {
-		gsize middle = low + (high - low) / 2;
-
-		if (rows[middle]->thread < thread ||
-		    (rows[middle]->thread == thread && rows[middle]->start_ns <= time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(i, 0, n,
+			       rows[i]->thread < thread ||
+				       (rows[i]->thread == thread && rows[i]->start_ns <= time_ns));
 }
 
 /* (2) */

@@ -5,6 +5,7 @@
 
 #include "base/json_append.h"
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "import/ctf/ctf_event_args.h"
 
 /* A part, and what comes next in it. */
@@ -161,21 +162,13 @@ static gint compare_partners(gconstpointer first, gconstpointer second)
 static gboolean find_partner(struct ctf_reader *reader, guint64 begin, guint64 *ret_end)
 {
 	struct partner wanted = { .begin = begin, .end = G_MAXUINT64 };
-	guint low = 0, high = reader->partners->len;
 	const struct partner *found;
+	guint n = ROWS_BEFORE(reader->partners, struct partner, row,
+			      compare_partners(row, &wanted) < 0);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		found = &g_array_index(reader->partners, struct partner, middle);
-		if (compare_partners(found, &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == reader->partners->len)
+	if (n == reader->partners->len)
 		return FALSE;
-	found = &g_array_index(reader->partners, struct partner, low);
+	found = &g_array_index(reader->partners, struct partner, n);
 	*ret_end = found->end;
 	return found->begin == begin;
 }

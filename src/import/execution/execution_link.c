@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "import/execution/execution_args.h"
 #include "import/function_ids.h"
 #include "trace/mark_kind.h"
@@ -117,18 +118,10 @@ static guint find_shift(const GArray *nodes, const GArray *functions, gint64 *re
 /* The function at `position`, or NULL. */
 static const struct named *find_position(const GArray *functions, gint64 position)
 {
-	guint low = 0, high = functions->len;
+	guint n = ROWS_BEFORE(functions, struct named, row, row->position < position);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (named_at(functions, middle)->position < position)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < functions->len && named_at(functions, low)->position == position
-		       ? named_at(functions, low)
+	return n < functions->len && named_at(functions, n)->position == position
+		       ? named_at(functions, n)
 		       : NULL;
 }
 

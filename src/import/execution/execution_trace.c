@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "import/execution/execution_args.h"
 #include "import/c10_dtype.h"
 #include "trace/mark_kind.h"
@@ -284,18 +285,9 @@ static gint compare_nodes(gconstpointer first, gconstpointer second)
 
 guint32 execution_trace_find(const struct execution_trace *trace, guint64 id)
 {
-	guint32 low = 0, high = trace->nodes->len;
+	guint n = ROWS_BEFORE(trace->nodes, struct execution_node, row, row->id < id);
 
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (execution_trace_node(trace, middle)->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < trace->nodes->len && execution_trace_node(trace, low)->id == id ? low
-										     : TACHO_NONE;
+	return n < trace->nodes->len && execution_trace_node(trace, n)->id == id ? n : TACHO_NONE;
 }
 
 void execution_trace_sort(struct execution_trace *trace)

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/partition_point.h"
 #include "trace/image_reader.h"
 
 /* As image_tensor and image_kernel, but for their dims, which stand in a list of all. */
@@ -79,18 +80,10 @@ static guint32 slice_of(const GArray *rows, guint i)
 /* The first row of the slice; FALSE: there is none. */
 static gboolean find_first(const GArray *rows, guint64 slice, guint *ret_row)
 {
-	guint low = 0, high = rows->len;
+	guint n = PARTITION_POINT(i, 0, rows->len, slice_of(rows, i) < slice);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (slice_of(rows, middle) < slice)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*ret_row = low;
-	return low < rows->len && slice_of(rows, low) == slice;
+	*ret_row = n;
+	return n < rows->len && slice_of(rows, n) == slice;
 }
 
 static gconstpointer find(struct foreign_reader *reader, enum image_table table, guint64 slice)

@@ -2,6 +2,7 @@
  * the op or the region that asked for it ("record_param_comms", "nccl:all_to_all"), around the call that launched its
  * kernel. If several lie within each other, each of these facts comes from the innermost that knows it. */
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "import/kineto/kineto_merge.h"
 #include "import/launch_index.h"
 
@@ -69,19 +70,11 @@ static void take_bytes(struct kineto_extra *extra, const struct asking *asking)
 static void take_asked(struct kineto_extra *extra, const GArray *all, guint32 track, gint64 time_ns)
 {
 	const struct asking key = { .track = track, .start_ns = time_ns };
-	guint low = 0, high = all->len;
+	guint n = ROWS_BEFORE(all, struct asking, row, compare_asking(row, &key) <= 0);
 	gboolean has_amount = extra->bytes > 0;
 
-	while (low < high) { /* the first one behind the key */
-		guint middle = low + (high - low) / 2;
-
-		if (compare_asking(&g_array_index(all, struct asking, middle), &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (guint i = 0; i < MAX_NESTED && i < low; i++) {
-		const struct asking *asking = &g_array_index(all, struct asking, low - 1 - i);
+	for (guint i = 0; i < MAX_NESTED && i < n; i++) {
+		const struct asking *asking = &g_array_index(all, struct asking, n - 1 - i);
 
 		if (asking->track != track)
 			break;
@@ -102,17 +95,10 @@ static void take_asked(struct kineto_extra *extra, const GArray *all, guint32 tr
 static const struct kineto_rows *find_rows(const struct kineto_merge *merge,
 					   const struct kineto_part *part, guint32 row)
 {
-	guint low = part->first_piece, high = part->first_piece + part->n_pieces;
+	guint next = PARTITION_POINT(i, part->first_piece + 1, part->first_piece + part->n_pieces,
+				     kineto_files_rows(&merge->files, i)->first_row <= row);
 
-	while (low + 1 < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (kineto_files_rows(&merge->files, middle)->first_row <= row)
-			low = middle;
-		else
-			high = middle;
-	}
-	return kineto_files_rows(&merge->files, low);
+	return kineto_files_rows(&merge->files, next - 1);
 }
 
 static void fill_row(const struct kineto_merge *merge, const struct kineto_rows *rows,

@@ -2,6 +2,7 @@
  * stream on which it did. The event comes when all that had been queued on that stream has been done: so
  * with the last work that a call before the recording one had launched there. */
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "import/kineto/kineto_merge.h"
 #include "import/launch_index.h"
 
@@ -75,21 +76,10 @@ static GArray *collect_launched(const TachoSlices *slices)
 static guint32 last_launched(const GArray *all, guint32 track, gint64 time_ns)
 {
 	struct launched key = { track, 0, time_ns };
-	guint low = 0, high = all->len;
-	const struct launched *before;
+	const struct launched *before =
+		LAST_BEFORE(all, struct launched, row, compare_launched(row, &key) < 0);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare_launched(&g_array_index(all, struct launched, middle), &key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return TACHO_NONE;
-	before = &g_array_index(all, struct launched, low - 1);
-	return before->track == track ? before->row : TACHO_NONE;
+	return before && before->track == track ? before->row : TACHO_NONE;
 }
 
 /* The track of a stream of the device that `beside` is of, or TACHO_NONE. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "import/kineto/kineto_merge.h"
 
 /* A process or track, by the ids of its file. */
@@ -100,17 +101,7 @@ static const gchar *text_of_id(const struct kineto_merge *merge, gint64 id)
 /* The track that is the first of the part's in `seen`; its devices' streams follow. */
 static guint first_of_part(const GArray *seen, guint part)
 {
-	guint low = 0, high = seen->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(seen, struct seen_track, middle).key.part < part)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ROWS_BEFORE(seen, struct seen_track, row, row->key.part < part);
 }
 
 /* Add the part's devices to `devices`; false: one of them is there already. */

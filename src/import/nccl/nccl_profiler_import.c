@@ -7,6 +7,7 @@
  * (3) States tell of an event by its address: they are marks of its rank. */
 #include <string.h>
 
+#include "base/partition_point.h"
 #include "import/chrome/chrome_events.h"
 #include "import/element_type.h"
 #include "import/read/json_object.h"
@@ -259,21 +260,15 @@ static guint32 find_event(const struct profiler *profiler, GHashTable *by_addres
 			  gint64 time_ns)
 {
 	const GArray *indexes = g_hash_table_lookup(by_address, &address);
-	guint low = 0, high = indexes ? indexes->len : 0;
+	guint n;
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		const struct nccl_slice *slice =
-			&pending_at(profiler, g_array_index(indexes, guint32, middle))->slice;
-
-		if (slice->start_ns + slice->duration_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!indexes || !indexes->len)
 		return TACHO_NONE;
-	return g_array_index(indexes, guint32, MIN(low, indexes->len - 1));
+	n = ROWS_BEFORE(indexes, guint32, row, ({
+				const struct nccl_slice *slice = &pending_at(profiler, *row)->slice;
+				slice->start_ns + slice->duration_ns < time_ns;
+			}));
+	return g_array_index(indexes, guint32, MIN(n, indexes->len - 1));
 }
 
 static GHashTable *index_addresses(const struct profiler *profiler)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 
 /* What tells tracks of a queue, and of copies, from those of a stream of the same number. */
 #define QUEUE_TRACKS ((gint64)1 << 40)
@@ -184,21 +185,10 @@ static guint32 find_call(const GArray *calls, const struct dispatch *dispatch)
 	const struct open_call key = { .process = dispatch->process,
 				       .tid = dispatch->tid,
 				       .start_ns = dispatch->time_ns };
-	guint low = 0, high = calls->len;
-	const struct open_call *call;
+	const struct open_call *call =
+		LAST_BEFORE(calls, struct open_call, row, compare_calls(row, &key) <= 0);
 
-	while (low < high) { /* the first one behind the key */
-		guint middle = low + (high - low) / 2;
-
-		if (compare_calls(&g_array_index(calls, struct open_call, middle), &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return TACHO_NONE;
-	call = &g_array_index(calls, struct open_call, low - 1);
-	return call->process == dispatch->process && call->tid == dispatch->tid &&
+	return call && call->process == dispatch->process && call->tid == dispatch->tid &&
 			       dispatch->time_ns <= call->end_ns
 		       ? call->row
 		       : TACHO_NONE;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_memory.h"
+#include "base/partition_point.h"
 #include "import/xla/xplane_json.h"
 
 enum {
@@ -52,17 +53,11 @@ static const Tacho__Xplane__XEvent *read_event(struct xplane_args *args, guint64
 static const struct xplane_plane *find_plane(const struct xplane_args *args, guint64 offset)
 {
 	const GPtrArray *planes = args->space.planes;
-	guint low = 0, high = planes->len;
+	guint n =
+		PARTITION_POINT(i, 0, planes->len,
+				((const struct xplane_plane *)planes->pdata[i])->offset <= offset);
 
-	while (low < high) { /* the first one behind it */
-		guint middle = low + (high - low) / 2;
-
-		if (((const struct xplane_plane *)planes->pdata[middle])->offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? planes->pdata[low - 1] : NULL;
+	return n ? planes->pdata[n - 1] : NULL;
 }
 
 /* --- figures -------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "import/xla/xplane_flows.h"
 
+#include "base/partition_point.h"
 #include "import/launch_index.h"
 
 /* A slice that something else made begin: by a call with that id, or by a context. */
@@ -118,21 +119,10 @@ static gint compare_modules(gconstpointer a, gconstpointer b)
 /* The last module that had begun, if it had not ended. */
 static const struct module *find_module(const GArray *modules, gint64 time_ns)
 {
-	guint low = 0, high = modules->len;
-	const struct module *module;
+	const struct module *module =
+		LAST_BEFORE(modules, struct module, row, row->start_ns <= time_ns);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(modules, struct module, middle).start_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return NULL;
-	module = &g_array_index(modules, struct module, low - 1);
-	return time_ns <= module->end_ns ? module : NULL;
+	return module && time_ns <= module->end_ns ? module : NULL;
 }
 
 void xplane_flows_end_plane(struct xplane_flows *flows)
