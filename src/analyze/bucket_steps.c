@@ -1,6 +1,8 @@
 /* bucket_steps: when the steps of buckets began, and which buckets a view is about. */
 #include "analyze/bucket_steps.h"
 
+#include "base/partition_point.h"
+
 gboolean bucket_is_chosen(const struct selection *selection, const TachoBucket *bucket,
 			  guint *cursor)
 {
@@ -18,20 +20,12 @@ gboolean bucket_step_begin(const TachoTimeline *timeline, const TachoBucket *buc
 			   gint64 *ret_begin_ns)
 {
 	const GArray *steps = timeline->steps; /* by rank and number */
-	guint low = 0, high = steps->len;
+	guint n = ROWS_BEFORE(steps, TachoStep, row, is_before(row, bucket));
 	const TachoStep *step;
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (is_before(&g_array_index(steps, TachoStep, middle), bucket))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == steps->len)
+	if (n == steps->len)
 		return FALSE;
-	step = &g_array_index(steps, TachoStep, low);
+	step = &g_array_index(steps, TachoStep, n);
 	if (step->rank_index != bucket->rank_index || step->number != bucket->step)
 		return FALSE;
 	*ret_begin_ns = step->start_ns;

@@ -11,6 +11,7 @@
 #include "analyze/device_steps.h"
 
 #include "analyze/device_work.h"
+#include "base/partition_point.h"
 
 /* When the work that was launched in a step begins and ends. */
 struct span {
@@ -29,39 +30,23 @@ struct finder {
 static const TachoStep *steps_of_rank(const TachoTimeline *timeline, guint rank_index, guint *ret_n)
 {
 	const TachoStep *steps = (const TachoStep *)(gpointer)timeline->steps->data;
-	guint low = 0, high = timeline->steps->len;
+	guint first = ROWS_BEFORE(timeline->steps, TachoStep, step, step->rank_index < rank_index);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (steps[middle].rank_index < rank_index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (high < timeline->steps->len && steps[high].rank_index == rank_index)
-		high++;
-	*ret_n = high - low;
-	return steps + low;
+	*ret_n = ROWS_BEFORE(timeline->steps, TachoStep, step, step->rank_index <= rank_index) -
+		 first;
+	return steps + first;
 }
 
 /* The step in which the call begins and ends, or `n`. */
 static guint step_of_call(const struct finder *finder, guint32 call)
 {
 	gint64 begin_ns = finder->timeline->slices.start_ns[call];
-	guint low = 0, high = finder->n;
+	guint n_before = PARTITION_POINT(i, 0, finder->n, finder->steps[i].start_ns <= begin_ns);
 
-	while (low < high) { /* the first step that begins after the call */
-		guint middle = low + (high - low) / 2;
-
-		if (finder->steps[middle].start_ns <= begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || tacho_slice_end_ns(finder->timeline, call) > finder->steps[low - 1].end_ns)
+	if (n_before == 0 ||
+	    tacho_slice_end_ns(finder->timeline, call) > finder->steps[n_before - 1].end_ns)
 		return finder->n;
-	return low - 1;
+	return n_before - 1;
 }
 
 static void add_work(struct finder *finder, guint32 work)

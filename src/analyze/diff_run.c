@@ -13,6 +13,7 @@
 #include "analyze/device_work.h"
 #include "analyze/diff_internal.h"
 #include "analyze/selection.h"
+#include "base/partition_point.h"
 #include "base/time_units.h"
 #include "trace/own_time.h"
 
@@ -194,22 +195,16 @@ static void collector_release(struct collector *collector)
 static guint32 step_at(const struct collector *collector, guint rank_index, gint64 time_ns)
 {
 	const struct selection *selection = &collector->selection;
-	guint low = selection->first_of_rank[rank_index];
-	guint last = selection->first_of_rank[rank_index + 1], high = last;
+	guint end = selection->first_of_rank[rank_index + 1];
+	guint step;
 
 	if (selection->is_whole)
 		return 0;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(selection->chosen, TachoStep, middle).end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == last || g_array_index(selection->chosen, TachoStep, low).start_ns > time_ns)
+	step = PARTITION_POINT(i, selection->first_of_rank[rank_index], end,
+			       g_array_index(selection->chosen, TachoStep, i).end_ns <= time_ns);
+	if (step == end || g_array_index(selection->chosen, TachoStep, step).start_ns > time_ns)
 		return TACHO_NONE;
-	return collector->steps[low];
+	return collector->steps[step];
 }
 
 /* --- slices ----------------------------------------------------------------------------------- */

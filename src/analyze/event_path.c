@@ -23,6 +23,7 @@
 #include "analyze/device_work.h"
 #include "analyze/event_path_longest.h"
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "trace/call_kind.h"
 #include "trace/none_rows.h"
 
@@ -281,20 +282,12 @@ static guint32 launched_next(const struct finder *finder, guint32 stream, guint3
 	const TachoSlices *slices = &finder->timeline->slices;
 	struct launched wanted = { stream, slices->track[call], slices->start_ns[call], 0 };
 	const struct launched *next;
-	guint low = 0, high = finder->launched->len;
+	guint n = ROWS_BEFORE(finder->launched, struct launched, row,
+			      compare_launched(row, &wanted) < 0);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare_launched(&g_array_index(finder->launched, struct launched, middle),
-				     &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == finder->launched->len)
+	if (n == finder->launched->len)
 		return TACHO_NONE;
-	next = &g_array_index(finder->launched, struct launched, low);
+	next = &g_array_index(finder->launched, struct launched, n);
 	return next->stream == wanted.stream && next->thread == wanted.thread ? next->work
 									      : TACHO_NONE;
 }

@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "base/partition_point.h"
 #include "base/student_t.h"
 
 /* How often a difference that is there may be missed with as many values as are said to be needed. */
@@ -104,22 +105,14 @@ static gdouble least_found(gdouble variance, guint n)
 guint mean_difference_values_needed(const struct moments *first, const struct moments *second)
 {
 	gdouble difference = fabs(second->mean - first->mean), variance;
-	guint low = 2, high = MEAN_DIFFERENCE_MOST_VALUES;
 
 	if (first->n + second->n < 3 || !(difference > 0))
 		return 0;
 	variance = (first->squares + second->squares) / (gdouble)(first->n + second->n - 2);
-	if (difference < least_found(variance, high))
+	if (difference < least_found(variance, MEAN_DIFFERENCE_MOST_VALUES))
 		return 0;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (difference >= least_found(variance, middle))
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return PARTITION_POINT(n, 2u, (guint)MEAN_DIFFERENCE_MOST_VALUES,
+			       !(difference >= least_found(variance, n)));
 }
 
 static gint compare_p_values(gconstpointer a, gconstpointer b, gpointer data)

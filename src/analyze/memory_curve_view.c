@@ -15,6 +15,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_columns.h"
 #include "base/number.h"
+#include "base/partition_point.h"
 #include "base/time_units.h"
 
 enum { POINTS = 200, N_CATEGORIES = 8 };
@@ -61,21 +62,14 @@ struct curve {
 static gboolean value_at(const TachoTimeline *timeline, guint32 track, gint64 time_ns,
 			 gint64 *ret_value)
 {
-	guint first, low = 0, high = tacho_track_samples(timeline, track, &first);
+	guint first, n = tacho_track_samples(timeline, track, &first);
+	guint next = PARTITION_POINT(i, first, first + n,
+				     g_array_index(timeline->samples, TachoSample, i).time_ns <=
+					     time_ns);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(timeline->samples, TachoSample, first + middle).time_ns <=
-		    time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	if (next == first)
 		return FALSE;
-	*ret_value =
-		number_round(g_array_index(timeline->samples, TachoSample, first + low - 1).value);
+	*ret_value = number_round(g_array_index(timeline->samples, TachoSample, next - 1).value);
 	return TRUE;
 }
 

@@ -12,6 +12,7 @@
 #include "analyze/device_work.h"
 #include "analyze/memory_blocks.h"
 #include "base/order.h"
+#include "base/partition_point.h"
 
 static void add_devices(GArray *facts, const TachoTimeline *timeline)
 {
@@ -175,17 +176,9 @@ void op_facts_release(struct op_facts *facts)
 
 struct op_fact op_facts_find(const struct op_facts *facts, guint32 op)
 {
-	guint low = 0, high = facts->facts->len;
+	guint n = ROWS_BEFORE(facts->facts, struct op_fact, row, row->op < op);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(facts->facts, struct op_fact, middle).op < op)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < facts->facts->len && g_array_index(facts->facts, struct op_fact, low).op == op)
-		return g_array_index(facts->facts, struct op_fact, low);
+	if (n < facts->facts->len && g_array_index(facts->facts, struct op_fact, n).op == op)
+		return g_array_index(facts->facts, struct op_fact, n);
 	return (struct op_fact){ .op = op };
 }

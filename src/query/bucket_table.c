@@ -1,6 +1,8 @@
 /* bucket_table: the tables `bucket` and `bucket_gradient`: what DistributedDataParallel reduced together. */
 #include "query/query_table.h"
 
+#include "base/partition_point.h"
+
 static const struct query_column bucket_columns[] = {
 	ROW_ID("id", "number of the row"),
 	RANK_AT("rank", TachoBucket, rank_index, "rank"),
@@ -35,18 +37,11 @@ static const TachoBucket *bucket_at(const struct query_data *data, guint32 row)
 /* Buckets' ranges of gradients ascend. */
 static guint32 bucket_of(const struct query_data *data, guint32 gradient)
 {
-	guint32 low = 0, high = data->timeline->buckets->len;
+	const GArray *buckets = data->timeline->buckets;
+	guint n = ROWS_BEFORE(buckets, TachoBucket, row,
+			      row->first_gradient + row->n_gradients <= gradient);
 
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-		const TachoBucket *bucket = bucket_at(data, middle);
-
-		if (bucket->first_gradient + bucket->n_gradients <= gradient)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < data->timeline->buckets->len ? low : TACHO_NONE;
+	return n < buckets->len ? n : TACHO_NONE;
 }
 
 static void bucket_id(struct query_data *data, guint32 row, sqlite3_context *result)

@@ -1,5 +1,6 @@
 #include "query/query_data.h"
 
+#include "base/partition_point.h"
 #include "trace/string_table.h"
 
 /* --- what is made at once --------------------------------------------------------------------- */
@@ -170,20 +171,11 @@ void query_rows_of_track(struct query_rows *rows, const struct query_data *data,
 /* The collective whose members include `member`; their ranges ascend. */
 guint32 query_data_collective_of_member(const struct query_data *data, guint32 member)
 {
-	const TachoTimeline *timeline = data->timeline;
-	guint32 low = 0, high = timeline->collectives->len;
+	const GArray *collectives = data->timeline->collectives;
+	guint n = ROWS_BEFORE(collectives, TachoCollective, row,
+			      row->first_member + row->n_members <= member);
 
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-		const TachoCollective *row =
-			&g_array_index(timeline->collectives, TachoCollective, middle);
-
-		if (row->first_member + row->n_members <= member)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < timeline->collectives->len ? low : TACHO_NONE;
+	return n < collectives->len ? n : TACHO_NONE;
 }
 
 guint32 query_data_collective(struct query_data *data, guint32 slice)
@@ -198,24 +190,16 @@ guint32 query_data_step(const struct query_data *data, guint32 process, gint64 t
 {
 	const TachoTimeline *timeline = data->timeline;
 	guint32 rank = g_array_index(timeline->processes, TachoProcess, process).rank_index;
-	guint32 low, high;
+	guint32 step;
 
 	if (rank >= timeline->ranks->len)
 		return TACHO_NONE;
-	low = data->first_step[rank];
-	high = data->first_step[rank + 1];
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (g_array_index(timeline->steps, TachoStep, middle).end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == data->first_step[rank + 1] ||
-	    g_array_index(timeline->steps, TachoStep, low).start_ns > time_ns)
+	step = PARTITION_POINT(i, data->first_step[rank], data->first_step[rank + 1],
+			       g_array_index(timeline->steps, TachoStep, i).end_ns <= time_ns);
+	if (step == data->first_step[rank + 1] ||
+	    g_array_index(timeline->steps, TachoStep, step).start_ns > time_ns)
 		return TACHO_NONE;
-	return low;
+	return step;
 }
 
 gint32 query_data_rank(const struct query_data *data, guint32 process)

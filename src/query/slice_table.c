@@ -6,6 +6,7 @@
  * (2) A name is compared as the number of its string; a pattern is tried once on each distinct name.
  *     Who asks for one name again and again, as a join does, gets an index.
  * (3) Children stand behind their parent, on its track, and begin before it ends. */
+#include "base/partition_point.h"
 #include "query/id_range.h"
 #include "query/query_functions.h"
 #include "query/query_plan.h"
@@ -194,26 +195,14 @@ static gboolean passes(const struct slice_cursor *cursor, const TachoSlices *sli
 	       (cursor->parent == TACHO_NONE || slices->parent[row] == cursor->parent);
 }
 
-/* The first row of [low, high), in order of time, that begins at `ts` or later. */
-static guint32 bisect(const TachoSlices *slices, guint32 low, guint32 high, gint64 ts)
-{
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (slices->start_ns[middle] < ts)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static void limit_to_time(struct slice_cursor *cursor, const TachoSlices *slices)
 {
 	if (cursor->ts.first > G_MININT64)
-		cursor->row = bisect(slices, cursor->row, cursor->end, cursor->ts.first);
+		cursor->row = PARTITION_POINT(i, cursor->row, cursor->end,
+					      slices->start_ns[i] < cursor->ts.first);
 	if (cursor->ts.last < G_MAXINT64)
-		cursor->end = bisect(slices, cursor->row, cursor->end, cursor->ts.last + 1);
+		cursor->end = PARTITION_POINT(i, cursor->row, cursor->end,
+					      slices->start_ns[i] <= cursor->ts.last);
 }
 
 /* Begin the next track's range; false: there is none. */
