@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 
 enum { N_NEAREST = 5 };
 
@@ -188,17 +189,7 @@ static gdouble ahead_by(const struct order *order, gdouble time)
 /* The first order at or behind the time. */
 static guint find_order(const GArray *orders, gdouble time)
 {
-	guint low = 0, high = orders->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (order_at(orders, middle)->at < time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(i, 0, orders->len, order_at(orders, i)->at < time);
 }
 
 static gdouble median_ahead(const GArray *orders, gdouble time)

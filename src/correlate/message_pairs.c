@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "correlate/correlate_internal.h"
 
 enum {
@@ -199,17 +200,7 @@ static guint64 end_of(const struct end *end, guint32 index)
 /* The first call that begins at `position` or later. */
 static guint32 first_from(const struct end *end, guint64 position)
 {
-	guint32 low = 0, high = end->n;
-
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (begin_of(end, middle) < position)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(i, 0, end->n, begin_of(end, i) < position);
 }
 
 struct fit {

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "correlate/correlate_internal.h"
 
 enum {
@@ -133,17 +134,8 @@ void op_sequence_free(OpSequence *sequence)
 guint32 op_sequence_count_before(const OpSequence *sequence, const TachoTimeline *timeline,
 				 gint64 time_ns)
 {
-	guint32 low = 0, high = sequence->n;
-
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (timeline->slices.start_ns[sequence->slice[middle]] < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(i, 0, sequence->n,
+			       timeline->slices.start_ns[sequence->slice[i]] < time_ns);
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */

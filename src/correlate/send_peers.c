@@ -9,6 +9,7 @@
 #include "correlate/send_peers.h"
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "correlate/message_order.h"
 #include "correlate/point_to_point.h"
 
@@ -82,21 +83,11 @@ static guint32 peer_before_end(const TachoTimeline *timeline, const GArray *part
 {
 	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
 	struct part key = { track->process, 0, tacho_slice_end_ns(timeline, slice), G_MAXUINT32 };
-	guint low = 0, high = parts->len;
-	const struct part *last;
+	const struct part *last =
+		LAST_BEFORE(parts, struct part, row, compare_parts(row, &key) <= 0);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare_parts(&g_array_index(parts, struct part, middle), &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return TACHO_NONE;
-	last = &g_array_index(parts, struct part, low - 1);
-	return last->process == key.process && last->end_ns >= timeline->slices.start_ns[slice]
+	return last && last->process == key.process &&
+			       last->end_ns >= timeline->slices.start_ns[slice]
 		       ? last->peer_process
 		       : TACHO_NONE;
 }

@@ -1,25 +1,14 @@
 /* step_coverage: whether steps that nobody annotated hold what the process did. */
 #include "correlate/step_coverage.h"
 
+#include "base/partition_point.h"
 #include "correlate/correlate_internal.h"
 
 gboolean step_coverage_holds(const GArray *steps, gint64 time_ns)
 {
-	guint low = 0, high = steps->len;
-	const TachoStep *step;
+	const TachoStep *step = LAST_BEFORE(steps, TachoStep, row, row->start_ns <= time_ns);
 
-	while (low < high) { /* the first step that begins after time_ns */
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(steps, TachoStep, middle).start_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return FALSE;
-	step = &g_array_index(steps, TachoStep, low - 1);
-	return time_ns < step->end_ns;
+	return step && time_ns < step->end_ns;
 }
 
 /* A device's work, in ns, or a thread's, in slices. */

@@ -5,6 +5,7 @@
 #include "correlate/thread_index.h"
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "trace/slice_columns.h"
 
 struct thread_key {
@@ -56,21 +57,12 @@ guint32 thread_index_track(const struct thread_index *index, guint32 process, gu
 			   gint64 time_ns)
 {
 	const struct thread_key wanted = { process, tid, G_MAXUINT32, time_ns };
-	guint32 low = 0, high = index->keys->len;
-	const struct thread_key *key;
+	guint n = ROWS_BEFORE(index->keys, struct thread_key, row, compare_keys(row, &wanted) <= 0);
 
-	while (low < high) { /* the first key after `wanted` */
-		guint32 middle = low + (high - low) / 2;
-
-		key = &g_array_index(index->keys, struct thread_key, middle);
-		if (compare_keys(key, &wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* the last one that had begun by then, else the first one that began later */
-	for (guint32 i = low > 0 ? low - 1 : 0; i <= low && i < index->keys->len; i++) {
-		key = &g_array_index(index->keys, struct thread_key, i);
+	for (guint i = n > 0 ? n - 1 : 0; i <= n && i < index->keys->len; i++) {
+		const struct thread_key *key = &g_array_index(index->keys, struct thread_key, i);
+
 		if (key->process == process && key->tid == tid)
 			return key->track;
 	}

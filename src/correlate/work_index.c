@@ -2,6 +2,7 @@
 #include "correlate/work_index.h"
 
 #include "base/order.h"
+#include "base/partition_point.h"
 
 /* Whether the thread that took the collective up completes it, too. One that is still under way may
  * be such a one. */
@@ -68,17 +69,7 @@ void work_index_release(struct work_index *index)
 
 static guint count_to(const GArray *works, const struct work *wanted, GCompareFunc compare)
 {
-	guint low = 0, high = works->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare(&g_array_index(works, struct work, middle), wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ROWS_BEFORE(works, struct work, row, compare(row, wanted) <= 0);
 }
 
 guint32 work_index_of_thread(const struct work_index *index, guint32 process, guint32 tid,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/memory_blocks.h"
+#include "base/partition_point.h"
 #include "trace/none_rows.h"
 
 /* --- moments ---------------------------------------------------------------------------------- */
@@ -62,18 +63,8 @@ void memory_places_free(struct memory_places *places)
 /* How many of the lane's nodes had begun by `time_ns` of the graph. */
 static guint n_begun(const struct memory_places *places, const GArray *nodes, gint64 time_ns)
 {
-	guint low = 0, high = nodes->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (graph_node_at(places->graph, g_array_index(nodes, guint32, middle))->begin_ns <=
-		    time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ROWS_BEFORE(nodes, guint32, row,
+			   graph_node_at(places->graph, *row)->begin_ns <= time_ns);
 }
 
 struct graph_moment memory_places_find(const struct memory_places *places, guint32 rank_index,

@@ -3,6 +3,7 @@
  * A tensor is in the block that has the address of its storage; so which is in which is known where storages were
  * recorded. */
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "edit/graph_memory.h"
 #include "trace/region_kind.h"
 
@@ -152,21 +153,12 @@ static struct graph_moment when_zeroed(const GArray *zeroings,
 				       const struct gradient_block *gradient)
 {
 	struct rank_moment begin = { gradient->rank_index, { gradient->begin_ns, 0, 0 } };
-	guint low = 0, high = zeroings->len;
+	const struct rank_moment *last =
+		LAST_BEFORE(zeroings, struct rank_moment, row, compare_moments(row, &begin) <= 0);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare_moments(&g_array_index(zeroings, struct rank_moment, middle), &begin) <=
-		    0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 ||
-	    g_array_index(zeroings, struct rank_moment, low - 1).rank_index != gradient->rank_index)
+	if (!last || last->rank_index != gradient->rank_index)
 		return (struct graph_moment){ G_MININT64, TACHO_NONE, 0 };
-	return g_array_index(zeroings, struct rank_moment, low - 1).moment;
+	return last->moment;
 }
 
 void memory_accumulate(TachoGraph *graph)
@@ -214,21 +206,11 @@ static const struct memory_recomputation *find_part(const GArray *parts,
 {
 	struct memory_recomputation wanted = { .rank_index = block->rank_index,
 					       .begin_ns = block->begin.time_ns };
-	const struct memory_recomputation *part;
-	guint low = 0, high = parts->len;
+	const struct memory_recomputation *part = LAST_BEFORE(
+		parts, struct memory_recomputation, row, compare_parts(row, &wanted) <= 0);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare_parts(&g_array_index(parts, struct memory_recomputation, middle),
-				  &wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || block->begin.node == TACHO_NONE || block->bytes == 0)
+	if (!part || block->begin.node == TACHO_NONE || block->bytes == 0)
 		return NULL;
-	part = &g_array_index(parts, struct memory_recomputation, low - 1);
 	return part->rank_index == block->rank_index && block->begin.time_ns < part->end_ns &&
 			       block->end.time_ns > part->again_ns
 		       ? part

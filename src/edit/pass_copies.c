@@ -10,6 +10,7 @@
  *     each later pass for the k-th before that one.
  * (4) Times of the recording, by which nodes are in order, are moved apart for the copies.
  * (5) Copies have no slices: the slices' times, and memory, are those of the last pass. */
+#include "base/partition_point.h"
 #include "replay/replay_internal.h"
 #include "edit/pass_copies.h"
 #include "trace/none_rows.h"
@@ -91,17 +92,9 @@ static gint64 moved_until_ns(const struct pass_copying *copying, guint32 rank, g
 {
 	const struct pass_nodes *pass = copying->pass;
 	const gint64 *first_ns = &pass->first_ns[(gsize)rank * pass->n_steps];
-	guint32 low = 0, high = pass->n_steps;
+	guint32 n = PARTITION_POINT(i, 0, pass->n_steps, first_ns[i] <= time_ns);
 
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (first_ns[middle] <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 ? copying->until_ns[low - 1] : 0;
+	return n > 0 ? copying->until_ns[n - 1] : 0;
 }
 
 /* What a node that is no copy is moved by. */

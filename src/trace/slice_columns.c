@@ -4,6 +4,7 @@
 
 #include "base/huge_pages.h"
 #include "base/order.h"
+#include "base/partition_point.h"
 
 gboolean slice_columns_reserve(TachoSlices *slices, guint32 capacity)
 {
@@ -231,19 +232,11 @@ guint32 *slice_columns_sort(TachoSlices *slices, guint32 n_tracks)
 
 guint32 slice_columns_find_open(const TachoSlices *slices, guint32 first, guint32 n, gint64 time_ns)
 {
-	guint32 low = first, high = first + n, row;
+	guint32 next = PARTITION_POINT(i, first, first + n, slices->start_ns[i] <= time_ns);
 
-	while (low < high) { /* the first row that begins after time_ns */
-		guint32 middle = low + (high - low) / 2;
-
-		if (slices->start_ns[middle] <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == first)
+	if (next == first)
 		return TACHO_NONE;
-	for (row = low - 1; row != TACHO_NONE; row = slices->parent[row])
+	for (guint32 row = next - 1; row != TACHO_NONE; row = slices->parent[row])
 		if (time_ns < end_of(slices, row))
 			return row;
 	return TACHO_NONE;

@@ -3,6 +3,7 @@
 #include <tacho/timeline.h>
 
 #include "base/order.h"
+#include "base/partition_point.h"
 #include "trace/slice_columns.h"
 #include "trace/source.h"
 #include "trace/string_table.h"
@@ -143,20 +144,13 @@ const gchar *tacho_flow_kind_name(TachoFlowKind kind)
 static gconstpointer row_of_slice(const GArray *rows, guint32 slice)
 {
 	gsize stride = g_array_get_element_size((GArray *)rows);
-	guint low = 0, high = rows->len;
+	guint n =
+		PARTITION_POINT(i, 0, rows->len,
+				*(const guint32 *)(gconstpointer)(rows->data + i * stride) < slice);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (*(const guint32 *)(gconstpointer)(rows->data + middle * stride) < slice)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == rows->len ||
-	    *(const guint32 *)(gconstpointer)(rows->data + low * stride) != slice)
+	if (n == rows->len || *(const guint32 *)(gconstpointer)(rows->data + n * stride) != slice)
 		return NULL;
-	return rows->data + low * stride;
+	return rows->data + n * stride;
 }
 
 const TachoMessage *tacho_slice_borrow_message(const TachoTimeline *timeline, guint32 slice)
@@ -231,17 +225,9 @@ void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 l
 static guint first_of_track(const GArray *rows, gsize track_offset, guint64 track)
 {
 	gsize stride = g_array_get_element_size((GArray *)rows);
-	guint low = 0, high = rows->len;
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (*(const guint32 *)(rows->data + middle * stride + track_offset) < track)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return PARTITION_POINT(i, 0, rows->len,
+			       *(const guint32 *)(rows->data + i * stride + track_offset) < track);
 }
 
 static guint rows_of_track(const GArray *rows, gsize track_offset, guint32 track, guint *ret_first)
