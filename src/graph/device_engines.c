@@ -13,7 +13,8 @@
 #include "base/order.h"
 #include "graph/graph_builder.h"
 
-/* Copies that overlap by no more are taken to follow each other: clocks of many traces count microseconds. */
+/* Copies that overlap by no more are taken to follow each other.
+ * Source: derived from the resolution of traces that count whole microseconds: an end and a begin are each off by up to one. */
 #define MAX_OVERLAP_NS 1000
 
 enum direction {

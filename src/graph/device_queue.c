@@ -8,11 +8,17 @@
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
-#define LONG_FACTOR  10	   /* times the median: a call that waited, where it is ... */
-#define MIN_LONG_NS  20000 /* ... also longer than this */
-#define MIN_DEPTH    32	   /* works outstanding: with fewer, the call waited for something else */
-#define MAX_NS	     4e18  /* a gint64 holds it */
-#define MIN_AGREEING 4	   /* calls that waited at one depth, for it to be believed */
+/* Source: a rule: a call that waits for room takes about as long as a kernel, where others take a few microseconds; and that
+ * calls agree on a depth is the test. If wrong, calls that did not wait count and no depth is agreed on, or those that did are
+ * missed: then a host that is held up by its device looks as if it were slow itself. */
+#define LONG_FACTOR 10	  /* times the median: a call that waited, where it is ... */
+#define MIN_LONG_NS 20000 /* ... also longer than this */
+/* Source: a rule: drivers have room for hundreds (CUDA: 1022, by the traces seen), and four calls seldom agree by chance. If
+ * wrong, a shallow queue is not seen, or a depth is believed that is none. */
+#define MIN_DEPTH    32 /* works outstanding: with fewer, the call waited for something else */
+#define MIN_AGREEING 4	/* calls that waited at one depth, for it to be believed */
+/* Source: derived from G_MAXINT64, which is 9.2e18. */
+#define MAX_NS 4e18
 
 /* The works of a stream that had been launched and were not over when `index` was being launched; `*next` is
  * the first of the stream that was not over at the launch before. */

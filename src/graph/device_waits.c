@@ -24,10 +24,18 @@
 #include "graph/graph_builder.h"
 #include "trace/call_kind.h"
 
-/* Clocks of host and device agree to so much; a call that returns sooner had not waited. */
+/* Clocks of host and device agree to so much; a call that returns sooner had not waited.
+ * Source: a rule: profilers align the two clocks to microseconds. If wrong, a wait is left out, or a call waits in the replay
+ * that did not. */
 #define MAX_CONTRADICTION_NS 5000
-#define MAX_GRAPH_GAP_NS     3000 /* from the end of a graph's kernel to the begin of one that waited */
-#define MAX_BESIDE	     16 /* works looked at for one of another stream */
+/* From the end of a graph's kernel to the begin of one that waited.
+ * Source: a rule: kernels of a CUDA graph that follow each other begin one to two microseconds apart. If wrong, a kernel waits for
+ * another stream that it did not wait for, or does not where it did; unchanged replays stay as recorded. */
+#define MAX_GRAPH_GAP_NS 3000
+/* Works looked at for one of another stream.
+ * Source: a rule: bounds the time where a graph's kernels are nearly all on one stream. If wrong, a wait for another stream is
+ * not seen. */
+#define MAX_BESIDE 16
 
 /* --- slices that tell ------------------------------------------------------------------------- */
 

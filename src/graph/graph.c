@@ -9,7 +9,9 @@
 #include "base/partition_point.h"
 #include "graph/rank_copies.h"
 
-#define MAX_TRANSFER_NS 1e16 /* a third of a year: thousands of them are still a time */
+/* A third of a year.
+ * Source: derived from G_MAXINT64, which is 9.2e18: hundreds of them are still a time. */
+#define MAX_TRANSFER_NS 1e16
 
 G_DEFINE_QUARK(tacho - graph - error - quark, tacho_graph_error)
 

@@ -26,11 +26,17 @@
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
-#define MIN_PIECE_NS	20000	/* shorter pieces are mostly noise ... */
-#define MIN_DEVICE_NS	5000	/* ... on devices, which nothing interrupts, even shorter ones */
+/* Source: a rule: shorter pieces are mostly noise of clocks and caches, on devices, which nothing interrupts, even shorter ones. If
+ * wrong, noise counts, or pieces that are left out do not. */
+#define MIN_PIECE_NS  20000 /* of hosts */
+#define MIN_DEVICE_NS 5000  /* of devices */
+/* Source: a rule: the mean of eight is known to a third of their spread. If wrong, a share is made of chance, or none is found. */
 #define MIN_OF_A_KIND	8	/* overlapped and not, each, for a kind to count */
 #define MIN_COMPARED_NS 5000000 /* overlapped in all, for the share to be believed */
-#define STALL_TIMES	8 /* the median undisturbed: longer, it was the machine that held it up */
+/* Times the median undisturbed.
+ * Source: a rule: longer, it was the machine that held it up, and not the bytes, which leave a quarter of a core (GRAPH_MAX_TAKEN):
+ * twice four times. If wrong, stalls of the machine are taken for what bytes take, or the longest of what they took is lost. */
+#define STALL_TIMES 8
 
 struct interval {
 	gint64 begin_ns, end_ns;

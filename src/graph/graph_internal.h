@@ -15,11 +15,14 @@
 #include "cost/collective_cost.h"
 #include "cost/transfer_cost.h"
 
-/* Three threads that move bytes (gloo: one that sends and receives, two workers) against one that computes, on
- * one core. */
+/* Three threads that move bytes (gloo: one that sends and receives, two workers) against one that computes, on one core.
+ * Source: derived from even shares of a core for each thread that wants it (Linux: Documentation/scheduler/sched-eevdf.rst and
+ * sched-design-CFS.rst): three of four. */
 #define GRAPH_MAX_TAKEN 0.75
 
-#define GRAPH_MAX_NODES (G_MAXUINT32 - 1) /* and edges: what 32 bits number beside TACHO_NONE */
+/* And edges. Source: derived from what 32 bits number beside TACHO_NONE. */
+#define GRAPH_MAX_NODES (G_MAXUINT32 - 1)
+/* Source: derived from the 24 bits of graph_node.lane. */
 #define GRAPH_MAX_LANES (1u << 24)
 
 struct graph_node {

@@ -12,9 +12,19 @@
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
-#define MAX_BYTES 4096 /* a few packets: a header, a word, a small collective */
-#define MIN_SENT  8    /* each way, for a pair of ranks to count */
-#define MAX_NS	  1e15 /* that clocks are apart: more is damage */
+/* Source: a rule: a header, a word, a small collective, of at most three packets of Ethernet, which a link of 500 Mbit/s carries in
+ * 66 us. If wrong, the latency contains the time of bytes, or too few messages count. */
+#define MAX_BYTES 4096
+/* Messages each way, for a pair of ranks to count.
+ * Source: a rule: of fewer the first decile is the shortest one alone. If wrong, the latency is one lucky message's, or 0. */
+#define MIN_SENT 8
+/* Of the messages of a way, that found the link idle and the receiver waiting: (1).
+ * Source: a rule: the least of many is a quantity of clocks, and the median one of load. If wrong, hops begin too soon or too
+ * late by the difference. */
+#define IDLE_SHARE 0.1
+/* That clocks are apart, 12 days.
+ * Source: a rule: more is damage. If wrong, messages of hosts whose clocks are farther apart do not count. */
+#define MAX_NS 1e15
 
 static guint32 rank_of_slice(const struct graph_builder *builder, guint32 slice)
 {
@@ -80,7 +90,9 @@ void builder_measure_latency(struct graph_builder *builder)
 
 			if (!to || !fro || to->len < MIN_SENT || fro->len < MIN_SENT)
 				continue;
-			latency_ns = (gint64)((quantile(to, 0.1) + quantile(fro, 0.1)) / 2);
+			latency_ns =
+				(gint64)((quantile(to, IDLE_SHARE) + quantile(fro, IDLE_SHARE)) /
+					 2);
 			latency_ns = MAX(latency_ns, 0);
 			g_array_append_val(latencies, latency_ns);
 		}

@@ -27,7 +27,13 @@
 #include "graph/graph_builder.h"
 #include "trace/region_kind.h"
 
-#define MAX_SEARCH   4096   /* slices looked at for who reads a tensor */
+/* Slices looked at for who reads a tensor.
+ * Source: a rule: bounds the time; what waits for a collective is mostly among the next. If wrong, nobody waits for a collective
+ * whose reader comes later. */
+#define MAX_SEARCH 4096
+/* Source: a rule: threads that compute seldom do nothing for half a millisecond, and a thread that is woken runs within 0.2 ms
+ * where a core is free. If wrong, host time after a collective's end is held to have waited for it, and moves with it; or a wait
+ * stays as long as it was. */
 #define MIN_STILL_NS 500000 /* a gap this long before a collective's end ... */
 #define STILL_SHARE  10	    /* ... that went on for no more than a tenth of it after the end ... */
 #define MAX_WAKE_NS  200000 /* ... or for what waking takes, was a wait */

@@ -16,8 +16,10 @@
 #include "base/weighted_median.h"
 #include "graph/graph_builder.h"
 
+/* Source: a rule: fewer calls came in lumps, not as the wire brought them, and the median of eight runs is known to a sixth of
+ * what they differ by. If wrong, the pace is of lumps, or none is known, and a line is fitted to whole collectives. */
 #define MIN_CALL_BYTES 4096 /* less is a header: it begins a new run */
-#define MIN_CALLS      6    /* of a run: fewer came in lumps, not as the wire brought them */
+#define MIN_CALLS      6    /* of a run */
 #define MIN_RUNS       8    /* for a pace to be believed */
 
 /* Receives on one connection with no header between them. */

@@ -18,7 +18,10 @@
 #include "graph/graph_hops.h"
 #include "graph/message_ways.h"
 
-#define MIN_PART 0.02 /* of a way's bytes: less is none, and nearly all is all */
+/* Of a way's bytes: less is none, and nearly all is all.
+ * Source: a rule: as near as ways are known (MIN_ALL of message_ways.c). If wrong, a sender waits for bytes that were in its
+ * sockets, or does not wait for its last. */
+#define MIN_PART 0.02
 #define NO_TIME	 G_MININT64
 
 struct message_hops {

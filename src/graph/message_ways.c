@@ -11,9 +11,13 @@
 #include "correlate/point_to_point.h"
 #include "trace/operation.h"
 
-#define MIN_ALL	   0.98 /* of a way's bytes, seen sent and received: all of them, but for headers */
-#define MAX_WAYS   4096 /* of a collective: a group of so many ranks is not played by messages */
-#define MAX_ROUNDS 64
+/* Of a way's bytes, seen sent and received: all of them, but for headers.
+ * Source: a rule: headers are below a fiftieth of what ways move, and a lost record is a whole message. If wrong, a way lacks
+ * bytes, or its collective is played whole. */
+#define MIN_ALL 0.98
+/* Source: a rule: bounds the nodes. If wrong, the collectives of large groups are played whole though there was room. */
+#define MAX_WAYS   4096 /* of a collective */
+#define MAX_ROUNDS 64	/* of a ring: ranks */
 
 /* --- messages --------------------------------------------------------------------------------- */
 
