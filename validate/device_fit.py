@@ -290,7 +290,8 @@ def write_def(rows, path):
  *
  * EFFICIENCY(device, class, type of numbers (N_RATES: all), floor in us (0: not known), share of the peak rate of operations
  *            (0: not known), share of the memory's bandwidth, number of distinct calls it was fitted on, their source)
- * EFFICIENCY_ERROR(makers of the two devices (ONE, TWO), ground, mean error in percent, of what) */
+ * EFFICIENCY_ERROR(makers of the two devices (ONE, TWO), ground, mean error in percent, of what)
+ * Source: fitted by validate/device_fit.py on the traces and tables that end each row. */
 """)
         for row in rows:
             number_type = row.type.upper() or "N_RATES"

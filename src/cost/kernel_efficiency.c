@@ -4,7 +4,13 @@
 
 #include "base/text_file.h"
 
+/* Source: a rule: a file with a row for each class on a hundred devices is smaller. If wrong, it is refused. */
 #define MAX_FILE_BYTES (1 << 20)
+/* Source: a rule: what a file may say; a kernel may reach more than a stated peak, and with caches far more than memory. If wrong,
+ * a true figure is refused, or one in another unit is taken. */
+#define MAX_FLOOR_US	1e6   /* of a kernel */
+#define MAX_OPS_SHARE	2.0   /* of the peak */
+#define MAX_BYTES_SHARE 100.0 /* of the peak */
 
 static const struct {
 	const gchar *device;
@@ -82,8 +88,8 @@ static gboolean read_name(const gchar *group, struct kernel_efficiency *row, GEr
 	row->device = device;
 	row->class = n > 1 ? kernel_class_find(words[1]) : N_KERNEL_CLASSES;
 	row->rate = n > 2 ? device_rate_find(words[2]) : DEVICE_N_RATES;
-	if (device && row->class != N_KERNEL_CLASSES && n <= 3 &&
-	    (n == 2 || row->rate != DEVICE_N_RATES))
+	if (device && row->class != N_KERNEL_CLASSES &&
+	    (n == 2 || (row->rate != DEVICE_N_RATES && !words[3])))
 		return TRUE;
 	g_set_error(error, G_KEY_FILE_ERROR, G_KEY_FILE_ERROR_GROUP_NOT_FOUND,
 		    "[%s]: a section is called as its device, its class of kernels and its type "
@@ -98,9 +104,9 @@ static gboolean read_row(GKeyFile *file, const gchar *group, struct kernel_effic
 	gdouble floor_us = 0;
 
 	if (!read_name(group, row, error) ||
-	    !read_number(file, group, "floor_us", 1e6, &floor_us, error) ||
-	    !read_number(file, group, "operations", 2, &row->ops_share, error) ||
-	    !read_number(file, group, "bytes", 100, &row->bytes_share, error))
+	    !read_number(file, group, "floor_us", MAX_FLOOR_US, &floor_us, error) ||
+	    !read_number(file, group, "operations", MAX_OPS_SHARE, &row->ops_share, error) ||
+	    !read_number(file, group, "bytes", MAX_BYTES_SHARE, &row->bytes_share, error))
 		return FALSE;
 	row->floor_ns = floor_us * 1e3;
 	if (row->ops_share > 0 || row->bytes_share > 0)

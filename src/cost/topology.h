@@ -15,8 +15,10 @@
 
 #include <glib.h>
 
+/* Source: a rule: device, host, rack, network. If wrong, a deeper network must be written with fewer levels. */
 #define TOPOLOGY_MAX_LEVELS 4
-#define TOPOLOGY_MAX_RANKS  (1u << 20)
+/* Source: a rule: more ranks than jobs have. If wrong, more are refused. */
+#define TOPOLOGY_MAX_RANKS (1u << 20)
 
 struct topology_level {
 	guint32 size;	     /* how many of the level below make one of this; 0: any number */

@@ -8,9 +8,15 @@
 #include "base/weighted_median.h"
 #include "trace/operation.h"
 
-#define MAX_SIZES	  512		/* for whose pairs slopes are taken */
-#define MAX_SEGMENT_BYTES (1024 * 1024) /* gloo's kMaxSegmentSize */
-#define MIN_SPREAD	  1.5 /* largest size to smallest, for the two terms to be told apart */
+/* For whose pairs slopes are taken.
+ * Source: a rule: bounds the pairs to 130,816. If wrong, a fit to more sizes has fewer of them, evenly, or takes longer. */
+#define MAX_SIZES 512
+/* Source: cited from gloo/allreduce.cc: kMaxSegmentSize. */
+#define MAX_SEGMENT_BYTES (1024 * 1024)
+/* Largest size to smallest, for the two terms to be told apart.
+ * Source: a rule: with sizes nearer to each other a slope is of the noise of two times rather than of bytes. If wrong, a line is
+ * fitted to noise, or all time counts as bandwidth though there was a line. */
+#define MIN_SPREAD 1.5
 
 static gint compare_samples(gconstpointer a, gconstpointer b)
 {

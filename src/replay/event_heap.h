@@ -4,6 +4,9 @@
 
 #include <glib.h>
 
+/* Source: a rule: room for the events of a small rank. If wrong, the heap is enlarged more often; times stay. */
+#define EVENT_HEAP_FIRST 16u
+
 struct event {
 	gdouble time; /* nanoseconds, or the heap owner's own scale */
 	guint32 node;
@@ -25,7 +28,7 @@ static inline void event_heap_push(struct event_heap *heap, gdouble time, guint3
 	guint32 i = heap->n++;
 
 	if (heap->n > heap->capacity) {
-		heap->capacity = MAX(16u, heap->capacity * 2);
+		heap->capacity = MAX(EVENT_HEAP_FIRST, heap->capacity * 2);
 		heap->events = g_renew(struct event, heap->events, heap->capacity);
 	}
 	for (; i > 0 && event_is_before(event, heap->events[(i - 1) / 2]); i = (i - 1) / 2)

@@ -18,13 +18,16 @@
 
 #include "replay/shared_run.h"
 
-#define MAX_AHEAD 64 /* nodes that are looked at to see when the first concerns others */
+/* Nodes that are looked at to see when the first concerns others.
+ * Source: a rule: more cost more than they save. If wrong, the replay is slower; times stay. */
+#define MAX_AHEAD 64
 
 /* As llround(), for what is not negative. */
 static gint64 round_ns(gdouble time_ns)
 {
 	gint64 whole_ns = (gint64)time_ns;
 
+	/* Source: derived from rounding to the nearest. */
 	return whole_ns + (time_ns - (gdouble)whole_ns >= 0.5);
 }
 

@@ -7,7 +7,9 @@
 #include "replay/rank_fold.h"
 #include "replay/replay_internal.h"
 
-#define ALMOST_NS 0.5 /* more than rounding leaves of a transfer, up to times of 26 days */
+/* What is left of a transfer that is over.
+ * Source: derived from doubles, which round times of up to 26 days by no more. */
+#define ALMOST_NS 0.5
 
 /* A transfer on its links. */
 struct active_transfer {
@@ -47,7 +49,7 @@ struct next_set {
 
 /* Where a node happens that is on no core set. */
 enum node_place {
-	PLACE_TRANSFER = G_MAXUINT32 - 4, /* on links */
+	PLACE_TRANSFER = G_MAXUINT32 - 4, /* on links. Source: derived from the four that follow. */
 	PLACE_ENGINE,			  /* on one that copies */
 	PLACE_QUEUE,			  /* taken up by one of several workers ... */
 	PLACE_COMPLETE,			  /* ... who is free after it */
