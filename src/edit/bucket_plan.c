@@ -17,8 +17,12 @@
 #include "edit/bucket_plan.h"
 #include "trace/operation.h"
 
-#define FIRST_CAP_BYTES (1024 * 1024) /* kDefaultFirstBucketBytes */
-#define MAX_DTYPES	16
+/* Source: cited from torch/csrc/distributed/c10d/reducer.hpp: kDefaultFirstBucketBytes. */
+#define FIRST_CAP_BYTES (1024 * 1024)
+/* Source: a rule: a model has gradients of one type or two. If wrong, types beyond share buckets. */
+#define MAX_DTYPES 16
+/* Source: a rule: a terabyte is more than a model has. If wrong, the words are refused. */
+#define MAX_MIB 1e6 /* of a bucket */
 
 struct open_bucket {
 	const gchar *dtype;
@@ -545,10 +549,10 @@ gboolean parse_bucket_mb(struct change *change, const gchar *text, GError **erro
 	struct quantity value;
 
 	if (!quantity_parse(text, UNITS_NONE, &value) || value.form != QUANTITY_PLAIN ||
-	    value.number <= 0 || value.number > 1e6)
+	    value.number <= 0 || value.number > MAX_MIB)
 		return change_refuse(
 			error, change,
-			"write bucket_mb=N, with N in MiB, more than 0 and at most 1000000");
+			"write bucket_mb=N, with N in MiB, more than 0 and at most %.0f", MAX_MIB);
 	change->value.bytes = (guint64)(value.number * 1024 * 1024);
 	return TRUE;
 }

@@ -12,8 +12,15 @@
 #include "trace/none_rows.h"
 #include "trace/operation.h"
 
-#define MAX_PARTS 4096		    /* of one collective */
-#define MAX_ADDED (8 * 1000 * 1000) /* nodes */
+/* Source: a rule: parts below a kilobyte are nothing but latency, and a terabyte is more than a model has. If wrong, the words are
+ * refused. */
+#define MIN_MIB 0.001 /* of a part */
+#define MAX_MIB 1e6
+/* Source: a rule: bounds the nodes of one collective. If wrong, smaller parts are refused. */
+#define MAX_PARTS 4096
+/* Source: a rule: 8 million nodes of 40 bytes, with edges, are half a gigabyte. If wrong, a change is refused though there was
+ * room, or memory runs out. */
+#define MAX_ADDED (8 * 1000 * 1000)
 
 struct split {
 	guint32 transfer;
@@ -274,9 +281,10 @@ gboolean parse_partition_mb(struct change *change, const gchar *text, GError **e
 	struct quantity value;
 
 	if (!quantity_parse(text, UNITS_NONE, &value) || value.form != QUANTITY_PLAIN ||
-	    value.number < 0.001 || value.number > 1e6)
+	    value.number < MIN_MIB || value.number > MAX_MIB)
 		return change_refuse(error, change,
-				     "write partition_mb=N, with N in MiB, from 0.001 to 1000000");
+				     "write partition_mb=N, with N in MiB, from %g to %.0f",
+				     MIN_MIB, MAX_MIB);
 	change->value.bytes = (guint64)(value.number * 1024 * 1024);
 	return TRUE;
 }

@@ -23,9 +23,13 @@
 #include "trace/data_loading.h"
 #include "trace/region_kind.h"
 
+/* Source: a rule: batches a thousand times as large or small are no longer the same job. If wrong, the words are refused. */
 #define MIN_FACTOR 0.001
 #define MAX_FACTOR 1000.0
-#define SHORTEST   0.25
+/* Of a host's pieces; the longest of these takes what a piece takes in any case.
+ * Source: a rule: most operations of a step are so small that their time is the call's. If wrong, small batches are predicted too
+ * long or too short, by that time of each piece. */
+#define SHORTEST 0.25
 
 enum { WITHIN_ACCUMULATION = 1 << 0, WITHIN_LOADING = 1 << 1, WITHIN_AUTOGRAD = 1 << 2 };
 

@@ -20,11 +20,15 @@
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 
-/* The least time of all operations of a name: less is mostly the call, and what is taken out of it for recording. */
+/* The least time of all operations of a name.
+ * Source: a rule: less is mostly the call, and what is taken out of it for recording. If wrong, a rate that no device has bounds
+ * the others, or the true one is not seen. */
 #define MIN_TIME_NS    10000.0
 #define MIN_TIME_SHARE 0.01 /* of the time of operations with arithmetic */
 
-#define MIN_KNOWN_SHARE 0.5 /* of the time to be scaled: with less, the answer is about the rest */
+/* Of the time to be scaled.
+ * Source: a rule: with less, the answer is about the rest. If wrong, an answer is given that says little, or is refused. */
+#define MIN_KNOWN_SHARE 0.5
 
 struct rates {
 	gdouble flops, bytes; /* as factors wanted; or a ns, as recorded */

@@ -18,9 +18,12 @@
 #include "trace/data_loading.h"
 #include "trace/none_rows.h"
 
+/* Source: a rule: more than hosts have. If wrong, more are refused. */
 #define MAX_WORKERS 65536
 /* A batch that is ready takes a moment to fetch, too; a rank that waits for less than this of its steps is not
- * held up by its loader. */
+ * held up by its loader.
+ * Source: a rule: below, the wait is of the order of what fetching takes. If wrong, a rank that is held up a little is said not to
+ * be, so that faster loading gains it nothing, or slower loading is predicted from a wait that was none. */
 #define LEAST_WAIT_SHARE 0.05
 
 /* Data loading of a rank of the timeline. */

@@ -15,7 +15,8 @@
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
 
-/* Of the kernels' time. Below, nothing is known of most. */
+/* Of the kernels' time.
+ * Source: a rule: below, nothing is known of most. If wrong, an answer is given that says little, or is refused. */
 #define MIN_KNOWN_SHARE 0.5
 
 struct device_change {

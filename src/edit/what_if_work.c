@@ -7,6 +7,9 @@
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 
+/* Source: a rule: more than hosts have. If wrong, more cores are refused; leaving the change out says the same. */
+#define MAX_CORES 65536
+
 static gboolean kind_matches(const TachoGraph *graph, const gchar *kind, guint32 slice)
 {
 	TachoSliceKind slice_kind = graph->timeline->slices.kind[slice];
@@ -285,8 +288,8 @@ gboolean apply_straggler(TachoGraph *graph, const struct change *change, GError 
 
 gboolean parse_cores(struct change *change, const gchar *text, GError **error)
 {
-	return quantity_parse_count(text, 1, 65536, &change->value.count) ||
-	       change_refuse(error, change, "write cores=N, with N from 1 to 65536");
+	return quantity_parse_count(text, 1, MAX_CORES, &change->value.count) ||
+	       change_refuse(error, change, "write cores=N, with N from 1 to %u", MAX_CORES);
 }
 
 gboolean apply_cores(TachoGraph *graph, const struct change *change, GError **error)
