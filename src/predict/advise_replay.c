@@ -8,10 +8,13 @@
 #include "analyze/advice.h"
 #include "replay/replay_internal.h"
 
-/* The findings of a report are cheap: beyond so many slices there are none, and beyond fewer no replay. */
+/* The findings of a report are cheap: beyond so many slices there are none, and beyond fewer no replay.
+ * Source: a rule: a report of a million slices takes about a second (docs/performance.md), and a replay for each finding as much. If
+ * wrong, the report is slow, or lacks findings that `--view advise` has. */
 #define MOST_SLICES_OF_FINDINGS (1000 * 1000)
 #define MOST_SLICES_REPLAYED	(300 * 1000)
-#define N_FINDINGS		3
+/* Source: a rule: what one reads. If wrong, `--view advise` has the others. */
+#define N_FINDINGS 3
 
 struct replayer {
 	TachoTimeline *timeline;

@@ -17,7 +17,8 @@
 #include "analyze/table_columns.h"
 #include "predict/prediction.h"
 
-/* 104 days of all steps together: beyond, no time is to be believed, and the replay's sums might overflow. */
+/* 104 days of all steps together: beyond, no time is to be believed, and the replay's sums might overflow.
+ * Source: derived from the whole numbers that a double holds, 2^53. */
 #define LONGEST_NS 9007199254740992.0
 
 static const TachoColumn columns[] = {

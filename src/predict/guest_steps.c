@@ -5,7 +5,9 @@
 #include "base/quantile.h"
 #include "predict/prediction.h"
 
-#define MAX_NEED (1u << 30) /* times as many rounds, at once */
+/* Times as many rounds, at once.
+ * Source: a rule: nodes run out before. If wrong, a job beside a far longer one needs one more round of playing. */
+#define MAX_NEED (1u << 30)
 
 /* When each step is over, on the last rank (gint64); and the last step on the first rank that has one, into
  * ret_first_ns. */

@@ -16,7 +16,10 @@
 #include "edit/graph_memory.h"
 #include "predict/held_memory.h"
 
-#define N_POINTS 200 /* of a curve */
+/* Of a curve. Source: a rule: more than a terminal or page shows. If wrong, a curve is coarse; each point is its stretch's peak. */
+#define N_POINTS 200
+/* Source: derived from G_MAXINT64, which is 9.2e18. */
+#define MAX_SHOWN_BYTES 4e18
 
 static gint compare_changes(gconstpointer a, gconstpointer b)
 {
@@ -241,7 +244,7 @@ static TachoTable *curve_table(const GArray *changes, guint from, guint to)
 		most = find_peak(changes, i, next);
 		tacho_table_row(table);
 		tacho_table_number(table, MS(shown_ns(&rows[most])));
-		tacho_table_integer(table, (gint64)MIN(rows[most].held_bytes, 4e18));
+		tacho_table_integer(table, (gint64)MIN(rows[most].held_bytes, MAX_SHOWN_BYTES));
 	}
 	return table;
 }

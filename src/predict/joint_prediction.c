@@ -18,6 +18,11 @@
 #include "base/worker_pool.h"
 #include "predict/job_outline.h"
 
+/* Two predictions that are as far from the median, but for rounding; a share of it.
+ * Source: derived from doubles, whose relative error is 1.1e-16 an operation. If wrong, which of two equally near recordings
+ * is shown depends on rounding. */
+#define ROUNDING 1e-9
+
 struct joint {
 	const TachoRecording *recordings;
 	guint n_recordings;
@@ -187,8 +192,7 @@ static guint nearest_to_median(const struct joint *joint, gdouble median_ms)
 		gdouble best_ms = joint->predictions[best]->predicted_step_ms;
 		gdouble farther_ms = fabs(ms - median_ms) - fabs(best_ms - median_ms);
 
-		/* as near, but for rounding */
-		if (fabs(farther_ms) <= 1e-9 * median_ms ? ms < best_ms : farther_ms < 0)
+		if (fabs(farther_ms) <= ROUNDING * median_ms ? ms < best_ms : farther_ms < 0)
 			best = i;
 	}
 	return best;

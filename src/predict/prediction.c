@@ -14,11 +14,19 @@
 #include "predict/held_memory.h"
 #include "predict/what_if_apply.h"
 
-#define MAX_ROUNDS (1u << 30) /* as many times what seemed enough; nodes run out before */
+/* As many times what seemed enough. Source: a rule: nodes run out before. If wrong, a job beside this one ends too soon. */
+#define MAX_ROUNDS (1u << 30)
 
-/* Below this, what recording took is not worth a note. */
-#define MIN_NOTED_SHARE	      0.001
-#define MIN_NOTED_LAG	      0.01 /* of a step */
+/* Of the predicted steps, below the interval and not above it.
+ * Source: derived from what the interval is said to hold, nine in ten (docs/replay.md). */
+#define LOW_SHARE  0.05
+#define HIGH_SHARE 0.95
+
+/* What is worth a note.
+ * Source: a rule: what rounds to nothing in the figures beside it is not. If wrong, notes are many, or one is missing; no time
+ * depends on it. */
+#define MIN_NOTED_SHARE	      0.001 /* of computing, that recording took */
+#define MIN_NOTED_LAG	      0.01  /* of a step */
 #define MIN_NOTED_OVERLAP_PCT 1.0
 
 static const gdouble to_ms = 1e-6;
@@ -66,8 +74,8 @@ static gdouble median_step_ms(const TachoReplay *replay)
 
 void prediction_set_interval(gdouble interval_ms[2], GArray *values)
 {
-	interval_ms[0] = quantile(values, 0.05) * to_ms;
-	interval_ms[1] = quantile(values, 0.95) * to_ms;
+	interval_ms[0] = quantile(values, LOW_SHARE) * to_ms;
+	interval_ms[1] = quantile(values, HIGH_SHARE) * to_ms;
 }
 
 void prediction_set_error(TachoPrediction *prediction)

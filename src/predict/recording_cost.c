@@ -20,12 +20,23 @@
 #include "replay/replay_internal.h"
 #include "predict/prediction.h"
 
-#define MAX_SCALE      32.0 /* times the stated cost; 0 is the least */
-#define MAX_TRIES      8
-#define ENOUGH_SHARE   1e-4  /* of a step */
-#define LEAST_SHARE    1e-3  /* what a stated cost may be wrong by, of a step */
-#define STATED_ERROR   4.0   /* of itself */
-#define LEAST_VARIANCE 1e-12 /* of control steps, so that their weight is finite */
+/* Source: a rule: bounds the search; more than any recording showed (STATED_ERROR). If wrong, a recording that is slowed by more
+ * is predicted too long. */
+#define MAX_SCALE 32.0 /* times the stated cost; 0 is the least */
+/* Source: a rule: secants halve the error at least. If wrong, a step is off by what is left, of what recording took. */
+#define MAX_TRIES    8
+#define ENOUGH_SHARE 1e-4 /* of a step */
+/* What a stated cost may be wrong by at least, of a step.
+ * Source: a rule: the clock of the job and its neighbours change steps by as much. If wrong, a stated cost near 0 outweighs
+ * control steps, or counts for nothing. */
+#define LEAST_SHARE 1e-3
+/* What a stated cost is wrong by, of itself.
+ * Source: a rule: recordings with control steps showed one to seven times what was stated. If wrong, few control steps count too
+ * little beside the stated cost, or too much. */
+#define STATED_ERROR 4.0
+/* Of control steps, of themselves.
+ * Source: derived from doubles: a weight that is finite, and beside which no other counts. */
+#define LEAST_VARIANCE 1e-12
 
 /* What recording a slice of the rank's main process costs. */
 static gdouble slice_cost_ns(const TachoTimeline *timeline, guint32 rank_index)
