@@ -39,11 +39,12 @@ fuzz-minutes: ## all fuzz targets for MINUTES (60) in all; what they find of use
 	@tools/build.sh fuzz fuzz_targets
 	@tools/grow_corpus.sh $(MINUTES)
 
-check-format: ## is the source as clang-format would write it, and do its stages include only what lies below?
+check-format: ## is the source as clang-format writes it, do stages include only what lies below, has each constant a source?
 	@tools/install-packages.sh check
 	@tools/check-format.sh
 	@tools/check-rooms.sh
 	@tools/check-meaning.sh
+	@tools/list-constants.sh
 
 conformance: ## 128 programs with and without `tacho record`: the same output, exit code and files
 	@tools/install-packages.sh build job test check conformance
