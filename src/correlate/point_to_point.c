@@ -22,8 +22,6 @@
  * are paired as far as there are any. */
 #include "correlate/point_to_point.h"
 
-#include <string.h>
-
 #include "correlate/batch_ops.h"
 #include "correlate/correlate_internal.h"
 #include "correlate/process_groups.h"
@@ -62,19 +60,14 @@ struct pairing {
 
 TachoWay point_to_point_way(const TachoTimeline *timeline, guint32 slice)
 {
-	const gchar *name = tacho_slice_name(timeline, slice);
-	gboolean sends = strcasestr(name, "send") != NULL;
-	gboolean receives = strcasestr(name, "recv") != NULL || strcasestr(name, "receive") != NULL;
+	TachoWay named = way_of_name(timeline, timeline->slices.name[slice]);
 	TachoCollectiveArgs args = { 0 };
 
 	tacho_slice_collective(timeline, slice, &args);
 	if (args.way != TACHO_WAY_BY_NAME)
 		return (TachoWay)args.way;
-	if ((sends || receives) && slice_operation(timeline, slice))
-		return TACHO_WAY_BY_NAME;
-	if (sends && receives)
-		return TACHO_WAY_BOTH;
-	return sends ? TACHO_WAY_SEND : receives ? TACHO_WAY_RECEIVE : TACHO_WAY_BY_NAME;
+	return named != TACHO_WAY_BY_NAME && slice_operation(timeline, slice) ? TACHO_WAY_BY_NAME
+									      : named;
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@ enum name_of {
 	NAME_OF_COLLECTIVE,
 	NAME_OF_MARK,
 	NAME_OF_OP_TRAIT,
+	NAME_OF_WAY,
 	N_NAMES_OF,
 };
 

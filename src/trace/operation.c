@@ -52,6 +52,21 @@ enum collective_operation operation_of_name(const TachoTimeline *timeline, guint
 	return (enum collective_operation)name_meaning(timeline, name, NAME_OF_COLLECTIVE, judge);
 }
 
+static guint judge_way(const gchar *name)
+{
+	gboolean sends = strcasestr(name, "send") != NULL;
+	gboolean receives = strcasestr(name, "recv") != NULL || strcasestr(name, "receive") != NULL;
+
+	if (sends && receives)
+		return TACHO_WAY_BOTH;
+	return sends ? TACHO_WAY_SEND : receives ? TACHO_WAY_RECEIVE : TACHO_WAY_BY_NAME;
+}
+
+TachoWay way_of_name(const TachoTimeline *timeline, guint32 name)
+{
+	return (TachoWay)name_meaning(timeline, name, NAME_OF_WAY, judge_way);
+}
+
 enum collective_operation slice_operation(const TachoTimeline *timeline, guint32 slice)
 {
 	guint64 place;

@@ -31,6 +31,10 @@ enum collective_operation operation_of_word(const gchar *word, gsize n);
 /* The same of a name (string id). */
 enum collective_operation operation_of_name(const TachoTimeline *timeline, guint32 name);
 
+/* Which way the bytes of a call, region or kernel of that name go from rank to rank, as "send", "recv" or "receive" in it
+ * tells, or both. BY_NAME: it is neither. */
+TachoWay way_of_name(const TachoTimeline *timeline, guint32 name);
+
 /* What its importer knows beyond the name of a COLLECTIVE slice. */
 enum collective_operation slice_operation(const TachoTimeline *timeline, guint32 slice);
 
