@@ -16,9 +16,8 @@
  *     the same nodes. Else none is said to have. */
 #include "correlate/graph_capture.h"
 
-#include <string.h>
-
 #include "trace/call_kind.h"
+#include "trace/kernel_trait.h"
 
 /* What makes a node, or a node does, as a letter. */
 enum {
@@ -69,16 +68,13 @@ static gchar node_of_call(const TachoTimeline *timeline, guint32 slice)
 					: NODE_NONE;
 }
 
-/* ROCm copies and fills by kernels of its own. */
 static gchar node_of_work(const TachoTimeline *timeline, guint32 slice)
 {
-	const gchar *name = tacho_slice_name(timeline, slice);
+	enum kernel_trait trait = kernel_trait_of_name(timeline, timeline->slices.name[slice]);
 
-	if (timeline->slices.kind[slice] == TACHO_SLICE_MEMCPY ||
-	    strstr(name, "__amd_rocclr_copyBuffer"))
+	if (timeline->slices.kind[slice] == TACHO_SLICE_MEMCPY || trait == KERNEL_COPIES)
 		return NODE_COPY;
-	if (timeline->slices.kind[slice] == TACHO_SLICE_MEMSET ||
-	    strstr(name, "__amd_rocclr_fillBuffer"))
+	if (timeline->slices.kind[slice] == TACHO_SLICE_MEMSET || trait == KERNEL_FILLS)
 		return NODE_FILL;
 	return NODE_KERNEL;
 }

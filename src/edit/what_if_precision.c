@@ -17,6 +17,7 @@
 #include "edit/precision.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
+#include "trace/kernel_trait.h"
 #include "trace/operation.h"
 
 gdouble precision_width(enum device_rate rate)
@@ -195,14 +196,13 @@ static gdouble factor_of(struct precision *precision, const struct operation *op
 	const TachoGraph *graph = precision->graph;
 	const struct op_work *work = op_works_of(&precision->works, operation->slice);
 	const struct device_peak *device = precision->devices[operation->rank_index];
-	const gchar *kernel = tacho_timeline_string(graph->timeline,
-						    graph_node_at(graph, operation->first)->name);
+	guint32 kernel = graph_node_at(graph, operation->first)->name;
 	enum device_rate from = operation->recorded, to = operation->now;
 	gdouble bytes = work->bytes * precision_width(to) / precision_width(from);
 
 	if (from == to)
 		return 1;
-	if (from == DEVICE_FP32 && strstr(kernel, "tf32"))
+	if (from == DEVICE_FP32 && kernel_trait_of_name(graph->timeline, kernel) == KERNEL_IN_TF32)
 		from = DEVICE_TF32;
 	return least_ns(device, work->flops, bytes, to) /
 	       least_ns(device, work->flops, work->bytes, from);

@@ -2,7 +2,8 @@
  *
  * A timeline has few names and many slices. So whoever wants to know what a slice is asks by the id of its name;
  * the first to ask judges the text. The judges are the only places behind import that look at the text of names:
- * call_kind, region_kind, operation, mark_kind, op_trait, kernel_class. docs/decisions/0019-what-names-mean.md says why. */
+ * call_kind, region_kind, operation, mark_kind, op_trait, kernel_class,
+ * kernel_trait. docs/decisions/0019-what-names-mean.md says why. */
 #ifndef TACHO_NAME_MEANING_H
 #define TACHO_NAME_MEANING_H
 
@@ -18,6 +19,7 @@ enum name_of {
 	NAME_OF_MARK,
 	NAME_OF_OP_TRAIT,
 	NAME_OF_WAY,
+	NAME_OF_KERNEL_TRAIT,
 	N_NAMES_OF,
 };
 
