@@ -458,3 +458,11 @@ gdouble op_parameters(const TachoTimeline *timeline, guint32 slice)
 		return 0;
 	return tensor_elements(&gradient);
 }
+
+/* addmm(added, activation, weight), baddbmm likewise: native_functions.yaml of PyTorch. */
+guint32 op_activation_input(const TachoTimeline *timeline, guint32 slice)
+{
+	const gchar *name = tacho_slice_name(timeline, slice);
+
+	return strcmp(name, "aten::addmm") == 0 || strcmp(name, "aten::baddbmm") == 0 ? 1 : 0;
+}

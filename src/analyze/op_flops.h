@@ -14,6 +14,9 @@ gdouble op_output_bytes(const TachoTimeline *timeline, guint32 slice);
 /* Elements of the parameter that it is, as told, or whose gradient it accumulates; 0: neither. */
 gdouble op_parameters(const TachoTimeline *timeline, guint32 slice);
 
+/* Which of its inputs another operation made: the others of a product or convolution are weights, or what is added. */
+guint32 op_activation_input(const TachoTimeline *timeline, guint32 slice);
+
 gdouble tensor_elements(const TachoTensor *tensor);
 
 #endif

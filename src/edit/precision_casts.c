@@ -11,7 +11,6 @@
  * A cast reads and writes each element once at the memory's bandwidth, in a node before the operation's first kernel,
  * on its stream. What it writes is held for as long as the operation lasts on its thread. */
 #include <math.h>
-#include <string.h>
 
 #include "analyze/op_flops.h"
 #include "edit/precision.h"
@@ -19,14 +18,6 @@
 #include "edit/change_internal.h"
 
 /* --- what is cast ----------------------------------------------------------------------------- */
-
-/* The input that another operation made; the others of a product or convolution are weights. */
-static guint32 activation_of(const TachoTimeline *timeline, guint32 slice)
-{
-	const gchar *name = tacho_slice_name(timeline, slice);
-
-	return strcmp(name, "aten::addmm") == 0 || strcmp(name, "aten::baddbmm") == 0 ? 1 : 0;
-}
 
 static gboolean is_changed(const struct operation *operation)
 {
@@ -74,7 +65,7 @@ static struct cast_bytes casts_of(const struct precision *precision,
 				  const struct operation *operation, const struct operation *before)
 {
 	const TachoTimeline *timeline = precision->graph->timeline;
-	guint32 activation = activation_of(timeline, operation->slice);
+	guint32 activation = op_activation_input(timeline, operation->slice);
 	struct cast_bytes bytes = { 0, 0 };
 	TachoTensor tensor;
 
