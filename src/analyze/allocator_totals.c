@@ -1,11 +1,9 @@
 /* allocator_totals: what an allocator itself said of its memory.
  *
  * With each block handed out or given back, PyTorch's profiler writes what its allocator has handed out in
- * all, and what it has reserved of the device; the import makes counters of them (src/import/kineto/kineto_reader.c),
- * told from others by their names. Samples are by counter and time. */
+ * all, and what it has reserved of the device; the import makes counters of them (trace/counter_kind.h). Samples are by
+ * counter and time. */
 #include "analyze/allocator_totals.h"
-
-#include <string.h>
 
 #include "base/number.h"
 
@@ -14,25 +12,18 @@ static const TachoSample *sample_at(const TachoTimeline *timeline, guint index)
 	return &g_array_index(timeline->samples, TachoSample, index);
 }
 
-guint32 counter_track_find(const TachoTimeline *timeline, guint32 process, const gchar *name)
+guint32 counter_track_find(const TachoTimeline *timeline, guint32 process, enum counter_kind kind,
+			   guint32 memory)
 {
 	for (guint32 i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
 
 		if (track->kind == TACHO_TRACK_COUNTER && track->process == process &&
-		    strcmp(tacho_timeline_string(timeline, track->name), name) == 0)
+		    counter_kind_of_name(timeline, track->name) == kind &&
+		    counter_memory(timeline, track->name) == memory)
 			return i;
 	}
 	return TACHO_NONE;
-}
-
-static guint32 find_counter(const TachoTimeline *timeline, guint32 process, const gchar *what,
-			    guint32 device)
-{
-	g_autofree gchar *name = device ? g_strdup_printf("%s bytes, device %u", what, device - 1)
-					: g_strdup_printf("%s bytes, host", what);
-
-	return counter_track_find(timeline, process, name);
 }
 
 /* The largest, of equals the first; NULL: there is none. */
@@ -61,8 +52,8 @@ static gdouble value_at(const TachoTimeline *timeline, guint32 track, gint64 tim
 struct allocator_totals allocator_totals_find(const TachoTimeline *timeline, guint32 process,
 					      guint32 device)
 {
-	guint32 allocated = find_counter(timeline, process, "allocated", device);
-	guint32 reserved = find_counter(timeline, process, "reserved", device);
+	guint32 allocated = counter_track_find(timeline, process, COUNTER_ALLOCATED, device);
+	guint32 reserved = counter_track_find(timeline, process, COUNTER_RESERVED, device);
 	struct allocator_totals totals = { 0 };
 	const TachoSample *most;
 

@@ -4,14 +4,17 @@
 
 #include <tacho/timeline.h>
 
+#include "trace/counter_kind.h"
+
 struct allocator_totals {
 	gboolean is_known;	/* it was counted */
 	gint64 allocated_bytes; /* handed out, at most: what was before the recording included */
 	gint64 reserved_bytes; /* what it held of the device then, handed out or not; 0: not told */
 };
 
-/* A process's counter of that name: its track, or TACHO_NONE. */
-guint32 counter_track_find(const TachoTimeline *timeline, guint32 process, const gchar *name);
+/* A process's counter of that kind, and of that memory (counter_memory()): its track, or TACHO_NONE. */
+guint32 counter_track_find(const TachoTimeline *timeline, guint32 process, enum counter_kind kind,
+			   guint32 memory);
 
 /* The totals of a process's memory; `device` as in struct memory_block. */
 struct allocator_totals allocator_totals_find(const TachoTimeline *timeline, guint32 process,

@@ -1,7 +1,7 @@
 /* bins_view: what an allocator that sorts its chunks into bins, by size, holds in each at the end of the recording.
  *
- * TensorFlow's best-fit allocator (BFC) tells it event by event; importers make counters of that, named "FIELD of
- * bin N of ALLOCATOR", and, of all bins together, "FIELD of ALLOCATOR". A row is an allocator's bin, or all of it.
+ * TensorFlow's best-fit allocator (BFC) tells it event by event; importers make counters of that (trace/counter_kind.h).
+ * A row is an allocator's bin, or all of it.
  *
  * (1) Bin N holds chunks of at least 256 << N bytes: BinNumToSize() of tsl/framework/bfc_allocator.h, which
  *     has 21 of them; for bins beyond, no size is told.
@@ -16,33 +16,11 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "base/order.h"
+#include "trace/counter_kind.h"
 
 enum {
 	N_BINS = 21,
 	LEAST_BIN_BYTES = 256,
-};
-
-/* FIGURE(enumerator, as a counter of a bin calls it, as one of the whole allocator does) */
-#define BIN_FIGURES(FIGURE)                                                                        \
-	FIGURE(CHUNKS, "total_chunks_in_bin", "chunks")                                            \
-	FIGURE(USED_CHUNKS, "total_chunks_in_use", "in_use_chunks")                                \
-	FIGURE(BYTES, "total_bytes_in_bin", "total_bytes")                                         \
-	FIGURE(USED_BYTES, "total_bytes_in_use", "total_bytes_in_use")                             \
-	FIGURE(REQUESTED_BYTES, "total_requested_bytes_in_use", "total_requested_bytes_in_use")
-
-enum bin_figure {
-#define BIN_FIGURE(enumerator, of_bin, of_all) FIGURE_##enumerator,
-	BIN_FIGURES(BIN_FIGURE)
-#undef BIN_FIGURE
-		N_FIGURES
-};
-
-static const struct {
-	const gchar *of_bin, *of_all;
-} figures[] = {
-#define BIN_FIGURE(enumerator, of_bin, of_all) { of_bin, of_all },
-	BIN_FIGURES(BIN_FIGURE)
-#undef BIN_FIGURE
 };
 
 static const TachoColumn columns[] = {
@@ -62,41 +40,11 @@ static const TachoColumn columns[] = {
 
 struct bin {
 	guint32 rank_index;
-	gint number;		/* -1: all of the allocator */
-	const gchar *allocator; /* part of a counter's name, the timeline's */
-	gdouble last[N_FIGURES];
+	gint number;			 /* -1: all of the allocator */
+	const gchar *allocator;		 /* part of a counter's name, the timeline's */
+	gdouble last[N_COUNTER_FIGURES]; /* by figure: its kind less COUNTER_BIN_CHUNKS */
 	gdouble most_used;
 };
-
-/* What a counter's name says; FALSE: it is no such counter. */
-static gboolean parse_name(const gchar *name, enum bin_figure *ret_figure, struct bin *ret_bin)
-{
-	static const gchar of_bin[] = " of bin ", of[] = " of ";
-	const gchar *at = strstr(name, of);
-	guint64 number;
-	gchar *end;
-	guint i = 0;
-
-	if (!at)
-		return FALSE;
-	ret_bin->number = -1;
-	ret_bin->allocator = at + strlen(of);
-	if (g_str_has_prefix(at, of_bin)) {
-		number = g_ascii_strtoull(at + strlen(of_bin), &end, 10);
-		if (end == at + strlen(of_bin) || number > G_MAXINT || !g_str_has_prefix(end, of))
-			return FALSE;
-		ret_bin->number = (gint)number;
-		ret_bin->allocator = end + strlen(of);
-	}
-	for (; i < N_FIGURES; i++) {
-		const gchar *word = ret_bin->number < 0 ? figures[i].of_all : figures[i].of_bin;
-
-		if (strlen(word) == (gsize)(at - name) && strncmp(name, word, strlen(word)) == 0)
-			break;
-	}
-	*ret_figure = (enum bin_figure)i;
-	return i < N_FIGURES;
-}
 
 static void count_counter(const struct selection *selection, struct keyed_rows *bins,
 			  guint32 track_index)
@@ -104,23 +52,26 @@ static void count_counter(const struct selection *selection, struct keyed_rows *
 	const TachoTimeline *timeline = selection->timeline;
 	const TachoTrack *track = tacho_timeline_track(timeline, track_index);
 	struct bin wanted = { .most_used = NAN }, *bin;
-	enum bin_figure figure;
+	enum counter_kind kind = counter_kind_of_name(timeline, track->name);
 	guint first, n;
 
-	for (guint i = 0; i < N_FIGURES; i++)
+	for (guint i = 0; i < N_COUNTER_FIGURES; i++)
 		wanted.last[i] = NAN;
 	wanted.rank_index =
 		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
 	n = tacho_track_samples(timeline, track_index, &first);
 	if (n == 0 || !selection_takes_rank(selection, wanted.rank_index) ||
-	    !parse_name(tacho_timeline_string(timeline, track->name), &figure, &wanted))
+	    kind < COUNTER_BIN_CHUNKS)
 		return;
+	wanted.number = counter_bin(timeline, track->name, &wanted.allocator);
 	bin = keyed_rows_find(bins, &wanted, "%u:%d:%s", wanted.rank_index, wanted.number,
 			      wanted.allocator);
 	for (guint i = first; i < first + n; i++) {
-		bin->last[figure] = g_array_index(timeline->samples, TachoSample, i).value;
-		if (figure == FIGURE_USED_BYTES) /* NaN is less than nothing */
-			bin->most_used = fmax(bin->most_used, bin->last[figure]);
+		gdouble value = g_array_index(timeline->samples, TachoSample, i).value;
+
+		bin->last[kind - COUNTER_BIN_CHUNKS] = value;
+		if (kind == COUNTER_BIN_USED_BYTES) /* NaN is less than nothing */
+			bin->most_used = fmax(bin->most_used, value);
 	}
 }
 
@@ -132,10 +83,16 @@ static gint compare_bins(gconstpointer a, gconstpointer b)
 	       x->number - y->number;
 }
 
+static gdouble last_of(const struct bin *bin, enum counter_kind kind)
+{
+	return bin->last[kind - COUNTER_BIN_CHUNKS];
+}
+
 static void add_row(TachoTable *table, const TachoTimeline *timeline, const struct bin *bin)
 {
-	const gdouble *last = bin->last;
-	gdouble free_bytes = last[FIGURE_BYTES] - last[FIGURE_USED_BYTES];
+	gdouble bytes = last_of(bin, COUNTER_BIN_BYTES);
+	gdouble used_bytes = last_of(bin, COUNTER_BIN_USED_BYTES);
+	gdouble free_bytes = bytes - used_bytes;
 
 	tacho_table_row(table);
 	table_rank(table, timeline, bin->rank_index);
@@ -143,14 +100,14 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline, const stru
 	table_integer_if(table, bin->number >= 0, bin->number);
 	table_number_if(table, bin->number >= 0 && bin->number < N_BINS,
 			ldexp(LEAST_BIN_BYTES, bin->number));
-	tacho_table_number(table, last[FIGURE_CHUNKS]);
-	tacho_table_number(table, last[FIGURE_USED_CHUNKS]);
-	tacho_table_number(table, last[FIGURE_BYTES]);
-	tacho_table_number(table, last[FIGURE_USED_BYTES]);
+	tacho_table_number(table, last_of(bin, COUNTER_BIN_CHUNKS));
+	tacho_table_number(table, last_of(bin, COUNTER_BIN_USED_CHUNKS));
+	tacho_table_number(table, bytes);
+	tacho_table_number(table, used_bytes);
 	tacho_table_number(table, bin->most_used);
-	tacho_table_number(table, last[FIGURE_USED_BYTES] - last[FIGURE_REQUESTED_BYTES]);
+	tacho_table_number(table, used_bytes - last_of(bin, COUNTER_BIN_REQUESTED_BYTES));
 	tacho_table_number(table, free_bytes);
-	table_share(table, free_bytes, last[FIGURE_BYTES]);
+	table_share(table, free_bytes, bytes);
 }
 
 TachoTable *tacho_view_bins(const TachoTimeline *timeline, const TachoFilter *filter)

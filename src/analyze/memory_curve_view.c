@@ -3,8 +3,7 @@
  * (1) The time of each memory, from its first to its last change, is cut into POINTS stretches of the same
  *     length. A row is the moment in its stretch at which most is held, so that no peak is lost; a stretch
  *     in which nothing changes has no row.
- * (2) Where the recording tells memory by category (counters "parameter bytes", "activation bytes" ... of PyTorch's
- *     memory timeline), the rows have what each category holds at that moment, and held_bytes is their sum. */
+ * (2) Where the recording tells memory by category (counters of PyTorch's memory timeline), the rows have what each category holds at that moment, and held_bytes is their sum. */
 #include <tacho/analyze.h>
 
 #include <math.h>
@@ -18,12 +17,7 @@
 #include "base/partition_point.h"
 #include "base/time_units.h"
 
-enum { POINTS = 200, N_CATEGORIES = 8 };
-
-static const gchar *const category_tracks[N_CATEGORIES] = {
-	"parameter bytes",  "optimizer state bytes", "input bytes",	      "temporary bytes",
-	"activation bytes", "gradient bytes",	     "autograd detail bytes", "unknown bytes",
-};
+enum { POINTS = 200, N_CATEGORIES = N_COUNTER_CATEGORIES };
 
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("rank", "rank"),
@@ -151,7 +145,8 @@ static GArray *list_categories(const TachoTimeline *timeline, guint32 process)
 	GArray *changes = g_array_new(FALSE, FALSE, sizeof(struct change));
 
 	for (guint i = 0; i < N_CATEGORIES; i++) {
-		guint32 track = counter_track_find(timeline, process, category_tracks[i]);
+		guint32 track = counter_track_find(timeline, process,
+						   (enum counter_kind)(COUNTER_PARAMETER + i), 0);
 		guint first = 0,
 		      n = track != TACHO_NONE ? tacho_track_samples(timeline, track, &first) : 0;
 
@@ -178,9 +173,6 @@ static void add_memory(struct curve *curve, const TachoFilter *filter, guint32 p
 	g_autoptr(GArray) found = memory_changes(blocks, device);
 	g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(struct change));
 	g_autofree gchar *label = memory_label(device);
-	g_autofree gchar *counter =
-		device ? g_strdup_printf("reserved bytes, device %u", device - 1)
-		       : g_strdup("reserved bytes, host");
 
 	if (!takes_label(filter, label))
 		return;
@@ -191,7 +183,8 @@ static void add_memory(struct curve *curve, const TachoFilter *filter, guint32 p
 		g_array_append_val(changes, row);
 	}
 	curve->label = label;
-	curve->reserved_track = counter_track_find(curve->timeline, process, counter);
+	curve->reserved_track =
+		counter_track_find(curve->timeline, process, COUNTER_RESERVED, device);
 	add_points(curve, changes);
 }
 

@@ -3,7 +3,7 @@
  * A timeline has few names and many slices. So whoever wants to know what a slice is asks by the id of its name;
  * the first to ask judges the text. The judges are the only places behind import that look at the text of names:
  * call_kind, region_kind, operation, mark_kind, op_trait, kernel_class,
- * kernel_trait. docs/decisions/0019-what-names-mean.md says why. */
+ * kernel_trait, counter_kind. docs/decisions/0019-what-names-mean.md says why. */
 #ifndef TACHO_NAME_MEANING_H
 #define TACHO_NAME_MEANING_H
 
@@ -20,6 +20,7 @@ enum name_of {
 	NAME_OF_OP_TRAIT,
 	NAME_OF_WAY,
 	NAME_OF_KERNEL_TRAIT,
+	NAME_OF_COUNTER,
 	N_NAMES_OF,
 };
 

@@ -6,6 +6,7 @@
 #include "import/c10_dtype.h"
 #include "import/collective_names.h"
 #include "import/function_ids.h"
+#include "trace/counter_kind.h"
 #include "trace/string_table.h"
 #include "trace/operation.h"
 
@@ -546,17 +547,13 @@ static void add_sample(struct kineto_reader *reader, const struct kineto_event *
 }
 
 static void add_total(struct kineto_reader *reader, const struct kineto_event *event,
-		      const gchar *what, gint64 bytes)
+		      enum counter_kind kind, gint64 bytes)
 {
-	gchar name[64];
+	gchar name[COUNTER_NAME_BYTES];
 
 	if (bytes < 0)
 		return;
-	if (event->device_type > 0)
-		g_snprintf(name, sizeof(name), "%s bytes, device %" G_GINT64_FORMAT, what,
-			   event->device_id);
-	else
-		g_snprintf(name, sizeof(name), "%s bytes, host", what);
+	counter_memory_name(name, kind, event->device_type <= 0, event->device_id);
 	add_sample(reader, event, name, (gdouble)bytes);
 }
 
@@ -576,8 +573,8 @@ static void add_memory(struct kineto_reader *reader, const struct kineto_event *
 		memory->device = (guint32)CLAMP(event->device_id, 0, (gint64)G_MAXINT32) + 1;
 	memory->track = find_track(reader, KINETO_ON_THREAD, id_of(reader, &event->pid),
 				   id_of(reader, &event->tid));
-	add_total(reader, event, "allocated", event->total_allocated);
-	add_total(reader, event, "reserved", event->total_reserved);
+	add_total(reader, event, COUNTER_ALLOCATED, event->total_allocated);
+	add_total(reader, event, COUNTER_RESERVED, event->total_reserved);
 }
 
 /* What the args say, as it stands; a very long text is left out. */

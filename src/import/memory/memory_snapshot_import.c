@@ -12,6 +12,7 @@
 
 #include "import/import_format.h"
 #include "import/read/pickle.h"
+#include "trace/counter_kind.h"
 #include "trace/source.h"
 
 enum {
@@ -489,10 +490,11 @@ static void add_chunk(struct snapshot *snapshot, struct device *device, guint32 
 
 /* --- devices -------------------------------------------------------------------------------- */
 
-static guint32 add_counter(struct snapshot *snapshot, const gchar *what, guint32 number)
+static guint32 add_counter(struct snapshot *snapshot, enum counter_kind kind, guint32 number)
 {
-	g_autofree gchar *name = g_strdup_printf("%s bytes, device %u", what, number);
+	gchar name[COUNTER_NAME_BYTES];
 
+	counter_memory_name(name, kind, FALSE, number);
 	return import_add_track(snapshot->import, TACHO_TRACK_COUNTER, snapshot->process, 0, name);
 }
 
@@ -503,8 +505,8 @@ static void use_device(struct snapshot *snapshot, guint32 number, guint32 trace)
 
 	device.track = import_add_track(snapshot->import, TACHO_TRACK_THREAD, snapshot->process,
 					number + 1, name);
-	device.allocated_track = add_counter(snapshot, "allocated", number);
-	device.reserved_track = add_counter(snapshot, "reserved", number);
+	device.allocated_track = add_counter(snapshot, COUNTER_ALLOCATED, number);
+	device.reserved_track = add_counter(snapshot, COUNTER_RESERVED, number);
 	add_before(snapshot, &device);
 	use_trace(snapshot, &device);
 	each_block(snapshot, &device, add_chunk, NULL);

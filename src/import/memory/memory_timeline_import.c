@@ -11,16 +11,11 @@
 #include "import/import_format.h"
 #include "import/read/json_chunks.h"
 #include "import/read/json_elements.h"
-
-/* In the order of torch.profiler._memory_profiler's _CATEGORY_TO_INDEX. */
-static const gchar *const categories[] = {
-	"parameter",  "optimizer state", "input",	    "temporary",
-	"activation", "gradient",	 "autograd detail", "unknown",
-};
+#include "trace/counter_kind.h"
 
 #define EARLIEST_NS 1e17 /* 1973: these tools are of later years */
 
-enum { N_CATEGORIES = G_N_ELEMENTS(categories) };
+enum { N_CATEGORIES = N_COUNTER_CATEGORIES };
 
 struct reading {
 	struct import *import;
@@ -230,7 +225,8 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	process.host = tacho_timeline_intern(import->timeline, "unknown", -1);
 	row = import_add_process(import, &process, import_new_file(import));
 	for (guint i = 0; i < N_CATEGORIES; i++) {
-		g_autofree gchar *name = g_strdup_printf("%s bytes", categories[i]);
+		g_autofree gchar *name =
+			counter_category_name((enum counter_kind)(COUNTER_PARAMETER + i));
 
 		reading.tracks[i] = import_add_track(import, TACHO_TRACK_COUNTER, row, 0, name);
 	}
