@@ -6,12 +6,12 @@ cd "$(dirname "$0")/.."
 stages=(src/correlate src/analyze src/graph src/query src/replay src/edit src/predict src/export src/cost)
 # What the user names; options and keys; formulas that an operation's name is the key of; the order and form in which names
 # are shown.
-justified="analyze/diff_run.c analyze/event_path.c analyze/op_devices.c analyze/op_flops.c analyze/op_output.c
-analyze/op_view.c analyze/profile_options.c analyze/readiness_view.c analyze/scope_places.c query/arg_list.c
+justified="analyze/diff_run.c analyze/event_path.c analyze/latency_view.c analyze/op_devices.c analyze/op_flops.c
+analyze/op_output.c analyze/op_view.c analyze/profile_options.c analyze/readiness_view.c analyze/scope_places.c query/arg_list.c
 query/query_guard.c"
-# Left to do: values of kernels and devices that importers do not type yet, marks, names of TensorFlow's and BytePS's.
+# Left to do: values of kernels and devices that importers do not type yet.
 left="analyze/advice_device.c analyze/copy_rate.c analyze/device_load.c analyze/kernel_demands.c analyze/kernel_work.c
-analyze/latency_view.c analyze/recorded_device.c edit/what_if_named_device.c"
+analyze/recorded_device.c edit/what_if_named_device.c"
 compare='(strcmp|strstr|strcasestr|strncmp|strcasecmp|g_str_has_prefix|g_str_has_suffix|g_str_equal|g_strcmp0)'
 status=0
 found=$({

@@ -22,12 +22,7 @@
 #include "analyze/table_columns.h"
 #include "base/quantile.h"
 #include "base/time_units.h"
-
-/* Names and places that importers give (import/ctf_profiler.c). */
-#define CLIENT_SPAN	"send_request_tensor"
-#define SERVER_SPAN	"prepare_response_tensor"
-#define COPY_SPAN	"set_proto_from_gpu"
-#define RENDEZVOUS_LANE "rendezvous"
+#include "trace/region_kind.h"
 
 static const TachoColumn columns[] = {
 	TEXT_COLUMN("kind", "kind"),
@@ -168,32 +163,28 @@ static void count_sends(struct latencies *latencies)
 
 /* --- both sides of requests for tensors --------------------------------------------------------- */
 
-static const gchar *kind_of_span(const TachoTimeline *timeline, guint32 slice)
+/* The kind of row that the slice is counted in, and its name; NULL: in none. All tensors of a rendezvous are one row. */
+static const gchar *kind_of_span(const TachoTimeline *timeline, guint32 slice, guint32 *ret_name)
 {
 	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
-	const gchar *name = tacho_slice_name(timeline, slice);
 
 	if (track->kind != TACHO_TRACK_ASYNC || timeline->slices.kind[slice] != TACHO_SLICE_EVENT ||
 	    (timeline->slices.flags[slice] & TACHO_SLICE_OPEN))
 		return NULL;
-	if (strcmp(name, CLIENT_SPAN) == 0)
+	*ret_name = timeline->slices.name[slice];
+	switch (region_kind_of(timeline, slice)) {
+	case REGION_TENSOR_REQUEST:
 		return "client";
-	if (strcmp(name, SERVER_SPAN) == 0)
+	case REGION_TENSOR_RESPONSE:
 		return "server";
-	if (strcmp(name, COPY_SPAN) == 0)
+	case REGION_TENSOR_COPY:
 		return "copy";
-	if (strcmp(tacho_timeline_string(timeline, track->name), RENDEZVOUS_LANE) == 0)
-		return "rendezvous";
-	return NULL;
-}
-
-/* All tensors of a rendezvous are one row. */
-static guint32 name_of_span(const TachoTimeline *timeline, guint32 slice, const gchar *kind)
-{
-	guint32 track = timeline->slices.track[slice];
-
-	return strcmp(kind, "rendezvous") == 0 ? tacho_timeline_track(timeline, track)->name
-					       : timeline->slices.name[slice];
+	default:
+		*ret_name = track->name;
+		return region_kind_of_name(timeline, track->name) == REGION_RENDEZVOUS
+			       ? "rendezvous"
+			       : NULL;
+	}
 }
 
 static void count_spans(struct latencies *latencies)
@@ -201,8 +192,8 @@ static void count_spans(struct latencies *latencies)
 	const TachoTimeline *timeline = latencies->selection->timeline;
 
 	for (guint32 i = 0; i < timeline->slices.n; i++) {
-		const gchar *kind = kind_of_span(timeline, i);
-		guint32 name = kind ? name_of_span(timeline, i, kind) : 0;
+		guint32 name = 0;
+		const gchar *kind = kind_of_span(timeline, i, &name);
 
 		if (kind && takes_name(latencies, name) && takes_slice(latencies, i))
 			add_value(latencies, kind, name, rank_of(timeline, i), TACHO_NONE,
@@ -219,8 +210,8 @@ static void count_network(struct latencies *latencies)
 		guint32 name = timeline->slices.name[flow->from];
 
 		if (flow->kind != TACHO_FLOW_REQUEST ||
-		    strcmp(tacho_slice_name(timeline, flow->from), CLIENT_SPAN) != 0 ||
-		    strcmp(tacho_slice_name(timeline, flow->to), SERVER_SPAN) != 0 ||
+		    region_kind_of(timeline, flow->from) != REGION_TENSOR_REQUEST ||
+		    region_kind_of(timeline, flow->to) != REGION_TENSOR_RESPONSE ||
 		    !takes_name(latencies, name) || !takes_slice(latencies, flow->from))
 			continue;
 		add_value(latencies, "network", name, rank_of(timeline, flow->from),

@@ -1,4 +1,5 @@
-/* region_kind: what a region, an operation or a wait of a thread is to a training job, as its name tells. */
+/* region_kind: what a region, an operation or a wait of a thread is to a training job, as its name tells, or that of its
+ * track. */
 #ifndef TACHO_REGION_KIND_H
 #define TACHO_REGION_KIND_H
 
@@ -24,6 +25,11 @@ enum region_kind {
 	REGION_LOADING,		/* of which that is not told */
 	REGION_LOADER_WORKERS,	/* a wait for a data loader's workers; a region may be anything */
 	REGION_LOADER,		/* the same for a data loader */
+	/* Tensors that TensorFlow's processes ask each other for: */
+	REGION_TENSOR_REQUEST,	/* from when it was asked for until it is there */
+	REGION_TENSOR_RESPONSE, /* from when that came in until the response is ready */
+	REGION_TENSOR_COPY,	/* from the device's memory */
+	REGION_RENDEZVOUS, /* the name of a track: who sends and who receives within a process, on it, wait for each other */
 };
 
 enum region_kind region_kind_of_name(const TachoTimeline *timeline, guint32 name);

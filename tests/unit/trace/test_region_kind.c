@@ -28,6 +28,10 @@ static const struct {
 	{ "enumerate(DataLoader)#Mine.__next__", REGION_LOADING },
 	{ "DataLoader workers", REGION_LOADER_WORKERS },
 	{ "my dataloader", REGION_LOADER },
+	{ "send_request_tensor", REGION_TENSOR_REQUEST },
+	{ "prepare_response_tensor", REGION_TENSOR_RESPONSE },
+	{ "set_proto_from_gpu", REGION_TENSOR_COPY },
+	{ "rendezvous", REGION_RENDEZVOUS },
 	{ "aten::addmm", REGION_OTHER },
 	{ "", REGION_OTHER },
 };
