@@ -133,7 +133,7 @@ static void freeze_edges(TachoGraph *graph)
 	graph->succ = g_new(guint32, MAX(n_edges, 1u));
 	count_edges(graph->edges, graph->pred_first, graph->succ_first);
 	count_edges(orders, graph->pred_first, graph->succ_first);
-	for (gsize i = 2; i < (gsize)n + 2; i++) {
+	for (gsize i = 2; i <= n; i++) {
 		graph->pred_first[i] += graph->pred_first[i - 1];
 		graph->succ_first[i] += graph->succ_first[i - 1];
 	}

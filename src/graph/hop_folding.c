@@ -20,8 +20,8 @@ static void sum_up_hops(TachoGraph *graph, gdouble *fixed_ns, gdouble *work_ns)
 void graph_keep_hop_sums(TachoGraph *graph)
 {
 	guint32 n = graph->transfers->len;
-	g_autofree gdouble *fixed_ns = g_new0(gdouble, n + 1);
-	g_autofree gdouble *work_ns = g_new0(gdouble, n + 1);
+	g_autofree gdouble *fixed_ns = g_new0(gdouble, n);
+	g_autofree gdouble *work_ns = g_new0(gdouble, n);
 
 	sum_up_hops(graph, fixed_ns, work_ns);
 	for (guint32 i = 0; i < n; i++) {
@@ -75,8 +75,8 @@ static void remove_hops(TachoGraph *graph)
 void graph_fold_hops(TachoGraph *graph)
 {
 	guint32 n = graph->transfers->len;
-	g_autofree gdouble *fixed_ns = g_new0(gdouble, n + 1);
-	g_autofree gdouble *work_ns = g_new0(gdouble, n + 1);
+	g_autofree gdouble *fixed_ns = g_new0(gdouble, n);
+	g_autofree gdouble *work_ns = g_new0(gdouble, n);
 	gboolean is_folded = FALSE;
 
 	sum_up_hops(graph, fixed_ns, work_ns);

@@ -135,7 +135,7 @@ static void find_time_alone(const TachoGraph *graph, guint32 first)
 	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
-		transfer->work_ns = MAX(transfer->end_ns - transfer->begin_ns, 0);
+		transfer->work_ns = (gdouble)(transfer->end_ns - transfer->begin_ns);
 	}
 	find_moved(graph, moments, moved_ns);
 	for (guint32 i = first; i < graph->transfers->len; i++)
@@ -209,7 +209,7 @@ static void group_transfers_init(struct group_transfers *of_group, const TachoGr
 	of_group->transfers = g_new(guint32, MAX(n, 1u));
 	for (guint32 i = 0; i < n; i++)
 		of_group->first[graph_transfer_at(graph, i)->group + 2]++;
-	for (guint32 i = 2; i < n_groups + 2; i++)
+	for (guint32 i = 2; i <= n_groups; i++)
 		of_group->first[i] += of_group->first[i - 1];
 	for (guint32 i = 0; i < n; i++)
 		of_group->transfers[of_group->first[graph_transfer_at(graph, i)->group + 1]++] = i;

@@ -72,7 +72,7 @@ static void list_nodes(struct rank_fold *fold)
 	for (guint32 i = 0; i < graph->n_frozen; i++)
 		if (rank_of(graph, i) < fold->n_ranks)
 			fold->first[rank_of(graph, i) + 2]++;
-	for (guint32 i = 2; i < fold->n_ranks + 2; i++)
+	for (guint32 i = 2; i <= fold->n_ranks; i++)
 		fold->first[i] += fold->first[i - 1];
 	for (guint32 i = 0; i < graph->n_frozen; i++) {
 		guint32 rank = rank_of(graph, i);

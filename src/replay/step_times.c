@@ -162,7 +162,7 @@ static void place_ends(struct marking *marking, gsize n_cells)
 	marks->device_nodes = g_new(guint32, n);
 	for (guint i = 0; i < n; i++)
 		marks->device_first[g_array_index(marking->ends, struct device_end, i).cell + 2]++;
-	for (gsize cell = 2; cell < n_cells + 2; cell++)
+	for (gsize cell = 2; cell <= n_cells; cell++)
 		marks->device_first[cell] += marks->device_first[cell - 1];
 	for (guint i = 0; i < n; i++) {
 		const struct device_end *end = &g_array_index(marking->ends, struct device_end, i);
