@@ -1,0 +1,26 @@
+/* message_jobs: jobs of hosts whose collectives are told of by messages, as timelines' text (timeline_text.h), simple enough
+ * that their steps can be computed by hand. Times are microseconds. Each is to be freed with g_string_free(). */
+#ifndef TACHO_MESSAGE_JOBS_H
+#define TACHO_MESSAGE_JOBS_H
+
+#include <glib.h>
+
+#define MESSAGE_COMPUTE_US 100
+#define MESSAGE_BYTES_US   60 /* what a rank's bytes take alone on a link */
+#define MESSAGE_STEPS_US   10 /* the optimizer */
+
+/* Each rank receives from the one before it, computes, and sends to the next one. The last one is over last; the others wait
+ * for that. All are on one host, and have its clock. `buffered_us`: of the time of the bytes, so much is left when the kernel
+ * of the sender has them. */
+GString *message_pipeline(guint n, guint buffered_us);
+/* All compute, and the root gathers: all come at once, so that its link is shared, and are over together. */
+GString *message_gather(guint n);
+/* The root scatters to one after the other, as if each had the link to itself: each goes on when its bytes have come. */
+GString *message_broadcast(guint n);
+/* A ring: each passes on to the next what it has received, n - 1 times. All are on one host, for messages that go round one
+ * way alone do not tell whose clock is ahead. */
+GString *message_ring(guint n);
+/* Each sends to each. */
+GString *message_all_to_all(guint n);
+
+#endif
