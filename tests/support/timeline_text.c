@@ -406,7 +406,9 @@ static gboolean read_collective_key(struct text_reader *reader, struct slice_arg
 
 	if (read_asked_key(reader, args))
 		return TRUE;
-	if ((value = take_key(reader, "end_tid")))
+	if ((value = take_key(reader, "packing")))
+		args->collective.packing = (guint8)parse_unsigned(reader, value);
+	else if ((value = take_key(reader, "end_tid")))
 		args->collective.end_tid = (guint32)parse_unsigned(reader, value);
 	else if ((value = take_key(reader, "in")))
 		parse_tensor(reader, value, args->inputs);
@@ -551,7 +553,8 @@ static void parse_interval(const struct text_reader *reader, const gchar *word, 
 		*flags |= TACHO_SLICE_OPEN;
 }
 
-static void read_slice(struct text_reader *reader, TachoSliceKind kind)
+/* Returns the row. */
+static guint32 read_slice(struct text_reader *reader, TachoSliceKind kind)
 {
 	g_autoptr(GArray) inputs = g_array_new(FALSE, TRUE, sizeof(TachoTensor));
 	g_autoptr(GArray) outputs = g_array_new(FALSE, TRUE, sizeof(TachoTensor));
@@ -584,6 +587,62 @@ static void read_slice(struct text_reader *reader, TachoSliceKind kind)
 		g_array_append_val(reader->timeline->flows, flow);
 	}
 	g_hash_table_insert(reader->rows, GUINT_TO_POINTER(name), GUINT_TO_POINTER(row + 1));
+	return row;
+}
+
+static TachoHopWay take_way(struct text_reader *reader)
+{
+	static const gchar *const ways[] = { "ring", "tree", "server" };
+	const gchar *word = take_word(reader);
+
+	for (guint i = 0; i < G_N_ELEMENTS(ways); i++)
+		if (strcmp(word, ways[i]) == 0)
+			return (TachoHopWay)i;
+	fail(reader, "not a way of hops", word);
+	return TACHO_HOP_RING;
+}
+
+static gboolean read_hop_key(struct text_reader *reader, TachoHop *hop)
+{
+	const gchar *value;
+
+	if ((value = take_key(reader, "peer")))
+		hop->peer = (gint32)parse_signed(reader, value);
+	else if ((value = take_key(reader, "step")))
+		hop->step = (guint32)parse_unsigned(reader, value);
+	else if ((value = take_key(reader, "channel")))
+		hop->channel = (guint32)parse_unsigned(reader, value);
+	else if ((value = take_key(reader, "loop")))
+		hop->loop = (guint32)parse_unsigned(reader, value);
+	else if ((value = take_key(reader, "part")))
+		hop->part = (guint32)parse_unsigned(reader, value);
+	else if ((value = take_key(reader, "fed_by")))
+		hop->fed_by = (gint32)parse_signed(reader, value);
+	else if ((value = take_key(reader, "fed_step")))
+		hop->fed_step = (guint32)parse_unsigned(reader, value);
+	else if ((value = take_key(reader, "bytes")))
+		hop->bytes = parse_unsigned(reader, value);
+	else if (take_flag(reader, "receive"))
+		hop->is_receive = TRUE;
+	else
+		return FALSE;
+	return TRUE;
+}
+
+static void read_hop(struct text_reader *reader)
+{
+	TachoHop hop = { .slice = TACHO_NONE, .peer = -1, .fed_by = -1 };
+
+	const gchar *collective;
+
+	hop.way = take_way(reader);
+	collective = take_word(reader);
+	hop.collective = strcmp(collective, "-") == 0 ? TACHO_NONE : find_row(reader, collective);
+	while (read_hop_key(reader, &hop))
+		;
+	if (take_flag(reader, "event"))
+		hop.slice = read_slice(reader, TACHO_SLICE_EVENT);
+	g_array_append_val(reader->timeline->hops, hop);
 }
 
 /* Open slices last as long as there is any sign of their process. */
@@ -723,6 +782,8 @@ static void read_part(struct text_reader *reader)
 		read_mark(reader);
 	else if (strcmp(verb, "sample") == 0)
 		read_sample(reader);
+	else if (strcmp(verb, "hop") == 0)
+		read_hop(reader);
 	else if (strcmp(verb, "problem") == 0)
 		read_problem(reader);
 	else if (strcmp(verb, "unit") == 0)

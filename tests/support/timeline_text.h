@@ -27,7 +27,7 @@
  *         op:         seq=N fwd=THREAD backward in=TENSOR out=TENSOR (in, out: as often as needed)
  *                     send|recv bytes=N group=N peer=RANK, in the place of these: it asks for that
  *         kernel:     flops=N bytes=N dtype=float32 dims=4x8x16 text=T; also of memcpy and memset
- *         collective: bytes=N group=N end_tid=N in=TENSOR peer=RANK; stands on the ASYNC track beside its
+ *         collective: bytes=N group=N end_tid=N packing=N in=TENSOR peer=RANK; stands on the ASYNC track beside its
  *                     thread, which is made when needed and is called "collectives"; on a stream
  *                     it stands like a kernel
  *         message:    bytes=N receive fd=N local=ADDRESS peer=ADDRESS; sent where not received;
@@ -36,6 +36,10 @@
  *         all:        repaired
  *                     launch=NAME: queued on its device by the last slice of that name above
  *                     waits_for=NAME: for an event that came with the last slice of that name above
+ *     hop ring|tree|server COLLECTIVE [peer=-1] [step=0] [channel=0] [loop=0] [part=0] [fed_by=-1] [fed_step=0] [bytes=0]
+ *            [receive] [event NAME BEGIN..END]
+ *                                     of the last collective of that name above, `-`: of a server; without an
+ *                                     event: what its rank's part ends with
  *     alloc TIME address=N bytes=N [device=N]     without: the host's memory
  *     free TIME address=N bytes=N [device=N]
  *     mark NAME TIME [first=0] [second=0] [text=]
