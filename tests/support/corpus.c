@@ -5,9 +5,15 @@
 #include <tacho/correlate.h>
 #include <tacho/import.h>
 
+#include "property_jobs.h"
+#include "random_jobs.h"
 #include "timeline_text.h"
 
-enum { SHOWN = 3 }; /* of the answers that are others than before */
+enum {
+	SHOWN = 3,	   /* of the answers that are others than before */
+	FEW_OF_A_KIND = 6, /* random jobs */
+	MANY_OF_A_KIND = 40,
+};
 
 /* Traces of tests/data, each a run. */
 static const gchar *const traces[] = {
@@ -190,6 +196,20 @@ static void ask_traces(struct corpus *corpus,
 	}
 }
 
+static void ask_jobs(struct corpus *corpus, const gchar *kind, GPtrArray *jobs,
+		     void (*question)(struct corpus *, const gchar *, TachoTimeline *))
+{
+	for (guint i = 0; i < jobs->len; i++) {
+		const struct made_up_job *job = g_ptr_array_index(jobs, i);
+		g_autofree gchar *name = g_strdup_printf("%s, %s", kind, job->name);
+		g_autoptr(TachoTimeline) timeline = timeline_from_text(job->text);
+
+		tacho_correlate(timeline);
+		question(corpus, name, timeline);
+	}
+	g_ptr_array_unref(jobs);
+}
+
 /* --- the file of answers ---------------------------------------------------------------------- */
 
 static GHashTable *read_expected(const gchar *path)
@@ -211,7 +231,7 @@ static GHashTable *read_expected(const gchar *path)
 	return expected;
 }
 
-void corpus_ask(const gchar *name,
+void corpus_ask(const gchar *name, guint parts,
 		void (*question)(struct corpus *corpus, const gchar *timeline_name,
 				 TachoTimeline *timeline))
 {
@@ -221,8 +241,16 @@ void corpus_ask(const gchar *name,
 	gpointer head;
 
 	corpus.expected = read_expected(path);
-	ask_texts(&corpus, question);
-	ask_traces(&corpus, question);
+	if (parts & CORPUS_TEXTS)
+		ask_texts(&corpus, question);
+	if (parts & CORPUS_TRACES)
+		ask_traces(&corpus, question);
+	if (parts & (CORPUS_JOBS | CORPUS_MANY_JOBS)) {
+		ask_jobs(&corpus, "made up", made_up_jobs(), question);
+		ask_jobs(&corpus, "random",
+			 random_jobs(parts & CORPUS_MANY_JOBS ? MANY_OF_A_KIND : FEW_OF_A_KIND),
+			 question);
+	}
 	g_hash_table_iter_init(&missing, corpus.expected);
 	if (g_getenv("TACHO_BLESS")) {
 		g_assert_true(g_file_set_contents(path, corpus.lines->str, -1, NULL));

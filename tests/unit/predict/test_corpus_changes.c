@@ -104,7 +104,7 @@ static void ask(struct corpus *corpus, const gchar *name, TachoTimeline *timelin
 
 static void test_changes(void)
 {
-	corpus_ask("changes", ask);
+	corpus_ask("changes", CORPUS_TEXTS | CORPUS_TRACES | CORPUS_JOBS, ask);
 }
 
 int main(int argc, char **argv)
