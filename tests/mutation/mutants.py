@@ -3,7 +3,8 @@
     mutants.py FILE...      list them
 
 Left out is what no test could tell, or should: comments, strings, preprocessor lines, assertions, log lines, calls that only
-free something, and the arguments of GLib calls that make an empty array (they are hints of its size).
+free something, the arguments of GLib calls that make an empty array (they are hints of its size), and numbers that give an
+allocation more room than it needs, or none where there is nothing: `MAX(n, 1u)`.
 """
 import bisect
 import dataclasses
@@ -44,9 +45,10 @@ WORDS = {
     "false": ("true", "constant"),
 }
 NOT_TESTED_CALL = re.compile(r"(g_assert|g_debug|g_warning|g_message|g_critical|g_print|g_clear_|G_STATIC_ASSERT|va_)\w*"
-                             r"|free|close|munmap|\w+_(free|unref|release|close|free_full)|g_free|assert")
+                             r"|free|close|munmap|release|huge_pages_want|\w+_(free|unref|release|close|free_full)|g_free|assert")
 HINTS = re.compile(r"sizeof|g_array_new|g_array_sized_new|g_ptr_array_new|g_ptr_array_sized_new|g_byte_array_sized_new"
                    r"|g_string_sized_new|g_hash_table_new|g_ptr_array_new_full|G_N_ELEMENTS|__builtin_expect|g_assert\w*")
+ROOM = re.compile(r"g_new0?|g_try_new0?|g_renew|g_malloc0?|g_malloc0?_n|g_try_malloc0?|HUGE_PAGES_NEW|none_rows_new")
 ENDS_OF_A_TERM = {"+", "-", ",", ";", ":", "?", "<", ">", "<=", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>"}
 BEGINS_OF_A_CONDITION = {"=", ",", ";", "?", ":", "return", "+=", "-=", "*=", "|=", "&=", "/="}
 
@@ -96,13 +98,15 @@ class Finder:
         self._without_it(statement)
         if statement.kind in ("if", "while"):
             self._negated(statement)
-        skip_to = -1
+        skip_to = self._room_to = -1
         is_set = False
         for i in range(statement.begin, statement.end):
             token = self.tokens[i]
             is_set |= token.text == "="
             if i < skip_to:
                 continue
+            if token.kind == "name" and ROOM.fullmatch(token.text) and self.tokens[i + 1].text == "(":
+                self._room_to = max(self._room_to, self.source.partner[i + 1])
             if token.kind == "name" and HINTS.fullmatch(token.text) and self.tokens[i + 1].text == "(":
                 skip_to = self.source.partner[i + 1]
             elif token.text == "[" and statement.kind == "declaration" and not is_set:
@@ -145,9 +149,11 @@ class Finder:
             value = float(token.text.rstrip("fFlL"))
             self._add(token.begin, token.end, f"({token.text} * 2)" if value else "1.0", "constant")
             return
-        if not self._is_order(i):
+        is_room = i < self._room_to
+        if not self._is_order(i) and not is_room:
             self._add(token.begin, token.end, f"({token.text} + 1)", "constant")
-        if token.text.rstrip("uUlL") != "0":
+        is_least = is_room and token.text.rstrip("uUlL") == "1" and [one.text for one in self.tokens[i - 1 : i + 2 : 2]] == [",", ")"]
+        if token.text.rstrip("uUlL") != "0" and not is_least:
             self._add(token.begin, token.end, f"({token.text} - 1)", "constant")
 
     def _is_order(self, i):

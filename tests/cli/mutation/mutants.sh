@@ -16,6 +16,7 @@ static double share(const double *values, unsigned n)
 {
 	char text[16] = "1 < 2";
 	double sum = 0;
+	double *room = g_new0(double, MAX(n, 1u) + 2 * n);
 
 	g_assert(n > 1);
 	g_array_new(FALSE, TRUE, 3);
