@@ -240,6 +240,26 @@ static void refuse_beside_job(TachoGraph *graph)
 	g_array_set_size(graph->guests, 0);
 }
 
+/* What would not be numbered is not begun. The tables only say that they are so long. */
+static void test_too_many(void)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	g_autoptr(TachoGraph) graph = copies_of_two(timeline, &two_ranks);
+	const guint8 is_meant[N_RANKS] = { [3] = 1 };
+	guint *const lengths[] = { &graph->nodes->len, &graph->edges->len, &graph->lanes->len };
+	const guint most[] = { GRAPH_MAX_NODES / 2, GRAPH_MAX_NODES / 2, GRAPH_MAX_LANES / 2 + 1 };
+
+	for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
+		guint length = *lengths[i];
+		g_autoptr(GError) error = NULL;
+
+		*lengths[i] = i == 1 ? most[i] - graph->nodes->len : most[i];
+		g_assert_null(graph_split(graph, is_meant, &error));
+		g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_SIZE);
+		*lengths[i] = length;
+	}
+}
+
 static void test_refusals(void)
 {
 	static const struct {
@@ -281,6 +301,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/graph_split/all_wait", test_all_wait);
 	g_test_add_func("/graph_split/last", test_last);
 	g_test_add_func("/graph_split/partners", test_partners);
+	g_test_add_func("/graph_split/too_many", test_too_many);
 	g_test_add_func("/graph_split/refusals", test_refusals);
 	return g_test_run();
 }

@@ -591,14 +591,18 @@ static void test_blocked_pool(void)
 	g_array_append_val(graph->pools, pool);
 	for (guint i = 0; i < 3; i++) { /* never released */
 		guint32 queue = add_work(graph, 0, i, 0);
+		struct graph_transfer transfer = { .node = queue, .sequence = 7 + i };
 
 		graph_node_at(graph, queue)->kind = TACHO_NODE_QUEUE;
 		graph_node_at(graph, queue)->pool = 0;
+		graph_node_at(graph, queue)->transfer = graph->transfers->len;
+		g_array_append_val(graph->transfers, transfer);
 	}
 	g_assert_true(graph_freeze(graph, &error));
 	g_assert_null(tacho_replay_run(graph, &error));
 	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_CYCLE);
 	g_assert_nonnull(strstr(error->message, "1 of 3 nodes"));
+	g_assert_nonnull(strstr(error->message, "number 9 of its group"));
 }
 
 static TachoGraph *random_graph(TachoTimeline *timeline, guint32 n_nodes)
