@@ -272,9 +272,9 @@ static gdouble taken_share(GHashTable *kinds)
 		if (kind->free_ns->len >= MIN_OF_A_KIND && kind->overlapped->len >= MIN_OF_A_KIND)
 			compare_kind(kind, &longer_ns, &shared_ns);
 	}
-	if (shared_ns < MIN_COMPARED_NS || longer_ns <= 0)
+	if (shared_ns < MIN_COMPARED_NS)
 		return 0;
-	return MIN((gdouble)longer_ns / (gdouble)shared_ns, GRAPH_MAX_TAKEN);
+	return CLAMP((gdouble)longer_ns / (gdouble)shared_ns, 0.0, GRAPH_MAX_TAKEN);
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
