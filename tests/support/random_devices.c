@@ -1,4 +1,6 @@
 /* random_devices: jobs of devices, with streams, events, copies, graphs of kernels and collectives. */
+#include <string.h>
+
 #include "random_job.h"
 
 static void launch_kernel(struct random_job *job, struct random_rank *rank, guint stream)
@@ -71,10 +73,15 @@ static void wait_for_device(struct random_job *job, struct random_rank *rank, gu
 	for (guint i = 0; is_whole && i < job->n_streams; i++)
 		free_us = MAX(free_us, rank->stream_free_us[i]);
 	random_job_call(job, rank, name, MAX(free_us - begin_us, 0) + 1 + random_job_draw(job, 2));
-	if (job->has_told && !is_whole)
-		g_string_append_printf(rank->streams[stream],
-				       "sync 'Stream Sync' %d..%d launch=%s#%u\n", begin_us,
-				       rank->now_us, name, job->n_things);
+	if (!job->has_told || is_whole)
+		return;
+	g_string_append_printf(rank->streams[stream], "sync '%s' %d..%d launch=%s#%u",
+			       strstr(name, "Event") ? "Event Sync" : "Stream Sync", begin_us,
+			       rank->now_us, name, job->n_things);
+	if (rank->last_kernel[stream][0])
+		g_string_append_printf(rank->streams[stream], " waits_for=%s",
+				       rank->last_kernel[stream]);
+	g_string_append_c(rank->streams[stream], '\n');
 }
 
 /* Kernels of one call, on several streams. */

@@ -1,5 +1,7 @@
 #include "random_job.h"
 
+enum { FIRST_WORKER = 40 }; /* number of its thread */
+
 gint random_job_draw(struct random_job *job, gint most)
 {
 	return g_rand_int_range(job->random, 0, most + 1);
@@ -22,6 +24,7 @@ void random_job_init(struct random_job *job, guint32 seed)
 	job->has_told = random_job_chance(job, 2);
 	job->has_engines = random_job_chance(job, 2);
 	job->has_messages = random_job_chance(job, 2);
+	job->is_slow = random_job_chance(job, 6);
 	job->is_cut = job->n_steps > 1 && random_job_chance(job, 4);
 	for (guint i = 0; i < job->n_ranks; i++) {
 		struct random_rank *rank = &job->ranks[i];
@@ -29,6 +32,8 @@ void random_job_init(struct random_job *job, guint32 seed)
 		rank->main = g_string_new(NULL);
 		rank->side = g_string_new(NULL);
 		rank->io = g_string_new(NULL);
+		for (guint j = 0; j < MAX_WORKERS; j++)
+			rank->workers[j] = g_string_new(NULL);
 		for (guint j = 0; j < MAX_STREAMS; j++)
 			rank->streams[j] = g_string_new(NULL);
 		rank->now_us = 10 * random_job_draw(job, 2);
@@ -44,7 +49,7 @@ static void end_track(GString *all, const gchar *head, guint number, GString *tr
 
 gchar *random_job_end(struct random_job *job)
 {
-	GString *all = g_string_new("unit us\n");
+	GString *all = g_string_new(job->is_slow ? "unit ms\n" : "unit us\n");
 
 	for (guint i = 0; i < job->n_ranks; i++) {
 		struct random_rank *rank = &job->ranks[i];
@@ -54,6 +59,8 @@ gchar *random_job_end(struct random_job *job)
 		g_string_free(rank->main, TRUE);
 		end_track(all, "thread", 2000 + i, rank->side);
 		end_track(all, "thread", 3000 + i, rank->io);
+		for (guint j = 0; j < MAX_WORKERS; j++)
+			end_track(all, "thread", FIRST_WORKER + j, rank->workers[j]);
 		for (guint j = 0; j < MAX_STREAMS; j++)
 			end_track(all, "stream", 7 + j, rank->streams[j]);
 	}
@@ -86,6 +93,14 @@ void random_job_compute(struct random_job *job, struct random_rank *rank, const 
 				       rank->now_us + random_job_draw(job, 2),
 				       end_us - random_job_draw(job, 2),
 				       100 * random_job_draw(job, 9));
+	if (random_job_chance(job, 3)) /* for a step or for ever */
+		g_string_append_printf(rank->main, "alloc %d address=%d bytes=%d%s\n",
+				       rank->now_us + 1, 4096 * end_us,
+				       256 * (1 + random_job_draw(job, 7)),
+				       random_job_chance(job, 2) ? " device=0" : "");
+	if (random_job_chance(job, 3))
+		g_string_append_printf(rank->main, "free %d address=%d bytes=%d\n", end_us,
+				       4096 * end_us, 256);
 	rank->now_us = end_us + 5 * random_job_draw(job, 2) * random_job_draw(job, 1);
 }
 
@@ -106,8 +121,12 @@ void random_job_reduce(struct random_job *job, const gchar *name, guint group, g
 		g_string_append_printf(job->ranks[i].main,
 				       "collective gloo:%s %d..%d bytes=%u group=%u end_tid=%u "
 				       "in=float32[%u]@%u\n",
-				       name, taken_us[i], over_us[i], bytes, group, 40 + worker,
-				       bytes / 4, 1 + bytes);
+				       name, taken_us[i], over_us[i], bytes, group,
+				       FIRST_WORKER + worker, bytes / 4, 1 + bytes);
+		if (random_job_chance(job, 4)) /* what the worker does in it, or a little longer */
+			random_job_op(job->ranks[i].workers[worker], "gloo::reduce",
+				      taken_us[i] + random_job_draw(job, 1),
+				      over_us[i] + 2 * random_job_draw(job, 1), "");
 	}
 }
 

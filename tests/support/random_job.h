@@ -8,7 +8,7 @@ enum { MAX_RANKS = 4, MAX_STREAMS = 3, MAX_WORKERS = 2 };
 
 /* What a rank has written so far, by track, and what it is at. */
 struct random_rank {
-	GString *main, *side, *io, *streams[MAX_STREAMS];
+	GString *main, *side, *io, *workers[MAX_WORKERS], *streams[MAX_STREAMS];
 	gint now_us;
 	gint worker_free_us[MAX_WORKERS];
 	gint stream_free_us[MAX_STREAMS];   /* when all is over that it was given ... */
@@ -20,6 +20,7 @@ struct random_rank {
 struct random_job {
 	GRand *random;
 	guint n_ranks, n_hosts, n_steps, n_streams, n_things;
+	gboolean is_slow; /* its microseconds are milliseconds */
 	gboolean has_thread, has_copies, has_told, has_engines, has_messages, is_cut;
 	struct random_rank ranks[MAX_RANKS];
 };

@@ -3,6 +3,7 @@
 #include <tacho/replay.h>
 
 #include "corpus.h"
+#include "edit/graph_memory.h"
 #include "graph/graph_unfold.h"
 #include "graph_text.h"
 #include "replay/replay_internal.h"
@@ -123,6 +124,7 @@ static void ask(struct corpus *corpus, const gchar *name, TachoTimeline *timelin
 	replay_text_print(replay, out);
 	corpus_end(corpus, name, "as it is", out);
 	replay_measure_lags(graph, replay);
+	graph_find_memory(graph);
 	out = corpus_begin(corpus);
 	for (guint i = 0; i < G_N_ELEMENTS(changes); i++)
 		change(graph, changes[i], out);
