@@ -1,17 +1,9 @@
-/* critical_path: what a step's time is made of, across ranks.
- *
- * Every node knows whose end let it begin. From the last node of the rank that ends the step last,
- * that leads back, from rank to rank, to the moment the step began there; what lies between a
- * node's cause and its own end is that node's. So the times add up to the step. A time in which the
- * path is still in the step before, on a rank that is behind, is called what it was there.
- *
- * Where a step is over only when a device is (step_times.c), the path ends with what that did last, and begins as
- * much later than the step as the device was behind when it was recorded. */
+/* critical_path: what a step's time is made of, across ranks (step_path.h), and how busy each resource is. */
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
-#include "graph/rank_copies.h"
-#include "replay/replay_internal.h"
 #include "predict/prediction.h"
+#include "predict/resource_name.h"
+#include "predict/step_path.h"
 
 static const TachoColumn path_columns[] = {
 	NUMBER_COLUMN("start_ms", "start ms", 3),
@@ -47,27 +39,24 @@ static gboolean is_same(const TachoGraph *graph, guint32 a, guint32 b)
 	       what_is(graph, a) == what_is(graph, b);
 }
 
-/* The stretches from `node` back to `begin_ns`, last first. */
-static GArray *walk_back(const TachoReplay *replay, guint32 node, gint64 begin_ns)
+/* The stretches of a path, last first. */
+struct stretches {
+	const TachoGraph *graph;
+	GArray *rows; /* struct stretch */
+};
+
+static void add_stretch(guint32 node, gint64 begin_ns, gint64 end_ns, gpointer data)
 {
-	GArray *stretches = g_array_new(FALSE, FALSE, sizeof(struct stretch));
+	struct stretches *stretches = data;
+	GArray *rows = stretches->rows;
+	struct stretch stretch = { begin_ns, end_ns, node };
+	struct stretch *last =
+		rows->len ? &g_array_index(rows, struct stretch, rows->len - 1) : NULL;
 
-	while (node != TACHO_NONE && replay->end_ns[node] > begin_ns) {
-		guint32 cause = replay->cause[node];
-		struct stretch stretch = { begin_ns, replay->end_ns[node], node };
-		struct stretch *last = stretches->len ? &g_array_index(stretches, struct stretch,
-								       stretches->len - 1)
-						      : NULL;
-
-		if (cause != TACHO_NONE)
-			stretch.begin_ns = MAX(begin_ns, replay->end_ns[cause]);
-		if (last && is_same(replay->graph, last->node, node))
-			last->begin_ns = stretch.begin_ns;
-		else if (stretch.end_ns > stretch.begin_ns)
-			g_array_append_val(stretches, stretch);
-		node = cause;
-	}
-	return stretches;
+	if (last && is_same(stretches->graph, last->node, node))
+		last->begin_ns = begin_ns;
+	else if (end_ns > begin_ns)
+		g_array_append_val(rows, stretch);
 }
 
 /* The step of the rank that ends it last. */
@@ -161,11 +150,12 @@ void replay_critical_path(const TachoReplay *replay, guint32 step, TachoTable **
 			  TachoTable **ret_summary, gboolean *ret_is_device)
 {
 	struct step_span last = last_of_step(replay, step);
-	gint64 begin_ns = last.begin_ns + last.lag_ns;
-	g_autoptr(GArray) stretches = walk_back(replay, last.node, begin_ns);
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct stretch));
+	struct stretches stretches = { replay->graph, rows };
 
-	*ret_path = path_table(replay, stretches, begin_ns);
-	*ret_summary = summary_table(replay->graph, stretches);
+	step_path_visit(replay, &last, add_stretch, &stretches);
+	*ret_path = path_table(replay, rows, step_path_begin_ns(&last));
+	*ret_summary = summary_table(replay->graph, rows);
 	*ret_is_device = last.is_device;
 }
 
@@ -249,32 +239,6 @@ static gboolean is_busy(const struct graph_node *node)
 	}
 }
 
-/* "link a out"; of hosts of copies that are played, too, also who is there. */
-static gchar *link_name(const TachoGraph *graph, const struct graph_link *link)
-{
-	const gchar *host = tacho_timeline_string(graph->timeline, link->host);
-
-	if (link->set == 0)
-		return g_strdup_printf("link %s %s", host, link->direction);
-	return g_strdup_printf("link %s %s of ranks from %d on", host, link->direction,
-			       rank_copies_number(graph, link->set * graph->timeline->ranks->len));
-}
-
-/* "rank 0 thread 1000 main", "rank 0 stream 7" */
-static gchar *lane_name(const TachoGraph *graph, const struct graph_lane *lane)
-{
-	const TachoTrack *track = tacho_timeline_track(graph->timeline, lane->track);
-	gint32 rank = rank_copies_number(graph, lane->rank_index);
-	const gchar *name = tacho_timeline_string(graph->timeline, lane->name);
-	gchar *text;
-
-	if (track->kind == TACHO_TRACK_STREAM)
-		return g_strdup_printf("rank %d stream %u of device %d", rank, track->tid,
-				       track->device);
-	text = g_strdup_printf("rank %d thread %u %s", rank, track->tid, name);
-	return g_strchomp(text);
-}
-
 /* On a stream, a collective counts from when its transfer begins; on a thread it takes no time. */
 static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 total_ns)
 {
@@ -299,7 +263,7 @@ static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 tot
 
 		if (lane->track == TACHO_NONE || lane->rank_index == TACHO_NONE)
 			continue;
-		name = lane_name(graph, lane);
+		name = resource_name_of_lane(graph, lane);
 		add_resource(table, name, busy_ns[i], total_ns);
 	}
 }
@@ -311,7 +275,7 @@ static void add_links(TachoTable *table, const TachoReplay *replay, gint64 total
 
 	for (guint i = 0; i < graph->links->len; i++) {
 		const struct graph_link *link = &g_array_index(graph->links, struct graph_link, i);
-		g_autofree gchar *name = link_name(graph, link);
+		g_autofree gchar *name = resource_name_of_link(graph, link);
 
 		add_resource(table, name, covered_ns(g_ptr_array_index(spans, i)), total_ns);
 	}
