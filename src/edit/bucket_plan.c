@@ -298,6 +298,8 @@ static void add_bucket(const struct pass_edit *edit, const struct pattern *patte
 	struct graph_node node = pattern->transfer;
 
 	transfer.bytes = edit->sums[bucket].bytes;
+	transfer.fixed_origin = MAX(transfer.fixed_origin, ORIGIN_MODELLED);
+	transfer.work_origin = MAX(transfer.work_origin, ORIGIN_MODELLED);
 	node.transfer = graph->transfers->len;
 	node.step = transfer.step;
 	node.begin_ns = graph_node_at(graph, ready_node(edit, 0, bucket))->begin_ns;

@@ -69,6 +69,7 @@ gboolean change_to_named_device(TachoGraph *graph, const struct change *change,
 struct insertion {
 	guint32 next; /* a node; each is in one insertion at most */
 	gint64 duration_ns;
+	enum node_origin origin;
 	TachoNodeKind kind; /* OP, HOST ... */
 	guint32 name;	    /* string of the timeline */
 	gboolean has_slice; /* it is part of the slice that it is put before */

@@ -128,9 +128,10 @@ void group_replan(TachoGraph *graph, guint32 index, const struct collective_plan
 		if (transfer->n_ranks == n_ranks_before)
 			transfer->n_ranks = n_ranks;
 		is = collective_time(&after, operation, transfer->bytes, transfer->n_ranks);
-		graph_set_transfer(graph, i,
-				   waits_replanned(transfer->fixed_ns, was.fixed_ns, is.fixed_ns),
-				   work_replanned(transfer->work_ns, was.work_ns, is.work_ns));
+		graph_change_transfer(
+			graph, i, waits_replanned(transfer->fixed_ns, was.fixed_ns, is.fixed_ns),
+			work_replanned(transfer->work_ns, was.work_ns, is.work_ns),
+			ORIGIN_MODELLED);
 	}
 	group->plan = *plan;
 	group->n_ranks = n_ranks;

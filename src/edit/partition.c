@@ -150,7 +150,8 @@ static void add_part(struct partition *partition, struct split *split,
 	}
 	g_array_append_val(graph->transfers, transfer);
 	time = time_of_part(partition, whole, transfer.bytes);
-	graph_set_transfer(graph, graph->transfers->len - 1, time.fixed_ns, time.work_ns);
+	graph_change_transfer(graph, graph->transfers->len - 1, time.fixed_ns, time.work_ns,
+			      ORIGIN_MODELLED);
 }
 
 static void add_parts(struct partition *partition, struct split *split)
@@ -164,7 +165,7 @@ static void add_parts(struct partition *partition, struct split *split)
 	for (guint32 part = 1; part < split->n_parts; part++)
 		add_part(partition, split, &whole, part);
 	graph_transfer_at(graph, split->transfer)->bytes = bytes;
-	graph_set_transfer(graph, split->transfer, time.fixed_ns, time.work_ns);
+	graph_change_transfer(graph, split->transfer, time.fixed_ns, time.work_ns, ORIGIN_MODELLED);
 }
 
 /* The edges of the whole, for each part; from one that is split to another, the parts that both have. */

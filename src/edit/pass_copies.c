@@ -492,6 +492,7 @@ static guint32 add_standing(struct pass_copying *copying, const TachoReplay *rep
 	node.duration_ns =
 		(copying->n_more - copying->n_copies) * period_ns(copying, replay, next) +
 		MAX(replay->begin_ns[next] - copies_ns, 0);
+	node.origin = ORIGIN_MODELLED;
 	node.slice = node.transfer = node.pool = TACHO_NONE;
 	others = graph_add_node(graph, node);
 	graph_add_edge(graph, others, next,

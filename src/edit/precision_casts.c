@@ -142,8 +142,11 @@ static void update_casts(struct precision *precision)
 		if (!operation)
 			continue;
 		if (operation->cast_ns > 0)
-			node->duration_ns = llround((gdouble)node->duration_ns *
-						    operation->cast_ns / operation->cast_ns_before);
+			graph_change_duration(
+				node,
+				llround((gdouble)node->duration_ns * operation->cast_ns /
+					operation->cast_ns_before),
+				ORIGIN_MODELLED);
 		else
 			n_removed += is_removed[i] = 1;
 	}
@@ -160,8 +163,12 @@ void precision_place_casts(struct precision *precision)
 	update_casts(precision);
 	for (guint i = 0; i < precision->in_order->len; i++) {
 		const struct operation *operation = g_ptr_array_index(precision->in_order, i);
-		struct insertion insertion = { operation->first, llround(operation->cast_ns),
-					       TACHO_NODE_CAST, name, TRUE };
+		struct insertion insertion = { operation->first,
+					       llround(operation->cast_ns),
+					       ORIGIN_MODELLED,
+					       TACHO_NODE_CAST,
+					       name,
+					       TRUE };
 
 		if (operation->cast_ns > 0 && operation->cast_ns_before <= 0)
 			g_array_append_val(insertions, insertion);

@@ -16,6 +16,7 @@
 struct forward_work {
 	guint32 set, slice, rank_index;
 	gint64 duration_ns;
+	enum node_origin origin; /* the least sure of its nodes' */
 	guint32 last_node;
 	GArray *nodes; /* guint32, of streams, too */
 };
@@ -79,10 +80,11 @@ static struct forward_work *take_work(struct recomputation *recomputation,
 	if (work)
 		return work;
 	work = g_new0(struct forward_work, 1);
-	*work = (struct forward_work){
-		lane->set, match,      lane->rank_index,
-		0,	   TACHO_NONE, g_array_new(FALSE, FALSE, sizeof(guint32))
-	};
+	*work = (struct forward_work){ .set = lane->set,
+				       .slice = match,
+				       .rank_index = lane->rank_index,
+				       .last_node = TACHO_NONE,
+				       .nodes = g_array_new(FALSE, FALSE, sizeof(guint32)) };
 	g_hash_table_insert(recomputation->works, key, work);
 	return work;
 }
@@ -126,6 +128,7 @@ static void find_works(struct recomputation *recomputation)
 		g_array_append_val(work->nodes, i);
 		if (is_of_thread(node)) {
 			work->duration_ns += node->duration_ns;
+			work->origin = MAX(work->origin, node->origin);
 			work->last_node = i;
 		}
 	}
@@ -187,8 +190,9 @@ static struct again *take_again(struct recomputation *recomputation,
 	if (again)
 		return again;
 	again = g_new0(struct again, 1);
-	again->insertion = (struct insertion){ TACHO_NONE, 0, TACHO_NODE_OP,
-					       slices->name[work->slice], FALSE };
+	again->insertion = (struct insertion){ .next = TACHO_NONE,
+					       .kind = TACHO_NODE_OP,
+					       .name = slices->name[work->slice] };
 	again->begin_ns = slices->start_ns[backward];
 	again->nodes = g_array_new(FALSE, FALSE, sizeof(guint32));
 	g_hash_table_insert(recomputation->agains, key, again);
@@ -212,6 +216,7 @@ static void collect_agains(struct recomputation *recomputation)
 			continue; /* of the backward pass itself, or of none */
 		again = take_again(recomputation, work, backward);
 		again->insertion.duration_ns += work->duration_ns;
+		again->insertion.origin = MAX(again->insertion.origin, work->origin);
 		/* of several, always the same */
 		again->insertion.name = MIN(again->insertion.name, slices->name[work->slice]);
 		g_array_append_vals(again->nodes, work->nodes->data, work->nodes->len);

@@ -183,8 +183,10 @@ static guint32 scale_work(struct batch *batch)
 		if (!is_work(batch, i))
 			continue;
 		fixed_ns = fixed_of(batch, node);
-		node->duration_ns =
-			llround(fixed_ns + ((gdouble)node->duration_ns - fixed_ns) * batch->factor);
+		graph_change_duration(
+			node,
+			llround(fixed_ns + ((gdouble)node->duration_ns - fixed_ns) * batch->factor),
+			fixed_ns > 0 ? ORIGIN_MODELLED : ORIGIN_SCALED);
 		n++;
 	}
 	return n;
@@ -198,8 +200,8 @@ static void scale_transfers(struct batch *batch)
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
 		if (batch->pass.transfer_step_of[i] != TACHO_NONE && !transfer->is_removed)
-			graph_set_transfer(graph, i, transfer->fixed_ns,
-					   transfer->work_ns * batch->factor);
+			graph_change_transfer(graph, i, transfer->fixed_ns,
+					      transfer->work_ns * batch->factor, ORIGIN_SCALED);
 	}
 }
 

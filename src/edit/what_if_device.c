@@ -176,8 +176,10 @@ static void scale_works(struct device_edit *edit, struct rates rates, struct rat
 			continue;
 		work = op_works_of(&edit->works, edit->op_of[i]);
 		is_arithmetic = work->flops * rates.bytes > work->bytes * rates.flops;
-		node->duration_ns = llround((gdouble)node->duration_ns /
-					    (is_arithmetic ? factors.flops : factors.bytes));
+		graph_change_duration(node,
+				      llround((gdouble)node->duration_ns /
+					      (is_arithmetic ? factors.flops : factors.bytes)),
+				      ORIGIN_SCALED);
 	}
 }
 

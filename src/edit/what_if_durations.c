@@ -60,15 +60,16 @@ static void set_class(TachoGraph *graph, const guint32 *nodes, guint32 n, Middle
 		gint64 all_ns = llround(middle_of(graph, nodes, n, PART_ALL, middle, values));
 
 		for (guint32 i = 0; i < n; i++)
-			graph_node_at(graph, nodes[i])->duration_ns = all_ns;
+			graph_change_duration(graph_node_at(graph, nodes[i]), all_ns,
+					      ORIGIN_MODELLED);
 		return;
 	}
 	/* whole nanoseconds, as of all else: the middle of what is all the same is the same */
 	fixed_ns = round(middle_of(graph, nodes, n, PART_FIXED, middle, values));
 	work_ns = round(middle_of(graph, nodes, n, PART_WORK, middle, values));
 	for (guint32 i = 0; i < n; i++)
-		graph_set_transfer(graph, graph_node_at(graph, nodes[i])->transfer, fixed_ns,
-				   work_ns);
+		graph_change_transfer(graph, graph_node_at(graph, nodes[i])->transfer, fixed_ns,
+				      work_ns, ORIGIN_MODELLED);
 }
 
 gboolean parse_durations(struct change *change, const gchar *text, GError **error)

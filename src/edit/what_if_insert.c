@@ -9,6 +9,7 @@ static guint32 add_insertion(TachoGraph *graph, const struct insertion *insertio
 	node.kind = insertion->kind;
 	node.name = insertion->name;
 	node.duration_ns = insertion->duration_ns;
+	node.origin = insertion->origin;
 	node.transfer = node.pool = TACHO_NONE;
 	if (!insertion->has_slice)
 		node.slice = TACHO_NONE;

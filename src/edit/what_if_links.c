@@ -61,6 +61,13 @@ static void moving_end(const struct moving *moving)
 	}
 }
 
+/* Where collectives of other sizes do not tell what of a transfer is bytes, all of it counts as such. */
+static enum node_origin origin_of_work(const struct graph_group *group)
+{
+	return group->cost.n_sizes > 1 || group->wire_ns_per_byte > 0 ? ORIGIN_SCALED
+								      : ORIGIN_GUESSED;
+}
+
 /* What later edits (bucket_mb) make new transfers from must change with the old ones. */
 static void scale_bandwidth(TachoGraph *graph, gdouble factor)
 {
@@ -68,8 +75,9 @@ static void scale_bandwidth(TachoGraph *graph, gdouble factor)
 		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
 		if (!transfer->is_removed)
-			graph_set_transfer(graph, i, transfer->fixed_ns,
-					   transfer->work_ns / factor);
+			graph_change_transfer(
+				graph, i, transfer->fixed_ns, transfer->work_ns / factor,
+				origin_of_work(graph_group_at(graph, transfer->group)));
 	}
 	for (guint32 i = 0; i < graph->groups->len; i++) {
 		struct graph_group *group = graph_group_at(graph, i);
@@ -98,10 +106,11 @@ static void set_bandwidth(TachoGraph *graph, gdouble bits_per_second)
 		struct collective_plan plan = group_plan(graph_group_at(graph, transfer->group));
 
 		if (!transfer->is_removed)
-			graph_set_transfer(graph, i, transfer->fixed_ns,
-					   collective_time(&plan, operation_of(graph, transfer),
-							   transfer->bytes, transfer->n_ranks)
-						   .work_ns);
+			graph_change_transfer(graph, i, transfer->fixed_ns,
+					      collective_time(&plan, operation_of(graph, transfer),
+							      transfer->bytes, transfer->n_ranks)
+						      .work_ns,
+					      ORIGIN_MODELLED);
 	}
 }
 
@@ -162,15 +171,15 @@ static void change_group_latency(TachoGraph *graph, guint32 index, struct quanti
 
 		if (transfer->group != index || transfer->is_removed)
 			continue;
-		graph_set_transfer(graph, i,
-				   transfer->fixed_ns +
-					   collective_time(&after, operation, transfer->bytes,
-							   transfer->n_ranks)
-						   .fixed_ns -
-					   collective_time(&before, operation, transfer->bytes,
-							   transfer->n_ranks)
-						   .fixed_ns,
-				   transfer->work_ns);
+		graph_change_transfer(graph, i,
+				      transfer->fixed_ns +
+					      collective_time(&after, operation, transfer->bytes,
+							      transfer->n_ranks)
+						      .fixed_ns -
+					      collective_time(&before, operation, transfer->bytes,
+							      transfer->n_ranks)
+						      .fixed_ns,
+				      transfer->work_ns, ORIGIN_MODELLED);
 	}
 }
 

@@ -29,12 +29,13 @@
 /* Data loading of a rank of the timeline. */
 struct rank_loader {
 	enum data_loading by;
-	gint64 from_ns, to_ns; /* its steps */
-	gdouble steps_ns;      /* T, in the recording */
-	gdouble recorded_ns;   /* w, in the recording */
-	gdouble now_ns;	       /* w, as what-ifs before have left it, of one copy of the rank */
-	guint32 n_workers;     /* that were recorded; 0: none */
-	gdouble factor;	       /* of its waits */
+	gint64 from_ns, to_ns;	 /* its steps */
+	gdouble steps_ns;	 /* T, in the recording */
+	gdouble recorded_ns;	 /* w, in the recording */
+	gdouble now_ns;		 /* w, as what-ifs before have left it, of one copy of the rank */
+	guint32 n_workers;	 /* that were recorded; 0: none */
+	gdouble factor;		 /* of its waits ... */
+	enum node_origin origin; /* ... and where that comes from */
 };
 
 struct loaders {
@@ -192,6 +193,7 @@ static void find_workers(struct loaders *loaders)
 		struct rank_loader *rank = &loaders->ranks[i];
 
 		rank->factor = 1;
+		rank->origin = ORIGIN_SCALED;
 		if (rank->by == DATA_LOADING_NONE || rank->by == DATA_LOADING_INLINE)
 			continue;
 		rank->n_workers = count_workers(timeline, i);
@@ -240,6 +242,7 @@ static gboolean is_held_up(const struct rank_loader *rank)
 static void leave_wait(struct rank_loader *rank, gdouble wait_ns)
 {
 	rank->factor = rank->now_ns > 0 ? MAX(wait_ns, 0) / rank->now_ns : 1;
+	rank->origin = ORIGIN_MODELLED;
 }
 
 static void apply(struct loaders *loaders, const struct rank_choice *ranks)
@@ -251,8 +254,10 @@ static void apply(struct loaders *loaders, const struct rank_choice *ranks)
 		guint32 rank = rank_of_node(loaders, node);
 
 		if (rank != TACHO_NONE && (!ranks || rank_choice_has_node(ranks, graph, node)))
-			node->duration_ns =
-				llround((gdouble)node->duration_ns * loaders->ranks[rank].factor);
+			graph_change_duration(
+				node,
+				llround((gdouble)node->duration_ns * loaders->ranks[rank].factor),
+				loaders->ranks[rank].origin);
 	}
 }
 

@@ -29,6 +29,7 @@ struct device_change {
 	gdouble by_ground_ns[EFFICIENCY_N_GROUNDS]; /* of kernels, as recorded */
 	gdouble of_error_ns[EFFICIENCY_N_GROUNDS];  /* the same times its error */
 	gdouble moved_ns;			    /* what kernels take on the other device */
+	guint8 *origins; /* enum node_origin: of each node's new duration */
 };
 
 static gdouble memory_factor(const struct device_change *change)
@@ -46,7 +47,8 @@ static const struct device_peak *device_of(const struct device_change *change,
 }
 
 /* What the kernel takes on the other device; and how that is known is counted. */
-static gdouble move_kernel(struct device_change *change, const struct graph_node *node)
+static gdouble move_kernel(struct device_change *change, const struct graph_node *node,
+			   guint8 *ret_origin)
 {
 	gdouble duration_ns = (gdouble)node->duration_ns, moved_ns;
 	struct kernel_demand demand = { .rate = DEVICE_N_RATES };
@@ -58,6 +60,7 @@ static gdouble move_kernel(struct device_change *change, const struct graph_node
 		return duration_ns;
 	moved_ns = kernel_efficiency_move(change->table, change->from, change->to, &demand,
 					  duration_ns, &ground);
+	*ret_origin = ground == EFFICIENCY_MEASURED ? ORIGIN_MODELLED : ORIGIN_GUESSED;
 	change->by_ground_ns[ground] += duration_ns;
 	change->of_error_ns[ground] +=
 		duration_ns * kernel_efficiency_error(change->from, change->to, ground);
@@ -83,33 +86,40 @@ static gboolean is_of_host(const struct graph_node *node)
 }
 
 /* What the node takes, where its rank's device changes. */
-static gint64 new_duration(struct device_change *change, const struct graph_node *node)
+static gint64 new_duration(struct device_change *change, const struct graph_node *node,
+			   guint8 *ret_origin)
 {
 	gdouble duration_ns = (gdouble)node->duration_ns;
 
-	if (node->kind == TACHO_NODE_DEVICE)
-		duration_ns = move_kernel(change, node);
-	else if (node->kind == TACHO_NODE_COPY &&
-		 is_within(tacho_timeline_string(change->graph->timeline, node->name)))
+	*ret_origin = ORIGIN_MODELLED;
+	if (node->kind == TACHO_NODE_DEVICE) {
+		duration_ns = move_kernel(change, node, ret_origin);
+	} else if (node->kind == TACHO_NODE_COPY &&
+		   is_within(tacho_timeline_string(change->graph->timeline, node->name))) {
 		duration_ns *= memory_factor(change);
-	else if (is_of_host(node))
+	} else if (is_of_host(node)) {
 		duration_ns /= change->change->value.host;
-	else
+		*ret_origin = ORIGIN_SCALED;
+	} else {
 		return node->duration_ns;
+	}
 	return llround(duration_ns);
 }
 
-/* What each node takes, without a change of the graph; to be freed with g_free(). */
+/* What each node takes, without a change of the graph, and where that comes from (`origins`); both to be freed with
+ * g_free(). */
 static gint64 *new_durations(struct device_change *change)
 {
 	guint n = change->graph->nodes->len;
 	gint64 *durations_ns = g_new(gint64, MAX(n, 1u));
 
+	change->origins = g_new0(guint8, MAX(n, 1u));
 	for (guint32 i = 0; i < n; i++) {
 		const struct graph_node *node = graph_node_at(change->graph, i);
 
 		change->from = device_of(change, node);
-		durations_ns[i] = change->from ? new_duration(change, node) : node->duration_ns;
+		durations_ns[i] = change->from ? new_duration(change, node, &change->origins[i])
+					       : node->duration_ns;
 	}
 	return durations_ns;
 }
@@ -276,7 +286,8 @@ static gboolean change_device(struct device_change *edit, const struct rank_choi
 		return FALSE;
 	tell(edit, names);
 	for (guint32 i = 0; i < edit->graph->nodes->len; i++)
-		graph_node_at(edit->graph, i)->duration_ns = durations_ns[i];
+		graph_change_duration(graph_node_at(edit->graph, i), durations_ns[i],
+				      edit->origins[i]);
 	remember(edit->graph, ranks, edit->to);
 	return TRUE;
 }
@@ -309,6 +320,7 @@ gboolean change_to_named_device(TachoGraph *graph, const struct change *change,
 		edit.table = &measured;
 	}
 	is_done = change_device(&edit, ranks, error);
+	g_free(edit.origins);
 	kernel_efficiencies_release(&measured);
 	return is_done;
 }

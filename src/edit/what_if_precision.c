@@ -255,8 +255,10 @@ static void scale_kernels(struct precision *precision)
 		if (!operation || !operation->is_matched)
 			continue;
 		precision->changed_ns += (gdouble)node->duration_ns;
-		node->duration_ns = llround((gdouble)node->duration_ns * operation->factor /
-					    operation->factor_before);
+		graph_change_duration(node,
+				      llround((gdouble)node->duration_ns * operation->factor /
+					      operation->factor_before),
+				      ORIGIN_MODELLED);
 	}
 }
 
@@ -283,7 +285,8 @@ static void scale_gradients(struct precision *precision)
 		if (!is_of_gradients(graph, transfer))
 			continue;
 		transfer->bytes = (guint64)((gdouble)transfer->bytes * share);
-		graph_set_transfer(graph, i, transfer->fixed_ns, transfer->work_ns * share);
+		graph_change_transfer(graph, i, transfer->fixed_ns, transfer->work_ns * share,
+				      ORIGIN_SCALED);
 	}
 	for (guint32 i = 0; i < graph->gradients->len; i++) {
 		struct graph_gradient *gradient =

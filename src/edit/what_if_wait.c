@@ -48,9 +48,11 @@ static void free_ends(struct ends *ends, guint32 n)
 static void give_alone(TachoGraph *graph, guint32 transfer_node, guint32 queue, guint32 complete)
 {
 	struct graph_node alone = *graph_node_at(graph, transfer_node);
+	const struct graph_transfer *transfer = graph_transfer_at(graph, alone.transfer);
 	guint32 node;
 
 	alone.kind = TACHO_NODE_PART;
+	alone.origin = MAX(transfer->fixed_origin, transfer->work_origin);
 	alone.lane = graph_node_at(graph, complete)->lane;
 	alone.step = graph_node_at(graph, complete)->step;
 	alone.transfer = TACHO_NONE;

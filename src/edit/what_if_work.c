@@ -81,10 +81,11 @@ static void scale_node(TachoGraph *graph, guint32 index, gdouble factor)
 	if (node->kind == TACHO_NODE_TRANSFER) {
 		const struct graph_transfer *transfer = graph_transfer_at(graph, node->transfer);
 
-		graph_set_transfer(graph, node->transfer, transfer->fixed_ns * factor,
-				   transfer->work_ns * factor);
+		graph_change_transfer(graph, node->transfer, transfer->fixed_ns * factor,
+				      transfer->work_ns * factor, ORIGIN_SCALED);
 	} else {
-		node->duration_ns = llround((gdouble)node->duration_ns * factor);
+		graph_change_duration(node, llround((gdouble)node->duration_ns * factor),
+				      ORIGIN_SCALED);
 	}
 }
 

@@ -136,8 +136,10 @@ static void end_hidden(struct batches *batches, struct graph_transfer *transfer)
 
 	if (duration_ns < 0)
 		duration_ns = usual_ns(batches, TACHO_NONE, transfer->bytes);
-	if (duration_ns >= 0)
-		transfer->end_ns = MIN(transfer->end_ns, transfer->begin_ns + duration_ns);
+	if (duration_ns < 0)
+		return;
+	transfer->end_ns = MIN(transfer->end_ns, transfer->begin_ns + duration_ns);
+	transfer->fixed_origin = transfer->work_origin = ORIGIN_MODELLED;
 }
 
 void builder_part_batches(struct graph_builder *builder)

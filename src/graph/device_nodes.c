@@ -342,6 +342,7 @@ static void connect_launch(struct device_nodes *nodes, const struct build_work *
 		return;
 	}
 	node = make_node(nodes, work, TACHO_NODE_LAUNCH, from_ns, delay_ns);
+	node.origin = is_bound_by_launch(work, arrival) ? ORIGIN_MEASURED : ORIGIN_MODELLED;
 	node.name = builder->timeline->slices.name[work->call];
 	node.slice = TACHO_NONE;
 	launch = graph_add_node(builder->graph, node);
@@ -378,6 +379,8 @@ static void connect_device(struct device_nodes *nodes, const struct build_work *
 		gap_ns = MIN(gap_ns, nodes->delays[rank_of(nodes, work)].usual_gap_ns);
 	to = add_gap(nodes, work, arrival->ready_ns, gap_ns, first_node(nodes, work),
 		     TACHO_EDGE_STREAM);
+	if (to != first_node(nodes, work) && is_bound_by_launch(work, arrival))
+		graph_node_at(builder->graph, to)->origin = ORIGIN_MODELLED;
 	if (arrival->before != TACHO_NONE) {
 		guint32 from = node_ended_by(nodes, build_work_at(builder, arrival->before),
 					     arrival->before_ns, &end_ns);

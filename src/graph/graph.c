@@ -12,6 +12,8 @@
 /* A third of a year.
  * Source: derived from G_MAXINT64, which is 9.2e18: hundreds of them are still a time. */
 #define MAX_TRANSFER_NS 1e16
+/* Of a part of a transfer: less is no change. Source: derived from times in whole nanoseconds, to which all else is rounded. */
+#define LEAST_CHANGE_NS 0.5
 
 G_DEFINE_QUARK(tacho - graph - error - quark, tacho_graph_error)
 
@@ -283,6 +285,26 @@ void graph_set_transfer(TachoGraph *graph, guint32 index, gdouble fixed_ns, gdou
 	transfer->work_ns = CLAMP(work_ns, 0.0, MAX_TRANSFER_NS);
 	graph_node_at(graph, transfer->node)->duration_ns =
 		llround(transfer->fixed_ns + transfer->work_ns);
+}
+
+/* A part that is the same but for rounding comes from where it came. */
+static guint8 origin_of_part(guint8 before, gdouble before_ns, gdouble after_ns,
+			     enum node_origin origin)
+{
+	return ABS(after_ns - before_ns) < LEAST_CHANGE_NS ? before : MAX(before, (guint8)origin);
+}
+
+void graph_change_transfer(TachoGraph *graph, guint32 index, gdouble fixed_ns, gdouble work_ns,
+			   enum node_origin origin)
+{
+	struct graph_transfer *transfer = graph_transfer_at(graph, index);
+	gdouble fixed_before_ns = transfer->fixed_ns, work_before_ns = transfer->work_ns;
+
+	graph_set_transfer(graph, index, fixed_ns, work_ns);
+	transfer->fixed_origin =
+		origin_of_part(transfer->fixed_origin, fixed_before_ns, transfer->fixed_ns, origin);
+	transfer->work_origin =
+		origin_of_part(transfer->work_origin, work_before_ns, transfer->work_ns, origin);
 }
 
 guint32 graph_n_sharing(const TachoGraph *graph, guint32 index, const guint32 *load,

@@ -34,14 +34,26 @@ static void note_problems(struct graph_builder *builder, TachoProblemKind kind,
 		graph_note(builder->graph, "%s: %s%s", meaning, first->where, others ? others : "");
 }
 
+/* The trace has an order, and no times. */
+static void mark_guessed(TachoGraph *graph)
+{
+	for (guint32 i = 0; i < graph->nodes->len; i++)
+		graph_node_at(graph, i)->origin = ORIGIN_GUESSED;
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		graph_transfer_at(graph, i)->fixed_origin =
+			graph_transfer_at(graph, i)->work_origin = ORIGIN_GUESSED;
+}
+
 static void note_what_is_left_out(struct graph_builder *builder)
 {
 	const TachoTimeline *timeline = builder->timeline;
 	guint n_apart = 0;
 
-	if (tacho_timeline_find_problem(timeline, TACHO_PROBLEM_NO_TIMES))
+	if (tacho_timeline_find_problem(timeline, TACHO_PROBLEM_NO_TIMES)) {
 		graph_note(builder->graph, "the trace has the order of the operations but not "
 					   "their times, so the times here mean nothing");
+		mark_guessed(builder->graph);
+	}
 	note_problems(builder, TACHO_PROBLEM_TRUNCATED_FILE, "a file of the recording is cut off");
 	note_problems(builder, TACHO_PROBLEM_LOST_RECORDS, "records were lost");
 	for (guint i = 0; i < timeline->clocks->len; i++)

@@ -22,15 +22,25 @@
 
 /* And edges. Source: derived from what 32 bits number beside TACHO_NONE. */
 #define GRAPH_MAX_NODES (G_MAXUINT32 - 1)
-/* Source: derived from the 24 bits of graph_node.lane. */
-#define GRAPH_MAX_LANES (1u << 24)
+/* Source: derived from the 22 bits of graph_node.lane. */
+#define GRAPH_MAX_LANES (1u << 22)
+
+/* Where a duration comes from, the surest first. Of several, the least sure counts. */
+enum node_origin {
+	ORIGIN_MEASURED, /* as recorded, of the work itself or of what it is a copy of */
+	ORIGIN_SCALED,	 /* as recorded, times a factor that was stated */
+	ORIGIN_MODELLED, /* by a formula, from what was recorded or stated */
+	ORIGIN_GUESSED,	 /* by an assumption that nothing recorded or stated bears out */
+	N_ORIGINS
+};
 
 struct graph_node {
 	gint64 duration_ns; /* undisturbed; of a TRANSFER: fixed and work */
 	gint64 begin_ns;    /* in the recording; orders the nodes */
 	guint32 name;	    /* string id of the timeline */
 	guint32 slice;	    /* innermost slice, or TACHO_NONE */
-	guint32 lane : 24;  /* below GRAPH_MAX_LANES */
+	guint32 lane : 22;  /* below GRAPH_MAX_LANES */
+	guint32 origin : 2; /* enum node_origin; a TRANSFER's are its transfer's */
 	guint32 kind : 8;   /* TachoNodeKind */
 	guint32 step;	    /* number; TACHO_NONE: between steps */
 	guint32 transfer;   /* QUEUE, TRANSFER, COMPLETE: index; else TACHO_NONE */
@@ -39,6 +49,7 @@ struct graph_node {
 };
 
 G_STATIC_ASSERT(sizeof(struct graph_node) == 40); /* there are 10 million for 1024 ranks */
+G_STATIC_ASSERT(N_ORIGINS <= 1 << 2);
 
 struct graph_edge {
 	guint32 from, to;
@@ -106,6 +117,7 @@ struct graph_transfer {
 	gboolean is_removed;
 	gboolean
 		is_device; /* its parts are kernels on streams: no thread waits in it, none works */
+	guint8 fixed_origin, work_origin; /* enum node_origin: of fixed_ns, of work_ns */
 	guint64 bytes;
 	gint64 begin_ns, end_ns; /* all ranks' workers at it; the first rank has the result */
 	gdouble fixed_ns;	 /* waits, alone: they do not depend on the bandwidth */
@@ -314,8 +326,22 @@ void graph_remove_nodes(TachoGraph *graph, const guint8 *is_removed);
 /* Number the nodes anew, as (2) says. */
 void graph_renumber(TachoGraph *graph);
 
-/* Set duration_ns of a transfer's node from its two parts. */
+/* Set duration_ns of a transfer's node from its two parts; where they come from stays. */
 void graph_set_transfer(TachoGraph *graph, guint32 transfer, gdouble fixed_ns, gdouble work_ns);
+
+/* The same by a change: a part that becomes another comes from `origin`, unless it came from something less sure. */
+void graph_change_transfer(TachoGraph *graph, guint32 transfer, gdouble fixed_ns, gdouble work_ns,
+			   enum node_origin origin);
+
+/* The duration of a node that is no TRANSFER, by a change: another one comes from `origin`, unless the one before came
+ * from something less sure. */
+static inline void graph_change_duration(struct graph_node *node, gint64 duration_ns,
+					 enum node_origin origin)
+{
+	if (duration_ns != node->duration_ns)
+		node->origin = MAX(node->origin, origin);
+	node->duration_ns = duration_ns;
+}
 
 /* Let the collectives that are unfolded be one transfer each again, which takes what it took in proportion to what was
  * changed of its hops. The hops' nodes are removed. */

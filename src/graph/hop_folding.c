@@ -55,6 +55,7 @@ static void fold_completions(TachoGraph *graph)
 			continue;
 		node->duration_ns =
 			MAX(tacho_slice_end_ns(graph->timeline, node->slice) - transfer->end_ns, 0);
+		node->origin = ORIGIN_MEASURED;
 		graph_add_edge(graph, transfer->node, i, TACHO_EDGE_TRANSFER);
 	}
 }
@@ -87,11 +88,13 @@ void graph_fold_hops(TachoGraph *graph)
 		if (!is_folded_back(graph, transfer))
 			continue;
 		transfer->is_unfolded = transfer->is_removed = FALSE;
-		graph_set_transfer(
+		graph_set_transfer(graph, i, transfer->whole_fixed_ns, transfer->whole_work_ns);
+		graph_change_transfer(
 			graph, i,
 			in_proportion(transfer->whole_fixed_ns, fixed_ns[i],
 				      transfer->hops_fixed_ns),
-			in_proportion(transfer->whole_work_ns, work_ns[i], transfer->hops_work_ns));
+			in_proportion(transfer->whole_work_ns, work_ns[i], transfer->hops_work_ns),
+			ORIGIN_MODELLED);
 		is_folded = TRUE;
 	}
 	if (!is_folded)

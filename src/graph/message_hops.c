@@ -70,6 +70,9 @@ static gint64 add_ready(struct message_hops *hops, const struct way *way, guint3
 			    MAX(way->end_ns, receiver->begin_ns));
 
 	*ret_node = add_hop(hops, way, "ready", 0, receiver->begin_ns, end_ns);
+	graph_transfer_at(hops->builder->graph,
+			  graph_node_at(hops->builder->graph, *ret_node)->transfer)
+		->fixed_origin = ORIGIN_MODELLED;
 	graph_add_edge(hops->builder->graph, receiver->queue_node, *ret_node, TACHO_EDGE_TRANSFER);
 	return end_ns;
 }
