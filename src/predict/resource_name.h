@@ -11,4 +11,8 @@ gchar *resource_name_of_lane(const TachoGraph *graph, const struct graph_lane *l
 /* "link a out"; of hosts of copies that are played, too, also who is there. The caller's. */
 gchar *resource_name_of_link(const TachoGraph *graph, const struct graph_link *link);
 
+/* What the transfers of the group go over: "link a out, link b in", "links between a and b", or where these are more,
+ * "links of group 3, of 8 ranks". The caller's. */
+gchar *resource_name_of_group(const TachoGraph *graph, guint32 group);
+
 #endif
