@@ -65,9 +65,13 @@ typedef struct {
 	gboolean
 		path_ends_on_device; /* ... which is over only when a device is, later than its host */
 	guint32 n_device_bound_steps; /* that are so, of all those predicted */
-	TachoTable *critical_path;    /* in order of time; its times add up to the step */
-	TachoTable *path_summary;     /* the same by what it is */
-	TachoTable *utilisation;      /* of threads and links, over all steps */
+	/* Where path_step comes from, only with TachoPredictOptions.is_explained, else NULL: a row a resource on its critical
+	 * path, with what that has of the step before the changes and after them, and of that what is measured, scaled,
+	 * modelled and guessed; the first row is the whole (docs/replay.md). */
+	TachoTable *explanation;
+	TachoTable *critical_path; /* in order of time; its times add up to the step */
+	TachoTable *path_summary;  /* the same by what it is */
+	TachoTable *utilisation;   /* of threads and links, over all steps */
 	/* What holds that memory at its predicted peak, how much of it is held over time, and the predicted peaks of all
 	 * memories; NULL: not known. */
 	TachoTable *peak_owners, *memory_curve, *memory_peaks;
@@ -78,6 +82,9 @@ typedef struct {
 	TachoReplay *replay;	 /* of it */
 	GArray *predicted_steps; /* gint64, ns: those that interval_ms is of */
 	GArray *sample_medians;	 /* the same of median_interval_ms; NULL: no samples */
+	gboolean is_changed;	 /* there were what-ifs */
+	gboolean is_explained;	 /* as asked for */
+	struct path_shares *paths_before; /* of all steps, before the changes; or NULL */
 	/* Set by tacho_prediction_unfold(); ranks are 0 before it. */
 	guint32 unfolded_ranks, unfolded_pieces;
 	gdouble unfolded_step_ms;
@@ -110,6 +117,7 @@ typedef struct {
 	gint64 first_step, last_step; /* as of tacho_predict() */
 	guint32 n_samples; /* of each recording, as of tacho_prediction_sample(); 0: none */
 	guint64 seed;
+	gboolean is_explained; /* with TachoPrediction.explanation */
 } TachoPredictOptions;
 
 /* Predict from `n_recordings` (1 or more) of one job, made one after the other, each by itself and on all cores.

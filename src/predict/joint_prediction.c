@@ -68,6 +68,8 @@ static void build_one(guint index, gpointer data)
 	joint->predictions[index] =
 		prediction_new(joint->recordings[index].timeline, options->first_step,
 			       options->last_step, &joint->errors[index]);
+	if (joint->predictions[index])
+		joint->predictions[index]->is_explained = options->is_explained;
 	if (joint->predictions[index] && joint->n_recordings > 1)
 		job_outline_init(&joint->outlines[index], joint->predictions[index]->graph);
 }

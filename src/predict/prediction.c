@@ -11,6 +11,7 @@
 #include "graph/rank_copies.h"
 #include "edit/edit_state.h"
 #include "edit/graph_memory.h"
+#include "predict/explanation.h"
 #include "predict/held_memory.h"
 #include "predict/what_if_apply.h"
 
@@ -104,6 +105,14 @@ static TachoReplay *play_baseline(TachoPrediction *prediction, GError **error)
 	return g_steal_pointer(&baseline);
 }
 
+/* What is to be changed. */
+static void see_unrecorded(TachoPrediction *prediction, const TachoReplay *unrecorded)
+{
+	prediction->unrecorded_step_ms = median_step_ms(unrecorded);
+	if (prediction->is_explained)
+		prediction->paths_before = path_shares_new(unrecorded);
+}
+
 /* The rest is without what recording took. */
 static gboolean play_unrecorded(TachoPrediction *prediction, const TachoReplay *baseline,
 				GError **error)
@@ -113,13 +122,12 @@ static gboolean play_unrecorded(TachoPrediction *prediction, const TachoReplay *
 	if (!replay_take_out_recording(prediction->graph, baseline, &prediction->recording_share,
 				       error))
 		return FALSE;
-	prediction->unrecorded_step_ms = prediction->baseline_step_ms;
-	if (prediction->recording_share <= 0)
-		return TRUE;
-	unrecorded = tacho_replay_run(prediction->graph, error);
-	if (!unrecorded)
-		return FALSE;
-	prediction->unrecorded_step_ms = median_step_ms(unrecorded);
+	if (prediction->recording_share > 0) {
+		unrecorded = tacho_replay_run(prediction->graph, error);
+		if (!unrecorded)
+			return FALSE;
+	}
+	see_unrecorded(prediction, unrecorded ? unrecorded : baseline);
 	return TRUE;
 }
 
@@ -315,6 +323,7 @@ gboolean prediction_play(TachoPrediction *prediction, const GArray *changes, GEr
 {
 	g_autoptr(TachoReplay) baseline = NULL;
 
+	prediction->is_changed = changes->len > 0;
 	prediction->peak_memory_bytes = peak_memory_bytes(prediction->graph->timeline);
 	graph_find_memory(prediction->graph);
 	baseline = play_baseline(prediction, error);
@@ -328,6 +337,17 @@ gboolean prediction_play(TachoPrediction *prediction, const GArray *changes, GEr
 	return TRUE;
 }
 
+static TachoTable *explain_step(const TachoPrediction *prediction)
+{
+	struct path_shares *after = path_shares_new(prediction->replay);
+	TachoTable *table = explanation_table(
+		prediction->paths_before, after,
+		graph_step_index(prediction->graph, prediction->path_step), prediction->is_changed);
+
+	path_shares_free(after);
+	return table;
+}
+
 void prediction_explain(TachoPrediction *prediction)
 {
 	struct memory_peak peak;
@@ -335,6 +355,8 @@ void prediction_explain(TachoPrediction *prediction)
 	prediction->path_step = typical_step(prediction->replay);
 	replay_critical_path(prediction->replay, prediction->path_step, &prediction->critical_path,
 			     &prediction->path_summary, &prediction->path_ends_on_device);
+	if (prediction->is_explained)
+		prediction->explanation = explain_step(prediction);
 	prediction->n_device_bound_steps = replay_n_device_bound_steps(prediction->replay);
 	prediction->utilisation = replay_utilisation(prediction->replay);
 	peak = replay_memory_peak(prediction->replay, TRUE);
@@ -381,6 +403,8 @@ void tacho_prediction_free(TachoPrediction *prediction)
 {
 	if (!prediction)
 		return;
+	g_clear_pointer(&prediction->explanation, tacho_table_free);
+	path_shares_free(prediction->paths_before);
 	g_clear_pointer(&prediction->critical_path, tacho_table_free);
 	g_clear_pointer(&prediction->path_summary, tacho_table_free);
 	g_clear_pointer(&prediction->utilisation, tacho_table_free);

@@ -20,6 +20,13 @@ static void write_interval(JsonWriter *json, const gchar *key, const gdouble int
 	json_writer_end_array(json);
 }
 
+static void write_string(JsonWriter *json, const gchar *key, const gchar *value)
+{
+	json_writer_line(json);
+	json_writer_key(json, key);
+	json_writer_string(json, value);
+}
+
 static void write_integer(JsonWriter *json, const gchar *key, gint64 value)
 {
 	json_writer_line(json);
@@ -111,9 +118,7 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 	write_integer(json, "first_step", prediction->first_step);
 	write_integer(json, "last_step", prediction->last_step);
 	write_integer(json, "critical_path_step", prediction->path_step);
-	json_writer_line(json);
-	json_writer_key(json, "step_ends_on");
-	json_writer_string(json, prediction->path_ends_on_device ? "device" : "host");
+	write_string(json, "step_ends_on", prediction->path_ends_on_device ? "device" : "host");
 	write_integer(json, "device_bound_steps", prediction->n_device_bound_steps);
 	if (prediction->unfolded_ranks > 0) {
 		write_integer(json, "unfolded_ranks", prediction->unfolded_ranks);
@@ -134,9 +139,7 @@ static void write_memory(JsonWriter *json, const TachoPrediction *prediction)
 		write_table(json, prediction->peak_owners, owner_keys);
 	if (prediction->peak_memory) {
 		write_integer(json, "peak_rank", prediction->peak_rank);
-		json_writer_line(json);
-		json_writer_key(json, "peak_memory");
-		json_writer_string(json, prediction->peak_memory);
+		write_string(json, "peak_memory", prediction->peak_memory);
 	}
 	if (prediction->memory_curve)
 		write_table(json, prediction->memory_curve, curve_keys);
@@ -146,6 +149,21 @@ static void write_memory(JsonWriter *json, const TachoPrediction *prediction)
 
 void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 {
+	static const gchar *const explanation_keys[] = { "resource",
+							 "kind",
+							 "rank",
+							 "before_ms",
+							 "after_ms",
+							 "change_ms",
+							 "measured_ms",
+							 "scaled_ms",
+							 "modelled_ms",
+							 "guessed_ms",
+							 "before_measured_ms",
+							 "before_scaled_ms",
+							 "before_modelled_ms",
+							 "before_guessed_ms",
+							 NULL };
 	static const gchar *const path_keys[] = { "rank",     "what",	     "name",
 						  "start_ms", "duration_ms", NULL };
 	static const gchar *const summary_keys[] = { "what",	    "name",	 "pieces",
@@ -163,6 +181,8 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 	write_times(json, prediction);
 	if (prediction->recordings)
 		write_recordings(json, prediction);
+	if (prediction->explanation)
+		write_table(json, prediction->explanation, explanation_keys);
 	write_table(json, prediction->critical_path, path_keys);
 	write_table(json, prediction->path_summary, summary_keys);
 	write_table(json, prediction->utilisation, utilisation_keys);
