@@ -62,7 +62,7 @@ struct options {
 	gint64 seed;
 	gchar *durations;
 	gchar *export_path;
-	gboolean is_forced, with_json, with_all, with_sensitivity, is_unfolded;
+	gboolean is_forced, with_json, with_all, with_sensitivity, is_unfolded, is_explained;
 };
 
 static gdouble change_pct(gdouble from_ms, gdouble to_ms)
@@ -162,6 +162,16 @@ static void print_notes(const GPtrArray *notes, guint width)
 	}
 }
 
+/* Where the step comes from. The row of the whole stands first. */
+static void print_explanation(const TachoPrediction *prediction, gboolean with_all)
+{
+	printf("\nWhere step %u comes from: its critical path, which ends on rank %.0f\n",
+	       prediction->path_step, tacho_table_cell_number(prediction->explanation, 0, "rank"));
+	if (!with_all)
+		tacho_table_limit(prediction->explanation, MAX_PATH_ROWS + 1);
+	cli_print_table(prediction->explanation);
+}
+
 static void print_text(const TachoPrediction *prediction, const struct options *options)
 {
 	print_times(prediction, options->what_ifs || options->what_if_files ||
@@ -178,6 +188,8 @@ static void print_text(const TachoPrediction *prediction, const struct options *
 		       "Jobs beside it\n");
 		cli_print_table(prediction->jobs);
 	}
+	if (prediction->explanation)
+		print_explanation(prediction, options->with_all);
 	printf("\nCritical path of step %u%s\n", prediction->path_step,
 	       prediction->path_ends_on_device ? ", up to the end of its work on a device" : "");
 	if (!options->with_all)
@@ -264,7 +276,8 @@ static TachoPrediction *predict(const struct options *options, const RecordingLi
 				    .first_step = options->step,
 				    .last_step = options->step,
 				    .n_samples = (guint32)options->samples,
-				    .seed = (guint64)options->seed };
+				    .seed = (guint64)options->seed,
+				    .is_explained = options->is_explained };
 
 	return tacho_predict_together((const TachoRecording *)recordings->data, recordings->len,
 				      &how, error);
@@ -372,10 +385,12 @@ int cmd_replay(int argc, char **argv)
 		  "replace FILE if it exists", NULL },
 		{ "sensitivity", 'S', 0, G_OPTION_ARG_NONE, &options.with_sensitivity,
 		  "print how much shorter a step is if each thing is 1 % faster", NULL },
+		{ "explain", 'x', 0, G_OPTION_ARG_NONE, &options.is_explained,
+		  "print where a step comes from: measured, scaled, modelled or guessed", NULL },
 		{ "unfolded", 'u', 0, G_OPTION_ARG_NONE, &options.is_unfolded,
 		  "with ranks=N: also play each copy of a rank by itself", NULL },
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.with_all,
-		  "print every row of the critical path and of the sensitivity", NULL },
+		  "print every row of the tables", NULL },
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.with_json, "print JSON, for programs",
 		  NULL },
 		CLI_WIDTH_OPTIONS(0),
