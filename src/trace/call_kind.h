@@ -4,25 +4,31 @@
 
 #include <tacho/timeline.h>
 
+#define CALL_KINDS(KIND)                                                                           \
+	KIND(OTHER)                                                                                \
+	KIND(LAUNCH)	   /* a kernel */                                                          \
+	KIND(GRAPH_LAUNCH) /* all work of a graph */                                               \
+	KIND(BEGIN_CAPTURE)                                                                        \
+	KIND(END_CAPTURE)                                                                          \
+	KIND(COPY)	       /* whether it returns before the copy has ended is not known */     \
+	KIND(COPY_ASYNC)       /* of plain bytes; returns when it likes */                         \
+	KIND(COPY_SYNC)	       /* of plain bytes; returns when the copy has ended */               \
+	KIND(COPY_SHAPED_SYNC) /* of rows, symbols and the like; the same */                       \
+	KIND(FILL)                                                                                 \
+	KIND(EVENT_RECORD) /* on a stream */                                                       \
+	KIND(EVENT_WAIT)   /* by a stream */                                                       \
+	KIND(EVENT_QUERY)  /* whether it has come; does not wait */                                \
+	KIND(DEVICE_SYNC)  /* waits for all work of a device */                                    \
+	KIND(STREAM_SYNC)                                                                          \
+	KIND(EVENT_SYNC)                                                                           \
+	KIND(SYNC) /* waits for something else, or it is not told what for */                      \
+	KIND(FREE) /* gives back memory of a device, when no work uses it any more */
+
 enum call_kind {
-	CALL_OTHER,
-	CALL_LAUNCH,	   /* a kernel */
-	CALL_GRAPH_LAUNCH, /* all work of a graph */
-	CALL_BEGIN_CAPTURE,
-	CALL_END_CAPTURE,
-	CALL_COPY,	       /* whether it returns before the copy has ended is not known */
-	CALL_COPY_ASYNC,       /* of plain bytes; returns when it likes */
-	CALL_COPY_SYNC,	       /* of plain bytes; returns when the copy has ended */
-	CALL_COPY_SHAPED_SYNC, /* of rows, symbols and the like; the same */
-	CALL_FILL,
-	CALL_EVENT_RECORD, /* on a stream */
-	CALL_EVENT_WAIT,   /* by a stream */
-	CALL_EVENT_QUERY,  /* whether it has come; does not wait */
-	CALL_DEVICE_SYNC,  /* waits for all work of a device */
-	CALL_STREAM_SYNC,
-	CALL_EVENT_SYNC,
-	CALL_SYNC, /* waits for something else, or it is not told what for */
-	CALL_FREE, /* gives back memory of a device, when no work uses it any more */
+#define CALL_KIND_ENUM(enumerator) CALL_##enumerator,
+	CALL_KINDS(CALL_KIND_ENUM)
+#undef CALL_KIND_ENUM
+		N_CALL_KINDS
 };
 
 /* What a call of that name (string id) does; and what a SYNC slice of that name waits for: EVENT_WAIT, DEVICE_SYNC,

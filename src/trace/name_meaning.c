@@ -1,4 +1,5 @@
-/* A note is the meaning and 1 more; 0: nobody has asked yet. Threads that ask at the same time find the same. */
+/* A note is the meaning and 1 more; 0: nobody has asked yet. Threads that ask at the same time find the same. What an
+ * importer told has the highest bit set. */
 #include "trace/name_meaning.h"
 
 #include <string.h>
@@ -7,6 +8,8 @@
 
 G_STATIC_ASSERT(N_NAMES_OF <= STRING_NOTES);
 
+#define TOLD 0x80u
+
 guint name_meaning(const TachoTimeline *timeline, guint32 name, enum name_of of,
 		   guint (*judge)(const gchar *text))
 {
@@ -14,11 +17,31 @@ guint name_meaning(const TachoTimeline *timeline, guint32 name, enum name_of of,
 	guint known = notes ? __atomic_load_n(&notes[of], __ATOMIC_RELAXED) : 0;
 
 	if (known)
-		return known - 1;
+		return (known & ~TOLD) - 1;
 	known = judge(tacho_timeline_string(timeline, name));
 	if (notes)
 		__atomic_store_n(&notes[of], (guint8)(known + 1), __ATOMIC_RELAXED);
 	return known;
+}
+
+void name_meaning_tell(TachoTimeline *timeline, guint32 name, enum name_of of, guint meaning)
+{
+	guint8 *notes = string_table_notes(timeline->strings, name);
+
+	g_assert(meaning + 1 < TOLD);
+	if (notes)
+		__atomic_store_n(&notes[of], (guint8)((meaning + 1) | TOLD), __ATOMIC_RELAXED);
+}
+
+gboolean name_meaning_told(const TachoTimeline *timeline, guint32 name, enum name_of of,
+			   guint *ret_meaning)
+{
+	guint8 *notes = string_table_notes(timeline->strings, name);
+	guint known = notes ? __atomic_load_n(&notes[of], __ATOMIC_RELAXED) : 0;
+
+	if (known & TOLD)
+		*ret_meaning = (known & ~TOLD) - 1;
+	return (known & TOLD) != 0;
 }
 
 static gboolean fits(const gchar *text, const struct name_rule *rule)

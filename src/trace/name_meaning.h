@@ -24,9 +24,16 @@ enum name_of {
 	N_NAMES_OF,
 };
 
-/* What `name` means, as `judge` finds: below 255. Any thread may ask at any time. */
+/* What `name` means, as its importer told, else as `judge` finds: below 127. Any thread may ask at any time. */
 guint name_meaning(const TachoTimeline *timeline, guint32 name, enum name_of of,
 		   guint (*judge)(const gchar *text));
+
+/* Where its importer knows what `name` means, whatever its text would tell: `meaning` is below 127, and holds for every
+ * slice of that name. The last word counts. told_meaning.h has the words that importers use. */
+void name_meaning_tell(TachoTimeline *timeline, guint32 name, enum name_of of, guint meaning);
+/* What was told; false: nothing was. */
+gboolean name_meaning_told(const TachoTimeline *timeline, guint32 name, enum name_of of,
+			   guint *ret_meaning);
 
 /* What a text has to be, or to have, to mean something: see name_judge(). */
 struct name_rule {

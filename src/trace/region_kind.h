@@ -5,31 +5,37 @@
 
 #include <tacho/timeline.h>
 
+#define REGION_KINDS(KIND)                                                                          \
+	KIND(OTHER)                                                                                 \
+	KIND(STEP)	     /* a step of PyTorch's profiler; region_step_number() says which */    \
+	KIND(PROFILER)	     /* all the time in which PyTorch's profiler recorded */                \
+	KIND(OPTIMIZER_STEP) /* an optimizer updates parameters */                                  \
+	KIND(EVALUATE)	     /* autograd's engine runs a node, which region_evaluated() names */    \
+	KIND(EVALUATE_ACCUMULATE) /* the same, a node that accumulates a gradient, and its hooks */ \
+	KIND(ENGINE)		  /* anything else that autograd's engine does */                   \
+	KIND(ACCUMULATE)	  /* a parameter gets its gradient */                               \
+	KIND(COPY_GRADIENT) /* DDP copies a gradient from its bucket back to the parameter */       \
+	KIND(REDUCER)	    /* anything else that DDP's reducer does */                             \
+	KIND(QUEUE)	    /* PyTorch's c10d queues a collective */                                \
+	KIND(COLLECTIVE)    /* a backend of c10d's takes a collective up */                         \
+	KIND(LIBRARY)	    /* a function of a library of collectives */                            \
+	/* A batch is taken from a data loader (trace/data_loading.h): */                           \
+	KIND(LOADING_WORKERS) /* that has worker processes */                                       \
+	KIND(LOADING_INLINE)  /* that reads in the thread itself */                                 \
+	KIND(LOADING)	      /* of which that is not told */                                       \
+	KIND(LOADER_WORKERS)  /* a wait for a data loader's workers; a region may be anything */    \
+	KIND(LOADER)	      /* the same for a data loader */                                      \
+	/* Tensors that TensorFlow's processes ask each other for: */                               \
+	KIND(TENSOR_REQUEST)  /* from when it was asked for until it is there */                    \
+	KIND(TENSOR_RESPONSE) /* from when that came in until the response is ready */              \
+	KIND(TENSOR_COPY)     /* from the device's memory */                                        \
+	KIND(RENDEZVOUS)      /* a track on which senders and receivers of a process meet */
+
 enum region_kind {
-	REGION_OTHER,
-	REGION_STEP,	       /* a step of PyTorch's profiler; region_step_number() says which */
-	REGION_PROFILER,       /* all the time in which PyTorch's profiler recorded */
-	REGION_OPTIMIZER_STEP, /* an optimizer updates parameters */
-	REGION_EVALUATE,       /* autograd's engine runs a node, which region_evaluated() names */
-	REGION_EVALUATE_ACCUMULATE, /* the same, a node that accumulates a gradient, and its hooks */
-	REGION_ENGINE,		    /* anything else that autograd's engine does */
-	REGION_ACCUMULATE,	    /* a parameter gets its gradient */
-	REGION_COPY_GRADIENT, /* DDP copies a gradient from its bucket back to the parameter */
-	REGION_REDUCER,	      /* anything else that DDP's reducer does */
-	REGION_QUEUE,	      /* PyTorch's c10d queues a collective */
-	REGION_COLLECTIVE,    /* a backend of c10d's takes a collective up */
-	REGION_LIBRARY,	      /* a function of a library of collectives */
-	/* A batch is taken from a data loader (trace/data_loading.h): */
-	REGION_LOADING_WORKERS, /* that has worker processes */
-	REGION_LOADING_INLINE,	/* that reads in the thread itself */
-	REGION_LOADING,		/* of which that is not told */
-	REGION_LOADER_WORKERS,	/* a wait for a data loader's workers; a region may be anything */
-	REGION_LOADER,		/* the same for a data loader */
-	/* Tensors that TensorFlow's processes ask each other for: */
-	REGION_TENSOR_REQUEST,	/* from when it was asked for until it is there */
-	REGION_TENSOR_RESPONSE, /* from when that came in until the response is ready */
-	REGION_TENSOR_COPY,	/* from the device's memory */
-	REGION_RENDEZVOUS, /* the name of a track: who sends and who receives within a process, on it, wait for each other */
+#define REGION_KIND_ENUM(enumerator) REGION_##enumerator,
+	REGION_KINDS(REGION_KIND_ENUM)
+#undef REGION_KIND_ENUM
+		N_REGION_KINDS
 };
 
 enum region_kind region_kind_of_name(const TachoTimeline *timeline, guint32 name);
