@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "trace/string_table.h"
+#include "trace/told_meaning.h"
 
 struct rows {
 	const struct export_scope *scope;
@@ -389,6 +390,23 @@ static void put_slices(const struct rows *rows)
 
 /* --- the whole ------------------------------------------------------------------------------ */
 
+/* What importers said that these names mean. */
+static void put_meanings(const struct rows *rows, const guint8 *is_used)
+{
+	guint32 n = string_table_size(rows->timeline->strings);
+	struct told_words told[N_NAMES_OF];
+
+	for (guint32 id = 0; id < n; id++) {
+		guint n_told = is_used[id] ? told_meaning_list(rows->timeline, id, told) : 0;
+
+		for (guint i = 0; i < n_told; i++) {
+			struct image_meaning row = { id, told[i].of, told[i].meaning };
+
+			put(rows, IMAGE_MEANING, &row);
+		}
+	}
+}
+
 /* Names of slices, in the order of their ids: rows of views that are equal in all else stand by these. */
 static void put_strings(const struct rows *rows)
 {
@@ -401,6 +419,7 @@ static void put_strings(const struct rows *rows)
 	for (guint32 id = 0; id < n; id++)
 		if (is_used[id])
 			image_writer_string(rows->writer, id);
+	put_meanings(rows, is_used);
 }
 
 static void put_all(const struct rows *rows)

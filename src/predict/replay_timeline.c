@@ -7,6 +7,7 @@
 #include "graph/rank_copies.h"
 #include "replay/replay_internal.h"
 #include "predict/held_memory.h"
+#include "trace/told_meaning.h"
 
 struct picture {
 	const TachoReplay *replay;
@@ -19,8 +20,11 @@ struct picture {
 
 static guint32 copy_string(struct picture *picture, guint32 id)
 {
-	return tacho_timeline_intern(picture->out, tacho_timeline_string(picture->timeline, id),
-				     -1);
+	guint32 copy = tacho_timeline_intern(picture->out,
+					     tacho_timeline_string(picture->timeline, id), -1);
+
+	told_meaning_copy(picture->out, copy, picture->timeline, id);
+	return copy;
 }
 
 static void find_slices(struct picture *picture, guint32 set)

@@ -61,6 +61,12 @@ struct image_problem {
 	guint64 count;
 };
 
+/* What an importer said that a name means (trace/told_meaning.h). */
+struct image_meaning {
+	guint32 name; /* string id */
+	const gchar *of, *meaning;
+};
+
 /* What the accessors of timeline.h say of a slice; by slice, and then as they are declared. */
 struct image_op {
 	guint32 slice;

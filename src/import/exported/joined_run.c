@@ -1,8 +1,8 @@
 /* A run that came back from an export as one of several that are read together. */
 #include "import/exported/restored_run.h"
-#include "trace/operation.h"
 #include "trace/source.h"
 #include "trace/string_table.h"
+#include "trace/told_meaning.h"
 
 /* Asks the timeline that came back, which lives as long; places are its slices. */
 struct joined_reader {
@@ -142,6 +142,15 @@ static guint32 move_row(guint32 row, guint32 first)
 	return row == TACHO_NONE ? TACHO_NONE : first + row;
 }
 
+/* What importers said that names mean. */
+static void join_meanings(const struct join *join)
+{
+	guint32 n = string_table_size(join->from->strings);
+
+	for (guint32 id = 0; id < n; id++)
+		told_meaning_copy(join->to, join->strings[id], join->from, id);
+}
+
 static void join_processes(const struct join *join)
 {
 	guint file = import_new_file(join->import);
@@ -276,6 +285,7 @@ static void join_all(const struct join *join)
 {
 	TachoTimeline *to = join->to;
 
+	join_meanings(join);
 	join_processes(join);
 	join_tracks(join);
 	join_slices(join);

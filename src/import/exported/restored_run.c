@@ -2,6 +2,7 @@
 
 #include "import/exported/image_args.h"
 #include "trace/image_reader.h"
+#include "trace/told_meaning.h"
 
 struct _RestoredRun {
 	TachoTimeline *timeline;
@@ -32,6 +33,12 @@ static const gchar *add_slices(TachoTimeline *timeline, const struct image_slice
 	return NULL;
 }
 
+static void restore_meanings(TachoTimeline *timeline, const struct image_meaning *rows, guint n)
+{
+	for (guint i = 0; i < n; i++)
+		told_meaning_restore(timeline, rows[i].name, rows[i].of, rows[i].meaning);
+}
+
 static const gchar *take_rows(enum image_table table, const void *rows, guint n, gpointer data)
 {
 	RestoredRun *run = data;
@@ -46,6 +53,8 @@ static const gchar *take_rows(enum image_table table, const void *rows, guint n,
 								 : "its args are in disorder";
 	if (table == IMAGE_SLICE)
 		return add_slices(run->timeline, rows, n);
+	if (table == IMAGE_MEANING)
+		restore_meanings(run->timeline, rows, n);
 	if (table == IMAGE_PROBLEM)
 		g_array_append_vals(run->problems, rows, n);
 	if (table == IMAGE_RUN && n) {

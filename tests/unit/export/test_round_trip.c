@@ -12,6 +12,7 @@
 #include "foreign_traces.h"
 #include "timeline_text.h"
 #include "trace/slice_args.h"
+#include "trace/told_meaning.h"
 #include "trace_lines.h"
 
 /* Two ranks of hosts of which one's clock is ahead; every kind of slice, track, arrow and problem. */
@@ -445,6 +446,40 @@ static void test_ranks_together(void)
 	}
 }
 
+static void assert_told(const TachoTimeline *timeline)
+{
+	guint32 told = timeline_find(timeline, "later", 0),
+		other = timeline_find(timeline, "sooner", 0);
+
+	g_assert_cmpint(call_kind_of(timeline, told), ==, CALL_EVENT_SYNC);
+	g_assert_cmpint(region_kind_of(timeline, told), ==, REGION_OTHER);
+	g_assert_cmpint(call_kind_of(timeline, other), ==, CALL_OTHER);
+}
+
+/* What an importer said that a name means is said again. */
+static void test_told_meanings(void)
+{
+	g_autoptr(TachoTimeline) timeline = new_timeline();
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+
+	tell_call(timeline, timeline->slices.name[timeline_find(timeline, "later", 0)],
+		  CALL_EVENT_SYNC);
+	go_there_and_back(timeline);
+	for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
+		g_autoptr(TachoTimeline) alone = NULL, together = NULL;
+		gchar *paths[2];
+
+		for (options.rank = 0; options.rank < 2; options.rank++)
+			paths[options.rank] = export_to(formats[i], timeline, &options);
+		alone = open_runs((const gchar *const *)paths, 1);
+		assert_told(alone);
+		together = open_runs((const gchar *const *)paths, 2);
+		assert_told(together);
+		remove_export(paths[0]);
+		remove_export(paths[1]);
+	}
+}
+
 /* --- what is not as it was written ---------------------------------------------------------- */
 
 static void replace(gchar *bytes, const gchar *word, const gchar *with)
@@ -529,6 +564,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/round_trip/one_rank", test_one_rank);
 	g_test_add_func("/round_trip/one_step", test_one_step);
 	g_test_add_func("/round_trip/ranks_together", test_ranks_together);
+	g_test_add_func("/round_trip/told_meanings", test_told_meanings);
 	g_test_add_func("/round_trip/changed", test_changed);
 	g_test_add_func("/round_trip/older", test_older);
 	g_test_add_func("/round_trip/launch_cycle", test_launch_cycle);
