@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "trace/told_meaning.h"
+
 /* COLUMN(name in here, name in the file): all that any table is asked for. */
 #define NSYS_COLUMNS(COLUMN)                                                                       \
 	COLUMN(START, start)                                                                       \
@@ -147,7 +149,7 @@ static gboolean begin_slice(struct nsys_file *file, TachoSliceKind kind, struct 
 
 /* --- calls ---------------------------------------------------------------------------------- */
 
-/* "cudaLaunchKernel_v7000" is cudaLaunchKernel in the interface of CUDA 7.0: the analyses know the name. */
+/* "cudaLaunchKernel_v7000" is cudaLaunchKernel in the interface of CUDA 7.0, and called so in Nsight's own reports. */
 static guint32 strip_version(struct nsys_file *file, guint32 name)
 {
 	const gchar *text = tacho_timeline_string(file->timeline, name);
@@ -325,7 +327,7 @@ static const gchar *memory_kind(gint64 kind)
 	return name_of(names, G_N_ELEMENTS(names), kind);
 }
 
-/* As CUPTI numbers them; called as PyTorch's profiler calls them. */
+/* As CUPTI numbers them, by the words of its enumerators (CUPTI_ACTIVITY_MEMCPY_KIND_HTOD): rows of copies have no name. */
 static void read_copy(struct nsys_file *file, const struct nsys_table *table)
 {
 	static const gchar *const kinds[] = { "Unknown", "HtoD",     "DtoH",	 "HtoA",    "AtoH",
@@ -363,30 +365,43 @@ static void read_fill(struct nsys_file *file, const struct nsys_table *table)
 	add_device_slice(file, &slice);
 }
 
-/* What a call waits for tells its name; the numbers of syncType are not in each version what the table of
- * their names beside them says (2023.4: 1 is a whole device, 2 an event). Called as PyTorch's profiler calls
- * them. */
-static const gchar *sync_name(const struct nsys_file *file, guint32 call, gint64 type)
+/* What is waited for: its call tells, since the numbers of syncType are not in each version what the table of their names
+ * beside them says (2023.4: 1 is a whole device, 2 an event). Without a call the number counts. OTHER: neither tells. */
+static enum call_kind kind_of_sync(const struct nsys_file *file, guint32 call, gint64 type)
 {
-	static const gchar *const types[] = { "Synchronization", "Event Sync", "Stream Wait Event",
-					      "Stream Sync", "Context Sync" };
-	static const struct {
-		const gchar *part, *name;
-	} calls[] = {
-		{ "StreamWaitEvent", "Stream Wait Event" }, { "EventSynchronize", "Event Sync" },
-		{ "StreamSynchronize", "Stream Sync" },	    { "DeviceSynchronize", "Context Sync" },
-		{ "CtxSynchronize", "Context Sync" },	    { "DeviceReset", "Context Sync" }
-	};
+	/* as CUPTI numbers them */
+	static const enum call_kind types[] = { CALL_OTHER, CALL_EVENT_SYNC, CALL_EVENT_WAIT,
+						CALL_STREAM_SYNC, CALL_DEVICE_SYNC };
+	enum call_kind kind = call == TACHO_NONE ? CALL_OTHER : call_kind_of(file->timeline, call);
 
-	for (guint i = 0; call != TACHO_NONE && i < G_N_ELEMENTS(calls); i++)
-		if (strstr(tacho_slice_name(file->timeline, call), calls[i].part))
-			return calls[i].name;
-	return type >= 0 && type < (gint64)G_N_ELEMENTS(types) ? types[type] : types[0];
+	if (kind == CALL_EVENT_WAIT || (call_kind_syncs(kind) && kind != CALL_SYNC))
+		return kind;
+	if (call != TACHO_NONE && strstr(tacho_slice_name(file->timeline, call), "DeviceReset"))
+		return CALL_DEVICE_SYNC;
+	return type >= 0 && type < (gint64)G_N_ELEMENTS(types) ? types[type] : CALL_OTHER;
+}
+
+/* Nsight's own names, in its table ENUM_CUPTI_SYNC_TYPE. */
+static const gchar *sync_name(enum call_kind kind)
+{
+	switch (kind) {
+	case CALL_EVENT_SYNC:
+		return "Event sync";
+	case CALL_EVENT_WAIT:
+		return "Stream wait sync";
+	case CALL_STREAM_SYNC:
+		return "Stream sync";
+	case CALL_DEVICE_SYNC:
+		return "Context sync";
+	default:
+		return "Synchronization";
+	}
 }
 
 static void read_sync(struct nsys_file *file, const struct nsys_table *table)
 {
 	struct book_slice slice;
+	enum call_kind kind;
 	guint32 call;
 
 	if (!begin_slice(file, table->kind, &slice))
@@ -395,7 +410,10 @@ static void read_sync(struct nsys_file *file, const struct nsys_table *table)
 	call = track_book_find_call(file->book,
 				    tacho_timeline_track(file->timeline, slice.track)->process,
 				    slice.correlation, slice.start_ns);
-	slice.name = nsys_intern(file, sync_name(file, call, column_or(file, COLUMN_SYNC_TYPE, 0)));
+	kind = kind_of_sync(file, call, column_or(file, COLUMN_SYNC_TYPE, 0));
+	slice.name = nsys_intern(file, sync_name(kind));
+	if (kind != CALL_OTHER)
+		tell_call(file->timeline, slice.name, kind);
 	track_book_add(file->book, &slice);
 }
 

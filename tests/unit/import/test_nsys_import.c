@@ -6,6 +6,7 @@
 #include "foreign_traces.h"
 #include "sqlite_text.h"
 #include "timeline_text.h"
+#include "trace/call_kind.h"
 
 /* Process 7 with the threads 7 and 8, on machine 256: (256 << 24 | 7) << 24. */
 #define PID  "72057594155368448"
@@ -216,8 +217,10 @@ static void test_device(void)
 	timeline_find(timeline, "CUDA graph 12", 0);
 	timeline_find(timeline, "Memset (Device)", 0);
 	/* one is named by its call, the other by its type */
-	timeline_find(timeline, "Event Sync", 0);
-	timeline_find(timeline, "Stream Sync", 0);
+	g_assert_cmpint(call_kind_of(timeline, timeline_find(timeline, "Event sync", 0)), ==,
+			CALL_EVENT_SYNC);
+	g_assert_cmpint(call_kind_of(timeline, timeline_find(timeline, "Stream sync", 0)), ==,
+			CALL_STREAM_SYNC);
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_COLLECTIVE), ==, 2);
 	g_assert_cmpint(find_mark(timeline, "event recorded")->time_ns, ==, 9600);
 	g_assert_cmpint(find_mark(timeline, "event recorded")->first, ==, 5);
