@@ -94,6 +94,11 @@ properties: ## ask what holds of every what-if of every trace at hand, write doc
 	@tools/build.sh default ask_properties
 	@validate/properties.py
 
+constants: ## what halving and doubling each number in the model changes, write docs/constants.md (an hour)
+	@tools/install-packages.sh build
+	@tools/build.sh default ask_constants
+	@validate/constants.py
+
 validate-quick: ## the same with one small model, in a minute or two
 	@tools/install-packages.sh build job validate
 	@tools/build.sh default
@@ -109,4 +114,4 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench conformance \
-	validate validate-devices validate-gpu validate-quick recount round-trip properties install clean help
+	validate validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help
