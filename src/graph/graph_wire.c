@@ -16,10 +16,11 @@
 #include "base/weighted_median.h"
 #include "graph/graph_builder.h"
 
-/* Source: a rule: fewer calls came in lumps, not as the wire brought them, and the median of eight runs is known to a sixth of
- * what they differ by. If wrong, the pace is of lumps, or none is known, and a line is fitted to whole collectives. */
+/* Source: fitted by validate/wire_pace.py on the kit's recordings, whose links' rates were measured: with these, half
+ * or twice of each, the paces of the tuned half are off by 0.3 to 0.4 % in the mean and 0.9 % at most (but for 0.9 and 9.7 % with runs
+ * of three calls), those of the half set aside by 0.5 to 0.8 % and 2.3 %. */
 #define MIN_CALL_BYTES 4096 /* less is a header: it begins a new run */
-#define MIN_CALLS      6    /* of a run */
+#define MIN_CALLS      6    /* of a run: fewer came in lumps, not as the wire brought them */
 #define MIN_RUNS       8    /* for a pace to be believed */
 
 /* Receives on one connection with no header between them. */
