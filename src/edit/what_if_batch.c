@@ -27,8 +27,8 @@
 #define MIN_FACTOR 0.001
 #define MAX_FACTOR 1000.0
 /* Of a host's pieces; the longest of these takes what a piece takes in any case.
- * Source: a rule: most operations of a step are so small that their time is the call's. If wrong, small batches are predicted too
- * long or too short, by that time of each piece. */
+ * Source: a rule: most operations of a step are so small that their time is the call's; docs/what-if.md has what came out on two
+ * jobs. If wrong, batches are predicted too long or too short, by that time of each piece: this matters more than other rules. */
 #define SHORTEST 0.25
 
 enum { WITHIN_ACCUMULATION = 1 << 0, WITHIN_LOADING = 1 << 1, WITHIN_AUTOGRAD = 1 << 2 };

@@ -29,8 +29,8 @@
  * that did not. */
 #define MAX_CONTRADICTION_NS 5000
 /* From the end of a graph's kernel to the begin of one that waited.
- * Source: a rule: kernels of a CUDA graph that follow each other begin one to two microseconds apart. If wrong, a kernel waits for
- * another stream that it did not wait for, or does not where it did; unchanged replays stay as recorded. */
+ * Source: a rule: devices begin what waits within a graph within a few microseconds. If wrong, a kernel waits for another stream
+ * that it did not wait for, or does not where it did; unchanged replays stay as recorded. */
 #define MAX_GRAPH_GAP_NS 3000
 /* Works looked at for one of another stream.
  * Source: a rule: bounds the time where a graph's kernels are nearly all on one stream. If wrong, a wait for another stream is
