@@ -131,6 +131,15 @@ static void test_all_gather(void)
 	}
 }
 
+/* Of more ranks than are worth it, it stays one transfer. */
+static void test_large_ring(void)
+{
+	g_autoptr(GString) most = message_ring(64), more = message_ring(65);
+
+	assert_hops(most, 64 * 63);
+	assert_hops(more, 0);
+}
+
 /* --- all to all ------------------------------------------------------------------------------- */
 
 static void test_all_to_all(void)
@@ -155,6 +164,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/message_hops/gather", test_gather);
 	g_test_add_func("/message_hops/broadcast", test_broadcast);
 	g_test_add_func("/message_hops/all_gather", test_all_gather);
+	g_test_add_func("/message_hops/large_ring", test_large_ring);
 	g_test_add_func("/message_hops/all_to_all", test_all_to_all);
 	return g_test_run();
 }

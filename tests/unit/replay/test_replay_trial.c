@@ -205,6 +205,15 @@ static void test_many(void)
 	}
 }
 
+/* What was never made is freed, too. */
+static void test_nothing(void)
+{
+	trial_base_free(NULL);
+	replay_trial_free(NULL);
+	tacho_replay_free(NULL);
+	tacho_graph_free(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -213,5 +222,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay_trial/cores", test_cores);
 	g_test_add_func("/replay_trial/unsorted", test_unsorted);
 	g_test_add_func("/replay_trial/many", test_many);
+	g_test_add_func("/replay_trial/nothing", test_nothing);
 	return g_test_run();
 }
