@@ -34,7 +34,8 @@ static gint compare_moments(gconstpointer a, gconstpointer b)
 {
 	const struct moment *x = a, *y = b;
 
-	return ORDER(x->time_ns, y->time_ns) ?: x->is_begin - y->is_begin;
+	return ORDER(x->time_ns,
+		     y->time_ns); /* at one moment nothing moves, whatever comes first */
 }
 
 /* When transfers begin and end, in order. */
@@ -326,7 +327,7 @@ static gboolean correct_parts(const TachoGraph *graph, guint32 first, const gdou
 	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
-		if (transfer->work_ns > 0 && moved_ns[i] > 0)
+		if (moved_ns[i] > 0) /* then it has work */
 			has_changed |= correct_part(graph, transfer, moved_ns[i]);
 	}
 	return has_changed;
@@ -349,7 +350,7 @@ static void split_times(const TachoGraph *graph, guint32 first)
 	for (guint32 i = first; i < graph->transfers->len; i++) {
 		struct graph_transfer *transfer = graph_transfer_at(graph, i);
 
-		if (transfer->work_ns <= 0 || moved_ns[i] <= 0)
+		if (moved_ns[i] <= 0)
 			continue;
 		transfer->fixed_ns *= moved_ns[i] / transfer->work_ns;
 		transfer->work_ns = moved_ns[i];
