@@ -85,7 +85,8 @@ static gint play_servers(struct random_job *job, guint n_parts, gint from_us, GS
 		for (guint rank = 0; rank < job->n_ranks; rank++) {
 			gint begin_us = pushed_us - random_job_draw(job, 2), end_us = pushed_us + 6;
 			g_autofree gchar *more =
-				g_strdup_printf("step=0 part=%u bytes=16384", part);
+				g_strdup_printf("step=0 part=%u bytes=%d", part,
+						4096 * (1 + random_job_draw(job, 7)));
 
 			write_hop(job, rank, "server", -1, more, FALSE, MAX(begin_us, from_us),
 				  end_us);

@@ -18,7 +18,7 @@ static gchar *text_of(const TachoGraph *graph)
 	return copy;
 }
 
-/* A copy says the same. */
+/* A copy says the same, once it is frozen; thawed, it can be edited again. */
 static void copy(const TachoGraph *graph)
 {
 	g_autoptr(TachoGraph) copy = graph_copy(graph);
@@ -28,6 +28,8 @@ static void copy(const TachoGraph *graph)
 	g_assert_true(graph_freeze(copy, NULL));
 	copied_text = text_of(copy);
 	g_assert_cmpstr(original_text, ==, copied_text);
+	graph_thaw(copy);
+	g_assert_cmpuint(copy->n_frozen, ==, 0);
 }
 
 /* What was played hop by hop, as a whole again. */
