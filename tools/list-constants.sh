@@ -162,6 +162,10 @@ list() {
 check() {
 	local file name value what source line status=0
 	while IFS=$'\t' read -r file name value what source line; do
+		if [ "$what" = - ]; then
+			echo "src/$file:$line: $name = $value: say in its comment what it is"
+			status=1
+		fi
 		case $source in
 		"derived from "?* | "cited from "?*) ;;
 		"fitted by "?*" on "?*) ;;

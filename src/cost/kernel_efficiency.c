@@ -4,7 +4,8 @@
 
 #include "base/text_file.h"
 
-/* Source: a rule: a file with a row for each class on a hundred devices is smaller. If wrong, it is refused. */
+/* The size of a file of efficiencies, at most.
+ * Source: a rule: a file with a row for each class on a hundred devices is smaller. If wrong, it is refused. */
 #define MAX_FILE_BYTES (1 << 20)
 /* Source: a rule: what a file may say; a kernel may reach more than a stated peak, and with caches far more than memory. If wrong,
  * a true figure is refused, or one in another unit is taken. */

@@ -5,7 +5,8 @@
 #include "base/quantity.h"
 #include "base/text_file.h"
 
-/* Source: a rule: a file of four levels has some hundred bytes. If wrong, it is refused. */
+/* The size of a topology file, at most.
+ * Source: a rule: a file of four levels has some hundred bytes. If wrong, it is refused. */
 #define MAX_FILE_BYTES (64 * 1024)
 
 G_DEFINE_QUARK(topology - error - quark, topology_error)

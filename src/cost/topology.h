@@ -15,9 +15,11 @@
 
 #include <glib.h>
 
-/* Source: a rule: device, host, rack, network. If wrong, a deeper network must be written with fewer levels. */
+/* The levels of a topology, at most.
+ * Source: a rule: device, host, rack, network. If wrong, a deeper network must be written with fewer levels. */
 #define TOPOLOGY_MAX_LEVELS 4
-/* Source: a rule: more ranks than jobs have. If wrong, more are refused. */
+/* The ranks of a topology, at most.
+ * Source: a rule: more ranks than jobs have. If wrong, more are refused. */
 #define TOPOLOGY_MAX_RANKS (1u << 20)
 
 struct topology_level {

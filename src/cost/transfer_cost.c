@@ -11,7 +11,8 @@
 /* For whose pairs slopes are taken.
  * Source: a rule: bounds the pairs to 130,816. If wrong, a fit to more sizes has fewer of them, evenly, or takes longer. */
 #define MAX_SIZES 512
-/* Source: cited from gloo/allreduce.cc: kMaxSegmentSize. */
+/* The size of a segment of gloo's ring, at most.
+ * Source: cited from gloo/allreduce.cc: kMaxSegmentSize. */
 #define MAX_SEGMENT_BYTES (1024 * 1024)
 /* Largest size to smallest, for the two terms to be told apart.
  * Source: a rule: with sizes nearer to each other a slope is of the noise of two times rather than of bytes. If wrong, a line is

@@ -12,13 +12,16 @@
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
 
-/* Source: a rule: more passes than steps have. If wrong, more are refused. */
+/* The passes of a step, at most.
+ * Source: a rule: more passes than steps have. If wrong, more are refused. */
 #define MAX_PASSES 65536
-/* Source: a rule: what passes take is the same from one to the next after the first few, in which devices fall behind hosts. If
+/* Passes that are played.
+ * Source: a rule: what passes take is the same from one to the next after the first few, in which devices fall behind hosts. If
  * wrong, passes that are not played take too long or too short. */
 #define MAX_COPIES 16
 #define MIN_COPIES 4 /* to see what a pass comes to take */
-/* Source: a rule: 8 million nodes of 40 bytes, with edges, are half a gigabyte. If wrong, a change is refused though there was
+/* Nodes of passes.
+ * Source: a rule: 8 million nodes of 40 bytes, with edges, are half a gigabyte. If wrong, a change is refused though there was
  * room, or memory runs out. */
 #define MAX_ADDED (8 * 1000 * 1000)
 

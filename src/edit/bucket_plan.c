@@ -17,9 +17,11 @@
 #include "edit/bucket_plan.h"
 #include "trace/operation.h"
 
-/* Source: cited from torch/csrc/distributed/c10d/reducer.hpp: kDefaultFirstBucketBytes. */
+/* The size of the first bucket of a type.
+ * Source: cited from torch/csrc/distributed/c10d/reducer.hpp: kDefaultFirstBucketBytes. */
 #define FIRST_CAP_BYTES (1024 * 1024)
-/* Source: a rule: a model has gradients of one type or two. If wrong, types beyond share buckets. */
+/* Types that have buckets of their own.
+ * Source: a rule: a model has gradients of one type or two. If wrong, types beyond share buckets. */
 #define MAX_DTYPES 16
 /* Source: a rule: a terabyte is more than a model has. If wrong, the words are refused. */
 #define MAX_MIB 1e6 /* of a bucket */

@@ -10,7 +10,8 @@
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
 
-/* Source: a rule: ten thousand lines of changes are less. If wrong, the file is refused. */
+/* The size of a file of changes, at most.
+ * Source: a rule: ten thousand lines of changes are less. If wrong, the file is refused. */
 #define MAX_FILE_BYTES (1024 * 1024)
 
 static const struct change_rule rules[] = {

@@ -12,13 +12,16 @@
 #include "trace/none_rows.h"
 #include "trace/operation.h"
 
-/* Source: a rule: parts below a kilobyte are nothing but latency, and a terabyte is more than a model has. If wrong, the words are
+/* The size of a part.
+ * Source: a rule: parts below a kilobyte are nothing but latency, and a terabyte is more than a model has. If wrong, the words are
  * refused. */
 #define MIN_MIB 0.001 /* of a part */
 #define MAX_MIB 1e6
-/* Source: a rule: bounds the nodes of one collective. If wrong, smaller parts are refused. */
+/* The parts of a collective, at most.
+ * Source: a rule: bounds the nodes of one collective. If wrong, smaller parts are refused. */
 #define MAX_PARTS 4096
-/* Source: a rule: 8 million nodes of 40 bytes, with edges, are half a gigabyte. If wrong, a change is refused though there was
+/* Nodes of parts.
+ * Source: a rule: 8 million nodes of 40 bytes, with edges, are half a gigabyte. If wrong, a change is refused though there was
  * room, or memory runs out. */
 #define MAX_ADDED (8 * 1000 * 1000)
 

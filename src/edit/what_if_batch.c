@@ -23,10 +23,11 @@
 #include "trace/data_loading.h"
 #include "trace/region_kind.h"
 
-/* Source: a rule: batches a thousand times as large or small are no longer the same job. If wrong, the words are refused. */
+/* The factor of the number of samples.
+ * Source: a rule: batches a thousand times as large or small are no longer the same job. If wrong, the words are refused. */
 #define MIN_FACTOR 0.001
 #define MAX_FACTOR 1000.0
-/* Of a host's pieces; the longest of these takes what a piece takes in any case.
+/* The share of a host's pieces that are short; the longest of these takes what a piece takes in any case.
  * Source: a rule: most operations of a step are so small that their time is the call's; docs/what-if.md has what came out on two
  * jobs. If wrong, batches are predicted too long or too short, by that time of each piece: this matters more than other rules. */
 #define SHORTEST 0.25

@@ -26,7 +26,7 @@
 #define MIN_TIME_NS    10000.0
 #define MIN_TIME_SHARE 0.01 /* of the time of operations with arithmetic */
 
-/* Of the time to be scaled.
+/* The share of the time to be scaled that must be known.
  * Source: a rule: with less, the answer is about the rest. If wrong, an answer is given that says little, or is refused. */
 #define MIN_KNOWN_SHARE 0.5
 

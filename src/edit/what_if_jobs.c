@@ -20,7 +20,8 @@
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
 
-/* Source: a rule: 8 million nodes of 40 bytes, with edges, are half a gigabyte. If wrong, a change is refused though there was
+/* Nodes of another job.
+ * Source: a rule: 8 million nodes of 40 bytes, with edges, are half a gigabyte. If wrong, a change is refused though there was
  * room, or memory runs out. */
 #define MAX_ADDED (8 * 1000 * 1000)
 /* Times as long as this job was recorded, to begin with.

@@ -18,7 +18,8 @@
 #include "trace/data_loading.h"
 #include "trace/none_rows.h"
 
-/* Source: a rule: more than hosts have. If wrong, more are refused. */
+/* The workers of a rank, at most.
+ * Source: a rule: more than hosts have. If wrong, more are refused. */
 #define MAX_WORKERS 65536
 /* A batch that is ready takes a moment to fetch, too; a rank that waits for less than this of its steps is not
  * held up by its loader.

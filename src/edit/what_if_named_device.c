@@ -15,7 +15,7 @@
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
 
-/* Of the kernels' time.
+/* The share of the kernels' time that must be known.
  * Source: a rule: below, nothing is known of most. If wrong, an answer is given that says little, or is refused. */
 #define MIN_KNOWN_SHARE 0.5
 

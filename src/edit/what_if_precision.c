@@ -22,7 +22,7 @@
 
 gdouble precision_width(enum device_rate rate)
 {
-	/* bytes. Source: derived from the types: IEEE 754 single (and TF32 in memory), half, bfloat16, int8. */
+	/* The bytes of a number of each type. Source: derived from the types: IEEE 754 single (and TF32 in memory), half, bfloat16, int8. */
 	static const gdouble widths[DEVICE_N_RATES] = { 4, 4, 2, 2, 1 };
 
 	return widths[rate];

@@ -7,7 +7,8 @@
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 
-/* Source: a rule: more than hosts have. If wrong, more cores are refused; leaving the change out says the same. */
+/* The cores of a host, at most.
+ * Source: a rule: more than hosts have. If wrong, more cores are refused; leaving the change out says the same. */
 #define MAX_CORES 65536
 
 static gboolean kind_matches(const TachoGraph *graph, const gchar *kind, guint32 slice)

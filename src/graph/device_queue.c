@@ -17,7 +17,8 @@
  * wrong, a shallow queue is not seen, or a depth is believed that is none. */
 #define MIN_DEPTH    32 /* works outstanding: with fewer, the call waited for something else */
 #define MIN_AGREEING 4	/* calls that waited at one depth, for it to be believed */
-/* Source: derived from G_MAXINT64, which is 9.2e18. */
+/* The longest that a call must be to be a long one.
+ * Source: derived from G_MAXINT64, which is 9.2e18. */
 #define MAX_NS 4e18
 
 /* The works of a stream that had been launched and were not over when `index` was being launched; `*next` is

@@ -9,10 +9,10 @@
 #include "base/partition_point.h"
 #include "graph/rank_copies.h"
 
-/* A third of a year.
+/* What a transfer takes, at most: a third of a year.
  * Source: derived from G_MAXINT64, which is 9.2e18: hundreds of them are still a time. */
 #define MAX_TRANSFER_NS 1e16
-/* Of a part of a transfer: less is no change. Source: derived from times in whole nanoseconds, to which all else is rounded. */
+/* The change of a part of a transfer that counts as one. Source: derived from times in whole nanoseconds, to which all else is rounded. */
 #define LEAST_CHANGE_NS 0.5
 
 G_DEFINE_QUARK(tacho - graph - error - quark, tacho_graph_error)

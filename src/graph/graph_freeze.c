@@ -10,7 +10,8 @@
 #include "graph/graph_internal.h"
 #include "trace/none_rows.h"
 
-/* Source: a rule: what fits a line or two of a message. If wrong, the message is short or long; no time depends on it. */
+/* Nodes of a cycle that are named.
+ * Source: a rule: what fits a line or two of a message. If wrong, the message is short or long; no time depends on it. */
 #define MAX_NAMED_IN_CYCLE 6
 
 /* --- workers -------------------------------------------------------------------------------- */

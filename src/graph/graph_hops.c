@@ -19,7 +19,7 @@
 #include "base/order.h"
 #include "base/partition_point.h"
 
-/* Nodes, with those of hops.
+/* The nodes of a graph with those of hops, at most.
  * Source: a rule: 2.4 GiB of them. If wrong, collectives beyond are played whole though there was room, or memory runs out. */
 #define MAX_HOPS (64 * 1000 * 1000)
 

@@ -20,9 +20,10 @@
  * sched-design-CFS.rst): three of four. */
 #define GRAPH_MAX_TAKEN 0.75
 
-/* And edges. Source: derived from what 32 bits number beside TACHO_NONE. */
+/* The nodes of a graph, and its edges, at most. Source: derived from what 32 bits number beside TACHO_NONE. */
 #define GRAPH_MAX_NODES (G_MAXUINT32 - 1)
-/* Source: derived from the 22 bits of graph_node.lane. */
+/* The lanes of a graph, at most.
+ * Source: derived from the 22 bits of graph_node.lane. */
 #define GRAPH_MAX_LANES (1u << 22)
 
 /* Where a duration comes from, the surest first. Of several, the least sure counts. */

@@ -12,17 +12,18 @@
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
-/* Source: a rule: a header, a word, a small collective, of at most three packets of Ethernet, which a link of 500 Mbit/s carries in
+/* The size of a small message, at most.
+ * Source: a rule: a header, a word, a small collective, of at most three packets of Ethernet, which a link of 500 Mbit/s carries in
  * 66 us. If wrong, the latency contains the time of bytes, or too few messages count. */
 #define MAX_BYTES 4096
 /* Messages each way, for a pair of ranks to count.
  * Source: a rule: of fewer the first decile is the shortest one alone. If wrong, the latency is one lucky message's, or 0. */
 #define MIN_SENT 8
-/* Of the messages of a way, that found the link idle and the receiver waiting: (1).
+/* The share of a way's messages that found the link idle and the receiver waiting: (1).
  * Source: a rule: the least of many is a quantity of clocks, and the median one of load. If wrong, hops begin too soon or too
  * late by the difference. */
 #define IDLE_SHARE 0.1
-/* That clocks are apart, 12 days.
+/* How far clocks may be apart: 12 days.
  * Source: a rule: more is damage. If wrong, messages of hosts whose clocks are farther apart do not count. */
 #define MAX_NS 1e15
 

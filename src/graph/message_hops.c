@@ -18,7 +18,7 @@
 #include "graph/graph_hops.h"
 #include "graph/message_ways.h"
 
-/* Of a way's bytes: less is none, and nearly all is all.
+/* A share of a way's bytes: less is none, and nearly all is all.
  * Source: a rule: as near as ways are known (MIN_ALL of message_ways.c). If wrong, a sender waits for bytes that were in its
  * sockets, or does not wait for its last. */
 #define MIN_PART 0.02

@@ -11,7 +11,7 @@
 #include "correlate/point_to_point.h"
 #include "trace/operation.h"
 
-/* Of a way's bytes, seen sent and received: all of them, but for headers.
+/* The share of a way's bytes that must be seen sent and received: all of them, but for headers.
  * Source: a rule: headers are below a fiftieth of what ways move, and a lost record is a whole message. If wrong, a way lacks
  * bytes, or its collective is played whole. */
 #define MIN_ALL 0.98

@@ -13,7 +13,8 @@
  * wrong, the report is slow, or lacks findings that `--view advise` has. */
 #define MOST_SLICES_OF_FINDINGS (1000 * 1000)
 #define MOST_SLICES_REPLAYED	(300 * 1000)
-/* Source: a rule: what one reads. If wrong, `--view advise` has the others. */
+/* The findings of a report, at most.
+ * Source: a rule: what one reads. If wrong, `--view advise` has the others. */
 #define N_FINDINGS 3
 
 struct replayer {

@@ -16,9 +16,10 @@
 #include "edit/graph_memory.h"
 #include "predict/held_memory.h"
 
-/* Of a curve. Source: a rule: more than a terminal or page shows. If wrong, a curve is coarse; each point is its stretch's peak. */
+/* Points of a curve. Source: a rule: more than a terminal or page shows. If wrong, a curve is coarse; each point is its stretch's peak. */
 #define N_POINTS 200
-/* Source: derived from G_MAXINT64, which is 9.2e18. */
+/* The most that memory is shown to hold.
+ * Source: derived from G_MAXINT64, which is 9.2e18. */
 #define MAX_SHOWN_BYTES 4e18
 
 static gint compare_changes(gconstpointer a, gconstpointer b)

@@ -13,11 +13,12 @@
 
 #include "base/hash_mix.h"
 
-/* Of what either does a step.
+/* The share of what either does a step in which they differ, at most.
  * Source: a rule: polling and batches of other lengths differ by a few per cent, other models by most. If wrong, a prediction
  * is of two jobs, or recordings of one job must be predicted one by one. */
 #define REFUSED_SHARE 0.25
-/* Source: a rule: less does not show in a step. If wrong, a note is missing, or one too many. */
+/* The same, for a note.
+ * Source: a rule: less does not show in a step. If wrong, a note is missing, or one too many. */
 #define NOTED_SHARE 0.01
 
 /* --- what a recording does --------------------------------------------------------------------- */

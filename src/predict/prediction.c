@@ -18,7 +18,7 @@
 /* As many times what seemed enough. Source: a rule: nodes run out before. If wrong, a job beside this one ends too soon. */
 #define MAX_ROUNDS (1u << 30)
 
-/* Of the predicted steps, below the interval and not above it.
+/* The share of the predicted steps below the interval, and not above it.
  * Source: derived from what the interval is said to hold, nine in ten (docs/replay.md). */
 #define LOW_SHARE  0.05
 #define HIGH_SHARE 0.95

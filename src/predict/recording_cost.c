@@ -23,7 +23,8 @@
 /* Source: a rule: bounds the search. The kit's recordings showed up to 26 times the stated cost, give or take 21
  * (validate/stated_cost.py). If wrong, a recording that is slowed by more is predicted too long. */
 #define MAX_SCALE 32.0 /* times the stated cost; 0 is the least */
-/* Source: a rule: secants halve the error at least. If wrong, a step is off by what is left, of what recording took. */
+/* Tries of the search for how many times the stated cost fits.
+ * Source: a rule: secants halve the error at least. If wrong, a step is off by what is left, of what recording took. */
 #define MAX_TRIES    8
 #define ENOUGH_SHARE 1e-4 /* of a step */
 /* What a stated cost may be wrong by at least, of a step.
@@ -35,7 +36,7 @@
  * most likely for all recordings of the kit, 7.8 [5.1, 12.1] for the tuned half, and anything up to 7.9 for the half set aside. If
  * wrong, control steps count too little beside the stated cost, or too much. */
 #define STATED_ERROR 4.0
-/* Of control steps, of themselves.
+/* The variance of control steps, relative to them, at least.
  * Source: derived from doubles: a weight that is finite, and beside which no other counts. */
 #define LEAST_VARIANCE 1e-12
 

@@ -4,7 +4,8 @@
 
 #include <glib.h>
 
-/* Source: a rule: room for the events of a small rank. If wrong, the heap is enlarged more often; times stay. */
+/* Events that a new heap has room for.
+ * Source: a rule: room for the events of a small rank. If wrong, the heap is enlarged more often; times stay. */
 #define EVENT_HEAP_FIRST 16u
 
 struct event {

@@ -7,7 +7,8 @@
 #include "base/worker_pool.h"
 #include "replay/shared_run.h"
 
-/* Source: derived from the width of a guint64. */
+/* The bits of a word of a set.
+ * Source: derived from the width of a guint64. */
 #define BITS 64
 
 struct trial_base {

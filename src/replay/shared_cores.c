@@ -27,7 +27,7 @@ static gint64 round_ns(gdouble time_ns)
 {
 	gint64 whole_ns = (gint64)time_ns;
 
-	/* Source: derived from rounding to the nearest. */
+	/* Half is rounded up. Source: derived from rounding to the nearest. */
 	return whole_ns + (time_ns - (gdouble)whole_ns >= 0.5);
 }
 

@@ -49,11 +49,13 @@ struct next_set {
 
 /* Where a node happens that is on no core set. */
 enum node_place {
-	PLACE_TRANSFER = G_MAXUINT32 - 4, /* on links. Source: derived from the four that follow. */
-	PLACE_ENGINE,			  /* on one that copies */
-	PLACE_QUEUE,			  /* taken up by one of several workers ... */
-	PLACE_COMPLETE,			  /* ... who is free after it */
-	PLACE_NONE,			  /* nothing is shared */
+	PLACE_TRANSFER =
+		G_MAXUINT32 -
+		4, /* on links: the first of the places. Source: derived from the four that follow. */
+	PLACE_ENGINE,	/* on one that copies */
+	PLACE_QUEUE,	/* taken up by one of several workers ... */
+	PLACE_COMPLETE, /* ... who is free after it */
+	PLACE_NONE,	/* nothing is shared */
 };
 
 struct shared_run {

@@ -7,11 +7,13 @@
 
 #include "replay/shared_run.h"
 
-/* Source: a rule: with 32 moments a trial plays a 64th more than it must, in the mean; the bytes bound them for large graphs. If
+/* Moments that are kept.
+ * Source: a rule: with 32 moments a trial plays a 64th more than it must, in the mean; the bytes bound them for large graphs. If
  * wrong, trials take longer; their results are the same. */
 #define MAX_STATES	      32
-#define MAX_STATES_KEPT_BYTES (64u * 1024 * 1024)
-/* Source: derived from the columns of struct shared_state. */
+#define MAX_STATES_KEPT_BYTES (64u * 1024 * 1024) /* in all */
+/* The bytes that a moment takes for each node.
+ * Source: derived from the columns of struct shared_state. */
 #define BYTES_A_NODE (2 * sizeof(gint64) + 2 * sizeof(guint32) + 1)
 
 struct shared_state {
