@@ -238,7 +238,7 @@ static void append_preamble(struct text *text)
 
 static const char *const kind_names[TRACE_N_KINDS] = {
 #define KIND_NAME(enumerator, name, is_slice) #name,
-	TRACE_KINDS (KIND_NAME)
+	TRACE_KINDS(KIND_NAME)
 #undef KIND_NAME
 };
 

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/for_each.h"
+
 #define MIN_AREA 1e-9 /* below it a polygon is a line or a point: its corners' mean will do */
 
 /* A line: its heights at 0 and 1. */
@@ -39,9 +41,7 @@ static GArray *find_hull(GArray *points, gdouble side)
 	GArray *hull = g_array_new(FALSE, FALSE, sizeof(struct line_point));
 
 	g_array_sort(points, compare_points);
-	for (guint i = 0; i < points->len; i++) {
-		const struct line_point *point = &g_array_index(points, struct line_point, i);
-
+	FOR_EACH(const struct line_point, point, points) {
 		while (hull->len >= 2 &&
 		       side * turn(&g_array_index(hull, struct line_point, hull->len - 2),
 				   &g_array_index(hull, struct line_point, hull->len - 1), point) <=
@@ -117,8 +117,7 @@ static GArray *all_lines(const GArray *above, const GArray *below, gdouble max_s
 static void cut_by_points(GArray **polygon, GArray **room, const GArray *points, gdouble sign,
 			  gdouble slack)
 {
-	for (guint i = 0; i < points->len; i++) {
-		const struct line_point *point = &g_array_index(points, struct line_point, i);
+	FOR_EACH(const struct line_point, point, points) {
 		struct half_plane plane = { sign * (1 - point->at), sign * point->at,
 					    sign * point->height + slack };
 
@@ -171,8 +170,7 @@ static void measure(struct feasible_lines *lines, const GArray *polygon, const g
 					  .at_1 = centre.at_1,
 					  .inner_from = inner[0],
 					  .inner_to = inner[1] };
-	for (guint i = 0; i < polygon->len; i++) {
-		const struct corner *corner = &g_array_index(polygon, struct corner, i);
+	FOR_EACH(const struct corner, corner, polygon) {
 		gdouble off_0 = corner->at_0 - centre.at_0, off_1 = corner->at_1 - centre.at_1;
 
 		lines->half_width = MAX(lines->half_width, MAX(fabs(off_0), fabs(off_1)));

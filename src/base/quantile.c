@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/for_each.h"
+
 #define DEVIATION_OF_MEDIAN 1.482602218505602
 
 static gint compare_values(gconstpointer a, gconstpointer b)
@@ -30,11 +32,8 @@ gdouble median_with_deviation(GArray *values, gdouble *ret_deviation)
 {
 	gdouble median = quantile(values, 0.5);
 
-	for (guint i = 0; i < values->len; i++) {
-		gint64 *value = &g_array_index(values, gint64, i);
-
+	FOR_EACH(gint64, value, values)
 		*value = ABS(*value - (gint64)median);
-	}
 	*ret_deviation =
 		median != 0 ? DEVIATION_OF_MEDIAN * quantile(values, 0.5) / fabs(median) : 0;
 	return median;

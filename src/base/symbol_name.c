@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/text_groups.h"
 
 #define ANONYMOUS "(anonymous namespace)"
@@ -311,12 +312,9 @@ enum effort { DIFFERING_ARGUMENTS, ALL_ARGUMENTS, WHOLE, WHOLE_AGAIN, N_EFFORTS 
 static void tell_apart(const GPtrArray *names, GPtrArray *shorts, enum effort effort)
 {
 	g_autoptr(GHashTable) places = text_groups(shorts);
-	GHashTableIter iter;
-	gpointer of_short;
 
-	g_hash_table_iter_init(&iter, places);
-	while (g_hash_table_iter_next(&iter, NULL, &of_short)) {
-		struct twins twins = { names, of_short };
+	FOR_EACH_ENTRY(entry, places) {
+		struct twins twins = { names, entry.value };
 
 		if (!has_different(&twins))
 			continue;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/text_file.h"
 
 /* The size of a file of efficiencies, at most.
@@ -168,9 +169,7 @@ static const struct kernel_efficiency *find_row(const struct kernel_efficiencies
 	const struct kernel_efficiency *best = NULL;
 	guint best_fit = 0;
 
-	for (guint i = 0; i < table->rows->len; i++) {
-		const struct kernel_efficiency *row =
-			&g_array_index(table->rows, struct kernel_efficiency, i);
+	FOR_EACH(const struct kernel_efficiency, row, table->rows) {
 		guint fit = fit_of(row, device, demand);
 
 		if (fit <= best_fit)

@@ -1,5 +1,6 @@
 #include "trace/clock_pair.h"
 
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "base/feasible_lines.h"
 
@@ -137,8 +138,7 @@ static GArray *make_points(const struct problem *problem, const GArray *bounds)
 	GArray *points =
 		g_array_sized_new(FALSE, FALSE, sizeof(struct line_point), bounds->len + 1);
 
-	for (guint i = 0; i < bounds->len; i++) {
-		const struct clock_bound *bound = &g_array_index(bounds, struct clock_bound, i);
+	FOR_EACH(const struct clock_bound, bound, bounds) {
 		struct line_point point = {
 			(gdouble)clock_map_add(bound->own_ns, -problem->from_ns) / problem->span_ns,
 			(gdouble)clock_map_add(bound->correction_ns, -problem->base_ns)
@@ -190,8 +190,7 @@ static gdouble sum_violations(const GArray *points, const struct line *line, gdo
 
 static void collect_heights(const GArray *points, gdouble slope, GArray *heights)
 {
-	for (guint i = 0; i < points->len; i++) {
-		const struct line_point *point = &g_array_index(points, struct line_point, i);
+	FOR_EACH(const struct line_point, point, points) {
 		gdouble height = point->height - slope * point->at;
 
 		g_array_append_val(heights, height);
@@ -273,8 +272,7 @@ static void drop_violated(GArray *points, const struct line *line, gdouble sign,
 {
 	guint n_kept = 0;
 
-	for (guint i = 0; i < points->len; i++) {
-		struct line_point *point = &g_array_index(points, struct line_point, i);
+	FOR_EACH(struct line_point, point, points) {
 		gdouble by_ns = violation(point, line, sign);
 
 		if (by_ns > ROUNDING_NS)

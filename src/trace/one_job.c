@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "trace/process_reader.h"
 #include "trace/run_paths.h"
 
@@ -119,8 +120,7 @@ static void check_init(struct job_check *check)
 		check->runs[i].world_size = -1;
 	find_runs_of_traces(check);
 	/* A launcher may have a rank of its own, in a smaller world. */
-	for (guint i = 0; i < check->processes->len; i++) {
-		const struct process_input *process = process_at(check, i);
+	FOR_EACH(const struct process_input, process, check->processes) {
 		struct job_run *run = run_of(check, process);
 
 		run->has_process = TRUE;

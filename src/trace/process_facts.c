@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "trace/process_end.h"
 #include "trace/process_reader.h"
 #include "trace/record.h"
@@ -41,9 +42,7 @@ static void sum_streams(const struct process_input *input, TachoProcess *process
 {
 	gboolean is_first = TRUE;
 
-	for (guint i = 0; i < input->streams->len; i++) {
-		const struct stream_input *stream = process_input_stream(input, i);
-
+	FOR_EACH(const struct stream_input, stream, input->streams) {
 		process->n_dropped += stream->n_dropped;
 		process->n_events += stream->rows.n_records;
 		if (!stream->rows.n_records)
@@ -195,14 +194,11 @@ static void name_thread(TachoTimeline *timeline, const struct process_input *inp
 {
 	const struct stream_input *found = NULL;
 
-	for (guint i = 0; i < input->streams->len; i++) {
-		const struct stream_input *stream = process_input_stream(input, i);
-
+	FOR_EACH(const struct stream_input, stream, input->streams)
 		if (stream->tid == tid && stream->track != TACHO_NONE &&
 		    stream->rows.first_ns <= time_ns &&
 		    (!found || stream->rows.first_ns >= found->rows.first_ns))
 			found = stream;
-	}
 	if (found)
 		track_at(timeline, found->track)->name = name;
 }
@@ -286,8 +282,7 @@ static void find_in_moments(const TachoTimeline *timeline, const struct process_
 static void add_moments(TachoTimeline *timeline, const struct process_input *input,
 			enum trace_kind kind)
 {
-	for (guint i = 0; i < input->streams->len; i++) {
-		const struct stream_input *stream = process_input_stream(input, i);
+	FOR_EACH(const struct stream_input, stream, input->streams) {
 		const struct stream_moment *moments = stream->rows.moments.rows;
 
 		for (gsize m = 0; m < stream->rows.moments.n; m++) {
@@ -431,9 +426,7 @@ static void name_all_open(const TachoTimeline *timeline, const struct process_in
 {
 	guint n_named = 0;
 
-	for (guint i = 0; i < input->streams->len; i++) {
-		const struct stream_input *stream = process_input_stream(input, i);
-
+	FOR_EACH(const struct stream_input, stream, input->streams) {
 		if (stream->rows.open.n && n_named++ < MAX_NAMED_THREADS)
 			name_open_slices(timeline, stream->track, stream->first_row,
 					 &stream->rows.open, text);

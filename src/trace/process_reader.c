@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "trace/source.h"
 #include "trace/trace_layout.h"
@@ -176,9 +177,7 @@ static void add_files(struct process_input *input, GArray *files, TachoTimeline 
 		      GPtrArray *file_paths)
 {
 	g_array_sort(files, compare_files);
-	for (guint i = 0; i < files->len; i++) {
-		struct opened_file *file = &g_array_index(files, struct opened_file, i);
-
+	FOR_EACH(struct opened_file, file, files) {
 		if (memcmp(file->packet.uuid, input->metadata.uuid, sizeof(file->packet.uuid)) == 0)
 			add_file(input, file, timeline, file_paths);
 		else

@@ -1,5 +1,7 @@
 #include "trace/rank_table.h"
 
+#include "base/for_each.h"
+
 #define MAX_NAMED_RANKS 8
 
 static TachoProcess *process_at(TachoTimeline *timeline, guint process)
@@ -139,8 +141,7 @@ static void choose_main(TachoTimeline *timeline, const struct rank_candidate *ca
 		    is_better(timeline, candidates, has_parent, i, rank->main_process))
 			rank->main_process = i;
 	}
-	for (guint i = 0; i < timeline->ranks->len; i++) {
-		TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, i);
+	FOR_EACH(TachoRank, rank, timeline->ranks) {
 		TachoProcess *process = process_at(timeline, rank->main_process);
 
 		process->is_main = TRUE;

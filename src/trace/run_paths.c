@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <tacho/timeline.h>
 
+#include "base/for_each.h"
 #include "trace/trace_layout.h"
 
 static void clear_run(gpointer run_pointer)
@@ -103,11 +104,8 @@ static void read_child(struct run_path *run, GKeyFile *facts, const gchar *group
 /* A pid may have been used again: its last status is that of both. */
 static void fill_child_status(struct run_path *run)
 {
-	for (guint i = 0; i < run->children->len; i++) {
-		struct run_child *child = &g_array_index(run->children, struct run_child, i);
-
+	FOR_EACH(struct run_child, child, run->children)
 		child->status = run_path_child_status(run, child->pid);
-	}
 }
 
 /* What run.ini says is a help, no need: a broken one is as good as none. */

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/worker_pool.h"
 #include "trace/clock_table.h"
@@ -68,8 +69,7 @@ static gboolean open_processes(struct run_reader *reader, GError **error)
 	const GArray *traces = reader->paths.traces;
 	g_autoptr(GError) first_error = NULL;
 
-	for (guint i = 0; i < traces->len; i++) {
-		const struct trace_path *trace = &g_array_index(traces, struct trace_path, i);
+	FOR_EACH(const struct trace_path, trace, traces) {
 		g_autoptr(GError) cause = NULL;
 		struct process_input process;
 
@@ -110,13 +110,10 @@ static guint64 first_stamp(const struct run_reader *reader, const struct process
 
 static void share_clocks(struct run_reader *reader)
 {
-	for (guint i = 0; i < reader->processes->len; i++) {
-		struct process_input *process = process_at(reader, i);
-
+	FOR_EACH(struct process_input, process, reader->processes)
 		process->clock =
 			clock_table_share(&reader->clocks, reader->timeline, &process->metadata,
 					  first_stamp(reader, process));
-	}
 }
 
 static void find_origin(struct run_reader *reader)
@@ -124,9 +121,7 @@ static void find_origin(struct run_reader *reader)
 	gint64 origin_unix_ns = G_MAXINT64;
 	guint64 stamp;
 
-	for (guint i = 0; i < reader->tasks->len; i++) {
-		const struct stream_task *task =
-			&g_array_index(reader->tasks, struct stream_task, i);
+	FOR_EACH(const struct stream_task, task, reader->tasks) {
 		const struct trace_clock *clock = &task->process->metadata.clock;
 		const struct stream_file_place *first =
 			&g_array_index(task->stream->files, struct stream_file_place, 0);
@@ -151,9 +146,7 @@ static gint compare_tasks(gconstpointer first, gconstpointer second)
 
 static void make_tasks(struct run_reader *reader)
 {
-	for (guint p = 0; p < reader->processes->len; p++) {
-		const struct process_input *process = process_at(reader, p);
-
+	FOR_EACH(const struct process_input, process, reader->processes) {
 		for (guint s = 0; s < process->streams->len; s++) {
 			struct stream_task task = { process, process_input_stream(process, s) };
 
@@ -327,8 +320,7 @@ static void fill_memory_sizes(guint process, gpointer reader_pointer)
 	g_autofree struct memory_range *ranges = g_new0(struct memory_range, input->streams->len);
 	guint n_ranges = 0;
 
-	for (guint i = 0; i < input->streams->len; i++) {
-		const struct stream_input *stream = process_input_stream(input, i);
+	FOR_EACH(const struct stream_input, stream, input->streams) {
 		guint64 n_events = stream->rows.n_by_kind[TRACE_KIND_ALLOC] +
 				   stream->rows.n_by_kind[TRACE_KIND_FREE];
 

@@ -401,7 +401,7 @@ struct stream_count stream_reader_count(const struct tacho_source *source,
 					const struct stream_file_place *files, guint n_files)
 {
 #define IS_SLICE(enumerator, name, is_slice) is_slice,
-	static const guint8 is_slice[] = { TRACE_KINDS (IS_SLICE) };
+	static const guint8 is_slice[] = { TRACE_KINDS(IS_SLICE) };
 #undef IS_SLICE
 	guint64 n_by_kind[TRACE_N_KINDS + 1] = { 0 };
 	struct stream_count count = { 0 };

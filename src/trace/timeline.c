@@ -2,6 +2,7 @@
  * run_reader.c, looking behind a slice is source.c. */
 #include <tacho/timeline.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "trace/slice_columns.h"
@@ -180,12 +181,9 @@ void tacho_timeline_add_problem(TachoTimeline *timeline, TachoProblemKind kind, 
 const TachoProblem *tacho_timeline_find_problem(const TachoTimeline *timeline,
 						TachoProblemKind kind)
 {
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
-
+	FOR_EACH(const TachoProblem, problem, timeline->problems)
 		if (problem->kind == kind)
 			return problem;
-	}
 	return NULL;
 }
 
@@ -395,22 +393,19 @@ static void finish_moments(TachoTimeline *timeline)
 	g_array_sort_with_data(timeline->memory, compare_memory, NULL);
 	g_array_sort_with_data(timeline->samples, compare_samples, NULL);
 	g_array_sort_with_data(timeline->marks, compare_marks, NULL);
-	for (guint i = 0; i < timeline->memory->len; i++) {
-		TachoMemoryEvent *event = &g_array_index(timeline->memory, TachoMemoryEvent, i);
+	FOR_EACH(TachoMemoryEvent, event, timeline->memory) {
 		TachoTrack *track = track_at(timeline, event->track);
 
 		event->slice = slice_columns_find_open(&timeline->slices, track->first_slice,
 						       track->n_slices, event->time_ns);
 		widen(&track->first_ns, &track->last_ns, event->time_ns, event->time_ns);
 	}
-	for (guint i = 0; i < timeline->samples->len; i++) {
-		const TachoSample *sample = &g_array_index(timeline->samples, TachoSample, i);
+	FOR_EACH(const TachoSample, sample, timeline->samples) {
 		TachoTrack *track = track_at(timeline, sample->track);
 
 		widen(&track->first_ns, &track->last_ns, sample->time_ns, sample->time_ns);
 	}
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
+	FOR_EACH(const TachoMark, mark, timeline->marks) {
 		TachoTrack *track = track_at(timeline, mark->track);
 
 		widen(&track->first_ns, &track->last_ns, mark->time_ns, mark->time_ns);
@@ -468,9 +463,7 @@ static void follow_launches(TachoSlices *slices, const guint32 *moved)
 
 static void follow_flows(GArray *flows, const guint32 *moved)
 {
-	for (guint i = 0; i < flows->len; i++) {
-		TachoFlow *flow = &g_array_index(flows, TachoFlow, i);
-
+	FOR_EACH(TachoFlow, flow, flows) {
 		flow->from = moved[flow->from];
 		flow->to = moved[flow->to];
 	}
@@ -486,9 +479,7 @@ static gint compare_graph_work(gconstpointer a, gconstpointer b)
 
 static void follow_graph_work(GArray *rows, const guint32 *moved)
 {
-	for (guint i = 0; i < rows->len; i++) {
-		TachoGraphWork *work = &g_array_index(rows, TachoGraphWork, i);
-
+	FOR_EACH(TachoGraphWork, work, rows) {
 		work->slice = moved[work->slice];
 		if (work->capture != TACHO_NONE)
 			work->capture = moved[work->capture];
@@ -498,9 +489,7 @@ static void follow_graph_work(GArray *rows, const guint32 *moved)
 
 static void follow_hops(GArray *hops, const guint32 *moved)
 {
-	for (guint i = 0; i < hops->len; i++) {
-		TachoHop *hop = &g_array_index(hops, TachoHop, i);
-
+	FOR_EACH(TachoHop, hop, hops) {
 		if (hop->slice != TACHO_NONE)
 			hop->slice = moved[hop->slice];
 		if (hop->collective != TACHO_NONE)

@@ -1,5 +1,6 @@
 #include "trace/timeline_move.h"
 
+#include "base/for_each.h"
 #include "base/worker_pool.h"
 
 struct move {
@@ -59,9 +60,7 @@ static void move_memory(const struct move *move)
 	const TachoTimeline *timeline = move->timeline;
 	const TachoMemoryEvent *before = NULL;
 
-	for (guint i = 0; i < timeline->memory->len; i++) {
-		TachoMemoryEvent *event = &g_array_index(timeline->memory, TachoMemoryEvent, i);
-
+	FOR_EACH(TachoMemoryEvent, event, timeline->memory) {
 		event->time_ns = clock_map_apply(map_of_track(move, event->track), event->time_ns);
 		if (event->slice != TACHO_NONE)
 			event->time_ns =
@@ -77,17 +76,11 @@ static void move_moments(const struct move *move)
 {
 	TachoTimeline *timeline = move->timeline;
 
-	for (guint i = 0; i < timeline->samples->len; i++) {
-		TachoSample *sample = &g_array_index(timeline->samples, TachoSample, i);
-
+	FOR_EACH(TachoSample, sample, timeline->samples)
 		sample->time_ns =
 			clock_map_apply(map_of_track(move, sample->track), sample->time_ns);
-	}
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-
+	FOR_EACH(TachoMark, mark, timeline->marks)
 		mark->time_ns = clock_map_apply(map_of_track(move, mark->track), mark->time_ns);
-	}
 }
 
 static void move_processes(const struct move *move)
@@ -95,8 +88,7 @@ static void move_processes(const struct move *move)
 	TachoTimeline *timeline = move->timeline;
 
 	timeline->duration_ns = 0;
-	for (guint i = 0; i < timeline->processes->len; i++) {
-		TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+	FOR_EACH(TachoProcess, process, timeline->processes) {
 		const struct clock_map *map = &move->maps[process->clock];
 
 		process->start_ns = clock_map_apply(map, process->start_ns);
@@ -110,11 +102,8 @@ static gint64 find_first(const TachoTimeline *timeline, const struct clock_map *
 {
 	gint64 first_ns = TACHO_MAX_TIME_NS;
 
-	for (guint i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
-
+	FOR_EACH(const TachoProcess, process, timeline->processes)
 		first_ns = MIN(first_ns, clock_map_apply(&maps[process->clock], process->start_ns));
-	}
 	return timeline->processes->len ? first_ns : 0;
 }
 

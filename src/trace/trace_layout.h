@@ -74,7 +74,7 @@ struct record_header {
 
 enum trace_kind {
 #define TRACE_KIND_ENUM(enumerator, name, is_slice) TRACE_KIND_##enumerator,
-	TRACE_KINDS (TRACE_KIND_ENUM)
+	TRACE_KINDS(TRACE_KIND_ENUM)
 #undef TRACE_KIND_ENUM
 		TRACE_N_KINDS
 };

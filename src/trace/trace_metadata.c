@@ -87,7 +87,7 @@ static guint8 find_kind(const gchar *name, gsize length)
 {
 	static const gchar *const names[TRACE_N_KINDS] = {
 #define KIND_NAME(enumerator, name, is_slice) #name,
-		TRACE_KINDS (KIND_NAME)
+		TRACE_KINDS(KIND_NAME)
 #undef KIND_NAME
 	};
 

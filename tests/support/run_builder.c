@@ -93,7 +93,7 @@ guint32 run_builder_class(struct run_builder *run, enum trace_kind kind, const g
 {
 	static const gchar *const kinds[] = {
 #define KIND_NAME(enumerator, name, is_slice) #name,
-		TRACE_KINDS (KIND_NAME)
+		TRACE_KINDS(KIND_NAME)
 #undef KIND_NAME
 	};
 
