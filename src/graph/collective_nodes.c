@@ -5,6 +5,8 @@
  * with one TRANSFER, and a QUEUE and a COMPLETE for each rank. Parts that are kernels are made by device_nodes.c. */
 #include "graph/graph_builder.h"
 
+#include "base/for_each.h"
+
 static guint32 add_member_node(struct graph_builder *builder, const struct build_member *member,
 			       guint32 lane, TachoNodeKind kind, gint64 begin_ns,
 			       gint64 duration_ns)
@@ -90,10 +92,7 @@ void builder_add_collective_nodes(struct graph_builder *builder)
 
 	for (guint32 i = 0; i < builder->graph->transfers->len; i++)
 		add_transfer_node(builder, i, first_lane + builder->n_ranks);
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		struct build_member *member = build_member_at(builder, i);
-
+	FOR_EACH(struct build_member, member, builder->members)
 		if (member->work == TACHO_NONE)
 			connect_member(builder, member, first_lane + member->rank_index);
-	}
 }

@@ -15,6 +15,7 @@
  * one COMPLETE node after all transfers. Where work begins before the one before it has ended (streams that were recorded coarsely,
  * kernels that overlap on purpose) the longer one is cut there, and the other had waited for its first
  * piece; so, too, where a call returned a moment before what it waited for had ended. */
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
@@ -434,9 +435,7 @@ static void connect_syncs(struct device_nodes *nodes)
 {
 	struct graph_builder *builder = nodes->builder;
 
-	for (guint i = 0; i < builder->syncs->len; i++) {
-		const struct build_sync *sync =
-			&g_array_index(builder->syncs, struct build_sync, i);
+	FOR_EACH(const struct build_sync, sync, builder->syncs) {
 		const struct build_work *work = build_work_at(builder, sync->work);
 		guint32 piece =
 			segment_at(build_thread_at(builder, sync->thread)->segments, sync->segment)
@@ -465,12 +464,9 @@ static void cut_at_syncs(struct device_nodes *nodes)
 {
 	const GArray *syncs = nodes->builder->syncs;
 
-	for (guint i = 0; i < syncs->len; i++) {
-		const struct build_sync *sync = &g_array_index(syncs, struct build_sync, i);
-
+	FOR_EACH(const struct build_sync, sync, syncs)
 		if (sync->until_ns < build_work_at(nodes->builder, sync->work)->end_ns)
 			add_cut(nodes, sync->work, sync->until_ns);
-	}
 }
 
 static void device_nodes_init(struct device_nodes *nodes, struct graph_builder *builder)

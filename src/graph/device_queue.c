@@ -5,6 +5,7 @@
  * far longer than usual, the number of works that had been launched on their stream and were not over when
  * they began; if most of them agree on one, that is the depth. Then a call that launches work waits, always,
  * for the work that is so many before it on the stream. */
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
@@ -111,8 +112,7 @@ void builder_limit_queues(struct graph_builder *builder)
 
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
 		long_ns[rank] = long_call_ns(builder, rank);
-	for (guint32 i = 0; i < builder->streams->len; i++) {
-		const struct build_stream *stream = build_stream_at(builder, i);
+	FOR_EACH(const struct build_stream, stream, builder->streams) {
 		g_autoptr(GArray) depths =
 			collect_depths(builder, stream, long_ns[stream->rank_index]);
 		guint32 depth = agreed_depth(depths);

@@ -19,6 +19,7 @@
  *
  * always as far as launched before it. Where no SYNC slice tells the stream or event, it is the work that ended last while
  * the call waited. The call went on when the work had ended: what it did before, and in waiting, is in no node. */
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "graph/graph_builder.h"
@@ -49,8 +50,7 @@ static GHashTable *collect_events(const struct graph_builder *builder)
 {
 	GHashTable *from_of = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < builder->timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(builder->timeline->flows, TachoFlow, i);
+	FOR_EACH(const TachoFlow, flow, builder->timeline->flows) {
 		guint32 work;
 
 		if (flow->kind != TACHO_FLOW_EVENT_WAIT)
@@ -260,8 +260,7 @@ static void infer_events(struct graph_builder *builder, const GArray *by_call, g
 
 	for (guint32 t = 0; t < builder->threads->len; t++)
 		callers[t] = (struct caller){ TACHO_NONE, TACHO_NONE, FALSE };
-	for (guint i = 0; i < calls->len; i++) {
-		const struct stream_call *call = &g_array_index(calls, struct stream_call, i);
+	FOR_EACH(const struct stream_call, call, calls) {
 		struct caller *caller = &callers[call->thread];
 		struct event_record record = { caller->stream, caller->work };
 
@@ -279,14 +278,11 @@ static void find_events(struct graph_builder *builder, GHashTable *told, const G
 {
 	const TachoTimeline *timeline = builder->timeline;
 	g_autofree guint8 *is_told = g_new0(guint8, MAX(builder->n_ranks, 1u));
-	GHashTableIter iter;
 	guint n_told;
-	gpointer key, value;
 
-	g_hash_table_iter_init(&iter, told);
-	while (g_hash_table_iter_next(&iter, &key, &value)) {
-		const struct told *row = value;
-		guint32 call = GPOINTER_TO_UINT(key), stream, work;
+	FOR_EACH_ENTRY(entry, told) {
+		const struct told *row = entry.value;
+		guint32 call = GPOINTER_TO_UINT(entry.key), stream, work;
 
 		if (call_kind_of(timeline, call) != CALL_EVENT_WAIT)
 			continue;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "graph/rank_copies.h"
@@ -213,14 +214,10 @@ guint32 graph_n_ranks(const TachoGraph *graph)
 
 const struct graph_guest *graph_guest_of(const TachoGraph *graph, guint32 rank_index)
 {
-	for (guint i = 0; i < graph->guests->len; i++) {
-		const struct graph_guest *guest =
-			&g_array_index(graph->guests, struct graph_guest, i);
-
+	FOR_EACH(const struct graph_guest, guest, graph->guests)
 		if (rank_index >= guest->first_rank &&
 		    rank_index - guest->first_rank < guest->n_ranks)
 			return guest;
-	}
 	return NULL;
 }
 
@@ -237,12 +234,9 @@ gboolean graph_is_guest_node(const TachoGraph *graph, const struct graph_node *n
 
 gboolean graph_has_devices(const TachoGraph *graph)
 {
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
-
+	FOR_EACH(const struct graph_node, node, graph->nodes)
 		if (node->kind == TACHO_NODE_DEVICE && !graph_is_guest_node(graph, node))
 			return TRUE;
-	}
 	return FALSE;
 }
 
@@ -366,30 +360,20 @@ static gint compare_nodes(gconstpointer a, gconstpointer b, gpointer data)
 
 static void renumber_references(TachoGraph *graph, const guint32 *number)
 {
-	for (guint i = 0; i < graph->edges->len; i++) {
-		struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
-
+	FOR_EACH(struct graph_edge, edge, graph->edges) {
 		edge->from = number[edge->from];
 		edge->to = number[edge->to];
 	}
 	for (guint i = 0; i < graph->transfers->len; i++)
 		graph_transfer_at(graph, i)->node = number[graph_transfer_at(graph, i)->node];
-	for (guint i = 0; i < graph->gradients->len; i++) {
-		struct graph_gradient *gradient =
-			&g_array_index(graph->gradients, struct graph_gradient, i);
-
+	FOR_EACH(struct graph_gradient, gradient, graph->gradients) {
 		gradient->ready_node = number[gradient->ready_node];
 		if (gradient->copy_node != TACHO_NONE)
 			gradient->copy_node = number[gradient->copy_node];
 	}
-	for (guint i = 0; i < graph->passes->len; i++) {
-		struct graph_pass *pass = &g_array_index(graph->passes, struct graph_pass, i);
-
+	FOR_EACH(struct graph_pass, pass, graph->passes)
 		pass->finish_node = number[pass->finish_node];
-	}
-	for (guint i = 0; i < graph->blocks->len; i++) {
-		struct graph_block *block = &g_array_index(graph->blocks, struct graph_block, i);
-
+	FOR_EACH(struct graph_block, block, graph->blocks) {
 		if (block->begin.node != TACHO_NONE)
 			block->begin.node = number[block->begin.node];
 		if (block->end.node != TACHO_NONE)

@@ -16,6 +16,7 @@
  * device_nodes.c knows what the stream waited for. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "correlate/member_index.h"
 #include "correlate/point_to_point.h"
@@ -30,13 +31,10 @@ static GHashTable *collect_callers(const TachoTimeline *timeline)
 {
 	GHashTable *callers = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
-
+	FOR_EACH(const TachoFlow, flow, timeline->flows)
 		if (flow->kind == TACHO_FLOW_QUEUE_COLLECTIVE)
 			g_hash_table_insert(callers, GUINT_TO_POINTER(flow->to),
 					    GUINT_TO_POINTER(flow->from + 1));
-	}
 	return callers;
 }
 
@@ -133,12 +131,9 @@ static guint64 largest_part(const TachoTimeline *timeline)
 {
 	guint64 bytes = 0;
 
-	for (guint i = 0; i < timeline->hops->len; i++) {
-		const TachoHop *hop = &g_array_index(timeline->hops, TachoHop, i);
-
+	FOR_EACH(const TachoHop, hop, timeline->hops)
 		if (hop->way == TACHO_HOP_SERVER)
 			bytes = MAX(bytes, hop->bytes);
-	}
 	return bytes;
 }
 
@@ -226,9 +221,7 @@ void builder_add_collectives(struct graph_builder *builder)
 	gboolean is_device;
 	guint n_cut = 0, n_lacking = 0;
 
-	for (guint i = 0; i < timeline->collectives->len; i++) {
-		const TachoCollective *collective =
-			&g_array_index(timeline->collectives, TachoCollective, i);
+	FOR_EACH(const TachoCollective, collective, timeline->collectives) {
 		guint32 n_inside = 0;
 
 		is_device = is_of_device(timeline, collective);
@@ -344,8 +337,7 @@ static void add_pools(struct graph_builder *builder)
 		g_array_append_val(builder->graph->pools, pool);
 	}
 	g_array_set_size(seats, n_kept);
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		struct build_member *member = build_member_at(builder, i);
+	FOR_EACH(struct build_member, member, builder->members) {
 		struct seat seat = seat_of(builder, member);
 		guint pool;
 
@@ -405,15 +397,13 @@ static void begin_transfers(struct graph_builder *builder)
 		graph_transfer_at(builder->graph, i)->begin_ns = G_MININT64;
 		graph_transfer_at(builder->graph, i)->end_ns = G_MAXINT64;
 	}
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		const struct build_member *member = build_member_at(builder, i);
+	FOR_EACH(const struct build_member, member, builder->members) {
 		struct graph_transfer *transfer =
 			graph_transfer_at(builder->graph, member->transfer);
 
 		transfer->begin_ns = MAX(transfer->begin_ns, member->begin_ns);
 	}
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		struct build_member *member = build_member_at(builder, i);
+	FOR_EACH(struct build_member, member, builder->members) {
 		struct graph_transfer *transfer =
 			graph_transfer_at(builder->graph, member->transfer);
 

@@ -21,6 +21,7 @@
  * launched it. */
 #include <math.h>
 
+#include "base/for_each.h"
 #include "base/hash_mix.h"
 #include "base/partition_point.h"
 #include "base/quantile.h"
@@ -91,8 +92,7 @@ static void join_intervals(GArray *intervals)
 /* Of collectives that are played by who sends to whom: both ends' ranks. */
 static void find_hop_times(const TachoGraph *graph, GArray **times)
 {
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *hop = graph_transfer_at(graph, i);
+	FOR_EACH(const struct graph_transfer, hop, graph->transfers) {
 		const struct graph_group *group = graph_group_at(graph, hop->group);
 		struct interval time = { hop->begin_ns - graph->origin_ns,
 					 hop->end_ns - graph->origin_ns };
@@ -113,8 +113,7 @@ static void find_moving_times(const struct graph_builder *builder, gboolean is_d
 
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
 		times[rank] = g_array_new(FALSE, FALSE, sizeof(struct interval));
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		const struct build_member *member = build_member_at(builder, i);
+	FOR_EACH(const struct build_member, member, builder->members) {
 		const struct graph_transfer *transfer = graph_transfer_at(graph, member->transfer);
 		struct interval time = { transfer->begin_ns - graph->origin_ns,
 					 transfer->end_ns - graph->origin_ns };
@@ -246,10 +245,7 @@ static void compare_kind(const struct op_kind *kind, gint64 *longer_ns, gint64 *
 	gdouble limit_ns = STALL_TIMES * quantile(kind->free_ns, 0.5);
 	gdouble free_ns = mean_free_ns(kind, limit_ns);
 
-	for (guint i = 0; i < kind->overlapped->len; i++) {
-		const struct overlapped *op =
-			&g_array_index(kind->overlapped, struct overlapped, i);
-
+	FOR_EACH(const struct overlapped, op, kind->overlapped) {
 		if ((gdouble)op->duration_ns > limit_ns)
 			continue;
 		*longer_ns += llround((gdouble)op->duration_ns - free_ns);
@@ -262,12 +258,9 @@ static void compare_kind(const struct op_kind *kind, gint64 *longer_ns, gint64 *
 static gdouble taken_share(GHashTable *kinds)
 {
 	gint64 longer_ns = 0, shared_ns = 0;
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, kinds);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct op_kind *kind = value;
+	FOR_EACH_ENTRY(entry, kinds) {
+		const struct op_kind *kind = entry.value;
 
 		if (kind->free_ns->len >= MIN_OF_A_KIND && kind->overlapped->len >= MIN_OF_A_KIND)
 			compare_kind(kind, &longer_ns, &shared_ns);
@@ -286,12 +279,8 @@ static gdouble message_share(const struct graph_builder *builder, GArray *const 
 	gint64 moving_ns = 0, calls_ns = 0;
 
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
-		for (guint i = 0; i < times[rank]->len; i++) {
-			const struct interval *time =
-				&g_array_index(times[rank], struct interval, i);
-
+		FOR_EACH(const struct interval, time, times[rank])
 			moving_ns += time->end_ns - time->begin_ns;
-		}
 	for (guint32 i = 0; i < timeline->slices.n && moving_ns > 0; i++) {
 		gint64 begin_ns = timeline->slices.start_ns[i] - builder->graph->origin_ns;
 		const TachoProcess *process;
@@ -323,9 +312,7 @@ static gdouble take_out(struct graph_builder *builder, gboolean is_device, GArra
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, op_kind_free);
 	gdouble share;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
-
+	FOR_EACH(const struct graph_node, node, graph->nodes) {
 		if (is_whole(graph, node, is_device)) {
 			guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
 

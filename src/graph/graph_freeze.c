@@ -6,6 +6,7 @@
  *
  * Lists are made by counting: counts stand two entries on, so that first[i + 1] is where list i begins once they are
  * summed up, and where it ends once it has been filled. */
+#include "base/for_each.h"
 #include "base/order.h"
 #include "graph/graph_internal.h"
 #include "trace/none_rows.h"
@@ -104,9 +105,7 @@ static GArray *order_single_workers(const TachoGraph *graph)
 
 static void count_edges(const GArray *edges, guint32 *pred_first, guint32 *succ_first)
 {
-	for (guint i = 0; i < edges->len; i++) {
-		const struct graph_edge *edge = &g_array_index(edges, struct graph_edge, i);
-
+	FOR_EACH(const struct graph_edge, edge, edges) {
 		pred_first[edge->to + 2]++;
 		succ_first[edge->from + 2]++;
 	}
@@ -114,9 +113,7 @@ static void count_edges(const GArray *edges, guint32 *pred_first, guint32 *succ_
 
 static void place_edges(TachoGraph *graph, const GArray *edges)
 {
-	for (guint i = 0; i < edges->len; i++) {
-		const struct graph_edge *edge = &g_array_index(edges, struct graph_edge, i);
-
+	FOR_EACH(const struct graph_edge, edge, edges) {
 		graph->pred[graph->pred_first[edge->to + 1]++] = edge->from;
 		graph->succ[graph->succ_first[edge->from + 1]++] = edge->to;
 	}

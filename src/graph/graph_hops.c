@@ -16,6 +16,7 @@
  * (3) A part that ends with no hop that is known ends with all. */
 #include "graph/graph_hops.h"
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 
@@ -257,9 +258,7 @@ static gboolean end_with_step(struct hop_unfolding *unfolding, struct build_memb
 {
 	gboolean is_found = FALSE;
 
-	for (guint i = 0; i < unfolding->hops->len; i++) {
-		const struct hop *hop = hop_at(unfolding, i);
-
+	FOR_EACH(const struct hop, hop, unfolding->hops) {
 		if (hop->step != step || unfolding_host(unfolding, hop->to) !=
 						 unfolding_host(unfolding, member->rank_index))
 			continue;
@@ -279,13 +278,9 @@ static void end_tree(struct hop_unfolding *unfolding, struct build_member *membe
 static void end_with_all(struct hop_unfolding *unfolding, struct build_member *member,
 			 gint64 *last_ns)
 {
-	GHashTableIter iter;
-	gpointer last;
-
-	g_hash_table_iter_init(&iter, unfolding->last_on);
-	while (g_hash_table_iter_next(&iter, NULL, &last))
-		unfolding_end_with(unfolding, member, hop_at(unfolding, GPOINTER_TO_UINT(last) - 1),
-				   last_ns);
+	FOR_EACH_ENTRY(entry, unfolding->last_on)
+		unfolding_end_with(unfolding, member,
+				   hop_at(unfolding, GPOINTER_TO_UINT(entry.value) - 1), last_ns);
 }
 
 /* --- the whole --------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
  * (2) the mean of both ways between two ranks is the latency: what the clocks are apart is in one as much as it is not in the
  *     other;
  * (3) the median over the pairs of ranks is the run's. */
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "graph/graph_builder.h"
 
@@ -42,8 +43,7 @@ static GHashTable *collect_times(const struct graph_builder *builder)
 	GHashTable *times = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
 						  (GDestroyNotify)g_array_unref);
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+	FOR_EACH(const TachoFlow, flow, timeline->flows) {
 		const TachoMessage *sent, *received;
 		guint32 from, to;
 		gdouble apart_ns;

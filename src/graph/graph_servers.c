@@ -12,6 +12,7 @@
  *     take no time: theirs is in the pushes and pulls. */
 #include "graph/graph_hops.h"
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "correlate/server_hops.h"
 
@@ -193,8 +194,7 @@ static guint32 sum_part(struct hop_unfolding *unfolding, guint32 part, gint64 *r
 	guint32 last_handled = TACHO_NONE, sum;
 	gint64 begin_ns = G_MININT64;
 
-	for (guint i = 0; i < unfolding->hops->len; i++) {
-		const struct hop *hop = hop_at(unfolding, i);
+	FOR_EACH(const struct hop, hop, unfolding->hops) {
 		guint32 handled = find_handled(unfolding->servers, hop->slice);
 
 		if (hop->step > 0 || hop->part != part)
@@ -270,8 +270,7 @@ static void end_with_pulls(struct hop_unfolding *unfolding, struct build_member 
 {
 	guint32 host = unfolding_host(unfolding, member->rank_index);
 
-	for (guint i = 0; i < unfolding->hops->len; i++) {
-		const struct hop *hop = hop_at(unfolding, i);
+	FOR_EACH(const struct hop, hop, unfolding->hops) {
 		guint32 worker = MIN(hop->from, hop->to);
 
 		if (unfolding_host(unfolding, worker) == host)

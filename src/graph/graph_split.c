@@ -8,6 +8,7 @@
  * (3) Only the last set may lack ranks; where it gets nodes of its own, those that it lacks have none. */
 #include "graph/graph_split.h"
 
+#include "base/for_each.h"
 #include "graph/rank_copies.h"
 #include "trace/none_rows.h"
 
@@ -77,8 +78,7 @@ static gboolean check(const struct split *split, GError **error)
 {
 	const TachoGraph *graph = split->graph;
 
-	for (guint i = 0; i < graph->edges->len; i++) {
-		const struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
+	FOR_EACH(const struct graph_edge, edge, graph->edges) {
 		const struct graph_node *from = graph_node_at(graph, edge->from);
 		const struct graph_node *to = graph_node_at(graph, edge->to);
 

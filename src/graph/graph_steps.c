@@ -2,6 +2,7 @@
  *
  * A step can be replayed where every rank completed it. Taken is the longest run of such steps without a hole; control
  * steps (of which nothing is recorded) are no hole. A trace of devices that has no steps at all is taken as one. */
+#include "base/for_each.h"
 #include "base/partition_point.h"
 #include "correlate/numbered_steps.h"
 #include "graph/graph_builder.h"
@@ -98,12 +99,9 @@ static gint32 find_lacking(const struct graph_builder *builder, guint32 number)
 	g_autofree guint8 *has_it = g_new0(guint8, builder->n_ranks);
 	guint32 rank = 0;
 
-	for (guint i = 0; i < timeline->steps->len; i++) {
-		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
-
+	FOR_EACH(const TachoStep, step, timeline->steps)
 		if (step->number == number && step->is_complete)
 			has_it[step->rank_index] = 1;
-	}
 	while (rank + 1 < builder->n_ranks && has_it[rank])
 		rank++;
 	return g_array_index(timeline->ranks, TachoRank, rank).rank;
@@ -115,9 +113,7 @@ static void note_left_out(const struct graph_builder *builder, gint64 first, gin
 	g_autoptr(GArray) steps = numbered_steps(builder->timeline);
 	guint32 n_left_out = 0, number = 0;
 
-	for (guint i = 0; i < steps->len; i++) {
-		const struct numbered_step *step = numbered_step_at(steps, i);
-
+	FOR_EACH(const struct numbered_step, step, steps) {
 		if (step->number < first || (last >= 0 && step->number > last) ||
 		    step->n_recorded == 0 || step->n_control > 0 ||
 		    step->n_recorded >= builder->n_ranks)
@@ -138,8 +134,7 @@ static void set_windows(struct graph_builder *builder)
 {
 	const TachoTimeline *timeline = builder->timeline;
 
-	for (guint i = 0; i < timeline->steps->len; i++) {
-		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
+	FOR_EACH(const TachoStep, step, timeline->steps) {
 		struct build_window *window = &builder->windows[step->rank_index];
 
 		if (!step->is_complete ||

@@ -6,6 +6,8 @@
  * with the host's time between them. */
 #include "graph/graph_builder.h"
 
+#include "base/for_each.h"
+
 /* --- which ---------------------------------------------------------------------------------- */
 
 /* Slices of the track that are operations. */
@@ -239,9 +241,7 @@ static void add_step_cuts(struct graph_builder *builder, struct build_thread *th
 {
 	const GArray *steps = builder->windows[thread->rank_index].steps;
 
-	for (guint i = 0; i < steps->len; i++) {
-		const TachoStep *step = &g_array_index(steps, TachoStep, i);
-
+	FOR_EACH(const TachoStep, step, steps) {
 		g_array_append_val(thread->cuts_ns, step->start_ns);
 		g_array_append_val(thread->cuts_ns, step->end_ns);
 	}
@@ -290,13 +290,10 @@ static void join_burst(struct graph_builder *builder, const struct build_thread 
 
 static void join_bursts(struct graph_builder *builder)
 {
-	for (guint32 t = 0; t < builder->threads->len; t++) {
-		const struct build_thread *thread = build_thread_at(builder, t);
-
+	FOR_EACH(const struct build_thread, thread, builder->threads)
 		for (guint i = 0; !thread->is_main && i < thread->segments->len; i++)
 			if (builder_ends_burst(thread, i))
 				join_burst(builder, thread, i);
-	}
 }
 
 void builder_cut_threads(struct graph_builder *builder)

@@ -22,6 +22,7 @@
  * that can be long after. So a collective was over when who waited for it went on, at the latest.
  *
  * A collective of which none holds is waited for by nobody. */
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "graph/graph_builder.h"
@@ -602,8 +603,7 @@ static GArray *collect_told(struct graph_builder *builder)
 		g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_hash_table_unref);
 	guint n_unseen = 0;
 
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		const struct build_member *member = build_member_at(builder, i);
+	FOR_EACH(const struct build_member, member, builder->members) {
 		const struct build_pass *pass;
 		GHashTable *makers;
 
@@ -700,8 +700,7 @@ static void mark_transfers(struct graph_builder *builder)
 {
 	g_autofree guint8 *was_seen = g_new0(guint8, MAX(builder->graph->transfers->len, 1u));
 
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		const struct build_member *member = build_member_at(builder, i);
+	FOR_EACH(const struct build_member, member, builder->members) {
 		struct graph_transfer *transfer =
 			graph_transfer_at(builder->graph, member->transfer);
 		guint32 ordinal = TACHO_NONE;

@@ -4,12 +4,12 @@
  * up, is made of the whole in proportion. */
 #include "graph/graph_hops.h"
 
+#include "base/for_each.h"
+
 /* What the hops take in all, as they are now. */
 static void sum_up_hops(TachoGraph *graph, gdouble *fixed_ns, gdouble *work_ns)
 {
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-
+	FOR_EACH(const struct graph_transfer, transfer, graph->transfers) {
 		if (!transfer->is_hop || transfer->is_removed)
 			continue;
 		fixed_ns[transfer->whole] += transfer->fixed_ns;

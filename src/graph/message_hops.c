@@ -15,6 +15,7 @@
  *
  * As with the hops of an importer (graph_hops.c), a collective's own transfer stays as a node of no time, and comes back
  * where a change needs it (graph_fold_hops). */
+#include "base/for_each.h"
 #include "graph/graph_hops.h"
 #include "graph/message_ways.h"
 
@@ -171,17 +172,12 @@ static void add_ways(struct message_hops *hops, enum way_shape shape, gint64 *la
 	guint n_rounds =
 		shape == SHAPE_RING ? hops->finder.end_member - hops->finder.first_member - 1 : 1;
 
-	for (guint i = 0; i < hops->finder.ways->len; i++) {
-		struct way *way = &g_array_index(hops->finder.ways, struct way, i);
-
+	FOR_EACH(struct way, way, hops->finder.ways)
 		way->node = way->last_node = TACHO_NONE;
-	}
 	for (guint round = 0; round < n_rounds; round++) {
 		for (guint i = 0; i < hops->finder.ways->len; i++)
 			add_way_round(hops, shape, i, round, n_rounds, last_ns);
-		for (guint i = 0; i < hops->finder.ways->len; i++) {
-			struct way *way = &g_array_index(hops->finder.ways, struct way, i);
-
+		FOR_EACH(struct way, way, hops->finder.ways) {
 			way->last_node = way->node;
 			way->last_ns = way->node_end_ns;
 		}

@@ -5,6 +5,7 @@
  * collective whose ways are not known to the byte: what was sent must have come, and who took part must have a way. */
 #include "graph/message_ways.h"
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "correlate/message_order.h"
@@ -41,13 +42,10 @@ static GHashTable *index_members(const struct graph_builder *builder)
 {
 	GHashTable *transfers = g_hash_table_new(NULL, NULL);
 
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		const struct build_member *member = build_member_at(builder, i);
-
+	FOR_EACH(const struct build_member, member, builder->members)
 		if (member->work == TACHO_NONE)
 			g_hash_table_insert(transfers, GUINT_TO_POINTER(member->slice),
 					    GUINT_TO_POINTER(member->transfer + 1));
-	}
 	return transfers;
 }
 
@@ -58,8 +56,7 @@ static GArray *collect_carried(const struct graph_builder *builder)
 	GArray *carried = g_array_new(FALSE, FALSE, sizeof(struct carried));
 	g_autoptr(GHashTable) transfers = index_members(builder);
 
-	for (guint i = 0; i < timeline->messages->len; i++) {
-		const TachoMessage *message = &g_array_index(timeline->messages, TachoMessage, i);
+	FOR_EACH(const TachoMessage, message, timeline->messages) {
 		guint32 own = rank_of_process(
 			timeline,
 			tacho_timeline_track(timeline, timeline->slices.track[message->slice])

@@ -10,6 +10,8 @@
  * to wait cannot be seen, and is taken as nothing. */
 #include "graph/graph_builder.h"
 
+#include "base/for_each.h"
+
 static TachoNodeKind node_kind(const struct graph_builder *builder, const struct segment *segment)
 {
 	if (segment->slice == TACHO_NONE)
@@ -118,12 +120,9 @@ void builder_add_thread_nodes(struct graph_builder *builder)
 {
 	for (guint32 i = 0; i < builder->n_ranks; i++)
 		add_start(builder, i);
-	for (guint32 t = 0; t < builder->threads->len; t++) {
-		const struct build_thread *thread = build_thread_at(builder, t);
-
+	FOR_EACH(const struct build_thread, thread, builder->threads)
 		for (guint i = 0; i < thread->segments->len; i++)
 			add_segment_node(builder, thread, segment_at(thread->segments, i));
-	}
 	for (guint32 t = 0; t < builder->threads->len; t++)
 		if (build_thread_at(builder, t)->is_main)
 			chain_main(builder, build_thread_at(builder, t));

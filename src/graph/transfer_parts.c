@@ -7,6 +7,7 @@
  * Played with these parts, among those that were under way beside it, each takes the time it took. */
 #include <math.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/quantile.h"
 #include "base/weighted_median.h"
@@ -112,9 +113,7 @@ static void find_moved(const TachoGraph *graph, const GArray *moments, gdouble *
 
 	for (guint32 i = 0; i < graph->transfers->len; i++)
 		moved_ns[i] = 0;
-	for (guint i = 0; i < moments->len; i++) {
-		const struct moment *moment = &g_array_index(moments, struct moment, i);
-
+	FOR_EACH(const struct moment, moment, moments) {
 		if (graph_transfer_at(graph, moment->transfer)->work_ns <= 0)
 			continue;
 		pass_time(graph, &traffic, moment->time_ns - at_ns, moved_ns);
@@ -179,9 +178,7 @@ static gdouble small_collective_ns(const TachoTimeline *timeline)
 {
 	g_autoptr(GArray) times_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
 
-	for (guint i = 0; i < timeline->collectives->len; i++) {
-		const TachoCollective *collective =
-			&g_array_index(timeline->collectives, TachoCollective, i);
+	FOR_EACH(const TachoCollective, collective, timeline->collectives) {
 		gint64 time_ns = shortest_ns(timeline, collective);
 
 		if (collective->n_members > 1 && collective->bytes <= SMALL_BYTES && time_ns > 0)
@@ -363,8 +360,7 @@ static GArray *collect_hops(const TachoGraph *graph, guint32 group, gboolean all
 {
 	GArray *hops = g_array_new(FALSE, FALSE, sizeof(struct weighted));
 
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+	FOR_EACH(const struct graph_transfer, transfer, graph->transfers) {
 		enum collective_operation operation =
 			operation_of_name(graph->timeline, transfer->name);
 		struct weighted hop = { 0, transfer_latencies(operation, transfer->bytes,

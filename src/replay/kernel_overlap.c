@@ -6,6 +6,7 @@
  * answer may be too good. */
 #include "replay/replay_internal.h"
 
+#include "base/for_each.h"
 #include "base/order.h"
 
 /* A kernel begins on its device, or ends. */
@@ -84,9 +85,7 @@ gdouble replay_kernel_overlap(const TachoReplay *replay)
 		if (is_kernel(graph, graph_node_at(graph, i)))
 			add_kernel(moments, replay, i);
 	g_array_sort(moments, compare_moments);
-	for (guint i = 0; i < moments->len; i++) {
-		const struct moment *moment = &g_array_index(moments, struct moment, i);
-
+	FOR_EACH(const struct moment, moment, moments) {
 		if (n_running > 0)
 			busy_ns += (gdouble)(moment->time_ns - moment[-1].time_ns);
 		if (n_running > 1)

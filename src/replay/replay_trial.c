@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "base/worker_pool.h"
 #include "replay/shared_run.h"
@@ -201,10 +202,7 @@ static void undo_nodes(struct replay_trial *trial)
 {
 	TachoReplay *replay = trial->replay;
 
-	for (guint i = 0; i < trial->undo->len; i++) {
-		const struct played_node *before =
-			&g_array_index(trial->undo, struct played_node, i);
-
+	FOR_EACH(const struct played_node, before, trial->undo) {
 		replay->begin_ns[before->node] = before->begin_ns;
 		replay->end_ns[before->node] = before->end_ns;
 		replay->cause[before->node] = before->cause;

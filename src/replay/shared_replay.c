@@ -27,6 +27,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "replay/shared_run.h"
 
 /* --- workers -------------------------------------------------------------------------------- */
@@ -159,8 +160,7 @@ static void advance_links(struct shared_run *run, gdouble time_ns)
 static void set_paces(struct shared_run *run)
 {
 	run->links_next_ns = INFINITY;
-	for (guint i = 0; i < run->active->len; i++) {
-		struct active_transfer *active = active_at(run, i);
+	FOR_EACH(struct active_transfer, active, run->active) {
 		const struct graph_transfer *transfer =
 			graph_transfer_at(run->graph, active->transfer);
 
