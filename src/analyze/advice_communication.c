@@ -1,6 +1,7 @@
 /* advice_communication: communication that nothing hides, and ranks that the others wait for. */
 #include "analyze/advice.h"
 #include "analyze/bucket_steps.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 
 #define MB(bytes) ((bytes) / 1e6)
@@ -59,13 +60,10 @@ static guint32 longest_name(GHashTable *times_ns)
 {
 	gdouble longest_ns = -1;
 	guint32 longest = 0;
-	GHashTableIter iter;
-	gpointer key, value;
 
-	g_hash_table_iter_init(&iter, times_ns);
-	while (g_hash_table_iter_next(&iter, &key, &value)) {
-		guint32 name = (guint32)(GPOINTER_TO_SIZE(key) - 1);
-		gdouble time_ns = *(const gdouble *)value;
+	FOR_EACH_ENTRY(entry, times_ns) {
+		guint32 name = (guint32)(GPOINTER_TO_SIZE(entry.key) - 1);
+		gdouble time_ns = *(const gdouble *)entry.value;
 
 		if (time_ns > longest_ns || (time_ns == longest_ns && name < longest)) {
 			longest_ns = time_ns;
@@ -79,10 +77,7 @@ static void count_buckets(struct traffic *traffic, const struct advice_input *in
 {
 	guint cursor = 0;
 
-	for (guint i = 0; i < input->timeline->buckets->len; i++) {
-		const TachoBucket *bucket =
-			&g_array_index(input->timeline->buckets, TachoBucket, i);
-
+	FOR_EACH(const TachoBucket, bucket, input->timeline->buckets) {
 		if (!advice_takes_rank(input, bucket->rank_index) ||
 		    !bucket_is_chosen(&input->selection, bucket, &cursor))
 			continue;
@@ -97,8 +92,7 @@ static struct traffic count_traffic(const struct advice_input *input)
 	g_autoptr(GHashTable) times_ns = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	struct traffic traffic = { 0 };
 
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint rank_index =
 			g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
 
@@ -123,13 +117,9 @@ static gboolean are_buckets(const struct traffic *traffic)
 /* Whether any collective tells waiting for a late rank from transferring. */
 static gboolean is_wait_known(const TachoTimeline *timeline)
 {
-	for (guint i = 0; i < timeline->collectives->len; i++) {
-		const TachoCollective *collective =
-			&g_array_index(timeline->collectives, TachoCollective, i);
-
+	FOR_EACH(const TachoCollective, collective, timeline->collectives)
 		if (collective->n_members > 1 && collective->n_members == collective->n_expected)
 			return TRUE;
-	}
 	return FALSE;
 }
 

@@ -3,18 +3,16 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/time_units.h"
 
 static gboolean has_device(const TachoTimeline *timeline, guint rank_index)
 {
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		if (track->kind == TACHO_TRACK_STREAM && track->n_slices &&
 		    g_array_index(timeline->processes, TachoProcess, track->process).rank_index ==
 			    rank_index)
 			return TRUE;
-	}
 	return FALSE;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/advice.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 
 #define N_SAID 3 /* ranks */
@@ -66,12 +67,9 @@ static gchar *waiting_evidence(const struct advice_input *input, const TachoTabl
 /* FALSE: the waits may be what clocks are apart. */
 static gboolean are_clocks_good(const TachoTimeline *timeline, gdouble wait_ns)
 {
-	for (guint i = 0; i < timeline->clocks->len; i++) {
-		const TachoClock *clock = &g_array_index(timeline->clocks, TachoClock, i);
-
+	FOR_EACH(const TachoClock, clock, timeline->clocks)
 		if (clock->state == TACHO_CLOCK_APART || (gdouble)clock->uncertainty_ns >= wait_ns)
 			return FALSE;
-	}
 	return TRUE;
 }
 

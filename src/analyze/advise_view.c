@@ -16,6 +16,7 @@
 #include "analyze/advice.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 
 #define N_EXPENSIVE 3
@@ -172,8 +173,7 @@ static void note_expensive(TachoTable *table, const struct advice_input *input)
 static void replay_gains(const struct advice_input *input, GArray *advices, AdviceReplay replay,
 			 gpointer data)
 {
-	for (guint i = 0; i < advices->len; i++) {
-		struct advice *advice = &g_array_index(advices, struct advice, i);
+	FOR_EACH(struct advice, advice, advices) {
 		gdouble gain_ns;
 		gchar *evidence;
 

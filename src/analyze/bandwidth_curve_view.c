@@ -12,6 +12,7 @@
 #include "analyze/device_work.h"
 #include "analyze/stepped_curve.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 
 static const TachoColumn columns[] = {
 	DEVICE_COPY_COLUMNS,
@@ -35,9 +36,7 @@ static gboolean add_kind(TachoTable *table, const struct selection *selection, c
 	if (!curve_range(selection, rank_index, &begin_ns, &end_ns))
 		return FALSE;
 	points = stepped_curve(changes, begin_ns, end_ns, &is_thinned);
-	for (guint i = 0; i < points->len; i++) {
-		const struct curve_point *point = &g_array_index(points, struct curve_point, i);
-
+	FOR_EACH(const struct curve_point, point, points) {
 		device_copy_row(table, timeline, copy);
 		tacho_table_number(table, (gdouble)point->time_ns / 1e6);
 		tacho_table_number(table, point->value);

@@ -10,6 +10,7 @@
 #include "analyze/stepped_curve.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 
 static const TachoColumn columns[] = {
 	DEVICE_COPY_COLUMNS,
@@ -52,12 +53,9 @@ static struct curve_point find_most(const GArray *copies, guint first, guint end
 	g_autoptr(GArray) points = stepped_curve(changes, G_MININT64, G_MAXINT64, NULL);
 	struct curve_point most = { 0 };
 
-	for (guint i = 0; i < points->len; i++) {
-		const struct curve_point *point = &g_array_index(points, struct curve_point, i);
-
+	FOR_EACH(const struct curve_point, point, points)
 		if (point->value > most.value)
 			most = *point;
-	}
 	return most;
 }
 

@@ -15,6 +15,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/order.h"
 #include "trace/counter_kind.h"
 
@@ -122,12 +123,9 @@ TachoTable *tacho_view_bins(const TachoTimeline *timeline, const TachoFilter *fi
 		if (tacho_timeline_track(timeline, i)->kind == TACHO_TRACK_COUNTER)
 			count_counter(&selection, &bins, i);
 	g_array_sort(bins.rows, compare_bins);
-	for (guint i = 0; i < bins.rows->len; i++) {
-		const struct bin *bin = &g_array_index(bins.rows, struct bin, i);
-
+	FOR_EACH(const struct bin, bin, bins.rows)
 		if (selection_takes_name(&selection, bin->allocator))
 			add_row(table, timeline, bin);
-	}
 	if (tacho_table_n_rows(table))
 		tacho_table_note(table, "The table shows the allocators at the end of the "
 					"recording; 'most' is the maximum over all of it.");

@@ -20,6 +20,7 @@
 #include "analyze/rank_activity.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 #include "trace/data_loading.h"
 #include "trace/region_kind.h"
@@ -120,14 +121,11 @@ static void parts_init(struct parts *parts, const struct selection *selection, g
 	interval_set_init(&claimed);
 	for (guint i = 0; i < N_PARTS; i++)
 		interval_set_init(&parts->sets[i]);
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		if (selection_takes_track(selection, track) &&
 		    g_array_index(timeline->processes, TachoProcess, track->process).rank_index ==
 			    rank_index)
 			add_track(parts, timeline, track);
-	}
 	for (guint i = 0; i < N_PARTS; i++) {
 		interval_set_normalize(&parts->sets[i]);
 		interval_set_subtract(&parts->sets[i], &claimed);
@@ -153,8 +151,7 @@ static GArray *find_stretches(const struct selection *selection, guint rank_inde
 		return selection_stretches(selection, rank_index);
 	stretches = g_array_new(FALSE, FALSE, sizeof(struct interval));
 	steps = device_steps(selection, rank_index);
-	for (guint i = 0; i < steps->len; i++) {
-		const TachoStep *step = &g_array_index(steps, TachoStep, i);
+	FOR_EACH(const TachoStep, step, steps) {
 		struct interval stretch = { step->start_ns, step->end_ns };
 
 		g_array_append_val(stretches, stretch);

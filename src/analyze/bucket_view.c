@@ -13,6 +13,7 @@
 #include "analyze/keyed_rows.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/time_units.h"
 #include "correlate/member_index.h"
@@ -113,11 +114,8 @@ static void note_missing(TachoTable *table, const GArray *groups)
 {
 	guint64 n_partial = 0;
 
-	for (guint i = 0; i < groups->len; i++) {
-		const struct bucket_group *group = &g_array_index(groups, struct bucket_group, i);
-
+	FOR_EACH(const struct bucket_group, group, groups)
 		n_partial += group->count - group->n_whole;
-	}
 	if (n_partial)
 		tacho_table_note(table,
 				 "The recording does not show all gradients of %" G_GUINT64_FORMAT
@@ -143,13 +141,10 @@ TachoTable *tacho_view_bucket(const TachoTimeline *timeline, const TachoFilter *
 
 	keyed_rows_init(&groups, sizeof(struct bucket_group));
 	selection_init(&selection, timeline, filter);
-	for (guint i = 0; i < timeline->buckets->len; i++) {
-		const TachoBucket *bucket = &g_array_index(timeline->buckets, TachoBucket, i);
-
+	FOR_EACH(const TachoBucket, bucket, timeline->buckets)
 		if (bucket_is_chosen(&selection, bucket, &cursor) &&
 		    selection_takes_name(&selection, tacho_slice_name(timeline, bucket->slice)))
 			count_bucket(timeline, members, find_group(&groups, bucket), bucket);
-	}
 	g_array_sort(groups.rows, compare_groups);
 	for (guint i = 0; i < groups.rows->len; i++)
 		add_row(table, &selection, &g_array_index(groups.rows, struct bucket_group, i));

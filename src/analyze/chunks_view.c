@@ -13,6 +13,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("rank", "rank"),
@@ -109,8 +110,7 @@ TachoTable *tacho_view_chunks(const TachoTimeline *timeline, const TachoFilter *
 
 	keyed_rows_init(&pools, sizeof(struct pool));
 	selection_init(&selection, timeline, filter);
-	for (guint i = 0; i < timeline->chunks->len; i++) {
-		const TachoChunk *chunk = &g_array_index(timeline->chunks, TachoChunk, i);
+	FOR_EACH(const TachoChunk, chunk, timeline->chunks) {
 		guint32 rank_index =
 			g_array_index(timeline->processes, TachoProcess, chunk->process).rank_index;
 

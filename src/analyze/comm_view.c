@@ -17,6 +17,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 #include "trace/operation.h"
 
@@ -240,9 +241,7 @@ static void note_missing(TachoTable *table, const GArray *groups)
 {
 	guint64 n_untimed = 0;
 
-	for (guint i = 0; i < groups->len; i++) {
-		const struct comm_group *group = &g_array_index(groups, struct comm_group, i);
-
+	FOR_EACH(const struct comm_group, group, groups) {
 		if (group->n_ranks > 1) /* alone, there is nobody to move anything to */
 			n_untimed += group->count - group->n_timed;
 	}

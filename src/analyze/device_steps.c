@@ -11,6 +11,7 @@
 #include "analyze/device_steps.h"
 
 #include "analyze/device_work.h"
+#include "base/for_each.h"
 #include "base/partition_point.h"
 
 /* When the work that was launched in a step begins and ends. */
@@ -68,8 +69,7 @@ static void find_spans(struct finder *finder, const struct selection *selection,
 {
 	const TachoTimeline *timeline = finder->timeline;
 
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint end = track->first_slice + track->n_slices;
 
 		if (track->kind != TACHO_TRACK_STREAM || !selection_takes_track(selection, track) ||

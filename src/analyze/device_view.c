@@ -15,6 +15,7 @@
 #include "analyze/device_steps.h"
 #include "analyze/device_work.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 #include "trace/region_kind.h"
 
@@ -88,8 +89,7 @@ static void find_activity(const struct selection *selection, guint32 process, gi
 {
 	const TachoTimeline *timeline = selection->timeline;
 
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint32 end = track->first_slice + track->n_slices;
 
 		if (track->process != process || track->device != device ||

@@ -14,6 +14,7 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/for_each.h"
 #include "base/json_writer.h"
 
 /* What a name has on both sides. */
@@ -74,8 +75,7 @@ static void add_run(const TachoDiffRun *run, TachoDiffView view, guint which, gb
 {
 	const GArray *rows = run->rows[view];
 
-	for (guint i = 0; i < rows->len; i++) {
-		const struct diff_row *row = &g_array_index(rows, struct diff_row, i);
+	FOR_EACH(const struct diff_row, row, rows) {
 		struct pair *pair = find_pair(pairs, by_name, row->name);
 
 		pair->is_there[which] = TRUE;
@@ -110,9 +110,7 @@ static GArray *make_pairs(TachoDiffView view, TachoDiffSide base, TachoDiffSide 
 		add_run(base.runs[i], view, BASE, of_runs, pairs, by_name);
 	for (guint i = 0; i < other.n_runs; i++)
 		add_run(other.runs[i], view, OTHER, of_runs, pairs, by_name);
-	for (guint i = 0; i < pairs->len; i++) {
-		struct pair *pair = &g_array_index(pairs, struct pair, i);
-
+	FOR_EACH(struct pair, pair, pairs) {
 		fill_up(pair, BASE, n_values(base, of_runs));
 		fill_up(pair, OTHER, n_values(other, of_runs));
 	}

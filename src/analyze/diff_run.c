@@ -13,6 +13,7 @@
 #include "analyze/device_work.h"
 #include "analyze/diff_internal.h"
 #include "analyze/selection.h"
+#include "base/for_each.h"
 #include "base/partition_point.h"
 #include "base/time_units.h"
 #include "trace/own_time.h"
@@ -375,8 +376,7 @@ static GArray *make_rows(const struct collector *collector, TachoDiffView view)
 	GArray *rows = new_rows();
 
 	g_array_set_size(rows, sums->rows->len);
-	for (guint i = 0; i < sums->cells->len; i++) {
-		const struct cell *cell = &g_array_index(sums->cells, struct cell, i);
+	FOR_EACH(const struct cell, cell, sums->cells) {
 		struct diff_row *row = &g_array_index(rows, struct diff_row, cell->row);
 		gdouble n_ranks = collector->n_ranks[cell->step];
 
@@ -476,9 +476,7 @@ static void collect(struct collector *collector)
 {
 	const TachoTimeline *timeline = collector->selection.timeline;
 
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		if (!selection_takes_track(&collector->selection, track))
 			continue;
 		collect_track(collector, track);

@@ -22,6 +22,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/event_path_longest.h"
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "trace/call_kind.h"
@@ -241,13 +242,10 @@ static void collect_event_waits(struct finder *finder)
 {
 	const GArray *flows = finder->timeline->flows;
 
-	for (guint i = 0; i < flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(flows, TachoFlow, i);
-
+	FOR_EACH(const TachoFlow, flow, flows)
 		if (flow->kind == TACHO_FLOW_EVENT_WAIT)
 			g_hash_table_insert(finder->sync_of, GUINT_TO_POINTER(flow->to),
 					    GUINT_TO_POINTER(flow->from + 1));
-	}
 }
 
 static gint compare_launched(gconstpointer a, gconstpointer b)
@@ -463,12 +461,9 @@ static void make_edges(struct finder *finder)
 	collect_events(finder);
 	collect_event_waits(finder);
 	collect_launched(finder);
-	for (guint32 i = 0; i < finder->timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(finder->timeline, i);
-
+	FOR_EACH(const TachoTrack, track, finder->timeline->tracks)
 		if (track->process == finder->process && track->kind == TACHO_TRACK_THREAD)
 			walk_thread(finder, track);
-	}
 	walk_devices(finder);
 	walk_annotation(finder);
 }

@@ -10,6 +10,7 @@
 #include "analyze/keyed_rows.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/time_units.h"
 
@@ -180,20 +181,13 @@ TachoTable *tacho_view_gradient(const TachoTimeline *timeline, const TachoFilter
 	keyed_rows_init(&groups, sizeof(struct gradient_group));
 	g_array_set_clear_func(groups.rows, release_group);
 	selection_init(&selection, timeline, filter);
-	for (guint i = 0; i < timeline->buckets->len; i++) {
-		const TachoBucket *bucket = &g_array_index(timeline->buckets, TachoBucket, i);
-
+	FOR_EACH(const TachoBucket, bucket, timeline->buckets)
 		if (bucket_is_chosen(&selection, bucket, &cursor))
 			count_gradients(timeline, &groups, forward, bucket);
-	}
 	g_array_sort(groups.rows, compare_groups);
-	for (guint i = 0; i < groups.rows->len; i++) {
-		const struct gradient_group *group =
-			&g_array_index(groups.rows, struct gradient_group, i);
-
+	FOR_EACH(const struct gradient_group, group, groups.rows)
 		if (selection_takes_name(&selection, module_name(timeline, group)))
 			add_row(table, timeline, group);
-	}
 	selection_note_empty(&selection, table, "gradients in buckets");
 	selection_note(&selection, table);
 	selection_release(&selection);

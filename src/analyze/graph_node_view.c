@@ -10,6 +10,7 @@
 #include "analyze/graph_replay.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/time_units.h"
 
@@ -76,14 +77,11 @@ static GPtrArray *chosen_rows(const struct selection *selection)
 	struct walk walk = { .selection = selection };
 	GPtrArray *rows = g_ptr_array_new();
 
-	for (guint i = 0; i < all->len; i++) {
-		const TachoGraphWork *work = &g_array_index(all, TachoGraphWork, i);
-
+	FOR_EACH(const TachoGraphWork, work, all)
 		if (selection_takes_name(selection,
 					 tacho_slice_name(selection->timeline, work->slice)) &&
 		    is_chosen(&walk, work->slice))
 			g_ptr_array_add(rows, (gpointer)work);
-	}
 	g_ptr_array_sort(rows, compare_rows);
 	return rows;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "analyze/scope_places.h"
+#include "base/for_each.h"
 #include "base/order.h"
 
 #define MAX_WALK 200000000u /* edges looked at for `needed`; beyond, it is not known */
@@ -397,12 +398,8 @@ guint8 *graph_slices(const TachoTimeline *timeline, const TachoFilter *filter)
 
 	graph_profile_init(&profile, timeline, filter);
 	is_shown = profile_tree_shown(&profile.tree);
-	for (guint i = 0; i < profile.count.slices->len; i++) {
-		const struct graph_slice *row =
-			&g_array_index(profile.count.slices, struct graph_slice, i);
-
+	FOR_EACH(const struct graph_slice, row, profile.count.slices)
 		slices[row->slice] |= is_shown[row->node];
-	}
 	mark_launches(timeline, slices);
 	graph_profile_release(&profile);
 	return slices;
