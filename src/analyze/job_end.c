@@ -1,6 +1,7 @@
 #include "analyze/job_end.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/order.h"
 
 #include <string.h>
@@ -63,8 +64,7 @@ static void add_failure(GArray *failures, GHashTable *pids, const struct failure
 
 static void find_failed_children(const TachoTimeline *timeline, GArray *failures, GHashTable *pids)
 {
-	for (guint i = 0; i < timeline->children->len; i++) {
-		const TachoChild *child = &g_array_index(timeline->children, TachoChild, i);
+	FOR_EACH(const TachoChild, child, timeline->children) {
 		struct failure failure = { child->rank, child->pid, child->end, child->exit_status,
 					   child->end_unix_ns ? child->end_unix_ns : G_MAXINT64 };
 
@@ -76,8 +76,7 @@ static void find_failed_children(const TachoTimeline *timeline, GArray *failures
 /* (2), (3) */
 static void find_failed_ranks(const TachoTimeline *timeline, GArray *failures, GHashTable *pids)
 {
-	for (guint i = 0; i < timeline->ranks->len; i++) {
-		const TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, i);
+	FOR_EACH(const TachoRank, rank, timeline->ranks) {
 		const TachoProcess *process =
 			&g_array_index(timeline->processes, TachoProcess, rank->main_process);
 		gboolean is_lost = process->end == TACHO_END_UNKNOWN && timeline->children->len > 0;
@@ -105,8 +104,7 @@ static TachoTable *list_failures(const TachoTimeline *timeline, const GArray *fa
 {
 	TachoTable *table = tacho_table_new("failures", columns, G_N_ELEMENTS(columns));
 
-	for (guint i = 0; i < failures->len; i++) {
-		const struct failure *failure = &g_array_index(failures, struct failure, i);
+	FOR_EACH(const struct failure, failure, failures) {
 		g_autofree gchar *words = process_end_words(failure->end, failure->exit_status);
 		gint64 rank = rank_of(timeline, failure);
 

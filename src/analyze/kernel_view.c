@@ -16,6 +16,7 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/time_units.h"
 #include "trace/mark_kind.h"
@@ -171,15 +172,12 @@ static void count_track(const struct selection *selection, GHashTable *groups,
 /* The op that spent most; of equals the one with the smaller name id, so that output is stable. */
 static const gchar *main_op(const TachoTimeline *timeline, const struct kernel_group *group)
 {
-	GHashTableIter iter;
-	gpointer name, spent;
 	gdouble most_ns = -1;
 	guint32 best = 0;
 
-	g_hash_table_iter_init(&iter, group->ops);
-	while (g_hash_table_iter_next(&iter, &name, &spent)) {
-		gdouble spent_ns = *(const gdouble *)spent;
-		guint32 id = GPOINTER_TO_UINT(name);
+	FOR_EACH_ENTRY(entry, group->ops) {
+		gdouble spent_ns = *(const gdouble *)entry.value;
+		guint32 id = GPOINTER_TO_UINT(entry.key);
 
 		if (spent_ns > most_ns || (spent_ns == most_ns && id < best)) {
 			most_ns = spent_ns;
@@ -233,13 +231,10 @@ static guint note_unseen(TachoTable *table, const TachoTimeline *timeline)
 {
 	g_autoptr(GHashTable) said = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-
+	FOR_EACH(const TachoMark, mark, timeline->marks)
 		if (mark_kind_of(timeline, mark) == MARK_NO_KERNELS &&
 		    g_hash_table_add(said, GUINT_TO_POINTER(mark->text)))
 			tacho_table_note(table, "%s", tacho_timeline_string(timeline, mark->text));
-	}
 	return g_hash_table_size(said);
 }
 
@@ -257,12 +252,9 @@ static gint compare_groups(gconstpointer a, gconstpointer b, gpointer data)
 static GPtrArray *sorted_groups(GHashTable *groups)
 {
 	GPtrArray *sorted = g_ptr_array_new();
-	GHashTableIter iter;
-	gpointer group;
 
-	g_hash_table_iter_init(&iter, groups);
-	while (g_hash_table_iter_next(&iter, NULL, &group))
-		g_ptr_array_add(sorted, group);
+	FOR_EACH_ENTRY(entry, groups)
+		g_ptr_array_add(sorted, entry.value);
 	g_ptr_array_sort_with_data(sorted, compare_groups, NULL);
 	return sorted;
 }
@@ -319,12 +311,9 @@ TachoTable *tacho_view_kernel(const TachoTimeline *timeline, const TachoFilter *
 		if (takes_kernels(&selection, tacho_timeline_track(timeline, i)))
 			count_track(&selection, groups, &works, tacho_timeline_track(timeline, i));
 	sorted = sorted_groups(groups);
-	for (guint i = 0; i < sorted->len; i++) {
-		const struct kernel_group *group = g_ptr_array_index(sorted, i);
-
+	FOR_EACH_POINTER(const struct kernel_group, group, sorted)
 		if (selection_takes_name(&selection, tacho_timeline_string(timeline, group->name)))
 			add_row(table, &selection, group, works.stride);
-	}
 	if (!has_peak(sorted))
 		table_hide_column(table, "peak_pct");
 	tacho_table_sort(table, "total_ms", TRUE);

@@ -20,6 +20,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "base/time_units.h"
 #include "trace/region_kind.h"
@@ -138,8 +139,7 @@ static void count_sends(struct latencies *latencies)
 	g_autoptr(GHashTable) last = g_hash_table_new(NULL, NULL); /* send + 1 -> receive */
 	gpointer value;
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+	FOR_EACH(const TachoFlow, flow, timeline->flows) {
 		gpointer send = GSIZE_TO_POINTER((gsize)flow->from + 1);
 
 		if (flow->kind != TACHO_FLOW_MESSAGE)
@@ -150,8 +150,7 @@ static void count_sends(struct latencies *latencies)
 			continue;
 		g_hash_table_insert(last, send, GUINT_TO_POINTER(flow->to));
 	}
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+	FOR_EACH(const TachoFlow, flow, timeline->flows) {
 		gpointer send = GSIZE_TO_POINTER((gsize)flow->from + 1);
 
 		if (flow->kind == TACHO_FLOW_MESSAGE &&
@@ -205,8 +204,7 @@ static void count_network(struct latencies *latencies)
 {
 	const TachoTimeline *timeline = latencies->selection->timeline;
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+	FOR_EACH(const TachoFlow, flow, timeline->flows) {
 		guint32 name = timeline->slices.name[flow->from];
 
 		if (flow->kind != TACHO_FLOW_REQUEST ||
@@ -245,13 +243,9 @@ static void count_collectives(struct latencies *latencies)
 {
 	const TachoTimeline *timeline = latencies->selection->timeline;
 
-	for (guint i = 0; i < timeline->collectives->len; i++) {
-		const TachoCollective *collective =
-			&g_array_index(timeline->collectives, TachoCollective, i);
-
+	FOR_EACH(const TachoCollective, collective, timeline->collectives)
 		if (takes_name(latencies, collective->name))
 			count_collective(latencies, collective);
-	}
 }
 
 /* --- the table -------------------------------------------------------------------------------- */

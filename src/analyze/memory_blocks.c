@@ -7,6 +7,7 @@
  * saves goes in the opposite order. How much is held does not hang on which of them it was. */
 #include "analyze/memory_blocks.h"
 
+#include "base/for_each.h"
 #include "base/hash_mix.h"
 #include "base/order.h"
 
@@ -110,8 +111,7 @@ GArray *memory_blocks_of_process(const TachoTimeline *timeline, guint32 process)
 							      (GDestroyNotify)g_array_unref);
 	struct open_blocks open = { by_address, by_size };
 
-	for (guint i = 0; i < events->len; i++) {
-		TachoMemoryEvent *event = &g_array_index(events, TachoMemoryEvent, i);
+	FOR_EACH(TachoMemoryEvent, event, events) {
 		guint known = take_open(&open, event);
 		struct memory_block block = { event->time_ns, G_MAXINT64,   event->bytes,
 					      event->device,  event->slice, event->address,
@@ -143,8 +143,7 @@ GArray *memory_changes(const GArray *blocks, guint32 device)
 {
 	GArray *changes = g_array_new(FALSE, FALSE, sizeof(struct memory_change));
 
-	for (guint i = 0; i < blocks->len; i++) {
-		const struct memory_block *block = &g_array_index(blocks, struct memory_block, i);
+	FOR_EACH(const struct memory_block, block, blocks) {
 		struct memory_change change = { block->begin_ns, block->bytes };
 
 		if (device != MEMORY_ALL_DEVICES && block->device != device)

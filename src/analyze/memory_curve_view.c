@@ -13,6 +13,7 @@
 #include "analyze/memory_blocks.h"
 #include "analyze/selection.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/number.h"
 #include "base/partition_point.h"
 #include "base/time_units.h"
@@ -176,8 +177,7 @@ static void add_memory(struct curve *curve, const TachoFilter *filter, guint32 p
 
 	if (!takes_label(filter, label))
 		return;
-	for (guint i = 0; i < found->len; i++) {
-		const struct memory_change *change = &g_array_index(found, struct memory_change, i);
+	FOR_EACH(const struct memory_change, change, found) {
 		struct change row = { change->time_ns, change->bytes, 0 };
 
 		g_array_append_val(changes, row);

@@ -19,6 +19,7 @@
 #include "analyze/memory_blocks.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 
 static const TachoColumn columns[] = {
@@ -76,10 +77,7 @@ static void find_peak(struct memory *memory, const GArray *changes, const GArray
 	gdouble held_bytes = 0;
 	guint entered = 0, at = 0;
 
-	for (guint i = 0; i < changes->len; i++) {
-		const struct memory_change *change =
-			&g_array_index(changes, struct memory_change, i);
-
+	FOR_EACH(const struct memory_change, change, changes) {
 		for (; entered < stretches->len &&
 		       STRETCH(stretches, entered).begin_ns < change->time_ns;
 		     entered++)
@@ -161,9 +159,7 @@ static GHashTable *find_owners(const struct memory *memory)
 	GHashTable *owners = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
 	guint cursor = 0;
 
-	for (guint i = 0; i < memory->blocks->len; i++) {
-		const struct memory_block *block =
-			&g_array_index(memory->blocks, struct memory_block, i);
+	FOR_EACH(const struct memory_block, block, memory->blocks) {
 		struct owner *owner;
 
 		if (block->device != memory->device)

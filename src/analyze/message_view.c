@@ -12,6 +12,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 
 struct message_group {
@@ -111,8 +112,7 @@ static void count_all(struct message_sums *sums)
 	guint32 track = TACHO_NONE;
 	guint cursor = 0;
 
-	for (guint i = 0; i < timeline->messages->len; i++) {
-		const TachoMessage *message = &g_array_index(timeline->messages, TachoMessage, i);
+	FOR_EACH(const TachoMessage, message, timeline->messages) {
 		guint32 slice = message->slice, rank_index;
 		const gchar *name = message->collective == TACHO_NONE
 					    ? ""
@@ -129,9 +129,7 @@ static void count_all(struct message_sums *sums)
 		    selection_takes_name(selection, name))
 			count_message(sums, message, rank_index);
 	}
-	for (guint i = 0; i < sums->bursts.rows->len; i++) {
-		const struct message_burst *burst =
-			&g_array_index(sums->bursts.rows, struct message_burst, i);
+	FOR_EACH(const struct message_burst, burst, sums->bursts.rows) {
 		struct message_group *group =
 			&g_array_index(sums->groups.rows, struct message_group, burst->group);
 

@@ -11,6 +11,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/memory_blocks.h"
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 
@@ -59,9 +60,7 @@ static GArray *collect_changes(const TachoTimeline *timeline)
 		if (timeline->memory->len == 0)
 			break;
 		blocks = memory_blocks_of_process(timeline, process);
-		for (guint i = 0; i < blocks->len; i++) {
-			const struct memory_block *block =
-				&g_array_index(blocks, struct memory_block, i);
+		FOR_EACH(const struct memory_block, block, blocks) {
 			struct change change = { innermost_op(timeline, block->slice),
 						 block->begin_ns, block->bytes };
 
@@ -82,9 +81,7 @@ static void add_memory(GArray *facts, const TachoTimeline *timeline)
 	g_autoptr(GArray) changes = collect_changes(timeline);
 	struct op_fact fact = { .op = TACHO_NONE };
 
-	for (guint i = 0; i < changes->len; i++) {
-		const struct change *change = &g_array_index(changes, struct change, i);
-
+	FOR_EACH(const struct change, change, changes) {
 		if (change->op != fact.op) {
 			if (fact.op != TACHO_NONE)
 				g_array_append_val(facts, fact);
@@ -145,8 +142,7 @@ static void merge(GArray *facts)
 	guint n = 0;
 
 	g_array_sort(facts, compare_facts);
-	for (guint i = 0; i < facts->len; i++) {
-		struct op_fact *from = &g_array_index(facts, struct op_fact, i);
+	FOR_EACH(struct op_fact, from, facts) {
 		struct op_fact *to = n ? &g_array_index(facts, struct op_fact, n - 1) : NULL;
 
 		if (!to || to->op != from->op) {

@@ -26,6 +26,7 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 #include "trace/own_time.h"
 
@@ -401,9 +402,7 @@ static GPtrArray *ordered_groups(struct op_groups *groups)
 {
 	GPtrArray *ordered = g_ptr_array_new();
 
-	for (guint i = 0; i < groups->groups->len; i++) {
-		struct op_group *group = &g_array_index(groups->groups, struct op_group, i);
-
+	FOR_EACH(struct op_group, group, groups->groups) {
 		group->metrics[TACHO_METRIC_HOST] = group->self_ns;
 		group->metrics[TACHO_METRIC_TIME] =
 			group->self_ns + group->metrics[TACHO_METRIC_DEVICE];
@@ -421,8 +420,7 @@ static GPtrArray *shown_groups(const struct op_groups *groups, const GPtrArray *
 	GPtrArray *shown = g_ptr_array_new();
 	gboolean is_started = !options->start;
 
-	for (guint i = 0; i < ordered->len; i++) {
-		struct op_group *group = g_ptr_array_index(ordered, i);
+	FOR_EACH_POINTER(struct op_group, group, ordered) {
 		const gchar *name = tacho_timeline_string(groups->selection->timeline, group->name);
 
 		is_started = is_started || profile_matches(options->start, name);
@@ -456,9 +454,7 @@ static void add_rows(TachoTable *table, struct op_groups *groups)
 	gdouble whole_ns = sum_time(counted, groups->measure), left_ns = whole_ns;
 	guint next = 0;
 
-	for (guint i = 0; i < shown->len; i++) {
-		const struct op_group *group = g_ptr_array_index(shown, i);
-
+	FOR_EACH_POINTER(const struct op_group, group, shown) {
 		for (; g_ptr_array_index(counted, next) != group; next++)
 			left_ns -= ((const struct op_group *)g_ptr_array_index(counted, next))
 					   ->metrics[groups->measure];
@@ -470,9 +466,7 @@ static void note_unknown(TachoTable *table, const struct op_groups *groups)
 {
 	gdouble all_ns = 0, unknown_ns = 0;
 
-	for (guint i = 0; i < groups->groups->len; i++) {
-		const struct op_group *group = &g_array_index(groups->groups, struct op_group, i);
-
+	FOR_EACH(const struct op_group, group, groups->groups) {
 		all_ns += group->metrics[TACHO_METRIC_TIME];
 		if (group->is_unknown)
 			unknown_ns += group->metrics[TACHO_METRIC_TIME];
@@ -491,8 +485,7 @@ static void note_without_op(TachoTable *table, const struct selection *selection
 	guint64 n = 0, n_replayed = 0;
 	gdouble all_ns = 0, without_ns = 0;
 
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint rank_index =
 			g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
 		guint cursor = 0;

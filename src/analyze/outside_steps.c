@@ -6,6 +6,7 @@
 #include "analyze/outside_steps.h"
 
 #include "analyze/device_work.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 
 #define NOTED_SHARE 0.01
@@ -79,8 +80,7 @@ static void add_tracks(struct outside_steps *sums, const struct selection *selec
 	const TachoTimeline *timeline = selection->timeline;
 	g_autofree guint *first_steps = find_first_steps(timeline);
 
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint rank =
 			g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
 		struct step_walk walk = { .timeline = timeline };
@@ -117,12 +117,9 @@ void outside_steps_moments(const TachoTimeline *timeline, guint rank_index,
 	struct interval_set steps;
 
 	interval_set_init(&steps);
-	for (guint i = 0; i < timeline->steps->len; i++) {
-		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
-
+	FOR_EACH(const TachoStep, step, timeline->steps)
 		if (step->rank_index == rank_index)
 			interval_set_add(&steps, step->start_ns, step->end_ns);
-	}
 	interval_set_normalize(&steps);
 	interval_set_init(ret_moments);
 	interval_set_add(ret_moments, process->start_ns, process->end_ns);

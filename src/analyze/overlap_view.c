@@ -14,6 +14,7 @@
 #include "analyze/rank_activity.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 #include "trace/region_kind.h"
 
@@ -120,15 +121,12 @@ static void find_moments(struct moments *moments, const struct selection *select
 {
 	const TachoTimeline *timeline = selection->timeline;
 
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		if (selection_takes_track(selection, track) &&
 		    g_array_index(timeline->processes, TachoProcess, track->process).rank_index ==
 			    rank_index &&
 		    (track->kind != TACHO_TRACK_STREAM || takes_stream(selection, track)))
 			add_track(moments, selection, track, collectives);
-	}
 	if (!moments->has_device)
 		add_host_compute(moments, timeline, rank_index, collectives);
 	interval_set_normalize(&moments->compute);

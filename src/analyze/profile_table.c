@@ -7,6 +7,7 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/for_each.h"
 #include "import/tensorflow/tensor_bundle.h"
 
 #define INDENT	   2
@@ -174,9 +175,7 @@ static void note_unknown(const struct profile_tree *tree, TachoTable *table)
 	gdouble all_ns = 0, unknown_ns = 0;
 	guint n_unknown = 0;
 
-	for (guint i = 0; i < tree->nodes->len; i++) {
-		const struct profile_node *node = profile_node_at(tree, i);
-
+	FOR_EACH(const struct profile_node, node, tree->nodes) {
 		if (!node->is_accounted)
 			continue;
 		all_ns += node->self[TACHO_METRIC_TIME];

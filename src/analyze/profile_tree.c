@@ -14,6 +14,7 @@
 #include "analyze/profile_tree.h"
 
 #include "analyze/op_devices.h"
+#include "base/for_each.h"
 #include "import/tensorflow/tensor_bundle.h"
 
 #include <math.h>
@@ -37,9 +38,7 @@ void profile_tree_init(struct profile_tree *tree, const TachoProfileOptions *opt
 
 void profile_tree_release(struct profile_tree *tree)
 {
-	for (guint i = 0; i < tree->nodes->len; i++) {
-		struct profile_node *node = profile_node_at(tree, i);
-
+	FOR_EACH(struct profile_node, node, tree->nodes) {
 		g_free(node->shapes);
 		if (node->devices)
 			g_string_free(node->devices, TRUE);
@@ -110,8 +109,7 @@ static guint count_present(const struct profile_tree *tree, const struct profile
 /* Parameters are there whether or not a step uses them: always those of a step that does. */
 static void divide(struct profile_tree *tree)
 {
-	for (guint i = 0; i < tree->nodes->len; i++) {
-		struct profile_node *node = profile_node_at(tree, i);
+	FOR_EACH(struct profile_node, node, tree->nodes) {
 		guint n_present = MAX(count_present(tree, node), 1u);
 		guint by = 1;
 
@@ -214,11 +212,8 @@ static void account(struct profile_tree *tree)
 	g_autoptr(GArray) stack = g_array_new(FALSE, FALSE, sizeof(struct visit));
 	struct visit root = { 0, TACHO_NONE, 0 };
 
-	for (guint i = 0; i < tree->nodes->len; i++) {
-		struct profile_node *node = profile_node_at(tree, i);
-
+	FOR_EACH(struct profile_node, node, tree->nodes)
 		node->first = node->last = node->next = node->shown_parent = TACHO_NONE;
-	}
 	g_array_append_val(stack, root);
 	while (stack->len) {
 		struct visit *top = &g_array_index(stack, struct visit, stack->len - 1);

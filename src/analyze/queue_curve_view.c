@@ -9,6 +9,7 @@
 #include "analyze/device_work.h"
 #include "analyze/stepped_curve.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("rank", "rank"),
@@ -72,9 +73,7 @@ static void add_stream(TachoTable *table, const struct selection *selection,
 		return;
 	points = stepped_curve(changes, begin_ns, end_ns, &is_thinned);
 	told->n_thinned += is_thinned;
-	for (guint i = 0; i < points->len; i++) {
-		const struct curve_point *point = &g_array_index(points, struct curve_point, i);
-
+	FOR_EACH(const struct curve_point, point, points) {
 		tacho_table_row(table);
 		tacho_table_integer(table, rank_of_track(timeline, track));
 		tacho_table_text(table, device);

@@ -11,6 +11,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/time_units.h"
 
@@ -109,12 +110,8 @@ static void measure_depths(struct queue *queue, const GArray *changes,
 			count_depth(queue, depth, change->time_ns,
 				    interval_set_measure(chosen, change->time_ns, end_ns));
 	}
-	for (guint i = 0; i < chosen->intervals->len; i++) {
-		const struct interval *interval =
-			&g_array_index(chosen->intervals, struct interval, i);
-
+	FOR_EACH(const struct interval, interval, chosen->intervals)
 		queue->total_ns += (gdouble)(interval->end_ns - interval->begin_ns);
-	}
 }
 
 /* Returns how many have no launch. */

@@ -15,6 +15,7 @@
  * to it in whole nanoseconds. */
 #include "analyze/rank_activity.h"
 
+#include "base/for_each.h"
 #include "trace/data_loading.h"
 #include "trace/region_kind.h"
 
@@ -144,16 +145,12 @@ GHashTable *index_collectives(const TachoTimeline *timeline)
 {
 	GHashTable *by_slice = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < timeline->collectives->len; i++) {
-		TachoCollective *collective =
-			&g_array_index(timeline->collectives, TachoCollective, i);
-
+	FOR_EACH(TachoCollective, collective, timeline->collectives)
 		for (guint32 j = 0; j < collective->n_members; j++)
 			index_member(by_slice,
 				     g_array_index(timeline->members, guint32,
 						   collective->first_member + j),
 				     collective);
-	}
 	return by_slice;
 }
 
@@ -198,13 +195,10 @@ static gboolean is_of_rank(const TachoTimeline *timeline, const TachoTrack *trac
 
 static gboolean has_device(const TachoTimeline *timeline, guint rank_index)
 {
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		if (track->kind == TACHO_TRACK_STREAM && track->n_slices &&
 		    is_of_rank(timeline, track, rank_index))
 			return TRUE;
-	}
 	return FALSE;
 }
 
@@ -218,9 +212,7 @@ void rank_activity_init(struct rank_activity *activity, const TachoTimeline *tim
 	interval_set_init(&activity->exposed);
 	interval_set_init(&activity->wait);
 	interval_set_init(&activity->data_wait);
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		if (!is_of_rank(timeline, track, rank_index))
 			continue;
 		if (track->kind == TACHO_TRACK_STREAM ||

@@ -6,6 +6,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/op_cost.h"
+#include "base/for_each.h"
 #include "trace/region_kind.h"
 
 static gdouble *find_times(struct rank_work *work, guint32 name)
@@ -54,12 +55,8 @@ static guint rank_of(const TachoTimeline *timeline, const TachoTrack *track)
 
 static void find_least(struct rank_work *work, const guint *n_stretches)
 {
-	GHashTableIter iter;
-	gpointer value;
-
-	g_hash_table_iter_init(&iter, work->by_name);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		gdouble *times_ns = value, least_ns = G_MAXDOUBLE;
+	FOR_EACH_ENTRY(entry, work->by_name) {
+		gdouble *times_ns = entry.value, least_ns = G_MAXDOUBLE;
 
 		for (guint i = 0; i < work->n_ranks; i++)
 			if (n_stretches[i])
@@ -76,14 +73,10 @@ void rank_work_init(struct rank_work *work, const struct selection *selection,
 
 	work->n_ranks = timeline->ranks->len;
 	work->by_name = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		has_device[rank_of(timeline, track)] |=
 			track->kind == TACHO_TRACK_STREAM && track->n_slices > 0;
-	}
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint rank = rank_of(timeline, track);
 		TachoTrackKind kind = has_device[rank] ? TACHO_TRACK_STREAM : TACHO_TRACK_THREAD;
 
@@ -102,16 +95,13 @@ void rank_work_release(struct rank_work *work)
 const gchar *rank_work_longest(const struct rank_work *work, const TachoTimeline *timeline,
 			       guint rank, gdouble *ret_longer_ns)
 {
-	GHashTableIter iter;
-	gpointer key, value;
 	guint32 longest = TACHO_NONE;
 
 	*ret_longer_ns = 0;
-	g_hash_table_iter_init(&iter, work->by_name);
-	while (g_hash_table_iter_next(&iter, &key, &value)) {
-		const gdouble *times_ns = value;
+	FOR_EACH_ENTRY(entry, work->by_name) {
+		const gdouble *times_ns = entry.value;
 		gdouble longer_ns = times_ns[rank] - times_ns[work->n_ranks];
-		guint32 name = (guint32)(GPOINTER_TO_SIZE(key) - 1);
+		guint32 name = (guint32)(GPOINTER_TO_SIZE(entry.key) - 1);
 
 		/* of equals the one named first, so that the answer is stable */
 		if (longer_ns > *ret_longer_ns ||

@@ -15,6 +15,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/quantile.h"
 #include "base/time_units.h"
@@ -89,8 +90,7 @@ static GArray *collect_ops(const struct readiness *readiness, guint32 rank_index
 	const TachoTimeline *timeline = readiness->timeline;
 	GArray *ops = g_array_new(FALSE, FALSE, sizeof(guint32));
 
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		const TachoProcess *process =
 			&g_array_index(timeline->processes, TachoProcess, track->process);
 
@@ -121,14 +121,11 @@ static struct ready *read_arrows(const TachoTimeline *timeline)
 {
 	struct ready *told = g_new0(struct ready, (gsize)timeline->slices.n + 1);
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
-
+	FOR_EACH(const TachoFlow, flow, timeline->flows)
 		if ((flow->kind == TACHO_FLOW_DATA || flow->kind == TACHO_FLOW_CONTROL) &&
 		    flow->from < timeline->slices.n && flow->to < timeline->slices.n &&
 		    timeline->slices.kind[flow->from] == TACHO_SLICE_OP)
 			see_input(timeline, &told[flow->to], flow->from);
-	}
 	return told;
 }
 
@@ -275,12 +272,9 @@ static gint compare_groups(gconstpointer first, gconstpointer second, gpointer d
 static void add_rows(struct readiness *readiness, guint32 rank_index)
 {
 	g_autoptr(GPtrArray) groups = g_ptr_array_new();
-	GHashTableIter iter;
-	gpointer group;
 
-	g_hash_table_iter_init(&iter, readiness->groups);
-	while (g_hash_table_iter_next(&iter, NULL, &group))
-		g_ptr_array_add(groups, group);
+	FOR_EACH_ENTRY(entry, readiness->groups)
+		g_ptr_array_add(groups, entry.value);
 	g_ptr_array_sort_with_data(groups, compare_groups, (gpointer)readiness->timeline);
 	for (guint i = 0; i < groups->len; i++)
 		add_row(readiness, rank_index, groups->pdata[i]);

@@ -12,6 +12,7 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/for_each.h"
 #include "base/json_writer.h"
 #include "base/quantile.h"
 #include "base/time_units.h"
@@ -108,11 +109,8 @@ static guint count_threads(const TachoTimeline *timeline, guint process)
 {
 	guint n_threads = 0;
 
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		n_threads += track->process == process && track->kind == TACHO_TRACK_THREAD;
-	}
 	return n_threads;
 }
 
@@ -183,9 +181,7 @@ static TachoTable *list_problems(const TachoTimeline *timeline)
 	TachoTable *table =
 		tacho_table_new("problems", problem_columns, G_N_ELEMENTS(problem_columns));
 
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
-
+	FOR_EACH(const TachoProblem, problem, timeline->problems) {
 		tacho_table_row(table);
 		tacho_table_text(table, tacho_problem_name(problem->kind));
 		tacho_table_integer(table, (gint64)problem->count);
@@ -199,8 +195,7 @@ static TachoTable *list_missing(const TachoTimeline *timeline)
 	TachoTable *table =
 		tacho_table_new("missing", missing_columns, G_N_ELEMENTS(missing_columns));
 
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+	FOR_EACH(const TachoProblem, problem, timeline->problems) {
 		const gchar *unknown = trust_unknown(problem->kind);
 
 		if (!*unknown)
@@ -281,9 +276,7 @@ static guint count_steps(const TachoTimeline *timeline)
 	g_autofree guint *counts = g_new0(guint, timeline->ranks->len + 1);
 	guint most = 0;
 
-	for (guint i = 0; i < timeline->steps->len; i++) {
-		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
-
+	FOR_EACH(const TachoStep, step, timeline->steps) {
 		if (!step->is_complete)
 			continue;
 		counts[step->rank_index]++;
@@ -318,8 +311,7 @@ static void count_slices(const struct selection *selection, guint rank_index, gu
 {
 	const TachoTimeline *timeline = selection->timeline;
 
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint cursor = 0;
 
 		if (!selection_takes_track(selection, track) ||
@@ -365,8 +357,7 @@ static gdouble step_median_ms(const struct selection *selection)
 {
 	g_autoptr(GArray) durations = g_array_new(FALSE, FALSE, sizeof(gint64));
 
-	for (guint i = 0; i < selection->chosen->len; i++) {
-		const TachoStep *step = &g_array_index(selection->chosen, TachoStep, i);
+	FOR_EACH(const TachoStep, step, selection->chosen) {
 		gint64 duration_ns = step->end_ns - step->start_ns;
 
 		g_array_append_val(durations, duration_ns);

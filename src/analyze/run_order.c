@@ -16,6 +16,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/for_each.h"
 #include "base/json_writer.h"
 
 #define NO_STEP G_MAXUINT32
@@ -184,8 +185,7 @@ static const TachoTrack *find_op_thread(const struct collector *collector, guint
 	const TachoTrack *best = NULL;
 	guint64 most = 0;
 
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		const TachoProcess *process =
 			&g_array_index(timeline->processes, TachoProcess, track->process);
 		guint64 n;
@@ -211,9 +211,7 @@ static void add_rank(struct collector *collector, guint32 rank_index)
 
 	if (thread)
 		add_lane(collector, thread, rank_index, is_outermost_op);
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		if (g_array_index(timeline->processes, TachoProcess, track->process).rank_index !=
 			    rank_index ||
 		    !selection_takes_track(&collector->selection, track))
@@ -234,8 +232,7 @@ static void note_steps(struct collector *collector)
 {
 	const TachoTimeline *timeline = collector->timeline;
 
-	for (guint i = 0; i < collector->selection.chosen->len; i++) {
-		const TachoStep *step = &g_array_index(collector->selection.chosen, TachoStep, i);
+	FOR_EACH(const TachoStep, step, collector->selection.chosen) {
 		gint32 rank = g_array_index(timeline->ranks, TachoRank, step->rank_index).rank;
 
 		g_hash_table_add(collector->order->steps, step_key(rank, step->number));

@@ -24,6 +24,7 @@
 
 #include "analyze/op_cost.h"
 #include "analyze/op_flops.h"
+#include "base/for_each.h"
 #include "trace/region_kind.h"
 
 #define BACKWARD "[backward]"
@@ -237,13 +238,10 @@ static void index_forward(struct scope_places *places)
 {
 	const TachoTimeline *timeline = places->timeline;
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
-
+	FOR_EACH(const TachoFlow, flow, timeline->flows)
 		if (flow->kind == TACHO_FLOW_FORWARD_BACKWARD && flow->from < timeline->slices.n)
 			g_hash_table_insert(places->forward, GUINT_TO_POINTER(flow->to),
 					    GUINT_TO_POINTER(flow->from + 1));
-	}
 }
 
 void scope_places_init(struct scope_places *places, struct profile_tree *tree,

@@ -12,6 +12,7 @@
 #include "analyze/selection.h"
 
 #include "analyze/absence.h"
+#include "base/for_each.h"
 #include "base/quantile.h"
 
 #define WARM_UP_FACTOR 1.5
@@ -127,9 +128,7 @@ static void choose_steps(struct selection *selection)
 
 	selection->chosen = g_array_new(FALSE, FALSE, sizeof(TachoStep));
 	selection->first_of_rank = g_new0(guint, timeline->ranks->len + 1);
-	for (guint i = 0; i < timeline->steps->len; i++) {
-		const TachoStep *step = step_at(timeline, i);
-
+	FOR_EACH(const TachoStep, step, timeline->steps) {
 		if (selection->is_whole || !takes_step(selection, step))
 			continue;
 		while (rank < step->rank_index)
@@ -230,11 +229,8 @@ void selection_moments(const struct selection *selection, guint rank_index,
 	g_autoptr(GArray) stretches = selection_stretches(selection, rank_index);
 
 	interval_set_init(ret_moments);
-	for (guint i = 0; i < stretches->len; i++) {
-		const struct interval *stretch = &g_array_index(stretches, struct interval, i);
-
+	FOR_EACH(const struct interval, stretch, stretches)
 		interval_set_add(ret_moments, stretch->begin_ns, stretch->end_ns);
-	}
 	interval_set_normalize(ret_moments);
 }
 
@@ -248,9 +244,7 @@ static void note_range(const struct selection *selection, TachoTable *table)
 	g_autoptr(GString) note = g_string_new(NULL);
 	gint64 first = G_MAXINT64, last = -1;
 
-	for (guint i = 0; i < selection->chosen->len; i++) {
-		const TachoStep *step = &g_array_index(selection->chosen, TachoStep, i);
-
+	FOR_EACH(const TachoStep, step, selection->chosen) {
 		first = MIN(first, step->number);
 		last = MAX(last, step->number);
 	}

@@ -9,6 +9,7 @@
 #include "analyze/stepped_curve.h"
 
 #include "analyze/selection.h"
+#include "base/for_each.h"
 
 enum { STRETCHES = CURVE_POINTS / 2 };
 
@@ -26,8 +27,7 @@ static GArray *list_values(const GArray *changes, gint64 begin_ns, gint64 end_ns
 	gdouble value = 0;
 	gint64 count = 0;
 
-	for (guint i = 0; i < changes->len; i++) {
-		const struct curve_change *change = &g_array_index(changes, struct curve_change, i);
+	FOR_EACH(const struct curve_change, change, changes) {
 		struct curve_point point = { .time_ns = MAX(change->time_ns, begin_ns) };
 		struct curve_point *last;
 

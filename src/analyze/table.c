@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/table_internal.h"
+#include "base/for_each.h"
 #include "base/json_writer.h"
 #include "base/symbol_name.h"
 #include "base/text_groups.h"
@@ -492,12 +493,9 @@ static void cut_apart(const GPtrArray *texts, GPtrArray *cuts, guint width, gboo
 {
 	g_autoptr(GHashTable) by_cut = text_groups(cuts);
 	g_autoptr(GHashTable) numbers = g_hash_table_new(g_str_hash, g_str_equal);
-	GHashTableIter iter;
-	gpointer of_cut;
 
-	g_hash_table_iter_init(&iter, by_cut);
-	while (g_hash_table_iter_next(&iter, NULL, &of_cut)) {
-		const GArray *places = of_cut;
+	FOR_EACH_ENTRY(entry, by_cut) {
+		const GArray *places = entry.value;
 		guint shared = shared_prefix(texts, places);
 
 		for (guint i = 0; shared != G_MAXUINT && i < places->len; i++) {
