@@ -14,6 +14,7 @@
  *     compare. Then it is done twice: by what is sure (or, failing that, by order), and again by all. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "correlate/clock_evidence.h"
 #include "correlate/clock_ranks.h"
@@ -55,8 +56,7 @@ static struct clock_span *find_spans(const TachoTimeline *timeline)
 
 	for (guint32 i = 0; i < timeline->clocks->len; i++)
 		spans[i] = (struct clock_span){ G_MAXINT64, G_MININT64 };
-	for (guint i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+	FOR_EACH(const TachoProcess, process, timeline->processes) {
 		struct clock_span *span = &spans[process->clock];
 
 		span->from_ns = MIN(span->from_ns, process->start_ns);
@@ -330,9 +330,7 @@ static GArray *list_transfers(const TachoTimeline *timeline, guint32 clock)
 {
 	GArray *transfers = g_array_new(FALSE, FALSE, sizeof(gint64));
 
-	for (guint i = 0; i < timeline->collectives->len; i++) {
-		const TachoCollective *row =
-			&g_array_index(timeline->collectives, TachoCollective, i);
+	FOR_EACH(const TachoCollective, row, timeline->collectives) {
 		gint64 end_ns = G_MININT64, transfer_ns;
 		guint n_ours = 0;
 

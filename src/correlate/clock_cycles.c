@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 
@@ -237,8 +238,7 @@ static void lead_on(const struct cycles *cycles, GArray *orders, const GArray *o
 	g_autofree gdouble *until = least_ahead(onward, FALSE);
 	g_autofree gdouble *from = least_ahead(onward, TRUE);
 
-	for (guint i = 0; i < orders->len; i++) {
-		struct order *order = &g_array_index(orders, struct order, i);
+	FOR_EACH(struct order, order, orders) {
 		guint next = find_order(onward, order->to);
 		gdouble best = INFINITY;
 

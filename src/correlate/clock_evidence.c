@@ -24,6 +24,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "correlate/collective_matcher.h"
 #include "correlate/point_to_point.h"
@@ -305,9 +306,7 @@ static void see_messages(struct evidence *evidence)
 {
 	const TachoTimeline *timeline = evidence->timeline;
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
-
+	FOR_EACH(const TachoFlow, flow, timeline->flows) {
 		if (flow->kind == TACHO_FLOW_MESSAGE)
 			add_order(evidence, flow->from, timeline->slices.start_ns[flow->from],
 				  flow->to, flow->is_exact ? BOUND_SURE : BOUND_INFERRED,

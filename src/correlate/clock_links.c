@@ -1,5 +1,6 @@
 #include "correlate/clock_links.h"
 
+#include "base/for_each.h"
 #include "correlate/clock_cycles.h"
 
 static void link_free(gpointer link_pointer)
@@ -74,12 +75,9 @@ static void fit_link(struct clock_link *link, const struct clock_span *span, gui
 
 static void fit_all(struct clock_links *links, const struct clock_span *spans, guint n_trusts)
 {
-	for (guint i = 0; i < links->all->len; i++) {
-		struct clock_link *link = g_ptr_array_index(links->all, i);
-
+	FOR_EACH_POINTER(struct clock_link, link, links->all)
 		if (!link->has_fit)
 			fit_link(link, &spans[link->own], n_trusts);
-	}
 }
 
 void clock_links_fit(struct clock_links *links, const struct clock_span *spans)

@@ -1,5 +1,7 @@
 #include "correlate/clock_ranks.h"
 
+#include "base/for_each.h"
+
 #define MAX_NAMED_RANKS 8
 
 gchar *clock_ranks(const TachoTimeline *timeline, guint32 clock, guint *ret_n)
@@ -7,9 +9,7 @@ gchar *clock_ranks(const TachoTimeline *timeline, guint32 clock, guint *ret_n)
 	GString *text = g_string_new(NULL);
 	guint n_ranks = 0;
 
-	for (guint i = 0; i < timeline->ranks->len; i++) {
-		const TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, i);
-
+	FOR_EACH(const TachoRank, rank, timeline->ranks) {
 		if (g_array_index(timeline->processes, TachoProcess, rank->main_process).clock !=
 		    clock)
 			continue;

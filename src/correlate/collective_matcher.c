@@ -22,6 +22,7 @@
  * have begun with the same one, and the n-th of each are matched as far as there are any. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "correlate/collective_matcher.h"
 #include "base/order.h"
 #include "correlate/correlate_internal.h"
@@ -506,12 +507,9 @@ gint64 *collective_queue_times(const TachoTimeline *timeline)
 
 	for (guint32 i = 0; i < slices->n; i++)
 		queued_ns[i] = slices->start_ns[i];
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
-
+	FOR_EACH(const TachoFlow, flow, timeline->flows)
 		if (flow->kind == TACHO_FLOW_QUEUE_COLLECTIVE && flow->is_exact)
 			queued_ns[flow->to] = slices->start_ns[flow->from];
-	}
 	return queued_ns;
 }
 
@@ -558,9 +556,7 @@ static void visit_matches(struct matching *matching)
 {
 	g_autoptr(GArray) slices = g_array_new(FALSE, FALSE, sizeof(guint32));
 
-	for (guint i = 0; i < matching->matches->len; i++) {
-		const struct match *match = &g_array_index(matching->matches, struct match, i);
-
+	FOR_EACH(const struct match, match, matching->matches) {
 		g_array_set_size(slices, 0);
 		for (guint32 j = 0; j < match->n_parts; j++)
 			g_array_append_val(slices, g_array_index(matching->parts, struct part,

@@ -18,6 +18,7 @@
  * (4) Where nothing of all this was recorded there are no buckets. */
 #include <stdlib.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "correlate/correlate_internal.h"
 #include "trace/region_kind.h"
@@ -153,8 +154,7 @@ static void add_queued(struct finding *finding, const TachoFlow *flow)
 /* Add the collectives that are buckets to their rank's row of `ranks`. */
 static void collect_queued(const TachoTimeline *timeline, struct finding *ranks)
 {
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+	FOR_EACH(const TachoFlow, flow, timeline->flows) {
 		guint32 rank;
 
 		if (flow->kind != TACHO_FLOW_QUEUE_COLLECTIVE || !is_in_hook(timeline, flow->from))
@@ -425,8 +425,7 @@ static void find_on_rank(struct finding *finding)
 
 	g_array_sort(finding->queued, compare_queued);
 	g_array_sort(finding->ready, compare_ready);
-	for (guint i = 0; i < finding->queued->len; i++) {
-		const struct queued *queued = &g_array_index(finding->queued, struct queued, i);
+	FOR_EACH(const struct queued, queued, finding->queued) {
 		TachoBucket bucket = { .step = step_at(finding, queued->queued_ns) };
 
 		bucket.index = next_index(finding, queued, bucket.step);

@@ -17,6 +17,7 @@
  * (4) Where ranks lack collectives, those that belong together by order alone may be others, and contradict nothing. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "correlate/clock_ranks.h"
 #include "trace/clock_pair.h"
@@ -171,8 +172,7 @@ static guint32 first_of(const struct guess *guess, guint32 clock)
 
 static gboolean is_contradicted(const struct guess *guess, guint32 a, guint32 b)
 {
-	for (guint i = 0; i < guess->contradicted->len; i++) {
-		const struct meeting *meeting = guess->contradicted->pdata[i];
+	FOR_EACH_POINTER(const struct meeting, meeting, guess->contradicted) {
 		guint32 x = first_of(guess, meeting->a), y = first_of(guess, meeting->b);
 
 		if ((x == a && y == b) || (x == b && y == a))
@@ -209,8 +209,7 @@ static void unite_named(struct guess *guess)
 /* What ends together, whatever it is called. */
 static void unite_near(struct guess *guess)
 {
-	for (guint i = 0; i < guess->meetings->len; i++) {
-		const struct meeting *meeting = guess->meetings->pdata[i];
+	FOR_EACH_POINTER(const struct meeting, meeting, guess->meetings) {
 		gint64 apart_ns = (gint64)quantile(meeting->apart_ns, 0.5);
 		guint32 first;
 
@@ -242,12 +241,9 @@ static gchar *ranks_text(const TachoTimeline *timeline, guint32 clock)
 
 static gboolean has_contradiction(const struct guess *guess, guint32 first)
 {
-	for (guint i = 0; i < guess->contradicted->len; i++) {
-		const struct meeting *meeting = guess->contradicted->pdata[i];
-
+	FOR_EACH_POINTER(const struct meeting, meeting, guess->contradicted)
 		if (first_of(guess, meeting->a) == first || first_of(guess, meeting->b) == first)
 			return TRUE;
-	}
 	return FALSE;
 }
 
@@ -264,12 +260,9 @@ static void tell_united(const struct guess *guess, guint32 first, guint32 clock)
 
 static void rename_ranks(TachoTimeline *timeline)
 {
-	for (guint i = 0; i < timeline->ranks->len; i++) {
-		TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, i);
-
+	FOR_EACH(TachoRank, rank, timeline->ranks)
 		rank->host =
 			g_array_index(timeline->processes, TachoProcess, rank->main_process).host;
-	}
 }
 
 /* Make one clock of those that are united, in the order of their first ones. */
@@ -297,9 +290,7 @@ static void renumber(struct guess *guess)
 		}
 		g_array_append_val(clocks, clock);
 	}
-	for (guint i = 0; i < timeline->processes->len; i++) {
-		TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
-
+	FOR_EACH(TachoProcess, process, timeline->processes) {
 		process->clock = numbers[process->clock];
 		process->host = g_array_index(clocks, TachoClock, process->clock).host;
 	}

@@ -14,6 +14,8 @@
  * What then has no op, in a process that has ops at all, is an orphan and costs trust. */
 #include "correlate/correlate_internal.h"
 
+#include "base/for_each.h"
+
 guint32 tacho_kernel_op(const TachoTimeline *timeline, guint32 slice)
 {
 	const TachoSlices *slices = &timeline->slices;
@@ -109,12 +111,9 @@ static guint8 *mark_launched(const TachoTimeline *timeline)
 {
 	guint8 *is_launched = g_new0(guint8, timeline->slices.n + 1);
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
-
+	FOR_EACH(const TachoFlow, flow, timeline->flows)
 		if (flow->kind == TACHO_FLOW_OP_KERNEL && flow->to < timeline->slices.n)
 			is_launched[flow->to] = 1;
-	}
 	return is_launched;
 }
 

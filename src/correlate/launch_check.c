@@ -10,6 +10,7 @@
  * kernel is no call: how long the work was queued, and what the host did for it, went with the call. */
 #include "correlate/correlate_internal.h"
 
+#include "base/for_each.h"
 #include "trace/call_kind.h"
 
 #define MAX_INNER_CALLS 64 /* that are looked at within a call */
@@ -148,9 +149,7 @@ void check_launches(TachoTimeline *timeline)
 	for (guint32 i = 0; i < timeline->processes->len; i++)
 		launches.last_ns[i] = G_MININT64;
 	count_kernels(&launches);
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		if (track->kind == TACHO_TRACK_THREAD)
 			check_track(&launches, track, &missing[track->process],
 				    &doubled[track->process]);

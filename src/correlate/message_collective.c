@@ -16,6 +16,7 @@
  *     part of a tensor, ring_steps.c finds out.
  *
  * (2) to (4) follow from one message to the next, so each message is looked at once. */
+#include "base/for_each.h"
 #include "correlate/correlate_internal.h"
 #include "correlate/member_index.h"
 #include "correlate/work_index.h"
@@ -179,13 +180,10 @@ static void name_roles(struct linking *linking, const struct thread_index *threa
 {
 	TachoTimeline *timeline = linking->timeline;
 
-	for (guint i = 0; i < linking->works->by_thread->len; i++) {
-		const struct work *work = &g_array_index(linking->works->by_thread, struct work, i);
-
+	FOR_EACH(const struct work, work, linking->works->by_thread)
 		set_role(timeline,
 			 thread_index_track(threads, work->process, work->tid, work->start_ns),
 			 TACHO_ROLE_WORKER);
-	}
 	for (guint32 i = 0; i < timeline->messages->len; i++) {
 		const TachoMessage *message = message_order_at(linking->order, i);
 

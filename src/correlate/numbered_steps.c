@@ -1,5 +1,7 @@
 #include "correlate/numbered_steps.h"
 
+#include "base/for_each.h"
+
 static gint compare_numbers(gconstpointer a, gconstpointer b)
 {
 	const struct numbered_step *left = a, *right = b;
@@ -9,8 +11,7 @@ static gint compare_numbers(gconstpointer a, gconstpointer b)
 
 static void append_steps(GArray *all, const GArray *steps, gboolean is_control)
 {
-	for (guint i = 0; i < steps->len; i++) {
-		const TachoStep *step = &g_array_index(steps, TachoStep, i);
+	FOR_EACH(const TachoStep, step, steps) {
 		struct numbered_step row = { step->number, !is_control, is_control,
 					     step->end_ns - step->start_ns, step->start_ns };
 
@@ -27,8 +28,7 @@ GArray *numbered_steps(const TachoTimeline *timeline)
 	append_steps(steps, timeline->steps, FALSE);
 	append_steps(steps, timeline->control_steps, TRUE);
 	g_array_sort(steps, compare_numbers);
-	for (guint i = 0; i < steps->len; i++) {
-		const struct numbered_step *more = numbered_step_at(steps, i);
+	FOR_EACH(const struct numbered_step, more, steps) {
 		struct numbered_step *step =
 			n > 0 ? &g_array_index(steps, struct numbered_step, n - 1) : NULL;
 

@@ -10,6 +10,7 @@
  *     meant;
  * (3) inferred: what the main thread is doing at that moment, unless the backend's thread came
  *     straight from another collective, so that this one had been waiting for it. */
+#include "base/for_each.h"
 #include "base/order.h"
 #include "correlate/correlate_internal.h"
 #include "trace/region_kind.h"
@@ -63,8 +64,7 @@ static GArray *collect_slices(const TachoTimeline *timeline)
 /* Whether any collective may have been queued: those on a device's stream were launched. */
 static gboolean has_queued(const TachoTimeline *timeline)
 {
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint32 end = track->first_slice + track->n_slices;
 
 		if (track->kind != TACHO_TRACK_ASYNC)
@@ -226,12 +226,9 @@ static GHashTable *collect_told(const TachoTimeline *timeline)
 {
 	GHashTable *told = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
-
+	FOR_EACH(const TachoFlow, flow, timeline->flows)
 		if (flow->kind == TACHO_FLOW_QUEUE_COLLECTIVE)
 			g_hash_table_add(told, GUINT_TO_POINTER(flow->to));
-	}
 	return told;
 }
 

@@ -13,6 +13,7 @@
 
 #include <tacho/correlate.h>
 
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "correlate/numbered_steps.h"
 
@@ -32,13 +33,10 @@ static GArray *collect_steps(const TachoTimeline *timeline)
 	GArray *steps = numbered_steps(timeline);
 	guint n = 0;
 
-	for (guint i = 0; i < steps->len; i++) {
-		const struct numbered_step *step = numbered_step_at(steps, i);
-
+	FOR_EACH(const struct numbered_step, step, steps)
 		if (step->n_recorded == timeline->ranks->len ||
 		    step->n_control == timeline->ranks->len)
 			g_array_index(steps, struct numbered_step, n++) = *step;
-	}
 	g_array_set_size(steps, n);
 	return steps;
 }

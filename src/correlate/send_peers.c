@@ -8,6 +8,7 @@
  * What has no such message is left alone. */
 #include "correlate/send_peers.h"
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "correlate/message_order.h"
@@ -44,8 +45,7 @@ static GArray *collect_parts(const TachoTimeline *timeline, gboolean is_receive)
 {
 	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct part));
 
-	for (guint i = 0; i < timeline->messages->len; i++) {
-		const TachoMessage *message = &g_array_index(timeline->messages, TachoMessage, i);
+	FOR_EACH(const TachoMessage, message, timeline->messages) {
 		guint32 track = timeline->slices.track[message->slice];
 		struct part part = { tacho_timeline_track(timeline, track)->process,
 				     message->peer_process,
@@ -97,13 +97,10 @@ static GHashTable *collect_calls(const TachoTimeline *timeline)
 {
 	GHashTable *calls = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
-
+	FOR_EACH(const TachoFlow, flow, timeline->flows)
 		if (flow->kind == TACHO_FLOW_QUEUE_COLLECTIVE)
 			g_hash_table_insert(calls, GUINT_TO_POINTER(flow->to),
 					    GUINT_TO_POINTER(flow->from + 1));
-	}
 	return calls;
 }
 

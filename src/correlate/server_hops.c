@@ -1,5 +1,6 @@
 #include "correlate/server_hops.h"
 
+#include "base/for_each.h"
 #include "base/order.h"
 
 /* One end of a push or pull, at a worker or its server. */
@@ -33,8 +34,7 @@ static GArray *collect(const TachoTimeline *timeline, guint32 step, gboolean is_
 {
 	GArray *hops = g_array_new(FALSE, FALSE, sizeof(struct server_hop));
 
-	for (guint i = 0; i < timeline->hops->len; i++) {
-		const TachoHop *row = &g_array_index(timeline->hops, TachoHop, i);
+	FOR_EACH(const TachoHop, row, timeline->hops) {
 		struct server_hop hop = { .worker = (guint32)row->peer,
 					  .part = row->part,
 					  .slice = row->slice };

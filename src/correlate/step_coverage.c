@@ -1,6 +1,7 @@
 /* step_coverage: whether steps that nobody annotated hold what the process did. */
 #include "correlate/step_coverage.h"
 
+#include "base/for_each.h"
 #include "base/partition_point.h"
 #include "correlate/correlate_internal.h"
 
@@ -55,11 +56,8 @@ gboolean step_coverage_is_most(const TachoTimeline *timeline, guint32 process, c
 {
 	struct coverage device = { 0, 0 }, host = { 0, 0 };
 
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		if (track->process == process)
 			count_track(timeline, track, steps, &device, &host);
-	}
 	return is_most(&device) && is_most(&host);
 }

@@ -20,6 +20,8 @@
 
 #include <tacho/correlate.h>
 
+#include "base/for_each.h"
+
 enum share_of { ONE, EVENTS, SLICES, KERNELS, COLLECTIVES, MESSAGES, RANKS, N_SHARES_OF };
 
 #define MOST_UNAWAITED_POINTS 9 /* of ranks that nobody waits for */
@@ -87,8 +89,7 @@ static guint score_of(const TachoTimeline *timeline, gboolean with_missing)
 	if (timeline->problems->len == 0)
 		return 100;
 	count_totals(timeline, totals);
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
+	FOR_EACH(const TachoProblem, problem, timeline->problems) {
 		TachoProblemKind kind = problem->kind;
 
 		if (!with_missing && *weights[kind].unknown)

@@ -1,6 +1,7 @@
 /* work_index: which collectives a thread, or a process, sees through at a moment. */
 #include "correlate/work_index.h"
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 
@@ -49,12 +50,9 @@ void work_index_init(struct work_index *index, const TachoTimeline *timeline)
 {
 	index->by_thread = g_array_new(FALSE, FALSE, sizeof(struct work));
 	index->by_begin = g_array_new(FALSE, FALSE, sizeof(struct work));
-	for (guint32 t = 0; t < timeline->tracks->len; t++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, t);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		if (track->kind == TACHO_TRACK_ASYNC)
 			add_works(index, timeline, track);
-	}
 	if (index->by_thread->len)
 		g_array_append_vals(index->by_begin, index->by_thread->data, index->by_thread->len);
 	g_array_sort(index->by_thread, compare_works);
