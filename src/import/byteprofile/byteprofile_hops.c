@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "import/byteprofile/byteprofile_tensors.h"
@@ -156,14 +157,11 @@ static struct hop_collective *find_beside(const struct linking *linking,
 					  const struct hop_record *record, guint32 tensors,
 					  guint32 slice)
 {
-	for (guint i = 0; i < record->collectives->len; i++) {
-		struct hop_collective *other = collective_at(record, i);
-
+	FOR_EACH(struct hop_collective, other, record->collectives)
 		if (other->tensors == tensors && other->slice != slice &&
 		    begin_of(linking, other->slice) < end_of(linking, slice) &&
 		    end_of(linking, other->slice) > begin_of(linking, slice))
 			return other;
-	}
 	return NULL;
 }
 
@@ -230,13 +228,10 @@ static void fuse_tensors(struct linking *linking, guint32 tensors)
 /* What asked for a collective that stands for itself no more. */
 static void forget_queues(TachoTimeline *timeline)
 {
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
-
+	FOR_EACH(TachoFlow, flow, timeline->flows)
 		if (flow->kind == TACHO_FLOW_QUEUE_COLLECTIVE &&
 		    timeline->slices.kind[flow->to] != TACHO_SLICE_COLLECTIVE)
 			flow->kind = TACHO_FLOW_OTHER;
-	}
 }
 
 /* --- rings ---------------------------------------------------------------------------------- */
@@ -460,8 +455,7 @@ static void link_record(struct linking *linking, const struct hop_record *record
 	g_array_sort_with_data(record->pieces, compare_pieces, &linking->timeline->slices);
 	for (guint i = 0; i < record->pieces->len; i++)
 		link_piece(linking, record, piece_at(record, i), counts);
-	for (guint i = 0; i < record->collectives->len; i++) {
-		const struct hop_collective *collective = collective_at(record, i);
+	FOR_EACH(const struct hop_collective, collective, record->collectives) {
 		const struct parts *parts = g_hash_table_lookup(
 			linking->parts_of, GUINT_TO_POINTER(collective->tensors));
 
@@ -485,12 +479,9 @@ static void read_topology(struct linking *linking, const gchar *const *folders)
 
 static void see_pieces(struct linking *linking)
 {
-	for (guint i = 0; i < linking->records->len; i++) {
-		const struct hop_record *record = record_at(linking, i);
-
+	FOR_EACH(const struct hop_record, record, linking->records)
 		for (guint j = 0; j < record->pieces->len; j++)
 			see_piece(linking, record, piece_at(record, j));
-	}
 }
 
 static void link_all(struct linking *linking)

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "import/byteprofile/byteprofile_hops.h"
@@ -59,9 +60,7 @@ static gchar *text_of_id(const struct chrome_trace *trace, gint64 id)
 /* Call each thread "PID TID", or only "PID" where both are one. */
 static void name_threads(struct chrome_trace *trace)
 {
-	for (guint i = 0; i < trace->threads->len; i++) {
-		struct chrome_thread *thread =
-			&g_array_index(trace->threads, struct chrome_thread, i);
+	FOR_EACH(struct chrome_thread, thread, trace->threads) {
 		g_autofree gchar *pid = text_of_id(trace, thread->pid);
 		g_autofree gchar *tid = text_of_id(trace, thread->tid);
 		g_autofree gchar *name = thread->pid == thread->tid
@@ -163,8 +162,6 @@ static GHashTable *collect_totals(struct chrome_trace *trace)
 {
 	GHashTable *totals = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
 						   (GDestroyNotify)g_ptr_array_unref);
-	GHashTableIter iter;
-	gpointer rows;
 
 	for (gsize i = 0; i < trace->rows.n; i++) {
 		struct chrome_row *row = chrome_trace_row(trace, i);
@@ -181,9 +178,8 @@ static GHashTable *collect_totals(struct chrome_trace *trace)
 		}
 		g_ptr_array_add(known, row);
 	}
-	g_hash_table_iter_init(&iter, totals);
-	while (g_hash_table_iter_next(&iter, NULL, &rows))
-		g_ptr_array_sort(rows, compare_totals);
+	FOR_EACH_ENTRY(entry, totals)
+		g_ptr_array_sort(entry.value, compare_totals);
 	return totals;
 }
 
@@ -205,8 +201,7 @@ static GHashTable *count_partitions(const struct chrome_trace *trace)
 {
 	GHashTable *counts = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 
-	for (guint i = 0; i < trace->threads->len; i++) {
-		const struct chrome_thread *thread = chrome_trace_thread(trace, i);
+	FOR_EACH(const struct chrome_thread, thread, trace->threads) {
 		guint n = GPOINTER_TO_UINT(g_hash_table_lookup(counts, &thread->pid));
 
 		if (!is_total(trace->timeline, thread->tid))
@@ -549,17 +544,13 @@ static void mark_steps(struct chrome_trace *trace)
 {
 	struct compute *compute = trace->data;
 	g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(struct step));
-	GHashTableIter iter;
-	gpointer step;
 
 	if (!trace->threads->len)
 		return;
-	g_hash_table_iter_init(&iter, compute->steps);
-	while (g_hash_table_iter_next(&iter, NULL, &step))
-		g_array_append_vals(steps, step, 1);
+	FOR_EACH_ENTRY(entry, compute->steps)
+		g_array_append_vals(steps, entry.value, 1);
 	g_array_sort(steps, compare_steps);
-	for (guint i = 0; i < steps->len; i++) {
-		const struct step *at = &g_array_index(steps, struct step, i);
+	FOR_EACH(const struct step, at, steps) {
 		TachoMark mark = { .first = at->number };
 
 		if (__builtin_add_overflow(at->first_ns, trace->base_ns, &mark.time_ns))
@@ -637,8 +628,7 @@ static void add_graph(struct chrome_trace *trace, const GPtrArray *operations,
 	g_autoptr(GHashTable) by_name = g_hash_table_new_full(g_str_hash, g_str_equal, NULL,
 							      (GDestroyNotify)g_ptr_array_unref);
 
-	for (guint i = 0; i < operations->len; i++) {
-		struct chrome_row *row = operations->pdata[i];
+	FOR_EACH_POINTER(struct chrome_row, row, operations) {
 		const gchar *name = tacho_timeline_string(trace->timeline, row->name);
 		GPtrArray *rows = g_hash_table_lookup(by_name, name);
 
@@ -648,8 +638,7 @@ static void add_graph(struct chrome_trace *trace, const GPtrArray *operations,
 		}
 		g_ptr_array_add(rows, row);
 	}
-	for (guint i = 0; i < graph->edges->len; i++) {
-		const struct gml_edge *edge = &g_array_index(graph->edges, struct gml_edge, i);
+	FOR_EACH(const struct gml_edge, edge, graph->edges) {
 		const GPtrArray *from =
 			g_hash_table_lookup(by_name, graph->labels->pdata[edge->from]);
 		const GPtrArray *to = g_hash_table_lookup(by_name, graph->labels->pdata[edge->to]);
@@ -665,8 +654,7 @@ static void tell_runs(struct chrome_trace *trace, const GPtrArray *operations,
 {
 	guint32 file = byteprofile_ops_add_file(ops, trace->file.path);
 
-	for (guint i = 0; i < operations->len; i++) {
-		const struct chrome_row *row = operations->pdata[i];
+	FOR_EACH_POINTER(const struct chrome_row, row, operations) {
 		guint64 run = byteprofile_ops_add_run(ops, row->name, file, row->args_offset);
 
 		if (run)
@@ -761,9 +749,7 @@ static gboolean take_detail(struct chrome_trace *trace, struct chrome_event *eve
 static void settle_detail(struct chrome_trace *trace)
 {
 	settle_process(trace, "nccl");
-	for (guint i = 0; i < trace->threads->len; i++) {
-		struct chrome_thread *thread =
-			&g_array_index(trace->threads, struct chrome_thread, i);
+	FOR_EACH(struct chrome_thread, thread, trace->threads) {
 		g_autofree gchar *name = NULL;
 
 		if (thread->pid || chrome_id_is_text(thread->tid))

@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/byteprofile/byteprofile_ops.h"
 #include "import/byteprofile/byteprofile_tensors.h"
 #include "import/byteprofile/byteps_keys.h"
@@ -135,12 +136,9 @@ static void end_slice(struct byteps_log *log, const gchar *track, const gchar *n
 static void end_open(struct byteps_log *log)
 {
 	TachoSlices *slices = &log->import->timeline->slices;
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, log->open);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		guint32 slice = GPOINTER_TO_UINT(value) - 1;
+	FOR_EACH_ENTRY(entry, log->open) {
+		guint32 slice = GPOINTER_TO_UINT(entry.value) - 1;
 
 		slices->duration_ns[slice] = MAX(log->last_ns - slices->start_ns[slice], 0);
 	}
@@ -341,8 +339,7 @@ static void add_pushpulls(struct byteps_log *log, GPtrArray *order)
 {
 	TachoTimeline *timeline = log->import->timeline;
 
-	for (guint i = 0; i < order->len; i++) {
-		struct pushpull *pushpull = order->pdata[i];
+	FOR_EACH_POINTER(struct pushpull, pushpull, order) {
 		g_autofree gchar *track = g_strdup_printf("Comm.%s", pushpull->tensors);
 		guint64 bytes;
 

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "import/byteprofile/byteps_keys.h"
 #include "import/chrome/chrome_trace.h"
@@ -85,12 +86,8 @@ static guint32 find_key(struct timeline *timeline, const gchar *name)
 
 static void count_parts(struct timeline *timeline)
 {
-	GHashTableIter iter;
-	gpointer value;
-
-	g_hash_table_iter_init(&iter, timeline->keys);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		struct byteps_key *key = value;
+	FOR_EACH_ENTRY(entry, timeline->keys) {
+		struct byteps_key *key = entry.value;
 
 		key->n_parts =
 			GPOINTER_TO_UINT(g_hash_table_lookup(timeline->n_parts, key->tensors));

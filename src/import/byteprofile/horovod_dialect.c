@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "import/byteprofile/byteprofile_hops.h"
@@ -480,12 +481,9 @@ static GHashTable *index_tensors(const struct horovod *horovod)
 {
 	GHashTable *tensors = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < horovod->tensors->len; i++) {
-		struct tensor *tensor = &g_array_index(horovod->tensors, struct tensor, i);
-
+	FOR_EACH(struct tensor, tensor, horovod->tensors)
 		g_hash_table_insert(tensors, GSIZE_TO_POINTER((gsize)tensor->row + 1),
 				    &tensor->tensor);
-	}
 	return tensors;
 }
 
@@ -558,9 +556,7 @@ static void add_ticks(struct chrome_trace *trace)
 	const struct horovod *horovod = trace->data;
 	TachoMark mark = { .name = tacho_timeline_intern(trace->timeline, "ready", -1) };
 
-	for (guint i = 0; i < horovod->ticks->len; i++) {
-		const struct tick *tick = &g_array_index(horovod->ticks, struct tick, i);
-
+	FOR_EACH(const struct tick, tick, horovod->ticks) {
 		if (__builtin_add_overflow(tick->time_ns, trace->base_ns, &mark.time_ns))
 			continue;
 		mark.first = tick->rank;

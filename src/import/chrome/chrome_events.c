@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "trace/string_table.h"
 
 enum {
@@ -216,8 +217,7 @@ static void end_open(struct reading *reading)
 {
 	struct chrome_file *file = reading->file;
 
-	for (guint i = 0; i < reading->owners->len; i++) {
-		const struct owner *owner = reading->owners->pdata[i];
+	FOR_EACH_POINTER(const struct owner, owner, reading->owners) {
 		GArray *begins = g_hash_table_lookup(reading->open, owner);
 
 		for (guint k = begins->len; k-- > 0;) {

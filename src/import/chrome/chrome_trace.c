@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "import/chrome/chrome_args.h"
 #include "import/chrome/chrome_arrows.h"
@@ -520,9 +521,7 @@ static void place_properties(struct chrome_trace *trace)
 {
 	const GArray *properties = trace->file.facts.properties;
 
-	for (guint i = 0; i < properties->len; i++) {
-		const struct kineto_property *property =
-			&g_array_index(properties, struct kineto_property, i);
+	FOR_EACH(const struct kineto_property, property, properties) {
 		TachoMark mark = { .time_ns = mark_time_ns(trace, G_MININT64) };
 
 		mark.track = find_aside(trace);

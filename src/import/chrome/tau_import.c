@@ -7,6 +7,7 @@
  *     many. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "import/chrome/chrome_trace.h"
 #include "import/opencl_commands.h"
@@ -171,8 +172,6 @@ static void link_rows(struct chrome_trace *trace, GArray *calls, GArray *command
 static void finish(struct chrome_trace *trace)
 {
 	struct tau *tau = trace->data;
-	GHashTableIter iter;
-	gpointer kind, commands;
 
 	for (guint32 i = 0; i < trace->rows.n; i++) {
 		const struct chrome_row *row = chrome_trace_row(trace, i);
@@ -183,9 +182,8 @@ static void finish(struct chrome_trace *trace)
 		else if (is_device(tau, row->thread) && strcmp(name, APPLICATION) != 0)
 			note_row(tau->commands, name, i);
 	}
-	g_hash_table_iter_init(&iter, tau->commands);
-	while (g_hash_table_iter_next(&iter, &kind, &commands))
-		link_rows(trace, g_hash_table_lookup(tau->queues, kind), commands);
+	FOR_EACH_ENTRY(entry, tau->commands)
+		link_rows(trace, g_hash_table_lookup(tau->queues, entry.key), entry.value);
 }
 
 static const struct chrome_dialect dialect = {

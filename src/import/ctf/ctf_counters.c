@@ -10,6 +10,8 @@
  *     joined with the kernels of the only process that has no counters, if there are as many. */
 #include "import/ctf/ctf_import.h"
 
+#include "base/for_each.h"
+
 /* Kernels whose counters are read run one after the other, whatever queues they are on. */
 #define ONE_QUEUE 1
 
@@ -224,9 +226,7 @@ static struct ctf_owner *find_other_run(const struct ctf_import *ctf)
 {
 	struct ctf_owner *found = NULL;
 
-	for (guint i = 0; i < ctf->owners->len; i++) {
-		struct ctf_owner *owner = ctf->owners->pdata[i];
-
+	FOR_EACH_POINTER(struct ctf_owner, owner, ctf->owners) {
 		if (owner->counters || !ctf_kernels_of(owner))
 			continue;
 		if (found)
@@ -238,8 +238,7 @@ static struct ctf_owner *find_other_run(const struct ctf_import *ctf)
 
 void ctf_counters_finish(struct ctf_import *ctf)
 {
-	for (guint i = 0; i < ctf->owners->len; i++) {
-		struct ctf_owner *owner = ctf->owners->pdata[i];
+	FOR_EACH_POINTER(struct ctf_owner, owner, ctf->owners) {
 		struct ctf_owner *run = owner;
 
 		if (!owner->counters)

@@ -13,6 +13,7 @@
  *     of memory are kernels that nobody launched. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/ctf/ctf_import.h"
 #include "trace/clock_pair.h"
 
@@ -380,8 +381,7 @@ static GArray *step_borders(const struct ctf_import *ctf, const struct ctf_owner
 {
 	GArray *borders = g_array_new(FALSE, FALSE, sizeof(gint64));
 
-	for (guint i = 0; i < ctf->timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(ctf->timeline->marks, TachoMark, i);
+	FOR_EACH(const TachoMark, mark, ctf->timeline->marks) {
 		const struct ctf_thread *thread =
 			mark->track >= ctf->first_track
 				? ctf->track_threads->pdata[mark->track - ctf->first_track]
@@ -554,9 +554,7 @@ static void shift_slices(struct ctf_import *ctf, struct ctf_owner *owner)
 
 void ctf_device_finish(struct ctf_import *ctf)
 {
-	for (guint i = 0; i < ctf->owners->len; i++) {
-		struct ctf_owner *owner = ctf->owners->pdata[i];
-
+	FOR_EACH_POINTER(struct ctf_owner, owner, ctf->owners) {
 		if (!owner->device)
 			continue;
 		shift_slices(ctf, owner);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/ctf/ctf_import.h"
 #include "import/element_type.h"
 #include "trace/mark_kind.h"
@@ -554,12 +555,8 @@ static void place_step(struct ctf_import *ctf, const struct step *step)
 /* What never ended lasts to the end of the trace. */
 static void end_slices(struct ctf_import *ctf)
 {
-	GHashTableIter iter;
-	gpointer data;
-
-	g_hash_table_iter_init(&iter, ctf->exported->slices);
-	while (g_hash_table_iter_next(&iter, NULL, &data)) {
-		const struct slice *slice = data;
+	FOR_EACH_ENTRY(entry, ctf->exported->slices) {
+		const struct slice *slice = entry.value;
 
 		if (slice->has_ended)
 			continue;

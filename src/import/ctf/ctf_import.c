@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/byte_stream.h"
+#include "base/for_each.h"
 #include "import/ctf/ctf_mend.h"
 #include "import/exported/exported_run.h"
 #include "trace/source.h"
@@ -329,8 +330,7 @@ static gboolean read_mended(struct ctf_import *ctf, GPtrArray *unread)
 /* Most of what cannot be read names its file. */
 static void report_unread(struct ctf_import *ctf, const GPtrArray *unread)
 {
-	for (guint i = 0; i < unread->len; i++) {
-		const gchar *text = unread->pdata[i];
+	FOR_EACH_POINTER(const gchar, text, unread) {
 		gboolean is_named = g_str_has_prefix(text, ctf->path);
 
 		tacho_timeline_add_problem(ctf->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1, "%s%s%s",

@@ -3,6 +3,8 @@
  * Each core has a track of its own, of a process "cores" that its host has: a slice for each stay of a thread. */
 #include "import/ctf/ctf_import.h"
 
+#include "base/for_each.h"
+
 enum { MAX_CORES = 1 << 16 };
 
 static struct ctf_core *find_core(struct ctf_import *ctf, guint32 number)
@@ -105,9 +107,7 @@ static void handle_frequency(struct ctf_import *ctf, const struct ctf_plan *plan
 
 void ctf_kernel_end_trace(struct ctf_import *ctf)
 {
-	for (guint i = 0; i < ctf->cores->len; i++) {
-		const struct ctf_core *core = &g_array_index(ctf->cores, struct ctf_core, i);
-
+	FOR_EACH(const struct ctf_core, core, ctf->cores) {
 		if (core->row == TACHO_NONE)
 			continue;
 		ctf_end_slice(ctf, core->row, ctf->last_ns, 0, 0);

@@ -5,6 +5,7 @@
  * its group's number as its rank. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/ctf/ctf_import.h"
 
 struct location {
@@ -407,9 +408,7 @@ static guint8 kind_of(const gchar *name)
 
 static void name_slices(struct ctf_import *ctf, const struct ctf_otf2 *otf2)
 {
-	for (guint i = 0; i < otf2->slices->len; i++) {
-		const struct region_slice *slice =
-			&g_array_index(otf2->slices, struct region_slice, i);
+	FOR_EACH(const struct region_slice, slice, otf2->slices) {
 		guint32 number =
 			GPOINTER_TO_UINT(g_hash_table_lookup(otf2->regions, key_of(slice->region)));
 		guint32 name = number ? string_of(otf2, number - 1) : 0;
@@ -520,15 +519,12 @@ static void place_message(struct ctf_import *ctf, const struct ctf_otf2 *otf2,
 void ctf_otf2_end_trace(struct ctf_import *ctf)
 {
 	struct ctf_otf2 *otf2 = ctf->otf2;
-	GHashTableIter iter;
-	gpointer location;
 
 	if (!otf2)
 		return;
 	name_slices(ctf, otf2);
-	g_hash_table_iter_init(&iter, otf2->locations);
-	while (g_hash_table_iter_next(&iter, NULL, &location))
-		place_location(ctf, otf2, location);
+	FOR_EACH_ENTRY(entry, otf2->locations)
+		place_location(ctf, otf2, entry.value);
 	for (guint i = 0; i < otf2->samples->len; i++)
 		place_sample(ctf, otf2, &g_array_index(otf2->samples, struct metric_sample, i));
 	for (guint i = 0; i < otf2->messages->len; i++)

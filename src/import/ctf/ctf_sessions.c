@@ -8,6 +8,8 @@
 #include "import/ctf/ctf_import.h"
 #include "trace/mark_kind.h"
 
+#include "base/for_each.h"
+
 struct ctf_session {
 	struct ctf_thread *thread;
 	gint64 number, start_ns, end_ns;
@@ -74,9 +76,7 @@ void ctf_sessions_finish(struct ctf_import *ctf)
 {
 	g_autoptr(GHashTable) chosen = choose_threads(ctf);
 
-	for (guint i = 0; i < ctf->sessions->len; i++) {
-		const struct ctf_session *session =
-			&g_array_index(ctf->sessions, struct ctf_session, i);
+	FOR_EACH(const struct ctf_session, session, ctf->sessions) {
 		TachoMark mark = { .time_ns = session->start_ns, .first = session->number };
 
 		if (g_hash_table_lookup(chosen, session->thread->owner) != session->thread)

@@ -5,6 +5,7 @@
  * later (a statedump), so that tracks are given to processes at the end. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/ctf/ctf_import.h"
 
 struct thread_key {
@@ -396,17 +397,11 @@ void ctf_threads_finish(struct ctf_import *ctf)
 		if (thread && !thread->is_stand_in)
 			owner->least_tid = MIN(owner->least_tid, thread->tid);
 	}
-	for (guint i = 0; i < ctf->owners->len; i++) {
-		const struct ctf_owner *owner = ctf->owners->pdata[i];
-
+	FOR_EACH_POINTER(const struct ctf_owner, owner, ctf->owners)
 		n_programs += owner->is_program && owner->n_tracks;
-	}
-	for (guint i = 0; i < ctf->owners->len; i++) {
-		struct ctf_owner *owner = ctf->owners->pdata[i];
-
+	FOR_EACH_POINTER(struct ctf_owner, owner, ctf->owners)
 		if (owner->n_tracks || owner->n_events)
 			add_process(ctf, owner, choose_file(ctf, owner, shared, n_programs));
-	}
 	for (guint i = 0; i < ctf->track_owners->len; i++) {
 		TachoTrack *track =
 			&g_array_index(ctf->timeline->tracks, TachoTrack, ctf->first_track + i);

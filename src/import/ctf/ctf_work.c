@@ -1,5 +1,7 @@
 #include "import/ctf/ctf_work.h"
 
+#include "base/for_each.h"
+
 enum {
 	MAX_LOST = 256, /* in a row, of one list, to be found again */
 	MAX_LOST_OF_BOTH = 8,
@@ -173,17 +175,14 @@ static void match_groups(struct matching *matching, gboolean by_queue)
 {
 	g_autoptr(GHashTable) firsts = group(matching->first, by_queue);
 	g_autoptr(GHashTable) seconds = group(matching->second, by_queue);
-	GHashTableIter iter;
-	gpointer key, second;
 
-	g_hash_table_iter_init(&iter, seconds);
-	while (g_hash_table_iter_next(&iter, &key, &second)) {
-		const GArray *first = g_hash_table_lookup(firsts, key);
+	FOR_EACH_ENTRY(entry, seconds) {
+		const GArray *first = g_hash_table_lookup(firsts, entry.key);
 
 		if (first && by_queue)
-			match_queue(matching, first, second);
+			match_queue(matching, first, entry.value);
 		else if (first)
-			match_in_order(matching, first, second);
+			match_in_order(matching, first, entry.value);
 	}
 }
 
@@ -195,13 +194,9 @@ static gboolean are_told_alike(const GArray *first, const GArray *second, gboole
 	g_autoptr(GHashTable) told = g_hash_table_new(NULL, NULL);
 	guint n_alike = 0;
 
-	for (guint i = 0; i < first->len; i++) {
-		const struct ctf_work *work = ctf_work_at(first, i);
-
+	FOR_EACH(const struct ctf_work, work, first)
 		g_hash_table_add(told, GUINT_TO_POINTER(by_queue ? work->queue : work->what));
-	}
-	for (guint i = 0; i < second->len; i++) {
-		const struct ctf_work *work = ctf_work_at(second, i);
+	FOR_EACH(const struct ctf_work, work, second) {
 		guint32 key = by_queue ? work->queue : work->what;
 
 		n_alike += key && g_hash_table_contains(told, GUINT_TO_POINTER(key));

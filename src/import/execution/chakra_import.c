@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/byte_stream.h"
+#include "base/for_each.h"
 #include "import/execution/chakra_args.h"
 #include "import/execution/chakra_json.h"
 #include "import/execution/chakra_messages.h"
@@ -22,9 +23,7 @@ static void settle_times(struct execution_trace *trace)
 	guint32 n_starts = 0, n_durations = 0, n_left;
 	gint64 first_ns = G_MAXINT64;
 
-	for (guint32 i = 0; i < trace->nodes->len; i++) {
-		const struct execution_node *node = execution_trace_node(trace, i);
-
+	FOR_EACH(const struct execution_node, node, trace->nodes) {
 		n_starts += node->start_ns >= 0;
 		n_durations += node->duration_ns > 0;
 		if (node->start_ns >= 0)
@@ -40,9 +39,7 @@ static void settle_times(struct execution_trace *trace)
 		return;
 	}
 	if (n_starts) {
-		for (guint32 i = 0; i < trace->nodes->len; i++) {
-			struct execution_node *node = execution_trace_node(trace, i);
-
+		FOR_EACH(struct execution_node, node, trace->nodes) {
 			node->start_ns = MAX(node->start_ns, first_ns) - first_ns;
 			node->duration_ns = MAX(node->duration_ns, 0);
 		}

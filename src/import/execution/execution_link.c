@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "import/execution/execution_args.h"
@@ -131,8 +132,7 @@ static guint link_shifted(struct linking *linking, const GArray *nodes, const GA
 {
 	guint n = 0;
 
-	for (guint i = 0; i < nodes->len; i++) {
-		const struct named *node = named_at(nodes, i);
+	FOR_EACH(const struct named, node, nodes) {
 		const struct named *function = find_position(functions, node->position + shift);
 
 		linking->n_met += function != NULL;
@@ -312,8 +312,7 @@ static void link_collectives(struct linking *linking, guint32 process, GArray *l
 		g_hash_table_insert(by_external, g_memdup2(&external, sizeof(external)),
 				    GUINT_TO_POINTER(i + 1));
 	}
-	for (guint i = 0; i < all->len; i++) {
-		const struct function_id *id = &g_array_index(all, struct function_id, i);
+	FOR_EACH(const struct function_id, id, all) {
 		guint32 track = timeline->slices.track[id->slice], node;
 
 		if (timeline->slices.kind[id->slice] != TACHO_SLICE_COLLECTIVE ||
@@ -357,8 +356,7 @@ static void link_edges(const struct linking *linking, gboolean is_exact)
 {
 	g_autoptr(GArray) edges = execution_trace_edges(linking->trace);
 
-	for (guint i = 0; i < edges->len; i++) {
-		const struct execution_edge *edge = &g_array_index(edges, struct execution_edge, i);
+	FOR_EACH(const struct execution_edge, edge, edges) {
 		guint32 from = linking->linked[edge->from], to = linking->linked[edge->to];
 		TachoFlow flow = { .kind = edge->kind, .is_exact = (guint8)is_exact };
 
@@ -373,13 +371,10 @@ static void link_edges(const struct linking *linking, gboolean is_exact)
 /* Whether the process's own trace tells of process groups. */
 static gboolean has_groups(const TachoTimeline *timeline, guint32 process)
 {
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-
+	FOR_EACH(const TachoMark, mark, timeline->marks)
 		if (tacho_timeline_track(timeline, mark->track)->process == process &&
 		    mark_kind_of(timeline, mark) == MARK_PROCESS_GROUP)
 			return TRUE;
-	}
 	return FALSE;
 }
 
@@ -422,8 +417,7 @@ static void gather_functions(struct linking *linking, guint32 process)
 	const GArray *all = linking->import->functions;
 
 	g_array_set_size(linking->functions, 0);
-	for (guint i = 0; i < all->len; i++) {
-		const struct function_id *id = &g_array_index(all, struct function_id, i);
+	FOR_EACH(const struct function_id, id, all) {
 		const TachoTrack *track =
 			tacho_timeline_track(timeline, timeline->slices.track[id->slice]);
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
+
 /* A thread or stream. */
 struct lane {
 	GSequence *ready; /* indexes of nodes that may begin, the least first */
@@ -157,9 +159,7 @@ static guint32 place_rest(struct schedule *schedule)
 {
 	guint32 n_left = 0;
 
-	for (guint32 i = 0; i < schedule->trace->nodes->len; i++) {
-		struct execution_node *node = execution_trace_node(schedule->trace, i);
-
+	FOR_EACH(struct execution_node, node, schedule->trace->nodes) {
 		if (node->start_ns >= 0)
 			continue;
 		node->start_ns = schedule->now_ns;
@@ -174,8 +174,6 @@ guint32 execution_schedule(struct execution_trace *trace)
 {
 	struct schedule schedule = { .trace = trace };
 	guint32 n = trace->nodes->len, n_left;
-	GHashTableIter lanes;
-	gpointer lane;
 
 	schedule.lanes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_lane);
 	schedule.running = g_sequence_new(g_free);
@@ -190,9 +188,8 @@ guint32 execution_schedule(struct execution_trace *trace)
 		if (!schedule.n_waiting[i])
 			make_ready(&schedule, i);
 	}
-	g_hash_table_iter_init(&lanes, schedule.lanes);
-	while (g_hash_table_iter_next(&lanes, NULL, &lane))
-		begin_next(&schedule, lane);
+	FOR_EACH_ENTRY(entry, schedule.lanes)
+		begin_next(&schedule, entry.value);
 	while (!g_sequence_is_empty(schedule.running))
 		end_first(&schedule);
 	n_left = place_rest(&schedule);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "import/execution/execution_args.h"
@@ -492,9 +493,7 @@ void execution_trace_mark_groups(const struct execution_trace *trace, guint32 tr
 {
 	TachoTimeline *timeline = trace->timeline;
 
-	for (guint i = 0; i < trace->groups->len; i++) {
-		const struct execution_group *group =
-			&g_array_index(trace->groups, struct execution_group, i);
+	FOR_EACH(const struct execution_group, group, trace->groups) {
 		const gchar *name = tacho_timeline_string(timeline, group->name);
 		const gchar *ranks = tacho_timeline_string(timeline, group->ranks);
 		g_autofree gchar *text = *ranks ? g_strdup_printf("ranks=%s name=%s", ranks, name)
@@ -623,8 +622,7 @@ static void place_edges(struct placing *placing)
 {
 	g_autoptr(GArray) edges = execution_trace_edges(placing->trace);
 
-	for (guint i = 0; i < edges->len; i++) {
-		const struct execution_edge *edge = &g_array_index(edges, struct execution_edge, i);
+	FOR_EACH(const struct execution_edge, edge, edges) {
 		TachoFlow flow = { placing->rows[edge->from], placing->rows[edge->to], edge->kind,
 				   1 };
 

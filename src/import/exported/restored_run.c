@@ -1,5 +1,6 @@
 #include "import/exported/restored_run.h"
 
+#include "base/for_each.h"
 #include "import/exported/image_args.h"
 #include "trace/image_reader.h"
 #include "trace/told_meaning.h"
@@ -123,13 +124,10 @@ SHARE_OUT(buckets, TachoBucket, first_gradient, n_gradients, gradients)
 
 static gboolean has_clocks_in_order(const TachoTimeline *timeline)
 {
-	for (guint i = 0; i < timeline->clocks->len; i++) {
-		const TachoClock *clock = &g_array_index(timeline->clocks, TachoClock, i);
-
+	FOR_EACH(const TachoClock, clock, timeline->clocks)
 		if (g_array_index(timeline->clocks, TachoClock, clock->reference).reference !=
 		    clock->reference)
 			return FALSE;
-	}
 	return TRUE;
 }
 
@@ -183,14 +181,10 @@ static gboolean has_messages_in_order(const TachoTimeline *timeline)
 
 static gboolean has_memory_in_order(const TachoTimeline *timeline)
 {
-	for (guint i = 0; i < timeline->memory->len; i++) {
-		const TachoMemoryEvent *event =
-			&g_array_index(timeline->memory, TachoMemoryEvent, i);
-
+	FOR_EACH(const TachoMemoryEvent, event, timeline->memory)
 		if (event->slice != TACHO_NONE &&
 		    timeline->slices.track[event->slice] != event->track)
 			return FALSE;
-	}
 	return TRUE;
 }
 
@@ -303,13 +297,9 @@ static void set_problems(RestoredRun *run)
 	TachoTimeline *timeline = run->timeline;
 
 	g_array_set_size(timeline->problems, 0);
-	for (guint i = 0; i < run->problems->len; i++) {
-		const struct image_problem *problem =
-			&g_array_index(run->problems, struct image_problem, i);
-
+	FOR_EACH(const struct image_problem, problem, run->problems)
 		tacho_timeline_add_problem(timeline, tacho_problem_of_name(problem->kind),
 					   problem->count, "%s", problem->where);
-	}
 	timeline->n_read_flows = MIN(run->facts.n_read_flows, timeline->flows->len);
 	timeline->n_read_problems = MIN(run->facts.n_read_problems, timeline->problems->len);
 	timeline->is_correlated = TRUE;

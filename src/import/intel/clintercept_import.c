@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/chrome/chrome_trace.h"
 #include "import/opencl_commands.h"
 
@@ -143,8 +144,7 @@ static void finish(struct chrome_trace *trace)
 {
 	const struct clintercept *own = trace->data;
 
-	for (guint i = 0; i < own->commands->len; i++) {
-		const struct command *command = &g_array_index(own->commands, struct command, i);
+	FOR_EACH(const struct command, command, own->commands) {
 		gsize call = GPOINTER_TO_SIZE(
 			g_hash_table_lookup(own->calls, GSIZE_TO_POINTER((gsize)command->id)));
 

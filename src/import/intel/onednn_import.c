@@ -8,6 +8,7 @@
  * (4) A row is read again when its figures are asked for: its place is where it begins in the file. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/import_format.h"
 #include "import/intel/onednn_row.h"
 #include "import/sniff_evidence.h"
@@ -159,9 +160,7 @@ static struct lane *find_lane(struct log *log, const struct onednn_row *row, gin
 {
 	struct lane *last = NULL;
 
-	for (guint i = 0; i < log->lanes->len; i++) {
-		struct lane *lane = &g_array_index(log->lanes, struct lane, i);
-
+	FOR_EACH(struct lane, lane, log->lanes) {
 		if (lane->is_gpu != row->is_gpu || lane->device != row->device ||
 		    lane->thread != row->thread)
 			continue;

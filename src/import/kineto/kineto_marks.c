@@ -1,6 +1,7 @@
 /* What a file tells of itself, and of its process groups, as marks at its begin. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "import/kineto/kineto_merge.h"
 #include "trace/mark_kind.h"
@@ -57,11 +58,8 @@ static void add_configured_groups(struct kineto_merge *merge, guint part, GHashT
 {
 	const GArray *groups = merge->parts[part].file->facts.groups;
 
-	for (guint i = 0; i < groups->len; i++) {
-		const struct kineto_group *group = &g_array_index(groups, struct kineto_group, i);
-
+	FOR_EACH(const struct kineto_group, group, groups)
 		add_group_mark(merge, part, group->name, group->ranks ? group->ranks : "", told);
-	}
 }
 
 /* By file and name, lists that are whole first. */
@@ -106,14 +104,10 @@ static void merge_groups(struct kineto_merge *merge)
 
 	for (guint i = 0; i < merge->files.n; i++)
 		add_configured_groups(merge, i, told);
-	for (guint i = 0; i < groups->len; i++) {
-		const struct kineto_group_ranks *group =
-			&g_array_index(groups, struct kineto_group_ranks, i);
-
+	FOR_EACH(const struct kineto_group_ranks, group, groups)
 		add_group_mark(merge, group->file,
 			       tacho_timeline_string(merge->timeline, group->name),
 			       tacho_timeline_string(merge->timeline, group->ranks), told);
-	}
 }
 
 /* --- members of the file -------------------------------------------------------------------- */
@@ -123,12 +117,8 @@ static void merge_properties(struct kineto_merge *merge)
 	for (guint i = 0; i < merge->files.n; i++) {
 		const GArray *properties = merge->parts[i].file->facts.properties;
 
-		for (guint k = 0; k < properties->len; k++) {
-			const struct kineto_property *property =
-				&g_array_index(properties, struct kineto_property, k);
-
+		FOR_EACH(const struct kineto_property, property, properties)
 			add_mark(merge, i, property->key, 0, property->json);
-		}
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/c10_dtype.h"
 #include "import/collective_names.h"
 #include "import/function_ids.h"
@@ -282,14 +283,10 @@ static guint32 note_group(struct kineto_reader *reader, const struct kineto_even
 		return 0;
 	group.name = intern(reader, &event->group_name);
 	group.ranks = intern(reader, &event->group_ranks);
-	for (guint i = 0; i < reader->groups->len; i++) {
-		const struct kineto_group_ranks *known =
-			&g_array_index(reader->groups, struct kineto_group_ranks, i);
-
+	FOR_EACH(const struct kineto_group_ranks, known, reader->groups)
 		if (known->file == group.file && known->name == group.name &&
 		    known->ranks == group.ranks)
 			return group.name;
-	}
 	g_array_append_val(reader->groups, group);
 	return group.name;
 }
