@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/function_ids.h"
 #include "import/import_format.h"
 #include "import/trace_archive.h"
@@ -127,12 +128,9 @@ static gint64 find_origin(const TachoTimeline *timeline)
 			MIN(origin_ns, g_array_index(timeline->samples, TachoSample, i).time_ns);
 	for (guint i = 0; i < timeline->marks->len; i++)
 		origin_ns = MIN(origin_ns, g_array_index(timeline->marks, TachoMark, i).time_ns);
-	for (guint i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
-
+	FOR_EACH(const TachoProcess, process, timeline->processes)
 		if (has_times(process))
 			origin_ns = MIN(origin_ns, process->start_ns);
-	}
 	return origin_ns;
 }
 
@@ -159,24 +157,13 @@ static void set_origin(TachoTimeline *timeline)
 	timeline->origin_unix_ns = origin_ns;
 	for (guint32 i = 0; i < timeline->slices.n; i++)
 		timeline->slices.start_ns[i] = since(timeline->slices.start_ns[i], origin_ns);
-	for (guint i = 0; i < timeline->memory->len; i++) {
-		TachoMemoryEvent *event = &g_array_index(timeline->memory, TachoMemoryEvent, i);
-
+	FOR_EACH(TachoMemoryEvent, event, timeline->memory)
 		event->time_ns = since(event->time_ns, origin_ns);
-	}
-	for (guint i = 0; i < timeline->samples->len; i++) {
-		TachoSample *sample = &g_array_index(timeline->samples, TachoSample, i);
-
+	FOR_EACH(TachoSample, sample, timeline->samples)
 		sample->time_ns = since(sample->time_ns, origin_ns);
-	}
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-
+	FOR_EACH(TachoMark, mark, timeline->marks)
 		mark->time_ns = since(mark->time_ns, origin_ns);
-	}
-	for (guint i = 0; i < timeline->processes->len; i++) {
-		TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
-
+	FOR_EACH(TachoProcess, process, timeline->processes) {
 		if (has_times(process)) {
 			process->start_ns = since(process->start_ns, origin_ns);
 			process->end_ns = since(process->end_ns, origin_ns);
@@ -197,11 +184,8 @@ static void fill_ranks(struct import *import)
 		candidates[tacho_timeline_track(timeline, timeline->slices.track[i])->process]
 			.n_ops++;
 	rank_table_fill(timeline, candidates, 0);
-	for (guint i = 0; i < timeline->processes->len; i++) {
-		TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
-
+	FOR_EACH(TachoProcess, process, timeline->processes)
 		process->rank = g_array_index(timeline->ranks, TachoRank, process->rank_index).rank;
-	}
 }
 
 /* A device's work is launched by what is on no device: then who follows launches comes to an end. What else a trace says of

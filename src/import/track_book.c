@@ -1,4 +1,5 @@
 #include "import/track_book.h"
+#include "base/for_each.h"
 #include "import/collective_names.h"
 
 #include <math.h>
@@ -501,9 +502,7 @@ static void make_launches(struct track_book *book)
 {
 	TachoTimeline *timeline = book->import->timeline;
 
-	for (guint i = 0; i < book->pending->len; i++) {
-		const struct pending_launch *pending =
-			&g_array_index(book->pending, struct pending_launch, i);
+	FOR_EACH(const struct pending_launch, pending, book->pending) {
 		guint32 call = track_book_find_call(book, pending->process, pending->correlation,
 						    timeline->slices.start_ns[pending->row]);
 

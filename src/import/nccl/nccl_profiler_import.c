@@ -7,6 +7,7 @@
  * (3) States tell of an event by its address: they are marks of its rank. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/partition_point.h"
 #include "import/chrome/chrome_events.h"
 #include "import/element_type.h"
@@ -309,8 +310,7 @@ static guint32 find_parent(const struct profiler *profiler, GHashTable *by_addre
 /* (1) */
 static void complete_collectives(const struct profiler *profiler, GHashTable *by_address)
 {
-	for (guint32 i = 0; i < profiler->pending->len; i++) {
-		const struct pending *channel = pending_at(profiler, i);
+	FOR_EACH(const struct pending, channel, profiler->pending) {
 		struct nccl_slice *slice;
 		guint32 parent;
 		gint64 stop_ns;
@@ -332,16 +332,11 @@ static void add_slices(struct profiler *profiler)
 {
 	g_autoptr(GHashTable) launches = g_hash_table_new(NULL, NULL); /* launch -> member + 1 */
 
-	for (guint32 i = 0; i < profiler->pending->len; i++) {
-		const struct pending *pending = pending_at(profiler, i);
-
+	FOR_EACH(const struct pending, pending, profiler->pending)
 		if (!pending->is_device && pending->launch >= 0)
 			g_hash_table_insert(launches, GSIZE_TO_POINTER((gsize)pending->launch),
 					    GUINT_TO_POINTER(pending->slice.member + 1));
-	}
-	for (guint32 i = 0; i < profiler->pending->len; i++) {
-		struct pending *pending = pending_at(profiler, i);
-
+	FOR_EACH(struct pending, pending, profiler->pending) {
 		if (pending->is_device)
 			pending->slice.member =
 				GPOINTER_TO_UINT(g_hash_table_lookup(
@@ -356,8 +351,7 @@ static void add_slices(struct profiler *profiler)
 
 static void add_states(struct profiler *profiler, GHashTable *by_address)
 {
-	for (guint i = 0; i < profiler->states->len; i++) {
-		const struct state *state = &g_array_index(profiler->states, struct state, i);
+	FOR_EACH(const struct state, state, profiler->states) {
 		guint32 event = find_event(profiler, by_address, state->address, state->time_ns);
 
 		if (event == TACHO_NONE)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/row_buffer.h"
 #include "import/read/json_file.h"
 #include "trace/mark_kind.h"
@@ -192,8 +193,7 @@ static GHashTable *find_shared_processes(const struct nccl_run *run)
 	GHashTable *shared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-	for (guint32 i = 0; i < run->members->len; i++) {
-		const struct member *member = member_at(run, i);
+	FOR_EACH(const struct member, member, run->members) {
 		gchar *place =
 			g_strdup_printf("%" G_GINT64_FORMAT " %s", member->pid, member->host);
 		gchar *of_communicator =
@@ -257,8 +257,7 @@ static void make_processes(struct nccl_run *run)
 
 	for (guint i = 0; i < run->paths->len; i++)
 		numbers[i] = import_new_file(run->import);
-	for (guint i = 0; i < run->processes->len; i++) {
-		struct process *process = &g_array_index(run->processes, struct process, i);
+	FOR_EACH(struct process, process, run->processes) {
 		const struct member *first = member_at(run, process->first_member);
 		const struct member *largest = member_at(run, process->largest);
 		TachoProcess row = {
@@ -488,8 +487,7 @@ void nccl_run_finish(struct nccl_run *run)
 		add_slices(run, i, begin, file_end);
 		begin = file_end;
 	}
-	for (guint i = 0; i < run->marks->len; i++) {
-		const struct run_mark *mark = &g_array_index(run->marks, struct run_mark, i);
+	FOR_EACH(const struct run_mark, mark, run->marks) {
 		TachoMark row = { .time_ns = mark->time_ns,
 				  .name = mark->name,
 				  .text = mark->text };

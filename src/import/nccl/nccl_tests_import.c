@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/element_type.h"
 #include "import/import_format.h"
 #include "import/sniff_evidence.h"
@@ -79,13 +80,9 @@ static const gchar *guess_collective(const struct test_log *log)
 	const struct measurement *largest = NULL;
 	gdouble n = log->n_ranks, ratio;
 
-	for (guint i = 0; i < log->measurements->len; i++) {
-		const struct measurement *at =
-			&g_array_index(log->measurements, struct measurement, i);
-
+	FOR_EACH(const struct measurement, at, log->measurements)
 		if (at->algorithm_gb_per_s >= 1 && (!largest || at->size >= largest->size))
 			largest = at;
-	}
 	if (!largest)
 		return "collective";
 	ratio = largest->bus_gb_per_s / largest->algorithm_gb_per_s;

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
+
 /* --- names and facts ------------------------------------------------------------------------ */
 
 /* Call `visit` for each row of the columns of a table, if there is one. */
@@ -172,19 +174,15 @@ static void note_thread(struct nsys_file *file, gpointer data)
 
 static void name_threads(struct nsys_file *file)
 {
-	GHashTableIter iter;
-	gpointer key, name;
-
-	g_hash_table_iter_init(&iter, file->threads);
-	while (g_hash_table_iter_next(&iter, &key, &name)) {
-		gint64 global_tid = *(gint64 *)key;
+	FOR_EACH_ENTRY(entry, file->threads) {
+		gint64 global_tid = *(gint64 *)entry.key;
 		guint32 process, track;
 
 		if (has_process(file, global_tid, &process) &&
 		    track_book_has_thread(file->book, process, global_tid & 0xffffff, &track))
-			track_book_name_track(
-				file->book, track,
-				tacho_timeline_string(file->timeline, GPOINTER_TO_UINT(name)));
+			track_book_name_track(file->book, track,
+					      tacho_timeline_string(file->timeline,
+								    GPOINTER_TO_UINT(entry.value)));
 	}
 }
 

@@ -1,5 +1,7 @@
 #include "import/perfetto/perfetto_file.h"
 
+#include "base/for_each.h"
+
 /* Who runs on a core since when. */
 struct core {
 	gint64 since_ns, pid;
@@ -128,12 +130,8 @@ void perfetto_read_ftrace(struct perfetto_file *file, struct wire_cursor bundle)
 
 void perfetto_end_cores(struct perfetto_file *file)
 {
-	GHashTableIter iter;
-	gpointer cpu, core;
-
-	g_hash_table_iter_init(&iter, file->running);
-	while (g_hash_table_iter_next(&iter, &cpu, &core))
-		if (((struct core *)core)->pid)
-			leave_core(file, *(guint64 *)cpu, core, ((struct core *)core)->since_ns,
-				   TACHO_SLICE_OPEN);
+	FOR_EACH_ENTRY(entry, file->running)
+		if (((struct core *)entry.value)->pid)
+			leave_core(file, *(guint64 *)entry.key, entry.value,
+				   ((struct core *)entry.value)->since_ns, TACHO_SLICE_OPEN);
 }

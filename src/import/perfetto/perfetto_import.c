@@ -7,6 +7,7 @@
  * What holds in all of it: perfetto_file.h. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/exported/exported_run.h"
 #include "import/perfetto/perfetto_file.h"
 #include "import/rocm/rocm_files.h"
@@ -36,12 +37,8 @@ static void read_own_name(struct perfetto_file *file, TachoProcess *process, con
 
 static void name_processes(struct perfetto_file *file)
 {
-	GHashTableIter iter;
-	gpointer value;
-
-	g_hash_table_iter_init(&iter, file->described);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct perfetto_described *track = value;
+	FOR_EACH_ENTRY(entry, file->described) {
+		const struct perfetto_described *track = entry.value;
 		const gchar *name = tacho_timeline_string(file->timeline, track->name);
 		TachoProcess *process;
 		guint32 row;

@@ -1,5 +1,6 @@
 #include "import/perfetto/perfetto_state.h"
 
+#include "base/for_each.h"
 #include "trace/clock_map.h"
 
 enum { REALTIME = 1, FIRST_OF_SEQUENCE = 64, BEHIND_SEQUENCE = 128 };
@@ -194,18 +195,13 @@ static gboolean read_snapshot(struct perfetto_clocks *clocks, struct wire_cursor
 static gboolean find_trace_time(struct perfetto_clocks *clocks, guint32 sequence,
 				const GArray *readings, gint64 *ret_ns)
 {
-	for (guint i = 0; i < readings->len; i++) {
-		const struct clock_reading *reading =
-			&g_array_index(readings, struct clock_reading, i);
-
+	FOR_EACH(const struct clock_reading, reading, readings) {
 		if (reading->clock == clocks->primary) {
 			*ret_ns = reading->time;
 			return TRUE;
 		}
 	}
-	for (guint i = 0; i < readings->len; i++) {
-		const struct clock_reading *reading =
-			&g_array_index(readings, struct clock_reading, i);
+	FOR_EACH(const struct clock_reading, reading, readings) {
 		const struct clock_base *base = find_base(clocks, sequence, reading->clock);
 
 		if (base && !base->is_incremental) {
@@ -228,9 +224,7 @@ gboolean perfetto_clocks_note(struct perfetto_clocks *clocks, guint32 sequence,
 		return FALSE;
 	if (!find_trace_time(clocks, sequence, readings, &trace_ns))
 		return TRUE;
-	for (guint i = 0; i < readings->len; i++) {
-		const struct clock_reading *reading =
-			&g_array_index(readings, struct clock_reading, i);
+	FOR_EACH(const struct clock_reading, reading, readings) {
 		struct clock_base *base = g_new0(struct clock_base, 1);
 		gint64 key = key_of(sequence, reading->clock);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 
@@ -199,9 +200,7 @@ void rocm_events_finish(struct rocm_events *events)
 	TachoTimeline *timeline = track_book_timeline(events->book);
 
 	g_array_sort(events->calls, compare_calls);
-	for (guint i = 0; i < events->dispatches->len; i++) {
-		const struct dispatch *dispatch =
-			&g_array_index(events->dispatches, struct dispatch, i);
+	FOR_EACH(const struct dispatch, dispatch, events->dispatches) {
 		guint32 call = find_call(events->calls, dispatch);
 
 		if (call != TACHO_NONE)

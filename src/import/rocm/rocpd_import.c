@@ -11,6 +11,7 @@
  * (4) Times are nanoseconds of the machine's clock since it was started. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/read/json_scan.h"
 #include "import/rocm/rocm_events.h"
 #include "import/read/sqlite_trace.h"
@@ -442,12 +443,8 @@ static void read_table(struct rocpd_file *file, const struct rocpd_table *table)
 
 static void name_tracks(struct rocpd_file *file)
 {
-	GHashTableIter iter;
-	gpointer fact;
-
-	g_hash_table_iter_init(&iter, file->threads);
-	while (g_hash_table_iter_next(&iter, NULL, &fact)) {
-		const struct rocpd_fact *thread = fact;
+	FOR_EACH_ENTRY(entry, file->threads) {
+		const struct rocpd_fact *thread = entry.value;
 		const struct rocpd_fact *process = find_fact(file->processes, thread->other);
 		guint32 row, track;
 

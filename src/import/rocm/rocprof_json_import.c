@@ -9,6 +9,7 @@
  *     has launched it (rocm_events.h). So does DispatchNs, more exactly. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/chrome/chrome_args.h"
 #include "import/chrome/chrome_events.h"
 #include "import/rocm/rocm_events.h"
@@ -168,8 +169,7 @@ static void add_kept(struct json_file_read *file)
 {
 	enum { HALF_US = 500 };
 
-	for (guint i = 0; i < file->kept->len; i++) {
-		struct kept_event *kept = &g_array_index(file->kept, struct kept_event, i);
+	FOR_EACH(struct kept_event, kept, file->kept) {
 		const gint64 *cause_ns = g_hash_table_lookup(file->causes, &kept->key);
 
 		if (!kept->event.dispatch_ns && cause_ns && *cause_ns < G_MAXINT64 - HALF_US)

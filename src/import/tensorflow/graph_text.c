@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/byte_stream.h"
+#include "base/for_each.h"
 
 enum {
 	BUFFER_BYTES = 64 * 1024,
@@ -158,8 +159,7 @@ static struct tf_rows add_inputs(struct graph_text *text, gboolean is_control)
 	struct tf_ops *ops = text->ops;
 	struct tf_rows inputs = { .first = ops->inputs->len };
 
-	for (guint i = 0; i < text->inputs->len; i++) {
-		const gchar *name = text->inputs->pdata[i];
+	FOR_EACH_POINTER(const gchar, name, text->inputs) {
 		struct tf_input input;
 
 		if ((*name == '^') != is_control)

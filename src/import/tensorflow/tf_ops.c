@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/json_memory.h"
 #include "import/read/json_file.h"
 #include "import/read/proto_arena.h"
@@ -248,8 +249,7 @@ void tf_ops_add_node_def(struct tf_ops *ops, const Tacho__Tensorflow__NodeDef *d
 
 void tf_ops_find_outputs(struct tf_ops *ops)
 {
-	for (guint i = 0; i < ops->inputs->len; i++) {
-		const struct tf_input *input = &g_array_index(ops->inputs, struct tf_input, i);
+	FOR_EACH(const struct tf_input, input, ops->inputs) {
 		struct tf_node *node = tf_ops_node(ops, input->node);
 
 		if (!node->outputs.n && input->slot < MAX_SLOTS)

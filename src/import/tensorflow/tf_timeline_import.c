@@ -8,6 +8,7 @@
  *     memory handed out and given back. What is never used again is given back at its end. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "import/chrome/chrome_events.h"
 #include "import/import_format.h"
 #include "import/sniff_evidence.h"
@@ -233,8 +234,7 @@ static void add_runs(struct timeline_reading *reading, gint64 step)
 	TachoTimeline *timeline = reading->import->timeline;
 	gint64 first_ns = G_MAXINT64, last_ns = G_MININT64;
 
-	for (guint i = 0; i < reading->pending->len; i++) {
-		const struct pending *pending = &g_array_index(reading->pending, struct pending, i);
+	FOR_EACH(const struct pending, pending, reading->pending) {
 		guint32 name =
 			GPOINTER_TO_UINT(g_hash_table_lookup(reading->devices, &pending->pid));
 		guint32 device =
@@ -277,8 +277,7 @@ static void add_tensors(struct timeline_reading *reading)
 {
 	g_autoptr(GHashTable) runs = index_runs(reading);
 
-	for (guint i = 0; i < reading->tensors->len; i++) {
-		const struct tensor *tensor = &g_array_index(reading->tensors, struct tensor, i);
+	FOR_EACH(const struct tensor, tensor, reading->tensors) {
 		guint32 run = GPOINTER_TO_UINT(
 				      g_hash_table_lookup(runs, GUINT_TO_POINTER(tensor->name))) -
 			      1;

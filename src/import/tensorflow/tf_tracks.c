@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "import/launch_index.h"
 #include "trace/mark_kind.h"
@@ -268,13 +269,10 @@ static void add_processes(struct tf_tracks *tracks, const gchar *path)
 		process.host = tacho_timeline_intern(tracks->import->timeline, "unknown", -1);
 		process.command = tacho_timeline_intern(tracks->import->timeline, title, -1);
 		row = import_add_process(tracks->import, &process, file);
-		for (guint k = 0; k < tracks->devices->len; k++) {
-			struct tf_device *device = device_at(tracks, k);
-
+		FOR_EACH(struct tf_device, device, tracks->devices)
 			if (strcmp(device->task, tasks->pdata[i]) == 0 ||
 			    (i == 0 && !*device->task))
 				device->process = row;
-		}
 	}
 }
 
@@ -283,13 +281,10 @@ static void add_processes(struct tf_tracks *tracks, const gchar *path)
 /* (3) */
 static gboolean has_single_streams(const struct tf_tracks *tracks, const struct tf_device *combined)
 {
-	for (guint i = 0; i < tracks->devices->len; i++) {
-		const struct tf_device *device = device_at(tracks, i);
-
+	FOR_EACH(const struct tf_device, device, tracks->devices)
 		if (device->kind == DEVICE_STREAM && device->number == combined->number &&
 		    device->process == combined->process)
 			return TRUE;
-	}
 	return FALSE;
 }
 
@@ -418,8 +413,7 @@ static void place_uses(struct tf_tracks *tracks)
 {
 	TachoTimeline *timeline = tracks->import->timeline;
 
-	for (guint i = 0; i < tracks->uses->len; i++) {
-		const struct use *use = &g_array_index(tracks->uses, struct use, i);
+	FOR_EACH(const struct use, use, tracks->uses) {
 		const struct tf_device *device = device_at(tracks, use->device);
 		gint64 key = (gint64)device->process << 32 | use->allocator;
 		guint32 track = GPOINTER_TO_UINT(g_hash_table_lookup(tracks->counters, &key));
@@ -449,8 +443,7 @@ static void place_blocks(struct tf_tracks *tracks, guint32 first_row)
 	memset(rows, 0xff, tracks->ops->runs->len * sizeof(*rows));
 	for (guint i = 0; i < tracks->events->len; i++)
 		rows[g_array_index(tracks->events, struct event, i).run] = first_row + i;
-	for (guint i = 0; i < tracks->blocks->len; i++) {
-		const struct block *block = &g_array_index(tracks->blocks, struct block, i);
+	FOR_EACH(const struct block, block, tracks->blocks) {
 		TachoMemoryEvent event = { .time_ns = block->time_ns,
 					   .address = block->address,
 					   .bytes = block->bytes,
@@ -488,9 +481,7 @@ static void place_steps(struct tf_tracks *tracks, guint first_process)
 	     tracks->steps->len && process < timeline->processes->len; process++) {
 		mark.track =
 			import_add_track(tracks->import, TACHO_TRACK_ASYNC, process, 0, "steps");
-		for (guint i = 0; i < tracks->steps->len; i++) {
-			const struct step *step = &g_array_index(tracks->steps, struct step, i);
-
+		FOR_EACH(const struct step, step, tracks->steps) {
 			mark.time_ns = step->start_ns;
 			mark.first = step->number;
 			mark.second = step->end_ns - step->start_ns;

@@ -7,6 +7,7 @@
  * (3) A step lasts from its first begin to its last end. Nodes that never ran have no time to be put at. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "import/read/id_table.h"
 #include "import/import_format.h"
@@ -357,8 +358,7 @@ static void resolve_inputs(struct tfprof_file *file)
 	struct tf_ops *ops = file->ops;
 
 	g_array_sort(file->pending, compare_pending);
-	for (guint i = 0; i < file->pending->len; i++) {
-		const struct pending *pending = &g_array_index(file->pending, struct pending, i);
+	FOR_EACH(const struct pending, pending, file->pending) {
 		struct tf_input input = { id_table_find(&file->node_rows, pending->source),
 					  pending->slot };
 		struct tf_rows *inputs = &tf_ops_node(ops, pending->node)->inputs;
@@ -382,18 +382,12 @@ static gint compare_spans(gconstpointer a, gconstpointer b)
 static void add_steps(struct tfprof_file *file)
 {
 	g_autoptr(GPtrArray) spans = g_ptr_array_new();
-	GHashTableIter iterator;
-	gpointer each;
 
-	g_hash_table_iter_init(&iterator, file->steps);
-	while (g_hash_table_iter_next(&iterator, NULL, &each))
-		g_ptr_array_add(spans, each);
+	FOR_EACH_ENTRY(entry, file->steps)
+		g_ptr_array_add(spans, entry.value);
 	g_ptr_array_sort(spans, compare_spans);
-	for (guint i = 0; i < spans->len; i++) {
-		const struct span *span = spans->pdata[i];
-
+	FOR_EACH_POINTER(const struct span, span, spans)
 		tf_tracks_add_step(file->tracks, span->number, span->start_ns, span->end_ns);
-	}
 }
 
 static void report(const struct tfprof_file *file)

@@ -11,6 +11,7 @@
  * How it is written: trace_events_to_json of TensorFlow and XLA (tsl/profiler/convert) and of XProf. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "import/chrome/chrome_trace.h"
 #include "import/read/json_scan.h"
@@ -400,8 +401,7 @@ static void find_arrows(struct chrome_trace *trace)
 		       trace->rows.n)
 		g_array_set_size(own->bindings, own->bindings->len - 1);
 	g_array_sort_with_data(own->bindings, compare_bindings, trace);
-	for (guint i = 0; i < own->bindings->len; i++) {
-		const struct binding *to = &g_array_index(own->bindings, struct binding, i);
+	FOR_EACH(const struct binding, to, own->bindings) {
 		TachoFlow flow = { .kind = TACHO_FLOW_OTHER, .is_exact = 1 };
 
 		if (from && from->id == to->id && to->is_in) {
@@ -436,9 +436,7 @@ static void place_memory(struct chrome_trace *trace)
 	g_autofree guint32 *tracks = tracks_of_threads(trace);
 	struct xla_memory *memory = xla_memory_new(trace->import);
 
-	for (guint i = 0; i < own->memory->len; i++) {
-		const struct pending_memory *pending =
-			&g_array_index(own->memory, struct pending_memory, i);
+	FOR_EACH(const struct pending_memory, pending, own->memory) {
 		guint32 track = tracks[pending->thread];
 
 		if (track == TACHO_NONE)

@@ -1,5 +1,6 @@
 #include "import/xla/xplane_flows.h"
 
+#include "base/for_each.h"
 #include "base/partition_point.h"
 #include "import/launch_index.h"
 
@@ -128,8 +129,7 @@ static const struct module *find_module(const GArray *modules, gint64 time_ns)
 void xplane_flows_end_plane(struct xplane_flows *flows)
 {
 	g_array_sort(flows->modules, compare_modules);
-	for (guint i = 0; i < flows->work->len; i++) {
-		const struct work *work = &g_array_index(flows->work, struct work, i);
+	FOR_EACH(const struct work, work, flows->work) {
 		const struct module *module = find_module(flows->modules, work->start_ns);
 		struct part part = { .row = work->row };
 
@@ -144,8 +144,7 @@ void xplane_flows_end_plane(struct xplane_flows *flows)
 
 static void link_launched(struct xplane_flows *flows)
 {
-	for (guint i = 0; i < flows->launched->len; i++) {
-		const struct taker *taker = &g_array_index(flows->launched, struct taker, i);
+	FOR_EACH(const struct taker, taker, flows->launched) {
 		guint32 call = launch_index_find(flows->calls, taker->id, taker->start_ns);
 
 		if (call != TACHO_NONE)
@@ -164,8 +163,7 @@ static void link_takers(struct xplane_flows *flows)
 {
 	TachoTimeline *timeline = flows->timeline;
 
-	for (guint i = 0; i < flows->takers->len; i++) {
-		const struct taker *taker = &g_array_index(flows->takers, struct taker, i);
+	FOR_EACH(const struct taker, taker, flows->takers) {
 		guint32 giver = launch_index_find(flows->givers, taker->id, taker->start_ns);
 		TachoFlow flow = { .to = taker->row, .kind = TACHO_FLOW_OTHER, .is_exact = TRUE };
 
@@ -186,12 +184,9 @@ void xplane_flows_link(struct xplane_flows *flows)
 
 	link_launched(flows);
 	link_takers(flows);
-	for (guint i = 0; i < flows->parts->len; i++) {
-		const struct part *part = &g_array_index(flows->parts, struct part, i);
-
+	FOR_EACH(const struct part, part, flows->parts)
 		if (slices->launch[part->module] != TACHO_NONE &&
 		    slices->launch[part->row] == TACHO_NONE)
 			tacho_timeline_set_launch(flows->timeline, part->row,
 						  slices->launch[part->module]);
-	}
 }

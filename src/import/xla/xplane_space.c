@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/json_memory.h"
 #include "import/xla/xplane_json.h"
 
@@ -68,12 +69,8 @@ void xplane_space_release(struct xplane_space *space)
 
 void xplane_space_report(const struct xplane_space *space, TachoTimeline *timeline)
 {
-	for (guint i = 0; i < space->problems->len; i++) {
-		const struct xplane_problem *problem =
-			&g_array_index(space->problems, struct xplane_problem, i);
-
+	FOR_EACH(const struct xplane_problem, problem, space->problems)
 		tacho_timeline_add_problem(timeline, problem->kind, 1, "%s", problem->where);
-	}
 }
 
 static void clear_problem(gpointer problem)

@@ -1,5 +1,6 @@
 #include "import/xla/xplane_steps.h"
 
+#include "base/for_each.h"
 #include "trace/mark_kind.h"
 
 struct span {
@@ -62,14 +63,10 @@ static gint compare_spans(gconstpointer a, gconstpointer b)
 static GArray *sorted_spans(const struct xplane_steps *steps)
 {
 	GArray *sorted = g_array_new(FALSE, FALSE, sizeof(struct span));
-	GHashTableIter iterator;
-	gpointer span;
 
-	for (guint i = 0; i < XPLANE_N_STEP_SOURCES && !sorted->len; i++) {
-		g_hash_table_iter_init(&iterator, steps->spans[i]);
-		while (g_hash_table_iter_next(&iterator, NULL, &span))
-			g_array_append_vals(sorted, span, 1);
-	}
+	for (guint i = 0; i < XPLANE_N_STEP_SOURCES && !sorted->len; i++)
+		FOR_EACH_ENTRY(entry, steps->spans[i])
+			g_array_append_vals(sorted, entry.value, 1);
 	g_array_sort(sorted, compare_spans);
 	return sorted;
 }
