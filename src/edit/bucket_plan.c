@@ -11,6 +11,7 @@
  * gradients is there. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "graph/rank_copies.h"
 #include "edit/collective_plan.h"
 #include "edit/change_internal.h"
@@ -247,8 +248,7 @@ static void pattern_init(struct pattern *pattern, const TachoGraph *graph, guint
 	pattern->complete = g_new0(struct graph_node, n_ranks);
 	pattern->has = g_new0(guint8, n_ranks);
 	pattern->transfer = *graph_node_at(graph, graph_transfer_at(graph, first)->node);
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH(const struct graph_node, node, graph->nodes) {
 		guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
 
 		if (node->transfer != first || rank == TACHO_NONE ||

@@ -6,6 +6,7 @@
 #include <tacho/replay.h>
 #include <tacho/words.h>
 
+#include "base/for_each.h"
 #include "base/text_file.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
@@ -138,9 +139,7 @@ gboolean changes_check(const GArray *changes, GError **error)
 {
 	const struct change *packing = NULL;
 
-	for (guint i = 0; i < changes->len; i++) {
-		const struct change *change = &g_array_index(changes, struct change, i);
-
+	FOR_EACH(const struct change, change, changes) {
 		if (change_phase(change) != CHANGE_BUCKETS)
 			continue;
 		if (packing && packing->rule != change->rule)

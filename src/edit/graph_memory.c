@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/memory_blocks.h"
+#include "base/for_each.h"
 #include "base/partition_point.h"
 #include "trace/none_rows.h"
 
@@ -105,8 +106,7 @@ static void find_window(const TachoGraph *graph, guint32 rank_index, gint64 *ret
 {
 	*ret_from_ns = G_MAXINT64;
 	*ret_to_ns = G_MININT64;
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH(const struct graph_node, node, graph->nodes) {
 		const struct graph_lane *lane = graph_lane_at(graph, node->lane);
 
 		if (!lane->is_main || lane->rank_index != rank_index || node->step == TACHO_NONE)
@@ -128,8 +128,7 @@ static void find_memory_of_rank(TachoGraph *graph, const struct memory_places *p
 	gint64 from_ns, to_ns;
 
 	find_window(graph, rank_index, &from_ns, &to_ns);
-	for (guint i = 0; i < blocks->len; i++) {
-		const struct memory_block *from = &g_array_index(blocks, struct memory_block, i);
+	FOR_EACH(const struct memory_block, from, blocks) {
 		struct graph_block block = {
 			.rank_index = rank_index,
 			.slice = from->slice,

@@ -2,6 +2,7 @@
  *
  * A tensor is in the block that has the address of its storage; so which is in which is known where storages were
  * recorded. */
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "edit/graph_memory.h"
@@ -136,9 +137,7 @@ static GArray *find_zeroings(const TachoGraph *graph, const GArray *gradients)
 {
 	GArray *zeroings = g_array_new(FALSE, FALSE, sizeof(struct rank_moment));
 
-	for (guint i = 0; i < gradients->len; i++) {
-		const struct gradient_block *gradient =
-			&g_array_index(gradients, struct gradient_block, i);
+	FOR_EACH(const struct gradient_block, gradient, gradients) {
 		struct rank_moment zeroing = { gradient->rank_index,
 					       block_at(graph, gradient->block)->end };
 
@@ -175,9 +174,7 @@ void memory_accumulate(TachoGraph *graph)
 		return;
 	}
 	places = memory_places_new(graph);
-	for (guint i = 0; i < gradients->len; i++) {
-		const struct gradient_block *gradient =
-			&g_array_index(gradients, struct gradient_block, i);
+	FOR_EACH(const struct gradient_block, gradient, gradients) {
 		struct graph_block addend = *block_at(graph, gradient->block);
 
 		if (addend.begin.node == TACHO_NONE)

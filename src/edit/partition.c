@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "edit/collective_plan.h"
 #include "edit/change_internal.h"
 #include "trace/none_rows.h"
@@ -255,9 +256,7 @@ static gboolean check_number(const struct partition *partition, const struct cha
 {
 	guint64 n_added = 0;
 
-	for (guint i = 0; i < partition->splits->len; i++) {
-		const struct split *split = split_at(partition, i);
-
+	FOR_EACH(const struct split, split, partition->splits) {
 		if (split->n_parts > MAX_PARTS)
 			return change_refuse(error, change,
 					     "a collective would have more than %u parts",

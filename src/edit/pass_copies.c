@@ -10,6 +10,7 @@
  *     each later pass for the k-th before that one.
  * (4) Times of the recording, by which nodes are in order, are moved apart for the copies.
  * (5) Copies have no slices: the slices' times, and memory, are those of the last pass. */
+#include "base/for_each.h"
 #include "base/partition_point.h"
 #include "replay/replay_internal.h"
 #include "edit/pass_copies.h"
@@ -439,15 +440,11 @@ static void copy_edges(struct pass_copying *copying, const guint32 *main_first)
 
 static void connect_passes(struct pass_copying *copying)
 {
-	for (guint i = 0; i < copying->followings->len; i++) {
-		const struct following *following =
-			&g_array_index(copying->followings, struct following, i);
-
+	FOR_EACH(const struct following, following, copying->followings)
 		for (guint32 copy = 0; copy < copying->n_copies; copy++)
 			graph_add_edge(copying->graph, copy_of(copying, following->last, copy),
 				       copy_of(copying, following->next, copy + 1),
 				       following->kind);
-	}
 }
 
 /* --- passes that are not copied --------------------------------------------------------------- */
@@ -467,9 +464,7 @@ static gint64 *copies_end_ns(const struct pass_copying *copying, const TachoRepl
 {
 	gint64 *ends_ns = g_new0(gint64, MAX(copying->pass->n_nodes, 1u));
 
-	for (guint i = 0; i < copying->followings->len; i++) {
-		const struct following *following =
-			&g_array_index(copying->followings, struct following, i);
+	FOR_EACH(const struct following, following, copying->followings) {
 		guint32 last = copy_of(copying, following->last, copying->n_copies - 1);
 
 		ends_ns[following->next] = MAX(ends_ns[following->next], replay->end_ns[last]);
@@ -507,9 +502,7 @@ static void stand_for_others(struct pass_copying *copying, const TachoReplay *re
 	g_autofree guint32 *standing = none_rows_new(copying->pass->n_nodes);
 	g_autofree gint64 *ends_ns = copies_end_ns(copying, replay);
 
-	for (guint i = 0; i < copying->followings->len; i++) {
-		const struct following *following =
-			&g_array_index(copying->followings, struct following, i);
+	FOR_EACH(const struct following, following, copying->followings) {
 		guint32 *others = &standing[following->next];
 
 		if (*others == TACHO_NONE)

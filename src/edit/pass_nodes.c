@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "edit/change_internal.h"
 #include "trace/none_rows.h"
 #include "trace/region_kind.h"
@@ -92,8 +93,7 @@ static void end_with_buckets(struct finding *finding)
 {
 	const TachoGraph *graph = finding->graph;
 
-	for (guint i = 0; i < graph->passes->len; i++) {
-		const struct graph_pass *row = &g_array_index(graph->passes, struct graph_pass, i);
+	FOR_EACH(const struct graph_pass, row, graph->passes) {
 		guint32 step = graph_step_index(graph, row->step);
 		gint64 *last_ns;
 
@@ -119,8 +119,7 @@ static void end_within(struct finding *finding, enum within within, gsize n_cell
 	gint64 *last_ns = finding->pass->last_ns;
 	g_autofree gint64 *found_ns = g_memdup2(last_ns, n_cells * sizeof(*last_ns));
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH(const struct graph_node, node, graph->nodes) {
 		guint32 step = step_of(graph, node);
 		gsize cell;
 
@@ -212,14 +211,11 @@ static void find_queued(struct finding *finding)
 	const TachoGraph *graph = finding->graph;
 
 	finding->queued = g_new0(guint8, MAX(graph->nodes->len, 1u));
-	for (guint i = 0; i < graph->edges->len; i++) {
-		const struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
-
+	FOR_EACH(const struct graph_edge, edge, graph->edges)
 		if (edge->kind == TACHO_EDGE_QUEUE)
 			finding->queued[edge->to] = finding->pass->step_of[edge->from] == TACHO_NONE
 							    ? QUEUED_ELSEWHERE
 							    : QUEUED_IN_PASS;
-	}
 }
 
 static gboolean comes_in_pass(const struct finding *finding, guint32 index, guint32 step)
@@ -307,9 +303,7 @@ static void mark_ways(struct finding *finding)
 
 	while (is_changed) {
 		is_changed = FALSE;
-		for (guint i = 0; i < graph->edges->len; i++) {
-			const struct graph_edge *edge =
-				&g_array_index(graph->edges, struct graph_edge, i);
+		FOR_EACH(const struct graph_edge, edge, graph->edges) {
 			TachoNodeKind kind = graph_node_at(graph, edge->from)->kind;
 
 			if ((kind != TACHO_NODE_LAUNCH && kind != TACHO_NODE_GAP) ||

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "analyze/op_flops.h"
+#include "base/for_each.h"
 #include "edit/precision.h"
 #include "edit/graph_memory.h"
 #include "edit/change_internal.h"
@@ -90,8 +91,7 @@ void precision_find_casts(struct precision *precision)
 	const TachoSlices *slices = &precision->graph->timeline->slices;
 	g_autoptr(GHashTable) last_on = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < precision->in_order->len; i++) {
-		struct operation *operation = g_ptr_array_index(precision->in_order, i);
+	FOR_EACH_POINTER(struct operation, operation, precision->in_order) {
 		gpointer thread = GSIZE_TO_POINTER((gsize)operation->set << 32 |
 						   slices->track[operation->slice]);
 
@@ -112,18 +112,12 @@ static void bypass(TachoGraph *graph, const guint8 *is_removed)
 {
 	g_autofree guint32 *behind = g_new(guint32, MAX(graph->nodes->len, 1u));
 
-	for (guint i = 0; i < graph->edges->len; i++) {
-		const struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
-
+	FOR_EACH(const struct graph_edge, edge, graph->edges)
 		if (is_removed[edge->from])
 			behind[edge->from] = edge->to;
-	}
-	for (guint i = 0; i < graph->edges->len; i++) {
-		struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
-
+	FOR_EACH(struct graph_edge, edge, graph->edges)
 		if (is_removed[edge->to])
 			edge->to = behind[edge->to];
-	}
 	graph_remove_nodes(graph, is_removed);
 }
 
@@ -161,8 +155,7 @@ void precision_place_casts(struct precision *precision)
 	guint32 name = tacho_timeline_intern(graph->timeline, "cast", -1);
 
 	update_casts(precision);
-	for (guint i = 0; i < precision->in_order->len; i++) {
-		const struct operation *operation = g_ptr_array_index(precision->in_order, i);
+	FOR_EACH_POINTER(const struct operation, operation, precision->in_order) {
 		struct insertion insertion = { operation->first,
 					       llround(operation->cast_ns),
 					       ORIGIN_MODELLED,
@@ -267,12 +260,9 @@ void precision_hold_casts(struct precision *precision)
 	forget_casts(precision);
 	known_memories_init(&memories, graph);
 	places = memory_places_new(graph);
-	for (guint i = 0; i < precision->in_order->len; i++) {
-		const struct operation *operation = g_ptr_array_index(precision->in_order, i);
-
+	FOR_EACH_POINTER(const struct operation, operation, precision->in_order)
 		if (operation->cast_bytes >= 1 && operation->cast_bytes < (gdouble)G_MAXINT64 / 2)
 			hold_cast(graph, places, operation, memory_of(&memories, operation));
-	}
 	memory_places_free(places);
 	known_memories_release(&memories);
 }

@@ -5,6 +5,7 @@
  * (device_recomputation.c). The memory that it handed out, and that only its backward pass needs, is not held in between
  * (memory_edits.c). */
 #include "edit/recomputation.h"
+#include "base/for_each.h"
 #include "edit/edit_state.h"
 
 #include <string.h>
@@ -151,8 +152,7 @@ static void find_backward(struct recomputation *recomputation)
 {
 	const TachoTimeline *timeline = recomputation->graph->timeline;
 
-	for (guint i = 0; i < timeline->flows->len; i++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
+	FOR_EACH(const TachoFlow, flow, timeline->flows) {
 		guint32 match;
 
 		if (flow->kind != TACHO_FLOW_FORWARD_BACKWARD)
@@ -203,12 +203,9 @@ static struct again *take_again(struct recomputation *recomputation,
 static void collect_agains(struct recomputation *recomputation)
 {
 	const TachoSlices *slices = &recomputation->graph->timeline->slices;
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, recomputation->works);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct forward_work *work = value;
+	FOR_EACH_ENTRY(entry, recomputation->works) {
+		const struct forward_work *work = entry.value;
 		guint32 backward = backward_of(recomputation, work->slice);
 		struct again *again;
 
@@ -265,12 +262,9 @@ static void free_memory(const struct recomputation *recomputation)
 	TachoGraph *graph = recomputation->graph;
 	const TachoSlices *slices = &graph->timeline->slices;
 	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct memory_recomputation));
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, recomputation->works);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct forward_work *work = value;
+	FOR_EACH_ENTRY(entry, recomputation->works) {
+		const struct forward_work *work = entry.value;
 		guint32 backward = backward_of(recomputation, work->slice);
 		const struct again *again =
 			backward == TACHO_NONE

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "edit/pass_nodes.h"
 #include "edit/change_internal.h"
 #include "trace/data_loading.h"
@@ -147,8 +148,7 @@ static void find_devices(struct batch *batch)
 {
 	const TachoGraph *graph = batch->graph;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH(const struct graph_node, node, graph->nodes) {
 		guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
 
 		if (node->kind == TACHO_NODE_DEVICE && rank < graph_n_own_ranks(graph))
@@ -214,9 +214,7 @@ static guint32 step_of_moment(const struct batch *batch, const struct graph_mome
 /* Memory that outlasts its pass: gradients come from autograd; samples and results do not. */
 static void scale_memory(struct batch *batch)
 {
-	for (guint32 i = 0; i < batch->graph->blocks->len; i++) {
-		struct graph_block *block =
-			&g_array_index(batch->graph->blocks, struct graph_block, i);
+	FOR_EACH(struct graph_block, block, batch->graph->blocks) {
 		guint32 begin = step_of_moment(batch, &block->begin);
 
 		if (begin == TACHO_NONE || block->slice == TACHO_NONE ||

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "analyze/op_work.h"
+#include "base/for_each.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 
@@ -123,12 +124,9 @@ static gboolean find_works(struct device_edit *edit)
 static gdouble arithmetic_ns(const struct device_edit *edit)
 {
 	gdouble total_ns = 0;
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, edit->names);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct name_sum *sum = value;
+	FOR_EACH_ENTRY(entry, edit->names) {
+		const struct name_sum *sum = entry.value;
 
 		if (sum->flops > 0)
 			total_ns += sum->time_ns;
@@ -141,12 +139,9 @@ static struct rates recorded_rates(const struct device_edit *edit)
 {
 	gdouble least_ns = MAX(MIN_TIME_NS, MIN_TIME_SHARE * arithmetic_ns(edit));
 	struct rates rates = { 0, 0 };
-	GHashTableIter iter;
-	gpointer value;
 
-	g_hash_table_iter_init(&iter, edit->names);
-	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct name_sum *sum = value;
+	FOR_EACH_ENTRY(entry, edit->names) {
+		const struct name_sum *sum = entry.value;
 
 		if (sum->time_ns < least_ns || sum->flops <= 0)
 			continue;

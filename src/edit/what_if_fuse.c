@@ -7,6 +7,7 @@
  * parts is not in it. A kernel that had waited for another stream begins a new one. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "edit/change_internal.h"
 
 /* What was last on a stream. */
@@ -37,9 +38,7 @@ static void find_behind_casts(struct kernel_fusion *fusion)
 {
 	const TachoGraph *graph = fusion->graph;
 
-	for (guint i = 0; i < graph->edges->len; i++) {
-		const struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
-
+	FOR_EACH(const struct graph_edge, edge, graph->edges) {
 		if (graph_node_at(graph, edge->from)->kind != TACHO_NODE_CAST)
 			continue;
 		fusion->has_event[edge->to] |= fusion->has_event[edge->from];
@@ -58,9 +57,7 @@ static void find_edges(struct kernel_fusion *fusion)
 	fusion->has_event = g_new0(guint8, MAX(n, 1u));
 	for (guint32 i = 0; i < n; i++)
 		fusion->gap_of[i] = fusion->launch_of[i] = TACHO_NONE;
-	for (guint i = 0; i < graph->edges->len; i++) {
-		const struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
-
+	FOR_EACH(const struct graph_edge, edge, graph->edges) {
 		fusion->has_event[edge->to] |= edge->kind == TACHO_EDGE_EVENT;
 		if (graph_node_at(graph, edge->from)->kind == TACHO_NODE_GAP)
 			fusion->gap_of[edge->to] = edge->from;
@@ -172,8 +169,7 @@ static void find_spared(struct kernel_fusion *fusion)
 		for (guint32 op = slices->launch[i]; op != TACHO_NONE; op = slices->parent[op])
 			if (g_hash_table_contains(fusion->n_left, GUINT_TO_POINTER(op)))
 				add_left(fusion, op, 1);
-	for (guint i = 0; i < fusion->joined->len; i++) {
-		const struct joined *joined = &g_array_index(fusion->joined, struct joined, i);
+	FOR_EACH(const struct joined, joined, fusion->joined) {
 		gpointer op = GUINT_TO_POINTER(joined->op);
 
 		g_hash_table_add(fusion->spared, g_hash_table_lookup(fusion->n_left, op)
@@ -187,9 +183,7 @@ static void spare_calls(struct kernel_fusion *fusion)
 {
 	const TachoGraph *graph = fusion->graph;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(graph, i);
-
+	FOR_EACH(struct graph_node, node, graph->nodes) {
 		if (node->kind != TACHO_NODE_OP && node->kind != TACHO_NODE_HOST)
 			continue;
 		for (guint32 slice = node->slice; slice != TACHO_NONE;

@@ -1,4 +1,5 @@
 /* what_if_insert: put work into a graph that was not recorded. */
+#include "base/for_each.h"
 #include "edit/change_internal.h"
 #include "trace/none_rows.h"
 
@@ -22,9 +23,7 @@ void change_insert(TachoGraph *graph, const GArray *insertions)
 	guint n_edges = graph->edges->len;
 	g_autofree guint32 *before = none_rows_new(n_nodes);
 
-	for (guint i = 0; i < insertions->len; i++) {
-		const struct insertion *insertion = &g_array_index(insertions, struct insertion, i);
-
+	FOR_EACH(const struct insertion, insertion, insertions) {
 		before[insertion->next] = add_insertion(graph, insertion);
 		graph_add_edge(graph, before[insertion->next], insertion->next, TACHO_EDGE_PROGRAM);
 	}

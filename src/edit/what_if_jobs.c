@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "replay/replay_internal.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
@@ -347,12 +348,9 @@ static gint64 span_ns(const TachoGraph *graph)
 {
 	gint64 end_ns = 0;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
-
+	FOR_EACH(const struct graph_node, node, graph->nodes)
 		if (!graph_is_guest_node(graph, node))
 			end_ns = MAX(end_ns, node->begin_ns + node->duration_ns);
-	}
 	return end_ns;
 }
 

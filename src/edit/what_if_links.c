@@ -1,6 +1,7 @@
 /* what_if_links: changes of what collectives run over, and how. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "edit/collective_plan.h"
 #include "edit/change_internal.h"
 #include "trace/operation.h"
@@ -22,8 +23,7 @@ struct moving {
 static void sum_moving(const TachoGraph *graph, gdouble *ret_own_ns, gdouble *ret_guests_ns)
 {
 	*ret_own_ns = *ret_guests_ns = 0;
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+	FOR_EACH(const struct graph_transfer, transfer, graph->transfers) {
 		gboolean is_guest = graph_group_at(graph, transfer->group)->is_guest;
 
 		if (!transfer->is_removed)
@@ -53,12 +53,9 @@ static void moving_end(const struct moving *moving)
 
 	sum_moving(graph, &own_ns, &guests_ns);
 	add_taken(&graph->taken_share, &graph->taken_by_bytes, moving->own_ns, own_ns);
-	for (guint i = 0; i < graph->guests->len; i++) {
-		struct graph_guest *guest = &g_array_index(graph->guests, struct graph_guest, i);
-
+	FOR_EACH(struct graph_guest, guest, graph->guests)
 		add_taken(&guest->taken_share, &guest->taken_by_bytes, moving->guests_ns,
 			  guests_ns);
-	}
 }
 
 /* Where collectives of other sizes do not tell what of a transfer is bytes, all of it counts as such. */
@@ -79,9 +76,7 @@ static void scale_bandwidth(TachoGraph *graph, gdouble factor)
 				graph, i, transfer->fixed_ns, transfer->work_ns / factor,
 				origin_of_work(graph_group_at(graph, transfer->group)));
 	}
-	for (guint32 i = 0; i < graph->groups->len; i++) {
-		struct graph_group *group = graph_group_at(graph, i);
-
+	FOR_EACH(struct graph_group, group, graph->groups) {
 		group->cost.ns_per_byte /= factor;
 		for (guint32 j = 0; j < group->plan.topology.n_levels; j++)
 			group->plan.topology.levels[j].ns_per_byte /= factor;

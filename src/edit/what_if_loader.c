@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 #include "trace/data_loading.h"
@@ -78,8 +79,7 @@ static void measure_steps(struct loaders *loaders)
 		rank->to_ns = timeline->steps->len ? G_MININT64 : G_MAXINT64;
 		rank->steps_ns = timeline->steps->len ? 0 : (gdouble)loaders->graph->whole_ns;
 	}
-	for (guint i = 0; i < timeline->steps->len; i++) {
-		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
+	FOR_EACH(const TachoStep, step, timeline->steps) {
 		struct rank_loader *rank = &loaders->ranks[step->rank_index];
 
 		if (!step->is_complete ||
@@ -135,8 +135,7 @@ static void measure_nodes(struct loaders *loaders)
 	const TachoGraph *graph = loaders->graph;
 	g_autofree guint32 *copies = none_rows_new(graph->timeline->ranks->len);
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH(const struct graph_node, node, graph->nodes) {
 		guint32 rank = rank_of_node(loaders, node), copy;
 
 		if (rank == TACHO_NONE || (graph->steps->len && node->step == TACHO_NONE))
@@ -163,9 +162,7 @@ static guint32 count_workers(const TachoTimeline *timeline, guint32 rank)
 	g_autoptr(GArray) starts_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
 	guint32 n = 0, most = 0, ended = 0;
 
-	for (guint i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
-
+	FOR_EACH(const TachoProcess, process, timeline->processes) {
 		if (process->is_main || process->rank_index != rank)
 			continue;
 		g_array_append_val(starts_ns, process->start_ns);
@@ -250,8 +247,7 @@ static void apply(struct loaders *loaders, const struct rank_choice *ranks)
 {
 	TachoGraph *graph = loaders->graph;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH(struct graph_node, node, graph->nodes) {
 		guint32 rank = rank_of_node(loaders, node);
 
 		if (rank != TACHO_NONE && (!ranks || rank_choice_has_node(ranks, graph, node)))
@@ -268,8 +264,7 @@ static guint8 *find_chosen(const struct loaders *loaders, const struct rank_choi
 	const TachoGraph *graph = loaders->graph;
 	guint8 *is_chosen = g_new0(guint8, MAX(graph->timeline->ranks->len, 1u));
 
-	for (guint32 i = 0; i < graph->lanes->len; i++) {
-		const struct graph_lane *lane = graph_lane_at(graph, i);
+	FOR_EACH(const struct graph_lane, lane, graph->lanes) {
 		guint32 rank = lane->track == TACHO_NONE
 				       ? TACHO_NONE
 				       : rank_of_track(graph->timeline, lane->track);

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "edit/precision.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
@@ -141,9 +142,7 @@ static void recall(struct precision *precision)
 {
 	const GArray *known = edit_state_read(precision->graph)->precisions;
 
-	for (guint i = 0; i < known->len; i++) {
-		const struct changed_precision *row =
-			&g_array_index(known, struct changed_precision, i);
+	FOR_EACH(const struct changed_precision, row, known) {
 		struct operation *operation =
 			g_hash_table_lookup(precision->operations,
 					    GSIZE_TO_POINTER((gsize)row->set << 32 | row->slice));
@@ -170,8 +169,7 @@ static void remember(struct precision *precision)
 			g_array_index(known, struct changed_precision, n_kept++) = row;
 	}
 	g_array_set_size(known, n_kept);
-	for (guint i = 0; i < precision->in_order->len; i++) {
-		const struct operation *operation = g_ptr_array_index(precision->in_order, i);
+	FOR_EACH_POINTER(const struct operation, operation, precision->in_order) {
 		struct changed_precision row = { operation->set,    operation->slice,
 						 operation->now,    operation->stored,
 						 operation->factor, operation->cast_ns };
@@ -225,9 +223,7 @@ static guint32 find_operations(struct precision *precision)
 			add_operation(precision, i, slice);
 	}
 	recall(precision);
-	for (guint i = 0; i < precision->in_order->len; i++) {
-		struct operation *operation = g_ptr_array_index(precision->in_order, i);
-
+	FOR_EACH_POINTER(struct operation, operation, precision->in_order) {
 		operation->now = operation->is_matched ? rate_for(precision, operation->is_backward)
 						       : operation->before;
 		if (precision->is_whole)
@@ -288,12 +284,8 @@ static void scale_gradients(struct precision *precision)
 		graph_change_transfer(graph, i, transfer->fixed_ns, transfer->work_ns * share,
 				      ORIGIN_SCALED);
 	}
-	for (guint32 i = 0; i < graph->gradients->len; i++) {
-		struct graph_gradient *gradient =
-			&g_array_index(graph->gradients, struct graph_gradient, i);
-
+	FOR_EACH(struct graph_gradient, gradient, graph->gradients)
 		gradient->bytes = (guint64)((gdouble)gradient->bytes * share);
-	}
 }
 
 /* What matching operations handed out is of that width. */
@@ -302,8 +294,7 @@ static void scale_memory(struct precision *precision)
 	TachoGraph *graph = precision->graph;
 	guint32 n_recorded = MAX(graph->timeline->ranks->len, 1u);
 
-	for (guint32 i = 0; i < graph->blocks->len; i++) {
-		struct graph_block *block = &g_array_index(graph->blocks, struct graph_block, i);
+	FOR_EACH(struct graph_block, block, graph->blocks) {
 		gsize set = block->rank_index / n_recorded;
 		guint32 op = block->slice == TACHO_NONE
 				     ? TACHO_NONE

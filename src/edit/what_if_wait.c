@@ -3,6 +3,7 @@
  * A collective is one node that begins when its last rank has come. Without waiting each rank has it to itself: what
  * it takes follows the rank's own coming, so each goes at its own pace, and the mean of their steps is what a step would
  * take if the same work were spread evenly. What ranks send at the same time is then no longer shared by links. */
+#include "base/for_each.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
 #include "trace/none_rows.h"
@@ -20,8 +21,7 @@ static struct ends *find_ends(const TachoGraph *graph)
 		ends[i].queues = g_array_new(FALSE, FALSE, sizeof(guint32));
 		ends[i].completes = g_array_new(FALSE, FALSE, sizeof(guint32));
 	}
-	for (guint i = 0; i < graph->edges->len; i++) {
-		const struct graph_edge *edge = &g_array_index(graph->edges, struct graph_edge, i);
+	FOR_EACH(const struct graph_edge, edge, graph->edges) {
 		const struct graph_node *from = graph_node_at(graph, edge->from);
 		const struct graph_node *to = graph_node_at(graph, edge->to);
 

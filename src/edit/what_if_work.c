@@ -4,6 +4,7 @@
 
 #include <tacho/words.h>
 
+#include "base/for_each.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 
@@ -103,14 +104,11 @@ static gboolean is_target(const gchar *kind)
 static void drop_memory(TachoGraph *graph, const struct rank_choice *ranks, const gchar *kind,
 			const GRegex *regex)
 {
-	for (guint32 i = 0; i < graph->blocks->len; i++) {
-		struct graph_block *block = &g_array_index(graph->blocks, struct graph_block, i);
-
+	FOR_EACH(struct graph_block, block, graph->blocks)
 		if (block->slice != TACHO_NONE && block->begin.node != TACHO_NONE &&
 		    rank_choice_has(ranks, block->rank_index) &&
 		    change_slice_matches(graph, kind, regex, block->slice))
 			block->bytes = 0;
-	}
 }
 
 gboolean change_parse_regex(struct change *change, const gchar *text, GError **error)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
+
 static guint64 *cell(struct comm_matrix *matrix, guint32 from, guint32 to)
 {
 	return &matrix->bytes[(gsize)from * matrix->n_ranks + to];
@@ -26,9 +28,7 @@ static gboolean add_messages(struct comm_matrix *matrix, const struct export_sco
 	const TachoTimeline *timeline = scope->timeline;
 	gboolean is_any = FALSE;
 
-	for (guint i = 0; i < timeline->messages->len; i++) {
-		const TachoMessage *message = &g_array_index(timeline->messages, TachoMessage, i);
-
+	FOR_EACH(const TachoMessage, message, timeline->messages) {
 		if (message->is_receive || !export_scope_has_slice(scope, message->slice))
 			continue;
 		if (message->peer_process == TACHO_NONE) {
@@ -101,17 +101,14 @@ static gboolean add_collectives(struct comm_matrix *matrix, const struct export_
 {
 	const TachoTimeline *timeline = scope->timeline;
 	g_autoptr(GHashTable) groups = g_hash_table_new_full(NULL, NULL, NULL, free_group);
-	GHashTableIter iter;
-	gpointer group;
 	gboolean is_any = FALSE;
 
 	for (guint i = 0; i < timeline->collectives->len; i++)
 		add_collective(groups, scope,
 			       &g_array_index(timeline->collectives, TachoCollective, i));
-	g_hash_table_iter_init(&iter, groups);
-	while (g_hash_table_iter_next(&iter, NULL, &group)) {
-		add_group(matrix, group);
-		is_any |= ((const struct group *)group)->bytes > 0;
+	FOR_EACH_ENTRY(entry, groups) {
+		add_group(matrix, entry.value);
+		is_any |= ((const struct group *)entry.value)->bytes > 0;
 	}
 	return is_any;
 }

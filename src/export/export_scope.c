@@ -3,6 +3,8 @@
  * does not, no ancestor does either; but where only some are chosen, any may be. */
 #include "export/export_scope.h"
 
+#include "base/for_each.h"
+
 struct export_window {
 	gint64 start_ns, end_ns; /* [start, end); empty: nothing of this rank */
 };
@@ -51,9 +53,7 @@ static gboolean limit_to_steps(struct export_scope *scope, const TachoExportOpti
 	guint32 last_number = 0;
 	gboolean is_found = FALSE;
 
-	for (guint i = 0; i < timeline->steps->len; i++) {
-		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
-
+	FOR_EACH(const TachoStep, step, timeline->steps) {
 		last_number = MAX(last_number, step->number);
 		if (!is_wanted_step(step, options) || !export_scope_has_step(scope, step))
 			continue;

@@ -1,6 +1,7 @@
 #include "export/export_walk.h"
 
 #include "analyze/device_load.h"
+#include "base/for_each.h"
 #include "export/memory_total.h"
 #include "export/row_buckets.h"
 #include "export/track_walk.h"
@@ -175,9 +176,7 @@ static void tell_steps(struct walk *walk)
 	struct export_track track = { 0 };
 	guint32 rank_index = G_MAXUINT32;
 
-	for (guint i = 0; i < timeline->steps->len; i++) {
-		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
-
+	FOR_EACH(const TachoStep, step, timeline->steps) {
 		if (!export_scope_has_step(&walk->scope, step))
 			continue;
 		if (step->rank_index != rank_index) {
@@ -275,8 +274,7 @@ static void find_window(const TachoTimeline *timeline, guint32 process, gint64 *
 
 	*ret_begin_ns = row->start_ns;
 	*ret_end_ns = row->end_ns;
-	for (guint i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint32 end = track->first_slice + track->n_slices;
 
 		if (track->process != process || track->kind != TACHO_TRACK_ASYNC)

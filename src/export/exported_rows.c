@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "trace/string_table.h"
 #include "trace/told_meaning.h"
 
@@ -198,10 +199,7 @@ static void put_collectives(const struct rows *rows)
 		if (!rows->moved[IMAGE_COLLECTIVE] || row.n_members)
 			put(rows, IMAGE_COLLECTIVE, &row);
 	}
-	for (guint32 i = 0; i < timeline->collectives->len; i++) {
-		const TachoCollective *row =
-			&g_array_index(timeline->collectives, TachoCollective, i);
-
+	FOR_EACH(const TachoCollective, row, timeline->collectives) {
 		for (guint32 k = 0; k < row->n_members; k++) {
 			struct image_member member = { g_array_index(timeline->members, guint32,
 								     row->first_member + k) };
@@ -239,9 +237,7 @@ static void put_buckets(const struct rows *rows)
 
 static guint32 put_problems(const struct rows *rows)
 {
-	for (guint i = 0; i < rows->timeline->problems->len; i++) {
-		const TachoProblem *problem =
-			&g_array_index(rows->timeline->problems, TachoProblem, i);
+	FOR_EACH(const TachoProblem, problem, rows->timeline->problems) {
 		struct image_problem row = { tacho_problem_name(problem->kind), problem->where,
 					     problem->count };
 

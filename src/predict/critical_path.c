@@ -1,6 +1,7 @@
 /* critical_path: what a step's time is made of, across ranks (step_path.h), and how busy each resource is. */
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "predict/prediction.h"
 #include "predict/resource_name.h"
 #include "predict/step_path.h"
@@ -104,8 +105,7 @@ static GHashTable *sum_parts(const TachoGraph *graph, const GArray *stretches)
 {
 	GHashTable *parts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 
-	for (guint i = 0; i < stretches->len; i++) {
-		const struct stretch *stretch = &g_array_index(stretches, struct stretch, i);
+	FOR_EACH(const struct stretch, stretch, stretches) {
 		g_autofree gchar *key = g_strdup_printf("%s %s", what_is(graph, stretch->node),
 							name_of(graph, stretch->node));
 		struct part *part = g_hash_table_lookup(parts, key);
@@ -198,8 +198,7 @@ static GPtrArray *collect_link_spans(const TachoReplay *replay, gint64 until_ns)
 
 	for (guint i = 0; i < graph->links->len; i++)
 		g_ptr_array_add(spans, g_array_new(FALSE, FALSE, sizeof(struct span)));
-	for (guint i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+	FOR_EACH(const struct graph_transfer, transfer, graph->transfers) {
 		const struct graph_group *group = graph_group_at(graph, transfer->group);
 		struct span span = { replay->begin_ns[transfer->node],
 				     MIN(replay->end_ns[transfer->node], until_ns) };

@@ -15,6 +15,7 @@
 #include "analyze/selection.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "predict/prediction.h"
 
 /* 104 days of all steps together: beyond, no time is to be believed, and the replay's sums might overflow.
@@ -87,12 +88,9 @@ static void add_parts(TachoTable *table, const struct selection *selection,
 
 	for (guint i = 0; i < parts->len; i++)
 		whole_ns += g_array_index(parts, struct part, i).duration_ns;
-	for (guint i = 0; i < parts->len; i++) {
-		const struct part *part = &g_array_index(parts, struct part, i);
-
+	FOR_EACH(const struct part, part, parts)
 		if ((rank < 0 || part->rank == rank) && selection_takes_name(selection, part->name))
 			add_part(table, part, whole_ns, prediction->path_step);
-	}
 	tacho_table_sort(table, "duration_ms", TRUE);
 	if (tacho_table_n_rows(table) == 0)
 		tacho_table_note(table, "No part of the critical path matches what was asked for.");
@@ -193,12 +191,9 @@ static void add_edges(TachoTable *table, const struct selection *selection,
 
 	for (guint i = 0; i < parts->len; i++)
 		whole_ns += g_array_index(parts, struct part, i).duration_ns;
-	for (guint i = 0; i < parts->len; i++) {
-		const struct part *part = &g_array_index(parts, struct part, i);
-
+	FOR_EACH(const struct part, part, parts)
 		if (selection_takes_name(selection, part->name))
 			add_part(table, part, whole_ns, TACHO_NONE);
-	}
 	tacho_table_sort(table, "duration_ms", TRUE);
 	tacho_table_note(table,
 			 "The critical path of rank %d takes %.3f ms, through %u events. Time "

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "predict/prediction.h"
 
@@ -51,9 +52,7 @@ guint32 replay_guests_need(const TachoReplay *replay)
 	gint64 end_ns = own_end_ns(replay);
 	guint32 most = 1;
 
-	for (guint i = 0; i < replay->graph->guests->len; i++) {
-		const struct graph_guest *guest =
-			&g_array_index(replay->graph->guests, struct graph_guest, i);
+	FOR_EACH(const struct graph_guest, guest, replay->graph->guests) {
 		struct step_marks marks;
 		g_autoptr(GArray) ends = NULL;
 		gint64 first_ns;

@@ -10,6 +10,7 @@
 #include "analyze/memory_blocks.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/time_units.h"
 #include "graph/rank_copies.h"
@@ -191,9 +192,7 @@ static TachoTable *owner_table(const TachoGraph *graph, const GArray *changes, g
 	g_autoptr(GArray) owners = find_owners(graph, changes, from, to);
 	gboolean is_changed = FALSE;
 
-	for (guint i = 0; i < owners->len; i++) {
-		const struct owner *owner = &g_array_index(owners, struct owner, i);
-
+	FOR_EACH(const struct owner, owner, owners) {
 		if (owner->n_blocks <= 0)
 			continue;
 		tacho_table_row(table);

@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "base/for_each.h"
 #include "base/hash_mix.h"
 
 /* The share of what either does a step in which they differ, at most.
@@ -72,13 +73,10 @@ static GArray *steps_of_rank(const TachoGraph *graph, guint32 rank_index)
 	const GArray *all = graph->timeline->steps;
 	GArray *steps = g_array_new(FALSE, FALSE, sizeof(TachoStep));
 
-	for (guint i = 0; i < all->len; i++) {
-		const TachoStep *step = &g_array_index(all, TachoStep, i);
-
+	FOR_EACH(const TachoStep, step, all)
 		if (step->rank_index == rank_index && step->is_complete &&
 		    graph_step_index(graph, step->number) != TACHO_NONE)
 			g_array_append_val(steps, *step);
-	}
 	return steps;
 }
 
@@ -123,9 +121,7 @@ static void count_collectives(struct job_outline *outline, const TachoGraph *gra
 {
 	gdouble share = 1.0 / MAX(graph->steps->len, 1u);
 
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-
+	FOR_EACH(const struct graph_transfer, transfer, graph->transfers) {
 		if (transfer->is_hop)
 			continue;
 		count_name(outline->collectives,
@@ -177,12 +173,9 @@ static void compare_counts(GHashTable *first, GHashTable *other, gboolean by_nam
 	gdouble sum = 0, all = 0, most = 0;
 
 	for (guint side = 0; side < 2; side++) {
-		GHashTableIter iter;
-		gpointer key, value;
 
-		g_hash_table_iter_init(&iter, side ? other : first);
-		while (g_hash_table_iter_next(&iter, &key, &value)) {
-			gdouble a = count_of(first, key), b = count_of(other, key);
+		FOR_EACH_ENTRY(entry, side ? other : first) {
+			gdouble a = count_of(first, entry.key), b = count_of(other, entry.key);
 
 			if (side && a > 0)
 				continue;
@@ -190,9 +183,9 @@ static void compare_counts(GHashTable *first, GHashTable *other, gboolean by_nam
 			all += MAX(a, b);
 			if (by_name &&
 			    (fabs(a - b) > most || (fabs(a - b) == most && difference->key &&
-						    g_strcmp0(key, difference->key) < 0))) {
+						    g_strcmp0(entry.key, difference->key) < 0))) {
 				most = fabs(a - b);
-				difference->key = key;
+				difference->key = entry.key;
 				difference->first = a;
 				difference->other = b;
 			}

@@ -3,6 +3,7 @@
 #include "replay/replay_internal.h"
 
 #include "analyze/memory_blocks.h"
+#include "base/for_each.h"
 #include "predict/prediction.h"
 
 /* -1: more than fits. */
@@ -10,10 +11,7 @@ static gint64 peak_of(const GArray *changes)
 {
 	gint64 held_bytes = 0, peak_bytes = 0;
 
-	for (guint i = 0; i < changes->len; i++) {
-		const struct memory_change *change =
-			&g_array_index(changes, struct memory_change, i);
-
+	FOR_EACH(const struct memory_change, change, changes) {
 		if (__builtin_add_overflow(held_bytes, change->bytes, &held_bytes))
 			return -1;
 		peak_bytes = MAX(peak_bytes, held_bytes);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/memory_blocks.h"
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "graph/graph_unfold.h"
 #include "graph/rank_copies.h"
@@ -39,8 +40,7 @@ static GArray *measured_steps(const TachoGraph *graph)
 	const GArray *rows = graph->timeline->steps;
 
 	g_array_set_size(steps, graph->steps->len);
-	for (guint i = 0; i < rows->len; i++) {
-		const TachoStep *step = &g_array_index(rows, TachoStep, i);
+	FOR_EACH(const TachoStep, step, rows) {
 		guint32 index = graph_step_index(graph, step->number);
 
 		if (step->is_complete && index != TACHO_NONE)

@@ -16,6 +16,7 @@
 
 #include <tacho/correlate.h>
 
+#include "base/for_each.h"
 #include "base/quantile.h"
 #include "replay/replay_internal.h"
 #include "predict/prediction.h"
@@ -79,9 +80,7 @@ static gboolean take_out_all(TachoGraph *graph, gdouble scale, gdouble *ret_shar
 
 	for (guint32 rank = 0; rank < n_ranks; rank++)
 		piece_ns[rank] = scale * slice_cost_ns(graph->timeline, rank) / 2;
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(graph, i);
-
+	FOR_EACH(struct graph_node, node, graph->nodes) {
 		if (!is_work(node))
 			continue;
 		all_ns += (gdouble)node->duration_ns;

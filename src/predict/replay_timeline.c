@@ -4,6 +4,7 @@
  * the last of them or of its children's. Times of both begin with the first step replayed. Ranks that were not
  * measured, but are played by themselves, are there as replayed only. */
 #include "analyze/memory_blocks.h"
+#include "base/for_each.h"
 #include "graph/rank_copies.h"
 #include "replay/replay_internal.h"
 #include "predict/held_memory.h"
@@ -222,13 +223,10 @@ static gint64 measured_end_ns(const struct picture *picture, guint32 rank_index)
 	const GArray *rows = picture->timeline->steps;
 	gint64 end_ns = G_MININT64;
 
-	for (guint i = 0; i < rows->len; i++) {
-		const TachoStep *step = &g_array_index(rows, TachoStep, i);
-
+	FOR_EACH(const TachoStep, step, rows)
 		if (step->rank_index == rank_index && step->is_complete &&
 		    graph_step_index(picture->graph, step->number) != TACHO_NONE)
 			end_ns = MAX(end_ns, step->end_ns);
-	}
 	return end_ns == G_MININT64 ? G_MAXINT64 : end_ns;
 }
 
@@ -240,10 +238,7 @@ static void add_measured_memory(struct picture *picture, const GArray *blocks, g
 	gint64 end_ns = measured_end_ns(picture, rank_index);
 	gdouble held = 0;
 
-	for (guint i = 0; i < changes->len; i++) {
-		const struct memory_change *change =
-			&g_array_index(changes, struct memory_change, i);
-
+	FOR_EACH(const struct memory_change, change, changes) {
 		if (change->time_ns > end_ns)
 			break;
 		held += (gdouble)change->bytes;

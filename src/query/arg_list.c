@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "query/json_leaves.h"
 
 #define FOREIGN_PREFIX "args." /* as Perfetto's for JSON traces */
@@ -71,12 +72,9 @@ const gchar *arg_list_display(const struct arg_list *list, const struct arg *arg
 
 const struct arg *arg_list_find(const struct arg_list *list, const gchar *key)
 {
-	for (guint i = 0; i < list->args->len; i++) {
-		const struct arg *arg = arg_list_borrow(list, i);
-
+	FOR_EACH(const struct arg, arg, list->args)
 		if (strcmp(list->text->str + arg->key, key) == 0)
 			return arg;
-	}
 	return NULL;
 }
 
