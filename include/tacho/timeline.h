@@ -456,11 +456,27 @@ static inline const TachoTrack *tacho_timeline_track(const TachoTimeline *timeli
 	return &g_array_index(timeline->tracks, TachoTrack, track);
 }
 
+static inline const TachoProcess *tacho_timeline_process(const TachoTimeline *timeline,
+							 guint32 process)
+{
+	return &g_array_index(timeline->processes, TachoProcess, process);
+}
+
+static inline const TachoRank *tacho_timeline_rank(const TachoTimeline *timeline, guint32 index)
+{
+	return &g_array_index(timeline->ranks, TachoRank, index);
+}
+
+static inline const TachoProcess *tacho_track_process(const TachoTimeline *timeline,
+						      const TachoTrack *track)
+{
+	return tacho_timeline_process(timeline, track->process);
+}
+
 static inline const TachoProcess *tacho_slice_process(const TachoTimeline *timeline, guint32 slice)
 {
-	return &g_array_index(
-		timeline->processes, TachoProcess,
-		tacho_timeline_track(timeline, timeline->slices.track[slice])->process);
+	return tacho_track_process(timeline,
+				   tacho_timeline_track(timeline, timeline->slices.track[slice]));
 }
 
 static inline gint64 tacho_slice_end_ns(const TachoTimeline *timeline, guint32 slice)

@@ -21,6 +21,7 @@
 #include "base/for_each.h"
 #include "base/order.h"
 #include "correlate/correlate_internal.h"
+#include "trace/rank_table.h"
 #include "trace/region_kind.h"
 
 enum {
@@ -124,16 +125,6 @@ static gint compare_queued(gconstpointer a, gconstpointer b)
 	return ORDER(left->queued_ns, right->queued_ns) ?: ORDER(left->slice, right->slice);
 }
 
-/* The rank that the track's slices are the work of, or TACHO_NONE: workers of a rank train nothing. */
-static guint32 rank_of_track(const TachoTimeline *timeline, guint32 track)
-{
-	const TachoProcess *process = track_process(timeline, track);
-
-	return process && process->is_main && process->rank_index < timeline->ranks->len
-		       ? process->rank_index
-		       : TACHO_NONE;
-}
-
 static void add_queued(struct finding *finding, const TachoFlow *flow)
 {
 	const TachoTimeline *timeline = finding->timeline;
@@ -159,7 +150,7 @@ static void collect_queued(const TachoTimeline *timeline, struct finding *ranks)
 
 		if (flow->kind != TACHO_FLOW_QUEUE_COLLECTIVE || !is_in_hook(timeline, flow->from))
 			continue;
-		rank = rank_of_track(timeline, timeline->slices.track[flow->to]);
+		rank = rank_index_of_main(timeline, timeline->slices.track[flow->to]);
 		if (rank != TACHO_NONE)
 			add_queued(&ranks[rank], flow);
 	}
@@ -240,7 +231,7 @@ static void collect_gradients(const TachoTimeline *timeline, struct finding *ran
 {
 	for (guint32 t = 0; t < timeline->tracks->len; t++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, t);
-		guint32 rank = rank_of_track(timeline, t);
+		guint32 rank = rank_index_of_main(timeline, t);
 
 		if (track->kind != TACHO_TRACK_THREAD || rank == TACHO_NONE ||
 		    ranks[rank].queued->len == 0)

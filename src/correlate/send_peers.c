@@ -13,6 +13,7 @@
 #include "base/partition_point.h"
 #include "correlate/message_order.h"
 #include "correlate/point_to_point.h"
+#include "trace/rank_table.h"
 
 /* A message of a tensor's bytes. */
 struct part {
@@ -24,13 +25,6 @@ struct part {
 struct send_peers {
 	GHashTable *found; /* slice -> index of the peer's rank + 1 */
 };
-
-static guint32 rank_of_process(const TachoTimeline *timeline, guint32 process)
-{
-	return process < timeline->processes->len
-		       ? g_array_index(timeline->processes, TachoProcess, process).rank_index
-		       : TACHO_NONE;
-}
 
 static gint compare_parts(gconstpointer a, gconstpointer b)
 {
@@ -128,7 +122,7 @@ static void find_peers(send_peers *peers, const TachoTimeline *timeline)
 		if (process == TACHO_NONE)
 			process = peer_before_end(timeline, way == TACHO_WAY_SEND ? sent : received,
 						  i);
-		rank_index = rank_of_process(timeline, process);
+		rank_index = rank_index_of_process(timeline, process);
 		if (rank_index != TACHO_NONE)
 			g_hash_table_insert(peers->found, GUINT_TO_POINTER(i),
 					    GUINT_TO_POINTER(rank_index + 1));

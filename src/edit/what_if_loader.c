@@ -18,6 +18,7 @@
 #include "edit/change_internal.h"
 #include "trace/data_loading.h"
 #include "trace/none_rows.h"
+#include "trace/rank_table.h"
 
 /* The workers of a rank, at most.
  * Source: a rule: more than hosts have. If wrong, more are refused. */
@@ -48,14 +49,6 @@ struct loaders {
 
 /* --- what was recorded ------------------------------------------------------------------------ */
 
-static guint32 rank_of_track(const TachoTimeline *timeline, guint32 track)
-{
-	const TachoProcess *process = &g_array_index(
-		timeline->processes, TachoProcess, tacho_timeline_track(timeline, track)->process);
-
-	return process->is_main ? process->rank_index : TACHO_NONE;
-}
-
 /* The rank of the timeline that the node is of, or of a copy of it; TACHO_NONE: it is no data loading. */
 static guint32 rank_of_node(const struct loaders *loaders, const struct graph_node *node)
 {
@@ -65,7 +58,7 @@ static guint32 rank_of_node(const struct loaders *loaders, const struct graph_no
 	    graph_lane_is_stream(loaders->graph, graph_lane_at(loaders->graph, node->lane)) ||
 	    !loaders->is_loading[node->slice])
 		return TACHO_NONE;
-	return rank_of_track(loaders->graph->timeline, track);
+	return rank_index_of_main(loaders->graph->timeline, track);
 }
 
 static void measure_steps(struct loaders *loaders)
@@ -94,7 +87,7 @@ static void measure_steps(struct loaders *loaders)
 static void measure_slice(struct loaders *loaders, guint32 slice, enum data_loading by)
 {
 	const TachoSlices *slices = &loaders->graph->timeline->slices;
-	guint32 index = rank_of_track(loaders->graph->timeline, slices->track[slice]);
+	guint32 index = rank_index_of_main(loaders->graph->timeline, slices->track[slice]);
 	struct rank_loader *rank;
 
 	if (index == TACHO_NONE)
@@ -267,7 +260,7 @@ static guint8 *find_chosen(const struct loaders *loaders, const struct rank_choi
 	FOR_EACH(const struct graph_lane, lane, graph->lanes) {
 		guint32 rank = lane->track == TACHO_NONE
 				       ? TACHO_NONE
-				       : rank_of_track(graph->timeline, lane->track);
+				       : rank_index_of_main(graph->timeline, lane->track);
 
 		if (rank != TACHO_NONE && lane->rank_index != TACHO_NONE &&
 		    rank_choice_has(ranks, lane->rank_index))
@@ -295,7 +288,7 @@ static gboolean refuse_hidden(const TachoGraph *graph, const struct change *chan
 	return change_refuse(error, change,
 			     "the workers of rank %d keep up with it, so their time for a batch is "
 			     "not known, and slower loading cannot be predicted",
-			     g_array_index(graph->timeline->ranks, TachoRank, rank).rank);
+			     tacho_timeline_rank(graph->timeline, rank)->rank);
 }
 
 static gboolean scale_chosen(struct loaders *loaders, const struct change *change,

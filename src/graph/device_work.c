@@ -110,7 +110,7 @@ void builder_add_work(struct graph_builder *builder)
 	const TachoTimeline *timeline = builder->timeline;
 
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
-		guint32 process = g_array_index(timeline->ranks, TachoRank, rank).main_process;
+		guint32 process = tacho_timeline_rank(timeline, rank)->main_process;
 
 		for (guint32 i = 0; i < timeline->tracks->len; i++) {
 			const TachoTrack *track = tacho_timeline_track(timeline, i);

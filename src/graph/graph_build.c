@@ -12,7 +12,7 @@ guint32 builder_add_lane(struct graph_builder *builder, guint32 rank_index, guin
 	};
 
 	if (rank_index != TACHO_NONE)
-		lane.host = g_array_index(builder->timeline->ranks, TachoRank, rank_index).host;
+		lane.host = tacho_timeline_rank(builder->timeline, rank_index)->host;
 	g_array_append_val(builder->graph->lanes, lane);
 	return builder->graph->lanes->len - 1;
 }

@@ -114,6 +114,12 @@ static inline struct build_member *build_member_at(const struct graph_builder *b
 	return &g_array_index(builder->members, struct build_member, i);
 }
 
+/* The name, a string, of the rank's host. */
+static inline guint32 build_host_of(const struct graph_builder *builder, guint32 rank_index)
+{
+	return tacho_timeline_rank(builder->timeline, rank_index)->host;
+}
+
 static inline struct build_work *build_work_at(const struct graph_builder *builder, guint32 i)
 {
 	return &g_array_index(builder->work, struct build_work, i);

@@ -413,11 +413,6 @@ static void begin_transfers(struct graph_builder *builder)
 	}
 }
 
-static guint32 host_of(const struct graph_builder *builder, guint32 rank_index)
-{
-	return g_array_index(builder->timeline->ranks, TachoRank, rank_index).host;
-}
-
 /* On how many hosts the ranks of the seats [from, to) are. */
 static guint count_hosts(const struct graph_builder *builder, const GArray *seats, guint from,
 			 guint to)
@@ -426,7 +421,7 @@ static guint count_hosts(const struct graph_builder *builder, const GArray *seat
 
 	for (guint i = from; i < to; i++)
 		g_hash_table_add(
-			hosts, GUINT_TO_POINTER(host_of(
+			hosts, GUINT_TO_POINTER(build_host_of(
 				       builder, g_array_index(seats, struct seat, i).rank_index)));
 	return g_hash_table_size(hosts);
 }
@@ -434,7 +429,7 @@ static guint count_hosts(const struct graph_builder *builder, const GArray *seat
 /* A ring's neighbours on one host speak through it; else each host sends and receives. */
 static void add_host_link(struct graph_builder *builder, const struct seat *seat, guint n_hosts)
 {
-	guint32 host = host_of(builder, seat->rank_index);
+	guint32 host = build_host_of(builder, seat->rank_index);
 
 	graph_add_group_link(builder->graph, seat->group, host, n_hosts == 1 ? "local" : "out");
 	if (n_hosts > 1)
@@ -484,8 +479,9 @@ static void add_device_link(struct graph_builder *builder, const struct batch_ra
 	guint32 sender = ranks->sender_of[seat->group], id;
 	gboolean has_batches = ranks->has_batches[seat->rank_index];
 	g_autofree gchar *name = g_strdup_printf(
-		"%s rank %d", tacho_timeline_string(timeline, host_of(builder, seat->rank_index)),
-		g_array_index(timeline->ranks, TachoRank, seat->rank_index).rank);
+		"%s rank %d",
+		tacho_timeline_string(timeline, build_host_of(builder, seat->rank_index)),
+		tacho_timeline_rank(timeline, seat->rank_index)->rank);
 
 	id = tacho_timeline_intern(timeline, name, -1);
 	if (!has_batches)

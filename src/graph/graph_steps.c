@@ -104,7 +104,7 @@ static gint32 find_lacking(const struct graph_builder *builder, guint32 number)
 			has_it[step->rank_index] = 1;
 	while (rank + 1 < builder->n_ranks && has_it[rank])
 		rank++;
-	return g_array_index(timeline->ranks, TachoRank, rank).rank;
+	return tacho_timeline_rank(timeline, rank)->rank;
 }
 
 /* Why a step that was seen is not among those replayed: a rank had died by then, or its file was cut off. */
@@ -176,7 +176,7 @@ static void set_whole_window(struct graph_builder *builder, guint32 rank_index)
 {
 	const TachoTimeline *timeline = builder->timeline;
 	struct build_window *window = &builder->windows[rank_index];
-	guint32 process = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
+	guint32 process = tacho_timeline_rank(timeline, rank_index)->main_process;
 	guint32 main_track = builder_main_track(timeline, process);
 	TachoStep step = { .rank_index = rank_index, .is_complete = TRUE };
 

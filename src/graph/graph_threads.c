@@ -30,7 +30,7 @@ static gboolean is_busier(const TachoTimeline *timeline, const TachoTrack *track
 
 guint32 builder_main_track(const TachoTimeline *timeline, guint32 process)
 {
-	guint32 pid = g_array_index(timeline->processes, TachoProcess, process).pid;
+	guint32 pid = tacho_timeline_process(timeline, process)->pid;
 	guint32 best = TACHO_NONE;
 
 	for (guint32 i = 0; i < timeline->tracks->len; i++) {
@@ -103,7 +103,7 @@ static void add_thread(struct graph_builder *builder, guint32 track_index, guint
 gboolean builder_add_threads(struct graph_builder *builder, guint32 rank_index, GError **error)
 {
 	const TachoTimeline *timeline = builder->timeline;
-	const TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, rank_index);
+	const TachoRank *rank = tacho_timeline_rank(timeline, rank_index);
 	const struct build_window *window = &builder->windows[rank_index];
 	guint32 main_track = builder_main_track(timeline, rank->main_process);
 

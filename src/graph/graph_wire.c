@@ -12,9 +12,11 @@
  * A receiver that comes late finds more, and for once too fast a wire; one that does not keep up is
  * the wire, as far as it can tell. Neither moves the median over the runs, each counting by its
  * bytes. */
+#include "base/for_each.h"
 #include "base/partition_point.h"
 #include "base/weighted_median.h"
 #include "graph/graph_builder.h"
+#include "trace/rank_table.h"
 
 /* Source: fitted by validate/wire_pace.py on the kit's recordings, whose links' rates were measured: with these, half
  * or twice of each, the paces of the tuned half are off by 0.3 to 0.4 % in the mean and 0.9 % at most (but for 0.9 and 9.7 % with runs
@@ -56,11 +58,8 @@ static void sum_up(GArray *come)
 	guint64 bytes = 0;
 
 	g_array_sort(come, compare_come);
-	for (guint i = 0; i < come->len; i++) {
-		struct come *row = &g_array_index(come, struct come, i);
-
+	FOR_EACH(struct come, row, come)
 		row->bytes = bytes += MIN(row->bytes, G_MAXUINT64 - bytes);
-	}
 }
 
 /* What had come by then. */
@@ -117,23 +116,38 @@ static void take_call(struct run *run, guint64 bytes, gint64 end_ns, const struc
 	run->last_end_ns = end_ns;
 }
 
-/* The rank that received the message; TACHO_NONE: none did, or not in the steps. */
-static guint32 receiving_rank(const struct graph_builder *builder, guint32 slice,
-			      TachoMessageArgs *ret_args)
+/* What a rank received in the steps. */
+struct receive {
+	guint32 rank, sender; /* indexes; TACHO_NONE: not known */
+	guint32 fd;
+	guint64 bytes;
+	gint64 end_ns;
+};
+
+static void add_receive(GArray *receives, const struct graph_builder *builder, guint32 slice)
 {
 	const TachoTimeline *timeline = builder->timeline;
+	const TachoMessage *message = tacho_slice_borrow_message(timeline, slice);
 	const TachoProcess *process;
+	TachoMessageArgs args;
+	struct receive receive;
 
 	if (timeline->slices.kind[slice] != TACHO_SLICE_MESSAGE ||
 	    (timeline->slices.flags[slice] & TACHO_SLICE_OPEN) ||
-	    !tacho_slice_message(timeline, slice, ret_args) || !ret_args->is_receive)
-		return TACHO_NONE;
+	    !tacho_slice_message(timeline, slice, &args) || !args.is_receive)
+		return;
 	process = tacho_slice_process(timeline, slice);
 	if (!process->is_main || process->rank_index >= builder->n_ranks ||
 	    timeline->slices.start_ns[slice] < builder->windows[process->rank_index].from_ns ||
 	    timeline->slices.start_ns[slice] >= builder->windows[process->rank_index].to_ns)
-		return TACHO_NONE;
-	return process->rank_index;
+		return;
+	receive = (struct receive){ process->rank_index, TACHO_NONE, args.fd, args.bytes,
+				    tacho_slice_end_ns(timeline, slice) };
+	if (message)
+		receive.sender = rank_index_of_process(timeline, message->peer_process);
+	if (receive.sender >= builder->n_ranks)
+		receive.sender = TACHO_NONE;
+	g_array_append_val(receives, receive);
 }
 
 /* The run under way on the connection of this key, made when new. */
@@ -149,63 +163,36 @@ static struct run *take_run(GHashTable *runs, gint64 key)
 	return run;
 }
 
-/* The index of the rank that sent it, or TACHO_NONE. */
-static guint32 sending_rank(const struct graph_builder *builder, guint32 slice)
+static void collect_come(const GArray *receives, const struct wires *wires, guint32 n_ranks)
 {
-	const TachoMessage *message = tacho_slice_borrow_message(builder->timeline, slice);
-	guint32 rank = TACHO_NONE;
+	FOR_EACH(const struct receive, receive, receives) {
+		struct come come = { receive->end_ns, receive->bytes };
 
-	if (message && message->peer_process < builder->timeline->processes->len)
-		rank = g_array_index(builder->timeline->processes, TachoProcess,
-				     message->peer_process)
-			       .rank_index;
-	return rank < builder->n_ranks ? rank : TACHO_NONE;
-}
-
-static void collect_come(const struct graph_builder *builder, const struct wires *wires)
-{
-	for (guint32 i = 0; i < builder->timeline->slices.n; i++) {
-		TachoMessageArgs args;
-		guint32 rank = receiving_rank(builder, i, &args);
-		guint32 sender = rank == TACHO_NONE ? TACHO_NONE : sending_rank(builder, i);
-		struct come come = { 0, 0 };
-
-		if (rank == TACHO_NONE)
-			continue;
-		come = (struct come){ tacho_slice_end_ns(builder->timeline, i), args.bytes };
-		g_array_append_val(wires->to[rank], come);
-		if (sender != TACHO_NONE)
-			g_array_append_val(wires->from[sender], come);
+		g_array_append_val(wires->to[receive->rank], come);
+		if (receive->sender != TACHO_NONE)
+			g_array_append_val(wires->from[receive->sender], come);
 	}
-	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
+	for (guint32 rank = 0; rank < n_ranks; rank++) {
 		sum_up(wires->to[rank]);
 		sum_up(wires->from[rank]);
 	}
 }
 
 /* A connection is read by one thread, whose slices stand in the order of time. */
-static void collect_paces(const struct graph_builder *builder, const struct wires *wires)
+static void collect_paces(const GArray *receives, const struct wires *wires)
 {
 	g_autoptr(GHashTable) runs =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
-	GHashTableIter iter;
-	gpointer run;
 
-	for (guint32 i = 0; i < builder->timeline->slices.n; i++) {
-		TachoMessageArgs args;
-		guint32 rank = receiving_rank(builder, i, &args);
-		struct run *of_connection;
+	FOR_EACH(const struct receive, receive, receives) {
+		struct run *run =
+			take_run(runs, (gint64)((guint64)receive->rank << 32 | receive->fd));
 
-		if (rank == TACHO_NONE)
-			continue;
-		of_connection = take_run(runs, (gint64)((guint64)rank << 32 | args.fd));
-		of_connection->sender = sending_rank(builder, i);
-		take_call(of_connection, args.bytes, tacho_slice_end_ns(builder->timeline, i),
-			  wires);
+		run->sender = receive->sender;
+		take_call(run, receive->bytes, receive->end_ns, wires);
 	}
-	g_hash_table_iter_init(&iter, runs);
-	while (g_hash_table_iter_next(&iter, NULL, &run))
-		end_run(run, wires);
+	FOR_EACH_ENTRY(entry, runs)
+		end_run(entry.value, wires);
 }
 
 static GArray **arrays_new(guint32 n, guint row_bytes)
@@ -229,21 +216,23 @@ void builder_measure_wires(struct graph_builder *builder)
 {
 	TachoGraph *graph = builder->graph;
 	guint32 n_ranks = builder->n_ranks;
+	g_autoptr(GArray) receives = g_array_new(FALSE, FALSE, sizeof(struct receive));
 	struct wires wires = {
 		.to = arrays_new(n_ranks, sizeof(struct come)),
 		.from = arrays_new(n_ranks, sizeof(struct come)),
 		.paces = arrays_new(n_ranks, sizeof(struct weighted)),
 	};
 
-	collect_come(builder, &wires);
-	collect_paces(builder, &wires);
+	for (guint32 i = 0; i < builder->timeline->slices.n; i++)
+		add_receive(receives, builder, i);
+	collect_come(receives, &wires, n_ranks);
+	collect_paces(receives, &wires);
 	for (guint32 rank = 0; rank < n_ranks; rank++)
 		builder->wire_ns_per_byte[rank] = median_pace(wires.paces[rank]);
 	arrays_free(wires.to, n_ranks);
 	arrays_free(wires.from, n_ranks);
 	arrays_free(wires.paces, n_ranks);
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		const struct build_member *member = build_member_at(builder, i);
+	FOR_EACH(const struct build_member, member, builder->members) {
 		struct graph_group *group =
 			graph_group_at(graph, graph_transfer_at(graph, member->transfer)->group);
 

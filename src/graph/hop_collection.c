@@ -36,10 +36,9 @@ void unfolding_init(struct hop_unfolding *unfolding, struct graph_builder *build
 					    GUINT_TO_POINTER(i + 1));
 	}
 	for (guint i = 0; i < timeline->ranks->len; i++)
-		g_hash_table_insert(
-			unfolding->rank_of,
-			GINT_TO_POINTER(g_array_index(timeline->ranks, TachoRank, i).rank),
-			GUINT_TO_POINTER(i + 1));
+		g_hash_table_insert(unfolding->rank_of,
+				    GINT_TO_POINTER(tacho_timeline_rank(timeline, i)->rank),
+				    GUINT_TO_POINTER(i + 1));
 	unfolding->servers = server_work_new(builder);
 }
 
@@ -71,7 +70,7 @@ struct build_member *unfolding_member(const struct hop_unfolding *unfolding, gui
 
 guint32 unfolding_host(const struct hop_unfolding *unfolding, guint32 rank_index)
 {
-	return g_array_index(unfolding->builder->timeline->ranks, TachoRank, rank_index).host;
+	return tacho_timeline_rank(unfolding->builder->timeline, rank_index)->host;
 }
 
 /* --- hops ------------------------------------------------------------------------------------ */

@@ -34,11 +34,6 @@ struct message_hops {
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-static guint32 host_of(const struct graph_builder *builder, guint32 rank_index)
-{
-	return g_array_index(builder->timeline->ranks, TachoRank, rank_index).host;
-}
-
 /* Of what one rank sends to another one. */
 static guint32 add_hop(struct message_hops *hops, const struct way *way, const gchar *name,
 		       guint64 bytes, gint64 begin_ns, gint64 end_ns)
@@ -48,7 +43,7 @@ static guint32 add_hop(struct message_hops *hops, const struct way *way, const g
 	guint32 to = build_member_at(builder, way->to)->rank_index;
 	struct graph_group like = { .sender = from + 1, .receiver = to + 1 };
 	guint32 group = hop_group(builder->graph, hops->links, (gint64)((guint64)from << 32 | to),
-				  like, host_of(builder, from), host_of(builder, to));
+				  like, build_host_of(builder, from), build_host_of(builder, to));
 
 	return hop_node(builder, hops->finder.transfer, group, name, bytes, begin_ns, end_ns);
 }

@@ -11,6 +11,7 @@
 #include "correlate/message_order.h"
 #include "correlate/point_to_point.h"
 #include "trace/operation.h"
+#include "trace/rank_table.h"
 
 /* The share of a way's bytes that must be seen sent and received: all of them, but for headers.
  * Source: a rule: headers are below a fiftieth of what ways move, and a lost record is a whole message. If wrong, a way lacks
@@ -21,13 +22,6 @@
 #define MAX_ROUNDS 64	/* of a ring: ranks */
 
 /* --- messages --------------------------------------------------------------------------------- */
-
-static guint32 rank_of_process(const TachoTimeline *timeline, guint32 process)
-{
-	return process < timeline->processes->len
-		       ? g_array_index(timeline->processes, TachoProcess, process).rank_index
-		       : TACHO_NONE;
-}
 
 static gint compare_carried(gconstpointer a, gconstpointer b)
 {
@@ -57,11 +51,11 @@ static GArray *collect_carried(const struct graph_builder *builder)
 	g_autoptr(GHashTable) transfers = index_members(builder);
 
 	FOR_EACH(const TachoMessage, message, timeline->messages) {
-		guint32 own = rank_of_process(
+		guint32 own = rank_index_of_process(
 			timeline,
 			tacho_timeline_track(timeline, timeline->slices.track[message->slice])
 				->process);
-		guint32 peer = rank_of_process(timeline, message->peer_process);
+		guint32 peer = rank_index_of_process(timeline, message->peer_process);
 		guint32 transfer = GPOINTER_TO_UINT(
 			g_hash_table_lookup(transfers, GUINT_TO_POINTER(message->collective)));
 		struct carried row = {

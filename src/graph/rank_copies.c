@@ -35,7 +35,7 @@ gint32 rank_copies_number(const TachoGraph *graph, guint32 rank_index)
 	guint32 set = rank_index / n_recorded;
 
 	if (rank_copies_n_asked(graph) <= n_recorded)
-		return g_array_index(graph->timeline->ranks, TachoRank, rank_index).rank;
+		return tacho_timeline_rank(graph->timeline, rank_index)->rank;
 	for (guint32 i = 0; i < graph->sets->len; i++)
 		if (g_array_index(graph->sets, guint32, i) == set)
 			return (gint32)(i * n_recorded + rank_index % n_recorded);

@@ -305,8 +305,7 @@ void process_facts_add(TachoTimeline *timeline, struct process_input *input,
 
 	find_in_moments(timeline, input, &findings);
 	add_process(timeline, input, &findings, launcher_status, is_replaced);
-	end_ns = g_array_index(timeline->processes, TachoProcess, timeline->processes->len - 1)
-			 .end_ns;
+	end_ns = tacho_timeline_process(timeline, timeline->processes->len - 1)->end_ns;
 	for (guint i = 0; i < input->streams->len; i++) {
 		add_tracks(timeline, process_input_stream(input, i));
 		stream_rows_end_open(&process_input_stream(input, i)->rows, end_ns);
@@ -461,9 +460,8 @@ static void add_end_problem(TachoTimeline *timeline, const struct process_input 
 void process_facts_add_problems(TachoTimeline *timeline, const struct process_input *input,
 				guint32 process_index)
 {
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess, process_index);
-	const TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, process->rank_index);
+	const TachoProcess *process = tacho_timeline_process(timeline, process_index);
+	const TachoRank *rank = tacho_timeline_rank(timeline, process->rank_index);
 	g_autofree gchar *who =
 		g_strdup_printf("rank %d, process %u on %s", rank->rank, process->pid,
 				tacho_timeline_string(timeline, process->host));

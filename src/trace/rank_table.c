@@ -86,9 +86,8 @@ static void make_ranks(TachoTimeline *timeline, const gint32 *ranks)
 	}
 	g_array_sort(timeline->ranks, compare_ranks);
 	for (guint i = 0; i < timeline->ranks->len; i++)
-		g_hash_table_insert(
-			index, GINT_TO_POINTER(g_array_index(timeline->ranks, TachoRank, i).rank),
-			GUINT_TO_POINTER(i));
+		g_hash_table_insert(index, GINT_TO_POINTER(tacho_timeline_rank(timeline, i)->rank),
+				    GUINT_TO_POINTER(i));
 	for (guint i = 0; i < timeline->processes->len; i++)
 		process_at(timeline, i)->rank_index =
 			GPOINTER_TO_UINT(g_hash_table_lookup(index, GINT_TO_POINTER(ranks[i])));
@@ -172,7 +171,7 @@ static void find_missing(TachoTimeline *timeline)
 	guint n_named = 0;
 
 	for (guint i = 0; i < timeline->ranks->len; i++) {
-		gint32 rank = MIN(g_array_index(timeline->ranks, TachoRank, i).rank, expected);
+		gint32 rank = MIN(tacho_timeline_rank(timeline, i)->rank, expected);
 
 		n_missing += (guint64)MAX(rank - next, 0);
 		name_ranks(names, &n_named, next, rank);

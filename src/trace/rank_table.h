@@ -23,4 +23,24 @@ struct rank_candidate {
 void rank_table_fill(TachoTimeline *timeline, const struct rank_candidate *candidates,
 		     gint launched_ranks);
 
+/* The index of the rank that the process is of; TACHO_NONE: there is no such process. */
+static inline guint32 rank_index_of_process(const TachoTimeline *timeline, guint32 process)
+{
+	return process < timeline->processes->len
+		       ? tacho_timeline_process(timeline, process)->rank_index
+		       : TACHO_NONE;
+}
+
+/* The index of the rank that the track's slices are the work of; TACHO_NONE: none, as workers of a rank train nothing. */
+static inline guint32 rank_index_of_main(const TachoTimeline *timeline, guint32 track)
+{
+	guint32 process = tacho_timeline_track(timeline, track)->process;
+	guint32 rank_index = rank_index_of_process(timeline, process);
+
+	return rank_index < timeline->ranks->len &&
+			       tacho_timeline_process(timeline, process)->is_main
+		       ? rank_index
+		       : TACHO_NONE;
+}
+
 #endif

@@ -12,7 +12,7 @@ static const struct clock_map *map_of_track(const struct move *move, guint32 tra
 {
 	guint32 process = tacho_timeline_track(move->timeline, track)->process;
 
-	return &move->maps[g_array_index(move->timeline->processes, TachoProcess, process).clock];
+	return &move->maps[tacho_timeline_process(move->timeline, process)->clock];
 }
 
 /* Let the ancestors of a slice last at least as long as it does. */
