@@ -85,7 +85,7 @@ gboolean advice_takes_rank(const struct advice_input *input, guint rank_index)
 
 gint32 advice_rank(const struct advice_input *input, guint rank_index)
 {
-	return g_array_index(input->timeline->ranks, TachoRank, rank_index).rank;
+	return tacho_timeline_rank(input->timeline, rank_index)->rank;
 }
 
 guint advice_rank_index(const struct advice_input *input, gint32 rank)

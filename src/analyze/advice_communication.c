@@ -93,8 +93,7 @@ static struct traffic count_traffic(const struct advice_input *input)
 	struct traffic traffic = { 0 };
 
 	FOR_EACH(const TachoTrack, track, timeline->tracks) {
-		guint rank_index =
-			g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+		guint rank_index = tacho_track_process(timeline, track)->rank_index;
 
 		if (selection_takes_track(&input->selection, track) &&
 		    advice_takes_rank(input, rank_index))

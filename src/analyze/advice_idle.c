@@ -10,8 +10,7 @@ static gboolean has_device(const TachoTimeline *timeline, guint rank_index)
 {
 	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		if (track->kind == TACHO_TRACK_STREAM && track->n_slices &&
-		    g_array_index(timeline->processes, TachoProcess, track->process).rank_index ==
-			    rank_index)
+		    tacho_track_process(timeline, track)->rank_index == rank_index)
 			return TRUE;
 	return FALSE;
 }

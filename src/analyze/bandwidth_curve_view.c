@@ -26,8 +26,7 @@ static gboolean add_kind(TachoTable *table, const struct selection *selection, c
 {
 	const TachoTimeline *timeline = selection->timeline;
 	const struct device_copy *copy = &g_array_index(copies, struct device_copy, first);
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, copy->process).rank_index;
+	guint rank_index = tacho_timeline_process(timeline, copy->process)->rank_index;
 	g_autoptr(GArray) changes = device_copies_changes(copies, first, end);
 	g_autoptr(GArray) points = NULL;
 	gint64 begin_ns, end_ns;

@@ -91,7 +91,7 @@ static GArray *take_chosen(const struct selection *selection, const GArray *copi
 		for (guint i = first; i < end; i++) {
 			struct device_copy copy = g_array_index(copies, struct device_copy, i);
 			const TachoProcess *process =
-				&g_array_index(timeline->processes, TachoProcess, copy.process);
+				tacho_timeline_process(timeline, copy.process);
 
 			if (selection_takes_time(selection, process->rank_index, copy.begin_ns,
 						 &cursor))

@@ -58,8 +58,7 @@ static void count_counter(const struct selection *selection, struct keyed_rows *
 
 	for (guint i = 0; i < N_COUNTER_FIGURES; i++)
 		wanted.last[i] = NAN;
-	wanted.rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	wanted.rank_index = tacho_track_process(timeline, track)->rank_index;
 	n = tacho_track_samples(timeline, track_index, &first);
 	if (n == 0 || !selection_takes_rank(selection, wanted.rank_index) ||
 	    kind < COUNTER_BIN_CHUNKS)

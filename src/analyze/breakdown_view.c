@@ -123,8 +123,7 @@ static void parts_init(struct parts *parts, const struct selection *selection, g
 		interval_set_init(&parts->sets[i]);
 	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		if (selection_takes_track(selection, track) &&
-		    g_array_index(timeline->processes, TachoProcess, track->process).rank_index ==
-			    rank_index)
+		    tacho_track_process(timeline, track)->rank_index == rank_index)
 			add_track(parts, timeline, track);
 	for (guint i = 0; i < N_PARTS; i++) {
 		interval_set_normalize(&parts->sets[i]);

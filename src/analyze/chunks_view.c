@@ -111,8 +111,7 @@ TachoTable *tacho_view_chunks(const TachoTimeline *timeline, const TachoFilter *
 	keyed_rows_init(&pools, sizeof(struct pool));
 	selection_init(&selection, timeline, filter);
 	FOR_EACH(const TachoChunk, chunk, timeline->chunks) {
-		guint32 rank_index =
-			g_array_index(timeline->processes, TachoProcess, chunk->process).rank_index;
+		guint32 rank_index = tacho_timeline_process(timeline, chunk->process)->rank_index;
 
 		if (selection_takes_rank(&selection, rank_index))
 			count_chunk(find_pool(&pools, rank_index, chunk), chunk);

@@ -27,9 +27,7 @@ static gchar *list_ranks(const TachoTimeline *timeline, guint32 clock)
 						? &g_array_index(timeline->ranks, TachoRank, i)
 						: NULL;
 
-		if (rank &&
-		    g_array_index(timeline->processes, TachoProcess, rank->main_process).clock !=
-			    clock)
+		if (rank && tacho_timeline_process(timeline, rank->main_process)->clock != clock)
 			continue;
 		if (rank && first >= 0 && rank->rank == last + 1) {
 			last = rank->rank;

@@ -94,8 +94,8 @@ static struct counter measure(const struct selection *selection, guint rank_inde
 /* The thread that has the process's number, else its first. */
 static guint32 main_thread(const TachoTimeline *timeline, guint rank_index)
 {
-	guint32 process = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
-	guint32 pid = g_array_index(timeline->processes, TachoProcess, process).pid;
+	guint32 process = tacho_timeline_rank(timeline, rank_index)->main_process;
+	guint32 pid = tacho_timeline_process(timeline, process)->pid;
 	guint32 found = TACHO_NONE;
 
 	for (guint32 i = 0; i < timeline->tracks->len; i++) {
@@ -151,8 +151,7 @@ static void add_row(const struct counters *counters, const TachoTrack *track,
 		    const struct counter *counter)
 {
 	const TachoTimeline *timeline = counters->selection->timeline;
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess, track->process);
+	const TachoProcess *process = tacho_track_process(timeline, track);
 	TachoTable *table = counters->table;
 
 	tacho_table_row(table);
@@ -175,8 +174,7 @@ static void add_counter(const struct counters *counters, guint first, guint last
 	const struct selection *selection = counters->selection;
 	const TachoTimeline *timeline = selection->timeline;
 	const TachoTrack *track = tacho_timeline_track(timeline, sample_at(timeline, first)->track);
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, track)->rank_index;
 	struct counter counter;
 
 	if (!selection_takes_rank(selection, rank_index) ||

@@ -80,8 +80,7 @@ GArray *device_copies_changes(const GArray *copies, guint first, guint end)
 void device_copy_row(TachoTable *table, const TachoTimeline *timeline,
 		     const struct device_copy *copy)
 {
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, copy->process).rank_index;
+	guint rank_index = tacho_timeline_process(timeline, copy->process)->rank_index;
 	g_autofree gchar *device = device_label(copy->device);
 
 	tacho_table_row(table);

@@ -73,8 +73,7 @@ static void find_spans(struct finder *finder, const struct selection *selection,
 		guint end = track->first_slice + track->n_slices;
 
 		if (track->kind != TACHO_TRACK_STREAM || !selection_takes_track(selection, track) ||
-		    g_array_index(timeline->processes, TachoProcess, track->process).rank_index !=
-			    rank_index)
+		    tacho_track_process(timeline, track)->rank_index != rank_index)
 			continue;
 		for (guint32 slice = track->first_slice; slice < end; slice++)
 			if (is_device_work(timeline, slice))

@@ -166,7 +166,7 @@ static void add_activity(TachoTable *table, const struct activity *activity, str
 static void add_device(TachoTable *table, const struct selection *selection, const TachoTrack *of)
 {
 	const TachoTimeline *timeline = selection->timeline;
-	guint rank_index = g_array_index(timeline->processes, TachoProcess, of->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, of)->rank_index;
 	struct interval span = find_span(selection, rank_index);
 	g_autofree gchar *label = device_label(of->device);
 	struct activity activity;

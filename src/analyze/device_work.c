@@ -63,10 +63,9 @@ gboolean is_first_of_device(const struct selection *selection, guint index)
 
 gint32 rank_of_track(const TachoTimeline *timeline, const TachoTrack *track)
 {
-	guint32 rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint32 rank_index = tacho_track_process(timeline, track)->rank_index;
 
-	return g_array_index(timeline->ranks, TachoRank, rank_index).rank;
+	return tacho_timeline_rank(timeline, rank_index)->rank;
 }
 
 void note_no_streams(TachoTable *table, const struct selection *selection)

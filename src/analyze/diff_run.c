@@ -274,8 +274,7 @@ static gint64 *own_times_of_ops(struct collector *collector, const TachoTrack *t
 static void collect_track(struct collector *collector, const TachoTrack *track)
 {
 	const TachoTimeline *timeline = collector->selection.timeline;
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, track)->rank_index;
 	g_autofree gint64 *own_ns = own_times_of_ops(collector, track, rank_index);
 
 	for (guint32 i = 0; i < track->n_slices; i++) {
@@ -303,8 +302,7 @@ static void collect_stream(struct collector *collector, const TachoTrack *track)
 {
 	const TachoTimeline *timeline = collector->selection.timeline;
 	const TachoSlices *slices = &timeline->slices;
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, track)->rank_index;
 
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
 		guint32 op, step;

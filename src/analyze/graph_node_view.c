@@ -58,8 +58,7 @@ static gboolean is_chosen(struct walk *walk, guint32 slice)
 	guint32 launch = timeline->slices.launch[slice];
 	gint64 time_ns = timeline->slices.start_ns[launch == TACHO_NONE ? slice : launch];
 	const TachoTrack *track = tacho_timeline_track(timeline, timeline->slices.track[slice]);
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, track)->rank_index;
 
 	if (!takes_stream(walk->selection, track))
 		return FALSE;

@@ -63,7 +63,7 @@ static gboolean is_chosen(struct walk *walk, struct graph_replay *replay)
 
 	if (!selection_takes_track(walk->selection, track))
 		return FALSE;
-	rank_index = g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	rank_index = tacho_track_process(timeline, track)->rank_index;
 	if (walk->track != timeline->slices.track[at] || replay->launch == TACHO_NONE)
 		walk->cursor = 0;
 	walk->track = timeline->slices.track[at];

@@ -180,8 +180,7 @@ static void add_device(TachoTable *table, const struct selection *selection, gui
 {
 	const TachoTimeline *timeline = selection->timeline;
 	const TachoTrack *of = tacho_timeline_track(timeline, first);
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess, of->process);
+	const TachoProcess *process = tacho_track_process(timeline, of);
 	struct device device = { .selection = selection,
 				 .rank_index = process->rank_index,
 				 .rank = rank_of_track(timeline, of),

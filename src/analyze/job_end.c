@@ -77,8 +77,7 @@ static void find_failed_children(const TachoTimeline *timeline, GArray *failures
 static void find_failed_ranks(const TachoTimeline *timeline, GArray *failures, GHashTable *pids)
 {
 	FOR_EACH(const TachoRank, rank, timeline->ranks) {
-		const TachoProcess *process =
-			&g_array_index(timeline->processes, TachoProcess, rank->main_process);
+		const TachoProcess *process = tacho_timeline_process(timeline, rank->main_process);
 		gboolean is_lost = process->end == TACHO_END_UNKNOWN && timeline->children->len > 0;
 		struct failure failure = { rank->rank, process->pid, process->end,
 					   process->exit_status, G_MAXINT64 };
@@ -92,10 +91,10 @@ static void find_failed_ranks(const TachoTimeline *timeline, GArray *failures, G
 static gint64 rank_of(const TachoTimeline *timeline, const struct failure *failure)
 {
 	for (guint i = 0; failure->rank < 0 && i < timeline->processes->len; i++) {
-		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+		const TachoProcess *process = tacho_timeline_process(timeline, i);
 
 		if (process->is_main && process->pid == failure->pid)
-			return g_array_index(timeline->ranks, TachoRank, process->rank_index).rank;
+			return tacho_timeline_rank(timeline, process->rank_index)->rank;
 	}
 	return failure->rank;
 }

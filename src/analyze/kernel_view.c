@@ -158,8 +158,7 @@ static void count_track(const struct selection *selection, GHashTable *groups,
 			struct kernel_works *works, const TachoTrack *track)
 {
 	const TachoTimeline *timeline = selection->timeline;
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, track)->rank_index;
 	guint cursor = 0;
 
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++)

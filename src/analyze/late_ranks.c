@@ -425,7 +425,7 @@ static void note_nobody(const struct late_ranks *late, const struct selection *s
 		"No rank stands out as late. The ranks wait for each other in turn, each %.2f ms "
 		"%s on average. They wait most for rank %d, %.2f ms %s more than it waits, which "
 		"may be chance.",
-		MS(mean_ns / n), each, g_array_index(timeline->ranks, TachoRank, late->most).rank,
+		MS(mean_ns / n), each, tacho_timeline_rank(timeline, late->most)->rank,
 		MS(late_ranks_at(late, late->most)->net_ns / n_steps_of(selection, late->most)),
 		each);
 }
@@ -453,8 +453,7 @@ void late_ranks_note(const struct late_ranks *late, const struct selection *sele
 		"Rank %d %s late: it comes last in %.0f %% of %" G_GUINT64_FORMAT
 		" %s, and the others wait %.2f ms %s longer than it does; "
 		"%.0f %% of all waiting for late ranks is for it.%s%s",
-		g_array_index(timeline->ranks, TachoRank, late->late).rank,
-		late->is_sure ? "is" : "seems",
+		tacho_timeline_rank(timeline, late->late)->rank, late->is_sure ? "is" : "seems",
 		100.0 * (gdouble)rank->n_last / (gdouble)rank->n_collectives, rank->n_collectives,
 		rank->n_collectives == 1 ? "collective" : "collectives",
 		MS(rank->net_ns / n_steps_of(selection, late->late)),

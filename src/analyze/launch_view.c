@@ -117,8 +117,7 @@ static void count_stream(struct launches *launches, const TachoTrack *track)
 {
 	const struct selection *selection = launches->selection;
 	const TachoTimeline *timeline = selection->timeline;
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, track)->rank_index;
 	g_autoptr(GArray) work = stream_work(timeline, track);
 	guint cursor = 0;
 

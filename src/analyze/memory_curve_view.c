@@ -226,7 +226,7 @@ TachoTable *tacho_view_memory_curve(const TachoTimeline *timeline, const TachoFi
 
 	selection_init(&selection, timeline, filter);
 	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
-		const TachoRank *row = &g_array_index(timeline->ranks, TachoRank, rank);
+		const TachoRank *row = tacho_timeline_rank(timeline, rank);
 		struct curve curve = { .table = table, .timeline = timeline, .rank = row->rank };
 
 		if (selection_takes_rank(&selection, rank))

@@ -177,8 +177,7 @@ static GHashTable *find_owners(const struct memory *memory)
 
 static gint32 rank_number(const struct memory *memory)
 {
-	return g_array_index(memory->selection->timeline->ranks, TachoRank, memory->rank_index)
-		.rank;
+	return tacho_timeline_rank(memory->selection->timeline, memory->rank_index)->rank;
 }
 
 static void add_totals(TachoTable *table, const struct allocator_totals *totals)
@@ -256,7 +255,7 @@ static void add_rank(TachoTable *table, const struct selection *selection, guint
 		     struct memory *fullest)
 {
 	const TachoTimeline *timeline = selection->timeline;
-	guint32 process = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
+	guint32 process = tacho_timeline_rank(timeline, rank_index)->main_process;
 	g_autoptr(GArray) blocks = memory_blocks_of_process(timeline, process);
 	g_autoptr(GList) devices = list_devices(blocks);
 

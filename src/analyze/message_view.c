@@ -141,7 +141,7 @@ static void count_all(struct message_sums *sums)
 static void add_peer(TachoTable *table, const TachoTimeline *timeline, guint32 process)
 {
 	gint32 rank = process < timeline->processes->len
-			      ? g_array_index(timeline->processes, TachoProcess, process).rank
+			      ? tacho_timeline_process(timeline, process)->rank
 			      : -1;
 
 	table_integer_if(table, rank >= 0, rank);

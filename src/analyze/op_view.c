@@ -271,8 +271,7 @@ static void count_op(struct op_groups *groups, struct op_track *on, guint32 plac
 static void count_track(struct op_groups *groups, const TachoTrack *track)
 {
 	const TachoTimeline *timeline = groups->selection->timeline;
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, track)->rank_index;
 	g_autofree guint8 *phases = op_phases_of_track(timeline, track);
 	g_autofree guint32 *indices = g_new(guint32, track->n_slices);
 	g_autofree struct op_cost *costs =
@@ -486,8 +485,7 @@ static void note_without_op(TachoTable *table, const struct selection *selection
 	gdouble all_ns = 0, without_ns = 0;
 
 	FOR_EACH(const TachoTrack, track, timeline->tracks) {
-		guint rank_index =
-			g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+		guint rank_index = tacho_track_process(timeline, track)->rank_index;
 		guint cursor = 0;
 
 		if (track->kind != TACHO_TRACK_STREAM || !takes_stream(selection, track))

@@ -81,8 +81,7 @@ static void add_tracks(struct outside_steps *sums, const struct selection *selec
 	g_autofree guint *first_steps = find_first_steps(timeline);
 
 	FOR_EACH(const TachoTrack, track, timeline->tracks) {
-		guint rank =
-			g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+		guint rank = tacho_track_process(timeline, track)->rank_index;
 		struct step_walk walk = { .timeline = timeline };
 
 		if (!selection_takes_track(selection, track))
@@ -111,9 +110,8 @@ struct outside_steps *outside_steps_measure(const struct selection *selection)
 void outside_steps_moments(const TachoTimeline *timeline, guint rank_index,
 			   struct interval_set *ret_moments)
 {
-	guint main_process = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess, main_process);
+	guint main_process = tacho_timeline_rank(timeline, rank_index)->main_process;
+	const TachoProcess *process = tacho_timeline_process(timeline, main_process);
 	struct interval_set steps;
 
 	interval_set_init(&steps);
@@ -173,6 +171,6 @@ void outside_steps_note(const struct selection *selection, TachoTable *table)
 	if (selection->n_ranks > 1)
 		g_string_append_printf(note, " (%.1f %% on rank %d)",
 				       100 * share_of(&sums[largest]),
-				       g_array_index(timeline->ranks, TachoRank, largest).rank);
+				       tacho_timeline_rank(timeline, largest)->rank);
 	tacho_table_note(table, "%s; '--steps all' includes it.", note->str);
 }

@@ -123,8 +123,7 @@ static void find_moments(struct moments *moments, const struct selection *select
 
 	FOR_EACH(const TachoTrack, track, timeline->tracks)
 		if (selection_takes_track(selection, track) &&
-		    g_array_index(timeline->processes, TachoProcess, track->process).rank_index ==
-			    rank_index &&
+		    tacho_track_process(timeline, track)->rank_index == rank_index &&
 		    (track->kind != TACHO_TRACK_STREAM || takes_stream(selection, track)))
 			add_track(moments, selection, track, collectives);
 	if (!moments->has_device)

@@ -66,10 +66,8 @@ static void add_stream(TachoTable *table, const struct selection *selection,
 	gint64 begin_ns, end_ns;
 	gboolean is_thinned;
 
-	if (!curve_range(
-		    selection,
-		    g_array_index(timeline->processes, TachoProcess, track->process).rank_index,
-		    &begin_ns, &end_ns))
+	if (!curve_range(selection, tacho_track_process(timeline, track)->rank_index, &begin_ns,
+			 &end_ns))
 		return;
 	points = stepped_curve(changes, begin_ns, end_ns, &is_thinned);
 	told->n_thinned += is_thinned;

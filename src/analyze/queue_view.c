@@ -167,8 +167,7 @@ static guint64 add_stream(TachoTable *table, const struct selection *selection,
 			  const TachoTrack *track)
 {
 	const TachoTimeline *timeline = selection->timeline;
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, track)->rank_index;
 	g_autoptr(GArray) changes = find_changes(selection, track);
 	struct interval_set chosen;
 	struct queue queue = { 0 };

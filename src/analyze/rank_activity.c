@@ -187,8 +187,7 @@ static void separate(struct rank_activity *activity)
 
 static gboolean is_of_rank(const TachoTimeline *timeline, const TachoTrack *track, guint rank_index)
 {
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess, track->process);
+	const TachoProcess *process = tacho_track_process(timeline, track);
 
 	return process->is_main && process->rank_index == rank_index;
 }

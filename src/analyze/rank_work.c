@@ -50,7 +50,7 @@ static void add_slices(struct rank_work *work, const struct selection *selection
 
 static guint rank_of(const TachoTimeline *timeline, const TachoTrack *track)
 {
-	return g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	return tacho_track_process(timeline, track)->rank_index;
 }
 
 static void find_least(struct rank_work *work, const guint *n_stretches)

@@ -91,8 +91,7 @@ static GArray *collect_ops(const struct readiness *readiness, guint32 rank_index
 	GArray *ops = g_array_new(FALSE, FALSE, sizeof(guint32));
 
 	FOR_EACH(const TachoTrack, track, timeline->tracks) {
-		const TachoProcess *process =
-			&g_array_index(timeline->processes, TachoProcess, track->process);
+		const TachoProcess *process = tacho_track_process(timeline, track);
 
 		if (process->rank_index != rank_index ||
 		    !selection_takes_track(readiness->selection, track))

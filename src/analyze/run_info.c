@@ -332,7 +332,7 @@ static gdouble step_cost_pct(const struct selection *selection)
 	gdouble cost_ns = 0;
 
 	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
-		guint main = g_array_index(timeline->ranks, TachoRank, rank).main_process;
+		guint main = tacho_timeline_rank(timeline, rank)->main_process;
 		guint64 n_inside = 0, n_all = 0;
 
 		count_slices(selection, rank, &n_inside, &n_all);
@@ -385,7 +385,7 @@ TachoInfo *tacho_info_new(const TachoTimeline *timeline)
 	selection_init(&selection, timeline, NULL);
 	info->command = info->job = "";
 	if (timeline->ranks->len) {
-		guint first = g_array_index(timeline->ranks, TachoRank, 0).main_process;
+		guint first = tacho_timeline_rank(timeline, 0)->main_process;
 
 		info->command =
 			tacho_timeline_string(timeline, process_at(timeline, first)->command);

@@ -147,7 +147,7 @@ static void add_lane(struct collector *collector, const TachoTrack *track, guint
 	struct lane *lane = g_new0(struct lane, 1);
 	guint cursor = 0;
 
-	lane->rank = g_array_index(timeline->ranks, TachoRank, rank_index).rank;
+	lane->rank = tacho_timeline_rank(timeline, rank_index)->rank;
 	lane->name = lane_name(collector, track);
 	lane->items = g_array_new(FALSE, FALSE, sizeof(struct item));
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
@@ -186,8 +186,7 @@ static const TachoTrack *find_op_thread(const struct collector *collector, guint
 	guint64 most = 0;
 
 	FOR_EACH(const TachoTrack, track, timeline->tracks) {
-		const TachoProcess *process =
-			&g_array_index(timeline->processes, TachoProcess, track->process);
+		const TachoProcess *process = tacho_track_process(timeline, track);
 		guint64 n;
 
 		if (track->kind != TACHO_TRACK_THREAD || process->rank_index != rank_index ||
@@ -212,8 +211,7 @@ static void add_rank(struct collector *collector, guint32 rank_index)
 	if (thread)
 		add_lane(collector, thread, rank_index, is_outermost_op);
 	FOR_EACH(const TachoTrack, track, timeline->tracks) {
-		if (g_array_index(timeline->processes, TachoProcess, track->process).rank_index !=
-			    rank_index ||
+		if (tacho_track_process(timeline, track)->rank_index != rank_index ||
 		    !selection_takes_track(&collector->selection, track))
 			continue;
 		if (track->kind == TACHO_TRACK_STREAM)
@@ -233,7 +231,7 @@ static void note_steps(struct collector *collector)
 	const TachoTimeline *timeline = collector->timeline;
 
 	FOR_EACH(const TachoStep, step, collector->selection.chosen) {
-		gint32 rank = g_array_index(timeline->ranks, TachoRank, step->rank_index).rank;
+		gint32 rank = tacho_timeline_rank(timeline, step->rank_index)->rank;
 
 		g_hash_table_add(collector->order->steps, step_key(rank, step->number));
 		g_hash_table_add(collector->order->steps, step_key(rank, NO_STEP));

@@ -280,8 +280,7 @@ static void visit_track(const struct selection *selection, const TachoTrack *tra
 			gpointer data)
 {
 	const TachoTimeline *timeline = selection->timeline;
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, track)->rank_index;
 	g_autofree struct op_cost *costs = op_costs_of_track(timeline, track, TRUE);
 	g_autofree guint8 *phases = op_phases_of_track(timeline, track);
 	guint cursor = 0;
@@ -473,8 +472,7 @@ static void mark_track(const struct places_profile *profile, const TachoTrack *t
 		       const struct shown_slices *shown)
 {
 	const TachoTimeline *timeline = profile->selection.timeline;
-	guint rank_index =
-		g_array_index(timeline->processes, TachoProcess, track->process).rank_index;
+	guint rank_index = tacho_track_process(timeline, track)->rank_index;
 	guint cursor = 0;
 
 	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {

@@ -103,8 +103,7 @@ gboolean selection_takes_rank(const struct selection *selection, guint rank_inde
 	if (rank_index >= timeline->ranks->len)
 		return FALSE;
 	return selection->filter->rank < 0 ||
-	       g_array_index(timeline->ranks, TachoRank, rank_index).rank ==
-		       selection->filter->rank;
+	       tacho_timeline_rank(timeline, rank_index)->rank == selection->filter->rank;
 }
 
 static gboolean takes_step(const struct selection *selection, const TachoStep *step)
@@ -142,7 +141,7 @@ static void choose_steps(struct selection *selection)
 
 static const TachoProcess *main_process(const TachoTimeline *timeline, guint rank_index)
 {
-	guint index = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
+	guint index = tacho_timeline_rank(timeline, rank_index)->main_process;
 
 	return &g_array_index(timeline->processes, TachoProcess, index);
 }
@@ -184,8 +183,7 @@ gboolean selection_takes_name(const struct selection *selection, const gchar *na
 
 gboolean selection_takes_track(const struct selection *selection, const TachoTrack *track)
 {
-	const TachoProcess *process =
-		&g_array_index(selection->timeline->processes, TachoProcess, track->process);
+	const TachoProcess *process = tacho_track_process(selection->timeline, track);
 
 	return track->kind != TACHO_TRACK_COUNTER && process->is_main &&
 	       selection_takes_rank(selection, process->rank_index);

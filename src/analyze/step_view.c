@@ -128,8 +128,7 @@ static const gchar *state_name(StepState state)
 
 static const gchar *host_of(const TachoTimeline *timeline, guint rank_index)
 {
-	return tacho_timeline_string(timeline,
-				     g_array_index(timeline->ranks, TachoRank, rank_index).host);
+	return tacho_timeline_string(timeline, tacho_timeline_rank(timeline, rank_index)->host);
 }
 
 static void add_step(TachoTable *table, const struct selection *selection,

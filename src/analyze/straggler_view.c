@@ -137,7 +137,7 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline, const stru
 		    const struct late_ranks *late, const struct rank_work *work, guint index)
 {
 	const struct share *rank = &ranks[index];
-	const TachoRank *of = &g_array_index(timeline->ranks, TachoRank, index);
+	const TachoRank *of = tacho_timeline_rank(timeline, index);
 	gdouble longer_ns;
 	gint longer = find_longer(ranks, timeline->ranks->len, index, &longer_ns);
 
@@ -227,8 +227,7 @@ static void add_rows(TachoTable *table, const struct selection *selection,
 	rank_work_init(&work, selection, n_stretches);
 	for (guint i = 0; i < n_ranks; i++)
 		if (n_stretches[i] &&
-		    (shown_rank < 0 ||
-		     g_array_index(timeline->ranks, TachoRank, i).rank == shown_rank))
+		    (shown_rank < 0 || tacho_timeline_rank(timeline, i)->rank == shown_rank))
 			add_row(table, timeline, ranks, late, &work, i);
 	rank_work_release(&work);
 	tacho_table_sort(table, "net_wait_ms", TRUE);

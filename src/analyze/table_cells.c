@@ -48,6 +48,5 @@ void table_rank(TachoTable *table, const TachoTimeline *timeline, guint rank_ind
 	if (rank_index == TACHO_NONE)
 		tacho_table_null(table);
 	else
-		tacho_table_integer(table,
-				    g_array_index(timeline->ranks, TachoRank, rank_index).rank);
+		tacho_table_integer(table, tacho_timeline_rank(timeline, rank_index)->rank);
 }
