@@ -10,8 +10,7 @@ gchar *clock_ranks(const TachoTimeline *timeline, guint32 clock, guint *ret_n)
 	guint n_ranks = 0;
 
 	FOR_EACH(const TachoRank, rank, timeline->ranks) {
-		if (g_array_index(timeline->processes, TachoProcess, rank->main_process).clock !=
-		    clock)
+		if (tacho_timeline_process(timeline, rank->main_process)->clock != clock)
 			continue;
 		if (n_ranks < MAX_NAMED_RANKS)
 			g_string_append_printf(text, n_ranks ? ", %d" : "%d", rank->rank);

@@ -257,7 +257,7 @@ static gboolean explains_absence(const struct member_rank *rank, gint64 begin_ns
 
 static gint32 rank_number(const struct matching *matching, const struct member_rank *rank)
 {
-	return g_array_index(matching->timeline->ranks, TachoRank, rank->rank_index).rank;
+	return tacho_timeline_rank(matching->timeline, rank->rank_index)->rank;
 }
 
 static void note_missing(struct matching *matching, const struct member_rank *absent,
@@ -423,7 +423,7 @@ static void add_entries(struct matching *matching, const GroupRank *rank)
 {
 	TachoTimeline *timeline = matching->timeline;
 	struct member_rank row = { .rank_index = rank->rank_index, .last_begin_ns = G_MININT64 };
-	guint32 process = g_array_index(timeline->ranks, TachoRank, rank->rank_index).main_process;
+	guint32 process = tacho_timeline_rank(timeline, rank->rank_index)->main_process;
 
 	if (process < timeline->processes->len)
 		row.process = &g_array_index(timeline->processes, TachoProcess, process);

@@ -261,8 +261,7 @@ static void tell_united(const struct guess *guess, guint32 first, guint32 clock)
 static void rename_ranks(TachoTimeline *timeline)
 {
 	FOR_EACH(TachoRank, rank, timeline->ranks)
-		rank->host =
-			g_array_index(timeline->processes, TachoProcess, rank->main_process).host;
+		rank->host = tacho_timeline_process(timeline, rank->main_process)->host;
 }
 
 /* Make one clock of those that are united, in the order of their first ones. */

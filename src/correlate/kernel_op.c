@@ -121,7 +121,7 @@ static void report_orphans(TachoTimeline *timeline, const guint64 *n_orphans,
 			   const guint32 *first_orphan)
 {
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+		const TachoProcess *process = tacho_timeline_process(timeline, i);
 
 		if (n_orphans[i])
 			tacho_timeline_add_problem(
@@ -157,7 +157,7 @@ static void note_early(const TachoTimeline *timeline, guint32 slice, struct earl
 static void report_early(TachoTimeline *timeline, const struct early_work *early)
 {
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, i);
+		const TachoProcess *process = tacho_timeline_process(timeline, i);
 
 		if (early[i].n)
 			tacho_timeline_add_problem(

@@ -125,7 +125,7 @@ static void check_stream(const TachoTimeline *timeline, const TachoTrack *track,
 static void report(TachoTimeline *timeline, TachoProblemKind kind, const gchar *what,
 		   guint32 process, const struct finding *finding)
 {
-	const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, process);
+	const TachoProcess *row = tacho_timeline_process(timeline, process);
 
 	if (finding->n)
 		tacho_timeline_add_problem(

@@ -123,7 +123,7 @@ static void find_window(const TachoGraph *graph, guint32 rank_index, gint64 *ret
 static void find_memory_of_rank(TachoGraph *graph, const struct memory_places *places,
 				guint32 rank_index)
 {
-	guint32 process = g_array_index(graph->timeline->ranks, TachoRank, rank_index).main_process;
+	guint32 process = tacho_timeline_rank(graph->timeline, rank_index)->main_process;
 	g_autoptr(GArray) blocks = memory_blocks_of_process(graph->timeline, process);
 	gint64 from_ns, to_ns;
 

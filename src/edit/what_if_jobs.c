@@ -50,7 +50,7 @@ static GArray *hosts_of(const TachoTimeline *timeline)
 	GArray *hosts = g_array_new(FALSE, FALSE, sizeof(guint32));
 
 	for (guint i = 0; i < timeline->ranks->len; i++) {
-		guint32 host = g_array_index(timeline->ranks, TachoRank, i).host;
+		guint32 host = tacho_timeline_rank(timeline, i)->host;
 		guint j = 0;
 
 		while (j < hosts->len && g_array_index(hosts, guint32, j) != host)

@@ -16,11 +16,6 @@ static void add(struct comm_matrix *matrix, guint32 from, guint32 to, guint64 by
 	*sum = bytes > G_MAXUINT64 - *sum ? G_MAXUINT64 : *sum + bytes; /* a broken trace */
 }
 
-static guint32 rank_index_of(const TachoTimeline *timeline, guint32 process)
-{
-	return g_array_index(timeline->processes, TachoProcess, process).rank_index;
-}
-
 /* --- messages ----------------------------------------------------------------------------------- */
 
 static gboolean add_messages(struct comm_matrix *matrix, const struct export_scope *scope)
@@ -36,7 +31,8 @@ static gboolean add_messages(struct comm_matrix *matrix, const struct export_sco
 			continue;
 		}
 		add(matrix, tacho_slice_process(timeline, message->slice)->rank_index,
-		    rank_index_of(timeline, message->peer_process), message->bytes);
+		    tacho_timeline_process(timeline, message->peer_process)->rank_index,
+		    message->bytes);
 		is_any = TRUE;
 	}
 	return is_any;
@@ -153,7 +149,7 @@ void comm_matrix_write_json(const struct comm_matrix *matrix, const TachoTimelin
 	json_writer_key(json, "ranks");
 	json_writer_begin_array(json);
 	for (guint i = 0; is_there && i < matrix->n_ranks; i++)
-		json_writer_integer(json, g_array_index(timeline->ranks, TachoRank, i).rank);
+		json_writer_integer(json, tacho_timeline_rank(timeline, i)->rank);
 	json_writer_end_array(json);
 	json_writer_key(json, "bytes");
 	json_writer_begin_array(json);

@@ -59,9 +59,8 @@ static void begin_event(struct ctf_export *export, const struct ctf_class_key *k
 			const struct slice_args *args, gint64 track)
 {
 	const TachoTimeline *timeline = export->timeline;
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess, export->process);
-	const TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, process->rank_index);
+	const TachoProcess *process = tacho_timeline_process(timeline, export->process);
+	const TachoRank *rank = tacho_timeline_rank(timeline, process->rank_index);
 	const gchar *name = export->program;
 	guint32 tid = 0;
 
@@ -132,8 +131,7 @@ static void begin_with_args(struct ctf_export *export, enum ctf_event_kind kind,
 static void describe_process(struct ctf_export *export)
 {
 	const TachoTimeline *timeline = export->timeline;
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess, export->process);
+	const TachoProcess *process = tacho_timeline_process(timeline, export->process);
 
 	begin_simple(export, CTF_EVENT_PROCESS, NO_TRACK);
 	ctf_packets_u32(export->packets, process->pid);
@@ -344,7 +342,7 @@ static void report_progress(struct ctf_export *export)
 /* What the process is called where its threads have no names: its program. */
 static gchar *program_of(const TachoTimeline *timeline, guint32 process)
 {
-	const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, process);
+	const TachoProcess *row = tacho_timeline_process(timeline, process);
 	const gchar *command = tacho_timeline_string(timeline, row->command);
 	g_autofree gchar *program = g_strndup(command, strcspn(command, " "));
 
@@ -372,8 +370,7 @@ static void write_moments(struct ctf_export *export, const TachoProcess *process
 static gboolean write_stream(struct ctf_export *export, const gchar *folder, guint32 process,
 			     GError **error)
 {
-	const TachoProcess *row =
-		&g_array_index(export->timeline->processes, TachoProcess, process);
+	const TachoProcess *row = tacho_timeline_process(export->timeline, process);
 	g_autofree gchar *name = g_strdup_printf("stream_%u", export->n_streams);
 	g_autofree gchar *path = g_build_filename(folder, name, NULL);
 	const struct ctf_moment *all;
@@ -480,7 +477,7 @@ static const gchar *only_host(const struct ctf_export *export)
 	guint32 host = TACHO_NONE;
 
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, i);
+		const TachoProcess *row = tacho_timeline_process(timeline, i);
 
 		if (!export_scope_has_process(&export->scope, i))
 			continue;

@@ -134,8 +134,7 @@ static void add_steps(CtfMoments *moments, guint32 process)
 
 	for (guint32 i = 0; i < timeline->steps->len; i++) {
 		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
-		const TachoRank *rank =
-			&g_array_index(timeline->ranks, TachoRank, step->rank_index);
+		const TachoRank *rank = tacho_timeline_rank(timeline, step->rank_index);
 
 		if (rank->main_process != process || !export_scope_has_step(moments->scope, step))
 			continue;

@@ -96,8 +96,7 @@ void export_scope_release(struct export_scope *scope)
 
 static const struct export_window *window_of(const struct export_scope *scope, guint32 process)
 {
-	return &scope->windows[g_array_index(scope->timeline->processes, TachoProcess, process)
-				       .rank_index];
+	return &scope->windows[tacho_timeline_process(scope->timeline, process)->rank_index];
 }
 
 static gboolean is_everything(const struct export_window *window)

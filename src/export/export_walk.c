@@ -181,9 +181,8 @@ static void tell_steps(struct walk *walk)
 			continue;
 		if (step->rank_index != rank_index) {
 			rank_index = step->rank_index;
-			track = new_track(
-				walk, EXPORT_TRACK_STEPS,
-				g_array_index(timeline->ranks, TachoRank, rank_index).main_process);
+			track = new_track(walk, EXPORT_TRACK_STEPS,
+					  tacho_timeline_rank(timeline, rank_index)->main_process);
 			track.tid = viewer_ids_new(&walk->ids);
 			describe(walk, &track, "steps");
 		}
@@ -270,7 +269,7 @@ static void tell_counters(struct walk *walk)
 static void find_window(const TachoTimeline *timeline, guint32 process, gint64 *ret_begin_ns,
 			gint64 *ret_end_ns)
 {
-	const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, process);
+	const TachoProcess *row = tacho_timeline_process(timeline, process);
 
 	*ret_begin_ns = row->start_ns;
 	*ret_end_ns = row->end_ns;
@@ -357,7 +356,7 @@ static void tell_loads(struct walk *walk)
 
 static void tell_process_end(struct walk *walk, guint32 process)
 {
-	const TachoProcess *row = &g_array_index(walk->timeline->processes, TachoProcess, process);
+	const TachoProcess *row = tacho_timeline_process(walk->timeline, process);
 	g_autofree gchar *end = viewer_process_end(walk->timeline, process);
 	struct export_moment moment = { row->end_ns, end, "process", &walk->args };
 

@@ -66,8 +66,8 @@ static gboolean goes_out(const struct rows *rows, enum image_table table, guint3
 	case IMAGE_PROCESS:
 		return export_scope_has_process(rows->scope, row);
 	case IMAGE_RANK:
-		return export_scope_has_process(
-			rows->scope, g_array_index(timeline->ranks, TachoRank, row).main_process);
+		return export_scope_has_process(rows->scope,
+						tacho_timeline_rank(timeline, row)->main_process);
 	case IMAGE_TRACK:
 		return export_scope_has_process(rows->scope,
 						tacho_timeline_track(timeline, row)->process);

@@ -363,8 +363,7 @@ static void write_track(const TachoTimeline *timeline, const struct page_track *
 {
 	static const gchar *const kinds[] = { "process", "steps",  "bytes", "counter",
 					      "counter", "thread", "lane" };
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess, track->process);
+	const TachoProcess *process = tacho_timeline_process(timeline, track->process);
 
 	json_writer_line(json);
 	json_writer_begin_object(json);
@@ -375,8 +374,7 @@ static void write_track(const TachoTimeline *timeline, const struct page_track *
 	json_writer_key(json, "process");
 	json_writer_unsigned(json, track->process_number);
 	json_writer_key(json, "rank");
-	json_writer_integer(json,
-			    g_array_index(timeline->ranks, TachoRank, process->rank_index).rank);
+	json_writer_integer(json, tacho_timeline_rank(timeline, process->rank_index)->rank);
 	json_writer_key(json, "is_main");
 	json_writer_boolean(json, process->is_main);
 	json_writer_key(json, "tid"); /* 0: no thread */

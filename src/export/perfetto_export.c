@@ -52,8 +52,7 @@ static void write_root(struct perfetto_export *export)
 static void write_process(struct perfetto_export *export, const struct export_track *track,
 			  Perfetto__TrackDescriptor *descriptor)
 {
-	const TachoProcess *row =
-		&g_array_index(export->timeline->processes, TachoProcess, track->process);
+	const TachoProcess *row = tacho_timeline_process(export->timeline, track->process);
 	Perfetto__ProcessDescriptor process = PERFETTO__PROCESS_DESCRIPTOR__INIT;
 	g_autofree gchar *command =
 		g_utf8_make_valid(tacho_timeline_string(export->timeline, row->command), -1);

@@ -32,8 +32,7 @@ void viewer_ids_init(struct viewer_ids *ids, const TachoTimeline *timeline)
 	ids->pids = g_new0(gint32, timeline->processes->len);
 	ids->tids = g_new0(gint32, timeline->tracks->len);
 	for (guint32 i = 0; i < timeline->processes->len; i++)
-		ids->pids[i] = choose(ids, pids, 0,
-				      g_array_index(timeline->processes, TachoProcess, i).pid);
+		ids->pids[i] = choose(ids, pids, 0, tacho_timeline_process(timeline, i)->pid);
 	for (guint32 i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
 
@@ -63,7 +62,7 @@ static gchar *program_name(const gchar *command)
 
 gchar *viewer_process_name(const TachoTimeline *timeline, guint32 process)
 {
-	const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, process);
+	const TachoProcess *row = tacho_timeline_process(timeline, process);
 	g_autofree gchar *program = program_name(tacho_timeline_string(timeline, row->command));
 	g_autofree gchar *who = row->rank < 0 ? g_steal_pointer(&program)
 					      : g_strdup_printf("rank %d%s", row->rank,
@@ -77,11 +76,11 @@ gchar *viewer_process_name(const TachoTimeline *timeline, guint32 process)
 
 gint32 viewer_process_order(const TachoTimeline *timeline, guint32 process)
 {
-	const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, process);
+	const TachoProcess *row = tacho_timeline_process(timeline, process);
 	gint32 order = 0;
 
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *other = &g_array_index(timeline->processes, TachoProcess, i);
+		const TachoProcess *other = tacho_timeline_process(timeline, i);
 
 		if (other->rank_index != row->rank_index)
 			order += other->rank_index < row->rank_index;
@@ -121,7 +120,7 @@ gchar *viewer_track_name(const TachoTimeline *timeline, guint32 track)
 
 gchar *viewer_process_end(const TachoTimeline *timeline, guint32 process)
 {
-	const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, process);
+	const TachoProcess *row = tacho_timeline_process(timeline, process);
 
 	switch (row->end) {
 	case TACHO_END_KILLED:

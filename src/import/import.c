@@ -185,7 +185,7 @@ static void fill_ranks(struct import *import)
 			.n_ops++;
 	rank_table_fill(timeline, candidates, 0);
 	FOR_EACH(TachoProcess, process, timeline->processes)
-		process->rank = g_array_index(timeline->ranks, TachoRank, process->rank_index).rank;
+		process->rank = tacho_timeline_rank(timeline, process->rank_index)->rank;
 }
 
 /* A device's work is launched by what is on no device: then who follows launches comes to an end. What else a trace says of

@@ -206,7 +206,7 @@ static gint32 choose_rank(const TachoTimeline *timeline, const TachoFilter *filt
 {
 	if (filter->rank >= 0 || timeline->ranks->len != 1)
 		return filter->rank;
-	return g_array_index(timeline->ranks, TachoRank, 0).rank;
+	return tacho_timeline_rank(timeline, 0)->rank;
 }
 
 static void add_event_path(TachoTable *table, const TachoTimeline *timeline,

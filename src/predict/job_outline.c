@@ -108,7 +108,7 @@ static void count_track(struct job_outline *outline, const TachoGraph *graph,
 static void count_rank(struct job_outline *outline, const TachoGraph *graph, guint32 rank_index)
 {
 	const TachoTimeline *timeline = graph->timeline;
-	const TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, rank_index);
+	const TachoRank *rank = tacho_timeline_rank(timeline, rank_index);
 	g_autoptr(GArray) steps = steps_of_rank(graph, rank_index);
 
 	g_array_append_val(outline->ranks, rank->rank);

@@ -53,7 +53,7 @@ gint64 peak_memory_bytes(const TachoTimeline *timeline)
 	gint64 peak_bytes = -1;
 
 	for (guint i = 0; i < timeline->ranks->len; i++) {
-		guint32 process = g_array_index(timeline->ranks, TachoRank, i).main_process;
+		guint32 process = tacho_timeline_rank(timeline, i)->main_process;
 		g_autoptr(GArray) blocks = memory_blocks_of_process(timeline, process);
 
 		if (has_memory(timeline, process))

@@ -44,13 +44,13 @@
 /* What recording a slice of the rank's main process costs. */
 static gdouble slice_cost_ns(const TachoTimeline *timeline, guint32 rank_index)
 {
-	guint32 main = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
+	guint32 main = tacho_timeline_rank(timeline, rank_index)->main_process;
 	guint64 n_slices = 0;
 
 	for (guint32 i = 0; i < timeline->tracks->len; i++)
 		if (tacho_timeline_track(timeline, i)->process == main)
 			n_slices += tacho_timeline_track(timeline, i)->n_slices;
-	return (gdouble)g_array_index(timeline->processes, TachoProcess, main).cost_ns /
+	return (gdouble)tacho_timeline_process(timeline, main)->cost_ns /
 	       (gdouble)MAX(n_slices, 1u);
 }
 

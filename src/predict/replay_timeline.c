@@ -99,7 +99,7 @@ static guint32 add_track(struct picture *picture, const struct graph_lane *lane,
 	track.process = process;
 	track.name = copy_string(picture, lane->name);
 	if (lane->is_main) /* viewers tell a process's first thread by this */
-		track.tid = g_array_index(picture->out->processes, TachoProcess, process).pid;
+		track.tid = tacho_timeline_process(picture->out, process)->pid;
 	g_array_append_val(picture->out->tracks, track);
 	return picture->out->tracks->len - 1;
 }

@@ -23,7 +23,7 @@ static void number_threads(struct query_data *data)
 static guint32 find_parent(const TachoTimeline *timeline, const TachoProcess *process)
 {
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *other = &g_array_index(timeline->processes, TachoProcess, i);
+		const TachoProcess *other = tacho_timeline_process(timeline, i);
 
 		if (other != process && other->pid == process->ppid && other->host == process->host)
 			return i;
@@ -189,7 +189,7 @@ guint32 query_data_collective(struct query_data *data, guint32 slice)
 guint32 query_data_step(const struct query_data *data, guint32 process, gint64 time_ns)
 {
 	const TachoTimeline *timeline = data->timeline;
-	guint32 rank = g_array_index(timeline->processes, TachoProcess, process).rank_index;
+	guint32 rank = tacho_timeline_process(timeline, process)->rank_index;
 	guint32 step;
 
 	if (rank >= timeline->ranks->len)
@@ -205,10 +205,10 @@ guint32 query_data_step(const struct query_data *data, guint32 process, gint64 t
 gint32 query_data_rank(const struct query_data *data, guint32 process)
 {
 	const TachoTimeline *timeline = data->timeline;
-	const TachoProcess *row = &g_array_index(timeline->processes, TachoProcess, process);
+	const TachoProcess *row = tacho_timeline_process(timeline, process);
 
 	if (row->rank_index < timeline->ranks->len)
-		return g_array_index(timeline->ranks, TachoRank, row->rank_index).rank;
+		return tacho_timeline_rank(timeline, row->rank_index)->rank;
 	return row->rank;
 }
 

@@ -176,7 +176,7 @@ static void show_double(sqlite3_context *result, gdouble value)
 
 static void show_rank(sqlite3_context *result, const struct query_data *data, guint32 rank_index)
 {
-	gint32 rank = g_array_index(data->timeline->ranks, TachoRank, rank_index).rank;
+	gint32 rank = tacho_timeline_rank(data->timeline, rank_index)->rank;
 
 	show_integer(result, rank, rank >= 0);
 }

@@ -20,10 +20,7 @@ static void is_main(struct query_data *data, guint32 row, sqlite3_context *resul
 {
 	const TachoTrack *track = row_at(data, row);
 
-	sqlite3_result_int(
-		result,
-		track->tid ==
-			g_array_index(data->timeline->processes, TachoProcess, track->process).pid);
+	sqlite3_result_int(result, track->tid == tacho_track_process(data->timeline, track)->pid);
 }
 
 static void track_id(struct query_data *data, guint32 row, sqlite3_context *result)

@@ -52,8 +52,7 @@ static void host(struct query_data *data, guint32 row, sqlite3_context *result)
 {
 	guint32 process = tacho_timeline_track(data->timeline, row)->process;
 
-	query_result_string(result, data,
-			    g_array_index(data->timeline->processes, TachoProcess, process).host);
+	query_result_string(result, data, tacho_timeline_process(data->timeline, process)->host);
 }
 
 static void device(struct query_data *data, guint32 row, sqlite3_context *result)

@@ -295,9 +295,9 @@ static guint32 host_of(const struct linking *linking, gint32 rank)
 {
 	for (guint i = 0; i < linking->records->len; i++)
 		if (record_at(linking, i)->rank == rank)
-			return g_array_index(linking->timeline->processes, TachoProcess,
-					     record_at(linking, i)->process)
-				.host;
+			return tacho_timeline_process(linking->timeline,
+						      record_at(linking, i)->process)
+				->host;
 	return TACHO_NONE;
 }
 

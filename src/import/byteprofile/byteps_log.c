@@ -593,7 +593,7 @@ gboolean byteps_log_is_of_server(const gchar *head)
 void byteps_job_check(struct import *import, const struct byteps_job *job)
 {
 	for (guint i = 0; i < import->timeline->processes->len; i++)
-		if (g_array_index(import->timeline->processes, TachoProcess, i).rank >= 0)
+		if (tacho_timeline_process(import->timeline, i)->rank >= 0)
 			return;
 	if (import->timeline->processes->len)
 		tacho_timeline_add_problem(

@@ -444,8 +444,7 @@ static const gchar *link_process(struct linking *linking, guint32 process, gbool
 
 static gboolean is_wanted(const struct linking *linking, guint32 process, guint round)
 {
-	const TachoProcess *row =
-		&g_array_index(linking->import->timeline->processes, TachoProcess, process);
+	const TachoProcess *row = tacho_timeline_process(linking->import->timeline, process);
 	gint32 rank = execution_trace_rank(linking->trace->path);
 
 	if (linking->trace->pid > 0 && row->pid)

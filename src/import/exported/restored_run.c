@@ -134,8 +134,8 @@ static gboolean has_clocks_in_order(const TachoTimeline *timeline)
 static gboolean has_ranks_in_order(const TachoTimeline *timeline)
 {
 	for (guint i = 1; i < timeline->ranks->len; i++)
-		if (g_array_index(timeline->ranks, TachoRank, i - 1).rank >=
-		    g_array_index(timeline->ranks, TachoRank, i).rank)
+		if (tacho_timeline_rank(timeline, i - 1)->rank >=
+		    tacho_timeline_rank(timeline, i)->rank)
 			return FALSE;
 	return TRUE;
 }
