@@ -208,20 +208,7 @@ static int column_value(sqlite3_vtab_cursor *base, sqlite3_context *result, int 
 	return SQLITE_OK;
 }
 
-static const sqlite3_module args_module = {
-	.xCreate = query_vtab_connect,
-	.xConnect = query_vtab_connect,
-	.xBestIndex = best_index,
-	.xDisconnect = query_vtab_disconnect,
-	.xDestroy = query_vtab_disconnect,
-	.xOpen = open_cursor,
-	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
-	.xEof = is_end,
-	.xColumn = column_value,
-	.xRowid = rowid,
-};
+static const sqlite3_module args_module = QUERY_MODULE;
 
 const struct query_table query_table_args = {
 	.name = "args",

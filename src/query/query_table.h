@@ -142,6 +142,15 @@ struct query_client {
 int query_vtab_connect(sqlite3 *db, void *client, int argc, const char *const *argv,
 		       sqlite3_vtab **ret_vtab, char **ret_error);
 int query_vtab_disconnect(sqlite3_vtab *vtab);
+/* The module of a file whose own functions have these names. */
+#define QUERY_MODULE                                                                               \
+	{                                                                                          \
+		.xCreate = query_vtab_connect, .xConnect = query_vtab_connect,                     \
+		.xBestIndex = best_index, .xDisconnect = query_vtab_disconnect,                    \
+		.xDestroy = query_vtab_disconnect, .xOpen = open_cursor, .xClose = close_cursor,   \
+		.xFilter = filter, .xNext = next, .xEof = is_end, .xColumn = column_value,         \
+		.xRowid = rowid                                                                    \
+	}
 /* For tables walked by row_table.c. */
 extern const sqlite3_module query_row_module;
 

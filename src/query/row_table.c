@@ -255,17 +255,4 @@ static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret_rowid)
 	return SQLITE_OK;
 }
 
-const sqlite3_module query_row_module = {
-	.xCreate = query_vtab_connect,
-	.xConnect = query_vtab_connect,
-	.xBestIndex = best_index,
-	.xDisconnect = query_vtab_disconnect,
-	.xDestroy = query_vtab_disconnect,
-	.xOpen = open_cursor,
-	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
-	.xEof = is_end,
-	.xColumn = column_value,
-	.xRowid = rowid,
-};
+const sqlite3_module query_row_module = QUERY_MODULE;

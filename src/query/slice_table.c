@@ -586,20 +586,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static const sqlite3_module slice_module = {
-	.xCreate = query_vtab_connect,
-	.xConnect = query_vtab_connect,
-	.xBestIndex = best_index,
-	.xDisconnect = query_vtab_disconnect,
-	.xDestroy = query_vtab_disconnect,
-	.xOpen = open_cursor,
-	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
-	.xEof = is_end,
-	.xColumn = column_value,
-	.xRowid = rowid,
-};
+static const sqlite3_module slice_module = QUERY_MODULE;
 
 const struct query_table query_table_slice = {
 	.name = "slice",
