@@ -74,6 +74,16 @@ gchar *foreign_sample(const gchar *name)
 	return NULL;
 }
 
+TachoTimeline *foreign_open_sample(const gchar *name)
+{
+	g_autofree gchar *path = foreign_sample(name);
+	TachoTimeline *timeline = path ? foreign_open(path) : NULL;
+
+	if (timeline)
+		tacho_correlate(timeline);
+	return timeline;
+}
+
 guint foreign_count_kind(const TachoTimeline *timeline, TachoSliceKind kind)
 {
 	guint count = 0;

@@ -25,6 +25,9 @@ gchar *foreign_open_fails(const gchar *path);
  * skipped, which has been said. */
 gchar *foreign_sample(const gchar *name);
 
+/* That sample, opened and correlated; NULL as above. */
+TachoTimeline *foreign_open_sample(const gchar *name);
+
 guint foreign_count_kind(const TachoTimeline *timeline, TachoSliceKind kind);
 
 /* Correlate, and ask for everything that is known of each slice. */

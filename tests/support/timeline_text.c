@@ -2,6 +2,9 @@
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <tacho/correlate.h>
+
+#include "base/for_each.h"
 
 struct text_reader {
 	TachoTimeline *timeline;
@@ -857,4 +860,41 @@ guint32 timeline_find(const TachoTimeline *timeline, const gchar *name, guint nt
 			return row;
 	g_error("no slice '%s' number %u", name, nth);
 	return TACHO_NONE;
+}
+
+TachoTimeline *correlated(const gchar *text)
+{
+	TachoTimeline *timeline = timeline_from_text(text);
+
+	tacho_correlate(timeline);
+	return timeline;
+}
+
+void timeline_assert_slice(const TachoTimeline *timeline, const gchar *name, guint nth,
+			   const gchar *kind, gint64 start_ns, gint64 duration_ns)
+{
+	guint32 slice = timeline_find(timeline, name, nth);
+
+	g_assert_cmpstr(tacho_slice_kind_name(timeline->slices.kind[slice]), ==, kind);
+	g_assert_cmpint(timeline->slices.start_ns[slice], ==, start_ns);
+	g_assert_cmpint(timeline->slices.duration_ns[slice], ==, duration_ns);
+}
+
+const TachoMark *timeline_find_mark(const TachoTimeline *timeline, const gchar *name)
+{
+	FOR_EACH(const TachoMark, mark, timeline->marks)
+		if (strcmp(tacho_timeline_string(timeline, mark->name), name) == 0)
+			return mark;
+	g_error("no mark %s", name);
+	return NULL;
+}
+
+guint64 timeline_count_problems(const TachoTimeline *timeline, TachoProblemKind kind)
+{
+	guint64 count = 0;
+
+	FOR_EACH(const TachoProblem, problem, timeline->problems)
+		if (problem->kind == kind)
+			count += problem->count;
+	return count;
 }

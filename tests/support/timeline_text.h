@@ -56,8 +56,21 @@
 /* The finished timeline; a mistake in the text ends the test and names the line. */
 TachoTimeline *timeline_from_text(const gchar *text);
 
+/* The same, correlated. */
+TachoTimeline *correlated(const gchar *text);
+
 /* The `nth` (from 0) slice of that name, in timeline order; a name that is not there ends the test.
  */
 guint32 timeline_find(const TachoTimeline *timeline, const gchar *name, guint nth);
+
+/* It is of this kind, and lasts from `start_ns` that long. */
+void timeline_assert_slice(const TachoTimeline *timeline, const gchar *name, guint nth,
+			   const gchar *kind, gint64 start_ns, gint64 duration_ns);
+
+/* The first mark of that name; that there is none ends the test. */
+const TachoMark *timeline_find_mark(const TachoTimeline *timeline, const gchar *name);
+
+/* How much all problems of the kind count. */
+guint64 timeline_count_problems(const TachoTimeline *timeline, TachoProblemKind kind);
 
 #endif

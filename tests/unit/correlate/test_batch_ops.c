@@ -173,9 +173,8 @@ static void test_calls(void)
 		gint32 sender;
 		guint64 bytes;
 	} expected[] = { { 10, 0, 10 }, { 30, 0, 50 }, { 31, 1, 5 } };
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(TachoTimeline) timeline = correlated(text);
 
-	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->collectives->len, ==, G_N_ELEMENTS(expected));
 	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
 		const TachoCollective *row =

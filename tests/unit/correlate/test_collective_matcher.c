@@ -3,14 +3,6 @@
 
 #include "timeline_text.h"
 
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
-}
-
 static const TachoCollective *row(const TachoTimeline *timeline, guint index)
 {
 	g_assert_cmpuint(index, <, timeline->collectives->len);
@@ -26,19 +18,6 @@ static void assert_row(const TachoTimeline *timeline, guint index, const gchar *
 	g_assert_cmpuint(collective->group, ==, group);
 	g_assert_cmpuint(collective->sequence, ==, sequence);
 	g_assert_cmpuint(collective->n_members, ==, n_members);
-}
-
-static guint64 count_problems(const TachoTimeline *timeline, TachoProblemKind kind)
-{
-	guint64 count = 0;
-
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
-
-		if (problem->kind == kind)
-			count += problem->count;
-	}
-	return count;
 }
 
 static gboolean has_flow(const TachoTimeline *timeline, TachoFlowKind kind, guint32 from,
@@ -189,7 +168,8 @@ static void test_unlike_calls(void)
 	assert_row(timeline, 2, "gloo:all_reduce", 0, 2, 2);
 	assert_row(timeline, 3, "gloo:allgather", 0, 3, 1);
 	assert_row(timeline, 4, "gloo:all_reduce", 0, 4, 2);
-	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 2);
+	g_assert_cmpuint(timeline_count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==,
+			 2);
 	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 0).where, ==,
 			"rank 0 has no gloo:allgather at 0.061000 s, sequence 3 of group 0");
 	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 1).where, ==,
@@ -215,8 +195,9 @@ static void test_lost_among_equals(void)
 	assert_row(timeline, 1, "gloo:all_reduce", 0, 1, 1);
 	assert_row(timeline, 2, "gloo:all_reduce", 0, 2, 2);
 	assert_row(timeline, 3, "gloo:all_reduce", 0, 3, 2);
-	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 1);
-	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_CLOCK_DOUBT), ==, 0);
+	g_assert_cmpuint(timeline_count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==,
+			 1);
+	g_assert_cmpuint(timeline_count_problems(timeline, TACHO_PROBLEM_CLOCK_DOUBT), ==, 0);
 	for (guint i = 0; i < timeline->flows->len; i++) { /* what came before is sure */
 		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, i);
 
@@ -240,7 +221,8 @@ static void test_dead_rank(void)
 
 	g_assert_cmpuint(timeline->collectives->len, ==, 3);
 	assert_row(timeline, 2, "gloo:all_reduce", 0, 2, 1);
-	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 0);
+	g_assert_cmpuint(timeline_count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==,
+			 0);
 }
 
 /* A rank whose recording began later lacks nothing; a rank that is not in the run neither. */
@@ -261,7 +243,8 @@ static void test_late_and_absent_rank(void)
 	assert_row(timeline, 1, "gloo:all_reduce", 0, 1, 1);
 	assert_row(timeline, 2, "gloo:all_reduce", 0, 2, 2);
 	g_assert_cmpuint(row(timeline, 2)->n_expected, ==, 3);
-	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==, 0);
+	g_assert_cmpuint(timeline_count_problems(timeline, TACHO_PROBLEM_UNMATCHED_COLLECTIVE), ==,
+			 0);
 }
 
 /* Equal numbers of equal collectives belong together whatever the clock says, but then it is doubted.
@@ -279,7 +262,7 @@ static void test_clock_doubt(void)
 	g_assert_cmpuint(timeline->collectives->len, ==, 2);
 	assert_row(timeline, 0, "gloo:all_reduce", 0, 0, 2);
 	assert_row(timeline, 1, "gloo:broadcast", 0, 1, 2); /* its root need not wait */
-	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_CLOCK_DOUBT), ==, 1);
+	g_assert_cmpuint(timeline_count_problems(timeline, TACHO_PROBLEM_CLOCK_DOUBT), ==, 1);
 	g_assert_cmpstr(g_array_index(timeline->problems, TachoProblem, 0).where, ==,
 			"rank 0 ended gloo:all_reduce 5.000 ms before rank 1 began it; collectives "
 			"with this problem: 1");

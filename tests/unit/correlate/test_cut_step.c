@@ -4,27 +4,6 @@
 
 #include "timeline_text.h"
 
-static guint64 count_problems(const TachoTimeline *timeline, TachoProblemKind kind)
-{
-	guint64 count = 0;
-
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
-
-		if (problem->kind == kind)
-			count += problem->count;
-	}
-	return count;
-}
-
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
-}
-
 /* A lone step that was cut has its work behind it, or most of it. */
 static void test_lone_step(void)
 {
@@ -38,9 +17,9 @@ static void test_lone_step(void)
 						     "op aten::add 20..40\n"
 						     "op aten::sub 40..50\n");
 
-	g_assert_cmpuint(count_problems(empty, TACHO_PROBLEM_CUT_STEP), ==, 2);
+	g_assert_cmpuint(timeline_count_problems(empty, TACHO_PROBLEM_CUT_STEP), ==, 2);
 	g_assert_cmpuint(tacho_trust_score(empty), <, 90);
-	g_assert_cmpuint(count_problems(nearly, TACHO_PROBLEM_CUT_STEP), ==, 2);
+	g_assert_cmpuint(timeline_count_problems(nearly, TACHO_PROBLEM_CUT_STEP), ==, 2);
 }
 
 /* The profiler was stepped once more after the work: the step with nothing in it is none, and nothing was cut. */
@@ -52,7 +31,7 @@ static void test_stepped_after(void)
 						       "annotation ProfilerStep#3 41..42\n");
 
 	g_assert_cmpuint(timeline->steps->len, ==, 0);
-	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_CUT_STEP), ==, 0);
+	g_assert_cmpuint(timeline_count_problems(timeline, TACHO_PROBLEM_CUT_STEP), ==, 0);
 }
 
 int main(int argc, char **argv)

@@ -8,14 +8,6 @@
 #define EVALUATE   "op \"autograd::engine::evaluate_function: torch::autograd::AccumulateGrad\" "
 #define ACCUMULATE "op torch::autograd::AccumulateGrad "
 
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
-}
-
 static const TachoBucket *bucket_at(const TachoTimeline *timeline, guint index)
 {
 	g_assert_cmpuint(index, <, timeline->buckets->len);

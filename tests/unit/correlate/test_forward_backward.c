@@ -31,14 +31,6 @@ static guint count_ties(const TachoTimeline *timeline)
 	return count;
 }
 
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
-}
-
 /* linear makes nodes 0 (t) and 1 (addmm), relu 2, the loss 3; size and item make none. */
 static void test_interval_rule(void)
 {

@@ -64,10 +64,8 @@ static void test_by_order(void)
 /* Without the capture the work stands for itself; its op is the one around the launch. */
 static void test_uncaptured(void)
 {
-	g_autoptr(TachoTimeline) timeline =
-		timeline_from_text("unit us\nrank 0 thread 1 main\n" LAUNCH);
+	g_autoptr(TachoTimeline) timeline = correlated("unit us\nrank 0 thread 1 main\n" LAUNCH);
 
-	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->graph_work->len, ==, 3);
 	g_assert_cmpuint(work_of(timeline, "gemm", 0)->capture, ==, TACHO_NONE);
 	g_assert_cmpstr(op_of(timeline, "gemm", 0), ==, "replay");
@@ -189,12 +187,11 @@ static void test_views(void)
 /* In the tree the replay stands under what was captured. */
 static void test_scope(void)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(CAPTURE LAUNCH);
+	g_autoptr(TachoTimeline) timeline = correlated(CAPTURE LAUNCH);
 	TachoFilter filter = TACHO_FILTER_INIT;
 	g_autoptr(TachoTable) scope = NULL;
 	g_autoptr(TachoTable) graph = NULL;
 
-	tacho_correlate(timeline);
 	scope = tacho_view_scope(timeline, &filter);
 	find_row(scope, "name", "aten::mm/[replay]", NULL);
 	graph = tacho_view_graph(timeline, &filter);

@@ -4,27 +4,6 @@
 
 #include "timeline_text.h"
 
-static guint64 count_problems(const TachoTimeline *timeline, TachoProblemKind kind)
-{
-	guint64 count = 0;
-
-	for (guint i = 0; i < timeline->problems->len; i++) {
-		const TachoProblem *problem = &g_array_index(timeline->problems, TachoProblem, i);
-
-		if (problem->kind == kind)
-			count += problem->count;
-	}
-	return count;
-}
-
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
-}
-
 #define HOST                                                                                       \
 	"rank 0  thread 1 main\n"                                                                  \
 	"op aten::mm 0..20\n"                                                                      \
@@ -40,7 +19,7 @@ static void test_missing_call(void)
 				"kernel add 40..50 launch=aten::add\n"
 				"memcpy HtoD 50..60\n");
 
-	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_MISSING_CALL), ==, 2);
+	g_assert_cmpuint(timeline_count_problems(timeline, TACHO_PROBLEM_MISSING_CALL), ==, 2);
 	g_assert_cmpuint(tacho_trust_score(timeline), <, 90);
 }
 
@@ -54,7 +33,7 @@ static void test_before_recording(void)
 				"stream 8\n"
 				"kernel late 50..60 launch=aten::add\n");
 
-	g_assert_cmpuint(count_problems(timeline, TACHO_PROBLEM_MISSING_CALL), ==, 0);
+	g_assert_cmpuint(timeline_count_problems(timeline, TACHO_PROBLEM_MISSING_CALL), ==, 0);
 }
 
 /* A trace without calls tells of kernels by their operations: nothing is lost. */

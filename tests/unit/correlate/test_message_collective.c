@@ -40,14 +40,6 @@ static const gchar ring[] =
 	"message head3 -3600000076..-3600000075 bytes=48 receive" RIGHT
 	"message tail3 -3600000074..-3600000073 bytes=24 receive" RIGHT;
 
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
-}
-
 static const TachoMessage *message_named(const TachoTimeline *timeline, const gchar *name)
 {
 	const TachoMessage *message =

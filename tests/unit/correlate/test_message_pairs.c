@@ -8,14 +8,6 @@
 #define RIGHT " local=10.0.0.1:5000 peer=10.0.0.2:6000\n"
 #define LEFT  " local=10.0.0.2:6000 peer=10.0.0.1:5000\n"
 
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
-}
-
 static const TachoMessage *message_of(const TachoTimeline *timeline, guint32 slice)
 {
 	for (guint i = 0; i < timeline->messages->len; i++) {

@@ -5,14 +5,6 @@
 
 #include "timeline_text.h"
 
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
-}
-
 /* "SENDER@BEGIN>RECEIVER@BEGIN" of each row of point-to-point calls, times in ms. */
 static gchar *rows_of(const TachoTimeline *timeline)
 {

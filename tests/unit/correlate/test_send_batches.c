@@ -45,10 +45,9 @@ static void check_pipeline(const struct pipeline *pipeline)
 {
 	g_autoptr(GArray) batches = g_array_new(FALSE, FALSE, sizeof(struct pipeline_batch));
 	g_autofree gchar *text = pipeline_text(pipeline, batches);
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(TachoTimeline) timeline = correlated(text);
 	g_autoptr(GHashTable) peers = NULL;
 
-	tacho_correlate(timeline);
 	peers = collect_peers(timeline);
 	g_assert_cmpuint(batches->len, >, 0);
 	g_assert_cmpuint(g_hash_table_size(peers), ==, batches->len);
@@ -76,14 +75,6 @@ static void test_pipelines(void)
 
 			check_pipeline(&pipeline);
 		}
-}
-
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
 }
 
 static void assert_n_pairs(const gchar *text, guint n_pairs)

@@ -19,14 +19,6 @@ static void assert_step(const TachoTimeline *timeline, guint index, guint32 rank
 	g_assert_cmpint(step->is_complete, ==, is_complete);
 }
 
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
-}
-
 /* One turn of a training loop, 100 ms from `at`. */
 static void append_turn(GString *text, gint at, const gchar *optimizer)
 {
