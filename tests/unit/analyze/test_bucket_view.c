@@ -104,11 +104,10 @@ static void test_gradients(void)
 
 static void test_empty(void)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\nop a 1..2\n");
+	g_autoptr(TachoTimeline) timeline = correlated("rank 0 thread 1 main\nop a 1..2\n");
 	g_autoptr(TachoTable) buckets = NULL;
 	g_autoptr(TachoTable) gradients = NULL;
 
-	tacho_correlate(timeline);
 	buckets = tacho_view_bucket(timeline, NULL);
 	gradients = tacho_view_gradient(timeline, NULL);
 	g_assert_cmpuint(tacho_table_n_rows(buckets), ==, 0);

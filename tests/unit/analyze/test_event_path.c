@@ -8,29 +8,16 @@
 #include <tacho/graph.h>
 #include <tacho/import.h>
 
+#include "foreign_traces.h"
 #include "timeline_text.h"
 
 #define MEASURED_FORWARD "[param|pytorch.model.alex_net|0|0|0|measure|forward]"
 
 static TachoTimeline *open_sample(const gchar *name)
 {
-	const gchar *shared = g_getenv("TACHO_SHARED");
-	g_autofree gchar *beside =
-		g_build_filename(TACHO_TEST_DATA, "..", "..", "..", "shared", NULL);
-	g_autofree gchar *path =
-		g_build_filename(shared ? shared : beside, "data", "kineto", "hta", name, NULL);
-	const gchar *const paths[] = { path };
-	g_autoptr(GError) error = NULL;
-	TachoTimeline *timeline;
+	g_autofree gchar *below = g_build_filename("kineto", "hta", name, NULL);
 
-	if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
-		g_test_skip("the samples are not there");
-		return NULL;
-	}
-	timeline = tacho_run_open(paths, 1, NULL, NULL, &error);
-	g_assert_no_error(error);
-	tacho_correlate(timeline);
-	return timeline;
+	return foreign_open_sample(below);
 }
 
 static TachoEventPath *find_path(const TachoTimeline *timeline, const gchar *annotation,
@@ -281,11 +268,10 @@ static const gchar *const one_stream =
 /* By the launch of A, A, the gap, and B to the call that waits, which weighs nothing; and on. */
 static void test_weights(void)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(one_stream);
+	g_autoptr(TachoTimeline) timeline = correlated(one_stream);
 	g_autoptr(TachoEventPath) path = NULL;
 	gint64 length_ns = 0;
 
-	tacho_correlate(timeline);
 	path = find_path(timeline, "part", 0);
 	assert_path(path);
 	for (guint i = 0; i < path->path->len; i++)
@@ -308,9 +294,8 @@ static void test_no_such(void)
 		{ 0, "part", 7,
 		  "rank 0 has 1 annotations whose name contains 'part'; they count from 0" },
 	};
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(one_stream);
+	g_autoptr(TachoTimeline) timeline = correlated(one_stream);
 
-	tacho_correlate(timeline);
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;
 		TachoEventPath *path = tacho_event_path_find(

@@ -127,10 +127,9 @@ static void test_view(gconstpointer data)
 /* As the report does it: what correlate finds in such times, and then every view of that. */
 static void test_correlated(void)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(TachoTimeline) timeline = correlated(text);
 	TachoFilter filter = { .rank = -1, .first_step = 0, .last_step = 3 };
 
-	tacho_correlate(timeline);
 	for (guint view = 0; view < G_N_ELEMENTS(views); view++)
 		tacho_table_free(views[view].run(timeline, &filter));
 }

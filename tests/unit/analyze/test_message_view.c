@@ -27,11 +27,10 @@ static const gchar text[] =
 
 static TachoTable *view_of(const gchar *name, gint32 rank)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(TachoTimeline) timeline = correlated(text);
 	g_autoptr(GRegex) regex = name ? g_regex_new(name, 0, 0, NULL) : NULL;
 	TachoFilter filter = TACHO_FILTER_INIT;
 
-	tacho_correlate(timeline);
 	filter.name = regex;
 	filter.rank = rank;
 	return tacho_view_message(timeline, &filter);

@@ -134,10 +134,9 @@ static gint64 end_ns(const TachoGraph *graph)
 
 static void test_several_graphs(void)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(job);
+	g_autoptr(TachoTimeline) timeline = correlated(job);
 	struct change change;
 
-	tacho_correlate(timeline);
 	g_assert_true(change_parse(&change, "scale:op~mm=0.5", NULL));
 	for (guint i = 0; i < 2; i++) {
 		g_autoptr(TachoGraph) graph = tacho_graph_build(timeline, 0, 0, NULL);

@@ -323,13 +323,12 @@ static void assert_gain(const TachoTable *table, const gchar *what, const gchar 
 
 static void test_sensitivity(void)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(job_late_rank);
+	g_autoptr(TachoTimeline) timeline = correlated(job_late_rank);
 	g_autoptr(TachoGraph) graph = NULL;
 	g_autoptr(TachoTable) table = NULL;
 	g_autoptr(GError) error = NULL;
 	gdouble one = 1 - 1 / 1.01; /* of a time that is 1 % faster */
 
-	tacho_correlate(timeline);
 	graph = tacho_graph_build(timeline, -1, -1, &error);
 	g_assert_no_error(error);
 	table = tacho_replay_sensitivity(graph, &error);

@@ -96,12 +96,11 @@ static void test_contradiction(void)
 static void test_made_up(gconstpointer data)
 {
 	const struct made_up_job *made_up = data;
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(made_up->text);
+	g_autoptr(TachoTimeline) timeline = correlated(made_up->text);
 	g_autofree gchar *folder = g_dir_make_tmp("tacho-properties-XXXXXX", NULL);
 	g_autoptr(GError) error = NULL;
 	struct property_job *job;
 
-	tacho_correlate(timeline);
 	job = property_job_new(timeline, BESIDE, folder, &error);
 	g_assert_no_error(error);
 	ask(job, made_up->name);

@@ -61,9 +61,8 @@ static const gchar everything[] =
 
 static TachoTimeline *new_timeline(void)
 {
-	TachoTimeline *timeline = timeline_from_text(everything);
+	TachoTimeline *timeline = correlated(everything);
 
-	tacho_correlate(timeline);
 	return timeline;
 }
 

@@ -9,14 +9,13 @@
 
 static gchar *dump(const gchar *text)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(TachoTimeline) timeline = correlated(text);
 	g_autoptr(TachoGraph) graph = NULL;
 	g_autoptr(GError) error = NULL;
 	gchar *buffer = NULL, *copy;
 	gsize size = 0;
 	FILE *out = open_memstream(&buffer, &size);
 
-	tacho_correlate(timeline);
 	graph = tacho_graph_build(timeline, -1, -1, &error);
 	g_assert_no_error(error);
 	tacho_graph_dump(graph, out);
@@ -200,11 +199,10 @@ static const gchar *const died = "unit us\n"
 
 static void assert_refused(const gchar *text, gint64 step, const gchar *message)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(text);
+	g_autoptr(TachoTimeline) timeline = correlated(text);
 	g_autoptr(TachoGraph) graph = NULL;
 	g_autoptr(GError) error = NULL;
 
-	tacho_correlate(timeline);
 	graph = tacho_graph_build(timeline, step, step, &error);
 	g_assert_null(graph);
 	g_assert_error(error, TACHO_GRAPH_ERROR, TACHO_GRAPH_ERROR_NO_STEPS);

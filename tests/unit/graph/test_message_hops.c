@@ -10,11 +10,10 @@
 /* So many hops of the collectives carry bytes. */
 static void assert_hops(const GString *text, guint n_hops)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(text->str);
+	g_autoptr(TachoTimeline) timeline = correlated(text->str);
 	g_autoptr(TachoGraph) graph = NULL;
 	guint n = 0;
 
-	tacho_correlate(timeline);
 	graph = tacho_graph_build(timeline, -1, -1, NULL);
 	g_assert_nonnull(graph);
 	for (guint32 i = 0; i < graph->transfers->len; i++)

@@ -6,17 +6,6 @@
 
 static const gchar sample[] = TACHO_TEST_DATA "/chrome/tool-rank3.json";
 
-static const TachoMark *find_mark(const TachoTimeline *timeline, const gchar *name)
-{
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-
-		if (strcmp(tacho_timeline_string(timeline, mark->name), name) == 0)
-			return mark;
-	}
-	g_error("no mark %s", name);
-}
-
 static void test_tool(void)
 {
 	g_autoptr(TachoTimeline) timeline = foreign_open(sample);
@@ -56,12 +45,14 @@ static void test_tool(void)
 	g_assert_cmpfloat(g_array_index(timeline->samples, TachoSample, 0).value +
 				  g_array_index(timeline->samples, TachoSample, 1).value,
 			  ==, 7 + 2.6);
-	g_assert_cmpint(find_mark(timeline, "now")->time_ns, ==, 20000);
-	g_assert_cmpint(find_mark(timeline, "half")->time_ns, ==, 6000);
-	g_assert_cmpstr(tacho_timeline_string(timeline, find_mark(timeline, "otherData")->text), ==,
-			"{\"a\": 1}");
-	g_assert_nonnull(
-		strstr(tacho_timeline_string(timeline, find_mark(timeline, "version")->text), "3"));
+	g_assert_cmpint(timeline_find_mark(timeline, "now")->time_ns, ==, 20000);
+	g_assert_cmpint(timeline_find_mark(timeline, "half")->time_ns, ==, 6000);
+	g_assert_cmpstr(
+		tacho_timeline_string(timeline, timeline_find_mark(timeline, "otherData")->text),
+		==, "{\"a\": 1}");
+	g_assert_nonnull(strstr(
+		tacho_timeline_string(timeline, timeline_find_mark(timeline, "version")->text),
+		"3"));
 	g_assert_cmpint(g_array_index(timeline->ranks, TachoRank, 0).rank, ==, 3);
 	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_UNKNOWN_RECORD)->count,
 			 ==, 1);

@@ -20,16 +20,6 @@ static TachoTimeline *open_lines(const gchar *text)
 	return timeline;
 }
 
-static void assert_slice(const TachoTimeline *timeline, const gchar *name, guint nth,
-			 const gchar *kind, gint64 start_ns, gint64 duration_ns)
-{
-	guint32 slice = timeline_find(timeline, name, nth);
-
-	g_assert_cmpstr(tacho_slice_kind_name(timeline->slices.kind[slice]), ==, kind);
-	g_assert_cmpint(timeline->slices.start_ns[slice], ==, start_ns);
-	g_assert_cmpint(timeline->slices.duration_ns[slice], ==, duration_ns);
-}
-
 static const gchar *track_name(const TachoTimeline *timeline, guint32 slice)
 {
 	return tacho_timeline_string(
@@ -73,11 +63,11 @@ static void test_pairs(void)
 	g_autoptr(TachoTimeline) timeline = foreign_open(folder);
 
 	g_assert_cmpuint(timeline->n_events, ==, 7);
-	assert_slice(timeline, "app:load", 0, "event", 0, 400);
-	assert_slice(timeline, "app:parse", 0, "event", 100, 200);
-	assert_slice(timeline, "app:note", 0, "event", 200, 0);
-	assert_slice(timeline, "app:timer_start", 0, "event", 500, 0);
-	assert_slice(timeline, "app:wait_enter", 0, "event", 600, 0);
+	timeline_assert_slice(timeline, "app:load", 0, "event", 0, 400);
+	timeline_assert_slice(timeline, "app:parse", 0, "event", 100, 200);
+	timeline_assert_slice(timeline, "app:note", 0, "event", 200, 0);
+	timeline_assert_slice(timeline, "app:timer_start", 0, "event", 500, 0);
+	timeline_assert_slice(timeline, "app:wait_enter", 0, "event", 600, 0);
 	assert_args(timeline, "app:load",
 		    "{\"event\":\"app:load_entry\",\"vtid\":7,\"vpid\":10,\"file\":\"x.bin\","
 		    "\"size\":4,\"cpu_id\":0,\"end.size\":9,\"result\":5}");
@@ -105,8 +95,8 @@ static void test_unmatched(void)
 						       "960 8 inner_exit\n");
 	guint32 open = timeline_find(timeline, "open", 0);
 
-	assert_slice(timeline, "outer", 0, "event", 100, 300);
-	assert_slice(timeline, "inner", 0, "event", 200, 200);
+	timeline_assert_slice(timeline, "outer", 0, "event", 100, 300);
+	timeline_assert_slice(timeline, "inner", 0, "event", 200, 200);
 	g_assert_cmpint(timeline->slices.duration_ns[open], ==, 260);
 	g_assert_cmpuint(timeline->slices.flags[open] & TACHO_SLICE_OPEN, ==, TACHO_SLICE_OPEN);
 	g_assert_cmpuint(
@@ -127,7 +117,7 @@ static void test_streams(void)
 				      "300 7 job_end\n");
 	g_autoptr(TachoTimeline) timeline = foreign_open(folder);
 
-	assert_slice(timeline, "job", 0, "event", 0, 200);
+	timeline_assert_slice(timeline, "job", 0, "event", 0, 200);
 	assert_args(timeline, "a", "{\"event\":\"a\",\"vtid\":8,\"vpid\":0,\"cpu_id\":3}");
 	g_assert_cmpuint(timeline->n_dropped, ==, 5);
 	g_assert_cmpuint(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_LOST_RECORDS)->count,
@@ -161,9 +151,9 @@ static void test_functions(void)
 			   "500 7 lttng_ust_cuda:cuLaunchKernel_entry f=x:5\n"
 			   "600 7 lttng_ust_cuda:cuLaunchKernel_exit cuResult=i:0\n");
 
-	assert_slice(timeline, "0x10", 0, "function", 0, 300);
-	assert_slice(timeline, "0x20", 0, "function", 100, 100);
-	assert_slice(timeline, "cuLaunchKernel", 0, "runtime", 400, 100);
+	timeline_assert_slice(timeline, "0x10", 0, "function", 0, 300);
+	timeline_assert_slice(timeline, "0x20", 0, "function", 100, 100);
+	timeline_assert_slice(timeline, "cuLaunchKernel", 0, "runtime", 400, 100);
 }
 
 static void test_memory(void)
@@ -213,13 +203,13 @@ static void test_kernel(void)
 	guint32 stay = timeline_find(timeline, "make", 0);
 	guint32 call = timeline_find(timeline, "syscall futex", 0);
 
-	assert_slice(timeline, "make", 0, "event", 0, 200);
-	assert_slice(timeline, "cc", 0, "event", 200, 200);
-	assert_slice(timeline, "cc", 1, "event", 500, 100);
+	timeline_assert_slice(timeline, "make", 0, "event", 0, 200);
+	timeline_assert_slice(timeline, "cc", 0, "event", 200, 200);
+	timeline_assert_slice(timeline, "cc", 1, "event", 500, 100);
 	g_assert_cmpstr(track_name(timeline, stay), ==, "core 1");
-	assert_slice(timeline, "syscall read", 0, "function", 50, 100);
-	assert_slice(timeline, "syscall futex", 0, "function", 300, 300);
-	assert_slice(timeline, "irq_handler", 0, "event", 410, 10);
+	timeline_assert_slice(timeline, "syscall read", 0, "function", 50, 100);
+	timeline_assert_slice(timeline, "syscall futex", 0, "function", 300, 300);
+	timeline_assert_slice(timeline, "irq_handler", 0, "event", 410, 10);
 	g_assert_cmpuint(tacho_slice_process(timeline, call)->pid, ==, 30);
 	g_assert_cmpstr(track_name(timeline, call), ==, "cc");
 	g_assert_cmpuint(timeline->problems->len, ==, 0);
@@ -264,11 +254,11 @@ static void test_tensorflow(void)
 	const TachoMemoryEvent *freed = &g_array_index(timeline->memory, TachoMemoryEvent, 1);
 	const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, 0);
 
-	assert_slice(timeline, "session.run", 0, "annotation", 0, 100);
-	assert_slice(timeline, "process conv", 0, "function", 10, 40);
-	assert_slice(timeline, "conv", 0, "op", 20, 20);
-	assert_slice(timeline, "recv", 0, "op", 30, 30);
-	assert_slice(timeline, "edge_5", 0, "event", 70, 20);
+	timeline_assert_slice(timeline, "session.run", 0, "annotation", 0, 100);
+	timeline_assert_slice(timeline, "process conv", 0, "function", 10, 40);
+	timeline_assert_slice(timeline, "conv", 0, "op", 20, 20);
+	timeline_assert_slice(timeline, "recv", 0, "op", 30, 30);
+	timeline_assert_slice(timeline, "edge_5", 0, "event", 70, 20);
 	g_assert_cmpfloat(sample_of(timeline, "bytes_in_use of GPU_0_bfc", 0), ==, 4096);
 	g_assert_cmpfloat(sample_of(timeline, "total_chunks_in_bin of bin 2 of GPU_0_bfc", 0), ==,
 			  7);
@@ -381,8 +371,8 @@ static void test_requests(void)
 	g_assert_cmpuint(n_spans, ==, 1);
 	g_assert_cmpuint(timeline->ranks->len, ==, 2);
 	assert_latencies(timeline);
-	assert_slice(timeline, "send_request_tensor", 0, "event", 1, 499);
-	assert_slice(timeline, "prepare_response_tensor", 0, "event", 110, 190);
+	timeline_assert_slice(timeline, "send_request_tensor", 0, "event", 1, 499);
+	timeline_assert_slice(timeline, "prepare_response_tensor", 0, "event", 110, 190);
 }
 
 /* Kernels are told late, at 900 ns and later; what they say of themselves counts. */
@@ -407,9 +397,9 @@ static void test_device(void)
 	guint32 gemm = timeline_find(timeline, "gemm", 0),
 		relu = timeline_find(timeline, "relu", 0);
 
-	assert_slice(timeline, "gemm", 0, "kernel", 100, 100);
-	assert_slice(timeline, "relu", 0, "kernel", 230, 20);
-	assert_slice(timeline, "h2d", 0, "memcpy", 300, 50);
+	timeline_assert_slice(timeline, "gemm", 0, "kernel", 100, 100);
+	timeline_assert_slice(timeline, "relu", 0, "kernel", 230, 20);
+	timeline_assert_slice(timeline, "h2d", 0, "memcpy", 300, 50);
 	g_assert_cmpuint(timeline->slices.launch[gemm], ==,
 			 timeline_find(timeline, "hipLaunchKernel", 0));
 	g_assert_cmpuint(timeline->slices.launch[relu], ==,
@@ -436,8 +426,8 @@ static void test_opencl_clock(void)
 	guint32 kernel = timeline_find(timeline, "add", 0);
 
 	/* the middle of [-10010, -9990] */
-	assert_slice(timeline, "add", 0, "kernel", 200, 190);
-	assert_slice(timeline, "queued add", 0, "event", 10, 0);
+	timeline_assert_slice(timeline, "add", 0, "kernel", 200, 190);
+	timeline_assert_slice(timeline, "queued add", 0, "event", 10, 0);
 	g_assert_cmpuint(timeline->slices.launch[kernel], ==,
 			 timeline_find(timeline, "clEnqueueNDRangeKernel", 0));
 }
@@ -480,10 +470,10 @@ static void test_thapi(void)
 		"metadata=\n"
 		"3 1 lttng:traffic name=cuMemcpyHtoD_v2 size=u:400 metadata=\n");
 
-	assert_slice(timeline, "cuLaunchKernel", 0, "runtime", 0, 20);
-	assert_slice(timeline, "saxpy", 0, "kernel", 10, 100);
-	assert_slice(timeline, "cuMemcpyHtoD_v2", 0, "memcpy", 200, 50);
-	assert_slice(timeline, "traffic cuMemcpyHtoD_v2", 0, "event", 200, 0);
+	timeline_assert_slice(timeline, "cuLaunchKernel", 0, "runtime", 0, 20);
+	timeline_assert_slice(timeline, "saxpy", 0, "kernel", 10, 100);
+	timeline_assert_slice(timeline, "cuMemcpyHtoD_v2", 0, "memcpy", 200, 50);
+	timeline_assert_slice(timeline, "traffic cuMemcpyHtoD_v2", 0, "event", 200, 0);
 	g_assert_cmpstr(tacho_timeline_string(
 				timeline, g_array_index(timeline->processes, TachoProcess, 0).host),
 			==, "h");
@@ -544,7 +534,7 @@ static void test_truncated(void)
 
 	assert_left_out(timeline, folder, "byte 0");
 	g_assert_cmpuint(timeline->n_events, ==, 4);
-	assert_slice(timeline, "app:note", 0, "event", 50, 0);
+	timeline_assert_slice(timeline, "app:note", 0, "event", 50, 0);
 	assert_args(timeline, "app:note",
 		    "{\"event\":\"app:note\",\"vtid\":7,\"vpid\":10,\"text\":\"hello\",\"value\":5,"
 		    "\"cpu_id\":0}");

@@ -81,17 +81,6 @@ static TachoTimeline *open_text(const gchar *name, const gchar *text, gsize n, g
 	return timeline;
 }
 
-static const TachoMark *find_mark(const TachoTimeline *timeline, const gchar *name)
-{
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-
-		if (strcmp(tacho_timeline_string(timeline, mark->name), name) == 0)
-			return mark;
-	}
-	g_error("no mark %s", name);
-}
-
 static void test_one_step(void)
 {
 	g_autofree gchar *path = NULL;
@@ -148,10 +137,12 @@ static void test_one_step(void)
 	g_assert_cmpuint(memory->device, ==, 1);
 	g_assert_cmpint(memory->bytes, ==, 512);
 	g_assert_cmpuint(memory->slice, ==, mm);
-	g_assert_cmpstr(tacho_timeline_string(timeline, find_mark(timeline, "color")->text), ==,
-			"\"green\"");
-	g_assert_cmpstr(tacho_timeline_string(timeline, find_mark(timeline, "traceName")->text), ==,
-			"\"t.json\"");
+	g_assert_cmpstr(
+		tacho_timeline_string(timeline, timeline_find_mark(timeline, "color")->text), ==,
+		"\"green\"");
+	g_assert_cmpstr(
+		tacho_timeline_string(timeline, timeline_find_mark(timeline, "traceName")->text),
+		==, "\"t.json\"");
 	remove_file(path);
 }
 
@@ -160,7 +151,7 @@ static void test_collective(void)
 	g_autofree gchar *path = NULL;
 	g_autoptr(TachoTimeline) timeline = open_text("x.json", one_step, strlen(one_step), &path);
 	guint32 collective = timeline_find(timeline, "ncclDevKernel_AllReduce", 0);
-	const TachoMark *group = find_mark(timeline, "process_group");
+	const TachoMark *group = timeline_find_mark(timeline, "process_group");
 	TachoCollectiveArgs args;
 
 	g_assert_cmpuint(timeline->slices.kind[collective], ==, TACHO_SLICE_COLLECTIVE);

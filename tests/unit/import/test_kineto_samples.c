@@ -9,30 +9,11 @@
 #include "foreign_traces.h"
 #include "timeline_text.h"
 
-static gchar *sample_path(const gchar *name)
-{
-	const gchar *shared = g_getenv("TACHO_SHARED");
-	g_autofree gchar *beside =
-		g_build_filename(TACHO_TEST_DATA, "..", "..", "..", "shared", NULL);
-
-	return g_build_filename(shared ? shared : beside, "data", "kineto", name, NULL);
-}
-
-/* The sample, correlated; NULL where it is not there: then the test is skipped. */
 static TachoTimeline *open_sample(const gchar *name)
 {
-	g_autofree gchar *path = sample_path(name);
-	g_autoptr(GError) error = NULL;
-	TachoTimeline *timeline;
+	g_autofree gchar *below = g_build_filename("kineto", name, NULL);
 
-	if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
-		g_test_skip("the samples are not there");
-		return NULL;
-	}
-	timeline = tacho_run_open((const gchar *const *)&path, 1, NULL, NULL, &error);
-	g_assert_no_error(error);
-	tacho_correlate(timeline);
-	return timeline;
+	return foreign_open_sample(below);
 }
 
 static guint count_kind(const TachoTimeline *timeline, TachoSliceKind kind)
@@ -488,16 +469,14 @@ static void test_python_stacks(void)
 
 static void test_two_of_a_rank(void)
 {
-	g_autofree gchar *first = sample_path("hta/trace_compare/base/base.json.gz");
-	g_autofree gchar *second = sample_path("hta/trace_compare/test/test.json.gz");
+	g_autofree gchar *first = foreign_sample("kineto/hta/trace_compare/base/base.json.gz");
+	g_autofree gchar *second = foreign_sample("kineto/hta/trace_compare/test/test.json.gz");
 	const gchar *paths[] = { first, second };
 	g_autoptr(TachoTimeline) timeline = NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (!g_file_test(first, G_FILE_TEST_EXISTS)) {
-		g_test_skip("the samples are not there");
+	if (!first || !second)
 		return;
-	}
 	timeline = tacho_run_open(paths, G_N_ELEMENTS(paths), NULL, NULL, &error);
 	g_assert_no_error(error);
 	g_assert_nonnull(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_DUPLICATE_RANK));

@@ -107,17 +107,6 @@ static const gchar all_tables[] =
 	"CREATE TABLE OPENCL_API (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);"
 	"INSERT INTO OPENCL_API VALUES (260, 270, " TID8 ", 16), ('soon', 270, " TID8 ", 16);";
 
-static const TachoMark *find_mark(const TachoTimeline *timeline, const gchar *name)
-{
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-
-		if (strcmp(tacho_timeline_string(timeline, mark->name), name) == 0)
-			return mark;
-	}
-	g_error("no mark %s", name);
-}
-
 static guint32 slice_on(const TachoTimeline *timeline, const gchar *name, gint64 start_ns)
 {
 	for (guint32 i = 0; i < timeline->slices.n; i++)
@@ -222,8 +211,8 @@ static void test_device(void)
 	g_assert_cmpint(call_kind_of(timeline, timeline_find(timeline, "Stream sync", 0)), ==,
 			CALL_STREAM_SYNC);
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_COLLECTIVE), ==, 2);
-	g_assert_cmpint(find_mark(timeline, "event recorded")->time_ns, ==, 9600);
-	g_assert_cmpint(find_mark(timeline, "event recorded")->first, ==, 5);
+	g_assert_cmpint(timeline_find_mark(timeline, "event recorded")->time_ns, ==, 9600);
+	g_assert_cmpint(timeline_find_mark(timeline, "event recorded")->first, ==, 5);
 	foreign_remove(path);
 }
 
@@ -264,10 +253,12 @@ static void test_host(void)
 	g_assert_cmpuint(memory->device, ==, 2);
 	g_assert_cmpuint(memory->slice, ==, timeline_find(timeline, "cudaMalloc", 0));
 	g_assert_cmpfloat(sample->value, ==, 42.625);
-	g_assert_cmpstr(tacho_timeline_string(timeline, find_mark(timeline, "sample")->text), ==,
-			"leaf < caller");
-	g_assert_cmpstr(tacho_timeline_string(timeline, find_mark(timeline, "NVTX mark")->text), ==,
-			"here");
+	g_assert_cmpstr(
+		tacho_timeline_string(timeline, timeline_find_mark(timeline, "sample")->text), ==,
+		"leaf < caller");
+	g_assert_cmpstr(
+		tacho_timeline_string(timeline, timeline_find_mark(timeline, "NVTX mark")->text),
+		==, "here");
 	/* who had core 4 */
 	g_assert_cmpint(slices->duration_ns[timeline_find(timeline, "main thread", 0)], ==, 600);
 	g_assert_true(slices->flags[timeline_find(timeline, "thread 8", 0)] & TACHO_SLICE_OPEN);

@@ -5,16 +5,6 @@
 #include "foreign_traces.h"
 #include "timeline_text.h"
 
-static void assert_slice(const TachoTimeline *timeline, const gchar *name, guint nth,
-			 const gchar *kind, gint64 start_ns, gint64 duration_ns)
-{
-	guint32 slice = timeline_find(timeline, name, nth);
-
-	g_assert_cmpstr(tacho_slice_kind_name(timeline->slices.kind[slice]), ==, kind);
-	g_assert_cmpint(timeline->slices.start_ns[slice], ==, start_ns);
-	g_assert_cmpint(timeline->slices.duration_ns[slice], ==, duration_ns);
-}
-
 static const TachoTrack *track_of(const TachoTimeline *timeline, const gchar *name)
 {
 	return tacho_timeline_track(timeline,
@@ -41,9 +31,9 @@ static void test_calls_and_commands(void)
 	guint32 kernel = timeline_find(timeline, "saxpy", 0);
 
 	g_assert_cmpint(timeline->origin_unix_ns, ==, 60000); /* 50 and 10 us */
-	assert_slice(timeline, "clFinish", 0, "runtime", 10000, 30000);
-	assert_slice(timeline, "saxpy", 0, "kernel", 11000, 20000);
-	assert_slice(timeline, "clEnqueueFillBuffer", 0, "memset", 32000, 1000);
+	timeline_assert_slice(timeline, "clFinish", 0, "runtime", 10000, 30000);
+	timeline_assert_slice(timeline, "saxpy", 0, "kernel", 11000, 20000);
+	timeline_assert_slice(timeline, "clEnqueueFillBuffer", 0, "memset", 32000, 1000);
 	g_assert_cmpint(track_of(timeline, "saxpy")->kind, ==, TACHO_TRACK_STREAM);
 	g_assert_cmpuint(track_of(timeline, "saxpy")->tid, ==, 2);
 	g_assert_cmpuint(timeline->slices.launch[kernel], ==,
@@ -66,8 +56,8 @@ static void test_stages(void)
 		     "{'ph':'X','pid':8,'tid':2.3,'name':'relu (Execution)','ts':9.0,'dur':1.0,"
 		     "'args':{'id':2}}\n]\n");
 
-	assert_slice(timeline, "saxpy", 0, "kernel", 3000, 5000);
-	assert_slice(timeline, "saxpy (Queued)", 0, "event", 0, 2000);
+	timeline_assert_slice(timeline, "saxpy", 0, "kernel", 3000, 5000);
+	timeline_assert_slice(timeline, "saxpy (Queued)", 0, "event", 0, 2000);
 	g_assert_true(track_of(timeline, "saxpy") == track_of(timeline, "relu"));
 	g_assert_cmpuint(track_of(timeline, "relu")->tid, ==, 3);
 	g_assert_true(track_of(timeline, "saxpy (Queued)") != track_of(timeline, "saxpy"));
@@ -107,8 +97,8 @@ static void test_tau(void)
 						TAU("E", ".TAU application ", "90.000000", "0"));
 	guint32 kernel = timeline_find(timeline, "mat_mult", 0);
 
-	assert_slice(timeline, "clEnqueueNDRangeKernel", 0, "runtime", 10000, 4000);
-	assert_slice(timeline, "mat_mult", 0, "kernel", 20000, 30000);
+	timeline_assert_slice(timeline, "clEnqueueNDRangeKernel", 0, "runtime", 10000, 4000);
+	timeline_assert_slice(timeline, "mat_mult", 0, "kernel", 20000, 30000);
 	g_assert_cmpint(track_of(timeline, "mat_mult")->kind, ==, TACHO_TRACK_STREAM);
 	g_assert_cmpuint(timeline->slices.launch[kernel], ==,
 			 timeline_find(timeline, "clEnqueueNDRangeKernel", 0));
@@ -126,7 +116,7 @@ static void test_tau_sample(void)
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_KERNEL), ==, 1);
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_MEMCPY), ==, 3);
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_RUNTIME), ==, 72);
-	assert_slice(timeline, "mat_mult", 0, "kernel", 389529000, 448000);
+	timeline_assert_slice(timeline, "mat_mult", 0, "kernel", 389529000, 448000);
 }
 
 static void test_damaged(void)

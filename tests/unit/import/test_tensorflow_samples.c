@@ -5,20 +5,11 @@
 
 #include "foreign_traces.h"
 
-static TachoTimeline *open_sample(const gchar *name)
-{
-	g_autofree gchar *path = foreign_sample(name);
-	TachoTimeline *timeline = path ? foreign_open(path) : NULL;
-
-	if (timeline)
-		tacho_correlate(timeline);
-	return timeline;
-}
-
 /* ResNet on CIFAR-10: 848 nodes ran in each of 11 steps; 32 variables are trained. */
 static void test_resnet(void)
 {
-	g_autoptr(TachoTimeline) timeline = open_sample("tfprof/resnet_dist/profile_100.gz");
+	g_autoptr(TachoTimeline) timeline =
+		foreign_open_sample("tfprof/resnet_dist/profile_100.gz");
 	g_autoptr(GHashTable) trainable = g_hash_table_new(NULL, NULL);
 	gdouble parameters = 0;
 	guint n_made = 0;
@@ -48,7 +39,7 @@ static void test_resnet(void)
 /* MNIST on a GPU: executors of a CPU and a GPU, three streams, all of it told twice. */
 static void test_mnist(void)
 {
-	g_autoptr(TachoTimeline) timeline = open_sample("tfprof/dorsal");
+	g_autoptr(TachoTimeline) timeline = foreign_open_sample("tfprof/dorsal");
 	guint n_launched = 0;
 
 	if (!timeline)
@@ -83,7 +74,7 @@ static void test_timelines(void)
 
 	for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autofree gchar *name = g_strdup_printf("timeline/tf/%s", files[i].name);
-		g_autoptr(TachoTimeline) timeline = open_sample(name);
+		g_autoptr(TachoTimeline) timeline = foreign_open_sample(name);
 
 		if (!timeline)
 			return;

@@ -16,13 +16,9 @@
 
 static TachoTimeline *open_sample(const gchar *name)
 {
-	g_autofree gchar *below = g_strdup_printf("kineto/tracelens/%s", name);
-	g_autofree gchar *path = foreign_sample(below);
-	TachoTimeline *timeline = path ? foreign_open(path) : NULL;
+	g_autofree gchar *below = g_build_filename("kineto", "tracelens", name, NULL);
 
-	if (timeline)
-		tacho_correlate(timeline);
-	return timeline;
+	return foreign_open_sample(below);
 }
 
 /* --- their reports ---------------------------------------------------------------------------- */

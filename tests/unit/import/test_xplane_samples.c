@@ -5,16 +5,6 @@
 #include "base/interval_set.h"
 #include "foreign_traces.h"
 
-static TachoTimeline *open_sample(const gchar *name)
-{
-	g_autofree gchar *path = foreign_sample(name);
-	TachoTimeline *timeline = path ? foreign_open(path) : NULL;
-
-	if (timeline)
-		tacho_correlate(timeline);
-	return timeline;
-}
-
 /* Events of the file: slices, and memory events. */
 static guint64 count_events(const TachoTimeline *timeline)
 {
@@ -57,7 +47,7 @@ static guint count_launched(const TachoTimeline *timeline, TachoSliceKind kind)
 static void test_legacy(void)
 {
 	g_autoptr(TachoTimeline) timeline =
-		open_sample("xplane/tracelens/jax_conv_minimal_legacy.xplane.pb");
+		foreign_open_sample("xplane/tracelens/jax_conv_minimal_legacy.xplane.pb");
 
 	if (!timeline)
 		return;
@@ -77,7 +67,7 @@ static void test_legacy(void)
 static void test_newer(void)
 {
 	g_autoptr(TachoTimeline) timeline =
-		open_sample("xplane/tracelens/jax_conv_minimal_08.xplane.pb");
+		foreign_open_sample("xplane/tracelens/jax_conv_minimal_08.xplane.pb");
 
 	if (!timeline)
 		return;
@@ -92,7 +82,7 @@ static void test_newer(void)
 static void test_fused_attention(void)
 {
 	g_autoptr(TachoTimeline) timeline =
-		open_sample("xplane/tracelens/jax_te_fused_attn.xplane.pb");
+		foreign_open_sample("xplane/tracelens/jax_te_fused_attn.xplane.pb");
 	guint n_fills = 0;
 
 	if (!timeline)
@@ -113,7 +103,8 @@ static void test_fused_attention(void)
 
 static void test_tpu(void)
 {
-	g_autoptr(TachoTimeline) timeline = open_sample("xplane/xprof/tpu_inference_2.xplane.pb");
+	g_autoptr(TachoTimeline) timeline =
+		foreign_open_sample("xplane/xprof/tpu_inference_2.xplane.pb");
 	TachoKernelArgs kernel;
 	gdouble flops = 0;
 

@@ -36,10 +36,9 @@ static void test_by_hand(void)
 		      { -1, "communication", "gloo:all_reduce", 51, 9 },
 		      { 0, "host", "ProfilerStep#0", 105, 5 },
 		      { 1, "compute", "c10d::allreduce_", 50, 1 } };
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(late_rank);
+	g_autoptr(TachoTimeline) timeline = correlated(late_rank);
 	g_autoptr(TachoTable) table = NULL;
 
-	tacho_correlate(timeline);
 	table = tacho_view_critical(timeline, NULL);
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, G_N_ELEMENTS(parts));
 	for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
@@ -61,13 +60,12 @@ static void test_by_hand(void)
 /* What is shown of a path does not change the shares. */
 static void test_filters(void)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(late_rank);
+	g_autoptr(TachoTimeline) timeline = correlated(late_rank);
 	TachoFilter filter = {
 		.rank = 0, .first_step = -1, .last_step = -1, .name = g_regex_new("^b$", 0, 0, NULL)
 	};
 	g_autoptr(TachoTable) table = NULL;
 
-	tacho_correlate(timeline);
 	table = tacho_view_critical(timeline, &filter);
 	g_assert_cmpuint(tacho_table_n_rows(table), ==, 1);
 	EXPECT(table, 0, "share_pct", 45 / 1.1);

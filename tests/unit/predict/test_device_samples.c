@@ -5,27 +5,14 @@
 #include <tacho/replay.h>
 
 #include "graph/graph_internal.h"
+#include "foreign_traces.h"
 #include "timeline_text.h"
 
 static TachoTimeline *open_sample(const gchar *name)
 {
-	const gchar *shared = g_getenv("TACHO_SHARED");
-	g_autofree gchar *beside =
-		g_build_filename(TACHO_TEST_DATA, "..", "..", "..", "shared", NULL);
-	g_autofree gchar *path =
-		g_build_filename(shared ? shared : beside, "data", "kineto", name, NULL);
-	const gchar *const paths[] = { path };
-	g_autoptr(GError) error = NULL;
-	TachoTimeline *timeline;
+	g_autofree gchar *below = g_build_filename("kineto", name, NULL);
 
-	if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
-		g_test_skip("the samples are not there");
-		return NULL;
-	}
-	timeline = tacho_run_open(paths, 1, NULL, NULL, &error);
-	g_assert_no_error(error);
-	tacho_correlate(timeline);
-	return timeline;
+	return foreign_open_sample(below);
 }
 
 /* Every node of the graph of what was measured begins in the replay when it did. */

@@ -46,9 +46,8 @@ static void add_text(struct job_set *set, const gchar *text)
 	static const gchar *const names[] = {
 		"r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9"
 	};
-	TachoTimeline *timeline = timeline_from_text(text);
+	TachoTimeline *timeline = correlated(text);
 
-	tacho_correlate(timeline);
 	set->timelines[set->n] = timeline;
 	set->recordings[set->n] = (TachoRecording){ names[set->n], timeline };
 	set->n++;

@@ -64,9 +64,8 @@ static void check(const TachoTimeline *timeline, const gchar *sql, const gchar *
 
 static void test_tables(void)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(two_ranks);
+	g_autoptr(TachoTimeline) timeline = correlated(two_ranks);
 
-	tacho_correlate(timeline);
 	check(timeline,
 	      "SELECT id, name, type, upid, utid, rank, host, stream, n_slices FROM track",
 	      "id,name,type,upid,utid,rank,host,stream,n_slices\n"
@@ -197,9 +196,8 @@ static void test_messages_and_buckets(void)
 
 static void test_args(void)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(two_ranks);
+	g_autoptr(TachoTimeline) timeline = correlated(two_ranks);
 
-	tacho_correlate(timeline);
 	check(timeline,
 	      "SELECT flat_key, key, value_type, int_value, string_value, display_value FROM args"
 	      " WHERE arg_set_id = 0 AND key NOT LIKE 'input%'",
