@@ -14,6 +14,7 @@
 #include "analyze/diff_internal.h"
 #include "analyze/selection.h"
 #include "base/for_each.h"
+#include "base/order.h"
 #include "base/partition_point.h"
 #include "base/time_units.h"
 #include "trace/own_time.h"
@@ -118,19 +119,12 @@ static void add(struct sums *sums, guint32 name, guint32 step, gdouble ns)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-static gint compare_numbers(gconstpointer a, gconstpointer b)
-{
-	gint64 left = *(const gint64 *)a, right = *(const gint64 *)b;
-
-	return (left > right) - (left < right);
-}
-
 /* The place of a step's number, or TACHO_NONE. */
 static guint32 place_of_number(const struct collector *collector, gint64 number)
 {
 	guint place;
 
-	if (!g_array_binary_search(collector->numbers, &number, compare_numbers, &place))
+	if (!g_array_binary_search(collector->numbers, &number, order_int64, &place))
 		return TACHO_NONE;
 	return place;
 }
@@ -146,7 +140,7 @@ static void collect_numbers(struct collector *collector)
 
 		g_array_append_val(numbers, number);
 	}
-	g_array_sort(numbers, compare_numbers);
+	g_array_sort(numbers, order_int64);
 	for (guint i = 0; i < numbers->len; i++) {
 		gint64 number = g_array_index(numbers, gint64, i);
 

@@ -27,6 +27,7 @@
 #include "base/partition_point.h"
 #include "trace/call_kind.h"
 #include "trace/none_rows.h"
+#include "trace/slice_columns.h"
 
 static const gchar *const bounds[] = {
 #define EVENT_EDGE_BOUND(enumerator, name, bound) bound,
@@ -372,14 +373,6 @@ static void walk_devices(struct finder *finder)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static gint compare_starts(gconstpointer a, gconstpointer b, gpointer data)
-{
-	const TachoSlices *slices = data;
-	guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
-
-	return ORDER(slices->start_ns[x], slices->start_ns[y]) ?: ORDER(x, y);
-}
-
 static gboolean find_window(struct finder *finder, const gchar *annotation, guint instance,
 			    GError **error)
 {
@@ -402,7 +395,7 @@ static gboolean find_window(struct finder *finder, const gchar *annotation, guin
 			    found->len ? "; they count from 0" : "");
 		return FALSE;
 	}
-	g_array_sort_with_data(found, compare_starts, (gpointer)&timeline->slices);
+	g_array_sort_with_data(found, slice_columns_order, (gpointer)&timeline->slices);
 	finder->annotation = g_array_index(found, guint32, instance);
 	finder->path->start_ns = timeline->slices.start_ns[finder->annotation];
 	finder->path->end_ns = tacho_slice_end_ns(timeline, finder->annotation);

@@ -22,8 +22,8 @@
 
 #include "analyze/device_work.h"
 #include "analyze/table_columns.h"
-#include "base/order.h"
 #include "base/time_units.h"
+#include "trace/slice_columns.h"
 
 #define KERNEL_WAIT_NS 30000 /* a gap shorter than this */
 
@@ -152,15 +152,6 @@ static void add_row(TachoTable *table, const struct device *device, const gchar 
 					    : NULL);
 }
 
-static gint compare_work(gconstpointer a, gconstpointer b, gpointer data)
-{
-	const TachoTimeline *timeline = data;
-	guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
-	gint64 x_ns = timeline->slices.start_ns[x], y_ns = timeline->slices.start_ns[y];
-
-	return ORDER(x_ns, y_ns) ?: ORDER(x, y);
-}
-
 static void add_stream(TachoTable *table, struct device *device, const TachoTrack *track)
 {
 	const TachoTimeline *timeline = device->selection->timeline;
@@ -196,7 +187,8 @@ static void add_device(TachoTable *table, const struct selection *selection, gui
 			add_stream(table, &device, track);
 	}
 	if (device.n_streams > 1) {
-		g_array_sort_with_data(device.work, compare_work, (gpointer)timeline);
+		g_array_sort_with_data(device.work, slice_columns_order,
+				       (gpointer)&timeline->slices);
 		add_row(table, &device, NULL, device.work);
 	}
 	interval_set_release(&device.chosen);

@@ -15,6 +15,7 @@
 #include "analyze/table_columns.h"
 #include "base/for_each.h"
 #include "base/number.h"
+#include "base/order.h"
 #include "base/partition_point.h"
 #include "base/time_units.h"
 
@@ -188,13 +189,6 @@ static void add_memory(struct curve *curve, const TachoFilter *filter, guint32 p
 	add_points(curve, changes);
 }
 
-static gint compare_devices(gconstpointer a, gconstpointer b)
-{
-	guint x = GPOINTER_TO_UINT(a), y = GPOINTER_TO_UINT(b);
-
-	return (x > y) - (x < y);
-}
-
 static void add_rank(struct curve *curve, const TachoFilter *filter, guint32 process)
 {
 	g_autoptr(GArray) blocks = memory_blocks_of_process(curve->timeline, process);
@@ -207,7 +201,7 @@ static void add_rank(struct curve *curve, const TachoFilter *filter, guint32 pro
 		g_hash_table_add(
 			seen,
 			GUINT_TO_POINTER(g_array_index(blocks, struct memory_block, i).device));
-	devices = g_list_sort(g_hash_table_get_keys(seen), compare_devices);
+	devices = g_list_sort(g_hash_table_get_keys(seen), order_pointer);
 	for (GList *at = devices; at; at = at->next)
 		add_memory(curve, filter, process, blocks, GPOINTER_TO_UINT(at->data));
 	if (!categories->len || !takes_label(filter, by_category))

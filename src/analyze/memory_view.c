@@ -20,6 +20,7 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "base/for_each.h"
+#include "base/order.h"
 #include "base/time_units.h"
 
 static const TachoColumn columns[] = {
@@ -232,13 +233,6 @@ static gboolean takes_memory(const struct memory *memory)
 	return !regex || g_regex_match(regex, memory->label, 0, NULL);
 }
 
-static gint compare_devices(gconstpointer a, gconstpointer b)
-{
-	guint x = GPOINTER_TO_UINT(a), y = GPOINTER_TO_UINT(b);
-
-	return (x > y) - (x < y);
-}
-
 static GList *list_devices(const GArray *blocks)
 {
 	g_autoptr(GHashTable) devices = g_hash_table_new(NULL, NULL);
@@ -247,7 +241,7 @@ static GList *list_devices(const GArray *blocks)
 		g_hash_table_add(
 			devices,
 			GUINT_TO_POINTER(g_array_index(blocks, struct memory_block, i).device));
-	return g_list_sort(g_hash_table_get_keys(devices), compare_devices);
+	return g_list_sort(g_hash_table_get_keys(devices), order_pointer);
 }
 
 /* `fullest` is the memory that held most so far. */

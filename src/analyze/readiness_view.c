@@ -16,9 +16,9 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "base/for_each.h"
-#include "base/order.h"
 #include "base/quantile.h"
 #include "base/time_units.h"
+#include "trace/slice_columns.h"
 
 /* Tensors to look at before it is believed that the trace does not tell where any is: each look may read a file. */
 #define MAX_PLACELESS 4096
@@ -76,14 +76,6 @@ static void free_group(gpointer data)
 
 /* --- which operations ------------------------------------------------------------------------- */
 
-static gint compare_starts(gconstpointer first, gconstpointer second, gpointer data)
-{
-	const TachoSlices *slices = data;
-	guint32 a = *(const guint32 *)first, b = *(const guint32 *)second;
-
-	return ORDER(slices->start_ns[a], slices->start_ns[b]) ?: ORDER(a, b);
-}
-
 /* The outermost operations of the rank's main process, by their begins. */
 static GArray *collect_ops(const struct readiness *readiness, guint32 rank_index)
 {
@@ -100,7 +92,7 @@ static GArray *collect_ops(const struct readiness *readiness, guint32 rank_index
 			if (is_outermost_op(timeline, k))
 				g_array_append_val(ops, k);
 	}
-	g_array_sort_with_data(ops, compare_starts, (gpointer)&timeline->slices);
+	g_array_sort_with_data(ops, slice_columns_order, (gpointer)&timeline->slices);
 	return ops;
 }
 

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "base/order.h"
+
 #define WANTED_SHARE 0.95
 
 /* C(n, i) / 2^n from that of i - 1; by logarithms, since for many values it is less than a double can be. */
@@ -32,20 +34,13 @@ struct median_bounds median_bounds_of(guint n_values)
 	return bounds;
 }
 
-static gint compare_doubles(gconstpointer a, gconstpointer b)
-{
-	gdouble left = *(const gdouble *)a, right = *(const gdouble *)b;
-
-	return (left > right) - (left < right);
-}
-
 gdouble median_of_doubles(GArray *values)
 {
 	guint half = values->len / 2;
 
 	if (values->len == 0)
 		return 0;
-	g_array_sort(values, compare_doubles);
+	g_array_sort(values, order_double);
 	if (values->len % 2)
 		return g_array_index(values, gdouble, half);
 	return (g_array_index(values, gdouble, half - 1) + g_array_index(values, gdouble, half)) /

@@ -3,15 +3,9 @@
 #include <math.h>
 
 #include "base/for_each.h"
+#include "base/order.h"
 
 #define DEVIATION_OF_MEDIAN 1.482602218505602
-
-static gint compare_values(gconstpointer a, gconstpointer b)
-{
-	gint64 left = *(const gint64 *)a, right = *(const gint64 *)b;
-
-	return (left > right) - (left < right);
-}
 
 gdouble quantile(GArray *values, gdouble share)
 {
@@ -20,7 +14,7 @@ gdouble quantile(GArray *values, gdouble share)
 
 	if (values->len == 0)
 		return 0;
-	g_array_sort(values, compare_values);
+	g_array_sort(values, order_int64);
 	position = CLAMP(share, 0.0, 1.0) * (values->len - 1);
 	index = (guint)position;
 	low = (gdouble)g_array_index(values, gint64, index);

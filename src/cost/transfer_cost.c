@@ -26,16 +26,9 @@ static gint compare_samples(gconstpointer a, gconstpointer b)
 	return ORDER(x->wire_bytes, y->wire_bytes) ?: ORDER(x->time_ns, y->time_ns);
 }
 
-static gint compare_numbers(gconstpointer a, gconstpointer b)
-{
-	gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
-
-	return ORDER(x, y);
-}
-
 static gdouble median(gdouble *values, guint n)
 {
-	qsort(values, n, sizeof(*values), compare_numbers);
+	qsort(values, n, sizeof(*values), order_double);
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 

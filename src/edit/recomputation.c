@@ -6,6 +6,7 @@
  * (memory_edits.c). */
 #include "edit/recomputation.h"
 #include "base/for_each.h"
+#include "base/order.h"
 #include "edit/edit_state.h"
 
 #include <string.h>
@@ -220,13 +221,6 @@ static void collect_agains(struct recomputation *recomputation)
 	}
 }
 
-static gint compare_numbers(gconstpointer a, gconstpointer b)
-{
-	guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The first node of each backward pass, in order; what is listed is borrowed. */
 static GArray *place_agains(const struct recomputation *recomputation)
 {
@@ -248,7 +242,7 @@ static GArray *place_agains(const struct recomputation *recomputation)
 			if (!again || again->insertion.next != TACHO_NONE)
 				continue;
 			again->insertion.next = i;
-			g_array_sort(again->nodes, compare_numbers);
+			g_array_sort(again->nodes, order_uint32);
 			g_array_append_val(agains, *again);
 			break; /* a node follows one insertion */
 		}

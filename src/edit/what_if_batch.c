@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "base/order.h"
 #include "edit/pass_nodes.h"
 #include "edit/change_internal.h"
 #include "trace/data_loading.h"
@@ -101,17 +102,10 @@ static gboolean is_work(const struct batch *batch, guint32 index)
 
 /* --- what a piece takes in any case ----------------------------------------------------------- */
 
-static gint compare_ns(gconstpointer a, gconstpointer b)
-{
-	gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* What the longest of the shortest quarter takes: that of a piece, so that after a change it is still the same. */
 static gint64 shortest_of(GArray *pieces)
 {
-	g_array_sort(pieces, compare_ns);
+	g_array_sort(pieces, order_int64);
 	return g_array_index(pieces, gint64, (guint)(SHORTEST * (pieces->len - 1)));
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "base/order.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 #include "trace/data_loading.h"
@@ -141,13 +142,6 @@ static void measure_nodes(struct loaders *loaders)
 	}
 }
 
-static gint compare_times(gconstpointer a, gconstpointer b)
-{
-	gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The rank's other processes that were alive at a time, the most. */
 static guint32 count_workers(const TachoTimeline *timeline, guint32 rank)
 {
@@ -161,8 +155,8 @@ static guint32 count_workers(const TachoTimeline *timeline, guint32 rank)
 		g_array_append_val(starts_ns, process->start_ns);
 		g_array_append_val(ends_ns, process->end_ns);
 	}
-	g_array_sort(starts_ns, compare_times);
-	g_array_sort(ends_ns, compare_times);
+	g_array_sort(starts_ns, order_int64);
+	g_array_sort(ends_ns, order_int64);
 	for (guint i = 0; i < starts_ns->len; i++) {
 		for (;
 		     g_array_index(ends_ns, gint64, ended) <= g_array_index(starts_ns, gint64, i) &&

@@ -7,6 +7,7 @@
 #include "graph/graph_builder.h"
 
 #include "base/for_each.h"
+#include "base/order.h"
 
 /* --- which ---------------------------------------------------------------------------------- */
 
@@ -136,17 +137,10 @@ gboolean builder_is_gap(const struct graph_builder *builder, const struct segmen
 	return kind != TACHO_SLICE_OP && kind != TACHO_SLICE_KERNEL && kind != TACHO_SLICE_RUNTIME;
 }
 
-static gint compare_times(gconstpointer a, gconstpointer b)
-{
-	gint64 x = *(const gint64 *)a, y = *(const gint64 *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void cut_thread(struct graph_builder *builder, struct build_thread *thread)
 {
 	g_clear_pointer(&thread->segments, g_array_unref);
-	g_array_sort(thread->cuts_ns, compare_times);
+	g_array_sort(thread->cuts_ns, order_int64);
 	thread->segments = thread_segments_cut(builder->timeline, thread->track, thread->from_ns,
 					       thread->to_ns, thread->cuts_ns);
 }

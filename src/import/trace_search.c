@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 
 #include "base/byte_stream.h"
+#include "base/order.h"
 #include "import/own_run.h"
 #include "import/refusal.h"
 #include "import/trace_archive.h"
@@ -219,11 +220,6 @@ static guint sniff_folder(const gchar *path)
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
-static gint compare_names(gconstpointer first, gconstpointer second)
-{
-	return strcmp(*(gchar *const *)first, *(gchar *const *)second);
-}
-
 /* The names in a folder; NULL: it cannot be read. */
 static GPtrArray *list_folder(const gchar *path, GError **error)
 {
@@ -239,7 +235,7 @@ static GPtrArray *list_folder(const gchar *path, GError **error)
 	}
 	while ((name = g_dir_read_name(entries)))
 		g_ptr_array_add(names, g_strdup(name));
-	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_sort(names, order_text);
 	return g_steal_pointer(&names);
 }
 

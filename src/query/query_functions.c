@@ -4,6 +4,7 @@
 
 #include <tacho/query.h>
 
+#include "base/order.h"
 #include "query/arg_list.h"
 #include "query/kernel_functions.h"
 
@@ -184,13 +185,6 @@ static void percentile_step(sqlite3_context *result, int argc, sqlite3_value **a
 	add_number(result, numbers, argv[0]);
 }
 
-static gint compare_numbers(gconstpointer a, gconstpointer b)
-{
-	gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Between neighbours by linear interpolation, as SQLite's own extension does it. */
 static void percentile_final(sqlite3_context *result)
 {
@@ -201,7 +195,7 @@ static void percentile_final(sqlite3_context *result)
 	if (!numbers || !numbers->values)
 		return;
 	if (numbers->values->len > 0) {
-		g_array_sort(numbers->values, compare_numbers);
+		g_array_sort(numbers->values, order_double);
 		place = numbers->percent / 100 * (numbers->values->len - 1);
 		index = (guint)place;
 		below = g_array_index(numbers->values, gdouble, index);

@@ -7,6 +7,7 @@
 #include <tacho/timeline.h>
 
 #include "base/for_each.h"
+#include "base/order.h"
 #include "trace/trace_layout.h"
 
 static void clear_run(gpointer run_pointer)
@@ -30,11 +31,6 @@ void run_paths_release(struct run_paths *paths)
 	g_clear_pointer(&paths->traces, g_array_unref);
 }
 
-static gint compare_names(gconstpointer first, gconstpointer second)
-{
-	return strcmp(*(gchar *const *)first, *(gchar *const *)second);
-}
-
 /* Names in `folder`, sorted, without hidden ones. */
 static GPtrArray *list_names(const gchar *folder, GError **error)
 {
@@ -48,7 +44,7 @@ static GPtrArray *list_names(const gchar *folder, GError **error)
 	while ((name = g_dir_read_name(entries)))
 		if (name[0] != '.')
 			g_ptr_array_add(names, g_strdup(name));
-	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_sort(names, order_text);
 	return names;
 }
 

@@ -230,6 +230,14 @@ guint32 *slice_columns_sort(TachoSlices *slices, guint32 n_tracks)
 	return moved;
 }
 
+gint slice_columns_order(gconstpointer a, gconstpointer b, gpointer slices)
+{
+	const gint64 *start_ns = ((const TachoSlices *)slices)->start_ns;
+	guint32 x = *(const guint32 *)a, y = *(const guint32 *)b;
+
+	return ORDER(start_ns[x], start_ns[y]) ?: ORDER(x, y);
+}
+
 guint32 slice_columns_find_open(const TachoSlices *slices, guint32 first, guint32 n, gint64 time_ns)
 {
 	guint32 next = PARTITION_POINT(i, first, first + n, slices->start_ns[i] <= time_ns);

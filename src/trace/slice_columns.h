@@ -71,6 +71,9 @@ void slice_columns_nest(TachoSlices *slices, guint32 first, guint32 n, enum nest
  * each row went, to be freed with g_free(). */
 guint32 *slice_columns_sort(TachoSlices *slices, guint32 n_tracks);
 
+/* For g_array_sort_with_data() of rows, guint32, with the TachoSlices: by begin. */
+gint slice_columns_order(gconstpointer a, gconstpointer b, gpointer slices);
+
 /* The innermost slice of [first, first + n), nested rows in timeline order, that is open at
  * `time_ns`; TACHO_NONE: none is. */
 guint32 slice_columns_find_open(const TachoSlices *slices, guint32 first, guint32 n,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "ctf_lines.h"
 #include "fuzz_folder.h"
 #include "import/ctf/ctf_records.h"
@@ -117,11 +118,6 @@ static void write_seed(const gchar *folder, const gchar *name, const gchar *text
 	ctf_lines_remove(trace);
 }
 
-static gint compare_names(gconstpointer first, gconstpointer second)
-{
-	return strcmp(*(gchar *const *)first, *(gchar *const *)second);
-}
-
 /* The names of the trace's streams, behind that of its metadata. */
 static GPtrArray *list_files(const gchar *trace)
 {
@@ -132,7 +128,7 @@ static GPtrArray *list_files(const gchar *trace)
 	while ((name = g_dir_read_name(entries)))
 		if (strcmp(name, "metadata") != 0)
 			g_ptr_array_add(names, g_strdup(name));
-	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_sort(names, order_text);
 	g_ptr_array_insert(names, 0, g_strdup("metadata"));
 	return names;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "fuzz_folder.h"
 #include "run_builder.h"
 #include "timeline_text.h"
@@ -67,11 +68,6 @@ static void append_file(GByteArray *seed, const gchar *path)
 	fuzz_folder_append(seed, (const guint8 *)bytes, length);
 }
 
-static gint compare_names(gconstpointer first, gconstpointer second)
-{
-	return strcmp(*(gchar *const *)first, *(gchar *const *)second);
-}
-
 /* The trace as one row of files: metadata, then the streams. */
 static GByteArray *read_trace(const gchar *trace)
 {
@@ -83,7 +79,7 @@ static GByteArray *read_trace(const gchar *trace)
 	while ((name = g_dir_read_name(entries)))
 		if (strcmp(name, TRACE_METADATA_FILE) != 0)
 			g_ptr_array_add(names, g_strdup(name));
-	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_sort(names, order_text);
 	g_ptr_array_insert(names, 0, g_strdup(TRACE_METADATA_FILE));
 	for (guint i = 0; i < names->len; i++) {
 		g_autofree gchar *path = g_build_filename(trace, names->pdata[i], NULL);

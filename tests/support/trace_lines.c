@@ -2,19 +2,15 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "export/perfetto.pb-c.h"
-
-static gint compare_lines(gconstpointer left, gconstpointer right)
-{
-	return strcmp(*(const gchar *const *)left, *(const gchar *const *)right);
-}
 
 /* Takes the lines. */
 static gchar *sort_lines(GPtrArray *lines)
 {
 	gchar *text;
 
-	g_ptr_array_sort(lines, compare_lines);
+	g_ptr_array_sort(lines, order_text);
 	g_ptr_array_add(lines, NULL);
 	text = g_strjoinv("\n", (gchar **)lines->pdata);
 	g_ptr_array_unref(lines);

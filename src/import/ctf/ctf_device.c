@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "base/order.h"
 #include "import/ctf/ctf_import.h"
 #include "trace/clock_pair.h"
 
@@ -353,13 +354,6 @@ void ctf_handle_launch(struct ctf_import *ctf, const struct ctf_plan *plan,
 	g_array_append_val(device_of(ctf->thread->owner)->packet_launches, launch);
 }
 
-static gint compare_times(gconstpointer first, gconstpointer second)
-{
-	gint64 a = *(const gint64 *)first, b = *(const gint64 *)second;
-
-	return a < b ? -1 : a > b;
-}
-
 /* The times as they are known now, sorted; without fills where `is_launchable`. */
 static GArray *sorted_work(const struct ctf_import *ctf, const GArray *list, gboolean is_launchable)
 {
@@ -390,7 +384,7 @@ static GArray *step_borders(const struct ctf_import *ctf, const struct ctf_owner
 		if (thread && thread->owner == owner)
 			g_array_append_val(borders, mark->time_ns);
 	}
-	g_array_sort(borders, compare_times);
+	g_array_sort(borders, order_int64);
 	return borders;
 }
 
@@ -440,7 +434,7 @@ static void bound_by_calls(struct ctf_device *device)
 {
 	if (device->calls->len != device->queued->len)
 		return;
-	g_array_sort(device->queued, compare_times);
+	g_array_sort(device->queued, order_int64);
 	for (guint i = 0; i < device->calls->len; i++) {
 		const struct queue_call *call = &g_array_index(device->calls, struct queue_call, i);
 		gint64 queued_ns = g_array_index(device->queued, gint64, i);

@@ -225,16 +225,9 @@ static GHashTable *new_threads(void)
 	return g_hash_table_new_full(NULL, NULL, NULL, free_list);
 }
 
-static gint compare_threads(gconstpointer first, gconstpointer second)
-{
-	guint a = GPOINTER_TO_UINT(first), b = GPOINTER_TO_UINT(second);
-
-	return ORDER(a, b);
-}
-
 static void link_thread(struct linking *linking, const GArray *nodes, GHashTable *measured)
 {
-	g_autoptr(GList) tracks = g_list_sort(g_hash_table_get_keys(measured), compare_threads);
+	g_autoptr(GList) tracks = g_list_sort(g_hash_table_get_keys(measured), order_pointer);
 	const GArray *best_list = NULL;
 	gint64 best_shift = 0, shift = 0;
 	guint best = 0;
@@ -274,7 +267,7 @@ static gboolean link_by_likeness(struct linking *linking)
 
 		add_to_thread(measured, slices->track[slice], slices->name[slice], i);
 	}
-	keys = g_list_sort(g_hash_table_get_keys(threads), compare_threads);
+	keys = g_list_sort(g_hash_table_get_keys(threads), order_pointer);
 	for (GList *key = keys; key; key = key->next)
 		link_thread(linking, g_hash_table_lookup(threads, key->data), measured);
 	return linking->n_linked > 0;

@@ -41,14 +41,9 @@ static gint compare_keys(gconstpointer first, gconstpointer second)
 
 /* --- strings -------------------------------------------------------------------------------- */
 
-static gint compare_strings(gconstpointer first, gconstpointer second)
-{
-	return strcmp(*(const gchar *const *)first, *(const gchar *const *)second);
-}
-
 static void intern_sorted(struct kineto_merge *merge, GPtrArray *strings)
 {
-	g_ptr_array_sort(strings, compare_strings);
+	g_ptr_array_sort(strings, order_text);
 	for (guint i = 0; i < strings->len; i++) {
 		const gchar *string = strings->pdata[i];
 

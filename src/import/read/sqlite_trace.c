@@ -10,6 +10,7 @@
 
 #include "base/byte_stream.h"
 #include "base/json_memory.h"
+#include "base/order.h"
 
 #define MAGIC		   "SQLite format 3"
 #define MAX_UNPACKED_BYTES (G_GUINT64_CONSTANT(16) << 30)
@@ -253,11 +254,6 @@ void sqlite_trace_report(const struct sqlite_trace *trace, TachoTimeline *timeli
 
 /* --- the schema ----------------------------------------------------------------------------- */
 
-static gint compare_names(gconstpointer first, gconstpointer second)
-{
-	return strcmp(*(gchar *const *)first, *(gchar *const *)second);
-}
-
 /* A table whose rows are stored, not computed. */
 static gboolean is_ordinary(const gchar *name, const gchar *sql)
 {
@@ -279,7 +275,7 @@ gchar **sqlite_trace_tables(struct sqlite_trace *trace, const gchar *prefix)
 			g_ptr_array_add(names, g_strdup(name));
 	}
 	sqlite3_finalize(statement);
-	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_sort(names, order_text);
 	g_ptr_array_add(names, NULL);
 	return (gchar **)g_ptr_array_steal(names, NULL);
 }

@@ -216,11 +216,6 @@ void tf_tracks_add_step(struct tf_tracks *tracks, gint64 number, gint64 start_ns
 
 /* --- processes ------------------------------------------------------------------------------ */
 
-static gint compare_texts(gconstpointer a, gconstpointer b)
-{
-	return strcmp(*(const gchar *const *)a, *(const gchar *const *)b);
-}
-
 /* (1): the tasks in order. Borrowed. */
 static GPtrArray *list_tasks(const struct tf_tracks *tracks)
 {
@@ -235,7 +230,7 @@ static GPtrArray *list_tasks(const struct tf_tracks *tracks)
 	}
 	if (!tasks->len)
 		g_ptr_array_add(tasks, (gpointer) "");
-	g_ptr_array_sort(tasks, compare_texts);
+	g_ptr_array_sort(tasks, order_text);
 	return tasks;
 }
 

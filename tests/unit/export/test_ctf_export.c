@@ -9,6 +9,7 @@
 #include <tacho/correlate.h>
 #include <tacho/export.h>
 
+#include "base/order.h"
 #include "correlate/member_index.h"
 #include "foreign_traces.h"
 #include "timeline_text.h"
@@ -148,11 +149,6 @@ static void append_args(GString *line, const struct slice_args *args)
 	}
 }
 
-static gint compare_lines(gconstpointer first, gconstpointer second)
-{
-	return strcmp(*(const gchar *const *)first, *(const gchar *const *)second);
-}
-
 /* Where each slice is, its flags and all that is known of it; one a line, sorted. */
 static gchar *slices_of(const TachoTimeline *timeline)
 {
@@ -183,7 +179,7 @@ static gchar *slices_of(const TachoTimeline *timeline)
 		g_ptr_array_add(lines, g_string_free(line, FALSE));
 	}
 	slice_args_release(&args);
-	g_ptr_array_sort(lines, compare_lines);
+	g_ptr_array_sort(lines, order_text);
 	g_ptr_array_add(lines, NULL);
 	return g_strjoinv("\n", (gchar **)lines->pdata);
 }

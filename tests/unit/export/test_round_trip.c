@@ -9,6 +9,7 @@
 #include <tacho/import.h>
 #include <tacho/info.h>
 
+#include "base/order.h"
 #include "foreign_traces.h"
 #include "timeline_text.h"
 #include "trace/slice_args.h"
@@ -122,11 +123,6 @@ static void remove_export(gchar *path)
 	g_free(path);
 }
 
-static gint compare_names(gconstpointer first, gconstpointer second)
-{
-	return strcmp(*(const gchar *const *)first, *(const gchar *const *)second);
-}
-
 /* Names, sizes and sums of what an export wrote. */
 static gchar *sum_of(const gchar *path)
 {
@@ -139,7 +135,7 @@ static gchar *sum_of(const gchar *path)
 		g_ptr_array_add(names, g_build_filename(path, name, NULL));
 	if (!entries)
 		g_ptr_array_add(names, g_strdup(path));
-	g_ptr_array_sort(names, compare_names);
+	g_ptr_array_sort(names, order_text);
 	for (guint i = 0; i < names->len; i++) {
 		g_autofree gchar *bytes = NULL, *base = g_path_get_basename(names->pdata[i]);
 		g_autofree gchar *sum = NULL;

@@ -4,6 +4,7 @@
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>
 
+#include "base/order.h"
 #include "foreign_traces.h"
 #include "import/read/pickle.h"
 #include "timeline_text.h"
@@ -326,13 +327,6 @@ static void test_samples(void)
 	}
 }
 
-static gint compare_times(gconstpointer first, gconstpointer second)
-{
-	gint64 a = *(const gint64 *)first, b = *(const gint64 *)second;
-
-	return a < b ? -1 : a > b;
-}
-
 /* M1. Its row 0 is empty: what is held before anything is; so row 744 is our 743rd time, counted from 0. */
 static void test_oracle(void)
 {
@@ -354,7 +348,7 @@ static void test_oracle(void)
 		return;
 	for (guint i = 0; i < timeline->samples->len; i++)
 		g_array_append_val(times, g_array_index(timeline->samples, TachoSample, i).time_ns);
-	g_array_sort(times, compare_times);
+	g_array_sort(times, order_int64);
 	for (guint i = 0; i < times->len; i++)
 		if (!i || g_array_index(times, gint64, i) != g_array_index(times, gint64, i - 1))
 			g_array_index(times, gint64, n++) = g_array_index(times, gint64, i);
