@@ -279,31 +279,25 @@ TachoStepDifference tacho_diff_step_time(TachoDiffSide base, TachoDiffSide other
 
 static void write_number(JsonWriter *writer, const gchar *key, gdouble value)
 {
-	json_writer_key(writer, key);
-	json_writer_number(writer, value);
+	json_writer_number(json_writer_key(writer, key), value);
 }
 
 static void write_run(JsonWriter *writer, const TachoDiffRun *run)
 {
 	json_writer_line(writer);
 	json_writer_begin_object(writer);
-	json_writer_key(writer, "run");
-	json_writer_string(writer, run->label);
-	json_writer_key(writer, "ranks");
-	json_writer_unsigned(writer, run->n_ranks);
-	json_writer_key(writer, "steps");
-	json_writer_unsigned(writer, run->n_steps);
+	json_writer_string(json_writer_key(writer, "run"), run->label);
+	json_writer_unsigned(json_writer_key(writer, "ranks"), run->n_ranks);
+	json_writer_unsigned(json_writer_key(writer, "steps"), run->n_steps);
 	write_number(writer, "step_ms", run->step_ms.mean);
-	json_writer_key(writer, "trust_score");
-	json_writer_unsigned(writer, run->trust_score);
+	json_writer_unsigned(json_writer_key(writer, "trust_score"), run->trust_score);
 	json_writer_end_object(writer);
 }
 
 static void write_side(JsonWriter *writer, const gchar *key, TachoDiffSide side)
 {
 	json_writer_line(writer);
-	json_writer_key(writer, key);
-	json_writer_begin_array(writer);
+	json_writer_begin_array(json_writer_key(writer, key));
 	for (guint i = 0; i < side.n_runs; i++)
 		write_run(writer, side.runs[i]);
 	json_writer_line(writer);
@@ -315,14 +309,12 @@ static void write_step_time(JsonWriter *writer, const TachoStepDifference *step)
 	static const gchar *const spreads[] = { NULL, "runs" };
 
 	json_writer_line(writer);
-	json_writer_key(writer, "step_time");
-	json_writer_begin_object(writer);
+	json_writer_begin_object(json_writer_key(writer, "step_time"));
 	write_number(writer, "base_ms", step->base_ms);
 	write_number(writer, "ms", step->ms);
 	write_number(writer, "difference_ms", step->difference_ms);
 	write_number(writer, "difference_pct", 100.0 * step->difference_ms / step->base_ms);
-	json_writer_key(writer, "interval_ms");
-	json_writer_begin_array(writer);
+	json_writer_begin_array(json_writer_key(writer, "interval_ms"));
 	json_writer_number(writer, step->low_ms);
 	json_writer_number(writer, step->high_ms);
 	json_writer_end_array(writer);
@@ -332,8 +324,7 @@ static void write_step_time(JsonWriter *writer, const TachoStepDifference *step)
 		json_writer_null(writer);
 	else
 		json_writer_boolean(writer, step->is_significant);
-	json_writer_key(writer, "spread");
-	json_writer_string(writer, spreads[step->spread]);
+	json_writer_string(json_writer_key(writer, "spread"), spreads[step->spread]);
 	json_writer_key(writer, "runs_needed");
 	if (step->runs_needed == 0)
 		json_writer_null(writer);
@@ -350,8 +341,7 @@ void tacho_diff_print_json(TachoDiffSide base, const TachoComparison *comparison
 	json_writer_begin_object(writer);
 	write_side(writer, "base", base);
 	json_writer_line(writer);
-	json_writer_key(writer, "comparisons");
-	json_writer_begin_array(writer);
+	json_writer_begin_array(json_writer_key(writer, "comparisons"));
 	for (guint i = 0; i < n_comparisons; i++) {
 		const TachoComparison *comparison = &comparisons[i];
 		TachoStepDifference step = tacho_diff_step_time(base, comparison->side);

@@ -448,20 +448,18 @@ static void begin_member(JsonWriter *writer, const gchar *key)
 static void write_kinds(JsonWriter *writer, const TachoTable *kinds)
 {
 	json_writer_begin_object(writer);
-	for (guint i = 0; i < tacho_table_n_rows(kinds); i++) {
-		json_writer_key(writer, tacho_table_cell_text(kinds, i, "kind"));
-		json_writer_integer(writer, (gint64)tacho_table_cell_number(kinds, i, "count"));
-	}
+	for (guint i = 0; i < tacho_table_n_rows(kinds); i++)
+		json_writer_integer(
+			json_writer_key(writer, tacho_table_cell_text(kinds, i, "kind")),
+			(gint64)tacho_table_cell_number(kinds, i, "count"));
 	json_writer_end_object(writer);
 }
 
 static void write_trust(JsonWriter *writer, const TachoInfo *info)
 {
 	json_writer_begin_object(writer);
-	json_writer_key(writer, "score");
-	json_writer_integer(writer, info->trust_score);
-	json_writer_key(writer, "present_score");
-	json_writer_integer(writer, info->present_score);
+	json_writer_integer(json_writer_key(writer, "score"), info->trust_score);
+	json_writer_integer(json_writer_key(writer, "present_score"), info->present_score);
 	json_writer_key(writer, "problems");
 	table_write_json(info->problems, writer);
 	json_writer_key(writer, "missing");

@@ -456,17 +456,14 @@ void tacho_run_order_print_json(const TachoRunOrder *base, const TachoRunOrder *
 	g_autoptr(JsonWriter) writer = json_writer_new(out);
 
 	json_writer_begin_object(writer);
-	json_writer_key(writer, "base");
-	json_writer_string(writer, base->label);
-	json_writer_key(writer, "comparisons");
-	json_writer_begin_array(writer);
+	json_writer_string(json_writer_key(writer, "base"), base->label);
+	json_writer_begin_array(json_writer_key(writer, "comparisons"));
 	for (guint i = 0; i < n; i++) {
 		json_writer_line(writer);
 		json_writer_begin_object(writer);
-		json_writer_key(writer, "run");
-		json_writer_string(writer, others[i]->label);
-		json_writer_key(writer, "is_same_order");
-		json_writer_boolean(writer, tacho_run_order_n_different(tables[i]) == 0);
+		json_writer_string(json_writer_key(writer, "run"), others[i]->label);
+		json_writer_boolean(json_writer_key(writer, "is_same_order"),
+				    tacho_run_order_n_different(tables[i]) == 0);
 		table_write_json_members(&tables[i], 1, writer);
 		json_writer_line(writer);
 		json_writer_end_object(writer);

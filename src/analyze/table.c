@@ -917,8 +917,7 @@ void table_write_json_members(const TachoTable *const *tables, guint n_tables, J
 		table_write_json(tables[i], writer);
 	}
 	json_writer_line(writer);
-	json_writer_key(writer, "notes");
-	json_writer_begin_object(writer);
+	json_writer_begin_object(json_writer_key(writer, "notes"));
 	for (guint i = 0; i < n_tables; i++) {
 		json_writer_line(writer);
 		json_writer_key(writer, tables[i]->name);

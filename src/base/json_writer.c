@@ -242,7 +242,7 @@ static void put_string(JsonWriter *writer, const gchar *string, gsize length)
 	put_char(writer, '"');
 }
 
-void json_writer_key(JsonWriter *writer, const gchar *key)
+JsonWriter *json_writer_key(JsonWriter *writer, const gchar *key)
 {
 	g_assert(!writer->has_key);
 	g_assert(writer->levels[writer->depth].kind == LEVEL_OBJECT);
@@ -250,6 +250,7 @@ void json_writer_key(JsonWriter *writer, const gchar *key)
 	put_string(writer, key, strlen(key));
 	put_char(writer, ':');
 	writer->has_key = TRUE;
+	return writer;
 }
 
 void json_writer_string_length(JsonWriter *writer, const gchar *string, gsize length)

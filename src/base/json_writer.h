@@ -18,8 +18,9 @@ void json_writer_end_object(JsonWriter *writer);
 void json_writer_begin_array(JsonWriter *writer);
 void json_writer_end_array(JsonWriter *writer);
 
-/* The name of the object's next member; its value must follow. */
-void json_writer_key(JsonWriter *writer, const gchar *key);
+/* The name of the object's next member; its value must follow. Returns the writer, so that both stand in a line:
+ * json_writer_integer(json_writer_key(json, "rank"), rank). */
+JsonWriter *json_writer_key(JsonWriter *writer, const gchar *key);
 
 /* Strings may hold anything: what is not UTF-8 becomes U+FFFD. NULL is written as null. */
 void json_writer_string(JsonWriter *writer, const gchar *string);

@@ -30,8 +30,7 @@ struct chrome_export {
 
 static void write_string(JsonWriter *json, const gchar *key, const gchar *value)
 {
-	json_writer_key(json, key);
-	json_writer_string(json, value);
+	json_writer_string(json_writer_key(json, key), value);
 }
 
 static void write_integer(JsonWriter *json, const gchar *key, gint64 value)
@@ -62,8 +61,7 @@ static void write_unsigned(JsonWriter *json, const gchar *key, guint64 value)
 
 static void write_us(JsonWriter *json, const gchar *key, gint64 ns)
 {
-	json_writer_key(json, key);
-	json_writer_fixed(json, ns, NS_DECIMALS);
+	json_writer_fixed(json_writer_key(json, key), ns, NS_DECIMALS);
 }
 
 static void write_arg(JsonWriter *json, const struct slice_arg *arg)
@@ -72,8 +70,7 @@ static void write_arg(JsonWriter *json, const struct slice_arg *arg)
 
 	switch (arg->type) {
 	case SLICE_ARG_TYPE_TRUE:
-		json_writer_key(json, key);
-		json_writer_boolean(json, TRUE);
+		json_writer_boolean(json_writer_key(json, key), TRUE);
 		break;
 	case SLICE_ARG_TYPE_INTEGER:
 		write_integer(json, key, arg->integer);
@@ -91,8 +88,7 @@ static void write_args(JsonWriter *json, const struct slice_args *args)
 {
 	if (args->n == 0)
 		return;
-	json_writer_key(json, "args");
-	json_writer_begin_object(json);
+	json_writer_begin_object(json_writer_key(json, "args"));
 	for (guint i = 0; i < args->n; i++)
 		write_arg(json, &args->args[i]);
 	json_writer_end_object(json);
@@ -115,8 +111,7 @@ static void begin_metadata(JsonWriter *json, const struct export_track *track, c
 {
 	begin_event(json, "M", track);
 	write_string(json, "name", what);
-	json_writer_key(json, "args");
-	json_writer_begin_object(json);
+	json_writer_begin_object(json_writer_key(json, "args"));
 }
 
 static void end_metadata(JsonWriter *json)
@@ -223,8 +218,7 @@ static JsonWriter *begin_count(struct chrome_export *export, const struct export
 	write_us(json, "ts", time_ns);
 	write_string(json, "name",
 		     g_hash_table_lookup(export->counter_names, GUINT_TO_POINTER(track->number)));
-	json_writer_key(json, "args");
-	json_writer_begin_object(json);
+	json_writer_begin_object(json_writer_key(json, "args"));
 	json_writer_key(json, unit);
 	return json;
 }
@@ -270,8 +264,7 @@ static void write_head(const struct chrome_export *export)
 
 	write_string(json, "displayTimeUnit", "ns");
 	json_writer_line(json);
-	json_writer_key(json, "otherData");
-	json_writer_begin_object(json);
+	json_writer_begin_object(json_writer_key(json, "otherData"));
 	write_string(json, "producer", "tacho " TACHO_VERSION);
 	write_integer(json, "origin_unix_ns", export->timeline->origin_unix_ns);
 	json_writer_end_object(json);
@@ -297,14 +290,10 @@ static gboolean write_run(const struct chrome_export *export, const TachoExportO
 
 	json_writer_sum(json, &n_bytes, &crc);
 	json_writer_line(json);
-	json_writer_key(json, "tachoRun");
-	json_writer_begin_object(json);
-	json_writer_key(json, "bytes");
-	json_writer_unsigned(json, n_bytes);
-	json_writer_key(json, "crc32");
-	json_writer_unsigned(json, crc);
-	json_writer_key(json, "blocks");
-	json_writer_begin_array(json);
+	json_writer_begin_object(json_writer_key(json, "tachoRun"));
+	json_writer_unsigned(json_writer_key(json, "bytes"), n_bytes);
+	json_writer_unsigned(json_writer_key(json, "crc32"), crc);
+	json_writer_begin_array(json_writer_key(json, "blocks"));
 	is_written = exported_rows_write(export->timeline, options, write_block, json, error);
 	json_writer_end_array(json);
 	json_writer_end_object(json);
@@ -323,8 +312,7 @@ gboolean tacho_export_chrome(const TachoTimeline *timeline, const TachoExportOpt
 
 	json_writer_begin_object(json);
 	write_head(&export);
-	json_writer_key(json, "traceEvents");
-	json_writer_begin_array(json);
+	json_writer_begin_array(json_writer_key(json, "traceEvents"));
 	if (!export_walk(timeline, options, &target, &export, error))
 		return FALSE;
 	json_writer_line(json);

@@ -144,19 +144,15 @@ void comm_matrix_write_json(const struct comm_matrix *matrix, const TachoTimelin
 	gboolean is_there = matrix->source != COMM_MATRIX_NOTHING;
 
 	json_writer_begin_object(json);
-	json_writer_key(json, "source");
-	json_writer_string(json, sources[matrix->source]);
-	json_writer_key(json, "ranks");
-	json_writer_begin_array(json);
+	json_writer_string(json_writer_key(json, "source"), sources[matrix->source]);
+	json_writer_begin_array(json_writer_key(json, "ranks"));
 	for (guint i = 0; is_there && i < matrix->n_ranks; i++)
 		json_writer_integer(json, tacho_timeline_rank(timeline, i)->rank);
 	json_writer_end_array(json);
-	json_writer_key(json, "bytes");
-	json_writer_begin_array(json);
+	json_writer_begin_array(json_writer_key(json, "bytes"));
 	for (guint i = 0; is_there && i < matrix->n_ranks; i++)
 		write_row(matrix, i, json);
 	json_writer_end_array(json);
-	json_writer_key(json, "outside");
-	json_writer_unsigned(json, matrix->n_outside);
+	json_writer_unsigned(json_writer_key(json, "outside"), matrix->n_outside);
 	json_writer_end_object(json);
 }

@@ -32,22 +32,19 @@ struct html_export {
 
 static void write_string(JsonWriter *json, const gchar *key, const gchar *value)
 {
-	json_writer_key(json, key);
-	json_writer_string(json, value);
+	json_writer_string(json_writer_key(json, key), value);
 }
 
 static void write_integer(JsonWriter *json, const gchar *key, gint64 value)
 {
-	json_writer_key(json, key);
-	json_writer_integer(json, value);
+	json_writer_integer(json_writer_key(json, key), value);
 }
 
 static void write_flag(JsonWriter *json, const gchar *key, gboolean value)
 {
 	if (!value)
 		return;
-	json_writer_key(json, key);
-	json_writer_boolean(json, TRUE);
+	json_writer_boolean(json_writer_key(json, key), TRUE);
 }
 
 /* --- views --------------------------------------------------------------------------------------- */
@@ -84,8 +81,7 @@ static void write_short_names(JsonWriter *json, const TachoTable *table, const g
 			g_ptr_array_add(whole, (gpointer)name);
 	}
 	brief = symbol_names_short(whole);
-	json_writer_key(json, key);
-	json_writer_begin_object(json);
+	json_writer_begin_object(json_writer_key(json, key));
 	for (guint i = 0; i < whole->len; i++)
 		if (strcmp(whole->pdata[i], brief->pdata[i]) != 0)
 			write_string(json, whole->pdata[i], brief->pdata[i]);
@@ -100,11 +96,9 @@ static void write_table(JsonWriter *json, const gchar *name, const gchar *descri
 	guint n_rows = tacho_table_n_rows(table);
 
 	json_writer_line(json);
-	json_writer_key(json, name);
-	json_writer_begin_object(json);
+	json_writer_begin_object(json_writer_key(json, name));
 	write_string(json, "description", description);
-	json_writer_key(json, "columns");
-	json_writer_begin_array(json);
+	json_writer_begin_array(json_writer_key(json, "columns"));
 	for (guint i = 0; (key = tacho_table_key(table, i)); i++)
 		write_column(json, tacho_table_borrow_column(table, key),
 			     table_hides_column(table, i));
@@ -115,8 +109,7 @@ static void write_table(JsonWriter *json, const gchar *name, const gchar *descri
 	write_integer(json, "left_out_rows", n_rows - tacho_table_n_rows(table));
 	json_writer_key(json, "rows");
 	table_write_json(table, json);
-	json_writer_key(json, "short_names");
-	json_writer_begin_object(json);
+	json_writer_begin_object(json_writer_key(json, "short_names"));
 	for (guint i = 0; (key = tacho_table_key(table, i)); i++)
 		if (tacho_table_borrow_column(table, key)->is_symbol)
 			write_short_names(json, table, key);
@@ -141,8 +134,7 @@ static void write_views(struct html_export *export)
 	filter.first_step = export->options->first_step;
 	filter.last_step = export->options->last_step;
 	filter.is_whole = export->options->is_whole;
-	json_writer_key(export->json, "views");
-	json_writer_begin_object(export->json);
+	json_writer_begin_object(json_writer_key(export->json, "views"));
 	for (guint i = 0; i < G_N_ELEMENTS(views); i++) {
 		g_autoptr(TachoTable) table = views[i].view(export->timeline, &filter);
 
@@ -153,8 +145,7 @@ static void write_views(struct html_export *export)
 
 static void write_info_tables(struct html_export *export, const TachoInfo *info)
 {
-	json_writer_key(export->json, "tables");
-	json_writer_begin_object(export->json);
+	json_writer_begin_object(json_writer_key(export->json, "tables"));
 	write_table(export->json, "problems", "why the run is trusted less", info->problems);
 	write_table(export->json, "processes", "processes of the job", info->processes);
 	write_table(export->json, "clocks", "how the clocks of the hosts were aligned",
@@ -169,29 +160,23 @@ static void write_facts(struct html_export *export, const TachoInfo *info)
 {
 	JsonWriter *json = export->json;
 
-	json_writer_key(json, "info");
-	json_writer_begin_object(json);
+	json_writer_begin_object(json_writer_key(json, "info"));
 	write_string(json, "command", info->command);
 	write_string(json, "job", info->job);
 	write_integer(json, "start_unix_ms", info->start_unix_ns / 1000000);
-	json_writer_key(json, "duration_ms");
-	json_writer_number(json, (gdouble)info->duration_ns / 1e6);
+	json_writer_number(json_writer_key(json, "duration_ms"), (gdouble)info->duration_ns / 1e6);
 	write_string(json, "hosts", info->hosts);
 	write_integer(json, "n_hosts", info->n_hosts);
 	write_integer(json, "ranks", info->n_ranks);
 	write_integer(json, "expected_ranks", info->expected_ranks);
 	write_integer(json, "steps", info->n_steps);
 	write_string(json, "steps_found", info->steps_found);
-	json_writer_key(json, "step_median_ms");
-	json_writer_number(json, info->step_median_ms);
-	json_writer_key(json, "events");
-	json_writer_unsigned(json, info->n_events);
-	json_writer_key(json, "dropped_events");
-	json_writer_unsigned(json, info->n_dropped);
-	json_writer_key(json, "record_cost_pct");
-	json_writer_number(json, info->record_cost_pct);
-	json_writer_key(json, "record_cost_step_pct");
-	json_writer_number(json, info->record_cost_step_pct);
+	json_writer_number(json_writer_key(json, "step_median_ms"), info->step_median_ms);
+	json_writer_unsigned(json_writer_key(json, "events"), info->n_events);
+	json_writer_unsigned(json_writer_key(json, "dropped_events"), info->n_dropped);
+	json_writer_number(json_writer_key(json, "record_cost_pct"), info->record_cost_pct);
+	json_writer_number(json_writer_key(json, "record_cost_step_pct"),
+			   info->record_cost_step_pct);
 	write_integer(json, "trust_score", info->trust_score);
 	json_writer_end_object(json);
 }
@@ -202,8 +187,7 @@ static void write_column_list(struct html_export *export)
 {
 	JsonWriter *json = export->json;
 
-	json_writer_key(json, "columns");
-	json_writer_begin_array(json);
+	json_writer_begin_array(json_writer_key(json, "columns"));
 #define PAGE_COLUMN_TELL(name)                                                                     \
 	json_writer_begin_array(json);                                                             \
 	json_writer_string(json, #name);                                                           \
@@ -243,8 +227,7 @@ static void write_json(struct html_export *export, const struct export_scope *sc
 	write_info_tables(export, info);
 	write_views(export);
 	write_matrix(export, scope);
-	json_writer_key(export->json, "timeline");
-	json_writer_begin_object(export->json);
+	json_writer_begin_object(json_writer_key(export->json, "timeline"));
 	page_timeline_write_json(&export->page, export->timeline, export->json);
 	write_column_list(export);
 	json_writer_end_object(export->json);

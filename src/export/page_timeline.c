@@ -367,22 +367,16 @@ static void write_track(const TachoTimeline *timeline, const struct page_track *
 
 	json_writer_line(json);
 	json_writer_begin_object(json);
-	json_writer_key(json, "kind");
-	json_writer_string(json, kinds[track->kind]);
-	json_writer_key(json, "name");
-	json_writer_string(json, track->name);
-	json_writer_key(json, "process");
-	json_writer_unsigned(json, track->process_number);
-	json_writer_key(json, "rank");
-	json_writer_integer(json, tacho_timeline_rank(timeline, process->rank_index)->rank);
-	json_writer_key(json, "is_main");
-	json_writer_boolean(json, process->is_main);
+	json_writer_string(json_writer_key(json, "kind"), kinds[track->kind]);
+	json_writer_string(json_writer_key(json, "name"), track->name);
+	json_writer_unsigned(json_writer_key(json, "process"), track->process_number);
+	json_writer_integer(json_writer_key(json, "rank"),
+			    tacho_timeline_rank(timeline, process->rank_index)->rank);
+	json_writer_boolean(json_writer_key(json, "is_main"), process->is_main);
 	json_writer_key(json, "tid"); /* 0: no thread */
 	json_writer_integer(json, track->kind == EXPORT_TRACK_THREAD ? track->tid : 0);
-	json_writer_key(json, "order");
-	json_writer_integer(json, track->order);
-	json_writer_key(json, "counts");
-	json_writer_unsigned(json, track->n_counts);
+	json_writer_integer(json_writer_key(json, "order"), track->order);
+	json_writer_unsigned(json_writer_key(json, "counts"), track->n_counts);
 	json_writer_key(json, "decimals"); /* of its values, which are whole here */
 	json_writer_unsigned(json, track->count_decimals);
 	json_writer_end_object(json);
@@ -390,8 +384,7 @@ static void write_track(const TachoTimeline *timeline, const struct page_track *
 
 static void write_names(JsonWriter *json, const gchar *key, guint n, const gchar *(*name)(guint))
 {
-	json_writer_key(json, key);
-	json_writer_begin_array(json);
+	json_writer_begin_array(json_writer_key(json, key));
 	for (guint i = 0; i < n; i++)
 		json_writer_string(json, name(i));
 	json_writer_end_array(json);
@@ -415,21 +408,16 @@ void page_timeline_write_json(const struct page_timeline *page, const TachoTimel
 	json_writer_integer(json, timeline->origin_unix_ns / G_GINT64_CONSTANT(1000000000));
 	json_writer_integer(json, timeline->origin_unix_ns % G_GINT64_CONSTANT(1000000000));
 	json_writer_end_array(json);
-	json_writer_key(json, "left_out_slices");
-	json_writer_unsigned(json, page->n_left_out);
-	json_writer_key(json, "shortest_ns");
-	json_writer_integer(json, page->shortest_ns);
-	json_writer_key(json, "thinned_counters");
-	json_writer_unsigned(json, page->n_counts_thinned);
+	json_writer_unsigned(json_writer_key(json, "left_out_slices"), page->n_left_out);
+	json_writer_integer(json_writer_key(json, "shortest_ns"), page->shortest_ns);
+	json_writer_unsigned(json_writer_key(json, "thinned_counters"), page->n_counts_thinned);
 	write_names(json, "arg_keys", N_SLICE_ARGS, arg_key);
 	write_names(json, "flow_kinds", TACHO_N_FLOW_KINDS, flow_kind);
-	json_writer_key(json, "tracks");
-	json_writer_begin_array(json);
+	json_writer_begin_array(json_writer_key(json, "tracks"));
 	for (guint i = 0; i < page->tracks->len; i++)
 		write_track(timeline, track_at(page, i), json);
 	json_writer_end_array(json);
-	json_writer_key(json, "strings");
-	json_writer_begin_array(json);
+	json_writer_begin_array(json_writer_key(json, "strings"));
 	for (guint i = 0; i < page->strings->len; i++)
 		json_writer_string(json, g_ptr_array_index(page->strings, i));
 	json_writer_end_array(json);

@@ -36,16 +36,15 @@ static void write_text(JsonWriter *writer, const gchar *key, const ProtobufCBina
 {
 	if (!text->len)
 		return;
-	json_writer_key(writer, key);
-	json_writer_string_length(writer, (const gchar *)text->data, (gsize)text->len);
+	json_writer_string_length(json_writer_key(writer, key), (const gchar *)text->data,
+				  (gsize)text->len);
 }
 
 static void write_numbers(JsonWriter *writer, const gchar *key, const guint64 *numbers, gsize n)
 {
 	if (!n)
 		return;
-	json_writer_key(writer, key);
-	json_writer_begin_array(writer);
+	json_writer_begin_array(json_writer_key(writer, key));
 	for (gsize i = 0; i < n; i++)
 		json_writer_unsigned(writer, numbers[i]);
 	json_writer_end_array(writer);
@@ -55,8 +54,7 @@ static void write_tensors(JsonWriter *writer, const gchar *key, const ChakraTens
 {
 	if (!tensors)
 		return;
-	json_writer_key(writer, key);
-	json_writer_begin_object(writer);
+	json_writer_begin_object(json_writer_key(writer, key));
 	write_text(writer, "values", &tensors->values);
 	write_text(writer, "shapes", &tensors->shapes);
 	write_text(writer, "types", &tensors->types);
@@ -195,27 +193,21 @@ static void write_unknown(JsonWriter *writer, const ProtobufCMessage *message)
 		g_autofree gchar *key =
 			g_strdup_printf("field %u, bytes", message->unknown_fields[i].tag);
 
-		json_writer_key(writer, key);
-		json_writer_unsigned(writer, message->unknown_fields[i].len);
+		json_writer_unsigned(json_writer_key(writer, key), message->unknown_fields[i].len);
 	}
 }
 
 static void write_node(JsonWriter *writer, const ChakraNode *node)
 {
 	json_writer_begin_object(writer);
-	json_writer_key(writer, "id");
-	json_writer_unsigned(writer, node->id);
-	json_writer_key(writer, "type");
-	json_writer_integer(writer, node->type);
+	json_writer_unsigned(json_writer_key(writer, "id"), node->id);
+	json_writer_integer(json_writer_key(writer, "type"), node->type);
 	write_numbers(writer, "ctrl_deps", node->control_dependencies,
 		      node->n_control_dependencies);
 	write_numbers(writer, "data_deps", node->data_dependencies, node->n_data_dependencies);
-	if (node->start_us) {
-		json_writer_key(writer, "start_time_micros");
-		json_writer_unsigned(writer, node->start_us);
-	}
-	json_writer_key(writer, "duration_micros");
-	json_writer_unsigned(writer, node->duration_us);
+	if (node->start_us)
+		json_writer_unsigned(json_writer_key(writer, "start_time_micros"), node->start_us);
+	json_writer_unsigned(json_writer_key(writer, "duration_micros"), node->duration_us);
 	write_tensors(writer, "inputs", node->inputs);
 	write_tensors(writer, "outputs", node->outputs);
 	for (gsize i = 0; i < node->n_attributes; i++) {

@@ -24,8 +24,7 @@ static void write_bytes(JsonWriter *writer, const ProtobufCBinaryData *bytes)
 		return;
 	}
 	json_writer_begin_object(writer);
-	json_writer_key(writer, "bytes");
-	json_writer_unsigned(writer, bytes->len);
+	json_writer_unsigned(json_writer_key(writer, "bytes"), bytes->len);
 	json_writer_end_object(writer);
 }
 
@@ -125,8 +124,7 @@ static void write_field(JsonWriter *writer, const ProtobufCFieldDescriptor *fiel
 	if (!n)
 		return;
 	at = *(const guint8 *const *)at;
-	json_writer_key(writer, field->name);
-	json_writer_begin_array(writer);
+	json_writer_begin_array(json_writer_key(writer, field->name));
 	for (gsize i = 0; i < n; i++)
 		write_value(writer, field, at + i * size_of_value(field->type), depth);
 	json_writer_end_array(writer);
@@ -154,10 +152,9 @@ static void write_message(JsonWriter *writer, const ProtobufCMessage *message,
 		if (!is_left_out(field->name, without, n_without))
 			write_field(writer, field, (const guint8 *)message, depth);
 	}
-	if (message->n_unknown_fields) {
-		json_writer_key(writer, "unknown_fields");
-		json_writer_unsigned(writer, message->n_unknown_fields);
-	}
+	if (message->n_unknown_fields)
+		json_writer_unsigned(json_writer_key(writer, "unknown_fields"),
+				     message->n_unknown_fields);
 	json_writer_end_object(writer);
 }
 

@@ -149,8 +149,7 @@ static gboolean get_collective(struct foreign_reader *reader, guint64 place,
 
 static void write_bytes(JsonWriter *writer, const gchar *key, const ProtobufCBinaryData *bytes)
 {
-	json_writer_key(writer, key);
-	json_writer_string_length(writer, (const gchar *)bytes->data,
+	json_writer_string_length(json_writer_key(writer, key), (const gchar *)bytes->data,
 				  MIN(bytes->len, (gsize)MAX_TEXT_BYTES));
 }
 
@@ -166,10 +165,9 @@ static void write_kind(struct xplane_args *args, JsonWriter *writer,
 		return;
 	if (entry->value->display_name.len && entry->value->name.len)
 		write_bytes(writer, "long_name", &entry->value->name);
-	if (entry->value->metadata.len) {
-		json_writer_key(writer, "metadata_bytes");
-		json_writer_unsigned(writer, entry->value->metadata.len);
-	}
+	if (entry->value->metadata.len)
+		json_writer_unsigned(json_writer_key(writer, "metadata_bytes"),
+				     entry->value->metadata.len);
 	xplane_json_stats(writer, plane, entry->value->stats, entry->value->n_stats,
 			  args->timeline);
 }
@@ -179,8 +177,7 @@ static void write_unknown(JsonWriter *writer, const ProtobufCMessage *message)
 {
 	if (!message->n_unknown_fields)
 		return;
-	json_writer_key(writer, "unknown_fields");
-	json_writer_unsigned(writer, message->n_unknown_fields);
+	json_writer_unsigned(json_writer_key(writer, "unknown_fields"), message->n_unknown_fields);
 }
 
 static gchar *event_json(struct xplane_args *args, const struct xplane_plane *plane,

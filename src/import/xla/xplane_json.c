@@ -21,8 +21,7 @@ static void write_value(JsonWriter *writer, const struct xplane_plane *plane,
 		json_writer_number(writer, stat->double_value);
 	} else if (stat->has_bytes_value) {
 		json_writer_begin_object(writer);
-		json_writer_key(writer, "bytes");
-		json_writer_unsigned(writer, stat->bytes_value.len);
+		json_writer_unsigned(json_writer_key(writer, "bytes"), stat->bytes_value.len);
 		json_writer_end_object(writer);
 	} else {
 		json_writer_null(writer);
