@@ -6,13 +6,15 @@
  *     when it is queued does so there;
  * (2) the c10d operation, on any thread of the process, that began before it with the same tensor:
  *     gloo tells of a collective only when a thread of its own takes it up. Operations on one
- *     tensor are taken up in order, so the earliest of its name that none has been found for is
+ *     tensor are taken up in order, so the earliest of its sort that none has been found for is
  *     meant;
  * (3) inferred: what the main thread is doing at that moment, unless the backend's thread came
  *     straight from another collective, so that this one had been waiting for it. */
 #include "base/for_each.h"
 #include "base/order.h"
 #include "correlate/correlate_internal.h"
+#include "correlate/point_to_point.h"
+#include "trace/operation.h"
 #include "trace/region_kind.h"
 
 enum {
@@ -119,38 +121,22 @@ static void await(GHashTable *waiting, const TachoTimeline *timeline, guint32 op
 		g_queue_pop_head(queue);
 }
 
-/* The next letter of a name without its prefix and underscores: "c10d::_allgather_base_" is "allgatherbase". */
-static const gchar *next_letter(const gchar *at)
+/* Whether the operation asks for such a collective. Memory is used again, so a tensor that one operation sent may be where
+ * another one's is. */
+static gboolean asks_for(const TachoTimeline *timeline, guint32 op, guint32 collective)
 {
-	while (*at == '_')
-		at++;
-	return at;
-}
+	guint32 name = timeline->slices.name[op];
+	enum collective_operation asked = operation_of_name(timeline, name);
+	enum collective_operation done = collective_operation_of(timeline, collective);
 
-static const gchar *first_letter(const gchar *name)
-{
-	const gchar *colon = strrchr(name, ':');
-
-	return next_letter(colon ? colon + 1 : name);
-}
-
-/* Whether the operation asks for such a collective: one's name begins with the other's. Memory is used again, so a tensor
- * that one operation sent may be where another one's is. */
-static gboolean asks_for(const gchar *op, const gchar *collective)
-{
-	const gchar *x = first_letter(op), *y = first_letter(collective);
-
-	while (*x && *y && g_ascii_tolower(*x) == g_ascii_tolower(*y)) {
-		x = next_letter(x + 1);
-		y = next_letter(y + 1);
-	}
-	return !*x || !*y;
+	if (asked != OPERATION_UNTOLD || done != OPERATION_UNTOLD)
+		return asked == done;
+	return way_of_name(timeline, name) == point_to_point_way(timeline, collective);
 }
 
 /* The first operation on the tensor that asked for such a collective; those before it are forgotten. */
 static guint32 take_waiting(GHashTable *waiting, const TachoTimeline *timeline, guint32 collective)
 {
-	const gchar *name = tacho_slice_name(timeline, collective);
 	struct tensor_key key;
 	GQueue *queue = NULL;
 	GList *link;
@@ -158,7 +144,7 @@ static guint32 take_waiting(GHashTable *waiting, const TachoTimeline *timeline, 
 	if (get_key(timeline, collective, 0, &key))
 		queue = g_hash_table_lookup(waiting, &key);
 	for (link = queue ? queue->head : NULL; link; link = link->next)
-		if (asks_for(tacho_slice_name(timeline, GPOINTER_TO_UINT(link->data)), name))
+		if (asks_for(timeline, GPOINTER_TO_UINT(link->data), collective))
 			break;
 	if (!link)
 		return TACHO_NONE;

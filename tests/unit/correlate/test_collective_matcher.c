@@ -353,6 +353,28 @@ static void test_memory_used_again(void)
 			       timeline_find(timeline, "gloo:gather", 0)));
 }
 
+/* What an operation asks for is what it does, not how its name begins. */
+static void test_asks_for_its_like(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(
+		"rank 0 thread 10 main\n"
+		"  op c10d::reduce_ 100..101 in=float32[8]@0x1000\n"
+		"  op c10d::_reduce_scatter_base_ 110..111 in=float32[8]@0x1000\n"
+		"  op c10d::recv_ 120..121 in=float32[8]@0x2000\n"
+		"  op c10d::send 130..131 in=float32[8]@0x2000\n"
+		"  thread 12 worker\n"
+		"  collective gloo:reduce_scatter 112..118 end_tid=12 in=float32[8]@0x1000\n"
+		"  collective gloo:send 132..140 end_tid=12 in=float32[8]@0x2000\n");
+
+	tacho_correlate(timeline);
+	g_assert_true(has_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE,
+			       timeline_find(timeline, "c10d::_reduce_scatter_base_", 0),
+			       timeline_find(timeline, "gloo:reduce_scatter", 0)));
+	g_assert_true(has_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE,
+			       timeline_find(timeline, "c10d::send", 0),
+			       timeline_find(timeline, "gloo:send", 0)));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -369,5 +391,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/collective_matcher/groups_by_address", test_groups_by_address);
 	g_test_add_func("/collective_matcher/unequal_bytes", test_unequal_bytes);
 	g_test_add_func("/collective_matcher/memory-used-again", test_memory_used_again);
+	g_test_add_func("/collective_matcher/asks_for_its_like", test_asks_for_its_like);
 	return g_test_run();
 }
