@@ -25,8 +25,11 @@ enum region_kind region_kind_of_name(const TachoTimeline *timeline, guint32 name
 
 gint64 region_step_number(const TachoTimeline *timeline, guint32 name)
 {
-	return g_ascii_strtoll(tacho_timeline_string(timeline, name) + strlen(REGION_STEPS), NULL,
-			       10);
+	const gchar *text = tacho_timeline_string(timeline, name);
+
+	text += g_str_has_prefix(text, REGION_STEPS) ? strlen(REGION_STEPS)
+						     : strcspn(text, "0123456789");
+	return g_ascii_strtoll(text, NULL, 10);
 }
 
 const gchar *region_evaluated(const TachoTimeline *timeline, guint32 name)

@@ -65,7 +65,7 @@ static inline gboolean slice_communicates(const TachoTimeline *timeline, guint32
 	return kind == REGION_QUEUE || kind == REGION_COLLECTIVE || kind == REGION_LIBRARY;
 }
 
-/* The number that the name of a STEP tells. */
+/* The number that the name of a STEP tells: the first one in it; 0: there is none. */
 gint64 region_step_number(const TachoTimeline *timeline, guint32 name);
 /* The node that the name of an EVALUATE has behind it; any other name as it is. */
 const gchar *region_evaluated(const TachoTimeline *timeline, guint32 name);

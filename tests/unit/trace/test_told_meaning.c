@@ -48,6 +48,28 @@ static void test_words(void)
 	g_assert_cmpuint(told_meaning_list(timeline, to, words), ==, 2);
 }
 
+/* What reads more out of names of a kind takes any name. */
+static void test_any_name(void)
+{
+	static const struct {
+		const gchar *name;
+		gint64 number;
+	} steps[] = {
+		{ "iteration 12 of 20", 12 }, { "ProfilerStep#-1", -1 }, { "x", 0 }, { "", 0 }
+	};
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+
+	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+		guint32 name = tacho_timeline_intern(timeline, steps[i].name, -1);
+
+		tell_region(timeline, name, REGION_STEP);
+		g_assert_cmpint(region_kind_of_name(timeline, name), ==, REGION_STEP);
+		g_assert_cmpint(region_step_number(timeline, name), ==, steps[i].number);
+		tell_region(timeline, name, REGION_EVALUATE);
+		g_assert_cmpstr(region_evaluated(timeline, name), ==, steps[i].name);
+	}
+}
+
 static void test_copy(void)
 {
 	g_autoptr(TachoTimeline) from = tacho_timeline_new();
@@ -67,6 +89,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/told_meaning/wins", test_wins);
 	g_test_add_func("/told_meaning/words", test_words);
+	g_test_add_func("/told_meaning/any_name", test_any_name);
 	g_test_add_func("/told_meaning/copy", test_copy);
 	return g_test_run();
 }
