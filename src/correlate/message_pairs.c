@@ -8,19 +8,24 @@
  *     sends     |  48  |        4096           |  48  |
  *     receives  |  48  |   1000    |    3096   |    96 ...
  *
- * (1) No time is compared across ends: their clocks may be apart. Only positions are.
+ * (1) Times of the two ends are not compared, for their clocks may be apart: positions are, and how
+ *     much the times are apart by changes.
  * (2) Both ends begin at 0 as long as that fits: where every send begins where a receive does (most
  *     protocols read exactly what was written, a header first), or as many bytes came as went.
- * (3) Where it does not, the two ends were not recorded from the same byte on (--steps). Then the
- *     shift is looked for at which most sends begin where a receive does, among those that lay one
- *     of the first MAX_CANDIDATES calls of one end on the first of the other. Such pairs are inferred,
- *     for a stream that repeats itself fits at more than one place.
+ * (3) Where it does not, the two ends were not recorded from the same byte on (--steps), or one of them
+ *     stopped before the other. Then the shift is looked for at which most sends begin where a receive
+ *     does, none among them, and those that lay one of the first MAX_CANDIDATES calls of one end on the
+ *     first of the other. A stream that repeats itself fits at more than one place nearly as well. There
+ *     the times tell: from a send to its receive it takes a latency and what the clocks are apart, which
+ *     hardly changes; to the receive of another, it takes what the program does between them. Pairs that
+ *     are moved are inferred.
  * (4) Where no shift fits, nothing is paired, and the messages are a problem (TACHO_PROBLEM_UNPAIRED_MESSAGE).
  *     An end that is not in the run is none. */
 #include <string.h>
 
 #include "base/order.h"
 #include "base/partition_point.h"
+#include "base/quantile.h"
 #include "correlate/correlate_internal.h"
 
 enum {
@@ -29,7 +34,12 @@ enum {
 	MIN_COMPARED = 8,    /* sends that must have been there for another shift than 0 */
 	SURE_PCT = 90,	     /* of them begin where a receive does: no doubt */
 	LIKELY_PCT = 25,     /* enough where nothing fits better */
+	NEAR_PCT = 95,	     /* of the sends that fit best: the times decide between the two */
 };
+
+#define IDLE_QUANTILE	 0.1  /* of the times from send to receive: nothing was before these */
+#define WAITING_QUANTILE 0.75 /* of them: as much as most wait */
+#define MAX_DELAY_NS	 1e15
 
 enum trust_in_fit { FIT_NONE, FIT_LIKELY, FIT_SURE };
 
@@ -45,7 +55,7 @@ struct call {
 	guint32 message; /* row */
 	guint64 bytes;
 	guint64 begin_bytes; /* since the first call of its end */
-	gint64 start_ns;
+	gint64 start_ns, end_ns;
 	guint8 is_receive;
 };
 
@@ -150,6 +160,7 @@ static GArray *collect_calls(TachoTimeline *timeline)
 		message.is_receive = call.is_receive = args.is_receive != 0;
 		message.bytes = call.bytes = args.bytes;
 		call.start_ns = slices->start_ns[i];
+		call.end_ns = tacho_slice_end_ns(timeline, i);
 		g_array_append_val(timeline->messages, message);
 		g_array_append_val(calls, call);
 	}
@@ -206,24 +217,50 @@ static guint32 first_from(const struct end *end, guint64 position)
 struct fit {
 	guint32 n_compared; /* sends that begin where the other end was recorded, too */
 	guint32 n_common;   /* of them, those that begin where a receive does */
+	gdouble spread_ns;  /* of these, how much the times to their receives differ */
 };
+
+/* From a send's begin to its receive's end, on two clocks; far apart is damage. */
+static gint64 delay_ns(const struct call *send, const struct call *receive)
+{
+	return (gint64)CLAMP((gdouble)receive->end_ns - (gdouble)send->start_ns, -MAX_DELAY_NS,
+			     MAX_DELAY_NS);
+}
 
 static struct fit measure_fit(const struct end *sends, const struct end *receives, guint32 most)
 {
+	g_autoptr(GArray) delays = g_array_new(FALSE, FALSE, sizeof(gint64));
 	guint64 first = MAX(begin_of(sends, 0), begin_of(receives, 0));
 	guint64 last = MIN(end_of(sends, sends->n - 1), end_of(receives, receives->n - 1));
 	guint32 receive = first_from(receives, first);
-	struct fit fit = { 0, 0 };
+	struct fit fit = { 0, 0, 0 };
 
 	for (guint32 i = first_from(sends, first);
 	     i < sends->n && begin_of(sends, i) < last && fit.n_compared < most; i++) {
 		while (receive < receives->n && begin_of(receives, receive) < begin_of(sends, i))
 			receive++;
 		fit.n_compared++;
-		fit.n_common +=
-			receive < receives->n && begin_of(receives, receive) == begin_of(sends, i);
+		if (receive < receives->n && begin_of(receives, receive) == begin_of(sends, i)) {
+			gint64 delay = delay_ns(&sends->calls[i], &receives->calls[receive]);
+
+			fit.n_common++;
+			g_array_append_val(delays, delay);
+		}
 	}
+	fit.spread_ns = quantile(delays, WAITING_QUANTILE) - quantile(delays, IDLE_QUANTILE);
 	return fit;
+}
+
+static gboolean is_near(const struct fit *fit, const struct fit *other)
+{
+	return (guint64)fit->n_common * 100 >= (guint64)other->n_common * NEAR_PCT;
+}
+
+static gboolean is_better(const struct fit *fit, const struct fit *than)
+{
+	if (is_near(fit, than) && is_near(than, fit) && than->n_common >= MIN_COMPARED)
+		return fit->spread_ns < than->spread_ns;
+	return fit->n_common > than->n_common;
 }
 
 static gboolean is_perfect(const struct fit *fit)
@@ -236,25 +273,22 @@ static gboolean has_pct(const struct fit *fit, guint64 pct)
 	return fit->n_compared > 0 && (guint64)fit->n_common * 100 >= fit->n_compared * pct;
 }
 
-/* Try to lay each of the first calls of `still` on the first of `moved`, by moving that. Returns
- * the best fit; `ret_shift_bytes` is by how much. */
-static struct fit try_shifts(const struct end *sends, const struct end *receives, struct end *moved,
-			     const struct end *still, guint64 *ret_shift_bytes)
+/* Try to lay each of the first calls of `still` on the first of `moved`, by moving that. What fits better than `best` is the
+ * best then, and `ret_shift_bytes` by how much it is moved. */
+static void try_shifts(const struct end *sends, const struct end *receives, struct end *moved,
+		       const struct end *still, struct fit *best, guint64 *ret_shift_bytes)
 {
-	struct fit best = { 0, 0 };
-
 	for (guint32 i = 1; i < MIN(still->n, MAX_CANDIDATES); i++) {
 		struct fit fit;
 
 		moved->shift_bytes = still->calls[i].begin_bytes;
 		fit = measure_fit(sends, receives, MAX_COMPARED);
-		if (fit.n_compared >= MIN_COMPARED && fit.n_common > best.n_common) {
-			best = fit;
+		if (fit.n_compared >= MIN_COMPARED && is_better(&fit, best)) {
+			*best = fit;
 			*ret_shift_bytes = moved->shift_bytes;
 		}
 	}
 	moved->shift_bytes = 0;
-	return best;
 }
 
 static guint64 total_of(const struct end *end)
@@ -262,13 +296,13 @@ static guint64 total_of(const struct end *end)
 	return end_of(end, end->n - 1) - begin_of(end, 0);
 }
 
-/* What the fit of all calls says. A send that went out in parts begins where no receive does, so
- * less than all may still be right, where nothing fits better and no record is missing. */
-static enum trust_in_fit judge(const struct fit *fit, gboolean is_best, gboolean is_lossless)
+/* What the fit of all calls says, where no other is better. A send that went out in parts begins where no receive does, so
+ * less than all may still be right, where no record is missing. */
+static enum trust_in_fit judge(const struct fit *fit, gboolean is_lossless)
 {
-	if (is_best && has_pct(fit, SURE_PCT))
+	if (has_pct(fit, SURE_PCT))
 		return FIT_SURE;
-	if (is_best && is_lossless && fit->n_common >= MIN_COMPARED && has_pct(fit, LIKELY_PCT))
+	if (is_lossless && fit->n_common >= MIN_COMPARED && has_pct(fit, LIKELY_PCT))
 		return FIT_LIKELY;
 	return FIT_NONE;
 }
@@ -276,28 +310,28 @@ static enum trust_in_fit judge(const struct fit *fit, gboolean is_best, gboolean
 /* Set the ends' shifts. */
 static enum trust_in_fit align(struct end *sends, struct end *receives, gboolean is_lossless)
 {
-	struct fit whole = measure_fit(sends, receives, G_MAXUINT32);
-	struct fit unmoved, later, earlier;
+	struct fit whole = measure_fit(sends, receives, G_MAXUINT32), best;
 	guint64 later_bytes = 0, earlier_bytes = 0;
 	gboolean is_equal = total_of(sends) == total_of(receives);
 	enum trust_in_fit trust;
 
 	if (is_perfect(&whole))
 		return is_lossless ? FIT_SURE : FIT_LIKELY;
-	unmoved = measure_fit(sends, receives, MAX_COMPARED);
-	later = try_shifts(sends, receives, receives, sends, &later_bytes);
-	earlier = try_shifts(sends, receives, sends, receives, &earlier_bytes);
-	trust = judge(&whole, unmoved.n_common > MAX(later.n_common, earlier.n_common),
-		      is_lossless);
-	if (trust != FIT_NONE)
-		return is_equal && is_lossless ? FIT_SURE : trust;
-	receives->shift_bytes = later.n_common >= earlier.n_common ? later_bytes : 0;
-	sends->shift_bytes = later.n_common >= earlier.n_common ? 0 : earlier_bytes;
-	whole = measure_fit(sends, receives, G_MAXUINT32);
-	if (judge(&whole, MAX(later.n_common, earlier.n_common) > unmoved.n_common, is_lossless) !=
-	    FIT_NONE)
-		return FIT_LIKELY;
-	receives->shift_bytes = sends->shift_bytes = 0;
+	best = measure_fit(sends, receives, MAX_COMPARED);
+	try_shifts(sends, receives, receives, sends, &best, &later_bytes);
+	try_shifts(sends, receives, sends, receives, &best, &earlier_bytes);
+	sends->shift_bytes = earlier_bytes;
+	receives->shift_bytes = earlier_bytes ? 0 : later_bytes;
+	if (sends->shift_bytes || receives->shift_bytes) {
+		whole = measure_fit(sends, receives, G_MAXUINT32);
+		if (judge(&whole, is_lossless) != FIT_NONE)
+			return FIT_LIKELY;
+		receives->shift_bytes = sends->shift_bytes = 0;
+	} else {
+		trust = judge(&whole, is_lossless);
+		if (trust != FIT_NONE)
+			return is_equal && is_lossless ? FIT_SURE : trust;
+	}
 	return is_equal && is_lossless ? FIT_SURE : FIT_NONE; /* read in pieces of its own */
 }
 
