@@ -12,6 +12,8 @@
  *     what had come by then, which the sender waits for, and the rest, which was in sockets.
  * (3) Who passes on what it receives (broadcast: all of it; the rounds of a ring: that of the round before) sends it after
  *     that has come.
+ * (4) A connection is a queue: what one rank sends to another in a process group comes in the order in which it was sent, so
+ *     a way begins when the one before it is over, unless the recording shows that they were mixed.
  *
  * As with the hops of an importer (graph_hops.c), a collective's own transfer stays as a node of no time, and comes back
  * where a change needs it (graph_fold_hops). */
@@ -29,7 +31,15 @@ struct message_hops {
 	struct graph_builder *builder;
 	struct way_finder finder;
 	GHashTable *links; /* from << 32 | to, indexes of ranks -> index of a group + 1 */
+	GArray *queued;	   /* struct queued */
 	guint n_unfolded;
+};
+
+/* A way of a connection, of which a process group has one from each rank to each other one. */
+struct queued {
+	guint32 of_group, group; /* of the collective, and of the way's hops */
+	guint32 first_node, last_node;
+	gint64 first_end_ns, end_ns;
 };
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -129,6 +139,8 @@ static void add_round(struct message_hops *hops, struct way *way, guint n_rounds
 
 	for (guint i = 0; i < nodes->len; i++)
 		graph_add_edge(graph, g_array_index(nodes, guint32, i), first, TACHO_EDGE_TRANSFER);
+	if (way->first_node == TACHO_NONE)
+		way->first_node = first;
 	way->node = first;
 	way->node_end_ns = MAX(end_ns, begin_ns);
 	if (is_split) {
@@ -168,7 +180,7 @@ static void add_ways(struct message_hops *hops, enum way_shape shape, gint64 *la
 		shape == SHAPE_RING ? hops->finder.end_member - hops->finder.first_member - 1 : 1;
 
 	FOR_EACH(struct way, way, hops->finder.ways)
-		way->node = way->last_node = TACHO_NONE;
+		way->first_node = way->node = way->last_node = TACHO_NONE;
 	for (guint round = 0; round < n_rounds; round++) {
 		for (guint i = 0; i < hops->finder.ways->len; i++)
 			add_way_round(hops, shape, i, round, n_rounds, last_ns);
@@ -176,6 +188,78 @@ static void add_ways(struct message_hops *hops, enum way_shape shape, gint64 *la
 			way->last_node = way->node;
 			way->last_ns = way->node_end_ns;
 		}
+	}
+}
+
+/* --- connections ------------------------------------------------------------------------------ */
+
+static gint64 node_end_ns(const TachoGraph *graph, guint32 node)
+{
+	return graph_transfer_at(graph, graph_node_at(graph, node)->transfer)->end_ns;
+}
+
+/* The ways of the collective that was just unfolded. */
+static void keep_queued(struct message_hops *hops)
+{
+	const TachoGraph *graph = hops->builder->graph;
+
+	for (guint i = 0; i < hops->finder.ways->len; i++) {
+		const struct way *way = &g_array_index(hops->finder.ways, struct way, i);
+		guint32 hop = graph_node_at(graph, way->first_node)->transfer;
+		struct queued queued = {
+			.of_group = graph_transfer_at(graph, hops->finder.transfer)->group,
+			.group = graph_transfer_at(graph, hop)->group,
+			.first_node = way->first_node,
+			.last_node = way->node,
+			.first_end_ns = node_end_ns(graph, way->first_node),
+			.end_ns = way->node_end_ns,
+		};
+
+		g_array_append_val(hops->queued, queued);
+	}
+}
+
+static gint compare_queued(gconstpointer a, gconstpointer b)
+{
+	const struct queued *x = a, *y = b;
+
+	if (x->of_group != y->of_group)
+		return x->of_group < y->of_group ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return (x->first_node > y->first_node) - (x->first_node < y->first_node);
+}
+
+/* The hop of the node begins then, if it was to begin sooner. */
+static void begin_later(TachoGraph *graph, guint32 index, gint64 begin_ns)
+{
+	struct graph_node *node = graph_node_at(graph, index);
+	struct graph_transfer *hop = graph_transfer_at(graph, node->transfer);
+
+	if (hop->begin_ns >= begin_ns)
+		return;
+	hop->begin_ns = begin_ns;
+	node->begin_ns = begin_ns - graph->origin_ns;
+	node->duration_ns = hop->end_ns - begin_ns;
+}
+
+/* (4) */
+static void queue_ways(struct message_hops *hops)
+{
+	TachoGraph *graph = hops->builder->graph;
+
+	g_array_sort(hops->queued, compare_queued);
+	for (guint i = 1; i < hops->queued->len; i++) {
+		const struct queued *before = &g_array_index(hops->queued, struct queued, i - 1);
+		const struct queued *way = &g_array_index(hops->queued, struct queued, i);
+
+		if (before->of_group != way->of_group || before->group != way->group ||
+		    before->end_ns > way->first_end_ns)
+			continue;
+		graph_add_edge(graph, before->last_node, way->first_node, TACHO_EDGE_ORDER);
+		begin_later(graph, way->first_node, before->end_ns);
 	}
 }
 
@@ -194,6 +278,7 @@ static void unfold(struct message_hops *hops)
 	for (guint32 i = 0; i < n_members; i++)
 		last_ns[i] = NO_TIME;
 	add_ways(hops, shape, last_ns);
+	keep_queued(hops);
 	hops_complete(builder, first, hops->finder.end_member, last_ns);
 	whole = graph_transfer_at(builder->graph, hops->finder.transfer);
 	for (guint32 i = 0; i < n_members; i++)
@@ -294,13 +379,15 @@ void builder_unfold_messages(struct graph_builder *builder)
 	guint32 n_wholes = graph->transfers->len, n_groups = graph->groups->len;
 	g_autoptr(GHashTable) links =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	struct message_hops hops = { .builder = builder, .links = links };
+	g_autoptr(GArray) queued = g_array_new(FALSE, FALSE, sizeof(struct queued));
+	struct message_hops hops = { .builder = builder, .links = links, .queued = queued };
 
 	way_finder_init(&hops.finder, builder);
 	unfold_all(&hops);
 	way_finder_release(&hops.finder);
 	if (hops.n_unfolded == 0)
 		return;
+	queue_ways(&hops);
 	graph_cut_wholes(graph);
 	set_wires(builder, n_groups);
 	builder_cost_transfers(builder, n_wholes, n_groups);

@@ -43,7 +43,7 @@ static GHashTable *index_members(const struct graph_builder *builder)
 	return transfers;
 }
 
-/* Headers are left out: a call may send one with the bytes that it announces. */
+/* Headers are left out: those that go alone, and those that are sent with the bytes that they announce. */
 static GArray *collect_carried(const struct graph_builder *builder)
 {
 	const TachoTimeline *timeline = builder->timeline;
@@ -62,7 +62,8 @@ static GArray *collect_carried(const struct graph_builder *builder)
 			.transfer = transfer - 1,
 			.from = message->is_receive ? peer : own,
 			.to = message->is_receive ? own : peer,
-			.bytes = message->bytes,
+			.bytes = message->bytes -
+				 (message->is_receive ? 0 : MIN(message->bytes, GLOO_HEADER_BYTES)),
 			.end_ns = tacho_slice_end_ns(timeline, message->slice),
 			.is_receive = message->is_receive,
 		};

@@ -28,8 +28,8 @@ struct way {
 	guint n_receives;
 	gint64 sent_ns,
 		end_ns; /* the kernel of the sender had all (G_MININT64: not known); the receiver had */
-	/* What it came to as nodes: in the round before, and in this one. TACHO_NONE: there was none. */
-	guint32 last_node, node;
+	/* What it came to as nodes: in the first round, the one before, and this one. TACHO_NONE: there was none. */
+	guint32 first_node, last_node, node;
 	gint64 last_ns, node_end_ns;
 };
 
