@@ -5,11 +5,15 @@
  * (1) the innermost slice open on the collective's own thread: a backend that tells of a collective
  *     when it is queued does so there;
  * (2) the c10d operation, on any thread of the process, that began before it with the same tensor:
- *     gloo tells of a collective only when a thread of its own takes it up. Operations on one
- *     tensor are taken up in order, so the earliest of its sort that none has been found for is
- *     meant;
+ *     gloo tells of a collective only when a thread of its own takes it up. The earliest of its sort that
+ *     none has been found for is meant;
  * (3) inferred: what the main thread is doing at that moment, unless the backend's thread came
- *     straight from another collective, so that this one had been waiting for it. */
+ *     straight from another collective, so that this one had been waiting for it;
+ * (4) inferred: the earliest such operation, whatever its tensors: some tell of what they give alone, and the
+ *     collective of what it takes (scatter).
+ *
+ * Collectives are taken up in the order in which they were queued, but for those that several workers take up at once. So
+ * an operation that is far behind one that was found has lost its collective. */
 #include "base/for_each.h"
 #include "base/order.h"
 #include "correlate/correlate_internal.h"
@@ -19,31 +23,9 @@
 
 enum {
 	PICK_UP_NS = 100 * 1000, /* from one collective to the next that was waiting */
-	MAX_WAITING = 64,	 /* operations on one tensor that await their collectives */
+	MAX_WAITING = 256,	 /* operations of a process that await their collectives */
+	MAX_WORKERS = 8,	 /* of a backend, that take up collectives at once */
 };
-
-/* A tensor of a process. */
-struct tensor_key {
-	guint32 process;
-	guint64 storage;
-	guint64 offset_bytes;
-};
-
-static guint hash_key(gconstpointer data)
-{
-	const struct tensor_key *key = data;
-	guint64 hash = (key->storage + key->offset_bytes) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-
-	return (guint)(hash >> 32) ^ key->process;
-}
-
-static gboolean is_equal_key(gconstpointer a, gconstpointer b)
-{
-	const struct tensor_key *left = a, *right = b;
-
-	return left->process == right->process && left->storage == right->storage &&
-	       left->offset_bytes == right->offset_bytes;
-}
 
 /* Collectives, and the operations that queue them. */
 static GArray *collect_slices(const TachoTimeline *timeline)
@@ -90,31 +72,30 @@ static gint compare_slices(gconstpointer a, gconstpointer b, gpointer data)
 	       ORDER(is_right_op, is_left_op) ?: ORDER(left, right);
 }
 
-static gboolean get_key(const TachoTimeline *timeline, guint32 slice, guint32 input,
-			struct tensor_key *key)
+/* Whether both tell of a first tensor, and it is the same one. */
+static gboolean has_same_tensor(const TachoTimeline *timeline, guint32 op, guint32 collective)
 {
-	TachoTensor tensor;
+	TachoTensor left, right;
 
-	if (!tacho_slice_input(timeline, slice, input, &tensor) || !tensor.storage)
-		return FALSE;
-	key->process = tacho_timeline_track(timeline, timeline->slices.track[slice])->process;
-	key->storage = tensor.storage;
-	key->offset_bytes = tensor.offset_bytes;
-	return TRUE;
+	return tacho_slice_input(timeline, op, 0, &left) &&
+	       tacho_slice_input(timeline, collective, 0, &right) && left.storage &&
+	       left.storage == right.storage && left.offset_bytes == right.offset_bytes;
 }
 
-/* (2): the operation now awaits a collective on its first tensor. */
+static guint32 process_of(const TachoTimeline *timeline, guint32 slice)
+{
+	return tacho_timeline_track(timeline, timeline->slices.track[slice])->process;
+}
+
+/* The operation now awaits a collective of its process. */
 static void await(GHashTable *waiting, const TachoTimeline *timeline, guint32 op)
 {
-	struct tensor_key key;
-	GQueue *queue;
+	gpointer process = GUINT_TO_POINTER(process_of(timeline, op));
+	GQueue *queue = g_hash_table_lookup(waiting, process);
 
-	if (!get_key(timeline, op, 0, &key))
-		return;
-	queue = g_hash_table_lookup(waiting, &key);
 	if (!queue) {
 		queue = g_queue_new();
-		g_hash_table_insert(waiting, g_memdup2(&key, sizeof(key)), queue);
+		g_hash_table_insert(waiting, process, queue);
 	}
 	g_queue_push_tail(queue, GUINT_TO_POINTER(op));
 	if (g_queue_get_length(queue) > MAX_WAITING) /* their collectives are lost */
@@ -134,23 +115,46 @@ static gboolean asks_for(const TachoTimeline *timeline, guint32 op, guint32 coll
 	return way_of_name(timeline, name) == point_to_point_way(timeline, collective);
 }
 
-/* The first operation on the tensor that asked for such a collective; those before it are forgotten. */
-static guint32 take_waiting(GHashTable *waiting, const TachoTimeline *timeline, guint32 collective)
+/* It has its collective; so had those that asked for such a one long before. */
+static void take(GQueue *queue, const TachoTimeline *timeline, GList *taken, guint32 collective)
 {
-	struct tensor_key key;
-	GQueue *queue = NULL;
-	GList *link;
+	guint n_before = 0;
 
-	if (get_key(timeline, collective, 0, &key))
-		queue = g_hash_table_lookup(waiting, &key);
-	for (link = queue ? queue->head : NULL; link; link = link->next)
-		if (asks_for(timeline, GPOINTER_TO_UINT(link->data), collective))
-			break;
-	if (!link)
-		return TACHO_NONE;
-	while (queue->head != link)
-		g_queue_pop_head(queue);
-	return GPOINTER_TO_UINT(g_queue_pop_head(queue));
+	for (GList *link = taken->prev, *before; link; link = before) {
+		before = link->prev;
+		if (asks_for(timeline, GPOINTER_TO_UINT(link->data), collective) &&
+		    ++n_before >= MAX_WORKERS)
+			g_queue_delete_link(queue, link);
+	}
+	g_queue_delete_link(queue, taken);
+}
+
+/* The first operation that asked for such a collective; with_tensor: of the same tensor. TACHO_NONE: there is none. */
+static guint32 take_waiting(GHashTable *waiting, const TachoTimeline *timeline, guint32 collective,
+			    gboolean with_tensor)
+{
+	GQueue *queue =
+		g_hash_table_lookup(waiting, GUINT_TO_POINTER(process_of(timeline, collective)));
+
+	for (GList *link = queue ? queue->head : NULL; link; link = link->next) {
+		guint32 op = GPOINTER_TO_UINT(link->data);
+
+		if (!asks_for(timeline, op, collective) ||
+		    (with_tensor && !has_same_tensor(timeline, op, collective)))
+			continue;
+		take(queue, timeline, link, collective);
+		return op;
+	}
+	return TACHO_NONE;
+}
+
+/* The operation was found to have queued the collective otherwise: it awaits no other. */
+static void forget(GHashTable *waiting, const TachoTimeline *timeline, guint32 op)
+{
+	GQueue *queue = g_hash_table_lookup(waiting, GUINT_TO_POINTER(process_of(timeline, op)));
+
+	if (queue)
+		g_queue_remove(queue, GUINT_TO_POINTER(op));
 }
 
 static guint32 open_on_thread(const struct thread_index *threads, guint32 process, guint32 tid,
@@ -190,7 +194,7 @@ static void link_one(TachoTimeline *timeline, const struct thread_index *threads
 	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[collective]);
 	guint32 by =
 		open_on_thread(threads, track->process, track->tid, slices->start_ns[collective]);
-	guint32 op = take_waiting(waiting, timeline, collective);
+	guint32 op = take_waiting(waiting, timeline, collective, TRUE);
 	gboolean is_exact;
 
 	if (by == TACHO_NONE)
@@ -198,6 +202,10 @@ static void link_one(TachoTimeline *timeline, const struct thread_index *threads
 	is_exact = by != TACHO_NONE;
 	if (!is_exact)
 		by = find_on_main_thread(timeline, threads, collective);
+	if (by == TACHO_NONE)
+		by = take_waiting(waiting, timeline, collective, FALSE);
+	else if (by != op)
+		forget(waiting, timeline, by);
 	if (by != TACHO_NONE)
 		add_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE, by, collective, is_exact);
 }
@@ -226,7 +234,7 @@ void link_queued_collectives(TachoTimeline *timeline, const struct thread_index 
 
 	if (!has_queued(timeline))
 		return;
-	waiting = g_hash_table_new_full(hash_key, is_equal_key, g_free, queue_free);
+	waiting = g_hash_table_new_full(NULL, NULL, NULL, queue_free);
 	found = collect_slices(timeline);
 	told = collect_told(timeline);
 	g_array_sort_with_data(found, compare_slices, &timeline->slices);
