@@ -81,6 +81,13 @@ static void add_device_member(struct graph_builder *builder, guint32 work, guint
 	g_array_append_val(builder->members, member);
 }
 
+/* Who sees collectives through asks for none: where nothing tells who did, it was the main thread, at the latest then. */
+static gboolean is_worker(const struct graph_builder *builder, guint32 thread)
+{
+	return tacho_timeline_track(builder->timeline, build_thread_at(builder, thread)->track)
+		       ->role == TACHO_ROLE_WORKER;
+}
+
 static void add_member(struct graph_builder *builder, GHashTable *callers, guint32 slice,
 		       guint32 transfer, gboolean is_over_servers)
 {
@@ -104,7 +111,8 @@ static void add_member(struct graph_builder *builder, GHashTable *callers, guint
 	if (caller != TACHO_NONE)
 		track = tacho_timeline_track(timeline, timeline->slices.track[caller]);
 	member.thread = builder_find_thread(builder, track->process, track->tid);
-	if (member.thread == TACHO_NONE)
+	if (member.thread == TACHO_NONE ||
+	    (caller == TACHO_NONE && is_worker(builder, member.thread)))
 		member.thread = builder->windows[member.rank_index].main_thread;
 	g_array_append_val(build_thread_at(builder, member.thread)->cuts_ns, member.queue_ns);
 	g_array_append_val(builder->members, member);

@@ -10,7 +10,8 @@
  *                   pass that holds the collective's end had waited; if it ended before the pass
  *                   did, whatever first reads the bucket then, or else the first piece after the
  *                   pass, would have waited had it been later.
- *   at once         the thread began nothing between queuing and the end: it waited.
+ *   at once         the thread began nothing between queuing and the end: it waited. So it did within an
+ *                   operation of the pass that is none of DDP's hooks: what autograd calls communicates.
  *   later           the thread stood still until the end, and then went on: it waited. Else the first
  *                   operation after the end that reads the collective's tensor had to wait for it, in
  *                   the gap before it if that holds the end.
@@ -401,6 +402,36 @@ static gboolean waited_at_once(const TachoTimeline *timeline, const struct build
 	return TRUE;
 }
 
+/* Whether the slice is where autograd accumulates a gradient, and calls DDP's hook. */
+static gboolean accumulates(const TachoTimeline *timeline, guint32 slice)
+{
+	guint32 child = slice + 1;
+
+	return is_gradient(timeline, slice) ||
+	       (child < timeline->slices.n && timeline->slices.parent[child] == slice &&
+		is_gradient(timeline, child));
+}
+
+/* Whether an operation in which the collective was queued, and which is no hook of DDP's, was under way when it was over. */
+static gboolean was_within_operation(const TachoTimeline *timeline,
+				     const struct build_thread *thread,
+				     const struct build_member *member)
+{
+	gboolean is_within = FALSE;
+
+	if (packing_of(timeline, member->slice) != TACHO_PACKED_UNKNOWN)
+		return FALSE;
+	for (guint32 slice = open_at(timeline, thread, member->queue_ns); slice != TACHO_NONE;
+	     slice = timeline->slices.parent[slice]) {
+		if (accumulates(timeline, slice))
+			return FALSE;
+		is_within |= timeline->slices.kind[slice] == TACHO_SLICE_OP &&
+			     region_kind_of(timeline, slice) != REGION_QUEUE &&
+			     tacho_slice_end_ns(timeline, slice) > member->end_ns;
+	}
+	return is_within;
+}
+
 /* Whether the thread stood still in the piece until the collective was over, and then went on. */
 static gboolean went_on_with_end(const struct graph_builder *builder,
 				 const struct build_thread *thread, guint32 piece,
@@ -443,11 +474,12 @@ static guint32 wait_for_tensor(const struct graph_builder *builder, struct build
 static guint32 find_wait(const struct graph_builder *builder, struct build_thread *thread,
 			 struct build_member *member)
 {
-	guint32 piece;
+	guint32 piece = piece_holding(thread, member->end_ns);
 
-	if (member->pass != TACHO_NONE)
+	if (member->pass != TACHO_NONE &&
+	    !(was_within_operation(builder->timeline, thread, member) &&
+	      waited_at_once(builder->timeline, thread, member)))
 		return wait_after_pass(builder, thread, member);
-	piece = piece_holding(thread, member->end_ns);
 	if (waited_at_once(builder->timeline, thread, member) && piece != TACHO_NONE) {
 		block(thread, piece, member->end_ns);
 		return piece;
