@@ -301,19 +301,19 @@ void graph_change_transfer(TachoGraph *graph, guint32 index, gdouble fixed_ns, g
 		origin_of_part(transfer->work_origin, work_before_ns, transfer->work_ns, origin);
 }
 
-guint32 graph_n_sharing(const TachoGraph *graph, guint32 index, const guint32 *load,
-			guint32 n_of_group)
+gdouble graph_n_sharing(const TachoGraph *graph, const struct graph_transfer *transfer,
+			const guint32 *load, guint32 n_of_group)
 {
-	const struct graph_group *group = graph_group_at(graph, index);
-	guint32 busiest = 1;
+	const struct graph_group *group = graph_group_at(graph, transfer->group);
+	guint32 weight = graph_transfer_weight(transfer), busiest = weight;
 
 	for (guint32 i = 0; i < group->n_links; i++)
 		busiest = MAX(
 			busiest,
 			load[g_array_index(graph->group_links, guint32, group->first_link + i)]);
-	return group->is_device && !group->is_hops && busiest >= n_of_group
-		       ? busiest - (n_of_group - 1)
-		       : busiest;
+	if (group->is_device && !group->is_hops && busiest >= n_of_group * weight)
+		busiest -= (n_of_group - 1) * weight;
+	return (gdouble)busiest / weight;
 }
 
 void graph_remove_nodes(TachoGraph *graph, const guint8 *is_removed)

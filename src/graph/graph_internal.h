@@ -123,12 +123,21 @@ struct graph_transfer {
 	gint64 begin_ns, end_ns; /* all ranks' workers at it; the first rank has the result */
 	gdouble fixed_ns;	 /* waits, alone: they do not depend on the bandwidth */
 	gdouble work_ns;	 /* what its bytes take, alone on its links */
+	guint32 weight;		 /* of its share of a link, in GRAPH_WEIGHT_ONE; 0: one, too */
 };
 
-/* The pace of a transfer, as a share of its links' rate, while `n_sharing` transfers share the
- * busiest of them evenly. Alone, work and waits take turns. Each transfer has two messages under way, and sends
+#define GRAPH_WEIGHT_ONE 64u			 /* an even share */
+#define GRAPH_MAX_WEIGHT (16 * GRAPH_WEIGHT_ONE) /* so that those of a link can be added up */
+
+static inline guint32 graph_transfer_weight(const struct graph_transfer *transfer)
+{
+	return transfer->weight ? transfer->weight : GRAPH_WEIGHT_ONE;
+}
+
+/* The pace of a transfer, as a share of its links' rate, while it shares the busiest of them as if `n_sharing` transfers
+ * did so evenly. Alone, work and waits take turns. Each transfer has two messages under way, and sends
  * another only when one has come: n transfers send 2 n - 1 messages between two waits. */
-static inline gdouble graph_transfer_pace(gdouble fixed_ns, gdouble work_ns, guint32 n_sharing)
+static inline gdouble graph_transfer_pace(gdouble fixed_ns, gdouble work_ns, gdouble n_sharing)
 {
 	return work_ns / (work_ns + fixed_ns / (2.0 * n_sharing - 1)) / n_sharing;
 }
@@ -348,11 +357,11 @@ static inline void graph_change_duration(struct graph_node *node, gint64 duratio
  * changed of its hops. The hops' nodes are removed. */
 void graph_fold_hops(TachoGraph *graph);
 
-/* How many transfers share the busiest of a group's links with a transfer of the group, itself included; `load` is how many
- * are on each link, `n_of_group` how many of them are the group's. Transfers of one group of devices do not share: they
+/* How many transfers like this one share the busiest of its links, itself included; `load` is the weights on each link,
+ * `n_of_group` how many transfers of its group are under way. Transfers of one group of devices do not share: they
  * follow each other, or are between others of its ranks. Hops do, for they are of several channels. */
-guint32 graph_n_sharing(const TachoGraph *graph, guint32 group, const guint32 *load,
-			guint32 n_of_group);
+gdouble graph_n_sharing(const TachoGraph *graph, const struct graph_transfer *transfer,
+			const guint32 *load, guint32 n_of_group);
 
 /* Make what a replay walks; what was made before is freed. FALSE, with the error set: TACHO_GRAPH_ERROR_CYCLE, whose
  * message names nodes of the cycle, or TACHO_GRAPH_ERROR_SIZE. */

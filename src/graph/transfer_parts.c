@@ -61,7 +61,7 @@ static GArray *collect_moments(const TachoGraph *graph)
 /* Transfers under way, while time passes over the recording. */
 struct traffic {
 	GArray *active;	     /* guint32, transfers */
-	guint32 *load;	     /* on each link */
+	guint32 *load;	     /* weights on each link */
 	guint32 *n_of_group; /* of each group */
 };
 
@@ -76,7 +76,7 @@ static void pass_time(const TachoGraph *graph, const struct traffic *traffic, gi
 		moved_ns[index] +=
 			(gdouble)elapsed_ns *
 			graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
-					    graph_n_sharing(graph, transfer->group, traffic->load,
+					    graph_n_sharing(graph, transfer, traffic->load,
 							    traffic->n_of_group[transfer->group]));
 	}
 }
@@ -85,12 +85,13 @@ static void change_load(const TachoGraph *graph, struct traffic *traffic, guint3
 			gint change)
 {
 	guint32 index = graph_transfer_at(graph, transfer)->group;
+	gint weight = (gint)graph_transfer_weight(graph_transfer_at(graph, transfer));
 	const struct graph_group *group = graph_group_at(graph, index);
 
 	traffic->n_of_group[index] += (guint32)change;
 	for (guint32 i = 0; i < group->n_links; i++)
 		traffic->load[g_array_index(graph->group_links, guint32, group->first_link + i)] +=
-			(guint32)change;
+			(guint32)(change * weight);
 }
 
 static void remove_active(GArray *active, guint32 transfer)
@@ -302,6 +303,20 @@ static void set_known_part(const TachoGraph *graph, const struct transfer_cost *
 	}
 }
 
+/* It was sooner done than an even share of its links allows: its share was larger. Importers' hops have even shares: what
+ * is recorded of them is when they were asked for, too. */
+static gboolean raise_weight(const TachoGraph *graph, struct graph_transfer *transfer,
+			     gdouble factor)
+{
+	guint32 before = graph_transfer_weight(transfer);
+
+	if (transfer->is_device ||
+	    (transfer->is_hop && !graph_group_at(graph, transfer->group)->sender))
+		return FALSE;
+	transfer->weight = (guint32)MIN(before * factor, GRAPH_MAX_WEIGHT);
+	return transfer->weight > before;
+}
+
 /* The other part, from the work that it gets done in its time with the parts as they are. Returns
  * whether that changes much. */
 static gboolean correct_part(const TachoGraph *graph, struct graph_transfer *transfer,
@@ -309,11 +324,13 @@ static gboolean correct_part(const TachoGraph *graph, struct graph_transfer *tra
 {
 	gdouble alone_ns = transfer->fixed_ns + transfer->work_ns;
 
-	if (graph_group_at(graph, transfer->group)->wire_ns_per_byte > 0)
+	if (graph_group_at(graph, transfer->group)->wire_ns_per_byte <= 0)
+		transfer->work_ns = moved_ns;
+	else if (transfer->fixed_ns <= 0 && moved_ns < transfer->work_ns)
+		return raise_weight(graph, transfer, transfer->work_ns / moved_ns);
+	else
 		transfer->fixed_ns =
 			MAX(alone_ns * (moved_ns / transfer->work_ns) - transfer->work_ns, 0.0);
-	else
-		transfer->work_ns = moved_ns;
 	return fabs(transfer->fixed_ns + transfer->work_ns - alone_ns) > ALMOST * alone_ns;
 }
 

@@ -164,10 +164,9 @@ static void set_paces(struct shared_run *run)
 		const struct graph_transfer *transfer =
 			graph_transfer_at(run->graph, active->transfer);
 
-		active->pace =
-			graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
-					    graph_n_sharing(run->graph, transfer->group, run->load,
-							    run->n_active[transfer->group]));
+		active->pace = graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
+						   graph_n_sharing(run->graph, transfer, run->load,
+								   run->n_active[transfer->group]));
 		run->links_next_ns =
 			MIN(run->links_next_ns,
 			    run->links_at_ns + MAX(active->rest_ns, 0.0) / active->pace);
@@ -177,13 +176,14 @@ static void set_paces(struct shared_run *run)
 static void change_load(struct shared_run *run, guint32 transfer, gint change, gdouble time_ns)
 {
 	guint32 index = graph_transfer_at(run->graph, transfer)->group;
+	gint weight = (gint)graph_transfer_weight(graph_transfer_at(run->graph, transfer));
 	const struct graph_group *group = graph_group_at(run->graph, index);
 
 	shared_cores_move(run, index, change, time_ns);
 	run->n_active[index] += (guint32)change;
 	for (guint32 i = 0; i < group->n_links; i++)
 		run->load[g_array_index(run->graph->group_links, guint32, group->first_link + i)] +=
-			(guint32)change;
+			(guint32)(change * weight);
 }
 
 static void begin_transfer(struct shared_run *run, guint32 node, gdouble time_ns)
