@@ -123,6 +123,25 @@ static void test_queued_with_tensor(void)
 			       timeline_find(timeline, "gloo:broadcast", 0)));
 }
 
+/* An operation that tells of what it gives, and a collective of what it takes, which the next operation gives back: each has its
+ * own. */
+static void test_queued_without_tensor(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		correlated("rank 0 pid=1 thread 1 main\n"
+			   "op c10d::scatter_ 0..1 in=float32[4]@0x100\n"
+			   "op c10d::scatter_ 30..31 in=float32[4]@0x300\n"
+			   "thread 11\n"
+			   "collective gloo:scatter 2..20 in=float32[4]@0x200\n"
+			   "collective gloo:scatter 32..50 in=float32[4]@0x100\n");
+	guint32 first = timeline_find(timeline, "gloo:scatter", 0);
+
+	g_assert_true(has_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE,
+			       timeline_find(timeline, "c10d::scatter_", 0), first));
+	g_assert_true(has_flow(timeline, TACHO_FLOW_QUEUE_COLLECTIVE,
+			       timeline_find(timeline, "c10d::scatter_", 1), first + 1));
+}
+
 /* Two reductions of one size, begun in another order than they were queued in. */
 static void test_order_of_queue(void)
 {
@@ -381,6 +400,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/collective_matcher/two_ranks", test_two_ranks);
 	g_test_add_func("/collective_matcher/begun_in_other_order", test_begun_in_other_order);
 	g_test_add_func("/collective_matcher/queued_with_tensor", test_queued_with_tensor);
+	g_test_add_func("/collective_matcher/queued_without_tensor", test_queued_without_tensor);
 	g_test_add_func("/collective_matcher/order_of_queue", test_order_of_queue);
 	g_test_add_func("/collective_matcher/unlike_calls", test_unlike_calls);
 	g_test_add_func("/collective_matcher/lost_among_equals", test_lost_among_equals);

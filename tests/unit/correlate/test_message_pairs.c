@@ -208,6 +208,40 @@ static void test_hostile(void)
 	g_assert_cmpuint(count_flows(timeline), ==, 1);
 }
 
+/* A stream of headers and bytes, of which one send went out in two parts, and whose receiver was recorded longer. A header
+ * later it fits one send better; but then some bytes would have taken the 3 ms that the program computes. */
+static void test_repeated(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	guint n_rounds = 20;
+
+	for (guint i = 0; i < n_rounds; i++) {
+		g_string_append_printf(text, "message send %u..%u.1 bytes=48" RIGHT, 10 * i,
+				       10 * i);
+		if (i == 0)
+			g_string_append(text, "message send 0.2..0.3 bytes=400" RIGHT
+					      "message send 3..3.1 bytes=648" RIGHT);
+		else
+			g_string_append_printf(text, "message send %u..%u.1 bytes=1048" RIGHT,
+					       10 * i + 3, 10 * i + 3);
+	}
+	g_string_append(text, "rank 1 thread 2 main\n");
+	for (guint i = 0; i < n_rounds; i++)
+		g_string_append_printf(text,
+				       "message recv %u.5..%u.6 bytes=48 receive" LEFT
+				       "message recv %u.5..%u.6 bytes=48 receive" LEFT
+				       "message recv %u.7..%u.8 bytes=1000 receive" LEFT,
+				       10 * i, 10 * i, 10 * i + 3, 10 * i + 3, 10 * i + 3,
+				       10 * i + 3);
+	g_string_append(text, "message recv 201..202 bytes=48 receive" LEFT);
+	timeline = correlated(text->str);
+	g_assert_cmpuint(count_problems(timeline), ==, 0);
+	g_assert_cmpuint(message_of(timeline, timeline_find(timeline, "send", 0))->offset_bytes, ==,
+			 0);
+	assert_pair(timeline, 3, 3, TRUE);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -215,6 +249,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/message_pairs/own_pieces", test_own_pieces);
 	g_test_add_func("/message_pairs/connections", test_connections);
 	g_test_add_func("/message_pairs/shifted", test_shifted);
+	g_test_add_func("/message_pairs/repeated", test_repeated);
 	g_test_add_func("/message_pairs/unpaired", test_unpaired);
 	g_test_add_func("/message_pairs/hostile", test_hostile);
 	return g_test_run();
