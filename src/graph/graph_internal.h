@@ -126,8 +126,10 @@ struct graph_transfer {
 	guint32 weight;		 /* of its share of a link, in GRAPH_WEIGHT_ONE; 0: one, too */
 };
 
-#define GRAPH_WEIGHT_ONE 64u			 /* an even share */
-#define GRAPH_MAX_WEIGHT (16 * GRAPH_WEIGHT_ONE) /* so that those of a link can be added up */
+/* Source: derived from 32 bits: the weights of all transfers that a graph can have under way on a link can be added up in them, and
+ * an even share is told to 1.6 %. */
+#define GRAPH_WEIGHT_ONE 64u   /* an even share */
+#define GRAPH_MAX_WEIGHT 1024u /* with it, another one's share is next to nothing */
 
 static inline guint32 graph_transfer_weight(const struct graph_transfer *transfer)
 {

@@ -24,11 +24,12 @@
 #define MIN_CALL_BYTES 4096 /* less is a header: it begins a new run */
 #define MIN_CALLS      6    /* of a run: fewer came in lumps, not as the wire brought them */
 #define MIN_RUNS       8    /* for a pace to be believed */
-/* Source: a rule, tried on the 16 kinds of validate/kinds.ini, whose wires were measured (validate/kit/measured.json): paces
- * are within 1.3 % of these. If wrong, the pace is of a processor that does not keep up, or runs decide. */
-#define MIN_STEPS      64   /* from one receive to the next, for the same */
-#define TOGETHER       1.05 /* paces that differ by less are one, but for jitter */
-#define MIN_TOGETHER   0.2  /* of the bytes, at one pace: with less, none is the wire's */
+/* Source: a rule: of jitter of a twentieth, and a fifth of the bytes. The paces of the kinds of validate/kinds.ini are within
+ * 1.3 % of what was measured of their links (validate/kit/measured.json). If wrong, a processor that does not keep up is taken
+ * for the wire, or runs decide. */
+#define MIN_STEPS    64	  /* from one receive to the next, for the same */
+#define TOGETHER     1.05 /* paces that differ by less are one, but for jitter */
+#define MIN_TOGETHER 0.2  /* of the bytes, at one pace: with less, none is the wire's */
 
 /* Receives on one connection with no header between them. */
 struct run {

@@ -109,6 +109,62 @@ GString *message_broadcast(guint n)
 	return text;
 }
 
+GString *message_broadcasts(void)
+{
+	GString *text = g_string_new("unit us\n");
+	guint end_us = MESSAGE_COMPUTE_US + 2 * MESSAGE_BYTES_US + MESSAGE_STEPS_US;
+
+	for (guint rank = 0; rank < 2; rank++) {
+		begin_rank(text, rank, rank);
+		add_step(text, end_us);
+		add_op(text, "work", 0, MESSAGE_COMPUTE_US);
+		add_op(text, "step", end_us - MESSAGE_STEPS_US, end_us);
+		for (guint i = 0; i < 2; i++) {
+			guint worker = 2000 + 10 * i + rank;
+			guint come_us = MESSAGE_COMPUTE_US + (i + 1) * MESSAGE_BYTES_US;
+
+			g_string_append_printf(text, "thread %u worker\n", worker);
+			add_message(text, 0, 1, rank == 1, 6000, come_us);
+			g_string_append_printf(
+				text, "collective gloo:broadcast %u..%u bytes=6000 end_tid=%u\n",
+				MESSAGE_COMPUTE_US, come_us, worker);
+		}
+	}
+	return text;
+}
+
+/* An end of the way from the root to `rank`, in pieces of 6 us. */
+static void add_way(GString *text, guint rank, gboolean is_receive)
+{
+	guint begin_us = MESSAGE_COMPUTE_US + (rank - 1) * MESSAGE_LONG_US;
+
+	for (guint us = 6; us <= MESSAGE_LONG_US; us += 6)
+		add_message(text, 0, rank, is_receive, 6000, begin_us + us);
+}
+
+GString *message_scatter_in_turn(guint n)
+{
+	GString *text = g_string_new("unit us\n");
+	guint end_us = MESSAGE_COMPUTE_US + (n - 1) * MESSAGE_LONG_US + MESSAGE_STEPS_US;
+
+	for (guint rank = 0; rank < n; rank++) {
+		guint over_us = MESSAGE_COMPUTE_US + (rank ? rank : n - 1) * MESSAGE_LONG_US;
+
+		begin_rank(text, rank, rank);
+		add_step(text, end_us);
+		add_op(text, "work", 0, MESSAGE_COMPUTE_US);
+		add_op(text, "step", over_us, over_us + MESSAGE_STEPS_US);
+		g_string_append_printf(text, "thread %u worker\n", 2000 + rank);
+		for (guint other = 1; other < n; other++)
+			if (rank == 0 || rank == other)
+				add_way(text, other, rank == other);
+		g_string_append_printf(text,
+				       "collective gloo:scatter %u..%u bytes=6000 end_tid=%u\n",
+				       MESSAGE_COMPUTE_US, over_us, 2000 + rank);
+	}
+	return text;
+}
+
 GString *message_ring(guint n)
 {
 	GString *text = g_string_new("unit us\n");

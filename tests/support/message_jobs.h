@@ -17,6 +17,11 @@ GString *message_pipeline(guint n, guint buffered_us);
 GString *message_gather(guint n);
 /* The root scatters to one after the other, as if each had the link to itself: each goes on when its bytes have come. */
 GString *message_broadcast(guint n);
+/* The root broadcasts twice to one other, and the second waits behind the first. */
+GString *message_broadcasts(void);
+#define MESSAGE_LONG_US 480 /* what a way of many messages takes alone */
+/* The root sends to all at once, which get their bytes one after the other, in many messages. */
+GString *message_scatter_in_turn(guint n);
 /* A ring: each passes on to the next what it has received, n - 1 times. All are on one host, for messages that go round one
  * way alone do not tell whose clock is ahead. */
 GString *message_ring(guint n);

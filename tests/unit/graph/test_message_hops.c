@@ -116,6 +116,44 @@ static void test_broadcast(void)
 	}
 }
 
+/* The second waits in the socket behind the first: both are the link's. */
+static void test_queue(void)
+{
+	g_autoptr(GString) text = message_broadcasts();
+	guint rest_us = MESSAGE_COMPUTE_US + MESSAGE_STEPS_US;
+
+	assert_changed(text, 2, rest_us + 2 * MESSAGE_BYTES_US, rest_us + MESSAGE_BYTES_US,
+		       rest_us + 2 * MESSAGE_BYTES_US / 1000.0);
+}
+
+/* The mean over ranks: each is shorter by what came to it sooner, the root by all that it sent. */
+static gdouble scatter_us(guint n, gdouble bytes_us)
+{
+	gdouble sum_us = 0, full_us = (n - 1) * (gdouble)MESSAGE_LONG_US;
+
+	for (guint rank = 0; rank < n; rank++)
+		sum_us += MESSAGE_COMPUTE_US + full_us + MESSAGE_STEPS_US -
+			  (rank ? rank : n - 1) * (MESSAGE_LONG_US - bytes_us);
+	return sum_us / n;
+}
+
+/* Who is done first had more than an even share of the root's link, and none loses bytes by that, but for what the largest share
+ * (16 to 1) leaves. */
+static void test_unequal_shares(void)
+{
+	for (guint n = 2; n <= 4; n++) {
+		g_autoptr(GString) text = message_scatter_in_turn(n);
+		g_autoptr(GError) error = NULL;
+		g_autoptr(TachoTimeline) timeline = timeline_from_text(text->str);
+		g_autoptr(TachoPrediction) prediction = predict(timeline, "bandwidth=2x", &error);
+		gdouble expected_us = scatter_us(n, MESSAGE_LONG_US / 2.0);
+
+		g_assert_no_error(error);
+		g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms * 1000, expected_us,
+					       0.04 * expected_us);
+	}
+}
+
 /* --- rounds ----------------------------------------------------------------------------------- */
 
 static void test_all_gather(void)
@@ -162,6 +200,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/message_hops/sockets", test_sockets);
 	g_test_add_func("/message_hops/gather", test_gather);
 	g_test_add_func("/message_hops/broadcast", test_broadcast);
+	g_test_add_func("/message_hops/queue", test_queue);
+	g_test_add_func("/message_hops/unequal_shares", test_unequal_shares);
 	g_test_add_func("/message_hops/all_gather", test_all_gather);
 	g_test_add_func("/message_hops/large_ring", test_large_ring);
 	g_test_add_func("/message_hops/all_to_all", test_all_to_all);
