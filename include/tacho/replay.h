@@ -52,7 +52,12 @@ typedef struct {
 	guint64 seed;		       /* of these */
 	gdouble median_interval_ms[2]; /* the same quantiles of the samples' median steps */
 	gdouble error_pct;	       /* baseline against measured, of measured */
-	gdouble recording_share;       /* of the work: what recording took */
+	/* Where the baseline is off by more than 2 %, of this recording or of another one: which recordings, ranks and steps are,
+	 * a row each with "what", "name", "measured_ms", "replayed_ms" and "error_pct"; what that means; and what to do next. Else
+	 * NULL. */
+	TachoTable *baseline_errors;
+	gchar *baseline_warning, *baseline_advice;
+	gdouble recording_share;  /* of the work: what recording took */
 	gint64 peak_memory_bytes; /* as recorded, of the fullest memory of a rank; -1: not known */
 	/* The same within the steps replayed: as recorded, and with the what-ifs, of which rank and memory. */
 	gint64 baseline_peak_memory_bytes, predicted_peak_memory_bytes;

@@ -16,6 +16,7 @@
 
 #include "base/order_statistics.h"
 #include "base/worker_pool.h"
+#include "predict/baseline_error.h"
 #include "predict/job_outline.h"
 
 /* Two predictions that are as far from the median, but for rounding; a share of it.
@@ -307,6 +308,10 @@ static TachoPrediction *join(struct joint *joint)
 	guint shown = nearest_to_median(joint, median_ms);
 	TachoPrediction *prediction = joint->predictions[shown];
 
+	for (guint i = 0; i < joint->n_recordings; i++)
+		baseline_error_add_recording(prediction, joint->recordings[i].name,
+					     joint->predictions[i]->measured_step_ms,
+					     joint->predictions[i]->baseline_step_ms);
 	prediction->recordings = list_recordings(joint, shown);
 	prediction->shown_recording = g_strdup(joint->recordings[shown].name);
 	take_notes(joint, shown);

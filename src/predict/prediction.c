@@ -12,6 +12,7 @@
 #include "graph/rank_copies.h"
 #include "edit/edit_state.h"
 #include "edit/graph_memory.h"
+#include "predict/baseline_error.h"
 #include "predict/explanation.h"
 #include "predict/held_memory.h"
 #include "predict/what_if_apply.h"
@@ -102,6 +103,7 @@ static TachoReplay *play_baseline(TachoPrediction *prediction, GError **error)
 	prediction->baseline_step_ms = median_step_ms(baseline);
 	prediction->baseline_peak_memory_bytes = replay_memory_peak(baseline, FALSE).bytes;
 	prediction_set_error(prediction);
+	baseline_error_find(prediction, baseline);
 	return g_steal_pointer(&baseline);
 }
 
@@ -352,6 +354,7 @@ void prediction_explain(TachoPrediction *prediction)
 {
 	struct memory_peak peak;
 
+	baseline_error_tell(prediction);
 	prediction->path_step = typical_step(prediction->replay);
 	replay_critical_path(prediction->replay, prediction->path_step, &prediction->critical_path,
 			     &prediction->path_summary, &prediction->path_ends_on_device);
@@ -403,6 +406,9 @@ void tacho_prediction_free(TachoPrediction *prediction)
 {
 	if (!prediction)
 		return;
+	g_clear_pointer(&prediction->baseline_errors, tacho_table_free);
+	g_free(prediction->baseline_warning);
+	g_free(prediction->baseline_advice);
 	g_clear_pointer(&prediction->explanation, tacho_table_free);
 	path_shares_free(prediction->paths_before);
 	g_clear_pointer(&prediction->critical_path, tacho_table_free);
