@@ -162,6 +162,18 @@ static void print_notes(const GPtrArray *notes, guint width)
 	}
 }
 
+/* That predictions are off comes before them. */
+static void print_warning(const TachoPrediction *prediction)
+{
+	g_autofree gchar *warning = g_strdup_printf("Warning: %s.", prediction->baseline_warning);
+	g_autofree gchar *advice =
+		g_strdup_printf("What to do next: %s.", prediction->baseline_advice);
+
+	tacho_print_prose(warning, stdout, cli_width(stdout));
+	tacho_print_prose(advice, stdout, cli_width(stdout));
+	fputc('\n', stdout);
+}
+
 /* Where the step comes from. The row of the whole stands first. */
 static void print_explanation(const TachoPrediction *prediction, gboolean with_all)
 {
@@ -174,6 +186,8 @@ static void print_explanation(const TachoPrediction *prediction, gboolean with_a
 
 static void print_text(const TachoPrediction *prediction, const struct options *options)
 {
+	if (prediction->baseline_warning)
+		print_warning(prediction);
 	print_times(prediction, options->what_ifs || options->what_if_files ||
 					options->topology_path ||
 					(options->durations && options->samples == 0));

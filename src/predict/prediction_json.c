@@ -127,6 +127,23 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 	}
 }
 
+/* Only where the replay of what was recorded is not what was measured. */
+static void write_baseline_error(JsonWriter *json, const TachoPrediction *prediction)
+{
+	static const gchar *const keys[] = { "what",	    "name",	 "measured_ms",
+					     "replayed_ms", "error_pct", NULL };
+
+	json_writer_line(json);
+	json_writer_key(json, "baseline_error");
+	json_writer_begin_object(json);
+	write_number(json, "error_pct", prediction->error_pct);
+	write_string(json, "warning", prediction->baseline_warning);
+	write_string(json, "advice", prediction->baseline_advice);
+	write_table(json, prediction->baseline_errors, keys);
+	json_writer_line(json);
+	json_writer_end_object(json);
+}
+
 /* What is held, and who holds it at the peak. */
 static void write_memory(JsonWriter *json, const TachoPrediction *prediction)
 {
@@ -178,6 +195,8 @@ void tacho_prediction_print_json(const TachoPrediction *prediction, FILE *out)
 	g_autoptr(JsonWriter) json = json_writer_new(out);
 
 	json_writer_begin_object(json);
+	if (prediction->baseline_errors)
+		write_baseline_error(json, prediction);
 	write_times(json, prediction);
 	if (prediction->recordings)
 		write_recordings(json, prediction);
