@@ -9,41 +9,6 @@
 #define MAX_GB_PER_S 1e6
 #define MAX_BYTES    0x1p53
 
-const gchar *copy_kind_name(enum copy_kind kind)
-{
-	static const gchar *const names[] = {
-#define COPY_KIND_NAME(enumerator, name) name,
-		COPY_KINDS(COPY_KIND_NAME)
-#undef COPY_KIND_NAME
-	};
-
-	return names[kind];
-}
-
-/* As Kineto and Nsight Systems write it; as XLA does; as ROCm does. */
-enum copy_kind copy_kind_of_name(const gchar *name)
-{
-	static const struct {
-		const gchar *part;
-		enum copy_kind kind;
-	} ways[] = {
-		{ "HtoD", COPY_HTOD },		 { "H2D", COPY_HTOD },
-		{ "HostToDevice", COPY_HTOD },	 { "HOST_TO_DEVICE", COPY_HTOD },
-		{ "DtoH", COPY_DTOH },		 { "D2H", COPY_DTOH },
-		{ "DeviceToHost", COPY_DTOH },	 { "DEVICE_TO_HOST", COPY_DTOH },
-		{ "DtoD", COPY_DTOD },		 { "D2D", COPY_DTOD },
-		{ "DeviceToDevice", COPY_DTOD }, { "DEVICE_TO_DEVICE", COPY_DTOD },
-		{ "PtoP", COPY_PTOP },		 { "P2P", COPY_PTOP },
-		{ "PeerToPeer", COPY_PTOP },	 { "HtoH", COPY_HTOH },
-		{ "HostToHost", COPY_HTOH },	 { "HOST_TO_HOST", COPY_HTOH },
-	};
-
-	for (guint i = 0; i < G_N_ELEMENTS(ways); i++)
-		if (strstr(name, ways[i].part))
-			return ways[i].kind;
-	return COPY_OTHER;
-}
-
 static void read_told(const gchar *json, struct copy_rate *rate)
 {
 	g_autofree gchar *padded = NULL;
@@ -77,14 +42,13 @@ gboolean copy_rate_of(const TachoTimeline *timeline, guint32 slice, struct copy_
 {
 	TachoSliceKind kind = timeline->slices.kind[slice];
 	gint64 duration_ns = timeline->slices.duration_ns[slice];
-	struct copy_rate rate = { .kind = COPY_MEMSET };
+	struct copy_rate rate = { 0 };
 	g_autofree gchar *json = NULL;
 	TachoKernelArgs args;
 
 	if (kind != TACHO_SLICE_MEMCPY && kind != TACHO_SLICE_MEMSET)
 		return FALSE;
-	if (kind == TACHO_SLICE_MEMCPY)
-		rate.kind = copy_kind_of_name(tacho_slice_name(timeline, slice));
+	rate.kind = copy_kind_of(timeline, slice);
 	json = tacho_slice_args_json(timeline, slice);
 	if (json)
 		read_told(json, &rate);

@@ -7,13 +7,13 @@
  *
  * Ranks may have been on different devices, and only some of them may be put on another. */
 #include <math.h>
-#include <string.h>
 
 #include "analyze/kernel_demands.h"
 #include "analyze/recorded_device.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
+#include "trace/copy_kind.h"
 
 /* The share of the kernels' time that must be known.
  * Source: a rule: below, nothing is known of most. If wrong, an answer is given that says little, or is refused. */
@@ -70,12 +70,12 @@ static gdouble move_kernel(struct device_change *change, const struct graph_node
 	return moved_ns;
 }
 
-/* "Memcpy DtoD (Device -> Device)", "Memset (Device)", "CopyDeviceToDevice": in its own memory. */
-static gboolean is_within(const gchar *copy)
+/* In its own memory. */
+static gboolean is_within(const struct device_change *change, const struct graph_node *node)
 {
-	return strstr(copy, "DtoD") || strstr(copy, "Device -> Device") ||
-	       strstr(copy, "DeviceToDevice") || g_ascii_strncasecmp(copy, "memset", 6) == 0 ||
-	       g_ascii_strncasecmp(copy, "fill", 4) == 0;
+	enum copy_kind kind = copy_kind_of_name(change->graph->timeline, node->name);
+
+	return kind == COPY_DTOD || kind == COPY_MEMSET;
 }
 
 /* What a host does by itself: not what it waits for. */
@@ -94,8 +94,7 @@ static gint64 new_duration(struct device_change *change, const struct graph_node
 	*ret_origin = ORIGIN_MODELLED;
 	if (node->kind == TACHO_NODE_DEVICE) {
 		duration_ns = move_kernel(change, node, ret_origin);
-	} else if (node->kind == TACHO_NODE_COPY &&
-		   is_within(tacho_timeline_string(change->graph->timeline, node->name))) {
+	} else if (node->kind == TACHO_NODE_COPY && is_within(change, node)) {
 		duration_ns *= memory_factor(change);
 	} else if (is_of_host(node)) {
 		duration_ns /= change->change->value.host;

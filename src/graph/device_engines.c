@@ -9,9 +9,9 @@
  *
  * Copies on one stream follow each other anyway; an engine of which only one stream has copies is none. Those
  * within a device, or from one to another, are not of engines: kernels, or other links. */
-#include "analyze/copy_rate.h"
 #include "base/order.h"
 #include "graph/graph_builder.h"
+#include "trace/copy_kind.h"
 
 /* Copies that overlap by no more are taken to follow each other.
  * Source: derived from the resolution of traces that count whole microseconds: an end and a begin are each off by up to one. */
@@ -24,9 +24,9 @@ enum direction {
 };
 
 /* N_DIRECTIONS: it uses no engine of these. */
-static enum direction direction_of(const gchar *name)
+static enum direction direction_of(enum copy_kind kind)
 {
-	switch (copy_kind_of_name(name)) {
+	switch (kind) {
 	case COPY_HTOD:
 		return TO_DEVICE;
 	case COPY_DTOH:
@@ -68,7 +68,7 @@ static void collect_copies_of_stream(const struct graph_builder *builder,
 		if (timeline->slices.kind[slice] != TACHO_SLICE_MEMCPY)
 			continue;
 		copy.work = i;
-		copy.direction = direction_of(tacho_slice_name(timeline, slice));
+		copy.direction = direction_of(copy_kind_of(timeline, slice));
 		if (copy.direction < N_DIRECTIONS)
 			g_array_append_val(copies, copy);
 	}

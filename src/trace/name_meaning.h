@@ -21,6 +21,7 @@ enum name_of {
 	NAME_OF_WAY,
 	NAME_OF_KERNEL_TRAIT,
 	NAME_OF_COUNTER,
+	NAME_OF_COPY,
 	N_NAMES_OF,
 };
 
