@@ -197,6 +197,24 @@ typedef struct {
 	guint32 host;	      /* string id */
 } TachoRank;
 
+/* A device of a process, as far as its trace tells. Figures are 0, and texts "", where it does not. */
+typedef struct {
+	guint32 process;	   /* index */
+	gint32 number;		   /* as tracks have it */
+	guint32 name;		   /* string id: "Tesla V100-SXM2-16GB" */
+	guint32 architecture;	   /* string id: "7.0" (CUDA's compute capability), "gfx90a" */
+	guint32 n_multiprocessors; /* or compute units */
+	guint32 warp_threads;	   /* of a warp, or wavefront */
+	guint64 memory_bytes;
+	guint64 peak_bytes_per_s; /* of its memory */
+	guint64 peak_flops_per_s;
+	guint64 clock_hz;
+	/* What a multiprocessor holds at most, and what a block of threads has at most: */
+	guint32 multiprocessor_threads, multiprocessor_registers;
+	guint32 block_threads, block_registers;
+	guint64 multiprocessor_shared_bytes, block_shared_bytes;
+} TachoDevice;
+
 typedef enum {
 	TACHO_FLOW_FORWARD_BACKWARD, /* op -> autograd node */
 	TACHO_FLOW_OP_KERNEL,	     /* only where the kernel is on another track than the op */
@@ -372,6 +390,7 @@ struct _TachoTimeline {
 	GArray *processes;  /* TachoProcess */
 	GArray *children;   /* TachoChild, by run; none in traces of other tools */
 	GArray *ranks;	    /* TachoRank, by rank */
+	GArray *devices;    /* TachoDevice, by process and number; filled by importers */
 	GArray *clocks;	    /* TachoClock, by first process */
 	GArray *flows;	    /* TachoFlow; filled by correlate */
 	GArray *samples;    /* TachoSample, by track and time */
@@ -438,7 +457,7 @@ guint32 tacho_timeline_add_slice(TachoTimeline *timeline, TachoSliceKind kind, g
 void tacho_timeline_set_launch(TachoTimeline *timeline, guint32 slice, guint32 launch);
 /* Make a timeline filled by hand hold what is promised above: make flows and hops name the slices by their
  * new rows; give each host a clock, where there are
- * no clocks; bring times into (2); sort the slices into (1), set parent, depth and the tracks' ranges, and cut what has no end or a
+ * no clocks; sort devices, of which the first told of each number counts; bring times into (2); sort the slices into (1), set parent, depth and the tracks' ranges, and cut what has no end or a
  * rounded one to the slice it began in, on a THREAD track (trace/slice_columns.h); sort samples,
  * memory events and marks by track and time, and set the memory events' slices; widen the times of tracks, processes and
  * timeline; count the events of processes that have 0 (of TACHO_NO_EVENTS there are none), and add all up.

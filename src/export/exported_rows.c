@@ -421,7 +421,7 @@ static void put_strings(const struct rows *rows)
 static void put_all(const struct rows *rows)
 {
 	static const enum image_table before[] = { IMAGE_CLOCK, IMAGE_PROCESS, IMAGE_CHILD,
-						   IMAGE_RANK, IMAGE_TRACK };
+						   IMAGE_RANK,	IMAGE_TRACK,   IMAGE_DEVICE };
 	static const enum image_table after[] = { IMAGE_SAMPLE,	      IMAGE_MEMORY,  IMAGE_CHUNK,
 						  IMAGE_GRAPH_WORK,   IMAGE_MARK,    IMAGE_STEP,
 						  IMAGE_CONTROL_STEP, IMAGE_MESSAGE, IMAGE_HOP };

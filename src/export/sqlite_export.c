@@ -36,6 +36,7 @@ static const struct {
 	{ "memory", "has_moment(track_id, ts)" },
 	{ "graph_work", "has_slice(slice_id)" },
 	{ "chunk", "has_process(upid)" },
+	{ "device", "has_process(upid)" },
 	{ "mark", "has_moment(track_id, ts)" },
 };
 

@@ -18,6 +18,7 @@ static const struct query_table *const tables[] = {
 	&query_table_mark,
 	&query_table_graph_work,
 	&query_table_chunk,
+	&query_table_device,
 	&query_table_problem,
 };
 

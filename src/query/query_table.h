@@ -122,7 +122,8 @@ extern const struct query_table query_table_slice, query_table_track, query_tabl
 	query_table_process, query_table_counter, query_table_flow, query_table_args,
 	query_table_step, query_table_collective, query_table_collective_member,
 	query_table_message, query_table_bucket, query_table_bucket_gradient, query_table_memory,
-	query_table_mark, query_table_graph_work, query_table_chunk, query_table_problem;
+	query_table_mark, query_table_graph_work, query_table_chunk, query_table_device,
+	query_table_problem;
 
 /* --- what modules share ----------------------------------------------------------------------- */
 

@@ -62,6 +62,8 @@ GArray *run_image_array(const TachoTimeline *timeline, enum image_table table)
 		return timeline->ranks;
 	case IMAGE_TRACK:
 		return timeline->tracks;
+	case IMAGE_DEVICE:
+		return timeline->devices;
 	case IMAGE_FLOW:
 		return timeline->flows;
 	case IMAGE_SAMPLE:

@@ -33,6 +33,7 @@ TachoTimeline *tacho_timeline_new(void)
 	timeline->tracks = new_table(sizeof(TachoTrack));
 	timeline->processes = new_table(sizeof(TachoProcess));
 	timeline->ranks = new_table(sizeof(TachoRank));
+	timeline->devices = new_table(sizeof(TachoDevice));
 	timeline->clocks = new_table(sizeof(TachoClock));
 	timeline->flows = new_table(sizeof(TachoFlow));
 	timeline->samples = new_table(sizeof(TachoSample));
@@ -66,6 +67,7 @@ void tacho_timeline_free(TachoTimeline *timeline)
 	g_array_free(timeline->tracks, TRUE);
 	g_array_free(timeline->processes, TRUE);
 	g_array_free(timeline->ranks, TRUE);
+	g_array_free(timeline->devices, TRUE);
 	g_array_free(timeline->clocks, TRUE);
 	g_array_free(timeline->flows, TRUE);
 	g_array_free(timeline->samples, TRUE);
@@ -529,11 +531,33 @@ static void add_clocks(TachoTimeline *timeline)
 	}
 }
 
+static gint compare_devices(gconstpointer a, gconstpointer b)
+{
+	const TachoDevice *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static void finish_devices(GArray *devices)
+{
+	TachoDevice *rows = (TachoDevice *)(gpointer)devices->data;
+	guint n = 0;
+
+	g_array_sort(devices, compare_devices); /* which is stable */
+	for (guint i = 0; i < devices->len; i++)
+		if (!n || compare_devices(&rows[n - 1], &rows[i]) != 0)
+			rows[n++] = rows[i];
+	g_array_set_size(devices, n);
+}
+
 guint32 *tacho_timeline_finish(TachoTimeline *timeline)
 {
 	guint32 *moved;
 
 	add_clocks(timeline);
+	finish_devices(timeline->devices);
 	mend_times(timeline);
 	moved = slice_columns_sort(&timeline->slices, timeline->tracks->len);
 	follow_launches(&timeline->slices, moved);

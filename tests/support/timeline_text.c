@@ -241,6 +241,16 @@ static void read_thread(struct text_reader *reader, TachoTrackKind kind)
 	reader->track = add_track(reader, track);
 }
 
+static void read_device(struct text_reader *reader)
+{
+	TachoDevice device = { .process = reader->process };
+
+	process_of(reader); /* there is one */
+	device.number = (gint32)parse_signed(reader, take_word(reader));
+	device.name = tacho_timeline_intern(reader->timeline, take_word(reader), -1);
+	g_array_append_val(reader->timeline->devices, device);
+}
+
 static guint32 track_of(const struct text_reader *reader)
 {
 	if (reader->track == TACHO_NONE)
@@ -777,6 +787,8 @@ static void read_part(struct text_reader *reader)
 		read_thread(reader, TACHO_TRACK_THREAD);
 	else if (strcmp(verb, "stream") == 0)
 		read_thread(reader, TACHO_TRACK_STREAM);
+	else if (strcmp(verb, "device") == 0)
+		read_device(reader);
 	else if (strcmp(verb, "alloc") == 0)
 		read_memory(reader, 1);
 	else if (strcmp(verb, "free") == 0)

@@ -40,6 +40,7 @@
  *            [receive] [event NAME BEGIN..END]
  *                                     of the last collective of that name above, `-`: of a server; without an
  *                                     event: what its rank's part ends with
+ *     device NUMBER NAME              a device of the process
  *     alloc TIME address=N bytes=N [device=N]     without: the host's memory
  *     free TIME address=N bytes=N [device=N]
  *     mark NAME TIME [first=0] [second=0] [text=]

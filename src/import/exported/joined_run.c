@@ -188,6 +188,18 @@ static void join_tracks(const struct join *join)
 	}
 }
 
+static void join_devices(const struct join *join)
+{
+	for (guint i = 0; i < join->from->devices->len; i++) {
+		TachoDevice row = g_array_index(join->from->devices, TachoDevice, i);
+
+		row.process += join->first_process;
+		row.name = join->strings[row.name];
+		row.architecture = join->strings[row.architecture];
+		g_array_append_val(join->to->devices, row);
+	}
+}
+
 static void join_slices(const struct join *join)
 {
 	const TachoSlices *slices = &join->from->slices;
@@ -288,6 +300,7 @@ static void join_all(const struct join *join)
 	join_meanings(join);
 	join_processes(join);
 	join_tracks(join);
+	join_devices(join);
 	join_slices(join);
 	join_moments(join);
 	join_links(join);

@@ -43,6 +43,8 @@ static const gchar everything[] =
 	"  sample loss 101 17\n"
 	"  sample loss 99 -3.14159265358979\n"
 	"  mark late 400\n"
+	"device 1 'Tesla V100-SXM2-16GB'\n"
+	"device 0 'Tesla V100-SXM2-32GB'\n"
 	"thread 12\n"
 	"  op Node 150.25..151 backward seq=3 fwd=1\n"
 	"stream 7 'stream 7' device=1\n"
