@@ -41,7 +41,7 @@ static void find_devices(struct kernel_works *works)
 
 	works->devices = g_new0(const struct device_peak *, MAX(timeline->ranks->len, 1u));
 	for (guint i = 0; i < timeline->ranks->len; i++) {
-		g_autofree gchar *name = recorded_device_name(timeline, i);
+		const gchar *name = recorded_device_name(timeline, i);
 
 		works->devices[i] = name ? device_find(name) : NULL;
 	}

@@ -1,56 +1,47 @@
-/* recorded_device: the accelerator that a run was recorded on. Kineto's traces tell it as the member
- * "deviceProperties", an array of objects with a "name"; which the importer keeps as a mark. */
 #include "analyze/recorded_device.h"
 
-#include <string.h>
-
-/* The text behind the first "name": of JSON, without escapes; NULL: there is none. */
-static gchar *first_name(const gchar *json)
+static gboolean has_worked(const TachoTimeline *timeline, const TachoDevice *device)
 {
-	const gchar *at = strstr(json, "\"name\""), *end;
+	for (guint i = 0; i < timeline->tracks->len; i++) {
+		const TachoTrack *track = tacho_timeline_track(timeline, i);
 
-	if (!at)
-		return NULL;
-	at += strlen("\"name\"");
-	at += strspn(at, " \t\r\n");
-	if (*at++ != ':')
-		return NULL;
-	at += strspn(at, " \t\r\n");
-	if (*at++ != '"')
-		return NULL;
-	end = strchr(at, '"');
-	return end && end > at ? g_strndup(at, (gsize)(end - at)) : NULL;
-}
-
-static guint32 rank_of(const TachoTimeline *timeline, const TachoMark *mark)
-{
-	guint32 process;
-
-	if (mark->track >= timeline->tracks->len)
-		return TACHO_NONE;
-	process = tacho_timeline_track(timeline, mark->track)->process;
-	return g_array_index(timeline->processes, TachoProcess, process).rank_index;
-}
-
-gchar *recorded_device_name(const TachoTimeline *timeline, guint32 rank_index)
-{
-	gchar *of_any = NULL;
-
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-		gchar *name;
-
-		if (strcmp(tacho_timeline_string(timeline, mark->name), "deviceProperties") != 0)
-			continue;
-		name = first_name(tacho_timeline_string(timeline, mark->text));
-		if (name && rank_of(timeline, mark) == rank_index) {
-			g_free(of_any);
-			return name;
-		}
-		if (!of_any)
-			of_any = name;
-		else
-			g_free(name);
+		if (track->kind == TACHO_TRACK_STREAM && track->process == device->process &&
+		    track->device == device->number && track->n_slices)
+			return TRUE;
 	}
-	return of_any;
+	return FALSE;
+}
+
+static gboolean is_of_rank(const TachoTimeline *timeline, const TachoDevice *device,
+			   guint32 rank_index)
+{
+	return g_array_index(timeline->processes, TachoProcess, device->process).rank_index ==
+	       rank_index;
+}
+
+const gchar *recorded_device_name(const TachoTimeline *timeline, guint32 rank_index)
+{
+	const TachoDevice *any = NULL, *first = NULL, *working = NULL;
+
+	for (guint i = 0; i < timeline->devices->len && !working; i++) {
+		const TachoDevice *device = &g_array_index(timeline->devices, TachoDevice, i);
+
+		if (!device->name)
+			continue;
+		if (!any)
+			any = device;
+		if (!is_of_rank(timeline, device, rank_index))
+			continue;
+		if (!first)
+			first = device;
+		else if (device->name != first->name)
+			working = has_worked(timeline, first)	 ? first
+				  : has_worked(timeline, device) ? device
+								 : NULL;
+	}
+	if (working)
+		first = working;
+	if (!first)
+		first = any;
+	return first ? tacho_timeline_string(timeline, first->name) : NULL;
 }

@@ -4,8 +4,8 @@
 
 #include <tacho/timeline.h>
 
-/* The name that the trace tells of the rank's first, else of any rank's; NULL: it tells none. To be freed with
- * g_free(). */
-gchar *recorded_device_name(const TachoTimeline *timeline, guint32 rank_index);
+/* The name of the rank's device, else that of any rank's; NULL: the trace tells none. Of several devices with different
+ * names, the first counts that did something for the rank. */
+const gchar *recorded_device_name(const TachoTimeline *timeline, guint32 rank_index);
 
 #endif

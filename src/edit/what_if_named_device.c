@@ -143,7 +143,7 @@ static gboolean find_recorded(const TachoGraph *graph, const struct change *chan
 	const gchar *changed = rank_index < devices->len
 				       ? g_array_index(devices, const gchar *, rank_index)
 				       : NULL;
-	g_autofree gchar *recorded = NULL;
+	const gchar *recorded;
 
 	if (changed) {
 		*ret_device = device_find(changed);

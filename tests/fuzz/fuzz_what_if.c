@@ -18,7 +18,7 @@ enum {
 
 #define RANK(number, late)                                                                         \
 	"rank " #number " thread 1000 main\n"                                                      \
-	"  mark deviceProperties 0 text='[{\"id\": 0, \"name\": \"Tesla V100-SXM2-16GB\"}]'\n"     \
+	"  device 0 'Tesla V100-SXM2-16GB'\n"                                                      \
 	"  annotation ProfilerStep#0 0..200\n"                                                     \
 	"    annotation 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__' 0..10\n"     \
 	"    op aten::mm 10..30 seq=1 in=float32[64,64]@1 in=float32[64,64]@2 "                    \

@@ -48,7 +48,7 @@ static const gchar parameter_server[] =
 /* Two accelerators that compute, exchange gradients beside that, and copy the loss to the host. */
 #define DEVICE_RANK(rank, tid, first)                                                              \
 	"rank " #rank " host=h thread " #tid " main\n"                                             \
-	"  mark deviceProperties 0 text='[{\"id\": 0, \"name\": \"Tesla V100-SXM2-16GB\"}]'\n"     \
+	"  device 0 'Tesla V100-SXM2-16GB'\n"                                                      \
 	"  annotation ProfilerStep#0 0..1000\n"                                                    \
 	"    op aten::mm 0..10 in=float32[1000,1000] in=float32[1000,1000] "                       \
 	"out=float32[1000,1000]\n"                                                                 \

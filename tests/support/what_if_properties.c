@@ -118,7 +118,7 @@ static void name_number(struct property_job *job, const gchar *word, gint64 numb
 static void name_device(struct property_job *job)
 {
 	for (guint32 i = 0; i < job->graph->timeline->ranks->len; i++) {
-		g_autofree gchar *name = recorded_device_name(job->graph->timeline, i);
+		const gchar *name = recorded_device_name(job->graph->timeline, i);
 		const struct device_peak *device = name ? device_find(name) : NULL;
 
 		if (device) {

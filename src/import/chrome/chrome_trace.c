@@ -7,6 +7,7 @@
 #include "base/order.h"
 #include "import/chrome/chrome_args.h"
 #include "import/chrome/chrome_arrows.h"
+#include "import/device_properties.h"
 #include "import/sniff_evidence.h"
 
 #define MAX_SPAN_NS (G_GINT64_CONSTANT(400) * 24 * 3600 * 1000000000) /* of a slice */
@@ -528,6 +529,11 @@ static void place_properties(struct chrome_trace *trace)
 		mark.name = tacho_timeline_intern(trace->timeline, property->key, -1);
 		mark.text = tacho_timeline_intern(trace->timeline, property->json, -1);
 		g_array_append_val(trace->timeline->marks, mark);
+		if (strcmp(property->key, DEVICE_PROPERTIES) == 0)
+			device_properties_read(
+				trace->timeline,
+				tacho_timeline_track(trace->timeline, mark.track)->process,
+				property->json);
 	}
 }
 

@@ -1,6 +1,9 @@
 #include "import/exported/restored_run.h"
 
+#include <string.h>
+
 #include "base/for_each.h"
+#include "import/device_properties.h"
 #include "import/exported/image_args.h"
 #include "trace/image_reader.h"
 #include "trace/told_meaning.h"
@@ -305,6 +308,22 @@ static void set_problems(RestoredRun *run)
 	timeline->is_correlated = TRUE;
 }
 
+/* An image that has no table of devices may have the list that PyTorch's profiler wrote, as a mark. */
+static void find_devices(TachoTimeline *timeline)
+{
+	if (timeline->devices->len)
+		return;
+	for (guint i = 0; i < timeline->marks->len; i++) {
+		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
+		const gchar *name = tacho_timeline_string(timeline, mark->name);
+
+		if (strcmp(name, DEVICE_PROPERTIES) == 0)
+			device_properties_read(timeline,
+					       tacho_timeline_track(timeline, mark->track)->process,
+					       tacho_timeline_string(timeline, mark->text));
+	}
+}
+
 static TachoTimeline *fail(GError **error, const gchar *why)
 {
 	g_set_error_literal(error, IMAGE_READER_ERROR, IMAGE_READER_ERROR_DAMAGED, why);
@@ -325,6 +344,7 @@ TachoTimeline *restored_run_finish(RestoredRun *run, GError **error)
 	failure = check(timeline);
 	if (failure)
 		return fail(error, failure);
+	find_devices(timeline);
 	image_args_hand_over(g_steal_pointer(&run->args), timeline);
 	if (!finish_timeline(timeline))
 		return fail(error, "its slices are in disorder");

@@ -3,6 +3,7 @@
 
 #include "base/for_each.h"
 #include "base/order.h"
+#include "import/device_properties.h"
 #include "import/kineto/kineto_merge.h"
 #include "trace/mark_kind.h"
 
@@ -117,8 +118,14 @@ static void merge_properties(struct kineto_merge *merge)
 	for (guint i = 0; i < merge->files.n; i++) {
 		const GArray *properties = merge->parts[i].file->facts.properties;
 
-		FOR_EACH(const struct kineto_property, property, properties)
+		FOR_EACH(const struct kineto_property, property, properties) {
 			add_mark(merge, i, property->key, 0, property->json);
+			if (merge->parts[i].first_ns != G_MAXINT64 &&
+			    strcmp(property->key, DEVICE_PROPERTIES) == 0)
+				device_properties_read(merge->timeline,
+						       kineto_tracks_main_process(merge, i),
+						       property->json);
+		}
 	}
 }
 

@@ -90,8 +90,7 @@ static void test_device_work(void)
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(
 		"unit us\n"
 		"rank 0 thread 1 main\n"
-		"  mark deviceProperties 0 text='[{\"id\": 0, \"name\": \"Tesla "
-		"V100-SXM2-16GB\"}]'\n"
+		"  device 0 'Tesla V100-SXM2-16GB'\n"
 		"  op aten::mm 0..10 in=float32[1000,1000]@1 in=float32[1000,785]@2 "
 		"out=float32[1000,785]@3\n"
 		"    runtime one 1..2\n"

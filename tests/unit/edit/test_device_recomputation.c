@@ -167,7 +167,7 @@ static void test_sample(void)
 static void test_composed(void)
 {
 #define RANK                                                                                       \
-	"  mark deviceProperties 0 text='[{\"name\": \"Tesla V100-SXM2-16GB\"}]'\n"                \
+	"  device 0 'Tesla V100-SXM2-16GB'\n"                                                      \
 	"  annotation ProfilerStep#0 0..600\n"                                                     \
 	"    op aten::mm 0..10 seq=0 in=float32[1000,1000] in=float32[1000,1000] "                 \
 	"out=float32[1000,1000]\n"                                                                 \

@@ -39,10 +39,8 @@
 	"  memcpy \"Memcpy DtoH (Device -> Pageable)\" 700..800 launch=cudaMemcpyAsync#2\n"
 
 static const gchar untold[] = KERNELS("");
-static const gchar v100[] = KERNELS(
-	"  mark deviceProperties 0 text='[{\"id\": 0, \"name\": \"Tesla V100-SXM2-16GB\"}]'\n");
-static const gchar strange[] =
-	KERNELS("  mark deviceProperties 0 text='[{\"id\": 0, \"name\": \"Abacus\"}]'\n");
+static const gchar v100[] = KERNELS("  device 0 'Tesla V100-SXM2-16GB'\n");
+static const gchar strange[] = KERNELS("  device 0 'Abacus'\n");
 
 static gdouble least(gdouble flops, gdouble bytes)
 {
@@ -104,7 +102,7 @@ static void test_other_side(void)
 /* A rank: a product on a V100, of which the host waits for the end, and an all-reduce of 40 us. */
 #define RANK(number, device)                                                                       \
 	"rank " number " thread 1000 main\n"                                                       \
-	"  mark deviceProperties 0 text='[{\"name\": \"" device "\"}]'\n"                          \
+	"  device 0 '" device "'\n"                                                                \
 	"  annotation ProfilerStep#0 0..400\n"                                                     \
 	"    op aten::mm 0..10 in=float32[1000,1000] in=float32[1000,1000] "                       \
 	"out=float32[1000,1000]\n"                                                                 \
@@ -265,7 +263,7 @@ static void test_nothing_known(void)
 	static const gchar strange_kernels[] =
 		"unit us\n"
 		"rank 0 thread 1000 main\n"
-		"  mark deviceProperties 0 text='[{\"name\": \"Tesla T4\"}]'\n"
+		"  device 0 'Tesla T4'\n"
 		"  annotation ProfilerStep#0 0..500\n"
 		"    op other 0..10\n"
 		"      runtime cudaLaunchKernel 0..10\n"

@@ -10,7 +10,7 @@
 static const gchar products[] =
 	"unit us\n"
 	"rank 0 thread 1000 main\n"
-	"  mark deviceProperties 0 text='[{\"id\": 0, \"name\": \"Tesla V100-SXM2-16GB\"}]'\n"
+	"  device 0 'Tesla V100-SXM2-16GB'\n"
 	"  annotation ProfilerStep#0 0..1000\n"
 	"    op aten::mm 0..10 seq=0 " PRODUCT "\n"
 	"      runtime launch1 0..10\n"
@@ -118,7 +118,7 @@ static void test_eight_bits(void)
 static void test_ranks(void)
 {
 #define RANK                                                                                       \
-	"  mark deviceProperties 0 text='[{\"name\": \"Tesla V100-SXM2-16GB\"}]'\n"                \
+	"  device 0 'Tesla V100-SXM2-16GB'\n"                                                      \
 	"  annotation ProfilerStep#0 0..400\n"                                                     \
 	"    op aten::mm 0..10 " PRODUCT "\n"                                                      \
 	"      runtime cudaLaunchKernel 0..10\n"                                                   \
