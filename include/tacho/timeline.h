@@ -539,6 +539,23 @@ typedef struct {
 	const gchar *text; /* description, "" if none; good for as long as the timeline */
 } TachoKernelArgs;
 
+/* How a kernel was launched on its device. Numbers are 0, and reals NaN, where the trace does not tell. */
+typedef struct {
+	guint32 grid[3];      /* blocks of the kernel: x, y, z */
+	guint32 block[3];     /* threads of a block */
+	guint32 registers;    /* of a thread */
+	guint64 shared_bytes; /* of a block */
+	gdouble blocks_per_sm,
+		warps_per_sm;  /* all of the kernel's, by the device's multiprocessors */
+	gdouble occupancy_pct; /* an estimate: of the warps that a multiprocessor can hold */
+} TachoLaunchShape;
+
+/* What its recorder tells of a copy or a fill by a device; which way it went is trace/copy_kind.h. */
+typedef struct {
+	guint64 bytes;	  /* 0: not told */
+	gdouble gb_per_s; /* 0: not told */
+} TachoCopyArgs;
+
 /* Which way the bytes of a point-to-point call go. */
 typedef enum {
 	TACHO_WAY_BY_NAME, /* of all else; or nothing but the name tells */
@@ -584,6 +601,10 @@ gchar *tacho_endpoint_text(const TachoEndpoint *endpoint);
  * kernel args. */
 gboolean tacho_slice_op(const TachoTimeline *timeline, guint32 slice, TachoOpArgs *args);
 gboolean tacho_slice_kernel(const TachoTimeline *timeline, guint32 slice, TachoKernelArgs *args);
+/* Of a foreign trace; read from the file at each call. */
+gboolean tacho_slice_launch_shape(const TachoTimeline *timeline, guint32 slice,
+				  TachoLaunchShape *shape);
+gboolean tacho_slice_copy(const TachoTimeline *timeline, guint32 slice, TachoCopyArgs *args);
 gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 				TachoCollectiveArgs *args);
 gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, TachoMessageArgs *args);

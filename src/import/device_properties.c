@@ -93,12 +93,9 @@ static void read_device(TachoTimeline *timeline, guint32 process, struct json_sc
 
 void device_properties_read(TachoTimeline *timeline, guint32 process, const gchar *json)
 {
-	gsize n = strlen(json);
-	g_autofree gchar *padded = g_malloc(n + JSON_PADDING);
-	struct json_scan scan = { .at = padded, .end = padded + n };
+	struct json_scan scan;
+	g_autofree gchar *copy = json_scan_copy(&scan, json);
 
-	memcpy(padded, json, n);
-	memset(padded + n, '"', JSON_PADDING);
 	if (!json_enter(&scan, '['))
 		return;
 	for (guint i = 0; i < MAX_DEVICES && json_element(&scan); i++)

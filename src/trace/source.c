@@ -346,6 +346,23 @@ gboolean tacho_slice_kernel(const TachoTimeline *timeline, guint32 slice, TachoK
 	return kernel && read_kernel(timeline->source, kernel, size_bytes, args);
 }
 
+gboolean tacho_slice_launch_shape(const TachoTimeline *timeline, guint32 slice,
+				  TachoLaunchShape *shape)
+{
+	guint64 place;
+	struct foreign_reader *foreign = find_foreign(timeline, slice, &place);
+
+	return foreign && foreign->launch_shape && foreign->launch_shape(foreign, place, shape);
+}
+
+gboolean tacho_slice_copy(const TachoTimeline *timeline, guint32 slice, TachoCopyArgs *args)
+{
+	guint64 place;
+	struct foreign_reader *foreign = find_foreign(timeline, slice, &place);
+
+	return foreign && foreign->copy && foreign->copy(foreign, place, args);
+}
+
 gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 				TachoCollectiveArgs *args)
 {

@@ -378,3 +378,14 @@ gboolean json_number(struct json_scan *scan, gdouble *ret_value)
 	*ret_value = g_ascii_strtod(text, NULL);
 	return TRUE;
 }
+
+gchar *json_scan_copy(struct json_scan *scan, const gchar *json)
+{
+	gsize n = strlen(json);
+	gchar *copy = g_malloc(n + JSON_PADDING);
+
+	memcpy(copy, json, n);
+	memset(copy + n, '"', JSON_PADDING);
+	*scan = (struct json_scan){ .at = copy, .end = copy + n };
+	return copy;
+}

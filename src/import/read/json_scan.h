@@ -96,6 +96,9 @@ static inline gboolean json_enter(struct json_scan *scan, gchar bracket)
 gboolean json_fixed(struct json_scan *scan, guint decimals, gint64 *ret_value);
 gboolean json_number(struct json_scan *scan, gdouble *ret_value);
 
+/* Begin to scan a copy of the text that ends with a NUL; the copy is to be freed with g_free() afterwards. */
+gchar *json_scan_copy(struct json_scan *scan, const gchar *json);
+
 /* The text with its escapes taken out: itself where it has none, else in `storage`. */
 struct json_text json_text_plain(const struct json_text *text, GString *storage);
 /* A copy of the text without its escapes, to be freed with g_free(); "" where there is no text. */
