@@ -10,8 +10,7 @@ justified="analyze/diff_run.c analyze/event_path.c analyze/latency_view.c analyz
 analyze/op_output.c analyze/op_view.c analyze/profile_options.c analyze/readiness_view.c analyze/scope_places.c query/arg_list.c
 query/query_guard.c"
 # Left to do: values of kernels and devices that importers do not type yet.
-left="analyze/advice_device.c analyze/copy_rate.c analyze/device_load.c analyze/kernel_demands.c
-analyze/kernel_work.c edit/what_if_named_device.c"
+left="analyze/advice_device.c analyze/kernel_demands.c analyze/kernel_work.c edit/what_if_named_device.c"
 compare='(strcmp|strstr|strcasestr|strncmp|strcasecmp|g_str_has_prefix|g_str_has_suffix|g_str_equal|g_strcmp0)'
 status=0
 found=$({

@@ -10,8 +10,8 @@ struct copy_rate {
 	gdouble gb_per_s; /* 0: not known */
 };
 
-/* Whether the slice is a copy or a fill. The rate is what the recorder tells ("memory bandwidth (GB/s)" of PyTorch,
- * which knows times finer than it writes them), else bytes by duration. Reads the trace. */
+/* Whether the slice is a copy or a fill. The rate is what the recorder tells (PyTorch, which knows times finer
+ * than it writes them), else bytes by duration. Reads the trace. */
 gboolean copy_rate_of(const TachoTimeline *timeline, guint32 slice, struct copy_rate *ret_rate);
 
 #endif

@@ -12,58 +12,27 @@
 #include "analyze/device_load.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/interval_set.h"
-#include "import/read/json_scan.h"
 
 enum { MAX_STRETCHES = 100 };
 
-/* --- what a kernel tells ---------------------------------------------------------------------- */
-
-static void read_told(const gchar *json, GString *storage, struct kernel_run *run)
-{
-	struct json_scan scan = { 0 };
-	struct json_text key;
-	gsize n = strlen(json);
-
-	g_string_assign(storage, json);
-	g_string_set_size(storage, n + JSON_PADDING);
-	memset(storage->str + n, '"', JSON_PADDING);
-	scan.at = storage->str;
-	scan.end = storage->str + n;
-	if (!json_enter(&scan, '{'))
-		return;
-	while (json_member(&scan, &key)) {
-		gdouble value;
-
-		if (JSON_TEXT_IS(&key, "blocks per SM")) {
-			if (json_number(&scan, &value) && value > 0)
-				run->blocks_per_sm = value;
-		} else if (JSON_TEXT_IS(&key, "est. achieved occupancy %")) {
-			if (json_number(&scan, &value) && value >= 0)
-				run->occupancy_pct = value;
-		} else {
-			json_skip(&scan);
-		}
-	}
-}
-
-static void add_run(const TachoTimeline *timeline, guint32 slice, GString *storage, GArray *runs)
+static void add_run(const TachoTimeline *timeline, guint32 slice, GArray *runs)
 {
 	struct kernel_run run = { timeline->slices.start_ns[slice],
 				  tacho_slice_end_ns(timeline, slice), NAN, NAN };
-	g_autofree gchar *json = tacho_slice_args_json(timeline, slice);
+	TachoLaunchShape shape;
 
-	if (json)
-		read_told(json, storage, &run);
+	if (tacho_slice_launch_shape(timeline, slice, &shape)) {
+		run.blocks_per_sm = shape.blocks_per_sm;
+		run.occupancy_pct = shape.occupancy_pct;
+	}
 	g_array_append_val(runs, run);
 }
 
 GArray *device_kernel_runs(const TachoTimeline *timeline, guint32 process, gint32 device)
 {
 	GArray *runs = g_array_new(FALSE, FALSE, sizeof(struct kernel_run));
-	GString *storage = g_string_new(NULL);
 
 	for (guint i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
@@ -75,9 +44,8 @@ GArray *device_kernel_runs(const TachoTimeline *timeline, guint32 process, gint3
 		for (guint32 slice = track->first_slice; slice < end; slice++)
 			if (timeline->slices.kind[slice] == TACHO_SLICE_KERNEL ||
 			    timeline->slices.kind[slice] == TACHO_SLICE_COLLECTIVE)
-				add_run(timeline, slice, storage, runs);
+				add_run(timeline, slice, runs);
 	}
-	g_string_free(storage, TRUE);
 	return runs;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "import/read/device_args.h"
 #include "import/read/json_file.h"
 #include "import/c10_dtype.h"
 
@@ -117,6 +118,8 @@ struct foreign_reader *chrome_args_new(const gchar *path)
 		.kernel = get_kernel,
 		.collective = get_collective,
 		.args_json = get_args_json,
+		.launch_shape = device_args_launch_shape,
+		.copy = device_args_copy,
 		.free = free_args,
 	};
 	args->file = json_file_new(path);

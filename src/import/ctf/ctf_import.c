@@ -13,6 +13,7 @@
 #include "base/for_each.h"
 #include "import/ctf/ctf_mend.h"
 #include "import/exported/exported_run.h"
+#include "import/read/device_args.h"
 #include "trace/source.h"
 
 enum {
@@ -53,6 +54,8 @@ static guint32 take_args(struct ctf_import *ctf, struct ctf_reader *reader,
 	struct ctf_args *args = g_new0(struct ctf_args, 1);
 
 	args->foreign.args_json = get_args_json;
+	args->foreign.launch_shape = device_args_launch_shape;
+	args->foreign.copy = device_args_copy;
 	args->foreign.free = free_args;
 	args->reader = reader;
 	args->scratch = scratch;

@@ -5,6 +5,7 @@
 
 #include "base/byte_stream.h"
 #include "base/json_memory.h"
+#include "import/read/device_args.h"
 #include "import/read/proto_arena.h"
 
 struct chakra_args {
@@ -286,7 +287,10 @@ struct foreign_reader *chakra_args_new(const gchar *path)
 {
 	struct chakra_args *args = g_new0(struct chakra_args, 1);
 
-	args->reader = (struct foreign_reader){ .args_json = get_args_json, .free = free_args };
+	args->reader = (struct foreign_reader){ .args_json = get_args_json,
+						.launch_shape = device_args_launch_shape,
+						.copy = device_args_copy,
+						.free = free_args };
 	args->path = g_strdup(path);
 	proto_arena_init(&args->arena, CHAKRA_MAX_UNPACKED);
 	pthread_mutex_init(&args->lock, NULL);

@@ -1,4 +1,5 @@
 #include "import/execution/execution_args.h"
+#include "import/read/device_args.h"
 
 #include <string.h>
 
@@ -199,6 +200,8 @@ struct foreign_reader *execution_args_new(struct execution_trace *trace, GArray 
 		.input = get_input,
 		.output = get_output,
 		.args_json = get_args_json,
+		.launch_shape = device_args_launch_shape,
+		.copy = device_args_copy,
 		.free = free_args,
 	};
 	args->trace = trace;

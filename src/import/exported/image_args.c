@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/partition_point.h"
+#include "import/read/device_args.h"
 #include "trace/image_reader.h"
 
 /* As image_tensor and image_kernel, but for their dims, which stand in a list of all. */
@@ -382,6 +383,8 @@ ImageArgs *image_args_new(void)
 						.input = get_input,
 						.output = get_output,
 						.args_json = get_args_json,
+						.launch_shape = device_args_launch_shape,
+						.copy = device_args_copy,
 						.message = get_message,
 						.id = get_id,
 						.told = get_told,

@@ -27,6 +27,17 @@ static gboolean get_kernel(struct foreign_reader *reader, guint64 place, TachoKe
 	return tacho_slice_kernel(timeline_of(reader), (guint32)place, args);
 }
 
+static gboolean get_launch_shape(struct foreign_reader *reader, guint64 place,
+				 TachoLaunchShape *shape)
+{
+	return tacho_slice_launch_shape(timeline_of(reader), (guint32)place, shape);
+}
+
+static gboolean get_copy(struct foreign_reader *reader, guint64 place, TachoCopyArgs *args)
+{
+	return tacho_slice_copy(timeline_of(reader), (guint32)place, args);
+}
+
 static gboolean get_collective(struct foreign_reader *reader, guint64 place,
 			       TachoCollectiveArgs *args)
 {
@@ -101,6 +112,8 @@ static struct joined_reader *new_reader(struct import *import, TachoTimeline *ti
 
 	joined->reader = (struct foreign_reader){ .op = get_op,
 						  .kernel = get_kernel,
+						  .launch_shape = get_launch_shape,
+						  .copy = get_copy,
 						  .collective = get_collective,
 						  .input = get_input,
 						  .output = get_output,

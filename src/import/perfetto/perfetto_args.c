@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "base/json_memory.h"
+#include "import/read/device_args.h"
 
 enum {
 	PACKET = 1,	  /* of a Trace */
@@ -321,6 +322,8 @@ struct perfetto_args *perfetto_args_new(TachoTimeline *timeline, const gchar *pa
 	args->reader = (struct foreign_reader){ .kernel = get_kernel,
 						.collective = get_collective,
 						.args_json = get_args_json,
+						.launch_shape = device_args_launch_shape,
+						.copy = device_args_copy,
 						.free = free_args };
 	args->timeline = timeline;
 	args->path = g_strdup(path);

@@ -11,6 +11,7 @@
 #include "base/byte_stream.h"
 #include "base/json_memory.h"
 #include "base/order.h"
+#include "import/read/device_args.h"
 
 #define MAGIC		   "SQLite format 3"
 #define MAX_UNPACKED_BYTES (G_GUINT64_CONSTANT(16) << 30)
@@ -627,6 +628,8 @@ struct sqlite_args *sqlite_args_new(TachoTimeline *timeline, struct sqlite_trace
 	args->reader = (struct foreign_reader){ .kernel = get_kernel,
 						.collective = get_collective,
 						.args_json = get_args_json,
+						.launch_shape = device_args_launch_shape,
+						.copy = device_args_copy,
 						.free = free_args };
 	args->trace = trace;
 	args->tables = g_ptr_array_new_with_free_func(free_table);

@@ -17,6 +17,7 @@
 #include "base/json_append.h"
 #include "base/order.h"
 #include "import/import_format.h"
+#include "import/read/device_args.h"
 #include "import/sniff_evidence.h"
 #include "import/read/text_lines.h"
 #include "trace/source.h"
@@ -120,6 +121,8 @@ static struct rcp_args *new_args(void)
 						.input = get_input,
 						.told = get_told,
 						.args_json = get_args_json,
+						.launch_shape = device_args_launch_shape,
+						.copy = device_args_copy,
 						.free = free_args };
 	args->kernels = g_array_new(FALSE, FALSE, sizeof(struct rcp_kernel));
 	g_array_set_clear_func(args->kernels, clear_kernel);

@@ -9,6 +9,7 @@
 
 #include "base/json_memory.h"
 #include "import/read/csv_reader.h"
+#include "import/read/device_args.h"
 #include "import/rocm/rocm_events.h"
 #include "import/rocm/rocm_files.h"
 #include "trace/source.h"
@@ -77,7 +78,10 @@ static guint32 take_args(TachoTimeline *timeline, const gchar *path)
 {
 	struct row_args *args = g_new0(struct row_args, 1);
 
-	args->reader = (struct foreign_reader){ .args_json = get_args_json, .free = free_args };
+	args->reader = (struct foreign_reader){ .args_json = get_args_json,
+						.launch_shape = device_args_launch_shape,
+						.copy = device_args_copy,
+						.free = free_args };
 	args->path = g_strdup(path);
 	pthread_mutex_init(&args->lock, NULL);
 	return tacho_source_take_foreign(timeline->source, &args->reader);

@@ -10,6 +10,7 @@
  * (3) Times are nanoseconds of the machine's clock since it was started. */
 #include <string.h>
 
+#include "import/read/device_args.h"
 #include "import/read/json_file.h"
 #include "import/read/json_stream.h"
 #include "import/rocm/rocm_events.h"
@@ -69,6 +70,8 @@ static guint32 take_args(TachoTimeline *timeline, const gchar *path)
 
 	args->reader = (struct foreign_reader){ .kernel = get_kernel,
 						.args_json = get_args_json,
+						.launch_shape = device_args_launch_shape,
+						.copy = device_args_copy,
 						.free = free_args };
 	args->file = json_file_new(path);
 	return tacho_source_take_foreign(timeline->source, &args->reader);

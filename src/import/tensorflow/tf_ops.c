@@ -6,6 +6,7 @@
 
 #include "base/for_each.h"
 #include "base/json_memory.h"
+#include "import/read/device_args.h"
 #include "import/read/json_file.h"
 #include "import/read/proto_arena.h"
 #include "import/read/proto_json.h"
@@ -582,6 +583,8 @@ struct tf_ops *tf_ops_new(TachoTimeline *timeline, const ProtobufCMessageDescrip
 		.input = get_input,
 		.output = get_output,
 		.args_json = get_args_json,
+		.launch_shape = device_args_launch_shape,
+		.copy = device_args_copy,
 		.told = get_told,
 		.maker = get_maker,
 		.free = free_ops,

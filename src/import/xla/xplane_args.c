@@ -5,6 +5,7 @@
 
 #include "base/json_memory.h"
 #include "base/partition_point.h"
+#include "import/read/device_args.h"
 #include "import/xla/xplane_json.h"
 
 enum {
@@ -239,6 +240,8 @@ struct foreign_reader *xplane_args_new(const gchar *path, struct xplane_space *s
 		.kernel = get_kernel,
 		.collective = get_collective,
 		.args_json = get_args_json,
+		.launch_shape = device_args_launch_shape,
+		.copy = device_args_copy,
 		.free = free_args,
 	};
 	args->path = g_strdup(path);
