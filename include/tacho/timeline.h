@@ -556,6 +556,12 @@ typedef struct {
 	gdouble gb_per_s; /* 0: not told */
 } TachoCopyArgs;
 
+/* What an operation was given in the place of a tensor: "[2, 2]", "False". A truth value is 0 or 1. */
+typedef struct {
+	guint32 n; /* 0: not told, or no numbers */
+	gint64 values[TACHO_MAX_DIMS];
+} TachoNumbers;
+
 /* Which way the bytes of a point-to-point call go. */
 typedef enum {
 	TACHO_WAY_BY_NAME, /* of all else; or nothing but the name tells */
@@ -618,6 +624,10 @@ guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice);
  * or an accessor above as well as what nothing here knows. NULL: nothing, or no foreign trace. Read
  * from the file at each call. To be freed with g_free(). */
 gchar *tacho_slice_args_json(const TachoTimeline *timeline, guint32 slice);
+/* The numbers that are inputs [0, n) of an operation, into `n` rows; false: none are told. Of a foreign trace; read from
+ * the file at each call. */
+gboolean tacho_slice_numbers(const TachoTimeline *timeline, guint32 slice, guint n,
+			     TachoNumbers *numbers);
 /* The `index`-th input or output tensor; false past the end. */
 gboolean tacho_slice_input(const TachoTimeline *timeline, guint32 slice, guint32 index,
 			   TachoTensor *tensor);

@@ -1,27 +1,17 @@
 /* op_output: what an operation made, where the trace tells only what it was given.
  *
  * PyTorch's profiler records the shapes of inputs alone; what follows from them by the operation's definition
- * is made here. A convolution's also hangs on numbers, which "Concrete Inputs" has, as texts: "[2, 2]". Where they
- * are not there, it is told by what reads it: the next operation of the thread that is given a tensor of as many
- * dimensions, if that is no convolution (which may read what this one did), and its batch, channels and sizes are
- * such as this one can have made. Else it is not known. */
+ * is made here. A convolution's also hangs on numbers that it is given. Where these were not recorded, it is told by
+ * what reads it: the next operation of the thread that is given a tensor of as many dimensions, if that is no
+ * convolution (which may read what this one did), and its batch, channels and sizes are such as this one can have made.
+ * Else it is not known. */
 #include "analyze/op_output.h"
 
 #include <string.h>
 
-#include "import/read/json_scan.h"
-
 /* --- numbers among the inputs ----------------------------------------------------------------- */
 
-enum {
-	MAX_NUMBERS = TACHO_MAX_DIMS,
-	MAX_READERS = 16, /* operations after it that are looked at */
-};
-
-struct numbers {
-	guint n;
-	gint64 values[MAX_NUMBERS]; /* of a truth value 0 or 1 */
-};
+enum { MAX_READERS = 16 }; /* operations after it that are looked at */
 
 /* Where in an operation's inputs the numbers of a convolution are; 0: it has none. */
 static const struct conv_inputs {
@@ -36,79 +26,17 @@ static const struct conv_inputs {
 
 enum { BACKWARD_MASK = 10 }; /* convolution_backward's output_mask */
 
-/* "[2, 2]", "[True, False]" or "False". */
-static void parse_numbers(const gchar *text, gsize n, struct numbers *numbers)
-{
-	g_autofree gchar *plain = g_strndup(text, n);
-	g_auto(GStrv) words = g_strsplit_set(plain, "[], ", -1);
-
-	numbers->n = 0;
-	for (guint i = 0; words[i] && numbers->n < MAX_NUMBERS; i++) {
-		if (!*words[i])
-			continue;
-		numbers->values[numbers->n++] =
-			strcmp(words[i], "True") == 0 ? 1 : g_ascii_strtoll(words[i], NULL, 10);
-	}
-}
-
-/* The element of "Concrete Inputs" at scan->at. */
-static gboolean read_element(struct json_scan *scan, guint index, struct numbers *numbers)
-{
-	struct json_text text;
-
-	if (!json_enter(scan, '['))
-		return FALSE;
-	for (guint i = 0; json_element(scan); i++) {
-		if (i == index)
-			break;
-		json_skip(scan);
-	}
-	if (json_peek(scan) != '"' || !json_string(scan, &text))
-		return FALSE;
-	parse_numbers(text.bytes, text.n, numbers);
-	return numbers->n > 0;
-}
-
-/* The args as JSON, with what json_scan wants behind it; NULL: there are none. To be freed with g_free(). */
-static gchar *padded_args(const TachoTimeline *timeline, guint32 slice)
-{
-	g_autofree gchar *args = tacho_slice_args_json(timeline, slice);
-	gsize n = args ? strlen(args) : 0;
-	gchar *padded;
-
-	if (!args)
-		return NULL;
-	padded = g_malloc(n + JSON_PADDING + 1);
-	memcpy(padded, args, n);
-	memset(padded + n, '"', JSON_PADDING);
-	padded[n + JSON_PADDING] = '\0';
-	return padded;
-}
-
-/* The numbers that input `index` is. */
-static gboolean read_numbers(const gchar *args, guint index, struct numbers *numbers)
-{
-	struct json_scan scan = { .at = args, .end = args + strlen(args) - JSON_PADDING };
-	struct json_text key;
-
-	if (!json_take(&scan, '{'))
-		return FALSE;
-	while (json_member(&scan, &key)) {
-		if (JSON_TEXT_IS(&key, "Concrete Inputs"))
-			return read_element(&scan, index, numbers);
-		json_skip(&scan);
-	}
-	return FALSE;
-}
+/* What of a convolution's inputs is asked for. */
+enum { N_CONV_INPUTS = 7, N_BACKWARD_INPUTS = BACKWARD_MASK + 1 };
 
 gint op_conv_gradients(const TachoTimeline *timeline, guint32 slice)
 {
-	g_autofree gchar *args = padded_args(timeline, slice);
-	struct numbers mask;
+	TachoNumbers numbers[N_BACKWARD_INPUTS];
+	const TachoNumbers *mask = &numbers[BACKWARD_MASK];
 
-	if (!args || !read_numbers(args, BACKWARD_MASK, &mask) || mask.n < 2)
+	if (!tacho_slice_numbers(timeline, slice, N_BACKWARD_INPUTS, numbers) || mask->n < 2)
 		return -1;
-	return (mask.values[0] != 0) + (mask.values[1] != 0);
+	return (mask->values[0] != 0) + (mask->values[1] != 0);
 }
 
 /* --- shapes ----------------------------------------------------------------------------------- */
@@ -192,7 +120,7 @@ static gboolean matmul_output(const TachoTimeline *timeline, guint32 slice, Tach
 }
 
 /* The i-th of numbers of which one may stand for all; `otherwise` where there are none. */
-static gint64 number_at(const struct numbers *numbers, guint i, gint64 otherwise)
+static gint64 number_at(const TachoNumbers *numbers, guint i, gint64 otherwise)
 {
 	if (numbers->n == 0)
 		return otherwise;
@@ -271,25 +199,24 @@ static gboolean conv_output_made(const TachoTimeline *timeline, guint32 slice,
 				 const struct conv_inputs *at, gboolean *ret_is_told,
 				 TachoTensor *ret_output)
 {
-	g_autofree gchar *args = padded_args(timeline, slice);
-	struct numbers stride = { 0 }, padding = { 0 }, dilation = { 0 }, transposed = { 0 };
+	static const TachoNumbers none = { 0 };
+	TachoNumbers numbers[N_CONV_INPUTS];
+	const TachoNumbers *stride = &numbers[at->stride], *padding = &numbers[at->padding];
+	const TachoNumbers *dilation = at->dilation ? &numbers[at->dilation] : &none;
+	const TachoNumbers *transposed = at->transposed ? &numbers[at->transposed] : &none;
 	TachoTensor input, weight, output;
 
-	*ret_is_told = args && read_numbers(args, at->stride, &stride) &&
-		       read_numbers(args, at->padding, &padding);
-	if (!*ret_is_told || !conv_factors(timeline, slice, &input, &weight))
-		return FALSE;
-	if (at->dilation)
-		read_numbers(args, at->dilation, &dilation);
-	if (at->transposed && read_numbers(args, at->transposed, &transposed) &&
-	    transposed.values[0])
+	*ret_is_told = tacho_slice_numbers(timeline, slice, N_CONV_INPUTS, numbers) && stride->n &&
+		       padding->n;
+	if (!*ret_is_told || !conv_factors(timeline, slice, &input, &weight) ||
+	    (transposed->n && transposed->values[0]))
 		return FALSE;
 	output = begin_output(&input);
 	output.shape[1] = weight.shape[0];
 	for (guint32 i = 2; i < input.n_dims; i++) {
 		output.shape[i] =
-			conv_size(input.shape[i], weight.shape[i], number_at(&stride, i - 2, 1),
-				  number_at(&padding, i - 2, 0), number_at(&dilation, i - 2, 1));
+			conv_size(input.shape[i], weight.shape[i], number_at(stride, i - 2, 1),
+				  number_at(padding, i - 2, 0), number_at(dilation, i - 2, 1));
 		if (output.shape[i] < 0)
 			return FALSE;
 	}

@@ -419,6 +419,15 @@ gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, Tacho
 	return TRUE;
 }
 
+gboolean tacho_slice_numbers(const TachoTimeline *timeline, guint32 slice, guint n,
+			     TachoNumbers *numbers)
+{
+	guint64 place;
+	struct foreign_reader *foreign = find_foreign(timeline, slice, &place);
+
+	return foreign && foreign->numbers && foreign->numbers(foreign, place, n, numbers);
+}
+
 gboolean tacho_slice_told(const TachoTimeline *timeline, guint32 slice, TachoToldOp *told)
 {
 	guint64 place;

@@ -38,6 +38,9 @@ struct foreign_reader {
 			  TachoTensor *tensor);
 	gboolean (*output)(struct foreign_reader *reader, guint64 place, guint32 index,
 			   TachoTensor *tensor);
+	/* The same of import/read/concrete_inputs.h. */
+	gboolean (*numbers)(struct foreign_reader *reader, guint64 place, guint n,
+			    TachoNumbers *numbers);
 	gchar *(*args_json)(struct foreign_reader *reader, guint64 place);
 	gboolean (*message)(struct foreign_reader *reader, guint64 place, TachoMessageArgs *args);
 	guint64 (*id)(struct foreign_reader *reader, guint64 place);

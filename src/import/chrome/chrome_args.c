@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "import/read/concrete_inputs.h"
 #include "import/read/device_args.h"
 #include "import/read/json_file.h"
 #include "import/c10_dtype.h"
@@ -120,6 +121,7 @@ struct foreign_reader *chrome_args_new(const gchar *path)
 		.args_json = get_args_json,
 		.launch_shape = device_args_launch_shape,
 		.copy = device_args_copy,
+		.numbers = concrete_inputs_numbers,
 		.free = free_args,
 	};
 	args->file = json_file_new(path);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/partition_point.h"
+#include "import/read/concrete_inputs.h"
 #include "import/read/device_args.h"
 #include "trace/image_reader.h"
 
@@ -385,6 +386,7 @@ ImageArgs *image_args_new(void)
 						.args_json = get_args_json,
 						.launch_shape = device_args_launch_shape,
 						.copy = device_args_copy,
+						.numbers = concrete_inputs_numbers,
 						.message = get_message,
 						.id = get_id,
 						.told = get_told,

@@ -33,6 +33,12 @@ static gboolean get_launch_shape(struct foreign_reader *reader, guint64 place,
 	return tacho_slice_launch_shape(timeline_of(reader), (guint32)place, shape);
 }
 
+static gboolean get_numbers(struct foreign_reader *reader, guint64 place, guint n,
+			    TachoNumbers *numbers)
+{
+	return tacho_slice_numbers(timeline_of(reader), (guint32)place, n, numbers);
+}
+
 static gboolean get_copy(struct foreign_reader *reader, guint64 place, TachoCopyArgs *args)
 {
 	return tacho_slice_copy(timeline_of(reader), (guint32)place, args);
@@ -114,6 +120,7 @@ static struct joined_reader *new_reader(struct import *import, TachoTimeline *ti
 						  .kernel = get_kernel,
 						  .launch_shape = get_launch_shape,
 						  .copy = get_copy,
+						  .numbers = get_numbers,
 						  .collective = get_collective,
 						  .input = get_input,
 						  .output = get_output,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "import/c10_dtype.h"
+#include "import/read/concrete_inputs.h"
 #include "import/read/device_args.h"
 #include "import/read/json_file.h"
 #include "import/kineto/kineto_event.h"
@@ -232,6 +233,7 @@ struct foreign_reader *kineto_args_new(const gchar *path, GArray *extras)
 		.args_json = get_args_json,
 		.launch_shape = device_args_launch_shape,
 		.copy = device_args_copy,
+		.numbers = concrete_inputs_numbers,
 		.operation = get_operation,
 		.free = free_args,
 	};
