@@ -1,9 +1,9 @@
 /* TensorFloat-32 is told by the kernel's name alone; so are the numbers of a kernel without shapes. */
 #include "analyze/kernel_demands.h"
 
-#include <string.h>
-
 #include <tacho/correlate.h>
+
+#include "trace/kernel_trait.h"
 
 void kernel_demands_init(struct kernel_demands *demands, const TachoTimeline *timeline)
 {
@@ -28,22 +28,25 @@ enum kernel_class kernel_class_of(const TachoTimeline *timeline, guint32 kernel)
 				     : kernel_class_of_kernel(timeline, slices->name[kernel]);
 }
 
-/* As libraries put it into names: "bf16gemm", "f16_s16816gemm_f16", "h884gemm", "_HB_". */
-static enum device_rate rate_of_name(const gchar *kernel)
+static enum device_rate rate_of_trait(enum kernel_trait trait)
 {
-	if (strstr(kernel, "bf16") || strstr(kernel, "BFloat16"))
+	switch (trait) {
+	case KERNEL_IN_TF32:
+		return DEVICE_TF32;
+	case KERNEL_IN_BF16:
 		return DEVICE_BF16;
-	if (strstr(kernel, "f16") || strstr(kernel, "h884") || strstr(kernel, "h1688") ||
-	    strstr(kernel, "s884") || strstr(kernel, "Half") || strstr(kernel, "hgemm"))
+	case KERNEL_IN_FP16:
 		return DEVICE_FP16;
-	return DEVICE_FP32;
+	default:
+		return DEVICE_FP32;
+	}
 }
 
 struct kernel_demand kernel_demands_of(struct kernel_demands *demands, guint32 kernel,
 				       guint32 *ret_op)
 {
 	const TachoTimeline *timeline = demands->works.timeline;
-	const gchar *name = tacho_slice_name(timeline, kernel);
+	enum kernel_trait trait = kernel_trait_of_name(timeline, timeline->slices.name[kernel]);
 	guint32 op = op_works_find(&demands->works, kernel);
 	struct kernel_demand demand = { .class = kernel_class_of(timeline, kernel),
 					.rate = DEVICE_N_RATES };
@@ -51,15 +54,14 @@ struct kernel_demand kernel_demands_of(struct kernel_demands *demands, guint32 k
 	if (op != TACHO_NONE) {
 		const struct op_work *work = op_works_of(&demands->works, op);
 
-		demand.rate = work->rate;
+		demand.rate = work->rate == DEVICE_FP32 && kernel_trait_is_tf32(trait) ? DEVICE_TF32
+										       : work->rate;
 		/* of its table it reads as much as it gives, which was not recorded */
 		demand.flops = demand.class == KERNEL_GATHER ? 0 : work->flops;
 		demand.bytes = demand.class == KERNEL_GATHER ? 0 : work->bytes;
 	} else if (kernel_class_is_arithmetic(demand.class)) {
-		demand.rate = rate_of_name(name);
+		demand.rate = rate_of_trait(trait);
 	}
-	if (demand.rate == DEVICE_FP32 && strstr(name, "tf32"))
-		demand.rate = DEVICE_TF32;
 	if (ret_op)
 		*ret_op = op;
 	return demand;

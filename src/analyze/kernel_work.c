@@ -9,10 +9,9 @@
  *     where the kernel's name says so. */
 #include "analyze/kernel_work.h"
 
-#include <string.h>
-
 #include "analyze/device_work.h"
 #include "analyze/recorded_device.h"
+#include "trace/kernel_trait.h"
 
 enum {
 	MOST_ASKED = 8192, /* kernels, or a few more */
@@ -82,10 +81,9 @@ void kernel_works_release(struct kernel_works *works)
 static enum device_rate rate_of(const TachoTimeline *timeline, guint32 kernel,
 				const struct op_work *work)
 {
-	const gchar *name = tacho_slice_name(timeline, kernel);
+	guint32 name = timeline->slices.name[kernel];
 
-	/* s1688 is the shape of the matrix units' TF32 instruction. */
-	if (work->rate == DEVICE_FP32 && (strstr(name, "tf32") || strstr(name, "s1688")))
+	if (work->rate == DEVICE_FP32 && kernel_trait_is_tf32(kernel_trait_of_name(timeline, name)))
 		return DEVICE_TF32;
 	return work->rate;
 }

@@ -6,7 +6,18 @@
 static const struct name_rule rules[] = {
 	{ NAME_HAS, "__amd_rocclr_copyBuffer", NULL, KERNEL_COPIES },
 	{ NAME_HAS, "__amd_rocclr_fillBuffer", NULL, KERNEL_FILLS },
+	{ NAME_HAS, "nchwToNhwc", NULL, KERNEL_CONVERTS_LAYOUT },
+	{ NAME_HAS, "nhwcToNchw", NULL, KERNEL_CONVERTS_LAYOUT },
 	{ NAME_HAS, "tf32", NULL, KERNEL_IN_TF32 },
+	{ NAME_HAS, "bf16", NULL, KERNEL_IN_BF16 },
+	{ NAME_HAS, "BFloat16", NULL, KERNEL_IN_BF16 },
+	{ NAME_HAS, "f16", NULL, KERNEL_IN_FP16 },
+	{ NAME_HAS, "h884", NULL, KERNEL_IN_FP16 },
+	{ NAME_HAS, "h1688", NULL, KERNEL_IN_FP16 },
+	{ NAME_HAS, "s884", NULL, KERNEL_IN_FP16 },
+	{ NAME_HAS, "Half", NULL, KERNEL_IN_FP16 },
+	{ NAME_HAS, "hgemm", NULL, KERNEL_IN_FP16 },
+	{ NAME_HAS, "s1688", NULL, KERNEL_ON_TILES },
 };
 
 static guint judge(const gchar *name)
