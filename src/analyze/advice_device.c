@@ -1,11 +1,11 @@
 /* advice_device: what makes a device do more, or its host less, than need be. */
 #include "analyze/advice.h"
 
-#include <string.h>
-
 #include "analyze/device_work.h"
 #include "base/time_units.h"
 #include "trace/call_kind.h"
+#include "trace/function_kind.h"
+#include "trace/kernel_trait.h"
 
 /* --- calls that wait for the device ------------------------------------------------------------ */
 
@@ -117,13 +117,9 @@ static struct blocking find_blocking(const struct advice_input *input, guint ran
 /* The function of the program's own that made the call, as "train.py(12): main"; NULL: not recorded. */
 static const gchar *function_around(const TachoTimeline *timeline, guint32 slice)
 {
-	for (; slice != TACHO_NONE; slice = timeline->slices.parent[slice]) {
-		const gchar *name = tacho_slice_name(timeline, slice);
-
-		if (timeline->slices.kind[slice] == TACHO_SLICE_FUNCTION && strstr(name, ".py(") &&
-		    !strstr(name, "torch/"))
-			return name;
-	}
+	for (; slice != TACHO_NONE; slice = timeline->slices.parent[slice])
+		if (function_is_own(timeline, slice))
+			return tacho_slice_name(timeline, slice);
 	return NULL;
 }
 
@@ -179,11 +175,6 @@ const gchar *check_blocking_calls(const struct advice_input *input, GArray *advi
 
 /* --- layouts that are converted ----------------------------------------------------------------- */
 
-static gboolean is_layout_conversion(const gchar *name)
-{
-	return strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw"); /* cuDNN's */
-}
-
 static gdouble conversions_ns(const struct advice_input *input, guint rank_index, guint64 *ret_n)
 {
 	const TachoTimeline *timeline = input->timeline;
@@ -198,7 +189,8 @@ static gdouble conversions_ns(const struct advice_input *input, guint rank_index
 			continue;
 		for (guint32 k = track->first_slice; k < track->first_slice + track->n_slices; k++)
 			if (is_device_work(timeline, k) &&
-			    is_layout_conversion(tacho_slice_name(timeline, k)) &&
+			    kernel_trait_of_name(timeline, timeline->slices.name[k]) ==
+				    KERNEL_CONVERTS_LAYOUT &&
 			    selection_takes_time(&input->selection, rank_index,
 						 timeline->slices.start_ns[k], &cursor)) {
 				sum_ns += (gdouble)timeline->slices.duration_ns[k];

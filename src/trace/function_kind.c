@@ -1,0 +1,16 @@
+#include "trace/function_kind.h"
+
+#include <string.h>
+
+#include "trace/name_meaning.h"
+
+static guint judge(const gchar *name)
+{
+	return strstr(name, ".py(") && !strstr(name, "torch/");
+}
+
+gboolean function_is_own(const TachoTimeline *timeline, guint32 slice)
+{
+	return timeline->slices.kind[slice] == TACHO_SLICE_FUNCTION &&
+	       name_meaning(timeline, timeline->slices.name[slice], NAME_OF_FUNCTION, judge);
+}
