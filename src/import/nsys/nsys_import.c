@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "import/device_properties.h"
+#include "import/used_devices.h"
 
 /* --- names and facts ------------------------------------------------------------------------ */
 
@@ -217,10 +219,58 @@ static void read_ranks(struct nsys_file *file)
 	VISIT(file, "MPI_RANKS", note_mpi_rank, NULL, "globalPid", "rank");
 }
 
+/* --- devices -------------------------------------------------------------------------------- */
+
+/* Columns of TARGET_INFO_GPU, in the order in which note_device() asks for them. */
+#define DEVICE_COLUMNS                                                                             \
+	"id", "cuDevice", "name", "computeMajor", "computeMinor", "totalMemory",                   \
+		"memoryBandwidth", "clockRate", "smCount", "threadsPerWarp", "maxWarpsPerSm",      \
+		"maxRegistersPerSm", "maxShmemPerSm", "maxThreadsPerBlock",                        \
+		"maxRegistersPerBlock", "maxShmemPerBlock"
+
+static guint64 figure_at(const struct nsys_file *file, guint column)
+{
+	return (guint64)MAX(sqlite_rows_integer_or(&file->rows, column, 0), 0);
+}
+
+static guint32 count_at(const struct nsys_file *file, guint column)
+{
+	guint64 figure = figure_at(file, column);
+
+	return figure <= G_MAXINT32 ? (guint32)figure : 0;
+}
+
+static void note_device(struct nsys_file *file, gpointer data)
+{
+	const guint32 *first_process = data;
+	const gchar *name = sqlite_rows_text(&file->rows, 2);
+	gint64 number =
+		sqlite_rows_integer_or(&file->rows, 1, sqlite_rows_integer_or(&file->rows, 0, 0));
+	TachoDevice device = { .number = (gint32)CLAMP(number, G_MININT32, G_MAXINT32) };
+
+	device.name = name ? nsys_intern(file, name) : 0;
+	device.architecture =
+		device_architecture(file->timeline, sqlite_rows_integer_or(&file->rows, 3, -1),
+				    sqlite_rows_integer_or(&file->rows, 4, -1));
+	device.memory_bytes = figure_at(file, 5);
+	device.peak_bytes_per_s = figure_at(file, 6);
+	device.clock_hz = figure_at(file, 7);
+	device.n_multiprocessors = count_at(file, 8);
+	device.warp_threads = count_at(file, 9);
+	device.multiprocessor_threads = count_at(file, 10) * device.warp_threads;
+	device.multiprocessor_registers = count_at(file, 11);
+	device.multiprocessor_shared_bytes = figure_at(file, 12);
+	device.block_threads = count_at(file, 13);
+	device.block_registers = count_at(file, 14);
+	device.block_shared_bytes = figure_at(file, 15);
+	used_devices_add(file->timeline, *first_process, &device);
+}
+
 /* --- a file --------------------------------------------------------------------------------- */
 
 static void read_all(struct nsys_file *file)
 {
+	guint32 first_process = file->timeline->processes->len;
 	gint64 base_ns = 0;
 
 	file->tables = sqlite_trace_tables(file->trace, "");
@@ -233,6 +283,7 @@ static void read_all(struct nsys_file *file)
 	read_facts(file, &base_ns);
 	VISIT(file, "ThreadNames", note_thread, NULL, "nameId", "globalTid");
 	nsys_events_read(file);
+	VISIT(file, "TARGET_INFO_GPU", note_device, &first_process, DEVICE_COLUMNS);
 	VISIT(file, "PROCESSES", name_process, NULL, "globalPid", "name");
 	name_threads(file);
 	read_ranks(file);

@@ -27,6 +27,15 @@ static const gchar all_tables[] =
 	"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '');"
 	"CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"
 	"INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('CpuCores', '16'), ('Hostname', 'node7');"
+	"CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, totalMemory INTEGER,"
+	" memoryBandwidth INTEGER, clockRate INTEGER, smCount INTEGER, cuDevice INTEGER,"
+	" maxShmemPerBlock INTEGER, maxShmemPerSm INTEGER, maxRegistersPerBlock INTEGER,"
+	" maxRegistersPerSm INTEGER, threadsPerWarp INTEGER, maxWarpsPerSm INTEGER,"
+	" maxThreadsPerBlock INTEGER, computeMajor INTEGER, computeMinor INTEGER);"
+	"INSERT INTO TARGET_INFO_GPU VALUES"
+	" (0, 'unused', 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1),"
+	" (1, 'NVIDIA L4', 24000000000, 300000000000, 2040000000, 58, 1,"
+	" 49152, 102400, 65536, 65535, 32, 48, 1024, 8, 9);"
 	"CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"
 	"INSERT INTO PROCESSES VALUES (" PID ", 7, 'train'), (1, 9, 'somebody else');"
 	"CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);"
@@ -216,6 +225,33 @@ static void test_device(void)
 	foreign_remove(path);
 }
 
+/* Of the devices of a machine those are kept that the process used. */
+static void test_device_table(void)
+{
+	gchar *path;
+	g_autoptr(TachoTimeline) timeline = open_all(&path);
+	const TachoDevice *device = &g_array_index(timeline->devices, TachoDevice, 0);
+
+	g_assert_cmpuint(timeline->devices->len, ==, 1);
+	g_assert_cmpint(device->number, ==, 1);
+	g_assert_cmpuint(g_array_index(timeline->processes, TachoProcess, device->process).pid, ==,
+			 7);
+	g_assert_cmpstr(tacho_timeline_string(timeline, device->name), ==, "NVIDIA L4");
+	g_assert_cmpstr(tacho_timeline_string(timeline, device->architecture), ==, "8.9");
+	g_assert_cmpuint(device->memory_bytes, ==, 24000000000);
+	g_assert_cmpuint(device->peak_bytes_per_s, ==, 300000000000);
+	g_assert_cmpuint(device->clock_hz, ==, 2040000000);
+	g_assert_cmpuint(device->n_multiprocessors, ==, 58);
+	g_assert_cmpuint(device->warp_threads, ==, 32);
+	g_assert_cmpuint(device->multiprocessor_threads, ==, 48 * 32);
+	g_assert_cmpuint(device->multiprocessor_registers, ==, 65535);
+	g_assert_cmpuint(device->multiprocessor_shared_bytes, ==, 102400);
+	g_assert_cmpuint(device->block_threads, ==, 1024);
+	g_assert_cmpuint(device->block_registers, ==, 65536);
+	g_assert_cmpuint(device->block_shared_bytes, ==, 49152);
+	foreign_remove(path);
+}
+
 static void test_host(void)
 {
 	gchar *path;
@@ -355,6 +391,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/nsys/device", test_device);
+	g_test_add_func("/nsys/device-table", test_device_table);
 	g_test_add_func("/nsys/host", test_host);
 	g_test_add_func("/nsys/no-session-time", test_no_session_time);
 	g_test_add_func("/nsys/nothing", test_nothing);
