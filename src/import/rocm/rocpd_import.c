@@ -13,6 +13,7 @@
 
 #include "base/for_each.h"
 #include "import/read/json_scan.h"
+#include "import/rocm/rocm_agent.h"
 #include "import/rocm/rocm_events.h"
 #include "import/read/sqlite_trace.h"
 
@@ -83,6 +84,7 @@ struct rocpd_file {
 		*timestamps;  /* id -> struct rocpd_fact */
 	GHashTable *tracks;   /* id -> struct rocpd_place */
 	GHashTable *with_ids; /* event id -> struct rocpd_event */
+	GArray *gpus;	      /* TachoDevice */
 	struct sqlite_rows rows;
 	guint args_table;
 };
@@ -209,6 +211,35 @@ static void note_event(struct rocpd_file *file, GHashTable *events)
 	keep(events, column_or(file, 0, 0), event);
 }
 
+/* id, type, type_index, name, product_name, extdata */
+static void note_agent(struct rocpd_file *file, GHashTable *agents)
+{
+	const gchar *type = sqlite_rows_text(&file->rows, 1), *name, *product, *json;
+	struct json_text key;
+	TachoDevice agent;
+
+	(void)agents;
+	if (!type || strcmp(type, "GPU") != 0)
+		return;
+	rocm_agent_init(&agent, column_or(file, 2, 0));
+	json = sqlite_rows_text(&file->rows, 5);
+	if (json) {
+		struct json_scan scan;
+		g_autofree gchar *copy = json_scan_copy(&scan, json);
+
+		for (gboolean is_in = json_enter(&scan, '{'); is_in && json_member(&scan, &key);)
+			rocm_agent_member(&agent, file->timeline, &key, &scan);
+	}
+	name = sqlite_rows_text(&file->rows, 3);
+	product = sqlite_rows_text(&file->rows, 4);
+	if (name)
+		rocm_agent_text(&agent, file->timeline, "name", strlen("name"), name);
+	if (product)
+		rocm_agent_text(&agent, file->timeline, "product_name", strlen("product_name"),
+				product);
+	g_array_append_val(file->gpus, agent);
+}
+
 static void read_facts(struct rocpd_file *file)
 {
 	VISIT(file, "string", note_fact, file->strings, "id", "", "", "string");
@@ -217,6 +248,8 @@ static void read_facts(struct rocpd_file *file)
 	VISIT(file, "info_thread", note_fact, file->threads, "id", "tid", "pid", "name");
 	VISIT(file, "info_agent", note_fact, file->agents, "id", "type_index", "logical_index",
 	      "name");
+	VISIT(file, "info_agent", note_agent, file->agents, "id", "type", "type_index", "name",
+	      "product_name", "extdata");
 	VISIT(file, "info_queue", note_fact, file->queues, "id", "pid", "nid", "name");
 	VISIT(file, "info_stream", note_fact, file->streams, "id", "pid", "nid", "name");
 	VISIT(file, "info_kernel_symbol", note_fact, file->kernels, "id", "pid", "nid",
@@ -521,6 +554,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 {
 	struct rocpd_file file = { .timeline = import->timeline,
 				   .trace = sqlite_trace_open(path, error) };
+	guint32 first_process = import->timeline->processes->len;
 
 	(void)data;
 	if (!file.trace)
@@ -530,10 +564,13 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 		return FALSE;
 	file.book = track_book_new(import, path);
 	file.events = rocm_events_new(file.book);
+	file.gpus = g_array_new(FALSE, FALSE, sizeof(TachoDevice));
 	read_recordings(&file);
 	sqlite_trace_report(file.trace, import->timeline);
 	rocm_events_finish(file.events);
 	track_book_finish(file.book, 0);
+	rocm_agents_add(import->timeline, first_process, file.gpus);
+	g_array_unref(file.gpus);
 	rocm_events_free(file.events);
 	track_book_free(file.book);
 	return TRUE;

@@ -10,6 +10,7 @@
 #include "base/json_memory.h"
 #include "import/read/csv_reader.h"
 #include "import/read/device_args.h"
+#include "import/rocm/rocm_agent.h"
 #include "import/rocm/rocm_events.h"
 #include "import/rocm/rocm_files.h"
 #include "trace/source.h"
@@ -138,6 +139,7 @@ struct csv_run {
 	GHashTable *gpus;	/* node + 1 -> number of the GPU + 1 */
 	GHashTable *dispatches; /* numbers + 1 of those that have a kernel */
 	guint n_gpus;
+	GArray *agents; /* TachoDevice, of the GPUs */
 	gint64 pid;
 	gboolean has_kernels; /* a table of kernels is in the set */
 	/* The file that is being read: */
@@ -193,13 +195,36 @@ static gboolean begin_event(struct csv_run *run, enum rocm_kind kind, struct roc
 	return TRUE;
 }
 
+/* What the row tells of GPU `number`. */
+static void add_agent(struct csv_run *run, guint number)
+{
+	TachoDevice agent;
+
+	rocm_agent_init(&agent, number);
+	for (guint i = 0; i < csv_reader_n_columns(run->csv); i++) {
+		const gchar *word = csv_reader_name(run->csv, i);
+		const gchar *text = csv_reader_text(run->csv, (gint)i);
+		gint64 value;
+
+		if (!text)
+			continue;
+		if (g_ascii_string_to_signed(text, 10, 0, G_MAXINT32, &value, NULL))
+			rocm_agent_number(&agent, word, strlen(word), value);
+		else
+			rocm_agent_text(&agent, run->import->timeline, word, strlen(word), text);
+	}
+	g_array_append_val(run->agents, agent);
+}
+
 static void read_agent(struct csv_run *run)
 {
 	gint64 node = integer_or(run, COLUMN_NODE, 0);
 
-	if (strcmp(text_of(run, COLUMN_AGENT_TYPE), "GPU") == 0)
-		g_hash_table_insert(run->gpus, GUINT_TO_POINTER((guint)node + 1),
-				    GUINT_TO_POINTER(++run->n_gpus));
+	if (strcmp(text_of(run, COLUMN_AGENT_TYPE), "GPU") != 0)
+		return;
+	add_agent(run, run->n_gpus);
+	g_hash_table_insert(run->gpus, GUINT_TO_POINTER((guint)node + 1),
+			    GUINT_TO_POINTER(++run->n_gpus));
 }
 
 static void read_call(struct csv_run *run)
@@ -370,15 +395,19 @@ static gboolean read_tables(struct csv_run *run, const GPtrArray *paths, GError 
 static gboolean read_run(struct import *import, const GPtrArray *paths, GError **error)
 {
 	struct csv_run run = { .import = import };
+	guint32 first_process = import->timeline->processes->len;
 	gboolean is_read;
 
 	run.book = track_book_new(import, paths->pdata[0]);
 	run.events = rocm_events_new(run.book);
 	run.gpus = g_hash_table_new(NULL, NULL);
+	run.agents = g_array_new(FALSE, FALSE, sizeof(TachoDevice));
 	run.dispatches = g_hash_table_new(NULL, NULL);
 	is_read = read_tables(&run, paths, error);
 	rocm_events_finish(run.events);
 	track_book_finish(run.book, 0);
+	rocm_agents_add(import->timeline, first_process, run.agents);
+	g_array_unref(run.agents);
 	g_hash_table_unref(run.dispatches);
 	g_hash_table_unref(run.gpus);
 	rocm_events_free(run.events);

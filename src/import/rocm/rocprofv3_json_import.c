@@ -13,6 +13,7 @@
 #include "import/read/device_args.h"
 #include "import/read/json_file.h"
 #include "import/read/json_stream.h"
+#include "import/rocm/rocm_agent.h"
 #include "import/rocm/rocm_events.h"
 #include "import/rocm/rocm_files.h"
 #include "import/sniff_evidence.h"
@@ -96,6 +97,7 @@ struct sdk_file {
 	GHashTable *kernels;  /* id -> string id */
 	GHashTable *messages; /* correlation id -> string id: what a range is called */
 	GHashTable *counters; /* handle -> string id */
+	GArray *gpus;	      /* TachoDevice */
 	GHashTable *agents;   /* handle -> number of the GPU + 1; of a CPU 0 */
 	gint64 pid;
 	guint32 command; /* string id */
@@ -217,7 +219,9 @@ static void read_agent(struct sdk_file *file, struct json_scan *scan)
 	enum { TYPE_GPU = 2 };
 	gint64 handle = 0, type = 0, number = 0;
 	struct json_text key;
+	TachoDevice agent;
 
+	rocm_agent_init(&agent, 0);
 	json_take(scan, '{');
 	while (json_member(scan, &key)) {
 		if (JSON_TEXT_IS(&key, "id"))
@@ -227,10 +231,13 @@ static void read_agent(struct sdk_file *file, struct json_scan *scan)
 		else if (JSON_TEXT_IS(&key, "logical_node_type_id"))
 			json_fixed(scan, 0, &number);
 		else
-			json_skip(scan);
+			rocm_agent_member(&agent, file->timeline, &key, scan);
 	}
-	if (type == TYPE_GPU)
-		keep_number(file->agents, handle, (guint32)CLAMP(number, 0, G_MAXINT32) + 1);
+	if (type != TYPE_GPU)
+		return;
+	agent.number = (gint32)CLAMP(number, 0, G_MAXINT32);
+	g_array_append_val(file->gpus, agent);
+	keep_number(file->agents, handle, (guint32)agent.number + 1);
 }
 
 static void read_kernel_symbol(struct sdk_file *file, struct json_scan *scan)
@@ -673,6 +680,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 {
 	g_autoptr(json_stream) stream = json_stream_open(path, error);
 	struct sdk_file file = { .import = import, .timeline = import->timeline };
+	guint32 first_process = import->timeline->processes->len;
 
 	(void)data;
 	if (!stream)
@@ -686,12 +694,15 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	file.messages = new_numbers();
 	file.counters = new_numbers();
 	file.agents = new_numbers();
+	file.gpus = g_array_new(FALSE, FALSE, sizeof(TachoDevice));
 	read_members(&file, read_top_member);
 	if (json_stream_problem(stream))
 		tacho_timeline_add_problem(import->timeline, TACHO_PROBLEM_TRUNCATED_FILE, 1, "%s",
 					   json_stream_problem(stream));
 	rocm_events_finish(file.events);
 	track_book_finish(file.book, 0);
+	rocm_agents_add(import->timeline, first_process, file.gpus);
+	g_array_unref(file.gpus);
 	g_hash_table_unref(file.agents);
 	g_hash_table_unref(file.counters);
 	g_hash_table_unref(file.messages);

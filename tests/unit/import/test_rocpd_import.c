@@ -22,8 +22,13 @@ static const gchar with_times[] =
 	"CREATE TABLE rocpd_info_thread_a (id INTEGER, nid INTEGER, pid INTEGER, tid INTEGER,"
 	" name TEXT);"
 	"INSERT INTO rocpd_info_thread_a VALUES (5, 1, 1, 701, 'worker');"
-	"CREATE TABLE rocpd_info_agent_a (id INTEGER, type TEXT, type_index INTEGER, name TEXT);"
-	"INSERT INTO rocpd_info_agent_a VALUES (1, 'CPU', 0, 'EPYC'), (2, 'GPU', 3, 'gfx942');"
+	"CREATE TABLE rocpd_info_agent_a (id INTEGER, type TEXT, type_index INTEGER, name TEXT,"
+	" product_name TEXT, extdata TEXT);"
+	"INSERT INTO rocpd_info_agent_a VALUES (1, 'CPU', 0, 'EPYC', 'EPYC', '{}'),"
+	" (2, 'GPU', 3, 'gfx942', 'AMD Instinct MI300X', '{\"cu_count\": 304, \"name\": \"x\","
+	" \"caches\": [{\"cu_count\": 1}], \"wave_front_size\": 64, \"max_waves_per_cu\": 32,"
+	" \"lds_size_in_kb\": 64, \"workgroup_max_size\": 1024,"
+	" \"max_engine_clk_fcompute\": 2100}');"
 	"CREATE TABLE rocpd_info_kernel_symbol_a (id INTEGER, kernel_name TEXT, display_name TEXT);"
 	"INSERT INTO rocpd_info_kernel_symbol_a VALUES (1, '_Z4gemm.kd', 'gemm.kd');"
 	"CREATE TABLE rocpd_event_a (id INTEGER, category_id INTEGER, stack_id INTEGER,"
@@ -81,6 +86,7 @@ static void test_times(void)
 {
 	gchar *path = sqlite_text_write("1_results.db", with_times);
 	g_autoptr(TachoTimeline) timeline = foreign_open(path);
+	const TachoDevice *device;
 	const TachoSlices *slices = &timeline->slices;
 	guint32 kernel = timeline_find(timeline, "gemm", 0);
 	guint32 copy = timeline_find(timeline, "Memcpy DtoH", 0);
@@ -112,6 +118,17 @@ static void test_times(void)
 	g_assert_cmpint(slices->kind[range], ==, TACHO_SLICE_ANNOTATION);
 	g_assert_cmpint(slices->kind[timeline_find(timeline, "ncclAllReduce", 0)], ==,
 			TACHO_SLICE_EVENT);
+	g_assert_cmpuint(timeline->devices->len, ==, 1);
+	device = &g_array_index(timeline->devices, TachoDevice, 0);
+	g_assert_cmpint(device->number, ==, 3);
+	g_assert_cmpstr(tacho_timeline_string(timeline, device->name), ==, "AMD Instinct MI300X");
+	g_assert_cmpstr(tacho_timeline_string(timeline, device->architecture), ==, "gfx942");
+	g_assert_cmpuint(device->n_multiprocessors, ==, 304);
+	g_assert_cmpuint(device->warp_threads, ==, 64);
+	g_assert_cmpuint(device->multiprocessor_threads, ==, 32 * 64);
+	g_assert_cmpuint(device->multiprocessor_shared_bytes, ==, 64 * 1024);
+	g_assert_cmpuint(device->block_threads, ==, 1024);
+	g_assert_cmpuint(device->clock_hz, ==, 2100000000);
 	g_assert_cmpuint(timeline->memory->len, ==, 2);
 	g_assert_cmpint(g_array_index(timeline->memory, TachoMemoryEvent, 0).bytes, ==, 100);
 	g_assert_cmpint(g_array_index(timeline->memory, TachoMemoryEvent, 1).bytes, ==, 0);

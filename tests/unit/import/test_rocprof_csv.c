@@ -109,6 +109,7 @@ static void test_samples(void)
 	g_autofree gchar *version_1 =
 		foreign_sample("rocprof/hip_course/wave2d_sync/wave2d_sync.csv");
 	g_autoptr(TachoTimeline) timeline = NULL, kernels = NULL;
+	const TachoDevice *device;
 
 	if (!version_3 || !version_1)
 		return;
@@ -117,6 +118,13 @@ static void test_samples(void)
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_KERNEL), ==, 1);
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_MEMCPY), ==, 3);
 	g_assert_cmpuint(timeline->memory->len, ==, 18);
+	g_assert_cmpuint(timeline->devices->len, ==, 1);
+	device = &g_array_index(timeline->devices, TachoDevice, 0);
+	g_assert_cmpstr(tacho_timeline_string(timeline, device->name), ==, "AMD Radeon Graphics");
+	g_assert_cmpstr(tacho_timeline_string(timeline, device->architecture), ==, "gfx1035");
+	g_assert_cmpuint(device->n_multiprocessors, ==, 12);
+	g_assert_cmpuint(device->multiprocessor_threads, ==, 32 * 32);
+	g_assert_cmpuint(device->clock_hz, ==, 2200000000);
 	for (guint32 i = 0; i < timeline->slices.n; i++)
 		if (timeline->slices.kind[i] == TACHO_SLICE_KERNEL)
 			g_assert_cmpuint(timeline->slices.launch[i], !=, TACHO_NONE);

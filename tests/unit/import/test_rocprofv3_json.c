@@ -77,6 +77,7 @@ static void test_sample(void)
 {
 	g_autofree gchar *path = foreign_sample("rocprof/tracelens/908_results.json.gz");
 	g_autoptr(TachoTimeline) timeline = NULL;
+	const TachoDevice *device;
 	gint64 total_ns = 0;
 	guint n = 0;
 
@@ -102,6 +103,12 @@ static void test_sample(void)
 	g_assert_cmpuint(n, ==, 11);
 	g_assert_cmpint(total_ns, ==, G_GINT64_CONSTANT(4441741378)); /* summed from the file */
 	g_assert_cmpuint(g_array_index(timeline->processes, TachoProcess, 0).pid, ==, 908);
+	device = &g_array_index(timeline->devices, TachoDevice, 0);
+	g_assert_cmpuint(timeline->devices->len, >, 0);
+	g_assert_cmpstr(tacho_timeline_string(timeline, device->name), ==, "AMD Instinct MI350X");
+	g_assert_cmpstr(tacho_timeline_string(timeline, device->architecture), ==, "gfx950");
+	g_assert_cmpuint(device->n_multiprocessors, ==, 256);
+	g_assert_cmpuint(device->multiprocessor_threads, ==, 32 * 64);
 	g_assert_cmpuint(timeline->problems->len, ==, 0);
 	tacho_correlate(timeline);
 }
