@@ -10,8 +10,11 @@
  *     each other still does. */
 #include <string.h>
 
+#include "import/device_properties.h"
 #include "import/import_format.h"
 #include "import/launch_index.h"
+#include "import/read/json_scan.h"
+#include "import/used_devices.h"
 #include "import/xla/xla_lines.h"
 #include "import/xla/xla_memory.h"
 #include "import/xla/xplane_args.h"
@@ -359,6 +362,69 @@ static void add_mark(struct xplane_file *file, gint64 time_ns, guint32 name, con
 }
 
 /* What planes, and the profiler, tell of all. */
+/* What a plane tells of its device: MEMBER(stat, field of TachoDevice, its unit in that of the field); names are those of
+ * XLA's tsl/profiler/utils/xplane_schema.cc. */
+#define DEVICE_STATS(STAT)                                                                         \
+	STAT("core_count", n_multiprocessors, 1)                                                   \
+	STAT("clock_rate", clock_hz, 1000)                                                         \
+	STAT("memory_size", memory_bytes, 1)                                                       \
+	STAT("memory_bandwidth", peak_bytes_per_s, 1)                                              \
+	STAT("peak_hbm_bw_gigabytes_per_second", peak_bytes_per_s, 1e9)                            \
+	STAT("peak_teraflops_per_second", peak_flops_per_s, 1e12)
+
+static void read_device_stat(struct xplane_file *file, struct json_scan *scan,
+			     const struct json_text *key, TachoDevice *device, gdouble *versions)
+{
+	struct json_text text;
+	gdouble value;
+
+	if (JSON_TEXT_IS(key, "device_type_string") && json_peek(scan) == '"') {
+		g_autofree gchar *name = NULL;
+
+		if (!json_string(scan, &text))
+			return;
+		name = json_text_dup(&text);
+		device->name = tacho_timeline_intern(file->timeline, name, -1);
+		return;
+	}
+	if (json_peek(scan) == '{' || json_peek(scan) == '[') {
+		json_skip(scan);
+		return;
+	}
+	if (!json_number(scan, &value) || !(value >= 0 && value < 0x1p62))
+		return;
+#define SET_STAT(name, field, unit)                                                                \
+	if (JSON_TEXT_IS(key, name) &&                                                             \
+	    value * (unit) < (sizeof(device->field) > 4 ? 0x1p62 : 0x1p31))                        \
+		device->field = (__typeof__(device->field))(value * (unit));
+	DEVICE_STATS(SET_STAT)
+#undef SET_STAT
+	if (JSON_TEXT_IS(key, "compute_cap_major"))
+		versions[0] = value;
+	else if (JSON_TEXT_IS(key, "compute_cap_minor"))
+		versions[1] = value;
+}
+
+static void add_device(struct xplane_file *file, const struct xplane_plane *plane)
+{
+	gdouble versions[] = { -1, -1 };
+	const gchar *name = tacho_timeline_string(file->timeline, plane->name);
+	TachoDevice device = { .number = xla_device_of(name) };
+	struct json_scan scan;
+	g_autofree gchar *copy = json_scan_copy(&scan, plane->stats_json);
+	struct json_text key;
+
+	if (!g_str_has_prefix(name, "/device:"))
+		return;
+	for (gboolean is_in = json_enter(&scan, '{'); is_in && json_member(&scan, &key);)
+		read_device_stat(file, &scan, &key, &device, versions);
+	device.architecture =
+		device_architecture(file->timeline, (gint64)versions[0], (gint64)versions[1]);
+	if (device.name || device.architecture || device.n_multiprocessors || device.memory_bytes ||
+	    device.clock_hz || device.peak_bytes_per_s || device.peak_flops_per_s)
+		used_devices_add(file->timeline, file->process, &device);
+}
+
 static void add_marks(struct xplane_file *file, gint64 time_ns)
 {
 	const struct xplane_space *space = file->space;
@@ -366,8 +432,10 @@ static void add_marks(struct xplane_file *file, gint64 time_ns)
 	for (guint i = 0; i < space->planes->len; i++) {
 		const struct xplane_plane *plane = xplane_space_plane(space, i);
 
-		if (plane->stats_json)
-			add_mark(file, time_ns, plane->name, plane->stats_json);
+		if (!plane->stats_json)
+			continue;
+		add_mark(file, time_ns, plane->name, plane->stats_json);
+		add_device(file, plane);
 	}
 	if (space->errors)
 		add_mark(file, time_ns, tacho_timeline_intern(file->timeline, "errors", -1),

@@ -73,8 +73,16 @@ static void test_newer(void)
 		return;
 	g_assert_cmpuint(count_events(timeline), ==, 3650);
 	g_assert_cmpuint(foreign_count_kind(timeline, TACHO_SLICE_KERNEL), ==, 235);
-	for (gint32 device = 0; device < 8; device++)
+	g_assert_cmpuint(timeline->devices->len, ==, 8);
+	for (gint32 device = 0; device < 8; device++) {
+		const TachoDevice *row = &g_array_index(timeline->devices, TachoDevice, device);
+
+		g_assert_cmpint(row->number, ==, device);
+		g_assert_cmpuint(row->n_multiprocessors, >, 100);
+		g_assert_cmpuint(row->memory_bytes, >, G_GUINT64_CONSTANT(100000000000));
+		g_assert_cmpuint(row->peak_bytes_per_s, >, G_GUINT64_CONSTANT(1000000000000));
 		g_assert_cmpint(measure_busy(timeline, device), >, 0);
+	}
 	g_assert_cmpuint(timeline->problems->len, ==, 0);
 }
 
