@@ -1,7 +1,8 @@
 /* device_load: how much of a device its kernels fill.
  *
  * The figures are those of PyTorch's TensorBoard plug-in (pytorch/kineto, tb_plugin, gpu_metrics_parser.py and
- * range_utils.py), from what its profiler tells of each kernel:
+ * range_utils.py), from what its profiler tells of each kernel, or what follows from a kernel's blocks and the device's
+ * multiprocessors:
  *
  *     utilization    some kernel runs
  *     SM efficiency  multiprocessors that have a block, if blocks are spread evenly: the sum of the blocks by
@@ -17,14 +18,37 @@
 
 enum { MAX_STRETCHES = 100 };
 
-static void add_run(const TachoTimeline *timeline, guint32 slice, GArray *runs)
+/* 0: not told. */
+static guint32 count_multiprocessors(const TachoTimeline *timeline, guint32 process, gint32 number)
+{
+	for (guint i = 0; i < timeline->devices->len; i++) {
+		const TachoDevice *device = &g_array_index(timeline->devices, TachoDevice, i);
+
+		if (device->process == process && device->number == number)
+			return device->n_multiprocessors;
+	}
+	return 0;
+}
+
+/* As PyTorch's profiler computes it, where it does not say so itself. NaN: not known. */
+static gdouble blocks_per_sm(const TachoLaunchShape *shape, guint32 n_multiprocessors)
+{
+	gdouble n_blocks = (gdouble)shape->grid[0] * shape->grid[1] * shape->grid[2];
+
+	if (!isnan(shape->blocks_per_sm))
+		return shape->blocks_per_sm;
+	return n_blocks > 0 && n_multiprocessors ? n_blocks / n_multiprocessors : NAN;
+}
+
+static void add_run(const TachoTimeline *timeline, guint32 slice, guint32 n_multiprocessors,
+		    GArray *runs)
 {
 	struct kernel_run run = { timeline->slices.start_ns[slice],
 				  tacho_slice_end_ns(timeline, slice), NAN, NAN };
 	TachoLaunchShape shape;
 
 	if (tacho_slice_launch_shape(timeline, slice, &shape)) {
-		run.blocks_per_sm = shape.blocks_per_sm;
+		run.blocks_per_sm = blocks_per_sm(&shape, n_multiprocessors);
 		run.occupancy_pct = shape.occupancy_pct;
 	}
 	g_array_append_val(runs, run);
@@ -33,6 +57,7 @@ static void add_run(const TachoTimeline *timeline, guint32 slice, GArray *runs)
 GArray *device_kernel_runs(const TachoTimeline *timeline, guint32 process, gint32 device)
 {
 	GArray *runs = g_array_new(FALSE, FALSE, sizeof(struct kernel_run));
+	guint32 n_multiprocessors = count_multiprocessors(timeline, process, device);
 
 	for (guint i = 0; i < timeline->tracks->len; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, i);
@@ -44,7 +69,7 @@ GArray *device_kernel_runs(const TachoTimeline *timeline, guint32 process, gint3
 		for (guint32 slice = track->first_slice; slice < end; slice++)
 			if (timeline->slices.kind[slice] == TACHO_SLICE_KERNEL ||
 			    timeline->slices.kind[slice] == TACHO_SLICE_COLLECTIVE)
-				add_run(timeline, slice, runs);
+				add_run(timeline, slice, n_multiprocessors, runs);
 	}
 	return runs;
 }

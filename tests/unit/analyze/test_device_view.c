@@ -119,6 +119,27 @@ static void test_device(void)
 	foreign_remove(path);
 }
 
+/* 30 blocks on 40 multiprocessors are 0.75 by each. */
+static void test_blocks(void)
+{
+	g_autoptr(GString) json = g_string_new(two_steps);
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoTable) table = NULL;
+	TachoFilter filter = steps(0, 1);
+	gchar *path;
+
+	g_assert_cmpuint(g_string_replace(json, "'blocks per SM':0.75", "'grid':[15,2,1]", 0), ==,
+			 1);
+	g_string_insert(json, 1, "'deviceProperties':[{'id':0,'numSms':40}],");
+	g_strdelimit(json->str, "'", '"');
+	path = foreign_write("blocks.pt.trace.json", json->str, json->len);
+	timeline = foreign_open(path);
+	tacho_correlate(timeline);
+	table = tacho_view_device(timeline, &filter);
+	EXPECT(table, 0, "sm_efficiency_pct", 25.625);
+	foreign_remove(path);
+}
+
 /* Kernels tell nothing of blocks, and there are no steps: all of the work's time. */
 static void test_without(void)
 {
@@ -263,6 +284,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/device-view/breakdown", test_breakdown);
 	g_test_add_func("/device-view/data-wait", test_data_wait);
 	g_test_add_func("/device-view/device", test_device);
+	g_test_add_func("/device-view/blocks", test_blocks);
 	g_test_add_func("/device-view/without", test_without);
 	g_test_add_func("/device-view/efficiency", test_efficiency);
 	g_test_add_func("/device-view/utilization", test_utilization);
