@@ -7,11 +7,27 @@
 #include "base/order.h"
 #include "query/arg_list.h"
 #include "query/kernel_functions.h"
+#include "query/launch_functions.h"
 
-static const gchar *const function_names[] = {
-	"extract_arg(", "percentile(",	 "median(",	  "stddev(",	"regexp(", "kernel_class(",
-	"kernel_type(", "kernel_flops(", "kernel_bytes(", "kernel_op(", NULL
-};
+static const gchar *const function_names[] = { "extract_arg(",
+					       "percentile(",
+					       "median(",
+					       "stddev(",
+					       "regexp(",
+					       "kernel_class(",
+					       "kernel_type(",
+					       "kernel_flops(",
+					       "kernel_bytes(",
+					       "kernel_op(",
+					       "kernel_blocks(",
+					       "kernel_block_threads(",
+					       "kernel_registers(",
+					       "kernel_shared_bytes(",
+					       "kernel_occupancy(",
+					       "copy_kind(",
+					       "copy_bytes(",
+					       "copy_gb_per_s(",
+					       NULL };
 
 gchar **tacho_query_functions(void)
 {
@@ -260,5 +276,7 @@ int query_functions_add(sqlite3 *db, struct query_data *data)
 	if (status == SQLITE_OK)
 		status = sqlite3_create_function_v2(db, "stddev", 1, flags, data, NULL, stddev_step,
 						    stddev_final, NULL);
-	return status == SQLITE_OK ? kernel_functions_add(db, data) : status;
+	if (status == SQLITE_OK)
+		status = kernel_functions_add(db, data);
+	return status == SQLITE_OK ? launch_functions_add(db, data) : status;
 }

@@ -5,6 +5,7 @@
 #include <tacho/correlate.h>
 #include <tacho/query.h>
 
+#include "foreign_traces.h"
 #include "timeline_text.h"
 #include "trace/source.h"
 
@@ -607,6 +608,30 @@ static void test_kernels(void)
 	      "a,b,c,d,e\n,,,,\n");
 }
 
+/* What the args of a trace tell of a launch and a copy. */
+static void test_launches(void)
+{
+	static const gchar text[] =
+		"{\"schemaVersion\": 1, \"traceEvents\": [\n"
+		"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7,"
+		" \"ts\": 1, \"dur\": 2, \"args\": {\"grid\": [6, 2, 1], \"block\": [32, 4, 1],"
+		" \"registers per thread\": 40, \"shared memory\": 1024,"
+		" \"est. achieved occupancy %\": 37.5}},\n"
+		"{\"ph\": \"X\", \"cat\": \"gpu_memcpy\", \"name\": \"Memcpy HtoD\", \"pid\": 0,"
+		" \"tid\": 7, \"ts\": 4, \"dur\": 2, \"args\": {\"bytes\": 4096}}\n]}";
+	gchar *path = foreign_write("x.json", text, sizeof(text) - 1);
+	g_autoptr(TachoTimeline) timeline = foreign_open(path);
+
+	check(timeline,
+	      "SELECT kernel_blocks(id) b, kernel_block_threads(id) t, kernel_registers(id) r, "
+	      "kernel_shared_bytes(id) s, kernel_occupancy(id) o, copy_kind(id) k, "
+	      "copy_bytes(id) c, copy_gb_per_s(id) g FROM slice ORDER BY ts",
+	      "b,t,r,s,o,k,c,g\n12,128,40,1024,37.5,,,\n,,,,,HtoD,4096,2.048\n");
+	check(timeline, "SELECT kernel_blocks(-1) a, kernel_blocks('x') b, copy_bytes(99) c",
+	      "a,b,c\n,,\n");
+	foreign_remove(path);
+}
+
 static void test_formats(void)
 {
 	static const gchar sql[] =
@@ -685,6 +710,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/query/interrupt", test_interrupt);
 	g_test_add_func("/query/complete", test_complete);
 	g_test_add_func("/query/functions", test_functions);
+	g_test_add_func("/query/launches", test_launches);
 	g_test_add_func("/query/kernels", test_kernels);
 	g_test_add_func("/query/formats", test_formats);
 	g_test_add_func("/query/schema", test_schema);
