@@ -90,6 +90,52 @@ static void read_sizes(struct json_scan *scan, guint32 *sizes)
 	}
 }
 
+/* "4,2,1"; those that are left out are 1. */
+static void parse_sizes(const gchar *text, guint32 *sizes)
+{
+	g_auto(GStrv) words = g_strsplit(text, ",", 4);
+	guint n = g_strv_length(words);
+
+	for (guint i = 0; i < 3 && n; i++)
+		sizes[i] =
+			i < n ? (guint32)MIN(g_ascii_strtoull(words[i], NULL, 10), G_MAXINT32) : 1;
+}
+
+/* XLA's "regs:32 static_shared:0 dynamic_shared:1024 grid:4,1,1 block:64,1,1 occ_pct:100". */
+static void read_details(struct json_scan *scan, struct told *told)
+{
+	g_auto(GStrv) words = NULL;
+	g_autofree gchar *plain = NULL;
+	struct json_text text;
+	guint32 one[3];
+
+	if (json_peek(scan) != '"') {
+		json_skip(scan);
+		return;
+	}
+	if (!json_string(scan, &text))
+		return;
+	plain = json_text_dup(&text);
+	words = g_strsplit(plain, " ", -1);
+	for (guint i = 0; words[i]; i++) {
+		const gchar *value = strchr(words[i], ':');
+
+		one[0] = 0;
+		if (!value)
+			continue;
+		parse_sizes(value + 1, one);
+		if (g_str_has_prefix(words[i], "grid:"))
+			parse_sizes(value + 1, told->shape.grid);
+		else if (g_str_has_prefix(words[i], "block:"))
+			parse_sizes(value + 1, told->shape.block);
+		else if (g_str_has_prefix(words[i], "regs:"))
+			told->shape.registers = one[0];
+		else if (g_str_has_prefix(words[i], "static_shared:") ||
+			 g_str_has_prefix(words[i], "dynamic_shared:"))
+			told->shape.shared_bytes += one[0];
+	}
+}
+
 static void read_inside(struct json_scan *scan, struct told *told);
 
 static void read_member(struct json_scan *scan, const struct json_text *key, struct told *told)
@@ -125,6 +171,8 @@ static void read_member(struct json_scan *scan, const struct json_text *key, str
 		read_sizes(scan, told->threads);
 	else if (JSON_TEXT_IS(key, "workgroup_size"))
 		read_sizes(scan, told->shape.block);
+	else if (JSON_TEXT_IS(key, "kernel_details"))
+		read_details(scan, told);
 	else if (JSON_TEXT_IS(key, "dispatch_info") && !told->is_inside)
 		read_inside(scan, told);
 	else if (JSON_TEXT_IS(key, "bytes") || JSON_TEXT_IS(key, "Bytes"))

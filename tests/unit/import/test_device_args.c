@@ -33,6 +33,9 @@ static const gchar *const launches[] = {
 	/* Nsight Systems */
 	"{\"gridX\": 6, \"gridY\": 2, \"gridZ\": 1, \"blockX\": 32, \"blockY\": 4, \"blockZ\": 1,"
 	" \"registersPerThread\": 40, \"staticSharedMemory\": 1000, \"dynamicSharedMemory\": 24}",
+	/* XLA */
+	"{\"kernel_details\": \"regs:40 static_shared:24 dynamic_shared:1000 grid:6,2,1 "
+	"block:32,4,1 occ_pct:100\"}",
 	/* rocpd, whose grid is of threads; the last block is not full */
 	"{\"grid_size_x\": 192, \"grid_size_y\": 7, \"grid_size_z\": 1, \"workgroup_size_x\": 32,"
 	" \"workgroup_size_y\": 4, \"workgroup_size_z\": 1, \"group_segment_size\": 1024}",
@@ -58,7 +61,7 @@ static void test_launches(void)
 		g_assert_cmpuint(shape.block[1], ==, 4);
 		g_assert_cmpuint(shape.block[2], ==, 1);
 		g_assert_cmpuint(shape.shared_bytes, ==, 1024);
-		g_assert_cmpuint(shape.registers, ==, i < 2 ? 40 : 0);
+		g_assert_cmpuint(shape.registers, ==, i < 3 ? 40 : 0);
 		g_assert_true(isnan(shape.blocks_per_sm) && isnan(shape.occupancy_pct));
 	}
 }
@@ -92,6 +95,7 @@ static void test_broken(void)
 		"{\"registers per thread\": -4, \"shared memory\": null}",
 		"{\"blocks per SM\": \"nan\", \"est. achieved occupancy %\": -1}",
 		"{\"grid_size_x\": 192}",
+		"{\"kernel_details\": \"grid: block regs:x :5\"}",
 		"{\"dispatch_info\": {\"dispatch_info\": {\"group_segment_size\": 1}}}",
 	};
 	TachoLaunchShape shape = { .registers = 77 };
