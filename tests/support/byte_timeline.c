@@ -446,6 +446,7 @@ static void add_rank(struct builder *builder)
 	guint8 form = take(builder);
 	TachoProcess process = { .rank = builder->n_ranks, .local_rank = -1, .world_size = -1 };
 	guint32 index, first_track = builder->timeline->tracks->len;
+	TachoDevice device = { .warp_threads = 32 };
 
 	if (builder->timeline->processes->len >= MAX_PROCESSES || first_track + 3 > MAX_TRACKS)
 		return;
@@ -453,6 +454,10 @@ static void add_rank(struct builder *builder)
 	process.pid = 100 + (guint32)builder->n_ranks++;
 	process.path = "bytes";
 	index = import_add_process(builder->import, &process, builder->file);
+	device.process = index;
+	device.number = form >> 1 & 1;
+	device.name = intern(builder, "Tesla V100-SXM2-16GB");
+	g_array_append_val(builder->timeline->devices, device);
 	open_track(builder, TACHO_TRACK_THREAD, index, process.pid, 0, "main");
 	open_track(builder, TACHO_TRACK_ASYNC, index, process.pid, 0, "collectives");
 	open_track(builder, TACHO_TRACK_STREAM, index, 7, form >> 1 & 1, "stream 7");

@@ -117,6 +117,9 @@ static void use_slice(const TachoTimeline *timeline, guint32 slice)
 	TachoCollectiveArgs collective;
 	TachoKernelArgs kernel;
 	TachoMessageArgs message;
+	TachoLaunchShape shape;
+	TachoNumbers numbers[4];
+	TachoCopyArgs copy;
 	TachoTensor tensor;
 	TachoOpArgs op;
 
@@ -124,6 +127,12 @@ static void use_slice(const TachoTimeline *timeline, guint32 slice)
 	sink += (guint64)tacho_slice_op(timeline, slice, &op);
 	if (tacho_slice_kernel(timeline, slice, &kernel))
 		sink += strlen(kernel.dtype) + strlen(kernel.text);
+	if (tacho_slice_launch_shape(timeline, slice, &shape))
+		sink += shape.grid[0] + shape.block[2] + shape.shared_bytes;
+	if (tacho_slice_copy(timeline, slice, &copy))
+		sink += copy.bytes;
+	if (tacho_slice_numbers(timeline, slice, G_N_ELEMENTS(numbers), numbers))
+		sink += numbers[0].n + numbers[3].n;
 	sink += (guint64)tacho_slice_collective(timeline, slice, &collective);
 	sink += (guint64)tacho_slice_message(timeline, slice, &message);
 	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &tensor); i++)
@@ -137,6 +146,13 @@ void foreign_use(TachoTimeline *timeline)
 	for (guint32 i = 0; i < timeline->slices.n; i++) {
 		check_launch(timeline, i);
 		use_slice(timeline, i);
+	}
+	for (guint i = 0; i < timeline->devices->len; i++) {
+		const TachoDevice *device = &g_array_index(timeline->devices, TachoDevice, i);
+
+		g_assert_cmpuint(device->process, <, timeline->processes->len);
+		sink += strlen(tacho_timeline_string(timeline, device->name)) +
+			device->memory_bytes;
 	}
 }
 
