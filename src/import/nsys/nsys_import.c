@@ -242,12 +242,15 @@ static guint32 count_at(const struct nsys_file *file, guint column)
 
 static void note_device(struct nsys_file *file, gpointer data)
 {
+	enum { MAX_DEVICES = 256 };
 	const guint32 *first_process = data;
 	const gchar *name = sqlite_rows_text(&file->rows, 2);
 	gint64 number =
 		sqlite_rows_integer_or(&file->rows, 1, sqlite_rows_integer_or(&file->rows, 0, 0));
 	TachoDevice device = { .number = (gint32)CLAMP(number, G_MININT32, G_MAXINT32) };
 
+	if (file->rows.n > MAX_DEVICES)
+		return;
 	device.name = name ? nsys_intern(file, name) : 0;
 	device.architecture =
 		device_architecture(file->timeline, sqlite_rows_integer_or(&file->rows, 3, -1),

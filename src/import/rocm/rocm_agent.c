@@ -2,6 +2,8 @@
 
 #include "import/used_devices.h"
 
+#define MAX_AGENTS 256u /* of a machine */
+
 /* NUMBER(word, field of TachoDevice, its unit in that of the field). Waves become threads in rocm_agents_add(). */
 #define NUMBERS(NUMBER)                                                                            \
 	NUMBER("cu_count", n_multiprocessors, 1)                                                   \
@@ -65,7 +67,7 @@ void rocm_agent_member(TachoDevice *agent, TachoTimeline *timeline, const struct
 
 void rocm_agents_add(TachoTimeline *timeline, guint32 first_process, const GArray *agents)
 {
-	for (guint i = 0; i < agents->len; i++) {
+	for (guint i = 0; i < MIN(agents->len, MAX_AGENTS); i++) {
 		TachoDevice device = g_array_index(agents, TachoDevice, i);
 
 		device.multiprocessor_threads =
