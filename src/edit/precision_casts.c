@@ -14,6 +14,7 @@
 
 #include "analyze/op_flops.h"
 #include "base/for_each.h"
+#include "base/time_units.h"
 #include "edit/precision.h"
 #include "edit/graph_memory.h"
 #include "edit/change_internal.h"
@@ -138,8 +139,8 @@ static void update_casts(struct precision *precision)
 		if (operation->cast_ns > 0)
 			graph_change_duration(
 				node,
-				llround((gdouble)node->duration_ns * operation->cast_ns /
-					operation->cast_ns_before),
+				rounded_ns((gdouble)node->duration_ns * operation->cast_ns /
+					   operation->cast_ns_before),
 				ORIGIN_MODELLED);
 		else
 			n_removed += is_removed[i] = 1;
@@ -157,7 +158,7 @@ void precision_place_casts(struct precision *precision)
 	update_casts(precision);
 	FOR_EACH_POINTER(const struct operation, operation, precision->in_order) {
 		struct insertion insertion = { operation->first,
-					       llround(operation->cast_ns),
+					       rounded_ns(operation->cast_ns),
 					       ORIGIN_MODELLED,
 					       TACHO_NODE_CAST,
 					       name,

@@ -20,6 +20,7 @@
 
 #include "base/for_each.h"
 #include "base/order.h"
+#include "base/time_units.h"
 #include "edit/pass_nodes.h"
 #include "edit/change_internal.h"
 #include "trace/data_loading.h"
@@ -180,7 +181,8 @@ static guint32 scale_work(struct batch *batch)
 		fixed_ns = fixed_of(batch, node);
 		graph_change_duration(
 			node,
-			llround(fixed_ns + ((gdouble)node->duration_ns - fixed_ns) * batch->factor),
+			rounded_ns(fixed_ns +
+				   ((gdouble)node->duration_ns - fixed_ns) * batch->factor),
 			fixed_ns > 0 ? ORIGIN_MODELLED : ORIGIN_SCALED);
 		n++;
 	}

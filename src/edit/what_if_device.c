@@ -18,6 +18,7 @@
 
 #include "analyze/op_work.h"
 #include "base/for_each.h"
+#include "base/time_units.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 
@@ -172,8 +173,8 @@ static void scale_works(struct device_edit *edit, struct rates rates, struct rat
 		work = op_works_of(&edit->works, edit->op_of[i]);
 		is_arithmetic = work->flops * rates.bytes > work->bytes * rates.flops;
 		graph_change_duration(node,
-				      llround((gdouble)node->duration_ns /
-					      (is_arithmetic ? factors.flops : factors.bytes)),
+				      rounded_ns((gdouble)node->duration_ns /
+						 (is_arithmetic ? factors.flops : factors.bytes)),
 				      ORIGIN_SCALED);
 	}
 }

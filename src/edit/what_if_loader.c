@@ -15,6 +15,7 @@
 
 #include "base/for_each.h"
 #include "base/order.h"
+#include "base/time_units.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 #include "trace/data_loading.h"
@@ -238,10 +239,10 @@ static void apply(struct loaders *loaders, const struct rank_choice *ranks)
 		guint32 rank = rank_of_node(loaders, node);
 
 		if (rank != TACHO_NONE && (!ranks || rank_choice_has_node(ranks, graph, node)))
-			graph_change_duration(
-				node,
-				llround((gdouble)node->duration_ns * loaders->ranks[rank].factor),
-				loaders->ranks[rank].origin);
+			graph_change_duration(node,
+					      rounded_ns((gdouble)node->duration_ns *
+							 loaders->ranks[rank].factor),
+					      loaders->ranks[rank].origin);
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include "analyze/kernel_demands.h"
 #include "analyze/recorded_device.h"
+#include "base/time_units.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
@@ -102,7 +103,7 @@ static gint64 new_duration(struct device_change *change, const struct graph_node
 	} else {
 		return node->duration_ns;
 	}
-	return llround(duration_ns);
+	return rounded_ns(duration_ns);
 }
 
 /* What each node takes, without a change of the graph, and where that comes from (`origins`); both to be freed with

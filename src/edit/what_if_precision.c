@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "base/time_units.h"
 #include "edit/precision.h"
 #include "edit/change_internal.h"
 #include "edit/edit_state.h"
@@ -252,8 +253,8 @@ static void scale_kernels(struct precision *precision)
 			continue;
 		precision->changed_ns += (gdouble)node->duration_ns;
 		graph_change_duration(node,
-				      llround((gdouble)node->duration_ns * operation->factor /
-					      operation->factor_before),
+				      rounded_ns((gdouble)node->duration_ns * operation->factor /
+						 operation->factor_before),
 				      ORIGIN_MODELLED);
 	}
 }

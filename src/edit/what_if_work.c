@@ -5,6 +5,7 @@
 #include <tacho/words.h>
 
 #include "base/for_each.h"
+#include "base/time_units.h"
 #include "edit/rank_choice.h"
 #include "edit/change_internal.h"
 
@@ -86,7 +87,7 @@ static void scale_node(TachoGraph *graph, guint32 index, gdouble factor)
 		graph_change_transfer(graph, node->transfer, transfer->fixed_ns * factor,
 				      transfer->work_ns * factor, ORIGIN_SCALED);
 	} else {
-		graph_change_duration(node, llround((gdouble)node->duration_ns * factor),
+		graph_change_duration(node, rounded_ns((gdouble)node->duration_ns * factor),
 				      ORIGIN_SCALED);
 	}
 }

@@ -212,12 +212,12 @@ static GPtrArray *collect_link_spans(const TachoReplay *replay, gint64 until_ns)
 	return spans;
 }
 
-static void add_resource(TachoTable *table, const gchar *name, gint64 busy_ns, gint64 total_ns)
+static void add_resource(TachoTable *table, const gchar *name, gdouble busy_ns, gint64 total_ns)
 {
 	tacho_table_row(table);
 	tacho_table_text(table, name);
-	tacho_table_number(table, (gdouble)busy_ns / 1e6);
-	tacho_table_number(table, 100.0 * (gdouble)busy_ns / (gdouble)MAX(total_ns, 1));
+	tacho_table_number(table, busy_ns / 1e6);
+	tacho_table_number(table, 100.0 * busy_ns / (gdouble)MAX(total_ns, 1));
 }
 
 /* Whether its thread or stream works meanwhile. */
@@ -242,18 +242,18 @@ static gboolean is_busy(const struct graph_node *node)
 static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 total_ns)
 {
 	const TachoGraph *graph = replay->graph;
-	g_autofree gint64 *busy_ns = g_new0(gint64, MAX(graph->lanes->len, 1u));
+	g_autofree gdouble *busy_ns = g_new0(gdouble, MAX(graph->lanes->len, 1u));
 
 	for (guint32 i = 0; i < replay->n_nodes; i++) {
 		const struct graph_node *node = graph_node_at(graph, i);
 
 		if (is_busy(node))
-			busy_ns[node->lane] += replay->end_ns[i] - replay->begin_ns[i];
+			busy_ns[node->lane] += (gdouble)(replay->end_ns[i] - replay->begin_ns[i]);
 		if (node->kind == TACHO_NODE_QUEUE && node->transfer != TACHO_NONE) {
 			guint32 transfer = graph_transfer_at(graph, node->transfer)->node;
 
 			busy_ns[node->lane] +=
-				replay->end_ns[transfer] - replay->begin_ns[transfer];
+				(gdouble)(replay->end_ns[transfer] - replay->begin_ns[transfer]);
 		}
 	}
 	for (guint32 i = 0; i < graph->lanes->len; i++) {
@@ -276,7 +276,8 @@ static void add_links(TachoTable *table, const TachoReplay *replay, gint64 total
 		const struct graph_link *link = &g_array_index(graph->links, struct graph_link, i);
 		g_autofree gchar *name = resource_name_of_link(graph, link);
 
-		add_resource(table, name, covered_ns(g_ptr_array_index(spans, i)), total_ns);
+		add_resource(table, name, (gdouble)covered_ns(g_ptr_array_index(spans, i)),
+			     total_ns);
 	}
 }
 

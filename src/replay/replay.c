@@ -1,6 +1,7 @@
 /* replay: play a graph. Where no resource is shared, a node's time depends on its predecessors
  * alone, and one walk in topological order does; else see shared_replay.c. */
 #include "base/huge_pages.h"
+#include "base/time_units.h"
 #include "replay/replay_internal.h"
 
 static inline void play_node(const TachoGraph *graph, TachoReplay *replay, guint32 node)
@@ -15,7 +16,7 @@ static inline void play_node(const TachoGraph *graph, TachoReplay *replay, guint
 		}
 	begin_ns = MAX(begin_ns, 0);
 	replay->begin_ns[node] = begin_ns;
-	replay->end_ns[node] = begin_ns + graph->duration_ns[node];
+	replay->end_ns[node] = end_ns_after(begin_ns, graph->duration_ns[node]);
 	replay->cause[node] = cause;
 }
 

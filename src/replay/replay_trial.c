@@ -5,6 +5,7 @@
 
 #include "base/for_each.h"
 #include "base/quantile.h"
+#include "base/time_units.h"
 #include "base/worker_pool.h"
 #include "replay/shared_run.h"
 
@@ -147,7 +148,7 @@ static void set_duration(struct replay_trial *trial, const struct trial_edit *ed
 		transfer->fixed_ns = MAX(edit->fixed_ns, 0.0);
 		transfer->work_ns = MAX(edit->work_ns, 0.0);
 		trial->view.duration_ns[edit->node] =
-			llround(transfer->fixed_ns + transfer->work_ns);
+			rounded_ns(transfer->fixed_ns + transfer->work_ns);
 	}
 }
 

@@ -16,19 +16,20 @@
  *     begun. */
 #include <math.h>
 
+#include "base/time_units.h"
 #include "replay/shared_run.h"
 
 /* Nodes that are looked at to see when the first concerns others.
  * Source: a rule: more cost more than they save. If wrong, the replay is slower; times stay. */
 #define MAX_AHEAD 64
 
-/* As llround(), for what is not negative. */
+/* As rounded_ns(), for what is not negative. */
 static gint64 round_ns(gdouble time_ns)
 {
-	gint64 whole_ns = (gint64)time_ns;
+	gint64 down_ns = (gint64)MIN(time_ns, (gdouble)MOST_NS);
 
-	/* Half is rounded up. Source: derived from rounding to the nearest. */
-	return whole_ns + (time_ns - (gdouble)whole_ns >= 0.5);
+	/* Source: derived from rounding to the nearest. */
+	return down_ns + (time_ns - (gdouble)down_ns >= 0.5);
 }
 
 /* --- the clock of a set ----------------------------------------------------------------------- */
@@ -85,11 +86,11 @@ static gboolean is_alone(const struct shared_run *run, guint32 node, guint32 set
 /* What is to be done, at least, between the end of the node and the first that concerns others. */
 static gdouble work_alone(const struct shared_run *run, guint32 node, guint32 set)
 {
-	gint64 work_ns = 0;
+	gdouble work_ns = 0;
 
 	for (guint i = 0; i < MAX_AHEAD && (node = only_next(run, node, set)) != TACHO_NONE; i++)
-		work_ns += MAX(run->graph->duration_ns[node] - 1, 0);
-	return (gdouble)work_ns;
+		work_ns += (gdouble)MAX(run->graph->duration_ns[node] - 1, 0);
+	return work_ns;
 }
 
 /* --- the tournament --------------------------------------------------------------------------- */

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "base/time_units.h"
 #include "replay/shared_run.h"
 
 /* --- workers -------------------------------------------------------------------------------- */
@@ -54,14 +55,15 @@ static void take_up(struct shared_run *run, guint32 index)
 		guint32 node = run->graph->pool_node[pool->next++], worker = first_free(pool);
 
 		if (pool->free_ns[worker] > replay->begin_ns[node]) {
-			replay->begin_ns[node] = llround(pool->free_ns[worker]);
+			replay->begin_ns[node] = rounded_ns(pool->free_ns[worker]);
 			replay->cause[node] = pool->freed_by[worker];
 		}
 		pool->n_free--;
 		pool->free_ns[worker] = pool->free_ns[pool->n_free];
 		pool->freed_by[worker] = pool->freed_by[pool->n_free];
-		shared_run_finish(run, node,
-				  replay->begin_ns[node] + run->graph->duration_ns[node]);
+		shared_run_finish(
+			run, node,
+			end_ns_after(replay->begin_ns[node], run->graph->duration_ns[node]));
 	}
 }
 
@@ -129,7 +131,8 @@ static void begin(struct shared_run *run, guint32 index)
 		run->has_come[index] = 1;
 		take_up(run, graph_node_at(run->graph, index)->pool);
 	} else {
-		shared_run_finish(run, index, begin_ns + run->graph->duration_ns[index]);
+		shared_run_finish(run, index,
+				  end_ns_after(begin_ns, run->graph->duration_ns[index]));
 		if (place == PLACE_COMPLETE)
 			give_back(run, graph_node_at(run->graph, index)->pool, index);
 	}
@@ -220,7 +223,7 @@ static void end_transfers(struct shared_run *run)
 	g_array_set_size(run->active, n_kept);
 	set_paces(run);
 	for (guint i = 0; i < n_ended; i++)
-		shared_run_finish(run, ended[i], llround(time_ns));
+		shared_run_finish(run, ended[i], rounded_ns(time_ns));
 }
 
 /* --- engines -------------------------------------------------------------------------------- */
@@ -235,7 +238,8 @@ static void begin_copy(struct shared_run *run, guint32 node)
 		replay->begin_ns[node] = free_ns;
 		replay->cause[node] = engine->freed_by[0];
 	}
-	shared_run_finish(run, node, replay->begin_ns[node] + run->graph->duration_ns[node]);
+	shared_run_finish(run, node,
+			  end_ns_after(replay->begin_ns[node], run->graph->duration_ns[node]));
 	engine->free_ns[0] = (gdouble)replay->end_ns[node];
 	engine->freed_by[0] = node;
 }
