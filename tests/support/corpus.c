@@ -5,6 +5,7 @@
 #include <tacho/correlate.h>
 #include <tacho/import.h>
 
+#include "byte_timeline.h"
 #include "property_jobs.h"
 #include "random_jobs.h"
 #include "timeline_text.h"
@@ -14,6 +15,9 @@ enum {
 	FEW_OF_A_KIND = 6, /* random jobs */
 	MANY_OF_A_KIND = 40,
 };
+
+/* Timelines of bytes that chance has drawn. */
+enum { N_DRAWN = 100, MOST_BYTES = 400, LEAST_SLICES = 30 };
 
 /* Traces of tests/data, each a run. */
 static const gchar *const traces[] = {
@@ -210,6 +214,45 @@ static void ask_jobs(struct corpus *corpus, const gchar *kind, GPtrArray *jobs,
 	g_ptr_array_unref(jobs);
 }
 
+/* Bytes of which every fourth is 0: that is a rank of a training job. */
+static TachoTimeline *draw_timeline(guint32 seed)
+{
+	g_autoptr(GRand) chance = g_rand_new_with_seed(seed);
+	guint8 bytes[MOST_BYTES];
+	gsize n = (gsize)g_rand_int_range(chance, MOST_BYTES / 4, MOST_BYTES);
+
+	for (gsize i = 0; i < n; i++)
+		bytes[i] = g_rand_int_range(chance, 0, 4) ? (guint8)g_rand_int_range(chance, 0, 255)
+							  : 0;
+	return byte_timeline_new(bytes, n);
+}
+
+/* Not one with a time of whatever bits: there, nothing meets anything. */
+static gboolean is_like_a_job(const TachoTimeline *timeline)
+{
+	const TachoSlices *slices = &timeline->slices;
+
+	for (guint32 i = 0; i < slices->n; i++)
+		if (ABS(slices->start_ns[i]) > G_TIME_SPAN_HOUR * 1000 ||
+		    slices->duration_ns[i] > G_TIME_SPAN_HOUR * 1000)
+			return FALSE;
+	return slices->n >= LEAST_SLICES;
+}
+
+static void ask_drawn(struct corpus *corpus, guint n,
+		      void (*question)(struct corpus *, const gchar *, TachoTimeline *))
+{
+	for (guint32 seed = 0; n > 0; seed++) {
+		g_autofree gchar *name = g_strdup_printf("drawn.%u", seed);
+		g_autoptr(TachoTimeline) timeline = draw_timeline(seed);
+
+		if (!is_like_a_job(timeline))
+			continue;
+		question(corpus, name, timeline);
+		n--;
+	}
+}
+
 /* --- the file of answers ---------------------------------------------------------------------- */
 
 static GHashTable *read_expected(const gchar *path)
@@ -251,6 +294,8 @@ void corpus_ask(const gchar *name, guint parts,
 			 random_jobs(parts & CORPUS_MANY_JOBS ? MANY_OF_A_KIND : FEW_OF_A_KIND),
 			 question);
 	}
+	if (parts & CORPUS_DRAWN)
+		ask_drawn(&corpus, N_DRAWN, question);
 	g_hash_table_iter_init(&missing, corpus.expected);
 	if (g_getenv("TACHO_BLESS")) {
 		g_assert_true(g_file_set_contents(path, corpus.lines->str, -1, NULL));

@@ -1,8 +1,9 @@
 /* corpus: what tacho says of many timelines, held against what it said before.
  *
  * tests/data/timelines.txt has timelines that tests were written on, and tests/data the traces; others are made up
- * (property_jobs.h, random_jobs.h). A test puts every question of one kind to each of them. Nobody has worked out all the answers by hand; but a change that is meant to change none of
- * them must not, and one that is meant to is seen in every place that it reaches.
+ * (property_jobs.h, random_jobs.h, byte_timeline.h). A test puts every question of one kind to each of them. Nobody has
+ * worked out all the answers by hand; but a change that is meant to change none of them must not, and one that is meant to
+ * is seen in every place that it reaches.
  *
  * An answer may be long, so a file of them (tests/data/corpus/NAME.out) has its length in lines and a digest. Where one is
  * another than before, the test prints it; with TACHO_SHOW=PREFIX it prints all answers whose head begins so, also those of
@@ -26,6 +27,7 @@ enum corpus_part {
 	CORPUS_TRACES = 1 << 1,
 	CORPUS_JOBS = 1 << 2,	   /* made up; a few that chance has drawn */
 	CORPUS_MANY_JOBS = 1 << 3, /* made up; many that chance has drawn */
+	CORPUS_DRAWN = 1 << 4,	   /* timelines of bytes that chance has drawn */
 };
 
 /* Ask `question` of each timeline of these parts (enum corpus_part), which is correlated, and compare the answers with

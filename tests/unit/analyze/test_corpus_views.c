@@ -37,7 +37,7 @@ static void ask(struct corpus *corpus, const gchar *name, TachoTimeline *timelin
 
 static void test_views(void)
 {
-	corpus_ask("views", CORPUS_TEXTS | CORPUS_TRACES, ask);
+	corpus_ask("views", CORPUS_TEXTS | CORPUS_TRACES | CORPUS_JOBS | CORPUS_DRAWN, ask);
 }
 
 int main(int argc, char **argv)

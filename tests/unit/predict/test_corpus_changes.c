@@ -99,7 +99,7 @@ static void ask(struct corpus *corpus, const gchar *name, TachoTimeline *timelin
 
 static void test_changes(void)
 {
-	corpus_ask("changes", CORPUS_TEXTS | CORPUS_TRACES | CORPUS_JOBS, ask);
+	corpus_ask("changes", CORPUS_TEXTS | CORPUS_TRACES | CORPUS_JOBS | CORPUS_DRAWN, ask);
 }
 
 int main(int argc, char **argv)

@@ -27,7 +27,7 @@ static void ask(struct corpus *corpus, const gchar *name, TachoTimeline *timelin
 
 static void test_tables(void)
 {
-	corpus_ask("tables", CORPUS_TEXTS | CORPUS_TRACES, ask);
+	corpus_ask("tables", CORPUS_TEXTS | CORPUS_TRACES | CORPUS_JOBS | CORPUS_DRAWN, ask);
 }
 
 int main(int argc, char **argv)
