@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How wrong the stated cost of recording is: STATED_ERROR of src/predict/recording_cost.c, fitted.
+"""How wrong the stated cost of recording is: what STATED_ERROR of src/predict/recording_cost.c is held against.
 
     stated_cost.py            what the kit's recordings say, and the fit on the tuned half
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How well receives tell a wire's pace: MIN_CALL_BYTES, MIN_CALLS and MIN_RUNS of src/graph/graph_wire.c, fitted.
+"""How well receives tell a wire's pace, by each choice of MIN_CALL_BYTES, MIN_CALLS and MIN_RUNS of src/graph/graph_wire.c.
 
     wire_pace.py              errors of the pace for each choice, on both halves of the kit
 
