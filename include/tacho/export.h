@@ -20,6 +20,12 @@ typedef enum {
 /* Called now and then with the share done, 0 to 1; NULL: do not. */
 typedef void (*TachoProgress)(gdouble done, gpointer data);
 
+/* A table that is no view of the timeline. */
+typedef struct {
+	const gchar *name, *description;
+	TachoTable *table; /* may be cut, where it is very long */
+} TachoExportTable;
+
 /* What of the timeline goes out. A slice belongs to the step that it begins in. */
 typedef struct {
 	gint32 rank;		      /* -1: all */
@@ -29,11 +35,14 @@ typedef struct {
 	gboolean is_whole; /* views are of what no step holds, too */
 	const guint8
 		*only; /* by slice: 1 goes out, without marks and counters; NULL: all. Borrowed */
+	/* To be shown beside the views, where they are (html); borrowed. */
+	const TachoExportTable *tables;
+	guint n_tables;
 } TachoExportOptions;
 
 #define TACHO_EXPORT_OPTIONS_INIT                                                                  \
 	{                                                                                          \
-		-1, -1, -1, NULL, NULL, FALSE, NULL                                                \
+		-1, -1, -1, NULL, NULL, FALSE, NULL, NULL, 0                                       \
 	}
 
 /* TARGET(name, file ending, is it text, what it is). A target is src/export/<name>_export.c. */

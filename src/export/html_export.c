@@ -140,6 +140,11 @@ static void write_views(struct html_export *export)
 
 		write_table(export->json, views[i].name, views[i].description, table);
 	}
+	for (guint i = 0; i < export->options->n_tables; i++) {
+		const TachoExportTable *more = &export->options->tables[i];
+
+		write_table(export->json, more->name, more->description, more->table);
+	}
 	json_writer_end_object(export->json);
 }
 

@@ -119,7 +119,7 @@ static void test_same_bytes(gconstpointer target)
 static void test_scope(gconstpointer target)
 {
 	g_autoptr(TachoTimeline) timeline = new_timeline();
-	TachoExportOptions options = { 0, 1, 1, NULL, NULL, FALSE, NULL };
+	TachoExportOptions options = { .rank = 0, .first_step = 1, .last_step = 1 };
 	g_autofree gchar *lines = lines_of(target, timeline, &options);
 
 	g_assert_cmpstr(lines, ==,
@@ -152,13 +152,13 @@ static void test_not_there(gconstpointer target)
 	g_autoptr(TachoTimeline) without_steps = timeline_from_text(two_ranks);
 
 	expect_not_there(target, timeline,
-			 (TachoExportOptions){ 7, -1, -1, NULL, NULL, FALSE, NULL },
+			 (TachoExportOptions){ .rank = 7, .first_step = -1, .last_step = -1 },
 			 "the run has no rank 7");
 	expect_not_there(target, timeline,
-			 (TachoExportOptions){ -1, 2, 3, NULL, NULL, FALSE, NULL },
+			 (TachoExportOptions){ .rank = -1, .first_step = 2, .last_step = 3 },
 			 "the run has no such steps; it has steps 0 to 1");
 	expect_not_there(target, without_steps,
-			 (TachoExportOptions){ -1, 2, 3, NULL, NULL, FALSE, NULL },
+			 (TachoExportOptions){ .rank = -1, .first_step = 2, .last_step = 3 },
 			 "the run has no training steps; use --steps all");
 }
 
@@ -250,7 +250,7 @@ static void test_chrome_text(void)
 
 static void expect_folded(const TachoTimeline *timeline, gint64 step, const gchar *expected)
 {
-	TachoExportOptions options = { -1, step, step, NULL, NULL, FALSE, NULL };
+	TachoExportOptions options = { .rank = -1, .first_step = step, .last_step = step };
 	gsize length;
 	g_autofree guint8 *bytes =
 		export_to_memory(tacho_export_find("folded", NULL), timeline, &options, &length);
@@ -379,7 +379,11 @@ static void test_progress(gconstpointer data)
 	const TachoExportTarget *target = data;
 	g_autoptr(TachoTimeline) timeline = new_timeline();
 	gdouble last = 0;
-	TachoExportOptions options = { -1, -1, -1, count_progress, &last, FALSE, NULL };
+	TachoExportOptions options = { .rank = -1,
+				       .first_step = -1,
+				       .last_step = -1,
+				       .progress = count_progress,
+				       .progress_data = &last };
 	gsize length;
 
 	g_free(export_to_memory(target, timeline, &options, &length));
