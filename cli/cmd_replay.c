@@ -246,12 +246,23 @@ static const TachoExportTarget *find_target(const gchar *path)
 static gboolean export_replay(const TachoPrediction *prediction, const TachoExportTarget *target,
 			      const struct options *options, GError **error)
 {
+	const TachoExportTable explanation = {
+		"explanation",
+		"where the predicted step comes from: its critical path, by resource and by what "
+		"is "
+		"measured, scaled, modelled and guessed",
+		prediction->explanation,
+	};
 	TachoExportOptions all = TACHO_EXPORT_OPTIONS_INIT;
 	g_autoptr(TachoTimeline) timeline = tacho_replay_timeline(prediction->replay);
 	g_autoptr(NewFile) file = new_file_open(options->export_path, options->is_forced, error);
 
 	if (!file)
 		return FALSE;
+	if (prediction->explanation) {
+		all.tables = &explanation;
+		all.n_tables = 1;
+	}
 	if (!target->write(timeline, &all, new_file_stream(file), error)) {
 		g_prefix_error(error, "cannot write '%s': ", options->export_path);
 		return FALSE;
@@ -365,10 +376,10 @@ static int replay_with(struct options *options, int argc, char **argv)
 	if (options->export_path) {
 		target = find_target(options->export_path);
 		if (!target)
-			return cli_fail(
-				"replay",
-				"--export writes a file that ends in .pftrace or .json, not '%s'",
-				options->export_path);
+			return cli_fail("replay",
+					"--export writes a file that ends in .pftrace, .json or "
+					".html, not '%s'",
+					options->export_path);
 	}
 	return replay(options, target, argc, argv);
 }
@@ -394,7 +405,7 @@ int cmd_replay(int argc, char **argv)
 		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed,
 		  "seed of the random draws of --samples (default: 1)", "N" },
 		{ "export", 'e', 0, G_OPTION_ARG_FILENAME, &options.export_path,
-		  "write the replay beside the recording, as .pftrace or .json", "FILE" },
+		  "write the replay beside the recording, as .pftrace, .json or .html", "FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
 		  "replace FILE if it exists", NULL },
 		{ "sensitivity", 'S', 0, G_OPTION_ARG_NONE, &options.with_sensitivity,

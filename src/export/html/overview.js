@@ -11,6 +11,8 @@ const BRIEF_KEYS = {
   kernel: ["name", "shape", "share_pct", "total_ms", "count", "mean_us"],
 };
 
+const WITHOUT_SLICES = new Set(["critical", "explanation"]); // whose names are no names of slices
+
 function milliseconds(ms) {
   return ms >= 1000 ? `${number(ms / 1000, 3)} s` : `${number(ms, 2)} ms`;
 }
@@ -24,7 +26,7 @@ export class Overview {
   constructor(head, actions) {
     Object.assign(this, { head, actions });
     this.charts = [];
-    this.element = el("div", { class: "overview" }, this.facts(), this.problems(), this.steps(), this.advice(),
+    this.element = el("div", { class: "overview" }, this.facts(), this.problems(), this.brief("explanation", "Where the predicted step comes from"), this.steps(), this.advice(),
       el("div", { class: "pair" }, this.brief("op", "Operations"), this.brief("kernel", "Kernels")),
       this.brief("critical", "Critical path"));
   }
@@ -99,10 +101,10 @@ export class Overview {
 
   brief(name, title) {
     const view = this.head.views[name];
-    if (!view.rows.length) return null;
+    if (!view?.rows.length) return null; // a page of a recording has no prediction
     const rows = new TableView(view, {
       caption: `${title}: ${view.description}`, most: BRIEF_ROWS, isBrief: true, keys: BRIEF_KEYS[name],
-      onName: name === "critical" ? null : this.actions.findName,
+      onName: WITHOUT_SLICES.has(name) ? null : this.actions.findName,
     });
     return el("section", { class: "card" }, el("h2", {}, title), rows.element, this.link(name));
   }
