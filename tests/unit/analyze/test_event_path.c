@@ -281,6 +281,63 @@ static void test_weights(void)
 		    timeline_find(timeline, "B", 0), FALSE, TACHO_EVENT_EDGE_LAUNCH, 0);
 }
 
+/* B, on a stream of its own, waits for A, which the host does not: it asks for A, and waits for B. */
+static const gchar two_streams[] =
+	"unit us\n"
+	"rank 0 thread 1 main\n"
+	"  annotation part 0..140\n"
+	"    op work 0..45\n"
+	"      runtime launchA 2..4\n"
+	"      runtime cudaEventRecord 4..5\n"
+	"      runtime cudaStreamWaitEvent 6..8\n"
+	"      runtime launchB 10..12\n"
+	"      runtime launchC 13..14\n"
+	"    runtime cudaEventQuery 46..47\n"
+	"    runtime cudaEventSynchronize 50..121\n"
+	"    op after 125..140\n"
+	"  stream 7\n"
+	"    kernel A 8..60 launch=launchA\n"
+	"    sync 'Event Sync' 46..47 launch=cudaEventQuery waits_for=A\n"
+	"  stream 9\n"
+	"    sync 'Stream Wait Event' 8..9 launch=cudaStreamWaitEvent waits_for=A\n"
+	"    kernel B 62..120 launch=launchB\n"
+	"    kernel C 120..121 launch=launchC\n"
+	"    sync 'Event Sync' 120..121 launch=cudaEventSynchronize waits_for=B\n";
+
+static void test_events(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(two_streams);
+	g_autoptr(TachoEventPath) path = NULL;
+	guint32 a, b, wait, query;
+	guint n_flows = 0;
+
+	tacho_correlate(timeline);
+	path = find_path(timeline, "part", 0);
+	assert_path(path);
+	a = timeline_find(timeline, "A", 0);
+	b = timeline_find(timeline, "B", 0);
+	wait = timeline_find(timeline, "cudaEventSynchronize", 0);
+	query = timeline_find(timeline, "cudaEventQuery", 0);
+	assert_edge(path, timeline_find(timeline, "launchA", 0), FALSE, a, FALSE,
+		    TACHO_EVENT_EDGE_LAUNCH, 6);
+	assert_edge(path, a, TRUE, b, FALSE, TACHO_EVENT_EDGE_SYNC, 0);
+	assert_edge(path, timeline_find(timeline, "launchB", 0), FALSE, b, FALSE,
+		    TACHO_EVENT_EDGE_LAUNCH, 0);
+	assert_edge(path, b, TRUE, timeline_find(timeline, "C", 0), FALSE, TACHO_EVENT_EDGE_GAP, 0);
+	assert_edge(path, b, TRUE, wait, TRUE, TACHO_EVENT_EDGE_SYNC, 0);
+	g_assert_null(find_edge(path, a, TRUE, query, TRUE));
+	g_assert_null(find_edge(path, a, TRUE, timeline_find(timeline, "C", 0), FALSE));
+
+	/* to A, to B, to the end of the wait, and from there to what follows it */
+	tacho_event_path_mark(path, timeline);
+	for (guint i = 0; i < timeline->flows->len; i++)
+		n_flows += g_array_index(timeline->flows, TachoFlow, i).kind == TACHO_FLOW_CRITICAL;
+	g_assert_cmpuint(n_flows, ==, 4);
+	g_assert_true(timeline->slices.flags[a] & TACHO_SLICE_CRITICAL);
+	g_assert_true(timeline->slices.flags[b] & TACHO_SLICE_CRITICAL);
+	g_assert_false(timeline->slices.flags[query] & TACHO_SLICE_CRITICAL);
+}
+
 static void test_no_such(void)
 {
 	static const struct {
@@ -385,6 +442,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/event-path/event-sync", test_event_sync);
 	g_test_add_func("/event-path/event-of-stream", test_event_of_stream);
 	g_test_add_func("/event-path/weights", test_weights);
+	g_test_add_func("/event-path/events", test_events);
 	g_test_add_func("/event-path/no-such", test_no_such);
 	g_test_add_data_func("/event-path/amd", "amd_trace", test_success);
 	g_test_add_data_func("/event-path/nanoseconds", "ns_resolution_trace", test_success);

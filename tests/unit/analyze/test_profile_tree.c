@@ -341,6 +341,37 @@ static void test_flops(void)
 		{ "aten::sum 0..1 in=float32[8,3] out=float32[3]", 21 },
 		{ "AddN 0..1 in=float32[8] in=float32[8] in=float32[8] out=float32[8]", 16 },
 		{ "aten::view 0..1 in=float32[8,3] out=float32[24]", 0 },
+		{ "L2Loss 0..1 in=float32[0] out=float32[]", 0 },
+		{ "aten::mm 0..1 in=float32[0,4] in=float32[4,3] out=float32[0,3]", 0 },
+		{ "aten::convolution 0..1 in=float32[2,3,8,8] in=float32[4,3] out=float32[2,4,6,6]",
+		  -1 },
+		{ "aten::convolution_backward 0..1 in=float32[2,4,6,6] in=float32[2,3,8,8] "
+		  "in=float32[4,3,3,3] out=float32[2,3,8,8] out=float32[4,3,3,3] out=float32[4]",
+		  2 * 2 * 288 * 27 },
+		/* of each of 2 x 4 x 8 queries with 32 keys of 16 numbers: two products */
+		{ "aten::scaled_dot_product_attention 0..1 in=float32[2,4,8,16] "
+		  "in=float32[2,4,32,16] in=float32[2,4,32,16] out=float32[2,4,8,16]",
+		  2 * 2 * (2 * 4 * 8) * 32 * 16 },
+		{ "aten::_scaled_dot_product_flash_attention 0..1 in=float32[2,4,8,16]", -1 },
+		/* height, width, 3 channels, 4 maps: 6 x 6 places of 3 x 3 x 3 */
+		{ "Conv2D 0..1 in=float32[2,8,8,3] in=float32[3,3,3,4] out=float32[2,6,6,4]",
+		  2 * 288 * 27 },
+		{ "Conv2D 0..1 in=float32[2,8,8,3] in=float32[3,4] out=float32[2,6,6,4]", -1 },
+		{ "Conv2D 0..1 in=float32[2,8,8,3] in=float32[3,3,3,0] out=float32[2,6,6,0]", 0 },
+		{ "DepthwiseConv2dNative 0..1 in=float32[2,8,8,4] in=float32[3,3,4,1] "
+		  "out=float32[2,6,6,4]",
+		  2 * 288 * 9 },
+		{ "Conv2DBackpropInput 0..1 in=float32[4] in=float32[3,3,3,4] in=float32[2,6,6,4]",
+		  2 * 288 * 27 },
+		{ "Conv2DBackpropInput 0..1 in=float32[4] in=float32[3,3,3,4]", -1 },
+		{ "Conv2DBackpropFilter 0..1 in=float32[2,8,8,3] in=float32[4] "
+		  "in=float32[2,6,6,4] out=float32[3,3,3,4]",
+		  2 * 288 * 27 },
+		{ "Conv2DBackpropFilter 0..1 in=float32[2,8,8,3] in=float32[4] "
+		  "in=float32[2,6,6,4]",
+		  -1 },
+		{ "avg_pool2d_backward 0..1 in=float32[2] out=float32[8,3]", 24 },
+		{ "c10d::mul 0..1 in=float32[8,3] out=float32[8,3]", -1 },
 		{ "aten::mystery 0..1 in=float32[8,3] out=float32[24]", -1 },
 		{ "aten::mul 0..1", -1 },
 	};
