@@ -235,6 +235,9 @@ static void test_queue(void)
 		g_assert_cmpuint(message->collective, ==,
 				 timeline_find(timeline, "gloo:all_reduce", 2 + i / 2 % 2));
 		g_assert_cmpuint(message->ring_step, ==, i / 8);
+		g_assert_cmpuint(message->collective_row, ==,
+				 message_named(timeline, "s0", i / 2)->collective_row);
+		g_assert_cmpuint(message->collective_row, !=, TACHO_NONE);
 		g_assert_cmpuint(message_named(alike, "r1", i)->ring_step, ==, TACHO_NONE);
 	}
 }

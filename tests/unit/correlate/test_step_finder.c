@@ -196,7 +196,8 @@ static void test_lent_steps(void)
 	for (gint i = 0; i < 3; i++)
 		append_turn(text, 100 * i, "Optimizer.step#SGD.step");
 	g_string_append(text, "rank 1 end=exited:0 thread 2 main\n"
-			      "op serve 10..90\nop answer 93..98\nop wait 150..290\n");
+			      "op serve 10..90\nop answer 93..98\nop wait 150..190\n"
+			      "op again 195..250\nop last 260..290\n");
 	timeline = correlated(text->str);
 
 	g_assert_cmpuint(timeline->steps->len, ==, 6);
