@@ -22,6 +22,9 @@
  * on a thread tells its id. Without marks it is the thread whose ops carry the most numbers of the
  * id's nodes; if equal, ids, which autograd hands out when a thread records first, go to threads in
  * the order of their first numbered op. */
+#include "base/for_each.h"
+#include "base/order.h"
+#include "base/partition_point.h"
 #include "correlate/correlate_internal.h"
 #include "trace/mark_kind.h"
 #include "trace/region_kind.h"
@@ -158,9 +161,7 @@ static gint compare_numbers(gconstpointer a, gconstpointer b)
 {
 	const struct number *left = a, *right = b;
 
-	if (left->sequence != right->sequence)
-		return left->sequence < right->sequence ? -1 : 1;
-	return left->owner < right->owner ? -1 : left->owner > right->owner;
+	return ORDER(left->sequence, right->sequence) ?: ORDER(left->owner, right->owner);
 }
 
 /* Numbers nearly always come in order, and g_array_sort() does not profit from it. */
@@ -199,19 +200,11 @@ static const struct number *find_number(const struct forward *forward, gint64 se
 					guint32 owner)
 {
 	const struct number wanted = { sequence, owner };
-	guint low = 0, high = forward->numbers->len;
+	guint n = ROWS_BEFORE(forward->numbers, struct number, row,
+			      compare_numbers(row, &wanted) < 0);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare_numbers(&g_array_index(forward->numbers, struct number, middle),
-				    &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < forward->numbers->len ? &g_array_index(forward->numbers, struct number, low)
-					   : NULL;
+	return n < forward->numbers->len ? &g_array_index(forward->numbers, struct number, n)
+					 : NULL;
 }
 
 /* How many of a sample of nodes[first .. end) carry numbers of `forward`. */
@@ -290,18 +283,10 @@ static void push_owner(GArray *stack, GArray *owners, guint32 index)
 
 static guint32 last_owner_up_to(GArray *stack, GArray *owners, gint64 sequence)
 {
-	guint low = 0, high = stack->len;
+	const guint32 *last = LAST_BEFORE(
+		stack, guint32, index, g_array_index(owners, struct owner, *index).low <= sequence);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		guint32 index = g_array_index(stack, guint32, middle);
-
-		if (g_array_index(owners, struct owner, index).low <= sequence)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low == 0 ? TACHO_NONE : g_array_index(stack, guint32, low - 1);
+	return last ? *last : TACHO_NONE;
 }
 
 /* Give nodes[first .. end), which are in order of time, their owners on `forward`. */
@@ -341,18 +326,15 @@ static gint compare_nodes_by_id(gconstpointer a, gconstpointer b)
 {
 	const struct node *left = a, *right = b;
 
-	if (left->forward_thread != right->forward_thread)
-		return left->forward_thread < right->forward_thread ? -1 : 1;
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return left->slice < right->slice ? -1 : left->slice > right->slice;
+	return ORDER(left->forward_thread, right->forward_thread) ?:
+	       ORDER(left->start_ns, right->start_ns) ?: ORDER(left->slice, right->slice);
 }
 
 static gint compare_nodes_by_slice(gconstpointer a, gconstpointer b)
 {
 	const struct node *left = a, *right = b;
 
-	return left->slice < right->slice ? -1 : left->slice > right->slice;
+	return ORDER(left->slice, right->slice);
 }
 
 static gint compare_forwards(gconstpointer a, gconstpointer b)
@@ -360,9 +342,7 @@ static gint compare_forwards(gconstpointer a, gconstpointer b)
 	const struct forward *left = *(struct forward *const *)a;
 	const struct forward *right = *(struct forward *const *)b;
 
-	if (left->first_ns != right->first_ns)
-		return left->first_ns < right->first_ns ? -1 : 1;
-	return left->track < right->track ? -1 : left->track > right->track;
+	return ORDER(left->first_ns, right->first_ns) ?: ORDER(left->track, right->track);
 }
 
 static void pair_process(struct pairing *pairing)
@@ -395,8 +375,7 @@ static void add_flows(struct pairing *pairing)
 	guint32 last_owner = TACHO_NONE, last_track = TACHO_NONE;
 
 	g_array_sort(pairing->nodes, compare_nodes_by_slice);
-	for (guint i = 0; i < pairing->nodes->len; i++) {
-		const struct node *node = &g_array_index(pairing->nodes, struct node, i);
+	FOR_EACH(const struct node, node, pairing->nodes) {
 		guint32 track = timeline->slices.track[node->slice];
 		guint32 owner = node->owner_slice;
 
@@ -417,13 +396,10 @@ static GHashTable *collect_ids(const TachoTimeline *timeline)
 {
 	GHashTable *id_of_track = g_hash_table_new(NULL, NULL);
 
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-
+	FOR_EACH(const TachoMark, mark, timeline->marks)
 		if (mark_kind_of(timeline, mark) == MARK_AUTOGRAD_THREAD)
 			g_hash_table_insert(id_of_track, GUINT_TO_POINTER(mark->track),
 					    GSIZE_TO_POINTER((gsize)mark->first));
-	}
 	return id_of_track;
 }
 

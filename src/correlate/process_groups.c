@@ -24,9 +24,13 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
+#include "base/order.h"
 #include "correlate/batch_ops.h"
 #include "correlate/correlate_internal.h"
 #include "trace/mark_kind.h"
+#include "trace/rank_table.h"
+#include "trace/slice_columns.h"
 
 enum { MAX_IDS = 1 << 16 };
 
@@ -80,7 +84,7 @@ static gint compare_spans(gconstpointer a, gconstpointer b)
 {
 	const struct id_span *left = a, *right = b;
 
-	return left->first < right->first ? -1 : left->first > right->first;
+	return ORDER(left->first, right->first);
 }
 
 /* In order, none touching the next: however ids were listed, they become the same spans. */
@@ -135,9 +139,7 @@ static void set_members(struct local_group *group, const gchar *ranks)
 	GString *members = g_string_new(NULL);
 
 	group->n_members = 0;
-	for (guint i = 0; i < spans->len; i++) {
-		const struct id_span *span = &g_array_index(spans, struct id_span, i);
-
+	FOR_EACH(const struct id_span, span, spans) {
 		g_string_append_printf(members, "%u-%u,", span->first, span->last);
 		group->n_members += span->last - span->first + 1;
 	}
@@ -149,12 +151,9 @@ static void own_threads(struct local_groups *local, struct local_group *group, c
 {
 	g_autoptr(GArray) spans = parse_ids(tids);
 
-	for (guint i = 0; i < spans->len; i++) {
-		const struct id_span *span = &g_array_index(spans, struct id_span, i);
-
+	FOR_EACH(const struct id_span, span, spans)
 		for (guint64 tid = span->first; tid <= span->last; tid++)
 			g_hash_table_insert(local->of_tid, GSIZE_TO_POINTER(tid), group);
-	}
 }
 
 static void add_marked_group(struct local_groups *local, const TachoMark *mark)
@@ -179,22 +178,10 @@ static gint compare_marks(gconstpointer a, gconstpointer b)
 {
 	const TachoMark *left = *(TachoMark *const *)a, *right = *(TachoMark *const *)b;
 
-	if (left->time_ns != right->time_ns)
-		return left->time_ns < right->time_ns ? -1 : 1;
-	return left < right ? -1 : left > right;
+	return ORDER(left->time_ns, right->time_ns) ?: ORDER(left, right);
 }
 
 /* --- addresses and threads ------------------------------------------------------------------- */
-
-static gint compare_by_begin(gconstpointer a, gconstpointer b, gpointer data)
-{
-	const TachoSlices *slices = data;
-	guint32 left = *(const guint32 *)a, right = *(const guint32 *)b;
-
-	if (slices->start_ns[left] != slices->start_ns[right])
-		return slices->start_ns[left] < slices->start_ns[right] ? -1 : 1;
-	return left < right ? -1 : left > right;
-}
 
 static TachoCollectiveArgs read_args(const struct local_groups *local, guint32 slice)
 {
@@ -222,7 +209,7 @@ static gint compare_local_groups(gconstpointer a, gconstpointer b)
 	const struct local_group *left = *(struct local_group *const *)a;
 	const struct local_group *right = *(struct local_group *const *)b;
 
-	return left->first_ns < right->first_ns ? -1 : left->first_ns > right->first_ns;
+	return ORDER(left->first_ns, right->first_ns);
 }
 
 /* First uses of addresses that no mark told and no thread explains. */
@@ -254,12 +241,9 @@ static GPtrArray *collect_unused_marks(struct local_groups *local)
 {
 	GPtrArray *unused = g_ptr_array_new();
 
-	for (guint i = 0; i < local->groups->len; i++) {
-		struct local_group *group = g_ptr_array_index(local->groups, i);
-
+	FOR_EACH_POINTER(struct local_group, group, local->groups)
 		if (!group->address)
 			g_ptr_array_add(unused, group);
-	}
 	return unused;
 }
 
@@ -378,8 +362,7 @@ static void join_groups(struct local_groups *local, guint32 rank_index, GHashTab
 	g_autoptr(GHashTable) n_alike = g_hash_table_new(g_str_hash, g_str_equal);
 
 	g_ptr_array_sort(local->groups, compare_local_groups);
-	for (guint i = 0; i < local->groups->len; i++) {
-		struct local_group *one = g_ptr_array_index(local->groups, i);
+	FOR_EACH_POINTER(struct local_group, one, local->groups) {
 		GroupRank *rank;
 		guint ordinal;
 
@@ -401,7 +384,7 @@ static gint compare_groups(gconstpointer a, gconstpointer b)
 {
 	const ProcessGroup *left = *(ProcessGroup *const *)a, *right = *(ProcessGroup *const *)b;
 
-	return left->first_ns < right->first_ns ? -1 : left->first_ns > right->first_ns;
+	return ORDER(left->first_ns, right->first_ns);
 }
 
 /* What a rank's main process recorded of groups. */
@@ -410,23 +393,14 @@ struct rank_input {
 	GArray *collectives; /* guint32 */
 };
 
-static guint32 rank_of_track(const TachoTimeline *timeline, guint32 track)
-{
-	const TachoProcess *process =
-		track < timeline->tracks->len ? track_process(timeline, track) : NULL;
-
-	return process && process->is_main && process->rank_index < timeline->ranks->len
-		       ? process->rank_index
-		       : TACHO_NONE;
-}
-
 static void collect_input(const TachoTimeline *timeline, struct rank_input *inputs)
 {
 	const TachoSlices *slices = &timeline->slices;
 
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-		guint32 rank = rank_of_track(timeline, mark->track);
+	FOR_EACH(TachoMark, mark, timeline->marks) {
+		guint32 rank = mark->track < timeline->tracks->len
+				       ? rank_index_of_main(timeline, mark->track)
+				       : TACHO_NONE;
 
 		if (rank != TACHO_NONE && mark_kind_of(timeline, mark) == MARK_PROCESS_GROUP)
 			g_ptr_array_add(inputs[rank].marks, mark);
@@ -436,7 +410,7 @@ static void collect_input(const TachoTimeline *timeline, struct rank_input *inpu
 
 		if (slices->kind[i] != TACHO_SLICE_COLLECTIVE)
 			continue;
-		rank = rank_of_track(timeline, slices->track[i]);
+		rank = rank_index_of_main(timeline, slices->track[i]);
 		if (rank != TACHO_NONE)
 			g_array_append_val(inputs[rank].collectives, i);
 	}
@@ -453,7 +427,8 @@ static void group_rank_collectives(const TachoTimeline *timeline, const struct b
 				      of_address, input->collectives, batches };
 
 	g_ptr_array_sort(input->marks, compare_marks);
-	g_array_sort_with_data(input->collectives, compare_by_begin, (gpointer)&timeline->slices);
+	g_array_sort_with_data(input->collectives, slice_columns_order,
+			       (gpointer)&timeline->slices);
 	for (guint i = 0; i < input->marks->len; i++)
 		add_marked_group(&local, g_ptr_array_index(input->marks, i));
 	settle_addresses(&local);

@@ -27,6 +27,9 @@
  * Numbers: annotated steps bring theirs, less the least of the run. The others count from 0, except
  * on a rank whose recording began when other ranks had already ended steps: it goes on from the
  * step of theirs that ends next to its own first one. */
+#include "base/for_each.h"
+#include "base/order.h"
+#include "base/partition_point.h"
 #include "correlate/correlate_internal.h"
 
 #include <stdlib.h>
@@ -75,9 +78,7 @@ static void visit_slices(const TachoTimeline *timeline, guint32 process,
 			 void (*visit)(const TachoTimeline *timeline, guint32 slice, gpointer data),
 			 gpointer data)
 {
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		if (track->process != process ||
 		    (track->kind != TACHO_TRACK_THREAD && track->kind != TACHO_TRACK_ASYNC))
 			continue;
@@ -92,9 +93,7 @@ static gint compare_steps_by_time(gconstpointer a, gconstpointer b)
 {
 	const TachoStep *left = a, *right = b;
 
-	if (left->start_ns != right->start_ns)
-		return left->start_ns < right->start_ns ? -1 : 1;
-	return left->number < right->number ? -1 : left->number > right->number;
+	return ORDER(left->start_ns, right->start_ns) ?: ORDER(left->number, right->number);
 }
 
 static void add_profiler_step(const TachoTimeline *timeline, guint32 slice, gpointer data)
@@ -168,11 +167,10 @@ static void drop_echoes(GArray *steps)
 /* Who steps the profiler may be another process than the one that works. */
 static void visit_other_processes(const TachoTimeline *timeline, struct rank_steps *found)
 {
-	gint32 rank = g_array_index(timeline->processes, TachoProcess, found->process).rank;
+	gint32 rank = tacho_timeline_process(timeline, found->process)->rank;
 
 	for (guint32 i = 0; i < timeline->processes->len; i++)
-		if (i != found->process &&
-		    g_array_index(timeline->processes, TachoProcess, i).rank == rank)
+		if (i != found->process && tacho_timeline_process(timeline, i)->rank == rank)
 			visit_slices(timeline, i, add_profiler_step, found);
 }
 
@@ -207,12 +205,9 @@ static gboolean mark_is_of(const TachoTimeline *timeline, const TachoMark *mark,
 
 static void find_marked_steps(const TachoTimeline *timeline, struct rank_steps *found)
 {
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess, found->process);
+	const TachoProcess *process = tacho_timeline_process(timeline, found->process);
 
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
-
+	FOR_EACH(const TachoMark, mark, timeline->marks) {
 		if (!mark_is_of(timeline, mark, found->process, MARK_STEP))
 			continue;
 		if (mark_step_is_whole(timeline, mark))
@@ -297,14 +292,7 @@ static gint compare_updates(gconstpointer a, gconstpointer b)
 {
 	const struct update *left = a, *right = b;
 
-	return left->end_ns < right->end_ns ? -1 : left->end_ns > right->end_ns;
-}
-
-static gint compare_times(gconstpointer a, gconstpointer b)
-{
-	gint64 left = *(const gint64 *)a, right = *(const gint64 *)b;
-
-	return left < right ? -1 : left > right;
+	return ORDER(left->end_ns, right->end_ns);
 }
 
 static void add_backward_time(const TachoTimeline *timeline, guint32 slice, gpointer times)
@@ -319,23 +307,13 @@ static GArray *collect_backward_times(const TachoTimeline *timeline, guint32 pro
 	GArray *times = g_array_new(FALSE, FALSE, sizeof(gint64));
 
 	visit_slices(timeline, process, add_backward_time, times);
-	g_array_sort(times, compare_times);
+	g_array_sort(times, order_int64);
 	return times;
 }
 
 static guint count_up_to(GArray *times, gint64 time_ns)
 {
-	guint low = 0, high = times->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(times, gint64, middle) <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ROWS_BEFORE(times, gint64, row, *row <= time_ns);
 }
 
 /* Make one update of those that no backward pass parts. Where nobody recorded autograd, each call
@@ -378,8 +356,7 @@ static void add_update(const TachoTimeline *timeline, guint32 slice, gpointer up
 
 static void add_control_updates(const TachoTimeline *timeline, guint32 process, GArray *updates)
 {
-	for (guint i = 0; i < timeline->marks->len; i++) {
-		const TachoMark *mark = &g_array_index(timeline->marks, TachoMark, i);
+	FOR_EACH(const TachoMark, mark, timeline->marks) {
 		struct update update = { .end_ns = mark->time_ns, .is_control = TRUE };
 
 		if (mark_is_of(timeline, mark, process, MARK_CONTROL_STEP))
@@ -526,8 +503,7 @@ static void add_optimizer_step(struct rank_steps *found, guint number, gint64 st
 
 static void find_optimizer_steps(const TachoTimeline *timeline, struct rank_steps *found)
 {
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess, found->process);
+	const TachoProcess *process = tacho_timeline_process(timeline, found->process);
 	g_autoptr(GArray) backward_times = collect_backward_times(timeline, found->process);
 	g_autoptr(GArray) updates = collect_updates(timeline, found->process, backward_times);
 	g_autoptr(GArray) ends_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
@@ -590,7 +566,7 @@ static void find_periodic_steps(const TachoTimeline *timeline, struct rank_steps
  * that has most. */
 static guint32 find_main_track(const TachoTimeline *timeline, guint32 process)
 {
-	guint32 pid = g_array_index(timeline->processes, TachoProcess, process).pid;
+	guint32 pid = tacho_timeline_process(timeline, process)->pid;
 	guint32 best = TACHO_NONE;
 	guint64 best_slices = 0;
 
@@ -623,7 +599,7 @@ static struct rank_steps find_rank_steps(const TachoTimeline *timeline, guint32 
 	};
 	struct rank_steps found = { .rank_index = rank_index };
 
-	found.process = g_array_index(timeline->ranks, TachoRank, rank_index).main_process;
+	found.process = tacho_timeline_rank(timeline, rank_index)->main_process;
 	found.steps = g_array_new(FALSE, FALSE, sizeof(TachoStep));
 	found.control_steps = g_array_new(FALSE, FALSE, sizeof(TachoStep));
 	if (found.process >= timeline->processes->len)
@@ -640,11 +616,8 @@ static struct rank_steps find_rank_steps(const TachoTimeline *timeline, guint32 
 
 static void shift_numbers(GArray *steps, gint64 by)
 {
-	for (guint i = 0; i < steps->len; i++) {
-		TachoStep *step = &g_array_index(steps, TachoStep, i);
-
+	FOR_EACH(TachoStep, step, steps)
 		step->number = (guint32)CLAMP((gint64)step->number + by, 0, G_MAXUINT32 - 1);
-	}
 }
 
 static guint64 distance_ns(gint64 a, gint64 b)
@@ -656,7 +629,7 @@ static guint64 distance_ns(gint64 a, gint64 b)
 static guint32 find_lateness(const TachoTimeline *timeline, const struct rank_steps *late,
 			     const struct rank_steps *reference)
 {
-	gint64 begin_ns = g_array_index(timeline->processes, TachoProcess, late->process).start_ns;
+	gint64 begin_ns = tacho_timeline_process(timeline, late->process)->start_ns;
 	gint64 end_ns = g_array_index(late->steps, TachoStep, 0).end_ns;
 	guint best = 0;
 
@@ -714,19 +687,13 @@ static void number_alike(const TachoTimeline *timeline, struct rank_steps *ranks
 static gint64 next_begin_ns(const TachoTimeline *timeline, guint32 main_track, gint64 time_ns)
 {
 	const TachoTrack *track = tacho_timeline_track(timeline, main_track);
-	guint32 low = track->first_slice, end = track->first_slice + track->n_slices, high = end;
+	guint32 end = track->first_slice + track->n_slices;
+	guint32 next =
+		PARTITION_POINT(i, track->first_slice, end, timeline->slices.start_ns[i] < time_ns);
 
-	while (low < high) {
-		guint32 middle = low + (high - low) / 2;
-
-		if (timeline->slices.start_ns[middle] < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low < end && timeline->slices.parent[low] != TACHO_NONE)
-		low++;
-	return low < end ? timeline->slices.start_ns[low] : time_ns;
+	while (next < end && timeline->slices.parent[next] != TACHO_NONE)
+		next++;
+	return next < end ? timeline->slices.start_ns[next] : time_ns;
 }
 
 /* A rank in which nothing marks steps (one that serves the others, say) has those of the reference: each ends when it next
@@ -766,7 +733,7 @@ void find_steps(TachoTimeline *timeline)
 				"rank %d: more operations and calls lie outside the marked steps "
 				"than in them, so "
 				"steps are cut short or missing",
-				g_array_index(timeline->ranks, TachoRank, i).rank);
+				tacho_timeline_rank(timeline, i)->rank);
 		g_array_append_vals(timeline->steps, ranks[i].steps->data, ranks[i].steps->len);
 		g_array_append_vals(timeline->control_steps, ranks[i].control_steps->data,
 				    ranks[i].control_steps->len);
