@@ -16,8 +16,12 @@
  *     the same nodes. Else none is said to have. */
 #include "correlate/graph_capture.h"
 
+#include "base/for_each.h"
+#include "base/order.h"
+#include "base/partition_point.h"
 #include "trace/call_kind.h"
 #include "trace/kernel_trait.h"
+#include "trace/slice_columns.h"
 
 /* What makes a node, or a node does, as a letter. */
 enum {
@@ -132,13 +136,8 @@ static gint compare_work(gconstpointer a, gconstpointer b, gpointer data)
 	const TachoGraphWork *x = &g_array_index(timeline->graph_work, TachoGraphWork, left);
 	const TachoGraphWork *y = &g_array_index(timeline->graph_work, TachoGraphWork, right);
 
-	if (slices->launch[x->slice] != slices->launch[y->slice])
-		return slices->launch[x->slice] < slices->launch[y->slice] ? -1 : 1;
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	if (slices->start_ns[x->slice] != slices->start_ns[y->slice])
-		return slices->start_ns[x->slice] < slices->start_ns[y->slice] ? -1 : 1;
-	return (left > right) - (left < right);
+	return ORDER(slices->launch[x->slice], slices->launch[y->slice]) ?: ORDER(x->node, y->node) ?:
+	       ORDER(slices->start_ns[x->slice], slices->start_ns[y->slice]) ?: ORDER(left, right);
 }
 
 static void order_work(struct captures *captures)
@@ -233,8 +232,7 @@ static void resolve_told(const struct captures *captures)
 {
 	const TachoTimeline *timeline = captures->timeline;
 
-	for (guint i = 0; i < timeline->graph_work->len; i++) {
-		TachoGraphWork *work = &g_array_index(timeline->graph_work, TachoGraphWork, i);
+	FOR_EACH(TachoGraphWork, work, timeline->graph_work) {
 		const TachoTrack *track;
 		guint32 thread, open = TACHO_NONE;
 		gint64 time_ns;
@@ -276,9 +274,7 @@ static gint compare_captures(gconstpointer a, gconstpointer b)
 {
 	const struct capture *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+	return ORDER(x->process, y->process) ?: ORDER(x->begin_ns, y->begin_ns);
 }
 
 /* From the begin to the next end on the same thread. */
@@ -286,8 +282,7 @@ static void find_captures(struct captures *captures)
 {
 	const TachoTimeline *timeline = captures->timeline;
 
-	for (guint32 t = 0; t < timeline->tracks->len; t++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, t);
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
 		guint32 begin = TACHO_NONE;
 
 		for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices;
@@ -312,22 +307,11 @@ static void find_captures(struct captures *captures)
 /* The capture of `process` that is going on at that time: the one begun last. */
 static struct capture *capture_at(const struct captures *captures, guint32 process, gint64 time_ns)
 {
-	struct capture key = { .process = process, .begin_ns = time_ns }, *last;
-	guint low = 0, high = captures->captures->len;
+	struct capture key = { .process = process, .begin_ns = time_ns };
+	struct capture *last = LAST_BEFORE(captures->captures, struct capture, row,
+					   compare_captures(row, &key) <= 0);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (compare_captures(&g_array_index(captures->captures, struct capture, middle),
-				     &key) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0)
-		return NULL;
-	last = &g_array_index(captures->captures, struct capture, low - 1);
-	return last->process == process && time_ns < last->end_ns ? last : NULL;
+	return last && last->process == process && time_ns < last->end_ns ? last : NULL;
 }
 
 /* A call of the runtime calls the driver: one node. */
@@ -338,16 +322,6 @@ static gboolean is_inner_call(const TachoTimeline *timeline, guint32 slice)
 
 	return parent != TACHO_NONE && slices->kind[parent] == TACHO_SLICE_RUNTIME &&
 	       node_of_call(timeline, parent) != NODE_NONE;
-}
-
-static gint compare_calls(gconstpointer a, gconstpointer b, gpointer data)
-{
-	const TachoSlices *slices = data;
-	guint32 left = *(const guint32 *)a, right = *(const guint32 *)b;
-
-	if (slices->start_ns[left] != slices->start_ns[right])
-		return slices->start_ns[left] < slices->start_ns[right] ? -1 : 1;
-	return (left > right) - (left < right);
 }
 
 static guint8 *mark_launches(const TachoSlices *slices)
@@ -378,10 +352,8 @@ static void fill_captures(struct captures *captures)
 		if (capture)
 			g_array_append_val(capture->calls, i);
 	}
-	for (guint i = 0; i < captures->captures->len; i++) {
-		struct capture *capture = &g_array_index(captures->captures, struct capture, i);
-
-		g_array_sort_with_data(capture->calls, compare_calls, &timeline->slices);
+	FOR_EACH(struct capture, capture, captures->captures) {
+		g_array_sort_with_data(capture->calls, slice_columns_order, &timeline->slices);
 		for (guint k = 0; k < capture->calls->len; k++)
 			g_string_append_c(
 				capture->nodes,
@@ -435,7 +407,7 @@ static gint compare_graphs(gconstpointer a, gconstpointer b, gpointer data)
 	gint64 left = first_node(captures, *(const guint *)a);
 	gint64 right = first_node(captures, *(const guint *)b);
 
-	return (left > right) - (left < right);
+	return ORDER(left, right);
 }
 
 /* Graphs whose captures are not told, and which have an order. */
@@ -527,8 +499,6 @@ static void infer_captures(struct captures *captures)
 {
 	g_autoptr(GHashTable) by_nodes =
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, alike_free);
-	GHashTableIter iter;
-	gpointer alike;
 
 	find_captures(captures);
 	if (captures->captures->len == 0)
@@ -543,9 +513,8 @@ static void infer_captures(struct captures *captures)
 	}
 	collect_graphs(captures, by_nodes);
 	/* each graph is in one list only, so their order does not matter */
-	g_hash_table_iter_init(&iter, by_nodes);
-	while (g_hash_table_iter_next(&iter, NULL, &alike))
-		match_alike(captures, alike);
+	FOR_EACH_ENTRY(entry, by_nodes)
+		match_alike(captures, entry.value);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -555,14 +524,10 @@ static void report_uncaptured(TachoTimeline *timeline)
 {
 	g_autofree guint64 *counts = g_new0(guint64, timeline->processes->len + 1);
 
-	for (guint i = 0; i < timeline->graph_work->len; i++) {
-		const TachoGraphWork *work =
-			&g_array_index(timeline->graph_work, TachoGraphWork, i);
-
+	FOR_EACH(const TachoGraphWork, work, timeline->graph_work)
 		if (work->capture == TACHO_NONE)
 			counts[tacho_timeline_track(timeline, timeline->slices.track[work->slice])
 				       ->process]++;
-	}
 	for (guint i = 0; i < timeline->processes->len; i++)
 		if (counts[i])
 			tacho_timeline_add_problem(
@@ -570,8 +535,8 @@ static void report_uncaptured(TachoTimeline *timeline)
 				"rank %d, process %u: the trace does not have the capture of the "
 				"graphs that launched this work; start recording before the "
 				"capture to see its operations",
-				g_array_index(timeline->processes, TachoProcess, i).rank,
-				g_array_index(timeline->processes, TachoProcess, i).pid);
+				tacho_timeline_process(timeline, i)->rank,
+				tacho_timeline_process(timeline, i)->pid);
 }
 
 void link_graph_work(TachoTimeline *timeline, const struct thread_index *threads)

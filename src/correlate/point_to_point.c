@@ -22,6 +22,8 @@
  * are paired as far as there are any. */
 #include "correlate/point_to_point.h"
 
+#include "base/for_each.h"
+#include "base/order.h"
 #include "correlate/batch_ops.h"
 #include "correlate/correlate_internal.h"
 #include "correlate/process_groups.h"
@@ -178,8 +180,7 @@ static gboolean tells_calls(const struct pairing *pairing, const ProcessGroup *g
 {
 	gboolean is_any_told = FALSE;
 
-	for (guint i = 0; i < group->ranks->len; i++) {
-		const GroupRank *rank = g_ptr_array_index(group->ranks, i);
+	FOR_EACH_POINTER(const GroupRank, rank, group->ranks) {
 		gboolean has_batch = FALSE, is_told = FALSE;
 
 		for (guint j = 0; j < rank->slices->len && !is_told; j++) {
@@ -200,10 +201,7 @@ static gboolean tells_calls(const struct pairing *pairing, const ProcessGroup *g
 static void add_batch_ends(struct pairing *pairing)
 {
 	send_batches_find_peers(pairing->batches);
-	for (guint i = 0; i < pairing->batches->len; i++) {
-		const struct send_batch *batch =
-			&g_array_index(pairing->batches, struct send_batch, i);
-
+	FOR_EACH(const struct send_batch, batch, pairing->batches) {
 		if (batch->peer != TACHO_NONE)
 			add_end(pairing, batch->rank_index, batch->peer,
 				(struct end){ .slice = batch->slice,
@@ -215,11 +213,7 @@ static void add_batch_ends(struct pairing *pairing)
 
 static gint compare_ways(const struct end *x, const struct end *y)
 {
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return x->is_batch - y->is_batch;
+	return ORDER(x->from, y->from) ?: ORDER(x->to, y->to) ?: x->is_batch - y->is_batch;
 }
 
 static gint compare_ends(gconstpointer a, gconstpointer b)
@@ -229,11 +223,8 @@ static gint compare_ends(gconstpointer a, gconstpointer b)
 
 	if (order || x->is_receive != y->is_receive)
 		return order ? order : x->is_receive - y->is_receive;
-	if (x->begin_ns != y->begin_ns)
-		return x->begin_ns < y->begin_ns ? -1 : 1;
-	if (x->slice != y->slice)
-		return x->slice < y->slice ? -1 : 1;
-	return (x->place > y->place) - (x->place < y->place);
+	return ORDER(x->begin_ns, y->begin_ns) ?: ORDER(x->slice, y->slice) ?:
+	       ORDER(x->place, y->place);
 }
 
 static const struct end *end_at(const struct pairing *pairing, guint i)
@@ -304,9 +295,8 @@ static void add_pair(struct pairing *pairing, const struct end *send, const stru
 static gboolean explains_absence(const struct pairing *pairing, guint32 rank_index, gint64 begin_ns)
 {
 	const TachoTimeline *timeline = pairing->timeline;
-	const TachoProcess *process =
-		&g_array_index(timeline->processes, TachoProcess,
-			       g_array_index(timeline->ranks, TachoRank, rank_index).main_process);
+	const TachoProcess *process = tacho_timeline_process(
+		timeline, tacho_timeline_rank(timeline, rank_index)->main_process);
 
 	return process->start_ns > begin_ns || process->end_ns < begin_ns;
 }
@@ -392,13 +382,10 @@ static void pair_group(struct pairing *pairing, const ProcessGroup *group)
 	g_array_set_size(pairing->ends, 0);
 	g_array_set_size(pairing->batches, 0);
 	pairing->are_told = tells_calls(pairing, group);
-	for (guint i = 0; i < group->ranks->len; i++) {
-		const GroupRank *rank = g_ptr_array_index(group->ranks, i);
-
+	FOR_EACH_POINTER(const GroupRank, rank, group->ranks)
 		for (guint j = 0; j < rank->slices->len; j++)
 			see_slice(pairing, group, rank->rank_index,
 				  g_array_index(rank->slices, guint32, j));
-	}
 	add_batch_ends(pairing);
 	g_array_sort(pairing->ends, compare_ends);
 	for (guint first = 0, end; first < pairing->ends->len; first = end) {
@@ -448,9 +435,9 @@ static void pair_all(struct pairing *pairing)
 	pairing->ends = ends;
 	pairing->batches = batches;
 	for (guint i = 0; i < timeline->ranks->len; i++)
-		g_hash_table_insert(
-			rank_of, GINT_TO_POINTER(g_array_index(timeline->ranks, TachoRank, i).rank),
-			GUINT_TO_POINTER(i + 1));
+		g_hash_table_insert(rank_of,
+				    GINT_TO_POINTER(tacho_timeline_rank(timeline, i)->rank),
+				    GUINT_TO_POINTER(i + 1));
 	for (guint i = 0; i < groups->len; i++)
 		pair_group(pairing, g_ptr_array_index(groups, i));
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
 #include "trace/told_meaning.h"
 
 /* COLUMN(name in here, name in the file): all that any table is asked for. */
@@ -723,18 +724,15 @@ static gboolean is_known(const gchar *name)
 void nsys_events_read(struct nsys_file *file)
 {
 	static const struct nsys_table any = { NULL, read_aside, TACHO_SLICE_EVENT, NULL };
-	GHashTableIter iter;
-	gpointer key, running;
 
 	for (guint i = 0; i < G_N_ELEMENTS(tables); i++) {
 		read_table(file, tables[i].name, &tables[i]);
 		if (strcmp(tables[i].name, "SCHED_EVENTS") != 0)
 			continue;
 		/* who still runs at the end */
-		g_hash_table_iter_init(&iter, file->running);
-		while (g_hash_table_iter_next(&iter, &key, &running))
-			end_running(file, (gint64)GPOINTER_TO_UINT(key) - 1, running,
-				    ((struct running *)running)->start_ns, TACHO_SLICE_OPEN);
+		FOR_EACH_ENTRY(entry, file->running)
+			end_running(file, (gint64)GPOINTER_TO_UINT(entry.key) - 1, entry.value,
+				    ((struct running *)entry.value)->start_ns, TACHO_SLICE_OPEN);
 	}
 	for (guint i = 0; file->tables[i]; i++)
 		if (!is_known(file->tables[i]) &&
