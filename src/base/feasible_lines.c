@@ -76,8 +76,7 @@ static void cut(GArray **polygon, GArray **room, const struct half_plane *plane)
 	GArray *from = *polygon, *to = *room;
 
 	g_array_set_size(to, 0);
-	for (guint i = 0; i < from->len; i++) {
-		const struct corner *here = &g_array_index(from, struct corner, i);
+	FOR_EACH_AT(const struct corner, here, i, from) {
 		const struct corner *next =
 			&g_array_index(from, struct corner, i + 1 < from->len ? i + 1 : 0);
 		gdouble here_excess = excess(plane, here), next_excess = excess(plane, next);
@@ -134,8 +133,7 @@ static struct corner find_centre(const GArray *polygon)
 	struct corner mean = { 0 }, centre = { 0 };
 	gdouble area = 0;
 
-	for (guint i = 0; i < polygon->len; i++) {
-		const struct corner *a = &g_array_index(polygon, struct corner, i);
+	FOR_EACH_AT(const struct corner, a, i, polygon) {
 		const struct corner *b =
 			&g_array_index(polygon, struct corner, i + 1 < polygon->len ? i + 1 : 0);
 		gdouble a0 = a->at_0 - first->at_0, a1 = a->at_1 - first->at_1;

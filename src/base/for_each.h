@@ -1,4 +1,4 @@
-/* for_each: loops over what GLib holds, where the place of a row does not matter.
+/* for_each: loops over what GLib holds.
  *
  *     FOR_EACH(const TachoStep, step, timeline->steps)
  *             last_ns = MAX(last_ns, step->end_ns); */
@@ -7,20 +7,20 @@
 
 #include <glib.h>
 
-/* Each row of a GArray, in order, as a pointer to a `type`. Rows that the loop appends come, too. The other variable
- * counts: a loop has one declaration, of pointers. */
-#define FOR_EACH(type, row, rows)                                                                  \
-	for (type * row, *row##_count = NULL;                                                      \
-	     GPOINTER_TO_SIZE(row##_count) < (rows)->len &&                                        \
-	     (row = &g_array_index(rows, type, GPOINTER_TO_SIZE(row##_count)), TRUE);              \
-	     row##_count = GSIZE_TO_POINTER(GPOINTER_TO_SIZE(row##_count) + 1))
+/* Each row of a GArray, in order, as a pointer to a `type`; `i` is its index. Rows that the loop appends come, too. The outer
+ * loop, which runs once, is there to declare `i`. */
+#define FOR_EACH_AT(type, row, i, rows)                                                            \
+	for (guint i = 0, row##_once_ = 1; row##_once_; row##_once_ = 0)                           \
+		for (type * row; i < (rows)->len && (row = &g_array_index(rows, type, i), TRUE);   \
+		     i++)
+/* The same without the index. */
+#define FOR_EACH(type, row, rows) FOR_EACH_AT(type, row, row##_index_, rows)
 
 /* Each pointer of a GPtrArray, in order. */
-#define FOR_EACH_POINTER(type, row, rows)                                                          \
-	for (type * row, *row##_count = NULL;                                                      \
-	     GPOINTER_TO_SIZE(row##_count) < (rows)->len &&                                        \
-	     (row = (rows)->pdata[GPOINTER_TO_SIZE(row##_count)], TRUE);                           \
-	     row##_count = GSIZE_TO_POINTER(GPOINTER_TO_SIZE(row##_count) + 1))
+#define FOR_EACH_POINTER_AT(type, row, i, rows)                                                    \
+	for (guint i = 0, row##_once_ = 1; row##_once_; row##_once_ = 0)                           \
+		for (type * row; i < (rows)->len && (row = (rows)->pdata[i], TRUE); i++)
+#define FOR_EACH_POINTER(type, row, rows) FOR_EACH_POINTER_AT(type, row, row##_index_, rows)
 
 /* Each entry of a GHashTable, in any order: `entry.key` and `entry.value`. The loop adds and removes none. */
 #define FOR_EACH_ENTRY(entry, table)                                                               \

@@ -1,12 +1,13 @@
 #include "base/text_groups.h"
 
+#include "base/for_each.h"
+
 GHashTable *text_groups(const GPtrArray *texts)
 {
 	GHashTable *groups = g_hash_table_new_full(g_str_hash, g_str_equal, g_free,
 						   (GDestroyNotify)g_array_unref);
 
-	for (guint i = 0; i < texts->len; i++) {
-		const gchar *text = g_ptr_array_index(texts, i);
+	FOR_EACH_POINTER_AT(const gchar, text, i, texts) {
 		GArray *places = g_hash_table_lookup(groups, text);
 
 		if (!places) {

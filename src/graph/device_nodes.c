@@ -118,8 +118,7 @@ static void find_delays(struct device_nodes *nodes)
 {
 	const struct graph_builder *builder = nodes->builder;
 
-	for (guint32 i = 0; i < builder->work->len; i++) {
-		const struct build_work *work = build_work_at(builder, i);
+	FOR_EACH_AT(const struct build_work, work, i, builder->work) {
 		const struct arrival *arrival = &nodes->arrivals[i];
 		struct delays *delays = &nodes->delays[rank_of(nodes, work)];
 		gint64 delay_ns;

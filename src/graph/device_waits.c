@@ -175,8 +175,7 @@ static GArray *collect_calls(const struct graph_builder *builder, guint32 rank_i
 {
 	GArray *calls = g_array_new(FALSE, FALSE, sizeof(struct stream_call));
 
-	for (guint32 t = 0; t < builder->threads->len; t++) {
-		const struct build_thread *thread = build_thread_at(builder, t);
+	FOR_EACH_AT(const struct build_thread, thread, t, builder->threads) {
 		const TachoTrack *track = tacho_timeline_track(builder->timeline, thread->track);
 
 		if (thread->rank_index != rank_index)
@@ -411,8 +410,7 @@ static void sync_streams(struct graph_builder *builder, guint32 thread, guint32 
 {
 	gint64 begin_ns = builder->timeline->slices.start_ns[call];
 
-	for (guint32 i = 0; i < builder->streams->len; i++) {
-		const struct build_stream *stream = build_stream_at(builder, i);
+	FOR_EACH_AT(const struct build_stream, stream, i, builder->streams) {
 		guint32 work;
 
 		if (stream->rank_index != build_thread_at(builder, thread)->rank_index ||
@@ -500,8 +498,7 @@ static void find_syncs(struct graph_builder *builder, GHashTable *told, const GA
 {
 	const TachoTimeline *timeline = builder->timeline;
 
-	for (guint32 t = 0; t < builder->threads->len; t++) {
-		const struct build_thread *thread = build_thread_at(builder, t);
+	FOR_EACH_AT(const struct build_thread, thread, t, builder->threads) {
 		const TachoTrack *track = tacho_timeline_track(timeline, thread->track);
 
 		for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices;

@@ -6,6 +6,7 @@
  *
  * (1) The works of a stream are in the order of their begins. */
 #include "analyze/device_work.h"
+#include "base/for_each.h"
 #include "base/partition_point.h"
 #include "graph/graph_builder.h"
 
@@ -112,12 +113,9 @@ void builder_add_work(struct graph_builder *builder)
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++) {
 		guint32 process = tacho_timeline_rank(timeline, rank)->main_process;
 
-		for (guint32 i = 0; i < timeline->tracks->len; i++) {
-			const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+		FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
 			if (track->kind == TACHO_TRACK_STREAM && track->process == process)
 				add_stream(builder, rank, i);
-		}
 	}
 }
 

@@ -179,12 +179,9 @@ static guint32 take_link(TachoGraph *graph, guint32 host, const gchar *direction
 {
 	struct graph_link link = { .host = host, .direction = direction };
 
-	for (guint32 i = 0; i < graph->links->len; i++) {
-		const struct graph_link *known = &g_array_index(graph->links, struct graph_link, i);
-
+	FOR_EACH_AT(const struct graph_link, known, i, graph->links)
 		if (known->host == host && strcmp(known->direction, direction) == 0)
 			return i;
-	}
 	g_array_append_val(graph->links, link);
 	return graph->links->len - 1;
 }
@@ -327,9 +324,7 @@ void graph_remove_nodes(TachoGraph *graph, const guint8 *is_removed)
 			g_array_index(graph->edges, struct graph_edge, n_kept++) = edge;
 	}
 	g_array_set_size(graph->edges, n_kept);
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(graph, i);
-
+	FOR_EACH_AT(struct graph_node, node, i, graph->nodes) {
 		if (!is_removed[i])
 			continue;
 		node->kind = TACHO_NODE_REMOVED;

@@ -457,9 +457,7 @@ static void find_batch_ranks(const struct graph_builder *builder, struct batch_r
 
 	ranks->has_batches = g_new0(guint8, MAX(builder->n_ranks, 1u));
 	ranks->sender_of = none_rows_new(builder->graph->groups->len);
-	for (guint32 i = 0; i < builder->members->len; i++) {
-		const struct build_member *member = build_member_at(builder, i);
-
+	FOR_EACH_AT(const struct build_member, member, i, builder->members) {
 		if (member->transfer !=
 		    before) /* its members are together, who sends is the first */
 			sender = member->rank_index;

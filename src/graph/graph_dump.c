@@ -1,4 +1,5 @@
 /* graph_dump: nodes as text, for messages, tests and for looking. */
+#include "base/for_each.h"
 #include "base/order.h"
 #include "graph/graph_internal.h"
 #include "graph/rank_copies.h"
@@ -67,8 +68,7 @@ void tacho_graph_dump(const TachoGraph *graph, FILE *out)
 	guint next = 0;
 
 	g_array_sort(edges, compare_edges);
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		g_autofree gchar *description = graph_describe_node(graph, i);
 		g_autoptr(GString) text = g_string_new(NULL);
 

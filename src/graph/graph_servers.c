@@ -108,8 +108,7 @@ static void add_pushes(struct hop_unfolding *unfolding)
 	const TachoSlices *slices = &unfolding->builder->timeline->slices;
 	g_autoptr(GPtrArray) pushes = sort_step(unfolding, 0);
 
-	for (guint i = 0; i < pushes->len; i++) {
-		struct hop *hop = pushes->pdata[i];
+	FOR_EACH_POINTER_AT(struct hop, hop, i, pushes) {
 		const struct hop *before = find_before(pushes, i);
 		guint32 handled = find_handled(servers, hop->slice);
 		gint64 begin_ns;

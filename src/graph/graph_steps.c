@@ -181,12 +181,9 @@ static void set_whole_window(struct graph_builder *builder, guint32 rank_index)
 	TachoStep step = { .rank_index = rank_index, .is_complete = TRUE };
 
 	window->from_ns = G_MAXINT64;
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
 		if (track->process == process && track->kind == TACHO_TRACK_THREAD)
 			widen_window(window, timeline, track, i == main_track);
-	}
 	window->from_ns = MIN(window->from_ns, window->to_ns);
 	step.start_ns = window->from_ns;
 	step.end_ns = window->to_ns;

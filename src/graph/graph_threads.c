@@ -34,9 +34,7 @@ guint32 builder_main_track(const TachoTimeline *timeline, guint32 process)
 	guint32 pid = tacho_timeline_process(timeline, process)->pid;
 	guint32 best = TACHO_NONE;
 
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks) {
 		if (track->process != process || track->kind != TACHO_TRACK_THREAD)
 			continue;
 		if (pid && track->tid == pid && track->n_slices > 0)
@@ -114,14 +112,11 @@ gboolean builder_add_threads(struct graph_builder *builder, guint32 rank_index, 
 		return FALSE;
 	}
 	add_thread(builder, main_track, rank_index, TRUE);
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
 		if (i != main_track && track->process == rank->main_process &&
 		    track->kind == TACHO_TRACK_THREAD &&
 		    runs_work(builder, track, window->from_ns, window->to_ns))
 			add_thread(builder, i, rank_index, FALSE);
-	}
 	return TRUE;
 }
 

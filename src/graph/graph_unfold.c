@@ -10,6 +10,7 @@
  * (4) So where a node's copies and their edges go is known from sums over the nodes before, and all cores fill in. */
 #include "graph/graph_unfold.h"
 
+#include "base/for_each.h"
 #include "base/huge_pages.h"
 #include "base/worker_pool.h"
 #include "graph/rank_copies.h"
@@ -137,8 +138,7 @@ static gboolean place_tables(struct unfolding *unfolding)
 	for (guint32 i = 0; i < from->links->len; i++)
 		unfolding->links.first[i + 1] = n_of(
 			&unfolding->members, g_array_index(from->links, struct graph_link, i).set);
-	for (guint32 i = 0; i < from->pools->len; i++) {
-		const struct graph_pool *pool = &g_array_index(from->pools, struct graph_pool, i);
+	FOR_EACH_AT(const struct graph_pool, pool, i, from->pools) {
 		guint32 n = n_copies_of_rank(unfolding, pool->rank_index);
 
 		unfolding->pools.first[i + 1] = n;

@@ -44,8 +44,7 @@ static gboolean is_folded_back(const TachoGraph *graph, const struct graph_trans
 /* When it had the result, of each rank's part: after the transfer as a whole again. */
 static void fold_completions(TachoGraph *graph)
 {
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(struct graph_node, node, i, graph->nodes) {
 		const struct graph_transfer *transfer;
 
 		if (node->transfer == TACHO_NONE || node->kind != TACHO_NODE_COMPLETE)

@@ -94,8 +94,7 @@ static void chain_bursts(struct graph_builder *builder, const struct build_threa
 	guint32 main_index = builder->windows[thread->rank_index].main_thread;
 	const struct build_thread *main_thread = build_thread_at(builder, main_index);
 
-	for (guint i = 0; i < thread->segments->len; i++) {
-		const struct segment *segment = segment_at(thread->segments, i);
+	FOR_EACH_AT(const struct segment, segment, i, thread->segments) {
 		guint next;
 
 		if (i > 0)

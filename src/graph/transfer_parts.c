@@ -44,8 +44,7 @@ static GArray *collect_moments(const TachoGraph *graph)
 {
 	GArray *moments = g_array_new(FALSE, FALSE, sizeof(struct moment));
 
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers) {
 		struct moment begin = { transfer->begin_ns, i, TRUE };
 		struct moment end = { transfer->end_ns, i, FALSE };
 
