@@ -5,6 +5,7 @@
  * counter and time. */
 #include "analyze/allocator_totals.h"
 
+#include "base/for_each.h"
 #include "base/number.h"
 
 static const TachoSample *sample_at(const TachoTimeline *timeline, guint index)
@@ -15,14 +16,11 @@ static const TachoSample *sample_at(const TachoTimeline *timeline, guint index)
 guint32 counter_track_find(const TachoTimeline *timeline, guint32 process, enum counter_kind kind,
 			   guint32 memory)
 {
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
 		if (track->kind == TACHO_TRACK_COUNTER && track->process == process &&
 		    counter_kind_of_name(timeline, track->name) == kind &&
 		    counter_memory(timeline, track->name) == memory)
 			return i;
-	}
 	return TACHO_NONE;
 }
 

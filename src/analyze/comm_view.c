@@ -272,9 +272,7 @@ TachoTable *tacho_view_comm(const TachoTimeline *timeline, const TachoFilter *fi
 	g_array_set_clear_func(groups.rows, release_group);
 	selection_init(&selection, timeline, filter);
 	selection_init(&all_ranks, timeline, &all_ranks_filter);
-	for (guint32 i = 0; i < timeline->collectives->len; i++) {
-		const TachoCollective *collective =
-			&g_array_index(timeline->collectives, TachoCollective, i);
+	FOR_EACH_AT(const TachoCollective, collective, i, timeline->collectives) {
 		const gchar *name = tacho_timeline_string(timeline, collective->name);
 
 		if (is_chosen(&selection, collective) && selection_takes_name(&selection, name))

@@ -9,6 +9,7 @@
 
 #include "analyze/device_work.h"
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "base/time_units.h"
 #include "correlate/thread_index.h"
 
@@ -98,9 +99,7 @@ static guint32 main_thread(const TachoTimeline *timeline, guint rank_index)
 	guint32 pid = tacho_timeline_process(timeline, process)->pid;
 	guint32 found = TACHO_NONE;
 
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks) {
 		if (track->process != process || track->kind != TACHO_TRACK_THREAD)
 			continue;
 		if (track->tid == pid)

@@ -133,9 +133,7 @@ static void test_pairs(GArray *pairs, TachoDiffView view, gboolean of_runs)
 {
 	g_autofree gdouble *p_values = g_new(gdouble, pairs->len);
 
-	for (guint i = 0; i < pairs->len; i++) {
-		struct pair *pair = &g_array_index(pairs, struct pair, i);
-
+	FOR_EACH_AT(struct pair, pair, i, pairs) {
 		pair->time = difference_of_runs(&pair->ms[BASE], &pair->ms[OTHER], of_runs);
 		p_values[i] = pair->time.p_value;
 	}

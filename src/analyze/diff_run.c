@@ -375,8 +375,7 @@ static GArray *make_rows(const struct collector *collector, TachoDiffView view)
 		moments_add(&row->ms, MS(cell->ns) / n_ranks);
 		moments_add(&row->count, (gdouble)cell->count / n_ranks);
 	}
-	for (guint i = 0; i < rows->len; i++) {
-		struct diff_row *row = &g_array_index(rows, struct diff_row, i);
+	FOR_EACH_AT(struct diff_row, row, i, rows) {
 		const gchar *name = tacho_timeline_string(
 			timeline, g_array_index(sums->rows, struct row, i).name);
 
@@ -451,11 +450,8 @@ static void measure_steps(const struct collector *collector, struct moments *ste
 	const struct selection *selection = &collector->selection;
 	g_autofree gdouble *sums_ns = g_new0(gdouble, collector->n_steps);
 
-	for (guint i = 0; i < selection->chosen->len; i++) {
-		const TachoStep *step = &g_array_index(selection->chosen, TachoStep, i);
-
+	FOR_EACH_AT(const TachoStep, step, i, selection->chosen)
 		sums_ns[collector->steps[i]] += (gdouble)(step->end_ns - step->start_ns);
-	}
 	if (selection->is_whole)
 		sums_ns[0] = selection->total_ns;
 	for (guint i = 0; i < collector->n_steps; i++)

@@ -142,8 +142,7 @@ static void add_runs(struct graph_count *count)
 	const TachoTimeline *timeline = count->places->timeline;
 	g_autoptr(GHashTable) nodes = g_hash_table_new(NULL, NULL); /* slice -> node */
 
-	for (guint i = 0; i < count->runs->len; i++) {
-		const struct op_run *run = &g_array_index(count->runs, struct op_run, i);
+	FOR_EACH_AT(const struct op_run, run, i, count->runs) {
 		guint32 slice = graph_op(timeline, run->slice);
 		guint32 node;
 

@@ -23,6 +23,7 @@
 #include <math.h>
 
 #include "analyze/mean_difference.h"
+#include "base/for_each.h"
 #include "base/interval_set.h"
 #include "base/order.h"
 #include "base/student_t.h"
@@ -303,9 +304,7 @@ static void judge(struct late_ranks *late, gdouble hold_ns)
 
 	for (guint i = 0; i < late->ranks->len; i++)
 		n_ranks += late_ranks_at(late, i)->n_collectives > 0;
-	for (guint i = 0; i < late->ranks->len; i++) {
-		const struct late_rank *rank = late_ranks_at(late, i);
-
+	FOR_EACH_AT(const struct late_rank, rank, i, late->ranks) {
 		if (rank->net_ns > 0 && is_more(late, i, late->most))
 			late->most = i;
 		if (is_more(late, i, late->late) && stands_out(rank, hold_ns, n_ranks))
@@ -414,9 +413,7 @@ static void note_nobody(const struct late_ranks *late, const struct selection *s
 	const gchar *each = timeline->steps->len ? "a step" : "in all";
 	gdouble mean_ns = 0, n = 0;
 
-	for (guint i = 0; i < late->ranks->len; i++) {
-		const struct late_rank *rank = late_ranks_at(late, i);
-
+	FOR_EACH_AT(const struct late_rank, rank, i, late->ranks) {
 		mean_ns += rank->waited_ns / n_steps_of(selection, i);
 		n += rank->n_collectives > 0;
 	}

@@ -105,8 +105,7 @@ static void add_points(const struct curve *curve, const GArray *changes)
 	gint64 most_ns = 0;
 	guint stretch = 0;
 
-	for (guint i = 0; i < changes->len; i++) {
-		const struct change *change = &g_array_index(changes, struct change, i);
+	FOR_EACH_AT(const struct change, change, i, changes) {
 		const struct change *next = change + (i + 1 < changes->len);
 		guint here = stretch_of(
 			change->time_ns, g_array_index(changes, struct change, 0).time_ns,

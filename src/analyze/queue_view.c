@@ -99,8 +99,7 @@ static void measure_depths(struct queue *queue, const GArray *changes,
 {
 	gint32 depth = 0;
 
-	for (guint i = 0; i < changes->len; i++) {
-		const struct change *change = &g_array_index(changes, struct change, i);
+	FOR_EACH_AT(const struct change, change, i, changes) {
 		gint64 end_ns = change->time_ns;
 
 		depth += change->by;

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/number.h"
 #include "correlate/member_index.h"
 #include "export/ctf_classes.h"
@@ -476,9 +477,7 @@ static const gchar *only_host(const struct ctf_export *export)
 	const TachoTimeline *timeline = export->timeline;
 	guint32 host = TACHO_NONE;
 
-	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *row = tacho_timeline_process(timeline, i);
-
+	FOR_EACH_AT(const TachoProcess, row, i, timeline->processes) {
 		if (!export_scope_has_process(&export->scope, i))
 			continue;
 		if (host != TACHO_NONE && host != row->host)

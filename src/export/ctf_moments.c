@@ -1,5 +1,6 @@
 #include "export/ctf_moments.h"
 
+#include "base/for_each.h"
 #include "export/row_buckets.h"
 #include "export/track_walk.h"
 
@@ -132,8 +133,7 @@ static void add_steps(CtfMoments *moments, guint32 process)
 {
 	const TachoTimeline *timeline = moments->timeline;
 
-	for (guint32 i = 0; i < timeline->steps->len; i++) {
-		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
+	FOR_EACH_AT(const TachoStep, step, i, timeline->steps) {
 		const TachoRank *rank = tacho_timeline_rank(timeline, step->rank_index);
 
 		if (rank->main_process != process || !export_scope_has_step(moments->scope, step))

@@ -295,8 +295,7 @@ static void tell_shares(struct walk *walk, guint32 row, const gchar *what, const
 	g_autofree gchar *name = g_strdup_printf("gpu %d %s %%", stream->device, what);
 	struct export_track track = { 0 };
 
-	for (guint i = 0; i < stretches->len; i++) {
-		const struct share_stretch *at = &g_array_index(stretches, struct share_stretch, i);
+	FOR_EACH_AT(const struct share_stretch, at, i, stretches) {
 		gboolean is_last = i + 1 == stretches->len || at[1].begin_ns != at->end_ns;
 
 		if (!export_scope_has_moment(&walk->scope, row, at->begin_ns))
@@ -330,8 +329,7 @@ static void tell_loads(struct walk *walk)
 {
 	const TachoTimeline *timeline = walk->timeline;
 
-	for (guint32 row = 0; row < timeline->tracks->len; row++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, row);
+	FOR_EACH_AT(const TachoTrack, track, row, timeline->tracks) {
 		g_autoptr(GArray) runs = NULL;
 		g_autoptr(GArray) utilization = NULL;
 		g_autoptr(GArray) efficiency = NULL;

@@ -1,5 +1,6 @@
 #include "export/slice_links.h"
 
+#include "base/for_each.h"
 #include "base/order.h"
 
 static gint compare_links(gconstpointer left, gconstpointer right)
@@ -22,8 +23,7 @@ static void add_flows(struct slice_links *links, const struct export_scope *scop
 	const TachoTimeline *timeline = scope->timeline;
 	const gint64 *start_ns = timeline->slices.start_ns;
 
-	for (guint32 row = 0; row < timeline->flows->len; row++) {
-		const TachoFlow *flow = &g_array_index(timeline->flows, TachoFlow, row);
+	FOR_EACH_AT(const TachoFlow, flow, row, timeline->flows) {
 		guint32 first = flow->from, second = flow->to;
 
 		if (first == second || !export_scope_has_slice(scope, first) ||
@@ -41,16 +41,12 @@ static void add_flows(struct slice_links *links, const struct export_scope *scop
 
 static void add_collectives(struct slice_links *links, const TachoTimeline *timeline)
 {
-	for (guint32 row = 0; row < timeline->collectives->len; row++) {
-		const TachoCollective *collective =
-			&g_array_index(timeline->collectives, TachoCollective, row);
-
+	FOR_EACH_AT(const TachoCollective, collective, row, timeline->collectives)
 		for (guint32 i = 0; i < collective->n_members; i++)
 			add_link(links,
 				 g_array_index(timeline->members, guint32,
 					       collective->first_member + i),
 				 SLICE_LINK_COLLECTIVE, row);
-	}
 }
 
 void slice_links_init(struct slice_links *links, const struct export_scope *scope)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
+
 #define FIRST_FREE_ID ((1 << 22) + 1)
 
 static gboolean claim(GHashTable *taken, guint64 key)
@@ -33,12 +35,9 @@ void viewer_ids_init(struct viewer_ids *ids, const TachoTimeline *timeline)
 	ids->tids = g_new0(gint32, timeline->tracks->len);
 	for (guint32 i = 0; i < timeline->processes->len; i++)
 		ids->pids[i] = choose(ids, pids, 0, tacho_timeline_process(timeline, i)->pid);
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
 		if (track->kind == TACHO_TRACK_THREAD)
 			ids->tids[i] = choose(ids, tids, track->process, track->tid);
-	}
 }
 
 void viewer_ids_release(struct viewer_ids *ids)
@@ -79,9 +78,7 @@ gint32 viewer_process_order(const TachoTimeline *timeline, guint32 process)
 	const TachoProcess *row = tacho_timeline_process(timeline, process);
 	gint32 order = 0;
 
-	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *other = tacho_timeline_process(timeline, i);
-
+	FOR_EACH_AT(const TachoProcess, other, i, timeline->processes) {
 		if (other->rank_index != row->rank_index)
 			order += other->rank_index < row->rank_index;
 		else if (other->is_main != row->is_main)

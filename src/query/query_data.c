@@ -1,5 +1,6 @@
 #include "query/query_data.h"
 
+#include "base/for_each.h"
 #include "base/partition_point.h"
 #include "trace/string_table.h"
 
@@ -22,12 +23,9 @@ static void number_threads(struct query_data *data)
 
 static guint32 find_parent(const TachoTimeline *timeline, const TachoProcess *process)
 {
-	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *other = tacho_timeline_process(timeline, i);
-
+	FOR_EACH_AT(const TachoProcess, other, i, timeline->processes)
 		if (other != process && other->pid == process->ppid && other->host == process->host)
 			return i;
-	}
 	return TACHO_NONE;
 }
 
