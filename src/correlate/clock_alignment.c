@@ -200,8 +200,7 @@ static void describe(TachoClock *clock, const struct clock_way *way, guint32 ind
 /* `totals`: from each clock's recorded time to the timeline's. */
 static void describe_errors(TachoTimeline *timeline, const struct clock_map *totals)
 {
-	for (guint32 i = 0; i < timeline->clocks->len; i++) {
-		TachoClock *clock = clock_at(timeline, i);
+	FOR_EACH_AT(TachoClock, clock, i, timeline->clocks) {
 		struct clock_map back = clock_map_invert(&totals[i]);
 
 		if (clock->state != TACHO_CLOCK_ALIGNED)
@@ -350,8 +349,7 @@ static GArray *list_transfers(const TachoTimeline *timeline, guint32 clock)
 
 void check_alignment(TachoTimeline *timeline)
 {
-	for (guint32 i = 0; i < timeline->clocks->len; i++) {
-		const TachoClock *clock = clock_at(timeline, i);
+	FOR_EACH_AT(const TachoClock, clock, i, timeline->clocks) {
 		g_autoptr(GArray) transfers = NULL;
 		g_autofree gchar *who = NULL;
 		gdouble median_ns;

@@ -351,11 +351,8 @@ void clock_cycles_fit(struct clock_links *links, const struct clock_span *spans)
 
 	cycles_init(&cycles, links, spans);
 	first = fit_all(&cycles);
-	for (guint i = 0; i < first->len; i++) {
-		struct clock_link *link = g_ptr_array_index(first, i);
-
+	FOR_EACH_POINTER_AT(struct clock_link, link, i, first)
 		n_dropped[i] = clock_pair_drop_false(&link->pairs[BOUND_SURE], &link->fit.map);
-	}
 	cycles.is_again = TRUE;
 	second = first->len > 0 ? fit_all(&cycles) : NULL;
 	for (guint i = 0; second && i < second->len; i++) {

@@ -97,8 +97,7 @@ static GHashTable *index_hops(const TachoTimeline *timeline)
 	GHashTable *hops_of =
 		g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
 
-	for (guint i = 0; i < timeline->hops->len; i++) {
-		const TachoHop *hop = &g_array_index(timeline->hops, TachoHop, i);
+	FOR_EACH_AT(const TachoHop, hop, i, timeline->hops) {
 		gpointer key = GUINT_TO_POINTER(hop->collective);
 		GArray *hops;
 

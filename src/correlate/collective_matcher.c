@@ -394,13 +394,9 @@ static void add_row(struct matching *matching, const struct match *match, guint3
 	g_array_append_val(matching->timeline->collectives, row);
 	add_row_flows(matching->timeline, &row, match->is_exact);
 	check_row(matching, &row, of_rank);
-	for (guint i = 0; i < matching->ranks->len; i++) {
-		const struct member_rank *rank =
-			&g_array_index(matching->ranks, struct member_rank, i);
-
+	FOR_EACH_AT(const struct member_rank, rank, i, matching->ranks)
 		if (of_rank[i] == TACHO_NONE && !explains_absence(rank, row.last_begin_ns))
 			note_missing(matching, rank, &row);
-	}
 }
 
 static gint compare_matches(gconstpointer a, gconstpointer b)

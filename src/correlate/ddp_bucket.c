@@ -229,8 +229,7 @@ static gint compare_ready(gconstpointer a, gconstpointer b)
 /* Add the gradients of ranks that have buckets. */
 static void collect_gradients(const TachoTimeline *timeline, struct finding *ranks)
 {
-	for (guint32 t = 0; t < timeline->tracks->len; t++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, t);
+	FOR_EACH_AT(const TachoTrack, track, t, timeline->tracks) {
 		guint32 rank = rank_index_of_main(timeline, t);
 
 		if (track->kind != TACHO_TRACK_THREAD || rank == TACHO_NONE ||

@@ -412,13 +412,10 @@ void pair_forward_backward(TachoTimeline *timeline)
 
 	for (guint32 i = 0; i < timeline->processes->len; i++)
 		g_ptr_array_add(tracks_of, g_array_new(FALSE, FALSE, sizeof(guint32)));
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
 		if (track->kind == TACHO_TRACK_THREAD && track->process < tracks_of->len)
 			g_array_append_val((GArray *)g_ptr_array_index(tracks_of, track->process),
 					   i);
-	}
 	for (guint32 i = 0; i < timeline->processes->len; i++) {
 		GArray *tracks = g_ptr_array_index(tracks_of, i);
 		g_autoptr(GPtrArray) forwards = g_ptr_array_new_with_free_func(forward_free);

@@ -504,13 +504,9 @@ static void infer_captures(struct captures *captures)
 	if (captures->captures->len == 0)
 		return;
 	fill_captures(captures);
-	for (guint i = 0; i < captures->captures->len; i++) {
-		const struct capture *capture =
-			&g_array_index(captures->captures, struct capture, i);
-
+	FOR_EACH_AT(const struct capture, capture, i, captures->captures)
 		g_array_append_val(
 			find_alike(by_nodes, capture->process, capture->nodes->str)->captures, i);
-	}
 	collect_graphs(captures, by_nodes);
 	/* each graph is in one list only, so their order does not matter */
 	FOR_EACH_ENTRY(entry, by_nodes)

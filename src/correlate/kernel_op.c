@@ -96,13 +96,10 @@ static GPtrArray *collect_op_tracks(const TachoTimeline *timeline)
 
 	for (guint32 i = 0; i < timeline->processes->len; i++)
 		g_ptr_array_add(lists, g_array_new(FALSE, FALSE, sizeof(guint32)));
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
 		if (track->kind == TACHO_TRACK_THREAD && track->process < lists->len &&
 		    has_op(timeline, track))
 			g_array_append_val((GArray *)g_ptr_array_index(lists, track->process), i);
-	}
 	return lists;
 }
 
@@ -120,9 +117,7 @@ static guint8 *mark_launched(const TachoTimeline *timeline)
 static void report_orphans(TachoTimeline *timeline, const guint64 *n_orphans,
 			   const guint32 *first_orphan)
 {
-	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *process = tacho_timeline_process(timeline, i);
-
+	FOR_EACH_AT(const TachoProcess, process, i, timeline->processes)
 		if (n_orphans[i])
 			tacho_timeline_add_problem(
 				timeline, TACHO_PROBLEM_ORPHAN_KERNEL, n_orphans[i],
@@ -131,7 +126,6 @@ static void report_orphans(TachoTimeline *timeline, const guint64 *n_orphans,
 				process->rank, process->pid,
 				tacho_slice_name(timeline, first_orphan[i]),
 				(gdouble)timeline->slices.start_ns[first_orphan[i]] / 1e9);
-	}
 }
 
 /* What a process's devices did before they were told to. */
@@ -156,9 +150,7 @@ static void note_early(const TachoTimeline *timeline, guint32 slice, struct earl
 /* Nothing begins before the call that launched it does: the device's clock is not the host's. */
 static void report_early(TachoTimeline *timeline, const struct early_work *early)
 {
-	for (guint32 i = 0; i < timeline->processes->len; i++) {
-		const TachoProcess *process = tacho_timeline_process(timeline, i);
-
+	FOR_EACH_AT(const TachoProcess, process, i, timeline->processes)
 		if (early[i].n)
 			tacho_timeline_add_problem(
 				timeline, TACHO_PROBLEM_EARLY_KERNEL, early[i].n,
@@ -167,7 +159,6 @@ static void report_early(TachoTimeline *timeline, const struct early_work *early
 				process->rank, process->pid, (gdouble)early[i].most_ns / 1e3,
 				tacho_slice_name(timeline, early[i].first),
 				(gdouble)timeline->slices.start_ns[early[i].first] / 1e9);
-	}
 }
 
 void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)

@@ -23,6 +23,7 @@
  *     An end that is not in the run is none. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "base/quantile.h"
@@ -186,8 +187,7 @@ static guint64 add_bytes(guint64 a, guint64 b)
 /* Lay the calls of each end out one after the other. */
 static void place_calls(GArray *calls)
 {
-	for (guint i = 0; i < calls->len; i++) {
-		struct call *call = &g_array_index(calls, struct call, i);
+	FOR_EACH_AT(struct call, call, i, calls) {
 		const struct call *before = call - 1;
 
 		if (i > 0 && before->stream == call->stream &&

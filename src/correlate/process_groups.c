@@ -253,8 +253,7 @@ static void settle_addresses(struct local_groups *local)
 	g_autoptr(GArray) strangers = collect_strangers(local);
 	g_autoptr(GPtrArray) unused = collect_unused_marks(local);
 
-	for (guint i = 0; i < strangers->len; i++) {
-		const struct stranger *stranger = &g_array_index(strangers, struct stranger, i);
+	FOR_EACH_AT(const struct stranger, stranger, i, strangers) {
 		struct local_group *group = strangers->len == unused->len
 						    ? g_ptr_array_index(unused, i)
 						    : add_local_group(local, stranger->first_ns);

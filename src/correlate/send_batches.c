@@ -17,6 +17,7 @@
 
 #include <tacho/timeline.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "trace/clock_map.h"
 
@@ -72,8 +73,7 @@ static gint compare_batches(gconstpointer a, gconstpointer b)
 /* False: a rank's batches do not follow each other. */
 static gboolean make_rows(struct sweep *sweep)
 {
-	for (guint i = 0; i < sweep->batches->len; i++) {
-		const struct send_batch *batch = batch_at(sweep, i);
+	FOR_EACH_AT(const struct send_batch, batch, i, sweep->batches) {
 		struct row row = { i, i + 1, i };
 
 		if (i == 0 || batch_at(sweep, i - 1)->rank_index != batch->rank_index) {

@@ -570,8 +570,7 @@ static guint32 find_main_track(const TachoTimeline *timeline, guint32 process)
 	guint32 best = TACHO_NONE;
 	guint64 best_slices = 0;
 
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks) {
 		guint64 n = track->n_slices;
 
 		if (track->kind != TACHO_TRACK_THREAD || track->process != process)
@@ -635,15 +634,12 @@ static guint32 find_lateness(const TachoTimeline *timeline, const struct rank_st
 
 	if (begin_ns <= g_array_index(reference->steps, TachoStep, 0).end_ns)
 		return 0;
-	for (guint i = 0; i < reference->steps->len; i++) {
-		const TachoStep *step = &g_array_index(reference->steps, TachoStep, i);
-
+	FOR_EACH_AT(const TachoStep, step, i, reference->steps)
 		if (step->end_ns > begin_ns &&
 		    distance_ns(step->end_ns, end_ns) <
 			    distance_ns(g_array_index(reference->steps, TachoStep, best).end_ns,
 					end_ns))
 			best = i;
-	}
 	return best;
 }
 

@@ -3,6 +3,8 @@
  * timeline is made. */
 #include "correlate/correlate_internal.h"
 
+#include "base/for_each.h"
+
 #define MAX_NAME_BYTES 80 /* of a kernel, in a problem: names of templates fill pages */
 
 static guint64 count_overlaps(const TachoTimeline *timeline, const TachoTrack *track,
@@ -24,8 +26,7 @@ static guint64 count_overlaps(const TachoTimeline *timeline, const TachoTrack *t
 
 void check_streams(TachoTimeline *timeline)
 {
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks) {
 		const TachoProcess *process = track_process(timeline, i);
 		guint32 first = TACHO_NONE;
 		guint64 count;

@@ -4,6 +4,7 @@
  * stand there twice; the thread meant is the last one that had begun by then. */
 #include "correlate/thread_index.h"
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "trace/slice_columns.h"
@@ -34,8 +35,7 @@ struct thread_index *thread_index_new(const TachoTimeline *timeline)
 
 	index->timeline = timeline;
 	index->keys = g_array_new(FALSE, FALSE, sizeof(struct thread_key));
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks) {
 		struct thread_key key = { track->process, track->tid, i, track->first_ns };
 
 		if (track->kind == TACHO_TRACK_THREAD)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/byte_stream.h"
+#include "base/for_each.h"
 #include "import/byteprofile/byteprofile_hops.h"
 #include "import/byteprofile/byteprofile_ops.h"
 #include "import/byteprofile/byteprofile_tensors.h"
@@ -238,8 +239,7 @@ static gint32 tell_ranks(GArray *gpus)
 {
 	gint32 offset = 0, n_ranks = 0;
 
-	for (guint i = 0; i < gpus->len; i++) {
-		struct gpu *gpu = &g_array_index(gpus, struct gpu, i);
+	FOR_EACH_AT(struct gpu, gpu, i, gpus) {
 		gint32 told = find_told_rank(gpu);
 
 		if (told >= 0)

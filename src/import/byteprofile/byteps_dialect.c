@@ -473,8 +473,7 @@ static void settle_operators(struct chrome_trace *trace)
 
 	for (guint i = rows->len; i-- > 0;)
 		next[i] = (guint8)(part_at(trace, rows, i) ?: next[i + 1]);
-	for (guint i = 0; i < rows->len; i++) {
-		struct chrome_row *row = rows->pdata[i];
+	FOR_EACH_POINTER_AT(struct chrome_row, row, i, rows) {
 		enum layer_part part = part_at(trace, rows, i);
 		guint8 *flags = &compute->phases[row - chrome_trace_row(trace, 0)];
 		struct chrome_event at = { .time_ns = row->start_ns,

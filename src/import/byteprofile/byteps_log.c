@@ -388,9 +388,7 @@ static void add_collectives(struct byteps_log *log)
 	g_autoptr(GPtrArray) order = g_ptr_array_new();
 	g_autofree struct pushpull **of = g_new(struct pushpull *, MAX(log->transfers->len, 1u));
 
-	for (guint i = 0; i < log->transfers->len; i++) {
-		const struct transfer *transfer =
-			&g_array_index(log->transfers, struct transfer, i);
+	FOR_EACH_AT(const struct transfer, transfer, i, log->transfers) {
 		struct pushpull *at =
 			take_pushpull(pushpulls, order, tensors_of(log, transfer->key),
 				      count_up(counts, transfer));

@@ -136,9 +136,7 @@ static void add_messages(struct chrome_trace *trace, struct timeline *timeline)
 	job.keys = timeline->keys;
 	count_parts(timeline);
 	g_array_sort(timeline->messages, compare_messages);
-	for (guint i = 0; i < timeline->messages->len; i++) {
-		const struct message *message =
-			&g_array_index(timeline->messages, struct message, i);
+	FOR_EACH_AT(const struct message, message, i, timeline->messages) {
 		guint32 slice;
 
 		if (i == 0 || message->worker != message[-1].worker) {

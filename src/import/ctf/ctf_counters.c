@@ -132,8 +132,7 @@ static void place_all(struct ctf_import *ctf, struct ctf_owner *owner,
 		      const struct ctf_counters *counters, const GArray *kernels,
 		      const guint *kernel_of)
 {
-	for (guint i = 0; i < counters->records->len; i++) {
-		const struct record *record = record_at(counters, i);
+	FOR_EACH_AT(const struct record, record, i, counters->records) {
 		gboolean is_joined = kernels && kernel_of[i] != CTF_NO_MATCH;
 
 		for (guint k = 0; k < record->n_values; k++)

@@ -435,8 +435,7 @@ static void bound_by_calls(struct ctf_device *device)
 	if (device->calls->len != device->queued->len)
 		return;
 	g_array_sort(device->queued, order_int64);
-	for (guint i = 0; i < device->calls->len; i++) {
-		const struct queue_call *call = &g_array_index(device->calls, struct queue_call, i);
+	FOR_EACH_AT(const struct queue_call, call, i, device->calls) {
 		gint64 queued_ns = g_array_index(device->queued, gint64, i);
 
 		if (!is_possible(queued_ns) || !is_possible(call->begin_ns))

@@ -80,8 +80,7 @@ static GHashTable *group(const GArray *list, gboolean by_queue)
 {
 	GHashTable *groups = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
 
-	for (guint i = 0; i < list->len; i++) {
-		const struct ctf_work *work = ctf_work_at(list, i);
+	FOR_EACH_AT(const struct ctf_work, work, i, list) {
 		gpointer key = GUINT_TO_POINTER(by_queue ? work->queue : work->what);
 		GArray *indices = g_hash_table_lookup(groups, key);
 

@@ -155,8 +155,7 @@ static GArray *list_nodes(const struct linking *linking)
 {
 	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct named));
 
-	for (guint32 i = 0; i < linking->trace->nodes->len; i++) {
-		const struct execution_node *node = execution_trace_node(linking->trace, i);
+	FOR_EACH_AT(const struct execution_node, node, i, linking->trace->nodes) {
 		struct named named = { node->record_function, node->name, i };
 
 		if (is_operation(node) && node->record_function > 0)
@@ -171,9 +170,7 @@ static GArray *list_functions(const struct linking *linking, gboolean by_record_
 	const TachoSlices *slices = &linking->import->timeline->slices;
 	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct named));
 
-	for (guint i = 0; i < linking->functions->len; i++) {
-		const struct function_id *id =
-			&g_array_index(linking->functions, struct function_id, i);
+	FOR_EACH_AT(const struct function_id, id, i, linking->functions) {
 		gint64 number = by_record_function ? id->record_function : id->external;
 		struct named named = { number, slices->name[id->slice], i };
 
@@ -256,12 +253,9 @@ static gboolean link_by_likeness(struct linking *linking)
 
 	memset(linking->linked, 0xff, linking->trace->nodes->len * sizeof(guint32));
 	linking->n_linked = 0;
-	for (guint32 i = 0; i < linking->trace->nodes->len; i++) {
-		const struct execution_node *node = execution_trace_node(linking->trace, i);
-
+	FOR_EACH_AT(const struct execution_node, node, i, linking->trace->nodes)
 		if (is_operation(node))
 			add_to_thread(threads, node->tid, node->name, i);
-	}
 	for (guint i = 0; i < linking->functions->len; i++) {
 		guint32 slice = g_array_index(linking->functions, struct function_id, i).slice;
 

@@ -294,8 +294,7 @@ guint32 execution_trace_find(const struct execution_trace *trace, guint64 id)
 void execution_trace_sort(struct execution_trace *trace)
 {
 	g_array_sort(trace->nodes, compare_nodes);
-	for (guint32 i = 0; i < trace->nodes->len; i++) {
-		struct execution_node *node = execution_trace_node(trace, i);
+	FOR_EACH_AT(struct execution_node, node, i, trace->nodes) {
 		guint32 parent = execution_trace_find(trace, node->parent);
 
 		node->last_index = i;
@@ -452,9 +451,7 @@ static void find_told(struct edge_finder *finder)
 {
 	const struct execution_trace *trace = finder->trace;
 
-	for (guint32 i = 0; i < trace->nodes->len; i++) {
-		const struct execution_node *node = execution_trace_node(trace, i);
-
+	FOR_EACH_AT(const struct execution_node, node, i, trace->nodes) {
 		for (guint32 k = 0; k < node->n_dependencies; k++) {
 			guint32 from = execution_trace_find(
 				trace, g_array_index(trace->dependencies, guint64,

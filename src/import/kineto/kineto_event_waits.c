@@ -1,6 +1,7 @@
 /* Who waits for an event, and for what: a "cuda_sync" row names the call that recorded the event, and the
  * stream on which it did. The event comes when all that had been queued on that stream has been done: so
  * with the last work that a call before the recording one had launched there. */
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "import/kineto/kineto_merge.h"
@@ -87,13 +88,10 @@ static guint32 find_stream(const TachoTimeline *timeline, guint32 beside, guint3
 {
 	const TachoTrack *known = tacho_timeline_track(timeline, beside);
 
-	for (guint32 i = 0; i < timeline->tracks->len; i++) {
-		const TachoTrack *track = tacho_timeline_track(timeline, i);
-
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
 		if (track->kind == TACHO_TRACK_STREAM && track->process == known->process &&
 		    track->device == known->device && track->tid == stream)
 			return i;
-	}
 	return TACHO_NONE;
 }
 

@@ -1,6 +1,7 @@
 /* Strings, processes and tracks, from the numbers of each reader to those of the timeline. */
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "import/kineto/kineto_merge.h"
@@ -44,9 +45,7 @@ static gint compare_keys(gconstpointer first, gconstpointer second)
 static void intern_sorted(struct kineto_merge *merge, GPtrArray *strings)
 {
 	g_ptr_array_sort(strings, order_text);
-	for (guint i = 0; i < strings->len; i++) {
-		const gchar *string = strings->pdata[i];
-
+	FOR_EACH_POINTER_AT(const gchar, string, i, strings) {
 		if (i && strcmp(string, strings->pdata[i - 1]) == 0)
 			continue;
 		merge->n_bad_texts += !g_utf8_validate(string, -1, NULL);
@@ -231,8 +230,7 @@ static void choose_main_processes(struct kineto_merge *merge, const GArray *seen
 	g_autofree guint64 *most = g_new0(guint64, merge->files.n);
 	guint64 n_slices = 0;
 
-	for (guint i = 0; i < seen->len; i++) {
-		const struct seen_track *track = &g_array_index(seen, struct seen_track, i);
+	FOR_EACH_AT(const struct seen_track, track, i, seen) {
 		const struct seen_track *before = track - (i > 0);
 		guint part = track->key.part;
 

@@ -223,8 +223,7 @@ static void find_processes(struct nccl_run *run)
 	g_autoptr(GHashTable) shared = find_shared_processes(run);
 	g_autoptr(GHashTable) index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-	for (guint32 i = 0; i < run->members->len; i++) {
-		struct member *member = member_at(run, i);
+	FOR_EACH_AT(struct member, member, i, run->members) {
 		g_autofree gchar *place =
 			g_strdup_printf("%" G_GINT64_FORMAT " %s", member->pid, member->host);
 		gchar *key = g_hash_table_contains(shared, place)
@@ -405,12 +404,9 @@ static gchar *rank_key(guint64 communicator, gint64 rank)
 
 static void index_ranks(struct nccl_run *run)
 {
-	for (guint32 i = 0; i < run->members->len; i++) {
-		const struct member *member = member_at(run, i);
-
+	FOR_EACH_AT(const struct member, member, i, run->members)
 		g_hash_table_insert(run->by_rank, rank_key(member->communicator, member->rank),
 				    GUINT_TO_POINTER(i + 1));
-	}
 }
 
 /* The rank of the job that the slice's peer has, and 1 more; 0: it was not told, or is not in the run. */

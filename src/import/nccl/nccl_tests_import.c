@@ -371,10 +371,7 @@ static gint64 add_log(struct import *import, struct test_log *log, gint64 begin_
 		guint32 track = add_rank(import, log, rank, file);
 
 		end_ns = begin_ns;
-		for (guint i = 0; i < log->measurements->len; i++) {
-			const struct measurement *measurement =
-				&g_array_index(log->measurements, struct measurement, i);
-
+		FOR_EACH_AT(const struct measurement, measurement, i, log->measurements) {
 			tacho_timeline_add_slice(timeline, TACHO_SLICE_COLLECTIVE, track,
 						 names[measurement->is_in_place], end_ns,
 						 duration_ns(measurement), 0,

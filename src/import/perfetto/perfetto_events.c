@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/for_each.h"
 #include "base/order.h"
 #include "import/perfetto/perfetto_file.h"
 #include "import/rocm/rocm_events.h"
@@ -320,9 +321,7 @@ void perfetto_tie_arrows(struct perfetto_file *file)
 	guint64 id = 0;
 
 	g_array_sort(file->arrows, compare_arrows);
-	for (guint i = 0; i < file->arrows->len; i++) {
-		const struct perfetto_arrow *arrow =
-			&g_array_index(file->arrows, struct perfetto_arrow, i);
+	FOR_EACH_AT(const struct perfetto_arrow, arrow, i, file->arrows) {
 		gboolean is_device = track_kind(file, arrow->row) == TACHO_TRACK_STREAM;
 
 		if (i == 0 || arrow->id != id)

@@ -81,9 +81,7 @@ void xplane_steps_mark(struct xplane_steps *steps, struct import *import, guint3
 		return;
 	mark.track = import_add_track(import, TACHO_TRACK_ASYNC, process, 0, "steps");
 	mark_step(import->timeline, &mark, TRUE);
-	for (guint i = 0; i < spans->len; i++) {
-		const struct span *span = &g_array_index(spans, struct span, i);
-
+	FOR_EACH_AT(const struct span, span, i, spans) {
 		mark.time_ns = span->start_ns;
 		mark.first = span->number;
 		mark.second = span->end_ns - span->start_ns;
