@@ -1,4 +1,5 @@
 #include "edit/collective_plan.h"
+#include "base/for_each.h"
 #include "trace/operation.h"
 
 /* A hop waits once, as the first slice of a ring of devices does on each of its ways. */
@@ -116,8 +117,7 @@ void group_replan(TachoGraph *graph, guint32 index, const struct collective_plan
 
 	after.is_device = waits_once_a_way(group);
 	fill_in(&after, group_latency_ns(group), group->cost.ns_per_byte);
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		struct graph_transfer *transfer = graph_transfer_at(graph, i);
+	FOR_EACH_AT(struct graph_transfer, transfer, i, graph->transfers) {
 		enum collective_operation operation =
 			operation_of_name(graph->timeline, transfer->name);
 		struct collective_time was, is;

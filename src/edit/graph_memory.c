@@ -34,22 +34,17 @@ struct memory_places *memory_places_new(const TachoGraph *graph)
 	places->lane_of = none_rows_new(n_places);
 	places->main_lane = none_rows_new(n_ranks);
 	places->nodes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-	for (guint32 i = 0; i < graph->lanes->len; i++) {
-		const struct graph_lane *lane = graph_lane_at(graph, i);
-
+	FOR_EACH_AT(const struct graph_lane, lane, i, graph->lanes) {
 		g_ptr_array_add(places->nodes, g_array_new(FALSE, FALSE, sizeof(guint32)));
 		if (lane->track != TACHO_NONE)
 			places->lane_of[(gsize)lane->set * places->n_tracks + lane->track] = i;
 		if (lane->is_main && lane->rank_index < n_ranks)
 			places->main_lane[lane->rank_index] = i;
 	}
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
-
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes)
 		if (node->kind != TACHO_NODE_REMOVED && node->kind != TACHO_NODE_START)
 			g_array_append_val((GArray *)g_ptr_array_index(places->nodes, node->lane),
 					   i);
-	}
 	return places;
 }
 

@@ -267,9 +267,7 @@ static void join_works(struct pass_copying *copying, guint32 before, guint32 wor
 
 static void follow_on_streams(struct pass_copying *copying)
 {
-	for (guint32 lane = 0; lane < copying->works->len; lane++) {
-		const GArray *works = g_ptr_array_index(copying->works, lane);
-
+	FOR_EACH_POINTER_AT(const GArray, works, lane, copying->works) {
 		for (guint32 step = 0; step < copying->pass->n_steps; step++) {
 			gsize cell = cell_of(copying, lane, step);
 			guint32 first, last = TACHO_NONE, n_left = copying->n_works[cell];

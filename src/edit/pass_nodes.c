@@ -158,8 +158,7 @@ static gboolean find_firsts(struct finding *finding, const struct change *change
 
 	for (gsize cell = 0; cell < n_cells; cell++)
 		is_any |= pass->last_ns[cell] != G_MININT64;
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		guint32 step = step_of(graph, node);
 		gsize cell;
 
@@ -234,8 +233,7 @@ static void find_transfers(struct finding *finding)
 	guint32 *transfer_step_of = finding->pass->transfer_step_of;
 	g_autofree guint8 *is_out = g_new0(guint8, MAX(graph->transfers->len, 1u));
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		guint32 step;
 
 		if (node->kind != TACHO_NODE_QUEUE)
@@ -261,9 +259,7 @@ static void mark_transfers(struct finding *finding)
 {
 	const TachoGraph *graph = finding->graph;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
-
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		if (node->kind == TACHO_NODE_REMOVED || node->transfer == TACHO_NONE)
 			continue;
 		finding->pass->step_of[i] = finding->pass->transfer_step_of[node->transfer];
@@ -276,8 +272,7 @@ static void mark_work(struct finding *finding)
 {
 	const TachoGraph *graph = finding->graph;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		guint32 step;
 
 		if (node->transfer != TACHO_NONE ||

@@ -129,8 +129,7 @@ static void update_casts(struct precision *precision)
 	g_autofree guint8 *is_removed = g_new0(guint8, MAX(graph->nodes->len, 1u));
 	guint32 n_removed = 0;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(struct graph_node, node, i, graph->nodes) {
 		const struct operation *operation =
 			node->kind == TACHO_NODE_CAST ? precision_operation_of(precision, i) : NULL;
 

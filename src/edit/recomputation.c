@@ -112,8 +112,7 @@ static void find_works(struct recomputation *recomputation)
 {
 	const TachoGraph *graph = recomputation->graph;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		guint32 slice = calling_slice(graph, node), match;
 		struct forward_work *work;
 
@@ -228,9 +227,7 @@ static GArray *place_agains(const struct recomputation *recomputation)
 	const TachoSlices *slices = &graph->timeline->slices;
 	GArray *agains = g_array_new(FALSE, FALSE, sizeof(struct again));
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
-
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		if (node->kind == TACHO_NODE_REMOVED || node->transfer != TACHO_NONE)
 			continue;
 		for (guint32 slice = node->slice; slice != TACHO_NONE;

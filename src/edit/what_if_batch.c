@@ -120,8 +120,7 @@ static void find_fixed(struct batch *batch)
 		g_ptr_array_add(host, g_array_new(FALSE, FALSE, sizeof(gint64)));
 		batch->device_ns[i] = INFINITY;
 	}
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		guint32 rank = graph_lane_at(graph, node->lane)->rank_index;
 
 		if (!is_work(batch, i) || rank >= n_ranks)
@@ -193,13 +192,10 @@ static void scale_transfers(struct batch *batch)
 {
 	TachoGraph *graph = batch->graph;
 
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-
+	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers)
 		if (batch->pass.transfer_step_of[i] != TACHO_NONE && !transfer->is_removed)
 			graph_change_transfer(graph, i, transfer->fixed_ns,
 					      transfer->work_ns * batch->factor, ORIGIN_SCALED);
-	}
 }
 
 static guint32 step_of_moment(const struct batch *batch, const struct graph_moment *moment)

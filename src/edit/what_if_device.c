@@ -90,9 +90,7 @@ static void add_callers(struct device_edit *edit, guint32 op)
 
 static void find_ops(struct device_edit *edit)
 {
-	for (guint32 i = 0; i < edit->graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(edit->graph, i);
-
+	FOR_EACH_AT(const struct graph_node, node, i, edit->graph->nodes) {
 		edit->op_of[i] = is_scaled(edit, node) ? op_works_find(&edit->works, node->slice)
 						       : TACHO_NONE;
 		if (edit->op_of[i] != TACHO_NONE)
@@ -107,8 +105,7 @@ static gboolean find_works(struct device_edit *edit)
 	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL); /* each on each rank and copy */
 
 	find_ops(edit);
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		guint32 op = edit->op_of[i];
 
 		if (op != TACHO_NONE && op_works_of(&edit->works, op)->flops > 0 &&
@@ -163,8 +160,7 @@ static gboolean is_view(const struct device_edit *edit, guint32 op, struct rates
 
 static void scale_works(struct device_edit *edit, struct rates rates, struct rates factors)
 {
-	for (guint32 i = 0; i < edit->graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(edit->graph, i);
+	FOR_EACH_AT(struct graph_node, node, i, edit->graph->nodes) {
 		const struct op_work *work;
 		gboolean is_arithmetic;
 
@@ -184,9 +180,7 @@ static gdouble known_share(const struct device_edit *edit, struct rates rates)
 {
 	gdouble known_ns = 0, all_ns = 0;
 
-	for (guint32 i = 0; i < edit->graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(edit->graph, i);
-
+	FOR_EACH_AT(const struct graph_node, node, i, edit->graph->nodes) {
 		if (!is_scaled(edit, node))
 			continue;
 		all_ns += (gdouble)node->duration_ns;

@@ -142,8 +142,7 @@ static void join_all(struct kernel_fusion *fusion)
 
 	for (guint32 i = 0; i < graph->lanes->len; i++)
 		last[i] = (struct last_work){ TACHO_NONE, FALSE };
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		struct last_work *before = &last[node->lane], now = { node->slice, FALSE };
 
 		if (!is_on_stream(graph, node) || node->slice == before->slice)

@@ -206,8 +206,7 @@ static void find_ends(struct visit *visit)
 		visit->last_on[i] = TACHO_NONE;
 	for (guint i = 0; i < other->edges->len; i++)
 		visit->n_waits_for[g_array_index(other->edges, struct graph_edge, i).to]++;
-	for (guint32 i = 0; i < other->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(other, i);
+	FOR_EACH_AT(const struct graph_node, node, i, other->nodes) {
 		const struct graph_lane *lane = graph_lane_at(other, node->lane);
 
 		if (node->kind == TACHO_NODE_REMOVED || lane->track == TACHO_NONE)
@@ -280,8 +279,7 @@ static void follow(struct visit *visit, guint32 first_node, guint32 before)
 	const TachoGraph *other = visit->other;
 	g_autofree guint8 *was_on = g_new0(guint8, MAX(other->lanes->len, 1u));
 
-	for (guint32 i = 0; i < other->nodes->len; i++) {
-		const struct graph_node *node = graph_node_at(other, i);
+	FOR_EACH_AT(const struct graph_node, node, i, other->nodes) {
 		guint32 rank = graph_lane_at(other, node->lane)->rank_index;
 
 		if (node->kind == TACHO_NODE_REMOVED)

@@ -68,14 +68,11 @@ static enum node_origin origin_of_work(const struct graph_group *group)
 /* What later edits (bucket_mb) make new transfers from must change with the old ones. */
 static void scale_bandwidth(TachoGraph *graph, gdouble factor)
 {
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-
+	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers)
 		if (!transfer->is_removed)
 			graph_change_transfer(
 				graph, i, transfer->fixed_ns, transfer->work_ns / factor,
 				origin_of_work(graph_group_at(graph, transfer->group)));
-	}
 	FOR_EACH(struct graph_group, group, graph->groups) {
 		group->cost.ns_per_byte /= factor;
 		for (guint32 j = 0; j < group->plan.topology.n_levels; j++)
@@ -96,8 +93,7 @@ static void set_bandwidth(TachoGraph *graph, gdouble bits_per_second)
 
 	for (guint32 i = 0; i < graph->groups->len; i++)
 		set_group_bandwidth(graph_group_at(graph, i), ns_per_byte);
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers) {
 		struct collective_plan plan = group_plan(graph_group_at(graph, transfer->group));
 
 		if (!transfer->is_removed)
@@ -160,8 +156,7 @@ static void change_group_latency(TachoGraph *graph, guint32 index, struct quanti
 	}
 	group->added_latency_ns += changed_latency_ns(now_ns, value) - now_ns;
 	after = group_plan(group);
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
+	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers) {
 		enum collective_operation operation = operation_of(graph, transfer);
 
 		if (transfer->group != index || transfer->is_removed)
@@ -274,8 +269,7 @@ gboolean apply_topology(TachoGraph *graph, const struct change *change, GError *
 		return change_refuse(error, change, "the topology has no room for %u ranks",
 				     n_ranks_now(graph));
 	moving_begin(&moving, graph);
-	for (guint32 i = 0; i < graph->groups->len; i++) {
-		struct graph_group *group = graph_group_at(graph, i);
+	FOR_EACH_AT(struct graph_group, group, i, graph->groups) {
 		struct collective_plan plan = group->plan;
 
 		if (!is_of_all_ranks(graph, i))

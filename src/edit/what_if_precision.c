@@ -240,8 +240,7 @@ static void scale_kernels(struct precision *precision)
 {
 	TachoGraph *graph = precision->graph;
 
-	for (guint32 i = 0; i < graph->nodes->len; i++) {
-		struct graph_node *node = graph_node_at(graph, i);
+	FOR_EACH_AT(struct graph_node, node, i, graph->nodes) {
 		const struct operation *operation;
 
 		if (node->kind != TACHO_NODE_DEVICE || graph_is_guest_node(graph, node) ||
@@ -276,9 +275,7 @@ static void scale_gradients(struct precision *precision)
 	gdouble share = precision_width(rate) / precision_width(state->gradient_rate);
 
 	state->gradient_rate = (guint8)rate;
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		struct graph_transfer *transfer = graph_transfer_at(graph, i);
-
+	FOR_EACH_AT(struct graph_transfer, transfer, i, graph->transfers) {
 		if (!is_of_gradients(graph, transfer))
 			continue;
 		transfer->bytes = (guint64)((gdouble)transfer->bytes * share);

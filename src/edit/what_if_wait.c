@@ -100,9 +100,7 @@ gboolean change_drop_wait(TachoGraph *graph, const struct change *change, GError
 	graph_fold_hops(graph);
 	ends = find_ends(graph);
 	is_removed = g_new0(guint8, (gsize)graph->nodes->len + graph->edges->len + 1);
-	for (guint32 i = 0; i < graph->transfers->len; i++) {
-		const struct graph_transfer *transfer = graph_transfer_at(graph, i);
-
+	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers) {
 		if (transfer->is_removed || ends[i].queues->len < 2 ||
 		    graph_node_at(graph, transfer->node)->kind != TACHO_NODE_TRANSFER)
 			continue;

@@ -256,8 +256,7 @@ static void add_threads(TachoTable *table, const TachoReplay *replay, gint64 tot
 				(gdouble)(replay->end_ns[transfer] - replay->begin_ns[transfer]);
 		}
 	}
-	for (guint32 i = 0; i < graph->lanes->len; i++) {
-		const struct graph_lane *lane = graph_lane_at(graph, i);
+	FOR_EACH_AT(const struct graph_lane, lane, i, graph->lanes) {
 		g_autofree gchar *name = NULL;
 
 		if (lane->track == TACHO_NONE || lane->rank_index == TACHO_NONE)
@@ -272,8 +271,7 @@ static void add_links(TachoTable *table, const TachoReplay *replay, gint64 total
 	const TachoGraph *graph = replay->graph;
 	g_autoptr(GPtrArray) spans = collect_link_spans(replay, total_ns);
 
-	for (guint i = 0; i < graph->links->len; i++) {
-		const struct graph_link *link = &g_array_index(graph->links, struct graph_link, i);
+	FOR_EACH_AT(const struct graph_link, link, i, graph->links) {
 		g_autofree gchar *name = resource_name_of_link(graph, link);
 
 		add_resource(table, name, (gdouble)covered_ns(g_ptr_array_index(spans, i)),

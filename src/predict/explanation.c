@@ -5,6 +5,7 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
+#include "base/for_each.h"
 #include "base/order.h"
 
 static const gchar *const kind_names[N_RESOURCE_KINDS] = {
@@ -119,12 +120,9 @@ TachoTable *explanation_table(const struct path_shares *before, const struct pat
 		add_to(after_ns, g_array_index(rows, struct row, i).after_ns);
 	}
 	add_row(table, "the whole step", "step", rank, before_ns, after_ns);
-	for (guint i = 0; i < rows->len; i++) {
-		const struct row *row = &g_array_index(rows, struct row, i);
-
+	FOR_EACH(const struct row, row, rows)
 		add_row(table, row->resource->name, kind_names[row->resource->kind],
 			row->resource->rank, row->before_ns, row->after_ns);
-	}
 	if (!is_changed) {
 		table_hide_column(table, "before_ms");
 		table_hide_column(table, "change_ms");

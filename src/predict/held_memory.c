@@ -59,9 +59,7 @@ static gint64 whole_bytes(gdouble bytes)
 /* Sums of each memory; what a broken trace holds does not overflow. */
 static void sum_up(GArray *changes)
 {
-	for (guint i = 0; i < changes->len; i++) {
-		struct held_change *change = &g_array_index(changes, struct held_change, i);
-
+	FOR_EACH_AT(struct held_change, change, i, changes) {
 		change->held_bytes = (gdouble)change->bytes;
 		if (i > 0 && change[-1].device == change->device)
 			change->held_bytes += change[-1].held_bytes;
@@ -73,9 +71,7 @@ GArray *held_memory_of_rank(const TachoReplay *replay, guint32 rank_index)
 	const TachoGraph *graph = replay->graph;
 	GArray *changes = g_array_new(FALSE, FALSE, sizeof(struct held_change));
 
-	for (guint32 i = 0; i < graph->blocks->len; i++) {
-		const struct graph_block *block =
-			&g_array_index(graph->blocks, struct graph_block, i);
+	FOR_EACH_AT(const struct graph_block, block, i, graph->blocks) {
 		struct held_change begin = { .time_ns = replayed_ns(replay, &block->begin),
 					     .recorded_ns = block->begin.time_ns,
 					     .bytes = block->bytes,

@@ -207,9 +207,7 @@ static void add_held(struct picture *picture, guint32 rank_index, guint32 proces
 	g_autoptr(GArray) changes = held_memory_of_rank(picture->replay, rank_index);
 	guint32 track = TACHO_NONE;
 
-	for (guint i = 0; i < changes->len; i++) {
-		const struct held_change *change = &g_array_index(changes, struct held_change, i);
-
+	FOR_EACH_AT(const struct held_change, change, i, changes) {
 		if (i == 0 || change[-1].device != change->device)
 			track = add_counter(picture, process, change->device);
 		if (change->time_ns < G_MAXINT64)
@@ -276,8 +274,7 @@ static void add_rank(struct picture *picture, guint32 rank_index)
 	rank.main_process = is_recorded ? measured : replayed;
 	rank.host = copy_string(picture, rank.host);
 	g_array_append_val(picture->out->ranks, rank);
-	for (guint32 i = 0; i < graph->lanes->len; i++) {
-		const struct graph_lane *lane = graph_lane_at(graph, i);
+	FOR_EACH_AT(const struct graph_lane, lane, i, graph->lanes) {
 		guint32 before, after;
 
 		if (lane->rank_index != rank_index)

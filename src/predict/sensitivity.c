@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "analyze/table_columns.h"
+#include "base/for_each.h"
 #include "graph/rank_copies.h"
 #include "replay/replay_trial.h"
 
@@ -199,9 +200,7 @@ static TachoTable *try_things(const TachoGraph *graph, const GPtrArray *list,
 	TachoTable *table = tacho_table_new("sensitivity", columns, G_N_ELEMENTS(columns));
 	g_autofree struct trial_change *changes = g_new0(struct trial_change, list->len + 1);
 
-	for (guint i = 0; i < list->len; i++) {
-		const struct thing *thing = g_ptr_array_index(list, i);
-
+	FOR_EACH_POINTER_AT(const struct thing, thing, i, list) {
 		changes[i].edits = (const struct trial_edit *)(void *)thing->edits->data;
 		changes[i].n_edits = thing->edits->len;
 	}

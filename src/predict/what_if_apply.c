@@ -6,6 +6,7 @@
 #include <tacho/import.h>
 #include <tacho/replay.h>
 
+#include "base/for_each.h"
 #include "predict/prediction.h"
 
 /* What is found below, where nobody knows of what-ifs, is said to be of this one. */
@@ -139,12 +140,9 @@ gboolean changes_need(const GArray *changes, enum change_needs needs)
 gboolean changes_apply(TachoGraph *graph, const GArray *changes, GError **error)
 {
 	for (enum change_phase phase = 0; phase < CHANGE_N_PHASES; phase++)
-		for (guint i = 0; i < changes->len; i++) {
-			const struct change *change = &g_array_index(changes, struct change, i);
-
+		FOR_EACH_AT(const struct change, change, i, changes)
 			if (change_phase(change) == phase && !changes_is_replaced(changes, i) &&
 			    !make(graph, change, error))
 				return FALSE;
-		}
 	return TRUE;
 }

@@ -88,8 +88,7 @@ static void find_runs_of_traces(struct job_check *check)
 {
 	g_autoptr(GHashTable) first = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-	for (guint i = 0; i < check->paths->runs->len; i++) {
-		const struct run_path *run = &g_array_index(check->paths->runs, struct run_path, i);
+	FOR_EACH_AT(const struct run_path, run, i, check->paths->runs) {
 		g_autofree gchar *path = g_canonicalize_filename(run->path, NULL);
 		gchar *parent = g_path_get_dirname(path);
 		gpointer known;

@@ -271,8 +271,7 @@ static void add_processes(struct run_reader *reader)
 	gint launched_ranks = 0;
 	guint n_kept = 0;
 
-	for (guint i = 0; i < reader->processes->len; i++) {
-		struct process_input *process = process_at(reader, i);
+	FOR_EACH_AT(struct process_input, process, i, reader->processes) {
 		const gchar *status =
 			run_path_child_status(&g_array_index(runs, struct run_path, process->run),
 					      (guint32)process->metadata.pid);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/for_each.h"
+
 struct string_entry {
 	const gchar *text;
 	guint32 length;
@@ -55,11 +57,8 @@ static void grow(struct tacho_string_table *table)
 	g_free(table->slots);
 	table->n_slots *= 2;
 	table->slots = g_new0(guint32, table->n_slots);
-	for (guint32 id = 0; id < table->entries->len; id++) {
-		const struct string_entry *entry = entry_at(table, id);
-
+	FOR_EACH_AT(const struct string_entry, entry, id, table->entries)
 		*find_slot(table, entry->text, entry->length, entry->hash) = id + 1;
-	}
 }
 
 struct tacho_string_table *string_table_new(void)
