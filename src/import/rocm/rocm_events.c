@@ -59,23 +59,6 @@ enum rocm_kind rocm_kind_of_domain(const gchar *domain)
 
 /* --- names and tracks ----------------------------------------------------------------------- */
 
-/* (3) */
-static const gchar *copy_name(const gchar *name)
-{
-	static const struct {
-		const gchar *part, *name;
-	} names[] = { { "HOST_TO_HOST", "Memcpy HtoH" },   { "HOST_TO_DEVICE", "Memcpy HtoD" },
-		      { "DEVICE_TO_HOST", "Memcpy DtoH" }, { "DEVICE_TO_DEVICE", "Memcpy DtoD" },
-		      { "HostToHost", "Memcpy HtoH" },	   { "HostToDevice", "Memcpy HtoD" },
-		      { "DeviceToHost", "Memcpy DtoH" },   { "DeviceToDevice", "Memcpy DtoD" },
-		      { "PeerToPeer", "Memcpy PtoP" } };
-
-	for (guint i = 0; i < G_N_ELEMENTS(names); i++)
-		if (strstr(name, names[i].part))
-			return names[i].name;
-	return name;
-}
-
 /* The name of a kernel without what the compiler adds: "mat_mult(float*) [clone .kd]", "copyBuffer.kd". */
 static guint32 kernel_name(TachoTimeline *timeline, const gchar *name)
 {
@@ -124,7 +107,7 @@ static void add_device_slice(struct rocm_events *events, const struct rocm_event
 
 	slice->track = device_track(events, event);
 	if (event->kind == ROCM_COPY) {
-		slice->name = tacho_timeline_intern(timeline, copy_name(event->name), -1);
+		slice->name = tacho_timeline_intern(timeline, event->name, -1);
 		slice->kind = TACHO_SLICE_MEMCPY;
 	} else {
 		slice->name = kernel_name(timeline, event->name);

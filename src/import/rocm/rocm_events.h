@@ -5,7 +5,8 @@
  *     without a queue share a track a device.
  * (2) rocprof (v1) says no call's id with a kernel, but when it was put into the queue: the call that its thread
  *     was in then has launched it.
- * (3) Names are as PyTorch's profiler has them where there are such: "Memcpy HtoD". */
+ * (3) Names are the profiler's own, but for what the compiler adds to those of kernels. Later stages know its copies
+ *     ("MEMORY_COPY_HOST_TO_DEVICE", "CopyHostToDevice") as they know others. */
 #ifndef TACHO_ROCM_EVENTS_H
 #define TACHO_ROCM_EVENTS_H
 

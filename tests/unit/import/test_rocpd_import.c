@@ -89,7 +89,7 @@ static void test_times(void)
 	const TachoDevice *device;
 	const TachoSlices *slices = &timeline->slices;
 	guint32 kernel = timeline_find(timeline, "gemm", 0);
-	guint32 copy = timeline_find(timeline, "Memcpy DtoH", 0);
+	guint32 copy = timeline_find(timeline, "MEMORY_COPY_DEVICE_TO_HOST", 0);
 	guint32 range = timeline_find(timeline, "iteration 7", 0);
 	const TachoTrack *stream = tacho_timeline_track(timeline, slices->track[kernel]);
 	const TachoProcess *process = tacho_slice_process(timeline, range);
@@ -199,7 +199,7 @@ static void test_version_one(void)
 
 	g_assert_cmpuint(slices->launch[kernel], ==, timeline_find(timeline, "hipLaunchKernel", 0));
 	g_assert_cmpuint(slices->launch[timeline_find(timeline, "late", 0)], ==, TACHO_NONE);
-	g_assert_cmpuint(slices->launch[timeline_find(timeline, "Memcpy DtoH", 0)], ==,
+	g_assert_cmpuint(slices->launch[timeline_find(timeline, "CopyDeviceToHost", 0)], ==,
 			 timeline_find(timeline, "hipMemcpy", 0));
 	/* hipFree copies nothing */
 	g_assert_cmpuint(slices->launch[timeline_find(timeline, "async-copy", 0)], ==, TACHO_NONE);

@@ -46,7 +46,7 @@ static void test_set(void)
 	g_autoptr(TachoTimeline) timeline = foreign_open(set);
 	const TachoSlices *slices = &timeline->slices;
 	guint32 kernel = timeline_find(timeline, "void gemm<float, 4>(float*)", 0);
-	guint32 copy = timeline_find(timeline, "Memcpy DtoH", 0);
+	guint32 copy = timeline_find(timeline, "MEMORY_COPY_DEVICE_TO_HOST", 0);
 	const TachoTrack *stream = tacho_timeline_track(timeline, slices->track[kernel]);
 	const TachoMemoryEvent *memory = (const TachoMemoryEvent *)timeline->memory->data;
 	g_autofree gchar *args = tacho_slice_args_json(timeline, kernel);

@@ -12,7 +12,7 @@ static void test_small(void)
 	g_autoptr(TachoTimeline) timeline = foreign_open(small);
 	const TachoSlices *slices = &timeline->slices;
 	guint32 kernel = timeline_find(timeline, "gemm", 0);
-	guint32 copy = timeline_find(timeline, "Memcpy HtoD", 0);
+	guint32 copy = timeline_find(timeline, "CopyHostToDevice", 0);
 	const TachoTrack *queue = tacho_timeline_track(timeline, slices->track[kernel]);
 	g_autofree gchar *args =
 		tacho_slice_args_json(timeline, timeline_find(timeline, "hipMemcpy", 0));

@@ -13,7 +13,7 @@ static void test_device(void)
 	const TachoSlices *slices = &timeline->slices;
 	guint32 kernel = timeline_find(timeline, "gemm(float*)", 0);
 	guint32 collective = timeline_find(timeline, "ncclDevKernel_Generic", 0);
-	guint32 copy = timeline_find(timeline, "Memcpy HtoD", 0);
+	guint32 copy = timeline_find(timeline, "MEMORY_COPY_HOST_TO_DEVICE", 0);
 	const TachoTrack *stream = tacho_timeline_track(timeline, slices->track[kernel]);
 	g_autofree gchar *args = tacho_slice_args_json(timeline, kernel);
 	TachoKernelArgs bytes;
