@@ -43,14 +43,6 @@ static TachoPrediction *predict_all(TachoTimeline *const *timelines, guint n)
 	return prediction;
 }
 
-static TachoTimeline *correlated(const gchar *text)
-{
-	TachoTimeline *timeline = timeline_from_text(text);
-
-	tacho_correlate(timeline);
-	return timeline;
-}
-
 static void check_row(const TachoTable *table, guint row, const gchar *what, const gchar *name,
 		      gdouble measured_ms, gdouble replayed_ms)
 {
