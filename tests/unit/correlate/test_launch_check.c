@@ -54,7 +54,7 @@ static guint64 count_missing_kernels(const gchar *text)
 {
 	g_autoptr(TachoTimeline) timeline = correlated(text);
 
-	return count_problems(timeline, TACHO_PROBLEM_MISSING_KERNEL);
+	return timeline_count_problems(timeline, TACHO_PROBLEM_MISSING_KERNEL);
 }
 
 #define BEFORE "rank 0 thread 1 main\n"

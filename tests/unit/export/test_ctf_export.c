@@ -277,7 +277,7 @@ static void test_packets(void)
 static void test_scope(void)
 {
 	g_autoptr(TachoTimeline) timeline = new_timeline();
-	TachoExportOptions options = { 0, 1, 1, NULL, NULL, FALSE, NULL };
+	TachoExportOptions options = { 0, 1, 1, NULL, NULL, FALSE, NULL, NULL, 0 };
 	gchar *folder = export_to_folder(timeline, &options);
 	g_autoptr(TachoTimeline) again = open_again(folder);
 
@@ -390,7 +390,7 @@ static void test_progress(void)
 {
 	g_autoptr(TachoTimeline) timeline = new_timeline();
 	gdouble last = 0;
-	TachoExportOptions options = { -1, -1, -1, count_calls, &last, FALSE, NULL };
+	TachoExportOptions options = { -1, -1, -1, count_calls, &last, FALSE, NULL, NULL, 0 };
 
 	remove_folder(export_to_folder(timeline, &options));
 	g_assert_cmpfloat(last, ==, 1);
