@@ -7,7 +7,8 @@
 
 #include "predict/prediction.h"
 
-/* Source: a rule: what predictions of an unchanged job are held to in the mean (docs/validation.md). If wrong, a replay that is
+/* By so much a replay may be off its recording without a warning.
+ * Source: a rule: what predictions of an unchanged job are held to in the mean (docs/validation.md). If wrong, a replay that is
  * off is believed, or one that is not is doubted; no time depends on it. */
 #define BASELINE_MOST_PCT 2.0
 

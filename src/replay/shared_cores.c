@@ -28,7 +28,7 @@ static gint64 round_ns(gdouble time_ns)
 {
 	gint64 down_ns = (gint64)MIN(time_ns, (gdouble)MOST_NS);
 
-	/* Source: derived from rounding to the nearest. */
+	/* Half is rounded up. Source: derived from rounding to the nearest. */
 	return down_ns + (time_ns - (gdouble)down_ns >= 0.5);
 }
 
