@@ -179,8 +179,8 @@ static void test_recording_cost(void)
 	assert_predicted(text, "drop:host~.", 29 + 39);
 }
 
-/* Steps of 100 us that are 80 us where nothing is recorded, though events are said to take 7 us of one. */
-static void test_control_steps(void)
+/* Steps of 100 us that are shorter where nothing is recorded; events are said to take 7 us of one. */
+static void assert_unrecorded(guint control_us)
 {
 	g_autoptr(GString) text = g_string_new("unit us\nrank 0 cost_ns=32000 thread 1000 main\n");
 	g_autoptr(TachoTimeline) timeline = NULL;
@@ -196,15 +196,24 @@ static void test_control_steps(void)
 	timeline = timeline_from_text(text->str);
 	tacho_correlate(timeline);
 	for (guint32 i = 4; i < 7; i++) {
-		TachoStep step = { 0, i, 1000000 * i, 1000000 * i + 80000, TRUE };
+		TachoStep step = { 0, i, 1000000 * i, 1000000 * i + 1000 * (gint64)control_us,
+				   TRUE };
 
 		g_array_append_val(timeline->control_steps, step);
 	}
 	prediction = tacho_predict(timeline, NULL, 0, -1, -1, &error);
 	g_assert_no_error(error);
 	g_assert_cmpfloat_with_epsilon(prediction->baseline_step_ms, 0.1, 1e-9);
-	g_assert_cmpfloat_with_epsilon(prediction->unrecorded_step_ms, 0.08, 1e-5);
-	g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms, 0.08, 1e-5);
+	g_assert_cmpfloat_with_epsilon(prediction->unrecorded_step_ms, control_us / 1e3, 1e-4);
+	g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms, control_us / 1e3, 1e-4);
+}
+
+static void test_control_steps(void)
+{
+	static const guint control_us[] = { 80, 86, 90, 94, 96, 98 };
+
+	for (guint i = 0; i < G_N_ELEMENTS(control_us); i++)
+		assert_unrecorded(control_us[i]);
 }
 
 /* A rank's steps 0 to 3 and 6 to 9, of 100 us, with an operation of 50 us in each. Steps 4 and 5 were
