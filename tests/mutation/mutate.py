@@ -108,6 +108,10 @@ class Trial:
         line = mutant.line
         while line > mutant.statement_line and not has_code >> line & 1:
             line -= 1
+        if not has_code >> line & 1:  # a table that is static has none: the code behind it
+            line = mutant.line
+            while has_code >> line > 0 and not has_code >> line & 1:
+                line += 1
         tests = [test for test in self.bed.tests if test.lines.get(name, 0) >> line & 1]
         # Those that have killed others of this file come first.
         tests.sort(key=lambda test: (test.seconds + 0.01) / (1 + self.kills.get((mutant.file, test.name), 0)))

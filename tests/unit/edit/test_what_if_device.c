@@ -177,6 +177,19 @@ static void test_copies(void)
 			predicted_us(two_v100, "ranks=8;device:0-3,7=A100-80GB,efficiency:equal",
 				     i),
 			eight_us, 0.01);
+		/* what all were put on counts for those that are put on another: back, and further */
+		g_assert_cmpfloat_with_epsilon(
+			predicted_us(two_v100,
+				     "ranks=8;device=A100-80GB,efficiency:equal;"
+				     "device:6-7=V100,efficiency:equal",
+				     i),
+			eight_us, 0.01);
+		g_assert_cmpfloat_with_epsilon(
+			predicted_us(two_v100,
+				     "ranks=8;device=A100-80GB,efficiency:equal;"
+				     "device:5=T4,efficiency:equal",
+				     i),
+			eight_us + slower_us, 0.01);
 	}
 }
 

@@ -216,6 +216,36 @@ static void test_control_steps(void)
 		assert_unrecorded(control_us[i]);
 }
 
+/* Control steps 4 to 6 of 80 us; of steps that are not beside them it is known by what share the recording makes them
+ * longer, a quarter. */
+static void test_far_control_steps(void)
+{
+	g_autoptr(GString) text = g_string_new("unit us\nrank 0 cost_ns=80000 thread 1000 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoPrediction) prediction = NULL;
+	g_autoptr(GError) error = NULL;
+
+	for (gint i = 0; i < 13; i++)
+		if (i < 4 || i > 6)
+			g_string_append_printf(text,
+					       "  annotation ProfilerStep#%d %d..%d\n"
+					       "    op a %d..%d\n    op b %d..%d\n",
+					       i, 100 * i, 100 * i + 100, 100 * i + 10,
+					       100 * i + 40, 100 * i + 50, 100 * i + 90);
+	timeline = timeline_from_text(text->str);
+	tacho_correlate(timeline);
+	for (guint32 i = 4; i < 7; i++) {
+		TachoStep step = { 0, i, 100000 * i, 100000 * i + 80000, TRUE };
+
+		g_array_append_val(timeline->control_steps, step);
+	}
+	prediction = tacho_predict(timeline, NULL, 0, 10, 12, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(prediction->n_steps, ==, 3);
+	g_assert_cmpfloat_with_epsilon(prediction->baseline_step_ms, 0.1, 1e-9);
+	g_assert_cmpfloat_with_epsilon(prediction->unrecorded_step_ms, 0.08, 2e-4);
+}
+
 /* A rank's steps 0 to 3 and 6 to 9, of 100 us, with an operation of 50 us in each. Steps 4 and 5 were
  * not seen. */
 static TachoTimeline *interrupted_timeline(gboolean has_control)
@@ -819,6 +849,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/received", test_received);
 	g_test_add_func("/replay/recording_cost", test_recording_cost);
 	g_test_add_func("/replay/control_steps", test_control_steps);
+	g_test_add_func("/replay/far_control_steps", test_far_control_steps);
 	g_test_add_func("/replay/across_control_steps", test_across_control_steps);
 	g_test_add_func("/replay/across_a_hole", test_across_a_hole);
 	g_test_add_func("/replay/bucket_copies", test_bucket_copies);
