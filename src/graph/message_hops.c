@@ -346,6 +346,27 @@ static void set_wires(const struct graph_builder *builder, guint32 first_group)
 	}
 }
 
+/* Weights tell hops of one job from each other: in the mean over their bytes they are even, so that another job beside it has its
+ * part. */
+static void level_weights(TachoGraph *graph, guint32 first_hop)
+{
+	gdouble weights = 0, work_ns = 0;
+
+	for (guint32 i = first_hop; i < graph->transfers->len; i++) {
+		const struct graph_transfer *hop = graph_transfer_at(graph, i);
+
+		weights += graph_transfer_weight(hop) * hop->work_ns;
+		work_ns += hop->work_ns;
+	}
+	for (guint32 i = first_hop; i < graph->transfers->len && work_ns > 0; i++) {
+		struct graph_transfer *hop = graph_transfer_at(graph, i);
+		gdouble weight =
+			graph_transfer_weight(hop) * GRAPH_WEIGHT_ONE * (work_ns / weights);
+
+		hop->weight = (guint32)MAX(weight, 1.0);
+	}
+}
+
 /* Of what a hop waits, the latency is what small messages take; the rest was something else, which no latency changes. */
 static void set_latencies(const struct graph_builder *builder, guint32 first_group)
 {
@@ -391,6 +412,7 @@ void builder_unfold_messages(struct graph_builder *builder)
 	graph_cut_wholes(graph);
 	set_wires(builder, n_groups);
 	builder_cost_transfers(builder, n_wholes, n_groups);
+	level_weights(graph, n_wholes);
 	set_latencies(builder, n_groups);
 	keep_wholes(graph, n_wholes);
 	graph_keep_hop_sums(graph);
