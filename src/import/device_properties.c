@@ -94,8 +94,9 @@ static void read_device(TachoTimeline *timeline, guint32 process, struct json_sc
 void device_properties_read(TachoTimeline *timeline, guint32 process, const gchar *json)
 {
 	struct json_scan scan;
-	g_autofree gchar *copy = json_scan_copy(&scan, json);
+	g_autofree gchar *copy = NULL;
 
+	copy = json_scan_copy(&scan, json);
 	if (!json_enter(&scan, '['))
 		return;
 	for (guint i = 0; i < MAX_DEVICES && json_element(&scan); i++)

@@ -225,8 +225,9 @@ static void note_agent(struct rocpd_file *file, GHashTable *agents)
 	json = sqlite_rows_text(&file->rows, 5);
 	if (json) {
 		struct json_scan scan;
-		g_autofree gchar *copy = json_scan_copy(&scan, json);
+		g_autofree gchar *copy = NULL;
 
+		copy = json_scan_copy(&scan, json);
 		for (gboolean is_in = json_enter(&scan, '{'); is_in && json_member(&scan, &key);)
 			rocm_agent_member(&agent, file->timeline, &key, &scan);
 	}

@@ -411,9 +411,10 @@ static void add_device(struct xplane_file *file, const struct xplane_plane *plan
 	const gchar *name = tacho_timeline_string(file->timeline, plane->name);
 	TachoDevice device = { .number = xla_device_of(name) };
 	struct json_scan scan;
-	g_autofree gchar *copy = json_scan_copy(&scan, plane->stats_json);
+	g_autofree gchar *copy = NULL;
 	struct json_text key;
 
+	copy = json_scan_copy(&scan, plane->stats_json);
 	if (!g_str_has_prefix(name, "/device:"))
 		return;
 	for (gboolean is_in = json_enter(&scan, '{'); is_in && json_member(&scan, &key);)
