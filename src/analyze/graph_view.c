@@ -70,7 +70,10 @@ static guint32 find_node(struct graph_count *count, guint32 slice)
 {
 	const TachoTimeline *timeline = count->places->timeline;
 	guint32 place = count->places->nodes[slice];
-	const gchar *base = profile_node_at(count->places->tree, place)->name;
+	/* of what damage put around an operation, no place is known */
+	const gchar *base = place < count->places->tree->nodes->len
+				    ? profile_node_at(count->places->tree, place)->name
+				    : tacho_slice_name(timeline, slice);
 	guint nth = GPOINTER_TO_UINT(g_hash_table_lookup(count->seen, GUINT_TO_POINTER(place + 1)));
 	g_autofree gchar *name = nth ? g_strdup_printf("%s#%u", base, nth) : g_strdup(base);
 	gpointer found = g_hash_table_lookup(count->by_name, name);
