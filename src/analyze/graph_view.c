@@ -66,27 +66,41 @@ static const gchar *short_label(const gchar *name)
 	return label ? label : name;
 }
 
+/* The name of a place; `other` where it is none: nobody looked at the operation. */
+static const gchar *name_of_place(const struct graph_count *count, guint32 place,
+				  const gchar *other)
+{
+	return place < count->places->tree->nodes->len
+		       ? profile_node_at(count->places->tree, place)->name
+		       : other;
+}
+
+/* The node of that name, made when new. */
+static guint32 take_node(struct graph_count *count, const gchar *name, const gchar *label,
+			 const gchar *type)
+{
+	gpointer found = g_hash_table_lookup(count->by_name, name);
+	guint32 node;
+
+	if (found)
+		return GPOINTER_TO_UINT(found);
+	node = profile_tree_add(count->tree, name, label, type);
+	g_hash_table_insert(count->by_name, (gpointer)profile_node_at(count->tree, node)->name,
+			    GUINT_TO_POINTER(node));
+	return node;
+}
+
 static guint32 find_node(struct graph_count *count, guint32 slice)
 {
 	const TachoTimeline *timeline = count->places->timeline;
 	guint32 place = count->places->nodes[slice];
-	/* of what damage put around an operation, no place is known */
-	const gchar *base = place < count->places->tree->nodes->len
-				    ? profile_node_at(count->places->tree, place)->name
-				    : tacho_slice_name(timeline, slice);
+	const gchar *base = name_of_place(count, place, tacho_slice_name(timeline, slice));
 	guint nth = GPOINTER_TO_UINT(g_hash_table_lookup(count->seen, GUINT_TO_POINTER(place + 1)));
 	g_autofree gchar *name = nth ? g_strdup_printf("%s#%u", base, nth) : g_strdup(base);
-	gpointer found = g_hash_table_lookup(count->by_name, name);
-	guint32 node;
 
 	g_hash_table_insert(count->seen, GUINT_TO_POINTER(place + 1), GUINT_TO_POINTER(nth + 1));
-	if (found)
-		return GPOINTER_TO_UINT(found);
-	node = profile_tree_add(count->tree, name, short_label(name),
-				tacho_timeline_string(timeline, tacho_slice_type(timeline, slice)));
-	g_hash_table_insert(count->by_name, (gpointer)profile_node_at(count->tree, node)->name,
-			    GUINT_TO_POINTER(node));
-	return node;
+	return take_node(count, name, short_label(name),
+			 tacho_timeline_string(timeline, tacho_slice_type(timeline, slice)));
 }
 
 static void add_edge(struct graph_count *count, guint32 from, guint32 to)
@@ -174,24 +188,14 @@ static void add_replay(const struct graph_replay *replay, gpointer data)
 	struct graph_count *count = data;
 	const TachoTimeline *timeline = count->places->timeline;
 	guint32 place = replay->op == TACHO_NONE ? TACHO_NONE : count->places->nodes[replay->op];
-	const gchar *base = tacho_timeline_string(timeline, graph_replay_name(timeline, replay));
-	g_autofree gchar *name = NULL;
+	g_autofree gchar *name = g_strdup_printf(
+		"[replay]/%s",
+		name_of_place(
+			count, place,
+			tacho_timeline_string(timeline, graph_replay_name(timeline, replay))));
+	guint32 node = take_node(count, name, name, NULL);
 	struct graph_slice row;
-	gpointer found;
-	guint32 node;
 
-	if (place < count->places->tree->nodes->len)
-		base = profile_node_at(count->places->tree, place)->name;
-	name = g_strdup_printf("[replay]/%s", base);
-	found = g_hash_table_lookup(count->by_name, name);
-	if (found) {
-		node = GPOINTER_TO_UINT(found);
-	} else {
-		node = profile_tree_add(count->tree, name, name, NULL);
-		g_hash_table_insert(count->by_name,
-				    (gpointer)profile_node_at(count->tree, node)->name,
-				    GUINT_TO_POINTER(node));
-	}
 	profile_add_replay(count->tree, node, timeline, replay);
 	row = (struct graph_slice){ replay->work, node };
 	g_array_append_val(count->slices, row);
