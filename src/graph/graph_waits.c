@@ -475,12 +475,13 @@ static guint32 find_wait(const struct graph_builder *builder, struct build_threa
 			 struct build_member *member)
 {
 	guint32 piece = piece_holding(thread, member->end_ns);
+	gboolean is_in_hook = member->pass != TACHO_NONE &&
+			      !was_within_operation(builder->timeline, thread, member);
+	gboolean is_at_once = !is_in_hook && waited_at_once(builder->timeline, thread, member);
 
-	if (member->pass != TACHO_NONE &&
-	    !(was_within_operation(builder->timeline, thread, member) &&
-	      waited_at_once(builder->timeline, thread, member)))
+	if (is_in_hook || (member->pass != TACHO_NONE && !is_at_once))
 		return wait_after_pass(builder, thread, member);
-	if (waited_at_once(builder->timeline, thread, member) && piece != TACHO_NONE) {
+	if (is_at_once && piece != TACHO_NONE) {
 		block(thread, piece, member->end_ns);
 		return piece;
 	}
