@@ -217,7 +217,7 @@ static guint32 first_from(const struct end *end, guint64 position)
 struct fit {
 	guint32 n_compared; /* sends that begin where the other end was recorded, too */
 	guint32 n_common;   /* of them, those that begin where a receive does */
-	gdouble spread_ns;  /* of these, how much the times to their receives differ */
+	gdouble spread_ns; /* of these, how much the times to their receives differ; 0: not asked */
 };
 
 /* From a send's begin to its receive's end, on two clocks; far apart is damage. */
@@ -227,9 +227,10 @@ static gint64 delay_ns(const struct call *send, const struct call *receive)
 			     MAX_DELAY_NS);
 }
 
-static struct fit measure_fit(const struct end *sends, const struct end *receives, guint32 most)
+/* With the delays of what is common into `delays`, which may be NULL. */
+static struct fit count_fit(const struct end *sends, const struct end *receives, guint32 most,
+			    GArray *delays)
 {
-	g_autoptr(GArray) delays = g_array_new(FALSE, FALSE, sizeof(gint64));
 	guint64 first = MAX(begin_of(sends, 0), begin_of(receives, 0));
 	guint64 last = MIN(end_of(sends, sends->n - 1), end_of(receives, receives->n - 1));
 	guint32 receive = first_from(receives, first);
@@ -244,9 +245,25 @@ static struct fit measure_fit(const struct end *sends, const struct end *receive
 			gint64 delay = delay_ns(&sends->calls[i], &receives->calls[receive]);
 
 			fit.n_common++;
-			g_array_append_val(delays, delay);
+			if (delays)
+				g_array_append_val(delays, delay);
 		}
 	}
+	return fit;
+}
+
+/* Of all calls, which there may be millions of. */
+static struct fit measure_whole(const struct end *sends, const struct end *receives)
+{
+	return count_fit(sends, receives, G_MAXUINT32, NULL);
+}
+
+/* Of the first calls, to be compared with others. */
+static struct fit measure_fit(const struct end *sends, const struct end *receives)
+{
+	g_autoptr(GArray) delays = g_array_new(FALSE, FALSE, sizeof(gint64));
+	struct fit fit = count_fit(sends, receives, MAX_COMPARED, delays);
+
 	fit.spread_ns = quantile(delays, WAITING_QUANTILE) - quantile(delays, IDLE_QUANTILE);
 	return fit;
 }
@@ -282,7 +299,7 @@ static void try_shifts(const struct end *sends, const struct end *receives, stru
 		struct fit fit;
 
 		moved->shift_bytes = still->calls[i].begin_bytes;
-		fit = measure_fit(sends, receives, MAX_COMPARED);
+		fit = measure_fit(sends, receives);
 		if (fit.n_compared >= MIN_COMPARED && is_better(&fit, best)) {
 			*best = fit;
 			*ret_shift_bytes = moved->shift_bytes;
@@ -310,20 +327,20 @@ static enum trust_in_fit judge(const struct fit *fit, gboolean is_lossless)
 /* Set the ends' shifts. */
 static enum trust_in_fit align(struct end *sends, struct end *receives, gboolean is_lossless)
 {
-	struct fit whole = measure_fit(sends, receives, G_MAXUINT32), best;
+	struct fit whole = measure_whole(sends, receives), best;
 	guint64 later_bytes = 0, earlier_bytes = 0;
 	gboolean is_equal = total_of(sends) == total_of(receives);
 	enum trust_in_fit trust;
 
 	if (is_perfect(&whole))
 		return is_lossless ? FIT_SURE : FIT_LIKELY;
-	best = measure_fit(sends, receives, MAX_COMPARED);
+	best = measure_fit(sends, receives);
 	try_shifts(sends, receives, receives, sends, &best, &later_bytes);
 	try_shifts(sends, receives, sends, receives, &best, &earlier_bytes);
 	sends->shift_bytes = earlier_bytes;
 	receives->shift_bytes = earlier_bytes ? 0 : later_bytes;
 	if (sends->shift_bytes || receives->shift_bytes) {
-		whole = measure_fit(sends, receives, G_MAXUINT32);
+		whole = measure_whole(sends, receives);
 		if (judge(&whole, is_lossless) != FIT_NONE)
 			return FIT_LIKELY;
 		receives->shift_bytes = sends->shift_bytes = 0;
