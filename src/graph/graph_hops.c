@@ -155,14 +155,7 @@ static gint64 follow_tree(struct hop_unfolding *unfolding, const struct hop *hop
 
 void unfolding_begin_at(struct hop_unfolding *unfolding, const struct hop *hop, gint64 begin_ns)
 {
-	TachoGraph *graph = unfolding->builder->graph;
-	struct graph_node *node = graph_node_at(graph, hop->node);
-	struct graph_transfer *transfer = graph_transfer_at(graph, node->transfer);
-
-	transfer->begin_ns = begin_ns;
-	transfer->end_ns = MAX(hop->end_ns, begin_ns);
-	node->begin_ns = begin_ns - graph->origin_ns;
-	node->duration_ns = transfer->end_ns - transfer->begin_ns;
+	hop_last(unfolding->builder->graph, hop->node, begin_ns, hop->end_ns);
 }
 
 /* All nodes are there: connect one, and let it begin when the last that it waited for had ended. */

@@ -74,6 +74,8 @@ guint32 hop_group(TachoGraph *graph, GHashTable *links, gint64 ends, struct grap
  * is static. */
 guint32 hop_node(struct graph_builder *builder, guint32 of, guint32 group, const gchar *name,
 		 guint64 bytes, gint64 begin_ns, gint64 end_ns);
+/* Let the hop of the node `index` be under way from begin_ns to end_ns, or for no time where that is sooner. */
+void hop_last(TachoGraph *graph, guint32 index, gint64 begin_ns, gint64 end_ns);
 /* Let the parts of the members [first_member, end_member) begin to be over when the last hop that they wait for was, at
  * last_ns of each (G_MININT64: for none). */
 void hops_complete(struct graph_builder *builder, guint32 first_member, guint32 end_member,

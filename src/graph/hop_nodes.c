@@ -60,6 +60,17 @@ guint32 hop_node(struct graph_builder *builder, guint32 of, guint32 group, const
 	return hop.node;
 }
 
+void hop_last(TachoGraph *graph, guint32 index, gint64 begin_ns, gint64 end_ns)
+{
+	struct graph_node *node = graph_node_at(graph, index);
+	struct graph_transfer *hop = graph_transfer_at(graph, node->transfer);
+
+	hop->begin_ns = begin_ns;
+	hop->end_ns = MAX(end_ns, begin_ns);
+	node->begin_ns = begin_ns - graph->origin_ns;
+	node->duration_ns = hop->end_ns - begin_ns;
+}
+
 void hops_complete(struct graph_builder *builder, guint32 first_member, guint32 end_member,
 		   const gint64 *last_ns)
 {

@@ -232,19 +232,6 @@ static gint compare_queued(gconstpointer a, gconstpointer b)
 	return (x->first_node > y->first_node) - (x->first_node < y->first_node);
 }
 
-/* The hop of the node begins then, if it was to begin sooner. */
-static void begin_later(TachoGraph *graph, guint32 index, gint64 begin_ns)
-{
-	struct graph_node *node = graph_node_at(graph, index);
-	struct graph_transfer *hop = graph_transfer_at(graph, node->transfer);
-
-	if (hop->begin_ns >= begin_ns)
-		return;
-	hop->begin_ns = begin_ns;
-	node->begin_ns = begin_ns - graph->origin_ns;
-	node->duration_ns = hop->end_ns - begin_ns;
-}
-
 /* (4) */
 static void queue_ways(struct message_hops *hops)
 {
@@ -254,12 +241,14 @@ static void queue_ways(struct message_hops *hops)
 	for (guint i = 1; i < hops->queued->len; i++) {
 		const struct queued *before = &g_array_index(hops->queued, struct queued, i - 1);
 		const struct queued *way = &g_array_index(hops->queued, struct queued, i);
+		const struct graph_transfer *hop;
 
 		if (before->of_group != way->of_group || before->group != way->group ||
 		    before->end_ns > way->first_end_ns)
 			continue;
 		graph_add_edge(graph, before->last_node, way->first_node, TACHO_EDGE_ORDER);
-		begin_later(graph, way->first_node, before->end_ns);
+		hop = graph_transfer_at(graph, graph_node_at(graph, way->first_node)->transfer);
+		hop_last(graph, way->first_node, MAX(hop->begin_ns, before->end_ns), hop->end_ns);
 	}
 }
 
