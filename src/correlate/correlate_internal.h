@@ -19,6 +19,12 @@ static inline void add_flow(TachoTimeline *timeline, TachoFlowKind kind, guint32
 	g_array_append_val(timeline->flows, flow);
 }
 
+/* The number of the process that a slice is of; behind the last: of none. */
+static inline guint32 process_of_slice(const TachoTimeline *timeline, guint32 slice)
+{
+	return tacho_timeline_track(timeline, timeline->slices.track[slice])->process;
+}
+
 /* The process of a track, or NULL where the track names none. */
 static inline const TachoProcess *track_process(const TachoTimeline *timeline, guint32 track)
 {

@@ -29,11 +29,6 @@ struct linking {
 	GArray *found; /* guint32: messages of which something follows */
 };
 
-static guint32 process_of_slice(const TachoTimeline *timeline, guint32 slice)
-{
-	return tacho_timeline_track(timeline, timeline->slices.track[slice])->process;
-}
-
 /* --- from one message to the next ------------------------------------------------------------- */
 
 static void assign(struct linking *linking, guint32 row, guint32 collective, gboolean is_exact)

@@ -82,15 +82,10 @@ static gboolean has_same_tensor(const TachoTimeline *timeline, guint32 op, guint
 	       left.storage == right.storage && left.offset_bytes == right.offset_bytes;
 }
 
-static guint32 process_of(const TachoTimeline *timeline, guint32 slice)
-{
-	return tacho_timeline_track(timeline, timeline->slices.track[slice])->process;
-}
-
 /* The operation now awaits a collective of its process. */
 static void await(GHashTable *waiting, const TachoTimeline *timeline, guint32 op)
 {
-	gpointer process = GUINT_TO_POINTER(process_of(timeline, op));
+	gpointer process = GUINT_TO_POINTER(process_of_slice(timeline, op));
 	GQueue *queue = g_hash_table_lookup(waiting, process);
 
 	if (!queue) {
@@ -133,8 +128,8 @@ static void take(GQueue *queue, const TachoTimeline *timeline, GList *taken, gui
 static guint32 take_waiting(GHashTable *waiting, const TachoTimeline *timeline, guint32 collective,
 			    gboolean with_tensor)
 {
-	GQueue *queue =
-		g_hash_table_lookup(waiting, GUINT_TO_POINTER(process_of(timeline, collective)));
+	GQueue *queue = g_hash_table_lookup(
+		waiting, GUINT_TO_POINTER(process_of_slice(timeline, collective)));
 
 	for (GList *link = queue ? queue->head : NULL; link; link = link->next) {
 		guint32 op = GPOINTER_TO_UINT(link->data);
@@ -151,7 +146,8 @@ static guint32 take_waiting(GHashTable *waiting, const TachoTimeline *timeline, 
 /* The operation was found to have queued the collective otherwise: it awaits no other. */
 static void forget(GHashTable *waiting, const TachoTimeline *timeline, guint32 op)
 {
-	GQueue *queue = g_hash_table_lookup(waiting, GUINT_TO_POINTER(process_of(timeline, op)));
+	GQueue *queue =
+		g_hash_table_lookup(waiting, GUINT_TO_POINTER(process_of_slice(timeline, op)));
 
 	if (queue)
 		g_queue_remove(queue, GUINT_TO_POINTER(op));

@@ -180,13 +180,6 @@ static struct ring *find_ring(const struct numbering *numbering, guint32 slice)
 	return ring;
 }
 
-static guint32 process_of(const struct numbering *numbering, const TachoMessage *message)
-{
-	const TachoTimeline *timeline = numbering->order->timeline;
-
-	return tacho_timeline_track(timeline, timeline->slices.track[message->slice])->process;
-}
-
 /* Tie a send, and who received it, to a collective. */
 static void infer(const struct numbering *numbering, guint32 send, guint32 collective)
 {
@@ -200,8 +193,9 @@ static void infer(const struct numbering *numbering, guint32 send, guint32 colle
 
 		if (receive->collective != TACHO_NONE)
 			continue;
-		receive->collective = member_index_in(numbering->members, collective,
-						      process_of(numbering, receive));
+		receive->collective = member_index_in(
+			numbering->members, collective,
+			process_of_slice(numbering->order->timeline, receive->slice));
 		if (receive->collective != TACHO_NONE)
 			receive->collective_row = message->collective_row;
 	}
@@ -227,8 +221,9 @@ static void infer_segment(const struct numbering *numbering, guint index)
 	const TachoMessage *message = message_order_at(order, send);
 	guint64 bytes = bytes_in_all(order, index);
 	guint32 slices[MAX_WORKS_AT_ONCE];
-	guint n = work_index_of_process(numbering->works, process_of(numbering, message),
-					order->timeline->slices.start_ns[message->slice], slices);
+	guint n = work_index_of_process(
+		numbering->works, process_of_slice(numbering->order->timeline, message->slice),
+		order->timeline->slices.start_ns[message->slice], slices);
 
 	if (bytes <= GLOO_HEADER_BYTES)
 		return;
@@ -259,7 +254,8 @@ static void number_send(const struct numbering *numbering, guint index, const Ta
 	if (message->collective == TACHO_NONE && is_begin)
 		infer_segment(numbering, index);
 	else if (message->collective == TACHO_NONE && before && before->ring_step != TACHO_NONE &&
-		 process_of(numbering, before) == process_of(numbering, message))
+		 process_of_slice(numbering->order->timeline, before->slice) ==
+			 process_of_slice(numbering->order->timeline, message->slice))
 		infer(numbering, send, before->collective);
 	ring = find_ring(numbering, message->collective);
 	if (!ring)
