@@ -33,7 +33,7 @@ from results import describe_machine, load, replace_file
 from validate import EXIT_SKIPPED, SOURCE_DIR, build_relay
 
 FOLDER = os.path.join(SOURCE_DIR, "validate", "kit")
-MAX_KEPT_BYTES = 400 * 1024  # of one recording, packed, for it to be kept in the repository
+MAX_KEPT_BYTES = 1024 * 1024  # of one recording, packed, for it to be kept in the repository
 
 
 def parse_arguments():
