@@ -203,6 +203,78 @@ static void test_nothing_to_tie(void)
 	g_assert_cmpuint(count_ties(timeline), ==, 0);
 }
 
+/* Two threads with the same numbers: the lower id is of the thread that ran a numbered operation first, here the second. */
+static void test_equal_threads(void)
+{
+	g_autoptr(TachoTimeline) timeline = correlated("rank 0 thread 1 main\n"
+						       "op quiet 0..1\n"
+						       "op first::a 5..6 seq=0\n"
+						       "op first::b 6..8 seq=1\n"
+						       "thread 2 other\n"
+						       "op second::a 4..6 seq=0\n"
+						       "op second::b 6..9 seq=1\n"
+						       "thread 3 engine\n"
+						       "op NodeB 22..23 backward seq=1 fwd=8\n"
+						       "op NodeB 24..25 backward seq=1 fwd=3\n"
+						       "op NodeA 26..27 backward seq=0 fwd=8\n"
+						       "op NodeA 28..29 backward seq=0 fwd=3\n");
+
+	g_assert_cmpint(tie(timeline, "second::b", 0, "NodeB", 1), ==, EXACT);
+	g_assert_cmpint(tie(timeline, "second::a", 0, "NodeA", 1), ==, EXACT);
+	g_assert_cmpint(tie(timeline, "first::b", 0, "NodeB", 0), ==, EXACT);
+	g_assert_cmpint(tie(timeline, "first::a", 0, "NodeA", 0), ==, EXACT);
+}
+
+/* Many nodes of an id are not all looked at, but enough: of 200, half of whose numbers each thread has, and one some more. What a
+ * thread ran after the nodes is none of theirs. */
+static void test_most_numbers(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 thread 1 main\nunit us\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (guint i = 0; i < 130; i++)
+		g_string_append_printf(text, "op low%u %u..%u seq=%u\n", i, 10 * i, 10 * i + 5, i);
+	g_string_append(text, "thread 2 other\n");
+	for (guint i = 100; i < 200; i++)
+		g_string_append_printf(text, "op high%u %u..%u seq=%u\n", i, 10 * i, 10 * i + 5, i);
+	g_string_append(text, "thread 4 late\n");
+	for (guint i = 0; i < 200; i++)
+		g_string_append_printf(text, "op late%u %u..%u seq=%u\n", i, 90000 + 10 * i,
+				       90005 + 10 * i, i);
+	g_string_append(text, "thread 3 engine\n");
+	for (guint i = 0; i < 200; i++)
+		g_string_append_printf(text, "op Node%u %u..%u backward seq=%u fwd=1\n", 199 - i,
+				       5000 + 10 * i, 5005 + 10 * i, 199 - i);
+	timeline = correlated(text->str);
+	g_assert_cmpint(tie(timeline, "low0", 0, "Node0", 0), ==, EXACT);
+	g_assert_cmpint(tie(timeline, "low129", 0, "Node129", 0), ==, EXACT);
+	g_assert_cmpint(tie(timeline, "low129", 0, "Node150", 0), ==, INFERRED);
+	g_assert_cmpuint(count_ties(timeline), ==, 200);
+}
+
+/* An operation that begins with a node is before it where it stands before it; a node without a number follows the one before it
+ * on its own thread only. */
+static void test_moments(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		correlated("rank 0 thread 1 main\n"
+			   "op aten::a 0..5 seq=0\n"
+			   "op aten::b 10..15 seq=1\n"
+			   "op aten::c 20..25 seq=2\n"
+			   "thread 2 engine\n"
+			   "op BeforeBackward0 9..10 backward seq=1 fwd=1\n"
+			   "op AtBackward0 20..21 backward seq=2 fwd=1\n"
+			   "op torch::autograd::AccumulateGrad 22..23 backward\n"
+			   "thread 3 other\n"
+			   "op torch::autograd::AccumulateGrad 30..31 backward\n");
+
+	g_assert_cmpint(tie(timeline, "aten::a", 0, "BeforeBackward0", 0), ==, INFERRED);
+	g_assert_cmpint(tie(timeline, "aten::c", 0, "AtBackward0", 0), ==, EXACT);
+	g_assert_cmpint(tie(timeline, "aten::c", 0, "torch::autograd::AccumulateGrad", 0), ==,
+			INFERRED);
+	g_assert_cmpuint(count_ties(timeline), ==, 3);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -214,5 +286,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/forward_backward/marked_threads", test_marked_threads);
 	g_test_add_func("/forward_backward/unmarked_threads", test_unmarked_threads);
 	g_test_add_func("/forward_backward/nothing_to_tie", test_nothing_to_tie);
+	g_test_add_func("/forward_backward/equal_threads", test_equal_threads);
+	g_test_add_func("/forward_backward/most_numbers", test_most_numbers);
+	g_test_add_func("/forward_backward/moments", test_moments);
 	return g_test_run();
 }
