@@ -187,6 +187,49 @@ static void test_calls(void)
 	}
 }
 
+/* A call that is over when the next launch begins is not around it. Each thread's calls are its own: here the second one's batch
+ * has none of the first's. */
+static void test_bounds_of_calls(void)
+{
+	static const gchar text[] = "unit us\nworld 2\n"
+				    "rank 0 thread 10 main\n"
+				    " op record_param_comms 3..4 send bytes=20 peer=1\n"
+				    " op record_param_comms 4..7 recv bytes=5 peer=1\n"
+				    " runtime l1 7..8\n"
+				    " op record_param_comms 9..10 send bytes=700 peer=1\n"
+				    " thread 12 other\n"
+				    " op record_param_comms 50..51 send bytes=30 peer=1\n"
+				    " runtime l2 52..53\n"
+				    " stream 7\n"
+				    "  collective ncclDevKernel_SendRecv 30..40 launch=l1\n"
+				    "  collective ncclDevKernel_SendRecv 60..70 launch=l2\n"
+				    "rank 1 thread 11 main\n"
+				    " op record_param_comms 3..4 recv bytes=20 peer=0\n"
+				    " op record_param_comms 4..7 send bytes=5 peer=0\n"
+				    " runtime l1 7..8\n"
+				    " op record_param_comms 50..51 recv bytes=30 peer=0\n"
+				    " runtime l2 52..53\n"
+				    " stream 7\n"
+				    "  collective ncclDevKernel_SendRecv 31..40 launch=l1\n"
+				    "  collective ncclDevKernel_SendRecv 61..70 launch=l2\n";
+	static const struct {
+		gint64 begin_us;
+		guint64 bytes;
+	} expected[] = { { 30, 20 }, { 60, 30 }, { 31, 5 } };
+	g_autoptr(TachoTimeline) timeline = correlated(text);
+
+	g_assert_cmpuint(timeline->collectives->len, ==, G_N_ELEMENTS(expected));
+	for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+		const TachoCollective *row =
+			&g_array_index(timeline->collectives, TachoCollective, i);
+
+		g_assert_cmpint(begin_us(timeline, g_array_index(timeline->members, guint32,
+								 row->first_member)),
+				==, expected[i].begin_us);
+		g_assert_cmpuint(row->bytes, ==, expected[i].bytes);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -195,5 +238,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/batch-ops/lacking-peer", test_lacking_peer);
 	g_test_add_func("/batch-ops/untold", test_untold);
 	g_test_add_func("/batch-ops/calls", test_calls);
+	g_test_add_func("/batch-ops/bounds-of-calls", test_bounds_of_calls);
 	return g_test_run();
 }

@@ -148,6 +148,91 @@ static void test_stream_overlap(void)
 	g_assert_cmpuint(g_array_index(timeline->problems, TachoProblem, 0).count, ==, 2);
 }
 
+/* The first problem of the kind, or NULL. */
+static const TachoProblem *problem_of(const TachoTimeline *timeline, TachoProblemKind kind)
+{
+	for (guint i = 0; i < timeline->problems->len; i++)
+		if (g_array_index(timeline->problems, TachoProblem, i).kind == kind)
+			return &g_array_index(timeline->problems, TachoProblem, i);
+	return NULL;
+}
+
+/* Work that begins with its call, or before it by what times were rounded to, is not early. */
+static void test_early(void)
+{
+	static const struct {
+		gint64 resolution_ns;
+		guint64 n;
+		const gchar *where;
+	} cases[] = {
+		{ 0, 3,
+		  "rank 0, process 1000: work begins up to 0.700 us before its launch call; the "
+		  "first is K2 at 0.000002 s" },
+		{ 1, 2,
+		  "rank 0, process 1000: work begins up to 0.700 us before its launch call; the "
+		  "first is K3 at 0.000002 s" },
+		{ 699, 1,
+		  "rank 0, process 1000: work begins up to 0.700 us before its launch call; the "
+		  "first is K3 at 0.000002 s" },
+		{ 700, 0, NULL },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(TachoTimeline) timeline =
+			timeline_from_text("unit ns\nrank 0 thread 1 main\n"
+					   "runtime a 1000..1100\nruntime b 2000..2100\n"
+					   "runtime c 3000..3100\nruntime d 4000..4100\n"
+					   "stream 7\n"
+					   "kernel K1 1000..1200 launch=a\n"
+					   "kernel K2 1999..2200 launch=b\n"
+					   "kernel K3 2300..3200 launch=c\n"
+					   "kernel K4 3900..4200 launch=d\n"
+					   "rank 1 thread 2 main\n"
+					   "runtime e 1000..1100\n"
+					   "stream 7\n"
+					   "kernel K5 1000..1200 launch=e\n");
+		const TachoProblem *problem;
+
+		timeline->resolution_ns = cases[i].resolution_ns;
+		tacho_correlate(timeline);
+		problem = problem_of(timeline, TACHO_PROBLEM_EARLY_KERNEL);
+		g_assert_cmpuint(problem ? problem->count : 0, ==, cases[i].n);
+		g_assert_cmpstr(problem ? problem->where : NULL, ==, cases[i].where);
+	}
+}
+
+/* A pool's kernel is of an operation that was open all the while, to the last moment; where nobody is known to have made it,
+ * it is told which, once a process. */
+static void test_open_all_the_while(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		timeline_from_text("rank 0 thread 1 main\n"
+				   "op aten::a 10..20\nop aten::b 30..40\nop aten::c 50..60\n"
+				   "thread 3 pool\n"
+				   "kernel whole 10..20\n"
+				   "kernel before 29..35\n"
+				   "kernel within 51..52\n"
+				   "kernel behind 59..61\n"
+				   "kernel nowhere 70..71\n"
+				   "rank 1 thread 4 main\n"
+				   "op aten::a 10..20\n"
+				   "thread 5 pool\n"
+				   "kernel other 15..25\n");
+	const TachoProblem *problem;
+
+	tacho_correlate(timeline);
+	g_assert_cmpuint(op_of_flow(timeline, "whole"), ==, timeline_find(timeline, "aten::a", 0));
+	g_assert_cmpuint(op_of_flow(timeline, "within"), ==, timeline_find(timeline, "aten::c", 0));
+	g_assert_cmpuint(op_of_flow(timeline, "before"), ==, TACHO_NONE);
+	g_assert_cmpuint(op_of_flow(timeline, "behind"), ==, TACHO_NONE);
+	g_assert_cmpuint(count_orphans(timeline), ==, 4);
+	problem = problem_of(timeline, TACHO_PROBLEM_ORPHAN_KERNEL);
+	g_assert_cmpuint(problem->count, ==, 3);
+	g_assert_cmpstr(problem->where, ==,
+			"rank 0, process 1000: work of the device without a launch call; the first "
+			"is before at 0.029000 s");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -157,5 +242,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kernel_op/pool_without_parent", test_pool_without_parent);
 	g_test_add_func("/kernel_op/no_ops", test_no_ops);
 	g_test_add_func("/kernel_op/stream_overlap", test_stream_overlap);
+	g_test_add_func("/kernel_op/early", test_early);
+	g_test_add_func("/kernel_op/open_all_the_while", test_open_all_the_while);
 	return g_test_run();
 }

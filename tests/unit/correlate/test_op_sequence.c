@@ -91,6 +91,31 @@ static void test_longer_turns(void)
 	assert_loop("abcabcpabcqrabcabc", ""); /* 3 of 4, 5, 3, 3: half */
 }
 
+/* 38 turns, of which some have something more behind them; the first letter of `more` is the first's, and so on. */
+static gchar *turns_with(const gchar *more)
+{
+	GString *word = g_string_new(NULL);
+
+	for (guint i = 0; i < 38; i++) {
+		g_string_append(word, "abc");
+		if (i < 37 && more[i] == '+')
+			g_string_append(word, "de");
+	}
+	return g_string_free(word, FALSE);
+}
+
+/* Of 37 distances, 22 are no three fifths; 23 are. */
+static void test_share_of_regular(void)
+{
+	g_autofree gchar *few = turns_with("++-+--+-++---+-+--+++--+--+---+-+----");
+	g_autofree gchar *enough = turns_with("++-+--+-++---+-+--+++--+--+---+------");
+	g_autoptr(OpSequence) regular = sequence_of(enough);
+	g_autofree gchar *found = loop_of(regular);
+
+	assert_loop(few, "");
+	g_assert_true(g_str_has_prefix(found, "0 5 10 13 18 "));
+}
+
 /* A loop is a third of all at least. */
 static void test_span(void)
 {
@@ -272,6 +297,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/op_sequence/turns", test_turns);
 	g_test_add_func("/op_sequence/longer_turns", test_longer_turns);
+	g_test_add_func("/op_sequence/share_of_regular", test_share_of_regular);
 	g_test_add_func("/op_sequence/span", test_span);
 	g_test_add_func("/op_sequence/layers", test_layers);
 	g_test_add_func("/op_sequence/modules", test_modules);
