@@ -242,6 +242,89 @@ static void test_repeated(void)
 	assert_pair(timeline, 3, 3, TRUE);
 }
 
+/* Messages of which each has a size of its own: the `first`-th up to the `end`-th. */
+static void append_stream(GString *text, const gchar *name, const gchar *ends, guint first,
+			  guint end)
+{
+	for (guint i = first; i < end; i++)
+		g_string_append_printf(text, "message %s %u..%u bytes=%u%s", name, 10 * i,
+				       10 * i + 1, 1000 + i * i, ends);
+}
+
+static guint n_paired(guint first_send, guint end_send, guint first_receive, guint end_receive)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 host=a thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	guint n_calls = end_send - first_send + end_receive - first_receive;
+
+	append_stream(text, "send", RIGHT, first_send, end_send);
+	g_string_append(text, "rank 1 host=b thread 2 main\n");
+	append_stream(text, "recv", " receive" LEFT, first_receive, end_receive);
+	timeline = correlated(text->str);
+	if (count_flows(timeline) == 0)
+		g_assert_cmpuint(count_problems(timeline), ==, n_calls);
+	else if (first_send < first_receive)
+		assert_pair(timeline, first_receive - first_send, 0, FALSE);
+	else
+		assert_pair(timeline, 0, first_send - first_receive, FALSE);
+	return count_flows(timeline);
+}
+
+/* One end was recorded later by up to 63 calls, and eight that both have must fit. */
+static void test_shift_limits(void)
+{
+	g_assert_cmpuint(n_paired(0, 100, 1, 100), ==, 99);
+	g_assert_cmpuint(n_paired(0, 100, 63, 100), ==, 37);
+	g_assert_cmpuint(n_paired(0, 100, 64, 100), ==, 0);
+	g_assert_cmpuint(n_paired(1, 100, 0, 100), ==, 99);
+	g_assert_cmpuint(n_paired(63, 100, 0, 100), ==, 37);
+	g_assert_cmpuint(n_paired(64, 100, 0, 100), ==, 0);
+	g_assert_cmpuint(n_paired(0, 20, 12, 40), ==, 8);
+	g_assert_cmpuint(n_paired(0, 20, 13, 40), ==, 0);
+	g_assert_cmpuint(n_paired(12, 40, 0, 20), ==, 8);
+	g_assert_cmpuint(n_paired(13, 40, 0, 20), ==, 0);
+}
+
+/* Sends of which some went out in two parts, so that the second begins where no receive does; the receiver was recorded longer.
+ * Whether what begins alike is nine in ten decides whether that is sure, and a fourth whether it is likely. */
+static void check_parts(guint n_whole, guint n_cut, gboolean is_paired, gboolean is_sure)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	guint n = n_whole + n_cut, n_parts = 0;
+
+	for (guint i = 0; i < n; i++) {
+		guint bytes = 1000 + i * i;
+
+		if (i >= n_whole) {
+			g_string_append_printf(text, "message send %u..%u.1 bytes=%u" RIGHT, 10 * i,
+					       10 * i, bytes / 3);
+			g_string_append_printf(text, "message send %u.2..%u.3 bytes=%u" RIGHT,
+					       10 * i, 10 * i, bytes - bytes / 3);
+		} else {
+			g_string_append_printf(text, "message send %u..%u.1 bytes=%u" RIGHT, 10 * i,
+					       10 * i, bytes);
+		}
+		n_parts += 1 + (i >= n_whole);
+	}
+	g_string_append(text, "rank 1 thread 2 main\n");
+	for (guint i = 0; i < n + 3; i++)
+		g_string_append_printf(text, "message recv %u.5..%u.6 bytes=%u receive" LEFT,
+				       10 * i, 10 * i, 1000 + i * i);
+	timeline = correlated(text->str);
+	g_assert_cmpuint(count_flows(timeline), ==, is_paired ? n_parts : 0);
+	if (is_paired)
+		assert_pair(timeline, 0, 0, is_sure);
+}
+
+static void test_parts(void)
+{
+	check_parts(16, 2, TRUE, TRUE);	 /* 18 of 20 begin where receives do */
+	check_parts(15, 2, TRUE, FALSE); /* 17 of 19 */
+	check_parts(0, 8, TRUE, FALSE);	 /* 8 of 16 */
+	check_parts(0, 7, FALSE, FALSE); /* 7 are too few */
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -252,5 +335,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/message_pairs/repeated", test_repeated);
 	g_test_add_func("/message_pairs/unpaired", test_unpaired);
 	g_test_add_func("/message_pairs/hostile", test_hostile);
+	g_test_add_func("/message_pairs/shift_limits", test_shift_limits);
+	g_test_add_func("/message_pairs/parts", test_parts);
 	return g_test_run();
 }
