@@ -8,18 +8,25 @@
  * (1) Names are never freed, moved or changed: a pointer to one is good for ever, in every thread.
  * (2) The table is only added to, by one compare-and-swap, so no lock can be held over a fork.
  * (3) A class, once declared, holds in every thread and forked child; one that could not be (disk
- *     full) is tried again. */
+ *     full) is tried again.
+ *
+ * C and C++ (the probe that is compiled on the user's machine is C++); libc only. */
 #ifndef TACHO_TORCH_EVENT_NAME_H
 #define TACHO_TORCH_EVENT_NAME_H
 
-#include <atomic>
-#include <cstdint>
-#include <cstring>
+#include <stdint.h>
+#include <string.h>
 
 #include "common/probe.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EVENT_SCOPE_USER 7 /* at::RecordScope::USER_SCOPE */
+
 /* What to do about a name, found out when it is first seen. */
-enum event_role : uint8_t {
+enum event_role {
 	EVENT_OP,	     /* an operation on the thread's stack */
 	EVENT_COLLECTIVE_OP, /* the same, and it names the process group of what begins within */
 	EVENT_REGION,	     /* somebody's named region */
@@ -30,9 +37,10 @@ enum event_role : uint8_t {
 struct event_name {
 	struct event_name *next;
 	uint64_t hash;
-	std::atomic<uint32_t> class_id; /* 0: not declared yet */
-	uint8_t scope;			/* at::RecordScope */
-	enum event_role role;
+	uint32_t class_id;  /* atomic; 0: not declared yet */
+	uint8_t scope;	    /* at::RecordScope */
+	uint8_t role;	    /* enum event_role */
+	uint8_t has_shapes; /* atomic: one of that name was recorded with its tensors */
 	char text[];
 };
 
@@ -74,9 +82,12 @@ static inline struct event_name *event_name_find(struct event_name_slot *slots, 
 
 static inline uint32_t event_name_class(struct event_name *name)
 {
-	uint32_t class_id = name->class_id.load(std::memory_order_relaxed);
+	uint32_t class_id = __atomic_load_n(&name->class_id, __ATOMIC_RELAXED);
 
 	return __builtin_expect(class_id != 0, 1) ? class_id : event_name_declare(name);
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -47,7 +47,7 @@ struct open_event {
 	const at::RecordFunction *function;
 	struct record_op *record; /* NULL: dropped */
 	uint64_t outer_group;	  /* EVENT_COLLECTIVE_OP: the group to go back to */
-	enum event_role role;
+	uint8_t role;		  /* enum event_role */
 };
 
 struct thread_state {

@@ -18,62 +18,23 @@
 #include <c10/core/ScalarTypeToTypeMeta.h>
 #include <c10/core/TensorImpl.h>
 
-#include "common/probe.h"
-
-struct tensor_list {
-	uint64_t *end; /* behind the last one */
-	uint32_t n;
-	bool is_cut;
-};
-
-/* What a list may take: of as many tensors as a record holds, with as many dimensions. */
-#define TENSOR_LIST_WORDS                                                                          \
-	(TRACE_MAX_TENSORS * (sizeof(struct record_tensor) / sizeof(uint64_t) + TRACE_MAX_DIMS))
-#define TENSOR_LIST_BYTES (TENSOR_LIST_WORDS * sizeof(uint64_t))
-
-struct tensor_dtype {
-	uint8_t dtype; /* enum trace_dtype */
-	uint8_t bytes;
-};
-
-/* By c10::ScalarType, whose numbers are part of PyTorch's file formats. A table, since asking the
- * type itself for its size is a call. */
-static constexpr struct tensor_dtype tensor_dtypes[] = {
-	{ TRACE_DTYPE_U8, 1 },	 { TRACE_DTYPE_I8, 1 },	   { TRACE_DTYPE_I16, 2 },
-	{ TRACE_DTYPE_I32, 4 },	 { TRACE_DTYPE_I64, 8 },   { TRACE_DTYPE_F16, 2 },
-	{ TRACE_DTYPE_F32, 4 },	 { TRACE_DTYPE_F64, 8 },   { TRACE_DTYPE_C32, 4 },
-	{ TRACE_DTYPE_C64, 8 },	 { TRACE_DTYPE_C128, 16 }, { TRACE_DTYPE_BOOL, 1 },
-	{ TRACE_DTYPE_QI8, 1 },	 { TRACE_DTYPE_QU8, 1 },   { TRACE_DTYPE_QI32, 4 },
-	{ TRACE_DTYPE_BF16, 2 },
-};
+#include "tensor_record.h"
 
 static_assert((int)c10::ScalarType::Byte == 0 && (int)c10::ScalarType::Float == 6 &&
 		      (int)c10::ScalarType::Bool == 11 && (int)c10::ScalarType::BFloat16 == 15,
 	      "the order of tensor_dtypes");
+static_assert((int)c10::DeviceType::CPU == 0 && (int)c10::DeviceType::CUDA == 1 &&
+		      (int)c10::DeviceType::HIP == 6 && (int)c10::DeviceType::Meta == 14,
+	      "the numbers of tensor_device()");
 
+/* By a table, since asking the type itself for its size is a call. */
 static inline struct tensor_dtype tensor_dtype(const c10::TensorImpl &tensor)
 {
 	size_t type = (size_t)c10::typeMetaToScalarType(tensor.dtype());
 
-	if (type < sizeof(tensor_dtypes) / sizeof(*tensor_dtypes))
+	if (type < TENSOR_N_DTYPES)
 		return tensor_dtypes[type];
 	return { TRACE_DTYPE_UNKNOWN, (uint8_t)tensor.itemsize() };
-}
-
-static inline enum trace_device tensor_device(c10::DeviceType type)
-{
-	switch (type) {
-	case c10::DeviceType::CPU:
-		return TRACE_DEVICE_CPU;
-	case c10::DeviceType::CUDA:
-		return TRACE_DEVICE_CUDA;
-	case c10::DeviceType::HIP:
-		return TRACE_DEVICE_HIP;
-	case c10::DeviceType::Meta:
-		return TRACE_DEVICE_META;
-	default:
-		return TRACE_DEVICE_OTHER;
-	}
 }
 
 /* Where a kind of tensor has no storage, that is NULL: has_storage() would say so by a virtual call. */
@@ -82,17 +43,6 @@ static inline uint64_t tensor_storage(const c10::TensorImpl &tensor)
 	const c10::StorageImpl *storage = tensor.unsafe_storage().unsafeGetStorageImpl();
 
 	return storage ? (uint64_t)(uintptr_t)storage->data() : 0;
-}
-
-/* The last eight bytes of a record_tensor, which is little endian. */
-static inline uint64_t tensor_rest(uint8_t dtype, uint8_t device, size_t n_dims, uint32_t argument)
-{
-	static_assert(offsetof(struct record_tensor, dtype) == 16 &&
-			      offsetof(struct record_tensor, device) == 17 &&
-			      offsetof(struct record_tensor, n_dims) == 18 &&
-			      offsetof(struct record_tensor, argument) == 20,
-		      "struct record_tensor");
-	return dtype | (uint64_t)device << 8 | (uint64_t)n_dims << 16 | (uint64_t)argument << 32;
 }
 
 /* What is done for every tensor is worth more code where it is used. */
@@ -114,8 +64,8 @@ TENSOR_LIST_HOT void tensor_list_read(struct tensor_list *list, const c10::Tenso
 	/* struct record_tensor as three words, each stored once */
 	words[0] = tensor_storage(tensor);
 	words[1] = (uint64_t)tensor.storage_offset() * dtype.bytes;
-	words[2] =
-		tensor_rest(dtype.dtype, tensor_device(tensor.device().type()), n_dims, argument);
+	words[2] = tensor_rest(dtype.dtype, tensor_device((int)tensor.device().type()), n_dims,
+			       argument);
 	words += 3;
 	for (size_t dim = 0; dim < n_dims; dim++)
 		words[dim] = (uint64_t)shape[dim];

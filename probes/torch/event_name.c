@@ -1,12 +1,10 @@
 #include "event_name.h"
 
-#include <cstdlib>
-#include <new>
+#include <stdlib.h>
 
-#include <ATen/record_function.h>
+#define N_CHAINS 4096
 
-static constexpr size_t N_CHAINS = 4096;
-static std::atomic<struct event_name *> chains[N_CHAINS];
+static struct event_name *chains[N_CHAINS]; /* atomic */
 
 /* FNV-1a, eight bytes a round. */
 static uint64_t hash_text(const char *text, size_t length, uint8_t scope)
@@ -36,15 +34,15 @@ static bool is_collective(const char *text)
 		"gloo:", "nccl:", "mpi:", "ucc:", "xccl:", "hccl:"
 	};
 
-	for (const char *backend : backends)
-		if (begins_with(text, backend))
+	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends); i++)
+		if (begins_with(text, backends[i]))
 			return true;
 	return false;
 }
 
 static enum event_role role_of(const char *text, uint8_t scope)
 {
-	if (scope != (uint8_t)at::RecordScope::USER_SCOPE)
+	if (scope != EVENT_SCOPE_USER)
 		return begins_with(text, "c10d::") ? EVENT_COLLECTIVE_OP : EVENT_OP;
 	if (is_collective(text))
 		return EVENT_COLLECTIVE;
@@ -66,24 +64,23 @@ struct event_name *event_name_intern(const char *text, uint8_t scope)
 {
 	size_t length = strlen(text);
 	uint64_t hash = hash_text(text, length, scope);
-	std::atomic<struct event_name *> &chain = chains[hash % N_CHAINS];
-	struct event_name *head = chain.load(std::memory_order_acquire);
+	struct event_name **chain = &chains[hash % N_CHAINS];
+	struct event_name *head = __atomic_load_n(chain, __ATOMIC_ACQUIRE);
 	struct event_name *name = find_in_chain(head, text, hash, scope);
-	void *memory;
 
 	if (name)
 		return name;
-	memory = malloc(sizeof(*name) + length + 1);
-	if (!memory)
+	name = (struct event_name *)calloc(1, sizeof(*name) + length + 1);
+	if (!name)
 		return NULL;
-	name = new (memory) event_name();
 	name->hash = hash;
 	name->scope = scope;
 	name->role = role_of(text, scope);
 	memcpy(name->text, text, length + 1);
 	/* two threads may add the same name; the later one of the chain is then never found */
 	name->next = head;
-	while (!chain.compare_exchange_weak(name->next, name, std::memory_order_acq_rel))
+	while (!__atomic_compare_exchange_n(chain, &name->next, name, true, __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE))
 		;
 	return name;
 }
@@ -112,9 +109,10 @@ static const char *loader_name(const struct event_name *name)
 
 uint32_t event_name_declare(struct event_name *name)
 {
-	const char *text = name->role == EVENT_DATA_LOADER ? loader_name(name) : name->text;
-	uint32_t class_id = tacho_class(kind_of(name->role), text, strlen(text));
+	enum event_role role = (enum event_role)name->role;
+	const char *text = role == EVENT_DATA_LOADER ? loader_name(name) : name->text;
+	uint32_t class_id = tacho_class(kind_of(role), text, strlen(text));
 
-	name->class_id.store(class_id, std::memory_order_relaxed);
+	__atomic_store_n(&name->class_id, class_id, __ATOMIC_RELAXED);
 	return class_id;
 }
