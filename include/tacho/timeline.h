@@ -60,6 +60,9 @@ typedef enum {
 	TACHO_SLICE_REPAIRED = 1 << 2, /* its time was mended: the trust problems say how */
 	TACHO_SLICE_CRITICAL = 1 << 3, /* on the path that tacho_event_path_mark() was given */
 	TACHO_SLICE_UPDATE = 1 << 4,   /* an operation that applies gradients to parameters */
+	TACHO_SLICE_UNASKED =
+		1 << 5, /* an operation recorded without its tensors: the accessors give
+					* those of the same place in another step, where there is one */
 } TachoSliceFlags;
 
 /* About 45 bytes a slice. */

@@ -2,7 +2,7 @@
  *
  *     find the traces -> open their files -> settle their clocks -> count every stream's slices (in parallel) -> make room ->
  *     read every stream into it (in parallel) -> name and judge the processes -> put the rows together
- *     (in parallel) -> say what was wrong
+ *     (in parallel) -> join operations without tensors to their twins -> say what was wrong
  *
  * (1) The origin of time is the first record of the run.
  * (2) Processes stand by rank, a process's tracks by stream, so the same run reads the same twice.
@@ -18,6 +18,7 @@
 #include "trace/clock_table.h"
 #include "trace/memory_sizes.h"
 #include "trace/one_job.h"
+#include "trace/op_twins.h"
 #include "trace/process_end.h"
 #include "trace/process_facts.h"
 #include "trace/process_reader.h"
@@ -354,6 +355,7 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 	add_processes(reader);
 	if (!merge(reader, error))
 		return FALSE;
+	op_twins_join(reader->timeline);
 	worker_pool_run(reader->processes->len, fill_memory_sizes, reader);
 	g_array_sort(reader->timeline->marks, compare_marks);
 	for (guint i = 0; i < reader->processes->len; i++) {

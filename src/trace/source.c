@@ -37,6 +37,8 @@ struct tacho_source {
 	GPtrArray *foreign; /* struct foreign_reader */
 	guint64 *outputs;   /* by slice: handle of its OUTPUTS record, 0: none */
 	guint32 n_outputs;
+	guint32 *twins; /* by slice: whose tensors it has; NULL: all their own */
+	guint32 n_twins;
 	/* Texts of records that have no NUL of their own, copied when first asked for. */
 	pthread_mutex_t texts_lock;
 	struct tacho_string_table *texts;
@@ -75,6 +77,7 @@ void tacho_source_free(struct tacho_source *source)
 	g_array_free(source->files, TRUE);
 	g_ptr_array_free(source->foreign, TRUE);
 	g_free(source->outputs);
+	g_free(source->twins);
 	string_table_free(source->texts);
 	pthread_mutex_destroy(&source->texts_lock);
 	g_free(source);
@@ -135,6 +138,23 @@ void tacho_source_take_outputs(struct tacho_source *source, guint64 *handles, gu
 	g_free(source->outputs);
 	source->outputs = handles;
 	source->n_outputs = n;
+}
+
+void tacho_source_take_twins(struct tacho_source *source, guint32 *twins, guint32 n)
+{
+	g_free(source->twins);
+	source->twins = twins;
+	source->n_twins = n;
+}
+
+/* Whose tensors the slice has: its own, or its twin's. */
+static guint32 tensor_slice(const TachoTimeline *timeline, guint32 slice)
+{
+	const struct tacho_source *source = timeline->source;
+
+	if (slice >= source->n_twins || source->twins[slice] == TACHO_NONE)
+		return slice;
+	return source->twins[slice];
 }
 
 /* The record of a slice of that kind, NULL for any other slice. */
@@ -286,7 +306,9 @@ gboolean tacho_slice_op(const TachoTimeline *timeline, guint32 slice, TachoOpArg
 		return FALSE;
 	args->sequence = op->sequence;
 	args->forward_thread = op->forward_thread;
-	args->n_inputs = op->n_inputs;
+	slice = tensor_slice(timeline, slice);
+	op = borrow_record(timeline, slice, TACHO_SLICE_OP, sizeof(*op), &size_bytes);
+	args->n_inputs = op ? op->n_inputs : 0;
 	outputs = borrow_outputs(timeline, slice, &size_bytes);
 	args->n_outputs = outputs ? outputs->n_outputs : 0;
 	return TRUE;
@@ -509,6 +531,7 @@ gboolean tacho_slice_input(const TachoTimeline *timeline, guint32 slice, guint32
 	foreign = find_foreign(timeline, slice, &place);
 	if (foreign)
 		return foreign->input && foreign->input(foreign, place, index, tensor);
+	slice = tensor_slice(timeline, slice);
 	op = borrow_record(timeline, slice, TACHO_SLICE_OP, sizeof(*op), &size_bytes);
 	if (op)
 		return record_read_tensor(op, size_bytes, sizeof(*op), op->n_inputs, index, tensor);
@@ -533,7 +556,7 @@ gboolean tacho_slice_output(const TachoTimeline *timeline, guint32 slice, guint3
 	foreign = find_foreign(timeline, slice, &place);
 	if (foreign)
 		return foreign->output && foreign->output(foreign, place, index, tensor);
-	outputs = borrow_outputs(timeline, slice, &size_bytes);
+	outputs = borrow_outputs(timeline, tensor_slice(timeline, slice), &size_bytes);
 	return outputs && record_read_tensor(outputs, size_bytes, sizeof(*outputs),
 					     outputs->n_outputs, index, tensor);
 }

@@ -154,6 +154,12 @@ static inline gboolean add_queued(struct stream_reader *reader, struct new_slice
 		note_open(&reader->rows->open_queued, queued->n - 1));
 }
 
+static inline guint8 op_flags(guint32 flags)
+{
+	return (guint8)((flags & TRACE_OP_BACKWARD ? TACHO_SLICE_BACKWARD : 0) |
+			(flags & TRACE_OP_UNASKED ? TACHO_SLICE_UNASKED : 0));
+}
+
 static inline gboolean add_slice(struct stream_reader *reader, const struct record_header *header,
 				 gint64 time_ns, guint64 offset, struct trace_class class)
 {
@@ -170,9 +176,8 @@ static inline gboolean add_slice(struct stream_reader *reader, const struct reco
 	slice.end_ns = slice_end(reader, time_ns, reader->last_stamp, duration, &slice.flags);
 	if (class.kind == TRACE_KIND_COLLECTIVE)
 		return add_queued(reader, &slice);
-	if (class.kind == TRACE_KIND_OP &&
-	    (((const struct record_op *)record)->flags & TRACE_OP_BACKWARD))
-		slice.flags |= TACHO_SLICE_BACKWARD;
+	if (class.kind == TRACE_KIND_OP)
+		slice.flags |= op_flags(((const struct record_op *)record)->flags);
 	return add_nested(reader, &slice);
 }
 

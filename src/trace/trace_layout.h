@@ -194,6 +194,7 @@ enum trace_op_flags {
 	TRACE_OP_BACKWARD = 1 << 0, /* an autograd node */
 	TRACE_OP_SCRIPT = 1 << 1,   /* TorchScript */
 	TRACE_OP_CUT = 1 << 2,	    /* not all of its tensors are in the record */
+	TRACE_OP_UNASKED = 1 << 3,  /* none is: PyTorch was not asked for them in this step */
 };
 
 #define TRACE_MAX_TENSORS    64	  /* a record */
