@@ -10,9 +10,11 @@
 static const gchar usage[] = "list | build torch";
 static const gchar description[] =
 	"list          list the probes and say whether each can work here\n"
-	"build torch   compile the PyTorch probe for the given Python, or for the first one on "
-	"the\n"
-	"              PATH that has PyTorch; 'tacho record' does this by itself when needed\n";
+	"build torch   compile a PyTorch probe for the given Python, or for the first one on the\n"
+	"              PATH that has PyTorch: only where the shipped one does not know its\n"
+	"              libtorch, which it says\n";
+
+enum { FIRST_TRIED = 113, LAST_TRIED = 215 }; /* docs/frameworks.md */
 
 static const struct {
 	const gchar *name, *library, *records;
@@ -41,7 +43,34 @@ static void add_row(TachoTable *table, const gchar *name, gboolean is_ready, con
 
 static TorchInstall *find_install(const gchar *python)
 {
-	return python ? torch_install_of_python(python) : torch_install_of_command(NULL);
+	return python ? torch_install_of_python(python) : torch_install_on_path();
+}
+
+/* "2.4.1+cpu" -> 204; 0: no version. */
+static guint version_number(const gchar *version)
+{
+	guint major = 0, minor = 0;
+
+	return sscanf(version, "%u.%u", &major, &minor) == 2 && minor < 100 ? major * 100 + minor
+									    : 0;
+}
+
+static gchar *why_torch(const TorchInstall *install, TorchProbe used, const GError *error)
+{
+	guint version = version_number(install->version);
+
+	if (used == TORCH_PROBE_REFUSED)
+		return g_strdup_printf("not for PyTorch %s of %s: %s", install->version,
+				       install->python, error->message);
+	if (used == TORCH_PROBE_COMPILED)
+		return g_strdup_printf("compiled for PyTorch %s of %s", install->version,
+				       install->python);
+	return g_strdup_printf("in plain C, for PyTorch %s of %s%s", install->version,
+			       install->python,
+			       version < FIRST_TRIED || version > LAST_TRIED
+				       ? "; not tried with this version: it says so when the "
+					 "job starts if that is unknown to it"
+				       : "");
 }
 
 static void add_torch_row(TachoTable *table, const gchar *python, const gchar *records)
@@ -49,7 +78,7 @@ static void add_torch_row(TachoTable *table, const gchar *python, const gchar *r
 	g_autoptr(TorchInstall) install = find_install(python);
 	g_autofree gchar *why = NULL;
 	g_autoptr(GError) error = NULL;
-	TorchProbeState state;
+	TorchProbe used;
 
 	if (!install) {
 		why = g_strdup_printf("%s has no PyTorch",
@@ -57,14 +86,9 @@ static void add_torch_row(TachoTable *table, const gchar *python, const gchar *r
 		add_row(table, "torch", FALSE, records, why);
 		return;
 	}
-	state = torch_probe_state(install, &error);
-	why = g_strdup_printf("%s for PyTorch %s of %s%s%s",
-			      state == TORCH_PROBE_READY      ? "built"
-			      : state == TORCH_PROBE_TO_BUILD ? "will be built at the first record,"
-							      : "not",
-			      install->version, install->python, error ? ": " : "",
-			      error ? error->message : "");
-	add_row(table, "torch", state != TORCH_PROBE_FAILED, records, why);
+	used = torch_probe_used(install, &error);
+	why = why_torch(install, used, error);
+	add_row(table, "torch", used != TORCH_PROBE_REFUSED, records, why);
 }
 
 static void add_file_row(TachoTable *table, const gchar *name, const gchar *path,

@@ -57,11 +57,11 @@ struct options {
 	gint n_ranks;
 	gchar *steps;
 	gint n_control;
+	gint shapes_every;
 	gchar *probe_list;
 	gchar *clock_name;
 	gchar *max_size, *keep_free;
 	guint64 max_bytes, free_bytes; /* of those */
-	gboolean is_no_build;
 	gboolean is_forced;
 	gboolean is_quiet;
 };
@@ -267,12 +267,29 @@ static gchar *preload_list(const struct recording *recording)
 	return g_string_free(g_steal_pointer(&list), FALSE);
 }
 
+/* What the agent is told of the PyTorch probes: it loads one once it has seen the job's libtorch. */
+static gchar **bring_torch(const struct recording *recording, gchar **environment)
+{
+	g_autofree gchar *torch_dir = torch_probe_cache_path();
+	g_autofree gchar *probe =
+		g_build_filename(cli_prefix(), "lib", "tacho", "libtacho_torch.so", NULL);
+
+	environment = g_environ_setenv(environment, "TACHO_TORCH_DIR", torch_dir, TRUE);
+	if (g_file_test(probe, G_FILE_TEST_EXISTS) && is_as_safe_as_tacho(probe))
+		environment = g_environ_setenv(environment, "TACHO_TORCH_PROBE", probe, TRUE);
+	if (recording->options->shapes_every != OPTION_UNSET) {
+		g_autofree gchar *n = g_strdup_printf("%d", recording->options->shapes_every);
+
+		environment = g_environ_setenv(environment, "TACHO_SHAPES_EVERY", n, TRUE);
+	}
+	return environment;
+}
+
 static gchar **job_environment(const struct recording *recording, const gchar *clock)
 {
 	g_autofree gchar *preload = preload_list(recording);
 	g_autofree gchar *start =
 		g_build_filename(cli_prefix(), "share", "tacho", "python", "start", NULL);
-	g_autofree gchar *torch_dir = torch_probe_cache_path();
 	g_autofree gchar *filters = g_strdup_printf("%" G_GUINT64_FORMAT, call_filters_count());
 	gchar **environment;
 
@@ -298,7 +315,7 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 		environment = g_environ_setenv(environment, "TACHO_FILE_KB", text, TRUE);
 	}
 	if (recording->has_probe[PROBE_torch])
-		environment = g_environ_setenv(environment, "TACHO_TORCH_DIR", torch_dir, TRUE);
+		environment = bring_torch(recording, environment);
 	if (recording->has_probe[PROBE_python] && g_file_test(start, G_FILE_TEST_IS_DIR) &&
 	    is_as_safe_as_tacho(start))
 		environment = put_first(environment, "PYTHONPATH", start);
@@ -448,9 +465,6 @@ static int record(struct recording *recording, ClockChoice clock_choice)
 	if (!options->is_quiet)
 		fprintf(stderr, "tacho: recording %s into %s\n", recording->command[0],
 			options->output);
-	if (recording->has_probe[PROBE_torch])
-		recording->has_probe[PROBE_torch] = torch_probe_ensure(
-			recording->command, options->is_no_build, options->is_quiet);
 	clock = clock_calibrate(clock_choice, &error);
 	if (clock)
 		recording->folder =
@@ -473,10 +487,10 @@ static int record(struct recording *recording, ClockChoice clock_choice)
  * the command's own options for ours, so cut there first. */
 static int split_command(int argc, char **argv)
 {
-	static const gchar *const with_value[] = { "-o",	  "--output", "-n",
-						   "--ranks",	  "--steps",  "--control",
-						   "--probes",	  "--clock",  "--max-size",
-						   "--keep-free", NULL };
+	static const gchar *const with_value[] = { "-o",	  "--output",	    "-n",
+						   "--ranks",	  "--steps",	    "--control",
+						   "--probes",	  "--clock",	    "--max-size",
+						   "--keep-free", "--shapes-every", NULL };
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--") == 0 || argv[i][0] != '-')
@@ -489,7 +503,7 @@ static int split_command(int argc, char **argv)
 
 int cmd_record(int argc, char **argv)
 {
-	g_auto(RecordOptions) options = { .n_ranks = OPTION_UNSET };
+	g_auto(RecordOptions) options = { .n_ranks = OPTION_UNSET, .shapes_every = OPTION_UNSET };
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "folder to record into (default: NAME-DATE-TIME.tacho)", "DIR" },
@@ -509,8 +523,8 @@ int cmd_record(int argc, char **argv)
 		  "keep the run below that (500M, 2G): the oldest steps go first", "SIZE" },
 		{ "keep-free", 0, 0, G_OPTION_ARG_STRING, &options.keep_free,
 		  "keep so much of the disk free, in the same way", "SIZE" },
-		{ "no-build", 0, 0, G_OPTION_ARG_NONE, &options.is_no_build,
-		  "do not build a missing PyTorch probe", NULL },
+		{ "shapes-every", 0, 0, G_OPTION_ARG_INT, &options.shapes_every,
+		  "ask PyTorch for tensors in every Nth step only (default: 17; 1: in all)", "N" },
 		{ "force", 0, 0, G_OPTION_ARG_NONE, &options.is_forced,
 		  "replace an earlier run in the same folder", NULL },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet, "print only errors",
@@ -541,6 +555,9 @@ int cmd_record(int argc, char **argv)
 		return CLI_BAD;
 	if (options.n_control < 0 || options.n_control > TRACE_MAX_CONTROL)
 		return cli_fail("record", "--control must be between 0 and %d", TRACE_MAX_CONTROL);
+	if (options.shapes_every != OPTION_UNSET && options.shapes_every < 1)
+		return cli_fail("record", "--shapes-every must be 1 or more, not %d",
+				options.shapes_every);
 	if (!parse_size("--max-size", options.max_size, &options.max_bytes) ||
 	    !parse_size("--keep-free", options.keep_free, &options.free_bytes))
 		return CLI_BAD;

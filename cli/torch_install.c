@@ -92,48 +92,7 @@ TorchInstall *torch_install_of_python(const gchar *python)
 	return install;
 }
 
-/* "python3", "/opt/x/bin/python3.11", not "python-config". */
-static gboolean is_python(const gchar *program)
-{
-	g_autofree gchar *name = g_path_get_basename(program);
-
-	return g_str_has_prefix(name, "python") &&
-	       name[strspn(name + strlen("python"), "0123456789.") + strlen("python")] == '\0';
-}
-
-/* The words after "#!" of the script at `path`; NULL: not a script. */
-static gchar **interpreter(const gchar *path)
-{
-	gchar line[256] = "";
-	FILE *script = fopen(path, "re");
-	gchar **words = NULL;
-
-	if (!script)
-		return NULL;
-	if (fgets(line, sizeof(line), script) && g_str_has_prefix(line, "#!"))
-		words = g_strsplit_set(g_strstrip(line + 2), " \t", -1);
-	fclose(script);
-	return words;
-}
-
-static gchar *python_among(gchar **words)
-{
-	for (guint i = 0; words && words[i]; i++)
-		if (is_python(words[i]))
-			return g_strdup(words[i]);
-	return NULL;
-}
-
-/* Only a script that Python runs itself counts: a shell's may do anything. */
-static gchar *python_of_script(const gchar *program)
-{
-	g_autofree gchar *path = g_find_program_in_path(program);
-	g_auto(GStrv) words = path ? interpreter(path) : NULL;
-
-	return python_among(words);
-}
-
-static TorchInstall *first_on_path(void)
+TorchInstall *torch_install_on_path(void)
 {
 	g_auto(GStrv) folders = g_strsplit(g_getenv("PATH") ? g_getenv("PATH") : "", ":", -1);
 	static const gchar *const names[] = { "python3", "python" };
@@ -151,42 +110,6 @@ static TorchInstall *first_on_path(void)
 		}
 	}
 	return NULL;
-}
-
-/* Whether the command may come to a Python that it does not name: by a shell, a script, a Makefile. A program
- * that does so all the same finds the probe if it was built before. */
-static gboolean may_start_python(gchar **command)
-{
-	static const gchar *const starters[] = { "sh",	  "bash",  "dash",    "zsh",  "ksh",
-						 "mksh",  "fish",  "csh",     "tcsh", "make",
-						 "gmake", "ninja", "busybox", NULL };
-	g_autofree gchar *name = g_path_get_basename(command[0]);
-
-	if (g_strv_contains(starters, name))
-		return TRUE;
-	for (guint i = 0; command[i]; i++) {
-		g_autofree gchar *path =
-			i ? g_strdup(command[i]) : g_find_program_in_path(command[i]);
-		g_auto(GStrv) words = path ? interpreter(path) : NULL;
-
-		if (words || strstr(command[i], "python") || strstr(command[i], "torch"))
-			return TRUE;
-	}
-	return FALSE;
-}
-
-TorchInstall *torch_install_of_command(gchar **command)
-{
-	g_autofree gchar *python = NULL;
-
-	if (!command || !command[0])
-		return first_on_path();
-	python = is_python(command[0]) ? g_strdup(command[0]) : python_of_script(command[0]);
-	if (!python)
-		python = python_among(command);
-	if (python)
-		return torch_install_of_python(python);
-	return may_start_python(command) ? first_on_path() : NULL;
 }
 
 void torch_install_free(TorchInstall *install)

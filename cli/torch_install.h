@@ -1,4 +1,4 @@
-/* torch_install: the PyTorch that a command's Python would import, found without importing it. */
+/* torch_install: the PyTorch that a Python would import, found without importing it. */
 #ifndef TACHO_TORCH_INSTALL_H
 #define TACHO_TORCH_INSTALL_H
 
@@ -14,10 +14,8 @@ typedef struct {
 /* What `python` (a name on the PATH, or a path) would import; NULL: no PyTorch, or no Python. */
 TorchInstall *torch_install_of_python(const gchar *python);
 
-/* The same for the Python that `command` runs: the program itself, the interpreter of a script, or
- * one that stands among the arguments of a launcher. Where none is to be seen (a shell script,
- * nothing at all: NULL), the first Python on the PATH that has PyTorch. */
-TorchInstall *torch_install_of_command(gchar **command);
+/* The same for the first Python on the PATH that has PyTorch. */
+TorchInstall *torch_install_on_path(void);
 
 void torch_install_free(TorchInstall *install);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TorchInstall, torch_install_free)

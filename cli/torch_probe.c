@@ -1,4 +1,4 @@
-/* torch_probe: a cache of compiled probes.
+/* torch_probe: which PyTorch probe a job gets, and a cache of those that were compiled.
  *
  *   ~/.cache/tacho/torch/SOURCES/KEY/libtacho_torch.so   the probe
  *   ~/.cache/tacho/torch/SOURCES/KEY/build.log           what the compiler was asked, and said
@@ -8,7 +8,7 @@
  *
  * (1) A build happens in a folder of its own and is moved into place by rename(2): who loads the
  *     probe sees none or a whole one, and two builds at once do no harm.
- * (2) After a failed build the log is there without a library: it is not tried again by itself. */
+ * (2) After a failed build the log is there without a library. */
 #include "torch_probe.h"
 
 #include <errno.h>
@@ -159,7 +159,8 @@ static gchar **compile_command(const TorchInstall *install, const gchar *compile
 	g_ptr_array_add(argv, g_strdup("-o"));
 	g_ptr_array_add(argv, g_strdup(output));
 	for (guint i = 0; i < sources->len; i++)
-		if (g_str_has_suffix(g_ptr_array_index(sources, i), ".cc"))
+		if (g_str_has_suffix(g_ptr_array_index(sources, i), ".cc") ||
+		    g_str_has_suffix(g_ptr_array_index(sources, i), ".c"))
 			g_ptr_array_add(argv, g_strdup(g_ptr_array_index(sources, i)));
 	g_ptr_array_add(argv, g_strdup(install->library));
 	g_ptr_array_add(argv, NULL);
@@ -289,61 +290,11 @@ static gboolean is_ours(const gchar *folder, GError **error)
 	return FALSE;
 }
 
-TorchProbeState torch_probe_state(const TorchInstall *install, GError **error)
+TorchProbe torch_probe_used(const TorchInstall *install, GError **error)
 {
 	g_autofree gchar *folder = probe_path(install);
-	g_autofree gchar *compiler = NULL;
 
-	if (folder && has_file(folder, LIBRARY))
-		return is_ours(folder, error) ? TORCH_PROBE_READY : TORCH_PROBE_FAILED;
-	if (folder && has_file(folder, LOG)) {
-		g_set_error(error, TORCH_PROBE_ERROR, TORCH_PROBE_ERROR_COMPILE,
-			    "building it failed before; see %s/" LOG
-			    "; 'tacho probe build torch' tries again",
-			    folder);
-		return TORCH_PROBE_FAILED;
-	}
-	if (!install->include) {
-		set_no_headers(install, error);
-		return TORCH_PROBE_FAILED;
-	}
-	compiler = find_compiler();
-	if (!compiler) {
-		g_set_error(error, TORCH_PROBE_ERROR, TORCH_PROBE_ERROR_NO_COMPILER,
-			    "there is no C++ compiler; install one (Debian: apt install g++)");
-		return TORCH_PROBE_FAILED;
-	}
-	return TORCH_PROBE_TO_BUILD;
-}
-
-gboolean torch_probe_ensure(gchar **command, gboolean is_no_build, gboolean is_quiet)
-{
-	g_autoptr(TorchInstall) install = torch_install_of_command(command);
-	g_autoptr(GError) error = NULL;
-	TorchProbeState state;
-
-	if (!install)
-		return TRUE;
-	state = torch_probe_state(install, &error);
-	if (state == TORCH_PROBE_READY)
-		return TRUE;
-	if (state == TORCH_PROBE_TO_BUILD && is_no_build) {
-		fprintf(stderr,
-			"tacho: operations will not be recorded: the probe for PyTorch %s is not "
-			"built; run 'tacho probe build torch'\n",
-			install->version);
-		return FALSE;
-	}
-	if (state == TORCH_PROBE_TO_BUILD) {
-		if (!is_quiet)
-			fprintf(stderr,
-				"tacho: building the probe for PyTorch %s; this is done once and "
-				"takes half a minute\n",
-				install->version);
-		if (torch_probe_build(install, &error))
-			return TRUE;
-	}
-	fprintf(stderr, "tacho: operations will not be recorded: no probe for PyTorch %s: %s\n",
-		install->version, error->message);
-	return FALSE;
+	if (!folder || !has_file(folder, LIBRARY))
+		return TORCH_PROBE_PLAIN;
+	return is_ours(folder, error) ? TORCH_PROBE_COMPILED : TORCH_PROBE_REFUSED;
 }

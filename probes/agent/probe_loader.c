@@ -11,52 +11,79 @@
 #include "common/trusted_path.h"
 #include "common/watch.h"
 
-static const char *torch_dir;
+static const struct agent_settings *settings;
 
-typedef int init_function(void);
-
-static int init_probe(const char *path)
+/* A symbol of the probe at `path`, which stays loaded; NULL: it is none. */
+static void *load(const char *path, const char *symbol)
 {
 	void *probe = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	init_function *init = probe ? (init_function *)dlsym(probe, "tacho_probe_init") : NULL;
 
-	return init ? init() : -ENOEXEC;
+	return probe ? dlsym(probe, symbol) : NULL;
 }
 
-static void torch_appeared(const char *library, uintptr_t base_address)
+/* The probe in plain C, for any libtorch. */
+static int start_plain(const char *library)
 {
-	char key[LIBRARY_KEY_BYTES], path[PATH_MAX], real[PATH_MAX];
-	int status;
+	typedef int start_function(const char *library, uint64_t shapes_every);
+	start_function *start = (start_function *)load(settings->torch_probe, "tacho_torch_start");
 
-	(void)base_address;
-	status = library_key(library, key);
-	if (status == 0 && snprintf(path, sizeof(path), "%s/%s/libtacho_torch.so", torch_dir,
-				    key) >= (int)sizeof(path))
-		status = -ENAMETOOLONG;
-	if (status == 0 && access(path, R_OK) < 0) {
-		tacho_say("operations are not recorded: there is no probe for %s; run 'tacho probe "
-			  "build torch'",
-			  library);
-		return;
-	}
-	if (status == 0 && !trusted_path(path, geteuid(), real)) {
+	return start ? start(library, settings->shapes_every) : -ENOEXEC;
+}
+
+/* The one that was compiled from this libtorch's headers. */
+static int start_compiled(const char *library, const char *path)
+{
+	typedef int init_function(void);
+	char real[PATH_MAX];
+	init_function *init;
+
+	if (!trusted_path(path, geteuid(), real)) {
 		tacho_say("operations are not recorded: the probe for %s is not loaded: others may "
 			  "have "
 			  "changed %s ('chown' it to yourself and 'chmod go-w' it, or record with "
 			  "XDG_CACHE_HOME set to a folder of your own)",
 			  library, real);
-		return;
+		return 0;
 	}
-	if (status == 0)
-		status = init_probe(real);
+	init = (init_function *)load(real, "tacho_probe_init");
+	return init ? init() : -ENOEXEC;
+}
+
+/* Where the compiled probe for `library` is, if it is. */
+static int compiled_path(const char *library, char *path, size_t size)
+{
+	char key[LIBRARY_KEY_BYTES];
+	int status = library_key(library, key);
+
+	if (status == 0 &&
+	    snprintf(path, size, "%s/%s/libtacho_torch.so", settings->torch_dir, key) >= (int)size)
+		status = -ENAMETOOLONG;
+	return status;
+}
+
+static void torch_appeared(const char *library, uintptr_t base_address)
+{
+	char path[PATH_MAX];
+	int status;
+
+	(void)base_address;
+	status = compiled_path(library, path, sizeof(path));
+	if (status == 0 && access(path, R_OK) == 0)
+		status = start_compiled(library, path);
+	else if (*settings->torch_probe)
+		status = start_plain(library);
+	else if (status == 0)
+		tacho_say("operations are not recorded: there is no probe for %s; run 'tacho probe "
+			  "build torch'",
+			  library);
 	if (status < 0)
 		tacho_say("operations are not recorded: the probe for %s does not work: %s",
 			  library, strerror(-status));
 }
 
-void probe_loader_watch(const struct agent_settings *settings)
+void probe_loader_watch(const struct agent_settings *agent_settings)
 {
-	torch_dir = settings->torch_dir;
-	if (*torch_dir)
+	settings = agent_settings;
+	if (*settings->torch_dir || *settings->torch_probe)
 		tacho_watch_library("libtorch_cpu.so", torch_appeared);
 }

@@ -75,12 +75,12 @@ while IFS='|' read -r name speed needed command; do
 	done
 	do_it plain
 	rm -rf "$work/run"
-	do_it recorded "$TACHO" record -q --no-build -o "$work/run" --
+	do_it recorded "$TACHO" record -q -o "$work/run" --
 	difference=$(differs plain recorded)
 	if [ -n "$difference" ]; then
 		first=$difference
 		steady || { unsteady+=("$name"); continue; }
-		do_it recorded "$TACHO" record -q --no-build --force -o "$work/run" --
+		do_it recorded "$TACHO" record -q --force -o "$work/run" --
 		difference=$(differs plain recorded)
 		[ -n "$difference" ] || once+=("$name: ${first//$'\n'/ }")
 	fi

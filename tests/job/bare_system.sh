@@ -14,7 +14,7 @@ for python in python3 python; do
 done
 PATH=$work/bin:$PATH "$TACHO" record -q -o true.tacho -- /bin/true
 [ ! -e started ] || { echo "recording /bin/true started Python"; failed=1; }
-PATH=$work/bin:$PATH "$TACHO" record -q --no-build -o shell.tacho -- sh -c true 2>/dev/null
+PATH=$work/bin:$PATH "$TACHO" record -q -o shell.tacho -- sh -c true 2>/dev/null
 [ -e started ] || { echo "a shell, which may start Python, was not looked after"; failed=1; }
 
 without_proc() {

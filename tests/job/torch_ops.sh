@@ -33,7 +33,7 @@ thread.join()
 torch.zeros(1000, 1000)
 torch.full((1,), 3.0).item()
 END
-"$TACHO" record -q -o "$work/run" -- "$python" "$work/job.py"
+"$TACHO" record -q --shapes-every 1 -o "$work/run" -- "$python" "$work/job.py"
 
 cat >"$work/check.py" <<'END'
 import sys
