@@ -1,6 +1,7 @@
 #include "shape_steps.h"
 
-#define FIRST_STEPS 3 /* asked from the start: caches fill and buckets are rebuilt in these */
+#define FIRST_STEPS                                                                                \
+	10 /* asked from the start: what differs between optimizers that alternate is seen in these */
 
 enum mode { MODE_SHAPED, MODE_BARE, MODE_OFF };
 

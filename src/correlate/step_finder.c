@@ -233,6 +233,7 @@ struct update {
 	guint32 name_hash;
 	guint32 work_hash; /* name and ops: differs between optimizers of one class */
 	guint32 tensor_hash; /* and what it changes first: differs between optimizers of equal models */
+	gboolean is_unasked; /* its tensors were not recorded: tensor_hash says nothing */
 	gboolean is_control;
 };
 
@@ -270,8 +271,8 @@ static guint32 hash_work(const TachoTimeline *timeline, guint32 slice)
 }
 
 /* The memory that the update's first operation in place changes, a parameter or a state of the optimizer; 0: it is not
- * known. */
-static guint32 hash_changed(const TachoTimeline *timeline, guint32 slice)
+ * known. `ret_is_unasked`: since it was not recorded; what the operation has of its twin may be another optimizer's. */
+static guint32 hash_changed(const TachoTimeline *timeline, guint32 slice, gboolean *ret_is_unasked)
 {
 	const TachoSlices *slices = &timeline->slices;
 	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[slice]);
@@ -281,8 +282,12 @@ static guint32 hash_changed(const TachoTimeline *timeline, guint32 slice)
 
 		if (slices->start_ns[i] >= tacho_slice_end_ns(timeline, slice))
 			break;
-		if (slices->kind[i] == TACHO_SLICE_OP && op_trait_of(timeline, i) == OP_IN_PLACE &&
-		    tacho_slice_input(timeline, i, 0, &tensor) && tensor.storage)
+		if (slices->kind[i] != TACHO_SLICE_OP || op_trait_of(timeline, i) != OP_IN_PLACE)
+			continue;
+		*ret_is_unasked = (slices->flags[i] & TACHO_SLICE_UNASKED) != 0;
+		if (*ret_is_unasked)
+			return 0;
+		if (tacho_slice_input(timeline, i, 0, &tensor) && tensor.storage)
 			return (guint32)(tensor.storage >> 4) ^ (guint32)tensor.offset_bytes;
 	}
 	return 0;
@@ -333,6 +338,7 @@ static void merge_updates(GArray *updates, GArray *backward_times)
 			last->name_hash = last->name_hash * 33 + update.name_hash;
 			last->work_hash = last->work_hash * 33 + update.work_hash;
 			last->tensor_hash = last->tensor_hash * 33 + update.tensor_hash;
+			last->is_unasked |= update.is_unasked;
 		} else {
 			g_array_index(updates, struct update, n++) = update;
 		}
@@ -350,7 +356,8 @@ static void add_update(const TachoTimeline *timeline, guint32 slice, gpointer up
 	update.end_ns = tacho_slice_end_ns(timeline, slice);
 	update.name_hash = timeline->slices.name[slice];
 	update.work_hash = hash_work(timeline, slice);
-	update.tensor_hash = update.work_hash * 33 + hash_changed(timeline, slice);
+	update.tensor_hash =
+		update.work_hash * 33 + hash_changed(timeline, slice, &update.is_unasked);
 	g_array_append_val((GArray *)updates, update);
 }
 
@@ -395,17 +402,24 @@ static gboolean is_cycle(GArray *updates, guint length, enum update_trait trait)
 {
 	guint first =
 		MIN(length, updates->len / 4); /* the first updates make the optimizer's state */
-	guint n = 0, n_equal = 0;
+	guint n = 0, n_equal = 0, n_compared = 0;
 
-	for (guint i = first; i + length < updates->len; i++, n++) {
+	for (guint i = first; i + length < updates->len; i++) {
 		const struct update *one = &g_array_index(updates, struct update, i);
 		const struct update *next = one + length;
 
-		if (one->is_control || next->is_control)
+		if (trait == BY_TENSOR && (one->is_unasked || next->is_unasked))
+			continue;
+		n++;
+		if (one->is_control || next->is_control) {
 			n_equal++; /* may be anything */
-		else
-			n_equal += trait_of(one, trait) == trait_of(next, trait);
+			continue;
+		}
+		n_compared++;
+		n_equal += trait_of(one, trait) == trait_of(next, trait);
 	}
+	if (trait == BY_TENSOR && n_compared == 0)
+		return FALSE; /* of those that were asked none is so far from another */
 	return n > 0 && n_equal * 100 >= n * MIN_CYCLE_PERCENT;
 }
 

@@ -15,7 +15,7 @@ done
 PATH=$work/bin:$PATH "$TACHO" record -q -o true.tacho -- /bin/true
 [ ! -e started ] || { echo "recording /bin/true started Python"; failed=1; }
 PATH=$work/bin:$PATH "$TACHO" record -q -o shell.tacho -- sh -c true 2>/dev/null
-[ -e started ] || { echo "a shell, which may start Python, was not looked after"; failed=1; }
+[ ! -e started ] || { echo "recording a shell started Python"; failed=1; }
 
 without_proc() {
 	unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
