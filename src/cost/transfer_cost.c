@@ -167,6 +167,16 @@ static gdouble segments_of_chunk(guint64 bytes, guint32 n_ranks)
 	return ceil(n_segments / n_ranks);
 }
 
+gdouble transfer_hidden_ns(enum collective_operation operation, guint64 bytes, guint32 n_ranks,
+			   gdouble latency_ns, gdouble work_ns)
+{
+	gdouble n_segments = transfer_latencies(operation, bytes, n_ranks);
+
+	if (!operation_is_all_reduce(operation) || n_ranks <= 2)
+		return 0;
+	return (n_segments / 2 - 2) * MIN(work_ns / n_segments, 2 * latency_ns);
+}
+
 gdouble transfer_device_latencies(enum collective_operation operation, guint32 n_ranks)
 {
 	gdouble others = n_ranks > 1 ? n_ranks - 1 : 0;

@@ -52,6 +52,14 @@ gdouble transfer_wire_bytes(enum collective_operation operation, guint64 bytes, 
  *               comes in log2(n) hops (gloo/broadcast.cc). */
 gdouble transfer_latencies(enum collective_operation operation, guint64 bytes, guint32 n_ranks);
 
+/* How much of these waits, of latency_ns each, the bytes of the transfer hide, which take work_ns in all. In a ring of more than two
+ * ranks, a rank's words that it is ready go to the one side and its segments to the other, so no word waits behind a segment of its
+ * own. From when a segment has come, a word and then the segment after the next are under way for two latencies, and the segment
+ * between the two comes meanwhile: two segments of w take max(2 w, w + 2 latency) where they take 2 (w + latency) if nothing is
+ * hidden. The first pair of each of the two phases waits for all of that. 0 for all that is no such ring. */
+gdouble transfer_hidden_ns(enum collective_operation operation, guint64 bytes, guint32 n_ranks,
+			   gdouble latency_ns, gdouble work_ns);
+
 /* The same of a collective on devices (NCCL, RCCL), where a ring is a pipeline: the first slice of the data is
  * passed on 2 (n - 1) times for an all-reduce, n - 1 times for all else, and the others follow it closely. */
 gdouble transfer_device_latencies(enum collective_operation operation, guint32 n_ranks);

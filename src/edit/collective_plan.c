@@ -25,6 +25,22 @@ gdouble group_latency_ns(const struct graph_group *group)
 	       (times > 0 ? group->cost.fixed_ns / times : 0);
 }
 
+static gboolean is_as_recorded(const struct graph_group *group)
+{
+	return group->plan.algorithm == COLLECTIVE_AS_RECORDED &&
+	       group->plan.topology.n_levels == 0;
+}
+
+gdouble group_hidden_ns(const struct graph_group *group, enum collective_operation operation,
+			guint64 bytes, guint32 n_ranks)
+{
+	if (waits_once_a_way(group) || !is_as_recorded(group))
+		return 0;
+	return transfer_hidden_ns(operation, bytes, n_ranks, MAX(group->added_latency_ns, 0.0),
+				  group->cost.ns_per_byte *
+					  transfer_wire_bytes(operation, bytes, n_ranks));
+}
+
 /* Latency and bandwidth where the plan leaves them open. */
 static void fill_in(struct collective_plan *plan, gdouble latency_ns, gdouble ns_per_byte)
 {
@@ -51,12 +67,6 @@ struct collective_plan group_plan(const struct graph_group *group)
 	return plan;
 }
 
-static gboolean is_as_recorded(const struct graph_group *group)
-{
-	return group->plan.algorithm == COLLECTIVE_AS_RECORDED &&
-	       group->plan.topology.n_levels == 0;
-}
-
 struct collective_time group_new_transfer(const struct graph_group *group,
 					  enum collective_operation operation, guint64 bytes,
 					  guint32 n_ranks)
@@ -66,8 +76,10 @@ struct collective_time group_new_transfer(const struct graph_group *group,
 
 	if (is_as_recorded(group))
 		return (struct collective_time){
-			cost->fixed_ns + (group->hop_ns + group->added_latency_ns) *
-						 latencies_of(group, operation, bytes, n_ranks),
+			cost->fixed_ns +
+				(group->hop_ns + group->added_latency_ns) *
+					latencies_of(group, operation, bytes, n_ranks) -
+				group_hidden_ns(group, operation, bytes, n_ranks),
 			cost->ns_per_byte * transfer_wire_bytes(operation, bytes, n_ranks),
 		};
 	plan = group_plan(group);

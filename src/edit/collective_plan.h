@@ -10,6 +10,10 @@
  * was added. */
 gdouble group_latency_ns(const struct graph_group *group);
 
+/* How much of the latency that was added the bytes of a collective of the group hide (transfer_hidden_ns()). */
+gdouble group_hidden_ns(const struct graph_group *group, enum collective_operation operation,
+			guint64 bytes, guint32 n_ranks);
+
 /* The group's plan with all that it leaves open filled in as it was recorded: one level of links for all
  * ranks where there is no topology. */
 struct collective_plan group_plan(const struct graph_group *group);

@@ -63,7 +63,7 @@ static gboolean is_split(const TachoGraph *graph, guint32 index, guint64 part_by
 	const struct graph_transfer *transfer = graph_transfer_at(graph, index);
 
 	return !transfer->is_removed && transfer->bytes > part_bytes &&
-	       !graph_group_at(graph, transfer->group)->is_guest &&
+	       graph_group_at(graph, transfer->group)->job == 0 &&
 	       graph_group_at(graph, transfer->group)->plan.algorithm != COLLECTIVE_PS &&
 	       operation_is_all_reduce(operation_of_name(graph->timeline, transfer->name));
 }

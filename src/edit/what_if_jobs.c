@@ -158,7 +158,7 @@ static gboolean add_groups(struct visit *visit, GHashTable *hosts)
 		struct graph_group group = *graph_group_at(visit->other, i);
 		guint32 first = group.first_link, n = group.n_links;
 
-		group.is_guest = TRUE;
+		group.job = graph->guests->len + 1;
 		if (group.sender) {
 			group.sender += visit->guest.first_rank;
 			group.receiver += visit->guest.first_rank;

@@ -6,6 +6,12 @@
 #include "edit/change_internal.h"
 #include "trace/operation.h"
 
+/* What is far from a recording: so many times the bandwidth or the ranks, or as much less bandwidth.
+ * Source: a rule: the kit changes the bandwidth by 2 (validate/kinds.py), docs/validation.md by up to 4, and beyond these nothing is
+ * known of errors, which grow. If wrong, a note is missing, or said of what is known. */
+#define FAR_BANDWIDTH 10.0
+#define FAR_RANKS     8
+
 static enum collective_operation operation_of(const TachoGraph *graph,
 					      const struct graph_transfer *transfer)
 {
@@ -24,7 +30,7 @@ static void sum_moving(const TachoGraph *graph, gdouble *ret_own_ns, gdouble *re
 {
 	*ret_own_ns = *ret_guests_ns = 0;
 	FOR_EACH(const struct graph_transfer, transfer, graph->transfers) {
-		gboolean is_guest = graph_group_at(graph, transfer->group)->is_guest;
+		gboolean is_guest = graph_group_at(graph, transfer->group)->job > 0;
 
 		if (!transfer->is_removed)
 			*(is_guest ? ret_guests_ns : ret_own_ns) +=
@@ -63,6 +69,23 @@ static enum node_origin origin_of_work(const struct graph_group *group)
 {
 	return group->cost.n_sizes > 1 || group->wire_ns_per_byte > 0 ? ORIGIN_SCALED
 								      : ORIGIN_GUESSED;
+}
+
+static gdouble hidden_ns(const TachoGraph *graph, const struct graph_transfer *transfer)
+{
+	return group_hidden_ns(graph_group_at(graph, transfer->group),
+			       operation_of(graph, transfer), transfer->bytes, transfer->n_ranks);
+}
+
+/* Add to what transfers wait what their bytes hide of the latency; -1: take it away. So what one change of links does is undone, and
+ * done anew with the links as they are then. */
+static void add_hidden(TachoGraph *graph, gint sign)
+{
+	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers)
+		if (!transfer->is_removed && hidden_ns(graph, transfer) > 0)
+			graph_change_transfer(
+				graph, i, transfer->fixed_ns + sign * hidden_ns(graph, transfer),
+				transfer->work_ns, ORIGIN_MODELLED);
 }
 
 /* What later edits (bucket_mb) make new transfers from must change with the old ones. */
@@ -117,17 +140,41 @@ gboolean parse_bandwidth(struct change *change, const gchar *text, GError **erro
 	return TRUE;
 }
 
+/* Of the first group that has a bandwidth, how many times as fast its links are now. */
+static gdouble times_as_fast(const TachoGraph *graph, const struct change *change)
+{
+	if (change->value.quantity.form == QUANTITY_FACTOR)
+		return change->value.quantity.number;
+	for (guint32 i = 0; i < graph->groups->len; i++)
+		if (graph_group_at(graph, i)->cost.ns_per_byte > 0)
+			return graph_group_at(graph, i)->cost.ns_per_byte *
+			       change->value.quantity.number / 8e9;
+	return 1;
+}
+
+static void note_far(TachoGraph *graph, const struct change *change, gdouble times)
+{
+	if (times >= FAR_BANDWIDTH || times <= 1 / FAR_BANDWIDTH)
+		graph_note(graph,
+			   "'%s' is far from what was recorded: the interval is that of changes of "
+			   "the bandwidth by 2, and the prediction may be further off",
+			   change->text);
+}
+
 gboolean apply_bandwidth(TachoGraph *graph, const struct change *change, GError **error)
 {
 	struct moving moving;
 
 	if (graph->transfers->len == 0)
 		return change_refuse(error, change, "the steps have no collective");
+	note_far(graph, change, times_as_fast(graph, change));
 	moving_begin(&moving, graph);
+	add_hidden(graph, 1);
 	if (change->value.quantity.form == QUANTITY_FACTOR)
 		scale_bandwidth(graph, change->value.quantity.number);
 	else
 		set_bandwidth(graph, change->value.quantity.number);
+	add_hidden(graph, -1);
 	moving_end(&moving);
 	return TRUE;
 }
@@ -159,7 +206,7 @@ static void change_group_latency(TachoGraph *graph, guint32 index, struct quanti
 	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers) {
 		enum collective_operation operation = operation_of(graph, transfer);
 
-		if (transfer->group != index || transfer->is_removed)
+		if (transfer->group != index || transfer->is_removed || transfer->is_pipelined)
 			continue;
 		graph_change_transfer(graph, i,
 				      transfer->fixed_ns +
@@ -191,8 +238,10 @@ gboolean apply_latency(TachoGraph *graph, const struct change *change, GError **
 	if (graph->transfers->len == 0)
 		return change_refuse(error, change, "the steps have no collective");
 	moving_begin(&moving, graph);
+	add_hidden(graph, 1);
 	for (guint32 i = 0; i < graph->groups->len; i++)
 		change_group_latency(graph, i, change->value.quantity);
+	add_hidden(graph, -1);
 	moving_end(&moving);
 	return TRUE;
 }
@@ -203,7 +252,7 @@ static gboolean is_of_all_ranks(const TachoGraph *graph, guint32 group)
 {
 	const struct graph_group *row = graph_group_at(graph, group);
 
-	if (row->is_guest)
+	if (row->job > 0)
 		return FALSE;
 	if (row->is_resized)
 		return TRUE;
@@ -307,6 +356,9 @@ static void note_ranks(TachoGraph *graph, guint32 n_ranks, gboolean has_topology
 	if (!has_topology)
 		graph_note(graph, "no topology was given, so all links are assumed to be like the "
 				  "recorded ones");
+	if (n_ranks >= FAR_RANKS * n_recorded)
+		graph_note(graph, "that is far from what was recorded: nothing was measured of how "
+				  "far such predictions are off");
 }
 
 gboolean parse_ranks(struct change *change, const gchar *text, GError **error)
@@ -336,7 +388,7 @@ gboolean apply_ranks(TachoGraph *graph, const struct change *change, GError **er
 					"the topology has no room for that many ranks");
 		} else if (n_ranks < graph->timeline->ranks->len &&
 			   graph_group_at(graph, i)->n_ranks > 0 &&
-			   !graph_group_at(graph, i)->is_guest &&
+			   graph_group_at(graph, i)->job == 0 &&
 			   !graph_group_at(graph, i)->is_hops) {
 			return change_refuse(error, change,
 					     "some groups have only some of the ranks, and fewer "

@@ -262,7 +262,7 @@ static void scale_kernels(struct precision *precision)
 
 static gboolean is_of_gradients(const TachoGraph *graph, const struct graph_transfer *transfer)
 {
-	return !transfer->is_removed && !graph_group_at(graph, transfer->group)->is_guest &&
+	return !transfer->is_removed && graph_group_at(graph, transfer->group)->job == 0 &&
 	       operation_is_all_reduce(operation_of_name(graph->timeline, transfer->name));
 }
 

@@ -96,8 +96,8 @@ struct graph_group {
 	gdouble hop_ns;		     /* where they do: what each segment takes beside its bytes */
 	struct collective_plan plan; /* by what-ifs; what its topology leaves open is as recorded */
 	gboolean is_resized;	     /* by what-ifs: it was of all ranks, and has another number */
-	gboolean is_guest;	     /* of a job beside this one */
-	guint32 set;		     /* as of a lane; one of all ranks is of all sets */
+	guint32 job; /* that it is of: 0: this one; else which of those beside it, from 1 */
+	guint32 set; /* as of a lane; one of all ranks is of all sets */
 };
 
 /* A collective. */
@@ -112,7 +112,9 @@ struct graph_transfer {
 	/* A collective that is played hop by hop: its node takes no time. It counts as removed, and each of its
 	 * hops is a transfer. */
 	gboolean is_unfolded, is_hop;
-	guint32 whole;			       /* of a hop: index */
+	gboolean
+		is_pipelined; /* of a hop: other hops wait for its first byte, so no latency is in it */
+	guint32 whole;	      /* of a hop: index */
 	gdouble whole_fixed_ns, whole_work_ns; /* of one unfolded: as it was recorded ... */
 	gdouble hops_fixed_ns, hops_work_ns;   /* ... when its hops took so long in all */
 	gboolean is_removed;
@@ -136,12 +138,20 @@ static inline guint32 graph_transfer_weight(const struct graph_transfer *transfe
 	return transfer->weight ? transfer->weight : GRAPH_WEIGHT_ONE;
 }
 
-/* The pace of a transfer, as a share of its links' rate, while it shares the busiest of them as if `n_sharing` transfers
- * did so evenly. Alone, work and waits take turns. Each transfer has two messages under way, and sends
- * another only when one has come: n transfers send 2 n - 1 messages between two waits. */
-static inline gdouble graph_transfer_pace(gdouble fixed_ns, gdouble work_ns, gdouble n_sharing)
+/* Who shares the busiest link of a transfer, in transfers like this one: itself and others of its job, and all. */
+struct graph_sharing {
+	gdouble n_own, n_all;
+};
+
+/* The pace of a transfer, as a share of its links' rate. Alone, work and waits take turns. Each transfer of its job has two
+ * messages under way, and sends another only when one has come: n transfers send 2 n - 1 messages between two waits. Bytes of other
+ * jobs are on other connections: they make its messages take longer, and its waits no shorter. */
+static inline gdouble graph_transfer_pace(gdouble fixed_ns, gdouble work_ns,
+					  struct graph_sharing sharing)
 {
-	return work_ns / (work_ns + fixed_ns / (2.0 * n_sharing - 1)) / n_sharing;
+	return work_ns /
+	       (work_ns * (sharing.n_all / sharing.n_own) + fixed_ns / (2.0 * sharing.n_own - 1)) /
+	       sharing.n_own;
 }
 
 /* A gradient of a rank, in order of arrival. */
@@ -359,11 +369,36 @@ static inline void graph_change_duration(struct graph_node *node, gint64 duratio
  * changed of its hops. The hops' nodes are removed. */
 void graph_fold_hops(TachoGraph *graph);
 
-/* How many transfers like this one share the busiest of its links, itself included; `load` is the weights on each link,
- * `n_of_group` how many transfers of its group are under way. Transfers of one group of devices do not share: they
- * follow each other, or are between others of its ranks. Hops do, for they are of several channels. */
-gdouble graph_n_sharing(const TachoGraph *graph, const struct graph_transfer *transfer,
-			const guint32 *load, guint32 n_of_group);
+/* What is under way on a link, of one job. All are whole numbers, so that what is added and taken away again leaves nothing. */
+struct link_load {
+	guint32 weights; /* of its transfers */
+	guint32 n,
+		n_hops; /* these, and those of them that are hops, which have their bytes queued at once */
+	/* Where there are several jobs: the share of their time alone in which they keep the link busy, and do not wait, in
+	 * GRAPH_WEIGHT_ONE; bytes that they have queued in the network when they do not, and on average. */
+	guint64 busy, in_flight, mean_in_flight;
+};
+
+/* One for each job and link, and behind those of a job one of all: `n_hops` are its hops, and `weights` the links that these leave
+ * their hosts by. */
+static inline gsize graph_n_loads(const TachoGraph *graph)
+{
+	return ((gsize)graph->links->len + 1) * (graph->guests->len + 1);
+}
+
+/* The transfer takes to its links (1), or leaves them (-1): graph_n_loads() of `loads`. */
+void graph_change_load(const TachoGraph *graph, const struct graph_transfer *transfer, gint change,
+		       struct link_load *loads);
+/* Who shares the busiest of the transfer's links; `n_of_group` is how many transfers of its group are under way. Transfers of one
+ * group of devices do not share: they follow each other, or are between others of its ranks. Hops do, for they are of several
+ * channels.
+ *
+ * Jobs share a link by how many transfers each has on it; one counts as far as it would keep the link busy alone: while it waits,
+ * its share is the others'. Where several hosts of a job send to one at once, what comes beyond the link's rate queues before it. A
+ * queue serves what came first, so shares are as bytes under way are, and who has few at a time waits behind the others' with each
+ * of them. */
+struct graph_sharing graph_n_sharing(const TachoGraph *graph, const struct graph_transfer *transfer,
+				     const struct link_load *loads, guint32 n_of_group);
 
 /* Make what a replay walks; what was made before is freed. FALSE, with the error set: TACHO_GRAPH_ERROR_CYCLE, whose
  * message names nodes of the cycle, or TACHO_GRAPH_ERROR_SIZE. */

@@ -38,7 +38,7 @@ static gdouble in_proportion(gdouble whole_ns, gdouble now_ns, gdouble recorded_
 /* Whether the transfer is of this job; those of jobs beside it stay as they are. */
 static gboolean is_folded_back(const TachoGraph *graph, const struct graph_transfer *transfer)
 {
-	return transfer->is_unfolded && !graph_group_at(graph, transfer->group)->is_guest;
+	return transfer->is_unfolded && graph_group_at(graph, transfer->group)->job == 0;
 }
 
 /* When it had the result, of each rank's part: after the transfer as a whole again. */
@@ -65,7 +65,7 @@ static void remove_hops(TachoGraph *graph)
 
 	for (guint32 i = 0; i < graph->transfers->len; i++)
 		if (graph_transfer_at(graph, i)->is_hop &&
-		    !graph_group_at(graph, graph_transfer_at(graph, i)->group)->is_guest) {
+		    graph_group_at(graph, graph_transfer_at(graph, i)->group)->job == 0) {
 			is_removed[graph_transfer_at(graph, i)->node] = 1;
 			graph_transfer_at(graph, i)->is_removed = TRUE;
 		}

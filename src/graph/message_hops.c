@@ -1,19 +1,21 @@
 /* message_hops: collectives of hosts by who sends to whom, each of which ends when its last byte has come.
  *
  *     QUEUE of the sender -------------------.
- *     QUEUE of the receiver --> "ready" ------`--> "hop" --> "hop", in the socket --> COMPLETE of the receiver
- *                                                    `--> COMPLETE of the sender
+ *     QUEUE of the receiver --> "ready" ------`--> "flight" --> "hop" --> "hop", in the socket --> COMPLETE of the receiver
+ *                                                                `--> COMPLETE of the sender
  *
- * Each way (message_ways.h) is a hop on the links between the two hosts, or one for each round of a ring.
+ * Each way (message_ways.h) is a hop on the links between the two hosts, or one for each part that a ring passes on.
  *
  * (1) What a sender may send, the receiver has asked for (gloo/transport/tcp: unbound buffers). So a way begins when the
- *     sender has come, and the receiver's word is there, which takes the latency.
+ *     sender has come, and the receiver's word is there, which takes the latency. The first byte takes it, too ("flight").
  * (2) A send is over for its rank when the kernel has the bytes. Where that was sooner than they came, the hop is two: up to
  *     what had come by then, which the sender waits for, and the rest, which was in sockets.
  * (3) Who passes on what it receives (broadcast: all of it; the rounds of a ring: that of the round before) sends it after
- *     that has come.
+ *     that has come. gloo passes a ring on in halves, and asks for a half of a round when that of the round before has come
+ *     (gloo/allgather.cc): while one half is asked for and on its way, the other comes.
  * (4) A connection is a queue: what one rank sends to another in a process group comes in the order in which it was sent, so
- *     a way begins when the one before it is over, unless the recording shows that they were mixed.
+ *     the bytes of a way begin to come when those before it are over, unless the recording shows that they were mixed. Its
+ *     first byte was on its way meanwhile: behind other bytes it comes at once, whatever the latency.
  *
  * As with the hops of an importer (graph_hops.c), a collective's own transfer stays as a node of no time, and comes back
  * where a change needs it (graph_fold_hops). */
@@ -58,6 +60,22 @@ static guint32 add_hop(struct message_hops *hops, const struct way *way, const g
 	return hop_node(builder, hops->finder.transfer, group, name, bytes, begin_ns, end_ns);
 }
 
+static guint32 add_bytes_hop(struct message_hops *hops, const struct way *way, guint64 bytes,
+			     gint64 begin_ns, gint64 end_ns)
+{
+	TachoGraph *graph = hops->builder->graph;
+	guint32 node = add_hop(hops, way, "hop", bytes, begin_ns, end_ns);
+
+	graph_transfer_at(graph, graph_node_at(graph, node)->transfer)->is_pipelined = TRUE;
+	return node;
+}
+
+static void add_edges_from(TachoGraph *graph, const GArray *nodes, guint32 to)
+{
+	for (guint i = 0; i < nodes->len; i++)
+		graph_add_edge(graph, g_array_index(nodes, guint32, i), to, TACHO_EDGE_TRANSFER);
+}
+
 /* The member's part cannot end before the node does. */
 static void end_with(struct message_hops *hops, guint32 member, guint32 node, gint64 end_ns,
 		     gint64 *last_ns)
@@ -68,42 +86,59 @@ static void end_with(struct message_hops *hops, guint32 member, guint32 node, gi
 		MAX(last_ns[member - hops->finder.first_member], end_ns);
 }
 
-/* (1): returns when the receiver's word is there; the node's number into *ret_node. */
-static gint64 add_ready(struct message_hops *hops, const struct way *way, guint32 *ret_node)
+/* What takes the latency and no bytes, begun by `after`, a node that is over at begin_ns; it is over by limit_ns, as the recording
+ * shows. Returns when, and the node's number into *ret_node. */
+static gint64 add_latency(struct message_hops *hops, const struct way *way, const gchar *name,
+			  const GArray *after, gint64 begin_ns, gint64 limit_ns, guint32 *ret_node)
+{
+	TachoGraph *graph = hops->builder->graph;
+	gint64 end_ns = MIN(begin_ns + hops->builder->latency_ns, MAX(limit_ns, begin_ns));
+
+	*ret_node = add_hop(hops, way, name, 0, begin_ns, end_ns);
+	graph_transfer_at(graph, graph_node_at(graph, *ret_node)->transfer)->fixed_origin =
+		ORIGIN_MODELLED;
+	add_edges_from(graph, after, *ret_node);
+	return end_ns;
+}
+
+/* (1): when the receiver's word for the part is there, which is added to `nodes`. */
+static gint64 add_ready(struct message_hops *hops, const struct way *way, guint part,
+			gint64 limit_ns, GArray *nodes)
 {
 	const struct build_member *receiver = build_member_at(hops->builder, way->to);
-	gint64 end_ns = MIN(receiver->begin_ns + hops->builder->latency_ns,
-			    MAX(way->end_ns, receiver->begin_ns));
+	g_autoptr(GArray) after = g_array_new(FALSE, FALSE, sizeof(guint32));
+	guint half = part % hops->finder.n_fed;
+	gint64 begin_ns = part == 0 ? receiver->begin_ns : way->half_end_ns[half], end_ns;
+	guint32 ready;
 
-	*ret_node = add_hop(hops, way, "ready", 0, receiver->begin_ns, end_ns);
-	graph_transfer_at(hops->builder->graph,
-			  graph_node_at(hops->builder->graph, *ret_node)->transfer)
-		->fixed_origin = ORIGIN_MODELLED;
-	graph_add_edge(hops->builder->graph, receiver->queue_node, *ret_node, TACHO_EDGE_TRANSFER);
+	g_array_append_val(after, *(part == 0 ? &receiver->queue_node : &way->half_node[half]));
+	end_ns = add_latency(hops, way, "ready", after, begin_ns, limit_ns, &ready);
+	g_array_append_val(nodes, ready);
 	return end_ns;
 }
 
 /* What the sender must have received before, added to `nodes`: (3). Returns when it had. */
 static gint64 follow_received(struct message_hops *hops, enum way_shape shape, guint index,
-			      GArray *nodes)
+			      guint part, GArray *nodes)
 {
 	const struct way *way = &g_array_index(hops->finder.ways, struct way, index);
+	guint half = part % hops->finder.n_fed;
 	gint64 begin_ns = NO_TIME;
 
 	for (guint i = 0; i < hops->finder.ways->len && shape != SHAPE_PAIRS; i++) {
 		const struct way *feeder = &g_array_index(hops->finder.ways, struct way, i);
-		guint32 node = shape == SHAPE_RING ? feeder->last_node : feeder->node;
+		guint32 node = shape == SHAPE_RING ? feeder->half_node[half] : feeder->node;
 
 		if (feeder->to != way->from || node == TACHO_NONE)
 			continue;
 		g_array_append_val(nodes, node);
-		begin_ns =
-			MAX(begin_ns, shape == SHAPE_RING ? feeder->last_ns : feeder->node_end_ns);
+		begin_ns = MAX(begin_ns, shape == SHAPE_RING ? feeder->half_end_ns[half]
+							     : feeder->node_end_ns);
 	}
 	return begin_ns;
 }
 
-/* (2): until when the sender's part waits for its last round, which is done in [begin_ns, end_ns) after `nodes`. */
+/* (2): until when the sender's part waits for its last part, which could go at begin_ns, after `nodes`. */
 static void end_way(struct message_hops *hops, const struct way *way, gdouble share, guint32 first,
 		    gint64 sent_ns, const GArray *nodes, gint64 begin_ns, gint64 *last_ns)
 {
@@ -116,77 +151,86 @@ static void end_way(struct message_hops *hops, const struct way *way, gdouble sh
 				 last_ns);
 }
 
-/* What of the last of the way's rounds had come when the kernel of the sender had all; 1, where that is not known. */
-static gdouble share_sent(const struct way *way, guint n_rounds, gint64 begin_ns)
+/* What of the last of the way's parts had come when the kernel of the sender had all; 1, where that is not known. */
+static gdouble share_sent(const struct way *way, guint n_parts, gint64 begin_ns)
 {
 	if (way->sent_ns == NO_TIME)
 		return 1;
-	return CLAMP(way_share_come(way, begin_ns, way->sent_ns) * n_rounds - (n_rounds - 1), 0.0,
+	return CLAMP(way_share_come(way, begin_ns, way->sent_ns) * n_parts - (n_parts - 1), 0.0,
 		     1.0);
 }
 
-/* The hop of one round, after `nodes`. */
-static void add_round(struct message_hops *hops, struct way *way, guint n_rounds, gint64 begin_ns,
-		      gint64 end_ns, const GArray *nodes, gboolean is_last, gint64 *last_ns)
+/* The bytes of a part, which can go at go_ns, after `nodes`, and whose first one has come at begin_ns, after `first_byte` (TACHO_NONE:
+ * it follows others). */
+static void add_bytes(struct message_hops *hops, struct way *way, gint64 go_ns, const GArray *nodes,
+		      gint64 begin_ns, guint32 first_byte, gint64 end_ns, gboolean is_last,
+		      gint64 *last_ns)
 {
 	TachoGraph *graph = hops->builder->graph;
-	guint64 bytes = way->bytes / n_rounds;
-	gdouble share = is_last ? share_sent(way, n_rounds, begin_ns) : 1;
+	guint n_parts = hops->finder.n_parts;
+	guint64 bytes = way->bytes / n_parts;
+	gdouble share = is_last ? share_sent(way, n_parts, begin_ns) : 1;
 	gboolean is_split = share >= MIN_PART && share <= 1 - MIN_PART;
 	gint64 sent_ns = is_split ? CLAMP(way->sent_ns, begin_ns, MAX(end_ns, begin_ns)) : end_ns;
 	guint64 first_bytes = is_split ? (guint64)(share * (gdouble)bytes) : bytes;
-	guint32 first = add_hop(hops, way, "hop", first_bytes, begin_ns, sent_ns);
+	guint32 first = add_bytes_hop(hops, way, first_bytes, begin_ns, sent_ns);
 
-	for (guint i = 0; i < nodes->len; i++)
-		graph_add_edge(graph, g_array_index(nodes, guint32, i), first, TACHO_EDGE_TRANSFER);
+	if (first_byte != TACHO_NONE)
+		graph_add_edge(graph, first_byte, first, TACHO_EDGE_TRANSFER);
+	if (way->node != TACHO_NONE)
+		graph_add_edge(graph, way->node, first, TACHO_EDGE_ORDER);
 	if (way->first_node == TACHO_NONE)
 		way->first_node = first;
 	way->node = first;
 	way->node_end_ns = MAX(end_ns, begin_ns);
 	if (is_split) {
-		way->node = add_hop(hops, way, "hop", bytes - first_bytes, sent_ns, end_ns);
+		way->node = add_bytes_hop(hops, way, bytes - first_bytes, sent_ns, end_ns);
 		graph_add_edge(graph, first, way->node, TACHO_EDGE_ORDER);
 	}
 	if (is_last)
-		end_way(hops, way, share, first, MAX(sent_ns, begin_ns), nodes, begin_ns, last_ns);
+		end_way(hops, way, share, first, MAX(sent_ns, begin_ns), nodes, go_ns, last_ns);
 }
 
-static void add_way_round(struct message_hops *hops, enum way_shape shape, guint index, guint round,
-			  guint n_rounds, gint64 *last_ns)
+/* Of the first round, the second half follows the first. */
+static void add_part(struct message_hops *hops, enum way_shape shape, guint index, guint part,
+		     gint64 *last_ns)
 {
-	struct way *way = &g_array_index(hops->finder.ways, struct way, index);
+	const struct way_finder *finder = &hops->finder;
+	struct way *way = &g_array_index(finder->ways, struct way, index);
 	const struct build_member *sender = build_member_at(hops->builder, way->from);
 	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(guint32));
-	gint64 begin_ns = follow_received(hops, shape, index, nodes);
-	guint32 ready;
+	gint64 end_ns = way_time_of_share(way, (part + 1.0) / finder->n_parts);
+	gint64 go_ns = follow_received(hops, shape, index, part, nodes), begin_ns;
+	guint32 first_byte = TACHO_NONE;
 
-	if (round == 0) {
-		gint64 ready_ns = add_ready(hops, way, &ready);
-
-		begin_ns = MAX(begin_ns, MAX(sender->begin_ns, ready_ns));
+	if (part == 0) {
+		go_ns = MAX(go_ns, sender->begin_ns);
 		g_array_append_val(nodes, sender->queue_node);
-		g_array_append_val(nodes, ready);
-	} else {
-		begin_ns = MAX(begin_ns, way->last_ns);
-		g_array_append_val(nodes, way->last_node);
 	}
-	add_round(hops, way, n_rounds, begin_ns, way_time_of_share(way, (round + 1.0) / n_rounds),
-		  nodes, round + 1 == n_rounds, last_ns);
+	if (part == 0 || (part >= finder->n_fed && finder->n_fed > 1))
+		go_ns = MAX(go_ns, add_ready(hops, way, part, end_ns, nodes));
+	if (nodes->len > 0)
+		begin_ns = add_latency(hops, way, "flight", nodes, go_ns, end_ns, &first_byte);
+	else
+		begin_ns = go_ns = way->node_end_ns;
+	if (part > 0)
+		begin_ns = MAX(begin_ns, way->node_end_ns);
+	add_bytes(hops, way, go_ns, nodes, begin_ns, first_byte, end_ns,
+		  part + 1 == finder->n_parts, last_ns);
 }
 
 static void add_ways(struct message_hops *hops, enum way_shape shape, gint64 *last_ns)
 {
-	guint n_rounds =
-		shape == SHAPE_RING ? hops->finder.end_member - hops->finder.first_member - 1 : 1;
+	struct way_finder *finder = &hops->finder;
 
-	FOR_EACH(struct way, way, hops->finder.ways)
-		way->first_node = way->node = way->last_node = TACHO_NONE;
-	for (guint round = 0; round < n_rounds; round++) {
-		for (guint i = 0; i < hops->finder.ways->len; i++)
-			add_way_round(hops, shape, i, round, n_rounds, last_ns);
-		FOR_EACH(struct way, way, hops->finder.ways) {
-			way->last_node = way->node;
-			way->last_ns = way->node_end_ns;
+	FOR_EACH(struct way, way, finder->ways)
+		way->first_node = way->node = way->half_node[0] = way->half_node[1] = TACHO_NONE;
+	for (guint part = 0; part < finder->n_parts; part++) {
+		for (guint i = 0; i < finder->ways->len; i++)
+			add_part(hops, shape, i, part, last_ns);
+		FOR_EACH(struct way, way, finder->ways) {
+			way->half_node[part % finder->n_fed] = way->node;
+			way->half_end_ns[part % finder->n_fed] = way->node_end_ns;
 		}
 	}
 }

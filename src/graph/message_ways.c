@@ -231,6 +231,33 @@ gint64 way_time_of_share(const struct way *way, gdouble share)
 	return way->end_ns;
 }
 
+/* A call that received ended with so much of it: gloo reads one thing that was sent after the other. */
+static gboolean is_boundary(const struct way *way, gdouble share)
+{
+	gdouble wanted = share * (gdouble)way->bytes, bytes = 0;
+
+	for (guint i = 0; i < way->n_receives && bytes < MIN_ALL * wanted; i++)
+		bytes += (gdouble)way->receives[i].bytes;
+	return bytes >= MIN_ALL * wanted && bytes * MIN_ALL <= wanted;
+}
+
+static gboolean goes_in_halves(const struct way_finder *finder, guint n_rounds)
+{
+	FOR_EACH(const struct way, way, finder->ways)
+		for (guint i = 1; i <= 2 * n_rounds; i++)
+			if (!is_boundary(way, i / (2.0 * n_rounds)))
+				return FALSE;
+	return TRUE;
+}
+
+static void find_parts(struct way_finder *finder, enum way_shape shape)
+{
+	guint n_rounds = shape == SHAPE_RING ? finder->end_member - finder->first_member - 1 : 1;
+
+	finder->n_fed = shape == SHAPE_RING && goes_in_halves(finder, n_rounds) ? 2 : 1;
+	finder->n_parts = n_rounds * finder->n_fed;
+}
+
 /* --- the whole -------------------------------------------------------------------------------- */
 
 void way_finder_init(struct way_finder *finder, const struct graph_builder *builder)
@@ -253,5 +280,6 @@ enum way_shape way_finder_find(struct way_finder *finder)
 	    (shape == SHAPE_RING && finder->end_member - finder->first_member > MAX_ROUNDS) ||
 	    (!collect_ways(finder) && !take_pair(finder)))
 		return SHAPE_NONE;
+	find_parts(finder, shape);
 	return shape;
 }

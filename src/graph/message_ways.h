@@ -28,9 +28,10 @@ struct way {
 	guint n_receives;
 	gint64 sent_ns,
 		end_ns; /* the kernel of the sender had all (G_MININT64: not known); the receiver had */
-	/* What it came to as nodes: in the first round, the one before, and this one. TACHO_NONE: there was none. */
-	guint32 first_node, last_node, node;
-	gint64 last_ns, node_end_ns;
+	/* What it came to as nodes (TACHO_NONE: not yet): its first bytes, the last so far, and of a ring the round before, in
+	 * halves if it goes in these. */
+	guint32 first_node, node, half_node[2];
+	gint64 node_end_ns, half_end_ns[2];
 };
 
 /* The members [first_member, end_member) are those of `transfer`. */
@@ -39,6 +40,9 @@ struct way_finder {
 	GArray *carried; /* struct carried, by transfer, way, end and time */
 	guint32 transfer, first_member, end_member;
 	GArray *ways; /* struct way, of the transfer, by their ends */
+	/* How many parts each goes in, one after the other; of a ring, what is received in one part is passed on so many parts
+	 * later: 2 where each round is of two halves. */
+	guint n_parts, n_fed;
 };
 
 void way_finder_init(struct way_finder *finder, const struct graph_builder *builder);

@@ -59,9 +59,9 @@ static GArray *collect_moments(const TachoGraph *graph)
 
 /* Transfers under way, while time passes over the recording. */
 struct traffic {
-	GArray *active;	     /* guint32, transfers */
-	guint32 *load;	     /* weights on each link */
-	guint32 *n_of_group; /* of each group */
+	GArray *active;		 /* guint32, transfers */
+	struct link_load *loads; /* graph_n_loads() */
+	guint32 *n_of_group;	 /* of each group */
 };
 
 /* How much of its work each of the transfers under way gets done, into moved_ns. */
@@ -75,7 +75,7 @@ static void pass_time(const TachoGraph *graph, const struct traffic *traffic, gi
 		moved_ns[index] +=
 			(gdouble)elapsed_ns *
 			graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
-					    graph_n_sharing(graph, transfer, traffic->load,
+					    graph_n_sharing(graph, transfer, traffic->loads,
 							    traffic->n_of_group[transfer->group]));
 	}
 }
@@ -83,14 +83,8 @@ static void pass_time(const TachoGraph *graph, const struct traffic *traffic, gi
 static void change_load(const TachoGraph *graph, struct traffic *traffic, guint32 transfer,
 			gint change)
 {
-	guint32 index = graph_transfer_at(graph, transfer)->group;
-	gint weight = (gint)graph_transfer_weight(graph_transfer_at(graph, transfer));
-	const struct graph_group *group = graph_group_at(graph, index);
-
-	traffic->n_of_group[index] += (guint32)change;
-	for (guint32 i = 0; i < group->n_links; i++)
-		traffic->load[g_array_index(graph->group_links, guint32, group->first_link + i)] +=
-			(guint32)(change * weight);
+	traffic->n_of_group[graph_transfer_at(graph, transfer)->group] += (guint32)change;
+	graph_change_load(graph, graph_transfer_at(graph, transfer), change, traffic->loads);
 }
 
 static void remove_active(GArray *active, guint32 transfer)
@@ -106,9 +100,9 @@ static void remove_active(GArray *active, guint32 transfer)
 static void find_moved(const TachoGraph *graph, const GArray *moments, gdouble *moved_ns)
 {
 	g_autoptr(GArray) active = g_array_new(FALSE, FALSE, sizeof(guint32));
-	g_autofree guint32 *load = g_new0(guint32, MAX(graph->links->len, 1u));
+	g_autofree struct link_load *loads = g_new0(struct link_load, graph_n_loads(graph));
 	g_autofree guint32 *n_of_group = g_new0(guint32, MAX(graph->groups->len, 1u));
-	struct traffic traffic = { active, load, n_of_group };
+	struct traffic traffic = { active, loads, n_of_group };
 	gint64 at_ns = 0;
 
 	for (guint32 i = 0; i < graph->transfers->len; i++)

@@ -92,7 +92,7 @@ static void add_transfer(struct things *things, guint32 index)
 {
 	const struct graph_transfer *transfer =
 		graph_transfer_at(things->graph, graph_node_at(things->graph, index)->transfer);
-	gboolean is_ours = !graph_group_at(things->graph, transfer->group)->is_guest;
+	gboolean is_ours = graph_group_at(things->graph, transfer->group)->job == 0;
 	struct thing *bandwidth = take_thing(things, THING_BANDWIDTH, TACHO_NODE_TRANSFER, 0);
 	struct thing *latency = take_thing(things, THING_LATENCY, TACHO_NODE_TRANSFER, 0);
 	struct trial_edit edit = { .node = index,

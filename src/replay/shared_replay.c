@@ -8,7 +8,7 @@
  *
  *   links    transfers on one link share it evenly; a transfer runs at the pace of its busiest
  *            link. What of it does not depend on the bandwidth is spread over it, and hides in part
- *            behind the others' bytes (graph_transfer_pace).
+ *            behind the bytes of others of its job (graph_transfer_pace).
  *   cores    the threads of a host share its cores evenly, when there are more of them (the
  *            what-if `cores`); all run at one pace, so a clock of work done serves them all. While
  *            bytes of a rank move, that takes a share of a core (graph_contention.c); without
@@ -168,7 +168,7 @@ static void set_paces(struct shared_run *run)
 			graph_transfer_at(run->graph, active->transfer);
 
 		active->pace = graph_transfer_pace(transfer->fixed_ns, transfer->work_ns,
-						   graph_n_sharing(run->graph, transfer, run->load,
+						   graph_n_sharing(run->graph, transfer, run->loads,
 								   run->n_active[transfer->group]));
 		run->links_next_ns =
 			MIN(run->links_next_ns,
@@ -179,14 +179,10 @@ static void set_paces(struct shared_run *run)
 static void change_load(struct shared_run *run, guint32 transfer, gint change, gdouble time_ns)
 {
 	guint32 index = graph_transfer_at(run->graph, transfer)->group;
-	gint weight = (gint)graph_transfer_weight(graph_transfer_at(run->graph, transfer));
-	const struct graph_group *group = graph_group_at(run->graph, index);
 
 	shared_cores_move(run, index, change, time_ns);
 	run->n_active[index] += (guint32)change;
-	for (guint32 i = 0; i < group->n_links; i++)
-		run->load[g_array_index(run->graph->group_links, guint32, group->first_link + i)] +=
-			(guint32)(change * weight);
+	graph_change_load(run->graph, graph_transfer_at(run->graph, transfer), change, run->loads);
 }
 
 static void begin_transfer(struct shared_run *run, guint32 node, gdouble time_ns)

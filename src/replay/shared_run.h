@@ -68,7 +68,7 @@ struct shared_run {
 	guint8 *has_come;	  /* a QUEUE node's predecessors have ended */
 	struct event_heap begins; /* nodes to be put on shared resources */
 	GArray *active;		  /* struct active_transfer */
-	guint32 *load;		  /* weights of the transfers on each link */
+	struct link_load *loads;  /* graph_n_loads() */
 	guint32 *n_active;	  /* transfers of each group on their links */
 	gdouble links_at_ns, links_next_ns;
 	gdouble now_ns;

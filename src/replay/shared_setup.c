@@ -190,7 +190,7 @@ static void rewind_resources(struct shared_run *run)
 
 	run->begins.n = 0;
 	g_array_set_size(run->active, 0);
-	memset(run->load, 0, MAX(graph->links->len, 1u) * sizeof(*run->load));
+	memset(run->loads, 0, graph_n_loads(graph) * sizeof(*run->loads));
 	memset(run->n_active, 0, graph->groups->len * sizeof(*run->n_active));
 	memset(run->n_moving, 0, 2 * (gsize)run->n_ranks * sizeof(*run->n_moving));
 	run->links_at_ns = 0;
@@ -261,7 +261,7 @@ struct shared_run *shared_run_new(TachoReplay *replay, const struct rank_fold *f
 	run->ready = g_new(guint32, n);
 	run->has_come = g_new0(guint8, n);
 	run->active = g_array_new(FALSE, FALSE, sizeof(struct active_transfer));
-	run->load = g_new0(guint32, MAX(graph->links->len, 1u));
+	run->loads = g_new0(struct link_load, graph_n_loads(graph));
 	run->n_active = g_new0(guint32, MAX(graph->groups->len, 1u));
 	run->n_ranks = graph_n_ranks(graph);
 	run->n_moving = g_new0(guint32, MAX(2 * (gsize)run->n_ranks, 1u));
@@ -292,7 +292,7 @@ void shared_run_free(struct shared_run *run)
 	g_free(run->n_active);
 	g_free(run->moving_first);
 	g_free(run->moving);
-	g_free(run->load);
+	g_free(run->loads);
 	g_array_unref(run->active);
 	g_free(run->has_come);
 	g_free(run->ready);

@@ -23,7 +23,8 @@ struct shared_state {
 	guint8 *has_come;
 	struct event_heap begins;
 	GArray *active;
-	guint32 *load, *n_moving;
+	struct link_load *loads;
+	guint32 *n_moving;
 	gdouble links_at_ns, links_next_ns, now_ns;
 	guint32 n_core_sets, n_pools;
 	struct core_set *cores;
@@ -88,7 +89,7 @@ static struct shared_state *keep_state(const struct shared_run *run)
 	state->n_waiting = g_memdup2(run->n_waiting, n * sizeof(*run->n_waiting));
 	state->has_come = g_memdup2(run->has_come, n);
 	state->active = g_array_copy(run->active);
-	state->load = g_memdup2(run->load, run->graph->links->len * sizeof(*run->load));
+	state->loads = g_memdup2(run->loads, graph_n_loads(run->graph) * sizeof(*run->loads));
 	state->n_moving =
 		g_memdup2(run->n_moving, 2 * (gsize)run->n_ranks * sizeof(*run->n_moving));
 	state->links_at_ns = run->links_at_ns;
@@ -121,7 +122,7 @@ static void state_free(gpointer pointer)
 	g_free(state->cause);
 	g_free(state->n_waiting);
 	g_free(state->has_come);
-	g_free(state->load);
+	g_free(state->loads);
 	g_free(state->n_moving);
 	g_free(state->cores);
 	g_free(state->pools);
@@ -155,8 +156,7 @@ static void go_back_to(const struct shared_state *state, struct shared_run *run)
 	memset(run->n_active, 0, run->graph->groups->len * sizeof(*run->n_active));
 	for (guint i = 0; i < run->active->len; i++)
 		run->n_active[group_of(run, i)]++;
-	if (state->load)
-		memcpy(run->load, state->load, run->graph->links->len * sizeof(*run->load));
+	memcpy(run->loads, state->loads, graph_n_loads(run->graph) * sizeof(*run->loads));
 	if (state->n_moving)
 		memcpy(run->n_moving, state->n_moving,
 		       2 * (gsize)run->n_ranks * sizeof(*run->n_moving));

@@ -67,7 +67,7 @@ static void print_groups(const TachoGraph *graph, FILE *out)
 
 		fprintf(out, "group %u ranks %u%s%s%s%s %u-%u set %u links", i, group->n_ranks,
 			group->is_device ? " device" : "", group->is_hops ? " hops" : "",
-			group->is_resized ? " resized" : "", group->is_guest ? " guest" : "",
+			group->is_resized ? " resized" : "", group->job > 0 ? " guest" : "",
 			group->sender, group->receiver, group->set);
 		for (guint32 j = 0; j < group->n_links; j++)
 			fprintf(out, " %u",

@@ -165,7 +165,8 @@ GString *message_scatter_in_turn(guint n)
 	return text;
 }
 
-GString *message_ring(guint n)
+/* Each of its rounds in so many parts. */
+static GString *ring(guint n, guint n_parts)
 {
 	GString *text = g_string_new("unit us\n");
 	guint begin_us = MESSAGE_COMPUTE_US;
@@ -179,17 +180,27 @@ GString *message_ring(guint n)
 		add_op(text, "work", 0, begin_us);
 		add_op(text, "step", end_us, end_us + MESSAGE_STEPS_US);
 		g_string_append_printf(text, "thread %u worker\n", 2000 + rank);
-		for (guint round = 1; round < n; round++) {
-			add_message(text, rank, right, FALSE, 6000,
-				    begin_us + round * MESSAGE_BYTES_US);
-			add_message(text, left, rank, TRUE, 6000,
-				    begin_us + round * MESSAGE_BYTES_US);
+		for (guint part = 1; part <= (n - 1) * n_parts; part++) {
+			guint come_us = begin_us + part * MESSAGE_BYTES_US / n_parts;
+
+			add_message(text, rank, right, FALSE, 6000 / n_parts, come_us);
+			add_message(text, left, rank, TRUE, 6000 / n_parts, come_us);
 		}
 		g_string_append_printf(text,
 				       "collective gloo:all_gather %u..%u bytes=6000 end_tid=%u\n",
 				       begin_us, end_us, 2000 + rank);
 	}
 	return text;
+}
+
+GString *message_ring(guint n)
+{
+	return ring(n, 1);
+}
+
+GString *message_ring_in_halves(guint n)
+{
+	return ring(n, 2);
 }
 
 GString *message_all_to_all(guint n)

@@ -25,6 +25,8 @@ GString *message_scatter_in_turn(guint n);
 /* A ring: each passes on to the next what it has received, n - 1 times. All are on one host, for messages that go round one
  * way alone do not tell whose clock is ahead. */
 GString *message_ring(guint n);
+/* The same in halves: n > 2. */
+GString *message_ring_in_halves(guint n);
 /* Each sends to each. */
 GString *message_all_to_all(guint n);
 

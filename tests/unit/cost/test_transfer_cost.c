@@ -125,6 +125,33 @@ static void test_latency(void)
 	/* Ready, then to one, from these to two, from these to one more. */
 	g_assert_cmpfloat(transfer_latencies(OPERATION_BROADCAST, 8 << 20, 2), ==, 2);
 	g_assert_cmpfloat(transfer_latencies(OPERATION_BROADCAST, 8, 5), ==, 4);
+}
+
+/* A ring of n ranks and s segments of a rank's chunk: two phases of p = (n - 1) s / 2 pairs, of which each but the first takes
+ * max(2 w, w + 2 latency), and the first, with the way there, 2 w + 2 latency. */
+static gdouble phases_ns(guint32 n_ranks, gdouble n_segments, gdouble latency_ns, gdouble w)
+{
+	gdouble n_pairs = (n_ranks - 1) * n_segments / 2;
+
+	return 2 * ((n_pairs - 1) * MAX(2 * w, w + 2 * latency_ns) + 2 * w + 2 * latency_ns);
+}
+
+static void test_hidden(void)
+{
+	const enum collective_operation operation = OPERATION_ALL_REDUCE;
+
+	for (guint32 n = 3; n <= 64; n *= 2)
+		for (gdouble latency_ns = 0; latency_ns <= 4000; latency_ns += 500) {
+			gdouble times = transfer_latencies(operation, 8, n), work_ns = times * 1000;
+
+			g_assert_cmpfloat_with_epsilon(
+				work_ns + times * latency_ns -
+					transfer_hidden_ns(operation, 8, n, latency_ns, work_ns),
+				phases_ns(n, 2, latency_ns, 1000), 1e-3);
+		}
+	g_assert_cmpfloat(transfer_hidden_ns(operation, 8, 2, 1000, 1e6), ==, 0);
+	g_assert_cmpfloat(transfer_hidden_ns(OPERATION_BROADCAST, 8, 4, 1000, 1e6), ==, 0);
+	g_assert_cmpfloat(transfer_hidden_ns(operation, 8, 4, 0, 1e6), ==, 0);
 	g_assert_cmpfloat(transfer_device_latencies(OPERATION_ALL_REDUCE, 8), ==, 14);
 	g_assert_cmpfloat(transfer_device_latencies(OPERATION_ALL_GATHER, 8), ==, 7);
 	g_assert_cmpfloat(transfer_device_latencies(OPERATION_ALL_REDUCE, 1), ==, 0);
@@ -143,5 +170,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/transfer_cost/nothing", test_nothing);
 	g_test_add_func("/transfer_cost/wire_bytes", test_wire_bytes);
 	g_test_add_func("/transfer_cost/latency", test_latency);
+	g_test_add_func("/transfer_cost/hidden", test_hidden);
 	return g_test_run();
 }

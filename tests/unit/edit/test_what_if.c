@@ -45,7 +45,8 @@ static void test_ranks(void)
 	assert_predicted(job_late_rank, "ranks=4;bandwidth=2x", 51 + 6.75 + 40);
 	/* the ring's 2 us of waits are 4 latencies, then 12 */
 	assert_predicted(job_buckets, "ranks=4", 40 + 6 + 18 + 6);
-	assert_predicted(job_buckets, "ranks=4;latency=2x", 40 + 12 + 18 + 6);
+	/* twice that is 12 of 0.5 us more, of which segments of 1.5 us hide both latencies of four pairs */
+	assert_predicted(job_buckets, "ranks=4;latency=2x", 40 + 6 + 6 - 4 + 18 + 6);
 	assert_predicted(job_buckets, "ranks=4;latency=0ms", 40 + 18 + 6);
 	/* a bucket each, of 12 us: the third from 30 on, the fourth after it */
 	assert_predicted(job_buckets, "ranks=4;bucket_mb=1", 30 + 12 + 12 + 6);

@@ -91,6 +91,9 @@ static void test_link(void)
 	assert_beside(one_host, one_host, "jobs=%s@20us", 100, 0, 0);
 	/* one host is as good as another that no name tells apart */
 	assert_beside(one_host, other_host, "jobs=%s", 109, 109, 1);
+	/* each waits 9 us beside its bytes, so of its time alone the link is half the other's: 1.5 times the bytes, and the waits */
+	assert_beside(one_host, one_host, "jobs=%s;latency=+2.25us", 51 + 13.5 + 9 + 40,
+		      51 + 13.5 + 9 + 40, 1);
 	/* within a host nothing goes over its link to others */
 	assert_beside(two_hosts, one_host, "jobs=%s", 100, 100, 1);
 }
@@ -156,7 +159,7 @@ static void test_device(void)
 	g_autoptr(TachoGraph) graph = graph_new(timeline);
 	struct graph_guest guest = { .n_ranks = 1, .n_steps = 1, .device_taken_share = 0.2 };
 	struct graph_lane lane = { .track = TACHO_NONE };
-	struct graph_group group = { .n_ranks = 1, .is_device = TRUE, .is_guest = TRUE };
+	struct graph_group group = { .n_ranks = 1, .is_device = TRUE, .job = 1 };
 	struct graph_transfer transfer = { .n_ranks = 1, .is_device = TRUE };
 	struct graph_node node = { .kind = TACHO_NODE_DEVICE,
 				   .duration_ns = 100000,

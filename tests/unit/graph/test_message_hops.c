@@ -124,6 +124,8 @@ static void test_queue(void)
 
 	assert_changed(text, 2, rest_us + 2 * MESSAGE_BYTES_US, rest_us + MESSAGE_BYTES_US,
 		       rest_us + 2 * MESSAGE_BYTES_US / 1000.0);
+	/* the first byte of the second is on its way with that of the first: after the words of both */
+	assert_predicted(text->str, "latency=+5us", rest_us + 2 * MESSAGE_BYTES_US + 2 * 5);
 }
 
 /* The mean over ranks: each is shorter by what came to it sooner, the root by all that it sent. */
@@ -168,6 +170,31 @@ static void test_all_gather(void)
 	}
 }
 
+/* A word and the first byte take the latency, before any bytes and then between a half and the same half of the next round, while
+ * the other half comes. */
+static void assert_ring_latency(guint n, guint latency_us)
+{
+	g_autoptr(GString) text = message_ring_in_halves(n);
+	g_autofree gchar *what_if = g_strdup_printf("latency=+%uus", latency_us);
+	gdouble half_us = MESSAGE_BYTES_US / 2.0, there_us = 2 * latency_us;
+
+	assert_hops(text, 2 * n * (n - 1));
+	assert_predicted(text->str, what_if,
+			 MESSAGE_COMPUTE_US + there_us +
+				 (n - 2) * MAX(2 * half_us, half_us + there_us) + 2 * half_us +
+				 MESSAGE_STEPS_US);
+}
+
+static void test_halves(void)
+{
+	for (guint n = 3; n <= 8; n++) {
+		assert_ring_latency(n, 0);
+		assert_ring_latency(n, 5);
+		assert_ring_latency(n, 20);
+		assert_ring_latency(n, 500);
+	}
+}
+
 /* Of more ranks than are worth it, it stays one transfer. */
 static void test_large_ring(void)
 {
@@ -203,6 +230,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/message_hops/queue", test_queue);
 	g_test_add_func("/message_hops/unequal_shares", test_unequal_shares);
 	g_test_add_func("/message_hops/all_gather", test_all_gather);
+	g_test_add_func("/message_hops/halves", test_halves);
 	g_test_add_func("/message_hops/large_ring", test_large_ring);
 	g_test_add_func("/message_hops/all_to_all", test_all_to_all);
 	return g_test_run();
