@@ -108,6 +108,22 @@ static void print_recordings(const TachoPrediction *prediction)
 	       prediction->recordings_next_pct, prediction->recordings_median_pct);
 }
 
+static void print_intervals(const TachoPrediction *prediction)
+{
+	if (!prediction->has_interval) {
+		printf("one step alone does not show how far others differ, so there is no "
+		       "interval\n");
+		return;
+	}
+	printf("nine in ten steps take %.3f to %.3f ms\n", prediction->steps_interval_ms[0],
+	       prediction->steps_interval_ms[1]);
+	printf("nine in ten runs have their median step between %.3f and %.3f ms%s\n",
+	       prediction->interval_ms[0], prediction->interval_ms[1],
+	       prediction->is_error_measured
+		       ? ""
+		       : ", if such changes are predicted as well as those of links");
+}
+
 static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 {
 	print_what(prediction);
@@ -127,8 +143,7 @@ static void print_times(const TachoPrediction *prediction, gboolean is_changed)
 		printf("each by itself  %10.3f ms  (%u ranks, %u pieces)\n",
 		       prediction->unfolded_step_ms, prediction->unfolded_ranks,
 		       prediction->unfolded_pieces);
-	printf("nine in ten steps take %.3f to %.3f ms\n", prediction->interval_ms[0],
-	       prediction->interval_ms[1]);
+	print_intervals(prediction);
 	if (prediction->recordings)
 		print_recordings(prediction);
 	if (prediction->n_device_bound_steps > 0)

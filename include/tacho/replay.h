@@ -43,11 +43,17 @@ TachoTable *tacho_replay_sensitivity(const TachoGraph *graph, GError **error);
 /* What a recording says about a change. */
 typedef struct {
 	guint32 n_ranks, n_steps, first_step, last_step; /* control steps between are not in it */
-	gdouble measured_step_ms;      /* median over the steps of the mean over ranks */
-	gdouble baseline_step_ms;      /* the same of the replay of what was recorded */
-	gdouble unrecorded_step_ms;    /* the same without what recording took */
-	gdouble predicted_step_ms;     /* the same with the what-ifs, too */
-	gdouble interval_ms[2];	       /* 5 % and 95 % quantiles of the predicted steps */
+	gdouble measured_step_ms;   /* median over the steps of the mean over ranks */
+	gdouble baseline_step_ms;   /* the same of the replay of what was recorded */
+	gdouble unrecorded_step_ms; /* the same without what recording took */
+	gdouble predicted_step_ms;  /* the same with the what-ifs, too */
+	/* Nine in ten runs that are not recorded have their median step in it: by how far steps and recordings differ, and by how
+	 * far the model is off. Not from one step alone. */
+	gboolean has_interval;
+	gdouble interval_ms[2];
+	gdouble model_error; /* so far off are nine in ten predictions at most: the logarithm of measured to predicted; ... */
+	gboolean is_error_measured;    /* ... of such changes, and not only of others */
+	gdouble steps_interval_ms[2];  /* 5 % and 95 % quantiles of the predicted steps */
 	guint32 n_samples;	       /* replays with drawn durations; 0: none were */
 	guint64 seed;		       /* of these */
 	gdouble median_interval_ms[2]; /* the same quantiles of the samples' median steps */
@@ -85,7 +91,7 @@ typedef struct {
 	GPtrArray *notes;	 /* gchar */
 	TachoGraph *graph;	 /* with the what-ifs */
 	TachoReplay *replay;	 /* of it */
-	GArray *predicted_steps; /* gint64, ns: those that interval_ms is of */
+	GArray *predicted_steps; /* gint64, ns: those that steps_interval_ms is of */
 	GArray *sample_medians;	 /* the same of median_interval_ms; NULL: no samples */
 	gboolean is_changed;	 /* there were what-ifs */
 	gboolean is_explained;	 /* as asked for */
@@ -126,7 +132,7 @@ typedef struct {
 } TachoPredictOptions;
 
 /* Predict from `n_recordings` (1 or more) of one job, made one after the other, each by itself and on all cores.
- * Step times are then medians over the recordings of theirs; interval_ms and median_interval_ms are over the steps and
+ * Step times are then medians over the recordings of theirs; steps_interval_ms and median_interval_ms are over the steps and
  * samples of all of them; all else is of the recording whose predicted step is nearest to the median, of two the
  * shorter. Recordings of other ranks, or of other work than the first: TACHO_GRAPH_ERROR_OTHER_JOB, or a
  * note where they differ little. With several recordings, the message of an error names the one that caused it. */
@@ -134,7 +140,7 @@ TachoPrediction *tacho_predict_together(const TachoRecording *recordings, guint 
 					const TachoPredictOptions *options, GError **error);
 
 /* Play the graph, with its what-ifs, `n_samples` times (1 or more) with durations drawn from those that each
- * piece of work was measured with in other steps, on all cores: predicted_step_ms and interval_ms are then of
+ * piece of work was measured with in other steps, on all cores: predicted_step_ms and steps_interval_ms are then of
  * the steps of all samples, whatever the number of cores. TACHO_GRAPH_ERROR_NO_STEPS: there is but one;
  * TACHO_GRAPH_ERROR_CYCLE: no sample could be played. */
 gboolean tacho_prediction_sample(TachoPrediction *prediction, guint32 n_samples, guint64 seed,

@@ -16,9 +16,16 @@
 #define MAX_FILE_BYTES (1024 * 1024)
 
 static const struct change_rule rules[] = {
-#define CHANGE(prefix, form, parse, apply, phase, needs, is_of_slices, is_replaced)                \
-	{ prefix,	form,	    parse, apply, CHANGE_##phase, CHANGE_NEEDS_##needs,            \
-	  is_of_slices, is_replaced },
+#define CHANGE(prefix, form, parse, apply, phase, needs, accuracy, is_of_slices, is_replaced)      \
+	{ prefix,                                                                                  \
+	  form,                                                                                    \
+	  parse,                                                                                   \
+	  apply,                                                                                   \
+	  CHANGE_##phase,                                                                          \
+	  CHANGE_NEEDS_##needs,                                                                    \
+	  ACCURACY_##accuracy,                                                                     \
+	  is_of_slices,                                                                            \
+	  is_replaced },
 #include "edit/changes.def"
 #undef CHANGE
 };
@@ -114,6 +121,11 @@ enum change_needs change_needs(const struct change *change)
 	if (change->rule->needs == CHANGE_NEEDS_EFFICIENCIES && !change->efficiencies_path)
 		return CHANGE_NEEDS_NOTHING;
 	return change->rule->needs;
+}
+
+enum change_accuracy change_accuracy(const struct change *change)
+{
+	return change->rule->accuracy;
 }
 
 enum change_phase change_phase(const struct change *change)

@@ -22,6 +22,16 @@ enum change_needs {
 	CHANGE_NEEDS_EFFICIENCIES, /* `efficiencies`, of the file `efficiencies_path` */
 };
 
+/* What was measured of how far predictions of a change are off (predict/model_errors.def); several changes are of all of
+ * theirs. */
+enum change_accuracy {
+	ACCURACY_SAME = 0, /* as of a replay with nothing changed */
+	ACCURACY_BANDWIDTH = 1 << 0,
+	ACCURACY_LATENCY = 1 << 1,
+	ACCURACY_JOBS = 1 << 2, /* with whatever else */
+	ACCURACY_UNMEASURED = 1 << 3,
+};
+
 /* When a change of a list is made, whatever stands before it: in this order, and those of one phase in the order of the
  * list (docs/what-if.md says why). Two changes of one phase but of different keys give the same either way round, or are
  * refused together (changes_check()). */
@@ -111,5 +121,6 @@ gboolean changes_is_replaced(const GArray *changes, guint index);
 
 enum change_needs change_needs(const struct change *change);
 enum change_phase change_phase(const struct change *change);
+enum change_accuracy change_accuracy(const struct change *change);
 
 #endif

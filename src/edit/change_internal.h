@@ -15,11 +15,12 @@ struct change_rule {
 	ChangeApply *apply;
 	enum change_phase phase;
 	enum change_needs needs;
+	enum change_accuracy accuracy;
 	gboolean is_of_slices; /* it finds work by its slices, which added passes lack */
 	gboolean is_replaced;  /* by one later in a list */
 };
 
-#define CHANGE(prefix, form, parse, apply, phase, needs, is_of_slices, is_replaced)                \
+#define CHANGE(prefix, form, parse, apply, phase, needs, accuracy, is_of_slices, is_replaced)      \
 	ChangeParse parse;                                                                         \
 	ChangeApply apply;
 #include "edit/changes.def"

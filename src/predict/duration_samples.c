@@ -9,7 +9,7 @@
 #include "base/quantile.h"
 #include "base/worker_pool.h"
 #include "edit/duration_classes.h"
-#include "predict/prediction.h"
+#include "predict/prediction_interval.h"
 
 static const gdouble to_ms = 1e-6;
 
@@ -110,12 +110,13 @@ static gboolean sum_up(const struct sampling *sampling, guint32 n_samples,
 	prediction->n_samples = medians->len;
 	prediction->seed = sampling->seed;
 	prediction->predicted_step_ms = quantile(steps, 0.5) * to_ms;
-	prediction_set_interval(prediction->interval_ms, steps);
+	prediction_set_interval(prediction->steps_interval_ms, steps);
 	prediction_set_interval(prediction->median_interval_ms, medians);
 	g_clear_pointer(&prediction->predicted_steps, g_array_unref);
 	g_clear_pointer(&prediction->sample_medians, g_array_unref);
 	prediction->predicted_steps = g_steal_pointer(&steps);
 	prediction->sample_medians = g_steal_pointer(&medians);
+	prediction_bound(prediction);
 	return TRUE;
 }
 

@@ -18,6 +18,7 @@
 #include "base/worker_pool.h"
 #include "predict/baseline_error.h"
 #include "predict/job_outline.h"
+#include "predict/prediction_interval.h"
 
 /* Two predictions that are as far from the median, but for rounding; a share of it.
  * Source: derived from doubles, whose relative error is 1.1e-16 an operation. If wrong, which of two equally near recordings
@@ -168,8 +169,8 @@ static TachoTable *list_recordings(const struct joint *joint, guint shown)
 		tacho_table_number(table, prediction->baseline_step_ms);
 		tacho_table_number(table, prediction->unrecorded_step_ms);
 		tacho_table_number(table, prediction->predicted_step_ms);
-		tacho_table_number(table, prediction->interval_ms[0]);
-		tacho_table_number(table, prediction->interval_ms[1]);
+		tacho_table_number(table, prediction->steps_interval_ms[0]);
+		tacho_table_number(table, prediction->steps_interval_ms[1]);
 		tacho_table_boolean(table, i == shown);
 	}
 	return table;
@@ -293,7 +294,7 @@ static void join_steps(const struct joint *joint, guint shown)
 	TachoPrediction *prediction = joint->predictions[shown];
 
 	join_values(joint, G_STRUCT_OFFSET(TachoPrediction, predicted_steps), shown);
-	prediction_set_interval(prediction->interval_ms, prediction->predicted_steps);
+	prediction_set_interval(prediction->steps_interval_ms, prediction->predicted_steps);
 	join_values(joint, G_STRUCT_OFFSET(TachoPrediction, sample_medians), shown);
 	if (prediction->sample_medians)
 		prediction_set_interval(prediction->median_interval_ms, prediction->sample_medians);
@@ -323,6 +324,7 @@ static TachoPrediction *join(struct joint *joint)
 	}
 	prediction->predicted_step_ms = median_ms;
 	bound(prediction, predicted);
+	prediction_bound(prediction);
 	prediction_set_error(prediction);
 	joint->predictions[shown] = NULL;
 	return prediction;

@@ -15,6 +15,7 @@
 #include "predict/baseline_error.h"
 #include "predict/explanation.h"
 #include "predict/held_memory.h"
+#include "predict/prediction_interval.h"
 #include "predict/what_if_apply.h"
 
 /* As many times what seemed enough. Source: a rule: nodes run out before. If wrong, a job beside this one ends too soon. */
@@ -171,7 +172,8 @@ static gboolean play_changed(TachoPrediction *prediction, const GArray *changes,
 		return FALSE;
 	prediction->predicted_steps = replay_step_times(prediction->replay);
 	prediction->predicted_step_ms = quantile(prediction->predicted_steps, 0.5) * to_ms;
-	prediction_set_interval(prediction->interval_ms, prediction->predicted_steps);
+	prediction_set_interval(prediction->steps_interval_ms, prediction->predicted_steps);
+	prediction_bound(prediction);
 	return TRUE;
 }
 
@@ -201,7 +203,7 @@ static void note_group(TachoPrediction *prediction, guint32 index)
 	const TachoGraph *graph = prediction->graph;
 	const struct graph_group *group = graph_group_at(graph, index);
 
-	if (group->is_guest || group->is_hops)
+	if (group->job > 0 || group->is_hops)
 		return;
 	if (group->cost.n_sizes == 1 && group->wire_ns_per_byte <= 0)
 		note(prediction,
@@ -326,6 +328,7 @@ gboolean prediction_play(TachoPrediction *prediction, const GArray *changes, GEr
 	g_autoptr(TachoReplay) baseline = NULL;
 
 	prediction->is_changed = changes->len > 0;
+	prediction->model_error = model_error_of(changes, &prediction->is_error_measured);
 	prediction->peak_memory_bytes = peak_memory_bytes(prediction->graph->timeline);
 	graph_find_memory(prediction->graph);
 	baseline = play_baseline(prediction, error);

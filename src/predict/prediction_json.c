@@ -1,6 +1,8 @@
 /* prediction_json: what a prediction says, as one JSON object; docs/json.md has the keys. */
 #include <tacho/replay.h>
 
+#include <math.h>
+
 #include "base/json_writer.h"
 
 static void write_number(JsonWriter *json, const gchar *key, gdouble value)
@@ -100,7 +102,19 @@ static void write_times(JsonWriter *json, const TachoPrediction *prediction)
 	write_number(json, "baseline_step_ms", prediction->baseline_step_ms);
 	write_number(json, "unrecorded_step_ms", prediction->unrecorded_step_ms);
 	write_number(json, "predicted_step_ms", prediction->predicted_step_ms);
-	write_interval(json, "interval_ms", prediction->interval_ms);
+	if (prediction->has_interval) {
+		write_interval(json, "interval_ms", prediction->interval_ms);
+	} else {
+		json_writer_line(json);
+		json_writer_key(json, "interval_ms");
+		json_writer_null(json);
+	}
+	write_number(json, "model_error_pct", 100 * expm1(prediction->model_error));
+	json_writer_line(json);
+	json_writer_key(json, "model_error_is_measured");
+	json_writer_boolean(json, prediction->is_error_measured);
+	if (prediction->has_interval)
+		write_interval(json, "steps_interval_ms", prediction->steps_interval_ms);
 	if (prediction->n_samples > 0) {
 		write_integer(json, "samples", prediction->n_samples);
 		write_integer(json, "seed", (gint64)prediction->seed);

@@ -79,8 +79,8 @@ static void test_draws(void)
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(alone);
 	g_autoptr(TachoPrediction) prediction = sample(timeline, "", 2000, 7);
 
-	assert_us(prediction->interval_ms[0], 20 + 5);
-	assert_us(prediction->interval_ms[1], 90 + 5);
+	assert_us(prediction->steps_interval_ms[0], 20 + 5);
+	assert_us(prediction->steps_interval_ms[1], 90 + 5);
 	/* 20 30 40 30 40 50 70 80 90: the fifth is 40 */
 	assert_us(prediction->predicted_step_ms, 40 + 5);
 	g_assert_cmpfloat(prediction->median_interval_ms[0], >=, 0.025);
@@ -93,8 +93,8 @@ static void test_collective(void)
 	g_autoptr(TachoTimeline) timeline = timeline_from_text(together);
 	g_autoptr(TachoPrediction) prediction = sample(timeline, "bandwidth=2x", 500, 1);
 
-	assert_us(prediction->interval_ms[0], 6 + 4.5 + 10);
-	assert_us(prediction->interval_ms[1], 6 + 5 + 7 + 10);
+	assert_us(prediction->steps_interval_ms[0], 6 + 4.5 + 10);
+	assert_us(prediction->steps_interval_ms[1], 6 + 5 + 7 + 10);
 }
 
 static void test_one_step(void)
@@ -170,8 +170,8 @@ static void test_same(void)
 	for (guint i = 0; i < 5; i++) {
 		sample_job(&again, 1);
 		g_assert_cmpfloat(first.predicted_step_ms, ==, again.predicted_step_ms);
-		g_assert_cmpfloat(first.interval_ms[0], ==, again.interval_ms[0]);
-		g_assert_cmpfloat(first.interval_ms[1], ==, again.interval_ms[1]);
+		g_assert_cmpfloat(first.steps_interval_ms[0], ==, again.steps_interval_ms[0]);
+		g_assert_cmpfloat(first.steps_interval_ms[1], ==, again.steps_interval_ms[1]);
 		g_assert_cmpfloat(first.median_interval_ms[0], ==, again.median_interval_ms[0]);
 		g_assert_cmpfloat(first.median_interval_ms[1], ==, again.median_interval_ms[1]);
 	}

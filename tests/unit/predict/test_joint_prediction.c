@@ -115,8 +115,8 @@ static void test_median(void)
 	assert_us(prediction->predicted_step_ms, 30);
 	g_assert_cmpfloat(prediction->error_pct, ==, 0);
 	/* nine steps: three of each */
-	assert_us(prediction->interval_ms[0], 25);
-	assert_us(prediction->interval_ms[1], 40);
+	assert_us(prediction->steps_interval_ms[0], 25);
+	assert_us(prediction->steps_interval_ms[1], 40);
 	assert_us(prediction->recordings_interval_ms[0], 25);
 	assert_us(prediction->recordings_interval_ms[1], 40);
 	g_assert_cmpuint(prediction->recordings_rank, ==, 1);
@@ -175,7 +175,7 @@ static void test_one(void)
 	g_assert_null(prediction->recordings);
 	g_assert_null(prediction->shown_recording);
 	g_assert_cmpfloat(prediction->predicted_step_ms, ==, alone->predicted_step_ms);
-	g_assert_cmpfloat(prediction->interval_ms[1], ==, alone->interval_ms[1]);
+	g_assert_cmpfloat(prediction->steps_interval_ms[1], ==, alone->steps_interval_ms[1]);
 	job_set_clear(&set);
 }
 
@@ -200,8 +200,8 @@ static void test_samples(void)
 	assert_us(prediction->predicted_step_ms, 60);
 	assert_us(cell(prediction, 0, "predicted_step_ms"), 45);
 	/* some of each recording */
-	assert_within(prediction->interval_ms[0], 35, 40);
-	assert_within(prediction->interval_ms[1], 80, 85);
+	assert_within(prediction->steps_interval_ms[0], 35, 40);
+	assert_within(prediction->steps_interval_ms[1], 80, 85);
 	assert_within(prediction->median_interval_ms[0], 35, 45);
 	assert_within(prediction->median_interval_ms[1], 75, 85);
 	g_assert_cmpfloat(prediction->predicted_step_ms, ==, again->predicted_step_ms);
@@ -228,7 +228,7 @@ static void test_same_on_one_core(void)
 	single = predicted(&set, "scale:op~^a$=0.7", 0);
 	g_assert_cmpint(sched_setaffinity(0, sizeof(all), &all), ==, 0);
 	g_assert_cmpfloat(many->predicted_step_ms, ==, single->predicted_step_ms);
-	g_assert_cmpfloat(many->interval_ms[0], ==, single->interval_ms[0]);
+	g_assert_cmpfloat(many->steps_interval_ms[0], ==, single->steps_interval_ms[0]);
 	g_assert_cmpstr(many->shown_recording, ==, single->shown_recording);
 	job_set_clear(&set);
 }

@@ -284,8 +284,8 @@ static void test_across_control_steps(void)
 	g_assert_cmpuint(prediction->first_step, ==, 2);
 	g_assert_cmpuint(prediction->last_step, ==, 9);
 	g_assert_cmpfloat_with_epsilon(prediction->baseline_step_ms, 0.1, 1e-9);
-	g_assert_cmpfloat_with_epsilon(prediction->interval_ms[0], 0.075, 1e-9);
-	g_assert_cmpfloat_with_epsilon(prediction->interval_ms[1], 0.075, 1e-9);
+	g_assert_cmpfloat_with_epsilon(prediction->steps_interval_ms[0], 0.075, 1e-9);
+	g_assert_cmpfloat_with_epsilon(prediction->steps_interval_ms[1], 0.075, 1e-9);
 }
 
 /* Steps that are missing for another reason are not passed over. */
