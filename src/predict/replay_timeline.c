@@ -1,6 +1,6 @@
 /* replay_timeline: a replay as a timeline, beside what was measured, for viewers.
  *
- * A measured slice is where the pieces it was cut into are: it begins with the first and ends with
+ * Steps are those of the measured processes. A measured slice is where the pieces it was cut into are: it begins with the first and ends with
  * the last of them or of its children's. Times of both begin with the first step replayed. Ranks that were not
  * measured, but are played by themselves, are there as replayed only. */
 #include "analyze/memory_blocks.h"
@@ -259,6 +259,46 @@ static void add_measured(struct picture *picture, guint32 rank_index, guint32 pr
 	}
 }
 
+/* --- steps ------------------------------------------------------------------------------------ */
+
+static void add_step(struct picture *picture, guint32 number, gint64 start_ns, gint64 end_ns)
+{
+	TachoStep step = { .rank_index = picture->out->ranks->len,
+			   .number = number,
+			   .start_ns = start_ns,
+			   .end_ns = end_ns,
+			   .is_complete = TRUE };
+
+	g_array_append_val(picture->out->steps, step);
+}
+
+/* Of the rank that is added next: those of its main process, so as measured if it was. */
+static void add_measured_steps(struct picture *picture, guint32 rank_index)
+{
+	gint64 origin_ns = picture->graph->origin_ns;
+
+	FOR_EACH(const TachoStep, step, picture->timeline->steps)
+		if (step->rank_index == rank_index && step->is_complete &&
+		    graph_step_index(picture->graph, step->number) != TACHO_NONE)
+			add_step(picture, step->number, step->start_ns - origin_ns,
+				 step->end_ns - origin_ns);
+}
+
+static void add_replayed_steps(struct picture *picture, guint32 rank_index)
+{
+	const GArray *numbers = picture->graph->steps;
+	g_autofree struct step_span *spans = g_new(struct step_span, MAX(numbers->len, 1u));
+	struct step_marks marks;
+
+	step_marks_init(&marks, picture->graph);
+	step_marks_spans(&marks, picture->replay->end_ns, rank_index, spans);
+	for (guint i = 0; i < numbers->len; i++)
+		if (spans[i].node != TACHO_NONE)
+			add_step(picture, g_array_index(numbers, guint32, i), spans[i].begin_ns,
+				 spans[i].end_ns);
+	step_marks_release(&marks);
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 
 static void add_rank(struct picture *picture, guint32 rank_index)
@@ -273,6 +313,10 @@ static void add_rank(struct picture *picture, guint32 rank_index)
 		rank.rank = rank_copies_number(graph, rank_index);
 	rank.main_process = is_recorded ? measured : replayed;
 	rank.host = copy_string(picture, rank.host);
+	if (is_recorded)
+		add_measured_steps(picture, rank_index);
+	else
+		add_replayed_steps(picture, rank_index);
 	g_array_append_val(picture->out->ranks, rank);
 	FOR_EACH_AT(const struct graph_lane, lane, i, graph->lanes) {
 		guint32 before, after;
@@ -298,6 +342,7 @@ TachoTimeline *tacho_replay_timeline(const TachoReplay *replay)
 
 	picture.timeline = replay->graph->timeline;
 	picture.out = tacho_timeline_new();
+	picture.out->step_source = picture.timeline->step_source;
 	picture.out->origin_unix_ns = picture.timeline->origin_unix_ns + replay->graph->origin_ns;
 	picture.begin_ns = g_new(gint64, MAX(picture.timeline->slices.n, 1u));
 	picture.end_ns = g_new(gint64, MAX(picture.timeline->slices.n, 1u));
