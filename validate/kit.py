@@ -161,6 +161,7 @@ class Kit:
         answer = json.loads(done.stdout)
         return {**row, "predicted_ms": round(answer["predicted_step_ms"], 3),
                 "interval_ms": [round(bound, 3) for bound in answer["interval_ms"]],
+                "model_error_pct": round(answer["model_error_pct"], 4),
                 "recorded_ms": round(answer["measured_step_ms"], 3),
                 "replayed_ms": round(answer["baseline_step_ms"], 3),
                 "unrecorded_ms": round(answer["unrecorded_step_ms"], 3)}
@@ -324,7 +325,7 @@ def git(*arguments):
 
 def write_page(kit):
     text = kit_page.write(kit.all_kinds, kit.measured, load(kit.path("predicted.json"), {"predictions": []}),
-                          load(kit.path("blind.json"), {"predictions": []}))
+                          load(kit.path("blind.json"), {"predictions": []}), kit.arguments.folder)
     path = os.path.join(SOURCE_DIR, "docs", "validation-kit.md")
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)

@@ -47,7 +47,7 @@ def recording_rows(answer):
     """What each recording says by itself: `tacho replay --json` tells so only where there are several."""
     if "recordings" in answer:
         return answer["recordings"]
-    low_ms, high_ms = answer["interval_ms"]
+    low_ms, high_ms = answer["steps_interval_ms"]
     return [{**answer, "low_ms": low_ms, "high_ms": high_ms, "is_shown": True}]
 
 
@@ -80,7 +80,7 @@ class Predictor:
         if "error" in answer:
             return {**row, "error": answer["error"]}
         row.update(predicted_ms=round(answer["predicted_step_ms"], 4),
-                   interval_ms=[round(bound, 4) for bound in answer["interval_ms"]],
+                   interval_ms=[round(bound, 4) for bound in answer["steps_interval_ms"]],
                    recordings=[{key: round(recording[key], 4)
                                 for key in ("predicted_step_ms", "low_ms", "high_ms")}
                                for recording in recording_rows(answer)],
