@@ -1,7 +1,7 @@
 # Ranks with devices: the recording replayed as it is; with kernels and their launches gone; a fill, which there is
 # none of.
 run=$TACHO_SOURCE_DIR/tests/data/kineto
-times() { sed -n '/^measured/,/^nine/p'; }
+times() { sed -n '/^measured/,/^nine in ten runs/p'; }
 "$TACHO" replay "$run" | times
 "$TACHO" replay "$run" --what-if 'drop:kernel~.' --what-if 'drop:launch~.' | times
 "$TACHO" replay "$run" --what-if 'bandwidth=2x' --json | python3 -c '

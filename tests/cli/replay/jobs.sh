@@ -1,7 +1,7 @@
 # The recording beside itself: whose steps take how long.
 run=$TACHO_SOURCE_DIR/tests/data/two_ranks
 ln -s "$run" other.tacho
-"$TACHO" replay "$run" --what-if jobs=other.tacho@2ms | sed -n 3,11p
+"$TACHO" replay "$run" --what-if jobs=other.tacho@2ms | sed -n 3,12p
 "$TACHO" replay "$run" --what-if jobs=other.tacho --json >first.json
 "$TACHO" replay "$run" --what-if jobs=other.tacho --json >second.json
 cmp first.json second.json

@@ -1,9 +1,9 @@
 # Replays with durations drawn from what was measured: the interval.
 run=$TACHO_SOURCE_DIR/tests/data/two_ranks
-"$TACHO" replay "$run" --samples 200 | sed -n 3,8p
-"$TACHO" replay "$run" --samples 200 --what-if bandwidth=2x | sed -n 3,8p
-"$TACHO" replay "$run" --durations mean | sed -n 3,7p
-"$TACHO" replay "$run" --durations median | sed -n 3,7p
+"$TACHO" replay "$run" --samples 200 | sed -n 3,9p
+"$TACHO" replay "$run" --samples 200 --what-if bandwidth=2x | sed -n 3,9p
+"$TACHO" replay "$run" --durations mean | sed -n 3,8p
+"$TACHO" replay "$run" --durations median | sed -n 3,8p
 "$TACHO" replay "$run" --durations sampled --json >first.json
 "$TACHO" replay "$run" --samples 100 --seed 1 --json >second.json
 cmp first.json second.json

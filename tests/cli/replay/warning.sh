@@ -27,7 +27,7 @@ for job in both one little; do
 done
 "$TACHO" replay both --width 70 | sed -n '1,/^$/p'
 # a step by itself
-"$TACHO" replay both --step 2 | sed -n '1,/^nine/p'
+"$TACHO" replay both --step 2 | sed -n '1,/^nine\|^one step/p'
 # of several recordings, those that are off
 "$TACHO" replay none,both,little --width 0 | sed -n '1,/^$/p'
 "$TACHO" replay none,little --width 0 | sed -n '1,/^$/p'
