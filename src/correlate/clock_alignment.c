@@ -311,7 +311,7 @@ static gboolean align_once(TachoTimeline *timeline, struct clock_map *totals, gb
 
 void align_clocks(TachoTimeline *timeline)
 {
-	g_autofree struct clock_map *totals = g_new0(struct clock_map, timeline->clocks->len + 1);
+	g_autofree struct clock_map *totals = g_new0(struct clock_map, timeline->clocks->len);
 
 	if (timeline->clocks->len < 2)
 		return;

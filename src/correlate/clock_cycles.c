@@ -90,7 +90,7 @@ static void cycles_init(struct cycles *cycles, struct clock_links *links,
 	}
 	g_array_sort(cycles->arcs, compare_arcs);
 	cycles->first = g_new0(guint32, cycles->n_clocks + 1);
-	cycles->component = g_new(guint32, cycles->n_clocks + 1);
+	cycles->component = g_new(guint32, cycles->n_clocks);
 	for (guint i = 0; i < cycles->arcs->len; i++)
 		cycles->first[arc_at(cycles, i)->from + 1]++;
 	for (guint32 i = 0; i < cycles->n_clocks; i++) {
@@ -214,7 +214,7 @@ static gdouble median_ahead(const GArray *orders, gdouble time)
  * `is_behind`, from before. */
 static gdouble *least_ahead(const GArray *orders, gboolean is_behind)
 {
-	gdouble *least = g_new(gdouble, orders->len + 1);
+	gdouble *least = g_new(gdouble, orders->len);
 	guint n = orders->len;
 
 	for (guint i = 0; i < n; i++) {
@@ -344,7 +344,7 @@ static GPtrArray *fit_all(struct cycles *cycles)
 
 void clock_cycles_fit(struct clock_links *links, const struct clock_span *spans)
 {
-	g_autofree guint32 *n_dropped = g_new0(guint32, links->all->len + 1);
+	g_autofree guint32 *n_dropped = g_new0(guint32, links->all->len);
 	g_autoptr(GPtrArray) first = NULL;
 	g_autoptr(GPtrArray) second = NULL;
 	struct cycles cycles;

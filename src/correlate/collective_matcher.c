@@ -499,7 +499,7 @@ static void report_problems(struct matching *matching)
 gint64 *collective_queue_times(const TachoTimeline *timeline)
 {
 	const TachoSlices *slices = &timeline->slices;
-	gint64 *queued_ns = g_new(gint64, (gsize)slices->n + 1);
+	gint64 *queued_ns = g_new(gint64, slices->n);
 
 	for (guint32 i = 0; i < slices->n; i++)
 		queued_ns[i] = slices->start_ns[i];
@@ -539,7 +539,7 @@ static void match_groups(struct matching *matching, void (*with_group)(struct ma
 
 void match_collectives(TachoTimeline *timeline)
 {
-	g_autofree struct missing *missing = g_new0(struct missing, timeline->ranks->len + 1);
+	g_autofree struct missing *missing = g_new0(struct missing, timeline->ranks->len);
 	struct matching matching = { .timeline = timeline, .missing = missing };
 
 	match_groups(&matching, add_rows);

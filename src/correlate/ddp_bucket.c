@@ -452,7 +452,7 @@ static void finding_release(struct finding *finding)
 
 void find_buckets(TachoTimeline *timeline)
 {
-	g_autofree struct finding *ranks = g_new0(struct finding, timeline->ranks->len + 1);
+	g_autofree struct finding *ranks = g_new0(struct finding, timeline->ranks->len);
 
 	for (guint32 i = 0; i < timeline->ranks->len; i++)
 		finding_init(&ranks[i], timeline, i);

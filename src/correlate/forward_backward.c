@@ -406,7 +406,7 @@ static GHashTable *collect_ids(const TachoTimeline *timeline)
 void pair_forward_backward(TachoTimeline *timeline)
 {
 	g_autoptr(GHashTable) id_of_track = collect_ids(timeline);
-	g_autofree guint32 *owner_of = g_new(guint32, (gsize)timeline->slices.n + 1);
+	g_autofree guint32 *owner_of = g_new(guint32, timeline->slices.n);
 	g_autoptr(GPtrArray) tracks_of =
 		g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 

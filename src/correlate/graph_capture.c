@@ -518,7 +518,7 @@ static void infer_captures(struct captures *captures)
 /* What was captured before the recording began is in no trace. */
 static void report_uncaptured(TachoTimeline *timeline)
 {
-	g_autofree guint64 *counts = g_new0(guint64, timeline->processes->len + 1);
+	g_autofree guint64 *counts = g_new0(guint64, timeline->processes->len);
 
 	FOR_EACH(const TachoGraphWork, work, timeline->graph_work)
 		if (work->capture == TACHO_NONE)

@@ -338,10 +338,10 @@ static guint32 count_guessed(const TachoTimeline *timeline)
 void settle_hosts(TachoTimeline *timeline)
 {
 	guint32 n = timeline->clocks->len;
-	g_autofree struct member_times *times = g_new0(struct member_times, n + 1);
-	g_autofree guint32 *united = g_new0(guint32, n + 1);
-	g_autofree guint32 *n_united = g_new0(guint32, n + 1);
-	g_autofree gint64 *doubt_ns = g_new0(gint64, n + 1);
+	g_autofree struct member_times *times = g_new0(struct member_times, n);
+	g_autofree guint32 *united = g_new0(guint32, n);
+	g_autofree guint32 *n_united = g_new0(guint32, n);
+	g_autofree gint64 *doubt_ns = g_new0(gint64, n);
 	g_autoptr(GHashTable) by_clocks = g_hash_table_new(NULL, NULL);
 	g_autoptr(GPtrArray) meetings = g_ptr_array_new_with_free_func(free_meeting);
 	g_autoptr(GPtrArray) contradicted = g_ptr_array_new();

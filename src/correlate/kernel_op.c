@@ -106,7 +106,7 @@ static GPtrArray *collect_op_tracks(const TachoTimeline *timeline)
 /* Which slices already have a flow from an op: bit a slice. */
 static guint8 *mark_launched(const TachoTimeline *timeline)
 {
-	guint8 *is_launched = g_new0(guint8, timeline->slices.n + 1);
+	guint8 *is_launched = g_new0(guint8, timeline->slices.n);
 
 	FOR_EACH(const TachoFlow, flow, timeline->flows)
 		if (flow->kind == TACHO_FLOW_OP_KERNEL && flow->to < timeline->slices.n)
@@ -166,10 +166,9 @@ void link_kernels(TachoTimeline *timeline, const struct thread_index *threads)
 	const TachoSlices *slices = &timeline->slices;
 	g_autoptr(GPtrArray) op_tracks = collect_op_tracks(timeline);
 	g_autofree guint8 *is_launched = mark_launched(timeline);
-	g_autofree guint64 *n_orphans = g_new0(guint64, timeline->processes->len + 1);
-	g_autofree guint32 *first_orphan = g_new0(guint32, timeline->processes->len + 1);
-	g_autofree struct early_work *early =
-		g_new0(struct early_work, timeline->processes->len + 1);
+	g_autofree guint64 *n_orphans = g_new0(guint64, timeline->processes->len);
+	g_autofree guint32 *first_orphan = g_new0(guint32, timeline->processes->len);
+	g_autofree struct early_work *early = g_new0(struct early_work, timeline->processes->len);
 
 	for (guint32 i = 0; i < slices->n; i++) {
 		const TachoTrack *track = tacho_timeline_track(timeline, slices->track[i]);

@@ -139,12 +139,12 @@ void check_launches(TachoTimeline *timeline)
 {
 	struct launches launches = {
 		.timeline = timeline,
-		.n_kernels = g_new0(guint8, timeline->slices.n + 1),
-		.last_ns = g_new(gint64, timeline->processes->len + 1),
+		.n_kernels = g_new0(guint8, timeline->slices.n),
+		.last_ns = g_new(gint64, timeline->processes->len),
 	};
-	g_autofree struct finding *missing = g_new0(struct finding, timeline->processes->len + 1);
-	g_autofree struct finding *doubled = g_new0(struct finding, timeline->processes->len + 1);
-	g_autofree struct finding *uncalled = g_new0(struct finding, timeline->processes->len + 1);
+	g_autofree struct finding *missing = g_new0(struct finding, timeline->processes->len);
+	g_autofree struct finding *doubled = g_new0(struct finding, timeline->processes->len);
+	g_autofree struct finding *uncalled = g_new0(struct finding, timeline->processes->len);
 
 	for (guint32 i = 0; i < timeline->processes->len; i++)
 		launches.last_ns[i] = G_MININT64;

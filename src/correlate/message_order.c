@@ -40,7 +40,7 @@ static void index_receives(struct message_order *order)
 			first[send + 1]++;
 	for (guint32 i = 0; i < n; i++)
 		first[i + 1] += first[i];
-	order->receives = g_new(guint32, (gsize)first[n] + 1);
+	order->receives = g_new(guint32, first[n]);
 	next = g_memdup2(first, ((gsize)n + 1) * sizeof(*first));
 	for (guint i = 0; i < flows->len; i++)
 		if (get_pair(timeline, &g_array_index(flows, TachoFlow, i), &send, &receive))
@@ -68,7 +68,7 @@ static void sort_sends(struct message_order *order)
 		if (!message_order_at(order, i)->is_receive)
 			g_array_append_val(order->sends, i);
 	g_array_sort_with_data(order->sends, compare_places, order);
-	order->next_send = g_new(guint32, (gsize)n + 1);
+	order->next_send = g_new(guint32, n);
 	memset(order->next_send, 0xff, (gsize)n * sizeof(guint32)); /* TACHO_NONE */
 	for (guint i = 1; i < order->sends->len; i++) {
 		guint32 row = g_array_index(order->sends, guint32, i - 1);

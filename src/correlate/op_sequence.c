@@ -86,15 +86,15 @@ OpSequence *op_sequence_new(const TachoTimeline *timeline, guint32 track_number)
 	const TachoTrack *track = tacho_timeline_track(timeline, track_number);
 	const TachoSlices *slices = &timeline->slices;
 	OpSequence *sequence = g_new0(OpSequence, 1);
-	g_autofree guint8 *is_frame = g_new0(guint8, (gsize)track->n_slices + 1);
+	g_autofree guint8 *is_frame = g_new0(guint8, track->n_slices);
 	guint32 end = track->first_slice + track->n_slices;
 	gint64 half_ns = track->n_slices ? half_life_ns(timeline, track) : 0;
 
-	sequence->slice = g_new(guint32, (gsize)track->n_slices + 1);
-	sequence->token = g_new(guint32, (gsize)track->n_slices + 1);
-	sequence->has_backward = g_new0(guint8, (gsize)track->n_slices + 1);
-	sequence->is_module = g_new0(guint8, (gsize)track->n_slices + 1);
-	sequence->is_wait = g_new0(guint8, (gsize)track->n_slices + 1);
+	sequence->slice = g_new(guint32, track->n_slices);
+	sequence->token = g_new(guint32, track->n_slices);
+	sequence->has_backward = g_new0(guint8, track->n_slices);
+	sequence->is_module = g_new0(guint8, track->n_slices);
+	sequence->is_wait = g_new0(guint8, track->n_slices);
 	for (guint32 i = track->first_slice; i < end; i++) {
 		guint32 parent = slices->parent[i];
 
@@ -214,7 +214,7 @@ static gboolean measure_candidate(const struct pair *pairs, guint32 length, guin
 static GArray *find_candidates(const struct pair *pairs, guint32 n_pairs, guint32 length)
 {
 	GArray *candidates = g_array_new(FALSE, FALSE, sizeof(struct candidate));
-	g_autofree guint32 *scratch = g_new(guint32, (gsize)n_pairs + 1);
+	g_autofree guint32 *scratch = g_new(guint32, n_pairs);
 
 	for (guint32 first = 0, end; first < n_pairs; first = end) {
 		struct candidate candidate = { .first = first };
@@ -316,7 +316,7 @@ static guint32 lead_of_turns(const OpSequence *sequence, const struct pair *run,
 static gboolean find_loop(const OpSequence *sequence, const guint8 *may_vote, GArray *starts,
 			  gboolean *ret_is_whole)
 {
-	g_autofree struct pair *pairs = g_new(struct pair, (gsize)sequence->n + 1);
+	g_autofree struct pair *pairs = g_new(struct pair, MAX(sequence->n, 1u));
 	guint32 n_pairs = collect_pairs(sequence, may_vote, pairs), lead, last = 0, rest, slack;
 	g_autoptr(GArray) candidates = find_candidates(pairs, n_pairs, sequence->n);
 	const struct candidate *anchor =

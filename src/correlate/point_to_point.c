@@ -444,7 +444,7 @@ static void pair_all(struct pairing *pairing)
 
 void pair_sends(TachoTimeline *timeline)
 {
-	g_autofree guint64 *n_alone = g_new0(guint64, timeline->ranks->len + 1);
+	g_autofree guint64 *n_alone = g_new0(guint64, timeline->ranks->len);
 	g_auto(GStrv) first = g_new0(gchar *, timeline->ranks->len + 1);
 	struct pairing pairing = { .timeline = timeline, .n_alone = n_alone, .first = first };
 

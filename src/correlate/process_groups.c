@@ -440,7 +440,7 @@ GPtrArray *process_groups_new(const TachoTimeline *timeline)
 	GPtrArray *groups = g_ptr_array_new_with_free_func(process_group_free);
 	g_autoptr(GHashTable) by_key = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	guint32 n = timeline->ranks->len;
-	g_autofree struct rank_input *inputs = g_new0(struct rank_input, (gsize)n + 1);
+	g_autofree struct rank_input *inputs = g_new0(struct rank_input, n);
 	g_autoptr(batch_ops) batches = batch_ops_new(timeline);
 
 	for (guint32 i = 0; i < n; i++) {

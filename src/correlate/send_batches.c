@@ -310,8 +310,8 @@ void send_batches_find_peers(GArray *batches)
 		batch_at(&sweep, i)->peer = TACHO_NONE;
 	if (!make_rows(&sweep) || rows->len > MAX_RANKS)
 		return;
-	n_meetings = g_new0(guint32, (gsize)rows->len * rows->len + 1);
-	is_neighbour = g_new0(guint8, (gsize)rows->len * rows->len + 1);
+	n_meetings = g_new0(guint32, (gsize)rows->len * rows->len);
+	is_neighbour = g_new0(guint8, (gsize)rows->len * rows->len);
 	sweep.n_meetings = n_meetings;
 	run_sweep(&sweep);
 	find_neighbours(&sweep, is_neighbour);

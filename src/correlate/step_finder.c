@@ -730,7 +730,7 @@ static void lend_steps(const TachoTimeline *timeline, struct rank_steps *ranks, 
 void find_steps(TachoTimeline *timeline)
 {
 	guint n = timeline->ranks->len;
-	g_autofree struct rank_steps *ranks = g_new0(struct rank_steps, n + 1);
+	g_autofree struct rank_steps *ranks = g_new0(struct rank_steps, n);
 
 	for (guint i = 0; i < n; i++)
 		ranks[i] = find_rank_steps(timeline, i);
