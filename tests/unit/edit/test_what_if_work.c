@@ -152,6 +152,25 @@ static void test_refusals(void)
 		assert_refused(thread, cases[i].what_if, cases[i].reason);
 }
 
+/* Steps of 40, 20 and 40 us behind the first. What is first of its name in a step has the middle of all that are first, and so on;
+ * a step that has none more has none. */
+static void test_durations(void)
+{
+	static const gchar steps[] = "unit us\n"
+				     "rank 0 thread 1000 main\n"
+				     "  annotation ProfilerStep#0 0..100\n    op a 0..100\n"
+				     "  annotation ProfilerStep#1 100..140\n"
+				     "    op a 100..110\n    op a 110..140\n"
+				     "  annotation ProfilerStep#2 140..160\n    op a 140..160\n"
+				     "  annotation ProfilerStep#3 160..200\n"
+				     "    op b 160..180\n    op a 180..200\n";
+
+	assert_predicted(steps, "durations=measured", 40);
+	assert_predicted(steps, "durations=mean", 20 + 50 / 3.0);
+	assert_predicted(steps, "durations=median", 40);
+	assert_predicted(steps, "durations=median;drop:op~b", 20);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -159,6 +178,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if_work/devices", test_devices);
 	g_test_add_func("/what_if_work/ranks", test_ranks);
 	g_test_add_func("/what_if_work/memory", test_memory);
+	g_test_add_func("/what_if_work/durations", test_durations);
 	g_test_add_func("/what_if_work/refusals", test_refusals);
 	return g_test_run();
 }
