@@ -353,7 +353,7 @@ struct late_ranks *late_ranks_new(const struct selection *selection, const GArra
 	struct late_ranks *late = g_new0(struct late_ranks, 1);
 	g_autoptr(GArray) sorted = g_array_copy((GArray *)rows);
 	g_autoptr(GPtrArray) waits = new_waits(timeline->ranks->len);
-	g_autofree guint *cursors = g_new0(guint, (gsize)timeline->ranks->len + 1);
+	g_autofree guint *cursors = g_new0(guint, timeline->ranks->len);
 	struct weighing weighing = {
 		.selection = selection, .late = late, .waits = waits, .cursors = cursors, .step = -1
 	};

@@ -321,7 +321,7 @@ TachoTable *tacho_view_latency(const TachoTimeline *timeline, const TachoFilter 
 {
 	TachoTable *table = tacho_table_new("latency", columns, G_N_ELEMENTS(columns));
 	struct selection selection;
-	g_autofree struct step_place *places = g_new0(struct step_place, timeline->ranks->len + 1);
+	g_autofree struct step_place *places = g_new0(struct step_place, timeline->ranks->len);
 	struct latencies latencies = { .selection = &selection, .places = places };
 	GArray *groups;
 

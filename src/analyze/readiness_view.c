@@ -110,7 +110,7 @@ static void see_input(const TachoTimeline *timeline, struct ready *ready, guint3
 
 static struct ready *read_arrows(const TachoTimeline *timeline)
 {
-	struct ready *told = g_new0(struct ready, (gsize)timeline->slices.n + 1);
+	struct ready *told = g_new0(struct ready, timeline->slices.n);
 
 	FOR_EACH(const TachoFlow, flow, timeline->flows)
 		if ((flow->kind == TACHO_FLOW_DATA || flow->kind == TACHO_FLOW_CONTROL) &&

@@ -273,7 +273,7 @@ static TachoTable *list_open(const TachoTimeline *timeline)
 
 static guint count_steps(const TachoTimeline *timeline)
 {
-	g_autofree guint *counts = g_new0(guint, timeline->ranks->len + 1);
+	g_autofree guint *counts = g_new0(guint, timeline->ranks->len);
 	guint most = 0;
 
 	FOR_EACH(const TachoStep, step, timeline->steps) {

@@ -424,8 +424,8 @@ static void add_pair(TachoTable *table, const TachoRunOrder *base, const TachoRu
 TachoTable *tacho_run_order_table(const TachoRunOrder *base, const TachoRunOrder *other)
 {
 	TachoTable *table = tacho_table_new("order", columns, G_N_ELEMENTS(columns));
-	g_autofree gboolean *is_taken = g_new0(gboolean, other->lanes->len + 1);
-	g_autofree const struct lane **partners = g_new0(const struct lane *, base->lanes->len + 1);
+	g_autofree gboolean *is_taken = g_new0(gboolean, other->lanes->len);
+	g_autofree const struct lane **partners = g_new0(const struct lane *, base->lanes->len);
 
 	pair_by(base, other, TRUE, partners, is_taken);
 	pair_by(base, other, FALSE, partners, is_taken); /* (3) */

@@ -99,7 +99,7 @@ gboolean change_drop_wait(TachoGraph *graph, const struct change *change, GError
 
 	graph_fold_hops(graph);
 	ends = find_ends(graph);
-	is_removed = g_new0(guint8, (gsize)graph->nodes->len + graph->edges->len + 1);
+	is_removed = g_new0(guint8, (gsize)graph->nodes->len + graph->edges->len);
 	FOR_EACH_AT(const struct graph_transfer, transfer, i, graph->transfers) {
 		if (transfer->is_removed || ends[i].queues->len < 2 ||
 		    graph_node_at(graph, transfer->node)->kind != TACHO_NODE_TRANSFER)

@@ -145,7 +145,7 @@ static void end_hidden(struct batches *batches, struct graph_transfer *transfer)
 void builder_part_batches(struct graph_builder *builder)
 {
 	guint32 n = builder->graph->transfers->len;
-	g_autofree guint8 *is_open = g_new0(guint8, n + 1), *is_batch = g_new0(guint8, n + 1);
+	g_autofree guint8 *is_open = g_new0(guint8, n), *is_batch = g_new0(guint8, n);
 	g_autoptr(GHashTable) alike =
 		g_hash_table_new_full(hash_alike, equal_alike, free_alike, NULL);
 	struct batches batches = {
