@@ -233,6 +233,32 @@ static void test_open_all_the_while(void)
 			"is before at 0.029000 s");
 }
 
+/* Of which operation a kernel is, an importer may have been told: then no other is looked for, and none is missing. */
+static void test_told(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text("rank 0 thread 1 main\n"
+							       "op aten::conv2d 0..20\n"
+							       "thread 3 pool\n"
+							       "kernel piece 5..15\n"
+							       "kernel late 30..40\n"
+							       "kernel later 50..60\n");
+	TachoFlow told = { .from = timeline_find(timeline, "aten::conv2d", 0),
+			   .to = timeline_find(timeline, "late", 0),
+			   .kind = TACHO_FLOW_OP_KERNEL };
+	TachoFlow other = { .from = timeline_find(timeline, "piece", 0),
+			    .to = timeline_find(timeline, "later", 0),
+			    .kind = TACHO_FLOW_DATA };
+
+	g_array_append_val(timeline->flows, told);
+	g_array_append_val(timeline->flows, other);
+	tacho_correlate(timeline);
+	g_assert_cmpuint(op_of_flow(timeline, "piece"), ==,
+			 timeline_find(timeline, "aten::conv2d", 0));
+	g_assert_cmpuint(op_of_flow(timeline, "late"), ==, told.from);
+	g_assert_cmpuint(timeline->flows->len, ==, 3);
+	g_assert_cmpuint(count_orphans(timeline), ==, 1); /* the last */
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -242,6 +268,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kernel_op/pool_without_parent", test_pool_without_parent);
 	g_test_add_func("/kernel_op/no_ops", test_no_ops);
 	g_test_add_func("/kernel_op/stream_overlap", test_stream_overlap);
+	g_test_add_func("/kernel_op/told", test_told);
 	g_test_add_func("/kernel_op/early", test_early);
 	g_test_add_func("/kernel_op/open_all_the_while", test_open_all_the_while);
 	return g_test_run();
