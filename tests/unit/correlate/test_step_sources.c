@@ -260,6 +260,30 @@ static void test_cycles(void)
 	g_assert_cmpuint(n_steps_of(two, FALSE), ==, 42);
 }
 
+/* Two equal models, whose optimizers take turns, told apart by the memory that they change; of the later updates nobody asked for
+ * tensors, and what stands there is of any. */
+static void test_unasked(void)
+{
+	g_autoptr(GString) text = g_string_new(MAIN);
+	g_autoptr(TachoTimeline) timeline = NULL;
+	guint n_updates = 40, n_asked = 10, n_seen = 0;
+
+	for (guint i = 0; i < n_updates; i++)
+		g_string_append_printf(text,
+				       "op a %u..%u\nannotation Optimizer.step#Adam.step %u..%u\n"
+				       "  op aten::add_ %u..%u in=float32[8]@0x%u000\n",
+				       10 * i, 10 * i + 1, 10 * i + 2, 10 * i + 9, 10 * i + 3,
+				       10 * i + 4, 1 + (i < n_asked ? i % 2 : i % 3));
+	timeline = timeline_from_text(text->str);
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		if (g_strcmp0(tacho_slice_name(timeline, i), "aten::add_") == 0 &&
+		    n_seen++ >= n_asked)
+			timeline->slices.flags[i] |= TACHO_SLICE_UNASKED;
+	tacho_correlate(timeline);
+	g_assert_cmpuint(timeline->steps->len, ==, n_updates / 2);
+	g_assert_cmpint(g_array_index(timeline->steps, TachoStep, 19).end_ns, ==, 399000000);
+}
+
 /* Control steps count among the updates, and may stand for any of a cycle. */
 static void test_controls(void)
 {
@@ -365,6 +389,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_sources/first_start", test_first_start);
 	g_test_add_func("/step_sources/rest", test_rest);
 	g_test_add_func("/step_sources/cycles", test_cycles);
+	g_test_add_func("/step_sources/unasked", test_unasked);
 	g_test_add_func("/step_sources/controls", test_controls);
 	g_test_add_func("/step_sources/late", test_late);
 	g_test_add_func("/step_sources/lent", test_lent);
