@@ -64,8 +64,9 @@ static void test_steps(void)
 	g_assert_cmpuint(prediction->n_ranks, ==, 1);
 	assert_us(prediction->measured_step_ms, 55);
 	assert_us(prediction->predicted_step_ms, 55);
-	assert_us(prediction->interval_ms[0], 25 + 0.1 * 30); /* a tenth of the way to the next */
-	assert_us(prediction->interval_ms[1], 55 + 0.9 * 30);
+	assert_us(prediction->steps_interval_ms[0],
+		  25 + 0.1 * 30); /* a tenth of the way to the next */
+	assert_us(prediction->steps_interval_ms[1], 55 + 0.9 * 30);
 	g_assert_cmpuint(prediction->path_step, ==, 3); /* the one in the middle */
 	g_assert_cmpfloat(prediction->error_pct, ==, 0);
 	g_assert_cmpfloat(prediction->recording_share, ==, 0);
