@@ -313,7 +313,7 @@ static TachoTimeline *read_own(const struct trace_search *search, GError **error
 {
 	const GPtrArray *runs = search->paths[IMPORT_OWN_RUN];
 	TachoTimeline *timeline = run_reader_open((const gchar *const *)runs->pdata, runs->len,
-						  search->is_guess, error);
+						  search->is_guess, NULL, error);
 
 	if (timeline)
 		add_search_problems(timeline, search);

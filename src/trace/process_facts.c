@@ -6,6 +6,7 @@
 #include "trace/process_end.h"
 #include "trace/process_reader.h"
 #include "trace/record.h"
+#include "trace/run_notes.h"
 #include "trace/source.h"
 
 #define NS_PER_MS	  1000000
@@ -354,46 +355,50 @@ static void add_stream_problems(TachoTimeline *timeline, const struct stream_inp
 
 /* --- problems: the clock -------------------------------------------------------------------- */
 
-struct clock_pair {
-	gint64 trace_ns, mono_ns;
-	gboolean is_set;
-};
-
-static void widen_pairs(struct clock_pair *first, struct clock_pair *last, struct clock_pair pair)
+void process_facts_add_readings(const TachoTimeline *timeline, const struct process_input *input,
+				guint32 process, GArray *readings)
 {
-	if (!first->is_set || pair.trace_ns < first->trace_ns)
-		*first = pair;
-	if (!last->is_set || pair.trace_ns > last->trace_ns)
-		*last = pair;
-}
-
-static void check_clock(TachoTimeline *timeline, const struct process_input *input,
-			const gchar *who)
-{
-	struct clock_pair first = { 0 }, last = { 0 };
-	gint64 trace_ns, mono_ns, apart_ns;
-
 	for (guint i = 0; i < input->streams->len; i++) {
 		const struct row_buffer *moments = &process_input_stream(input, i)->rows.moments;
 
 		for (gsize m = 0; m < moments->n; m++) {
 			const struct stream_moment *moment =
 				(struct stream_moment *)moments->rows + m;
+			struct clock_reading reading = { .time_ns = moment->time_ns,
+							 .process = process };
 			const struct record_clock *record;
 
 			if (moment->kind != TRACE_KIND_CLOCK)
 				continue;
 			record = borrow_moment(timeline, moment, sizeof(*record));
-			if (record && record->mono_ns < G_MAXINT64)
-				widen_pairs(&first, &last,
-					    (struct clock_pair){ moment->time_ns,
-								 (gint64)record->mono_ns, TRUE });
+			if (!record || record->mono_ns >= G_MAXINT64 ||
+			    record->real_ns >= G_MAXINT64)
+				continue;
+			reading.mono_ns = (gint64)record->mono_ns;
+			reading.unix_ns = (gint64)record->real_ns;
+			g_array_append_val(readings, reading);
 		}
 	}
-	if (!first.is_set)
+}
+
+static void check_clock(TachoTimeline *timeline, const struct process_input *input,
+			const gchar *who)
+{
+	g_autoptr(GArray) readings = g_array_new(FALSE, FALSE, sizeof(struct clock_reading));
+	const struct clock_reading *first = NULL, *last = NULL;
+	gint64 trace_ns, mono_ns, apart_ns;
+
+	process_facts_add_readings(timeline, input, 0, readings);
+	FOR_EACH(const struct clock_reading, reading, readings) {
+		if (!first || reading->time_ns < first->time_ns)
+			first = reading;
+		if (!last || reading->time_ns > last->time_ns)
+			last = reading;
+	}
+	if (!first)
 		return;
-	trace_ns = last.trace_ns - first.trace_ns;
-	mono_ns = last.mono_ns - first.mono_ns;
+	trace_ns = last->time_ns - first->time_ns;
+	mono_ns = last->mono_ns - first->mono_ns;
 	apart_ns = ABS(trace_ns - mono_ns);
 	if (apart_ns > CLOCK_DOUBT_NS && apart_ns / CLOCK_DOUBT_PPM > trace_ns / 1000000)
 		tacho_timeline_add_problem(

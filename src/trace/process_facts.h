@@ -21,4 +21,9 @@ void process_facts_add_faults(TachoTimeline *timeline, const struct process_inpu
 void process_facts_add_problems(TachoTimeline *timeline, const struct process_input *input,
 				guint32 process);
 
+/* Add the moments at which the process read the system's clocks (struct clock_reading), as those of the process with index
+ * `process`. */
+void process_facts_add_readings(const TachoTimeline *timeline, const struct process_input *input,
+				guint32 process, GArray *readings);
+
 #endif

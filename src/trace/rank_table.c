@@ -200,3 +200,19 @@ void rank_table_fill(TachoTimeline *timeline, const struct rank_candidate *candi
 	if (timeline->processes->len)
 		find_missing(timeline);
 }
+
+static void drop_missing(GArray *problems)
+{
+	for (guint i = problems->len; i-- > 0;)
+		if (g_array_index(problems, TachoProblem, i).kind == TACHO_PROBLEM_MISSING_RANK)
+			g_array_remove_index(problems, i);
+}
+
+void rank_table_refill(TachoTimeline *timeline, const struct rank_candidate *candidates)
+{
+	g_array_set_size(timeline->ranks, 0);
+	FOR_EACH(TachoProcess, process, timeline->processes)
+		process->is_main = FALSE;
+	drop_missing(timeline->problems);
+	rank_table_fill(timeline, candidates, 0);
+}

@@ -23,6 +23,9 @@ struct rank_candidate {
 void rank_table_fill(TachoTimeline *timeline, const struct rank_candidate *candidates,
 		     gint launched_ranks);
 
+/* The same once more, when the processes have become others. */
+void rank_table_refill(TachoTimeline *timeline, const struct rank_candidate *candidates);
+
 /* The index of the rank that the process is of; TACHO_NONE: there is no such process. */
 static inline guint32 rank_index_of_process(const TachoTimeline *timeline, guint32 process)
 {

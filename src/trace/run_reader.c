@@ -25,6 +25,7 @@
 #include "trace/rank_table.h"
 #include "trace/run_losses.h"
 #include "trace/run_merge.h"
+#include "trace/run_notes.h"
 #include "trace/run_paths.h"
 #include "trace/source.h"
 
@@ -366,8 +367,26 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 	return TRUE;
 }
 
+static gint compare_readings(gconstpointer first, gconstpointer second)
+{
+	const struct clock_reading *a = first, *b = second;
+
+	return ORDER(a->process, b->process) ?: ORDER(a->time_ns, b->time_ns);
+}
+
+static void fill_notes(const struct run_reader *reader, struct run_notes *notes)
+{
+	FOR_EACH(const struct run_path, run, reader->paths.runs)
+		g_ptr_array_add(notes->paths, g_strdup(run->path));
+	FOR_EACH_AT(const struct process_input, process, i, reader->processes) {
+		g_array_append_val(notes->runs, process->run);
+		process_facts_add_readings(reader->timeline, process, i, notes->readings);
+	}
+	g_array_sort(notes->readings, compare_readings);
+}
+
 TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolean is_guess,
-			       GError **error)
+			       struct run_notes *notes, GError **error)
 {
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
 	g_autoptr(GArray) processes = g_array_new(FALSE, TRUE, sizeof(struct process_input));
@@ -385,6 +404,8 @@ TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolea
 		  open_processes(&reader, error) &&
 		  one_job_check_names(timeline, &reader.paths, processes, is_guess, error) &&
 		  read_run(&reader, error);
+	if (is_read && notes)
+		fill_notes(&reader, notes);
 	run_paths_release(&reader.paths);
 	clock_table_release(&reader.clocks);
 	return is_read ? g_steal_pointer(&timeline) : NULL;
@@ -392,5 +413,5 @@ TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolea
 
 TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GError **error)
 {
-	return run_reader_open(paths, n_paths, FALSE, error);
+	return run_reader_open(paths, n_paths, FALSE, NULL, error);
 }

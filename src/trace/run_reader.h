@@ -4,9 +4,12 @@
 
 #include <tacho/timeline.h>
 
+struct run_notes;
+
 /* As tacho_timeline_open(). `is_guess`: the user has not named the runs one by one, so nobody says that they are of one
- * job: what speaks against it is an error then, and not only what excludes it. */
+ * job: what speaks against it is an error then, and not only what excludes it. `notes`, initialised, are filled; NULL:
+ * nobody asks. */
 TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolean is_guess,
-			       GError **error);
+			       struct run_notes *notes, GError **error);
 
 #endif

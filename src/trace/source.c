@@ -157,6 +157,37 @@ static guint32 tensor_slice(const TachoTimeline *timeline, guint32 slice)
 	return source->twins[slice];
 }
 
+static guint64 *move_handles(const guint64 *handles, guint32 n_handles, const guint32 *moved,
+			     guint32 n)
+{
+	guint64 *result = g_new0(guint64, n);
+
+	for (guint32 i = 0; i < n_handles; i++)
+		result[moved[i]] = handles[i];
+	return result;
+}
+
+static guint32 *move_twins(const guint32 *twins, guint32 n_twins, const guint32 *moved, guint32 n)
+{
+	guint32 *result = g_new(guint32, n);
+
+	memset(result, 0xff, n * sizeof(*result)); /* TACHO_NONE */
+	for (guint32 i = 0; i < n_twins; i++)
+		if (twins[i] != TACHO_NONE)
+			result[moved[i]] = moved[twins[i]];
+	return result;
+}
+
+void tacho_source_move_slices(struct tacho_source *source, const guint32 *moved, guint32 n)
+{
+	if (source->n_outputs)
+		tacho_source_take_outputs(
+			source, move_handles(source->outputs, source->n_outputs, moved, n), n);
+	if (source->n_twins)
+		tacho_source_take_twins(source,
+					move_twins(source->twins, source->n_twins, moved, n), n);
+}
+
 /* The record of a slice of that kind, NULL for any other slice. */
 static const void *borrow_record(const TachoTimeline *timeline, guint32 slice, TachoSliceKind kind,
 				 gsize least_bytes, gsize *ret_size_bytes)

@@ -97,6 +97,8 @@ const void *tacho_source_borrow_record(const struct tacho_source *source, guint6
 
 /* Take over where the OUTPUTS record of each of `n` slices is: a handle, or 0. From g_malloc(). */
 void tacho_source_take_outputs(struct tacho_source *source, guint64 *handles, guint32 n);
+/* The slices have gone where `moved` says, which is by slice, and are `n` now: so have their outputs and twins. */
+void tacho_source_move_slices(struct tacho_source *source, const guint32 *moved, guint32 n);
 
 /* Take over whose tensors each of `n` slices has, where they are not its own: another slice, else TACHO_NONE. From
  * g_malloc(). */
