@@ -30,6 +30,12 @@ typedef void (*TachoImportProgress)(gdouble done, gpointer data);
 TachoTimeline *tacho_run_open(const gchar *const *paths, guint n_paths,
 			      TachoImportProgress progress, gpointer progress_data, GError **error);
 
+/* Whether the trace in `folder`, which is made as those in a run are (docs/trace-format.md), can be laid into the run of
+ * tacho's at `run`; neither is changed. *ret_n_added: slices that it would bring; *ret_n_same: those that the run has
+ * already. TACHO_IMPORT_ERROR_MIXED: it is of another run, or its times cannot be told. */
+gboolean tacho_run_try_trace(const gchar *run, const gchar *folder, guint64 *ret_n_added,
+			     guint64 *ret_n_same, GError **error);
+
 /* The formats there are: "format", "title", "files". To be freed with tacho_table_free(). */
 TachoTable *tacho_import_list(void);
 

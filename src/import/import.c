@@ -1,6 +1,6 @@
 /* import: from what the user named to one timeline.
  *
- *     trace_search: what is there --> runs of our own? -----> run_reader_open()
+ *     trace_search: what is there --> runs of our own? -----> run_reader_open() --> mixed_run: what lies in them
  *                                 \-> files by format: each format reads its own --> finish: sort, ranks, origin */
 #include <tacho/import.h>
 
@@ -8,11 +8,15 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "import/added_trace.h"
 #include "import/function_ids.h"
 #include "import/import_format.h"
+#include "import/mixed_run.h"
+#include "import/own_run.h"
 #include "import/trace_archive.h"
 #include "import/trace_search.h"
 #include "trace/rank_table.h"
+#include "trace/run_notes.h"
 #include "trace/run_reader.h"
 
 G_DEFINE_QUARK(tacho - import - error - quark, tacho_import_error)
@@ -184,6 +188,8 @@ static void fill_ranks(struct import *import)
 		candidates[tacho_timeline_track(timeline, timeline->slices.track[i])->process]
 			.n_ops++;
 	rank_table_fill(timeline, candidates, 0);
+	if (import->is_added)
+		return;
 	FOR_EACH(TachoProcess, process, timeline->processes)
 		process->rank = tacho_timeline_rank(timeline, process->rank_index)->rank;
 }
@@ -270,8 +276,9 @@ static gboolean wants_functions(const struct trace_search *search)
 	return search->paths[IMPORT_PLACE_pytorch_et]->len > 0;
 }
 
-static TachoTimeline *read_foreign(const struct trace_search *search, TachoImportProgress progress,
-				   gpointer progress_data, GError **error)
+static TachoTimeline *read_foreign(const struct trace_search *search, gboolean is_added,
+				   TachoImportProgress progress, gpointer progress_data,
+				   GError **error)
 {
 	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
 	g_autoptr(GArray) files = g_array_new(FALSE, FALSE, sizeof(guint));
@@ -281,6 +288,7 @@ static TachoTimeline *read_foreign(const struct trace_search *search, TachoImpor
 				 .progress_data = progress_data,
 				 .files = files,
 				 .functions = wants_functions(search) ? functions : NULL,
+				 .is_added = is_added,
 				 .is_alone = trace_search_count_foreign(search, NULL) == 1 };
 
 	if (!read_formats(&import, search, error))
@@ -309,15 +317,103 @@ TachoTimeline *import_by(gboolean (*read)(struct import *import, gpointer data, 
 	return g_steal_pointer(&timeline);
 }
 
+/* What archives were unpacked into is needed as long as the timeline: args are read from there. */
+static void hand_over_archives(struct trace_search *search, TachoTimeline *timeline)
+{
+	while (search->archives->len)
+		trace_archive_hand_over(g_ptr_array_steal_index(search->archives, 0), timeline);
+}
+
+/* The trace by itself; its times are since 1970 or the machine's start, as import_format.h has them. */
+static TachoTimeline *read_added(const struct added_trace *added, GError **error)
+{
+	TachoTimeline *trace = NULL;
+	struct trace_search search;
+
+	trace_search_init(&search);
+	if (trace_search_add(&search, added->path, error)) {
+		if (search.paths[IMPORT_OWN_RUN]->len)
+			g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MIXED,
+				    "%s: a run of tacho's cannot lie in another one", added->path);
+		else
+			trace = read_foreign(&search, TRUE, NULL, NULL, error);
+	}
+	if (trace)
+		hand_over_archives(&search, trace);
+	trace_search_release(&search);
+	return trace;
+}
+
+/* A trace that is broken, or of another run, is no reason not to read the others. */
+static gboolean lay_in(MixedRun *mixed, TachoTimeline *run, const GPtrArray *added, GError **error)
+{
+	for (guint i = 0; i < added->len; i++) {
+		g_autoptr(GError) cause = NULL;
+		TachoTimeline *trace = read_added(added->pdata[i], &cause);
+		struct mixed_counts counts;
+
+		if (trace && mixed_run_add(mixed, added->pdata[i], trace, &counts, &cause))
+			continue;
+		if (g_error_matches(cause, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MEMORY)) {
+			g_propagate_error(error, g_steal_pointer(&cause));
+			return FALSE;
+		}
+		tacho_timeline_add_problem(
+			run, trace ? TACHO_PROBLEM_LEFT_OUT : TACHO_PROBLEM_UNREADABLE_FILE, 1,
+			"%s", cause->message);
+	}
+	mixed_run_finish(mixed);
+	return TRUE;
+}
+
 static TachoTimeline *read_own(const struct trace_search *search, GError **error)
 {
 	const GPtrArray *runs = search->paths[IMPORT_OWN_RUN];
-	TachoTimeline *timeline = run_reader_open((const gchar *const *)runs->pdata, runs->len,
-						  search->is_guess, NULL, error);
+	g_auto(RunNotes) notes = { 0 };
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(MixedRun) mixed = NULL;
 
-	if (timeline)
-		add_search_problems(timeline, search);
-	return timeline;
+	run_notes_init(&notes);
+	timeline = run_reader_open((const gchar *const *)runs->pdata, runs->len, search->is_guess,
+				   &notes, error);
+	if (!timeline)
+		return NULL;
+	add_search_problems(timeline, search);
+	if (!search->added->len)
+		return g_steal_pointer(&timeline);
+	mixed = mixed_run_new(timeline, &notes);
+	return lay_in(mixed, timeline, search->added, error) ? g_steal_pointer(&timeline) : NULL;
+}
+
+gboolean tacho_run_try_trace(const gchar *run, const gchar *folder, guint64 *ret_n_added,
+			     guint64 *ret_n_same, GError **error)
+{
+	g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(added_trace_free);
+	g_auto(RunNotes) notes = { 0 };
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(MixedRun) mixed = NULL;
+	struct mixed_counts counts;
+	TachoTimeline *trace;
+
+	if (!own_run_is(run)) {
+		g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_FORMAT,
+			    "%s is not a run that tacho recorded", run);
+		return FALSE;
+	}
+	run_notes_init(&notes);
+	timeline = run_reader_open(&run, 1, FALSE, &notes, error);
+	if (!timeline)
+		return FALSE;
+	added_trace_add(found, run, folder);
+	trace = read_added(found->pdata[0], error);
+	if (!trace)
+		return FALSE;
+	mixed = mixed_run_new(timeline, &notes);
+	if (!mixed_run_add(mixed, found->pdata[0], trace, &counts, error))
+		return FALSE;
+	*ret_n_added = counts.n_added;
+	*ret_n_same = counts.n_same;
+	return TRUE;
 }
 
 static TachoTimeline *read_found(const struct trace_search *search, TachoImportProgress progress,
@@ -327,21 +423,14 @@ static TachoTimeline *read_found(const struct trace_search *search, TachoImportP
 	const gchar *foreign;
 
 	if (!runs->len)
-		return read_foreign(search, progress, progress_data, error);
+		return read_foreign(search, FALSE, progress, progress_data, error);
 	if (!trace_search_count_foreign(search, &foreign))
 		return read_own(search, error);
 	g_set_error(error, TACHO_IMPORT_ERROR, TACHO_IMPORT_ERROR_MIXED,
 		    "tacho's own runs and traces of other tools cannot be read as one run: %s and "
-		    "%s; name them in separate commands",
+		    "%s; 'tacho add' lays a trace into the run that it is of",
 		    (const gchar *)runs->pdata[0], foreign);
 	return NULL;
-}
-
-/* What archives were unpacked into is needed as long as the timeline: args are read from there. */
-static void hand_over_archives(struct trace_search *search, TachoTimeline *timeline)
-{
-	while (search->archives->len)
-		trace_archive_hand_over(g_ptr_array_steal_index(search->archives, 0), timeline);
 }
 
 /* The error, by the archives' own names. */

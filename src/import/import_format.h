@@ -28,6 +28,7 @@ struct import {
 	/* struct function_id (function_ids.h), for execution traces; NULL: nobody will ask. */
 	GArray *functions;
 	gboolean is_alone; /* nothing but the one trace at work will be read */
+	gboolean is_added; /* it lies in a run of ours, whose launcher knows the ranks better */
 	TachoTimeline
 		*restored; /* that it was an export of (restored_run.h); NULL: `timeline` it is */
 	/* For import.c: */

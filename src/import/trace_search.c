@@ -8,6 +8,7 @@
 
 #include "base/byte_stream.h"
 #include "base/order.h"
+#include "import/added_trace.h"
 #include "import/own_run.h"
 #include "import/refusal.h"
 #include "import/trace_archive.h"
@@ -51,6 +52,7 @@ void trace_search_init(struct trace_search *search)
 		search->paths[i] = g_ptr_array_new_with_free_func(g_free);
 	search->unreadable = g_ptr_array_new_with_free_func(g_free);
 	search->left_out = g_ptr_array_new_with_free_func(g_free);
+	search->added = g_ptr_array_new_with_free_func(added_trace_free);
 	search->archives = g_ptr_array_new_with_free_func((GDestroyNotify)trace_archive_free);
 	search->folders = g_hash_table_new_full(hash_folder, is_same_folder, g_free, NULL);
 }
@@ -62,6 +64,7 @@ void trace_search_release(struct trace_search *search)
 	g_ptr_array_unref(search->unreadable);
 	g_ptr_array_unref(search->left_out);
 	g_ptr_array_unref(search->archives);
+	g_ptr_array_unref(search->added);
 	g_free(search->hint);
 	g_hash_table_unref(search->folders);
 }
@@ -301,6 +304,7 @@ static void add_own_run(struct trace_search *search, const gchar *path)
 	struct stat status;
 
 	add_found(search, IMPORT_OWN_RUN, path);
+	added_traces_find(search->added, path);
 	for (guint i = 0; names && i < names->len; i++) {
 		g_autofree gchar *child = g_build_filename(path, names->pdata[i], NULL);
 

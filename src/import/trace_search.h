@@ -3,7 +3,7 @@
  * (1) A file that was named must be a trace; what is in a folder and no format wants is passed over.
  * (2) Traces are found in the order of their names, so the same folder reads the same twice.
  * (3) A folder that is a run of ours, or that a format wants, is not searched, but for runs of ours that somebody
- *     put into a run of ours.
+ *     put into a run of ours, and for the traces of other tools that belong to it (added_trace.h).
  * (4) A search ends, whatever it is sent into: it goes TRACE_SEARCH_MAX_DEPTH folders deep, into no folder twice, into
  *     no file system of the kernel's, onto another file system over links only, and past no more than
  *     TRACE_SEARCH_MAX_FRUITLESS files and folders that are no traces. Where that is not enough it fails: half a search
@@ -40,6 +40,7 @@ struct trace_search {
 	GPtrArray *unreadable; /* texts: files and folders that cannot be read, and why */
 	GPtrArray *left_out;   /* texts: what was found and is not read, and why */
 	GPtrArray *archives;   /* struct trace_archive: those that were named, unpacked */
+	GPtrArray *added;      /* struct added_trace: in the runs of ours */
 	/* For trace_search.c: */
 	GHashTable *folders; /* struct folder_id: those that were searched or found */
 	guint n_fruitless;

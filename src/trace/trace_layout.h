@@ -241,8 +241,10 @@ enum trace_device {
 #define TRACE_CONTROL_MARK                                                                         \
 	"control_step" /* the end of a step in which nothing was recorded: its number */
 #define TRACE_MAX_CONTROL   100000
-#define TRACE_RUN_FILE	    "run.ini"  /* what `tacho record` knows; a GKeyFile */
-#define TRACE_LOSSES_FILE   "losses"   /* what could not be recorded at all; a line each */
-#define TRACE_METADATA_FILE "metadata" /* in each process's folder */
+#define TRACE_RUN_FILE	    "run.ini"	/* what `tacho record` knows; a GKeyFile */
+#define TRACE_LOSSES_FILE   "losses"	/* what could not be recorded at all; a line each */
+#define TRACE_ADDED_FOLDER  "traces"	/* other tools' traces, each in a folder of its own ... */
+#define TRACE_ADDED_FILE    "trace.ini" /* ... with a GKeyFile that says whose it is */
+#define TRACE_METADATA_FILE "metadata"	/* in each process's folder */
 
 #endif
