@@ -97,11 +97,23 @@ static gboolean is_of_trace(const gchar *folder, const gchar *name)
 	return g_regex_match_simple("^(metadata|\\.?[0-9]+-[0-9]+\\.[0-9]+)$", name, 0, 0);
 }
 
+/* A trace of another tool, which the hook or `tacho add` has put there; one may be unfinished. */
+static gboolean is_added(const gchar *folder, const gchar *name)
+{
+	g_autofree gchar *facts = g_build_filename(folder, name, TRACE_ADDED_FILE, NULL);
+
+	return *name == '.' || g_file_test(facts, G_FILE_TEST_EXISTS);
+}
+
 static gboolean is_of_run(const gchar *folder, const gchar *name)
 {
 	g_autofree gchar *path = g_build_filename(folder, name, NULL);
 	g_autofree gchar *stranger = NULL;
 
+	if (strcmp(name, TRACE_ADDED_FOLDER) == 0) {
+		stranger = first_failing(path, is_added);
+		return !stranger;
+	}
 	if (strcmp(name, TRACE_LOSSES_FILE) == 0 || g_str_has_prefix(name, TRACE_RUN_FILE))
 		return TRUE;
 	if (!is_own_trace(path))
@@ -358,6 +370,7 @@ void run_folder_trim(const RunFolder *folder)
 	}
 }
 
+/* Of the files in it, and in folders in it. */
 static guint64 disk_bytes(const gchar *folder)
 {
 	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);
@@ -368,8 +381,10 @@ static guint64 disk_bytes(const gchar *folder)
 		g_autofree gchar *path = g_build_filename(folder, name, NULL);
 		struct stat status;
 
-		if (lstat(path, &status) == 0)
-			bytes += (guint64)status.st_blocks * 512;
+		if (lstat(path, &status) != 0)
+			continue;
+		bytes += S_ISDIR(status.st_mode) ? disk_bytes(path)
+						 : (guint64)status.st_blocks * 512;
 	}
 	return bytes;
 }
@@ -377,9 +392,10 @@ static guint64 disk_bytes(const gchar *folder)
 guint run_folder_count_traces(const RunFolder *folder, guint64 *ret_bytes)
 {
 	g_autoptr(GDir) entries = g_dir_open(folder->path, 0, NULL);
+	g_autofree gchar *added = g_build_filename(folder->path, TRACE_ADDED_FOLDER, NULL);
 	const gchar *name;
 	guint n_traces = 0;
-	guint64 bytes = 0;
+	guint64 bytes = disk_bytes(added);
 
 	while (entries && (name = g_dir_read_name(entries))) {
 		g_autofree gchar *trace = g_build_filename(folder->path, name, NULL);
