@@ -1,4 +1,5 @@
 #include "agent/identity.h"
+#include "agent/tf_config.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -91,6 +92,8 @@ void identity_read(struct identity *identity, const char *test_host)
 	identity->rank = first_number(rank_variables);
 	identity->local_rank = first_number(local_rank_variables);
 	identity->world_size = first_number(world_size_variables);
+	if (identity->rank < 0)
+		tf_config_read(getenv("TF_CONFIG"), &identity->rank, &identity->world_size);
 	for (const char *const *variable = job_variables; *variable; variable++) {
 		const char *value = getenv(*variable);
 
