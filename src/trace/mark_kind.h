@@ -11,6 +11,7 @@
 #define MARK_KINDS(KIND)                                                                           \
 	KIND(STEP, "step")			 /* a training step begins: mark_step() */         \
 	KIND(CONTROL_STEP, TRACE_CONTROL_MARK)	 /* one ends in which nothing was recorded */      \
+	KIND(RANK, TRACE_RANK_MARK)		 /* `first` is the process's, of `second` */       \
 	KIND(PROCESS_GROUP, "process_group")	 /* ranks that have collectives together */        \
 	KIND(AUTOGRAD_THREAD, "autograd_thread") /* by which number autograd knows the thread */   \
 	KIND(NO_KERNELS, "no_kernels")		 /* why a probe cannot see kernels: the text */

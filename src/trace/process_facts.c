@@ -20,6 +20,7 @@ struct process_findings {
 	gboolean has_exit;
 	gint64 exit_status;
 	guint64 picoseconds[TRACE_N_KINDS];
+	gint64 rank, world_size;  /* as the framework said; -1: it did not */
 	GHashTable *kernel_costs; /* name of a class of kernels -> its own picoseconds */
 };
 
@@ -119,9 +120,10 @@ static void add_process(TachoTimeline *timeline, const struct process_input *inp
 		.host = metadata->host,
 		.pid = (guint32)metadata->pid,
 		.ppid = (guint32)metadata->ppid,
-		.rank = (gint32)metadata->rank,
+		.rank = (gint32)(metadata->rank < 0 ? findings->rank : metadata->rank),
 		.local_rank = (gint32)metadata->local_rank,
-		.world_size = (gint32)metadata->world_size,
+		.world_size = (gint32)(metadata->world_size < 0 ? findings->world_size
+								: metadata->world_size),
 		.command = metadata->command,
 		.job = metadata->job,
 		.path = g_strdup(input->path),
@@ -251,6 +253,15 @@ static void find_cost(const struct trace_metadata *metadata, const struct record
 				    GSIZE_TO_POINTER(record->picoseconds));
 }
 
+/* What the launcher's environment did not tell: jax.distributed has it from the program. */
+static void find_rank(const struct record_mark *record, struct process_findings *findings)
+{
+	if (record->first >= 0 && record->first < record->second && record->second <= G_MAXINT32) {
+		findings->rank = record->first;
+		findings->world_size = record->second;
+	}
+}
+
 static void find_in_moment(const TachoTimeline *timeline, const struct trace_metadata *metadata,
 			   const struct stream_moment *moment, struct process_findings *findings)
 {
@@ -264,6 +275,12 @@ static void find_in_moment(const TachoTimeline *timeline, const struct trace_met
 
 		if (record)
 			find_cost(metadata, record, findings);
+	} else if (moment->kind == TRACE_KIND_MARK &&
+		   strcmp(tacho_timeline_string(timeline, moment->name), TRACE_RANK_MARK) == 0) {
+		const struct record_mark *record = borrow_moment(timeline, moment, sizeof(*record));
+
+		if (record)
+			find_rank(record, findings);
 	}
 }
 
@@ -301,7 +318,9 @@ void process_facts_add(TachoTimeline *timeline, struct process_input *input,
 		       const gchar *launcher_status, gboolean is_replaced)
 {
 	g_autoptr(GHashTable) kernel_costs = g_hash_table_new(NULL, NULL);
-	struct process_findings findings = { .kernel_costs = kernel_costs };
+	struct process_findings findings = { .rank = -1,
+					     .world_size = -1,
+					     .kernel_costs = kernel_costs };
 	gint64 end_ns;
 
 	find_in_moments(timeline, input, &findings);

@@ -241,6 +241,7 @@ enum trace_device {
 #define TRACE_CONTROL_MARK                                                                         \
 	"control_step" /* the end of a step in which nothing was recorded: its number */
 #define TRACE_MAX_CONTROL   100000
+#define TRACE_RANK_MARK	    "rank"	/* `first` is the process's rank, of `second` */
 #define TRACE_RUN_FILE	    "run.ini"	/* what `tacho record` knows; a GKeyFile */
 #define TRACE_LOSSES_FILE   "losses"	/* what could not be recorded at all; a line each */
 #define TRACE_ADDED_FOLDER  "traces"	/* other tools' traces, each in a folder of its own ... */

@@ -4,7 +4,7 @@
  * (2) A device's event was launched by the call with its correlation id. What a TPU does was launched by who
  *     launched the module it lies in; that, like all that one thread does for another, is told by context ids:
  *     "_pt" and "_p" at who gives, "_ct" and "_c" at who takes.
- * (3) Steps are events with "step_num"; else the first device's line "Steps"; else what has one "group_id".
+ * (3) Steps are events with "step_num", those of tacho's hook only where there are no others; else the first device's line "Steps"; else what has one "group_id".
  * (4) Times are picoseconds since their line's time, which is since the begin of the recording where the file
  *     tells that ("profile_start_time"). Begins and ends are rounded down to nanoseconds, so that what followed
  *     each other still does. */
@@ -238,7 +238,10 @@ static void note_slice(struct xplane_reading *reading, guint32 row,
 	else if (reading->kind == XLA_LINE_OPS || reading->kind == XLA_LINE_ASYNC_OPS)
 		xplane_flows_add_work(file->flows, row, start_ns);
 	if (reading->kind == XLA_LINE_THREAD && xplane_stats_have(stats, XPLANE_STAT_STEP))
-		xplane_steps_add(file->steps, XPLANE_STEPS_ANNOTATED,
+		xplane_steps_add(file->steps,
+				 strcmp(text_of(file, slices->name[row]), XPLANE_OWN_STEP) == 0
+					 ? XPLANE_STEPS_OWN
+					 : XPLANE_STEPS_ANNOTATED,
 				 (gint64)stats->numbers[XPLANE_STAT_STEP], start_ns, duration_ns);
 	else if (reading->kind == XLA_LINE_STEPS)
 		xplane_steps_add(file->steps, XPLANE_STEPS_LINE,

@@ -7,10 +7,13 @@
 /* Where steps are told; the first that has any counts. */
 enum xplane_step_source {
 	XPLANE_STEPS_ANNOTATED, /* regions of the program with a "step_num" */
+	XPLANE_STEPS_OWN,	/* such regions of tacho's hook: XPLANE_OWN_STEP */
 	XPLANE_STEPS_LINE,	/* the line "Steps" of the first device that has one */
 	XPLANE_STEPS_GROUPED,	/* events with one "group_id" */
 	XPLANE_N_STEP_SOURCES
 };
+
+#define XPLANE_OWN_STEP "tacho_step" /* python/tacho_hook/tensorflow_steps.py names it so */
 
 struct xplane_steps;
 
