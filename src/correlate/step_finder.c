@@ -13,7 +13,9 @@
  * period     the sequence of the main thread's outermost ops repeats (op_sequence), and what it repeats holds at
  *            least half of what the process and its devices did (step_coverage); not of a device's calls alone.
  *
- * A rank with none of these has the steps of the rank whose counted steps began first, unless steps are annotated.
+ * A rank with none of these has the steps of the rank whose counted steps began first, or that has marked ones, unless steps are
+ * regions of a profiler. Where another rank has annotated steps, a period alone makes none: what serves those that train
+ * repeats itself for each of them.
  *
  * The start of an optimizer's step 0 is nobody's end: it is taken to be where the thread begins the
  * same sequence of ops as at the start of step 1, as long before its end as that is, or nearest to
@@ -56,6 +58,7 @@ struct rank_steps {
 	guint32 main_track;
 	GArray *steps;	       /* TachoStep */
 	GArray *control_steps; /* TachoStep */
+	gboolean is_marked;    /* by marks "step" */
 	guint64 n_outside; /* work that should be in steps and is not, more than is; 0: it is not */
 };
 
@@ -599,6 +602,12 @@ static guint32 find_main_track(const TachoTimeline *timeline, guint32 process)
 	return best;
 }
 
+static void find_told_steps(const TachoTimeline *timeline, struct rank_steps *found)
+{
+	find_marked_steps(timeline, found);
+	found->is_marked = found->steps->len > 0;
+}
+
 static struct rank_steps find_rank_steps(const TachoTimeline *timeline, guint32 rank_index)
 {
 	static const struct {
@@ -606,7 +615,7 @@ static struct rank_steps find_rank_steps(const TachoTimeline *timeline, guint32 
 		void (*find)(const TachoTimeline *timeline, struct rank_steps *found);
 	} FINDERS[] = {
 		{ TACHO_STEPS_ANNOTATED, find_profiler_steps },
-		{ TACHO_STEPS_ANNOTATED, find_marked_steps },
+		{ TACHO_STEPS_ANNOTATED, find_told_steps },
 		{ TACHO_STEPS_OPTIMIZER, find_optimizer_steps },
 		{ TACHO_STEPS_PERIOD, find_periodic_steps },
 	};
@@ -655,6 +664,20 @@ static guint32 find_lateness(const TachoTimeline *timeline, const struct rank_st
 					end_ns))
 			best = i;
 	return best;
+}
+
+/* Steps by their period alone, where another rank's are told. */
+static void drop_guesses(struct rank_steps *ranks, guint n)
+{
+	gboolean is_told = FALSE;
+
+	for (guint i = 0; i < n; i++)
+		is_told |= ranks[i].source == TACHO_STEPS_ANNOTATED;
+	for (guint i = 0; i < n && is_told; i++)
+		if (ranks[i].source == TACHO_STEPS_PERIOD) {
+			g_array_set_size(ranks[i].steps, 0);
+			ranks[i].source = TACHO_STEPS_NONE;
+		}
 }
 
 /* The rank whose counted steps began first. */
@@ -706,11 +729,19 @@ static gint64 next_begin_ns(const TachoTimeline *timeline, guint32 main_track, g
 	return next < end ? timeline->slices.start_ns[next] : time_ns;
 }
 
+static const struct rank_steps *find_marked(const struct rank_steps *ranks, guint n)
+{
+	for (guint i = 0; i < n; i++)
+		if (ranks[i].is_marked)
+			return &ranks[i];
+	return NULL;
+}
+
 /* A rank in which nothing marks steps (one that serves the others, say) has those of the reference: each ends when it next
  * begins something. */
 static void lend_steps(const TachoTimeline *timeline, struct rank_steps *ranks, guint n)
 {
-	const struct rank_steps *reference = find_reference(ranks, n);
+	const struct rank_steps *reference = find_reference(ranks, n) ?: find_marked(ranks, n);
 
 	for (guint i = 0; i < n && reference; i++) {
 		if (ranks[i].steps->len > 0 || ranks[i].process >= timeline->processes->len ||
@@ -734,6 +765,7 @@ void find_steps(TachoTimeline *timeline)
 
 	for (guint i = 0; i < n; i++)
 		ranks[i] = find_rank_steps(timeline, i);
+	drop_guesses(ranks, n);
 	number_alike(timeline, ranks, n);
 	lend_steps(timeline, ranks, n);
 	for (guint i = 0; i < n; i++) {

@@ -206,6 +206,31 @@ static void test_lent_steps(void)
 	assert_step(timeline, 5, 1, 2, 195, 295, TRUE);
 }
 
+/* A parameter server does the same for each worker, twice as often as who trains says that there are steps: it has the steps
+ * that were told. */
+static void test_lent_marks(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 6; i++)
+		g_string_append_printf(text,
+				       "mark step %d first=%d second=100000000 text=whole\n"
+				       "op train %d..%d\n",
+				       100 * i, 4 + i, 100 * i + 10, 100 * i + 90);
+	g_string_append(text, "rank 1 end=exited:0 thread 2 main\n");
+	for (gint i = 0; i < 12; i++)
+		g_string_append_printf(text, "op pull %d..%d\nop push %d..%d\nop add %d..%d\n",
+				       50 * i, 50 * i + 10, 50 * i + 10, 50 * i + 20, 50 * i + 20,
+				       50 * i + 49);
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 12);
+	assert_step(timeline, 5, 0, 5, 500, 600, TRUE);
+	assert_step(timeline, 6, 1, 0, 0, 100, TRUE);
+	assert_step(timeline, 11, 1, 5, 500, 600, TRUE);
+}
+
 /* Steps in which other parameters have gradients have no cycle: each call is a step. */
 static void test_irregular_work(void)
 {
@@ -513,6 +538,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_finder/gan", test_gan);
 	g_test_add_func("/step_finder/equal-models", test_equal_models);
 	g_test_add_func("/step_finder/lent-steps", test_lent_steps);
+	g_test_add_func("/step_finder/lent_marks", test_lent_marks);
 	g_test_add_func("/step_finder/irregular_work", test_irregular_work);
 	g_test_add_func("/step_finder/profiler_steps", test_profiler_steps);
 	g_test_add_func("/step_finder/marks", test_marks);
