@@ -285,11 +285,26 @@ static gchar **bring_torch(const struct recording *recording, gchar **environmen
 	return environment;
 }
 
+/* The Python hook, and what of it is wanted. */
+static gchar **hook_environment(const struct recording *recording, gchar **environment)
+{
+	g_autofree gchar *start =
+		g_build_filename(cli_prefix(), "share", "tacho", "python", "start", NULL);
+	gboolean has_python = recording->has_probe[PROBE_python];
+	gboolean has_xla = recording->has_probe[PROBE_xla];
+
+	if ((!has_python && !has_xla) || !g_file_test(start, G_FILE_TEST_IS_DIR) ||
+	    !is_as_safe_as_tacho(start))
+		return environment;
+	if (!has_python || !has_xla)
+		environment = g_environ_setenv(environment, "TACHO_HOOKS",
+					       has_python ? "python" : "xla", TRUE);
+	return put_first(environment, "PYTHONPATH", start);
+}
+
 static gchar **job_environment(const struct recording *recording, const gchar *clock)
 {
 	g_autofree gchar *preload = preload_list(recording);
-	g_autofree gchar *start =
-		g_build_filename(cli_prefix(), "share", "tacho", "python", "start", NULL);
 	g_autofree gchar *filters = g_strdup_printf("%" G_GUINT64_FORMAT, call_filters_count());
 	gchar **environment;
 
@@ -316,10 +331,7 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	}
 	if (recording->has_probe[PROBE_torch])
 		environment = bring_torch(recording, environment);
-	if (recording->has_probe[PROBE_python] && g_file_test(start, G_FILE_TEST_IS_DIR) &&
-	    is_as_safe_as_tacho(start))
-		environment = put_first(environment, "PYTHONPATH", start);
-	return environment;
+	return hook_environment(recording, environment);
 }
 
 /* --- the recording ------------------------------------------------------------------------ */
@@ -367,7 +379,7 @@ static void say_what_was_recorded(const struct recording *recording)
 			recording->options->output);
 	if (n_traces == 0 && !run_losses_count(recording->folder->path))
 		fprintf(stderr, "tacho: nothing was recorded: no process of the job used PyTorch, "
-				"BLAS, oneDNN or TCP, which tacho watches\n");
+				"TensorFlow, JAX, BLAS, oneDNN or TCP, which tacho watches\n");
 	else if (n_traces)
 		fprintf(stderr,
 			"tacho: recorded %u process%s, %s, in %s\ntacho: next: tacho report %s\n",

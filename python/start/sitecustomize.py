@@ -1,7 +1,7 @@
 """Start-up of tacho's Python hook; `tacho record` puts this folder first on PYTHONPATH.
 
 Python's site module imports `sitecustomize` before the job's first line. This one waits for
-PyTorch's modules to be imported (it imports nothing itself), then gives way to the sitecustomize
+modules of PyTorch, TensorFlow and JAX to be imported (it imports nothing itself), then gives way to the sitecustomize
 that the job would have had.
 
 (1) It never prints, never raises, and leaves sys.path as the job would have had it.
@@ -22,9 +22,23 @@ class _ImportWatch:
         "torch.nn.modules.module": "watch_modules",
         "torch.distributed.distributed_c10d": "watch_process_groups",
     }
+    PROFILED = {
+        "tensorflow.python.eager.polymorphic_function.polymorphic_function": "watch_tf_functions",
+        "tensorflow.python.eager.backprop": "watch_tf_gradients",
+        "tensorflow.python.profiler.profiler_v2": "watch_tf_profiler",
+        "tensorflow.python.training.server_lib": "watch_tf_servers",
+        "tensorflow.python.distribute.coordinator.cluster_coordinator": "watch_tf_coordinator",
+        "jax._src.api": "watch_jax_calls",
+        "jax._src.profiler": "watch_jax_profiler",
+    }
 
     def __init__(self):
-        self.waiting = dict(self.WATCHED)
+        self.waiting = {}
+        hooks = os.environ.get("TACHO_HOOKS", "python,xla").split(",")
+        if "python" in hooks:
+            self.waiting.update(self.WATCHED)
+        if "xla" in hooks:
+            self.waiting.update(self.PROFILED)
 
     def find_spec(self, name, path=None, target=None):
         function = self.waiting.pop(name, None)

@@ -1,7 +1,10 @@
-"""tacho's side of a Python job: what PyTorch's callbacks do not tell.
+"""tacho's side of a Python job: what PyTorch's callbacks do not tell, and other frameworks' profilers.
 
 watch_modules         forward of every torch.nn.Module, named by its path (modules.py)
 watch_process_groups  members of the process groups (process_groups.py)
+
+watch_tf_...          TensorFlow's steps, and its profiler run in some (tensorflow_steps.py)
+watch_jax_...         JAX's (jax_steps.py)
 
 DDP's buckets are told when its forward is seen (ddp_buckets.py). Data-loader waits and steps need
 no hook: PyTorch names regions for them, which the torch probe knows.
@@ -21,3 +24,45 @@ def watch_process_groups(module):
     from . import process_groups
 
     process_groups.install(module)
+
+
+def watch_tf_functions(module):
+    from . import tensorflow_steps
+
+    tensorflow_steps.install_functions(module)
+
+
+def watch_tf_gradients(module):
+    from . import tensorflow_steps
+
+    tensorflow_steps.install_gradients(module)
+
+
+def watch_tf_profiler(module):
+    from . import tensorflow_steps
+
+    tensorflow_steps.install_profiler(module)
+
+
+def watch_tf_servers(module):
+    from . import tensorflow_steps
+
+    tensorflow_steps.install_server(module)
+
+
+def watch_jax_calls(module):
+    from . import jax_steps
+
+    jax_steps.install(module)
+
+
+def watch_jax_profiler(module):
+    from . import jax_steps
+
+    jax_steps.install_profiler(module)
+
+
+def watch_tf_coordinator(module):
+    from . import tensorflow_steps
+
+    tensorflow_steps.install_coordinator(module)

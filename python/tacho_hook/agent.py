@@ -29,6 +29,7 @@ _mark = _function(
 )
 _cost = _function("tacho_cost", None, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64)
 counts_steps = _function("tacho_counts_steps", ctypes.c_bool)
+step_end = _function("tacho_step_end", None)
 _RecordingChanged = ctypes.CFUNCTYPE(None, ctypes.c_bool)
 _watch_recording = _function("tacho_watch_recording", ctypes.c_bool, _RecordingChanged)
 scratch_begin = _function("tacho_scratch_begin", ctypes.c_bool, ctypes.c_size_t)
