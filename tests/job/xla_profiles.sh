@@ -1,0 +1,73 @@
+#!/bin/bash
+# TensorFlow and JAX: recorded without a change to the job, by their own profilers. Steps are found, ranks are right, the
+# losses are the same to the last bit, and a job that profiles itself still can.
+#
+# TACHO_TF_PYTHON and TACHO_JAX_PYTHON name Pythons that have them; else the python3 on the PATH is tried. Skipped where
+# neither has.
+set -eu
+jobs=$TACHO_SOURCE_DIR/tests/job
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+n_tried=0
+
+# check PYTHON SCRIPT JOB RANKS STEPS: STEPS of each rank, or of one alone
+check()
+{
+	local run=$3.tacho
+	"$1" "$jobs/$2" "$3" 40 2>plain.err | sort >plain.txt
+	"$TACHO" record -q -o "$run" -- "$1" "$jobs/$2" "$3" 40 2>recorded.err | sort >recorded.txt
+	cmp plain.txt recorded.txt || { echo "$2 $3: other results"; exit 1; }
+	"$TACHO" info "$run" --json >info.json
+	python3 - "$2 $3" "$4" "$5" <<'END'
+import json, sys
+job, ranks, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+info = json.load(open("info.json"))
+assert info["ranks"] == ranks == len(info["processes"]), (job, info["ranks"])
+assert sorted(process["rank"] for process in info["processes"]) == list(range(ranks)), job
+assert info["steps"] == steps, (job, info["steps"])
+assert info["steps_found"] == "annotated", (job, info["steps_found"])
+assert info["trust"]["present_score"] >= 95, (job, info["trust"])
+assert info["kinds"]["op"] > 100, (job, info["kinds"])
+assert ranks == 1 or info["kinds"]["message"] > 100, (job, info["kinds"])
+print(job, info["step_median_ms"], "ms", info["kinds"])
+END
+	"$TACHO" report "$run" --view step --json >/dev/null
+	"$TACHO" replay "$run" --json >/dev/null
+	grep step_ms plain.err recorded.err || true
+}
+
+has() # PYTHON MODULE
+{
+	command -v "$1" >/dev/null && "$1" -c "import $2" 2>/dev/null
+}
+
+tf=${TACHO_TF_PYTHON:-python3}
+if has "$tf" tensorflow; then
+	n_tried=1
+	check "$tf" tensorflow_jobs.py fit 1 20
+	check "$tf" tensorflow_jobs.py loop 1 20
+	check "$tf" tensorflow_jobs.py eager 1 20
+	check "$tf" tensorflow_jobs.py profiled 1 23
+	grep -q '^profiles 1$' recorded.txt
+	check "$tf" tensorflow_jobs.py workers 2 20
+	check "$tf" tensorflow_jobs.py servers 4 20
+fi
+jax=${TACHO_JAX_PYTHON:-python3}
+if has "$jax" jax; then
+	n_tried=1
+	check "$jax" jax_jobs.py jit 1 20
+	check "$jax" jax_jobs.py split 1 20
+	check "$jax" jax_jobs.py shard 1 20
+	check "$jax" jax_jobs.py pmap 1 20
+	check "$jax" jax_jobs.py profiled 1 20
+	grep -q '^profiles 1$' recorded.txt
+	check "$jax" jax_jobs.py processes 2 20
+
+	# steps that were asked for, and no more; without the probe, none
+	"$TACHO" record -q --steps 5:9 -o some.tacho -- "$jax" "$jobs/jax_jobs.py" jit 40 >/dev/null 2>&1
+	"$TACHO" info some.tacho --json | grep -q '"steps":5,'
+	"$TACHO" record -q --probes python -o none.tacho -- "$jax" "$jobs/jax_jobs.py" jit 40 >/dev/null 2>&1
+	test ! -e none.tacho/traces
+fi
+[ "$n_tried" = 1 ] || exit 77
