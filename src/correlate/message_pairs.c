@@ -19,7 +19,10 @@
  *     the times tell: from a send to its receive it takes a latency and what the clocks are apart, which
  *     hardly changes; to the receive of another, it takes what the program does between them. Pairs that
  *     are moved are inferred.
- * (4) Where no shift fits, nothing is paired, and the messages are a problem (TACHO_PROBLEM_UNPAIRED_MESSAGE).
+ * (4) In control steps neither end is recorded, nor from the same byte to the same byte. So what was recorded between two of them
+ *     is laid out by itself, where both ends had as many. Behind one, what fits from the first call on is no surer than what fits with a
+ *     shift.
+ * (5) Where no shift fits, nothing is paired, and the messages are a problem (TACHO_PROBLEM_UNPAIRED_MESSAGE).
  *     An end that is not in the run is none. */
 #include <string.h>
 
@@ -28,6 +31,7 @@
 #include "base/partition_point.h"
 #include "base/quantile.h"
 #include "correlate/correlate_internal.h"
+#include "trace/mark_kind.h"
 
 enum {
 	MAX_CANDIDATES = 64,
@@ -57,6 +61,8 @@ struct call {
 	guint64 bytes;
 	guint64 begin_bytes; /* since the first call of its end */
 	gint64 start_ns, end_ns;
+	guint32 stretch;    /* how many control steps its process had before: (4) ... */
+	guint32 n_controls; /* ... and in all */
 	guint8 is_receive;
 };
 
@@ -65,6 +71,7 @@ struct end {
 	const struct call *calls;
 	guint32 n;
 	guint64 shift_bytes;
+	gboolean is_resumed; /* behind control steps */
 };
 
 /* --- collecting ------------------------------------------------------------------------------ */
@@ -136,6 +143,72 @@ static guint32 stream_of(const TachoTimeline *timeline, GHashTable *connections,
 	return find_connection(connections, &key) * 2 + (is_local_low != (args->is_receive != 0));
 }
 
+/* --- control steps ---------------------------------------------------------------------------- */
+
+static gint compare_times(gconstpointer a, gconstpointer b)
+{
+	const gint64 *x = a, *y = b;
+
+	return ORDER(*x, *y);
+}
+
+/* When the control steps of each process were over: process + 1 -> GArray of gint64. */
+static GHashTable *collect_controls(const TachoTimeline *timeline)
+{
+	GHashTable *controls =
+		g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
+
+	FOR_EACH(const TachoMark, mark, timeline->marks) {
+		GArray *times;
+		gpointer key;
+
+		if (mark->track >= timeline->tracks->len ||
+		    mark_kind_of(timeline, mark) != MARK_CONTROL_STEP)
+			continue;
+		key = GUINT_TO_POINTER(tacho_timeline_track(timeline, mark->track)->process + 1);
+		times = g_hash_table_lookup(controls, key);
+		if (!times) {
+			times = g_array_new(FALSE, FALSE, sizeof(gint64));
+			g_hash_table_insert(controls, key, times);
+		}
+		g_array_append_val(times, mark->time_ns);
+	}
+	FOR_EACH_ENTRY(entry, controls)
+		g_array_sort(entry.value, compare_times);
+	return controls;
+}
+
+static void set_stretch(struct call *call, GHashTable *controls, guint32 process)
+{
+	const GArray *times = g_hash_table_lookup(controls, GUINT_TO_POINTER(process + 1));
+
+	if (!times)
+		return;
+	call->n_controls = times->len;
+	call->stretch = ROWS_BEFORE(times, gint64, time_ns, *time_ns <= call->start_ns);
+}
+
+/* Streams whose ends had other control steps are one stretch: stream -> n_controls + 1, and 0 of these. */
+static void join_stretches(GArray *calls)
+{
+	g_autoptr(GHashTable) known = g_hash_table_new(NULL, NULL);
+
+	FOR_EACH(const struct call, call, calls) {
+		gpointer key = GUINT_TO_POINTER(call->stream), value;
+		guint32 n = call->n_controls + 1;
+
+		if (g_hash_table_lookup_extended(known, key, NULL, &value) &&
+		    GPOINTER_TO_UINT(value) != n)
+			n = 0;
+		g_hash_table_insert(known, key, GUINT_TO_POINTER(n));
+	}
+	FOR_EACH(struct call, call, calls)
+		if (!g_hash_table_lookup(known, GUINT_TO_POINTER(call->stream)))
+			call->stretch = 0;
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
 /* Add a row for each MESSAGE slice, and a call for each. */
 static GArray *collect_calls(TachoTimeline *timeline)
 {
@@ -143,6 +216,7 @@ static GArray *collect_calls(TachoTimeline *timeline)
 	GArray *calls = g_array_new(FALSE, FALSE, sizeof(struct call));
 	g_autoptr(GHashTable) connections =
 		g_hash_table_new_full(hash_key, is_equal_key, g_free, NULL);
+	g_autoptr(GHashTable) controls = collect_controls(timeline);
 
 	for (guint32 i = 0; i < slices->n; i++) {
 		TachoMessage message = { .slice = i,
@@ -162,6 +236,7 @@ static GArray *collect_calls(TachoTimeline *timeline)
 		message.bytes = call.bytes = args.bytes;
 		call.start_ns = slices->start_ns[i];
 		call.end_ns = tacho_slice_end_ns(timeline, i);
+		set_stretch(&call, controls, process_of_slice(timeline, i));
 		g_array_append_val(timeline->messages, message);
 		g_array_append_val(calls, call);
 	}
@@ -172,7 +247,8 @@ static gint compare_calls(gconstpointer a, gconstpointer b)
 {
 	const struct call *left = a, *right = b;
 
-	return ORDER(left->stream, right->stream) ?: ORDER(left->is_receive, right->is_receive) ?:
+	return ORDER(left->stream, right->stream) ?: ORDER(left->stretch, right->stretch) ?:
+	       ORDER(left->is_receive, right->is_receive) ?:
 	       ORDER(left->start_ns, right->start_ns) ?: ORDER(left->message, right->message);
 }
 
@@ -190,7 +266,7 @@ static void place_calls(GArray *calls)
 	FOR_EACH_AT(struct call, call, i, calls) {
 		const struct call *before = call - 1;
 
-		if (i > 0 && before->stream == call->stream &&
+		if (i > 0 && before->stream == call->stream && before->stretch == call->stretch &&
 		    before->is_receive == call->is_receive)
 			call->begin_bytes = add_bytes(before->begin_bytes, before->bytes);
 	}
@@ -332,7 +408,7 @@ static enum trust_in_fit align(struct end *sends, struct end *receives, gboolean
 	gboolean is_equal = total_of(sends) == total_of(receives);
 	enum trust_in_fit trust;
 
-	if (is_perfect(&whole))
+	if (is_perfect(&whole) && !sends->is_resumed)
 		return is_lossless ? FIT_SURE : FIT_LIKELY;
 	best = measure_fit(sends, receives);
 	try_shifts(sends, receives, receives, sends, &best, &later_bytes);
@@ -431,11 +507,13 @@ static void report_unpaired(TachoTimeline *timeline, const struct end *sends,
 		from, to, total_of(sends), total_of(receives));
 }
 
-/* The calls of one stream: `n_sends` sends, then receives. */
+/* The calls of one stretch of a stream: `n_sends` sends, then receives. */
 static void pair_stream(TachoTimeline *timeline, const struct call *calls, guint32 n_sends,
 			guint32 n)
 {
-	struct end sends = { calls, n_sends, 0 }, receives = { calls + n_sends, n - n_sends, 0 };
+	gboolean is_resumed = calls->stretch > 0;
+	struct end sends = { calls, n_sends, 0, is_resumed };
+	struct end receives = { calls + n_sends, n - n_sends, 0, is_resumed };
 	enum trust_in_fit trust;
 
 	if (n_sends > 0 && n_sends < n) {
@@ -456,13 +534,15 @@ void pair_messages(TachoTimeline *timeline)
 	g_autoptr(GArray) calls = collect_calls(timeline);
 	guint32 n_sends = 0;
 
+	join_stretches(calls);
 	g_array_sort(calls, compare_calls);
 	place_calls(calls);
 	for (guint32 first = 0, end = 0; first < calls->len; first = end, n_sends = 0) {
 		const struct call *call = &g_array_index(calls, struct call, first);
 
 		for (; end < calls->len &&
-		       g_array_index(calls, struct call, end).stream == call->stream;
+		       g_array_index(calls, struct call, end).stream == call->stream &&
+		       g_array_index(calls, struct call, end).stretch == call->stretch;
 		     end++)
 			n_sends += !g_array_index(calls, struct call, end).is_receive;
 		pair_stream(timeline, call, n_sends, end - first);

@@ -325,6 +325,46 @@ static void test_parts(void)
 	check_parts(0, 7, FALSE, FALSE); /* 7 are too few */
 }
 
+/* Messages of one size, ever longer after one another: ten of them, a control step, and `n` more, of which this end has those from
+ * `first` on. */
+static void add_stretches(GString *text, const gchar *name, const gchar *ends, guint first, guint n,
+			  gboolean has_control)
+{
+	for (guint i = 0; i < 10; i++)
+		g_string_append_printf(text, "message %s %u..%u bytes=48%s", name, i * i, i * i + 1,
+				       ends);
+	if (has_control)
+		g_string_append(text, "mark control_step 1000\n");
+	for (guint i = first; i < n; i++)
+		g_string_append_printf(text, "message %s %u..%u bytes=48%s", name, 2000 + i * i,
+				       2000 + i * i + 1, ends);
+}
+
+static TachoTimeline *stretches(gboolean has_receiver_control)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 host=a thread 1 main\n");
+
+	add_stretches(text, "send", RIGHT, 0, 20, TRUE);
+	g_string_append(text, "rank 1 host=b thread 2 main\n");
+	add_stretches(text, "recv", " receive" LEFT, 2, 20, has_receiver_control);
+	return correlated(text->str);
+}
+
+/* Behind a control step, two messages had come before the receiver was recorded again. All fits as if none had, but for the times. */
+static void test_control(void)
+{
+	g_autoptr(TachoTimeline) both = stretches(TRUE);
+	g_autoptr(TachoTimeline) one = stretches(FALSE);
+
+	g_assert_cmpuint(count_flows(both), ==, 28);
+	assert_pair(both, 9, 9, TRUE);
+	assert_pair(both, 12, 10, FALSE);
+	assert_pair(both, 29, 27, FALSE);
+	g_assert_cmpuint(count_problems(both), ==, 0);
+	/* which byte is which is not known where one end alone says when it was not recorded */
+	assert_pair(one, 10, 10, TRUE);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -334,6 +374,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/message_pairs/shifted", test_shifted);
 	g_test_add_func("/message_pairs/repeated", test_repeated);
 	g_test_add_func("/message_pairs/unpaired", test_unpaired);
+	g_test_add_func("/message_pairs/control", test_control);
 	g_test_add_func("/message_pairs/hostile", test_hostile);
 	g_test_add_func("/message_pairs/shift_limits", test_shift_limits);
 	g_test_add_func("/message_pairs/parts", test_parts);
