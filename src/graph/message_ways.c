@@ -231,6 +231,41 @@ gint64 way_time_of_share(const struct way *way, gdouble share)
 	return way->end_ns;
 }
 
+/* Each sends to one other and receives from one, as much as all do. */
+static gboolean is_ring(const struct way_finder *finder)
+{
+	guint32 n_members = finder->end_member - finder->first_member;
+	g_autofree guint8 *seen = g_new0(guint8, n_members);
+	const struct way *first = &g_array_index(finder->ways, struct way, 0);
+
+	FOR_EACH(const struct way, way, finder->ways) {
+		guint8 *from = &seen[way->from - finder->first_member];
+		guint8 *to = &seen[way->to - finder->first_member];
+
+		if ((*from & 1) || (*to & 2) ||
+		    (gdouble)way->bytes < MIN_ALL * (gdouble)first->bytes ||
+		    (gdouble)first->bytes < MIN_ALL * (gdouble)way->bytes)
+			return FALSE;
+		*from |= 1;
+		*to |= 2;
+	}
+	return finder->ways->len == n_members;
+}
+
+/* A message that was taken for one of the collective before or after makes a way that the collective does not have, or lacks one
+ * that it has. */
+static gboolean has_ways_of(const struct way_finder *finder, enum way_shape shape)
+{
+	const struct graph_builder *builder = finder->builder;
+	guint32 n_members = finder->end_member - finder->first_member;
+	guint32 name = graph_transfer_at(builder->graph, finder->transfer)->name;
+
+	if (shape == SHAPE_RING)
+		return is_ring(finder);
+	return operation_of_name(builder->timeline, name) != OPERATION_ALL_TO_ALL ||
+	       finder->ways->len == n_members * (n_members - 1);
+}
+
 /* A call that received ended with so much of it: gloo reads one thing that was sent after the other. */
 static gboolean is_boundary(const struct way *way, gdouble share)
 {
@@ -278,7 +313,7 @@ enum way_shape way_finder_find(struct way_finder *finder)
 
 	if (shape == SHAPE_NONE ||
 	    (shape == SHAPE_RING && finder->end_member - finder->first_member > MAX_ROUNDS) ||
-	    (!collect_ways(finder) && !take_pair(finder)))
+	    (!collect_ways(finder) && !take_pair(finder)) || !has_ways_of(finder, shape))
 		return SHAPE_NONE;
 	find_parts(finder, shape);
 	return shape;

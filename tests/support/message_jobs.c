@@ -165,8 +165,8 @@ GString *message_scatter_in_turn(guint n)
 	return text;
 }
 
-/* Each of its rounds in so many parts. */
-static GString *ring(guint n, guint n_parts)
+/* Each of its rounds in so many parts; with a stray, the first rank also sends to the third. */
+static GString *ring(guint n, guint n_parts, gboolean has_stray)
 {
 	GString *text = g_string_new("unit us\n");
 	guint begin_us = MESSAGE_COMPUTE_US;
@@ -186,6 +186,8 @@ static GString *ring(guint n, guint n_parts)
 			add_message(text, rank, right, FALSE, 6000 / n_parts, come_us);
 			add_message(text, left, rank, TRUE, 6000 / n_parts, come_us);
 		}
+		if (has_stray && (rank == 0 || rank == 2))
+			add_message(text, 0, 2, rank == 2, 6000, end_us - 1);
 		g_string_append_printf(text,
 				       "collective gloo:all_gather %u..%u bytes=6000 end_tid=%u\n",
 				       begin_us, end_us, 2000 + rank);
@@ -195,12 +197,17 @@ static GString *ring(guint n, guint n_parts)
 
 GString *message_ring(guint n)
 {
-	return ring(n, 1);
+	return ring(n, 1, FALSE);
 }
 
 GString *message_ring_in_halves(guint n)
 {
-	return ring(n, 2);
+	return ring(n, 2, FALSE);
+}
+
+GString *message_ring_with_stray(guint n)
+{
+	return ring(n, 1, TRUE);
 }
 
 GString *message_all_to_all(guint n)

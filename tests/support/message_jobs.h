@@ -27,6 +27,8 @@ GString *message_scatter_in_turn(guint n);
 GString *message_ring(guint n);
 /* The same in halves: n > 2. */
 GString *message_ring_in_halves(guint n);
+/* The same with a message too many, from the first rank to the third: n > 3. */
+GString *message_ring_with_stray(guint n);
 /* Each sends to each. */
 GString *message_all_to_all(guint n);
 

@@ -195,6 +195,15 @@ static void test_halves(void)
 	}
 }
 
+/* A message that no ring has: it is one transfer. */
+static void test_no_ring(void)
+{
+	g_autoptr(GString) ring = message_ring(4), stray = message_ring_with_stray(4);
+
+	assert_hops(ring, 4 * 3);
+	assert_hops(stray, 0);
+}
+
 /* Of more ranks than are worth it, it stays one transfer. */
 static void test_large_ring(void)
 {
@@ -231,6 +240,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/message_hops/unequal_shares", test_unequal_shares);
 	g_test_add_func("/message_hops/all_gather", test_all_gather);
 	g_test_add_func("/message_hops/halves", test_halves);
+	g_test_add_func("/message_hops/no_ring", test_no_ring);
 	g_test_add_func("/message_hops/large_ring", test_large_ring);
 	g_test_add_func("/message_hops/all_to_all", test_all_to_all);
 	return g_test_run();
