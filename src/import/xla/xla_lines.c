@@ -94,8 +94,27 @@ static TachoSliceKind kind_on_core(enum xla_line line, const gchar *category)
 	return is_collective_category(category) ? TACHO_SLICE_COLLECTIVE : TACHO_SLICE_KERNEL;
 }
 
+/* A thread of PJRT's waits for what other threads run. */
+static gboolean is_wait(const gchar *name)
+{
+	static const gchar *const ends[] = { "(wait for completion)", "::Await", "BlockUntilReady",
+					     "BlockHostUntilReady", "np.asarray(jax.Array)" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(ends); i++)
+		if (g_str_has_suffix(name, ends[i]))
+			return TRUE;
+	return FALSE;
+}
+
 static TachoSliceKind kind_on_thread(const struct xla_event *event)
 {
+	if (event->is_host_op && event->has_duration)
+		return is_collective_category(event->name) ? TACHO_SLICE_COLLECTIVE
+							   : TACHO_SLICE_OP;
+	if (g_str_has_prefix(event->name, "ThunkExecutor::Execute") && !is_wait(event->name))
+		return TACHO_SLICE_ANNOTATION; /* what it runs tells of itself */
+	if (event->has_duration && is_wait(event->name))
+		return TACHO_SLICE_WAIT;
 	if (event->name[0] == '$')
 		return TACHO_SLICE_FUNCTION;
 	if (event->has_correlation)

@@ -41,6 +41,7 @@ struct xla_event {
 	gboolean has_duration;
 	gboolean has_kernel, has_memcpy, has_memset; /* kernel_details ... */
 	gboolean has_correlation, has_step;
+	gboolean is_host_op; /* an HLO operation that the host runs, in a trace without devices */
 };
 
 TachoSliceKind xla_kind_of(enum xla_line line, const struct xla_event *event);

@@ -5,7 +5,9 @@
  *     launched the module it lies in; that, like all that one thread does for another, is told by context ids:
  *     "_pt" and "_p" at who gives, "_ct" and "_c" at who takes.
  * (3) Steps are events with "step_num", those of tacho's hook only where there are no others; else the first device's line "Steps"; else what has one "group_id".
- * (4) Times are picoseconds since their line's time, which is since the begin of the recording where the file
+ * (4) Where there are no devices, the host runs the HLO operations of XLA's programs itself: they are operations, or
+ *     collectives, and tell the module that they are of.
+ * (5) Times are picoseconds since their line's time, which is since the begin of the recording where the file
  *     tells that ("profile_start_time"). Begins and ends are rounded down to nanoseconds, so that what followed
  *     each other still does. */
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "import/used_devices.h"
 #include "import/xla/xla_lines.h"
 #include "import/xla/xla_memory.h"
+#include "import/xla/xla_modules.h"
 #include "import/xla/xplane_args.h"
 #include "import/xla/xplane_flows.h"
 #include "import/xla/xplane_space.h"
@@ -47,6 +50,7 @@ struct xplane_file {
 	struct xplane_flows *flows;
 	struct xplane_steps *steps;
 	struct xla_memory *memory;
+	struct xla_modules *modules; /* NULL: devices run them */
 	guint64 n_impossible, n_summed, n_bad, bad_offset;
 	gboolean is_out_of_memory;
 };
@@ -96,6 +100,8 @@ static TachoSliceKind kind_of_event(const struct xplane_reading *reading, const 
 		.has_memset = xplane_stats_have(stats, XPLANE_STAT_MEMSET),
 		.has_correlation = xplane_stats_have(stats, XPLANE_STAT_CORRELATION),
 		.has_step = xplane_stats_have(stats, XPLANE_STAT_STEP),
+		.is_host_op =
+			reading->file->modules && xplane_stats_have(stats, XPLANE_STAT_HLO_OP),
 	};
 
 	return xla_kind_of(reading->kind, &event);
@@ -191,7 +197,7 @@ static gboolean take_memory(struct xplane_reading *reading, const gchar *name,
 
 /* --- events --------------------------------------------------------------------------------- */
 
-/* (4). TRUE: it had to be mended. */
+/* (5). TRUE: it had to be mended. */
 static gboolean find_times(const struct xplane_reading *reading, const Tacho__Xplane__XEvent *event,
 			   gint64 *ret_start_ns, gint64 *ret_duration_ns)
 {
@@ -233,6 +239,8 @@ static void note_slice(struct xplane_reading *reading, guint32 row,
 	gint64 start_ns = slices->start_ns[row], duration_ns = slices->duration_ns[row];
 
 	xplane_flows_note(file->flows, row, slices->kind[row], start_ns, stats);
+	if (file->modules && reading->kind == XLA_LINE_THREAD)
+		xla_modules_note(file->modules, stats, start_ns, duration_ns);
 	if (reading->kind == XLA_LINE_MODULES)
 		xplane_flows_add_module(file->flows, row, start_ns, duration_ns);
 	else if (reading->kind == XLA_LINE_OPS || reading->kind == XLA_LINE_ASYNC_OPS)
@@ -485,6 +493,19 @@ static void report(const struct xplane_file *file)
 			"%s: times before the begin of their line, or negative times", file->path);
 }
 
+static gboolean has_devices(const struct xplane_file *file)
+{
+	for (guint i = 0; i < file->space->planes->len; i++) {
+		const struct xplane_plane *plane = xplane_space_plane(file->space, i);
+		enum xla_plane kind =
+			xla_plane_of(text_of(file, plane->name), has_streams(file, plane));
+
+		if ((kind == XLA_PLANE_STREAMS || kind == XLA_PLANE_CORE) && plane->lines->len)
+			return TRUE;
+	}
+	return FALSE;
+}
+
 static void read_events(struct xplane_file *file)
 {
 	guint32 first_row = file->timeline->slices.n;
@@ -494,6 +515,7 @@ static void read_events(struct xplane_file *file)
 	file->flows = xplane_flows_new(file->timeline);
 	file->steps = xplane_steps_new();
 	file->memory = xla_memory_new(file->import);
+	file->modules = has_devices(file) ? NULL : xla_modules_new();
 	for (guint i = 0; i < file->space->planes->len; i++)
 		read_plane(file, xplane_space_plane(file->space, i));
 	xplane_flows_link(file->flows);
@@ -501,11 +523,14 @@ static void read_events(struct xplane_file *file)
 	if (first_ns != G_MAXINT64) { /* then there is a process, too */
 		add_marks(file, first_ns);
 		xplane_steps_mark(file->steps, file->import, file->process);
+		if (file->modules)
+			xla_modules_add(file->modules, file->import, file->process);
 	}
 	report(file);
 	xplane_flows_free(file->flows);
 	xplane_steps_free(file->steps);
 	xla_memory_free(file->memory);
+	xla_modules_free(file->modules);
 }
 
 static gboolean has_events(const struct xplane_space *space)

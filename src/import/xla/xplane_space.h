@@ -61,6 +61,9 @@ enum {
 	XPLANE_STAT(ALLOCATOR, allocator_name)                                                     \
 	XPLANE_STAT(ALLOCATED, bytes_allocated)                                                    \
 	XPLANE_STAT(RESERVED, bytes_reserved)                                                      \
+	XPLANE_STAT(HLO_MODULE, hlo_module)                                                        \
+	XPLANE_STAT(RUN, run_id)                                                                   \
+	XPLANE_STAT(ORDINAL, device_ordinal)                                                       \
 	XPLANE_STAT(START_TIME, profile_start_time)
 
 enum xplane_stat {

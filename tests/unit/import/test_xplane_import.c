@@ -278,12 +278,79 @@ static void test_nothing(void)
 	foreign_remove(path);
 }
 
+/* Stats by their ids, then kinds of events, of a host that runs XLA's programs itself. Fields: 5 names of stats, 4 kinds of
+ * events, 3 lines. */
+#define HOST_NAMES                                                                                 \
+	"5 { 1: 1 2 { 1: 1 2: \"hlo_op\" } } 5 { 1: 2 2 { 1: 2 2: \"hlo_module\" } }\n"            \
+	"5 { 1: 3 2 { 1: 3 2: \"run_id\" } } 5 { 1: 4 2 { 1: 4 2: \"device_ordinal\" } }\n"        \
+	"5 { 1: 5 2 { 1: 5 2: \"step_num\" } } 5 { 1: 6 2 { 1: 6 2: \"jit_f\" } }\n"               \
+	"4 { 1: 1 2 { 1: 1 2: \"dot.1\" } } 4 { 1: 2 2 { 1: 2 2: \"all-reduce.2\" } }\n"           \
+	"4 { 1: 3 2 { 1: 3 2: \"ThunkExecutor::Execute\" } }\n"                                    \
+	"4 { 1: 4 2 { 1: 4 2: \"np.asarray(jax.Array)\" } }\n"                                     \
+	"4 { 1: 5 2 { 1: 5 2: \"tacho_step\" } } 4 { 1: 6 2 { 1: 6 2: \"train\" } }\n"
+/* An operation of run `run` on device `ordinal`, and a region of step `number`; offsets and durations in microseconds. */
+#define HOST_OP(kind, offset, duration, run, ordinal)                                              \
+	"4 { 1: " #kind " 2: " #offset "000000 3: " #duration "000000 4 { 1: 1 5: \"x\" }\n"       \
+	"4 { 1: 2 7: 6 } 4 { 1: 3 4: " #run " } 4 { 1: 4 4: " #ordinal " } }\n"
+#define HOST_STEP(kind, offset, duration, number)                                                  \
+	"4 { 1: " #kind " 2: " #offset "000000 3: " #duration "000000 4 { 1: 5 4: " #number " } "  \
+	"}\n"
+#define HOST_EVENT(kind, offset, duration)                                                         \
+	"4 { 1: " #kind " 2: " #offset "000000 3: " #duration "000000 }\n"
+#define HOST_LINE(id, events) "3 { 1: " #id " 2: \"t\" 3: 1700000000000000000\n" events "}\n"
+
+/* Without devices, the host's threads run the programs. */
+static void test_host(void)
+{
+	gchar *path;
+	g_autoptr(TachoTimeline) timeline = open_text(
+		"1 { 1: 1 2: \"/host:CPU\"\n" HOST_NAMES HOST_LINE(
+			1, HOST_EVENT(3, 0, 100) HOST_OP(1, 10, 20, 7, 0) HOST_OP(2, 40, 50, 7, 0)
+				   HOST_OP(1, 210, 20, 8, 0))
+			HOST_LINE(2, HOST_OP(1, 15, 20, 7, 1) HOST_EVENT(4, 50, 100)) "}\n",
+		&path);
+
+	timeline_assert_slice(timeline, "dot.1", 0, "op", 10000, 20000);
+	timeline_assert_slice(timeline, "all-reduce.2", 0, "collective", 40000, 50000);
+	timeline_assert_slice(timeline, "ThunkExecutor::Execute", 0, "annotation", 0, 100000);
+	timeline_assert_slice(timeline, "np.asarray(jax.Array)", 0, "wait", 50000, 100000);
+	/* two runs on the first device, one on the second */
+	timeline_assert_slice(timeline, "jit_f", 0, "annotation", 10000, 80000);
+	timeline_assert_slice(timeline, "jit_f", 1, "annotation", 210000, 20000);
+	timeline_assert_slice(timeline, "jit_f", 2, "annotation", 15000, 20000);
+	foreign_remove(path);
+}
+
+/* What the hook drew are steps, unless the program draws its own. */
+static void test_own_steps(void)
+{
+	gchar *path, *other_path;
+	g_autoptr(TachoTimeline) drawn =
+		open_text("1 { 1: 1 2: \"/host:CPU\"\n" HOST_NAMES HOST_LINE(
+				  1, HOST_STEP(5, 0, 50, 3) HOST_STEP(5, 50, 50, 4)) "}\n",
+			  &path);
+	g_autoptr(TachoTimeline) both =
+		open_text("1 { 1: 1 2: \"/host:CPU\"\n" HOST_NAMES HOST_LINE(
+				  1, HOST_STEP(5, 0, 50, 3) HOST_STEP(6, 10, 20, 8)
+					     HOST_STEP(6, 40, 20, 9) HOST_STEP(5, 50, 50, 4)) "}\n",
+			  &other_path);
+
+	g_assert_cmpint(timeline_find_mark(drawn, "step")->first, ==, 3);
+	g_assert_cmpint(timeline_find_mark(drawn, "step")->second, ==, 50000);
+	g_assert_cmpint(timeline_find_mark(both, "step")->first, ==, 8);
+	g_assert_cmpint(timeline_find_mark(both, "step")->second, ==, 20000);
+	foreign_remove(path);
+	foreign_remove(other_path);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/xplane/files", test_files);
 	g_test_add_func("/xplane/gpu", test_gpu);
 	g_test_add_func("/xplane/tpu", test_tpu);
+	g_test_add_func("/xplane/host", test_host);
+	g_test_add_func("/xplane/own_steps", test_own_steps);
 	g_test_add_func("/xplane/broken", test_broken);
 	g_test_add_func("/xplane/truncated", test_truncated);
 	g_test_add_func("/xplane/nothing", test_nothing);
