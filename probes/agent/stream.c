@@ -250,7 +250,7 @@ static bool open_stream(struct tacho_writer *writer)
 	if (has_thread_end_key)
 		pthread_setspecific(thread_end_key, stream);
 	writer->is_busy = 0;
-	write_mark(thread_class, writer->parent_tid, 0, stream->name);
+	write_mark(thread_class, writer->parent_tid, (int64_t)pthread_self(), stream->name);
 	return true;
 }
 

@@ -360,6 +360,29 @@ static gboolean place_processes(struct laying *laying, struct timeline_join *joi
 
 /* --- threads -------------------------------------------------------------------------------- */
 
+/* What GNU's C++ library makes of a thread's handle (std::hash<std::thread::id>: MurmurHash64A by A. Appleby), of which XLA's
+ * profiles have the lower half in the place of an id. */
+static guint32 hash_handle(guint64 handle)
+{
+	const guint64 factor = G_GUINT64_CONSTANT(0xc6a4a7935bd1e995), seed = 0xc70f6907;
+	guint64 mixed = handle * factor, hash = seed ^ (sizeof(handle) * factor);
+
+	mixed = (mixed ^ mixed >> 47) * factor;
+	hash = (hash ^ mixed) * factor;
+	hash = (hash ^ hash >> 47) * factor;
+	return (guint32)(hash ^ hash >> 47);
+}
+
+static gboolean has_id(const struct laying *laying, guint32 track, guint32 id)
+{
+	const GArray *threads = laying->mixed->notes->threads;
+	const struct thread_handle *found =
+		LAST_BEFORE(threads, struct thread_handle, row, row->track <= track);
+
+	return tacho_timeline_track(laying->mixed->run, track)->tid == id ||
+	       (found && found->track == track && hash_handle(found->handle) == id);
+}
+
 /* Ids of threads are used again: of several, the one that lived then. */
 static guint32 find_thread(const struct laying *laying, guint32 process, guint32 tid,
 			   guint32 n_tracks, gint64 first_ns, gint64 last_ns)
@@ -374,7 +397,7 @@ static guint32 find_thread(const struct laying *laying, guint32 process, guint32
 						 -MAX(track->first_ns, first_ns));
 
 		if (track->process != process || track->kind != TACHO_TRACK_THREAD ||
-		    track->tid != tid || (found != TACHO_NONE && shared_ns <= most_ns))
+		    !has_id(laying, i, tid) || (found != TACHO_NONE && shared_ns <= most_ns))
 			continue;
 		found = i;
 		most_ns = shared_ns;

@@ -400,6 +400,28 @@ void process_facts_add_readings(const TachoTimeline *timeline, const struct proc
 	}
 }
 
+void process_facts_add_threads(const TachoTimeline *timeline, const struct process_input *input,
+			       GArray *threads)
+{
+	FOR_EACH(const struct stream_input, stream, input->streams) {
+		const struct stream_moment *moments = stream->rows.moments.rows;
+
+		for (gsize m = 0; m < stream->rows.moments.n; m++) {
+			struct thread_handle thread = { .track = stream->track };
+			const struct record_mark *record;
+
+			if (moments[m].kind != TRACE_KIND_THREAD || thread.track == TACHO_NONE)
+				continue;
+			record = borrow_moment(timeline, &moments[m], sizeof(*record));
+			if (!record || !record->second)
+				continue;
+			thread.handle = (guint64)record->second;
+			g_array_append_val(threads, thread);
+			break;
+		}
+	}
+}
+
 static void check_clock(TachoTimeline *timeline, const struct process_input *input,
 			const gchar *who)
 {

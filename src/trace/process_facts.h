@@ -26,4 +26,8 @@ void process_facts_add_problems(TachoTimeline *timeline, const struct process_in
 void process_facts_add_readings(const TachoTimeline *timeline, const struct process_input *input,
 				guint32 process, GArray *readings);
 
+/* Add the handles of the process's threads that have tracks (struct thread_handle). */
+void process_facts_add_threads(const TachoTimeline *timeline, const struct process_input *input,
+			       GArray *threads);
+
 #endif

@@ -11,8 +11,15 @@ struct clock_reading {
 	guint32 process;
 };
 
+/* What pthread_self() was in the thread of a track. */
+struct thread_handle {
+	guint32 track;
+	guint64 handle;
+};
+
 struct run_notes {
 	GArray *readings; /* struct clock_reading, by process and time */
+	GArray *threads;  /* struct thread_handle, by track */
 	GArray *runs;	  /* guint: by process, which of the runs it is of */
 	GPtrArray *paths; /* by run: its path */
 };
@@ -22,6 +29,7 @@ typedef struct run_notes RunNotes;
 static inline void run_notes_init(struct run_notes *notes)
 {
 	notes->readings = g_array_new(FALSE, FALSE, sizeof(struct clock_reading));
+	notes->threads = g_array_new(FALSE, FALSE, sizeof(struct thread_handle));
 	notes->runs = g_array_new(FALSE, FALSE, sizeof(guint));
 	notes->paths = g_ptr_array_new_with_free_func(g_free);
 }
@@ -29,6 +37,7 @@ static inline void run_notes_init(struct run_notes *notes)
 static inline void run_notes_release(struct run_notes *notes)
 {
 	g_clear_pointer(&notes->readings, g_array_unref);
+	g_clear_pointer(&notes->threads, g_array_unref);
 	g_clear_pointer(&notes->runs, g_array_unref);
 	g_clear_pointer(&notes->paths, g_ptr_array_unref);
 }

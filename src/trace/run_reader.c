@@ -374,6 +374,13 @@ static gint compare_readings(gconstpointer first, gconstpointer second)
 	return ORDER(a->process, b->process) ?: ORDER(a->time_ns, b->time_ns);
 }
 
+static gint compare_threads(gconstpointer first, gconstpointer second)
+{
+	const struct thread_handle *a = first, *b = second;
+
+	return ORDER(a->track, b->track);
+}
+
 static void fill_notes(const struct run_reader *reader, struct run_notes *notes)
 {
 	FOR_EACH(const struct run_path, run, reader->paths.runs)
@@ -381,8 +388,10 @@ static void fill_notes(const struct run_reader *reader, struct run_notes *notes)
 	FOR_EACH_AT(const struct process_input, process, i, reader->processes) {
 		g_array_append_val(notes->runs, process->run);
 		process_facts_add_readings(reader->timeline, process, i, notes->readings);
+		process_facts_add_threads(reader->timeline, process, notes->threads);
 	}
 	g_array_sort(notes->readings, compare_readings);
+	g_array_sort(notes->threads, compare_threads);
 }
 
 TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolean is_guess,

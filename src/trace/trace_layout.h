@@ -149,7 +149,7 @@ struct record_memory {
 	uint64_t bytes;
 };
 
-/* MARK, THREAD (first: parent's tid; text: the thread's name), EXIT (first: exit status). */
+/* MARK, THREAD (first: parent's tid; second: its pthread_t; text: the thread's name), EXIT (first: exit status). */
 struct record_mark {
 	struct record_header header;
 	int64_t first;

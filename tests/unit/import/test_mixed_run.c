@@ -200,6 +200,26 @@ static void test_rank(void)
 	scene_release(&scene);
 }
 
+/* XLA's profiles have half of a hash of the thread's handle for its id: of 0x7f0000001740 it is 3731756297. */
+static void test_handle(void)
+{
+	g_autoptr(TachoTimeline) timeline = NULL;
+	struct scene scene;
+	guint32 thread, own;
+
+	scene_init(&scene, 0);
+	run_builder_stream(scene.builder, 10);
+	thread = run_builder_class(scene.builder, TRACE_KIND_THREAD, "thread");
+	run_builder_mark(scene.builder, thread, 0, 0, 0x7f0000001740, "python3");
+	own = run_builder_class(scene.builder, TRACE_KIND_OP, "own");
+	run_builder_op(scene.builder, own, 20 * MS, 24 * MS, -1);
+	run_builder_end(scene.builder);
+	add_row(&scene, "t", "pid=33\n", row(33, 3731756297u, "hashed", BASE_US + 21000, 1000));
+	timeline = open_run(&scene);
+	g_assert_true(track_of(timeline, "hashed") == track_of(timeline, "own"));
+	scene_release(&scene);
+}
+
 /* A process that was not recorded is one more, on the clock of its host. */
 static void test_stranger(void)
 {
@@ -310,6 +330,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/mixed_run/monotonic", test_monotonic);
 	g_test_add_func("/mixed_run/same", test_same);
 	g_test_add_func("/mixed_run/rank", test_rank);
+	g_test_add_func("/mixed_run/handle", test_handle);
 	g_test_add_func("/mixed_run/stranger", test_stranger);
 	g_test_add_func("/mixed_run/steps", test_steps);
 	g_test_add_func("/mixed_run/refused", test_refused);
