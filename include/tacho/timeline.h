@@ -86,6 +86,9 @@ typedef enum {
 	TACHO_TRACK_ASYNC,  /* slices queued by a thread that end elsewhere; may overlap */
 	TACHO_TRACK_STREAM, /* device queue */
 	TACHO_TRACK_COUNTER,
+	/* What samples saw a thread run: the FUNCTION slices of its stack, and WAIT where it waited. Their times are right
+	 * to the distance of two samples (trace/stack_samples.h). */
+	TACHO_TRACK_SAMPLED,
 } TachoTrackKind;
 
 /* What a thread does for collectives. */
@@ -99,10 +102,10 @@ typedef struct {
 	TachoTrackKind kind;
 	TachoThreadRole role; /* of a thread; filled by correlate */
 	guint32 process;      /* index */
-	guint32 tid;	      /* of the thread; ASYNC: of the one that queued; STREAM: its number */
-	gint32 device;	      /* STREAM: the device's number on its host */
-	guint32 name;	      /* string id: thread name, "collectives" ..., counter name */
-	guint32 first_slice;  /* its slices are [first_slice, first_slice + n_slices) */
+	guint32 tid; /* of the thread; ASYNC: of the one that queued; SAMPLED: of the one sampled; STREAM: its number */
+	gint32 device;	     /* STREAM: the device's number on its host */
+	guint32 name;	     /* string id: thread name, "collectives" ..., counter name */
+	guint32 first_slice; /* its slices are [first_slice, first_slice + n_slices) */
 	guint32 n_slices;
 	guint32 parent_tid; /* who started the thread, 0: not known */
 	gint64 first_ns,

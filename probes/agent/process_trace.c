@@ -175,7 +175,11 @@ static const char kind_declarations[] =
 	"struct clocks { uint64_t mono_ns; uint64_t real_ns; } align(64);\n"
 	"struct message { uint64_t duration; uint64_t bytes; uint32_t is_receive; uint32_t fd; "
 	"uint16_t local_port; uint16_t peer_port; uint32_t reserved; uint8_t local_address[16]; "
-	"uint8_t peer_address[16]; } align(64);\n";
+	"uint8_t peer_address[16]; } align(64);\n"
+	"struct function { uint64_t duration; uint64_t id; } align(64);\n"
+	"struct frame { uint32_t function; uint32_t line; };\n"
+	"struct stack { uint64_t before; uint32_t tid; uint32_t state; uint32_t n_same; "
+	"uint32_t n_frames; struct frame frames[n_frames]; } align(64);\n";
 
 static void append_preamble(struct text *text)
 {

@@ -87,6 +87,7 @@ static const gchar *const providers[] = {
 	[TACHO_TRACK_ASYNC] = "tacho_async",
 	[TACHO_TRACK_STREAM] = "tacho_device",
 	[TACHO_TRACK_COUNTER] = "tacho_counter", /* none has slices */
+	[TACHO_TRACK_SAMPLED] = "tacho_sampled",
 };
 
 static void append_uuid(GString *text, const guint8 *uuid)

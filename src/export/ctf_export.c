@@ -147,10 +147,9 @@ static void describe_process(struct ctf_export *export)
 static void describe_track(struct ctf_export *export, guint32 track)
 {
 	static const gchar *const kinds[] = {
-		[TACHO_TRACK_THREAD] = "thread",
-		[TACHO_TRACK_ASYNC] = "async",
-		[TACHO_TRACK_STREAM] = "device",
-		[TACHO_TRACK_COUNTER] = "counter",
+		[TACHO_TRACK_THREAD] = "thread",   [TACHO_TRACK_ASYNC] = "async",
+		[TACHO_TRACK_STREAM] = "device",   [TACHO_TRACK_COUNTER] = "counter",
+		[TACHO_TRACK_SAMPLED] = "sampled",
 	};
 	const TachoTrack *row = tacho_timeline_track(export->timeline, track);
 

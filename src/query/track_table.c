@@ -4,10 +4,9 @@
 static void type(struct query_data *data, guint32 row, sqlite3_context *result)
 {
 	static const gchar *const names[] = {
-		[TACHO_TRACK_THREAD] = "thread_track",
-		[TACHO_TRACK_ASYNC] = "process_track",
-		[TACHO_TRACK_STREAM] = "gpu_track",
-		[TACHO_TRACK_COUNTER] = "counter_track",
+		[TACHO_TRACK_THREAD] = "thread_track",	 [TACHO_TRACK_ASYNC] = "process_track",
+		[TACHO_TRACK_STREAM] = "gpu_track",	 [TACHO_TRACK_COUNTER] = "counter_track",
+		[TACHO_TRACK_SAMPLED] = "sampled_track",
 	};
 
 	query_result_text(result, names[tacho_timeline_track(data->timeline, row)->kind]);
@@ -31,7 +30,9 @@ static guint32 queueing_track(const struct query_data *data, guint32 track)
 
 static guint32 parent_of(const struct query_data *data, guint32 track)
 {
-	if (tacho_timeline_track(data->timeline, track)->kind != TACHO_TRACK_ASYNC)
+	TachoTrackKind kind = tacho_timeline_track(data->timeline, track)->kind;
+
+	if (kind != TACHO_TRACK_ASYNC && kind != TACHO_TRACK_SAMPLED)
 		return TACHO_NONE;
 	return queueing_track(data, track);
 }
@@ -75,13 +76,18 @@ static const struct query_column columns[] = {
 	ROW_ID("id", "number of the track"),
 	STRING("name", TachoTrack, name, "name of its thread, stream or counter"),
 	CELL("type", QUERY_TEXT, type,
-	     "thread_track, gpu_track, counter_track, or process_track: work that one thread "
-	     "queues and another ends, which may overlap"),
+	     "thread_track, gpu_track, counter_track, process_track: work that one thread "
+	     "queues and another ends, which may overlap; sampled_track: what samples saw a thread "
+	     "run"),
 	CELL("parent_id", QUERY_INTEGER, parent_id,
-	     "for a process_track: the track of the thread that queued"),
+	     "for a process_track, the track of the thread that queued; for a sampled_track, that "
+	     "of "
+	     "the thread sampled"),
 	INTEGER("upid", TachoTrack, process, "its process: process.upid"),
 	CELL("utid", QUERY_INTEGER, utid,
-	     "its thread: thread.utid; for a process_track, the one that queued"),
+	     "its thread: thread.utid; for a process_track, the one that queued; for a "
+	     "sampled_track, the "
+	     "one sampled"),
 	RANK_OF("rank", TachoTrack, process, "rank it was recorded on"),
 	CELL("host", QUERY_TEXT, host, "host it was recorded on"),
 	CELL("device", QUERY_INTEGER, device,

@@ -6,11 +6,12 @@
 
 static guint judge(const gchar *name)
 {
-	return strstr(name, ".py(") && !strstr(name, "torch/");
+	return strstr(name, ".py(") && !strstr(name, "torch/") ? FUNCTION_OWN : FUNCTION_OTHERS;
 }
 
 gboolean function_is_own(const TachoTimeline *timeline, guint32 slice)
 {
 	return timeline->slices.kind[slice] == TACHO_SLICE_FUNCTION &&
-	       name_meaning(timeline, timeline->slices.name[slice], NAME_OF_FUNCTION, judge);
+	       name_meaning(timeline, timeline->slices.name[slice], NAME_OF_FUNCTION, judge) ==
+		       FUNCTION_OWN;
 }

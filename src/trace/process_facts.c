@@ -140,13 +140,19 @@ static void add_process(TachoTimeline *timeline, const struct process_input *inp
 
 /* --- tracks --------------------------------------------------------------------------------- */
 
+/* What is told by the agent of itself, and not of the thread that wrote it. */
+static gboolean is_agents_mark(const gchar *name)
+{
+	return strcmp(name, "thread_name") == 0 || strcmp(name, TRACE_SAMPLING_MARK) == 0;
+}
+
 static gboolean has_own_marks(const TachoTimeline *timeline, const struct stream_rows *rows)
 {
 	const struct stream_moment *moments = rows->moments.rows;
 
 	for (gsize i = 0; i < rows->moments.n; i++)
 		if (moments[i].kind == TRACE_KIND_MARK &&
-		    strcmp(tacho_timeline_string(timeline, moments[i].name), "thread_name") != 0)
+		    !is_agents_mark(tacho_timeline_string(timeline, moments[i].name)))
 			return TRUE;
 	return FALSE;
 }
@@ -311,6 +317,20 @@ static void add_moments(TachoTimeline *timeline, const struct process_input *inp
 			else
 				add_mark(timeline, input, stream->track, &moments[m]);
 		}
+	}
+}
+
+void process_facts_add_marks(TachoTimeline *timeline, const struct process_input *input,
+			     const gchar *name, guint32 track)
+{
+	guint32 wanted = tacho_timeline_intern(timeline, name, -1);
+
+	FOR_EACH(const struct stream_input, stream, input->streams) {
+		const struct stream_moment *moments = stream->rows.moments.rows;
+
+		for (gsize m = 0; m < stream->rows.moments.n; m++)
+			if (moments[m].kind == TRACE_KIND_MARK && moments[m].name == wanted)
+				add_mark(timeline, input, track, &moments[m]);
 	}
 }
 

@@ -12,6 +12,10 @@ struct process_input;
 void process_facts_add(TachoTimeline *timeline, struct process_input *input,
 		       const gchar *launcher_status, gboolean is_replaced);
 
+/* Put the marks of that name, whose thread has no track, on `track`. */
+void process_facts_add_marks(TachoTimeline *timeline, const struct process_input *input,
+			     const gchar *name, guint32 track);
+
 /* Add the broken records as problems. */
 void process_facts_add_faults(TachoTimeline *timeline, const struct process_input *input,
 			      const GPtrArray *file_paths);

@@ -66,6 +66,16 @@ static const gchar *find_kernel_fault(const struct record_kernel *kernel, gsize 
 	return find_text_fault(size_bytes, sizeof(*kernel) + dims_bytes, kernel->n_text);
 }
 
+static const gchar *find_stack_fault(const struct record_stack *stack, gsize size_bytes)
+{
+	guint32 n_frames = __atomic_load_n(&stack->n_frames, __ATOMIC_RELAXED);
+
+	if (n_frames > TRACE_MAX_FRAMES || stack->n_same > TRACE_MAX_FRAMES ||
+	    n_frames > (size_bytes - sizeof(*stack)) / sizeof(struct record_frame))
+		return "has frames that do not fit into it";
+	return NULL;
+}
+
 static const gsize least_bytes[TRACE_N_KINDS] = {
 	[TRACE_KIND_OP] = sizeof(struct record_op),
 	[TRACE_KIND_ANNOTATION] = sizeof(struct record_slice),
@@ -82,6 +92,8 @@ static const gsize least_bytes[TRACE_N_KINDS] = {
 	[TRACE_KIND_COST] = sizeof(struct record_cost),
 	[TRACE_KIND_CLOCK] = sizeof(struct record_clock),
 	[TRACE_KIND_MESSAGE] = sizeof(struct record_message),
+	[TRACE_KIND_FUNCTION] = sizeof(struct record_slice),
+	[TRACE_KIND_STACK] = sizeof(struct record_stack),
 };
 
 const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize size_bytes)
@@ -102,6 +114,8 @@ const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize s
 		return find_tensor_fault(record, size_bytes, sizeof(*outputs), outputs->n_outputs);
 	case TRACE_KIND_KERNEL:
 		return find_kernel_fault(record, size_bytes);
+	case TRACE_KIND_STACK:
+		return find_stack_fault(record, size_bytes);
 	case TRACE_KIND_MARK:
 	case TRACE_KIND_THREAD:
 	case TRACE_KIND_EXIT:

@@ -2,7 +2,7 @@
  *
  *     find the traces -> open their files -> settle their clocks -> count every stream's slices (in parallel) -> make room ->
  *     read every stream into it (in parallel) -> name and judge the processes -> put the rows together
- *     (in parallel) -> join operations without tensors to their twins -> say what was wrong
+ *     (in parallel) -> join operations without tensors to their twins -> put sampled stacks behind them -> say what was wrong
  *
  * (1) The origin of time is the first record of the run.
  * (2) Processes stand by rank, a process's tracks by stream, so the same run reads the same twice.
@@ -28,6 +28,7 @@
 #include "trace/run_notes.h"
 #include "trace/run_paths.h"
 #include "trace/source.h"
+#include "trace/stack_samples.h"
 
 struct stream_task {
 	const struct process_input *process;
@@ -357,6 +358,8 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 	if (!merge(reader, error))
 		return FALSE;
 	op_twins_join(reader->timeline);
+	if (!stack_samples_add(reader->timeline, reader->processes, error))
+		return FALSE;
 	worker_pool_run(reader->processes->len, fill_memory_sizes, reader);
 	g_array_sort(reader->timeline->marks, compare_marks);
 	for (guint i = 0; i < reader->processes->len; i++) {

@@ -59,6 +59,7 @@ enum nest_rule nest_rule_of(TachoTrackKind kind)
 	case TACHO_TRACK_THREAD:
 		return NEST_CALLS;
 	case TACHO_TRACK_STREAM:
+	case TACHO_TRACK_SAMPLED:
 		return NEST_WITHIN;
 	default:
 		return NEST_NONE;

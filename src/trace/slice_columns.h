@@ -44,9 +44,9 @@ static inline gboolean slice_columns_grow(TachoSlices *slices)
 
 /* How the slices of one track lie within each other. */
 enum nest_rule {
-	NEST_CALLS,  /* THREAD: as WITHIN, but for ends that say nothing; see struct nest_count */
-	NEST_WITHIN, /* STREAM: the parent is the innermost that contains the slice, if any */
-	NEST_NONE,   /* ASYNC: no parents */
+	NEST_CALLS, /* THREAD: as WITHIN, but for ends that say nothing; see struct nest_count */
+	NEST_WITHIN, /* STREAM, SAMPLED: the parent is the innermost that contains the slice, if any */
+	NEST_NONE, /* ASYNC: no parents */
 };
 enum nest_rule nest_rule_of(TachoTrackKind kind);
 

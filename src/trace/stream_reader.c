@@ -21,10 +21,17 @@ SAME_KIND(KERNEL);
 SAME_KIND(COLLECTIVE);
 #undef SAME_KIND
 
-/* The kinds before MESSAGE are numbered alike. */
+/* Those before OUTPUTS are numbered alike. */
 static inline guint8 slice_kind(guint8 trace_kind)
 {
-	return trace_kind == TRACE_KIND_MESSAGE ? TACHO_SLICE_MESSAGE : trace_kind;
+	switch (trace_kind) {
+	case TRACE_KIND_MESSAGE:
+		return TACHO_SLICE_MESSAGE;
+	case TRACE_KIND_FUNCTION:
+		return TACHO_SLICE_FUNCTION;
+	default:
+		return trace_kind;
+	}
 }
 
 struct stream_reader {
@@ -240,6 +247,21 @@ static gboolean add_moment(struct stream_reader *reader, gint64 time_ns, guint64
 	return TRUE;
 }
 
+static gboolean add_stack(struct stream_reader *reader, const struct record_stack *record,
+			  gint64 time_ns, guint64 offset)
+{
+	struct stream_stack *stack = row_buffer_add(&reader->rows->stacks, sizeof(*stack));
+
+	if (!stack)
+		return FALSE;
+	stack->time_ns = time_ns;
+	stack->before_ns = record->before && record->before <= reader->last_stamp
+				   ? time_of(reader, record->before)
+				   : time_ns;
+	stack->handle = tacho_source_handle(reader->file, offset);
+	return TRUE;
+}
+
 static inline gboolean add_record(struct stream_reader *reader, const struct record_header *header,
 				  guint64 offset, struct trace_class class)
 {
@@ -253,6 +275,8 @@ static inline gboolean add_record(struct stream_reader *reader, const struct rec
 		return add_memory(reader, (const void *)header, time_ns, 1);
 	case TRACE_KIND_FREE:
 		return add_memory(reader, (const void *)header, time_ns, -1);
+	case TRACE_KIND_STACK:
+		return add_stack(reader, (const void *)header, time_ns, offset);
 	case TRACE_KIND_MARK:
 	case TRACE_KIND_THREAD:
 	case TRACE_KIND_EXIT:
@@ -504,6 +528,7 @@ void stream_rows_release(struct stream_rows *rows)
 	row_buffer_release(&rows->outputs);
 	row_buffer_release(&rows->memory);
 	row_buffer_release(&rows->moments);
+	row_buffer_release(&rows->stacks);
 	row_buffer_release(&rows->faults);
 	row_buffer_release(&rows->open);
 	row_buffer_release(&rows->open_queued);

@@ -44,6 +44,13 @@ struct stream_moment {
 	guint8 kind;  /* enum trace_kind */
 };
 
+/* A STACK record. */
+struct stream_stack {
+	gint64 time_ns;
+	gint64 before_ns; /* when the stack before it was last seen; time_ns: it was not */
+	guint64 handle;
+};
+
 struct stream_fault {
 	const gchar *reason; /* static: "is shorter than its kind" ... */
 	guint32 file;
@@ -62,6 +69,7 @@ struct stream_rows {
 	struct row_buffer outputs; /* struct stream_outputs */
 	struct row_buffer memory;  /* TachoMemoryEvent, `track` not filled */
 	struct row_buffer moments; /* struct stream_moment */
+	struct row_buffer stacks;  /* struct stream_stack */
 	struct row_buffer faults;  /* struct stream_fault */
 	struct row_buffer open;	   /* guint32: rows of slices still open, outermost first */
 	struct row_buffer open_queued;

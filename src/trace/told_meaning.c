@@ -20,6 +20,12 @@ static const gchar *const operation_words[] = { "UNTOLD",
 #undef OPERATION_WORD
 };
 
+static const gchar *const function_words[] = {
+#define FUNCTION_KIND_WORD(enumerator) #enumerator,
+	FUNCTION_KINDS(FUNCTION_KIND_WORD)
+#undef FUNCTION_KIND_WORD
+};
+
 static const struct {
 	enum name_of of;
 	const gchar *word;
@@ -29,6 +35,7 @@ static const struct {
 	{ NAME_OF_CALL, "call", call_words, G_N_ELEMENTS(call_words) },
 	{ NAME_OF_REGION, "region", region_words, G_N_ELEMENTS(region_words) },
 	{ NAME_OF_COLLECTIVE, "collective", operation_words, G_N_ELEMENTS(operation_words) },
+	{ NAME_OF_FUNCTION, "function", function_words, G_N_ELEMENTS(function_words) },
 };
 
 guint told_meaning_list(const TachoTimeline *timeline, guint32 name,

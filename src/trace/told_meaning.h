@@ -7,6 +7,7 @@
 #define TACHO_TOLD_MEANING_H
 
 #include "trace/call_kind.h"
+#include "trace/function_kind.h"
 #include "trace/name_meaning.h"
 #include "trace/operation.h"
 #include "trace/region_kind.h"
@@ -25,6 +26,11 @@ static inline void tell_operation(TachoTimeline *timeline, guint32 name,
 				  enum collective_operation operation)
 {
 	name_meaning_tell(timeline, name, NAME_OF_COLLECTIVE, operation);
+}
+
+static inline void tell_function(TachoTimeline *timeline, guint32 name, enum function_kind kind)
+{
+	name_meaning_tell(timeline, name, NAME_OF_FUNCTION, kind);
 }
 
 /* What was told of a name, in words that stay when the enumerations grow: what it is the name of, "call", and its

@@ -70,7 +70,9 @@ struct record_header {
 	KIND(EXIT, exit, 0)		/* the process ends, in an orderly way */                  \
 	KIND(COST, cost, 0)		/* what one event of a probe costs the job */              \
 	KIND(CLOCK, clocks, 0)		/* clocks read together, about once a second */            \
-	KIND(MESSAGE, message, 1)	/* bytes sent or received on a TCP connection */
+	KIND(MESSAGE, message, 1)	/* bytes sent or received on a TCP connection */           \
+	KIND(FUNCTION, function, 1) /* call of a function of the program: "FILE(LINE): NAME" */    \
+	KIND(STACK, stack, 0)	    /* what a thread runs from now on, as samples have seen it */
 
 enum trace_kind {
 #define TRACE_KIND_ENUM(enumerator, name, is_slice) TRACE_KIND_##enumerator,
@@ -102,7 +104,7 @@ struct record_op {
 	/* struct record_tensor inputs[n_inputs], each with its shape */
 };
 
-/* ANNOTATION, MODULE, WAIT. */
+/* ANNOTATION, MODULE, WAIT, FUNCTION. */
 struct record_slice {
 	struct record_header header;
 	uint64_t duration;
@@ -190,6 +192,31 @@ struct record_message {
 	uint8_t peer_address[16];
 };
 
+/* A frame of a stack: a class of kind FUNCTION, and the line that runs in it; 0: not known. */
+struct record_frame {
+	uint32_t function;
+	uint32_t line;
+};
+
+enum trace_thread_state {
+	TRACE_THREAD_UNKNOWN,
+	TRACE_THREAD_RUNNING, /* on a processor, or ready for one */
+	TRACE_THREAD_WAITING, /* in a system call that waits */
+};
+
+/* STACK: what another thread of the process runs from `stamp` on, until its next record. Its frames, outermost first,
+ * are the first n_same of that record before, then those here. Whole stacks (n_same 0) come about once a second. */
+struct record_stack {
+	struct record_header header;
+	uint64_t
+		before; /* when the thread was last seen running what its record before says; 0: never */
+	uint32_t tid;
+	uint32_t state; /* enum trace_thread_state */
+	uint32_t n_same;
+	uint32_t n_frames; /* with n_same 0 and none here: the thread runs nothing, or is gone */
+			   /* struct record_frame frames[n_frames] */
+};
+
 enum trace_op_flags {
 	TRACE_OP_BACKWARD = 1 << 0, /* an autograd node */
 	TRACE_OP_SCRIPT = 1 << 1,   /* TorchScript */
@@ -199,6 +226,7 @@ enum trace_op_flags {
 
 #define TRACE_MAX_TENSORS    64	  /* a record */
 #define TRACE_MAX_DIMS	     16	  /* a tensor */
+#define TRACE_MAX_FRAMES     1024 /* a stack */
 #define TRACE_MAX_NAME_BYTES 1900 /* quoted, a class must fit into a page of metadata */
 
 /* DTYPE(enumerator, name, bytes) */
@@ -240,12 +268,15 @@ enum trace_device {
 /* Names inside a run directory. */
 #define TRACE_CONTROL_MARK                                                                         \
 	"control_step" /* the end of a step in which nothing was recorded: its number */
-#define TRACE_MAX_CONTROL   100000
-#define TRACE_RANK_MARK	    "rank"	/* `first` is the process's rank, of `second` */
-#define TRACE_RUN_FILE	    "run.ini"	/* what `tacho record` knows; a GKeyFile */
-#define TRACE_LOSSES_FILE   "losses"	/* what could not be recorded at all; a line each */
-#define TRACE_ADDED_FOLDER  "traces"	/* other tools' traces, each in a folder of its own ... */
-#define TRACE_ADDED_FILE    "trace.ini" /* ... with a GKeyFile that says whose it is */
-#define TRACE_METADATA_FILE "metadata"	/* in each process's folder */
+#define TRACE_SAMPLING_MARK                                                                        \
+	"stack_sampling" /* so far: rounds of samples, nanoseconds of processor time */
+#define TRACE_NO_STACKS_MARK "no_stacks" /* why there are none, in words */
+#define TRACE_MAX_CONTROL    100000
+#define TRACE_RANK_MARK	     "rank"	 /* `first` is the process's rank, of `second` */
+#define TRACE_RUN_FILE	     "run.ini"	 /* what `tacho record` knows; a GKeyFile */
+#define TRACE_LOSSES_FILE    "losses"	 /* what could not be recorded at all; a line each */
+#define TRACE_ADDED_FOLDER   "traces"	 /* other tools' traces, each in a folder of its own ... */
+#define TRACE_ADDED_FILE     "trace.ini" /* ... with a GKeyFile that says whose it is */
+#define TRACE_METADATA_FILE  "metadata"	 /* in each process's folder */
 
 #endif

@@ -216,7 +216,8 @@ static guint32 add_track(struct text_reader *reader, TachoTrack track)
 static gboolean is_name(const gchar *word)
 {
 	return word && !strchr(word, '=') && strcmp(word, "thread") != 0 &&
-	       strcmp(word, "stream") != 0 && strcmp(word, "process") != 0;
+	       strcmp(word, "stream") != 0 && strcmp(word, "process") != 0 &&
+	       strcmp(word, "sampled") != 0;
 }
 
 static void read_thread(struct text_reader *reader, TachoTrackKind kind)
@@ -787,6 +788,8 @@ static void read_part(struct text_reader *reader)
 		read_thread(reader, TACHO_TRACK_THREAD);
 	else if (strcmp(verb, "stream") == 0)
 		read_thread(reader, TACHO_TRACK_STREAM);
+	else if (strcmp(verb, "sampled") == 0)
+		read_thread(reader, TACHO_TRACK_SAMPLED);
 	else if (strcmp(verb, "device") == 0)
 		read_device(reader);
 	else if (strcmp(verb, "alloc") == 0)

@@ -21,7 +21,8 @@
  *     process PID [the same keys]     another process of the same rank, one that does not train
  *     thread TID [NAME] [parent=0] [dropped=0]
  *     stream ID [NAME] [device=0]     a device queue; its slices stand on it as on a thread
- *         `rank`, `process`, `thread` and `stream` may follow each other on one line
+ *     sampled TID [NAME]              what samples saw the thread TID run
+ *         `rank`, `process`, `thread`, `stream` and `sampled` may follow each other on one line
  *     op|annotation|module|wait|kernel|collective|step|message|runtime|memcpy ... NAME BEGIN..END [KEY=VALUE ...]
  *         BEGIN.. alone: still open when its process ended
  *         op:         seq=N fwd=THREAD backward in=TENSOR out=TENSOR (in, out: as often as needed)

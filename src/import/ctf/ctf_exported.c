@@ -316,7 +316,8 @@ static TachoTrackKind track_kind(const gchar *name)
 	} kinds[] = { { "thread", TACHO_TRACK_THREAD },
 		      { "async", TACHO_TRACK_ASYNC },
 		      { "device", TACHO_TRACK_STREAM },
-		      { "counter", TACHO_TRACK_COUNTER } };
+		      { "counter", TACHO_TRACK_COUNTER },
+		      { "sampled", TACHO_TRACK_SAMPLED } };
 
 	for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)
 		if (strcmp(name, kinds[i].name) == 0)
@@ -598,13 +599,15 @@ void ctf_exported_end_trace(struct ctf_import *ctf)
 #define BEGINS(enumerator, kind_name)                                                              \
 	BEGIN("tacho_thread", enumerator, kind_name)                                               \
 	BEGIN("tacho_async", enumerator, kind_name)                                                \
-	BEGIN("tacho_device", enumerator, kind_name)
+	BEGIN("tacho_device", enumerator, kind_name)                                               \
+	BEGIN("tacho_sampled", enumerator, kind_name)
 #define END(provider, kind_name)                                                                   \
 	{ .event = provider ":" #kind_name "_end", .handle = handle_end, .fields = { "slice" } },
 #define ENDS(enumerator, kind_name)                                                                \
 	END("tacho_thread", kind_name)                                                             \
 	END("tacho_async", kind_name)                                                              \
-	END("tacho_device", kind_name)
+	END("tacho_device", kind_name)                                                             \
+	END("tacho_sampled", kind_name)
 
 const struct ctf_rule ctf_exported_rules[] = {
 	TACHO_SLICE_KINDS(BEGINS) TACHO_SLICE_KINDS(ENDS){
