@@ -33,7 +33,7 @@ static const gchar description[] =
 	"  tacho record -n 2 -- python3 examples/ddp_train.py     two ranks on this host\n"
 	"  tacho record -- mpirun -n 4 python3 train.py           any launcher, on this host\n";
 
-enum { MAX_RANKS = 4096, FILES_IN_LIMIT = 16 };
+enum { MAX_RANKS = 4096, FILES_IN_LIMIT = 16, MAX_PYTHON_HZ = 1000, PYTHON_HZ = 100 };
 
 static const gchar *const clock_names[] = { "auto", "tsc", "monotonic", NULL };
 
@@ -60,6 +60,8 @@ struct options {
 	gint shapes_every;
 	gchar *probe_list;
 	gchar *clock_name;
+	gchar *python;
+	gint python_hz;
 	gchar *max_size, *keep_free;
 	guint64 max_bytes, free_bytes; /* of those */
 	gboolean is_forced;
@@ -74,6 +76,7 @@ static void release_options(RecordOptions *options)
 	g_free(options->steps);
 	g_free(options->probe_list);
 	g_free(options->clock_name);
+	g_free(options->python);
 	g_free(options->max_size);
 	g_free(options->keep_free);
 }
@@ -129,6 +132,24 @@ static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
 		}
 	}
 	return TRUE;
+}
+
+/* How Python's functions are recorded: "sample" or "off". */
+static gboolean parse_python(const struct options *options)
+{
+	static const gchar *const modes[] = { "sample", "off", NULL };
+	g_autofree gchar *there = NULL;
+
+	if (options->python_hz < 1 || options->python_hz > MAX_PYTHON_HZ) {
+		cli_fail("record", "--python-hz must be between 1 and %d, not %d", MAX_PYTHON_HZ,
+			 options->python_hz);
+		return FALSE;
+	}
+	if (!options->python || g_strv_contains(modes, options->python))
+		return TRUE;
+	there = tacho_did_you_mean(options->python, modes);
+	cli_fail("record", "--python is 'sample' or 'off', not '%s'%s", options->python, there);
+	return FALSE;
 }
 
 static gboolean parse_size(const gchar *option, const gchar *text, guint64 *ret_bytes)
@@ -329,6 +350,13 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 
 		environment = g_environ_setenv(environment, "TACHO_FILE_KB", text, TRUE);
 	}
+	if (recording->has_probe[PROBE_python] &&
+	    g_strcmp0(recording->options->python, "off") != 0) {
+		g_autofree gchar *hz = g_strdup_printf("%d", recording->options->python_hz);
+
+		environment = g_environ_setenv(environment, "TACHO_PYTHON", "sample", TRUE);
+		environment = g_environ_setenv(environment, "TACHO_PYTHON_HZ", hz, TRUE);
+	}
 	if (recording->has_probe[PROBE_torch])
 		environment = bring_torch(recording, environment);
 	return hook_environment(recording, environment);
@@ -378,8 +406,9 @@ static void say_what_was_recorded(const struct recording *recording)
 		fprintf(stderr, "tacho: some records were lost; 'tacho info %s' says which\n",
 			recording->options->output);
 	if (n_traces == 0 && !run_losses_count(recording->folder->path))
-		fprintf(stderr, "tacho: nothing was recorded: no process of the job used PyTorch, "
-				"TensorFlow, JAX, BLAS, oneDNN or TCP, which tacho watches\n");
+		fprintf(stderr,
+			"tacho: nothing was recorded: no process of the job used PyTorch, "
+			"TensorFlow, JAX, BLAS, oneDNN, TCP or Python, which tacho watches\n");
 	else if (n_traces)
 		fprintf(stderr,
 			"tacho: recorded %u process%s, %s, in %s\ntacho: next: tacho report %s\n",
@@ -499,10 +528,20 @@ static int record(struct recording *recording, ClockChoice clock_choice)
  * the command's own options for ours, so cut there first. */
 static int split_command(int argc, char **argv)
 {
-	static const gchar *const with_value[] = { "-o",	  "--output",	    "-n",
-						   "--ranks",	  "--steps",	    "--control",
-						   "--probes",	  "--clock",	    "--max-size",
-						   "--keep-free", "--shapes-every", NULL };
+	static const gchar *const with_value[] = { "-o",
+						   "--output",
+						   "-n",
+						   "--ranks",
+						   "--steps",
+						   "--control",
+						   "--probes",
+						   "--clock",
+						   "--max-size",
+						   "--keep-free",
+						   "--shapes-every",
+						   "--python",
+						   "--python-hz",
+						   NULL };
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--") == 0 || argv[i][0] != '-')
@@ -515,7 +554,9 @@ static int split_command(int argc, char **argv)
 
 int cmd_record(int argc, char **argv)
 {
-	g_auto(RecordOptions) options = { .n_ranks = OPTION_UNSET, .shapes_every = OPTION_UNSET };
+	g_auto(RecordOptions) options = { .n_ranks = OPTION_UNSET,
+					  .shapes_every = OPTION_UNSET,
+					  .python_hz = PYTHON_HZ };
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "folder to record into (default: NAME-DATE-TIME.tacho)", "DIR" },
@@ -529,6 +570,10 @@ int cmd_record(int argc, char **argv)
 		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
 		  "use only these: torch, alloc, blas, dnn, socket, python, or all (default)",
 		  "LIST" },
+		{ "python", 0, 0, G_OPTION_ARG_STRING, &options.python,
+		  "sample: look at the stacks of Python threads (default); off", "HOW" },
+		{ "python-hz", 0, 0, G_OPTION_ARG_INT, &options.python_hz,
+		  "so often a second (default: 100)", "N" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
 		  "auto (default), tsc or monotonic", "CLOCK" },
 		{ "max-size", 0, 0, G_OPTION_ARG_STRING, &options.max_size,
@@ -572,6 +617,8 @@ int cmd_record(int argc, char **argv)
 				options.shapes_every);
 	if (!parse_size("--max-size", options.max_size, &options.max_bytes) ||
 	    !parse_size("--keep-free", options.keep_free, &options.free_bytes))
+		return CLI_BAD;
+	if (!parse_python(&options))
 		return CLI_BAD;
 	if (!parse_clock(options.clock_name ? options.clock_name : "auto", &clock_choice))
 		return CLI_BAD;

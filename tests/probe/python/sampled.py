@@ -24,16 +24,16 @@ def timed(name, function, *arguments):
 
 
 def busy():
-    spin(0.5)
+    spin(0.8)
 
 
 def nap():
-    time.sleep(0.5)
+    time.sleep(0.8)
 
 
 def generate():
     for _ in range(3):
-        spin(0.15)
+        spin(0.25)
         yield None
 
 
@@ -46,7 +46,7 @@ def deep(n):
     if n:
         deep(n - 1)
     else:
-        spin(0.4)
+        spin(0.7)
 
 
 def deeper(n):
@@ -57,11 +57,11 @@ def deeper(n):
 
 
 def by_extension():
-    sorted(range(3), key=lambda _: spin(0.15) or 0)
+    sorted(range(3), key=lambda _: spin(0.25) or 0)
 
 
 def in_thread():
-    time.sleep(0.7)
+    time.sleep(1.0)
 
 
 def threads():
@@ -71,7 +71,7 @@ def threads():
 
 
 def in_fork():
-    spin(0.6)
+    spin(1.0)
 
 
 def fork():
@@ -83,12 +83,12 @@ def fork():
 
 
 def execute():
-    subprocess.run([sys.executable, "-S", "-c", "import time\ndef in_child():\n  time.sleep(0.6)\nin_child()"], check=True)
+    subprocess.run([sys.executable, "-S", "-c", "import time\ndef in_child():\n  time.sleep(1.0)\nin_child()"], check=True)
 
 
 def many_functions():
     """Code objects come and go at the same addresses."""
-    end = time.monotonic() + 0.4
+    end = time.monotonic() + 0.7
     n = 0
     while time.monotonic() < end:
         scope = {}
