@@ -9,7 +9,8 @@
  * places: what is in them is where they are.
  *
  * By function, places are the program's own functions inside each other, as they ran; operations stand
- * in the innermost function around them.
+ * in the innermost function around them. Where functions were sampled (TACHO_TRACK_SAMPLED), that is the one that samples
+ * saw when the operation began, and what no operation took is at the function, or under "[data loading]" and "[waiting]" of it.
  *
  * What a graph does again is under "[replay]" of the place where it was captured; where that was not recorded,
  * of the place where the graph was launched, by the names of its kernels.
@@ -24,11 +25,14 @@
 
 #include "analyze/op_cost.h"
 #include "analyze/op_flops.h"
+#include "analyze/sampled_time.h"
 #include "base/for_each.h"
 #include "trace/region_kind.h"
 
 #define BACKWARD "[backward]"
 #define REPLAY	 "[replay]"
+#define LOADING	 "[data loading]"
+#define WAITING	 "[waiting]"
 #define PENDING	 (TACHO_NONE - 1)
 
 static guint label_number(struct scope_places *places, const gchar *label)
@@ -120,15 +124,28 @@ static gboolean is_container(const struct scope_places *places, guint32 slice)
 	return kind == TACHO_SLICE_MODULE || kind == TACHO_SLICE_ANNOTATION;
 }
 
-/* The innermost module, region or function around a forward operation: where its backward goes. */
-static guint32 container_node(const struct scope_places *places, guint32 op)
+/* The function that samples saw when the slice of a thread began; 0: none did. */
+static guint32 sampled_node(const struct scope_places *places, guint32 slice)
 {
 	const TachoSlices *slices = &places->timeline->slices;
+	guint32 track = places->sampled ? places->sampled[slices->track[slice]] : TACHO_NONE;
+	guint32 function = TACHO_NONE;
+
+	if (track != TACHO_NONE)
+		function = sampled_function_at(places->timeline, track, slices->start_ns[slice]);
+	return function == TACHO_NONE ? 0 : places->nodes[function];
+}
+
+/* The innermost module, region or function around a forward operation: where its backward goes. */
+static guint32 container_node(const struct scope_places *places, guint32 forward)
+{
+	const TachoSlices *slices = &places->timeline->slices;
+	guint32 op = forward;
 
 	while (op != TACHO_NONE && !is_container(places, op))
 		op = slices->parent[op];
 	if (op == TACHO_NONE)
-		return 0;
+		return sampled_node(places, forward);
 	return places->nodes[op] == TACHO_NONE ? PENDING : places->nodes[op];
 }
 
@@ -186,6 +203,8 @@ static guint32 function_place(struct scope_places *places, guint32 slice, OpPhas
 		parent = backward_parent(places, slice);
 	else if (around != TACHO_NONE && slices->kind[around] == TACHO_SLICE_OP)
 		parent = profile_node_at(places->tree, parent)->above;
+	else if (!parent)
+		parent = sampled_node(places, slice);
 	return parent == PENDING
 		       ? PENDING
 		       : child_node(places, parent, tacho_slice_name(places->timeline, slice));
@@ -244,6 +263,21 @@ static void index_forward(struct scope_places *places)
 					    GUINT_TO_POINTER(flow->from + 1));
 }
 
+/* Functions that were sampled have places first: operations are put there. */
+static void place_sampled(struct scope_places *places, const struct selection *selection)
+{
+	const TachoTimeline *timeline = places->timeline;
+
+	places->sampled = g_new(guint32, MAX(timeline->tracks->len, 1u));
+	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks) {
+		places->sampled[i] = track->kind == TACHO_TRACK_THREAD
+					     ? sampled_track_of(timeline, track)
+					     : TACHO_NONE;
+		if (track->kind == TACHO_TRACK_SAMPLED && selection_takes_track(selection, track))
+			place_track(places, track);
+	}
+}
+
 void scope_places_init(struct scope_places *places, struct profile_tree *tree,
 		       const struct selection *selection, gboolean by_function)
 {
@@ -260,6 +294,8 @@ void scope_places_init(struct scope_places *places, struct profile_tree *tree,
 	};
 	memset(places->nodes, 0xff, timeline->slices.n * sizeof(guint32));
 	index_forward(places);
+	if (by_function)
+		place_sampled(places, selection);
 	for (guint pass = 0; pass < 2; pass++)
 		for (guint i = 0; i < timeline->tracks->len; i++)
 			if (selection_takes_track(selection, tacho_timeline_track(timeline, i)))
@@ -269,6 +305,7 @@ void scope_places_init(struct scope_places *places, struct profile_tree *tree,
 void scope_places_release(struct scope_places *places)
 {
 	g_free(places->nodes);
+	g_free(places->sampled);
 	g_hash_table_unref(places->children);
 	g_hash_table_unref(places->labels);
 	g_hash_table_unref(places->forward);
@@ -406,6 +443,34 @@ static void count_replay(const struct graph_replay *replay, gpointer data)
 	profile_add_replay(places->tree, replay_node(places, replay), places->timeline, replay);
 }
 
+static void add_sampled(struct scope_places *places, guint32 node, const gchar *label,
+			const gchar *type, gint64 ns, guint step)
+{
+	struct profile_node *at;
+
+	if (ns <= 0)
+		return;
+	if (label)
+		node = child_node(places, node, label);
+	at = profile_node_at(places->tree, node);
+	if (!at->type)
+		at->type = g_string_chunk_insert_const(places->tree->strings, type);
+	at->self[TACHO_METRIC_HOST] += (gdouble)ns;
+	at->self[TACHO_METRIC_TIME] += (gdouble)ns;
+	profile_tree_mark_present(places->tree, node, step);
+}
+
+static void count_sampled(const struct sampled_stretch *stretch, gpointer data)
+{
+	struct scope_places *places = data;
+	guint32 node = places->nodes[stretch->slice];
+
+	add_sampled(places, node, NULL, "function", stretch->ns[SAMPLED_PYTHON], stretch->step);
+	add_sampled(places, node, LOADING, "data_loading", stretch->ns[SAMPLED_LOADING],
+		    stretch->step);
+	add_sampled(places, node, WAITING, "waiting", stretch->ns[SAMPLED_WAITING], stretch->step);
+}
+
 struct places_profile {
 	struct selection selection;
 	struct profile_tree tree;
@@ -425,6 +490,8 @@ static void places_profile_init(struct places_profile *profile, const TachoTimel
 	op_facts_init(&profile->count.facts, timeline, TRUE);
 	visit_ops(&profile->selection, count_run, &profile->count);
 	visit_replays(&profile->selection, count_replay, &profile->places);
+	if (by_function)
+		visit_sampled(&profile->selection, count_sampled, &profile->places);
 	profile_tree_select(&profile->tree, &profile->selection);
 }
 

@@ -12,6 +12,7 @@ struct scope_places {
 	const TachoTimeline *timeline;
 	gboolean by_function; /* places are the functions called, not modules and regions */
 	guint32 *nodes;	      /* of each slice: its node in the tree; TACHO_NONE: not looked at */
+	guint32 *sampled;     /* by function, of each track: that of the samples of its thread */
 	GHashTable *children; /* gint64 parent << 32 | label -> node */
 	GHashTable *labels;   /* text -> its number, from 1 */
 	GHashTable *forward;  /* slice of an autograd node -> its forward operation's + 1 */
