@@ -55,6 +55,7 @@ typedef struct {
 	TARGET(csv, "csv", TRUE, "slices as a table, for spreadsheets and data frames")            \
 	TARGET(xlsx, "xlsx", FALSE, "workbook with a sheet for each view of tacho report")         \
 	TARGET(folded, "folded", TRUE, "folded stacks, for flame graphs")                          \
+	TARGET(speedscope, "speedscope.json", TRUE, "stacks over time, for speedscope.app")        \
 	TARGET(dot, "dot", TRUE, "graph of which operation calls which, for Graphviz")             \
 	TARGET(pprof, "pb.gz", FALSE, "profile, for pprof")
 

@@ -19,6 +19,7 @@
 #include "export/export_output.h"
 #include "export/html_assets.h"
 #include "export/page_data.h"
+#include "export/page_flame.h"
 #include "export/page_timeline.h"
 
 #define MAX_ROWS 5000 /* of a view */
@@ -232,6 +233,8 @@ static void write_json(struct html_export *export, const struct export_scope *sc
 	write_info_tables(export, info);
 	write_views(export);
 	write_matrix(export, scope);
+	json_writer_key(export->json, "flame");
+	page_flame_write_json(scope, export->json);
 	json_writer_begin_object(json_writer_key(export->json, "timeline"));
 	page_timeline_write_json(&export->page, export->timeline, export->json);
 	write_column_list(export);

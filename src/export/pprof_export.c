@@ -6,6 +6,7 @@
 #include "export/call_tree.h"
 #include "export/export_output.h"
 #include "export/pprof_writer.h"
+#include "export/source_place.h"
 
 static const struct pprof_type types[] = { { "calls", "count" }, { "time", "nanoseconds" } };
 
@@ -27,8 +28,11 @@ static void add_samples(pprof_writer *writer, const struct call_tree *tree)
 
 	for (guint32 node = 1; node < tree->nodes->len; node++) {
 		g_autofree gchar *name = call_tree_node_name(tree, node);
+		const gchar *function;
+		gint64 line;
+		g_autofree gchar *file = source_place_take_file(name, &line, &function);
 
-		function_of[node] = pprof_writer_function(writer, name, NULL, 0);
+		function_of[node] = pprof_writer_function(writer, name, file, line);
 	}
 	for (guint32 node = 1; node < tree->nodes->len; node++)
 		if (call_tree_node(tree, node)->count)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "export/pprof_writer.h"
+#include "export/source_place.h"
 
 static const struct {
 	const gchar *key;
@@ -30,22 +31,18 @@ struct row {
 	gdouble own[N_VALUES];
 };
 
-/* "FILE(LINE): NAME", as PyTorch calls Python's functions. */
 static guint64 add_function(pprof_writer *writer, const gchar *label)
 {
 	g_autofree gchar *name = g_utf8_make_valid(label, -1);
-	g_autoptr(GRegex) regex = g_regex_new("^(.+)\\(([0-9]{1,9})\\): .+$", 0, 0, NULL);
-	g_autoptr(GMatchInfo) match = NULL;
-	g_autofree gchar *file = NULL, *line = NULL;
+	g_autofree gchar *file = NULL;
+	const gchar *function;
+	gint64 line;
 
 	for (gchar *at = name; *at; at++)
 		if (g_ascii_iscntrl(*at))
 			*at = ' ';
-	if (!g_regex_match(regex, name, 0, &match))
-		return pprof_writer_function(writer, name, NULL, 0);
-	file = g_match_info_fetch(match, 1);
-	line = g_match_info_fetch(match, 2);
-	return pprof_writer_function(writer, name, file, g_ascii_strtoll(line, NULL, 10));
+	file = source_place_take_file(name, &line, &function);
+	return pprof_writer_function(writer, name, file, line);
 }
 
 /* Rows stand behind the one that they are under; what theirs is, is not that one's own. */

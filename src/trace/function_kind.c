@@ -9,9 +9,13 @@ static guint judge(const gchar *name)
 	return strstr(name, ".py(") && !strstr(name, "torch/") ? FUNCTION_OWN : FUNCTION_OTHERS;
 }
 
+gboolean function_name_is_own(const TachoTimeline *timeline, guint32 name)
+{
+	return name_meaning(timeline, name, NAME_OF_FUNCTION, judge) == FUNCTION_OWN;
+}
+
 gboolean function_is_own(const TachoTimeline *timeline, guint32 slice)
 {
 	return timeline->slices.kind[slice] == TACHO_SLICE_FUNCTION &&
-	       name_meaning(timeline, timeline->slices.name[slice], NAME_OF_FUNCTION, judge) ==
-		       FUNCTION_OWN;
+	       function_name_is_own(timeline, timeline->slices.name[slice]);
 }

@@ -18,5 +18,7 @@ enum function_kind {
 /* Whether a FUNCTION slice is of the program's own source: as its importer told (told_meaning.h), else by its name,
  * "train.py(12): main" is, "torch/optim/sgd.py(30): step" and a function built into the language are not. */
 gboolean function_is_own(const TachoTimeline *timeline, guint32 slice);
+/* The same of a function by its name, a string id. */
+gboolean function_name_is_own(const TachoTimeline *timeline, guint32 name);
 
 #endif

@@ -221,6 +221,20 @@ static guint count(const gchar *text, const gchar *word)
 	return n;
 }
 
+/* What is opened is closed. */
+static void check_speedscope(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
+{
+	g_autofree gchar *text = NULL;
+	guint n_opened;
+
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_assert_true(g_utf8_validate(text, -1, NULL));
+	n_opened = count(text, "{\"type\":\"O\",");
+	g_assert_cmpuint(n_opened, ==, count(text, "{\"type\":\"C\","));
+	if (is_whole)
+		g_assert_cmpuint(n_opened, ==, timeline->slices.n);
+}
+
 /* Nothing in a name ends the script that it stands in. */
 static void check_html(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
 {
@@ -246,11 +260,17 @@ static Check find_check(const gchar *name)
 		const gchar *name;
 		Check check;
 	} checks[] = {
-		{ "perfetto", check_timeline }, { "chrome", check_timeline },
-		{ "ctf", check_timeline },	{ "html", check_html },
-		{ "sqlite", check_sqlite },	{ "csv", check_csv },
-		{ "xlsx", check_xlsx },		{ "folded", check_folded },
-		{ "dot", check_dot },		{ "pprof", check_pprof },
+		{ "perfetto", check_timeline },
+		{ "chrome", check_timeline },
+		{ "ctf", check_timeline },
+		{ "html", check_html },
+		{ "sqlite", check_sqlite },
+		{ "csv", check_csv },
+		{ "xlsx", check_xlsx },
+		{ "folded", check_folded },
+		{ "dot", check_dot },
+		{ "pprof", check_pprof },
+		{ "speedscope", check_speedscope },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(checks); i++)

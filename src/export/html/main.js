@@ -5,6 +5,7 @@ import "./page.css";
 
 import { readData } from "./data.js";
 import { el } from "./dom.js";
+import { Flame } from "./flame.js";
 import { clean, number } from "./format.js";
 import { Model } from "./model.js";
 import { Overview } from "./overview.js";
@@ -12,7 +13,7 @@ import { Communication, Device, Memory } from "./panels.js";
 import { Tables } from "./tables.js";
 import { TimelineView } from "./timeline.js";
 
-const TABS = [["overview", "Overview"], ["timeline", "Timeline"], ["communication", "Communication"], ["memory", "Memory"], ["device", "Device"], ["tables", "Tables"]];
+const TABS = [["overview", "Overview"], ["timeline", "Timeline"], ["flame", "Flame graph"], ["communication", "Communication"], ["memory", "Memory"], ["device", "Device"], ["tables", "Tables"]];
 
 class Page {
   constructor(head, model) {
@@ -73,6 +74,8 @@ class Page {
         return new Overview(this.head, actions);
       case "timeline":
         return new TimelineView(this.model);
+      case "flame":
+        return new Flame(this.head.flame);
       case "communication":
         return new Communication(this.head, findName);
       case "memory":

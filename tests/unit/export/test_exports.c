@@ -420,7 +420,7 @@ static void test_find(void)
 	g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_UNKNOWN_TARGET);
 	g_assert_cmpstr(error->message, ==,
 			"tacho cannot export to the format 'parquet'; there are: perfetto, chrome, "
-			"html, sqlite, csv, xlsx, folded, dot, pprof, ctf");
+			"html, sqlite, csv, xlsx, folded, speedscope, dot, pprof, ctf");
 }
 
 static void add_target_test(const gchar *name, const TachoExportTarget *target,
