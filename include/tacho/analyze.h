@@ -45,6 +45,8 @@ typedef enum {
 #define TACHO_VIEWS(VIEW)                                                                          \
 	VIEW(step, TACHO_BY_STEPS,                                                                 \
 	     "where each step of each rank goes: compute, communication, waiting, idle")           \
+	VIEW(goodput, 0,                                                                           \
+	     "what the ranks' lives go to: training steps, imports, compilation, checkpoints ...") \
 	VIEW(breakdown, TACHO_BY_STEPS,                                                            \
 	     "what is at work in a step: kernels, copies, runtime calls, data loading ...")        \
 	VIEW(op, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_SHAPES | TACHO_BY_PROFILE,              \
