@@ -114,10 +114,48 @@ static void test_empty(void)
 	g_assert_cmpuint(tacho_table_n_rows(gradients), ==, 0);
 }
 
+/* A second step in which the first bucket is smaller than in the one before: rows stand by bucket and size, not by when they are
+ * first seen. */
+static void test_order(void)
+{
+	static const guint floats[] = { 30, 20, 10, 20 };
+	g_autoptr(GString) text = g_string_new("rank 0 thread 1 main\n"
+					       "annotation ProfilerStep#0 0..10\nop a 0..1\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoTable) table = NULL;
+
+	for (guint step = 1; step <= 2; step++)
+		g_string_append_printf(text, "annotation ProfilerStep#%u %u..%u\n", step,
+				       step * 100, step * 100 + 100);
+	for (guint i = 0; i < G_N_ELEMENTS(floats); i++)
+		g_string_append_printf(
+			text,
+			EVALUATE "%u..%u\n" ACCUMULATE "%u..%u backward in=float32[%u]@0x500\n"
+				 "op c10d::allreduce_ %u..%u in=float32[%u]@0x%u000\n",
+			100 + 50 * i, 119 + 50 * i, 101 + 50 * i, 102 + 50 * i, floats[i],
+			104 + 50 * i, 105 + 50 * i, floats[i], i + 1);
+	g_string_append(text, "thread 2 worker\n");
+	for (guint i = 0; i < G_N_ELEMENTS(floats); i++)
+		g_string_append_printf(text,
+				       "collective gloo:all_reduce %u..%u bytes=%u end_tid=2 "
+				       "in=float32[%u]@0x%u000\n",
+				       110 + 50 * i, 120 + 50 * i, 4 * floats[i], floats[i], i + 1);
+	timeline = correlated(text->str);
+	table = tacho_view_bucket(timeline, NULL);
+	g_assert_cmpuint(tacho_table_n_rows(table), ==, 3);
+	EXPECT(table, 0, "bucket", 0);
+	EXPECT(table, 0, "bytes", 40);
+	EXPECT(table, 1, "bucket", 0);
+	EXPECT(table, 1, "bytes", 120);
+	EXPECT(table, 2, "bucket", 1);
+	EXPECT(table, 2, "count", 2);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/bucket_view/buckets", test_buckets);
+	g_test_add_func("/bucket_view/order", test_order);
 	g_test_add_func("/bucket_view/gradients", test_gradients);
 	g_test_add_func("/bucket_view/empty", test_empty);
 	return g_test_run();

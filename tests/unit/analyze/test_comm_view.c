@@ -1,4 +1,5 @@
 #include <tacho/analyze.h>
+#include <tacho/correlate.h>
 
 #include <math.h>
 #include <string.h>
@@ -66,6 +67,29 @@ static void test_bandwidths(void)
 	}
 }
 
+/* A rank that was killed in a collective did not end it: of how fast that was, nothing is known, and of one that lacks a rank neither. */
+static void test_killed(void)
+{
+	static const gchar *const second[] = {
+		"collective gloo:all_reduce 20..\nop later 99..100\n", "op later 99..100\n"
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(second); i++) {
+		g_autofree gchar *text =
+			g_strdup_printf("rank 0 thread 1 main\ncollective gloo:all_reduce 10..100\n"
+					"rank 1 end=killed:9 thread 2 main\n%s",
+					second[i]);
+		g_autoptr(TachoTimeline) timeline = correlated(text);
+		g_autoptr(TachoTable) table = tacho_view_comm(timeline, NULL);
+
+		g_assert_cmpuint(tacho_table_n_rows(table), ==, 1);
+		EXPECT(table, 0, "count", 1);
+		g_assert_true(isnan(tacho_table_cell_number(table, 0, "transfer_ms")));
+		g_assert_true(isnan(tacho_table_cell_number(table, 0, "algorithm_gb_per_s")));
+		g_assert_true(isnan(tacho_table_cell_number(table, 0, "bus_gb_per_s")));
+	}
+}
+
 static void test_size_classes(void)
 {
 	g_autofree gchar *text = four_ranks("a");
@@ -130,6 +154,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/comm_view/by_hand", test_by_hand);
+	g_test_add_func("/comm_view/killed", test_killed);
 	g_test_add_func("/comm_view/bandwidths", test_bandwidths);
 	g_test_add_func("/comm_view/size_classes", test_size_classes);
 	g_test_add_func("/comm_view/not_whole", test_not_whole);
