@@ -41,6 +41,14 @@ static gboolean is_folded_back(const TachoGraph *graph, const struct graph_trans
 	return transfer->is_unfolded && graph_group_at(graph, transfer->group)->job == 0;
 }
 
+/* When the part was over. The copy of one in another pass has no slice; it is over as long after it began. */
+static gint64 recorded_end_ns(const TachoGraph *graph, const struct graph_node *complete)
+{
+	return complete->slice != TACHO_NONE
+		       ? tacho_slice_end_ns(graph->timeline, complete->slice)
+		       : graph->origin_ns + complete->begin_ns + complete->duration_ns;
+}
+
 /* When it had the result, of each rank's part: after the transfer as a whole again. */
 static void fold_completions(TachoGraph *graph)
 {
@@ -52,8 +60,7 @@ static void fold_completions(TachoGraph *graph)
 		transfer = graph_transfer_at(graph, node->transfer);
 		if (!is_folded_back(graph, transfer))
 			continue;
-		node->duration_ns =
-			MAX(tacho_slice_end_ns(graph->timeline, node->slice) - transfer->end_ns, 0);
+		node->duration_ns = MAX(recorded_end_ns(graph, node) - transfer->end_ns, 0);
 		node->origin = ORIGIN_MEASURED;
 		graph_add_edge(graph, transfer->node, i, TACHO_EDGE_TRANSFER);
 	}

@@ -230,10 +230,37 @@ static void test_mistakes(void)
 	assert_refused(device_bound, "accumulate=2;accumulate=2", "already");
 }
 
+/* An all-reduce of the forward pass, told hop by hop: the second is over at 50, and the rank knows it at 60. */
+#define RANK_OF_HOPS(rank, peer)                                                                   \
+	"rank " #rank " host=h" #rank " thread 100" #rank " main\n"                                \
+	"  annotation ProfilerStep#0 0..300\n"                                                     \
+	"    op forward 0..20\n"                                                                   \
+	"    collective gloo:all_reduce 20..60 bytes=1000 end_tid=9\n"                             \
+	"    op more 60..80\n"                                                                     \
+	"    op " BACKWARD " 80..200\n"                                                            \
+	"    op optimizer 200..300\n"                                                              \
+	"  thread 200" #rank " side\n"                                                             \
+	"    hop ring gloo:all_reduce peer=" #peer " step=0 bytes=500 event out 22..30\n"          \
+	"    hop ring gloo:all_reduce peer=" #peer " step=0 bytes=500 receive event in 24..32\n"   \
+	"    hop ring gloo:all_reduce peer=" #peer " step=1 bytes=500 event out 34..44\n"          \
+	"    hop ring gloo:all_reduce peer=" #peer " step=1 bytes=500 receive event in 36..50\n"
+
+/* Its copies in other passes are played as wholes, too, where a change asks for that. */
+static void test_hops_in_pass(void)
+{
+	static const gchar text[] = "unit us\n" RANK_OF_HOPS(0, 1) RANK_OF_HOPS(1, 0);
+
+	assert_predicted(text, "drop:wait", 300);
+	assert_predicted(text, "accumulate=2", 500);
+	assert_predicted(text, "accumulate=2;drop:wait", 500);
+	assert_predicted(text, "accumulate=30;drop:wait", 300 + 29 * 200);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/accumulation/device_bound", test_device_bound);
+	g_test_add_func("/accumulation/hops_in_pass", test_hops_in_pass);
 	g_test_add_func("/accumulation/other_changes", test_other_changes);
 	g_test_add_func("/accumulation/host_bound", test_host_bound);
 	g_test_add_func("/accumulation/mixed", test_mixed);
