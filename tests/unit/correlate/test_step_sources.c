@@ -311,7 +311,7 @@ static void test_late(void)
 			TURN(2, SGD(2)) TURN(3, SGD(3)) TURN(4, SGD(4)) TURN(5, SGD(5))
 				TURN(6, SGD(6)) "rank 2 end=exited:0 thread 3 "
 						"main\n" /* there when the first step ended */
-						"op early 18..19\n" TURN(2, SGD(2))
+						"op early 19..20\n" TURN(2, SGD(2))
 							TURN(3, SGD(3)));
 	g_autofree gchar *controls = steps_text(timeline, timeline->control_steps, 0);
 
