@@ -30,6 +30,7 @@
  * on a rank whose recording began when other ranks had already ended steps: it goes on from the
  * step of theirs that ends next to its own first one. */
 #include "base/for_each.h"
+#include "base/hash_mix.h"
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "correlate/correlate_internal.h"
@@ -231,12 +232,18 @@ static void find_marked_steps(const TachoTimeline *timeline, struct rank_steps *
 
 /* --- optimizer ------------------------------------------------------------------------------- */
 
+/* What updates are told apart by, the first that has a cycle. */
+enum update_trait {
+	BY_TENSOR, /* work, and what it changes first: differs between optimizers of equal models */
+	BY_WORK,   /* name and ops: differs between optimizers of one class */
+	BY_NAME,
+	N_UPDATE_TRAITS
+};
+
 struct update {
 	gint64 end_ns;
-	guint32 name_hash;
-	guint32 work_hash; /* name and ops: differs between optimizers of one class */
-	guint32 tensor_hash; /* and what it changes first: differs between optimizers of equal models */
-	gboolean is_unasked; /* its tensors were not recorded: tensor_hash says nothing */
+	guint64 hash[N_UPDATE_TRAITS];
+	gboolean is_unasked; /* its tensors were not recorded: BY_TENSOR says nothing */
 	gboolean is_control;
 };
 
@@ -258,17 +265,17 @@ static gboolean is_inside_optimizer_step(const TachoTimeline *timeline, guint32 
 	return FALSE;
 }
 
-static guint32 hash_work(const TachoTimeline *timeline, guint32 slice)
+static guint64 hash_work(const TachoTimeline *timeline, guint32 slice)
 {
 	const TachoSlices *slices = &timeline->slices;
 	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[slice]);
-	guint32 hash = slices->name[slice];
+	guint64 hash = hash_mix(HASH_MIX_START, slices->name[slice]);
 
 	for (guint32 i = slice + 1; i < track->first_slice + track->n_slices; i++) {
 		if (slices->start_ns[i] >= tacho_slice_end_ns(timeline, slice))
 			break;
 		if (slices->kind[i] == TACHO_SLICE_OP)
-			hash = hash * 33 + slices->name[i];
+			hash = hash_mix(hash, slices->name[i]);
 	}
 	return hash;
 }
@@ -338,9 +345,10 @@ static void merge_updates(GArray *updates, GArray *backward_times)
 		    count_up_to(backward_times, last->end_ns) ==
 			    count_up_to(backward_times, update.end_ns)) {
 			last->end_ns = update.end_ns;
-			last->name_hash = last->name_hash * 33 + update.name_hash;
-			last->work_hash = last->work_hash * 33 + update.work_hash;
-			last->tensor_hash = last->tensor_hash * 33 + update.tensor_hash;
+			for (guint trait = 0; trait < N_UPDATE_TRAITS; trait++)
+				last->hash[trait] =
+					hash_mix(hash_mix(HASH_MIX_START, last->hash[trait]),
+						 update.hash[trait]);
 			last->is_unasked |= update.is_unasked;
 		} else {
 			g_array_index(updates, struct update, n++) = update;
@@ -357,10 +365,10 @@ static void add_update(const TachoTimeline *timeline, guint32 slice, gpointer up
 	if (!is_optimizer_step(timeline, slice) || is_inside_optimizer_step(timeline, slice))
 		return;
 	update.end_ns = tacho_slice_end_ns(timeline, slice);
-	update.name_hash = timeline->slices.name[slice];
-	update.work_hash = hash_work(timeline, slice);
-	update.tensor_hash =
-		update.work_hash * 33 + hash_changed(timeline, slice, &update.is_unasked);
+	update.hash[BY_NAME] = timeline->slices.name[slice];
+	update.hash[BY_WORK] = hash_work(timeline, slice);
+	update.hash[BY_TENSOR] =
+		hash_mix(update.hash[BY_WORK], hash_changed(timeline, slice, &update.is_unasked));
 	g_array_append_val((GArray *)updates, update);
 }
 
@@ -386,21 +394,6 @@ static GArray *collect_updates(const TachoTimeline *timeline, guint32 process,
 	return updates;
 }
 
-/* What updates are told apart by, the first that has a cycle. */
-enum update_trait { BY_TENSOR, BY_WORK, BY_NAME };
-
-static guint32 trait_of(const struct update *update, enum update_trait trait)
-{
-	switch (trait) {
-	case BY_TENSOR:
-		return update->tensor_hash;
-	case BY_WORK:
-		return update->work_hash;
-	default:
-		return update->name_hash;
-	}
-}
-
 static gboolean is_cycle(GArray *updates, guint length, enum update_trait trait)
 {
 	guint first =
@@ -419,7 +412,7 @@ static gboolean is_cycle(GArray *updates, guint length, enum update_trait trait)
 			continue;
 		}
 		n_compared++;
-		n_equal += trait_of(one, trait) == trait_of(next, trait);
+		n_equal += one->hash[trait] == next->hash[trait];
 	}
 	if (trait == BY_TENSOR && n_compared == 0)
 		return FALSE; /* of those that were asked none is so far from another */
