@@ -214,6 +214,40 @@ static void test_limit(void)
 	assert_step(found.unrecorded_us, 100 - PIECES_OF_STEP * 8);
 }
 
+/* Where all work is taken out, more cannot be: what is left is the collective. */
+static void test_nothing_left(void)
+{
+	static const gdouble control_us[] = { 30, 30, 30 };
+	g_autoptr(GString) text = g_string_new("unit us\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	struct found found;
+
+	for (guint rank = 0; rank < 2; rank++) {
+		g_string_append_printf(text, "rank %u cost_ns=960000 thread %u main\n", rank,
+				       1000 + rank);
+		for (guint i = 0; i < N_STEPS; i++)
+			g_string_append_printf(text,
+					       "  annotation ProfilerStep#%u %u..%u\n"
+					       "    op a %u..%u\n"
+					       "    collective gloo:all_reduce %u..%u bytes=1024 "
+					       "end_tid=9\n",
+					       i, 100 * i, 100 * i + 100, 100 * i, 100 * i + 40,
+					       100 * i + 40, 100 * i + 100);
+	}
+	timeline = correlated(text->str);
+	add_control_steps(timeline, N_STEPS, control_us, 3);
+	for (guint i = 0; i < 3; i++) {
+		TachoStep step = g_array_index(timeline->control_steps, TachoStep, i);
+
+		step.rank_index = 1;
+		g_array_append_val(timeline->control_steps, step);
+	}
+	found = predict_range(timeline, -1, -1);
+	g_assert_cmpfloat_with_epsilon(found.baseline_us, 100, 1e-6);
+	g_assert_cmpfloat_with_epsilon(found.unrecorded_us, 60, 1e-6);
+	g_assert_cmpfloat_with_epsilon(found.share, 1, 1e-9);
+}
+
 /* Steps 10 to 12, far from the control steps 4 to 6. By what share recording makes steps longer is known from those beside
  * them: a quarter, with an error that comes from how the three control steps scatter (the six recorded ones do not). */
 static void test_far_control(void)
@@ -271,6 +305,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/recording_cost/little_stated", test_little_stated);
 	g_test_add_func("/recording_cost/no_cost", test_no_cost);
 	g_test_add_func("/recording_cost/limit", test_limit);
+	g_test_add_func("/recording_cost/nothing_left", test_nothing_left);
 	g_test_add_func("/recording_cost/far_control", test_far_control);
 	g_test_add_func("/recording_cost/played_here", test_played_here);
 	return g_test_run();
