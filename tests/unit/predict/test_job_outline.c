@@ -323,6 +323,27 @@ static void test_collectives(void)
 		    "33 % of its collectives differ: 2 of gloo:all_reduce a step instead of 3");
 }
 
+/* What an outline has is of a step, whatever the number of steps. */
+static void test_bytes_of_step(void)
+{
+	g_autoptr(GString) text = g_string_new("unit us\n");
+	struct outlined job;
+
+	for (guint rank = 0; rank < 2; rank++) {
+		g_string_append_printf(text, "rank %u thread %u main\n", rank, 1000 + rank);
+		for (guint step = 0; step < 4; step++)
+			g_string_append_printf(
+				text,
+				"  annotation ProfilerStep#%u %u..%u\n    op a %u..%u\n"
+				"    collective gloo:all_reduce %u..%u bytes=%u end_tid=9\n",
+				step, 100 * step, 100 * step + 100, 100 * step, 100 * step + 10,
+				100 * step + 10, 100 * step + 30, 1000 * (step + 1));
+	}
+	outlined_init(&job, text->str, 0, -1);
+	g_assert_cmpfloat(job.outline.collective_bytes, ==, (1000 + 2000 + 3000 + 4000) / 4.0);
+	outlined_release(&job);
+}
+
 static void test_ranks(void)
 {
 	static const gchar text[] = "unit us\nrank %u thread 1000 main\n"
@@ -351,6 +372,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/job_outline/no_steps", test_no_steps);
 	g_test_add_func("/job_outline/shapes", test_shapes);
 	g_test_add_func("/job_outline/collectives", test_collectives);
+	g_test_add_func("/job_outline/bytes_of_step", test_bytes_of_step);
 	g_test_add_func("/job_outline/ranks", test_ranks);
 	return g_test_run();
 }

@@ -92,6 +92,7 @@ static void test_slices(void)
 	check_slices(&picture, 0, "b", "60-100 160-200", "70-110 180-220");
 	g_assert_cmpuint(picture.out->ranks->len, ==, 1);
 	g_assert_cmpuint(picture.out->processes->len, ==, 2);
+	g_assert_cmpint(tacho_step_source(picture.out), ==, TACHO_STEPS_ANNOTATED);
 	check_process(&picture, 0, 0, "measured", TRUE);
 	check_process(&picture, 1, 0, "replayed", FALSE);
 	g_assert_cmpuint(tacho_timeline_rank(picture.out, 0)->main_process, ==, 0);
