@@ -33,6 +33,9 @@ static const gchar description[] =
 	"  tacho record -n 2 -- python3 examples/ddp_train.py     two ranks on this host\n"
 	"  tacho record -- mpirun -n 4 python3 train.py           any launcher, on this host\n";
 
+#define PYTHON_HOW "sample"
+#define MODULES	   "module:"
+
 enum { MAX_RANKS = 4096, FILES_IN_LIMIT = 16, MAX_PYTHON_HZ = 1000, PYTHON_HZ = 100 };
 
 static const gchar *const clock_names[] = { "auto", "tsc", "monotonic", NULL };
@@ -134,10 +137,10 @@ static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
 	return TRUE;
 }
 
-/* How Python's functions are recorded: "sample" or "off". */
+/* How Python's functions are recorded: "sample", "module:NAME,NAME" or "off". */
 static gboolean parse_python(const struct options *options)
 {
-	static const gchar *const modes[] = { "sample", "off", NULL };
+	static const gchar *const modes[] = { PYTHON_HOW, "off", NULL };
 	g_autofree gchar *there = NULL;
 
 	if (options->python_hz < 1 || options->python_hz > MAX_PYTHON_HZ) {
@@ -145,10 +148,12 @@ static gboolean parse_python(const struct options *options)
 			 options->python_hz);
 		return FALSE;
 	}
-	if (!options->python || g_strv_contains(modes, options->python))
+	if (!options->python || g_strv_contains(modes, options->python) ||
+	    (g_str_has_prefix(options->python, MODULES) && options->python[strlen(MODULES)]))
 		return TRUE;
 	there = tacho_did_you_mean(options->python, modes);
-	cli_fail("record", "--python is 'sample' or 'off', not '%s'%s", options->python, there);
+	cli_fail("record", "--python is 'sample', 'module:NAME' or 'off', not '%s'%s",
+		 options->python, there);
 	return FALSE;
 }
 
@@ -354,7 +359,9 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	    g_strcmp0(recording->options->python, "off") != 0) {
 		g_autofree gchar *hz = g_strdup_printf("%d", recording->options->python_hz);
 
-		environment = g_environ_setenv(environment, "TACHO_PYTHON", "sample", TRUE);
+		environment = g_environ_setenv(
+			environment, "TACHO_PYTHON",
+			recording->options->python ? recording->options->python : PYTHON_HOW, TRUE);
 		environment = g_environ_setenv(environment, "TACHO_PYTHON_HZ", hz, TRUE);
 	}
 	if (recording->has_probe[PROBE_torch])
@@ -571,7 +578,10 @@ int cmd_record(int argc, char **argv)
 		  "use only these: torch, alloc, blas, dnn, socket, python, or all (default)",
 		  "LIST" },
 		{ "python", 0, 0, G_OPTION_ARG_STRING, &options.python,
-		  "sample: look at the stacks of Python threads (default); off", "HOW" },
+		  "sample (default): look at the stacks of Python threads; module:NAME: and record "
+		  "each call "
+		  "of that module; off",
+		  "HOW" },
 		{ "python-hz", 0, 0, G_OPTION_ARG_INT, &options.python_hz,
 		  "so often a second (default: 100)", "N" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,

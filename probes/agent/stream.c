@@ -673,8 +673,8 @@ void *tacho_slice_begin_named(int kind, const char *name, uint64_t id)
 {
 	struct record_slice *slice;
 
-	if (!tacho_is_recording() ||
-	    (kind != TRACE_KIND_ANNOTATION && kind != TRACE_KIND_MODULE && kind != TRACE_KIND_WAIT))
+	if (!tacho_is_recording() || (kind != TRACE_KIND_ANNOTATION && kind != TRACE_KIND_MODULE &&
+				      kind != TRACE_KIND_WAIT && kind != TRACE_KIND_FUNCTION))
 		return NULL;
 	slice = tacho_record_begin(tacho_class((enum trace_kind)kind, name, strlen(name)),
 				   sizeof(*slice));

@@ -4,8 +4,8 @@
  * A STACK record says what a thread runs from then on, so a thread that stays where it is costs nothing in
  * the trace. The job is not stopped, interrupted or asked to lock anything.
  *
- * (1) It takes no more than a hundredth of a processor's time: where a round of samples takes long (many
- *     threads, deep stacks), the next comes later.
+ * (1) It takes no more than a hundredth of a processor's time, and a tenth of a second more at its start:
+ *     where a round of samples takes long (many threads, deep stacks), the next comes later.
  * (2) Its files are its own: it takes leave of the job's descriptors before it opens any.
  * (3) Where nothing is recorded (--steps, --control), it looks at nothing. */
 #ifndef TACHO_PYTHON_STACK_SAMPLER_H

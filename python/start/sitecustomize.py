@@ -103,7 +103,17 @@ def _give_way():
             return
 
 
+def _watch_functions(how):
+    """What tacho record --python=module:NAME,NAME asks for."""
+    if how.startswith("module:"):
+        try:
+            _hook().watch_functions(how[len("module:") :])
+        except Exception:
+            pass
+
+
 _leave_path()
 if os.environ.get("TACHO_RUN_DIR"):
     sys.meta_path.insert(0, _ImportWatch())
+    _watch_functions(os.environ.get("TACHO_PYTHON", ""))
 _give_way()

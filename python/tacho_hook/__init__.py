@@ -1,6 +1,7 @@
 """tacho's side of a Python job: what PyTorch's callbacks do not tell, and other frameworks' profilers.
 
 watch_modules         forward of every torch.nn.Module, named by its path (modules.py)
+watch_functions       calls of the functions of some modules (functions.py)
 watch_process_groups  members of the process groups (process_groups.py)
 
 watch_tf_...          TensorFlow's steps, and its profiler run in some (tensorflow_steps.py)
@@ -18,6 +19,12 @@ def watch_modules(module):
     from . import modules
 
     modules.install(module)
+
+
+def watch_functions(names):
+    from . import functions
+
+    functions.install(names)
 
 
 def watch_process_groups(module):

@@ -8,6 +8,7 @@ import atexit
 import ctypes
 
 KIND_MODULE = 2  # enum trace_kind
+KIND_FUNCTION = 15
 
 _library = ctypes.PyDLL(None)
 _kept = []  # callbacks, which C code does not keep alive
