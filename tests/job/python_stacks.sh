@@ -56,6 +56,7 @@ expect(waited(r"\): spin$") < 0.5 * seconds(r"\): spin$"), "spin waited %.2f s" 
 expect(seconds(r"\): in_thread$") > 0.3, "the thread")
 expect(seconds(r"\): in_fork$") > 0.2, "the forked child")
 expect(seconds(r"<string>\(\d+\): in_child$") > 0.2, "the program that was executed")
+expect(seconds(r"<string>\(\d+\): in_interpreter$") > 0.2, "the other interpreter")
 if "--very-deep" in sys.argv:
     expect(seconds(r"^\[calls left out\]$") > 0.1, "the deep recursion")
 print("\n".join(failures))

@@ -86,6 +86,18 @@ def execute():
     subprocess.run([sys.executable, "-S", "-c", "import time\ndef in_child():\n  time.sleep(1.0)\nin_child()"], check=True)
 
 
+def interpreter():
+    """Another interpreter in this process, where this Python has a module for it."""
+    try:
+        import _xxsubinterpreters as interpreters
+    except ImportError:
+        import _interpreters as interpreters
+    run = getattr(interpreters, "run_string", None) or interpreters.exec
+    inner = interpreters.create()
+    run(inner, "import time\ndef in_interpreter():\n  end = time.monotonic() + 0.8\n  while time.monotonic() < end: pass\nin_interpreter()")
+    interpreters.destroy(inner)
+
+
 def many_functions():
     """Code objects come and go at the same addresses."""
     end = time.monotonic() + 0.7
@@ -108,6 +120,7 @@ def main():
     timed("threads:waiting", threads)
     timed("fork:waiting", fork)
     timed("execute:waiting", execute)
+    interpreter()
     if "--very-deep" in sys.argv:
         threading.stack_size(512 << 20)
         very_deep = threading.Thread(target=deeper, args=(10000,))
