@@ -197,6 +197,13 @@ static void begin_transfer(struct shared_run *run, guint32 node, gdouble time_ns
 	set_paces(run);
 }
 
+/* Nothing is left of it, or less than the clock can tell apart: from 2^53 ns on (104 days), a double has not every nanosecond. */
+static gboolean has_ended(const struct active_transfer *active, gdouble time_ns)
+{
+	return active->rest_ns <= ALMOST_NS * active->pace ||
+	       time_ns + active->rest_ns / active->pace <= time_ns;
+}
+
 /* Those that have nothing left; at least one has. */
 static void end_transfers(struct shared_run *run)
 {
@@ -209,7 +216,7 @@ static void end_transfers(struct shared_run *run)
 	for (guint i = 0; i < n_before; i++) {
 		struct active_transfer active = *active_at(run, i);
 
-		if (active.rest_ns > ALMOST_NS * active.pace) {
+		if (!has_ended(&active, time_ns)) {
 			*active_at(run, n_kept++) = active;
 			continue;
 		}
