@@ -157,15 +157,6 @@ static gboolean parse_python(const struct options *options)
 	return FALSE;
 }
 
-static gboolean parse_size(const gchar *option, const gchar *text, guint64 *ret_bytes)
-{
-	if (!text || run_limit_parse(text, ret_bytes))
-		return TRUE;
-	cli_fail("record", "%s is a number of bytes, with K, M, G or T behind it: '%s'", option,
-		 text);
-	return FALSE;
-}
-
 /* The agent wants both ends. */
 static gboolean steps_are_valid(const gchar *steps)
 {
@@ -625,8 +616,8 @@ int cmd_record(int argc, char **argv)
 	if (options.shapes_every != OPTION_UNSET && options.shapes_every < 1)
 		return cli_fail("record", "--shapes-every must be 1 or more, not %d",
 				options.shapes_every);
-	if (!parse_size("--max-size", options.max_size, &options.max_bytes) ||
-	    !parse_size("--keep-free", options.keep_free, &options.free_bytes))
+	if (!option_size("record", "--max-size", options.max_size, &options.max_bytes) ||
+	    !option_size("record", "--keep-free", options.keep_free, &options.free_bytes))
 		return CLI_BAD;
 	if (!parse_python(&options))
 		return CLI_BAD;

@@ -64,6 +64,36 @@ gboolean option_number(const gchar *command, const gchar *option, gint number, g
 	return FALSE;
 }
 
+static gboolean parse_size(const gchar *text, guint64 *ret_bytes)
+{
+	static const gchar units[] = "KMGT";
+	const gchar *unit;
+	guint64 number;
+	gchar *end;
+
+	if (!g_ascii_isdigit(*text))
+		return FALSE;
+	number = g_ascii_strtoull(text, &end, 10);
+	unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
+	if (*end && (!unit || end[1]))
+		return FALSE;
+	for (gssize i = 0; unit && i <= unit - units; i++)
+		if (!g_uint64_checked_mul(&number, number, 1024))
+			return FALSE;
+	*ret_bytes = number;
+	return number > 0;
+}
+
+gboolean option_size(const gchar *command, const gchar *option, const gchar *text,
+		     guint64 *ret_bytes)
+{
+	if (!text || parse_size(text, ret_bytes))
+		return TRUE;
+	cli_fail(command, "%s is a number of bytes, with K, M, G or T behind it: '%s'", option,
+		 text);
+	return FALSE;
+}
+
 /* "ranks 0 to 3, 8" */
 static gchar *list_ranks(const TachoTimeline *timeline)
 {

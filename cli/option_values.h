@@ -28,6 +28,10 @@ gboolean option_steps_in(const gchar *command, const gchar *run, const TachoTime
 /* The keys by which a table can be sorted, NULL-terminated; the caller's. */
 gchar **option_sort_keys(const TachoTable *table);
 
+/* A number of bytes above 0, with K, M, G or T behind it: "500M", "1000". NULL leaves it as it is. */
+gboolean option_size(const gchar *command, const gchar *option, const gchar *text,
+		     guint64 *ret_bytes);
+
 /* A regular expression; NULL: none. `option` is its name with the dashes. */
 gboolean option_regex(const gchar *command, const gchar *option, const gchar *pattern,
 		      GRegex **ret_regex);

@@ -32,26 +32,6 @@ struct stream_path {
 	gboolean is_in_use;
 };
 
-gboolean run_limit_parse(const gchar *text, guint64 *ret_bytes)
-{
-	static const gchar units[] = "KMGT";
-	const gchar *unit;
-	guint64 number;
-	gchar *end;
-
-	if (!g_ascii_isdigit(*text))
-		return FALSE;
-	number = g_ascii_strtoull(text, &end, 10);
-	unit = *end ? strchr(units, g_ascii_toupper(*end)) : NULL;
-	if (*end && (!unit || end[1]))
-		return FALSE;
-	for (gssize i = 0; unit && i <= unit - units; i++)
-		if (!g_uint64_checked_mul(&number, number, 1024))
-			return FALSE;
-	*ret_bytes = number;
-	return number > 0;
-}
-
 /* --- what is there ---------------------------------------------------------------------------- */
 
 static void clear_file(gpointer file)

@@ -11,9 +11,6 @@
 
 typedef struct _RunLimit RunLimit;
 
-/* "500M", "2G", "1000" (bytes) ... FALSE: it is none. */
-gboolean run_limit_parse(const gchar *text, guint64 *ret_bytes);
-
 /* Keep the run at `path` below `max_bytes`, and so many bytes of its disk free (0: either does not matter). */
 RunLimit *run_limit_start(const gchar *path, guint64 max_bytes, guint64 free_bytes);
 /* The job has ended: once more, and what was removed is noted. NULL is fine. */
