@@ -5,6 +5,7 @@
 #include <tacho/query.h>
 
 #include "cli.h"
+#include "option_values.h"
 #include "query_prompt.h"
 #include "query_session.h"
 
@@ -20,10 +21,11 @@ static const gchar description[] =
 	"  tacho query base.tacho \"SELECT * FROM step\" --format csv > steps.csv\n"
 	"  tacho query base.tacho                            opens a prompt\n";
 
-#define DEFAULT_TIMEOUT_S 600
+#define DEFAULT_TIMEOUT_S    600
+#define DEFAULT_MEMORY_BYTES (G_GUINT64_CONSTANT(1) << 30)
 
 struct options {
-	gchar *format, *file;
+	gchar *format, *file, *memory;
 	gint64 limit;
 	gint timeout_s;
 	gboolean is_json;
@@ -69,9 +71,15 @@ static int run_text(struct query_session *session, const gchar *text)
 	return cli_fail_error("query", error);
 }
 
+/* What a statement may take; 0: any. */
+struct limits {
+	guint timeout_s;
+	guint64 memory_bytes;
+};
+
 /* `text` NULL: at the prompt. */
-static int query_runs(TachoResultWriter *writer, const gchar *text, guint timeout_s, int argc,
-		      char **argv)
+static int query_runs(TachoResultWriter *writer, const gchar *text, const struct limits *limits,
+		      int argc, char **argv)
 {
 	g_autoptr(TachoTimeline) timeline = cli_open_runs("query", argc, argv);
 	g_autoptr(TachoQuery) query = NULL;
@@ -83,7 +91,8 @@ static int query_runs(TachoResultWriter *writer, const gchar *text, guint timeou
 	query = tacho_query_open(timeline, &error);
 	if (!query)
 		return cli_fail_error("query", error);
-	tacho_query_set_timeout(query, timeout_s);
+	tacho_query_set_timeout(query, limits->timeout_s);
+	tacho_query_limit_memory(limits->memory_bytes);
 	session.query = query;
 	if (text)
 		return run_text(&session, text);
@@ -96,6 +105,8 @@ static int query_with(const struct options *options, int argc, char **argv)
 	g_autoptr(TachoResultWriter) writer = NULL;
 	g_autofree gchar *text = NULL;
 	TachoQueryFormat format;
+	struct limits limits = { (guint)options->timeout_s,
+				 options->memory ? 0 : DEFAULT_MEMORY_BYTES };
 
 	if (!parse_format(options, &format))
 		return CLI_BAD;
@@ -103,6 +114,9 @@ static int query_with(const struct options *options, int argc, char **argv)
 		return cli_fail("query", "--limit must be a number of rows");
 	if (options->timeout_s < 0)
 		return cli_fail("query", "--timeout must be a number of seconds; 0: there is none");
+	if (g_strcmp0(options->memory, "0") != 0 &&
+	    !option_size("query", "--max-memory", options->memory, &limits.memory_bytes))
+		return CLI_BAD;
 	if (!options->file && argc > 2 && is_sql(argv[argc - 1])) {
 		text = g_strdup(argv[--argc]);
 	} else if (options->file || (argc > 1 && !isatty(STDIN_FILENO))) {
@@ -112,7 +126,7 @@ static int query_with(const struct options *options, int argc, char **argv)
 	}
 	writer =
 		tacho_result_writer_new(format, stdout, cli_width(stdout), (guint64)options->limit);
-	return query_runs(writer, text, (guint)options->timeout_s, argc, argv);
+	return query_runs(writer, text, &limits, argc, argv);
 }
 
 int cmd_query(int argc, char **argv)
@@ -129,6 +143,8 @@ int cmd_query(int argc, char **argv)
 		  "at most N rows of each result", "N" },
 		{ "timeout", 0, 0, G_OPTION_ARG_INT, &options.timeout_s,
 		  "stop what takes longer; 0: never (default: 600)", "S" },
+		{ "max-memory", 0, 0, G_OPTION_ARG_STRING, &options.memory,
+		  "stop what needs more memory; 0: never (default: 1G)", "SIZE" },
 		CLI_WIDTH_OPTIONS('w'),
 		G_OPTION_ENTRY_NULL,
 	};
@@ -138,5 +154,6 @@ int cmd_query(int argc, char **argv)
 		status = query_with(&options, argc, argv);
 	g_free(options.format);
 	g_free(options.file);
+	g_free(options.memory);
 	return status;
 }

@@ -17,7 +17,7 @@ typedef enum {
 	TACHO_QUERY_ERROR_SQL,	       /* the message says where in the text */
 	TACHO_QUERY_ERROR_READ_ONLY,   /* a statement that would change something, or open a file */
 	TACHO_QUERY_ERROR_INTERRUPTED, /* by tacho_query_interrupt() */
-	TACHO_QUERY_ERROR_MEMORY,
+	TACHO_QUERY_ERROR_MEMORY, /* there is none left, or tacho_query_limit_memory() allows no more */
 	TACHO_QUERY_ERROR_NO_TABLE,  /* no table of that name */
 	TACHO_QUERY_ERROR_NO_FORMAT, /* no output format of that name */
 } TachoQueryError;
@@ -56,6 +56,9 @@ gboolean tacho_query_run(TachoQuery *query, const gchar *sql, const TachoQueryHa
 			 gpointer data, GError **error);
 /* What takes longer than that is ended like one that was interrupted. 0, as in the beginning: nothing is. */
 void tacho_query_set_timeout(TachoQuery *query, guint seconds);
+/* SQLite may have no more memory than that, all queries of the process together: a statement that needs more ends with
+ * TACHO_QUERY_ERROR_MEMORY. 0, as in the beginning: any. What it sorts goes into temporary files. */
+void tacho_query_limit_memory(guint64 bytes);
 /* End the statement that runs; where none does, the next one. From any thread or signal handler. */
 void tacho_query_interrupt(TachoQuery *query);
 /* Whether the text ends a statement, or holds nothing but blanks and comments. */

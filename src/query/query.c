@@ -175,6 +175,18 @@ static TachoQueryError error_code(int status)
 	}
 }
 
+/* SQLite says "out of memory", whether the machine has none left or the limit was met. */
+static gchar *memory_message(void)
+{
+	gint64 most_bytes = sqlite3_hard_heap_limit64(-1);
+
+	if (most_bytes <= 0)
+		return g_strdup("out of memory");
+	return g_strdup_printf(
+		"stopped, since it needs more memory than it may have (%" G_GINT64_FORMAT " MiB)",
+		most_bytes >> 20);
+}
+
 /* `sql` is the whole text, `statement` where in it the one that failed begins. */
 static void set_error(TachoQuery *query, const gchar *sql, const gchar *statement, int status,
 		      GError **error)
@@ -183,13 +195,15 @@ static void set_error(TachoQuery *query, const gchar *sql, const gchar *statemen
 	TachoQueryError code = error_code(status);
 	const gchar *message = sqlite3_errmsg(query->db);
 	const gchar *at, *line;
-	g_autofree gchar *place = NULL;
+	g_autofree gchar *place = NULL, *memory = NULL;
 
 	if (code == TACHO_QUERY_ERROR_READ_ONLY)
 		message = "tacho runs only statements that read the run";
 	else if (code == TACHO_QUERY_ERROR_INTERRUPTED)
 		message = is_late(query) ? "stopped, since it took longer than it may"
 					 : "interrupted";
+	else if (code == TACHO_QUERY_ERROR_MEMORY)
+		message = memory = memory_message();
 	if (offset < 0) {
 		g_set_error(error, TACHO_QUERY_ERROR, code, "%s", message);
 		return;
@@ -329,6 +343,11 @@ gboolean tacho_query_run(TachoQuery *query, const gchar *sql, const TachoQueryHa
 void tacho_query_set_timeout(TachoQuery *query, guint seconds)
 {
 	query->timeout_s = seconds;
+}
+
+void tacho_query_limit_memory(guint64 bytes)
+{
+	sqlite3_hard_heap_limit64((sqlite3_int64)MIN(bytes, G_MAXINT64));
 }
 
 void tacho_query_interrupt(TachoQuery *query)

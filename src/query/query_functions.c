@@ -1,6 +1,7 @@
 #include "query/query_functions.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include <tacho/query.h>
 
@@ -8,6 +9,8 @@
 #include "query/arg_list.h"
 #include "query/kernel_functions.h"
 #include "query/launch_functions.h"
+
+#define LEAST_NUMBERS 64 /* there is room for */
 
 static const gchar *const function_names[] = { "extract_arg(",
 					       "percentile(",
@@ -146,30 +149,42 @@ static void regexp(sqlite3_context *result, int argc, sqlite3_value **argv)
 
 /* --- aggregates ------------------------------------------------------------------------------- */
 
-/* The numbers of percentile() and median(), sorted at the end. */
+/* The numbers of percentile() and median(), sorted at the end; in SQLite's memory, so that its limit holds for them. */
 struct numbers {
-	GArray *values; /* gdouble */
+	gdouble *values;
+	guint64 n, capacity;
 	gdouble percent;
 };
 
 static struct numbers *numbers_of(sqlite3_context *result)
 {
-	struct numbers *numbers = sqlite3_aggregate_context(result, sizeof(struct numbers));
+	return sqlite3_aggregate_context(result, sizeof(struct numbers));
+}
 
-	if (numbers && !numbers->values)
-		numbers->values = g_array_new(FALSE, FALSE, sizeof(gdouble));
-	return numbers;
+static gboolean make_room(struct numbers *numbers)
+{
+	guint64 capacity = MAX(2 * numbers->capacity, LEAST_NUMBERS);
+	gdouble *values;
+
+	if (numbers->n < numbers->capacity)
+		return TRUE;
+	values = sqlite3_realloc64(numbers->values, capacity * sizeof(*values));
+	if (!values)
+		return FALSE;
+	numbers->values = values;
+	numbers->capacity = capacity;
+	return TRUE;
 }
 
 /* NULL is left out, as all aggregates do it. */
 static void add_number(sqlite3_context *result, struct numbers *numbers, sqlite3_value *value)
 {
-	gdouble number = sqlite3_value_double(value);
-
-	if (!numbers)
+	if (sqlite3_value_type(value) == SQLITE_NULL)
+		return;
+	if (numbers && make_room(numbers))
+		numbers->values[numbers->n++] = sqlite3_value_double(value);
+	else
 		sqlite3_result_error_nomem(result);
-	else if (sqlite3_value_type(value) != SQLITE_NULL)
-		g_array_append_val(numbers->values, number);
 }
 
 static void median_step(sqlite3_context *result, int argc, sqlite3_value **argv)
@@ -206,21 +221,17 @@ static void percentile_final(sqlite3_context *result)
 {
 	struct numbers *numbers = sqlite3_aggregate_context(result, 0);
 	gdouble place, below, above;
-	guint index;
+	guint64 index;
 
-	if (!numbers || !numbers->values)
+	if (!numbers || numbers->n == 0)
 		return;
-	if (numbers->values->len > 0) {
-		g_array_sort(numbers->values, order_double);
-		place = numbers->percent / 100 * (numbers->values->len - 1);
-		index = (guint)place;
-		below = g_array_index(numbers->values, gdouble, index);
-		above = index + 1 < numbers->values->len
-				? g_array_index(numbers->values, gdouble, index + 1)
-				: below;
-		sqlite3_result_double(result, below + (above - below) * (place - index));
-	}
-	g_array_unref(numbers->values);
+	qsort(numbers->values, numbers->n, sizeof(*numbers->values), order_double);
+	place = numbers->percent / 100 * (gdouble)(numbers->n - 1);
+	index = (guint64)place;
+	below = numbers->values[index];
+	above = index + 1 < numbers->n ? numbers->values[index + 1] : below;
+	sqlite3_result_double(result, below + (above - below) * (place - (gdouble)index));
+	sqlite3_free(numbers->values);
 	numbers->values = NULL;
 }
 

@@ -1,5 +1,6 @@
 /* result_writer: the rows of a query as text. All but the table are written row by row; a table waits
- * for the first SAMPLE_ROWS rows, which decide how wide its columns are, so that memory stays bounded.
+ * for the first SAMPLE_ROWS rows, or SAMPLE_BYTES of text, which decide how wide its columns are, so that
+ * memory stays bounded.
  * (1) What is not UTF-8 becomes U+FFFD in JSON and in tables; CSV and TSV have the bytes as they are.
  * (2) Nothing but printable characters goes into a table: a trace cannot steer the terminal. */
 #include <tacho/query.h>
@@ -15,9 +16,10 @@
 #include "base/json_writer.h"
 #include "base/number.h"
 
-#define SAMPLE_ROWS 10000
-#define GAP	    2 /* between columns of a table */
-#define MIN_WIDTH   8 /* a column is not cut below this */
+#define SAMPLE_ROWS  10000
+#define SAMPLE_BYTES (64 << 20)
+#define GAP	     2 /* between columns of a table */
+#define MIN_WIDTH    8 /* a column is not cut below this */
 
 struct _TachoResultWriter {
 	TachoQueryFormat format;
@@ -27,10 +29,11 @@ struct _TachoResultWriter {
 
 	guint64 n_rows;
 	guint n_columns;
-	GString *line;		 /* of a separated result, being made */
-	GPtrArray *names;	 /* gchar *, unique */
-	JsonWriter *json;	 /* of a JSON result that is being written */
-	gboolean is_cut_short;	 /* the limit was met */
+	GString *line;	       /* of a separated result, being made */
+	GPtrArray *names;      /* gchar *, unique */
+	JsonWriter *json;      /* of a JSON result that is being written */
+	gboolean is_cut_short; /* the limit was met */
+	gsize n_sample_bytes;
 	GPtrArray *sample;	 /* gchar *, cells of the table's first rows */
 	GByteArray *are_numbers; /* of the sample's cells */
 	guint *widths;
@@ -353,6 +356,7 @@ static void lay_out(TachoResultWriter *writer)
 			fputc('\n', writer->out);
 	}
 	g_ptr_array_set_size(writer->sample, 0);
+	writer->n_sample_bytes = 0;
 }
 
 static gboolean is_number(const TachoCell *cell)
@@ -372,11 +376,13 @@ static void table_row(TachoResultWriter *writer, const TachoCell *cells)
 			continue;
 		}
 		g_ptr_array_add(writer->sample, table_text(&cells[i]));
+		writer->n_sample_bytes +=
+			strlen(g_ptr_array_index(writer->sample, writer->sample->len - 1));
 		g_byte_array_append(writer->are_numbers, &number, 1);
 	}
 	if (writer->is_laid_out)
 		fputc('\n', writer->out);
-	else if (writer->n_rows >= SAMPLE_ROWS)
+	else if (writer->n_rows >= SAMPLE_ROWS || writer->n_sample_bytes > SAMPLE_BYTES)
 		lay_out(writer);
 }
 

@@ -11,7 +11,7 @@
 #include "fuzz_input.h"
 #include "query/query_internal.h"
 
-enum { MOST_MS = 100, MOST_ROWS = 1000, MOST_VALUE_BYTES = 1 << 20 };
+enum { MOST_MS = 100, MOST_ROWS = 1000, MOST_VALUE_BYTES = 1 << 20, MOST_BYTES = 64 << 20 };
 
 static TachoTimeline *timeline; /* made once, for all inputs */
 static TachoQuery *query;
@@ -102,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!query) {
 		timeline = byte_timeline_new(job, sizeof(job));
 		query = tacho_query_open(timeline, NULL);
+		tacho_query_limit_memory(MOST_BYTES);
 		/* less than users may have: a sanitizer makes it slow, and nothing looks at the time meanwhile */
 		sqlite3_limit(query_borrow_db(query), SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES);
 		timer = make_timer();

@@ -15,3 +15,9 @@ echo $?
 timeout -s INT -k 100 1 "$TACHO" query trace.json \
 	"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c" >/dev/null 2>&1
 [ $? = 124 ] && echo "ended by SIGINT"
+for memory in 20M 0; do
+	"$TACHO" query trace.json --max-memory $memory "SELECT length(hex(zeroblob(20000000))) AS n" --format csv 2>&1
+	echo $?
+done
+"$TACHO" query trace.json --max-memory much "SELECT 1" 2>&1
+echo $?

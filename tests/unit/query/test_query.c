@@ -531,6 +531,23 @@ static void test_errors(void)
 		    "  SELECT 'open\n         ^");
 }
 
+/* What one statement keeps at once counts, of values and of what aggregates gather. What fits goes on working, also after one
+ * that did not fit. */
+static void test_memory(void)
+{
+	g_autoptr(TachoTimeline) timeline = random_timeline();
+	g_autoptr(TachoQuery) query = tacho_query_open(timeline, NULL);
+	static const gchar too_much[] =
+		"stopped, since it needs more memory than it may have (4 MiB)";
+
+	tacho_query_limit_memory(4 << 20);
+	check_error(query, "SELECT hex(zeroblob(4000000))", too_much);
+	check_error(query, "SELECT median(a.dur) FROM slice a, slice b, slice c", too_much);
+	check(timeline, "SELECT median(a.dur) > 0 AS m FROM slice a", "m\n1\n");
+	tacho_query_limit_memory(0);
+	check(timeline, "SELECT length(hex(zeroblob(20000000))) AS n", "n\n40000000\n");
+}
+
 static gboolean interrupt_row(const TachoCell *cells, gpointer data)
 {
 	(void)cells;
@@ -708,6 +725,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/query/read-only", test_read_only);
 	g_test_add_func("/query/errors", test_errors);
 	g_test_add_func("/query/interrupt", test_interrupt);
+	g_test_add_func("/query/memory", test_memory);
 	g_test_add_func("/query/complete", test_complete);
 	g_test_add_func("/query/functions", test_functions);
 	g_test_add_func("/query/launches", test_launches);
