@@ -13,6 +13,9 @@
 #define MAX_FLOOR_US	1e6   /* of a kernel */
 #define MAX_OPS_SHARE	2.0   /* of the peak */
 #define MAX_BYTES_SHARE 100.0 /* of the peak */
+/* The least of a floor, us, and of a share. Source: a rule: less is no time and no rate; times by what is less are no numbers. If
+ * wrong, such a figure is refused. */
+#define MIN_FIGURE 1e-6
 
 static const struct {
 	const gchar *device;
@@ -61,7 +64,7 @@ void kernel_efficiencies_release(struct kernel_efficiencies *table)
 
 /* --- files -------------------------------------------------------------------------------------- */
 
-/* A number of a group, where it has one: above 0, and at most `most`. */
+/* A number of a group, where it has one. */
 static gboolean read_number(GKeyFile *file, const gchar *group, const gchar *key, gdouble most,
 			    gdouble *ret, GError **error)
 {
@@ -71,12 +74,12 @@ static gboolean read_number(GKeyFile *file, const gchar *group, const gchar *key
 	if (!g_key_file_has_key(file, group, key, NULL))
 		return TRUE;
 	number = g_key_file_get_double(file, group, key, &cause);
-	if (!cause && number > 0 && number <= most) {
+	if (!cause && number >= MIN_FIGURE && number <= most) {
 		*ret = number;
 		return TRUE;
 	}
 	g_set_error(error, G_KEY_FILE_ERROR, G_KEY_FILE_ERROR_INVALID_VALUE,
-		    "[%s]: %s must be a number above 0, up to %g", group, key, most);
+		    "[%s]: %s must be a number from %g to %g", group, key, MIN_FIGURE, most);
 	return FALSE;
 }
 
