@@ -14,6 +14,7 @@
  *     check_alignment          collectives
  *     link_messages            messages, flows, collectives
  *     find_steps               slices, marks
+ *     mark_partial_steps       steps
  *     find_buckets             slices, flows, collectives, steps
  *     check_content            all that can have been recorded
  *
@@ -47,6 +48,7 @@ static void correlate_all(TachoTimeline *timeline)
 	check_alignment(timeline);
 	link_messages(timeline, threads);
 	find_steps(timeline);
+	mark_partial_steps(timeline);
 	find_buckets(timeline);
 }
 

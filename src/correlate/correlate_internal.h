@@ -37,6 +37,7 @@ static inline const TachoProcess *track_process(const TachoTimeline *timeline, g
 
 /* Each of these reads the slices and adds its rows; see the head of its file. */
 void find_steps(TachoTimeline *timeline);
+void mark_partial_steps(TachoTimeline *timeline);
 void pair_forward_backward(TachoTimeline *timeline);
 void link_kernels(TachoTimeline *timeline, const struct thread_index *threads);
 void link_queued_collectives(TachoTimeline *timeline, const struct thread_index *threads);

@@ -40,6 +40,17 @@ static const void *borrow_moment(const TachoTimeline *timeline, const struct str
 
 /* --- the process ---------------------------------------------------------------------------- */
 
+/* Files of a stream count from 0. Where the first are gone, tacho removed them (--max-size), or somebody did. */
+static void note_cut(const struct stream_input *stream, TachoProcess *process)
+{
+	if (g_array_index(stream->files, struct stream_file_place, 0).index == 0)
+		return;
+	process->whole_from_ns = process->is_cut
+					 ? MAX(process->whole_from_ns, stream->rows.first_ns)
+					 : stream->rows.first_ns;
+	process->is_cut = TRUE;
+}
+
 static void sum_streams(const struct process_input *input, TachoProcess *process)
 {
 	gboolean is_first = TRUE;
@@ -54,6 +65,7 @@ static void sum_streams(const struct process_input *input, TachoProcess *process
 		process->end_ns = is_first ? stream->rows.last_ns
 					   : MAX(process->end_ns, stream->rows.last_ns);
 		is_first = FALSE;
+		note_cut(stream, process);
 	}
 }
 

@@ -92,6 +92,7 @@ static void move_processes(const struct move *move)
 		const struct clock_map *map = &move->maps[process->clock];
 
 		process->start_ns = clock_map_apply(map, process->start_ns);
+		process->whole_from_ns = clock_map_apply(map, process->whole_from_ns);
 		process->end_ns = clock_map_apply(map, process->end_ns);
 		timeline->duration_ns = MAX(timeline->duration_ns, process->end_ns);
 	}

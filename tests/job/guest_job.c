@@ -22,11 +22,13 @@
 
 static void *(*begin_slice)(int kind, const char *name, uint64_t id);
 static void (*end_slice)(void *slice);
+static void (*write_mark)(const char *name, int64_t first, int64_t second, const char *text);
 
 static void find_agent(void)
 {
 	*(void **)&begin_slice = dlsym(RTLD_DEFAULT, "tacho_slice_begin_named");
 	*(void **)&end_slice = dlsym(RTLD_DEFAULT, "tacho_slice_end_named");
+	*(void **)&write_mark = dlsym(RTLD_DEFAULT, "tacho_mark");
 }
 
 /* `n` slices named `name`, with ids from 0, and how many of them were dropped. No faster than a job
@@ -137,6 +139,32 @@ static int fill(const char *count)
 	return 3;
 }
 
+static int is_filled; /* atomic */
+
+static void *fill_in_thread(void *count)
+{
+	try_to_record("fill", strtoull(count, NULL, 10));
+	__atomic_store_n(&is_filled, 1, __ATOMIC_RELEASE);
+	return count;
+}
+
+/* A thread that records little marks the steps of one that records much. */
+static int mark_steps(char *count)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, fill_in_thread, count) != 0)
+		return 1;
+	for (int step = 0; !__atomic_load_n(&is_filled, __ATOMIC_ACQUIRE); step++) {
+		if (write_mark)
+			write_mark("step", step, 0, "");
+		usleep(20000);
+	}
+	pthread_join(thread, NULL);
+	puts("marked");
+	return 3;
+}
+
 /* No descriptor left: the agent must not need one. */
 static int no_files(void)
 {
@@ -233,6 +261,8 @@ int main(int argc, char **argv)
 		return daemonize(argument);
 	if (strcmp(mode, "fill") == 0)
 		return fill(argument);
+	if (strcmp(mode, "steps") == 0)
+		return mark_steps(argv[2]);
 	if (strcmp(mode, "fault") == 0)
 		return fault(argument, 0);
 	if (strcmp(mode, "catch") == 0)

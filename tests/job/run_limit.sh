@@ -28,6 +28,14 @@ check size.tacho
 kb=$(du -sk size.tacho | cut -f1)
 [ "$kb" -le 16384 ] || { echo "the run takes $kb kB"; failed=1; }
 
+# A step of which a thread has lost something is incomplete, whichever thread marked it.
+"$TACHO" record -q --probes none --max-size 16M -o steps.tacho -- ./guest_job steps 1000000 >out 2>err
+whole="(SELECT min(ts) FROM slice WHERE name = 'fill')"
+"$TACHO" query steps.tacho --format csv "SELECT sum(is_complete AND ts < $whole) = 0 AS none_is_wrong,
+	sum(NOT is_complete AND ts < $whole) > 3 AS some_are_partial,
+	sum(is_complete) > 3 AS some_are_whole FROM step" >steps.csv
+[ "$(tail -n 1 steps.csv)" = 1,1,1 ] || { echo "steps: $(cat steps.csv err)"; failed=1; }
+
 if mkdir mount && mount -t tmpfs -o size=64m tmpfs mount 2>/dev/null; then
 	"$TACHO" record -q --probes none --keep-free 44M -o mount/free.tacho -- ./guest_job fill 1000000 >out 2>err
 	check mount/free.tacho

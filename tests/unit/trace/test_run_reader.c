@@ -262,6 +262,36 @@ static void test_files_of_a_stream(void)
 	remove_folder(folder);
 }
 
+/* A stream that lacks its first file was cut to keep the run small: its process is whole from its first record on. */
+static void test_cut_streams(void)
+{
+	gchar *folder = make_folder();
+	struct run_builder *run = simple_run(folder);
+	g_autofree gchar *first = g_build_filename(run_builder_path(run), "0-33.0", NULL);
+	g_autofree gchar *second = g_build_filename(run_builder_path(run), "1-34.0", NULL);
+	g_autoptr(TachoTimeline) whole = NULL, timeline = NULL;
+	const TachoProcess *process;
+
+	for (guint32 tid = 33; tid < 36; tid++) {
+		if (tid > 33)
+			run_builder_stream(run, tid);
+		run_builder_op(run, 1, 1000, 1100, 0);
+		run_builder_next_file(run);
+		run_builder_op(run, 1, 5000 - 100 * tid, 6000, 0);
+	}
+	run_builder_end(run);
+	whole = open_sound(folder);
+	g_assert_false(g_array_index(whole->processes, TachoProcess, 0).is_cut);
+	g_assert_cmpint(g_unlink(first), ==, 0);
+	g_assert_cmpint(g_unlink(second), ==, 0);
+	timeline = open_sound(folder);
+	process = &g_array_index(timeline->processes, TachoProcess, 0);
+	g_assert_true(process->is_cut);
+	g_assert_cmpint(process->whole_from_ns, ==, 5000 - 100 * 33 - 1000);
+	g_assert_null(tacho_timeline_find_problem(timeline, TACHO_PROBLEM_MISSING_FILE));
+	remove_folder(folder);
+}
+
 static void add_cost(struct run_builder *run, guint32 class_id, guint64 picoseconds,
 		     guint32 event_class)
 {
@@ -996,6 +1026,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/run-reader/round-trip", test_round_trip);
 	g_test_add_func("/run-reader/files-of-a-stream", test_files_of_a_stream);
+	g_test_add_func("/run-reader/cut-streams", test_cut_streams);
 	g_test_add_func("/run-reader/facts", test_facts);
 	g_test_add_func("/run-reader/kernel-costs", test_kernel_costs);
 	g_test_add_func("/run-reader/ties", test_ties);
