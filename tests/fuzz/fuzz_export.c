@@ -1,6 +1,7 @@
 /* fuzz_export: any timeline in any format that tacho writes, and what was written read again: by tacho where it can, with the
- * same slices, flows and counters, else by a reader of the format, which must find it whole. The first byte is the format,
- * the second what of the timeline goes out, the others the timeline (byte_timeline.h). */
+ * same slices, flows and counters, else by a reader of the format, which must find what the timeline says (stack_checks.h,
+ * page_checks.h). The first byte is the format, the second what of the timeline goes out, the others the timeline
+ * (byte_timeline.h). */
 #include <glib/gstdio.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -15,7 +16,14 @@
 #include "import/read/csv_reader.h"
 #include "import/trace_archive.h"
 #include "import/read/wire_walk.h"
+#include "page_checks.h"
+#include "stack_checks.h"
 #include "trace_lines.h"
+
+static gboolean is_whole(const TachoExportOptions *options)
+{
+	return options->rank < 0 && options->first_step < 0 && options->last_step < 0;
+}
 
 /* --- what tacho reads ----------------------------------------------------------------------- */
 
@@ -37,17 +45,18 @@ static void check_lines(const gchar *lines, const gchar *lines_back, const Tacho
 		  problem ? problem->where : "no problem");
 }
 
-static void check_timeline(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
+static void check_timeline(const TachoTimeline *timeline, const gchar *path,
+			   const TachoExportOptions *options)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(TachoTimeline) back = tacho_run_open(&path, 1, NULL, NULL, &error);
 
-	if (is_whole && timeline->processes->len)
+	if (is_whole(options) && timeline->processes->len)
 		g_assert_no_error(error);
 	if (!back)
 		return;
 	foreign_use(back);
-	if (is_whole) {
+	if (is_whole(options)) {
 		g_autofree gchar *lines = trace_lines_of_timeline(timeline);
 		g_autofree gchar *lines_back = trace_lines_of_timeline(back);
 
@@ -66,7 +75,8 @@ static guint64 total_ns(const TachoTimeline *timeline)
 	return sum;
 }
 
-static void check_csv(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
+static void check_csv(const TachoTimeline *timeline, const gchar *path,
+		      const TachoExportOptions *options)
 {
 	g_autoptr(csv_reader) reader = csv_reader_open(path, NULL);
 	guint64 sum = 0;
@@ -83,7 +93,7 @@ static void check_csv(const TachoTimeline *timeline, const gchar *path, gboolean
 	}
 	g_assert_null(csv_reader_problem(reader));
 	g_assert_cmpuint(n, <=, timeline->slices.n);
-	if (is_whole) {
+	if (is_whole(options)) {
 		g_assert_cmpuint(n, ==, timeline->slices.n);
 		g_assert_cmpuint(sum, ==, total_ns(timeline));
 	}
@@ -101,26 +111,27 @@ static gint64 ask(sqlite3 *db, const gchar *sql)
 	return answer;
 }
 
-static void check_sqlite(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
+static void check_sqlite(const TachoTimeline *timeline, const gchar *path,
+			 const TachoExportOptions *options)
 {
 	sqlite3 *db;
 
 	g_assert_cmpint(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), ==, SQLITE_OK);
 	g_assert_cmpint(ask(db, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), ==,
 			1);
-	if (is_whole)
+	if (is_whole(options))
 		g_assert_cmpint(ask(db, "SELECT count(*) FROM slice"), ==, timeline->slices.n);
 	sqlite3_close(db);
 }
 
-/* "frame;frame;frame NANOSECONDS" */
-static void check_folded(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
+/* What an export of a part of the timeline is, is told by its form; that of all of it by what it sums up to. */
+static void check_folded(const TachoTimeline *timeline, const gchar *path,
+			 const TachoExportOptions *options)
 {
 	g_autofree gchar *text = NULL;
 	g_auto(GStrv) lines = NULL;
 	guint64 sum = 0;
 
-	(void)is_whole;
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
 	g_assert_true(g_utf8_validate(text, -1, NULL));
 	lines = g_strsplit(text, "\n", -1);
@@ -133,16 +144,18 @@ static void check_folded(const TachoTimeline *timeline, const gchar *path, gbool
 			g_ascii_string_to_unsigned(number + 1, 10, 1, G_MAXINT64, &self_ns, NULL));
 		sum += self_ns;
 	}
-	g_assert_cmpuint(sum, <=, total_ns(timeline));
+	g_assert_cmpuint(sum, <=, stack_total_ns(timeline));
+	if (is_whole(options))
+		stack_check_folded(timeline, path);
 }
 
 /* Quotes of a line are in pairs. */
-static void check_dot(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
+static void check_dot(const TachoTimeline *timeline, const gchar *path,
+		      const TachoExportOptions *options)
 {
 	g_autofree gchar *text = NULL;
 	gboolean is_quoted = FALSE;
 
-	(void)timeline, (void)is_whole;
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
 	g_assert_true(g_utf8_validate(text, -1, NULL));
 	for (const gchar *at = text; *at; at++) {
@@ -155,19 +168,23 @@ static void check_dot(const TachoTimeline *timeline, const gchar *path, gboolean
 	}
 	g_assert_false(is_quoted);
 	g_assert_true(g_str_has_suffix(text, "}\n"));
+	if (is_whole(options))
+		stack_check_dot(timeline, path);
 }
 
-static void check_pprof(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
+static void check_pprof(const TachoTimeline *timeline, const gchar *path,
+			const TachoExportOptions *options)
 {
 	g_autoptr(wire_walk) walk = wire_walk_open(path, NULL);
 	enum wire_result result;
 	struct wire_field field;
 
-	(void)timeline, (void)is_whole;
 	g_assert_nonnull(walk);
 	while ((result = wire_walk_next(walk, &field)) == WIRE_FIELD)
 		;
 	g_assert_cmpint(result, ==, WIRE_END);
+	if (is_whole(options))
+		stack_check_pprof(timeline, path);
 }
 
 static void check_xml(const gchar *path)
@@ -201,15 +218,16 @@ static void check_xml_folder(const gchar *path)
 }
 
 /* A zip of XML files. */
-static void check_xlsx(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
+static void check_xlsx(const TachoTimeline *timeline, const gchar *path,
+		       const TachoExportOptions *options)
 {
 	g_autoptr(GError) error = NULL;
 	struct trace_archive *archive = trace_archive_open(path, &error);
 
-	(void)timeline, (void)is_whole;
 	g_assert_no_error(error);
 	check_xml_folder(archive->folder);
 	trace_archive_free(archive);
+	page_check_xlsx(timeline, options, path);
 }
 
 static guint count(const gchar *text, const gchar *word)
@@ -222,7 +240,8 @@ static guint count(const gchar *text, const gchar *word)
 }
 
 /* What is opened is closed. */
-static void check_speedscope(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
+static void check_speedscope(const TachoTimeline *timeline, const gchar *path,
+			     const TachoExportOptions *options)
 {
 	g_autofree gchar *text = NULL;
 	guint n_opened;
@@ -231,27 +250,29 @@ static void check_speedscope(const TachoTimeline *timeline, const gchar *path, g
 	g_assert_true(g_utf8_validate(text, -1, NULL));
 	n_opened = count(text, "{\"type\":\"O\",");
 	g_assert_cmpuint(n_opened, ==, count(text, "{\"type\":\"C\","));
-	if (is_whole)
+	if (is_whole(options))
 		g_assert_cmpuint(n_opened, ==, timeline->slices.n);
 }
 
 /* Nothing in a name ends the script that it stands in. */
-static void check_html(const TachoTimeline *timeline, const gchar *path, gboolean is_whole)
+static void check_html(const TachoTimeline *timeline, const gchar *path,
+		       const TachoExportOptions *options)
 {
 	static guint n_ends; /* of the page itself */
 	g_autofree gchar *text = NULL;
 
-	(void)timeline, (void)is_whole;
 	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
 	g_assert_true(g_utf8_validate(text, -1, NULL));
 	if (!n_ends)
 		n_ends = count(text, "</script");
 	g_assert_cmpuint(count(text, "</script"), ==, n_ends);
+	page_check_html(timeline, options, path);
 }
 
 /* --- writing -------------------------------------------------------------------------------- */
 
-typedef void (*Check)(const TachoTimeline *timeline, const gchar *path, gboolean is_whole);
+typedef void (*Check)(const TachoTimeline *timeline, const gchar *path,
+		      const TachoExportOptions *options);
 
 /* What reads an export of that name: who adds a format says it here. */
 static Check find_check(const gchar *name)
@@ -281,7 +302,7 @@ static Check find_check(const gchar *name)
 }
 
 static void export_file(const TachoExportTarget *target, const TachoTimeline *timeline,
-			const TachoExportOptions *options, gboolean is_whole)
+			const TachoExportOptions *options)
 {
 	g_autoptr(GError) error = NULL;
 	char *bytes = NULL;
@@ -293,7 +314,7 @@ static void export_file(const TachoExportTarget *target, const TachoTimeline *ti
 	g_assert_cmpint(fclose(out), ==, 0);
 	if (is_done) {
 		find_check(target->name)(
-			timeline, foreign_fuzz_file("export", (const guint8 *)bytes, n), is_whole);
+			timeline, foreign_fuzz_file("export", (const guint8 *)bytes, n), options);
 	} else {
 		g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_NOT_THERE);
 	}
@@ -314,7 +335,7 @@ static void remove_folder(const gchar *folder)
 }
 
 static void export_folder(const TachoExportTarget *target, const TachoTimeline *timeline,
-			  const TachoExportOptions *options, gboolean is_whole)
+			  const TachoExportOptions *options)
 {
 	g_autofree gchar *beside = g_path_get_dirname(foreign_fuzz_file("export", NULL, 0));
 	g_autofree gchar *folder = g_build_filename(beside, "folder", NULL);
@@ -325,7 +346,7 @@ static void export_folder(const TachoExportTarget *target, const TachoTimeline *
 	is_done = target->write_folder(timeline, options, folder, &error);
 	g_assert_true(is_done == (error == NULL));
 	if (is_done)
-		find_check(target->name)(timeline, folder, is_whole);
+		find_check(target->name)(timeline, folder, options);
 	else
 		g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_NOT_THERE);
 	remove_folder(folder);
@@ -336,7 +357,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
 	const TachoExportTarget *target;
 	g_autoptr(TachoTimeline) timeline = NULL;
-	gboolean is_whole;
 	guint n_targets;
 
 	if (size < 2)
@@ -346,11 +366,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.rank = (gint32)(data[1] & 3) - 1;
 	options.first_step = (gint64)(data[1] >> 2 & 3) - 1;
 	options.last_step = (gint64)(data[1] >> 4 & 3) - 1;
-	is_whole = options.rank < 0 && options.first_step < 0 && options.last_step < 0;
 	timeline = byte_timeline_new(data + 2, size - 2);
 	if (target->write)
-		export_file(target, timeline, &options, is_whole);
+		export_file(target, timeline, &options);
 	else if (target->write_folder)
-		export_folder(target, timeline, &options, is_whole);
+		export_folder(target, timeline, &options);
 	return 0;
 }
