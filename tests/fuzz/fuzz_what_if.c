@@ -1,19 +1,16 @@
-/* fuzz_what_if: lines of text as changes, read, made in the graph of a small job one after the other, and played.
+/* fuzz_what_if: whatever bytes as a file of changes, made in the graph of a small job one after the other, and played.
  * What a change needs from a file or from another recording is not there, so such changes are only read. */
-#include <string.h>
-
 #include <tacho/correlate.h>
 #include <tacho/replay.h>
 
-#include "edit/change.h"
 #include "edit/graph_memory.h"
+#include "fuzz_changes.h"
 #include "fuzz_input.h"
 #include "timeline_text.h"
 
 enum {
-	MAX_CHANGES = 4,
 	MAX_NODES = 20000, /* more are not changed further, and not played */
-	MAX_COUNT = 64,	   /* of ranks: more only take longer */
+	MAX_RANKS = 64,
 };
 
 #define RANK(number, late)                                                                         \
@@ -52,29 +49,21 @@ static TachoGraph *job_graph(void)
 	return graph;
 }
 
-/* FALSE: enough has been done with this graph. */
-static gboolean make(TachoGraph *graph, const gchar *text)
+/* A graph that a change made too large, or that cannot be frozen, is not changed further, and not played. */
+static gboolean is_good(TachoGraph *graph)
 {
-	struct change change;
-	gboolean is_read = change_parse(&change, text, NULL);
-
-	if (is_read && change_needs(&change) == CHANGE_NEEDS_NOTHING &&
-	    !(g_str_has_prefix(text, "ranks=") && change.value.count > MAX_COUNT))
-		change_apply(graph, &change, NULL);
-	change_release(&change);
 	return graph->nodes->len <= MAX_NODES && graph_freeze(graph, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	g_autofree gchar *text = g_strndup((const gchar *)data, size);
-	g_auto(GStrv) lines = g_strsplit(text, "\n", MAX_CHANGES + 1);
+	g_auto(GStrv) changes = fuzz_changes_read(data, size, MAX_RANKS);
 	g_autoptr(TachoGraph) graph = graph_copy(job_graph());
-	gboolean is_good = TRUE;
+	guint n_made = 0;
 
-	for (guint i = 0; is_good && lines[i] && i < MAX_CHANGES; i++)
-		is_good = make(graph, lines[i]);
-	if (is_good && graph_freeze(graph, NULL))
+	while (changes[n_made] && is_good(graph))
+		tacho_graph_what_if(graph, changes[n_made++], NULL);
+	if (is_good(graph))
 		tacho_replay_free(tacho_replay_run(graph, NULL));
 	return 0;
 }
