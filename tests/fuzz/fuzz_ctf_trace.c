@@ -2,7 +2,7 @@
  * libbabeltrace2, another one mends what it refuses, and this one reads what they write. fuzz_ctf is the last part of that
  * way alone, and a hundred times as fast.
  *
- * The input is a row of files (fuzz_folder.h): metadata, then streams, three at most.
+ * The input is a row of files (fuzz_folder.h): metadata, then streams, three at most, then what an export carries of its run.
  *
  * (1) The counters of coverage are shared with the processes, so that libFuzzer sees what they do.
  * (2) What libbabeltrace2 does to its process does not matter. What our code does there is a find: what a sanitizer says of
@@ -19,7 +19,8 @@
 
 enum { MOST_CPU_S = 2 /* of a process: damage can make libbabeltrace2 read in circles */ };
 
-static const gchar *const file_names[] = { "metadata", "stream_0", "stream_1", "stream_2" };
+static const gchar *const file_names[] = { "metadata", "stream_0", "stream_1", "stream_2",
+					   ".tacho_run" };
 
 #ifdef TACHO_FUZZ
 #include <dlfcn.h>

@@ -17,7 +17,7 @@ static void remove_folder(void)
 	g_free(folder);
 }
 
-static void make_folder(void)
+static void make_folder(const gchar *const *names, guint n_names)
 {
 	const gchar *memory = g_access("/dev/shm", W_OK) == 0 ? "/dev/shm" : g_get_tmp_dir();
 
@@ -25,6 +25,12 @@ static void make_folder(void)
 	if (!g_mkdtemp(folder))
 		g_error("%s: %s", folder, g_strerror(errno));
 	atexit(remove_folder);
+	for (guint i = 0; i < n_names; i++) {
+		g_autofree gchar *path = g_build_filename(folder, names[i], NULL);
+		g_autofree gchar *inner = g_path_get_dirname(path);
+
+		g_mkdir_with_parents(inner, 0700);
+	}
 }
 
 /* The next file of the input; false: there are no more. */
@@ -60,7 +66,7 @@ const gchar *fuzz_folder_fill(const gchar *const *names, guint n_names, const gu
 	gsize n_file;
 
 	if (!folder)
-		make_folder();
+		make_folder(names, n_names);
 	for (guint i = 0; i < n_names; i++) {
 		g_autofree gchar *path = g_build_filename(folder, names[i], NULL);
 

@@ -6,8 +6,8 @@
 
 #include <glib.h>
 
-/* Write the files of the input under these names, in this order; what the input has no file for is removed. The folder,
- * which is the callee's, and gone when the program ends. */
+/* Write the files of the input under these names, in this order; what the input has no file for is removed. Names may be in
+ * folders ("a/b"): those of the first call are made. The folder, which is the callee's, and gone when the program ends. */
 const gchar *fuzz_folder_fill(const gchar *const *names, guint n_names, const guint8 *bytes,
 			      gsize n);
 /* Add a file to a row, for who makes seeds. */
