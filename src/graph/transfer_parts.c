@@ -23,6 +23,11 @@
 #define MAX_ROUNDS 30	/* of correcting */
 #define ALMOST	   1e-4 /* a change, of a transfer, that is not worth another round */
 
+/* Of the time of a collective of few bytes, that in which it had its links to itself, at most, for the rest to be a wait behind others.
+ * Source: a rule: a tenth is within what the latency of a collective of few bytes takes of its wait behind a bucket. If wrong, such a
+ * wait does not change with the bandwidth, or a latency does. */
+#define QUEUED_SHARE 0.1
+
 /* --- who was under way beside whom ------------------------------------------------------------ */
 
 struct moment {
@@ -310,6 +315,33 @@ static gboolean raise_weight(const TachoGraph *graph, struct graph_transfer *tra
 	return transfer->weight > before;
 }
 
+/* A collective of a few bytes. */
+static gboolean is_small(const struct graph_transfer *transfer)
+{
+	return !transfer->is_device && !transfer->is_hop && transfer->bytes > 0 &&
+	       transfer->bytes <= SMALL_BYTES;
+}
+
+/* It took longer than an even share of its links allows: where others were beside it, it was queued behind their bytes (a link is a
+ * queue), so its share was smaller. */
+static gboolean lower_weight(struct graph_transfer *transfer, gdouble factor)
+{
+	guint32 before = graph_transfer_weight(transfer);
+
+	if (!is_small(transfer))
+		return FALSE;
+	transfer->weight = (guint32)MAX(before * factor, 1.0);
+	return transfer->weight < before;
+}
+
+/* With the least share it would have been over long before: others were beside it all the time. Then it waited for their bytes, and
+ * not for its own: it counts as many as make it wait for as long, at that share. */
+static gboolean is_queued(const struct graph_transfer *transfer, gdouble moved_ns)
+{
+	return is_small(transfer) && transfer->weight == 1 &&
+	       moved_ns < QUEUED_SHARE * (gdouble)(transfer->end_ns - transfer->begin_ns);
+}
+
 /* The other part, from the work that it gets done in its time with the parts as they are. Returns
  * whether that changes much. */
 static gboolean correct_part(const TachoGraph *graph, struct graph_transfer *transfer,
@@ -317,10 +349,14 @@ static gboolean correct_part(const TachoGraph *graph, struct graph_transfer *tra
 {
 	gdouble alone_ns = transfer->fixed_ns + transfer->work_ns;
 
-	if (graph_group_at(graph, transfer->group)->wire_ns_per_byte <= 0)
+	if (graph_group_at(graph, transfer->group)->wire_ns_per_byte <= 0 ||
+	    is_queued(transfer, moved_ns))
 		transfer->work_ns = moved_ns;
 	else if (transfer->fixed_ns <= 0 && moved_ns < transfer->work_ns)
 		return raise_weight(graph, transfer, transfer->work_ns / moved_ns);
+	else if (moved_ns > transfer->work_ns &&
+		 lower_weight(transfer, transfer->work_ns / moved_ns))
+		return TRUE;
 	else
 		transfer->fixed_ns =
 			MAX(alone_ns * (moved_ns / transfer->work_ns) - transfer->work_ns, 0.0);

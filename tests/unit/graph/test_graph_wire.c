@@ -1,7 +1,9 @@
 /* How fast bytes came, as receives tell: on jobs whose pace can be computed by hand. Ranks are on one host, and have its
  * clock. Times are microseconds. */
 #include <tacho/correlate.h>
+#include <tacho/replay.h>
 
+#include "base/for_each.h"
 #include "graph/graph_internal.h"
 #include "timeline_text.h"
 
@@ -44,21 +46,22 @@ static void write_ends(GString *text, const struct receives *receives, gboolean 
 		}
 }
 
-/* What a byte takes in the group of all, in nanoseconds; 0: that is not known. */
-static gdouble pace(const struct receives *receives)
+/* The graph of the job, with these collectives on each rank; the timeline is to be freed after it. */
+static TachoGraph *build(const struct receives *receives, const gchar *collectives,
+			 TachoTimeline **ret_timeline)
 {
 	g_autoptr(GString) text = g_string_new("unit us\n");
-	g_autoptr(TachoTimeline) timeline = NULL;
-	g_autoptr(TachoGraph) graph = NULL;
+	TachoTimeline *timeline;
+	TachoGraph *graph;
 	g_autoptr(GError) error = NULL;
 
 	for (guint rank = 0; rank <= receives->n_receivers; rank++) {
 		g_string_append_printf(text,
 				       "rank %u thread %u main\n"
 				       "annotation ProfilerStep#0 0..%d\n"
-				       "collective gloo:all_reduce 10..20 bytes=65536\n"
+				       "%s"
 				       "thread %u io\n",
-				       rank, 1000 + rank, STEP_US, 2000 + rank);
+				       rank, 1000 + rank, STEP_US, collectives, 2000 + rank);
 		if (rank > 0)
 			write_ends(text, receives, TRUE, rank);
 		for (guint to = 1; rank == 0 && receives->is_paired && to <= receives->n_receivers;
@@ -69,7 +72,21 @@ static gdouble pace(const struct receives *receives)
 	tacho_correlate(timeline);
 	graph = tacho_graph_build(timeline, -1, -1, &error);
 	g_assert_no_error(error);
-	return graph_group_at(graph, 0)->wire_ns_per_byte;
+	*ret_timeline = timeline;
+	return graph;
+}
+
+/* What a byte takes in the group of all, in nanoseconds; 0: that is not known. */
+static gdouble pace(const struct receives *receives)
+{
+	TachoTimeline *timeline;
+	TachoGraph *graph =
+		build(receives, "collective gloo:all_reduce 10..20 bytes=65536\n", &timeline);
+	gdouble ns_per_byte = graph_group_at(graph, 0)->wire_ns_per_byte;
+
+	tacho_graph_free(graph);
+	tacho_timeline_free(timeline);
+	return ns_per_byte;
 }
 
 static void assert_pace(struct receives receives, gdouble expected)
@@ -146,6 +163,46 @@ static void test_too_many(void)
 	assert_pace(huge, 0);
 }
 
+/* How long the collective of so many bytes takes in the replay, us. */
+static gdouble replayed_us(const TachoGraph *graph, guint64 bytes)
+{
+	g_autoptr(TachoReplay) replay = tacho_replay_run(graph, NULL);
+
+	FOR_EACH(const struct graph_transfer, transfer, graph->transfers)
+		if (transfer->bytes == bytes)
+			return (gdouble)(tacho_replay_end_ns(replay, transfer->node) -
+					 tacho_replay_begin_ns(replay, transfer->node)) /
+			       1000;
+	g_assert_not_reached();
+}
+
+/* A collective of 32 bytes that ends with a bucket of 200 us of bytes beside it had waited behind those, and waits half as long when
+ * they take half as long. One that was alone for as long waited for something else. */
+static void test_queued(void)
+{
+	static const gchar beside[] =
+		"collective gloo:all_reduce 600..800 bytes=409600 end_tid=3000\n"
+		"collective gloo:all_reduce 600..800 bytes=32 end_tid=3001\n";
+	static const gchar alone[] =
+		"collective gloo:all_reduce 100..300 bytes=409600 end_tid=3000\n"
+		"collective gloo:all_reduce 600..800 bytes=32 end_tid=3001\n";
+	TachoTimeline *timelines[2];
+	TachoGraph *queued = build(&usual, beside, &timelines[0]);
+	TachoGraph *waiting = build(&usual, alone, &timelines[1]);
+
+	g_assert_cmpfloat_with_epsilon(replayed_us(queued, 32), 200, 0.1);
+	g_assert_cmpfloat_with_epsilon(replayed_us(waiting, 32), 200, 0.1);
+	g_assert_true(tacho_graph_what_if(queued, "bandwidth=2x", NULL));
+	g_assert_true(tacho_graph_what_if(waiting, "bandwidth=2x", NULL));
+	g_assert_cmpfloat_with_epsilon(replayed_us(queued, 409600), 100, 2);
+	g_assert_cmpfloat_with_epsilon(replayed_us(queued, 32), 100, 2);
+	g_assert_cmpfloat_with_epsilon(replayed_us(waiting, 32), 200, 0.1);
+	tacho_graph_free(queued);
+	tacho_graph_free(waiting);
+	tacho_timeline_free(timelines[0]);
+	tacho_timeline_free(timelines[1]);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -154,5 +211,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/graph_wire/shared", test_shared);
 	g_test_add_func("/graph_wire/outside", test_outside);
 	g_test_add_func("/graph_wire/too_many", test_too_many);
+	g_test_add_func("/graph_wire/queued", test_queued);
 	return g_test_run();
 }
