@@ -23,6 +23,7 @@
 #include "correlate/correlate_internal.h"
 #include "trace/rank_table.h"
 #include "trace/region_kind.h"
+#include "trace/tensor_bytes.h"
 
 enum {
 	MAX_WAITING = 64 * 1024, /* gradients that may be in the next bucket */
@@ -78,21 +79,6 @@ static gboolean is_accumulate(const TachoTimeline *timeline, guint32 slice)
 static gboolean holds_hooks(const TachoTimeline *timeline, guint32 slice)
 {
 	return is_op(timeline, slice, REGION_EVALUATE_ACCUMULATE);
-}
-
-/* Bytes of a dense tensor; false: not known, or too many. */
-static gboolean tensor_bytes(const TachoTensor *tensor, guint64 *ret_bytes)
-{
-	guint64 bytes = tensor->dtype_bytes;
-
-	if (tensor->n_dims > TACHO_MAX_DIMS)
-		return FALSE;
-	for (guint32 i = 0; i < tensor->n_dims; i++)
-		if (tensor->shape[i] < 0 ||
-		    !g_uint64_checked_mul(&bytes, bytes, (guint64)tensor->shape[i]))
-			return FALSE;
-	*ret_bytes = bytes;
-	return bytes > 0;
 }
 
 static gboolean get_place(const TachoTensor *tensor, struct place *place)

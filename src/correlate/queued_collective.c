@@ -6,7 +6,7 @@
  *     when it is queued does so there;
  * (2) the c10d operation, on any thread of the process, that began before it with the same tensor:
  *     gloo tells of a collective only when a thread of its own takes it up. The earliest of its sort that
- *     none has been found for is meant;
+ *     none has been found for is meant. One that was recorded without its tensors does with one of that size;
  * (3) inferred: what the main thread is doing at that moment, unless the backend's thread came
  *     straight from another collective, so that this one had been waiting for it;
  * (4) inferred: the earliest such operation, whatever its tensors: some tell of what they give alone, and the
@@ -20,6 +20,7 @@
 #include "correlate/point_to_point.h"
 #include "trace/operation.h"
 #include "trace/region_kind.h"
+#include "trace/tensor_bytes.h"
 
 enum {
 	PICK_UP_NS = 100 * 1000, /* from one collective to the next that was waiting */
@@ -72,14 +73,23 @@ static gint compare_slices(gconstpointer a, gconstpointer b, gpointer data)
 	       ORDER(is_right_op, is_left_op) ?: ORDER(left, right);
 }
 
-/* Whether both tell of a first tensor, and it is the same one. */
+/* Whether both tell of a first tensor, and it is the same one; or may be, where the operation has only the tensors of
+ * another step: then it is as large. */
 static gboolean has_same_tensor(const TachoTimeline *timeline, guint32 op, guint32 collective)
 {
+	gboolean is_unasked = timeline->slices.flags[op] & TACHO_SLICE_UNASKED;
+	guint64 left_bytes, right_bytes;
 	TachoTensor left, right;
 
-	return tacho_slice_input(timeline, op, 0, &left) &&
-	       tacho_slice_input(timeline, collective, 0, &right) && left.storage &&
-	       left.storage == right.storage && left.offset_bytes == right.offset_bytes;
+	if (!tacho_slice_input(timeline, op, 0, &left))
+		return is_unasked;
+	if (!tacho_slice_input(timeline, collective, 0, &right))
+		return FALSE;
+	if (is_unasked)
+		return tensor_bytes(&left, &left_bytes) && tensor_bytes(&right, &right_bytes) &&
+		       left_bytes == right_bytes;
+	return left.storage && left.storage == right.storage &&
+	       left.offset_bytes == right.offset_bytes;
 }
 
 /* The operation now awaits a collective of its process. */

@@ -28,6 +28,7 @@
 #include "base/partition_point.h"
 #include "graph/graph_builder.h"
 #include "trace/region_kind.h"
+#include "trace/tensor_bytes.h"
 
 /* Slices looked at for who reads a tensor.
  * Source: a rule: bounds the time; what waits for a collective is mostly among the next. If wrong, nobody waits for a collective
@@ -102,18 +103,6 @@ static gboolean is_gradient(const TachoTimeline *timeline, guint32 slice)
 {
 	return (timeline->slices.flags[slice] & TACHO_SLICE_BACKWARD) &&
 	       region_kind_of(timeline, slice) == REGION_ACCUMULATE;
-}
-
-static gboolean tensor_bytes(const TachoTensor *tensor, guint64 *ret_bytes)
-{
-	guint64 bytes = tensor->dtype_bytes;
-
-	for (guint32 i = 0; i < tensor->n_dims && i < TACHO_MAX_DIMS; i++)
-		if (tensor->shape[i] < 0 ||
-		    !g_uint64_checked_mul(&bytes, bytes, (guint64)tensor->shape[i]))
-			return FALSE;
-	*ret_bytes = bytes;
-	return TRUE;
 }
 
 static guint64 gradient_bytes(const TachoTimeline *timeline, guint32 slice)
