@@ -1,5 +1,6 @@
 """Process groups, as marks "process_group": first the address of the C++ object (0: not known),
-second the number of members, text "name=... backend=... ranks=0-3 tids=12,13".
+second the number of members, text "name=... backend=... ranks=0-3 rank=1 tids=12,13": rank is this
+process's own, which not every launcher tells in the environment.
 
 torch.distributed keeps a dictionary of every group's members, filled in as a group's last act of
 being made; a dictionary that tells takes its place.
@@ -55,7 +56,7 @@ class _GroupRanks(dict):
     def __setitem__(self, group, ranks):
         super().__setitem__(group, ranks)
         try:
-            self._tell(group, list(ranks))
+            self._tell(group, ranks)
         except Exception:
             pass
 
@@ -67,6 +68,9 @@ class _GroupRanks(dict):
         backend = getattr(self.module, "_pg_map", {}).get(group, ("-",))[0]
         name = getattr(self.module, "_pg_names", {}).get(group, "-")
         text = "name=%s backend=%s ranks=%s" % (_word(name), _word(backend), _ranges(ranks))
+        for rank, in_group in ranks.items():
+            if in_group == group.rank():
+                text += " rank=%d" % rank
         if started:
             text += " tids=" + ",".join(str(tid) for tid in sorted(started))
         agent.mark("process_group", _address(group), len(ranks), text)

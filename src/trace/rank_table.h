@@ -1,12 +1,14 @@
 /* rank_table: which processes make a rank, and which of them is the one that trains.
  *
  * A launcher gives a rank to one process; what that process forks (data loaders) inherits it. So of
- * the processes with one rank, the main one is that whose parent is none of them, and of several
+ * the processes with one rank that have operations, the main one is that whose parent is none of them, and of several
  * such the one with the most operations.
  *
  * (1) Every process belongs to a rank; ranks are in ascending order, each with a main process.
  * (2) Where no process of a run has a rank, the run is one rank: the lowest number still free.
- * (3) A process without a rank in a run with ranks (a launcher) goes to the run's lowest one. */
+ * (3) A process without a rank in a run with ranks (a launcher) goes to the run's lowest one.
+ * (4) A process that no launcher gave a rank has the one that it was told when it joined a process group (a mark of the
+ *     Python hook). */
 #ifndef TACHO_RANK_TABLE_H
 #define TACHO_RANK_TABLE_H
 
