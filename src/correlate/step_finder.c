@@ -48,6 +48,7 @@
 enum {
 	MAX_CYCLE = 64,		/* updates a step */
 	MIN_CYCLE_PERCENT = 95, /* of the updates equal to the one a cycle later */
+	MIN_WARM_UP = 2,	/* updates that may differ from all others */
 	MAX_PROLOGUE = 8,	/* ops compared to find where step 0 begins */
 };
 
@@ -280,19 +281,44 @@ static guint64 hash_work(const TachoTimeline *timeline, guint32 slice)
 	return hash;
 }
 
+/* What an operation changes in another one is memory of its own: a new tensor, DDP's copy of a gradient. */
+static gboolean is_in_operation(const TachoTimeline *timeline, guint32 slice)
+{
+	guint32 parent = timeline->slices.parent[slice];
+
+	return parent != TACHO_NONE && timeline->slices.kind[parent] == TACHO_SLICE_OP &&
+	       !is_optimizer_step(timeline, parent);
+}
+
+/* Where the update itself begins: some call the whole pass in it (a closure). */
+static guint32 behind_closure(const TachoTimeline *timeline, guint32 slice, guint32 end)
+{
+	guint32 begin = slice + 1;
+
+	for (guint32 i = begin; i < end; i++) {
+		if (timeline->slices.start_ns[i] >= tacho_slice_end_ns(timeline, slice))
+			break;
+		if (timeline->slices.flags[i] & TACHO_SLICE_BACKWARD)
+			begin = i + 1;
+	}
+	return begin;
+}
+
 /* The memory that the update's first operation in place changes, a parameter or a state of the optimizer; 0: it is not
  * known. `ret_is_unasked`: since it was not recorded; what the operation has of its twin may be another optimizer's. */
 static guint32 hash_changed(const TachoTimeline *timeline, guint32 slice, gboolean *ret_is_unasked)
 {
 	const TachoSlices *slices = &timeline->slices;
 	const TachoTrack *track = tacho_timeline_track(timeline, slices->track[slice]);
+	guint32 end = track->first_slice + track->n_slices;
 
-	for (guint32 i = slice + 1; i < track->first_slice + track->n_slices; i++) {
+	for (guint32 i = behind_closure(timeline, slice, end); i < end; i++) {
 		TachoTensor tensor;
 
 		if (slices->start_ns[i] >= tacho_slice_end_ns(timeline, slice))
 			break;
-		if (slices->kind[i] != TACHO_SLICE_OP || op_trait_of(timeline, i) != OP_IN_PLACE)
+		if (slices->kind[i] != TACHO_SLICE_OP || op_trait_of(timeline, i) != OP_IN_PLACE ||
+		    is_in_operation(timeline, i))
 			continue;
 		*ret_is_unasked = (slices->flags[i] & TACHO_SLICE_UNASKED) != 0;
 		if (*ret_is_unasked)
@@ -394,29 +420,43 @@ static GArray *collect_updates(const TachoTimeline *timeline, guint32 process,
 	return updates;
 }
 
+/* Pairs of updates, and how many of them are alike. */
+struct comparison {
+	guint n, n_equal;
+};
+
+static void compare(struct comparison *comparison, gboolean is_equal)
+{
+	comparison->n++;
+	comparison->n_equal += is_equal;
+}
+
+static gboolean is_alike(const struct comparison *comparison)
+{
+	return comparison->n > 0 && comparison->n_equal * 100 >= comparison->n * MIN_CYCLE_PERCENT;
+}
+
+/* Where tensors decide, updates whose tensors were not recorded are compared by their work; but some must have been, and
+ * those that were must be alike by themselves. */
 static gboolean is_cycle(GArray *updates, guint length, enum update_trait trait)
 {
-	guint first =
-		MIN(length, updates->len / 4); /* the first updates make the optimizer's state */
-	guint n = 0, n_equal = 0, n_compared = 0;
+	/* the first updates make the optimizer's state, and DDP rebuilds its buckets behind the first */
+	guint first = MIN(MAX(length, MIN_WARM_UP), updates->len / 4);
+	struct comparison all = { 0 }, asked = { 0 };
 
 	for (guint i = first; i + length < updates->len; i++) {
 		const struct update *one = &g_array_index(updates, struct update, i);
 		const struct update *next = one + length;
+		gboolean is_unasked = one->is_unasked || next->is_unasked;
+		enum update_trait by = trait == BY_TENSOR && is_unasked ? BY_WORK : trait;
+		gboolean is_control = one->is_control || next->is_control; /* may be anything */
+		gboolean is_equal = is_control || one->hash[by] == next->hash[by];
 
-		if (trait == BY_TENSOR && (one->is_unasked || next->is_unasked))
-			continue;
-		n++;
-		if (one->is_control || next->is_control) {
-			n_equal++; /* may be anything */
-			continue;
-		}
-		n_compared++;
-		n_equal += one->hash[trait] == next->hash[trait];
+		compare(&all, is_equal);
+		if (!is_unasked)
+			compare(&asked, is_equal);
 	}
-	if (trait == BY_TENSOR && n_compared == 0)
-		return FALSE; /* of those that were asked none is so far from another */
-	return n > 0 && n_equal * 100 >= n * MIN_CYCLE_PERCENT;
+	return is_alike(&all) && (trait != BY_TENSOR || is_alike(&asked));
 }
 
 /* How many updates make a step. Memory may be another one in each step, and work that differs from call to call for other

@@ -187,6 +187,30 @@ static void test_equal_models(void)
 	assert_step(timeline, 1, 0, 1, 195, 395, TRUE);
 }
 
+/* Memory of the moment that comes back every other time is no second optimizer: what the pass in a closure changes, and what
+ * operations change within themselves. */
+static void test_closure(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 12; i++)
+		g_string_append_printf(
+			text,
+			"wait DataLoader %d..%d\nannotation Optimizer.step#SGD.step %d..%d\n"
+			"  op aten::relu_ %d..%d in=float32[8]@0x%d000\n"
+			"  op ReluBackward0 %d..%d backward seq=1 fwd=1\n"
+			"  op reducer::copy %d..%d\n    op aten::copy_ %d..%d "
+			"in=float32[8]@0x%d000\n"
+			"  op aten::add_ %d..%d in=float32[8]@0x9000\n",
+			100 * i, 100 * i + 5, 100 * i + 5, 100 * i + 95, 100 * i + 10, 100 * i + 20,
+			1 + i % 2, 100 * i + 20, 100 * i + 40, 100 * i + 40, 100 * i + 60,
+			100 * i + 45, 100 * i + 55, 3 + i % 2, 100 * i + 60, 100 * i + 90);
+	timeline = correlated(text->str);
+	g_assert_cmpuint(timeline->steps->len, ==, 12);
+	assert_step(timeline, 1, 0, 1, 95, 195, TRUE);
+}
+
 /* A rank that serves the others has no steps of its own: theirs, each until it next begins something. */
 static void test_lent_steps(void)
 {
@@ -537,6 +561,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_finder/two_optimizers", test_two_optimizers);
 	g_test_add_func("/step_finder/gan", test_gan);
 	g_test_add_func("/step_finder/equal-models", test_equal_models);
+	g_test_add_func("/step_finder/closure", test_closure);
 	g_test_add_func("/step_finder/lent-steps", test_lent_steps);
 	g_test_add_func("/step_finder/lent_marks", test_lent_marks);
 	g_test_add_func("/step_finder/irregular_work", test_irregular_work);
