@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
@@ -130,12 +131,23 @@ static gboolean has_new_abi(const gchar *torch_library)
 		      strlen(needle)) != NULL;
 }
 
+/* The C++ that PyTorch's headers are written in. */
+static const gchar *standard_of(const TorchInstall *install)
+{
+	guint major = 0, minor = 0;
+
+	if (sscanf(install->version, "%u.%u", &major, &minor) == 2 &&
+	    (major > 2 || (major == 2 && minor >= 14)))
+		return "-std=c++20";
+	return "-std=c++17";
+}
+
 static gchar **compile_command(const TorchInstall *install, const gchar *compiler,
 			       GPtrArray *sources, const gchar *output)
 {
 	/* NDEBUG in every build: RecordFunction has another layout without it */
 	static const gchar flags[] =
-		"-shared -fPIC -O2 -DNDEBUG -D_GNU_SOURCE -std=c++17 -fvisibility=hidden "
+		"-shared -fPIC -O2 -DNDEBUG -D_GNU_SOURCE -fvisibility=hidden "
 		"-fvisibility-inlines-hidden -fno-tree-loop-distribute-patterns "
 		"-fno-tree-slp-vectorize -Wl,-z,now "
 		"-Wl,-z,nodelete";
@@ -145,6 +157,7 @@ static gchar **compile_command(const TorchInstall *install, const gchar *compile
 	g_ptr_array_add(argv, g_strdup(compiler));
 	for (guint i = 0; words[i]; i++)
 		g_ptr_array_add(argv, g_strdup(words[i]));
+	g_ptr_array_add(argv, g_strdup(standard_of(install)));
 	g_ptr_array_add(argv, g_strdup_printf("-D_GLIBCXX_USE_CXX11_ABI=%d",
 					      has_new_abi(install->library)));
 	g_ptr_array_add(argv, g_strdup("-I"));
