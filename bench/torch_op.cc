@@ -4,8 +4,9 @@
  * are written into files as in a job.
  *
  * An operation here is the RecordFunction part of the dispatcher alone: `n` tensor inputs of two
- * dimensions boxed, one output, no kernel. With "count" as argument, operations are only run, for
- * callgrind to count their instructions. */
+ * dimensions boxed, one output, no kernel. The first argument says what is measured: "compiled" (that probe), "asked"
+ * or "unasked" (the plain probe in steps in which it asks for tensors, or does not). With "count" as second argument,
+ * operations are only run, for callgrind to count their instructions. */
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -78,15 +79,31 @@ double median(std::vector<double> &values)
 	return values[values.size() / 2];
 }
 
+/* The probe's callbacks for operations have been added before ours: by the compiled probe one, by the plain one that which asks for
+ * tensors, that which does not, and one for regions. */
+constexpr int MAX_BEFORE = 3;
+int n_before; /* how long before ours the one that is measured was */
+
 void select(enum variant variant, at::CallbackHandle empty)
 {
-	/* handles count from 1: those before ours are the probe's */
-	for (at::CallbackHandle handle = 1; handle <= empty; handle++) {
-		if (variant == (handle == empty ? EMPTY : PROBE))
+	for (int before = 0; before <= MAX_BEFORE && empty > (at::CallbackHandle)before; before++) {
+		at::CallbackHandle handle = empty - (at::CallbackHandle)before;
+
+		if ((variant == EMPTY && before == 0) || (variant == PROBE && before == n_before))
 			at::reenableCallback(handle);
 		else
 			at::disableCallback(handle);
 	}
+}
+
+/* How long before ours the callback was added that the word means; 0: none. */
+int before_of(const char *word)
+{
+	if (strcmp(word, "compiled") == 0)
+		return 1;
+	if (strcmp(word, "unasked") == 0)
+		return 2;
+	return strcmp(word, "asked") == 0 ? 3 : 0;
 }
 
 template <int n_inputs> void measure(const c10::FunctionSchema &schema, at::CallbackHandle empty)
@@ -148,11 +165,13 @@ int main(int argc, char **argv)
 	empty = at::addGlobalCallback(at::RecordFunctionCallback(empty_begin, empty_end)
 					      .needsInputs(true)
 					      .needsOutputs(true));
-	if (empty == 1) {
-		fprintf(stderr, "torch_op: the probe is not there\n");
+	n_before = argc > 1 ? before_of(argv[1]) : 0;
+	if (n_before == 0 || empty <= (at::CallbackHandle)n_before) {
+		fprintf(stderr,
+			"torch_op: say compiled, asked or unasked; or the probe is not there\n");
 		return 1;
 	}
-	if (argc > 1 && strcmp(argv[1], "count") == 0) {
+	if (argc > 2 && strcmp(argv[2], "count") == 0) {
 		count(op->schema(), empty);
 		return 0;
 	}

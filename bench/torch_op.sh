@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# torch_op.sh [--count] [BUILD_DIR]: cost of a recorded PyTorch operation above an empty RecordFunction callback
-# (target: 60 ns). --count: instead of times, the instructions that tacho's two callbacks take, by callgrind. Roughly:
-# its attribution to a function and what that calls differs between runs of the same. Needs Debian's libtorch-dev,
+# torch_op.sh [--count] [BUILD_DIR]: cost of a recorded PyTorch operation above an empty RecordFunction callback that asks for
+# its tensors (target: 60 ns): by the plain probe in a step that is asked, in one that is not, and by the compiled probe.
+# --count: instead of times, the instructions that the compiled probe's two callbacks take, by callgrind. Roughly: its
+# attribution to a function and what that calls differs between runs of the same. Needs Debian's libtorch-dev,
 # and valgrind to count; exit 77 without.
 set -eu
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
@@ -25,18 +26,27 @@ trap 'rm -rf "$work"' EXIT
 
 "${CXX:-c++}" -O2 -DNDEBUG -std=c++17 -isystem "$folder/include" -o "$work/torch_op" \
 	"$source_dir/bench/torch_op.cc" -L "$folder/lib" -ltorch_cpu -lc10
+export LD_LIBRARY_PATH=$folder/lib XDG_CACHE_HOME=$work/cache
+# measure WORD
+measure()
+{
+	echo "$1"
+	"$build_dir/bin/tacho" record --quiet --force --probes torch -o "$work/run" -- "$work/torch_op" "$1"
+}
+if [ ! "$is_count" ]; then
+	measure asked
+	measure unasked
+fi
 "$build_dir/bin/tacho" probe build torch --python "$python" >/dev/null 2>"$work/log" ||
 	{ cat "$work/log"; exit 1; }
-# as a job that a Python starts, so that the probe of its PyTorch is the one looked for
-export LD_LIBRARY_PATH=$folder/lib
 if [ ! "$is_count" ]; then
-	"$build_dir/bin/tacho" record --quiet --probes torch -o "$work/run" -- "$work/torch_op"
+	measure compiled
 	exit
 fi
 
 "$build_dir/bin/tacho" record --quiet --probes torch -o "$work/run" -- \
 	valgrind --quiet --tool=callgrind --callgrind-out-file="$work/counts" --instr-atstart=no \
-	"$work/torch_op" count 2>"$work/log" ||
+	"$work/torch_op" compiled count 2>"$work/log" ||
 	{ cat "$work/log"; exit 1; }
 # of 1000 operations, the callbacks with all that they call; one dump for each number of inputs
 echo "instructions an operation, in tacho's callbacks"
