@@ -127,6 +127,15 @@ static void test_by_hand(void)
 	      { "rank 0 thread 1000 main", "host", 320, { 320, 0, 0, 0 } });
 }
 
+/* Without waits, each rank has the links to itself. */
+static void test_links_alone(void)
+{
+	CHECK(two_hosts, "drop:wait", { "the whole step", "step", 600, { 600, 0, 0, 0 } },
+	      { "rank 0 thread 1000 main", "host", 320, { 320, 0, 0, 0 } },
+	      { "links between a and b", "link", 280, { 0, 0, 0, 0 } },
+	      { "rank 0 links alone", "link", 0, { 280, 0, 0, 0 } });
+}
+
 /* What is not changed comes from where it came, and what is changed back does not. */
 static void test_no_change(void)
 {
@@ -292,6 +301,7 @@ int main(int argc, char **argv)
 
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/explanation/by_hand", test_by_hand);
+	g_test_add_func("/explanation/links_alone", test_links_alone);
 	g_test_add_func("/explanation/no_change", test_no_change);
 	g_test_add_func("/explanation/guessed", test_guessed);
 	g_test_add_func("/explanation/sharing", test_sharing);
