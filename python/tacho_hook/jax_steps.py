@@ -31,8 +31,12 @@ class _Profiler:
         jax.block_until_ready(output)
 
     def start(self):
+        from jax._src import profiler
         from jax._src.lib import _profiler
 
+        # a second session would not fail, but record nothing
+        if profiler._profile_state.profile_session is not None:
+            raise RuntimeError("the job profiles itself")
         self._finish_calls()
         options = _profiler.ProfileOptions()
         options.python_tracer_level = 0

@@ -12,6 +12,7 @@ events in memory until they are stopped.
 
 import atexit
 import os
+import shutil
 import threading
 import time
 
@@ -45,9 +46,9 @@ def lay_in(write, facts):
     traces = os.path.join(os.environ["TACHO_RUN_DIR"], _FOLDER)
     name = "%s-%d" % (_host(), os.getpid())
     number = 0
-    os.makedirs(traces, 0o700, exist_ok=True)
     unfinished = os.path.join(traces, ".%s-unfinished" % name)
-    os.mkdir(unfinished, 0o700)
+    shutil.rmtree(unfinished, ignore_errors=True)  # of an earlier one that failed
+    os.makedirs(unfinished, 0o700)
     lines = ["[trace]", "host=%s" % _host(), "pid=%d" % os.getpid()]
     lines += ["%s=%s" % (key, str(value).replace("\n", " ")) for key, value in facts.items()]
     with open(os.path.join(unfinished, _FACTS), "w", encoding="utf-8") as file:

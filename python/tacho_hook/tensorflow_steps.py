@@ -35,8 +35,11 @@ class _Profiler:
         self.region = None
 
     def start(self):
+        from tensorflow.python.profiler import profiler_v2
         from tensorflow.python.profiler.internal import _pywrap_profiler
 
+        if profiler_v2._profiler is not None:
+            raise RuntimeError("the job profiles itself")
         self.folder = profile_window.signal_path(".tensorflow-%d" % os.getpid())
         session = _pywrap_profiler.ProfilerSession()
         session.start(self.folder, dict(_OPTIONS))
