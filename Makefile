@@ -46,6 +46,12 @@ check-format: ## is the source as clang-format writes it, do stages include only
 	@tools/check-meaning.sh
 	@tools/list-constants.sh
 
+check-frameworks: ## record jobs of today's frameworks in environments made by pip below build/frameworks, write docs/frameworks.md
+	@tools/install-packages.sh build job
+	@tools/build.sh default
+	@tools/make-frameworks.sh
+	@tests/frameworks/run.py --write docs/frameworks.md
+
 conformance: ## 128 programs with and without `tacho record`: the same output, exit code and files
 	@tools/install-packages.sh build job test check conformance
 	@tools/build.sh default
@@ -111,7 +117,7 @@ clean: ## remove build/ and what `make demo` wrote
 	rm -rf build demo.tacho demo.pftrace
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build demo check check-asan check-tsan fuzz-seconds fuzz-minutes check-format bench conformance \
+.PHONY: build demo check check-asan check-tsan check-frameworks fuzz-seconds fuzz-minutes check-format bench conformance \
 	validate validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help

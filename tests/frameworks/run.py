@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Record today's jobs in today's frameworks: each job of each environment, with and without tacho.
+
+    run.py [--environments build/frameworks] [--only torch-2.13/ddp ...] [--repeats 3] [--write docs/frameworks.md]
+
+--repeats 0 does each once and measures no slow-down.
+
+A row passes if the job prints the same (every loss, to the last bit) with and without tacho, all steps are found, the score of
+trust is 95 or more, all collectives of all ranks are matched and nothing is said on stderr. The slow-down is of the median step of rank 0: the median
+over the recorded runs less that over the unrecorded ones, which alternate; the first of each is left out.
+"""
+
+import argparse
+import configparser
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+STEPS = 20
+N_RANKS = 2
+LEAST_TRUST = 95
+
+TORCHRUN = ["-m", "torch.distributed.run", "--nproc_per_node", str(N_RANKS), "--master_port", "PORT"]
+# what is run behind the environment's Python, how it is called in the table, and what it must have: collectives or not
+JOBS = {
+    "ddp": ("DDP", "torchrun", TORCHRUN + ["ddp.py"]),
+    # Debian's torchrun of 1.13 does not run under its Python 3.11
+    "spawned-ddp": ("DDP", "multiprocessing", ["spawned.py", "ddp"]),
+    "spawned-autocast": ("autocast and DDP", "multiprocessing", ["spawned.py", "autocast"]),
+    "ddp-fp16": ("DDP, float16 communication hook", "torchrun", TORCHRUN + ["ddp.py", "fp16"]),
+    "fsdp2": ("FSDP2", "torchrun", TORCHRUN + ["fsdp2.py"]),
+    "tensor-parallel": ("DTensor tensor parallel", "torchrun", TORCHRUN + ["tensor_parallel.py"]),
+    "pipelining": ("torch.distributed.pipelining", "torchrun", TORCHRUN + ["pipelining.py"]),
+    "compiled": ("torch.compile and DDP", "torchrun", TORCHRUN + ["compiled.py"]),
+    "autocast": ("autocast and DDP", "torchrun", TORCHRUN + ["autocast.py"]),
+    "trainer": ("transformers Trainer", "torchrun", TORCHRUN + ["trainer.py"]),
+    "lightning": ("Lightning, ddp", "Lightning", ["lightning_fit.py"]),
+    "accelerated": ("Accelerate", "torchrun", TORCHRUN + ["accelerated.py"]),
+}
+
+
+def free_port():
+    import socket
+
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def read_ranks(folder):
+    """The lines of losses of each rank, and the median step of rank 0."""
+    losses, median_ms = {}, None
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        losses[name] = [line for line in lines if " loss " in line]
+        if name == "rank-0.txt" and lines and lines[-1].startswith("median_ms "):
+            median_ms = float(lines[-1].split()[1])
+    return losses, median_ms
+
+
+def run_job(python, words, before=()):
+    """What the ranks told, and what was said on stderr."""
+    port = str(free_port())
+    command = list(before) + [python]
+    for word in words:
+        command.append(os.path.join(HERE, "jobs", word) if word.endswith(".py") else word.replace("PORT", port))
+    with tempfile.TemporaryDirectory() as out:
+        environment = dict(os.environ, OMP_NUM_THREADS="1", FRAMEWORK_STEPS=str(STEPS), FRAMEWORK_OUT=out,
+                           PYTHONWARNINGS="ignore", TORCH_CPP_LOG_LEVEL="ERROR", TOKENIZERS_PARALLELISM="false")
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+        if done.returncode:
+            raise RuntimeError("%s: exit %d: %s" % (" ".join(command), done.returncode, done.stderr[-2000:]))
+        return (*read_ranks(out), done.stderr)
+
+
+class Row:
+    def __init__(self, environment, python, job, tacho, repeats):
+        self.environment, self.job, self.tacho = environment, job, tacho
+        self.faults = []
+        self.missing = set()
+        self.slow_down = None
+        name, self.launcher, words = JOBS[job]
+        self.name = name
+        work = tempfile.mkdtemp(prefix="tacho-frameworks-")
+        self.run = os.path.join(work, "run")
+        try:
+            self.measure(python, words, repeats)
+            self.ask()
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            self.faults.append(str(error))
+        finally:
+            if not os.environ.get("KEEP"):
+                shutil.rmtree(work, ignore_errors=True)
+            else:
+                print("kept", self.run)
+
+    def measure(self, python, words, repeats):
+        plain_ms, recorded_ms = [], []
+        recorder = [self.tacho, "record", "-q", "--force", "-o", self.run, "--"]
+        for _ in range(repeats + 1):
+            plain, plain_median, _ = run_job(python, words)
+            recorded, recorded_median, said = run_job(python, words, recorder)
+            plain_ms.append(plain_median)
+            recorded_ms.append(recorded_median)
+            if plain != recorded:
+                self.faults.append("losses differ")
+            self.hear(said)
+        if any(len(of_rank) != STEPS for of_rank in plain.values()):
+            self.faults.append("losses: %s" % [len(of_rank) for of_rank in plain.values()])
+        if repeats and all(plain_ms) and all(recorded_ms):
+            base = statistics.median(plain_ms[1:] or plain_ms)
+            self.step_ms = base
+            self.slow_down = statistics.median(recorded_ms[1:] or recorded_ms) / base - 1
+
+    def hear(self, said):
+        """What tacho says cannot be seen is no fault of the row, but missing."""
+        for line in said.splitlines():
+            if re.match(r"tacho: no (oneDNN|BLAS) kernels", line):
+                self.missing.add(line.split(" are recorded")[0].replace("tacho: no ", ""))
+            elif line.startswith("tacho:"):
+                self.faults.append("said: " + line)
+
+    def query(self, sql):
+        done = subprocess.run([self.tacho, "query", self.run, sql, "--json"], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    def ask(self):
+        said = subprocess.run([self.tacho, "info", self.run, "--json"], capture_output=True, text=True, check=False)
+        if said.returncode:
+            raise RuntimeError("tacho info: " + said.stderr)
+        info = json.loads(said.stdout)
+        self.trust = info["trust"]["score"]
+        self.steps = info["steps"]
+        self.found = info["steps_found"]
+        self.ranks = info["ranks"]
+        if self.trust < LEAST_TRUST:
+            self.faults.append("trust %s: %s" % (self.trust, "; ".join(
+                "%s %s %s" % (p["kind"], p["count"], p.get("where", "")) for p in info["trust"]["problems"])))
+        if self.ranks != N_RANKS:
+            self.faults.append("%d ranks" % self.ranks)
+        if abs(self.steps - STEPS) > 1:
+            self.faults.append("%d steps" % self.steps)
+        rows = self.query("select count(*) as n, sum(ranks = expected_ranks) as whole from collective")
+        rows = rows if isinstance(rows, list) else rows.get("rows", rows)
+        self.collectives, self.matched = rows[0]["n"], rows[0]["whole"] or 0
+        if self.matched < self.collectives:
+            self.faults.append("%d of %d collectives matched" % (self.matched, self.collectives))
+
+
+def environments(folder):
+    config = configparser.ConfigParser()
+    config.read(os.path.join(HERE, "environments.ini"))
+    for name in config.sections():
+        python = config[name]["python"]
+        if config[name]["packages"].strip():
+            python = os.path.join(folder, name, "bin", "python")
+        if os.path.exists(python):
+            yield name, python, config[name]["jobs"].split()
+        else:
+            print("%s: not made: tools/make-frameworks.sh" % name, file=sys.stderr)
+
+
+def cell(value):
+    return "-" if value is None else str(value)
+
+
+def table(rows):
+    lines = ["| environment | job | launcher | steps | trust | collectives | slow-down of a step | what is missing |",
+             "|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        slow = "-" if row.slow_down is None else "%+.1f %% of %.1f ms" % (100 * row.slow_down, row.step_ms)
+        lines.append("| %s | %s | %s | %s | %s | %s | %s | %s |" % (
+            row.environment, row.name, row.launcher, cell(getattr(row, "steps", None)), cell(getattr(row, "trust", None)),
+            cell(getattr(row, "collectives", None)), slow, 
+            "; ".join(dict.fromkeys(row.faults + sorted(row.missing))).replace("|", "/").replace("\n", " ")[:300] or "nothing"))
+    return "\n".join(lines) + "\n"
+
+
+def write(path, text):
+    """Put the table between its two marks."""
+    with open(path, encoding="utf-8") as page:
+        old = page.read()
+    begin, end = "<!-- table: tests/frameworks/run.py -->\n", "<!-- end -->"
+    head, _, rest = old.partition(begin)
+    _, _, tail = rest.partition(end)
+    with open(path, "w", encoding="utf-8") as page:
+        page.write(head + begin + text + end + tail)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--environments", default=os.path.join(SOURCE, "build", "frameworks"))
+    parser.add_argument("--tacho", default=os.path.join(SOURCE, "build", "default", "bin", "tacho"))
+    parser.add_argument("--only", nargs="*", help="ENVIRONMENT or ENVIRONMENT/JOB")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--write", help="the page whose table is replaced")
+    arguments = parser.parse_args()
+    rows = []
+    for name, python, jobs in environments(arguments.environments):
+        for job in jobs:
+            if arguments.only and name not in arguments.only and "%s/%s" % (name, job) not in arguments.only:
+                continue
+            row = Row(name, python, job, arguments.tacho, arguments.repeats)
+            rows.append(row)
+            print("%s/%s: %s" % (name, job, "; ".join(row.faults) or "as it should be"), flush=True)
+    print(table(rows))
+    if arguments.write:
+        write(arguments.write, table(rows))
+    return 1 if any(row.faults for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

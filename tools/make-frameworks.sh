@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# make-frameworks.sh [FOLDER [NAME...]]: make the environments of tests/frameworks/environments.ini below FOLDER (build/frameworks), or those
+# named. One that was made from the same lines is left as it is. pip asks whom it is configured to ask on this machine.
+set -eu
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+folder=${1:-$source_dir/build/frameworks}
+[ $# = 0 ] || shift
+mkdir -p "$folder"
+
+# value NAME KEY
+value()
+{
+	awk -v name="[$1]" -v key="$2" '$0 == name { is_in = 1; next } /^\[/ { is_in = 0 }
+		is_in && $1 == key { sub(/^[^=]*= */, ""); print }' "$source_dir/tests/frameworks/environments.ini"
+}
+
+# A Python of that version: on the PATH, or one of pyenv's.
+interpreter()
+{
+	command -v "python$1" && return
+	ls -d "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python3 2>/dev/null | tail -1
+}
+
+for name in $(sed -n 's/^\[\(.*\)\]$/\1/p' "$source_dir/tests/frameworks/environments.ini"); do
+	[ $# = 0 ] || [[ " $* " = *" $name "* ]] || continue
+	packages=$(value "$name" packages)
+	[ "$packages" ] || continue # the system's own Python
+	mark=$folder/$name/made-from
+	[ "$(cat "$mark" 2>/dev/null)" = "$packages" ] && continue
+	python=$(interpreter "$(value "$name" python)")
+	[ "$python" ] || { echo "$name: there is no Python $(value "$name" python): left out"; continue; }
+	echo "$name: $packages"
+	rm -rf "${folder:?}/$name"
+	"$python" -m venv "$folder/$name"
+	if "$folder/$name/bin/pip" install -q $packages; then
+		echo "$packages" >"$mark"
+	else
+		echo "$name: pip could not install this: left out"
+		rm -rf "${folder:?}/$name"
+	fi
+done
