@@ -100,7 +100,7 @@ static guint32 make_name(struct stack_samples *samples, struct record_frame fram
 
 static guint32 name_of(struct stack_samples *samples, struct record_frame frame)
 {
-	gint64 key = (gint64)frame.function << 32 | frame.line;
+	gint64 key = (gint64)((guint64)frame.function << 32 | frame.line);
 	gpointer found;
 	guint32 name;
 
