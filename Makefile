@@ -26,7 +26,7 @@ check-asan: ## all tests under the address and undefined behaviour sanitizers
 
 check-tsan: ## the unit tests under the thread sanitizer
 	@tools/install-packages.sh build check
-	@tools/build.sh tsan
+	@tools/build.sh tsan unit_tests
 	@tools/test.sh tsan -R '^unit/'
 
 fuzz-seconds: ## all fuzz targets for FUZZ_SECONDS (150) in all, with a seed that follows from the commit
