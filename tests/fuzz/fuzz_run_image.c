@@ -3,26 +3,20 @@
 #include <string.h>
 #include <zstd.h>
 
-#include <tacho/analyze.h>
 #include <tacho/info.h>
 
+#include "every_view.h"
 #include "foreign_traces.h"
 #include "fuzz_input.h"
 #include "import/exported/restored_run.h"
 
 static void use_views(const TachoTimeline *timeline)
 {
-	static TachoTable *(*const views[])(const TachoTimeline *, const TachoFilter *) = {
-#define VIEW(name, parts, text) tacho_view_##name,
-		TACHO_VIEWS(VIEW)
-#undef VIEW
-	};
 	const TachoFilter filter = TACHO_FILTER_INIT;
 	g_autoptr(TachoInfo) info = tacho_info_new(timeline);
 
 	g_assert_nonnull(info);
-	for (guint i = 0; i < G_N_ELEMENTS(views); i++)
-		tacho_table_free(views[i](timeline, &filter));
+	every_view_use(timeline, &filter);
 }
 
 static gboolean read_block(RestoredRun *run, const uint8_t *bytes, size_t n)

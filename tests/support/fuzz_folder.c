@@ -17,16 +17,23 @@ static void remove_folder(void)
 	g_free(folder);
 }
 
-static void make_folder(const gchar *const *names, guint n_names)
+const gchar *fuzz_folder_path(void)
 {
 	const gchar *memory = g_access("/dev/shm", W_OK) == 0 ? "/dev/shm" : g_get_tmp_dir();
 
+	if (folder)
+		return folder;
 	folder = g_build_filename(memory, "tacho-fuzz-XXXXXX", NULL);
 	if (!g_mkdtemp(folder))
 		g_error("%s: %s", folder, g_strerror(errno));
 	atexit(remove_folder);
+	return folder;
+}
+
+static void make_folder(const gchar *const *names, guint n_names)
+{
 	for (guint i = 0; i < n_names; i++) {
-		g_autofree gchar *path = g_build_filename(folder, names[i], NULL);
+		g_autofree gchar *path = g_build_filename(fuzz_folder_path(), names[i], NULL);
 		g_autofree gchar *inner = g_path_get_dirname(path);
 
 		g_mkdir_with_parents(inner, 0700);

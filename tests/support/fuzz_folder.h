@@ -6,6 +6,8 @@
 
 #include <glib.h>
 
+/* The folder, empty at first. */
+const gchar *fuzz_folder_path(void);
 /* Write the files of the input under these names, in this order; what the input has no file for is removed. Names may be in
  * folders ("a/b"): those of the first call are made. The folder, which is the callee's, and gone when the program ends. */
 const gchar *fuzz_folder_fill(const gchar *const *names, guint n_names, const guint8 *bytes,
