@@ -1,11 +1,11 @@
 #include "import/track_book.h"
 #include "base/for_each.h"
-#include "import/collective_names.h"
+#include "trace/collective_names.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "import/launch_index.h"
+#include "trace/launch_index.h"
 #include "trace/clock_map.h"
 #include "trace/mark_kind.h"
 #include "trace/slice_columns.h"

@@ -4,7 +4,7 @@
 #include "base/order.h"
 #include "base/partition_point.h"
 #include "import/kineto/kineto_merge.h"
-#include "import/launch_index.h"
+#include "trace/launch_index.h"
 
 enum { MAX_NESTED = 8 };
 

@@ -16,7 +16,7 @@
 #include "import/chrome/chrome_trace.h"
 #include "import/function_ids.h"
 #include "import/kineto/kineto_merge.h"
-#include "import/launch_index.h"
+#include "trace/launch_index.h"
 #include "import/sniff_evidence.h"
 #include "trace/slice_columns.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/for_each.h"
 #include "import/c10_dtype.h"
-#include "import/collective_names.h"
+#include "trace/collective_names.h"
 #include "import/function_ids.h"
 #include "trace/counter_kind.h"
 #include "trace/string_table.h"

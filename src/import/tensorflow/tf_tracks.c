@@ -4,7 +4,7 @@
 
 #include "base/for_each.h"
 #include "base/order.h"
-#include "import/launch_index.h"
+#include "trace/launch_index.h"
 #include "trace/mark_kind.h"
 #include "trace/slice_columns.h"
 

@@ -15,7 +15,7 @@
 #include "base/order.h"
 #include "import/chrome/chrome_trace.h"
 #include "import/read/json_scan.h"
-#include "import/launch_index.h"
+#include "trace/launch_index.h"
 #include "import/xla/xla_lines.h"
 #include "import/xla/xla_memory.h"
 #include "import/xla/xplane_steps.h"

@@ -1,5 +1,5 @@
 #include "import/xla/xla_lines.h"
-#include "import/collective_names.h"
+#include "trace/collective_names.h"
 
 #include <string.h>
 

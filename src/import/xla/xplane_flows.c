@@ -2,7 +2,7 @@
 
 #include "base/for_each.h"
 #include "base/partition_point.h"
-#include "import/launch_index.h"
+#include "trace/launch_index.h"
 
 /* A slice that something else made begin: by a call with that id, or by a context. */
 struct taker {

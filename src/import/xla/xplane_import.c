@@ -14,7 +14,7 @@
 
 #include "import/device_properties.h"
 #include "import/import_format.h"
-#include "import/launch_index.h"
+#include "trace/launch_index.h"
 #include "import/read/json_scan.h"
 #include "import/used_devices.h"
 #include "import/xla/xla_lines.h"

@@ -6,7 +6,7 @@
 #include <tacho/correlate.h>
 #include <tacho/import.h>
 
-#include "import/collective_names.h"
+#include "trace/collective_names.h"
 #include "trace/operation.h"
 
 enum { N_STEPS = 8, MAX_RANKS = 8 };

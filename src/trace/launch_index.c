@@ -1,7 +1,7 @@
 /* Calls stand in one array, in the order they came; a table of places in it, by id, is open addressing with
  * linear probing, at most half full: 24 bytes a call and 8 to 16 in the table. Calls with one id follow each
  * other on its probe path. */
-#include "import/launch_index.h"
+#include "trace/launch_index.h"
 
 #include <string.h>
 

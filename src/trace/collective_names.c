@@ -1,6 +1,6 @@
 /* A kernel of a library for experts is known by its namespace, or, where that has no name, by the name of its function. What
  * they only compute (DeepEP's layouts) is no communication. */
-#include "import/collective_names.h"
+#include "trace/collective_names.h"
 
 #include <string.h>
 
