@@ -1,23 +1,7 @@
-/* Who waits for an event, and for what: a "cuda_sync" row names the call that recorded the event, and the
- * stream on which it did. The event comes when all that had been queued on that stream has been done: so
- * with the last work that a call before the recording one had launched there. */
-#include "base/for_each.h"
-#include "base/order.h"
-#include "base/partition_point.h"
+/* Who waits for an event: a "cuda_sync" row names the call that recorded the event, and the stream on which it did. */
 #include "import/kineto/kineto_merge.h"
-#include "import/launch_index.h"
-
-struct event_wait {
-	guint32 row;	/* SYNC */
-	guint32 record; /* the call's row */
-	guint32 stream;
-};
-
-/* Work of a device, by its track and when it was launched. */
-struct launched {
-	guint32 track, row;
-	gint64 launch_ns;
-};
+#include "trace/event_waits.h"
+#include "trace/launch_index.h"
 
 GArray *kineto_event_waits_new(void)
 {
@@ -49,76 +33,11 @@ void kineto_event_waits_note(struct kineto_part *part, const struct kineto_rows 
 			note(part, rows, k);
 }
 
-static gint compare_launched(gconstpointer first, gconstpointer second)
-{
-	const struct launched *a = first, *b = second;
-
-	return ORDER(a->track, b->track) ?: ORDER(a->launch_ns, b->launch_ns) ?:
-	       ORDER(a->row, b->row);
-}
-
-static GArray *collect_launched(const TachoSlices *slices)
-{
-	GArray *all = g_array_new(FALSE, FALSE, sizeof(struct launched));
-
-	for (guint32 row = 0; row < slices->n; row++) {
-		struct launched launched = { slices->track[row], row, 0 };
-
-		if (slices->launch[row] == TACHO_NONE || slices->kind[row] == TACHO_SLICE_SYNC)
-			continue;
-		launched.launch_ns = slices->start_ns[slices->launch[row]];
-		g_array_append_val(all, launched);
-	}
-	g_array_sort(all, compare_launched);
-	return all;
-}
-
-/* The row of what was last launched on `track` before `time_ns`, or TACHO_NONE. */
-static guint32 last_launched(const GArray *all, guint32 track, gint64 time_ns)
-{
-	struct launched key = { track, 0, time_ns };
-	const struct launched *before =
-		LAST_BEFORE(all, struct launched, row, compare_launched(row, &key) < 0);
-
-	return before && before->track == track ? before->row : TACHO_NONE;
-}
-
-/* The track of a stream of the device that `beside` is of, or TACHO_NONE. */
-static guint32 find_stream(const TachoTimeline *timeline, guint32 beside, guint32 stream)
-{
-	const TachoTrack *known = tacho_timeline_track(timeline, beside);
-
-	FOR_EACH_AT(const TachoTrack, track, i, timeline->tracks)
-		if (track->kind == TACHO_TRACK_STREAM && track->process == known->process &&
-		    track->device == known->device && track->tid == stream)
-			return i;
-	return TACHO_NONE;
-}
-
-static void link_wait(TachoTimeline *timeline, const GArray *all, const struct event_wait *wait)
-{
-	const TachoSlices *slices = &timeline->slices;
-	guint32 track = find_stream(timeline, slices->track[wait->row], wait->stream);
-	TachoFlow flow = { TACHO_NONE, wait->row, TACHO_FLOW_EVENT_WAIT, 1 };
-
-	if (track == TACHO_NONE)
-		return;
-	flow.from = last_launched(all, track, slices->start_ns[wait->record]);
-	if (flow.from != TACHO_NONE)
-		g_array_append_val(timeline->flows, flow);
-}
-
 void kineto_event_waits_link(struct kineto_merge *merge)
 {
-	g_autoptr(GArray) all = NULL;
+	g_autofree const GArray **waits = g_new(const GArray *, merge->files.n + 1);
 
-	for (guint i = 0; i < merge->files.n; i++) {
-		const GArray *waits = merge->parts[i].event_waits;
-
-		if (waits->len && !all)
-			all = collect_launched(&merge->timeline->slices);
-		for (guint k = 0; k < waits->len; k++)
-			link_wait(merge->timeline, all,
-				  &g_array_index(waits, struct event_wait, k));
-	}
+	for (guint i = 0; i < merge->files.n; i++)
+		waits[i] = merge->parts[i].event_waits;
+	event_waits_link(merge->timeline, waits, merge->files.n);
 }
