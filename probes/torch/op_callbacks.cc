@@ -214,14 +214,6 @@ uint64_t take_group(const struct tensor_list *tensors, const uint64_t *words)
 	return storage && slot->storage.compare_exchange_strong(storage, 0) ? group : 0;
 }
 
-/* Publish a record as large as it has become with its tensors, the last of it. It was begun with room
- * for TENSOR_LIST_BYTES of them. */
-inline void commit_with_tensors(struct record_header *record, const struct tensor_list *tensors)
-{
-	record->size_bytes = (uint32_t)((char *)tensors->end - (char *)record);
-	tacho_record_commit(record);
-}
-
 uint32_t op_flags(const at::RecordFunction &function, const struct tensor_list *inputs)
 {
 	uint32_t flags = inputs->is_cut ? TRACE_OP_CUT : 0;
@@ -359,7 +351,6 @@ inline uint64_t write_outputs(const at::RecordFunction &function, const struct r
 {
 	struct record_outputs *record;
 	struct tensor_list outputs;
-	uint64_t stamp;
 
 	if (function.outputs().empty())
 		return 0;
@@ -370,16 +361,7 @@ inline uint64_t write_outputs(const at::RecordFunction &function, const struct r
 	tensor_list_write(&outputs, record + 1,
 			  c10::ArrayRef<const c10::IValue>(function.outputs().data(),
 							   function.outputs().size()));
-	stamp = record->header.stamp;
-	if (TACHO_UNLIKELY(!outputs.n)) {
-		tacho_record_abandon();
-		return stamp;
-	}
-	record->begin_stamp = op->header.stamp;
-	record->n_outputs = outputs.n;
-	record->reserved = 0;
-	commit_with_tensors(&record->header, &outputs);
-	return stamp;
+	return commit_outputs(record, op, &outputs);
 }
 
 /* An op with outputs ends when they are written: that saves reading the clock once more. */

@@ -208,15 +208,6 @@ static uint64_t take_group(const struct tensor_list *tensors, const uint64_t *wo
 
 /* --- operations ----------------------------------------------------------------------------- */
 
-/* Publish a record as large as it has become with its tensors, the last of it. It was begun with room
- * for TENSOR_LIST_BYTES of them. */
-static inline void commit_with_tensors(struct record_header *record,
-				       const struct tensor_list *tensors)
-{
-	record->size_bytes = (uint32_t)((char *)tensors->end - (char *)record);
-	tacho_record_commit(record);
-}
-
 static inline uint32_t scope_flags(const void *function)
 {
 	switch (torch_byte(function, reader.layout.scope)) {
@@ -311,7 +302,6 @@ static inline uint64_t write_outputs(const void *function, const struct record_o
 	struct plain_arguments values = plain_outputs(&reader, function);
 	struct record_outputs *record;
 	struct tensor_list outputs;
-	uint64_t stamp;
 
 	if (!values.n)
 		return 0;
@@ -319,16 +309,7 @@ static inline uint64_t write_outputs(const void *function, const struct record_o
 	if (!record)
 		return 0;
 	plain_write(&outputs, &reader, record + 1, values);
-	stamp = record->header.stamp;
-	if (TACHO_UNLIKELY(!outputs.n)) {
-		tacho_record_abandon();
-		return stamp;
-	}
-	record->begin_stamp = op->header.stamp;
-	record->n_outputs = outputs.n;
-	record->reserved = 0;
-	commit_with_tensors(&record->header, &outputs);
-	return stamp;
+	return commit_outputs(record, op, &outputs);
 }
 
 static inline void end_op(const void *function, bool is_shaped)

@@ -117,4 +117,31 @@ static inline uint64_t tensor_rest(uint8_t dtype, uint8_t device, size_t n_dims,
 	return dtype | (uint64_t)device << 8 | (uint64_t)n_dims << 16 | (uint64_t)argument << 32;
 }
 
+/* Publish a record as large as it has become with its tensors, the last of it. It was begun with room
+ * for TENSOR_LIST_BYTES of them. */
+static inline void commit_with_tensors(struct record_header *record,
+				       const struct tensor_list *tensors)
+{
+	record->size_bytes = (uint32_t)((char *)tensors->end - (char *)record);
+	tacho_record_commit(record);
+}
+
+/* Publish the results of `op`, written behind `record`; without any the record is given up. Returns
+ * the record's stamp. */
+static inline uint64_t commit_outputs(struct record_outputs *record, const struct record_op *op,
+				      const struct tensor_list *outputs)
+{
+	uint64_t stamp = record->header.stamp;
+
+	if (TACHO_UNLIKELY(!outputs->n)) {
+		tacho_record_abandon();
+		return stamp;
+	}
+	record->begin_stamp = op->header.stamp;
+	record->n_outputs = outputs->n;
+	record->reserved = 0;
+	commit_with_tensors(&record->header, outputs);
+	return stamp;
+}
+
 #endif
