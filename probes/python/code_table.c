@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/probe.h"
+#include "common/utf8.h"
 
 #define N_PLACES	16384u /* a power of two; at most three of four are taken */
 #define ARENA_BYTES	(16u << 20)
@@ -76,30 +77,6 @@ static struct code_parts read_parts(const struct python_layout *layout, const ui
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static size_t put_utf8(char *to, uint32_t character)
-{
-	if (character < 0x80) {
-		to[0] = (char)character;
-		return 1;
-	}
-	if (character < 0x800) {
-		to[0] = (char)(0xc0 | character >> 6);
-		to[1] = (char)(0x80 | (character & 63));
-		return 2;
-	}
-	if (character < 0x10000) {
-		to[0] = (char)(0xe0 | character >> 12);
-		to[1] = (char)(0x80 | (character >> 6 & 63));
-		to[2] = (char)(0x80 | (character & 63));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | (character >> 18 & 7));
-	to[1] = (char)(0x80 | (character >> 12 & 63));
-	to[2] = (char)(0x80 | (character >> 6 & 63));
-	to[3] = (char)(0x80 | (character & 63));
-	return 4;
-}
-
 static uint32_t character_at(const uint8_t *data, uint64_t index, unsigned width)
 {
 	uint32_t wide;
@@ -143,7 +120,7 @@ static int read_text(struct code_table *table, uint64_t address, char *to, size_
 	if (!own_memory_read(table->memory, address, data, length * width))
 		return -1;
 	for (uint64_t i = 0; i < length && n + 4 <= n_bytes; i++)
-		n += put_utf8(to + n, character_at(data, i, width));
+		n += utf8_put(to + n, character_at(data, i, width));
 	return (int)n;
 }
 
