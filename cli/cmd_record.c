@@ -1,6 +1,5 @@
 /* cmd_record: run a job with the agent preloaded. The job gets its own stdout, exit code and
  * signals; tacho's few words go to stderr, before it and after it. */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "common/trusted_path.h"
 #include "launch.h"
 #include "option_values.h"
+#include "preloadable.h"
 #include "run_folder.h"
 #include "run_limit.h"
 #include "torch_probe.h"
@@ -168,46 +168,6 @@ static gboolean steps_are_valid(const gchar *steps)
 		return TRUE;
 	cli_fail("record", "--steps must name both ends, as in 2:5, not '%s'", steps);
 	return FALSE;
-}
-
-/* --- what kind of program it is ----------------------------------------------------------- */
-
-/* Why the loader will not preload anything into the program, or NULL. */
-static const gchar *why_not_preloadable(const gchar *program)
-{
-	g_autofree gchar *path = g_find_program_in_path(program);
-	struct stat status;
-	Elf64_Ehdr header;
-	const gchar *reason = NULL;
-	int fd;
-
-	if (!path || stat(path, &status) < 0)
-		return NULL;
-	if (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
-	    ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) &&
-	     status.st_gid != getegid()))
-		return "is set-uid or set-gid";
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	if (pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-	    header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_phentsize == sizeof(Elf64_Phdr)) {
-		reason = "is statically linked";
-		for (guint i = 0; i < header.e_phnum; i++) {
-			Elf64_Phdr segment;
-
-			if (pread(fd, &segment, sizeof(segment),
-				  (off_t)(header.e_phoff + i * sizeof(segment))) !=
-				    sizeof(segment) ||
-			    segment.p_type == PT_INTERP) {
-				reason = NULL;
-				break;
-			}
-		}
-	}
-	close(fd);
-	return reason;
 }
 
 /* --- the job's environment ---------------------------------------------------------------- */
@@ -491,7 +451,7 @@ static int run_unrecorded(const struct recording *recording)
 static int record(struct recording *recording, ClockChoice clock_choice)
 {
 	const struct options *options = recording->options;
-	const gchar *reason = why_not_preloadable(recording->command[0]);
+	const gchar *reason = preloadable_why_not(recording->command[0]);
 	g_autofree gchar *clock = NULL;
 	GError *error = NULL;
 	int status;
