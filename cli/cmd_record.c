@@ -11,7 +11,7 @@
 
 #include "cli.h"
 #include "clock_calibration.h"
-#include "common/trusted_path.h"
+#include "job_environment.h"
 #include "launch.h"
 #include "option_values.h"
 #include "preloadable.h"
@@ -172,44 +172,6 @@ static gboolean steps_are_valid(const gchar *steps)
 
 /* --- the job's environment ---------------------------------------------------------------- */
 
-/* `first` in front of the variable's value, if it has one. */
-static gchar **put_first(gchar **environment, const gchar *variable, const gchar *first)
-{
-	const gchar *value = g_environ_getenv(environment, variable);
-	g_autofree gchar *joined =
-		value && *value ? g_strconcat(first, ":", value, NULL) : g_strdup(first);
-
-	return g_environ_setenv(environment, variable, joined, TRUE);
-}
-
-/* `last` behind the variable's value, if it has one: what the user preloads keeps its place. */
-static gchar **put_last(gchar **environment, const gchar *variable, const gchar *last)
-{
-	const gchar *value = g_environ_getenv(environment, variable);
-	g_autofree gchar *joined =
-		value && *value ? g_strconcat(value, ":", last, NULL) : g_strdup(last);
-
-	return g_environ_setenv(environment, variable, joined, TRUE);
-}
-
-/* Whether nobody could have changed `path` but root, this user and the owner of the program that runs; said
- * where not. */
-static gboolean is_as_safe_as_tacho(const gchar *path)
-{
-	g_autofree gchar *program = g_build_filename(cli_prefix(), "bin", "tacho", NULL);
-	struct stat status;
-	gchar real[PATH_MAX];
-
-	if (stat(program, &status) < 0)
-		status.st_uid = geteuid();
-	if (trusted_path(path, status.st_uid, real))
-		return TRUE;
-	cli_fail("record",
-		 "%s is not brought into the job: others may have changed %s ('chmod go-w' it)",
-		 path, real);
-	return FALSE;
-}
-
 /* The libraries to preload, the agent first; NULL (said why) where they cannot be. */
 static gchar *preload_list(const struct recording *recording)
 {
@@ -229,7 +191,7 @@ static gchar *preload_list(const struct recording *recording)
 			 agent);
 		return NULL;
 	}
-	if (!is_as_safe_as_tacho(agent))
+	if (!job_environment_is_safe("record", agent))
 		return NULL;
 	g_string_append(list, agent);
 	for (guint p = 0; p < N_PROBES; p++) {
@@ -238,7 +200,8 @@ static gchar *preload_list(const struct recording *recording)
 		if (!recording->has_probe[p] || !probes[p].library)
 			continue;
 		library = g_build_filename(folder, probes[p].library, NULL);
-		if (g_file_test(library, G_FILE_TEST_EXISTS) && is_as_safe_as_tacho(library))
+		if (g_file_test(library, G_FILE_TEST_EXISTS) &&
+		    job_environment_is_safe("record", library))
 			g_string_append_printf(list, ":%s", library);
 	}
 	return g_string_free(g_steal_pointer(&list), FALSE);
@@ -252,7 +215,7 @@ static gchar **bring_torch(const struct recording *recording, gchar **environmen
 		g_build_filename(cli_prefix(), "lib", "tacho", "libtacho_torch.so", NULL);
 
 	environment = g_environ_setenv(environment, "TACHO_TORCH_DIR", torch_dir, TRUE);
-	if (g_file_test(probe, G_FILE_TEST_EXISTS) && is_as_safe_as_tacho(probe))
+	if (g_file_test(probe, G_FILE_TEST_EXISTS) && job_environment_is_safe("record", probe))
 		environment = g_environ_setenv(environment, "TACHO_TORCH_PROBE", probe, TRUE);
 	if (recording->options->shapes_every != OPTION_UNSET) {
 		g_autofree gchar *n = g_strdup_printf("%d", recording->options->shapes_every);
@@ -265,18 +228,16 @@ static gchar **bring_torch(const struct recording *recording, gchar **environmen
 /* The Python hook, and what of it is wanted. */
 static gchar **hook_environment(const struct recording *recording, gchar **environment)
 {
-	g_autofree gchar *start =
-		g_build_filename(cli_prefix(), "share", "tacho", "python", "start", NULL);
 	gboolean has_python = recording->has_probe[PROBE_python];
 	gboolean has_xla = recording->has_probe[PROBE_xla];
+	gboolean has_hook = has_python || has_xla;
 
-	if ((!has_python && !has_xla) || !g_file_test(start, G_FILE_TEST_IS_DIR) ||
-	    !is_as_safe_as_tacho(start))
-		return environment;
-	if (!has_python || !has_xla)
+	if (has_hook)
+		environment = job_environment_bring_hook(environment, "record", &has_hook);
+	if (has_hook && (!has_python || !has_xla))
 		environment = g_environ_setenv(environment, "TACHO_HOOKS",
 					       has_python ? "python" : "xla", TRUE);
-	return put_first(environment, "PYTHONPATH", start);
+	return environment;
 }
 
 static gchar **job_environment(const struct recording *recording, const gchar *clock)
@@ -287,7 +248,7 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 
 	if (!preload)
 		return NULL;
-	environment = put_last(g_get_environ(), "LD_PRELOAD", preload);
+	environment = job_environment_put_last(g_get_environ(), "LD_PRELOAD", preload);
 	environment = g_environ_setenv(environment, "TACHO_FILTERS", filters, TRUE);
 	environment = g_environ_setenv(environment, "TACHO_RUN_DIR", recording->folder->path, TRUE);
 	environment = g_environ_setenv(environment, "TACHO_CLOCK", clock, TRUE);
