@@ -290,8 +290,6 @@ static const gchar *find_fault(const struct metadata_parser *parser)
 
 	if (metadata->format == 0)
 		return "there is no tacho_format, so tacho did not write this trace";
-	if (metadata->format > TRACE_FORMAT_VERSION)
-		return "a later version of tacho wrote this trace; read it with that version";
 	if (parser->block != BLOCK_NONE || parser->seen_blocks != (1u << BLOCK_NONE) - 1 ||
 	    !parser->has_uuid)
 		return "the preamble is incomplete";
@@ -313,6 +311,18 @@ static gboolean fail(GError **error, const gchar *path, gsize offset, const gcha
 	return FALSE;
 }
 
+/* What else such a trace says may mean other things by now. */
+static gboolean refuse_later(const struct metadata_parser *parser, const gchar *path,
+			     GError **error)
+{
+	g_autofree gchar *wrong = g_strdup_printf(
+		"a later version of tacho wrote this trace, in format %" G_GUINT64_FORMAT
+		", and this one knows formats up to %d; read it with that version",
+		parser->metadata->format, TRACE_FORMAT_VERSION);
+
+	return fail(error, path, (gsize)(parser->line - parser->text), wrong);
+}
+
 static gboolean parse(struct metadata_parser *parser, const gchar *path, GError **error)
 {
 	const gchar *position = parser->text, *fault;
@@ -322,6 +332,8 @@ static gboolean parse(struct metadata_parser *parser, const gchar *path, GError 
 		return fail(error, path, 0, "this is not the metadata of a trace");
 	while (next_line(parser, &position)) {
 		read_line(parser);
+		if (parser->metadata->format > TRACE_FORMAT_VERSION)
+			return refuse_later(parser, path, error);
 		if (parser->wrong)
 			return fail(error, path, (gsize)(parser->line - parser->text),
 				    parser->wrong);
