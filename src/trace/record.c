@@ -76,6 +76,27 @@ static const gchar *find_stack_fault(const struct record_stack *stack, gsize siz
 	return NULL;
 }
 
+static const gchar *find_late_fault(const struct record_late *late)
+{
+	switch (late->slice_kind) {
+	case TRACE_KIND_ANNOTATION:
+	case TRACE_KIND_MODULE:
+	case TRACE_KIND_WAIT:
+	case TRACE_KIND_FUNCTION:
+	case TRACE_KIND_RUNTIME:
+		return NULL;
+	default:
+		return "is a slice of a kind that cannot be told late";
+	}
+}
+
+static const gchar *find_flow_fault(const struct record_flow *flow)
+{
+	if (flow->phase >= TRACE_N_FLOW_PHASES || flow->scope >= TRACE_N_FLOW_SCOPES)
+		return "is a flow of no known phase or scope";
+	return NULL;
+}
+
 static const gsize least_bytes[TRACE_N_KINDS] = {
 	[TRACE_KIND_OP] = sizeof(struct record_op),
 	[TRACE_KIND_ANNOTATION] = sizeof(struct record_slice),
@@ -94,6 +115,21 @@ static const gsize least_bytes[TRACE_N_KINDS] = {
 	[TRACE_KIND_MESSAGE] = sizeof(struct record_message),
 	[TRACE_KIND_FUNCTION] = sizeof(struct record_slice),
 	[TRACE_KIND_STACK] = sizeof(struct record_stack),
+	[TRACE_KIND_RUNTIME] = sizeof(struct record_slice),
+	[TRACE_KIND_LATE] = sizeof(struct record_late),
+	[TRACE_KIND_DEVICE_KERNEL] = sizeof(struct record_device_kernel),
+	[TRACE_KIND_COPY] = sizeof(struct record_copy),
+	[TRACE_KIND_FILL] = sizeof(struct record_copy),
+	[TRACE_KIND_DEVICE_WAIT] = sizeof(struct record_device_wait),
+	[TRACE_KIND_DEVICE_WORK] = sizeof(struct record_activity),
+	[TRACE_KIND_DEVICE] = sizeof(struct record_device),
+	[TRACE_KIND_QUEUE] = sizeof(struct record_queue),
+	[TRACE_KIND_DEVICE_ALLOC] = sizeof(struct record_device_memory),
+	[TRACE_KIND_DEVICE_FREE] = sizeof(struct record_device_memory),
+	[TRACE_KIND_COUNTER] = sizeof(struct record_counter),
+	[TRACE_KIND_FLOW] = sizeof(struct record_flow),
+	[TRACE_KIND_SPAN] = sizeof(struct record_slice),
+	[TRACE_KIND_GRAPH_NODE] = sizeof(struct record_graph_node),
 };
 
 const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize size_bytes)
@@ -116,6 +152,13 @@ const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize s
 		return find_kernel_fault(record, size_bytes);
 	case TRACE_KIND_STACK:
 		return find_stack_fault(record, size_bytes);
+	case TRACE_KIND_LATE:
+		return find_late_fault(record);
+	case TRACE_KIND_FLOW:
+		return find_flow_fault(record);
+	case TRACE_KIND_DEVICE:
+		return find_text_fault(size_bytes, sizeof(struct record_device),
+				       ((const struct record_device *)record)->n_text);
 	case TRACE_KIND_MARK:
 	case TRACE_KIND_THREAD:
 	case TRACE_KIND_EXIT:

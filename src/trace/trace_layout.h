@@ -9,7 +9,8 @@
  *   struct packet_header | record | record | ... | zeros up to packet_size
  *
  * (1) Every record begins with struct record_header, is 8-byte aligned and a multiple of 8 long.
- * (2) Stamps (record_header.stamp) never decrease within a thread's files.
+ * (2) Stamps (record_header.stamp) never decrease within a thread's files. What is told late has its true time beside
+ *     the stamp (struct record_late).
  * (3) content_bits is stored after the record it covers: what lies below it is complete, but for
  *     the durations of slices still open, which are TRACE_OPEN.
  * (4) A class is in `metadata` before its first record is written.
@@ -22,7 +23,7 @@
 
 #include <stdint.h>
 
-#define TRACE_FORMAT_VERSION 1
+#define TRACE_FORMAT_VERSION 2 /* readers read this one and those before it */
 #define TRACE_PACKET_MAGIC   0xC1FC1FC1u
 #define TRACE_OPEN	     UINT64_MAX	 /* duration of a slice that has not ended */
 #define TRACE_NO_SEQUENCE    INT64_C(-1) /* an op that made no autograd node */
@@ -72,7 +73,23 @@ struct record_header {
 	KIND(CLOCK, clocks, 0)		/* clocks read together, about once a second */            \
 	KIND(MESSAGE, message, 1)	/* bytes sent or received on a TCP connection */           \
 	KIND(FUNCTION, function, 1) /* call of a function of the program: "FILE(LINE): NAME" */    \
-	KIND(STACK, stack, 0)	    /* what a thread runs from now on, as samples have seen it */
+	KIND(STACK, stack, 0)	    /* what a thread runs from now on, as samples have seen it */  \
+	/* since version 2 */                                                                      \
+	KIND(RUNTIME, runtime, 1) /* call of a device's runtime or driver, by this thread */       \
+	KIND(LATE, late, 1)	  /* a slice of this thread, told behind its end */                \
+	KIND(DEVICE_KERNEL, device_kernel, 0) /* what a device did, told behind its end */         \
+	KIND(COPY, copy, 0)                                                                        \
+	KIND(FILL, fill, 0)                                                                        \
+	KIND(DEVICE_WAIT, device_wait, 0)   /* a queue, or somebody for it, waited */              \
+	KIND(DEVICE_WORK, device_work, 0)   /* of no kind above */                                 \
+	KIND(DEVICE, device, 0)		    /* what a device is; the name is its own */            \
+	KIND(QUEUE, queue, 0)		    /* what a device's queue is called */                  \
+	KIND(DEVICE_ALLOC, device_alloc, 0) /* memory of a device handed out */                    \
+	KIND(DEVICE_FREE, device_free, 0)   /* ... and given back */                               \
+	KIND(COUNTER, counter, 0)	    /* what something measures from now on */              \
+	KIND(FLOW, flow, 0)		    /* one end of an arrow between slices */               \
+	KIND(SPAN, span, 1) /* a region that others overlap and another thread may end */          \
+	KIND(GRAPH_NODE, graph_node, 0) /* a node of a device's graph is made */
 
 enum trace_kind {
 #define TRACE_KIND_ENUM(enumerator, name, is_slice) TRACE_KIND_##enumerator,
@@ -104,11 +121,12 @@ struct record_op {
 	/* struct record_tensor inputs[n_inputs], each with its shape */
 };
 
-/* ANNOTATION, MODULE, WAIT, FUNCTION. */
+/* ANNOTATION, MODULE, WAIT, FUNCTION, RUNTIME, SPAN. */
 struct record_slice {
 	struct record_header header;
 	uint64_t duration;
-	uint64_t id; /* whatever tells two of one name apart; 0: nothing */
+	uint64_t
+		id; /* whatever tells two of one name apart; RUNTIME: its correlation id; 0: nothing */
 };
 
 /* KERNEL. dims: BLAS gemm m, n, k; oneDNN the destination's sizes. 0 flops: not known. */
@@ -217,6 +235,140 @@ struct record_stack {
 			   /* struct record_frame frames[n_frames] */
 };
 
+/* LATE: a slice that this thread tells of when it is over and others have been told since. Times are ticks, as stamps are. */
+struct record_late {
+	struct record_header header; /* stamp: when it was told */
+	uint64_t duration;
+	uint64_t id; /* as of record_slice */
+	uint64_t begin;
+	uint32_t slice_kind; /* enum trace_kind: one that has a struct record_slice */
+	uint32_t reserved;
+};
+
+/* DEVICE_WORK, and what begins DEVICE_KERNEL, COPY, FILL and DEVICE_WAIT: what queue `queue` of device `device` did. Whichever
+ * thread comes to know of it tells of it, in any order. */
+struct record_activity {
+	struct record_header header; /* stamp: when it was told */
+	uint64_t duration;
+	uint64_t
+		correlation; /* id of the RUNTIME slice of this process that asked for it; 0: not known */
+	uint64_t begin;	     /* ticks, brought to the trace's clock by who tells */
+	uint64_t queued;     /* when the runtime had it, ... */
+	uint64_t submitted;  /* ... and when the device had; 0: not known */
+	uint64_t graph_node; /* of the graph that was launched whole; 0: none */
+	int32_t device;	     /* its number on its host */
+	uint32_t queue;	     /* CUDA calls it stream; TRACE_NO_QUEUE: not known */
+};
+
+struct record_device_kernel {
+	struct record_activity activity;
+	uint32_t grid[3];   /* blocks of the kernel: x, y, z; 0: not known */
+	uint32_t block[3];  /* threads of a block */
+	uint32_t registers; /* of a thread */
+	uint32_t reserved;
+	uint64_t shared_bytes; /* of a block */
+};
+
+enum trace_direction {
+	TRACE_DIRECTION_UNKNOWN,
+	TRACE_HOST_TO_DEVICE,
+	TRACE_DEVICE_TO_HOST,
+	TRACE_DEVICE_TO_DEVICE, /* within one */
+	TRACE_PEER_TO_PEER,	/* from `device` to `peer` */
+	TRACE_HOST_TO_HOST,
+	TRACE_N_DIRECTIONS,
+};
+
+/* COPY, FILL. */
+struct record_copy {
+	struct record_activity activity;
+	uint64_t bytes;	    /* 0: not known */
+	uint32_t direction; /* enum trace_direction; FILL: 0 */
+	int32_t peer;	    /* the other device; -1: none */
+};
+
+/* DEVICE_WAIT. The class's name says what for: "Stream Wait Event", "Event Sync", "Stream Sync", "Context Sync". */
+struct record_device_wait {
+	struct record_activity activity;
+	uint64_t
+		event_correlation; /* id of the RUNTIME slice that recorded the event; 0: no event, or not known */
+	uint32_t event_queue; /* the queue of this device that it was recorded in */
+	uint32_t reserved;
+};
+
+/* DEVICE. 0: not known. */
+struct record_device {
+	struct record_header header;
+	int32_t device;
+	uint32_t n_multiprocessors; /* or compute units */
+	uint32_t warp_threads;
+	uint32_t multiprocessor_threads, multiprocessor_registers;
+	uint32_t block_threads, block_registers;
+	uint32_t
+		n_text; /* length of text, a multiple of 8, padded with NUL: the architecture, "8.0", "gfx90a" */
+	uint64_t memory_bytes;
+	uint64_t peak_bytes_per_s;
+	uint64_t peak_flops_per_s;
+	uint64_t clock_hz;
+	uint64_t multiprocessor_shared_bytes, block_shared_bytes;
+	/* char text[n_text] */
+};
+
+/* QUEUE; the class's name is the queue's. */
+struct record_queue {
+	struct record_header header;
+	int32_t device;
+	uint32_t queue;
+};
+
+/* DEVICE_ALLOC, DEVICE_FREE (bytes may be 0: not known), by this thread. */
+struct record_device_memory {
+	struct record_memory memory;
+	int32_t device;
+	uint32_t reserved;
+};
+
+/* COUNTER: from `time` on it is `value`, which is a number. */
+struct record_counter {
+	struct record_header header;
+	double value;
+	uint64_t time;	/* ticks; 0: the stamp */
+	int32_t device; /* -1: of the process */
+	uint32_t reserved;
+};
+
+/* GRAPH_NODE: the innermost slice of this thread that is open made a node of a graph: a call that was captured, or one that clones
+ * what was. What the graph does later says the node (record_activity.graph_node). */
+struct record_graph_node {
+	struct record_header header;
+	uint64_t node;
+	uint64_t original; /* the node that it is a clone of; 0: it is none */
+};
+
+enum trace_flow_phase { TRACE_FLOW_BEGIN, TRACE_FLOW_STEP, TRACE_FLOW_END, TRACE_N_FLOW_PHASES };
+enum trace_flow_sort {
+	TRACE_FLOW_OTHER,
+	TRACE_FLOW_REQUEST, /* a call, until its answer is there -> what the other side did for it */
+	TRACE_FLOW_CONTROL, /* must have ended -> may begin then */
+	TRACE_FLOW_DATA,    /* who made something -> who uses it */
+	TRACE_N_FLOW_SORTS,
+};
+enum trace_flow_scope {
+	TRACE_FLOW_OF_PROCESS,
+	TRACE_FLOW_OF_RUN, /* its ids are the same in all processes */
+	TRACE_N_FLOW_SCOPES,
+};
+
+/* FLOW: the innermost slice of this thread that is open is where the flow `id` of that name begins, passes or ends. */
+struct record_flow {
+	struct record_header header;
+	uint64_t id;
+	uint32_t phase; /* enum trace_flow_phase */
+	uint32_t sort;	/* enum trace_flow_sort */
+	uint32_t scope; /* enum trace_flow_scope */
+	uint32_t reserved;
+};
+
 enum trace_op_flags {
 	TRACE_OP_BACKWARD = 1 << 0, /* an autograd node */
 	TRACE_OP_SCRIPT = 1 << 1,   /* TorchScript */
@@ -227,6 +379,7 @@ enum trace_op_flags {
 #define TRACE_MAX_TENSORS    64	  /* a record */
 #define TRACE_MAX_DIMS	     16	  /* a tensor */
 #define TRACE_MAX_FRAMES     1024 /* a stack */
+#define TRACE_NO_QUEUE	     UINT32_MAX
 #define TRACE_MAX_NAME_BYTES 1900 /* quoted, a class must fit into a page of metadata */
 
 /* DTYPE(enumerator, name, bytes) */
