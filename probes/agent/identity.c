@@ -2,10 +2,14 @@
 #include "agent/tf_config.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <time.h>
 #include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
 
 /* In the order asked: torchrun and other DDP launchers; OpenMPI; PMIx; MPICH, Intel MPI and their
  * kin; MVAPICH2; Slurm last, for it sets its variables for the batch script too. */
@@ -82,6 +86,30 @@ static void read_host(struct identity *identity, const char *test_host)
 		identity->boot_id[n - 1] = '\0';
 }
 
+/* The kernel tells when the process began in ticks since the machine's start, rounded down. */
+static uint64_t read_age_ns(void)
+{
+	char text[1024];
+	unsigned long long start_ticks;
+	uint64_t start_ns, now_ns;
+	struct timespec now;
+	long hz = sysconf(_SC_CLK_TCK);
+	const char *fields;
+
+	read_small_file("/proc/self/stat", text, sizeof(text));
+	fields = strrchr(text, ')'); /* the name may hold anything */
+	if (!fields || hz <= 0 ||
+	    sscanf(fields + 1,
+		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%llu",
+		   &start_ticks) != 1 ||
+	    clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+		return 0;
+	start_ns = start_ticks * (NS_PER_S / (uint64_t)hz);
+	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	return now_ns > start_ns ? now_ns - start_ns : 0;
+}
+
 void identity_read(struct identity *identity, const char *test_host)
 {
 	const char *started_as = (const char *)getauxval(AT_EXECFN);
@@ -102,6 +130,7 @@ void identity_read(struct identity *identity, const char *test_host)
 			break;
 		}
 	}
+	identity->age_ns = read_age_ns();
 	read_host(identity, test_host);
 	length = readlink("/proc/self/exe", identity->exe, sizeof(identity->exe) - 1);
 	identity->exe[length > 0 ? length : 0] = '\0';

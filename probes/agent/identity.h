@@ -3,12 +3,15 @@
 #define TACHO_AGENT_IDENTITY_H
 
 #include <limits.h>
+#include <stdint.h>
 
 struct identity {
 	int rank; /* -1: no launcher said; so the next two */
 	int local_rank;
 	int world_size;
-	char job[128]; /* "" if none */
+	uint64_t
+		age_ns; /* how long the process has been there, and up to 10 ms more; 0: not known */
+	char job[128];	/* "" if none */
 	char host[256];
 	char boot_id[64];
 	char exe[PATH_MAX];

@@ -219,6 +219,9 @@ static void append_preamble(struct text *text)
 		    (unsigned long long)declared_clock_system_ns(CLOCK_MONOTONIC) -
 			    (unsigned long long)clock.monotonic_ahead_ns,
 		    (unsigned long long)declared_clock_system_ns(CLOCK_REALTIME));
+	if (identity->age_ns)
+		text_format(text, "\tprocess_age_ns = %llu;\n",
+			    (unsigned long long)identity->age_ns);
 	text_environment(text, "clock_source", clock.source);
 	text_format(text, "\tmonotonic_ahead_ns = %lld;\n};\n",
 		    (long long)clock.monotonic_ahead_ns);

@@ -7,6 +7,9 @@
 #include "trace/source.h"
 #include "trace/trace_layout.h"
 
+#define NS_PER_S       1000000000
+#define START_SLACK_NS NS_PER_S /* clocks are corrected meanwhile */
+
 static void clear_stream(gpointer stream_pointer)
 {
 	struct stream_input *stream = stream_pointer;
@@ -173,10 +176,27 @@ static void add_file(struct process_input *input, struct opened_file *file, Tach
 	g_array_append_val(stream->files, place);
 }
 
+/* The tick before which the process was not there, by the clocks that were read when `packet` was made. 0: not known. */
+static guint64 find_least_ticks(const struct trace_metadata *metadata,
+				const struct packet_header *packet)
+{
+	__int128 since_ns = (__int128)packet->pair_mono_ns - metadata->monotonic_ahead_ns -
+			    metadata->start_mono_ns + metadata->age_ns + START_SLACK_NS;
+	__int128 ticks;
+
+	if (!metadata->age_ns || since_ns < 0 || since_ns > G_MAXINT64)
+		return 0;
+	ticks = packet->pair_ticks - since_ns * metadata->frequency_hz / NS_PER_S;
+	return ticks > 0 ? (guint64)ticks : 0;
+}
+
 static void add_files(struct process_input *input, GArray *files, TachoTimeline *timeline,
 		      GPtrArray *file_paths)
 {
 	g_array_sort(files, compare_files);
+	if (files->len)
+		input->metadata.least_ticks = find_least_ticks(
+			&input->metadata, &g_array_index(files, struct opened_file, 0).packet);
 	FOR_EACH(struct opened_file, file, files) {
 		if (memcmp(file->packet.uuid, input->metadata.uuid, sizeof(file->packet.uuid)) == 0)
 			add_file(input, file, timeline, file_paths);

@@ -162,6 +162,7 @@ static const struct field fields[] = {
 	FIELD(BLOCK_ENV, "local_rank = ", FIELD_SIGNED, local_rank),
 	FIELD(BLOCK_ENV, "world_size = ", FIELD_SIGNED, world_size),
 	FIELD(BLOCK_ENV, "start_mono_ns = ", FIELD_UNSIGNED, start_mono_ns),
+	FIELD(BLOCK_ENV, "process_age_ns = ", FIELD_UNSIGNED, age_ns),
 	FIELD(BLOCK_ENV, "hostname = ", FIELD_STRING, host),
 	FIELD(BLOCK_ENV, "boot_id = ", FIELD_STRING, boot_id),
 	FIELD(BLOCK_ENV, "job = ", FIELD_STRING, job),

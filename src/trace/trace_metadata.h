@@ -28,10 +28,12 @@ struct trace_metadata {
 	guint64 pid, ppid;
 	gint64 rank, local_rank, world_size;
 	guint64 start_mono_ns;
-	gint64 monotonic_ahead_ns;			   /* set by its time namespace */
+	guint64 age_ns;		   /* how long the process had been there then; 0: not told */
+	gint64 monotonic_ahead_ns; /* set by its time namespace */
 	guint32 host, boot_id, job, command, clock_source; /* string ids */
 	guint64 frequency_hz, offset_s, offset_ticks;
 	struct trace_clock clock;
+	guint64 least_ticks;	     /* the process was not there before; set by process_reader.c */
 	struct trace_class *classes; /* by id */
 	guint32 n_classes;	     /* largest id + 1 */
 	guint64 n_bad_lines;	     /* class lines that could not be read ... */
