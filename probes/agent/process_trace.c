@@ -143,7 +143,15 @@ static const char integer_declarations[] =
 	"typealias integer { size = 32; align = 32; signed = false; } := uint32_t;\n"
 	"typealias integer { size = 64; align = 64; signed = false; } := uint64_t;\n"
 	"typealias integer { size = 64; align = 64; signed = false; base = 16; } := address_t;\n"
-	"typealias integer { size = 64; align = 64; signed = true; } := int64_t;\n";
+	"typealias integer { size = 64; align = 64; signed = true; } := int64_t;\n"
+	"typealias integer { size = 32; align = 32; signed = true; } := int32_t;\n"
+	"typealias floating_point { exp_dig = 11; mant_dig = 53; align = 64; byte_order = le; } := "
+	"double_t;\n";
+
+/* struct record_activity */
+#define ACTIVITY                                                                                   \
+	"uint64_t duration; uint64_t correlation; uint64_t begin; uint64_t queued; uint64_t "      \
+	"submitted; uint64_t graph_node; int32_t device; uint32_t queue; "
 
 static const char kind_declarations[] =
 	"typealias integer { size = 64; align = 64; signed = false; map = clock.ticks.value; } := "
@@ -179,7 +187,34 @@ static const char kind_declarations[] =
 	"struct function { uint64_t duration; uint64_t id; } align(64);\n"
 	"struct frame { uint32_t function; uint32_t line; };\n"
 	"struct stack { uint64_t before; uint32_t tid; uint32_t state; uint32_t n_same; "
-	"uint32_t n_frames; struct frame frames[n_frames]; } align(64);\n";
+	"uint32_t n_frames; struct frame frames[n_frames]; } align(64);\n"
+	"struct runtime { uint64_t duration; uint64_t correlation; } align(64);\n"
+	"struct late { uint64_t duration; uint64_t id; uint64_t begin; uint32_t slice_kind; "
+	"uint32_t reserved; } align(64);\n"
+	"struct device_kernel { " ACTIVITY "uint32_t grid[3]; uint32_t block[3]; "
+	"uint32_t registers; uint32_t reserved; uint64_t shared_bytes; } align(64);\n"
+	"struct copy { " ACTIVITY "uint64_t bytes; uint32_t direction; int32_t peer; } align(64);\n"
+	"struct fill { " ACTIVITY "uint64_t bytes; uint32_t direction; int32_t peer; } align(64);\n"
+	"struct device_wait { " ACTIVITY "uint64_t event_correlation; uint32_t event_queue; "
+	"uint32_t reserved; } align(64);\n"
+	"struct device_work { " ACTIVITY "} align(64);\n"
+	"struct device { int32_t device; uint32_t n_multiprocessors; uint32_t warp_threads; "
+	"uint32_t multiprocessor_threads; uint32_t multiprocessor_registers; "
+	"uint32_t block_threads; uint32_t block_registers; uint32_t n_text; "
+	"uint64_t memory_bytes; uint64_t peak_bytes_per_s; uint64_t peak_flops_per_s; "
+	"uint64_t clock_hz; uint64_t multiprocessor_shared_bytes; uint64_t block_shared_bytes; "
+	"text_t text[n_text]; } align(64);\n"
+	"struct queue { int32_t device; uint32_t queue; } align(64);\n"
+	"struct device_alloc { address_t address; uint64_t bytes; int32_t device; "
+	"uint32_t reserved; } align(64);\n"
+	"struct device_free { address_t address; uint64_t bytes; int32_t device; "
+	"uint32_t reserved; } align(64);\n"
+	"struct counter { double_t value; uint64_t time; int32_t device; uint32_t reserved; } "
+	"align(64);\n"
+	"struct flow { uint64_t flow; uint32_t phase; uint32_t sort; uint32_t scope; "
+	"uint32_t reserved; } align(64);\n"
+	"struct span { uint64_t duration; uint64_t id; } align(64);\n"
+	"struct graph_node { uint64_t node; uint64_t original; } align(64);\n";
 
 static void append_preamble(struct text *text)
 {
