@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "agent/settings.h"
-#include "common/probe.h"
+#include "common/activity.h"
 #include "trace/time_namespace.h"
 
 #define NS_PER_S      1000000000
 #define MAX_SHIFT_NS  (INT64_C(1) << 60)
 #define MAX_DRIFT_PPB 10000000
+
+uint64_t tacho_clock_scale = UINT64_C(1) << 40;
 
 /* At `ticks` of the machine's clock it was `unix_ns`. */
 static struct {
@@ -82,7 +84,10 @@ static bool read_error(const char *setting)
 
 bool declared_clock_configure(const struct agent_settings *settings)
 {
-	return read_calibration(settings->clock) && read_error(settings->test_clock);
+	if (!read_calibration(settings->clock) || !read_error(settings->test_clock))
+		return false;
+	tacho_clock_scale = (uint64_t)(((__uint128_t)calibration.frequency_hz << 40) / NS_PER_S);
+	return true;
 }
 
 void declared_clock_read(struct declared_clock *clock)
