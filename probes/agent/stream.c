@@ -19,6 +19,7 @@
 #include "agent/settings.h"
 #include "agent/stream_file.h"
 #include "agent/thread_start.h"
+#include "common/activity.h"
 #include "common/probe.h"
 
 #define KB		   1024u
@@ -671,25 +672,15 @@ void tacho_kernel_cost(uint32_t class_id, const char *probe, uint64_t picosecond
 
 void *tacho_slice_begin_named(int kind, const char *name, uint64_t id)
 {
-	struct record_slice *slice;
-
 	if (!tacho_is_recording() || (kind != TRACE_KIND_ANNOTATION && kind != TRACE_KIND_MODULE &&
 				      kind != TRACE_KIND_WAIT && kind != TRACE_KIND_FUNCTION))
 		return NULL;
-	slice = tacho_record_begin(tacho_class((enum trace_kind)kind, name, strlen(name)),
-				   sizeof(*slice));
-	if (!slice)
-		return NULL;
-	slice->duration = TRACE_OPEN;
-	slice->id = id;
-	tacho_record_commit(slice);
-	return slice;
+	return tacho_slice_begin(tacho_class((enum trace_kind)kind, name, strlen(name)), id);
 }
 
 void tacho_slice_end_named(void *slice)
 {
-	if (slice)
-		tacho_slice_end(slice, &((struct record_slice *)slice)->duration);
+	tacho_slice_finish(slice);
 }
 
 /* --- the process's life ------------------------------------------------------------------- */
