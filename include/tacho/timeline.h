@@ -627,7 +627,7 @@ gboolean tacho_slice_message(const TachoTimeline *timeline, guint32 slice, Tacho
 const TachoMessage *tacho_slice_borrow_message(const TachoTimeline *timeline, guint32 slice);
 /* The row of `graph_work` of what a device did for a node of a graph, or NULL. */
 const TachoGraphWork *tacho_slice_borrow_graph_work(const TachoTimeline *timeline, guint32 slice);
-/* The id of an annotation, module or wait (record_slice.id); 0: none. */
+/* The id of an annotation, module or wait (record_slice.id), the correlation id of a call of a device's runtime; 0: none. */
 guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice);
 /* Everything that a foreign trace says of the slice, as the text of a JSON object: what has a column
  * or an accessor above as well as what nothing here knows. NULL: nothing, or no foreign trace. Read

@@ -181,7 +181,10 @@ static guint32 add_track(TachoTimeline *timeline, const struct stream_input *str
 	if (kind == TACHO_TRACK_THREAD)
 		track.n_dropped = stream->n_dropped;
 	else
-		track.name = tacho_timeline_intern(timeline, "collectives", -1);
+		track.name = tacho_timeline_intern(
+			timeline,
+			stream->rows.n_by_kind[TRACE_KIND_COLLECTIVE] ? "collectives" : "spans",
+			-1);
 	g_array_append_val(timeline->tracks, track);
 	return timeline->tracks->len - 1;
 }

@@ -534,7 +534,7 @@ guint64 tacho_slice_id(const TachoTimeline *timeline, guint32 slice)
 	if (foreign)
 		return foreign->id ? foreign->id(foreign, place) : 0;
 	if (kind != TACHO_SLICE_ANNOTATION && kind != TACHO_SLICE_MODULE &&
-	    kind != TACHO_SLICE_WAIT)
+	    kind != TACHO_SLICE_WAIT && kind != TACHO_SLICE_RUNTIME)
 		return 0;
 	record = borrow_record(timeline, slice, kind, sizeof(*record), &size_bytes);
 	return record ? record->id : 0;

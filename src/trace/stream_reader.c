@@ -29,6 +29,10 @@ static inline guint8 slice_kind(guint8 trace_kind)
 		return TACHO_SLICE_MESSAGE;
 	case TRACE_KIND_FUNCTION:
 		return TACHO_SLICE_FUNCTION;
+	case TRACE_KIND_RUNTIME:
+		return TACHO_SLICE_RUNTIME;
+	case TRACE_KIND_SPAN:
+		return TACHO_SLICE_ANNOTATION;
 	default:
 		return trace_kind;
 	}
@@ -181,7 +185,7 @@ static inline gboolean add_slice(struct stream_reader *reader, const struct reco
 	};
 
 	slice.end_ns = slice_end(reader, time_ns, reader->last_stamp, duration, &slice.flags);
-	if (class.kind == TRACE_KIND_COLLECTIVE)
+	if (class.kind == TRACE_KIND_COLLECTIVE || class.kind == TRACE_KIND_SPAN)
 		return add_queued(reader, &slice);
 	if (class.kind == TRACE_KIND_OP)
 		slice.flags |= op_flags(((const struct record_op *)record)->flags);
@@ -441,7 +445,7 @@ struct stream_count stream_reader_count(const struct tacho_source *source,
 	}
 	for (guint kind = 0; kind < TRACE_N_KINDS; kind++)
 		count.n_slices += is_slice[kind] ? n_by_kind[kind] : 0;
-	count.n_queued = n_by_kind[TRACE_KIND_COLLECTIVE];
+	count.n_queued = n_by_kind[TRACE_KIND_COLLECTIVE] + n_by_kind[TRACE_KIND_SPAN];
 	count.n_slices -= count.n_queued;
 	return count;
 }
