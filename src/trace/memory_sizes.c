@@ -21,7 +21,8 @@ void memory_sizes_fill(struct memory_range *ranges, guint n_ranges)
 	TachoMemoryEvent *event;
 
 	while ((event = take_earliest(ranges, n_ranges))) {
-		gpointer address = GSIZE_TO_POINTER(event->address);
+		/* no address has more than 56 bits, and each device has addresses of its own */
+		gpointer address = GSIZE_TO_POINTER(event->address ^ (guint64)event->device << 56);
 
 		if (event->bytes > 0) {
 			g_hash_table_insert(held, address, GSIZE_TO_POINTER(event->bytes));

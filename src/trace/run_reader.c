@@ -323,8 +323,9 @@ static void fill_memory_sizes(guint process, gpointer reader_pointer)
 	guint n_ranges = 0;
 
 	FOR_EACH(const struct stream_input, stream, input->streams) {
-		guint64 n_events = stream->rows.n_by_kind[TRACE_KIND_ALLOC] +
-				   stream->rows.n_by_kind[TRACE_KIND_FREE];
+		const guint64 *n = stream->rows.n_by_kind;
+		guint64 n_events = n[TRACE_KIND_ALLOC] + n[TRACE_KIND_FREE] +
+				   n[TRACE_KIND_DEVICE_ALLOC] + n[TRACE_KIND_DEVICE_FREE];
 
 		if (!n_events)
 			continue;

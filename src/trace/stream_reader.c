@@ -218,8 +218,9 @@ static gboolean add_outputs(struct stream_reader *reader, const struct record_ou
 	return TRUE;
 }
 
+/* `device` as in TachoMemoryEvent. */
 static gboolean add_memory(struct stream_reader *reader, const struct record_memory *record,
-			   gint64 time_ns, gint sign)
+			   gint64 time_ns, gint sign, guint32 device)
 {
 	TachoMemoryEvent *event;
 
@@ -233,8 +234,15 @@ static gboolean add_memory(struct stream_reader *reader, const struct record_mem
 		.bytes = sign * (gint64)MIN(record->bytes, G_MAXINT64),
 		.track = TACHO_NONE,
 		.slice = reader->innermost,
+		.device = device,
 	};
 	return TRUE;
+}
+
+/* The host's is 0. */
+static guint32 device_of(const struct record_device_memory *record)
+{
+	return record->device < 0 ? 0 : (guint32)record->device + 1;
 }
 
 static gboolean add_moment(struct stream_reader *reader, gint64 time_ns, guint64 offset,
@@ -276,9 +284,15 @@ static inline gboolean add_record(struct stream_reader *reader, const struct rec
 	case TRACE_KIND_OUTPUTS:
 		return add_outputs(reader, (const void *)header, offset);
 	case TRACE_KIND_ALLOC:
-		return add_memory(reader, (const void *)header, time_ns, 1);
+		return add_memory(reader, (const void *)header, time_ns, 1, 0);
 	case TRACE_KIND_FREE:
-		return add_memory(reader, (const void *)header, time_ns, -1);
+		return add_memory(reader, (const void *)header, time_ns, -1, 0);
+	case TRACE_KIND_DEVICE_ALLOC:
+		return add_memory(reader, (const void *)header, time_ns, 1,
+				  device_of((const void *)header));
+	case TRACE_KIND_DEVICE_FREE:
+		return add_memory(reader, (const void *)header, time_ns, -1,
+				  device_of((const void *)header));
 	case TRACE_KIND_STACK:
 		return add_stack(reader, (const void *)header, time_ns, offset);
 	case TRACE_KIND_MARK:
