@@ -405,6 +405,19 @@ static void add_stream_problems(TachoTimeline *timeline, const struct stream_inp
 		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME,
 					   rows->n_impossible,
 					   "%s: slices with impossible durations", where);
+	if (rows->n_late_impossible)
+		tacho_timeline_add_problem(
+			timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, rows->n_late_impossible,
+			"%s: work of devices and values of counters at times that cannot be: "
+			"0, before the process began, or no number; they are left out",
+			where);
+	if (rows->n_ahead)
+		tacho_timeline_add_problem(
+			timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1,
+			"%s: %" G_GUINT64_FORMAT
+			" records of what a device did end after they were written, by up to "
+			"%.3f ms: the device's clock was not brought to the process's",
+			where, rows->n_ahead, (gdouble)rows->most_ahead_ns / 1e6);
 }
 
 /* --- problems: the clock -------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  *     read every stream into it (in parallel) -> name and judge the processes -> put the rows together
  *     (in parallel) -> join operations without tensors to their twins -> put sampled stacks behind them -> say what was wrong
  *
- * (1) The origin of time is the first record of the run.
+ * (1) The origin of time is the first record of the run, or what was before it and was told late.
  * (2) Processes stand by rank, a process's tracks by stream, so the same run reads the same twice.
  * (3) A trace that cannot be read at all becomes a problem, as long as another can be.
  * (4) Several runs are read as one only where they are of one job (one_job.h). */
@@ -129,9 +129,12 @@ static void find_origin(struct run_reader *reader)
 		const struct stream_file_place *first =
 			&g_array_index(task->stream->files, struct stream_file_place, 0);
 
-		if (stream_reader_first_stamp(reader->timeline->source, first->file, &stamp) &&
-		    stamp <= clock->max_ticks)
-			origin_unix_ns = MIN(origin_unix_ns, trace_clock_unix_ns(clock, stamp));
+		if (stream_reader_first_stamp(reader->timeline->source, first->file, &stamp)) {
+			stamp = MIN(stamp, task->stream->count.first_late);
+			if (stamp <= clock->max_ticks)
+				origin_unix_ns =
+					MIN(origin_unix_ns, trace_clock_unix_ns(clock, stamp));
+		}
 	}
 	reader->origin_unix_ns = origin_unix_ns == G_MAXINT64 ? 0 : origin_unix_ns;
 	reader->timeline->origin_unix_ns = reader->origin_unix_ns;
@@ -196,7 +199,6 @@ static gboolean make_room(struct run_reader *reader, GError **error)
 {
 	g_autoptr(GPtrArray) streams = list_streams(reader);
 
-	worker_pool_run(reader->tasks->len, count_stream, reader);
 	return run_merge_make_room(reader->timeline, (struct stream_input *const *)streams->pdata,
 				   streams->len, error);
 }
@@ -346,6 +348,7 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 {
 	make_tasks(reader);
 	share_clocks(reader);
+	worker_pool_run(reader->tasks->len, count_stream, reader);
 	find_origin(reader);
 	if (!make_room(reader, error) || !read_streams(reader, error))
 		return FALSE;

@@ -1,5 +1,6 @@
 #include "trace/stream_reader.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "trace/record.h"
@@ -11,6 +12,8 @@
 #define MAX_FILE_SPAN_S (400u * 24 * 3600)
 /* Where an open slice ends while it is not known where: later than any time there is. */
 #define OPEN_END_NS (G_GINT64_CONSTANT(1) << 62)
+/* What ends so much after it was told did not: the clocks of devices are brought to ours with less error. */
+#define AHEAD_NS 1000000
 
 #define SAME_KIND(name) G_STATIC_ASSERT((int)TRACE_KIND_##name == (int)TACHO_SLICE_##name)
 SAME_KIND(OP);
@@ -245,6 +248,87 @@ static guint32 device_of(const struct record_device_memory *record)
 	return record->device < 0 ? 0 : (guint32)record->device + 1;
 }
 
+/* Whether what is told late can have been from `begin` on, in ticks. */
+static inline gboolean is_possible(const struct stream_reader *reader, guint64 begin,
+				   guint64 duration)
+{
+	return begin && begin >= reader->metadata->least_ticks && begin <= reader->max_stamp &&
+	       duration <= reader->max_stamp - begin;
+}
+
+/* A slice of the thread that is over and was not told when it began: settle_rows() finds its place. */
+static gboolean add_late_slice(struct stream_reader *reader, const struct record_late *record,
+			       gint64 time_ns, guint64 offset, struct trace_class class)
+{
+	guint64 begin = record->begin, duration = record->duration;
+	struct new_slice slice = {
+		.start_ns = time_ns,
+		.end_ns = time_ns,
+		.handle = tacho_source_handle(reader->file, offset),
+		.name = class.name,
+		.kind = slice_kind((guint8)record->slice_kind),
+	};
+
+	if (is_possible(reader, begin, duration) && begin + duration <= reader->last_stamp) {
+		slice.start_ns = time_of(reader, begin);
+		slice.end_ns = time_of(reader, begin + duration);
+		reader->rows->first_ns = MIN(reader->rows->first_ns, slice.start_ns);
+	} else {
+		slice.flags = TACHO_SLICE_REPAIRED;
+		reader->rows->n_impossible++;
+	}
+	reader->is_unsettled = TRUE;
+	return add_row(reader, &reader->rows->slices, &slice, TACHO_NONE);
+}
+
+static gboolean add_late(struct stream_reader *reader, gint64 start_ns, gint64 duration_ns,
+			 guint64 offset, struct trace_class class)
+{
+	struct stream_late *late = row_buffer_add(&reader->rows->late, sizeof(*late));
+
+	if (!late)
+		return FALSE;
+	*late = (struct stream_late){
+		.start_ns = start_ns,
+		.duration_ns = duration_ns,
+		.handle = tacho_source_handle(reader->file, offset),
+		.name = class.name,
+		.kind = class.kind,
+	};
+	return TRUE;
+}
+
+static gboolean add_activity(struct stream_reader *reader, const struct record_activity *record,
+			     gint64 time_ns, guint64 offset, struct trace_class class)
+{
+	guint64 begin = record->begin, duration = record->duration;
+	gint64 start_ns, end_ns;
+
+	if (!is_possible(reader, begin, duration)) {
+		reader->rows->n_late_impossible++;
+		return TRUE;
+	}
+	start_ns = time_of(reader, begin);
+	end_ns = time_of(reader, begin + duration);
+	if (G_UNLIKELY(end_ns - time_ns > AHEAD_NS)) {
+		reader->rows->n_ahead++;
+		reader->rows->most_ahead_ns = MAX(reader->rows->most_ahead_ns, end_ns - time_ns);
+	}
+	return add_late(reader, start_ns, end_ns - start_ns, offset, class);
+}
+
+static gboolean add_counter(struct stream_reader *reader, const struct record_counter *record,
+			    gint64 time_ns, guint64 offset, struct trace_class class)
+{
+	if (!isfinite(record->value) || (record->time && !is_possible(reader, record->time, 0))) {
+		reader->rows->n_late_impossible++;
+		return TRUE;
+	}
+	if (record->time)
+		time_ns = time_of(reader, record->time);
+	return add_late(reader, time_ns, 0, offset, class);
+}
+
 static gboolean add_moment(struct stream_reader *reader, gint64 time_ns, guint64 offset,
 			   struct trace_class class)
 {
@@ -293,6 +377,19 @@ static inline gboolean add_record(struct stream_reader *reader, const struct rec
 	case TRACE_KIND_DEVICE_FREE:
 		return add_memory(reader, (const void *)header, time_ns, -1,
 				  device_of((const void *)header));
+	case TRACE_KIND_LATE:
+		return add_late_slice(reader, (const void *)header, time_ns, offset, class);
+	case TRACE_KIND_DEVICE_KERNEL:
+	case TRACE_KIND_COPY:
+	case TRACE_KIND_FILL:
+	case TRACE_KIND_DEVICE_WAIT:
+	case TRACE_KIND_DEVICE_WORK:
+		return add_activity(reader, (const void *)header, time_ns, offset, class);
+	case TRACE_KIND_COUNTER:
+		return add_counter(reader, (const void *)header, time_ns, offset, class);
+	case TRACE_KIND_DEVICE:
+	case TRACE_KIND_QUEUE:
+		return add_late(reader, time_ns, 0, offset, class);
 	case TRACE_KIND_STACK:
 		return add_stack(reader, (const void *)header, time_ns, offset);
 	case TRACE_KIND_MARK:
@@ -422,9 +519,38 @@ gboolean stream_reader_first_stamp(const struct tacho_source *source, guint32 fi
 
 /* --- counting ------------------------------------------------------------------------------- */
 
+/* When that was which the record tells of, in ticks; G_MAXUINT64: when it was told. */
+static guint64 late_time(enum trace_kind kind, const void *record, gsize size_bytes)
+{
+	const struct record_late *late = record;
+	const struct record_activity *activity = record;
+	const struct record_counter *counter = record;
+	guint64 time = 0;
+
+	switch (kind) {
+	case TRACE_KIND_LATE:
+		time = size_bytes < sizeof(*late) ? 0 : late->begin;
+		break;
+	case TRACE_KIND_DEVICE_KERNEL:
+	case TRACE_KIND_COPY:
+	case TRACE_KIND_FILL:
+	case TRACE_KIND_DEVICE_WAIT:
+	case TRACE_KIND_DEVICE_WORK:
+		time = size_bytes < sizeof(*activity) ? 0 : activity->begin;
+		break;
+	case TRACE_KIND_COUNTER:
+		time = size_bytes < sizeof(*counter) ? 0 : counter->time;
+		break;
+	default:
+		break;
+	}
+	return time ? time : G_MAXUINT64;
+}
+
 /* Add the records of one file to `n_by_kind`, whose last entry takes those of no known kind. */
 static void count_file(const struct tacho_source *source, guint32 file,
-		       const struct trace_metadata *metadata, guint64 n_by_kind[TRACE_N_KINDS + 1])
+		       const struct trace_metadata *metadata, guint64 n_by_kind[TRACE_N_KINDS + 1],
+		       guint64 *first_late)
 {
 	gsize content_bytes, size_bytes;
 	const guint8 *bytes = tacho_source_borrow_file(source, file, &content_bytes);
@@ -440,6 +566,12 @@ static void count_file(const struct tacho_source *source, guint32 file,
 		    size_bytes > content_bytes - offset)
 			return;
 		n_by_kind[MIN(kind, TRACE_N_KINDS)]++;
+		if (G_UNLIKELY(kind >= TRACE_KIND_LATE && kind < TRACE_N_KINDS)) {
+			guint64 time = late_time(kind, header, size_bytes);
+
+			if (time >= metadata->least_ticks)
+				*first_late = MIN(*first_late, time);
+		}
 	}
 }
 
@@ -451,11 +583,11 @@ struct stream_count stream_reader_count(const struct tacho_source *source,
 	static const guint8 is_slice[] = { TRACE_KINDS(IS_SLICE) };
 #undef IS_SLICE
 	guint64 n_by_kind[TRACE_N_KINDS + 1] = { 0 };
-	struct stream_count count = { 0 };
+	struct stream_count count = { .first_late = G_MAXUINT64 };
 
 	for (guint i = 0; i < n_files; i++) {
 		tacho_source_preload_file(source, files[i].file);
-		count_file(source, files[i].file, metadata, n_by_kind);
+		count_file(source, files[i].file, metadata, n_by_kind, &count.first_late);
 	}
 	for (guint kind = 0; kind < TRACE_N_KINDS; kind++)
 		count.n_slices += is_slice[kind] ? n_by_kind[kind] : 0;
@@ -547,6 +679,7 @@ void stream_rows_release(struct stream_rows *rows)
 	row_buffer_release(&rows->memory);
 	row_buffer_release(&rows->moments);
 	row_buffer_release(&rows->stacks);
+	row_buffer_release(&rows->late);
 	row_buffer_release(&rows->faults);
 	row_buffer_release(&rows->open);
 	row_buffer_release(&rows->open_queued);

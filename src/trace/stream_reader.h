@@ -8,7 +8,8 @@
  *     the whole timeline (interning, problems) is left in `moments` and `faults` for later.
  * (2) A broken record ends the reading of its file; what was before it is kept, and the stream's
  *     next file is read.
- * (3) Rows are relative: slice numbers count from the stream's own first.
+ * (3) Rows are relative: slice numbers count from the stream's own first. Slices of the thread that were told late
+ *     are put into their places at the end.
  * (4) Slices are written once, where the timeline will have them. So that their place is known, the
  *     records are counted first, by their heads alone; reading judges more strictly and may find fewer
  *     slices, never more: what a file has gained in between is not read. */
@@ -51,6 +52,14 @@ struct stream_stack {
 	guint64 handle;
 };
 
+/* What a device did, or is called, and the values of counters: told by whichever thread came to know of it. */
+struct stream_late {
+	gint64 start_ns, duration_ns; /* when it was, not when it was told */
+	guint64 handle;
+	guint32 name; /* string id */
+	guint8 kind;  /* enum trace_kind */
+};
+
 struct stream_fault {
 	const gchar *reason; /* static: "is shorter than its kind" ... */
 	guint32 file;
@@ -61,6 +70,7 @@ struct stream_fault {
 struct stream_count {
 	guint64 n_slices;
 	guint64 n_queued; /* on the ASYNC track */
+	guint64 first_late; /* ticks: the earliest time of what was told late; G_MAXUINT64: nothing was */
 };
 
 struct stream_rows {
@@ -70,6 +80,7 @@ struct stream_rows {
 	struct row_buffer memory;  /* TachoMemoryEvent, `track` not filled */
 	struct row_buffer moments; /* struct stream_moment */
 	struct row_buffer stacks;  /* struct stream_stack */
+	struct row_buffer late;	   /* struct stream_late */
 	struct row_buffer faults;  /* struct stream_fault */
 	struct row_buffer open;	   /* guint32: rows of slices still open, outermost first */
 	struct row_buffer open_queued;
@@ -78,6 +89,11 @@ struct stream_rows {
 	guint64 n_unknown; /* records of no known class */
 	struct nest_count nest;
 	guint64 n_impossible; /* slices whose end cannot be */
+	/* What a device did, and values of counters, at times that cannot be: left out ... */
+	guint64 n_late_impossible;
+	/* ... and what ended after it was told, by more than clocks differ: its device's clock is ahead. */
+	guint64 n_ahead;
+	gint64 most_ahead_ns;
 	gboolean is_out_of_memory;
 };
 
