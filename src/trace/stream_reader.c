@@ -329,6 +329,24 @@ static gboolean add_counter(struct stream_reader *reader, const struct record_co
 	return add_late(reader, time_ns, 0, offset, class);
 }
 
+static gboolean add_flow(struct stream_reader *reader, struct row_buffer *flows, gint64 time_ns,
+			 guint64 offset, struct trace_class class)
+{
+	struct stream_flow *flow;
+
+	leave_slices(reader, time_ns);
+	flow = row_buffer_add(flows, sizeof(*flow));
+	if (!flow)
+		return FALSE;
+	*flow = (struct stream_flow){
+		.time_ns = time_ns,
+		.handle = tacho_source_handle(reader->file, offset),
+		.name = class.name,
+		.row = reader->innermost,
+	};
+	return TRUE;
+}
+
 static gboolean add_moment(struct stream_reader *reader, gint64 time_ns, guint64 offset,
 			   struct trace_class class)
 {
@@ -390,6 +408,10 @@ static inline gboolean add_record(struct stream_reader *reader, const struct rec
 	case TRACE_KIND_DEVICE:
 	case TRACE_KIND_QUEUE:
 		return add_late(reader, time_ns, 0, offset, class);
+	case TRACE_KIND_FLOW:
+		return add_flow(reader, &reader->rows->flows, time_ns, offset, class);
+	case TRACE_KIND_GRAPH_NODE:
+		return add_flow(reader, &reader->rows->nodes, time_ns, offset, class);
 	case TRACE_KIND_STACK:
 		return add_stack(reader, (const void *)header, time_ns, offset);
 	case TRACE_KIND_MARK:
@@ -604,6 +626,16 @@ static void renumber(struct row_buffer *open, const guint32 *moved)
 		((guint32 *)open->rows)[i] = moved[((guint32 *)open->rows)[i]];
 }
 
+static void renumber_flows(struct row_buffer *flows, const guint32 *moved)
+{
+	for (gsize i = 0; i < flows->n; i++) {
+		struct stream_flow *flow = (struct stream_flow *)flows->rows + i;
+
+		if (flow->row != TACHO_NONE)
+			flow->row = moved[flow->row];
+	}
+}
+
 /* Slices that began in the same nanosecond came in the order they began, not longest first; and one that
  * outlasts the one it began in lies in another. */
 static void settle_rows(struct stream_rows *rows)
@@ -632,6 +664,8 @@ static void settle_rows(struct stream_rows *rows)
 		if (event->slice != TACHO_NONE)
 			event->slice = moved[event->slice];
 	}
+	renumber_flows(&rows->flows, moved);
+	renumber_flows(&rows->nodes, moved);
 }
 
 void stream_reader_read(struct stream_rows *rows, const struct tacho_source *source,
@@ -680,6 +714,8 @@ void stream_rows_release(struct stream_rows *rows)
 	row_buffer_release(&rows->moments);
 	row_buffer_release(&rows->stacks);
 	row_buffer_release(&rows->late);
+	row_buffer_release(&rows->flows);
+	row_buffer_release(&rows->nodes);
 	row_buffer_release(&rows->faults);
 	row_buffer_release(&rows->open);
 	row_buffer_release(&rows->open_queued);

@@ -60,6 +60,14 @@ struct stream_late {
 	guint8 kind;  /* enum trace_kind */
 };
 
+/* A FLOW or GRAPH_NODE record, which says something of the slice it is in. */
+struct stream_flow {
+	gint64 time_ns;
+	guint64 handle;
+	guint32 name; /* string id */
+	guint32 row;  /* the slice it is in, or TACHO_NONE */
+};
+
 struct stream_fault {
 	const gchar *reason; /* static: "is shorter than its kind" ... */
 	guint32 file;
@@ -81,6 +89,8 @@ struct stream_rows {
 	struct row_buffer moments; /* struct stream_moment */
 	struct row_buffer stacks;  /* struct stream_stack */
 	struct row_buffer late;	   /* struct stream_late */
+	struct row_buffer flows;   /* struct stream_flow: FLOW */
+	struct row_buffer nodes;   /* struct stream_flow: GRAPH_NODE */
 	struct row_buffer faults;  /* struct stream_fault */
 	struct row_buffer open;	   /* guint32: rows of slices still open, outermost first */
 	struct row_buffer open_queued;
