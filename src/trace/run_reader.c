@@ -2,7 +2,8 @@
  *
  *     find the traces -> open their files -> settle their clocks -> count every stream's slices (in parallel) -> make room ->
  *     read every stream into it (in parallel) -> name and judge the processes -> put the rows together
- *     (in parallel) -> join operations without tensors to their twins -> put sampled stacks behind them -> say what was wrong
+ *     (in parallel) -> join operations without tensors to their twins -> put sampled stacks behind them, and what devices
+ *     did -> say what was wrong
  *
  * (1) The origin of time is the first record of the run, or what was before it and was told late.
  * (2) Processes stand by rank, a process's tracks by stream, so the same run reads the same twice.
@@ -16,6 +17,7 @@
 #include "base/order.h"
 #include "base/worker_pool.h"
 #include "trace/clock_table.h"
+#include "trace/device_records.h"
 #include "trace/memory_sizes.h"
 #include "trace/one_job.h"
 #include "trace/op_twins.h"
@@ -362,7 +364,8 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 	if (!merge(reader, error))
 		return FALSE;
 	op_twins_join(reader->timeline);
-	if (!stack_samples_add(reader->timeline, reader->processes, error))
+	if (!stack_samples_add(reader->timeline, reader->processes, error) ||
+	    !device_records_add(reader->timeline, reader->processes, error))
 		return FALSE;
 	worker_pool_run(reader->processes->len, fill_memory_sizes, reader);
 	g_array_sort(reader->timeline->marks, compare_marks);
