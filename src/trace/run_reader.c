@@ -18,6 +18,7 @@
 #include "base/worker_pool.h"
 #include "trace/clock_table.h"
 #include "trace/device_records.h"
+#include "trace/flow_records.h"
 #include "trace/memory_sizes.h"
 #include "trace/one_job.h"
 #include "trace/op_twins.h"
@@ -367,6 +368,7 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 	if (!stack_samples_add(reader->timeline, reader->processes, error) ||
 	    !device_records_add(reader->timeline, reader->processes, error))
 		return FALSE;
+	flow_records_join(reader->timeline, reader->processes);
 	worker_pool_run(reader->processes->len, fill_memory_sizes, reader);
 	g_array_sort(reader->timeline->marks, compare_marks);
 	for (guint i = 0; i < reader->processes->len; i++) {
