@@ -7,6 +7,7 @@
 struct built_file {
 	guint32 stream, index, tid;
 	guint64 n_dropped;
+	guint64 pair_ticks, pair_mono_ns;
 	GByteArray *bytes;
 };
 
@@ -143,6 +144,12 @@ void run_builder_dropped(struct run_builder *run, guint64 n)
 	last_file(run)->n_dropped = n;
 }
 
+void run_builder_pair(struct run_builder *run, guint64 ticks, guint64 mono_ns)
+{
+	last_file(run)->pair_ticks = ticks;
+	last_file(run)->pair_mono_ns = mono_ns;
+}
+
 /* --- records -------------------------------------------------------------------------------- */
 
 void *run_builder_record(struct run_builder *run, guint32 class_id, guint64 stamp,
@@ -228,6 +235,8 @@ static void write_file(const struct run_builder *run, struct built_file *file)
 					  .packet_bits = (guint64)file->bytes->len * 8,
 					  .content_bits = (guint64)file->bytes->len * 8,
 					  .discarded = file->n_dropped,
+					  .pair_ticks = file->pair_ticks,
+					  .pair_mono_ns = file->pair_mono_ns,
 					  .stream = file->stream,
 					  .index = file->index,
 					  .tid = file->tid };

@@ -45,6 +45,9 @@ void run_builder_next_file(struct run_builder *run);
 /* The file being written has lost `n` records. */
 void run_builder_dropped(struct run_builder *run, guint64 n);
 
+/* When the file being written was made, the two clocks showed this; else 0 and 0. */
+void run_builder_pair(struct run_builder *run, guint64 ticks, guint64 mono_ns);
+
 /* A record of `size_bytes`, zero behind its header; good until the next call. */
 void *run_builder_record(struct run_builder *run, guint32 class_id, guint64 stamp,
 			 guint32 size_bytes);
