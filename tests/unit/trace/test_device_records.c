@@ -78,6 +78,18 @@ static struct record_device_kernel *add_kernel(struct built *built, guint64 stam
 							   begin, end, correlation);
 }
 
+static void add_flow(struct built *built, guint64 stamp, guint64 id, enum trace_flow_phase phase,
+		     enum trace_flow_scope scope)
+{
+	struct record_flow *flow =
+		run_builder_record(built->run, built->flow, stamp, sizeof(*flow));
+
+	flow->id = id;
+	flow->phase = phase;
+	flow->scope = scope;
+	flow->sort = TRACE_FLOW_REQUEST;
+}
+
 /* "name kind start+duration <launch" of each slice of the tracks of that kind, "NAME:" before each track. */
 static gchar *tracks_text(const TachoTimeline *timeline, TachoTrackKind kind)
 {
@@ -403,6 +415,291 @@ static void test_counters(void)
 	assert_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, 2, "counters");
 }
 
+/* --- what threads tell late ------------------------------------------------------------------- */
+
+static void add_late(struct built *built, guint64 stamp, guint64 begin, guint64 end, guint32 kind)
+{
+	struct record_late *late =
+		run_builder_record(built->run, built->late, stamp, sizeof(*late));
+
+	late->begin = begin;
+	late->duration = end - begin;
+	late->slice_kind = kind;
+}
+
+/* A function that is told when it returns lies around what it called, and in what called it. */
+static void test_late_slices(void)
+{
+	struct built run;
+	g_autoptr(TachoTimeline) timeline = NULL;
+	guint32 alloc;
+
+	begin_run(&run);
+	alloc = run_builder_class(run.run, TRACE_KIND_ALLOC, "malloc");
+	run_builder_op(run.run, run.op, 1010, 1900, 0);
+	run_builder_op(run.run, run.op, 1030, 1040, 1);
+	run_builder_memory(run.run, alloc, 1035, 0x10, 8);
+	add_flow(&run, 1036, 1, TRACE_FLOW_BEGIN, TRACE_FLOW_OF_PROCESS);
+	add_late(&run, 1100, 1020, 1100, TRACE_KIND_FUNCTION);
+	add_late(&run, 1200, 1300, 1250, TRACE_KIND_FUNCTION); /* the end is before the begin */
+	add_late(&run, 1300, 1250, 1310, TRACE_KIND_FUNCTION); /* it was told before it ended */
+	run_builder_op(run.run, run.op, 1950, 1960, 2);
+	add_flow(&run, 1955, 1, TRACE_FLOW_END, TRACE_FLOW_OF_PROCESS);
+	timeline = end_run(&run);
+	assert_tracks(timeline, TACHO_TRACK_THREAD,
+		      " of 0:\n"
+		      "aten::mm op 10+890\n"
+		      "  f function 20+80\n"
+		      "    aten::mm op 30+10\n"
+		      "  f function 200+0\n"
+		      "  f function 300+0\n"
+		      "aten::mm op 950+10\n");
+	assert_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, 2, "thread 10");
+	/* what was found in the slices before they were put into their places is still there */
+	g_assert_cmpuint(g_array_index(timeline->memory, TachoMemoryEvent, 0).slice, ==, 2);
+	g_assert_cmpuint(timeline->flows->len, ==, 1);
+	g_assert_cmpuint(g_array_index(timeline->flows, TachoFlow, 0).from, ==, 2);
+	g_assert_cmpuint(g_array_index(timeline->flows, TachoFlow, 0).to, ==, 5);
+	g_assert_true(timeline->slices.flags[3] & TACHO_SLICE_REPAIRED);
+}
+
+/* Spans lie beside their thread, and are no parents. */
+static void test_spans(void)
+{
+	struct built run;
+	g_autoptr(TachoTimeline) timeline = NULL;
+	guint32 span;
+
+	begin_run(&run);
+	span = run_builder_class(run.run, TRACE_KIND_SPAN, "request");
+	run_builder_slice(run.run, span, 1010, 1050, 1);
+	run_builder_slice(run.run, span, 1020, 1100, 2);
+	run_builder_op(run.run, run.op, 1030, 1040, 0);
+	run_builder_slice(run.run, span, 1060, G_MAXUINT64, 3);
+	run_builder_op(run.run, run.op, 1150, 1200, 1);
+	timeline = end_run(&run);
+	assert_tracks(timeline, TACHO_TRACK_ASYNC,
+		      "spans of 0:\n"
+		      "request annotation 10+40\n"
+		      "request annotation 20+80\n"
+		      "request annotation 60+140\n");
+	assert_tracks(timeline, TACHO_TRACK_THREAD,
+		      " of 0:\naten::mm op 30+10\naten::mm op 150+50\n");
+	g_assert_true(timeline->slices.flags[timeline->slices.n - 1] & TACHO_SLICE_OPEN);
+	g_assert_cmpuint(tacho_slice_id(timeline, timeline->slices.n - 1), ==, 3);
+	assert_sound(timeline);
+}
+
+/* --- flows ------------------------------------------------------------------------------------ */
+
+/* "FROM>TO" by the ids of the slices. */
+static gchar *flows_text(const TachoTimeline *timeline)
+{
+	GString *text = g_string_new(NULL);
+
+	FOR_EACH(const TachoFlow, flow, timeline->flows) {
+		g_assert_cmpint(flow->kind, ==, TACHO_FLOW_REQUEST);
+		g_string_append_printf(text, "%u>%u ", (guint)tacho_slice_id(timeline, flow->from),
+				       (guint)tacho_slice_id(timeline, flow->to));
+	}
+	return g_string_free(text, FALSE);
+}
+
+static void test_flows(void)
+{
+	struct built run;
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autofree gchar *text = NULL;
+
+	begin_run(&run);
+	run_builder_slice(run.run, run.call, 1010, 1020, 1);
+	add_flow(&run, 1015, 5, TRACE_FLOW_BEGIN, TRACE_FLOW_OF_PROCESS);
+	run_builder_slice(run.run, run.call, 1110, 1120, 2);
+	add_flow(&run, 1115, 5, TRACE_FLOW_BEGIN, TRACE_FLOW_OF_PROCESS); /* used again */
+	add_flow(&run, 1130, 5, TRACE_FLOW_BEGIN, TRACE_FLOW_OF_PROCESS); /* in no slice */
+	run_builder_stream(run.run, 11);
+	run_builder_slice(run.run, run.call, 1030, 1040, 11);
+	add_flow(&run, 1031, 5, TRACE_FLOW_STEP, TRACE_FLOW_OF_PROCESS);
+	run_builder_slice(run.run, run.call, 1050, 1060, 12);
+	add_flow(&run, 1051, 5, TRACE_FLOW_END, TRACE_FLOW_OF_PROCESS);
+	add_flow(&run, 1052, 6, TRACE_FLOW_END, TRACE_FLOW_OF_PROCESS); /* without begin */
+	run_builder_slice(run.run, run.call, 1150, 1160, 13);
+	add_flow(&run, 1151, 5, TRACE_FLOW_END, TRACE_FLOW_OF_PROCESS);
+	timeline = end_run(&run);
+	text = flows_text(timeline);
+	g_assert_cmpstr(text, ==, "1>11 11>12 2>13 ");
+	assert_problem(timeline, TACHO_PROBLEM_UNMATCHED_END, 2, "flows");
+}
+
+/* Numbers of the run go from process to process, whatever the clocks say; those of a process do not. */
+static void test_flows_of_run(void)
+{
+	struct built run;
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autofree gchar *text = NULL;
+
+	begin_run(&run);
+	run_builder_slice(run.run, run.call, 1010, 1020, 1);
+	add_flow(&run, 1015, 5, TRACE_FLOW_BEGIN, TRACE_FLOW_OF_RUN);
+	add_flow(&run, 1016, 6, TRACE_FLOW_BEGIN, TRACE_FLOW_OF_PROCESS);
+	run_builder_slice(run.run, run.call, 1110, 1120, 2);
+	add_flow(&run, 1115, 5, TRACE_FLOW_BEGIN, TRACE_FLOW_OF_RUN);
+	run_builder_end(run.run);
+	begin_process(&run, 34, 1);
+	run_builder_slice(run.run, run.call, 1005, 1009, 11);
+	add_flow(&run, 1006, 5, TRACE_FLOW_END, TRACE_FLOW_OF_RUN);
+	add_flow(&run, 1007, 6, TRACE_FLOW_END, TRACE_FLOW_OF_PROCESS);
+	run_builder_slice(run.run, run.call, 1105, 1109, 12);
+	add_flow(&run, 1106, 5, TRACE_FLOW_END, TRACE_FLOW_OF_RUN);
+	timeline = end_run(&run);
+	text = flows_text(timeline);
+	g_assert_cmpstr(text, ==, "1>11 2>12 ");
+	assert_problem(timeline, TACHO_PROBLEM_UNMATCHED_END, 1, "flows");
+}
+
+/* --- what cannot be --------------------------------------------------------------------------- */
+
+static void test_before_first_record(void)
+{
+	struct built run;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	begin_run(&run);
+	add_kernel(&run, 1010, 400, 900, 0);
+	timeline = end_run(&run);
+	assert_tracks(timeline, TACHO_TRACK_STREAM, "stream 7 of 0:\ngemm kernel 0+500\n");
+	g_assert_cmpint(timeline->duration_ns, ==, 610);
+	g_assert_cmpint(tacho_timeline_process(timeline, 0)->start_ns, ==, 0);
+	assert_sound(timeline);
+}
+
+static void test_impossible(void)
+{
+	const guint64 second = 1000000000;
+	struct built run;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	begin_run(&run);
+	add_kernel(&run, 3 * second, 2 * second, 2 * second + 5, 0);
+	add_kernel(&run, 3 * second, 0, 100, 0);		       /* not known */
+	add_kernel(&run, 3 * second, 2 * second, second, 0);	       /* ends before it begins */
+	add_kernel(&run, 3 * second, 2 * second, G_MAXUINT64, 0);      /* ends never */
+	add_kernel(&run, 3 * second, G_MAXUINT64 - 5, G_MAXUINT64, 0); /* begins never */
+	timeline = end_run(&run);
+	assert_tracks(timeline, TACHO_TRACK_STREAM, "stream 7 of 0:\ngemm kernel 1999999000+5\n");
+	assert_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, 4, "left out");
+}
+
+static void test_before_process(void)
+{
+	struct built run;
+	const struct run_builder_process process = { .pid = 33,
+						     .offset_s = 1000000,
+						     .frequency_hz = 1000000000 };
+	g_autoptr(TachoTimeline) timeline = NULL;
+	const gchar *path;
+	g_autoptr(GError) error = NULL;
+
+	run.folder = g_dir_make_tmp("tacho-test-XXXXXX", NULL);
+	run.run = run_builder_new(run.folder, &process);
+	/* when the file was made, 10 s after the process began, both clocks showed 100 s */
+	run_builder_metadata(run.run, "env {\n\tstart_mono_ns = 99000000000;\n"
+				      "\tprocess_age_ns = 9000000000;\n};\n");
+	run.kernel = run_builder_class(run.run, TRACE_KIND_DEVICE_KERNEL, "gemm");
+	run_builder_stream(run.run, 10);
+	run_builder_pair(run.run, 100000000000, 100000000000);
+	add_kernel(&run, 101000000000, 90500000000, 90600000000, 0);
+	add_kernel(&run, 101000000001, 88500000000, 88600000000, 0);
+	run_builder_end(run.run);
+	path = run.folder;
+	timeline = tacho_timeline_open(&path, 1, &error);
+	g_assert_no_error(error);
+	assert_tracks(timeline, TACHO_TRACK_STREAM, "stream 7 of 0:\ngemm kernel 0+100000000\n");
+	assert_problem(timeline, TACHO_PROBLEM_IMPOSSIBLE_TIME, 1, "before the process began");
+	run_builder_remove(run.folder);
+	g_free(run.folder);
+}
+
+static void test_clock_ahead(void)
+{
+	struct built run;
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	begin_run(&run);
+	add_kernel(&run, 2000, 1500, 900000, 0); /* within what clocks differ */
+	add_kernel(&run, 2001, 900000, 3000000, 0);
+	timeline = end_run(&run);
+	assert_tracks(timeline, TACHO_TRACK_STREAM,
+		      "stream 7 of 0:\ngemm kernel 500+898500\ngemm kernel 899000+2100000\n");
+	assert_problem(timeline, TACHO_PROBLEM_CLOCK_DOUBT, 1, "2.998 ms");
+}
+
+/* Each record is broken in its own way; what was before it in its file is kept. */
+static void test_broken_records(void)
+{
+	static const struct {
+		enum trace_kind kind;
+		gsize size_bytes;
+		const gchar *word;
+	} cases[] = {
+		{ TRACE_KIND_DEVICE_KERNEL, sizeof(struct record_activity), "shorter" },
+		{ TRACE_KIND_COPY, sizeof(struct record_activity), "shorter" },
+		{ TRACE_KIND_FILL, sizeof(struct record_slice), "shorter" },
+		{ TRACE_KIND_DEVICE_WAIT, sizeof(struct record_activity), "shorter" },
+		{ TRACE_KIND_DEVICE_WORK, sizeof(struct record_header), "shorter" },
+		{ TRACE_KIND_DEVICE, sizeof(struct record_slice), "shorter" },
+		{ TRACE_KIND_QUEUE, sizeof(struct record_header), "shorter" },
+		{ TRACE_KIND_DEVICE_ALLOC, sizeof(struct record_memory), "shorter" },
+		{ TRACE_KIND_DEVICE_FREE, sizeof(struct record_memory), "shorter" },
+		{ TRACE_KIND_COUNTER, sizeof(struct record_slice), "shorter" },
+		{ TRACE_KIND_FLOW, sizeof(struct record_slice), "shorter" },
+		{ TRACE_KIND_RUNTIME, sizeof(struct record_header), "shorter" },
+		{ TRACE_KIND_SPAN, sizeof(struct record_header), "shorter" },
+		{ TRACE_KIND_GRAPH_NODE, sizeof(struct record_header), "shorter" },
+		{ TRACE_KIND_LATE, sizeof(struct record_slice), "shorter" },
+		{ TRACE_KIND_LATE, sizeof(struct record_late), "cannot be told late" },
+		{ TRACE_KIND_FLOW, sizeof(struct record_flow), "phase" },
+		{ TRACE_KIND_DEVICE, sizeof(struct record_device), "text" },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct built run;
+		g_autoptr(TachoTimeline) timeline = NULL;
+		guint8 *record;
+		guint32 class_id;
+
+		begin_run(&run);
+		add_kernel(&run, 2000, 1100, 1200, 0);
+		class_id = run_builder_class(run.run, cases[i].kind, "broken");
+		record = run_builder_record(run.run, class_id, 2001, (guint32)cases[i].size_bytes);
+		memset(record + sizeof(struct record_header), 0x7f,
+		       cases[i].size_bytes - sizeof(struct record_header));
+		add_kernel(&run, 2002, 1200, 1300, 0);
+		timeline = end_run(&run);
+		assert_problem(timeline, TACHO_PROBLEM_CORRUPT_RECORD, 1, cases[i].word);
+		assert_tracks(timeline, TACHO_TRACK_STREAM,
+			      "stream 7 of 0:\ngemm kernel 100+100\n");
+	}
+}
+
+/* More queues than anybody has: all are read, into as many tracks as there are. */
+static void test_many_queues(void)
+{
+	enum { N_QUEUES = 70000 };
+	struct built run;
+	g_autoptr(TachoTimeline) timeline = NULL;
+	guint n_slices = 0;
+
+	begin_run(&run);
+	for (guint i = 0; i < N_QUEUES; i++)
+		add_kernel(&run, 2000 + i, 1100, 1200, 0)->activity.queue = i;
+	timeline = end_run(&run);
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
+		n_slices += track->kind == TACHO_TRACK_STREAM ? track->n_slices : 0;
+	g_assert_cmpuint(n_slices, ==, N_QUEUES);
+	g_assert_cmpuint(timeline->tracks->len, <, N_QUEUES);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -412,5 +709,15 @@ int main(int argc, char **argv)
 	g_test_add_func("/device-records/devices", test_devices);
 	g_test_add_func("/device-records/graph-nodes", test_graph_nodes);
 	g_test_add_func("/device-records/counters", test_counters);
+	g_test_add_func("/device-records/late-slices", test_late_slices);
+	g_test_add_func("/device-records/spans", test_spans);
+	g_test_add_func("/device-records/flows", test_flows);
+	g_test_add_func("/device-records/flows-of-run", test_flows_of_run);
+	g_test_add_func("/device-records/before-first-record", test_before_first_record);
+	g_test_add_func("/device-records/impossible", test_impossible);
+	g_test_add_func("/device-records/before-process", test_before_process);
+	g_test_add_func("/device-records/clock-ahead", test_clock_ahead);
+	g_test_add_func("/device-records/broken-records", test_broken_records);
+	g_test_add_func("/device-records/many-queues", test_many_queues);
 	return g_test_run();
 }
