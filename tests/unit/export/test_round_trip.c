@@ -286,23 +286,12 @@ static void test_many(void)
 static void test_samples(void)
 {
 	static const gchar *const ours[] = {
-		"byteprofile_ring",
-		"byteprofile_tree",
-		"byteps_servers",
-		"chrome",
-		"dpro",
-		"execution_trace",
-		"horovod",
-		"kineto",
-		"kineto_gloo",
-		"memory",
-		"nccl",
-		"nccl_tests",
-		"onednn",
-		"rocm",
-		"rocm_csv",
-		"tensorflow",
-		"two_ranks",
+		"byteprofile_ring", "byteprofile_tree", "byteps_servers",
+		"chrome",	    "devices",		"dpro",
+		"execution_trace",  "horovod",		"kineto",
+		"kineto_gloo",	    "memory",		"nccl",
+		"nccl_tests",	    "onednn",		"rocm",
+		"rocm_csv",	    "tensorflow",	"two_ranks",
 		"xplane",
 	};
 	static const gchar *const theirs[] = {

@@ -93,9 +93,47 @@ static void test_version_1(void)
 	check_kernel(timeline);
 }
 
+/* Of tests/job/device_records_job.c: two threads of 100 calls each. */
+static void test_version_2(void)
+{
+	const gchar *path = TACHO_TEST_DATA "/devices";
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_open(&path, 1, &error);
+	guint32 gemm, copy;
+	TachoLaunchShape shape;
+	TachoCopyArgs args;
+	guint n_queues = 0;
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(timeline->problems->len, ==, 0);
+	g_assert_cmpuint(timeline->n_events, ==, 439);
+	g_assert_cmpuint(count_kind(timeline, TACHO_SLICE_RUNTIME), ==, 200);
+	g_assert_cmpuint(count_kind(timeline, TACHO_SLICE_KERNEL), ==, 174);
+	g_assert_cmpuint(count_kind(timeline, TACHO_SLICE_MEMCPY), ==, 26);
+	g_assert_cmpuint(count_kind(timeline, TACHO_SLICE_SYNC), ==, 4);
+	g_assert_cmpuint(count_kind(timeline, TACHO_SLICE_FUNCTION), ==, 4);
+	g_assert_cmpuint(timeline->samples->len, ==, 4);
+	g_assert_cmpuint(timeline->memory->len, ==, 4);
+	g_assert_cmpuint(timeline->devices->len, ==, 2);
+	g_assert_cmpuint(timeline->flows->len, ==, 4);
+	for (guint32 i = 0; i < timeline->tracks->len; i++)
+		n_queues += tacho_timeline_track(timeline, i)->kind == TACHO_TRACK_STREAM;
+	g_assert_cmpuint(n_queues, ==, 4);
+	gemm = find_slice(timeline, "gemm");
+	g_assert_true(tacho_slice_launch_shape(timeline, gemm, &shape));
+	g_assert_cmpuint(shape.grid[0], ==, 4);
+	g_assert_cmpuint(shape.block[0], ==, 128);
+	g_assert_cmpstr(tacho_slice_name(timeline, timeline->slices.launch[gemm]), ==,
+			"cudaLaunchKernel");
+	copy = find_slice(timeline, "Memcpy HtoD (Pinned -> Device)");
+	g_assert_true(tacho_slice_copy(timeline, copy, &args));
+	g_assert_cmpuint(args.bytes, ==, 4096);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/kept-runs/version-1", test_version_1);
+	g_test_add_func("/kept-runs/version-2", test_version_2);
 	return g_test_run();
 }
