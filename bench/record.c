@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/probe.h"
+#include "common/activity.h"
 #ifdef HAVE_LTTNG_UST
 #include "record_lttng.h"
 #endif
@@ -33,7 +33,8 @@ struct op_with_tensors {
 	} inputs[N_TENSORS];
 };
 
-static uint32_t slice_class, op_class;
+static uint32_t slice_class, op_class, call_class, late_class, kernel_class, copy_class;
+static uint32_t counter_class, flow_class;
 
 static unsigned int read_clock_twice(unsigned int n)
 {
@@ -106,6 +107,85 @@ static unsigned int write_ops(unsigned int n)
 	return n_dropped;
 }
 
+static unsigned int write_calls(unsigned int n)
+{
+	unsigned int n_dropped = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct record_slice *call = tacho_slice_begin(call_class, i + 1);
+
+		n_dropped += !call;
+		__asm__ volatile("" ::: "memory");
+		tacho_slice_finish(call);
+	}
+	return n_dropped;
+}
+
+static unsigned int write_late(unsigned int n)
+{
+	unsigned int n_dropped = 0;
+	uint64_t now = tacho_ticks();
+
+	for (unsigned int i = 0; i < n; i++)
+		n_dropped += !tacho_slice_late(late_class, TRACE_KIND_FUNCTION, now - 10, now, i);
+	return n_dropped;
+}
+
+/* What a device told, brought to the trace's clock. */
+static struct tacho_activity activity_at(const struct tacho_clock_pair *pair, unsigned int i)
+{
+	return (struct tacho_activity){ .begin = tacho_ticks_at(pair, pair->ns - 1000 + i),
+					.end = tacho_ticks_at(pair, pair->ns - 500 + i),
+					.correlation = i + 1,
+					.queue = 7 };
+}
+
+static unsigned int write_kernels(unsigned int n)
+{
+	static const struct tacho_launch launch = { { 4, 2, 1 }, { 128, 1, 1 }, 32, 1024 };
+	struct tacho_clock_pair pair = tacho_clock_pair_now();
+	unsigned int n_dropped = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct tacho_activity activity = activity_at(&pair, i);
+
+		n_dropped += !tacho_device_kernel(kernel_class, &activity, &launch);
+	}
+	return n_dropped;
+}
+
+static unsigned int write_copies(unsigned int n)
+{
+	struct tacho_clock_pair pair = tacho_clock_pair_now();
+	unsigned int n_dropped = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct tacho_activity activity = activity_at(&pair, i);
+
+		n_dropped += !tacho_copy(copy_class, &activity, 4096, TRACE_HOST_TO_DEVICE, -1);
+	}
+	return n_dropped;
+}
+
+static unsigned int write_counters(unsigned int n)
+{
+	unsigned int n_dropped = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		n_dropped += !tacho_counter(counter_class, i);
+	return n_dropped;
+}
+
+static unsigned int write_flows(unsigned int n)
+{
+	unsigned int n_dropped = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		n_dropped += !tacho_flow(flow_class, i, TRACE_FLOW_BEGIN, TRACE_FLOW_OTHER,
+					 TRACE_FLOW_OF_PROCESS);
+	return n_dropped;
+}
+
 static bool is_always(void)
 {
 	return true;
@@ -135,6 +215,30 @@ static struct contestant {
 	{ .key = "op_4_tensors",
 	  .title = "tacho: an operation with 4 tensors",
 	  .run = write_ops,
+	  .is_ready = is_recording },
+	{ .key = "call",
+	  .title = "tacho: a runtime's call, both ends",
+	  .run = write_calls,
+	  .is_ready = is_recording },
+	{ .key = "late",
+	  .title = "tacho: a late slice",
+	  .run = write_late,
+	  .is_ready = is_recording },
+	{ .key = "device_kernel",
+	  .title = "tacho: a device's kernel, two times",
+	  .run = write_kernels,
+	  .is_ready = is_recording },
+	{ .key = "copy",
+	  .title = "tacho: a device's copy, two times",
+	  .run = write_copies,
+	  .is_ready = is_recording },
+	{ .key = "counter",
+	  .title = "tacho: a counter's value",
+	  .run = write_counters,
+	  .is_ready = is_recording },
+	{ .key = "flow",
+	  .title = "tacho: an end of a flow",
+	  .run = write_flows,
 	  .is_ready = is_recording },
 #ifdef HAVE_LTTNG_UST
 	{ .key = "lttng_ust_pair",
@@ -201,6 +305,12 @@ int main(int n_arguments, char **arguments)
 
 	slice_class = tacho_class(TRACE_KIND_ANNOTATION, "slice", strlen("slice"));
 	op_class = tacho_class(TRACE_KIND_OP, "op", strlen("op"));
+	call_class = tacho_class(TRACE_KIND_RUNTIME, "call", strlen("call"));
+	late_class = tacho_class(TRACE_KIND_LATE, "late", strlen("late"));
+	kernel_class = tacho_class(TRACE_KIND_DEVICE_KERNEL, "kernel", strlen("kernel"));
+	copy_class = tacho_class(TRACE_KIND_COPY, "copy", strlen("copy"));
+	counter_class = tacho_class(TRACE_KIND_COUNTER, "counter", strlen("counter"));
+	flow_class = tacho_class(TRACE_KIND_FLOW, "flow", strlen("flow"));
 	for (size_t i = 0; i < N_CONTESTANTS; i++)
 		contestants[i].is_in = contestants[i].is_ready();
 	for (int round = 0; round < 20; round++) /* to warm up: the first is written over */
