@@ -19,7 +19,15 @@ static guint64 use_slice(const TachoTimeline *timeline, guint32 slice)
 	TachoKernelArgs kernel;
 	TachoCollectiveArgs collective;
 	TachoTensor tensor;
+	TachoLaunchShape shape;
+	TachoCopyArgs copy;
+	g_autofree gchar *json = tacho_slice_args_json(timeline, slice);
 
+	sum += json ? strlen(json) : 0;
+	if (tacho_slice_launch_shape(timeline, slice, &shape))
+		sum += shape.grid[0] + shape.block[2];
+	if (tacho_slice_copy(timeline, slice, &copy))
+		sum += copy.bytes;
 	if (tacho_slice_op(timeline, slice, &op))
 		sum += op.n_outputs;
 	if (tacho_slice_kernel(timeline, slice, &kernel))

@@ -89,22 +89,105 @@ static GByteArray *read_trace(const gchar *trace)
 	return seed;
 }
 
-static void make_seed(const gchar *folder, guint index)
+/* The trace of process `pid` of a run, which is removed. */
+static void write_seed(const gchar *folder, const gchar *name, const gchar *run, guint pid)
 {
-	g_autoptr(TachoTimeline) timeline = timeline_from_text(seeds[index].text);
-	g_autofree gchar *path = g_build_filename(folder, seeds[index].name, NULL);
-	g_autofree gchar *run = g_dir_make_tmp("tacho-seed-XXXXXX", NULL);
-	const TachoProcess *process = &g_array_index(timeline->processes, TachoProcess, 0);
-	g_autofree gchar *trace_name = g_strdup_printf("h0-%u", process->pid);
+	g_autofree gchar *path = g_build_filename(folder, name, NULL);
+	g_autofree gchar *trace_name = g_strdup_printf("h0-%u", pid);
 	g_autofree gchar *trace = g_build_filename(run, trace_name, NULL);
-	g_autoptr(GByteArray) seed = NULL;
+	g_autoptr(GByteArray) seed = read_trace(trace);
 	g_autoptr(GError) error = NULL;
 
-	run_builder_write_timeline(timeline, run);
-	seed = read_trace(trace);
 	if (!g_file_set_contents(path, (const gchar *)seed->data, (gssize)seed->len, &error))
 		g_error("%s", error->message);
 	run_builder_remove(run);
+}
+
+static void make_seed(const gchar *folder, guint index)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(seeds[index].text);
+	g_autofree gchar *run = g_dir_make_tmp("tacho-seed-XXXXXX", NULL);
+
+	run_builder_write_timeline(timeline, run);
+	write_seed(folder, seeds[index].name, run,
+		   g_array_index(timeline->processes, TachoProcess, 0).pid);
+}
+
+/* --- devices, which texts do not have ------------------------------------------------------- */
+
+/* A record of a class of its own, its fields zero. */
+static void *add_record(struct run_builder *run, enum trace_kind kind, const gchar *name,
+			guint64 stamp, gsize size_bytes)
+{
+	return run_builder_record(run, run_builder_class(run, kind, name), stamp,
+				  (guint32)size_bytes);
+}
+
+static void add_activity(struct run_builder *run, enum trace_kind kind, const gchar *name,
+			 gsize size_bytes, guint64 begin, guint32 queue)
+{
+	struct record_activity *activity = add_record(run, kind, name, 2000, size_bytes);
+
+	activity->begin = begin;
+	activity->duration = 50;
+	activity->correlation = 1;
+	activity->queued = begin - 20;
+	activity->graph_node = queue;
+	activity->queue = queue;
+}
+
+static void add_devices(struct run_builder *run)
+{
+	struct record_device *device =
+		add_record(run, TRACE_KIND_DEVICE, "Device X", 1000, sizeof(*device) + 8);
+	struct record_device_memory *memory;
+
+	device->n_multiprocessors = 80;
+	device->n_text = 8;
+	memcpy(device + 1, "sm_99", 5);
+	((struct record_queue *)add_record(run, TRACE_KIND_QUEUE, "side", 1000,
+					   sizeof(struct record_queue)))
+		->queue = 8;
+	memory = add_record(run, TRACE_KIND_DEVICE_ALLOC, "cudaMalloc", 1000, sizeof(*memory));
+	memory->memory.bytes = 64;
+	add_record(run, TRACE_KIND_DEVICE_FREE, "cudaFree", 1000, sizeof(*memory));
+}
+
+static void make_device_seed(const gchar *folder, const gchar *name)
+{
+	g_autofree gchar *path = g_dir_make_tmp("tacho-seed-XXXXXX", NULL);
+	struct run_builder *run = run_builder_new(path, &(struct run_builder_process){ .pid = 1 });
+	struct record_late *late;
+	struct record_flow *flow;
+	guint32 class_id;
+
+	run_builder_metadata(run, "env {\n\tprocess_age_ns = 100;\n};\n");
+	run_builder_stream(run, 1);
+	add_devices(run);
+	class_id = run_builder_class(run, TRACE_KIND_RUNTIME, "cudaLaunchKernel");
+	run_builder_slice(run, class_id, 1010, 1100, 1);
+	class_id = run_builder_class(run, TRACE_KIND_FLOW, "request");
+	flow = run_builder_record(run, class_id, 1020, sizeof(*flow));
+	run_builder_slice(run, class_id - 1, 1200, 1300, 2);
+	flow = run_builder_record(run, class_id, 1210, sizeof(*flow));
+	flow->phase = TRACE_FLOW_END;
+	late = add_record(run, TRACE_KIND_LATE, "train.py(1): f", 1400, sizeof(*late));
+	late->begin = 1005;
+	late->duration = 300;
+	late->slice_kind = TRACE_KIND_FUNCTION;
+	run_builder_stream(run, 2);
+	add_activity(run, TRACE_KIND_DEVICE_KERNEL, "gemm", sizeof(struct record_device_kernel),
+		     1200, 7);
+	add_activity(run, TRACE_KIND_COPY, "Memcpy", sizeof(struct record_copy), 1100, 7);
+	add_activity(run, TRACE_KIND_FILL, "Memset", sizeof(struct record_copy), 1150, 8);
+	add_activity(run, TRACE_KIND_DEVICE_WORK, "flush", sizeof(struct record_activity), 900, 9);
+	add_activity(run, TRACE_KIND_DEVICE_WAIT, "Stream Wait Event",
+		     sizeof(struct record_device_wait), 1300, 8);
+	((struct record_counter *)add_record(run, TRACE_KIND_COUNTER, "loss", 2000,
+					     sizeof(struct record_counter)))
+		->value = 2.5;
+	run_builder_end(run);
+	write_seed(folder, name, path, 1);
 }
 
 int main(int argc, char **argv)
@@ -115,5 +198,6 @@ int main(int argc, char **argv)
 	}
 	for (guint i = 0; i < G_N_ELEMENTS(seeds); i++)
 		make_seed(argv[1], i);
+	make_device_seed(argv[1], "devices");
 	return 0;
 }
