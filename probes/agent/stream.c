@@ -135,8 +135,7 @@ static void read_thread_name(pid_t tid, char name[16])
 		prctl(PR_GET_NAME, name);
 }
 
-/* The records shaped like struct record_mark. */
-static void write_mark(uint32_t class_id, int64_t first, int64_t second, const char *text)
+void stream_write_mark(uint32_t class_id, int64_t first, int64_t second, const char *text)
 {
 	size_t length = strnlen(text, TRACE_MAX_NAME_BYTES);
 	uint32_t n_text = tacho_padded(length);
@@ -251,7 +250,7 @@ static bool open_stream(struct tacho_writer *writer)
 	if (has_thread_end_key)
 		pthread_setspecific(thread_end_key, stream);
 	writer->is_busy = 0;
-	write_mark(thread_class, writer->parent_tid, (int64_t)pthread_self(), stream->name);
+	stream_write_mark(thread_class, writer->parent_tid, (int64_t)pthread_self(), stream->name);
 	return true;
 }
 
@@ -562,7 +561,7 @@ static void write_new_names(void)
 		if (!*name || strcmp(name, stream->name) == 0)
 			continue;
 		strcpy(stream->name, name);
-		write_mark(thread_name_class, stream->tid, 0, name);
+		stream_write_mark(thread_name_class, stream->tid, 0, name);
 	}
 }
 
@@ -640,8 +639,9 @@ void tacho_recording_set(bool is_recording)
 
 void tacho_mark(const char *name, int64_t first, int64_t second, const char *text)
 {
-	write_mark(tacho_class(TRACE_KIND_MARK, name, strlen(name)), first, second,
-		   text ? text : "");
+	stream_write_mark(tacho_class(TRACE_KIND_MARK, name, strlen(name)), first, second,
+			  text ? text : "");
+	if (strcmp(name, TRACE_RANK_MARK) == 0)
 }
 
 static void write_cost(enum trace_kind event_kind, uint32_t event_class, const char *probe,
@@ -760,7 +760,7 @@ static void close_streams(void *exit_status)
 	dropped = __atomic_exchange_n(&homeless_drops, 0, __ATOMIC_RELAXED);
 	if (dropped)
 		losses_note(dropped, "threads without a file of their own");
-	write_mark(exit_class, *(const int *)exit_status, 0, "");
+	stream_write_mark(exit_class, *(const int *)exit_status, 0, "");
 	cut_streams();
 }
 

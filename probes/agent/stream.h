@@ -17,6 +17,7 @@
 #define TACHO_AGENT_STREAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct agent_settings;
 
@@ -29,6 +30,9 @@ void streams_close(int exit_status);
 /* End the process's recording for good, now, as it is about to become unable to go on, because of `cause`:
  * afterwards no thread of the agent runs, and forked children record nothing either. */
 void streams_leave(const char *cause);
+
+/* A record shaped like struct record_mark; the text is cut at TRACE_MAX_NAME_BYTES. */
+void stream_write_mark(uint32_t class_id, int64_t first, int64_t second, const char *text);
 
 void streams_before_fork(void);
 void streams_after_fork(bool is_child);
