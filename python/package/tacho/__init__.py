@@ -1,0 +1,1 @@
+"""What a program says to `tacho record`: see tacho.mark."""
