@@ -114,7 +114,8 @@ static gboolean is_of_run(const gchar *folder, const gchar *name)
 		stranger = first_failing(path, is_added);
 		return !stranger;
 	}
-	if (strcmp(name, TRACE_LOSSES_FILE) == 0 || g_str_has_prefix(name, TRACE_RUN_FILE))
+	if (strcmp(name, TRACE_LOSSES_FILE) == 0 || strcmp(name, TRACE_UNSEEN_FILE) == 0 ||
+	    g_str_has_prefix(name, TRACE_RUN_FILE))
 		return TRUE;
 	if (!is_own_trace(path))
 		return FALSE;

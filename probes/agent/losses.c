@@ -23,18 +23,17 @@ struct loss {
 	const char *cause;
 };
 
-static void write_line(void *loss_pointer)
+/* Add `rest`, behind who writes it, to the run's file `name`. */
+static void add_line(const char *name, const char *rest)
 {
-	const struct loss *loss = loss_pointer;
-	char path[PATH_MAX + 16], host[256], line[512];
+	char path[PATH_MAX + 16], host[256], line[768];
 	int length, fd;
 
 	if (gethostname(host, sizeof(host) - 1) < 0)
 		strcpy(host, "?");
 	host[sizeof(host) - 1] = '\0';
-	snprintf(path, sizeof(path), "%s/%s", run_dir, TRACE_LOSSES_FILE);
-	length = snprintf(line, sizeof(line), "%d\t%.200s\t%llu\t%.200s\n", (int)getpid(), host,
-			  (unsigned long long)loss->n_records, loss->cause);
+	snprintf(path, sizeof(path), "%s/%s", run_dir, name);
+	length = snprintf(line, sizeof(line), "%d\t%.200s\t%.500s\n", (int)getpid(), host, rest);
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
@@ -43,9 +42,32 @@ static void write_line(void *loss_pointer)
 	close(fd);
 }
 
+static void write_line(void *loss_pointer)
+{
+	const struct loss *loss = loss_pointer;
+	char rest[256];
+
+	snprintf(rest, sizeof(rest), "%llu\t%.200s", (unsigned long long)loss->n_records,
+		 loss->cause);
+	add_line(TRACE_LOSSES_FILE, rest);
+}
+
 void losses_note(uint64_t n_records, const char *cause)
 {
 	struct loss loss = { .n_records = n_records, .cause = cause };
 
 	tacho_run_aside(write_line, &loss);
+}
+
+void losses_note_unseen(const char *what, const char *why)
+{
+	char rest[512];
+
+	if (!*run_dir)
+		return;
+	snprintf(rest, sizeof(rest), "%.64s\t%.400s", what, why);
+	for (char *c = rest; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	add_line(TRACE_UNSEEN_FILE, rest);
 }

@@ -18,4 +18,7 @@ void losses_configure(const struct agent_settings *settings);
 /* `n_records` of this process were lost, 0: nobody knows how many, because of `cause` (one line). */
 void losses_note(uint64_t n_records, const char *cause);
 
+/* A line in the run's file `unseen`: nothing is recorded of `what`, because of `why`. For who is aside already. */
+void losses_note_unseen(const char *what, const char *why);
+
 #endif

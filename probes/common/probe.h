@@ -137,6 +137,11 @@ TACHO_EXPORT bool tacho_run_aside(void (*function)(void *argument), void *argume
 /* One line on stderr, "tacho: ...", once a process for each `format`. */
 TACHO_EXPORT void tacho_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same, and a line in the run's file `unseen`, for what nothing can be recorded of: `what` is called so in what
+ * `tacho record` says at its end ("Python stacks"). Both are noted once a process for each `format`. */
+TACHO_EXPORT void tacho_unseen(const char *what, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Direct the calling thread's records to `bytes` of scratch memory, until tacho_scratch_end(): for
  * a probe that measures its own cost. Full scratch memory is written from its beginning again. */
 TACHO_EXPORT bool tacho_scratch_begin(size_t bytes);

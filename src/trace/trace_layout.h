@@ -428,6 +428,7 @@ enum trace_device {
 #define TRACE_RANK_MARK	     "rank"	 /* `first` is the process's rank, of `second` */
 #define TRACE_RUN_FILE	     "run.ini"	 /* what `tacho record` knows; a GKeyFile */
 #define TRACE_LOSSES_FILE    "losses"	 /* what could not be recorded at all; a line each */
+#define TRACE_UNSEEN_FILE    "unseen"	 /* what the probes could not see; a line each */
 #define TRACE_ADDED_FOLDER   "traces"	 /* other tools' traces, each in a folder of its own ... */
 #define TRACE_ADDED_FILE     "trace.ini" /* ... with a GKeyFile that says whose it is */
 #define TRACE_METADATA_FILE  "metadata"	 /* in each process's folder */
