@@ -38,11 +38,13 @@ static int start_compiled(const char *library, const char *path)
 	init_function *init;
 
 	if (!trusted_path(path, geteuid(), real)) {
-		tacho_say("operations are not recorded: the probe for %s is not loaded: others may "
-			  "have "
-			  "changed %s ('chown' it to yourself and 'chmod go-w' it, or record with "
-			  "XDG_CACHE_HOME set to a folder of your own)",
-			  library, real);
+		tacho_unseen(
+			"PyTorch operations",
+			"operations are not recorded: the probe for %s is not loaded: others may "
+			"have "
+			"changed %s ('chown' it to yourself and 'chmod go-w' it, or record with "
+			"XDG_CACHE_HOME set to a folder of your own)",
+			library, real);
 		return 0;
 	}
 	init = (init_function *)load(real, "tacho_probe_init");
@@ -73,12 +75,15 @@ static void torch_appeared(const char *library, uintptr_t base_address)
 	else if (*settings->torch_probe)
 		status = start_plain(library);
 	else if (status == 0)
-		tacho_say("operations are not recorded: there is no probe for %s; run 'tacho probe "
-			  "build torch'",
-			  library);
+		tacho_unseen(
+			"PyTorch operations",
+			"operations are not recorded: there is no probe for %s; run 'tacho probe "
+			"build torch'",
+			library);
 	if (status < 0)
-		tacho_say("operations are not recorded: the probe for %s does not work: %s",
-			  library, strerror(-status));
+		tacho_unseen("PyTorch operations",
+			     "operations are not recorded: the probe for %s does not work: %s",
+			     library, strerror(-status));
 }
 
 void probe_loader_watch(const struct agent_settings *agent_settings)

@@ -275,8 +275,10 @@ static void torch_appeared(const char *path, uintptr_t base_address)
 
 	if (elf_imports_any(base_address, calls, sizeof(calls) / sizeof(*calls)))
 		return;
-	tacho_say("no BLAS kernels are recorded for %s, because BLAS is linked into it statically",
-		  path);
+	tacho_unseen(
+		"BLAS kernels",
+		"no BLAS kernels are recorded for %s, because BLAS is linked into it statically",
+		path);
 	snprintf(text, sizeof(text), "blas: linked statically into %s", path);
 	tacho_mark("no_kernels", 0, 0, text);
 }

@@ -48,7 +48,9 @@ static void add_library(void *new_pointer)
 	if (place >= MAX_LIBRARIES)
 		return;
 	if (!dnn_api_init(new->execute, &libraries[place].api))
-		tacho_say("oneDNN kernels are not recorded: this version of oneDNN is not 2 or 3");
+		tacho_unseen(
+			"oneDNN kernels",
+			"oneDNN kernels are not recorded: this version of oneDNN is not 2 or 3");
 	__atomic_store_n(&libraries[place].is_ready, 1, __ATOMIC_RELEASE);
 	new->api = &libraries[place].api;
 }
@@ -278,9 +280,10 @@ static void torch_appeared(const char *path, uintptr_t base_address)
 
 	if (elf_imports_any(base_address, calls, 1))
 		return;
-	tacho_say("no oneDNN kernels are recorded for %s, because oneDNN is linked into it "
-		  "statically",
-		  path);
+	tacho_unseen("oneDNN kernels",
+		     "no oneDNN kernels are recorded for %s, because oneDNN is linked into it "
+		     "statically",
+		     path);
 	snprintf(text, sizeof(text), "dnn: linked statically into %s", path);
 	tacho_mark("no_kernels", 0, 0, text);
 }

@@ -373,8 +373,8 @@ static void refuse(const struct sampler *sampler, const char *reason)
 {
 	char text[160];
 
-	tacho_say("the stacks of Python %u.%u are not sampled: %s", sampler->options.version >> 8,
-		  sampler->options.version & 255, reason);
+	tacho_unseen("Python stacks", "the stacks of Python %u.%u are not sampled: %s",
+		     sampler->options.version >> 8, sampler->options.version & 255, reason);
 	snprintf(text, sizeof(text), "Python %u.%u: %s", sampler->options.version >> 8,
 		 sampler->options.version & 255, reason);
 	tacho_mark(TRACE_NO_STACKS_MARK, 0, 0, text);
@@ -426,7 +426,8 @@ void stack_sampler_start(const struct sampler_options *options)
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, SAMPLER_STACK_BYTES);
 	if (pthread_create(&thread, &attributes, sample, sampler) != 0)
-		tacho_say("Python stacks are not sampled: there is no thread for it");
+		tacho_unseen("Python stacks",
+			     "Python stacks are not sampled: there is no thread for it");
 	pthread_attr_destroy(&attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

@@ -498,9 +498,11 @@ int tacho_torch_start(const char *path, uint64_t shapes_every)
 	odd = prove(path);
 	tacho_writer.is_inside--;
 	if (odd) {
-		tacho_say("operations are not recorded: %s in %s is not as tacho knows it; 'tacho "
-			  "probe build torch' compiles a probe from PyTorch's headers",
-			  odd, path);
+		tacho_unseen(
+			"PyTorch operations",
+			"operations are not recorded: %s in %s is not as tacho knows it; 'tacho "
+			"probe build torch' compiles a probe from PyTorch's headers",
+			odd, path);
 		return 0;
 	}
 	error = pthread_key_create(&state_key, thread_state_free);
