@@ -21,6 +21,7 @@
 #include "trace/call_filters.h"
 #include "trace/run_losses.h"
 #include "trace/trace_layout.h"
+#include "unseen.h"
 
 static const gchar usage[] = "-- COMMAND [ARGUMENT...]";
 static const gchar description[] =
@@ -91,6 +92,7 @@ struct recording {
 	gboolean has_probe[N_PROBES];
 	RunFolder *folder;
 	gchar **command;
+	const gchar *why_unpreloadable; /* NULL: it is not so */
 };
 
 static gboolean parse_clock(const gchar *name, ClockChoice *choice)
@@ -313,6 +315,20 @@ static gchar *default_output(gchar **command)
 	return g_strdup_printf("%s-%s.tacho", program, stamp);
 }
 
+static void say_what_was_not_seen(const struct recording *recording)
+{
+	const gchar *path = recording->folder->path;
+	g_autofree gchar *unseen = unseen_summary(path);
+
+	if (!unseen && recording->why_unpreloadable) { /* it was too short for the watch */
+		unseen_note_process(path, 0, recording->command[0], recording->why_unpreloadable);
+		unseen = unseen_summary(path);
+	}
+	if (unseen && !recording->options->is_quiet)
+		fprintf(stderr, "tacho: not seen: %s; next: tacho doctor -- %s\n", unseen,
+			recording->command[0]);
+}
+
 static void say_what_was_recorded(const struct recording *recording)
 {
 	guint64 bytes;
@@ -346,6 +362,7 @@ static int run(struct recording *recording, const gchar *clock)
 			  .data = recording };
 	GError *error = NULL;
 	RunLimit *limit = NULL;
+	UnseenWatch *watch;
 	int wait_status;
 
 	if (!environment) {
@@ -356,9 +373,11 @@ static int run(struct recording *recording, const gchar *clock)
 	if (recording->options->max_bytes || recording->options->free_bytes)
 		limit = run_limit_start(recording->folder->path, recording->options->max_bytes,
 					recording->options->free_bytes);
+	watch = unseen_watch_start(recording->folder->path);
 	if (!launch_run(&launch, &wait_status, &error)) {
 		int cause = error->code;
 
+		unseen_watch_stop(watch);
 		run_limit_stop(limit);
 		cli_fail_error("record", error);
 		run_folder_discard(recording->folder);
@@ -366,8 +385,10 @@ static int run(struct recording *recording, const gchar *clock)
 	}
 	run_folder_trim(recording->folder);
 	run_limit_stop(limit);
+	unseen_watch_stop(watch);
 	run_folder_ended(recording->folder);
 	say_what_was_recorded(recording);
+	say_what_was_not_seen(recording);
 	g_clear_pointer(&recording->folder, run_folder_free);
 	launch_end_like(wait_status);
 }
@@ -412,16 +433,16 @@ static int run_unrecorded(const struct recording *recording)
 static int record(struct recording *recording, ClockChoice clock_choice)
 {
 	const struct options *options = recording->options;
-	const gchar *reason = preloadable_why_not(recording->command[0]);
 	g_autofree gchar *clock = NULL;
 	GError *error = NULL;
 	int status;
 
-	if (reason)
+	recording->why_unpreloadable = preloadable_why_not(recording->command[0]);
+	if (recording->why_unpreloadable)
 		fprintf(stderr,
 			"tacho: %s %s, so the loader cannot preload probes into it; it runs "
 			"unrecorded\n",
-			recording->command[0], reason);
+			recording->command[0], recording->why_unpreloadable);
 	if (!options->is_quiet)
 		fprintf(stderr, "tacho: recording %s into %s\n", recording->command[0],
 			options->output);
