@@ -1,6 +1,6 @@
 """Process groups, as marks "process_group": first the address of the C++ object (0: not known),
-second the number of members, text "name=... backend=... ranks=0-3 rank=1 tids=12,13": rank is this
-process's own, which not every launcher tells in the environment.
+second the number of members, text "name=... backend=... ranks=0-3 tids=12,13". And this process's
+rank, which not every launcher tells in the environment, as a mark "rank": first of second.
 
 torch.distributed keeps a dictionary of every group's members, filled in as a group's last act of
 being made; a dictionary that tells takes its place.
@@ -52,6 +52,7 @@ class _GroupRanks(dict):
     """group -> {rank in the job: rank in the group}"""
 
     module = None
+    is_rank_told = False
 
     def __setitem__(self, group, ranks):
         super().__setitem__(group, ranks)
@@ -59,6 +60,15 @@ class _GroupRanks(dict):
             self._tell(group, ranks)
         except Exception:
             pass
+
+    def _tell_rank(self, group, ranks):
+        """Once, of the first group: the one of all ranks."""
+        if self.is_rank_told:
+            return
+        self.is_rank_told = True
+        for rank, in_group in ranks.items():
+            if in_group == group.rank():
+                agent.mark("rank", rank, len(ranks), "")
 
     def _tell(self, group, ranks):
         global _seen_threads
@@ -68,9 +78,7 @@ class _GroupRanks(dict):
         backend = getattr(self.module, "_pg_map", {}).get(group, ("-",))[0]
         name = getattr(self.module, "_pg_names", {}).get(group, "-")
         text = "name=%s backend=%s ranks=%s" % (_word(name), _word(backend), _ranges(ranks))
-        for rank, in_group in ranks.items():
-            if in_group == group.rank():
-                text += " rank=%d" % rank
+        self._tell_rank(group, ranks)
         if started:
             text += " tids=" + ",".join(str(tid) for tid in sorted(started))
         agent.mark("process_group", _address(group), len(ranks), text)

@@ -1,41 +1,12 @@
 #include "trace/rank_table.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/for_each.h"
-#include "trace/mark_kind.h"
 
 #define MAX_NAMED_RANKS 8
 
 static TachoProcess *process_at(TachoTimeline *timeline, guint process)
 {
 	return &g_array_index(timeline->processes, TachoProcess, process);
-}
-
-/* The rank that the text of a mark of a process group tells, or -1. */
-static gint32 told_rank(const gchar *text)
-{
-	const gchar *word = strstr(text, " rank=");
-	gint64 rank = word ? g_ascii_strtoll(word + strlen(" rank="), NULL, 10) : -1;
-
-	return rank >= 0 && rank < G_MAXINT32 ? (gint32)rank : -1;
-}
-
-/* Some launchers tell ranks only to the program: (4). */
-static void take_told_ranks(TachoTimeline *timeline)
-{
-	FOR_EACH(const TachoMark, mark, timeline->marks) {
-		TachoProcess *process;
-
-		if (mark->track >= timeline->tracks->len ||
-		    mark_kind_of(timeline, mark) != MARK_PROCESS_GROUP)
-			continue;
-		process =
-			process_at(timeline, tacho_timeline_track(timeline, mark->track)->process);
-		if (process->rank < 0)
-			process->rank = told_rank(tacho_timeline_string(timeline, mark->text));
-	}
 }
 
 /* The lowest rank that a launcher gave in this run, or -1. */
@@ -221,7 +192,6 @@ void rank_table_fill(TachoTimeline *timeline, const struct rank_candidate *candi
 {
 	g_autofree gint32 *ranks = NULL;
 
-	take_told_ranks(timeline);
 	ranks = assign_ranks(timeline, candidates);
 	make_ranks(timeline, ranks);
 	choose_main(timeline, candidates);

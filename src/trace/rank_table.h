@@ -7,8 +7,7 @@
  * (1) Every process belongs to a rank; ranks are in ascending order, each with a main process.
  * (2) Where no process of a run has a rank, the run is one rank: the lowest number still free.
  * (3) A process without a rank in a run with ranks (a launcher) goes to the run's lowest one.
- * (4) A process that no launcher gave a rank has the one that it was told when it joined a process group (a mark of the
- *     Python hook). */
+ * (4) A process that no launcher gave a rank has the one that the program told (process_facts.c). */
 #ifndef TACHO_RANK_TABLE_H
 #define TACHO_RANK_TABLE_H
 

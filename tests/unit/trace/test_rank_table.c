@@ -52,44 +52,11 @@ static void test_idle_parent(void)
 	g_assert_cmpuint(main_pid(timeline), ==, 8);
 }
 
-static void tell_rank(TachoTimeline *timeline, guint32 process, const gchar *text)
-{
-	TachoTrack track = { .kind = TACHO_TRACK_THREAD, .process = process };
-	TachoMark mark = { .track = timeline->tracks->len };
-
-	mark.name = tacho_timeline_intern(timeline, "process_group", -1);
-	mark.text = tacho_timeline_intern(timeline, text, -1);
-	g_array_append_val(timeline->tracks, track);
-	g_array_append_val(timeline->marks, mark);
-}
-
-/* Lightning sets no rank in the environment of its processes: they tell it when they join the group. */
-static void test_told(void)
-{
-	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
-	const struct rank_candidate candidates[] = { { 0, 5 }, { 0, 5 }, { 0, 5 } };
-
-	add_process(timeline, 7, 1);
-	add_process(timeline, 8, 7);
-	add_process(timeline, 9, 8);
-	tell_rank(timeline, 0, "name=- backend=gloo ranks=0-1 rank=0 tids=3");
-	tell_rank(timeline, 1, "name=- backend=gloo ranks=0-1 rank=1");
-	rank_table_fill(timeline, candidates, 0);
-	g_assert_cmpuint(timeline->ranks->len, ==, 2);
-	for (guint i = 0; i < 2; i++) {
-		const TachoRank *rank = &g_array_index(timeline->ranks, TachoRank, i);
-
-		g_assert_cmpint(rank->rank, ==, (gint)i);
-		g_assert_cmpuint(rank->main_process, ==, i);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/rank_table/child", test_child);
 	g_test_add_func("/rank_table/no_parents", test_no_parents);
 	g_test_add_func("/rank_table/idle_parent", test_idle_parent);
-	g_test_add_func("/rank_table/told", test_told);
 	return g_test_run();
 }
