@@ -13,6 +13,7 @@
 #include "agent/steps.h"
 #include "agent/stream.h"
 #include "agent/thread_start.h"
+#include "agent/whole_ranks.h"
 #include "common/probe.h"
 #include "trace/call_filters.h"
 
@@ -67,6 +68,7 @@ static void __attribute__((constructor)) start(void)
 		return;
 	}
 	steps_configure(&settings);
+	whole_ranks_configure(&settings);
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 	on_exit(at_exit, NULL);
 	at_quick_exit(at_quick_exit_handler);

@@ -47,6 +47,22 @@ static int first_number(const char *const *variables)
 	return -1;
 }
 
+static int read_rank(int *world_size)
+{
+	int rank = first_number(rank_variables);
+
+	if (rank < 0)
+		tf_config_read(getenv("TF_CONFIG"), &rank, world_size);
+	return rank;
+}
+
+int identity_rank(void)
+{
+	int world_size;
+
+	return read_rank(&world_size);
+}
+
 static void copy_text(char *target, size_t size, const char *text)
 {
 	size_t length = strnlen(text, size - 1);
@@ -117,11 +133,9 @@ void identity_read(struct identity *identity, const char *test_host)
 	size_t n;
 
 	memset(identity, 0, sizeof(*identity));
-	identity->rank = first_number(rank_variables);
 	identity->local_rank = first_number(local_rank_variables);
 	identity->world_size = first_number(world_size_variables);
-	if (identity->rank < 0)
-		tf_config_read(getenv("TF_CONFIG"), &identity->rank, &identity->world_size);
+	identity->rank = read_rank(&identity->world_size);
 	for (const char *const *variable = job_variables; *variable; variable++) {
 		const char *value = getenv(*variable);
 

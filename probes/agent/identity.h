@@ -22,4 +22,7 @@ struct identity {
  * are called, for tests that want two hosts on one machine. */
 void identity_read(struct identity *identity, const char *test_host);
 
+/* The rank that the launcher gave this process; -1: none said. */
+int identity_rank(void);
+
 #endif

@@ -28,7 +28,7 @@ struct trace_class {
 
 static struct {
 	char run_dir[PATH_MAX - 512];
-	const char *test_host;
+	const char *test_host, *whole_ranks;
 } config;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,6 +50,7 @@ bool process_trace_configure(const struct agent_settings *settings)
 		return false;
 	strcpy(config.run_dir, settings->run_dir);
 	config.test_host = settings->test_host;
+	config.whole_ranks = settings->ranks;
 	return declared_clock_configure(settings);
 }
 
@@ -248,6 +249,8 @@ static void append_preamble(struct text *text)
 	text_format(text, "\trank = %d;\n\tlocal_rank = %d;\n\tworld_size = %d;\n", identity->rank,
 		    identity->local_rank, identity->world_size);
 	text_environment(text, "job", identity->job);
+	if (*config.whole_ranks)
+		text_environment(text, TRACE_RANKS_FIELD, config.whole_ranks);
 	text_environment(text, "exe", identity->exe);
 	text_environment(text, "command", identity->command);
 	text_format(text, "\tstart_mono_ns = %llu;\n\tstart_unix_ns = %llu;\n",

@@ -19,6 +19,7 @@
 #include "agent/settings.h"
 #include "agent/stream_file.h"
 #include "agent/thread_start.h"
+#include "agent/whole_ranks.h"
 #include "common/activity.h"
 #include "common/probe.h"
 
@@ -61,7 +62,7 @@ TACHO_THREAD_LOCAL struct tacho_writer tacho_writer;
 bool tacho_clock_is_tsc;
 
 /* Until there is a page, and where nothing is to be recorded, the process is this one. Its
- * is_recording is what a forked child begins with. */
+ * is_recording and is_partial are what a forked child begins with. */
 static struct tacho_process idle_process;
 struct tacho_process *volatile tacho_process = &idle_process;
 
@@ -631,6 +632,17 @@ static void start_helper(void)
 
 /* --- what probes may call ----------------------------------------------------------------- */
 
+void streams_set_partial(bool is_partial)
+{
+	idle_process.is_partial = is_partial;
+	__atomic_store_n(&tacho_process->is_partial, is_partial, __ATOMIC_RELAXED);
+}
+
+bool tacho_records_all(void)
+{
+	return !tacho_is_partial();
+}
+
 void tacho_recording_set(bool is_recording)
 {
 	idle_process.is_recording = is_recording;
@@ -642,6 +654,7 @@ void tacho_mark(const char *name, int64_t first, int64_t second, const char *tex
 	stream_write_mark(tacho_class(TRACE_KIND_MARK, name, strlen(name)), first, second,
 			  text ? text : "");
 	if (strcmp(name, TRACE_RANK_MARK) == 0)
+		whole_ranks_told(first);
 }
 
 static void write_cost(enum trace_kind event_kind, uint32_t event_class, const char *probe,
@@ -672,8 +685,9 @@ void tacho_kernel_cost(uint32_t class_id, const char *probe, uint64_t picosecond
 
 void *tacho_slice_begin_named(int kind, const char *name, uint64_t id)
 {
-	if (!tacho_is_recording() || (kind != TRACE_KIND_ANNOTATION && kind != TRACE_KIND_MODULE &&
-				      kind != TRACE_KIND_WAIT && kind != TRACE_KIND_FUNCTION))
+	if (!tacho_is_recording() || (kind != TRACE_KIND_ANNOTATION && tacho_is_partial()) ||
+	    (kind != TRACE_KIND_ANNOTATION && kind != TRACE_KIND_MODULE &&
+	     kind != TRACE_KIND_WAIT && kind != TRACE_KIND_FUNCTION))
 		return NULL;
 	return tacho_slice_begin(tacho_class((enum trace_kind)kind, name, strlen(name)), id);
 }
@@ -692,6 +706,7 @@ static void fill_process_page(struct tacho_process *page)
 	own_pid = getpid();
 	page->generation = ++generation;
 	__atomic_store_n(&page->is_recording, idle_process.is_recording, __ATOMIC_RELAXED);
+	__atomic_store_n(&page->is_partial, idle_process.is_partial, __ATOMIC_RELAXED);
 	__atomic_store_n(&page->is_alive, 1, __ATOMIC_SEQ_CST);
 }
 

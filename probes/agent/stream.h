@@ -34,6 +34,9 @@ void streams_leave(const char *cause);
 /* A record shaped like struct record_mark; the text is cut at TRACE_MAX_NAME_BYTES. */
 void stream_write_mark(uint32_t class_id, int64_t first, int64_t second, const char *text);
 
+/* tacho_is_partial(), of this process and its children to come. */
+void streams_set_partial(bool is_partial);
+
 void streams_before_fork(void);
 void streams_after_fork(bool is_child);
 

@@ -72,6 +72,7 @@ struct tacho_process {
 	uint32_t is_alive;     /* the streams may be written */
 	uint32_t is_recording; /* inside the steps asked for; probes may skip work when 0 */
 	uint32_t generation;   /* differs between a process and its forked children */
+	uint32_t is_partial;   /* steps, regions and collectives alone are wanted (--ranks) */
 };
 
 extern TACHO_EXPORT TACHO_THREAD_LOCAL struct tacho_writer tacho_writer
@@ -109,6 +110,22 @@ static inline bool tacho_is_recording(void)
 {
 	return __atomic_load_n(&tacho_process->is_recording, __ATOMIC_RELAXED);
 }
+
+/* Whether this process is of a rank of which steps, regions and collectives alone are wanted. Its rank may become known
+ * late; until then all is. */
+static inline bool tacho_is_partial(void)
+{
+	return __atomic_load_n(&tacho_process->is_partial, __ATOMIC_RELAXED);
+}
+
+/* Whether records of anything else are wanted now. */
+static inline bool tacho_is_recording_all(void)
+{
+	return tacho_is_recording() && !tacho_is_partial();
+}
+
+/* The same for callers without a compiler. */
+TACHO_EXPORT bool tacho_records_all(void);
 
 /* Switch recording on or off for the whole process. */
 TACHO_EXPORT void tacho_recording_set(bool is_recording);

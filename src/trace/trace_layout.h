@@ -425,10 +425,11 @@ enum trace_device {
 	"stack_sampling" /* so far: rounds of samples, nanoseconds of processor time */
 #define TRACE_NO_STACKS_MARK "no_stacks" /* why there are none, in words */
 #define TRACE_MAX_CONTROL    100000
-#define TRACE_RANK_MARK	     "rank"	 /* `first` is the process's rank, of `second` */
-#define TRACE_RUN_FILE	     "run.ini"	 /* what `tacho record` knows; a GKeyFile */
-#define TRACE_LOSSES_FILE    "losses"	 /* what could not be recorded at all; a line each */
-#define TRACE_UNSEEN_FILE    "unseen"	 /* what the probes could not see; a line each */
+#define TRACE_RANK_MARK	     "rank"	   /* `first` is the process's rank, of `second` */
+#define TRACE_RANKS_FIELD    "whole_ranks" /* of env in metadata: of which ranks all is recorded */
+#define TRACE_RUN_FILE	     "run.ini"	   /* what `tacho record` knows; a GKeyFile */
+#define TRACE_LOSSES_FILE    "losses"	   /* what could not be recorded at all; a line each */
+#define TRACE_UNSEEN_FILE    "unseen"	   /* what the probes could not see; a line each */
 #define TRACE_ADDED_FOLDER   "traces"	 /* other tools' traces, each in a folder of its own ... */
 #define TRACE_ADDED_FILE     "trace.ini" /* ... with a GKeyFile that says whose it is */
 #define TRACE_METADATA_FILE  "metadata"	 /* in each process's folder */
