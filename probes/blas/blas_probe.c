@@ -80,7 +80,7 @@ static inline blas_function *find_real(const struct blas_routine *routine, struc
 
 static inline bool is_wanted(void)
 {
-	return tacho_is_recording() && !tacho_writer.is_inside;
+	return tacho_is_recording_all() && !tacho_writer.is_inside;
 }
 
 static uint32_t class_of(const struct blas_routine *routine, struct blas_state *state)

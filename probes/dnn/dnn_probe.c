@@ -204,7 +204,7 @@ int dnnl_primitive_execute(const struct dnnl_primitive *primitive, struct dnnl_s
 	/* Without the library nobody can have made a primitive. */
 	if (TACHO_UNLIKELY(!execute))
 		return DNNL_UNIMPLEMENTED;
-	if (tacho_is_recording() && !tacho_writer.is_inside)
+	if (tacho_is_recording_all() && !tacho_writer.is_inside)
 		api = find_api(execute);
 	if (!api)
 		return execute(primitive, stream, n_arguments, arguments);

@@ -317,7 +317,7 @@ static void sample_until_end(struct sampler *sampler)
 
 		pause_ns = pause_ns > owed_ns ? pause_ns : owed_ns;
 		wait_ns(pause_ns);
-		if (!tacho_is_recording()) {
+		if (!tacho_is_recording_all()) {
 			end_threads(sampler, true);
 			continue;
 		}

@@ -109,7 +109,7 @@ static void __attribute__((constructor)) start(void)
 
 static inline bool is_wanted(void)
 {
-	return __atomic_load_n(&is_started, __ATOMIC_ACQUIRE) && tacho_is_recording() &&
+	return __atomic_load_n(&is_started, __ATOMIC_ACQUIRE) && tacho_is_recording_all() &&
 	       !tacho_writer.is_inside;
 }
 

@@ -320,6 +320,8 @@ std::unique_ptr<at::ObserverContext> begin_event(const at::RecordFunction &funct
 	name = event_name_find(self->names, function.name(), (uint8_t)function.scope());
 	if (TACHO_UNLIKELY(!name))
 		return nullptr;
+	if (TACHO_UNLIKELY(tacho_is_partial()) && name->role == EVENT_OP)
+		return nullptr; /* its end finds no begin */
 	class_id = event_name_class(name);
 	if (name->role > EVENT_COLLECTIVE_OP)
 		return begin_shared(function, name, class_id, self);

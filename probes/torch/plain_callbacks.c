@@ -272,6 +272,9 @@ static inline struct torch_context *begin_op(const void *function, bool is_shape
 
 	if (TACHO_UNLIKELY(!name))
 		return NULL;
+	/* its end finds no begin: (3) */
+	if (TACHO_UNLIKELY(tacho_is_partial()) && name->role != EVENT_COLLECTIVE_OP)
+		return NULL;
 	class_id = event_name_class(name);
 	event = push_open(self);
 	event->function = function;

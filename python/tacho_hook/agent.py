@@ -29,6 +29,7 @@ _mark = _function(
     "tacho_mark", None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p
 )
 _cost = _function("tacho_cost", None, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64)
+records_all = _function("tacho_records_all", ctypes.c_bool)  # else steps and collectives alone
 counts_steps = _function("tacho_counts_steps", ctypes.c_bool)
 step_end = _function("tacho_step_end", None)
 _RecordingChanged = ctypes.CFUNCTYPE(None, ctypes.c_bool)

@@ -216,6 +216,8 @@ def install(torch_module):
     def first(module, _inputs):
         # the first module of all: PyTorch is whole by now
         handles[0].remove()
+        if not agent.records_all():
+            return  # a rank of which steps and collectives alone are wanted
         handles[:] = [
             torch_module.register_module_forward_pre_hook(_enter),
             torch_module.register_module_forward_hook(_leave),

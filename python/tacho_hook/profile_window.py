@@ -111,7 +111,7 @@ class Window:
     def begin_step(self, number):
         """Step `number` begins, and the one before it ends."""
         with self.lock:
-            if self.is_over:
+            if self.is_over or not agent.records_all():
                 return
             self.last = number
             if self.is_running:
