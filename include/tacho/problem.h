@@ -22,6 +22,8 @@ G_BEGIN_DECLS
 	PROBLEM(CORRUPT_METADATA, corrupt_metadata, ONE, 40, "")                                   \
 	PROBLEM(MISSING_RANK, missing_rank, RANKS, 30,                                             \
 		"who is late, and how much of communication is waiting")                           \
+	PROBLEM(PARTIAL_RANK, partial_rank, ONE, 4,                                                \
+		"what these ranks did between their collectives")                                  \
 	PROBLEM(EMPTY_RUN, empty_run, ONE, 20, "what happened in runs and files without a record") \
 	PROBLEM(UNFINISHED_RUN, unfinished_run, ONE, 10, "what came after the records end")        \
 	PROBLEM(OTHER_JOB, other_job, ONE, 40, "")                                                 \

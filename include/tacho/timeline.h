@@ -181,7 +181,9 @@ typedef struct {
 	gboolean
 		is_cut; /* its oldest records were removed, of some threads more than of others ... */
 	gint64 whole_from_ns; /* ... and from then on all are there */
-	guint64 n_events;     /* records; the timeline's are the sum of these */
+	gboolean
+		is_partial; /* of steps, regions and collectives alone there are records (--ranks) */
+	guint64 n_events;   /* records; the timeline's are the sum of these */
 	guint64 n_dropped;
 	guint64 cost_ns; /* records x measured cost of each kind */
 	gchar *path;	 /* its trace */

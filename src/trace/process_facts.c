@@ -5,6 +5,7 @@
 #include "base/for_each.h"
 #include "trace/process_end.h"
 #include "trace/process_reader.h"
+#include "trace/rank_list.h"
 #include "trace/record.h"
 #include "trace/run_notes.h"
 #include "trace/source.h"
@@ -113,6 +114,15 @@ static guint64 sum_cost_ns(const struct process_input *input,
 	return (guint64)MIN(picoseconds / 1000, G_MAXUINT64);
 }
 
+/* Where its own metadata says which ranks are recorded whole, and it is none of them. */
+static gboolean is_partial(const TachoTimeline *timeline, const struct trace_metadata *metadata,
+			   gint32 rank)
+{
+	const gchar *list = tacho_timeline_string(timeline, metadata->whole_ranks);
+
+	return rank >= 0 && *list && rank_list_is_valid(list) && !rank_list_has(list, rank);
+}
+
 static void add_process(TachoTimeline *timeline, const struct process_input *input,
 			const struct process_findings *findings, const gchar *launcher_status,
 			gboolean is_replaced)
@@ -141,6 +151,7 @@ static void add_process(TachoTimeline *timeline, const struct process_input *inp
 		.path = g_strdup(input->path),
 	};
 
+	process.is_partial = is_partial(timeline, metadata, process.rank);
 	sum_streams(input, &process);
 	process.cost_ns = sum_cost_ns(input, findings);
 	process.end = process_end_judge(&evidence, &process.exit_status);

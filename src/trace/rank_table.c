@@ -1,6 +1,7 @@
 #include "trace/rank_table.h"
 
 #include "base/for_each.h"
+#include "trace/partial_ranks.h"
 
 #define MAX_NAMED_RANKS 8
 
@@ -187,6 +188,17 @@ static void find_missing(TachoTimeline *timeline)
 					   expected);
 }
 
+static void find_partial(TachoTimeline *timeline)
+{
+	guint n = 0;
+	g_autofree gchar *sentence = partial_ranks_sentence(timeline);
+
+	for (guint i = 0; i < timeline->ranks->len; i++)
+		n += rank_is_partial(timeline, i);
+	if (n)
+		tacho_timeline_add_problem(timeline, TACHO_PROBLEM_PARTIAL_RANK, n, "%s", sentence);
+}
+
 void rank_table_fill(TachoTimeline *timeline, const struct rank_candidate *candidates,
 		     gint launched_ranks)
 {
@@ -202,13 +214,17 @@ void rank_table_fill(TachoTimeline *timeline, const struct rank_candidate *candi
 		timeline->expected_ranks = launched_ranks;
 	if (timeline->processes->len)
 		find_missing(timeline);
+	find_partial(timeline);
 }
 
-static void drop_missing(GArray *problems)
+static void drop_found(GArray *problems)
 {
-	for (guint i = problems->len; i-- > 0;)
-		if (g_array_index(problems, TachoProblem, i).kind == TACHO_PROBLEM_MISSING_RANK)
+	for (guint i = problems->len; i-- > 0;) {
+		TachoProblemKind kind = g_array_index(problems, TachoProblem, i).kind;
+
+		if (kind == TACHO_PROBLEM_MISSING_RANK || kind == TACHO_PROBLEM_PARTIAL_RANK)
 			g_array_remove_index(problems, i);
+	}
 }
 
 void rank_table_refill(TachoTimeline *timeline, const struct rank_candidate *candidates)
@@ -216,6 +232,6 @@ void rank_table_refill(TachoTimeline *timeline, const struct rank_candidate *can
 	g_array_set_size(timeline->ranks, 0);
 	FOR_EACH(TachoProcess, process, timeline->processes)
 		process->is_main = FALSE;
-	drop_missing(timeline->problems);
+	drop_found(timeline->problems);
 	rank_table_fill(timeline, candidates, 0);
 }

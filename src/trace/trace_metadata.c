@@ -166,6 +166,7 @@ static const struct field fields[] = {
 	FIELD(BLOCK_ENV, "hostname = ", FIELD_STRING, host),
 	FIELD(BLOCK_ENV, "boot_id = ", FIELD_STRING, boot_id),
 	FIELD(BLOCK_ENV, "job = ", FIELD_STRING, job),
+	FIELD(BLOCK_ENV, TRACE_RANKS_FIELD " = ", FIELD_STRING, whole_ranks),
 	FIELD(BLOCK_ENV, "command = ", FIELD_STRING, command),
 	FIELD(BLOCK_ENV, "clock_source = ", FIELD_STRING, clock_source),
 	FIELD(BLOCK_ENV, "monotonic_ahead_ns = ", FIELD_SIGNED, monotonic_ahead_ns),

@@ -31,6 +31,7 @@ struct trace_metadata {
 	guint64 age_ns;		   /* how long the process had been there then; 0: not told */
 	gint64 monotonic_ahead_ns; /* set by its time namespace */
 	guint32 host, boot_id, job, command, clock_source; /* string ids */
+	guint32 whole_ranks;				   /* string id: rank_list.h; "": all */
 	guint64 frequency_hz, offset_s, offset_ticks;
 	struct trace_clock clock;
 	guint64 least_ticks;	     /* the process was not there before; set by process_reader.c */
