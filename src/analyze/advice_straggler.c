@@ -2,6 +2,8 @@
  *
  * late_ranks.h says who that is: the rank that stands out by how much longer the others wait than it does itself. Of
  * that no more counts than the others wait without computing meanwhile. The figures are those of the straggler view. */
+#include <math.h>
+
 #include "analyze/advice.h"
 #include "base/time_units.h"
 
@@ -76,6 +78,10 @@ static gchar *straggler_action(const TachoTable *ranks, guint row)
 	const gchar *longer_in = tacho_table_cell_text(ranks, row, "longer_in");
 	gdouble rank = tacho_table_cell_number(ranks, row, "rank");
 
+	if (!isfinite(tacho_table_cell_number(ranks, row, "compute_ms"))) /* a partial rank */
+		return g_strdup_printf("Record it whole, which this run does not: 'tacho record "
+				       "--ranks %.0f -- COMMAND'.",
+				       rank);
 	if (g_strcmp0(longer_in, "compute") == 0)
 		return g_strdup_printf(
 			"Give it less to compute, or a device as fast as those of the others. "

@@ -14,6 +14,7 @@
 #include "analyze/absence.h"
 #include "base/for_each.h"
 #include "base/quantile.h"
+#include "trace/partial_ranks.h"
 
 #define WARM_UP_FACTOR 1.5
 
@@ -259,6 +260,14 @@ static void note_range(const struct selection *selection, TachoTable *table)
 	tacho_table_note(table, "%s.", note->str);
 }
 
+void selection_note_partial(const struct selection *selection, TachoTable *table)
+{
+	g_autofree gchar *sentence = partial_ranks_sentence(selection->timeline);
+
+	if (sentence)
+		tacho_table_note(table, "%s", sentence);
+}
+
 void selection_note(const struct selection *selection, TachoTable *table)
 {
 	if (selection->timeline->steps->len == 0) {
@@ -273,6 +282,7 @@ void selection_note(const struct selection *selection, TachoTable *table)
 	} else {
 		note_range(selection, table);
 	}
+	selection_note_partial(selection, table);
 }
 
 void selection_note_empty(const struct selection *selection, TachoTable *table, const gchar *things)

@@ -1,4 +1,6 @@
 /* step_view: where each step of each rank goes. */
+#include <math.h>
+
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>
 
@@ -10,6 +12,7 @@
 #include "analyze/table_internal.h"
 #include "base/quantile.h"
 #include "base/time_units.h"
+#include "trace/partial_ranks.h"
 
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("step", "step"),
@@ -107,14 +110,16 @@ static void add_overlap(TachoTable *table, const struct breakdown *parts)
 				parts->communication_ns);
 }
 
-/* The cells that both tables have in the middle, as means over `n` steps. */
-static void add_breakdown(TachoTable *table, const struct breakdown *parts, guint n)
+/* The cells that both tables have in the middle, as means over `n` steps. What a partial rank does beside its collectives
+ * is not known. */
+static void add_breakdown(TachoTable *table, const struct breakdown *parts, guint n,
+			  gboolean is_partial)
 {
 	tacho_table_number(table, MS(parts->duration_ns) / n);
-	tacho_table_number(table, MS(parts->compute_ns) / n);
+	tacho_table_number(table, is_partial ? NAN : MS(parts->compute_ns) / n);
 	tacho_table_number(table, MS(parts->exposed_ns) / n);
 	tacho_table_number(table, MS(parts->wait_ns) / n);
-	tacho_table_number(table, MS(idle_ns(parts)) / n);
+	tacho_table_number(table, is_partial ? NAN : MS(idle_ns(parts)) / n);
 	tacho_table_number(table, MS(parts->communication_ns) / n);
 	add_overlap(table, parts);
 }
@@ -140,7 +145,7 @@ static void add_step(TachoTable *table, const struct selection *selection,
 	tacho_table_row(table);
 	tacho_table_integer(table, step->number);
 	table_rank(table, timeline, step->rank_index);
-	add_breakdown(table, &parts, 1);
+	add_breakdown(table, &parts, 1, rank_is_partial(timeline, step->rank_index));
 	tacho_table_text(table, state_name(selection_step_state(selection, step)));
 	tacho_table_number(table, MS(parts.data_wait_ns));
 	tacho_table_number(table, MS(step->start_ns));
@@ -157,7 +162,7 @@ static void add_outside(TachoTable *table, const TachoTimeline *timeline, guint 
 	tacho_table_row(table);
 	tacho_table_null(table);
 	table_rank(table, timeline, rank_index);
-	add_breakdown(table, &parts, 1);
+	add_breakdown(table, &parts, 1, rank_is_partial(timeline, rank_index));
 	tacho_table_text(table, OUTSIDE);
 	tacho_table_number(table, MS(parts.data_wait_ns));
 	tacho_table_null(table);
@@ -212,6 +217,8 @@ TachoTable *tacho_view_step(const TachoTimeline *timeline, const TachoFilter *fi
 	outside_steps_note(&selection, table);
 	if (timeline->steps->len == 0)
 		selection_note(&selection, table);
+	else
+		selection_note_partial(&selection, table);
 	selection_release(&selection);
 	return table;
 }
@@ -239,7 +246,8 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 		g_array_append_val(durations, duration_ns);
 	}
 	rank_activity_release(&activity);
-	accumulate(total, &sum);
+	if (!rank_is_partial(timeline, rank_index))
+		accumulate(total, &sum);
 	median_ns = quantile(durations, 0.5);
 	tacho_table_row(table);
 	table_rank(table, timeline, rank_index);
@@ -247,7 +255,7 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 	tacho_table_number(table, MS(median_ns));
 	tacho_table_number(table, 50.0 * (quantile(durations, 0.9) - quantile(durations, 0.1)) /
 					  median_ns);
-	add_breakdown(table, &sum, n);
+	add_breakdown(table, &sum, n, rank_is_partial(timeline, rank_index));
 	tacho_table_null(table);
 	tacho_table_number(table, MS(sum.data_wait_ns) / n);
 	tacho_table_text(table, host_of(timeline, rank_index));
@@ -263,7 +271,7 @@ static void add_rank_outside(TachoTable *table, const TachoTimeline *timeline, g
 	table_rank(table, timeline, rank_index);
 	for (guint i = 0; i < 3; i++) /* steps, median and spread */
 		tacho_table_null(table);
-	add_breakdown(table, &parts, 1);
+	add_breakdown(table, &parts, 1, rank_is_partial(timeline, rank_index));
 	tacho_table_text(table, OUTSIDE);
 	tacho_table_number(table, MS(parts.data_wait_ns));
 	tacho_table_text(table, host_of(timeline, rank_index));

@@ -18,6 +18,7 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "base/time_units.h"
+#include "trace/partial_ranks.h"
 
 static const TachoColumn columns[] = {
 	INTEGER_COLUMN("rank", "rank"),
@@ -46,6 +47,7 @@ static const gchar *const part_names[N_PARTS] = { "compute", "data loading", "id
 struct share {
 	guint n_stretches;
 	gdouble parts_ns[N_PARTS]; /* means over the stretches; IDLE is without DATA */
+	gboolean is_partial;	   /* its parts are not known */
 };
 
 /* --- what it does longer ---------------------------------------------------------------------- */
@@ -75,7 +77,8 @@ static void measure_rank(const struct selection *selection, struct share *rank, 
 	struct rank_activity activity;
 
 	rank->n_stretches = stretches->len;
-	if (stretches->len == 0)
+	rank->is_partial = rank_is_partial(selection->timeline, rank_index);
+	if (stretches->len == 0 || rank->is_partial)
 		return;
 	rank_activity_init(&activity, selection->timeline, rank_index, collectives);
 	for (guint i = 0; i < stretches->len; i++)
@@ -83,18 +86,18 @@ static void measure_rank(const struct selection *selection, struct share *rank, 
 	rank_activity_release(&activity);
 }
 
-/* The part in which the rank is furthest behind the quickest one, and by how much; -1: in none. */
+/* The part in which the rank is furthest behind the quickest one, and by how much; -1: in none, or not known. */
 static gint find_longer(const struct share *ranks, guint n_ranks, guint rank,
 			gdouble *ret_longer_ns)
 {
 	gint longest = -1;
 
-	*ret_longer_ns = 0;
-	for (gint part = 0; part < N_PARTS; part++) {
+	*ret_longer_ns = ranks[rank].is_partial ? NAN : 0;
+	for (gint part = 0; part < N_PARTS && !ranks[rank].is_partial; part++) {
 		gdouble least_ns = ranks[rank].parts_ns[part];
 
 		for (guint i = 0; i < n_ranks; i++)
-			if (ranks[i].n_stretches)
+			if (ranks[i].n_stretches && !ranks[i].is_partial)
 				least_ns = MIN(least_ns, ranks[i].parts_ns[part]);
 		if (ranks[rank].parts_ns[part] - least_ns > *ret_longer_ns) {
 			*ret_longer_ns = ranks[rank].parts_ns[part] - least_ns;
@@ -144,9 +147,15 @@ static void add_row(TachoTable *table, const TachoTimeline *timeline, const stru
 	tacho_table_row(table);
 	tacho_table_integer(table, of->rank);
 	add_lateness(table, late_ranks_at(late, index), rank->n_stretches);
-	tacho_table_number(table, MS(rank->parts_ns[PART_COMPUTE]));
-	tacho_table_number(table, MS(rank->parts_ns[PART_DATA]));
-	tacho_table_number(table, MS(rank->parts_ns[PART_IDLE] + rank->parts_ns[PART_DATA]));
+	if (rank->is_partial) {
+		for (guint part = 0; part < N_PARTS; part++)
+			tacho_table_null(table);
+	} else {
+		tacho_table_number(table, MS(rank->parts_ns[PART_COMPUTE]));
+		tacho_table_number(table, MS(rank->parts_ns[PART_DATA]));
+		tacho_table_number(table,
+				   MS(rank->parts_ns[PART_IDLE] + rank->parts_ns[PART_DATA]));
+	}
 	tacho_table_number(table, MS(longer_ns));
 	tacho_table_text(table, longer < 0 ? NULL : part_names[longer]);
 	if (longer == PART_COMPUTE) {

@@ -17,6 +17,7 @@
 #include "predict/held_memory.h"
 #include "predict/prediction_interval.h"
 #include "predict/what_if_apply.h"
+#include "trace/partial_ranks.h"
 
 /* As many times what seemed enough. Source: a rule: nodes run out before. If wrong, a job beside this one ends too soon. */
 #define MAX_ROUNDS (1u << 30)
@@ -323,6 +324,17 @@ TachoPrediction *prediction_new(TachoTimeline *timeline, gint64 first_step, gint
 	return g_steal_pointer(&prediction);
 }
 
+static void note_partial_ranks(TachoGraph *graph)
+{
+	g_autofree gchar *sentence = partial_ranks_sentence(graph->timeline);
+
+	if (sentence)
+		graph_note(graph,
+			   "%s Their time between collectives is played as it was, and changes of "
+			   "operations do not change it",
+			   sentence);
+}
+
 gboolean prediction_play(TachoPrediction *prediction, const GArray *changes, GError **error)
 {
 	g_autoptr(TachoReplay) baseline = NULL;
@@ -331,6 +343,7 @@ gboolean prediction_play(TachoPrediction *prediction, const GArray *changes, GEr
 	prediction->model_error = model_error_of(changes, &prediction->is_error_measured);
 	prediction->peak_memory_bytes = peak_memory_bytes(prediction->graph->timeline);
 	graph_find_memory(prediction->graph);
+	note_partial_ranks(prediction->graph);
 	baseline = play_baseline(prediction, error);
 	if (!baseline || !play_unrecorded(prediction, baseline, error))
 		return FALSE;
