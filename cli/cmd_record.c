@@ -19,6 +19,7 @@
 #include "run_limit.h"
 #include "torch_probe.h"
 #include "trace/call_filters.h"
+#include "trace/rank_list.h"
 #include "trace/run_losses.h"
 #include "trace/trace_layout.h"
 #include "unseen.h"
@@ -59,6 +60,7 @@ static const struct {
 struct options {
 	gchar *output;
 	gint n_ranks;
+	gchar *ranks;
 	gchar *steps;
 	gint n_control;
 	gint shapes_every;
@@ -77,6 +79,7 @@ typedef struct options RecordOptions;
 static void release_options(RecordOptions *options)
 {
 	g_free(options->output);
+	g_free(options->ranks);
 	g_free(options->steps);
 	g_free(options->probe_list);
 	g_free(options->clock_name);
@@ -257,6 +260,9 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	if (recording->options->steps)
 		environment = g_environ_setenv(environment, "TACHO_STEPS",
 					       recording->options->steps, TRUE);
+	if (recording->options->ranks)
+		environment = g_environ_setenv(environment, "TACHO_RANKS",
+					       recording->options->ranks, TRUE);
 	if (recording->options->n_control) {
 		g_autofree gchar *n = g_strdup_printf("%d", recording->options->n_control);
 
@@ -468,20 +474,11 @@ static int record(struct recording *recording, ClockChoice clock_choice)
  * the command's own options for ours, so cut there first. */
 static int split_command(int argc, char **argv)
 {
-	static const gchar *const with_value[] = { "-o",
-						   "--output",
-						   "-n",
-						   "--ranks",
-						   "--steps",
-						   "--control",
-						   "--probes",
-						   "--clock",
-						   "--max-size",
-						   "--keep-free",
-						   "--shapes-every",
-						   "--python",
-						   "--python-hz",
-						   NULL };
+	static const gchar *const with_value[] = { "-o",	 "--output",	"-n",
+						   "--launch",	 "--ranks",	"--steps",
+						   "--control",	 "--probes",	"--clock",
+						   "--max-size", "--keep-free", "--shapes-every",
+						   "--python",	 "--python-hz", NULL };
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--") == 0 || argv[i][0] != '-')
@@ -500,8 +497,12 @@ int cmd_record(int argc, char **argv)
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "folder to record into (default: NAME-DATE-TIME.tacho)", "DIR" },
-		{ "ranks", 'n', 0, G_OPTION_ARG_INT, &options.n_ranks,
+		{ "launch", 'n', 0, G_OPTION_ARG_INT, &options.n_ranks,
 		  "start N ranks on this host, with RANK, WORLD_SIZE, MASTER_ADDR ... set", "N" },
+		{ "ranks", 0, 0, G_OPTION_ARG_STRING, &options.ranks,
+		  "record these ranks whole (0,7 or 0-3), and of the others steps and collectives "
+		  "only",
+		  "LIST" },
 		{ "steps", 0, 0, G_OPTION_ARG_STRING, &options.steps,
 		  "record only training steps A to B, counted from 0", "A:B" },
 		{ "control", 0, 0, G_OPTION_ARG_INT, &options.n_control,
@@ -547,12 +548,18 @@ int cmd_record(int argc, char **argv)
 	if (n_own >= argc)
 		return cli_fail("record", "name the command to record (see 'tacho record --help')");
 	if (options.n_ranks != OPTION_UNSET && (options.n_ranks < 1 || options.n_ranks > MAX_RANKS))
-		return cli_fail("record", "--ranks must be from 1 to %d, not %d", MAX_RANKS,
+		return cli_fail("record", "-n must be from 1 to %d, not %d", MAX_RANKS,
 				options.n_ranks);
 	if (options.n_ranks == OPTION_UNSET)
 		options.n_ranks = 0; /* once, without a rank */
 	if (!steps_are_valid(options.steps))
 		return CLI_BAD;
+	if (options.ranks && !rank_list_is_valid(options.ranks))
+		return cli_fail("record",
+				"--ranks names ranks to record whole, as in 0,7 or 0-3, not '%s'; "
+				"-n starts "
+				"ranks",
+				options.ranks);
 	if (options.n_control < 0 || options.n_control > TRACE_MAX_CONTROL)
 		return cli_fail("record", "--control must be between 0 and %d", TRACE_MAX_CONTROL);
 	if (options.shapes_every != OPTION_UNSET && options.shapes_every < 1)
