@@ -43,16 +43,16 @@ enum { MAX_RANKS = 4096, FILES_IN_LIMIT = 16, MAX_PYTHON_HZ = 1000, PYTHON_HZ = 
 static const gchar *const clock_names[] = { "auto", "tsc", "monotonic", NULL };
 
 enum probe {
-#define PROBE(name, library, meaning, records) PROBE_##name,
+#define PROBE(name, library, variable, meaning, records) PROBE_##name,
 #include "probes.def"
 #undef PROBE
 	N_PROBES
 };
 
 static const struct {
-	const gchar *name, *library, *meaning;
+	const gchar *name, *library, *variable, *meaning;
 } probes[N_PROBES] = {
-#define PROBE(name, library, meaning, records) { #name, library, meaning },
+#define PROBE(name, library, variable, meaning, records) { #name, library, variable, meaning },
 #include "probes.def"
 #undef PROBE
 };
@@ -128,7 +128,7 @@ static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
 		}
 		if (!is_known) {
 			static const gchar *const all[] = {
-#define PROBE(name, library, meaning, records) #name,
+#define PROBE(name, library, variable, meaning, records) #name,
 #include "probes.def"
 #undef PROBE
 				"all", "none", NULL
@@ -202,7 +202,7 @@ static gchar *preload_list(const struct recording *recording)
 	for (guint p = 0; p < N_PROBES; p++) {
 		g_autofree gchar *library = NULL;
 
-		if (!recording->has_probe[p] || !probes[p].library)
+		if (!recording->has_probe[p] || !probes[p].library || probes[p].variable)
 			continue;
 		library = g_build_filename(folder, probes[p].library, NULL);
 		if (g_file_test(library, G_FILE_TEST_EXISTS) &&
@@ -210,6 +210,33 @@ static gchar *preload_list(const struct recording *recording)
 			g_string_append_printf(list, ":%s", library);
 	}
 	return g_string_free(g_steal_pointer(&list), FALSE);
+}
+
+/* Probes that are named by a variable, for who uses that interface to load. One that is set already is another tool's: it stays. */
+static gchar **bring_named(const struct recording *recording, gchar **environment)
+{
+	for (guint p = 0; p < N_PROBES; p++) {
+		g_autofree gchar *library = NULL;
+		const gchar *value;
+
+		if (!recording->has_probe[p] || !probes[p].variable)
+			continue;
+		value = g_environ_getenv(environment, probes[p].variable);
+		if (value && *value && !recording->options->is_quiet)
+			fprintf(stderr,
+				"tacho: %s names %s already, which stays: nothing is recorded by "
+				"the probe "
+				"%s\n",
+				probes[p].variable, value, probes[p].name);
+		if (value && *value)
+			continue;
+		library = g_build_filename(cli_prefix(), "lib", "tacho", probes[p].library, NULL);
+		if (g_file_test(library, G_FILE_TEST_EXISTS) &&
+		    job_environment_is_safe("record", library))
+			environment =
+				g_environ_setenv(environment, probes[p].variable, library, TRUE);
+	}
+	return environment;
 }
 
 /* What the agent is told of the PyTorch probes: it loads one once it has seen the job's libtorch. */
@@ -284,6 +311,7 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 			recording->options->python ? recording->options->python : PYTHON_HOW, TRUE);
 		environment = g_environ_setenv(environment, "TACHO_PYTHON_HZ", hz, TRUE);
 	}
+	environment = bring_named(recording, environment);
 	if (recording->has_probe[PROBE_torch])
 		environment = bring_torch(recording, environment);
 	return hook_environment(recording, environment);

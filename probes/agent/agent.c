@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/loader_watch.h"
 #include "agent/losses.h"
@@ -57,8 +58,14 @@ TACHO_EXPORT const char *__asan_default_options(void)
 
 static void __attribute__((constructor)) start(void)
 {
+	const char *preloaded;
+
 	thread_start_find();
 	agent_settings_read(&settings);
+	/* not preloaded, but brought along by a probe that a variable names: too late to stand before anything */
+	preloaded = getenv("LD_PRELOAD");
+	if (!preloaded || !strstr(preloaded, "libtacho.so"))
+		return;
 	if (!*settings.run_dir || call_filters_count() > settings.filters)
 		return;
 	losses_configure(&settings);
