@@ -236,6 +236,9 @@ static gchar **bring_named(const struct recording *recording, gchar **environmen
 			environment =
 				g_environ_setenv(environment, probes[p].variable, library, TRUE);
 	}
+	/* oneDNN's workers would tell of their parts of a kernel, too, as if they were kernels */
+	if (recording->has_probe[PROBE_itt])
+		environment = g_environ_setenv(environment, "ONEDNN_ITT_TASK_LEVEL", "1", FALSE);
 	return environment;
 }
 
@@ -537,7 +540,8 @@ int cmd_record(int argc, char **argv)
 		  "after every 2N steps leave N unrecorded, to measure the cost of recording",
 		  "N" },
 		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
-		  "use only these: torch, alloc, blas, dnn, socket, python, or all (default)",
+		  "use only these: torch, alloc, blas, dnn, socket, python, xla, itt, or all "
+		  "(default)",
 		  "LIST" },
 		{ "python", 0, 0, G_OPTION_ARG_STRING, &options.python,
 		  "sample (default): look at the stacks of Python threads; module:NAME: and record "
