@@ -4,8 +4,10 @@
  * (1) The library asked is the one whose function the caller would have reached (real_function.h).
  * (2) BLAS routines that oneDNN calls are not recorded beside it: the outermost hook records.
  * (3) On a GPU engine the call only queues; what is recorded then is the queueing. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -272,13 +274,31 @@ static void measure_cost(const struct dnn_api *api, const struct dnnl_primitive 
 
 /* --- where there is nothing to see ----------------------------------------------------------- */
 
+/* torch::profiler::itt_range_push(), which is there where PyTorch was built with ITT (USE_ITT); so is its oneDNN then. */
+#define BUILT_WITH_ITT "_ZN5torch8profiler14itt_range_pushEPKc"
+
+/* Whether the library that has oneDNN in it was built to tell of its primitives by ITT, and tells it to us. */
+static bool is_told_by_itt(const char *path)
+{
+	const char *receiver = getenv("INTEL_LIBITTNOTIFY64");
+	void *library = receiver && strstr(receiver, "libtacho_itt.so")
+				? dlopen(path, RTLD_LAZY | RTLD_NOLOAD)
+				: NULL;
+	bool is_told = library && dlsym(library, BUILT_WITH_ITT);
+
+	if (library)
+		dlclose(library);
+	return is_told;
+}
+
 /* PyTorch's wheels link oneDNN in statically. */
 static void torch_appeared(const char *path, uintptr_t base_address)
 {
 	static const char *const calls[] = { "dnnl_primitive_execute" };
 	char text[256];
 
-	if (elf_imports_any(base_address, calls, 1))
+	/* its oneDNN tells of them by ITT, which libtacho_itt.so receives */
+	if (elf_imports_any(base_address, calls, 1) || is_told_by_itt(path))
 		return;
 	tacho_unseen("oneDNN kernels",
 		     "no oneDNN kernels are recorded for %s, because oneDNN is linked into it "
