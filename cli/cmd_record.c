@@ -540,7 +540,7 @@ int cmd_record(int argc, char **argv)
 		  "after every 2N steps leave N unrecorded, to measure the cost of recording",
 		  "N" },
 		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
-		  "use only these: torch, alloc, blas, dnn, socket, python, xla, itt, or all "
+		  "use only these: torch, alloc, blas, dnn, socket, python, xla, itt, nvtx, or all "
 		  "(default)",
 		  "LIST" },
 		{ "python", 0, 0, G_OPTION_ARG_STRING, &options.python,
