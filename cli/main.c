@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "complete.h"
+#include "trial_job.h"
 
 struct command {
 	const char *name;
@@ -77,6 +78,8 @@ int main(int argc, char **argv)
 	}
 	if (argc == 3 && strcmp(argv[1], "--complete") == 0)
 		return complete_print(argv[2]);
+	if (argc == 2 && strcmp(argv[1], TRIAL_JOB_OPTION) == 0)
+		return trial_job_run();
 	for (guint i = 0; i < G_N_ELEMENTS(commands); i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return commands[i].run(argc - 1, argv + 1);
