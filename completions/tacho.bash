@@ -36,8 +36,8 @@ _tacho() {
 		mapfile -t COMPREPLY < <(compgen -W "$(_tacho_commands "$tacho") --help --version" -- "$current")
 		return
 	fi
-	# Behind "tacho record [OPTION...] --" it is the job's own command line.
-	if [ "$command" = record ]; then
+	# Behind "tacho record [OPTION...] --", and doctor's, it is the job's own command line.
+	if [ "$command" = record ] || [ "$command" = doctor ]; then
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			if [ "${COMP_WORDS[i]}" = -- ] && declare -F _command_offset >/dev/null; then
 				_command_offset $((i + 1))

@@ -13,7 +13,7 @@ find "$doc" -name '*.md' | while read -r file; do
 done
 # By what --help, the manual pages and the program itself name.
 {
-	for command in record info report diff query replay import export probe; do "$TACHO" $command --help; done
+	for command in record info report diff query replay import export probe doctor; do "$TACHO" $command --help; done
 	"$TACHO" --help
 	cat "$TACHO_SOURCE_DIR"/docs/man/*.1.md
 	strings -n 6 "$TACHO"
