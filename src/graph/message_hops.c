@@ -12,7 +12,8 @@
  *     what had come by then, which the sender waits for, and the rest, which was in sockets.
  * (3) Who passes on what it receives (broadcast: all of it; the rounds of a ring: that of the round before) sends it after
  *     that has come. gloo passes a ring on in halves, and asks for a half of a round when that of the round before has come
- *     (gloo/allgather.cc): while one half is asked for and on its way, the other comes.
+ *     (gloo/allgather.cc): while one half is asked for and on its way, the other comes. A reduce goes round in the same way, and
+ *     then to the root, who asks for that when the ring is over for it (gloo/reduce.cc).
  * (4) A connection is a queue: what one rank sends to another in a process group comes in the order in which it was sent, so
  *     the bytes of a way begin to come when those before it are over, unless the recording shows that they were mixed. Its
  *     first byte was on its way meanwhile: behind other bytes it comes at once, whatever the latency.
@@ -101,6 +102,21 @@ static gint64 add_latency(struct message_hops *hops, const struct way *way, cons
 	return end_ns;
 }
 
+/* What members must have received before a part of a way, as `member`'s own end of it: (3). Adds nodes; returns when they were
+ * over. */
+static gint64 follow_rounds(struct message_hops *hops, guint32 member, guint half, GArray *nodes)
+{
+	gint64 over_ns = NO_TIME;
+
+	FOR_EACH(const struct way, feeder, hops->finder.ways) {
+		if (feeder->to != member || feeder->half_node[half] == TACHO_NONE)
+			continue;
+		g_array_append_val(nodes, feeder->half_node[half]);
+		over_ns = MAX(over_ns, feeder->half_end_ns[half]);
+	}
+	return over_ns;
+}
+
 /* (1): when the receiver's word for the part is there, which is added to `nodes`. */
 static gint64 add_ready(struct message_hops *hops, const struct way *way, guint part,
 			gint64 limit_ns, GArray *nodes)
@@ -108,34 +124,39 @@ static gint64 add_ready(struct message_hops *hops, const struct way *way, guint 
 	const struct build_member *receiver = build_member_at(hops->builder, way->to);
 	g_autoptr(GArray) after = g_array_new(FALSE, FALSE, sizeof(guint32));
 	guint half = part % hops->finder.n_fed;
-	gint64 begin_ns = part == 0 ? receiver->begin_ns : way->half_end_ns[half], end_ns;
+	gint64 begin_ns = receiver->begin_ns, over_ns, end_ns;
 	guint32 ready;
 
-	g_array_append_val(after, *(part == 0 ? &receiver->queue_node : &way->half_node[half]));
+	if (part > way->first_part) {
+		begin_ns = way->half_end_ns[half];
+		g_array_append_val(after, way->half_node[half]);
+	} else {
+		g_array_append_val(after, receiver->queue_node);
+		over_ns = follow_rounds(hops, way->to, half, after);
+		begin_ns = MAX(begin_ns, over_ns);
+	}
 	end_ns = add_latency(hops, way, "ready", after, begin_ns, limit_ns, &ready);
 	g_array_append_val(nodes, ready);
 	return end_ns;
 }
 
 /* What the sender must have received before, added to `nodes`: (3). Returns when it had. */
-static gint64 follow_received(struct message_hops *hops, enum way_shape shape, guint index,
-			      guint part, GArray *nodes)
+static gint64 follow_received(struct message_hops *hops, enum way_shape shape,
+			      const struct way *way, guint part, GArray *nodes)
 {
-	const struct way *way = &g_array_index(hops->finder.ways, struct way, index);
-	guint half = part % hops->finder.n_fed;
-	gint64 begin_ns = NO_TIME;
+	gint64 over_ns = NO_TIME;
 
-	for (guint i = 0; i < hops->finder.ways->len && shape != SHAPE_PAIRS; i++) {
-		const struct way *feeder = &g_array_index(hops->finder.ways, struct way, i);
-		guint32 node = shape == SHAPE_RING ? feeder->half_node[half] : feeder->node;
-
-		if (feeder->to != way->from || node == TACHO_NONE)
+	if (shape != SHAPE_TREE)
+		return shape == SHAPE_PAIRS
+			       ? NO_TIME
+			       : follow_rounds(hops, way->from, part % hops->finder.n_fed, nodes);
+	FOR_EACH(const struct way, feeder, hops->finder.ways) {
+		if (feeder->to != way->from || feeder->node == TACHO_NONE)
 			continue;
-		g_array_append_val(nodes, node);
-		begin_ns = MAX(begin_ns, shape == SHAPE_RING ? feeder->half_end_ns[half]
-							     : feeder->node_end_ns);
+		g_array_append_val(nodes, feeder->node);
+		over_ns = MAX(over_ns, feeder->node_end_ns);
 	}
-	return begin_ns;
+	return over_ns;
 }
 
 /* (2): until when the sender's part waits for its last part, which could go at begin_ns, after `nodes`. */
@@ -152,12 +173,13 @@ static void end_way(struct message_hops *hops, const struct way *way, gdouble sh
 }
 
 /* What of the last of the way's parts had come when the kernel of the sender had all; 1, where that is not known. */
-static gdouble share_sent(const struct way *way, guint n_parts, gint64 begin_ns)
+static gdouble share_sent(const struct way *way, gint64 begin_ns)
 {
 	if (way->sent_ns == NO_TIME)
 		return 1;
-	return CLAMP(way_share_come(way, begin_ns, way->sent_ns) * n_parts - (n_parts - 1), 0.0,
-		     1.0);
+	return CLAMP(way_share_come(way, begin_ns, way->sent_ns) * way->n_parts -
+			     (way->n_parts - 1),
+		     0.0, 1.0);
 }
 
 /* The bytes of a part, which can go at go_ns, after `nodes`, and whose first one has come at begin_ns, after `first_byte` (TACHO_NONE:
@@ -167,9 +189,8 @@ static void add_bytes(struct message_hops *hops, struct way *way, gint64 go_ns, 
 		      gint64 *last_ns)
 {
 	TachoGraph *graph = hops->builder->graph;
-	guint n_parts = hops->finder.n_parts;
-	guint64 bytes = way->bytes / n_parts;
-	gdouble share = is_last ? share_sent(way, n_parts, begin_ns) : 1;
+	guint64 bytes = way->bytes / way->n_parts;
+	gdouble share = is_last ? share_sent(way, begin_ns) : 1;
 	gboolean is_split = share >= MIN_PART && share <= 1 - MIN_PART;
 	gint64 sent_ns = is_split ? CLAMP(way->sent_ns, begin_ns, MAX(end_ns, begin_ns)) : end_ns;
 	guint64 first_bytes = is_split ? (guint64)(share * (gdouble)bytes) : bytes;
@@ -191,32 +212,39 @@ static void add_bytes(struct message_hops *hops, struct way *way, gint64 go_ns, 
 		end_way(hops, way, share, first, MAX(sent_ns, begin_ns), nodes, go_ns, last_ns);
 }
 
-/* Of the first round, the second half follows the first. */
-static void add_part(struct message_hops *hops, enum way_shape shape, guint index, guint part,
+/* Of a way's first round, the second half follows the first. */
+static void add_part(struct message_hops *hops, enum way_shape shape, struct way *way, guint part,
 		     gint64 *last_ns)
 {
 	const struct way_finder *finder = &hops->finder;
-	struct way *way = &g_array_index(finder->ways, struct way, index);
 	const struct build_member *sender = build_member_at(hops->builder, way->from);
 	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(guint32));
-	gint64 end_ns = way_time_of_share(way, (part + 1.0) / finder->n_parts);
-	gint64 go_ns = follow_received(hops, shape, index, part, nodes), begin_ns;
+	guint own_part = part - way->first_part;
+	gint64 end_ns = way_time_of_share(way, (own_part + 1.0) / way->n_parts);
+	gint64 go_ns = follow_received(hops, shape, way, part, nodes), begin_ns;
+	gint64 ready_ns = NO_TIME;
 	guint32 first_byte = TACHO_NONE;
 
-	if (part == 0) {
+	if (own_part == 0) {
 		go_ns = MAX(go_ns, sender->begin_ns);
 		g_array_append_val(nodes, sender->queue_node);
 	}
-	if (part == 0 || (part >= finder->n_fed && finder->n_fed > 1))
-		go_ns = MAX(go_ns, add_ready(hops, way, part, end_ns, nodes));
+	if (own_part == 0 || (own_part >= finder->n_fed && finder->n_fed > 1))
+		ready_ns = add_ready(hops, way, part, end_ns, nodes);
+	go_ns = MAX(go_ns, ready_ns);
 	if (nodes->len > 0)
 		begin_ns = add_latency(hops, way, "flight", nodes, go_ns, end_ns, &first_byte);
 	else
 		begin_ns = go_ns = way->node_end_ns;
-	if (part > 0)
+	if (own_part > 0)
 		begin_ns = MAX(begin_ns, way->node_end_ns);
 	add_bytes(hops, way, go_ns, nodes, begin_ns, first_byte, end_ns,
-		  part + 1 == finder->n_parts, last_ns);
+		  own_part + 1 == way->n_parts, last_ns);
+}
+
+static gboolean has_part(const struct way *way, guint part)
+{
+	return part >= way->first_part && part < way->first_part + way->n_parts;
 }
 
 static void add_ways(struct message_hops *hops, enum way_shape shape, gint64 *last_ns)
@@ -226,9 +254,12 @@ static void add_ways(struct message_hops *hops, enum way_shape shape, gint64 *la
 	FOR_EACH(struct way, way, finder->ways)
 		way->first_node = way->node = way->half_node[0] = way->half_node[1] = TACHO_NONE;
 	for (guint part = 0; part < finder->n_parts; part++) {
-		for (guint i = 0; i < finder->ways->len; i++)
-			add_part(hops, shape, i, part, last_ns);
+		FOR_EACH(struct way, way, finder->ways)
+			if (has_part(way, part))
+				add_part(hops, shape, way, part, last_ns);
 		FOR_EACH(struct way, way, finder->ways) {
+			if (!has_part(way, part))
+				continue;
 			way->half_node[part % finder->n_fed] = way->node;
 			way->half_end_ns[part % finder->n_fed] = way->node_end_ns;
 		}

@@ -2,7 +2,10 @@
  * collective they carry out; or a send with its receive, which need no messages.
  *
  * All-reduces have none: they stay one transfer, of whose messages the pace is known better (decisions/0010). So does every
- * collective whose ways are not known to the byte: what was sent must have come, and who took part must have a way. */
+ * collective whose ways are not known to the byte: what was sent must have come, and who took part must have a way.
+ *
+ * A reduce is of gloo, a ring that ends at the root (gloo/reduce.cc), or of MPI, a tree towards the root; which of them, its ways
+ * tell. */
 #include "graph/message_ways.h"
 
 #include "base/for_each.h"
@@ -93,10 +96,11 @@ static enum way_shape shape_of(const struct way_finder *finder)
 		return transfer->n_ranks == 2 ? SHAPE_PAIRS : SHAPE_RING;
 	case OPERATION_BROADCAST:
 		return SHAPE_TREE;
+	case OPERATION_REDUCE:
+		return SHAPE_REDUCE;
 	case OPERATION_ALL_REDUCE:
 	case OPERATION_PUSH_PULL:
 	case OPERATION_REDUCE_SCATTER:
-	case OPERATION_REDUCE:
 	case OPERATION_BARRIER:
 		return SHAPE_NONE;
 	default:
@@ -231,10 +235,20 @@ gint64 way_time_of_share(const struct way *way, gdouble share)
 	return way->end_ns;
 }
 
+static gboolean is_about(guint64 bytes, gdouble wanted)
+{
+	return (gdouble)bytes >= MIN_ALL * wanted && wanted >= MIN_ALL * (gdouble)bytes;
+}
+
+static guint32 count_members(const struct way_finder *finder)
+{
+	return finder->end_member - finder->first_member;
+}
+
 /* Each sends to one other and receives from one, as much as all do. */
 static gboolean is_ring(const struct way_finder *finder)
 {
-	guint32 n_members = finder->end_member - finder->first_member;
+	guint32 n_members = count_members(finder);
 	g_autofree guint8 *seen = g_new0(guint8, n_members);
 	const struct way *first = &g_array_index(finder->ways, struct way, 0);
 
@@ -242,9 +256,7 @@ static gboolean is_ring(const struct way_finder *finder)
 		guint8 *from = &seen[way->from - finder->first_member];
 		guint8 *to = &seen[way->to - finder->first_member];
 
-		if ((*from & 1) || (*to & 2) ||
-		    (gdouble)way->bytes < MIN_ALL * (gdouble)first->bytes ||
-		    (gdouble)first->bytes < MIN_ALL * (gdouble)way->bytes)
+		if ((*from & 1) || (*to & 2) || !is_about(way->bytes, (gdouble)first->bytes))
 			return FALSE;
 		*from |= 1;
 		*to |= 2;
@@ -252,18 +264,111 @@ static gboolean is_ring(const struct way_finder *finder)
 	return finder->ways->len == n_members;
 }
 
+/* Who receives from all others, and of two, who receives more; TACHO_NONE: nobody does. */
+static guint32 find_root(const struct way_finder *finder)
+{
+	guint32 n_members = count_members(finder), root = TACHO_NONE;
+	g_autofree guint *n_into = g_new0(guint, n_members);
+	guint64 most_bytes = 0;
+
+	FOR_EACH(const struct way, way, finder->ways) {
+		guint *n = &n_into[way->to - finder->first_member];
+
+		if (++*n + 1 < n_members || (n_members == 2 && way->bytes <= most_bytes))
+			continue;
+		most_bytes = way->bytes;
+		root = way->to;
+	}
+	return root;
+}
+
+/* A ring in n - 1 rounds of a part each, behind which all but the root send the root a part. Whose ring goes to the root sends it
+ * all n on one way. Numbers the parts. */
+static gboolean take_reduce(struct way_finder *finder)
+{
+	guint32 n = count_members(finder), root = find_root(finder);
+	g_autofree guint8 *seen = g_new0(guint8, n);
+	gdouble part_bytes = 0;
+
+	if (root == TACHO_NONE || finder->ways->len != 2 * n - 2)
+		return FALSE;
+	FOR_EACH(const struct way, way, finder->ways)
+		if (way->from == root)
+			part_bytes = (gdouble)way->bytes / (n - 1);
+	FOR_EACH(struct way, way, finder->ways) {
+		gboolean is_ring_too =
+			way->to == root && (n == 2 || !is_about(way->bytes, part_bytes));
+		guint8 *from = &seen[way->from - finder->first_member];
+		guint8 *to = &seen[way->to - finder->first_member];
+
+		way->first_part = way->to == root && !is_ring_too ? n - 1 : 0;
+		way->n_parts = way->to != root ? n - 1 : is_ring_too ? n : 1;
+		if (!is_about(way->bytes, part_bytes * way->n_parts))
+			return FALSE;
+		if (way->first_part > 0)
+			continue;
+		if ((*from & 1) || (*to & 2))
+			return FALSE;
+		*from |= 1;
+		*to |= 2;
+	}
+	for (guint32 i = 0; i < n; i++)
+		if (seen[i] != (1 | 2))
+			return FALSE;
+	return TRUE;
+}
+
+/* All but one send, once each, and nobody gets back what it has sent. */
+static gboolean is_tree_to_root(const struct way_finder *finder)
+{
+	guint32 n = count_members(finder);
+	g_autofree guint32 *next = g_new(guint32, n);
+
+	for (guint32 i = 0; i < n; i++)
+		next[i] = TACHO_NONE;
+	if (finder->ways->len != n - 1)
+		return FALSE;
+	FOR_EACH(const struct way, way, finder->ways) {
+		if (next[way->from - finder->first_member] != TACHO_NONE)
+			return FALSE;
+		next[way->from - finder->first_member] = way->to - finder->first_member;
+	}
+	for (guint32 i = 0; i < n; i++) {
+		guint32 at = i, n_hops = 0;
+
+		for (; next[at] != TACHO_NONE && n_hops < n; n_hops++)
+			at = next[at];
+		if (n_hops == n)
+			return FALSE;
+	}
+	return TRUE;
+}
+
 /* A message that was taken for one of the collective before or after makes a way that the collective does not have, or lacks one
- * that it has. */
-static gboolean has_ways_of(const struct way_finder *finder, enum way_shape shape)
+ * that it has: SHAPE_NONE. Else the shape that its ways have, and the parts that each has. */
+static enum way_shape settle_shape(struct way_finder *finder, enum way_shape shape)
 {
 	const struct graph_builder *builder = finder->builder;
-	guint32 n_members = finder->end_member - finder->first_member;
+	guint32 n_members = count_members(finder);
 	guint32 name = graph_transfer_at(builder->graph, finder->transfer)->name;
 
-	if (shape == SHAPE_RING)
-		return is_ring(finder);
-	return operation_of_name(builder->timeline, name) != OPERATION_ALL_TO_ALL ||
-	       finder->ways->len == n_members * (n_members - 1);
+	FOR_EACH(struct way, way, finder->ways) {
+		way->first_part = 0;
+		way->n_parts = shape == SHAPE_RING ? n_members - 1 : 1;
+	}
+	switch (shape) {
+	case SHAPE_RING:
+		return is_ring(finder) ? shape : SHAPE_NONE;
+	case SHAPE_REDUCE:
+		if (is_tree_to_root(finder))
+			return SHAPE_TREE;
+		return take_reduce(finder) ? shape : SHAPE_NONE;
+	default:
+		return operation_of_name(builder->timeline, name) != OPERATION_ALL_TO_ALL ||
+				       finder->ways->len == n_members * (n_members - 1)
+			       ? shape
+			       : SHAPE_NONE;
+	}
 }
 
 /* A call that received ended with so much of it: gloo reads one thing that was sent after the other. */
@@ -276,21 +381,26 @@ static gboolean is_boundary(const struct way *way, gdouble share)
 	return bytes >= MIN_ALL * wanted && bytes * MIN_ALL <= wanted;
 }
 
-static gboolean goes_in_halves(const struct way_finder *finder, guint n_rounds)
+static gboolean goes_in_halves(const struct way_finder *finder)
 {
 	FOR_EACH(const struct way, way, finder->ways)
-		for (guint i = 1; i <= 2 * n_rounds; i++)
-			if (!is_boundary(way, i / (2.0 * n_rounds)))
+		for (guint i = 1; i <= 2 * way->n_parts; i++)
+			if (!is_boundary(way, i / (2.0 * way->n_parts)))
 				return FALSE;
 	return TRUE;
 }
 
 static void find_parts(struct way_finder *finder, enum way_shape shape)
 {
-	guint n_rounds = shape == SHAPE_RING ? finder->end_member - finder->first_member - 1 : 1;
+	gboolean is_passed_on = shape == SHAPE_RING || shape == SHAPE_REDUCE;
 
-	finder->n_fed = shape == SHAPE_RING && goes_in_halves(finder, n_rounds) ? 2 : 1;
-	finder->n_parts = n_rounds * finder->n_fed;
+	finder->n_fed = is_passed_on && goes_in_halves(finder) ? 2 : 1;
+	finder->n_parts = 0;
+	FOR_EACH(struct way, way, finder->ways) {
+		way->first_part *= finder->n_fed;
+		way->n_parts *= finder->n_fed;
+		finder->n_parts = MAX(finder->n_parts, way->first_part + way->n_parts);
+	}
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -312,9 +422,12 @@ enum way_shape way_finder_find(struct way_finder *finder)
 	enum way_shape shape = shape_of(finder);
 
 	if (shape == SHAPE_NONE ||
-	    (shape == SHAPE_RING && finder->end_member - finder->first_member > MAX_ROUNDS) ||
-	    (!collect_ways(finder) && !take_pair(finder)) || !has_ways_of(finder, shape))
+	    ((shape == SHAPE_RING || shape == SHAPE_REDUCE) &&
+	     count_members(finder) > MAX_ROUNDS) ||
+	    (!collect_ways(finder) && !take_pair(finder)))
 		return SHAPE_NONE;
-	find_parts(finder, shape);
+	shape = settle_shape(finder, shape);
+	if (shape != SHAPE_NONE)
+		find_parts(finder, shape);
 	return shape;
 }

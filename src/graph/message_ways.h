@@ -8,8 +8,9 @@
 enum way_shape {
 	SHAPE_NONE, /* it stays a whole */
 	SHAPE_PAIRS,
-	SHAPE_TREE, /* who sends had received all of it */
-	SHAPE_RING, /* in rounds: who sends had received that of the round before */
+	SHAPE_TREE,    /* who sends had received all of it */
+	SHAPE_RING,    /* in rounds: who sends had received that of the round before */
+	SHAPE_REDUCE,  /* such a ring, behind which each sends what it has then to the root */
 };
 
 /* A message that carries out part of a transfer, at either end. */
@@ -28,6 +29,7 @@ struct way {
 	guint n_receives;
 	gint64 sent_ns,
 		end_ns; /* the kernel of the sender had all (G_MININT64: not known); the receiver had */
+	guint first_part, n_parts; /* of the collective's parts, those that are its own */
 	/* What it came to as nodes (TACHO_NONE: not yet): its first bytes, the last so far, and of a ring the round before, in
 	 * halves if it goes in these. */
 	guint32 first_node, node, half_node[2];
@@ -40,7 +42,7 @@ struct way_finder {
 	GArray *carried; /* struct carried, by transfer, way, end and time */
 	guint32 transfer, first_member, end_member;
 	GArray *ways; /* struct way, of the transfer, by their ends */
-	/* How many parts each goes in, one after the other; of a ring, what is received in one part is passed on so many parts
+	/* In how many parts it goes, one after the other; of rounds, what is received in one part is passed on so many parts
 	 * later: 2 where each round is of two halves. */
 	guint n_parts, n_fed;
 };
