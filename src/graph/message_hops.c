@@ -13,7 +13,8 @@
  * (3) Who passes on what it receives (broadcast: all of it; the rounds of a ring: that of the round before) sends it after
  *     that has come. gloo passes a ring on in halves, and asks for a half of a round when that of the round before has come
  *     (gloo/allgather.cc): while one half is asked for and on its way, the other comes. A reduce goes round in the same way, and
- *     then to the root, who asks for that when the ring is over for it (gloo/reduce.cc).
+ *     then to the root, who asks for that when the ring is over for it (gloo/reduce.cc). A barrier's rounds are words alone, each
+ *     asked for and sent when that of the round before has come (gloo/barrier.cc).
  * (4) A connection is a queue: what one rank sends to another in a process group comes in the order in which it was sent, so
  *     the bytes of a way begin to come when those before it are over, unless the recording shows that they were mixed. Its
  *     first byte was on its way meanwhile: behind other bytes it comes at once, whatever the latency.
@@ -212,6 +213,15 @@ static void add_bytes(struct message_hops *hops, struct way *way, gint64 go_ns, 
 		end_way(hops, way, share, first, MAX(sent_ns, begin_ns), nodes, go_ns, last_ns);
 }
 
+/* A barrier's word, which has come with its first byte. */
+static void end_word(struct message_hops *hops, struct way *way, guint32 node, gint64 end_ns,
+		     gint64 *last_ns)
+{
+	way->first_node = way->node = node;
+	way->node_end_ns = end_ns;
+	end_with(hops, way->to, node, end_ns, last_ns);
+}
+
 /* Of a way's first round, the second half follows the first. */
 static void add_part(struct message_hops *hops, enum way_shape shape, struct way *way, guint part,
 		     gint64 *last_ns)
@@ -236,6 +246,10 @@ static void add_part(struct message_hops *hops, enum way_shape shape, struct way
 		begin_ns = add_latency(hops, way, "flight", nodes, go_ns, end_ns, &first_byte);
 	else
 		begin_ns = go_ns = way->node_end_ns;
+	if (shape == SHAPE_BARRIER) {
+		end_word(hops, way, first_byte, begin_ns, last_ns);
+		return;
+	}
 	if (own_part > 0)
 		begin_ns = MAX(begin_ns, way->node_end_ns);
 	add_bytes(hops, way, go_ns, nodes, begin_ns, first_byte, end_ns,

@@ -5,7 +5,7 @@
  * collective whose ways are not known to the byte: what was sent must have come, and who took part must have a way.
  *
  * A reduce is of gloo, a ring that ends at the root (gloo/reduce.cc), or of MPI, a tree towards the root; which of them, its ways
- * tell. */
+ * tell. A barrier has no bytes: of its messages, which are headers, those count that its rounds are made of (gloo/barrier.cc). */
 #include "graph/message_ways.h"
 
 #include "base/for_each.h"
@@ -46,7 +46,14 @@ static GHashTable *index_members(const struct graph_builder *builder)
 	return transfers;
 }
 
-/* Headers are left out: those that go alone, and those that are sent with the bytes that they announce. */
+static gboolean is_barrier(const struct graph_builder *builder, guint32 transfer)
+{
+	return operation_of_name(builder->timeline,
+				 graph_transfer_at(builder->graph, transfer)->name) ==
+	       OPERATION_BARRIER;
+}
+
+/* Headers are left out: those that go alone, but for barriers, and those that are sent with the bytes that they announce. */
 static GArray *collect_carried(const struct graph_builder *builder)
 {
 	const TachoTimeline *timeline = builder->timeline;
@@ -71,9 +78,14 @@ static GArray *collect_carried(const struct graph_builder *builder)
 			.is_receive = message->is_receive,
 		};
 
-		if (message->collective != TACHO_NONE && transfer && own < builder->n_ranks &&
-		    peer < builder->n_ranks && message->bytes > GLOO_HEADER_BYTES)
-			g_array_append_val(carried, row);
+		if (message->collective == TACHO_NONE || !transfer || own >= builder->n_ranks ||
+		    peer >= builder->n_ranks)
+			continue;
+		if (is_barrier(builder, row.transfer))
+			row.bytes = 0;
+		else if (message->bytes <= GLOO_HEADER_BYTES)
+			continue;
+		g_array_append_val(carried, row);
 	}
 	g_array_sort(carried, compare_carried);
 	return carried;
@@ -98,10 +110,11 @@ static enum way_shape shape_of(const struct way_finder *finder)
 		return SHAPE_TREE;
 	case OPERATION_REDUCE:
 		return SHAPE_REDUCE;
+	case OPERATION_BARRIER:
+		return SHAPE_BARRIER;
 	case OPERATION_ALL_REDUCE:
 	case OPERATION_PUSH_PULL:
 	case OPERATION_REDUCE_SCATTER:
-	case OPERATION_BARRIER:
 		return SHAPE_NONE;
 	default:
 		return SHAPE_PAIRS;
@@ -344,6 +357,27 @@ static gboolean is_tree_to_root(const struct way_finder *finder)
 	return TRUE;
 }
 
+/* In round k, each sends to who is 2^k further on. What else went, to ask for it, is left out. */
+static gboolean take_barrier(struct way_finder *finder)
+{
+	guint32 n = count_members(finder), n_rounds = 0, n_kept = 0;
+
+	while ((1u << n_rounds) < n)
+		n_rounds++;
+	for (guint i = 0; i < finder->ways->len; i++) {
+		struct way way = g_array_index(finder->ways, struct way, i);
+		guint32 ahead = (way.to + n - way.from) % n;
+
+		if (ahead & (ahead - 1))
+			continue;
+		way.first_part = (guint)__builtin_ctz(ahead);
+		way.n_parts = 1;
+		g_array_index(finder->ways, struct way, n_kept++) = way;
+	}
+	g_array_set_size(finder->ways, n_kept);
+	return n_kept == n * n_rounds;
+}
+
 /* A message that was taken for one of the collective before or after makes a way that the collective does not have, or lacks one
  * that it has: SHAPE_NONE. Else the shape that its ways have, and the parts that each has. */
 static enum way_shape settle_shape(struct way_finder *finder, enum way_shape shape)
@@ -363,6 +397,8 @@ static enum way_shape settle_shape(struct way_finder *finder, enum way_shape sha
 		if (is_tree_to_root(finder))
 			return SHAPE_TREE;
 		return take_reduce(finder) ? shape : SHAPE_NONE;
+	case SHAPE_BARRIER:
+		return take_barrier(finder) ? shape : SHAPE_NONE;
 	default:
 		return operation_of_name(builder->timeline, name) != OPERATION_ALL_TO_ALL ||
 				       finder->ways->len == n_members * (n_members - 1)

@@ -11,6 +11,7 @@ enum way_shape {
 	SHAPE_TREE,    /* who sends had received all of it */
 	SHAPE_RING,    /* in rounds: who sends had received that of the round before */
 	SHAPE_REDUCE,  /* such a ring, behind which each sends what it has then to the root */
+	SHAPE_BARRIER, /* in rounds without bytes, each to another one */
 };
 
 /* A message that carries out part of a transfer, at either end. */
