@@ -210,6 +210,100 @@ GString *message_ring_with_stray(guint n)
 	return ring(n, 1, TRUE);
 }
 
+/* What each sends to the root when the ring is over, also in halves. */
+static void add_parts_of_root(GString *text, guint n, guint rank, guint root, guint n_halves)
+{
+	guint over_us = MESSAGE_COMPUTE_US + (n - 1) * MESSAGE_BYTES_US;
+	guint long_us = (n - 1) * MESSAGE_BYTES_US / n;
+
+	for (guint part = 1; part <= n_halves; part++)
+		for (guint other = 0; other < n; other++)
+			if (other != root && (rank == root || rank == other))
+				add_message(text, other, root, rank == root, 6000 / n_halves,
+					    over_us + part * long_us / n_halves);
+}
+
+GString *message_reduce(guint n, guint root, guint n_halves)
+{
+	GString *text = g_string_new("unit us\n");
+	guint end_us =
+		MESSAGE_COMPUTE_US + (n - 1) * MESSAGE_BYTES_US + (n - 1) * MESSAGE_BYTES_US / n;
+
+	for (guint rank = 0; rank < n; rank++) {
+		begin_rank(text, rank, 0);
+		add_step(text, end_us + MESSAGE_STEPS_US);
+		add_op(text, "work", 0, MESSAGE_COMPUTE_US);
+		add_op(text, "step", end_us, end_us + MESSAGE_STEPS_US);
+		g_string_append_printf(text, "thread %u worker\n", 2000 + rank);
+		for (guint part = 1; part <= (n - 1) * n_halves; part++) {
+			guint come_us = MESSAGE_COMPUTE_US + part * MESSAGE_BYTES_US / n_halves;
+
+			add_message(text, rank, (rank + n - 1) % n, FALSE, 6000 / n_halves,
+				    come_us);
+			add_message(text, (rank + 1) % n, rank, TRUE, 6000 / n_halves, come_us);
+		}
+		add_parts_of_root(text, n, rank, root, n_halves);
+		g_string_append_printf(text,
+				       "collective gloo:reduce %u..%u bytes=6000 end_tid=%u\n",
+				       MESSAGE_COMPUTE_US, end_us, 2000 + rank);
+	}
+	return text;
+}
+
+GString *message_reduce_by_tree(guint n)
+{
+	GString *text = g_string_new("unit us\n");
+	guint end_us = MESSAGE_COMPUTE_US + (n - 1) * MESSAGE_BYTES_US + MESSAGE_STEPS_US;
+
+	for (guint rank = 0; rank < n; rank++) {
+		guint come_us = MESSAGE_COMPUTE_US + (n - 1 - rank) * MESSAGE_BYTES_US;
+		guint over_us = rank > 0 ? come_us + MESSAGE_BYTES_US : come_us;
+
+		begin_rank(text, rank, rank);
+		add_step(text, end_us);
+		add_op(text, "work", 0, MESSAGE_COMPUTE_US);
+		add_op(text, "step", over_us, over_us + MESSAGE_STEPS_US);
+		g_string_append_printf(text, "thread %u worker\n", 2000 + rank);
+		if (rank + 1 < n)
+			add_message(text, rank + 1, rank, TRUE, 6000, come_us);
+		if (rank > 0)
+			add_message(text, rank, rank - 1, FALSE, 6000, over_us);
+		g_string_append_printf(text, "collective mpi:reduce %u..%u bytes=6000 end_tid=%u\n",
+				       MESSAGE_COMPUTE_US, over_us, 2000 + rank);
+	}
+	return text;
+}
+
+GString *message_barrier(guint n, guint n_lost)
+{
+	GString *text = g_string_new("unit us\n");
+	guint n_rounds = 0, end_us;
+
+	while ((1u << n_rounds) < n)
+		n_rounds++;
+	end_us = MESSAGE_COMPUTE_US + n_rounds * MESSAGE_WORD_US;
+	for (guint rank = 0; rank < n; rank++) {
+		begin_rank(text, rank, 0);
+		add_step(text, end_us + MESSAGE_STEPS_US);
+		add_op(text, "work", 0, MESSAGE_COMPUTE_US);
+		add_op(text, "step", end_us, end_us + MESSAGE_STEPS_US);
+		g_string_append_printf(text, "thread %u worker\n", 2000 + rank);
+		for (guint round = 0; round < n_rounds; round++) {
+			guint far = 1u << round, to = (rank + far) % n, from = (rank + n - far) % n;
+			guint come_us = MESSAGE_COMPUTE_US + (round + 1) * MESSAGE_WORD_US;
+			gboolean is_last = round + 1 == n_rounds;
+
+			if (!is_last || rank >= n_lost)
+				add_message(text, rank, to, FALSE, 48, come_us);
+			if (!is_last || from >= n_lost)
+				add_message(text, from, rank, TRUE, 48, come_us);
+		}
+		g_string_append_printf(text, "collective gloo:barrier %u..%u end_tid=%u\n",
+				       MESSAGE_COMPUTE_US, end_us, 2000 + rank);
+	}
+	return text;
+}
+
 GString *message_all_to_all(guint n)
 {
 	GString *text = g_string_new("unit us\n");

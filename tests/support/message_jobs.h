@@ -31,5 +31,13 @@ GString *message_ring_in_halves(guint n);
 GString *message_ring_with_stray(guint n);
 /* Each sends to each. */
 GString *message_all_to_all(guint n);
+/* A reduce as gloo's: n - 1 rounds of a ring, each passes on to the one before it, and then all send a part to the root. All are on
+ * one host, whose link has the n ways of a round in MESSAGE_BYTES_US. n > 1, of which 60 is a multiple. */
+GString *message_reduce(guint n, guint root, guint n_halves);
+/* The same as a tree: the last sends to the one before it, which sends on, until the first one has all. */
+GString *message_reduce_by_tree(guint n);
+#define MESSAGE_WORD_US 10 /* what a barrier's round takes */
+/* All compute, and have a barrier in rounds, of headers alone. `n_lost`: of the last round's words, the first are not told of. */
+GString *message_barrier(guint n, guint n_lost);
 
 #endif

@@ -93,6 +93,29 @@ static void test_gather(void)
 	}
 }
 
+/* All hops, with those that have no bytes. */
+static guint count_hops(const GString *text)
+{
+	g_autoptr(TachoTimeline) timeline = correlated(text->str);
+	g_autoptr(TachoGraph) graph = tacho_graph_build(timeline, -1, -1, NULL);
+	guint n = 0;
+
+	g_assert_nonnull(graph);
+	for (guint32 i = 0; i < graph->transfers->len; i++)
+		n += graph_transfer_at(graph, i)->is_hop;
+	return n;
+}
+
+/* A way has one word that asks for it, one first byte, and its bytes. */
+static void test_words(void)
+{
+	for (guint n = 2; n <= 8; n++) {
+		g_autoptr(GString) text = message_gather(n);
+
+		g_assert_cmpuint(count_hops(text), ==, 3 * (n - 1));
+	}
+}
+
 /* The mean over ranks: each is shorter by what came to it sooner, and what it passed on. */
 static gdouble chain_us(guint n, gdouble bytes_us)
 {
@@ -228,6 +251,101 @@ static void test_all_to_all(void)
 	}
 }
 
+/* --- reduce ----------------------------------------------------------------------------------- */
+
+/* In the last round, all but the root send: on the link of all, that takes less by one. */
+static gdouble reduce_us(guint n)
+{
+	return (n - 1) * MESSAGE_BYTES_US + (n - 1.0) * MESSAGE_BYTES_US / n;
+}
+
+static void test_reduce(void)
+{
+	static const guint counts[] = { 2, 3, 4, 5, 6 };
+
+	for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+		guint n = counts[i], rest_us = MESSAGE_COMPUTE_US + MESSAGE_STEPS_US;
+
+		for (guint root = 0; root < n; root++) {
+			g_autoptr(GString) text = message_reduce(n, root, 1);
+
+			assert_changed(text, n * (n - 1) + n - 1, rest_us + (guint)reduce_us(n),
+				       rest_us + reduce_us(n) / 2, rest_us + reduce_us(n) / 1000);
+		}
+	}
+}
+
+/* Weights tell shares of a link to 1.6 %, of which whole steps see less. */
+static void assert_near(const GString *text, const gchar *what_if, gdouble expected_us)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(text->str);
+	g_autoptr(TachoPrediction) prediction = predict(timeline, what_if, &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpfloat_with_epsilon(prediction->predicted_step_ms * 1000, expected_us,
+				       0.002 * expected_us);
+}
+
+/* A word and the first byte take the latency before any bytes, and between a half and the same half of what follows it; the root asks
+ * for its parts when the ring is over. With a long latency, of each round only one half and the latencies count; the second half
+ * is as far behind the first at the end. */
+static void test_reduce_in_halves(void)
+{
+	static const guint counts[] = { 2, 3, 4, 5, 6 };
+	const guint latency_us = 500;
+
+	for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+		guint n = counts[i];
+		g_autoptr(GString) text = message_reduce(n, n / 2, 2);
+		gdouble half_us = MESSAGE_BYTES_US / 2.0, last_us = half_us * (n - 1) / n;
+		gdouble rest_us = MESSAGE_COMPUTE_US + MESSAGE_STEPS_US;
+
+		assert_hops(text, 2 * (n * (n - 1) + n - 1));
+		assert_near(text, "bandwidth=2x", rest_us + reduce_us(n) / 2);
+		assert_near(text, "latency=+500us",
+			    rest_us + n * (2 * latency_us) + (n - 1) * half_us + half_us + last_us);
+	}
+}
+
+/* The mean over ranks: each is shorter by what came to it sooner, and what it passed on. */
+static void test_reduce_by_tree(void)
+{
+	for (guint n = 3; n <= 8; n++) {
+		g_autoptr(GString) text = message_reduce_by_tree(n);
+
+		assert_changed(text, n - 1,
+			       MESSAGE_COMPUTE_US + (n - 1) * MESSAGE_BYTES_US + MESSAGE_STEPS_US,
+			       chain_us(n, MESSAGE_BYTES_US / 2.0),
+			       chain_us(n, MESSAGE_BYTES_US / 1000.0));
+	}
+}
+
+/* --- barrier ---------------------------------------------------------------------------------- */
+
+/* Each round has a word that asks and one that answers, which take the latency. */
+static void test_barrier(void)
+{
+	static const guint rounds[] = { 0, 0, 1, 2, 2, 3, 3, 3, 3, 4 };
+
+	for (guint n = 2; n < G_N_ELEMENTS(rounds); n++) {
+		g_autoptr(GString) text = message_barrier(n, 0);
+		guint base_us = MESSAGE_COMPUTE_US + rounds[n] * MESSAGE_WORD_US + MESSAGE_STEPS_US;
+
+		g_assert_cmpuint(count_hops(text), ==, 2 * n * rounds[n]);
+		assert_predicted(text->str, "bandwidth=2x", base_us);
+		assert_predicted(text->str, "latency=+5us", base_us + 2 * 5 * rounds[n]);
+	}
+}
+
+/* A round that lacks a word is not known: it is one transfer. */
+static void test_barrier_of_lost_words(void)
+{
+	g_autoptr(GString) text = message_barrier(5, 1);
+
+	g_assert_cmpuint(count_hops(text), ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -235,6 +353,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/message_hops/latency", test_latency);
 	g_test_add_func("/message_hops/sockets", test_sockets);
 	g_test_add_func("/message_hops/gather", test_gather);
+	g_test_add_func("/message_hops/words", test_words);
 	g_test_add_func("/message_hops/broadcast", test_broadcast);
 	g_test_add_func("/message_hops/queue", test_queue);
 	g_test_add_func("/message_hops/unequal_shares", test_unequal_shares);
@@ -243,5 +362,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/message_hops/no_ring", test_no_ring);
 	g_test_add_func("/message_hops/large_ring", test_large_ring);
 	g_test_add_func("/message_hops/all_to_all", test_all_to_all);
+	g_test_add_func("/message_hops/reduce", test_reduce);
+	g_test_add_func("/message_hops/reduce_in_halves", test_reduce_in_halves);
+	g_test_add_func("/message_hops/reduce_by_tree", test_reduce_by_tree);
+	g_test_add_func("/message_hops/barrier", test_barrier);
+	g_test_add_func("/message_hops/barrier_of_lost_words", test_barrier_of_lost_words);
 	return g_test_run();
 }
