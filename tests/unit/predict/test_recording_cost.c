@@ -180,6 +180,32 @@ static void test_sure_control(void)
 	}
 }
 
+/* Which step is the median one may change on the way. Step 0 is left out. With x us taken out of each piece, step 1 takes 100 - x, step
+ * 2, of four pieces, 118 - 4 x, and the third 60 - x; so the median is 100 - x up to x = 6, and 118 - 4 x beyond. */
+static void test_other_median(void)
+{
+	static const gdouble expected_us[] = { 99, 97, 95, 92, 90, 88, 86, 80, 72 };
+
+	for (guint i = 0; i < G_N_ELEMENTS(expected_us); i++) {
+		const gdouble control_us[] = { expected_us[i], expected_us[i], expected_us[i] };
+		g_autoptr(TachoTimeline) timeline = NULL;
+		struct found found;
+
+		/* eleven slices of 2 us each, of which a piece has 1 */
+		timeline = correlated("unit us\n"
+				      "rank 0 cost_ns=22000 thread 1000 main\n"
+				      "  annotation ProfilerStep#0 0..100\n    op a 0..100\n"
+				      "  annotation ProfilerStep#1 100..200\n    op a 100..200\n"
+				      "  annotation ProfilerStep#2 200..318\n    op b 200..230\n"
+				      "    op b 230..260\n    op b 260..290\n    op b 290..318\n"
+				      "  annotation ProfilerStep#3 318..378\n    op a 318..378\n");
+		add_control_steps(timeline, 4, control_us, 3);
+		found = predict_range(timeline, -1, -1);
+		g_assert_cmpfloat_with_epsilon(found.baseline_us, 100, 1e-6);
+		assert_step(found.unrecorded_us, expected_us[i]);
+	}
+}
+
 /* A stated cost of next to nothing is not sure for that: a thousandth of the step may be wrong. */
 static void test_little_stated(void)
 {
@@ -302,6 +328,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/recording_cost/beyond_pieces", test_beyond_pieces);
 	g_test_add_func("/recording_cost/scattered_control", test_scattered_control);
 	g_test_add_func("/recording_cost/sure_control", test_sure_control);
+	g_test_add_func("/recording_cost/other_median", test_other_median);
 	g_test_add_func("/recording_cost/little_stated", test_little_stated);
 	g_test_add_func("/recording_cost/no_cost", test_no_cost);
 	g_test_add_func("/recording_cost/limit", test_limit);
