@@ -4,9 +4,11 @@
     stated_cost.py            what the kit's recordings say, and the fit on the tuned half
 
 A run states what its events cost the job; control steps show what recording took. Let s be the stated share of a step, and
-e +- d the excess of recorded steps over control steps. With s wrong by k times itself, e is normally distributed around s
-with the variance d^2 + (k s)^2. The k of the greatest likelihood over the recordings of the tuned half is the fit; how likely
-the recordings of the half set aside are with it, and with half and twice of it, shows whether it holds there.
+e +- d the excess of recorded steps over control steps. Recording makes no step shorter, but some recordings show an excess that is
+below 0 by several d: control steps differ from the others by c of a step for reasons of their own. With s wrong by k times itself, e
+is normally distributed around s with the variance d^2 + c^2 + (k s)^2. The c and k of the greatest likelihood over the recordings
+of the tuned half are the fit; how likely the recordings of the half set aside are with it, and with half and twice of k, shows
+whether it holds there. A k that half and twice of it are as likely as is not known from these recordings.
 
 Recordings: those of the kit that have control steps (validate/kinds.ini), unpacked in build/kit or packed in validate/kit.
 """
@@ -48,20 +50,22 @@ def excesses(tacho, kit):
     return rows
 
 
-def log_likelihood(rows, k):
+def log_likelihood(rows, k, c):
     """Of a recording, in the mean."""
-    variances = [error ** 2 + (k * stated) ** 2 for _, stated, _, error in rows]
+    variances = [error ** 2 + c ** 2 + (k * stated) ** 2 for _, stated, _, error in rows]
     return sum(-0.5 * math.log(2 * math.pi * variance) - (excess - stated) ** 2 / (2 * variance)
                for variance, (_, stated, excess, _) in zip(variances, rows)) / len(rows)
 
 
 def fit(rows):
-    """The most likely k, by tenths, and those whose likelihood over all rows is within exp(-1/2) of it: about 68 %."""
-    steps = [step / 10 for step in range(1, 200)]
-    best = max(steps, key=lambda k: log_likelihood(rows, k))
-    floor = log_likelihood(rows, best) - 0.5 / len(rows)
-    near = [k for k in steps if log_likelihood(rows, k) >= floor]
-    return best, near[0], near[-1]
+    """The most likely k, by quarters, and c, by thousandths; and the k whose likelihood over all rows, each with the c that is best
+    for it, is within exp(-1/2) of that: about 68 %."""
+    steps = [step / 4 for step in range(0, 160)]
+    shares = [step / 1000 for step in range(0, 60)]
+    best_of = {k: max((log_likelihood(rows, k, c), c) for c in shares) for k in steps}
+    best = max(steps, key=lambda k: best_of[k])
+    near = [k for k in steps if best_of[k][0] >= best_of[best][0] - 0.5 / len(rows)]
+    return best, best_of[best][1], near[0], near[-1]
 
 
 def main():
@@ -81,10 +85,12 @@ def main():
         if not of_half:
             print(f"{half}: no recordings")
             continue
-        best, low, high = fit(of_half)
-        print(f"{half}, {len(of_half)} recordings: most likely {best:g} [{low:g}, {high:g}]; log likelihood of a recording "
-              f"with STATED_ERROR = {now:g}: {log_likelihood(of_half, now):.2f}, with half: "
-              f"{log_likelihood(of_half, now / 2):.2f}, with twice: {log_likelihood(of_half, now * 2):.2f}")
+        best, share, low, high = fit(of_half)
+        shorter = sum(excess < -2 * error for _, _, excess, error in of_half)
+        likely = ", ".join(f"{k:g}: {log_likelihood(of_half, k, share):.2f}" for k in (0, now / 2, now, now * 2, now * 4))
+        print(f"{half}, {len(of_half)} recordings, {shorter} of which are shorter than control steps by more than two errors: most "
+              f"likely {best:g} [{low:g}, {high:g}] beside {100 * share:.1f} % of a step; log likelihood of a recording with that "
+              f"share, by STATED_ERROR (now {now:g}): {likely}")
     return 0
 
 

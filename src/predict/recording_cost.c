@@ -34,9 +34,10 @@
  * control steps, or counts for nothing. */
 #define LEAST_SHARE 1e-3
 /* What a stated cost is wrong by, of itself.
- * Source: a rule: the jobs of docs/validation.md showed 2.5 to 7 times what was stated. By validate/stated_cost.py 6.8 [4.6, 9.9] is
- * most likely for all recordings of the kit, 7.8 [5.1, 12.1] for the tuned half, and anything up to 7.9 for the half set aside. If
- * wrong, control steps count too little beside the stated cost, or too much. */
+ * Source: a rule: the jobs of docs/validation.md showed 2.5 to 7 times what was stated. The kit's recordings do not tell it: their
+ * control steps are off by some 2 % of a step for other reasons (three show recorded steps that are shorter), and beside that
+ * anything up to 22 is about as likely (validate/stated_cost.py). If wrong, control steps count too little beside the stated cost, or
+ * too much. */
 #define STATED_ERROR 4.0
 /* The variance of control steps, relative to them, at least.
  * Source: derived from doubles: a weight that is finite, and beside which no other counts. */
