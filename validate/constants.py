@@ -6,8 +6,8 @@
 
 Each constant that tools/list-constants.sh lists as fitted or as a rule is made a variable in copies of the sources, in a
 scratch folder (build/constants, where answers stay: run again to go on). One program (ask_constants.c) then asks each recording
-for its predictions, with each constant as it is, halved and doubled. Of a share from a half to 1, twice is half as far from 1.
-Sizes of arrays cannot be varied, and stay out.
+for its predictions, with each constant as it is, halved and doubled. Of a share from a half to 1, twice is half as far from 1; of a
+factor from 1 to 2, both are of how far it is from 1. Sizes of arrays cannot be varied, and stay out.
 
 Recordings are those of the kit, where they are unpacked (build/kit) or in the repository, and the traces that
 docs/properties.md is about: files and folders of ranks in tests/data and in $TACHO_SHARED/data, or ../shared/data beside the
@@ -55,6 +55,8 @@ class Constant:
         self.half, self.twice = self.scaled(0.5), self.scaled(2)
 
     def scaled(self, factor):
+        if not self.is_whole and 1 < self.value < 2:
+            return 1 + (self.value - 1) * factor
         if factor == 2 and not self.is_whole and 0.5 <= self.value < 1:
             return (1 + self.value) / 2
         return round(self.value * factor) if self.is_whole else self.value * factor
@@ -317,8 +319,8 @@ def write(constants, questions):
     (here / "constants_head.md").write_text(
         "*Halved* and *doubled* say of how many predictions that ask for a constant how many change, by how much in the mean\n"
         f"of those, and at most. `validate/constants.py` asked for {n_predictions} predictions from {len(questions)} recordings,\n"
-        f"of which {len(kit)} are the kit's. Of a share from a half to 1, *doubled* is half as far from 1. Empty: not asked, as\n"
-        "what is cited or derived.\n")
+        f"of which {len(kit)} are the kit's. Of a share from a half to 1, *doubled* is half as far from 1; of a factor from 1 to 2,\n"
+        "*halved* and *doubled* are of how far it is from 1. Empty: not asked, as what is cited or derived.\n")
     (here / "constants_kit.md").write_text(kit_page(constants, kit))
     subprocess.run([SOURCE_DIR / "tools/list-constants.sh", "--write"], check=True)
 
