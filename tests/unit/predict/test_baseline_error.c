@@ -108,6 +108,29 @@ static void test_advice(void)
 			"where they part");
 }
 
+/* Of many, three are named: each step but the first begins in the one before it, on rank 1. */
+static void test_many(void)
+{
+	g_autoptr(GString) text = g_string_new("unit us\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoPrediction) prediction = NULL;
+
+	for (guint rank = 0; rank < 2; rank++) {
+		g_string_append_printf(text, "rank %u thread %u main\n", rank, 1000 + rank);
+		for (guint i = 0; i < 6; i++)
+			g_string_append_printf(
+				text, "  annotation ProfilerStep#%u %u..%u\n    op a %u..%u\n", i,
+				100 * i, 100 * i + 100 + 10 * rank, 100 * i + 15, 100 * i + 90);
+	}
+	timeline = correlated(text->str);
+	prediction = predict_all(&timeline, 1);
+	g_assert_cmpuint(tacho_table_n_rows(prediction->baseline_errors), ==, 6);
+	g_test_message("%s", prediction->baseline_warning);
+	g_assert_nonnull(strstr(prediction->baseline_warning,
+				"most off: rank 1 (-9.1 %), step 1 (-4.8 %), step 2 (-4.8 %), "
+				"step 3 (-4.8 %) and 2 more steps"));
+}
+
 /* One of two recordings is off; which of them is shown does not matter. */
 static void test_recordings(void)
 {
@@ -130,6 +153,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/baseline_error/by_hand", test_by_hand);
 	g_test_add_func("/baseline_error/none", test_none);
 	g_test_add_func("/baseline_error/advice", test_advice);
+	g_test_add_func("/baseline_error/many", test_many);
 	g_test_add_func("/baseline_error/recordings", test_recordings);
 	return g_test_run();
 }

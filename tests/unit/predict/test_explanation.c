@@ -69,10 +69,22 @@ struct expected {
 	gdouble before_us, parts_us[4]; /* after: of each origin */
 };
 
+/* What is of a rank says so in its name, too; links and other jobs are of none. */
+static void check_rank(const TachoTable *table, guint row, const gchar *resource)
+{
+	gdouble rank = tacho_table_cell_number(table, row, "rank");
+
+	if (g_str_has_prefix(resource, "rank "))
+		g_assert_cmpfloat(rank, ==, (gdouble)strtol(resource + strlen("rank "), NULL, 10));
+	else if (strcmp(resource, "the whole step") != 0)
+		g_assert_true(isnan(rank));
+}
+
 static void check_row(const TachoTable *table, guint row, const struct expected *expected)
 {
 	gdouble after_us = 0;
 
+	check_rank(table, row, expected->resource);
 	g_assert_cmpstr(tacho_table_cell_text(table, row, "resource"), ==, expected->resource);
 	g_assert_cmpstr(tacho_table_cell_text(table, row, "kind"), ==, expected->kind);
 	g_assert_cmpint(cell_ns(table, row, "before_ms"), ==, llround(expected->before_us * 1e3));

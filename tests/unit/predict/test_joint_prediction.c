@@ -314,6 +314,59 @@ static void test_shapes(void)
 	job_set_clear(&set);
 }
 
+/* A rank, whose steps of 100 us are two slices each, of which recording took `cost_us`: half of it is of the one piece. */
+static void add_costly(struct job_set *set, guint step_us, guint cost_us)
+{
+	g_autofree gchar *text =
+		g_strdup_printf("unit us\nrank 0 cost_ns=%u thread 1000 main\n"
+				"  annotation ProfilerStep#0 0..%u\n    op a 0..%u\n",
+				cost_us * 1000, step_us, step_us);
+
+	add_text(set, text);
+}
+
+static guint count_notes(const TachoPrediction *prediction, const gchar *words)
+{
+	guint n = 0;
+
+	for (guint i = 0; i < prediction->notes->len; i++)
+		n += strstr(g_ptr_array_index(prediction->notes, i), words) != NULL;
+	return n;
+}
+
+/* What is said of a recording that is not shown stands with its name. */
+static void test_notes_of_others(void)
+{
+	struct job_set set = { .n = 0 };
+	g_autoptr(TachoPrediction) prediction = NULL;
+
+	add_costly(&set, 90, 0);
+	add_costly(&set, 100, 0);
+	add_costly(&set, 120, 12);
+	prediction = predicted(&set, NULL, 0);
+	g_assert_cmpstr(prediction->shown_recording, ==, "r2");
+	g_assert_cmpuint(count_notes(prediction, "recording took"), ==, 1);
+	g_assert_true(has_note(prediction, "r3: recording took 2.5 % of"));
+	job_set_clear(&set);
+}
+
+/* What is said of several, with other figures, stands once, as it is of the recording shown. */
+static void test_notes_of_all(void)
+{
+	struct job_set set = { .n = 0 };
+	g_autoptr(TachoPrediction) prediction = NULL;
+
+	add_costly(&set, 90, 9);
+	add_costly(&set, 100, 8);
+	add_costly(&set, 120, 12);
+	prediction = predicted(&set, NULL, 0);
+	g_assert_cmpstr(prediction->shown_recording, ==, "r2");
+	g_assert_cmpuint(count_notes(prediction, "recording took"), ==, 1);
+	g_assert_true(has_note(prediction, "recording took 2.0 % of"));
+	g_assert_cmpuint(count_notes(prediction, "r2: "), ==, 0);
+	job_set_clear(&set);
+}
+
 /* An error names the recording. */
 static void test_names(void)
 {
@@ -341,6 +394,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/joint_prediction/other_jobs", test_other_jobs);
 	g_test_add_func("/joint_prediction/bytes", test_bytes);
 	g_test_add_func("/joint_prediction/shapes", test_shapes);
+	g_test_add_func("/joint_prediction/notes_of_others", test_notes_of_others);
+	g_test_add_func("/joint_prediction/notes_of_all", test_notes_of_all);
 	g_test_add_func("/joint_prediction/names", test_names);
 	return g_test_run();
 }
