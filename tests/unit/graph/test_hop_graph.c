@@ -9,6 +9,7 @@
 
 #include "foreign_traces.h"
 #include "graph/graph_internal.h"
+#include "timeline_text.h"
 
 static const gchar ring[] = TACHO_TEST_DATA "/byteprofile_ring";
 static const gchar tree[] = TACHO_TEST_DATA "/byteprofile_tree";
@@ -137,10 +138,64 @@ static void test_server_is_no_rank(void)
 	g_assert_cmpuint(n_main, ==, 2);
 }
 
+/* Two ranks with an all-reduce of two rounds, whose hops have so many bytes. */
+static void append_rank(GString *text, guint rank, guint first_bytes, guint second_bytes)
+{
+	const guint bytes[] = { first_bytes, second_bytes };
+
+	g_string_append_printf(text,
+			       "rank %u host=h%u thread 100%u main\n"
+			       "  annotation ProfilerStep#0 0..100\n"
+			       "    op a 0..20\n"
+			       "    collective gloo:all_reduce 20..60 bytes=1000 end_tid=9\n"
+			       "    op b 60..100\n"
+			       "  thread 200%u side\n",
+			       rank, rank, rank, rank);
+	for (guint step = 0; step < 2; step++)
+		g_string_append_printf(
+			text,
+			"    hop ring gloo:all_reduce peer=%u step=%u bytes=%u event out %u..%u\n"
+			"    hop ring gloo:all_reduce peer=%u step=%u bytes=%u receive event in "
+			"%u..%u\n",
+			1 - rank, step, bytes[step], 22 + 12 * step, 30 + 14 * step, 1 - rank, step,
+			bytes[step], 24 + 12 * step, 32 + 18 * step);
+}
+
+/* What is said of the sizes of hops. */
+static void check_note(guint first_bytes, guint second_bytes, const gchar *words)
+{
+	static const gchar *const notes[] = { "does not have the bytes of the hops",
+					      "all hops have about the same size" };
+	g_autoptr(GString) text = g_string_new("unit us\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoPrediction) prediction = NULL;
+	g_autofree gchar *all = NULL;
+
+	append_rank(text, 0, first_bytes, second_bytes);
+	append_rank(text, 1, first_bytes, second_bytes);
+	timeline = correlated(text->str);
+	prediction = predict(timeline, NULL);
+	g_ptr_array_add(prediction->notes, NULL);
+	all = g_strjoinv("\n", (gchar **)prediction->notes->pdata);
+	g_ptr_array_set_size(prediction->notes, (gint)prediction->notes->len - 1);
+	g_test_message("%s", all);
+	g_assert_nonnull(strstr(all, "1 collectives are played hop by hop, as they were recorded"));
+	for (guint i = 0; i < G_N_ELEMENTS(notes); i++)
+		g_assert_true((strstr(all, notes[i]) != NULL) == (g_strcmp0(words, notes[i]) == 0));
+}
+
+static void test_notes(void)
+{
+	check_note(0, 0, "does not have the bytes of the hops");
+	check_note(500, 500, "all hops have about the same size");
+	check_note(500, 2000, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/hop-graph/ring", test_ring);
+	g_test_add_func("/hop-graph/notes", test_notes);
 	g_test_add_func("/hop-graph/ring-is-no-barrier", test_ring_is_no_barrier);
 	g_test_add_func("/hop-graph/fold", test_fold);
 	g_test_add_func("/hop-graph/tree", test_tree);
