@@ -106,6 +106,7 @@ struct bucket_rule {
 	guint64 cap_bytes;	     /* PyTorch's rule */
 	/* guint32, gradients in each bucket, in their order, then all others; or NULL */
 	const GArray *counts;
+	gboolean is_modelled; /* buckets that are as recorded are modelled, too */
 };
 
 /* A bucket, as rank 0 has it: as all have. */
@@ -514,7 +515,7 @@ static void edit_passes(struct pass_edit *edit, const guint8 *fits, guint32 mode
 		edit->buckets = buckets = g_new(guint32, edit->n_gradients);
 		edit->n_buckets = plan_buckets(edit, buckets);
 		edit->sums = sums = summarise_buckets(edit);
-		if (!is_unchanged(edit))
+		if (edit->rule->is_modelled || !is_unchanged(edit))
 			replace_buckets(edit, &pattern, is_dropped);
 	}
 	pattern_release(&pattern);
@@ -563,7 +564,7 @@ gboolean parse_bucket_mb(struct change *change, const gchar *text, GError **erro
 
 gboolean apply_bucket_mb(TachoGraph *graph, const struct change *change, GError **error)
 {
-	struct bucket_rule rule = { change, change->value.bytes, NULL };
+	struct bucket_rule rule = { .change = change, .cap_bytes = change->value.bytes };
 
 	return rebucket(graph, &rule, error);
 }
@@ -588,7 +589,17 @@ gboolean parse_fusion(struct change *change, const gchar *text, GError **error)
 
 gboolean apply_fusion(TachoGraph *graph, const struct change *change, GError **error)
 {
-	struct bucket_rule rule = { change, 0, change->counts };
+	struct bucket_rule rule = { .change = change, .counts = change->counts };
+
+	return rebucket(graph, &rule, error);
+}
+
+gboolean bucket_plan_model(TachoGraph *graph, const struct change *change, GError **error)
+{
+	struct bucket_rule rule = { .change = change,
+				    .cap_bytes = change->counts ? 0 : change->value.bytes,
+				    .counts = change->counts,
+				    .is_modelled = TRUE };
 
 	return rebucket(graph, &rule, error);
 }
