@@ -16,7 +16,7 @@ graph query
 replay
 edit
 predict
-export
+optimize export
 "
 # A room of the importer, and which others it may include besides import and import/read. `-`: none, import neither.
 formats="

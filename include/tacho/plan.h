@@ -1,0 +1,31 @@
+/* plan: what is to be different in a job, as a file that `tacho optimize` writes and `tacho apply` carries out (docs/plan.md). */
+#ifndef TACHO_PLAN_FILE_H
+#define TACHO_PLAN_FILE_H
+
+#include <glib.h>
+#include <stdio.h>
+
+G_BEGIN_DECLS
+
+#define TACHO_PLAN_ERROR tacho_plan_error_quark()
+GQuark tacho_plan_error_quark(void);
+typedef enum {
+	TACHO_PLAN_ERROR_FORMAT,  /* not a plan, or one that says what cannot be */
+	TACHO_PLAN_ERROR_VERSION, /* written by a later version */
+	TACHO_PLAN_ERROR_NOT_APPLICABLE,
+} TachoPlanError;
+
+typedef struct _TachoPlan TachoPlan;
+
+/* The plan in a file; the caller's. TACHO_PLAN_ERROR, G_FILE_ERROR: the message names the file. */
+TachoPlan *tacho_plan_read(const gchar *path, GError **error);
+/* Write it. FALSE: not everything could be written; errno says why. */
+gboolean tacho_plan_write(const TachoPlan *plan, FILE *out);
+/* `tacho apply` carries out all of it; else TACHO_PLAN_ERROR_NOT_APPLICABLE says what has to be done by hand. */
+gboolean tacho_plan_check_applicable(const TachoPlan *plan, GError **error);
+void tacho_plan_free(TachoPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPlan, tacho_plan_free)
+
+G_END_DECLS
+
+#endif

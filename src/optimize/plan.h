@@ -1,0 +1,72 @@
+/* plan: what is to be different in a job, and for which job, as one JSON file (docs/plan.md).
+ *
+ * (1) A plan names its job by what can be seen in it: how many ranks, and the gradients in the order in which they come.
+ *     Who carries it out compares them, and leaves another job as it is.
+ * (2) Gradients are called by their place in that order, from 0. A change of buckets has each of them once; a bucket
+ *     holds gradients of one data type.
+ * (3) plan_read() takes nothing for granted: all counts have limits, no member stands twice, and of members and changes
+ *     that it does not know the plan is refused. A plan names no files and no commands. */
+#ifndef TACHO_PLAN_H
+#define TACHO_PLAN_H
+
+#include <stdio.h>
+
+#include <tacho/plan.h>
+
+#include "base/json_writer.h"
+
+#define PLAN_VERSION	   1
+#define PLAN_MAX_BYTES	   (64u << 20) /* of the file */
+#define PLAN_MAX_RANKS	   (1u << 24)
+#define PLAN_MAX_GRADIENTS (1u << 20)
+#define PLAN_MAX_CHANGES   64
+
+enum plan_change_kind {
+#define PLAN_CHANGE(enumerator, name, most, what_if) PLAN_##enumerator,
+#include "optimize/plan_changes.def"
+#undef PLAN_CHANGE
+	PLAN_N_CHANGE_KINDS
+};
+
+struct plan_gradient {
+	guint64 bytes;
+	const gchar *dtype; /* static: of element_type_name() */
+};
+
+struct plan_change {
+	enum plan_change_kind kind;
+	guint32 count; /* of all kinds but buckets */
+	GArray *order; /* of buckets: guint32, gradients, one bucket after the other ... */
+	GArray *n_of;  /* ... and how many of them each bucket has */
+};
+
+struct _TachoPlan {
+	guint32 n_ranks;
+	GArray *gradients; /* struct plan_gradient, in order of arrival; empty: not known */
+	GArray *changes;   /* struct plan_change, each kind once at most */
+	/* What was predicted; has_interval is FALSE where the recording does not tell how far steps differ. */
+	gdouble baseline_step_ms, predicted_step_ms, interval_ms[2];
+	gboolean has_interval;
+};
+
+/* A plan without changes. The caller's, to end with tacho_plan_free(). */
+TachoPlan *plan_new(guint32 n_ranks);
+/* The same as it was; the caller's. */
+TachoPlan *plan_copy(const TachoPlan *plan);
+/* Add a change that has a count. */
+void plan_add_count(TachoPlan *plan, enum plan_change_kind kind, guint32 count);
+/* Add one of buckets: gradients one after the other, `ends[i]` being the first that is no longer of bucket i. */
+void plan_add_buckets(TachoPlan *plan, const guint32 *ends, guint32 n_buckets);
+const struct plan_change *plan_find(const TachoPlan *plan, enum plan_change_kind kind);
+const gchar *plan_change_name(enum plan_change_kind kind);
+/* The what-if (docs/what-if.md) that predicts the change; the caller's. NULL: there is none, as buckets have gradients that do not
+ * follow each other. */
+gchar *plan_change_what_if(const struct plan_change *change);
+
+/* Read what a file says. TACHO_PLAN_ERROR_FORMAT, with the byte: it is no plan, or says what cannot be;
+ * TACHO_PLAN_ERROR_VERSION: it was written by a later version. */
+TachoPlan *plan_parse(const gchar *text, gsize n, GError **error);
+/* The plan as a value, for JSON that holds it. */
+void plan_write_json(const TachoPlan *plan, JsonWriter *json);
+
+#endif
