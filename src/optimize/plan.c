@@ -516,3 +516,91 @@ TachoPlan *tacho_plan_read(const gchar *path, GError **error)
 		g_prefix_error(error, "%s: this is not a plan that can be carried out: ", path);
 	return plan;
 }
+
+/* --- written ------------------------------------------------------------------------------------ */
+
+static void write_job(const TachoPlan *plan, JsonWriter *json)
+{
+	json_writer_line(json);
+	json_writer_key(json, "job");
+	json_writer_begin_object(json);
+	json_writer_unsigned(json_writer_key(json, "ranks"), plan->n_ranks);
+	json_writer_line(json);
+	json_writer_key(json, "gradients");
+	json_writer_begin_array(json);
+	FOR_EACH(const struct plan_gradient, gradient, plan->gradients) {
+		json_writer_begin_array(json);
+		json_writer_unsigned(json, gradient->bytes);
+		json_writer_string(json, gradient->dtype);
+		json_writer_end_array(json);
+	}
+	json_writer_end_array(json);
+	json_writer_end_object(json);
+}
+
+static void write_buckets(const struct plan_change *change, JsonWriter *json)
+{
+	guint32 at = 0;
+
+	json_writer_begin_array(json);
+	for (guint i = 0; i < change->n_of->len; i++) {
+		json_writer_line(json);
+		json_writer_begin_array(json);
+		for (guint32 n = g_array_index(change->n_of, guint32, i); n > 0; n--)
+			json_writer_unsigned(json, g_array_index(change->order, guint32, at++));
+		json_writer_end_array(json);
+	}
+	json_writer_end_array(json);
+}
+
+static void write_changes(const TachoPlan *plan, JsonWriter *json)
+{
+	json_writer_line(json);
+	json_writer_key(json, "changes");
+	json_writer_begin_object(json);
+	FOR_EACH(const struct plan_change, change, plan->changes) {
+		json_writer_line(json);
+		json_writer_key(json, kinds[change->kind].name);
+		if (change->kind == PLAN_BUCKETS)
+			write_buckets(change, json);
+		else
+			json_writer_unsigned(json, change->count);
+	}
+	json_writer_end_object(json);
+}
+
+static void write_prediction(const TachoPlan *plan, JsonWriter *json)
+{
+	json_writer_line(json);
+	json_writer_key(json, "prediction");
+	json_writer_begin_object(json);
+	json_writer_number(json_writer_key(json, "baseline_step_ms"), plan->baseline_step_ms);
+	json_writer_number(json_writer_key(json, "predicted_step_ms"), plan->predicted_step_ms);
+	if (plan->has_interval) {
+		json_writer_key(json, "interval_ms");
+		json_writer_begin_array(json);
+		json_writer_number(json, plan->interval_ms[0]);
+		json_writer_number(json, plan->interval_ms[1]);
+		json_writer_end_array(json);
+	}
+	json_writer_end_object(json);
+}
+
+void plan_write_json(const TachoPlan *plan, JsonWriter *json)
+{
+	json_writer_begin_object(json);
+	json_writer_unsigned(json_writer_key(json, "tacho_plan"), PLAN_VERSION);
+	write_job(plan, json);
+	write_changes(plan, json);
+	write_prediction(plan, json);
+	json_writer_line(json);
+	json_writer_end_object(json);
+}
+
+gboolean tacho_plan_write(const TachoPlan *plan, FILE *out)
+{
+	g_autoptr(JsonWriter) json = json_writer_new(out);
+
+	plan_write_json(plan, json);
+	return json_writer_finish(json);
+}
