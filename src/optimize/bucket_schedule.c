@@ -1,0 +1,153 @@
+#include "optimize/bucket_schedule.h"
+
+#include <math.h>
+
+/* Buckets under way at a time that are told apart. Source: derived from gloo, which has two workers a group. */
+#define MAX_WORKERS 8
+/* Source: derived from doubles, as in the replay: half a nanosecond is none. */
+#define ALMOST_NS 0.5
+
+struct moving {
+	guint32 bucket;
+	struct collective_time time;
+	gdouble rest_ns, pace; /* of its bytes */
+};
+
+struct schedule {
+	const struct bucket_problem *problem;
+	const guint32 *ends;
+	guint32 n_buckets, next; /* to be taken up */
+	gdouble *over_ns;
+	gdouble now_ns,
+		computed_ns; /* computed_ns: of what a rank would compute if no bytes moved */
+	gdouble backward_ns; /* when the last gradient is there */
+	struct moving moving[MAX_WORKERS];
+	guint32 n_moving, n_workers;
+};
+
+static gdouble compute_rate(const struct schedule *schedule)
+{
+	return schedule->n_moving > 0 ? 1 - schedule->problem->taken : 1;
+}
+
+static void advance(struct schedule *schedule, gdouble duration_ns)
+{
+	gdouble rate = compute_rate(schedule);
+	gdouble last_ns = schedule->problem->ready_ns[schedule->problem->n - 1];
+	gdouble left_ns = last_ns - schedule->computed_ns;
+
+	if (left_ns >= 0 && left_ns <= duration_ns * rate)
+		schedule->backward_ns = schedule->now_ns + left_ns / rate;
+	for (guint32 i = 0; i < schedule->n_moving; i++)
+		schedule->moving[i].rest_ns -= duration_ns * schedule->moving[i].pace;
+	schedule->now_ns += duration_ns;
+	schedule->computed_ns += duration_ns * rate;
+}
+
+/* All that is under way shares one link. */
+static void set_paces(struct schedule *schedule)
+{
+	gdouble n = schedule->n_moving;
+
+	for (guint32 i = 0; i < schedule->n_moving; i++) {
+		struct moving *moving = &schedule->moving[i];
+
+		moving->pace = graph_transfer_pace(moving->time.fixed_ns, moving->time.work_ns,
+						   (struct graph_sharing){ n, n });
+	}
+}
+
+static void take_up(struct schedule *schedule)
+{
+	const struct bucket_problem *problem = schedule->problem;
+	struct moving moving = { .bucket = schedule->next };
+	guint32 first = schedule->next ? schedule->ends[schedule->next - 1] : 0;
+	guint64 bytes = 0;
+
+	for (guint32 i = first; i < schedule->ends[schedule->next]; i++)
+		bytes += problem->bytes[i];
+	moving.time = problem->cost(problem->cost_data, bytes);
+	moving.time.fixed_ns = MAX(moving.time.fixed_ns, 0.0);
+	schedule->next++;
+	if (moving.time.work_ns <= 0) { /* it shares nothing */
+		schedule->over_ns[moving.bucket] = schedule->now_ns + moving.time.fixed_ns;
+		return;
+	}
+	moving.rest_ns = moving.time.work_ns;
+	schedule->moving[schedule->n_moving++] = moving;
+	set_paces(schedule);
+}
+
+static void end_some(struct schedule *schedule)
+{
+	guint32 n_kept = 0;
+
+	for (guint32 i = 0; i < schedule->n_moving; i++) {
+		const struct moving *moving = &schedule->moving[i];
+
+		if (moving->rest_ns > ALMOST_NS * moving->pace)
+			schedule->moving[n_kept++] = *moving;
+		else
+			schedule->over_ns[moving->bucket] = schedule->now_ns;
+	}
+	schedule->n_moving = n_kept;
+	set_paces(schedule);
+}
+
+static gdouble until_next(const struct schedule *schedule)
+{
+	gdouble left_ns;
+
+	if (schedule->next == schedule->n_buckets || schedule->n_moving == schedule->n_workers)
+		return INFINITY;
+	left_ns = schedule->problem->ready_ns[schedule->ends[schedule->next] - 1] -
+		  schedule->computed_ns;
+	return left_ns > 0 ? left_ns / compute_rate(schedule) : 0;
+}
+
+static gdouble until_end(const struct schedule *schedule)
+{
+	gdouble soonest_ns = INFINITY;
+
+	for (guint32 i = 0; i < schedule->n_moving; i++)
+		soonest_ns = MIN(soonest_ns,
+				 MAX(schedule->moving[i].rest_ns, 0.0) / schedule->moving[i].pace);
+	return soonest_ns;
+}
+
+/* Each bucket is waited for and copied back, in order, when the pass is over. */
+static gdouble copy_back(const struct schedule *schedule)
+{
+	gdouble time_ns = schedule->backward_ns;
+	guint32 gradient = 0;
+
+	for (guint32 i = 0; i < schedule->n_buckets; i++) {
+		time_ns = MAX(time_ns, schedule->over_ns[i]);
+		for (; gradient < schedule->ends[i]; gradient++)
+			time_ns += schedule->problem->copy_ns[gradient];
+	}
+	return time_ns;
+}
+
+gdouble bucket_schedule_ns(const struct bucket_problem *problem, const guint32 *ends,
+			   guint32 n_buckets, gdouble *over_ns)
+{
+	struct schedule schedule = { .problem = problem,
+				     .ends = ends,
+				     .n_buckets = n_buckets,
+				     .over_ns = over_ns,
+				     .n_workers = CLAMP(problem->n_workers, 1, MAX_WORKERS) };
+
+	for (;;) {
+		gdouble next_ns = until_next(&schedule), end_ns = until_end(&schedule);
+
+		if (next_ns == INFINITY && end_ns == INFINITY)
+			break;
+		advance(&schedule, MIN(next_ns, end_ns));
+		if (end_ns <= next_ns)
+			end_some(&schedule);
+		else
+			take_up(&schedule);
+	}
+	return copy_back(&schedule) + problem->tail_ns;
+}
