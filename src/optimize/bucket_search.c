@@ -109,3 +109,34 @@ guint32 bucket_search_allow(const struct bucket_problem *problem, guint32 *ends,
 			ends[n++] = i;
 	return n;
 }
+
+/* Four fifths of what is left is for chains, so that the last walk has some. */
+static void run_chains(struct bucket_search *search)
+{
+	guint64 max_tries = search->max_tries;
+	gint64 end_us = search->end_us;
+
+	if (max_tries > search->tries)
+		search->max_tries -= (max_tries - search->tries) / 5;
+	if (end_us > 0)
+		search->end_us -= MAX(end_us - g_get_monotonic_time(), 0) / 5;
+	search_mcmc(search);
+	search->max_tries = max_tries;
+	search->end_us = end_us;
+}
+
+void bucket_search_run(struct bucket_search *search)
+{
+	if (search->problem->recorded_ends)
+		bucket_search_try(search, "recorded", search->problem->recorded_ends,
+				  search->problem->n_recorded);
+	if (search->problem->n <= SEARCH_MAX_EXHAUSTIVE) {
+		search_exhaustive(search);
+		return;
+	}
+	search_rules(search);
+	search_dynamic(search);
+	search_greedy(search);
+	run_chains(search);
+	search_greedy(search);
+}
