@@ -1,0 +1,67 @@
+/* optimize: changes of a job that make its steps shorter: looked for on the replay of a recording, ranked, and written as plans that
+ * `tacho apply` carries out (docs/optimize.md, docs/plan.md). */
+#ifndef TACHO_OPTIMIZE_H
+#define TACHO_OPTIMIZE_H
+
+#include <stdio.h>
+
+#include <tacho/plan.h>
+#include <tacho/replay.h>
+
+G_BEGIN_DECLS
+
+/* What a change may touch besides the order in which numbers are added. */
+typedef enum {
+	TACHO_ALLOW_NOTHING = 0,
+	TACHO_ALLOW_BATCH = 1 << 0, /* how many samples go into an update */
+} TachoAllowed;
+
+/* The best so far is better than what was there before, or a part of the search is over. */
+typedef void (*TachoOptimizeProgress)(gdouble best_step_ms, guint64 n_tried, gpointer data);
+
+typedef struct {
+	gint64 budget_ms; /* for the search, at most; 0: as long as it gains */
+	guint64 max_tried; /* partitions; 0: any number. With it and no budget the result is the same on all machines */
+	guint64 seed;
+	guint allowed;			/* TachoAllowed */
+	gint64 first_step, last_step;	/* as of tacho_predict() */
+	TachoOptimizeProgress progress; /* or NULL */
+	gpointer progress_data;
+} TachoOptimizeOptions;
+
+typedef struct {
+	guint32 n_ranks, n_steps, first_step, last_step;
+	gdouble measured_step_ms; /* as TachoPrediction has it */
+	gdouble replayed_step_ms; /* the same of the replay of what was recorded */
+	gdouble baseline_step_ms; /* the same without what recording took: what changes are held against */
+	guint32 n_gradients, n_recorded_buckets; /* 0: they are not known */
+	guint64 candidates_tried;
+	gdouble search_ms;
+	gboolean is_exhaustive; /* all partitions of the gradients were tried */
+	/* What was found, the shortest step first: "change" (in words), "what_if" (docs/what-if.md), "predicted_step_ms",
+	 * "low_ms", "high_ms", "gain_pct", "low_gain_pct", "high_gain_pct", "needs", "how" (what carries it out) and
+	 * "is_applicable" (`tacho apply` does). Changes that gain nothing are not in it. */
+	TachoTable *candidates;
+	GPtrArray *plans; /* TachoPlan, one for each row */
+	TachoTable *
+		tried; /* a row for each change of which a replay was made: "what_if", "predicted_step_ms", "note" */
+	TachoTable *
+		trajectory; /* "tries", "time_ms", "strategy", "judged_by" (the search's own model, or the replay), "step_ms": whenever the search found a better partition */
+	gchar *warning, *advice; /* of the replay (TachoPrediction.baseline_warning); or NULL */
+	GPtrArray *notes;	 /* gchar */
+} TachoOptimization;
+
+/* Look for changes of the job that was recorded. An error is that it cannot be replayed; that there is nothing to gain is none. */
+TachoOptimization *tacho_optimize(const TachoRecording *recordings, guint n_recordings,
+				  const TachoOptimizeOptions *options, GError **error);
+void tacho_optimization_free(TachoOptimization *optimization);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoOptimization, tacho_optimization_free)
+
+/* The first row that `tacho apply` carries out; TRUE: there is one. */
+gboolean tacho_optimization_best(const TachoOptimization *optimization, guint *ret_row);
+/* One JSON object: the members above under their names (docs/json.md). */
+void tacho_optimization_print_json(const TachoOptimization *optimization, FILE *out);
+
+G_END_DECLS
+
+#endif
