@@ -425,6 +425,72 @@ static void plan_buckets(struct optimizing *optimizing)
 	note_caps(optimizing);
 }
 
+/* --- what else there is --------------------------------------------------------------------------- */
+
+static const gchar *const by_hand = "by hand: DataLoader(num_workers=N)";
+
+/* So many workers gain more than the fewer ones before, with which the step took *best_ms. */
+static gboolean gains_more(const struct optimizing *optimizing, guint32 n_workers, gdouble *best_ms)
+{
+	g_autofree gchar *what_if = g_strdup_printf("workers=%u", n_workers);
+	gdouble step_ms = bucket_judge_step_ms(optimizing->base->graph, what_if, NULL);
+
+	if (!(step_ms < *best_ms * (1 - MIN_GAIN_PCT / 100)))
+		return FALSE;
+	*best_ms = step_ms;
+	return TRUE;
+}
+
+/* More workers, as long as each doubling gains. */
+static void try_workers(struct optimizing *optimizing)
+{
+	static const guint32 counts[] = { 1, 2, 4, 8, 16 };
+	gdouble best_ms = optimizing->result->baseline_step_ms;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(TachoPrediction) none = predict(optimizing, "drop:loader", &error);
+
+	if (!none || gain_pct(optimizing, none->predicted_step_ms) < MIN_GAIN_PCT) {
+		note_tried(optimizing, "drop:loader", none ? none->predicted_step_ms : NAN,
+			   error ? error->message : "loading data holds up nothing");
+		return;
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(counts) && !is_over(optimizing); i++) {
+		TachoPlan *plan;
+
+		if (!gains_more(optimizing, counts[i], &best_ms))
+			continue;
+		plan = new_plan(optimizing);
+		plan_add_count(plan, PLAN_WORKERS, counts[i]);
+		propose(optimizing, plan,
+			g_strdup_printf("data is loaded by %u worker%s", counts[i],
+					counts[i] == 1 ? "" : "s"),
+			"a core for each worker", by_hand, FALSE);
+	}
+}
+
+static void try_accumulation(struct optimizing *optimizing)
+{
+	static const guint32 counts[] = { 2, 4 };
+
+	if (!(optimizing->options->allowed & TACHO_ALLOW_BATCH) || !optimizing->problem)
+		return;
+	for (guint i = 0; i < G_N_ELEMENTS(counts) && !is_over(optimizing); i++) {
+		g_autofree gchar *what_if = g_strdup_printf("accumulate=%u", counts[i]);
+		g_autoptr(GError) error = NULL;
+		gdouble step_ms = bucket_judge_step_ms(optimizing->base->graph, what_if, &error);
+
+		optimizing->result->candidates_tried++;
+		note_tried(optimizing, what_if, step_ms / counts[i],
+			   error ? error->message : "for as many samples as a step has now");
+		if (gain_pct(optimizing, step_ms / counts[i]) >= MIN_GAIN_PCT)
+			note(optimizing,
+			     "with %u passes an update (no_sync() around all but the last), as "
+			     "many samples as a step has now take %.3f ms (%+.1f %%)",
+			     counts[i], step_ms / counts[i],
+			     -gain_pct(optimizing, step_ms / counts[i]));
+	}
+}
+
 /* --- the answer ------------------------------------------------------------------------------------ */
 
 static gint compare_proposals(gconstpointer a, gconstpointer b)
@@ -516,6 +582,8 @@ TachoOptimization *tacho_optimize(const TachoRecording *recordings, guint n_reco
 	g_array_set_clear_func(optimizing.proposals, proposal_clear);
 	take_base(&optimizing);
 	plan_buckets(&optimizing);
+	try_workers(&optimizing);
+	try_accumulation(&optimizing);
 	write_proposals(&optimizing);
 	optimizing.result->search_ms =
 		(gdouble)(g_get_monotonic_time() - optimizing.begin_us) * 1e-3;
