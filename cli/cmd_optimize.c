@@ -1,0 +1,282 @@
+/* cmd_optimize: what to change in a job, so that its steps are shorter. */
+#include <string.h>
+#include <unistd.h>
+
+#include <tacho/optimize.h>
+#include <tacho/words.h>
+
+#include "cli.h"
+#include "new_file.h"
+#include "recording_list.h"
+
+#define DEFAULT_BUDGET "10s"
+#define MAX_BUDGET_MS  (24 * 3600 * 1000.0)
+
+static const gchar usage[] = "RUN... [-o PLAN]";
+static const gchar description[] =
+	"Looks for changes of the recorded job that make its steps shorter, on the replay of the "
+	"recording, and\n"
+	"prints those that gain, with what they need and what carries them out. By default only "
+	"changes are\n"
+	"proposed that leave the results as they are but for the order in which numbers are "
+	"added.\n"
+	"\n"
+	"Examples:\n"
+	"  tacho optimize base.tacho\n"
+	"  tacho optimize base.tacho -o plan.json && tacho apply plan.json -- python3 train.py\n"
+	"  tacho optimize base1.tacho,base2.tacho,base3.tacho --budget 60s --json\n";
+
+struct options {
+	gchar *output, *budget, *allow, *trajectory;
+	gchar **also;
+	gint64 seed, tries;
+	gboolean is_forced, with_json, with_all;
+};
+
+/* "10s", "500ms", "2m"; 0: as long as it gains. */
+static gboolean parse_budget(const gchar *text, gint64 *ret_ms)
+{
+	static const struct {
+		const gchar *name;
+		gdouble ms;
+	} units[] = { { "ms", 1 }, { "s", 1000 }, { "", 1000 }, { "m", 60000 }, { "h", 3600000 } };
+	gchar *end;
+	gdouble number = g_ascii_strtod(text, &end);
+
+	if (end != text && number >= 0 && g_ascii_isdigit(text[0]))
+		for (guint i = 0; i < G_N_ELEMENTS(units); i++)
+			if (strcmp(end, units[i].name) == 0 &&
+			    number * units[i].ms <= MAX_BUDGET_MS) {
+				*ret_ms = (gint64)(number * units[i].ms);
+				return TRUE;
+			}
+	cli_fail("optimize", "--budget is a time up to a day, as in 10s, 500ms or 2m, not '%s'",
+		 text);
+	return FALSE;
+}
+
+static gboolean parse_allowed(const gchar *text, guint *ret_allowed)
+{
+	static const gchar *const names[] = { "batch", NULL };
+	g_auto(GStrv) words = g_strsplit(text ? text : "", ",", -1);
+
+	*ret_allowed = TACHO_ALLOW_NOTHING;
+	for (guint i = 0; words[i]; i++) {
+		g_autofree gchar *there = NULL;
+
+		if (strcmp(words[i], names[0]) == 0) {
+			*ret_allowed |= TACHO_ALLOW_BATCH;
+			continue;
+		}
+		there = tacho_did_you_mean(words[i], names);
+		cli_fail("optimize", "--allow: there is no '%s'%s", words[i], there);
+		return FALSE;
+	}
+	return TRUE;
+}
+
+static void show_progress(gdouble best_step_ms, guint64 n_tried, gpointer is_shown)
+{
+	*(gboolean *)is_shown = TRUE;
+	fprintf(stderr, "\r\033[K%" G_GUINT64_FORMAT " tried, best %.3f ms", n_tried, best_step_ms);
+	fflush(stderr);
+}
+
+static TachoOptimization *optimize(const struct options *options,
+				   const TachoOptimizeOptions *wanted, int argc, char **argv)
+{
+	g_auto(RecordingList) list = { .paths = NULL };
+	g_autoptr(GArray) recordings = NULL;
+	TachoOptimizeOptions how = *wanted;
+	TachoOptimization *optimization;
+	gboolean is_shown = FALSE;
+	GError *error = NULL;
+
+	if (!recording_list_init(&list, "optimize", argc, argv, options->also) ||
+	    !recording_list_open(&list, "optimize"))
+		return NULL;
+	recordings = recording_list_recordings(&list);
+	if (isatty(STDERR_FILENO)) {
+		how.progress = show_progress;
+		how.progress_data = &is_shown;
+	}
+	optimization = tacho_optimize((const TachoRecording *)recordings->data, recordings->len,
+				      &how, &error);
+	if (is_shown)
+		fputs("\r\033[K", stderr);
+	if (!optimization)
+		cli_fail_error("optimize", error);
+	return optimization;
+}
+
+/* --- what is written ------------------------------------------------------------------------------ */
+
+static void write_trajectory(const TachoOptimization *optimization, FILE *out)
+{
+	const TachoTable *table = optimization->trajectory;
+
+	fputs("tries,time_ms,strategy,judged_by,step_ms\n", out);
+	for (guint row = 0; row < tacho_table_n_rows(table); row++)
+		fprintf(out, "%.0f,%.3f,%s,%s,%.6f\n", tacho_table_cell_number(table, row, "tries"),
+			tacho_table_cell_number(table, row, "time_ms"),
+			tacho_table_cell_text(table, row, "strategy"),
+			tacho_table_cell_text(table, row, "judged_by"),
+			tacho_table_cell_number(table, row, "step_ms"));
+}
+
+static gboolean write_file(const gchar *path, gboolean is_forced,
+			   const TachoOptimization *optimization, const TachoPlan *plan)
+{
+	GError *error = NULL;
+	g_autoptr(NewFile) file = new_file_open(path, is_forced, &error);
+
+	if (file && plan)
+		tacho_plan_write(plan, new_file_stream(file));
+	else if (file)
+		write_trajectory(optimization, new_file_stream(file));
+	if (file && new_file_finish(g_steal_pointer(&file), &error))
+		return TRUE;
+	cli_fail_error("optimize", error);
+	return FALSE;
+}
+
+/* --- what is printed ------------------------------------------------------------------------------ */
+
+static void print_prose(const gchar *format, ...) G_GNUC_PRINTF(1, 2);
+static void print_prose(const gchar *format, ...)
+{
+	g_autofree gchar *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	tacho_print_prose(text, stdout, cli_width(stdout));
+}
+
+static void print_text(const TachoOptimization *optimization, const struct options *options)
+{
+	if (optimization->warning) {
+		print_prose("Warning: %s.", optimization->warning);
+		print_prose("What to do next: %s.", optimization->advice);
+		fputc('\n', stdout);
+	}
+	printf("%u %s, steps %u to %u\n\n", optimization->n_ranks,
+	       optimization->n_ranks == 1 ? "rank" : "ranks", optimization->first_step,
+	       optimization->last_step);
+	printf("measured step   %10.3f ms\n", optimization->measured_step_ms);
+	printf("baseline        %10.3f ms  (replayed, without what recording took)\n",
+	       optimization->baseline_step_ms);
+	if (optimization->plans->len > 0) {
+		printf("\n"
+		       "What would be shorter\n");
+		cli_print_table(optimization->candidates);
+	}
+	if (options->with_all) {
+		printf("\n"
+		       "What was tried\n");
+		cli_print_table(optimization->tried);
+		printf("\n"
+		       "How the search went\n");
+		cli_print_table(optimization->trajectory);
+	}
+	printf("\n%" G_GUINT64_FORMAT " changes tried in %.1f s%s\n",
+	       optimization->candidates_tried, optimization->search_ms / 1000,
+	       optimization->is_exhaustive ? ": all partitions of the gradients are among them"
+					   : "");
+	for (guint i = 0; i < optimization->notes->len; i++)
+		print_prose("- %s", (const gchar *)g_ptr_array_index(optimization->notes, i));
+}
+
+static int tell(const TachoOptimization *optimization, const struct options *options)
+{
+	guint row;
+	gboolean has_plan = tacho_optimization_best(optimization, &row);
+
+	if (options->trajectory &&
+	    !write_file(options->trajectory, options->is_forced, optimization, NULL))
+		return CLI_BAD;
+	if (options->with_json)
+		tacho_optimization_print_json(optimization, stdout);
+	else
+		print_text(optimization, options);
+	if (options->output && !has_plan) {
+		fflush(stdout);
+		fprintf(stderr,
+			"tacho optimize: there is no plan to write: nothing that tacho apply "
+			"carries out gains anything\n");
+		return CLI_NO;
+	}
+	if (options->output && !write_file(options->output, options->is_forced, optimization,
+					   g_ptr_array_index(optimization->plans, row)))
+		return CLI_BAD;
+	if (options->output && !options->with_json)
+		printf("\nThe plan is in %s. Next: tacho apply %s -- COMMAND\n", options->output,
+		       options->output);
+	return CLI_DONE;
+}
+
+static int optimize_with(const struct options *options, int argc, char **argv)
+{
+	TachoOptimizeOptions how = { .max_tried = (guint64)MAX(options->tries, 0),
+				     .seed = (guint64)options->seed,
+				     .first_step = -1,
+				     .last_step = -1 };
+	g_autoptr(TachoOptimization) optimization = NULL;
+
+	if (options->tries < 0)
+		return cli_fail("optimize", "--tries must be 0 or more, not %" G_GINT64_FORMAT,
+				options->tries);
+	/* with a number of tries, time plays no part unless it is asked for */
+	if (!parse_budget(options->budget      ? options->budget
+			  : options->tries > 0 ? "0"
+					       : DEFAULT_BUDGET,
+			  &how.budget_ms) ||
+	    !parse_allowed(options->allow, &how.allowed))
+		return CLI_BAD;
+	optimization = optimize(options, &how, argc, argv);
+	return optimization ? tell(optimization, options) : CLI_BAD;
+}
+
+int cmd_optimize(int argc, char **argv)
+{
+	struct options options = { .seed = 1 };
+	const GOptionEntry entries[] = {
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+		  "write the best plan that 'tacho apply' carries out", "PLAN" },
+		{ "also", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.also,
+		  "another recording of the same job (may be given several times)", "RUN" },
+		{ "budget", 'b', 0, G_OPTION_ARG_STRING, &options.budget,
+		  "search for at most that long (default: " DEFAULT_BUDGET
+		  "; 0: as long as it gains)",
+		  "TIME" },
+		{ "tries", 0, 0, G_OPTION_ARG_INT64, &options.tries,
+		  "try N partitions of gradients at most, whatever the time: the same on all "
+		  "machines",
+		  "N" },
+		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed,
+		  "seed of the search's draws (default: 1)", "N" },
+		{ "allow", 0, 0, G_OPTION_ARG_STRING, &options.allow,
+		  "also try what changes results: batch", "LIST" },
+		{ "trajectory", 0, 0, G_OPTION_ARG_FILENAME, &options.trajectory,
+		  "write how the search went, as CSV", "FILE" },
+		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
+		  "replace files that exist", NULL },
+		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.with_all,
+		  "print also what was tried and how the search went", NULL },
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.with_json, "print JSON, for programs",
+		  NULL },
+		CLI_WIDTH_OPTIONS(0),
+		G_OPTION_ENTRY_NULL,
+	};
+	int status = CLI_BAD;
+
+	if (cli_parse("optimize", usage, description, entries, &argc, &argv))
+		status = cli_finish("optimize", optimize_with(&options, argc, argv));
+	g_strfreev(options.also);
+	g_free(options.output);
+	g_free(options.budget);
+	g_free(options.allow);
+	g_free(options.trajectory);
+	return status;
+}
