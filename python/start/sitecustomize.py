@@ -5,13 +5,17 @@ modules of PyTorch, TensorFlow and JAX to be imported (it imports nothing itself
 that the job would have had.
 
 (1) It never prints, never raises, and leaves sys.path as the job would have had it.
-(2) Without TACHO_RUN_DIR, or outside a recorded process, it only gives way.
+(2) Without TACHO_RUN_DIR (`tacho record`) and TACHO_PLAN (`tacho apply`) it only gives way.
 """
 
 import os
 import sys
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _has_plan():
+    return os.environ.get("TACHO_PLAN")
 
 
 class _ImportWatch:
@@ -32,9 +36,15 @@ class _ImportWatch:
         "jax._src.profiler": "watch_jax_profiler",
     }
 
+    PLANNED = {"torch.nn.parallel.distributed": "carry_out_plan"}
+
     def __init__(self):
         self.waiting = {}
         hooks = os.environ.get("TACHO_HOOKS", "python,xla").split(",")
+        if _has_plan():
+            self.waiting.update(self.PLANNED)
+        if not os.environ.get("TACHO_RUN_DIR"):
+            return
         if "python" in hooks:
             self.waiting.update(self.WATCHED)
         if "xla" in hooks:
@@ -113,7 +123,8 @@ def _watch_functions(how):
 
 
 _leave_path()
-if os.environ.get("TACHO_RUN_DIR"):
+if os.environ.get("TACHO_RUN_DIR") or _has_plan():
     sys.meta_path.insert(0, _ImportWatch())
+if os.environ.get("TACHO_RUN_DIR"):
     _watch_functions(os.environ.get("TACHO_PYTHON", ""))
 _give_way()

@@ -7,11 +7,14 @@ watch_process_groups  members of the process groups (process_groups.py)
 watch_tf_...          TensorFlow's steps, and its profiler run in some (tensorflow_steps.py)
 watch_jax_...         JAX's (jax_steps.py)
 
+carry_out_plan        DDP's buckets as a plan has them (plan.py; `tacho apply`)
+
 DDP's buckets are told when its forward is seen (ddp_buckets.py). Data-loader waits and steps need
 no hook: PyTorch names regions for them, which the torch probe knows.
 
-(1) Nothing here adds a frame to the job's tracebacks: nothing of the job's is wrapped.
-(2) An error in here is swallowed; the job goes on without this part.
+(1) Nothing here adds a frame to the job's tracebacks: nothing of the job's is wrapped. Only who has a plan carried out has
+    the Reducer of DDP in a subclass.
+(2) An error in here is swallowed; the job goes on without this part. A plan that is not for the job ends it.
 """
 
 
@@ -73,3 +76,9 @@ def watch_tf_coordinator(module):
     from . import tensorflow_steps
 
     tensorflow_steps.install_coordinator(module)
+
+
+def carry_out_plan(module):
+    from . import plan
+
+    plan.install(module)
