@@ -37,7 +37,7 @@ _tacho() {
 		return
 	fi
 	# Behind "tacho record [OPTION...] --", and doctor's, it is the job's own command line.
-	if [ "$command" = record ] || [ "$command" = doctor ]; then
+	if [ "$command" = record ] || [ "$command" = doctor ] || [ "$command" = apply ]; then
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			if [ "${COMP_WORDS[i]}" = -- ] && declare -F _command_offset >/dev/null; then
 				_command_offset $((i + 1))
