@@ -62,6 +62,13 @@ gboolean tacho_optimization_best(const TachoOptimization *optimization, guint *r
 /* One JSON object: the members above under their names (docs/json.md). */
 void tacho_optimization_print_json(const TachoOptimization *optimization, FILE *out);
 
+/* By how much less the steps of the second take than those of the first, run in pairs, in percent: of the mean of the logarithms of
+ * their quotients, and its 95 % interval by Student's t (NAN: from one pair). `n` is 1 or more, times are above 0. */
+typedef struct {
+	gdouble gain_pct, low_pct, high_pct;
+} TachoPairedGain;
+TachoPairedGain tacho_paired_gain(const gdouble *first_ms, const gdouble *second_ms, guint n);
+
 G_END_DECLS
 
 #endif
