@@ -2,6 +2,7 @@
  * TACHO_PLAN_STATUS when rank 0 has the buckets. The file is in a folder of our own. */
 #include "planned_job.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,6 +126,69 @@ void planned_job_tell(const PlannedJob *job, gboolean is_quiet)
 			"a "
 			"second step with PyTorch's DistributedDataParallel\n",
 			job->path);
+}
+
+/* --- steps ---------------------------------------------------------------------------------------- */
+
+#define STEPS "steps"
+
+void planned_job_time_steps(PlannedJob *job)
+{
+	g_autofree gchar *path = g_build_filename(job->folder, STEPS, NULL);
+
+	job->environment = g_environ_setenv(job->environment, "TACHO_STEP_TIMES", path, TRUE);
+}
+
+static gint compare_times(gconstpointer a, gconstpointer b)
+{
+	gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Of a rank's file: a time in nanoseconds a line. NAN: too few. */
+static gdouble median_step_ms(const gchar *path)
+{
+	g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(gdouble));
+	g_autofree gchar *text = NULL;
+	g_auto(GStrv) lines = NULL;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return NAN;
+	lines = g_strsplit(text, "\n", -1);
+	for (guint i = 0; lines[i] && *lines[i]; i++) {
+		gdouble ms = g_ascii_strtod(lines[i], NULL) * 1e-6;
+
+		if (i >= PLANNED_JOB_WARM_UP)
+			g_array_append_val(times, ms);
+	}
+	if (times->len < PLANNED_JOB_MIN_STEPS)
+		return NAN;
+	g_array_sort(times, compare_times);
+	return (g_array_index(times, gdouble, (times->len - 1) / 2) +
+		g_array_index(times, gdouble, times->len / 2)) /
+	       2;
+}
+
+gdouble planned_job_step_ms(const PlannedJob *job)
+{
+	GDir *entries = g_dir_open(job->folder, 0, NULL);
+	const gchar *name;
+	gdouble sum_ms = 0;
+	guint n = 0;
+
+	while (entries && (name = g_dir_read_name(entries))) {
+		g_autofree gchar *path = g_build_filename(job->folder, name, NULL);
+		gdouble step_ms = g_str_has_prefix(name, STEPS) ? median_step_ms(path) : NAN;
+
+		if (isnan(step_ms))
+			continue;
+		sum_ms += step_ms;
+		n++;
+	}
+	if (entries)
+		g_dir_close(entries);
+	return n > 0 ? sum_ms / n : NAN;
 }
 
 int planned_job_command_at(int argc, char **argv)

@@ -11,6 +11,13 @@ typedef struct _PlannedJob PlannedJob;
 
 /* The plan is read, and refused where no hook carries it out. Without a path, the job is as it is. NULL: the error says why. */
 PlannedJob *planned_job_new(const gchar *path, GError **error);
+/* Have the job's steps timed; before it is started. */
+void planned_job_time_steps(PlannedJob *job);
+/* The mean over the ranks of this host of the median step, ms, once the job is over. NAN: fewer than PLANNED_JOB_MIN_STEPS steps behind
+ * the first, which are left out as warm-up, were timed. */
+#define PLANNED_JOB_WARM_UP   3
+#define PLANNED_JOB_MIN_STEPS 3
+gdouble planned_job_step_ms(const PlannedJob *job);
 void planned_job_free(PlannedJob *job);
 /* The environment to start the job in; the job's. */
 gchar **planned_job_borrow_environment(const PlannedJob *job);

@@ -5,7 +5,8 @@ modules of PyTorch, TensorFlow and JAX to be imported (it imports nothing itself
 that the job would have had.
 
 (1) It never prints, never raises, and leaves sys.path as the job would have had it.
-(2) Without TACHO_RUN_DIR (`tacho record`) and TACHO_PLAN (`tacho apply`) it only gives way.
+(2) Without TACHO_RUN_DIR (`tacho record`), TACHO_PLAN (`tacho apply`) and TACHO_STEP_TIMES (`tacho optimize --verify`) it only
+    gives way.
 """
 
 import os
@@ -15,7 +16,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _has_plan():
-    return os.environ.get("TACHO_PLAN")
+    return os.environ.get("TACHO_PLAN") or os.environ.get("TACHO_STEP_TIMES")
 
 
 class _ImportWatch:

@@ -13,12 +13,17 @@ rank 0's, and nothing of tacho runs in any later step.
 (2) In which order gradients come is known only after the first pass. Where it is not the plan's, DDP keeps its own buckets, the job goes
     on, and rank 0 says so.
 (3) A plan is data. Nothing in it is run, opened or imported.
+
+With TACHO_STEP_TIMES, as `tacho optimize --verify` has it, the Reducer also notes when each forward begins, with a plan and without one, so
+that both cost the same; at the end of the process the times between them are written into a file of that name, the rank and the pid.
 """
 
+import atexit
 import collections
 import json
 import os
 import sys
+import time
 
 VERSION = 1
 _MAX_BYTES = 64 << 20
@@ -194,6 +199,33 @@ def _make_reducer(torch, base, Writer):
     return PlannedReducer
 
 
+def _make_timed(base):
+    began = []  # ns, of the forwards of the first DDP of the process
+    first = []
+
+    def write(rank):
+        try:
+            name = "%s.%d.%d" % (os.environ["TACHO_STEP_TIMES"], rank, os.getpid())
+            with open(name, "w") as file:
+                file.writelines("%d\n" % (b - a) for a, b in zip(began, began[1:]))
+        except (KeyError, OSError):
+            pass
+
+    class TimedReducer(base):
+        def __init__(self, *arguments, **named):
+            super().__init__(*arguments, **named)
+            if not first:
+                first.append(id(self))
+                atexit.register(write, arguments[3].rank())
+
+        def _rebuild_buckets(self):
+            if first[0] == id(self):
+                began.append(time.perf_counter_ns())
+            return super()._rebuild_buckets()
+
+    return TimedReducer
+
+
 def _make_refusal(base, reason):
     class RefusedReducer(base):
         def __init__(self, *arguments, **named):
@@ -211,6 +243,8 @@ def install(module):
     try:
         if not hasattr(base, "_rebuild_buckets"):
             raise ImportError("its Reducer has no _rebuild_buckets()")
+        if os.environ.get("TACHO_STEP_TIMES"):
+            base = _make_timed(base)
         if os.environ.get("TACHO_PLAN"):
             base = _make_reducer(torch, base, _make_writer(torch))
         dist.Reducer = base
