@@ -7,12 +7,17 @@
 
 #include "cli.h"
 #include "new_file.h"
+#include "planned_job.h"
 #include "recording_list.h"
+#include "verify.h"
 
 #define DEFAULT_BUDGET "10s"
 #define MAX_BUDGET_MS  (24 * 3600 * 1000.0)
+#define DEFAULT_PAIRS  10
+#define MAX_PAIRS      1000
 
-static const gchar usage[] = "RUN... [-o PLAN]";
+static const gchar usage[] = "RUN... [-o PLAN]\n"
+			     "  tacho optimize --verify [-o PLAN] -- COMMAND [ARGUMENT...]";
 static const gchar description[] =
 	"Looks for changes of the recorded job that make its steps shorter, on the replay of the "
 	"recording, and\n"
@@ -24,13 +29,17 @@ static const gchar description[] =
 	"Examples:\n"
 	"  tacho optimize base.tacho\n"
 	"  tacho optimize base.tacho -o plan.json && tacho apply plan.json -- python3 train.py\n"
-	"  tacho optimize base1.tacho,base2.tacho,base3.tacho --budget 60s --json\n";
+	"  tacho optimize base1.tacho,base2.tacho,base3.tacho --budget 60s --json\n"
+	"  tacho optimize --verify -n 2 -o plan.json -- python3 train.py\n";
 
 struct options {
 	gchar *output, *budget, *allow, *trajectory;
 	gchar **also;
 	gint64 seed, tries;
-	gboolean is_forced, with_json, with_all;
+	gboolean is_forced, with_json, with_all, is_verified;
+	gchar *run;
+	gint n_ranks, n_pairs;
+	gchar **command; /* behind "--"; NULL: there is none */
 };
 
 /* "10s", "500ms", "2m"; 0: as long as it gains. */
@@ -216,6 +225,35 @@ static int tell(const TachoOptimization *optimization, const struct options *opt
 	return CLI_DONE;
 }
 
+static int verify(const struct options *options, const TachoOptimizeOptions *how, int argc)
+{
+	Verify verify = { .command = options->command,
+			  .n_ranks = (guint)options->n_ranks,
+			  .run_path = options->run,
+			  .plan_path = options->output,
+			  .max_pairs = (guint)options->n_pairs,
+			  .is_forced = options->is_forced,
+			  .with_json = options->with_json,
+			  .how = *how };
+
+	if (!options->command || !*options->command)
+		return cli_fail("optimize",
+				"name the command to run behind -- (see 'tacho optimize "
+				"--help')");
+	if (argc > 1 || options->also)
+		return cli_fail("optimize",
+				"--verify records the job itself: leave out %s, or "
+				"--verify",
+				argc > 1 ? "the run" : "--also");
+	if (options->n_ranks < 0 || options->n_ranks > PLANNED_JOB_MAX_RANKS)
+		return cli_fail("optimize", "--ranks must be from 1 to %d, not %d",
+				PLANNED_JOB_MAX_RANKS, options->n_ranks);
+	if (options->n_pairs < 2 || options->n_pairs > MAX_PAIRS)
+		return cli_fail("optimize", "--pairs must be from 2 to %d, not %d", MAX_PAIRS,
+				options->n_pairs);
+	return verify_run(&verify);
+}
+
 static int optimize_with(const struct options *options, int argc, char **argv)
 {
 	TachoOptimizeOptions how = { .max_tried = (guint64)MAX(options->tries, 0),
@@ -234,13 +272,17 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 			  &how.budget_ms) ||
 	    !parse_allowed(options->allow, &how.allowed))
 		return CLI_BAD;
+	if (options->is_verified)
+		return verify(options, &how, argc);
+	if (options->command)
+		return cli_fail("optimize", "a command is run with --verify only");
 	optimization = optimize(options, &how, argc, argv);
 	return optimization ? tell(optimization, options) : CLI_BAD;
 }
 
 int cmd_optimize(int argc, char **argv)
 {
-	struct options options = { .seed = 1 };
+	struct options options = { .seed = 1, .n_pairs = DEFAULT_PAIRS };
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "write the best plan that 'tacho apply' carries out", "PLAN" },
@@ -258,6 +300,15 @@ int cmd_optimize(int argc, char **argv)
 		  "seed of the search's draws (default: 1)", "N" },
 		{ "allow", 0, 0, G_OPTION_ARG_STRING, &options.allow,
 		  "also try what changes results: batch", "LIST" },
+		{ "verify", 0, 0, G_OPTION_ARG_NONE, &options.is_verified,
+		  "record COMMAND, and measure the plan that is found against the job as it is",
+		  NULL },
+		{ "ranks", 'n', 0, G_OPTION_ARG_INT, &options.n_ranks,
+		  "with --verify: start N ranks on this host", "N" },
+		{ "run", 'r', 0, G_OPTION_ARG_FILENAME, &options.run,
+		  "with --verify: folder to record into (default: NAME-DATE-TIME.tacho)", "DIR" },
+		{ "pairs", 0, 0, G_OPTION_ARG_INT, &options.n_pairs,
+		  "with --verify: run at most N pairs (default: 10)", "N" },
 		{ "trajectory", 0, 0, G_OPTION_ARG_FILENAME, &options.trajectory,
 		  "write how the search went, as CSV", "FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
@@ -269,8 +320,13 @@ int cmd_optimize(int argc, char **argv)
 		CLI_WIDTH_OPTIONS(0),
 		G_OPTION_ENTRY_NULL,
 	};
-	int status = CLI_BAD;
+	int status = CLI_BAD, n_own = planned_job_command_at(argc, argv);
 
+	if (n_own < argc) { /* the command's own options are not ours */
+		options.command = argv + n_own + 1;
+		argv[n_own] = NULL;
+		argc = n_own;
+	}
 	if (cli_parse("optimize", usage, description, entries, &argc, &argv))
 		status = cli_finish("optimize", optimize_with(&options, argc, argv));
 	g_strfreev(options.also);
@@ -278,5 +334,6 @@ int cmd_optimize(int argc, char **argv)
 	g_free(options.budget);
 	g_free(options.allow);
 	g_free(options.trajectory);
+	g_free(options.run);
 	return status;
 }

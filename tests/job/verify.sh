@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# tacho optimize --verify on a real job of two ranks: it records, plans, measures in pairs and says what came of it; a job that
+# fails, and Ctrl-C, leave nothing behind but the recording.
+set -eu
+python=${PYTHON:-/usr/bin/python3}
+"$python" -c 'import torch.distributed' 2>/dev/null || { echo "no PyTorch: skipped"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export OMP_NUM_THREADS=1 TMPDIR=$work/tmp
+mkdir "$TMPDIR"
+cd "$work"
+job=$TACHO_SOURCE_DIR/examples/ddp_train.py
+
+status=0
+"$TACHO" optimize --verify -n 2 --pairs 2 --tries 2000 -r run.tacho -o plan.json --json -- \
+	"$python" "$job" --model mlp --width 256 --steps 10 --batch 4 >found 2>said || status=$?
+[ -d run.tacho ]
+[ -z "$(ls "$TMPDIR")" ] || { echo "left behind: $(ls "$TMPDIR")"; exit 1; }
+cat >check.py <<'END'
+import json
+import os
+import sys
+
+status = int(sys.argv[1])
+said = open("said").read()
+if "nothing was found" in said:  # no plan: nothing to measure
+    assert status == 1 and not os.path.exists("plan.json"), said
+    sys.exit()
+found = json.load(open("found"))
+low, high = found["measured_gain_interval_pct"]
+assert len(found["pairs"]) == 2 and said.count("running the job with the plan") == 2, said
+assert all(t > 0 for pair in found["pairs"] for t in pair.values())
+assert low <= found["measured_gain_pct"] <= high
+assert found["is_kept"] == (low > 0) == (status == 0) == os.path.exists("plan.json"), (found, status)
+assert "loss" not in open("found").read()
+END
+"$python" check.py $status || { cat said found; exit 1; }
+
+# a job that fails
+status=0
+"$TACHO" optimize --verify -r other.tacho -o other.json -- "$python" -c 'raise SystemExit(3)' >found 2>said || status=$?
+[ $status = 2 ] && [ ! -s found ] && [ ! -e other.json ]
+grep -q "the job failed while recording the job; nothing is changed" said
+
+# Ctrl-C, as a terminal sends it: to all
+status=0
+setsid timeout --foreground -s INT 20 "$python" - "$TACHO" <<'END' || status=$?
+import os
+import signal
+import subprocess
+import sys
+import time
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+run = subprocess.Popen(
+    [sys.argv[1], "optimize", "--verify", "-r", "third.tacho", "-o", "third.json", "--", "sleep", "60"],
+    stderr=open("said", "w"), process_group=0)
+time.sleep(2)
+os.killpg(run.pid, signal.SIGINT)
+assert run.wait() == 130, run.returncode
+assert "interrupted; nothing is changed" in open("said").read()
+assert not os.path.exists("third.json")
+END
+[ $status = 0 ] || { cat said; exit 1; }
+[ -z "$(ls "$TMPDIR")" ] || { echo "left behind: $(ls "$TMPDIR")"; exit 1; }
