@@ -2,20 +2,12 @@
 
 import torch
 import torch.distributed as dist
-from told import STEPS, Told, batch, classes, mlp
+from told import mlp, train
 from torch.nn.parallel import DistributedDataParallel
 
 dist.init_process_group("gloo")
 torch.manual_seed(1)
 model = DistributedDataParallel(mlp())
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-told = Told()
-for step in range(STEPS):
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        loss = torch.nn.functional.cross_entropy(model(batch(step, 32, 256)), classes(step, 32, 10))
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    told.step(loss)
-told.end()
+train(model, optimizer, lambda: torch.autocast("cpu", dtype=torch.bfloat16))
 dist.destroy_process_group()

@@ -4,7 +4,7 @@ import sys
 
 import torch
 import torch.distributed as dist
-from told import STEPS, Told, batch, classes, mlp
+from told import mlp, train
 from torch.nn.parallel import DistributedDataParallel
 
 dist.init_process_group("gloo")
@@ -15,12 +15,5 @@ if "fp16" in sys.argv:
 
     model.register_comm_hook(None, default_hooks.fp16_compress_hook)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-told = Told()
-for step in range(STEPS):
-    loss = torch.nn.functional.cross_entropy(model(batch(step, 32, 256)), classes(step, 32, 10))
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    told.step(loss)
-told.end()
+train(model, optimizer)
 dist.destroy_process_group()

@@ -2,7 +2,7 @@
 
 import torch
 import torch.distributed as dist
-from told import STEPS, Told, batch, classes, mlp
+from told import mlp, train
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
@@ -15,12 +15,5 @@ for layer in model:
         fully_shard(layer, mesh=mesh)
 fully_shard(model, mesh=mesh)
 optimizer = torch.optim.AdamW(model.parameters(), lr=0.001)
-told = Told()
-for step in range(STEPS):
-    loss = torch.nn.functional.cross_entropy(model(batch(step, 32, 256)), classes(step, 32, 10))
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
-    told.step(loss)
-told.end()
+train(model, optimizer)
 dist.destroy_process_group()

@@ -5,6 +5,7 @@ long steps took. The runner compares the first, and takes the medians of the sec
 them: nothing here knows tacho.
 """
 
+import contextlib
 import os
 import time
 
@@ -53,3 +54,16 @@ def mlp(width=256, n_layers=4, n_classes=10):
     for _ in range(n_layers):
         layers += [torch.nn.Linear(width, width), torch.nn.ReLU()]
     return torch.nn.Sequential(*layers, torch.nn.Linear(width, n_classes))
+
+
+def train(model, optimizer, autocast=contextlib.nullcontext):
+    """The loop as PyTorch's tutorials have it; the forward pass under `autocast()`."""
+    told = Told()
+    for step in range(STEPS):
+        with autocast():
+            loss = torch.nn.functional.cross_entropy(model(batch(step, 32, 256)), classes(step, 32, 10))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        told.step(loss)
+    told.end()
