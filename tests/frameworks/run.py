@@ -28,7 +28,10 @@ N_RANKS = 2
 LEAST_TRUST = 95
 
 TORCHRUN = ["-m", "torch.distributed.run", "--nproc_per_node", str(N_RANKS), "--master_port", "PORT"]
-# what is run behind the environment's Python, how it is called in the table, and what it must have: collectives or not
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(N_RANKS), "PYTHON", "launched.py"]
+SRUN = ["slurm.sh", "OUT/slurm", "srun", "-n", str(N_RANKS), "--oversubscribe", "PYTHON", "launched.py"]
+ACCELERATE = ["-m", "accelerate.commands.launch", "--config_file", "OUT/accelerate.yaml", "--main_process_port", "PORT"]
+# how it is called in the table, its launcher, and what is run behind the environment's Python, or as it is where that is among it
 JOBS = {
     "ddp": ("DDP", "torchrun", TORCHRUN + ["ddp.py"]),
     # Debian's torchrun of 1.13 does not run under its Python 3.11
@@ -43,6 +46,9 @@ JOBS = {
     "trainer": ("transformers Trainer", "torchrun", TORCHRUN + ["trainer.py"]),
     "lightning": ("Lightning, ddp", "Lightning", ["lightning_fit.py"]),
     "accelerated": ("Accelerate", "torchrun", TORCHRUN + ["accelerated.py"]),
+    "launched-accelerate": ("Accelerate", "accelerate launch", ACCELERATE + ["accelerated.py"]),
+    "mpirun": ("DDP", "mpirun", MPIRUN + ["ddp"]),
+    "srun": ("DDP", "srun", SRUN + ["ddp"]),
 }
 
 
@@ -57,7 +63,7 @@ def free_port():
 def read_ranks(folder):
     """The lines of losses of each rank, and the median step of rank 0."""
     losses, median_ms = {}, None
-    for name in sorted(os.listdir(folder)):
+    for name in sorted(name for name in os.listdir(folder) if name.startswith("rank-")):
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             lines = file.read().splitlines()
         losses[name] = [line for line in lines if " loss " in line]
@@ -66,15 +72,30 @@ def read_ranks(folder):
     return losses, median_ms
 
 
+def words_of(python, words, out):
+    """The command of a job, its places filled in."""
+    places = {"PORT": str(free_port()), "PYTHON": python, "OUT": out}
+    if "PYTHON" not in words:
+        words = [python] + words
+    for word in words:
+        if word.endswith(".py"):
+            yield os.path.join(HERE, "jobs", word)
+        elif word.endswith(".sh"):
+            yield os.path.join(HERE, word)
+        else:
+            yield re.sub("PORT|PYTHON|OUT", lambda place: places[place[0]], word)
+
+
 def run_job(python, words, before=()):
     """What the ranks told, and what was said on stderr."""
-    port = str(free_port())
-    command = list(before) + [python]
-    for word in words:
-        command.append(os.path.join(HERE, "jobs", word) if word.endswith(".py") else word.replace("PORT", port))
     with tempfile.TemporaryDirectory() as out:
+        with open(os.path.join(out, "accelerate.yaml"), "w", encoding="utf-8") as file:
+            file.write("compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_CPU\nuse_cpu: true\n"
+                       "num_machines: 1\nnum_processes: %d\n" % N_RANKS)
+        command = list(before) + list(words_of(python, words, out))
         environment = dict(os.environ, OMP_NUM_THREADS="1", FRAMEWORK_STEPS=str(STEPS), FRAMEWORK_OUT=out,
-                           PYTHONWARNINGS="ignore", TORCH_CPP_LOG_LEVEL="ERROR", TOKENIZERS_PARALLELISM="false")
+                           PYTHONWARNINGS="ignore", TORCH_CPP_LOG_LEVEL="ERROR", TOKENIZERS_PARALLELISM="false",
+                           MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()))
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode:
             raise RuntimeError("%s: exit %d: %s" % (" ".join(command), done.returncode, done.stderr[-2000:]))
