@@ -49,6 +49,8 @@ JOBS = {
     "launched-accelerate": ("Accelerate", "accelerate launch", ACCELERATE + ["accelerated.py"]),
     "mpirun": ("DDP", "mpirun", MPIRUN + ["ddp"]),
     "srun": ("DDP", "srun", SRUN + ["ddp"]),
+    "zero": ("ZeroRedundancyOptimizer and DDP", "torchrun", TORCHRUN + ["zero.py"]),
+    "functional": ("functional collectives", "torchrun", TORCHRUN + ["functional.py"]),
 }
 
 
