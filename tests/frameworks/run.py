@@ -50,6 +50,11 @@ JOBS = {
     "mpirun": ("DDP", "mpirun", MPIRUN + ["ddp"]),
     "srun": ("DDP", "srun", SRUN + ["ddp"]),
     "zero": ("ZeroRedundancyOptimizer and DDP", "torchrun", TORCHRUN + ["zero.py"]),
+    "deepspeed-1": ("DeepSpeed, ZeRO stage 1", "torchrun", TORCHRUN + ["deepspeed_zero.py", "1"]),
+    "deepspeed-2": ("DeepSpeed, ZeRO stage 2", "torchrun", TORCHRUN + ["deepspeed_zero.py", "2"]),
+    "deepspeed-3": ("DeepSpeed, ZeRO stage 3", "torchrun", TORCHRUN + ["deepspeed_zero.py", "3"]),
+    "launched-deepspeed": ("DeepSpeed, ZeRO stage 2", "deepspeed", [
+        "-m", "deepspeed.launcher.runner", "--num_gpus", str(N_RANKS), "--master_port", "PORT", "deepspeed_zero.py", "2"]),
     "functional": ("functional collectives", "torchrun", TORCHRUN + ["functional.py"]),
 }
 
