@@ -56,6 +56,7 @@ JOBS = {
     "launched-deepspeed": ("DeepSpeed, ZeRO stage 2", "deepspeed", [
         "-m", "deepspeed.launcher.runner", "--num_gpus", str(N_RANKS), "--master_port", "PORT", "deepspeed_zero.py", "2"]),
     "functional": ("functional collectives", "torchrun", TORCHRUN + ["functional.py"]),
+    "checkpoints": ("DDP, loader workers, asynchronous checkpoints", "torchrun", TORCHRUN + ["checkpoints.py"]),
 }
 
 
