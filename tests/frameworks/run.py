@@ -57,6 +57,7 @@ JOBS = {
         "-m", "deepspeed.launcher.runner", "--num_gpus", str(N_RANKS), "--master_port", "PORT", "deepspeed_zero.py", "2"]),
     "functional": ("functional collectives", "torchrun", TORCHRUN + ["functional.py"]),
     "checkpoints": ("DDP, loader workers, asynchronous checkpoints", "torchrun", TORCHRUN + ["checkpoints.py"]),
+    "players": ("learners and actors, four programs", "torchrun", TORCHRUN + ["players.py"]),
 }
 
 
