@@ -113,6 +113,31 @@ static void make_seed(const gchar *folder, guint index)
 		   g_array_index(timeline->processes, TachoProcess, 0).pid);
 }
 
+/* Two threads' stacks, which timelines' text has no words for: fuzz_stacks.c has whatever of them. */
+static void make_stacks(const gchar *folder)
+{
+	const struct run_builder_process process = { .pid = 33 };
+	g_autofree gchar *path = g_dir_make_tmp("tacho-seed-XXXXXX", NULL);
+	struct run_builder *run = run_builder_new(path, &process);
+	guint32 main = run_builder_class(run, TRACE_KIND_FUNCTION, "train.py(10): main");
+	guint32 stack = run_builder_class(run, TRACE_KIND_STACK, "python");
+
+	run_builder_stream(run, 99);
+	for (guint i = 0; i < 4; i++) {
+		struct record_stack *record = run_builder_record(
+			run, stack, 100 + 50 * i, sizeof(*record) + sizeof(struct record_frame));
+
+		record->before = i < 2 ? 0 : 90 + 50 * i;
+		record->tid = 7 + i % 2;
+		record->state = i == 2 ? TRACE_THREAD_WAITING : TRACE_THREAD_RUNNING;
+		record->n_same = i / 2;
+		record->n_frames = 1;
+		*(struct record_frame *)(record + 1) = (struct record_frame){ main, 10 + i };
+	}
+	run_builder_end(run);
+	write_seed(folder, "stacks", path, process.pid);
+}
+
 /* --- devices, which texts do not have ------------------------------------------------------- */
 
 /* A record of a class of its own, its fields zero. */
@@ -198,6 +223,7 @@ int main(int argc, char **argv)
 	}
 	for (guint i = 0; i < G_N_ELEMENTS(seeds); i++)
 		make_seed(argv[1], i);
+	make_stacks(argv[1]);
 	make_device_seed(argv[1], "devices");
 	return 0;
 }
