@@ -87,7 +87,7 @@ static gint64 offset_at(const struct clock_reading *readings, guint n, gboolean 
 	return offset_ns + llrint(share * (gdouble)(after->time_ns - after_ns - offset_ns));
 }
 
-/* The readings of a process, which are in one range. */
+/* The readings of a process, which are in one range; NULL: there are none. */
 static const struct clock_reading *readings_of(const struct mixed_run *mixed, guint32 process,
 					       guint *ret_n)
 {
@@ -95,7 +95,7 @@ static const struct clock_reading *readings_of(const struct mixed_run *mixed, gu
 	guint first = ROWS_BEFORE(all, struct clock_reading, row, row->process < process);
 
 	*ret_n = ROWS_BEFORE(all, struct clock_reading, row, row->process <= process) - first;
-	return &g_array_index(all, struct clock_reading, first);
+	return *ret_n ? &g_array_index(all, struct clock_reading, first) : NULL;
 }
 
 /* (2). Without readings, the run's own word for its clock has to do. */
