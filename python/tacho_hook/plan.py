@@ -27,6 +27,7 @@ import time
 
 VERSION = 1
 _MAX_BYTES = 64 << 20
+_N_COPIES = 4  # of the two lists: each to the device and back
 
 
 class PlanError(RuntimeError):
@@ -127,18 +128,32 @@ def _check_job(plan, parameters, process_group, expect_sparse, find_unused):
 def _make_writer(torch):
     from torch.utils._python_dispatch import TorchDispatchMode
 
+    no_dispatch = getattr(torch._C, "_ExcludeDispatchKeyGuard", None) or torch._C.ExcludeDispatchKeyGuard
+    python_key = torch._C.DispatchKeySet(torch._C.DispatchKey.Python)
+
     class Writer(TorchDispatchMode):
-        """Writes the plan's lists over those that the Reducer is about to send; `written` says whether it did."""
+        """Writes the plan's lists over those that the Reducer is about to send; `written` says whether it did.
+
+        After the last list it looks away: a bucket that it saw being made would have a Python object for good, and where the last to
+        let go of such a bucket is a thread of the process group, it needs the interpreter's lock to do so. The main thread may hold
+        that lock while it waits for this thread to end."""
 
         def __init__(self, plan, parameters):
             super().__init__()
             self.plan, self.parameters = plan, parameters
             self.n_copies, self.buckets, self.written, self.is_other_order = 0, None, False, False
+            self._blind = None
+
+        def __exit__(self, *error):
+            self._blind = None
+            return super().__exit__(*error)
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             if func is torch.ops.aten.copy_.default and self._is_list(args):
                 self.n_copies += 1
                 self._write(args[1])
+                if self.n_copies == _N_COPIES:
+                    self._blind = no_dispatch(python_key)
             return func(*args, **(kwargs or {}))
 
         @staticmethod

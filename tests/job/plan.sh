@@ -12,6 +12,7 @@ cd "$work"
 
 # Losses in full, and buckets as DDP itself tells them after some steps.
 cat >job.py <<'END'
+import gc
 import os
 import sys
 
@@ -38,6 +39,11 @@ if "buckets" in os.environ:
     logged = ddp._get_ddp_logging_data()
     with open("%s.%d" % (os.environ["buckets"], dist.get_rank()), "w") as file:
         file.write(str(logged.get("rebuilt_bucket_sizes")))
+    # A bucket that Python knows of can block the end of the job: a thread of the process group may be the last to let go of it.
+    own = [loss] + [p.grad for p in ddp.parameters()]
+    own += [tensor for state in optimizer.state.values() for tensor in state.values()]
+    others = [t.numel() for t in gc.get_objects() if type(t) is torch.Tensor and not any(t is o for o in own)]
+    assert not others, "Python knows of buckets of %s elements" % others
 END
 
 losses=plain "$TACHO" record -q -n 2 -o base -- "$python" job.py
