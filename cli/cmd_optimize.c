@@ -12,7 +12,7 @@
 #include "verify.h"
 
 #define DEFAULT_BUDGET "10s"
-#define MAX_BUDGET_MS  (24 * 3600 * 1000.0)
+#define MAX_TIME_MS    (24 * 3600 * 1000.0)
 #define DEFAULT_PAIRS  10
 #define MAX_PAIRS      1000
 
@@ -33,7 +33,7 @@ static const gchar description[] =
 	"  tacho optimize --verify -n 2 -o plan.json -- python3 train.py\n";
 
 struct options {
-	gchar *output, *budget, *allow, *trajectory;
+	gchar *output, *budget, *allow, *trajectory, *run_limit;
 	gchar **also;
 	gint64 seed, tries;
 	gboolean is_forced, with_json, with_all, is_verified;
@@ -42,8 +42,8 @@ struct options {
 	gchar **command; /* behind "--"; NULL: there is none */
 };
 
-/* "10s", "500ms", "2m"; 0: as long as it gains. */
-static gboolean parse_budget(const gchar *text, gint64 *ret_ms)
+/* "10s", "500ms", "2m", "0". */
+static gboolean parse_time(const gchar *option, const gchar *text, gint64 *ret_ms)
 {
 	static const struct {
 		const gchar *name;
@@ -55,11 +55,11 @@ static gboolean parse_budget(const gchar *text, gint64 *ret_ms)
 	if (end != text && number >= 0 && g_ascii_isdigit(text[0]))
 		for (guint i = 0; i < G_N_ELEMENTS(units); i++)
 			if (strcmp(end, units[i].name) == 0 &&
-			    number * units[i].ms <= MAX_BUDGET_MS) {
+			    number * units[i].ms <= MAX_TIME_MS) {
 				*ret_ms = (gint64)(number * units[i].ms);
 				return TRUE;
 			}
-	cli_fail("optimize", "--budget is a time up to a day, as in 10s, 500ms or 2m, not '%s'",
+	cli_fail("optimize", "--%s is a time up to a day, as in 10s, 500ms or 2m, not '%s'", option,
 		 text);
 	return FALSE;
 }
@@ -235,6 +235,7 @@ static int verify(const struct options *options, const TachoOptimizeOptions *how
 			  .is_forced = options->is_forced,
 			  .with_json = options->with_json,
 			  .how = *how };
+	gint64 run_limit_ms = 0;
 
 	if (!options->command || !*options->command)
 		return cli_fail("optimize",
@@ -251,6 +252,9 @@ static int verify(const struct options *options, const TachoOptimizeOptions *how
 	if (options->n_pairs < 2 || options->n_pairs > MAX_PAIRS)
 		return cli_fail("optimize", "--pairs must be from 2 to %d, not %d", MAX_PAIRS,
 				options->n_pairs);
+	if (options->run_limit && !parse_time("run-limit", options->run_limit, &run_limit_ms))
+		return CLI_BAD;
+	verify.run_limit_s = (guint)((run_limit_ms + 999) / 1000);
 	return verify_run(&verify);
 }
 
@@ -266,10 +270,11 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 		return cli_fail("optimize", "--tries must be 0 or more, not %" G_GINT64_FORMAT,
 				options->tries);
 	/* with a number of tries, time plays no part unless it is asked for */
-	if (!parse_budget(options->budget      ? options->budget
-			  : options->tries > 0 ? "0"
-					       : DEFAULT_BUDGET,
-			  &how.budget_ms) ||
+	if (!parse_time("budget",
+			options->budget	     ? options->budget
+			: options->tries > 0 ? "0"
+					     : DEFAULT_BUDGET,
+			&how.budget_ms) ||
 	    !parse_allowed(options->allow, &how.allowed))
 		return CLI_BAD;
 	if (options->is_verified)
@@ -309,6 +314,11 @@ int cmd_optimize(int argc, char **argv)
 		  "with --verify: folder to record into (default: NAME-DATE-TIME.tacho)", "DIR" },
 		{ "pairs", 0, 0, G_OPTION_ARG_INT, &options.n_pairs,
 		  "with --verify: run at most N pairs (default: 10)", "N" },
+		{ "run-limit", 0, 0, G_OPTION_ARG_STRING, &options.run_limit,
+		  "with --verify: end a run of the job that takes longer (default: a minute and "
+		  "five "
+		  "times what the recording took)",
+		  "TIME" },
 		{ "trajectory", 0, 0, G_OPTION_ARG_FILENAME, &options.trajectory,
 		  "write how the search went, as CSV", "FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
@@ -334,6 +344,7 @@ int cmd_optimize(int argc, char **argv)
 	g_free(options.budget);
 	g_free(options.allow);
 	g_free(options.trajectory);
+	g_free(options.run_limit);
 	g_free(options.run);
 	return status;
 }

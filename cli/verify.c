@@ -3,7 +3,8 @@
  *
  * (1) Steps are timed by the hook in both alike (TACHO_STEP_TIMES), and nothing is recorded meanwhile.
  * (2) The gain (tacho_paired_gain()) is known well enough once the interval is within NARROW_PCT on each side, after MIN_PAIRS pairs.
- * (3) Nothing of the job is changed for good: the plan is written when it has been measured to be better, and not before. Ctrl-C, a rank
+ * (3) A run that takes much longer than the recording did (LIMIT_TIMES) is ended: a plan could make ranks wait for each other for ever.
+ * (4) Nothing of the job is changed for good: the plan is written when it has been measured to be better, and not before. Ctrl-C, a rank
  *     that fails, a full disk: what stays is the job as it was. */
 #include "verify.h"
 
@@ -26,22 +27,32 @@
 #define MIN_PAIRS  3
 #define NARROW_PCT 1.0
 
+#define LIMIT_TIMES  5
+#define LIMIT_MORE_S 60 /* for what a start can take, whatever the job */
+
 struct verifying {
 	const Verify *verify;
 	gchar *run_path, *folder, *plan_path,
 		*log_path; /* plan and log are in the folder, which is our own */
+	guint limit_s;	   /* of a run; 0: none is known yet */
 	TachoPlan *plan;   /* borrowed */
 	TachoOptimization *optimization;
 	GArray *baseline_ms, *planned_ms; /* gdouble, of each pair */
 	TachoPairedGain gain;		  /* measured */
 };
 
-static volatile sig_atomic_t is_interrupted;
+static volatile sig_atomic_t is_interrupted, is_over_time;
 
 static void interrupt(int number)
 {
 	(void)number;
 	is_interrupted = 1;
+}
+
+static void end_time(int number)
+{
+	(void)number;
+	is_over_time++;
 }
 
 /* --- runs of the job --------------------------------------------------------------------------------- */
@@ -70,6 +81,23 @@ static void run_in_child(const struct verifying *verifying, gchar **command, gch
 	_exit(CLI_BAD);
 }
 
+/* Its wait status; the child is asked to end when its time is over, and made to after a while more. */
+static int wait_in_time(pid_t pid, guint limit_s)
+{
+	int status = 0;
+
+	is_over_time = 0;
+	alarm(limit_s);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+		if (is_over_time == 0)
+			continue;
+		kill(pid, is_over_time == 1 ? SIGTERM : SIGKILL);
+		alarm(2 * LAUNCH_GRACE_S);
+	}
+	alarm(0);
+	return status;
+}
+
 /* FALSE: it failed, which was said. */
 static gboolean run(const struct verifying *verifying, const gchar *what, gchar **command,
 		    gchar **environment, guint n_ranks)
@@ -84,23 +112,30 @@ static gboolean run(const struct verifying *verifying, const gchar *what, gchar 
 	pid = fork();
 	if (pid == 0)
 		run_in_child(verifying, command, environment, n_ranks);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (pid > 0)
+		status = wait_in_time(pid, verifying->limit_s);
 	if (is_interrupted)
 		return FALSE;
 	if (pid > 0 && status == 0)
 		return TRUE;
-	cli_fail("optimize", "the job failed while %s; nothing is changed", what);
+	if (is_over_time > 0)
+		cli_fail("optimize",
+			 "the job was ended after %u s while %s: it had not come to its end; "
+			 "nothing is changed",
+			 verifying->limit_s, what);
+	else
+		cli_fail("optimize", "the job failed while %s; nothing is changed", what);
 	return FALSE;
 }
 
-static gboolean record(const struct verifying *verifying)
+static gboolean record(struct verifying *verifying)
 {
 	const Verify *verify = verifying->verify;
 	g_autofree gchar *program = g_build_filename(cli_prefix(), "bin", "tacho", NULL);
 	g_autofree gchar *n_ranks = g_strdup_printf("%u", verify->n_ranks);
 	g_autoptr(GPtrArray) words = g_ptr_array_new();
 	g_auto(GStrv) environment = g_get_environ();
+	gint64 began_us = g_get_monotonic_time();
 
 	g_ptr_array_add(words, program);
 	g_ptr_array_add(words, "record");
@@ -117,7 +152,13 @@ static gboolean record(const struct verifying *verifying)
 	for (gchar **word = verify->command; *word; word++)
 		g_ptr_array_add(words, *word);
 	g_ptr_array_add(words, NULL);
-	return run(verifying, "recording the job", (gchar **)words->pdata, environment, 0);
+	if (!run(verifying, "recording the job", (gchar **)words->pdata, environment, 0))
+		return FALSE;
+	if (verifying->limit_s == 0)
+		verifying->limit_s =
+			LIMIT_MORE_S +
+			LIMIT_TIMES * (guint)((g_get_monotonic_time() - began_us) / G_USEC_PER_SEC);
+	return TRUE;
 }
 
 /* The median step, with the plan or without; NAN: an error was said. */
@@ -307,7 +348,8 @@ static void remove_work(struct verifying *verifying)
 int verify_run(const Verify *verify)
 {
 	struct sigaction action = { .sa_handler = interrupt }, before;
-	struct verifying verifying = { .verify = verify };
+	struct sigaction timer = { .sa_handler = end_time }, timer_before;
+	struct verifying verifying = { .verify = verify, .limit_s = verify->run_limit_s };
 	GError *error = NULL;
 	int status;
 
@@ -321,7 +363,9 @@ int verify_run(const Verify *verify)
 	verifying.baseline_ms = g_array_new(FALSE, FALSE, sizeof(gdouble));
 	verifying.planned_ms = g_array_new(FALSE, FALSE, sizeof(gdouble));
 	sigaction(SIGINT, &action, &before);
+	sigaction(SIGALRM, &timer, &timer_before);
 	status = verify_all(&verifying);
+	sigaction(SIGALRM, &timer_before, NULL);
 	sigaction(SIGINT, &before, NULL);
 	if (is_interrupted) {
 		fprintf(stderr, "tacho: interrupted; nothing is changed, the job stays as it is\n");

@@ -11,6 +11,7 @@ typedef struct {
 	gchar *run_path;  /* where to record; NULL: named after the command */
 	gchar *plan_path; /* where the plan goes if it is better; NULL: nowhere */
 	guint max_pairs;
+	guint run_limit_s; /* of a run of the job; 0: what follows from the recording's time */
 	gboolean is_forced, with_json;
 	TachoOptimizeOptions how;
 } Verify;

@@ -42,6 +42,12 @@ status=0
 [ $status = 2 ] && [ ! -s found ] && [ ! -e other.json ]
 grep -q "the job failed while recording the job; nothing is changed" said
 
+# a job that does not come to its end
+status=0
+"$TACHO" optimize --verify --run-limit 2s -r stuck.tacho -o stuck.json -- sleep 60 >found 2>said || status=$?
+[ $status = 2 ] && [ ! -s found ] && [ ! -e stuck.json ]
+grep -q "the job was ended after 2 s while recording the job" said
+
 # Ctrl-C, as a terminal sends it: to all
 status=0
 setsid timeout --foreground -s INT 20 "$python" - "$TACHO" <<'END' || status=$?
