@@ -110,13 +110,21 @@ timeout 300 "$TACHO" record -q -o pipe.tacho -- ./guest_job print 2>job.err | he
 status=${PIPESTATUS[0]}
 [ "$status" = $plain_status ] || wrong "exit code $status, without tacho $plain_status"
 
+# ignored_signals FILE : the mask in a line "SigIgn: 0000000180000000", without signals 32 and 33. The C library keeps
+# these for itself: 33 tells all threads to change their user, and a program that has had a second thread has a handler for
+# it, which exec makes the default, so that whoever starts tacho with 33 ignored (some containers do) has a job without.
+ignored_signals() {
+	printf '%x\n' $((16#$(awk '{ print $2 }' "$1") & ~(1 << 31 | 1 << 32)))
+}
+
 name="ignored signals"
 for mode in ignored usual; do
 	[ $mode = usual ] || trap '' HUP INT PIPE
 	grep SigIgn /proc/self/status >plain.out
 	"$TACHO" record -q -o $mode.tacho -- grep SigIgn /proc/self/status >job.out
 	trap - HUP INT PIPE
-	cmp -s plain.out job.out || wrong "$(cat plain.out) without tacho, with it $(cat job.out)"
+	[ "$(ignored_signals plain.out)" = "$(ignored_signals job.out)" ] ||
+		wrong "$(cat plain.out) without tacho, with it $(cat job.out)"
 done
 
 name="closes all descriptors"
