@@ -34,21 +34,22 @@ if "$python" -c 'import torch' 2>/dev/null; then
 	"$python" -c 'import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 13))' && has '^python works stacks of cpython'
 fi
 ls -A | grep -vE '^(json|found|said)$' && wrong "files were left"
-"$TACHO" doctor --python "$python" >text || wrong "the text says something else"
-grep -q $'\033' text && wrong "there are colours in a file"
-grep -q '^  works   clock ' text || { wrong "no clock in the text:"; cat text; }
-
 # The job's Python is the one that its command names.
 printf '#!/bin/sh\nexit 3\n' >python3.99 && chmod +x python3.99
 printf '#!%s/python3.99\n' "$work" >launcher && chmod +x launcher
 doctor 1 -- ./launcher train.py
 has '^interpreter works .*/python3.99'
 has '^python fails .*exit status 3'
+quick=$python # what follows does not ask for PyTorch, which takes most of the time
 "$python" -m venv --without-pip empty >/dev/null 2>&1 && {
+	quick=empty/bin/python3
 	doctor 0 -- env A=1 empty/bin/python3 train.py
 	has "^interpreter works .*empty/bin/python3"
 	has '^torch absent this Python has no PyTorch'
 }
+"$TACHO" doctor --python "$quick" >text || wrong "the text says something else"
+grep -q $'\033' text && wrong "there are colours in a file"
+grep -q '^  works   clock ' text || { wrong "no clock in the text:"; cat text; }
 doctor 1 --python ./no-such-python
 has '^python fails ./no-such-python is not found'
 
@@ -60,11 +61,11 @@ fi
 doctor 1 -- ./no-such-job
 has '^program fails ./no-such-job is not found'
 (ulimit -f 256 && doctor 1 --python /nowhere && has '^file size fails files may be large: 256.0.KiB'; exit $failed) || failed=1
-doctor 1 -o /proc
+doctor 1 --python "$quick" -o /proc
 has '^folder fails no run can be made in /proc'
-LD_PRELOAD=/no/such/library.so doctor 0 2>/dev/null
+LD_PRELOAD=/no/such/library.so doctor 0 --python "$quick" 2>/dev/null
 has '^LD_PRELOAD partly names /no/such/library.so'
-INTEL_LIBITTNOTIFY64=/other.so NVTX_INJECTION64_PATH= doctor 0
+INTEL_LIBITTNOTIFY64=/other.so NVTX_INJECTION64_PATH= doctor 0 --python "$quick"
 has '^INTEL_LIBITTNOTIFY64 partly names /other.so'
 has '^NVTX_INJECTION64_PATH works is free'
 "$TACHO" doctor train.py 2>&1 | grep -q 'put the job.s command behind --' || wrong "a command without -- is taken"
