@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # A rank is killed with SIGKILL at a random moment, again and again: the run opens, says who was killed,
 # when, and inside of what; it holds everything recorded before; babeltrace2 reads it without an error.
-# TACHO_KILLS sets how often (50), TACHO_TORCH_KILLS how often a PyTorch job is (2).
+# TACHO_KILLS sets how often (20), TACHO_TORCH_KILLS how often a PyTorch job is (1).
 set -u
 unset TACHO_START_KB # as users have it
-kills=${TACHO_KILLS:-50}
-torch_kills=${TACHO_TORCH_KILLS:-2}
+kills=${TACHO_KILLS:-20}
+torch_kills=${TACHO_TORCH_KILLS:-1}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -59,7 +59,7 @@ for ((i = 0; i < kills; i++)); do
 	while [ "$(od -An -t u8 -N 16 counts | tr -d ' 0\n')" = "" ] && kill -0 $recorder 2>/dev/null; do
 		sleep 0.005
 	done
-	sleep "0.$(printf %03d $((RANDOM % 300)))"
+	sleep "0.$(printf %03d $((RANDOM % 200)))"
 	kill_child_of $recorder kill9_job
 	wait $recorder 2>/dev/null
 	status=$?
@@ -85,7 +85,6 @@ exit(not (info["ranks"] == 2 and info["steps"] > 2 and info["kinds"]["op"] > 100
 EOF
 }
 
-"$TACHO" record -q -o built.tacho -- /usr/bin/python3 -c 'import torch' # builds the probe where there is none
 for ((i = 0; i < torch_kills; i++)); do
 	rm -rf torch.tacho
 	"$TACHO" record -q -n 2 -o torch.tacho -- /usr/bin/python3 "$TACHO_SOURCE_DIR/examples/ddp_train.py" \
