@@ -47,7 +47,7 @@ check-format: ## is the source as clang-format writes it, do stages include only
 	@tools/list-constants.sh
 
 check-frameworks: ## record jobs of today's frameworks in environments made by pip below build/frameworks, write docs/frameworks.md
-	@tools/install-packages.sh build job
+	@tools/install-packages.sh build job frameworks
 	@tools/build.sh default
 	@tools/make-frameworks.sh
 	@tests/frameworks/run.py --write docs/frameworks.md

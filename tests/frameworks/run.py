@@ -29,7 +29,7 @@ LEAST_TRUST = 95
 
 TORCHRUN = ["-m", "torch.distributed.run", "--nproc_per_node", str(N_RANKS), "--master_port", "PORT"]
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(N_RANKS), "PYTHON", "launched.py"]
-SRUN = ["slurm.sh", "OUT/slurm", "srun", "-n", str(N_RANKS), "--oversubscribe", "PYTHON", "launched.py"]
+SRUN = ["slurm.sh", "OUT/slurm", "RECORD", "srun", "-n", str(N_RANKS), "--oversubscribe", "PYTHON", "launched.py"]  # its daemons are not recorded
 ACCELERATE = ["-m", "accelerate.commands.launch", "--config_file", "OUT/accelerate.yaml", "--main_process_port", "PORT"]
 # how it is called in the table, its launcher, and what is run behind the environment's Python, or as it is where that is among it
 JOBS = {
@@ -81,13 +81,17 @@ def read_ranks(folder):
     return losses, median_ms
 
 
-def words_of(python, words, out):
-    """The command of a job, its places filled in."""
+def words_of(python, words, out, recorder):
+    """The command of a job, its places filled in; `recorder` stands at RECORD, or before it."""
     places = {"PORT": str(free_port()), "PYTHON": python, "OUT": out}
     if "PYTHON" not in words:
         words = [python] + words
+    if "RECORD" not in words:
+        words = ["RECORD"] + words
     for word in words:
-        if word.endswith(".py"):
+        if word == "RECORD":
+            yield from recorder
+        elif word.endswith(".py"):
             yield os.path.join(HERE, "jobs", word)
         elif word.endswith(".sh"):
             yield os.path.join(HERE, word)
@@ -95,13 +99,13 @@ def words_of(python, words, out):
             yield re.sub("PORT|PYTHON|OUT", lambda place: places[place[0]], word)
 
 
-def run_job(python, words, before=()):
+def run_job(python, words, recorder=()):
     """What the ranks told, and what was said on stderr."""
-    with tempfile.TemporaryDirectory() as out:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as out:
         with open(os.path.join(out, "accelerate.yaml"), "w", encoding="utf-8") as file:
             file.write("compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_CPU\nuse_cpu: true\n"
                        "num_machines: 1\nnum_processes: %d\n" % N_RANKS)
-        command = list(before) + list(words_of(python, words, out))
+        command = list(words_of(python, words, out, recorder))
         environment = dict(os.environ, OMP_NUM_THREADS="1", FRAMEWORK_STEPS=str(STEPS), FRAMEWORK_OUT=out,
                            PYTHONWARNINGS="ignore", TORCH_CPP_LOG_LEVEL="ERROR", TOKENIZERS_PARALLELISM="false",
                            MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()))

@@ -39,18 +39,20 @@ SlurmdPidFile=$folder/slurmd.pid
 SlurmctldLogFile=$folder/slurmctld.log
 SlurmdLogFile=$folder/slurmd.log
 SelectType=select/cons_tres
-NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
+SlurmdParameters=config_overrides
+NodeName=$host NodeAddr=127.0.0.1 CPUs=8 State=UNKNOWN
 PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE
 END
 export SLURM_CONF=$folder/slurm.conf
+# CPUs: nproc would say 1 where OMP_NUM_THREADS does, and a job of two tasks would wait for ever
 started=()
 stop()
 {
-	# munged last: the others ask it once more as they end
 	kill "${started[@]:1}" 2>/dev/null
-	for ((i = 0; i < 30; i++)); do kill -0 "${started[@]:1}" 2>/dev/null || break; sleep 0.1; done
+	for ((i = 0; i < 50; i++)); do [ "$(jobs -rp | wc -l)" -le 1 ] && break; sleep 0.1; done
 	kill -9 "${started[@]:1}" 2>/dev/null
-	kill "${started[0]}"
+	kill "${started[0]}" # munged last: the others ask it once more as they end
+	wait
 }
 trap stop EXIT
 munged --foreground --force --key-file="$folder/munge.key" --socket="$folder/munge.socket" --pid-file="$folder/munged.pid" \
@@ -66,3 +68,7 @@ for ((i = 0; i < 200; i++)); do
 	sleep 0.1
 done
 "$@"
+code=$?
+# a step's own daemon would wait for slurmctld for ever
+for ((i = 0; i < 100; i++)); do [ -z "$(squeue -h 2>/dev/null)" ] && ! ls "$folder"/spool/*_*.* >/dev/null 2>&1 && break; sleep 0.1; done
+exit $code
