@@ -21,6 +21,15 @@ interpreter()
 	ls -d "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python3 2>/dev/null | tail -1
 }
 
+# DeepSpeed compiles an operation of its own in the first job that asks for its communication: some minutes, while jobs wait.
+compile_ops()
+{
+	[ -d "$1"/lib/python*/site-packages/deepspeed ] || return 0
+	PATH=$1/bin:$PATH TORCH_EXTENSIONS_DIR=$1/torch-extensions "$1/bin/python" -c '
+from deepspeed.ops.op_builder.cpu import ShareMemCommBuilder
+ShareMemCommBuilder().load(verbose=False)' >/dev/null
+}
+
 for name in $(sed -n 's/^\[\(.*\)\]$/\1/p' "$source_dir/tests/frameworks/environments.ini"); do
 	[ $# = 0 ] || [[ " $* " = *" $name "* ]] || continue
 	packages=$(value "$name" packages)
@@ -32,7 +41,7 @@ for name in $(sed -n 's/^\[\(.*\)\]$/\1/p' "$source_dir/tests/frameworks/environ
 	echo "$name: $packages"
 	rm -rf "${folder:?}/$name"
 	"$python" -m venv "$folder/$name"
-	if "$folder/$name/bin/pip" install -q $packages; then
+	if "$folder/$name/bin/pip" install -q $packages && compile_ops "$folder/$name"; then
 		echo "$packages" >"$mark"
 	else
 		echo "$name: pip could not install this: left out"

@@ -108,7 +108,8 @@ def run_job(python, words, recorder=()):
         command = list(words_of(python, words, out, recorder))
         environment = dict(os.environ, OMP_NUM_THREADS="1", FRAMEWORK_STEPS=str(STEPS), FRAMEWORK_OUT=out,
                            PYTHONWARNINGS="ignore", TORCH_CPP_LOG_LEVEL="ERROR", TOKENIZERS_PARALLELISM="false",
-                           MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()))
+                           MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()),
+                           TORCH_EXTENSIONS_DIR=os.path.join(os.path.dirname(os.path.dirname(python)), "torch-extensions"))
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode:
             raise RuntimeError("%s: exit %d: %s" % (" ".join(command), done.returncode, done.stderr[-2000:]))
