@@ -1,4 +1,5 @@
 /* cmd_optimize: what to change in a job, so that its steps are shorter. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,7 +35,8 @@ static const gchar description[] =
 
 struct options {
 	gchar *output, *budget, *allow, *trajectory, *run_limit;
-	gchar **also;
+	gchar *target;
+	gchar **also, **plans;
 	gint64 seed, tries;
 	gboolean is_forced, with_json, with_all, is_verified;
 	gchar *run;
@@ -134,13 +136,13 @@ static void write_trajectory(const TachoOptimization *optimization, FILE *out)
 }
 
 static gboolean write_file(const gchar *path, gboolean is_forced,
-			   const TachoOptimization *optimization, const TachoPlan *plan)
+			   const TachoOptimization *optimization, const gchar *text)
 {
 	GError *error = NULL;
 	g_autoptr(NewFile) file = new_file_open(path, is_forced, &error);
 
-	if (file && plan)
-		tacho_plan_write(plan, new_file_stream(file));
+	if (file && text)
+		fputs(text, new_file_stream(file));
 	else if (file)
 		write_trajectory(optimization, new_file_stream(file));
 	if (file && new_file_finish(g_steal_pointer(&file), &error))
@@ -197,29 +199,103 @@ static void print_text(const TachoOptimization *optimization, const struct optio
 		print_prose("- %s", (const gchar *)g_ptr_array_index(optimization->notes, i));
 }
 
-static int tell(const TachoOptimization *optimization, const struct options *options)
+static gchar *plan_text(const TachoPlan *plan, guint target, GError **error)
 {
+	gchar *text = NULL;
+	gsize n;
+	FILE *out = open_memstream(&text, &n);
+	gboolean is_written = out && tacho_plan_write_as(plan, target, out, error);
+
+	if (out)
+		fclose(out);
+	if (is_written)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* What -o or --to is to have; NULL: there is no such plan, which is told. */
+static gchar *best_text(const TachoOptimization *optimization, const struct options *options,
+			guint target)
+{
+	GError *error = NULL;
+	gchar *text = NULL;
 	guint row;
-	gboolean has_plan = tacho_optimization_best(optimization, &row);
+
+	if (options->target) {
+		if (tacho_optimization_best_as(optimization, target, &row, &text, &error))
+			return text;
+		g_prefix_error(&error, "there is nothing to write as '%s': ", options->target);
+		cli_fail_error("optimize", error);
+		return NULL;
+	}
+	if (tacho_optimization_best(optimization, &row))
+		return plan_text(g_ptr_array_index(optimization->plans, row), 0, NULL);
+	fprintf(stderr, "tacho optimize: there is no plan to write: nothing that tacho apply "
+			"carries out gains anything\n");
+	return NULL;
+}
+
+/* --plan FILE --to FORMAT, without a run. */
+static int convert(const struct options *options)
+{
+	GError *error = NULL;
+	g_autoptr(TachoPlan) plan = NULL;
+	g_autofree gchar *text = NULL;
+	guint target;
+
+	if (!options->target || options->plans[1])
+		return cli_fail("optimize", "name a run, or one --plan and what it is to be written "
+					    "as: --to FORMAT");
+	if (!tacho_plan_find_target(options->target, &target, &error))
+		return cli_fail_error("optimize", error);
+	plan = tacho_plan_read(options->plans[0], &error);
+	text = plan ? plan_text(plan, target, &error) : NULL;
+	if (!text)
+		return cli_fail_error("optimize", error);
+	if (!options->output)
+		fputs(text, stdout);
+	else if (!write_file(options->output, options->is_forced, NULL, text))
+		return CLI_BAD;
+	return CLI_DONE;
+}
+
+static int list_targets(void)
+{
+	const gchar *name, *description;
+
+	for (guint i = 0; (name = tacho_plan_target(i, &description)); i++)
+		printf("%-15s %s\n", name, description);
+	return CLI_DONE;
+}
+
+static int tell(const TachoOptimization *optimization, const struct options *options, guint target)
+{
+	gboolean is_shown = !options->target || options->output;
+	g_autofree gchar *text = NULL;
 
 	if (options->trajectory &&
 	    !write_file(options->trajectory, options->is_forced, optimization, NULL))
 		return CLI_BAD;
-	if (options->with_json)
+	if (is_shown && options->with_json)
 		tacho_optimization_print_json(optimization, stdout);
-	else
+	else if (is_shown)
 		print_text(optimization, options);
-	if (options->output && !has_plan) {
-		fflush(stdout);
-		fprintf(stderr,
-			"tacho optimize: there is no plan to write: nothing that tacho apply "
-			"carries out gains anything\n");
+	if (!options->output && !options->target)
+		return CLI_DONE;
+	fflush(stdout);
+	text = best_text(optimization, options, target);
+	if (!text)
 		return CLI_NO;
+	if (!options->output) {
+		fputs(text, stdout);
+		return CLI_DONE;
 	}
-	if (options->output && !write_file(options->output, options->is_forced, optimization,
-					   g_ptr_array_index(optimization->plans, row)))
+	if (!write_file(options->output, options->is_forced, optimization, text))
 		return CLI_BAD;
-	if (options->output && !options->with_json)
+	if (options->target && !options->with_json)
+		printf("\nThe best plan that can be said so is in %s.\n", options->output);
+	else if (!options->with_json)
 		printf("\nThe plan is in %s. Next: tacho apply %s -- COMMAND\n", options->output,
 		       options->output);
 	return CLI_DONE;
@@ -263,7 +339,10 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 	TachoOptimizeOptions how = { .max_tried = (guint64)MAX(options->tries, 0),
 				     .seed = (guint64)options->seed,
 				     .first_step = -1,
-				     .last_step = -1 };
+				     .last_step = -1,
+				     .plan_paths = (const gchar *const *)options->plans };
+	guint target = 0;
+	GError *error = NULL;
 	g_autoptr(TachoOptimization) optimization = NULL;
 
 	if (options->tries < 0)
@@ -281,8 +360,14 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 		return verify(options, &how, argc);
 	if (options->command)
 		return cli_fail("optimize", "a command is run with --verify only");
+	if (g_strcmp0(options->target, "list") == 0)
+		return list_targets();
+	if (options->plans && argc < 2 && !options->also)
+		return convert(options);
+	if (options->target && !tacho_plan_find_target(options->target, &target, &error))
+		return cli_fail_error("optimize", error);
 	optimization = optimize(options, &how, argc, argv);
-	return optimization ? tell(optimization, options) : CLI_BAD;
+	return optimization ? tell(optimization, options, target) : CLI_BAD;
 }
 
 int cmd_optimize(int argc, char **argv)
@@ -291,6 +376,14 @@ int cmd_optimize(int argc, char **argv)
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "write the best plan that 'tacho apply' carries out", "PLAN" },
+		{ "to", 't', 0, G_OPTION_ARG_STRING, &options.target,
+		  "write the best plan that can be said so for others: ddp, horovod, byteps, nccl, "
+		  "dpro-tensors, dpro-partition, dpro-clusters, or list",
+		  "FORMAT" },
+		{ "plan", 'p', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.plans,
+		  "also judge the plan in FILE, which may be dPRO's (may be given several times); "
+		  "without RUN: write it as --to says",
+		  "FILE" },
 		{ "also", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.also,
 		  "another recording of the same job (may be given several times)", "RUN" },
 		{ "budget", 'b', 0, G_OPTION_ARG_STRING, &options.budget,

@@ -25,6 +25,7 @@ typedef struct {
 	guint64 seed;
 	guint allowed;			/* TachoAllowed */
 	gint64 first_step, last_step;	/* as of tacho_predict() */
+	const gchar *const *plan_paths; /* plans in files, dPRO's too, that are judged beside what is found; NULL-terminated, or NULL */
 	TachoOptimizeProgress progress; /* or NULL */
 	gpointer progress_data;
 } TachoOptimizeOptions;
@@ -59,6 +60,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoOptimization, tacho_optimization_free)
 
 /* The first row that `tacho apply` carries out; TRUE: there is one. */
 gboolean tacho_optimization_best(const TachoOptimization *optimization, guint *ret_row);
+/* The first row whose plan can be written as the target (tacho_plan_find_target()), as text in `ret_text`, to be freed with g_free().
+ * FALSE: there is none, and why not. */
+gboolean tacho_optimization_best_as(const TachoOptimization *optimization, guint target,
+				    guint *ret_row, gchar **ret_text, GError **error);
 /* One JSON object: the members above under their names (docs/json.md). */
 void tacho_optimization_print_json(const TachoOptimization *optimization, FILE *out);
 

@@ -13,6 +13,7 @@ typedef enum {
 	TACHO_PLAN_ERROR_FORMAT,  /* not a plan, or one that says what cannot be */
 	TACHO_PLAN_ERROR_VERSION, /* written by a later version */
 	TACHO_PLAN_ERROR_NOT_APPLICABLE,
+	TACHO_PLAN_ERROR_UNKNOWN_TARGET, /* no form of that name */
 } TachoPlanError;
 
 typedef struct _TachoPlan TachoPlan;
@@ -23,6 +24,15 @@ TachoPlan *tacho_plan_read(const gchar *path, GError **error);
 gboolean tacho_plan_write(const TachoPlan *plan, FILE *out);
 /* `tacho apply` carries out all of it; else TACHO_PLAN_ERROR_NOT_APPLICABLE says what has to be done by hand. */
 gboolean tacho_plan_check_applicable(const TachoPlan *plan, GError **error);
+
+/* What a plan can be written as, by number from 0: its name; NULL: there are no more. */
+const gchar *tacho_plan_target(guint index, const gchar **ret_description);
+/* An unknown one's error lists those there are. */
+gboolean tacho_plan_find_target(const gchar *name, guint *ret_index, GError **error);
+/* Write it so. TACHO_PLAN_ERROR_NOT_APPLICABLE: the form cannot say what the plan changes. That not everything could be written is the
+ * caller's to see, of `out`. */
+gboolean tacho_plan_write_as(const TachoPlan *plan, guint target, FILE *out, GError **error);
+
 void tacho_plan_free(TachoPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPlan, tacho_plan_free)
 

@@ -6,13 +6,14 @@
 #include <tacho/optimize.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/table_columns.h"
 #include "base/for_each.h"
 #include "optimize/bucket_judge.h"
 #include "optimize/bucket_search.h"
-#include "optimize/plan.h"
+#include "optimize/plan_target.h"
 
 /* Less is not told from chance by any job's steps. */
 #define MIN_GAIN_PCT 0.5
@@ -150,7 +151,7 @@ static TachoPlan *new_plan(const struct optimizing *optimizing)
 	return plan;
 }
 
-/* The plan's changes as what-ifs between ";". */
+/* The plan's changes as what-ifs between ";"; NULL: one of them has none. */
 static gchar *what_ifs_of(const TachoPlan *plan)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
@@ -158,6 +159,8 @@ static gchar *what_ifs_of(const TachoPlan *plan)
 	FOR_EACH(const struct plan_change, change, plan->changes) {
 		g_autofree gchar *what_if = plan_change_what_if(change);
 
+		if (!what_if)
+			return NULL;
 		g_string_append_printf(text, "%s%s", text->len ? ";" : "", what_if);
 	}
 	return g_string_free(g_steal_pointer(&text), FALSE);
@@ -175,9 +178,15 @@ static gdouble gain_pct(const struct optimizing *optimizing, gdouble step_ms)
 static gboolean predict_proposal(struct optimizing *optimizing, struct proposal *proposal,
 				 GError **error)
 {
-	g_autoptr(TachoPrediction) prediction = predict(optimizing, proposal->what_if, error);
+	g_autoptr(TachoPrediction) prediction = NULL;
 	gdouble shift = 1;
 
+	if (!proposal->what_if) {
+		g_set_error_literal(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_NOT_APPLICABLE,
+				    "the replay has no model of a change in the plan");
+		return FALSE;
+	}
+	prediction = predict(optimizing, proposal->what_if, error);
 	if (!prediction)
 		return FALSE;
 	proposal->step_ms = prediction->predicted_step_ms;
@@ -217,7 +226,7 @@ static gboolean propose(struct optimizing *optimizing, TachoPlan *plan, gchar *c
 		g_array_append_val(optimizing->proposals, proposal);
 		return TRUE;
 	}
-	note_tried(optimizing, proposal.what_if, proposal.step_ms,
+	note_tried(optimizing, proposal.what_if ? proposal.what_if : change, proposal.step_ms,
 		   error ? error->message : "gains nothing that could be told from chance");
 	proposal_clear(&proposal);
 	return FALSE;
@@ -310,6 +319,7 @@ static void judge_recorded(struct optimizing *optimizing)
 }
 
 static const gchar *const apply_how = "tacho apply PLAN -- COMMAND";
+static const gchar *const by_framework = "tacho optimize RUN --to FORMAT";
 
 static void propose_buckets(struct optimizing *optimizing, const struct bucket_candidate *candidate)
 {
@@ -491,6 +501,73 @@ static void try_accumulation(struct optimizing *optimizing)
 	}
 }
 
+/* --- plans of others ------------------------------------------------------------------------------ */
+
+static gboolean is_same_job(const TachoPlan *plan, const TachoPlan *job)
+{
+	if (plan->n_ranks != job->n_ranks)
+		return FALSE;
+	if (plan->gradients->len != job->gradients->len)
+		return plan->gradients->len == 0;
+	for (guint i = 0; i < job->gradients->len; i++) {
+		const struct plan_gradient *a =
+			&g_array_index(plan->gradients, struct plan_gradient, i);
+		const struct plan_gradient *b =
+			&g_array_index(job->gradients, struct plan_gradient, i);
+
+		if (a->bytes != b->bytes || strcmp(a->dtype, b->dtype) != 0)
+			return FALSE;
+	}
+	return TRUE;
+}
+
+/* The step with the plan's buckets by the model, for predict_proposal(). */
+static void judge_buckets_of(struct optimizing *optimizing, const TachoPlan *plan)
+{
+	const struct plan_change *buckets = plan_find(plan, PLAN_BUCKETS);
+	g_autofree gchar *what_if = buckets ? plan_change_what_if(buckets) : NULL;
+
+	if (what_if)
+		optimizing->judged_ms =
+			bucket_judge_fusion_ms(optimizing->base->graph, what_if, NULL);
+}
+
+/* FALSE: it is no plan, or one for another job. */
+static gboolean judge_file(struct optimizing *optimizing, const gchar *path, GError **error)
+{
+	g_autoptr(TachoPlan) job = new_plan(optimizing);
+	g_autoptr(TachoPlan) plan = plan_read_any(path, job, error);
+	g_autofree gchar *name = g_path_get_basename(path);
+	gdouble judged_ms = optimizing->judged_ms;
+	gboolean is_applicable;
+
+	if (!plan)
+		return FALSE;
+	if (!is_same_job(plan, job)) {
+		g_set_error(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_FORMAT,
+			    "%s: the plan is for another job than the recorded one", path);
+		return FALSE;
+	}
+	is_applicable = tacho_plan_check_applicable(plan, NULL);
+	judge_buckets_of(optimizing, plan);
+	if (!propose(optimizing, g_steal_pointer(&plan), g_strdup_printf("the plan %s", name),
+		     "what the file says", is_applicable ? apply_how : by_framework, is_applicable))
+		note(optimizing, "the plan %s gains nothing, or cannot be judged; --all says which",
+		     path);
+	optimizing->judged_ms = judged_ms;
+	return TRUE;
+}
+
+static gboolean judge_files(struct optimizing *optimizing, GError **error)
+{
+	const gchar *const *paths = optimizing->options->plan_paths;
+
+	for (guint i = 0; paths && paths[i]; i++)
+		if (!judge_file(optimizing, paths[i], error))
+			return FALSE;
+	return TRUE;
+}
+
 /* --- the answer ------------------------------------------------------------------------------------ */
 
 static gint compare_proposals(gconstpointer a, gconstpointer b)
@@ -573,6 +650,7 @@ TachoOptimization *tacho_optimize(const TachoRecording *recordings, guint n_reco
 					 .n_recordings = n_recordings,
 					 .options = options,
 					 .begin_us = g_get_monotonic_time() };
+	gboolean is_judged;
 
 	optimizing.base = predict(&optimizing, "", error);
 	if (!optimizing.base)
@@ -584,12 +662,15 @@ TachoOptimization *tacho_optimize(const TachoRecording *recordings, guint n_reco
 	plan_buckets(&optimizing);
 	try_workers(&optimizing);
 	try_accumulation(&optimizing);
+	is_judged = judge_files(&optimizing, error);
 	write_proposals(&optimizing);
 	optimizing.result->search_ms =
 		(gdouble)(g_get_monotonic_time() - optimizing.begin_us) * 1e-3;
 	g_array_unref(optimizing.proposals);
 	bucket_problem_free(optimizing.problem);
 	tacho_prediction_free(optimizing.base);
+	if (!is_judged)
+		g_clear_pointer(&optimizing.result, tacho_optimization_free);
 	return optimizing.result;
 }
 
@@ -614,5 +695,36 @@ gboolean tacho_optimization_best(const TachoOptimization *optimization, guint *r
 			*ret_row = row;
 			return TRUE;
 		}
+	return FALSE;
+}
+
+gboolean tacho_optimization_best_as(const TachoOptimization *optimization, guint target,
+				    guint *ret_row, gchar **ret_text, GError **error)
+{
+	g_autoptr(GError) why = NULL;
+
+	for (guint row = 0; row < optimization->plans->len; row++) {
+		gchar *text = NULL;
+		gsize n;
+		FILE *out = open_memstream(&text, &n);
+		gboolean is_written;
+
+		g_clear_error(&why);
+		is_written = out && tacho_plan_write_as(optimization->plans->pdata[row], target,
+							out, &why);
+		if (out)
+			fclose(out);
+		if (is_written) {
+			*ret_row = row;
+			*ret_text = text;
+			return TRUE;
+		}
+		free(text);
+	}
+	if (why)
+		g_propagate_error(error, g_steal_pointer(&why));
+	else
+		g_set_error_literal(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_NOT_APPLICABLE,
+				    "nothing that was tried gains anything");
 	return FALSE;
 }

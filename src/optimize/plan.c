@@ -9,12 +9,18 @@
 #include "import/element_type.h"
 #include "import/read/json_scan.h"
 
+/* Source: a rule: longer names than any module or operation has; what is longer is refused. */
+#define MAX_NAME_BYTES 4096
+
 static const struct {
 	const gchar *name;
-	guint32 most;
+	enum plan_form form;
+	guint64 most;
 	const gchar *what_if;
+	enum plan_hand hand;
 } kinds[PLAN_N_CHANGE_KINDS] = {
-#define PLAN_CHANGE(enumerator, name, most, what_if) { name, most, what_if },
+#define PLAN_CHANGE(enumerator, name, form, most, what_if, hand)                                   \
+	{ name, PLAN_FORM_##form, most, what_if, PLAN_BY_##hand },
 #include "optimize/plan_changes.def"
 #undef PLAN_CHANGE
 };
@@ -29,6 +35,9 @@ static void change_clear(gpointer data)
 
 	g_clear_pointer(&change->order, g_array_unref);
 	g_clear_pointer(&change->n_of, g_array_unref);
+	g_clear_pointer(&change->names, g_ptr_array_unref);
+	g_clear_pointer(&change->word, g_free);
+	g_clear_pointer(&change->sizes, g_array_unref);
 }
 
 TachoPlan *plan_new(guint32 n_ranks)
@@ -40,6 +49,15 @@ TachoPlan *plan_new(guint32 n_ranks)
 	plan->changes = g_array_new(FALSE, TRUE, sizeof(struct plan_change));
 	g_array_set_clear_func(plan->changes, change_clear);
 	return plan;
+}
+
+static GPtrArray *copy_names(const GPtrArray *names)
+{
+	GPtrArray *copy = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint i = 0; i < names->len; i++)
+		g_ptr_array_add(copy, g_strdup(names->pdata[i]));
+	return copy;
 }
 
 TachoPlan *plan_copy(const TachoPlan *plan)
@@ -54,10 +72,15 @@ TachoPlan *plan_copy(const TachoPlan *plan)
 	FOR_EACH(const struct plan_change, change, plan->changes) {
 		struct plan_change other = *change;
 
-		if (change->order) {
+		other.word = g_strdup(change->word);
+		if (change->order)
 			other.order = g_array_copy(change->order);
+		if (change->n_of)
 			other.n_of = g_array_copy(change->n_of);
-		}
+		if (change->sizes)
+			other.sizes = g_array_copy(change->sizes);
+		if (change->names)
+			other.names = copy_names(change->names);
 		g_array_append_val(changes, other);
 	}
 	return copy;
@@ -72,11 +95,52 @@ void tacho_plan_free(TachoPlan *plan)
 	g_free(plan);
 }
 
-void plan_add_count(TachoPlan *plan, enum plan_change_kind kind, guint32 count)
+void plan_add_count(TachoPlan *plan, enum plan_change_kind kind, guint64 count)
 {
 	struct plan_change change = { .kind = kind, .count = count };
 
 	g_array_append_val(plan->changes, change);
+}
+
+void plan_add_word(TachoPlan *plan, enum plan_change_kind kind, const gchar *word)
+{
+	struct plan_change change = { .kind = kind, .word = g_strdup(word) };
+
+	g_array_append_val(plan->changes, change);
+}
+
+struct plan_change *plan_add_names(TachoPlan *plan, enum plan_change_kind kind)
+{
+	struct plan_change change = { .kind = kind,
+				      .names = g_ptr_array_new_with_free_func(g_free) };
+
+	if (kinds[kind].form == PLAN_FORM_CLUSTERS)
+		change.n_of = g_array_new(FALSE, FALSE, sizeof(guint32));
+	g_array_append_val(plan->changes, change);
+	return &g_array_index(plan->changes, struct plan_change, plan->changes->len - 1);
+}
+
+guint plan_powersgd_rank(const gchar *word)
+{
+	guint64 rank;
+
+	if (!g_str_has_prefix(word, "powersgd:") ||
+	    !g_ascii_string_to_unsigned(word + strlen("powersgd:"), 10, 1, PLAN_MAX_POWERSGD, &rank,
+					NULL))
+		return 0;
+	return (guint)rank;
+}
+
+gboolean plan_name_is_good(const gchar *name)
+{
+	gsize n = strlen(name);
+
+	if (n == 0 || n > MAX_NAME_BYTES || !g_utf8_validate(name, (gssize)n, NULL))
+		return FALSE;
+	for (gsize i = 0; i < n; i++)
+		if (g_ascii_iscntrl(name[i]))
+			return FALSE;
+	return TRUE;
 }
 
 void plan_add_buckets(TachoPlan *plan, const guint32 *ends, guint32 n_buckets)
@@ -109,32 +173,58 @@ const gchar *plan_change_name(enum plan_change_kind kind)
 	return kinds[kind].name;
 }
 
+/* Modules by their whole paths, as a recording names them: "Net.layer1.0 (Conv2d)". */
+static void append_modules(GString *text, const GPtrArray *names)
+{
+	g_string_append(text, "^[^.]+\\.(");
+	for (guint i = 0; i < names->len; i++) {
+		g_autofree gchar *name = g_regex_escape_string(names->pdata[i], -1);
+
+		g_string_append_printf(text, "%s%s", i ? "|" : "", name);
+	}
+	g_string_append(text, ")( \\(|$)");
+}
+
+static gboolean append_buckets(GString *text, const struct plan_change *change)
+{
+	for (guint i = 0; i < change->order->len; i++)
+		if (g_array_index(change->order, guint32, i) != i)
+			return FALSE;
+	for (guint i = 0; i < change->n_of->len; i++)
+		g_string_append_printf(text, "%s%u", i ? "," : "",
+				       g_array_index(change->n_of, guint32, i));
+	return TRUE;
+}
+
 gchar *plan_change_what_if(const struct plan_change *change)
 {
 	g_autoptr(GString) text = g_string_new(kinds[change->kind].what_if);
 
-	if (change->kind != PLAN_BUCKETS) {
-		g_string_append_printf(text, "%u", change->count);
-		return g_string_free(g_steal_pointer(&text), FALSE);
-	}
-	for (guint i = 0; i < change->order->len; i++)
-		if (g_array_index(change->order, guint32, i) != i)
-			return NULL;
-	for (guint i = 0; i < change->n_of->len; i++)
-		g_string_append_printf(text, "%s%u", i ? "," : "",
-				       g_array_index(change->n_of, guint32, i));
+	if (!kinds[change->kind].what_if ||
+	    (change->kind == PLAN_BUCKETS && !append_buckets(text, change)) ||
+	    (change->kind == PLAN_COMPRESSION && plan_powersgd_rank(change->word)) || change->sizes)
+		return NULL;
+	if (change->kind == PLAN_CHECKPOINT)
+		append_modules(text, change->names);
+	else if (change->kind == PLAN_PART_BYTES)
+		g_string_append_printf(text, "%.10g", (gdouble)change->count / (1 << 20));
+	else if (change->word)
+		g_string_append(text, change->word);
+	else if (change->kind != PLAN_BUCKETS)
+		g_string_append_printf(text, "%" G_GUINT64_FORMAT, change->count);
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 gboolean tacho_plan_check_applicable(const TachoPlan *plan, GError **error)
 {
 	FOR_EACH(const struct plan_change, change, plan->changes)
-		if (change->kind != PLAN_BUCKETS) {
+		if (kinds[change->kind].hand != PLAN_BY_HOOK) {
 			g_set_error(
 				error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_NOT_APPLICABLE,
-				"the plan sets %s to %u, which tacho apply does not do: set it in "
-				"the job, and take it out of the plan",
-				kinds[change->kind].name, change->count);
+				"the plan sets %s, which tacho apply does not do: give it to the "
+				"framework (tacho optimize --plan PLAN --to list), and take it "
+				"out of the plan",
+				kinds[change->kind].name);
 			return FALSE;
 		}
 	if (plan->changes->len > 0)
@@ -345,21 +435,127 @@ static gboolean read_buckets(struct reader *reader, struct plan_change *change)
 	return TRUE;
 }
 
+/* A text that may stand in a plan; the caller's. NULL: it is refused. */
+static gchar *read_name(struct reader *reader, const gchar *what)
+{
+	struct json_text text;
+	g_autofree gchar *name = NULL;
+
+	if (json_peek(&reader->scan) != '"' || !json_string(&reader->scan, &text)) {
+		refuse(reader, "%s is not a text", what);
+		return NULL;
+	}
+	name = json_text_dup(&text);
+	if (plan_name_is_good(name))
+		return g_steal_pointer(&name);
+	refuse(reader, "%s is empty, too long, or has control characters in it", what);
+	return NULL;
+}
+
+/* ["layer1", "layer2"], behind those that are there; returns how many, 0: it is refused. */
+static guint32 read_names(struct reader *reader, const gchar *what, GPtrArray *names)
+{
+	guint32 n = 0;
+
+	if (!enter(reader, '[', what))
+		return 0;
+	for (; json_element(&reader->scan); n++) {
+		gchar *name = read_name(reader, what);
+
+		if (!name)
+			return 0;
+		g_ptr_array_add(names, name);
+		if (names->len > PLAN_MAX_NAMES)
+			return refuse(reader, "there are more than %u names", PLAN_MAX_NAMES);
+	}
+	if (n == 0)
+		refuse(reader, "%s has no names", what);
+	return n;
+}
+
+static gboolean read_clusters(struct reader *reader, struct plan_change *change)
+{
+	if (!enter(reader, '[', "'clusters'"))
+		return FALSE;
+	while (json_element(&reader->scan)) {
+		guint32 n = read_names(reader, "a cluster", change->names);
+
+		if (n == 0)
+			return FALSE;
+		g_array_append_val(change->n_of, n);
+	}
+	return change->n_of->len > 0 || refuse(reader, "'clusters' has none");
+}
+
+/* 4096000, or [4096000, 2048000] */
+static gboolean read_parts(struct reader *reader, struct plan_change *change)
+{
+	guint64 bytes;
+
+	if (json_peek(&reader->scan) != '[')
+		return read_count(reader, kinds[change->kind].name, 1, kinds[change->kind].most,
+				  &change->count);
+	change->sizes = g_array_new(FALSE, FALSE, sizeof(guint64));
+	if (!enter(reader, '[', kinds[change->kind].name))
+		return FALSE;
+	while (json_element(&reader->scan)) {
+		if (change->sizes->len == PLAN_MAX_GRADIENTS)
+			return refuse(reader, "there are more than %u parts", PLAN_MAX_GRADIENTS);
+		if (!read_count(reader, kinds[change->kind].name, 1, kinds[change->kind].most,
+				&bytes))
+			return FALSE;
+		g_array_append_val(change->sizes, bytes);
+	}
+	return TRUE;
+}
+
+static gboolean is_word(enum plan_form form, const gchar *word)
+{
+	if (form == PLAN_FORM_ALGORITHM)
+		return strcmp(word, "ring") == 0 || strcmp(word, "tree") == 0;
+	return strcmp(word, "bf16") == 0 || strcmp(word, "fp16") == 0 || plan_powersgd_rank(word);
+}
+
+static gboolean read_word(struct reader *reader, struct plan_change *change)
+{
+	enum plan_form form = kinds[change->kind].form;
+
+	change->word = read_name(reader, kinds[change->kind].name);
+	if (!change->word)
+		return FALSE;
+	return is_word(form, change->word) ||
+	       refuse(reader, "'%s' is %s", kinds[change->kind].name,
+		      form == PLAN_FORM_ALGORITHM ? "neither \"ring\" nor \"tree\""
+						  : "none of \"bf16\", \"fp16\" and \"powersgd:N\"");
+}
+
 static gboolean read_change_member(struct reader *reader, TachoPlan *plan,
 				   enum plan_change_kind kind)
 {
 	struct plan_change *change;
-	guint64 count;
 
 	plan_add_count(plan, kind, 0);
 	change = &g_array_index(plan->changes, struct plan_change, plan->changes->len - 1);
-	if (kind == PLAN_BUCKETS)
+	switch (kinds[kind].form) {
+	case PLAN_FORM_BUCKETS:
 		return read_buckets(reader, change);
-	if (!read_count(reader, kinds[kind].name, kind == PLAN_WORKERS ? 0 : 1, kinds[kind].most,
-			&count))
-		return FALSE;
-	change->count = (guint32)count;
-	return TRUE;
+	case PLAN_FORM_PARTS:
+		return read_parts(reader, change);
+	case PLAN_FORM_COMPRESSION:
+	case PLAN_FORM_ALGORITHM:
+		return read_word(reader, change);
+	case PLAN_FORM_NAMES:
+		change->names = g_ptr_array_new_with_free_func(g_free);
+		return read_names(reader, kinds[kind].name, change->names) > 0;
+	case PLAN_FORM_CLUSTERS:
+		change->names = g_ptr_array_new_with_free_func(g_free);
+		change->n_of = g_array_new(FALSE, FALSE, sizeof(guint32));
+		return read_clusters(reader, change);
+	case PLAN_FORM_COUNT:
+		break;
+	}
+	return read_count(reader, kinds[kind].name, kind == PLAN_WORKERS ? 0 : 1, kinds[kind].most,
+			  &change->count);
 }
 
 static gboolean read_changes(struct reader *reader, TachoPlan *plan)
@@ -455,11 +651,41 @@ static gboolean check_buckets(const TachoPlan *plan, const struct plan_change *c
 	return FALSE;
 }
 
+/* An operation is in one cluster at most. */
+static gboolean check_clusters(const struct plan_change *change, GError **error)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (guint i = 0; i < change->names->len; i++)
+		if (!g_hash_table_add(seen, change->names->pdata[i])) {
+			g_set_error(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_FORMAT,
+				    "the operation '%s' is in two clusters",
+				    (const gchar *)change->names->pdata[i]);
+			return FALSE;
+		}
+	return TRUE;
+}
+
+/* Parts of each bucket have buckets that they are of. */
+static gboolean check_parts(const struct plan_change *parts, const struct plan_change *buckets,
+			    GError **error)
+{
+	if (!parts->sizes || (buckets && buckets->n_of->len == parts->sizes->len))
+		return TRUE;
+	g_set_error_literal(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_FORMAT,
+			    "'partition_bytes' has another number of sizes than there are buckets");
+	return FALSE;
+}
+
 static gboolean check_plan(const TachoPlan *plan, GError **error)
 {
 	const struct plan_change *buckets = plan_find(plan, PLAN_BUCKETS);
+	const struct plan_change *parts = plan_find(plan, PLAN_PART_BYTES);
+	const struct plan_change *clusters = plan_find(plan, PLAN_CLUSTERS);
 
-	return !buckets || check_buckets(plan, buckets, error);
+	return (!buckets || check_buckets(plan, buckets, error)) &&
+	       (!parts || check_parts(parts, buckets, error)) &&
+	       (!clusters || check_clusters(clusters, error));
 }
 
 static gboolean read_plan(struct reader *reader, TachoPlan *plan)
@@ -485,6 +711,11 @@ static gboolean read_plan(struct reader *reader, TachoPlan *plan)
 	if (json_peek(&reader->scan))
 		return refuse(reader, "something stands behind the plan");
 	return TRUE;
+}
+
+gboolean plan_check(const TachoPlan *plan, GError **error)
+{
+	return check_plan(plan, error);
 }
 
 TachoPlan *plan_parse(const gchar *text, gsize n, GError **error)
@@ -553,6 +784,66 @@ static void write_buckets(const struct plan_change *change, JsonWriter *json)
 	json_writer_end_array(json);
 }
 
+static void write_names(const struct plan_change *change, guint32 at, guint32 n, JsonWriter *json)
+{
+	json_writer_begin_array(json);
+	for (guint32 i = 0; i < n; i++)
+		json_writer_string(json, change->names->pdata[at + i]);
+	json_writer_end_array(json);
+}
+
+static void write_clusters(const struct plan_change *change, JsonWriter *json)
+{
+	guint32 at = 0;
+
+	json_writer_begin_array(json);
+	for (guint i = 0; i < change->n_of->len; i++) {
+		guint32 n = g_array_index(change->n_of, guint32, i);
+
+		json_writer_line(json);
+		write_names(change, at, n, json);
+		at += n;
+	}
+	json_writer_end_array(json);
+}
+
+static void write_parts(const struct plan_change *change, JsonWriter *json)
+{
+	if (!change->sizes) {
+		json_writer_unsigned(json, change->count);
+		return;
+	}
+	json_writer_begin_array(json);
+	for (guint i = 0; i < change->sizes->len; i++)
+		json_writer_unsigned(json, g_array_index(change->sizes, guint64, i));
+	json_writer_end_array(json);
+}
+
+static void write_value(const struct plan_change *change, JsonWriter *json)
+{
+	switch (kinds[change->kind].form) {
+	case PLAN_FORM_BUCKETS:
+		write_buckets(change, json);
+		break;
+	case PLAN_FORM_PARTS:
+		write_parts(change, json);
+		break;
+	case PLAN_FORM_COMPRESSION:
+	case PLAN_FORM_ALGORITHM:
+		json_writer_string(json, change->word);
+		break;
+	case PLAN_FORM_NAMES:
+		write_names(change, 0, change->names->len, json);
+		break;
+	case PLAN_FORM_CLUSTERS:
+		write_clusters(change, json);
+		break;
+	case PLAN_FORM_COUNT:
+		json_writer_unsigned(json, change->count);
+		break;
+	}
+}
+
 static void write_changes(const TachoPlan *plan, JsonWriter *json)
 {
 	json_writer_line(json);
@@ -561,10 +852,7 @@ static void write_changes(const TachoPlan *plan, JsonWriter *json)
 	FOR_EACH(const struct plan_change, change, plan->changes) {
 		json_writer_line(json);
 		json_writer_key(json, kinds[change->kind].name);
-		if (change->kind == PLAN_BUCKETS)
-			write_buckets(change, json);
-		else
-			json_writer_unsigned(json, change->count);
+		write_value(change, json);
 	}
 	json_writer_end_object(json);
 }

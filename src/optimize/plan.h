@@ -20,12 +20,30 @@
 #define PLAN_MAX_RANKS	   (1u << 24)
 #define PLAN_MAX_GRADIENTS (1u << 20)
 #define PLAN_MAX_CHANGES   64
+#define PLAN_MAX_NAMES	   (1u << 20) /* of modules or operations, in one change */
+#define PLAN_MAX_POWERSGD  1024	      /* rank of the matrices that PowerSGD sends */
 
 enum plan_change_kind {
-#define PLAN_CHANGE(enumerator, name, most, what_if) PLAN_##enumerator,
+#define PLAN_CHANGE(enumerator, name, form, most, what_if, hand) PLAN_##enumerator,
 #include "optimize/plan_changes.def"
 #undef PLAN_CHANGE
 	PLAN_N_CHANGE_KINDS
+};
+
+/* What the value of a change is in the file. */
+enum plan_form {
+	PLAN_FORM_COUNT,
+	PLAN_FORM_BUCKETS,     /* lists of gradients */
+	PLAN_FORM_PARTS,       /* bytes of a part: of all buckets, or a list, one for each */
+	PLAN_FORM_COMPRESSION, /* "bf16", "fp16", "powersgd:RANK" */
+	PLAN_FORM_ALGORITHM,   /* "ring", "tree" */
+	PLAN_FORM_NAMES,       /* a list of texts */
+	PLAN_FORM_CLUSTERS,    /* lists of texts */
+};
+
+enum plan_hand {
+	PLAN_BY_HOOK,	   /* `tacho apply` does it */
+	PLAN_BY_FRAMEWORK, /* a file or the environment tells a framework (plan_targets.def) */
 };
 
 struct plan_gradient {
@@ -35,9 +53,12 @@ struct plan_gradient {
 
 struct plan_change {
 	enum plan_change_kind kind;
-	guint32 count; /* of all kinds but buckets */
-	GArray *order; /* of buckets: guint32, gradients, one bucket after the other ... */
-	GArray *n_of;  /* ... and how many of them each bucket has */
+	guint64 count;	  /* of a COUNT, and of PARTS that are alike */
+	GArray *sizes;	  /* of PARTS: guint64, one for each bucket of the plan; NULL: alike */
+	GArray *order;	  /* of buckets: guint32, gradients, one bucket after the other ... */
+	GArray *n_of;	  /* ... and how many of them each bucket has; the same of clusters */
+	GPtrArray *names; /* of NAMES, and of CLUSTERS one cluster after the other */
+	gchar *word;	  /* of COMPRESSION and ALGORITHM */
 };
 
 struct _TachoPlan {
@@ -54,18 +75,28 @@ TachoPlan *plan_new(guint32 n_ranks);
 /* The same as it was; the caller's. */
 TachoPlan *plan_copy(const TachoPlan *plan);
 /* Add a change that has a count. */
-void plan_add_count(TachoPlan *plan, enum plan_change_kind kind, guint32 count);
+void plan_add_count(TachoPlan *plan, enum plan_change_kind kind, guint64 count);
+/* Add one that has a word, which is one that plan_parse() takes. */
+void plan_add_word(TachoPlan *plan, enum plan_change_kind kind, const gchar *word);
+/* Add one of names without any, or of clusters without any; the plan's, to be filled. */
+struct plan_change *plan_add_names(TachoPlan *plan, enum plan_change_kind kind);
+/* PowerSGD's rank of a compression's word; 0: it is another one. */
+guint plan_powersgd_rank(const gchar *word);
+/* Whether a name may stand in a plan: not empty, no control characters, not too long. */
+gboolean plan_name_is_good(const gchar *name);
 /* Add one of buckets: gradients one after the other, `ends[i]` being the first that is no longer of bucket i. */
 void plan_add_buckets(TachoPlan *plan, const guint32 *ends, guint32 n_buckets);
 const struct plan_change *plan_find(const TachoPlan *plan, enum plan_change_kind kind);
 const gchar *plan_change_name(enum plan_change_kind kind);
 /* The what-if (docs/what-if.md) that predicts the change; the caller's. NULL: there is none, as buckets have gradients that do not
- * follow each other. */
+ * follow each other, or no model of the change. */
 gchar *plan_change_what_if(const struct plan_change *change);
 
 /* Read what a file says. TACHO_PLAN_ERROR_FORMAT, with the byte: it is no plan, or says what cannot be;
  * TACHO_PLAN_ERROR_VERSION: it was written by a later version. */
 TachoPlan *plan_parse(const gchar *text, gsize n, GError **error);
+/* What plan_parse() checks of changes that belong together, for who fills in a plan otherwise. */
+gboolean plan_check(const TachoPlan *plan, GError **error);
 /* The plan as a value, for JSON that holds it. */
 void plan_write_json(const TachoPlan *plan, JsonWriter *json);
 
