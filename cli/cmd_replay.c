@@ -35,6 +35,7 @@ static const gchar description[] =
 	"  ranks=64                           64 ranks like those recorded\n"
 	"  algorithm=tree                     or ring, hierarchical, ps, ps:4\n"
 	"  fusion=10,20                       buckets of 10, 20 and all other gradients\n"
+	"  compress=bf16                      or fp16: gradients are sent in 16 bits\n"
 	"  partition_mb=4                     large all-reduces in parts of 4 MiB\n"
 	"  accumulate=4                       four forward and backward passes a step\n"
 	"  recompute:module~layer             computed again in the backward pass\n"

@@ -51,6 +51,7 @@ enum change_phase {
 	CHANGE_FUSED,
 	CHANGE_RECOMPUTED,  /* as long as the work takes by then */
 	CHANGE_BUCKETS,	    /* of gradients as wide as they are by then */
+	CHANGE_COMPRESSED,  /* buckets, on their way */
 	CHANGE_PARTS,	    /* of buckets */
 	CHANGE_JOBS,	    /* beside all this ... */
 	CHANGE_LINKS,	    /* ... on the same links and cores */

@@ -102,6 +102,20 @@ static gdouble waits_replanned(gdouble now, gdouble before, gdouble after)
 	return now - explained + (before > 0 ? explained * (after / before) : after);
 }
 
+struct collective_time transfer_of_size(const TachoGraph *graph, const struct graph_transfer *whole,
+					guint64 bytes)
+{
+	struct collective_plan plan = group_plan(graph_group_at(graph, whole->group));
+	enum collective_operation operation = operation_of_name(graph->timeline, whole->name);
+	gdouble of_whole = collective_time(&plan, operation, whole->bytes, whole->n_ranks).fixed_ns;
+	gdouble of_part = collective_time(&plan, operation, bytes, whole->n_ranks).fixed_ns;
+
+	return (struct collective_time){
+		of_whole > 0 ? whole->fixed_ns * (of_part / of_whole) : whole->fixed_ns,
+		whole->work_ns * ((gdouble)bytes / (gdouble)whole->bytes),
+	};
+}
+
 struct collective_time group_new_transfer_like(const struct graph_group *group,
 					       const struct graph_transfer *model,
 					       enum collective_operation operation, guint64 bytes,

@@ -28,6 +28,11 @@ struct collective_time group_new_transfer_like(const struct graph_group *group,
 					       enum collective_operation operation, guint64 bytes,
 					       guint32 n_ranks);
 
+/* What a transfer would take with other bytes: its waits in proportion to the latencies of a collective of that size, the rest
+ * to the bytes. */
+struct collective_time transfer_of_size(const TachoGraph *graph, const struct graph_transfer *whole,
+					guint64 bytes);
+
 /* Give the group another plan and number of ranks. What its transfers take changes in proportion to what the plans say
  * of them. */
 void group_replan(TachoGraph *graph, guint32 group, const struct collective_plan *plan,

@@ -120,22 +120,6 @@ static guint64 bytes_of_part(const struct split *split, guint64 bytes, guint32 p
 	return bytes / split->n_parts + (part < bytes % split->n_parts);
 }
 
-/* What a part of a collective that took `whole` takes. */
-static struct collective_time time_of_part(const struct partition *partition,
-					   const struct graph_transfer *whole, guint64 bytes)
-{
-	const TachoGraph *graph = partition->graph;
-	struct collective_plan plan = group_plan(graph_group_at(graph, whole->group));
-	enum collective_operation operation = operation_of_name(graph->timeline, whole->name);
-	gdouble of_whole = collective_time(&plan, operation, whole->bytes, whole->n_ranks).fixed_ns;
-	gdouble of_part = collective_time(&plan, operation, bytes, whole->n_ranks).fixed_ns;
-
-	return (struct collective_time){
-		of_whole > 0 ? whole->fixed_ns * (of_part / of_whole) : whole->fixed_ns,
-		whole->work_ns * ((gdouble)bytes / (gdouble)whole->bytes),
-	};
-}
-
 static void add_part(struct partition *partition, struct split *split,
 		     const struct graph_transfer *whole, guint32 part)
 {
@@ -153,7 +137,7 @@ static void add_part(struct partition *partition, struct split *split,
 		graph_add_node(graph, node);
 	}
 	g_array_append_val(graph->transfers, transfer);
-	time = time_of_part(partition, whole, transfer.bytes);
+	time = transfer_of_size(graph, whole, transfer.bytes);
 	graph_change_transfer(graph, graph->transfers->len - 1, time.fixed_ns, time.work_ns,
 			      ORIGIN_MODELLED);
 }
@@ -163,7 +147,7 @@ static void add_parts(struct partition *partition, struct split *split)
 	TachoGraph *graph = partition->graph;
 	struct graph_transfer whole = *graph_transfer_at(graph, split->transfer);
 	guint64 bytes = bytes_of_part(split, whole.bytes, 0);
-	struct collective_time time = time_of_part(partition, &whole, bytes);
+	struct collective_time time = transfer_of_size(graph, &whole, bytes);
 
 	split->first_copy = graph->nodes->len;
 	for (guint32 part = 1; part < split->n_parts; part++)

@@ -188,6 +188,17 @@ static void test_partition(void)
 	assert_refused(job_buckets, "partition_mb=1x", "write partition_mb=");
 }
 
+static void test_compress(void)
+{
+	/* 3 MiB are sent as 1.5: 2 us and 6 instead of 12 */
+	assert_predicted(job_buckets, "compress=bf16", 40 + 8 + 6);
+	assert_predicted(job_buckets, "compress=fp16;bandwidth=2x", 40 + 5 + 6);
+	/* one bucket of 4 MiB, halved */
+	assert_predicted(job_buckets, "fusion=4;compress=bf16", 40 + 10 + 6);
+	assert_refused(job_buckets, "compress=int8", "write compress=");
+	assert_refused(job_late_rank, "compress=bf16", "no collective of gradients");
+}
+
 /* A thousand parts of each of a thousand collectives. */
 static void test_too_many_parts(void)
 {
@@ -360,6 +371,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/what_if/topology_mistakes", test_topology_mistakes);
 	g_test_add_func("/what_if/fusion", test_fusion);
 	g_test_add_func("/what_if/partition", test_partition);
+	g_test_add_func("/what_if/compress", test_compress);
 	g_test_add_func("/what_if/too_many_parts", test_too_many_parts);
 	g_test_add_func("/what_if/accumulate", test_accumulate);
 	g_test_add_func("/what_if/recompute", test_recompute);
