@@ -35,7 +35,7 @@ static const gchar description[] =
 
 struct options {
 	gchar *output, *budget, *allow, *trajectory, *run_limit;
-	gchar *target;
+	gchar *target, *passes, *memory;
 	gchar **also, **plans;
 	gint64 seed, tries;
 	gboolean is_forced, with_json, with_all, is_verified;
@@ -68,15 +68,19 @@ static gboolean parse_time(const gchar *option, const gchar *text, gint64 *ret_m
 
 static gboolean parse_allowed(const gchar *text, guint *ret_allowed)
 {
-	static const gchar *const names[] = { "batch", NULL };
+	static const gchar *const names[] = { "batch", "compression", NULL };
+	static const guint values[] = { TACHO_ALLOW_BATCH, TACHO_ALLOW_COMPRESSION };
 	g_auto(GStrv) words = g_strsplit(text ? text : "", ",", -1);
 
 	*ret_allowed = TACHO_ALLOW_NOTHING;
 	for (guint i = 0; words[i]; i++) {
 		g_autofree gchar *there = NULL;
+		guint number = 0;
 
-		if (strcmp(words[i], names[0]) == 0) {
-			*ret_allowed |= TACHO_ALLOW_BATCH;
+		while (names[number] && strcmp(words[i], names[number]) != 0)
+			number++;
+		if (names[number]) {
+			*ret_allowed |= values[number];
 			continue;
 		}
 		there = tacho_did_you_mean(words[i], names);
@@ -84,6 +88,62 @@ static gboolean parse_allowed(const gchar *text, guint *ret_allowed)
 		return FALSE;
 	}
 	return TRUE;
+}
+
+/* "buckets,partition", or "^memory": those, or all but those. */
+static gboolean parse_passes(const gchar *text, guint *ret_left_out)
+{
+	g_auto(GStrv) words = g_strsplit(text ? text : "", ",", -1);
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	const gchar *name, *description;
+	guint named = 0, left_out = 0;
+
+	for (guint i = 0; (name = tacho_optimize_pass(i, &description)); i++)
+		g_ptr_array_add(names, (gpointer)name);
+	g_ptr_array_add(names, NULL);
+	for (guint i = 0; words[i]; i++) {
+		const gchar *word = words[i] + (*words[i] == '^');
+		g_autofree gchar *there = NULL;
+		guint number = 0;
+
+		while (names->pdata[number] && strcmp(word, names->pdata[number]) != 0)
+			number++;
+		if (names->pdata[number]) {
+			*(word > words[i] ? &left_out : &named) |= 1u << number;
+			continue;
+		}
+		there = tacho_did_you_mean(word, (const gchar *const *)names->pdata);
+		cli_fail("optimize", "--passes: there is no '%s'%s", word, there);
+		return FALSE;
+	}
+	*ret_left_out = left_out | (named ? ~named : 0);
+	return TRUE;
+}
+
+/* "16g", "500m": bytes. */
+static gboolean parse_memory(const gchar *text, guint64 *ret_bytes)
+{
+	static const gchar units[] = "kmgt";
+	gchar *end;
+	gdouble number;
+
+	*ret_bytes = 0;
+	if (!text)
+		return TRUE;
+	number = g_ascii_strtod(text, &end);
+	for (guint i = 0; units[i] && *end; i++)
+		if (g_ascii_tolower(*end) == units[i]) {
+			number *= (gdouble)(1ull << 10 * (i + 1));
+			end++;
+			break;
+		}
+	if (end != text && !*end && g_ascii_isdigit(*text) && number >= 1 && number < 1e18) {
+		*ret_bytes = (guint64)number;
+		return TRUE;
+	}
+	cli_fail("optimize", "--memory is a number of bytes, as in 16g, 500m or 1000000, not '%s'",
+		 text);
+	return FALSE;
 }
 
 static void show_progress(gdouble best_step_ms, guint64 n_tried, gpointer is_shown)
@@ -245,8 +305,9 @@ static int convert(const struct options *options)
 	guint target;
 
 	if (!options->target || options->plans[1])
-		return cli_fail("optimize", "name a run, or one --plan and what it is to be written "
-					    "as: --to FORMAT");
+		return cli_fail("optimize",
+				"name a run, or one --plan and what it is to be written "
+				"as: --to FORMAT");
 	if (!tacho_plan_find_target(options->target, &target, &error))
 		return cli_fail_error("optimize", error);
 	plan = tacho_plan_read(options->plans[0], &error);
@@ -354,7 +415,9 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 			: options->tries > 0 ? "0"
 					     : DEFAULT_BUDGET,
 			&how.budget_ms) ||
-	    !parse_allowed(options->allow, &how.allowed))
+	    !parse_allowed(options->allow, &how.allowed) ||
+	    !parse_passes(options->passes, &how.left_out_passes) ||
+	    !parse_memory(options->memory, &how.memory_bytes))
 		return CLI_BAD;
 	if (options->is_verified)
 		return verify(options, &how, argc);
@@ -397,7 +460,14 @@ int cmd_optimize(int argc, char **argv)
 		{ "seed", 0, 0, G_OPTION_ARG_INT64, &options.seed,
 		  "seed of the search's draws (default: 1)", "N" },
 		{ "allow", 0, 0, G_OPTION_ARG_STRING, &options.allow,
-		  "also try what changes results: batch", "LIST" },
+		  "also try what changes results: batch, compression", "LIST" },
+		{ "passes", 0, 0, G_OPTION_ARG_STRING, &options.passes,
+		  "try only these: memory, buckets, partition, compression, algorithm, clusters, "
+		  "workers, accumulation, batch; ^memory: all but that",
+		  "LIST" },
+		{ "memory", 'm', 0, G_OPTION_ARG_STRING, &options.memory,
+		  "what a rank's fullest memory may hold, as in 16g: bring the job within it first",
+		  "SIZE" },
 		{ "verify", 0, 0, G_OPTION_ARG_NONE, &options.is_verified,
 		  "record COMMAND, and measure the plan that is found against the job as it is",
 		  NULL },
@@ -436,6 +506,10 @@ int cmd_optimize(int argc, char **argv)
 	g_free(options.output);
 	g_free(options.budget);
 	g_free(options.allow);
+	g_free(options.target);
+	g_free(options.passes);
+	g_free(options.memory);
+	g_strfreev(options.plans);
 	g_free(options.trajectory);
 	g_free(options.run_limit);
 	g_free(options.run);

@@ -13,7 +13,8 @@ G_BEGIN_DECLS
 /* What a change may touch besides the order in which numbers are added. */
 typedef enum {
 	TACHO_ALLOW_NOTHING = 0,
-	TACHO_ALLOW_BATCH = 1 << 0, /* how many samples go into an update */
+	TACHO_ALLOW_BATCH = 1 << 0,	  /* how many samples go into an update */
+	TACHO_ALLOW_COMPRESSION = 1 << 1, /* in how many bits gradients are sent */
 } TachoAllowed;
 
 /* The best so far is better than what was there before, or a part of the search is over. */
@@ -24,6 +25,8 @@ typedef struct {
 	guint64 max_tried; /* partitions; 0: any number. With it and no budget the result is the same on all machines */
 	guint64 seed;
 	guint allowed;			/* TachoAllowed */
+	guint left_out_passes;		/* bit i: not tacho_optimize_pass(i) */
+	guint64 memory_bytes;		/* that a rank's fullest memory may hold; 0: any */
 	gint64 first_step, last_step;	/* as of tacho_predict() */
 	const gchar *const *plan_paths; /* plans in files, dPRO's too, that are judged beside what is found; NULL-terminated, or NULL */
 	TachoOptimizeProgress progress; /* or NULL */
@@ -40,8 +43,8 @@ typedef struct {
 	gdouble search_ms;
 	gboolean is_exhaustive; /* all partitions of the gradients were tried */
 	/* What was found, the shortest step first: "change" (in words), "what_if" (docs/what-if.md), "predicted_step_ms",
-	 * "low_ms", "high_ms", "gain_pct", "low_gain_pct", "high_gain_pct", "needs", "how" (what carries it out) and
-	 * "is_applicable" (`tacho apply` does). Changes that gain nothing are not in it. */
+	 * "low_ms", "high_ms", "gain_pct", "low_gain_pct", "high_gain_pct", "needs", "how" (what carries it out),
+	 * "is_applicable" (`tacho apply` does) and "peak_memory_bytes" (predicted, of the fullest memory of a rank). Changes that gain nothing are not in it. */
 	TachoTable *candidates;
 	GPtrArray *plans; /* TachoPlan, one for each row */
 	TachoTable *
@@ -57,6 +60,9 @@ TachoOptimization *tacho_optimize(const TachoRecording *recordings, guint n_reco
 				  const TachoOptimizeOptions *options, GError **error);
 void tacho_optimization_free(TachoOptimization *optimization);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoOptimization, tacho_optimization_free)
+
+/* What is tried, by number from 0: the pass's name; NULL: there are no more. */
+const gchar *tacho_optimize_pass(guint index, const gchar **ret_description);
 
 /* The first row that `tacho apply` carries out; TRUE: there is one. */
 gboolean tacho_optimization_best(const TachoOptimization *optimization, guint *ret_row);

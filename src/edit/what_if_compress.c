@@ -29,10 +29,11 @@ static gboolean check_gradients(const TachoGraph *graph, const struct change *ch
 						     .dtype;
 
 			if (strcmp(dtype, "float32") != 0)
-				return change_refuse(error, change,
-						     "gradients of 32 bits can be halved, and there "
-						     "is one of type '%s'",
-						     *dtype ? dtype : "that is not known");
+				return change_refuse(
+					error, change,
+					"gradients of 32 bits can be halved, and there "
+					"is one of type '%s'",
+					*dtype ? dtype : "that is not known");
 		}
 	return TRUE;
 }
@@ -62,6 +63,6 @@ gboolean apply_compress(TachoGraph *graph, const struct change *change, GError *
 		graph_change_transfer(graph, i, time.fixed_ns, time.work_ns, ORIGIN_MODELLED);
 		n_buckets++;
 	}
-	return n_buckets > 0 || change_refuse(error, change,
-					      "no collective of gradients is in the steps");
+	return n_buckets > 0 ||
+	       change_refuse(error, change, "no collective of gradients is in the steps");
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "edit/bucket_plan.h"
+#include "predict/what_if_apply.h"
 #include "replay/replay_internal.h"
 
 static gdouble play(const TachoGraph *graph, GError **error)
@@ -23,9 +24,12 @@ gdouble bucket_judge_fusion_ms(const TachoGraph *graph, const gchar *fusion, GEr
 	return is_made ? play(copy, error) : NAN;
 }
 
-gdouble bucket_judge_step_ms(const TachoGraph *graph, const gchar *what_if, GError **error)
+gdouble bucket_judge_step_ms(const TachoGraph *graph, const gchar *what_ifs, GError **error)
 {
-	g_autoptr(TachoGraph) copy = graph_copy(graph);
+	g_auto(GStrv) list = g_strsplit(what_ifs, ";", -1);
+	g_autoptr(GArray) changes =
+		changes_read((const gchar *const *)list, g_strv_length(list), error);
+	g_autoptr(TachoGraph) copy = changes ? graph_copy(graph) : NULL;
 
-	return tacho_graph_what_if(copy, what_if, error) ? play(copy, error) : NAN;
+	return copy && changes_apply(copy, changes, error) ? play(copy, error) : NAN;
 }

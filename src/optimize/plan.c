@@ -196,6 +196,26 @@ static gboolean append_buckets(GString *text, const struct plan_change *change)
 	return TRUE;
 }
 
+/* fuse:op~^(a|b)$;fuse:op~^(c|d)$ */
+static void append_clusters(GString *text, const struct plan_change *change)
+{
+	guint32 at = 0;
+
+	g_string_truncate(text, 0);
+	for (guint i = 0; i < change->n_of->len; i++) {
+		guint32 end = at + g_array_index(change->n_of, guint32, i);
+
+		g_string_append_printf(text, "%s%s^(", i ? ";" : "", kinds[change->kind].what_if);
+		for (guint32 j = at; j < end; j++) {
+			g_autofree gchar *name = g_regex_escape_string(change->names->pdata[j], -1);
+
+			g_string_append_printf(text, "%s%s", j > at ? "|" : "", name);
+		}
+		g_string_append(text, ")$");
+		at = end;
+	}
+}
+
 gchar *plan_change_what_if(const struct plan_change *change)
 {
 	g_autoptr(GString) text = g_string_new(kinds[change->kind].what_if);
@@ -206,6 +226,8 @@ gchar *plan_change_what_if(const struct plan_change *change)
 		return NULL;
 	if (change->kind == PLAN_CHECKPOINT)
 		append_modules(text, change->names);
+	else if (change->kind == PLAN_CLUSTERS)
+		append_clusters(text, change);
 	else if (change->kind == PLAN_PART_BYTES)
 		g_string_append_printf(text, "%.10g", (gdouble)change->count / (1 << 20));
 	else if (change->word)
@@ -525,8 +547,9 @@ static gboolean read_word(struct reader *reader, struct plan_change *change)
 		return FALSE;
 	return is_word(form, change->word) ||
 	       refuse(reader, "'%s' is %s", kinds[change->kind].name,
-		      form == PLAN_FORM_ALGORITHM ? "neither \"ring\" nor \"tree\""
-						  : "none of \"bf16\", \"fp16\" and \"powersgd:N\"");
+		      form == PLAN_FORM_ALGORITHM
+			      ? "neither \"ring\" nor \"tree\""
+			      : "none of \"bf16\", \"fp16\" and \"powersgd:N\"");
 }
 
 static gboolean read_change_member(struct reader *reader, TachoPlan *plan,

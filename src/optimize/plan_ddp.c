@@ -15,8 +15,10 @@ static void write_arguments(const TachoPlan *plan, FILE *out)
 	if (!buckets)
 		return;
 	fprintf(out,
-		"# %u gradients in %u buckets. DistributedDataParallel takes no list of buckets, only "
-		"the largest size\n# of one; with it, buckets may differ from the plan's, which tacho "
+		"# %u gradients in %u buckets. DistributedDataParallel takes no list of buckets, "
+		"only "
+		"the largest size\n# of one; with it, buckets may differ from the plan's, which "
+		"tacho "
 		"apply makes as they are.\n",
 		plan->gradients->len, buckets->n_of->len);
 	fprintf(out,
@@ -94,8 +96,9 @@ static void write_workers(const TachoPlan *plan, FILE *out)
 	const struct plan_change *change = plan_find(plan, PLAN_WORKERS);
 
 	if (change)
-		fprintf(out, " loader = DataLoader(\n     dataset,\n+    num_workers=%" G_GUINT64_FORMAT
-			     ",\n )\n",
+		fprintf(out,
+			" loader = DataLoader(\n     dataset,\n+    num_workers=%" G_GUINT64_FORMAT
+			",\n )\n",
 			change->count);
 }
 

@@ -40,8 +40,8 @@ static gint compare_numbers(gconstpointer a, gconstpointer b)
 static void write_group(const struct plan_change *buckets, guint32 first, guint32 n, gchar between,
 			FILE *out)
 {
-	g_autofree guint32 *members = g_memdup2(&g_array_index(buckets->order, guint32, first),
-						n * sizeof(guint32));
+	g_autofree guint32 *members =
+		g_memdup2(&g_array_index(buckets->order, guint32, first), n * sizeof(guint32));
 
 	qsort(members, n, sizeof(*members), compare_numbers);
 	for (guint32 i = 0; i < n; i++) {
@@ -74,7 +74,7 @@ gboolean plan_write_dpro_tensors(const TachoPlan *plan, FILE *out, GError **erro
 /* Of the plan's parts, or of a bucket that is sent whole. */
 static guint64 part_bytes(const struct plan_change *parts, guint bucket, guint64 bytes)
 {
-	guint64 most = !parts	       ? bytes
+	guint64 most = !parts	      ? bytes
 		       : parts->sizes ? g_array_index(parts->sizes, guint64, bucket)
 				      : parts->count;
 	guint64 n_parts = bytes > 0 ? (bytes - 1) / most + 1 : 1;

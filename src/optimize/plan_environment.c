@@ -5,7 +5,8 @@
 
 static void write_head(const TachoPlan *plan, FILE *out)
 {
-	fprintf(out, "# tacho: for %u ranks; predicted step %.3f ms, %.3f ms without these changes\n",
+	fprintf(out,
+		"# tacho: for %u ranks; predicted step %.3f ms, %.3f ms without these changes\n",
 		plan->n_ranks, plan->predicted_step_ms, plan->baseline_step_ms);
 }
 

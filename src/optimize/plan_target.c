@@ -49,7 +49,11 @@ gboolean tacho_plan_write_as(const TachoPlan *plan, guint target, FILE *out, GEr
 
 gboolean plan_write_plan(const TachoPlan *plan, FILE *out, GError **error)
 {
-	(void)error;
+	if (plan->changes->len == 0) {
+		g_set_error_literal(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_NOT_APPLICABLE,
+				    "the change is one for a person to make, and no plan says it");
+		return FALSE;
+	}
 	tacho_plan_write(plan, out);
 	return TRUE;
 }
@@ -102,7 +106,7 @@ TachoPlan *plan_read_any(const gchar *path, const TachoPlan *job, GError **error
 		return NULL;
 	/* tacho's own have this member first */
 	plan = strstr(text, "\"tacho_plan\"") ? plan_parse(text, length, error)
-					     : plan_parse_dpro(text, job, error);
+					      : plan_parse_dpro(text, job, error);
 	if (!plan)
 		g_prefix_error(error, "%s: this is not a plan that can be used: ", path);
 	return plan;

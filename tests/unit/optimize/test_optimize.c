@@ -147,6 +147,61 @@ static void test_nothing(void)
 	g_assert_true(has_note(optimization, "no change that was tried"));
 }
 
+static gint row_of(const TachoOptimization *optimization, const gchar *words)
+{
+	for (guint i = 0; i < optimization->plans->len; i++)
+		if (strstr(tacho_table_cell_text(optimization->candidates, i, "change"), words))
+			return (gint)i;
+	return -1;
+}
+
+/* In 16 bits, the recorded buckets take 40 + 2 + 6 and 6; the best buckets 40 + 2 + 2 and 6, as the last gradient is alone in its
+ * bucket. */
+static void test_compression(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(job_buckets);
+	g_autoptr(TachoOptimization) none = NULL;
+	g_autoptr(TachoOptimization) optimization = NULL;
+	const struct plan_change *change;
+	gint both;
+
+	tacho_correlate(timeline);
+	none = optimize(timeline, TACHO_ALLOW_NOTHING);
+	g_assert_cmpint(row_of(none, "16 bits"), ==, -1);
+	optimization = optimize(timeline, TACHO_ALLOW_COMPRESSION);
+	both = row_of(optimization, "16 bits, 4 in");
+	g_assert_cmpint(both, ==, 0);
+	g_assert_cmpfloat_with_epsilon(
+		tacho_table_cell_number(optimization->candidates, 0, "predicted_step_ms"), 0.050,
+		1e-6);
+	change = plan_find(optimization->plans->pdata[0], PLAN_COMPRESSION);
+	g_assert_cmpstr(change->word, ==, "bf16");
+	g_assert_nonnull(plan_find(optimization->plans->pdata[0], PLAN_BUCKETS));
+	g_assert_true(tacho_plan_check_applicable(optimization->plans->pdata[0], NULL));
+}
+
+/* A pass that is left out finds nothing. */
+static void test_passes(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(job_buckets);
+	TachoRecording recording = { "job", timeline };
+	TachoOptimizeOptions options = {
+		.max_tried = 100, .seed = 1, .first_step = -1, .last_step = -1
+	};
+	g_autoptr(TachoOptimization) optimization = NULL;
+	const gchar *name, *description;
+	guint n = 0;
+
+	for (; (name = tacho_optimize_pass(n, &description)); n++)
+		if (strcmp(name, "buckets") == 0)
+			options.left_out_passes = 1u << n;
+	g_assert_cmpuint(n, ==, 9);
+	tacho_correlate(timeline);
+	optimization = tacho_optimize(&recording, 1, &options, NULL);
+	g_assert_cmpuint(optimization->plans->len, ==, 0);
+	g_assert_cmpuint(tacho_table_n_rows(optimization->trajectory), ==, 0);
+}
+
 static gchar *print_json(const TachoOptimization *optimization)
 {
 	gchar *text = NULL;
@@ -192,7 +247,7 @@ static void check_json(const gchar *job, gdouble predicted_ms, gsize n_plans)
 		g_assert_cmpuint(again->gradients->len, ==, 4);
 	}
 	json_check_rows(&object, "candidates", optimization->candidates,
-			tacho_table_n_rows(optimization->candidates), 11);
+			tacho_table_n_rows(optimization->candidates), 12);
 	free(text);
 }
 
@@ -208,6 +263,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/optimize/buckets", test_buckets);
 	g_test_add_func("/optimize/problem", test_problem);
 	g_test_add_func("/optimize/chance", test_chance);
+	g_test_add_func("/optimize/compression", test_compression);
+	g_test_add_func("/optimize/passes", test_passes);
 	g_test_add_func("/optimize/nothing", test_nothing);
 	g_test_add_func("/optimize/json", test_json);
 	return g_test_run();
