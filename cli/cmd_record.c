@@ -212,6 +212,29 @@ static gchar *preload_list(const struct recording *recording)
 	return g_string_free(g_steal_pointer(&list), FALSE);
 }
 
+/* The probe's library; NULL: it is not here, or not to be trusted. */
+static gchar *find_library(const gchar *name)
+{
+	g_autofree gchar *library = g_build_filename(cli_prefix(), "lib", "tacho", name, NULL);
+
+	return g_file_test(library, G_FILE_TEST_EXISTS) &&
+			       job_environment_is_safe("record", library)
+		       ? g_steal_pointer(&library)
+		       : NULL;
+}
+
+/* OpenCL's loader takes several layers; those that are there already stay before ours. */
+static gchar **bring_layer(const struct recording *recording, gchar **environment)
+{
+	g_autofree gchar *library = recording->has_probe[PROBE_opencl]
+					    ? find_library(probes[PROBE_opencl].library)
+					    : NULL;
+
+	return library ? job_environment_put_last(environment, probes[PROBE_opencl].variable,
+						  library)
+		       : environment;
+}
+
 /* Probes that are named by a variable, for who uses that interface to load. One that is set already is another tool's: it stays. */
 static gchar **bring_named(const struct recording *recording, gchar **environment)
 {
@@ -219,7 +242,7 @@ static gchar **bring_named(const struct recording *recording, gchar **environmen
 		g_autofree gchar *library = NULL;
 		const gchar *value;
 
-		if (!recording->has_probe[p] || !probes[p].variable)
+		if (!recording->has_probe[p] || !probes[p].variable || p == PROBE_opencl)
 			continue;
 		value = g_environ_getenv(environment, probes[p].variable);
 		if (value && *value && !recording->options->is_quiet)
@@ -230,9 +253,8 @@ static gchar **bring_named(const struct recording *recording, gchar **environmen
 				probes[p].variable, value, probes[p].name);
 		if (value && *value)
 			continue;
-		library = g_build_filename(cli_prefix(), "lib", "tacho", probes[p].library, NULL);
-		if (g_file_test(library, G_FILE_TEST_EXISTS) &&
-		    job_environment_is_safe("record", library))
+		library = find_library(probes[p].library);
+		if (library)
 			environment =
 				g_environ_setenv(environment, probes[p].variable, library, TRUE);
 	}
@@ -314,7 +336,7 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 			recording->options->python ? recording->options->python : PYTHON_HOW, TRUE);
 		environment = g_environ_setenv(environment, "TACHO_PYTHON_HZ", hz, TRUE);
 	}
-	environment = bring_named(recording, environment);
+	environment = bring_layer(recording, bring_named(recording, environment));
 	if (recording->has_probe[PROBE_torch])
 		environment = bring_torch(recording, environment);
 	return hook_environment(recording, environment);
@@ -540,8 +562,8 @@ int cmd_record(int argc, char **argv)
 		  "after every 2N steps leave N unrecorded, to measure the cost of recording",
 		  "N" },
 		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
-		  "use only these: torch, alloc, blas, dnn, socket, python, xla, itt, nvtx, or all "
-		  "(default)",
+		  "use only these: torch, alloc, blas, dnn, socket, python, xla, itt, nvtx, "
+		  "opencl, or all (default)",
 		  "LIST" },
 		{ "python", 0, 0, G_OPTION_ARG_STRING, &options.python,
 		  "sample (default): look at the stacks of Python threads; module:NAME: and record "

@@ -228,6 +228,17 @@ static void look_at_variable(Diagnosis *diagnosis, const gchar *variable, const 
 		diagnosis_add(diagnosis, variable, FINDING_WORKS, g_strdup("is free"), NULL);
 }
 
+/* Several layers may be there. */
+static void look_at_layers(Diagnosis *diagnosis)
+{
+	const gchar *value = g_getenv("OPENCL_LAYERS");
+
+	diagnosis_add(diagnosis, "OPENCL_LAYERS", FINDING_WORKS,
+		      value && *value ? g_strdup_printf("%s stays before tacho's layer", value)
+				      : g_strdup("is free"),
+		      NULL);
+}
+
 void doctor_machine(Diagnosis *diagnosis, const gchar *folder)
 {
 	diagnosis_area(diagnosis, "This machine");
@@ -240,4 +251,5 @@ void doctor_machine(Diagnosis *diagnosis, const gchar *folder)
 	look_at_variable(diagnosis, "INTEL_LIBITTNOTIFY64",
 			 "oneDNN's kernels in wheels, and what programs tell by ITT,");
 	look_at_variable(diagnosis, "NVTX_INJECTION64_PATH", "ranges that programs tell by NVTX");
+	look_at_layers(diagnosis);
 }
