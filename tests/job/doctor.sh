@@ -7,6 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
+unset OPENCL_LAYERS
 wrong() { echo "$*"; failed=1; }
 
 # doctor STATUS ARGUMENT...: what it finds is in `found`, a line each: "subject state text"
@@ -24,6 +25,7 @@ has() { grep -qE -- "$1" found || { wrong "nothing of '$1' in:"; cat found; }; }
 doctor 0 --python "$python"
 has '^clock works '
 has '^agent works .*trust 100'
+has '^OPENCL_LAYERS works is free'
 has '^socket works [1-9][0-9]* messages'
 has '^chrome works .*read back'
 if "$python" -c 'import torch' 2>/dev/null; then
