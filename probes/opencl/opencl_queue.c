@@ -227,10 +227,9 @@ static uint32_t find_lane(struct opencl_queue *queue, struct tacho_activity *act
 		while (lane < QUEUE_N_LANES - 1 && queue->lane_end[lane] > activity->begin)
 			lane++;
 	if (queue->lane_end[lane] > activity->begin) {
-		/* the clock's shift has changed between the two */
+		/* the clock's shift has changed between the two: how long it took is right */
+		activity->end += queue->lane_end[lane] - activity->begin;
 		activity->begin = queue->lane_end[lane];
-		if (activity->end < activity->begin)
-			activity->end = activity->begin;
 	}
 	queue->lane_end[lane] = activity->end;
 	number = queue->number | lane << 24;
