@@ -6,13 +6,13 @@
 
 #include "common/region_stack.h"
 
-#define N_DEVICES    256
-#define N_PLATFORMS  64
-#define TEXT_BYTES   256
-#define READINGS     5
-#define TIMER_NS     UINT64_C(1000000000) /* between two looks at a timer */
-#define ERROR_NAME   "OpenCL clock error ns"
-#define NEWS 1.5 /* by so much an error differs from the one told before */
+#define N_DEVICES   256
+#define N_PLATFORMS 64
+#define TEXT_BYTES  256
+#define READINGS    5
+#define TIMER_NS    UINT64_C(1000000000) /* between two looks at a timer */
+#define ERROR_NAME  "OpenCL clock error ns"
+#define NEWS	    1.5 /* by so much an error differs from the one told before */
 
 static struct opencl_device devices[N_DEVICES];
 static uint32_t n_devices; /* atomic */
@@ -178,9 +178,9 @@ void opencl_device_tell_error(struct opencl_device *device)
 	pthread_mutex_lock(&device->lock);
 	error_ns = opencl_clock_error_ns(&device->clock);
 	told_ns = device->told_error_ns;
-	is_news = error_ns != UINT64_MAX &&
-		  (!told_ns || (double)error_ns > NEWS * (double)told_ns ||
-		   (double)error_ns * NEWS < (double)told_ns);
+	is_news =
+		error_ns != UINT64_MAX && (!told_ns || (double)error_ns > NEWS * (double)told_ns ||
+					   (double)error_ns * NEWS < (double)told_ns);
 	if (is_news)
 		device->told_error_ns = error_ns + !error_ns;
 	pthread_mutex_unlock(&device->lock);

@@ -186,8 +186,7 @@ static void command_end(struct command *command, cl_int status)
 	if (!queue || !*command->event)
 		return;
 	command->pending.event = *command->event;
-	if (command->is_users &&
-	    opencl_target.clRetainEvent(command->pending.event) != CL_SUCCESS)
+	if (command->is_users && opencl_target.clRetainEvent(command->pending.event) != CL_SUCCESS)
 		return;
 	if (!opencl_queue_add(queue, &command->pending))
 		opencl_target.clReleaseEvent(command->pending.event);
@@ -374,10 +373,9 @@ static void say_unprofiled(void)
 					"makes none with profiling");
 }
 
-static cl_command_queue CL_API_CALL call_clCreateCommandQueue(cl_context context,
-							      cl_device_id device,
-							      cl_command_queue_properties properties,
-							      cl_int *errcode_ret)
+static cl_command_queue CL_API_CALL
+call_clCreateCommandQueue(cl_context context, cl_device_id device,
+			  cl_command_queue_properties properties, cl_int *errcode_ret)
 {
 	struct record_slice *slice = call_begin(CALL_clCreateCommandQueue, 0);
 	bool is_wanted = opencl_queue_is_wanted();
@@ -432,16 +430,16 @@ static bool add_profiling(const cl_queue_properties *properties,
 	return true;
 }
 
-static cl_command_queue CL_API_CALL call_clCreateCommandQueueWithProperties(
-	cl_context context, cl_device_id device, const cl_queue_properties *properties,
-	cl_int *errcode_ret)
+static cl_command_queue CL_API_CALL
+call_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
+					const cl_queue_properties *properties, cl_int *errcode_ret)
 {
 	struct record_slice *slice = call_begin(CALL_clCreateCommandQueueWithProperties, 0);
 	cl_queue_properties added[QUEUE_N_PROPERTIES + 2];
 	bool is_hidden = false;
 	uint32_t n = 0;
-	bool is_wanted = opencl_queue_is_wanted() &&
-			 add_profiling(properties, added, &n, &is_hidden);
+	bool is_wanted =
+		opencl_queue_is_wanted() && add_profiling(properties, added, &n, &is_hidden);
 	cl_command_queue queue = NULL;
 
 	if (is_wanted)
@@ -520,17 +518,16 @@ static cl_int CL_API_CALL call_clGetCommandQueueInfo(cl_command_queue command_qu
 	    (param_name == CL_QUEUE_PROPERTIES || param_name == CL_QUEUE_PROPERTIES_ARRAY))
 		status = hidden_info(queue, param_name, VALUE_GIVEN);
 	else
-		status = opencl_target.clGetCommandQueueInfo(command_queue, param_name,
-							     VALUE_GIVEN);
+		status =
+			opencl_target.clGetCommandQueueInfo(command_queue, param_name, VALUE_GIVEN);
 	tacho_slice_finish(slice);
 	return status;
 }
 
 /* OpenCL 1.0 could switch profiling later. */
-static cl_int CL_API_CALL call_clSetCommandQueueProperty(cl_command_queue command_queue,
-							 cl_command_queue_properties properties,
-							 cl_bool enable,
-							 cl_command_queue_properties *old_properties)
+static cl_int CL_API_CALL call_clSetCommandQueueProperty(
+	cl_command_queue command_queue, cl_command_queue_properties properties, cl_bool enable,
+	cl_command_queue_properties *old_properties)
 {
 	struct record_slice *slice = call_begin(CALL_clSetCommandQueueProperty, 0);
 	struct opencl_queue *queue = opencl_queue_of(command_queue);
@@ -576,14 +573,14 @@ static bool is_hidden_event(cl_event event)
 	return queue && queue->is_hidden;
 }
 
-static cl_int CL_API_CALL call_clGetEventProfilingInfo(cl_event event,
-						       cl_profiling_info param_name, VALUE)
+static cl_int CL_API_CALL call_clGetEventProfilingInfo(cl_event event, cl_profiling_info param_name,
+						       VALUE)
 {
 	struct record_slice *slice = call_begin(CALL_clGetEventProfilingInfo, 0);
-	cl_int status = is_hidden_event(event)
-				? CL_PROFILING_INFO_NOT_AVAILABLE
-				: opencl_target.clGetEventProfilingInfo(event, param_name,
-									VALUE_GIVEN);
+	cl_int status =
+		is_hidden_event(event)
+			? CL_PROFILING_INFO_NOT_AVAILABLE
+			: opencl_target.clGetEventProfilingInfo(event, param_name, VALUE_GIVEN);
 
 	tacho_slice_finish(slice);
 	return status;

@@ -6,11 +6,11 @@
 
 #include "common/region_stack.h"
 
-#define N_SLAB	     128 /* pending commands that are allocated together */
-#define FEW_TOLD     4	 /* by a call that adds one */
-#define FEW_UNREADY  16	 /* of an out-of-order queue, that are passed over */
-#define NAME_BYTES   64
-#define N_MEASURED   64 /* commands whose telling is timed */
+#define N_SLAB	    128 /* pending commands that are allocated together */
+#define FEW_TOLD    4	/* by a call that adds one */
+#define FEW_UNREADY 16	/* of an out-of-order queue, that are passed over */
+#define NAME_BYTES  64
+#define N_MEASURED  64 /* commands whose telling is timed */
 
 static struct opencl_queue *queues; /* atomic */
 static uint32_t n_queues;	    /* atomic */
@@ -65,8 +65,8 @@ static void fill(struct opencl_queue *queue, struct opencl_device *device, bool 
 	memset(queue->lane_end, 0, sizeof(queue->lane_end));
 }
 
-void opencl_queue_made(cl_command_queue handle, cl_device_id device_id,
-		       bool is_hidden, const cl_queue_properties *properties, uint32_t n_properties)
+void opencl_queue_made(cl_command_queue handle, cl_device_id device_id, bool is_hidden,
+		       const cl_queue_properties *properties, uint32_t n_properties)
 {
 	struct opencl_device *device = opencl_device_of(device_id);
 	cl_command_queue_properties flags = 0;
@@ -259,8 +259,8 @@ static void record(const struct opencl_work *work, const struct tacho_activity *
 /* How long telling takes, told itself once enough have been. */
 static void measure(uint64_t ticks)
 {
-	static uint64_t sum;	 /* atomic */
-	static uint32_t n_told;	 /* atomic */
+	static uint64_t sum;	/* atomic */
+	static uint32_t n_told; /* atomic */
 	static const enum trace_kind kinds[] = { TRACE_KIND_DEVICE_KERNEL, TRACE_KIND_COPY,
 						 TRACE_KIND_FILL, TRACE_KIND_DEVICE_WAIT,
 						 TRACE_KIND_DEVICE_WORK };
@@ -301,10 +301,10 @@ static bool is_over(const struct opencl_pending *pending, bool *ret_failed)
 {
 	cl_int status = CL_QUEUED;
 
-	*ret_failed = opencl_target.clGetEventInfo(pending->event,
-						   CL_EVENT_COMMAND_EXECUTION_STATUS,
-						   sizeof(status), &status, NULL) != CL_SUCCESS ||
-		      status < 0;
+	*ret_failed =
+		opencl_target.clGetEventInfo(pending->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+					     sizeof(status), &status, NULL) != CL_SUCCESS ||
+		status < 0;
 	return *ret_failed || status == CL_COMPLETE;
 }
 

@@ -39,14 +39,16 @@ struct opencl_pending {
 
 struct opencl_queue {
 	struct opencl_queue *next; /* of all there are; atomic at the head alone */
-	cl_command_queue handle;   /* atomic; NULL: the program has none here, its commands may be left */
+	cl_command_queue
+		handle; /* atomic; NULL: the program has none here, its commands may be left */
 	struct opencl_device *device;
 	uint32_t number;
 	int32_t n_references; /* atomic */
 	bool is_out_of_order;
 	bool is_hidden; /* the program has not asked for profiling */
 	uint32_t n_properties;
-	cl_queue_properties properties[QUEUE_N_PROPERTIES]; /* as the program gave them, with the 0 */
+	cl_queue_properties
+		properties[QUEUE_N_PROPERTIES]; /* as the program gave them, with the 0 */
 
 	pthread_mutex_t lock; /* of all below */
 	struct opencl_pending *first, **last;
@@ -59,9 +61,8 @@ struct opencl_queue {
 bool opencl_queue_is_wanted(void);
 
 /* A queue was made; `properties` are the program's, n of them. */
-void opencl_queue_made(cl_command_queue handle, cl_device_id device,
-		       bool is_hidden, const cl_queue_properties *properties,
-		       uint32_t n_properties);
+void opencl_queue_made(cl_command_queue handle, cl_device_id device, bool is_hidden,
+		       const cl_queue_properties *properties, uint32_t n_properties);
 /* NULL: it is not followed. */
 struct opencl_queue *opencl_queue_of(cl_command_queue handle);
 void opencl_queue_retained(cl_command_queue handle);

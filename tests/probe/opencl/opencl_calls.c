@@ -18,7 +18,8 @@
 static const char source[] =
 	"kernel void scale(global float *x, float by) { size_t i = get_global_id(0);\n"
 	"	float v = x[i]; for (int k = 0; k < 10; k++) v = v * by + 0.5f; x[i] = v; }\n"
-	"kernel void add(global float *x, global const float *y) { size_t i = get_global_id(0); x[i] += y[i]; }\n";
+	"kernel void add(global float *x, global const float *y) { size_t i = get_global_id(0); "
+	"x[i] += y[i]; }\n";
 
 static cl_platform_id platform;
 static cl_device_id device;
@@ -157,8 +158,9 @@ static int unprofiled(void)
 		     bytes == 0,
 	     "properties are seen");
 	old = clCreateCommandQueue(context, device, 0, &status);
-	must(old && clGetCommandQueueInfo(old, CL_QUEUE_PROPERTIES, sizeof(properties),
-					  &properties, NULL) == CL_SUCCESS &&
+	must(old &&
+		     clGetCommandQueueInfo(old, CL_QUEUE_PROPERTIES, sizeof(properties),
+					   &properties, NULL) == CL_SUCCESS &&
 		     properties == 0,
 	     "profiling is seen in an old queue");
 	must(clCreateCommandQueue(context, device, (cl_command_queue_properties)1 << 60, &status) ==
@@ -249,10 +251,10 @@ static int failing(void)
 	       clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, &event));
 	printf(" %d", clEnqueueReadBuffer(queue, buffer, CL_TRUE, BYTES, 1, host, 0, NULL, NULL));
 	printf(" %d", clEnqueueNDRangeKernel(NULL, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
-	printf(" %d",
-	       clEnqueueReadBufferRect(queue, buffer, CL_TRUE, none, none, none, 0, 0, 0, 0, host,
-				       0, NULL, NULL));
-	must(!clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, BYTES, 1, 0, NULL, NULL, NULL),
+	printf(" %d", clEnqueueReadBufferRect(queue, buffer, CL_TRUE, none, none, none, 0, 0, 0, 0,
+					      host, 0, NULL, NULL));
+	must(!clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, BYTES, 1, 0, NULL, NULL,
+				 NULL),
 	     "a map");
 	must(!clEnqueueMapBuffer(queue, buffer, CL_TRUE, CL_MAP_READ, BYTES, 1, 0, NULL, NULL,
 				 &status),
@@ -381,8 +383,8 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} cases[] = {
-		{ "profiled", profiled },   { "unprofiled", unprofiled }, { "threads", threads },
-		{ "failing", failing },	    { "user_events", user_events }, { "commands", commands },
+		{ "profiled", profiled }, { "unprofiled", unprofiled },	  { "threads", threads },
+		{ "failing", failing },	  { "user_events", user_events }, { "commands", commands },
 		{ "endless", endless },
 	};
 
