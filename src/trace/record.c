@@ -169,6 +169,17 @@ const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize s
 	}
 }
 
+guint32 record_peer(const struct record_collective *record, gsize size_bytes)
+{
+	gsize offset = sizeof(*record);
+
+	for (guint32 i = 0; i < record->n_inputs && offset; i++)
+		offset = tensor_end((const guint8 *)record, size_bytes, offset);
+	if (!offset || size_bytes - offset < sizeof(struct record_peer))
+		return 0;
+	return ((const struct record_peer *)((const guint8 *)record + offset))->peer;
+}
+
 gboolean record_read_tensor(const void *record, gsize size_bytes, gsize offset, guint32 n,
 			    guint32 index, TachoTensor *tensor)
 {

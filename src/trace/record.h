@@ -14,6 +14,9 @@
  * and `size_bytes` holds at least a record_header. */
 const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize size_bytes);
 
+/* The other rank that takes part in a collective, and 1 more; 0: none, or not told. */
+guint32 record_peer(const struct record_collective *record, gsize size_bytes);
+
 /* The `index`-th of the `n` tensors from `offset` on; false where there is none, or it is broken.
  */
 gboolean record_read_tensor(const void *record, gsize size_bytes, gsize offset, guint32 n,

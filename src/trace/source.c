@@ -440,6 +440,7 @@ gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 	args->group = collective->group;
 	args->end_tid = collective->end_tid;
 	args->n_inputs = collective->n_inputs;
+	args->peer = record_peer(collective, size_bytes);
 	return TRUE;
 }
 

@@ -150,7 +150,13 @@ struct record_collective {
 	uint64_t group; /* the process group's address in this process, 0: not known */
 	uint32_t end_tid;
 	uint32_t n_inputs;
-	/* struct record_tensor inputs[n_inputs], each with its shape */
+	/* struct record_tensor inputs[n_inputs], each with its shape; perhaps struct record_peer */
+};
+
+/* Behind the tensors of a COLLECTIVE that one other rank takes part in. */
+struct record_peer {
+	uint32_t peer; /* its rank in the job, and 1 more; 0: none, or not known */
+	uint32_t reserved;
 };
 
 /* OUTPUTS of the innermost slice of this thread that is open and began at begin_stamp. */
