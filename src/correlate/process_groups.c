@@ -5,7 +5,8 @@
  * in each process, collectives are sorted into local groups:
  *
  * (1) A mark "process_group" creates one: the text is words KEY=VALUE; `ranks=0,1,4-7` lists the
- *     members, `tids=12,13` the threads that the backend started for it; other keys are for people.
+ *     members, `tids=12,13` the threads that the backend started for it; `communicator=1f00` is what the
+ *     backend calls it on all its ranks (NCCL), of which there are `second`; other keys are for people.
  *     first, if not 0, is the address.
  * (2) A collective with an address belongs to the local group of that address. An address that no
  *     mark told is the marked group that owns the thread which completed the collective; if there
@@ -17,7 +18,7 @@
  *     mark's, or one of its own if there are no marks.
  * (4) A batch of sends and receives without address has that of the calls it holds (batch_ops.h).
  *
- * Then local groups of different processes with the same members, as many-th of those members in
+ * Then local groups of different processes that their backend calls the same are one group, and those with the same members, as many-th of those members in
  * order of creation, are one group. Members that nobody told are all ranks. Groups are numbered by
  * creation. */
 #include "correlate/process_groups.h"
@@ -37,10 +38,11 @@ enum { MAX_IDS = 1 << 16 };
 struct local_group {
 	guint64 address; /* 0: not known */
 	gboolean is_marked;
-	gint64 first_ns;   /* its mark, or its first collective */
-	gchar *members;	   /* ranks as merged spans: "0-3,8-8,"; "": all */
-	guint32 n_members; /* 0: not known */
-	GArray *slices;	   /* guint32 */
+	gboolean is_called; /* `members` is what its backend calls it */
+	gint64 first_ns;    /* its mark, or its first collective */
+	gchar *members;	    /* ranks as merged spans: "0-3,8-8,"; "": all */
+	guint32 n_members;  /* 0: not known */
+	GArray *slices;	    /* guint32 */
 };
 
 /* One process at work. */
@@ -147,6 +149,15 @@ static void set_members(struct local_group *group, const gchar *ranks)
 	group->members = g_string_free(members, FALSE);
 }
 
+/* The name in place of the members, whom nobody told. */
+static void set_called(struct local_group *group, const gchar *name, gint64 n_members)
+{
+	g_free(group->members);
+	group->members = g_strdup_printf("=%s", name);
+	group->n_members = (guint32)CLAMP(n_members, 0, MAX_IDS);
+	group->is_called = TRUE;
+}
+
 static void own_threads(struct local_groups *local, struct local_group *group, const gchar *tids)
 {
 	g_autoptr(GArray) spans = parse_ids(tids);
@@ -161,6 +172,7 @@ static void add_marked_group(struct local_groups *local, const TachoMark *mark)
 	struct local_group *group = add_local_group(local, mark->time_ns);
 	g_auto(GStrv) words =
 		g_strsplit(tacho_timeline_string(local->timeline, mark->text), " ", 64);
+	const gchar *called = NULL;
 
 	group->is_marked = TRUE;
 	group->address = (guint64)mark->first;
@@ -169,7 +181,11 @@ static void add_marked_group(struct local_groups *local, const TachoMark *mark)
 			set_members(group, *word + strlen("ranks="));
 		else if (g_str_has_prefix(*word, "tids="))
 			own_threads(local, group, *word + strlen("tids="));
+		else if (g_str_has_prefix(*word, "communicator="))
+			called = *word + strlen("communicator=");
 	}
+	if (called)
+		set_called(group, called, mark->second);
 	if (group->address)
 		g_hash_table_insert(local->of_address, GSIZE_TO_POINTER(group->address), group);
 }
@@ -352,7 +368,7 @@ static ProcessGroup *get_group(GHashTable *by_key, GPtrArray *groups, const Tach
 
 static gboolean lists_all_ranks(const TachoTimeline *timeline, const struct local_group *group)
 {
-	return group->n_members >= count_all_ranks(timeline);
+	return !group->is_called && group->n_members >= count_all_ranks(timeline);
 }
 
 static void join_groups(struct local_groups *local, guint32 rank_index, GHashTable *by_key,
