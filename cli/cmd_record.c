@@ -68,6 +68,7 @@ struct options {
 	gchar *clock_name;
 	gchar *python;
 	gint python_hz;
+	gchar *nccl;
 	gchar *max_size, *keep_free;
 	guint64 max_bytes, free_bytes; /* of those */
 	gboolean is_forced;
@@ -84,6 +85,7 @@ static void release_options(RecordOptions *options)
 	g_free(options->probe_list);
 	g_free(options->clock_name);
 	g_free(options->python);
+	g_free(options->nccl);
 	g_free(options->max_size);
 	g_free(options->keep_free);
 }
@@ -162,6 +164,20 @@ static gboolean parse_python(const struct options *options)
 	return FALSE;
 }
 
+/* How much of NCCL is recorded. */
+static gboolean parse_nccl(const struct options *options)
+{
+	static const gchar *const amounts[] = { "steps", "channels", "calls", NULL };
+	g_autofree gchar *there = NULL;
+
+	if (!options->nccl || g_strv_contains(amounts, options->nccl))
+		return TRUE;
+	there = tacho_did_you_mean(options->nccl, amounts);
+	cli_fail("record", "--nccl is 'steps', 'channels' or 'calls', not '%s'%s", options->nccl,
+		 there);
+	return FALSE;
+}
+
 /* The agent wants both ends. */
 static gboolean steps_are_valid(const gchar *steps)
 {
@@ -235,6 +251,18 @@ static gchar **bring_layer(const struct recording *recording, gchar **environmen
 		       : environment;
 }
 
+/* What NCCL would load without tacho, for the probe to load and tell the same. */
+static gchar **hand_on_nccl(gchar **environment)
+{
+	const gchar *value = g_environ_getenv(environment, "NCCL_PROFILER_PLUGIN");
+	g_autofree gchar *name = value ? g_path_get_basename(value) : NULL;
+
+	if (!value || strcmp(name, probes[PROBE_nccl].library) == 0)
+		return environment; /* a recording in another has it */
+	environment = g_environ_setenv(environment, "TACHO_NCCL_PLUGIN", value, TRUE);
+	return g_environ_unsetenv(environment, "NCCL_PROFILER_PLUGIN");
+}
+
 /* Probes that are named by a variable, for who uses that interface to load. One that is set already is another tool's: it stays. */
 static gchar **bring_named(const struct recording *recording, gchar **environment)
 {
@@ -244,6 +272,8 @@ static gchar **bring_named(const struct recording *recording, gchar **environmen
 
 		if (!recording->has_probe[p] || !probes[p].variable || p == PROBE_opencl)
 			continue;
+		if (p == PROBE_nccl)
+			environment = hand_on_nccl(environment);
 		value = g_environ_getenv(environment, probes[p].variable);
 		if (value && *value && !recording->options->is_quiet)
 			fprintf(stderr,
@@ -337,6 +367,9 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 		environment = g_environ_setenv(environment, "TACHO_PYTHON_HZ", hz, TRUE);
 	}
 	environment = bring_layer(recording, bring_named(recording, environment));
+	if (recording->options->nccl)
+		environment =
+			g_environ_setenv(environment, "TACHO_NCCL", recording->options->nccl, TRUE);
 	if (recording->has_probe[PROBE_torch])
 		environment = bring_torch(recording, environment);
 	return hook_environment(recording, environment);
@@ -531,7 +564,8 @@ static int split_command(int argc, char **argv)
 						   "--launch",	 "--ranks",	"--steps",
 						   "--control",	 "--probes",	"--clock",
 						   "--max-size", "--keep-free", "--shapes-every",
-						   "--python",	 "--python-hz", NULL };
+						   "--python",	 "--python-hz", "--nccl",
+						   NULL };
 
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--") == 0 || argv[i][0] != '-')
@@ -563,7 +597,7 @@ int cmd_record(int argc, char **argv)
 		  "N" },
 		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
 		  "use only these: torch, alloc, blas, dnn, socket, python, xla, itt, nvtx, "
-		  "opencl, or all (default)",
+		  "opencl, nccl, or all (default)",
 		  "LIST" },
 		{ "python", 0, 0, G_OPTION_ARG_STRING, &options.python,
 		  "sample (default): look at the stacks of Python threads; module:NAME: and record "
@@ -572,6 +606,11 @@ int cmd_record(int argc, char **argv)
 		  "HOW" },
 		{ "python-hz", 0, 0, G_OPTION_ARG_INT, &options.python_hz,
 		  "so often a second (default: 100)", "N" },
+		{ "nccl", 0, 0, G_OPTION_ARG_STRING, &options.nccl,
+		  "steps (default): all that NCCL tells; channels: without its proxy's steps; "
+		  "calls: "
+		  "without what is done for them",
+		  "HOW" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
 		  "auto (default), tsc or monotonic", "CLOCK" },
 		{ "max-size", 0, 0, G_OPTION_ARG_STRING, &options.max_size,
@@ -622,7 +661,7 @@ int cmd_record(int argc, char **argv)
 	if (!option_size("record", "--max-size", options.max_size, &options.max_bytes) ||
 	    !option_size("record", "--keep-free", options.keep_free, &options.free_bytes))
 		return CLI_BAD;
-	if (!parse_python(&options))
+	if (!parse_python(&options) || !parse_nccl(&options))
 		return CLI_BAD;
 	if (!parse_clock(options.clock_name ? options.clock_name : "auto", &clock_choice))
 		return CLI_BAD;
