@@ -28,6 +28,7 @@
 #include "correlate/correlate_internal.h"
 #include "correlate/point_to_point.h"
 #include "correlate/process_groups.h"
+#include "correlate/step_window.h"
 #include "trace/clock_map.h"
 #include "trace/operation.h"
 
@@ -87,6 +88,7 @@ struct matching {
 	struct doubt doubt;
 	CollectiveVisit visit; /* or NULL: rows are made */
 	gpointer visit_data;
+	const StepWindow *steps; /* which takes what is matched; NULL: all is */
 	const gint64 *queued_ns; /* of each slice, as far as it is a collective */
 	gboolean is_by_order;	 /* times of different ranks do not compare */
 	gboolean has_gaps;	 /* a rank lacked a collective */
@@ -433,7 +435,8 @@ static void add_entries(struct matching *matching, const GroupRank *rank)
 			.queued_ns = matching->queued_ns[slice],
 		};
 
-		if (point_to_point_way(timeline, slice) != TACHO_WAY_BY_NAME)
+		if (point_to_point_way(timeline, slice) != TACHO_WAY_BY_NAME ||
+		    !step_window_takes(matching->steps, timeline, rank->rank_index, slice))
 			continue;
 		if (operation_has_equal_bytes(operation_of_name(timeline, entry.name)) &&
 		    tacho_slice_collective(timeline, slice, &args))
@@ -537,10 +540,10 @@ static void match_groups(struct matching *matching, void (*with_group)(struct ma
 	}
 }
 
-void match_collectives(TachoTimeline *timeline)
+void match_collectives(TachoTimeline *timeline, const StepWindow *steps)
 {
 	g_autofree struct missing *missing = g_new0(struct missing, timeline->ranks->len);
-	struct matching matching = { .timeline = timeline, .missing = missing };
+	struct matching matching = { .timeline = timeline, .missing = missing, .steps = steps };
 
 	match_groups(&matching, add_rows);
 	report_problems(&matching);

@@ -25,8 +25,7 @@
 
 #include "correlate/graph_capture.h"
 
-/* What holds within a process, whatever its clock says, and what the clocks are aligned by. */
-static void correlate_each(TachoTimeline *timeline)
+void correlate_each(TachoTimeline *timeline)
 {
 	g_autoptr(thread_index) threads = thread_index_new(timeline);
 
@@ -43,8 +42,8 @@ static void correlate_all(TachoTimeline *timeline)
 {
 	g_autoptr(thread_index) threads = thread_index_new(timeline);
 
-	match_collectives(timeline);
-	pair_sends(timeline);
+	match_collectives(timeline, NULL);
+	pair_sends(timeline, NULL);
 	check_alignment(timeline);
 	link_messages(timeline, threads);
 	find_steps(timeline);

@@ -10,6 +10,7 @@
 
 struct member_index;
 struct work_index;
+struct _StepWindow;
 
 static inline void add_flow(TachoTimeline *timeline, TachoFlowKind kind, guint32 from, guint32 to,
 			    gboolean is_exact)
@@ -37,12 +38,18 @@ static inline const TachoProcess *track_process(const TachoTimeline *timeline, g
 
 /* Each of these reads the slices and adds its rows; see the head of its file. */
 void find_steps(TachoTimeline *timeline);
+/* Those of a window that have ended since the last; `complete_ns`: up to when all is there. */
+void find_window_steps(TachoTimeline *timeline, struct _StepWindow *steps, gint64 complete_ns,
+		       gboolean is_forced);
 void mark_partial_steps(TachoTimeline *timeline);
 void pair_forward_backward(TachoTimeline *timeline);
 void link_kernels(TachoTimeline *timeline, const struct thread_index *threads);
 void link_queued_collectives(TachoTimeline *timeline, const struct thread_index *threads);
-void match_collectives(TachoTimeline *timeline);
-void pair_sends(TachoTimeline *timeline);
+/* `steps`: only what it takes; NULL: all. */
+void match_collectives(TachoTimeline *timeline, const struct _StepWindow *steps);
+void pair_sends(TachoTimeline *timeline, const struct _StepWindow *steps);
+/* What holds within a process, whatever its clock says, and what the clocks are aligned by. */
+void correlate_each(TachoTimeline *timeline);
 void check_streams(TachoTimeline *timeline);
 void check_launches(TachoTimeline *timeline);
 void pair_messages(TachoTimeline *timeline);

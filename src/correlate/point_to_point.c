@@ -29,6 +29,7 @@
 #include "correlate/process_groups.h"
 #include "correlate/send_batches.h"
 #include "correlate/send_peers.h"
+#include "correlate/step_window.h"
 #include "trace/operation.h"
 
 /* A send or a receive. */
@@ -46,6 +47,7 @@ struct pairing {
 	TachoTimeline *timeline;
 	SentVisit visit; /* or NULL: rows are made */
 	gpointer visit_data;
+	const StepWindow *steps; /* which takes what is paired; NULL: all is */
 	gboolean is_by_order; /* times of different ranks do not compare */
 	gboolean has_gaps;    /* one lacked its partner */
 	GHashTable *rank_of;  /* rank as the launcher says -> index + 1 */
@@ -155,7 +157,8 @@ static void see_slice(struct pairing *pairing, const ProcessGroup *group, guint3
 	guint32 peer;
 	guint n_ops;
 
-	if (way == TACHO_WAY_BY_NAME)
+	if (way == TACHO_WAY_BY_NAME ||
+	    !step_window_takes(pairing->steps, timeline, rank_index, slice))
 		return;
 	ops = batch_ops_borrow(pairing->ops, slice, &n_ops);
 	if (ops && pairing->are_told) {
@@ -442,11 +445,13 @@ static void pair_all(struct pairing *pairing)
 		pair_group(pairing, g_ptr_array_index(groups, i));
 }
 
-void pair_sends(TachoTimeline *timeline)
+void pair_sends(TachoTimeline *timeline, const StepWindow *steps)
 {
 	g_autofree guint64 *n_alone = g_new0(guint64, timeline->ranks->len);
 	g_auto(GStrv) first = g_new0(gchar *, timeline->ranks->len + 1);
-	struct pairing pairing = { .timeline = timeline, .n_alone = n_alone, .first = first };
+	struct pairing pairing = {
+		.timeline = timeline, .steps = steps, .n_alone = n_alone, .first = first
+	};
 
 	if (timeline->ranks->len < 2 || !has_any(timeline))
 		return;

@@ -40,6 +40,8 @@
 
 #include "correlate/op_sequence.h"
 #include "correlate/step_coverage.h"
+#include "correlate/step_update.h"
+#include "correlate/step_window.h"
 #include "trace/clock_map.h"
 #include "trace/mark_kind.h"
 #include "trace/op_trait.h"
@@ -50,6 +52,21 @@ enum {
 	MIN_CYCLE_PERCENT = 95, /* of the updates equal to the one a cycle later */
 	MIN_WARM_UP = 2,	/* updates that may differ from all others */
 	MAX_PROLOGUE = 8,	/* ops compared to find where step 0 begins */
+	/* of a run that is being written: */
+	MIN_PERIODS = 10, /* before what repeats itself is believed to be steps */
+	MAX_AHEAD = 16,	  /* steps of the others for which a rank without steps is waited for */
+};
+
+/* What is known of a rank in a window of a run that is being written. */
+struct rank_window {
+	const struct rank_history *before; /* never NULL */
+	gboolean is_over;		   /* nothing more will be written */
+	guint n_least;			   /* StepWindow's */
+	guint8 source;			   /* TachoStepSource: the best that tells steps of any rank */
+	gint64 before_ns; /* when the last step ended that was found before; G_MININT64: there is none */
+	GArray *updates;  /* struct update of this window, settled, by the finder */
+	guint cycle;
+	gboolean has_updates, is_changed;
 };
 
 /* The steps of one rank, as found. */
@@ -61,6 +78,8 @@ struct rank_steps {
 	GArray *steps;	       /* TachoStep */
 	GArray *control_steps; /* TachoStep */
 	gboolean is_marked;    /* by marks "step" */
+	gint64 shift;	       /* added to their numbers */
+	struct rank_window *window; /* NULL: all of the run is there */
 	guint64 n_outside; /* work that should be in steps and is not, more than is; 0: it is not */
 };
 
@@ -232,21 +251,6 @@ static void find_marked_steps(const TachoTimeline *timeline, struct rank_steps *
 }
 
 /* --- optimizer ------------------------------------------------------------------------------- */
-
-/* What updates are told apart by, the first that has a cycle. */
-enum update_trait {
-	BY_TENSOR, /* work, and what it changes first: differs between optimizers of equal models */
-	BY_WORK,   /* name and ops: differs between optimizers of one class */
-	BY_NAME,
-	N_UPDATE_TRAITS
-};
-
-struct update {
-	gint64 end_ns;
-	guint64 hash[N_UPDATE_TRAITS];
-	gboolean is_unasked; /* its tensors were not recorded: BY_TENSOR says nothing */
-	gboolean is_control;
-};
 
 static gboolean is_optimizer_step(const TachoTimeline *timeline, guint32 slice)
 {
@@ -551,29 +555,86 @@ static void add_optimizer_step(struct rank_steps *found, guint number, gint64 st
 	g_array_set_size(found->steps, found->steps->len - 1);
 }
 
+/* The updates that are over for sure come first: as long as no backward pass has begun behind it, the last may go on. */
+static void drop_unsettled(GArray *updates, GArray *backward_times)
+{
+	guint n = updates->len;
+
+	while (n > 0 && backward_times->len > 0 &&
+	       count_up_to(backward_times, g_array_index(updates, struct update, n - 1).end_ns) ==
+		       backward_times->len)
+		n--;
+	g_array_set_size(updates, n);
+}
+
+/* How many updates make a step, by those before the window, too; 0: it is too early to tell. */
+static guint find_window_cycle(struct rank_window *window, GArray *updates)
+{
+	const struct rank_history *before = window->before;
+	g_autoptr(GArray) all = g_array_copy(before->updates);
+	guint cycle;
+
+	if (before->n_updates + updates->len < window->n_least && !window->is_over)
+		return 0;
+	g_array_append_vals(all, updates->data, updates->len);
+	cycle = find_cycle(all);
+	window->is_changed |= before->n_steps > 0 && cycle != before->cycle;
+	return cycle;
+}
+
+/* Steps of `cycle` updates each; `first` is the number of the first, which begins at `start_ns` unless it is the rank's first
+ * of all. Returns when the last ended. */
+static gint64 add_optimizer_steps(const TachoTimeline *timeline, struct rank_steps *found,
+				  GArray *updates, guint cycle, guint first, gint64 start_ns)
+{
+	g_autoptr(GArray) ends_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+	for (guint i = cycle; i <= updates->len; i += cycle)
+		g_array_append_val(ends_ns, g_array_index(updates, struct update, i - 1).end_ns);
+	for (guint i = 0; i < ends_ns->len; i++) {
+		gint64 end_ns = g_array_index(ends_ns, gint64, i);
+
+		if (first + i == 0)
+			add_first_step(timeline, found, (const gint64 *)(gpointer)ends_ns->data,
+				       ends_ns->len);
+		else
+			add_optimizer_step(found, first + i, start_ns, end_ns,
+					   count_controls(updates, i * cycle, cycle), cycle);
+		start_ns = end_ns;
+	}
+	return start_ns;
+}
+
 static void find_optimizer_steps(const TachoTimeline *timeline, struct rank_steps *found)
 {
 	const TachoProcess *process = tacho_timeline_process(timeline, found->process);
 	g_autoptr(GArray) backward_times = collect_backward_times(timeline, found->process);
-	g_autoptr(GArray) updates = collect_updates(timeline, found->process, backward_times);
-	g_autoptr(GArray) ends_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
-	guint cycle = find_cycle(updates);
+	GArray *updates = collect_updates(timeline, found->process, backward_times);
+	struct rank_window *window = found->window;
+	guint first = window ? window->before->n_steps : 0, cycle, n_steps;
 	gint64 last_ns;
 
-	for (guint i = cycle; i <= updates->len; i += cycle)
-		g_array_append_val(ends_ns, g_array_index(updates, struct update, i - 1).end_ns);
-	if (ends_ns->len == 0)
-		return;
-	add_first_step(timeline, found, (const gint64 *)(gpointer)ends_ns->data, ends_ns->len);
-	for (guint i = 1; i < ends_ns->len; i++)
-		add_optimizer_step(found, i, g_array_index(ends_ns, gint64, i - 1),
-				   g_array_index(ends_ns, gint64, i),
-				   count_controls(updates, i * cycle, cycle), cycle);
-	last_ns = g_array_index(ends_ns, gint64, ends_ns->len - 1);
-	if (process->end_ns > last_ns &&
-	    (count_up_to(backward_times, last_ns) < backward_times->len ||
-	     process->end != TACHO_END_EXITED))
-		add_step(found, ends_ns->len, last_ns, process->end_ns, FALSE);
+	if (window) {
+		window->updates = updates; /* its, to end */
+		window->has_updates = updates->len > 0;
+		if (!window->is_over)
+			drop_unsettled(updates, backward_times);
+		cycle = window->cycle = find_window_cycle(window, updates);
+	} else {
+		cycle = find_cycle(updates);
+	}
+	n_steps = cycle ? updates->len / cycle : 0;
+	/* where the first begins, the second tells */
+	if (first + n_steps > 0 && (n_steps > 1 || first || !window || window->is_over)) {
+		last_ns = add_optimizer_steps(timeline, found, updates, cycle, first,
+					      window ? window->before_ns : 0);
+		if ((!window || window->is_over) && process->end_ns > last_ns &&
+		    (count_up_to(backward_times, last_ns) < backward_times->len ||
+		     process->end != TACHO_END_EXITED))
+			add_step(found, first + n_steps, last_ns, process->end_ns, FALSE);
+	}
+	if (!window)
+		g_array_unref(updates);
 }
 
 /* --- period ---------------------------------------------------------------------------------- */
@@ -641,7 +702,60 @@ static void find_told_steps(const TachoTimeline *timeline, struct rank_steps *fo
 	found->is_marked = found->steps->len > 0;
 }
 
-static struct rank_steps find_rank_steps(const TachoTimeline *timeline, guint32 rank_index)
+/* Of what annotates steps, those that the window brings and that are over. */
+static void keep_new_steps(struct rank_steps *found)
+{
+	const struct rank_window *window = found->window;
+	guint n_kept = 0;
+
+	FOR_EACH(const TachoStep, step, found->steps)
+		if (step->start_ns >= window->before_ns && (step->is_complete || window->is_over))
+			g_array_index(found->steps, TachoStep, n_kept++) = *step;
+	g_array_set_size(found->steps, n_kept);
+}
+
+/* What repeats itself in a window may do so for as long as the window is, and the last of it may not be over. */
+static void keep_sure_periods(struct rank_steps *found)
+{
+	const struct rank_window *window = found->window;
+	guint n = found->steps->len;
+
+	if (!window->is_over)
+		g_array_set_size(found->steps, n > MIN_PERIODS ? n - 2 : 0);
+	FOR_EACH(TachoStep, step, found->steps)
+		step->number += window->before->n_steps;
+}
+
+/* Whether the rank's window is looked at for steps told by `source`: what has told them before does so on, and what goes
+ * before it is looked for, too, for then all was wrong. */
+static gboolean window_asks(const struct rank_window *window, TachoStepSource source)
+{
+	if (source == TACHO_STEPS_PERIOD &&
+	    (window->has_updates || (window->source && window->source < TACHO_STEPS_PERIOD)))
+		return FALSE;
+	return !window->before->told || source <= (TachoStepSource)window->before->told;
+}
+
+static void settle_source(struct rank_steps *found)
+{
+	struct rank_window *window = found->window;
+	guint8 before = window->before->source;
+
+	if (found->source == TACHO_STEPS_ANNOTATED)
+		keep_new_steps(found);
+	else if (found->source == TACHO_STEPS_PERIOD)
+		keep_sure_periods(found);
+	if (found->source == TACHO_STEPS_PERIOD && !found->steps->len)
+		found->source = TACHO_STEPS_NONE;
+	window->is_changed |= window->before->n_steps > 0 && found->source &&
+			      found->source != (TachoStepSource)before;
+	found->is_marked |= window->before->is_marked;
+	if (!found->source)
+		found->source = (TachoStepSource)before;
+}
+
+static struct rank_steps find_rank_steps(const TachoTimeline *timeline, guint32 rank_index,
+					 struct rank_window *window)
 {
 	static const struct {
 		TachoStepSource source;
@@ -652,7 +766,7 @@ static struct rank_steps find_rank_steps(const TachoTimeline *timeline, guint32 
 		{ TACHO_STEPS_OPTIMIZER, find_optimizer_steps },
 		{ TACHO_STEPS_PERIOD, find_periodic_steps },
 	};
-	struct rank_steps found = { .rank_index = rank_index };
+	struct rank_steps found = { .rank_index = rank_index, .window = window };
 
 	found.process = tacho_timeline_rank(timeline, rank_index)->main_process;
 	found.steps = g_array_new(FALSE, FALSE, sizeof(TachoStep));
@@ -663,9 +777,13 @@ static struct rank_steps find_rank_steps(const TachoTimeline *timeline, guint32 
 	if (found.main_track == TACHO_NONE)
 		return found;
 	for (guint i = 0; i < G_N_ELEMENTS(FINDERS) && found.steps->len == 0; i++) {
+		if (window && !window_asks(window, FINDERS[i].source))
+			continue;
 		FINDERS[i].find(timeline, &found);
 		found.source = found.steps->len ? FINDERS[i].source : TACHO_STEPS_NONE;
 	}
+	if (window)
+		settle_source(&found);
 	return found;
 }
 
@@ -680,6 +798,14 @@ static guint64 distance_ns(gint64 a, gint64 b)
 	return a > b ? (guint64)a - (guint64)b : (guint64)b - (guint64)a;
 }
 
+/* When the rank's first step ended, which may have been before the window. */
+static gint64 first_end_ns(const TachoTimeline *timeline, const struct rank_steps *found)
+{
+	if (found->window && found->window->before->n_steps)
+		return found->window->before->first_end_unix_ns - timeline->origin_unix_ns;
+	return g_array_index(found->steps, TachoStep, 0).end_ns;
+}
+
 /* By how much the numbers of a rank that came late must grow to be those of `reference`. */
 static guint32 find_lateness(const TachoTimeline *timeline, const struct rank_steps *late,
 			     const struct rank_steps *reference)
@@ -688,7 +814,7 @@ static guint32 find_lateness(const TachoTimeline *timeline, const struct rank_st
 	gint64 end_ns = g_array_index(late->steps, TachoStep, 0).end_ns;
 	guint best = 0;
 
-	if (begin_ns <= g_array_index(reference->steps, TachoStep, 0).end_ns)
+	if (begin_ns <= first_end_ns(timeline, reference))
 		return 0;
 	FOR_EACH_AT(const TachoStep, step, i, reference->steps)
 		if (step->end_ns > begin_ns &&
@@ -714,39 +840,44 @@ static void drop_guesses(struct rank_steps *ranks, guint n)
 }
 
 /* The rank whose counted steps began first. */
-static const struct rank_steps *find_reference(const struct rank_steps *ranks, guint n)
+static const struct rank_steps *find_reference(const TachoTimeline *timeline,
+					       const struct rank_steps *ranks, guint n)
 {
 	const struct rank_steps *reference = NULL;
 
 	for (guint i = 0; i < n; i++)
-		if (ranks[i].source > TACHO_STEPS_ANNOTATED &&
-		    (!reference || g_array_index(ranks[i].steps, TachoStep, 0).end_ns <
-					   g_array_index(reference->steps, TachoStep, 0).end_ns))
+		if (ranks[i].source > TACHO_STEPS_ANNOTATED && ranks[i].steps->len > 0 &&
+		    (!reference ||
+		     first_end_ns(timeline, &ranks[i]) < first_end_ns(timeline, reference)))
 			reference = &ranks[i];
 	return reference;
 }
 
-static void number_alike(const TachoTimeline *timeline, struct rank_steps *ranks, guint n)
+/* `least` of the numbers that annotated steps brought before, G_MAXINT64: there were none. Returns the least of all. */
+static gint64 number_alike(const TachoTimeline *timeline, struct rank_steps *ranks, guint n,
+			   gint64 least)
 {
-	const struct rank_steps *reference = find_reference(ranks, n);
-	guint32 least = G_MAXUINT32;
+	const struct rank_steps *reference = find_reference(timeline, ranks, n);
 
 	for (guint i = 0; i < n; i++)
 		for (guint k = 0;
 		     ranks[i].source == TACHO_STEPS_ANNOTATED && k < ranks[i].steps->len; k++)
 			least = MIN(least, g_array_index(ranks[i].steps, TachoStep, k).number);
 	for (guint i = 0; i < n; i++) {
-		gint64 late;
+		const struct rank_window *window = ranks[i].window;
 
-		if (ranks[i].source == TACHO_STEPS_ANNOTATED)
-			late = -(gint64)least;
-		else if (ranks[i].source != TACHO_STEPS_NONE && &ranks[i] != reference)
-			late = find_lateness(timeline, &ranks[i], reference);
-		else
+		if (!ranks[i].steps->len && !ranks[i].control_steps->len)
 			continue;
-		shift_numbers(ranks[i].steps, late);
-		shift_numbers(ranks[i].control_steps, late);
+		if (ranks[i].source == TACHO_STEPS_ANNOTATED)
+			ranks[i].shift = -least;
+		else if (window && window->before->n_steps)
+			ranks[i].shift = window->before->shift;
+		else if (reference && ranks[i].steps->len && &ranks[i] != reference)
+			ranks[i].shift = find_lateness(timeline, &ranks[i], reference);
+		shift_numbers(ranks[i].steps, ranks[i].shift);
+		shift_numbers(ranks[i].control_steps, ranks[i].shift);
 	}
+	return least;
 }
 
 /* When the rank's main thread begins what it does next from `time_ns` on; `time_ns` where it does nothing more. */
@@ -774,10 +905,12 @@ static const struct rank_steps *find_marked(const struct rank_steps *ranks, guin
  * begins something. */
 static void lend_steps(const TachoTimeline *timeline, struct rank_steps *ranks, guint n)
 {
-	const struct rank_steps *reference = find_reference(ranks, n) ?: find_marked(ranks, n);
+	const struct rank_steps *reference =
+		find_reference(timeline, ranks, n) ?: find_marked(ranks, n);
 
 	for (guint i = 0; i < n && reference; i++) {
-		if (ranks[i].steps->len > 0 || ranks[i].process >= timeline->processes->len ||
+		if (ranks[i].source != TACHO_STEPS_NONE ||
+		    ranks[i].process >= timeline->processes->len ||
 		    ranks[i].main_track == TACHO_NONE)
 			continue;
 		for (guint k = 0; k < reference->steps->len; k++) {
@@ -791,15 +924,27 @@ static void lend_steps(const TachoTimeline *timeline, struct rank_steps *ranks, 
 	}
 }
 
+/* The rank's steps, which end here, are the timeline's. */
+static void hand_over(TachoTimeline *timeline, struct rank_steps *found)
+{
+	g_array_append_vals(timeline->steps, found->steps->data, found->steps->len);
+	g_array_append_vals(timeline->control_steps, found->control_steps->data,
+			    found->control_steps->len);
+	if (timeline->step_source == TACHO_STEPS_NONE)
+		timeline->step_source = found->source;
+	g_array_free(found->steps, TRUE);
+	g_array_free(found->control_steps, TRUE);
+}
+
 void find_steps(TachoTimeline *timeline)
 {
 	guint n = timeline->ranks->len;
 	g_autofree struct rank_steps *ranks = g_new0(struct rank_steps, n);
 
 	for (guint i = 0; i < n; i++)
-		ranks[i] = find_rank_steps(timeline, i);
+		ranks[i] = find_rank_steps(timeline, i, NULL);
 	drop_guesses(ranks, n);
-	number_alike(timeline, ranks, n);
+	number_alike(timeline, ranks, n, G_MAXINT64);
 	lend_steps(timeline, ranks, n);
 	for (guint i = 0; i < n; i++) {
 		if (ranks[i].n_outside)
@@ -809,12 +954,159 @@ void find_steps(TachoTimeline *timeline)
 				"than in them, so "
 				"steps are cut short or missing",
 				tacho_timeline_rank(timeline, i)->rank);
-		g_array_append_vals(timeline->steps, ranks[i].steps->data, ranks[i].steps->len);
-		g_array_append_vals(timeline->control_steps, ranks[i].control_steps->data,
-				    ranks[i].control_steps->len);
-		if (timeline->step_source == TACHO_STEPS_NONE)
-			timeline->step_source = ranks[i].source;
-		g_array_free(ranks[i].steps, TRUE);
-		g_array_free(ranks[i].control_steps, TRUE);
+		hand_over(timeline, &ranks[i]);
+	}
+}
+
+/* --- a window of a run ------------------------------------------------------------------------ */
+
+static guint count_steps(const struct rank_steps *found)
+{
+	return found->steps->len + found->control_steps->len;
+}
+
+/* The largest number among the rank's steps; -1: it has none. */
+static gint64 last_number(const struct rank_steps *found)
+{
+	gint64 last = -1;
+
+	FOR_EACH(const TachoStep, step, found->steps)
+		last = MAX(last, step->number);
+	FOR_EACH(const TachoStep, step, found->control_steps)
+		last = MAX(last, step->number);
+	return last;
+}
+
+static gboolean is_running(const TachoTimeline *timeline, const struct rank_steps *found)
+{
+	return found->process < timeline->processes->len &&
+	       tacho_timeline_process(timeline, found->process)->end == TACHO_END_RUNNING;
+}
+
+/* Up to which number steps are over on all ranks that still run. */
+static gint64 find_common(const TachoTimeline *timeline, const struct rank_steps *ranks, guint n)
+{
+	gint64 common = G_MAXINT64;
+	guint most = 0;
+
+	for (guint i = 0; i < n; i++)
+		most = MAX(most, count_steps(&ranks[i]));
+	for (guint i = 0; i < n; i++) {
+		if (!is_running(timeline, &ranks[i]))
+			continue;
+		if (ranks[i].source != TACHO_STEPS_NONE)
+			common = MIN(common, last_number(&ranks[i]));
+		else if (!ranks[i].window->before->n_steps && most < MAX_AHEAD)
+			common = -1; /* it may be late, or one that never has any */
+	}
+	return common;
+}
+
+/* When the last of what the rank's devices did ended that is known of; G_MAXINT64: it has none. */
+static gint64 device_end_ns(const TachoTimeline *timeline, guint32 process)
+{
+	gint64 end_ns = G_MININT64;
+
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
+		if (track->process != process || track->kind != TACHO_TRACK_STREAM)
+			continue;
+		for (guint32 i = 0; i < track->n_slices; i++)
+			end_ns = MAX(end_ns, tacho_slice_end_ns(timeline, track->first_slice + i));
+	}
+	return end_ns == G_MININT64 ? G_MAXINT64 : end_ns;
+}
+
+static void keep_common(GArray *steps, gint64 common, gint64 complete_ns)
+{
+	guint n = 0;
+
+	while (n < steps->len && g_array_index(steps, TachoStep, n).number <= common &&
+	       g_array_index(steps, TachoStep, n).end_ns <= complete_ns)
+		n++;
+	g_array_set_size(steps, n);
+}
+
+static gint64 last_end_ns(const struct rank_steps *found, gint64 none_ns)
+{
+	gint64 end_ns = none_ns;
+
+	FOR_EACH(const TachoStep, step, found->steps)
+		end_ns = MAX(end_ns, step->end_ns);
+	FOR_EACH(const TachoStep, step, found->control_steps)
+		end_ns = MAX(end_ns, step->end_ns);
+	return end_ns;
+}
+
+/* What will be known of the rank's steps, once these have been given out. */
+static void note_found(const TachoTimeline *timeline, struct rank_steps *found, StepWindow *steps)
+{
+	struct rank_window *window = found->window;
+	struct window_steps row = {
+		.rank = tacho_timeline_rank(timeline, found->rank_index)->rank,
+		.source = (guint8)found->source,
+		.is_marked = found->is_marked,
+		.n_steps = count_steps(found),
+		.shift = found->shift,
+		.cycle = window->cycle,
+		.updates = window->updates,
+		.last_end_ns = last_end_ns(found, window->before_ns),
+	};
+	gint64 to_ns = window->is_over ? G_MAXINT64 : row.last_end_ns;
+
+	row.first_end_ns = row.last_end_ns;
+	FOR_EACH(const TachoStep, step, found->steps)
+		row.first_end_ns = MIN(row.first_end_ns, step->end_ns);
+	g_array_append_val(steps->found, row);
+	g_array_append_val(steps->from_ns, window->before_ns);
+	g_array_append_val(steps->to_ns, to_ns);
+}
+
+static void init_window(struct rank_window *window, const TachoTimeline *timeline, guint rank_index,
+			StepWindow *steps, gboolean is_over)
+{
+	*window = (struct rank_window){
+		.before = step_window_history(steps,
+					      tacho_timeline_rank(timeline, rank_index)->rank),
+		.is_over = is_over,
+		.n_least = steps->n_least,
+		.source = steps->source,
+		.before_ns = G_MININT64,
+	};
+	if (window->before->n_steps)
+		window->before_ns = window->before->last_end_unix_ns - timeline->origin_unix_ns;
+}
+
+void find_window_steps(TachoTimeline *timeline, StepWindow *steps, gint64 complete_ns,
+		       gboolean is_forced)
+{
+	guint n = timeline->ranks->len;
+	g_autofree struct rank_steps *ranks = g_new0(struct rank_steps, n);
+	g_autofree struct rank_window *windows = g_new0(struct rank_window, n);
+	gboolean is_over = complete_ns == G_MAXINT64;
+	gint64 common, least;
+
+	for (guint i = 0; i < n; i++) /* so that no history moves below */
+		step_window_history(steps, tacho_timeline_rank(timeline, i)->rank);
+	for (guint i = 0; i < n; i++) {
+		init_window(&windows[i], timeline, i, steps, is_over);
+		ranks[i] = find_rank_steps(timeline, i, &windows[i]);
+		steps->is_changed |= windows[i].is_changed;
+		step_window_tell(steps, tacho_timeline_rank(timeline, i)->rank, ranks[i].source);
+	}
+	drop_guesses(ranks, n);
+	least = number_alike(timeline, ranks, n, steps->least);
+	lend_steps(timeline, ranks, n);
+	common = is_over || is_forced ? G_MAXINT64 : find_common(timeline, ranks, n);
+	for (guint i = 0; i < n; i++) {
+		gint64 known_ns = complete_ns;
+
+		if (!is_over)
+			known_ns = MIN(known_ns, device_end_ns(timeline, ranks[i].process));
+		keep_common(ranks[i].steps, common, known_ns);
+		keep_common(ranks[i].control_steps, common, known_ns);
+		if (count_steps(&ranks[i]))
+			steps->least = least;
+		note_found(timeline, &ranks[i], steps);
+		hand_over(timeline, &ranks[i]);
 	}
 }

@@ -66,7 +66,8 @@ static void sum_streams(const struct process_input *input, TachoProcess *process
 		process->end_ns = is_first ? stream->rows.last_ns
 					   : MAX(process->end_ns, stream->rows.last_ns);
 		is_first = FALSE;
-		note_cut(stream, process);
+		if (!input->parts)
+			note_cut(stream, process);
 	}
 }
 

@@ -98,7 +98,8 @@ static gboolean open_stream_file(GArray *files, const gchar *path, TachoTimeline
 	return TRUE;
 }
 
-static GArray *open_stream_files(const gchar *folder, TachoTimeline *timeline, GError **error)
+static GArray *open_stream_files(const gchar *folder, GHashTable *parts, TachoTimeline *timeline,
+				 GError **error)
 {
 	g_autoptr(GError) cause = NULL;
 	g_autoptr(GDir) entries = g_dir_open(folder, 0, &cause);
@@ -116,6 +117,8 @@ static GArray *open_stream_files(const gchar *folder, TachoTimeline *timeline, G
 		g_autofree gchar *path = NULL;
 
 		if (name[0] == '.' || strcmp(name, TRACE_METADATA_FILE) == 0)
+			continue;
+		if (parts && !g_hash_table_contains(parts, name))
 			continue;
 		path = g_build_filename(folder, name, NULL);
 		open_stream_file(files, path, timeline);
@@ -163,7 +166,7 @@ static void add_file(struct process_input *input, struct opened_file *file, Tach
 						   file->path, last);
 			return;
 		}
-		if (place.index - last > 1)
+		if (place.index - last > 1 && !input->parts)
 			tacho_timeline_add_problem(
 				timeline, TACHO_PROBLEM_MISSING_FILE, place.index - last - 1,
 				"%s: the files between number %u and this one are missing",
@@ -172,6 +175,8 @@ static void add_file(struct process_input *input, struct opened_file *file, Tach
 	stream->n_dropped = MAX(stream->n_dropped, file->packet.discarded);
 	stream->n_bytes += file->content_bytes;
 	place.file = tacho_source_take_file(timeline->source, &file->mapped, file->content_bytes);
+	if (input->parts)
+		place.part = g_hash_table_lookup(input->parts, strrchr(file->path, '/') + 1);
 	g_ptr_array_add(file_paths, g_steal_pointer(&file->path));
 	g_array_append_val(stream->files, place);
 }
@@ -208,13 +213,13 @@ static void add_files(struct process_input *input, GArray *files, TachoTimeline 
 	}
 }
 
-gboolean process_input_open(struct process_input *input, const gchar *path, TachoTimeline *timeline,
-			    GPtrArray *file_paths, GError **error)
+gboolean process_input_open(struct process_input *input, const gchar *path, GHashTable *parts,
+			    TachoTimeline *timeline, GPtrArray *file_paths, GError **error)
 {
 	g_autofree gchar *metadata_path = g_build_filename(path, TRACE_METADATA_FILE, NULL);
-	g_autoptr(GArray) files = open_stream_files(path, timeline, error);
+	g_autoptr(GArray) files = open_stream_files(path, parts, timeline, error);
 
-	*input = (struct process_input){ 0 };
+	*input = (struct process_input){ .parts = parts };
 	if (!files ||
 	    !trace_metadata_read(&input->metadata, metadata_path, timeline->strings, error)) {
 		trace_metadata_release(&input->metadata);

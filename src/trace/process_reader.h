@@ -30,12 +30,13 @@ struct process_input {
 	guint clock; /* see clock_table.h */
 	struct trace_metadata metadata;
 	GArray *streams; /* struct stream_input, by number */
+	GHashTable *parts; /* name of a file -> struct file_part, where only these are read; NULL: all are */
 };
 
-/* Open the trace at `path`: its files go into the timeline's source, their names, by the source's
+/* Open the trace at `path`, of it the files in `parts` where that is not NULL, which outlives `input`: its files go into the timeline's source, their names, by the source's
  * index, into `file_paths`, and what is wrong with them into the timeline's problems. */
-gboolean process_input_open(struct process_input *input, const gchar *path, TachoTimeline *timeline,
-			    GPtrArray *file_paths, GError **error);
+gboolean process_input_open(struct process_input *input, const gchar *path, GHashTable *parts,
+			    TachoTimeline *timeline, GPtrArray *file_paths, GError **error);
 void process_input_release(struct process_input *input);
 
 static inline struct stream_input *process_input_stream(const struct process_input *input, guint i)

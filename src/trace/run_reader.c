@@ -32,6 +32,7 @@
 #include "trace/run_paths.h"
 #include "trace/source.h"
 #include "trace/stack_samples.h"
+#include "trace/string_table.h"
 
 struct stream_task {
 	const struct process_input *process;
@@ -47,6 +48,7 @@ struct run_reader {
 	struct clock_table clocks;
 	gint64 origin_unix_ns;
 	gboolean is_guess; /* see run_reader_open() */
+	RunWindow *window; /* of which the records are read; NULL: all are */
 };
 
 static void clear_process(gpointer process)
@@ -76,11 +78,15 @@ static gboolean open_processes(struct run_reader *reader, GError **error)
 	g_autoptr(GError) first_error = NULL;
 
 	FOR_EACH(const struct trace_path, trace, traces) {
+		GHashTable *parts =
+			reader->window ? run_window_borrow_parts(reader->window, trace->path) : NULL;
 		g_autoptr(GError) cause = NULL;
 		struct process_input process;
 
-		if (process_input_open(&process, trace->path, reader->timeline, reader->file_paths,
-				       &cause)) {
+		if (reader->window && !parts)
+			continue; /* it has come since the window was looked at */
+		if (process_input_open(&process, trace->path, parts, reader->timeline,
+				       reader->file_paths, &cause)) {
 			process.run = trace->run;
 			g_array_append_val(reader->processes, process);
 			continue;
@@ -108,7 +114,7 @@ static guint64 first_stamp(const struct run_reader *reader, const struct process
 
 		if (stream_reader_first_stamp(
 			    reader->timeline->source,
-			    g_array_index(files, struct stream_file_place, 0).file, &stamp))
+			    &g_array_index(files, struct stream_file_place, 0), &stamp))
 			first = MIN(first, stamp);
 	}
 	return first == G_MAXUINT64 ? 0 : first;
@@ -132,12 +138,16 @@ static void find_origin(struct run_reader *reader)
 		const struct stream_file_place *first =
 			&g_array_index(task->stream->files, struct stream_file_place, 0);
 
-		if (stream_reader_first_stamp(reader->timeline->source, first->file, &stamp)) {
+		if (stream_reader_first_stamp(reader->timeline->source, first, &stamp)) {
 			stamp = MIN(stamp, task->stream->count.first_late);
 			if (stamp <= clock->max_ticks)
 				origin_unix_ns =
 					MIN(origin_unix_ns, trace_clock_unix_ns(clock, stamp));
 		}
+	}
+	if (reader->window) {
+		origin_unix_ns = MIN(origin_unix_ns, run_window_origin(reader->window));
+		run_window_set_origin(reader->window, origin_unix_ns);
 	}
 	reader->origin_unix_ns = origin_unix_ns == G_MAXINT64 ? 0 : origin_unix_ns;
 	reader->timeline->origin_unix_ns = reader->origin_unix_ns;
@@ -288,7 +298,11 @@ static void add_processes(struct run_reader *reader)
 		g_array_index(reader->timeline->processes, TachoProcess, i).clock =
 			clock_table_row(&reader->clocks, process->clock, reader->timeline);
 		candidates[n_kept].run = process->run;
-		candidates[n_kept++].n_ops = count_ops(process);
+		candidates[n_kept].n_ops = count_ops(process);
+		if (reader->window)
+			candidates[n_kept].n_ops +=
+				run_window_count_ops(reader->window, process->path);
+		n_kept++;
 	}
 	for (guint i = 0; i < runs->len; i++)
 		add_children(reader->timeline, &g_array_index(runs, struct run_path, i));
@@ -430,6 +444,54 @@ TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolea
 	run_paths_release(&reader.paths);
 	clock_table_release(&reader.clocks);
 	return is_read ? g_steal_pointer(&timeline) : NULL;
+}
+
+static void tell_window(struct run_reader *reader)
+{
+	for (guint i = 0; i < reader->file_paths->len; i++)
+		run_window_tell_file(reader->window, i, g_ptr_array_index(reader->file_paths, i));
+	FOR_EACH(struct process_input, process, reader->processes)
+		run_window_take_metadata(reader->window, process->path, &process->metadata);
+}
+
+static gboolean read_window(struct run_reader *reader, GError **error)
+{
+	guint n_paths;
+	const gchar *const *paths = run_window_borrow_paths(reader->window, &n_paths);
+
+	if (!run_paths_find(&reader->paths, paths, n_paths, error) ||
+	    !open_processes(reader, error) ||
+	    !one_job_check_names(reader->timeline, &reader->paths, reader->processes, FALSE,
+				 error) ||
+	    !read_run(reader, error))
+		return FALSE;
+	tell_window(reader);
+	return TRUE;
+}
+
+TachoTimeline *run_reader_open_window(RunWindow *window, GError **error)
+{
+	g_autoptr(TachoTimeline) timeline = tacho_timeline_new();
+	g_autoptr(GArray) processes = g_array_new(FALSE, TRUE, sizeof(struct process_input));
+	g_autoptr(GPtrArray) file_paths = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GArray) tasks = g_array_new(FALSE, TRUE, sizeof(struct stream_task));
+	struct run_reader reader = { .timeline = timeline,
+				     .processes = processes,
+				     .file_paths = file_paths,
+				     .tasks = tasks,
+				     .window = window };
+	gboolean is_read;
+
+	g_array_set_clear_func(processes, clear_process);
+	string_table_free(timeline->strings);
+	timeline->strings = run_window_take_strings(window);
+	is_read = read_window(&reader, error);
+	run_paths_release(&reader.paths);
+	clock_table_release(&reader.clocks);
+	if (is_read)
+		return g_steal_pointer(&timeline);
+	run_window_give_strings(window, g_steal_pointer(&timeline->strings));
+	return NULL;
 }
 
 TachoTimeline *tacho_timeline_open(const gchar *const *paths, guint n_paths, GError **error)

@@ -4,6 +4,8 @@
 
 #include <tacho/timeline.h>
 
+#include "trace/run_window.h"
+
 struct run_notes;
 
 /* As tacho_timeline_open(). `is_guess`: the user has not named the runs one by one, so nobody says that they are of one
@@ -11,5 +13,7 @@ struct run_notes;
  * nobody asks. */
 TachoTimeline *run_reader_open(const gchar *const *paths, guint n_paths, gboolean is_guess,
 			       struct run_notes *notes, GError **error);
+/* What a window of a run holds (run_window.h); its strings are in the timeline, to be given back. */
+TachoTimeline *run_reader_open_window(RunWindow *window, GError **error);
 
 #endif

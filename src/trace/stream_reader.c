@@ -508,32 +508,60 @@ static guint64 latest_stamp(const struct trace_metadata *metadata, guint64 file_
 	return MIN(latest, metadata->clock.max_ticks);
 }
 
-static void read_file(struct stream_reader *reader, const struct tacho_source *source, guint32 file)
+/* Where reading of the file begins and ends, but for records that are read by themselves. */
+static guint64 part_begin(const struct stream_file_place *place)
+{
+	return place->part ? place->part->from : sizeof(struct packet_header);
+}
+
+static guint64 part_end(const struct stream_file_place *place, gsize content_bytes)
+{
+	return place->part ? MIN(place->part->to, content_bytes) : content_bytes;
+}
+
+static guint count_kept(const struct stream_file_place *place)
+{
+	return place->part ? place->part->kept->len : 0;
+}
+
+static guint64 kept_at(const struct stream_file_place *place, guint i)
+{
+	return g_array_index(place->part->kept, guint64, i);
+}
+
+static void read_file(struct stream_reader *reader, const struct tacho_source *source,
+		      const struct stream_file_place *place)
 {
 	gsize content_bytes, size_bytes;
-	const guint8 *bytes = tacho_source_borrow_file(source, file, &content_bytes);
+	const guint8 *bytes = tacho_source_borrow_file(source, place->file, &content_bytes);
 	const struct packet_header *packet = (const void *)bytes;
-	guint64 offset = sizeof(*packet);
+	guint64 offset = part_begin(place), end = part_end(place, content_bytes);
 
-	reader->file = file;
+	reader->file = place->file;
 	reader->is_full = FALSE;
 	reader->max_stamp = latest_stamp(reader->metadata, packet->pair_ticks);
-	while (offset < content_bytes && !reader->rows->is_out_of_memory) {
-		size_bytes = read_record(reader, bytes, offset, content_bytes - offset);
+	for (guint i = 0; i < count_kept(place); i++)
+		if (kept_at(place, i) < content_bytes)
+			read_record(reader, bytes, kept_at(place, i),
+				    content_bytes - kept_at(place, i));
+	while (offset < end && !reader->rows->is_out_of_memory) {
+		size_bytes = read_record(reader, bytes, offset, end - offset);
 		if (!size_bytes)
 			break;
 		offset += size_bytes;
 	}
 }
 
-gboolean stream_reader_first_stamp(const struct tacho_source *source, guint32 file,
-				   guint64 *ret_stamp)
+gboolean stream_reader_first_stamp(const struct tacho_source *source,
+				   const struct stream_file_place *place, guint64 *ret_stamp)
 {
 	gsize content_bytes;
-	const guint8 *bytes = tacho_source_borrow_file(source, file, &content_bytes);
-	const struct record_header *first = (const void *)(bytes + sizeof(struct packet_header));
+	const guint8 *bytes = tacho_source_borrow_file(source, place->file, &content_bytes);
+	guint64 offset = count_kept(place) ? kept_at(place, 0) : part_begin(place);
+	const struct record_header *first = (const void *)(bytes + offset);
 
-	if (content_bytes < sizeof(struct packet_header) + sizeof(*first))
+	if (content_bytes < offset || content_bytes - offset < sizeof(*first) ||
+	    (!count_kept(place) && offset >= part_end(place, content_bytes)))
 		return FALSE;
 	*ret_stamp = first->stamp;
 	return TRUE;
@@ -569,31 +597,45 @@ static guint64 late_time(enum trace_kind kind, const void *record, gsize size_by
 	return time ? time : G_MAXUINT64;
 }
 
-/* Add the records of one file to `n_by_kind`, whose last entry takes those of no known kind. */
-static void count_file(const struct tacho_source *source, guint32 file,
+/* Add the record at `offset` to `n_by_kind`, whose last entry takes those of no known kind; its size, or 0 where it
+ * cannot be one. */
+static inline gsize count_record(const guint8 *bytes, gsize offset, gsize end,
+				 const struct trace_metadata *metadata,
+				 guint64 n_by_kind[TRACE_N_KINDS + 1], guint64 *first_late)
+{
+	const struct record_header *header = (const void *)(bytes + offset);
+	guint32 class_id = __atomic_load_n(&header->class_id, __ATOMIC_RELAXED);
+	guint8 kind = find_class(metadata, class_id).kind;
+	gsize size_bytes = __atomic_load_n(&header->size_bytes, __ATOMIC_RELAXED);
+
+	if (size_bytes < sizeof(*header) || size_bytes % 8 || size_bytes > end - offset)
+		return 0;
+	n_by_kind[MIN(kind, TRACE_N_KINDS)]++;
+	if (G_UNLIKELY(kind >= TRACE_KIND_LATE && kind < TRACE_N_KINDS)) {
+		guint64 time = late_time(kind, header, size_bytes);
+
+		if (time >= metadata->least_ticks)
+			*first_late = MIN(*first_late, time);
+	}
+	return size_bytes;
+}
+
+static void count_file(const struct tacho_source *source, const struct stream_file_place *place,
 		       const struct trace_metadata *metadata, guint64 n_by_kind[TRACE_N_KINDS + 1],
 		       guint64 *first_late)
 {
 	gsize content_bytes, size_bytes;
-	const guint8 *bytes = tacho_source_borrow_file(source, file, &content_bytes);
-	gsize offset = sizeof(struct packet_header);
+	const guint8 *bytes = tacho_source_borrow_file(source, place->file, &content_bytes);
+	gsize offset = part_begin(place), end = part_end(place, content_bytes);
 
-	for (; offset + sizeof(struct record_header) <= content_bytes; offset += size_bytes) {
-		const struct record_header *header = (const void *)(bytes + offset);
-		guint32 class_id = __atomic_load_n(&header->class_id, __ATOMIC_RELAXED);
-		guint8 kind = find_class(metadata, class_id).kind;
-
-		size_bytes = __atomic_load_n(&header->size_bytes, __ATOMIC_RELAXED);
-		if (size_bytes < sizeof(*header) || size_bytes % 8 ||
-		    size_bytes > content_bytes - offset)
+	for (guint i = 0; i < count_kept(place); i++)
+		if (kept_at(place, i) + sizeof(struct record_header) <= content_bytes)
+			count_record(bytes, kept_at(place, i), content_bytes, metadata, n_by_kind,
+				     first_late);
+	for (; offset + sizeof(struct record_header) <= end; offset += size_bytes) {
+		size_bytes = count_record(bytes, offset, end, metadata, n_by_kind, first_late);
+		if (!size_bytes)
 			return;
-		n_by_kind[MIN(kind, TRACE_N_KINDS)]++;
-		if (G_UNLIKELY(kind >= TRACE_KIND_LATE && kind < TRACE_N_KINDS)) {
-			guint64 time = late_time(kind, header, size_bytes);
-
-			if (time >= metadata->least_ticks)
-				*first_late = MIN(*first_late, time);
-		}
 	}
 }
 
@@ -608,8 +650,9 @@ struct stream_count stream_reader_count(const struct tacho_source *source,
 	struct stream_count count = { .first_late = G_MAXUINT64 };
 
 	for (guint i = 0; i < n_files; i++) {
-		tacho_source_preload_file(source, files[i].file);
-		count_file(source, files[i].file, metadata, n_by_kind, &count.first_late);
+		if (!files[i].part) /* a part was looked at just before */
+			tacho_source_preload_file(source, files[i].file);
+		count_file(source, &files[i], metadata, n_by_kind, &count.first_late);
 	}
 	for (guint kind = 0; kind < TRACE_N_KINDS; kind++)
 		count.n_slices += is_slice[kind] ? n_by_kind[kind] : 0;
@@ -679,11 +722,11 @@ void stream_reader_read(struct stream_rows *rows, const struct tacho_source *sou
 	guint64 first_stamp;
 
 	rows->first_ns = rows->last_ns = 0;
-	if (n_files && stream_reader_first_stamp(source, files[0].file, &first_stamp) &&
+	if (n_files && stream_reader_first_stamp(source, &files[0], &first_stamp) &&
 	    first_stamp <= metadata->clock.max_ticks)
 		rows->first_ns = rows->last_ns = time_of(&reader, first_stamp);
 	for (guint i = 0; i < n_files && !rows->is_out_of_memory; i++)
-		read_file(&reader, source, files[i].file);
+		read_file(&reader, source, &files[i]);
 	if (!rows->n_records)
 		return;
 	rows->last_ns = MAX(rows->last_ns, time_of(&reader, reader.last_stamp));

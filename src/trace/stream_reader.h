@@ -25,10 +25,17 @@
 struct tacho_source;
 struct trace_metadata;
 
+/* What of a file is read, where not all of it is: some records by themselves, then a stretch that ends where a record does. */
+struct file_part {
+	guint64 from, to;
+	GArray *kept; /* guint64: offsets of records before `from`, ascending */
+};
+
 /* One file, by its place in the source. */
 struct stream_file_place {
 	guint32 file;
-	guint32 index; /* packet_header.index */
+	guint32 index;		      /* packet_header.index */
+	const struct file_part *part; /* NULL: all of it */
 };
 
 /* An OUTPUTS record and the row it belongs to. */
@@ -120,9 +127,9 @@ void stream_reader_read(struct stream_rows *rows, const struct tacho_source *sou
 			gint64 origin_unix_ns);
 void stream_rows_release(struct stream_rows *rows);
 
-/* Stamp of the first record that begins in the file, if there is a whole header of one. */
-gboolean stream_reader_first_stamp(const struct tacho_source *source, guint32 file,
-				   guint64 *ret_stamp);
+/* Stamp of the first record that is read of the file, if there is a whole header of one. */
+gboolean stream_reader_first_stamp(const struct tacho_source *source,
+				   const struct stream_file_place *place, guint64 *ret_stamp);
 
 /* Once the end of the process is known: let the open slices last until then. */
 void stream_rows_end_open(struct stream_rows *rows, gint64 end_ns);
