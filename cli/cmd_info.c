@@ -1,7 +1,6 @@
 /* cmd_info: what a run holds, and how far it can be trusted; without a run, which are being
  * recorded. */
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 
 #include "cli.h"
 #include "report_head.h"
-#include "run_folder.h"
+#include "trace/run_registry.h"
 
 #define OPEN_ROWS   20
 #define MAX_REASONS 20
@@ -37,39 +36,25 @@ static const TachoColumn job_columns[] = {
 	{ .key = "start_unix_ns", .type = TACHO_COLUMN_INTEGER, .is_json_only = TRUE },
 };
 
-/* `name` of an entry is the pid of its `tacho record`; one whose process is gone is stale. */
-static void add_job(TachoTable *table, const gchar *registry, const gchar *name)
+static void add_job(TachoTable *table, const struct registered_run *run)
 {
-	g_autofree gchar *path = g_build_filename(registry, name, NULL);
-	g_autoptr(GKeyFile) entry = g_key_file_new();
-	g_autofree gchar *run = NULL, *command = NULL;
-	gint64 pid, start_unix_ns;
-
-	if (!g_ascii_string_to_signed(name, 10, 1, G_MAXINT, &pid, NULL) ||
-	    kill((pid_t)pid, 0) != 0 || !g_key_file_load_from_file(entry, path, 0, NULL))
-		return;
-	run = g_key_file_get_string(entry, "run", "path", NULL);
-	command = g_key_file_get_string(entry, "run", "command", NULL);
-	start_unix_ns = g_key_file_get_int64(entry, "run", "start_unix_ns", NULL);
 	tacho_table_row(table);
-	tacho_table_integer(table, pid);
-	tacho_table_number(table,
-			   ((gdouble)g_get_real_time() * 1e3 - (gdouble)start_unix_ns) / 1e6);
-	tacho_table_text(table, run);
-	tacho_table_text(table, command);
-	tacho_table_integer(table, start_unix_ns);
+	tacho_table_integer(table, run->pid);
+	tacho_table_number(
+		table, ((gdouble)g_get_real_time() * 1e3 - (gdouble)run->start_unix_ns) / 1e6);
+	tacho_table_text(table, run->path);
+	tacho_table_text(table, run->command);
+	tacho_table_integer(table, run->start_unix_ns);
 }
 
 static int list_jobs(const struct options *options)
 {
 	g_autoptr(TachoTable) table =
 		tacho_table_new("jobs", job_columns, G_N_ELEMENTS(job_columns));
-	g_autofree gchar *registry = run_registry_path();
-	g_autoptr(GDir) folder = registry ? g_dir_open(registry, 0, NULL) : NULL;
-	const gchar *name;
+	g_autoptr(GArray) runs = run_registry_list();
 
-	while (folder && (name = g_dir_read_name(folder)))
-		add_job(table, registry, name);
+	for (guint i = 0; i < runs->len; i++)
+		add_job(table, &g_array_index(runs, struct registered_run, i));
 	tacho_table_sort(table, "start_unix_ns", FALSE);
 	if (tacho_table_n_rows(table) == 0)
 		tacho_table_note(

@@ -11,6 +11,7 @@
 
 #include "trace/packet_cut.h"
 #include "trace/run_losses.h"
+#include "trace/run_registry.h"
 #include "trace/trace_layout.h"
 
 static gint64 unix_ns(void)
@@ -166,23 +167,6 @@ static gboolean write_facts(const RunFolder *folder, GError **error)
 
 	return g_file_set_contents_full(file, text, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600,
 					error);
-}
-
-gchar *run_registry_path(void)
-{
-	const gchar *runtime = g_getenv("XDG_RUNTIME_DIR");
-	g_autofree gchar *path = runtime && *runtime
-					 ? g_build_filename(runtime, "tacho", NULL)
-					 : g_strdup_printf("/tmp/tacho-%u", (guint)getuid());
-	struct stat status;
-
-	if (g_mkdir(path, 0700) < 0 && errno != EEXIST)
-		return NULL;
-	/* In /tmp anybody could have made it: it must be a folder of ours, closed to others. */
-	if (lstat(path, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != getuid() ||
-	    (status.st_mode & 077))
-		return NULL;
-	return g_steal_pointer(&path);
 }
 
 static void register_run(RunFolder *folder, const gchar *command)

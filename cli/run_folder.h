@@ -36,8 +36,4 @@ void run_folder_discard(RunFolder *folder);
 /* Traces of processes in it, and the disk space that they take, with those of other tools. */
 guint run_folder_count_traces(const RunFolder *folder, guint64 *ret_bytes);
 
-/* The registry's folder: files in it are named by the pid of the recording `tacho record`. NULL
- * where none can be had. */
-gchar *run_registry_path(void);
-
 #endif

@@ -76,6 +76,8 @@ void tacho_table_print(const TachoTable *table, FILE *out, guint width, gboolean
 void tacho_print_prose(const gchar *prose, FILE *out, guint width);
 /* A JSON array of row objects. */
 void tacho_table_print_json(const TachoTable *table, FILE *out);
+/* The same objects, each a line of its own. */
+void tacho_table_print_json_lines(const TachoTable *table, FILE *out);
 
 G_END_DECLS
 

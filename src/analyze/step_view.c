@@ -7,6 +7,7 @@
 #include "analyze/outside_steps.h"
 #include "analyze/rank_activity.h"
 #include "analyze/selection.h"
+#include "analyze/step_parts.h"
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "analyze/table_internal.h"
@@ -47,15 +48,10 @@ static const TachoColumn summary_columns[] = {
 	JSON_TEXT("host"),
 };
 
-/* The parts of a step, or the sums of them over several. */
-struct breakdown {
-	gdouble duration_ns, compute_ns, communication_ns, exposed_ns, wait_ns, data_wait_ns;
-};
-
-static struct breakdown measure(const struct rank_activity *activity, gint64 start_ns,
-				gint64 end_ns)
+struct step_parts step_parts_measure(const struct rank_activity *activity, gint64 start_ns,
+				     gint64 end_ns)
 {
-	return (struct breakdown){
+	return (struct step_parts){
 		.duration_ns = (gdouble)MAX(end_ns - start_ns, 0),
 		.compute_ns = (gdouble)interval_set_measure(&activity->compute, start_ns, end_ns),
 		.communication_ns =
@@ -67,7 +63,45 @@ static struct breakdown measure(const struct rank_activity *activity, gint64 sta
 	};
 }
 
-static void accumulate(struct breakdown *sum, const struct breakdown *one)
+/* Where a rank's steps go: as its activity tells, or as was known before. */
+struct parts_source {
+	const struct known_step *known; /* of all ranks; NULL: measured */
+	struct rank_activity activity;
+	guint at; /* `known`: in the timeline's steps */
+};
+
+static void parts_source_init(struct parts_source *source, const TachoTimeline *timeline,
+			      guint rank_index, GHashTable *collectives,
+			      const struct known_step *known)
+{
+	*source = (struct parts_source){ .known = known };
+	if (!known)
+		rank_activity_init(&source->activity, timeline, rank_index, collectives);
+}
+
+static void parts_source_release(struct parts_source *source)
+{
+	if (!source->known)
+		rank_activity_release(&source->activity);
+}
+
+/* Steps are asked for in the order in which the timeline has them. */
+static struct step_parts parts_of(struct parts_source *source, const TachoTimeline *timeline,
+				  const TachoStep *step)
+{
+	if (!source->known)
+		return step_parts_measure(&source->activity, step->start_ns, step->end_ns);
+	while (source->at + 1 < timeline->steps->len) {
+		const TachoStep *at = &g_array_index(timeline->steps, TachoStep, source->at);
+
+		if (at->rank_index == step->rank_index && at->number == step->number)
+			break;
+		source->at++;
+	}
+	return source->known[source->at].parts;
+}
+
+static void accumulate(struct step_parts *sum, const struct step_parts *one)
 {
 	sum->duration_ns += one->duration_ns;
 	sum->compute_ns += one->compute_ns;
@@ -78,10 +112,10 @@ static void accumulate(struct breakdown *sum, const struct breakdown *one)
 }
 
 /* What the rank did in none of its steps. */
-static struct breakdown measure_outside(const TachoTimeline *timeline, GHashTable *collectives,
+static struct step_parts measure_outside(const TachoTimeline *timeline, GHashTable *collectives,
 					guint rank_index)
 {
-	struct breakdown sum = { 0 };
+	struct step_parts sum = { 0 };
 	struct rank_activity activity;
 	struct interval_set moments;
 
@@ -89,7 +123,8 @@ static struct breakdown measure_outside(const TachoTimeline *timeline, GHashTabl
 	outside_steps_moments(timeline, rank_index, &moments);
 	for (guint i = 0; i < moments.intervals->len; i++) {
 		struct interval at = g_array_index(moments.intervals, struct interval, i);
-		struct breakdown parts = measure(&activity, at.begin_ns, at.end_ns);
+		struct step_parts parts =
+			step_parts_measure(&activity, at.begin_ns, at.end_ns);
 
 		accumulate(&sum, &parts);
 	}
@@ -98,12 +133,12 @@ static struct breakdown measure_outside(const TachoTimeline *timeline, GHashTabl
 	return sum;
 }
 
-static gdouble idle_ns(const struct breakdown *parts)
+static gdouble idle_ns(const struct step_parts *parts)
 {
 	return parts->duration_ns - parts->compute_ns - parts->exposed_ns - parts->wait_ns;
 }
 
-static void add_overlap(TachoTable *table, const struct breakdown *parts)
+static void add_overlap(TachoTable *table, const struct step_parts *parts)
 {
 	table_number_if(table, parts->communication_ns,
 			100.0 * (parts->communication_ns - parts->exposed_ns) /
@@ -112,7 +147,7 @@ static void add_overlap(TachoTable *table, const struct breakdown *parts)
 
 /* The cells that both tables have in the middle, as means over `n` steps. What a partial rank does beside its collectives
  * is not known. */
-static void add_breakdown(TachoTable *table, const struct breakdown *parts, guint n,
+static void add_breakdown(TachoTable *table, const struct step_parts *parts, guint n,
 			  gboolean is_partial)
 {
 	tacho_table_number(table, MS(parts->duration_ns) / n);
@@ -137,10 +172,10 @@ static const gchar *host_of(const TachoTimeline *timeline, guint rank_index)
 }
 
 static void add_step(TachoTable *table, const struct selection *selection,
-		     const struct rank_activity *activity, const TachoStep *step)
+		     struct parts_source *source, const TachoStep *step)
 {
 	const TachoTimeline *timeline = selection->timeline;
-	struct breakdown parts = measure(activity, step->start_ns, step->end_ns);
+	struct step_parts parts = parts_of(source, timeline, step);
 
 	tacho_table_row(table);
 	tacho_table_integer(table, step->number);
@@ -157,7 +192,7 @@ static void add_step(TachoTable *table, const struct selection *selection,
 static void add_outside(TachoTable *table, const TachoTimeline *timeline, guint rank_index,
 			GHashTable *collectives)
 {
-	struct breakdown parts = measure_outside(timeline, collectives, rank_index);
+	struct step_parts parts = measure_outside(timeline, collectives, rank_index);
 
 	tacho_table_row(table);
 	tacho_table_null(table);
@@ -178,30 +213,37 @@ static gboolean is_listed(const TachoFilter *filter, const TachoStep *step)
 
 /* The listed steps of one rank, from `first` in the timeline; returns where the next's begin. */
 static guint add_steps(TachoTable *table, const struct selection *selection,
-		       GHashTable *collectives, guint first)
+		       GHashTable *collectives, guint first, const struct known_step *known)
 {
 	const TachoTimeline *timeline = selection->timeline;
 	guint rank_index = g_array_index(timeline->steps, TachoStep, first).rank_index;
 	gboolean is_taken = selection_takes_rank(selection, rank_index);
-	struct rank_activity activity;
+	struct parts_source source;
 	guint i;
 
 	if (is_taken)
-		rank_activity_init(&activity, timeline, rank_index, collectives);
+		parts_source_init(&source, timeline, rank_index, collectives, known);
 	for (i = first; i < timeline->steps->len; i++) {
 		const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
 
 		if (step->rank_index != rank_index)
 			break;
-		if (is_taken && is_listed(selection->filter, step))
-			add_step(table, selection, &activity, step);
+		if (is_taken && is_listed(selection->filter, step) &&
+		    !(known && known[i].is_left_out))
+			add_step(table, selection, &source, step);
 	}
 	if (is_taken)
-		rank_activity_release(&activity);
+		parts_source_release(&source);
 	return i;
 }
 
 TachoTable *tacho_view_step(const TachoTimeline *timeline, const TachoFilter *filter)
+{
+	return step_view_of_known(timeline, filter, NULL);
+}
+
+TachoTable *step_view_of_known(const TachoTimeline *timeline, const TachoFilter *filter,
+			       const struct known_step *known)
 {
 	TachoTable *table = tacho_table_new("step", columns, G_N_ELEMENTS(columns));
 	g_autoptr(GHashTable) collectives = index_collectives(timeline);
@@ -209,12 +251,13 @@ TachoTable *tacho_view_step(const TachoTimeline *timeline, const TachoFilter *fi
 
 	selection_init(&selection, timeline, filter);
 	for (guint i = 0; i < timeline->steps->len;)
-		i = add_steps(table, &selection, collectives, i);
+		i = add_steps(table, &selection, collectives, i, known);
 	tacho_table_sort(table, "step", FALSE);
 	for (guint rank = 0; selection.filter->is_whole && rank < timeline->ranks->len; rank++)
 		if (selection_takes_rank(&selection, rank))
 			add_outside(table, timeline, rank, collectives);
-	outside_steps_note(&selection, table);
+	if (!known)
+		outside_steps_note(&selection, table);
 	if (timeline->steps->len == 0)
 		selection_note(&selection, table);
 	else
@@ -224,28 +267,29 @@ TachoTable *tacho_view_step(const TachoTimeline *timeline, const TachoFilter *fi
 }
 
 static void add_rank(TachoTable *table, const struct selection *selection, GHashTable *collectives,
-		     guint rank_index, struct breakdown *total)
+		     guint rank_index, struct step_parts *total,
+		     const struct known_step *known)
 {
 	const TachoTimeline *timeline = selection->timeline;
 	guint first = selection->first_of_rank[rank_index];
 	guint n = selection->first_of_rank[rank_index + 1] - first;
 	g_autoptr(GArray) durations = g_array_new(FALSE, FALSE, sizeof(gint64));
-	struct rank_activity activity;
-	struct breakdown sum = { 0 };
+	struct parts_source source;
+	struct step_parts sum = { 0 };
 	gdouble median_ns;
 
 	if (n == 0)
 		return;
-	rank_activity_init(&activity, timeline, rank_index, collectives);
+	parts_source_init(&source, timeline, rank_index, collectives, known);
 	for (guint i = first; i < first + n; i++) {
 		const TachoStep *step = &g_array_index(selection->chosen, TachoStep, i);
-		struct breakdown parts = measure(&activity, step->start_ns, step->end_ns);
+		struct step_parts parts = parts_of(&source, timeline, step);
 		gint64 duration_ns = step->end_ns - step->start_ns;
 
 		accumulate(&sum, &parts);
 		g_array_append_val(durations, duration_ns);
 	}
-	rank_activity_release(&activity);
+	parts_source_release(&source);
 	if (!rank_is_partial(timeline, rank_index))
 		accumulate(total, &sum);
 	median_ns = quantile(durations, 0.5);
@@ -265,7 +309,7 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 static void add_rank_outside(TachoTable *table, const TachoTimeline *timeline, guint rank_index,
 			     GHashTable *collectives)
 {
-	struct breakdown parts = measure_outside(timeline, collectives, rank_index);
+	struct step_parts parts = measure_outside(timeline, collectives, rank_index);
 
 	tacho_table_row(table);
 	table_rank(table, timeline, rank_index);
@@ -277,7 +321,7 @@ static void add_rank_outside(TachoTable *table, const TachoTimeline *timeline, g
 	tacho_table_text(table, host_of(timeline, rank_index));
 }
 
-static void note_shares(TachoTable *table, const struct breakdown *total)
+static void note_shares(TachoTable *table, const struct step_parts *total)
 {
 	gdouble whole = (gdouble)total->duration_ns / 100.0;
 
@@ -293,12 +337,18 @@ static void note_shares(TachoTable *table, const struct breakdown *total)
 
 TachoTable *tacho_view_step_summary(const TachoTimeline *timeline, const TachoFilter *filter)
 {
+	return step_summary_of_known(timeline, filter, NULL);
+}
+
+TachoTable *step_summary_of_known(const TachoTimeline *timeline, const TachoFilter *filter,
+				  const struct known_step *known)
+{
 	TachoTable *table =
 		tacho_table_new("step_summary", summary_columns, G_N_ELEMENTS(summary_columns));
 	g_autoptr(GHashTable) collectives = index_collectives(timeline);
 	TachoFilter by_step = TACHO_FILTER_INIT;
 	gboolean is_whole = filter && filter->is_whole;
-	struct breakdown total = { 0 };
+	struct step_parts total = { 0 };
 	struct selection selection;
 
 	if (filter)
@@ -310,7 +360,7 @@ TachoTable *tacho_view_step_summary(const TachoTimeline *timeline, const TachoFi
 		table_hide_column(table, "state");
 	selection_init(&selection, timeline, &by_step);
 	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
-		add_rank(table, &selection, collectives, rank, &total);
+		add_rank(table, &selection, collectives, rank, &total, known);
 		if (is_whole && selection_takes_rank(&selection, rank))
 			add_rank_outside(table, timeline, rank, collectives);
 	}
@@ -319,7 +369,8 @@ TachoTable *tacho_view_step_summary(const TachoTimeline *timeline, const TachoFi
 		tacho_table_note(table, "The trace does not mark its steps; they were found where "
 					"the sequence of operations repeats.");
 	selection_note(&selection, table);
-	outside_steps_note(&selection, table);
+	if (!known)
+		outside_steps_note(&selection, table);
 	selection_release(&selection);
 	return table;
 }

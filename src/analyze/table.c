@@ -876,17 +876,22 @@ static void write_cell(const struct cell *cell, JsonWriter *writer)
 	}
 }
 
+static void write_row(const TachoTable *table, guint row, JsonWriter *writer)
+{
+	json_writer_begin_object(writer);
+	for (guint column = 0; column < table->n_columns; column++) {
+		json_writer_key(writer, table->columns[column].key);
+		write_cell(cell_at(table, row, column), writer);
+	}
+	json_writer_end_object(writer);
+}
+
 void table_write_json(const TachoTable *table, JsonWriter *writer)
 {
 	json_writer_begin_array(writer);
 	for (guint row = 0; row < table->n_rows; row++) {
 		json_writer_line(writer);
-		json_writer_begin_object(writer);
-		for (guint column = 0; column < table->n_columns; column++) {
-			json_writer_key(writer, table->columns[column].key);
-			write_cell(cell_at(table, row, column), writer);
-		}
-		json_writer_end_object(writer);
+		write_row(table, row, writer);
 	}
 	if (table->n_rows)
 		json_writer_line(writer);
@@ -907,6 +912,16 @@ void tacho_table_print_json(const TachoTable *table, FILE *out)
 
 	table_write_json(table, writer);
 	json_writer_finish(writer); /* `out` remembers a failure, for its owner to find */
+}
+
+void tacho_table_print_json_lines(const TachoTable *table, FILE *out)
+{
+	for (guint row = 0; row < table->n_rows; row++) {
+		g_autoptr(JsonWriter) writer = json_writer_new(out);
+
+		write_row(table, row, writer);
+		json_writer_finish(writer);
+	}
 }
 
 void table_write_json_members(const TachoTable *const *tables, guint n_tables, JsonWriter *writer)
