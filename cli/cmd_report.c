@@ -6,6 +6,7 @@
 #include <tacho/words.h>
 
 #include "cli.h"
+#include "follow_report.h"
 #include "report_head.h"
 #include "report_output.h"
 #include "report_prompt.h"
@@ -78,7 +79,7 @@ struct options {
 	gchar **profile[N_PROFILE_OPTIONS];
 	gchar *name, *device, *steps, *sort, *annotation, *output;
 	gint rank, limit, instance;
-	gboolean is_json, is_all, by_shape, is_prompt, is_forced;
+	gboolean is_json, is_all, by_shape, is_prompt, is_forced, is_followed;
 };
 
 /* What will be printed, and how. */
@@ -513,6 +514,8 @@ static gboolean options_parse(struct options *options, int *argc, char ***argv)
 		  "TYPE:FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options->is_forced,
 		  "with --output: replace the file", NULL },
+		{ "follow", 0, 0, G_OPTION_ARG_NONE, &options->is_followed,
+		  "print each step as it ends, until the job does; with --json, a line each", NULL },
 		{ "prompt", 0, 0, G_OPTION_ARG_NONE, &options->is_prompt,
 		  "ask for one view after the other, with options that stay set", NULL },
 		G_OPTION_ENTRY_NULL,
@@ -572,14 +575,30 @@ static int converse(int argc, char **argv)
 	return report_prompt_run(names, options, report_line, timeline);
 }
 
+/* Steps alone are told while they come. */
+static int follow(const struct options *options, int argc, char **argv)
+{
+	gboolean is_other = options->is_prompt || options->output || options->steps ||
+			    options->rank != OPTION_UNSET || options->name || options->sort;
+
+	for (guint i = 0; options->views && options->views[i]; i++)
+		is_other |= strcmp(options->views[i], "step") != 0;
+	if (is_other)
+		return cli_fail("report",
+				"--follow prints the steps of all ranks as they end; of the other "
+				"options it takes --json, --wide and --width");
+	return follow_report_run("report", options->is_json, argc, argv);
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct options options;
 	int status = CLI_BAD;
 
 	if (options_parse(&options, &argc, &argv))
-		status = options.is_prompt ? converse(argc, argv)
-					   : report_with(&options, NULL, argc, argv);
+		status = options.is_followed ? follow(&options, argc, argv)
+			 : options.is_prompt ? converse(argc, argv)
+					     : report_with(&options, NULL, argc, argv);
 	options_release(&options);
 	return status;
 }

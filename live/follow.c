@@ -1,0 +1,709 @@
+/* follow: what a run that is being written has come to.
+ *
+ *     run_window: what is new --> step_window: steps that have ended --> rank_activity: where they went --> rows
+ *
+ * (1) The figures of a step come from the code that makes the step view, over a timeline that holds the step: they are those
+ *     of the whole run.
+ * (2) Rows are kept up to MAX_ROWS; all else is bounded by what is in the window (run_window.h).
+ * (3) Reading takes its share of a core and no more: the window is opened again when enough has come, or when nothing has
+ *     for a while, and not before COST_FACTOR times of what opening it took have passed. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/rank_activity.h"
+#include "analyze/step_parts.h"
+#include "base/for_each.h"
+#include "base/order.h"
+#include "correlate/process_groups.h"
+#include "correlate/step_window.h"
+#include "live/memory_account.h"
+#include "live/process_stats.h"
+#include "live/live_internal.h"
+#include "trace/run_paths.h"
+#include "trace/run_registry.h"
+#include "trace/run_window.h"
+
+#define NS_PER_S	G_GINT64_CONSTANT(1000000000)
+#define MAX_ROWS	400000
+#define KEPT_FOR_STATE	2000 /* rows by which it is told what is warm-up, before the run is over */
+#define LOOK_BYTES	(96 << 20) /* taken in at once */
+#define MAX_WINDOW	(256 << 20) /* where ranks are no longer waited for */
+#define MAX_STEPLESS	(64 << 20)  /* where there are no steps */
+#define STEPLESS_NS	(2 * NS_PER_S) /* of these so much is kept */
+#define COST_FACTOR	40
+#define MAX_PAUSE_NS	(4 * NS_PER_S)
+#define STILL_NS	NS_PER_S /* without any record: then it is looked what is open */
+#define MAX_DOING	400	 /* bytes of what a rank does */
+
+struct _TachoFollow {
+	gchar **paths;
+	RunWindow *window;
+	StepWindow *steps;
+	GArray *rows;  /* TachoLiveStep */
+	GArray *ranks; /* TachoLiveRank */
+	GPtrArray *collectives;
+	MemoryAccount *memory;
+	ProcessStats *stats;
+	guint64 n_dropped;
+	guint n_new, n_beginnings;
+	gchar *command;
+	TachoLiveView view;
+	TachoTable *view_table;
+	guint64 seen_bytes, most_bytes; /* when the window was opened last; at the most */
+	gint64 opened_ns, cost_ns;	/* CLOCK_MONOTONIC: when, and how long it took */
+	gint64 grown_ns;		/* when there was something new last */
+	gboolean is_still;		/* what is open has been looked at since */
+	gboolean is_ending;		/* nobody writes any more */
+	gboolean is_over;
+};
+
+static void clear_rank(gpointer pointer)
+{
+	TachoLiveRank *rank = pointer;
+
+	g_free(rank->host);
+	g_free(rank->doing);
+}
+
+static void collective_free(gpointer pointer)
+{
+	TachoLiveCollective *collective = pointer;
+
+	g_free(collective->name);
+	g_free(collective->other);
+	g_array_unref(collective->present);
+	g_array_unref(collective->missing);
+	g_free(collective);
+}
+
+TachoFollow *tacho_follow_new(const gchar *const *paths, guint n_paths)
+{
+	TachoFollow *follow = g_new0(TachoFollow, 1);
+
+	follow->paths = g_new0(gchar *, n_paths + 1);
+	for (guint i = 0; i < n_paths; i++)
+		follow->paths[i] = g_strdup(paths[i]);
+	follow->window = run_window_new(paths, n_paths);
+	follow->steps = step_window_new();
+	follow->rows = g_array_new(FALSE, FALSE, sizeof(TachoLiveStep));
+	follow->ranks = g_array_new(FALSE, TRUE, sizeof(TachoLiveRank));
+	g_array_set_clear_func(follow->ranks, clear_rank);
+	follow->collectives = g_ptr_array_new_with_free_func(collective_free);
+	follow->memory = memory_account_new();
+	follow->stats = process_stats_new();
+	return follow;
+}
+
+void tacho_follow_free(TachoFollow *follow)
+{
+	if (!follow)
+		return;
+	run_window_free(follow->window);
+	step_window_free(follow->steps);
+	memory_account_free(follow->memory);
+	process_stats_free(follow->stats);
+	g_array_unref(follow->rows);
+	g_array_unref(follow->ranks);
+	g_ptr_array_unref(follow->collectives);
+	g_clear_pointer(&follow->view_table, tacho_table_free);
+	g_strfreev(follow->paths);
+	g_free(follow->command);
+	g_free(follow);
+}
+
+static gint64 monotonic_ns(void)
+{
+	return g_get_monotonic_time() * 1000;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static TachoLiveStep make_row(const TachoTimeline *timeline, const TachoStep *step,
+			      const struct rank_activity *activity)
+{
+	struct step_parts parts = step_parts_measure(activity, step->start_ns, step->end_ns);
+
+	return (TachoLiveStep){
+		.rank = tacho_timeline_rank(timeline, step->rank_index)->rank,
+		.number = step->number,
+		.start_unix_ns = timeline->origin_unix_ns + step->start_ns,
+		.end_unix_ns = timeline->origin_unix_ns + step->end_ns,
+		.compute_ns = parts.compute_ns,
+		.communication_ns = parts.communication_ns,
+		.exposed_ns = parts.exposed_ns,
+		.wait_ns = parts.wait_ns,
+		.data_wait_ns = parts.data_wait_ns,
+		.memory_bytes = -1,
+		.peak_bytes = -1,
+		.is_complete = step->is_complete,
+	};
+}
+
+static gint compare_rows(gconstpointer a, gconstpointer b)
+{
+	const TachoLiveStep *left = a, *right = b;
+
+	return ORDER(left->number, right->number) ?: ORDER(left->rank, right->rank);
+}
+
+/* The timeline's steps, which stand by rank, as rows, by number. */
+static void add_rows(TachoFollow *follow, const TachoTimeline *timeline)
+{
+	g_autoptr(GHashTable) collectives = index_collectives(timeline);
+	guint first = follow->rows->len;
+
+	for (guint i = 0; i < timeline->steps->len;) {
+		guint32 rank = g_array_index(timeline->steps, TachoStep, i).rank_index;
+		guint first_of_rank = follow->rows->len;
+		struct rank_activity activity;
+
+		rank_activity_init(&activity, timeline, rank, collectives);
+		for (; i < timeline->steps->len; i++) {
+			const TachoStep *step = &g_array_index(timeline->steps, TachoStep, i);
+			TachoLiveStep row;
+
+			if (step->rank_index != rank)
+				break;
+			row = make_row(timeline, step, &activity);
+			g_array_append_val(follow->rows, row);
+		}
+		rank_activity_release(&activity);
+		memory_account_fill(follow->memory, timeline, rank,
+				    &g_array_index(follow->rows, TachoLiveStep, first_of_rank),
+				    follow->rows->len - first_of_rank);
+	}
+	follow->n_new = follow->rows->len - first;
+	qsort(follow->rows->data + first * sizeof(TachoLiveStep), follow->n_new,
+	      sizeof(TachoLiveStep), (int (*)(const void *, const void *))compare_rows);
+}
+
+static void drop_rows(TachoFollow *follow)
+{
+	guint n = follow->rows->len;
+
+	if (n <= MAX_ROWS)
+		return;
+	g_array_remove_range(follow->rows, KEPT_FOR_STATE, n - MAX_ROWS * 3 / 4);
+	follow->n_dropped += n - follow->rows->len;
+}
+
+/* --- ranks ----------------------------------------------------------------------------------- */
+
+/* What is open on a track, outermost first. */
+static void tell_track(const TachoTimeline *timeline, const TachoTrack *track, GString *text)
+{
+	const gchar *name = tacho_timeline_string(timeline, track->name);
+	gboolean is_begun = FALSE;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		if (!(timeline->slices.flags[i] & TACHO_SLICE_OPEN))
+			continue;
+		if (!is_begun)
+			g_string_append_printf(text, "%sthread %u%s%s%s: ", text->len ? "; " : "",
+					       track->tid, *name ? " (" : "", name,
+					       *name ? ")" : "");
+		g_string_append_printf(text, "%s%s", is_begun ? " > " : "",
+				       tacho_slice_name(timeline, i));
+		is_begun = TRUE;
+		if (text->len > MAX_DOING)
+			return;
+	}
+}
+
+static gchar *tell_doing(const TachoTimeline *timeline, guint32 process)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	FOR_EACH(const TachoTrack, track, timeline->tracks)
+		if (track->process == process && text->len < MAX_DOING &&
+		    (track->kind == TACHO_TRACK_THREAD || track->kind == TACHO_TRACK_ASYNC))
+			tell_track(timeline, track, text);
+	if (text->len > MAX_DOING) {
+		g_string_truncate(text, MAX_DOING);
+		g_string_append(text, " ...");
+	}
+	return tacho_printable(text->str);
+}
+
+static TachoLiveRank *find_rank(TachoFollow *follow, gint32 number)
+{
+	TachoLiveRank rank = { .rank = number };
+
+	FOR_EACH(TachoLiveRank, known, follow->ranks)
+		if (known->rank == number)
+			return known;
+	g_array_append_val(follow->ranks, rank);
+	return &g_array_index(follow->ranks, TachoLiveRank, follow->ranks->len - 1);
+}
+
+static gint compare_ranks(gconstpointer a, gconstpointer b)
+{
+	return ORDER(((const TachoLiveRank *)a)->rank, ((const TachoLiveRank *)b)->rank);
+}
+
+static void note_steps(TachoFollow *follow)
+{
+	FOR_EACH(TachoLiveRank, rank, follow->ranks)
+		for (guint i = follow->rows->len - follow->n_new; i < follow->rows->len; i++) {
+			const TachoLiveStep *row = &g_array_index(follow->rows, TachoLiveStep, i);
+
+			if (row->rank != rank->rank)
+				continue;
+			rank->n_steps++;
+			rank->last_step_unix_ns = MAX(rank->last_step_unix_ns, row->end_unix_ns);
+		}
+}
+
+static void note_ranks(TachoFollow *follow, const TachoTimeline *timeline)
+{
+	FOR_EACH_AT(const TachoRank, row, i, timeline->ranks) {
+		TachoLiveRank *rank = find_rank(follow, row->rank);
+		const TachoProcess *process = tacho_timeline_process(timeline, row->main_process);
+
+		g_free(rank->host);
+		g_free(rank->doing);
+		rank->host = g_strdup(tacho_timeline_string(timeline, process->host));
+		rank->doing = tell_doing(timeline, row->main_process);
+		rank->pid = process->pid;
+		rank->end = process->end;
+		rank->exit_status = process->exit_status;
+		rank->last_unix_ns = timeline->origin_unix_ns + process->end_ns;
+	}
+	g_array_sort(follow->ranks, compare_ranks);
+	if (!follow->command && timeline->ranks->len)
+		follow->command = g_strdup(tacho_timeline_string(
+			timeline,
+			tacho_timeline_process(timeline,
+					       tacho_timeline_rank(timeline, 0)->main_process)
+				->command));
+}
+
+/* --- collectives that ranks are in ------------------------------------------------------------ */
+
+/* A rank's newest collective of a group, and how many it has had since the cut. */
+struct group_rank {
+	gint32 rank;
+	guint n;
+	guint32 open; /* slice: the last that is open, or TACHO_NONE */
+};
+
+static struct group_rank count_of_rank(const TachoFollow *follow, const TachoTimeline *timeline,
+				       const GroupRank *from)
+{
+	const TachoRank *rank = tacho_timeline_rank(timeline, from->rank_index);
+	struct group_rank counted = { .rank = rank->rank, .open = TACHO_NONE };
+	gint64 from_ns =
+		step_window_history(follow->steps, rank->rank)->n_steps
+			? step_window_history(follow->steps, rank->rank)->last_end_unix_ns -
+				  timeline->origin_unix_ns
+			: G_MININT64;
+
+	for (guint i = 0; i < from->slices->len; i++) {
+		guint32 slice = g_array_index(from->slices, guint32, i);
+
+		if (timeline->slices.start_ns[slice] < from_ns)
+			continue;
+		counted.n++;
+		if (timeline->slices.flags[slice] & TACHO_SLICE_OPEN)
+			counted.open = slice;
+	}
+	return counted;
+}
+
+static gchar *tell_collective(const TachoTimeline *timeline, const struct group_rank *rank)
+{
+	TachoCollectiveArgs args = { 0 };
+
+	tacho_slice_collective(timeline, rank->open, &args);
+	return g_strdup_printf("rank %d: %s, %" G_GUINT64_FORMAT " bytes", rank->rank,
+			       tacho_slice_name(timeline, rank->open), args.bytes);
+}
+
+/* What the ranks of a group are in: those that have had most are in it, or all where all are. */
+static void add_collective(TachoFollow *follow, const TachoTimeline *timeline, const GArray *counted)
+{
+	TachoLiveCollective *collective;
+	TachoCollectiveArgs args = { 0 };
+	const struct group_rank *first = NULL;
+	guint most = 0;
+
+	FOR_EACH(const struct group_rank, rank, counted)
+		most = MAX(most, rank->n);
+	FOR_EACH(const struct group_rank, rank, counted)
+		if (rank->open != TACHO_NONE && rank->n == most && !first)
+			first = rank;
+	if (!first)
+		return;
+	collective = g_new0(TachoLiveCollective, 1);
+	collective->present = g_array_new(FALSE, FALSE, sizeof(gint32));
+	collective->missing = g_array_new(FALSE, FALSE, sizeof(gint32));
+	collective->name = tacho_printable(tacho_slice_name(timeline, first->open));
+	collective->begin_unix_ns = G_MAXINT64;
+	tacho_slice_collective(timeline, first->open, &args);
+	collective->bytes = args.bytes;
+	FOR_EACH(const struct group_rank, rank, counted) {
+		gboolean is_in = rank->n == most && rank->open != TACHO_NONE;
+		TachoCollectiveArgs own = { 0 };
+
+		if (!is_in && rank->n == most)
+			continue; /* through already */
+		g_array_append_val(is_in ? collective->present : collective->missing, rank->rank);
+		if (!is_in)
+			continue;
+		collective->begin_unix_ns =
+			MIN(collective->begin_unix_ns,
+			    timeline->origin_unix_ns + timeline->slices.start_ns[rank->open]);
+		tacho_slice_collective(timeline, rank->open, &own);
+		if (!collective->other && rank != first &&
+		    (timeline->slices.name[rank->open] != timeline->slices.name[first->open] ||
+		     own.bytes != args.bytes))
+			collective->other = tell_collective(timeline, rank);
+	}
+	g_ptr_array_add(follow->collectives, collective);
+}
+
+/* In a group of all ranks, those that have had none of its collectives since the cut. */
+static void add_absent(const TachoTimeline *timeline, GArray *counted)
+{
+	guint n = counted->len;
+
+	FOR_EACH(const TachoRank, row, timeline->ranks) {
+		struct group_rank absent = { .rank = row->rank, .open = TACHO_NONE };
+		gboolean is_there = FALSE;
+
+		for (guint i = 0; i < n; i++)
+			is_there |= g_array_index(counted, struct group_rank, i).rank == row->rank;
+		if (!is_there)
+			g_array_append_val(counted, absent);
+	}
+}
+
+static void note_collectives(TachoFollow *follow, const TachoTimeline *timeline)
+{
+	g_autoptr(GPtrArray) groups = process_groups_new(timeline);
+
+	g_ptr_array_set_size(follow->collectives, 0);
+	FOR_EACH_POINTER(const ProcessGroup, group, groups) {
+		g_autoptr(GArray) counted = g_array_new(FALSE, FALSE, sizeof(struct group_rank));
+
+		FOR_EACH_POINTER(const GroupRank, rank, group->ranks) {
+			struct group_rank one = count_of_rank(follow, timeline, rank);
+
+			g_array_append_val(counted, one);
+		}
+		if (!group->n_expected || group->n_expected == timeline->ranks->len)
+			add_absent(timeline, counted);
+		add_collective(follow, timeline, counted);
+	}
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+static gint compare_by_rank(gconstpointer a, gconstpointer b)
+{
+	const TachoLiveStep *const *left = a, *const *right = b;
+
+	return ORDER((*left)->rank, (*right)->rank) ?: ORDER((*left)->number, (*right)->number);
+}
+
+static guint32 index_of_rank(const TachoTimeline *timeline, gint32 rank)
+{
+	for (guint i = 0; i < timeline->ranks->len; i++)
+		if (tacho_timeline_rank(timeline, i)->rank == rank)
+			return i;
+	return TACHO_NONE;
+}
+
+/* Put the rows into the timeline as its steps; what is known of each, beside them. */
+static struct known_step *make_steps(const TachoFollow *follow, TachoTimeline *timeline,
+				     gboolean only_new)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+	guint first_new = follow->rows->len - follow->n_new, n = 0;
+	struct known_step *known = g_new0(struct known_step, follow->rows->len + 1);
+
+	for (guint i = 0; i < follow->rows->len; i++)
+		if (!only_new || i < KEPT_FOR_STATE || i >= first_new)
+			g_ptr_array_add(rows, &g_array_index(follow->rows, TachoLiveStep, i));
+	g_ptr_array_sort(rows, compare_by_rank);
+	g_array_set_size(timeline->steps, 0);
+	FOR_EACH_POINTER(const TachoLiveStep, row, rows) {
+		TachoStep step = {
+			.rank_index = index_of_rank(timeline, row->rank),
+			.number = row->number,
+			.start_ns = row->start_unix_ns - timeline->origin_unix_ns,
+			.end_ns = row->end_unix_ns - timeline->origin_unix_ns,
+			.is_complete = row->is_complete,
+		};
+
+		if (step.rank_index == TACHO_NONE)
+			continue;
+		g_array_append_val(timeline->steps, step);
+		known[n].parts = (struct step_parts){
+			.duration_ns = (gdouble)(step.end_ns - step.start_ns),
+			.compute_ns = row->compute_ns,
+			.communication_ns = row->communication_ns,
+			.exposed_ns = row->exposed_ns,
+			.wait_ns = row->wait_ns,
+			.data_wait_ns = row->data_wait_ns,
+		};
+		known[n++].is_left_out =
+			only_new &&
+			row < &g_array_index(follow->rows, TachoLiveStep, 0) + first_new;
+	}
+	return known;
+}
+
+TachoTable *tacho_follow_step_table(TachoFollow *follow, gboolean only_new, gboolean is_summary)
+{
+	TachoFilter filter = TACHO_FILTER_INIT;
+	TachoTimeline *timeline = run_window_open(follow->window, NULL);
+	g_autofree struct known_step *known = NULL;
+	TachoTable *table;
+
+	if (!timeline)
+		return NULL;
+	known = make_steps(follow, timeline, only_new);
+	timeline->step_source = follow->steps->source;
+	table = is_summary ? step_summary_of_known(timeline, &filter, known)
+			   : step_view_of_known(timeline, &filter, known);
+	run_window_close(follow->window, timeline);
+	return table;
+}
+
+void tacho_follow_set_view(TachoFollow *follow, TachoLiveView view)
+{
+	if (follow->view != view)
+		g_clear_pointer(&follow->view_table, tacho_table_free);
+	follow->view = view;
+}
+
+const TachoTable *tacho_follow_borrow_view(const TachoFollow *follow)
+{
+	return follow->view_table;
+}
+
+static void make_view(TachoFollow *follow, const TachoTimeline *timeline)
+{
+	TachoFilter filter = TACHO_FILTER_INIT;
+
+	if (!follow->view || !timeline->steps->len)
+		return;
+	g_clear_pointer(&follow->view_table, tacho_table_free);
+	filter.first_step = G_MAXINT64;
+	FOR_EACH(const TachoStep, step, timeline->steps) {
+		filter.first_step = MIN(filter.first_step, step->number);
+		filter.last_step = MAX(filter.last_step, step->number);
+	}
+	follow->view_table = follow->view(timeline, &filter);
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+/* Whether somebody may still write: a `tacho record` that is alive, or has not said the end. */
+static gboolean is_recorded(const TachoFollow *follow)
+{
+	g_autoptr(GArray) runs = run_registry_list();
+
+	FOR_EACH(const struct registered_run, run, runs)
+		for (guint i = 0; run->path && follow->paths[i]; i++) {
+			g_autofree gchar *path = g_canonicalize_filename(follow->paths[i], NULL);
+			g_autofree gchar *registered = g_canonicalize_filename(run->path, NULL);
+
+			if (strcmp(path, registered) == 0)
+				return TRUE;
+		}
+	return FALSE;
+}
+
+static gboolean has_running(const TachoTimeline *timeline)
+{
+	FOR_EACH(const TachoProcess, process, timeline->processes)
+		if (process->end == TACHO_END_RUNNING)
+			return TRUE;
+	return FALSE;
+}
+
+static void begin_anew(TachoFollow *follow)
+{
+	step_window_restart(follow->steps);
+	run_window_restart(follow->window);
+	memory_account_restart(follow->memory);
+	g_array_set_size(follow->rows, 0);
+	FOR_EACH(TachoLiveRank, rank, follow->ranks) {
+		rank->n_steps = 0;
+		rank->last_step_unix_ns = 0;
+	}
+	follow->n_new = 0;
+	follow->n_dropped = 0;
+	follow->n_beginnings++;
+	follow->seen_bytes = 0;
+	follow->opened_ns = 0;
+}
+
+/* Where there are no steps, what is old is of no use. */
+static void forget_stepless(TachoFollow *follow, const GPtrArray *processes)
+{
+	if (run_window_bytes(follow->window) < MAX_STEPLESS || follow->rows->len)
+		return;
+	FOR_EACH_POINTER(const gchar, path, processes)
+		run_window_cut(follow->window, path,
+			       run_window_last_ns(follow->window) - STEPLESS_NS);
+}
+
+static GPtrArray *list_processes(const TachoTimeline *timeline)
+{
+	GPtrArray *paths = g_ptr_array_new_with_free_func(g_free);
+
+	FOR_EACH(const TachoProcess, process, timeline->processes)
+		if (process->path)
+			g_ptr_array_add(paths, g_strdup(process->path));
+	return paths;
+}
+
+/* False: all was wrong, and is to be done anew. */
+static gboolean read_window(TachoFollow *follow, TachoTimeline *timeline)
+{
+	gboolean is_forced = run_window_bytes(follow->window) > MAX_WINDOW;
+	g_autoptr(GPtrArray) processes = list_processes(timeline);
+
+	step_window_correlate(follow->steps, follow->window, timeline, is_forced);
+	if (step_window_is_changed(follow->steps)) {
+		run_window_close(follow->window, timeline);
+		begin_anew(follow);
+		return FALSE;
+	}
+	add_rows(follow, timeline);
+	note_ranks(follow, timeline);
+	note_steps(follow);
+	make_view(follow, timeline);
+	if (!has_running(timeline) && !is_recorded(follow))
+		follow->is_ending = TRUE;
+	step_window_remember(follow->steps, follow->window, timeline);
+	if (follow->is_still)
+		note_collectives(follow, timeline);
+	else
+		g_ptr_array_set_size(follow->collectives, 0);
+	run_window_close(follow->window, timeline);
+	step_window_advance(follow->steps, follow->window);
+	forget_stepless(follow, processes);
+	drop_rows(follow);
+	return TRUE;
+}
+
+/* (3) */
+static gboolean is_worth_it(TachoFollow *follow, gint64 now_ns, gboolean is_over)
+{
+	guint64 bytes = run_window_read_bytes(follow->window);
+	gint64 pause_ns = MIN(follow->cost_ns * COST_FACTOR, MAX_PAUSE_NS);
+
+	if (bytes != follow->seen_bytes) {
+		follow->grown_ns = now_ns;
+		follow->is_still = FALSE;
+	}
+	if (is_over || run_window_is_behind(follow->window))
+		return TRUE;
+	if (now_ns - follow->grown_ns >= STILL_NS && !follow->is_still) {
+		follow->is_still = TRUE;
+		return TRUE;
+	}
+	if (follow->is_still) /* whether ranks have ended meanwhile */
+		return now_ns - follow->opened_ns >= MAX(pause_ns, NS_PER_S);
+	return bytes != follow->seen_bytes && now_ns - follow->opened_ns >= pause_ns;
+}
+
+static gboolean look_once(TachoFollow *follow, GError **error)
+{
+	gint64 now_ns = monotonic_ns();
+	gboolean is_over = follow->is_ending;
+	TachoTimeline *timeline;
+
+	if (!run_window_grow(follow->window, LOOK_BYTES, is_over, error))
+		return FALSE;
+	follow->most_bytes = MAX(follow->most_bytes, run_window_bytes(follow->window));
+	is_over &= !run_window_is_behind(follow->window);
+	if (!is_worth_it(follow, now_ns, is_over))
+		return TRUE;
+	timeline = run_window_open(follow->window, error);
+	if (!timeline)
+		return FALSE;
+	follow->seen_bytes = run_window_read_bytes(follow->window);
+	if (!read_window(follow, timeline))
+		return TRUE;
+	follow->opened_ns = monotonic_ns();
+	follow->cost_ns = follow->opened_ns - now_ns;
+	follow->is_over = is_over;
+	return TRUE;
+}
+
+gboolean tacho_follow_look(TachoFollow *follow, GError **error)
+{
+	gboolean was_ending = follow->is_ending, is_read;
+
+	follow->n_new = 0;
+	if (follow->is_over)
+		return TRUE;
+	is_read = look_once(follow, error);
+	/* what was found to be over may still have rows to give, which come with the next look */
+	if (is_read && follow->is_ending && !was_ending && !follow->n_new)
+		is_read = look_once(follow, error);
+	process_stats_look(follow->stats, follow->ranks);
+	return is_read;
+}
+
+gboolean tacho_follow_is_over(const TachoFollow *follow)
+{
+	return follow->is_over;
+}
+
+gboolean tacho_follow_is_behind(const TachoFollow *follow)
+{
+	return run_window_is_behind(follow->window) || (follow->is_ending && !follow->is_over);
+}
+
+/* --- what is known --------------------------------------------------------------------------- */
+
+const GArray *tacho_follow_borrow_steps(const TachoFollow *follow, guint64 *ret_n_dropped)
+{
+	if (ret_n_dropped)
+		*ret_n_dropped = follow->n_dropped;
+	return follow->rows;
+}
+
+guint tacho_follow_n_new(const TachoFollow *follow)
+{
+	return follow->n_new;
+}
+
+guint tacho_follow_n_beginnings(const TachoFollow *follow)
+{
+	return follow->n_beginnings;
+}
+
+const GArray *tacho_follow_borrow_ranks(const TachoFollow *follow)
+{
+	return follow->ranks;
+}
+
+const GPtrArray *tacho_follow_borrow_collectives(const TachoFollow *follow)
+{
+	return follow->collectives;
+}
+
+gint64 tacho_follow_last_unix_ns(const TachoFollow *follow)
+{
+	return run_window_last_ns(follow->window);
+}
+
+const gchar *tacho_follow_command(const TachoFollow *follow)
+{
+	return follow->command ? follow->command : "";
+}
+
+void tacho_follow_costs(const TachoFollow *follow, guint64 *ret_read, guint64 *ret_window,
+			guint64 *ret_most)
+{
+	*ret_read = run_window_read_bytes(follow->window);
+	*ret_window = run_window_bytes(follow->window);
+	*ret_most = follow->most_bytes;
+}

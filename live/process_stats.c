@@ -1,0 +1,111 @@
+#include "live/process_stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/for_each.h"
+
+#define LEAST_US 200000 /* between two looks */
+
+/* A process when it was looked at last. */
+struct seen {
+	guint64 delay_ns;
+	gint64 at_us;
+	gdouble share;
+};
+
+struct _ProcessStats {
+	GHashTable *seen; /* pid -> struct seen */
+};
+
+ProcessStats *process_stats_new(void)
+{
+	ProcessStats *stats = g_new0(ProcessStats, 1);
+
+	stats->seen = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	return stats;
+}
+
+void process_stats_free(ProcessStats *stats)
+{
+	if (!stats)
+		return;
+	g_hash_table_unref(stats->seen);
+	g_free(stats);
+}
+
+#define TEXT_BYTES 8192
+
+/* The beginning of a file of /proc; "" where there is none. */
+static void read_file(guint32 pid, const gchar *name, gchar text[TEXT_BYTES])
+{
+	gchar path[64];
+	gsize n = 0;
+	FILE *file;
+
+	g_snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	file = fopen(path, "re");
+	if (file) {
+		n = fread(text, 1, TEXT_BYTES - 1, file);
+		fclose(file);
+	}
+	text[n] = '\0';
+}
+
+static gint64 anonymous_bytes(guint32 pid)
+{
+	gchar text[TEXT_BYTES];
+	const gchar *place;
+
+	read_file(pid, "status", text);
+	place = strstr(text, "\nRssAnon:");
+	return place ? g_ascii_strtoll(place + strlen("\nRssAnon:"), NULL, 10) * 1024 : -1;
+}
+
+static gchar process_state(guint32 pid)
+{
+	gchar text[TEXT_BYTES];
+	const gchar *place;
+
+	read_file(pid, "stat", text);
+	place = strrchr(text, ')');
+	return place && place[1] ? place[2] : 0;
+}
+
+/* Of the time since the process was looked at last. */
+static gdouble delayed_share(ProcessStats *stats, guint32 pid)
+{
+	gchar text[TEXT_BYTES];
+	struct seen *seen = g_hash_table_lookup(stats->seen, GUINT_TO_POINTER(pid));
+	gint64 now_us = g_get_monotonic_time();
+	unsigned long long run_ns, delay_ns;
+
+	read_file(pid, "schedstat", text);
+	if (sscanf(text, "%llu %llu", &run_ns, &delay_ns) != 2)
+		return NAN;
+	if (!seen) {
+		seen = g_new0(struct seen, 1);
+		seen->share = NAN;
+		seen->delay_ns = delay_ns;
+		seen->at_us = now_us;
+		g_hash_table_insert(stats->seen, GUINT_TO_POINTER(pid), seen);
+	}
+	if (now_us - seen->at_us < LEAST_US || delay_ns < seen->delay_ns)
+		return seen->share;
+	seen->share = (gdouble)(delay_ns - seen->delay_ns) / 1e3 / (gdouble)(now_us - seen->at_us);
+	seen->delay_ns = delay_ns;
+	seen->at_us = now_us;
+	return seen->share;
+}
+
+void process_stats_look(ProcessStats *stats, GArray *ranks)
+{
+	FOR_EACH(TachoLiveRank, rank, ranks) {
+		gboolean is_here = rank->end == TACHO_END_RUNNING;
+
+		rank->anonymous_bytes = is_here ? anonymous_bytes(rank->pid) : -1;
+		rank->delayed_share = is_here ? delayed_share(stats, rank->pid) : NAN;
+		rank->state = is_here ? process_state(rank->pid) : 0;
+	}
+}
