@@ -57,6 +57,12 @@ static const struct {
 #undef PROBE
 };
 
+#define PROBE(name, library, variable, meaning, records) #name ", "
+static const gchar probe_help[] = "use only these: "
+#include "probes.def"
+				  "or all (default)";
+#undef PROBE
+
 struct options {
 	gchar *output;
 	gint n_ranks;
@@ -595,10 +601,7 @@ int cmd_record(int argc, char **argv)
 		{ "control", 0, 0, G_OPTION_ARG_INT, &options.n_control,
 		  "after every 2N steps leave N unrecorded, to measure the cost of recording",
 		  "N" },
-		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list,
-		  "use only these: torch, alloc, blas, dnn, socket, python, xla, itt, nvtx, "
-		  "opencl, nccl, or all (default)",
-		  "LIST" },
+		{ "probes", 0, 0, G_OPTION_ARG_STRING, &options.probe_list, probe_help, "LIST" },
 		{ "python", 0, 0, G_OPTION_ARG_STRING, &options.python,
 		  "sample (default): look at the stacks of Python threads; module:NAME: and record "
 		  "each call "

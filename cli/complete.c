@@ -50,6 +50,14 @@ static void print_formats(void)
 #undef FORMAT
 }
 
+static void print_probes(void)
+{
+	puts("all\nnone");
+#define PROBE(name, library, variable, meaning, records) puts(#name);
+#include "probes.def"
+#undef PROBE
+}
+
 static void print_metrics(void)
 {
 #define METRIC(enumerator, name, key) puts(#name);
@@ -66,6 +74,7 @@ int complete_print(const gchar *kind)
 		{ "views", print_views },	    { "diff-views", print_diff_views },
 		{ "exports", print_exports },	    { "what-ifs", print_what_ifs },
 		{ "query-formats", print_formats }, { "metrics", print_metrics },
+		{ "probes", print_probes },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(kinds); i++)

@@ -14,7 +14,7 @@ _tacho_values() {
 	case $2 in
 	--clock) echo auto tsc monotonic ;;
 	--python) [ "$3" != record ] || echo sample off ;;
-	--probes) echo all none torch alloc blas dnn socket python xla itt nvtx opencl nccl ;;
+	--probes) "$1" --complete probes ;;
 	--view | -v) [ "$3" = diff ] && "$1" --complete diff-views || "$1" --complete views ;;
 	--what-if | -w) "$1" --complete what-ifs ;;
 	--select) "$1" --complete metrics && echo op_types input_shapes device tensor_value ;;
