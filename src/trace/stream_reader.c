@@ -43,6 +43,7 @@ static inline guint8 slice_kind(guint8 trace_kind)
 
 struct stream_reader {
 	struct stream_rows *rows;
+	const struct tacho_source *source;
 	const struct trace_metadata *metadata;
 	gint64 origin_unix_ns;
 	guint32 file;
@@ -96,6 +97,29 @@ static inline void leave_slices(struct stream_reader *reader, gint64 time_ns)
 	const TachoSlices *slices = &reader->rows->slices;
 
 	while (reader->innermost != TACHO_NONE && end_of(slices, reader->innermost) <= time_ns)
+		reader->innermost = slices->parent[reader->innermost];
+}
+
+/* Whether the slice ends behind this record, in ticks, of which a nanosecond may have several. */
+static gboolean is_open_now(const struct stream_reader *reader, guint32 row)
+{
+	const TachoSlices *slices = &reader->rows->slices;
+	gsize size_bytes;
+	const struct record_slice *record = tacho_source_borrow_record(
+		reader->source, slices->source[row], sizeof(*record), &size_bytes);
+
+	return record && !(slices->flags[row] & TACHO_SLICE_REPAIRED) &&
+	       reader->last_stamp - record->header.stamp < record->duration;
+}
+
+/* The same for what is within a slice and no slice itself: its last nanosecond is the slice's, too. */
+static void leave_ended_slices(struct stream_reader *reader, gint64 time_ns)
+{
+	const TachoSlices *slices = &reader->rows->slices;
+
+	while (reader->innermost != TACHO_NONE && end_of(slices, reader->innermost) <= time_ns &&
+	       !(end_of(slices, reader->innermost) == time_ns &&
+		 is_open_now(reader, reader->innermost)))
 		reader->innermost = slices->parent[reader->innermost];
 }
 
@@ -227,7 +251,7 @@ static gboolean add_memory(struct stream_reader *reader, const struct record_mem
 {
 	TachoMemoryEvent *event;
 
-	leave_slices(reader, time_ns);
+	leave_ended_slices(reader, time_ns);
 	event = row_buffer_add(&reader->rows->memory, sizeof(*event));
 	if (!event)
 		return FALSE;
@@ -334,7 +358,7 @@ static gboolean add_flow(struct stream_reader *reader, struct row_buffer *flows,
 {
 	struct stream_flow *flow;
 
-	leave_slices(reader, time_ns);
+	leave_ended_slices(reader, time_ns);
 	flow = row_buffer_add(flows, sizeof(*flow));
 	if (!flow)
 		return FALSE;
@@ -716,6 +740,7 @@ void stream_reader_read(struct stream_rows *rows, const struct tacho_source *sou
 			const struct stream_file_place *files, guint n_files, gint64 origin_unix_ns)
 {
 	struct stream_reader reader = { .rows = rows,
+					.source = source,
 					.metadata = metadata,
 					.origin_unix_ns = origin_unix_ns,
 					.innermost = TACHO_NONE };

@@ -11,12 +11,15 @@
 struct built {
 	gchar *folder;
 	struct run_builder *run;
-	guint32 call, kernel, copy, fill, wait, work, counter, flow, late, op, mark;
+	guint64 frequency_hz; /* 0: a tick is a nanosecond */
+	guint32 call, kernel, copy, fill, wait, work, counter, flow, late, op, mark, alloc;
 };
 
 static void begin_process(struct built *built, guint32 pid, gint rank)
 {
-	const struct run_builder_process process = { .pid = pid, .rank = rank };
+	const struct run_builder_process process = { .pid = pid,
+						     .rank = rank,
+						     .frequency_hz = built->frequency_hz };
 	struct run_builder *run = run_builder_new(built->folder, &process);
 
 	built->run = run;
@@ -31,14 +34,21 @@ static void begin_process(struct built *built, guint32 pid, gint rank)
 	built->late = run_builder_class(run, TRACE_KIND_LATE, "f");
 	built->op = run_builder_class(run, TRACE_KIND_OP, "aten::mm");
 	built->mark = run_builder_class(run, TRACE_KIND_MARK, "here");
+	built->alloc = run_builder_class(run, TRACE_KIND_ALLOC, "malloc");
 	run_builder_stream(run, 10);
 	run_builder_mark(run, built->mark, 1000, 0, 0, "");
 }
 
-static void begin_run(struct built *built)
+static void begin_run_at(struct built *built, guint64 frequency_hz)
 {
+	built->frequency_hz = frequency_hz;
 	built->folder = g_dir_make_tmp("tacho-test-XXXXXX", NULL);
 	begin_process(built, 33, 0);
+}
+
+static void begin_run(struct built *built)
+{
+	begin_run_at(built, 0);
 }
 
 static TachoTimeline *end_run(struct built *built)
@@ -531,6 +541,37 @@ static void test_flows(void)
 	assert_problem(timeline, TACHO_PROBLEM_UNMATCHED_END, 2, "flows");
 }
 
+/* Four ticks are a nanosecond. What is told in the last one of a slice is in it up to the tick in which it ends. */
+static void test_flows_at_end(void)
+{
+	struct built run;
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autofree gchar *text = NULL;
+	const TachoMemoryEvent *events;
+
+	begin_run_at(&run, 4000000000);
+	run_builder_slice(run.run, run.call, 4000, 8000, 1);
+	run_builder_slice(run.run, run.call, 4001, 4043, 2);
+	add_flow(&run, 4042, 5, TRACE_FLOW_BEGIN, TRACE_FLOW_OF_PROCESS);
+	run_builder_memory(run.run, run.alloc, 4042, 64, 8);
+	add_flow(&run, 4043, 6, TRACE_FLOW_BEGIN, TRACE_FLOW_OF_PROCESS);
+	run_builder_memory(run.run, run.alloc, 4043, 128, 8);
+	run_builder_slice(run.run, run.call, 4400, 4500, 3);
+	add_flow(&run, 4401, 5, TRACE_FLOW_END, TRACE_FLOW_OF_PROCESS);
+	add_flow(&run, 4402, 6, TRACE_FLOW_END, TRACE_FLOW_OF_PROCESS);
+	timeline = end_run(&run);
+	text = flows_text(timeline);
+	g_assert_cmpstr(text, ==, "2>3 1>3 ");
+	g_assert_cmpint(timeline->slices.start_ns[1] + timeline->slices.duration_ns[1], ==, 760);
+	events = (const TachoMemoryEvent *)(gconstpointer)timeline->memory->data;
+	g_assert_cmpuint(timeline->memory->len, ==, 2);
+	g_assert_cmpint(events[0].time_ns, ==, 760);
+	g_assert_cmpint(events[1].time_ns, ==, 760);
+	g_assert_cmpuint(tacho_slice_id(timeline, events[0].slice), ==, 2);
+	g_assert_cmpuint(tacho_slice_id(timeline, events[1].slice), ==, 1);
+	assert_sound(timeline);
+}
+
 /* Numbers of the run go from process to process, whatever the clocks say; those of a process do not. */
 static void test_flows_of_run(void)
 {
@@ -712,6 +753,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/device-records/late-slices", test_late_slices);
 	g_test_add_func("/device-records/spans", test_spans);
 	g_test_add_func("/device-records/flows", test_flows);
+	g_test_add_func("/device-records/flows-at-end", test_flows_at_end);
 	g_test_add_func("/device-records/flows-of-run", test_flows_of_run);
 	g_test_add_func("/device-records/before-first-record", test_before_first_record);
 	g_test_add_func("/device-records/impossible", test_impossible);
