@@ -307,6 +307,32 @@ static void test_names(void)
 	}
 }
 
+/* Where their differences do not tell two names apart, numbers do: from 1 on, and the same for the same name. */
+static void test_numbered_names(void)
+{
+	static const gchar *const names[] = {
+		"headerammmmmmmmmmmmmmmmmmmmtail",
+		"headerbmmmmmmmmmmmm1mmmmmmmtail",
+		"headerbmmmmmmmmmmmm2mmmmmmmtail",
+		"headerbmmmmmmmmmmmm1mmmmmmmtail",
+	};
+	g_autoptr(TachoTable) table =
+		tacho_table_new("kernel", symbol_columns, G_N_ELEMENTS(symbol_columns));
+	g_autofree gchar *text = NULL;
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		tacho_table_row(table);
+		tacho_table_text(table, names[i]);
+	}
+	text = print(table, 12, FALSE);
+	g_assert_cmpstr(text, ==,
+			"name\n"
+			"head…ammmmm…\n"
+			"headerbmm…~1\n"
+			"headerbmm…~2\n"
+			"headerbmm…~1\n");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -323,5 +349,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/table/sort", test_sort);
 	g_test_add_func("/table/sort_is_stable", test_sort_is_stable);
 	g_test_add_func("/table/names", test_names);
+	g_test_add_func("/table/numbered_names", test_numbered_names);
 	return g_test_run();
 }

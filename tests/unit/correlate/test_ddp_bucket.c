@@ -141,6 +141,33 @@ static void test_by_size(void)
 	g_assert_cmpint(bucket_at(unknown, 0)->ready_ns, ==, 130);
 }
 
+/* What the pass before has left over is in no bucket of this one: 80 bytes are not 120. */
+static void test_left_over(void)
+{
+	g_autoptr(TachoTimeline) timeline = correlated(
+		"unit ns\nrank 0 thread 1 main\n"
+		"annotation ProfilerStep#0 50..250\n" EVALUATE "100..140\n" ACCUMULATE
+		"101..103 backward in=float32[10]@0x500\n"
+		"op c10d::allreduce_ 130..135 in=float32[1]@0xa000\n"
+		"annotation ProfilerStep#1 300..550\n" EVALUATE "400..440\n" ACCUMULATE
+		"401..403 backward in=float32[20]@0x600\n"
+		"op c10d::allreduce_ 430..435 in=float32[30]@0xb000\n"
+		"annotation ProfilerStep#2 600..850\n" EVALUATE "700..740\n" ACCUMULATE
+		"701..703 backward in=float32[20]@0x600\n"
+		"op c10d::allreduce_ 730..735 in=float32[40]@0xc000\n"
+		"thread 2 worker\n"
+		"collective gloo:all_reduce 140..180 bytes=4 end_tid=2 in=float32[1]@0xa000\n"
+		"collective gloo:all_reduce 440..480 bytes=120 end_tid=2 in=float32[30]@0xb000\n"
+		"collective gloo:all_reduce 740..780 bytes=160 end_tid=2 in=float32[40]@0xc000\n");
+
+	g_assert_cmpuint(timeline->buckets->len, ==, 3);
+	for (guint i = 0; i < 3; i++) {
+		g_assert_cmpuint(bucket_at(timeline, i)->step, ==, i);
+		g_assert_false(bucket_at(timeline, i)->is_whole);
+		g_assert_cmpuint(bucket_at(timeline, i)->n_gradients, ==, 0);
+	}
+}
+
 /* A gradient stands where memory of an earlier bucket was, which has been given back since. */
 static void test_memory_again(void)
 {
@@ -275,6 +302,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/ddp_bucket/copied", test_copied);
 	g_test_add_func("/ddp_bucket/views", test_views);
 	g_test_add_func("/ddp_bucket/by_size", test_by_size);
+	g_test_add_func("/ddp_bucket/left_over", test_left_over);
 	g_test_add_func("/ddp_bucket/none", test_none);
 	g_test_add_func("/ddp_bucket/memory_again", test_memory_again);
 	g_test_add_func("/ddp_bucket/steps", test_steps);
