@@ -393,10 +393,8 @@ void graph_change_load(const TachoGraph *graph, const struct graph_transfer *tra
  * group of devices do not share: they follow each other, or are between others of its ranks. Hops do, for they are of several
  * channels.
  *
- * Jobs share a link by how many transfers each has on it; one counts as far as it would keep the link busy alone: while it waits,
- * its share is the others'. Where several hosts of a job send to one at once, what comes beyond the link's rate queues before it. A
- * queue serves what came first, so shares are as bytes under way are, and who has few at a time waits behind the others' with each
- * of them. */
+ * Jobs share a link by the bytes that they have queued before it (graph_loads.c), each as far as it would keep the link busy alone:
+ * while it waits, its share is the others'. */
 struct graph_sharing graph_n_sharing(const TachoGraph *graph, const struct graph_transfer *transfer,
 				     const struct link_load *loads, guint32 n_of_group);
 

@@ -110,8 +110,9 @@ static void test_changes(void)
 		      1);
 	/* the other goes on, four steps of which the first alone shares the link */
 	assert_beside(one_host, one_host, "jobs=%s;scale:op~^b$=10", 51 + 18 + 400, 100, 4);
-	/* fewer ranks, other parts: of this job */
-	assert_beside(one_host, one_host, "jobs=%s;ranks=4", 51 + 9 + 13.5 + 40, 109, 1);
+	/* other parts: of this job. A ring of four passes 1536 bytes in twelve segments, of which two are under way, 256 bytes; one of
+	 * two has 512, and so two thirds of the link */
+	assert_beside(one_host, one_host, "jobs=%s;ranks=4", 51 + 9 + 13.5 + 40, 51 + 13.5 + 40, 1);
 }
 
 static void test_cores(void)
