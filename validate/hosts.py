@@ -1,8 +1,12 @@
 """Hosts on this machine: a network namespace and a host name each, and links between them.
 
 Between two hosts the link is a veth pair; with latency it is two TAP devices and latency_relay between them.
-More have a veth pair each to a switch, which is a bridge in a namespace of its own. What hosts send is shaped by tc's token bucket filter. Nothing outlives the process: what an earlier one could not remove,
-because it was killed, the next one does.
+More have a veth pair each to a switch, which is a bridge in a namespace of its own. What hosts send is shaped by tc's token bucket
+filter. Nothing outlives the process: what an earlier one could not remove, because it was killed, the next one does.
+
+Connections are controlled by CUBIC, Linux's default, whatever this machine's is. BBR takes what a connection carried before for what it
+can carry, and a job that sends in bursts, whose link becomes faster, keeps to the old rate; and for 200 ms of every 10 s it has four
+packets under way (docs/decisions/0035-how-the-kit-is-run.md).
 """
 
 import json
@@ -22,6 +26,14 @@ SWITCH = "switch0"
 SEGMENT_BYTES = 32768
 BURST_BYTES = 36864
 RATE_PORT = 19999
+NETWORK = "10.77.0.0/24"
+CONGESTION_CONTROL = "cubic"
+# Before anything else on this machine. Of ranks that compute: by weight, so that their own threads share the core as ever; niceness
+# counts within a session, and a session's own within the machine (sched_autogroup). Of ranks that wait instead of computing, and that
+# outnumber cores: in real time, so that who has waited goes on at once, as on a core of its own.
+FIRST = ["sh", "-c", '[ ! -w /proc/self/autogroup ] || echo -20 >/proc/self/autogroup; exec nice -n -20 "$@"', "sh"]
+REAL_TIME = ["chrt", "--rr", "10"]
+RELAY_PRIORITY = 20  # it is the wire, which waits for nobody
 QUEUE_BYTES = 16 << 20  # more than TCP keeps under way: the link is slow, but loses nothing
 
 
@@ -150,6 +162,9 @@ class Hosts:
             call("ip", "-n", name, "link", "set", DEVICE, "gso_max_size", str(SEGMENT_BYTES))
             call("ip", "-n", name, "address", "add", f"{address(host)}/24", "dev", DEVICE)
             call("ip", "-n", name, "link", "set", DEVICE, "up")
+            # by the route: a namespace may set as its default only what everyone may choose
+            call("ip", "-n", name, "route", "replace", NETWORK, "dev", DEVICE, "proto", "kernel", "scope", "link",
+                 "src", address(host), "congctl", CONGESTION_CONTROL)
             self.shaped.append((name, DEVICE))
         self.set_rate(rate_mbit)
 
@@ -163,7 +178,7 @@ class Hosts:
         """Mbit/s that the link of the first two hosts carries each way, both in use: the mean of both."""
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "link_rate.py")
         ends = [subprocess.Popen(self.command(host, core_of(host), {}, [
-                    sys.executable, program, address(host), address(1 - host), str(RATE_PORT)]),
+                    sys.executable, program, address(host), address(1 - host), str(RATE_PORT)], REAL_TIME),
                                  stdout=subprocess.PIPE, text=True) for host in range(2)]
         said = [end.communicate()[0] for end in ends]
         if any(end.returncode != 0 for end in ends):
@@ -172,7 +187,7 @@ class Hosts:
 
     def start_relay(self, one, other, latency_ms):
         relay = subprocess.Popen(
-            [self.relay_program, "--delay-us", str(round(latency_ms * 1000)),
+            ["chrt", "--fifo", str(RELAY_PRIORITY), self.relay_program, "--delay-us", str(round(latency_ms * 1000)),
              *(f"{name}:{device}" for name, device in (one, other))],
             stdout=subprocess.PIPE, text=True)
         self.relays.append(relay)
@@ -194,10 +209,10 @@ class Hosts:
                 subprocess.run(["ip", "-n", name, "link", "del", device], capture_output=True)
         return carried
 
-    def command(self, host, core, environment, command):
+    def command(self, host, core, environment, command, priority=()):
         """`command` as it must be started to run on that host, on that core alone."""
         name = f"host-{string.ascii_lowercase[host]}"
         settings = [f"{key}={value}" for key, value in environment.items()]
-        return ["ip", "netns", "exec", self.names[host], "unshare", "--uts", "sh", "-c",
+        return [*priority, "ip", "netns", "exec", self.names[host], "unshare", "--uts", "sh", "-c",
                 f'echo {name} >/proc/sys/kernel/hostname && exec "$@"', "sh",
                 "taskset", "-c", str(core), "env", *settings, *command]

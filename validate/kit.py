@@ -280,7 +280,7 @@ class Kit:
             return do(KitJobs(network, self.all_kinds, self.tacho, self.arguments.python))
 
     def quiet(self, jobs):
-        self.measured["machine"] = describe_machine(self.arguments.python)
+        self.measured["machine"] = {**describe_machine(self.arguments.python), "tcp": hosts.CONGESTION_CONTROL}
         self.measure_links(jobs)
         self.record(jobs)
         if self.predict_blind():

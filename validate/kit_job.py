@@ -149,9 +149,12 @@ class RunningJob:
             command = [self.jobs.tacho, "record", "--quiet", *control, "-o",
                        os.path.join(self.folder, f"r{rank}.tacho"), "--", *command]
         return subprocess.Popen(
-            self.jobs.network.command(rank, hosts.core_of(rank), environment, command),
+            self.jobs.network.command(rank, hosts.core_of(rank), environment, command, self.priority()),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors[rank], text=True,
             start_new_session=True)
+
+    def priority(self):
+        return hosts.REAL_TIME if "--timed" in self.kind.options else hosts.FIRST
 
     def read(self, rank):
         for text in self.ranks[rank].stdout:
