@@ -122,7 +122,7 @@ static void print_intervals(const TachoPrediction *prediction)
 	       prediction->interval_ms[0], prediction->interval_ms[1],
 	       prediction->is_error_measured
 		       ? ""
-		       : ", if such changes are predicted as well as those of links");
+		       : ", if such changes are predicted as well as those that were measured");
 }
 
 static void print_times(const TachoPrediction *prediction, gboolean is_changed)

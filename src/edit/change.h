@@ -28,8 +28,10 @@ enum change_accuracy {
 	ACCURACY_SAME = 0, /* as of a replay with nothing changed */
 	ACCURACY_BANDWIDTH = 1 << 0,
 	ACCURACY_LATENCY = 1 << 1,
-	ACCURACY_JOBS = 1 << 2, /* with whatever else */
+	ACCURACY_JOBS = 1 << 2, /* with changes of links, or without */
 	ACCURACY_UNMEASURED = 1 << 3,
+	ACCURACY_WORK = 1 << 4, /* operations take longer, or less */
+	ACCURACY_BATCH = 1 << 5,
 };
 
 /* When a change of a list is made, whatever stands before it: in this order, and those of one phase in the order of the

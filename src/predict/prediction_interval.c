@@ -29,15 +29,16 @@ static const struct {
 #undef MODEL_ERROR
 };
 
+/* Of changes of these kinds together; a negative number: it was not measured. */
 static gdouble find_error(guint of)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(model_errors); i++)
 		if (model_errors[i].of == of)
 			return model_errors[i].error;
-	return 0;
+	return -1;
 }
 
-/* Of changes of links; with another job beside, what is off is mostly how the two share. */
+/* Of what was measured; but with another job beside, what is off is mostly how the two share. */
 static gdouble largest_error(void)
 {
 	gdouble error = 0;
@@ -50,14 +51,18 @@ static gdouble largest_error(void)
 
 gdouble model_error_of(const GArray *changes, gboolean *ret_is_measured)
 {
+	const guint beside = ACCURACY_JOBS | ACCURACY_BANDWIDTH | ACCURACY_LATENCY;
 	guint of = ACCURACY_SAME;
+	gdouble error;
 
 	FOR_EACH(const struct change, change, changes)
 		of |= change_accuracy(change);
-	*ret_is_measured = (of & ACCURACY_UNMEASURED) == 0;
-	if (of & ACCURACY_JOBS)
-		return MAX(find_error(ACCURACY_JOBS), *ret_is_measured ? 0 : largest_error());
-	return *ret_is_measured ? find_error(of) : largest_error();
+	error = find_error(of & ACCURACY_JOBS && !(of & ~beside) ? ACCURACY_JOBS : of);
+	*ret_is_measured = error >= 0;
+	if (*ret_is_measured)
+		return error;
+	return of & ACCURACY_JOBS ? MAX(find_error(ACCURACY_JOBS), largest_error())
+				  : largest_error();
 }
 
 /* Of the median of the steps (gint64, ns), sorted here: (1). */

@@ -5,7 +5,7 @@
 #include "predict/prediction.h"
 
 /* How far predictions with these changes (struct change) are off, as the logarithm of measured to predicted: nine in ten are nearer.
- * Where that was not measured of all of them, it is the largest of what was of links, and *ret_is_measured is FALSE. */
+ * Where that was not measured of such changes together, it is the largest of what was, and *ret_is_measured is FALSE. */
 gdouble model_error_of(const GArray *changes, gboolean *ret_is_measured);
 
 /* Set the interval, of what the prediction has by now: its steps, samples and recordings, and its model error. */
