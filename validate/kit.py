@@ -27,7 +27,7 @@ import time
 
 import hosts
 import kit_page
-from kinds import BASE, LATENCIES_MS, RATES_MBIT, read_kinds, settings
+from kinds import BASE, LATENCIES_MS, RATES_MBIT, read_kinds
 from kit_job import KitError, KitJobs
 from results import describe_machine, load, replace_file
 from validate import EXIT_SKIPPED, SOURCE_DIR, build_relay
@@ -134,12 +134,14 @@ class Kit:
         folders = self.recordings(kind)
         return [",".join(os.path.join(folder, f"r{rank}.tacho") for folder in folders) for rank in range(kind.ranks)]
 
-    def what_ifs(self, kind, rate, latency):
+    def what_ifs(self, kind, case):
         changes = []
-        if rate != BASE[0]:
-            changes.append(f"bandwidth={self.link_mbit(kind, rate) / self.link_mbit(kind, BASE[0]):.4g}x")
-        if latency != BASE[1]:
-            changes.append(f"latency=+{latency - BASE[1]:g}ms")
+        if case.rate != BASE[0]:
+            changes.append(f"bandwidth={self.link_mbit(kind, case.rate) / self.link_mbit(kind, BASE[0]):.4g}x")
+        if case.latency != BASE[1]:
+            changes.append(f"latency=+{case.latency - BASE[1]:g}ms")
+        if case.work != 1:
+            changes.append(kind.work_what_if(case.work))
         return changes
 
     def beside_run(self, kind):
@@ -147,9 +149,10 @@ class Kit:
         folder = self.recordings(self.all_kinds[kind.beside])[0]
         return folder
 
-    def predict_one(self, kind, rate, latency):
-        changes = self.what_ifs(kind, rate, latency)
-        row = {"kind": kind.name, "rate_mbit": rate, "latency_ms": latency, "what_ifs": list(changes)}
+    def predict_one(self, kind, case):
+        changes = self.what_ifs(kind, case)
+        row = {"kind": kind.name, "rate_mbit": case.rate, "latency_ms": case.latency, "work": case.work,
+               "what_ifs": list(changes)}
         if kind.beside:
             changes = [f"jobs={self.beside_run(kind)}", *changes]
             row["what_ifs"] = [f"jobs={kind.beside}", *row["what_ifs"]]
@@ -171,7 +174,7 @@ class Kit:
         for kind in kinds:
             needed = [kind] + ([self.all_kinds[kind.beside]] if kind.beside else [])
             if all(self.recordings(other) for other in needed):
-                rows += [self.predict_one(kind, rate, latency) for latency in LATENCIES_MS for rate in RATES_MBIT]
+                rows += [self.predict_one(kind, case) for case in kind.cases()]
         return rows
 
     def predict_all(self):
@@ -236,9 +239,9 @@ class Kit:
                     self.save()
                     print(f"{name:34} {self.measured['links'][name]:18.2f} Mbit/s", flush=True)
 
-    def n_runs(self, kind, latency):
+    def n_runs(self, kind, latency, work):
         """Runs so far, of the kind as it is now."""
-        return len({run["at"] for run in self.measured["runs"] if run["kind"] == kind.name and
+        return len({run["at"] for run in self.measured["runs"] if run["kind"] == kind.name and run.get("work", 1) == work and
                     run["latency_ms"] == latency and run["options"] == list(kind.options)})
 
     def measure(self, jobs):
@@ -253,22 +256,22 @@ class Kit:
             for kind in self.kinds:
                 if kind.is_aside and kind.name not in committed:
                     continue
-                for latency, rates in settings():
-                    if self.n_runs(kind, latency) > number:
+                for latency, rates, work in kind.settings():
+                    if self.n_runs(kind, latency, work) > number:
                         continue
                     if self.is_late():
                         return False
-                    self.measure_once(jobs, kind, latency, rates if number % 2 == 0 else rates[::-1])
+                    self.measure_once(jobs, kind, latency, rates if number % 2 == 0 else rates[::-1], work)
         return is_whole
 
-    def measure_once(self, jobs, kind, latency, rates):
+    def measure_once(self, jobs, kind, latency, rates, work):
         at = round(time.time())
-        times = jobs.measure(kind, rates, latency, self.arguments.steps)
+        times = jobs.measure(kind.with_work(work), rates, latency, self.arguments.steps)
         for rate, steps in times.items():
             self.measured["runs"].append({"kind": kind.name, "options": list(kind.options), "rate_mbit": rate,
-                                          "latency_ms": latency, "at": at, "steps_ms": steps})
+                                          "latency_ms": latency, "work": work, "at": at, "steps_ms": steps})
         self.save()
-        print(f"{kind.name:34} {latency} ms  " + "  ".join(
+        print(f"{kind.name:34} {latency} ms {work}x  " + "  ".join(
             f"{rate} Mbit/s: {sorted(steps)[len(steps) // 2]:8.2f} ms" for rate, steps in sorted(times.items())),
             flush=True)
 

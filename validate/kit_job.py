@@ -154,7 +154,7 @@ class RunningJob:
             start_new_session=True)
 
     def priority(self):
-        return hosts.REAL_TIME if "--timed" in self.kind.options else hosts.FIRST
+        return hosts.REAL_TIME if self.kind.is_timed else hosts.FIRST
 
     def read(self, rank):
         for text in self.ranks[rank].stdout:

@@ -3,7 +3,7 @@
 import statistics
 
 import model_error
-from kinds import LATENCIES_MS, RATES_MBIT, BASE
+from kinds import BASE
 
 HEAD = """# How near the replay comes, on jobs that it was not made for
 
@@ -12,7 +12,9 @@ HEAD = """# How near the replay comes, on jobs that it was not made for
 Each kind of job (`validate/kinds.ini`) was recorded at {base_rate} Mbit/s without latency, and predicted from that at other
 rates and latencies. It was then run there, unrecorded. *Measured* is the median of the runs, each of which is the median of
 its steps; in brackets are the least and the greatest run. A run goes through all rates one after the other, while the job goes
-on. *Error* is predicted against measured.
+on. *Error* is predicted against measured. Twice the work is layers that take twice as long (`scale`), or a batch twice as large
+(`batch`). Connections have CUBIC, and the jobs go before everything else on the machine
+([why](decisions/0035-how-the-kit-is-run.md)).
 
 The kinds **set aside** were predicted before they were measured (`validate/kit/blind.json`, committed before), and the model is
 not changed for them. For them, the error is of those predictions. The other kinds are those that the model was **tuned** on.
@@ -23,37 +25,33 @@ INTERVALS = """An interval is made of how far the steps and recordings of a pred
 change are off (`src/predict/model_errors.def`). The latter was fitted to this kit by `validate/model_error.py`: nine in ten medians
 are off by no more. How often such intervals hold the median of a kind that they were not fitted to is told by leaving out one kind
 after the other, here with today's predictions of all kinds; it should be 85 to 95 %. (In the table of kinds set aside, intervals are
-those that were committed with the predictions; most are from before an error of the model was in them.)"""
+those that were committed with the predictions.)"""
 
 
-def medians_of(runs, kind, rate, latency):
+def medians_of(runs, kind, case):
     """Of each run its median step, ms."""
-    return [statistics.median(run["steps_ms"]) for run in runs
-            if (run["kind"], run["rate_mbit"], run["latency_ms"]) == (kind, rate, latency)]
+    return [statistics.median(run["steps_ms"]) for run in runs if run["kind"] == kind and case.has(run)]
 
 
 def table_of(kinds, measured, predictions):
     """Rows of the half's table, and its errors: (is the base, error in %, whether the interval held it)."""
     rows, errors = [], []
-    by_case = {(row["kind"], row["rate_mbit"], row["latency_ms"]): row for row in predictions}
     for kind in kinds:
-        for latency in LATENCIES_MS:
-            for rate in RATES_MBIT:
-                medians = medians_of(measured["runs"], kind.name, rate, latency)
-                row = by_case.get((kind.name, rate, latency))
-                if not medians or not row:
-                    continue
-                truth = statistics.median(medians)
-                cells = [kind.name, f"{rate} Mbit/s, {latency} ms", str(len(medians)),
-                         f"{truth:.1f} [{min(medians):.1f}, {max(medians):.1f}]"]
-                if "error" in row:
-                    rows.append([*cells, "refused", "", ""])
-                    continue
-                error = 100 * (row["predicted_ms"] / truth - 1)
-                low, high = row["interval_ms"]
-                errors.append(((rate, latency) == BASE, error, low <= truth <= high))
-                rows.append([*cells, f"{row['predicted_ms']:.1f} [{low:.1f}, {high:.1f}]", f"**{error:+.1f}**",
-                             "yes" if low <= truth <= high else "no"])
+        for case in kind.cases():
+            medians = medians_of(measured["runs"], kind.name, case)
+            row = next((row for row in predictions if row["kind"] == kind.name and case.has(row)), None)
+            if not medians or not row:
+                continue
+            truth = statistics.median(medians)
+            cells = [kind.name, str(case), str(len(medians)), f"{truth:.1f} [{min(medians):.1f}, {max(medians):.1f}]"]
+            if "error" in row:
+                rows.append([*cells, "refused", "", ""])
+                continue
+            error = 100 * (row["predicted_ms"] / truth - 1)
+            low, high = row["interval_ms"]
+            errors.append((case.is_base, error, low <= truth <= high))
+            rows.append([*cells, f"{row['predicted_ms']:.1f} [{low:.1f}, {high:.1f}]", f"**{error:+.1f}**",
+                         "yes" if low <= truth <= high else "no"])
     return rows, errors
 
 
@@ -83,6 +81,6 @@ def write(kinds, measured, predicted, blind, folder):
     lines += ["", "## Intervals", "", INTERVALS, "", *model_error.markdown(model_error.rows_of(model_error.read_cases(folder)))]
     for name, (rows, _) in halves.items():
         lines += ["", f"## {name.capitalize()}", "",
-                  "| kind | link | runs | measured ms | predicted ms | error % | held |", "|---|---|---|---|---|---|---|"]
+                  "| kind | run at | runs | measured ms | predicted ms | error % | held |", "|---|---|---|---|---|---|---|"]
         lines += ["| " + " | ".join(row) + " |" for row in rows]
     return "\n".join(lines) + "\n"

@@ -21,7 +21,7 @@ import os
 import statistics
 import sys
 
-from kinds import BASE, LATENCIES_MS, RATES_MBIT, read_kinds
+from kinds import BASE, read_kinds
 from results import load
 
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -42,13 +42,17 @@ CLASSES = {
     "ACCURACY_LATENCY": "latency",
     "ACCURACY_BANDWIDTH | ACCURACY_LATENCY": "bandwidth and latency",
     "ACCURACY_JOBS": "another job beside",
+    "ACCURACY_WORK": "how long operations take",
+    "ACCURACY_BATCH": "the batch",
 }
 
 
-def class_of(kind, rate, latency):
+def class_of(kind, row):
     if kind.beside:
         return "ACCURACY_JOBS"
-    changed = [name for name, value, base in (("ACCURACY_BANDWIDTH", rate, BASE[0]), ("ACCURACY_LATENCY", latency, BASE[1]))
+    changed = [name for name, value, base in (("ACCURACY_BANDWIDTH", row["rate_mbit"], BASE[0]),
+                                              ("ACCURACY_LATENCY", row["latency_ms"], BASE[1]),
+                                              ("ACCURACY_WORK" if kind.is_timed else "ACCURACY_BATCH", row.get("work", 1), 1))
                if value != base]
     return " | ".join(changed) or "ACCURACY_SAME"
 
@@ -65,8 +69,12 @@ class Case:
 
     def __init__(self, kind, row, measured_ms):
         self.kind = kind
-        self.changed = class_of(kind, row["rate_mbit"], row["latency_ms"])
+        self.changed = class_of(kind, row)
         self.score = score(row["predicted_ms"], row["interval_ms"], math.log1p(row["model_error_pct"] / 100), measured_ms)
+
+
+def place_of(row):
+    return row["kind"], row["rate_mbit"], row["latency_ms"], row.get("work", 1)
 
 
 def read_cases(folder=FOLDER):
@@ -75,11 +83,11 @@ def read_cases(folder=FOLDER):
     medians = {}
     for run in runs:
         if run["options"] == list(kinds[run["kind"]].options) if run["kind"] in kinds else False:
-            place = run["kind"], run["rate_mbit"], run["latency_ms"]
+            place = place_of(run)
             medians.setdefault(place, []).append(statistics.median(run["steps_ms"]))
     cases = []
     for row in load(os.path.join(folder, "predicted.json"), {"predictions": []})["predictions"]:
-        place = row["kind"], row["rate_mbit"], row["latency_ms"]
+        place = place_of(row)
         if place in medians and row.get("interval_ms") and "model_error_pct" in row:
             cases.append(Case(kinds[row["kind"]], row, statistics.median(medians[place])))
     return cases
