@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 def main():
     dist.init_process_group("gloo")
+    savers = dist.new_group()  # by a thread of its own: in the group of the gradients both would wait for each other
     torch.manual_seed(1)
     model = DistributedDataParallel(mlp())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -31,8 +32,8 @@ def main():
         if step % 5 == 4:
             if saving:
                 saving.result()
-            saving = checkpoint.async_save({"model": model.module.state_dict()}, checkpoint_id=os.path.join(
-                os.environ["FRAMEWORK_OUT"], "checkpoint-%d" % step))
+            saving = checkpoint.async_save({"model": model.module.state_dict()}, process_group=savers,
+                                           checkpoint_id=os.path.join(os.environ["FRAMEWORK_OUT"], "checkpoint-%d" % step))
         told.step(loss)
     if saving:
         saving.result()
