@@ -26,6 +26,8 @@ class _ImportWatch:
     WATCHED = {
         "torch.nn.modules.module": "watch_modules",
         "torch.distributed.distributed_c10d": "watch_process_groups",
+        "torch._dynamo.eval_frame": "watch_compiled_modules",
+        "torch._dynamo.callback": "watch_compilation",
     }
     PROFILED = {
         "tensorflow.python.eager.polymorphic_function.polymorphic_function": "watch_tf_functions",

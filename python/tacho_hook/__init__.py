@@ -3,6 +3,7 @@
 watch_modules         forward of every torch.nn.Module, named by its path (modules.py)
 watch_functions       calls of the functions of some modules (functions.py)
 watch_process_groups  members of the process groups (process_groups.py)
+watch_compil...       what torch.compile does (compiled.py)
 
 watch_tf_...          TensorFlow's steps, and its profiler run in some (tensorflow_steps.py)
 watch_jax_...         JAX's (jax_steps.py)
@@ -34,6 +35,18 @@ def watch_process_groups(module):
     from . import process_groups
 
     process_groups.install(module)
+
+
+def watch_compiled_modules(module):
+    from . import compiled
+
+    compiled.install(module)
+
+
+def watch_compilation(module):
+    from . import compiled
+
+    compiled.install_callbacks(module)
 
 
 def watch_tf_functions(module):

@@ -25,6 +25,7 @@ _names = {}  # id(module) -> (weak reference, path, label as bytes)
 _is_compiling = None
 _cost_ns = None
 _is_cost_told = True
+_leave_for_good = None  # takes the hooks out
 
 
 class _Thread(threading.local):
@@ -142,11 +143,24 @@ def _put_in(torch_module, pre_hook, hook):
     torch_module._global_forward_hooks[hook.id] = _leave
 
 
+def leave():
+    """The job compiles: take the hooks out for good. TorchDynamo would compile them, too, warn of them, and compile all anew when
+    they come or go. What is open in this thread ends here."""
+    global _leave_for_good
+    if _leave_for_good is not None:
+        _leave_for_good()
+        _leave_for_good = None
+    entries = _thread.open
+    while entries:
+        _end(entries.pop()[0])
+
+
 def _watch_recording(torch_module, handles):
     """Between steps, where nothing is recorded, no module shall be slower for it."""
 
     def changed(is_recording):
-        (_put_in if is_recording else _take_out)(torch_module, *handles)
+        if _leave_for_good is not None:
+            (_put_in if is_recording else _take_out)(torch_module, *handles)
 
     if agent.counts_steps():
         agent.watch_recording(changed)
@@ -211,7 +225,13 @@ def _find_is_compiling():
 
 def install(torch_module):
     """`torch_module` is torch.nn.modules.module, just imported."""
+    global _leave_for_good
     handles = []
+
+    def leave_for_good():
+        for handle in handles:
+            handle.remove()
+
 
     def first(module, _inputs):
         # the first module of all: PyTorch is whole by now
@@ -231,4 +251,5 @@ def install(torch_module):
         _open(module, _getframe(1))
 
     os.register_at_fork(after_in_child=_after_fork)
+    _leave_for_good = leave_for_good
     handles.append(torch_module.register_module_forward_pre_hook(first))

@@ -17,6 +17,7 @@ import threading
 import time
 
 from . import profile_window
+from .looked_up import tell_of
 
 STEP = "tacho_step"  # the importer knows it: import/xla/xplane_steps.h
 _OPTIONS = {"host_tracer_level": 2, "python_tracer_level": 0, "device_tracer_level": 1}
@@ -105,30 +106,10 @@ class _Steps:
             self.begin(id(function))
 
 
-class _Told:
-    """A class's function that tells of being looked up in an object."""
-
-    def __init__(self, function, tell):
-        self.function = function
-        self.tell = tell
-
-    def __get__(self, instance, owner=None):
-        if instance is not None:
-            try:
-                self.tell(instance)
-            except Exception:
-                pass
-        return self.function.__get__(instance, owner)
-
-
 def _is_eager():
     from tensorflow.python.eager import context
 
     return context.executing_eagerly()
-
-
-def _tell(cls, name, tell):
-    setattr(cls, name, _Told(cls.__dict__[name], tell))
 
 
 def _all_steps():
@@ -145,7 +126,7 @@ def install_functions(module):
         if _is_eager():
             _all_steps().called(function)
 
-    _tell(module.Function, "__call__", called)
+    tell_of(module.Function, "__call__", called)
 
 
 def install_gradients(module):
@@ -154,7 +135,7 @@ def install_gradients(module):
     def asked(_tape):
         _all_steps().asked_for_gradients(_is_eager(), sys._getframe(2))
 
-    _tell(module.GradientTape, "gradient", asked)
+    tell_of(module.GradientTape, "gradient", asked)
 
 
 def install_coordinator(module):
@@ -164,7 +145,7 @@ def install_coordinator(module):
         if type(closure) is module.Closure:  # others make variables
             _all_steps().begin(module.__name__)
 
-    _tell(module.Closure, "execute_on", executed)
+    tell_of(module.Closure, "execute_on", executed)
 
 
 def install_profiler(module):
@@ -203,4 +184,4 @@ def install_server(module):
                 target=_profile_server, args=(_Profiler(),), name="tacho", daemon=True
             ).start()
 
-    _tell(module.Server, "join", joined)
+    tell_of(module.Server, "join", joined)
