@@ -57,17 +57,28 @@ static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
 {
 	static const struct {
 		const gchar *target, *how;
+		gboolean is_used; /* by a program, rather than seen */
 	} ways[] = {
-		{ "perfetto", "open https://ui.perfetto.dev and choose \"Open trace file\" (the "
-			      "file stays on your machine)" },
-		{ "chrome", "open chrome://tracing and choose \"Load\", or https://ui.perfetto.dev "
-			    "and \"Open trace file\" (the file stays on your machine)" },
-		{ "html", "open it in a browser" },
-		{ "sqlite", "sqlite3 FILE" },
-		{ "folded", "flamegraph.pl FILE > flames.svg, or https://www.speedscope.app" },
-		{ "dot", "dot -Tsvg FILE > graph.svg" },
-		{ "pprof", "go tool pprof -http : FILE, or https://www.speedscope.app" },
-		{ "ctf", "babeltrace2 FILE, or open its file metadata in Trace Compass" },
+		{ "perfetto",
+		  "open https://ui.perfetto.dev and choose \"Open trace file\" (the "
+		  "file stays on your machine)",
+		  FALSE },
+		{ "chrome",
+		  "open chrome://tracing and choose \"Load\", or https://ui.perfetto.dev "
+		  "and \"Open trace file\" (the file stays on your machine)",
+		  FALSE },
+		{ "html", "open it in a browser", FALSE },
+		{ "sqlite", "sqlite3 FILE", FALSE },
+		{ "folded", "flamegraph.pl FILE > flames.svg, or https://www.speedscope.app",
+		  FALSE },
+		{ "dot", "dot -Tsvg FILE > graph.svg", FALSE },
+		{ "pprof", "go tool pprof -http : FILE, or https://www.speedscope.app", FALSE },
+		{ "inductor",
+		  "torch._inductor.config.aten_distributed_optimizations."
+		  "profile_guided_estimations_profile_path = 'FILE'",
+		  TRUE },
+		{ "pgle", "XLA_FLAGS=--xla_gpu_pgle_profile_file_or_directory_path=FILE", TRUE },
+		{ "ctf", "babeltrace2 FILE, or open its file metadata in Trace Compass", FALSE },
 	};
 
 	fprintf(stderr, "Wrote %s.", path);
@@ -76,7 +87,7 @@ static void say_how_to_open(const TachoExportTarget *target, const gchar *path)
 		g_autofree gchar *how = g_strjoinv(path, parts);
 
 		if (strcmp(ways[i].target, target->name) == 0)
-			fprintf(stderr, " To see it: %s.", how);
+			fprintf(stderr, " To %s it: %s.", ways[i].is_used ? "use" : "see", how);
 	}
 	fputc('\n', stderr);
 }
@@ -246,7 +257,7 @@ int cmd_export(int argc, char **argv)
 	const GOptionEntry entries[] = {
 		{ "to", 't', 0, G_OPTION_ARG_STRING, &options.target,
 		  "the format: perfetto, chrome, html, sqlite, csv, xlsx, folded, dot, pprof, "
-		  "ctf, or list",
+		  "inductor, pgle, ctf, or list",
 		  "FORMAT" },
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "the file to write (default: RUN's name, in the current folder); -: standard "

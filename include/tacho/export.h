@@ -57,7 +57,11 @@ typedef struct {
 	TARGET(folded, "folded", TRUE, "folded stacks, for flame graphs")                          \
 	TARGET(speedscope, "speedscope.json", TRUE, "stacks over time, for speedscope.app")        \
 	TARGET(dot, "dot", TRUE, "graph of which operation calls which, for Graphviz")             \
-	TARGET(pprof, "pb.gz", FALSE, "profile, for pprof")
+	TARGET(pprof, "pb.gz", FALSE, "profile, for pprof")                                        \
+	TARGET(inductor, "pge.json", TRUE,                                                         \
+	       "what operations and collectives take, for PyTorch Inductor's profile-guided "      \
+	       "estimation")                                                                       \
+	TARGET(pgle, "pbtxt", TRUE, "what instructions take, for XLA's latency hiding scheduler")
 
 /* Write a table of tacho_view_scope() or tacho_view_code() as a profile for pprof: a sample a row, with how often it
  * ran and what it has of `metric` that no row below it has, so that a stack sums up to its row's total. Functions that
