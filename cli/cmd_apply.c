@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "launch.h"
+#include "plan_check.h"
 #include "planned_job.h"
 
 static const gchar usage[] = "PLAN -- COMMAND [ARGUMENT...]";
@@ -38,6 +39,10 @@ static int run(const struct options *options, const gchar *path, gchar **command
 
 	if (!job)
 		return cli_fail_error("apply", error);
+	if (!plan_check_ask(command, path, &error)) {
+		planned_job_free(job);
+		return cli_fail_error("apply", error);
+	}
 	launch.environment = planned_job_borrow_environment(job);
 	fflush(NULL);
 	if (!launch_run(&launch, &wait_status, &error)) {

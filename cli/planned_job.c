@@ -13,7 +13,9 @@
 #include "job_environment.h"
 
 struct _PlannedJob {
-	gchar *path; /* NULL: there is no plan */
+	gchar *path;	    /* NULL: there is no plan */
+	GPtrArray *changes; /* names of what it changes, static */
+	guint n_passes;	    /* for each update */
 	gchar *folder, *status_path;
 	gchar **environment;
 };
@@ -44,27 +46,35 @@ static gboolean make_environment(PlannedJob *job, GError **error)
 	return has_hook;
 }
 
-static gboolean check_plan(const gchar *path, GError **error)
+/* The plan's own buckets, which only a job with PyTorch's DistributedDataParallel has. */
+static const gchar buckets[] = "buckets";
+
+static gboolean read_plan(PlannedJob *job, const gchar *path, GError **error)
 {
 	g_autoptr(TachoPlan) plan = tacho_plan_read(path, error);
+	const gchar *change;
 
 	if (!plan)
 		return FALSE;
-	if (tacho_plan_check_applicable(plan, error))
-		return TRUE;
-	g_prefix_error(error, "%s: ", path);
-	return FALSE;
+	if (!tacho_plan_check_applicable(plan, error)) {
+		g_prefix_error(error, "%s: ", path);
+		return FALSE;
+	}
+	for (guint i = 0; (change = tacho_plan_change(plan, i)); i++)
+		g_ptr_array_add(job->changes, (gpointer)change);
+	job->n_passes = tacho_plan_passes(plan);
+	job->path = g_canonicalize_filename(path, NULL);
+	return TRUE;
 }
 
 PlannedJob *planned_job_new(const gchar *path, GError **error)
 {
-	PlannedJob *job;
+	PlannedJob *job = g_new0(PlannedJob, 1);
 
-	if (path && !check_plan(path, error))
-		return NULL;
-	job = g_new0(PlannedJob, 1);
-	job->path = path ? g_canonicalize_filename(path, NULL) : NULL;
-	if (!make_folder(job, error) || !make_environment(job, error)) {
+	job->changes = g_ptr_array_new();
+	job->n_passes = 1;
+	if ((path && !read_plan(job, path, error)) || !make_folder(job, error) ||
+	    !make_environment(job, error)) {
 		planned_job_free(job);
 		return NULL;
 	}
@@ -93,6 +103,7 @@ void planned_job_free(PlannedJob *job)
 		return;
 	if (job->folder)
 		remove_folder(job->folder);
+	g_ptr_array_unref(job->changes);
 	g_free(job->path);
 	g_free(job->folder);
 	g_free(job->status_path);
@@ -105,22 +116,61 @@ gchar **planned_job_borrow_environment(const PlannedJob *job)
 	return job->environment;
 }
 
-gboolean planned_job_is_done(const PlannedJob *job)
+/* The hook writes "applied" when rank 0 has the buckets, and "applied NAME" of every other change. */
+static gboolean is_done(const gchar *const *said, const gchar *change)
+{
+	g_autofree gchar *word = g_strconcat("applied ", change, NULL);
+
+	return g_strv_contains(said, strcmp(change, buckets) == 0 ? "applied" : word);
+}
+
+/* The first change that was not made; NULL: all were. */
+static const gchar *find_undone(const PlannedJob *job)
 {
 	g_autofree gchar *text = NULL;
+	g_auto(GStrv) said = NULL;
 
-	return g_file_get_contents(job->status_path, &text, NULL, NULL) &&
-	       g_str_has_prefix(text, "applied\n");
+	if (!g_file_get_contents(job->status_path, &text, NULL, NULL))
+		text = g_strdup("");
+	said = g_strsplit(text, "\n", -1);
+	for (guint i = 0; i < job->changes->len; i++)
+		if (!is_done((const gchar *const *)said, job->changes->pdata[i]))
+			return job->changes->pdata[i];
+	return NULL;
+}
+
+gboolean planned_job_is_done(const PlannedJob *job)
+{
+	return !find_undone(job);
+}
+
+/* "buckets, compression" */
+static gchar *change_names(const PlannedJob *job)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	for (guint i = 0; i < job->changes->len; i++)
+		g_string_append_printf(text, "%s%s", i ? ", " : "",
+				       (const gchar *)job->changes->pdata[i]);
+	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
 void planned_job_tell(const PlannedJob *job, gboolean is_quiet)
 {
-	gboolean is_done = planned_job_is_done(job);
-	gboolean is_told = !is_done && g_file_test(job->status_path, G_FILE_TEST_EXISTS);
+	const gchar *undone = find_undone(job);
+	g_autofree gchar *names = change_names(job), *text = NULL;
+	gboolean is_told =
+		g_file_get_contents(job->status_path, &text, NULL, NULL) && strstr(text, "refused");
 
-	if (is_done && !is_quiet)
-		fprintf(stderr, "tacho: the job ran with the buckets of %s\n", job->path);
-	else if (!is_done && !is_told)
+	if (!undone && !is_quiet)
+		fprintf(stderr, "tacho: the job ran with the %s of %s\n", names, job->path);
+	else if (undone && strcmp(undone, buckets) != 0)
+		fprintf(stderr,
+			"tacho: %s was not carried out whole: on this host, nothing in rank 0 of "
+			"the "
+			"job was made that has to do with '%s'\n",
+			job->path, undone);
+	else if (undone && !is_told)
 		fprintf(stderr,
 			"tacho: %s was not carried out: on this host, no rank 0 of the job came to "
 			"a "
@@ -146,9 +196,12 @@ static gint compare_times(gconstpointer a, gconstpointer b)
 	return x < y ? -1 : x > y;
 }
 
-/* Of a rank's file: a time in nanoseconds a line. NAN: too few. */
-static gdouble median_step_ms(const gchar *path)
+/* Of a rank's file: a time in nanoseconds a line; of so many passes an update, what one took on average counts as one. NAN: too few. */
+static gdouble median_step_ms(const gchar *path, guint n_passes)
 {
+	gdouble sum_ms = 0;
+	guint n = 0;
+
 	g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(gdouble));
 	g_autofree gchar *text = NULL;
 	g_auto(GStrv) lines = NULL;
@@ -159,8 +212,14 @@ static gdouble median_step_ms(const gchar *path)
 	for (guint i = 0; lines[i] && *lines[i]; i++) {
 		gdouble ms = g_ascii_strtod(lines[i], NULL) * 1e-6;
 
-		if (i >= PLANNED_JOB_WARM_UP)
-			g_array_append_val(times, ms);
+		if (i < PLANNED_JOB_WARM_UP)
+			continue;
+		sum_ms += ms;
+		if (++n < n_passes)
+			continue;
+		sum_ms /= n;
+		g_array_append_val(times, sum_ms);
+		sum_ms = n = 0;
 	}
 	if (times->len < PLANNED_JOB_MIN_STEPS)
 		return NAN;
@@ -179,7 +238,8 @@ gdouble planned_job_step_ms(const PlannedJob *job)
 
 	while (entries && (name = g_dir_read_name(entries))) {
 		g_autofree gchar *path = g_build_filename(job->folder, name, NULL);
-		gdouble step_ms = g_str_has_prefix(name, STEPS) ? median_step_ms(path) : NAN;
+		gdouble step_ms =
+			g_str_has_prefix(name, STEPS) ? median_step_ms(path, job->n_passes) : NAN;
 
 		if (isnan(step_ms))
 			continue;

@@ -24,6 +24,10 @@ TachoPlan *tacho_plan_read(const gchar *path, GError **error);
 gboolean tacho_plan_write(const TachoPlan *plan, FILE *out);
 /* `tacho apply` carries out all of it; else TACHO_PLAN_ERROR_NOT_APPLICABLE says what has to be done by hand. */
 gboolean tacho_plan_check_applicable(const TachoPlan *plan, GError **error);
+/* The name of the plan's change number `index`, as docs/plan.md has it; NULL: it has no more. */
+const gchar *tacho_plan_change(const TachoPlan *plan, guint index);
+/* Forward and backward passes for each update, as it sets them; 1 where it does not. */
+guint tacho_plan_passes(const TachoPlan *plan);
 
 /* What a plan can be written as, by number from 0: its name; NULL: there are no more. */
 const gchar *tacho_plan_target(guint index, const gchar **ret_description);

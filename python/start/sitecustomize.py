@@ -39,7 +39,11 @@ class _ImportWatch:
         "jax._src.profiler": "watch_jax_profiler",
     }
 
-    PLANNED = {"torch.nn.parallel.distributed": "carry_out_plan"}
+    PLANNED = {
+        "torch.nn.parallel.distributed": "carry_out_plan",
+        "torch.optim.optimizer": "carry_out_plan_of_optimizers",
+        "torch.utils.data.dataloader": "carry_out_plan_of_loaders",
+    }
 
     def __init__(self):
         self.waiting = {}

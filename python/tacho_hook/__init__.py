@@ -8,13 +8,13 @@ watch_compil...       what torch.compile does (compiled.py)
 watch_tf_...          TensorFlow's steps, and its profiler run in some (tensorflow_steps.py)
 watch_jax_...         JAX's (jax_steps.py)
 
-carry_out_plan        DDP's buckets as a plan has them (plan.py; `tacho apply`)
+carry_out_plan        DDP's buckets as a plan has them (plan.py; `tacho apply`), and what else it changes (plan_changes.py)
 
 DDP's buckets are told when its forward is seen (ddp_buckets.py). Data-loader waits and steps need
 no hook: PyTorch names regions for them, which the torch probe knows.
 
 (1) Nothing here adds a frame to the job's tracebacks: nothing of the job's is wrapped. Only who has a plan carried out has
-    the Reducer of DDP in a subclass.
+    the Reducer of DDP in a subclass, and functions of DDP, optimizers and data loaders wrapped.
 (2) An error in here is swallowed; the job goes on without this part. A plan that is not for the job ends it.
 """
 
@@ -95,3 +95,15 @@ def carry_out_plan(module):
     from . import plan
 
     plan.install(module)
+
+
+def carry_out_plan_of_optimizers(module):
+    from . import plan_changes
+
+    plan_changes.install_optimizers(module)
+
+
+def carry_out_plan_of_loaders(module):
+    from . import plan_changes
+
+    plan_changes.install_loaders(module)

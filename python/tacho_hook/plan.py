@@ -25,6 +25,8 @@ import os
 import sys
 import time
 
+from . import plan_changes
+
 VERSION = 1
 _MAX_BYTES = 64 << 20
 _N_COPIES = 4  # of the two lists: each to the device and back
@@ -71,11 +73,12 @@ class Plan:
             self.buckets = [[int(i) for i in b] for b in changes.pop("buckets", [])]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             _fail("cannot be read: %s" % error)
+        is_for_others = plan_changes.split(changes)
         if changes:
             _fail("has changes that tacho does not carry out: %s" % ", ".join(sorted(changes)))
-        if not self.buckets:
+        if not self.buckets and not is_for_others:
             _fail("changes nothing")
-        if sorted(i for b in self.buckets for i in b) != list(range(len(self.gradients))):
+        if self.buckets and sorted(i for b in self.buckets for i in b) != list(range(len(self.gradients))):
             _fail("does not hold each gradient once")
         if not all(self.buckets) or any(len({self.gradients[i][1] for i in b}) > 1 for b in self.buckets):
             _fail("has a bucket without gradients, or with gradients of two types")
@@ -249,18 +252,28 @@ def _make_refusal(base, reason):
     return RefusedReducer
 
 
+def _has_buckets(path):
+    """A file that is no plan has some, so that DDP says what is wrong with it."""
+    try:
+        with open(path, "rb") as file:
+            return "buckets" in json.loads(file.read(_MAX_BYTES).decode("utf-8"))["changes"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return True
+
+
 def install(module):
     """`module` is torch.nn.parallel.distributed, which has just been imported."""
     import torch
 
     dist = torch.distributed
     base = dist.Reducer
+    plan_changes.install(module)
     try:
         if not hasattr(base, "_rebuild_buckets"):
             raise ImportError("its Reducer has no _rebuild_buckets()")
         if os.environ.get("TACHO_STEP_TIMES"):
             base = _make_timed(base)
-        if os.environ.get("TACHO_PLAN"):
+        if os.environ.get("TACHO_PLAN") and _has_buckets(os.environ["TACHO_PLAN"]):
             base = _make_reducer(torch, base, _make_writer(torch))
         dist.Reducer = base
     except (ImportError, AttributeError, TypeError) as error:

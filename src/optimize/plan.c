@@ -237,6 +237,20 @@ gchar *plan_change_what_if(const struct plan_change *change)
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
+const gchar *tacho_plan_change(const TachoPlan *plan, guint index)
+{
+	if (index >= plan->changes->len)
+		return NULL;
+	return kinds[g_array_index(plan->changes, struct plan_change, index).kind].name;
+}
+
+guint tacho_plan_passes(const TachoPlan *plan)
+{
+	const struct plan_change *change = plan_find(plan, PLAN_ACCUMULATION);
+
+	return change ? (guint)change->count : 1;
+}
+
 gboolean tacho_plan_check_applicable(const TachoPlan *plan, GError **error)
 {
 	FOR_EACH(const struct plan_change, change, plan->changes)
