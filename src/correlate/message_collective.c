@@ -9,7 +9,7 @@
  * (2) what was received is of the collective of which it was sent, as the receiver's rank saw it;
  * (3) a send on the connection, right after a header was received there and without waiting in
  *     between, answers it: it is of the header's collective;
- * (4) a send that does not begin with a header goes on with the one before it on its stream;
+ * (4) a send that does not begin with a header goes on with the one before it on its stream, if nothing was lost between them;
  * (5) what is left on a connection of which something is known: where its process sees only one
  *     collective through at the moment, that is inferred. All else is of none (the rendezvous store),
  *     or was queued behind another's bytes while several collectives were under way: what of that is
@@ -82,7 +82,9 @@ static void follow_rest(struct linking *linking, guint32 send)
 	const TachoMessage *message = message_order_at(linking->order, send);
 	guint32 next = linking->order->next_send[send];
 
-	if (next == TACHO_NONE || message_order_begins_with_header(linking->order, next))
+	if (next == TACHO_NONE || message_order_begins_with_header(linking->order, next) ||
+	    message_order_at(linking->order, next)->offset_bytes !=
+		    message->offset_bytes + message->bytes)
 		return;
 	if (process_of_slice(linking->timeline, message_order_at(linking->order, next)->slice) ==
 	    process_of_slice(linking->timeline, message->slice))

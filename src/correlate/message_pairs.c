@@ -21,7 +21,7 @@
  *     are moved are inferred.
  * (4) In control steps neither end is recorded, nor from the same byte to the same byte. So what was recorded between two of them
  *     is laid out by itself, where both ends had as many. Behind one, what fits from the first call on is no surer than what fits with a
- *     shift.
+ *     shift. Positions go on behind those before the control steps, with a gap: how many bytes were in it is not known.
  * (5) Where no shift fits, nothing is paired, and the messages are a problem (TACHO_PROBLEM_UNPAIRED_MESSAGE).
  *     An end that is not in the run is none. */
 #include <string.h>
@@ -40,6 +40,7 @@ enum {
 	SURE_PCT = 90,	     /* of them begin where a receive does: no doubt */
 	LIKELY_PCT = 25,     /* enough where nothing fits better */
 	NEAR_PCT = 95,	     /* of the sends that fit best: the times decide between the two */
+	GAP_BYTES = 1,	     /* of what was not recorded, at least */
 };
 
 #define IDLE_QUANTILE	 0.1  /* of the times from send to receive: nothing was before these */
@@ -71,6 +72,7 @@ struct end {
 	const struct call *calls;
 	guint32 n;
 	guint64 shift_bytes;
+	guint64 first_bytes; /* where the axis of both begins in the stream */
 	gboolean is_resumed; /* behind control steps */
 };
 
@@ -483,7 +485,7 @@ static void fill_end(TachoTimeline *timeline, const struct end *end, const struc
 	for (guint32 i = 0; i < end->n; i++) {
 		TachoMessage *message = message_of(timeline, &end->calls[i]);
 
-		message->offset_bytes = begin_of(end, i);
+		message->offset_bytes = add_bytes(end->first_bytes, begin_of(end, i));
 		if (other->n)
 			message->peer_process =
 				tacho_timeline_track(timeline, track_of(timeline, other->calls))
@@ -507,13 +509,22 @@ static void report_unpaired(TachoTimeline *timeline, const struct end *sends,
 		from, to, total_of(sends), total_of(receives));
 }
 
-/* The calls of one stretch of a stream: `n_sends` sends, then receives. */
-static void pair_stream(TachoTimeline *timeline, const struct call *calls, guint32 n_sends,
-			guint32 n)
+/* Where what follows an end begins in the stream. */
+static guint64 behind(const struct end *end)
+{
+	if (end->n == 0)
+		return end->first_bytes;
+	return add_bytes(add_bytes(end->first_bytes, end_of(end, end->n - 1)), GAP_BYTES);
+}
+
+/* The calls of one stretch of a stream, which begins at first_bytes: `n_sends` sends, then receives. Returns where the next stretch
+ * begins. */
+static guint64 pair_stretch(TachoTimeline *timeline, const struct call *calls, guint32 n_sends,
+			    guint32 n, guint64 first_bytes)
 {
 	gboolean is_resumed = calls->stretch > 0;
-	struct end sends = { calls, n_sends, 0, is_resumed };
-	struct end receives = { calls + n_sends, n - n_sends, 0, is_resumed };
+	struct end sends = { calls, n_sends, 0, first_bytes, is_resumed };
+	struct end receives = { calls + n_sends, n - n_sends, 0, first_bytes, is_resumed };
 	enum trust_in_fit trust;
 
 	if (n_sends > 0 && n_sends < n) {
@@ -527,12 +538,14 @@ static void pair_stream(TachoTimeline *timeline, const struct call *calls, guint
 	}
 	fill_end(timeline, &sends, &receives);
 	fill_end(timeline, &receives, &sends);
+	return MAX(behind(&sends), behind(&receives));
 }
 
 void pair_messages(TachoTimeline *timeline)
 {
 	g_autoptr(GArray) calls = collect_calls(timeline);
 	guint32 n_sends = 0;
+	guint64 first_bytes = 0;
 
 	join_stretches(calls);
 	g_array_sort(calls, compare_calls);
@@ -545,6 +558,8 @@ void pair_messages(TachoTimeline *timeline)
 		       g_array_index(calls, struct call, end).stretch == call->stretch;
 		     end++)
 			n_sends += !g_array_index(calls, struct call, end).is_receive;
-		pair_stream(timeline, call, n_sends, end - first);
+		if (first > 0 && (call - 1)->stream != call->stream)
+			first_bytes = 0;
+		first_bytes = pair_stretch(timeline, call, n_sends, end - first, first_bytes);
 	}
 }

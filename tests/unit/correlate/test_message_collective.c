@@ -250,6 +250,35 @@ static void test_hostile(void)
 			       TACHO_NONE, TRUE);
 }
 
+/* An all-reduce before a control step and one after it, each of which sends its last bytes in two parts. In the numbers of its own
+ * stretch, `rest1` would follow `part1`, and `rest2` `part2` only if nothing of the other stretch lay between. */
+static void test_control(void)
+{
+	g_autoptr(TachoTimeline) timeline =
+		correlated("unit us\n"
+			   "rank 0 host=a thread 9 main\n"
+			   "mark control_step 1000\n"
+			   "thread 10 worker\n"
+			   "collective gloo:broadcast 100..200 bytes=96 end_tid=10\n"
+			   "collective gloo:broadcast 2100..2200 bytes=96 end_tid=10\n"
+			   "message part1 101..102 bytes=100" LEFT
+			   "message part2 2101..2102 bytes=80" LEFT "thread 11 loop\n"
+			   "message rest1 150..151 bytes=44" LEFT
+			   "message rest2 2150..2151 bytes=64" LEFT "rank 1 host=b thread 21 loop\n"
+			   "mark control_step 1000\n"
+			   "message head1 120..121 bytes=48 receive" RIGHT
+			   "message tail1 160..161 bytes=96 receive" RIGHT
+			   "message head2 2120..2121 bytes=48 receive" RIGHT
+			   "message tail2 2160..2161 bytes=96 receive" RIGHT);
+	guint32 first = timeline_find(timeline, "gloo:broadcast", 0);
+	guint32 second = timeline_find(timeline, "gloo:broadcast", 1);
+
+	g_assert_cmpuint(message_named(timeline, "part1")->collective, ==, first);
+	g_assert_cmpuint(message_named(timeline, "rest1")->collective, ==, first);
+	g_assert_cmpuint(message_named(timeline, "part2")->collective, ==, second);
+	g_assert_cmpuint(message_named(timeline, "rest2")->collective, ==, second);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -261,5 +290,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/message_collective/main_thread", test_main_thread);
 	g_test_add_func("/message_collective/split_header", test_split_header);
 	g_test_add_func("/message_collective/hostile", test_hostile);
+	g_test_add_func("/message_collective/control", test_control);
 	return g_test_run();
 }

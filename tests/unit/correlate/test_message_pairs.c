@@ -350,6 +350,24 @@ static TachoTimeline *stretches(gboolean has_receiver_control)
 	return correlated(text->str);
 }
 
+/* Where each message begins in its stream, which ends in none of another, and is behind a gap from the eleventh on. */
+static void assert_offsets(const TachoTimeline *timeline, const gchar *name, guint64 gap_at)
+{
+	guint64 end = 0;
+
+	for (guint i = 0; i < (strcmp(name, "send") == 0 ? 30u : 28u); i++) {
+		const TachoMessage *message =
+			tacho_slice_borrow_message(timeline, timeline_find(timeline, name, i));
+
+		if (i == 10) {
+			g_assert_cmpuint(message->offset_bytes, >, gap_at);
+			end = message->offset_bytes;
+		}
+		g_assert_cmpuint(message->offset_bytes, ==, end);
+		end += message->bytes;
+	}
+}
+
 /* Behind a control step, two messages had come before the receiver was recorded again. All fits as if none had, but for the times. */
 static void test_control(void)
 {
@@ -361,6 +379,9 @@ static void test_control(void)
 	assert_pair(both, 12, 10, FALSE);
 	assert_pair(both, 29, 27, FALSE);
 	g_assert_cmpuint(count_problems(both), ==, 0);
+	/* positions go on behind the ten before, of 480 bytes; the receiver missed two */
+	assert_offsets(both, "send", 480);
+	assert_offsets(both, "recv", 480);
 	/* which byte is which is not known where one end alone says when it was not recorded */
 	assert_pair(one, 10, 10, TRUE);
 }
