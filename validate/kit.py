@@ -8,6 +8,7 @@
     kit.py predict --blind      only of kinds set aside that have not been measured, into blind.json, to be committed
     kit.py measure              rounds of unrecorded runs; a kind set aside only if its predictions are committed
     kit.py page                 docs/validation-kit.md
+    kit.py anew                 forget recordings, predictions and measurements: what is run is run otherwise from now on
     kit.py try                  each kind once, a few steps, recorded and not: does it work here? Nothing is kept
 
 kinds.ini lists the kinds. Results are in validate/kit/. Root is needed, for network namespaces.
@@ -40,7 +41,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
                                      formatter_class=argparse.RawDescriptionHelpFormatter,
                                      epilog=__doc__.split("\n", 2)[2])
-    parser.add_argument("what", choices=["quiet", "record", "predict", "measure", "page", "try"])
+    parser.add_argument("what", choices=["quiet", "record", "predict", "measure", "page", "try", "anew"])
     parser.add_argument("--build", default=os.path.join(SOURCE_DIR, "build", "default"))
     parser.add_argument("--folder", default=FOLDER, help="of results; default: validate/kit")
     parser.add_argument("--work", default=os.path.join(SOURCE_DIR, "build", "kit"),
@@ -116,7 +117,7 @@ class Kit:
     def pack(self, kind, number):
         """Keep the recording in the repository, if it is small. Returns its packed size."""
         packed = self.packed(kind, number)
-        with tarfile.open(packed, "w:xz", preset=9) as archive:
+        with tarfile.open(packed, "w:xz", preset=6) as archive:
             archive.add(self.unpacked(kind, number), arcname=f"{kind.program}.{number}")
         n_bytes = os.path.getsize(packed)
         if n_bytes > MAX_KEPT_BYTES:
@@ -212,7 +213,9 @@ class Kit:
         return total.hexdigest()[:16]
 
     def version(self):
-        return git("describe", "--always", "--dirty").strip()
+        """The last commit, and whether the program is another one's."""
+        is_changed = git("status", "--porcelain", "--", "src", "cli", "include").strip()
+        return git("describe", "--always").strip() + ("-dirty" if is_changed else "")
 
     def committed_kinds(self):
         """Kinds whose blind predictions are in the last commit."""
@@ -274,6 +277,15 @@ class Kit:
         print(f"{kind.name:34} {latency} ms {work}x  " + "  ".join(
             f"{rate} Mbit/s: {sorted(steps)[len(steps) // 2]:8.2f} ms" for rate, steps in sorted(times.items())),
             flush=True)
+
+    def forget(self):
+        """All that is kept, and what of it is unpacked."""
+        for name in os.listdir(self.arguments.folder):
+            if name.endswith((".tar.xz", ".json")):
+                os.unlink(self.path(name))
+        for kind in self.kinds:
+            for number in range(self.arguments.recordings):
+                shutil.rmtree(self.unpacked(kind, number), ignore_errors=True)
 
     # --- the whole ----------------------------------------------------------------------------
 
@@ -343,6 +355,9 @@ def main():
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
     if arguments.what == "page":
         return 0 if write_page(kit) else 1
+    if arguments.what == "anew":
+        kit.forget()
+        return 0
     if arguments.what == "predict":
         if arguments.blind:
             kit.predict_blind()
