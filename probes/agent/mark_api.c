@@ -12,6 +12,7 @@
 static const char *const own_moments[] = {
 	"thread_name", TRACE_CONTROL_MARK, TRACE_SAMPLING_MARK, TRACE_NO_STACKS_MARK,
 	"no_kernels",  "autograd_thread",  "process_group",	"ddp_bucket",
+	"graph_break",
 };
 
 static bool is_own_moment(const char *text, uint64_t length)

@@ -687,8 +687,10 @@ void *tacho_slice_begin_named(int kind, const char *name, uint64_t id)
 {
 	if (!tacho_is_recording() || (kind != TRACE_KIND_ANNOTATION && tacho_is_partial()) ||
 	    (kind != TRACE_KIND_ANNOTATION && kind != TRACE_KIND_MODULE &&
-	     kind != TRACE_KIND_WAIT && kind != TRACE_KIND_FUNCTION))
+	     kind != TRACE_KIND_WAIT && kind != TRACE_KIND_FUNCTION && kind != TRACE_KIND_SPAN))
 		return NULL;
+	if (kind == TRACE_KIND_SPAN)
+		return tacho_span_begin(tacho_class(TRACE_KIND_SPAN, name, strlen(name)), id);
 	return tacho_slice_begin(tacho_class((enum trace_kind)kind, name, strlen(name)), id);
 }
 

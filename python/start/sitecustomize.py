@@ -28,6 +28,7 @@ class _ImportWatch:
         "torch.distributed.distributed_c10d": "watch_process_groups",
         "torch._dynamo.eval_frame": "watch_compiled_modules",
         "torch._dynamo.callback": "watch_compilation",
+        "torch._inductor.codecache": "watch_compiled_kernels",
     }
     PROFILED = {
         "tensorflow.python.eager.polymorphic_function.polymorphic_function": "watch_tf_functions",

@@ -49,6 +49,12 @@ def watch_compilation(module):
     compiled.install_callbacks(module)
 
 
+def watch_compiled_kernels(module):
+    from . import compiled
+
+    compiled.install_kernels(module)
+
+
 def watch_tf_functions(module):
     from . import tensorflow_steps
 

@@ -9,6 +9,7 @@ import ctypes
 
 KIND_MODULE = 2  # enum trace_kind
 KIND_FUNCTION = 15
+KIND_SPAN = 30  # may be ended by another thread
 
 _library = ctypes.PyDLL(None)
 _kept = []  # callbacks, which C code does not keep alive
@@ -29,6 +30,8 @@ _mark = _function(
     "tacho_mark", None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p
 )
 _cost = _function("tacho_cost", None, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint64)
+# a callable in place of another one, each of whose calls is a kernel of that name
+named_call = _function("tacho_named_call", ctypes.py_object, ctypes.py_object, ctypes.c_char_p)
 records_all = _function("tacho_records_all", ctypes.c_bool)  # else steps and collectives alone
 counts_steps = _function("tacho_counts_steps", ctypes.c_bool)
 step_end = _function("tacho_step_end", None)
