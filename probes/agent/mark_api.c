@@ -10,9 +10,9 @@
 /* Moments of these names are the agent's own. "step" and "rank" are not among them: a program may say where its steps begin, and
  * which rank it is. */
 static const char *const own_moments[] = {
-	"thread_name", TRACE_CONTROL_MARK, TRACE_SAMPLING_MARK, TRACE_NO_STACKS_MARK,
-	"no_kernels",  "autograd_thread",  "process_group",	"ddp_bucket",
-	"graph_break",
+	"thread_name",	      TRACE_CONTROL_MARK, TRACE_SAMPLING_MARK,
+	TRACE_NO_STACKS_MARK, "no_kernels",	  "autograd_thread",
+	"process_group",      "ddp_bucket",	  "graph_break",
 };
 
 static bool is_own_moment(const char *text, uint64_t length)

@@ -12,7 +12,8 @@
 #define CAPSULE "tacho.named_call"
 
 enum {
-	CALLED_FAST_WITH_KEYWORDS = 0x0080 | 0x0002, /* METH_FASTCALL | METH_KEYWORDS, methodobject.h */
+	CALLED_FAST_WITH_KEYWORDS =
+		0x0080 | 0x0002, /* METH_FASTCALL | METH_KEYWORDS, methodobject.h */
 	COST_CALLS = 100,
 	COST_ROUNDS = 5,
 };

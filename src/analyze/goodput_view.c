@@ -5,7 +5,8 @@
  *     steps      |                            | 0          | 1    | 2                  | 3                 |
  *
  * Steps are as everywhere: each optimizer step ends one, so a checkpoint or an evaluation lies in the step that it delays.
- * What it is, samples of the stack tell: the outermost function that is of a known use (trace/function_use.h).
+ * What it is, samples of the stack tell: the outermost function that is of a known use (trace/function_use.h). Compilations may
+ * also be told by regions, which are exact and go before what samples say.
  * (1) Every moment of the life has one use, so the rows of a rank add up to it.
  * (2) Compilation, checkpoints, evaluation and imports are taken out of the steps that they lie in; data loading and finding other
  *     ranks are a part of these.
@@ -16,17 +17,17 @@
 #include "analyze/table_cells.h"
 #include "analyze/table_columns.h"
 #include "base/for_each.h"
+#include "base/order.h"
 #include "base/time_units.h"
 #include "trace/function_use.h"
+#include "trace/mark_kind.h"
+#include "trace/region_kind.h"
 
 static const TachoColumn columns[] = {
-	INTEGER_COLUMN("rank", "rank"),
-	TEXT_COLUMN("use", "use"),
-	NUMBER_COLUMN("time_ms", "ms", 2),
-	SHARE_COLUMN("share_pct", "%", 1),
-	INTEGER_COLUMN("stretches", "times"),
-	JSON_BOOLEAN("is_training"),
-	JSON_TEXT("host"),
+	INTEGER_COLUMN("rank", "rank"),	      TEXT_COLUMN("use", "use"),
+	NUMBER_COLUMN("time_ms", "ms", 2),    SHARE_COLUMN("share_pct", "%", 1),
+	INTEGER_COLUMN("stretches", "times"), JSON_INTEGER("graph_breaks"),
+	JSON_BOOLEAN("is_training"),	      JSON_TEXT("host"),
 };
 
 /* USE(enumerator, what it is called), in the order of the rows. */
@@ -66,10 +67,16 @@ static const enum goodput_use use_of_function[N_FUNCTION_USES] = {
 	[FUNCTION_USE_LAUNCH] = USE_LAUNCH,
 };
 
+enum {
+	MAX_REASONS = 5, /* that are told of graph breaks */
+};
+
 struct goodput {
 	const struct selection *selection;
 	guint32 rank_index;
 	struct interval_set uses[N_USES];
+	struct interval_set told_compilations;
+	guint64 n_graph_breaks;
 	gint64 life_ns, begin_ns, end_ns;
 	gint64 shortest_ns; /* steady step */
 	gboolean is_sampled;
@@ -137,6 +144,91 @@ static void add_functions(struct goodput *goodput, const TachoTrack *track)
 	goodput->is_sampled = TRUE;
 }
 
+/* --- compilations that regions tell ----------------------------------------------------------- */
+
+static void add_compilations(struct goodput *goodput, const TachoTrack *track)
+{
+	const TachoTimeline *timeline = goodput->selection->timeline;
+
+	for (guint32 i = track->first_slice; i < track->first_slice + track->n_slices; i++) {
+		gint64 start_ns = timeline->slices.start_ns[i];
+		gint64 end_ns = tacho_slice_end_ns(timeline, i);
+
+		if (timeline->slices.kind[i] == TACHO_SLICE_ANNOTATION &&
+		    region_kind_of(timeline, i) == REGION_COMPILE &&
+		    !has_whole_step(goodput, start_ns, end_ns)) /* (3) */
+			interval_set_add(&goodput->told_compilations, start_ns, end_ns);
+	}
+}
+
+/* Behind it, what was told is of no other use. */
+static void take_compilations(struct goodput *goodput)
+{
+	interval_set_normalize(&goodput->told_compilations);
+	for (enum goodput_use use = USE_EVALUATION; use < USE_BEFORE; use++)
+		if (use != USE_COMPILE)
+			interval_set_subtract(&goodput->uses[use], &goodput->told_compilations);
+	interval_set_add_all(&goodput->uses[USE_COMPILE], &goodput->told_compilations);
+	interval_set_normalize(&goodput->uses[USE_COMPILE]);
+}
+
+/* Whether it is a graph break of the rank's main process. */
+static gboolean is_graph_break(const TachoTimeline *timeline, const TachoMark *mark, guint32 main)
+{
+	return mark->track < timeline->tracks->len &&
+	       tacho_timeline_track(timeline, mark->track)->process == main && mark->first > 0 &&
+	       mark_kind_of(timeline, mark) == MARK_GRAPH_BREAK;
+}
+
+struct reason {
+	guint32 text; /* a string id */
+	guint64 n;
+};
+
+static gint compare_reasons(gconstpointer a, gconstpointer b)
+{
+	const struct reason *left = a, *right = b;
+
+	return ORDER(right->n, left->n) ?: ORDER(left->text, right->text);
+}
+
+static void count_reason(GArray *reasons, guint32 text, guint64 n)
+{
+	struct reason added = { .text = text, .n = n };
+
+	FOR_EACH(struct reason, reason, reasons)
+		if (reason->text == text) {
+			reason->n += n;
+			return;
+		}
+	g_array_append_val(reasons, added);
+}
+
+static void count_graph_breaks(struct goodput *goodput, guint32 main, GArray *reasons)
+{
+	const TachoTimeline *timeline = goodput->selection->timeline;
+
+	FOR_EACH(const TachoMark, mark, timeline->marks)
+		if (is_graph_break(timeline, mark, main)) {
+			goodput->n_graph_breaks += (guint64)mark->first;
+			count_reason(reasons, mark->text, (guint64)mark->first);
+		}
+}
+
+static void note_graph_breaks(TachoTable *table, const TachoTimeline *timeline, GArray *reasons)
+{
+	g_array_sort(reasons, compare_reasons);
+	for (guint i = 0; i < MIN(reasons->len, MAX_REASONS); i++) {
+		const struct reason *reason = &g_array_index(reasons, struct reason, i);
+
+		tacho_table_note(table, "Graph breaks in torch.compile: %" G_GUINT64_FORMAT ", %s",
+				 reason->n, tacho_timeline_string(timeline, reason->text));
+	}
+	if (reasons->len > MAX_REASONS)
+		tacho_table_note(table, "There are %u more reasons for graph breaks.",
+				 reasons->len - MAX_REASONS);
+}
+
 static void subtract(struct goodput *goodput, enum goodput_use use, enum goodput_use other)
 {
 	interval_set_subtract(&goodput->uses[use], &goodput->uses[other]);
@@ -189,7 +281,7 @@ static void find_ends(const struct goodput *goodput, gint64 *ret_first_ns, gint6
 	*ret_last_ns = first_ns > last_ns ? goodput->end_ns : last_ns;
 }
 
-static void measure(struct goodput *goodput)
+static void measure(struct goodput *goodput, GArray *reasons)
 {
 	const TachoTimeline *timeline = goodput->selection->timeline;
 	guint32 main = tacho_timeline_rank(timeline, goodput->rank_index)->main_process;
@@ -201,14 +293,21 @@ static void measure(struct goodput *goodput)
 	goodput->life_ns = process->end_ns - process->start_ns;
 	for (guint use = 0; use < N_USES; use++)
 		interval_set_init(&goodput->uses[use]);
+	interval_set_init(&goodput->told_compilations);
 	add_steps(goodput);
 	find_ends(goodput, &first_step_ns, &last_step_ns);
-	FOR_EACH(const TachoTrack, track, timeline->tracks)
-		if (track->kind == TACHO_TRACK_SAMPLED && track->process == main &&
-		    track->tid == process->pid)
+	FOR_EACH(const TachoTrack, track, timeline->tracks) {
+		if (track->process != main)
+			continue;
+		if (track->kind == TACHO_TRACK_SAMPLED && track->tid == process->pid)
 			add_functions(goodput, track);
+		else if (track->kind == TACHO_TRACK_THREAD || track->kind == TACHO_TRACK_ASYNC)
+			add_compilations(goodput, track);
+	}
 	for (enum goodput_use use = USE_EVALUATION; use < USE_BEFORE; use++)
 		interval_set_normalize(&goodput->uses[use]);
+	take_compilations(goodput);
+	count_graph_breaks(goodput, main, reasons);
 	share_out(goodput);
 	add_rest(goodput, first_step_ns, last_step_ns);
 }
@@ -234,6 +333,10 @@ static void add_rows(TachoTable *table, const struct goodput *goodput)
 		tacho_table_number(table, MS(ns));
 		table_share(table, (gdouble)ns, (gdouble)goodput->life_ns);
 		tacho_table_integer(table, goodput->uses[use].intervals->len);
+		if (use == USE_COMPILE)
+			tacho_table_integer(table, (gint64)goodput->n_graph_breaks);
+		else
+			tacho_table_null(table);
 		tacho_table_boolean(table, use == USE_STEPS);
 		tacho_table_text(table, tacho_timeline_string(timeline, rank->host));
 	}
@@ -244,6 +347,7 @@ TachoTable *tacho_view_goodput(const TachoTimeline *timeline, const TachoFilter 
 	TachoTable *table = tacho_table_new("goodput", columns, G_N_ELEMENTS(columns));
 	gdouble training_ns = 0, life_ns = 0;
 	gboolean is_sampled = FALSE;
+	g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(struct reason));
 	struct selection selection;
 
 	selection_init(&selection, timeline, filter);
@@ -252,13 +356,14 @@ TachoTable *tacho_view_goodput(const TachoTimeline *timeline, const TachoFilter 
 
 		if (!selection_takes_rank(&selection, i))
 			continue;
-		measure(&goodput);
+		measure(&goodput, reasons);
 		add_rows(table, &goodput);
 		training_ns += (gdouble)measure_use(&goodput, USE_STEPS);
 		life_ns += (gdouble)goodput.life_ns;
 		is_sampled |= goodput.is_sampled;
 		for (guint use = 0; use < N_USES; use++)
 			interval_set_release(&goodput.uses[use]);
+		interval_set_release(&goodput.told_compilations);
 	}
 	if (life_ns > 0)
 		tacho_table_note(table, "Goodput: %.1f %% of the ranks' time is in training steps.",
@@ -267,6 +372,7 @@ TachoTable *tacho_view_goodput(const TachoTimeline *timeline, const TachoFilter 
 		tacho_table_note(table,
 				 "The program's stacks were not sampled, so what lies in and "
 				 "beside the steps is not told apart.");
+	note_graph_breaks(table, timeline, reasons);
 	selection_release(&selection);
 	return table;
 }

@@ -14,7 +14,8 @@
 	KIND(RANK, TRACE_RANK_MARK)		 /* `first` is the process's, of `second` */       \
 	KIND(PROCESS_GROUP, "process_group")	 /* ranks that have collectives together */        \
 	KIND(AUTOGRAD_THREAD, "autograd_thread") /* by which number autograd knows the thread */   \
-	KIND(NO_KERNELS, "no_kernels")		 /* why a probe cannot see kernels: the text */
+	KIND(GRAPH_BREAK, "graph_break") /* so many by `first`, for the reason in the text */      \
+	KIND(NO_KERNELS, "no_kernels")	 /* why a probe cannot see kernels: the text */
 
 enum mark_kind {
 	MARK_OTHER,

@@ -10,6 +10,7 @@
 	KIND(STEP)	     /* a step of PyTorch's profiler; region_step_number() says which */    \
 	KIND(PROFILER)	     /* all the time in which PyTorch's profiler recorded */                \
 	KIND(OPTIMIZER_STEP) /* an optimizer updates parameters */                                  \
+	KIND(COMPILE)	     /* a graph is traced, and code generated and compiled */               \
 	KIND(EVALUATE)	     /* autograd's engine runs a node, which region_evaluated() names */    \
 	KIND(EVALUATE_ACCUMULATE) /* the same, a node that accumulates a gradient, and its hooks */ \
 	KIND(ENGINE)		  /* anything else that autograd's engine does */                   \

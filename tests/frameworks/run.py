@@ -12,6 +12,7 @@ over the recorded runs less that over the unrecorded ones, which alternate; the 
 
 import argparse
 import configparser
+import fcntl
 import json
 import os
 import re
@@ -30,7 +31,9 @@ LEAST_TRUST = 95
 TORCHRUN = ["-m", "torch.distributed.run", "--nproc_per_node", str(N_RANKS), "--master_port", "PORT"]
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(N_RANKS), "PYTHON", "launched.py"]
 SRUN = ["slurm.sh", "OUT/slurm", "RECORD", "srun", "-n", str(N_RANKS), "--oversubscribe", "PYTHON", "launched.py"]  # its daemons are not recorded
-ACCELERATE = ["-m", "accelerate.commands.launch", "--config_file", "OUT/accelerate.yaml", "--main_process_port", "PORT"]
+# it starts several processes without a GPU by mpirun alone
+ACCELERATE = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", str(N_RANKS), "--num_machines", "1",
+              "--mpirun_hostfile", "OUT/hosts"]
 # how it is called in the table, its launcher, and what is run behind the environment's Python, or as it is where that is among it
 JOBS = {
     "ddp": ("DDP", "torchrun", TORCHRUN + ["ddp.py"]),
@@ -38,6 +41,7 @@ JOBS = {
     "spawned-ddp": ("DDP", "multiprocessing", ["spawned.py", "ddp"]),
     "spawned-autocast": ("autocast and DDP", "multiprocessing", ["spawned.py", "autocast"]),
     "ddp-fp16": ("DDP, float16 communication hook", "torchrun", TORCHRUN + ["ddp.py", "fp16"]),
+    "ddp-bf16": ("DDP, bfloat16 communication hook", "torchrun", TORCHRUN + ["ddp.py", "bf16"]),
     "fsdp2": ("FSDP2", "torchrun", TORCHRUN + ["fsdp2.py"]),
     "tensor-parallel": ("DTensor tensor parallel", "torchrun", TORCHRUN + ["tensor_parallel.py"]),
     "pipelining": ("torch.distributed.pipelining", "torchrun", TORCHRUN + ["pipelining.py"]),
@@ -46,7 +50,7 @@ JOBS = {
     "trainer": ("transformers Trainer", "torchrun", TORCHRUN + ["trainer.py"]),
     "lightning": ("Lightning, ddp", "Lightning", ["lightning_fit.py"]),
     "accelerated": ("Accelerate", "torchrun", TORCHRUN + ["accelerated.py"]),
-    "launched-accelerate": ("Accelerate", "accelerate launch", ACCELERATE + ["accelerated.py"]),
+    "launched-accelerate": ("Accelerate", "accelerate launch, mpirun", ACCELERATE + ["accelerated.py"]),
     "mpirun": ("DDP", "mpirun", MPIRUN + ["ddp"]),
     "srun": ("DDP", "srun", SRUN + ["ddp"]),
     "zero": ("ZeroRedundancyOptimizer and DDP", "torchrun", TORCHRUN + ["zero.py"]),
@@ -58,6 +62,13 @@ JOBS = {
     "functional": ("functional collectives", "torchrun", TORCHRUN + ["functional.py"]),
     "checkpoints": ("DDP, loader workers, asynchronous checkpoints", "torchrun", TORCHRUN + ["checkpoints.py"]),
     "players": ("learners and actors, four programs", "torchrun", TORCHRUN + ["players.py"]),
+    # these do STEPS more steps than are profiled; RANKS behind the command where it is not N_RANKS
+    "tf-fit": ("Keras fit", "-", ["tensorflow_jobs.py", "fit", str(2 * STEPS)], 1),
+    "tf-loop": ("loop with tf.function", "-", ["tensorflow_jobs.py", "loop", str(2 * STEPS)], 1),
+    "tf-workers": ("MultiWorkerMirroredStrategy", "TF_CONFIG", ["tensorflow_jobs.py", "workers", str(2 * STEPS)]),
+    "tf-servers": ("ParameterServerStrategy", "TF_CONFIG", ["tensorflow_jobs.py", "servers", str(2 * STEPS)], 4),
+    "jax-jit": ("a jitted step", "-", ["jax_jobs.py", "jit", str(2 * STEPS)], 1),
+    "jax-processes": ("jax.distributed", "processes", ["jax_jobs.py", "processes", str(2 * STEPS)]),
 }
 
 
@@ -67,6 +78,18 @@ def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
+
+
+def read_printed(stdout, stderr):
+    """The same of a job that prints them, and does not say which rank's they are."""
+    losses = sorted(line for line in stdout.splitlines() if line.startswith("loss "))
+    times = re.findall(r"^step_ms ([0-9.]+)", stderr, re.MULTILINE)
+    return {"all": losses}, float(times[0]) if times else None
+
+
+def warnings_in(stderr):
+    """What Python warns of, wherever."""
+    return set(re.findall(r"\w*Warning: .*", stderr))
 
 
 def read_ranks(folder):
@@ -92,7 +115,8 @@ def words_of(python, words, out, recorder):
         if word == "RECORD":
             yield from recorder
         elif word.endswith(".py"):
-            yield os.path.join(HERE, "jobs", word)
+            own = os.path.join(HERE, "jobs", word)
+            yield own if os.path.exists(own) else os.path.join(SOURCE, "tests", "job", word)
         elif word.endswith(".sh"):
             yield os.path.join(HERE, word)
         else:
@@ -102,18 +126,21 @@ def words_of(python, words, out, recorder):
 def run_job(python, words, recorder=()):
     """What the ranks told, and what was said on stderr."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as out:
-        with open(os.path.join(out, "accelerate.yaml"), "w", encoding="utf-8") as file:
-            file.write("compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_CPU\nuse_cpu: true\n"
-                       "num_machines: 1\nnum_processes: %d\n" % N_RANKS)
+        with open(os.path.join(out, "hosts"), "w", encoding="utf-8") as file:
+            file.write("localhost slots=%d\n" % N_RANKS)
         command = list(words_of(python, words, out, recorder))
         environment = dict(os.environ, OMP_NUM_THREADS="1", FRAMEWORK_STEPS=str(STEPS), FRAMEWORK_OUT=out,
-                           PYTHONWARNINGS="ignore", TORCH_CPP_LOG_LEVEL="ERROR", TOKENIZERS_PARALLELISM="false",
+                           TORCH_CPP_LOG_LEVEL="ERROR", TOKENIZERS_PARALLELISM="false",
+                           OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                            MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()),
                            TORCH_EXTENSIONS_DIR=os.path.join(os.path.dirname(os.path.dirname(python)), "torch-extensions"))
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode:
             raise RuntimeError("%s: exit %d: %s" % (" ".join(command), done.returncode, done.stderr[-2000:]))
-        return (*read_ranks(out), done.stderr)
+        losses, median_ms = read_ranks(out)
+        if not losses:
+            losses, median_ms = read_printed(done.stdout, done.stderr)
+        return losses, median_ms, done.stderr
 
 
 class Row:
@@ -122,8 +149,9 @@ class Row:
         self.faults = []
         self.missing = set()
         self.slow_down = None
-        name, self.launcher, words = JOBS[job]
-        self.name = name
+        self.name, self.launcher, words, *ranks = JOBS[job]
+        self.expected_ranks = ranks[0] if ranks else N_RANKS
+        self.is_whole = words[0] not in ("tensorflow_jobs.py", "jax_jobs.py")
         work = tempfile.mkdtemp(prefix="tacho-frameworks-")
         self.run = os.path.join(work, "run")
         try:
@@ -141,14 +169,16 @@ class Row:
         plain_ms, recorded_ms = [], []
         recorder = [self.tacho, "record", "-q", "--force", "-o", self.run, "--"]
         for _ in range(repeats + 1):
-            plain, plain_median, _ = run_job(python, words)
+            plain, plain_median, plain_said = run_job(python, words)
             recorded, recorded_median, said = run_job(python, words, recorder)
             plain_ms.append(plain_median)
             recorded_ms.append(recorded_median)
             if plain != recorded:
                 self.faults.append("losses differ")
             self.hear(said)
-        if any(len(of_rank) != STEPS for of_rank in plain.values()):
+            for warning in sorted(warnings_in(said) - warnings_in(plain_said)):
+                self.faults.append("warned: " + warning)
+        if self.is_whole and any(len(of_rank) != STEPS for of_rank in plain.values()):
             self.faults.append("losses: %s" % [len(of_rank) for of_rank in plain.values()])
         if repeats and all(plain_ms) and all(recorded_ms):
             base = statistics.median(plain_ms[1:] or plain_ms)
@@ -172,14 +202,14 @@ class Row:
         if said.returncode:
             raise RuntimeError("tacho info: " + said.stderr)
         info = json.loads(said.stdout)
-        self.trust = info["trust"]["score"]
+        self.trust = info["trust"]["score" if self.is_whole else "present_score"]
         self.steps = info["steps"]
         self.found = info["steps_found"]
         self.ranks = info["ranks"]
         if self.trust < LEAST_TRUST:
             self.faults.append("trust %s: %s" % (self.trust, "; ".join(
                 "%s %s %s" % (p["kind"], p["count"], p.get("where", "")) for p in info["trust"]["problems"])))
-        if self.ranks != N_RANKS:
+        if self.ranks != self.expected_ranks:
             self.faults.append("%d ranks" % self.ranks)
         if abs(self.steps - STEPS) > 1:
             self.faults.append("%d steps" % self.steps)
@@ -207,27 +237,42 @@ def cell(value):
     return "-" if value is None else str(value)
 
 
-def table(rows):
-    lines = ["| environment | job | launcher | steps | trust | collectives | slow-down of a step | what is missing |",
-             "|---|---|---|---|---|---|---|---|"]
-    for row in rows:
-        slow = "-" if row.slow_down is None else "%+.1f %% of %.1f ms" % (100 * row.slow_down, row.step_ms)
-        lines.append("| %s | %s | %s | %s | %s | %s | %s | %s |" % (
-            row.environment, row.name, row.launcher, cell(getattr(row, "steps", None)), cell(getattr(row, "trust", None)),
-            cell(getattr(row, "collectives", None)), slow, 
-            "; ".join(dict.fromkeys(row.faults + sorted(row.missing))).replace("|", "/").replace("\n", " ")[:300] or "nothing"))
-    return "\n".join(lines) + "\n"
+HEAD = ("| environment | job | launcher | steps | trust | collectives | slow-down of a step | what is missing |\n"
+        "|---|---|---|---|---|---|---|---|\n")
+BEGIN, END = "<!-- table: tests/frameworks/run.py -->\n", "<!-- end -->"
 
 
-def write(path, text):
-    """Put the table between its two marks."""
-    with open(path, encoding="utf-8") as page:
+def line_of(row):
+    slow = "-" if row.slow_down is None else "%+.1f %% of %.1f ms" % (100 * row.slow_down, row.step_ms)
+    return "| %s | %s | %s | %s | %s | %s | %s | %s |\n" % (
+        row.environment, row.name, row.launcher, cell(getattr(row, "steps", None)), cell(getattr(row, "trust", None)),
+        cell(getattr(row, "collectives", None)), slow,
+        "; ".join(dict.fromkeys(row.faults + sorted(row.missing))).replace("|", "/").replace("\n", " ")[:300] or "nothing")
+
+
+def key_of(line):
+    return tuple(cell.strip() for cell in line.split("|")[1:4])
+
+
+def order(lines):
+    """As environments and their jobs are listed."""
+    config = configparser.ConfigParser()
+    config.read(os.path.join(HERE, "environments.ini"))
+    places = [(name, *JOBS[job][:2]) for name in config.sections() for job in config[name]["jobs"].split()]
+    return sorted((line for line in lines if key_of(line) in places), key=lambda line: places.index(key_of(line)))
+
+
+def write(path, line):
+    """Put a row between the page's two marks, in place of what it had of that job. Other runs of this may write, too."""
+    with open(path, "r+", encoding="utf-8") as page:
+        fcntl.flock(page, fcntl.LOCK_EX)
         old = page.read()
-    begin, end = "<!-- table: tests/frameworks/run.py -->\n", "<!-- end -->"
-    head, _, rest = old.partition(begin)
-    _, _, tail = rest.partition(end)
-    with open(path, "w", encoding="utf-8") as page:
-        page.write(head + begin + text + end + tail)
+        head, _, rest = old.partition(BEGIN)
+        text, _, tail = rest.partition(END)
+        lines = [other for other in text.splitlines(keepends=True)[2:] if key_of(other) != key_of(line)]
+        page.seek(0)
+        page.truncate()
+        page.write(head + BEGIN + HEAD + "".join(order(lines + [line])) + END + tail)
 
 
 def main():
@@ -236,7 +281,7 @@ def main():
     parser.add_argument("--tacho", default=os.path.join(SOURCE, "build", "default", "bin", "tacho"))
     parser.add_argument("--only", nargs="*", help="ENVIRONMENT or ENVIRONMENT/JOB")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--write", help="the page whose table is replaced")
+    parser.add_argument("--write", help="the page in whose table the rows are put")
     arguments = parser.parse_args()
     rows = []
     for name, python, jobs in environments(arguments.environments):
@@ -245,10 +290,10 @@ def main():
                 continue
             row = Row(name, python, job, arguments.tacho, arguments.repeats)
             rows.append(row)
+            if arguments.write:
+                write(arguments.write, line_of(row))
             print("%s/%s: %s" % (name, job, "; ".join(row.faults) or "as it should be"), flush=True)
-    print(table(rows))
-    if arguments.write:
-        write(arguments.write, table(rows))
+    print(HEAD + "".join(line_of(row) for row in rows))
     return 1 if any(row.faults for row in rows) else 0
 
 

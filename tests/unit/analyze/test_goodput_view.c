@@ -111,11 +111,46 @@ static void test_little_known(void)
 	g_assert_cmpfloat(time_ms(other, "before the first step"), ==, 100);
 }
 
+/* A compilation that is told goes before what samples say, wherever it lies; graph breaks are counted with their reasons. */
+static void test_told_compilations(void)
+{
+	g_autoptr(TachoTimeline) timeline = make_timeline(
+		"rank 0 pid=10 thread 10 main\n"
+		"  annotation life 0..100\n"
+		"    annotation 'torch.compile 0/0' 41..49\n"
+		"      annotation 'backend_compile (dynamo_timed)' 42..48\n"
+		"    annotation 'torch.compile 0/0 backward' 66..68\n"
+		"  mark graph_break 47 first=2 text='call of print()'\n"
+		"  mark graph_break 67 first=3 text='a loop'\n"
+		"  mark graph_break 68 first=1 text='call of print()'\n"
+		"sampled 10 'main, sampled'\n"
+		"  function '<frozen importlib._bootstrap>(1178): _find_and_load' 38..44\n"
+		"  function 'train.py(30): evaluate' 64..70\n");
+	g_autoptr(TachoTable) table = tacho_view_goodput(timeline, NULL);
+
+	g_assert_cmpfloat(time_ms(table, "compilation"), ==, 8 + 2);
+	g_assert_cmpfloat(time_ms(table, "imports"), ==, 3);
+	g_assert_cmpfloat(time_ms(table, "evaluation"), ==, 4);
+	g_assert_cmpfloat(time_ms(table, "first or unfinished steps"), ==, 1);
+	g_assert_cmpfloat(time_ms(table, "training steps"), ==, 30 - 6);
+	g_assert_cmpfloat(sum_ms(table), ==, 100);
+	for (guint row = 0; row < tacho_table_n_rows(table); row++)
+		if (g_str_equal(tacho_table_cell_text(table, row, "use"), "compilation"))
+			g_assert_cmpfloat(tacho_table_cell_number(table, row, "graph_breaks"), ==,
+					  6);
+	g_assert_cmpuint(tacho_table_n_notes(table), ==, 3);
+	g_assert_cmpstr(tacho_table_borrow_note(table, 1), ==,
+			"Graph breaks in torch.compile: 3, call of print()");
+	g_assert_cmpstr(tacho_table_borrow_note(table, 2), ==,
+			"Graph breaks in torch.compile: 3, a loop");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/goodput_view/uses", test_uses);
 	g_test_add_func("/goodput_view/imported_program", test_imported_program);
 	g_test_add_func("/goodput_view/little_known", test_little_known);
+	g_test_add_func("/goodput_view/told_compilations", test_told_compilations);
 	return g_test_run();
 }
