@@ -11,6 +11,8 @@ void bucket_search_init(struct bucket_search *search, const struct bucket_proble
 	*search = (struct bucket_search){ .problem = problem,
 					  .seed = seed,
 					  .max_tries = max_tries,
+					  .temperature = SEARCH_TEMPERATURE,
+					  .ucb_gamma = SEARCH_UCB_GAMMA,
 					  .begin_us = g_get_monotonic_time() };
 	search->end_us = budget_us > 0 ? search->begin_us + budget_us : 0;
 	search->points = g_array_new(FALSE, FALSE, sizeof(struct search_point));
@@ -110,17 +112,37 @@ guint32 bucket_search_allow(const struct bucket_problem *problem, guint32 *ends,
 	return n;
 }
 
-/* Four fifths of what is left is for chains, so that the last walk has some. */
-static void run_chains(struct bucket_search *search)
+static const struct {
+	const gchar *name;
+	void (*run)(struct bucket_search *search);
+	gboolean is_usual;
+} ways[N_SEARCH_WAYS] = {
+#define SEARCH_WAY(enumerator, name, search, is_usual) { name, search, is_usual },
+#include "optimize/search_ways.def"
+#undef SEARCH_WAY
+};
+
+const gchar *bucket_search_way_name(enum search_way way)
+{
+	return ways[way].name;
+}
+
+static gboolean is_asked_for(const struct bucket_search *search, guint way)
+{
+	return search->ways ? (search->ways >> way & 1) != 0 : ways[way].is_usual;
+}
+
+/* What goes on as long as it gains has this share of what is left, so that those behind it have some, too. */
+static void run_within(struct bucket_search *search, guint way, guint of)
 {
 	guint64 max_tries = search->max_tries;
 	gint64 end_us = search->end_us;
 
 	if (max_tries > search->tries)
-		search->max_tries -= (max_tries - search->tries) / 5;
+		search->max_tries -= (max_tries - search->tries) / of;
 	if (end_us > 0)
-		search->end_us -= MAX(end_us - g_get_monotonic_time(), 0) / 5;
-	search_mcmc(search);
+		search->end_us -= MAX(end_us - g_get_monotonic_time(), 0) / of;
+	ways[way].run(search);
 	search->max_tries = max_tries;
 	search->end_us = end_us;
 }
@@ -130,13 +152,13 @@ void bucket_search_run(struct bucket_search *search)
 	if (search->problem->recorded_ends)
 		bucket_search_try(search, "recorded", search->problem->recorded_ends,
 				  search->problem->n_recorded);
-	if (search->problem->n <= SEARCH_MAX_EXHAUSTIVE) {
+	if (search->problem->n <= SEARCH_MAX_EXHAUSTIVE && !search->ways) {
 		search_exhaustive(search);
 		return;
 	}
-	search_rules(search);
-	search_dynamic(search);
-	search_greedy(search);
-	run_chains(search);
-	search_greedy(search);
+	for (guint way = 0; way < N_SEARCH_WAYS; way++)
+		if (is_asked_for(search, way))
+			run_within(search, way, way == SEARCH_MCMC || way == SEARCH_MCTS ? 3 : 10);
+	if (!search->ways || is_asked_for(search, SEARCH_GREEDY))
+		search_greedy(search);
 }

@@ -18,6 +18,16 @@ struct bucket_candidate {
 	const gchar *strategy; /* static: which way of searching found it first */
 };
 
+enum search_way {
+#define SEARCH_WAY(enumerator, name, search, is_usual) SEARCH_##enumerator,
+#include "optimize/search_ways.def"
+#undef SEARCH_WAY
+	N_SEARCH_WAYS
+};
+
+#define SEARCH_TEMPERATURE 0.02
+#define SEARCH_UCB_GAMMA   0.1
+
 /* The best so far became better. */
 struct search_point {
 	const gchar *strategy; /* static */
@@ -36,6 +46,10 @@ struct bucket_search {
 	guint n_kept;
 	GArray *points;	  /* struct search_point */
 	gdouble *over_ns; /* for bucket_schedule_ns() */
+	guint ways;	  /* 1 << enum search_way; 0: those that are gone where none is named */
+	gdouble temperature; /* of mcmc: moves that lose this share of the step are made one time in three at first */
+	gdouble ucb_gamma;   /* of mcts: how much what was seldom tried is preferred */
+	gboolean ucb_is_max; /* of mcts: a node is worth its largest reward, not the mean */
 	/* How long the step takes with a partition, ns; NULL: bucket_schedule_ns(). */
 	gdouble (*judge)(const guint32 *ends, guint32 n_buckets, gpointer data);
 	gpointer judge_data;
@@ -74,10 +88,16 @@ void search_dynamic(struct bucket_search *search);
 void search_greedy(struct bucket_search *search);
 /* Chains of Metropolis and Hastings, from the best so far on, on all cores. */
 void search_mcmc(struct bucket_search *search);
+/* Partitions that repeat themselves as the model does. */
+void search_blocks(struct bucket_search *search);
+/* Trees of begins of partitions, by the upper confidence bound, on all cores. */
+void search_mcts(struct bucket_search *search);
 /* Partitions drawn at random: what the others are held against. */
 void search_random(struct bucket_search *search);
 
-/* All of them but the last; of few gradients, the first alone. */
+/* The ways that are asked for, and the greedy walk once more behind them; where none is named, of few gradients all partitions and nothing else. */
 void bucket_search_run(struct bucket_search *search);
+/* The way's name. */
+const gchar *bucket_search_way_name(enum search_way way);
 
 #endif

@@ -18,8 +18,6 @@
 #define CHAINS		    4
 #define TRIES_OF_A_ROUND    1000 /* of each chain */
 #define ROUNDS_WITHOUT_GAIN 20
-#define FIRST_TEMPERATURE                                                                          \
-	0.02 /* of the step: moves that lose so much are made one time in three at first */
 
 struct chain {
 	struct bucket_search search; /* its own: tries and what it kept */
@@ -96,7 +94,7 @@ static void run_round(guint index, gpointer data)
 	while (chain->search.tries - first < TRIES_OF_A_ROUND) {
 		gdouble share = 1 - (gdouble)(chain->search.tries - first) / TRIES_OF_A_ROUND;
 
-		step_on(chain, chain->step_ns * FIRST_TEMPERATURE * share * share * share);
+		step_on(chain, chain->step_ns * chain->search.temperature * share * share * share);
 	}
 }
 
@@ -125,6 +123,7 @@ static void chain_begin_anywhere(struct chain *chain)
 static void chain_init(struct chain *chain, const struct bucket_search *search, guint number)
 {
 	bucket_search_init(&chain->search, search->problem, search->seed, 0, 0);
+	chain->search.temperature = search->temperature;
 	chain->random = random_stream_of(search->seed, number);
 	chain->ends = g_new(guint32, (gsize)search->problem->n + 1);
 	chain->trial = g_new(guint32, (gsize)search->problem->n + 1);

@@ -203,6 +203,7 @@ static void rules_dynamic_greedy_mcmc(struct bucket_search *search)
 	search_dynamic(search);
 	search_greedy(search);
 	search_mcmc(search);
+	search_mcts(search);
 	search_greedy(search);
 }
 
@@ -217,6 +218,74 @@ static void test_optimum_otherwise(void)
 					       count_all(random.problem), 1e-3);
 		bucket_problem_free(random.problem);
 	}
+}
+
+/* Monte Carlo trees alone find the best of all, where all ends are offered: of up to eight gradients and some more. */
+static void test_mcts(void)
+{
+	for (guint64 seed = 1; seed <= 100; seed++) {
+		struct random_problem random;
+
+		random_problem_init(&random, 1 + (guint32)(seed % 10), seed, FALSE);
+		g_assert_cmpfloat_with_epsilon(find(random.problem, search_mcts),
+					       count_all(random.problem), 1e-3);
+		bucket_problem_free(random.problem);
+	}
+}
+
+/* Twelve blocks of three gradients behind a head: the best partition ends a bucket behind each block, as waits are long and a block's
+ * gradients come together. */
+static void test_blocks(void)
+{
+	struct bucket_problem *problem = bucket_problem_empty(38);
+	struct bucket_search search;
+
+	for (guint32 i = 0; i < 38; i++) {
+		guint32 block = i < 2 ? 0 : 1 + (i - 2) / 3;
+
+		problem->bytes[i] = i < 2 ? 500 + i : (i - 2) % 3 == 0 ? 40000 : 1000;
+		problem->ready_ns[i] = 1000 + 60000 * block;
+	}
+	problem->cost = cost_of_line;
+	problem->cost_data = &ten_us;
+	bucket_search_init(&search, problem, 1, 0, 0);
+	search_blocks(&search);
+	g_assert_cmpuint(search.n_kept, >, 0);
+	g_assert_cmpfloat_with_epsilon(search.kept[0].step_ns, find(problem, bucket_search_run), 1);
+	for (guint32 i = 0; i + 1 < search.kept[0].n_buckets; i++)
+		g_assert_cmpuint((search.kept[0].ends[i] - 2) % 3, ==, 0);
+	bucket_search_release(&search);
+	bucket_problem_free(problem);
+	/* nothing repeats itself */
+	problem = even_problem(3, 100, 1);
+	problem->bytes[1] = 200;
+	problem->bytes[2] = 300;
+	bucket_search_init(&search, problem, 1, 0, 0);
+	search_blocks(&search);
+	g_assert_cmpuint(search.tries, ==, 0);
+	bucket_search_release(&search);
+	bucket_problem_free(problem);
+}
+
+/* Only what is asked for is gone. */
+static void test_ways(void)
+{
+	struct random_problem random;
+
+	random_problem_init(&random, 60, 3, FALSE);
+	for (guint way = 0; way < N_SEARCH_WAYS; way++) {
+		struct bucket_search search;
+
+		bucket_search_init(&search, random.problem, 1, 0, 20000);
+		search.ways = 1u << way;
+		bucket_search_run(&search);
+		for (guint i = 0; i < search.points->len; i++)
+			g_assert_cmpstr(
+				g_array_index(search.points, struct search_point, i).strategy, ==,
+				bucket_search_way_name((enum search_way)way));
+		bucket_search_release(&search);
+	}
+	bucket_problem_free(random.problem);
 }
 
 /* Dynamic programming alone, where there is one worker and nothing else. */
@@ -297,6 +366,9 @@ static void test_random(void)
 			found_ns = find_in(random.problem, 100000, bucket_search_run);
 			drawn_ns = find_in(random.problem, 100000, search_random);
 			g_assert_cmpfloat(found_ns, <=, drawn_ns + 1e-3);
+			/* trees alone, whose ends are not all there are, come near */
+			g_assert_cmpfloat(find_in(random.problem, 100000, search_mcts), <=,
+					  1.005 * drawn_ns);
 			n_better += found_ns < drawn_ns - 1e-3;
 			n_cases++;
 			bucket_problem_free(random.problem);
@@ -360,6 +432,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/bucket_search/slower_computing", test_slower_computing);
 	g_test_add_func("/bucket_search/optimum", test_optimum);
 	g_test_add_func("/bucket_search/optimum_otherwise", test_optimum_otherwise);
+	g_test_add_func("/bucket_search/mcts", test_mcts);
+	g_test_add_func("/bucket_search/blocks", test_blocks);
+	g_test_add_func("/bucket_search/ways", test_ways);
 	g_test_add_func("/bucket_search/dynamic", test_dynamic);
 	g_test_add_func("/bucket_search/any_order", test_any_order);
 	g_test_add_func("/bucket_search/random", test_random);
