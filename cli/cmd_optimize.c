@@ -35,7 +35,8 @@ static const gchar description[] =
 
 struct options {
 	gchar *output, *budget, *allow, *trajectory, *run_limit;
-	gchar *target, *passes, *memory;
+	gchar *target, *passes, *memory, *ways, *ucb, *state;
+	gdouble temperature, ucb_gamma;
 	gchar **also, **plans;
 	gint64 seed, tries;
 	gboolean is_forced, with_json, with_all, is_verified;
@@ -90,17 +91,13 @@ static gboolean parse_allowed(const gchar *text, guint *ret_allowed)
 	return TRUE;
 }
 
-/* "buckets,partition", or "^memory": those, or all but those. */
-static gboolean parse_passes(const gchar *text, guint *ret_left_out)
+/* "buckets,partition", or "^memory": those of `names`, or all but those. `*ret_chosen` 0: none were named. */
+static gboolean parse_names(const gchar *option, const gchar *text, const GPtrArray *names,
+			    guint *ret_chosen, guint *ret_left_out)
 {
 	g_auto(GStrv) words = g_strsplit(text ? text : "", ",", -1);
-	g_autoptr(GPtrArray) names = g_ptr_array_new();
-	const gchar *name, *description;
-	guint named = 0, left_out = 0;
 
-	for (guint i = 0; (name = tacho_optimize_pass(i, &description)); i++)
-		g_ptr_array_add(names, (gpointer)name);
-	g_ptr_array_add(names, NULL);
+	*ret_chosen = *ret_left_out = 0;
 	for (guint i = 0; words[i]; i++) {
 		const gchar *word = words[i] + (*words[i] == '^');
 		g_autofree gchar *there = NULL;
@@ -109,15 +106,69 @@ static gboolean parse_passes(const gchar *text, guint *ret_left_out)
 		while (names->pdata[number] && strcmp(word, names->pdata[number]) != 0)
 			number++;
 		if (names->pdata[number]) {
-			*(word > words[i] ? &left_out : &named) |= 1u << number;
+			*(word > words[i] ? ret_left_out : ret_chosen) |= 1u << number;
 			continue;
 		}
 		there = tacho_did_you_mean(word, (const gchar *const *)names->pdata);
-		cli_fail("optimize", "--passes: there is no '%s'%s", word, there);
+		cli_fail("optimize", "%s: there is no '%s'%s", option, word, there);
 		return FALSE;
 	}
-	*ret_left_out = left_out | (named ? ~named : 0);
 	return TRUE;
+}
+
+static gboolean parse_passes(const gchar *text, guint *ret_left_out)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	const gchar *name, *description;
+	guint chosen;
+
+	for (guint i = 0; (name = tacho_optimize_pass(i, &description)); i++)
+		g_ptr_array_add(names, (gpointer)name);
+	g_ptr_array_add(names, NULL);
+	if (!parse_names("--passes", text, names, &chosen, ret_left_out))
+		return FALSE;
+	*ret_left_out |= chosen ? ~chosen : 0;
+	return TRUE;
+}
+
+static gboolean parse_search(const struct options *options, TachoOptimizeOptions *how)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	const gchar *name;
+	guint left_out, n = 0;
+
+	for (; (name = tacho_optimize_way(n)); n++)
+		g_ptr_array_add(names, (gpointer)name);
+	g_ptr_array_add(names, NULL);
+	if (!parse_names("--search", options->ways, names, &how->search_ways, &left_out))
+		return FALSE;
+	if (left_out)
+		how->search_ways =
+			(how->search_ways ? how->search_ways : (1u << n) - 1) & ~left_out;
+	how->temperature = options->temperature;
+	how->ucb_gamma = options->ucb_gamma;
+	how->ucb_is_max = g_strcmp0(options->ucb, "max") == 0;
+	if (options->ucb && !how->ucb_is_max && strcmp(options->ucb, "mean") != 0) {
+		cli_fail("optimize", "--ucb is mean or max, not '%s'", options->ucb);
+		return FALSE;
+	}
+	if (how->temperature >= 0 && how->ucb_gamma >= 0)
+		return TRUE;
+	cli_fail("optimize", "--temperature and --ucb-gamma cannot be negative");
+	return FALSE;
+}
+
+/* The state of an earlier search, if there is one by now. FALSE: there is, and it cannot be read. */
+static gboolean read_state(const gchar *path, gchar **ret_text)
+{
+	GError *error = NULL;
+
+	*ret_text = NULL;
+	if (!path || !g_file_test(path, G_FILE_TEST_EXISTS) ||
+	    g_file_get_contents(path, ret_text, NULL, &error))
+		return TRUE;
+	cli_fail_error("optimize", error);
+	return FALSE;
 }
 
 /* "16g", "500m": bytes. */
@@ -203,6 +254,8 @@ static gboolean write_file(const gchar *path, gboolean is_forced,
 
 	if (file && text)
 		fputs(text, new_file_stream(file));
+	else if (file && g_str_has_suffix(path, ".svg"))
+		tacho_optimization_print_svg(optimization, new_file_stream(file));
 	else if (file)
 		write_trajectory(optimization, new_file_stream(file));
 	if (file && new_file_finish(g_steal_pointer(&file), &error))
@@ -404,6 +457,7 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 				     .plan_paths = (const gchar *const *)options->plans };
 	guint target = 0;
 	GError *error = NULL;
+	g_autofree gchar *state = NULL;
 	g_autoptr(TachoOptimization) optimization = NULL;
 
 	if (options->tries < 0)
@@ -416,7 +470,7 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 					     : DEFAULT_BUDGET,
 			&how.budget_ms) ||
 	    !parse_allowed(options->allow, &how.allowed) ||
-	    !parse_passes(options->passes, &how.left_out_passes) ||
+	    !parse_passes(options->passes, &how.left_out_passes) || !parse_search(options, &how) ||
 	    !parse_memory(options->memory, &how.memory_bytes))
 		return CLI_BAD;
 	if (options->is_verified)
@@ -429,7 +483,13 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 		return convert(options);
 	if (options->target && !tacho_plan_find_target(options->target, &target, &error))
 		return cli_fail_error("optimize", error);
+	if (!read_state(options->state, &state))
+		return CLI_BAD;
+	how.state = state;
 	optimization = optimize(options, &how, argc, argv);
+	if (optimization && options->state && optimization->state &&
+	    !write_file(options->state, TRUE, NULL, optimization->state))
+		return CLI_BAD;
 	return optimization ? tell(optimization, options, target) : CLI_BAD;
 }
 
@@ -483,7 +543,25 @@ int cmd_optimize(int argc, char **argv)
 		  "times what the recording took)",
 		  "TIME" },
 		{ "trajectory", 0, 0, G_OPTION_ARG_FILENAME, &options.trajectory,
-		  "write how the search went, as CSV", "FILE" },
+		  "write how the search went: CSV, or a picture where FILE ends in .svg", "FILE" },
+		{ "search", 0, 0, G_OPTION_ARG_STRING, &options.ways,
+		  "search by these ways: rules, dynamic, blocks, greedy, mcmc, mcts, random; "
+		  "^mcmc: by "
+		  "all but that",
+		  "LIST" },
+		{ "temperature", 0, 0, G_OPTION_ARG_DOUBLE, &options.temperature,
+		  "mcmc: moves that lose this share of the step are made one time in three at "
+		  "first "
+		  "(default: 0.02)",
+		  "SHARE" },
+		{ "ucb-gamma", 0, 0, G_OPTION_ARG_DOUBLE, &options.ucb_gamma,
+		  "mcts: how much what was seldom tried is preferred (default: 0.1)", "X" },
+		{ "ucb", 0, 0, G_OPTION_ARG_STRING, &options.ucb,
+		  "mcts: what a node is worth, mean (the default) or max of its tries", "WHICH" },
+		{ "state", 0, 0, G_OPTION_ARG_FILENAME, &options.state,
+		  "go on from what an earlier search wrote into FILE, if it is there, and write it "
+		  "anew",
+		  "FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
 		  "replace files that exist", NULL },
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.with_all,
@@ -508,6 +586,9 @@ int cmd_optimize(int argc, char **argv)
 	g_free(options.allow);
 	g_free(options.target);
 	g_free(options.passes);
+	g_free(options.ways);
+	g_free(options.ucb);
+	g_free(options.state);
 	g_free(options.memory);
 	g_strfreev(options.plans);
 	g_free(options.trajectory);

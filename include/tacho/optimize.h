@@ -28,7 +28,13 @@ typedef struct {
 	guint left_out_passes;		/* bit i: not tacho_optimize_pass(i) */
 	guint64 memory_bytes;		/* that a rank's fullest memory may hold; 0: any */
 	gint64 first_step, last_step;	/* as of tacho_predict() */
-	const gchar *const *plan_paths; /* plans in files, dPRO's too, that are judged beside what is found; NULL-terminated, or NULL */
+	guint search_ways;		/* bit i: tacho_optimize_way(i); 0: the usual ones */
+	gdouble temperature, ucb_gamma; /* of mcmc and mcts; 0: as docs/optimize.md says */
+	gboolean ucb_is_max; /* a node of mcts is worth its largest reward, not the mean */
+	const gchar *
+		state; /* of an earlier search of the same gradients (TachoOptimization.state), to go on from; or NULL */
+	const gchar *const *
+		plan_paths; /* plans in files, dPRO's too, that are judged beside what is found; NULL-terminated, or NULL */
 	TachoOptimizeProgress progress; /* or NULL */
 	gpointer progress_data;
 } TachoOptimizeOptions;
@@ -53,6 +59,7 @@ typedef struct {
 		trajectory; /* "tries", "time_ms", "strategy", "judged_by" (the search's own model, or the replay), "step_ms": whenever the search found a better partition */
 	gchar *warning, *advice; /* of the replay (TachoPrediction.baseline_warning); or NULL */
 	GPtrArray *notes;	 /* gchar */
+	gchar *state; /* what the search has found, as a text for TachoOptimizeOptions.state; NULL: there was none */
 } TachoOptimization;
 
 /* Look for changes of the job that was recorded. An error is that it cannot be replayed; that there is nothing to gain is none. */
@@ -64,12 +71,17 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoOptimization, tacho_optimization_free)
 /* What is tried, by number from 0: the pass's name; NULL: there are no more. */
 const gchar *tacho_optimize_pass(guint index, const gchar **ret_description);
 
+/* The ways to search, by number from 0: the name; NULL: there are no more. */
+const gchar *tacho_optimize_way(guint index);
+
 /* The first row that `tacho apply` carries out; TRUE: there is one. */
 gboolean tacho_optimization_best(const TachoOptimization *optimization, guint *ret_row);
 /* The first row whose plan can be written as the target (tacho_plan_find_target()), as text in `ret_text`, to be freed with g_free().
  * FALSE: there is none, and why not. */
 gboolean tacho_optimization_best_as(const TachoOptimization *optimization, guint target,
 				    guint *ret_row, gchar **ret_text, GError **error);
+/* The trajectory as a picture, SVG. */
+void tacho_optimization_print_svg(const TachoOptimization *optimization, FILE *out);
 /* One JSON object: the members above under their names (docs/json.md). */
 void tacho_optimization_print_json(const TachoOptimization *optimization, FILE *out);
 

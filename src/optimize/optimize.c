@@ -377,6 +377,11 @@ const gchar *tacho_optimize_pass(guint index, const gchar **ret_description)
 	return passes[index].name;
 }
 
+const gchar *tacho_optimize_way(guint index)
+{
+	return index < N_SEARCH_WAYS ? bucket_search_way_name((enum search_way)index) : NULL;
+}
+
 static void run_passes(struct optimizing *optimizing)
 {
 	for (guint i = 0; i < G_N_ELEMENTS(passes); i++)
@@ -404,7 +409,9 @@ TachoOptimization *tacho_optimize(const TachoRecording *recordings, guint n_reco
 	take_base(&optimizing);
 	optimizing_read_problem(&optimizing);
 	run_passes(&optimizing);
-	is_judged = optimizing_judge_files(&optimizing, error);
+	is_judged = !optimizing.error && optimizing_judge_files(&optimizing, error);
+	if (optimizing.error)
+		g_propagate_error(error, optimizing.error);
 	write_proposals(&optimizing);
 	optimizing.result->search_ms =
 		(gdouble)(g_get_monotonic_time() - optimizing.begin_us) * 1e-3;
@@ -429,6 +436,7 @@ void tacho_optimization_free(TachoOptimization *optimization)
 	tacho_table_free(optimization->trajectory);
 	g_free(optimization->warning);
 	g_free(optimization->advice);
+	g_free(optimization->state);
 	g_free(optimization);
 }
 

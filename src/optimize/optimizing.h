@@ -41,6 +41,7 @@ struct optimizing {
 	gdouble modelled_ms; /* the step with the recorded buckets, by the model of others; NAN: not known */
 	gdouble judged_ms; /* the same with the best that was found */
 	gint64 begin_us;
+	GError *error; /* the options do not fit the job; NULL: they do */
 };
 
 /* Who carries a plan out. */
@@ -60,8 +61,12 @@ TachoPrediction *optimizing_predict(const struct optimizing *optimizing, const g
 /* The job, as a plan names it, with the changes that every plan has; the caller's. */
 TachoPlan *optimizing_new_plan(const struct optimizing *optimizing);
 gdouble optimizing_gain_pct(const struct optimizing *optimizing, gdouble step_ms);
+/* Give the search what the options say of ways. */
+void optimizing_set_search(const struct optimizing *optimizing, struct bucket_search *search);
 /* Read the buckets off the graph, or say why they cannot be planned. */
 void optimizing_read_problem(struct optimizing *optimizing);
+/* The recorded buckets by the model of others (modelled_ms); what keeps it from that is noted. Needs the problem. */
+void optimizing_judge_recorded(struct optimizing *optimizing);
 /* The what-if of the best buckets, or NULL; the caller's. */
 gchar *optimizing_best_fusion(const struct optimizing *optimizing);
 /* How the gradients were packed when they were recorded (TachoPacking). */

@@ -2,10 +2,12 @@
 #include "optimize/optimizing.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/for_each.h"
 #include "optimize/bucket_judge.h"
+#include "optimize/search_state.h"
 
 /* Partitions that a replay judges, at least, whatever the time. */
 #define MIN_JUDGED 3
@@ -80,7 +82,7 @@ static void judge_kept(struct optimizing *optimizing, const struct bucket_search
 }
 
 /* The recorded buckets by the model. Where they are no partition in order, there is nothing like it. */
-static void judge_recorded(struct optimizing *optimizing)
+void optimizing_judge_recorded(struct optimizing *optimizing)
 {
 	const struct bucket_problem *problem = optimizing->problem;
 	g_autofree gchar *what_if = NULL;
@@ -101,13 +103,16 @@ static void judge_recorded(struct optimizing *optimizing)
 
 static void propose_buckets(struct optimizing *optimizing, const struct bucket_candidate *candidate)
 {
+	gboolean is_ddp = optimizing_packing(optimizing) == TACHO_PACKED_UNKNOWN;
 	TachoPlan *plan = optimizing_new_plan(optimizing);
 
 	plan_add_buckets(plan, candidate->ends, candidate->n_buckets);
 	optimizing_propose(optimizing, plan,
 			   g_strdup_printf("%u gradients in %u buckets", optimizing->problem->n,
 					   candidate->n_buckets),
-			   "PyTorch's DistributedDataParallel", OPTIMIZING_BY_APPLY, TRUE);
+			   is_ddp ? "PyTorch's DistributedDataParallel"
+				  : "a framework that takes groups of tensors, as dPRO's Horovod",
+			   is_ddp ? OPTIMIZING_BY_APPLY : OPTIMIZING_BY_FRAMEWORK, is_ddp);
 }
 
 static gboolean is_recorded(const struct bucket_problem *problem,
@@ -116,6 +121,44 @@ static gboolean is_recorded(const struct bucket_problem *problem,
 	return problem->recorded_ends && problem->n_recorded == candidate->n_buckets &&
 	       memcmp(problem->recorded_ends, candidate->ends,
 		      candidate->n_buckets * sizeof(*candidate->ends)) == 0;
+}
+
+/* FALSE: what was found before is of another job, which is noted as the error of all. */
+static gboolean resume(struct optimizing *optimizing, struct bucket_search *search)
+{
+	const gchar *state = optimizing->options->state;
+
+	if (!state || search_state_read(search, state, &optimizing->error))
+		return TRUE;
+	g_prefix_error(&optimizing->error, "the search cannot go on from what was found before: ");
+	bucket_search_release(search);
+	return FALSE;
+}
+
+static void keep_state(struct optimizing *optimizing, const struct bucket_search *search)
+{
+	gsize n;
+	gchar *text = NULL;
+	FILE *out = open_memstream(&text, &n);
+
+	if (!out)
+		return;
+	search_state_write(search, out);
+	fclose(out);
+	optimizing->result->state = g_strdup(text);
+	free(text);
+}
+
+void optimizing_set_search(const struct optimizing *optimizing, struct bucket_search *search)
+{
+	const TachoOptimizeOptions *options = optimizing->options;
+
+	search->ways = options->search_ways;
+	search->ucb_is_max = options->ucb_is_max;
+	if (options->temperature > 0)
+		search->temperature = options->temperature;
+	if (options->ucb_gamma > 0)
+		search->ucb_gamma = options->ucb_gamma;
 }
 
 static void search_buckets(struct optimizing *optimizing)
@@ -130,7 +173,11 @@ static void search_buckets(struct optimizing *optimizing)
 			   options->max_tried);
 	search.progress = see_progress;
 	search.progress_data = optimizing;
+	optimizing_set_search(optimizing, &search);
+	if (!resume(optimizing, &search))
+		return;
 	bucket_search_run(&search);
+	keep_state(optimizing, &search);
 	optimizing->result->candidates_tried += search.tries;
 	optimizing->result->is_exhaustive =
 		optimizing->problem->n <= SEARCH_MAX_EXHAUSTIVE && !bucket_search_is_over(&search);
@@ -225,7 +272,7 @@ void pass_buckets(struct optimizing *optimizing)
 	if (!optimizing->problem)
 		return;
 	note_sizes(optimizing);
-	judge_recorded(optimizing);
+	optimizing_judge_recorded(optimizing);
 	search_buckets(optimizing);
 	note_caps(optimizing);
 }

@@ -66,6 +66,7 @@ static void search_halved(struct optimizing *optimizing)
 	bucket_search_init(&search, &problem, options->seed,
 			   options->budget_ms > 0 ? MAX(optimizing_left_us(optimizing) / 3, 1) : 0,
 			   options->max_tried);
+	optimizing_set_search(optimizing, &search);
 	bucket_search_run(&search);
 	optimizing->result->candidates_tried += search.tries;
 	for (guint i = 0; i < MIN(search.n_kept, N_JUDGED); i++) {

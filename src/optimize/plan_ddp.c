@@ -1,12 +1,48 @@
 /* plan_ddp: a plan as what a person writes into a training program that uses PyTorch's DistributedDataParallel.
  *
- * DistributedDataParallel takes a largest size of its buckets, and no list of them. So buckets become the size that comes
- * nearest: that of the largest of them. What tacho apply does is the plan itself. */
+ * DistributedDataParallel takes a largest size of its buckets. Later versions take a list, a size for each bucket, which is full once it holds as
+ * much: so buckets that have gradients of one type in the order in which they come are said exactly. Otherwise they become the size that
+ * comes nearest: that of the largest of them. What tacho apply does is the plan itself. */
 #include "optimize/plan_target.h"
 
 #include <string.h>
 
 #define MIB (1024.0 * 1024)
+
+/* The gradients are of one type, and in the buckets as they come. */
+static gboolean is_in_order(const TachoPlan *plan, const struct plan_change *buckets)
+{
+	for (guint i = 0; i < buckets->order->len; i++)
+		if (g_array_index(buckets->order, guint32, i) != i ||
+		    g_array_index(plan->gradients, struct plan_gradient, i).dtype !=
+			    g_array_index(plan->gradients, struct plan_gradient, 0).dtype)
+			return FALSE;
+	return TRUE;
+}
+
+static void write_mib(guint64 bytes, FILE *out)
+{
+	gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+
+	fputs(g_ascii_formatd(text, sizeof(text), "%.10g", (gdouble)bytes / MIB), out);
+}
+
+static void write_list(const TachoPlan *plan, const struct plan_change *buckets, FILE *out)
+{
+	guint32 first = 0;
+
+	fputs("# exactly, where DistributedDataParallel has this argument (PyTorch 2.13 does):\n"
+	      "+    bucket_cap_mb_list=[",
+	      out);
+	for (guint i = 0; i < buckets->n_of->len; i++) {
+		guint32 n = g_array_index(buckets->n_of, guint32, i);
+
+		fputs(i ? ", " : "", out);
+		write_mib(plan_bucket_bytes(plan, buckets, first, n), out);
+		first += n;
+	}
+	fputs("],\n# else, as near as one size comes:\n", out);
+}
 
 static void write_arguments(const TachoPlan *plan, FILE *out)
 {
@@ -14,16 +50,14 @@ static void write_arguments(const TachoPlan *plan, FILE *out)
 
 	if (!buckets)
 		return;
-	fprintf(out,
-		"# %u gradients in %u buckets. DistributedDataParallel takes no list of buckets, "
-		"only "
-		"the largest size\n# of one; with it, buckets may differ from the plan's, which "
-		"tacho "
-		"apply makes as they are.\n",
+	fprintf(out, "# %u gradients in %u buckets; tacho apply makes them without this.\n",
 		plan->gradients->len, buckets->n_of->len);
-	fprintf(out,
-		" model = DistributedDataParallel(\n     model,\n+    bucket_cap_mb=%.6g,\n )\n",
-		(gdouble)plan_largest_bucket(plan, buckets) / MIB);
+	fputs(" model = DistributedDataParallel(\n     model,\n", out);
+	if (is_in_order(plan, buckets))
+		write_list(plan, buckets, out);
+	fputs("+    bucket_cap_mb=", out);
+	write_mib(plan_largest_bucket(plan, buckets), out);
+	fputs(",\n )\n", out);
 }
 
 static void write_compression(const TachoPlan *plan, FILE *out)

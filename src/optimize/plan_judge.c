@@ -1,6 +1,7 @@
 /* plan_judge: plans in files, judged as those that were found are. */
 #include "optimize/optimizing.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "optimize/bucket_judge.h"
@@ -30,9 +31,11 @@ static void judge_buckets_of(struct optimizing *optimizing, const TachoPlan *pla
 	const struct plan_change *buckets = plan_find(plan, PLAN_BUCKETS);
 	g_autofree gchar *what_if = buckets ? plan_change_what_if(buckets) : NULL;
 
-	if (what_if)
-		optimizing->judged_ms =
-			bucket_judge_fusion_ms(optimizing->base->graph, what_if, NULL);
+	if (!what_if)
+		return;
+	if (isnan(optimizing->modelled_ms) && optimizing->problem)
+		optimizing_judge_recorded(optimizing);
+	optimizing->judged_ms = bucket_judge_fusion_ms(optimizing->base->graph, what_if, NULL);
 }
 
 /* FALSE: it is no plan, or one for another job. */

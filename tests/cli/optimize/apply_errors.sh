@@ -11,7 +11,7 @@ refused()
 }
 write_plan 1 '"buckets": [[0], [0]]'
 refused
-write_plan 1 '"buckets": [[0, 1]], "loader_workers": 2'
+write_plan 1 '"buckets": [[0, 1]], "partition_bytes": 4096000'
 refused
 write_plan 1 ''
 refused

@@ -15,7 +15,8 @@ print(*found)
 print(found["plan"], found["predicted_step_ms"] == found["baseline_step_ms"], found["is_exhaustive"])
 END
 "$TACHO" optimize "$TACHO_SOURCE_DIR/tests/data/nccl" 2>&1 | grep -E 'planned|no change|optimize:'
-for wrong in "--budget soon" "--budget -1s" "--budget 2d" "--allow magic" "--tries -1"; do
+for wrong in "--budget soon" "--budget -1s" "--budget 2d" "--allow magic" "--tries -1" "--passes bucket" "--search mtcs" "--ucb most" "--temperature -1" \
+	"--memory much" "--to paper" "--plan none.json" "--state /dev/null/no"; do
 	"$TACHO" optimize "$run" $wrong
 	echo "exit $?"
 done

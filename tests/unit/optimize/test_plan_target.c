@@ -110,6 +110,17 @@ static void test_ddp(void)
 	g_assert_null(strstr(text, "bucket_cap_mb"));
 	free(text);
 	assert_written(whole, "ddp", NULL); /* it cuts no buckets */
+	{
+		static const guint32 ends[] = { 2, 4 };
+		g_autoptr(TachoPlan) ordered = parse(whole);
+
+		g_array_set_size(ordered->changes, 0);
+		plan_add_buckets(ordered, ends, 2);
+		text = written(ordered, "ddp");
+		g_assert_nonnull(strstr(text, "+    bucket_cap_mb_list=[0.0009536743164, 3],\n"));
+		g_assert_nonnull(strstr(text, "+    bucket_cap_mb=3,\n"));
+		free(text);
+	}
 }
 
 static void assert_read(const gchar *text, const gchar *name)

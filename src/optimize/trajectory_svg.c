@@ -1,0 +1,194 @@
+/* trajectory_svg: how a search went, as a picture: the best step over the tries, which stand on a logarithmic axis: a line of the search's
+ * own model, and one of the replay. A point is where a better partition was found, in the colour of the way that found it. */
+#include <tacho/optimize.h>
+
+#include <math.h>
+#include <string.h>
+
+#define WIDTH	 760
+#define HEIGHT	 380
+#define LEFT	 70
+#define RIGHT	 150
+#define TOP	 30
+#define BOTTOM	 50
+#define MAX_WAYS 12
+
+static const gchar *const colours[MAX_WAYS] = { "#4c78a8", "#f58518", "#54a24b", "#e45756",
+						"#72b7b2", "#b279a2", "#9d755d", "#eeca3b",
+						"#79706e", "#d67195", "#439894", "#83bcb6" };
+
+struct picture {
+	const TachoTable *table;
+	FILE *out;
+	gdouble most_tries, low_ms, high_ms;
+	const gchar *ways[MAX_WAYS];
+	guint n_ways;
+};
+
+static gdouble x_of(const struct picture *picture, gdouble tries)
+{
+	gdouble share = log(MAX(tries, 1.0)) / log(MAX(picture->most_tries, 2.0));
+
+	return LEFT + share * (WIDTH - LEFT - RIGHT);
+}
+
+static gdouble y_of(const struct picture *picture, gdouble step_ms)
+{
+	gdouble span = picture->high_ms - picture->low_ms;
+
+	return TOP + (picture->high_ms - step_ms) / (span > 0 ? span : 1) * (HEIGHT - TOP - BOTTOM);
+}
+
+static gdouble number(const struct picture *picture, guint row, const gchar *column)
+{
+	return tacho_table_cell_number(picture->table, row, column);
+}
+
+/* Its number among the ways, which it gets where it has none; the last one where there are too many. */
+static guint way_of(struct picture *picture, guint row)
+{
+	const gchar *name = tacho_table_cell_text(picture->table, row, "strategy");
+
+	for (guint i = 0; i < picture->n_ways; i++)
+		if (strcmp(picture->ways[i], name) == 0)
+			return i;
+	if (picture->n_ways == MAX_WAYS)
+		return MAX_WAYS - 1;
+	picture->ways[picture->n_ways] = name;
+	return picture->n_ways++;
+}
+
+static void find_range(struct picture *picture)
+{
+	picture->low_ms = INFINITY;
+	picture->high_ms = -INFINITY;
+	for (guint row = 0; row < tacho_table_n_rows(picture->table); row++) {
+		gdouble step_ms = number(picture, row, "step_ms");
+
+		if (!isfinite(step_ms))
+			continue;
+		picture->most_tries = MAX(picture->most_tries, number(picture, row, "tries"));
+		picture->low_ms = MIN(picture->low_ms, step_ms);
+		picture->high_ms = MAX(picture->high_ms, step_ms);
+	}
+	if (picture->high_ms <= picture->low_ms) {
+		picture->low_ms -= picture->low_ms * 0.01;
+		picture->high_ms += picture->high_ms * 0.01;
+	}
+}
+
+/* Numbers with a point, whatever the locale. */
+static void put(const struct picture *picture, const gchar *before, gdouble value,
+		const gchar *format)
+{
+	gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+
+	fprintf(picture->out, "%s%s", before, g_ascii_formatd(text, sizeof(text), format, value));
+}
+
+static void put_text(const struct picture *picture, gdouble x, gdouble y, const gchar *anchor,
+		     const gchar *text)
+{
+	put(picture, "<text x=\"", x, "%.1f");
+	put(picture, "\" y=\"", y, "%.1f");
+	fprintf(picture->out, "\" text-anchor=\"%s\">%s</text>\n", anchor, text);
+}
+
+static void put_line(const struct picture *picture, gdouble x1, gdouble y1, gdouble x2, gdouble y2)
+{
+	put(picture, "<line stroke=\"#ccc\" x1=\"", x1, "%.1f");
+	put(picture, "\" y1=\"", y1, "%.1f");
+	put(picture, "\" x2=\"", x2, "%.1f");
+	put(picture, "\" y2=\"", y2, "%.1f");
+	fputs("\"/>\n", picture->out);
+}
+
+static void put_axes(const struct picture *picture)
+{
+	gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+
+	for (guint i = 0; i <= 4; i++) {
+		gdouble step_ms = picture->low_ms + (picture->high_ms - picture->low_ms) * i / 4.0;
+
+		put_line(picture, LEFT, y_of(picture, step_ms), WIDTH - RIGHT,
+			 y_of(picture, step_ms));
+		put_text(picture, LEFT - 6, y_of(picture, step_ms) + 4, "end",
+			 g_ascii_formatd(text, sizeof(text), "%.4g", step_ms));
+	}
+	for (gdouble tries = 1; tries <= picture->most_tries; tries *= 10) {
+		put_line(picture, x_of(picture, tries), TOP, x_of(picture, tries), HEIGHT - BOTTOM);
+		put_text(picture, x_of(picture, tries), HEIGHT - BOTTOM + 18, "middle",
+			 g_ascii_formatd(text, sizeof(text), "%.0f", tries));
+	}
+	put_text(picture, LEFT, TOP - 12, "start", "best step so far, ms");
+	put_text(picture, WIDTH - RIGHT, HEIGHT - 12, "end", "tries");
+}
+
+/* What one judge said: steps down. */
+static void put_course(struct picture *picture, const gchar *judge, const gchar *dashes)
+{
+	gboolean is_first = TRUE;
+
+	fprintf(picture->out, "<path fill=\"none\" stroke=\"#555\" stroke-dasharray=\"%s\" d=\"",
+		dashes);
+	for (guint row = 0; row < tacho_table_n_rows(picture->table); row++) {
+		if (strcmp(tacho_table_cell_text(picture->table, row, "judged_by"), judge) != 0 ||
+		    !isfinite(number(picture, row, "step_ms")))
+			continue;
+		put(picture, is_first ? "M" : "H", x_of(picture, number(picture, row, "tries")),
+		    "%.1f");
+		put(picture, is_first ? "," : "V", y_of(picture, number(picture, row, "step_ms")),
+		    "%.1f");
+		is_first = FALSE;
+	}
+	fputs("\"/>\n", picture->out);
+}
+
+static void put_points(struct picture *picture)
+{
+	for (guint row = 0; row < tacho_table_n_rows(picture->table); row++) {
+		if (!isfinite(number(picture, row, "step_ms")))
+			continue;
+		fprintf(picture->out, "<circle r=\"3\" fill=\"%s\"", colours[way_of(picture, row)]);
+		put(picture, " cx=\"", x_of(picture, number(picture, row, "tries")), "%.1f");
+		put(picture, "\" cy=\"", y_of(picture, number(picture, row, "step_ms")), "%.1f");
+		fputs("\"/>\n", picture->out);
+	}
+}
+
+static void put_legend(const struct picture *picture)
+{
+	gdouble y = TOP + 10;
+
+	put_text(picture, WIDTH - RIGHT + 14, y, "start", "dashed: model");
+	put_text(picture, WIDTH - RIGHT + 14, y + 18, "start", "whole: replay");
+	for (guint i = 0; i < picture->n_ways; i++) {
+		fprintf(picture->out, "<circle r=\"3\" fill=\"%s\"", colours[i]);
+		put(picture, " cx=\"", WIDTH - RIGHT + 18, "%.1f");
+		put(picture, "\" cy=\"", y + 40 + 18 * i, "%.1f");
+		fputs("\"/>\n", picture->out);
+		put_text(picture, WIDTH - RIGHT + 28, y + 44 + 18 * i, "start", picture->ways[i]);
+	}
+}
+
+void tacho_optimization_print_svg(const TachoOptimization *optimization, FILE *out)
+{
+	struct picture picture = { .table = optimization->trajectory, .out = out };
+
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+		"height=\"%d\" font-family=\"sans-serif\" font-size=\"12\">\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+		WIDTH, HEIGHT, WIDTH, HEIGHT);
+	find_range(&picture);
+	if (picture.most_tries > 0) {
+		put_axes(&picture);
+		put_course(&picture, "model", "4 3");
+		put_course(&picture, "replay", "none");
+		put_points(&picture);
+		put_legend(&picture);
+	} else {
+		put_text(&picture, WIDTH / 2.0, HEIGHT / 2.0, "middle", "nothing was searched");
+	}
+	fputs("</svg>\n", out);
+}
