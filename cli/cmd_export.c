@@ -4,6 +4,7 @@
 
 #include <tacho/event_path.h>
 #include <tacho/export.h>
+#include <tacho/optimize.h>
 
 #include "cli.h"
 #include "new_file.h"
@@ -153,17 +154,33 @@ static int export_to_stdout(const struct options *asked, const TachoExportTarget
 
 /* The file is begun before the run is read, which may take long: one that cannot be written is told
  * at once. */
+/* The plan that gains most stands on the page; NULL: there is none, or it is another format. */
+static TachoTable *find_plan(const TachoExportTarget *target, const TachoExportOptions *options,
+			     TachoTimeline *timeline)
+{
+	if (strcmp(target->name, "html") != 0 || options->rank >= 0 || options->is_whole)
+		return NULL;
+	return tacho_optimize_finding(timeline, options->first_step, options->last_step);
+}
+
 static int export_to_file(const struct options *asked, const TachoExportTarget *target,
 			  const TachoExportOptions *options, NewFile *file, const gchar *path,
 			  int argc, char **argv)
 {
 	g_autoptr(NewFile) owned = file;
 	g_autoptr(TachoTimeline) timeline = open_marked(asked, options, argc, argv);
+	g_autoptr(TachoTable) plan = timeline ? find_plan(target, options, timeline) : NULL;
+	const TachoExportTable table = { "plan", "the change that shortens the step most", plan };
+	TachoExportOptions all = *options;
 	GError *error = NULL;
 
 	if (!timeline)
 		return CLI_BAD;
-	if (!target->write(timeline, options, new_file_stream(owned), &error)) {
+	if (plan) {
+		all.tables = &table;
+		all.n_tables = 1;
+	}
+	if (!target->write(timeline, &all, new_file_stream(owned), &error)) {
 		if (g_error_matches(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_IO))
 			g_prefix_error(&error, "cannot write '%s': ", path);
 		return cli_fail_error("export", error);

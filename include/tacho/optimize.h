@@ -80,6 +80,9 @@ gboolean tacho_optimization_best(const TachoOptimization *optimization, guint *r
  * FALSE: there is none, and why not. */
 gboolean tacho_optimization_best_as(const TachoOptimization *optimization, guint target,
 				    guint *ret_row, gchar **ret_text, GError **error);
+/* The plan that gains most, a row of a table "plan", for those who report on a run: found with few tries, the same each time. NULL: none
+ * gains 5 % or more, or the run is too large for that. The replay adds names to the timeline's strings, and changes nothing else of it. */
+TachoTable *tacho_optimize_finding(TachoTimeline *timeline, gint64 first_step, gint64 last_step);
 /* The trajectory as a picture, SVG. */
 void tacho_optimization_print_svg(const TachoOptimization *optimization, FILE *out);
 /* One JSON object: the members above under their names (docs/json.md). */

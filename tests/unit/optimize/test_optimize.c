@@ -195,11 +195,28 @@ static void test_passes(void)
 	for (; (name = tacho_optimize_pass(n, &description)); n++)
 		if (strcmp(name, "buckets") == 0)
 			options.left_out_passes = 1u << n;
-	g_assert_cmpuint(n, ==, 9);
+	g_assert_cmpuint(n, ==, 10);
 	tacho_correlate(timeline);
 	optimization = tacho_optimize(&recording, 1, &options, NULL);
 	g_assert_cmpuint(optimization->plans->len, ==, 0);
 	g_assert_cmpuint(tacho_table_n_rows(optimization->trajectory), ==, 0);
+}
+
+/* The best plan, as a report has it: 60 us become 52. */
+static void test_finding(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(job_buckets);
+	g_autoptr(TachoTimeline) other = timeline_from_text(job_late_rank);
+	g_autoptr(TachoTable) found = NULL;
+
+	tacho_correlate(timeline);
+	found = tacho_optimize_finding(timeline, -1, -1);
+	g_assert_nonnull(found);
+	g_assert_cmpuint(tacho_table_n_rows(found), ==, 1);
+	g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(found, 0, "gain_pct"), 100.0 * 8 / 60,
+				       1e-3);
+	tacho_correlate(other);
+	g_assert_null(tacho_optimize_finding(other, -1, -1));
 }
 
 static gchar *print_json(const TachoOptimization *optimization)
@@ -265,6 +282,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/optimize/chance", test_chance);
 	g_test_add_func("/optimize/compression", test_compression);
 	g_test_add_func("/optimize/passes", test_passes);
+	g_test_add_func("/optimize/finding", test_finding);
 	g_test_add_func("/optimize/nothing", test_nothing);
 	g_test_add_func("/optimize/json", test_json);
 	return g_test_run();
