@@ -343,6 +343,25 @@ static bool open_first_file(struct tacho_writer *writer)
 	return writer->stream || drop(writer);
 }
 
+bool tacho_record_wait(uint32_t size_bytes, uint32_t *milliseconds)
+{
+	struct tacho_writer *writer = &tacho_writer;
+	const struct timespec one_ms = { 0, 1000000 };
+	int cause = errno;
+	bool has_room;
+
+	/* a thread's first file is made by its first record */
+	while (!(has_room = !tacho_is_alive() || writer->is_busy || !writer->stream ||
+			    (size_t)(writer->limit - writer->cursor) >= size_bytes ||
+			    find_room(writer, size_bytes)) &&
+	       *milliseconds) {
+		nanosleep(&one_ms, NULL);
+		--*milliseconds;
+	}
+	errno = cause;
+	return has_room;
+}
+
 bool tacho_record_make_room(uint32_t size_bytes)
 {
 	struct tacho_writer *writer = &tacho_writer;

@@ -84,6 +84,10 @@ extern TACHO_EXPORT bool tacho_clock_is_tsc;
  * that `size_bytes` fit at tacho_writer.cursor; or count a drop and return false. */
 TACHO_EXPORT bool tacho_record_make_room(uint32_t size_bytes);
 
+/* Wait until a record of `size_bytes` would not be dropped for want of memory that is ready, no longer than *milliseconds, of which is taken
+ * what was waited: for what comes in bursts, in threads that the job does not wait for. False: there is none yet. */
+TACHO_EXPORT bool tacho_record_wait(uint32_t size_bytes, uint32_t *milliseconds);
+
 /* The class of records of `kind` named `name` (`length` bytes, need not end in NUL; control
  * characters and what exceeds TRACE_MAX_NAME_BYTES are replaced or cut). Takes a lock the first
  * time a name is seen in the process, and a short one after: keep the result. 0: it could not be
