@@ -1,0 +1,14 @@
+/* cuda_buffers: the memory that CUPTI writes its records of activities into, and what becomes of them.
+ *
+ * (1) Buffers are asked for and come back in any thread, and in any order.
+ * (2) What CUPTI dropped, and what cannot be read, is counted as lost.
+ * (3) A forked child has none of its parent's buffers. */
+#ifndef TACHO_CUDA_BUFFERS_H
+#define TACHO_CUDA_BUFFERS_H
+
+struct cupti;
+
+/* Hand CUPTI the two functions. The library stays as it is. Returns CUPTI's result. */
+int cuda_buffers_start(const struct cupti *cupti);
+
+#endif
