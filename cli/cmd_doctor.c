@@ -42,6 +42,7 @@ static int examine(const struct options *options, gchar **command)
 		return cli_fail_error("doctor", error);
 	doctor_machine(diagnosis, options->folder ? options->folder : ".");
 	doctor_probes(diagnosis, command, options->python, scratch->path);
+	doctor_devices(diagnosis);
 	doctor_formats(diagnosis, scratch->path);
 	scratch_folder_free(scratch);
 	if (options->is_json)

@@ -12,6 +12,9 @@ void doctor_machine(Diagnosis *diagnosis, const gchar *folder);
 void doctor_probes(Diagnosis *diagnosis, gchar **command, const gchar *python,
 		   const gchar *scratch);
 
+/* Accelerators: whether their drivers are here. */
+void doctor_devices(Diagnosis *diagnosis);
+
 /* What can be read and written, with the run that doctor_probes() left in `scratch`, and the tools that open it. */
 void doctor_formats(Diagnosis *diagnosis, const gchar *scratch);
 

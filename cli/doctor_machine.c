@@ -251,5 +251,6 @@ void doctor_machine(Diagnosis *diagnosis, const gchar *folder)
 	look_at_variable(diagnosis, "INTEL_LIBITTNOTIFY64",
 			 "oneDNN's kernels in wheels, and what programs tell by ITT,");
 	look_at_variable(diagnosis, "NVTX_INJECTION64_PATH", "ranges that programs tell by NVTX");
+	look_at_variable(diagnosis, "CUDA_INJECTION64_PATH", "calls and kernels of CUDA");
 	look_at_layers(diagnosis);
 }

@@ -27,6 +27,7 @@ has '^clock works '
 has '^agent works .*trust 100'
 has '^OPENCL_LAYERS works is free'
 has '^socket works [1-9][0-9]* messages'
+has '^cuda (absent there is no driver|works a driver) of NVIDIA'
 has '^chrome works .*read back'
 if "$python" -c 'import torch' 2>/dev/null; then
 	has '^torch works PyTorch .* probe: [1-9][0-9]+ operations in [34] steps'
