@@ -5,7 +5,9 @@
  * (1) The figures of a step come from the code that makes the step view, over a timeline that holds the step: they are those
  *     of the whole run.
  * (2) Rows are kept up to MAX_ROWS; all else is bounded by what is in the window (run_window.h).
- * (3) Reading takes its share of a core and no more: the window is opened again when enough has come, or when nothing has
+ * (3) Where clocks of several hosts have to be aligned, each new record may move all that was before. Such a run is read
+ *     whole each time, up to MAX_WINDOW; beyond that it is cut as others are, and figures are by the clocks as they were known.
+ * (4) Reading takes its share of a core and no more: the window is opened again when enough has come, or when nothing has
  *     for a while, and not before COST_FACTOR times of what opening it took have passed. */
 #include <math.h>
 #include <string.h>
@@ -52,9 +54,12 @@ struct _TachoFollow {
 	guint64 seen_bytes, most_bytes; /* when the window was opened last; at the most */
 	gint64 opened_ns, cost_ns;	/* CLOCK_MONOTONIC: when, and how long it took */
 	gint64 grown_ns;		/* when there was something new last */
+	guint64 look_bytes;		/* taken in at once */
+	GHashTable *told;		/* rank -> rows of it, where the run is read whole: (3) */
 	gboolean is_still;		/* what is open has been looked at since */
 	gboolean is_ending;		/* nobody writes any more */
 	gboolean is_over;
+	gboolean is_several; /* clocks: (3) */
 };
 
 static void clear_rank(gpointer pointer)
@@ -90,6 +95,8 @@ TachoFollow *tacho_follow_new(const gchar *const *paths, guint n_paths)
 	g_array_set_clear_func(follow->ranks, clear_rank);
 	follow->collectives = g_ptr_array_new_with_free_func(collective_free);
 	follow->memory = memory_account_new();
+	follow->told = g_hash_table_new(NULL, NULL);
+	follow->look_bytes = LOOK_BYTES;
 	follow->stats = process_stats_new();
 	return follow;
 }
@@ -101,6 +108,7 @@ void tacho_follow_free(TachoFollow *follow)
 	run_window_free(follow->window);
 	step_window_free(follow->steps);
 	memory_account_free(follow->memory);
+	g_hash_table_unref(follow->told);
 	process_stats_free(follow->stats);
 	g_array_unref(follow->rows);
 	g_array_unref(follow->ranks);
@@ -139,7 +147,7 @@ static TachoLiveStep make_row(const TachoTimeline *timeline, const TachoStep *st
 	};
 }
 
-static gint compare_rows(gconstpointer a, gconstpointer b)
+static int compare_rows(const void *a, const void *b)
 {
 	const TachoLiveStep *left = a, *right = b;
 
@@ -174,7 +182,35 @@ static void add_rows(TachoFollow *follow, const TachoTimeline *timeline)
 	}
 	follow->n_new = follow->rows->len - first;
 	qsort(follow->rows->data + first * sizeof(TachoLiveStep), follow->n_new,
-	      sizeof(TachoLiveStep), (int (*)(const void *, const void *))compare_rows);
+	      sizeof(TachoLiveStep), compare_rows);
+}
+
+/* (3): all rows again, those last that had not been told. */
+static void make_all_rows(TachoFollow *follow, const TachoTimeline *timeline)
+{
+	g_autoptr(GArray) fresh = g_array_new(FALSE, FALSE, sizeof(TachoLiveStep));
+	g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
+	guint n_told = 0;
+
+	g_array_set_size(follow->rows, 0);
+	memory_account_restart(follow->memory);
+	add_rows(follow, timeline);
+	for (guint i = 0; i < follow->rows->len; i++) {
+		TachoLiveStep row = g_array_index(follow->rows, TachoLiveStep, i);
+		gpointer rank = GINT_TO_POINTER(row.rank);
+		guint n = GPOINTER_TO_UINT(g_hash_table_lookup(seen, rank)) + 1;
+
+		g_hash_table_insert(seen, rank, GUINT_TO_POINTER(n));
+		if (n > GPOINTER_TO_UINT(g_hash_table_lookup(follow->told, rank)))
+			g_array_append_val(fresh, row);
+		else
+			g_array_index(follow->rows, TachoLiveStep, n_told++) = row;
+	}
+	g_array_set_size(follow->rows, n_told);
+	g_array_append_vals(follow->rows, fresh->data, fresh->len);
+	follow->n_new = fresh->len;
+	FOR_EACH_ENTRY(entry, seen)
+		g_hash_table_insert(follow->told, entry.key, entry.value);
 }
 
 static void drop_rows(TachoFollow *follow)
@@ -530,6 +566,7 @@ static void begin_anew(TachoFollow *follow)
 	run_window_restart(follow->window);
 	memory_account_restart(follow->memory);
 	g_array_set_size(follow->rows, 0);
+	g_hash_table_remove_all(follow->told);
 	FOR_EACH(TachoLiveRank, rank, follow->ranks) {
 		rank->n_steps = 0;
 		rank->last_step_unix_ns = 0;
@@ -544,7 +581,8 @@ static void begin_anew(TachoFollow *follow)
 /* Where there are no steps, what is old is of no use. */
 static void forget_stepless(TachoFollow *follow, const GPtrArray *processes)
 {
-	if (run_window_bytes(follow->window) < MAX_STEPLESS || follow->rows->len)
+	if (run_window_bytes(follow->window) < MAX_STEPLESS || follow->rows->len ||
+	    follow->steps->source != TACHO_STEPS_NONE || follow->is_ending)
 		return;
 	FOR_EACH_POINTER(const gchar, path, processes)
 		run_window_cut(follow->window, path,
@@ -565,21 +603,30 @@ static GPtrArray *list_processes(const TachoTimeline *timeline)
 static gboolean read_window(TachoFollow *follow, TachoTimeline *timeline)
 {
 	gboolean is_forced = run_window_bytes(follow->window) > MAX_WINDOW;
+	gboolean is_whole, is_changed;
 	g_autoptr(GPtrArray) processes = list_processes(timeline);
 
 	step_window_correlate(follow->steps, follow->window, timeline, is_forced);
-	if (step_window_is_changed(follow->steps)) {
+	is_changed = step_window_is_changed(follow->steps) ||
+		     (timeline->clocks->len > 1 && !follow->is_several && follow->rows->len);
+	follow->is_several |= timeline->clocks->len > 1;
+	if (is_changed) {
 		run_window_close(follow->window, timeline);
 		begin_anew(follow);
 		return FALSE;
 	}
-	add_rows(follow, timeline);
+	is_whole = follow->is_several && !is_forced;
+	if (is_whole)
+		make_all_rows(follow, timeline);
+	else
+		add_rows(follow, timeline);
 	note_ranks(follow, timeline);
 	note_steps(follow);
 	make_view(follow, timeline);
 	if (!has_running(timeline) && !is_recorded(follow))
 		follow->is_ending = TRUE;
-	step_window_remember(follow->steps, follow->window, timeline);
+	if (!is_whole)
+		step_window_remember(follow->steps, follow->window, timeline);
 	if (follow->is_still)
 		note_collectives(follow, timeline);
 	else
@@ -591,7 +638,7 @@ static gboolean read_window(TachoFollow *follow, TachoTimeline *timeline)
 	return TRUE;
 }
 
-/* (3) */
+/* (4) */
 static gboolean is_worth_it(TachoFollow *follow, gint64 now_ns, gboolean is_over)
 {
 	guint64 bytes = run_window_read_bytes(follow->window);
@@ -618,7 +665,7 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 	gboolean is_over = follow->is_ending;
 	TachoTimeline *timeline;
 
-	if (!run_window_grow(follow->window, LOOK_BYTES, is_over, error))
+	if (!run_window_grow(follow->window, follow->look_bytes, is_over, error))
 		return FALSE;
 	follow->most_bytes = MAX(follow->most_bytes, run_window_bytes(follow->window));
 	is_over &= !run_window_is_behind(follow->window);
@@ -659,6 +706,11 @@ gboolean tacho_follow_is_over(const TachoFollow *follow)
 gboolean tacho_follow_is_behind(const TachoFollow *follow)
 {
 	return run_window_is_behind(follow->window) || (follow->is_ending && !follow->is_over);
+}
+
+void follow_set_look_bytes(TachoFollow *follow, guint64 bytes)
+{
+	follow->look_bytes = bytes;
 }
 
 /* --- what is known --------------------------------------------------------------------------- */

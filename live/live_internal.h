@@ -5,4 +5,13 @@
 #include <tacho/live.h>
 #include <tacho/info.h>
 
+struct recent_rank;
+
+gdouble live_median(const gdouble *values, guint n); /* NaN of none */
+/* What `slow` does longer by itself than `other`. */
+const gchar *live_why_slow(const struct recent_rank *slow, const struct recent_rank *other);
+
+/* For tests: so many bytes are taken in at once. */
+void follow_set_look_bytes(TachoFollow *follow, guint64 bytes);
+
 #endif

@@ -55,6 +55,8 @@ enum {
 	/* of a run that is being written: */
 	MIN_PERIODS = 10, /* before what repeats itself is believed to be steps */
 	MAX_AHEAD = 16,	  /* steps of the others for which a rank without steps is waited for */
+	SILENT_S = 5,	  /* a rank that has ended, and of which nothing comes for so long, is gone */
+	MIN_PERIOD_S = 15, /* of the run, before what repeats itself ... */
 };
 
 /* What is known of a rank in a window of a run that is being written. */
@@ -567,6 +569,17 @@ static void drop_unsettled(GArray *updates, GArray *backward_times)
 	g_array_set_size(updates, n);
 }
 
+/* A control step ends with a record, which is behind the cut that it makes. */
+static void drop_done(GArray *updates, gint64 before_ns)
+{
+	guint n = 0;
+
+	while (n < updates->len && g_array_index(updates, struct update, n).end_ns <= before_ns)
+		n++;
+	if (n)
+		g_array_remove_range(updates, 0, n);
+}
+
 /* How many updates make a step, by those before the window, too; 0: it is too early to tell. */
 static guint find_window_cycle(struct rank_window *window, GArray *updates)
 {
@@ -574,7 +587,7 @@ static guint find_window_cycle(struct rank_window *window, GArray *updates)
 	g_autoptr(GArray) all = g_array_copy(before->updates);
 	guint cycle;
 
-	if (before->n_updates + updates->len < window->n_least && !window->is_over)
+	if (!before->n_steps && updates->len < window->n_least && !window->is_over)
 		return 0;
 	g_array_append_vals(all, updates->data, updates->len);
 	cycle = find_cycle(all);
@@ -616,6 +629,7 @@ static void find_optimizer_steps(const TachoTimeline *timeline, struct rank_step
 
 	if (window) {
 		window->updates = updates; /* its, to end */
+		drop_done(updates, window->before_ns);
 		window->has_updates = updates->len > 0;
 		if (!window->is_over)
 			drop_unsettled(updates, backward_times);
@@ -719,9 +733,12 @@ static void keep_sure_periods(struct rank_steps *found)
 {
 	const struct rank_window *window = found->window;
 	guint n = found->steps->len;
+	gboolean is_sure = n > MIN_PERIODS && (window->before->n_steps ||
+					       g_array_index(found->steps, TachoStep, n - 1).end_ns >
+						       MIN_PERIOD_S * G_GINT64_CONSTANT(1000000000));
 
 	if (!window->is_over)
-		g_array_set_size(found->steps, n > MIN_PERIODS ? n - 2 : 0);
+		g_array_set_size(found->steps, is_sure ? n - 2 : 0);
 	FOR_EACH(TachoStep, step, found->steps)
 		step->number += window->before->n_steps;
 }
@@ -730,6 +747,8 @@ static void keep_sure_periods(struct rank_steps *found)
  * before it is looked for, too, for then all was wrong. */
 static gboolean window_asks(const struct rank_window *window, TachoStepSource source)
 {
+	if (window->is_over && !window->before->n_steps)
+		return TRUE; /* all of the run is in the window */
 	if (source == TACHO_STEPS_PERIOD &&
 	    (window->has_updates || (window->source && window->source < TACHO_STEPS_PERIOD)))
 		return FALSE;
@@ -977,14 +996,22 @@ static gint64 last_number(const struct rank_steps *found)
 	return last;
 }
 
-static gboolean is_running(const TachoTimeline *timeline, const struct rank_steps *found)
+/* Whether more may come of the rank: where a run is read that is over, all processes are, but not all has been read. */
+static gboolean may_go_on(const TachoTimeline *timeline, const struct rank_steps *found,
+			  gint64 complete_ns)
 {
-	return found->process < timeline->processes->len &&
-	       tacho_timeline_process(timeline, found->process)->end == TACHO_END_RUNNING;
+	const TachoProcess *process;
+
+	if (found->process >= timeline->processes->len)
+		return FALSE;
+	process = tacho_timeline_process(timeline, found->process);
+	return process->end == TACHO_END_RUNNING ||
+	       complete_ns - process->end_ns < SILENT_S * G_GINT64_CONSTANT(1000000000);
 }
 
-/* Up to which number steps are over on all ranks that still run. */
-static gint64 find_common(const TachoTimeline *timeline, const struct rank_steps *ranks, guint n)
+/* Up to which number steps are over on all ranks that go on. */
+static gint64 find_common(const TachoTimeline *timeline, const struct rank_steps *ranks, guint n,
+			  gint64 complete_ns)
 {
 	gint64 common = G_MAXINT64;
 	guint most = 0;
@@ -992,7 +1019,7 @@ static gint64 find_common(const TachoTimeline *timeline, const struct rank_steps
 	for (guint i = 0; i < n; i++)
 		most = MAX(most, count_steps(&ranks[i]));
 	for (guint i = 0; i < n; i++) {
-		if (!is_running(timeline, &ranks[i]))
+		if (!may_go_on(timeline, &ranks[i], complete_ns))
 			continue;
 		if (ranks[i].source != TACHO_STEPS_NONE)
 			common = MIN(common, last_number(&ranks[i]));
@@ -1096,7 +1123,7 @@ void find_window_steps(TachoTimeline *timeline, StepWindow *steps, gint64 comple
 	drop_guesses(ranks, n);
 	least = number_alike(timeline, ranks, n, steps->least);
 	lend_steps(timeline, ranks, n);
-	common = is_over || is_forced ? G_MAXINT64 : find_common(timeline, ranks, n);
+	common = is_over || is_forced ? G_MAXINT64 : find_common(timeline, ranks, n, complete_ns);
 	for (guint i = 0; i < n; i++) {
 		gint64 known_ns = complete_ns;
 
