@@ -20,6 +20,8 @@
 #define CLEAR_NS	    (10 * NS_PER_S)
 #define STILL_NS	    (4 * NS_PER_S) /* nothing ends for so long, and ... */
 #define STILL_FACTOR	    10		   /* ... so many times the median step */
+#define STALL_NS	    (30 * NS_PER_S) /* evaluation and checkpoints take their time, too */
+#define STALL_FACTOR	    4
 #define WARM_UP		    5		   /* steps that are compared with nothing */
 #define MIN_HISTORY	    20		   /* steps to compare with */
 #define MAX_HISTORY	    200
@@ -291,7 +293,7 @@ static void judge_stall(TachoDetector *detector, gint64 still_ns)
 	if (!finding)
 		return;
 	tell_doing(detector, ranks, evidence);
-	finding->what = g_strdup_printf("no step has ended for %.1f s, and nothing is recorded",
+	finding->what = g_strdup_printf("no step has ended for %.1f s, and no rank waits for another",
 					(gdouble)still_ns / 1e9);
 	finding->evidence = g_string_free(g_steal_pointer(&evidence), FALSE);
 }
@@ -300,20 +302,20 @@ static void judge_stillness(TachoDetector *detector)
 {
 	const GPtrArray *collectives = tacho_follow_borrow_collectives(detector->follow);
 	gint64 patience = patience_ns(detector->follow);
-	gint64 last_ns = tacho_follow_last_unix_ns(detector->follow);
+	gint64 since_ns = detector->now_ns - last_step_ns(detector->follow);
 	gboolean is_waiting = FALSE;
 
 	if (tacho_follow_is_behind(detector->follow) || tacho_follow_is_over(detector->follow))
 		return;
 	FOR_EACH_POINTER(const TachoLiveCollective, collective, collectives)
 		if (detector->now_ns - collective->begin_unix_ns > patience &&
-		    detector->now_ns - last_ns > STILL_NS / 2) {
+		    since_ns > patience) {
 			judge_collective(detector, collective);
 			is_waiting = TRUE;
 		}
 	if (!is_waiting && last_step_ns(detector->follow) &&
-	    detector->now_ns - last_ns > 2 * patience)
-		judge_stall(detector, detector->now_ns - last_step_ns(detector->follow));
+	    since_ns > MAX(STALL_NS, STALL_FACTOR * patience))
+		judge_stall(detector, since_ns);
 }
 
 /* --- a rank that is gone --------------------------------------------------------------------- */

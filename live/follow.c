@@ -627,10 +627,7 @@ static gboolean read_window(TachoFollow *follow, TachoTimeline *timeline)
 		follow->is_ending = TRUE;
 	if (!is_whole)
 		step_window_remember(follow->steps, follow->window, timeline);
-	if (follow->is_still)
-		note_collectives(follow, timeline);
-	else
-		g_ptr_array_set_size(follow->collectives, 0);
+	note_collectives(follow, timeline);
 	run_window_close(follow->window, timeline);
 	step_window_advance(follow->steps, follow->window);
 	forget_stepless(follow, processes);

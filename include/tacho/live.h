@@ -68,7 +68,7 @@ const GArray *tacho_follow_borrow_steps(const TachoFollow *follow, guint64 *ret_
 guint tacho_follow_n_new(const TachoFollow *follow);
 guint tacho_follow_n_beginnings(const TachoFollow *follow);
 const GArray *tacho_follow_borrow_ranks(const TachoFollow *follow); /* TachoLiveRank, by rank */
-/* TachoLiveCollective; filled where nothing has moved since the look before. */
+/* TachoLiveCollective: those that ranks were in when the run was read last. */
 const GPtrArray *tacho_follow_borrow_collectives(const TachoFollow *follow);
 gint64 tacho_follow_last_unix_ns(const TachoFollow *follow);
 const gchar *tacho_follow_command(const TachoFollow *follow);
