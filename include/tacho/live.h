@@ -150,6 +150,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoJobs, tacho_jobs_free)
 void tacho_jobs_look(TachoJobs *jobs);
 const GPtrArray *tacho_jobs_borrow(const TachoJobs *jobs); /* TachoJob */
 
+/* Rows of all jobs, of the ranks of one, and of what was found wrong with it. The caller's. */
+TachoTable *tacho_jobs_table(const TachoJobs *jobs);
+TachoTable *tacho_job_ranks_table(const TachoJob *job);
+TachoTable *tacho_job_findings_table(const TachoJob *job);
+
 /* What a job's newest steps come to. */
 typedef struct {
 	guint32 n_steps; /* steps of the rank that has most */
