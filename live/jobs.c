@@ -15,6 +15,7 @@ struct job {
 struct _TachoJobs {
 	GPtrArray *jobs; /* struct job */
 	gboolean is_named;
+	guint n_seen;
 };
 
 static void job_free(gpointer pointer)
@@ -35,6 +36,7 @@ static void add_job(TachoJobs *jobs, gint64 pid, const gchar *path, const gchar 
 	struct job *job = g_new0(struct job, 1);
 
 	job->job = (TachoJob){
+		.id = ++jobs->n_seen,
 		.pid = pid,
 		.path = g_strdup(path),
 		.command = g_strdup(command ? command : ""),

@@ -132,6 +132,7 @@ const GPtrArray *tacho_detector_borrow_findings(const TachoDetector *detector); 
 
 /* A job that is being recorded, or was when it was last looked at. */
 typedef struct {
+	guint id;   /* among those that were ever seen */
 	gint64 pid; /* of `tacho record`; 0: the run was named */
 	gchar *path, *command;
 	gint64 start_unix_ns;

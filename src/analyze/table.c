@@ -876,13 +876,18 @@ static void write_cell(const struct cell *cell, JsonWriter *writer)
 	}
 }
 
-static void write_row(const TachoTable *table, guint row, JsonWriter *writer)
+void table_write_row_members(const TachoTable *table, guint row, JsonWriter *writer)
 {
-	json_writer_begin_object(writer);
 	for (guint column = 0; column < table->n_columns; column++) {
 		json_writer_key(writer, table->columns[column].key);
 		write_cell(cell_at(table, row, column), writer);
 	}
+}
+
+static void write_row(const TachoTable *table, guint row, JsonWriter *writer)
+{
+	json_writer_begin_object(writer);
+	table_write_row_members(table, row, writer);
 	json_writer_end_object(writer);
 }
 

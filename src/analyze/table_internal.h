@@ -15,6 +15,8 @@ gboolean table_hides_column(const TachoTable *table, guint index);
 
 /* The rows as one JSON array; the notes as another. */
 void table_write_json(const TachoTable *table, JsonWriter *writer);
+/* The members of a row's object, without the braces. */
+void table_write_row_members(const TachoTable *table, guint row, JsonWriter *writer);
 void table_write_json_notes(const TachoTable *table, JsonWriter *writer);
 /* Members of an object that is open: each table's rows under its name, then "notes", an object with
  * each table's notes under its name. */

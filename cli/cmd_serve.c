@@ -1,0 +1,141 @@
+/* cmd_serve: the jobs that are being recorded on this host, over HTTP. */
+#include <stdlib.h>
+#include <string.h>
+#include <tacho/live.h>
+
+#include "cli.h"
+#include "follow_report.h"
+
+#ifdef TACHO_HAVE_MICROHTTPD
+#include "live/http_server.h"
+
+#define DEFAULT_PORT 9460
+#define LEAST_TOKEN  16 /* characters */
+#define PAUSE_MS     500
+
+static const gchar usage[] = "[RUN...]";
+static const gchar description[] =
+	"Answers over HTTP what all jobs are that you are recording on this host, or the runs\n"
+	"named: a page at /, JSON at /api/jobs and /api/jobs/ID, and series for Prometheus at\n"
+	"/metrics. It listens on loopback; any other address takes a token, which clients send as\n"
+	"'Authorization: Bearer TOKEN' or as a password.\n"
+	"\n"
+	"Examples:\n"
+	"  tacho serve                                       then http://127.0.0.1:9460/\n"
+	"  tacho serve --listen 0.0.0.0 --token-file token --tls-cert c.pem --tls-key k.pem\n";
+
+struct options {
+	gchar *address, *token_file, *certificate_file, *key_file;
+	gint port;
+};
+
+static gboolean read_text(const gchar *path, gchar **ret_text)
+{
+	GError *error = NULL;
+
+	if (!path || g_file_get_contents(path, ret_text, NULL, &error))
+		return TRUE;
+	cli_fail_error("serve", error);
+	return FALSE;
+}
+
+static gboolean check_token(gchar *token)
+{
+	if (!token)
+		return TRUE;
+	g_strstrip(token);
+	if (strlen(token) >= LEAST_TOKEN)
+		return TRUE;
+	cli_fail("serve", "the token has %zu characters; it takes at least %d, as from 'openssl rand "
+			  "-hex 16'",
+		 strlen(token), LEAST_TOKEN);
+	return FALSE;
+}
+
+static void run(HttpServer *server, TachoJobs *jobs)
+{
+	while (!follow_is_interrupted()) {
+		gint64 begin_us = g_get_monotonic_time();
+
+		tacho_jobs_look(jobs);
+		http_server_show(server, jobs);
+		/* no more than half of a core, however many jobs there are */
+		follow_pause((guint)MAX(PAUSE_MS, (g_get_monotonic_time() - begin_us) / 1000));
+	}
+}
+
+static int serve(const struct options *options, int argc, char **argv)
+{
+	g_autofree gchar *token = NULL, *certificate = NULL, *key = NULL;
+	g_autoptr(TachoJobs) jobs = NULL;
+	TachoServeOptions how = { .address = options->address, .port = (guint16)options->port };
+	GError *error = NULL;
+	HttpServer *server;
+
+	if (options->port < 0 || options->port > 65535)
+		return cli_fail("serve", "--port takes 0 to 65535, not %d", options->port);
+	if (!options->certificate_file != !options->key_file)
+		return cli_fail("serve", "--tls-cert and --tls-key are given together");
+	if (!read_text(options->token_file, &token) || !check_token(token) ||
+	    !read_text(options->certificate_file, &certificate) ||
+	    !read_text(options->key_file, &key))
+		return CLI_BAD;
+	how.token = token;
+	how.certificate = certificate;
+	how.key = key;
+	server = http_server_new(&how, &error);
+	if (!server)
+		return cli_fail_error("serve", error);
+	jobs = tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
+	printf("tacho serve: %s://%s%s%s:%u/\n", certificate ? "https" : "http",
+	       how.address && strchr(how.address, ':') ? "[" : "",
+	       how.address ? how.address : "127.0.0.1",
+	       how.address && strchr(how.address, ':') ? "]" : "", http_server_port(server));
+	fflush(stdout);
+	run(server, jobs);
+	http_server_free(server);
+	return cli_finish("serve", CLI_DONE);
+}
+
+int cmd_serve(int argc, char **argv)
+{
+	struct options options = { .port = DEFAULT_PORT };
+	const GOptionEntry entries[] = {
+		{ "listen", 0, 0, G_OPTION_ARG_STRING, &options.address,
+		  "listen on this numeric address (default: 127.0.0.1)", "ADDRESS" },
+		{ "port", 'p', 0, G_OPTION_ARG_INT, &options.port,
+		  "listen on this port (default: 9460; 0: any that is free)", "N" },
+		{ "token-file", 0, 0, G_OPTION_ARG_FILENAME, &options.token_file,
+		  "serve only who knows the token in FILE", "FILE" },
+		{ "tls-cert", 0, 0, G_OPTION_ARG_FILENAME, &options.certificate_file,
+		  "speak TLS, with the certificate in this PEM file", "FILE" },
+		{ "tls-key", 0, 0, G_OPTION_ARG_FILENAME, &options.key_file,
+		  "... and the key in this one", "FILE" },
+		G_OPTION_ENTRY_NULL,
+	};
+	int status = CLI_BAD;
+
+	if (cli_parse("serve", usage, description, entries, &argc, &argv)) {
+		follow_is_interrupted();
+		status = serve(&options, argc, argv);
+	}
+	g_free(options.address);
+	g_free(options.token_file);
+	g_free(options.certificate_file);
+	g_free(options.key_file);
+	return status;
+}
+
+#else
+
+int cmd_serve(int argc, char **argv)
+{
+	const GOptionEntry entries[] = { G_OPTION_ENTRY_NULL };
+
+	if (!cli_parse("serve", "", "This tacho was built without libmicrohttpd, and cannot serve.\n",
+		       entries, &argc, &argv))
+		return CLI_BAD;
+	return cli_fail("serve", "this tacho was built without libmicrohttpd");
+}
+
+#endif

@@ -1,0 +1,11 @@
+# cmake -D OUTPUT=FILE.c -D "FILES=name=path,..." -P embed.cmake: files as C arrays live_asset_NAME, each with a zero behind it.
+string(REPLACE "," ";" files "${FILES}")
+set(text "#include \"live/live_assets.h\"\n")
+foreach(entry ${files})
+  string(REGEX MATCH "^([a-z_]+)=(.*)$" matched "${entry}")
+  set(name ${CMAKE_MATCH_1})
+  file(READ ${CMAKE_MATCH_2} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
+  string(APPEND text "\nconst char live_asset_${name}[] = { ${hex}0 };\n")
+endforeach()
+file(WRITE ${OUTPUT} "${text}")
