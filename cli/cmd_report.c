@@ -343,7 +343,7 @@ static void print_text(const struct report *report, const TachoInfo *info)
 	if (!report->is_at_prompt)
 		report_head_print(info, stdout, with_colour);
 	for (guint i = 0; i < report->tables->len; i++) {
-		const TachoTable *table = g_ptr_array_index(report->tables, i);
+		TachoTable *table = g_ptr_array_index(report->tables, i);
 		const struct view *view =
 			i < report->n_chosen ? report->chosen[i] : find_view("advise");
 		gboolean is_plan = strcmp(tacho_table_name(table), "plan") == 0;
