@@ -24,6 +24,7 @@ class Kind:
     about: str
     beside: str  # a kind's name, or ""
     has_control: bool  # when recorded, some steps are left out
+    cores: int  # of a host, for two jobs that compute on them; 0: they wait instead
 
     @property
     def is_aside(self):
@@ -97,6 +98,6 @@ def read_kinds(path=os.path.join(HERE, "kinds.ini")):
         if row["half"] not in ("tuned", "aside"):
             raise ValueError(f"{path}: [{name}] half = {row['half']}")
         kinds[name] = Kind(name, row["half"], program, int(alone["ranks"]), tuple(alone["options"].split()), row["about"],
-                           row.get("beside", ""), alone.getboolean("control", True))
+                           row.get("beside", ""), alone.getboolean("control", True), int(row.get("cores", "0")))
     return kinds
 

@@ -143,6 +143,8 @@ class Kit:
             changes.append(f"latency=+{case.latency - BASE[1]:g}ms")
         if case.work != 1:
             changes.append(kind.work_what_if(case.work))
+        if kind.cores:
+            changes.append(f"cores={kind.cores}")
         return changes
 
     def beside_run(self, kind):
