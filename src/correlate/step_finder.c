@@ -14,8 +14,8 @@
  *            least half of what the process and its devices did (step_coverage); not of a device's calls alone.
  *
  * A rank with none of these has the steps of the rank whose counted steps began first, or that has marked ones, unless steps are
- * regions of a profiler. Where another rank has annotated steps, a period alone makes none: what serves those that train
- * repeats itself for each of them.
+ * regions of a profiler. Where another rank has annotated steps, or optimizers' and no more than half as many, a period alone makes
+ * none: what serves those that train repeats itself for each of them.
  *
  * The start of an optimizer's step 0 is nobody's end: it is taken to be where the thread begins the
  * same sequence of ops as at the start of step 1, as long before its end as that is, or nearest to
@@ -844,18 +844,27 @@ static guint32 find_lateness(const TachoTimeline *timeline, const struct rank_st
 	return best;
 }
 
-/* Steps by their period alone, where another rank's are told. */
+/* Whether steps that another rank has tell that those of `found`, which are so by their period alone, are none. */
+static gboolean is_refuted(const struct rank_steps *found, const struct rank_steps *other)
+{
+	if (other->source == TACHO_STEPS_ANNOTATED)
+		return TRUE;
+	return other->source == TACHO_STEPS_OPTIMIZER && found->steps->len / 2 >= other->steps->len;
+}
+
+/* Steps by their period alone, where another rank's are told, or counted and fewer. */
 static void drop_guesses(struct rank_steps *ranks, guint n)
 {
-	gboolean is_told = FALSE;
+	for (guint i = 0; i < n; i++) {
+		gboolean is_none = FALSE;
 
-	for (guint i = 0; i < n; i++)
-		is_told |= ranks[i].source == TACHO_STEPS_ANNOTATED;
-	for (guint i = 0; i < n && is_told; i++)
-		if (ranks[i].source == TACHO_STEPS_PERIOD) {
-			g_array_set_size(ranks[i].steps, 0);
-			ranks[i].source = TACHO_STEPS_NONE;
-		}
+		for (guint k = 0; k < n && ranks[i].source == TACHO_STEPS_PERIOD; k++)
+			is_none |= is_refuted(&ranks[i], &ranks[k]);
+		if (!is_none)
+			continue;
+		g_array_set_size(ranks[i].steps, 0);
+		ranks[i].source = TACHO_STEPS_NONE;
+	}
 }
 
 /* The rank whose counted steps began first. */

@@ -255,6 +255,33 @@ static void test_lent_marks(void)
 	assert_step(timeline, 11, 1, 5, 500, 600, TRUE);
 }
 
+/* What a rank without optimizer repeats `n` times while another one takes six steps; how many steps both have. */
+static guint count_beside_optimizer(guint n)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 6; i++)
+		append_turn(text, 120 * i, "Optimizer.step#SGD.step");
+	g_string_append(text, "rank 1 end=exited:0 thread 2 main\n");
+	for (guint i = 0; i < n; i++) {
+		guint at = 720 * i / n;
+
+		g_string_append_printf(text, "op pull %u..%u\nop push %u..%u\nop add %u..%u\n", at,
+				       at + 10, at + 10, at + 20, at + 20, at + 720 / n - 1);
+	}
+	timeline = correlated(text->str);
+	return timeline->steps->len;
+}
+
+/* It answers each of two workers once a step, and has their steps; or does something of its own, about as often. */
+static void test_server_of_optimizers(void)
+{
+	g_assert_cmpuint(count_beside_optimizer(12), ==, 6 + 6);
+	g_assert_cmpuint(count_beside_optimizer(18), ==, 6 + 6);
+	g_assert_cmpuint(count_beside_optimizer(11), ==, 6 + 11);
+}
+
 /* Steps in which other parameters have gradients have no cycle: each call is a step. */
 static void test_irregular_work(void)
 {
@@ -564,6 +591,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_finder/closure", test_closure);
 	g_test_add_func("/step_finder/lent-steps", test_lent_steps);
 	g_test_add_func("/step_finder/lent_marks", test_lent_marks);
+	g_test_add_func("/step_finder/server_of_optimizers", test_server_of_optimizers);
 	g_test_add_func("/step_finder/irregular_work", test_irregular_work);
 	g_test_add_func("/step_finder/profiler_steps", test_profiler_steps);
 	g_test_add_func("/step_finder/marks", test_marks);
