@@ -16,6 +16,10 @@ on. *Error* is predicted against measured. Twice the work is layers that take tw
 (`batch`). Connections have CUBIC, and the jobs go before everything else on the machine
 ([why](decisions/0035-how-the-kit-is-run.md)).
 
+`async_server` answers whoever comes first. Who that is decides who comes first in the next step, so the job settles into one of several
+orders, and keeps it: runs of it differ by a fifth, and a latency can make it faster, because it brings another order. A replay has the order
+of its recording. No prediction from one recording is held to less than that.
+
 The kinds **set aside** were predicted before they were measured (`validate/kit/blind.json`, committed before), and the model is
 not changed for them. For them, the error is of those predictions. The other kinds are those that the model was **tuned** on.
 """
