@@ -174,16 +174,24 @@ class Hosts:
             call("tc", "-n", name, "qdisc", "replace", "dev", device, "root", "tbf", "rate",
                  f"{rate_mbit:g}mbit", "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES))
 
-    def measure_rate(self):
-        """Mbit/s that the link of the first two hosts carries each way, both in use: the mean of both."""
-        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "link_rate.py")
+    def ask_both(self, script):
+        """What a script says that the first two hosts run with each other's addresses: of each its output."""
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), script)
         ends = [subprocess.Popen(self.command(host, core_of(host), {}, [
                     sys.executable, program, address(host), address(1 - host), str(RATE_PORT)], REAL_TIME),
                                  stdout=subprocess.PIPE, text=True) for host in range(2)]
         said = [end.communicate()[0] for end in ends]
         if any(end.returncode != 0 for end in ends):
-            raise HostsError("what the link carries could not be measured")
-        return sum(float(mbit) for mbit in said) / 2
+            raise HostsError(f"{script}: what the link is like could not be measured")
+        return said
+
+    def measure_rate(self):
+        """Mbit/s that the link of the first two hosts carries each way, both in use: the mean of both."""
+        return sum(float(mbit) for mbit in self.ask_both("link_rate.py")) / 2
+
+    def measure_round_trip(self):
+        """ms that a small message between the first two hosts takes there and back, nothing else being under way."""
+        return float(self.ask_both("link_latency.py")[0])
 
     def start_relay(self, one, other, latency_ms):
         relay = subprocess.Popen(
@@ -195,12 +203,14 @@ class Hosts:
             raise HostsError("latency_relay did not start")
 
     def disconnect(self):
-        """Remove the links. Returns what a relay says that it carried, or None: there was none."""
+        """Remove the links. Returns what the busiest relay says that it carried, or None: there was none."""
         carried = None
         for relay in self.relays:
             relay.terminate()
             said = relay.communicate()[0]
-            carried = json.loads(said) if said.strip() else None
+            row = json.loads(said) if said.strip() else None
+            if row and (not carried or row["frames"] > carried["frames"]):
+                carried = row
         self.relays = []
         self.shaped = []
         for name, device in [(name, DEVICE) for name in self.names] + [(self.switch, SWITCH)]:

@@ -130,6 +130,10 @@ class Kit:
         """What a link of the rate was seen to carry, or its rate."""
         return self.measured["links"].get(link_name(kind, rate), rate)
 
+    def link_latency_ms(self, kind, latency):
+        """What links of the latency were seen to have, or that."""
+        return self.measured["links"].get(latency_name(kind, latency), latency)
+
     def runs_of(self, kind):
         """What `tacho replay` takes: of each rank its runs, joined by commas."""
         folders = self.recordings(kind)
@@ -140,7 +144,7 @@ class Kit:
         if case.rate != BASE[0]:
             changes.append(f"bandwidth={self.link_mbit(kind, case.rate) / self.link_mbit(kind, BASE[0]):.4g}x")
         if case.latency != BASE[1]:
-            changes.append(f"latency=+{case.latency - BASE[1]:g}ms")
+            changes.append(f"latency=+{self.link_latency_ms(kind, case.latency) - BASE[1]:.4g}ms")
         if case.work != 1:
             changes.append(kind.work_what_if(case.work))
         if kind.cores:
@@ -243,6 +247,12 @@ class Kit:
                     self.measured["links"][name] = jobs.measure_link(kind, rate)
                     self.save()
                     print(f"{name:34} {self.measured['links'][name]:18.2f} Mbit/s", flush=True)
+            for latency in LATENCIES_MS:
+                name = latency_name(kind, latency)
+                if latency > 0 and name not in self.measured["links"] and not self.is_late():
+                    self.measured["links"][name] = jobs.measure_latency(kind, latency)
+                    self.save()
+                    print(f"{name:34} {self.measured['links'][name]:18.3f} ms", flush=True)
 
     def n_runs(self, kind, latency, work):
         """Runs so far, of the kind as it is now."""
@@ -334,6 +344,10 @@ class Kit:
 
 def link_name(kind, rate):
     return f"{rate}mbit" + ("-switch" if kind.ranks > 2 else "")
+
+
+def latency_name(kind, latency):
+    return f"{latency}ms" + ("-switch" if kind.ranks > 2 else "")
 
 
 def git(*arguments):

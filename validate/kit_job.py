@@ -15,6 +15,7 @@ import threading
 import time
 
 import hosts
+from kinds import BASE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TIMEOUT_S = 300
@@ -86,6 +87,17 @@ class KitJobs:
             return round(max(self.network.measure_rate() for _ in range(n_times)), 2)
         finally:
             self.network.disconnect()
+
+    def measure_latency(self, kind, latency_ms):
+        """ms from one host to another that such a latency adds: relays hand frames on at ticks, and a little late."""
+        round_trips = []
+        for added_ms in (0, latency_ms):
+            self.connect(kind, BASE[0], added_ms)
+            try:
+                round_trips.append(self.network.measure_round_trip())
+            finally:
+                self.network.disconnect()
+        return round((round_trips[1] - round_trips[0]) / 2, 3)
 
     def job(self, kind, n_steps, folder=None):
         self.n_started += 1
