@@ -12,9 +12,7 @@ HEAD = """# How near the replay comes, on jobs that it was not made for
 Each kind of job (`validate/kinds.ini`) was recorded at {base_rate} Mbit/s without latency, and predicted from that at other
 rates and latencies. It was then run there, unrecorded. *Measured* is the median of the runs, each of which is the median of
 its steps; in brackets are the least and the greatest run. A run goes through all rates one after the other, while the job goes
-on. *Error* is predicted against measured. Twice the work is layers that take twice as long (`scale`), or a batch twice as large
-(`batch`). Connections have CUBIC, and the jobs go before everything else on the machine
-([why](decisions/0035-how-the-kit-is-run.md)).
+on. *Error* is predicted against measured. {run_so}
 
 `async_server` answers whoever comes first. Who that is decides who comes first in the next step, so the job settles into one of several
 orders, and keeps it: runs of it differ by a fifth, and a latency can make it faster, because it brings another order. A replay has the order
@@ -24,6 +22,14 @@ The kinds **set aside** were predicted before they were measured (`validate/kit/
 not changed for them. For them, the error is of those predictions. The other kinds are those that the model was **tuned** on.
 """
 
+
+RUN_SO = """Twice the work is layers that take twice as long (`scale`), or a batch twice as large (`batch`). Connections have
+CUBIC, and the jobs go before everything else on the machine ([why](decisions/0035-how-the-kit-is-run.md)). `latency` and `bandwidth` are
+asked for as links were measured to have them."""
+# of measurements that do not say what controlled congestion
+RUN_BEFORE = """**These measurements are from before the kit was run as
+[0035](decisions/0035-how-the-kit-is-run.md) says**: connections had BBR, the jobs no priority, and only links were changed. What is 10 % and more
+off at 2 ms, and much of the spread of runs, is theirs."""
 
 INTERVALS = """An interval is made of how far the steps and recordings of a prediction differ, and of how far predictions with such a
 change are off (`src/predict/model_errors.def`). The latter was fitted to this kit by `validate/model_error.py`: nine in ten medians
@@ -76,7 +82,8 @@ def write(kinds, measured, predicted, blind, folder):
         "tuned": table_of([kind for kind in kinds.values() if not kind.is_aside], measured, predicted["predictions"]),
         "set aside": table_of([kind for kind in kinds.values() if kind.is_aside], measured, blind["predictions"]),
     }
-    lines = [HEAD.format(base_rate=BASE[0]), "| half | cases | mean error % | worst % | interval held the median |",
+    run_so = RUN_SO if "tcp" in measured["machine"] else RUN_BEFORE
+    lines = [HEAD.format(base_rate=BASE[0], run_so=run_so), "| half | cases | mean error % | worst % | interval held the median |",
              "|---|---|---|---|---|"]
     for name, (_, errors) in halves.items():
         lines += summary(name, errors)
