@@ -19,7 +19,8 @@
  *
  * The start of an optimizer's step 0 is nobody's end: it is taken to be where the thread begins the
  * same sequence of ops as at the start of step 1, as long before its end as that is, or nearest to
- * it. If there is no step 1, it is the first wait (data loader), module or op, and the step counts
+ * it; or else the same as a little behind the start of step 1, which may begin with what the job only does
+ * behind a step (it logs the loss). If there is no step 1, it is the first wait (data loader), module or op, and the step counts
  * as incomplete. What follows the last update is an incomplete step if the process did not end in
  * an orderly way or had begun another backward pass, else it is what the job did after training.
  *
@@ -52,6 +53,7 @@ enum {
 	MIN_CYCLE_PERCENT = 95, /* of the updates equal to the one a cycle later */
 	MIN_WARM_UP = 2,	/* updates that may differ from all others */
 	MAX_PROLOGUE = 8,	/* ops compared to find where step 0 begins */
+	MAX_EPILOGUE = 64,	/* ops behind the end of a step that belong to it */
 	/* of a run that is being written: */
 	MIN_PERIODS = 10, /* before what repeats itself is believed to be steps */
 	MAX_AHEAD = 16,	  /* steps of the others for which a rank without steps is waited for */
@@ -495,6 +497,21 @@ static gboolean is_same_run(const OpSequence *sequence, guint32 a, guint32 b, gu
 		      length * sizeof(*sequence->token)) == 0;
 }
 
+/* The position before `first_end` where the `n` ops from `position` on are found once more, nearest to `expected`; TACHO_NONE:
+ * nowhere. */
+static guint32 find_nearest(const OpSequence *sequence, guint32 first_end, guint32 position,
+			    guint32 n, guint32 expected)
+{
+	guint32 best = TACHO_NONE;
+
+	for (guint32 i = 0; i + n <= first_end; i++)
+		if (is_same_run(sequence, i, position, n) &&
+		    (best == TACHO_NONE ||
+		     ABS((gint64)i - expected) < ABS((gint64)best - expected)))
+			best = i;
+	return best;
+}
+
 /* Where step 0, which ends at position `first_end`, begins, if step 1 is [first_end, second_end):
  * a position, or TACHO_NONE if nothing in it resembles the start of step 1. */
 static guint32 find_first_start(const OpSequence *sequence, guint32 first_end, guint32 second_end)
@@ -504,11 +521,12 @@ static guint32 find_first_start(const OpSequence *sequence, guint32 first_end, g
 	guint32 best = TACHO_NONE;
 
 	for (guint32 n = MIN(MAX_PROLOGUE, length); n > 0 && best == TACHO_NONE; n /= 2)
-		for (guint32 i = 0; i + n <= first_end; i++)
-			if (is_same_run(sequence, i, first_end, n) &&
-			    (best == TACHO_NONE ||
-			     ABS((gint64)i - expected) < ABS((gint64)best - expected)))
-				best = i;
+		best = find_nearest(sequence, first_end, first_end, n, expected);
+	for (guint32 skipped = 1;
+	     best == TACHO_NONE && skipped <= MAX_EPILOGUE && skipped + MAX_PROLOGUE <= length;
+	     skipped++)
+		best = find_nearest(sequence, first_end, first_end + skipped, MAX_PROLOGUE,
+				    expected + skipped);
 	return best;
 }
 

@@ -133,6 +133,34 @@ static void test_single(void)
 	assert_step(timeline, 0, 0, 0, 100, 195, FALSE);
 }
 
+/* What the job does behind a step, such as logging its loss, stands before step 1 and not before step 0. */
+static void test_logged_steps(void)
+{
+	g_autoptr(GString) text = g_string_new("rank 0 end=exited:0 thread 1 main\n"
+					       "op aten::normal_ 10..20\n");
+	g_autoptr(TachoTimeline) timeline = NULL;
+
+	for (gint i = 0; i < 4; i++) {
+		gint at = 100 + 100 * i;
+
+		if (i > 0)
+			g_string_append_printf(text, "op aten::item %d..%d\nop aten::sub_ %d..%d\n",
+					       at - 4, at - 3, at - 3, at - 2);
+		g_string_append_printf(text, "wait DataLoader %d..%d\nop aten::to %d..%d\n", at,
+				       at + 2, at + 2, at + 4);
+		for (gint k = 0; k < 6; k++)
+			g_string_append_printf(text, "op layer%d %d..%d\n", k, at + 4 + k,
+					       at + 5 + k);
+		g_string_append_printf(text, "annotation Optimizer.step#AdamW.step %d..%d\n",
+				       at + 80, at + 95);
+	}
+	timeline = correlated(text->str);
+
+	g_assert_cmpuint(timeline->steps->len, ==, 4);
+	assert_step(timeline, 0, 0, 0, 100, 195, TRUE);
+	assert_step(timeline, 1, 0, 1, 195, 295, TRUE);
+}
+
 /* A sparse and a dense optimizer, one after the other: one update. */
 static void test_two_optimizers(void)
 {
@@ -585,6 +613,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/step_finder/optimizer", test_optimizer);
 	g_test_add_func("/step_finder/killed", test_killed);
 	g_test_add_func("/step_finder/single", test_single);
+	g_test_add_func("/step_finder/logged_steps", test_logged_steps);
 	g_test_add_func("/step_finder/two_optimizers", test_two_optimizers);
 	g_test_add_func("/step_finder/gan", test_gan);
 	g_test_add_func("/step_finder/equal-models", test_equal_models);
