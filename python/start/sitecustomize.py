@@ -31,6 +31,8 @@ class _ImportWatch:
         "torch._inductor.codecache": "watch_compiled_kernels",
     }
     PROFILED = {
+        "horovod.common.basics": "watch_horovod",
+        "byteps.common": "watch_byteps",
         "tensorflow.python.eager.polymorphic_function.polymorphic_function": "watch_tf_functions",
         "tensorflow.python.eager.backprop": "watch_tf_gradients",
         "tensorflow.python.profiler.profiler_v2": "watch_tf_profiler",

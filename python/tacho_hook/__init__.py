@@ -5,6 +5,7 @@ watch_functions       calls of the functions of some modules (functions.py)
 watch_process_groups  members of the process groups (process_groups.py)
 watch_compil...       what torch.compile does (compiled.py)
 
+watch_horovod, watch_byteps  their own timelines (own_timelines.py)
 watch_tf_...          TensorFlow's steps, and its profiler run in some (tensorflow_steps.py)
 watch_jax_...         JAX's (jax_steps.py)
 
@@ -53,6 +54,18 @@ def watch_compiled_kernels(module):
     from . import compiled
 
     compiled.install_kernels(module)
+
+
+def watch_horovod(module):
+    from . import own_timelines
+
+    own_timelines.install_horovod(module)
+
+
+def watch_byteps(module):
+    from . import own_timelines
+
+    own_timelines.install_byteps(module)
 
 
 def watch_tf_functions(module):

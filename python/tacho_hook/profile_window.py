@@ -23,17 +23,17 @@ _STEPS = 20
 _LEAST_STEPS = 3
 _SECONDS = 10
 
-_FOLDER = "traces"  # trace/trace_layout.h: TRACE_ADDED_FOLDER
-_FACTS = "trace.ini"  # TRACE_ADDED_FILE
+TRACES = "traces"  # trace/trace_layout.h: TRACE_ADDED_FOLDER
+FACTS = "trace.ini"  # TRACE_ADDED_FILE
 
 
-def _host():
+def host():
     return os.environ.get("TACHO_TEST_HOST") or os.uname().nodename
 
 
 def signal_path(name):
     """Where processes of a run that have steps tell those that have none what to do."""
-    return os.path.join(os.environ["TACHO_RUN_DIR"], _FOLDER, name)
+    return os.path.join(os.environ["TACHO_RUN_DIR"], TRACES, name)
 
 
 def signal(name):
@@ -41,18 +41,23 @@ def signal(name):
     os.close(os.open(signal_path(name), os.O_WRONLY | os.O_CREAT, 0o600))
 
 
+def write_facts(folder, facts):
+    """Say in `folder` whose trace it has, and what `facts`, key -> value, say of it."""
+    lines = ["[trace]", "host=%s" % host(), "pid=%d" % os.getpid()]
+    lines += ["%s=%s" % (key, str(value).replace("\n", " ")) for key, value in facts.items()]
+    with open(os.path.join(folder, FACTS), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
 def lay_in(write, facts):
     """Lay what write(path) writes, an XSpace, into the run, with what `facts`, key -> value, say of it."""
-    traces = os.path.join(os.environ["TACHO_RUN_DIR"], _FOLDER)
-    name = "%s-%d" % (_host(), os.getpid())
+    traces = os.path.join(os.environ["TACHO_RUN_DIR"], TRACES)
+    name = "%s-%d" % (host(), os.getpid())
     number = 0
     unfinished = os.path.join(traces, ".%s-unfinished" % name)
     shutil.rmtree(unfinished, ignore_errors=True)  # of an earlier one that failed
     os.makedirs(unfinished, 0o700)
-    lines = ["[trace]", "host=%s" % _host(), "pid=%d" % os.getpid()]
-    lines += ["%s=%s" % (key, str(value).replace("\n", " ")) for key, value in facts.items()]
-    with open(os.path.join(unfinished, _FACTS), "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
+    write_facts(unfinished, facts)
     write(os.path.join(unfinished, "profile.xplane.pb"))
     while os.path.exists(os.path.join(traces, "%s-%d" % (name, number))):
         number += 1
