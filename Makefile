@@ -58,6 +58,11 @@ conformance: ## 128 programs with and without `tacho record`: the same output, e
 	@TACHO=$(CURDIR)/build/default/bin/tacho TACHO_SOURCE_DIR=$(CURDIR) TACHO_BUILD_DIR=$(CURDIR)/build/default \
 		tests/conformance/run.sh all
 
+soak: ## all probes together for SECONDS (600): 64 threads, forks, signals, dlclose, TCP, PyTorch; nothing is lost, nothing hangs
+	@tools/install-packages.sh build job test
+	@tools/build.sh default
+	@tests/soak/soak.sh $(or $(SECONDS),600)
+
 mutation: ## does some test fail when a line is wrong? 50 mutants of each stage (an hour or more); SEED=1
 	@tools/install-packages.sh build test
 	@tools/build.sh default
@@ -119,5 +124,5 @@ clean: ## remove build/ and what `make demo` wrote
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build demo check check-asan check-tsan check-frameworks fuzz-seconds fuzz-minutes check-format bench conformance \
+.PHONY: build demo check check-asan check-tsan check-frameworks fuzz-seconds fuzz-minutes check-format bench conformance soak \
 	validate validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help

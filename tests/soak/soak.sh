@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# soak.sh [SECONDS]: all probes together for so long (600): 64 threads, forks, signals, dlopen and dlclose, TCP, PyTorch with data-loader
+# workers, and programs that tell by ITT and NVTX. Fails if a record is lost, a process hangs, or the run has other numbers
+# than the programs counted. TACHO, TACHO_SOURCE_DIR and TACHO_BUILD_DIR as the tests have them; PYTHON: one with PyTorch.
+set -u
+seconds=${1:-600}
+source_dir=${TACHO_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+build_dir=${TACHO_BUILD_DIR:-$source_dir/build/default}
+export TACHO=${TACHO:-$build_dir/bin/tacho}
+python=${PYTHON:-/usr/bin/python3}
+work=$(mktemp -d "${TMPDIR:-/tmp}/tacho-soak-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failed=0
+wrong() { echo "$*"; failed=1; }
+cc -O2 -D_GNU_SOURCE -I"$source_dir/include" "$source_dir/tests/soak/soak_job.c" -o soak_job -lpthread -ldl || exit 1
+blas=$(ldconfig -p | sed -n 's/^\t\(libblas.so.3\) .*/\1/p' | head -1)
+cat >all.sh <<'END'
+export OMP_NUM_THREADS=1
+./soak_job "$1" $3 >job.out 2>job.err &
+jobs=$!
+if "$2" -c "import torch" 2>/dev/null; then
+	"$2" "$4/tests/soak/soak_torch.py" "$1" >torch.out 2>torch.err &
+	jobs="$jobs $!"
+fi
+end=$((SECONDS + $1))
+while [ $SECONDS -lt $end ]; do
+	for program in itt_calls nvtx_calls blas_calls; do
+		[ -x "$5/tests/$program" ] && "$5/tests/$program" >/dev/null 2>&1
+	done
+	sleep 1
+done
+wait $jobs
+END
+# what waits for a lock for ever is ended by the limit
+timeout $((seconds + 300)) "$TACHO" record -q -o run -- bash all.sh "$seconds" "$python" "$blas" "$source_dir" "$build_dir" >said 2>&1
+code=$?
+[ $code = 0 ] || wrong "exit $code (124: something hangs): $(tail -3 said)"
+cat job.err job.out torch.out 2>/dev/null
+# number SQL
+number() { "$TACHO" query --format csv run "$1" | tail -1; }
+ranges=$(sed -n 's/^ranges \([0-9]*\) .*/\1/p' job.out)
+bytes=$(sed -n 's/^ranges .* bytes \([0-9]*\)$/\1/p' job.out)
+[ "$(number "select count(*) from slice where name in ('soak outer', 'soak inner')")" = "${ranges:-none}" ] ||
+	wrong "ranges: $(number "select count(*) from slice where name in ('soak outer', 'soak inner')"), the program counted ${ranges:-none}"
+sent="select sum(bytes) from message where bytes = 512 and direction = 'send'"
+[ "$(number "$sent")" = "${bytes:-none}" ] || wrong "sent: $(number "$sent") bytes, the program counted ${bytes:-none}"
+if [ -s torch.out ]; then
+	operations=$(sed -n 's/^operations //p' torch.out)
+	[ "$(number "select count(*) from slice where name = 'aten::special_erfcx'")" = "$operations" ] ||
+		wrong "operations: $(number "select count(*) from slice where name = 'aten::special_erfcx'"), the program counted $operations"
+fi
+"$TACHO" info run --json >info.json || wrong "the run cannot be read"
+python3 - <<'END' || failed=1
+import json
+info = json.load(open("info.json"))
+print("processes %d, events %d, dropped %d, trust %s" % (
+    len(info["processes"]), info["events"], info["dropped_events"], info["trust"]["score"]))
+print(*("%s %s %s" % (problem["kind"], problem["count"], problem["where"]) for problem in info["trust"]["problems"]), sep="\n")
+bad = [process for process in info["processes"] if process.get("exit") not in (0, None)]
+if info["dropped_events"] or bad:
+    print("dropped, or ended badly: %s" % bad[:3])
+    raise SystemExit(1)
+END
+if command -v babeltrace2 >/dev/null; then
+	babeltrace2 -c sink.utils.dummy ./run 2>/dev/null || babeltrace2 -o dummy ./run >/dev/null 2>bt.err || wrong "babeltrace2: $(tail -1 bt.err)"
+fi
+exit $failed
