@@ -213,8 +213,8 @@ static void test_finding(void)
 	found = tacho_optimize_finding(timeline, -1, -1);
 	g_assert_nonnull(found);
 	g_assert_cmpuint(tacho_table_n_rows(found), ==, 1);
-	g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(found, 0, "gain_pct"), 100.0 * 8 / 60,
-				       1e-3);
+	g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(found, 0, "gain_pct"),
+				       100.0 * 8 / 60, 1e-3);
 	tacho_correlate(other);
 	g_assert_null(tacho_optimize_finding(other, -1, -1));
 }
