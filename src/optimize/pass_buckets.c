@@ -206,6 +206,7 @@ static void note_caps(struct optimizing *optimizing)
 	gdouble best_ms = INFINITY, before_ms = isfinite(optimizing->modelled_ms)
 							? optimizing->modelled_ms
 							: optimizing->result->baseline_step_ms;
+	gboolean is_ddp = optimizing_packing(optimizing) == TACHO_PACKED_UNKNOWN;
 	guint best = 0;
 
 	for (guint i = 0; i < G_N_ELEMENTS(caps_mib) && !optimizing_is_over(optimizing); i++) {
@@ -223,10 +224,11 @@ static void note_caps(struct optimizing *optimizing)
 	}
 	if (best > 0 && best_ms < before_ms * (1 - MIN_GAIN_PCT / 100))
 		optimizing_note(optimizing,
-				"by hand: of DistributedDataParallel's bucket_cap_mb 1, 2, 4, 8, "
-				"16, 25, 50 "
-				"and 100, %u is best, and gains %.1f %%",
-				best,
+				"by hand: of %s 1, 2, 4, 8, 16, 25, 50 and 100%s, %u is best, and "
+				"gains %.1f %%",
+				is_ddp ? "DistributedDataParallel's bucket_cap_mb"
+				       : "Horovod's HOROVOD_FUSION_THRESHOLD",
+				is_ddp ? "" : " MiB", best,
 				100 * (before_ms - best_ms) / optimizing->result->baseline_step_ms);
 }
 

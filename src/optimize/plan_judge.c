@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "optimize/bucket_judge.h"
+#include "optimize/cluster_buckets.h"
 #include "optimize/plan_target.h"
 
 static gboolean is_same_job(const TachoPlan *plan, const TachoPlan *job)
@@ -38,6 +39,31 @@ static void judge_buckets_of(struct optimizing *optimizing, const TachoPlan *pla
 	optimizing->judged_ms = bucket_judge_fusion_ms(optimizing->base->graph, what_if, NULL);
 }
 
+/* What a file of clusters says of gradients, too. */
+static void judge_buckets_of_clusters(struct optimizing *optimizing,
+				      const struct plan_change *clusters, const gchar *name)
+{
+	const struct bucket_problem *problem = optimizing->problem;
+	g_autofree guint32 *ends = problem ? g_new(guint32, MAX(problem->n, 1u)) : NULL;
+	gdouble judged_ms = optimizing->judged_ms;
+	TachoPlan *plan;
+	guint32 n;
+
+	if (!problem)
+		return;
+	n = cluster_buckets(optimizing->base->graph, problem, clusters, ends);
+	if (n == 0)
+		return;
+	plan = optimizing_new_plan(optimizing);
+	plan_add_buckets(plan, ends, n);
+	judge_buckets_of(optimizing, plan);
+	optimizing_propose(optimizing, plan,
+			   g_strdup_printf("%u gradients in %u buckets, by the clusters of %s",
+					   problem->n, n, name),
+			   "what takes groups of tensors", OPTIMIZING_BY_FRAMEWORK, FALSE);
+	optimizing->judged_ms = judged_ms;
+}
+
 /* FALSE: it is no plan, or one for another job. */
 static gboolean judge_file(struct optimizing *optimizing, const gchar *path, GError **error)
 {
@@ -54,6 +80,8 @@ static gboolean judge_file(struct optimizing *optimizing, const gchar *path, GEr
 			    "%s: the plan is for another job than the recorded one", path);
 		return FALSE;
 	}
+	if (plan_find(plan, PLAN_CLUSTERS))
+		judge_buckets_of_clusters(optimizing, plan_find(plan, PLAN_CLUSTERS), name);
 	is_applicable = tacho_plan_check_applicable(plan, NULL);
 	judge_buckets_of(optimizing, plan);
 	if (!optimizing_propose(optimizing, g_steal_pointer(&plan),

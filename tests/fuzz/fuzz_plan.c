@@ -1,9 +1,11 @@
-/* fuzz_plan: whatever bytes as a plan. One that is taken is written, and read again as the same. */
+/* fuzz_plan: whatever bytes as a plan. One that is taken is written, and read again as the same; and in all forms of others. What is no plan
+ * of tacho's is read as a file of dPRO's. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_memory.h"
 #include "fuzz_input.h"
-#include "optimize/plan.h"
+#include "optimize/plan_target.h"
 
 static gchar *write_text(const TachoPlan *plan)
 {
@@ -12,6 +14,37 @@ static gchar *write_text(const TachoPlan *plan)
 
 	plan_write_json(plan, json);
 	return json_memory_take(&memory, json);
+}
+
+/* In every form, which may refuse it. */
+static void write_all(const TachoPlan *plan)
+{
+	const gchar *description;
+
+	for (guint i = 0; tacho_plan_target(i, &description); i++) {
+		gchar *text = NULL;
+		gsize n;
+		FILE *out = open_memstream(&text, &n);
+
+		tacho_plan_write_as(plan, i, out, NULL);
+		fclose(out);
+		free(text);
+	}
+}
+
+static void read_dpro(const uint8_t *data, size_t n)
+{
+	g_autoptr(TachoPlan) job = plan_new(2), plan = NULL;
+	g_autofree gchar *text = g_strndup((const gchar *)data, n);
+	struct plan_gradient gradient = { 400, "float32" };
+
+	for (guint i = 0; i < 4; i++)
+		g_array_append_val(job->gradients, gradient);
+	if (!g_utf8_validate(text, -1, NULL))
+		return;
+	plan = plan_parse_dpro(text, job, NULL);
+	if (plan)
+		write_all(plan);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -23,9 +56,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (!plan) {
 		g_assert_nonnull(error);
+		read_dpro(data, n);
 		return 0;
 	}
 	tacho_plan_check_applicable(plan, NULL);
+	write_all(plan);
 	text = write_text(plan);
 	again = plan_parse(text, strlen(text), &error);
 	if (!again)

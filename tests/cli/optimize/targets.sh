@@ -14,6 +14,13 @@ echo "exit $?"
 "$TACHO" optimize --plan plan.json --to horovod
 "$TACHO" optimize --plan plan.json
 "$TACHO" optimize --plan groups.json --to horovod
+# clusters of operations: gradients that one fused operation computes go together
+gradients=gradient_tape/net
+printf '%s 0\n' $gradients/dense/MatMul/MatMul_1 $gradients/dense/BiasAdd/BiasAddGrad >clusters.txt
+"$TACHO" optimize "$trials/tf_horovod" --tries 10 --passes partition --plan clusters.txt --all | grep -o '^fusion=2,1 .*'
+printf '%s 3\n' $gradients/dense/BiasAdd/BiasAddGrad $gradients/conv/Conv2D/Conv2DBackpropFilter >clusters.txt
+"$TACHO" optimize "$trials/tf_horovod" --tries 10 --passes partition --plan clusters.txt --json >found.json
+python3 -c 'import json; print(*(t["what_if"] for t in json.load(open("found.json"))["tried"] if t["what_if"].startswith("fusion=1")))'
 # a plan for another job
 "$TACHO" optimize "$trials/tf_byteps" --tries 10 --plan plan.json
 echo "exit $?"
