@@ -171,6 +171,7 @@ static void choose(struct optimizing *optimizing, const GPtrArray *kinds)
 {
 	struct outcome best = { INFINITY, 0 };
 	TachoPlan *chosen = NULL;
+	guint n_names;
 
 	for (guint i = 0; i < MIN(kinds->len, MAX_KINDS) && !optimizing_is_over(optimizing); i++) {
 		const struct module_kind *kind = kinds->pdata[i];
@@ -189,12 +190,12 @@ static void choose(struct optimizing *optimizing, const GPtrArray *kinds)
 				"samples a pass (batch_size), and two passes an update, would");
 		return;
 	}
+	n_names = plan_find(chosen, PLAN_CHECKPOINT)->names->len;
 	optimizing->always = chosen;
 	optimizing_propose_always(
 		optimizing, plan_copy(chosen),
-		g_strdup_printf("%u modules are computed again, so that %.1f MiB of memory "
-				"suffice",
-				plan_find(chosen, PLAN_CHECKPOINT)->names->len,
+		g_strdup_printf("%u module%s computed again, so that %.1f MiB of memory suffice",
+				n_names, n_names == 1 ? "" : "s",
 				(gdouble)best.peak_bytes / (1024 * 1024)),
 		"PyTorch", OPTIMIZING_BY_APPLY, TRUE);
 }

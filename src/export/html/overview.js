@@ -8,10 +8,11 @@ import { TableView } from "./table.js";
 const BRIEF_ROWS = 10;
 const BRIEF_KEYS = {
   op: ["name", "phase", "share_pct", "self_ms", "total_ms", "count", "mean_us"],
+  plan: ["change", "predicted_step_ms", "gain_pct", "low_gain_pct", "high_gain_pct", "needs", "how"],
   kernel: ["name", "shape", "share_pct", "total_ms", "count", "mean_us"],
 };
 
-const WITHOUT_SLICES = new Set(["critical", "explanation"]); // whose names are no names of slices
+const WITHOUT_SLICES = new Set(["critical", "explanation", "plan"]); // whose names are no names of slices
 
 function milliseconds(ms) {
   return ms >= 1000 ? `${number(ms / 1000, 3)} s` : `${number(ms, 2)} ms`;
@@ -26,7 +27,7 @@ export class Overview {
   constructor(head, actions) {
     Object.assign(this, { head, actions });
     this.charts = [];
-    this.element = el("div", { class: "overview" }, this.facts(), this.problems(), this.brief("explanation", "Where the predicted step comes from"), this.steps(), this.advice(),
+    this.element = el("div", { class: "overview" }, this.facts(), this.problems(), this.brief("explanation", "Where the predicted step comes from"), this.steps(), this.advice(), this.brief("plan", "The change that shortens the step most"),
       el("div", { class: "pair" }, this.brief("op", "Operations"), this.brief("kernel", "Kernels")),
       this.brief("critical", "Critical path"));
   }
