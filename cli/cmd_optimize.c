@@ -523,7 +523,7 @@ int cmd_optimize(int argc, char **argv)
 		  "also try what changes results: batch, compression", "LIST" },
 		{ "passes", 0, 0, G_OPTION_ARG_STRING, &options.passes,
 		  "try only these: memory, buckets, partition, compression, algorithm, clusters, "
-		  "graphs, workers, accumulation, batch; ^memory: all but that",
+		  "graphs, workers, accumulation, batch, placement; ^memory: all but that",
 		  "LIST" },
 		{ "memory", 'm', 0, G_OPTION_ARG_STRING, &options.memory,
 		  "what a rank's fullest memory may hold, as in 16g: bring the job within it first",

@@ -195,7 +195,7 @@ static void test_passes(void)
 	for (; (name = tacho_optimize_pass(n, &description)); n++)
 		if (strcmp(name, "buckets") == 0)
 			options.left_out_passes = 1u << n;
-	g_assert_cmpuint(n, ==, 10);
+	g_assert_cmpuint(n, ==, 11);
 	tacho_correlate(timeline);
 	optimization = tacho_optimize(&recording, 1, &options, NULL);
 	g_assert_cmpuint(optimization->plans->len, ==, 0);
