@@ -594,6 +594,7 @@ typedef struct {
 	guint32 end_tid; /* thread that completed it, 0: not known */
 	guint32 n_inputs;
 	guint32 peer;	/* of a send or a receive: the other's rank, and 1 more; 0: not known */
+	gint32 tag;	/* of a send or a receive: messages of one tag do not overtake each other */
 	guint8 way;	/* TachoWay */
 	guint8 packing; /* TachoPacking */
 } TachoCollectiveArgs;

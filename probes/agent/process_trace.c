@@ -215,6 +215,9 @@ static const char kind_declarations[] =
 	"struct flow { uint64_t flow; uint32_t phase; uint32_t sort; uint32_t scope; "
 	"uint32_t reserved; } align(64);\n"
 	"struct span { uint64_t duration; uint64_t id; } align(64);\n"
+	"struct transfer { uint64_t duration; uint64_t bytes; uint64_t group; uint32_t end_tid; "
+	"uint32_t n_inputs; int32_t peer; int32_t tag; uint32_t way; uint32_t reserved; } "
+	"align(64);\n"
 	"struct graph_node { uint64_t node; uint64_t original; } align(64);\n";
 
 static void append_preamble(struct text *text)

@@ -133,6 +133,59 @@ static inline bool tacho_slice_late(uint32_t class_id, enum trace_kind slice_kin
 	return true;
 }
 
+/* --- between ranks -------------------------------------------------------------------------- */
+
+/* A collective, from when it was queued; any thread may end it. The class is of kind COLLECTIVE. */
+static inline struct record_collective *tacho_collective_begin(uint32_t class_id, uint64_t bytes,
+							       uint64_t group)
+{
+	struct record_collective *collective =
+		(struct record_collective *)tacho_record_begin_async(class_id, sizeof(*collective));
+
+	if (!collective)
+		return NULL;
+	collective->duration = TRACE_OPEN;
+	collective->bytes = bytes;
+	collective->group = group;
+	collective->end_tid = 0;
+	collective->n_inputs = 0;
+	tacho_record_commit(collective);
+	return collective;
+}
+
+/* A send or a receive, from when it was asked for; any thread may end it. `peer` -1, `tag` -1: not known yet. The class is of kind
+ * TRANSFER. */
+static inline struct record_transfer *tacho_transfer_begin(uint32_t class_id, enum trace_way way,
+							   uint64_t bytes, uint64_t group,
+							   int32_t peer, int32_t tag)
+{
+	struct record_transfer *transfer =
+		(struct record_transfer *)tacho_record_begin_async(class_id, sizeof(*transfer));
+
+	if (!transfer)
+		return NULL;
+	transfer->collective.duration = TRACE_OPEN;
+	transfer->collective.bytes = bytes;
+	transfer->collective.group = group;
+	transfer->collective.end_tid = 0;
+	transfer->collective.n_inputs = 0;
+	transfer->peer = peer;
+	transfer->tag = tag;
+	transfer->way = (uint32_t)way;
+	transfer->reserved = 0;
+	tacho_record_commit(transfer);
+	return transfer;
+}
+
+/* Complete, by the thread `tid` (0: not known). NULL: it had been dropped. */
+static inline void tacho_collective_finish(struct record_collective *collective, uint32_t tid)
+{
+	if (!collective)
+		return;
+	__atomic_store_n(&collective->end_tid, tid, __ATOMIC_RELAXED);
+	tacho_slice_end(collective, &collective->duration);
+}
+
 /* --- what devices did ----------------------------------------------------------------------- */
 
 struct tacho_activity {

@@ -26,6 +26,7 @@ enum collective_operation operation_of_word(const gchar *word, gsize n)
 		      { "reducescatter", OPERATION_REDUCE_SCATTER },
 		      { "alltoall", OPERATION_ALL_TO_ALL },
 		      { "broadcast", OPERATION_BROADCAST },
+		      { "bcast", OPERATION_BROADCAST },
 		      { "reduce", OPERATION_REDUCE },
 		      { "gather", OPERATION_GATHER },
 		      { "scatter", OPERATION_SCATTER } };

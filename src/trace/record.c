@@ -97,6 +97,13 @@ static const gchar *find_flow_fault(const struct record_flow *flow)
 	return NULL;
 }
 
+static const gchar *find_transfer_fault(const struct record_transfer *transfer)
+{
+	return transfer->collective.n_inputs || transfer->way >= TRACE_N_WAYS
+		       ? "is a transfer of no known way"
+		       : NULL;
+}
+
 static const gsize least_bytes[TRACE_N_KINDS] = {
 	[TRACE_KIND_OP] = sizeof(struct record_op),
 	[TRACE_KIND_ANNOTATION] = sizeof(struct record_slice),
@@ -130,6 +137,7 @@ static const gsize least_bytes[TRACE_N_KINDS] = {
 	[TRACE_KIND_FLOW] = sizeof(struct record_flow),
 	[TRACE_KIND_SPAN] = sizeof(struct record_slice),
 	[TRACE_KIND_GRAPH_NODE] = sizeof(struct record_graph_node),
+	[TRACE_KIND_TRANSFER] = sizeof(struct record_transfer),
 };
 
 const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize size_bytes)
@@ -146,6 +154,8 @@ const gchar *record_find_fault(enum trace_kind kind, const void *record, gsize s
 	case TRACE_KIND_COLLECTIVE:
 		return find_tensor_fault(record, size_bytes, sizeof(*collective),
 					 collective->n_inputs);
+	case TRACE_KIND_TRANSFER:
+		return find_transfer_fault(record);
 	case TRACE_KIND_OUTPUTS:
 		return find_tensor_fault(record, size_bytes, sizeof(*outputs), outputs->n_outputs);
 	case TRACE_KIND_KERNEL:

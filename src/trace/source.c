@@ -416,6 +416,17 @@ gboolean tacho_slice_copy(const TachoTimeline *timeline, guint32 slice, TachoCop
 	return foreign && foreign->copy && foreign->copy(foreign, place, args);
 }
 
+/* A record of a collective without inputs that is as long is one of a transfer. */
+static void read_transfer(const struct record_transfer *transfer, TachoCollectiveArgs *args)
+{
+	static const guint8 ways[TRACE_N_WAYS] = { [TRACE_WAY_SEND] = TACHO_WAY_SEND,
+						   [TRACE_WAY_RECEIVE] = TACHO_WAY_RECEIVE };
+
+	args->way = transfer->way < TRACE_N_WAYS ? ways[transfer->way] : TACHO_WAY_BY_NAME;
+	args->peer = transfer->peer >= 0 ? (guint32)transfer->peer + 1 : 0;
+	args->tag = transfer->tag;
+}
+
 gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 				TachoCollectiveArgs *args)
 {
@@ -440,7 +451,10 @@ gboolean tacho_slice_collective(const TachoTimeline *timeline, guint32 slice,
 	args->group = collective->group;
 	args->end_tid = collective->end_tid;
 	args->n_inputs = collective->n_inputs;
-	args->peer = record_peer(collective, size_bytes);
+	if (!args->n_inputs && size_bytes >= sizeof(struct record_transfer))
+		read_transfer((const void *)collective, args);
+	else
+		args->peer = record_peer(collective, size_bytes);
 	return TRUE;
 }
 

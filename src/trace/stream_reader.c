@@ -36,6 +36,8 @@ static inline guint8 slice_kind(guint8 trace_kind)
 		return TACHO_SLICE_RUNTIME;
 	case TRACE_KIND_SPAN:
 		return TACHO_SLICE_ANNOTATION;
+	case TRACE_KIND_TRANSFER:
+		return TACHO_SLICE_COLLECTIVE;
 	default:
 		return trace_kind;
 	}
@@ -198,6 +200,23 @@ static inline guint8 op_flags(guint32 flags)
 			(flags & TRACE_OP_UNASKED ? TACHO_SLICE_UNASKED : 0));
 }
 
+/* Whether slices of the kind lie beside those of their thread. */
+static inline gboolean is_queued(guint8 trace_kind)
+{
+	return trace_kind == TRACE_KIND_COLLECTIVE || trace_kind == TRACE_KIND_SPAN ||
+	       trace_kind == TRACE_KIND_TRANSFER;
+}
+
+/* A collective or transfer that failed had no part in what others did. */
+static inline gboolean has_failed(guint8 trace_kind, const struct record_header *header)
+{
+	const struct record_collective *collective = (const void *)header;
+	const struct record_transfer *transfer = (const void *)header;
+
+	return (trace_kind == TRACE_KIND_COLLECTIVE && collective->bytes == TRACE_FAILED) ||
+	       (trace_kind == TRACE_KIND_TRANSFER && transfer->way == TRACE_WAY_UNKNOWN);
+}
+
 static inline gboolean add_slice(struct stream_reader *reader, const struct record_header *header,
 				 gint64 time_ns, guint64 offset, struct trace_class class)
 {
@@ -212,7 +231,9 @@ static inline gboolean add_slice(struct stream_reader *reader, const struct reco
 	};
 
 	slice.end_ns = slice_end(reader, time_ns, reader->last_stamp, duration, &slice.flags);
-	if (class.kind == TRACE_KIND_COLLECTIVE || class.kind == TRACE_KIND_SPAN)
+	if (G_UNLIKELY(has_failed(class.kind, header)))
+		slice.kind = TACHO_SLICE_EVENT;
+	if (is_queued(class.kind))
 		return add_queued(reader, &slice);
 	if (class.kind == TRACE_KIND_OP)
 		slice.flags |= op_flags(((const struct record_op *)record)->flags);
@@ -680,7 +701,8 @@ struct stream_count stream_reader_count(const struct tacho_source *source,
 	}
 	for (guint kind = 0; kind < TRACE_N_KINDS; kind++)
 		count.n_slices += is_slice[kind] ? n_by_kind[kind] : 0;
-	count.n_queued = n_by_kind[TRACE_KIND_COLLECTIVE] + n_by_kind[TRACE_KIND_SPAN];
+	for (guint kind = 0; kind < TRACE_N_KINDS; kind++)
+		count.n_queued += is_queued((guint8)kind) ? n_by_kind[kind] : 0;
 	count.n_slices -= count.n_queued;
 	return count;
 }

@@ -26,6 +26,7 @@
 #define TRACE_FORMAT_VERSION 2 /* readers read this one and those before it */
 #define TRACE_PACKET_MAGIC   0xC1FC1FC1u
 #define TRACE_OPEN	     UINT64_MAX	 /* duration of a slice that has not ended */
+#define TRACE_FAILED	     UINT64_MAX	 /* bytes of a collective whose call failed */
 #define TRACE_NO_SEQUENCE    INT64_C(-1) /* an op that made no autograd node */
 
 /* Head of every stream file: CTF's packet header and packet context in one. */
@@ -89,7 +90,8 @@ struct record_header {
 	KIND(COUNTER, counter, 0)	    /* what something measures from now on */              \
 	KIND(FLOW, flow, 0)		    /* one end of an arrow between slices */               \
 	KIND(SPAN, span, 1) /* a region that others overlap and another thread may end */          \
-	KIND(GRAPH_NODE, graph_node, 0) /* a node of a device's graph is made */
+	KIND(GRAPH_NODE, graph_node, 0) /* a node of a device's graph is made */                   \
+	KIND(TRANSFER, transfer, 1)	/* a send or a receive, from asked for to complete */
 
 enum trace_kind {
 #define TRACE_KIND_ENUM(enumerator, name, is_slice) TRACE_KIND_##enumerator,
@@ -156,6 +158,18 @@ struct record_collective {
 /* Behind the tensors of a COLLECTIVE that one other rank takes part in. */
 struct record_peer {
 	uint32_t peer; /* its rank in the job, and 1 more; 0: none, or not known */
+	uint32_t reserved;
+};
+
+enum trace_way { TRACE_WAY_UNKNOWN, TRACE_WAY_SEND, TRACE_WAY_RECEIVE, TRACE_N_WAYS };
+
+/* TRANSFER: one rank's end of a message. Bytes, peer and tag of a receive may be known at its end alone: they are stored before
+ * duration. */
+struct record_transfer {
+	struct record_collective collective; /* without inputs */
+	int32_t peer;			     /* the other's rank; -1: not known */
+	int32_t tag;  /* messages of other tags may overtake; -1: not known */
+	uint32_t way; /* enum trace_way; UNKNOWN: the call failed */
 	uint32_t reserved;
 };
 
