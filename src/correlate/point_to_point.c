@@ -1,6 +1,6 @@
 /* point_to_point: which receive took which send, as pipelines pass activations on.
  *
- * What one rank sends to another over one communicator the other receives in the same order. So the sends of a
+ * What one rank sends to another over one communicator, with one tag, the other receives in the same order. So the sends of a
  * rank to a peer, and the peer's receives from that rank, are two rows:
  *
  * (1) Where both are equally many, the n-th of each belong together.
@@ -37,6 +37,7 @@ struct end {
 	guint32 from, to; /* indices of ranks; of a batch the lower is `from` */
 	guint32 slice;
 	guint32 place; /* among the calls of its batch */
+	gint32 tag;
 	gint64 begin_ns, end_ns;
 	guint64 bytes;
 	guint8 is_batch, is_receive;
@@ -171,6 +172,7 @@ static void see_slice(struct pairing *pairing, const ProcessGroup *group, guint3
 		add_end(pairing, rank_index, peer,
 			(struct end){ .slice = slice,
 				      .bytes = args.bytes,
+				      .tag = args.tag,
 				      .is_batch = way == TACHO_WAY_BOTH,
 				      .is_receive = way == TACHO_WAY_RECEIVE });
 	else if (way == TACHO_WAY_BOTH && !args.peer && !pairing->is_by_order)
@@ -216,7 +218,8 @@ static void add_batch_ends(struct pairing *pairing)
 
 static gint compare_ways(const struct end *x, const struct end *y)
 {
-	return ORDER(x->from, y->from) ?: ORDER(x->to, y->to) ?: x->is_batch - y->is_batch;
+	return ORDER(x->from, y->from) ?: ORDER(x->to, y->to) ?: x->is_batch - y->is_batch ?:
+	       ORDER(x->tag, y->tag);
 }
 
 static gint compare_ends(gconstpointer a, gconstpointer b)
