@@ -2,6 +2,7 @@
  * signals; tacho's few words go to stderr, before it and after it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -65,6 +66,7 @@ static const gchar probe_help[] = "use only these: "
 
 struct options {
 	gchar *output;
+	gchar *together; /* the folder that ranks' outputs are in; NULL: there is but one */
 	gint n_ranks;
 	gchar *ranks;
 	gchar *steps;
@@ -86,6 +88,7 @@ typedef struct options RecordOptions;
 static void release_options(RecordOptions *options)
 {
 	g_free(options->output);
+	g_free(options->together);
 	g_free(options->ranks);
 	g_free(options->steps);
 	g_free(options->probe_list);
@@ -413,6 +416,46 @@ static gchar *default_output(gchar **command)
 	return g_strdup_printf("%s-%s.tacho", program, stamp);
 }
 
+/* The number in a variable; -1: there is none. */
+static gint64 number_of(const gchar *variable)
+{
+	const gchar *value = g_getenv(variable);
+	guint64 number;
+
+	return value && g_ascii_string_to_unsigned(value, 10, 0, G_MAXINT32, &number, NULL)
+		       ? (gint64)number
+		       : -1;
+}
+
+/* An MPI's launcher has started one of us for each rank, all with the same folder: each makes one of its own in it, and the folder is one
+ * job's. FALSE: said why not. */
+static gboolean part_from_other_ranks(struct options *options)
+{
+	static const gchar *const variables[][2] = {
+		{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" }, { "PMI_RANK", "PMI_SIZE" }
+	};
+	g_autofree gchar *facts = NULL;
+	gint64 rank = -1;
+
+	for (guint i = 0; i < G_N_ELEMENTS(variables) && rank < 0; i++)
+		if (number_of(variables[i][1]) > 1)
+			rank = number_of(variables[i][0]);
+	if (rank < 0)
+		return TRUE;
+	options->together = g_steal_pointer(&options->output);
+	facts = g_build_filename(options->together, TRACE_RUN_FILE, NULL);
+	if (g_file_test(facts, G_FILE_TEST_EXISTS)) {
+		cli_fail("record",
+			 "%s holds an earlier run, so that no folder for each rank can be "
+			 "made in it; name another with -o",
+			 options->together);
+		return FALSE;
+	}
+	g_mkdir(options->together, 0700); /* where that fails, so does making one in it */
+	options->output = g_strdup_printf("%s/rank-%" G_GINT64_FORMAT, options->together, rank);
+	return TRUE;
+}
+
 static void say_what_was_not_seen(const struct recording *recording)
 {
 	const gchar *path = recording->folder->path;
@@ -439,14 +482,15 @@ static void say_what_was_recorded(const struct recording *recording)
 		fprintf(stderr, "tacho: some records were lost; 'tacho info %s' says which\n",
 			recording->options->output);
 	if (n_traces == 0 && !run_losses_count(recording->folder->path))
-		fprintf(stderr,
-			"tacho: nothing was recorded: no process of the job used PyTorch, "
-			"TensorFlow, JAX, BLAS, oneDNN, TCP or Python, which tacho watches\n");
+		fprintf(stderr, "tacho: nothing was recorded: no process of the job used PyTorch, "
+				"TensorFlow, JAX, BLAS, oneDNN, OpenCL, MPI, TCP or Python, which "
+				"tacho watches\n");
 	else if (n_traces)
 		fprintf(stderr,
 			"tacho: recorded %u process%s, %s, in %s\ntacho: next: tacho report %s\n",
 			n_traces, n_traces == 1 ? "" : "es", size, recording->options->output,
-			recording->options->output);
+			recording->options->together ? recording->options->together
+						     : recording->options->output);
 }
 
 static int run(struct recording *recording, const gchar *clock)
@@ -672,5 +716,7 @@ int cmd_record(int argc, char **argv)
 		return CLI_BAD;
 	if (!options.output)
 		options.output = default_output(recording.command);
+	if (!part_from_other_ranks(&options))
+		return CLI_BAD;
 	return record(&recording, clock_choice);
 }

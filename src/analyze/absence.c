@@ -34,7 +34,7 @@ static const gchar *why_nothing(const TachoTimeline *timeline)
 {
 	if (is_own(timeline))
 		return "nothing was recorded, because no process of the job used PyTorch, BLAS, "
-		       "oneDNN, TCP or Python, which tacho watches";
+		       "oneDNN, OpenCL, MPI, TCP or Python, which tacho watches";
 	return "the trace has nothing with a duration";
 }
 
