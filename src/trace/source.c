@@ -419,8 +419,9 @@ gboolean tacho_slice_copy(const TachoTimeline *timeline, guint32 slice, TachoCop
 /* A record of a collective without inputs that is as long is one of a transfer. */
 static void read_transfer(const struct record_transfer *transfer, TachoCollectiveArgs *args)
 {
-	static const guint8 ways[TRACE_N_WAYS] = { [TRACE_WAY_SEND] = TACHO_WAY_SEND,
-						   [TRACE_WAY_RECEIVE] = TACHO_WAY_RECEIVE };
+	static const guint8 ways[TRACE_N_WAYS] = {
+		[TRACE_WAY_SEND] = TACHO_WAY_SEND, [TRACE_WAY_RECEIVE] = TACHO_WAY_RECEIVE
+	};
 
 	args->way = transfer->way < TRACE_N_WAYS ? ways[transfer->way] : TACHO_WAY_BY_NAME;
 	args->peer = transfer->peer >= 0 ? (guint32)transfer->peer + 1 : 0;
