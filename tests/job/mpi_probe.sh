@@ -30,11 +30,11 @@ for flavour in openmpi mpich; do
 	is_trusted tags
 	ask "select count(*), sum(ranks) from collective" | grep -qx 6,12 || wrong "tags: other messages"
 
-	# a receive waits 50 ms for its sender, then a synchronous send for its receiver; what is behind that is short
+	# a receive waits 50 ms for its sender, then a synchronous send for its receiver (less, where a loaded machine holds up who waits)
 	record ./job late || wrong "late: $(cat out err)"
 	is_trusted late
-	ask "select count(*) from collective where name = 'MPI_Ssend' and dur >= 49000000 and last_begin_ts - ts >= 49000000" | grep -qx 2 || wrong "late: $(ask 'select * from collective')"
-	ask "select count(*) from slice where name in ('MPI_Recv', 'MPI_Ssend') and category = 'wait' and dur >= 49000000" | grep -qx 2 || wrong "late: other waits"
+	ask "select count(*) from collective where name = 'MPI_Ssend' and dur >= 20000000 and last_begin_ts - ts >= 20000000" | grep -qx 2 || wrong "late: $(ask 'select * from collective')"
+	ask "select count(*) from slice where name in ('MPI_Recv', 'MPI_Ssend') and category = 'wait' and dur >= 20000000" | grep -qx 2 || wrong "late: other waits"
 
 	record ./job collectives || wrong "collectives: $(cat out err)"
 	is_trusted collectives
