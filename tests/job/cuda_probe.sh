@@ -108,6 +108,30 @@ same unload
 [ "$(ask "select count(*) from slice where category = 'kernel'")" = 25 ] || wrong "kill: what was told a second before is missing"
 [ "$(ask "select count(*) from slice where name = 'cudaLaunchKernel'")" = 26 ] || wrong "kill: calls"
 
+# what others have recorded, played: kernels come out as they went in. TACHO_PLAYED may name another Kineto trace.
+played=${TACHO_PLAYED:-$TACHO_SOURCE_DIR/tests/data/kineto/first.pt.trace.json}
+for major in 11 12 13; do
+	/usr/bin/python3 - "$played" >played <<'PYTHON' || wrong "$played cannot be played"
+import gzip, json, sys
+path = sys.argv[1]
+trace = json.load((gzip.open if path.endswith(".gz") else open)(path, "rt"))
+rows = [e for e in trace["traceEvents"] if e.get("ph") == "X" and e.get("cat") in ("kernel", "Kernel")]
+for e in sorted(rows, key=lambda e: e["ts"])[:1000]:
+    args = e.get("args", {})
+    print("kernel", min(int(1000 * float(e["dur"])), 200000), (args.get("grid") or [1])[0], (args.get("block") or [1])[0],
+          int(args.get("shared memory", 0)), e["name"])
+PYTHON
+	PLAYED=played record $major "" played
+	cut -d' ' -f2,6- played | sort >want
+	ask "select dur || ' ' || name from slice where category in ('kernel', 'collective') order by ts" | sed 's/^"//; s/"$//; s/""/"/g' | sort >have
+	[ -s want ] && /usr/bin/python3 - <<'PYTHON' || wrong "what $played has is not what came of it with CUPTI $major"
+want, have = ([line.rstrip("\n").split(" ", 1) for line in open(name)] for name in ("want", "have"))
+by_name = lambda rows: sorted((name, int(ns)) for ns, name in rows)
+want, have = by_name(want), by_name(have)
+assert len(want) == len(have) and all(a[0] == b[0] and abs(a[1] - b[1]) <= 2 for a, b in zip(want, have)), (len(want), len(have))
+PYTHON
+done
+
 # what goes wrong, and ends well
 for fault in late reverse unknown strange threads threads,reverse,late noclock noclock,drift noexit; do
 	record 12 $fault train 20

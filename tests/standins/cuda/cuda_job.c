@@ -8,6 +8,7 @@
  *     fork      a child that uses CUDA, before and after its parent does
  *     unload    closes the library that was injected while the device works
  *     kill      is killed in the middle
+ *     played    the kernels and copies of a trace, from a file PLAYED of lines "kernel NS GRID BLOCK SHARED NAME", "copy NS BYTES WAY -"
  *     cost      N launches, and nothing else */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -114,6 +115,30 @@ static void use_child(unsigned long n)
 	printf("child %d\n", status);
 }
 
+static void play(const char *path)
+{
+	FILE *file = path ? fopen(path, "r") : NULL;
+	char line[8192], name[8000];
+	unsigned long long ns, first;
+	unsigned way_or_block, shared;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "kernel %llu %llu %u %u %7999[^\n]", &ns, &first, &way_or_block,
+			   &shared, name) == 5) {
+			struct standin_kernel kernel = { strdup(name), ns };
+			struct dim3 kernel_grid = { (unsigned)first, 1, 1 },
+				    kernel_block = { way_or_block, 1, 1 };
+
+			cudaLaunchKernel(&kernel, kernel_grid, kernel_block, NULL, shared, NULL);
+		} else if (sscanf(line, "copy %llu %llu %u", &ns, &first, &way_or_block) == 3) {
+			cudaMemcpyAsync(NULL, NULL, first, (int)way_or_block, NULL);
+		}
+	}
+	if (file)
+		fclose(file);
+	cudaDeviceSynchronize();
+}
+
 static void launch_only(unsigned long n)
 {
 	struct timespec begin, end;
@@ -167,6 +192,8 @@ int main(int argc, char **argv)
 		sleep(2);
 		cudaLaunchKernel(&gemm, grid, block, NULL, 0, NULL);
 		raise(SIGKILL);
+	} else if (strcmp(scenario, "played") == 0) {
+		play(getenv("PLAYED"));
 	} else if (strcmp(scenario, "cost") == 0) {
 		launch_only(n);
 	}
