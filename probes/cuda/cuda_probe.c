@@ -24,6 +24,8 @@
 #define OWN_NAME  "tacho"
 
 TACHO_EXPORT int InitializeInjection(void);
+/* For the NCCL probe: kernels of this process are recorded. */
+TACHO_EXPORT bool tacho_cuda_tells_kernels(void);
 
 static struct cupti cupti;
 static void *subscriber;
@@ -160,6 +162,11 @@ static void start(void *unused)
 	if (!has_exit_handler)
 		atexit(at_end);
 	has_exit_handler = true;
+}
+
+bool tacho_cuda_tells_kernels(void)
+{
+	return subscriber && started_in == tacho_generation() + 1;
 }
 
 /* The driver calls it with its own locks held: no call of CUDA's from here. What it returns is not looked at. */

@@ -13,6 +13,7 @@ struct nccl_communicator {
 	uint64_t id;	 /* the same on all its ranks; 0: the version does not tell */
 	int n_ranks, rank;
 	bool has_other;
+	bool has_kernels;      /* NCCL's kernels are recorded, each as a collective */
 	bool is_whole;	       /* of all ranks of the job, by their numbers */
 	void *other;	       /* the other plug-in's context */
 	uint64_t launch_ticks; /* atomic: its last launch began then */

@@ -10,7 +10,8 @@
  * (1) A plug-in that the user has named, or that NCCL would have found, is loaded and told of the same (nccl_other.h).
  * (2) Where nothing is recorded, handles are the other plug-in's own, or NULL.
  * (3) Nothing is believed that NCCL brings back: nccl_slot.h.
- * (4) What works for what is told by parents. A parent of another process (an operation that a rank passes to the proxy of
+ * (4) Where the CUDA probe records NCCL's kernels, each of them is a collective; what NCCL tells of it is then a span: it is there once.
+ * (5) What works for what is told by parents. A parent of another process (an operation that a rank passes to the proxy of
  *     another one, PXN) is none of ours, though it may look so. */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -95,6 +96,17 @@ struct told_collective {
 	int n_ranks, peer;
 };
 
+/* Where its kernel is recorded, that is the collective, and this is what NCCL says of it. */
+static void begin_described(struct nccl_slot *slot, const struct told_collective *told)
+{
+	struct nccl_name name = told->name;
+
+	name.before = DOMAIN ": ";
+	keep(slot,
+	     begin_slice(nccl_class(TRACE_KIND_SPAN, &name),
+			 input_bytes(told->name.func, told->count, told->datatype, told->n_ranks)));
+}
+
 static void begin_collective(struct nccl_slot *slot, const struct told_collective *told)
 {
 	uint32_t size_bytes = sizeof(struct record_collective) + sizeof(struct record_tensor) +
@@ -143,7 +155,10 @@ static void begin_task(struct nccl_slot *slot, const struct nccl_communicator *c
 		.peer = event->type == NCCL_P2P && communicator->is_whole ? event->root : -1,
 	};
 
-	begin_collective(slot, &told);
+	if (communicator->has_kernels)
+		begin_described(slot, &told);
+	else
+		begin_collective(slot, &told);
 }
 
 static void begin_ce_task(struct nccl_slot *slot, const struct nccl_communicator *communicator,
@@ -422,6 +437,17 @@ static void tell_cost(struct nccl_communicator *communicator)
 	tacho_cost(TRACE_KIND_SPAN, "nccl", cost);
 }
 
+/* Asked of the CUDA probe, where the process has it. */
+static bool are_kernels_recorded(void)
+{
+	void *library = dlopen("libtacho_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
+	bool (*tells_kernels)(void) = NULL;
+
+	if (library)
+		*(void **)&tells_kernels = dlsym(library, "tacho_cuda_tells_kernels");
+	return tells_kernels && tells_kernels();
+}
+
 static void read_setting(void)
 {
 	const char *what = getenv("TACHO_NCCL");
@@ -452,6 +478,7 @@ static int begin_communicator(void **context, int *mask, const struct nccl_begin
 	communicator->rank = beginning->rank;
 	communicator->has_other = has_other;
 	communicator->other = other;
+	communicator->has_kernels = are_kernels_recorded();
 	nccl_communicator_tell(communicator, beginning->name);
 	tell_cost(communicator);
 	*context = nccl_communicator_context(communicator);

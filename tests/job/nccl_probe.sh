@@ -78,6 +78,15 @@ NCCL_PROFILER_PLUGIN=/nowhere/plugin.so "$TACHO" record -q --force -o run -- "$h
 grep -q '/nowhere/plugin.so, which was named before' err || wrong "nobody says that the other plug-in is not there: $(cat err)"
 grep -q 'tacho version 6' out || wrong "without the other plug-in nothing is recorded"
 
+# with the CUDA probe in the same process each collective is there once, as its kernel
+standins=$TACHO_BUILD_DIR/tests/standins/cuda
+NCCL_HOST_CUDA=$standins/libcudart.so.12 TACHO_CUPTI=$(ls "$standins"/12/libcupti.so.*) "$TACHO" record -q --force -o run -- "$host" 6 train 4 >out 2>err
+[ ! -s err ] || wrong "beside the CUDA probe: $(cat err)"
+[ "$(ask run "select name, count(*) from slice where category = 'collective' group by 1")" = "ncclDevKernel_AllReduce_Sum_f32_RING_LL,4" ] || wrong "beside the CUDA probe: $(ask run "select name, count(*) from slice where category = 'collective' group by 1" | paste -sd' ')"
+[ "$(ask run "select count(*) from slice where name in ('NCCL: AllReduce RING/LL', 'NCCL: Send')")" = 8 ] || wrong "beside the CUDA probe NCCL's collectives are missing"
+[ "$(ask run "select count(*) from slice k join slice l on l.id = k.launch_id join slice p on p.id = l.parent_id where k.category = 'collective' and
+	l.name = 'cudaLaunchKernel' and p.name = 'NCCL: kernel launch'")" = 4 ] || wrong "the kernel's launch is not in NCCL's"
+
 # NCCL as it should not be: a right timeline, or a problem with a name
 record run 6 misuse
 "$TACHO" info run | grep -q 'impossible time: 1' || wrong "a channel that ends before it begins is no problem"
