@@ -275,6 +275,37 @@ static void test_numbers(void)
 	g_assert_cmpuint(row_of(timeline, "barrier", 3)->group, ==, 1);
 }
 
+/* What a backend calls alike on all its ranks is one group, of as many as the mark says, although nobody tells who they are; what it calls
+ * differently is not, although both are the first of two. */
+static void test_communicators(void)
+{
+	g_autoptr(TachoTimeline) timeline = correlated("world 4\nrank 0 thread 1 main\n"
+						       "mark process_group 1 first=170 second=2 "
+						       "text='backend=nccl communicator=aa name='\n"
+						       "collective barrier 10..20 group=170\n"
+						       "rank 1 thread 2 main\n"
+						       "mark process_group 1 first=187 second=2 "
+						       "text='backend=nccl communicator=bb name='\n"
+						       "collective barrier 12..22 group=187\n"
+						       "rank 2 thread 3 main\n"
+						       "mark process_group 1 first=170 second=2 "
+						       "text='backend=nccl communicator=aa name='\n"
+						       "collective barrier 11..20 group=170\n"
+						       "rank 3 thread 4 main\n"
+						       "mark process_group 1 first=187 second=2 "
+						       "text='backend=nccl communicator=bb name='\n"
+						       "collective barrier 13..22 group=187\n");
+
+	g_assert_cmpuint(timeline->collectives->len, ==, 2);
+	g_assert_cmpuint(row_of(timeline, "barrier", 0)->n_expected, ==, 2);
+	g_assert_cmpuint(row_of(timeline, "barrier", 0)->group, ==,
+			 row_of(timeline, "barrier", 2)->group);
+	g_assert_cmpuint(row_of(timeline, "barrier", 1)->group, ==,
+			 row_of(timeline, "barrier", 3)->group);
+	g_assert_cmpuint(row_of(timeline, "barrier", 0)->group, !=,
+			 row_of(timeline, "barrier", 1)->group);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -288,5 +319,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/process_groups/alike", test_alike);
 	g_test_add_func("/process_groups/many_of_the_same", test_many_of_the_same);
 	g_test_add_func("/process_groups/numbers", test_numbers);
+	g_test_add_func("/process_groups/communicators", test_communicators);
 	return g_test_run();
 }
