@@ -57,7 +57,7 @@ static void count_lost(size_t n)
 
 static void read_records(uint8_t *buffer, size_t valid_size)
 {
-	bool is_sane = cuda_clock_follow(library);
+	bool is_sane = cuda_clock_follow();
 	const void *record = NULL;
 	uint32_t wait_ms = MAX_WAIT_MS;
 	size_t n_lost = 0;

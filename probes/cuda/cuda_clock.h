@@ -1,13 +1,8 @@
 /* cuda_clock: brings CUPTI's times to the trace's clock.
  *
  * Where CUPTI takes a clock of ours (cuptiActivityRegisterTimestampCallback(), 11.6 and later), it is given the trace's, once, and its
- * times are exact to a nanosecond's rounding: how well CUPTI fits a device's clock to it is CUPTI's. Where it does not, its clock and
- * ours are read together, again whenever a buffer comes.
- *
- * (1) Two clocks are read together as ours before and after theirs: the narrowest of a few such pairs is off by half its width.
- * (2) A clock that drifts is followed from pair to pair. One that has jumped is nobody's clock for what was between the two pairs: such
- *     times are not handed on.
- * (3) 0 stays 0. */
+ * times are exact to a nanosecond's rounding: how well CUPTI fits a device's clock to it is CUPTI's. Where it does not, its clock is
+ * followed (common/device_clock.h), again whenever a buffer comes. 0 stays 0. */
 #ifndef TACHO_CUDA_CLOCK_H
 #define TACHO_CUDA_CLOCK_H
 
@@ -18,8 +13,8 @@ struct cupti;
 
 /* Before anything of CUPTI is switched on. */
 void cuda_clock_start(const struct cupti *cupti);
-/* Read both again. False: CUPTI's clock has jumped since they were read last, and when is not known. */
-bool cuda_clock_follow(const struct cupti *cupti);
+/* False: CUPTI's clock has jumped since it was read last, and when is not known. */
+bool cuda_clock_follow(void);
 /* One thread at a time. */
 uint64_t cuda_clock_ticks(uint64_t ns);
 /* Nanoseconds that times may be off by, as far as it is known here. */
