@@ -134,7 +134,8 @@ static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
 		gboolean is_known = strcmp(names[i], "all") == 0 || strcmp(names[i], "none") == 0;
 
 		for (guint p = 0; p < N_PROBES; p++) {
-			if (strcmp(names[i], "all") == 0 || strcmp(names[i], probes[p].name) == 0)
+			if ((strcmp(names[i], "all") == 0 && p != PROBE_hsa) ||
+			    strcmp(names[i], probes[p].name) == 0)
 				has_probe[p] = is_known = TRUE;
 		}
 		if (!is_known) {

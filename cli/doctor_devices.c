@@ -9,6 +9,9 @@ static const struct {
 } devices[] = {
 	{ "cuda", "/proc/driver/nvidia/version", "NVIDIA",
 	  "calls, kernels, copies and waits are recorded by CUPTI" },
+	{ "hsa", "/dev/kfd", "AMD",
+	  "calls of the HSA runtime, kernels, copies and barriers are recorded with --probes "
+	  "all,hsa" },
 };
 
 static gchar *find_cupti(void)
@@ -43,10 +46,11 @@ void doctor_devices(Diagnosis *diagnosis)
 				diagnosis, devices[i].subject, FINDING_WORKS,
 				g_strdup_printf("a driver of %s is here: %s; this was not tried",
 						devices[i].maker, devices[i].how),
-				cupti ? NULL
-				      : g_strdup("CUPTI must be there: PyTorch's wheels bring it "
-						 "along, CUDA's toolkit has it, or name "
-						 "it: TACHO_CUPTI=/path/to/libcupti.so"));
+				cupti || strcmp(devices[i].subject, "cuda") != 0
+					? NULL
+					: g_strdup("CUPTI must be there: PyTorch's wheels bring it "
+						   "along, CUDA's toolkit has it, or name "
+						   "it: TACHO_CUPTI=/path/to/libcupti.so"));
 	}
 	diagnosis_add(diagnosis, "nccl", FINDING_WORKS,
 		      g_strdup("NCCL and RCCL, where a job uses them, are recorded by their "
