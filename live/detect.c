@@ -229,12 +229,25 @@ static gint64 last_step_ns(const TachoFollow *follow)
 	return last_ns;
 }
 
+/* The first of these ranks whose process is stopped; NULL: none is. */
+static const TachoLiveRank *find_stopped(const TachoDetector *detector, const GArray *ranks)
+{
+	for (guint i = 0; i < ranks->len; i++) {
+		const TachoLiveRank *rank = rank_of(detector, g_array_index(ranks, gint32, i));
+
+		if (rank && (rank->state == 'T' || rank->state == 't'))
+			return rank;
+	}
+	return NULL;
+}
+
 static void judge_collective(TachoDetector *detector, const TachoLiveCollective *collective)
 {
 	gdouble waited_s = (gdouble)(detector->now_ns - collective->begin_unix_ns) / 1e9;
 	g_autofree gchar *present = tell_ranks(collective->present);
 	g_autofree gchar *missing = tell_ranks(collective->missing);
 	g_autoptr(GString) evidence = g_string_new(NULL);
+	const TachoLiveRank *stopped = find_stopped(detector, collective->present);
 	gint32 rank = collective->missing->len
 			      ? g_array_index(collective->missing, gint32, 0)
 			      : -1;
@@ -260,6 +273,16 @@ static void judge_collective(TachoDetector *detector, const TachoLiveCollective 
 			"ranks wait in different collectives: %s in %s (%" G_GUINT64_FORMAT
 			" bytes), but %s, for %.1f s",
 			present, collective->name, collective->bytes, collective->other, waited_s);
+		tell_doing(detector, collective->present, evidence);
+	} else if (stopped) {
+		finding = raise_finding(detector, TACHO_FINDING_HANG, stopped->rank,
+					collective->begin_unix_ns, NULL);
+		if (!finding)
+			return;
+		finding->what = g_strdup_printf(
+			"%s (%" G_GUINT64_FORMAT
+			" bytes) hangs: %s are in it for %.1f s, but rank %d is stopped",
+			collective->name, collective->bytes, present, waited_s, stopped->rank);
 		tell_doing(detector, collective->present, evidence);
 	} else {
 		finding = raise_finding(detector, TACHO_FINDING_STALL, -1,

@@ -33,6 +33,7 @@
 #define MAX_STEPLESS	(64 << 20)  /* where there are no steps */
 #define STEPLESS_NS	(2 * NS_PER_S) /* of these so much is kept */
 #define COST_FACTOR	40
+#define FREE_LOOKS	3 /* that come whatever they cost: what the first saw is whole by the second */
 #define MAX_PAUSE_NS	(4 * NS_PER_S)
 #define STILL_NS	NS_PER_S /* without any record: then it is looked what is open */
 #define MAX_DOING	400	 /* bytes of what a rank does */
@@ -55,6 +56,7 @@ struct _TachoFollow {
 	gint64 opened_ns, cost_ns;	/* CLOCK_MONOTONIC: when, and how long it took */
 	gint64 grown_ns;		/* when there was something new last */
 	guint64 look_bytes;		/* taken in at once */
+	guint n_opened;			/* how often it was */
 	GHashTable *told;		/* rank -> rows of it, where the run is read whole: (3) */
 	gboolean is_still;		/* what is open has been looked at since */
 	gboolean is_ending;		/* nobody writes any more */
@@ -645,7 +647,7 @@ static gboolean is_worth_it(TachoFollow *follow, gint64 now_ns, gboolean is_over
 		follow->grown_ns = now_ns;
 		follow->is_still = FALSE;
 	}
-	if (is_over || run_window_is_behind(follow->window))
+	if (is_over || run_window_is_behind(follow->window) || follow->n_opened < FREE_LOOKS)
 		return TRUE;
 	if (now_ns - follow->grown_ns >= STILL_NS && !follow->is_still) {
 		follow->is_still = TRUE;
@@ -675,6 +677,7 @@ static gboolean look_once(TachoFollow *follow, GError **error)
 	if (!read_window(follow, timeline))
 		return TRUE;
 	follow->opened_ns = monotonic_ns();
+	follow->n_opened++;
 	follow->cost_ns = follow->opened_ns - now_ns;
 	follow->is_over = is_over;
 	return TRUE;
