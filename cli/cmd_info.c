@@ -40,8 +40,8 @@ static void add_job(TachoTable *table, const struct registered_run *run)
 {
 	tacho_table_row(table);
 	tacho_table_integer(table, run->pid);
-	tacho_table_number(
-		table, ((gdouble)g_get_real_time() * 1e3 - (gdouble)run->start_unix_ns) / 1e6);
+	tacho_table_number(table,
+			   ((gdouble)g_get_real_time() * 1e3 - (gdouble)run->start_unix_ns) / 1e6);
 	tacho_table_text(table, run->path);
 	tacho_table_text(table, run->command);
 	tacho_table_integer(table, run->start_unix_ns);

@@ -46,8 +46,9 @@ static gboolean check_token(gchar *token)
 	g_strstrip(token);
 	if (strlen(token) >= LEAST_TOKEN)
 		return TRUE;
-	cli_fail("serve", "the token has %zu characters; it takes at least %d, as from 'openssl rand "
-			  "-hex 16'",
+	cli_fail("serve",
+		 "the token has %zu characters; it takes at least %d, as from 'openssl rand "
+		 "-hex 16'",
 		 strlen(token), LEAST_TOKEN);
 	return FALSE;
 }
@@ -132,8 +133,9 @@ int cmd_serve(int argc, char **argv)
 {
 	const GOptionEntry entries[] = { G_OPTION_ENTRY_NULL };
 
-	if (!cli_parse("serve", "", "This tacho was built without libmicrohttpd, and cannot serve.\n",
-		       entries, &argc, &argv))
+	if (!cli_parse("serve", "",
+		       "This tacho was built without libmicrohttpd, and cannot serve.\n", entries,
+		       &argc, &argv))
 		return CLI_BAD;
 	return cli_fail("serve", "this tacho was built without libmicrohttpd");
 }

@@ -53,11 +53,12 @@ static void catch_up(TachoJobs *jobs)
 		for (guint k = 0; k < all->len; k++) {
 			const TachoJob *job = g_ptr_array_index(all, k);
 
-			is_behind |= !job->is_over && !job->error &&
-				     tacho_follow_is_behind(job->follow);
+			is_behind |=
+				!job->is_over && !job->error && tacho_follow_is_behind(job->follow);
 		}
 		if (i == 0)
-			follow_pause(300); /* what has come by the first look is whole by the second */
+			follow_pause(
+				300); /* what has come by the first look is whole by the second */
 	}
 }
 
@@ -111,12 +112,14 @@ int cmd_top(int argc, char **argv)
 	if (has_screen(&options)) {
 		if (tacho_top_run(jobs, (guint)(options.interval_s * 1000), follow_is_interrupted))
 			return CLI_DONE;
-		return cli_fail("top", "the terminal '%s' is not known; tacho top --count 1 needs none",
+		return cli_fail("top",
+				"the terminal '%s' is not known; tacho top --count 1 needs none",
 				g_getenv("TERM"));
 	}
 #else
 	if (has_screen(&options))
-		fputs("tacho top: this tacho was built without ncurses, so it prints lines\n", stderr);
+		fputs("tacho top: this tacho was built without ncurses, so it prints lines\n",
+		      stderr);
 #endif
 	return print_lines(&options, jobs);
 }

@@ -77,8 +77,8 @@ static guint print_new(const struct options *options, const GPtrArray *all, GHas
 		guint n = GPOINTER_TO_UINT(g_hash_table_lookup(told, job));
 
 		for (; n < findings->len; n++, n_printed++)
-			(options->is_json ? print_json : print_text)(
-				job, g_ptr_array_index(findings, n));
+			(options->is_json ? print_json
+					  : print_text)(job, g_ptr_array_index(findings, n));
 		g_hash_table_insert(told, (gpointer)job, GUINT_TO_POINTER(n));
 	}
 	fflush(stdout);
@@ -121,8 +121,7 @@ static const TachoJob *find_unreadable(const GPtrArray *all, gint64 begun_us)
 
 static int watch(const struct options *options, int argc, char **argv)
 {
-	g_autoptr(TachoJobs) jobs =
-		tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
+	g_autoptr(TachoJobs) jobs = tacho_jobs_new((const gchar *const *)argv + 1, (guint)argc - 1);
 	g_autoptr(GHashTable) told = g_hash_table_new(NULL, NULL);
 	gint64 begun_us = g_get_monotonic_time();
 	guint n_findings = 0;
@@ -138,8 +137,8 @@ static int watch(const struct options *options, int argc, char **argv)
 			return cli_fail("watch", "%s", unreadable->error);
 		if (follow_is_interrupted() || ferror(stdout) || (argc > 1 && are_over(all)) ||
 		    (options->is_first && n_findings) ||
-		    (options->seconds && g_get_monotonic_time() - begun_us >
-						 options->seconds * G_USEC_PER_SEC))
+		    (options->seconds &&
+		     g_get_monotonic_time() - begun_us > options->seconds * G_USEC_PER_SEC))
 			break;
 		if (!is_behind(all))
 			follow_pause(PAUSE_MS);
@@ -153,10 +152,9 @@ int cmd_watch(int argc, char **argv)
 	const GOptionEntry entries[] = {
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json,
 		  "print JSON, a line a finding", NULL },
-		{ "first", 0, 0, G_OPTION_ARG_NONE, &options.is_first,
-		  "end with the first finding", NULL },
-		{ "seconds", 0, 0, G_OPTION_ARG_INT, &options.seconds,
-		  "end after N seconds", "N" },
+		{ "first", 0, 0, G_OPTION_ARG_NONE, &options.is_first, "end with the first finding",
+		  NULL },
+		{ "seconds", 0, 0, G_OPTION_ARG_INT, &options.seconds, "end after N seconds", "N" },
 		G_OPTION_ENTRY_NULL,
 	};
 

@@ -8,7 +8,7 @@
 
 #include "cli.h"
 
-#define PAUSE_MS  200
+#define PAUSE_MS   200
 #define PATIENCE_S 10 /* for a run that is not there yet */
 
 static volatile sig_atomic_t is_interrupted;

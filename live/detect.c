@@ -16,30 +16,30 @@
 #include "live/other_load.h"
 #include "live/recent_steps.h"
 
-#define NS_PER_S	    G_GINT64_CONSTANT(1000000000)
-#define CLEAR_NS	    (10 * NS_PER_S)
-#define STILL_NS	    (4 * NS_PER_S) /* nothing ends for so long, and ... */
-#define STILL_FACTOR	    10		   /* ... so many times the median step */
-#define STALL_NS	    (30 * NS_PER_S) /* evaluation and checkpoints take their time, too */
-#define STALL_FACTOR	    4
-#define WARM_UP		    5		   /* steps that are compared with nothing */
-#define MIN_HISTORY	    20		   /* steps to compare with */
-#define MAX_HISTORY	    200
-#define NEWEST		    8 /* steps that are compared with these, and whose ranks are with each other */
-#define SLOW_FACTOR	    1.4
-#define SLOW_SPREADS	    5 /* median absolute deviations, scaled to a standard deviation */
-#define MAD_TO_DEVIATION    1.4826
-#define LATE_PART	    0.3 /* of a step that a rank does more by itself */
-#define LATE_NS		    (5 * 1000000)
-#define LATE_STEPS	    16  /* in how many the same rank must be the late one: all but MAX_OTHERS */
-#define MAX_OTHERS	    2
-#define LOADING_PART	    0.35 /* of a step that goes to waiting for data */
-#define LOADING_NS	    (5 * 1000000)
-#define LEAK_SAMPLES	    7 /* about a second apart, each above the one before */
-#define LEAK_STEP_BYTES	    (512 << 10)
-#define LEAK_BYTES	    (12 << 20)
-#define SAMPLE_NS	    NS_PER_S
-#define LEAK_WARM_UP_NS	    (5 * NS_PER_S) /* of the first steps: memory grows by itself */
+#define NS_PER_S	 G_GINT64_CONSTANT(1000000000)
+#define CLEAR_NS	 (10 * NS_PER_S)
+#define STILL_NS	 (4 * NS_PER_S)	 /* nothing ends for so long, and ... */
+#define STILL_FACTOR	 10		 /* ... so many times the median step */
+#define STALL_NS	 (30 * NS_PER_S) /* evaluation and checkpoints take their time, too */
+#define STALL_FACTOR	 4
+#define WARM_UP		 5  /* steps that are compared with nothing */
+#define MIN_HISTORY	 20 /* steps to compare with */
+#define MAX_HISTORY	 200
+#define NEWEST		 8 /* steps that are compared with these, and whose ranks are with each other */
+#define SLOW_FACTOR	 1.4
+#define SLOW_SPREADS	 5 /* median absolute deviations, scaled to a standard deviation */
+#define MAD_TO_DEVIATION 1.4826
+#define LATE_PART	 0.3 /* of a step that a rank does more by itself */
+#define LATE_NS		 (5 * 1000000)
+#define LATE_STEPS	 16 /* in how many the same rank must be the late one: all but MAX_OTHERS */
+#define MAX_OTHERS	 2
+#define LOADING_PART	 0.35 /* of a step that goes to waiting for data */
+#define LOADING_NS	 (5 * 1000000)
+#define LEAK_SAMPLES	 7 /* about a second apart, each above the one before */
+#define LEAK_STEP_BYTES	 (512 << 10)
+#define LEAK_BYTES	 (12 << 20)
+#define SAMPLE_NS	 NS_PER_S
+#define LEAK_WARM_UP_NS	 (5 * NS_PER_S) /* of the first steps: memory grows by itself */
 
 struct memory_samples {
 	gint64 at_ns[LEAK_SAMPLES];
@@ -248,9 +248,7 @@ static void judge_collective(TachoDetector *detector, const TachoLiveCollective 
 	g_autofree gchar *missing = tell_ranks(collective->missing);
 	g_autoptr(GString) evidence = g_string_new(NULL);
 	const TachoLiveRank *stopped = find_stopped(detector, collective->present);
-	gint32 rank = collective->missing->len
-			      ? g_array_index(collective->missing, gint32, 0)
-			      : -1;
+	gint32 rank = collective->missing->len ? g_array_index(collective->missing, gint32, 0) : -1;
 	TachoFinding *finding;
 
 	if (collective->missing->len) {
@@ -258,11 +256,12 @@ static void judge_collective(TachoDetector *detector, const TachoLiveCollective 
 					collective->begin_unix_ns, NULL);
 		if (!finding)
 			return;
-		finding->what = g_strdup_printf(
-			"%s (%" G_GUINT64_FORMAT " bytes) hangs: %s %s in it for %.1f s, %s %s not come",
-			collective->name, collective->bytes, present,
-			collective->present->len == 1 ? "is" : "are", waited_s, missing,
-			collective->missing->len == 1 ? "has" : "have");
+		finding->what =
+			g_strdup_printf("%s (%" G_GUINT64_FORMAT
+					" bytes) hangs: %s %s in it for %.1f s, %s %s not come",
+					collective->name, collective->bytes, present,
+					collective->present->len == 1 ? "is" : "are", waited_s,
+					missing, collective->missing->len == 1 ? "has" : "have");
 		tell_doing(detector, collective->missing, evidence);
 	} else if (collective->other) {
 		finding = raise_finding(detector, TACHO_FINDING_MISMATCH, -1,
@@ -316,8 +315,9 @@ static void judge_stall(TachoDetector *detector, gint64 still_ns)
 	if (!finding)
 		return;
 	tell_doing(detector, ranks, evidence);
-	finding->what = g_strdup_printf("no step has ended for %.1f s, and no rank waits for another",
-					(gdouble)still_ns / 1e9);
+	finding->what =
+		g_strdup_printf("no step has ended for %.1f s, and no rank waits for another",
+				(gdouble)still_ns / 1e9);
 	finding->evidence = g_string_free(g_steal_pointer(&evidence), FALSE);
 }
 
@@ -345,8 +345,8 @@ static void judge_stillness(TachoDetector *detector)
 
 static void judge_rank_end(TachoDetector *detector, const TachoLiveRank *rank)
 {
-	TachoFinding *finding = raise_finding(detector, TACHO_FINDING_GONE, rank->rank,
-					      rank->last_unix_ns, NULL);
+	TachoFinding *finding =
+		raise_finding(detector, TACHO_FINDING_GONE, rank->rank, rank->last_unix_ns, NULL);
 
 	if (!finding)
 		return;
@@ -357,8 +357,9 @@ static void judge_rank_end(TachoDetector *detector, const TachoLiveRank *rank)
 		finding->what = g_strdup_printf("rank %d (process %u) has ended with status %d",
 						rank->rank, rank->pid, rank->exit_status);
 	else
-		finding->what = g_strdup_printf("rank %d (process %u) has ended, and nobody saw how",
-						rank->rank, rank->pid);
+		finding->what =
+			g_strdup_printf("rank %d (process %u) has ended, and nobody saw how",
+					rank->rank, rank->pid);
 	finding->evidence =
 		rank->doing && *rank->doing
 			? g_strdup_printf("its last record is %.1f s old; it was in %s",
@@ -390,8 +391,8 @@ static void judge_ends(TachoDetector *detector)
 static const gchar *find_grown(const GArray *now, const GArray *before, gdouble *ret_share)
 {
 	gdouble grown[4] = { 0 }, all = 0;
-	static const gchar *const names[] = { "computation", "communication", "waiting for late ranks",
-					      "idle time" };
+	static const gchar *const names[] = { "computation", "communication",
+					      "waiting for late ranks", "idle time" };
 	guint most = 0;
 
 	for (guint i = 0; i < MIN(now->len, before->len); i++) {
@@ -418,11 +419,11 @@ static void tell_load(TachoDetector *detector, GString *evidence)
 
 	FOR_EACH(const TachoLiveRank, rank, tacho_follow_borrow_ranks(detector->follow))
 		if (isfinite(rank->delayed_share) && rank->delayed_share > 0.1)
-			g_string_append_printf(evidence,
-					       "%srank %d wanted a core for %.0f %% of the time and had "
-					       "none",
-					       evidence->len ? "; " : "", rank->rank,
-					       rank->delayed_share * 100);
+			g_string_append_printf(
+				evidence,
+				"%srank %d wanted a core for %.0f %% of the time and had "
+				"none",
+				evidence->len ? "; " : "", rank->rank, rank->delayed_share * 100);
 	if (others)
 		g_string_append_printf(evidence, "%s%s", evidence->len ? "; " : "", others);
 }
@@ -454,15 +455,13 @@ static void judge_slowness(TachoDetector *detector)
 				last_step_ns(detector->follow) - (gint64)(now_ns * NEWEST), "step");
 	if (finding) {
 		g_autoptr(GArray) now = recent_steps_means(detector->follow, NEWEST, 0);
-		g_autoptr(GArray) before =
-			recent_steps_means(detector->follow, n_before, NEWEST);
+		g_autoptr(GArray) before = recent_steps_means(detector->follow, n_before, NEWEST);
 		g_autoptr(GString) evidence = g_string_new(NULL);
 		gdouble share;
 		const gchar *grown = find_grown(now, before, &share);
 
-		finding->what = g_strdup_printf(
-			"steps take %.1f ms, %.1f times the %.1f ms before", now_ns / 1e6,
-			now_ns / before_ns, before_ns / 1e6);
+		finding->what = g_strdup_printf("steps take %.1f ms, %.1f times the %.1f ms before",
+						now_ns / 1e6, now_ns / before_ns, before_ns / 1e6);
 		g_string_append_printf(evidence, "%.0f %% of it is %s", share * 100, grown);
 		tell_load(detector, evidence);
 		finding->evidence = g_string_free(g_steal_pointer(&evidence), FALSE);
@@ -523,20 +522,20 @@ static void judge_lateness(TachoDetector *detector)
 	}
 	if (!next || recent_steps_last(detector->follow) < WARM_UP + LATE_STEPS ||
 	    slow->own_ns - next->own_ns < LATE_PART * slow->duration_ns ||
-	    slow->own_ns - next->own_ns < LATE_NS ||
-	    waited_ns < LATE_PART / 2 * slow->duration_ns)
+	    slow->own_ns - next->own_ns < LATE_NS || waited_ns < LATE_PART / 2 * slow->duration_ns)
 		return;
 	n_late = count_late(detector->follow, slow->rank, &n);
 	if (n < LATE_STEPS || n_late + MAX_OTHERS < n)
 		return;
-	finding = raise_finding(detector, TACHO_FINDING_STRAGGLER, slow->rank,
-				slow->first_unix_ns, "straggler");
+	finding = raise_finding(detector, TACHO_FINDING_STRAGGLER, slow->rank, slow->first_unix_ns,
+				"straggler");
 	if (finding) {
 		g_autoptr(GString) evidence = g_string_new(NULL);
 
-		finding->what = g_strdup_printf(
-			"rank %d is late in %u of %u steps: by itself it takes %.1f ms, rank %d %.1f ms",
-			slow->rank, n_late, n, slow->own_ns / 1e6, next->rank, next->own_ns / 1e6);
+		finding->what = g_strdup_printf("rank %d is late in %u of %u steps: by itself it "
+						"takes %.1f ms, rank %d %.1f ms",
+						slow->rank, n_late, n, slow->own_ns / 1e6,
+						next->rank, next->own_ns / 1e6);
 		g_string_append_printf(evidence, "what it does longer is %s",
 				       live_why_slow(slow, next));
 		tell_load(detector, evidence);
@@ -563,9 +562,9 @@ static void judge_loading(TachoDetector *detector)
 		finding->what = g_strdup_printf(
 			"rank %d waits for its data loader %.1f ms of a step of %.1f ms",
 			rank->rank, rank->data_wait_ns / 1e6, rank->duration_ns / 1e6);
-		finding->evidence = g_strdup_printf("that is %.0f %% of the last %u steps",
-						    100 * rank->data_wait_ns / rank->duration_ns,
-						    rank->n);
+		finding->evidence =
+			g_strdup_printf("that is %.0f %% of the last %u steps",
+					100 * rank->data_wait_ns / rank->duration_ns, rank->n);
 	}
 }
 

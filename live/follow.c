@@ -25,18 +25,18 @@
 #include "trace/run_registry.h"
 #include "trace/run_window.h"
 
-#define NS_PER_S	G_GINT64_CONSTANT(1000000000)
-#define MAX_ROWS	400000
-#define KEPT_FOR_STATE	2000 /* rows by which it is told what is warm-up, before the run is over */
-#define LOOK_BYTES	(96 << 20) /* taken in at once */
-#define MAX_WINDOW	(256 << 20) /* where ranks are no longer waited for */
-#define MAX_STEPLESS	(64 << 20)  /* where there are no steps */
-#define STEPLESS_NS	(2 * NS_PER_S) /* of these so much is kept */
-#define COST_FACTOR	40
-#define FREE_LOOKS	3 /* that come whatever they cost: what the first saw is whole by the second */
-#define MAX_PAUSE_NS	(4 * NS_PER_S)
-#define STILL_NS	NS_PER_S /* without any record: then it is looked what is open */
-#define MAX_DOING	400	 /* bytes of what a rank does */
+#define NS_PER_S       G_GINT64_CONSTANT(1000000000)
+#define MAX_ROWS       400000
+#define KEPT_FOR_STATE 2000 /* rows by which it is told what is warm-up, before the run is over */
+#define LOOK_BYTES     (96 << 20)     /* taken in at once */
+#define MAX_WINDOW     (256 << 20)    /* where ranks are no longer waited for */
+#define MAX_STEPLESS   (64 << 20)     /* where there are no steps */
+#define STEPLESS_NS    (2 * NS_PER_S) /* of these so much is kept */
+#define COST_FACTOR    40
+#define FREE_LOOKS     3 /* that come whatever they cost: what the first saw is whole by the second */
+#define MAX_PAUSE_NS   (4 * NS_PER_S)
+#define STILL_NS       NS_PER_S /* without any record: then it is looked what is open */
+#define MAX_DOING      400	/* bytes of what a rank does */
 
 struct _TachoFollow {
 	gchar **paths;
@@ -183,8 +183,9 @@ static void add_rows(TachoFollow *follow, const TachoTimeline *timeline)
 				    follow->rows->len - first_of_rank);
 	}
 	follow->n_new = follow->rows->len - first;
-	qsort(follow->rows->data + first * sizeof(TachoLiveStep), follow->n_new,
-	      sizeof(TachoLiveStep), compare_rows);
+	if (follow->n_new)
+		qsort(follow->rows->data + first * sizeof(TachoLiveStep), follow->n_new,
+		      sizeof(TachoLiveStep), compare_rows);
 }
 
 /* (3): all rows again, those last that had not been told. */
@@ -310,10 +311,9 @@ static void note_ranks(TachoFollow *follow, const TachoTimeline *timeline)
 	g_array_sort(follow->ranks, compare_ranks);
 	if (!follow->command && timeline->ranks->len)
 		follow->command = g_strdup(tacho_timeline_string(
-			timeline,
-			tacho_timeline_process(timeline,
-					       tacho_timeline_rank(timeline, 0)->main_process)
-				->command));
+			timeline, tacho_timeline_process(
+					  timeline, tacho_timeline_rank(timeline, 0)->main_process)
+					  ->command));
 }
 
 /* --- collectives that ranks are in ------------------------------------------------------------ */
@@ -358,7 +358,8 @@ static gchar *tell_collective(const TachoTimeline *timeline, const struct group_
 }
 
 /* What the ranks of a group are in: those that have had most are in it, or all where all are. */
-static void add_collective(TachoFollow *follow, const TachoTimeline *timeline, const GArray *counted)
+static void add_collective(TachoFollow *follow, const TachoTimeline *timeline,
+			   const GArray *counted)
 {
 	TachoLiveCollective *collective;
 	TachoCollectiveArgs args = { 0 };

@@ -10,12 +10,13 @@
 #include "live/live_internal.h"
 #include "live/live_state.h"
 
-#define MAX_CONNECTIONS	      64
-#define MAX_OF_ADDRESS	      32
-#define CONNECTION_BYTES      (32 << 10) /* for what a client sends */
-#define CONNECTION_SECONDS    15	 /* without a byte */
-#define BACKLOG		      256
-#define CONTENT_POLICY	      "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+#define MAX_CONNECTIONS	   64
+#define MAX_OF_ADDRESS	   32
+#define CONNECTION_BYTES   (32 << 10) /* for what a client sends */
+#define CONNECTION_SECONDS 15	      /* without a byte */
+#define BACKLOG		   256
+#define CONTENT_POLICY                                                                             \
+	"default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 struct _HttpServer {
 	struct MHD_Daemon *daemon;
@@ -52,7 +53,8 @@ static gboolean is_same(const gchar *text, const gchar *secret)
 /* "Bearer TOKEN", or the token as the password of "Basic". */
 static gboolean has_token(const HttpServer *server, struct MHD_Connection *connection)
 {
-	const gchar *word = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
+	const gchar *word =
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization");
 	g_autofree guchar *decoded = NULL;
 	g_autofree gchar *text = NULL;
 	const gchar *colon;
@@ -111,9 +113,9 @@ static enum MHD_Result send_response(struct MHD_Connection *connection, guint st
 static enum MHD_Result send_copy(struct MHD_Connection *connection, guint status, const gchar *type,
 				 const gchar *text)
 {
-	return send_response(connection, status, type,
-			     MHD_create_response_from_buffer(strlen(text), (void *)text,
-							     MHD_RESPMEM_MUST_COPY));
+	return send_response(
+		connection, status, type,
+		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY));
 }
 
 static enum MHD_Result send_asset(struct MHD_Connection *connection, const gchar *type,
@@ -158,7 +160,8 @@ static enum MHD_Result answer_path(struct MHD_Connection *connection, const Live
 	if (strcmp(path, "/page.css") == 0)
 		return send_asset(connection, "text/css; charset=utf-8", live_asset_page_style);
 	if (!state)
-		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "no look has been taken yet");
+		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+			      "no look has been taken yet");
 	if (strcmp(path, "/metrics") == 0)
 		return send_copy(connection, MHD_HTTP_OK, METRICS_TYPE, state->metrics);
 	if (strcmp(path, "/api/jobs") == 0)
@@ -188,11 +191,13 @@ static enum MHD_Result answer(void *server_pointer, struct MHD_Connection *conne
 		return MHD_YES;
 	}
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are served");
+		return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+			      "only GET and HEAD are served");
 	if (server->token ? !has_token(server, connection) : !names_loopback(connection))
-		return server->token ? refuse(connection, MHD_HTTP_UNAUTHORIZED, "a token is needed")
-				     : refuse(connection, MHD_HTTP_FORBIDDEN,
-					      "without a token only localhost is served");
+		return server->token
+			       ? refuse(connection, MHD_HTTP_UNAUTHORIZED, "a token is needed")
+			       : refuse(connection, MHD_HTTP_FORBIDDEN,
+					"without a token only localhost is served");
 	state = take_state(server);
 	result = answer_path(connection, state, url);
 	live_state_unref(state);

@@ -12,9 +12,9 @@
 typedef struct _HttpServer HttpServer;
 
 typedef struct {
-	const gchar *address;	   /* numeric; NULL: 127.0.0.1 */
-	guint16 port;		   /* 0: any that is free */
-	const gchar *token;	   /* NULL: none is asked for */
+	const gchar *address;		/* numeric; NULL: 127.0.0.1 */
+	guint16 port;			/* 0: any that is free */
+	const gchar *token;		/* NULL: none is asked for */
 	const gchar *certificate, *key; /* PEM texts; NULL: no TLS */
 } TachoServeOptions;
 

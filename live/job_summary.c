@@ -32,7 +32,8 @@ const gchar *live_why_slow(const struct recent_rank *slow, const struct recent_r
 {
 	gdouble loading = slow->data_wait_ns - other->data_wait_ns;
 	gdouble compute = slow->compute_ns - other->compute_ns;
-	gdouble idle = (slow->idle_ns - slow->data_wait_ns) - (other->idle_ns - other->data_wait_ns);
+	gdouble idle =
+		(slow->idle_ns - slow->data_wait_ns) - (other->idle_ns - other->data_wait_ns);
 
 	if (loading >= compute && loading >= idle)
 		return "data loading";

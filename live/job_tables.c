@@ -158,8 +158,10 @@ static const gchar *tell_rank_state(const TachoLiveRank *rank)
 
 static void add_rank(TachoTable *table, const TachoLiveRank *rank, const struct recent_rank *recent)
 {
-	const gdouble parts_ns[] = { recent->duration_ns, recent->compute_ns, recent->exposed_ns,
-				     recent->wait_ns,	  recent->idle_ns,    recent->data_wait_ns };
+	const gdouble parts_ns[] = {
+		recent->duration_ns, recent->compute_ns, recent->exposed_ns,
+		recent->wait_ns,     recent->idle_ns,	 recent->data_wait_ns
+	};
 
 	tacho_table_row(table);
 	tacho_table_integer(table, rank->rank);

@@ -5,7 +5,7 @@
 
 extern const char live_asset_index[];
 extern const char live_asset_script[];
-extern const char live_asset_style[];      /* of the live page */
+extern const char live_asset_style[];	   /* of the live page */
 extern const char live_asset_page_style[]; /* of the exported page */
 
 #endif

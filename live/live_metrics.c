@@ -17,8 +17,9 @@
 #define SERIES(SERIES)                                                                             \
 	SERIES(tacho_build_info, gauge, "1; the labels say which tacho this is.")                  \
 	SERIES(tacho_jobs, gauge, "Jobs that are being recorded, or were a minute ago.")           \
-	SERIES(tacho_jobs_left_out, gauge, "Jobs without series of their own, for there are too "  \
-					   "many.")                                                \
+	SERIES(tacho_jobs_left_out, gauge,                                                         \
+	       "Jobs without series of their own, for there are too "                              \
+	       "many.")                                                                            \
 	SERIES(tacho_job_running, gauge, "1 while the job is being recorded.")                     \
 	SERIES(tacho_job_ranks, gauge, "Ranks of the job.")                                        \
 	SERIES(tacho_job_steps_total, counter, "Steps that have ended.")                           \
@@ -29,8 +30,9 @@
 	SERIES(tacho_job_last_record_timestamp_seconds, gauge, "When the last record was made.")   \
 	SERIES(tacho_rank_up, gauge, "1 while the rank's process runs.")                           \
 	SERIES(tacho_rank_steps_total, counter, "Steps that have ended.")                          \
-	SERIES(tacho_rank_own_seconds, gauge, "What the rank takes of a step by itself, without "  \
-					      "communication and waiting.")                        \
+	SERIES(tacho_rank_own_seconds, gauge,                                                      \
+	       "What the rank takes of a step by itself, without "                                 \
+	       "communication and waiting.")                                                       \
 	SERIES(tacho_rank_memory_bytes, gauge, "Anonymous memory of the rank's process.")          \
 	SERIES(tacho_rank_allocated_bytes, gauge, "What the framework has allocated.")
 
@@ -118,7 +120,8 @@ static void add_findings(struct metrics *metrics, const TachoJob *job, const gch
 {
 	guint n[TACHO_N_FINDINGS] = { 0 }, n_open[TACHO_N_FINDINGS] = { 0 };
 
-	FOR_EACH_POINTER(const TachoFinding, finding, tacho_detector_borrow_findings(job->detector)) {
+	FOR_EACH_POINTER(const TachoFinding, finding,
+			 tacho_detector_borrow_findings(job->detector)) {
 		n[finding->kind]++;
 		n_open[finding->kind] += !finding->is_over && !job->is_over;
 	}
@@ -163,8 +166,7 @@ static void add_job(struct metrics *metrics, const TachoJob *job)
 
 	tacho_job_summarize(job->follow, &summary);
 	add(metrics, SERIES_tacho_job_running, labels, !job->is_over && !job->error);
-	add(metrics, SERIES_tacho_job_ranks, labels,
-	    tacho_follow_borrow_ranks(job->follow)->len);
+	add(metrics, SERIES_tacho_job_ranks, labels, tacho_follow_borrow_ranks(job->follow)->len);
 	add(metrics, SERIES_tacho_job_steps_total, labels, summary.n_steps);
 	add(metrics, SERIES_tacho_job_step_seconds, labels, summary.step_ms / 1e3);
 	if (summary.n_steps) {

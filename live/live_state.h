@@ -12,8 +12,8 @@
 
 typedef struct {
 	gint n_users;
-	gchar *jobs;	  /* JSON */
-	gchar *metrics;	  /* as Prometheus reads them */
+	gchar *jobs;	 /* JSON */
+	gchar *metrics;	 /* as Prometheus reads them */
 	GHashTable *job; /* id -> JSON */
 } LiveState;
 

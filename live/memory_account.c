@@ -88,8 +88,8 @@ static void take(struct rank_memory *memory, const TachoMemoryEvent *event)
 		memory->bytes += event->bytes;
 	} else {
 		/* what was allocated before the recording was not counted */
-		memory->bytes -= (gint64)GPOINTER_TO_SIZE(
-			g_hash_table_lookup(memory->blocks, address));
+		memory->bytes -=
+			(gint64)GPOINTER_TO_SIZE(g_hash_table_lookup(memory->blocks, address));
 		g_hash_table_remove(memory->blocks, address);
 	}
 	memory->peak_bytes = MAX(memory->peak_bytes, memory->bytes);

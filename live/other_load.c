@@ -59,9 +59,8 @@ static gboolean read_used(guint32 pid, guint64 *ret_ticks, guint32 *ret_parent, 
 	begin = strchr(text, '(');
 	end = strrchr(text, ')');
 	if (!begin || !end ||
-	    sscanf(end + 1,
-		   " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", ret_parent, &user,
-		   &system) != 3)
+	    sscanf(end + 1, " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", ret_parent,
+		   &user, &system) != 3)
 		return FALSE;
 	*end = '\0';
 	g_strlcpy(name, begin + 1, 64);
@@ -126,8 +125,7 @@ gchar *other_load_tell(const OtherLoad *load)
 {
 	g_autofree gchar *name = tacho_printable(load->name);
 
-	return load->share < MUCH
-		       ? NULL
-		       : g_strdup_printf("process %u (%s) used %.0f %% of a core", load->pid, name,
-					 load->share * 100);
+	return load->share < MUCH ? NULL
+				  : g_strdup_printf("process %u (%s) used %.0f %% of a core",
+						    load->pid, name, load->share * 100);
 }

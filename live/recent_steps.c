@@ -68,8 +68,9 @@ GArray *recent_steps_means(const TachoFollow *follow, guint n, guint skip)
 			add_row(find_rank(ranks, row->rank), row);
 	}
 	FOR_EACH(struct recent_rank, rank, ranks) {
-		gdouble *const sums[] = { &rank->duration_ns, &rank->compute_ns, &rank->exposed_ns,
-					  &rank->wait_ns,     &rank->idle_ns,	 &rank->data_wait_ns,
+		gdouble *const sums[] = { &rank->duration_ns, &rank->compute_ns,
+					  &rank->exposed_ns,  &rank->wait_ns,
+					  &rank->idle_ns,     &rank->data_wait_ns,
 					  &rank->own_ns };
 
 		for (guint k = 0; k < G_N_ELEMENTS(sums); k++)

@@ -17,8 +17,8 @@ enum page { PAGE_JOBS, PAGE_RANKS, PAGE_OPS, PAGE_FINDINGS };
 struct screen {
 	TachoJobs *jobs;
 	enum page page;
-	guint chosen;  /* job */
-	gchar *path;   /* of the job shown; jobs come and go */
+	guint chosen; /* job */
+	gchar *path;  /* of the job shown; jobs come and go */
 	guint scrolled;
 	gboolean is_left;
 };
@@ -67,9 +67,9 @@ static void draw_table(const struct screen *screen, const TachoTable *table, int
 		if (!is_head && i <= screen->scrolled && screen->scrolled)
 			continue;
 		draw_text(line++, lines[i],
-			  is_head			 ? A_BOLD
+			  is_head				? A_BOLD
 			  : marked >= 0 && (int)i == marked + 1 ? A_REVERSE
-							 : A_NORMAL);
+								: A_NORMAL);
 	}
 }
 
@@ -85,8 +85,7 @@ static void draw_head(const gchar *title)
 static void draw_jobs(const struct screen *screen)
 {
 	g_autoptr(TachoTable) table = tacho_jobs_table(screen->jobs);
-	g_autofree gchar *title =
-		g_strdup_printf("%u jobs", tacho_jobs_borrow(screen->jobs)->len);
+	g_autofree gchar *title = g_strdup_printf("%u jobs", tacho_jobs_borrow(screen->jobs)->len);
 
 	draw_head(title);
 	draw_table(screen, table, HEAD_LINES, tacho_table_n_rows(table) ? (int)screen->chosen : -1);

@@ -17,7 +17,8 @@ typedef struct {
 	guint32 number;
 	gint64 start_unix_ns, end_unix_ns;
 	gdouble compute_ns, communication_ns, exposed_ns, wait_ns, data_wait_ns;
-	gint64 memory_bytes, peak_bytes; /* allocated when it ended, and the most in it; -1: not recorded */
+	gint64 memory_bytes,
+		peak_bytes; /* allocated when it ended, and the most in it; -1: not recorded */
 	gboolean is_complete;
 } TachoLiveStep;
 
@@ -28,23 +29,23 @@ typedef struct {
 	gchar *host;
 	TachoEnd end;
 	gint32 exit_status;
-	guint n_steps;		   /* that have ended */
-	gint64 last_unix_ns;	   /* its last record */
-	gint64 last_step_unix_ns;  /* end of its last step; 0: it has none */
-	gchar *doing;		   /* "thread 12 (main): forward > conv2d; ...": slices that are open; "" */
+	guint n_steps;		  /* that have ended */
+	gint64 last_unix_ns;	  /* its last record */
+	gint64 last_step_unix_ns; /* end of its last step; 0: it has none */
+	gchar *doing; /* "thread 12 (main): forward > conv2d; ...": slices that are open; "" */
 	/* of a main process of this host; -1: not known */
 	gint64 anonymous_bytes; /* of its memory */
-	gdouble delayed_share;	/* of the time since the last look, for which its first thread wanted a core and had none */
-	gchar state;		/* as of ps: 'T': stopped; 0: not known */
+	gdouble delayed_share; /* of the time since the last look, for which its first thread wanted a core and had none */
+	gchar state; /* as of ps: 'T': stopped; 0: not known */
 } TachoLiveRank;
 
 /* A collective that some ranks are in and others are not. */
 typedef struct {
 	gchar *name;
 	guint64 bytes;
-	gint64 begin_unix_ns; /* the first began to wait */
+	gint64 begin_unix_ns;	   /* the first began to wait */
 	GArray *present, *missing; /* gint32 ranks */
-	gchar *other;		   /* what a missing rank does in its place, "rank 1: broadcast, 4 bytes"; NULL: nothing */
+	gchar *other; /* what a missing rank does in its place, "rank 1: broadcast, 4 bytes"; NULL: nothing */
 } TachoLiveCollective;
 
 typedef struct _TachoFollow TachoFollow;
@@ -89,14 +90,14 @@ void tacho_follow_costs(const TachoFollow *follow, guint64 *ret_read, guint64 *r
 
 /* FINDING(enumerator, name) */
 #define TACHO_FINDINGS(FINDING)                                                                    \
-	FINDING(HANG, hang)		   /* ranks wait in a collective for others */             \
-	FINDING(MISMATCH, mismatch)	   /* ranks wait in different collectives */               \
-	FINDING(STALL, stall)		   /* no step ends, though no rank waits for another */    \
-	FINDING(GONE, rank_gone)	   /* a rank has ended and others run on */                \
-	FINDING(SLOW, slow_steps)	   /* steps take longer than they did */                   \
-	FINDING(STRAGGLER, straggler)	   /* others wait for one rank, step by step */            \
-	FINDING(STARVED, loader)	   /* steps wait for their data */                         \
-	FINDING(LEAK, memory_growth)	   /* memory grows with every step */
+	FINDING(HANG, hang)	      /* ranks wait in a collective for others */                  \
+	FINDING(MISMATCH, mismatch)   /* ranks wait in different collectives */                    \
+	FINDING(STALL, stall)	      /* no step ends, though no rank waits for another */         \
+	FINDING(GONE, rank_gone)      /* a rank has ended and others run on */                     \
+	FINDING(SLOW, slow_steps)     /* steps take longer than they did */                        \
+	FINDING(STRAGGLER, straggler) /* others wait for one rank, step by step */                 \
+	FINDING(STARVED, loader)      /* steps wait for their data */                              \
+	FINDING(LEAK, memory_growth)  /* memory grows with every step */
 
 typedef enum {
 #define TACHO_FINDING_ENUM(enumerator, name) TACHO_FINDING_##enumerator,
@@ -107,14 +108,14 @@ typedef enum {
 
 typedef struct {
 	TachoFindingKind kind;
-	gint32 rank;	    /* -1: of no one rank */
-	gint64 unix_ns;	    /* when it was found */
+	gint32 rank;	      /* -1: of no one rank */
+	gint64 unix_ns;	      /* when it was found */
 	gint64 since_unix_ns; /* when it began, as far as is known */
-	guint32 step;	    /* the last step then */
-	gchar *what;	    /* a sentence */
-	gchar *evidence;    /* another; "" */
-	gchar *command;	    /* what to run next */
-	gboolean is_over;   /* it has gone by */
+	guint32 step;	      /* the last step then */
+	gchar *what;	      /* a sentence */
+	gchar *evidence;      /* another; "" */
+	gchar *command;	      /* what to run next */
+	gboolean is_over;     /* it has gone by */
 } TachoFinding;
 
 const gchar *tacho_finding_name(TachoFindingKind kind);
@@ -158,12 +159,13 @@ TachoTable *tacho_job_findings_table(const TachoJob *job);
 
 /* What a job's newest steps come to. */
 typedef struct {
-	guint32 n_steps; /* steps of the rank that has most */
+	guint32 n_steps;	    /* steps of the rank that has most */
 	gdouble step_ms, before_ms; /* median of the newest steps, and of those before; NaN: none */
-	gdouble compute_pct, exposed_pct, wait_pct, idle_pct, data_wait_pct; /* of the newest steps */
-	gint64 memory_bytes; /* the most of a rank: allocated, or else anonymous; -1: not known */
-	gint32 slowest_rank; /* for which the others wait; -1: none */
-	const gchar *why;    /* what it does longer than they; static */
+	gdouble compute_pct, exposed_pct, wait_pct, idle_pct,
+		data_wait_pct; /* of the newest steps */
+	gint64 memory_bytes;   /* the most of a rank: allocated, or else anonymous; -1: not known */
+	gint32 slowest_rank;   /* for which the others wait; -1: none */
+	const gchar *why;      /* what it does longer than they; static */
 } TachoJobSummary;
 void tacho_job_summarize(const TachoFollow *follow, TachoJobSummary *summary);
 

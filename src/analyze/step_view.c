@@ -113,7 +113,7 @@ static void accumulate(struct step_parts *sum, const struct step_parts *one)
 
 /* What the rank did in none of its steps. */
 static struct step_parts measure_outside(const TachoTimeline *timeline, GHashTable *collectives,
-					guint rank_index)
+					 guint rank_index)
 {
 	struct step_parts sum = { 0 };
 	struct rank_activity activity;
@@ -123,8 +123,7 @@ static struct step_parts measure_outside(const TachoTimeline *timeline, GHashTab
 	outside_steps_moments(timeline, rank_index, &moments);
 	for (guint i = 0; i < moments.intervals->len; i++) {
 		struct interval at = g_array_index(moments.intervals, struct interval, i);
-		struct step_parts parts =
-			step_parts_measure(&activity, at.begin_ns, at.end_ns);
+		struct step_parts parts = step_parts_measure(&activity, at.begin_ns, at.end_ns);
 
 		accumulate(&sum, &parts);
 	}
@@ -267,8 +266,7 @@ TachoTable *step_view_of_known(const TachoTimeline *timeline, const TachoFilter 
 }
 
 static void add_rank(TachoTable *table, const struct selection *selection, GHashTable *collectives,
-		     guint rank_index, struct step_parts *total,
-		     const struct known_step *known)
+		     guint rank_index, struct step_parts *total, const struct known_step *known)
 {
 	const TachoTimeline *timeline = selection->timeline;
 	guint first = selection->first_of_rank[rank_index];

@@ -49,11 +49,11 @@ struct pairing {
 	SentVisit visit; /* or NULL: rows are made */
 	gpointer visit_data;
 	const StepWindow *steps; /* which takes what is paired; NULL: all is */
-	gboolean is_by_order; /* times of different ranks do not compare */
-	gboolean has_gaps;    /* one lacked its partner */
-	GHashTable *rank_of;  /* rank as the launcher says -> index + 1 */
-	GArray *ends;	      /* struct end, of the group at work */
-	GArray *batches;      /* struct send_batch, of the group at work, without a peer */
+	gboolean is_by_order;	 /* times of different ranks do not compare */
+	gboolean has_gaps;	 /* one lacked its partner */
+	GHashTable *rank_of;	 /* rank as the launcher says -> index + 1 */
+	GArray *ends;		 /* struct end, of the group at work */
+	GArray *batches;	 /* struct send_batch, of the group at work, without a peer */
 	const struct batch_ops *ops;
 	const send_peers *peers;
 	gboolean are_told; /* the calls of the batches of the group at work */

@@ -57,7 +57,7 @@ enum {
 	/* of a run that is being written: */
 	MIN_PERIODS = 10, /* before what repeats itself is believed to be steps */
 	MAX_AHEAD = 16,	  /* steps of the others for which a rank without steps is waited for */
-	SILENT_S = 5,	  /* a rank that has ended, and of which nothing comes for so long, is gone */
+	SILENT_S = 5, /* a rank that has ended, and of which nothing comes for so long, is gone */
 	MIN_PERIOD_S = 15, /* of the run, before what repeats itself ... */
 };
 
@@ -66,9 +66,9 @@ struct rank_window {
 	const struct rank_history *before; /* never NULL */
 	gboolean is_over;		   /* nothing more will be written */
 	guint n_least;			   /* StepWindow's */
-	guint8 source;			   /* TachoStepSource: the best that tells steps of any rank */
+	guint8 source; /* TachoStepSource: the best that tells steps of any rank */
 	gint64 before_ns; /* when the last step ended that was found before; G_MININT64: there is none */
-	GArray *updates;  /* struct update of this window, settled, by the finder */
+	GArray *updates; /* struct update of this window, settled, by the finder */
 	guint cycle;
 	gboolean has_updates, is_changed;
 };
@@ -79,10 +79,10 @@ struct rank_steps {
 	guint32 rank_index;
 	guint32 process;
 	guint32 main_track;
-	GArray *steps;	       /* TachoStep */
-	GArray *control_steps; /* TachoStep */
-	gboolean is_marked;    /* by marks "step" */
-	gint64 shift;	       /* added to their numbers */
+	GArray *steps;		    /* TachoStep */
+	GArray *control_steps;	    /* TachoStep */
+	gboolean is_marked;	    /* by marks "step" */
+	gint64 shift;		    /* added to their numbers */
 	struct rank_window *window; /* NULL: all of the run is there */
 	guint64 n_outside; /* work that should be in steps and is not, more than is; 0: it is not */
 };
@@ -751,9 +751,10 @@ static void keep_sure_periods(struct rank_steps *found)
 {
 	const struct rank_window *window = found->window;
 	guint n = found->steps->len;
-	gboolean is_sure = n > MIN_PERIODS && (window->before->n_steps ||
-					       g_array_index(found->steps, TachoStep, n - 1).end_ns >
-						       MIN_PERIOD_S * G_GINT64_CONSTANT(1000000000));
+	gboolean is_sure =
+		n > MIN_PERIODS &&
+		(window->before->n_steps || g_array_index(found->steps, TachoStep, n - 1).end_ns >
+						    MIN_PERIOD_S * G_GINT64_CONSTANT(1000000000));
 
 	if (!window->is_over)
 		g_array_set_size(found->steps, is_sure ? n - 2 : 0);
@@ -1119,8 +1120,8 @@ static void init_window(struct rank_window *window, const TachoTimeline *timelin
 			StepWindow *steps, gboolean is_over)
 {
 	*window = (struct rank_window){
-		.before = step_window_history(steps,
-					      tacho_timeline_rank(timeline, rank_index)->rank),
+		.before =
+			step_window_history(steps, tacho_timeline_rank(timeline, rank_index)->rank),
 		.is_over = is_over,
 		.n_least = steps->n_least,
 		.source = steps->source,

@@ -98,8 +98,8 @@ void step_window_restart(StepWindow *steps)
 	steps->is_changed = FALSE;
 }
 
-gboolean step_window_takes(const StepWindow *steps, const TachoTimeline *timeline, guint32 rank_index,
-			   guint32 slice)
+gboolean step_window_takes(const StepWindow *steps, const TachoTimeline *timeline,
+			   guint32 rank_index, guint32 slice)
 {
 	gint64 start_ns = timeline->slices.start_ns[slice];
 
@@ -149,8 +149,8 @@ static void remember_transfers(StepWindow *steps, const RunWindow *window,
 	g_hash_table_remove_all(steps->transfers);
 	FOR_EACH(const TachoCollective, row, timeline->collectives) {
 		for (guint32 i = 0; i < row->n_members; i++) {
-			guint32 slice = g_array_index(timeline->members, guint32,
-						      row->first_member + i);
+			guint32 slice =
+				g_array_index(timeline->members, guint32, row->first_member + i);
 			guint32 rank = tacho_slice_process(timeline, slice)->rank_index;
 			gint64 record;
 
@@ -159,11 +159,11 @@ static void remember_transfers(StepWindow *steps, const RunWindow *window,
 				continue;
 			record = (gint64)run_window_record(window, timeline->slices.source[slice]);
 			if (record)
-				g_hash_table_insert(
-					steps->transfers, g_memdup2(&record, sizeof(record)),
-					g_memdup2(&(gint64){ row->last_begin_ns +
-							     timeline->origin_unix_ns },
-						  sizeof(gint64)));
+				g_hash_table_insert(steps->transfers,
+						    g_memdup2(&record, sizeof(record)),
+						    g_memdup2(&(gint64){ row->last_begin_ns +
+									 timeline->origin_unix_ns },
+							      sizeof(gint64)));
 		}
 	}
 }
@@ -226,8 +226,7 @@ void step_window_remember(StepWindow *steps, const RunWindow *window, const Tach
 		if (!found->n_steps)
 			continue;
 		if (!history->n_steps) {
-			history->first_end_unix_ns =
-				found->first_end_ns + timeline->origin_unix_ns;
+			history->first_end_unix_ns = found->first_end_ns + timeline->origin_unix_ns;
 			history->shift = found->shift;
 		}
 		history->source = found->source;

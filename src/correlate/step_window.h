@@ -62,7 +62,7 @@ struct window_steps {
 	guint n_steps; /* to be given out */
 	gint64 shift;
 	guint cycle;
-	GArray *updates;  /* struct update of the window, or NULL */
+	GArray *updates;		  /* struct update of the window, or NULL */
 	gint64 first_end_ns, last_end_ns; /* of those given out */
 };
 
@@ -78,13 +78,14 @@ gboolean step_window_is_changed(const StepWindow *steps);
 /* Begin anew, with the window. */
 void step_window_restart(StepWindow *steps);
 /* The steps of the timeline have been taken: they are no longer of the window ... */
-void step_window_remember(StepWindow *steps, const RunWindow *window, const TachoTimeline *timeline);
+void step_window_remember(StepWindow *steps, const RunWindow *window,
+			  const TachoTimeline *timeline);
 /* ... which is cut behind them, once the timeline is closed. */
 void step_window_advance(StepWindow *steps, RunWindow *window);
 
 /* Whether a collective is one to be matched in this window. NULL: all are. */
-gboolean step_window_takes(const StepWindow *steps, const TachoTimeline *timeline, guint32 rank_index,
-			   guint32 slice);
+gboolean step_window_takes(const StepWindow *steps, const TachoTimeline *timeline,
+			   guint32 rank_index, guint32 slice);
 struct rank_history *step_window_history(StepWindow *steps, gint32 rank);
 /* Steps of the rank are told by `source`. */
 void step_window_tell(StepWindow *steps, gint32 rank, TachoStepSource source);

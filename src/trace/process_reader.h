@@ -30,7 +30,8 @@ struct process_input {
 	guint clock; /* see clock_table.h */
 	struct trace_metadata metadata;
 	GArray *streams; /* struct stream_input, by number */
-	GHashTable *parts; /* name of a file -> struct file_part, where only these are read; NULL: all are */
+	GHashTable *
+		parts; /* name of a file -> struct file_part, where only these are read; NULL: all are */
 };
 
 /* Open the trace at `path`, of it the files in `parts` where that is not NULL, which outlives `input`: its files go into the timeline's source, their names, by the source's

@@ -78,8 +78,9 @@ static gboolean open_processes(struct run_reader *reader, GError **error)
 	g_autoptr(GError) first_error = NULL;
 
 	FOR_EACH(const struct trace_path, trace, traces) {
-		GHashTable *parts =
-			reader->window ? run_window_borrow_parts(reader->window, trace->path) : NULL;
+		GHashTable *parts = reader->window
+					    ? run_window_borrow_parts(reader->window, trace->path)
+					    : NULL;
 		g_autoptr(GError) cause = NULL;
 		struct process_input process;
 
@@ -112,9 +113,9 @@ static guint64 first_stamp(const struct run_reader *reader, const struct process
 	for (guint i = 0; i < process->streams->len; i++) {
 		const GArray *files = process_input_stream(process, i)->files;
 
-		if (stream_reader_first_stamp(
-			    reader->timeline->source,
-			    &g_array_index(files, struct stream_file_place, 0), &stamp))
+		if (stream_reader_first_stamp(reader->timeline->source,
+					      &g_array_index(files, struct stream_file_place, 0),
+					      &stamp))
 			first = MIN(first, stamp);
 	}
 	return first == G_MAXUINT64 ? 0 : first;

@@ -45,10 +45,10 @@ struct window_process {
 
 struct _RunWindow {
 	gchar **paths;
-	GPtrArray *processes;	/* struct window_process */
-	GHashTable *by_path;	/* path -> struct window_process */
+	GPtrArray *processes;	  /* struct window_process */
+	GHashTable *by_path;	  /* path -> struct window_process */
 	GHashTable *file_by_path; /* path -> struct window_file */
-	GArray *opened;		/* guint32: id by the file's place in the source of the last timeline */
+	GArray *opened; /* guint32: id by the file's place in the source of the last timeline */
 	struct tacho_string_table *strings; /* NULL: a timeline has them */
 	guint32 n_file_ids;
 	gint64 origin_unix_ns;
@@ -416,8 +416,10 @@ struct cut {
 
 static gboolean is_fact(const struct cut *cut, struct trace_class class)
 {
-	static const gchar *const marks[] = { TRACE_RANK_MARK,	"process_group", "autograd_thread",
-					      "no_kernels",	"thread_name",	 TRACE_NO_STACKS_MARK };
+	static const gchar *const marks[] = {
+		TRACE_RANK_MARK, "process_group", "autograd_thread",
+		"no_kernels",	 "thread_name",	  TRACE_NO_STACKS_MARK
+	};
 	const gchar *name = string_table_borrow(cut->window->strings, class.name);
 
 	for (guint i = 0; i < G_N_ELEMENTS(marks); i++)
@@ -445,7 +447,7 @@ static gboolean still_counts(const struct cut *cut, const struct record_header *
 
 	if (class.kind >= TRACE_N_KINDS || record_find_fault(class.kind, record, size_bytes))
 		return FALSE;
-	switch ((enum trace_kind)class.kind) {
+	switch ((enum trace_kind) class.kind) {
 	case TRACE_KIND_THREAD:
 	case TRACE_KIND_EXIT:
 	case TRACE_KIND_COST:
@@ -474,9 +476,8 @@ static gboolean still_counts(const struct cut *cut, const struct record_header *
 	case TRACE_KIND_CLOCK:
 		return is_first;
 	default:
-		return is_first ||
-		       lasts_until(cut, record->stamp,
-				   __atomic_load_n(&slice->duration, __ATOMIC_RELAXED));
+		return is_first || lasts_until(cut, record->stamp,
+					       __atomic_load_n(&slice->duration, __ATOMIC_RELAXED));
 	}
 }
 

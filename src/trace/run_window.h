@@ -63,7 +63,8 @@ guint64 run_window_count_ops(const RunWindow *window, const gchar *path);
 gint64 run_window_origin(const RunWindow *window);
 void run_window_set_origin(RunWindow *window, gint64 origin_unix_ns);
 /* Take over what the trace's metadata says by now. `metadata` is left empty. */
-void run_window_take_metadata(RunWindow *window, const gchar *path, struct trace_metadata *metadata);
+void run_window_take_metadata(RunWindow *window, const gchar *path,
+			      struct trace_metadata *metadata);
 /* `file` of the timeline's source is `name` of the trace at `path`. */
 void run_window_tell_file(RunWindow *window, guint32 file, const gchar *file_path);
 struct tacho_string_table *run_window_take_strings(RunWindow *window);

@@ -27,8 +27,8 @@ static gchar *steps_of_whole(const gchar *path)
 {
 	TachoFilter filter = TACHO_FILTER_INIT;
 	g_auto(GStrv) paths = g_strsplit(path, ",", -1);
-	g_autoptr(TachoTimeline) timeline = tacho_timeline_open((const gchar *const *)paths,
-								g_strv_length(paths), NULL);
+	g_autoptr(TachoTimeline) timeline =
+		tacho_timeline_open((const gchar *const *)paths, g_strv_length(paths), NULL);
 	g_autoptr(TachoTable) table = NULL;
 
 	g_assert_nonnull(timeline);
