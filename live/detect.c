@@ -35,7 +35,7 @@
 #define MAX_OTHERS	 2
 #define LOADING_PART	 0.35 /* of a step that goes to waiting for data */
 #define LOADING_NS	 (5 * 1000000)
-#define LEAK_SAMPLES	 7 /* about a second apart, each above the one before */
+#define LEAK_SAMPLES	 6 /* about a second apart, each above the one before */
 #define LEAK_STEP_BYTES	 (512 << 10)
 #define LEAK_BYTES	 (12 << 20)
 #define SAMPLE_NS	 NS_PER_S

@@ -709,6 +709,16 @@ gboolean tacho_follow_is_behind(const TachoFollow *follow)
 	return run_window_is_behind(follow->window) || (follow->is_ending && !follow->is_over);
 }
 
+void follow_add_row(TachoFollow *follow, const TachoLiveStep *row)
+{
+	TachoLiveRank *rank = find_rank(follow, row->rank);
+
+	g_array_append_vals(follow->rows, row, 1);
+	follow->n_new = 1;
+	rank->n_steps++;
+	rank->last_step_unix_ns = row->end_unix_ns;
+}
+
 void follow_set_look_bytes(TachoFollow *follow, guint64 bytes)
 {
 	follow->look_bytes = bytes;

@@ -11,6 +11,8 @@ gdouble live_median(const gdouble *values, guint n); /* NaN of none */
 /* What `slow` does longer by itself than `other`. */
 const gchar *live_why_slow(const struct recent_rank *slow, const struct recent_rank *other);
 
+/* For tests: a row as a look might have brought it, the only new one. */
+void follow_add_row(TachoFollow *follow, const TachoLiveStep *row);
 /* For tests: so many bytes are taken in at once. */
 void follow_set_look_bytes(TachoFollow *follow, guint64 bytes);
 
