@@ -32,7 +32,7 @@
 #define MAX_WINDOW     (256 << 20)    /* where ranks are no longer waited for */
 #define MAX_STEPLESS   (64 << 20)     /* where there are no steps */
 #define STEPLESS_NS    (2 * NS_PER_S) /* of these so much is kept */
-#define COST_FACTOR    40
+#define COST_FACTOR    100
 #define FREE_LOOKS     3 /* that come whatever they cost: what the first saw is whole by the second */
 #define MAX_PAUSE_NS   (4 * NS_PER_S)
 #define STILL_NS       NS_PER_S /* without any record: then it is looked what is open */
@@ -55,6 +55,7 @@ struct _TachoFollow {
 	guint64 seen_bytes, most_bytes; /* when the window was opened last; at the most */
 	gint64 opened_ns, cost_ns;	/* CLOCK_MONOTONIC: when, and how long it took */
 	gint64 grown_ns;		/* when there was something new last */
+	guint n_beside;			/* runs followed by the same process, this one among them */
 	guint64 look_bytes;		/* taken in at once */
 	guint n_opened;			/* how often it was */
 	GHashTable *told;		/* rank -> rows of it, where the run is read whole: (3) */
@@ -99,6 +100,7 @@ TachoFollow *tacho_follow_new(const gchar *const *paths, guint n_paths)
 	follow->memory = memory_account_new();
 	follow->told = g_hash_table_new(NULL, NULL);
 	follow->look_bytes = LOOK_BYTES;
+	follow->n_beside = 1;
 	follow->stats = process_stats_new();
 	return follow;
 }
@@ -642,7 +644,7 @@ static gboolean read_window(TachoFollow *follow, TachoTimeline *timeline)
 static gboolean is_worth_it(TachoFollow *follow, gint64 now_ns, gboolean is_over)
 {
 	guint64 bytes = run_window_read_bytes(follow->window);
-	gint64 pause_ns = MIN(follow->cost_ns * COST_FACTOR, MAX_PAUSE_NS);
+	gint64 pause_ns = MIN(follow->cost_ns * COST_FACTOR * follow->n_beside, MAX_PAUSE_NS);
 
 	if (bytes != follow->seen_bytes) {
 		follow->grown_ns = now_ns;
@@ -707,6 +709,11 @@ gboolean tacho_follow_is_over(const TachoFollow *follow)
 gboolean tacho_follow_is_behind(const TachoFollow *follow)
 {
 	return run_window_is_behind(follow->window) || (follow->is_ending && !follow->is_over);
+}
+
+void follow_set_beside(TachoFollow *follow, guint n)
+{
+	follow->n_beside = MAX(n, 1);
 }
 
 void follow_add_row(TachoFollow *follow, const TachoLiveStep *row)

@@ -116,10 +116,16 @@ static gboolean is_stale(const struct job *job)
 
 void tacho_jobs_look(TachoJobs *jobs)
 {
+	guint n_going = 0;
+
 	if (!jobs->is_named)
 		find_jobs(jobs);
-	FOR_EACH_POINTER(struct job, job, jobs->jobs)
+	FOR_EACH_POINTER(const struct job, job, jobs->jobs)
+		n_going += !job->job.is_over;
+	FOR_EACH_POINTER(struct job, job, jobs->jobs) {
+		follow_set_beside(job->job.follow, n_going);
 		look_at(job);
+	}
 	for (guint i = jobs->jobs->len; !jobs->is_named && i-- > 0;)
 		if (is_stale(g_ptr_array_index(jobs->jobs, i)))
 			g_ptr_array_remove_index(jobs->jobs, i);

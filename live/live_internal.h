@@ -11,6 +11,8 @@ gdouble live_median(const gdouble *values, guint n); /* NaN of none */
 /* What `slow` does longer by itself than `other`. */
 const gchar *live_why_slow(const struct recent_rank *slow, const struct recent_rank *other);
 
+/* So many runs, this one among them, share a core's time. */
+void follow_set_beside(TachoFollow *follow, guint n);
 /* For tests: a row as a look might have brought it, the only new one. */
 void follow_add_row(TachoFollow *follow, const TachoLiveStep *row);
 /* For tests: so many bytes are taken in at once. */

@@ -25,7 +25,8 @@
 
 #include "correlate/graph_capture.h"
 
-void correlate_each(TachoTimeline *timeline)
+/* What holds within a process, whatever its clock says, and what the clocks are aligned by. */
+static void correlate_each(TachoTimeline *timeline)
 {
 	g_autoptr(thread_index) threads = thread_index_new(timeline);
 

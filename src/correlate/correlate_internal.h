@@ -48,8 +48,6 @@ void link_queued_collectives(TachoTimeline *timeline, const struct thread_index 
 /* `steps`: only what it takes; NULL: all. */
 void match_collectives(TachoTimeline *timeline, const struct _StepWindow *steps);
 void pair_sends(TachoTimeline *timeline, const struct _StepWindow *steps);
-/* What holds within a process, whatever its clock says, and what the clocks are aligned by. */
-void correlate_each(TachoTimeline *timeline);
 void check_streams(TachoTimeline *timeline);
 void check_launches(TachoTimeline *timeline);
 void pair_messages(TachoTimeline *timeline);

@@ -2,6 +2,8 @@
 
 #include "base/for_each.h"
 #include "correlate/correlate_internal.h"
+#include "correlate/graph_capture.h"
+#include "correlate/point_to_point.h"
 #include "correlate/step_update.h"
 
 #define FIRST_LEAST  8 /* updates of a rank: StepWindow's n_least, unless that was too few */
@@ -170,6 +172,28 @@ static void remember_transfers(StepWindow *steps, const RunWindow *window,
 
 /* --- windows --------------------------------------------------------------------------------- */
 
+/* Whether messages have to tell who sends to whom. */
+static gboolean has_sends(const TachoTimeline *timeline)
+{
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		if (timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE &&
+		    point_to_point_way(timeline, i) != TACHO_WAY_BY_NAME)
+			return TRUE;
+	return FALSE;
+}
+
+/* Of what tacho_correlate() does within each process, what steps and collectives are found by. */
+static void link_calls(TachoTimeline *timeline)
+{
+	g_autoptr(thread_index) threads = thread_index_new(timeline);
+
+	if (timeline->clocks->len > 1 || has_sends(timeline))
+		pair_messages(timeline);
+	link_graph_work(timeline, threads);
+	link_kernels(timeline, threads);
+	link_queued_collectives(timeline, threads);
+}
+
 void step_window_correlate(StepWindow *steps, RunWindow *window, TachoTimeline *timeline,
 			   gboolean is_forced)
 {
@@ -180,7 +204,7 @@ void step_window_correlate(StepWindow *steps, RunWindow *window, TachoTimeline *
 	g_array_set_size(steps->found, 0);
 	g_array_set_size(steps->from_ns, 0);
 	g_array_set_size(steps->to_ns, 0);
-	correlate_each(timeline);
+	link_calls(timeline);
 	settle_hosts(timeline);
 	align_clocks(timeline);
 	find_window_steps(timeline, steps, complete_ns, is_forced);

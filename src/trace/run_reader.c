@@ -379,7 +379,8 @@ static gboolean read_run(struct run_reader *reader, GError **error)
 	add_processes(reader);
 	if (!merge(reader, error))
 		return FALSE;
-	op_twins_join(reader->timeline);
+	if (!reader->window) /* its steps may have none that was asked */
+		op_twins_join(reader->timeline);
 	if (!stack_samples_add(reader->timeline, reader->processes, error) ||
 	    !device_records_add(reader->timeline, reader->processes, error))
 		return FALSE;

@@ -124,7 +124,8 @@ for number in range(int(sys.argv[2])):
     answer.read()
 END
 after=$(memory)
-[ "$after" -lt $((before + 8192)) ] || { echo "from $before kB to $after kB"; exit 1; }
+# the address sanitizer keeps what was freed
+ldd "$TACHO" | grep libasan >/dev/null || [ "$after" -lt $((before + 8192)) ] || { echo "from $before kB to $after kB"; exit 1; }
 
 if command -v prometheus >/dev/null; then
 	cat >prometheus.yml <<-END
