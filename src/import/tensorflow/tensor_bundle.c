@@ -293,10 +293,11 @@ static void keep_value(struct entry *entry, gdouble value)
 
 static void keep_integer(struct entry *entry, guint32 number, guint64 bits)
 {
+	const guint8 half[sizeof(guint64)] = { (guint8)bits, (guint8)(bits >> 8) };
+
 	switch (number) {
-	case 13: /* half_val: of both kinds of 16 bits */
-		keep_value(entry, element(entry->dtype,
-					  (const guint8[]){ (guint8)bits, (guint8)(bits >> 8) }));
+	case 13: /* half_val: of both kinds of 16 bits; a broken file may have it in wider types */
+		keep_value(entry, element(entry->dtype, half));
 		break;
 	case 7: /* int_val, of all that fits */
 		keep_value(entry, (gint32)bits);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "foreign_traces.h"
+#include "import/read/sorted_table.h"
 #include "import/tensorflow/tensor_bundle.h"
 
 static const gchar prefix[] = TACHO_TEST_DATA "/tensorflow/checkpoint/model.ckpt-100";
@@ -65,6 +66,51 @@ static void test_first_format(void)
 		assert_values(bundle, "nobody", 100, NULL);
 		tensor_bundle_close(bundle);
 	}
+}
+
+/* How many bytes of the file its first checksum is of, which stands behind them. */
+static gsize find_block(const gchar *text, gsize n)
+{
+	guint32 checksum;
+
+	for (gsize size = 1; size + sizeof(checksum) <= n; size++) {
+		memcpy(&checksum, text + size, sizeof(checksum));
+		if (sorted_table_checksum((const guint8 *)text, size) == GUINT32_FROM_LE(checksum))
+			return size;
+	}
+	g_assert_not_reached();
+}
+
+/* Values of 16 bits in a tensor that says it is of 64: no more is read than there is. */
+static void test_half_in_wide(void)
+{
+	static const gchar half[] = "half\x12\x04\x12\x02\x08\x03\x18\x13"; /* of 3, DT_HALF */
+	g_autofree gchar *source = g_strconcat(first_format, "model.ckpt-100", NULL);
+	g_autofree gchar *folder = g_dir_make_tmp("tacho-test-XXXXXX", NULL);
+	g_autofree gchar *path = g_build_filename(folder, "model.ckpt-100", NULL);
+	g_autofree gchar *text = NULL;
+	g_autoptr(GError) error = NULL;
+	tensor_bundle *bundle;
+	gchar *found = NULL;
+	guint32 checksum;
+	gsize n, block;
+
+	g_assert_true(g_file_get_contents(source, &text, &n, NULL));
+	for (gsize i = 0; i + strlen(half) <= n && !found; i++)
+		if (memcmp(text + i, half, strlen(half)) == 0)
+			found = text + i;
+	g_assert_nonnull(found);
+	block = find_block(text, n);
+	found[strlen(half) - 1] = 23; /* DT_UINT64 */
+	checksum = GUINT32_TO_LE(sorted_table_checksum((const guint8 *)text, block));
+	memcpy(text + block, &checksum, sizeof(checksum));
+	g_assert_true(g_file_set_contents(path, text, (gssize)n, NULL));
+	bundle = tensor_bundle_open(path, &error);
+	g_assert_no_error(error);
+	assert_values(bundle, "half", 100, "[14336.00 31743.00 16384.00]");
+	tensor_bundle_close(bundle);
+	g_unlink(path);
+	g_rmdir(folder);
 }
 
 /* Neither an index nor a file of that name. */
@@ -162,6 +208,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/tensor-bundle/values", test_values);
 	g_test_add_func("/tensor-bundle/first-format", test_first_format);
+	g_test_add_func("/tensor-bundle/half-in-wide", test_half_in_wide);
 	g_test_add_func("/tensor-bundle/absent", test_absent);
 	g_test_add_func("/tensor-bundle/damaged", test_damaged);
 	g_test_add_func("/tensor-bundle/damaged-first", test_damaged_first);
