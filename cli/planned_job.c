@@ -196,7 +196,7 @@ static gint compare_times(gconstpointer a, gconstpointer b)
 	return x < y ? -1 : x > y;
 }
 
-/* Of a rank's file: a time in nanoseconds a line; of so many passes an update, what one took on average counts as one. NAN: too few. */
+/* A rank's file has a time in nanoseconds a line; of so many passes an update, what one took on average counts as one. NAN: too few. */
 static gdouble median_step_ms(const gchar *path, guint n_passes)
 {
 	gdouble sum_ms = 0;

@@ -355,7 +355,7 @@ void run_folder_trim(const RunFolder *folder)
 	}
 }
 
-/* Of the files in it, and in folders in it. */
+/* What the files in it, and in folders in it, take. */
 static guint64 disk_bytes(const gchar *folder)
 {
 	g_autoptr(GDir) entries = g_dir_open(folder, 0, NULL);

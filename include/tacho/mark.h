@@ -152,7 +152,7 @@ static inline tacho_mark_range tacho_mark_start(const char *name, uint64_t numbe
 	return tacho_mark_start_kept(&cache, name, number);
 }
 
-/* Of ranges and spans; once. */
+/* End a range or span; once. */
 static inline void tacho_mark_end(tacho_mark_range range)
 {
 	const struct tacho_mark_api *api;

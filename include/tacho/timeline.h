@@ -619,7 +619,7 @@ gchar *tacho_endpoint_text(const TachoEndpoint *endpoint);
  * kernel args. */
 gboolean tacho_slice_op(const TachoTimeline *timeline, guint32 slice, TachoOpArgs *args);
 gboolean tacho_slice_kernel(const TachoTimeline *timeline, guint32 slice, TachoKernelArgs *args);
-/* Of a foreign trace; read from the file at each call. */
+/* What a foreign trace tells of a launch or a copy; read from the file at each call. */
 gboolean tacho_slice_launch_shape(const TachoTimeline *timeline, guint32 slice,
 				  TachoLaunchShape *shape);
 gboolean tacho_slice_copy(const TachoTimeline *timeline, guint32 slice, TachoCopyArgs *args);

@@ -56,7 +56,7 @@ struct itt_id {
 	unsigned long long d1, d2, d3; /* d1: an address, d2: a number that the program chose */
 };
 
-/* Of counter_create_typed(). */
+/* What counter_create_typed() is told. */
 enum itt_type {
 	ITT_UNKNOWN,
 	ITT_U64,

@@ -18,7 +18,7 @@ typedef const void *nvtx_get_table(uint32_t which);
 
 struct nvtx_callbacks {
 	size_t size; /* of this */
-	/* Of a module: an array of places for functions, and how many; 0: there is none. */
+	/* Gives a module's array of places for functions, and how many; 0: there is none. */
 	int (*get_functions)(int module, nvtx_function ****table, unsigned *n);
 };
 

@@ -142,7 +142,7 @@ static bool is_c_frame(const struct python_layout *layout, const uint8_t *frame)
 	return layout->c_stack_owner && frame[layout->frame_owner] == layout->c_stack_owner;
 }
 
-/* Of each frame its address, code and instruction, innermost first. Returns how many, one more than
+/* Take each frame's address, code and instruction, innermost first. Returns how many, one more than
  * PYTHON_MAX_FRAMES where that is not all; -1: torn. */
 static int walk_frames(struct python_process *python, uint64_t frame)
 {

@@ -16,7 +16,7 @@
 
 #define PYTHON_MAX_THREADS 256u
 #define PYTHON_MAX_FRAMES  1024u /* a stack */
-/* Of a deeper one, whose outermost calls are not looked for, so many of the innermost. */
+/* So many of the innermost calls are kept of a deeper stack, whose outermost ones are not looked for. */
 #define PYTHON_CUT_FRAMES 255u
 
 /* A call that a thread is in. */

@@ -39,7 +39,7 @@ const char *function_layout_prove(const struct torch_symbols *torch, struct torc
 /* The same of tensors, arguments and lists, once those of RecordFunctions are known. */
 const char *tensor_layout_prove(const struct torch_symbols *torch, struct torch_layout *layout);
 
-/* Of the byte `policy`: whether the sizes must be asked for, are symbolic, are of a class's own. */
+/* Bits of the byte `policy`: whether the sizes must be asked for, are symbolic, are of a class's own. */
 #define TORCH_POLICY_BITS 0x7c
 
 static inline uint64_t torch_word(const void *object, uint32_t offset)

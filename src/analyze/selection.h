@@ -46,7 +46,7 @@ void selection_moments(const struct selection *selection, guint rank_index,
 		       struct interval_set *ret_moments);
 /* How many steps were chosen, over all ranks; 0: the run has none, or is taken whole. */
 guint selection_n_steps(const struct selection *selection);
-/* Of which ranks steps and collectives alone were recorded, where there are such: part of selection_note(). */
+/* Tell of which ranks steps and collectives alone were recorded, where there are such: part of selection_note(). */
 void selection_note_partial(const struct selection *selection, TachoTable *table);
 /* Tell under an empty table that there are no `things`, or none of that name. */
 void selection_note_empty(const struct selection *selection, TachoTable *table,

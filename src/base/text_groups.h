@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-/* Of `texts`, gchar * each: text -> GArray of guint, the places where it stands, in order. To be ended with
+/* Group `texts`, gchar * each: text -> GArray of guint, the places where it stands, in order. To be ended with
  * g_hash_table_unref(); the texts are copied. */
 GHashTable *text_groups(const GPtrArray *texts);
 

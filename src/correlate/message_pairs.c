@@ -330,13 +330,13 @@ static struct fit count_fit(const struct end *sends, const struct end *receives,
 	return fit;
 }
 
-/* Of all calls, which there may be millions of. */
+/* How well all calls fit, which there may be millions of. */
 static struct fit measure_whole(const struct end *sends, const struct end *receives)
 {
 	return count_fit(sends, receives, G_MAXUINT32, NULL);
 }
 
-/* Of the first calls, to be compared with others. */
+/* How well the first calls fit, to be compared with others. */
 static struct fit measure_fit(const struct end *sends, const struct end *receives)
 {
 	g_autoptr(GArray) delays = g_array_new(FALSE, FALSE, sizeof(gint64));

@@ -34,7 +34,7 @@ static gint compare_parts(gconstpointer a, gconstpointer b)
 	       ORDER(x->slice, y->slice);
 }
 
-/* Of all processes, sent or received: struct part, by process and end. */
+/* All parts (struct part) that were sent, or received, by process and end. */
 static GArray *collect_parts(const TachoTimeline *timeline, gboolean is_receive)
 {
 	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct part));

@@ -140,7 +140,7 @@ gboolean parse_bandwidth(struct change *change, const gchar *text, GError **erro
 	return TRUE;
 }
 
-/* Of the first group that has a bandwidth, how many times as fast its links are now. */
+/* How many times as fast its links are now, of the first group that has a bandwidth. */
 static gdouble times_as_fast(const TachoGraph *graph, const struct change *change)
 {
 	if (change->value.quantity.form == QUANTITY_FACTOR)

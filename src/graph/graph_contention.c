@@ -89,7 +89,7 @@ static void join_intervals(GArray *intervals)
 	g_array_set_size(intervals, n_kept);
 }
 
-/* Of collectives that are played by who sends to whom: both ends' ranks. */
+/* When both ends' ranks are busy with collectives that are played by who sends to whom. */
 static void find_hop_times(const TachoGraph *graph, GArray **times)
 {
 	FOR_EACH(const struct graph_transfer, hop, graph->transfers) {

@@ -150,7 +150,7 @@ static gdouble common_pace(const GArray *come)
 	return weighted_median(rows + best_first, best_n);
 }
 
-/* Of the bytes that came to a rank, and the paces of its runs; ns a byte; 0: not known. */
+/* The pace, ns a byte, of the bytes that came to a rank and of its runs; 0: not known. */
 static gdouble wire_pace(const GArray *come, GArray *paces)
 {
 	gdouble pace = common_pace(come);

@@ -48,7 +48,7 @@ struct queued {
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* Of what one rank sends to another one. */
+/* A hop is what one rank sends to another one. */
 static guint32 add_hop(struct message_hops *hops, const struct way *way, const gchar *name,
 		       guint64 bytes, gint64 begin_ns, gint64 end_ns)
 {
@@ -222,7 +222,7 @@ static void end_word(struct message_hops *hops, struct way *way, guint32 node, g
 	end_with(hops, way->to, node, end_ns, last_ns);
 }
 
-/* Of a way's first round, the second half follows the first. */
+/* In a way's first round, the second half follows the first. */
 static void add_part(struct message_hops *hops, enum way_shape shape, struct way *way, guint part,
 		     gint64 *last_ns)
 {
@@ -445,7 +445,7 @@ static void level_weights(TachoGraph *graph, guint32 first_hop)
 	}
 }
 
-/* Of what a hop waits, the latency is what small messages take; the rest was something else, which no latency changes. */
+/* The latency of a hop's wait is what small messages take; the rest was something else, which no latency changes. */
 static void set_latencies(const struct graph_builder *builder, guint32 first_group)
 {
 	for (guint32 i = first_group; i < builder->graph->groups->len; i++) {

@@ -179,7 +179,7 @@ static gboolean has_host(const struct laying *laying, guint32 process, const gch
 						  process_of(laying->mixed, process)->host)) == 0;
 }
 
-/* Of the traces of a process that has executed another program, that which overlaps the most; all times are the run's. */
+/* A process that has executed another program has several traces: take that which overlaps the most; all times are the run's. */
 static guint32 find_pid(const struct laying *laying, guint32 pid, const gchar *host,
 			gint64 start_ns, gint64 end_ns)
 {

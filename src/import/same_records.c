@@ -38,7 +38,7 @@ static void free_rows(gpointer data)
 	g_free(own);
 }
 
-/* Of a slice on `track` of `timeline`; FALSE: such a slice is told by nobody else. */
+/* Where a slice on `track` of `timeline` is told; FALSE: such a slice is told by nobody else. */
 static gboolean find_place(const TachoTimeline *timeline, guint32 track, guint8 kind,
 			   struct place *place)
 {

@@ -97,7 +97,7 @@ static void try_splits(struct walk *walk, guint32 bucket)
 		try_split(walk, bucket, at);
 }
 
-/* Of the buckets from `first` on. */
+/* Try to move the ends of the buckets from `first` on. */
 static void try_moves(struct walk *walk, guint32 first)
 {
 	static const gint shifts[] = { 1, -1, 2, -2, 4, -4, 8, -8 };

@@ -41,7 +41,7 @@ struct path_shares {
 	GArray *ranks;	   /* gint32: which ends each step last; -1: none does */
 };
 
-/* Of all steps of the replay, which is not needed later. The caller's, to end with path_shares_free(). */
+/* Follow all steps of the replay, which is not needed later. The caller's, to end with path_shares_free(). */
 struct path_shares *path_shares_new(const TachoReplay *replay);
 void path_shares_free(struct path_shares *paths);
 

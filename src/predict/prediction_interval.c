@@ -38,7 +38,7 @@ static gdouble find_error(guint of)
 	return -1;
 }
 
-/* Of what was measured; but with another job beside, what is off is mostly how the two share. */
+/* The largest error that was measured; but with another job beside, what is off is mostly how the two share. */
 static gdouble largest_error(void)
 {
 	gdouble error = 0;
@@ -65,7 +65,7 @@ gdouble model_error_of(const GArray *changes, gboolean *ret_is_measured)
 				  : largest_error();
 }
 
-/* Of the median of the steps (gint64, ns), sorted here: (1). */
+/* Between what the median of the steps (gint64, ns) lies, which are sorted here: (1). */
 static void bound_median(GArray *steps, gdouble bounds_ms[2])
 {
 	guint rank = median_bounds_of(steps->len).rank;

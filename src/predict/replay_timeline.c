@@ -272,7 +272,7 @@ static void add_step(struct picture *picture, guint32 number, gint64 start_ns, g
 	g_array_append_val(picture->out->steps, step);
 }
 
-/* Of the rank that is added next: those of its main process, so as measured if it was. */
+/* Add the steps of the rank that comes next: those of its main process, so as measured if it was. */
 static void add_measured_steps(struct picture *picture, guint32 rank_index)
 {
 	gint64 origin_ns = picture->graph->origin_ns;

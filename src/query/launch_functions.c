@@ -4,7 +4,7 @@
 
 #include "analyze/copy_rate.h"
 
-/* Of a kernel, by its shape; NaN: not told. */
+/* A figure of a kernel that follows from its shape; NaN: not told. */
 struct figure {
 	const gchar *name;
 	gdouble (*of)(const TachoLaunchShape *shape);

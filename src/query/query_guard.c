@@ -5,7 +5,7 @@
 
 #include <glib.h>
 
-/* Of a text or blob. SQLite makes one in one step, in which nothing stops it: of its own limit of 1 GB, that takes seconds. */
+/* The largest text or blob. SQLite makes one in one step, in which nothing stops it: of its own limit of 1 GB, that takes seconds. */
 #define MAX_VALUE_BYTES (128 << 20)
 
 /* Pragmas that tell something and change nothing. */

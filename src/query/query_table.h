@@ -45,7 +45,7 @@ struct query_column {
 	enum query_type type;
 	const gchar *meaning;
 
-	/* Of tables that row_table.c walks: */
+	/* What follows is there only in tables that row_table.c walks. */
 	enum query_reading reading;
 	enum query_width width;
 	gsize offset; /* of the field */

@@ -22,7 +22,7 @@ enum function_use {
 		N_FUNCTION_USES
 };
 
-/* Of a FUNCTION slice; NONE of any other. */
+/* What a FUNCTION slice is used for; NONE for any other slice. */
 enum function_use function_use_of(const TachoTimeline *timeline, guint32 slice);
 
 #endif

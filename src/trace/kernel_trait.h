@@ -15,7 +15,7 @@ enum kernel_trait {
 	KERNEL_CONVERTS_LAYOUT, /* between NCHW and NHWC */
 };
 
-/* Of a kernel of that name (string id). */
+/* What a kernel of that name (string id) does. */
 enum kernel_trait kernel_trait_of_name(const TachoTimeline *timeline, guint32 name);
 
 /* Whether such a kernel computes in tf32 if its operation's tensors are of 32 bits. */

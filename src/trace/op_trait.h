@@ -12,7 +12,7 @@ enum op_trait {
 	OP_APPLIES_GRADIENTS, /* a type of TensorFlow's operations that change variables */
 };
 
-/* Of a name, or of a type (TachoToldOp). */
+/* What an operation of that name (string id) does. */
 enum op_trait op_trait_of_name(const TachoTimeline *timeline, guint32 name);
 
 static inline enum op_trait op_trait_of(const TachoTimeline *timeline, guint32 slice)

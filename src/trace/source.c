@@ -147,7 +147,7 @@ void tacho_source_take_twins(struct tacho_source *source, guint32 *twins, guint3
 	source->n_twins = n;
 }
 
-/* Whose tensors the slice has: its own, or its twin's. */
+/* The slice whose tensors it has: itself, or its twin. */
 static guint32 tensor_slice(const TachoTimeline *timeline, guint32 slice)
 {
 	const struct tacho_source *source = timeline->source;
