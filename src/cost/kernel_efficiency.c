@@ -229,7 +229,8 @@ gdouble kernel_efficiency_move(const struct kernel_efficiencies *table,
 	*ret_ground = is_told					  ? EFFICIENCY_MEASURED
 		      : has_work || demand->class != KERNEL_OTHER ? EFFICIENCY_EQUAL
 								  : EFFICIENCY_UNKNOWN;
-	if (from == to)
+	/* what took no time takes none: without a floor, 0 times it would be of 0 */
+	if (from == to || duration_ns <= 0)
 		return duration_ns;
 	if (duration_ns <= before.floor_ns)
 		return duration_ns * after.floor_ns / before.floor_ns;

@@ -24,6 +24,7 @@ static void check_demand(struct kernel_demand demand)
 		for (guint j = 0; j < G_N_ELEMENTS(names); j++) {
 			gdouble last_ns = 0;
 
+			g_assert_cmpfloat(moved(names[i], names[j], demand, 0), ==, 0);
 			for (gdouble ns = 1; ns < 1e8; ns *= 3) {
 				gdouble there_ns = moved(names[i], names[j], demand, ns);
 				gdouble back_ns = moved(names[j], names[i], demand, there_ns);
