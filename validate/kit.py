@@ -276,7 +276,11 @@ class Kit:
                         continue
                     if self.is_late():
                         return False
-                    self.measure_once(jobs, kind, latency, rates if number % 2 == 0 else rates[::-1], work)
+                    try:
+                        self.measure_once(jobs, kind, latency, rates if number % 2 == 0 else rates[::-1], work)
+                    except KitError as error:  # the others can still be measured
+                        print(f"{kind.name:34} {latency} ms {work}x  failed: {error}", flush=True)
+                        is_whole = False
         return is_whole
 
     def measure_once(self, jobs, kind, latency, rates, work):
