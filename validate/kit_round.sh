@@ -18,3 +18,5 @@ tools/build.sh default program # intervals are as wide as was fitted
 validate/kit.py predict
 validate/model_error.py
 validate/kit.py page
+# digests and expected outputs that hold intervals; `git diff` is to show nothing else
+TACHO_BLESS=1 ctest --test-dir build/default -R 'corpus_changes|^cli/replay/(devices|jobs|recordings|samples|unfolded|what_if)$'
