@@ -43,7 +43,9 @@ struct thread_state {
 	uint32_t generation;
 	uint32_t n_open;
 	uint32_t outputs_class;
-	uint64_t group; /* process group of the c10d operation this thread is in, or 0 */
+	uint64_t group;		/* process group of the c10d operation this thread is in, or 0 */
+	const void *just_begun; /* the last operation, until one ends */
+	bool just_begun_shaped; /* by which callback */
 	struct shape_patience patience;
 	struct open_event open[MAX_OPEN];
 	struct event_name_slot names[EVENT_NAME_SLOTS];
@@ -88,6 +90,7 @@ static __attribute__((noinline)) struct thread_state *thread_state_renew(void)
 	self->generation = tacho_generation();
 	self->n_open = 0;
 	self->group = 0;
+	self->just_begun = NULL;
 	self->outputs_class = tacho_class(TRACE_KIND_OUTPUTS, "outputs", strlen("outputs"));
 	/* autograd nodes name the thread of their forward by this number */
 	tacho_mark("autograd_thread", (int64_t)torch.thread_id(), 0, "");
@@ -275,6 +278,11 @@ static inline struct torch_context *begin_op(const void *function, bool is_shape
 	/* its end finds no begin: (3) */
 	if (TACHO_UNLIKELY(tacho_is_partial()) && name->role != EVENT_COLLECTIVE_OP)
 		return NULL;
+	/* both callbacks were there as it began (shape_steps.c), and the other one has recorded it */
+	if (TACHO_UNLIKELY(self->just_begun == function && self->just_begun_shaped != is_shaped))
+		return NULL;
+	self->just_begun = function;
+	self->just_begun_shaped = is_shaped;
 	class_id = event_name_class(name);
 	event = push_open(self);
 	event->function = function;
@@ -322,7 +330,10 @@ static inline void end_op(const void *function, bool is_shaped)
 	struct record_op *record;
 	uint64_t stamp;
 
-	if (TACHO_UNLIKELY(!self || !pop_open(self, function, &event)))
+	if (TACHO_UNLIKELY(!self))
+		return;
+	self->just_begun = NULL;
+	if (TACHO_UNLIKELY(!pop_open(self, function, &event)))
 		return;
 	if (TACHO_UNLIKELY(self->generation != tacho_generation()))
 		return;

@@ -35,13 +35,14 @@ static void apply(void)
 	if (__atomic_exchange_n(&steps.is_switching, true, __ATOMIC_ACQUIRE))
 		return;
 	if (mode != steps.mode) {
-		/* never both: an operation would be recorded twice */
-		set_enabled(steps.handles.shaped, false);
-		set_enabled(steps.handles.bare, false);
-		if (mode == MODE_SHAPED)
-			set_enabled(steps.handles.shaped, true);
-		else if (mode == MODE_BARE)
-			set_enabled(steps.handles.bare, true);
+		/* Other threads begin operations meanwhile: for a moment they have both callbacks rather than none. */
+		if (mode != MODE_OFF)
+			set_enabled(mode == MODE_SHAPED ? steps.handles.shaped : steps.handles.bare,
+				    true);
+		if (mode != MODE_SHAPED)
+			set_enabled(steps.handles.shaped, false);
+		if (mode != MODE_BARE)
+			set_enabled(steps.handles.bare, false);
 		steps.mode = mode;
 	}
 	__atomic_store_n(&steps.is_switching, false, __ATOMIC_RELEASE);
