@@ -39,6 +39,7 @@
 #define CLOCK_HASTE_NS	   20000u
 #define LEAVE_TRIES	   2000
 #define LEAVE_WAIT_US	   1000
+#define FORK_PAUSE_NS	   50000 /* the helper looks so often whether a fork has begun */
 
 struct tacho_stream {
 	struct tacho_stream
@@ -82,6 +83,7 @@ static struct {
 	pthread_mutex_t start;
 	bool is_started; /* atomic */
 	uint32_t calls;	 /* futex */
+	uint32_t forks;	 /* atomic: so many threads wait for is_working to fork, and go first */
 	pid_t tid;	 /* atomic; 0: it has not run */
 	struct tacho_stream *own_stream;
 } helper = { .is_working = PTHREAD_MUTEX_INITIALIZER, .start = PTHREAD_MUTEX_INITIALIZER };
@@ -547,7 +549,20 @@ static void tend_all(void)
 	for (struct tacho_stream *stream = first_stream(); stream; stream = next) {
 		next = stream->next;
 		tend(stream);
+		if (__atomic_load_n(&helper.forks, __ATOMIC_SEQ_CST)) {
+			__atomic_store_n(&helper.calls, 1, __ATOMIC_SEQ_CST); /* go on at once */
+			break;
+		}
 	}
+}
+
+/* A mutex is not fair: who unlocks it and comes back at once takes it again before who waits has woken up. */
+static void let_forks_go_first(void)
+{
+	const struct timespec pause = { .tv_nsec = FORK_PAUSE_NS };
+
+	while (__atomic_load_n(&helper.forks, __ATOMIC_SEQ_CST))
+		nanosleep(&pause, NULL);
 }
 
 /* The clocks at the record's stamp. Who loses the core between two of them would tell of clocks that
@@ -615,6 +630,7 @@ static void *help(void *unused)
 	__atomic_store_n(&helper.tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	while (tacho_is_alive()) {
 		__atomic_store_n(&helper.calls, 0, __ATOMIC_SEQ_CST);
+		let_forks_go_first();
 		work(&last_s);
 		syscall(SYS_futex, &helper.calls, FUTEX_WAIT_PRIVATE, 0, &second, NULL, 0);
 	}
@@ -840,8 +856,10 @@ void streams_close(int exit_status)
 
 void streams_before_fork(void)
 {
+	__atomic_fetch_add(&helper.forks, 1, __ATOMIC_SEQ_CST);
 	pthread_mutex_lock(&helper.start);
 	pthread_mutex_lock(&helper.is_working);
+	__atomic_fetch_sub(&helper.forks, 1, __ATOMIC_SEQ_CST);
 	process_trace_before_fork();
 }
 
@@ -869,6 +887,7 @@ void streams_after_fork(bool is_child)
 	memset(&tacho_writer, 0, sizeof(tacho_writer));
 	__atomic_store_n(&helper.is_started, false, __ATOMIC_RELEASE);
 	helper.calls = 0;
+	helper.forks = 0;
 	helper.tid = 0;
 	if (tacho_process != &idle_process && !has_left)
 		fill_process_page(tacho_process);
