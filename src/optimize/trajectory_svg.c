@@ -141,6 +141,8 @@ static void put_course(struct picture *picture, const gchar *judge, const gchar 
 		    "%.1f");
 		is_first = FALSE;
 	}
+	if (!is_first) /* nothing better was found up to the end */
+		put(picture, "H", WIDTH - RIGHT, "%.1f");
 	fputs("\"/>\n", picture->out);
 }
 
