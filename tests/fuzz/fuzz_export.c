@@ -13,6 +13,7 @@
 #include "byte_timeline.h"
 #include "foreign_traces.h"
 #include "fuzz_input.h"
+#include "import/read/json_scan.h"
 #include "import/read/csv_reader.h"
 #include "import/trace_archive.h"
 #include "import/read/wire_walk.h"
@@ -269,6 +270,39 @@ static void check_html(const TachoTimeline *timeline, const gchar *path,
 	page_check_html(timeline, options, path);
 }
 
+/* Whole JSON, with the members that are looked up. */
+static void check_inductor(const TachoTimeline *timeline, const gchar *path,
+			   const TachoExportOptions *options)
+{
+	g_autofree gchar *text = NULL, *copy = NULL;
+	struct json_scan scan;
+
+	(void)timeline, (void)options;
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_assert_true(g_utf8_validate(text, -1, NULL));
+	g_assert_nonnull(strstr(text, "\"traceEvents\":"));
+	copy = json_scan_copy(&scan, text);
+	json_skip(&scan);
+	g_assert_cmpint(scan.status, ==, JSON_OK);
+	g_assert_cmpint(json_peek(&scan), ==, 0);
+}
+
+/* A cost a line, in ASCII. */
+static void check_pgle(const TachoTimeline *timeline, const gchar *path,
+		       const TachoExportOptions *options)
+{
+	g_autofree gchar *text = NULL;
+	g_auto(GStrv) lines = NULL;
+
+	(void)timeline, (void)options;
+	g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+	g_assert_true(g_str_is_ascii(text));
+	lines = g_strsplit(text, "\n", -1);
+	for (guint i = 0; lines[i] && lines[i + 1]; i++)
+		g_assert_true(g_str_has_prefix(lines[i], "costs { name: \"") &&
+			      g_str_has_suffix(lines[i], " }"));
+}
+
 /* --- writing -------------------------------------------------------------------------------- */
 
 typedef void (*Check)(const TachoTimeline *timeline, const gchar *path,
@@ -292,6 +326,8 @@ static Check find_check(const gchar *name)
 		{ "dot", check_dot },
 		{ "pprof", check_pprof },
 		{ "speedscope", check_speedscope },
+		{ "inductor", check_inductor },
+		{ "pgle", check_pgle },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(checks); i++)

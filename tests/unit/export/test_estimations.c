@@ -65,6 +65,25 @@ static void test_inductor(void)
 	free(text);
 }
 
+/* The same bytes again; and a full disk is told. */
+static void test_written(void)
+{
+	g_autoptr(TachoTimeline) timeline = timeline_from_text(job);
+	const TachoExportTarget *target = tacho_export_find("inductor", NULL);
+	TachoExportOptions options = TACHO_EXPORT_OPTIONS_INIT;
+	g_autoptr(GError) error = NULL;
+	gchar *first = exported(job, "inductor", NULL), *second = exported(job, "inductor", NULL);
+	FILE *full = fopen("/dev/full", "w");
+
+	g_assert_cmpstr(first, ==, second);
+	tacho_correlate(timeline);
+	g_assert_false(target->write(timeline, &options, full, &error));
+	g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_IO);
+	fclose(full);
+	free(first);
+	free(second);
+}
+
 static void test_nothing(void)
 {
 	static const gchar *const names[] = { "inductor", "pgle" };
@@ -81,6 +100,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/estimations/inductor", test_inductor);
+	g_test_add_func("/estimations/written", test_written);
 	g_test_add_func("/estimations/nothing", test_nothing);
 	return g_test_run();
 }

@@ -411,6 +411,12 @@ static gboolean is_for_viewers(const TachoExportTarget *target)
 	return strcmp(target->name, "perfetto") == 0 || strcmp(target->name, "chrome") == 0;
 }
 
+/* Profiles for compilers hold what these look up, and refuse a run in which there is nothing of it (test_estimations.c). */
+static gboolean is_profile(const TachoExportTarget *target)
+{
+	return strcmp(target->name, "inductor") == 0 || strcmp(target->name, "pgle") == 0;
+}
+
 static void test_find(void)
 {
 	g_autoptr(GError) error = NULL;
@@ -420,7 +426,8 @@ static void test_find(void)
 	g_assert_error(error, TACHO_EXPORT_ERROR, TACHO_EXPORT_ERROR_UNKNOWN_TARGET);
 	g_assert_cmpstr(error->message, ==,
 			"tacho cannot export to the format 'parquet'; there are: perfetto, chrome, "
-			"html, sqlite, csv, xlsx, folded, speedscope, dot, pprof, ctf");
+			"html, sqlite, csv, xlsx, folded, speedscope, dot, pprof, inductor, pgle, "
+			"ctf");
 }
 
 static void add_target_test(const gchar *name, const TachoExportTarget *target,
@@ -444,8 +451,10 @@ int main(int argc, char **argv)
 	for (guint i = 0; i < n_targets; i++) {
 		if (!targets[i].write) /* this build lacks it, or it is a folder */
 			continue;
-		add_target_test("same-bytes", &targets[i], test_same_bytes);
 		add_target_test("not-there", &targets[i], test_not_there);
+		if (is_profile(&targets[i]))
+			continue;
+		add_target_test("same-bytes", &targets[i], test_same_bytes);
 		add_target_test("disk-full", &targets[i], test_disk_full);
 		add_target_test("nothing", &targets[i], test_nothing);
 		add_target_test("progress", &targets[i], test_progress);
