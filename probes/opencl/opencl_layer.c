@@ -393,7 +393,7 @@ call_clCreateCommandQueue(cl_context context, cl_device_id device,
 		is_wanted = is_wanted && !is_hidden;
 	}
 	if (queue && is_wanted)
-		opencl_queue_made(queue, device, is_hidden, NULL, 0);
+		opencl_queue_made(queue, context, device, is_hidden, NULL, 0);
 	tacho_slice_finish(slice);
 	return queue;
 }
@@ -453,7 +453,7 @@ call_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
 		is_wanted = false;
 	}
 	if (queue && is_wanted)
-		opencl_queue_made(queue, device, is_hidden, properties, n);
+		opencl_queue_made(queue, context, device, is_hidden, properties, n);
 	tacho_slice_finish(slice);
 	return queue;
 }

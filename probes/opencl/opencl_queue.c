@@ -6,11 +6,13 @@
 
 #include "common/region_stack.h"
 
-#define N_SLAB	    128 /* pending commands that are allocated together */
-#define FEW_TOLD    4	/* by a call that adds one */
-#define FEW_UNREADY 16	/* of an out-of-order queue, that are passed over */
-#define NAME_BYTES  64
-#define N_MEASURED  64 /* commands whose telling is timed */
+#define N_SLAB	      128 /* pending commands that are allocated together */
+#define FEW_TOLD      4	  /* by a call that adds one */
+#define FEW_UNREADY   16  /* of an out-of-order queue, that are passed over */
+#define N_MARKERS     10
+#define WELL_KNOWN_NS 2000
+#define NAME_BYTES    64
+#define N_MEASURED    64 /* commands whose telling is timed */
 
 static struct opencl_queue *queues; /* atomic */
 static uint32_t n_queues;	    /* atomic */
@@ -63,25 +65,6 @@ static void fill(struct opencl_queue *queue, struct opencl_device *device, bool 
 	queue->last = &queue->first;
 	queue->n_lanes = 0;
 	memset(queue->lane_end, 0, sizeof(queue->lane_end));
-}
-
-void opencl_queue_made(cl_command_queue handle, cl_device_id device_id, bool is_hidden,
-		       const cl_queue_properties *properties, uint32_t n_properties)
-{
-	struct opencl_device *device = opencl_device_of(device_id);
-	cl_command_queue_properties flags = 0;
-	struct opencl_queue *queue;
-
-	opencl_target.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(flags), &flags,
-					    NULL);
-	pthread_mutex_lock(&make_lock);
-	queue = device && n_properties <= QUEUE_N_PROPERTIES ? free_queue() : NULL;
-	if (queue) {
-		fill(queue, device, is_hidden, properties, n_properties);
-		queue->is_out_of_order = flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-		__atomic_store_n(&queue->handle, handle, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&make_lock);
 }
 
 void opencl_queue_retained(cl_command_queue handle)
@@ -166,11 +149,7 @@ cl_uint opencl_queue_references(cl_event event)
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-struct times {
-	cl_ulong queued, submitted, begin, end; /* ns of the device's clock */
-};
-
-static bool ask_times(cl_event event, struct times *times)
+static bool ask_times(cl_event event, struct opencl_times *times)
 {
 	const struct {
 		cl_profiling_info what;
@@ -189,15 +168,23 @@ static bool ask_times(cl_event event, struct times *times)
 	return times->end >= times->begin;
 }
 
-/* The times on the trace's clock. */
-static void place(struct opencl_device *device, const struct opencl_pending *pending,
-		  const struct times *times, struct tacho_activity *activity)
+/* What a command's times say of the device's clock, as it was queued within [begin, end] in ticks. */
+static void bound_clock(struct opencl_device *device, uint64_t begin, uint64_t end,
+			const struct opencl_times *times)
 {
 	pthread_mutex_lock(&device->lock);
-	opencl_clock_not_before(&device->clock, times->queued, pending->begin);
-	opencl_clock_not_after(&device->clock, times->queued, pending->end);
-	opencl_clock_not_before(&device->clock, times->begin, pending->begin);
+	opencl_clock_not_before(&device->clock, times->queued, begin);
+	opencl_clock_not_after(&device->clock, times->queued, end);
+	opencl_clock_not_before(&device->clock, times->begin, begin);
 	opencl_clock_not_after(&device->clock, times->end, tacho_ticks());
+	pthread_mutex_unlock(&device->lock);
+}
+
+/* The times on the trace's clock. */
+static void place(struct opencl_device *device, const struct opencl_times *times,
+		  struct tacho_activity *activity)
+{
+	pthread_mutex_lock(&device->lock);
 	activity->begin = opencl_clock_ticks(&device->clock, times->begin);
 	activity->end = opencl_clock_ticks(&device->clock, times->end);
 	activity->queued = opencl_clock_ticks(&device->clock, times->queued);
@@ -256,8 +243,8 @@ static void record(const struct opencl_work *work, const struct tacho_activity *
 	}
 }
 
-/* How long telling takes, told itself once enough have been. */
-static void measure(uint64_t ticks)
+/* How long asking and telling take, told itself once enough have been. */
+static void measure(uint64_t ticks, bool is_told)
 {
 	static uint64_t sum;	/* atomic */
 	static uint32_t n_told; /* atomic */
@@ -269,7 +256,7 @@ static void measure(uint64_t ticks)
 	if (__atomic_load_n(&n_told, __ATOMIC_RELAXED) >= N_MEASURED)
 		return;
 	total = __atomic_add_fetch(&sum, ticks, __ATOMIC_RELAXED);
-	if (__atomic_add_fetch(&n_told, 1, __ATOMIC_RELAXED) != N_MEASURED)
+	if (!is_told || __atomic_add_fetch(&n_told, 1, __ATOMIC_RELAXED) != N_MEASURED)
 		return;
 	picoseconds = (uint64_t)(((unsigned __int128)total * 1000 << 40) / tacho_clock_scale) /
 		      N_MEASURED;
@@ -282,18 +269,26 @@ static void tell(struct opencl_queue *queue, const struct opencl_pending *pendin
 	struct tacho_activity activity = { .correlation = pending->correlation,
 					   .device = queue->device->number };
 	uint64_t began = tacho_ticks();
-	struct times times = { 0 };
 
-	if (!ask_times(pending->event, &times)) {
+	place(queue->device, &pending->times, &activity);
+	activity.queue = find_lane(queue, &activity);
+	record(&pending->work, &activity);
+	measure(tacho_ticks() - began, true);
+}
+
+/* Ask for the times of a command that is complete. */
+static void learn(struct opencl_queue *queue, struct opencl_pending *pending)
+{
+	uint64_t began = tacho_ticks();
+
+	pending->has_times = ask_times(pending->event, &pending->times);
+	measure(tacho_ticks() - began, false);
+	if (pending->has_times)
+		bound_clock(queue->device, pending->begin, pending->end, &pending->times);
+	else
 		tacho_unseen("OpenCL commands",
 			     "times of OpenCL commands are missing: the driver does not tell "
 			     "those of a queue made with profiling");
-		return;
-	}
-	place(queue->device, pending, &times, &activity);
-	activity.queue = find_lane(queue, &activity);
-	record(&pending->work, &activity);
-	measure(tacho_ticks() - began);
 }
 
 /* Whether it is over; `ret_failed`: and how. */
@@ -327,12 +322,17 @@ static void collect(struct opencl_queue *queue, uint32_t n_told, uint32_t n_unre
 			queue->last = at;
 		queue->n_pending--;
 		n_told--;
+		pending->has_times = false;
 		if (!has_failed)
-			tell(queue, pending);
+			learn(queue, pending);
 		pending->next = NULL;
 		*over_last = pending;
 		over_last = &pending->next;
 	}
+	/* when all have said what they know of the clock */
+	for (const struct opencl_pending *pending = over; pending; pending = pending->next)
+		if (pending->has_times)
+			tell(queue, pending);
 	pthread_mutex_unlock(&queue->lock);
 	while (over) {
 		struct opencl_pending *pending = over;
@@ -341,6 +341,67 @@ static void collect(struct opencl_queue *queue, uint32_t n_told, uint32_t n_unre
 		opencl_target.clReleaseEvent(pending->event);
 		give_spare(pending);
 	}
+}
+
+/* --- a queue is made -------------------------------------------------------------------------- */
+
+static bool is_well_known(struct opencl_device *device)
+{
+	bool is_it;
+
+	pthread_mutex_lock(&device->lock);
+	is_it = opencl_clock_error_ns(&device->clock) <= WELL_KNOWN_NS;
+	pthread_mutex_unlock(&device->lock);
+	return is_it;
+}
+
+/* Before a device's first command is told its clock must be known: some markers in a queue of our own bound it well. */
+static void calibrate(struct opencl_device *device, cl_context context, cl_device_id device_id)
+{
+	cl_command_queue queue;
+	cl_int status;
+
+	if (is_well_known(device))
+		return;
+	queue = opencl_target.clCreateCommandQueue(context, device_id, CL_QUEUE_PROFILING_ENABLE,
+						   &status);
+	for (int i = 0; queue && i < N_MARKERS; i++) {
+		struct opencl_times times = { 0 };
+		uint64_t begin = tacho_ticks(), end;
+		cl_event event;
+
+		if (opencl_target.clEnqueueMarker(queue, &event) != CL_SUCCESS)
+			break;
+		end = tacho_ticks();
+		if (opencl_target.clFinish(queue) == CL_SUCCESS && ask_times(event, &times))
+			bound_clock(device, begin, end, &times);
+		opencl_target.clReleaseEvent(event);
+		if (is_well_known(device))
+			break;
+	}
+	if (queue)
+		opencl_target.clReleaseCommandQueue(queue);
+}
+
+void opencl_queue_made(cl_command_queue handle, cl_context context, cl_device_id device_id,
+		       bool is_hidden, const cl_queue_properties *properties, uint32_t n_properties)
+{
+	struct opencl_device *device = opencl_device_of(device_id);
+	cl_command_queue_properties flags = 0;
+	struct opencl_queue *queue;
+
+	if (device)
+		calibrate(device, context, device_id);
+	opencl_target.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(flags), &flags,
+					    NULL);
+	pthread_mutex_lock(&make_lock);
+	queue = device && n_properties <= QUEUE_N_PROPERTIES ? free_queue() : NULL;
+	if (queue) {
+		fill(queue, device, is_hidden, properties, n_properties);
+		queue->is_out_of_order = flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+		__atomic_store_n(&queue->handle, handle, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&make_lock);
 }
 
 void opencl_queue_collect(struct opencl_queue *queue, enum opencl_collect how)

@@ -10,7 +10,8 @@
  * (2) A queue is made with profiling on. Where the program has not asked for it, nothing that the program can ask shows it.
  * (3) What a queue does one after the other never overlaps on its track. An out-of-order queue has a track for each command that runs at a
  *     time, up to N_LANES.
- * (4) Entries of queues are used again, never freed: a late look-up is harmless. */
+ * (4) Before the first command of a device is told, markers in a queue of the probe's own have bounded the device's clock.
+ * (5) Entries of queues are used again, never freed: a late look-up is harmless. */
 #ifndef TACHO_OPENCL_QUEUE_H
 #define TACHO_OPENCL_QUEUE_H
 
@@ -28,6 +29,11 @@ struct opencl_work {
 	struct tacho_launch launch;
 };
 
+/* What a device tells of a command, in ns of its clock. */
+struct opencl_times {
+	cl_ulong queued, submitted, begin, end;
+};
+
 /* A command that is in a queue. */
 struct opencl_pending {
 	struct opencl_pending *next;
@@ -35,6 +41,8 @@ struct opencl_pending {
 	uint64_t correlation;
 	uint64_t begin, end; /* of the call, in ticks */
 	struct opencl_work work;
+	bool has_times; /* it is complete, and these are known */
+	struct opencl_times times;
 };
 
 struct opencl_queue {
@@ -61,8 +69,9 @@ struct opencl_queue {
 bool opencl_queue_is_wanted(void);
 
 /* A queue was made; `properties` are the program's, n of them. */
-void opencl_queue_made(cl_command_queue handle, cl_device_id device, bool is_hidden,
-		       const cl_queue_properties *properties, uint32_t n_properties);
+void opencl_queue_made(cl_command_queue handle, cl_context context, cl_device_id device,
+		       bool is_hidden, const cl_queue_properties *properties,
+		       uint32_t n_properties);
 /* NULL: it is not followed. */
 struct opencl_queue *opencl_queue_of(cl_command_queue handle);
 void opencl_queue_retained(cl_command_queue handle);
