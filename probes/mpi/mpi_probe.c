@@ -150,7 +150,7 @@ static __attribute__((noinline)) mpi_recorded_call *find_once(void *real)
 static uintptr_t forward(enum mpi_call call, enum language language,
 			 uintptr_t arguments[MPI_CALL_ARGUMENTS], const void *caller)
 {
-	static _Thread_local bool is_within; /* (2) */
+	static _Thread_local bool is_within __attribute__((tls_model("initial-exec"))); /* (2) */
 	mpi_function *real = real_of(call, language, caller);
 	mpi_recorded_call *record = __atomic_load_n(&recorded, __ATOMIC_ACQUIRE);
 	uintptr_t status;

@@ -150,13 +150,29 @@ struct at_work {
 	struct record_slice *slice;
 };
 
-/* Where in the call's arguments the n-th of that letter is, or -1. */
-static int place_of(const struct at_work *work, char letter, int n)
+/* Where in each call's arguments the first and the second of a letter are, or -1. */
+#define LETTER(letter) ((letter)&63)
+static int8_t places[MPI_N_CALLS][2][64];
+
+static void find_places(void)
 {
-	for (int i = 0; work->letters[i]; i++)
-		if (work->letters[i] == letter && n-- == 0)
-			return i;
-	return -1;
+	memset(places, -1, sizeof(places));
+	for (int call = 0; call < MPI_N_CALLS; call++) {
+		for (int i = 0; calls[call].arguments[i]; i++) {
+			int letter = LETTER(calls[call].arguments[i]);
+			int8_t *first = &places[call][0][letter];
+
+			if (*first < 0)
+				*first = (int8_t)i;
+			else if (places[call][1][letter] < 0)
+				places[call][1][letter] = (int8_t)i;
+		}
+	}
+}
+
+static inline int place_of(const struct at_work *work, char letter, int n)
+{
+	return places[work->call][n][LETTER(letter)];
 }
 
 static int integer_at(const struct at_work *work, int place)
@@ -273,7 +289,7 @@ static struct record_collective *begin_transfer(enum mpi_call call, enum trace_w
 
 static uint32_t thread_id(void)
 {
-	static _Thread_local uint32_t id;
+	static _Thread_local uint32_t id __attribute__((tls_model("initial-exec")));
 
 	if (!id)
 		id = (uint32_t)gettid();
@@ -1089,6 +1105,7 @@ mpi_recorded_call *tacho_mpi_flavour(void *library)
 #undef FUNCTION
 	if (!find_constants(library))
 		return NULL;
+	find_places();
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 	return record_call;
 }
