@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "clock_calibration.h"
 #include "doctor.h"
 #include "trace/call_filters.h"
@@ -239,6 +240,31 @@ static void look_at_layers(Diagnosis *diagnosis)
 		      NULL);
 }
 
+/* What was compiled for which MPI. */
+static void look_at_mpi(Diagnosis *diagnosis)
+{
+	static const struct {
+		const gchar *library, *name;
+	} flavours[] = { { "libtacho_mpi_openmpi.so", "Open MPI" },
+			 { "libtacho_mpi_mpich.so", "MPICH" } };
+	g_autoptr(GString) built = g_string_new(NULL);
+
+	for (guint i = 0; i < G_N_ELEMENTS(flavours); i++) {
+		g_autofree gchar *path =
+			g_build_filename(cli_prefix(), "lib", "tacho", flavours[i].library, NULL);
+
+		if (g_file_test(path, G_FILE_TEST_EXISTS))
+			g_string_append_printf(built, "%s%s", built->len ? ", " : "",
+					       flavours[i].name);
+	}
+	diagnosis_add(diagnosis, "mpi", built->len ? FINDING_WORKS : FINDING_ABSENT,
+		      built->len ? g_strdup_printf("the probe was built for %s", built->str)
+				 : g_strdup("the probe was built for no MPI"),
+		      built->len ? NULL
+				 : g_strdup("build tacho where an MPI's headers are, if jobs use "
+					    "MPI"));
+}
+
 void doctor_machine(Diagnosis *diagnosis, const gchar *folder)
 {
 	diagnosis_area(diagnosis, "This machine");
@@ -253,4 +279,5 @@ void doctor_machine(Diagnosis *diagnosis, const gchar *folder)
 	look_at_variable(diagnosis, "NVTX_INJECTION64_PATH", "ranges that programs tell by NVTX");
 	look_at_variable(diagnosis, "CUDA_INJECTION64_PATH", "calls and kernels of CUDA");
 	look_at_layers(diagnosis);
+	look_at_mpi(diagnosis);
 }

@@ -26,6 +26,7 @@ doctor 0 --python "$python"
 has '^clock works '
 has '^agent works .*trust 100'
 has '^OPENCL_LAYERS works is free'
+has '^mpi (works|absent) the probe was built for'
 has '^socket works [1-9][0-9]* messages'
 has '^cuda (absent there is no driver|works a driver) of NVIDIA'
 has '^chrome works .*read back'
