@@ -75,6 +75,7 @@ typedef enum {
 	     "communication hidden behind computation")                                            \
 	VIEW(straggler, TACHO_BY_STEPS | TACHO_BY_NAME,                                            \
 	     "which rank the others wait for, and what it does longer than they")                  \
+	VIEW(hang, 0, "collectives that ranks were in at the end, and which ranks had not come")   \
 	VIEW(memory, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                             \
 	     "memory by operation: held at the peak, handed out, never given back")                \
 	VIEW(memory_curve, TACHO_BY_DEVICE,                                                        \
