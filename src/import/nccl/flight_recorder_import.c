@@ -4,6 +4,7 @@
  * (1) A dump is a pickle or JSON with the same members. A pickle is read as data and made JSON (pickle.h): nothing in it is executed.
  * (2) A file is a rank, which its name tells. An entry is a collective on a track of its group, from when it was started (else made) to when
  *     it was seen to be complete; one that was not is open. Its id is its number in the group, which is the same on all ranks.
+ *     A dump does not tell when it was made: what is open lasts up to the last moment in any of the dumps.
  * (3) Marks "process_group" tell the members of groups, "stack" from where an entry was called. */
 #include <string.h>
 
@@ -29,6 +30,12 @@ struct dump {
 	GArray *entries;  /* struct entry */
 };
 
+/* All dumps that are read together. */
+struct dumps {
+	GArray *open; /* guint32: rows of slices */
+	gint64 last_ns;
+};
+
 /* A dump at work. */
 struct reading {
 	struct import *import;
@@ -37,6 +44,7 @@ struct reading {
 	const gchar *path;
 	guint32 process, foreign;
 	GHashTable *tracks; /* name of a group -> track + 1 */
+	struct dumps *all;
 	gint64 first_ns, last_ns;
 	guint64 n_broken;
 };
@@ -232,7 +240,7 @@ static void use_entry(struct reading *reading, const struct json_object *object)
 				   0),
 	};
 	gint64 begin_ns, end_ns;
-	guint32 track;
+	guint32 track, row;
 
 	if (!name || !read_times(object, &begin_ns, &end_ns) ||
 	    reading->dump->entries->len >= MAX_ENTRIES) {
@@ -242,11 +250,14 @@ static void use_entry(struct reading *reading, const struct json_object *object)
 	track = track_of(reading, group);
 	reading->first_ns = MIN(reading->first_ns, begin_ns);
 	reading->last_ns = MAX(reading->last_ns, MAX(begin_ns, end_ns));
-	tacho_timeline_add_slice(
+	row = tacho_timeline_add_slice(
 		reading->timeline, TACHO_SLICE_COLLECTIVE, track,
 		tacho_timeline_intern(reading->timeline, name, -1), begin_ns,
 		end_ns ? end_ns - begin_ns : 0, end_ns ? 0 : TACHO_SLICE_OPEN,
 		tacho_source_foreign_handle(reading->foreign, reading->dump->entries->len));
+	if (!end_ns)
+		g_array_append_val(reading->all->open, row);
+	reading->all->last_ns = MAX(reading->all->last_ns, reading->last_ns);
 	g_array_append_val(reading->dump->entries, entry);
 	if (*frames)
 		add_mark(reading, track, begin_ns, "stack", (gint64)entry.id, frames);
@@ -370,6 +381,7 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	struct reading reading = { .import = import,
 				   .timeline = import->timeline,
 				   .path = path,
+				   .all = data,
 				   .tracks = tracks,
 				   .first_ns = G_MAXINT64 };
 	TachoProcess process = {
@@ -381,7 +393,6 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	};
 	GByteArray *text = read_text(path, error);
 
-	(void)data;
 	if (!text)
 		return FALSE;
 	reading.dump = g_new0(struct dump, 1);
@@ -396,6 +407,23 @@ static gboolean read_file(struct import *import, const gchar *path, gpointer dat
 	process.host = tacho_timeline_intern(import->timeline, "unknown", -1);
 	reading.process = import_add_process(import, &process, import_new_file(import));
 	read_dump(&reading);
+	return TRUE;
+}
+
+static gboolean read_flight_recorder(struct import *import, const gchar *const *paths,
+				     guint n_paths, GError **error)
+{
+	g_autoptr(GArray) open = g_array_new(FALSE, FALSE, sizeof(guint32));
+	struct dumps dumps = { .open = open };
+	TachoSlices *slices = &import->timeline->slices;
+
+	if (!import_each_path(import, paths, n_paths, read_file, &dumps, error))
+		return FALSE;
+	for (guint i = 0; i < open->len; i++) {
+		guint32 row = g_array_index(open, guint32, i);
+
+		slices->duration_ns[row] = MAX(dumps.last_ns - slices->start_ns[row], 0);
+	}
 	return TRUE;
 }
 
@@ -420,5 +448,5 @@ const struct import_format import_flight_recorder = {
 	.title = "PyTorch Flight Recorder dump (pickle, read as data, or JSON)",
 	.files = "nccl_trace_rank_N",
 	.sniff = sniff_flight_recorder,
-	.read_file = read_file,
+	.read = read_flight_recorder,
 };

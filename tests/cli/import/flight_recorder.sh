@@ -21,8 +21,8 @@ def entry(group, seq, name, state, begin, end, sizes):
 def dump(rank, hang):
     entries = [entry("0", 1, "nccl:all_reduce", "completed", 0, 5, [4, 8]),
                entry("0", 2, "nccl:all_reduce", "completed", 10, 15, [4, 8])]
-    if rank != 1:
-        entries += [entry("0", 3, hang, "started", 20 + rank, 0, [1024]),
+    if rank != 1 or mismatch:
+        entries += [entry("0", 3, hang if rank == 0 else "nccl:all_reduce", "started", 20 + rank, 0, [1024]),
                     entry("0", 4, "nccl:broadcast", "scheduled", 21, 0, [3])]
     if rank < 2:
         entries.append(entry("1", 1, "nccl:all_gather", "completed", 16, 17, [2]))
@@ -33,18 +33,22 @@ def dump(rank, hang):
             "entries": entries}
 
 hang = sys.argv[1]
+mismatch = hang != "nccl:all_reduce"
 for rank in range(3):
     with open(f"dumps/nccl_trace_rank_{rank}", "wb") as file:
         if rank == 2:  # JSON in the place of a pickle
             file.write(json.dumps(dump(rank, hang)).encode())
         else:
-            pickle.dump(dump(rank, hang if rank == 0 else "nccl:all_reduce"), file)
+            pickle.dump(dump(rank, hang), file)
 END
 mkdir dumps
 "$python" dump.py nccl:all_reduce
 "$TACHO" report dumps --view hang --width 0
 "$TACHO" report dumps --view hang --json
-"$TACHO" query dumps "SELECT t.rank, s.name, dur, EXTRACT_ARG(arg_set_id, 'state') AS state FROM slice s JOIN thread_track t ON t.id = track_id ORDER BY t.rank, ts LIMIT 3" 2>/dev/null || "$TACHO" query dumps "SELECT name, dur FROM slice ORDER BY ts, name LIMIT 3"
+"$TACHO" query dumps "SELECT name, count(*) AS n, sum(dur) AS ns FROM slice GROUP BY name ORDER BY name"
+echo "--- mismatch"
+"$python" dump.py nccl:reduce_scatter
+"$TACHO" report dumps --view hang | tail -5
 echo "--- of a run"
 "$TACHO" report "$TACHO_SOURCE_DIR/tests/data/two_ranks" --view hang
 echo "--- broken ones"
