@@ -140,6 +140,18 @@ static void add_tables(TachoTimeline *timeline)
 	g_assert_cmpuint(slices->n, >, 0);
 }
 
+/* Nobody saw the end of each rank's last broadcast. */
+static void leave_open(TachoTimeline *timeline)
+{
+	TachoSlices *slices = &timeline->slices;
+
+	for (guint32 i = 0; i < slices->n; i++)
+		if (slices->kind[i] == TACHO_SLICE_COLLECTIVE &&
+		    slices->start_ns[i] > (N_STEPS - 1) * 100 * (gint64)1000000 &&
+		    strcmp(tacho_slice_name(timeline, i), "gloo:broadcast") == 0)
+			slices->flags[i] |= TACHO_SLICE_OPEN;
+}
+
 static TachoTimeline *make_job(void)
 {
 	g_autoptr(GString) text = g_string_new("unit ms\nworld 2\n");
@@ -153,6 +165,7 @@ static TachoTimeline *make_job(void)
 	tacho_correlate(timeline);
 	g_assert_cmpuint(timeline->steps->len, ==, N_RANKS * N_STEPS);
 	add_tables(timeline);
+	leave_open(timeline);
 	return timeline;
 }
 
