@@ -213,18 +213,19 @@ void step_window_correlate(StepWindow *steps, RunWindow *window, TachoTimeline *
 	add_remembered(steps, window, timeline);
 }
 
-/* The newest updates, and how many there were. */
+/* The first updates, whole steps of them, and how many there were. The first tell most: all of their tensors are known. */
 static void note_updates(struct rank_history *history, const struct window_steps *found)
 {
 	guint n = MIN(found->n_steps * found->cycle, found->updates ? found->updates->len : 0);
+	guint n_kept = n;
 
 	if (!n)
 		return;
-	g_array_append_vals(history->updates, found->updates->data, n);
+	if (history->updates->len + n > STEP_WINDOW_UPDATES)
+		n_kept = STEP_WINDOW_UPDATES - MIN(history->updates->len, STEP_WINDOW_UPDATES);
+	n_kept -= n_kept % found->cycle;
+	g_array_append_vals(history->updates, found->updates->data, n_kept);
 	history->n_updates += n;
-	if (history->updates->len > STEP_WINDOW_UPDATES)
-		g_array_remove_range(history->updates, 0,
-				     history->updates->len - STEP_WINDOW_UPDATES);
 }
 
 /* A rank's processes are cut where its last step ended. */

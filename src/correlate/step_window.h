@@ -8,7 +8,7 @@
  *     here by what is known: how many updates make a step, what tells steps, how ranks that came late are numbered. Where
  *     what is known later says otherwise, step_window_is_changed(): all is to be done again from the start, with more at once.
  * (3) A collective that outlasts a cut is remembered with the moment from which on it was transfer.
- * (4) What is kept of steps that were found: their number and end, of updates the newest. */
+ * (4) What is kept of steps that were found: their number and end, and the first updates. */
 #ifndef TACHO_STEP_WINDOW_H
 #define TACHO_STEP_WINDOW_H
 
@@ -28,7 +28,7 @@ struct rank_history {
 	guint32 n_steps;			    /* control steps among them */
 	guint64 n_updates;
 	gint64 shift;	 /* its numbers, to be those of the others */
-	GArray *updates; /* struct update, the newest */
+	GArray *updates; /* struct update, the first */
 	guint cycle;
 };
 
