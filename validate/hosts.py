@@ -6,7 +6,7 @@ filter. Nothing outlives the process: what an earlier one could not remove, beca
 
 Connections are controlled by CUBIC, Linux's default, whatever this machine's is. BBR takes what a connection carried before for what it
 can carry, and a job that sends in bursts, whose link becomes faster, keeps to the old rate; and for 200 ms of every 10 s it has four
-packets under way (docs/decisions/0035-how-the-kit-is-run.md).
+packets under way (docs/decisions/0038-how-the-kit-is-run.md).
 """
 
 import json

@@ -24,11 +24,11 @@ not changed for them. For them, the error is of those predictions. The other kin
 
 
 RUN_SO = """Twice the work is layers that take twice as long (`scale`), or a batch twice as large (`batch`). Connections have
-CUBIC, and the jobs go before everything else on the machine ([why](decisions/0035-how-the-kit-is-run.md)). `latency` and `bandwidth` are
+CUBIC, and the jobs go before everything else on the machine ([why](decisions/0038-how-the-kit-is-run.md)). `latency` and `bandwidth` are
 asked for as links were measured to have them."""
 # of measurements that do not say what controlled congestion
 RUN_BEFORE = """**These measurements are from before the kit was run as
-[0035](decisions/0035-how-the-kit-is-run.md) says**: connections had BBR, the jobs no priority, and only links were changed. What is 10 % and more
+[0038](decisions/0038-how-the-kit-is-run.md) says**: connections had BBR, the jobs no priority, and only links were changed. What is 10 % and more
 off at 2 ms, and much of the spread of runs, is theirs."""
 
 INTERVALS = """An interval is made of how far the steps and recordings of a prediction differ, and of how far predictions with such a
