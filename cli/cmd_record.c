@@ -16,6 +16,7 @@
 #include "launch.h"
 #include "option_values.h"
 #include "preloadable.h"
+#include "probe_choice.h"
 #include "run_folder.h"
 #include "run_limit.h"
 #include "torch_probe.h"
@@ -42,21 +43,6 @@ static const gchar description[] =
 enum { MAX_RANKS = 4096, FILES_IN_LIMIT = 16, MAX_PYTHON_HZ = 1000, PYTHON_HZ = 100 };
 
 static const gchar *const clock_names[] = { "auto", "tsc", "monotonic", NULL };
-
-enum probe {
-#define PROBE(name, library, variable, meaning, records) PROBE_##name,
-#include "probes.def"
-#undef PROBE
-	N_PROBES
-};
-
-static const struct {
-	const gchar *name, *library, *variable, *meaning;
-} probes[N_PROBES] = {
-#define PROBE(name, library, variable, meaning, records) { #name, library, variable, meaning },
-#include "probes.def"
-#undef PROBE
-};
 
 #define PROBE(name, library, variable, meaning, records) #name ", "
 static const gchar probe_help[] = "use only these: "
@@ -123,35 +109,6 @@ static gboolean parse_clock(const gchar *name, ClockChoice *choice)
 	there = tacho_did_you_mean(name, clock_names);
 	cli_fail("record", "--clock: there is no clock '%s'%s", name, there);
 	return FALSE;
-}
-
-static gboolean parse_probes(const gchar *list, gboolean has_probe[N_PROBES])
-{
-	g_auto(GStrv) names = g_strsplit(list, ",", -1);
-
-	memset(has_probe, 0, N_PROBES * sizeof(*has_probe));
-	for (guint i = 0; names[i]; i++) {
-		gboolean is_known = strcmp(names[i], "all") == 0 || strcmp(names[i], "none") == 0;
-
-		for (guint p = 0; p < N_PROBES; p++) {
-			if ((strcmp(names[i], "all") == 0 && p != PROBE_hsa) ||
-			    strcmp(names[i], probes[p].name) == 0)
-				has_probe[p] = is_known = TRUE;
-		}
-		if (!is_known) {
-			static const gchar *const all[] = {
-#define PROBE(name, library, variable, meaning, records) #name,
-#include "probes.def"
-#undef PROBE
-				"all", "none", NULL
-			};
-			g_autofree gchar *there = tacho_did_you_mean(names[i], all);
-
-			cli_fail("record", "there is no probe '%s'%s", names[i], there);
-			return FALSE;
-		}
-	}
-	return TRUE;
 }
 
 /* How Python's functions are recorded: "sample", "module:NAME,NAME" or "off". */
@@ -228,9 +185,10 @@ static gchar *preload_list(const struct recording *recording)
 	for (guint p = 0; p < N_PROBES; p++) {
 		g_autofree gchar *library = NULL;
 
-		if (!recording->has_probe[p] || !probes[p].library || probes[p].variable)
+		if (!recording->has_probe[p] || !probe_choices[p].library ||
+		    probe_choices[p].variable)
 			continue;
-		library = g_build_filename(folder, probes[p].library, NULL);
+		library = g_build_filename(folder, probe_choices[p].library, NULL);
 		if (g_file_test(library, G_FILE_TEST_EXISTS) &&
 		    job_environment_is_safe("record", library))
 			g_string_append_printf(list, ":%s", library);
@@ -253,10 +211,10 @@ static gchar *find_library(const gchar *name)
 static gchar **bring_layer(const struct recording *recording, gchar **environment)
 {
 	g_autofree gchar *library = recording->has_probe[PROBE_opencl]
-					    ? find_library(probes[PROBE_opencl].library)
+					    ? find_library(probe_choices[PROBE_opencl].library)
 					    : NULL;
 
-	return library ? job_environment_put_last(environment, probes[PROBE_opencl].variable,
+	return library ? job_environment_put_last(environment, probe_choices[PROBE_opencl].variable,
 						  library)
 		       : environment;
 }
@@ -267,7 +225,7 @@ static gchar **hand_on_nccl(gchar **environment)
 	const gchar *value = g_environ_getenv(environment, "NCCL_PROFILER_PLUGIN");
 	g_autofree gchar *name = value ? g_path_get_basename(value) : NULL;
 
-	if (!value || strcmp(name, probes[PROBE_nccl].library) == 0)
+	if (!value || strcmp(name, probe_choices[PROBE_nccl].library) == 0)
 		return environment; /* a recording in another has it */
 	environment = g_environ_setenv(environment, "TACHO_NCCL_PLUGIN", value, TRUE);
 	return g_environ_unsetenv(environment, "NCCL_PROFILER_PLUGIN");
@@ -280,23 +238,23 @@ static gchar **bring_named(const struct recording *recording, gchar **environmen
 		g_autofree gchar *library = NULL;
 		const gchar *value;
 
-		if (!recording->has_probe[p] || !probes[p].variable || p == PROBE_opencl)
+		if (!recording->has_probe[p] || !probe_choices[p].variable || p == PROBE_opencl)
 			continue;
 		if (p == PROBE_nccl)
 			environment = hand_on_nccl(environment);
-		value = g_environ_getenv(environment, probes[p].variable);
+		value = g_environ_getenv(environment, probe_choices[p].variable);
 		if (value && *value && !recording->options->is_quiet)
 			fprintf(stderr,
 				"tacho: %s names %s already, which stays: nothing is recorded by "
 				"the probe "
 				"%s\n",
-				probes[p].variable, value, probes[p].name);
+				probe_choices[p].variable, value, probe_choices[p].name);
 		if (value && *value)
 			continue;
-		library = find_library(probes[p].library);
+		library = find_library(probe_choices[p].library);
 		if (library)
 			environment =
-				g_environ_setenv(environment, probes[p].variable, library, TRUE);
+				g_environ_setenv(environment, probe_choices[p].variable, library, TRUE);
 	}
 	/* oneDNN's workers would tell of their parts of a kernel, too, as if they were kernels */
 	if (recording->has_probe[PROBE_itt])
@@ -713,7 +671,8 @@ int cmd_record(int argc, char **argv)
 		return CLI_BAD;
 	if (!parse_clock(options.clock_name ? options.clock_name : "auto", &clock_choice))
 		return CLI_BAD;
-	if (!parse_probes(options.probe_list ? options.probe_list : "all", recording.has_probe))
+	if (!probe_choice_parse("record", options.probe_list ? options.probe_list : "all",
+				recording.has_probe))
 		return CLI_BAD;
 	if (!options.output)
 		options.output = default_output(recording.command);
