@@ -118,6 +118,7 @@ typedef enum {
 	TACHO_END_EXITED,  /* exit_status says how */
 	TACHO_END_KILLED,  /* exit_status is the signal if known, else 0 */
 	TACHO_END_UNKNOWN, /* gone without a word, and no launcher saw it */
+	TACHO_END_STOPPED, /* not the process, but its recording: tacho stop */
 } TachoEnd;
 
 /* Who can have the clock of a process that was read of another tool's trace. */

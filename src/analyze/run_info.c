@@ -80,7 +80,7 @@ static const TachoProcess *process_at(const TachoTimeline *timeline, guint index
 
 static const gchar *end_name(TachoEnd end)
 {
-	static const gchar *const names[] = { "running", "exited", "killed", "unknown" };
+	static const gchar *const names[] = { "running", "exited", "killed", "unknown", "stopped" };
 
 	return end < G_N_ELEMENTS(names) ? names[end] : "unknown";
 }

@@ -286,10 +286,9 @@ static void write_flow(struct ctf_export *export, const TachoFlow *flow)
 static void write_process_end(struct ctf_export *export, const TachoProcess *process)
 {
 	static const gchar *const ends[] = {
-		[TACHO_END_RUNNING] = "running",
-		[TACHO_END_EXITED] = "exited",
-		[TACHO_END_KILLED] = "killed",
-		[TACHO_END_UNKNOWN] = "unknown",
+		[TACHO_END_RUNNING] = "running", [TACHO_END_EXITED] = "exited",
+		[TACHO_END_KILLED] = "killed",	 [TACHO_END_UNKNOWN] = "unknown",
+		[TACHO_END_STOPPED] = "stopped",
 	};
 
 	begin_simple(export, CTF_EVENT_PROCESS_END, NO_TRACK);

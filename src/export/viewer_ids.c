@@ -129,6 +129,8 @@ gchar *viewer_process_end(const TachoTimeline *timeline, guint32 process)
 		return g_strdup("ended without an exit status");
 	case TACHO_END_RUNNING:
 		return g_strdup("still running");
+	case TACHO_END_STOPPED:
+		return g_strdup("recording stopped");
 	}
 	return NULL;
 }

@@ -28,7 +28,7 @@ static void rank(struct query_data *data, guint32 row, sqlite3_context *result)
 
 static void ended(struct query_data *data, guint32 row, sqlite3_context *result)
 {
-	static const gchar *const names[] = { "running", "exited", "killed", "unknown" };
+	static const gchar *const names[] = { "running", "exited", "killed", "unknown", "stopped" };
 	TachoEnd end = process_at(data, row)->end;
 
 	query_result_text(result, (guint)end < G_N_ELEMENTS(names) ? names[end] : "unknown");

@@ -79,6 +79,8 @@ TachoEnd process_end_judge(const struct process_evidence *evidence, gint32 *ret_
 		*ret_status = (gint32)evidence->exit_status;
 		return TACHO_END_EXITED;
 	}
+	if (evidence->was_stopped)
+		return TACHO_END_STOPPED;
 	if (is_this_host(evidence->host, evidence->boot_id) &&
 	    is_alive(evidence->pid, evidence->start_mono_ns))
 		return TACHO_END_RUNNING;

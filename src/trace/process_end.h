@@ -8,6 +8,7 @@ struct process_evidence {
 	const gchar *launcher_status; /* "exit=N" or "signal=N" of run.ini; NULL: none */
 	gboolean has_exit_record;
 	gint64 exit_status;   /* of that record */
+	gboolean was_stopped; /* its recording: by tacho stop */
 	gboolean is_replaced; /* a later trace has the same pid: it has called exec() */
 	guint32 pid;
 	const gchar *host, *boot_id;

@@ -20,6 +20,7 @@
 struct process_findings {
 	gboolean has_exit;
 	gint64 exit_status;
+	gboolean was_stopped;
 	guint64 picoseconds[TRACE_N_KINDS];
 	gint64 rank, world_size;  /* as the framework said; -1: it did not */
 	GHashTable *kernel_costs; /* name of a class of kernels -> its own picoseconds */
@@ -133,6 +134,7 @@ static void add_process(TachoTimeline *timeline, const struct process_input *inp
 		.launcher_status = launcher_status,
 		.has_exit_record = findings->has_exit,
 		.exit_status = findings->exit_status,
+		.was_stopped = findings->was_stopped,
 		.is_replaced = is_replaced,
 		.pid = (guint32)metadata->pid,
 		.host = tacho_timeline_string(timeline, metadata->host),
@@ -308,6 +310,9 @@ static void find_in_moment(const TachoTimeline *timeline, const struct trace_met
 
 		if (record)
 			find_cost(metadata, record, findings);
+	} else if (moment->kind == TRACE_KIND_MARK &&
+		   strcmp(tacho_timeline_string(timeline, moment->name), TRACE_STOPPED_MARK) == 0) {
+		findings->was_stopped = TRUE;
 	} else if (moment->kind == TRACE_KIND_MARK &&
 		   strcmp(tacho_timeline_string(timeline, moment->name), TRACE_RANK_MARK) == 0) {
 		const struct record_mark *record = borrow_moment(timeline, moment, sizeof(*record));

@@ -445,7 +445,8 @@ enum trace_device {
 	"stack_sampling" /* so far: rounds of samples, nanoseconds of processor time */
 #define TRACE_NO_STACKS_MARK "no_stacks" /* why there are none, in words */
 #define TRACE_MAX_CONTROL    100000
-#define TRACE_RANK_MARK	     "rank"	   /* `first` is the process's rank, of `second` */
+#define TRACE_STOPPED_MARK   "recording_stopped" /* tacho stop: the process goes on, unrecorded */
+#define TRACE_RANK_MARK	     "rank"		 /* `first` is the process's rank, of `second` */
 #define TRACE_RANKS_FIELD    "whole_ranks" /* of env in metadata: of which ranks all is recorded */
 #define TRACE_RUN_FILE	     "run.ini"	   /* what `tacho record` knows; a GKeyFile */
 #define TRACE_LOSSES_FILE    "losses"	   /* what could not be recorded at all; a line each */

@@ -297,7 +297,8 @@ static void handle_process_end(struct ctf_import *ctf, const struct ctf_plan *pl
 	static const gchar *const ends[] = { [TACHO_END_RUNNING] = "running",
 					     [TACHO_END_EXITED] = "exited",
 					     [TACHO_END_KILLED] = "killed",
-					     [TACHO_END_UNKNOWN] = "unknown" };
+					     [TACHO_END_UNKNOWN] = "unknown",
+					     [TACHO_END_STOPPED] = "stopped" };
 	struct ctf_owner *owner = ctf->thread->owner;
 	g_autofree gchar *how = text(plan, event, 0);
 
