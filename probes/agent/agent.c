@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/attach.h"
 #include "agent/loader_watch.h"
 #include "agent/losses.h"
 #include "agent/probe_loader.h"
@@ -56,28 +57,42 @@ TACHO_EXPORT const char *__asan_default_options(void)
 	return "verify_asan_link_order=0";
 }
 
+bool agent_start(const struct agent_settings *asked)
+{
+	static bool has_handlers;
+
+	losses_configure(asked);
+	if (!process_trace_configure(asked) || !streams_configure(asked))
+		return false;
+	steps_configure(asked);
+	whole_ranks_configure(asked);
+	if (!has_handlers) { /* for good: there is no taking them back */
+		pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+		on_exit(at_exit, NULL);
+		at_quick_exit(at_quick_exit_handler);
+	}
+	has_handlers = true;
+	probe_loader_watch(asked);
+	return true;
+}
+
 static void __attribute__((constructor)) start(void)
 {
 	const char *preloaded;
 
 	thread_start_find();
 	agent_settings_read(&settings);
-	/* not preloaded, but brought along by a probe that a variable names: too late to stand before anything */
+	/* not preloaded, but brought along by a probe that a variable names: too late to stand before anything; or by
+	 * tacho attach, which says what it wants */
 	preloaded = getenv("LD_PRELOAD");
 	if (!preloaded || !strstr(preloaded, "libtacho.so"))
 		return;
 	if (!*settings.run_dir || call_filters_count() > settings.filters)
 		return;
-	losses_configure(&settings);
-	if (!process_trace_configure(&settings) || !streams_configure(&settings)) {
+	if (!agent_start(&settings)) {
 		tacho_say("nothing is recorded, because TACHO_RUN_DIR or TACHO_CLOCK cannot be "
 			  "used; start the job with tacho record");
 		return;
 	}
-	steps_configure(&settings);
-	whole_ranks_configure(&settings);
-	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-	on_exit(at_exit, NULL);
-	at_quick_exit(at_quick_exit_handler);
-	probe_loader_watch(&settings);
+	attach_note_preloaded(&settings);
 }

@@ -14,6 +14,8 @@
  * (3) No cancellation happens in it.
  * (4) It leaves no SIGXFSZ behind: a file that grew too large for its limit is no signal to the job.
  * (5) A stack that is free again is kept for the next who needs one; one is enough nearly always. */
+#include "agent/aside.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -122,6 +124,18 @@ static void give_back_stack(char *stack)
 		pthread_mutex_unlock(&lock);
 	}
 	if (!is_kept)
+		munmap(stack, STACK_BYTES);
+}
+
+void aside_release(void)
+{
+	char *stack;
+
+	pthread_mutex_lock(&lock);
+	stack = spare;
+	spare = NULL;
+	pthread_mutex_unlock(&lock);
+	if (stack)
 		munmap(stack, STACK_BYTES);
 }
 

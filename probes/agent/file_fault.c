@@ -104,6 +104,16 @@ static void install(void)
 	sigaction(SIGBUS, &action, NULL);
 }
 
+void file_fault_leave(void)
+{
+	struct sigaction now;
+
+	if (__atomic_load_n(&is_installed, __ATOMIC_ACQUIRE) &&
+	    sigaction(SIGBUS, NULL, &now) == 0 && now.sa_sigaction == on_fault &&
+	    sigaction(SIGBUS, &before, NULL) == 0)
+		__atomic_store_n(&is_installed, false, __ATOMIC_RELEASE);
+}
+
 /* --- the table ------------------------------------------------------------------------------ */
 
 static int take_place(void)
@@ -136,4 +146,17 @@ void file_fault_forget(int number)
 		return;
 	__atomic_store_n(&mappings[number].size_bytes, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&mappings[number].is_taken, false, __ATOMIC_RELEASE);
+}
+
+bool file_fault_covers(const void *address)
+{
+	int n = __atomic_load_n(&n_mappings, __ATOMIC_ACQUIRE);
+
+	for (int i = 0; i < n; i++) {
+		size_t size = __atomic_load_n(&mappings[i].size_bytes, __ATOMIC_ACQUIRE);
+
+		if (size && (uintptr_t)address - mappings[i].begin < size)
+			return true;
+	}
+	return false;
 }

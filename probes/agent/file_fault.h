@@ -11,11 +11,17 @@
 #ifndef TACHO_AGENT_FILE_FAULT_H
 #define TACHO_AGENT_FILE_FAULT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Look after the mapping. A number for file_fault_forget(), or -1: there are too many, it is not. */
 int file_fault_watch(void *begin, size_t size);
 /* Before it is unmapped. -1 is fine. */
 void file_fault_forget(int number);
+
+/* Give the signal back to who handled it before, unless somebody has taken it since. The next file takes it again. */
+void file_fault_leave(void);
+/* Whether the address lies in a mapping that is looked after. */
+bool file_fault_covers(const void *address);
 
 #endif

@@ -19,14 +19,14 @@ typedef void any_function(void);
  * moved libdl into libc, else the first of the architecture. */
 static any_function *libc_function(const char *name)
 {
-	void *function = dlvsym(RTLD_NEXT, name, "GLIBC_2.34");
+	void *function = dlvsym(tacho_scope(), name, "GLIBC_2.34");
 
 #if defined(__x86_64__)
 	if (!function)
-		function = dlvsym(RTLD_NEXT, name, "GLIBC_2.2.5");
+		function = dlvsym(tacho_scope(), name, "GLIBC_2.2.5");
 #elif defined(__aarch64__)
 	if (!function)
-		function = dlvsym(RTLD_NEXT, name, "GLIBC_2.17");
+		function = dlvsym(tacho_scope(), name, "GLIBC_2.17");
 #endif
 	return (any_function *)function;
 }
@@ -74,7 +74,7 @@ any_function *tacho_enter_prctl(const void *caller, long option)
 	if (option == PR_SET_SECCOMP)
 		streams_leave("it restricts its system calls (seccomp)");
 	if (!real_prctl)
-		real_prctl = (any_function *)dlsym(RTLD_NEXT, "prctl");
+		real_prctl = (any_function *)dlsym(tacho_scope(), "prctl");
 	return real_prctl;
 }
 
@@ -97,8 +97,8 @@ static void __attribute__((constructor)) find_functions(void)
 {
 	real_dlopen = libc_function("dlopen");
 	real_dlsym = libc_function("dlsym");
-	real_prctl = (any_function *)dlsym(RTLD_NEXT, "prctl");
-	real_syscall = (any_function *)dlsym(RTLD_NEXT, "syscall");
+	real_prctl = (any_function *)dlsym(tacho_scope(), "prctl");
+	real_syscall = (any_function *)dlsym(tacho_scope(), "syscall");
 }
 
 #if defined(__x86_64__)

@@ -10,9 +10,9 @@
 /* Moments of these names are the agent's own. "step" and "rank" are not among them: a program may say where its steps begin, and
  * which rank it is. */
 static const char *const own_moments[] = {
-	"thread_name",	      TRACE_CONTROL_MARK, TRACE_SAMPLING_MARK,
-	TRACE_NO_STACKS_MARK, "no_kernels",	  "autograd_thread",
-	"process_group",      "ddp_bucket",	  "graph_break",
+	"thread_name", TRACE_CONTROL_MARK, TRACE_SAMPLING_MARK, TRACE_NO_STACKS_MARK,
+	"no_kernels",  "autograd_thread",  "process_group",	"ddp_bucket",
+	"graph_break", TRACE_STOPPED_MARK,
 };
 
 static bool is_own_moment(const char *text, uint64_t length)
@@ -58,7 +58,8 @@ static void *begin_span(uint32_t name, uint64_t number)
 
 static void end_range(void *range)
 {
-	tacho_slice_finish((struct record_slice *)range);
+	if (range && streams_hold(range))
+		tacho_slice_finish((struct record_slice *)range);
 }
 
 static void write_moment(uint32_t name, int64_t first, int64_t second, const char *text)

@@ -88,7 +88,9 @@ static void torch_appeared(const char *library, uintptr_t base_address)
 
 void probe_loader_watch(const struct agent_settings *agent_settings)
 {
+	static bool is_watching;
+
 	settings = agent_settings;
-	if (*settings->torch_dir || *settings->torch_probe)
-		tacho_watch_library("libtorch_cpu.so", torch_appeared);
+	if (!is_watching && (*settings->torch_dir || *settings->torch_probe))
+		is_watching = tacho_watch_library("libtorch_cpu.so", torch_appeared) == 0;
 }

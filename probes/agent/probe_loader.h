@@ -4,7 +4,7 @@
 
 struct agent_settings;
 
-/* Watch for the libraries of all probes that are loaded on sight. */
+/* Watch for the libraries of all probes that are loaded on sight; again, with other settings, when another recording begins. */
 void probe_loader_watch(const struct agent_settings *settings);
 
 #endif

@@ -474,6 +474,14 @@ void process_trace_after_fork(bool is_child)
 	}
 }
 
+void process_trace_leave(void)
+{
+	pthread_mutex_lock(&lock);
+	__atomic_store_n(&state, NOT_TRIED, __ATOMIC_RELEASE);
+	retry_after_s = 0;
+	pthread_mutex_unlock(&lock);
+}
+
 /* --- classes ------------------------------------------------------------------------------ */
 
 static uint64_t hash_name(enum trace_kind kind, const char *name, size_t length)

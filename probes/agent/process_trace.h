@@ -3,7 +3,7 @@
  * (1) Nothing is made on disk before the first record asks for it.
  * (2) The folder appears by a rename, its metadata whole; after that it only grows, a class a write(2),
  *     and no class crosses a page of the file: a kill cannot cut one in two.
- * (3) Class ids outlive a fork: a child declares all it inherited when it opens its own trace. */
+ * (3) Class ids outlive a fork and a stop: a child declares all it inherited when it opens its own trace. */
 #ifndef TACHO_AGENT_PROCESS_TRACE_H
 #define TACHO_AGENT_PROCESS_TRACE_H
 
@@ -24,6 +24,9 @@ bool process_trace_is_open(void);
 /* Where the trace is; good until process_trace_after_fork(). */
 const char *process_trace_path(void);
 const uint8_t *process_trace_uuid(void);
+
+/* The recording was stopped: the next record, of another recording, makes another folder. */
+void process_trace_leave(void);
 
 /* Around a fork: no other thread may be halfway through declaring a class. */
 void process_trace_before_fork(void);

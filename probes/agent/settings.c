@@ -4,17 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static setting_text read_text(const char *variable, const char *default_value)
+static setting_text read_text(const char *value, const char *default_value)
 {
-	const char *value = getenv(variable);
 	char *copy = value ? strdup(value) : NULL;
 
 	return copy ? copy : default_value;
 }
 
-static setting_number read_number(const char *variable, uint64_t default_value)
+static setting_number read_number(const char *value, uint64_t default_value)
 {
-	const char *value = getenv(variable);
 	char *end;
 	uint64_t number;
 
@@ -42,7 +40,34 @@ void agent_settings_read(struct agent_settings *settings)
 	char name[64];
 
 #define SETTING(setting, type, default_value, meaning)                                             \
-	settings->setting = read_##type(variable_name(name, sizeof(name), #setting), default_value);
+	settings->setting =                                                                        \
+		read_##type(getenv(variable_name(name, sizeof(name), #setting)), default_value);
+#include "agent/settings.def"
+#undef SETTING
+}
+
+/* The variable's value in the lines behind the first; the caller's. NULL: it is not there. */
+static char *find_line(const char *request, const char *variable)
+{
+	size_t length = strlen(variable);
+
+	for (const char *line = strchr(request, '\n'); line; line = strchr(line, '\n')) {
+		line++;
+		if (strncmp(line, variable, length) == 0 && line[length] == '=')
+			return strndup(line + length + 1, strcspn(line + length + 1, "\n"));
+	}
+	return NULL;
+}
+
+void agent_settings_read_request(struct agent_settings *settings, const char *request)
+{
+	char name[64];
+	char *value;
+
+#define SETTING(setting, type, default_value, meaning)                                             \
+	value = find_line(request, variable_name(name, sizeof(name), #setting));                   \
+	settings->setting = read_##type(value, default_value);                                     \
+	free(value);
 #include "agent/settings.def"
 #undef SETTING
 }

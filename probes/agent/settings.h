@@ -17,4 +17,7 @@ struct agent_settings {
  * number that does not parse keeps its default. */
 void agent_settings_read(struct agent_settings *settings);
 
+/* The same from "TACHO_NAME=VALUE" lines, behind the first line of `request`; what is not in them has its default. */
+void agent_settings_read_request(struct agent_settings *settings, const char *request);
+
 #endif

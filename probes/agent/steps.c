@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/attach.h"
 #include "common/probe.h"
 
 #define MAX_WATCHERS   8
@@ -57,6 +58,8 @@ static void read_steps(const char *text)
 	unsigned long long first, last;
 	int length = 0;
 
+	steps.first = 0;
+	steps.last = UINT64_MAX;
 	if (!*text)
 		return;
 	if (sscanf(text, "%llu:%llu%n", &first, &last, &length) != 2 || text[length] ||
@@ -71,6 +74,9 @@ static void read_steps(const char *text)
 void steps_configure(const struct agent_settings *settings)
 {
 	read_steps(settings->steps);
+	if (settings->later) /* until then none */
+		steps.first = UINT64_MAX;
+	__atomic_store_n(&steps.done, 0, __ATOMIC_RELAXED);
 	steps.control = settings->control <= TRACE_MAX_CONTROL ? settings->control : 0;
 	apply(0);
 }
@@ -90,6 +96,8 @@ void tacho_step_end(void)
 	if (is_control(step))
 		tacho_mark(TRACE_CONTROL_MARK, (int64_t)step, 0, "");
 	apply(step + 1);
+	if (step == steps.last)
+		attach_note_past_steps();
 }
 
 bool tacho_watch_recording(tacho_recording_changed *changed)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/declared_clock.h"
+#include "agent/file_fault.h"
 #include "agent/losses.h"
 #include "agent/process_trace.h"
 #include "agent/settings.h"
@@ -40,6 +41,7 @@
 #define LEAVE_TRIES	   2000
 #define LEAVE_WAIT_US	   1000
 #define FORK_PAUSE_NS	   50000 /* the helper looks so often whether a fork has begun */
+#define LEFT_HOOK_NS	   1000000u
 
 struct tacho_stream {
 	struct tacho_stream
@@ -48,9 +50,10 @@ struct tacho_stream {
 	struct stream_file *spare;   /* atomic: made by the helper, taken by the thread */
 	struct tacho_writer *writer; /* of the thread; NULL once it has ended */
 	uint64_t discarded;
-	size_t granted;	   /* atomic: bytes of `current` the thread may write */
-	size_t kept_bytes; /* content when the thread ended */
-	size_t seen_bytes; /* the helper's: content of `seen_file` when it last looked */
+	size_t granted;		 /* atomic: bytes of `current` the thread may write */
+	size_t kept_bytes;	 /* content when the thread ended */
+	uint64_t stopped_run_ns; /* of its thread, when the recording was stopped */
+	size_t seen_bytes;	 /* the helper's: content of `seen_file` when it last looked */
 	const struct stream_file *seen_file;
 	uint32_t number, tid;
 	uint32_t newest_index; /* the helper's: of the last file made for the thread */
@@ -73,8 +76,9 @@ static uint64_t homeless_drops;	     /* atomic: of threads that have no stream *
 static uint32_t n_streams;
 static pthread_key_t thread_end_key;
 static bool has_thread_end_key;
-static bool has_left; /* for good, and all its children */
-static pid_t own_pid; /* a vfork child shares all this, and must not end it */
+static bool has_left;  /* for good, and all its children */
+static bool was_alive; /* at the fork: a process whose recording was stopped has children like it */
+static pid_t own_pid;  /* a vfork child shares all this, and must not end it */
 static uint32_t thread_class, exit_class, clock_class, thread_name_class;
 
 static struct {
@@ -191,7 +195,8 @@ static void thread_ends(void *stream_pointer)
 	struct tacho_stream *stream = stream_pointer;
 	struct tacho_writer *writer = &tacho_writer;
 
-	if (stream != writer->stream) /* of before a fork */
+	if (stream != writer->stream ||
+	    !tacho_is_alive_for(writer)) /* of before a fork or a stop */
 		return;
 	stream->kept_bytes = (size_t)(writer->cursor - (char *)writer->packet);
 	stream->current->has_async = writer->has_async;
@@ -239,6 +244,7 @@ static bool open_stream(struct tacho_writer *writer)
 	}
 	stream->writer = writer;
 	writer->stream = stream;
+	writer->recording = tacho_process->is_alive;
 	writer->packet = stream->current->packet;
 	writer->cursor = (char *)(writer->packet + 1);
 	writer->has_async = 0;
@@ -364,6 +370,15 @@ bool tacho_record_wait(uint32_t size_bytes, uint32_t *milliseconds)
 	return has_room;
 }
 
+/* The stream is of a recording that was stopped: streams_stop() has it. */
+static void leave_stopped_stream(struct tacho_writer *writer)
+{
+	writer->stream = NULL;
+	writer->packet = NULL;
+	writer->cursor = writer->limit = NULL;
+	writer->has_async = 0;
+}
+
 bool tacho_record_make_room(uint32_t size_bytes)
 {
 	struct tacho_writer *writer = &tacho_writer;
@@ -372,6 +387,8 @@ bool tacho_record_make_room(uint32_t size_bytes)
 
 	if (!tacho_is_alive())
 		return false;
+	if (!tacho_is_alive_for(writer) && !writer->scratch)
+		leave_stopped_stream(writer);
 	if (writer->is_busy || !size_bytes)
 		return drop(writer);
 	if (writer->scratch)
@@ -390,13 +407,15 @@ static TACHO_THREAD_LOCAL struct tacho_writer writer_before_scratch;
 bool tacho_scratch_begin(size_t bytes)
 {
 	struct tacho_writer *writer = &tacho_writer;
-	struct packet_header *scratch = calloc(1, bytes + sizeof(*scratch));
+	struct packet_header *scratch =
+		writer->scratch ? NULL : calloc(1, bytes + sizeof(*scratch));
 
-	if (!scratch)
+	if (!scratch) /* or somebody measures already */
 		return false;
 	writer_before_scratch = *writer;
 	writer->scratch = scratch;
 	writer->packet = scratch;
+	writer->recording = tacho_process->is_alive;
 	writer->limit = (char *)(scratch + 1) + bytes;
 	tacho_scratch_rewind();
 	return true;
@@ -628,12 +647,14 @@ static void *help(void *unused)
 	pthread_setname_np(pthread_self(), "tacho");
 	tacho_writer.is_inside = 1;
 	__atomic_store_n(&helper.tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	tacho_thread_begins();
 	while (tacho_is_alive()) {
 		__atomic_store_n(&helper.calls, 0, __ATOMIC_SEQ_CST);
 		let_forks_go_first();
 		work(&last_s);
 		syscall(SYS_futex, &helper.calls, FUTEX_WAIT_PRIVATE, 0, &second, NULL, 0);
 	}
+	tacho_thread_ends();
 	return NULL;
 }
 
@@ -729,22 +750,35 @@ void *tacho_slice_begin_named(int kind, const char *name, uint64_t id)
 	return tacho_slice_begin(tacho_class((enum trace_kind)kind, name, strlen(name)), id);
 }
 
+bool streams_hold(const void *record)
+{
+	const struct tacho_writer *writer = &tacho_writer;
+
+	if (writer->scratch)
+		return true;
+	if (writer->packet && tacho_is_alive_for(writer) &&
+	    (uintptr_t)record - (uintptr_t)writer->packet < writer->packet->packet_bits / 8)
+		return true;
+	return file_fault_covers(record);
+}
+
 void tacho_slice_end_named(void *slice)
 {
-	tacho_slice_finish(slice);
+	if (slice && streams_hold(slice))
+		tacho_slice_finish(slice);
 }
 
 /* --- the process's life ------------------------------------------------------------------- */
 
+static uint32_t generations;
+
 static void fill_process_page(struct tacho_process *page)
 {
-	static uint32_t generation;
-
 	own_pid = getpid();
-	page->generation = ++generation;
+	page->generation = ++generations;
 	__atomic_store_n(&page->is_recording, idle_process.is_recording, __ATOMIC_RELAXED);
 	__atomic_store_n(&page->is_partial, idle_process.is_partial, __ATOMIC_RELAXED);
-	__atomic_store_n(&page->is_alive, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&page->is_alive, page->generation, __ATOMIC_SEQ_CST);
 }
 
 /* Whole pages, in bounds. */
@@ -755,14 +789,26 @@ static size_t bytes_of(uint64_t kb, size_t least_bytes)
 	return bytes > least_bytes ? (size_t)bytes : least_bytes;
 }
 
+/* The page of a process that was recorded before is kept: others have its address. */
+static struct tacho_process *find_process_page(void)
+{
+	struct tacho_process *page = tacho_process;
+
+	if (page != &idle_process)
+		return page;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return NULL;
+	madvise(page, 4096, MADV_WIPEONFORK);
+	return page;
+}
+
 bool streams_configure(const struct agent_settings *settings)
 {
-	struct tacho_process *page =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct tacho_process *page = find_process_page();
 
-	if (page == MAP_FAILED)
+	if (!page)
 		return false;
-	madvise(page, 4096, MADV_WIPEONFORK);
 	largest_file_bytes = bytes_of(settings->file_kb, FIRST_FILE_BYTES);
 	chunk_bytes = bytes_of(settings->chunk_kb, MIN_START_BYTES);
 	start_bytes = bytes_of(settings->start_kb, MIN_START_BYTES);
@@ -770,7 +816,8 @@ bool streams_configure(const struct agent_settings *settings)
 	exit_class = tacho_class(TRACE_KIND_EXIT, "exit", strlen("exit"));
 	clock_class = tacho_class(TRACE_KIND_CLOCK, "clock", strlen("clock"));
 	thread_name_class = tacho_class(TRACE_KIND_MARK, "thread_name", strlen("thread_name"));
-	has_thread_end_key = pthread_key_create(&thread_end_key, thread_ends) == 0;
+	if (!has_thread_end_key)
+		has_thread_end_key = pthread_key_create(&thread_end_key, thread_ends) == 0;
 	idle_process.is_recording = 1;
 	fill_process_page(page);
 	tacho_process = page;
@@ -825,16 +872,21 @@ static bool helper_is_gone(void)
 	return tid && syscall(SYS_tgkill, own_pid, tid, 0) < 0;
 }
 
+static void end_helper(void)
+{
+	__atomic_store_n(&helper.calls, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &helper.calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	for (int i = 0; i < LEAVE_TRIES && !helper_is_gone(); i++)
+		usleep(LEAVE_WAIT_US);
+}
+
 static void leave(void *cause)
 {
 	losses_note(0, cause);
 	tacho_say("recording of process %d ends here, the job goes on: %s", (int)getpid(),
 		  (const char *)cause);
 	cut_streams();
-	__atomic_store_n(&helper.calls, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &helper.calls, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-	for (int i = 0; i < LEAVE_TRIES && !helper_is_gone(); i++)
-		usleep(LEAVE_WAIT_US);
+	end_helper();
 }
 
 void streams_leave(const char *cause)
@@ -854,13 +906,184 @@ void streams_close(int exit_status)
 		tacho_run_aside(close_streams, &exit_status);
 }
 
+/* --- a stop, and what it leaves behind ------------------------------------------------------ */
+
+/* Streams of recordings that were stopped. A thread may still be in a hook that stores into their files: those
+ * are private memory by now, and unmapped when its thread has certainly left the hook. */
+static struct tacho_stream *stopped_streams;
+
+static void take_off_disk(struct tacho_stream *stream)
+{
+	for (struct stream_file *file = stream->current; file; file = file->older)
+		stream_file_disown(file);
+	if (stream->spare)
+		stream_file_disown(stream->spare);
+}
+
+static void free_stopped(struct tacho_stream *stream)
+{
+	struct stream_file *file = stream->current, *older;
+
+	for (; file; file = older) {
+		older = file->older;
+		stream_file_free(file);
+	}
+	stream_file_free(stream->spare);
+	free(stream);
+}
+
+/* What the thread's writer says, which is gone with its thread at any moment. */
+static bool read_writer(const struct tacho_stream *stream, struct tacho_writer *writer)
+{
+	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	bool is_read =
+		fd >= 0 && pread(fd, writer, sizeof(*writer), (off_t)(uintptr_t)stream->writer) ==
+				   (ssize_t)sizeof(*writer);
+
+	if (fd >= 0)
+		close(fd);
+	return is_read;
+}
+
+/* How long the thread has run, ns; false: it is gone. */
+static bool read_run_time(uint32_t tid, uint64_t *ret_ns)
+{
+	const clockid_t clock =
+		(clockid_t)(~tid << 3 | 6); /* its processor time: stack_sampler.c */
+	struct timespec time;
+
+	if (syscall(SYS_tgkill, own_pid, tid, 0) < 0)
+		return false;
+	if (clock_gettime(clock, &time) < 0)
+		return false;
+	*ret_ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+	return true;
+}
+
+static bool is_asleep(uint32_t tid)
+{
+	char path[64], text[512];
+	ssize_t length;
+	const char *name_end;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%u/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	name_end = strrchr(text, ')');
+	return name_end && name_end[1] == ' ' && name_end[2] == 'S';
+}
+
+/* Whether its thread can hold no record of the stream any more. Between a look at is_alive and is_busy lie a few
+ * instructions without a system call: who sleeps is not there, and who has run for a while has left. */
+static bool is_quiet(const struct tacho_stream *stream)
+{
+	struct tacho_writer writer;
+	uint64_t run_ns;
+
+	if (__atomic_load_n(&stream->has_ended, __ATOMIC_ACQUIRE) ||
+	    !read_run_time(stream->tid, &run_ns))
+		return true;
+	if (!read_writer(stream, &writer))
+		return false;
+	if (writer.stream == stream && (writer.is_busy || writer.is_inside))
+		return false;
+	return is_asleep(stream->tid) || run_ns - stream->stopped_run_ns >= LEFT_HOOK_NS;
+}
+
+static void free_quiet_streams(void)
+{
+	struct tacho_stream **place = &stopped_streams, *stream;
+
+	while ((stream = *place)) {
+		if (is_quiet(stream)) {
+			*place = stream->next;
+			free_stopped(stream);
+		} else {
+			place = &stream->next;
+		}
+	}
+}
+
+static void retire_streams(void)
+{
+	struct tacho_stream *stream = streams, *next;
+
+	for (; stream; stream = next) {
+		next = stream->next;
+		take_off_disk(stream);
+		if (!read_run_time(stream->tid, &stream->stopped_run_ns))
+			stream->stopped_run_ns = 0;
+		stream->next = stopped_streams;
+		stopped_streams = stream;
+	}
+	streams = NULL;
+	n_streams = 0;
+}
+
+/* The last record tells when it was stopped. */
+static void stop(void *unused)
+{
+	uint64_t dropped;
+
+	(void)unused;
+	adopt_drops(&tacho_writer);
+	dropped = __atomic_exchange_n(&homeless_drops, 0, __ATOMIC_RELAXED);
+	if (dropped)
+		losses_note(dropped, "threads without a file of their own");
+	stream_write_mark(
+		tacho_class(TRACE_KIND_MARK, TRACE_STOPPED_MARK, strlen(TRACE_STOPPED_MARK)), 0, 0,
+		"");
+	cut_streams();
+	end_helper();
+}
+
+void streams_stop(void)
+{
+	if (!tacho_is_alive() || getpid() != own_pid)
+		return;
+	if (process_trace_is_open())
+		tacho_run_aside(stop, NULL);
+	__atomic_store_n(&tacho_process->is_alive, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&tacho_process->generation, ++generations, __ATOMIC_SEQ_CST);
+	pthread_mutex_lock(&helper.is_working); /* a stop that did not get it: the disk hung */
+	helper.is_started = false;
+	helper.calls = 0;
+	helper.tid = 0;
+	retire_streams();
+	homeless_drops = 0;
+	pthread_mutex_unlock(&helper.is_working);
+	process_trace_leave();
+	file_fault_leave();
+}
+
+bool streams_settle(void)
+{
+	bool is_settled;
+
+	pthread_mutex_lock(&helper.is_working);
+	free_quiet_streams();
+	is_settled = !stopped_streams;
+	pthread_mutex_unlock(&helper.is_working);
+	return is_settled;
+}
+
+/* -------------------------------------------------------------------------------------------- */
+
 void streams_before_fork(void)
 {
 	__atomic_fetch_add(&helper.forks, 1, __ATOMIC_SEQ_CST);
-	pthread_mutex_lock(&helper.start);
-	pthread_mutex_lock(&helper.is_working);
-	__atomic_fetch_sub(&helper.forks, 1, __ATOMIC_SEQ_CST);
-	process_trace_before_fork();
+}
+
+was_alive = tacho_is_alive(); /* the child's page says nothing */
+pthread_mutex_lock(&helper.start);
+pthread_mutex_lock(&helper.is_working);
+__atomic_fetch_sub(&helper.forks, 1, __ATOMIC_SEQ_CST);
+process_trace_before_fork();
 }
 
 static void disown_streams(void)
@@ -872,6 +1095,7 @@ static void disown_streams(void)
 			stream_file_disown(stream->spare);
 	}
 	streams = NULL;
+	stopped_streams = NULL; /* their threads are not in the child; private as they are */
 	n_streams = 0;
 	homeless_drops = 0;
 }
@@ -889,6 +1113,6 @@ void streams_after_fork(bool is_child)
 	helper.calls = 0;
 	helper.forks = 0;
 	helper.tid = 0;
-	if (tacho_process != &idle_process && !has_left)
+	if (tacho_process != &idle_process && !has_left && was_alive)
 		fill_process_page(tacho_process);
 }

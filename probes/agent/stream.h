@@ -31,6 +31,15 @@ void streams_close(int exit_status);
  * afterwards no thread of the agent runs, and forked children record nothing either. */
 void streams_leave(const char *cause);
 
+/* End the process's recording, now; streams_configure() may begin another. Threads that write records go on
+ * unhindered. Not in a hook. */
+void streams_stop(void);
+/* After a stop: give back what the streams took, as far as no thread can still be storing there. True: all. */
+bool streams_settle(void);
+
+/* Whether the record is still there to be ended, for who was handed it long ago: not after a stop. */
+bool streams_hold(const void *record);
+
 /* A record shaped like struct record_mark; the text is cut at TRACE_MAX_NAME_BYTES. */
 void stream_write_mark(uint32_t class_id, int64_t first, int64_t second, const char *text);
 

@@ -21,7 +21,7 @@ static create_function *real, *first;
 
 void thread_start_find(void)
 {
-	real = (create_function *)dlsym(RTLD_NEXT, "pthread_create");
+	real = (create_function *)dlsym(tacho_scope(), "pthread_create");
 	first = (create_function *)dlsym(RTLD_DEFAULT, "pthread_create");
 }
 

@@ -15,6 +15,8 @@ static void judge(long rank)
 
 void whole_ranks_configure(const struct agent_settings *settings)
 {
+	list = "";
+	judge(-1);
 	if (!*settings->ranks)
 		return;
 	if (!rank_list_is_valid(settings->ranks)) {

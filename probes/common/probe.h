@@ -48,7 +48,7 @@ extern "C" {
 #define TACHO_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* Changes when probes built against an earlier agent would no longer work with it. */
-#define TACHO_PROBE_ABI 1
+#define TACHO_PROBE_ABI 2
 
 struct tacho_stream;
 
@@ -63,16 +63,19 @@ struct tacho_writer {
 	uint32_t is_inside;	     /* inside so many hooks: other hooks pass straight through */
 	uint32_t parent_tid;	     /* who started this thread; 0: not known */
 	uint32_t has_async;	     /* a slice another thread may end lies in this file */
+	uint32_t recording;	     /* the process's is_alive when the stream was opened */
 	void *scratch;		     /* records go here instead: tacho_scratch_begin() */
 };
 
 /* One page, private to the process and wiped by fork: a child, however it was made, finds
  * is_alive 0 and takes the slow path. */
 struct tacho_process {
-	uint32_t is_alive;     /* the streams may be written */
+	uint32_t
+		is_alive; /* the streams may be written; differs between recordings of one process (tacho attach) */
 	uint32_t is_recording; /* inside the steps asked for; probes may skip work when 0 */
-	uint32_t generation;   /* differs between a process and its forked children */
-	uint32_t is_partial;   /* steps, regions and collectives alone are wanted (--ranks) */
+	uint32_t
+		generation; /* differs between a process and its forked children, and after a stop */
+	uint32_t is_partial; /* steps, regions and collectives alone are wanted (--ranks) */
 };
 
 extern TACHO_EXPORT TACHO_THREAD_LOCAL struct tacho_writer tacho_writer
@@ -95,8 +98,9 @@ TACHO_EXPORT bool tacho_record_wait(uint32_t size_bytes, uint32_t *milliseconds)
  * the process and for all its forked children. */
 TACHO_EXPORT uint32_t tacho_class(enum trace_kind kind, const char *name, size_t length);
 
-/* Which process of a line of forks this is: for a probe that keeps open slices, which a child must
- * forget. Class ids need no such care. */
+/* Which process of a line of forks this is, and which recording of it: for a probe that keeps open slices,
+ * which a child must forget, and which are gone when `tacho stop` has ended the recording. Class ids need no
+ * such care. */
 static inline uint32_t tacho_generation(void)
 {
 	return tacho_process->generation;
@@ -107,6 +111,12 @@ static inline uint32_t tacho_generation(void)
 static inline bool tacho_is_alive(void)
 {
 	return __atomic_load_n(&tacho_process->is_alive, __ATOMIC_RELAXED);
+}
+
+/* The same, and the writer's stream is of this recording. */
+static inline bool tacho_is_alive_for(const struct tacho_writer *writer)
+{
+	return __atomic_load_n(&tacho_process->is_alive, __ATOMIC_RELAXED) == writer->recording;
 }
 
 /* Whether records are wanted now (--steps). Cheap enough to ask at every event. */
@@ -145,6 +155,30 @@ TACHO_EXPORT void tacho_step_end(void);
 typedef void tacho_recording_changed(bool is_recording);
 TACHO_EXPORT bool tacho_watch_recording(tacho_recording_changed *changed);
 
+/* Have `changed` called when recording ends in a process that goes on, false (tacho stop), and when it begins
+ * there again, true (tacho attach). The calls come from a thread of tacho's. After false the probe is called by
+ * nobody, has no thread and no descriptor. False: too many watch already. */
+typedef void tacho_attached_changed(bool is_attached);
+TACHO_EXPORT bool tacho_watch_attached(tacho_attached_changed *changed);
+
+/* Where the functions are that a probe stands before: RTLD_NEXT, or RTLD_DEFAULT where tacho came late and is
+ * behind all others. */
+TACHO_EXPORT void *tacho_scope(void);
+
+/* How often a second the stacks of Python's threads are wanted; 0: not at all (--python, --python-hz). */
+TACHO_EXPORT uint32_t tacho_python_hz(void);
+
+/* Whether tacho came into a process that ran already: then what a probe does first is done when it is told so
+ * (tacho_watch_attached()), for it is loaded with the loader's lock held. */
+TACHO_EXPORT bool tacho_is_late(void);
+
+/* The folder of the Python hook where it must be brought in by the probe, since Python began without it; else "". */
+TACHO_EXPORT const char *tacho_python_hook(void);
+
+/* A thread of tacho's in the job begins and ends with these: tacho stop waits for them. */
+TACHO_EXPORT void tacho_thread_begins(void);
+TACHO_EXPORT void tacho_thread_ends(void);
+
 /* What one event of `event_kind` costs the job, in picoseconds, as measured in this process. */
 TACHO_EXPORT void tacho_cost(enum trace_kind event_kind, const char *probe, uint64_t picoseconds);
 /* The same of the kernels of one class, for a probe that is not the only one to record kernels. */
@@ -164,7 +198,8 @@ TACHO_EXPORT void tacho_unseen(const char *what, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Direct the calling thread's records to `bytes` of scratch memory, until tacho_scratch_end(): for
- * a probe that measures its own cost. Full scratch memory is written from its beginning again. */
+ * a probe that measures its own cost. Full scratch memory is written from its beginning again. False: there is no
+ * memory, or the thread's records go to scratch memory already. */
 TACHO_EXPORT bool tacho_scratch_begin(size_t bytes);
 TACHO_EXPORT void tacho_scratch_rewind(void);
 TACHO_EXPORT void tacho_scratch_end(void);
@@ -187,7 +222,7 @@ static inline struct record_header *tacho_record_reserve(uint32_t class_id, uint
 	struct tacho_writer *writer = &tacho_writer;
 	struct record_header *record;
 
-	if (TACHO_UNLIKELY(writer->is_busy || !class_id || !tacho_is_alive() ||
+	if (TACHO_UNLIKELY(writer->is_busy || !class_id || !tacho_is_alive_for(writer) ||
 			   (size_t)(writer->limit - writer->cursor) < size_bytes) &&
 	    !tacho_record_make_room(class_id ? size_bytes : 0))
 		return NULL;

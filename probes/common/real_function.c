@@ -9,7 +9,9 @@
 
 #include "common/probe.h"
 
-#pragma weak tacho_run_aside /* a library that has this file need not have the agent */
+/* a library that has this file need not have the agent */
+#pragma weak tacho_run_aside
+#pragma weak tacho_scope
 
 /* The object that an address lies in. */
 struct object {
@@ -157,7 +159,7 @@ static void keep(struct real_function *function, uintptr_t start, uintptr_t end,
 static void *search(struct real_function *function, const char *name, const void *caller)
 {
 	struct object object;
-	void *found = dlsym(RTLD_NEXT, name);
+	void *found = dlsym(tacho_scope ? tacho_scope() : RTLD_NEXT, name);
 
 	if (found && !is_ours(found)) {
 		/* The global scope is the same for every caller, and only ever grows behind. */
