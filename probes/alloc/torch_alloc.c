@@ -67,7 +67,7 @@ static inline void write_record(enum trace_kind kind, void *address, size_t byte
 {
 	struct record_memory *record;
 
-	if (!tacho_is_recording_all() || tacho_writer.is_inside)
+	if ((!tacho_is_recording_all() && !tacho_writer.scratch) || tacho_writer.is_inside)
 		return;
 	if (TACHO_UNLIKELY(classes.generation != tacho_generation()))
 		declare_classes();
@@ -138,7 +138,7 @@ static void allocator_appeared(const char *path, uintptr_t base_address)
 {
 	(void)path;
 	(void)base_address;
-	if (!tacho_is_recording_all() || !tacho_scratch_begin(1 << 13))
+	if (tacho_is_partial() || !tacho_scratch_begin(1 << 13))
 		return;
 	alloc_ps = median_cost_ps(TRACE_KIND_ALLOC);
 	free_ps = median_cost_ps(TRACE_KIND_FREE);

@@ -40,6 +40,16 @@ bool code_table_init(struct code_table *table, const struct python_layout *layou
 	return table->entries && table->arena;
 }
 
+void code_table_release(struct code_table *table)
+{
+	if (table->entries)
+		munmap(table->entries, N_PLACES * sizeof(*table->entries));
+	if (table->arena)
+		munmap(table->arena, ARENA_BYTES);
+	table->entries = NULL;
+	table->arena = NULL;
+}
+
 static uint32_t largest(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;

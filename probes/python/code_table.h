@@ -51,6 +51,7 @@ struct code_table {
 /* `layout`, `types` and `memory` live as long as the table. False: no memory. */
 bool code_table_init(struct code_table *table, const struct python_layout *layout,
 		     const struct python_types *types, struct own_memory *memory);
+void code_table_release(struct code_table *table);
 
 /* Bytes from the beginning of a code object that have its parts. */
 size_t code_head_bytes(const struct python_layout *layout);

@@ -5,17 +5,16 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/probe.h"
 #include "common/watch.h"
+#include "python/python_hook.h"
 #include "python/python_layout.h"
 #include "python/stack_sampler.h"
 #include "python/python_stack.h"
 
-#define DEFAULT_HZ 100u
-#define MOST_HZ	   1000u
+#define MOST_HZ 1000u
 
 static struct python_types types;
 static struct sampler_options options;
@@ -39,9 +38,18 @@ static uint32_t read_version(void *library)
 	return major << 8 | minor;
 }
 
+/* What tacho record was asked for: --python, --python-hz. */
+static bool is_wanted(void)
+{
+	uint32_t hz = tacho_python_hz();
+
+	options.hz = hz < MOST_HZ ? hz : MOST_HZ;
+	return hz > 0;
+}
+
 static void forked(void)
 {
-	if (tacho_is_alive())
+	if (tacho_is_alive() && is_wanted())
 		stack_sampler_start(&options);
 }
 
@@ -57,8 +65,10 @@ static void look_in(void *library)
 	types.code = address_of(library, "PyCode_Type");
 	types.text = address_of(library, "PyUnicode_Type");
 	types.bytes = address_of(library, "PyBytes_Type");
+	python_hook_find(library);
 	pthread_atfork(NULL, NULL, forked);
-	stack_sampler_start(&options);
+	if (is_wanted())
+		stack_sampler_start(&options);
 }
 
 static void library_appeared(const char *path, uintptr_t base_address)
@@ -72,20 +82,26 @@ static void library_appeared(const char *path, uintptr_t base_address)
 	dlclose(library);
 }
 
-/* What tacho record was asked for: --python, --python-hz. */
-static bool is_wanted(void)
+/* The sampler ends by itself when the recording does. */
+static void attached_changed(bool is_attached)
 {
-	const char *mode = getenv("TACHO_PYTHON"), *hz = getenv("TACHO_PYTHON_HZ");
-	unsigned long n = hz ? strtoul(hz, NULL, 10) : DEFAULT_HZ;
+	bool was_found = options.runtime;
 
-	options.hz = n < 1 ? 1 : n > MOST_HZ ? MOST_HZ : (uint32_t)n;
-	return mode && *mode;
+	if (is_attached && !was_found)
+		look_in(RTLD_DEFAULT);
+	else if (is_attached && is_wanted())
+		stack_sampler_start(&options);
+	python_hook_call(tacho_python_hook(), is_attached);
 }
 
 static __attribute__((constructor)) void start(void)
 {
-	if (!tacho_is_alive() || !is_wanted())
+	if (!tacho_is_alive())
 		return;
-	look_in(RTLD_DEFAULT);
+	tacho_watch_attached(attached_changed);
+	if (!is_wanted() && !*tacho_python_hook())
+		return;
+	if (!tacho_is_late())
+		look_in(RTLD_DEFAULT);
 	tacho_watch_library("libpython3", library_appeared);
 }

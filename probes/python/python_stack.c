@@ -55,6 +55,13 @@ const char *python_process_open(struct python_process *python, uint64_t runtime,
 	return NULL;
 }
 
+void python_process_close(struct python_process *python)
+{
+	if (python->memory.pid && python->memory.file >= 0)
+		close(python->memory.file);
+	code_table_release(&python->codes);
+}
+
 /* --- threads ---------------------------------------------------------------------------------- */
 
 static bool read_word(struct python_process *python, uint64_t address, uint64_t *ret_word)

@@ -55,6 +55,9 @@ struct python_thread {
 const char *python_process_open(struct python_process *python, uint64_t runtime, uint32_t version,
 				const struct python_types *types);
 
+/* Give back what it took. One that was not opened, or not with success, is fine. */
+void python_process_close(struct python_process *python);
+
 /* The threads of all interpreters, those of the newest interpreter first. Returns how many; -1: torn. */
 int python_threads_read(struct python_process *python,
 			struct python_thread threads[PYTHON_MAX_THREADS]);

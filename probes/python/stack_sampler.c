@@ -28,6 +28,7 @@
 #define COST_SHARE	    100u /* of a processor's time, one part */
 #define MOST_CREDIT_NS	    (SECOND_NS / 10)
 #define SAMPLER_STACK_BYTES (256u * 1024u)
+#define LONGEST_WAIT_NS	    (SECOND_NS / 20)
 #define PROOF_TRIES	    20
 
 /* What was written last of a thread. */
@@ -287,11 +288,16 @@ static uint64_t next_wait_ns(struct sampler *sampler)
 	return period_ns / 2 + (uint64_t)sampler->random * period_ns / UINT32_MAX;
 }
 
+/* Not on when the recording has ended: who ends it waits for this thread. */
 static void wait_ns(uint64_t ns)
 {
-	struct timespec time = { (time_t)(ns / SECOND_NS), (long)(ns % SECOND_NS) };
+	while (ns && tacho_is_alive()) {
+		uint64_t part_ns = ns < LONGEST_WAIT_NS ? ns : LONGEST_WAIT_NS;
+		struct timespec time = { 0, (long)part_ns };
 
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+		ns -= part_ns;
+	}
 }
 
 /* What a round has taken is earned by waiting: (1). */
@@ -380,12 +386,10 @@ static void refuse(const struct sampler *sampler, const char *reason)
 	tacho_mark(TRACE_NO_STACKS_MARK, 0, 0, text);
 }
 
-static void *sample(void *sampler_pointer)
+static void sample_all_of(struct sampler *sampler)
 {
-	struct sampler *sampler = sampler_pointer;
 	const char *reason;
 
-	pthread_setname_np(pthread_self(), "tacho-python");
 	tacho_writer.is_inside = 1; /* its system calls are not the job's */
 	wait_ns(FIRST_SAMPLE_NS);
 	reason = python_process_open(&sampler->python, sampler->options.runtime,
@@ -394,7 +398,7 @@ static void *sample(void *sampler_pointer)
 		reason = "its frames are not where they should be";
 	if (reason) {
 		refuse(sampler, reason);
-		return NULL;
+		return;
 	}
 	/* A descriptor that the job does not see cannot be in its way: (2). */
 	sampler->has_own_files = syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0;
@@ -404,6 +408,18 @@ static void *sample(void *sampler_pointer)
 	sampler->random = (uint32_t)getpid() * 2654435761u | 1; /* Knuth's multiplicative hash */
 	sampler->totals_ns = clock_ns(CLOCK_MONOTONIC) - TOTALS_NS + SECOND_NS;
 	sample_until_end(sampler);
+}
+
+static void *sample(void *sampler_pointer)
+{
+	struct sampler *sampler = sampler_pointer;
+
+	tacho_thread_begins();
+	pthread_setname_np(pthread_self(), "tacho-python");
+	sample_all_of(sampler);
+	python_process_close(&sampler->python);
+	munmap(sampler, sizeof(*sampler));
+	tacho_thread_ends();
 	return NULL;
 }
 

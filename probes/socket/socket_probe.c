@@ -81,7 +81,7 @@ static bool is_started; /* the classes are there: calls may be recorded */
 
 static void __attribute__((noinline)) find_functions(void)
 {
-#define FIND(function)		   functions.function = (__typeof__(function) *)dlsym(RTLD_NEXT, #function);
+#define FIND(function)		   functions.function = (__typeof__(function) *)dlsym(tacho_scope(), #function);
 #define FIND_NAMED(function, name) FIND(function)
 	HOOKS(FIND_NAMED, FIND_NAMED, FIND)
 	__atomic_store_n(&is_found, true, __ATOMIC_RELEASE);
@@ -94,6 +94,13 @@ static inline __typeof__(functions) *real(void)
 	return &functions;
 }
 
+/* What became of the descriptors meanwhile was not seen. */
+static void attached_changed(bool is_attached)
+{
+	if (is_attached)
+		socket_fd_forget_range(0, SOCKET_FDS - 1);
+}
+
 static void __attribute__((constructor)) start(void)
 {
 	find_functions();
@@ -104,6 +111,7 @@ static void __attribute__((constructor)) start(void)
 #define DECLARE_WAIT(function, name)                                                               \
 	classes.function = tacho_class(TRACE_KIND_WAIT, name, strlen(name));
 	HOOKS(DECLARE_MESSAGE, DECLARE_WAIT, NO_MEMBER)
+	tacho_watch_attached(attached_changed);
 	__atomic_store_n(&is_started, true, __ATOMIC_RELEASE);
 }
 

@@ -412,6 +412,8 @@ void measure_costs(void)
 }
 
 at::CallbackHandle events_handle;
+at::CallbackHandle steps_handle;
+bool counts_steps;
 
 int add_callback(void)
 {
@@ -469,17 +471,34 @@ void recording_changed(bool is_recording)
  * stands behind the other, so a step's slice has ended before recording goes off. */
 void count_steps(void)
 {
-	if (!tacho_counts_steps())
+	if (!tacho_counts_steps() || counts_steps)
 		return;
 	try {
-		at::addGlobalCallback(at::RecordFunctionCallback(begin_any_region, end_any_region)
-					      .scopes({ at::RecordScope::USER_SCOPE }));
+		steps_handle = at::addGlobalCallback(
+			at::RecordFunctionCallback(begin_any_region, end_any_region)
+				.scopes({ at::RecordScope::USER_SCOPE }));
 	} catch (...) {
 		tacho_say("training steps cannot be counted, so --steps and --control have no "
 			  "effect");
 		return;
 	}
+	counts_steps = true;
 	tacho_watch_recording(recording_changed);
+}
+
+/* Nothing of ours is called where nobody is attached. */
+void attached_changed(bool is_attached)
+{
+	recording_changed(is_attached && tacho_is_recording());
+	try {
+		if (counts_steps && is_attached)
+			at::reenableCallback(steps_handle);
+		else if (counts_steps)
+			at::disableCallback(steps_handle);
+	} catch (...) {
+	}
+	if (is_attached)
+		count_steps();
 }
 
 } // namespace
@@ -496,5 +515,6 @@ int tacho_probe_init(void)
 		return error;
 	measure_costs();
 	count_steps();
+	tacho_watch_attached(attached_changed);
 	return 0;
 }

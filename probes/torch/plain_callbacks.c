@@ -457,6 +457,18 @@ TORCH_START_CALLBACK(start_user_scope, begin_user_scope);
 
 /* --- installing them ------------------------------------------------------------------------ */
 
+static uint64_t regions_handle;
+
+/* Also where no step is recorded regions are seen, to count steps; where nobody is attached nothing is. */
+static void attached_changed(bool is_attached)
+{
+	if (is_attached)
+		torch.enable(regions_handle);
+	else
+		torch.disable(regions_handle);
+	shape_steps_attached(is_attached);
+}
+
 static void add_callbacks(uint64_t shapes_every)
 {
 	struct torch_callback bare = { .start = start_bare,
@@ -481,7 +493,8 @@ static void add_callbacks(uint64_t shapes_every)
 	handles.shaped = torch.add_global(shaped);
 	handles.bare = torch.add_global(bare);
 	torch.disable(handles.bare);
-	torch.add_global(regions);
+	regions_handle = torch.add_global(regions);
+	tacho_watch_attached(attached_changed);
 	shape_steps_start(&torch, &handles, shapes_every);
 }
 

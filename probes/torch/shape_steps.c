@@ -1,5 +1,8 @@
 #include "shape_steps.h"
 
+#include <unistd.h>
+
+#define SWITCH_WAIT_US 100
 #define FIRST_STEPS                                                                                \
 	10 /* asked from the start: what differs between optimizers that alternate is seen in these */
 
@@ -110,6 +113,19 @@ static void recording_changed(bool is_recording)
 {
 	(void)is_recording;
 	apply();
+}
+
+void shape_steps_attached(bool is_attached)
+{
+	/* its own switch, or that of another thread, which has not seen that the recording is over */
+	while (__atomic_load_n(&steps.is_switching, __ATOMIC_ACQUIRE))
+		usleep(SWITCH_WAIT_US);
+	if (!is_attached) {
+		apply();
+		return;
+	}
+	__atomic_store_n(&steps.n_ended, 0, __ATOMIC_RELAXED);
+	ask(true);
 }
 
 void shape_steps_start(const struct torch_symbols *torch, const struct shape_handles *handles,

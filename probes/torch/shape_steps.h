@@ -32,6 +32,9 @@ struct shape_patience {
 void shape_steps_start(const struct torch_symbols *torch, const struct shape_handles *handles,
 		       uint64_t every);
 
+/* The recording has ended (then nothing is called from here on), or another has begun. */
+void shape_steps_attached(bool is_attached);
+
 /* A region of that name begins, ends: steps of optimizers are among them. */
 void shape_steps_begin(const char *name);
 void shape_steps_end(const char *name);
