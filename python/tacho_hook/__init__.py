@@ -9,6 +9,8 @@ watch_horovod, watch_byteps  their own timelines (own_timelines.py)
 watch_tf_...          TensorFlow's steps, and its profiler run in some (tensorflow_steps.py)
 watch_jax_...         JAX's (jax_steps.py)
 
+begin_late, end_late  the first two in a process that runs already (late.py)
+
 carry_out_plan        DDP's buckets as a plan has them (plan.py; `tacho apply`), and what else it changes (plan_changes.py)
 
 DDP's buckets are told when its forward is seen (ddp_buckets.py). Data-loader waits and steps need
@@ -108,6 +110,18 @@ def watch_tf_coordinator(module):
     from . import tensorflow_steps
 
     tensorflow_steps.install_coordinator(module)
+
+
+def begin_late():
+    from . import late
+
+    late.begin()
+
+
+def end_late():
+    from . import late
+
+    late.end()
 
 
 def carry_out_plan(module):

@@ -22,10 +22,13 @@ _begin = agent.slice_begin
 _end = agent.slice_end
 _getframe = sys._getframe
 _names = {}  # id(module) -> (weak reference, path, label as bytes)
+_handles = []  # of the hooks that are in: of the first module's, or of all others'
+_is_fork_watched = False
+_is_recording_watched = False
 _is_compiling = None
 _cost_ns = None
 _is_cost_told = True
-_leave_for_good = None  # takes the hooks out
+_has_left = False  # for good: the job compiles
 
 
 class _Thread(threading.local):
@@ -146,23 +149,24 @@ def _put_in(torch_module, pre_hook, hook):
 def leave():
     """The job compiles: take the hooks out for good. TorchDynamo would compile them, too, warn of them, and compile all anew when
     they come or go. What is open in this thread ends here."""
-    global _leave_for_good
-    if _leave_for_good is not None:
-        _leave_for_good()
-        _leave_for_good = None
+    global _has_left
+    _has_left = True
+    uninstall()
     entries = _thread.open
     while entries:
         _end(entries.pop()[0])
 
 
-def _watch_recording(torch_module, handles):
+def _watch_recording(torch_module):
     """Between steps, where nothing is recorded, no module shall be slower for it."""
+    global _is_recording_watched
 
     def changed(is_recording):
-        if _leave_for_good is not None:
-            (_put_in if is_recording else _take_out)(torch_module, *handles)
+        if len(_handles) == 2:
+            (_put_in if is_recording else _take_out)(torch_module, *_handles)
 
-    if agent.counts_steps():
+    if agent.counts_steps() and not _is_recording_watched:
+        _is_recording_watched = True
         agent.watch_recording(changed)
 
 
@@ -223,15 +227,19 @@ def _find_is_compiling():
     _is_compiling = getattr(compiler, "is_compiling", None)
 
 
+def uninstall():
+    """Take the hooks out. What is open in a thread ends in no recording."""
+    for handle in _handles:
+        handle.remove()
+    _handles.clear()
+
+
 def install(torch_module):
-    """`torch_module` is torch.nn.modules.module, just imported."""
-    global _leave_for_good
-    handles = []
-
-    def leave_for_good():
-        for handle in handles:
-            handle.remove()
-
+    """`torch_module` is torch.nn.modules.module, imported by now."""
+    global _is_fork_watched
+    handles = _handles
+    if handles or _has_left:
+        return  # they are in already, or are not to come again
 
     def first(module, _inputs):
         # the first module of all: PyTorch is whole by now
@@ -245,11 +253,12 @@ def install(torch_module):
         _find_is_compiling()
         try:
             _measure(torch_module, *handles)
-            _watch_recording(torch_module, handles)
+            _watch_recording(torch_module)
         except Exception:
             pass
         _open(module, _getframe(1))
 
-    os.register_at_fork(after_in_child=_after_fork)
-    _leave_for_good = leave_for_good
+    if not _is_fork_watched:
+        os.register_at_fork(after_in_child=_after_fork)
+    _is_fork_watched = True
     handles.append(torch_module.register_module_forward_pre_hook(first))

@@ -84,8 +84,22 @@ class _GroupRanks(dict):
         agent.mark("process_group", _address(group), len(ranks), text)
 
 
+def tell_all(module):
+    """Groups that there are already; of their threads nobody knows by now which are whose."""
+    groups = getattr(module, "_pg_group_ranks", None)
+    if type(groups) is not _GroupRanks:
+        return
+    groups.is_rank_told = False
+    _seen_threads.update(_threads())
+    for group, ranks in list(groups.items()):
+        try:
+            groups._tell(group, ranks)
+        except Exception:
+            pass
+
+
 def install(module):
-    """`module` is torch.distributed.distributed_c10d, just imported."""
+    """`module` is torch.distributed.distributed_c10d, imported by now."""
     known = getattr(module, "_pg_group_ranks", None)
     if type(known) is not dict:
         return
