@@ -1077,13 +1077,11 @@ bool streams_settle(void)
 void streams_before_fork(void)
 {
 	__atomic_fetch_add(&helper.forks, 1, __ATOMIC_SEQ_CST);
-}
-
-was_alive = tacho_is_alive(); /* the child's page says nothing */
-pthread_mutex_lock(&helper.start);
-pthread_mutex_lock(&helper.is_working);
-__atomic_fetch_sub(&helper.forks, 1, __ATOMIC_SEQ_CST);
-process_trace_before_fork();
+	was_alive = tacho_is_alive(); /* the child's page says nothing */
+	pthread_mutex_lock(&helper.start);
+	pthread_mutex_lock(&helper.is_working);
+	__atomic_fetch_sub(&helper.forks, 1, __ATOMIC_SEQ_CST);
+	process_trace_before_fork();
 }
 
 static void disown_streams(void)
