@@ -287,6 +287,17 @@ void run_folder_ended(RunFolder *folder)
 	write_facts(folder, NULL);
 }
 
+void run_folder_note_end(const gchar *path)
+{
+	g_autoptr(RunFolder) folder = g_new0(RunFolder, 1);
+	g_autofree gchar *file = g_build_filename(path, TRACE_RUN_FILE, NULL);
+
+	folder->path = g_strdup(path);
+	folder->facts = g_key_file_new();
+	if (g_key_file_load_from_file(folder->facts, file, G_KEY_FILE_NONE, NULL))
+		run_folder_ended(folder);
+}
+
 void run_folder_discard(RunFolder *folder)
 {
 	remove_tree(AT_FDCWD, folder->path, folder->path, NULL);

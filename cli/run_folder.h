@@ -28,6 +28,9 @@ void run_folder_child_began(RunFolder *folder, guint number, pid_t pid, gint ran
 void run_folder_child_ended(RunFolder *folder, guint number, int wait_status);
 void run_folder_ended(RunFolder *folder);
 
+/* Note in the run at `path` that its recording has ended, where nobody waits for it (tacho attach --leave). */
+void run_folder_note_end(const gchar *path);
+
 /* Cut the files of processes that were killed, which could not do it themselves. */
 void run_folder_trim(const RunFolder *folder);
 /* Remove the folder again: nothing was started. */

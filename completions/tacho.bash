@@ -13,7 +13,7 @@ _tacho_options() {
 _tacho_values() {
 	case $2 in
 	--clock) echo auto tsc monotonic ;;
-	--python) [ "$3" != record ] || echo sample off ;;
+	--python) [ "$3" != record ] && [ "$3" != attach ] || echo sample off ;;
 	--probes) "$1" --complete probes ;;
 	--view | -v) [ "$3" = diff ] && "$1" --complete diff-views || "$1" --complete views ;;
 	--what-if | -w) "$1" --complete what-ifs ;;
@@ -59,6 +59,8 @@ _tacho() {
 	elif [[ $current == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_tacho_options "$tacho" "$command")" -- "$current")
 		[[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null
+	elif [ "$command" = attach ] || [ "$command" = stop ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(ps -u "$(id -u)" -o pid= 2>/dev/null)" -- "$current")
 	elif [ "$command" = probe ] && [ "$COMP_CWORD" -le 3 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "build list torch" -- "$current")
 	else

@@ -42,6 +42,7 @@ end
 complete -c tacho -n __tacho_is_first -f -a '(__tacho_commands)'
 complete -c tacho -n __tacho_is_first -f -a '--help --version'
 complete -c tacho -n 'not __tacho_is_first; and __tacho_is_option' -f -a '(__tacho_options)'
+complete -c tacho -n 'contains -- (__tacho_words)[2] attach stop; and not __tacho_is_option' -f -a '(__fish_complete_pids)'
 complete -c tacho -n '__tacho_takes --what-if -w' -f -a '(__tacho_values what-ifs)'
 complete -c tacho -n '__tacho_takes --view -v; and string match -q diff (__tacho_words)[2]' -f -a '(__tacho_values diff-views)'
 complete -c tacho -n '__tacho_takes --view -v; and not string match -q diff (__tacho_words)[2]' -f -a '(__tacho_values views)'
