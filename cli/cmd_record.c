@@ -67,6 +67,7 @@ struct options {
 	guint64 max_bytes, free_bytes; /* of those */
 	gboolean is_forced;
 	gboolean is_quiet;
+	gboolean starts_later;
 };
 
 typedef struct options RecordOptions;
@@ -284,7 +285,7 @@ static gchar **bring_torch(const struct recording *recording, gchar **environmen
 static gchar **hook_environment(const struct recording *recording, gchar **environment)
 {
 	gboolean has_python = recording->has_probe[PROBE_python];
-	gboolean has_xla = recording->has_probe[PROBE_xla];
+	gboolean has_xla = recording->has_probe[PROBE_xla] && !recording->options->starts_later;
 	gboolean has_hook = has_python || has_xla;
 
 	if (has_hook)
@@ -310,6 +311,8 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	if (recording->options->steps)
 		environment = g_environ_setenv(environment, "TACHO_STEPS",
 					       recording->options->steps, TRUE);
+	if (recording->options->starts_later)
+		environment = g_environ_setenv(environment, "TACHO_LATER", "1", TRUE);
 	if (recording->options->ranks)
 		environment = g_environ_setenv(environment, "TACHO_RANKS",
 					       recording->options->ranks, TRUE);
@@ -625,6 +628,8 @@ int cmd_record(int argc, char **argv)
 		  "keep so much of the disk free, in the same way", "SIZE" },
 		{ "shapes-every", 0, 0, G_OPTION_ARG_INT, &options.shapes_every,
 		  "ask PyTorch for tensors in every Nth step only (default: 17; 1: in all)", "N" },
+		{ "start-later", 0, 0, G_OPTION_ARG_NONE, &options.starts_later,
+		  "record nothing until tacho attach says so", NULL },
 		{ "force", 0, 0, G_OPTION_ARG_NONE, &options.is_forced,
 		  "replace an earlier run in the same folder", NULL },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options.is_quiet, "print only errors",
@@ -653,6 +658,11 @@ int cmd_record(int argc, char **argv)
 		options.n_ranks = 0; /* once, without a rank */
 	if (!steps_are_valid(options.steps))
 		return CLI_BAD;
+	if (options.starts_later && (options.steps || options.n_control))
+		return cli_fail(
+			"record",
+			"--start-later: name the steps when they begin to count, with tacho "
+			"attach");
 	if (options.ranks && !rank_list_is_valid(options.ranks))
 		return cli_fail("record",
 				"--ranks names ranks to record whole, as in 0,7 or 0-3, not '%s'; "
