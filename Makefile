@@ -46,6 +46,12 @@ check-format: ## is the source as clang-format writes it, do stages include only
 	@tools/check-meaning.sh
 	@tools/list-constants.sh
 
+attach-trials: ## attach to programs at bad moments, 20 times each, and to training, 50 times
+	@tools/install-packages.sh build job test
+	@tools/build.sh default
+	@TACHO=$(CURDIR)/build/default/bin/tacho TACHO_SOURCE_DIR=$(CURDIR) TACHO_ATTACH_TRIALS=20 bash tests/job/attach.sh
+	@TACHO=$(CURDIR)/build/default/bin/tacho TACHO_SOURCE_DIR=$(CURDIR) TACHO_ATTACH_CYCLES=50 bash tests/job/attach_torch.sh
+
 check-frameworks: ## record jobs of today's frameworks in environments made by pip below build/frameworks, write docs/frameworks.md
 	@tools/install-packages.sh build job frameworks
 	@tools/build.sh default
@@ -124,5 +130,5 @@ clean: ## remove build/ and what `make demo` wrote
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build demo check check-asan check-tsan check-frameworks fuzz-seconds fuzz-minutes check-format bench conformance soak \
+.PHONY: build attach-trials demo check check-asan check-tsan check-frameworks fuzz-seconds fuzz-minutes check-format bench conformance soak \
 	validate validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help

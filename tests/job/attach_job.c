@@ -1,0 +1,323 @@
+/* attach_job MODE: a program that is attached to at bad moments, until SIGTERM; then it says whether all went as it should.
+ * It sees EINTR, wrong memory, lost threads; it exits with 1 where something is odd, and is killed where it hangs.
+ *
+ *   malloc   one thread that allocates and frees, without a pause
+ *   mallocs  eight of them
+ *   fork     forks without a pause; the children allocate and end
+ *   vfork    waits most of the time for a child of vfork()
+ *   calls    waits in read, nanosleep, poll, epoll_wait and a futex, each in a thread
+ *   epoll    one thread, which waits in epoll_wait without end
+ *   handler  a signal interrupts malloc(), and its handler takes most of the time
+ *   threads  200 threads, which wait and work */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t is_over;
+static volatile int n_odd; /* what must not happen */
+static volatile unsigned long n_rounds;
+
+static void odd(const char *what)
+{
+	fprintf(stderr, "attach_job: %s: %s\n", what, strerror(errno));
+	n_odd++;
+}
+
+static void over(int number)
+{
+	(void)number;
+	is_over = 1;
+}
+
+static unsigned next(unsigned *state)
+{
+	*state = *state * 1103515245u + 12345u;
+	return *state >> 8;
+}
+
+#define N_BLOCKS 64
+
+static void *allocate(void *seed)
+{
+	unsigned state = (unsigned)(size_t)seed + 1;
+	unsigned char *blocks[N_BLOCKS] = { 0 };
+	size_t sizes[N_BLOCKS] = { 0 };
+
+	while (!is_over) {
+		unsigned i = next(&state) % N_BLOCKS;
+
+		if (blocks[i] && (blocks[i][0] != i || blocks[i][sizes[i] - 1] != i))
+			odd("memory has changed");
+		free(blocks[i]);
+		sizes[i] = 1 + next(&state) % (next(&state) % 16 ? 500 : 300000);
+		blocks[i] = malloc(sizes[i]);
+		if (!blocks[i]) {
+			odd("no memory");
+			break;
+		}
+		blocks[i][0] = blocks[i][sizes[i] - 1] = (unsigned char)i;
+		n_rounds++;
+	}
+	for (unsigned i = 0; i < N_BLOCKS; i++)
+		free(blocks[i]);
+	return NULL;
+}
+
+static void run_threads(unsigned n, void *(*function)(void *))
+{
+	pthread_t *threads = calloc(n, sizeof(*threads));
+
+	for (unsigned i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, function, (void *)(size_t)i) != 0)
+			odd("pthread_create");
+	for (unsigned i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+}
+
+static void fork_all_the_time(void)
+{
+	while (!is_over) {
+		int status;
+		pid_t child = fork();
+
+		if (child == 0) {
+			char *memory = malloc(5000);
+
+			memset(memory, 1, 5000);
+			free(memory);
+			_exit(7);
+		}
+		if (child < 0) {
+			odd("fork");
+			break;
+		}
+		while (waitpid(child, &status, 0) < 0)
+			if (errno != EINTR || !is_over)
+				odd("waitpid");
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 7)
+			odd("a child ended in another way");
+		n_rounds++;
+	}
+}
+
+static void vfork_all_the_time(void)
+{
+	while (!is_over) {
+		int status;
+		pid_t child = vfork();
+
+		if (child == 0) {
+			execl("/bin/sleep", "sleep", "0.05", (char *)NULL);
+			_exit(1);
+		}
+		while (waitpid(child, &status, 0) < 0)
+			if (errno != EINTR || !is_over)
+				odd("waitpid");
+		if (!WIFEXITED(status) || WEXITSTATUS(status))
+			odd("a child ended in another way");
+		n_rounds++;
+	}
+}
+
+/* --- calls that wait ------------------------------------------------------------------------ */
+
+static int pipes[3][2];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static unsigned n_told;
+
+static void sleep_ns(long ns)
+{
+	const struct timespec time = { 0, ns };
+
+	if (nanosleep(&time, NULL) < 0 && !is_over)
+		odd("nanosleep");
+}
+
+static void *tell(void *unused)
+{
+	(void)unused;
+	while (!is_over) {
+		sleep_ns(20000000);
+		for (int i = 0; i < 3; i++)
+			if (write(pipes[i][1], "x", 1) != 1)
+				odd("write");
+		pthread_mutex_lock(&lock);
+		n_told++;
+		pthread_cond_broadcast(&changed);
+		pthread_mutex_unlock(&lock);
+		n_rounds++;
+	}
+	for (int i = 0; i < 3; i++)
+		close(pipes[i][1]);
+	pthread_mutex_lock(&lock);
+	n_told++;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void *read_bytes(void *unused)
+{
+	char byte;
+	ssize_t n;
+
+	(void)unused;
+	while ((n = read(pipes[0][0], &byte, 1)) != 0)
+		if (n < 0 && !is_over)
+			odd("read");
+	return NULL;
+}
+
+static void *poll_bytes(void *unused)
+{
+	struct pollfd fd = { pipes[1][0], POLLIN, 0 };
+	char byte;
+
+	(void)unused;
+	for (;;) {
+		if (poll(&fd, 1, -1) < 0 && !is_over)
+			odd("poll");
+		if (read(pipes[1][0], &byte, 1) == 0)
+			return NULL;
+	}
+}
+
+static void *epoll_bytes(void *unused)
+{
+	struct epoll_event event = { .events = EPOLLIN }, found;
+	int fd = epoll_create1(0);
+	char byte;
+
+	(void)unused;
+	epoll_ctl(fd, EPOLL_CTL_ADD, pipes[2][0], &event);
+	for (;;) {
+		if (epoll_wait(fd, &found, 1, -1) < 0 && !is_over)
+			odd("epoll_wait");
+		if (read(pipes[2][0], &byte, 1) == 0)
+			return NULL;
+	}
+}
+
+static void *await_told(void *unused)
+{
+	unsigned seen = 0;
+
+	(void)unused;
+	pthread_mutex_lock(&lock);
+	while (!is_over) {
+		while (n_told == seen && !is_over)
+			pthread_cond_wait(&changed, &lock);
+		seen = n_told;
+	}
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void *call(void *number)
+{
+	static void *(*const calls[])(void *) = { tell, read_bytes, poll_bytes, epoll_bytes,
+						  await_told };
+
+	return calls[(size_t)number % 5](NULL);
+}
+
+static void wait_in_epoll(void)
+{
+	struct epoll_event event = { .events = EPOLLIN }, found;
+	int fd = epoll_create1(0), ends[2];
+
+	if (pipe(ends) < 0)
+		odd("pipe");
+	epoll_ctl(fd, EPOLL_CTL_ADD, ends[0], &event);
+	while (!is_over) {
+		n_rounds++;
+		if (epoll_wait(fd, &found, 1, -1) < 0 && !is_over)
+			odd("epoll_wait");
+	}
+}
+
+/* --- a signal handler ----------------------------------------------------------------------- */
+
+static void take_time(int number)
+{
+	struct timespec begin, now;
+
+	(void)number;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (!is_over &&
+		 (now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 20000000);
+}
+
+static void be_interrupted(void)
+{
+	struct sigaction action = { .sa_handler = take_time, .sa_flags = SA_RESTART };
+	struct itimerval time = { { 0, 21000 }, { 0, 21000 } };
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &time, NULL);
+	allocate(NULL);
+}
+
+/* --- many threads --------------------------------------------------------------------------- */
+
+static void *work_or_wait(void *number)
+{
+	unsigned state = (unsigned)(size_t)number;
+
+	while (!is_over) {
+		if ((size_t)number % 10 == 0) {
+			void *memory = malloc(next(&state) % 10000);
+
+			free(memory);
+		}
+		sleep_ns(1000000 + (long)(next(&state) % 5000000));
+		n_rounds++;
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = over };
+	const char *mode = argc > 1 ? argv[1] : "";
+
+	sigaction(SIGTERM, &action, NULL);
+	for (int i = 0; i < 3; i++)
+		if (pipe(pipes[i]) < 0)
+			return 2;
+	puts("ready");
+	fflush(stdout);
+	if (strcmp(mode, "malloc") == 0)
+		allocate(NULL);
+	else if (strcmp(mode, "mallocs") == 0)
+		run_threads(8, allocate);
+	else if (strcmp(mode, "fork") == 0)
+		fork_all_the_time();
+	else if (strcmp(mode, "vfork") == 0)
+		vfork_all_the_time();
+	else if (strcmp(mode, "calls") == 0)
+		run_threads(5, call);
+	else if (strcmp(mode, "epoll") == 0)
+		wait_in_epoll();
+	else if (strcmp(mode, "handler") == 0)
+		be_interrupted();
+	else if (strcmp(mode, "threads") == 0)
+		run_threads(200, work_or_wait);
+	else
+		return 2;
+	printf("%lu rounds\n", n_rounds);
+	return n_odd ? 1 : 0;
+}
