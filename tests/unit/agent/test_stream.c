@@ -43,14 +43,19 @@ static void after_fork_in_child(void)
 	streams_after_fork(true);
 }
 
-static void start_agent(const gchar *run_dir)
-{
-	static struct agent_settings settings; /* its texts live as long as the process */
+static struct agent_settings settings; /* its texts live as long as the process */
 
-	g_setenv("TACHO_RUN_DIR", run_dir, TRUE);
-	agent_settings_read(&settings);
+static void restart_agent(void)
+{
 	g_assert_true(process_trace_configure(&settings));
 	g_assert_true(streams_configure(&settings));
+}
+
+static void start_agent(const gchar *run_dir)
+{
+	g_setenv("TACHO_RUN_DIR", run_dir, TRUE);
+	agent_settings_read(&settings);
+	restart_agent();
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
@@ -173,6 +178,61 @@ static void test_slices(void)
 	g_assert_cmpuint(count.discarded, ==, 0);
 	g_assert_cmpuint(count.others, >=, 2); /* thread, exit */
 	g_assert_null(begin(class_id, 0));
+}
+
+static volatile gboolean is_over; /* of the thread below */
+
+static void *record_until_over(void *class_id)
+{
+	for (uint64_t i = 0; !is_over; i++) {
+		struct record_slice *slice = begin(GPOINTER_TO_UINT(class_id), i);
+
+		if (slice)
+			tacho_slice_end(slice, &slice->duration);
+	}
+	return NULL;
+}
+
+/* A recording is stopped and another begun, while a thread records all the time. */
+static void test_stop(void)
+{
+	g_autofree gchar *first = NULL;
+	gint64 deadline_us = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
+	struct record_slice *open;
+	struct count count;
+	uint32_t class_id;
+	pthread_t thread;
+
+	start_agent(folder);
+	class_id = declare("slice");
+	g_assert_cmpint(
+		pthread_create(&thread, NULL, record_until_over, GUINT_TO_POINTER(class_id)), ==,
+		0);
+	open = begin(class_id, 1);
+	g_assert_true(streams_hold(open));
+	g_usleep(20000);
+	first = g_strdup(process_trace_path());
+	streams_stop();
+	g_assert_null(begin(class_id, 2));
+	while (!streams_settle())
+		g_assert_cmpint(g_get_monotonic_time(), <, deadline_us);
+	g_assert_false(streams_hold(open)); /* or its end would be stored nowhere */
+	count = count_trace(first);
+	g_assert_cmpuint(count.slices, >, 2);
+	g_assert_cmpuint(count.open, >=, 1);
+
+	restart_agent();
+	g_assert_nonnull(begin(class_id, 3));
+	g_assert_cmpstr(process_trace_path(), !=, first);
+	g_usleep(20000);
+	is_over = TRUE;
+	pthread_join(thread, NULL);
+	streams_close(0);
+	g_assert_cmpuint(count_traces(), ==, 2);
+	g_assert_cmpuint(count_trace(first).slices, ==, count.slices);
+	count = count_trace(process_trace_path());
+	g_assert_cmpuint(count.slices, >, 1);
+	g_assert_cmpuint(count.open, ==, 1);
 }
 
 static void test_busy_drops(void)
@@ -506,6 +566,7 @@ struct test_case {
 
 static const struct test_case cases[] = {
 	{ "/stream/nothing-without-record", test_nothing_without_record, NULL },
+	{ "/stream/stop", test_stop, NULL },
 	{ "/stream/slices", test_slices, NULL },
 	{ "/stream/busy-drops", test_busy_drops, NULL },
 	{ "/stream/threads", test_threads, NULL },
