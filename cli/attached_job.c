@@ -78,8 +78,16 @@ static gboolean make_place(AttachedProcess *process, const gchar *const *librari
 {
 	g_autofree gchar *pattern =
 		g_strdup_printf("/proc/%d/root/tmp/tacho-XXXXXX", (int)process->target->pid);
+	g_autofree gchar *parent = g_path_get_dirname(pattern);
 	g_autofree gchar *run = NULL;
+	struct stat status;
 
+	/* A link would lead out of its root, into ours. */
+	if (lstat(parent, &status) == 0 && !S_ISDIR(status.st_mode)) {
+		g_set_error(error, TARGET_ERROR, 0,
+			    "is in another mount namespace, and its /tmp is no folder");
+		return FALSE;
+	}
 	if (!g_mkdtemp_full(pattern, 0700)) {
 		g_set_error(error, TARGET_ERROR, 0,
 			    "is in another mount namespace, and its /tmp cannot be written: %s",
