@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -386,6 +387,9 @@ static gboolean trace_apart(const Target *target, struct attach_room *data, guin
 	if (child == 0) {
 		/* what the terminal sends must not end it while a thread of the job stands still */
 		setpgid(0, 0);
+		/* nor others keep it from the processor; who may not go first goes on as he is */
+		if (setpriority(PRIO_PROCESS, 0, -20) < 0)
+			errno = 0;
 		close(ends[0]);
 		trace(target, data, *room, ends[1]);
 	}

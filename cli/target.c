@@ -166,7 +166,7 @@ gboolean target_write(const Target *target, guint64 address, gconstpointer from,
 }
 
 typedef struct {
-	guint64 begin, end;
+	guint64 begin, end, offset;
 	gboolean is_code;
 	const gchar *path; /* "": none */
 } Mapping;
@@ -181,17 +181,18 @@ static gboolean find_mapping(const Target *target, mapping_function *is_wanted, 
 	g_auto(GStrv) lines = g_strsplit(maps ? maps : "", "\n", -1);
 
 	for (guint i = 0; lines[i]; i++) {
-		unsigned long long begin, end;
+		unsigned long long begin, end, offset;
 		gchar mode[8];
 		Mapping mapping;
 		int length = 0;
 
-		if (sscanf(lines[i], "%llx-%llx %7s %*x %*s %*u%n", &begin, &end, mode, &length) <
-			    3 ||
+		if (sscanf(lines[i], "%llx-%llx %7s %llx %*s %*u%n", &begin, &end, mode, &offset,
+			   &length) < 4 ||
 		    !length)
 			continue;
 		mapping.begin = begin;
 		mapping.end = end;
+		mapping.offset = offset;
 		mapping.is_code = strchr(mode, 'x') != NULL;
 		mapping.path = lines[i] + length + strspn(lines[i] + length, " ");
 		if (is_wanted(target, &mapping, data)) {
@@ -202,7 +203,7 @@ static gboolean find_mapping(const Target *target, mapping_function *is_wanted, 
 	return FALSE;
 }
 
-/* "libc.so.6", or what older ones are called, "libc-2.31.so"; a file that is gone has " (deleted)" behind it. */
+/* "libtsan.so.2" is also libtsan.so.2.0.0; a file that is gone has " (deleted)" behind it. */
 static gboolean is_library(const Target *target, const Mapping *mapping, gpointer name)
 {
 	const gchar *file = strrchr(mapping->path, '/');
@@ -210,14 +211,24 @@ static gboolean is_library(const Target *target, const Mapping *mapping, gpointe
 
 	(void)target;
 	return file && strncmp(file + 1, name, length) == 0 &&
-	       (!file[1 + length] || file[1 + length] == ' ');
+	       (!file[1 + length] || file[1 + length] == ' ' || file[1 + length] == '.');
+}
+
+/* Where it was loaded: its first part. Others may have mapped parts of the file to read them. */
+static gboolean is_library_head(const Target *target, const Mapping *mapping, gpointer name)
+{
+	gchar magic[SELFMAG];
+
+	return !mapping->offset && is_library(target, mapping, name) &&
+	       target_read(target, mapping->begin, magic, SELFMAG) &&
+	       memcmp(magic, ELFMAG, SELFMAG) == 0;
 }
 
 static guint64 find_library(const Target *target, const gchar *name)
 {
 	Mapping mapping;
 
-	return find_mapping(target, is_library, (gpointer)name, &mapping) ? mapping.begin : 0;
+	return find_mapping(target, is_library_head, (gpointer)name, &mapping) ? mapping.begin : 0;
 }
 
 static gboolean is_room(const Target *target, const Mapping *mapping, gpointer magic)
@@ -498,6 +509,9 @@ static gboolean check_start(Target *target, GError **error)
 			      "is a set-uid or set-gid program, or has capabilities of its own");
 	if (!target->loader)
 		return refuse(error, "is statically linked: no library can be loaded into it");
+	if (find_library(target, "libtsan.so.2") || find_library(target, "libtsan.so.0"))
+		return refuse(error,
+			      "runs under the thread sanitizer, which must know of every thread");
 	target->libc = find_library(target, "libc.so.6");
 	if (!target->libc)
 		return refuse(error,
