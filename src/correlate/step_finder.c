@@ -58,6 +58,7 @@ enum {
 	MIN_PERIODS = 10, /* before what repeats itself is believed to be steps */
 	MAX_AHEAD = 16,	  /* steps of the others for which a rank without steps is waited for */
 	SILENT_S = 5, /* a rank that has ended, and of which nothing comes for so long, is gone */
+	OPEN_S = 3,   /* for which the end of a collective may be on its way */
 	MIN_PERIOD_S = 15, /* of the run, before what repeats itself ... */
 };
 
@@ -1071,6 +1072,24 @@ static gint64 device_end_ns(const TachoTimeline *timeline, guint32 process)
 	return end_ns == G_MININT64 ? G_MAXINT64 : end_ns;
 }
 
+/* When the first collective of the process began that is open. Its end may be on its way: another thread than the one that
+ * waits for it tells it. After a while it is one that lasts; G_MAXINT64: there is none. */
+static gint64 first_open_ns(const TachoTimeline *timeline, guint32 process, gint64 complete_ns)
+{
+	gint64 first_ns = G_MAXINT64;
+
+	for (guint32 i = 0; i < timeline->slices.n; i++) {
+		gint64 start_ns = timeline->slices.start_ns[i];
+
+		if (timeline->slices.kind[i] == TACHO_SLICE_COLLECTIVE &&
+		    (timeline->slices.flags[i] & TACHO_SLICE_OPEN) && start_ns < first_ns &&
+		    complete_ns - start_ns < OPEN_S * G_GINT64_CONSTANT(1000000000) &&
+		    process_of_slice(timeline, i) == process)
+			first_ns = start_ns;
+	}
+	return first_ns;
+}
+
 static void keep_common(GArray *steps, gint64 common, gint64 complete_ns)
 {
 	guint n = 0;
@@ -1079,6 +1098,16 @@ static void keep_common(GArray *steps, gint64 common, gint64 complete_ns)
 	       g_array_index(steps, TachoStep, n).end_ns <= complete_ns)
 		n++;
 	g_array_set_size(steps, n);
+}
+
+/* Keep the steps of which all is known. */
+static void keep_known(const TachoTimeline *timeline, struct rank_steps *found, gint64 complete_ns)
+{
+	gint64 known_ns = MIN(complete_ns, device_end_ns(timeline, found->process));
+
+	known_ns = MIN(known_ns, first_open_ns(timeline, found->process, complete_ns));
+	keep_common(found->steps, G_MAXINT64, known_ns);
+	keep_common(found->control_steps, G_MAXINT64, known_ns);
 }
 
 static gint64 last_end_ns(const struct rank_steps *found, gint64 none_ns)
@@ -1151,14 +1180,12 @@ void find_window_steps(TachoTimeline *timeline, StepWindow *steps, gint64 comple
 	drop_guesses(ranks, n);
 	least = number_alike(timeline, ranks, n, steps->least);
 	lend_steps(timeline, ranks, n);
+	for (guint i = 0; i < n && !is_over; i++)
+		keep_known(timeline, &ranks[i], complete_ns);
 	common = is_over || is_forced ? G_MAXINT64 : find_common(timeline, ranks, n, complete_ns);
 	for (guint i = 0; i < n; i++) {
-		gint64 known_ns = complete_ns;
-
-		if (!is_over)
-			known_ns = MIN(known_ns, device_end_ns(timeline, ranks[i].process));
-		keep_common(ranks[i].steps, common, known_ns);
-		keep_common(ranks[i].control_steps, common, known_ns);
+		keep_common(ranks[i].steps, common, G_MAXINT64);
+		keep_common(ranks[i].control_steps, common, G_MAXINT64);
 		if (count_steps(&ranks[i]))
 			steps->least = least;
 		note_found(timeline, &ranks[i], steps);
