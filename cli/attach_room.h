@@ -2,7 +2,7 @@
  *
  * Nothing of ours runs in a thread of the job but three system calls. They make this room, and a thread with its stack and its
  * thread-local memory in it, which is known to nobody in the process and therefore can be in nobody's way: it waits for
- * the locks of malloc and of the loader as any other thread would (docs/decisions/0034).
+ * the locks of malloc and of the loader as any other thread would (docs/decisions/0039).
  *
  *     a thread of the job, stopped:  mmap, mprotect, clone
  *       first thread (ours):         thread-local memory made good; pthread_create; ends

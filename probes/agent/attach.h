@@ -1,5 +1,5 @@
 /* attach: recording begins, and ends, in a process that runs. `tacho attach` and `tacho stop` have a thread in the process
- * call tacho_attach() (trace/attach_layout.h; docs/decisions/0034 says how it comes there).
+ * call tacho_attach() (trace/attach_layout.h; docs/decisions/0039 says how it comes there).
  *
  *   not there --dlopen, start--> attached --stop--> stopped --start--> attached ...
  *   preloaded, TACHO_LATER=1 --start--> recording --stop--> stopped
