@@ -254,8 +254,8 @@ static gchar **bring_named(const struct recording *recording, gchar **environmen
 			continue;
 		library = find_library(probe_choices[p].library);
 		if (library)
-			environment =
-				g_environ_setenv(environment, probe_choices[p].variable, library, TRUE);
+			environment = g_environ_setenv(environment, probe_choices[p].variable,
+						       library, TRUE);
 	}
 	/* oneDNN's workers would tell of their parts of a kernel, too, as if they were kernels */
 	if (recording->has_probe[PROBE_itt])
