@@ -64,11 +64,6 @@ const char *tacho_python_hook(void)
 
 /* --- start ---------------------------------------------------------------------------------- */
 
-void attach_note_past_steps(void)
-{
-	__atomic_store_n(&tacho_attach_state.is_past_steps, 1, __ATOMIC_RELEASE);
-}
-
 static void set_run_dir(const char *run_dir)
 {
 	struct attach_state *state = &tacho_attach_state;

@@ -34,6 +34,11 @@ void attach_watch_tell(bool is_attached)
 	}
 }
 
+void attach_note_past_steps(void)
+{
+	__atomic_store_n(&tacho_attach_state.is_past_steps, 1, __ATOMIC_RELEASE);
+}
+
 void *tacho_scope(void)
 {
 	const char *preloaded = getenv("LD_PRELOAD");
