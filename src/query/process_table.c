@@ -66,7 +66,7 @@ static const struct query_column columns[] = {
 	STRING("host", TachoProcess, host, "host"),
 	STRING("job", TachoProcess, job, "the launcher's name of the job"),
 	FLAG("is_main", TachoProcess, is_main, "1: the process of its rank that trains"),
-	CELL("ended", QUERY_TEXT, ended, "running, exited, killed, unknown"),
+	CELL("ended", QUERY_TEXT, ended, "running, exited, killed, stopped (its recording), unknown"),
 	CELL("exit_status", QUERY_INTEGER, exit_status, "exit status; if killed, minus the signal"),
 	INTEGER("events", TachoProcess, n_events, "records"),
 	INTEGER("dropped", TachoProcess, n_dropped, "records that were lost"),

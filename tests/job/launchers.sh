@@ -60,7 +60,7 @@ expect torchrun '3 1 8 "job7"'
 SLURM_PROCID=2 SLURM_LOCALID=0 SLURM_NTASKS=4 SLURM_JOB_ID=99 tacho slurm -- ./work
 expect slurm '2 0 4 "99"'
 RANK=junk PMI_RANK=1 PMI_SIZE=2 tacho junk -- ./work
-expect junk '1 -1 2 ""'
+expect junk/rank-1 '1 -1 2 ""'
 tacho two -n 2 -- ./work
 expect two '0 0 2 ""' '1 1 2 ""'
 RANK=5 tacho fork -- ./work fork
@@ -70,6 +70,6 @@ expect exec '6 -1 -1 ""' '6 -1 -1 ""'
 [ "$(ls -d exec/*-*/ | wc -l)" = 2 ]
 if command -v mpirun >/dev/null; then
 	tacho mpi -- mpirun --allow-run-as-root --oversubscribe -n 2 ./work
-	# mpirun's job id differs from run to run; the ranks do not
-	[ "$(identity mpi | cut -d' ' -f1-3)" = $'0 0 2\n1 1 2' ] || { identity mpi; exit 1; }
+	# mpirun's job id differs from run to run; the ranks do not. It looks for OpenCL's devices itself, and has no rank.
+	[ "$(identity mpi | grep -v '^-1 ' | cut -d' ' -f1-3)" = $'0 0 2\n1 1 2' ] || { identity mpi; exit 1; }
 fi

@@ -27,7 +27,7 @@ key=$(python3 - <<-END
 	value = 0xcbf29ce484222325
 	for byte in f"{path}|{status.st_size}|{status.st_mtime_ns}".encode():
 	    value = (value ^ byte) * 0x100000001b3 % 2**64
-	print(f"1-{value:016x}")
+	print(f"$(sed -n 's,^#define TACHO_PROBE_ABI ,,p' "$TACHO_SOURCE_DIR/probes/common/probe.h")-{value:016x}")
 END
 ) || exit 77
 mkdir -p "cache/$key"

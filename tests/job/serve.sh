@@ -18,6 +18,7 @@ start()
 	local log=$1 i
 
 	shift
+	: >"$log"
 	"$TACHO" serve --port 0 "$@" >"$log" 2>&1 &
 	server=$!
 	running="$running $server"

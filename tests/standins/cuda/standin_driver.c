@@ -115,14 +115,19 @@ void standin_truth(const char *kind, unsigned stream, uint64_t start, uint64_t e
 
 int cuInit(unsigned flags)
 {
+	/* other threads wait until all is there; what is injected may call us */
+	static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 	static pid_t initialized_in;
 	const char *injection = getenv("CUDA_INJECTION64_PATH");
 	void *library;
 	int (*initialize)(void);
 
 	(void)flags;
-	if (initialized_in == getpid())
+	pthread_mutex_lock(&lock);
+	if (initialized_in == getpid()) {
+		pthread_mutex_unlock(&lock);
 		return 0;
+	}
 	initialized_in = getpid();
 	library = injection && *injection ? dlopen(strcmp(injection, "INSIDE") ? injection : NULL,
 						   RTLD_LAZY | RTLD_LOCAL)
@@ -130,6 +135,7 @@ int cuInit(unsigned flags)
 	initialize = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
 	if (initialize)
 		initialize();
+	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
