@@ -87,8 +87,10 @@ record 12 "" train 20
 [ "$(ask "select count(*) from slice where category = 'sync' and name in ('Stream Wait Event', 'Stream Sync', 'Context Sync')")" = 41 ] || wrong "waits"
 [ "$(ask "select count(distinct int_value) from args where key = 'args.registers per thread' or key = 'registers'")" != 0 ] ||
 	wrong "registers: $(ask "select distinct key from args" | paste -sd' ')"
-LD_PRELOAD=$(c++ -print-file-name=libstdc++.so.6) record 12 "" train 2
-[ "$(ask "select count(*) from slice where name like 'void at::native::elementwise%' or name like 'at::native::elementwise%'")" != 0 ] || wrong "names of C++"
+if ! ldd "$TACHO" | grep -q libasan; then # its runtime wants to be the first library
+	LD_PRELOAD=$(c++ -print-file-name=libstdc++.so.6) record 12 "" train 2
+	[ "$(ask "select count(*) from slice where name like 'void at::native::elementwise%' or name like 'at::native::elementwise%'")" != 0 ] || wrong "names of C++"
+fi
 
 record 13 "" driver 5
 same driver
