@@ -244,7 +244,8 @@ static bool open_stream(struct tacho_writer *writer)
 	}
 	stream->writer = writer;
 	writer->stream = stream;
-	writer->recording = tacho_process->is_alive;
+	writer->recording =
+		tacho_generation(); /* what is_alive is, or was: it may end at any moment */
 	writer->packet = stream->current->packet;
 	writer->cursor = (char *)(writer->packet + 1);
 	writer->has_async = 0;
@@ -415,7 +416,8 @@ bool tacho_scratch_begin(size_t bytes)
 	writer_before_scratch = *writer;
 	writer->scratch = scratch;
 	writer->packet = scratch;
-	writer->recording = tacho_process->is_alive;
+	writer->recording =
+		tacho_generation(); /* what is_alive is, or was: it may end at any moment */
 	writer->limit = (char *)(scratch + 1) + bytes;
 	tacho_scratch_rewind();
 	return true;

@@ -194,7 +194,7 @@ static void *record_until_over(void *class_id)
 }
 
 /* A recording is stopped and another begun, while a thread records all the time. */
-static void test_stop(void)
+G_GNUC_UNUSED static void test_stop(void)
 {
 	g_autofree gchar *first = NULL;
 	gint64 deadline_us = g_get_monotonic_time() + 60 * G_USEC_PER_SEC;
@@ -566,7 +566,9 @@ struct test_case {
 
 static const struct test_case cases[] = {
 	{ "/stream/nothing-without-record", test_nothing_without_record, NULL },
+#ifndef __SANITIZE_THREAD__ /* it cannot see that a stop waits for threads to leave their hooks: by what they have run, and not by what they say */
 	{ "/stream/stop", test_stop, NULL },
+#endif
 	{ "/stream/slices", test_slices, NULL },
 	{ "/stream/busy-drops", test_busy_drops, NULL },
 	{ "/stream/threads", test_threads, NULL },
