@@ -62,7 +62,7 @@ GArray *recent_steps_means(const TachoFollow *follow, guint n, guint skip)
 	for (guint i = rows->len; i-- > 0;) {
 		const TachoLiveStep *row = row_at(rows, i);
 
-		if ((gint64)row->number + n <= (guint64)MAX(last, 0) || last < 0)
+		if (last < 0 || (gint64)row->number + n <= last)
 			break;
 		if (row->is_complete && row->number <= last)
 			add_row(find_rank(ranks, row->rank), row);

@@ -174,7 +174,7 @@ static gboolean parse_group(const gchar *text, const gchar *between, struct grou
 static gboolean parse_mapping(const gchar *text, GArray *groups, GError **error)
 {
 	struct json_scan scan;
-	g_autofree gchar *copy = json_scan_copy(&scan, text);
+	g_autofree G_GNUC_UNUSED gchar *copy = json_scan_copy(&scan, text);
 	struct json_text key;
 
 	if (!json_take(&scan, '{') || !json_member(&scan, &key) || !JSON_TEXT_IS(&key, "mapping") ||
