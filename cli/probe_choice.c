@@ -21,6 +21,7 @@ gboolean probe_choice_parse(const gchar *command, const gchar *list, gboolean ha
 		gboolean is_known = strcmp(names[i], "all") == 0 || strcmp(names[i], "none") == 0;
 
 		for (guint p = 0; p < N_PROBES; p++) {
+			/* hsa replaces the job's completion signals: only who names it has it */
 			if ((strcmp(names[i], "all") == 0 && p != PROBE_hsa) ||
 			    strcmp(names[i], probe_choices[p].name) == 0)
 				has_probe[p] = is_known = TRUE;
