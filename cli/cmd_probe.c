@@ -19,7 +19,8 @@ enum { FIRST_TRIED = 113, LAST_TRIED = 215 }; /* docs/frameworks.md */
 static const struct {
 	const gchar *name, *library, *records;
 } probes[] = {
-#define PROBE(name, library, variable, meaning, records) { #name, library, records },
+#define PROBE(name, library, variable, sharing, choice, meaning, records)                          \
+	{ #name, library, records },
 #include "probes.def"
 #undef PROBE
 };

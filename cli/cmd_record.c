@@ -44,7 +44,7 @@ enum { MAX_RANKS = 4096, FILES_IN_LIMIT = 16, MAX_PYTHON_HZ = 1000, PYTHON_HZ = 
 
 static const gchar *const clock_names[] = { "auto", "tsc", "monotonic", NULL };
 
-#define PROBE(name, library, variable, meaning, records) #name ", "
+#define PROBE(name, library, variable, sharing, choice, meaning, records) #name ", "
 static const gchar probe_help[] = "use only these: "
 #include "probes.def"
 				  "or all (default)";
@@ -208,54 +208,47 @@ static gchar *find_library(const gchar *name)
 		       : NULL;
 }
 
-/* OpenCL's loader takes several layers; those that are there already stay before ours. */
-static gchar **bring_layer(const struct recording *recording, gchar **environment)
+/* The other tool that `variable` names, for our probe to load and tell the same. */
+static gchar **hand_on(gchar **environment, const ProbeChoice *probe)
 {
-	g_autofree gchar *library = recording->has_probe[PROBE_opencl]
-					    ? find_library(probe_choices[PROBE_opencl].library)
-					    : NULL;
-
-	return library ? job_environment_put_last(environment, probe_choices[PROBE_opencl].variable,
-						  library)
-		       : environment;
-}
-
-/* What NCCL would load without tacho, for the probe to load and tell the same. */
-static gchar **hand_on_nccl(gchar **environment)
-{
-	const gchar *value = g_environ_getenv(environment, "NCCL_PROFILER_PLUGIN");
+	const gchar *value = g_environ_getenv(environment, probe->variable);
 	g_autofree gchar *name = value ? g_path_get_basename(value) : NULL;
 
-	if (!value || strcmp(name, probe_choices[PROBE_nccl].library) == 0)
+	if (!value || strcmp(name, probe->library) == 0)
 		return environment; /* a recording in another has it */
-	environment = g_environ_setenv(environment, "TACHO_NCCL_PLUGIN", value, TRUE);
-	return g_environ_unsetenv(environment, "NCCL_PROFILER_PLUGIN");
+	environment = g_environ_setenv(environment, probe->handed_by, value, TRUE);
+	return g_environ_unsetenv(environment, probe->variable);
 }
 
-/* Probes that are named by a variable, for who uses that interface to load. One that is set already is another tool's: it stays. */
-static gchar **bring_named(const struct recording *recording, gchar **environment)
+/* A probe that is named by a variable, for who uses that interface to load. */
+static gchar **bring_named_probe(const struct recording *recording, const ProbeChoice *probe,
+				 gchar **environment)
 {
-	for (guint p = 0; p < N_PROBES; p++) {
-		g_autofree gchar *library = NULL;
-		const gchar *value;
+	g_autofree gchar *library = NULL;
+	const gchar *value;
 
-		if (!recording->has_probe[p] || !probe_choices[p].variable || p == PROBE_opencl)
-			continue;
-		if (p == PROBE_nccl)
-			environment = hand_on_nccl(environment);
-		value = g_environ_getenv(environment, probe_choices[p].variable);
-		if (value && *value && !recording->options->is_quiet)
+	if (probe->sharing == PROBE_HANDED)
+		environment = hand_on(environment, probe);
+	value = g_environ_getenv(environment, probe->variable);
+	if (value && *value && probe->sharing != PROBE_LISTED) {
+		if (!recording->options->is_quiet)
 			fprintf(stderr,
 				"tacho: %s names %s already, which stays: nothing is recorded by "
 				"the probe "
 				"%s\n",
-				probe_choices[p].variable, value, probe_choices[p].name);
-		if (value && *value)
-			continue;
-		library = find_library(probe_choices[p].library);
-		if (library)
-			environment = g_environ_setenv(environment, probe_choices[p].variable,
-						       library, TRUE);
+				probe->variable, value, probe->name);
+		return environment;
+	}
+	library = find_library(probe->library);
+	return library ? job_environment_put_last(environment, probe->variable, library)
+		       : environment;
+}
+
+static gchar **bring_named(const struct recording *recording, gchar **environment)
+{
+	for (guint p = 0; p < N_PROBES; p++) {
+		if (recording->has_probe[p] && probe_choices[p].variable)
+			environment = bring_named_probe(recording, &probe_choices[p], environment);
 	}
 	/* oneDNN's workers would tell of their parts of a kernel, too, as if they were kernels */
 	if (recording->has_probe[PROBE_itt])
@@ -337,7 +330,7 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 			recording->options->python ? recording->options->python : PYTHON_HOW, TRUE);
 		environment = g_environ_setenv(environment, "TACHO_PYTHON_HZ", hz, TRUE);
 	}
-	environment = bring_layer(recording, bring_named(recording, environment));
+	environment = bring_named(recording, environment);
 	if (recording->options->nccl)
 		environment =
 			g_environ_setenv(environment, "TACHO_NCCL", recording->options->nccl, TRUE);

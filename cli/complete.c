@@ -53,7 +53,7 @@ static void print_formats(void)
 static void print_probes(void)
 {
 	puts("all\nnone");
-#define PROBE(name, library, variable, meaning, records) puts(#name);
+#define PROBE(name, library, variable, sharing, choice, meaning, records) puts(#name);
 #include "probes.def"
 #undef PROBE
 }

@@ -6,8 +6,16 @@
 
 #include "cli.h"
 
+/* What the columns of probes.def stand for: members of ProbeChoice, from `sharing` on. */
+#define STAYS	     PROBE_STAYS, NULL
+#define LISTED	     PROBE_LISTED, NULL
+#define HANDED(told) PROBE_HANDED, told
+#define ALL	     TRUE
+#define NAMED	     FALSE
+
 const ProbeChoice probe_choices[N_PROBES] = {
-#define PROBE(name, library, variable, meaning, records) { #name, library, variable, meaning },
+#define PROBE(name, library, variable, sharing, choice, meaning, records)                          \
+	{ #name, library, variable, meaning, sharing, choice },
 #include "probes.def"
 #undef PROBE
 };
@@ -21,14 +29,13 @@ gboolean probe_choice_parse(const gchar *command, const gchar *list, gboolean ha
 		gboolean is_known = strcmp(names[i], "all") == 0 || strcmp(names[i], "none") == 0;
 
 		for (guint p = 0; p < N_PROBES; p++) {
-			/* hsa replaces the job's completion signals: only who names it has it */
-			if ((strcmp(names[i], "all") == 0 && p != PROBE_hsa) ||
+			if ((strcmp(names[i], "all") == 0 && probe_choices[p].is_in_all) ||
 			    strcmp(names[i], probe_choices[p].name) == 0)
 				has_probe[p] = is_known = TRUE;
 		}
 		if (!is_known) {
 			static const gchar *const all[] = {
-#define PROBE(name, library, variable, meaning, records) #name,
+#define PROBE(name, library, variable, sharing, choice, meaning, records) #name,
 #include "probes.def"
 #undef PROBE
 				"all", "none", NULL

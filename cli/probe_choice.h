@@ -5,14 +5,24 @@
 #include <glib.h>
 
 enum probe {
-#define PROBE(name, library, variable, meaning, records) PROBE_##name,
+#define PROBE(name, library, variable, sharing, choice, meaning, records) PROBE_##name,
 #include "probes.def"
 #undef PROBE
 	N_PROBES
 };
 
+/* What happens where a probe's variable names another tool already. */
+typedef enum {
+	PROBE_STAYS,  /* that tool stays, and the probe records nothing */
+	PROBE_LISTED, /* the variable is a list: the probe is put last */
+	PROBE_HANDED, /* the probe takes its place, and loads it and tells it the same */
+} ProbeSharing;
+
 typedef struct {
 	const gchar *name, *library, *variable, *meaning;
+	ProbeSharing sharing;
+	const gchar *handed_by; /* the variable that tells a HANDED probe what it stands before */
+	gboolean is_in_all;
 } ProbeChoice;
 
 extern const ProbeChoice probe_choices[N_PROBES];
