@@ -51,32 +51,6 @@ static void release_options(AttachOptions *options)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(AttachOptions, release_options)
 
-/* "90", "90s", "500ms", "2m"; NULL: without end (0). */
-static gboolean parse_duration(const gchar *text, gint64 *ret_us)
-{
-	static const struct {
-		const gchar *unit;
-		gdouble us;
-	} units[] = { { "", 1e6 },  { "s", 1e6 },   { "ms", 1e3 },
-		      { "m", 6e7 }, { "min", 6e7 }, { "h", 3.6e9 } };
-	gchar *end;
-	gdouble number;
-
-	*ret_us = 0;
-	if (!text)
-		return TRUE;
-	number = g_ascii_strtod(text, &end);
-	for (guint i = 0; i < G_N_ELEMENTS(units); i++) {
-		if (end == text || strcmp(end, units[i].unit) != 0 ||
-		    !(number * units[i].us >= 1 && number * units[i].us < 1e15))
-			continue;
-		*ret_us = (gint64)(number * units[i].us);
-		return TRUE;
-	}
-	cli_fail("attach", "--duration is a time, as in 30s, 500ms or 2m, not '%s'", text);
-	return FALSE;
-}
-
 static gboolean options_are_valid(const struct options *options)
 {
 	gint64 first = 0, last = 0;
@@ -405,15 +379,18 @@ int cmd_attach(int argc, char **argv)
 	};
 	gboolean has_probe[N_PROBES];
 	g_autoptr(GArray) pids = NULL;
-	gint64 duration_us;
+	gint64 duration_us = 0; /* 0: without end */
 
 	if (!cli_parse("attach", usage, description, entries, &argc, &argv))
 		return CLI_BAD;
 	if (argc < 2)
 		return cli_fail("attach",
 				"name the process to record by its id (see 'tacho attach --help')");
-	if (!options_are_valid(&options) || !parse_duration(options.duration, &duration_us))
+	if (!options_are_valid(&options) ||
+	    !option_time("attach", "--duration", options.duration, &duration_us))
 		return CLI_BAD;
+	if (options.duration && !duration_us)
+		return cli_fail("attach", "--duration must be more than 0");
 	if (options.leaves && options.duration)
 		return cli_fail("attach", "--leave and --duration exclude each other");
 	if (!probe_choice_parse("attach", options.probe_list ? options.probe_list : "all",

@@ -7,6 +7,7 @@
 #include <tacho/words.h>
 
 #include "cli.h"
+#include "option_values.h"
 #include "new_file.h"
 #include "planned_job.h"
 #include "recording_list.h"
@@ -45,26 +46,19 @@ struct options {
 	gchar **command; /* behind "--"; NULL: there is none */
 };
 
-/* "10s", "500ms", "2m", "0". */
+/* A time up to a day. */
 static gboolean parse_time(const gchar *option, const gchar *text, gint64 *ret_ms)
 {
-	static const struct {
-		const gchar *name;
-		gdouble ms;
-	} units[] = { { "ms", 1 }, { "s", 1000 }, { "", 1000 }, { "m", 60000 }, { "h", 3600000 } };
-	gchar *end;
-	gdouble number = g_ascii_strtod(text, &end);
+	gint64 us;
 
-	if (end != text && number >= 0 && g_ascii_isdigit(text[0]))
-		for (guint i = 0; i < G_N_ELEMENTS(units); i++)
-			if (strcmp(end, units[i].name) == 0 &&
-			    number * units[i].ms <= MAX_TIME_MS) {
-				*ret_ms = (gint64)(number * units[i].ms);
-				return TRUE;
-			}
-	cli_fail("optimize", "--%s is a time up to a day, as in 10s, 500ms or 2m, not '%s'", option,
-		 text);
-	return FALSE;
+	if (!option_time("optimize", option, text, &us))
+		return FALSE;
+	if (us > MAX_TIME_MS * 1000LL) {
+		cli_fail("optimize", "%s is a day at most, not '%s'", option, text);
+		return FALSE;
+	}
+	*ret_ms = us / 1000;
+	return TRUE;
 }
 
 static gboolean parse_allowed(const gchar *text, guint *ret_allowed)
@@ -442,7 +436,7 @@ static int verify(const struct options *options, const TachoOptimizeOptions *how
 	if (options->n_pairs < 2 || options->n_pairs > MAX_PAIRS)
 		return cli_fail("optimize", "--pairs must be from 2 to %d, not %d", MAX_PAIRS,
 				options->n_pairs);
-	if (options->run_limit && !parse_time("run-limit", options->run_limit, &run_limit_ms))
+	if (options->run_limit && !parse_time("--run-limit", options->run_limit, &run_limit_ms))
 		return CLI_BAD;
 	verify.run_limit_s = (guint)((run_limit_ms + 999) / 1000);
 	return verify_run(&verify);
@@ -464,7 +458,7 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 		return cli_fail("optimize", "--tries must be 0 or more, not %" G_GINT64_FORMAT,
 				options->tries);
 	/* with a number of tries, time plays no part unless it is asked for */
-	if (!parse_time("budget",
+	if (!parse_time("--budget",
 			options->budget	     ? options->budget
 			: options->tries > 0 ? "0"
 					     : DEFAULT_BUDGET,

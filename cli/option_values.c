@@ -94,6 +94,37 @@ gboolean option_size(const gchar *command, const gchar *option, const gchar *tex
 	return FALSE;
 }
 
+#define MAX_TIME_US 2592000e6
+
+static gboolean parse_time(const gchar *text, gint64 *ret_us)
+{
+	static const struct {
+		const gchar *name;
+		gdouble us;
+	} units[] = { { "", 1e6 },  { "s", 1e6 },   { "ms", 1e3 },
+		      { "m", 6e7 }, { "min", 6e7 }, { "h", 3.6e9 } };
+	gchar *end;
+	gdouble number = g_ascii_strtod(text, &end);
+
+	if (end == text || !(g_ascii_isdigit(*text) || *text == '.'))
+		return FALSE;
+	for (guint i = 0; i < G_N_ELEMENTS(units); i++) {
+		if (strcmp(end, units[i].name) != 0 || !(number * units[i].us <= MAX_TIME_US))
+			continue;
+		*ret_us = (gint64)(number * units[i].us);
+		return TRUE;
+	}
+	return FALSE;
+}
+
+gboolean option_time(const gchar *command, const gchar *option, const gchar *text, gint64 *ret_us)
+{
+	if (!text || parse_time(text, ret_us))
+		return TRUE;
+	cli_fail(command, "%s is a time, as in 30s, 500ms or 2m, not '%s'", option, text);
+	return FALSE;
+}
+
 /* "ranks 0 to 3, 8" */
 static gchar *list_ranks(const TachoTimeline *timeline)
 {

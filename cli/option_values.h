@@ -32,6 +32,9 @@ gchar **option_sort_keys(const TachoTable *table);
 gboolean option_size(const gchar *command, const gchar *option, const gchar *text,
 		     guint64 *ret_bytes);
 
+/* A time up to 30 days, in microseconds: "10s", "500ms", "2m", "1.5h", "0"; a number alone is seconds. NULL leaves it as it is. */
+gboolean option_time(const gchar *command, const gchar *option, const gchar *text, gint64 *ret_us);
+
 /* A regular expression; NULL: none. `option` is its name with the dashes. */
 gboolean option_regex(const gchar *command, const gchar *option, const gchar *pattern,
 		      GRegex **ret_regex);
