@@ -38,7 +38,7 @@ typedef uint64_t signal_set;
  * by it that one thread has done with a stack before the next begins. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *spare;
-static TACHO_THREAD_LOCAL bool is_aside __attribute__((tls_model("initial-exec")));
+TACHO_THREAD_LOCAL bool tacho_is_aside;
 
 /* --- on another stack ----------------------------------------------------------------------- */
 
@@ -179,7 +179,7 @@ bool tacho_run_aside(void (*function)(void *argument), void *argument)
 	bool had_signal;
 	char *stack;
 
-	if (is_aside) {
+	if (tacho_is_aside) {
 		function(argument);
 		errno = cause;
 		return true;
@@ -189,9 +189,9 @@ bool tacho_run_aside(void (*function)(void *argument), void *argument)
 	if (stack) {
 		had_signal = has_file_size_signal();
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-		is_aside = true;
+		tacho_is_aside = true;
 		tacho_call_on_stack(stack + STACK_BYTES, function, argument);
-		is_aside = false;
+		tacho_is_aside = false;
 		pthread_setcancelstate(cancel_state, NULL);
 		if (!had_signal && has_file_size_signal())
 			take_file_size_signal();

@@ -7,7 +7,8 @@
  * (1) alloc_cpu() throws when there is no memory; the exception passes through here (-fexceptions).
  * (2) An address is recorded as handed out after it was, and as given back before it is: so no
  *     other thread's record of the same address can come in between.
- * (3) The number of bytes given back is not known: 0. */
+ * (3) The number of bytes given back is not known: 0.
+ * (4) What it takes from malloc() is this memory once more, so that the probe malloc passes it. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,11 +81,35 @@ static inline void write_record(enum trace_kind kind, void *address, size_t byte
 	tacho_record_commit(record);
 }
 
+static void come_out(uint32_t **is_inside)
+{
+	--**is_inside;
+}
+
+/* Inside until the scope ends, by an exception too. */
+#define INSIDE()                                                                                   \
+	uint32_t *is_inside __attribute__((cleanup(come_out))) = &tacho_writer.is_inside;          \
+	++*is_inside
+
+static void *call_alloc(alloc_function *real, size_t bytes)
+{
+	INSIDE();
+
+	return real(bytes);
+}
+
+static void call_free(free_function *real, void *address)
+{
+	INSIDE();
+
+	real(address);
+}
+
 void *_ZN3c109alloc_cpuEm(size_t bytes)
 {
 	alloc_function *real =
 		(alloc_function *)real_function(&real_alloc, __builtin_return_address(0));
-	void *address = real ? real(bytes) : NULL;
+	void *address = real ? call_alloc(real, bytes) : NULL;
 
 	if (address)
 		write_record(TRACE_KIND_ALLOC, address, bytes);
@@ -99,7 +124,7 @@ void _ZN3c108free_cpuEPv(void *address)
 	if (address)
 		write_record(TRACE_KIND_FREE, address, 0);
 	if (real)
-		real(address);
+		call_free(real, address);
 }
 
 /* --- what it costs ------------------------------------------------------------------------ */

@@ -189,6 +189,10 @@ TACHO_EXPORT void tacho_kernel_cost(uint32_t class_id, const char *probe, uint64
  * was not called. */
 TACHO_EXPORT bool tacho_run_aside(void (*function)(void *argument), void *argument);
 
+/* The calling thread is in a function that was called so: what it does is tacho's, not the job's. */
+extern TACHO_EXPORT TACHO_THREAD_LOCAL bool tacho_is_aside
+	__attribute__((tls_model("initial-exec")));
+
 /* One line on stderr, "tacho: ...", once a process for each `format`. */
 TACHO_EXPORT void tacho_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
