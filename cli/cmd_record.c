@@ -40,7 +40,13 @@ static const gchar description[] =
 #define PYTHON_HOW "sample"
 #define MODULES	   "module:"
 
-enum { MAX_RANKS = 4096, FILES_IN_LIMIT = 16, MAX_PYTHON_HZ = 1000, PYTHON_HZ = 100 };
+enum {
+	MAX_RANKS = 4096,
+	FILES_IN_LIMIT = 16,
+	TIMED_FILE_KB = 1024,
+	MAX_PYTHON_HZ = 1000,
+	PYTHON_HZ = 100
+};
 
 static const gchar *const clock_names[] = { "auto", "tsc", "monotonic", NULL };
 
@@ -63,8 +69,9 @@ struct options {
 	gchar *python;
 	gint python_hz;
 	gchar *nccl;
-	gchar *max_size, *keep_free;
-	guint64 max_bytes, free_bytes; /* of those */
+	gchar *max_size, *keep_free, *keep_last, *malloc_min;
+	guint64 max_bytes, free_bytes, malloc_bytes; /* of those */
+	gint64 keep_us;
 	gboolean is_forced;
 	gboolean is_quiet;
 	gboolean starts_later;
@@ -84,6 +91,8 @@ static void release_options(RecordOptions *options)
 	g_free(options->nccl);
 	g_free(options->max_size);
 	g_free(options->keep_free);
+	g_free(options->keep_last);
+	g_free(options->malloc_min);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RecordOptions, release_options)
@@ -95,6 +104,12 @@ struct recording {
 	gchar **command;
 	const gchar *why_unpreloadable; /* NULL: it is not so */
 };
+
+/* The oldest records go while the job runs. */
+static gboolean is_limited(const struct options *options)
+{
+	return options->max_bytes || options->free_bytes || options->keep_us;
+}
 
 static gboolean parse_clock(const gchar *name, ClockChoice *choice)
 {
@@ -314,10 +329,12 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 
 		environment = g_environ_setenv(environment, "TACHO_CONTROL", n, TRUE);
 	}
-	if (recording->options->max_bytes || recording->options->free_bytes) {
+	if (is_limited(recording->options)) {
 		guint64 kb = recording->options->max_bytes >> 10;
 		g_autofree gchar *text = g_strdup_printf(
-			"%" G_GUINT64_FORMAT, kb ? MIN(kb / FILES_IN_LIMIT, 65536) : 16384);
+			"%" G_GUINT64_FORMAT, kb ? MIN(kb / FILES_IN_LIMIT, 65536)
+					      : recording->options->keep_us ? TIMED_FILE_KB
+									    : 16384);
 
 		environment = g_environ_setenv(environment, "TACHO_FILE_KB", text, TRUE);
 	}
@@ -334,6 +351,12 @@ static gchar **job_environment(const struct recording *recording, const gchar *c
 	if (recording->options->nccl)
 		environment =
 			g_environ_setenv(environment, "TACHO_NCCL", recording->options->nccl, TRUE);
+	if (recording->options->malloc_min) {
+		g_autofree gchar *bytes =
+			g_strdup_printf("%" G_GUINT64_FORMAT, recording->options->malloc_bytes);
+
+		environment = g_environ_setenv(environment, "TACHO_MALLOC_MIN", bytes, TRUE);
+	}
 	if (recording->has_probe[PROBE_torch])
 		environment = bring_torch(recording, environment);
 	return hook_environment(recording, environment);
@@ -467,9 +490,10 @@ static int run(struct recording *recording, const gchar *clock)
 		return CLI_BAD;
 	}
 	fflush(NULL);
-	if (recording->options->max_bytes || recording->options->free_bytes)
+	if (is_limited(recording->options))
 		limit = run_limit_start(recording->folder->path, recording->options->max_bytes,
-					recording->options->free_bytes);
+					recording->options->free_bytes,
+					(guint64)recording->options->keep_us * 1000);
 	watch = unseen_watch_start(recording->folder->path);
 	if (!launch_run(&launch, &wait_status, &error)) {
 		int cause = error->code;
@@ -565,11 +589,23 @@ static int record(struct recording *recording, ClockChoice clock_choice)
  * the command's own options for ours, so cut there first. */
 static int split_command(int argc, char **argv)
 {
-	static const gchar *const with_value[] = { "-o",	 "--output",	"-n",
-						   "--launch",	 "--ranks",	"--steps",
-						   "--control",	 "--probes",	"--clock",
-						   "--max-size", "--keep-free", "--shapes-every",
-						   "--python",	 "--python-hz", "--nccl",
+	static const gchar *const with_value[] = { "-o",
+						   "--output",
+						   "-n",
+						   "--launch",
+						   "--ranks",
+						   "--steps",
+						   "--control",
+						   "--probes",
+						   "--clock",
+						   "--max-size",
+						   "--keep-free",
+						   "--keep-last",
+						   "--shapes-every",
+						   "--python",
+						   "--python-hz",
+						   "--nccl",
+						   "--malloc-min",
 						   NULL };
 
 	for (int i = 1; i < argc; i++) {
@@ -613,12 +649,17 @@ int cmd_record(int argc, char **argv)
 		  "calls: "
 		  "without what is done for them",
 		  "HOW" },
+		{ "malloc-min", 0, 0, G_OPTION_ARG_STRING, &options.malloc_min,
+		  "the probe malloc: record blocks of this size and more (default: 4K)", "SIZE" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
 		  "auto (default), tsc or monotonic", "CLOCK" },
 		{ "max-size", 0, 0, G_OPTION_ARG_STRING, &options.max_size,
 		  "keep the run below that (500M, 2G): the oldest steps go first", "SIZE" },
 		{ "keep-free", 0, 0, G_OPTION_ARG_STRING, &options.keep_free,
 		  "keep so much of the disk free, in the same way", "SIZE" },
+		{ "keep-last", 0, 0, G_OPTION_ARG_STRING, &options.keep_last,
+		  "keep the newest part only, at least so long (60s, 5m): a flight recorder",
+		  "TIME" },
 		{ "shapes-every", 0, 0, G_OPTION_ARG_INT, &options.shapes_every,
 		  "ask PyTorch for tensors in every Nth step only (default: 17; 1: in all)", "N" },
 		{ "start-later", 0, 0, G_OPTION_ARG_NONE, &options.starts_later,
@@ -668,7 +709,9 @@ int cmd_record(int argc, char **argv)
 		return cli_fail("record", "--shapes-every must be 1 or more, not %d",
 				options.shapes_every);
 	if (!option_size("record", "--max-size", options.max_size, &options.max_bytes) ||
-	    !option_size("record", "--keep-free", options.keep_free, &options.free_bytes))
+	    !option_size("record", "--keep-free", options.keep_free, &options.free_bytes) ||
+	    !option_size("record", "--malloc-min", options.malloc_min, &options.malloc_bytes) ||
+	    !option_time("record", "--keep-last", options.keep_last, &options.keep_us))
 		return CLI_BAD;
 	if (!parse_python(&options) || !parse_nccl(&options))
 		return CLI_BAD;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "trace/trace_layout.h"
@@ -18,7 +19,7 @@
 
 struct _RunLimit {
 	gchar *path;
-	guint64 max_bytes, free_bytes;
+	guint64 max_bytes, free_bytes, keep_ns;
 	guint64 n_lost;
 	gint is_over; /* atomic */
 	pthread_t thread;
@@ -28,6 +29,7 @@ struct stream_path {
 	gchar *path;
 	guint trace, stream, index;
 	guint64 bytes, made_ns;
+	guint64 full_ns;     /* it was full by then at the latest; 0: it may not be */
 	gboolean has_writer; /* its process may still write */
 	gboolean is_in_use;
 };
@@ -84,8 +86,14 @@ static void mark_those_in_use(GArray *files)
 			const struct stream_path *other =
 				&g_array_index(files, struct stream_path, k);
 
-			n_later += other->trace == file->trace && other->stream == file->stream &&
-				   other->index > file->index;
+			if (other->trace != file->trace || other->stream != file->stream ||
+			    other->index <= file->index)
+				continue;
+			n_later++;
+			/* a file is made when the one before it begins to be written */
+			if (other->index >= file->index + 2 &&
+			    (!file->full_ns || other->made_ns < file->full_ns))
+				file->full_ns = other->made_ns;
 		}
 		file->is_in_use = n_later < (file->has_writer ? FILES_IN_USE : 1);
 	}
@@ -155,10 +163,31 @@ static guint64 free_bytes_at(const gchar *path)
 					   : G_MAXUINT64;
 }
 
+static guint64 monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (guint64)now.tv_sec * 1000000000 + (guint64)now.tv_nsec;
+}
+
+/* Whether all that is in the file is older than what is to be kept. */
+static gboolean is_old(const RunLimit *limit, const struct stream_path *file, guint64 now_ns)
+{
+	return limit->keep_ns && file->full_ns && now_ns > limit->keep_ns &&
+	       file->full_ns < now_ns - limit->keep_ns;
+}
+
+static gboolean is_too_much(const RunLimit *limit, guint64 bytes)
+{
+	return (limit->max_bytes && bytes > limit->max_bytes) ||
+	       (limit->free_bytes && free_bytes_at(limit->path) < limit->free_bytes);
+}
+
 static void keep_within(RunLimit *limit)
 {
 	g_autoptr(GArray) files = list_files(limit->path, g_atomic_int_get(&limit->is_over));
-	guint64 bytes = 0;
+	guint64 bytes = 0, now_ns = monotonic_ns();
 
 	for (guint i = 0; i < files->len; i++)
 		bytes += g_array_index(files, struct stream_path, i).bytes;
@@ -166,10 +195,7 @@ static void keep_within(RunLimit *limit)
 		const struct stream_path *file = &g_array_index(files, struct stream_path, i);
 		guint64 n_records;
 
-		if (!(limit->max_bytes && bytes > limit->max_bytes) &&
-		    !(limit->free_bytes && free_bytes_at(limit->path) < limit->free_bytes))
-			return;
-		if (file->is_in_use)
+		if (file->is_in_use || (!is_old(limit, file, now_ns) && !is_too_much(limit, bytes)))
 			continue;
 		n_records = count_records(file->path);
 		if (g_unlink(file->path) == 0) {
@@ -199,12 +225,12 @@ static void note_losses(const RunLimit *limit)
 		return;
 	fprintf(losses,
 		"%d\t%s\t%" G_GUINT64_FORMAT
-		"\tthe oldest, to stay within --max-size or --keep-free\n",
+		"\tthe oldest, to stay within --max-size, --keep-free or --keep-last\n",
 		(int)getpid(), g_get_host_name(), limit->n_lost);
 	fclose(losses);
 }
 
-RunLimit *run_limit_start(const gchar *path, guint64 max_bytes, guint64 free_bytes)
+RunLimit *run_limit_start(const gchar *path, guint64 max_bytes, guint64 free_bytes, guint64 keep_ns)
 {
 	RunLimit *limit = g_new0(RunLimit, 1);
 	sigset_t all, before;
@@ -212,6 +238,7 @@ RunLimit *run_limit_start(const gchar *path, guint64 max_bytes, guint64 free_byt
 	limit->path = g_strdup(path);
 	limit->max_bytes = max_bytes;
 	limit->free_bytes = free_bytes;
+	limit->keep_ns = keep_ns;
 	sigfillset(&all); /* signals are for who waits for the job */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&limit->thread, NULL, watch, limit) != 0)

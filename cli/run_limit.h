@@ -11,8 +11,10 @@
 
 typedef struct _RunLimit RunLimit;
 
-/* Keep the run at `path` below `max_bytes`, and so many bytes of its disk free (0: either does not matter). */
-RunLimit *run_limit_start(const gchar *path, guint64 max_bytes, guint64 free_bytes);
+/* Keep the run at `path` below `max_bytes`, so many bytes of its disk free, and of the last `keep_ns` everything but of what is older
+ * nothing that need not stay (0: it does not matter). */
+RunLimit *run_limit_start(const gchar *path, guint64 max_bytes, guint64 free_bytes,
+			  guint64 keep_ns);
 /* The job has ended: once more, and what was removed is noted. NULL is fine. */
 void run_limit_stop(RunLimit *limit);
 
