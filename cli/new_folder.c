@@ -79,7 +79,6 @@ static gboolean may_use(const gchar *path, const gchar *files, gboolean may_repl
 
 /* --- the folder ----------------------------------------------------------------------------- */
 
-/* Not what is below folders in it: there are none. */
 static void remove_folder(const gchar *path)
 {
 	g_autoptr(GDir) entries = g_dir_open(path, 0, NULL);
@@ -88,7 +87,8 @@ static void remove_folder(const gchar *path)
 	while (entries && (name = g_dir_read_name(entries))) {
 		g_autofree gchar *file = g_build_filename(path, name, NULL);
 
-		g_unlink(file);
+		if (g_unlink(file) < 0 && (errno == EISDIR || errno == EPERM))
+			remove_folder(file);
 	}
 	g_rmdir(path);
 }
