@@ -1,10 +1,12 @@
 /* cmd_watch: say what is wrong with jobs while they run. */
+#include <errno.h>
 #include <string.h>
 #include <tacho/info.h>
 #include <tacho/live.h>
 
 #include "cli.h"
 #include "follow_report.h"
+#include "run_copy.h"
 #include "base/json_writer.h"
 
 #define PAUSE_MS 250
@@ -26,9 +28,12 @@ static const gchar description[] =
 	"\n"
 	"Examples:\n"
 	"  tacho watch                             all jobs of this host\n"
+	"  tacho watch --dump kept                 and keep what led to it (see 'tacho record "
+	"--keep-last')\n"
 	"  tacho watch run.tacho --first || mail -s 'job in trouble' me <run.log\n";
 
 struct options {
+	gchar *dump; /* the folder that runs are kept in; NULL: they are not */
 	gboolean is_json, is_first;
 	gint seconds;
 };
@@ -66,6 +71,27 @@ static void print_json(const TachoJob *job, const TachoFinding *finding)
 	json_writer_finish(json);
 }
 
+/* Keep the run as it is at the finding, if none of this kind was there before in the job. */
+static void keep_run(const struct options *options, const TachoJob *job, guint n)
+{
+	const GPtrArray *findings = tacho_detector_borrow_findings(job->detector);
+	const TachoFinding *finding = g_ptr_array_index(findings, n);
+	g_autofree gchar *name = NULL, *path = NULL;
+	g_autofree gchar *run = g_path_get_basename(job->path);
+	g_autoptr(GError) error = NULL;
+	guint64 bytes;
+
+	for (guint i = 0; i < n; i++)
+		if (((const TachoFinding *)g_ptr_array_index(findings, i))->kind == finding->kind)
+			return;
+	name = run_copy_name(run, tacho_finding_name(finding->kind));
+	path = g_build_filename(options->dump, name, NULL);
+	if (run_copy(job->path, path, &bytes, &error))
+		fprintf(stderr, "tacho: kept in %s\n", path);
+	else
+		cli_fail("watch", "%s", error->message);
+}
+
 /* Print what is new; `told` has how many findings of each job were printed. */
 static guint print_new(const struct options *options, const GPtrArray *all, GHashTable *told)
 {
@@ -76,9 +102,12 @@ static guint print_new(const struct options *options, const GPtrArray *all, GHas
 		const GPtrArray *findings = tacho_detector_borrow_findings(job->detector);
 		guint n = GPOINTER_TO_UINT(g_hash_table_lookup(told, job));
 
-		for (; n < findings->len; n++, n_printed++)
+		for (; n < findings->len; n++, n_printed++) {
 			(options->is_json ? print_json
 					  : print_text)(job, g_ptr_array_index(findings, n));
+			if (options->dump)
+				keep_run(options, job, n);
+		}
 		g_hash_table_insert(told, (gpointer)job, GUINT_TO_POINTER(n));
 	}
 	fflush(stdout);
@@ -148,6 +177,7 @@ static int watch(const struct options *options, int argc, char **argv)
 
 int cmd_watch(int argc, char **argv)
 {
+	g_autofree gchar *dump = NULL;
 	struct options options = { 0 };
 	const GOptionEntry entries[] = {
 		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.is_json,
@@ -155,6 +185,9 @@ int cmd_watch(int argc, char **argv)
 		{ "first", 0, 0, G_OPTION_ARG_NONE, &options.is_first, "end with the first finding",
 		  NULL },
 		{ "seconds", 0, 0, G_OPTION_ARG_INT, &options.seconds, "end after N seconds", "N" },
+		{ "dump", 0, 0, G_OPTION_ARG_FILENAME, &dump,
+		  "keep the run as it is then, in this folder, at the first finding of each kind",
+		  "DIR" },
 		G_OPTION_ENTRY_NULL,
 	};
 
@@ -163,6 +196,9 @@ int cmd_watch(int argc, char **argv)
 	if (options.seconds < 0)
 		return cli_fail("watch", "--seconds takes a number of seconds, not %d",
 				options.seconds);
+	if (dump && g_mkdir_with_parents(dump, 0700) < 0)
+		return cli_fail("watch", "--dump: cannot make %s: %s", dump, g_strerror(errno));
+	options.dump = dump;
 	follow_is_interrupted();
 	return watch(&options, argc, argv);
 }
