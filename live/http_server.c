@@ -159,6 +159,8 @@ static enum MHD_Result answer_path(struct MHD_Connection *connection, const Live
 		return send_asset(connection, "text/css; charset=utf-8", live_asset_style);
 	if (strcmp(path, "/page.css") == 0)
 		return send_asset(connection, "text/css; charset=utf-8", live_asset_page_style);
+	if (strcmp(path, "/grafana.json") == 0)
+		return send_asset(connection, JSON_TYPE, live_asset_grafana);
 	if (!state)
 		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 			      "no look has been taken yet");
@@ -169,7 +171,7 @@ static enum MHD_Result answer_path(struct MHD_Connection *connection, const Live
 	if (g_str_has_prefix(path, "/api/jobs/"))
 		return answer_job(connection, state, path + strlen("/api/jobs/"));
 	return refuse(connection, MHD_HTTP_NOT_FOUND,
-		      "there are /, /metrics, /api/jobs and /api/jobs/ID");
+		      "there are /, /metrics, /grafana.json, /api/jobs and /api/jobs/ID");
 }
 
 static enum MHD_Result answer(void *server_pointer, struct MHD_Connection *connection,

@@ -7,5 +7,6 @@ extern const char live_asset_index[];
 extern const char live_asset_script[];
 extern const char live_asset_style[];	   /* of the live page */
 extern const char live_asset_page_style[]; /* of the exported page */
+extern const char live_asset_grafana[];	   /* a dashboard for Grafana, of the series of /metrics */
 
 #endif

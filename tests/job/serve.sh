@@ -128,6 +128,28 @@ after=$(memory)
 # the address sanitizer keeps what was freed
 ldd "$TACHO" | grep libasan >/dev/null || [ "$after" -lt $((before + 8192)) ] || { echo "from $before kB to $after kB"; exit 1; }
 
+# The dashboard asks for series that there are, and one that Prometheus understands.
+curl -s "${url}grafana.json" >grafana.json
+cat >ask.py <<'END'
+import json, re, sys, urllib.parse, urllib.request
+
+there = set(re.findall(r"^# HELP (\w+)", open("metrics").read(), re.M))
+targets = [t for panel in json.load(open("grafana.json"))["panels"] for t in panel["targets"]]
+wanted = {name for target in targets for name in re.findall(r"\btacho_\w+", target["expr"])}
+assert len(targets) > 10 and wanted <= there, wanted - there
+n_full = 0
+for target in targets if len(sys.argv) > 1 else ():
+    query = target["expr"].replace("$host", ".*").replace("$run", ".*")
+    with urllib.request.urlopen(f"{sys.argv[1]}/api/v1/query?" + urllib.parse.urlencode({"query": query})) as answer:
+        found = json.load(answer)
+    assert found["status"] == "success", found
+    n_full += bool(found["data"]["result"])
+    # jobs that run have these
+    assert found["data"]["result"] or not re.match(r"(sum\()?tacho_(job_running|job_step_seconds|rank_up)", query), query
+assert n_full > 5 or len(sys.argv) == 1, n_full
+END
+/usr/bin/python3 ask.py
+
 if command -v prometheus >/dev/null; then
 	cat >prometheus.yml <<-END
 	global: {scrape_interval: 1s}
@@ -146,6 +168,7 @@ if command -v prometheus >/dev/null; then
 		sleep 0.2
 	done
 	grep '"value":\[' answer >/dev/null || { cat answer; tail -5 prometheus.log; exit 1; }
+	/usr/bin/python3 ask.py "http://127.0.0.1:$promport"
 fi
 kill -INT $server 2>/dev/null || kill $server
 wait $server || true
