@@ -115,6 +115,19 @@ static guint64 gradient_bytes(const TachoTimeline *timeline, guint32 slice)
 	return 0;
 }
 
+/* What a gradient of `slice` weighs in the bucket of `member`, whose numbers may be narrower (a hook that sends halves). */
+static guint64 sent_bytes(const TachoTimeline *timeline, guint32 slice,
+			  const struct build_member *member)
+{
+	guint64 bytes = gradient_bytes(timeline, slice);
+	TachoTensor gradient, bucket;
+
+	if (!tacho_slice_input(timeline, slice, 0, &gradient) || !gradient.dtype_bytes ||
+	    !tacho_slice_input(timeline, member->slice, 0, &bucket) || !bucket.dtype_bytes)
+		return bytes;
+	return bytes / gradient.dtype_bytes * bucket.dtype_bytes;
+}
+
 static void collect_gradients(const TachoTimeline *timeline, struct build_pass *pass)
 {
 	pass->gradients = g_array_new(FALSE, FALSE, sizeof(guint32));
@@ -330,8 +343,8 @@ static guint32 wait_before_copies(const struct graph_builder *builder, struct bu
 	gint64 after_ns;
 
 	while (next < pass->gradients->len && bytes < bucket_bytes)
-		bytes += gradient_bytes(builder->timeline,
-					g_array_index(pass->gradients, guint32, next++));
+		bytes += sent_bytes(builder->timeline,
+				    g_array_index(pass->gradients, guint32, next++), member);
 	if (bytes != bucket_bytes || first >= pass->copies->len)
 		return TACHO_NONE;
 	after_ns = first == 0 ? pass->end_ns
@@ -347,6 +360,24 @@ static guint32 wait_before_copies(const struct graph_builder *builder, struct bu
 		CLAMP(member->end_ns, member->begin_ns, MAX(gap->end_ns, member->begin_ns));
 	if (member->end_ns > gap->start_ns)
 		block(thread, piece, MIN(member->end_ns, gap->end_ns));
+	return piece;
+}
+
+/* The gap before `piece`, which holds the collective's end, if who was in it was woken by the worker before that said that it was over:
+ * it had stood still since the collective was queued, and the rest took no longer than waking does. Else `piece`. */
+static guint32 woken_before_end(const struct graph_builder *builder,
+				const struct build_thread *thread,
+				const struct build_member *member, guint32 piece)
+{
+	for (guint32 i = piece; i-- > 0;) {
+		const struct segment *segment = segment_at(thread->segments, i);
+
+		if (member->end_ns - segment->end_ns > MAX_WAKE_NS)
+			break;
+		if (builder_is_gap(builder, segment) &&
+		    segment->end_ns - MAX(segment->start_ns, member->begin_ns) >= MIN_STILL_NS)
+			return i;
+	}
 	return piece;
 }
 
@@ -368,7 +399,10 @@ static guint32 wait_after_pass(const struct graph_builder *builder, struct build
 	piece = piece_holding(thread, member->end_ns);
 	if (piece == TACHO_NONE)
 		return TACHO_NONE;
+	if (!builder_is_gap(builder, segment_at(thread->segments, piece)))
+		piece = woken_before_end(builder, thread, member, piece);
 	if (builder_is_gap(builder, segment_at(thread->segments, piece))) {
+		member->end_ns = MIN(member->end_ns, segment_at(thread->segments, piece)->end_ns);
 		block(thread, piece, member->end_ns);
 		return piece;
 	}

@@ -92,6 +92,50 @@ static void test_bucket_copies(void)
 	assert_predicted(text, "bandwidth=0.5x", 70 + 3 + 17);
 }
 
+/* The same where a hook sends halves: a bucket has the numbers of its gradients, and half of their bytes. */
+#define HALVES_OF_A_RANK                                                                           \
+	"  annotation ProfilerStep#0 0..60\n" JOB_MIB_GRADIENT(0, 10) JOB_MIB_GRADIENT(            \
+		10, 20) "    collective gloo:all_reduce 10..30 bytes=524288 end_tid=8 "            \
+			"in=float16[262144]\n"                                                     \
+			"    collective gloo:all_reduce 20..44 bytes=524288 end_tid=9 "            \
+			"in=float16[262144]\n"                                                     \
+			"    op aten::view 30..31\n"                                               \
+			"    op torch.distributed.ddp.reducer::copy_bucket_to_grad 31..33\n"       \
+			"    op aten::view 40..41\n"                                               \
+			"    op torch.distributed.ddp.reducer::copy_bucket_to_grad 41..43\n"       \
+			"    op optimizer 43..60\n"
+
+static void test_half_copies(void)
+{
+	static const gchar text[] = "unit us\n"
+				    "rank 0 thread 1000 main\n" HALVES_OF_A_RANK
+				    "rank 1 thread 1001 main\n" HALVES_OF_A_RANK;
+
+	assert_predicted(text, "", 60);
+	assert_predicted(text, "bandwidth=2x", 47.5);
+	assert_predicted(text, "bandwidth=0.5x", 70 + 3 + 17);
+}
+
+/* Gradients of which nothing is known. The main thread stands still until 3000, when the worker has told the bucket's future; it says
+ * that the collective is over 50 us later. The main thread's next gap waited for nothing. */
+#define WOKEN_OF_A_RANK                                                                            \
+	"  annotation ProfilerStep#0 0..6000\n"                                                    \
+	"    op torch::autograd::AccumulateGrad 0..1000 backward\n"                                \
+	"    collective gloo:all_reduce 1000..3050 bytes=1048576 end_tid=8\n"                      \
+	"    op aten::copy_ 3000..3100\n"                                                          \
+	"    op optimizer 4000..6000\n"
+
+static void test_woken_before_end(void)
+{
+	static const gchar text[] = "unit us\n"
+				    "rank 0 thread 1000 main\n" WOKEN_OF_A_RANK
+				    "rank 1 thread 1001 main\n" WOKEN_OF_A_RANK;
+
+	assert_predicted(text, "", 6000);
+	assert_predicted(text, "bandwidth=2x", 5000);
+	assert_predicted(text, "bandwidth=0.5x", 8000);
+}
+
 /* 3 us fixed and 9 us a MiB, as three transfers of 1 MiB and one of 2 MiB say; then two of 1 MiB at
  * once: while two share the link, two thirds of the waits of each hide behind the other's bytes, so
  * that they take 2 * (9 + 3 / 3). */
@@ -853,6 +897,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/replay/across_control_steps", test_across_control_steps);
 	g_test_add_func("/replay/across_a_hole", test_across_a_hole);
 	g_test_add_func("/replay/bucket_copies", test_bucket_copies);
+	g_test_add_func("/replay/half_copies", test_half_copies);
+	g_test_add_func("/replay/woken_before_end", test_woken_before_end);
 	g_test_add_func("/replay/buckets", test_buckets);
 	g_test_add_func("/replay/lost_gradient", test_lost_gradient);
 	g_test_add_func("/replay/mistakes", test_mistakes);
