@@ -19,6 +19,7 @@ replay
 edit
 predict
 optimize export
+precision
 live
 "
 # A room of the importer, and which others it may include besides import and import/read. `-`: none, import neither.
