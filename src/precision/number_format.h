@@ -19,6 +19,8 @@ enum number_format number_format_find(const gchar *name, gsize n);
 enum number_format number_format_of_dtype(const gchar *dtype);
 /* Bytes of a number where it is stored. */
 guint number_format_bytes(enum number_format format);
+/* Bits of the significand, with the one that is not stored; 0: an integer. */
+guint number_format_significand(enum number_format format);
 /* The format that inputs of an operation are stored in: tf32 reads fp32, each other one itself. */
 enum number_format number_format_input(enum number_format format);
 /* The format that its results are stored in, unless a kernel says otherwise: tf32 and int8 give fp32, fp8 bf16. */
