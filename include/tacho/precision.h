@@ -44,6 +44,23 @@ gboolean tacho_precision_problem_write(const TachoPrecisionProblem *problem, FIL
 void tacho_precision_problem_free(TachoPrecisionProblem *problem);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPrecisionProblem, tacho_precision_problem_free)
 
+/* What was measured of operations' tensors (docs/precision-statistics.md). */
+typedef struct _TachoPrecisionStatistics TachoPrecisionStatistics;
+
+/* The statistics in a file; the caller's. TACHO_PRECISION_ERROR, G_FILE_ERROR: the message names the file. */
+TachoPrecisionStatistics *tacho_precision_statistics_read(const gchar *path, GError **error);
+void tacho_precision_statistics_free(TachoPrecisionStatistics *statistics);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPrecisionStatistics, tacho_precision_statistics_free)
+
+/* Indicators by number from 0: the name; NULL: there are no more. */
+const gchar *tacho_precision_indicator(guint index, const gchar **ret_description);
+/* A row for each operation and each narrower format: "operation", "module", "kind", "ordinal", "format", "harm" (null: the format overflows, or
+ * nothing is known), "share_pct" (of all operations in that format), "is_derived", "why". `indicators` as in "loss" or "loss,gradient:0.5"; the
+ * problem, which gives the graph, may be NULL. TACHO_PRECISION_ERROR_MATCH: there is no such indicator. */
+TachoTable *tacho_precision_indicator_table(const TachoPrecisionStatistics *statistics,
+					    const TachoPrecisionProblem *problem, const gchar *indicators,
+					    GError **error);
+
 G_END_DECLS
 
 #endif
