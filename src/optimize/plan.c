@@ -25,9 +25,28 @@ static const struct {
 #undef PLAN_CHANGE
 };
 
+/* What operations can compute with; src/precision/number_formats.def says what they are. */
+static const gchar *const number_formats[] = { "fp64", "fp32", "tf32", "bf16", "fp16", "int8", "fp8" };
+
 G_DEFINE_QUARK(tacho - plan - error - quark, tacho_plan_error)
 
 /* --- in memory ---------------------------------------------------------------------------------- */
+
+static void precision_clear(gpointer data)
+{
+	struct plan_precision *precision = data;
+
+	g_free(precision->module);
+	g_free(precision->kind);
+}
+
+static GArray *new_precisions(void)
+{
+	GArray *precisions = g_array_new(FALSE, TRUE, sizeof(struct plan_precision));
+
+	g_array_set_clear_func(precisions, precision_clear);
+	return precisions;
+}
 
 static void change_clear(gpointer data)
 {
@@ -38,6 +57,7 @@ static void change_clear(gpointer data)
 	g_clear_pointer(&change->names, g_ptr_array_unref);
 	g_clear_pointer(&change->word, g_free);
 	g_clear_pointer(&change->sizes, g_array_unref);
+	g_clear_pointer(&change->precisions, g_array_unref);
 }
 
 TachoPlan *plan_new(guint32 n_ranks)
@@ -49,6 +69,20 @@ TachoPlan *plan_new(guint32 n_ranks)
 	plan->changes = g_array_new(FALSE, TRUE, sizeof(struct plan_change));
 	g_array_set_clear_func(plan->changes, change_clear);
 	return plan;
+}
+
+static GArray *copy_precisions(const GArray *precisions)
+{
+	GArray *copy = new_precisions();
+
+	FOR_EACH(const struct plan_precision, precision, precisions) {
+		struct plan_precision other = *precision;
+
+		other.module = g_strdup(precision->module);
+		other.kind = g_strdup(precision->kind);
+		g_array_append_val(copy, other);
+	}
+	return copy;
 }
 
 static GPtrArray *copy_names(const GPtrArray *names)
@@ -81,6 +115,8 @@ TachoPlan *plan_copy(const TachoPlan *plan)
 			other.sizes = g_array_copy(change->sizes);
 		if (change->names)
 			other.names = copy_names(change->names);
+		if (change->precisions)
+			other.precisions = copy_precisions(change->precisions);
 		g_array_append_val(changes, other);
 	}
 	return copy;
@@ -118,6 +154,35 @@ struct plan_change *plan_add_names(TachoPlan *plan, enum plan_change_kind kind)
 		change.n_of = g_array_new(FALSE, FALSE, sizeof(guint32));
 	g_array_append_val(plan->changes, change);
 	return &g_array_index(plan->changes, struct plan_change, plan->changes->len - 1);
+}
+
+/* Our own text for a format; NULL: there is none. */
+static const gchar *format_of(const gchar *name)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(number_formats); i++)
+		if (strcmp(number_formats[i], name) == 0)
+			return number_formats[i];
+	return NULL;
+}
+
+gboolean plan_add_precision(TachoPlan *plan, const gchar *module, const gchar *kind,
+			    guint32 ordinal, const gchar *format)
+{
+	struct plan_change *change = (struct plan_change *)plan_find(plan, PLAN_PRECISION);
+	struct plan_precision precision = { .ordinal = ordinal, .format = format_of(format) };
+
+	if (!precision.format || (*module && !plan_name_is_good(module)) ||
+	    !plan_name_is_good(kind))
+		return FALSE;
+	if (!change) {
+		plan_add_count(plan, PLAN_PRECISION, 0);
+		change = &g_array_index(plan->changes, struct plan_change, plan->changes->len - 1);
+		change->precisions = new_precisions();
+	}
+	precision.module = g_strdup(module);
+	precision.kind = g_strdup(kind);
+	g_array_append_val(change->precisions, precision);
+	return TRUE;
 }
 
 guint plan_powersgd_rank(const gchar *word)
@@ -523,6 +588,76 @@ static gboolean read_clusters(struct reader *reader, struct plan_change *change)
 	return change->n_of->len > 0 || refuse(reader, "'clusters' has none");
 }
 
+/* A text that may be empty or stand in a plan; the caller's. NULL: it is refused. */
+static gchar *read_module(struct reader *reader)
+{
+	const gchar *quote;
+
+	json_peek(&reader->scan);
+	quote = reader->scan.at;
+	if (reader->scan.end - quote >= 2 && quote[0] == '"' && quote[1] == '"') {
+		reader->scan.at += 2;
+		return g_strdup("");
+	}
+	return read_name(reader, "'module'");
+}
+
+static gboolean read_format(struct reader *reader, struct plan_precision *precision)
+{
+	g_autofree gchar *name = read_name(reader, "'precision'");
+
+	if (!name)
+		return FALSE;
+	precision->format = format_of(name);
+	return precision->format ||
+	       refuse(reader, "there is no precision '%.40s': there are fp64, fp32, tf32, bf16, "
+			      "fp16, int8 and fp8",
+		      name);
+}
+
+/* {"module": "layers.0.ffn", "kind": "linear", "ordinal": 0, "precision": "bf16"} */
+static gboolean read_precision(struct reader *reader, struct plan_precision *precision)
+{
+	static const gchar *const keys[] = { "module", "kind", "ordinal", "precision", NULL };
+	guint seen = 0;
+	guint64 ordinal = 0;
+	gint key;
+
+	if (!enter(reader, '{', "an operation's precision"))
+		return FALSE;
+	while ((key = next_key(reader, keys, &seen)) >= 0) {
+		if (key == 0)
+			precision->module = read_module(reader);
+		else if (key == 1)
+			precision->kind = read_name(reader, "'kind'");
+		if (key == 0   ? !precision->module
+		    : key == 1 ? !precision->kind
+		    : key == 2 ? !read_count(reader, "'ordinal'", 0, G_MAXUINT32 - 1, &ordinal)
+			       : !read_format(reader, precision))
+			return FALSE;
+	}
+	precision->ordinal = (guint32)ordinal;
+	return check_members(reader, keys, seen, 0xf);
+}
+
+static gboolean read_precisions(struct reader *reader, struct plan_change *change)
+{
+	change->precisions = new_precisions();
+	if (!enter(reader, '[', "'precision'"))
+		return FALSE;
+	while (json_element(&reader->scan)) {
+		guint n = change->precisions->len;
+
+		if (n == PLAN_MAX_NAMES)
+			return refuse(reader, "there are more than %u operations", PLAN_MAX_NAMES);
+		g_array_set_size(change->precisions, n + 1);
+		if (!read_precision(reader, &g_array_index(change->precisions,
+							   struct plan_precision, n)))
+			return FALSE;
+	}
+	return change->precisions->len > 0 || refuse(reader, "'precision' has no operations");
+}
+
 /* 4096000, or [4096000, 2048000] */
 static gboolean read_parts(struct reader *reader, struct plan_change *change)
 {
@@ -588,6 +723,8 @@ static gboolean read_change_member(struct reader *reader, TachoPlan *plan,
 		change->names = g_ptr_array_new_with_free_func(g_free);
 		change->n_of = g_array_new(FALSE, FALSE, sizeof(guint32));
 		return read_clusters(reader, change);
+	case PLAN_FORM_PRECISIONS:
+		return read_precisions(reader, change);
 	case PLAN_FORM_COUNT:
 		break;
 	}
@@ -703,6 +840,37 @@ static gboolean check_clusters(const struct plan_change *change, GError **error)
 	return TRUE;
 }
 
+static guint hash_operation(gconstpointer data)
+{
+	const struct plan_precision *precision = data;
+
+	return g_str_hash(precision->module) * 31 + g_str_hash(precision->kind) +
+	       precision->ordinal;
+}
+
+static gboolean is_same_operation(gconstpointer a, gconstpointer b)
+{
+	const struct plan_precision *one = a, *other = b;
+
+	return one->ordinal == other->ordinal && strcmp(one->module, other->module) == 0 &&
+	       strcmp(one->kind, other->kind) == 0;
+}
+
+/* An operation computes with one format. */
+static gboolean check_precisions(const struct plan_change *change, GError **error)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(hash_operation, is_same_operation);
+
+	FOR_EACH(struct plan_precision, precision, change->precisions)
+		if (!g_hash_table_add(seen, precision)) {
+			g_set_error(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_FORMAT,
+				    "the operation '%s' %s %u has two precisions",
+				    precision->module, precision->kind, precision->ordinal);
+			return FALSE;
+		}
+	return TRUE;
+}
+
 /* Parts of each bucket have buckets that they are of. */
 static gboolean check_parts(const struct plan_change *parts, const struct plan_change *buckets,
 			    GError **error)
@@ -719,10 +887,12 @@ static gboolean check_plan(const TachoPlan *plan, GError **error)
 	const struct plan_change *buckets = plan_find(plan, PLAN_BUCKETS);
 	const struct plan_change *parts = plan_find(plan, PLAN_PART_BYTES);
 	const struct plan_change *clusters = plan_find(plan, PLAN_CLUSTERS);
+	const struct plan_change *precision = plan_find(plan, PLAN_PRECISION);
 
 	return (!buckets || check_buckets(plan, buckets, error)) &&
 	       (!parts || check_parts(parts, buckets, error)) &&
-	       (!clusters || check_clusters(clusters, error));
+	       (!clusters || check_clusters(clusters, error)) &&
+	       (!precision || check_precisions(precision, error));
 }
 
 static gboolean read_plan(struct reader *reader, TachoPlan *plan)
@@ -856,6 +1026,21 @@ static void write_parts(const struct plan_change *change, JsonWriter *json)
 	json_writer_end_array(json);
 }
 
+static void write_precisions(const struct plan_change *change, JsonWriter *json)
+{
+	json_writer_begin_array(json);
+	FOR_EACH(const struct plan_precision, precision, change->precisions) {
+		json_writer_line(json);
+		json_writer_begin_object(json);
+		json_writer_string(json_writer_key(json, "module"), precision->module);
+		json_writer_string(json_writer_key(json, "kind"), precision->kind);
+		json_writer_unsigned(json_writer_key(json, "ordinal"), precision->ordinal);
+		json_writer_string(json_writer_key(json, "precision"), precision->format);
+		json_writer_end_object(json);
+	}
+	json_writer_end_array(json);
+}
+
 static void write_value(const struct plan_change *change, JsonWriter *json)
 {
 	switch (kinds[change->kind].form) {
@@ -874,6 +1059,9 @@ static void write_value(const struct plan_change *change, JsonWriter *json)
 		break;
 	case PLAN_FORM_CLUSTERS:
 		write_clusters(change, json);
+		break;
+	case PLAN_FORM_PRECISIONS:
+		write_precisions(change, json);
 		break;
 	case PLAN_FORM_COUNT:
 		json_writer_unsigned(json, change->count);

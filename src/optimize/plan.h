@@ -39,6 +39,7 @@ enum plan_form {
 	PLAN_FORM_ALGORITHM,   /* "ring", "tree" */
 	PLAN_FORM_NAMES,       /* a list of texts */
 	PLAN_FORM_CLUSTERS,    /* lists of texts */
+	PLAN_FORM_PRECISIONS,  /* what operations compute with */
 };
 
 enum plan_hand {
@@ -51,6 +52,13 @@ struct plan_gradient {
 	const gchar *dtype; /* static: of element_type_name() */
 };
 
+/* An operation of a model, and what it computes with. */
+struct plan_precision {
+	gchar *module, *kind; /* owned; module "": the model itself */
+	guint32 ordinal;      /* among those of the kind in the module */
+	const gchar *format;  /* static: "bf16" */
+};
+
 struct plan_change {
 	enum plan_change_kind kind;
 	guint64 count;	  /* of a COUNT, and of PARTS that are alike */
@@ -59,6 +67,7 @@ struct plan_change {
 	GArray *n_of;	  /* ... and how many of them each bucket has; the same of clusters */
 	GPtrArray *names; /* of NAMES, and of CLUSTERS one cluster after the other */
 	gchar *word;	  /* of COMPRESSION and ALGORITHM */
+	GArray *precisions; /* of PRECISIONS: struct plan_precision */
 };
 
 struct _TachoPlan {
@@ -80,6 +89,9 @@ void plan_add_count(TachoPlan *plan, enum plan_change_kind kind, guint64 count);
 void plan_add_word(TachoPlan *plan, enum plan_change_kind kind, const gchar *word);
 /* Add one of names without any, or of clusters without any; the plan's, to be filled. */
 struct plan_change *plan_add_names(TachoPlan *plan, enum plan_change_kind kind);
+/* Have the plan's change of precisions, which is made if it has none, say what one more operation computes with. FALSE: there is no such
+ * format, or a name may not stand in a plan. */
+gboolean plan_add_precision(TachoPlan *plan, const gchar *module, const gchar *kind, guint32 ordinal, const gchar *format);
 /* PowerSGD's rank of a compression's word; 0: it is another one. */
 guint plan_powersgd_rank(const gchar *word);
 /* Whether a name may stand in a plan: not empty, no control characters, not too long. */
