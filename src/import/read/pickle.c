@@ -57,6 +57,11 @@ enum opcode {
 	OP_BINBYTES8 = 0x8e,
 	OP_MEMOIZE = 0x94,
 	OP_FRAME = 0x95,
+	/* objects, of symbols that are expected */
+	OP_GLOBAL = 'c',
+	OP_REDUCE = 'R',
+	OP_BUILD = 'b',
+	OP_STACK_GLOBAL = 0x93,
 };
 
 struct value {
@@ -65,6 +70,7 @@ struct value {
 		gdouble number;
 		guint64 offset;	  /* of a text's bytes in the file */
 		GArray *elements; /* guint32; of a dictionary key and value in turn; NULL: none */
+		const gchar *symbol; /* the caller's */
 	};
 	guint32 n; /* bytes of a text */
 	guint8 type;
@@ -80,6 +86,7 @@ struct _Pickle {
 struct machine {
 	Pickle *pickle;
 	const gchar *path;
+	const gchar *const *symbols; /* that are expected; NULL: none */
 	gsize at, begin; /* the next byte; of the opcode at work */
 	GArray *stack;	 /* guint32 */
 	GArray *memo;	 /* guint32: value + 1, 0: none */
@@ -376,6 +383,116 @@ static gboolean get(struct machine *machine, guint n)
 	return push(machine, g_array_index(machine->memo, guint32, index) - 1);
 }
 
+/* --- objects of expected symbols -------------------------------------------------------------- */
+
+static gboolean push_symbol(struct machine *machine, guint8 opcode, const gchar *module, gsize n_module,
+			    const gchar *name, gsize n_name)
+{
+	for (guint i = 0; machine->symbols[i]; i++) {
+		const gchar *symbol = machine->symbols[i];
+		struct value *value;
+		guint32 number;
+
+		if (strlen(symbol) != n_module + 1 + n_name ||
+		    memcmp(symbol, module, n_module) != 0 || symbol[n_module] != ' ' ||
+		    memcmp(symbol + n_module + 1, name, n_name) != 0)
+			continue;
+		value = add_value(machine, PICKLE_SYMBOL, &number);
+		if (!value)
+			return FALSE;
+		value->symbol = symbol;
+		value->n = (guint32)strlen(symbol);
+		return push(machine, number);
+	}
+	return refuse(machine, opcode);
+}
+
+/* A line of the pickle, without its end. */
+static const gchar *take_line(struct machine *machine, gsize *ret_n)
+{
+	const guint8 *begin = machine->pickle->bytes->data + machine->at;
+	const guint8 *end = machine->at < machine->pickle->bytes->len
+				    ? memchr(begin, '\n', machine->pickle->bytes->len - machine->at)
+				    : NULL;
+
+	if (!end) {
+		fail(machine, TACHO_IMPORT_ERROR_TRUNCATED, "the pickle ends inside this opcode");
+		return NULL;
+	}
+	*ret_n = (gsize)(end - begin);
+	machine->at += *ret_n + 1;
+	return (const gchar *)begin;
+}
+
+static gboolean run_global(struct machine *machine)
+{
+	gsize n_module, n_name;
+	const gchar *module = take_line(machine, &n_module);
+	const gchar *name = module ? take_line(machine, &n_name) : NULL;
+
+	return name && push_symbol(machine, OP_GLOBAL, module, n_module, name, n_name);
+}
+
+static gboolean run_stack_global(struct machine *machine)
+{
+	const gchar *module, *name;
+	gsize n_module, n_name;
+	guint32 last, before;
+
+	if (!peek(machine, 0, &last) || !peek(machine, 1, &before))
+		return FALSE;
+	module = pickle_text(machine->pickle, before, &n_module);
+	name = pickle_text(machine->pickle, last, &n_name);
+	if (!module || !name)
+		return refuse(machine, OP_STACK_GLOBAL);
+	drop(machine, 2);
+	return push_symbol(machine, OP_STACK_GLOBAL, module, n_module, name, n_name);
+}
+
+/* The symbol and its arguments become a call. */
+static gboolean run_reduce(struct machine *machine)
+{
+	guint32 arguments, symbol;
+
+	if (!peek(machine, 0, &arguments) || !peek(machine, 1, &symbol))
+		return FALSE;
+	if (value_at(machine->pickle, symbol)->type != PICKLE_SYMBOL ||
+	    value_at(machine->pickle, arguments)->type != PICKLE_LIST)
+		return refuse(machine, OP_REDUCE);
+	return gather(machine, 2, FALSE, PICKLE_CALL);
+}
+
+/* What is set of a call's result becomes its third part, once. */
+static gboolean run_build(struct machine *machine)
+{
+	guint32 state, call;
+
+	if (!peek(machine, 0, &state) || !peek(machine, 1, &call))
+		return FALSE;
+	if (value_at(machine->pickle, call)->type != PICKLE_CALL ||
+	    n_elements(value_at(machine->pickle, call)) != 2)
+		return refuse(machine, OP_BUILD);
+	append(value_at(machine->pickle, call), &state, 1);
+	drop(machine, 1);
+	return TRUE;
+}
+
+static gboolean run_object(struct machine *machine, guint8 opcode)
+{
+	if (!machine->symbols)
+		return refuse(machine, opcode);
+	switch (opcode) {
+	case OP_GLOBAL:
+		return run_global(machine);
+	case OP_STACK_GLOBAL:
+		return run_stack_global(machine);
+	case OP_REDUCE:
+		return run_reduce(machine);
+	default:
+		return run_build(machine);
+	}
+}
+
 /* --- opcodes -------------------------------------------------------------------------------- */
 
 static gboolean run_marked(struct machine *machine, guint8 opcode)
@@ -485,6 +602,11 @@ static gboolean run(struct machine *machine, guint8 opcode)
 	case OP_SETITEMS:
 	case OP_POP_MARK:
 		return run_marked(machine, opcode);
+	case OP_GLOBAL:
+	case OP_STACK_GLOBAL:
+	case OP_REDUCE:
+	case OP_BUILD:
+		return run_object(machine, opcode);
 	default:
 		return run_stack(machine, opcode);
 	}
@@ -525,15 +647,13 @@ static gboolean read_bytes(Pickle *pickle, const gchar *path, GError **error)
 	return stream && n == 0;
 }
 
-Pickle *pickle_open(const gchar *path, GError **error)
+/* Run what was read; takes the pickle. */
+static Pickle *read_values(Pickle *taken, const gchar *path, const gchar *const *symbols, GError **error)
 {
-	g_autoptr(Pickle) pickle = g_new0(Pickle, 1);
-	struct machine machine = { .pickle = pickle, .path = path };
+	g_autoptr(Pickle) pickle = taken;
+	struct machine machine = { .pickle = pickle, .path = path, .symbols = symbols };
 	gboolean is_read;
 
-	pickle->bytes = g_byte_array_new();
-	if (!read_bytes(pickle, path, error))
-		return NULL;
 	machine.stack = g_array_new(FALSE, FALSE, sizeof(guint32));
 	machine.memo = g_array_new(FALSE, TRUE, sizeof(guint32));
 	is_read = run_all(&machine);
@@ -545,6 +665,32 @@ Pickle *pickle_open(const gchar *path, GError **error)
 	return NULL;
 }
 
+static Pickle *pickle_new(void)
+{
+	Pickle *pickle = g_new0(Pickle, 1);
+
+	pickle->bytes = g_byte_array_new();
+	return pickle;
+}
+
+Pickle *pickle_open(const gchar *path, GError **error)
+{
+	g_autoptr(Pickle) pickle = pickle_new();
+
+	if (!read_bytes(pickle, path, error))
+		return NULL;
+	return read_values(g_steal_pointer(&pickle), path, NULL, error);
+}
+
+Pickle *pickle_parse(const guint8 *bytes, gsize n, const gchar *path, const gchar *const *symbols,
+		     GError **error)
+{
+	Pickle *pickle = pickle_new();
+
+	g_byte_array_append(pickle->bytes, bytes, (guint)MIN(n, (gsize)MAX_FILE_BYTES));
+	return read_values(pickle, path, symbols, error);
+}
+
 void pickle_close(Pickle *pickle)
 {
 	if (!pickle)
@@ -552,7 +698,8 @@ void pickle_close(Pickle *pickle)
 	for (gsize i = 0; i < pickle->values.n; i++) {
 		struct value *value = value_at(pickle, (guint32)i);
 
-		if ((value->type == PICKLE_LIST || value->type == PICKLE_DICTIONARY) &&
+		if ((value->type == PICKLE_LIST || value->type == PICKLE_DICTIONARY ||
+		     value->type == PICKLE_CALL) &&
 		    value->elements)
 			g_array_unref(value->elements);
 	}
@@ -579,7 +726,7 @@ guint32 pickle_length(const Pickle *pickle, guint32 value)
 {
 	const struct value *list = value_at(pickle, value);
 
-	return list->type == PICKLE_LIST ? n_elements(list) : 0;
+	return list->type == PICKLE_LIST || list->type == PICKLE_CALL ? n_elements(list) : 0;
 }
 
 guint32 pickle_element(const Pickle *pickle, guint32 list, guint32 index)
@@ -606,6 +753,22 @@ gboolean pickle_find(const Pickle *pickle, guint32 dictionary, const gchar *key,
 	return FALSE;
 }
 
+guint32 pickle_n_keys(const Pickle *pickle, guint32 value)
+{
+	const struct value *dictionary = value_at(pickle, value);
+
+	return dictionary->type == PICKLE_DICTIONARY ? n_elements(dictionary) / 2 : 0;
+}
+
+void pickle_entry(const Pickle *pickle, guint32 dictionary, guint32 index, guint32 *ret_key,
+		  guint32 *ret_value)
+{
+	const GArray *elements = value_at(pickle, dictionary)->elements;
+
+	*ret_key = g_array_index(elements, guint32, 2 * index);
+	*ret_value = g_array_index(elements, guint32, 2 * index + 1);
+}
+
 gint64 pickle_integer(const Pickle *pickle, guint32 value, gint64 otherwise)
 {
 	const struct value *number = value_at(pickle, value);
@@ -621,6 +784,10 @@ const gchar *pickle_text(const Pickle *pickle, guint32 value, gsize *ret_n)
 {
 	const struct value *text = value_at(pickle, value);
 
+	if (text->type == PICKLE_SYMBOL) {
+		*ret_n = text->n;
+		return text->symbol;
+	}
 	if (text->type != PICKLE_TEXT)
 		return NULL;
 	*ret_n = text->n;
