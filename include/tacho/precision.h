@@ -58,8 +58,63 @@ const gchar *tacho_precision_indicator(guint index, const gchar **ret_descriptio
  * nothing is known), "share_pct" (of all operations in that format), "is_derived", "why". `indicators` as in "loss" or "loss,gradient:0.5"; the
  * problem, which gives the graph, may be NULL. TACHO_PRECISION_ERROR_MATCH: there is no such indicator. */
 TachoTable *tacho_precision_indicator_table(const TachoPrecisionStatistics *statistics,
-					    const TachoPrecisionProblem *problem, const gchar *indicators,
-					    GError **error);
+					    const TachoPrecisionProblem *problem,
+					    const gchar *indicators, GError **error);
+
+typedef struct {
+	const TachoPrecisionStatistics
+		*statistics; /* NULL: the problem tells the harm itself, or it is not known */
+	const gchar
+		*indicators; /* of statistics: as in "loss" or "loss,gradient:0.5"; NULL: "loss" */
+	/* Bounds of the step, of which the smaller counts; without any it is 5 % above the fastest plan's. */
+	gdouble within_pct;   /* above the fastest plan's; negative: none */
+	gdouble no_slower_ms; /* 0: none */
+	guint64 memory_bytes; /* that each worker's memory may hold, besides what the problem says; 0: any */
+	gboolean with_front; /* look for plans at other bounds of time and memory, too */
+	const gchar *
+		bits_path; /* judge this bit plan of QSync's, on all workers, instead of looking for one; or NULL */
+} TachoPrecisionOptions;
+
+typedef struct {
+	gdouble recorded_step_ms, fastest_step_ms, step_ms, interval_ms[2], bound_ms;
+	gdouble margin_pct,
+		error_pct;    /* what the bound leaves, and by how much predictions are wrong */
+	gdouble coverage_pct; /* of the step's time, measured */
+	gdouble recorded_harm, fastest_harm, harm;
+	gboolean has_harm;	    /* FALSE: no harm is known: what is found is the fastest plan */
+	gboolean is_fastest_proven; /* no plan is faster by the model of costs */
+	gboolean is_least_proven;   /* no plan within the bounds harms less */
+	gboolean is_by_replay;	    /* the step was confirmed by a replay */
+	guint width; /* operations that stood together when the fastest plan was looked for */
+	/* "worker" (where there are several), "operation", "module", "kind", "ordinal", "precision", "recorded", "saved_ms", "harm",
+	 * "harm_pct" (of all), "is_estimated" (its cost was), "why". */
+	TachoTable *operations;
+	/* A row each: "worker", "ranks", "own_ms", "wait_ms", "peak_bytes", "max_bytes", "formats" (how many operations in each). */
+	TachoTable *workers;
+	/* "step_ms", "peak_bytes", "harm", "formats", "is_chosen": plans of which none is better than another in all three; NULL: not asked for. */
+	TachoTable *front;
+	GPtrArray *plans; /* TachoPlan, of each worker, that tacho apply carries out */
+	guint8 *formats;  /* the plan as the problem has it */
+	GPtrArray *notes; /* gchar */
+} TachoPrecisionPlan;
+
+/* Look for the plan that harms least within the bounds. The problem's harms are filled in from the statistics. TACHO_PRECISION_ERROR_NO_PLAN:
+ * none keeps them, and by how much the fastest misses. */
+TachoPrecisionPlan *tacho_precision_plan(TachoPrecisionProblem *problem,
+					 const TachoPrecisionOptions *options, GError **error);
+void tacho_precision_plan_free(TachoPrecisionPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPrecisionPlan, tacho_precision_plan_free)
+/* One JSON object: the members above under their names (docs/json.md). */
+void tacho_precision_plan_print_json(const TachoPrecisionPlan *plan, FILE *out);
+/* The front as a picture, SVG; without one only the plan. */
+void tacho_precision_plan_print_svg(const TachoPrecisionPlan *plan, FILE *out);
+/* The number of the worker of that name; without a name the only one, or one whose plan all have. FALSE: it has to be named; the message has the
+ * names. */
+gboolean tacho_precision_plan_find_worker(const TachoPrecisionPlan *plan, const gchar *name,
+					  guint *ret_worker, GError **error);
+/* A worker's plan as bits of QSync's, an .npy file; the caller's. */
+GBytes *tacho_precision_plan_bits(const TachoPrecisionPlan *plan,
+				  const TachoPrecisionProblem *problem, guint worker);
 
 G_END_DECLS
 

@@ -26,7 +26,9 @@ static const struct {
 };
 
 /* What operations can compute with; src/precision/number_formats.def says what they are. */
-static const gchar *const number_formats[] = { "fp64", "fp32", "tf32", "bf16", "fp16", "int8", "fp8" };
+static const gchar *const number_formats[] = {
+	"fp64", "fp32", "tf32", "bf16", "fp16", "int8", "fp8"
+};
 
 G_DEFINE_QUARK(tacho - plan - error - quark, tacho_plan_error)
 
@@ -610,8 +612,9 @@ static gboolean read_format(struct reader *reader, struct plan_precision *precis
 		return FALSE;
 	precision->format = format_of(name);
 	return precision->format ||
-	       refuse(reader, "there is no precision '%.40s': there are fp64, fp32, tf32, bf16, "
-			      "fp16, int8 and fp8",
+	       refuse(reader,
+		      "there is no precision '%.40s': there are fp64, fp32, tf32, bf16, "
+		      "fp16, int8 and fp8",
 		      name);
 }
 
@@ -651,8 +654,8 @@ static gboolean read_precisions(struct reader *reader, struct plan_change *chang
 		if (n == PLAN_MAX_NAMES)
 			return refuse(reader, "there are more than %u operations", PLAN_MAX_NAMES);
 		g_array_set_size(change->precisions, n + 1);
-		if (!read_precision(reader, &g_array_index(change->precisions,
-							   struct plan_precision, n)))
+		if (!read_precision(reader,
+				    &g_array_index(change->precisions, struct plan_precision, n)))
 			return FALSE;
 	}
 	return change->precisions->len > 0 || refuse(reader, "'precision' has no operations");

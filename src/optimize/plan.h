@@ -61,12 +61,12 @@ struct plan_precision {
 
 struct plan_change {
 	enum plan_change_kind kind;
-	guint64 count;	  /* of a COUNT, and of PARTS that are alike */
-	GArray *sizes;	  /* of PARTS: guint64, one for each bucket of the plan; NULL: alike */
-	GArray *order;	  /* of buckets: guint32, gradients, one bucket after the other ... */
-	GArray *n_of;	  /* ... and how many of them each bucket has; the same of clusters */
-	GPtrArray *names; /* of NAMES, and of CLUSTERS one cluster after the other */
-	gchar *word;	  /* of COMPRESSION and ALGORITHM */
+	guint64 count;	    /* of a COUNT, and of PARTS that are alike */
+	GArray *sizes;	    /* of PARTS: guint64, one for each bucket of the plan; NULL: alike */
+	GArray *order;	    /* of buckets: guint32, gradients, one bucket after the other ... */
+	GArray *n_of;	    /* ... and how many of them each bucket has; the same of clusters */
+	GPtrArray *names;   /* of NAMES, and of CLUSTERS one cluster after the other */
+	gchar *word;	    /* of COMPRESSION and ALGORITHM */
 	GArray *precisions; /* of PRECISIONS: struct plan_precision */
 };
 
@@ -91,7 +91,8 @@ void plan_add_word(TachoPlan *plan, enum plan_change_kind kind, const gchar *wor
 struct plan_change *plan_add_names(TachoPlan *plan, enum plan_change_kind kind);
 /* Have the plan's change of precisions, which is made if it has none, say what one more operation computes with. FALSE: there is no such
  * format, or a name may not stand in a plan. */
-gboolean plan_add_precision(TachoPlan *plan, const gchar *module, const gchar *kind, guint32 ordinal, const gchar *format);
+gboolean plan_add_precision(TachoPlan *plan, const gchar *module, const gchar *kind,
+			    guint32 ordinal, const gchar *format);
 /* PowerSGD's rank of a compression's word; 0: it is another one. */
 guint plan_powersgd_rank(const gchar *word);
 /* Whether a name may stand in a plan: not empty, no control characters, not too long. */

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/svg.h"
+
 #define WIDTH	 760
 #define HEIGHT	 380
 #define LEFT	 70
@@ -77,32 +79,6 @@ static void find_range(struct picture *picture)
 	}
 }
 
-/* Numbers with a point, whatever the locale. */
-static void put(const struct picture *picture, const gchar *before, gdouble value,
-		const gchar *format)
-{
-	gchar text[G_ASCII_DTOSTR_BUF_SIZE];
-
-	fprintf(picture->out, "%s%s", before, g_ascii_formatd(text, sizeof(text), format, value));
-}
-
-static void put_text(const struct picture *picture, gdouble x, gdouble y, const gchar *anchor,
-		     const gchar *text)
-{
-	put(picture, "<text x=\"", x, "%.1f");
-	put(picture, "\" y=\"", y, "%.1f");
-	fprintf(picture->out, "\" text-anchor=\"%s\">%s</text>\n", anchor, text);
-}
-
-static void put_line(const struct picture *picture, gdouble x1, gdouble y1, gdouble x2, gdouble y2)
-{
-	put(picture, "<line stroke=\"#ccc\" x1=\"", x1, "%.1f");
-	put(picture, "\" y1=\"", y1, "%.1f");
-	put(picture, "\" x2=\"", x2, "%.1f");
-	put(picture, "\" y2=\"", y2, "%.1f");
-	fputs("\"/>\n", picture->out);
-}
-
 static void put_axes(const struct picture *picture)
 {
 	gchar text[G_ASCII_DTOSTR_BUF_SIZE];
@@ -110,18 +86,19 @@ static void put_axes(const struct picture *picture)
 	for (guint i = 0; i <= 4; i++) {
 		gdouble step_ms = picture->low_ms + (picture->high_ms - picture->low_ms) * i / 4.0;
 
-		put_line(picture, LEFT, y_of(picture, step_ms), WIDTH - RIGHT,
+		svg_line(picture->out, LEFT, y_of(picture, step_ms), WIDTH - RIGHT,
 			 y_of(picture, step_ms));
-		put_text(picture, LEFT - 6, y_of(picture, step_ms) + 4, "end",
+		svg_text(picture->out, LEFT - 6, y_of(picture, step_ms) + 4, "end",
 			 g_ascii_formatd(text, sizeof(text), "%.4g", step_ms));
 	}
 	for (gdouble tries = 1; tries <= picture->most_tries; tries *= 10) {
-		put_line(picture, x_of(picture, tries), TOP, x_of(picture, tries), HEIGHT - BOTTOM);
-		put_text(picture, x_of(picture, tries), HEIGHT - BOTTOM + 18, "middle",
+		svg_line(picture->out, x_of(picture, tries), TOP, x_of(picture, tries),
+			 HEIGHT - BOTTOM);
+		svg_text(picture->out, x_of(picture, tries), HEIGHT - BOTTOM + 18, "middle",
 			 g_ascii_formatd(text, sizeof(text), "%.0f", tries));
 	}
-	put_text(picture, LEFT, TOP - 12, "start", "best step so far, ms");
-	put_text(picture, WIDTH - RIGHT, HEIGHT - 12, "end", "tries");
+	svg_text(picture->out, LEFT, TOP - 12, "start", "best step so far, ms");
+	svg_text(picture->out, WIDTH - RIGHT, HEIGHT - 12, "end", "tries");
 }
 
 /* What one judge said: steps down. */
@@ -135,14 +112,14 @@ static void put_course(struct picture *picture, const gchar *judge, const gchar 
 		if (strcmp(tacho_table_cell_text(picture->table, row, "judged_by"), judge) != 0 ||
 		    !isfinite(number(picture, row, "step_ms")))
 			continue;
-		put(picture, is_first ? "M" : "H", x_of(picture, number(picture, row, "tries")),
-		    "%.1f");
-		put(picture, is_first ? "," : "V", y_of(picture, number(picture, row, "step_ms")),
-		    "%.1f");
+		svg_number(picture->out, is_first ? "M" : "H",
+			   x_of(picture, number(picture, row, "tries")), "%.1f");
+		svg_number(picture->out, is_first ? "," : "V",
+			   y_of(picture, number(picture, row, "step_ms")), "%.1f");
 		is_first = FALSE;
 	}
 	if (!is_first) /* nothing better was found up to the end */
-		put(picture, "H", WIDTH - RIGHT, "%.1f");
+		svg_number(picture->out, "H", WIDTH - RIGHT, "%.1f");
 	fputs("\"/>\n", picture->out);
 }
 
@@ -151,10 +128,9 @@ static void put_points(struct picture *picture)
 	for (guint row = 0; row < tacho_table_n_rows(picture->table); row++) {
 		if (!isfinite(number(picture, row, "step_ms")))
 			continue;
-		fprintf(picture->out, "<circle r=\"3\" fill=\"%s\"", colours[way_of(picture, row)]);
-		put(picture, " cx=\"", x_of(picture, number(picture, row, "tries")), "%.1f");
-		put(picture, "\" cy=\"", y_of(picture, number(picture, row, "step_ms")), "%.1f");
-		fputs("\"/>\n", picture->out);
+		svg_point(picture->out, x_of(picture, number(picture, row, "tries")),
+			  y_of(picture, number(picture, row, "step_ms")), 3,
+			  colours[way_of(picture, row)], NULL);
 	}
 }
 
@@ -162,14 +138,12 @@ static void put_legend(const struct picture *picture)
 {
 	gdouble y = TOP + 10;
 
-	put_text(picture, WIDTH - RIGHT + 14, y, "start", "dashed: model");
-	put_text(picture, WIDTH - RIGHT + 14, y + 18, "start", "whole: replay");
+	svg_text(picture->out, WIDTH - RIGHT + 14, y, "start", "dashed: model");
+	svg_text(picture->out, WIDTH - RIGHT + 14, y + 18, "start", "whole: replay");
 	for (guint i = 0; i < picture->n_ways; i++) {
-		fprintf(picture->out, "<circle r=\"3\" fill=\"%s\"", colours[i]);
-		put(picture, " cx=\"", WIDTH - RIGHT + 18, "%.1f");
-		put(picture, "\" cy=\"", y + 40 + 18 * i, "%.1f");
-		fputs("\"/>\n", picture->out);
-		put_text(picture, WIDTH - RIGHT + 28, y + 44 + 18 * i, "start", picture->ways[i]);
+		svg_point(picture->out, WIDTH - RIGHT + 18, y + 40 + 18 * i, 3, colours[i], NULL);
+		svg_text(picture->out, WIDTH - RIGHT + 28, y + 44 + 18 * i, "start",
+			 picture->ways[i]);
 	}
 }
 
@@ -177,11 +151,7 @@ void tacho_optimization_print_svg(const TachoOptimization *optimization, FILE *o
 {
 	struct picture picture = { .table = optimization->trajectory, .out = out };
 
-	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-		"height=\"%d\" font-family=\"sans-serif\" font-size=\"12\">\n"
-		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-		WIDTH, HEIGHT, WIDTH, HEIGHT);
+	svg_begin(out, WIDTH, HEIGHT);
 	find_range(&picture);
 	if (picture.most_tries > 0) {
 		put_axes(&picture);
@@ -190,7 +160,7 @@ void tacho_optimization_print_svg(const TachoOptimization *optimization, FILE *o
 		put_points(&picture);
 		put_legend(&picture);
 	} else {
-		put_text(&picture, WIDTH / 2.0, HEIGHT / 2.0, "middle", "nothing was searched");
+		svg_text(out, WIDTH / 2.0, HEIGHT / 2.0, "middle", "nothing was searched");
 	}
-	fputs("</svg>\n", out);
+	svg_end(out);
 }

@@ -141,7 +141,8 @@ gdouble elimination_cost(const Elimination *elimination, const guint8 *values)
 /* Which variables stand together, as those that are left see it. */
 struct neighbours {
 	GArray **of; /* guint32, ascending */
-	gdouble *weight; /* of the table that taking it out leaves and needs: the sum of the logarithms of numbers of values */
+	gdouble *
+		weight; /* of the table that taking it out leaves and needs: the sum of the logarithms of numbers of values */
 	guint8 *is_gone;
 };
 

@@ -53,8 +53,8 @@ gboolean indicator_mix_parse(const gchar *text, struct indicator_mix *mix, GErro
 	*mix = (struct indicator_mix){ { 0 } };
 	for (guint i = 0; words[i]; i++) {
 		const gchar *colon = strchr(words[i], ':');
-		gint kind = find_kind(words[i], colon ? (gsize)(colon - words[i])
-						      : strlen(words[i]));
+		gint kind =
+			find_kind(words[i], colon ? (gsize)(colon - words[i]) : strlen(words[i]));
 		gchar *end = NULL;
 		gdouble weight = colon ? g_ascii_strtod(colon + 1, &end) : 1;
 		g_autoptr(GString) names = NULL;
@@ -155,14 +155,14 @@ void indicator_variances_of(const TachoPrecisionStatistics *statistics, guint32 
 	if (!facts->is_product) {
 		const struct tensor_statistics *given = &tensors[STATISTICS_OUTPUT_GRADIENT];
 
-		variances->output = error2_of(statistics, &tensors[STATISTICS_OUTPUT], format,
-					      is_derived);
+		variances->output =
+			error2_of(statistics, &tensors[STATISTICS_OUTPUT], format, is_derived);
 		variances->weight_gradient = 0;
 		variances->input_gradient =
-			given->norm2 > 0 ? error2_of(statistics, given, format, is_derived) *
-						   tensors[STATISTICS_INPUT_GRADIENT].norm2 /
-						   given->norm2
-					 : NAN;
+			given->norm2 > 0
+				? error2_of(statistics, given, format, is_derived) *
+					  tensors[STATISTICS_INPUT_GRADIENT].norm2 / given->norm2
+				: NAN;
 		return;
 	}
 	x = unfold(statistics, &tensors[STATISTICS_INPUT], samples_of(facts), format, is_derived);
@@ -306,7 +306,8 @@ static struct indicator_harm gradient(const Indicator *indicator, guint32 operat
 
 	indicator_variances_of(indicator->statistics, operation, format, &variances);
 	sum = variances.weight_gradient;
-	if (upstream > 0) /* the first operation has nothing before it, and perhaps no gradient of its input */
+	if (upstream >
+	    0) /* the first operation has nothing before it, and perhaps no gradient of its input */
 		sum += through > 0 ? variances.input_gradient / through * upstream : NAN;
 	harm = known(sum, "input, weight, output_gradient or input_gradient");
 	harm.is_derived = variances.is_derived;
@@ -448,11 +449,11 @@ static struct indicator_harm gvar(const Indicator *indicator, guint32 operation,
 	} else {
 		forward = small *
 			  (w.norm * v.elements * v.exponent + v.norm * w.elements * w.exponent) / 6;
-		backward = small *
-			   (norm * v.elements * v.exponent + v.norm * outputs * exponent) / 6;
+		backward =
+			small * (norm * v.elements * v.exponent + v.norm * outputs * exponent) / 6;
 	}
-	return known(GVAR_FORWARD_WEIGHT *
-				     (indicator->deepest - indicator->depth[operation]) * forward +
+	return known(GVAR_FORWARD_WEIGHT * (indicator->deepest - indicator->depth[operation]) *
+				     forward +
 			     indicator->depth[operation] * backward,
 		     "input, max_abs or accumulated_weight_gradient");
 }
@@ -546,8 +547,8 @@ static guint most_rounded(const TachoPrecisionStatistics *statistics,
 		gboolean is_derived = FALSE;
 
 		if (tensor_is_known(tensor) && tensor->norm2 > 0)
-			relative[i] = error2_of(statistics, tensor, format, &is_derived) /
-				      tensor->norm2;
+			relative[i] =
+				error2_of(statistics, tensor, format, &is_derived) / tensor->norm2;
 	}
 	sum = relative[0] + relative[1];
 	if (!(sum > 0))
@@ -561,7 +562,8 @@ static void append_range(GString *text, const struct tensor_statistics *tensor, 
 	gdouble rms = sqrt(tensor->norm2 / tensor->elements);
 
 	if (rms > 0 && tensor->max_abs / rms > OUTLIER)
-		append(text, "the %s has outliers: its largest number is %.0f times its root mean square",
+		append(text,
+		       "the %s has outliers: its largest number is %.0f times its root mean square",
 		       part_names[part], tensor->max_abs / rms);
 }
 
@@ -632,21 +634,24 @@ gboolean indicator_fill(TachoPrecisionProblem *problem, const TachoPrecisionStat
 		n_known += operation->has_harm;
 	}
 	if (n_chosen > 0 && n_known == 0) {
-		g_set_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH,
-			    "the statistics tell the harm of none of the model's %u operations: %s%s",
-			    n_chosen, missing ? "they lack " : "they are of another model",
-			    missing ? missing : "");
+		g_set_error(
+			error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH,
+			"the statistics tell the harm of none of the model's %u operations: %s%s",
+			n_chosen, missing ? "they lack " : "they are of another model",
+			missing ? missing : "");
 		return FALSE;
 	}
 	if (n_known < n_chosen)
-		g_ptr_array_add(problem->notes,
-				g_strdup_printf("of %u of %u operations the statistics do not tell the "
-						"harm: they keep their format",
-						n_chosen - n_known, n_chosen));
+		g_ptr_array_add(
+			problem->notes,
+			g_strdup_printf("of %u of %u operations the statistics do not tell the "
+					"harm: they keep their format",
+					n_chosen - n_known, n_chosen));
 	if (n_derived > 0)
-		g_ptr_array_add(problem->notes,
-				g_strdup_printf("%u rounding errors were not measured, but derived from "
-						"norms and ranges",
-						n_derived));
+		g_ptr_array_add(
+			problem->notes,
+			g_strdup_printf("%u rounding errors were not measured, but derived from "
+					"norms and ranges",
+					n_derived));
 	return TRUE;
 }

@@ -22,9 +22,9 @@ gboolean indicator_mix_parse(const gchar *text, struct indicator_mix *mix, GErro
 
 /* What an indicator says of one operation in one format. */
 struct indicator_harm {
-	gdouble harm;		/* INFINITY: numbers overflow, the format is of no use */
-	gboolean is_derived;	/* rounding errors were not measured, but derived */
-	const gchar *missing;	/* static: what the statistics lack; NULL: nothing, harm is known */
+	gdouble harm;	      /* INFINITY: numbers overflow, the format is of no use */
+	gboolean is_derived;  /* rounding errors were not measured, but derived */
+	const gchar *missing; /* static: what the statistics lack; NULL: nothing, harm is known */
 };
 
 /* Statistics as indicators want them: with what comes before each operation. */
@@ -32,15 +32,16 @@ typedef struct _Indicator Indicator;
 
 /* Of a model without a graph: each operation reads what the one before made, and is as deep as it stands in the file. With a problem: its
  * graph. Borrows both. */
-Indicator *indicator_new(const TachoPrecisionStatistics *statistics, const TachoPrecisionProblem *problem);
+Indicator *indicator_new(const TachoPrecisionStatistics *statistics,
+			 const TachoPrecisionProblem *problem);
 void indicator_free(Indicator *indicator);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Indicator, indicator_free)
 
 /* Of an operation by its number in the statistics. */
-struct indicator_harm indicator_harm_of(const Indicator *indicator, enum indicator_kind kind, guint32 operation,
-					enum number_format format);
-struct indicator_harm indicator_mixed(const Indicator *indicator, const struct indicator_mix *mix, guint32 operation,
-				      enum number_format format);
+struct indicator_harm indicator_harm_of(const Indicator *indicator, enum indicator_kind kind,
+					guint32 operation, enum number_format format);
+struct indicator_harm indicator_mixed(const Indicator *indicator, const struct indicator_mix *mix,
+				      guint32 operation, enum number_format format);
 /* Why it is what it is, in words; the caller's. */
 gchar *indicator_reason(const Indicator *indicator, guint32 operation, enum number_format format);
 
@@ -49,14 +50,15 @@ struct indicator_variances {
 	gdouble output, input_gradient, weight_gradient; /* NAN: not known */
 	gboolean is_derived;
 };
-void indicator_variances_of(const TachoPrecisionStatistics *statistics, guint32 operation, enum number_format format,
-			    struct indicator_variances *variances);
+void indicator_variances_of(const TachoPrecisionStatistics *statistics, guint32 operation,
+			    enum number_format format, struct indicator_variances *variances);
 
 /* Fill in the harm of the problem's operations. Notes say of how many nothing is known. TACHO_PRECISION_ERROR_MATCH: no chosen operation is in
  * the statistics. */
 gboolean indicator_fill(TachoPrecisionProblem *problem, const TachoPrecisionStatistics *statistics,
 			const struct indicator_mix *mix, GError **error);
 /* The number of an operation in the statistics; G_MAXUINT32: it is not in them. */
-guint32 indicator_find(const TachoPrecisionStatistics *statistics, const struct precision_operation *operation);
+guint32 indicator_find(const TachoPrecisionStatistics *statistics,
+		       const struct precision_operation *operation);
 
 #endif

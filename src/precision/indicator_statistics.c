@@ -74,8 +74,8 @@ static gboolean next_format(StrictJson *json, guint *seen, enum number_format *r
 
 static gboolean read_rounding(StrictJson *json, struct tensor_rounding *rounding)
 {
-	static const gchar *const keys[] = { "error2",	  "error2_spread", "overflow", "underflow",
-					     "abs_sum",	  "laplacian",	   NULL };
+	static const gchar *const keys[] = { "error2",	"error2_spread", "overflow", "underflow",
+					     "abs_sum", "laplacian",	 NULL };
 	guint64 seen = 0;
 	gint key;
 
@@ -86,7 +86,7 @@ static gboolean read_rounding(StrictJson *json, struct tensor_rounding *rounding
 					     &rounding->overflow, &rounding->underflow,
 					     &rounding->abs_sum,  &rounding->laplacian };
 
-		if (key == 5   ? !read_signed(json, keys[key], members[key])
+		if (key == 5 ? !read_signed(json, keys[key], members[key])
 		    : key == 2 || key == 3
 			    ? !strict_json_number(json, keys[key], 0, 1, members[key])
 			    : !read_positive(json, keys[key], members[key]))
@@ -106,8 +106,8 @@ static gboolean read_roundings(StrictJson *json, struct tensor_statistics *tenso
 		if (!tensor->formats) {
 			tensor->formats = g_new(struct tensor_rounding, N_NUMBER_FORMATS);
 			for (guint i = 0; i < N_NUMBER_FORMATS; i++)
-				tensor->formats[i] = (struct tensor_rounding){ NAN, NAN, NAN,
-									       NAN, NAN, NAN };
+				tensor->formats[i] =
+					(struct tensor_rounding){ NAN, NAN, NAN, NAN, NAN, NAN };
 		}
 		if (!read_rounding(json, &tensor->formats[format]))
 			return FALSE;
@@ -279,8 +279,7 @@ static gboolean read_operation(StrictJson *json, TachoPrecisionStatistics *stati
 	while ((key = strict_json_key(json, keys, &seen)) >= 0)
 		if (!read_member(json, key, keys[key], operation))
 			return FALSE;
-	return strict_json_leave(json, keys, seen,
-				 0xf | (operation->is_product ? 0x70 : 0));
+	return strict_json_leave(json, keys, seen, 0xf | (operation->is_product ? 0x70 : 0));
 }
 
 static gboolean read_operations(StrictJson *json, TachoPrecisionStatistics *statistics)
@@ -322,8 +321,13 @@ static gboolean read_reference(StrictJson *json, TachoPrecisionStatistics *stati
 
 static gboolean read_all(StrictJson *json, TachoPrecisionStatistics *statistics)
 {
-	static const gchar *const keys[] = { "tacho_precision_statistics", "reference", "steps",
-					     "samples", "loss", "operations", NULL };
+	static const gchar *const keys[] = { "tacho_precision_statistics",
+					     "reference",
+					     "steps",
+					     "samples",
+					     "loss",
+					     "operations",
+					     NULL };
 	static const gchar *const loss[] = { "mean", "spread", NULL };
 	guint64 seen = 0;
 	gint key;

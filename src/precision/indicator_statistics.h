@@ -38,7 +38,7 @@ struct operation_statistics {
 	gdouble accumulated_norm, accumulated_max_abs, hessian_mean, hessian_spread;
 	struct {
 		gdouble loss_change, gradient_change2;
-	} *direct; /* [N_NUMBER_FORMATS]; NULL: none */
+	} * direct; /* [N_NUMBER_FORMATS]; NULL: none */
 };
 
 struct _TachoPrecisionStatistics {
@@ -52,7 +52,8 @@ struct _TachoPrecisionStatistics {
 TachoPrecisionStatistics *precision_statistics_parse(const gchar *text, gsize n, GError **error);
 
 /* The number of an operation; G_MAXUINT32: it is not in the statistics. */
-guint32 precision_statistics_find(const TachoPrecisionStatistics *statistics, const gchar *module, const gchar *kind, guint32 ordinal);
+guint32 precision_statistics_find(const TachoPrecisionStatistics *statistics, const gchar *module,
+				  const gchar *kind, guint32 ordinal);
 
 /* Whether a tensor was measured. */
 static inline gboolean tensor_is_known(const struct tensor_statistics *tensor)

@@ -6,12 +6,12 @@
 #include "import/read/pickle.h"
 
 /* Source: cited from NumPy's format of .npy files: magic, version, length of the header. */
-#define MAGIC	      "\x93NUMPY"
-#define N_MAGIC	      6
-#define MAX_HEADER    65536u
-#define HEADER_ALIGN  64
-#define MAX_LAYERS    (1u << 20)
-#define MAX_NAME      256
+#define MAGIC	     "\x93NUMPY"
+#define N_MAGIC	     6
+#define MAX_HEADER   65536u
+#define HEADER_ALIGN 64
+#define MAX_LAYERS   (1u << 20)
+#define MAX_NAME     256
 
 /* What NumPy wraps objects with, by its versions 1 and 2. */
 static const gchar *const symbols[] = { "numpy.core.multiarray _reconstruct",
@@ -22,10 +22,18 @@ static const gchar *const symbols[] = { "numpy.core.multiarray _reconstruct",
 static const struct {
 	const gchar *ours, *theirs;
 } kinds[] = {
-	{ "conv2d", "conv" },	    { "linear", "linear" },   { "embedding", "embedding" },
-	{ "layer_norm", "layernorm" }, { "batch_norm", "bn" }, { "matmul", "matmul" },
-	{ "gelu", "gelu" },	    { "softmax", "softmax" }, { "dropout", "dropout" },
-	{ "relu", "relu" },	    { "max_pool2d", "maxpool2d" }, { "add", "add" },
+	{ "conv2d", "conv" },
+	{ "linear", "linear" },
+	{ "embedding", "embedding" },
+	{ "layer_norm", "layernorm" },
+	{ "batch_norm", "bn" },
+	{ "matmul", "matmul" },
+	{ "gelu", "gelu" },
+	{ "softmax", "softmax" },
+	{ "dropout", "dropout" },
+	{ "relu", "relu" },
+	{ "max_pool2d", "maxpool2d" },
+	{ "add", "add" },
 };
 
 static void bit_clear(gpointer data)
@@ -84,7 +92,8 @@ static gsize skip_header(const guint8 *bytes, gsize n, GError **error)
 	header = g_strndup((const gchar *)bytes + begin, length);
 	if (!strstr(header, "'|O'") || !strstr(header, "'shape': ()")) {
 		refuse(error,
-		       "at byte %" G_GSIZE_FORMAT ": the .npy file does not hold one object, as bit "
+		       "at byte %" G_GSIZE_FORMAT
+		       ": the .npy file does not hold one object, as bit "
 		       "plans do",
 		       begin);
 		return 0;
@@ -136,7 +145,8 @@ static GArray *read_layers(const Pickle *pickle, guint32 dictionary, GError **er
 		if (!name || pickle_type_of(pickle, key) != PICKLE_TEXT || !is_layer(name, n))
 			return refuse(error, "key %u of the plan is no name of a layer", i);
 		if (pickle_type_of(pickle, value) != PICKLE_INTEGER)
-			return refuse(error, "the bits of '%.*s' are no whole number", (int)n, name);
+			return refuse(error, "the bits of '%.*s' are no whole number", (int)n,
+				      name);
 		bit.layer = g_strndup(name, n);
 		bit.bits = pickle_integer(pickle, value, 0);
 		g_array_append_val(bits, bit);
@@ -284,9 +294,9 @@ GArray *plan_bits_of(const TachoPrecisionProblem *problem, const guint8 *formats
 
 	for (guint32 i = 0; i < problem->n_operations; i++) {
 		enum number_format format = (enum number_format)formats[i];
-		struct plan_bit bit = { NULL,
-					number_format_qsync_bits(
-						format == FORMAT_BF16 ? FORMAT_FP16 : format) };
+		struct plan_bit bit = {
+			NULL, number_format_qsync_bits(format == FORMAT_BF16 ? FORMAT_FP16 : format)
+		};
 
 		if (!names->pdata[i] || bit.bits == 0 ||
 		    problem->operations[i].rule != PRECISION_CHOSEN)
@@ -319,8 +329,9 @@ gboolean plan_bits_apply(const GArray *bits, const TachoPrecisionProblem *proble
 			continue;
 		}
 		g_set_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH,
-			    number == 0 ? "the model has no layer '%s'"
-					: "the layer '%s' cannot have the bits that the plan gives it",
+			    number == 0
+				    ? "the model has no layer '%s'"
+				    : "the layer '%s' cannot have the bits that the plan gives it",
 			    bit->layer);
 		return FALSE;
 	}

@@ -29,6 +29,7 @@ GByteArray *plan_bits_bytes(const GArray *bits);
 GArray *plan_bits_of(const TachoPrecisionProblem *problem, const guint8 *formats);
 /* Set the formats that the bits name in `formats`; 16 is fp16 where the operation may be that, else bf16. TACHO_PRECISION_ERROR_MATCH: a layer is
  * not in the problem, or may not have the bits; it is named. */
-gboolean plan_bits_apply(const GArray *bits, const TachoPrecisionProblem *problem, guint32 worker, guint8 *formats, GError **error);
+gboolean plan_bits_apply(const GArray *bits, const TachoPrecisionProblem *problem, guint32 worker,
+			 guint8 *formats, GError **error);
 
 #endif

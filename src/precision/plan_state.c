@@ -8,8 +8,8 @@
 /* What an edge adds under the plan. */
 struct edge_term {
 	gdouble forward_ns, backward_ns; /* to the consumer */
-	gdouble bytes;			 /* of the copy that is kept, from the consumer's forward pass ... */
-	guint32 until;			 /* ... to the end of this operation's backward pass */
+	gdouble bytes; /* of the copy that is kept, from the consumer's forward pass ... */
+	guint32 until; /* ... to the end of this operation's backward pass */
 };
 
 /* The tensor as it was made, where a reader keeps it. */
@@ -20,7 +20,8 @@ struct tensor_term {
 
 struct worker_state {
 	gdouble *forward_ns, *backward_ns; /* of each operation with its casts */
-	gdouble *begins, *ends; /* bytes held from its forward pass on, and until its backward pass has ended */
+	gdouble *begins,
+		*ends; /* bytes held from its forward pass on, and until its backward pass has ended */
 	struct edge_term *edges;
 	struct tensor_term *tensors;
 };
@@ -40,7 +41,8 @@ struct _PlanState {
 	GHashTable *ties; /* tie + 1 -> GArray of guint32 */
 	GArray *log;	  /* struct change */
 	GArray *changed;  /* guint32, of one set */
-	gdouble *finish_ns; /* [n_workers][n_operations] when its backward pass has ended; NULL: there are no collectives */
+	gdouble *
+		finish_ns; /* [n_workers][n_operations] when its backward pass has ended; NULL: there are no collectives */
 };
 
 /* --- made --------------------------------------------------------------------------------------- */
@@ -207,8 +209,8 @@ static void hold(struct worker_state *worker, guint32 from, guint32 until, gdoub
 static void add_up_reads(PlanState *state, guint32 w, guint32 operation)
 {
 	struct worker_state *worker = &state->workers[w];
-	const struct precision_cost *cost = precision_cost_of(state->problem, w, operation,
-							      format_of(state, w, operation));
+	const struct precision_cost *cost =
+		precision_cost_of(state->problem, w, operation, format_of(state, w, operation));
 	gdouble forward_ns = cost->forward_ns, backward_ns = cost->backward_ns;
 
 	for (guint32 i = state->first_read[operation]; i < state->first_read[operation + 1]; i++) {
@@ -272,15 +274,14 @@ static void refresh_tensor(PlanState *state, guint32 w, guint32 number)
 	hold(worker, tensor->producer, made->until, -made->bytes);
 	*made = (struct tensor_term){ 0 };
 	if (first.saver[stored] != G_MAXUINT32) {
-		made->bytes = problem->workers[w].tensor_elements[number] *
-			      number_format_bytes(stored);
+		made->bytes =
+			problem->workers[w].tensor_elements[number] * number_format_bytes(stored);
 		made->until = first.saver[stored];
 		hold(worker, tensor->producer, made->until, made->bytes);
 	}
 	for (guint32 e = tensor->first_edge; e < tensor->first_edge + tensor->n_edges; e++) {
 		const struct precision_edge *edge = &problem->edges[e];
-		enum number_format input =
-			number_format_input(format_of(state, w, edge->consumer));
+		enum number_format input = number_format_input(format_of(state, w, edge->consumer));
 		struct edge_term *term = &worker->edges[e];
 
 		hold(worker, edge->consumer, term->until, -term->bytes);
@@ -395,8 +396,7 @@ static gboolean follow(PlanState *state, guint32 w)
 
 		for (guint32 i = state->first_made[operation]; i < state->first_made[operation + 1];
 		     i++) {
-			const struct precision_tensor *tensor =
-				&problem->tensors[state->makes[i]];
+			const struct precision_tensor *tensor = &problem->tensors[state->makes[i]];
 
 			for (guint32 e = 0; e < tensor->n_edges; e++) {
 				guint32 reader = problem->edges[tensor->first_edge + e].consumer;
@@ -413,9 +413,9 @@ static gboolean follow(PlanState *state, guint32 w)
 gboolean plan_state_set(PlanState *state, guint32 w, guint32 operation, enum number_format format)
 {
 	guint32 tie = state->problem->operations[operation].tie;
-	GArray *tied = tie == G_MAXUINT32 ? NULL
-					  : g_hash_table_lookup(state->ties,
-								GSIZE_TO_POINTER((gsize)tie + 1));
+	GArray *tied = tie == G_MAXUINT32
+			       ? NULL
+			       : g_hash_table_lookup(state->ties, GSIZE_TO_POINTER((gsize)tie + 1));
 	gboolean is_allowed = TRUE;
 
 	g_array_set_size(state->changed, 0);
@@ -490,9 +490,8 @@ static enum number_format sent_format(const PlanState *state,
 		guint32 operation = problem->members[collective->first_member + i];
 
 		for (guint32 w = 0; w < problem->n_workers; w++) {
-			enum number_format own =
-				(enum number_format)problem->operations[operation]
-					.gradient[format_of(state, w, operation)];
+			enum number_format own = (enum number_format)problem->operations[operation]
+							 .gradient[format_of(state, w, operation)];
 
 			sent = i == 0 && w == 0 ? own : number_format_promote(sent, own);
 		}
@@ -512,9 +511,9 @@ static gdouble meet(const PlanState *state)
 		gdouble start_ns = free_ns, longest_ns = 0;
 
 		for (guint32 w = 0; w < problem->n_workers; w++) {
-			start_ns = MAX(start_ns,
-				       state->finish_ns[precision_plan_at(problem, w,
-									  collective->after)]);
+			start_ns = MAX(
+				start_ns,
+				state->finish_ns[precision_plan_at(problem, w, collective->after)]);
 			longest_ns = MAX(longest_ns, problem->workers[w].collective_ns[k][sent]);
 		}
 		free_ns = start_ns + longest_ns;
@@ -556,11 +555,11 @@ gdouble plan_state_bytes(const PlanState *state, guint32 w)
 	for (guint32 i = 0; i < problem->n_operations; i++) {
 		held += worker->begins[i];
 		peak = MAX(peak, held + precision_cost_of(problem, w, i, format_of(state, w, i))
-						->forward_bytes);
+						 ->forward_bytes);
 	}
 	for (guint32 i = problem->n_operations; i-- > 0;) {
 		peak = MAX(peak, held + precision_cost_of(problem, w, i, format_of(state, w, i))
-						->backward_bytes);
+						 ->backward_bytes);
 		held -= worker->ends[i];
 	}
 	return peak;
@@ -590,8 +589,8 @@ gdouble plan_state_spread_ns(const PlanState *state, guint32 w)
 	gdouble sum = 0;
 
 	for (guint32 i = 0; i < state->problem->n_operations; i++) {
-		gdouble spread_ns = precision_cost_of(state->problem, w, i, format_of(state, w, i))
-					    ->spread_ns;
+		gdouble spread_ns =
+			precision_cost_of(state->problem, w, i, format_of(state, w, i))->spread_ns;
 
 		sum += spread_ns * spread_ns;
 	}
@@ -617,8 +616,7 @@ static void add_neighbour(const PlanState *state, guint32 from, guint32 operatio
 	if (depth == 0)
 		return;
 	for (guint32 i = state->first_read[operation]; i < state->first_read[operation + 1]; i++) {
-		guint32 producer =
-			problem->tensors[state->edge_tensor[state->reads[i]]].producer;
+		guint32 producer = problem->tensors[state->edge_tensor[state->reads[i]]].producer;
 
 		if (producer != from)
 			add_neighbour(state, from, producer, depth - 1, operations);

@@ -20,10 +20,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanState, plan_state_free)
 
 /* The plan as it is; the state's. */
 const guint8 *plan_state_plan(const PlanState *state);
-static inline enum number_format plan_state_format(const PlanState *state, const TachoPrecisionProblem *problem,
+static inline enum number_format plan_state_format(const PlanState *state,
+						   const TachoPrecisionProblem *problem,
 						   guint32 worker, guint32 operation)
 {
-	return (enum number_format)plan_state_plan(state)[precision_plan_at(problem, worker, operation)];
+	return (enum number_format)plan_state_plan(
+		state)[precision_plan_at(problem, worker, operation)];
 }
 /* Take over a worker's part of a plan. Operations that follow are set from what they read. FALSE: one then has a format that is not allowed;
  * the state holds the plan all the same. */
@@ -31,7 +33,8 @@ gboolean plan_state_load(PlanState *state, guint32 worker, const guint8 *formats
 
 /* Have an operation that is chosen, and those tied to it, compute in `format`, and let others follow. FALSE: one cannot; it is set all the
  * same, to be undone. What was changed since plan_state_keep() can be undone. */
-gboolean plan_state_set(PlanState *state, guint32 worker, guint32 operation, enum number_format format);
+gboolean plan_state_set(PlanState *state, guint32 worker, guint32 operation,
+			enum number_format format);
 void plan_state_keep(PlanState *state);
 void plan_state_undo(PlanState *state);
 

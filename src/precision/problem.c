@@ -28,8 +28,7 @@ gboolean precision_worker_init(struct precision_worker *worker, guint32 n_operat
 	worker->costs = new_array((gsize)n_operations * N_NUMBER_FORMATS, sizeof(*worker->costs),
 				  &is_short);
 	worker->casts = new_array(n_tensors, sizeof(*worker->casts), &is_short);
-	worker->tensor_elements =
-		new_array(n_tensors, sizeof(*worker->tensor_elements), &is_short);
+	worker->tensor_elements = new_array(n_tensors, sizeof(*worker->tensor_elements), &is_short);
 	worker->collective_ns = new_array(n_collectives, sizeof(*worker->collective_ns), &is_short);
 	return !is_short;
 }
@@ -48,12 +47,11 @@ TachoPrecisionProblem *precision_problem_new(guint32 n_operations, guint32 n_ten
 					     guint32 n_members, guint32 n_workers, GError **error)
 {
 	g_autoptr(TachoPrecisionProblem) problem = g_new0(TachoPrecisionProblem, 1);
-	gboolean is_short = n_operations > PRECISION_MAX_OPERATIONS ||
-			    n_tensors > PRECISION_MAX_OPERATIONS ||
-			    n_edges > PRECISION_MAX_EDGES || n_members > PRECISION_MAX_EDGES ||
-			    n_collectives > PRECISION_MAX_OPERATIONS ||
-			    n_workers > PRECISION_MAX_WORKERS ||
-			    (guint64)n_workers * (n_operations + n_tensors) > PRECISION_MAX_ROWS;
+	gboolean is_short =
+		n_operations > PRECISION_MAX_OPERATIONS || n_tensors > PRECISION_MAX_OPERATIONS ||
+		n_edges > PRECISION_MAX_EDGES || n_members > PRECISION_MAX_EDGES ||
+		n_collectives > PRECISION_MAX_OPERATIONS || n_workers > PRECISION_MAX_WORKERS ||
+		(guint64)n_workers * (n_operations + n_tensors) > PRECISION_MAX_ROWS;
 
 	problem->notes = g_ptr_array_new_with_free_func(g_free);
 	if (is_short) {
@@ -221,8 +219,7 @@ static gboolean check_collectives(const TachoPrecisionProblem *problem, GError *
 		    collective->first_member > problem->n_members - collective->n_members)
 			return refuse(error, "collective %u waits for no operation", i);
 		for (guint32 j = 0; j < collective->n_members; j++)
-			if (problem->members[collective->first_member + j] >=
-			    problem->n_operations)
+			if (problem->members[collective->first_member + j] >= problem->n_operations)
 				return refuse(error,
 					      "collective %u sends gradients of an operation that "
 					      "is not there",
@@ -268,7 +265,7 @@ static gboolean check_costs(const TachoPrecisionProblem *problem, guint32 worker
 static gboolean check_worker(const TachoPrecisionProblem *problem, guint32 number, GError **error)
 {
 	const struct precision_worker *worker = &problem->workers[number];
-	const gdouble quantities[] = { worker->before_ns,   worker->between_ns, worker->after_ns,
+	const gdouble quantities[] = { worker->before_ns, worker->between_ns, worker->after_ns,
 				       worker->fixed_bytes, worker->max_bytes };
 
 	if (!worker->name || worker->n_ranks == 0 || !(worker->share >= 0 && worker->share <= 1))
@@ -287,9 +284,10 @@ static gboolean check_worker(const TachoPrecisionProblem *problem, guint32 numbe
 				    cast->forward_ns[j / N_NUMBER_FORMATS][j % N_NUMBER_FORMATS]) ||
 			    !is_quantity(
 				    cast->backward_ns[j / N_NUMBER_FORMATS][j % N_NUMBER_FORMATS]))
-				return refuse(error,
-					      "a cast of tensor %u takes a time that cannot be on %s",
-					      i, worker->name);
+				return refuse(
+					error,
+					"a cast of tensor %u takes a time that cannot be on %s", i,
+					worker->name);
 	}
 	for (guint32 i = 0; i < problem->n_collectives; i++)
 		for (guint j = 0; j < N_NUMBER_FORMATS; j++)

@@ -26,8 +26,8 @@
 #define PRECISION_MAX_EDGES	 (1u << 22)
 #define PRECISION_MAX_WORKERS	 4096u
 /* Of all workers together: operations and tensors that have costs. */
-#define PRECISION_MAX_ROWS (1u << 22)
-#define PRECISION_NO_OPERATION	 G_MAXUINT32
+#define PRECISION_MAX_ROWS     (1u << 22)
+#define PRECISION_NO_OPERATION G_MAXUINT32
 
 /* Who decides with what an operation computes. */
 enum precision_rule {
@@ -155,7 +155,8 @@ TachoPrecisionProblem *precision_problem_new(guint32 n_operations, guint32 n_ten
 
 /* For whoever does not know the counts before: zeros, a problem's own to be released with it. FALSE: no memory, and it is to be released. */
 void precision_operation_init(struct precision_operation *operation);
-gboolean precision_worker_init(struct precision_worker *worker, guint32 n_operations, guint32 n_tensors, guint32 n_collectives);
+gboolean precision_worker_init(struct precision_worker *worker, guint32 n_operations,
+			       guint32 n_tensors, guint32 n_collectives);
 void precision_worker_release(struct precision_worker *worker);
 
 static inline struct precision_cost *precision_cost_of(const TachoPrecisionProblem *problem,

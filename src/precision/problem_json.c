@@ -190,9 +190,9 @@ static gboolean read_operation_member(StrictJson *json, gint key,
 
 static gboolean read_operation(StrictJson *json, struct lists *lists)
 {
-	static const gchar *const keys[] = { "module",	"kind",	 "ordinal", "rule",
-					     "recorded", "depth", "hops",    "results",
-					     "gradients", "harm", "tie",     NULL };
+	static const gchar *const keys[] = { "module",	  "kind",  "ordinal", "rule",
+					     "recorded",  "depth", "hops",    "results",
+					     "gradients", "harm",  "tie",     NULL };
 	struct precision_operation *operation;
 	guint64 seen = 0;
 	gint key;
@@ -247,8 +247,8 @@ static gboolean read_tensor(StrictJson *json, struct lists *lists)
 	if (!strict_json_enter(json, '{', "a tensor"))
 		return FALSE;
 	while ((key = strict_json_key(json, keys, &seen)) >= 0) {
-		if (key == 0 && !read_small(json, "'producer'", PRECISION_MAX_OPERATIONS,
-					    &tensor.producer))
+		if (key == 0 &&
+		    !read_small(json, "'producer'", PRECISION_MAX_OPERATIONS, &tensor.producer))
 			return FALSE;
 		if (key == 1 && !strict_json_flag(json, "'cast_once'", &tensor.is_cast_once))
 			return FALSE;
@@ -290,7 +290,8 @@ static gboolean read_collective(StrictJson *json, struct lists *lists)
 			guint32 member;
 
 			if (lists->members->len == PRECISION_MAX_EDGES)
-				return strict_json_refuse(json, "collectives have too many operations");
+				return strict_json_refuse(json,
+							  "collectives have too many operations");
 			if (!read_small(json, "an operation", PRECISION_MAX_OPERATIONS, &member))
 				return FALSE;
 			g_array_append_val(lists->members, member);
@@ -304,8 +305,9 @@ static gboolean read_collective(StrictJson *json, struct lists *lists)
 /* {"forward_ns": 1, ...} */
 static gboolean read_cost(StrictJson *json, struct precision_cost *cost)
 {
-	static const gchar *const keys[] = { "forward_ns",    "backward_ns",	"spread_ns",
-					     "saved_bytes",   "forward_bytes",	"backward_bytes",
+	static const gchar *const keys[] = { "forward_ns",    "backward_ns",
+					     "spread_ns",     "saved_bytes",
+					     "forward_bytes", "backward_bytes",
 					     "estimated",     NULL };
 	gdouble *const quantities[N_QUANTITIES] = { &cost->forward_ns,	  &cost->backward_ns,
 						    &cost->spread_ns,	  &cost->saved_bytes,
@@ -347,9 +349,8 @@ static gboolean read_costs(StrictJson *json, const struct lists *lists,
 		if (json->error)
 			return FALSE;
 	}
-	return !json->error &&
-	       (n == lists->operations->len ||
-		strict_json_refuse(json, "there are fewer costs than operations"));
+	return !json->error && (n == lists->operations->len ||
+				strict_json_refuse(json, "there are fewer costs than operations"));
 }
 
 /* {"fp32": {"bf16": 12}} */
@@ -420,7 +421,8 @@ static gboolean read_transfers(StrictJson *json, const struct lists *lists,
 		guint seen = 0;
 
 		if (n == lists->collectives->len)
-			return strict_json_refuse(json, "a worker has more collectives than the job");
+			return strict_json_refuse(json,
+						  "a worker has more collectives than the job");
 		if (!strict_json_enter(json, '{', "a collective's times"))
 			return FALSE;
 		while (next_format(json, &seen, &format))
@@ -462,11 +464,11 @@ static gboolean read_worker_member(StrictJson *json, const gchar *const *keys, g
 
 static gboolean read_worker(StrictJson *json, struct lists *lists)
 {
-	static const gchar *const keys[] = { "name",	   "ranks",	  "share",     "before_ns",
-					     "between_ns", "after_ns",	  "fixed_bytes", "max_bytes",
-					     "costs",	   "tensors",	  "collectives", NULL };
-	guint64 rows = ((guint64)lists->workers->len + 1) *
-		       (lists->operations->len + lists->tensors->len);
+	static const gchar *const keys[] = { "name",	   "ranks",    "share",	      "before_ns",
+					     "between_ns", "after_ns", "fixed_bytes", "max_bytes",
+					     "costs",	   "tensors",  "collectives", NULL };
+	guint64 rows =
+		((guint64)lists->workers->len + 1) * (lists->operations->len + lists->tensors->len);
 	struct precision_worker *worker;
 	guint64 seen = 0, wanted = 0x107;
 	gint key;
@@ -640,9 +642,8 @@ static void write_formats(JsonWriter *json, const gchar *key, const guint8 *form
 {
 	json_writer_begin_object(json_writer_key(json, key));
 	for (guint i = 0; i < N_NUMBER_FORMATS; i++)
-		json_writer_string(
-			json_writer_key(json, number_format_name((enum number_format)i)),
-			number_format_name((enum number_format)formats[i]));
+		json_writer_string(json_writer_key(json, number_format_name((enum number_format)i)),
+				   number_format_name((enum number_format)formats[i]));
 	json_writer_end_object(json);
 }
 

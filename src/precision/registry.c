@@ -15,7 +15,15 @@ struct _KernelRegistry {
 	GPtrArray *kernels; /* struct registered_kernel */
 };
 
-enum token_kind { TOKEN_WORD, TOKEN_TEXT, TOKEN_COLON, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_LINE, TOKEN_END };
+enum token_kind {
+	TOKEN_WORD,
+	TOKEN_TEXT,
+	TOKEN_COLON,
+	TOKEN_OPEN,
+	TOKEN_CLOSE,
+	TOKEN_LINE,
+	TOKEN_END
+};
 
 struct parser {
 	const gchar *at, *end;

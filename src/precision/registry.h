@@ -26,20 +26,29 @@ struct kernel_operand {
 	enum kernel_scale scale;
 };
 
-enum kernel_operand_name { KERNEL_X, KERNEL_W, KERNEL_Y, KERNEL_DY, KERNEL_DX, KERNEL_DW, N_KERNEL_OPERANDS };
+enum kernel_operand_name {
+	KERNEL_X,
+	KERNEL_W,
+	KERNEL_Y,
+	KERNEL_DY,
+	KERNEL_DX,
+	KERNEL_DW,
+	N_KERNEL_OPERANDS
+};
 
 struct registered_kernel {
 	gchar *name;
 	GPtrArray *patterns; /* gchar: of annotations, operations or types of modules */
 	enum number_format precision;
 	struct kernel_operand operands[N_KERNEL_OPERANDS];
-	gboolean fuses_quantize, fuses_dequantize; /* it casts what it reads, what it gives: no cast before, behind */
-	gboolean has_saves; /* the file says what is kept for the backward pass: */
+	gboolean fuses_quantize,
+		fuses_dequantize; /* it casts what it reads, what it gives: no cast before, behind */
+	gboolean has_saves;	  /* the file says what is kept for the backward pass: */
 	enum number_format saved[N_KERNEL_OPERANDS]; /* N_NUMBER_FORMATS: it is not kept */
 	gboolean saves_scales;
 	gchar *variant_of; /* the operation that it is another form of: "aten::linear"; NULL: none */
 	guint align_n, align_k, align_m; /* 0: any */
-	guint line; /* where it begins */
+	guint line;			 /* where it begins */
 };
 
 typedef struct _KernelRegistry KernelRegistry;
@@ -53,8 +62,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(KernelRegistry, kernel_registry_free)
 guint kernel_registry_n(const KernelRegistry *registry);
 const struct registered_kernel *kernel_registry_at(const KernelRegistry *registry, guint index);
 /* The first kernel one of whose patterns matches the name; NULL: none does. */
-const struct registered_kernel *kernel_registry_find(const KernelRegistry *registry, const gchar *name);
+const struct registered_kernel *kernel_registry_find(const KernelRegistry *registry,
+						     const gchar *name);
 /* The format of an operand: as the file says, else that of the kernel; of y and gradients what number_format_result() and fp32 for dw say. */
-enum number_format kernel_operand_format(const struct registered_kernel *kernel, enum kernel_operand_name operand);
+enum number_format kernel_operand_format(const struct registered_kernel *kernel,
+					 enum kernel_operand_name operand);
 
 #endif

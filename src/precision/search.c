@@ -139,8 +139,8 @@ static gboolean make_room(PrecisionSearch *search, guint32 w, struct elimination
 			break;
 		if (has_room(search, w))
 			best = g_memdup2(plan_of(search, w), search->problem->n_operations);
-		excess_bytes = MIN(excess_bytes,
-				   plan_state_bytes(search->state, w) - worker->max_bytes);
+		excess_bytes =
+			MIN(excess_bytes, plan_state_bytes(search->state, w) - worker->max_bytes);
 	}
 	if (!best) {
 		g_set_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_NO_PLAN,
@@ -175,10 +175,11 @@ gboolean precision_search_fastest(PrecisionSearch *search, struct elimination_re
 
 		search->byte_price[w] = 0;
 		if (!solve(search, w, &weights, &result)) {
-			g_set_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_NO_PLAN,
-				    "operations that follow their inputs, or that are tied, have no "
-				    "format in common on %s",
-				    search->problem->workers[w].name);
+			g_set_error(
+				error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_NO_PLAN,
+				"operations that follow their inputs, or that are tied, have no "
+				"format in common on %s",
+				search->problem->workers[w].name);
 			return FALSE;
 		}
 		if (!has_room(search, w) && !make_room(search, w, &result, error))
@@ -204,8 +205,7 @@ static void keep_if_better(PrecisionSearch *search, struct kept *kept)
 	gdouble harm = plan_state_harm(search->state);
 	gdouble step_ns = plan_state_step_ns(search->state, NULL, NULL);
 
-	if (kept->plan &&
-	    (harm > kept->harm || (harm == kept->harm && step_ns >= kept->step_ns)))
+	if (kept->plan && (harm > kept->harm || (harm == kept->harm && step_ns >= kept->step_ns)))
 		return;
 	g_free(kept->plan);
 	kept->plan = g_memdup2(plan_state_plan(search->state), n);
@@ -260,11 +260,12 @@ static gboolean refuse_bound(PrecisionSearch *search, const struct precision_bou
 	gdouble step_ns = plan_state_step_ns(search->state, NULL, NULL);
 	gdouble doubt_ns = precision_search_doubt_ns(search, bound, step_ns);
 
-	g_set_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_NO_PLAN,
-		    "the fastest plan takes %.3f ms a step, and may take %.3f ms more than predicted: "
-		    "%.3f ms more than the bound of %.3f ms",
-		    step_ns / 1e6, doubt_ns / 1e6, (step_ns + doubt_ns - bound->step_ns) / 1e6,
-		    bound->step_ns / 1e6);
+	g_set_error(
+		error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_NO_PLAN,
+		"the fastest plan takes %.3f ms a step, and may take %.3f ms more than predicted: "
+		"%.3f ms more than the bound of %.3f ms",
+		step_ns / 1e6, doubt_ns / 1e6, (step_ns + doubt_ns - bound->step_ns) / 1e6,
+		bound->step_ns / 1e6);
 	return FALSE;
 }
 
@@ -281,7 +282,8 @@ gboolean precision_search_recover(PrecisionSearch *search, const struct precisio
 	if (!precision_search_keeps(search, bound))
 		return refuse_bound(search, bound, error);
 	keep_if_better(search, &kept);
-	if (search_enumerate(problem, search->state, keeps, &bounds)) {
+	if (!bound->is_never_enumerated &&
+	    search_enumerate(problem, search->state, keeps, &bounds)) {
 		*ret_is_exact = TRUE;
 		g_free(kept.plan);
 		return TRUE;

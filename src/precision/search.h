@@ -15,8 +15,9 @@
 #include "precision/plan_state.h"
 
 struct precision_bound {
-	gdouble step_ns;      /* INFINITY: none */
+	gdouble step_ns; /* INFINITY: none */
 	gdouble reference_ns; /* a step that is known for certain to the bound: (3); 0: the fastest plan's */
+	gboolean is_never_enumerated; /* few plans are searched as many are */
 };
 
 typedef struct _PrecisionSearch PrecisionSearch;
@@ -31,16 +32,18 @@ PlanState *precision_search_state(PrecisionSearch *search);
 
 /* Go to the fastest plan whose memory suffices. TACHO_PRECISION_ERROR_NO_PLAN: it does not with any plan that was seen; by how much. `results` of
  * each worker's elimination may be NULL. */
-gboolean precision_search_fastest(PrecisionSearch *search, struct elimination_result *results, GError **error);
+gboolean precision_search_fastest(PrecisionSearch *search, struct elimination_result *results,
+				  GError **error);
 
 /* From the fastest plan, go to one that harms less within the bound. TACHO_PRECISION_ERROR_NO_PLAN: the fastest plan does not keep it. TRUE in
  * `ret_is_exact`: no plan within the bounds harms less. */
-gboolean precision_search_recover(PrecisionSearch *search, const struct precision_bound *bound, gboolean *ret_is_exact,
-				  GError **error);
+gboolean precision_search_recover(PrecisionSearch *search, const struct precision_bound *bound,
+				  gboolean *ret_is_exact, GError **error);
 
 /* Whether the plan at hand keeps the bound and its memory. */
 gboolean precision_search_keeps(PrecisionSearch *search, const struct precision_bound *bound);
 /* By how much a step may be longer than predicted: (3). */
-gdouble precision_search_doubt_ns(const PrecisionSearch *search, const struct precision_bound *bound, gdouble step_ns);
+gdouble precision_search_doubt_ns(const PrecisionSearch *search,
+				  const struct precision_bound *bound, gdouble step_ns);
 
 #endif

@@ -61,11 +61,12 @@ static gboolean may_be(const struct moves *moves, guint32 w, guint32 operation,
 static void moves_init(struct moves *moves, const TachoPrecisionProblem *problem, PlanState *state,
 		       SearchKeeps keeps, gconstpointer data)
 {
-	*moves = (struct moves){ problem, state, keeps, data };
+	*moves = (struct moves){ .problem = problem, .state = state, .keeps = keeps, .data = data };
 	moves->heap = g_array_new(FALSE, FALSE, sizeof(struct move));
 	moves->region = g_array_new(FALSE, FALSE, sizeof(guint32));
 	moves->around = g_array_new(FALSE, FALSE, sizeof(guint32));
-	moves->is_allowed = g_new(guint8, MAX((gsize)problem->n_workers * problem->n_operations, 1));
+	moves->is_allowed =
+		g_new(guint8, MAX((gsize)problem->n_workers * problem->n_operations, 1));
 	for (guint32 w = 0; w < problem->n_workers; w++)
 		for (guint32 i = 0; i < problem->n_operations; i++)
 			moves->is_allowed[precision_plan_at(problem, w, i)] =

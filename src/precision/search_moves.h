@@ -8,11 +8,14 @@
 typedef gboolean (*SearchKeeps)(PlanState *state, gconstpointer data);
 
 /* Raise operations and regions as long as that removes harm and `keeps` allows it, most harm for the time first. TRUE: something was raised. */
-gboolean search_raise(const TachoPrecisionProblem *problem, PlanState *state, SearchKeeps keeps, gconstpointer data);
+gboolean search_raise(const TachoPrecisionProblem *problem, PlanState *state, SearchKeeps keeps,
+		      gconstpointer data);
 /* Lower an operation that another may be raised for, as long as that removes harm. TRUE: something was exchanged. */
-gboolean search_exchange(const TachoPrecisionProblem *problem, PlanState *state, SearchKeeps keeps, gconstpointer data);
+gboolean search_exchange(const TachoPrecisionProblem *problem, PlanState *state, SearchKeeps keeps,
+			 gconstpointer data);
 /* Try all plans, if they are few, and go to that with the least harm that `keeps` allows, of equals the shortest. FALSE: they are too many, or
  * none may be kept; the plan is as it was. */
-gboolean search_enumerate(const TachoPrecisionProblem *problem, PlanState *state, SearchKeeps keeps, gconstpointer data);
+gboolean search_enumerate(const TachoPrecisionProblem *problem, PlanState *state, SearchKeeps keeps,
+			  gconstpointer data);
 
 #endif

@@ -54,11 +54,11 @@ guint search_formats(const TachoPrecisionProblem *problem, guint32 worker, guint
 	guint allowed = 0;
 
 	for (guint i = 0; i < N_NUMBER_FORMATS; i++)
-		if (precision_cost_of(problem, worker, operation, (enum number_format)i)->is_allowed &&
+		if (precision_cost_of(problem, worker, operation, (enum number_format)i)
+			    ->is_allowed &&
 		    (facts->rule != PRECISION_CHOSEN || isfinite(facts->harm[i])))
 			allowed |= 1u << i;
-	if (facts->rule == PRECISION_CHOSEN && !facts->has_harm &&
-	    allowed & 1u << facts->recorded)
+	if (facts->rule == PRECISION_CHOSEN && !facts->has_harm && allowed & 1u << facts->recorded)
 		allowed = 1u << facts->recorded;
 	return allowed;
 }
@@ -197,8 +197,8 @@ static void promote(const SearchNetwork *network, const struct promotion *before
 					.result[variable->formats[i]];
 
 			if (before)
-				read = number_format_promote(
-					(enum number_format)before->formats[j], read);
+				read = number_format_promote((enum number_format)before->formats[j],
+							     read);
 			seen |= 1u << read;
 		}
 	for (guint i = 0; i < N_NUMBER_FORMATS; i++)
@@ -229,8 +229,8 @@ static void constrain(SearchNetwork *network, const struct promotion *before, gu
 		read = (enum number_format)network->problem->operations[producer]
 			       .result[format_at(network, producer, values[n - 2])];
 		if (before)
-			read = number_format_promote(
-				(enum number_format)before->formats[values[0]], read);
+			read = number_format_promote((enum number_format)before->formats[values[0]],
+						     read);
 		entries[i] = formats[values[n - 1]] == read ? 0 : INFINITY;
 	}
 }
@@ -500,11 +500,11 @@ static void fill(SearchNetwork *network, const struct search_weights *weights,
 		values_at(network, wanted, 2, i, values);
 		stored = (enum number_format)problem->operations[producer]
 				 .result[format_at(network, producer, values[0])];
-		entries[i] = table->kind == TABLE_EDGE
-				     ? edge_cost(network, weights, table, stored,
-						 format_at(network, consumer, values[1]))
-				     : shared_cost(network, weights, table->tensor, stored,
-						   values[1]);
+		entries[i] =
+			table->kind == TABLE_EDGE
+				? edge_cost(network, weights, table, stored,
+					    format_at(network, consumer, values[1]))
+				: shared_cost(network, weights, table->tensor, stored, values[1]);
 	}
 }
 

@@ -26,7 +26,7 @@ guint search_formats(const TachoPrecisionProblem *problem, guint32 worker, guint
 
 /* The best plan for the worker into `plan` (its n_operations bytes), which is the one to begin with where the elimination holds variables.
  * FALSE: no plan is allowed. */
-gboolean search_network_solve(SearchNetwork *network, const struct search_weights *weights, guint8 *plan,
-			      struct elimination_result *result);
+gboolean search_network_solve(SearchNetwork *network, const struct search_weights *weights,
+			      guint8 *plan, struct elimination_result *result);
 
 #endif

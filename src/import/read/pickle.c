@@ -87,9 +87,9 @@ struct machine {
 	Pickle *pickle;
 	const gchar *path;
 	const gchar *const *symbols; /* that are expected; NULL: none */
-	gsize at, begin; /* the next byte; of the opcode at work */
-	GArray *stack;	 /* guint32 */
-	GArray *memo;	 /* guint32: value + 1, 0: none */
+	gsize at, begin;	     /* the next byte; of the opcode at work */
+	GArray *stack;		     /* guint32 */
+	GArray *memo;		     /* guint32: value + 1, 0: none */
 	GError *failure;
 };
 
@@ -385,8 +385,8 @@ static gboolean get(struct machine *machine, guint n)
 
 /* --- objects of expected symbols -------------------------------------------------------------- */
 
-static gboolean push_symbol(struct machine *machine, guint8 opcode, const gchar *module, gsize n_module,
-			    const gchar *name, gsize n_name)
+static gboolean push_symbol(struct machine *machine, guint8 opcode, const gchar *module,
+			    gsize n_module, const gchar *name, gsize n_name)
 {
 	for (guint i = 0; machine->symbols[i]; i++) {
 		const gchar *symbol = machine->symbols[i];
@@ -648,7 +648,8 @@ static gboolean read_bytes(Pickle *pickle, const gchar *path, GError **error)
 }
 
 /* Run what was read; takes the pickle. */
-static Pickle *read_values(Pickle *taken, const gchar *path, const gchar *const *symbols, GError **error)
+static Pickle *read_values(Pickle *taken, const gchar *path, const gchar *const *symbols,
+			   GError **error)
 {
 	g_autoptr(Pickle) pickle = taken;
 	struct machine machine = { .pickle = pickle, .path = path, .symbols = symbols };

@@ -25,14 +25,15 @@ enum pickle_type {
 	PICKLE_LIST, /* and tuples */
 	PICKLE_DICTIONARY,
 	PICKLE_SYMBOL, /* one of those expected; a text */
-	PICKLE_CALL,   /* a list: the symbol, its arguments, and what was set of its result, if anything was */
+	PICKLE_CALL, /* a list: the symbol, its arguments, and what was set of its result, if anything was */
 };
 
 /* Read the file at `path`, decoded where it is compressed. The error names file and byte offset. */
 Pickle *pickle_open(const gchar *path, GError **error);
 /* The same of `n` bytes, which are copied, that are called `path` in errors. `symbols` are those expected, as in "numpy dtype", up to NULL;
  * itself NULL: none is. */
-Pickle *pickle_parse(const guint8 *bytes, gsize n, const gchar *path, const gchar *const *symbols, GError **error);
+Pickle *pickle_parse(const guint8 *bytes, gsize n, const gchar *path, const gchar *const *symbols,
+		     GError **error);
 void pickle_close(Pickle *pickle);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Pickle, pickle_close)
 
@@ -47,7 +48,8 @@ gboolean pickle_find(const Pickle *pickle, guint32 dictionary, const gchar *key,
 		     guint32 *ret_value);
 /* How many keys a dictionary has, 0 for anything else, and one of them with its value. */
 guint32 pickle_n_keys(const Pickle *pickle, guint32 value);
-void pickle_entry(const Pickle *pickle, guint32 dictionary, guint32 index, guint32 *ret_key, guint32 *ret_value);
+void pickle_entry(const Pickle *pickle, guint32 dictionary, guint32 index, guint32 *ret_key,
+		  guint32 *ret_value);
 /* A number as an integer, also true and false; `otherwise` of anything else. */
 gint64 pickle_integer(const Pickle *pickle, guint32 value, gint64 otherwise);
 /* The bytes of a text or a symbol, with no NUL behind them; NULL of anything else. */

@@ -73,8 +73,7 @@ gint strict_json_key(StrictJson *reader, const gchar *const *keys, guint64 *seen
 		return i;
 	}
 	name = json_text_dup(&text);
-	strict_json_refuse(reader, "there is no '%.40s' in %s of this version", name,
-			   reader->what);
+	strict_json_refuse(reader, "there is no '%.40s' in %s of this version", name, reader->what);
 	return -1;
 }
 

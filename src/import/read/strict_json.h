@@ -20,7 +20,8 @@ typedef struct {
 } StrictJson;
 
 /* Begin to read `n` bytes, which are copied. */
-void strict_json_init(StrictJson *reader, const gchar *text, gsize n, const gchar *what, GQuark domain, gint code);
+void strict_json_init(StrictJson *reader, const gchar *text, gsize n, const gchar *what,
+		      GQuark domain, gint code);
 void strict_json_release(StrictJson *reader);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(StrictJson, strict_json_release)
 
@@ -32,16 +33,19 @@ gboolean strict_json_enter(StrictJson *reader, gchar bracket, const gchar *what)
  * that was there, 0 at first. */
 gint strict_json_key(StrictJson *reader, const gchar *const *keys, guint64 *seen);
 /* After the last member: those whose bits are in `wanted` were there. */
-gboolean strict_json_leave(StrictJson *reader, const gchar *const *keys, guint64 seen, guint64 wanted);
+gboolean strict_json_leave(StrictJson *reader, const gchar *const *keys, guint64 seen,
+			   guint64 wanted);
 /* The next name of an object whose members have any names; the caller's. NULL: there is none, or an error. */
 gchar *strict_json_any_key(StrictJson *reader);
 /* The next element of a list. FALSE: there is none, or an error. */
 gboolean strict_json_element(StrictJson *reader);
 
 /* A whole number from `least` to `most`, written as one. */
-gboolean strict_json_count(StrictJson *reader, const gchar *what, guint64 least, guint64 most, guint64 *ret_count);
+gboolean strict_json_count(StrictJson *reader, const gchar *what, guint64 least, guint64 most,
+			   guint64 *ret_count);
 /* A finite number in that range. */
-gboolean strict_json_number(StrictJson *reader, const gchar *what, gdouble least, gdouble most, gdouble *ret_number);
+gboolean strict_json_number(StrictJson *reader, const gchar *what, gdouble least, gdouble most,
+			    gdouble *ret_number);
 gboolean strict_json_flag(StrictJson *reader, const gchar *what, gboolean *ret_flag);
 /* A text of up to `max_bytes` without control characters, in UTF-8; the caller's. */
 gchar *strict_json_text(StrictJson *reader, const gchar *what, gsize max_bytes);
