@@ -21,7 +21,7 @@ _tacho_values() {
 	--order-by) echo name depth && "$1" --complete metrics ;;
 	--mean) echo all present none ;;
 	--displayed-only) echo yes no ;;
-	--to) "$1" --complete exports ;;
+	--to) [ "$3" = precision ] && echo table json npy svg || "$1" --complete exports ;;
 	--format) "$1" --complete query-formats ;;
 	--durations | -D) echo mean median sampled ;;
 	esac 2>/dev/null

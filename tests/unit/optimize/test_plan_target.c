@@ -217,6 +217,17 @@ static void test_changes(void)
 		{ "\"clusters\": []", "has none" },
 		{ "\"clusters\": [[]]", "has no names" },
 		{ "\"clusters\": [[\"a\", \"b\"], [\"a\"]]", "is in two clusters" },
+		{ "\"precision\": []", "has no operations" },
+		{ "\"precision\": [{\"module\": \"a\", \"kind\": \"linear\", \"ordinal\": 0}]",
+		  "'precision' is missing" },
+		{ "\"precision\": [{\"module\": \"a\", \"kind\": \"linear\", \"ordinal\": 0, "
+		  "\"precision\": \"int4\"}]",
+		  "no precision 'int4'" },
+		{ "\"precision\": [{\"module\": \"\", \"kind\": \"add\", \"ordinal\": 0, "
+		  "\"precision\": "
+		  "\"bf16\"}, {\"module\": \"\", \"kind\": \"add\", \"ordinal\": 0, \"precision\": "
+		  "\"fp32\"}]",
+		  "has two precisions" },
 		{ "\"partition_bytes\": [1, 2]", "another number of sizes" },
 		{ "\"partition_bytes\": 0", "less than 1" },
 	};

@@ -202,11 +202,11 @@ static void test_registries_refused(void)
 
 #define NPY_HEAD                                                                                   \
 	"\x93NUMPY\x01\x00\x76\x00{'descr': '|O', 'fortran_order': False, 'shape': (), }"          \
-	"                                                           \n"
+	"                                                               \n"
 
 /* The file that numpy.save() of version 2.4 makes of numpy.array({"linear_0": 8, "conv_12": 16}, dtype=object). */
 static const gchar numpy_file[] = NPY_HEAD
-	"\x80\x04\x95\xa0\x00\x00\x00\x00\x00\x00\x00"
+	"\x80\x04\x95\xa3\x00\x00\x00\x00\x00\x00\x00"
 	"\x8c\x16numpy._core.multiarray\x94\x8c\x0c_reconstruct\x94\x93\x94\x8c\x05numpy\x94"
 	"\x8c\x07ndarray\x94\x93\x94K\x00\x85\x94"
 	"C\x01"
