@@ -30,10 +30,11 @@ struct network_variable {
 	guint8 formats[N_NUMBER_FORMATS];
 };
 
-/* Sets of formats that the readers of a tensor that is cast once can want; a bit for each of them. */
+/* Sets of formats that the first readers of a tensor that is cast once can want, bits of formats. */
 struct wanted_sets {
-	guint32 variable; /* of the set that all want */
-	guint8 n_inputs, inputs[N_NUMBER_FORMATS];
+	guint32 variable; /* in the elimination */
+	guint n;	  /* 0: there are no readers */
+	guint8 sets[1 << N_NUMBER_FORMATS];
 };
 
 struct _SearchNetwork {
@@ -41,9 +42,9 @@ struct _SearchNetwork {
 	guint32 worker;
 	Elimination *elimination;
 	struct network_variable *variables; /* [n_operations]; of one tie the same */
-	struct wanted_sets *sets;	    /* [n_tensors] */
-	GArray *tables;			    /* struct network_table */
-	GArray *n_values;		    /* guint, of each of the elimination's variables */
+	struct wanted_sets **sets; /* [n_tensors] of all readers; NULL: each casts for itself */
+	GArray *tables;		   /* struct network_table */
+	GArray *n_values;	   /* guint, of each of the elimination's variables */
 	guint8 *values;
 	gboolean is_impossible;
 };
@@ -79,10 +80,68 @@ static void set_formats(struct network_variable *variable, guint allowed)
 			variable->formats[variable->n_formats++] = (guint8)i;
 }
 
-static void add_operations(SearchNetwork *network)
+/* What operations that follow read: the producers of each, guint32; NULL: it does not follow, or reads nothing. */
+static GArray **producers_of_followers(const TachoPrecisionProblem *problem)
+{
+	GArray **producers = g_new0(GArray *, problem->n_operations);
+
+	for (guint32 t = 0; t < problem->n_tensors; t++) {
+		const struct precision_tensor *tensor = &problem->tensors[t];
+
+		for (guint32 e = 0; e < tensor->n_edges; e++) {
+			guint32 consumer = problem->edges[tensor->first_edge + e].consumer;
+
+			if (problem->operations[consumer].rule != PRECISION_PROMOTED)
+				continue;
+			if (!producers[consumer])
+				producers[consumer] = g_array_new(FALSE, FALSE, sizeof(guint32));
+			g_array_append_val(producers[consumer], tensor->producer);
+		}
+	}
+	return producers;
+}
+
+/* Formats in which a producer's results can be stored, as bits. */
+static guint stored_formats(const SearchNetwork *network, guint32 producer)
+{
+	const struct network_variable *variable = &network->variables[producer];
+	guint stored = 0;
+
+	for (guint i = 0; i < variable->n_formats; i++)
+		stored |= 1u << network->problem->operations[producer].result[variable->formats[i]];
+	return stored;
+}
+
+/* What promotions of a format of `before` (0: there is none yet) and one of `read` come to, as bits. */
+static guint promoted_formats(guint before, guint read)
+{
+	guint after = 0;
+
+	for (guint i = 0; i < N_NUMBER_FORMATS && before; i++)
+		for (guint j = 0; j < N_NUMBER_FORMATS && before & 1u << i; j++)
+			if (read & 1u << j)
+				after |= 1u << number_format_promote((enum number_format)i,
+								     (enum number_format)j);
+	return before ? after : read;
+}
+
+/* Formats that an operation can have, on this worker and by what it reads. */
+static guint reachable_formats(const SearchNetwork *network, guint32 operation,
+			       const GArray *producers)
+{
+	guint allowed = search_formats(network->problem, network->worker, operation), read = 0;
+
+	if (!producers)
+		return allowed;
+	FOR_EACH(const guint32, producer, producers)
+		read = promoted_formats(read, stored_formats(network, *producer));
+	return allowed & read;
+}
+
+static void add_operations(SearchNetwork *network, GArray *const *producers)
 {
 	const TachoPrecisionProblem *problem = network->problem;
-	g_autoptr(GHashTable) ties = g_hash_table_new(NULL, NULL); /* tie + 1 -> allowed + 1 */
+	g_autoptr(GHashTable) ties = g_hash_table_new(NULL, NULL); /* tie + 1 -> allowed */
 	g_autoptr(GHashTable) numbers = g_hash_table_new(NULL, NULL);
 
 	for (guint32 i = 0; i < problem->n_operations; i++) {
@@ -101,7 +160,7 @@ static void add_operations(SearchNetwork *network)
 		gboolean is_tied = problem->operations[i].tie != G_MAXUINT32;
 
 		set_formats(variable, is_tied ? GPOINTER_TO_UINT(g_hash_table_lookup(ties, tie))
-					      : search_formats(problem, network->worker, i));
+					      : reachable_formats(network, i, producers[i]));
 		if (variable->n_formats == 0) {
 			network->is_impossible = TRUE;
 			return;
@@ -180,31 +239,8 @@ static void values_at(const SearchNetwork *network, const guint32 *wanted, guint
 struct promotion {
 	guint32 variable; /* of the format so far */
 	guint8 n, formats[N_NUMBER_FORMATS];
+	guint bits; /* the same formats */
 };
-
-/* Say which formats a promotion can come to when `producer` is read, too; NULL before the first. */
-static void promote(const SearchNetwork *network, const struct promotion *before, guint32 producer,
-		    struct promotion *after)
-{
-	const struct network_variable *variable = &network->variables[producer];
-	guint seen = 0;
-
-	after->n = 0;
-	for (guint i = 0; i < variable->n_formats; i++)
-		for (guint j = 0; j < (before ? before->n : 1); j++) {
-			enum number_format read =
-				(enum number_format)network->problem->operations[producer]
-					.result[variable->formats[i]];
-
-			if (before)
-				read = number_format_promote((enum number_format)before->formats[j],
-							     read);
-			seen |= 1u << read;
-		}
-	for (guint i = 0; i < N_NUMBER_FORMATS; i++)
-		if (seen & 1u << i)
-			after->formats[after->n++] = (guint8)i;
-}
 
 /* Forbid all but what follows. `formats` are those of the values of the last variable. */
 static void constrain(SearchNetwork *network, const struct promotion *before, guint32 producer,
@@ -246,52 +282,42 @@ static void add_follower(SearchNetwork *network, guint32 operation, const GArray
 				  network->variables[operation].formats);
 			return;
 		}
-		promote(network, i ? &before : NULL, *producer, &after);
+		after = (struct promotion){ 0 };
+		after.bits = promoted_formats(before.bits, stored_formats(network, *producer));
+		for (guint f = 0; f < N_NUMBER_FORMATS; f++)
+			if (after.bits & 1u << f)
+				after.formats[after.n++] = (guint8)f;
 		after.variable = add_variable(network, after.n, TRUE);
 		constrain(network, i ? &before : NULL, *producer, after.variable, after.formats);
 		before = after;
 	}
 }
 
-/* Each follower with the producers of what it reads. */
-static void add_followers(SearchNetwork *network)
+/* What a reader wants, as a bit. */
+static guint want_of(const SearchNetwork *network, guint32 reader, guint value)
 {
-	const TachoPrecisionProblem *problem = network->problem;
-	g_autofree GArray **producers = g_new0(GArray *, problem->n_operations);
-
-	for (guint32 t = 0; t < problem->n_tensors; t++) {
-		const struct precision_tensor *tensor = &problem->tensors[t];
-
-		for (guint32 e = 0; e < tensor->n_edges; e++) {
-			guint32 consumer = problem->edges[tensor->first_edge + e].consumer;
-
-			if (problem->operations[consumer].rule != PRECISION_PROMOTED)
-				continue;
-			if (!producers[consumer])
-				producers[consumer] = g_array_new(FALSE, FALSE, sizeof(guint32));
-			g_array_append_val(producers[consumer], tensor->producer);
-		}
-	}
-	for (guint32 i = 0; i < problem->n_operations; i++)
-		if (producers[i]) {
-			add_follower(network, i, producers[i]);
-			g_array_unref(producers[i]);
-		}
+	return 1u << number_format_input(format_at(network, reader, value));
 }
 
-/* The bit of what a reader wants among the inputs of a tensor. */
-static guint want_of(const struct wanted_sets *sets, enum number_format format)
+/* The sets that the first readers can want, from those of the readers before (n 0: there are none) and what this one can. */
+static struct wanted_sets join_sets(const SearchNetwork *network, const struct wanted_sets *before,
+				    guint32 reader)
 {
-	guint i = 0;
+	struct wanted_sets after = { 0 };
+	gboolean has[1 << N_NUMBER_FORMATS] = { FALSE };
 
-	while (sets->inputs[i] != number_format_input(format))
-		i++;
-	return 1u << i;
+	for (guint i = 0; i < MAX(before->n, 1); i++)
+		for (guint j = 0; j < network->variables[reader].n_formats; j++)
+			has[(before->n ? before->sets[i] : 0) | want_of(network, reader, j)] = TRUE;
+	for (guint i = 0; i < G_N_ELEMENTS(has); i++)
+		if (has[i])
+			after.sets[after.n++] = (guint8)i;
+	return after;
 }
 
 /* The set that the first readers want is that of those before, and what this one wants. */
-static void chain(SearchNetwork *network, const struct wanted_sets *sets, guint32 before,
-		  guint32 reader, guint32 after)
+static void chain(SearchNetwork *network, const struct wanted_sets *before, guint32 reader,
+		  const struct wanted_sets *after)
 {
 	guint32 wanted[3];
 	guint n = 0, values[3];
@@ -299,20 +325,20 @@ static void chain(SearchNetwork *network, const struct wanted_sets *sets, guint3
 	gsize n_entries;
 	gdouble *entries;
 
-	if (before != G_MAXUINT32)
-		wanted[n++] = before;
+	if (before->n)
+		wanted[n++] = before->variable;
 	wanted[n++] = network->variables[reader].number;
-	wanted[n++] = after;
+	wanted[n++] = after->variable;
 	table = add_table(network, wanted, n);
 	entries = elimination_table(network->elimination, table, &n_entries);
 	for (gsize i = 0; i < n_entries; i++) {
 		guint set;
 
 		values_at(network, wanted, n, i, values);
-		set = want_of(sets, format_at(network, reader, values[n - 2]));
-		if (before != G_MAXUINT32)
-			set |= values[0];
-		entries[i] = values[n - 1] == set ? 0 : INFINITY;
+		set = want_of(network, reader, values[n - 2]);
+		if (before->n)
+			set |= before->sets[values[0]];
+		entries[i] = after->sets[values[n - 1]] == set ? 0 : INFINITY;
 	}
 }
 
@@ -320,35 +346,25 @@ static void add_shared(SearchNetwork *network, guint32 number)
 {
 	const TachoPrecisionProblem *problem = network->problem;
 	const struct precision_tensor *tensor = &problem->tensors[number];
-	struct wanted_sets *sets = &network->sets[number];
-	guint32 before = G_MAXUINT32, wanted[2];
-	guint seen = 0;
+	struct wanted_sets before = { 0 };
+	guint32 wanted[2];
 
-	for (guint32 e = 0; e < tensor->n_edges; e++) {
-		const struct network_variable *reader =
-			&network->variables[problem->edges[tensor->first_edge + e].consumer];
-
-		for (guint i = 0; i < reader->n_formats; i++)
-			seen |= 1u << number_format_input((enum number_format)reader->formats[i]);
-	}
-	for (guint i = 0; i < N_NUMBER_FORMATS; i++)
-		if (seen & 1u << i)
-			sets->inputs[sets->n_inputs++] = (guint8)i;
 	for (guint32 e = 0; e < tensor->n_edges; e++) {
 		const struct precision_edge *edge = &problem->edges[tensor->first_edge + e];
-		guint32 after;
+		struct wanted_sets after;
 
 		if (edge->is_free) /* it wants no cast */
 			continue;
-		after = add_variable(network, 1u << sets->n_inputs, TRUE);
-		chain(network, sets, before, edge->consumer, after);
+		after = join_sets(network, &before, edge->consumer);
+		after.variable = add_variable(network, after.n, TRUE);
+		chain(network, &before, edge->consumer, &after);
 		before = after;
 	}
-	if (before == G_MAXUINT32)
+	if (before.n == 0)
 		return;
-	sets->variable = before;
+	network->sets[number] = g_memdup2(&before, sizeof(before));
 	wanted[0] = network->variables[tensor->producer].number;
-	wanted[1] = before;
+	wanted[1] = before.variable;
 	note_table(network, TABLE_SHARED, add_table(network, wanted, 2), number, number);
 }
 
@@ -374,15 +390,16 @@ static void add_tensors(SearchNetwork *network)
 SearchNetwork *search_network_new(const TachoPrecisionProblem *problem, guint32 worker)
 {
 	SearchNetwork *network = g_new0(SearchNetwork, 1);
+	g_autofree GArray **producers = producers_of_followers(problem);
 
 	network->problem = problem;
 	network->worker = worker;
 	network->elimination = elimination_new(MAX_ENTRIES);
 	network->variables = g_new0(struct network_variable, problem->n_operations);
-	network->sets = g_new0(struct wanted_sets, MAX(problem->n_tensors, 1));
+	network->sets = g_new0(struct wanted_sets *, MAX(problem->n_tensors, 1));
 	network->tables = g_array_new(FALSE, FALSE, sizeof(struct network_table));
 	network->n_values = g_array_new(FALSE, FALSE, sizeof(guint));
-	add_operations(network);
+	add_operations(network, producers);
 	if (!network->is_impossible) {
 		for (guint32 i = 0; i < problem->n_operations; i++) {
 			guint32 variable = network->variables[i].number;
@@ -391,7 +408,13 @@ SearchNetwork *search_network_new(const TachoPrecisionProblem *problem, guint32 
 				   0);
 		}
 		add_tensors(network);
-		add_followers(network);
+	}
+	for (guint32 i = 0; i < problem->n_operations; i++) {
+		if (!producers[i])
+			continue;
+		if (!network->is_impossible)
+			add_follower(network, i, producers[i]);
+		g_array_unref(producers[i]);
 	}
 	network->values = g_new0(guint8, MAX(network->n_values->len, 1));
 	return network;
@@ -403,6 +426,8 @@ void search_network_free(SearchNetwork *network)
 		return;
 	elimination_free(network->elimination);
 	g_free(network->variables);
+	for (guint32 t = 0; t < network->problem->n_tensors; t++)
+		g_free(network->sets[t]);
 	g_free(network->sets);
 	g_free(network->values);
 	g_array_unref(network->tables);
@@ -458,16 +483,16 @@ static gdouble edge_cost(const SearchNetwork *network, const struct search_weigh
 }
 
 static gdouble shared_cost(const SearchNetwork *network, const struct search_weights *weights,
-			   guint32 tensor, enum number_format stored, guint set)
+			   guint32 tensor, enum number_format stored, guint value)
 {
 	const struct precision_cast *cast =
 		&network->problem->workers[network->worker].casts[tensor];
-	const struct wanted_sets *sets = &network->sets[tensor];
+	guint set = network->sets[tensor]->sets[value];
 	gdouble sum = 0;
 
-	for (guint i = 0; i < sets->n_inputs; i++)
-		if (set & 1u << i && sets->inputs[i] != stored)
-			sum += cast->forward_ns[stored][sets->inputs[i]];
+	for (guint i = 0; i < N_NUMBER_FORMATS; i++)
+		if (set & 1u << i && i != stored)
+			sum += (gdouble)cast->forward_ns[stored][i];
 	return weights->time * sum;
 }
 
@@ -491,7 +516,7 @@ static void fill(SearchNetwork *network, const struct search_weights *weights,
 		consumer = problem->edges[table->number].consumer;
 		wanted[1] = network->variables[consumer].number;
 	} else {
-		wanted[1] = network->sets[table->tensor].variable;
+		wanted[1] = network->sets[table->tensor]->variable;
 	}
 	for (gsize i = 0; i < n_entries; i++) {
 		enum number_format stored;

@@ -109,7 +109,7 @@ static void test_held(void)
 	guint n_held = 0, n_best = 0;
 
 	for (guint i = 0; i < 200; i++) {
-		struct instance instance = random_instance(rand, 8, FALSE);
+		struct instance instance = random_instance(rand, 32, FALSE);
 		guint8 values[MAX_VARIABLES] = { 0 };
 		struct elimination_result result;
 		gdouble best = least(&instance);

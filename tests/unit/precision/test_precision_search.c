@@ -145,7 +145,7 @@ static void test_recovery(void)
 		search = precision_search_new(problem);
 		state = precision_search_state(search);
 		g_assert_true(precision_search_fastest(search, NULL, NULL));
-		bound.step_ns = plan_state_step_ns(state, NULL, NULL) * (1 + 0.25 * (seed % 3));
+		bound.step_ns = plan_state_step_ns(state, NULL, NULL) * (1 + 0.04 * (seed % 4));
 		least = least_of(problem, bound.step_ns, INFINITY);
 		g_assert_true(precision_search_recover(search, &bound, &is_exact, NULL));
 		g_assert_true(is_exact);
