@@ -33,6 +33,8 @@ struct moves {
 	GArray *region; /* guint32; of the move at hand */
 	GArray *around;
 	guint8 *is_allowed; /* [n_workers][n_operations] bits of formats */
+	gdouble harm, step_ns,
+		*work_ns; /* of the plan that moves are tried from; work of each worker */
 };
 
 static gdouble harm_in(const TachoPrecisionProblem *problem, guint32 w, guint32 operation,
@@ -58,6 +60,15 @@ static gboolean may_be(const struct moves *moves, guint32 w, guint32 operation,
 	       (moves->is_allowed[precision_plan_at(moves->problem, w, operation)] & 1u << format);
 }
 
+/* Moves are tried from the plan as it is now. */
+static void moves_begin(struct moves *moves)
+{
+	moves->harm = plan_state_harm(moves->state);
+	moves->step_ns = plan_state_step_ns(moves->state, NULL, NULL);
+	for (guint32 w = 0; w < moves->problem->n_workers; w++)
+		moves->work_ns[w] = plan_state_work_ns(moves->state, w);
+}
+
 static void moves_init(struct moves *moves, const TachoPrecisionProblem *problem, PlanState *state,
 		       SearchKeeps keeps, gconstpointer data)
 {
@@ -71,6 +82,8 @@ static void moves_init(struct moves *moves, const TachoPrecisionProblem *problem
 		for (guint32 i = 0; i < problem->n_operations; i++)
 			moves->is_allowed[precision_plan_at(problem, w, i)] =
 				(guint8)search_formats(problem, w, i);
+	moves->work_ns = g_new(gdouble, MAX(problem->n_workers, 1));
+	moves_begin(moves);
 }
 
 static void moves_release(struct moves *moves)
@@ -79,6 +92,7 @@ static void moves_release(struct moves *moves)
 	g_array_unref(moves->region);
 	g_array_unref(moves->around);
 	g_free(moves->is_allowed);
+	g_free(moves->work_ns);
 }
 
 /* --- a move ------------------------------------------------------------------------------------- */
@@ -112,9 +126,6 @@ static void find_region(struct moves *moves, const struct move *move)
 /* Do the move, and say what it removes and adds. FALSE: an operation cannot. */
 static gboolean try_move(struct moves *moves, struct move *move)
 {
-	gdouble harm = plan_state_harm(moves->state);
-	gdouble step_ns = plan_state_step_ns(moves->state, NULL, NULL);
-	gdouble work_ns = plan_state_work_ns(moves->state, move->worker);
 	gboolean is_allowed = TRUE;
 
 	find_region(moves, move);
@@ -123,11 +134,12 @@ static gboolean try_move(struct moves *moves, struct move *move)
 		if (!plan_state_set(moves->state, move->worker, *operation,
 				    (enum number_format)move->format))
 			is_allowed = FALSE;
-	move->harm = harm - plan_state_harm(moves->state);
-	move->ns = plan_state_step_ns(moves->state, NULL, NULL) - step_ns;
+	move->harm = moves->harm - plan_state_harm(moves->state);
+	move->ns = plan_state_step_ns(moves->state, NULL, NULL) - moves->step_ns;
 	/* where others are waited for, a worker's own time still orders the moves that cost no step time */
 	if (move->ns <= 0)
-		move->ns = MIN(0.0, plan_state_work_ns(moves->state, move->worker) - work_ns);
+		move->ns = MIN(0.0, plan_state_work_ns(moves->state, move->worker) -
+					    moves->work_ns[move->worker]);
 	return is_allowed;
 }
 
@@ -246,6 +258,7 @@ static gboolean raise_once(struct moves *moves)
 		}
 		if (moves->keeps(moves->state, moves->data)) {
 			plan_state_keep(moves->state);
+			moves_begin(moves);
 			is_raised = TRUE;
 		} else {
 			plan_state_undo(moves->state);
