@@ -3,13 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tacho/info.h>
 #include <tacho/precision.h>
 #include <tacho/words.h>
 
 #include "cli.h"
 #include "new_file.h"
+#ifdef TACHO_HAVE_PRECISION_RUNS
+#include "precision_runs.h"
+#endif
 
-static const gchar usage[] = "plan --problem FILE [--statistics FILE] [-o PLAN]\n"
+static const gchar usage[] = "plan RUN...|--problem FILE [--statistics FILE] [-o PLAN]\n"
 			     "  tacho precision indicator --statistics FILE";
 static const gchar description[] =
 	"plan        look for the plan of precisions that harms the training least within bounds "
@@ -22,14 +26,15 @@ static const gchar description[] =
 	"\n"
 	"Examples:\n"
 	"  tacho precision indicator --statistics statistics.json\n"
-	"  tacho precision plan --problem problem.json --statistics statistics.json "
+	"  tacho precision plan fp32.tacho bf16.tacho --casts casts.json --statistics "
+	"statistics.json "
 	"--keep-within 5%\n"
 	"  tacho precision plan --problem problem.json --memory 12GB -o plan.json && tacho apply "
 	"plan.json -- python3 train.py\n";
 
 struct options {
 	gchar *problem, *statistics, *indicator, *within, *no_slower, *memory, *form, *output;
-	gchar *worker, *bits, *written;
+	gchar *worker, *bits, *written, *casts, *registry;
 	gboolean is_forced, with_json, with_front;
 };
 
@@ -92,23 +97,43 @@ static gboolean parse_memory(const gchar *text, guint64 *ret_bytes)
 	return FALSE;
 }
 
-/* "93.5ms", "0.2s": a step. */
-static gboolean parse_step(const gchar *text, gdouble *ret_ms)
+/* "93.5ms", "0.2s": a time. */
+static gboolean is_time(const gchar *text, gdouble *ret_ms)
 {
 	gchar *end;
-	gdouble number;
+	gdouble number = g_ascii_strtod(text, &end);
+
+	if (end == text || !g_ascii_isdigit(*text) || !(number > 0 && number < 1e9))
+		return FALSE;
+	*ret_ms = strcmp(end, "s") == 0 ? 1000 * number : number;
+	return strcmp(end, "ms") == 0 || strcmp(end, "s") == 0;
+}
+
+/* A time, or a run whose steps' median it is. */
+static gboolean parse_step(gchar *text, gdouble *ret_ms)
+{
+	gchar *arguments[] = { "precision", text, NULL };
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autoptr(TachoInfo) info = NULL;
 
 	*ret_ms = 0;
-	if (!text)
+	if (!text || is_time(text, ret_ms))
 		return TRUE;
-	number = g_ascii_strtod(text, &end);
-	if (end != text && g_ascii_isdigit(*text) && number > 0 && number < 1e9) {
-		*ret_ms = strcmp(end, "s") == 0 ? 1000 * number : number;
-		if (!*end || strcmp(end, "ms") == 0 || strcmp(end, "s") == 0)
-			return TRUE;
+	if (!g_file_test(text, G_FILE_TEST_EXISTS)) {
+		cli_fail("precision",
+			 "--no-slower-than is a step's time, as in 93.5ms or 0.2s, or a run, not "
+			 "'%s'",
+			 text);
+		return FALSE;
 	}
-	cli_fail("precision", "--no-slower-than is a step's time, as in 93.5ms or 0.2s, not '%s'",
-		 text);
+	timeline = cli_open_runs("precision", 2, arguments);
+	if (!timeline)
+		return FALSE;
+	info = tacho_info_new(timeline);
+	*ret_ms = info->step_median_ms;
+	if (*ret_ms > 0)
+		return TRUE;
+	cli_fail("precision", "%s has no steps", text);
 	return FALSE;
 }
 
@@ -145,14 +170,48 @@ static gboolean read_statistics(const struct options *options, TachoPrecisionSta
 	return *ret != NULL;
 }
 
-static gboolean read_problem(const struct options *options, TachoPrecisionProblem **ret)
+#ifdef TACHO_HAVE_PRECISION_RUNS
+static TachoPrecisionProblem *problem_of_runs(const struct options *options, int argc, char **argv,
+					      GError **error)
+{
+	g_autoptr(GPtrArray) runs = g_ptr_array_new();
+	TachoPrecisionInputs inputs = { .casts = options->casts, .registry = options->registry };
+
+	for (int i = 2; i < argc; i++)
+		g_ptr_array_add(runs, argv[i]);
+	g_ptr_array_add(runs, NULL);
+	inputs.runs = (const gchar *const *)runs->pdata;
+	return tacho_precision_problem_of_runs(&inputs, error);
+}
+#else
+static TachoPrecisionProblem *problem_of_runs(const struct options *options, int argc, char **argv,
+					      GError **error)
+{
+	(void)options;
+	(void)argc;
+	(void)argv;
+	g_set_error_literal(
+		error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_PROBLEM,
+		"this tacho does not make problems of recordings: name one with --problem");
+	return NULL;
+}
+#endif
+
+/* The problem of the runs from argv[2] on, or of a file; NULL in `ret` where there is neither. FALSE: it cannot be had. */
+static gboolean read_problem(const struct options *options, int argc, char **argv,
+			     TachoPrecisionProblem **ret)
 {
 	GError *error = NULL;
 
 	*ret = NULL;
-	if (!options->problem)
+	if (options->problem && argc > 2) {
+		cli_fail("precision", "leave out --problem, or the runs");
+		return FALSE;
+	}
+	if (!options->problem && argc <= 2)
 		return TRUE;
-	*ret = tacho_precision_problem_read(options->problem, &error);
+	*ret = options->problem ? tacho_precision_problem_read(options->problem, &error)
+				: problem_of_runs(options, argc, argv, &error);
 	if (!*ret)
 		cli_fail_error("precision", error);
 	return *ret != NULL;
@@ -169,7 +228,7 @@ static int list_indicators(void)
 	return CLI_DONE;
 }
 
-static int indicator(const struct options *options)
+static int indicator(const struct options *options, int argc, char **argv)
 {
 	g_autoptr(TachoPrecisionStatistics) statistics = NULL;
 	g_autoptr(TachoPrecisionProblem) problem = NULL;
@@ -180,7 +239,7 @@ static int indicator(const struct options *options)
 		return list_indicators();
 	if (!options->statistics)
 		return cli_fail("precision", "name the statistics: --statistics FILE");
-	if (!read_statistics(options, &statistics) || !read_problem(options, &problem))
+	if (!read_statistics(options, &statistics) || !read_problem(options, argc, argv, &problem))
 		return CLI_BAD;
 	table = tacho_precision_indicator_table(
 		statistics, problem, options->indicator ? options->indicator : "loss", &error);
@@ -318,7 +377,7 @@ static int tell(const TachoPrecisionPlan *plan, const TachoPrecisionProblem *pro
 	return CLI_DONE;
 }
 
-static int plan(const struct options *options)
+static int plan(const struct options *options, int argc, char **argv)
 {
 	g_autoptr(TachoPrecisionStatistics) statistics = NULL;
 	g_autoptr(TachoPrecisionProblem) problem = NULL;
@@ -332,9 +391,10 @@ static int plan(const struct options *options)
 	    !parse_step(options->no_slower, &how.no_slower_ms) ||
 	    !parse_memory(options->memory, &how.memory_bytes) || !parse_form(options, &form))
 		return CLI_BAD;
-	if (!options->problem)
-		return cli_fail("precision", "name the problem: --problem FILE");
-	if (!read_problem(options, &problem) || !read_statistics(options, &statistics))
+	if (!options->problem && argc <= 2)
+		return cli_fail("precision",
+				"name recordings of the job, or the problem: --problem FILE");
+	if (!read_problem(options, argc, argv, &problem) || !read_statistics(options, &statistics))
 		return CLI_BAD;
 	how.statistics = statistics;
 	how.with_front = options->with_front || form == FORM_SVG;
@@ -364,13 +424,10 @@ static int precision_with(const struct options *options, int argc, char **argv)
 		return cli_fail("precision",
 				"say what to do: plan or indicator (see 'tacho precision "
 				"--help')");
-	if (argc > 2)
-		return cli_fail("precision",
-				"'%s' is not understood (see 'tacho precision --help')", argv[2]);
 	if (strcmp(argv[1], "plan") == 0)
-		return plan(options);
+		return plan(options, argc, argv);
 	if (strcmp(argv[1], "indicator") == 0)
-		return indicator(options);
+		return indicator(options, argc, argv);
 	there = tacho_did_you_mean(argv[1], names);
 	return cli_fail("precision", "there is no '%s'%s", argv[1], there);
 }
@@ -383,6 +440,10 @@ int cmd_precision(int argc, char **argv)
 		  "operations and their costs from a file", "FILE" },
 		{ "statistics", 's', 0, G_OPTION_ARG_FILENAME, &options.statistics,
 		  "what was measured of the tensors, from a file", "FILE" },
+		{ "casts", 'c', 0, G_OPTION_ARG_FILENAME, &options.casts,
+		  "what casts take, from tacho calibrate casts", "FILE" },
+		{ "registry", 0, 0, G_OPTION_ARG_FILENAME, &options.registry,
+		  "kernels of one's own, from a file", "FILE" },
 		{ "indicator", 'i', 0, G_OPTION_ARG_STRING, &options.indicator,
 		  "how harm is predicted (default: loss), or several with weights, as in "
 		  "loss,gradient:0.5; 'list' lists them",
@@ -390,7 +451,7 @@ int cmd_precision(int argc, char **argv)
 		{ "keep-within", 0, 0, G_OPTION_ARG_STRING, &options.within,
 		  "steps up to that much longer than the fastest plan's (default: 5%)", "PCT" },
 		{ "no-slower-than", 0, 0, G_OPTION_ARG_STRING, &options.no_slower,
-		  "steps up to that time", "MS" },
+		  "steps up to that time, or those of a run", "MS|RUN" },
 		{ "memory", 0, 0, G_OPTION_ARG_STRING, &options.memory,
 		  "what the fullest memory may hold, as in 12GB", "BYTES" },
 		{ "front", 0, 0, G_OPTION_ARG_NONE, &options.with_front,
@@ -431,5 +492,7 @@ int cmd_precision(int argc, char **argv)
 	g_free(options.worker);
 	g_free(options.bits);
 	g_free(options.written);
+	g_free(options.casts);
+	g_free(options.registry);
 	return status;
 }

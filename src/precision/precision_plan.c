@@ -26,6 +26,8 @@ struct planning {
 	PlanState *state;    /* of the search */
 	PlanState *recorded; /* as it was recorded */
 	PlanState *fastest;
+	gdouble *
+		max_bytes; /* [n_workers] of each worker's memory; the problem's are smaller where a replay says that more is needed */
 	struct precision_bound bound;	      /* of the model */
 	gdouble predicted_per_ns;	      /* replayed step for a step of the model */
 	struct precision_prediction replayed; /* of the plan; step_ns 0: there is no replay */
@@ -94,6 +96,9 @@ static gboolean replay(struct planning *planning, PlanState *state,
 	const struct precision_predictor *predictor = &planning->problem->predictor;
 
 	prediction_release(prediction);
+	prediction->worker_ns = g_new0(gdouble, planning->problem->n_workers);
+	prediction->wait_ns = g_new0(gdouble, planning->problem->n_workers);
+	prediction->bytes = g_new0(gdouble, planning->problem->n_workers);
 	return predictor->predict(predictor->data, planning->problem, plan_state_plan(state),
 				  prediction, error);
 }
@@ -113,13 +118,32 @@ static gdouble find_bound(const TachoPrecisionOptions *options, gdouble fastest_
 /* Bounds that the options set: memory here, time after the fastest plan is known. */
 static void limit_memory(struct planning *planning)
 {
+	planning->max_bytes = g_new0(gdouble, planning->problem->n_workers);
 	for (guint32 w = 0; w < planning->problem->n_workers; w++) {
 		struct precision_worker *worker = &planning->problem->workers[w];
 		gdouble wanted = (gdouble)planning->options->memory_bytes;
 
 		if (wanted > 0 && (worker->max_bytes == 0 || worker->max_bytes > wanted))
 			worker->max_bytes = wanted;
+		planning->max_bytes[w] = worker->max_bytes;
 	}
+}
+
+/* Where a replay needs more memory than there is, look for plans that need less by as much. TRUE: all suffices. */
+static gboolean tighten_memory(struct planning *planning)
+{
+	gboolean suffices = TRUE;
+
+	for (guint32 w = 0; w < planning->problem->n_workers; w++) {
+		gdouble needed = planning->replayed.bytes[w], most = planning->max_bytes[w];
+
+		if (most == 0 || needed <= most)
+			continue;
+		suffices = FALSE;
+		planning->problem->workers[w].max_bytes =
+			MAX(plan_state_bytes(planning->state, w) - (needed - most), 1);
+	}
+	return suffices;
 }
 
 static void copy_plan(const TachoPrecisionProblem *problem, const PlanState *from, PlanState *to)
@@ -199,7 +223,30 @@ static gboolean set_bound(struct planning *planning, gdouble *ret_bound_ns, GErr
 	return TRUE;
 }
 
-/* Recover, until a replay confirms that the bound is kept. */
+/* What a replay says of the plan at hand: it keeps the bounds; or else those of the model are tighter now. */
+static gboolean is_confirmed(struct planning *planning, gdouble bound_ns)
+{
+	gboolean has_room = tighten_memory(planning);
+
+	if (planning->replayed.step_ns <= bound_ns * (1 + 1e-9))
+		return has_room;
+	/* the model is too hopeful by this much */
+	planning->bound.step_ns *= bound_ns / planning->replayed.step_ns * (1 - 1e-3);
+	return FALSE;
+}
+
+static gboolean refuse_replayed(struct planning *planning, gdouble bound_ns, GError **error)
+{
+	g_set_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_NO_PLAN,
+		    "no plan was found whose replay keeps the bounds: the last takes %.3f ms of "
+		    "%.3f, and "
+		    "%.1f MB of memory",
+		    MS(planning->replayed.step_ns), MS(bound_ns),
+		    planning->replayed.bytes[0] / 1e6);
+	return FALSE;
+}
+
+/* Recover, until a replay confirms that the bounds are kept. */
 static gboolean recover(struct planning *planning, gdouble bound_ns, GError **error)
 {
 	const TachoPrecisionProblem *problem = planning->problem;
@@ -213,32 +260,22 @@ static gboolean recover(struct planning *planning, gdouble bound_ns, GError **er
 		if (!replay(planning, planning->state, &planning->replayed, error))
 			return FALSE;
 		planning->plan->is_by_replay = TRUE;
-		if (planning->replayed.step_ns <= bound_ns * (1 + 1e-9))
+		if (is_confirmed(planning, bound_ns))
 			return TRUE;
-		/* the model is too hopeful by this much */
-		planning->bound.step_ns *= bound_ns / planning->replayed.step_ns * (1 - 1e-3);
 		planning->plan->is_least_proven = FALSE;
-		if (!precision_search_fastest(planning->search, NULL, error))
-			return FALSE;
-		if (!precision_search_keeps(planning->search, &planning->bound))
+		if (!precision_search_fastest(planning->search, NULL, NULL) ||
+		    !precision_search_keeps(planning->search, &planning->bound))
 			break;
 	}
-	/* the fastest plan was replayed when the bound was set */
+	/* the fastest plan keeps a bound that is made from it */
+	planning->plan->is_least_proven = FALSE;
 	copy_plan(problem, planning->fastest, planning->state);
 	if (!replay(planning, planning->state, &planning->replayed, error))
 		return FALSE;
-	if (planning->replayed.step_ns <= bound_ns * (1 + 1e-9)) {
-		note(planning,
-		     "no plan that harms less was confirmed by a replay: this is the fastest");
-		return TRUE;
-	}
-	g_set_error(
-		error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_NO_PLAN,
-		"the fastest plan takes %.3f ms a step by a replay: %.3f ms more than the bound of "
-		"%.3f ms",
-		MS(planning->replayed.step_ns), MS(planning->replayed.step_ns - bound_ns),
-		MS(bound_ns));
-	return FALSE;
+	if (!is_confirmed(planning, bound_ns))
+		return refuse_replayed(planning, bound_ns, error);
+	note(planning, "no plan that harms less was confirmed by a replay: this is the fastest");
+	return TRUE;
 }
 
 /* The plan of a file instead of one that is looked for. */
@@ -417,6 +454,7 @@ static void make_operations(struct planning *planning)
 static void make_workers(struct planning *planning)
 {
 	const TachoPrecisionProblem *problem = planning->problem;
+	gboolean is_replayed = planning->replayed.step_ns > 0;
 	const struct precision_prediction *replayed = &planning->replayed;
 	g_autofree gdouble *own_ns = g_new0(gdouble, problem->n_workers);
 	g_autofree gdouble *wait_ns = g_new0(gdouble, problem->n_workers);
@@ -431,18 +469,16 @@ static void make_workers(struct planning *planning)
 			count_formats(problem, plan_state_plan(planning->state) +
 						       precision_plan_at(problem, w, 0));
 		gdouble bytes =
-			replayed->bytes ? replayed->bytes[w] : plan_state_bytes(planning->state, w);
+			is_replayed ? replayed->bytes[w] : plan_state_bytes(planning->state, w);
 
 		tacho_table_row(table);
 		tacho_table_text(table, worker->name);
 		tacho_table_integer(table, worker->n_ranks);
-		tacho_table_number(table,
-				   MS(replayed->worker_ns ? replayed->worker_ns[w] : own_ns[w]));
-		tacho_table_number(table,
-				   MS(replayed->wait_ns ? replayed->wait_ns[w] : wait_ns[w]));
+		tacho_table_number(table, MS(is_replayed ? replayed->worker_ns[w] : own_ns[w]));
+		tacho_table_number(table, MS(is_replayed ? replayed->wait_ns[w] : wait_ns[w]));
 		tacho_table_integer(table, (gint64)bytes);
-		if (worker->max_bytes > 0)
-			tacho_table_integer(table, (gint64)worker->max_bytes);
+		if (planning->max_bytes[w] > 0)
+			tacho_table_integer(table, (gint64)planning->max_bytes[w]);
 		else
 			tacho_table_null(table);
 		tacho_table_text(table, formats);
@@ -588,6 +624,9 @@ TachoPrecisionPlan *tacho_precision_plan(TachoPrecisionProblem *problem,
 	plan_state_free(planning.recorded);
 	plan_state_free(planning.fastest);
 	prediction_release(&planning.replayed);
+	for (guint32 w = 0; planning.max_bytes && w < problem->n_workers; w++)
+		problem->workers[w].max_bytes = planning.max_bytes[w];
+	g_free(planning.max_bytes);
 	return is_made ? g_steal_pointer(&plan) : NULL;
 }
 
