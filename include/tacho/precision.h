@@ -81,6 +81,7 @@ typedef struct {
 		error_pct;    /* what the bound leaves, and by how much predictions are wrong */
 	gdouble coverage_pct; /* of the step's time, measured */
 	gdouble recorded_harm, fastest_harm, harm;
+	gdouble least_harm; /* no plan within the bounds harms less than this; 0: nothing is known of that */
 	gboolean has_harm;	    /* FALSE: no harm is known: what is found is the fastest plan */
 	gboolean is_fastest_proven; /* no plan is faster by the model of costs */
 	gboolean is_least_proven;   /* no plan within the bounds harms less */

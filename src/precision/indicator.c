@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "base/order_statistics.h"
 
 /* QSync's constants (spec of GVAR in docs/precision-statistics.md). Source: cited from QSync's predictor, as it is coded. */
 #define GVAR_FORWARD_WEIGHT 4.0
@@ -14,6 +15,10 @@
 /* A largest value that many times the root mean square is called an outlier. Source: a rule: of a million normal numbers the largest is 5
  * times it. If wrong, a reason is not the one that matters. */
 #define OUTLIER 12.0
+/* A share below that is called none in particular, and a ratio above that is told. Source: a rule: of two. If wrong, a reason is not the one
+ * that matters. */
+#define ALIKE 0.6
+#define MUCH  2.0
 
 static const struct {
 	const gchar *name, *description;
@@ -28,6 +33,7 @@ struct _Indicator {
 	gdouble *upstream; /* [operations] S of what makes its input */
 	gdouble *depth;	   /* [operations] */
 	gdouble deepest;
+	gdouble usual_gradient; /* median over the operations of the root mean square of their outputs' gradients; 0: none is known */
 };
 
 const gchar *tacho_precision_indicator(guint index, const gchar **ret_description)
@@ -241,6 +247,25 @@ static void follow_graph(Indicator *indicator, const TachoPrecisionProblem *prob
 	}
 }
 
+static gdouble root_mean_square(const struct tensor_statistics *tensor)
+{
+	return tensor_is_known(tensor) ? sqrt(tensor->norm2 / tensor->elements) : 0;
+}
+
+static void find_usual_gradient(Indicator *indicator)
+{
+	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(gdouble));
+
+	FOR_EACH(const struct operation_statistics, operation, indicator->statistics->operations) {
+		gdouble rms = root_mean_square(&operation->tensors[STATISTICS_OUTPUT_GRADIENT]);
+
+		if (rms > 0)
+			g_array_append_val(all, rms);
+	}
+	if (all->len > 0)
+		indicator->usual_gradient = median_of_doubles(all);
+}
+
 Indicator *indicator_new(const TachoPrecisionStatistics *statistics,
 			 const TachoPrecisionProblem *problem)
 {
@@ -253,6 +278,7 @@ Indicator *indicator_new(const TachoPrecisionStatistics *statistics,
 		follow_graph(indicator, problem);
 	else
 		follow_file(indicator);
+	find_usual_gradient(indicator);
 	return indicator;
 }
 
@@ -567,6 +593,20 @@ static void append_range(GString *text, const struct tensor_statistics *tensor, 
 		       part_names[part], tensor->max_abs / rms);
 }
 
+/* Where the loss depends on the output more, or less, than on that of most operations. */
+static void append_gradient(GString *text, const Indicator *indicator,
+			    const struct operation_statistics *operation)
+{
+	gdouble rms = root_mean_square(&operation->tensors[STATISTICS_OUTPUT_GRADIENT]);
+	gdouble ratio = indicator->usual_gradient > 0 ? rms / indicator->usual_gradient : 1;
+
+	if (ratio >= MUCH)
+		append(text, "the loss depends on its output %.1f times as much as on most", ratio);
+	else if (rms > 0 && ratio <= 1 / MUCH)
+		append(text, "the loss depends on its output %.1f times less than on most",
+		       1 / ratio);
+}
+
 gchar *indicator_reason(const Indicator *indicator, guint32 operation, enum number_format format)
 {
 	const struct operation_statistics *facts = operation_at(indicator->statistics, operation);
@@ -588,11 +628,25 @@ gchar *indicator_reason(const Indicator *indicator, guint32 operation, enum numb
 	most = facts->is_product ? most_rounded(indicator->statistics, facts, format, &share)
 				 : N_STATISTICS_TENSORS;
 	if (most < N_STATISTICS_TENSORS) {
-		append(text, "%.0f %% of the output's error is from its %s", 100 * share,
-		       part_names[most]);
+		if (share < ALIKE)
+			append(text, "its input and its weight err alike");
+		else
+			append(text, "%.0f %% of the output's error is from its %s", 100 * share,
+			       part_names[most]);
 		append_range(text, &facts->tensors[most], most);
 	}
+	append_gradient(text, indicator, facts);
 	return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* A worker's device has the operation in the format. */
+static gboolean is_allowed(const TachoPrecisionProblem *problem, guint32 operation,
+			   enum number_format format)
+{
+	for (guint32 w = 0; w < problem->n_workers; w++)
+		if (precision_cost_of(problem, w, operation, format)->is_allowed)
+			return TRUE;
+	return FALSE;
 }
 
 /* --- for a problem ------------------------------------------------------------------------------- */
@@ -629,7 +683,8 @@ gboolean indicator_fill(TachoPrecisionProblem *problem, const TachoPrecisionStat
 				missing = harm.missing;
 			else if (f != statistics->reference)
 				operation->has_harm = TRUE;
-			n_derived += harm.is_derived;
+			n_derived +=
+				harm.is_derived && is_allowed(problem, i, (enum number_format)f);
 		}
 		n_known += operation->has_harm;
 	}

@@ -60,7 +60,8 @@ static void find(const Indicator *indicator, const TachoPrecisionStatistics *sta
 		    !is_in_statistics(statistics, (enum number_format)f))
 			continue;
 		for (guint32 i = 0; i < statistics->operations->len; i++) {
-			struct sensitivity one = { .operation = i, .format = (enum number_format)f };
+			struct sensitivity one = { .operation = i,
+						   .format = (enum number_format)f };
 
 			one.harm = indicator_mixed(indicator, mix, i, one.format);
 			if (!one.harm.missing && isfinite(one.harm.harm))

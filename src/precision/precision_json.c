@@ -51,6 +51,7 @@ void tacho_precision_plan_print_json(const TachoPrecisionPlan *plan, FILE *out)
 	write_harm(json, plan, "recorded_harm", plan->recorded_harm);
 	write_harm(json, plan, "fastest_harm", plan->fastest_harm);
 	write_harm(json, plan, "harm", plan->harm);
+	write_harm(json, plan, "least_harm", plan->least_harm);
 	json_writer_boolean(write_key(json, "is_fastest_proven"), plan->is_fastest_proven);
 	json_writer_boolean(write_key(json, "is_least_proven"), plan->is_least_proven);
 	json_writer_boolean(write_key(json, "is_by_replay"), plan->is_by_replay);

@@ -255,6 +255,11 @@ static gboolean recover(struct planning *planning, gdouble bound_ns, GError **er
 		if (!precision_search_recover(planning->search, &planning->bound,
 					      &planning->plan->is_least_proven, error))
 			return FALSE;
+		/* a bound that a replay has made tighter proves nothing about the one that was asked for */
+		if (i > 0)
+			planning->plan->is_least_proven = FALSE;
+		else
+			planning->plan->least_harm = precision_search_least_harm(planning->search);
 		if (!problem->predictor.predict)
 			return TRUE;
 		if (!replay(planning, planning->state, &planning->replayed, error))
@@ -262,7 +267,6 @@ static gboolean recover(struct planning *planning, gdouble bound_ns, GError **er
 		planning->plan->is_by_replay = TRUE;
 		if (is_confirmed(planning, bound_ns))
 			return TRUE;
-		planning->plan->is_least_proven = FALSE;
 		if (!precision_search_fastest(planning->search, NULL, NULL) ||
 		    !precision_search_keeps(planning->search, &planning->bound))
 			break;

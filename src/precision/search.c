@@ -24,6 +24,7 @@ struct _PrecisionSearch {
 	gdouble *byte_price; /* of each worker, in ns */
 	gdouble fastest_ns;  /* the step of the fastest plan; 0: it was not looked for */
 	guint8 *trial;	     /* [n_operations] */
+	gdouble *least_harm; /* [n_workers] of the last recovery */
 };
 
 PrecisionSearch *precision_search_new(const TachoPrecisionProblem *problem)
@@ -37,6 +38,7 @@ PrecisionSearch *precision_search_new(const TachoPrecisionProblem *problem)
 		g_ptr_array_add(search->networks, search_network_new(problem, w));
 	search->byte_price = g_new0(gdouble, MAX(problem->n_workers, 1));
 	search->trial = g_new0(guint8, MAX(problem->n_operations, 1));
+	search->least_harm = g_new0(gdouble, MAX(problem->n_workers, 1));
 	return search;
 }
 
@@ -48,6 +50,7 @@ void precision_search_free(PrecisionSearch *search)
 	g_ptr_array_unref(search->networks);
 	g_free(search->byte_price);
 	g_free(search->trial);
+	g_free(search->least_harm);
 	g_free(search);
 }
 
@@ -221,6 +224,60 @@ static void go_back(PrecisionSearch *search, const struct kept *kept)
 	plan_state_keep(search->state);
 }
 
+/* The longest step that keeps the bound with its doubt: (3) of search.h, solved for the step. */
+static gdouble longest_step_ns(const PrecisionSearch *search, const struct precision_bound *bound)
+{
+	gdouble reference_ns = bound->reference_ns > 0 ? bound->reference_ns : search->fastest_ns;
+	gdouble error = search->problem->error;
+
+	if (bound->step_ns >= reference_ns)
+		return (bound->step_ns + error * reference_ns) / (1 + error);
+	return (bound->step_ns - error * reference_ns) / (1 - error);
+}
+
+/* What comes after all work of a worker at the least: collectives that wait for all of the backward pass. */
+static gdouble least_tail_ns(const TachoPrecisionProblem *problem, guint32 w)
+{
+	gdouble tail_ns = problem->workers[w].after_ns;
+
+	for (guint32 k = 0; k < problem->n_collectives; k++) {
+		gdouble least_ns = INFINITY;
+
+		if (problem->collectives[k].after != 0)
+			continue;
+		for (guint f = 0; f < N_NUMBER_FORMATS; f++)
+			if (problem->workers[w].collective_ns[k][f] > 0)
+				least_ns = MIN(least_ns, problem->workers[w].collective_ns[k][f]);
+		tail_ns += isfinite(least_ns) ? least_ns : 0;
+	}
+	return tail_ns;
+}
+
+/* A plan that keeps the bound harms at least what the best at this price does, less the price of the time that the bound leaves: harm + price *
+ * work is at least `cost` for all plans, and work is at most what the bound leaves. */
+static void learn_least_harm(PrecisionSearch *search, guint32 w,
+			     const struct precision_bound *bound,
+			     const struct search_weights *weights,
+			     const struct elimination_result *result)
+{
+	const struct precision_worker *worker = &search->problem->workers[w];
+	gdouble room_ns = longest_step_ns(search, bound) - worker->before_ns - worker->between_ns -
+			  least_tail_ns(search->problem, w);
+
+	if (result->is_exact && weights->bytes == 0 && isfinite(result->cost) && isfinite(room_ns))
+		search->least_harm[w] =
+			MAX(search->least_harm[w], result->cost - weights->time * room_ns);
+}
+
+gdouble precision_search_least_harm(const PrecisionSearch *search)
+{
+	gdouble sum = 0;
+
+	for (guint32 w = 0; w < search->problem->n_workers; w++)
+		sum += search->least_harm[w];
+	return sum;
+}
+
 /* The least price of time, in harm a ns, at which a worker's plan keeps the bound while the others stay as they are. */
 static void recover_worker(PrecisionSearch *search, guint32 w, const struct precision_bound *bound,
 			   struct kept *kept)
@@ -228,11 +285,14 @@ static void recover_worker(PrecisionSearch *search, guint32 w, const struct prec
 	struct search_weights weights = { .harm = 1 };
 	struct elimination_result result;
 	gdouble scale, low, high;
+	gboolean is_solved;
 
 	scale = MAX(kept->harm, 1e-300) / MAX(plan_state_work_ns(search->state, w), 1);
 	/* where time may be as long as it likes, nothing is left to be bisected; of equals the shortest */
 	weights.time = scale * exp2(-PRICE_RANGE);
-	if (solve(search, w, &weights, &result) && precision_search_keeps(search, bound)) {
+	is_solved = solve(search, w, &weights, &result);
+	learn_least_harm(search, w, bound, &weights, &result);
+	if (is_solved && precision_search_keeps(search, bound)) {
 		keep_if_better(search, kept);
 		return;
 	}
@@ -244,7 +304,9 @@ static void recover_worker(PrecisionSearch *search, guint32 w, const struct prec
 
 		weights.time = scale * exp2(middle);
 		weights.bytes = weights.time * search->byte_price[w];
-		if (solve(search, w, &weights, &result) && precision_search_keeps(search, bound)) {
+		is_solved = solve(search, w, &weights, &result);
+		learn_least_harm(search, w, bound, &weights, &result);
+		if (is_solved && precision_search_keeps(search, bound)) {
 			high = middle;
 			keep_if_better(search, kept);
 		} else {
@@ -277,6 +339,7 @@ gboolean precision_search_recover(PrecisionSearch *search, const struct precisio
 	struct kept kept = { NULL };
 
 	*ret_is_exact = FALSE;
+	memset(search->least_harm, 0, problem->n_workers * sizeof(gdouble));
 	if (search->fastest_ns == 0 && !precision_search_fastest(search, NULL, error))
 		return FALSE;
 	if (!precision_search_keeps(search, bound))
@@ -285,6 +348,8 @@ gboolean precision_search_recover(PrecisionSearch *search, const struct precisio
 	if (!bound->is_never_enumerated &&
 	    search_enumerate(problem, search->state, keeps, &bounds)) {
 		*ret_is_exact = TRUE;
+		/* of all workers together */
+		search->least_harm[0] = plan_state_harm(search->state);
 		g_free(kept.plan);
 		return TRUE;
 	}

@@ -40,6 +40,9 @@ gboolean precision_search_fastest(PrecisionSearch *search, struct elimination_re
 gboolean precision_search_recover(PrecisionSearch *search, const struct precision_bound *bound,
 				  gboolean *ret_is_exact, GError **error);
 
+/* No plan that keeps the bound of the last recovery harms less than this: what the prices say (Lagrange's bound); 0 where nothing is known. */
+gdouble precision_search_least_harm(const PrecisionSearch *search);
+
 /* Whether the plan at hand keeps the bound and its memory. */
 gboolean precision_search_keeps(PrecisionSearch *search, const struct precision_bound *bound);
 /* By how much a step may be longer than predicted: (3). */

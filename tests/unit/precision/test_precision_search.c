@@ -128,7 +128,7 @@ static void test_fastest(void)
 static void test_recovery(void)
 {
 	g_autoptr(GRand) rand = g_rand_new_with_seed(5);
-	gdouble found = 0, best = 0;
+	gdouble found = 0, best = 0, proven = 0;
 	guint n_best = 0, n = 0;
 
 	for (guint32 seed = 0; seed < 150; seed++) {
@@ -159,6 +159,10 @@ static void test_recovery(void)
 		assert_same(problem, state);
 		g_assert_true(plain_plan(problem, plan_state_plan(state)).is_possible);
 		g_assert_cmpfloat(plan_state_harm(state), >=, least - NEAR);
+		/* what the prices prove is true */
+		g_assert_cmpfloat(precision_search_least_harm(search), <=, least + NEAR);
+		g_assert_cmpfloat(precision_search_least_harm(search), >=, 0);
+		proven += precision_search_least_harm(search);
 		found += plan_state_harm(state);
 		best += least;
 		n++;
@@ -166,6 +170,8 @@ static void test_recovery(void)
 	}
 	g_test_message("moves found the best of %u of %u, and %.2f %% more harm in all", n_best, n,
 		       100 * (found / best - 1));
+	g_test_message("prices prove %.0f %% of the least harm", 100 * proven / best);
+	g_assert_cmpfloat(proven, >=, 0.3 * best);
 	g_assert_cmpfloat(found, <=, 1.02 * best);
 	g_assert_cmpuint(100 * n_best, >=, 90 * n);
 }
