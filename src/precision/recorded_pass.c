@@ -1,0 +1,210 @@
+#include "precision/recorded_pass.h"
+
+#include "analyze/op_flops.h"
+#include "analyze/op_phase.h"
+#include "analyze/outermost_op.h"
+#include "base/for_each.h"
+#include "precision/number_format.h"
+#include "precision/operation_kind.h"
+
+/* Slices that are looked at inside a cast for the copy that it makes.
+ * Source: a rule: "to" has "_to_copy", "empty_strided" and "copy_" in it. If wrong, a cast counts as work of its operation. */
+#define MAX_INNER 8
+
+/* --- casts -------------------------------------------------------------------------------------- */
+
+static gboolean is_float(guint format)
+{
+	return format < N_NUMBER_FORMATS;
+}
+
+static gboolean differ(const TachoTensor *from, const TachoTensor *to, guint *ret_from, guint *ret_to,
+		       gdouble *ret_elements)
+{
+	guint a = number_format_of_dtype(from->dtype), b = number_format_of_dtype(to->dtype);
+
+	if (!is_float(a) || !is_float(b) || a == b)
+		return FALSE;
+	*ret_from = a;
+	*ret_to = b;
+	*ret_elements = tensor_elements(from);
+	return TRUE;
+}
+
+/* copy_(destination, source) */
+static gboolean copy_casts(const TachoTimeline *timeline, guint32 slice, guint *ret_from,
+			   guint *ret_to, gdouble *ret_elements)
+{
+	TachoTensor to, from;
+
+	return tacho_slice_input(timeline, slice, 0, &to) &&
+	       tacho_slice_input(timeline, slice, 1, &from) &&
+	       differ(&from, &to, ret_from, ret_to, ret_elements);
+}
+
+static gboolean is_copy(const TachoTimeline *timeline, guint32 slice)
+{
+	gchar kind[OPERATION_KIND_BYTES];
+
+	operation_kind_of_name(tacho_slice_name(timeline, slice), kind);
+	return g_str_equal(kind, "copy");
+}
+
+static gboolean converts(const TachoTimeline *timeline, guint32 slice, guint *ret_from,
+			 guint *ret_to, gdouble *ret_elements)
+{
+	const TachoSlices *slices = &timeline->slices;
+	gint64 end_ns = tacho_slice_end_ns(timeline, slice);
+	TachoTensor from, to;
+
+	if (is_copy(timeline, slice))
+		return copy_casts(timeline, slice, ret_from, ret_to, ret_elements);
+	if (tacho_slice_input(timeline, slice, 0, &from) &&
+	    tacho_slice_output(timeline, slice, 0, &to))
+		return differ(&from, &to, ret_from, ret_to, ret_elements);
+	for (guint32 i = slice + 1; i < MIN(slices->n, slice + MAX_INNER); i++) {
+		if (slices->track[i] != slices->track[slice] || slices->start_ns[i] >= end_ns)
+			return FALSE;
+		if (slices->kind[i] == TACHO_SLICE_OP && is_copy(timeline, i) &&
+		    copy_casts(timeline, i, ret_from, ret_to, ret_elements))
+			return TRUE;
+	}
+	return FALSE;
+}
+
+gboolean recorded_cast(const TachoTimeline *timeline, guint32 slice, guint *ret_from, guint *ret_to,
+		       gdouble *ret_elements)
+{
+	enum cast_kind kind = operation_cast_kind(tacho_slice_name(timeline, slice));
+	TachoTensor tensor;
+
+	if (kind == CAST_NONE)
+		return FALSE;
+	if (kind == CAST_CONVERTS)
+		return converts(timeline, slice, ret_from, ret_to, ret_elements);
+	if (!tacho_slice_input(timeline, slice, 0, &tensor))
+		return FALSE;
+	*ret_elements = tensor_elements(&tensor);
+	*ret_from = number_format_of_dtype(tensor.dtype);
+	*ret_to = FORMAT_INT8;
+	if (kind == CAST_DEQUANTIZES) {
+		*ret_from = FORMAT_INT8;
+		*ret_to = FORMAT_FP32;
+	}
+	return is_float(*ret_from);
+}
+
+/* --- forward passes ----------------------------------------------------------------------------- */
+
+/* The innermost module around it, "" where it is in none. */
+static const gchar *module_of(const TachoTimeline *timeline, guint32 slice, GHashTable *paths,
+			      GHashTable *roots)
+{
+	const TachoSlices *slices = &timeline->slices;
+	const gchar *path;
+
+	while (slice != TACHO_NONE && slices->kind[slice] != TACHO_SLICE_MODULE)
+		slice = slices->parent[slice];
+	if (slice == TACHO_NONE)
+		return "";
+	path = g_hash_table_lookup(paths, GUINT_TO_POINTER(slices->name[slice]));
+	if (!path) {
+		g_autofree gchar *made = operation_module_path(tacho_slice_name(timeline, slice),
+							       roots);
+
+		path = g_intern_string(made);
+		g_hash_table_insert(paths, GUINT_TO_POINTER(slices->name[slice]), (gpointer)path);
+	}
+	return path;
+}
+
+static const gchar *kind_of(const TachoTimeline *timeline, guint32 slice, GHashTable *kinds)
+{
+	guint32 name = timeline->slices.name[slice];
+	const gchar *known = g_hash_table_lookup(kinds, GUINT_TO_POINTER(name));
+	gchar kind[OPERATION_KIND_BYTES];
+
+	if (known)
+		return known;
+	operation_kind_of_name(tacho_slice_name(timeline, slice), kind);
+	known = g_intern_string(kind);
+	g_hash_table_insert(kinds, GUINT_TO_POINTER(name), (gpointer)known);
+	return known;
+}
+
+/* The rank's steps of the graph (TachoStep), by time. */
+static GArray *steps_of(const TachoGraph *graph, guint32 rank_index)
+{
+	const GArray *all = graph->timeline->steps;
+	GArray *steps = g_array_new(FALSE, FALSE, sizeof(TachoStep));
+
+	FOR_EACH(const TachoStep, step, all)
+		if (step->rank_index == rank_index && step->is_complete &&
+		    graph_step_index(graph, step->number) != TACHO_NONE)
+			g_array_append_val(steps, *step);
+	return steps;
+}
+
+static guint32 main_track(const TachoGraph *graph, guint32 rank_index)
+{
+	FOR_EACH(const struct graph_lane, lane, graph->lanes)
+		if (lane->is_main && lane->rank_index == rank_index)
+			return lane->track;
+	return TACHO_NONE;
+}
+
+static void add_operation(GArray *operations, const TachoTimeline *timeline, guint32 slice,
+			  guint32 step, GHashTable *paths, GHashTable *kinds,
+			  GHashTable *roots)
+{
+	struct recorded_operation operation = {
+		.slice = slice,
+		.step = step,
+		.module = module_of(timeline, slice, paths, roots),
+		.kind = kind_of(timeline, slice, kinds),
+		.is_cast = operation_cast_kind(tacho_slice_name(timeline, slice)) != CAST_NONE,
+	};
+	TachoTensor tensor;
+
+	if (tacho_slice_input(timeline, slice, op_activation_input(timeline, slice), &tensor))
+		operation.elements_in = tensor_elements(&tensor);
+	if (tacho_slice_output(timeline, slice, 0, &tensor))
+		operation.elements_out = tensor_elements(&tensor);
+	g_array_append_val(operations, operation);
+}
+
+GArray *recorded_pass_of(const TachoGraph *graph, guint32 rank_index, GHashTable *roots)
+{
+	const TachoTimeline *timeline = graph->timeline;
+	const TachoSlices *slices = &timeline->slices;
+	GArray *operations = g_array_new(FALSE, FALSE, sizeof(struct recorded_operation));
+	g_autoptr(GArray) steps = steps_of(graph, rank_index);
+	g_autoptr(GHashTable) paths = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) kinds = g_hash_table_new(NULL, NULL);
+	g_autofree guint8 *phases = NULL;
+	guint32 track_index = main_track(graph, rank_index);
+	const TachoTrack *track;
+	guint at = 0;
+
+	if (track_index == TACHO_NONE)
+		return operations;
+	track = tacho_timeline_track(timeline, track_index);
+	phases = op_phases_of_track(timeline, track);
+	for (guint32 i = 0; i < track->n_slices; i++) {
+		guint32 slice = track->first_slice + i;
+
+		while (at < steps->len &&
+		       g_array_index(steps, TachoStep, at).end_ns <= slices->start_ns[slice])
+			at++;
+		if (at == steps->len)
+			break;
+		if (phases[i] != PHASE_FORWARD || !is_outermost_op(timeline, slice) ||
+		    slices->start_ns[slice] < g_array_index(steps, TachoStep, at).start_ns)
+			continue;
+		add_operation(operations, timeline, slice,
+			      graph_step_index(graph,
+					       g_array_index(steps, TachoStep, at).number),
+			      paths, kinds, roots);
+	}
+	return operations;
+}
