@@ -39,6 +39,8 @@ struct identity {
 	GArray *inputs;		   /* struct identity_input */
 };
 
+typedef struct identity identity;
+
 struct identity *identity_new(void);
 void identity_free(struct identity *identity);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(identity, identity_free)

@@ -5,6 +5,7 @@
 #include "analyze/op_flops.h"
 #include "base/for_each.h"
 #include "base/hash_mix.h"
+#include "base/order.h"
 #include "precision/align.h"
 #include "precision/operation_kind.h"
 #include "precision/recorded_pass.h"
@@ -94,7 +95,7 @@ struct finder {
 	GHashTable *repeated;		/* keys of those that are called several times -> operation + 1 */
 	guint32 *owner;			/* of each slice: operation, or TACHO_NONE */
 	guint8 *pass, *is_cast;		/* of each slice */
-	guint32 *last_of;		/* of each operation: the slice of it in the step that is looked at */
+	guint32 *step_of;		/* of each slice that has an owner: its cell */
 	/* The step that is looked at, and what was found of the last one that looked the same. */
 	const struct recorded_operation *step;
 	guint32 n_step;
@@ -117,7 +118,8 @@ static guint alike(guint32 a, guint32 b, gconstpointer data)
 	gboolean has_kind = finder->kinds[a] == recorded->kind;
 	gboolean has_module = finder->by_module && finder->modules[a] == recorded->module;
 	gboolean has_size = operation->elements_out > 0 &&
-			    operation->elements_out == recorded->elements_out;
+			    operation->elements_out ==
+				    recorded->elements_out * operation->n_calls;
 
 	if (identity_is_border(operation) ||
 	    recorded->is_cast != (operation_cast_kind(operation->kind) != CAST_NONE))
@@ -203,8 +205,10 @@ static void find_step(struct finder *finder)
 		if (found[i] != TACHO_NONE)
 			finder->layers->n_found[found[i]]++;
 	give_glue(finder, found);
-	for (guint32 i = 0; i < finder->n_step; i++)
+	for (guint32 i = 0; i < finder->n_step; i++) {
 		finder->owner[finder->step[i].slice] = found[i];
+		finder->step_of[finder->step[i].slice] = finder->layers->n_cells;
+	}
 	finder->layers->n_cells++;
 }
 
@@ -243,66 +247,131 @@ static void find_backward(struct finder *finder)
 		    finder->owner[flow->from] != TACHO_NONE &&
 		    finder->owner[flow->to] == TACHO_NONE) {
 			finder->owner[flow->to] = finder->owner[flow->from];
+			finder->step_of[flow->to] = finder->step_of[flow->from];
 			finder->pass[flow->to] = LAYER_BACKWARD;
 		}
 }
 
 /* --- casts -------------------------------------------------------------------------------------- */
 
-/* A cast of a tensor as large as the weight is the weight's, unless something that is read is as large, too, and has not been cast. */
-static gboolean is_at_border(const struct finder *finder, const struct layer_cast *cast)
-{
-	const struct identity_operation *operation = identity_at(finder->identity, cast->operation);
+/* A cast on the way to be judged. */
+struct found_cast {
+	guint32 slice, step;
+	struct layer_cast cast;
+	gboolean is_of_read, is_of_weight; /* it is as large as something that is read or made; as the weight */
+};
 
-	if (operation->weight != cast->elements)
-		return TRUE;
-	for (guint32 i = 0; i < operation->n_inputs; i++)
-		if (identity_input_at(finder->identity, operation->first_input + i)->elements ==
-		    cast->elements)
-			return cast->pass == LAYER_FORWARD &&
-			       finder->last_of[cast->operation] == TACHO_NONE;
-	return FALSE;
+static gboolean is_as_large(const struct finder *finder, const struct identity_operation *operation,
+			    gdouble elements)
+{
+	gdouble all = elements * operation->n_calls;
+
+	for (guint32 i = 0; i < operation->n_inputs; i++) {
+		gdouble read = identity_input_at(finder->identity, operation->first_input + i)->elements;
+
+		if (read == elements || read == all)
+			return TRUE;
+	}
+	return operation->elements_out == all || operation->elements_in == all;
 }
 
-static gboolean find_cast(struct finder *finder, guint32 slice)
+static gboolean find_cast(const struct finder *finder, guint32 slice, struct found_cast *found)
 {
 	const TachoTimeline *timeline = finder->graph->timeline;
+	const struct identity_operation *operation = identity_at(finder->identity,
+								 finder->owner[slice]);
 	guint from, to;
-	struct layer_cast cast = { .operation = finder->owner[slice],
-				   .pass = finder->pass[slice],
-				   .duration_ns = timeline->slices.duration_ns[slice] };
 
 	if (timeline->slices.kind[slice] != TACHO_SLICE_OP ||
-	    !recorded_cast(timeline, slice, &from, &to, &cast.elements))
+	    !recorded_cast(timeline, slice, &from, &to, &found->cast.elements))
 		return FALSE;
-	cast.from = from;
-	cast.to = to;
-	if (!is_at_border(finder, &cast))
-		return FALSE;
-	finder->last_of[cast.operation] = slice;
-	g_array_append_val(finder->layers->casts, cast);
+	found->slice = slice;
+	found->step = finder->step_of[slice];
+	found->cast.operation = finder->owner[slice];
+	found->cast.pass = finder->pass[slice];
+	found->cast.from = from;
+	found->cast.to = to;
+	found->cast.duration_ns = timeline->slices.duration_ns[slice];
+	found->is_of_weight = operation->weight == found->cast.elements;
+	found->is_of_read = is_as_large(finder, operation, found->cast.elements);
 	return TRUE;
 }
 
-/* What is in a slice is whose the slice is. Parents stand before their children. */
+static gint compare_casts(gconstpointer a, gconstpointer b)
+{
+	const struct found_cast *x = a, *y = b;
+
+	return ORDER(x->cast.operation, y->cast.operation) ?: ORDER(x->cast.pass, y->cast.pass) ?:
+	       ORDER(x->step, y->step) ?: ORDER(x->slice, y->slice);
+}
+
+static gboolean is_together(const struct found_cast *a, const struct found_cast *b)
+{
+	return a->cast.operation == b->cast.operation && a->cast.pass == b->cast.pass &&
+	       a->step == b->step;
+}
+
+/* Of casts of an operation in a pass that may be of the weight or of what it reads, one is of the weight, in any case: the last before
+ * the forward pass, the first in the backward pass, which goes the other way round. */
+static void judge_casts(struct finder *finder, GArray *casts)
+{
+	g_array_sort(casts, compare_casts);
+	for (guint i = 0, end; i < casts->len; i = end) {
+		const struct found_cast *first = &g_array_index(casts, struct found_cast, i);
+		guint weight = G_MAXUINT;
+
+		for (end = i; end < casts->len; end++) {
+			const struct found_cast *found =
+				&g_array_index(casts, struct found_cast, end);
+
+			if (!is_together(first, found))
+				break;
+			if (found->is_of_weight &&
+			    (weight == G_MAXUINT || found->cast.pass == LAYER_FORWARD))
+				weight = end;
+		}
+		for (guint k = i; k < end; k++) {
+			const struct found_cast *found =
+				&g_array_index(casts, struct found_cast, k);
+
+			if (k == weight || !found->is_of_read)
+				continue;
+			finder->is_cast[found->slice] = TRUE;
+			g_array_append_val(finder->layers->casts, found->cast);
+		}
+	}
+}
+
+/* What is in a slice is whose the slice is. Parents stand before their children; casts within casts are one. */
 static void inherit(struct finder *finder)
 {
 	const TachoSlices *slices = &finder->graph->timeline->slices;
+	g_autoptr(GArray) casts = g_array_new(FALSE, FALSE, sizeof(struct found_cast));
+	gint64 cast_end_ns = G_MININT64;
+	guint32 cast_track = TACHO_NONE;
 
 	for (guint32 i = 0; i < slices->n; i++) {
 		guint32 parent = slices->parent[i];
-		gboolean is_own = finder->owner[i] != TACHO_NONE;
+		struct found_cast found = { 0 };
 
-		if (!is_own && parent != TACHO_NONE && finder->owner[parent] != TACHO_NONE) {
+		if (finder->owner[i] == TACHO_NONE && parent != TACHO_NONE) {
 			finder->owner[i] = finder->owner[parent];
 			finder->pass[i] = finder->pass[parent];
-			finder->is_cast[i] = finder->is_cast[parent];
+			finder->step_of[i] = finder->step_of[parent];
 		}
-		if (is_own && finder->pass[i] == LAYER_FORWARD)
-			finder->last_of[finder->owner[i]] = TACHO_NONE;
-		if (finder->owner[i] != TACHO_NONE && !finder->is_cast[i])
-			finder->is_cast[i] = find_cast(finder, i);
+		if (finder->owner[i] == TACHO_NONE ||
+		    (slices->track[i] == cast_track && slices->start_ns[i] < cast_end_ns) ||
+		    !find_cast(finder, i, &found))
+			continue;
+		cast_track = slices->track[i];
+		cast_end_ns = tacho_slice_end_ns(finder->graph->timeline, i);
+		g_array_append_val(casts, found);
 	}
+	judge_casts(finder, casts);
+	for (guint32 i = 0; i < slices->n; i++)
+		if (slices->parent[i] != TACHO_NONE && finder->is_cast[slices->parent[i]] &&
+		    finder->owner[i] == finder->owner[slices->parent[i]])
+			finder->is_cast[i] = TRUE;
 }
 
 /* --- nodes -------------------------------------------------------------------------------------- */
@@ -422,7 +491,7 @@ static void finder_init(struct finder *finder, struct layers *layers)
 	finder->kinds = g_new0(const gchar *, MAX(n, 1u));
 	finder->keys = g_new0(guint64, MAX(n, 1u));
 	finder->owner = none_rows_new(n_slices);
-	finder->last_of = none_rows_new(n);
+	finder->step_of = none_rows_new(n_slices);
 	finder->pass = g_new0(guint8, MAX(n_slices, 1u));
 	finder->is_cast = g_new0(guint8, MAX(n_slices, 1u));
 	finder->known_keys = g_array_new(FALSE, FALSE, sizeof(guint64));
@@ -439,7 +508,7 @@ static void finder_release(struct finder *finder)
 	g_free(finder->kinds);
 	g_free(finder->keys);
 	g_free(finder->owner);
-	g_free(finder->last_of);
+	g_free(finder->step_of);
 	g_free(finder->pass);
 	g_free(finder->is_cast);
 	g_free(finder->known);

@@ -10,6 +10,9 @@
 /* Slices that are looked at inside a cast for the copy that it makes.
  * Source: a rule: "to" has "_to_copy", "empty_strided" and "copy_" in it. If wrong, a cast counts as work of its operation. */
 #define MAX_INNER 8
+/* Slices that are looked at inside an operation of the job's own.
+ * Source: a rule: tacho's in 8 bits has some thirty. If wrong, the operation is found by its place, or not at all. */
+#define MAX_SEARCHED 128
 
 /* --- casts -------------------------------------------------------------------------------------- */
 
@@ -75,23 +78,8 @@ static gboolean converts(const TachoTimeline *timeline, guint32 slice, guint *re
 gboolean recorded_cast(const TachoTimeline *timeline, guint32 slice, guint *ret_from, guint *ret_to,
 		       gdouble *ret_elements)
 {
-	enum cast_kind kind = operation_cast_kind(tacho_slice_name(timeline, slice));
-	TachoTensor tensor;
-
-	if (kind == CAST_NONE)
-		return FALSE;
-	if (kind == CAST_CONVERTS)
-		return converts(timeline, slice, ret_from, ret_to, ret_elements);
-	if (!tacho_slice_input(timeline, slice, 0, &tensor))
-		return FALSE;
-	*ret_elements = tensor_elements(&tensor);
-	*ret_from = number_format_of_dtype(tensor.dtype);
-	*ret_to = FORMAT_INT8;
-	if (kind == CAST_DEQUANTIZES) {
-		*ret_from = FORMAT_INT8;
-		*ret_to = FORMAT_FP32;
-	}
-	return is_float(*ret_from);
+	return operation_cast_kind(tacho_slice_name(timeline, slice)) == CAST_CONVERTS &&
+	       converts(timeline, slice, ret_from, ret_to, ret_elements);
 }
 
 /* --- forward passes ----------------------------------------------------------------------------- */
@@ -132,6 +120,24 @@ static const gchar *kind_of(const TachoTimeline *timeline, guint32 slice, GHashT
 	return known;
 }
 
+/* An operation of a name that is not known (a function of the job's own, with a backward pass of its own) is the product in it. */
+static guint32 told_operation(const TachoTimeline *timeline, guint32 slice, GHashTable *kinds)
+{
+	const TachoSlices *slices = &timeline->slices;
+	gint64 end_ns = tacho_slice_end_ns(timeline, slice);
+
+	if (operation_kind_keeps(kind_of(timeline, slice, kinds)) != KEEPS_UNKNOWN)
+		return slice;
+	for (guint32 i = slice + 1; i < MIN(slices->n, slice + MAX_SEARCHED); i++) {
+		if (slices->track[i] != slices->track[slice] || slices->start_ns[i] >= end_ns)
+			break;
+		if (slices->kind[i] == TACHO_SLICE_OP &&
+		    operation_kind_is_product(kind_of(timeline, i, kinds)))
+			return i;
+	}
+	return slice;
+}
+
 /* The rank's steps of the graph (TachoStep), by time. */
 static GArray *steps_of(const TachoGraph *graph, guint32 rank_index)
 {
@@ -157,18 +163,19 @@ static void add_operation(GArray *operations, const TachoTimeline *timeline, gui
 			  guint32 step, GHashTable *paths, GHashTable *kinds,
 			  GHashTable *roots)
 {
+	guint32 told = told_operation(timeline, slice, kinds);
 	struct recorded_operation operation = {
 		.slice = slice,
 		.step = step,
 		.module = module_of(timeline, slice, paths, roots),
-		.kind = kind_of(timeline, slice, kinds),
+		.kind = kind_of(timeline, told, kinds),
 		.is_cast = operation_cast_kind(tacho_slice_name(timeline, slice)) != CAST_NONE,
 	};
 	TachoTensor tensor;
 
-	if (tacho_slice_input(timeline, slice, op_activation_input(timeline, slice), &tensor))
+	if (tacho_slice_input(timeline, told, op_activation_input(timeline, told), &tensor))
 		operation.elements_in = tensor_elements(&tensor);
-	if (tacho_slice_output(timeline, slice, 0, &tensor))
+	if (tacho_slice_output(timeline, told, 0, &tensor))
 		operation.elements_out = tensor_elements(&tensor);
 	g_array_append_val(operations, operation);
 }
