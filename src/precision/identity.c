@@ -127,7 +127,7 @@ static gboolean read_format(struct reader *reader, enum number_format *ret_forma
 
 static gboolean read_allowed(struct reader *reader, struct identity_operation *operation)
 {
-	enum number_format format;
+	enum number_format format = N_NUMBER_FORMATS;
 
 	if (!json_enter(&reader->scan, '['))
 		return refuse(reader, "'allowed' is not a list");

@@ -24,7 +24,27 @@ enum likeness {
 
 /* --- the operations that a recording shows ------------------------------------------------------ */
 
-/* Who made what is in a storage last. */
+/* What an operation reads first, and nothing made, is an input of the model. */
+static void add_outside(struct identity *identity, GHashTable *counts, const TachoTimeline *timeline,
+			guint32 slice, GHashTable *makers)
+{
+	struct identity_operation *operation;
+	TachoTensor tensor;
+	guint32 own;
+
+	if (!tacho_slice_input(timeline, slice, 0, &tensor) || !tensor.storage ||
+	    number_format_of_dtype(tensor.dtype) == N_NUMBER_FORMATS ||
+	    tensor_elements(&tensor) > IDENTITY_MAX_ELEMENTS ||
+	    g_hash_table_contains(makers, GSIZE_TO_POINTER(tensor.storage)))
+		return;
+	own = identity_add(identity, counts, "", "input");
+	operation = identity_at(identity, own);
+	operation->rule = PRECISION_FIXED;
+	operation->elements_out = tensor_elements(&tensor);
+	g_hash_table_insert(makers, GSIZE_TO_POINTER(tensor.storage), GUINT_TO_POINTER(own + 1));
+}
+
+/* `makers`: who made what is in a storage last. */
 static void add_tensors(struct identity *identity, const TachoTimeline *timeline, guint32 own,
 			guint32 slice, GHashTable *makers)
 {
@@ -40,12 +60,9 @@ static void add_tensors(struct identity *identity, const TachoTimeline *timeline
 						      : IDENTITY_OUTSIDE,
 						tensor_elements(&tensor) };
 
-		if (!maker && i > 0) { /* a parameter; the first of them is the weight */
-			if (operation->weight == 0)
-				operation->weight = input.elements;
-			continue;
-		}
-		if (input.elements > IDENTITY_MAX_ELEMENTS)
+		if (!maker && i > 0 && operation->weight == 0 && tensor.storage) /* a parameter */
+			operation->weight = MIN(input.elements, IDENTITY_MAX_ELEMENTS);
+		if (!maker || input.elements > IDENTITY_MAX_ELEMENTS)
 			continue;
 		g_array_append_val(identity->inputs, input);
 		operation->n_inputs++;
@@ -70,8 +87,10 @@ struct identity *layers_identity(const TachoGraph *graph)
 		struct identity_operation *operation;
 		guint32 own;
 
-		if (recorded->step != 0 || identity->operations->len == PRECISION_MAX_OPERATIONS)
+		if (recorded->step != 0 ||
+		    identity->operations->len + 2 > PRECISION_MAX_OPERATIONS)
 			break;
+		add_outside(identity, counts, graph->timeline, recorded->slice, makers);
 		own = identity_add(identity, counts, recorded->module, recorded->kind);
 		operation = identity_at(identity, own);
 		operation->elements_in = recorded->elements_in;
@@ -275,6 +294,19 @@ static gboolean is_as_large(const struct finder *finder, const struct identity_o
 	return operation->elements_out == all || operation->elements_in == all;
 }
 
+/* All that autograd does for a cast is the cast. */
+static void widen_to_node(const struct finder *finder, struct found_cast *found)
+{
+	const TachoTimeline *timeline = finder->graph->timeline;
+	guint32 parent = timeline->slices.parent[found->slice];
+
+	if (parent == TACHO_NONE || finder->owner[parent] == TACHO_NONE ||
+	    !operation_is_cast_node(tacho_slice_name(timeline, parent)))
+		return;
+	found->slice = parent;
+	found->cast.duration_ns = timeline->slices.duration_ns[parent];
+}
+
 static gboolean find_cast(const struct finder *finder, guint32 slice, struct found_cast *found)
 {
 	const TachoTimeline *timeline = finder->graph->timeline;
@@ -294,6 +326,7 @@ static gboolean find_cast(const struct finder *finder, guint32 slice, struct fou
 	found->cast.duration_ns = timeline->slices.duration_ns[slice];
 	found->is_of_weight = operation->weight == found->cast.elements;
 	found->is_of_read = is_as_large(finder, operation, found->cast.elements);
+	widen_to_node(finder, found);
 	return TRUE;
 }
 

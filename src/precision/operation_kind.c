@@ -89,6 +89,11 @@ enum cast_kind operation_cast_kind(const gchar *name)
 	return CAST_NONE;
 }
 
+gboolean operation_is_cast_node(const gchar *name)
+{
+	return g_str_has_prefix(name, "ToCopyBackward") || g_str_has_prefix(name, "ToBackward");
+}
+
 gchar *operation_module_path(const gchar *name, GHashTable *roots)
 {
 	const gchar *space = strstr(name, " ("), *point = strchr(name, '.');

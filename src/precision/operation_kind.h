@@ -34,6 +34,8 @@ guint operation_kind_keeps(const gchar *kind);
 gboolean operation_kind_is_product(const gchar *kind);
 
 enum cast_kind operation_cast_kind(const gchar *name);
+/* It is autograd's node of a cast ("ToCopyBackward0"). */
+gboolean operation_is_cast_node(const gchar *name);
 
 /* The path of a module that a MODULE slice of that name stands for: "Net.layers.0.ffn (Linear)" is "layers.0.ffn", "Net" is "". Of
  * another root, "Critic" (roots: class -> name), "Critic:layers.0.ffn". To be freed with g_free(). */

@@ -1,0 +1,134 @@
+/* precision_predict: what a step takes and holds when operations compute as a plan says. */
+#include "cli.h"
+#include "precision_runs.h"
+
+static const gchar usage[] = "RUN... --plan FILE|--uniform FORMAT";
+static const gchar description[] =
+	"Predicts a step of a job in which each operation computes in a format of its own, from recordings\n"
+	"of the job in one format each ('tacho record --precision bf16'), one of them in fp32. A RUN is a path,\n"
+	"or FORMAT=PATH where the recording does not say what it is in.\n"
+	"\n"
+	"Examples:\n"
+	"  tacho precision predict fp32.tacho bf16.tacho --casts casts.json --plan plan.json\n"
+	"  tacho precision predict fp32=a.tacho bf16=b.tacho --uniform bf16 --json\n";
+
+#define MAX_ROWS 40
+
+struct options {
+	gchar **runs;
+	gchar *plan, *casts, *format;
+	gboolean are_casts_free, are_casts_shared, with_json, with_all;
+};
+
+static void print_bytes(const gchar *title, gdouble bytes, gdouble before)
+{
+	g_autofree gchar *text = g_format_size((guint64)bytes);
+	g_autofree gchar *other = before >= 0 ? g_format_size((guint64)before) : NULL;
+
+	printf("%s%s", title, text);
+	if (other)
+		printf("  (reference %s)", other);
+	printf("\n");
+}
+
+static void print_text(const TachoPrecisionForecast *forecast, gboolean with_all)
+{
+	printf("reference step  %10.3f ms  (recorded %.3f)\n", forecast->reference_step_ms,
+	       forecast->recorded_step_ms);
+	printf("predicted step  %10.3f ms  (%+.1f %%)\n", forecast->predicted_step_ms,
+	       forecast->reference_step_ms > 0
+		       ? 100 * (forecast->predicted_step_ms / forecast->reference_step_ms - 1)
+		       : 0);
+	printf("nine in ten     %10.3f to %.3f ms\n", forecast->interval_ms[0],
+	       forecast->interval_ms[1]);
+	printf("casts           %10.3f ms forward, %.3f ms backward, %u a step\n",
+	       forecast->forward_cast_ms, forecast->backward_cast_ms, forecast->n_casts);
+	printf("measured        %10.1f %% of what operations and casts take\n",
+	       forecast->measured_pct);
+	print_bytes("kept for the backward pass  ", forecast->saved_bytes, -1);
+	if (forecast->peak_bytes >= 0)
+		print_bytes("peak memory     ", forecast->peak_bytes,
+			    forecast->reference_peak_bytes);
+	printf("\nRecordings\n");
+	cli_print_table(forecast->runs);
+	printf("\nCasts\n");
+	cli_print_table(forecast->casts);
+	printf("\nOperations\n");
+	if (!with_all)
+		tacho_table_limit(forecast->operations, MAX_ROWS);
+	cli_print_table(forecast->operations);
+	for (guint i = 0; i < forecast->notes->len; i++) {
+		g_autofree gchar *item = g_strdup_printf("- %s",
+							 (const gchar *)forecast->notes->pdata[i]);
+
+		if (i == 0)
+			fputc('\n', stdout);
+		tacho_print_prose(item, stdout, cli_width(stdout));
+	}
+}
+
+static int predict(const struct options *options, int argc, char **argv)
+{
+	GError *error = NULL;
+	g_autoptr(TachoPlan) plan = options->plan ? tacho_plan_read(options->plan, &error) : NULL;
+	g_autoptr(TachoPrecisionJob) job = NULL;
+	g_autoptr(TachoPrecisionForecast) forecast = NULL;
+
+	if (options->plan && !plan)
+		return cli_fail_error("precision predict", error);
+	job = precision_runs_open("precision predict", argc, argv, options->runs, options->casts);
+	if (!job)
+		return CLI_BAD;
+	tacho_precision_job_set_casts(job, options->are_casts_free, options->are_casts_shared);
+	forecast = tacho_precision_job_predict(job, plan, options->format, &error);
+	if (!forecast)
+		return cli_fail_error("precision predict", error);
+	if (options->with_json)
+		tacho_precision_forecast_print_json(forecast, stdout);
+	else
+		print_text(forecast, options->with_all);
+	return CLI_DONE;
+}
+
+static int predict_with(const struct options *options, int argc, char **argv)
+{
+	if (!options->plan == !options->format)
+		return cli_fail("precision predict",
+				"name a plan with --plan, or one format for all operations with "
+				"--uniform (see 'tacho precision predict --help')");
+	return predict(options, argc, argv);
+}
+
+int tacho_precision_predict_main(int argc, char **argv)
+{
+	struct options options = { 0 };
+	const GOptionEntry entries[] = {
+		{ "run", 'r', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.runs,
+		  "a recording, as an argument (may be given several times)", "[FORMAT=]RUN" },
+		{ "plan", 'p', 0, G_OPTION_ARG_FILENAME, &options.plan,
+		  "what operations compute in: a plan of tacho's (docs/plan.md)", "FILE" },
+		{ "uniform", 'u', 0, G_OPTION_ARG_STRING, &options.format,
+		  "all operations that can compute in FORMAT", "FORMAT" },
+		{ "casts", 'c', 0, G_OPTION_ARG_FILENAME, &options.casts,
+		  "what casts take, of 'tacho calibrate casts'", "FILE" },
+		{ "shared-casts", 0, 0, G_OPTION_ARG_NONE, &options.are_casts_shared,
+		  "cast a tensor to a format once for all that read it, as compilers do", NULL },
+		{ "no-casts", 0, 0, G_OPTION_ARG_NONE, &options.are_casts_free,
+		  "let casts take no time, to see what they do", NULL },
+		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.with_all, "print every operation",
+		  NULL },
+		{ "json", 'j', 0, G_OPTION_ARG_NONE, &options.with_json, "print JSON, for programs",
+		  NULL },
+		CLI_WIDTH_OPTIONS(0),
+		G_OPTION_ENTRY_NULL,
+	};
+	int status = CLI_BAD;
+
+	if (cli_parse("precision predict", usage, description, entries, &argc, &argv))
+		status = cli_finish("precision predict", predict_with(&options, argc, argv));
+	g_strfreev(options.runs);
+	g_free(options.plan);
+	g_free(options.casts);
+	g_free(options.format);
+	return status;
+}

@@ -1,0 +1,276 @@
+/* job_forecast: a plan's prediction as figures and tables. */
+#include <tacho/precision_job.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "analyze/table_internal.h"
+#include "analyze/table_columns.h"
+#include "base/for_each.h"
+#include "base/json_writer.h"
+#include "base/time_units.h"
+#include "optimize/plan.h"
+#include "precision/predict_plan.h"
+#include "precision/saved_bytes.h"
+
+TachoPrecisionJob *tacho_precision_job_open(const TachoPrecisionInputs *inputs, GError **error)
+{
+	return precision_job_new(inputs->runs, inputs->casts, error);
+}
+
+void tacho_precision_job_close(TachoPrecisionJob *job)
+{
+	precision_job_free(job);
+}
+
+void tacho_precision_job_set_casts(TachoPrecisionJob *job, gboolean are_free, gboolean are_shared)
+{
+	job->has_no_casts = are_free;
+	job->is_cast_once = are_shared;
+}
+
+/* --- plans -------------------------------------------------------------------------------------- */
+
+static gboolean refuse(GError **error, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+static gboolean refuse(GError **error, const gchar *format, ...)
+{
+	va_list arguments;
+	g_autofree gchar *text = NULL;
+
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	g_set_error_literal(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH, text);
+	return FALSE;
+}
+
+static gchar *key_of(const gchar *module, const gchar *kind, guint32 ordinal)
+{
+	return g_strdup_printf("%s\n%s\n%u", module, kind, ordinal);
+}
+
+static gboolean set_precision(const TachoPrecisionJob *job, GHashTable *numbers,
+			      const struct plan_precision *precision, guint8 *formats, GError **error)
+{
+	g_autofree gchar *key = key_of(precision->module, precision->kind, precision->ordinal);
+	gpointer number = g_hash_table_lookup(numbers, key);
+	enum number_format format =
+		number_format_find(precision->format, strlen(precision->format));
+	guint32 i = GPOINTER_TO_UINT(number) - 1;
+
+	if (!number)
+		return refuse(error, "the plan is for another job: there is no %s %u in module '%s'",
+			      precision->kind, precision->ordinal, precision->module);
+	if (identity_at(job->identity, i)->rule != PRECISION_CHOSEN)
+		return refuse(error, "no plan can choose for %s %u of module '%s'",
+			      precision->kind, precision->ordinal, precision->module);
+	if (!precision_job_allows(job, i, format))
+		return refuse(error,
+			      "%s %u of module '%s' is not computed in %s, or there is no recording "
+			      "in it",
+			      precision->kind, precision->ordinal, precision->module,
+			      precision->format);
+	formats[i] = (guint8)format;
+	return TRUE;
+}
+
+static gboolean take_plan(const TachoPrecisionJob *job, const TachoPlan *plan, guint8 *formats,
+			  GError **error)
+{
+	const struct plan_change *change = plan_find(plan, PLAN_PRECISION);
+	g_autoptr(GHashTable) numbers =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	if (!change)
+		return refuse(error, "the plan says nothing of what operations compute in");
+	FOR_EACH_AT(const struct identity_operation, own, i, job->identity->operations)
+		g_hash_table_insert(numbers, key_of(own->module, own->kind, own->ordinal),
+				    GUINT_TO_POINTER(i + 1));
+	FOR_EACH(const struct plan_precision, precision, change->precisions)
+		if (!set_precision(job, numbers, precision, formats, error))
+			return FALSE;
+	return TRUE;
+}
+
+static gboolean take_format(const TachoPrecisionJob *job, const gchar *name, guint8 *formats,
+			    GError **error)
+{
+	enum number_format format = number_format_find(name, strlen(name));
+
+	if (format == N_NUMBER_FORMATS)
+		return refuse(error, "there is no format '%s'", name);
+	if (!job->run_of[format])
+		return refuse(error, "there is no recording in %s", name);
+	for (guint32 i = 0; i < job->identity->operations->len; i++)
+		if (precision_job_allows(job, i, format))
+			formats[i] = (guint8)format;
+	return TRUE;
+}
+
+/* --- tables ------------------------------------------------------------------------------------- */
+
+static TachoTable *operations_table(const TachoPrecisionJob *job,
+				    const struct plan_prediction *told, const guint8 *formats)
+{
+	static const TachoColumn columns[] = {
+		TEXT_COLUMN("operation", "operation", .is_flexible = TRUE),
+		JSON_TEXT("module"),
+		JSON_TEXT("kind"),
+		JSON_INTEGER("ordinal"),
+		TEXT_COLUMN("rule", "rule"),
+		TEXT_COLUMN("precision", "precision"),
+		NUMBER_COLUMN("reference_ms", "reference ms", 4),
+		NUMBER_COLUMN("predicted_ms", "predicted ms", 4),
+		NUMBER_COLUMN("cast_ms", "casts ms", 4),
+		BOOLEAN_COLUMN("is_estimated", "estimated"),
+	};
+	static const gchar *const rules[] = { "chosen", "promoted", "fixed" };
+	TachoTable *table = tacho_table_new("operations", columns, G_N_ELEMENTS(columns));
+
+	FOR_EACH_AT(const struct identity_operation, own, i, job->identity->operations) {
+		const struct layer_cost *cost =
+			precision_job_cost(job, i, (enum number_format)formats[i]);
+		g_autofree gchar *name = g_strdup_printf(
+			"%s%s%s %u", own->module, *own->module ? " " : "", own->kind, own->ordinal);
+
+		tacho_table_row(table);
+		tacho_table_text(table, name);
+		tacho_table_text(table, own->module);
+		tacho_table_text(table, own->kind);
+		tacho_table_integer(table, own->ordinal);
+		tacho_table_text(table, rules[own->rule]);
+		tacho_table_text(table, number_format_name((enum number_format)formats[i]));
+		tacho_table_number(table,
+				   MS(layer_cost_ns(&job->reference->costs.operations[i])));
+		tacho_table_number(table, MS(told->operation_ns[i]));
+		tacho_table_number(table, MS(told->cast_ns[i]));
+		tacho_table_boolean(table, cost->is_estimated);
+	}
+	return table;
+}
+
+static TachoTable *runs_table(const TachoPrecisionJob *job)
+{
+	static const TachoColumn columns[] = {
+		TEXT_COLUMN("run", "run", .is_flexible = TRUE),
+		TEXT_COLUMN("precision", "precision"),
+		NUMBER_COLUMN("recorded_step_ms", "recorded ms", 3),
+		NUMBER_COLUMN("unrecorded_step_ms", "unrecorded ms", 3),
+		SHARE_COLUMN("found_pct", "operations found %", 1),
+		SHARE_COLUMN("time_pct", "time of operations %", 1),
+		NUMBER_COLUMN("speed", "slower by", 3),
+	};
+	TachoTable *table = tacho_table_new("runs", columns, G_N_ELEMENTS(columns));
+
+	FOR_EACH_POINTER(const struct job_run, run, job->runs) {
+		tacho_table_row(table);
+		tacho_table_text(table, run->name);
+		tacho_table_text(table, number_format_name(run->format));
+		tacho_table_number(table, MS(run->measured_step_ns));
+		tacho_table_number(table, MS(run->step_ns));
+		tacho_table_number(table, 100 * run->layers.found_share);
+		tacho_table_number(table, 100 * run->layers.time_share);
+		tacho_table_number(table, run->costs.is_speed_known ? run->costs.speed : (gdouble)NAN);
+	}
+	return table;
+}
+
+/* --- all ---------------------------------------------------------------------------------------- */
+
+static TachoPrecisionForecast *tell(const TachoPrecisionJob *job, const struct plan_prediction *told,
+				    const guint8 *formats)
+{
+	TachoPrecisionForecast *forecast = g_new0(TachoPrecisionForecast, 1);
+	guint32 n_unknown;
+
+	forecast->recorded_step_ms = MS(job->reference->measured_step_ns);
+	forecast->reference_step_ms = MS(job->reference->step_ns);
+	forecast->predicted_step_ms = MS(told->step_ns);
+	forecast->interval_ms[0] = MS(told->interval_ns[0]);
+	forecast->interval_ms[1] = MS(told->interval_ns[1]);
+	forecast->forward_cast_ms = MS(told->forward_cast_ns);
+	forecast->backward_cast_ms = MS(told->backward_cast_ns);
+	forecast->n_casts = told->n_casts;
+	forecast->coverage_pct = 100 * precision_job_coverage(job);
+	forecast->measured_pct = 100 * told->measured_share;
+	forecast->saved_bytes = saved_bytes_of_plan(job, formats, &n_unknown);
+	forecast->peak_bytes = told->peak_bytes;
+	forecast->reference_peak_bytes = job->reference->peak_bytes;
+	forecast->operations = operations_table(job, told, formats);
+	forecast->runs = runs_table(job);
+	forecast->casts = casts_table(job->casts ? job->casts : job->seen.of[LAYER_FORWARD]);
+	forecast->notes = g_ptr_array_new_with_free_func(g_free);
+	FOR_EACH_POINTER(const gchar, note, job->notes)
+		g_ptr_array_add(forecast->notes, g_strdup(note));
+	if (n_unknown > 0)
+		g_ptr_array_add(forecast->notes,
+				g_strdup_printf("what %u operations keep for the backward pass is "
+						"not known, and is not in the bytes that are kept",
+						n_unknown));
+	return forecast;
+}
+
+TachoPrecisionForecast *tacho_precision_job_predict(const TachoPrecisionJob *job,
+						    const TachoPlan *plan, const gchar *format,
+						    GError **error)
+{
+	g_autofree guint8 *formats = g_malloc(MAX(job->identity->operations->len, 1u));
+	TachoPrecisionForecast *forecast = NULL;
+	struct plan_prediction told;
+
+	memset(formats, job->reference->format, job->identity->operations->len);
+	if (plan ? !take_plan(job, plan, formats, error)
+		 : !take_format(job, format, formats, error))
+		return NULL;
+	if (plan_prediction_init(&told, job, formats, error))
+		forecast = tell(job, &told, formats);
+	plan_prediction_release(&told);
+	return forecast;
+}
+
+void tacho_precision_forecast_free(TachoPrecisionForecast *forecast)
+{
+	if (!forecast)
+		return;
+	tacho_table_free(forecast->operations);
+	tacho_table_free(forecast->runs);
+	tacho_table_free(forecast->casts);
+	g_ptr_array_unref(forecast->notes);
+	g_free(forecast);
+}
+
+void tacho_precision_forecast_print_json(const TachoPrecisionForecast *forecast, FILE *out)
+{
+	const TachoTable *const tables[] = { forecast->operations, forecast->runs,
+					     forecast->casts };
+	g_autoptr(JsonWriter) json = json_writer_new(out);
+
+	json_writer_begin_object(json);
+	json_writer_number(json_writer_key(json, "recorded_step_ms"), forecast->recorded_step_ms);
+	json_writer_number(json_writer_key(json, "reference_step_ms"), forecast->reference_step_ms);
+	json_writer_number(json_writer_key(json, "predicted_step_ms"), forecast->predicted_step_ms);
+	json_writer_key(json, "interval_ms");
+	json_writer_begin_array(json);
+	json_writer_number(json, forecast->interval_ms[0]);
+	json_writer_number(json, forecast->interval_ms[1]);
+	json_writer_end_array(json);
+	json_writer_number(json_writer_key(json, "forward_cast_ms"), forecast->forward_cast_ms);
+	json_writer_number(json_writer_key(json, "backward_cast_ms"), forecast->backward_cast_ms);
+	json_writer_unsigned(json_writer_key(json, "casts_a_step"), forecast->n_casts);
+	json_writer_number(json_writer_key(json, "coverage"), forecast->coverage_pct / 100);
+	json_writer_number(json_writer_key(json, "measured_share"), forecast->measured_pct / 100);
+	json_writer_number(json_writer_key(json, "saved_bytes"), forecast->saved_bytes);
+	json_writer_number(json_writer_key(json, "peak_bytes"),
+			   forecast->peak_bytes >= 0 ? forecast->peak_bytes : (gdouble)NAN);
+	json_writer_number(json_writer_key(json, "reference_peak_bytes"),
+			   forecast->reference_peak_bytes >= 0 ? forecast->reference_peak_bytes
+							       : (gdouble)NAN);
+	table_write_json_members(tables, G_N_ELEMENTS(tables), json);
+	json_writer_key(json, "remarks");
+	json_writer_begin_array(json);
+	FOR_EACH_POINTER(const gchar, note, forecast->notes)
+		json_writer_string(json, note);
+	json_writer_end_array(json);
+	json_writer_end_object(json);
+	json_writer_finish(json);
+}

@@ -1,0 +1,497 @@
+#include "precision/precision_job.h"
+
+#include <string.h>
+
+#include <tacho/correlate.h>
+#include <tacho/import.h>
+
+#include "base/for_each.h"
+#include "base/order.h"
+#include "base/quantile.h"
+#include "edit/graph_memory.h"
+#include "precision/plan_memory.h"
+#include "predict/prediction.h"
+
+/* How far the recordings' own casts may be from those of a file, which are made alone.
+ * Source: a rule: a tensor that is in the caches or not makes a factor of two or three. If wrong, casts are as slow as alone. */
+#define MAX_CAST_RATIO 4.0
+/* The share of operations that must be found in a recording.
+ * Source: a rule: of another model nearly none are. If wrong, a job is refused, or costs are those of another one. */
+#define LEAST_FOUND 0.5
+/* The same that is worth a note. Source: a rule: less does not show in a step. If wrong, a note is missing, or one too many. */
+#define NOTED_FOUND 0.999
+
+/* --- runs --------------------------------------------------------------------------------------- */
+
+static void job_run_free(gpointer data)
+{
+	struct job_run *run = data;
+
+	layers_release(&run->layers);
+	run_costs_release(&run->costs);
+	tacho_graph_free(run->graph);
+	tacho_timeline_free(run->timeline);
+	g_free(run->name);
+	g_free(run);
+}
+
+/* FORMAT=PATH, or a path. */
+static const gchar *split_format(const gchar *text, enum number_format *ret_format)
+{
+	const gchar *equals = strchr(text, '=');
+
+	*ret_format = equals ? number_format_find(text, (gsize)(equals - text)) : N_NUMBER_FORMATS;
+	return *ret_format < N_NUMBER_FORMATS ? equals + 1 : text;
+}
+
+/* What the run says of its operations; NULL without an error: nothing. */
+static struct identity *read_identity(const gchar *path, GError **error)
+{
+	static const gchar *const names[] = { "precision.json", "precision.0.json" };
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree gchar *file = g_build_filename(path, names[i], NULL);
+
+		if (g_file_test(file, G_FILE_TEST_EXISTS))
+			return identity_read(file, error);
+	}
+	return NULL;
+}
+
+static gboolean play_run(struct job_run *run, GError **error)
+{
+	g_autoptr(TachoReplay) recorded = NULL;
+	g_autoptr(TachoReplay) played = NULL;
+	gdouble share;
+
+	run->graph = replay_build_graph(run->timeline, -1, -1, error);
+	if (!run->graph)
+		return FALSE;
+	graph_find_memory(run->graph);
+	recorded = tacho_replay_run(run->graph, error);
+	if (!recorded)
+		return FALSE;
+	replay_measure_lags(run->graph, recorded);
+	run->measured_step_ns = replay_median_step_ns(recorded);
+	if (!replay_take_out_recording(run->graph, recorded, &share, error))
+		return FALSE;
+	played = tacho_replay_run(run->graph, error);
+	if (!played)
+		return FALSE;
+	run->step_ns = replay_median_step_ns(played);
+	run->peak_bytes = plan_memory_peak(played);
+	return TRUE;
+}
+
+static struct job_run *open_run(const gchar *text, struct identity **ret_identity, GError **error)
+{
+	enum number_format format;
+	const gchar *path = split_format(text, &format);
+	struct job_run *run = g_new0(struct job_run, 1);
+	GError *cause = NULL;
+
+	run->name = g_strdup(path);
+	*ret_identity = read_identity(path, &cause);
+	if (!cause)
+		run->timeline = tacho_run_open(&path, 1, NULL, NULL, &cause);
+	if (run->timeline) {
+		tacho_correlate(run->timeline);
+		play_run(run, &cause);
+	}
+	if (cause) {
+		g_propagate_prefixed_error(error, cause, "%s: ", path);
+		g_clear_pointer(ret_identity, identity_free);
+		job_run_free(run);
+		return NULL;
+	}
+	run->format = format < N_NUMBER_FORMATS ? format
+		      : *ret_identity		? (*ret_identity)->format
+						: N_NUMBER_FORMATS;
+	return run;
+}
+
+static gboolean refuse_match(GError **error, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+static gboolean refuse_match(GError **error, const gchar *format, ...)
+{
+	va_list arguments;
+	g_autofree gchar *text = NULL;
+
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	g_set_error_literal(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH, text);
+	return FALSE;
+}
+
+static gboolean add_run(struct precision_job *job, struct job_run *run, GError **error)
+{
+	g_ptr_array_add(job->runs, run);
+	if (run->format == N_NUMBER_FORMATS)
+		return refuse_match(error,
+				    "%s: it does not say what it was recorded in; write "
+				    "FORMAT=%s, with FORMAT fp32, bf16 ...",
+				    run->name, run->name);
+	if (job->run_of[run->format])
+		return refuse_match(error, "%s and %s are both in %s; name one recording a format",
+				    job->run_of[run->format]->name, run->name,
+				    number_format_name(run->format));
+	job->run_of[run->format] = run;
+	return TRUE;
+}
+
+/* fp32, else the widest. The identity is the reference's where that tells one. */
+static void choose_reference(struct precision_job *job, GPtrArray *identities)
+{
+	guint best = 0;
+
+	for (guint i = 1; i < job->runs->len; i++) {
+		const struct job_run *run = job->runs->pdata[i], *other = job->runs->pdata[best];
+
+		if (other->format != FORMAT_FP32 &&
+		    (run->format == FORMAT_FP32 ||
+		     number_format_promote(run->format, other->format) != other->format))
+			best = i;
+	}
+	job->reference = job->runs->pdata[best];
+	job->identity = identities->pdata[best];
+	identities->pdata[best] = NULL;
+	for (guint i = 0; i < identities->len && !job->identity; i++) {
+		job->identity = identities->pdata[i];
+		identities->pdata[i] = NULL;
+	}
+	if (job->identity && job->identity->operations->len > 0)
+		return;
+	g_clear_pointer(&job->identity, identity_free);
+	job->identity = layers_identity(job->reference->graph);
+	g_ptr_array_add(job->notes,
+			g_strdup("no recording tells its operations (precision.json); they are "
+				 "those that the reference shows, aligned with the others' by "
+				 "their order"));
+}
+
+static void note_found(struct precision_job *job, const struct job_run *run)
+{
+	if (run->layers.found_share < NOTED_FOUND)
+		g_ptr_array_add(job->notes,
+				g_strdup_printf("%s: %.1f %% of the operations were found in each "
+						"step; the first that was not is %s",
+						run->name, 100 * run->layers.found_share,
+						run->layers.first_missing));
+	if (run != job->reference && !run->costs.is_speed_known)
+		g_ptr_array_add(job->notes,
+				g_strdup_printf("%s: too few operations are the same in it and in "
+						"%s to tell how fast the machine was; its times count "
+						"as they are",
+						run->name, job->reference->name));
+}
+
+static gboolean align_runs(struct precision_job *job, GError **error)
+{
+	if (job->identity->operations->len == 0)
+		return refuse_match(error, "%s: no operations of a forward pass were recorded",
+				    job->reference->name);
+	FOR_EACH_POINTER(struct job_run, run, job->runs) {
+		layers_init(&run->layers, run->graph, job->identity);
+		run_costs_init(&run->costs, &run->layers);
+		if (run->layers.found_share < LEAST_FOUND)
+			return refuse_match(error,
+					    "%s: only %.0f %% of the job's operations are in it: %s "
+					    "is missing; recordings must be of one job",
+					    run->name, 100 * run->layers.found_share,
+					    run->layers.first_missing);
+	}
+	FOR_EACH_POINTER(struct job_run, run, job->runs) {
+		if (run != job->reference) {
+			run_costs_adjust(&run->costs, &job->reference->costs, job->identity);
+			run_costs_estimate(&run->costs, &job->reference->costs, job->identity);
+		}
+		note_found(job, run);
+	}
+	return TRUE;
+}
+
+/* --- casts -------------------------------------------------------------------------------------- */
+
+static gint compare_seen(gconstpointer a, gconstpointer b)
+{
+	const struct layer_cast *x = a, *y = b;
+
+	return ORDER(x->from, y->from) ?: ORDER(x->to, y->to) ?: ORDER(x->elements, y->elements);
+}
+
+/* The median of each size of each pair. */
+static void sum_up_casts(struct casts *casts, GArray *seen)
+{
+	g_array_sort(seen, compare_seen);
+	for (guint i = 0, end; i < seen->len; i = end) {
+		const struct layer_cast *first = &g_array_index(seen, struct layer_cast, i);
+		g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+		for (end = i; end < seen->len; end++) {
+			const struct layer_cast *cast = &g_array_index(seen, struct layer_cast, end);
+
+			if (compare_seen(first, cast) != 0)
+				break;
+			g_array_append_val(values, cast->duration_ns);
+		}
+		casts_add(casts, first->from, first->to, first->elements, quantile(values, 0.5));
+	}
+	casts_fit(casts);
+}
+
+static void see_casts(struct precision_job *job)
+{
+	for (guint pass = 0; pass < N_LAYER_PASSES; pass++) {
+		g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(struct layer_cast));
+
+		FOR_EACH_POINTER(const struct job_run, run, job->runs)
+			FOR_EACH(const struct layer_cast, recorded, run->layers.casts) {
+				struct layer_cast cast = *recorded;
+
+				cast.duration_ns = (gint64)((gdouble)cast.duration_ns /
+							    run->costs.speed);
+				if (cast.pass == pass)
+					g_array_append_val(seen, cast);
+			}
+		job->seen.of[pass] = casts_new();
+		sum_up_casts(job->seen.of[pass], seen);
+	}
+}
+
+/* A cast of just that size, as recorded; 0: there was none. */
+static gdouble seen_ns(const struct casts *seen, guint from, guint to, gdouble elements)
+{
+	const struct cast_pair *pair = &seen->pairs[from][to];
+
+	for (guint i = 0; pair->samples && i < pair->samples->len; i++)
+		if (g_array_index(pair->samples, struct cast_sample, i).elements == elements)
+			return g_array_index(pair->samples, struct cast_sample, i).ns;
+	return 0;
+}
+
+/* By how much casts of a pair take longer in the job than alone. */
+static gdouble in_job_ratio(const struct casts *alone, const struct casts *seen, guint from, guint to)
+{
+	const struct cast_pair *pair = &seen->pairs[from][to];
+	g_autoptr(GArray) ratios = g_array_new(FALSE, FALSE, sizeof(gdouble));
+
+	for (guint i = 0; pair->samples && i < pair->samples->len; i++) {
+		const struct cast_sample *sample =
+			&g_array_index(pair->samples, struct cast_sample, i);
+		gdouble ratio = sample->ns / casts_ns(alone, from, to, sample->elements, NULL);
+
+		g_array_append_val(ratios, ratio);
+	}
+	if (ratios->len == 0)
+		return 1;
+	g_array_sort(ratios, order_double);
+	return CLAMP(g_array_index(ratios, gdouble, ratios->len / 2), 1 / MAX_CAST_RATIO,
+		     MAX_CAST_RATIO);
+}
+
+gdouble precision_job_cast_ns(const struct precision_job *job, enum layer_pass pass,
+			      enum number_format from, enum number_format to, gdouble elements,
+			      gboolean *ret_is_estimated)
+{
+	gboolean has_devices = graph_has_devices(job->reference->graph);
+	const struct casts *seen = job->seen.of[pass];
+	gdouble ns = 0;
+
+	if (ret_is_estimated)
+		*ret_is_estimated = FALSE;
+	if (from == to || job->has_no_casts)
+		return 0;
+	if (!has_devices) /* what the host does for a device's is not the cast */
+		ns = seen_ns(seen, from, to, elements);
+	if (ns > 0)
+		return ns;
+	if (job->casts)
+		ns = casts_ns(job->casts, from, to, elements, ret_is_estimated) *
+		     (has_devices ? 1 : in_job_ratio(job->casts, seen, from, to));
+	if (ns <= 0) {
+		ns = casts_ns(seen, from, to, elements, NULL);
+		if (ns <= 0)
+			ns = casts_ns(job->seen.of[1 - pass], from, to, elements, NULL);
+		if (ret_is_estimated)
+			*ret_is_estimated = TRUE;
+	}
+	return MAX(ns, 0);
+}
+
+/* --- asked -------------------------------------------------------------------------------------- */
+
+enum number_format precision_job_reads(enum number_format format)
+{
+	return format == FORMAT_INT8 ? FORMAT_FP32 : number_format_input(format);
+}
+
+enum number_format precision_job_stores(const struct precision_job *job, guint32 operation,
+					enum number_format format)
+{
+	(void)job;
+	(void)operation;
+	return number_format_result(format);
+}
+
+const struct layer_cost *precision_job_cost(const struct precision_job *job, guint32 operation,
+					    enum number_format format)
+{
+	const struct job_run *run = job->run_of[format];
+
+	if (!run || identity_at(job->identity, operation)->rule == PRECISION_FIXED)
+		run = job->reference;
+	return &run->costs.operations[operation];
+}
+
+gboolean precision_job_allows(const struct precision_job *job, guint32 operation,
+			      enum number_format format)
+{
+	const struct identity_operation *own = identity_at(job->identity, operation);
+	enum number_format reference = job->reference->format;
+
+	if (own->rule == PRECISION_FIXED)
+		return own->allowed ? (own->allowed >> format & 1) != 0 : format == reference;
+	if (own->rule == PRECISION_PROMOTED)
+		return number_format_input(format) == format && format != FORMAT_INT8;
+	if (own->allowed && !(own->allowed >> format & 1))
+		return FALSE;
+	return job->run_of[format] != NULL;
+}
+
+static enum number_format fixed_format(const struct precision_job *job, guint32 operation)
+{
+	for (guint format = 0; format < N_NUMBER_FORMATS; format++)
+		if (precision_job_allows(job, operation, format))
+			return (enum number_format)format;
+	return job->reference->format;
+}
+
+static enum number_format promoted_format(const struct precision_job *job, guint32 operation,
+					  const guint8 *formats)
+{
+	const struct identity_operation *own = identity_at(job->identity, operation);
+	guint format = N_NUMBER_FORMATS;
+
+	for (guint32 i = 0; i < own->n_inputs; i++) {
+		guint32 producer = identity_input_at(job->identity, own->first_input + i)->producer;
+		guint stored;
+
+		if (producer == IDENTITY_OUTSIDE)
+			continue;
+		stored = precision_job_stores(job, producer, formats[producer]);
+		format = format == N_NUMBER_FORMATS ? stored : number_format_promote(format, stored);
+	}
+	return format == N_NUMBER_FORMATS ? job->reference->format : format;
+}
+
+void precision_job_follow(const struct precision_job *job, guint8 *formats)
+{
+	for (guint32 i = 0; i < job->identity->operations->len; i++) {
+		enum precision_rule rule = identity_at(job->identity, i)->rule;
+
+		if (rule == PRECISION_FIXED)
+			formats[i] = fixed_format(job, i);
+		else if (rule == PRECISION_PROMOTED)
+			formats[i] = promoted_format(job, i, formats);
+	}
+}
+
+gdouble precision_job_coverage(const struct precision_job *job)
+{
+	gdouble measured_ns = 0, all_ns = 0;
+
+	for (guint32 i = 0; i < job->identity->operations->len; i++) {
+		gdouble ns = layer_cost_ns(&job->reference->costs.operations[i]);
+		gboolean is_measured = TRUE;
+
+		FOR_EACH_POINTER(const struct job_run, run, job->runs)
+			if (precision_job_allows(job, i, run->format))
+				is_measured &= !run->costs.operations[i].is_estimated;
+		all_ns += ns;
+		measured_ns += is_measured ? ns : 0;
+	}
+	return all_ns > 0 ? measured_ns / all_ns : 0;
+}
+
+/* --- all ---------------------------------------------------------------------------------------- */
+
+static void find_depths(struct precision_job *job)
+{
+	guint32 n = job->identity->operations->len;
+
+	job->depth = g_new0(guint32, n);
+	job->hops = g_new0(guint32, n);
+	for (guint32 i = 0; i < n; i++) {
+		const struct identity_operation *own = identity_at(job->identity, i);
+		guint32 fewest = G_MAXUINT32;
+
+		for (guint32 k = 0; k < own->n_inputs; k++) {
+			guint32 from =
+				identity_input_at(job->identity, own->first_input + k)->producer;
+
+			if (from == IDENTITY_OUTSIDE)
+				continue;
+			job->depth[i] = MAX(job->depth[i], job->depth[from] + 1);
+			fewest = MIN(fewest, job->hops[from] + 1);
+		}
+		job->hops[i] = fewest == G_MAXUINT32 ? 0 : fewest;
+	}
+}
+
+static gboolean open_all(struct precision_job *job, const gchar *const *runs, GError **error)
+{
+	g_autoptr(GPtrArray) identities =
+		g_ptr_array_new_with_free_func((GDestroyNotify)identity_free);
+
+	for (; *runs; runs++) {
+		struct identity *identity;
+		struct job_run *run = open_run(*runs, &identity, error);
+
+		if (!run)
+			return FALSE;
+		g_ptr_array_add(identities, identity);
+		if (!add_run(job, run, error))
+			return FALSE;
+	}
+	if (job->runs->len == 0)
+		return refuse_match(error, "there are no recordings");
+	choose_reference(job, identities);
+	return TRUE;
+}
+
+struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts, GError **error)
+{
+	g_autoptr(precision_job) job = g_new0(precision_job, 1);
+
+	job->runs = g_ptr_array_new_with_free_func(job_run_free);
+	job->notes = g_ptr_array_new_with_free_func(g_free);
+	if (casts) {
+		job->casts = casts_read(casts, error);
+		if (!job->casts)
+			return NULL;
+	} else {
+		g_ptr_array_add(job->notes,
+				g_strdup("no file of casts is named (tacho calibrate casts): those of "
+					 "sizes that no recording has are estimated from those it has"));
+	}
+	if (!open_all(job, runs, error) || !align_runs(job, error))
+		return NULL;
+	see_casts(job);
+	find_depths(job);
+	return g_steal_pointer(&job);
+}
+
+void precision_job_free(struct precision_job *job)
+{
+	if (!job)
+		return;
+	for (guint pass = 0; pass < N_LAYER_PASSES; pass++)
+		casts_free(job->seen.of[pass]);
+	casts_free(job->casts);
+	identity_free(job->identity);
+	g_ptr_array_unref(job->runs);
+	g_ptr_array_unref(job->notes);
+	g_free(job->depth);
+	g_free(job->hops);
+	g_free(job);
+}

@@ -1,0 +1,72 @@
+/* precision_job: recordings of one job in several formats, and all that is known of its operations from them. */
+#ifndef TACHO_PRECISION_JOB_H
+#define TACHO_PRECISION_JOB_H
+
+#include "precision/casts.h"
+#include "precision/costs.h"
+
+/* A recording in one format. */
+struct job_run {
+	gchar *name;
+	enum number_format format;
+	TachoTimeline *timeline; /* owned */
+	TachoGraph *graph;	 /* without what recording took; frozen */
+	struct layers layers;
+	struct run_costs costs; /* whole, and comparable with the reference's */
+	gdouble measured_step_ns, step_ns; /* as recorded; as the graph is played */
+	gdouble peak_bytes;		   /* of a rank's fullest memory; -1: no memory was recorded */
+};
+
+/* Casts as recordings show them, by size. */
+struct seen_casts {
+	struct casts *of[N_LAYER_PASSES]; /* one sample a size, a median; fitted */
+};
+
+struct precision_job {
+	GPtrArray *runs; /* struct job_run */
+	const struct job_run *reference;
+	const struct job_run *run_of[N_NUMBER_FORMATS]; /* or NULL */
+	struct identity *identity;
+	guint32 *depth, *hops; /* [operation]: of the longest and the shortest path to it, in edges */
+	struct casts *casts;   /* of a file; or NULL */
+	struct seen_casts seen;
+	gboolean is_cast_once, has_no_casts;
+	GPtrArray *notes; /* gchar */
+};
+
+typedef struct precision_job precision_job;
+
+/* The reference is the recording in fp32, else in the widest format. `runs` are paths, each of a run that says what it was recorded in, or
+ * FORMAT=PATH. TACHO_PRECISION_ERROR_MATCH: they do not belong together; and what opening them gives. */
+struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts, GError **error);
+void precision_job_free(struct precision_job *job);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(precision_job, precision_job_free)
+
+/* What a tensor is read in by an operation that computes in `format`: kernels in 8 bits that are integers read fp32, and quantise themselves. */
+enum number_format precision_job_reads(enum number_format format);
+/* What the operation leaves its results in. */
+enum number_format precision_job_stores(const struct precision_job *job, guint32 operation,
+					enum number_format format);
+
+/* What a cast takes in a pass, in ns. `ret_is_estimated` may be NULL. */
+gdouble precision_job_cast_ns(const struct precision_job *job, enum layer_pass pass,
+			      enum number_format from, enum number_format to, gdouble elements,
+			      gboolean *ret_is_estimated);
+
+/* What an operation takes in a format; never NULL. */
+const struct layer_cost *precision_job_cost(const struct precision_job *job, guint32 operation,
+					    enum number_format format);
+/* An operation can compute in it, and there is a recording that shows what it takes. */
+gboolean precision_job_allows(const struct precision_job *job, guint32 operation,
+			      enum number_format format);
+
+/* Set the formats of operations that do not choose: fixed ones to theirs, promoted ones by what they read. [operation] */
+void precision_job_follow(const struct precision_job *job, guint8 *formats);
+
+/* The search's problem. The job must outlive it. */
+TachoPrecisionProblem *precision_job_problem(struct precision_job *job, GError **error);
+
+/* The share of the reference's operations' time that was measured in all formats that there are. */
+gdouble precision_job_coverage(const struct precision_job *job);
+
+#endif

@@ -1,0 +1,349 @@
+#include "precision/predict_plan.h"
+
+#include <math.h>
+
+#include "base/for_each.h"
+#include "base/quantile.h"
+#include "base/time_units.h"
+#include "edit/change_internal.h"
+#include "precision/plan_memory.h"
+#include "precision/saved_bytes.h"
+#include "replay/replay_internal.h"
+#include "trace/none_rows.h"
+
+/* How far off predictions of a change are, nine times in ten, of what the step becomes.
+ * Source: a rule: what validate/precision.py is to hold them to. If wrong, the interval is too narrow or too wide; no step depends on it. */
+#define MODEL_ERROR 0.04
+/* Half the width of an interval that holds nine in ten, in standard deviations. Source: derived from normal distributions. */
+#define NINE_IN_TEN 1.645
+
+struct planner {
+	const struct precision_job *job;
+	const struct layers *layers; /* of the reference */
+	const guint8 *formats;
+	TachoGraph *graph; /* a copy of the reference's */
+	guint32 n_operations, n_cells;
+	guint32 *first_node; /* [(cell * N_LAYER_PASSES + pass) * n_operations + operation] */
+	gdouble *forward_ns, *backward_ns; /* [operation]: casts before its passes */
+	GHashTable *inserted;		   /* node -> gdouble *, ns to put before it */
+	struct plan_prediction *prediction;
+	gdouble estimated_ns, all_ns;
+};
+
+/* --- casts -------------------------------------------------------------------------------------- */
+
+static gboolean has_gradient(const struct planner *planner, guint32 producer)
+{
+	return producer != IDENTITY_OUTSIDE &&
+	       !identity_is_border(identity_at(planner->job->identity, producer));
+}
+
+/* Whether somebody has cast this tensor to this format before, for all. */
+static gboolean is_shared(const struct planner *planner, GHashTable *done, guint32 producer, guint to)
+{
+	return planner->job->is_cast_once && producer != IDENTITY_OUTSIDE &&
+	       !g_hash_table_add(done, GSIZE_TO_POINTER((gsize)producer << 4 | to));
+}
+
+static void add_cast(struct planner *planner, guint32 reader, enum layer_pass pass, guint from,
+		     guint to, gdouble elements)
+{
+	gboolean is_estimated;
+	gdouble ns = precision_job_cast_ns(planner->job, pass, from, to, elements, &is_estimated);
+
+	(pass == LAYER_FORWARD ? planner->forward_ns : planner->backward_ns)[reader] += ns;
+	planner->all_ns += ns;
+	planner->estimated_ns += is_estimated ? ns : 0;
+}
+
+static void find_casts(struct planner *planner)
+{
+	const struct identity *identity = planner->job->identity;
+	gboolean has_devices = graph_has_devices(planner->graph);
+	g_autoptr(GHashTable) done = g_hash_table_new(NULL, NULL);
+
+	for (guint32 i = 0; i < planner->n_operations; i++) {
+		const struct identity_operation *own = identity_at(identity, i);
+		guint reads = precision_job_reads(planner->formats[i]);
+
+		if (own->rule == PRECISION_PROMOTED && has_devices)
+			continue;
+		for (guint32 k = 0; k < own->n_inputs; k++) {
+			const struct identity_input *input =
+				identity_input_at(identity, own->first_input + k);
+			guint32 from = input->producer;
+			guint stored = from == IDENTITY_OUTSIDE
+					       ? number_format_result(planner->job->reference->format)
+					       : precision_job_stores(planner->job, from,
+								      planner->formats[from]);
+
+			if (stored == reads)
+				continue;
+			if (!is_shared(planner, done, from, reads)) {
+				add_cast(planner, i, LAYER_FORWARD, stored, reads, input->elements);
+				planner->prediction->n_casts++;
+			}
+			if (has_gradient(planner, from))
+				add_cast(planner, i, LAYER_BACKWARD, reads, stored,
+					 input->elements);
+		}
+	}
+}
+
+/* --- durations ---------------------------------------------------------------------------------- */
+
+static guint32 *first_at(const struct planner *planner, guint32 cell, guint pass, guint32 operation)
+{
+	return &planner->first_node[((gsize)cell * N_LAYER_PASSES + pass) * planner->n_operations +
+				    operation];
+}
+
+static gboolean is_of_device(const struct graph_node *node)
+{
+	return node->kind == TACHO_NODE_DEVICE || node->kind == TACHO_NODE_COPY;
+}
+
+static gboolean is_work(const struct graph_node *node)
+{
+	return node->kind == TACHO_NODE_OP || node->kind == TACHO_NODE_KERNEL ||
+	       node->kind == TACHO_NODE_HOST || is_of_device(node);
+}
+
+/* An operation's first node of a pass: of its devices where it has any. */
+static void find_first_nodes(struct planner *planner)
+{
+	FOR_EACH_AT(const struct graph_node, node, i, planner->graph->nodes) {
+		guint32 operation = planner->layers->operation_of[i];
+		guint32 cell = operation == TACHO_NONE ? TACHO_NONE
+						       : layers_cell(planner->graph, node);
+		guint32 *first;
+
+		if (cell == TACHO_NONE || !is_work(node))
+			continue;
+		first = first_at(planner, cell, planner->layers->pass_of[i], operation);
+		if (*first == TACHO_NONE ||
+		    (is_of_device(node) && !is_of_device(graph_node_at(planner->graph, *first))))
+			*first = i;
+	}
+}
+
+/* The reference's casts at borders: where the plan has other formats, they are not there. */
+static gdouble border_factor(const struct planner *planner, guint32 operation)
+{
+	return planner->forward_ns[operation] + planner->backward_ns[operation] > 0 ? 0 : 1;
+}
+
+static void scale_nodes(struct planner *planner)
+{
+	const struct precision_job *job = planner->job;
+
+	FOR_EACH_AT(struct graph_node, node, i, planner->graph->nodes) {
+		guint32 operation = planner->layers->operation_of[i];
+		guint pass = planner->layers->pass_of[i], place = is_of_device(node);
+		gdouble from_ns, to_ns;
+
+		if (operation == TACHO_NONE || !is_work(node) ||
+		    layers_cell(planner->graph, node) == TACHO_NONE)
+			continue;
+		if (planner->layers->is_cast[i]) {
+			graph_change_duration(node,
+					      rounded_ns((gdouble)node->duration_ns *
+							 border_factor(planner, operation)),
+					      ORIGIN_MODELLED);
+			continue;
+		}
+		if (planner->formats[operation] == job->reference->format)
+			continue;
+		from_ns = job->reference->costs.operations[operation].ns[pass][place];
+		to_ns = precision_job_cost(job, operation,
+					   (enum number_format)planner->formats[operation])
+				->ns[pass][place];
+		if (from_ns > 0)
+			graph_change_duration(
+				node,
+				rounded_ns((gdouble)node->duration_ns * to_ns / from_ns),
+				ORIGIN_MODELLED);
+	}
+}
+
+/* --- what is put in ----------------------------------------------------------------------------- */
+
+static void put_before(struct planner *planner, guint32 node, gdouble ns)
+{
+	gdouble *sum;
+
+	if (node == TACHO_NONE || ns <= 0)
+		return;
+	sum = g_hash_table_lookup(planner->inserted, GUINT_TO_POINTER(node));
+	if (!sum) {
+		sum = g_new0(gdouble, 1);
+		g_hash_table_insert(planner->inserted, GUINT_TO_POINTER(node), sum);
+	}
+	*sum += ns;
+}
+
+/* Where an operation's pass begins in a cell: what is in no recording begins with what follows it. */
+static guint32 begin_of(const struct planner *planner, guint32 cell, guint pass, guint32 operation)
+{
+	guint32 node = *first_at(planner, cell, pass, operation);
+
+	if (pass == LAYER_FORWARD)
+		for (guint32 i = operation + 1; node == TACHO_NONE && i < planner->n_operations; i++)
+			node = *first_at(planner, cell, LAYER_FORWARD, i);
+	if (node == TACHO_NONE) /* the backward pass goes the other way */
+		for (guint32 i = pass == LAYER_FORWARD ? planner->n_operations : operation;
+		     node == TACHO_NONE && i-- > 0;)
+			node = *first_at(planner, cell, LAYER_BACKWARD, i);
+	return node;
+}
+
+/* What an operation does in its format and not in the reference's. */
+static gdouble added_ns(const struct planner *planner, guint32 operation, guint pass)
+{
+	const struct precision_job *job = planner->job;
+	const struct layer_cost *from = &job->reference->costs.operations[operation];
+	const struct layer_cost *to = precision_job_cost(
+		job, operation, (enum number_format)planner->formats[operation]);
+	gdouble ns = 0;
+
+	for (guint place = 0; place < N_LAYER_PLACES; place++)
+		if (from->ns[pass][place] <= 0)
+			ns += to->ns[pass][place];
+	return planner->formats[operation] == job->reference->format ? 0 : ns;
+}
+
+static void find_insertions(struct planner *planner)
+{
+	for (guint32 cell = 0; cell < planner->n_cells; cell++)
+		for (guint32 i = 0; i < planner->n_operations; i++)
+			for (guint pass = 0; pass < N_LAYER_PASSES; pass++) {
+				gdouble ns = (pass == LAYER_FORWARD ? planner->forward_ns
+								    : planner->backward_ns)[i] +
+					     added_ns(planner, i, pass);
+
+				if (ns > 0)
+					put_before(planner, begin_of(planner, cell, pass, i), ns);
+			}
+}
+
+static void insert(struct planner *planner)
+{
+	g_autoptr(GArray) insertions = g_array_new(FALSE, FALSE, sizeof(struct insertion));
+	guint32 name = tacho_timeline_intern(planner->graph->timeline, "cast", -1);
+
+	for (guint32 i = 0; i < planner->graph->nodes->len; i++) {
+		const gdouble *ns = g_hash_table_lookup(planner->inserted, GUINT_TO_POINTER(i));
+		struct insertion insertion = { i,    ns ? rounded_ns(*ns) : 0, ORIGIN_MODELLED,
+					       TACHO_NODE_CAST, name, TRUE };
+
+		if (ns)
+			g_array_append_val(insertions, insertion);
+	}
+	if (insertions->len > 0)
+		change_insert(planner->graph, insertions);
+}
+
+/* --- all ---------------------------------------------------------------------------------------- */
+
+static void sum_up(struct planner *planner)
+{
+	struct plan_prediction *prediction = planner->prediction;
+
+	for (guint32 i = 0; i < planner->n_operations; i++) {
+		const struct layer_cost *cost = precision_job_cost(
+			planner->job, i, (enum number_format)planner->formats[i]);
+
+		prediction->operation_ns[i] = layer_cost_ns(cost);
+		prediction->cast_ns[i] = planner->forward_ns[i] + planner->backward_ns[i];
+		prediction->forward_cast_ns += planner->forward_ns[i];
+		prediction->backward_cast_ns += planner->backward_ns[i];
+		planner->all_ns += prediction->operation_ns[i];
+		planner->estimated_ns += cost->is_estimated ? prediction->operation_ns[i] : 0;
+	}
+	prediction->measured_share =
+		planner->all_ns > 0 ? 1 - planner->estimated_ns / planner->all_ns : 1;
+}
+
+/* The steps' own spread, the operations', and what a change is off by. */
+static void find_interval(const struct planner *planner, const TachoReplay *replay)
+{
+	struct plan_prediction *prediction = planner->prediction;
+	g_autoptr(GArray) steps = replay_step_times(replay);
+	guint n_steps = MAX(steps->len, 1u);
+	gdouble square = 0, changed_ns = 0, deviation, half;
+
+	for (guint32 i = 0; i < planner->n_operations; i++) {
+		const struct layer_cost *cost = precision_job_cost(
+			planner->job, i, (enum number_format)planner->formats[i]);
+
+		if (planner->formats[i] != planner->job->reference->format) {
+			square += cost->spread_ns * cost->spread_ns;
+			changed_ns += prediction->operation_ns[i];
+		}
+		changed_ns += prediction->cast_ns[i];
+	}
+	prediction->step_ns = median_with_deviation(steps, &deviation);
+	half = NINE_IN_TEN * MEDIAN_ERROR * deviation * prediction->step_ns / sqrt(n_steps);
+	square += half * half + pow(MODEL_ERROR * MIN(changed_ns, prediction->step_ns), 2);
+	prediction->interval_ns[0] = MAX(prediction->step_ns - sqrt(square), 0);
+	prediction->interval_ns[1] = prediction->step_ns + sqrt(square);
+}
+
+static gboolean play(struct planner *planner, GError **error)
+{
+	g_autoptr(TachoReplay) replay = NULL;
+
+	find_casts(planner);
+	find_first_nodes(planner);
+	find_insertions(planner);
+	scale_nodes(planner);
+	plan_memory_edit(planner->job, planner->graph, planner->formats);
+	insert(planner);
+	if (!graph_freeze(planner->graph, error))
+		return FALSE;
+	replay = tacho_replay_run(planner->graph, error);
+	if (!replay)
+		return FALSE;
+	sum_up(planner);
+	find_interval(planner, replay);
+	planner->prediction->peak_bytes = plan_memory_peak(replay);
+	return TRUE;
+}
+
+gboolean plan_prediction_init(struct plan_prediction *prediction, const struct precision_job *job,
+			      guint8 *formats, GError **error)
+{
+	struct planner planner = { .job = job,
+				   .layers = &job->reference->layers,
+				   .formats = formats,
+				   .n_operations = job->identity->operations->len,
+				   .prediction = prediction };
+	gboolean is_played;
+	guint32 n_unknown;
+
+	*prediction = (struct plan_prediction){ .recorded_peak_bytes = -1 };
+	precision_job_follow(job, formats);
+	planner.graph = graph_copy(job->reference->graph);
+	planner.n_cells = planner.graph->timeline->ranks->len * planner.graph->steps->len;
+	planner.first_node = none_rows_new((gsize)planner.n_cells * N_LAYER_PASSES *
+					   planner.n_operations);
+	planner.forward_ns = g_new0(gdouble, planner.n_operations);
+	planner.backward_ns = g_new0(gdouble, planner.n_operations);
+	planner.inserted = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	prediction->operation_ns = g_new0(gdouble, planner.n_operations);
+	prediction->cast_ns = g_new0(gdouble, planner.n_operations);
+	prediction->saved_bytes = saved_bytes_of_plan(job, formats, &n_unknown);
+	is_played = play(&planner, error);
+	g_hash_table_unref(planner.inserted);
+	g_free(planner.first_node);
+	g_free(planner.forward_ns);
+	g_free(planner.backward_ns);
+	tacho_graph_free(planner.graph);
+	return is_played;
+}
+
+void plan_prediction_release(struct plan_prediction *prediction)
+{
+	g_clear_pointer(&prediction->operation_ns, g_free);
+	g_clear_pointer(&prediction->cast_ns, g_free);
+}

@@ -1,0 +1,102 @@
+#include "precision/saved_bytes.h"
+
+#include <string.h>
+
+#include "precision/operation_kind.h"
+
+/* Statistics that norms keep are in fp32. Source: derived from PyTorch's native_layer_norm and native_batch_norm. */
+#define STATISTIC_BYTES 4.0
+
+gboolean saved_bytes_keeps_inputs(const struct identity_operation *operation)
+{
+	return (operation_kind_keeps(operation->kind) & KEEPS_INPUTS) != 0;
+}
+
+/* Means and deviations: of a layer norm each row's, of a batch norm each channel's. A norm's weight is told with its bias. */
+static gdouble statistics(const struct identity_operation *operation)
+{
+	gdouble features = operation->weight / 2;
+
+	if (features < 1)
+		return 0;
+	if (strcmp(operation->kind, "layer_norm") == 0)
+		return 2 * STATISTIC_BYTES * operation->elements_in / features;
+	if (strcmp(operation->kind, "batch_norm") == 0)
+		return 2 * STATISTIC_BYTES * features;
+	return 0;
+}
+
+gdouble saved_bytes_own(const struct precision_job *job, guint32 operation, enum number_format format)
+{
+	const struct identity_operation *own = identity_at(job->identity, operation);
+	guint keeps = operation_kind_keeps(own->kind);
+	enum number_format reads = precision_job_reads(format);
+	gdouble bytes = statistics(own);
+
+	if (keeps & KEEPS_OUTPUT)
+		bytes += own->elements_out *
+			 number_format_bytes(precision_job_stores(job, operation, format));
+	if (keeps & KEEPS_MASK && !(keeps & KEEPS_UNKNOWN))
+		bytes += own->elements_out;
+	if (keeps & KEEPS_WEIGHT && own->rule == PRECISION_CHOSEN &&
+	    reads != precision_job_reads(job->reference->format))
+		bytes += own->weight * number_format_bytes(reads);
+	return bytes;
+}
+
+/* producer << 4 | format, of what is kept of tensors. */
+static gpointer tensor_key(guint32 producer, guint format)
+{
+	return GSIZE_TO_POINTER((gsize)producer << 4 | format);
+}
+
+G_STATIC_ASSERT(N_NUMBER_FORMATS < 16);
+
+/* What an operation keeps of what it reads, that nobody keeps yet; a batch of indices is no tensor of floating numbers. */
+static gdouble keep_inputs(const struct precision_job *job, guint32 operation, const guint8 *formats,
+			   GHashTable *kept)
+{
+	const struct identity_operation *own = identity_at(job->identity, operation);
+	guint reads = precision_job_reads(formats[operation]);
+	gdouble bytes = 0;
+
+	for (guint32 i = 0; i < own->n_inputs; i++) {
+		const struct identity_input *input =
+			identity_input_at(job->identity, own->first_input + i);
+		gboolean is_outside = input->producer == IDENTITY_OUTSIDE;
+		guint stored = is_outside ? reads
+					  : precision_job_stores(job, input->producer,
+								 formats[input->producer]);
+		gboolean is_copy = !is_outside && stored != reads && !job->is_cast_once;
+
+		/* each reader has a copy of its own, but one that is kept as it was is there once */
+		if (is_copy || g_hash_table_add(kept, tensor_key(input->producer, reads)))
+			bytes += input->elements * number_format_bytes(reads);
+	}
+	return bytes;
+}
+
+gdouble saved_bytes_of_plan(const struct precision_job *job, const guint8 *formats,
+			    guint32 *ret_unknown)
+{
+	g_autoptr(GHashTable) kept = g_hash_table_new(NULL, NULL);
+	gdouble bytes = 0;
+
+	*ret_unknown = 0;
+	for (guint32 i = 0; i < job->identity->operations->len; i++) {
+		const struct identity_operation *own = identity_at(job->identity, i);
+		guint keeps = operation_kind_keeps(own->kind);
+		enum number_format stores = precision_job_stores(job, i, formats[i]);
+
+		if (keeps & KEEPS_UNKNOWN && !identity_is_border(own))
+			(*ret_unknown)++;
+		if (keeps & KEEPS_OUTPUT)
+			g_hash_table_add(kept, tensor_key(i, stores));
+	}
+	for (guint32 i = 0; i < job->identity->operations->len; i++) {
+		bytes += saved_bytes_own(job, i, (enum number_format)formats[i]);
+		if (saved_bytes_keeps_inputs(identity_at(job->identity, i)))
+			bytes += keep_inputs(job, i, formats, kept);
+	}
+	return bytes;
+}
