@@ -13,8 +13,9 @@
  * Source: a rule: enough for a median that one outlier does not move. If wrong, an estimate is of others, less like it. */
 #define N_NEAREST 5u
 /* How much slower or faster a machine may have been between recordings.
- * Source: a rule: a shared machine was half as fast as before, not less. If wrong, two recordings of unlike machines are taken for one's. */
-#define MAX_SPEED 2.0
+ * Source: a rule: a machine that others share has been a third as fast as alone. If wrong, two recordings of unlike machines are taken for
+ * one's. */
+#define MAX_SPEED 4.0
 /* Operations that are the same in all recordings and tell the speed, at least.
  * Source: a rule: the median of fewer is chance. If wrong, a recording keeps its own pace. */
 #define LEAST_SAME 4u

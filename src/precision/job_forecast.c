@@ -158,6 +158,7 @@ static TachoTable *runs_table(const TachoPrecisionJob *job)
 		NUMBER_COLUMN("unrecorded_step_ms", "unrecorded ms", 3),
 		SHARE_COLUMN("found_pct", "operations found %", 1),
 		SHARE_COLUMN("time_pct", "time of operations %", 1),
+		NUMBER_COLUMN("rest_ms", "rest ms", 3),
 		NUMBER_COLUMN("speed", "slower by", 3),
 	};
 	TachoTable *table = tacho_table_new("runs", columns, G_N_ELEMENTS(columns));
@@ -170,6 +171,7 @@ static TachoTable *runs_table(const TachoPrecisionJob *job)
 		tacho_table_number(table, MS(run->step_ns));
 		tacho_table_number(table, 100 * run->layers.found_share);
 		tacho_table_number(table, 100 * run->layers.time_share);
+		tacho_table_number(table, MS(run->costs.rest_ns));
 		tacho_table_number(table, run->costs.is_speed_known ? run->costs.speed : (gdouble)NAN);
 	}
 	return table;

@@ -9,6 +9,7 @@
 #include "base/order.h"
 #include "base/quantile.h"
 #include "edit/graph_memory.h"
+#include "precision/even_cost.h"
 #include "precision/plan_memory.h"
 #include "predict/prediction.h"
 
@@ -31,6 +32,7 @@ static void job_run_free(gpointer data)
 	run_costs_release(&run->costs);
 	tacho_graph_free(run->graph);
 	tacho_timeline_free(run->timeline);
+	g_free(run->recorded_ns);
 	g_free(run->name);
 	g_free(run);
 }
@@ -61,7 +63,6 @@ static struct identity *read_identity(const gchar *path, GError **error)
 static gboolean play_run(struct job_run *run, GError **error)
 {
 	g_autoptr(TachoReplay) recorded = NULL;
-	g_autoptr(TachoReplay) played = NULL;
 	gdouble share;
 
 	run->graph = replay_build_graph(run->timeline, -1, -1, error);
@@ -73,8 +74,18 @@ static gboolean play_run(struct job_run *run, GError **error)
 		return FALSE;
 	replay_measure_lags(run->graph, recorded);
 	run->measured_step_ns = replay_median_step_ns(recorded);
-	if (!replay_take_out_recording(run->graph, recorded, &share, error))
+	run->recorded_ns = even_cost_durations(run->graph);
+	return replay_take_out_recording(run->graph, recorded, &share, error);
+}
+
+/* With what recording took out of operations evenly. */
+static gboolean play_evenly(struct job_run *run, GError **error)
+{
+	g_autoptr(TachoReplay) played = NULL;
+
+	if (!even_cost_spread(run->graph, &run->layers, run->recorded_ns, error))
 		return FALSE;
+	g_clear_pointer(&run->recorded_ns, g_free);
 	played = tacho_replay_run(run->graph, error);
 	if (!played)
 		return FALSE;
@@ -192,6 +203,8 @@ static gboolean align_runs(struct precision_job *job, GError **error)
 				    job->reference->name);
 	FOR_EACH_POINTER(struct job_run, run, job->runs) {
 		layers_init(&run->layers, run->graph, job->identity);
+		if (!play_evenly(run, error))
+			return FALSE;
 		run_costs_init(&run->costs, &run->layers);
 		if (run->layers.found_share < LEAST_FOUND)
 			return refuse_match(error,

@@ -11,6 +11,7 @@ struct job_run {
 	enum number_format format;
 	TachoTimeline *timeline; /* owned */
 	TachoGraph *graph;	 /* without what recording took; frozen */
+	gint64 *recorded_ns; /* [node], while it is opened */
 	struct layers layers;
 	struct run_costs costs; /* whole, and comparable with the reference's */
 	gdouble measured_step_ns, step_ns; /* as recorded; as the graph is played */
