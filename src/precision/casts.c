@@ -13,6 +13,9 @@
  * Source: a rule: a fifth is enough to see an error, and little to lose. If wrong, the error that is told is less sure; no time
  * depends on it. */
 #define HELD_OUT_OF 5u
+/* Samples are within these. Source: derived from what can be: a picosecond, and thirty years; and squares of them that doubles hold. */
+#define LEAST_NS 1e-3
+#define MOST	 1e18
 
 struct casts *casts_new(void)
 {
@@ -41,7 +44,7 @@ void casts_add(struct casts *casts, enum number_format from, enum number_format 
 	struct cast_pair *pair = &casts->pairs[from][to];
 	struct cast_sample sample = { elements, ns };
 
-	if (!(elements >= 1 && elements < G_MAXDOUBLE && ns > 0 && ns < G_MAXDOUBLE))
+	if (!(elements >= 1 && elements < MOST && ns >= LEAST_NS && ns < MOST))
 		return;
 	if (!pair->samples)
 		pair->samples = g_array_new(FALSE, FALSE, sizeof(struct cast_sample));
@@ -114,7 +117,7 @@ static GArray *fit_knots(const GArray *sorted)
 		guint end = i + 1 < pools->len ? g_array_index(pools, struct pool, i + 1).first
 					       : knots->len;
 
-		for (guint k = pool->first; k < end; k++)
+		for (guint k = pool->first; k < end && end - pool->first > 1; k++)
 			g_array_index(knots, struct cast_sample, k).ns =
 				pool->weighted_ns / pool->weight;
 	}
@@ -302,7 +305,7 @@ static gboolean read_format(struct reader *reader, guint *ret_format)
 static gboolean read_positive(struct reader *reader, gdouble *ret_value)
 {
 	if (!g_ascii_isdigit(json_peek(&reader->scan)) || !json_number(&reader->scan, ret_value) ||
-	    !(*ret_value > 0 && *ret_value < 1e18))
+	    !(*ret_value >= LEAST_NS && *ret_value < MOST))
 		return refuse(reader, "a sample is not of two numbers above 0");
 	return TRUE;
 }

@@ -94,31 +94,23 @@ static gboolean play_evenly(struct job_run *run, GError **error)
 	return TRUE;
 }
 
-static struct job_run *open_run(const gchar *text, struct identity **ret_identity, GError **error)
+static gboolean open_source(const gchar *text, struct job_source *source, GError **error)
 {
-	enum number_format format;
-	const gchar *path = split_format(text, &format);
-	struct job_run *run = g_new0(struct job_run, 1);
+	const gchar *path = split_format(text, &source->format);
 	GError *cause = NULL;
 
-	run->name = g_strdup(path);
-	*ret_identity = read_identity(path, &cause);
+	source->name = path;
+	source->identity = read_identity(path, &cause);
 	if (!cause)
-		run->timeline = tacho_run_open(&path, 1, NULL, NULL, &cause);
-	if (run->timeline) {
-		tacho_correlate(run->timeline);
-		play_run(run, &cause);
-	}
+		source->timeline = tacho_run_open(&path, 1, NULL, NULL, &cause);
 	if (cause) {
 		g_propagate_prefixed_error(error, cause, "%s: ", path);
-		g_clear_pointer(ret_identity, identity_free);
-		job_run_free(run);
-		return NULL;
+		return FALSE;
 	}
-	run->format = format < N_NUMBER_FORMATS ? format
-		      : *ret_identity		? (*ret_identity)->format
-						: N_NUMBER_FORMATS;
-	return run;
+	tacho_correlate(source->timeline);
+	if (source->format == N_NUMBER_FORMATS && source->identity)
+		source->format = source->identity->format;
+	return TRUE;
 }
 
 static gboolean refuse_match(GError **error, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
@@ -136,7 +128,6 @@ static gboolean refuse_match(GError **error, const gchar *format, ...)
 
 static gboolean add_run(struct precision_job *job, struct job_run *run, GError **error)
 {
-	g_ptr_array_add(job->runs, run);
 	if (run->format == N_NUMBER_FORMATS)
 		return refuse_match(error,
 				    "%s: it does not say what it was recorded in; write "
@@ -451,47 +442,77 @@ static void find_depths(struct precision_job *job)
 	}
 }
 
-static gboolean open_all(struct precision_job *job, const gchar *const *runs, GError **error)
+/* The sources are the job's. */
+static gboolean take_sources(struct precision_job *job, const struct job_source *sources,
+			     guint n_sources, GError **error)
 {
 	g_autoptr(GPtrArray) identities =
 		g_ptr_array_new_with_free_func((GDestroyNotify)identity_free);
 
-	for (; *runs; runs++) {
-		struct identity *identity;
-		struct job_run *run = open_run(*runs, &identity, error);
+	for (guint i = 0; i < n_sources; i++) {
+		struct job_run *run = g_new0(struct job_run, 1);
 
-		if (!run)
-			return FALSE;
-		g_ptr_array_add(identities, identity);
+		run->name = g_strdup(sources[i].name);
+		run->format = sources[i].format;
+		run->timeline = sources[i].timeline;
+		g_ptr_array_add(job->runs, run);
+		g_ptr_array_add(identities, sources[i].identity);
+	}
+	if (n_sources == 0)
+		return refuse_match(error, "there are no recordings");
+	FOR_EACH_POINTER(struct job_run, run, job->runs)
 		if (!add_run(job, run, error))
 			return FALSE;
-	}
-	if (job->runs->len == 0)
-		return refuse_match(error, "there are no recordings");
+	FOR_EACH_POINTER(struct job_run, run, job->runs)
+		if (!play_run(run, error)) {
+			g_prefix_error(error, "%s: ", run->name);
+			return FALSE;
+		}
 	choose_reference(job, identities);
 	return TRUE;
 }
 
-struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts, GError **error)
+struct precision_job *precision_job_of(const struct job_source *sources, guint n_sources,
+				       struct casts *casts, GError **error)
 {
 	g_autoptr(precision_job) job = g_new0(precision_job, 1);
 
 	job->runs = g_ptr_array_new_with_free_func(job_run_free);
 	job->notes = g_ptr_array_new_with_free_func(g_free);
-	if (casts) {
-		job->casts = casts_read(casts, error);
-		if (!job->casts)
-			return NULL;
-	} else {
+	job->casts = casts;
+	if (!casts)
 		g_ptr_array_add(job->notes,
 				g_strdup("no file of casts is named (tacho calibrate casts): those of "
 					 "sizes that no recording has are estimated from those it has"));
-	}
-	if (!open_all(job, runs, error) || !align_runs(job, error))
+	if (!take_sources(job, sources, n_sources, error) || !align_runs(job, error))
 		return NULL;
 	see_casts(job);
 	find_depths(job);
 	return g_steal_pointer(&job);
+}
+
+static void sources_release(struct job_source *sources, guint n_sources)
+{
+	for (guint i = 0; i < n_sources; i++) {
+		tacho_timeline_free(sources[i].timeline);
+		identity_free(sources[i].identity);
+	}
+}
+
+struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts, GError **error)
+{
+	guint n_runs = g_strv_length((gchar **)runs);
+	g_autofree struct job_source *sources = g_new0(struct job_source, MAX(n_runs, 1u));
+	g_autoptr(casts) model = casts ? casts_read(casts, error) : NULL;
+
+	if (casts && !model)
+		return NULL;
+	for (guint i = 0; i < n_runs; i++)
+		if (!open_source(runs[i], &sources[i], error)) {
+			sources_release(sources, i + 1);
+			return NULL;
+		}
+	return precision_job_of(sources, n_runs, g_steal_pointer(&model), error);
 }
 
 void precision_job_free(struct precision_job *job)

@@ -40,6 +40,18 @@ typedef struct precision_job precision_job;
 /* The reference is the recording in fp32, else in the widest format. `runs` are paths, each of a run that says what it was recorded in, or
  * FORMAT=PATH. TACHO_PRECISION_ERROR_MATCH: they do not belong together; and what opening them gives. */
 struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts, GError **error);
+
+/* What a recording is made of. */
+struct job_source {
+	const gchar *name;
+	enum number_format format;
+	TachoTimeline *timeline;   /* correlated */
+	struct identity *identity; /* or NULL */
+};
+/* The same of recordings that are open; their timelines and identities, and `casts` (or NULL), are the job's from then on, whatever is
+ * returned. */
+struct precision_job *precision_job_of(const struct job_source *sources, guint n_sources,
+				       struct casts *casts, GError **error);
 void precision_job_free(struct precision_job *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(precision_job, precision_job_free)
 

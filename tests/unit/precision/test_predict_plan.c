@@ -1,0 +1,186 @@
+/* Two linear layers, recorded in fp32 and in bf16, whose mixed plans can be added up by hand. Times are microseconds.
+ *
+ * In bf16 the first casts what it reads (2, at its border), both cast their weights (1 each, their own), and the gradients of these back. What
+ * the second reads is in bf16 already. */
+#include <math.h>
+#include <string.h>
+
+#include "precision/predict_plan.h"
+#include "precision/saved_bytes.h"
+#include "timeline_text.h"
+
+#define X "in=float32[4,8]@0x1000"
+static const gchar in_fp32[] = "unit us\n"
+			       "rank 0 thread 1000 main\n"
+			       "  annotation ProfilerStep#0 0..100\n"
+			       "    module Net 0..40\n"
+			       "      module 'Net.a (Linear)' 0..20\n"
+			       "        op aten::linear 0..20 seq=0 " X
+			       " in=float32[8,8]@0x2000 out=float32[4,8]@0x3000\n"
+			       "      module 'Net.b (Linear)' 20..40\n"
+			       "        op aten::linear 20..40 seq=1 in=float32[4,8]@0x3000 "
+			       "in=float32[8,8]@0x4000 out=float32[4,8]@0x5000\n"
+			       "    op LinearBackward0 40..60 backward seq=1 fwd=1\n"
+			       "    op LinearBackward0 60..90 backward seq=0 fwd=1\n"
+			       "    annotation Optimizer.step#SGD.step 90..100\n"
+			       "      op aten::add_ 90..100\n";
+static const gchar in_bf16[] =
+	"unit us\n"
+	"rank 0 thread 1000 main\n"
+	"  annotation ProfilerStep#0 0..50\n"
+	"    module Net 0..20\n"
+	"      module 'Net.a (Linear)' 0..10\n"
+	"        op aten::to 0..2 " X " out=bfloat16[4,8]@0x6000\n"
+	"        op aten::to 2..3 seq=0 in=float32[8,8]@0x2000 out=bfloat16[8,8]@0x7000\n"
+	"        op aten::linear 3..10 seq=1 in=bfloat16[4,8]@0x6000 in=bfloat16[8,8]@0x7000 "
+	"out=bfloat16[4,8]@0x8000\n"
+	"      module 'Net.b (Linear)' 10..20\n"
+	"        op aten::to 10..11 seq=2 in=float32[8,8]@0x4000 out=bfloat16[8,8]@0x9000\n"
+	"        op aten::linear 11..20 seq=3 in=bfloat16[4,8]@0x8000 in=bfloat16[8,8]@0x9000 "
+	"out=bfloat16[4,8]@0xa000\n"
+	"    op LinearBackward0 20..28 backward seq=3 fwd=1\n"
+	"    op ToCopyBackward0 28..30 backward seq=2 fwd=1\n"
+	"      op aten::to 28..30 in=bfloat16[8,8]@0xb000 out=float32[8,8]@0xc000\n"
+	"    op LinearBackward0 30..38 backward seq=1 fwd=1\n"
+	"    op ToCopyBackward0 38..40 backward seq=0 fwd=1\n"
+	"      op aten::to 38..40 in=bfloat16[8,8]@0xd000 out=float32[8,8]@0xe000\n"
+	"    annotation Optimizer.step#SGD.step 40..50\n"
+	"      op aten::add_ 40..50\n";
+
+enum { INPUT, A, B, N_OF_JOB };
+
+static struct precision_job *job_of(const gchar *bf16, GError **error)
+{
+	const struct job_source sources[] = { { "fp32", FORMAT_FP32, correlated(in_fp32), NULL },
+					      { "bf16", FORMAT_BF16, correlated(bf16), NULL } };
+
+	return precision_job_of(sources, G_N_ELEMENTS(sources), NULL, error);
+}
+
+static void assert_step(const struct precision_job *job, enum number_format a, enum number_format b,
+			gdouble expected_us)
+{
+	guint8 formats[N_OF_JOB] = { FORMAT_FP32, (guint8)a, (guint8)b };
+	struct plan_prediction prediction;
+
+	g_assert_true(plan_prediction_init(&prediction, job, formats, NULL));
+	g_assert_cmpfloat_with_epsilon(prediction.step_ns / 1e3, expected_us, 0.01);
+	g_assert_cmpfloat(prediction.interval_ns[0], <=, prediction.step_ns);
+	g_assert_cmpfloat(prediction.interval_ns[1], >=, prediction.step_ns);
+	plan_prediction_release(&prediction);
+}
+
+static void test_aligned(void)
+{
+	g_autoptr(precision_job) job = job_of(in_bf16, NULL);
+	const struct layer_cost *costs;
+
+	g_assert_nonnull(job);
+	g_assert_cmpuint(job->identity->operations->len, ==, N_OF_JOB);
+	g_assert_cmpstr(identity_at(job->identity, INPUT)->kind, ==, "input");
+	g_assert_cmpstr(identity_at(job->identity, B)->module, ==, "b");
+	g_assert_cmpfloat(identity_at(job->identity, A)->weight, ==, 64);
+	g_assert_cmpuint(job->depth[B], ==, 2);
+	g_assert_cmpuint(job->hops[B], ==, 2);
+	g_assert_cmpfloat(job->run_of[FORMAT_BF16]->layers.found_share, ==, 1);
+	costs = job->run_of[FORMAT_BF16]->costs.operations;
+	g_assert_cmpfloat(costs[A].ns[LAYER_FORWARD][LAYER_HOST], ==, 8000); /* without the cast of x */
+	g_assert_cmpfloat(costs[A].ns[LAYER_BACKWARD][LAYER_HOST], ==, 10000);
+	g_assert_cmpfloat(costs[B].ns[LAYER_FORWARD][LAYER_HOST], ==, 10000);
+	g_assert_cmpfloat(costs[B].ns[LAYER_BACKWARD][LAYER_HOST], ==, 10000);
+	g_assert_cmpuint(job->run_of[FORMAT_BF16]->layers.casts->len, ==, 1);
+	g_assert_cmpfloat(precision_job_coverage(job), ==, 1);
+}
+
+static void test_plans(void)
+{
+	g_autoptr(precision_job) job = job_of(in_bf16, NULL);
+
+	assert_step(job, FORMAT_FP32, FORMAT_FP32, 100);
+	assert_step(job, FORMAT_BF16, FORMAT_BF16, 50); /* as recorded */
+	/* x is cast, then what a made, and its gradient back: 2 each; a takes 8 and 10, b 20 and 20, the update 10 */
+	assert_step(job, FORMAT_BF16, FORMAT_FP32, 2 + 8 + 2 + 20 + 2 + 20 + 10 + 10);
+	assert_step(job, FORMAT_FP32, FORMAT_BF16, 20 + 2 + 10 + 10 + 2 + 30 + 10);
+	job->has_no_casts = TRUE;
+	assert_step(job, FORMAT_BF16, FORMAT_FP32, 8 + 20 + 20 + 10 + 10);
+	assert_step(job, FORMAT_BF16, FORMAT_BF16, 48);
+}
+
+static void test_saved(void)
+{
+	g_autoptr(precision_job) job = job_of(in_bf16, NULL);
+	guint8 in_fp32_all[] = { FORMAT_FP32, FORMAT_FP32, FORMAT_FP32 };
+	guint8 first[] = { FORMAT_FP32, FORMAT_BF16, FORMAT_FP32 };
+	guint32 n_unknown;
+
+	g_assert_cmpfloat(saved_bytes_of_plan(job, in_fp32_all, &n_unknown), ==, 2 * 32 * 4);
+	g_assert_cmpuint(n_unknown, ==, 0);
+	/* x and the weight in 16 bits; what a made in 32 again */
+	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==, 32 * 2 + 64 * 2 + 32 * 4);
+}
+
+/* Of b there is no recording in bf16: as a, it takes 8/20 of the forward pass and 10/30 of the backward one. */
+static void test_estimated(void)
+{
+	g_autoptr(GString) text = g_string_new(in_bf16);
+	g_autoptr(precision_job) job = NULL;
+
+	g_string_replace(text, "Net.b (Linear)", "Net.c (Other)", 1);
+	g_string_replace(text, "op aten::linear 11..20", "op other 11..20", 1);
+	job = job_of(text->str, NULL);
+	g_assert_nonnull(job);
+	g_assert_true(job->run_of[FORMAT_BF16]->costs.operations[B].is_estimated);
+	g_assert_cmpfloat(precision_job_coverage(job), ==, 0.5 + 0.5 / 9);
+	assert_step(job, FORMAT_FP32, FORMAT_BF16, 20 + 2 + 8 + 20 / 3.0 + 2 + 30 + 10);
+}
+
+static void test_refused(void)
+{
+	g_autoptr(GError) error = NULL;
+	const struct job_source twice[] = { { "one", FORMAT_FP32, correlated(in_fp32), NULL },
+					    { "two", FORMAT_FP32, correlated(in_fp32), NULL } };
+
+	g_assert_null(precision_job_of(twice, 2, NULL, &error));
+	g_assert_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH);
+	g_assert_nonnull(strstr(error->message, "one and two are both in fp32"));
+	g_clear_error(&error);
+	g_assert_null(precision_job_of(NULL, 0, NULL, &error));
+	g_assert_error(error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_MATCH);
+}
+
+/* What the search is told gives the same by adding up. */
+static void test_problem(void)
+{
+	g_autoptr(precision_job) job = job_of(in_bf16, NULL);
+	g_autoptr(TachoPrecisionProblem) problem = precision_job_problem(job, NULL);
+	const struct precision_cost *cost;
+	guint8 plan[] = { FORMAT_FP32, FORMAT_BF16, FORMAT_FP32 };
+	struct precision_prediction prediction = { 0 };
+
+	g_assert_nonnull(problem);
+	g_assert_true(precision_problem_check(problem, NULL));
+	g_assert_cmpuint(problem->n_tensors, ==, 2);
+	g_assert_cmpuint(problem->n_edges, ==, 2);
+	cost = precision_cost_of(problem, 0, A, FORMAT_BF16);
+	g_assert_true(cost->is_allowed);
+	g_assert_cmpfloat(cost->forward_ns, ==, 8000);
+	g_assert_false(precision_cost_of(problem, 0, A, FORMAT_INT8)->is_allowed);
+	g_assert_cmpfloat(problem->workers[0].casts[1].forward_ns[FORMAT_BF16][FORMAT_FP32], ==,
+			  2000);
+	g_assert_cmpfloat(problem->workers[0].after_ns, ==, 10000);
+	g_assert_true(problem->predictor.predict(problem->predictor.data, problem, plan, &prediction,
+						 NULL));
+	g_assert_cmpfloat(prediction.step_ns, ==, 74000);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/predict_plan/aligned", test_aligned);
+	g_test_add_func("/predict_plan/plans", test_plans);
+	g_test_add_func("/predict_plan/saved", test_saved);
+	g_test_add_func("/predict_plan/estimated", test_estimated);
+	g_test_add_func("/predict_plan/refused", test_refused);
+	g_test_add_func("/predict_plan/problem", test_problem);
+	return g_test_run();
+}
