@@ -4,7 +4,8 @@
 
 static const gchar usage[] = "RUN [--to dot|gml|json]";
 static const gchar description[] =
-	"Prints the operations of the job's forward pass, what each reads, and how deep it lies: by the\n"
+	"Prints the operations of the job's forward pass, what each reads, and how deep it lies: "
+	"by the\n"
 	"longest path from an input, and by the fewest hops.\n"
 	"\n"
 	"Examples:\n"

@@ -4,8 +4,10 @@
 
 static const gchar usage[] = "RUN... --plan FILE|--uniform FORMAT";
 static const gchar description[] =
-	"Predicts a step of a job in which each operation computes in a format of its own, from recordings\n"
-	"of the job in one format each ('tacho record --precision bf16'), one of them in fp32. A RUN is a path,\n"
+	"Predicts a step of a job in which each operation computes in a format of its own, from "
+	"recordings\n"
+	"of the job in one format each ('tacho record --precision bf16'), one of them in fp32. A "
+	"RUN is a path,\n"
 	"or FORMAT=PATH where the recording does not say what it is in.\n"
 	"\n"
 	"Examples:\n"
@@ -58,8 +60,8 @@ static void print_text(const TachoPrecisionForecast *forecast, gboolean with_all
 		tacho_table_limit(forecast->operations, MAX_ROWS);
 	cli_print_table(forecast->operations);
 	for (guint i = 0; i < forecast->notes->len; i++) {
-		g_autofree gchar *item = g_strdup_printf("- %s",
-							 (const gchar *)forecast->notes->pdata[i]);
+		g_autofree gchar *item =
+			g_strdup_printf("- %s", (const gchar *)forecast->notes->pdata[i]);
 
 		if (i == 0)
 			fputc('\n', stdout);

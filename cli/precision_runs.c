@@ -15,7 +15,8 @@ TachoPrecisionJob *precision_runs_open(const gchar *command, int argc, char **ar
 	for (guint i = 0; more && more[i]; i++)
 		g_ptr_array_add(runs, more[i]);
 	if (runs->len == 0) {
-		cli_fail(command, "name the recordings of the job (see 'tacho %s --help')", command);
+		cli_fail(command, "name the recordings of the job (see 'tacho %s --help')",
+			 command);
 		return NULL;
 	}
 	g_ptr_array_add(runs, NULL);

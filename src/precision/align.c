@@ -42,7 +42,8 @@ static gboolean search_round(const struct aligning *aligning, struct part a, str
 	gboolean is_odd = (n + m) % 2 == 1;
 
 	for (gint64 k = -(d - 2 * MAX(0, d - m)); k <= d - 2 * MAX(0, d - n); k += 2) {
-		gboolean is_down = k == -d || (k != d && *reach_at(own, k - 1) < *reach_at(own, k + 1));
+		gboolean is_down =
+			k == -d || (k != d && *reach_at(own, k - 1) < *reach_at(own, k + 1));
 		gint64 x = is_down ? *reach_at(own, k + 1) : *reach_at(own, k - 1) + 1, y = x - k;
 		gint64 x_from = x, y_from = y, z = (n - m) - k, met = way > 0 ? d - 1 : d;
 
@@ -55,11 +56,11 @@ static gboolean search_round(const struct aligning *aligning, struct part a, str
 		*reach_at(own, k) = x;
 		if (is_odd != (way > 0) || z < -met || z > met || x + *reach_at(other, z) < n)
 			continue;
-		*ret_snake = way > 0 ? (struct snake){ (guint32)x_from, (guint32)y_from,
-						       (guint32)x, (guint32)y }
-				     : (struct snake){ (guint32)(n - x), (guint32)(m - y),
-						       (guint32)(n - x_from),
-						       (guint32)(m - y_from) };
+		*ret_snake =
+			way > 0 ? (struct snake){ (guint32)x_from, (guint32)y_from, (guint32)x,
+						  (guint32)y }
+				: (struct snake){ (guint32)(n - x), (guint32)(m - y),
+						  (guint32)(n - x_from), (guint32)(m - y_from) };
 		return TRUE;
 	}
 	return FALSE;
@@ -137,8 +138,8 @@ static void match_alike(const struct aligning *aligning, struct part a, struct p
 				MAX(apart, score > 0 ? best[(i + 1) * width + j + 1] + score : 0);
 		}
 	for (i = j = 0; i < n && j < m;) {
-		guint score = aligning->score(a.begin + (guint32)i, b.begin + (guint32)j,
-					      aligning->data);
+		guint score =
+			aligning->score(a.begin + (guint32)i, b.begin + (guint32)j, aligning->data);
 
 		if (score > 0 && best[i * width + j] == best[(i + 1) * width + j + 1] + score)
 			aligning->match[a.begin + i++] = b.begin + (guint32)j++;

@@ -38,8 +38,8 @@ void casts_free(struct casts *casts)
 	g_free(casts);
 }
 
-void casts_add(struct casts *casts, enum number_format from, enum number_format to, gdouble elements,
-	       gdouble ns)
+void casts_add(struct casts *casts, enum number_format from, enum number_format to,
+	       gdouble elements, gdouble ns)
 {
 	struct cast_pair *pair = &casts->pairs[from][to];
 	struct cast_sample sample = { elements, ns };
@@ -93,9 +93,9 @@ static GArray *merge_sizes(const GArray *sorted)
 		struct cast_sample sample = g_array_index(sorted, struct cast_sample, i);
 		gdouble sum = 0;
 
-		for (end = i; end < sorted->len &&
-			      g_array_index(sorted, struct cast_sample, end).elements ==
-				      sample.elements;
+		for (end = i;
+		     end < sorted->len &&
+		     g_array_index(sorted, struct cast_sample, end).elements == sample.elements;
 		     end++)
 			sum += g_array_index(sorted, struct cast_sample, end).ns;
 		sample.ns = sum / (end - i);
@@ -159,7 +159,8 @@ static void hold_out(struct cast_pair *pair)
 	pair->error = (gdouble)NAN;
 	for (guint i = 0; i < pair->samples->len; i++)
 		if (i % HELD_OUT_OF != HELD_OUT_OF / 2 || i + 1 == pair->samples->len)
-			g_array_append_val(kept, g_array_index(pair->samples, struct cast_sample, i));
+			g_array_append_val(kept,
+					   g_array_index(pair->samples, struct cast_sample, i));
 		else
 			pair->n_held_out++;
 	if (pair->n_held_out == 0)
@@ -259,7 +260,8 @@ TachoTable *casts_table(const struct casts *casts)
 
 			if (!pair->knots)
 				continue;
-			last = &g_array_index(pair->knots, struct cast_sample, pair->knots->len - 1);
+			last = &g_array_index(pair->knots, struct cast_sample,
+					      pair->knots->len - 1);
 			tacho_table_row(table);
 			tacho_table_text(table, number_format_name(from));
 			tacho_table_text(table, number_format_name(to));

@@ -41,8 +41,8 @@ void casts_free(struct casts *casts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(casts, casts_free)
 
 /* A sample that is positive and finite; casts_fit() must follow. */
-void casts_add(struct casts *casts, enum number_format from, enum number_format to, gdouble elements,
-	       gdouble ns);
+void casts_add(struct casts *casts, enum number_format from, enum number_format to,
+	       gdouble elements, gdouble ns);
 void casts_fit(struct casts *casts);
 
 /* What a cast takes, in ns; 0 where both are the same. `ret_is_estimated`, which may be NULL: that pair was not measured. Negative: nothing

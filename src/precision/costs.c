@@ -54,10 +54,12 @@ static void add_up(const struct sums *sums, const struct layers *layers)
 
 	FOR_EACH_AT(const struct graph_node, node, i, graph->nodes) {
 		guint32 operation = layers->operation_of[i], cell;
-		gboolean is_device = node->kind == TACHO_NODE_DEVICE || node->kind == TACHO_NODE_COPY;
+		gboolean is_device =
+			node->kind == TACHO_NODE_DEVICE || node->kind == TACHO_NODE_COPY;
 
-		if (layers->is_cast[i] || (node->kind != TACHO_NODE_OP && node->kind != TACHO_NODE_KERNEL &&
-					   node->kind != TACHO_NODE_HOST && !is_device))
+		if (layers->is_cast[i] ||
+		    (node->kind != TACHO_NODE_OP && node->kind != TACHO_NODE_KERNEL &&
+		     node->kind != TACHO_NODE_HOST && !is_device))
 			continue;
 		cell = layers_cell(graph, node);
 		if (cell == TACHO_NONE || cell % sums->every != 0)
@@ -73,7 +75,8 @@ static void add_up(const struct sums *sums, const struct layers *layers)
 }
 
 /* The median of a part over the cells, and its standard error. */
-static gdouble median_of(const struct sums *sums, guint32 operation, guint part, gdouble *ret_error_ns)
+static gdouble median_of(const struct sums *sums, guint32 operation, guint part,
+			 gdouble *ret_error_ns)
 {
 	g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(gint64));
 	gdouble deviation, median;
@@ -116,8 +119,8 @@ void run_costs_init(struct run_costs *costs, const struct layers *layers)
 	add_up(&sums, layers);
 	for (guint32 i = 0; i < layers->n_operations; i++) {
 		measure(&costs->operations[i], &sums, i);
-		costs->operations[i].is_known = layers->n_cells > 0 &&
-						2 * layers->n_found[i] > layers->n_cells;
+		costs->operations[i].is_known =
+			layers->n_cells > 0 && 2 * layers->n_found[i] > layers->n_cells;
 	}
 	for (guint part = 0; part < N_LAYER_PLACES; part++)
 		costs->rest_ns += median_of(&sums, layers->n_operations, part, &error_ns);
@@ -147,6 +150,19 @@ static void add_ratio(GArray *ratios, gdouble own_ns, gdouble other_ns)
 		g_array_append_val(ratios, ratio);
 }
 
+/* The rest is one ratio of many, however long it takes. */
+static void add_rest(GArray *ratios, gdouble own_ns, gdouble other_ns)
+{
+	gdouble all = 0;
+
+	FOR_EACH(const struct weighted, ratio, ratios)
+		all += ratio->weight;
+	add_ratio(ratios, own_ns, other_ns);
+	if (own_ns > 0 && other_ns > 0)
+		g_array_index(ratios, struct weighted, ratios->len - 1).weight =
+			MIN(other_ns, all / 2);
+}
+
 void run_costs_adjust(struct run_costs *costs, const struct run_costs *reference,
 		      const struct identity *identity)
 {
@@ -159,7 +175,7 @@ void run_costs_adjust(struct run_costs *costs, const struct run_costs *reference
 				  layer_cost_ns(&reference->operations[i]));
 	if (ratios->len < LEAST_SAME)
 		return;
-	add_ratio(ratios, costs->rest_ns, reference->rest_ns);
+	add_rest(ratios, costs->rest_ns, reference->rest_ns);
 	costs->speed = CLAMP(weighted_median((struct weighted *)ratios->data, ratios->len),
 			     1 / MAX_SPEED, MAX_SPEED);
 	costs->is_speed_known = TRUE;
@@ -210,8 +226,8 @@ static gdouble ratio_of(const struct run_costs *costs, const struct run_costs *r
 	}
 	g_array_sort(found, compare_neighbours);
 	for (; n < MIN(found->len, N_NEAREST); n++)
-		nearest[n] = (struct weighted){ g_array_index(found, struct neighbour, n).ratio,
-						1 };
+		nearest[n] =
+			(struct weighted){ g_array_index(found, struct neighbour, n).ratio, 1 };
 	if (n == 0)
 		return any_kind ? 1 : ratio_of(costs, reference, identity, own, pass, TRUE);
 	return weighted_median(nearest, n);

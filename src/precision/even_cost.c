@@ -57,12 +57,11 @@ gboolean even_cost_spread(TachoGraph *graph, const struct layers *layers, const 
 	if (taken_ns <= 0)
 		return TRUE;
 	for (gsize i = 0; i < n_groups; i++)
-		groups[i].kept =
-			groups[i].recorded_ns > 0
-				? MAX(1 - groups[i].n_pieces * taken_ns / n_pieces /
-						  groups[i].recorded_ns,
-				      LEAST_KEPT)
-				: 1;
+		groups[i].kept = groups[i].recorded_ns > 0
+					 ? MAX(1 - groups[i].n_pieces * taken_ns / n_pieces /
+							       groups[i].recorded_ns,
+					       LEAST_KEPT)
+					 : 1;
 	FOR_EACH_AT(struct graph_node, node, i, graph->nodes)
 		if (is_host_work(node))
 			node->duration_ns = rounded_ns((gdouble)recorded[i] *

@@ -244,9 +244,9 @@ static gboolean read_member(struct reader *reader, const struct json_text *key,
 /* Where the file does not say who decides: what is allowed in one format is fixed, in several chosen; in none, it goes by its inputs. */
 static enum precision_rule rule_of(guint allowed)
 {
-	return allowed == 0		     ? PRECISION_PROMOTED
+	return allowed == 0			? PRECISION_PROMOTED
 	       : (allowed & (allowed - 1)) != 0 ? PRECISION_CHOSEN
-					     : PRECISION_FIXED;
+						: PRECISION_FIXED;
 }
 
 static gboolean is_new(GHashTable *seen, const struct identity_operation *operation)

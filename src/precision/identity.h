@@ -26,17 +26,19 @@ struct identity_operation {
 	gchar *module, *kind; /* owned */
 	guint32 ordinal;
 	enum precision_rule rule;
-	guint allowed; /* bit f: enum number_format f */
+	guint allowed;				   /* bit f: enum number_format f */
 	gdouble elements_in, elements_out, weight; /* of all calls; 0: not known, or none */
 	guint32 n_calls;			   /* in a forward pass, 1 or more */
 	guint32 first_input, n_inputs;		   /* in `inputs` */
 };
 
 struct identity {
-	enum number_format format; /* of the run; N_NUMBER_FORMATS: not told, or several by a plan */
-	GHashTable *roots;	   /* class of a module that the job calls itself -> what stands before its paths */
-	GArray *operations;	   /* struct identity_operation, owned texts */
-	GArray *inputs;		   /* struct identity_input */
+	enum number_format
+		format; /* of the run; N_NUMBER_FORMATS: not told, or several by a plan */
+	GHashTable *
+		roots; /* class of a module that the job calls itself -> what stands before its paths */
+	GArray *operations; /* struct identity_operation, owned texts */
+	GArray *inputs;	    /* struct identity_input */
 };
 
 typedef struct identity identity;

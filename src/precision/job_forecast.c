@@ -50,7 +50,8 @@ static gchar *key_of(const gchar *module, const gchar *kind, guint32 ordinal)
 }
 
 static gboolean set_precision(const TachoPrecisionJob *job, GHashTable *numbers,
-			      const struct plan_precision *precision, guint8 *formats, GError **error)
+			      const struct plan_precision *precision, guint8 *formats,
+			      GError **error)
 {
 	g_autofree gchar *key = key_of(precision->module, precision->kind, precision->ordinal);
 	gpointer number = g_hash_table_lookup(numbers, key);
@@ -59,17 +60,18 @@ static gboolean set_precision(const TachoPrecisionJob *job, GHashTable *numbers,
 	guint32 i = GPOINTER_TO_UINT(number) - 1;
 
 	if (!number)
-		return refuse(error, "the plan is for another job: there is no %s %u in module '%s'",
+		return refuse(error,
+			      "the plan is for another job: there is no %s %u in module '%s'",
 			      precision->kind, precision->ordinal, precision->module);
 	if (identity_at(job->identity, i)->rule != PRECISION_CHOSEN)
-		return refuse(error, "no plan can choose for %s %u of module '%s'",
-			      precision->kind, precision->ordinal, precision->module);
+		return refuse(error, "no plan can choose for %s %u of module '%s'", precision->kind,
+			      precision->ordinal, precision->module);
 	if (!precision_job_allows(job, i, format))
-		return refuse(error,
-			      "%s %u of module '%s' is not computed in %s, or there is no recording "
-			      "in it",
-			      precision->kind, precision->ordinal, precision->module,
-			      precision->format);
+		return refuse(
+			error,
+			"%s %u of module '%s' is not computed in %s, or there is no recording "
+			"in it",
+			precision->kind, precision->ordinal, precision->module, precision->format);
 	formats[i] = (guint8)format;
 	return TRUE;
 }
@@ -140,8 +142,7 @@ static TachoTable *operations_table(const TachoPrecisionJob *job,
 		tacho_table_integer(table, own->ordinal);
 		tacho_table_text(table, rules[own->rule]);
 		tacho_table_text(table, number_format_name((enum number_format)formats[i]));
-		tacho_table_number(table,
-				   MS(layer_cost_ns(&job->reference->costs.operations[i])));
+		tacho_table_number(table, MS(layer_cost_ns(&job->reference->costs.operations[i])));
 		tacho_table_number(table, MS(told->operation_ns[i]));
 		tacho_table_number(table, MS(told->cast_ns[i]));
 		tacho_table_boolean(table, cost->is_estimated);
@@ -172,15 +173,16 @@ static TachoTable *runs_table(const TachoPrecisionJob *job)
 		tacho_table_number(table, 100 * run->layers.found_share);
 		tacho_table_number(table, 100 * run->layers.time_share);
 		tacho_table_number(table, MS(run->costs.rest_ns));
-		tacho_table_number(table, run->costs.is_speed_known ? run->costs.speed : (gdouble)NAN);
+		tacho_table_number(table,
+				   run->costs.is_speed_known ? run->costs.speed : (gdouble)NAN);
 	}
 	return table;
 }
 
 /* --- all ---------------------------------------------------------------------------------------- */
 
-static TachoPrecisionForecast *tell(const TachoPrecisionJob *job, const struct plan_prediction *told,
-				    const guint8 *formats)
+static TachoPrecisionForecast *tell(const TachoPrecisionJob *job,
+				    const struct plan_prediction *told, const guint8 *formats)
 {
 	TachoPrecisionForecast *forecast = g_new0(TachoPrecisionForecast, 1);
 	guint32 n_unknown;

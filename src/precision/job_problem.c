@@ -35,7 +35,8 @@ static void find_tensors(const struct precision_job *job, struct tensors *tensor
 			tensors->of[i] = tensors->n++;
 }
 
-static void set_operation(const struct precision_job *job, TachoPrecisionProblem *problem, guint32 i)
+static void set_operation(const struct precision_job *job, TachoPrecisionProblem *problem,
+			  guint32 i)
 {
 	const struct identity_operation *own = identity_at(job->identity, i);
 	struct precision_operation *operation = &problem->operations[i];
@@ -66,11 +67,11 @@ static void set_costs(const struct precision_job *job, TachoPrecisionProblem *pr
 			continue;
 		known = precision_job_cost(job, i, format);
 		is_any = cost->is_allowed = TRUE;
-		cost->source = known->is_estimated ||
-					       (!job->run_of[format] &&
+		cost->source =
+			known->is_estimated || (!job->run_of[format] &&
 						problem->operations[i].rule != PRECISION_FIXED)
-				       ? PRECISION_ESTIMATED
-				       : PRECISION_MEASURED;
+				? PRECISION_ESTIMATED
+				: PRECISION_MEASURED;
 		cost->forward_ns = layer_cost_pass_ns(known, LAYER_FORWARD);
 		cost->backward_ns = layer_cost_pass_ns(known, LAYER_BACKWARD);
 		cost->spread_ns = known->spread_ns;
@@ -81,10 +82,10 @@ static void set_costs(const struct precision_job *job, TachoPrecisionProblem *pr
 			precision_cost_of(problem, 0, i, job->reference->format);
 
 		cost->is_allowed = TRUE;
-		cost->forward_ns = layer_cost_pass_ns(&job->reference->costs.operations[i],
-						      LAYER_FORWARD);
-		cost->backward_ns = layer_cost_pass_ns(&job->reference->costs.operations[i],
-						       LAYER_BACKWARD);
+		cost->forward_ns =
+			layer_cost_pass_ns(&job->reference->costs.operations[i], LAYER_FORWARD);
+		cost->backward_ns =
+			layer_cost_pass_ns(&job->reference->costs.operations[i], LAYER_BACKWARD);
 	}
 }
 
@@ -94,8 +95,8 @@ static void set_casts(const struct precision_job *job, TachoPrecisionProblem *pr
 	struct precision_worker *worker = &problem->workers[0];
 	struct precision_cast *cast = &worker->casts[tensor];
 	gdouble elements = worker->tensor_elements[tensor];
-	gboolean has_gradient = !identity_is_border(
-		identity_at(job->identity, problem->tensors[tensor].producer));
+	gboolean has_gradient =
+		!identity_is_border(identity_at(job->identity, problem->tensors[tensor].producer));
 
 	for (guint from = 0; from < N_NUMBER_FORMATS; from++)
 		for (guint to = 0; to < N_NUMBER_FORMATS; to++) {
@@ -188,8 +189,8 @@ static gboolean predict(gpointer data, const TachoPrecisionProblem *problem, con
 		if (prediction->wait_ns)
 			prediction->wait_ns[0] = 0;
 		if (prediction->bytes)
-			prediction->bytes[0] = told.peak_bytes >= 0 ? told.peak_bytes
-								    : told.saved_bytes;
+			prediction->bytes[0] =
+				told.peak_bytes >= 0 ? told.peak_bytes : told.saved_bytes;
 	}
 	plan_prediction_release(&told);
 	return is_told;

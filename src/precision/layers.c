@@ -25,8 +25,8 @@ enum likeness {
 /* --- the operations that a recording shows ------------------------------------------------------ */
 
 /* What an operation reads first, and nothing made, is an input of the model. */
-static void add_outside(struct identity *identity, GHashTable *counts, const TachoTimeline *timeline,
-			guint32 slice, GHashTable *makers)
+static void add_outside(struct identity *identity, GHashTable *counts,
+			const TachoTimeline *timeline, guint32 slice, GHashTable *makers)
 {
 	struct identity_operation *operation;
 	TachoTensor tensor;
@@ -52,10 +52,10 @@ static void add_tensors(struct identity *identity, const TachoTimeline *timeline
 	TachoTensor tensor;
 
 	for (guint32 i = 0; tacho_slice_input(timeline, slice, i, &tensor); i++) {
-		gpointer maker = tensor.storage ? g_hash_table_lookup(makers,
-								      GSIZE_TO_POINTER(
-									      tensor.storage))
-						: NULL;
+		gpointer maker =
+			tensor.storage
+				? g_hash_table_lookup(makers, GSIZE_TO_POINTER(tensor.storage))
+				: NULL;
 		struct identity_input input = { maker ? GPOINTER_TO_UINT(maker) - 1
 						      : IDENTITY_OUTSIDE,
 						tensor_elements(&tensor) };
@@ -87,8 +87,7 @@ struct identity *layers_identity(const TachoGraph *graph)
 		struct identity_operation *operation;
 		guint32 own;
 
-		if (recorded->step != 0 ||
-		    identity->operations->len + 2 > PRECISION_MAX_OPERATIONS)
+		if (recorded->step != 0 || identity->operations->len + 2 > PRECISION_MAX_OPERATIONS)
 			break;
 		add_outside(identity, counts, graph->timeline, recorded->slice, makers);
 		own = identity_add(identity, counts, recorded->module, recorded->kind);
@@ -111,10 +110,10 @@ struct finder {
 	const gchar **modules, **kinds; /* of the identity's operations, interned */
 	gboolean by_module;		/* the recording has modules */
 	guint64 *keys;			/* of the identity's operations */
-	GHashTable *repeated;		/* keys of those that are called several times -> operation + 1 */
-	guint32 *owner;			/* of each slice: operation, or TACHO_NONE */
-	guint8 *pass, *is_cast;		/* of each slice */
-	guint32 *step_of;		/* of each slice that has an owner: its cell */
+	GHashTable *repeated;	/* keys of those that are called several times -> operation + 1 */
+	guint32 *owner;		/* of each slice: operation, or TACHO_NONE */
+	guint8 *pass, *is_cast; /* of each slice */
+	guint32 *step_of;	/* of each slice that has an owner: its cell */
 	/* The step that is looked at, and what was found of the last one that looked the same. */
 	const struct recorded_operation *step;
 	guint32 n_step;
@@ -137,8 +136,7 @@ static guint alike(guint32 a, guint32 b, gconstpointer data)
 	gboolean has_kind = finder->kinds[a] == recorded->kind;
 	gboolean has_module = finder->by_module && finder->modules[a] == recorded->module;
 	gboolean has_size = operation->elements_out > 0 &&
-			    operation->elements_out ==
-				    recorded->elements_out * operation->n_calls;
+			    operation->elements_out == recorded->elements_out * operation->n_calls;
 
 	if (identity_is_border(operation) ||
 	    recorded->is_cast != (operation_cast_kind(operation->kind) != CAST_NONE))
@@ -181,7 +179,8 @@ static guint32 *match_step(struct finder *finder)
 }
 
 /* Its other calls. */
-static guint32 repeated_operation(const struct finder *finder, const struct recorded_operation *recorded)
+static guint32 repeated_operation(const struct finder *finder,
+				  const struct recorded_operation *recorded)
 {
 	guint64 key = key_of(finder, recorded->module, recorded->kind);
 
@@ -233,8 +232,8 @@ static void find_step(struct finder *finder)
 
 static void find_forward(struct finder *finder, guint32 rank_index)
 {
-	g_autoptr(GArray) pass = recorded_pass_of(finder->graph, rank_index,
-						    finder->identity->roots);
+	g_autoptr(GArray) pass =
+		recorded_pass_of(finder->graph, rank_index, finder->identity->roots);
 	guint32 n;
 
 	finder->by_module = FALSE;
@@ -277,7 +276,8 @@ static void find_backward(struct finder *finder)
 struct found_cast {
 	guint32 slice, step;
 	struct layer_cast cast;
-	gboolean is_of_read, is_of_weight; /* it is as large as something that is read or made; as the weight */
+	gboolean is_of_read,
+		is_of_weight; /* it is as large as something that is read or made; as the weight */
 };
 
 static gboolean is_as_large(const struct finder *finder, const struct identity_operation *operation,
@@ -286,7 +286,8 @@ static gboolean is_as_large(const struct finder *finder, const struct identity_o
 	gdouble all = elements * operation->n_calls;
 
 	for (guint32 i = 0; i < operation->n_inputs; i++) {
-		gdouble read = identity_input_at(finder->identity, operation->first_input + i)->elements;
+		gdouble read =
+			identity_input_at(finder->identity, operation->first_input + i)->elements;
 
 		if (read == elements || read == all)
 			return TRUE;
@@ -310,8 +311,8 @@ static void widen_to_node(const struct finder *finder, struct found_cast *found)
 static gboolean find_cast(const struct finder *finder, guint32 slice, struct found_cast *found)
 {
 	const TachoTimeline *timeline = finder->graph->timeline;
-	const struct identity_operation *operation = identity_at(finder->identity,
-								 finder->owner[slice]);
+	const struct identity_operation *operation =
+		identity_at(finder->identity, finder->owner[slice]);
 	guint from, to;
 
 	if (timeline->slices.kind[slice] != TACHO_SLICE_OP ||
@@ -433,8 +434,8 @@ static void lane_state_clear(gpointer data)
 
 static guint32 slice_of(const TachoTimeline *timeline, const struct graph_node *node)
 {
-	guint32 launch = node->slice == TACHO_NONE ? TACHO_NONE
-						   : timeline->slices.launch[node->slice];
+	guint32 launch =
+		node->slice == TACHO_NONE ? TACHO_NONE : timeline->slices.launch[node->slice];
 
 	return launch != TACHO_NONE ? launch : node->slice;
 }
@@ -563,9 +564,8 @@ static void judge(struct layers *layers, const struct identity *identity)
 		if (layers->n_cells > 0 && layers->n_found[i] == layers->n_cells)
 			n_whole++;
 		else if (!layers->first_missing)
-			layers->first_missing = g_strdup_printf("%s %s %u", operation->module,
-								operation->kind,
-								operation->ordinal);
+			layers->first_missing = g_strdup_printf(
+				"%s %s %u", operation->module, operation->kind, operation->ordinal);
 	}
 	layers->found_share = n > 0 ? (gdouble)n_whole / n : 0;
 }

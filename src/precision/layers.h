@@ -35,8 +35,8 @@ struct layers {
 	/* Of the identity's operations the share that was found, and of the time of the steps' main threads and devices that which is of
 	 * some operation; 0 to 1, over all ranks and steps. */
 	gdouble found_share, time_share;
-	guint32 *n_found; /* [operation]: in so many (rank, step) */
-	guint32 n_cells;  /* (rank, step) */
+	guint32 *n_found;     /* [operation]: in so many (rank, step) */
+	guint32 n_cells;      /* (rank, step) */
 	gchar *first_missing; /* operation that was not found; or NULL */
 };
 

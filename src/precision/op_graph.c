@@ -9,7 +9,9 @@
 
 static const gchar *rule_name(enum precision_rule rule)
 {
-	return rule == PRECISION_CHOSEN ? "chosen" : rule == PRECISION_PROMOTED ? "promoted" : "fixed";
+	return rule == PRECISION_CHOSEN	    ? "chosen"
+	       : rule == PRECISION_PROMOTED ? "promoted"
+					    : "fixed";
 }
 
 /* In quotes: what would end them, or the line, is another character; GML is in ASCII, with '&' for what is not. */
@@ -44,8 +46,8 @@ static void print_dot(const struct precision_job *job, FILE *out)
 	FOR_EACH_AT(const struct identity_operation, own, i, job->identity->operations) {
 		g_autofree gchar *label = label_of(own, FALSE);
 
-		fprintf(out, "  n%u [label=\"%s\\ndepth %u, hops %u\"%s];\n", i, label, job->depth[i],
-			job->hops[i],
+		fprintf(out, "  n%u [label=\"%s\\ndepth %u, hops %u\"%s];\n", i, label,
+			job->depth[i], job->hops[i],
 			own->rule == PRECISION_CHOSEN ? ", style=filled, fillcolor=lightblue" : "");
 	}
 	FOR_EACH_AT(const struct identity_operation, own, i, job->identity->operations)
@@ -67,8 +69,8 @@ static void print_gml(const struct precision_job *job, FILE *out)
 		g_autofree gchar *label = label_of(own, TRUE);
 
 		fprintf(out,
-			"  node [ id %u label \"%s\" rule \"%s\" depth %u hops %u weight %.0f ]\n", i,
-			label, rule_name(own->rule), job->depth[i], job->hops[i], own->weight);
+			"  node [ id %u label \"%s\" rule \"%s\" depth %u hops %u weight %.0f ]\n",
+			i, label, rule_name(own->rule), job->depth[i], job->hops[i], own->weight);
 	}
 	FOR_EACH_AT(const struct identity_operation, own, i, job->identity->operations)
 		for (guint32 k = 0; k < own->n_inputs; k++) {

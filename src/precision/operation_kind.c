@@ -7,11 +7,11 @@ static const struct {
 	guint keeps;
 	gboolean is_product;
 } kinds[] = {
-#define NOTHING KEEPS_NOTHING
-#define INPUTS	KEEPS_INPUTS
-#define WEIGHT	KEEPS_WEIGHT
-#define OUTPUT	KEEPS_OUTPUT
-#define MASK	KEEPS_MASK
+#define NOTHING				    KEEPS_NOTHING
+#define INPUTS				    KEEPS_INPUTS
+#define WEIGHT				    KEEPS_WEIGHT
+#define OUTPUT				    KEEPS_OUTPUT
+#define MASK				    KEEPS_MASK
 #define KIND(name, kind, keeps, is_product) { name, kind, keeps, is_product },
 #include "precision/operation_kinds.def"
 #undef KIND
@@ -101,8 +101,8 @@ gchar *operation_module_path(const gchar *name, GHashTable *roots)
 	gsize n_root = point && (gsize)(point - name) < n ? (gsize)(point - name) : n;
 	g_autofree gchar *class = g_strndup(name, n_root);
 	const gchar *root = g_hash_table_lookup(roots, class);
-	g_autofree gchar *path = n_root < n ? g_strndup(name + n_root + 1, n - n_root - 1)
-					    : g_strdup("");
+	g_autofree gchar *path =
+		n_root < n ? g_strndup(name + n_root + 1, n - n_root - 1) : g_strdup("");
 
 	return root && *root ? g_strconcat(root, ":", path, NULL) : g_steal_pointer(&path);
 }

@@ -16,13 +16,14 @@ struct editor {
 	TachoGraph *graph;
 	const guint8 *formats;
 	guint32 n_operations;
-	struct span *spans; /* [(cell * N_LAYER_PASSES + pass) * n_operations + operation] */
-	guint8 *is_released; /* [operation]: (3) */
+	struct span *spans;   /* [(cell * N_LAYER_PASSES + pass) * n_operations + operation] */
+	guint8 *is_released;  /* [operation]: (3) */
 	guint32 *last_reader; /* [operation]; TACHO_NONE */
 	guint32 *devices;     /* [rank]: the memory that casts are in */
 };
 
-static struct span *span_at(const struct editor *editor, guint32 cell, guint pass, guint32 operation)
+static struct span *span_at(const struct editor *editor, guint32 cell, guint pass,
+			    guint32 operation)
 {
 	return &editor->spans[((gsize)cell * N_LAYER_PASSES + pass) * editor->n_operations +
 			      operation];
@@ -101,11 +102,10 @@ static void resize(const struct editor *editor, struct graph_block *block, guint
 	const struct identity_operation *own = identity_at(editor->job->identity, operation);
 	enum number_format reference = editor->job->reference->format;
 	gdouble weight_bytes = own->weight * number_format_bytes(FORMAT_FP32);
-	gdouble ratio = pass == LAYER_FORWARD
-				? width_ratio(stored_by(editor, operation),
-					      number_format_result(reference))
-				: width_ratio(read_by(editor, operation),
-					      precision_job_reads(reference));
+	gdouble ratio =
+		pass == LAYER_FORWARD
+			? width_ratio(stored_by(editor, operation), number_format_result(reference))
+			: width_ratio(read_by(editor, operation), precision_job_reads(reference));
 
 	if ((operation_kind_keeps(own->kind) & KEEPS_MASK &&
 	     (gdouble)block->bytes == own->elements_out) ||
@@ -186,7 +186,8 @@ static void hold_copies(struct editor *editor, guint32 cell, guint32 operation)
 
 	if (own->rule == PRECISION_CHOSEN &&
 	    reads != precision_job_reads(editor->job->reference->format))
-		hold(editor, cell, own->weight * number_format_bytes(reads), forward->first, kept_to);
+		hold(editor, cell, own->weight * number_format_bytes(reads), forward->first,
+		     kept_to);
 	for (guint32 i = 0; i < own->n_inputs; i++) {
 		const struct identity_input *input =
 			identity_input_at(editor->job->identity, own->first_input + i);

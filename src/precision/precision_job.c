@@ -180,11 +180,12 @@ static void note_found(struct precision_job *job, const struct job_run *run)
 						run->name, 100 * run->layers.found_share,
 						run->layers.first_missing));
 	if (run != job->reference && !run->costs.is_speed_known)
-		g_ptr_array_add(job->notes,
-				g_strdup_printf("%s: too few operations are the same in it and in "
-						"%s to tell how fast the machine was; its times count "
-						"as they are",
-						run->name, job->reference->name));
+		g_ptr_array_add(
+			job->notes,
+			g_strdup_printf("%s: too few operations are the same in it and in "
+					"%s to tell how fast the machine was; its times count "
+					"as they are",
+					run->name, job->reference->name));
 }
 
 static gboolean align_runs(struct precision_job *job, GError **error)
@@ -198,11 +199,12 @@ static gboolean align_runs(struct precision_job *job, GError **error)
 			return FALSE;
 		run_costs_init(&run->costs, &run->layers);
 		if (run->layers.found_share < LEAST_FOUND)
-			return refuse_match(error,
-					    "%s: only %.0f %% of the job's operations are in it: %s "
-					    "is missing; recordings must be of one job",
-					    run->name, 100 * run->layers.found_share,
-					    run->layers.first_missing);
+			return refuse_match(
+				error,
+				"%s: only %.0f %% of the job's operations are in it: %s "
+				"is missing; recordings must be of one job",
+				run->name, 100 * run->layers.found_share,
+				run->layers.first_missing);
 	}
 	FOR_EACH_POINTER(struct job_run, run, job->runs) {
 		if (run != job->reference) {
@@ -232,7 +234,8 @@ static void sum_up_casts(struct casts *casts, GArray *seen)
 		g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(gint64));
 
 		for (end = i; end < seen->len; end++) {
-			const struct layer_cast *cast = &g_array_index(seen, struct layer_cast, end);
+			const struct layer_cast *cast =
+				&g_array_index(seen, struct layer_cast, end);
 
 			if (compare_seen(first, cast) != 0)
 				break;
@@ -252,8 +255,8 @@ static void see_casts(struct precision_job *job)
 			FOR_EACH(const struct layer_cast, recorded, run->layers.casts) {
 				struct layer_cast cast = *recorded;
 
-				cast.duration_ns = (gint64)((gdouble)cast.duration_ns /
-							    run->costs.speed);
+				cast.duration_ns =
+					(gint64)((gdouble)cast.duration_ns / run->costs.speed);
 				if (cast.pass == pass)
 					g_array_append_val(seen, cast);
 			}
@@ -274,7 +277,8 @@ static gdouble seen_ns(const struct casts *seen, guint from, guint to, gdouble e
 }
 
 /* By how much casts of a pair take longer in the job than alone. */
-static gdouble in_job_ratio(const struct casts *alone, const struct casts *seen, guint from, guint to)
+static gdouble in_job_ratio(const struct casts *alone, const struct casts *seen, guint from,
+			    guint to)
 {
 	const struct cast_pair *pair = &seen->pairs[from][to];
 	g_autoptr(GArray) ratios = g_array_new(FALSE, FALSE, sizeof(gdouble));
@@ -383,7 +387,8 @@ static enum number_format promoted_format(const struct precision_job *job, guint
 		if (producer == IDENTITY_OUTSIDE)
 			continue;
 		stored = precision_job_stores(job, producer, formats[producer]);
-		format = format == N_NUMBER_FORMATS ? stored : number_format_promote(format, stored);
+		format =
+			format == N_NUMBER_FORMATS ? stored : number_format_promote(format, stored);
 	}
 	return format == N_NUMBER_FORMATS ? job->reference->format : format;
 }
@@ -481,9 +486,10 @@ struct precision_job *precision_job_of(const struct job_source *sources, guint n
 	job->notes = g_ptr_array_new_with_free_func(g_free);
 	job->casts = casts;
 	if (!casts)
-		g_ptr_array_add(job->notes,
-				g_strdup("no file of casts is named (tacho calibrate casts): those of "
-					 "sizes that no recording has are estimated from those it has"));
+		g_ptr_array_add(
+			job->notes,
+			g_strdup("no file of casts is named (tacho calibrate casts): those of "
+				 "sizes that no recording has are estimated from those it has"));
 	if (!take_sources(job, sources, n_sources, error) || !align_runs(job, error))
 		return NULL;
 	see_casts(job);
@@ -499,7 +505,8 @@ static void sources_release(struct job_source *sources, guint n_sources)
 	}
 }
 
-struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts, GError **error)
+struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts,
+					GError **error)
 {
 	guint n_runs = g_strv_length((gchar **)runs);
 	g_autofree struct job_source *sources = g_new0(struct job_source, MAX(n_runs, 1u));

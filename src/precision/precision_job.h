@@ -11,11 +11,11 @@ struct job_run {
 	enum number_format format;
 	TachoTimeline *timeline; /* owned */
 	TachoGraph *graph;	 /* without what recording took; frozen */
-	gint64 *recorded_ns; /* [node], while it is opened */
+	gint64 *recorded_ns;	 /* [node], while it is opened */
 	struct layers layers;
-	struct run_costs costs; /* whole, and comparable with the reference's */
+	struct run_costs costs;		   /* whole, and comparable with the reference's */
 	gdouble measured_step_ns, step_ns; /* as recorded; as the graph is played */
-	gdouble peak_bytes;		   /* of a rank's fullest memory; -1: no memory was recorded */
+	gdouble peak_bytes; /* of a rank's fullest memory; -1: no memory was recorded */
 };
 
 /* Casts as recordings show them, by size. */
@@ -28,8 +28,9 @@ struct precision_job {
 	const struct job_run *reference;
 	const struct job_run *run_of[N_NUMBER_FORMATS]; /* or NULL */
 	struct identity *identity;
-	guint32 *depth, *hops; /* [operation]: of the longest and the shortest path to it, in edges */
-	struct casts *casts;   /* of a file; or NULL */
+	guint32 *depth,
+		*hops;	     /* [operation]: of the longest and the shortest path to it, in edges */
+	struct casts *casts; /* of a file; or NULL */
 	struct seen_casts seen;
 	gboolean is_cast_once, has_no_casts;
 	GPtrArray *notes; /* gchar */
@@ -39,7 +40,8 @@ typedef struct precision_job precision_job;
 
 /* The reference is the recording in fp32, else in the widest format. `runs` are paths, each of a run that says what it was recorded in, or
  * FORMAT=PATH. TACHO_PRECISION_ERROR_MATCH: they do not belong together; and what opening them gives. */
-struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts, GError **error);
+struct precision_job *precision_job_new(const gchar *const *runs, const gchar *casts,
+					GError **error);
 
 /* What a recording is made of. */
 struct job_source {

@@ -39,7 +39,8 @@ static gboolean has_gradient(const struct planner *planner, guint32 producer)
 }
 
 /* Whether somebody has cast this tensor to this format before, for all. */
-static gboolean is_shared(const struct planner *planner, GHashTable *done, guint32 producer, guint to)
+static gboolean is_shared(const struct planner *planner, GHashTable *done, guint32 producer,
+			  guint to)
 {
 	return planner->job->is_cast_once && producer != IDENTITY_OUTSIDE &&
 	       !g_hash_table_add(done, GSIZE_TO_POINTER((gsize)producer << 4 | to));
@@ -72,10 +73,11 @@ static void find_casts(struct planner *planner)
 			const struct identity_input *input =
 				identity_input_at(identity, own->first_input + k);
 			guint32 from = input->producer;
-			guint stored = from == IDENTITY_OUTSIDE
-					       ? number_format_result(planner->job->reference->format)
-					       : precision_job_stores(planner->job, from,
-								      planner->formats[from]);
+			guint stored =
+				from == IDENTITY_OUTSIDE
+					? number_format_result(planner->job->reference->format)
+					: precision_job_stores(planner->job, from,
+							       planner->formats[from]);
 
 			if (stored == reads)
 				continue;
@@ -114,8 +116,8 @@ static void find_first_nodes(struct planner *planner)
 {
 	FOR_EACH_AT(const struct graph_node, node, i, planner->graph->nodes) {
 		guint32 operation = planner->layers->operation_of[i];
-		guint32 cell = operation == TACHO_NONE ? TACHO_NONE
-						       : layers_cell(planner->graph, node);
+		guint32 cell =
+			operation == TACHO_NONE ? TACHO_NONE : layers_cell(planner->graph, node);
 		guint32 *first;
 
 		if (cell == TACHO_NONE || !is_work(node))
@@ -160,8 +162,7 @@ static void scale_nodes(struct planner *planner)
 				->ns[pass][place];
 		if (from_ns > 0)
 			graph_change_duration(
-				node,
-				rounded_ns((gdouble)node->duration_ns * to_ns / from_ns),
+				node, rounded_ns((gdouble)node->duration_ns * to_ns / from_ns),
 				ORIGIN_MODELLED);
 	}
 }
@@ -188,7 +189,8 @@ static guint32 begin_of(const struct planner *planner, guint32 cell, guint pass,
 	guint32 node = *first_at(planner, cell, pass, operation);
 
 	if (pass == LAYER_FORWARD)
-		for (guint32 i = operation + 1; node == TACHO_NONE && i < planner->n_operations; i++)
+		for (guint32 i = operation + 1; node == TACHO_NONE && i < planner->n_operations;
+		     i++)
 			node = *first_at(planner, cell, LAYER_FORWARD, i);
 	if (node == TACHO_NONE) /* the backward pass goes the other way */
 		for (guint32 i = pass == LAYER_FORWARD ? planner->n_operations : operation;
@@ -202,8 +204,8 @@ static gdouble added_ns(const struct planner *planner, guint32 operation, guint 
 {
 	const struct precision_job *job = planner->job;
 	const struct layer_cost *from = &job->reference->costs.operations[operation];
-	const struct layer_cost *to = precision_job_cost(
-		job, operation, (enum number_format)planner->formats[operation]);
+	const struct layer_cost *to =
+		precision_job_cost(job, operation, (enum number_format)planner->formats[operation]);
 	gdouble ns = 0;
 
 	for (guint place = 0; place < N_LAYER_PLACES; place++)
@@ -233,8 +235,9 @@ static void insert(struct planner *planner)
 
 	for (guint32 i = 0; i < planner->graph->nodes->len; i++) {
 		const gdouble *ns = g_hash_table_lookup(planner->inserted, GUINT_TO_POINTER(i));
-		struct insertion insertion = { i,    ns ? rounded_ns(*ns) : 0, ORIGIN_MODELLED,
-					       TACHO_NODE_CAST, name, TRUE };
+		struct insertion insertion = {
+			i, ns ? rounded_ns(*ns) : 0, ORIGIN_MODELLED, TACHO_NODE_CAST, name, TRUE
+		};
 
 		if (ns)
 			g_array_append_val(insertions, insertion);
@@ -325,8 +328,8 @@ gboolean plan_prediction_init(struct plan_prediction *prediction, const struct p
 	precision_job_follow(job, formats);
 	planner.graph = graph_copy(job->reference->graph);
 	planner.n_cells = planner.graph->timeline->ranks->len * planner.graph->steps->len;
-	planner.first_node = none_rows_new((gsize)planner.n_cells * N_LAYER_PASSES *
-					   planner.n_operations);
+	planner.first_node =
+		none_rows_new((gsize)planner.n_cells * N_LAYER_PASSES * planner.n_operations);
 	planner.forward_ns = g_new0(gdouble, planner.n_operations);
 	planner.backward_ns = g_new0(gdouble, planner.n_operations);
 	planner.inserted = g_hash_table_new_full(NULL, NULL, NULL, g_free);

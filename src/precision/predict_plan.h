@@ -17,12 +17,13 @@
 struct plan_prediction {
 	gdouble step_ns, interval_ns[2];
 	gdouble forward_cast_ns, backward_cast_ns; /* of a step and rank */
-	guint32 n_casts; /* of a forward pass */
+	guint32 n_casts;			   /* of a forward pass */
 	gdouble measured_share; /* of the time of operations and casts: what was measured in just that format */
-	gdouble saved_bytes;	/* kept for the backward pass, as saved_bytes.h says */
-	gdouble peak_bytes, recorded_peak_bytes; /* of the fullest memory of a rank; -1: no memory was recorded */
-	gdouble *operation_ns; /* [operation], both passes, without casts at its borders */
-	gdouble *cast_ns;      /* [operation] that reads, both passes */
+	gdouble saved_bytes; /* kept for the backward pass, as saved_bytes.h says */
+	gdouble peak_bytes,
+		recorded_peak_bytes; /* of the fullest memory of a rank; -1: no memory was recorded */
+	gdouble *operation_ns;	     /* [operation], both passes, without casts at its borders */
+	gdouble *cast_ns;	     /* [operation] that reads, both passes */
 };
 
 /* `formats`: [operation], enum number_format; of those that do not choose they are set. TACHO_GRAPH_ERROR_CYCLE and the like: it cannot be

@@ -21,8 +21,8 @@ static gboolean is_float(guint format)
 	return format < N_NUMBER_FORMATS;
 }
 
-static gboolean differ(const TachoTensor *from, const TachoTensor *to, guint *ret_from, guint *ret_to,
-		       gdouble *ret_elements)
+static gboolean differ(const TachoTensor *from, const TachoTensor *to, guint *ret_from,
+		       guint *ret_to, gdouble *ret_elements)
 {
 	guint a = number_format_of_dtype(from->dtype), b = number_format_of_dtype(to->dtype);
 
@@ -97,8 +97,8 @@ static const gchar *module_of(const TachoTimeline *timeline, guint32 slice, GHas
 		return "";
 	path = g_hash_table_lookup(paths, GUINT_TO_POINTER(slices->name[slice]));
 	if (!path) {
-		g_autofree gchar *made = operation_module_path(tacho_slice_name(timeline, slice),
-							       roots);
+		g_autofree gchar *made =
+			operation_module_path(tacho_slice_name(timeline, slice), roots);
 
 		path = g_intern_string(made);
 		g_hash_table_insert(paths, GUINT_TO_POINTER(slices->name[slice]), (gpointer)path);
@@ -160,8 +160,7 @@ static guint32 main_track(const TachoGraph *graph, guint32 rank_index)
 }
 
 static void add_operation(GArray *operations, const TachoTimeline *timeline, guint32 slice,
-			  guint32 step, GHashTable *paths, GHashTable *kinds,
-			  GHashTable *roots)
+			  guint32 step, GHashTable *paths, GHashTable *kinds, GHashTable *roots)
 {
 	guint32 told = told_operation(timeline, slice, kinds);
 	struct recorded_operation operation = {
@@ -209,8 +208,7 @@ GArray *recorded_pass_of(const TachoGraph *graph, guint32 rank_index, GHashTable
 		    slices->start_ns[slice] < g_array_index(steps, TachoStep, at).start_ns)
 			continue;
 		add_operation(operations, timeline, slice,
-			      graph_step_index(graph,
-					       g_array_index(steps, TachoStep, at).number),
+			      graph_step_index(graph, g_array_index(steps, TachoStep, at).number),
 			      paths, kinds, roots);
 	}
 	return operations;

@@ -6,9 +6,11 @@
 
 struct recorded_operation {
 	guint32 slice, step; /* step: its place in the graph's */
-	const gchar *module, *kind; /* interned (g_intern_string()): equal texts are equal pointers */
-	gdouble elements_in, elements_out; /* of its activation, of its first output; 0: not recorded */
-	gboolean is_cast;		   /* or quantises, or the other way round */
+	const gchar *module,
+		*kind; /* interned (g_intern_string()): equal texts are equal pointers */
+	gdouble elements_in,
+		elements_out; /* of its activation, of its first output; 0: not recorded */
+	gboolean is_cast;     /* or quantises, or the other way round */
 };
 
 /* Those of the rank's main thread in the graph's steps (struct recorded_operation), in order of time; the caller's. `roots` is as

@@ -26,7 +26,8 @@ static gdouble statistics(const struct identity_operation *operation)
 	return 0;
 }
 
-gdouble saved_bytes_own(const struct precision_job *job, guint32 operation, enum number_format format)
+gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
+			enum number_format format)
 {
 	const struct identity_operation *own = identity_at(job->identity, operation);
 	guint keeps = operation_kind_keeps(own->kind);
@@ -53,8 +54,8 @@ static gpointer tensor_key(guint32 producer, guint format)
 G_STATIC_ASSERT(N_NUMBER_FORMATS < 16);
 
 /* What an operation keeps of what it reads, that nobody keeps yet; a batch of indices is no tensor of floating numbers. */
-static gdouble keep_inputs(const struct precision_job *job, guint32 operation, const guint8 *formats,
-			   GHashTable *kept)
+static gdouble keep_inputs(const struct precision_job *job, guint32 operation,
+			   const guint8 *formats, GHashTable *kept)
 {
 	const struct identity_operation *own = identity_at(job->identity, operation);
 	guint reads = precision_job_reads(formats[operation]);

@@ -22,8 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 				gdouble ns = casts_ns(casts, from, to, elements, NULL);
 
 				if (!isfinite(ns) || ns < before * (1 - 1e-9))
-					FUZZ_FAIL("a cast of %g numbers takes %g ns, one of fewer %g",
-						  elements, ns, before);
+					FUZZ_FAIL(
+						"a cast of %g numbers takes %g ns, one of fewer %g",
+						elements, ns, before);
 				before = ns;
 			}
 		}

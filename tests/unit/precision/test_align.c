@@ -56,7 +56,8 @@ static void test_alike(void)
 	assert_aligned("abc", "aBc", FALSE, "0-2");
 	assert_aligned("abc", "aBc", TRUE, "012");
 	assert_aligned("abbc", "axBxBc", TRUE, "0245");
-	assert_aligned("abc", "acB", TRUE, "0-1"); /* what is equal counts first, and matches do not cross */
+	assert_aligned("abc", "acB", TRUE,
+		       "0-1"); /* what is equal counts first, and matches do not cross */
 }
 
 /* The longest common subsequence, by all pairs. */
@@ -67,10 +68,10 @@ static guint longest(const gchar *first, const gchar *second)
 
 	for (guint i = n; i-- > 0;)
 		for (guint j = m; j-- > 0;)
-			best[i * (m + 1) + j] =
-				first[i] == second[j]
-					? best[(i + 1) * (m + 1) + j + 1] + 1
-					: MAX(best[(i + 1) * (m + 1) + j], best[i * (m + 1) + j + 1]);
+			best[i * (m + 1) + j] = first[i] == second[j]
+							? best[(i + 1) * (m + 1) + j + 1] + 1
+							: MAX(best[(i + 1) * (m + 1) + j],
+							      best[i * (m + 1) + j + 1]);
 	return best[0];
 }
 
@@ -80,7 +81,8 @@ static void test_random(void)
 
 	for (guint round = 0; round < 3000; round++) {
 		gchar first[40] = "", second[40] = "";
-		guint n = (guint)g_rand_int_range(random, 0, 39), n_letters = 1 + round % 6, n_found = 0;
+		guint n = (guint)g_rand_int_range(random, 0, 39), n_letters = 1 + round % 6,
+		      n_found = 0;
 		guint m = (guint)g_rand_int_range(random, 0, 39);
 		g_autofree guint32 *match = NULL;
 		guint32 last = 0;

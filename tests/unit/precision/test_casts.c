@@ -4,11 +4,13 @@
 
 #include "precision/casts.h"
 
-static const gchar whole[] = "{\"tacho_casts\": 1, \"device\": \"a processor\", \"torch\": \"1.13.0\", \"casts\": [\n"
-			     " {\"from\": \"fp32\", \"to\": \"bf16\",\n"
-			     "  \"samples\": [[100, 1000], [300, 1400], [1000, 2800], [2000, 6000]]}]}";
+static const gchar whole[] =
+	"{\"tacho_casts\": 1, \"device\": \"a processor\", \"torch\": \"1.13.0\", \"casts\": [\n"
+	" {\"from\": \"fp32\", \"to\": \"bf16\",\n"
+	"  \"samples\": [[100, 1000], [300, 1400], [1000, 2800], [2000, 6000]]}]}";
 
-static gdouble ns_of(const struct casts *casts, enum number_format from, enum number_format to, gdouble elements)
+static gdouble ns_of(const struct casts *casts, enum number_format from, enum number_format to,
+		     gdouble elements)
 {
 	return casts_ns(casts, from, to, elements, NULL);
 }
@@ -21,7 +23,8 @@ static void test_lines(void)
 	g_assert_nonnull(casts);
 	g_assert_cmpstr(casts->device, ==, "a processor");
 	g_assert_cmpfloat(ns_of(casts, FORMAT_FP32, FORMAT_BF16, 100), ==, 1000);
-	g_assert_cmpfloat(ns_of(casts, FORMAT_FP32, FORMAT_BF16, 10), ==, 1000); /* a call has its price */
+	g_assert_cmpfloat(ns_of(casts, FORMAT_FP32, FORMAT_BF16, 10), ==,
+			  1000); /* a call has its price */
 	g_assert_cmpfloat(ns_of(casts, FORMAT_FP32, FORMAT_BF16, 200), ==, 1200);
 	g_assert_cmpfloat_with_epsilon(ns_of(casts, FORMAT_FP32, FORMAT_BF16, 650), 2100, 1e-6);
 	g_assert_cmpfloat(ns_of(casts, FORMAT_FP32, FORMAT_BF16, 4000), ==, 12000);
@@ -29,7 +32,8 @@ static void test_lines(void)
 	/* the other way round moves as many bytes; to 64 bits twice as many */
 	g_assert_cmpfloat(casts_ns(casts, FORMAT_BF16, FORMAT_FP32, 200, &is_estimated), ==, 1200);
 	g_assert_true(is_estimated);
-	g_assert_cmpfloat_with_epsilon(casts_ns(casts, FORMAT_FP32, FORMAT_FP64, 200, &is_estimated), 2400, 1e-6);
+	g_assert_cmpfloat_with_epsilon(
+		casts_ns(casts, FORMAT_FP32, FORMAT_FP64, 200, &is_estimated), 2400, 1e-6);
 	g_assert_true(is_estimated);
 	casts_ns(casts, FORMAT_FP32, FORMAT_BF16, 200, &is_estimated);
 	g_assert_false(is_estimated);
@@ -76,7 +80,8 @@ static void test_held_out(void)
 		const struct cast_pair *pair = &casts->pairs[FORMAT_FP32][FORMAT_BF16];
 
 		for (guint i = 1; i <= 5; i++)
-			casts_add(casts, FORMAT_FP32, FORMAT_BF16, i, i == 3 && is_off ? 330 : 100.0 * i);
+			casts_add(casts, FORMAT_FP32, FORMAT_BF16, i,
+				  i == 3 && is_off ? 330 : 100.0 * i);
 		casts_fit(casts);
 		g_assert_cmpuint(pair->n_held_out, ==, 1);
 		g_assert_cmpfloat_with_epsilon(pair->error, is_off ? log(1.1) : 0, 1e-9);
@@ -105,11 +110,15 @@ static void test_refused(void)
 		{ "{\"casts\": []}", "'tacho_casts' is missing" },
 		{ PAIR("[]"), "not an object" },
 		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\"}"), "lacks" },
-		{ PAIR("{\"from\": \"fp32\", \"to\": \"fp32\", \"samples\": [[1, 1]]}"), "same one" },
+		{ PAIR("{\"from\": \"fp32\", \"to\": \"fp32\", \"samples\": [[1, 1]]}"),
+		  "same one" },
 		{ PAIR(GOOD ", " GOOD), "twice" },
-		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\", \"samples\": [[1, 0]]}"), "above 0" },
-		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\", \"samples\": [[0.5, 1]]}"), "less than one" },
-		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\", \"samples\": [[1, 1, 1]]}"), "[ELEMENTS, NS]" },
+		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\", \"samples\": [[1, 0]]}"),
+		  "above 0" },
+		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\", \"samples\": [[0.5, 1]]}"),
+		  "less than one" },
+		{ PAIR("{\"from\": \"fp32\", \"to\": \"bf16\", \"samples\": [[1, 1, 1]]}"),
+		  "[ELEMENTS, NS]" },
 		{ PAIR(GOOD), NULL },
 	};
 

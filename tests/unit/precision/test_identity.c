@@ -5,13 +5,19 @@
 
 static const gchar whole[] =
 	"{\"tacho_precision_run\": 1, \"precision\": \"bf16\", \"later\": [1, {\"a\": 2}],\n"
-	" \"roots\": [{\"name\": \"\", \"kind\": \"Net\"}, {\"name\": \"Critic\", \"kind\": \"Critic\"}],\n"
+	" \"roots\": [{\"name\": \"\", \"kind\": \"Net\"}, {\"name\": \"Critic\", \"kind\": "
+	"\"Critic\"}],\n"
 	" \"operations\": [\n"
-	"  {\"module\": \"\", \"kind\": \"input\", \"ordinal\": 0, \"elements_out\": 64, \"allowed\": [\"fp32\"]},\n"
-	"  {\"module\": \"a.b\", \"kind\": \"linear\", \"ordinal\": 0, \"calls\": 2, \"elements_in\": 64,\n"
-	"   \"elements_out\": 128, \"weight\": 32, \"allowed\": [\"fp32\", \"bf16\"], \"inputs\": [[0, 64], [null, 3]]},\n"
-	"  {\"module\": \"a.b\", \"kind\": \"add\", \"ordinal\": 0, \"inputs\": [[1, 128], [-1, 128]]},\n"
-	"  {\"module\": \"a\", \"kind\": \"gelu\", \"ordinal\": 1, \"rule\": \"fixed\", \"allowed\": [\"fp32\"]}]}";
+	"  {\"module\": \"\", \"kind\": \"input\", \"ordinal\": 0, \"elements_out\": 64, "
+	"\"allowed\": [\"fp32\"]},\n"
+	"  {\"module\": \"a.b\", \"kind\": \"linear\", \"ordinal\": 0, \"calls\": 2, "
+	"\"elements_in\": 64,\n"
+	"   \"elements_out\": 128, \"weight\": 32, \"allowed\": [\"fp32\", \"bf16\"], \"inputs\": "
+	"[[0, 64], [null, 3]]},\n"
+	"  {\"module\": \"a.b\", \"kind\": \"add\", \"ordinal\": 0, \"inputs\": [[1, 128], [-1, "
+	"128]]},\n"
+	"  {\"module\": \"a\", \"kind\": \"gelu\", \"ordinal\": 1, \"rule\": \"fixed\", "
+	"\"allowed\": [\"fp32\"]}]}";
 
 static void test_whole(void)
 {
@@ -67,9 +73,12 @@ static void test_refused(void)
 		{ OPERATIONS(LINEAR ", " LINEAR), "stands twice" },
 		{ OPERATIONS("{\"module\": \"a\", \"kind\": \"x\", \"inputs\": [[0, 1]]}"),
 		  "before this one" },
-		{ OPERATIONS("{\"module\": \"a\", \"kind\": \"x\", \"weight\": -1}"), "whole number" },
-		{ OPERATIONS("{\"module\": \"a\", \"kind\": \"x\", \"weight\": 1e300}"), "whole number" },
-		{ OPERATIONS("{\"module\": \"a\", \"kind\": \"x\", \"allowed\": [\"fp5\"]}"), "not known" },
+		{ OPERATIONS("{\"module\": \"a\", \"kind\": \"x\", \"weight\": -1}"),
+		  "whole number" },
+		{ OPERATIONS("{\"module\": \"a\", \"kind\": \"x\", \"weight\": 1e300}"),
+		  "whole number" },
+		{ OPERATIONS("{\"module\": \"a\", \"kind\": \"x\", \"allowed\": [\"fp5\"]}"),
+		  "not known" },
 		{ OPERATIONS("{\"module\": \"a\", \"kind\": \"x\", \"rule\": \"any\"}"), "'rule'" },
 	};
 

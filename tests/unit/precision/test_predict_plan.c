@@ -10,20 +10,20 @@
 #include "timeline_text.h"
 
 #define X "in=float32[4,8]@0x1000"
-static const gchar in_fp32[] = "unit us\n"
-			       "rank 0 thread 1000 main\n"
-			       "  annotation ProfilerStep#0 0..100\n"
-			       "    module Net 0..40\n"
-			       "      module 'Net.a (Linear)' 0..20\n"
-			       "        op aten::linear 0..20 seq=0 " X
-			       " in=float32[8,8]@0x2000 out=float32[4,8]@0x3000\n"
-			       "      module 'Net.b (Linear)' 20..40\n"
-			       "        op aten::linear 20..40 seq=1 in=float32[4,8]@0x3000 "
-			       "in=float32[8,8]@0x4000 out=float32[4,8]@0x5000\n"
-			       "    op LinearBackward0 40..60 backward seq=1 fwd=1\n"
-			       "    op LinearBackward0 60..90 backward seq=0 fwd=1\n"
-			       "    annotation Optimizer.step#SGD.step 90..100\n"
-			       "      op aten::add_ 90..100\n";
+static const gchar in_fp32[] =
+	"unit us\n"
+	"rank 0 thread 1000 main\n"
+	"  annotation ProfilerStep#0 0..100\n"
+	"    module Net 0..40\n"
+	"      module 'Net.a (Linear)' 0..20\n"
+	"        op aten::linear 0..20 seq=0 " X " in=float32[8,8]@0x2000 out=float32[4,8]@0x3000\n"
+	"      module 'Net.b (Linear)' 20..40\n"
+	"        op aten::linear 20..40 seq=1 in=float32[4,8]@0x3000 "
+	"in=float32[8,8]@0x4000 out=float32[4,8]@0x5000\n"
+	"    op LinearBackward0 40..60 backward seq=1 fwd=1\n"
+	"    op LinearBackward0 60..90 backward seq=0 fwd=1\n"
+	"    annotation Optimizer.step#SGD.step 90..100\n"
+	"      op aten::add_ 90..100\n";
 static const gchar in_bf16[] =
 	"unit us\n"
 	"rank 0 thread 1000 main\n"
@@ -84,7 +84,8 @@ static void test_aligned(void)
 	g_assert_cmpuint(job->hops[B], ==, 2);
 	g_assert_cmpfloat(job->run_of[FORMAT_BF16]->layers.found_share, ==, 1);
 	costs = job->run_of[FORMAT_BF16]->costs.operations;
-	g_assert_cmpfloat(costs[A].ns[LAYER_FORWARD][LAYER_HOST], ==, 8000); /* without the cast of x */
+	g_assert_cmpfloat(costs[A].ns[LAYER_FORWARD][LAYER_HOST], ==,
+			  8000); /* without the cast of x */
 	g_assert_cmpfloat(costs[A].ns[LAYER_BACKWARD][LAYER_HOST], ==, 10000);
 	g_assert_cmpfloat(costs[B].ns[LAYER_FORWARD][LAYER_HOST], ==, 10000);
 	g_assert_cmpfloat(costs[B].ns[LAYER_BACKWARD][LAYER_HOST], ==, 10000);
@@ -116,7 +117,8 @@ static void test_saved(void)
 	g_assert_cmpfloat(saved_bytes_of_plan(job, in_fp32_all, &n_unknown), ==, 2 * 32 * 4);
 	g_assert_cmpuint(n_unknown, ==, 0);
 	/* x and the weight in 16 bits; what a made in 32 again */
-	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==, 32 * 2 + 64 * 2 + 32 * 4);
+	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==,
+			  32 * 2 + 64 * 2 + 32 * 4);
 }
 
 /* Of b there is no recording in bf16: as a, it takes 8/20 of the forward pass and 10/30 of the backward one. */
@@ -168,8 +170,8 @@ static void test_problem(void)
 	g_assert_cmpfloat(problem->workers[0].casts[1].forward_ns[FORMAT_BF16][FORMAT_FP32], ==,
 			  2000);
 	g_assert_cmpfloat(problem->workers[0].after_ns, ==, 10000);
-	g_assert_true(problem->predictor.predict(problem->predictor.data, problem, plan, &prediction,
-						 NULL));
+	g_assert_true(problem->predictor.predict(problem->predictor.data, problem, plan,
+						 &prediction, NULL));
 	g_assert_cmpfloat(prediction.step_ns, ==, 74000);
 }
 
