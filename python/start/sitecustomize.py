@@ -46,6 +46,7 @@ class _ImportWatch:
         "torch.nn.parallel.distributed": "carry_out_plan",
         "torch.optim.optimizer": "carry_out_plan_of_optimizers",
         "torch.utils.data.dataloader": "carry_out_plan_of_loaders",
+        "torch": "carry_out_plan_of_precision",
     }
 
     def __init__(self):
@@ -55,6 +56,8 @@ class _ImportWatch:
             self.waiting.update(self.PLANNED)
         if not os.environ.get("TACHO_RUN_DIR"):
             return
+        if os.environ.get("TACHO_PRECISION") and not os.environ.get("TACHO_PLAN"):
+            self.waiting["torch"] = "record_in_precision"
         if "python" in hooks:
             self.waiting.update(self.WATCHED)
         if "xla" in hooks:

@@ -13,12 +13,15 @@ begin_late, end_late  the first two in a process that runs already (late.py)
 
 carry_out_plan        DDP's buckets as a plan has them (plan.py; `tacho apply`), and what else it changes (plan_changes.py)
 
+record_in_precision   all matrix operations in one precision (precision.py; `tacho record --precision`)
+
 DDP's buckets are told when its forward is seen (ddp_buckets.py). Data-loader waits and steps need
 no hook: PyTorch names regions for them, which the torch probe knows.
 
 (1) Nothing here adds a frame to the job's tracebacks: nothing of the job's is wrapped. Only who has a plan carried out has
-    the Reducer of DDP in a subclass, and functions of DDP, optimizers and data loaders wrapped.
-(2) An error in here is swallowed; the job goes on without this part. A plan that is not for the job ends it.
+    the Reducer of DDP in a subclass, and functions of DDP, optimizers and data loaders wrapped; who has a precision chosen, PyTorch's
+    functions of matrices.
+(2) An error in here is swallowed; the job goes on without this part. A plan or a precision that is not for the job ends it.
 """
 
 
@@ -134,6 +137,18 @@ def carry_out_plan_of_optimizers(module):
     from . import plan_changes
 
     plan_changes.install_optimizers(module)
+
+
+def carry_out_plan_of_precision(torch):
+    from . import plan_changes
+
+    plan_changes.install_precision(torch)
+
+
+def record_in_precision(torch):
+    from . import precision
+
+    precision.install(torch)
 
 
 def carry_out_plan_of_loaders(module):

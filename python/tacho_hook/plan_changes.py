@@ -4,10 +4,12 @@ compression     plan_compression.py    gradients are sent in fewer bits
 accumulation    plan_accumulation.py   several passes make an update
 checkpoint      plan_checkpoint.py     modules compute again what they do not keep
 loader_workers  plan_loader.py         worker processes of data loaders
+precision       plan_precision.py      operations compute in fewer bits
 
 (1) A part is a module with check(value), which raises where this PyTorch cannot do it, and install(...), called when what it changes has
     been imported, or made.
-(2) A change that does not fit the job ends it with an error when DistributedDataParallel is made, before the first step.
+(2) A change that does not fit the job ends it with an error when DistributedDataParallel is made, or the model is first called, before the
+    first step.
 (3) That a change was made is told once a process, by rank 0 or who has no rank: "applied NAME".
 """
 
@@ -15,7 +17,7 @@ import functools
 import json
 import os
 
-from . import plan_accumulation, plan_checkpoint, plan_compression, plan_loader
+from . import plan_accumulation, plan_checkpoint, plan_compression, plan_loader, plan_precision
 
 _MAX_BYTES = 64 << 20
 PARTS = {
@@ -23,6 +25,7 @@ PARTS = {
     "accumulation": plan_accumulation,
     "checkpoint": plan_checkpoint,
     "loader_workers": plan_loader,
+    "precision": plan_precision,
 }
 _told = set()
 
@@ -106,6 +109,14 @@ def install(module):
     cls.__init__ = __init__
     if "accumulation" in changes:
         plan_accumulation.install_forward(cls, changes["accumulation"])
+
+
+def install_precision(torch):
+    """`torch` has just been imported."""
+    changes = _changes()
+    if "precision" in changes:
+        n_ranks, gradients, _ = read(os.environ["TACHO_PLAN"])
+        plan_precision.install(torch, changes["precision"], n_ranks, gradients, fail, lambda: _tell("precision"))
 
 
 def install_optimizers(module):

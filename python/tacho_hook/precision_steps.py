@@ -1,0 +1,71 @@
+"""What is done in which step of a job that is recorded in one precision: in the third, the flow of tensors is looked at; in some behind it,
+statistics are gathered, where they are wanted. A step ends where a backward pass begins.
+
+(1) Outside these steps nobody watches.
+"""
+
+import atexit
+import os
+
+from . import precision, precision_flow
+
+_FLOW_STEP = 2  # before it, DistributedDataParallel packs its buckets, and what is made once is made
+
+
+class Steps:
+    def __init__(self, torch, wanted):
+        self.torch = torch
+        self.wanted = wanted
+        self.n_backward = 0
+        self.flow = None
+        self.statistics = None
+        self.n_statistics = int(os.environ.get("TACHO_PRECISION_STATISTICS") or 0)
+
+    def root_begins(self, _root):
+        if precision.watch is not None or not self.torch.is_grad_enabled():
+            return
+        if self.n_backward == _FLOW_STEP and self.flow is None:
+            self.flow = precision_flow.Flow(self.torch, self.wanted)
+            self.flow.mode.__enter__()
+            precision.watch = self.flow
+        elif self.n_backward > _FLOW_STEP and self.n_statistics:
+            self._gather()
+
+    def _gather(self):
+        """Gradients of a step are there when the next one begins."""
+        from . import precision_statistics
+
+        if self.statistics is None:
+            self.statistics = precision_statistics.Statistics(self.torch)
+        if self.statistics.n_steps == self.n_statistics:
+            self.n_statistics = 0
+            self.statistics.write()
+            return
+        self.statistics.step_begins()
+        precision.watch = self.statistics
+
+    def backward_begins(self, roots):
+        """Returns whether all is done."""
+        watch, precision.watch = precision.watch, None
+        self.n_backward += 1
+        if watch is not None and watch is self.flow:
+            self.flow.mode.__exit__(None, None, None)
+            self.flow.write()
+        elif watch is not None:
+            self.statistics.step_ends(roots)
+        return self.n_backward > _FLOW_STEP + 1 and not self.n_statistics
+
+    def job_ends(self):
+        """A job that ends behind the last step that statistics are of, or before it."""
+        if self.n_statistics and self.statistics is not None and self.statistics.n_steps:
+            self.statistics.write()
+        elif self.n_statistics or (self.flow is None and self.n_backward > 0):
+            precision.say("the job had too few steps with a backward pass to say which operations it has; it takes four and more")
+
+
+def begin(torch, wanted):
+    """Returns what is to be called before a root's forward."""
+    steps = Steps(torch, wanted)
+    atexit.register(steps.job_ends)
+    precision.on_backward(steps.backward_begins)
+    return steps.root_begins
