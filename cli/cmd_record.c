@@ -13,6 +13,7 @@
 #include "cli.h"
 #include "clock_calibration.h"
 #include "job_environment.h"
+#include "job_precision.h"
 #include "launch.h"
 #include "option_values.h"
 #include "preloadable.h"
@@ -69,6 +70,7 @@ struct options {
 	gchar *python;
 	gint python_hz;
 	gchar *nccl;
+	struct job_precision precision;
 	gchar *max_size, *keep_free, *keep_last, *malloc_min;
 	guint64 max_bytes, free_bytes, malloc_bytes; /* of those */
 	gint64 keep_us;
@@ -89,6 +91,7 @@ static void release_options(RecordOptions *options)
 	g_free(options->clock_name);
 	g_free(options->python);
 	g_free(options->nccl);
+	g_free(options->precision.name);
 	g_free(options->max_size);
 	g_free(options->keep_free);
 	g_free(options->keep_last);
@@ -294,14 +297,18 @@ static gchar **hook_environment(const struct recording *recording, gchar **envir
 {
 	gboolean has_python = recording->has_probe[PROBE_python];
 	gboolean has_xla = recording->has_probe[PROBE_xla] && !recording->options->starts_later;
-	gboolean has_hook = has_python || has_xla;
+	gboolean has_precision = recording->options->precision.name != NULL;
+	gboolean has_hook = has_python || has_xla || has_precision;
 
 	if (has_hook)
 		environment = job_environment_bring_hook(environment, "record", &has_hook);
 	if (has_hook && (!has_python || !has_xla))
 		environment = g_environ_setenv(environment, "TACHO_HOOKS",
-					       has_python ? "python" : "xla", TRUE);
-	return environment;
+					       has_python ? "python"
+					       : has_xla  ? "xla"
+							  : "none",
+					       TRUE);
+	return job_precision_set(&recording->options->precision, environment);
 }
 
 static gchar **job_environment(const struct recording *recording, const gchar *clock)
@@ -606,6 +613,7 @@ static int split_command(int argc, char **argv)
 						   "--python-hz",
 						   "--nccl",
 						   "--malloc-min",
+						   "--precision",
 						   NULL };
 
 	for (int i = 1; i < argc; i++) {
@@ -651,6 +659,11 @@ int cmd_record(int argc, char **argv)
 		  "HOW" },
 		{ "malloc-min", 0, 0, G_OPTION_ARG_STRING, &options.malloc_min,
 		  "the probe malloc: record blocks of this size and more (default: 4K)", "SIZE" },
+		{ "precision", 0, 0, G_OPTION_ARG_STRING, &options.precision.name,
+		  "have matrix operations compute in fp32, tf32, bf16, fp16 or int8", "P" },
+		{ "precision-statistics", 0, 0, G_OPTION_ARG_NONE,
+		  &options.precision.has_statistics,
+		  "say how large their tensors are and what rounding does to them, in fp32", NULL },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
 		  "auto (default), tsc or monotonic", "CLOCK" },
 		{ "max-size", 0, 0, G_OPTION_ARG_STRING, &options.max_size,
@@ -719,6 +732,8 @@ int cmd_record(int argc, char **argv)
 		return CLI_BAD;
 	if (!probe_choice_parse("record", options.probe_list ? options.probe_list : "all",
 				recording.has_probe))
+		return CLI_BAD;
+	if (!job_precision_check(&options.precision, recording.command))
 		return CLI_BAD;
 	if (!options.output)
 		options.output = default_output(recording.command);

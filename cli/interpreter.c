@@ -2,6 +2,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+
+#include "cli.h"
+#include "job_environment.h"
 
 #define MAX_HEAD 4096
 
@@ -71,4 +75,22 @@ gchar *interpreter_of_command(gchar **command)
 			return python;
 	}
 	return NULL;
+}
+
+gchar *interpreter_ask(gchar **command, const gchar *as, const gchar *script, const gchar *argument)
+{
+	g_autofree gchar *python = interpreter_of_command(command);
+	g_autofree gchar *path = g_build_filename(cli_prefix(), "share", "tacho", "python",
+						  "tacho_hook", script, NULL);
+	gchar *arguments[] = { python, path, (gchar *)argument, NULL };
+	g_autofree gchar *said = NULL;
+	int wait_status;
+
+	if (!python || !g_file_test(path, G_FILE_TEST_EXISTS) || !job_environment_is_safe(as, path))
+		return NULL;
+	if (!g_spawn_sync(NULL, arguments, NULL, G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &said,
+			  NULL, &wait_status, NULL) ||
+	    !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 1 || !*g_strstrip(said))
+		return NULL;
+	return g_steal_pointer(&said);
 }

@@ -118,6 +118,8 @@ static gboolean is_of_run(const gchar *folder, const gchar *name)
 	if (strcmp(name, TRACE_LOSSES_FILE) == 0 || strcmp(name, TRACE_UNSEEN_FILE) == 0 ||
 	    g_str_has_prefix(name, TRACE_RUN_FILE))
 		return TRUE;
+	if (g_regex_match_simple(TRACE_PRECISION_FILES, name, 0, 0))
+		return TRUE;
 	if (!is_own_trace(path))
 		return FALSE;
 	stranger = first_failing(path, is_of_trace);
