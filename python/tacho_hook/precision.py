@@ -17,7 +17,7 @@ from . import precision_kernels as kernels
 from . import precision_kinds, precision_scopes
 from .precision_scopes import thread
 
-watch = None  # or an object with operation(...) and fixed(...), see _watched
+watch = None  # or an object with operation(...), fixed(...), promoted(...) and root_ends(...)
 _choose = None  # (scope, kind, ordinal) -> precision
 _on_backward = []  # called when a backward pass begins; who returns True is done
 _backward = {}  # PyTorch's own functions, by name
@@ -34,7 +34,7 @@ def fail(reason):
 # --- operations -------------------------------------------------------------------------------
 
 
-def _call_chosen(kind, weight_at, function, arguments, named):
+def _call_chosen(kind, name, weight_at, function, arguments, named):
     if thread.is_inside:
         return function(*arguments, **named)
     call = thread.stack[-1]
@@ -48,7 +48,7 @@ def _call_chosen(kind, weight_at, function, arguments, named):
     thread.is_inside = True
     try:
         if watch is not None:
-            return watch.operation(call.scope, kind, ordinal, precision, function, arguments, named, weight_at)
+            return watch.operation(call.scope, kind, ordinal, precision, name, function, arguments, named, weight_at)
         return kernels.run(precision, function, arguments, named)
     finally:
         thread.is_inside = False
@@ -69,6 +69,19 @@ def _call_fixed(kind, function, arguments, named):
         thread.is_inside = False
 
 
+def _call_promoted(kind, function, arguments, named):
+    if watch is None or thread.is_inside:
+        return function(*arguments, **named)
+    thread.is_inside = True
+    try:
+        call = thread.stack[-1]
+        ordinal = call.counts.get(kind, 0)
+        call.counts[kind] = ordinal + 1
+        return watch.promoted(call.scope, kind, ordinal, function, arguments, named)
+    finally:
+        thread.is_inside = False
+
+
 def _replace(owner, name, make):
     function = getattr(owner, name, None)
     if function is None:
@@ -84,7 +97,7 @@ def _replace(owner, name, make):
 def _replace_chosen(torch, kind, where, name, weight_at):
     def make(function):
         def operation(*arguments, **named):
-            return _call_chosen(kind, weight_at, function, arguments, named)
+            return _call_chosen(kind, name, weight_at, function, arguments, named)
 
         return operation
 
@@ -95,6 +108,16 @@ def _replace_fixed(torch, kind, where, name):
     def make(function):
         def operation(*arguments, **named):
             return _call_fixed(kind, function, arguments, named)
+
+        return operation
+
+    _replace(precision_kinds.place(torch, where), name, make)
+
+
+def _replace_promoted(torch, kind, where, name):
+    def make(function):
+        def operation(*arguments, **named):
+            return _call_promoted(kind, function, arguments, named)
 
         return operation
 
@@ -168,6 +191,8 @@ def start(torch, choose, begun=lambda root: None):
         _replace_chosen(torch, kind, where, name, weight_at)
     for kind, where, name in precision_kinds.FIXED:
         _replace_fixed(torch, kind, where, name)
+    for kind, where, name in precision_kinds.PROMOTED:
+        _replace_promoted(torch, kind, where, name)
     _replace_operator(torch)
     precision_scopes.install(torch, _begin_root(torch, begun), _end_root)
     if _on_backward:

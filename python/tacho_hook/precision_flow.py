@@ -100,7 +100,7 @@ class Flow:
 
     # --- what precision.py tells ------------------------------------------------------------
 
-    def operation(self, scope, kind, ordinal, precision, function, arguments, named, weight_at):
+    def operation(self, scope, kind, ordinal, precision, _name, function, arguments, named, weight_at):
         tensors = list(kernels.tensors_of(list(arguments) + list(named.values())))
         tensors += [t for a in arguments if isinstance(a, (list, tuple)) for t in kernels.tensors_of(a)]
         weight = arguments[weight_at] if weight_at is not None and len(arguments) > weight_at else named.get("weight")
@@ -127,6 +127,14 @@ class Flow:
         result = kernels.to_single(function, arguments, named)
         number = self._operation(scope.path, kind, ordinal, "fixed", ["fp32"])
         self.operations[number]["weight"] = sum(t.numel() for t in tensors if _is_parameter(t))
+        self._reads(number, found)
+        self._makes(number, kernels.tensors_of(result))
+        return result
+
+    def promoted(self, scope, kind, ordinal, function, arguments, named):
+        found = self._makers(list(kernels.tensors_of(list(arguments) + list(named.values()))))
+        result = function(*arguments, **named)
+        number = self._operation(scope.path, kind, ordinal, "promoted")
         self._reads(number, found)
         self._makes(number, kernels.tensors_of(result))
         return result
@@ -206,16 +214,12 @@ class Flow:
         used = self._used()
         place = {number: i for i, number in enumerate(used)}
         operations = []
-        ordinals = {}
         for number in used:
             operation = dict(self.operations[number])
             kind = operation["kind"]
             if operation["allowed"] is None:
                 is_chosen = operation["rule"] == "chosen"
                 operation["allowed"] = [p for p in can if kernels.of_kind(p, kind) == p and (is_chosen or p not in ("tf32", "int8"))]
-            if operation["rule"] == "promoted":  # those that nobody needs are left out of the count, too
-                name = (operation["module"], kind)
-                operation["ordinal"] = ordinals[name] = ordinals.get(name, -1) + 1
             operation["inputs"] = [[place[maker], n] for maker, n in operation["inputs"]]
             operations.append(operation)
         return {

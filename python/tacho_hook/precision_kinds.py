@@ -13,9 +13,9 @@ _PRODUCTS = ("matmul", "mm", "bmm", "baddbmm", "addmm", "addbmm")
 CHOSEN = (
     [("linear", "torch.nn.functional", "linear", 1)]
     + [(name, where, name, 1) for name in _CONVOLUTIONS for where in ("torch.nn.functional", "torch")]
-    + [(name, where, name, None) for name in _PRODUCTS for where in ("torch", "torch.Tensor")]
-    + [("einsum", "torch", "einsum", None), ("einsum", "torch.functional", "einsum", None)]
-    + [("scaled_dot_product_attention", "torch.nn.functional", "scaled_dot_product_attention", None)]
+    + [("matmul", where, name, None) for name in _PRODUCTS for where in ("torch", "torch.Tensor")]
+    + [("matmul", where, "einsum", None) for where in ("torch", "torch.functional")]
+    + [("attention", "torch.nn.functional", "scaled_dot_product_attention", None)]
 )
 
 # --- what is computed in fp32, whatever it reads ---------------------------------------------------------------
@@ -30,12 +30,24 @@ _FIXED_FUNCTIONS = (
 _FIXED_OF_TENSORS = ("softmax", "log_softmax")
 _FIXED_RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell")
 
+_AS_RECORDED = {"cross_entropy": "cross_entropy_loss"}  # where PyTorch's own operation is called otherwise
+
 FIXED = (
-    [(name, "torch.nn.functional", name) for name in _FIXED_FUNCTIONS]
+    [(_AS_RECORDED.get(name, name), "torch.nn.functional", name) for name in _FIXED_FUNCTIONS]
     + [(name, where, name) for name in _FIXED_OF_TENSORS for where in ("torch", "torch.Tensor")]
     + [(name, "torch", name) for name in ("layer_norm", "batch_norm", "group_norm", "instance_norm")]
     + [(name, "torch._VF", name) for name in _FIXED_RECURRENT]
 )
+
+# --- what is computed in what it reads: named here where it would be several operations, or have another name ---
+
+_PROMOTED_FUNCTIONS = (
+    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout max_pool1d max_pool2d max_pool3d adaptive_avg_pool1d "
+    "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d avg_pool1d avg_pool2d "
+    "avg_pool3d interpolate pad"
+).split()
+
+PROMOTED = [(name, "torch.nn.functional", name) for name in _PROMOTED_FUNCTIONS]
 
 
 def place(torch, where):

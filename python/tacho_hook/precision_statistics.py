@@ -14,9 +14,9 @@ import math
 from . import precision_files
 from . import precision_kernels as kernels
 
-_OPERANDS = {"linear": (0, 1), "conv1d": (0, 1), "conv2d": (0, 1), "conv3d": (0, 1), "matmul": (0, 1), "mm": (0, 1),
+_OPERANDS = {"linear": (0, 1), "conv1d": (0, 1), "conv2d": (0, 1), "conv3d": (0, 1), "matmul": (0, 1), "mm": (0, 1),  # by function
              "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "addbmm": (1, 2)}
-_OF_TOKENS = ("cross_entropy", "nll_loss")
+_OF_TOKENS = ("cross_entropy_loss", "nll_loss")
 _OF_BATCHES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "binary_cross_entropy",
                "binary_cross_entropy_with_logits")
 
@@ -25,18 +25,18 @@ def _norm2(torch, tensor):
     return torch.linalg.vector_norm(tensor, dtype=torch.float64).item() ** 2
 
 
-def _product_shape(kind, arguments, named, x, weight, result):
+def _product_shape(name, arguments, named, x, weight, result):
     """n, k, m, groups of docs/precision-statistics.md."""
-    if kind == "linear":
+    if name == "linear":
         return x.numel() // x.shape[-1], x.shape[-1], weight.shape[0], 1
-    if kind.startswith("conv"):
+    if name.startswith("conv"):
         groups = named.get("groups", arguments[6] if len(arguments) > 6 else 1)
         columns = weight.shape[0]
         return result.numel() // columns, weight.numel() // columns, columns // groups, groups
     k = x.shape[-1]
     m = weight.shape[-1] if weight.dim() > 1 else 1
     n = x.shape[-2] if x.dim() > 1 else 1
-    if kind == "addbmm":
+    if name == "addbmm":
         return n, k, m, x.shape[0]
     if weight.dim() <= 2 and x.dim() > 2:  # one matrix for all of the batch
         return x.numel() // k, k, m, 1
@@ -272,20 +272,20 @@ class Statistics:
 
     # --- what precision.py tells ------------------------------------------------------------
 
-    def operation(self, scope, kind, ordinal, precision, function, arguments, named, weight_at):
+    def operation(self, scope, kind, ordinal, precision, name, function, arguments, named, weight_at):
         torch = self.torch
-        at = _OPERANDS.get(kind)
+        at = _OPERANDS.get(name)
         arguments = list(arguments)
         is_product = at is not None and len(arguments) > max(at) and all(arguments[i].dtype is torch.float32 for i in at)
         if self.rounding is None:
             device = next(kernels.tensors_of(arguments)).device.type
             self.rounding = _Rounding(torch, device)
-        name = (scope.path, kind, ordinal)
-        if name not in self.operations:
-            self.operations[name] = _Operation(torch, *name)
-        operation = self.operations[name]
-        is_first = name not in self.seen
-        self.seen.add(name)
+        identity = (scope.path, kind, ordinal)
+        if identity not in self.operations:
+            self.operations[identity] = _Operation(torch, *identity)
+        operation = self.operations[identity]
+        is_first = identity not in self.seen
+        self.seen.add(identity)
         if not is_product:
             result = kernels.run(precision, function, arguments, named)
             self._see_map(operation, kind, function, arguments, named, result)
@@ -296,7 +296,7 @@ class Statistics:
         formats = self.rounding.of_kind(kind)
         with torch.no_grad():
             x, weight = (arguments[i].detach() for i in at)
-            n, *operation.shape = _product_shape(kind, arguments, named, x, weight, result)
+            n, *operation.shape = _product_shape(name, arguments, named, x, weight, result)
             operation.rows.add("n", n)
             operation.tensor("input").see(x, formats, self.rounding)
             if is_first:
@@ -356,6 +356,9 @@ class Statistics:
         elif kind in _OF_TOKENS + _OF_BATCHES and named.get("reduction") == "sum":
             self.samples = 1
         return kernels.to_single(function, arguments, named)
+
+    def promoted(self, scope, kind, ordinal, function, arguments, named):
+        return function(*arguments, **named)
 
     def root_ends(self, result):
         first = next(kernels.tensors_of([result] if not isinstance(result, dict) else list(result.values())), None)
