@@ -199,6 +199,13 @@ def start(torch, choose, begun=lambda root: None):
         _watch_backward(torch)
 
 
+def choose_anew(choose):
+    """From the next operation on, another one chooses: for who compares plans in one process."""
+    global _choose
+    _choose = choose
+    precision_scopes.forget_choices()
+
+
 def set_tf32(torch, is_on):
     torch.backends.cuda.matmul.allow_tf32 = is_on
     torch.backends.cudnn.allow_tf32 = is_on

@@ -124,6 +124,18 @@ def _leave(module, _inputs, result):
     return None
 
 
+def forget():
+    """Modules are named anew: for who has several models in one process, one after the other."""
+    _scopes.clear()
+    roots.clear()
+
+
+def forget_choices():
+    """What operations compute in is asked anew at their next call."""
+    for scope in [_outside, *_scopes.values()]:
+        scope.chosen.clear()
+
+
 def install(torch, begin_root, end_root):
     """Have `begin_root(root)` called before a root's forward, and `end_root(result)` behind it."""
     global _end_root

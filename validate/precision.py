@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""Are predictions of mixed precision right? Six models, 25 plans each: recorded in uniform precisions, predicted, then measured.
+
+    precision.py quiet --minutes 40   as much as there is time for, on a machine that does nothing else: casts and recordings, the
+                                      predictions (which are committed), then rounds of measuring. Run again to go on.
+    precision.py record               casts and the recordings that are missing
+    precision.py predict              predict all plans from the recordings; nothing is measured
+    precision.py commit               commit the predictions
+    precision.py measure              rounds of measuring; a model only if its predictions are in the last commit
+    precision.py page                 docs/validation-precision.md
+    precision.py anew                 forget recordings, predictions and measurements
+    precision.py try                  two models, few plans and rounds, into build/precision-try: does it work here? Nothing is kept
+
+What is predicted and measured is in validate/precision/, recordings are in build/precision/. precision_models.py has the models, half of
+which are set aside; precision_plans.py the plans, precision_measure.py what runs them.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import precision_page
+import precision_plans
+from results import describe_machine, load, replace_file
+
+SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.join(SOURCE_DIR, "validate")
+FOLDER = os.path.join(HERE, "precision")
+MODELS = ("mlp", "bert", "resnet18", "gpt", "depthwise", "two_branches")
+ASIDE = ("gpt", "depthwise", "two_branches")  # as precision_models.py has them
+PRECISIONS = ("fp32", "bf16", "int8")
+N_RECORDED_STEPS, N_CONTROL_STEPS = 36, 4
+BOUNDS = (1.0, 1.1, 1.5)  # of the fastest plan's time, for plans that tacho looks for
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0],
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog=__doc__.split("\n", 2)[2])
+    parser.add_argument("what", choices=["quiet", "record", "predict", "commit", "measure", "page", "anew", "try"])
+    parser.add_argument("--build", default=os.path.join(SOURCE_DIR, "build", "default"))
+    parser.add_argument("--folder", default=FOLDER, help="of results; default: validate/precision")
+    parser.add_argument("--work", default=os.path.join(SOURCE_DIR, "build", "precision"), help="of recordings")
+    parser.add_argument("--python", default="/usr/bin/python3", help="one that has PyTorch")
+    parser.add_argument("--models", help="these alone, separated by commas")
+    parser.add_argument("--minutes", type=float, help="begin nothing after this long")
+    parser.add_argument("--rounds", type=int, default=25)
+    return parser.parse_args()
+
+
+class Validation:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.tacho = os.path.join(arguments.build, "bin", "tacho")
+        self.hook = os.path.join(arguments.build, "share", "tacho", "python")
+        self.models = arguments.models.split(",") if arguments.models else list(MODELS)
+        for model in self.models:
+            if model not in MODELS:
+                sys.exit(f"precision.py: no model '{model}'; there are: {', '.join(MODELS)}")
+        self.deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else None
+        self.n_plans = None  # all
+        self.cast_options = []
+        self.is_try = False
+        os.makedirs(arguments.folder, exist_ok=True)
+        os.makedirs(arguments.work, exist_ok=True)
+
+    def path(self, name):
+        return os.path.join(self.arguments.folder, name)
+
+    def left_s(self):
+        return None if self.deadline is None else self.deadline - time.monotonic()
+
+    def is_late(self):
+        return self.deadline is not None and self.left_s() <= 0
+
+    def environment(self):
+        return {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+    def call(self, command, **options):
+        return subprocess.run(command, env=self.environment(), text=True, **options)
+
+    # --- recordings -------------------------------------------------------------------------
+
+    def recording(self, model, precision):
+        return os.path.join(self.arguments.work, f"{model}.{precision}.tacho")
+
+    def recordings(self, model):
+        return [self.recording(model, precision) for precision in PRECISIONS]
+
+    def record_one(self, model, precision):
+        folder = self.recording(model, precision)
+        options = ["--precision", precision] + (["--precision-statistics"] if precision == "fp32" else [])
+        done = self.call(
+            [self.tacho, "record", "--quiet", "--control", str(N_CONTROL_STEPS), "--force", "-o", folder + ".part", *options, "--",
+             self.arguments.python, os.path.join(HERE, "precision_job.py"), model, "--steps", str(N_RECORDED_STEPS), "--times"],
+            capture_output=True)
+        if done.returncode != 0:
+            sys.exit(f"precision.py: recording {model} in {precision}: {done.stderr.strip()[-400:]}")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(folder + ".part", folder)
+        times = sorted(row["ns"] for row in json.loads(done.stdout)[4:])
+        print(f"{model:14} {precision}  recorded, {times[len(times) // 2] / 1e6:9.3f} ms a step", flush=True)
+
+    def record(self):
+        casts = self.path("casts.json")
+        if not os.path.exists(casts):
+            self.call([self.tacho, "calibrate", "casts", "--python", self.arguments.python, "-o", casts, *self.cast_options],
+                      check=True)
+        for model in self.models:
+            for precision in PRECISIONS:
+                if self.is_late():
+                    return False
+                if not os.path.isdir(self.recording(model, precision)):
+                    self.record_one(model, precision)
+        return True
+
+    def is_recorded(self, model):
+        return all(os.path.isdir(folder) for folder in self.recordings(model))
+
+    def run_file(self, model):
+        return load(os.path.join(self.recording(model, "fp32"), "precision.json"), None)
+
+    # --- predictions ------------------------------------------------------------------------
+
+    def plans(self, model):
+        plans = precision_plans.plans_of(model, self.run_file(model))
+        return dict(list(plans.items())[:self.n_plans]) if self.n_plans else plans
+
+    def plan_path(self, model, name):
+        return os.path.join(self.arguments.work, f"{model}.{name.replace(' ', '-')}.plan.json")
+
+    def ask(self, what, model, *options):
+        """What `tacho precision WHAT --json` says of a model's recordings, or {"error": why not}."""
+        done = self.call([self.tacho, "precision", what, *self.recordings(model), "--casts", self.path("casts.json"), "--json",
+                          *options], capture_output=True)
+        if done.returncode != 0:
+            return {"error": done.stderr.strip().replace(self.arguments.work, "...")}
+        return json.loads(done.stdout)
+
+    def predict_one(self, model, name, plan):
+        path = self.plan_path(model, name)
+        replace_file(path, precision_plans.plan_file(self.run_file(model), plan))
+        row = {"model": model, "plan": name, "digest": precision_plans.digest(plan)}
+        answer = self.ask("predict", model, "--plan", path)
+        if "error" in answer:
+            return {**row, "error": answer["error"]}
+        row.update(precision_page.kept_of(answer))
+        for key, options in precision_page.ABLATIONS.items():
+            other = self.ask("predict", model, "--plan", path, *options)
+            if "error" not in other:
+                row[key] = round(other["predicted_step_ms"], 4)
+        return row
+
+    def found_plans(self, model):
+        """Plans that tacho looks for: the fastest, and the least harmful within bounds of it."""
+        found = {}
+        for bound in BOUNDS:
+            path = os.path.join(self.arguments.work, f"{model}.within-{bound:g}.plan.json")
+            statistics = os.path.join(self.recording(model, "fp32"), "precision-statistics.json")
+            answer = self.ask("plan", model, "--statistics", statistics, "--keep-within", f"{100 * (bound - 1):g}%", "-o", path)
+            if "error" in answer or not os.path.exists(path):
+                print(f"{model:14} no plan within {bound:g}: {answer.get('error', answer)}", flush=True)
+                continue
+            changes = load(path, {})["changes"]["precision"]
+            wanted = {(o["module"], o["kind"], o["ordinal"]): o["precision"] for o in changes}
+            found[f"within {bound:g}"] = [wanted.get(name, "fp32") for name, _ in precision_plans.chosen(self.run_file(model))]
+        return found
+
+    def predict(self):
+        data = load(self.path("predicted.json"), {"models": {}, "predictions": []})
+        for model in self.models:
+            if not self.is_recorded(model):
+                continue
+            plans = {**self.plans(model), **self.found_plans(model)}
+            rows = [self.predict_one(model, name, plan) for name, plan in plans.items()]
+            names = [list(name) for name, _ in precision_plans.chosen(self.run_file(model))]
+            data["models"][model] = {"names": names, "plans": plans}
+            data["predictions"] = [row for row in data["predictions"] if row["model"] != model] + rows
+            n_errors = sum("error" in row for row in rows)
+            print(f"{model:14} {len(rows)} plans predicted" + (f", {n_errors} refused: {rows[0].get('error')}" if n_errors else ""),
+                  flush=True)
+        data["tacho"] = git("describe", "--always").strip()
+        replace_file(self.path("predicted.json"), data)
+
+    def commit(self):
+        name = os.path.relpath(self.arguments.folder, SOURCE_DIR)
+        git("add", "--", name)
+        if git("status", "--porcelain", "--", name).strip():
+            git("commit", "-q", "-m", "validate: what mixed precisions are predicted to take, before they are measured", "--", name)
+
+    def committed_models(self):
+        """Models whose predictions are in the last commit, as they are here."""
+        if self.is_try:
+            return set(self.models)
+        name = os.path.relpath(self.path("predicted.json"), SOURCE_DIR)
+        done = subprocess.run(["git", "-C", SOURCE_DIR, "show", f"HEAD:{name}"], capture_output=True, text=True)
+        if done.returncode != 0:
+            return set()
+        there, here = json.loads(done.stdout), load(self.path("predicted.json"), {"models": {}, "predictions": []})
+        return {model for model in here["models"] if there["models"].get(model) == here["models"][model]
+                and [r for r in there["predictions"] if r["model"] == model]
+                == [r for r in here["predictions"] if r["model"] == model]}
+
+    # --- measurements -----------------------------------------------------------------------
+
+    def measured(self):
+        return load(self.path("measured.json"), {"machine": {}, "rounds": [], "memory": [], "harm": [], "training": []})
+
+    def run_measure(self, model, what, plans, keep, *options):
+        """Have precision_measure.py measure; `keep(row)` is called with each line that it prints."""
+        predicted = load(self.path("predicted.json"), None)["models"][model]
+        path = os.path.join(self.arguments.work, f"{model}.{what}.json")
+        replace_file(path, {"names": predicted["names"], "plans": {name: predicted["plans"][name] for name in plans}})
+        left = [] if self.left_s() is None else ["--seconds", f"{max(1.0, self.left_s()):.1f}"]
+        command = [self.arguments.python, os.path.join(HERE, "precision_measure.py"), model, path, what, "--hook", self.hook,
+                   *left, *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
+        for line in process.stdout:
+            keep(json.loads(line))
+        if process.wait() != 0:
+            sys.exit(f"precision.py: measuring {model}: {process.stderr.read().strip()[-600:]}")
+
+    def measure(self):
+        data = self.measured()
+        data["machine"] = describe_machine(self.arguments.python)
+        committed = self.committed_models()
+        for model in self.models:
+            if model not in committed:
+                print(f"{model:14} not measured: its predictions are not committed (precision.py commit)", flush=True)
+                continue
+            plans = list(load(self.path("predicted.json"), None)["models"][model]["plans"])
+            self.measure_times(data, model, plans)
+        for model in self.models:
+            if model in committed:
+                self.measure_rest(data, model)
+
+    def add(self, data, where, model, row):
+        data[where].append({"model": model, **row})
+        replace_file(self.path("measured.json"), data)
+
+    def measure_times(self, data, model, plans):
+        n_done = sum(row["model"] == model for row in data["rounds"])
+        if n_done >= self.arguments.rounds or self.is_late():
+            return
+        self.run_measure(model, "times", plans, lambda row: self.add(data, "rounds", model, row),
+                         "--rounds", str(self.arguments.rounds), "--first-round", str(n_done))
+        n_done = sum(row["model"] == model for row in data["rounds"])
+        print(f"{model:14} {n_done} rounds of {len(plans)} plans", flush=True)
+
+    def measure_rest(self, data, model):
+        plans = list(load(self.path("predicted.json"), None)["models"][model]["plans"])
+        if not self.is_late() and not any(row["model"] == model for row in data["memory"]):
+            self.run_measure(model, "memory", plans, lambda row: self.add(data, "memory", model, row))
+        if not self.is_late() and not any(row["model"] == model for row in data["harm"]):
+            self.run_measure(model, "harm", ["fp32"], lambda row: self.add(data, "harm", model, row))
+        found = [name for name in plans if name.startswith("within") or name in ("fp32", "bf16")]
+        if not self.is_late() and not any(row["model"] == model for row in data["training"]):
+            self.run_measure(model, "training", found, lambda row: self.add(data, "training", model, row),
+                             "--steps", "20" if self.is_try else "300", "--seeds", "1" if self.is_try else "3")
+
+    # --- all of it --------------------------------------------------------------------------
+
+    def page(self):
+        text = precision_page.write(load(self.path("predicted.json"), {"models": {}, "predictions": []}), self.measured(), ASIDE)
+        if self.is_try:
+            print(text)
+            return
+        with open(os.path.join(SOURCE_DIR, "docs", "validation-precision.md"), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def anew(self):
+        shutil.rmtree(self.arguments.work, ignore_errors=True)
+        for name in ("casts.json", "predicted.json", "measured.json"):
+            if os.path.exists(self.path(name)):
+                os.unlink(self.path(name))
+
+    def quiet(self):
+        if not self.record():
+            sys.exit("precision.py: there was no time for all recordings; run it again")
+        if not os.path.exists(self.path("predicted.json")):
+            self.predict()
+        self.commit()
+        self.measure()
+        self.page()
+
+    def try_out(self):
+        self.is_try = True
+        self.n_plans = 5
+        self.cast_options = ["--rounds", "3", "--seconds", "20"]
+        self.record()
+        self.predict()
+        self.measure()
+        self.page()
+
+
+def git(*words):
+    return subprocess.run(["git", "-C", SOURCE_DIR, *words], capture_output=True, text=True, check=True).stdout
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.what == "try":
+        arguments.folder = os.path.join(SOURCE_DIR, "build", "precision-try")
+        arguments.work = os.path.join(arguments.folder, "work")
+        arguments.models = arguments.models or "mlp,two_branches"
+        arguments.rounds = min(arguments.rounds, 2)
+        shutil.rmtree(arguments.folder, ignore_errors=True)
+    validation = Validation(arguments)
+    {"quiet": validation.quiet, "record": validation.record, "predict": validation.predict, "commit": validation.commit,
+     "measure": validation.measure, "page": validation.page, "anew": validation.anew, "try": validation.try_out}[arguments.what]()
+
+
+if __name__ == "__main__":
+    main()

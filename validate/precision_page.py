@@ -1,0 +1,238 @@
+"""docs/validation-precision.md: what was predicted of mixed precision beside what was measured."""
+
+import random
+import statistics
+
+ABLATIONS = {"no_casts_ms": ["--no-casts"]}  # key in predicted.json -> options of `tacho precision predict`
+MAX_DRIFT = 0.10  # of a round's fp32 from the median of all rounds: a round beyond that is left out
+N_BOOTSTRAP = 1000
+
+HEAD = """# How near predictions of mixed precision come
+
+*Written by `validate/precision.py page` from what it measured; not by hand.*
+
+Six models ({models}) were recorded in fp32, bf16 and int8 (`tacho record --precision`), and casts were measured (`tacho calibrate casts`). From
+that alone, 25 plans of each model were predicted: three uniform ones, regular ones (halves, alternating, one operation, all but one, one kind),
+and sixteen at random from a seed (`validate/precision_plans.py`); besides, the plans that `tacho precision plan` found. The predictions were
+committed before any plan was run. Then all plans of a model were run in one process, in rounds: each plan once a round, in an order that
+changes. *Measured* is the median of the rounds. The models {aside} were set aside: nothing of a prediction was fitted to them.
+
+The machine is not equally fast at all times, so all predictions of a model are multiplied by one number, how long a step in fp32 took
+when it was measured by how long it was predicted to take; it is told as *speed*. fp32 is then right by itself, and is not counted. A round whose fp32
+is more than {drift:.0f} % off the median of all rounds is left out.
+"""
+
+
+def kept_of(answer):
+    """What is kept of the answer of `tacho precision predict --json`."""
+    keys = ("predicted_step_ms", "interval_ms", "saved_bytes", "peak_bytes", "peak_memory_bytes", "harm", "coverage", "measured_share")
+    return {key: answer[key] for key in keys if key in answer}
+
+
+# --- statistics -------------------------------------------------------------------------------
+
+
+def ranks_of(values):
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    ranks = [0.0] * len(values)
+    at = 0
+    while at < len(order):
+        end = at
+        while end + 1 < len(order) and values[order[end + 1]] == values[order[at]]:
+            end += 1
+        for i in order[at:end + 1]:
+            ranks[i] = (at + end) / 2
+        at = end + 1
+    return ranks
+
+
+def correlation(a, b):
+    mean_a, mean_b = statistics.fmean(a), statistics.fmean(b)
+    over = sum((x - mean_a) * (y - mean_b) for x, y in zip(a, b))
+    under = (sum((x - mean_a) ** 2 for x in a) * sum((y - mean_b) ** 2 for y in b)) ** 0.5
+    return over / under if under else float("nan")
+
+
+def spearman(a, b):
+    return correlation(ranks_of(a), ranks_of(b)) if len(a) > 2 else float("nan")
+
+
+def interval(values, seed):
+    """Between which bounds 95 of 100 medians of such rounds lie."""
+    rng = random.Random(seed)
+    medians = sorted(statistics.median(rng.choices(values, k=len(values))) for _ in range(N_BOOTSTRAP))
+    return medians[int(0.025 * N_BOOTSTRAP)], medians[int(0.975 * N_BOOTSTRAP)]
+
+
+# --- one model --------------------------------------------------------------------------------
+
+
+def times_of(measured, model):
+    """{plan: [ms of each round]}, and how many rounds were left out."""
+    rounds = [{plan: statistics.median(times) for plan, times in row["times_ms"].items()}
+              for row in measured["rounds"] if row["model"] == model]
+    if not rounds:
+        return {}, 0
+    usual = statistics.median(row["fp32"] for row in rounds)
+    kept = [row for row in rounds if abs(row["fp32"] / usual - 1) <= MAX_DRIFT]
+    return {plan: [row[plan] for row in kept] for plan in rounds[0]}, len(rounds) - len(kept)
+
+
+class Model:
+    def __init__(self, name, predicted, measured):
+        self.name = name
+        self.rows = {row["plan"]: row for row in predicted["predictions"] if row["model"] == name}
+        self.times, self.n_left_out = times_of(measured, name)
+        self.n_rounds = len(self.times.get("fp32", []))
+        self.refused = [plan for plan, row in self.rows.items() if "error" in row]
+        self.speed = None
+        if self.n_rounds and "predicted_step_ms" in self.rows.get("fp32", {}):
+            self.speed = self.truth("fp32") / self.rows["fp32"]["predicted_step_ms"]
+
+    def truth(self, plan):
+        return statistics.median(self.times[plan])
+
+    def plans(self):
+        return [plan for plan, row in self.rows.items() if plan in self.times and "error" not in row]
+
+    def errors(self, key="predicted_step_ms"):
+        """{plan: error in %} without fp32."""
+        base = self.rows["fp32"].get(key)
+        if not self.speed or not base:
+            return {}
+        speed = self.truth("fp32") / base
+        return {plan: 100 * (self.rows[plan][key] * speed / self.truth(plan) - 1)
+                for plan in self.plans() if plan != "fp32" and key in self.rows[plan]}
+
+
+def number(value, form="{:.1f}"):
+    return "" if value is None or value != value else form.format(value)
+
+
+def summary_row(model, is_aside):
+    errors = list(model.errors().values())
+    if not errors:
+        return f"| {model.name} | {'yes' if is_aside else ''} | {model.n_rounds} | | | | | | | |"
+    plans = [plan for plan in model.plans() if plan != "fp32"]
+    rank = spearman([model.rows[p]["predicted_step_ms"] for p in plans], [model.truth(p) for p in plans])
+    without = list(model.errors("no_casts_ms").values())
+    mean = statistics.fmean(abs(e) for e in errors)
+    return "| " + " | ".join([
+        model.name, "yes" if is_aside else "", f"{model.n_rounds} (-{model.n_left_out})", number(100 * (model.speed - 1), "{:+.1f}"),
+        str(len(errors)), f"**{mean:.1f}**", number(max(abs(e) for e in errors)), number(statistics.fmean(errors), "{:+.1f}"),
+        number(rank, "{:.3f}"), number(statistics.fmean(abs(e) for e in without)) if without else "",
+    ]) + " |"
+
+
+def plan_rows(model):
+    errors, without = model.errors(), model.errors("no_casts_ms")
+    for plan in model.plans():
+        low, high = interval(model.times[plan], plan)
+        row = model.rows[plan]
+        told = row["predicted_step_ms"] * model.speed
+        yield "| " + " | ".join([
+            plan, f"{model.truth(plan):.2f} [{low:.2f}, {high:.2f}]", f"{told:.2f}", number(errors.get(plan), "**{:+.1f}**"),
+            number(without.get(plan), "{:+.1f}")]) + " |"
+
+
+# --- memory, harm, what was found -------------------------------------------------------------
+
+
+def memory_lines(models, measured):
+    lines = ["## What forward passes keep", "",
+             "Bytes that are kept for the backward pass, each storage once, without parameters (PyTorch's hooks of saved tensors), and as predicted.", "",
+             "| model | plans | exact | worst, % |", "|---|---|---|---|"]
+    n = 0
+    for model in models:
+        told = {row["plan"]: row for row in measured["memory"] if row["model"] == model.name}
+        pairs = [(model.rows[p]["saved_bytes"], told[p]["saved_bytes"]) for p in model.rows
+                 if p in told and "saved_bytes" in model.rows[p]]
+        if pairs:
+            n += 1
+            lines.append(f"| {model.name} | {len(pairs)} | {sum(round(a) == b for a, b in pairs)} | "
+                         f"{max(abs(100 * (a / b - 1)) for a, b in pairs):.2f} |")
+    return lines + [""] if n else []
+
+
+def harm_lines(predicted, measured, names):
+    """How well indicators order operations by what they do to the loss and to gradients."""
+    indicators = predicted.get("indicators", {})
+    lines = ["## What harm is told to be", "",
+             "Spearman's correlation of an indicator with the measured change, over operations and precisions: of the gradient, in brackets of the loss.", ""]
+    shown = sorted({kind for model in indicators.values() for kind in model})
+    if not shown or not measured["harm"]:
+        return []
+    lines += ["| model | " + " | ".join(shown) + " |", "|---" * (len(shown) + 1) + "|"]
+    for name in names:
+        truth = {(r["module"], r["kind"], r["ordinal"], r["precision"]): r for r in measured["harm"] if r["model"] == name}
+        cells = []
+        for kind in shown:
+            rows = [(value, truth[key]) for value, key in
+                    ((r["harm"], (r["module"], r["kind"], r["ordinal"], r["precision"])) for r in indicators.get(name, {}).get(kind, []))
+                    if key in truth]
+            cells.append(f"{spearman([v for v, _ in rows], [t['gradient_change2'] for _, t in rows]):.2f} "
+                         f"({spearman([v for v, _ in rows], [t['loss_change'] for _, t in rows]):.2f})" if len(rows) > 2 else "")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines + [""]
+
+
+def found_lines(models, measured):
+    lines = ["## Plans that tacho found", "",
+             "*fastest* is the plan within 1.0 of the fastest; *beaten by* is how many of the 25 plans ran faster by more than both intervals. *held* are "
+             "bounds (1.0, 1.1 and 1.5 of the fastest) that the plan kept when it was run, within its interval.", "",
+             "| model | fastest, ms | best of the 25, ms | beaten by | held |", "|---|---|---|---|---|"]
+    n = 0
+    for model in models:
+        if "within 1" not in model.times:
+            continue
+        n += 1
+        fastest = model.truth("within 1")
+        others = {p: model.truth(p) for p in model.plans() if not p.startswith("within")}
+        best = min(others, key=others.get)
+        high = interval(model.times["within 1"], "fastest")[1]
+        low = interval(model.times["within 1"], "fastest")[0]
+        beaten = sum(interval(model.times[p], p)[1] < low for p in others)
+        bounds = [(b, f"within {b:g}") for b in (1.0, 1.1, 1.5) if f"within {b:g}" in model.times]
+        held = sum(interval(model.times[p], p)[0] <= b * high for b, p in bounds)
+        lines.append(f"| {model.name} | {fastest:.2f} | {others[best]:.2f} ({best}) | {beaten} | {held} of {len(bounds)} |")
+    return lines + [""] if n else []
+
+
+def training_lines(measured, names):
+    rows = measured["training"]
+    if not rows:
+        return []
+    lines = ["## Losses", "", "Mean loss of the last 20 of some hundred steps, over the seeds, by plan.", "",
+             "| model | steps | seeds | " + " | ".join(plans := sorted({r["plan"] for r in rows})) + " |",
+             "|---" * (len(plans) + 3) + "|"]
+    for name in names:
+        own = [r for r in rows if r["model"] == name]
+        if own:
+            cells = [[r["last_loss"] for r in own if r["plan"] == plan] for plan in plans]
+            lines.append(f"| {name} | {own[0]['steps']} | {len({r['seed'] for r in own})} | "
+                         + " | ".join(f"{statistics.fmean(c):.5g}" if c else "" for c in cells) + " |")
+    return lines + [""]
+
+
+def write(predicted, measured, aside):
+    """The page's text."""
+    names = list(predicted["models"])
+    models = [Model(name, predicted, measured) for name in names]
+    machine = measured.get("machine") or {}
+    lines = [HEAD.format(models=", ".join(names), aside=", ".join(n for n in names if n in aside) or "-", drift=100 * MAX_DRIFT)]
+    if machine:
+        lines += [f"Measured on {machine['processor']}, one thread, PyTorch {machine['torch']}; predictions by tacho at {predicted.get('tacho')}.", ""]
+    lines += ["| model | set aside | rounds (left out) | speed, % | plans | mean error, % | worst, % | bias, % | rank correlation | without casts, mean % |",
+              "|---|---|---|---|---|---|---|---|---|---|"]
+    lines += [summary_row(model, model.name in aside) for model in models]
+    lines += ["", "To pass: mean <= 4, worst <= 8, bias within 2, rank correlation >= 0.98.", ""]
+    refused = [f"{model.name}: {len(model.refused)}" for model in models if model.refused]
+    if refused:
+        lines += ["Refused plans: " + ", ".join(refused) + ".", ""]
+    lines += memory_lines(models, measured) + harm_lines(predicted, measured, names)
+    lines += found_lines(models, measured) + training_lines(measured, names)
+    for model in models:
+        if model.speed:
+            lines += [f"## {model.name}", "", "| plan | measured, ms | predicted, ms | error, % | without casts, % |", "|---|---|---|---|---|"]
+            lines += [*plan_rows(model), ""]
+    return "\n".join(lines)
