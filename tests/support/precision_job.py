@@ -42,7 +42,8 @@ class Int8(torch.autograd.Function):
     def backward(ctx, gradient):
         x, weight = ctx.saved_tensors
         rows = gradient.reshape(-1, gradient.shape[-1])
-        return (rows @ weight).view(x.shape), rows.t() @ x.reshape(-1, x.shape[-1]), rows.sum(0)
+        bias = rows.sum(0) if ctx.needs_input_grad[2] else None
+        return (rows @ weight).view(x.shape), rows.t() @ x.reshape(-1, x.shape[-1]), bias
 
 
 def run(name, function, *tensors):
@@ -51,7 +52,7 @@ def run(name, function, *tensors):
         return function(*tensors)
     if precision == "int8":
         torch.backends.quantized.engine = "onednn"
-        return Int8.apply(*(t.float() for t in tensors))
+        return Int8.apply(*(t.float() for t in tensors), *[None] * (3 - len(tensors)))
     dtype = LOW.get(precision, torch.float32)
     return function(*(t if t.dtype == dtype else t.to(dtype) for t in tensors))
 
