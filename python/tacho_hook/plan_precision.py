@@ -41,7 +41,10 @@ def check(value):
     """Raises where this PyTorch cannot compute in one of the plan's precisions."""
     import torch
 
-    wanted = set(_read(value).values())
+    try:
+        wanted = set(_read(value).values())
+    except (ValueError, KeyError, TypeError) as error:
+        raise RuntimeError(str(error))
     for name, reason in kernels.possible(torch, kernels.devices(torch)).items():
         if name in wanted and reason is not None:
             raise RuntimeError("cannot compute in %s: %s" % (name, reason))

@@ -20,7 +20,6 @@ from .precision_scopes import thread
 watch = None  # or an object with operation(...), fixed(...), promoted(...) and root_ends(...)
 _choose = None  # (scope, kind, ordinal) -> precision
 _on_backward = []  # called when a backward pass begins; who returns True is done
-_backward = {}  # PyTorch's own functions, by name
 
 
 class PrecisionError(RuntimeError):
@@ -144,29 +143,46 @@ def on_backward(begun):
 
 def _watch_backward(torch):
     autograd = torch.autograd
+    own, theirs = {}, {}
 
     def make(name):
-        function = _backward[name] = getattr(autograd, name)
+        function = theirs[name] = getattr(autograd, name)
 
         @functools.wraps(function)
         def pass_begins(*arguments, **named):
-            roots = arguments[0] if arguments else named.get("tensors", named.get("outputs"))
-            _on_backward[:] = [begun for begun in _on_backward if not begun(roots)]
-            if not _on_backward:
-                for other in _backward:
-                    setattr(autograd, other, _backward[other])
+            if not thread.is_inside:
+                roots = arguments[0] if arguments else named.get("tensors", named.get("outputs"))
+                _on_backward[:] = [begun for begun in _on_backward if not begun(roots)]
+                if not _on_backward:
+                    give_back()
             return function(*arguments, **named)
 
+        own[name] = pass_begins
         setattr(autograd, name, pass_begins)
+
+    def give_back():
+        for name, function in own.items():
+            if getattr(autograd, name) is function:  # else somebody has put another in its place
+                setattr(autograd, name, theirs[name])
 
     make("backward")
     make("grad")
 
 
+def _autocasts(torch):
+    """Functions that say whether the job uses autocast."""
+    try:
+        torch.is_autocast_enabled("cpu")
+        return [functools.partial(torch.is_autocast_enabled, device) for device in ("cpu", "cuda")]
+    except TypeError:  # before PyTorch 2.4
+        return [torch.is_autocast_enabled, torch.is_autocast_cpu_enabled]
+
+
 def _begin_root(torch, begun):
+    autocasts = _autocasts(torch)
+
     def begin(root):
-        is_cpu_autocast = getattr(torch, "is_autocast_cpu_enabled", None)
-        if torch.is_autocast_enabled() or (is_cpu_autocast and is_cpu_autocast()):
+        if any(is_on() for is_on in autocasts):
             fail("the job chooses precisions itself (autocast), so that none can be chosen for it")
         begun(root)
 

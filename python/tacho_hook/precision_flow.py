@@ -45,6 +45,7 @@ class Flow:
         self.made = {}  # storage -> the operation that wrote it last
         self.held = []
         self.device = "cpu"
+        self.failure = None
         self.mode = self._make_mode()
 
     # --- operations -------------------------------------------------------------------------
@@ -165,9 +166,9 @@ class Flow:
         is_written = _writes(function)
         if not outputs or not keys or (not is_written and all(_key(t) in keys for t in outputs)):
             return  # nothing floating, made of numbers, or a view
-        name = function._schema.name.split("::")[-1]
+        name = function._schema.name.split("::")[-1].strip("_")
         rule, allowed = "promoted", None
-        if name == "_to_copy" and named.get("dtype") is not None:
+        if name == "to_copy" and named.get("dtype") is not None:
             name, rule, allowed = "to", "fixed", [_NAMES.get(str(outputs[0].dtype)[6:], "fp32")]
         elif any(t.dtype is self.torch.float64 for t in outputs):
             rule, allowed = "fixed", ["fp64"]
@@ -188,6 +189,8 @@ class Flow:
                     thread.is_inside = True
                     try:
                         flow._between(func, args, kwargs or {}, result)
+                    except Exception as error:  # the job goes on
+                        flow.failure = error
                     finally:
                         thread.is_inside = False
                 return result
@@ -209,7 +212,11 @@ class Flow:
 
     def content(self):
         self.held.clear()
-        reasons = kernels.possible(self.torch, [self.device])
+        thread.is_inside = True  # what is tried out is no operation of the job
+        try:
+            reasons = kernels.possible(self.torch, [self.device])
+        finally:
+            thread.is_inside = False
         can = [precision for precision in kernels.PRECISIONS if reasons[precision] is None]
         used = self._used()
         place = {number: i for i, number in enumerate(used)}
@@ -222,6 +229,8 @@ class Flow:
                 operation["allowed"] = [p for p in can if kernels.of_kind(p, kind) == p and (is_chosen or p not in ("tf32", "int8"))]
             operation["inputs"] = [[place[maker], n] for maker, n in operation["inputs"]]
             operations.append(operation)
+        if self.failure is not None:
+            raise self.failure
         return {
             "tacho_precision_run": 1,
             "precision": self.precision,

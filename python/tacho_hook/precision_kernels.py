@@ -112,6 +112,8 @@ def _make_int8(torch):
         def forward(ctx, x, weight, bias):
             ctx.save_for_backward(x, weight)
             ctx.has_bias = bias is not None
+            if torch.backends.quantized.engine != "onednn":
+                torch.backends.quantized.engine = "onednn"
             packed = torch.ops.quantized.linear_prepack(quantised_weight(weight.detach()), bias)
             return torch.ops.quantized.linear_dynamic(x.contiguous(), packed)
 
@@ -128,7 +130,6 @@ def _make_int8(torch):
                 db = rows.sum(0)
             return dx, dw, db
 
-    torch.backends.quantized.engine = "onednn"
     return Int8Linear
 
 
@@ -162,9 +163,7 @@ def of_kind(precision, kind):
     return "fp32" if precision == "int8" and kind != "linear" else precision
 
 
-def try_out(torch, precision, device):
-    """Compute a little in a precision on a device ("cpu", "cuda"), forward and backward. Raises what PyTorch raises where it cannot."""
-    install(torch)
+def _compute(torch, precision, device):
     if precision == "tf32":
         if device == "cpu" or torch.cuda.get_device_capability()[0] < 8:
             raise RuntimeError("the device has no TF32")
@@ -180,6 +179,18 @@ def try_out(torch, precision, device):
         run(precision, torch.nn.functional.conv2d, [image, kernel], {}).float().sum().backward()
         batch = torch.ones(2, 4, 4, device=device, requires_grad=True)
         run(precision, torch.bmm, [batch, batch], {}).float().sum().backward()
+
+
+def try_out(torch, precision, device):
+    """Compute a little in a precision on a device ("cpu", "cuda"), forward and backward. Raises what PyTorch raises where it cannot."""
+    install(torch)
+    engine = torch.backends.quantized.engine
+    try:
+        with torch.enable_grad():
+            _compute(torch, precision, device)
+    finally:
+        if torch.backends.quantized.engine != engine:
+            torch.backends.quantized.engine = engine
 
 
 def possible(torch, devices):

@@ -39,7 +39,7 @@ class Steps:
             self.statistics = precision_statistics.Statistics(self.torch)
         if self.statistics.n_steps == self.n_statistics:
             self.n_statistics = 0
-            self.statistics.write()
+            _write(self.statistics)
             return
         self.statistics.step_begins()
         precision.watch = self.statistics
@@ -50,7 +50,7 @@ class Steps:
         self.n_backward += 1
         if watch is not None and watch is self.flow:
             self.flow.mode.__exit__(None, None, None)
-            self.flow.write()
+            _write(self.flow)
         elif watch is not None:
             self.statistics.step_ends(roots)
         return self.n_backward > _FLOW_STEP + 1 and not self.n_statistics
@@ -58,9 +58,17 @@ class Steps:
     def job_ends(self):
         """A job that ends behind the last step that statistics are of, or before it."""
         if self.n_statistics and self.statistics is not None and self.statistics.n_steps:
-            self.statistics.write()
+            _write(self.statistics)
         elif self.n_statistics or (self.flow is None and self.n_backward > 0):
             precision.say("the job had too few steps with a backward pass to say which operations it has; it takes four and more")
+
+
+def _write(watch):
+    """The job goes on where that fails."""
+    try:
+        watch.write()
+    except Exception as error:
+        precision.say("what the job's operations are could not be written: %s" % error)
 
 
 def begin(torch, wanted):
