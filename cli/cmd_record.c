@@ -664,6 +664,8 @@ int cmd_record(int argc, char **argv)
 		{ "precision-statistics", 0, 0, G_OPTION_ARG_NONE,
 		  &options.precision.has_statistics,
 		  "say how large their tensors are and what rounding does to them, in fp32", NULL },
+		{ "precision-hessian", 0, 0, G_OPTION_ARG_INT, &options.precision.n_probes,
+		  "of their weights, too, the trace of the Hessian, by N probes", "N" },
 		{ "clock", 0, 0, G_OPTION_ARG_STRING, &options.clock_name,
 		  "auto (default), tsc or monotonic", "CLOCK" },
 		{ "max-size", 0, 0, G_OPTION_ARG_STRING, &options.max_size,

@@ -6,6 +6,7 @@
 #include "interpreter.h"
 
 #define N_STATISTICS_STEPS "8"
+enum { MAX_PROBES = 1024 };
 
 static gboolean is_known(const gchar *name)
 {
@@ -24,6 +25,12 @@ gboolean job_precision_check(struct job_precision *precision, gchar **command)
 {
 	g_autofree gchar *why_not = NULL;
 
+	if (precision->n_probes < 0 || precision->n_probes > MAX_PROBES) {
+		cli_fail("record", "--precision-hessian must be from 0 to %d, not %d", MAX_PROBES,
+			 precision->n_probes);
+		return FALSE;
+	}
+	precision->has_statistics |= precision->n_probes > 0;
 	if (precision->has_statistics && !precision->name)
 		precision->name = g_strdup("fp32");
 	if (!precision->name)
@@ -49,8 +56,11 @@ gboolean job_precision_check(struct job_precision *precision, gchar **command)
 
 gchar **job_precision_set(const struct job_precision *precision, gchar **environment)
 {
+	g_autofree gchar *n_probes = g_strdup_printf("%d", precision->n_probes);
+
 	if (!precision->name)
 		return environment;
+	environment = g_environ_setenv(environment, "TACHO_PRECISION_PROBES", n_probes, TRUE);
 	environment = g_environ_setenv(environment, "TACHO_PRECISION", precision->name, TRUE);
 	return precision->has_statistics
 		       ? g_environ_setenv(environment, "TACHO_PRECISION_STATISTICS",

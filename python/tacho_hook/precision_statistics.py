@@ -6,13 +6,16 @@ An operation computes on views of its tensors, whose gradients are then those th
 (1) Nothing that the job computes becomes another number: views and hooks change none.
 (2) Rounding is that of precision_kernels.py. What the kernel in int8 does not round (gradients; its backward pass reads what was not
     rounded) has the error 0.
-(3) Of a module that is called several times in a step, the calls add up.
+(3) Where the trace of the Hessian is asked for, the last step's loss is differentiated twice for each probe, before the job differentiates it
+    (M. F. Hutchinson, A stochastic estimator of the trace of the influence matrix, 1989). The job's random numbers are not touched.
+(4) Of a module that is called several times in a step, the calls add up.
 """
 
 import math
 
-from . import precision_files
+from . import precision, precision_files
 from . import precision_kernels as kernels
+from .precision_scopes import thread
 
 _OPERANDS = {"linear": (0, 1), "conv1d": (0, 1), "conv2d": (0, 1), "conv3d": (0, 1), "matmul": (0, 1), "mm": (0, 1),  # by function
              "bmm": (0, 1), "addmm": (1, 2), "baddbmm": (1, 2), "addbmm": (1, 2)}
@@ -193,6 +196,8 @@ class _Operation:
         self.rows = _Means()
         self.shape = None  # k, m, groups
         self.sum = None  # of the weight's gradients of all steps
+        self.parameter = None  # the weight, where it is one of the model's
+        self.probes = []  # z'Hz of each
 
     def tensor(self, role):
         if role not in self.tensors:
@@ -224,6 +229,10 @@ class _Operation:
         if self.sum is not None:
             content["accumulated_weight_gradient"] = {
                 "norm": math.sqrt(_norm2(self.torch, self.sum)), "max_abs": self.sum.abs().max().item()}
+        if self.probes:
+            mean = sum(self.probes) / len(self.probes)
+            spread = math.sqrt(sum((v - mean) ** 2 for v in self.probes) / max(1, len(self.probes) - 1))
+            content["hessian_trace"] = {"mean": mean, "spread": spread, "probes": len(self.probes)}
         return content
 
 
@@ -237,6 +246,7 @@ class Statistics:
         self.samples = None
         self.batch = 1
         self.n_steps = 0
+        self.is_probing = False
         self.scale = 1.0  # of gradients, where a GradScaler scales them
         self._watch_scaler()
 
@@ -263,16 +273,43 @@ class Statistics:
         for operation in self.operations.values():
             operation.step_ends()
 
-    def step_ends(self, roots):
-        """The forward pass is over; gradients of `roots` are asked of."""
+    def step_ends(self, roots, n_probes):
+        """The forward pass is over; gradients of `roots` are asked of. `n_probes` of the Hessian's trace; 0: none in this step."""
         self.n_steps += 1
         loss = next(kernels.tensors_of([roots] if isinstance(roots, self.torch.Tensor) else list(roots)), None)
         if loss is not None and loss.numel() == 1:
             self.losses.append(loss.item() * self.scale)
+        for operation in self.operations.values():
+            if loss is None or loss.numel() != 1 or not n_probes:
+                operation.parameter = None
+        if any(operation.parameter is not None for operation in self.operations.values()):
+            self._probe(loss, n_probes)
+
+    def _probe(self, loss, n_probes):
+        torch = self.torch
+        operations = [o for o in self.operations.values() if o.parameter is not None]
+        weights = [o.parameter for o in operations]
+        self.is_probing = thread.is_inside = True  # what is differentiated here is no pass of the job
+        try:
+            generator = torch.Generator(device=weights[0].device).manual_seed(1)
+            slopes = torch.autograd.grad(loss, weights, create_graph=True, allow_unused=True)
+            for _ in range(n_probes):
+                signs = [torch.randint(0, 2, w.shape, generator=generator, device=w.device, dtype=w.dtype) * 2 - 1 for w in weights]
+                along = sum((s * z).sum() for s, z in zip(slopes, signs) if s is not None)
+                bends = torch.autograd.grad(along, weights, retain_graph=True, allow_unused=True)
+                for operation, bend, z in zip(operations, bends, signs):
+                    if bend is not None:
+                        operation.probes.append((bend * z).sum(dtype=torch.float64).item() * self.scale)
+        except RuntimeError as error:  # an operation that cannot be differentiated twice
+            precision.say("the trace of the Hessian could not be estimated: %s" % str(error).splitlines()[0])
+        finally:
+            self.is_probing = thread.is_inside = False
+            for operation in operations:
+                operation.parameter = None
 
     # --- what precision.py tells ------------------------------------------------------------
 
-    def operation(self, scope, kind, ordinal, precision, name, function, arguments, named, weight_at):
+    def operation(self, scope, kind, ordinal, chosen, name, function, arguments, named, weight_at):
         torch = self.torch
         at = _OPERANDS.get(name)
         arguments = list(arguments)
@@ -287,12 +324,14 @@ class Statistics:
         is_first = identity not in self.seen
         self.seen.add(identity)
         if not is_product:
-            result = kernels.run(precision, function, arguments, named)
+            result = kernels.run(chosen, function, arguments, named)
             self._see_map(operation, kind, function, arguments, named, result)
             return result
+        if arguments[at[1]].is_leaf and arguments[at[1]].requires_grad:
+            operation.parameter = arguments[at[1]]
         for i, role in zip(at, ("input", "weight")):
             arguments[i] = self._alias(operation, role, arguments[i])
-        result = kernels.run(precision, function, arguments, named)
+        result = kernels.run(chosen, function, arguments, named)
         formats = self.rounding.of_kind(kind)
         with torch.no_grad():
             x, weight = (arguments[i].detach() for i in at)
@@ -313,6 +352,8 @@ class Statistics:
         gradient_role = role + "_gradient"
 
         def seen(gradient):
+            if self.is_probing:
+                return
             with self.torch.no_grad():
                 if gradient_role == "weight_gradient":
                     operation.see_weight_gradient(gradient.detach(), self.scale)
@@ -327,6 +368,8 @@ class Statistics:
             return
 
         def seen(gradient):
+            if self.is_probing:
+                return
             with self.torch.no_grad():
                 operation.tensor("output_gradient").see(gradient.detach() * self.scale, formats, self.rounding)
 

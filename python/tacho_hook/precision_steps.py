@@ -20,6 +20,7 @@ class Steps:
         self.flow = None
         self.statistics = None
         self.n_statistics = int(os.environ.get("TACHO_PRECISION_STATISTICS") or 0)
+        self.n_probes = int(os.environ.get("TACHO_PRECISION_PROBES") or 0)  # of the Hessian's trace
 
     def root_begins(self, _root):
         if precision.watch is not None or not self.torch.is_grad_enabled():
@@ -52,7 +53,8 @@ class Steps:
             self.flow.mode.__exit__(None, None, None)
             _write(self.flow)
         elif watch is not None:
-            self.statistics.step_ends(roots)
+            is_last = self.statistics.n_steps + 1 == self.n_statistics
+            self.statistics.step_ends(roots, self.n_probes if is_last else 0)
         return self.n_backward > _FLOW_STEP + 1 and not self.n_statistics
 
     def job_ends(self):

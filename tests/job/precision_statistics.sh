@@ -107,6 +107,33 @@ assert (conv["n"], conv["k"], conv["m"], conv["groups"]) == (4 * 8, 16 * 3, 16, 
 END_OF_HAND
 "$python" by_hand.py "$job"
 
+# --- the Hessian's trace, where it is known: of a mean of squares, 2 |X|^2 / rows, exactly if the rows of X are orthogonal ---
+cat >squares.py <<'END_OF_SQUARES'
+import torch
+
+torch.manual_seed(3)
+layer = torch.nn.Linear(8, 4, bias=False)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.0)
+x = torch.diag(torch.arange(1.0, 9.0))
+for _ in range(13):
+    optimizer.zero_grad()
+    loss = layer(x).square().mean()
+    loss.backward()
+    optimizer.step()
+    print(loss.item().hex())
+END_OF_SQUARES
+"$python" squares.py >plain
+"$TACHO" record -q --precision-hessian 4 -o squares -- "$python" squares.py >out
+cmp plain out
+"$python" - <<'END_OF_TRACE'
+import json
+
+(o,) = json.load(open("squares/precision-statistics.json"))["operations"]
+wanted = 2 * sum(i * i for i in range(1, 9)) / 8
+assert abs(o["hessian_trace"]["mean"] - wanted) < 1e-4 * wanted and o["hessian_trace"]["probes"] == 4, (o["hessian_trace"], wanted)
+assert o["module"] == "" and o["weight_gradient"]["elements"] == 32
+END_OF_TRACE
+
 # --- casts ---
 "$TACHO" calibrate casts --python "$python" --rounds 3 --seconds 0 -o casts.json
 "$python" - <<'END_OF_CASTS'
