@@ -4,7 +4,8 @@ the module (docs/precision-run.md).
 PyTorch's global forward hooks tell of modules. A root is a module that the job calls itself; all in it is named when it is first called.
 
 (1) Names are the same in every run of a job that calls its roots in the same order, whatever the operations compute in.
-(2) A module that was left by an exception stays on the stack until the one around it ends; those called meanwhile have their own names.
+(2) A module that was left by an exception stays on the stack, before PyTorch 2.0, until it is called again or the one around it ends; modules
+    called meanwhile have their own names.
 """
 
 import threading
@@ -97,6 +98,10 @@ def _enter(module, _inputs):
             return
         _adopt(module)
         scope = _scopes[id(module)]
+    for i in range(1, len(stack)):
+        if stack[i].scope is scope:  # it was left by an exception: see (2)
+            del stack[i:]
+            break
     if len(stack) == 1 and scope.is_root:
         if scope.root.is_first:
             stack[0].counts.clear()
@@ -143,4 +148,7 @@ def install(torch, begin_root, end_root):
     _end_root = end_root
     module = torch.nn.modules.module
     _handles.append(module.register_module_forward_pre_hook(_enter))
-    _handles.append(module.register_module_forward_hook(_leave))
+    try:
+        _handles.append(module.register_module_forward_hook(_leave, always_call=True))
+    except TypeError:  # before PyTorch 2.0
+        _handles.append(module.register_module_forward_hook(_leave))
