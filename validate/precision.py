@@ -34,6 +34,7 @@ MODELS = ("mlp", "bert", "resnet18", "gpt", "depthwise", "two_branches")
 ASIDE = ("gpt", "depthwise", "two_branches")  # as precision_models.py has them
 PRECISIONS = ("fp32", "bf16", "int8")
 N_RECORDED_STEPS, N_CONTROL_STEPS = 36, 4
+PEAK_PLANS = ("fp32", "bf16", "int8", "alternating", "random 0", "random 1")  # each a job of its own, recorded with the plan
 BOUNDS = (1.0, 1.1, 1.5)  # of the fastest plan's time, for plans that tacho looks for
 
 
@@ -208,7 +209,7 @@ class Validation:
     # --- measurements -----------------------------------------------------------------------
 
     def measured(self):
-        return load(self.path("measured.json"), {"machine": {}, "rounds": [], "memory": [], "harm": [], "training": []})
+        return load(self.path("measured.json"), {"machine": {}, "rounds": [], "memory": [], "peaks": [], "harm": [], "training": []})
 
     def run_measure(self, model, what, plans, keep, *options):
         """Have precision_measure.py measure; `keep(row)` is called with each line that it prints."""
@@ -251,7 +252,23 @@ class Validation:
         n_done = sum(row["model"] == model for row in data["rounds"])
         print(f"{model:14} {n_done} rounds of {len(plans)} plans", flush=True)
 
+    def measure_peaks(self, data, model):
+        """What the allocator's probe sees of jobs in which `tacho apply` carries out a plan."""
+        for name in PEAK_PLANS:
+            path = self.plan_path(model, name)
+            if self.is_late() or not os.path.exists(path) or any(
+                    row["model"] == model and row["plan"] == name for row in data["peaks"]):
+                continue
+            run = os.path.join(self.arguments.work, "peak.tacho")
+            self.call([self.tacho, "apply", "-q", path, "--", self.tacho, "record", "-q", "--force", "-o", run, "--",
+                       self.arguments.python, os.path.join(HERE, "precision_job.py"), model, "--steps", "9"], check=True)
+            done = self.call([self.tacho, "report", run, "--view", "memory", "--steps", "6:8", "--json"], check=True, capture_output=True)
+            peaks = [row["memory_peak_bytes"] for row in json.loads(done.stdout)]
+            if peaks:
+                self.add(data, "peaks", model, {"plan": name, "peak_bytes": max(peaks)})
+
     def measure_rest(self, data, model):
+        self.measure_peaks(data, model)
         plans = list(load(self.path("predicted.json"), None)["models"][model]["plans"])
         if not self.is_late() and not any(row["model"] == model for row in data["memory"]):
             self.run_measure(model, "memory", plans, lambda row: self.add(data, "memory", model, row))

@@ -154,6 +154,22 @@ def memory_lines(models, measured):
     return lines + [""] if n else []
 
 
+def peak_lines(models, measured):
+    lines = ["## The most that is held", "",
+             "What the allocator's probe saw of jobs that `tacho apply` ran with the plan, and as predicted.", "",
+             "| model | plan | seen, MB | predicted, MB | error, % |", "|---|---|---|---|---|"]
+    n = 0
+    for model in models:
+        for row in measured.get("peaks", []):
+            told = model.rows.get(row["plan"], {})
+            peak = told.get("peak_bytes", told.get("predicted_peak_memory_bytes"))
+            if row["model"] == model.name and peak:
+                n += 1
+                lines.append(f"| {model.name} | {row['plan']} | {row['peak_bytes'] / 1e6:.2f} | {peak / 1e6:.2f} | "
+                             f"{100 * (peak / row['peak_bytes'] - 1):+.1f} |")
+    return lines + [""] if n else []
+
+
 def harm_lines(predicted, measured, names):
     """How well indicators order operations by what they do to the loss and to gradients."""
     indicators = predicted.get("indicators", {})
@@ -229,7 +245,7 @@ def write(predicted, measured, aside):
     refused = [f"{model.name}: {len(model.refused)}" for model in models if model.refused]
     if refused:
         lines += ["Refused plans: " + ", ".join(refused) + ".", ""]
-    lines += memory_lines(models, measured) + harm_lines(predicted, measured, names)
+    lines += memory_lines(models, measured) + peak_lines(models, measured) + harm_lines(predicted, measured, names)
     lines += found_lines(models, measured) + training_lines(measured, names)
     for model in models:
         if model.speed:
