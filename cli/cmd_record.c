@@ -614,6 +614,7 @@ static int split_command(int argc, char **argv)
 						   "--nccl",
 						   "--malloc-min",
 						   "--precision",
+						   "--precision-hessian",
 						   NULL };
 
 	for (int i = 1; i < argc; i++) {

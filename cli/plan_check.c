@@ -12,6 +12,7 @@ gboolean plan_check_ask(gchar **command, const gchar *plan_path, GError **error)
 	if (!why_not)
 		return TRUE;
 	g_set_error(error, TACHO_PLAN_ERROR, TACHO_PLAN_ERROR_NOT_APPLICABLE,
-		    "%s: the job's Python (%s) cannot carry it out: %s", plan_path, python, why_not);
+		    "%s: the job's Python (%s) cannot carry it out: %s", plan_path, python,
+		    why_not);
 	return FALSE;
 }

@@ -101,6 +101,7 @@ class Gpt(Transformer):
 
     def __init__(self):
         super().__init__(192, 6, 4, 1024, 64, True)
+        nn.init.normal_(self.words.weight, std=0.02)  # it is the head's weight, too
 
     def forward(self, tokens):
         return F.linear(self.body(tokens), self.words.weight)

@@ -9,6 +9,8 @@ says what is cast). Casts are PyTorch's own, so that gradients are cast back whe
 (3) The kernel in int8 takes and gives fp32; it quantises by itself. Its backward pass is that of fp32.
 """
 
+import warnings
+
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "int8")
 _N_TRIED = 16  # rows and columns of the matrices by which it is found out what can be computed
 
@@ -110,7 +112,8 @@ def _make_int8(torch):
     class linear(torch.autograd.Function):  # recordings call it by this name: it is the operation that PyTorch's own is
         @staticmethod
         def forward(ctx, x, weight, bias):
-            ctx.save_for_backward(x, weight)
+            ctx.save_for_backward(x if ctx.needs_input_grad[1] else None, weight if ctx.needs_input_grad[0] else None)
+            ctx.shape = x.shape
             ctx.has_bias = bias is not None
             if torch.backends.quantized.engine != "onednn":
                 torch.backends.quantized.engine = "onednn"
@@ -123,7 +126,7 @@ def _make_int8(torch):
             rows = gradient.reshape(-1, gradient.shape[-1])
             dx = dw = db = None
             if ctx.needs_input_grad[0]:
-                dx = rows.mm(weight).view(x.shape)
+                dx = rows.mm(weight).view(ctx.shape)
             if ctx.needs_input_grad[1]:
                 dw = rows.t().mm(x.reshape(-1, x.shape[-1]))
             if ctx.has_bias and ctx.needs_input_grad[2]:
@@ -143,6 +146,9 @@ def _linear_int8(function, arguments, named):
         return to_single(function, arguments, named)
     if _int8 is None:
         _int8 = _make_int8(_torch)
+        with warnings.catch_warnings():  # PyTorch tells once that tensors in 8 bits are to go; the job has not asked for them
+            warnings.simplefilter("ignore")
+            quantised_weight(_torch.ones(1, 1))
     return _int8.apply(_cast(x, _single), weight, bias)
 
 
@@ -186,7 +192,8 @@ def try_out(torch, precision, device):
     install(torch)
     engine = torch.backends.quantized.engine
     try:
-        with torch.enable_grad():
+        with torch.enable_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             _compute(torch, precision, device)
     finally:
         if torch.backends.quantized.engine != engine:
