@@ -1,6 +1,6 @@
 /* calibrate_casts: what casts between numbers of different widths take here. python/calibrate/calibrate_casts.py measures them, in the job's
  * own Python; its output is the file (docs/precision-casts.md). */
-#include "calibrate_casts.h"
+#include "calibrate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "job_environment.h"
+#include "torch_install.h"
 
 static const gchar usage[] = "";
 static const gchar description[] =
@@ -53,7 +54,8 @@ static gchar *find_script(void)
 /* What the script printed; NULL: said why not. */
 static gchar *measure(const struct options *options, const gchar *script)
 {
-	const gchar *python = options->python ? options->python : "python3";
+	g_autoptr(TorchInstall) install = options->python ? NULL : torch_install_on_path();
+	const gchar *python = options->python ? options->python : install ? install->python : NULL;
 	g_autofree gchar *rounds = g_strdup_printf("%d", options->rounds);
 	g_autofree gchar *seconds = g_strdup_printf("%d", options->seconds);
 	const gchar *arguments[] = { python,
@@ -71,6 +73,10 @@ static gchar *measure(const struct options *options, const gchar *script)
 	GError *error = NULL;
 	int wait_status;
 
+	if (!python) {
+		cli_fail("calibrate", "no Python on the PATH has PyTorch; name one with --python");
+		return NULL;
+	}
 	if (!g_spawn_sync(NULL, (gchar **)arguments, environment, G_SPAWN_SEARCH_PATH, NULL, NULL,
 			  &text, &errors, &wait_status, &error)) {
 		cli_fail_error("calibrate", error);
@@ -106,7 +112,7 @@ int tacho_calibrate_casts_main(int argc, char **argv)
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "write the file there (default: print it)", "FILE" },
 		{ "python", 0, 0, G_OPTION_ARG_FILENAME, &options.python,
-		  "the job's Python (default: python3)", "PYTHON" },
+		  "the job's Python (default: the first on the PATH that has PyTorch)", "PYTHON" },
 		{ "device", 0, 0, G_OPTION_ARG_STRING, &options.device,
 		  "cpu or cuda (default: cuda where there is one)", "DEVICE" },
 		{ "rounds", 0, 0, G_OPTION_ARG_INT, &options.rounds,
