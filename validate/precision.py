@@ -33,7 +33,11 @@ FOLDER = os.path.join(HERE, "precision")
 MODELS = ("mlp", "bert", "resnet18", "gpt", "depthwise", "two_branches")
 ASIDE = ("gpt", "depthwise", "two_branches")  # as precision_models.py has them
 PRECISIONS = ("fp32", "bf16", "int8")
-N_RECORDED_STEPS, N_CONTROL_STEPS = 36, 4
+N_STEPS, N_CONTROL_STEPS = 40, 4
+RECORDED_STEPS = f"4:{N_STEPS}"  # behind the step in which the hook looks at the flow of tensors
+STATISTICS = "statistics"  # a recording of its own, for its steps take longer
+INDICATORS = ("loss", "gradient", "variance", "hessian", "wvar", "gvar", "hess")
+N_PROBES = 8
 PEAK_PLANS = ("fp32", "bf16", "int8", "alternating", "random 0", "random 1")  # each a job of its own, recorded with the plan
 BOUNDS = (1.0, 1.1, 1.5)  # of the fastest plan's time, for plans that tacho looks for
 
@@ -94,10 +98,12 @@ class Validation:
 
     def record_one(self, model, precision):
         folder = self.recording(model, precision)
-        options = ["--precision", precision] + (["--precision-statistics"] if precision == "fp32" else [])
+        options = ["--precision", precision, "--steps", RECORDED_STEPS, "--control", str(N_CONTROL_STEPS)]
+        if precision == STATISTICS:
+            options = ["--precision-statistics", "--precision-hessian", str(N_PROBES)]
         done = self.call(
-            [self.tacho, "record", "--quiet", "--control", str(N_CONTROL_STEPS), "--force", "-o", folder + ".part", *options, "--",
-             self.arguments.python, os.path.join(HERE, "precision_job.py"), model, "--steps", str(N_RECORDED_STEPS), "--times"],
+            [self.tacho, "record", "--quiet", "--force", "-o", folder + ".part", *options, "--",
+             self.arguments.python, os.path.join(HERE, "precision_job.py"), model, "--steps", str(N_STEPS), "--times"],
             capture_output=True)
         if done.returncode != 0:
             sys.exit(f"precision.py: recording {model} in {precision}: {done.stderr.strip()[-400:]}")
@@ -112,7 +118,7 @@ class Validation:
             self.call([self.tacho, "calibrate", "casts", "--python", self.arguments.python, "-o", casts, *self.cast_options],
                       check=True)
         for model in self.models:
-            for precision in PRECISIONS:
+            for precision in (*PRECISIONS, STATISTICS):
                 if self.is_late():
                     return False
                 if not os.path.isdir(self.recording(model, precision)):
@@ -120,7 +126,7 @@ class Validation:
         return True
 
     def is_recorded(self, model):
-        return all(os.path.isdir(folder) for folder in self.recordings(model))
+        return all(os.path.isdir(folder) for folder in [*self.recordings(model), self.recording(model, STATISTICS)])
 
     def run_file(self, model):
         return load(os.path.join(self.recording(model, "fp32"), "precision.json"), None)
@@ -156,13 +162,29 @@ class Validation:
                 row[key] = round(other["predicted_step_ms"], 4)
         return row
 
+    def statistics(self, model):
+        return os.path.join(self.recording(model, STATISTICS), "precision-statistics.json")
+
+    def indicators(self, model):
+        """{indicator: [{module, kind, ordinal, precision, harm}]}"""
+        found = {}
+        for name in INDICATORS:
+            done = self.call([self.tacho, "precision", "indicator", "--statistics", self.statistics(model), "--indicator", name, "--json"],
+                             capture_output=True)
+            if done.returncode == 0:
+                found[name] = [{"module": r["module"], "kind": r["kind"], "ordinal": r["ordinal"], "precision": r["format"],
+                                "harm": r["harm"]} for r in json.loads(done.stdout) if r["format"] in ("bf16", "int8")]
+            else:
+                print(f"{model:14} no indicator {name}: {done.stderr.strip()}", flush=True)
+        return found
+
     def found_plans(self, model):
         """Plans that tacho looks for: the fastest, and the least harmful within bounds of it."""
         found = {}
         for bound in BOUNDS:
             path = os.path.join(self.arguments.work, f"{model}.within-{bound:g}.plan.json")
-            statistics = os.path.join(self.recording(model, "fp32"), "precision-statistics.json")
-            answer = self.ask("plan", model, "--statistics", statistics, "--keep-within", f"{100 * (bound - 1):g}%", "-o", path)
+            answer = self.ask("plan", model, "--statistics", self.statistics(model), "--keep-within", f"{100 * (bound - 1):g}%",
+                              "--force", "-o", path)
             if "error" in answer or not os.path.exists(path):
                 print(f"{model:14} no plan within {bound:g}: {answer.get('error', answer)}", flush=True)
                 continue
@@ -180,6 +202,7 @@ class Validation:
             rows = [self.predict_one(model, name, plan) for name, plan in plans.items()]
             names = [list(name) for name, _ in precision_plans.chosen(self.run_file(model))]
             data["models"][model] = {"names": names, "plans": plans}
+            data.setdefault("indicators", {})[model] = self.indicators(model)
             data["predictions"] = [row for row in data["predictions"] if row["model"] != model] + rows
             n_errors = sum("error" in row for row in rows)
             print(f"{model:14} {len(rows)} plans predicted" + (f", {n_errors} refused: {rows[0].get('error')}" if n_errors else ""),

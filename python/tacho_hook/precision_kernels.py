@@ -9,9 +9,11 @@ says what is cast). Casts are PyTorch's own, so that gradients are cast back whe
 (3) The kernel in int8 takes and gives fp32; it quantises by itself. Its backward pass is that of fp32.
 """
 
+import contextlib
 import warnings
 
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "int8")
+_SCRATCH_BYTES = 1 << 16
 _N_TRIED = 16  # rows and columns of the matrices by which it is found out what can be computed
 
 _torch = None
@@ -200,8 +202,29 @@ def try_out(torch, precision, device):
             torch.backends.quantized.engine = engine
 
 
+@contextlib.contextmanager
+def _unrecorded():
+    """What this thread computes meanwhile is not in the recording."""
+    try:
+        from . import agent
+
+        is_scratch = agent.scratch_begin(_SCRATCH_BYTES)
+    except (ImportError, AttributeError, OSError):
+        is_scratch = False  # nothing is recorded in this process
+    try:
+        yield
+    finally:
+        if is_scratch:
+            agent.scratch_end()
+
+
 def possible(torch, devices):
     """Of each precision, None where one of these devices ("cpu", "cuda") can compute in it, else why not: a dict."""
+    with _unrecorded():
+        return _possible(torch, devices)
+
+
+def _possible(torch, devices):
     reasons = {}
     for precision in PRECISIONS:
         for device in devices:
