@@ -3,12 +3,12 @@
 # foreign JSON, and is not listed here. What a name means is asked of src/trace (docs/decisions/0019).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-stages=(src/correlate src/analyze src/graph src/query src/replay src/edit src/predict src/export src/cost)
+stages=(src/correlate src/analyze src/graph src/query src/replay src/edit src/predict src/export src/cost src/learn)
 # What the user names; args that are handed on as they are; options and keys; formulas that an operation's name is the key of;
 # the order and form in which names are shown.
 justified="analyze/event_path.c analyze/latency_view.c analyze/op_devices.c analyze/op_flops.c
 analyze/op_output.c analyze/op_view.c analyze/profile_options.c analyze/readiness_view.c analyze/scope_places.c query/arg_list.c
-query/query_guard.c export/exported_rows.c export/inductor_export.c export/pgle_export.c export/source_place.c"
+query/query_guard.c export/exported_rows.c export/inductor_export.c export/pgle_export.c export/source_place.c learn/model_reader.h"
 compare='(strcmp|strstr|strcasestr|strncmp|strcasecmp|g_str_has_prefix|g_str_has_suffix|g_str_equal|g_strcmp0)'
 status=0
 found=$({

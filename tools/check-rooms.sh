@@ -14,6 +14,7 @@ base
 trace
 correlate cost import
 analyze
+learn
 graph query
 replay
 edit
