@@ -14,7 +14,8 @@ static const gchar description[] = "Measures:\n"
 				   "\n"
 				   "'tacho calibrate WHAT --help' says more.\n"
 				   "\n"
-				   "Example:\n"
+				   "Examples:\n"
+				   "  tacho calibrate communication -n 2 -o cost.json -- python3\n"
 				   "  tacho calibrate casts --python python3 -o casts.json\n";
 
 static const struct {
