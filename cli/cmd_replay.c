@@ -5,6 +5,7 @@
 #include <tacho/replay.h>
 
 #include "cli.h"
+#include "cost_file.h"
 #include "new_file.h"
 #include "recording_list.h"
 
@@ -58,6 +59,7 @@ struct options {
 	gchar **also;
 	gchar **what_ifs;
 	gchar **what_if_files;
+	gchar *cost;
 	gchar *topology_path;
 	gint step, samples;
 	gint64 seed;
@@ -309,7 +311,8 @@ static GPtrArray *collect_what_ifs(const struct options *options, GError **error
 }
 
 static TachoPrediction *predict(const struct options *options, const RecordingList *list,
-				const GPtrArray *what_ifs, GError **error)
+				const GPtrArray *what_ifs, const TachoCostModel *costs,
+				GError **error)
 {
 	g_autoptr(GArray) recordings = recording_list_recordings(list);
 	TachoPredictOptions how = { .what_ifs = (const gchar *const *)what_ifs->pdata,
@@ -318,7 +321,8 @@ static TachoPrediction *predict(const struct options *options, const RecordingLi
 				    .last_step = options->step,
 				    .n_samples = (guint32)options->samples,
 				    .seed = (guint64)options->seed,
-				    .is_explained = options->is_explained };
+				    .is_explained = options->is_explained,
+				    .costs = costs };
 
 	return tacho_predict_together((const TachoRecording *)recordings->data, recordings->len,
 				      &how, error);
@@ -331,13 +335,19 @@ static int replay(const struct options *options, const TachoExportTarget *target
 	g_autoptr(GPtrArray) what_ifs = collect_what_ifs(options, &error);
 	g_auto(RecordingList) list = { .paths = NULL };
 	g_autoptr(TachoPrediction) prediction = NULL;
+	g_autoptr(TachoCostModel) costs = NULL;
 
 	if (!what_ifs)
 		return cli_fail_error("replay", error);
 	if (!recording_list_init(&list, "replay", argc, argv, options->also) ||
 	    !recording_list_open(&list, "replay"))
 		return CLI_BAD;
-	prediction = predict(options, &list, what_ifs, &error);
+	if (options->cost) {
+		costs = tacho_cost_model_open(options->cost, &error);
+		if (!costs)
+			return cli_fail_error("replay", error);
+	}
+	prediction = predict(options, &list, what_ifs, costs, &error);
 	if (!prediction)
 		return cli_fail_error("replay", error);
 	if (options->is_unfolded && !tacho_prediction_unfold(prediction, &error))
@@ -412,6 +422,8 @@ int cmd_replay(int argc, char **argv)
 		  "make the changes in FILE, one a line, before the others", "FILE" },
 		{ "topology", 't', 0, G_OPTION_ARG_FILENAME, &options.topology_path,
 		  "the network between the ranks; applied before all changes", "FILE" },
+		{ "cost", 0, 0, G_OPTION_ARG_FILENAME, &options.cost,
+		  "a cost model: what collectives take where the recording does not tell it", "FILE" },
 		{ "step", 's', 0, G_OPTION_ARG_INT, &options.step,
 		  "replay only this step (default: all but the first)", "N" },
 		{ "durations", 'D', 0, G_OPTION_ARG_STRING, &options.durations,
@@ -445,6 +457,7 @@ int cmd_replay(int argc, char **argv)
 	g_strfreev(options.what_ifs);
 	g_strfreev(options.what_if_files);
 	g_free(options.topology_path);
+	g_free(options.cost);
 	g_free(options.durations);
 	g_free(options.export_path);
 	return status;

@@ -6,6 +6,7 @@
 #ifndef TACHO_REPLAY_H
 #define TACHO_REPLAY_H
 
+#include <tacho/cost.h>
 #include <tacho/graph.h>
 #include <tacho/table.h>
 
@@ -129,6 +130,7 @@ typedef struct {
 	guint32 n_samples; /* of each recording, as of tacho_prediction_sample(); 0: none */
 	guint64 seed;
 	gboolean is_explained; /* with TachoPrediction.explanation */
+	const TachoCostModel *costs; /* of communication, where the recording does not tell it; or NULL */
 } TachoPredictOptions;
 
 /* Predict from `n_recordings` (1 or more) of one job, made one after the other, each by itself and on all cores.

@@ -18,6 +18,7 @@
 #include "base/worker_pool.h"
 #include "predict/baseline_error.h"
 #include "predict/job_outline.h"
+#include "predict/known_links.h"
 #include "predict/prediction_interval.h"
 
 /* Two predictions that are as far from the median, but for rounding; a share of it.
@@ -72,6 +73,8 @@ static void build_one(guint index, gpointer data)
 			       options->last_step, &joint->errors[index]);
 	if (joint->predictions[index])
 		joint->predictions[index]->is_explained = options->is_explained;
+	if (joint->predictions[index] && options->costs)
+		known_links_use(joint->predictions[index]->graph, options->costs);
 	if (joint->predictions[index] && joint->n_recordings > 1)
 		job_outline_init(&joint->outlines[index], joint->predictions[index]->graph);
 }
