@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "option_values.h"
+#include "cost_file.h"
 #include "new_file.h"
 #include "planned_job.h"
 #include "recording_list.h"
@@ -36,7 +37,7 @@ static const gchar description[] =
 
 struct options {
 	gchar *output, *budget, *allow, *trajectory, *run_limit;
-	gchar *target, *passes, *memory, *ways, *ucb, *state;
+	gchar *target, *passes, *memory, *ways, *ucb, *state, *cost;
 	gdouble temperature, ucb_gamma;
 	gchar **also, **plans;
 	gint64 seed, tries;
@@ -409,13 +410,15 @@ static int tell(const TachoOptimization *optimization, const struct options *opt
 	return CLI_DONE;
 }
 
-static int verify(const struct options *options, const TachoOptimizeOptions *how, int argc)
+static int verify(const struct options *options, const TachoOptimizeOptions *how, gchar *cost_path,
+		  int argc)
 {
 	Verify verify = { .command = options->command,
 			  .n_ranks = (guint)options->n_ranks,
 			  .run_path = options->run,
 			  .plan_path = options->output,
 			  .max_pairs = (guint)options->n_pairs,
+			  .cost_path = cost_path,
 			  .is_forced = options->is_forced,
 			  .with_json = options->with_json,
 			  .how = *how };
@@ -451,7 +454,8 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 				     .plan_paths = (const gchar *const *)options->plans };
 	guint target = 0;
 	GError *error = NULL;
-	g_autofree gchar *state = NULL;
+	g_autofree gchar *state = NULL, *cost_path = cost_file_path(options->cost);
+	g_autoptr(TachoCostModel) costs = NULL;
 	g_autoptr(TachoOptimization) optimization = NULL;
 
 	if (options->tries < 0)
@@ -467,8 +471,12 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 	    !parse_passes(options->passes, &how.left_out_passes) || !parse_search(options, &how) ||
 	    !parse_memory(options->memory, &how.memory_bytes))
 		return CLI_BAD;
+	costs = cost_file_read("optimize", cost_path);
+	if (!costs)
+		return CLI_BAD;
+	how.costs = costs;
 	if (options->is_verified)
-		return verify(options, &how, argc);
+		return verify(options, &how, cost_path, argc);
 	if (options->command)
 		return cli_fail("optimize", "a command is run with --verify only");
 	if (g_strcmp0(options->target, "list") == 0)
@@ -556,6 +564,10 @@ int cmd_optimize(int argc, char **argv)
 		  "go on from what an earlier search wrote into FILE, if it is there, and write it "
 		  "anew",
 		  "FILE" },
+		{ "cost", 0, 0, G_OPTION_ARG_FILENAME, &options.cost,
+		  "the cost model to go by, where --verify keeps what it learns (default: "
+		  "$XDG_STATE_HOME/tacho/cost.json), or none",
+		  "FILE" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,
 		  "replace files that exist", NULL },
 		{ "all", 'a', 0, G_OPTION_ARG_NONE, &options.with_all,
@@ -583,6 +595,7 @@ int cmd_optimize(int argc, char **argv)
 	g_free(options.ways);
 	g_free(options.ucb);
 	g_free(options.state);
+	g_free(options.cost);
 	g_free(options.memory);
 	g_strfreev(options.plans);
 	g_free(options.trajectory);

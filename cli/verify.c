@@ -20,6 +20,7 @@
 #include <glib/gstdio.h>
 
 #include "cli.h"
+#include "cost_file.h"
 #include "launch.h"
 #include "new_file.h"
 #include "planned_job.h"
@@ -39,6 +40,7 @@ struct verifying {
 	TachoOptimization *optimization;
 	GArray *baseline_ms, *planned_ms; /* gdouble, of each pair */
 	TachoPairedGain gain;		  /* measured */
+	gchar *host, *device;		  /* where it was recorded */
 };
 
 static volatile sig_atomic_t is_interrupted, is_over_time;
@@ -214,11 +216,15 @@ static int look_for_plan(struct verifying *verifying)
 	char *arguments[] = { "optimize", verifying->run_path, NULL };
 	g_autoptr(TachoTimeline) timeline = cli_open_runs("optimize", 2, arguments);
 	TachoRecording recording = { verifying->run_path, timeline };
+	const gchar *host, *device;
 	GError *error = NULL;
 	guint row;
 
 	if (!timeline)
 		return CLI_BAD;
+	tacho_cost_place(timeline, &host, &device);
+	verifying->host = g_strdup(host);
+	verifying->device = g_strdup(device);
 	verifying->optimization = tacho_optimize(&recording, 1, &verifying->verify->how, &error);
 	if (!verifying->optimization)
 		return cli_fail_error("optimize", error);
@@ -257,6 +263,33 @@ static gboolean measure_pair(struct verifying *verifying)
 	fprintf(stderr, "tacho: pair %u: %.3f ms as it is, %.3f ms with the plan\n",
 		verifying->baseline_ms->len, baseline_ms, planned_ms);
 	return TRUE;
+}
+
+/* --- what is learned of it ------------------------------------------------------------------------------ */
+
+/* The difference goes into the cost model as it is by now: another job may have written into it meanwhile. */
+static void keep_difference(const struct verifying *verifying)
+{
+	const gchar *path = verifying->verify->cost_path;
+	g_autoptr(TachoCostModel) model = path ? cost_file_read("optimize", path) : NULL;
+	g_autofree gchar *change = tacho_plan_kinds(verifying->plan);
+	TachoCostDifference difference = { .host = verifying->host,
+					   .device = verifying->device,
+					   .change = change,
+					   .measured_gain_pct = verifying->gain.gain_pct,
+					   .low_gain_pct = verifying->gain.low_pct,
+					   .high_gain_pct = verifying->gain.high_pct,
+					   .n_pairs = verifying->baseline_ms->len,
+					   .unix_s = g_get_real_time() / G_USEC_PER_SEC };
+	guint row;
+
+	if (!model || !tacho_optimization_best(verifying->optimization, &row))
+		return;
+	difference.predicted_gain_pct = tacho_table_cell_number(
+		verifying->optimization->candidates, row, "uncorrected_gain_pct");
+	if (tacho_cost_model_add_difference(model, &difference) &&
+	    cost_file_write("optimize", path, model, TRUE))
+		fprintf(stderr, "tacho: how far off the prediction was is kept in %s\n", path);
 }
 
 /* --- the answer ------------------------------------------------------------------------------------------ */
@@ -324,6 +357,7 @@ static int verify_all(struct verifying *verifying)
 	while (verifying->baseline_ms->len < verifying->verify->max_pairs && !is_known(verifying))
 		if (!measure_pair(verifying))
 			return CLI_BAD;
+	keep_difference(verifying);
 	return tell(verifying);
 }
 
@@ -377,5 +411,7 @@ int verify_run(const Verify *verify)
 	g_array_unref(verifying.planned_ms);
 	g_free(verifying.folder);
 	g_free(verifying.run_path);
+	g_free(verifying.host);
+	g_free(verifying.device);
 	return status;
 }

@@ -35,6 +35,7 @@ typedef struct {
 		state; /* of an earlier search of the same gradients (TachoOptimization.state), to go on from; or NULL */
 	const gchar *const *
 		plan_paths; /* plans in files, dPRO's too, that are judged beside what is found; NULL-terminated, or NULL */
+	const TachoCostModel *costs; /* what is known of communication, and of plans that were measured; or NULL */
 	TachoOptimizeProgress progress; /* or NULL */
 	gpointer progress_data;
 } TachoOptimizeOptions;
@@ -49,7 +50,7 @@ typedef struct {
 	gdouble search_ms;
 	gboolean is_exhaustive; /* all partitions of the gradients were tried */
 	/* What was found, the shortest step first: "change" (in words), "what_if" (docs/what-if.md), "predicted_step_ms",
-	 * "low_ms", "high_ms", "gain_pct", "low_gain_pct", "high_gain_pct", "needs", "how" (what carries it out),
+	 * "low_ms", "high_ms", "gain_pct", "low_gain_pct", "high_gain_pct", "uncorrected_gain_pct" (without what earlier plans were off by), "needs", "how" (what carries it out),
 	 * "is_applicable" (`tacho apply` does) and "peak_memory_bytes" (predicted, of the fullest memory of a rank). Changes that gain nothing are not in it. */
 	TachoTable *candidates;
 	GPtrArray *plans; /* TachoPlan, one for each row */

@@ -26,6 +26,8 @@ gboolean tacho_plan_write(const TachoPlan *plan, FILE *out);
 gboolean tacho_plan_check_applicable(const TachoPlan *plan, GError **error);
 /* The name of the plan's change number `index`, as docs/plan.md has it; NULL: it has no more. */
 const gchar *tacho_plan_change(const TachoPlan *plan, guint index);
+/* The names of all that it changes, joined by '+', in their order: "buckets+accumulation". To be freed with g_free(). */
+gchar *tacho_plan_kinds(const TachoPlan *plan);
 /* Forward and backward passes for each update, as it sets them; 1 where it does not. */
 guint tacho_plan_passes(const TachoPlan *plan);
 

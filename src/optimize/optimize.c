@@ -21,6 +21,7 @@ static const TachoColumn candidate_columns[] = {
 	NUMBER_COLUMN("gain_pct", "gain %", 1),
 	NUMBER_COLUMN("low_gain_pct", "from", 1),
 	NUMBER_COLUMN("high_gain_pct", "to", 1),
+	JSON_NUMBER("uncorrected_gain_pct"),
 	JSON_TEXT("what_if"),
 	TEXT_COLUMN("needs", "needs", .is_flexible = TRUE),
 	TEXT_COLUMN("how", "how", .is_flexible = TRUE),
@@ -98,7 +99,8 @@ TachoPrediction *optimizing_predict(const struct optimizing *optimizing, const g
 	TachoPredictOptions how = { .what_ifs = (const gchar *const *)list,
 				    .n_what_ifs = *what_ifs ? g_strv_length(list) : 0,
 				    .first_step = optimizing->options->first_step,
-				    .last_step = optimizing->options->last_step };
+				    .last_step = optimizing->options->last_step,
+				    .costs = optimizing->options->costs };
 
 	return tacho_predict_together(optimizing->recordings, optimizing->n_recordings, &how,
 				      error);
@@ -198,6 +200,7 @@ static gboolean predict_proposal(struct optimizing *optimizing, struct proposal 
 	proposal->has_interval = prediction->has_interval;
 	for (guint i = 0; i < 2; i++)
 		proposal->interval_ms[i] = prediction->interval_ms[i] * shift;
+	optimizing_correct(optimizing, proposal);
 	return TRUE;
 }
 
@@ -305,6 +308,7 @@ static void write_proposal(const struct optimizing *optimizing, struct proposal 
 			   has_interval ? optimizing_gain_pct(optimizing, interval_ms[1]) : NAN);
 	tacho_table_number(table,
 			   has_interval ? optimizing_gain_pct(optimizing, interval_ms[0]) : NAN);
+	tacho_table_number(table, optimizing_gain_pct(optimizing, proposal->uncorrected_ms));
 	tacho_table_text(table, proposal->what_if);
 	tacho_table_text(table, proposal->needs);
 	tacho_table_text(table, proposal->how);

@@ -22,6 +22,7 @@ struct proposal {
 	gdouble step_ms, interval_ms[2];
 	gint64 peak_memory_bytes; /* predicted; -1: not known */
 	gboolean has_interval;
+	gdouble uncorrected_ms; /* the step without what earlier plans were off by */
 	guint n_passes;	  /* of which the step has so many times the samples; 0: one */
 	gboolean is_kept; /* though it gains nothing */
 };
@@ -71,6 +72,8 @@ void optimizing_judge_recorded(struct optimizing *optimizing);
 gchar *optimizing_best_fusion(const struct optimizing *optimizing);
 /* How the gradients were packed when they were recorded (TachoPacking). */
 guint optimizing_packing(const struct optimizing *optimizing);
+/* Correct what is predicted of a proposal by what plans of its kind were off by, on the same host and device (plan_correction.c). */
+void optimizing_correct(struct optimizing *optimizing, struct proposal *proposal);
 /* Predict the plan, which is taken over with the text; keep it if it gains. `needs` and `how` are static. */
 gboolean optimizing_propose(struct optimizing *optimizing, TachoPlan *plan, gchar *change,
 			    const gchar *needs, const gchar *how, gboolean is_applicable);
