@@ -9,7 +9,7 @@
 #include "learn/link_cost.h"
 
 /* Source: a rule: a roofline has three figures, trees far more. If wrong, a class with few calls is predicted worse than it could. */
-#define MIN_ROOFLINE_CALLS 5
+#define MIN_ROOFLINE_CALLS 3
 #define MIN_TREE_CALLS	   100
 
 /* A roofline is fitted to as many calls of a device, evenly by time. Source: a rule, as in validate/device_fit.py: its three figures do
@@ -234,9 +234,9 @@ static GArray *fit_rooflines(const struct call_set *set)
 	return rooflines;
 }
 
-/* The device's; else, or where `is_middle`, that of the middle; of another type of numbers where there is none of this. */
-static const struct cost_roofline *find_roofline(const GArray *rooflines, enum kernel_class class,
-						 const struct cost_call *call, gboolean is_middle)
+/* The device's, else that of the middle; of another type of numbers where there is none of this. */
+static const struct cost_roofline *find_roofline(const GArray *rooflines,
+						 const struct cost_call *call)
 {
 	const struct cost_roofline *best = NULL;
 	gint best_fit = -1;
@@ -244,9 +244,8 @@ static const struct cost_roofline *find_roofline(const GArray *rooflines, enum k
 	FOR_EACH(const struct cost_roofline, roofline, rooflines) {
 		gint fit = roofline->rate == call->rate ? 2 : 0;
 
-		if (roofline->class != class ||
-		    (roofline->device != COST_MAX_DEVICES &&
-		     (is_middle || roofline->device != call->device)))
+		if (roofline->class != call->class ||
+		    (roofline->device != COST_MAX_DEVICES && roofline->device != call->device))
 			continue;
 		fit += roofline->device != COST_MAX_DEVICES;
 		if (fit > best_fit) {
@@ -258,10 +257,9 @@ static const struct cost_roofline *find_roofline(const GArray *rooflines, enum k
 }
 
 static gdouble by_roofline(const GArray *rooflines, const struct cost_model *model,
-			   const struct cost_call *call, gboolean is_middle)
+			   const struct cost_call *call)
 {
-	const struct cost_roofline *roofline =
-		find_roofline(rooflines, call->class, call, is_middle);
+	const struct cost_roofline *roofline = find_roofline(rooflines, call);
 
 	return roofline ? roofline_ns(roofline, call,
 				      cost_calls_device_at(&model->calls, call->device))
@@ -304,8 +302,8 @@ static gdouble by_nearest(const GArray *rows, const GArray *rooflines,
 	}
 	if (!nearest)
 		return NAN;
-	return nearest->time_ns * by_roofline(rooflines, model, call, TRUE) /
-	       by_roofline(rooflines, model, nearest, TRUE);
+	return nearest->time_ns * by_roofline(rooflines, model, call) /
+	       by_roofline(rooflines, model, nearest);
 }
 
 /* --- trees ----------------------------------------------------------------------------------------- */
@@ -323,7 +321,7 @@ static void fit_trees(struct boosted_trees *trees, const struct call_set *set,
 		memcpy(features + (gsize)i * N_CALL_FEATURES, call->features,
 		       sizeof(call->features));
 		targets[i] = (gfloat)log(call->time_ns /
-					 by_roofline(rooflines, set->model, call, TRUE));
+					 by_roofline(rooflines, set->model, call));
 	}
 	boosted_trees_fit(trees, features, targets, n, how);
 }
@@ -331,7 +329,7 @@ static void fit_trees(struct boosted_trees *trees, const struct call_set *set,
 static gdouble by_trees(const struct boosted_trees *trees, const GArray *rooflines,
 			const struct cost_model *model, const struct cost_call *call)
 {
-	return by_roofline(rooflines, model, call, TRUE) *
+	return by_roofline(rooflines, model, call) *
 	       exp(boosted_trees_value(trees, call->features));
 }
 
@@ -361,7 +359,7 @@ static gdouble fitted_ns(const struct fitted *fitted, const struct cost_call *ca
 
 	switch (way) {
 	case COST_BY_ROOFLINE:
-		return by_roofline(fitted->rooflines, model, call, FALSE);
+		return by_roofline(fitted->rooflines, model, call);
 	case COST_BY_NEAREST:
 		return by_nearest(fitted->set->rows, fitted->rooflines, model, call);
 	case COST_BY_TREES:
@@ -508,7 +506,7 @@ gdouble cost_model_ns(const struct cost_model *model, const struct cost_call *ca
 		ns = by_table(model, call);
 		break;
 	case COST_BY_ROOFLINE:
-		ns = by_roofline(model->rooflines, model, call, FALSE);
+		ns = by_roofline(model->rooflines, model, call);
 		break;
 	case COST_BY_NEAREST:
 		rows = g_array_new(FALSE, FALSE, sizeof(guint32));
