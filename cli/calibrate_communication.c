@@ -27,11 +27,14 @@
 
 static const gchar usage[] = "[-o FILE] -- LAUNCHER";
 static const gchar description[] =
-	"Starts a small program by LAUNCHER, in the job's place: the words up to its script, or the "
+	"Starts a small program by LAUNCHER, in the job's place: the words up to its script, or "
+	"the "
 	"whole\n"
-	"command line of the job, of which the script and what is behind it are replaced. It measures "
+	"command line of the job, of which the script and what is behind it are replaced. It "
+	"measures "
 	"the\n"
-	"collectives of PyTorch's process group between the job's ranks, by size, and puts them into "
+	"collectives of PyTorch's process group between the job's ranks, by size, and puts them "
+	"into "
 	"FILE.\n"
 	"\n"
 	"Examples:\n"
@@ -160,11 +163,12 @@ static gboolean put(TachoCostModel *model, struct measured *measured, GError **e
 {
 	gboolean is_good =
 		measured->bytes->len == 0 ||
-		tacho_cost_model_add_collective(
-			model, measured->host, measured->backend, measured->operation,
-			measured->n_ranks, (const guint64 *)(void *)measured->bytes->data,
-			(const gdouble *)(void *)measured->time_us->data,
-			(const guint64 *)(void *)measured->counts->data, measured->bytes->len, error);
+		tacho_cost_model_add_collective(model, measured->host, measured->backend,
+						measured->operation, measured->n_ranks,
+						(const guint64 *)(void *)measured->bytes->data,
+						(const gdouble *)(void *)measured->time_us->data,
+						(const guint64 *)(void *)measured->counts->data,
+						measured->bytes->len, error);
 
 	g_array_set_size(measured->bytes, 0);
 	g_array_set_size(measured->time_us, 0);
@@ -281,8 +285,8 @@ int tacho_calibrate_communication_main(int argc, char **argv)
 		  "put it into this cost model, which is made if there is none (default: "
 		  "$XDG_STATE_HOME/tacho/cost.json)",
 		  "FILE" },
-		{ "ranks", 'n', 0, G_OPTION_ARG_INT, &options.n_ranks,
-		  "start N ranks on this host", "N" },
+		{ "ranks", 'n', 0, G_OPTION_ARG_INT, &options.n_ranks, "start N ranks on this host",
+		  "N" },
 		{ "backend", 'b', 0, G_OPTION_ARG_STRING, &options.backend,
 		  "gloo, nccl or mpi (default: nccl where there are devices enough, else gloo)",
 		  "NAME" },
@@ -307,8 +311,9 @@ int tacho_calibrate_communication_main(int argc, char **argv)
 		argc = n_own;
 	}
 	if (cli_parse(NAME, usage, description, entries, &argc, &argv)) {
-		status = argc > 1 ? cli_fail(NAME, "'%s' is too much; what starts the job stands "
-						   "behind --",
+		status = argc > 1 ? cli_fail(NAME,
+					     "'%s' is too much; what starts the job stands "
+					     "behind --",
 					     argv[1])
 				  : calibrate(&options, words);
 		status = cli_finish(NAME, status);

@@ -13,12 +13,15 @@
 
 static const gchar usage[] = "train RUN... -o MODEL | predict MODEL [RUN] | show MODEL";
 static const gchar description[] =
-	"train         learn what operations and collectives take, of runs and traces, and of tables "
+	"train         learn what operations and collectives take, of runs and traces, and of "
+	"tables "
 	"of\n"
 	"              kernels (--table), and print how far off each way is on what was held out\n"
-	"predict       say how long an operation (--op, --shapes) or all operations of RUN take on a\n"
+	"predict       say how long an operation (--op, --shapes) or all operations of RUN take on "
+	"a\n"
 	"              device\n"
-	"show          say what a model knows: classes with their errors, devices, communication, and "
+	"show          say what a model knows: classes with their errors, devices, communication, "
+	"and "
 	"by\n"
 	"              how much plans were predicted wrong\n"
 	"\n"
@@ -265,21 +268,25 @@ int cmd_cost(int argc, char **argv)
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "train: write the model", "MODEL" },
 		{ "table", 't', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.tables,
-		  "a table of kernels, CSV with the columns device, op, shapes, type, time_us; train: "
+		  "a table of kernels, CSV with the columns device, op, shapes, type, time_us; "
+		  "train: "
 		  "learn of it (may be given several times); predict: ask for each of its rows",
 		  "FILE" },
 		{ "from", 0, 0, G_OPTION_ARG_FILENAME, &options.from,
 		  "train: take communication and corrections over from another model", "MODEL" },
 		{ "calls", 0, 0, G_OPTION_ARG_FILENAME, &options.calls,
 		  "train: write what was learned of as such a table", "FILE" },
-		{ "trees", 0, 0, G_OPTION_ARG_INT, &options.n_trees, "train: trees of a class", "N" },
-		{ "depth", 0, 0, G_OPTION_ARG_INT, &options.depth, "train: how deep trees are", "N" },
+		{ "trees", 0, 0, G_OPTION_ARG_INT, &options.n_trees, "train: trees of a class",
+		  "N" },
+		{ "depth", 0, 0, G_OPTION_ARG_INT, &options.depth, "train: how deep trees are",
+		  "N" },
 		{ "min-rows", 0, 0, G_OPTION_ARG_INT, &options.min_rows,
 		  "train: calls of a leaf, at least", "N" },
 		{ "rate", 0, 0, G_OPTION_ARG_DOUBLE, &options.rate,
 		  "train: how much of what a tree finds is taken", "X" },
 		{ "op", 0, 0, G_OPTION_ARG_STRING, &options.op,
-		  "predict: the operation, as in aten::mm; several that one kernel does, joined by +",
+		  "predict: the operation, as in aten::mm; several that one kernel does, joined by "
+		  "+",
 		  "NAME" },
 		{ "shapes", 's', 0, G_OPTION_ARG_STRING, &options.shapes,
 		  "predict: of its inputs, as in [[8,16],[16,4]]; of several operations, between ;",
@@ -287,9 +294,11 @@ int cmd_cost(int argc, char **argv)
 		{ "type", 0, 0, G_OPTION_ARG_STRING, &options.type,
 		  "predict: of its numbers: fp32 (the default), tf32, fp16, bf16, int8", "TYPE" },
 		{ "device", 'd', 0, G_OPTION_ARG_STRING, &options.device,
-		  "predict: where; without it, operations of a run where they were recorded", "NAME" },
+		  "predict: where; without it, operations of a run where they were recorded",
+		  "NAME" },
 		{ "by", 0, 0, G_OPTION_ARG_STRING, &options.by,
-		  "predict: by table, roofline, nearest or trees (default: what was least off on what "
+		  "predict: by table, roofline, nearest or trees (default: what was least off on "
+		  "what "
 		  "was held out)",
 		  "WAY" },
 		{ "force", 'f', 0, G_OPTION_ARG_NONE, &options.is_forced,

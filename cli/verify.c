@@ -285,8 +285,8 @@ static void keep_difference(const struct verifying *verifying)
 
 	if (!model || !tacho_optimization_best(verifying->optimization, &row))
 		return;
-	difference.predicted_gain_pct = tacho_table_cell_number(
-		verifying->optimization->candidates, row, "uncorrected_gain_pct");
+	difference.predicted_gain_pct = tacho_table_cell_number(verifying->optimization->candidates,
+								row, "uncorrected_gain_pct");
 	if (tacho_cost_model_add_difference(model, &difference) &&
 	    cost_file_write("optimize", path, model, TRUE))
 		fprintf(stderr, "tacho: how far off the prediction was is kept in %s\n", path);

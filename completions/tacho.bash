@@ -25,6 +25,9 @@ _tacho_values() {
 	--to) [ "$3" = precision ] && echo table json npy svg || "$1" --complete exports ;;
 	--format) "$1" --complete query-formats ;;
 	--durations | -D) echo mean median sampled ;;
+	--by) [ "$3" != cost ] || echo table roofline nearest trees ;;
+	--type) [ "$3" != cost ] || echo fp32 tf32 fp16 bf16 int8 ;;
+	--backend) echo gloo nccl mpi ;;
 	esac 2>/dev/null
 }
 
@@ -38,7 +41,7 @@ _tacho() {
 		return
 	fi
 	# Behind "tacho record [OPTION...] --", and doctor's, it is the job's own command line.
-	if [ "$command" = record ] || [ "$command" = doctor ] || [ "$command" = apply ]; then
+	if [ "$command" = record ] || [ "$command" = doctor ] || [ "$command" = apply ] || [ "$command" = calibrate ]; then
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			if [ "${COMP_WORDS[i]}" = -- ] && declare -F _command_offset >/dev/null; then
 				_command_offset $((i + 1))
@@ -62,6 +65,10 @@ _tacho() {
 		[[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null
 	elif [ "$command" = attach ] || [ "$command" = stop ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(ps -u "$(id -u)" -o pid= 2>/dev/null)" -- "$current")
+	elif [ "$command" = cost ] && [ "$COMP_CWORD" = 2 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "train predict show" -- "$current")
+	elif [ "$command" = calibrate ] && [ "$COMP_CWORD" = 2 ]; then
+		mapfile -t COMPREPLY < <(compgen -W "communication" -- "$current")
 	elif [ "$command" = probe ] && [ "$COMP_CWORD" -le 3 ]; then
 		mapfile -t COMPREPLY < <(compgen -W "build list torch" -- "$current")
 	else

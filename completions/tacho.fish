@@ -54,3 +54,7 @@ complete -c tacho -n '__tacho_takes --clock' -f -a 'auto tsc monotonic'
 complete -c tacho -n '__tacho_takes --precision' -f -a 'fp32 tf32 bf16 fp16 int8'
 complete -c tacho -n '__tacho_takes --probes' -f -a '(__tacho_values probes)'
 complete -c tacho -n '__tacho_takes --mean' -f -a 'all present none'
+complete -c tacho -n 'test (count (__tacho_words)) -eq 2; and string match -q cost (__tacho_words)[2]' -f -a 'train predict show'
+complete -c tacho -n 'test (count (__tacho_words)) -eq 2; and string match -q calibrate (__tacho_words)[2]' -f -a communication
+complete -c tacho -n '__tacho_takes --by' -f -a 'table roofline nearest trees'
+complete -c tacho -n '__tacho_takes --type' -f -a 'fp32 tf32 fp16 bf16 int8'

@@ -8,7 +8,7 @@ stages=(src/correlate src/analyze src/graph src/query src/replay src/edit src/pr
 # the order and form in which names are shown.
 justified="analyze/event_path.c analyze/latency_view.c analyze/op_devices.c analyze/op_flops.c
 analyze/op_output.c analyze/op_view.c analyze/profile_options.c analyze/readiness_view.c analyze/scope_places.c query/arg_list.c
-query/query_guard.c export/exported_rows.c export/inductor_export.c export/pgle_export.c export/source_place.c learn/model_reader.h"
+query/query_guard.c export/exported_rows.c export/inductor_export.c export/pgle_export.c export/source_place.c"
 compare='(strcmp|strstr|strcasestr|strncmp|strcasecmp|g_str_has_prefix|g_str_has_suffix|g_str_equal|g_strcmp0)'
 status=0
 found=$({

@@ -52,7 +52,8 @@ TachoTable *tacho_cost_model_corrections(const TachoCostModel *model);
  * kernel does together are joined by '+', and their shapes by ';'. */
 typedef struct {
 	const gchar *op, *shapes, *type, *device;
-	const gchar *by; /* "table", "roofline", "nearest", "trees"; NULL: what was least off on what was held out */
+	const gchar *
+		by; /* "table", "roofline", "nearest", "trees"; NULL: what was least off on what was held out */
 } TachoCostQuestion;
 
 /* A row with "op", "shapes", "type", "device", "class", "by", "time_us", "error_pct" (mean, on what was held out; null: not known), and by
@@ -74,8 +75,9 @@ TachoTable *tacho_cost_predict_run(TachoCostModel *model, const TachoTimeline *t
  * operation, or a figure cannot be. */
 gboolean tacho_cost_model_add_collective(TachoCostModel *model, const gchar *host,
 					 const gchar *backend, const gchar *operation,
-					 guint n_ranks, const guint64 *bytes, const gdouble *time_us,
-					 const guint64 *counts, guint n, GError **error);
+					 guint n_ranks, const guint64 *bytes,
+					 const gdouble *time_us, const guint64 *counts, guint n,
+					 GError **error);
 
 /* --- corrections ----------------------------------------------------------------------------------- */
 
@@ -85,7 +87,7 @@ void tacho_cost_place(const TachoTimeline *timeline, const gchar **ret_host,
 
 typedef struct {
 	const gchar *host, *device;
-	const gchar *change; /* kinds of changes in the plan, joined by '+' */
+	const gchar *change;	    /* kinds of changes in the plan, joined by '+' */
 	gdouble predicted_gain_pct; /* before any correction */
 	gdouble measured_gain_pct, low_gain_pct, high_gain_pct;
 	guint n_pairs;

@@ -35,7 +35,8 @@ typedef struct {
 		state; /* of an earlier search of the same gradients (TachoOptimization.state), to go on from; or NULL */
 	const gchar *const *
 		plan_paths; /* plans in files, dPRO's too, that are judged beside what is found; NULL-terminated, or NULL */
-	const TachoCostModel *costs; /* what is known of communication, and of plans that were measured; or NULL */
+	const TachoCostModel *
+		costs; /* what is known of communication, and of plans that were measured; or NULL */
 	TachoOptimizeProgress progress; /* or NULL */
 	gpointer progress_data;
 } TachoOptimizeOptions;

@@ -130,7 +130,8 @@ typedef struct {
 	guint32 n_samples; /* of each recording, as of tacho_prediction_sample(); 0: none */
 	guint64 seed;
 	gboolean is_explained; /* with TachoPrediction.explanation */
-	const TachoCostModel *costs; /* of communication, where the recording does not tell it; or NULL */
+	const TachoCostModel
+		*costs; /* of communication, where the recording does not tell it; or NULL */
 } TachoPredictOptions;
 
 /* Predict from `n_recordings` (1 or more) of one job, made one after the other, each by itself and on all cores.

@@ -275,9 +275,12 @@ static gboolean add_tree(struct boosted_trees *trees, GArray *const *columns,
 static gboolean read_tree(struct boosted_trees *trees, GArray **columns,
 			  struct model_reader *reader)
 {
-	static const gchar *const keys[] = { "left_children", "right_children",
-					     "split_indices", "split_conditions",
-					     "default_left",  "split_type",
+	static const gchar *const keys[] = { "left_children",
+					     "right_children",
+					     "split_indices",
+					     "split_conditions",
+					     "default_left",
+					     "split_type",
 					     NULL };
 	gint key;
 
@@ -316,8 +319,8 @@ static gboolean read_word(struct model_reader *reader, const gchar *what,
 	for (guint i = 0; word && allowed[i]; i++)
 		if (strcmp(word, allowed[i]) == 0)
 			return TRUE;
-	return word && model_refuse(reader, "%s is '%.40s', of which nothing is known here", what,
-				    word);
+	return word &&
+	       model_refuse(reader, "%s is '%.40s', of which nothing is known here", what, word);
 }
 
 /* "5E-1", or since version 3 of XGBoost "[5E-1]". */
@@ -354,12 +357,12 @@ static gboolean read_names(const gchar *const *feature_names, guint n, struct mo
 	if (!model_enter(reader, '[', "'feature_names'"))
 		return FALSE;
 	for (; model_element(reader); i++) {
-		g_autofree gchar *name = model_text(reader, "a feature's name");
+		g_autofree gchar *feature = model_text(reader, "a feature's name");
 
-		if (!name)
+		if (!feature)
 			return FALSE;
-		if (i >= n || strcmp(name, feature_names[i]) != 0)
-			return model_refuse(reader, "feature %u is not '%.40s'", i, name);
+		if (i >= n || strcmp(feature, feature_names[i]) != 0)
+			return model_refuse(reader, "feature %u is not '%.40s'", i, feature);
 	}
 	return !reader->error;
 }
@@ -427,7 +430,7 @@ static gboolean read_learner(struct boosted_trees *trees, const gchar *const *fe
 	if (!model_enter(reader, '{', "'learner'"))
 		return FALSE;
 	while ((key = find_key(reader, keys)) >= 0) {
-		gboolean is_good = key == 0	 ? read_names(feature_names, trees->n_features, reader)
+		gboolean is_good = key == 0   ? read_names(feature_names, trees->n_features, reader)
 				   : key == 1 ? read_booster(trees, reader)
 				   : key == 2 ? read_parameters(trees, reader)
 					      : read_objective(reader);

@@ -17,12 +17,12 @@ struct fitting {
 	struct boosted_trees *trees;
 	const struct boosting *how;
 	guint n_rows, n_features;
-	guint8 *bins;	 /* of each feature all rows: how many of its cuts are at most the value */
-	gfloat *cuts;	 /* of each feature MAX_CUTS */
-	guint *n_cuts;	 /* of each feature */
+	guint8 *bins;  /* of each feature all rows: how many of its cuts are at most the value */
+	gfloat *cuts;  /* of each feature MAX_CUTS */
+	guint *n_cuts; /* of each feature */
 	gdouble *left_over; /* of each row: its target less what the trees say */
-	guint32 *rows;	 /* sorted by the leaf they are in */
-	guint32 *spare;	 /* as many, while a leaf's rows are parted */
+	guint32 *rows;	    /* sorted by the leaf they are in */
+	guint32 *spare;	    /* as many, while a leaf's rows are parted */
 };
 
 /* The rows [begin, end) of `rows` are in the node. */
@@ -85,7 +85,8 @@ static void find_cuts(struct fitting *fitting, const gfloat *features, guint fea
 	for (guint i = 0; i < n; i++)
 		n_values += i == 0 || sorted[i] > sorted[i - 1];
 	for (guint i = 1, next = 1; i < n; i++) {
-		gboolean is_wanted = n_values <= MAX_CUTS || i >= (guint64)next * n / (MAX_CUTS + 1);
+		gboolean is_wanted =
+			n_values <= MAX_CUTS || i >= (guint64)next * n / (MAX_CUTS + 1);
 
 		if (!(sorted[i] > sorted[i - 1]) || !is_wanted || n_cuts == MAX_CUTS)
 			continue;

@@ -20,7 +20,7 @@
 struct tree_node {
 	guint32 left, right; /* places in `nodes`; left 0: a leaf */
 	guint32 feature;
-	gfloat limit; /* of a leaf: its value */
+	gfloat limit;		  /* of a leaf: its value */
 	gboolean is_default_left; /* where a row goes that has no such feature (NaN) */
 };
 
@@ -33,8 +33,8 @@ struct boosted_trees {
 
 struct boosting {
 	guint n_trees, depth;
-	guint min_rows;	  /* of a leaf */
-	gdouble rate;	  /* of what a tree finds, so much is added */
+	guint min_rows;	   /* of a leaf */
+	gdouble rate;	   /* of what a tree finds, so much is added */
 	gdouble shrinkage; /* added to a leaf's number of rows: XGBoost's lambda */
 };
 

@@ -14,14 +14,14 @@
 struct correction {
 	gchar *host, *device;
 	gchar *change; /* what the plan changes, joined by '+': "buckets", "buckets+accumulation" */
-	gdouble predicted_pct; /* gain, before any correction; < 100 */
+	gdouble predicted_pct;			 /* gain, before any correction; < 100 */
 	gdouble measured_pct, low_pct, high_pct; /* < 100; low and high: 95 % interval */
 	guint64 n_pairs;
 	gint64 unix_s;
 };
 
 struct correction_bias {
-	guint n; /* differences that it is made of; 0: the others are 0 */
+	guint n;		      /* differences that it is made of; 0: the others are 0 */
 	gdouble log_mean, log_spread; /* of a step's time */
 };
 

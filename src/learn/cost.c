@@ -178,10 +178,9 @@ void tacho_cost_model_write_calls(const TachoCostModel *model, FILE *out)
 
 TachoTable *tacho_cost_model_classes(const TachoCostModel *model)
 {
-	TachoTable *table =
-		tacho_table_new("classes", class_columns, G_N_ELEMENTS(class_columns));
+	TachoTable *table = tacho_table_new("classes", class_columns, G_N_ELEMENTS(class_columns));
 
-	for (guint class = 0; class < N_KERNEL_CLASSES; class++)
+	for (guint class = 0; class < N_KERNEL_CLASSES; class ++)
 		for (guint fold = 0; fold < N_COST_FOLDS; fold++)
 			for (guint way = 0; way < N_COST_WAYS; way++) {
 				const struct cost_error *error =
@@ -191,7 +190,7 @@ TachoTable *tacho_cost_model_classes(const TachoCostModel *model)
 					continue;
 				tacho_table_row(table);
 				tacho_table_text(table,
-						 kernel_class_name((enum kernel_class)class));
+						 kernel_class_name((enum kernel_class) class));
 				tacho_table_text(table, cost_fold_name((enum cost_fold)fold));
 				tacho_table_text(table, cost_way_name((enum cost_way)way));
 				tacho_table_integer(table, error->n_calls);
@@ -329,9 +328,8 @@ static gboolean find_device(TachoCostModel *model, const gchar *name, guint32 *r
 	g_autoptr(GString) names = NULL;
 
 	*ret_device = cost_calls_device(&model->calls, name);
-	if (*ret_device < n_before ||
-	    (*ret_device != COST_MAX_DEVICES &&
-	     cost_calls_device_at(&model->calls, *ret_device)->is_stated))
+	if (*ret_device < n_before || (*ret_device != COST_MAX_DEVICES &&
+				       cost_calls_device_at(&model->calls, *ret_device)->is_stated))
 		return TRUE;
 	if (*ret_device != COST_MAX_DEVICES)
 		g_array_set_size(model->calls.devices, n_before);
@@ -340,8 +338,8 @@ static gboolean find_device(TachoCostModel *model, const gchar *name, guint32 *r
 		g_string_append_printf(names, "%s%s", i ? ", " : "",
 				       cost_calls_device_at(&model->calls, i)->name);
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-		    "'%s' is neither a device of the model (%s) nor one whose figures are known", name,
-		    names->len ? names->str : "it has none");
+		    "'%s' is neither a device of the model (%s) nor one whose figures are known",
+		    name, names->len ? names->str : "it has none");
 	return FALSE;
 }
 
@@ -356,9 +354,9 @@ static gboolean answer_call(const TachoCostModel *model, const struct cost_call 
 {
 	for (guint way = 0; way < N_COST_WAYS; way++)
 		ret_answer->by_way_ns[way] = cost_model_ns(model, call, (enum cost_way)way);
-	ret_answer->way =
-		wanted == N_COST_WAYS ? cost_model_choose(model, call, ret_answer->by_way_ns)
-				      : wanted;
+	ret_answer->way = wanted == N_COST_WAYS
+				  ? cost_model_choose(model, call, ret_answer->by_way_ns)
+				  : wanted;
 	if (ret_answer->way < N_COST_WAYS && isfinite(ret_answer->by_way_ns[ret_answer->way])) {
 		ret_answer->ns = ret_answer->by_way_ns[ret_answer->way];
 		return TRUE;
@@ -485,15 +483,16 @@ static TachoTable *predict_rows(TachoCostModel *model, const struct cost_calls *
 
 			there.device = own;
 			cost_call_set_features(&there, cost_calls_device_at(&model->calls, own));
-			if (answer_call(model, &there, answer.way == COST_BY_TABLE ? N_COST_WAYS
-										   : answer.way,
+			if (answer_call(model, &there,
+					answer.way == COST_BY_TABLE ? N_COST_WAYS : answer.way,
 					&before, NULL))
 				answer.ns *= row->time_ns / before.ns;
 		}
 		write_answer(table, model, &call, row->op, row->shapes, row->time_ns, &answer);
 	}
 	if (n_unknown > 0)
-		tacho_table_note(table, "%u operations are of classes of which the model knows nothing",
+		tacho_table_note(table,
+				 "%u operations are of classes of which the model knows nothing",
 				 n_unknown);
 	return g_steal_pointer(&table);
 }
@@ -536,8 +535,9 @@ TachoTable *tacho_cost_predict_run(TachoCostModel *model, const TachoTimeline *t
 
 gboolean tacho_cost_model_add_collective(TachoCostModel *model, const gchar *host,
 					 const gchar *backend, const gchar *operation,
-					 guint n_ranks, const guint64 *bytes, const gdouble *time_us,
-					 const guint64 *counts, guint n, GError **error)
+					 guint n_ranks, const guint64 *bytes,
+					 const gdouble *time_us, const guint64 *counts, guint n,
+					 GError **error)
 {
 	struct link_cost link = { .host = g_strdup(host),
 				  .backend = g_strdup(backend),
@@ -572,8 +572,9 @@ void tacho_cost_place(const TachoTimeline *timeline, const gchar **ret_host,
 	gboolean has_ranks = timeline->ranks->len > 0;
 	const gchar *device = has_ranks ? recorded_device_name(timeline, 0) : NULL;
 
-	*ret_host = has_ranks ? tacho_timeline_string(timeline, tacho_timeline_rank(timeline, 0)->host)
-			      : "";
+	*ret_host =
+		has_ranks ? tacho_timeline_string(timeline, tacho_timeline_rank(timeline, 0)->host)
+			  : "";
 	*ret_device = device ? device : "cpu";
 }
 
@@ -605,8 +606,7 @@ gboolean tacho_cost_model_add_difference(TachoCostModel *model,
 guint tacho_cost_model_bias(const TachoCostModel *model, const gchar *host, const gchar *device,
 			    const gchar *change, gdouble *ret_factor, gdouble *ret_log_spread)
 {
-	struct correction_bias bias =
-		corrections_bias(model->corrections, host, device, change);
+	struct correction_bias bias = corrections_bias(model->corrections, host, device, change);
 
 	*ret_factor = exp(bias.log_mean);
 	*ret_log_spread = bias.log_spread;

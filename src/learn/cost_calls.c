@@ -19,7 +19,8 @@
  * Source: a rule: the very best is often a mistake of measuring. If wrong, such a device's shares are all larger or all smaller, and
  * no time differs. */
 #define BEST_SHARE 0.98
-#define MAX_ALIGNMENT 7 /* Source: a rule: 128 elements are as much as kernels ask for. If wrong, trees do not see finer steps. */
+#define MAX_ALIGNMENT                                                                              \
+	7 /* Source: a rule: 128 elements are as much as kernels ask for. If wrong, trees do not see finer steps. */
 
 static const struct {
 	const gchar *dtype;
@@ -220,8 +221,22 @@ void cost_call_set_features(struct cost_call *call, const struct cost_device *de
 /* Those of which no output is told write as much as the first input. */
 static gboolean is_like_its_input(enum kernel_class class)
 {
-	return class == KERNEL_SOFTMAX || class == KERNEL_LAYER_NORM || class == KERNEL_BATCH_NORM ||
-	       class == KERNEL_ELEMENTWISE || class == KERNEL_MOVE;
+	return class == KERNEL_SOFTMAX || class == KERNEL_LAYER_NORM ||
+	       class == KERNEL_BATCH_NORM || class == KERNEL_ELEMENTWISE || class == KERNEL_MOVE;
+}
+
+gboolean cost_calls_set_texts(struct cost_calls *calls, const gchar *op, const gchar *shapes,
+			      struct cost_call *call)
+{
+	TachoTensor tensors[SHAPES_MAX_TENSORS];
+	guint32 n;
+
+	if (!*op || !shapes_text_read(shapes, tensors, &n))
+		return FALSE;
+	call->op = g_string_chunk_insert_const(calls->strings, op);
+	call->shapes = g_string_chunk_insert_const(calls->strings, shapes);
+	set_shape_features(call, tensors, n);
+	return TRUE;
 }
 
 /* What the operation of the slice computes. FALSE: it has no formula. */
@@ -231,24 +246,20 @@ static gboolean read_call(struct cost_calls *calls, struct op_works *works, guin
 	const TachoTimeline *timeline = works->timeline;
 	const struct op_work *work = op_works_of(works, slice);
 	g_autoptr(GString) text = g_string_new(NULL);
-	TachoTensor tensors[SHAPES_MAX_TENSORS];
-	guint32 n = 0;
+	TachoTensor first;
 
-	if (!work || class == KERNEL_COLLECTIVE || class == KERNEL_GATHER)
+	if (!work || class == KERNEL_COLLECTIVE || class == KERNEL_GATHER ||
+	    !tacho_slice_input(timeline, slice, 0, &first))
 		return FALSE;
-	while (n < SHAPES_MAX_TENSORS && tacho_slice_input(timeline, slice, n, &tensors[n]))
-		n++;
 	shapes_text_append(text, timeline, slice);
 	call->class = class;
 	call->rate = rate < DEVICE_N_RATES ? rate : DEVICE_FP32;
-	call->op = g_string_chunk_insert_const(calls->strings, tacho_slice_name(timeline, slice));
-	call->shapes = g_string_chunk_insert_const(calls->strings, text->str);
 	call->flops = work->flops;
 	call->bytes = work->bytes;
-	if (n > 0 && is_like_its_input(class) && op_output_bytes(timeline, slice) <= 0)
-		call->bytes += tensor_elements(&tensors[0]) * tensors[0].dtype_bytes;
-	set_shape_features(call, tensors, n);
-	return isfinite(call->flops) && isfinite(call->bytes) && call->bytes > 0;
+	if (is_like_its_input(class) && op_output_bytes(timeline, slice) <= 0)
+		call->bytes += tensor_elements(&first) * first.dtype_bytes;
+	return cost_calls_set_texts(calls, tacho_slice_name(timeline, slice), text->str, call) &&
+	       isfinite(call->flops) && isfinite(call->bytes) && call->bytes > 0;
 }
 
 /* --- of recordings --------------------------------------------------------------------------------- */
@@ -308,10 +319,8 @@ static guint64 add_device_calls(struct cost_calls *calls, const TachoTimeline *t
 	kernel_demands_init(&demands, timeline);
 	launched = find_launched(timeline, &demands, order);
 	FOR_EACH(const guint32, op, order) {
-		const struct launched *all =
-			g_hash_table_lookup(launched, GUINT_TO_POINTER(*op));
-		struct kernel_demand demand =
-			kernel_demands_of(&demands, all->first_kernel, NULL);
+		const struct launched *all = g_hash_table_lookup(launched, GUINT_TO_POINTER(*op));
+		struct kernel_demand demand = kernel_demands_of(&demands, all->first_kernel, NULL);
 		struct cost_call call = { .time_ns = (gdouble)all->time_ns,
 					  .kernels = all->n_kernels };
 
@@ -326,41 +335,97 @@ static guint64 add_device_calls(struct cost_calls *calls, const TachoTimeline *t
 	return n;
 }
 
-static guint64 add_host_calls(struct cost_calls *calls, const TachoTimeline *timeline)
+/* What an operation of a host is. */
+enum host_op { HOST_OP_NONE, HOST_OP_KNOWN, HOST_OP_ARITHMETIC };
+
+/* Of each slice what it is, and the most that anything in it is. */
+struct host_ops {
+	guint8 *kind, *inner; /* enum host_op */
+	guint8 *is_covered;   /* it is a part of an arithmetic one that is a call */
+};
+
+static enum host_op host_op_of(const TachoTimeline *timeline, struct op_works *works, guint32 slice)
+{
+	enum kernel_class class;
+
+	if (timeline->slices.kind[slice] != TACHO_SLICE_OP || !op_works_of(works, slice))
+		return HOST_OP_NONE;
+	class = kernel_class_of_operation(timeline, timeline->slices.name[slice]);
+	/* views and the like: what a host takes for them is not of their shapes */
+	if (class == KERNEL_OTHER)
+		return HOST_OP_NONE;
+	return kernel_class_is_arithmetic(class) ? HOST_OP_ARITHMETIC : HOST_OP_KNOWN;
+}
+
+static void host_ops_init(struct host_ops *ops, const TachoTimeline *timeline,
+			  struct op_works *works)
 {
 	const TachoSlices *slices = &timeline->slices;
-	g_autofree guint8 *has_inner = g_new0(guint8, MAX(slices->n, 1u));
+	guint n = MAX(slices->n, 1u);
+
+	ops->kind = g_new0(guint8, n);
+	ops->inner = g_new0(guint8, n);
+	ops->is_covered = g_new0(guint8, n);
+	/* parents stand before their children */
+	for (guint32 i = slices->n; i-- > 0;) {
+		guint32 parent = slices->parent[i];
+
+		ops->kind[i] = (guint8)host_op_of(timeline, works, i);
+		if (parent != TACHO_NONE)
+			ops->inner[parent] =
+				MAX(ops->inner[parent], MAX(ops->kind[i], ops->inner[i]));
+	}
+	for (guint32 i = 0; i < slices->n; i++) {
+		guint32 parent = slices->parent[i];
+
+		if (parent != TACHO_NONE)
+			ops->is_covered[i] = ops->is_covered[parent] ||
+					     (ops->kind[parent] == HOST_OP_ARITHMETIC &&
+					      ops->inner[parent] != HOST_OP_ARITHMETIC);
+	}
+}
+
+/* The innermost that computes, with what it copies on the way; of all else the innermost. */
+static gboolean host_ops_is_call(const struct host_ops *ops, guint32 slice)
+{
+	if (ops->kind[slice] == HOST_OP_ARITHMETIC)
+		return ops->inner[slice] != HOST_OP_ARITHMETIC;
+	return ops->kind[slice] == HOST_OP_KNOWN && ops->inner[slice] == HOST_OP_NONE &&
+	       !ops->is_covered[slice];
+}
+
+static gboolean add_host_call(struct cost_calls *calls, const TachoTimeline *timeline,
+			      struct op_works *works, guint32 slice)
+{
+	const gchar *host =
+		tacho_timeline_string(timeline, tacho_slice_process(timeline, slice)->host);
+	g_autofree gchar *name = g_strdup_printf("cpu of %s", host);
+	struct cost_call call = { .device = cost_calls_device(calls, name),
+				  .time_ns = (gdouble)timeline->slices.duration_ns[slice] };
+
+	if (call.time_ns <= 0 || timeline->slices.flags[slice] & TACHO_SLICE_OPEN ||
+	    call.device == COST_MAX_DEVICES ||
+	    !read_call(calls, works, slice,
+		       kernel_class_of_operation(timeline, timeline->slices.name[slice]),
+		       op_works_of(works, slice)->rate, &call))
+		return FALSE;
+	keep(calls, &call, 1);
+	return TRUE;
+}
+
+static guint64 add_host_calls(struct cost_calls *calls, const TachoTimeline *timeline)
+{
 	struct op_works works;
+	struct host_ops ops;
 	guint64 n = 0;
 
 	op_works_init(&works, timeline);
-	/* parents stand before their children */
-	for (guint32 i = slices->n; i-- > 0;) {
-		if (slices->kind[i] != TACHO_SLICE_OP || (!has_inner[i] && !op_works_of(&works, i)))
-			continue;
-		if (slices->parent[i] != TACHO_NONE)
-			has_inner[slices->parent[i]] = 1;
-	}
-	for (guint32 i = 0; i < slices->n; i++) {
-		struct cost_call call = { .time_ns = (gdouble)slices->duration_ns[i] };
-		const struct op_work *work;
-		g_autofree gchar *name = NULL;
-
-		if (slices->kind[i] != TACHO_SLICE_OP || has_inner[i] || call.time_ns <= 0 ||
-		    slices->flags[i] & TACHO_SLICE_OPEN || !(work = op_works_of(&works, i)))
-			continue;
-		name = g_strdup_printf(
-			"cpu of %s",
-			tacho_timeline_string(timeline, tacho_slice_process(timeline, i)->host));
-		call.device = cost_calls_device(calls, name);
-		if (call.device == COST_MAX_DEVICES ||
-		    !read_call(calls, &works, i,
-			       kernel_class_of_operation(timeline, slices->name[i]), work->rate,
-			       &call))
-			continue;
-		keep(calls, &call, 1);
-		n++;
-	}
+	host_ops_init(&ops, timeline, &works);
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		n += host_ops_is_call(&ops, i) && add_host_call(calls, timeline, &works, i);
+	g_free(ops.kind);
+	g_free(ops.inner);
+	g_free(ops.is_covered);
 	op_works_release(&works);
 	return n;
 }
@@ -418,8 +483,7 @@ gboolean cost_calls_ask(struct cost_calls *calls, const gchar *op, const gchar *
 			    "'%.100s' are no shapes: write them as in [[8,16],[16,4]]", shapes);
 		return FALSE;
 	}
-	while (row < G_N_ELEMENTS(types) &&
-	       strcmp(device_rate_name(types[row].rate), type) != 0 &&
+	while (row < G_N_ELEMENTS(types) && strcmp(device_rate_name(types[row].rate), type) != 0 &&
 	       strcmp(types[row].dtype, type) != 0)
 		row++;
 	if (row == G_N_ELEMENTS(types)) {
@@ -453,10 +517,23 @@ gboolean cost_calls_ask(struct cost_calls *calls, const gchar *op, const gchar *
 
 /* --- tables ---------------------------------------------------------------------------------------- */
 
-enum { COLUMN_DEVICE, COLUMN_OP, COLUMN_SHAPES, COLUMN_TYPE, COLUMN_TIME, COLUMN_KERNELS, COLUMN_COUNT, N_COLUMNS };
+enum table_column {
+	COLUMN_DEVICE,
+	COLUMN_OP,
+	COLUMN_SHAPES,
+	COLUMN_TYPE,
+	COLUMN_TIME, /* all up to here must be there */
+	COLUMN_KERNELS,
+	COLUMN_COUNT,
+	COLUMN_CLASS,
+	COLUMN_OPERATIONS,
+	COLUMN_BYTES,
+	N_COLUMNS
+};
 
-static const gchar *const column_names[N_COLUMNS] = { "device", "op",	   "shapes", "type",
-						      "time_us", "kernels", "count" };
+static const gchar *const column_names[N_COLUMNS] = { "device",	    "op",      "shapes", "type",
+						      "time_us",    "kernels", "count",	 "class",
+						      "operations", "bytes" };
 
 /* The number in the column; `otherwise` where the table or the row has none; NAN: it is no number. */
 static gdouble number_in(const struct csv_reader *reader, gint column, gdouble otherwise)
@@ -471,10 +548,24 @@ static gdouble number_in(const struct csv_reader *reader, gint column, gdouble o
 	return *end || !isfinite(number) ? NAN : number;
 }
 
+/* What the row itself says of what is computed. FALSE: it is not told. */
+static gboolean read_work(const struct csv_reader *reader, const gint *columns,
+			  struct cost_call *call)
+{
+	const gchar *class =
+		columns[COLUMN_CLASS] >= 0 ? csv_reader_text(reader, columns[COLUMN_CLASS]) : NULL;
+
+	call->flops = number_in(reader, columns[COLUMN_OPERATIONS], NAN);
+	call->bytes = number_in(reader, columns[COLUMN_BYTES], NAN);
+	call->class = class ? kernel_class_find(class) : N_KERNEL_CLASSES;
+	return call->class < N_KERNEL_CLASSES && call->class != KERNEL_COLLECTIVE &&
+	       call->flops >= 0 && call->flops < 1e18 && call->bytes >= 1 && call->bytes < 1e18;
+}
+
 static gboolean read_row(struct cost_calls *calls, const struct csv_reader *reader,
 			 const gint *columns, GError **error)
 {
-	struct cost_call call;
+	struct cost_call call, told = { 0 };
 	const gchar *texts[N_COLUMNS];
 	gdouble time_us = number_in(reader, columns[COLUMN_TIME], NAN);
 	gdouble kernels = number_in(reader, columns[COLUMN_KERNELS], 1);
@@ -502,8 +593,12 @@ static gboolean read_row(struct cost_calls *calls, const struct csv_reader *read
 			    COST_MAX_CALLS);
 		return FALSE;
 	}
-	if (!cost_calls_ask(calls, texts[COLUMN_OP], texts[COLUMN_SHAPES], texts[COLUMN_TYPE],
-			    COST_MAX_DEVICES, &call, error))
+	told.rate = device_rate_find(texts[COLUMN_TYPE]);
+	if (told.rate < DEVICE_N_RATES && read_work(reader, columns, &told) &&
+	    cost_calls_set_texts(calls, texts[COLUMN_OP], texts[COLUMN_SHAPES], &told))
+		call = told;
+	else if (!cost_calls_ask(calls, texts[COLUMN_OP], texts[COLUMN_SHAPES], texts[COLUMN_TYPE],
+				 COST_MAX_DEVICES, &call, error))
 		return FALSE;
 	call.device = device;
 	call.time_ns = time_us * 1e3;
@@ -549,7 +644,7 @@ static void append_field(GString *line, const gchar *text)
 
 void cost_calls_write(const struct cost_calls *calls, FILE *out)
 {
-	fputs("device,op,shapes,type,time_us,kernels,count\n", out);
+	fputs("device,op,shapes,type,time_us,kernels,count,class,operations,bytes\n", out);
 	FOR_EACH(const struct cost_call, call, calls->rows) {
 		g_autoptr(GString) line = g_string_new(NULL);
 
@@ -558,9 +653,9 @@ void cost_calls_write(const struct cost_calls *calls, FILE *out)
 		append_field(line, call->op);
 		g_string_append_c(line, ',');
 		append_field(line, call->shapes);
-		fprintf(out, "%s,%s,%.3f,%.6g,%" G_GUINT64_FORMAT "\n", line->str,
+		fprintf(out, "%s,%s,%.9g,%.6g,%" G_GUINT64_FORMAT ",%s,%.17g,%.17g\n", line->str,
 			device_rate_name(call->rate), call->time_ns / 1e3, call->kernels,
-			call->count);
+			call->count, kernel_class_name(call->class), call->flops, call->bytes);
 	}
 }
 
@@ -599,8 +694,7 @@ static void find_figures(struct cost_calls *calls, guint32 index)
 		return;
 	device->bytes_per_ns = nearly_best(bytes);
 	for (guint rate = 0; rate < DEVICE_N_RATES; rate++)
-		device->ops_per_ns[rate] =
-			MAX(nearly_best(ops), device->bytes_per_ns * 1e-3);
+		device->ops_per_ns[rate] = MAX(nearly_best(ops), device->bytes_per_ns * 1e-3);
 }
 
 void cost_calls_finish(struct cost_calls *calls)

@@ -25,9 +25,9 @@
 	FEATURE(OPERATIONS, "log_operations")                                                      \
 	FEATURE(BYTES, "log_bytes")                                                                \
 	FEATURE(INTENSITY, "log_operations_per_byte")                                              \
-	FEATURE(WIDTH, "log_width")	       /* last dimension of the first input ... */         \
-	FEATURE(ROWS, "log_rows")	       /* ... and all others together */                   \
-	FEATURE(BATCH, "log_batch")	       /* all but the last two */                          \
+	FEATURE(WIDTH, "log_width")		/* last dimension of the first input ... */        \
+	FEATURE(ROWS, "log_rows")		/* ... and all others together */                  \
+	FEATURE(BATCH, "log_batch")		/* all but the last two */                         \
 	FEATURE(OTHER_WIDTH, "log_other_width") /* the same of the second input */                 \
 	FEATURE(OTHER_ROWS, "log_other_rows")                                                      \
 	FEATURE(ALIGNMENT, "alignment") /* the power of two that divides both widths, at most 7 */ \
@@ -51,14 +51,14 @@ struct cost_device {
 };
 
 struct cost_call {
-	guint32 device;		 /* place in `devices` */
-	enum kernel_class class; /* never KERNEL_COLLECTIVE */
-	enum device_rate rate;	 /* of its numbers */
+	guint32 device;		  /* place in `devices` */
+	enum kernel_class class;  /* never KERNEL_COLLECTIVE */
+	enum device_rate rate;	  /* of its numbers */
 	const gchar *op, *shapes; /* of the calls' strings */
-	gdouble flops, bytes;	 /* bytes > 0 */
-	gdouble kernels;	 /* that one call launches, the mean; 0: it is of a host */
-	guint64 count;		 /* how often it was seen */
-	gdouble time_ns;	 /* of one call, the median; > 0 */
+	gdouble flops, bytes;	  /* bytes > 0 */
+	gdouble kernels;	  /* that one call launches, the mean; 0: it is of a host */
+	guint64 count;		  /* how often it was seen */
+	gdouble time_ns;	  /* of one call, the median; > 0 */
 	gfloat features[N_CALL_FEATURES];
 };
 
@@ -72,7 +72,8 @@ struct cost_calls {
 	GArray *rows;	 /* struct cost_call */
 	GArray *sources; /* struct cost_source */
 	GStringChunk *strings;
-	GHashTable *times; /* struct cost_call with device, op, shapes, rate -> GArray of gdouble, until finish() */
+	GHashTable *
+		times; /* struct cost_call with device, op, shapes, rate -> GArray of gdouble, until finish() */
 };
 
 void cost_calls_init(struct cost_calls *calls);
@@ -85,8 +86,8 @@ const struct cost_device *cost_calls_device_at(const struct cost_calls *calls, g
 /* The calls of a correlated run: of devices by their kernels, else of hosts by their operations. */
 void cost_calls_add_run(struct cost_calls *calls, const TachoTimeline *timeline,
 			const gchar *source);
-/* Those of a table: a CSV file with the columns device, op, shapes, type, time_us and, if it likes, kernels and count. The error names
- * file and line. */
+/* Those of a table: a CSV file with the columns device, op, shapes, type, time_us and, if it likes, kernels and count; and class,
+ * operations and bytes, which go before what formulas say. The error names file and row. */
 gboolean cost_calls_add_table(struct cost_calls *calls, const gchar *path, GError **error);
 /* Make one row of what was the same call, and find the figures of devices. Once, after all were added. */
 void cost_calls_finish(struct cost_calls *calls);
@@ -98,6 +99,10 @@ void cost_calls_write(const struct cost_calls *calls, FILE *out);
 gboolean cost_calls_ask(struct cost_calls *calls, const gchar *op, const gchar *shapes,
 			const gchar *type, guint32 device, struct cost_call *ret_call,
 			GError **error);
+/* A call of which all but texts and what follows from them is told: shapes, and what is known of their form. FALSE: the shapes are not
+ * written as in tables. */
+gboolean cost_calls_set_texts(struct cost_calls *calls, const gchar *op, const gchar *shapes,
+			      struct cost_call *call);
 /* Fill in the features, for the call as it would be on that device. */
 void cost_call_set_features(struct cost_call *call, const struct cost_device *device);
 

@@ -21,7 +21,8 @@
 #define TOWARDS_SHARE 0.5
 #define RIDGE	      0.02
 
-#define N_SHAPE_FOLDS 5 /* Source: a rule: four fifths to fit, a fifth to try. If wrong, errors are a little higher or lower. */
+#define N_SHAPE_FOLDS                                                                              \
+	5 /* Source: a rule: four fifths to fit, a fifth to try. If wrong, errors are a little higher or lower. */
 
 static const gchar *const way_names[N_COST_WAYS] = {
 #define COST_WAY_NAME(enumerator, name) name,
@@ -138,8 +139,8 @@ static GArray *thin(const struct cost_model *model, GArray *rows)
 
 	g_array_sort_with_data(rows, compare_times, (gpointer)model);
 	for (guint i = 0; i < n; i++)
-		g_array_append_val(few, g_array_index(rows, guint32,
-						      (guint)((guint64)i * rows->len / n)));
+		g_array_append_val(
+			few, g_array_index(rows, guint32, (guint)((guint64)i * rows->len / n)));
 	return few;
 }
 
@@ -203,13 +204,15 @@ static GArray *fit_rooflines(const struct call_set *set)
 	const struct cost_model *model = set->model;
 
 	for (guint rate = 0; rate < DEVICE_N_RATES; rate++) {
-		struct cost_roofline middle = { set->class, (enum device_rate)rate,
-						COST_MAX_DEVICES, 0, 0, 0, 0 };
+		struct cost_roofline middle = {
+			set->class, (enum device_rate)rate, COST_MAX_DEVICES, 0, 0, 0, 0
+		};
 
 		for (guint32 device = 0; device < model->calls.devices->len; device++) {
 			g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint32));
-			struct cost_roofline roofline = { set->class, (enum device_rate)rate,
-							  device, 0, 0, 0, 0 };
+			struct cost_roofline roofline = {
+				set->class, (enum device_rate)rate, device, 0, 0, 0, 0
+			};
 
 			FOR_EACH(const guint32, row, set->rows)
 				if (call_at(model, *row)->device == device &&
@@ -320,8 +323,7 @@ static void fit_trees(struct boosted_trees *trees, const struct call_set *set,
 
 		memcpy(features + (gsize)i * N_CALL_FEATURES, call->features,
 		       sizeof(call->features));
-		targets[i] = (gfloat)log(call->time_ns /
-					 by_roofline(rooflines, set->model, call));
+		targets[i] = (gfloat)log(call->time_ns / by_roofline(rooflines, set->model, call));
 	}
 	boosted_trees_fit(trees, features, targets, n, how);
 }
@@ -363,9 +365,8 @@ static gdouble fitted_ns(const struct fitted *fitted, const struct cost_call *ca
 	case COST_BY_NEAREST:
 		return by_nearest(fitted->set->rows, fitted->rooflines, model, call);
 	case COST_BY_TREES:
-		return fitted->has_trees
-			       ? by_trees(&fitted->trees, fitted->rooflines, model, call)
-			       : NAN;
+		return fitted->has_trees ? by_trees(&fitted->trees, fitted->rooflines, model, call)
+					 : NAN;
 	default:
 		return NAN;
 	}
@@ -479,8 +480,8 @@ static void train_class(struct cost_model *model, enum kernel_class class,
 void cost_model_train(struct cost_model *model, const struct boosting *how)
 {
 	g_array_set_size(model->rooflines, 0);
-	for (guint class = 0; class < N_KERNEL_CLASSES; class++)
-		train_class(model, (enum kernel_class)class, how);
+	for (guint class = 0; class < N_KERNEL_CLASSES; class ++)
+		train_class(model, (enum kernel_class) class, how);
 }
 
 /* --- asked ----------------------------------------------------------------------------------------- */
@@ -488,8 +489,8 @@ void cost_model_train(struct cost_model *model, const struct boosting *how)
 static gdouble by_table(const struct cost_model *model, const struct cost_call *call)
 {
 	FOR_EACH(const struct cost_call, row, model->calls.rows)
-		if (row->device == call->device && row->rate == call->rate &&
-		    row->op == call->op && row->shapes == call->shapes) /* strings are kept once */
+		if (row->device == call->device && row->rate == call->rate && row->op == call->op &&
+		    row->shapes == call->shapes) /* strings are kept once */
 			return row->time_ns;
 	return NAN;
 }

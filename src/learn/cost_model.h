@@ -38,7 +38,7 @@ enum cost_fold {
 };
 
 struct cost_error {
-	guint n_calls; /* that were held out; 0: it was not tried */
+	guint n_calls;		      /* that were held out; 0: it was not tried */
 	gdouble mean_pct, median_pct; /* of |predicted / measured - 1| */
 };
 

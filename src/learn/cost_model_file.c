@@ -10,9 +10,9 @@
 #define FORMAT_NAME "tacho-cost-model"
 
 /* Source: a rule: what no figure of this world is over, so that no product of a few of them is infinite. If wrong, a file is refused. */
-#define MOST	  1e18
-#define MOST_NS	  1e15 /* eleven days */
-#define LEAST	  1e-9
+#define MOST	1e18
+#define MOST_NS 1e15 /* eleven days */
+#define LEAST	1e-9
 
 static const gchar *const feature_names[N_CALL_FEATURES] = {
 #define FEATURE_NAME(enumerator, name) name,
@@ -332,9 +332,10 @@ static gboolean read_device_place(const struct cost_model *model, struct model_r
 
 static gboolean read_roofline(struct cost_model *model, struct model_reader *reader)
 {
-	static const gchar *const keys[] = { "class",		 "type",	"device",
-					     "floor_ns",	 "operations_share", "bytes_share",
-					     "calls",		 NULL };
+	static const gchar *const keys[] = {
+		"class",       "type",	"device", "floor_ns", "operations_share",
+		"bytes_share", "calls", NULL
+	};
 	struct cost_roofline roofline = { .device = COST_MAX_DEVICES };
 	guint64 n_calls = 0;
 	gboolean is_good = TRUE;
@@ -351,8 +352,8 @@ static gboolean read_roofline(struct cost_model *model, struct model_reader *rea
 		else if (key == 2)
 			is_good = read_device_place(model, reader, &roofline.device);
 		else if (key == 3)
-			is_good = model_number(reader, "'floor_ns'", 0, MOST_NS,
-					       &roofline.floor_ns);
+			is_good =
+				model_number(reader, "'floor_ns'", 0, MOST_NS, &roofline.floor_ns);
 		else if (key == 4)
 			is_good = model_number(reader, "'operations_share'", 0, 1e6,
 					       &roofline.ops_share);
@@ -376,7 +377,7 @@ static gboolean read_way(struct model_reader *reader, guint *ret_way)
 	g_autofree gchar *name = model_text(reader, "'by'");
 
 	for (*ret_way = 0; name && *ret_way < N_COST_WAYS; ++*ret_way)
-		if (strcmp(name, cost_way_name((enum cost_way)*ret_way)) == 0)
+		if (strcmp(name, cost_way_name((enum cost_way) * ret_way)) == 0)
 			return TRUE;
 	return name && model_refuse(reader, "there is no way '%.40s'", name);
 }
@@ -386,7 +387,7 @@ static gboolean read_fold(struct model_reader *reader, guint *ret_fold)
 	g_autofree gchar *name = model_text(reader, "'held_out'");
 
 	for (*ret_fold = 0; name && *ret_fold < N_COST_FOLDS; ++*ret_fold)
-		if (strcmp(name, cost_fold_name((enum cost_fold)*ret_fold)) == 0)
+		if (strcmp(name, cost_fold_name((enum cost_fold) * ret_fold)) == 0)
 			return TRUE;
 	return name && model_refuse(reader, "nothing is held out by '%.40s'", name);
 }
@@ -468,24 +469,14 @@ static gboolean read_learned_class(struct cost_model *model, struct model_reader
 	return is_good && model_has(reader, keys, seen, 15);
 }
 
-/* Shapes and features are made of the texts anew: so they are what this program makes of them. */
-static gboolean take_call(struct cost_model *model, const struct cost_call *told, const gchar *op,
+/* Features are made of the shapes anew: so they are what this program makes of them. */
+static gboolean take_call(struct cost_model *model, struct cost_call *call, const gchar *op,
 			  const gchar *shapes, struct model_reader *reader)
 {
-	struct cost_call call;
-	g_autoptr(GError) error = NULL;
-
-	if (!cost_calls_ask(&model->calls, op, shapes, device_rate_name(told->rate), told->device,
-			    &call, &error))
-		return model_refuse(reader, "%s", error->message);
-	call.class = told->class;
-	call.flops = told->flops;
-	call.bytes = told->bytes;
-	call.kernels = told->kernels;
-	call.count = told->count;
-	call.time_ns = told->time_ns;
-	cost_call_set_features(&call, cost_calls_device_at(&model->calls, call.device));
-	g_array_append_val(model->calls.rows, call);
+	if (!cost_calls_set_texts(&model->calls, op, shapes, call))
+		return model_refuse(reader, "'%.60s' are no shapes", shapes);
+	cost_call_set_features(call, cost_calls_device_at(&model->calls, call->device));
+	g_array_append_val(model->calls.rows, *call);
 	return TRUE;
 }
 
@@ -573,7 +564,8 @@ static gboolean read_points(struct link_cost *link, struct model_reader *reader)
 	return !reader->error;
 }
 
-static gboolean read_operation(struct model_reader *reader, enum collective_operation *ret_operation)
+static gboolean read_operation(struct model_reader *reader,
+			       enum collective_operation *ret_operation)
 {
 	g_autofree gchar *name = model_text(reader, "an operation");
 
@@ -614,13 +606,11 @@ static gboolean read_link_member(struct link_cost *link, gint key, struct model_
 
 static gboolean read_link(struct cost_model *model, struct model_reader *reader)
 {
-	static const gchar *const keys[] = { "host",	  "backend",	   "operation",
-					     "ranks",	  "is_calibrated", "fixed_ns",
-					     "ns_per_byte", "error_pct",   "points",
+	static const gchar *const keys[] = { "host",	    "backend",	     "operation",
+					     "ranks",	    "is_calibrated", "fixed_ns",
+					     "ns_per_byte", "error_pct",     "points",
 					     NULL };
-	struct link_cost link = {
-		.points = g_array_new(FALSE, FALSE, sizeof(struct link_point))
-	};
+	struct link_cost link = { .points = g_array_new(FALSE, FALSE, sizeof(struct link_point)) };
 	guint seen = 0;
 	gint key;
 
@@ -660,10 +650,16 @@ static gboolean read_correction_member(struct correction *correction, gint key,
 
 static gboolean read_correction(struct cost_model *model, struct model_reader *reader)
 {
-	static const gchar *const keys[] = { "host",		   "device",	   "change",
-					     "predicted_gain_pct", "measured_gain_pct",
-					     "low_gain_pct",	   "high_gain_pct", "pairs",
-					     "unix_s",		   NULL };
+	static const gchar *const keys[] = { "host",
+					     "device",
+					     "change",
+					     "predicted_gain_pct",
+					     "measured_gain_pct",
+					     "low_gain_pct",
+					     "high_gain_pct",
+					     "pairs",
+					     "unix_s",
+					     NULL };
 	struct correction correction = { NULL };
 	guint seen = 0;
 	gint key;
@@ -708,19 +704,19 @@ static gboolean read_head(struct model_reader *reader, gint key)
 	if (!model_count(reader, "'version'", 1u << 20, &version))
 		return FALSE;
 	return version == COST_MODEL_VERSION ||
-	       model_refuse(reader, "the model is of version %" G_GUINT64_FORMAT
-				    ", and this program knows version %d",
+	       model_refuse(reader,
+			    "the model is of version %" G_GUINT64_FORMAT
+			    ", and this program knows version %d",
 			    version, COST_MODEL_VERSION);
 }
 
 static void read_model(struct cost_model *model, struct model_reader *reader)
 {
-	static const gchar *const keys[] = { "format",	    "version",	   "sources",
-					     "devices",	    "rooflines",   "classes",
-					     "calls",	    "communication", "corrections",
-					     NULL };
-	static ReadRow *const rows[] = { read_source,	read_device, read_roofline,
-					 read_learned_class, read_call, read_link,
+	static const gchar *const keys[] = { "format",	    "version", "sources", "devices",
+					     "rooflines",   "classes", "calls",	  "communication",
+					     "corrections", NULL };
+	static ReadRow *const rows[] = { read_source,	     read_device, read_roofline,
+					 read_learned_class, read_call,	  read_link,
 					 read_correction };
 	guint seen = 0;
 	gint key;

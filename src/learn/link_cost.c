@@ -46,7 +46,8 @@ GArray *link_costs_new(void)
 
 static gint compare_points(gconstpointer a, gconstpointer b)
 {
-	guint64 x = ((const struct link_point *)a)->bytes, y = ((const struct link_point *)b)->bytes;
+	guint64 x = ((const struct link_point *)a)->bytes,
+		y = ((const struct link_point *)b)->bytes;
 
 	return x < y ? -1 : x > y;
 }
@@ -58,10 +59,10 @@ static void fit(struct link_cost *link)
 
 	g_array_sort(link->points, compare_points);
 	FOR_EACH_AT(const struct link_point, point, i, link->points)
-		samples[i] = (struct transfer_sample){
-			transfer_wire_bytes(link->operation, point->bytes, link->n_ranks),
-			point->time_ns
-		};
+		samples[i] =
+			(struct transfer_sample){ transfer_wire_bytes(link->operation, point->bytes,
+								      link->n_ranks),
+						  point->time_ns };
 	transfer_cost_fit(&link->cost, samples, link->points->len, G_MAXDOUBLE);
 }
 
@@ -144,10 +145,10 @@ static GArray *find_seen(const TachoTimeline *timeline)
 void link_costs_add_run(GArray *links, const TachoTimeline *timeline)
 {
 	g_autoptr(GArray) all = find_seen(timeline);
-	const gchar *host = timeline->ranks->len
-				    ? tacho_timeline_string(timeline,
-							    tacho_timeline_rank(timeline, 0)->host)
-				    : "";
+	const gchar *host =
+		timeline->ranks->len
+			? tacho_timeline_string(timeline, tacho_timeline_rank(timeline, 0)->host)
+			: "";
 
 	for (guint i = 0; i < all->len;) {
 		const struct seen *first = &g_array_index(all, struct seen, i);

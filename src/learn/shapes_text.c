@@ -73,8 +73,8 @@ void shapes_text_append(GString *text, const TachoTimeline *timeline, guint32 sl
 	TachoTensor tensor;
 
 	g_string_append_c(text, '[');
-	for (guint32 i = 0; i < SHAPES_MAX_TENSORS && tacho_slice_input(timeline, slice, i, &tensor);
-	     i++) {
+	for (guint32 i = 0;
+	     i < SHAPES_MAX_TENSORS && tacho_slice_input(timeline, slice, i, &tensor); i++) {
 		g_string_append(text, i ? ",[" : "[");
 		for (guint32 dim = 0; dim < tensor.n_dims; dim++)
 			g_string_append_printf(text, "%s%" G_GINT64_FORMAT, dim ? "," : "",

@@ -23,8 +23,8 @@ struct proposal {
 	gint64 peak_memory_bytes; /* predicted; -1: not known */
 	gboolean has_interval;
 	gdouble uncorrected_ms; /* the step without what earlier plans were off by */
-	guint n_passes;	  /* of which the step has so many times the samples; 0: one */
-	gboolean is_kept; /* though it gains nothing */
+	guint n_passes;		/* of which the step has so many times the samples; 0: one */
+	gboolean is_kept;	/* though it gains nothing */
 };
 
 struct optimizing {

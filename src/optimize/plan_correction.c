@@ -45,6 +45,8 @@ void optimizing_correct(struct optimizing *optimizing, struct proposal *proposal
 	if (!costs || before_ms <= 0)
 		return;
 	kinds = tacho_plan_kinds(proposal->plan);
+	if (!*kinds) /* no plan says what it is */
+		return;
 	tacho_cost_place(optimizing->recordings[0].timeline, &host, &device);
 	n = tacho_cost_model_bias(costs, host, device, kinds, &factor, &spread);
 	if (n == 0)

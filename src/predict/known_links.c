@@ -42,11 +42,12 @@ void known_links_use(TachoGraph *graph, const TachoCostModel *costs)
 			continue;
 		group->cost = link->cost;
 		part_transfers(graph, i, link->cost.ns_per_byte);
-		graph_note(graph,
-			   "collectives of group %u are of about one size; what waits and bytes "
-			   "take of them is as all-reduces among %u ranks %s on %s: %.1f us and %.3f "
-			   "GB/s",
-			   i, group->n_ranks, link->is_calibrated ? "were measured" : "were recorded",
-			   link->host, link->cost.fixed_ns / 1e3, 1 / link->cost.ns_per_byte);
+		graph_note(
+			graph,
+			"collectives of group %u are of about one size; what waits and bytes "
+			"take of them is as all-reduces among %u ranks %s on %s: %.1f us and %.3f "
+			"GB/s",
+			i, group->n_ranks, link->is_calibrated ? "were measured" : "were recorded",
+			link->host, link->cost.fixed_ns / 1e3, 1 / link->cost.ns_per_byte);
 	}
 }

@@ -51,7 +51,9 @@ static void ask(struct cost_model *model)
 static void read_table(const uint8_t *data, size_t n)
 {
 	struct cost_model model;
-	struct boosting how = { .n_trees = 2, .depth = 2, .min_rows = 1, .rate = 0.5, .shrinkage = 1 };
+	struct boosting how = {
+		.n_trees = 2, .depth = 2, .min_rows = 1, .rate = 0.5, .shrinkage = 1
+	};
 
 	cost_model_init(&model);
 	if (cost_calls_add_table(&model.calls, foreign_fuzz_file("table.csv", data, n), NULL)) {

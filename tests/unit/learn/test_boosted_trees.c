@@ -14,7 +14,9 @@ static void test_one_tree(void)
 {
 	const gfloat features[] = { 1, 0, 1, 0, 3, 0, 3, 0 };
 	const gfloat targets[] = { 2, 4, -3, -3 };
-	struct boosting how = { .n_trees = 1, .depth = 1, .min_rows = 1, .rate = 1, .shrinkage = 1 };
+	struct boosting how = {
+		.n_trees = 1, .depth = 1, .min_rows = 1, .rate = 1, .shrinkage = 1
+	};
 	struct boosted_trees trees;
 
 	boosted_trees_init(&trees, 2);
@@ -138,7 +140,8 @@ static void test_file(void)
 	",\"right_children\":" right ",\"split_conditions\":" conditions                           \
 	",\"split_indices\":" indices ",\"default_left\":[1,0,0],\"more\":{\"x\":[1]}}]},"         \
 	"\"name\":\"gbtree\"},\"learner_model_param\":{\"base_score\":\"[5E-1]\","                 \
-	"\"num_feature\":\"2\"},\"objective\":{\"name\":\"reg:squarederror\"}},\"version\":[2,1,0]}"
+	"\"num_feature\":\"2\"},\"objective\":{\"name\":\"reg:squarederror\"}},\"version\":[2,1,"  \
+	"0]}"
 
 /* As XGBoost writes it: with members that nothing is known of, and a sum that begins at 0.5. */
 static void test_of_others(void)
@@ -157,7 +160,11 @@ static void test_of_others(void)
 static void test_refused(void)
 {
 	static const gchar *const texts[] = {
-		"", "[]", "{}", "{\"learner\":{}}", "{\"learner\":",
+		"",
+		"[]",
+		"{}",
+		"{\"learner\":{}}",
+		"{\"learner\":",
 		TREE("[1,-1,-1]", "[1,-1,-1]", "[2.5,0.25,-4]", "[0,0,0]"), /* both go to one */
 		TREE("[1,0,-1]", "[2,2,-1]", "[2.5,0.25,-4]", "[0,0,0]"),   /* round */
 		TREE("[1,-1,-1]", "[3,-1,-1]", "[2.5,0.25,-4]", "[0,0,0]"), /* nowhere */

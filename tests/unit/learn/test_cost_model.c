@@ -33,9 +33,9 @@ static gchar *write_table(void)
 			guint m = 64 + 64 * (i % 15), k = 32 << i % 6;
 			guint n = 128 * (1 + i % 11) + (i % 2 ? 1 : 0);
 
-			g_string_append_printf(text, "%s,aten::mm,\"[[%u,%u],[%u,%u]]\",fp32,%.4f\n",
-					       devices[d], m, k, k, n,
-					       true_us(device_find(devices[d]), m, n, k));
+			g_string_append_printf(
+				text, "%s,aten::mm,\"[[%u,%u],[%u,%u]]\",fp32,%.4f\n", devices[d],
+				m, k, k, n, true_us(device_find(devices[d]), m, n, k));
 		}
 	g_assert_cmpint(fd, >=, 0);
 	close(fd);
@@ -94,12 +94,12 @@ static void test_asked(void)
 		ask(model, "aten::mm", "[[1000,512],[512,2048]]", "L4", NULL, NULL), new_us,
 		0.25 * new_us);
 	/* one kernel for both is shorter than two, and not shorter than one */
-	g_assert_cmpfloat(ask(model, "aten::mm+aten::mm",
-			      "[[64,32],[32,128]];[[64,128],[128,32]]", "V100", "roofline", NULL),
-			  <,
-			  ask(model, "aten::mm", "[[64,32],[32,128]]", "V100", "roofline", NULL) +
-				  ask(model, "aten::mm", "[[64,128],[128,32]]", "V100", "roofline",
-				      NULL));
+	g_assert_cmpfloat(
+		ask(model, "aten::mm+aten::mm", "[[64,32],[32,128]];[[64,128],[128,32]]", "V100",
+		    "roofline", NULL),
+		<,
+		ask(model, "aten::mm", "[[64,32],[32,128]]", "V100", "roofline", NULL) +
+			ask(model, "aten::mm", "[[64,128],[128,32]]", "V100", "roofline", NULL));
 }
 
 static void test_not_known(void)
@@ -161,18 +161,24 @@ static void test_refused(void)
 {
 #define HEAD "{\"format\":\"tacho-cost-model\",\"version\":1,"
 	static const gchar *const texts[] = {
-		"", "null", "{", "[]", "{\"format\":\"tacho-cost-model\"}",
+		"",
+		"null",
+		"{",
+		"[]",
+		"{\"format\":\"tacho-cost-model\"}",
 		"{\"format\":\"tacho-cost-model\",\"version\":2}",
 		"{\"version\":1,\"format\":\"another\"}",
 		HEAD "\"devices\":[{\"name\":\"x\"}]}",
 		HEAD "\"unknown\":[]}",
 		HEAD "\"calls\":[[0,\"aten::mm\",\"[[1,1],[1,1]]\",\"fp32\",\"gemm\",1,1,1,1,1]]}",
-		HEAD "\"rooflines\":[{\"class\":\"gemm\",\"type\":\"fp32\",\"device\":7,\"floor_ns\":1,"
-		     "\"operations_share\":1,\"bytes_share\":1,\"calls\":1}]}",
+		HEAD
+		"\"rooflines\":[{\"class\":\"gemm\",\"type\":\"fp32\",\"device\":7,\"floor_ns\":1,"
+		"\"operations_share\":1,\"bytes_share\":1,\"calls\":1}]}",
 		HEAD "\"rooflines\":[{\"class\":\"gemm\",\"type\":\"fp32\",\"floor_ns\":1,"
 		     "\"operations_share\":1,\"bytes_share\":0,\"calls\":1}]}",
-		HEAD "\"communication\":[{\"host\":\"a\",\"backend\":\"\",\"operation\":\"all_reduce\","
-		     "\"ranks\":1,\"is_calibrated\":true,\"points\":[]}]}",
+		HEAD
+		"\"communication\":[{\"host\":\"a\",\"backend\":\"\",\"operation\":\"all_reduce\","
+		"\"ranks\":1,\"is_calibrated\":true,\"points\":[]}]}",
 		HEAD "\"communication\":[{\"host\":\"a\",\"backend\":\"\",\"operation\":\"hug\","
 		     "\"ranks\":2,\"is_calibrated\":true,\"points\":[]}]}",
 		HEAD "\"corrections\":[{\"host\":\"a\",\"device\":\"b\",\"change\":\"c\","
@@ -194,8 +200,8 @@ static void test_refused(void)
 static void add_difference(TachoCostModel *model, const gchar *change, gdouble predicted,
 			   gdouble measured)
 {
-	TachoCostDifference difference = { "here", "cpu", change, predicted, measured,
-					   measured - 1, measured + 1, 5, 1000 };
+	TachoCostDifference difference = { "here",	 "cpu",	       change, predicted, measured,
+					   measured - 1, measured + 1, 5,      1000 };
 
 	g_assert_true(tacho_cost_model_add_difference(model, &difference));
 }
