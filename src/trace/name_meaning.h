@@ -2,7 +2,8 @@
  *
  * A timeline has few names and many slices. So whoever wants to know what a slice is asks by the id of its name;
  * the first to ask judges the text. The judges are the only places behind import that look at the text of names:
- * call_kind, copy_kind, region_kind, operation, mark_kind, op_trait, kernel_class, kernel_trait, counter_kind, function_kind, function_use.
+ * call_kind, copy_kind, region_kind, operation, mark_kind, op_trait, kernel_class, kernel_trait, counter_kind, function_kind, function_use,
+ * kernel_event.
  * docs/decisions/0019-what-names-mean.md says why. */
 #ifndef TACHO_NAME_MEANING_H
 #define TACHO_NAME_MEANING_H
@@ -24,6 +25,8 @@ enum name_of {
 	NAME_OF_COPY,
 	NAME_OF_FUNCTION,
 	NAME_OF_FUNCTION_USE,
+	NAME_OF_KERNEL_EVENT,
+	NAME_OF_KERNEL_COUNTER,
 	N_NAMES_OF,
 };
 

@@ -50,6 +50,7 @@ struct ctf_thread {
 	gboolean has_begun;   /* an interval: what ends before began before the recording */
 	GArray *frames;	      /* struct ctf_frame */
 	GHashTable *counters; /* string id -> row */
+	struct ctf_absence *absence; /* from its core, as a trace of the kernel tells it; NULL: none told of yet */
 	guint open_session;   /* index into ctf_import's sessions, plus 1; 0: none */
 	guint n_sessions;     /* at the end */
 };
@@ -109,6 +110,17 @@ struct ctf_pending {
 	guint32 row;
 	guint64 offset;
 	gint64 time_ns;
+};
+
+/* A thread that is off its core, until it has one again. */
+struct ctf_absence {
+	guint32 track;	      /* of what the kernel does with it; TACHO_NONE: none yet */
+	gboolean is_off;
+	gboolean is_taken;    /* it could go on: another took its core */
+	gint64 out_ns, ready_ns; /* ready_ns: when it could run again; G_MININT64: not told */
+	guint32 other, call;  /* string ids: who took the core; the system call that it waits in */
+	gboolean is_own;      /* the other is of its process */
+	guint64 offset;	      /* of the event */
 };
 
 struct ctf_core {
@@ -193,6 +205,9 @@ struct ctf_owner *ctf_owner_of_name(struct ctf_import *ctf, guint32 host, const 
 struct ctf_thread *ctf_thread_of(struct ctf_import *ctf, struct ctf_owner *owner, guint32 host,
 				 guint32 tid);
 guint32 ctf_thread_track(struct ctf_import *ctf, struct ctf_thread *thread);
+/* A new track that is of the thread's process, whichever that turns out to be. */
+guint32 ctf_track_of_thread(struct ctf_import *ctf, struct ctf_thread *thread, TachoTrackKind kind,
+			    const gchar *name);
 /* A track of a process by its name. */
 guint32 ctf_lane(struct ctf_import *ctf, struct ctf_owner *owner, TachoTrackKind kind,
 		 const gchar *name, gint32 device, guint32 tid);
@@ -243,6 +258,19 @@ gboolean ctf_take_pending(struct ctf_import *ctf, const gchar *key, struct ctf_p
 extern const struct ctf_rule ctf_kernel_rules[], ctf_memory_rules[], ctf_profiler_rules[],
 	ctf_thapi_rules[], ctf_otf2_rules[], ctf_exported_rules[];
 
+/* ctf_absence.c */
+/* The thread goes off its core, is ready for one again, and comes back. */
+void ctf_absence_begin(struct ctf_import *ctf, struct ctf_thread *thread,
+		       const struct ctf_absence *absence);
+void ctf_absence_ready(struct ctf_thread *thread, gint64 time_ns);
+/* `other` had the core until now. */
+void ctf_absence_end(struct ctf_import *ctf, struct ctf_thread *thread, guint32 other,
+		     gboolean is_own, gint64 time_ns);
+/* What the kernel did with the thread, from `start_ns` to `end_ns`. */
+void ctf_add_kernel_event(struct ctf_import *ctf, struct ctf_thread *thread, guint32 name,
+			  gint64 start_ns, gint64 end_ns, guint64 offset);
+/* Rules of events of tacho's own recorder (probes/kernel), tacho_kernel:... */
+extern const struct ctf_rule ctf_recorder_rules[];
 /* ctf_kernel.c */
 void ctf_kernel_end_trace(struct ctf_import *ctf);
 /* ctf_otf2.c */

@@ -42,6 +42,7 @@ static void free_thread(gpointer data)
 	g_array_unref(thread->frames);
 	if (thread->counters)
 		g_hash_table_unref(thread->counters);
+	g_free(thread->absence);
 	g_free(thread);
 }
 
@@ -318,6 +319,12 @@ guint32 ctf_thread_track(struct ctf_import *ctf, struct ctf_thread *thread)
 	if (thread->track == TACHO_NONE)
 		thread->track = add_track(ctf, TACHO_TRACK_THREAD, "", thread->tid, NULL, thread);
 	return thread->track;
+}
+
+guint32 ctf_track_of_thread(struct ctf_import *ctf, struct ctf_thread *thread, TachoTrackKind kind,
+			    const gchar *name)
+{
+	return add_track(ctf, kind, name, thread->tid, NULL, thread);
 }
 
 guint32 ctf_lane(struct ctf_import *ctf, struct ctf_owner *owner, TachoTrackKind kind,
