@@ -104,6 +104,8 @@ typedef enum {
 	     "how fast devices copy and fill memory over time")                                    \
 	VIEW(counters, TACHO_BY_STEPS | TACHO_BY_NAME,                                             \
 	     "counters: least, mean, most, and what ran then")                                     \
+	VIEW(system, TACHO_BY_STEPS | TACHO_BY_NAME,                                               \
+	     "what the kernel did with threads: who took their cores, faults, disks, retransmits") \
 	VIEW(advise, TACHO_BY_STEPS | TACHO_BY_NAME | TACHO_BY_DEVICE,                             \
 	     "what to change, why, and what that would save at most")
 

@@ -68,7 +68,9 @@ typedef const gchar *(*AdviceChecker)(const struct advice_input *input, GArray *
 	CHECKER(device_idle)                                                                       \
 	CHECKER(blocking_calls)                                                                    \
 	CHECKER(layout)                                                                            \
-	CHECKER(fragmentation)
+	CHECKER(fragmentation)                                                                     \
+	CHECKER(preemption)                                                                        \
+	CHECKER(retransmits)
 
 #define ADVICE_CHECKER_DECLARE(name)                                                               \
 	const gchar *check_##name(const struct advice_input *input, GArray *advices);

@@ -4,6 +4,7 @@
 #include <tacho/analyze.h>
 #include <tacho/correlate.h>
 
+#include "analyze/kernel_account.h"
 #include "analyze/outside_steps.h"
 #include "analyze/rank_activity.h"
 #include "analyze/selection.h"
@@ -26,6 +27,7 @@ static const TachoColumn columns[] = {
 	NUMBER_COLUMN("communication_ms", "comm", 2),
 	NUMBER_COLUMN("overlap_pct", "overlap %", 0),
 	TEXT_COLUMN("state", ""),
+	TEXT_COLUMN("system", "by the kernel", .is_flexible = TRUE),
 	JSON_NUMBER("data_wait_ms"),
 	JSON_NUMBER("start_ms"),
 	JSON_TEXT("host"),
@@ -44,9 +46,12 @@ static const TachoColumn summary_columns[] = {
 	NUMBER_COLUMN("communication_ms", "comm", 2),
 	NUMBER_COLUMN("overlap_pct", "overlap %", 0),
 	TEXT_COLUMN("state", ""),
+	TEXT_COLUMN("system", "by the kernel", .is_flexible = TRUE),
 	JSON_NUMBER("data_wait_ms"),
 	JSON_TEXT("host"),
 };
+
+#define SYSTEM_TOLD_PCT 1.0 /* of a step: what the kernel explains less of is left out */
 
 struct step_parts step_parts_measure(const struct rank_activity *activity, gint64 start_ns,
 				     gint64 end_ns)
@@ -67,6 +72,8 @@ struct step_parts step_parts_measure(const struct rank_activity *activity, gint6
 struct parts_source {
 	const struct known_step *known; /* of all ranks; NULL: measured */
 	struct rank_activity activity;
+	gboolean has_account;
+	struct kernel_account account; /* what the kernel explains of it */
 	guint at; /* `known`: in the timeline's steps */
 };
 
@@ -75,14 +82,28 @@ static void parts_source_init(struct parts_source *source, const TachoTimeline *
 			      const struct known_step *known)
 {
 	*source = (struct parts_source){ .known = known };
-	if (!known)
-		rank_activity_init(&source->activity, timeline, rank_index, collectives);
+	if (known)
+		return;
+	rank_activity_init(&source->activity, timeline, rank_index, collectives);
+	source->has_account = kernel_events_are_in(timeline);
+	if (source->has_account)
+		kernel_account_init(&source->account, timeline, rank_index, &source->activity);
 }
 
 static void parts_source_release(struct parts_source *source)
 {
 	if (!source->known)
 		rank_activity_release(&source->activity);
+	if (source->has_account)
+		kernel_account_release(&source->account);
+}
+
+/* NULL: the kernel explains nothing of it. To be freed with g_free(). */
+static gchar *system_text(const struct parts_source *source, gint64 begin_ns, gint64 end_ns)
+{
+	return source->has_account ? kernel_account_text(&source->account, begin_ns, end_ns,
+							 SYSTEM_TOLD_PCT)
+				   : NULL;
 }
 
 /* Steps are asked for in the order in which the timeline has them. */
@@ -175,12 +196,14 @@ static void add_step(TachoTable *table, const struct selection *selection,
 {
 	const TachoTimeline *timeline = selection->timeline;
 	struct step_parts parts = parts_of(source, timeline, step);
+	g_autofree gchar *system = system_text(source, step->start_ns, step->end_ns);
 
 	tacho_table_row(table);
 	tacho_table_integer(table, step->number);
 	table_rank(table, timeline, step->rank_index);
 	add_breakdown(table, &parts, 1, rank_is_partial(timeline, step->rank_index));
 	tacho_table_text(table, state_name(selection_step_state(selection, step)));
+	tacho_table_text(table, system);
 	tacho_table_number(table, MS(parts.data_wait_ns));
 	tacho_table_number(table, MS(step->start_ns));
 	tacho_table_text(table, host_of(timeline, step->rank_index));
@@ -198,6 +221,7 @@ static void add_outside(TachoTable *table, const TachoTimeline *timeline, guint 
 	table_rank(table, timeline, rank_index);
 	add_breakdown(table, &parts, 1, rank_is_partial(timeline, rank_index));
 	tacho_table_text(table, OUTSIDE);
+	tacho_table_null(table);
 	tacho_table_number(table, MS(parts.data_wait_ns));
 	tacho_table_null(table);
 	tacho_table_text(table, host_of(timeline, rank_index));
@@ -248,6 +272,8 @@ TachoTable *step_view_of_known(const TachoTimeline *timeline, const TachoFilter 
 	g_autoptr(GHashTable) collectives = index_collectives(timeline);
 	struct selection selection;
 
+	if (known || !kernel_events_are_in(timeline))
+		table_hide_column(table, "system");
 	selection_init(&selection, timeline, filter);
 	for (guint i = 0; i < timeline->steps->len;)
 		i = add_steps(table, &selection, collectives, i, known);
@@ -272,6 +298,8 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 	guint first = selection->first_of_rank[rank_index];
 	guint n = selection->first_of_rank[rank_index + 1] - first;
 	g_autoptr(GArray) durations = g_array_new(FALSE, FALSE, sizeof(gint64));
+	g_autoptr(GArray) stretches = selection_stretches(selection, rank_index);
+	g_autofree gchar *system = NULL;
 	struct parts_source source;
 	struct step_parts sum = { 0 };
 	gdouble median_ns;
@@ -287,6 +315,8 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 		accumulate(&sum, &parts);
 		g_array_append_val(durations, duration_ns);
 	}
+	if (source.has_account)
+		system = kernel_account_mean_text(&source.account, stretches, SYSTEM_TOLD_PCT);
 	parts_source_release(&source);
 	if (!rank_is_partial(timeline, rank_index))
 		accumulate(total, &sum);
@@ -299,6 +329,7 @@ static void add_rank(TachoTable *table, const struct selection *selection, GHash
 					  median_ns);
 	add_breakdown(table, &sum, n, rank_is_partial(timeline, rank_index));
 	tacho_table_null(table);
+	tacho_table_text(table, system);
 	tacho_table_number(table, MS(sum.data_wait_ns) / n);
 	tacho_table_text(table, host_of(timeline, rank_index));
 }
@@ -315,6 +346,7 @@ static void add_rank_outside(TachoTable *table, const TachoTimeline *timeline, g
 		tacho_table_null(table);
 	add_breakdown(table, &parts, 1, rank_is_partial(timeline, rank_index));
 	tacho_table_text(table, OUTSIDE);
+	tacho_table_null(table);
 	tacho_table_number(table, MS(parts.data_wait_ns));
 	tacho_table_text(table, host_of(timeline, rank_index));
 }
@@ -356,6 +388,8 @@ TachoTable *step_summary_of_known(const TachoTimeline *timeline, const TachoFilt
 		by_step.first_step = 0; /* warm-up, too */
 	else
 		table_hide_column(table, "state");
+	if (known || !kernel_events_are_in(timeline))
+		table_hide_column(table, "system");
 	selection_init(&selection, timeline, &by_step);
 	for (guint rank = 0; rank < timeline->ranks->len; rank++) {
 		add_rank(table, &selection, collectives, rank, &total, known);

@@ -17,8 +17,8 @@ static struct ctf_absence *absence_of(struct ctf_thread *thread)
 	return thread->absence;
 }
 
-void ctf_add_kernel_event(struct ctf_import *ctf, struct ctf_thread *thread, guint32 name,
-			  gint64 start_ns, gint64 end_ns, guint64 offset)
+guint32 ctf_add_kernel_event(struct ctf_import *ctf, struct ctf_thread *thread, guint32 name,
+			     gint64 start_ns, gint64 end_ns, guint64 offset)
 {
 	struct ctf_absence *absence = absence_of(thread);
 	gint64 duration_ns;
@@ -32,8 +32,8 @@ void ctf_add_kernel_event(struct ctf_import *ctf, struct ctf_thread *thread, gui
 	}
 	if (__builtin_sub_overflow(end_ns, start_ns, &duration_ns))
 		duration_ns = -1; /* the timeline mends and counts it */
-	ctf_add_slice(ctf, TACHO_SLICE_EVENT, absence->track, name, start_ns, duration_ns, 0,
-		      offset);
+	return ctf_add_slice(ctf, TACHO_SLICE_EVENT, absence->track, name, start_ns, duration_ns, 0,
+			     offset);
 }
 
 /* --- events at both ends ---------------------------------------------------------------------- */

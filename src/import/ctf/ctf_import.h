@@ -266,9 +266,9 @@ void ctf_absence_ready(struct ctf_thread *thread, gint64 time_ns);
 /* `other` had the core until now. */
 void ctf_absence_end(struct ctf_import *ctf, struct ctf_thread *thread, guint32 other,
 		     gboolean is_own, gint64 time_ns);
-/* What the kernel did with the thread, from `start_ns` to `end_ns`. */
-void ctf_add_kernel_event(struct ctf_import *ctf, struct ctf_thread *thread, guint32 name,
-			  gint64 start_ns, gint64 end_ns, guint64 offset);
+/* What the kernel did with the thread, from `start_ns` to `end_ns`. Its row, or TACHO_NONE. */
+guint32 ctf_add_kernel_event(struct ctf_import *ctf, struct ctf_thread *thread, guint32 name,
+			     gint64 start_ns, gint64 end_ns, guint64 offset);
 /* Rules of events of tacho's own recorder (probes/kernel), tacho_kernel:... */
 extern const struct ctf_rule ctf_recorder_rules[];
 /* ctf_kernel.c */

@@ -192,11 +192,10 @@ static void handle_block_issue(struct ctf_import *ctf, const struct ctf_plan *pl
 		tid ? name_thread(ctf, ctf_host(ctf, event), tid, 0) : ctf->thread;
 	guint32 row;
 
-	ctf_add_kernel_event(ctf, thread,
-			     kernel_event_name(ctf->timeline, KERNEL_EVENT_BLOCK_IO, detail, FALSE),
-			     event->time_ns, event->time_ns, event->offset);
-	row = ctf->timeline->slices.n - 1;
-	ctf->timeline->slices.flags[row] |= TACHO_SLICE_OPEN;
+	row = ctf_add_kernel_event(ctf, thread,
+				   kernel_event_name(ctf->timeline, KERNEL_EVENT_BLOCK_IO, detail,
+						     FALSE),
+				   event->time_ns, event->time_ns, event->offset);
 	ctf_begin_pending(ctf, key, row, event->offset, event->time_ns);
 }
 
