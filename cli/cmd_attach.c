@@ -8,6 +8,7 @@
 #include "attached_job.h"
 #include "cli.h"
 #include "clock_calibration.h"
+#include "kernel_recording.h"
 #include "option_values.h"
 #include "run_folder.h"
 #include "trace/rank_list.h"
@@ -283,6 +284,7 @@ static int record_into(RunFolder *folder, const gchar *run_path, const struct op
 {
 	g_autofree gchar *clock = NULL, *settings = settings_of(options, has_probe);
 	g_autoptr(AttachedJob) job = NULL;
+	KernelRecording *kernel = NULL;
 	GError *error = NULL;
 	guint n_failed;
 
@@ -291,8 +293,11 @@ static int record_into(RunFolder *folder, const gchar *run_path, const struct op
 		return cli_fail_error("attach", error);
 	catch_signals();
 	job = attached_job_new(run_path, clock, settings, has_probe);
+	if (has_probe[PROBE_kernel] && !options->leaves)
+		kernel = kernel_recording_start("attach", run_path, pids, options->is_quiet);
 	begin_all(job, folder, pids, options);
 	if (!job->processes->len) {
+		kernel_recording_stop(kernel);
 		if (folder)
 			run_folder_discard(folder);
 		return CLI_BAD;
@@ -304,6 +309,7 @@ static int record_into(RunFolder *folder, const gchar *run_path, const struct op
 	if (options->leaves)
 		return n_failed ? CLI_NO : CLI_DONE;
 	await_end(job, duration_us);
+	kernel_recording_stop(kernel);
 	n_failed += attached_job_end(job, "attach");
 	if (folder) {
 		run_folder_trim(folder);
@@ -391,6 +397,9 @@ int cmd_attach(int argc, char **argv)
 		return CLI_BAD;
 	if (options.duration && !duration_us)
 		return cli_fail("attach", "--duration must be more than 0");
+	if (options.leaves && options.probe_list && strstr(options.probe_list, "kernel"))
+		return cli_fail("attach", "--leave: the kernel is recorded only as long as tacho "
+					  "attach runs; leave out the probe kernel");
 	if (options.leaves && options.duration)
 		return cli_fail("attach", "--leave and --duration exclude each other");
 	if (!probe_choice_parse("attach", options.probe_list ? options.probe_list : "all",

@@ -14,6 +14,7 @@
 #include "clock_calibration.h"
 #include "job_environment.h"
 #include "job_precision.h"
+#include "kernel_recording.h"
 #include "launch.h"
 #include "option_values.h"
 #include "preloadable.h"
@@ -489,6 +490,7 @@ static int run(struct recording *recording, const gchar *clock)
 			  .data = recording };
 	GError *error = NULL;
 	RunLimit *limit = NULL;
+	KernelRecording *kernel = NULL;
 	UnseenWatch *watch;
 	int wait_status;
 
@@ -497,20 +499,25 @@ static int run(struct recording *recording, const gchar *clock)
 		return CLI_BAD;
 	}
 	fflush(NULL);
+	if (recording->has_probe[PROBE_kernel])
+		kernel = kernel_recording_start("record", recording->folder->path, NULL,
+						recording->options->is_quiet);
 	if (is_limited(recording->options))
 		limit = run_limit_start(recording->folder->path, recording->options->max_bytes,
 					recording->options->free_bytes,
 					(guint64)recording->options->keep_us * 1000);
-	watch = unseen_watch_start(recording->folder->path);
+	watch = unseen_watch_start(recording->folder->path, kernel_recording_pid(kernel));
 	if (!launch_run(&launch, &wait_status, &error)) {
 		int cause = error->code;
 
+		kernel_recording_stop(kernel);
 		unseen_watch_stop(watch);
 		run_limit_stop(limit);
 		cli_fail_error("record", error);
 		run_folder_discard(recording->folder);
 		return cause == ENOENT ? 127 : 126; /* as a shell says it */
 	}
+	kernel_recording_stop(kernel);
 	run_folder_trim(recording->folder);
 	run_limit_stop(limit);
 	unseen_watch_stop(watch);

@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "clock_calibration.h"
 #include "doctor.h"
+#include "kernel_recording.h"
 #include "trace/call_filters.h"
 
 #define PACKET_BYTES	 (1 << 20)
@@ -265,6 +266,34 @@ static void look_at_mpi(Diagnosis *diagnosis)
 					    "MPI"));
 }
 
+/* What --probes kernel would record: who took the threads' cores, faults, disks, retransmits. */
+static void look_at_kernel(Diagnosis *diagnosis)
+{
+	g_autofree gchar *why = NULL;
+	KernelAmount amount = kernel_recording_check(&why);
+	g_autofree gchar *program =
+		g_build_filename(cli_prefix(), "lib", "tacho", "tacho-kernel", NULL);
+
+	if (amount == KERNEL_RECORDS_EVENTS && !why)
+		diagnosis_add(diagnosis, "kernel", FINDING_WORKS,
+			      g_strdup("--probes all,kernel records switches, faults, disks and "
+				       "retransmits, by eBPF"),
+			      NULL);
+	else if (amount == KERNEL_RECORDS_EVENTS)
+		diagnosis_add(diagnosis, "kernel", FINDING_PARTLY, g_steal_pointer(&why), NULL);
+	else if (amount == KERNEL_RECORDS_SUMS)
+		diagnosis_add(
+			diagnosis, "kernel", FINDING_ABSENT,
+			g_strdup_printf("--probes all,kernel records sums by thread alone, from "
+					"/proc: %s",
+					why),
+			g_strdup_printf("run tacho as root, or: sudo setcap "
+					"cap_bpf,cap_perfmon=ep %s",
+					program));
+	else
+		diagnosis_add(diagnosis, "kernel", FINDING_ABSENT, g_steal_pointer(&why), NULL);
+}
+
 void doctor_machine(Diagnosis *diagnosis, const gchar *folder)
 {
 	diagnosis_area(diagnosis, "This machine");
@@ -280,4 +309,5 @@ void doctor_machine(Diagnosis *diagnosis, const gchar *folder)
 	look_at_variable(diagnosis, "CUDA_INJECTION64_PATH", "calls and kernels of CUDA");
 	look_at_layers(diagnosis);
 	look_at_mpi(diagnosis);
+	look_at_kernel(diagnosis);
 }

@@ -37,6 +37,7 @@ struct watched {
 struct _UnseenWatch {
 	gchar *path;
 	GHashTable *processes; /* pid -> struct watched */
+	gint64 own;	       /* a process of tacho's */
 	guint round, n_noted;
 	gint is_over; /* atomic */
 	pthread_t thread;
@@ -158,7 +159,7 @@ static void look(UnseenWatch *watch)
 
 		for (guint n = 0; parent && *parent != self && n < g_hash_table_size(parents); n++)
 			parent = g_hash_table_lookup(parents, parent);
-		if (parent && *parent == self)
+		if (parent && *parent == self && *(const gint64 *)entry.key != watch->own)
 			look_at(watch, *(const gint64 *)entry.key);
 	}
 	g_hash_table_foreach_remove(watch->processes, is_of_earlier_round, watch);
@@ -181,12 +182,13 @@ static void *watch_processes(void *watch_pointer)
 	return NULL;
 }
 
-UnseenWatch *unseen_watch_start(const gchar *path)
+UnseenWatch *unseen_watch_start(const gchar *path, gint64 own)
 {
 	UnseenWatch *watch = g_new0(UnseenWatch, 1);
 	sigset_t all, before;
 
 	watch->path = g_strdup(path);
+	watch->own = own;
 	watch->processes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_watched);
 	sigfillset(&all); /* signals are for who waits for the job */
 	pthread_sigmask(SIG_SETMASK, &all, &before);

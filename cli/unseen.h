@@ -8,8 +8,8 @@
 typedef struct _UnseenWatch UnseenWatch;
 
 /* Look from time to time at the processes below this one, in a thread of its own, and note those without the agent in the run at `path`:
- * those that live for a second or so. NULL: there is no thread for it. */
-UnseenWatch *unseen_watch_start(const gchar *path);
+ * those that live for a second or so. `own` (0: none) is no part of the job. NULL: there is no thread for it. */
+UnseenWatch *unseen_watch_start(const gchar *path, gint64 own);
 /* Takes NULL. */
 void unseen_watch_stop(UnseenWatch *watch);
 

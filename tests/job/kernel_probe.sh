@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# The kernel's part in a job, by eBPF: who took a thread's core and for how long, held against what the program measured itself; sleeps with
+# who woke it; a file written past the page cache; TCP segments that a full queue between two hosts lost. Then what remains without
+# privileges. Skipped without root, BTF or a build with libbpf.
+set -u
+work=$(mktemp -d)
+namespaces=()
+hog=
+cleanup() {
+	[ -z "$hog" ] || kill "$hog" 2>/dev/null
+	for name in "${namespaces[@]}"; do
+		ip netns del "$name" 2>/dev/null
+	done
+	rm -rf "$work"
+}
+trap cleanup EXIT
+
+fail() {
+	echo "failed: $*"
+	exit 1
+}
+
+kernel=$(dirname "$TACHO")/../lib/tacho/tacho-kernel
+[ "$("$kernel" --check)" = events ] || { echo "skipped: $("$kernel" --check)"; exit 77; }
+python=/usr/bin/python3
+${CC:-cc} -O2 -Wall -I"$TACHO_SOURCE_DIR/include" "$TACHO_SOURCE_DIR/tests/job/kernel_job.c" -o "$work/job" || exit 1
+cp "$work/job" "$work/core_hog"
+
+# system RUN: the view's rows as JSON in $work/system.json
+system() {
+	"$TACHO" report "$1" --view system --whole --json >"$work/system.json" || fail "no view of $1"
+}
+
+# trust RUN: nothing lost, nothing impossible
+trust() {
+	"$TACHO" info "$1" --json | $python -c '
+import json, sys
+info = json.load(sys.stdin)
+assert info["dropped_events"] == 0, info["dropped_events"]
+assert info["trust"]["score"] == 100, info["trust"]' || fail "$1 is not trusted"
+}
+
+# --- another program on the job's core ---------------------------------------------------------------
+core=$(taskset -pc $$ | sed 's/.*[:,-] *//')
+"$work/core_hog" hog "$core" 600 &
+hog=$!
+"$TACHO" record -q --probes kernel -o "$work/hogged" -- "$work/job" gaps "$core" 2 >"$work/away" || fail "record"
+kill $hog
+wait $hog 2>/dev/null
+hog=
+system "$work/hogged"
+trust "$work/hogged"
+$python - "$work/system.json" "$(cat "$work/away")" <<'PYTHON' || fail "the hog"
+import json, sys
+
+rows = json.load(open(sys.argv[1]))["views"][0]["rows"]
+away_ms = float(sys.argv[2])
+lost = [r for r in rows if r["kind"] in ("preempted", "run queue")]
+by_hog = sum(r["total_ms"] for r in lost if r["detail"] == "core_hog")
+print("away %.1f ms by the program, %.1f ms without a core, of which core_hog %.1f ms" %
+      (away_ms, sum(r["total_ms"] for r in lost), by_hog))
+assert away_ms > 100, "the hog took nothing"
+# The program counts absences of 0.2 ms and more, and interrupts; the kernel counts all that another thread had.
+assert abs(sum(r["total_ms"] for r in lost) - away_ms) < 0.1 * away_ms + 5
+assert by_hog > 0.5 * away_ms
+assert {r["pid"] for r in lost if r["detail"] == "core_hog"} and len({r["rank"] for r in lost}) == 1
+PYTHON
+"$TACHO" report "$work/hogged" --view step --json >"$work/steps.json" || fail "steps"
+$python -c '
+import json, sys
+rows = json.load(open(sys.argv[1]))["views"][0]["rows"]
+assert len(rows) == 5, rows
+told = [r["system"] for r in rows if r["system"] and "idle: preempted by core_hog " in r["system"]]
+assert len(told) >= 3, rows' "$work/steps.json" || fail "the steps do not tell of the hog"
+"$TACHO" report "$work/hogged" --view advise --whole --json >"$work/advice.json"
+$python -c '
+import json, sys
+rows = json.load(open(sys.argv[1]))["views"][0]["rows"]
+assert [r for r in rows if r["checker"] == "preemption" and "core_hog" in r["where"]], rows' "$work/advice.json" || fail "no advice about the hog"
+# The trace itself is CTF, and who took the core is in it by number, too.
+args=$("$TACHO" query "$work/hogged" --format csv "select count(*) from slice s join args a on s.arg_set_id = a.arg_set_id
+	where s.name = 'preempted by core_hog' and a.key = 'other_pid' and a.int_value > 0" | tail -1)
+[ "$args" -gt 0 ] || fail "no number of the preemptor"
+
+# --- waiting on its own account ------------------------------------------------------------------------
+"$TACHO" record -q --probes kernel -o "$work/asleep" -- "$work/job" sleep 20 || fail "record"
+system "$work/asleep"
+$python -c '
+import json, sys
+rows = json.load(open(sys.argv[1]))["views"][0]["rows"]
+slept = [r for r in rows if r["kind"] == "blocked" and r["detail"] and "nanosleep" in r["detail"]]
+assert sum(r["count"] for r in slept) == 5 and 99 < sum(r["total_ms"] for r in slept), rows' "$work/system.json" || fail "sleeps"
+
+# --- a file --------------------------------------------------------------------------------------------
+if "$work/job" write "$work/file" 1 >/dev/null && df --output=source "$work" | tail -1 | grep -q ^/dev/; then
+	"$TACHO" record -q --probes kernel -o "$work/written" -- "$work/job" write "$work/file" 16 >/dev/null || fail "record"
+	system "$work/written"
+	$python -c '
+import json, sys
+rows = json.load(open(sys.argv[1]))["views"][0]["rows"]
+written = [r for r in rows if r["kind"] == "block I/O" and r["detail"].startswith("write ")]
+assert sum(r["count"] for r in written) >= 16, rows' "$work/system.json" || fail "the file's blocks"
+	bytes=$("$TACHO" query "$work/written" --format csv "select sum(a.int_value) from slice s join args a on s.arg_set_id = a.arg_set_id
+		where s.name like 'block write %' and a.key = 'bytes'" | tail -1)
+	[ "$bytes" -ge $((16 << 20)) ] || fail "$bytes bytes were written"
+else
+	echo "no block device below $work: not tried"
+fi
+
+# --- a link that loses packets ---------------------------------------------------------------------------
+if ip netns add "tacho-$$-a" 2>/dev/null; then
+	namespaces=("tacho-$$-a")
+	ip netns add "tacho-$$-b" && namespaces+=("tacho-$$-b")
+	ip -n "tacho-$$-a" link add link0 type veth peer name link0 netns "tacho-$$-b" || fail "no veth"
+	for side in a:1 b:2; do
+		ip -n "tacho-$$-${side%:*}" addr add "10.78.0.${side#*:}/24" dev link0
+		ip -n "tacho-$$-${side%:*}" link set link0 up
+		ip -n "tacho-$$-${side%:*}" link set lo up
+	done
+	# a queue of a few packets: what is sent faster is dropped
+	tc -n "tacho-$$-a" qdisc add dev link0 root tbf rate 40mbit burst 20kb limit 30kb || fail "no tbf"
+	ip netns exec "tacho-$$-b" "$work/job" receive 29600 >"$work/received" &
+	receiver=$!
+	until grep -q ready "$work/received"; do sleep 0.05; done
+	ip netns exec "tacho-$$-a" "$TACHO" record -q --probes kernel,socket -o "$work/lossy" -- "$work/job" send 10.78.0.2 29600 8 || fail "send"
+	wait $receiver
+	grep -q $((8 << 20)) "$work/received" || fail "not all was received"
+	dropped=$(tc -n "tacho-$$-a" -s qdisc show dev link0 | sed -n 's/.*dropped \([0-9]*\).*/\1/p' | head -1)
+	system "$work/lossy"
+	$python - "$work/system.json" "$dropped" <<'PYTHON' || fail "retransmits"
+import json, sys
+
+rows = json.load(open(sys.argv[1]))["views"][0]["rows"]
+again = [r for r in rows if r["kind"] == "retransmit"]
+print("%s packets dropped, %d retransmits" % (sys.argv[2], sum(r["count"] for r in again)))
+assert int(sys.argv[2]) > 0, "nothing was lost"
+assert again and all(r["detail"] == "10.78.0.1 -> 10.78.0.2" for r in again), rows
+PYTHON
+	trust "$work/lossy"
+else
+	echo "no network namespaces: not tried"
+fi
+
+# --- without privileges ------------------------------------------------------------------------------------
+if command -v setpriv >/dev/null; then
+	mkdir -m 777 "$work/user"
+	chmod 755 "$work"
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$TACHO" record --probes kernel -o "$work/user/run" -- \
+		"$work/job" gaps "$core" 1 >/dev/null 2>"$work/said" || { cat "$work/said"; fail "record as another user"; }
+	grep -q "only sums by thread" "$work/said" || fail "said: $(cat "$work/said")"
+	system "$work/user/run"
+	$python -c '
+import json, sys
+rows = json.load(open(sys.argv[1]))["views"][0]["rows"]
+ran = [r for r in rows if r["kind"] == "ms on a core"]
+assert ran and 300 < sum(r["total_ms"] for r in ran) < 1500, rows' "$work/system.json" || fail "sums"
+fi
