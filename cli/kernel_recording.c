@@ -8,11 +8,11 @@
 
 #include "cli.h"
 
-#define EVENTS	     "events"
-#define SUMS	     "sums "
-#define MISSING	     "events, but "
-#define MAX_LINE     1024
-#define WITH_HELPER  "lib", "tacho", "tacho-kernel"
+#define EVENTS	    "events"
+#define SUMS	    "sums "
+#define MISSING	    "events, but "
+#define MAX_LINE    1024
+#define WITH_HELPER "lib", "tacho", "tacho-kernel"
 
 struct _KernelRecording {
 	GPid pid;
@@ -53,8 +53,8 @@ static KernelAmount amount_of(const gchar *line, gchar **ret_why)
 	if (strcmp(line, EVENTS) == 0)
 		return KERNEL_RECORDS_EVENTS;
 	if (g_str_has_prefix(line, MISSING)) {
-		*ret_why = g_strdup_printf("this kernel does not tell of %s",
-					   line + strlen(MISSING));
+		*ret_why =
+			g_strdup_printf("this kernel does not tell of %s", line + strlen(MISSING));
 		return KERNEL_RECORDS_EVENTS;
 	}
 	if (g_str_has_prefix(line, SUMS)) {

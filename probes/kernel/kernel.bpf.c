@@ -67,14 +67,7 @@ struct pt_regs___arm64 {
 
 typedef unsigned long long sector_t;
 
-struct bvec_iter {
-	sector_t bi_sector;
-	unsigned int bi_size;
-} CORE;
-
-struct bio {
-	unsigned int bi_opf;
-} CORE;
+struct bio;
 
 struct gendisk {
 	int major, first_minor;
@@ -123,17 +116,15 @@ struct linux_binprm;
 struct sk_buff;
 
 /* linux/sched.h, linux/blk_types.h, net/tcp.h, net/tcp_states.h, linux/preempt.h, linux/socket.h */
-#define PF_KTHREAD	   0x00200000
-#define REQ_OP_MASK	   0xff
-#define REQ_OP_READ	   0
-#define REQ_OP_WRITE	   1
-#define REQ_OP_FLUSH	   2
-#define TCP_CA_LOSS	   4
-#define TCP_SYN_SENT	   2
-#define TCP_CLOSE	   7
-#define ADDRESS_FAMILY_V6  10
-/* NMI_MASK, HARDIRQ_MASK, and of SOFTIRQ_MASK the bit that says one is served; the others count who has switched them off */
-#define INTERRUPT_MASK 0x00ff0100
+#define PF_KTHREAD	  0x00200000
+#define REQ_OP_MASK	  0xff
+#define REQ_OP_READ	  0
+#define REQ_OP_WRITE	  1
+#define REQ_OP_FLUSH	  2
+#define TCP_CA_LOSS	  4
+#define TCP_SYN_SENT	  2
+#define TCP_CLOSE	  7
+#define ADDRESS_FAMILY_V6 10
 
 #define MAX_THREADS  32768
 #define MAX_REQUESTS 16384
@@ -204,8 +195,7 @@ static __always_inline __u32 number_of(struct task_struct *task)
 	if (!pid)
 		return 0;
 	level = BPF_CORE_READ(pid, level);
-#pragma unroll
-	for (int i = 0; i < MAX_LEVELS; i++) {
+	for (unsigned int i = 0; i < MAX_LEVELS; i++) {
 		struct upid *at;
 
 		if (i > level)
@@ -257,19 +247,6 @@ static __always_inline void *reserve(__u64 size_bytes)
 
 /* --- the scheduler -------------------------------------------------------------------------- */
 
-extern const int __preempt_count __ksym __weak;
-
-/* Whether the thread that is current has only been interrupted; where the kernel does not let us see, it may have. */
-static __always_inline bool is_interrupt(void)
-{
-	const int *count = &__preempt_count;
-
-	if (!count)
-		return 1;
-	count = bpf_this_cpu_ptr(&__preempt_count);
-	return (*count & INTERRUPT_MASK) != 0;
-}
-
 static __always_inline bool is_running(struct task_struct *task)
 {
 	struct task_struct___before_5_14 *old = (void *)task;
@@ -292,6 +269,15 @@ static __always_inline __s32 call_of(struct task_struct *task)
 	if (bpf_core_field_exists(arm64->syscallno))
 		return BPF_CORE_READ(arm64, syscallno);
 	return KERNEL_CALL_UNKNOWN;
+}
+
+/* Whether the thread that is current wakes another, as far as one can tell: it is in a system call, or is the kernel's own. If not, an
+ * interrupt does, as it may within a call. */
+static __always_inline bool may_wake(struct task_struct *task)
+{
+	if (BPF_CORE_READ(task, pid) == 0)
+		return 0;
+	return (BPF_CORE_READ(task, flags) & PF_KTHREAD) != 0 || call_of(task) >= 0;
 }
 
 static __always_inline void note_other(struct thread *thread, struct task_struct *other)
@@ -378,9 +364,9 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (!thread || !thread->out_ns || thread->is_preempted || thread->wake_ns)
 		return 0;
 	thread->wake_ns = bpf_ktime_get_ns();
-	if (is_interrupt())
-		return 0;
 	waker = (void *)bpf_get_current_task_btf();
+	if (!may_wake(waker))
+		return 0;
 	thread->waker_pid = process_of(waker);
 	thread->waker_tid = number_of(waker);
 	copy_name(thread->waker, waker);
@@ -635,7 +621,8 @@ int BPF_PROG(on_retransmit, const struct sock *socket, const struct sk_buff *seg
 	__builtin_memset(event->local, 0, sizeof(event->local));
 	__builtin_memset(event->peer, 0, sizeof(event->peer));
 	if (event->is_v6) {
-		BPF_CORE_READ_INTO(&event->local, socket, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
+		BPF_CORE_READ_INTO(&event->local, socket,
+				   __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
 		BPF_CORE_READ_INTO(&event->peer, socket, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
 	} else {
 		*(__u32 *)event->local = BPF_CORE_READ(socket, __sk_common.skc_rcv_saddr);

@@ -28,7 +28,7 @@ struct kernel_event {
 struct kernel_off_cpu {
 	struct kernel_event event; /* stamp: it runs again */
 	__u64 out_ns;		   /* it went off its core */
-	__u64 wake_ns;		   /* it could run again; 0: it could all the time, another took its core */
+	__u64 wake_ns; /* it could run again; 0: it could all the time, another took its core */
 	__u64 major_faults, minor_faults; /* that the thread has had so far */
 	__s32 call; /* number of the system call that it is in; -1: none, so a page fault; -2: not known */
 	__u32 other_pid, other_tid; /* who took the core, or had the one it waited for; 0: nobody */

@@ -51,7 +51,7 @@ void kernel_programs_unload(struct kernel_programs *programs)
 
 #include "kernel/kernel_events.h"
 
-#define BTF_FILE "/sys/kernel/btf/vmlinux"
+#define BTF_FILE	"/sys/kernel/btf/vmlinux"
 
 /* The object file that the build made of kernel.bpf.c (CMakeLists.txt). */
 extern const unsigned char kernel_object[];

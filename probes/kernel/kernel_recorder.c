@@ -24,8 +24,9 @@
 
 #define EVENTS_MS 50  /* between two looks into the ring */
 #define SUMS_MS	  200 /* between two looks at /proc */
-#define SETTLE_NS UINT64_C(20000000) /* no program in the kernel takes so long from its clock to the ring */
-#define MAX_PIDS  4096
+#define SETTLE_NS                                                                                  \
+	UINT64_C(20000000) /* no program in the kernel takes so long from its clock to the ring */
+#define MAX_PIDS 4096
 
 struct recorder {
 	struct kernel_programs *programs; /* NULL: sums */
@@ -120,8 +121,7 @@ static void ignore_signals(void)
 
 static void say(const struct recorder *recorder, const char *why)
 {
-	const char *missing =
-		recorder->programs ? kernel_programs_missing(recorder->programs) : "";
+	const char *missing = recorder->programs ? kernel_programs_missing(recorder->programs) : "";
 
 	if (!recorder->programs)
 		printf("sums %s\n", why);
@@ -163,8 +163,8 @@ int main(int argc, char **argv)
 		printf("nothing %s\n", strerror(errno));
 		return 1;
 	}
-	recorder.programs = kernel_programs_load(recorder.launcher, recorder.pids,
-						 recorder.n_pids, why, sizeof(why));
+	recorder.programs = kernel_programs_load(recorder.launcher, recorder.pids, recorder.n_pids,
+						 why, sizeof(why));
 	say(&recorder, why);
 	record(&recorder);
 	recorder.error = kernel_trace_close(recorder.trace, lost(&recorder)) ?: recorder.error;

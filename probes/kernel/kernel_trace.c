@@ -16,10 +16,12 @@
 #include "kernel/kernel_events.h"
 #include "trace/trace_layout.h"
 
-#define CTF_MAGIC      0xC1FC1FC1u
-#define MAX_HELD_BYTES (256u << 20) /* of events that have not been written: more are lost */
+#define CTF_MAGIC	0xC1FC1FC1u
+#define MAX_HELD_BYTES	(256u << 20) /* of events that have not been written: more are lost */
 #define MAX_EVENT_BYTES 512
-#define MAX_NAMES      100 /* of traces in one run */
+#define CTF_FOLDER                                                                                 \
+	"kernel" /* as LTTng has it: all other files of a CTF trace's folder would be streams */
+#define MAX_NAMES 100 /* of traces in one run */
 
 /* EVENT(enumerator, name, fields in CTF's language) */
 #define KERNEL_TRACE_EVENTS(EVENT)                                                                 \
@@ -61,7 +63,7 @@ struct held {
 };
 
 struct kernel_trace {
-	char folder[4096], hidden[4096], name[4096];
+	char folder[4000], hidden[4096], name[4096];
 	int fd; /* of the stream */
 	uint8_t uuid[16];
 	uint64_t tick_ns; /* of the kernel's timers */
@@ -252,8 +254,7 @@ static void add_retransmit(struct kernel_trace *trace, const struct kernel_retra
 	snprintf(link, sizeof(link), "%s -> %s", local, peer);
 	begin_event(&to, EVENT_RETRANSMIT, event->event.stamp, event->event.pid, event->event.tid);
 	/* at least so long nothing new came to the other end */
-	put_u64(&to,
-		event->timeout_ticks ? event->timeout_ticks * trace->tick_ns : round_trip_ns);
+	put_u64(&to, event->timeout_ticks ? event->timeout_ticks * trace->tick_ns : round_trip_ns);
 	put_u64(&to, round_trip_ns);
 	put_u8(&to, event->timeout_ticks != 0);
 	put_text(&to, local_end, sizeof(local_end));
@@ -430,7 +431,7 @@ static int write_metadata(const struct kernel_trace *trace)
 	FILE *file;
 	int error;
 
-	snprintf(path, sizeof(path), "%s/metadata", trace->hidden);
+	snprintf(path, sizeof(path), "%s/" CTF_FOLDER "/metadata", trace->hidden);
 	file = fopen(path, "we");
 	if (!file)
 		return -errno;
@@ -439,9 +440,9 @@ static int write_metadata(const struct kernel_trace *trace)
 		if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
 			*c = '_';
 	snprintf(uuid, sizeof(uuid),
-		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0],
-		 u[1], u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13],
-		 u[14], u[15]);
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
+		 u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
+		 u[15]);
 	fprintf(file,
 		"/* CTF 1.8 */\n"
 		"typealias integer { size = 8; align = 8; signed = false; } := u8;\n"
@@ -497,33 +498,37 @@ static int make_files(struct kernel_trace *trace, const char *run)
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick); /* it goes on with each tick */
 	trace->tick_ns = (uint64_t)tick.tv_nsec;
 	if ((size_t)snprintf(trace->folder, sizeof(trace->folder), "%s/" TRACE_ADDED_FOLDER, run) >=
-		    sizeof(trace->folder) - 64)
+	    sizeof(trace->folder) - 64)
 		return -ENAMETOOLONG;
 	if (mkdir(trace->folder, 0777) < 0 && errno != EEXIST)
 		return -errno;
 	snprintf(trace->hidden, sizeof(trace->hidden), "%s/.kernel-%d", trace->folder,
 		 (int)getpid());
-	if (mkdir(trace->hidden, 0777) < 0)
+	snprintf(path, sizeof(path), "%s/" CTF_FOLDER, trace->hidden);
+	if (mkdir(trace->hidden, 0777) < 0 || mkdir(path, 0777) < 0)
 		return -errno;
 	error = write_metadata(trace);
 	if (!error)
 		error = write_facts(trace);
 	if (error)
 		return error;
-	snprintf(path, sizeof(path), "%s/kernel_0", trace->hidden);
+	snprintf(path, sizeof(path), "%s/" CTF_FOLDER "/kernel_0", trace->hidden);
 	trace->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	return trace->fd < 0 ? -errno : 0;
 }
 
 static void remove_files(const struct kernel_trace *trace)
 {
-	static const char *const names[] = { "metadata", TRACE_ADDED_FILE, "kernel_0" };
+	static const char *const names[] = { CTF_FOLDER "/metadata", CTF_FOLDER "/kernel_0",
+					     TRACE_ADDED_FILE };
 	char path[4200];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(path, sizeof(path), "%s/%s", trace->hidden, names[i]);
 		unlink(path);
 	}
+	snprintf(path, sizeof(path), "%s/" CTF_FOLDER, trace->hidden);
+	rmdir(path);
 	rmdir(trace->hidden);
 	rmdir(trace->folder); /* where others lie in it, it stays */
 }
@@ -563,8 +568,7 @@ static int give_name(struct kernel_trace *trace)
 
 		if (i > 1)
 			snprintf(number, sizeof(number), "-%d", i);
-		snprintf(trace->name, sizeof(trace->name), "%.4000s/kernel%s", trace->folder,
-			 number);
+		snprintf(trace->name, sizeof(trace->name), "%s/kernel%s", trace->folder, number);
 		if (rename(trace->hidden, trace->name) == 0)
 			return 0;
 		if (errno != EEXIST && errno != ENOTEMPTY)
@@ -581,7 +585,8 @@ int kernel_trace_close(struct kernel_trace *trace, uint64_t n_lost)
 		return 0;
 	error = kernel_trace_flush(trace, UINT64_MAX, n_lost);
 	if (!error && trace->n_events && n_lost + trace->n_unheld)
-		error = write_packet(trace, 0, n_lost); /* CTF counts losses at the end of packets */
+		error = write_packet(trace, 0,
+				     n_lost); /* CTF counts losses at the end of packets */
 	if (trace->n_events == 0)
 		remove_files(trace);
 	else if (give_name(trace) < 0 && !error)

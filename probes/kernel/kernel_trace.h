@@ -15,8 +15,8 @@ struct kernel_trace;
 /* Sums of a thread, as /proc tells them, since it began. */
 struct thread_sums {
 	uint32_t pid, tid;
-	uint64_t run_ns, wait_ns;	       /* on a core; ready for one */
-	uint64_t n_given_up, n_taken;	       /* switches: it had to wait; another took its core */
+	uint64_t run_ns, wait_ns;     /* on a core; ready for one */
+	uint64_t n_given_up, n_taken; /* switches: it had to wait; another took its core */
 	uint64_t minor_faults, major_faults;
 	uint64_t io_wait_ns;
 };

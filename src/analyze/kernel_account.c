@@ -166,8 +166,7 @@ gchar *kernel_account_mean_text(const struct kernel_account *account, const GArr
 						    cause, (enum kernel_part)part,
 						    measure(&cause->parts[part], stretches) });
 	for (guint i = 0; i < MAX_TOLD; i++) {
-		if (told[i].ns <= 0 ||
-		    100.0 * (gdouble)told[i].ns < least_pct * (gdouble)whole_ns)
+		if (told[i].ns <= 0 || 100.0 * (gdouble)told[i].ns < least_pct * (gdouble)whole_ns)
 			break;
 		if (!text)
 			text = g_string_new(NULL);

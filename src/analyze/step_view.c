@@ -74,7 +74,7 @@ struct parts_source {
 	struct rank_activity activity;
 	gboolean has_account;
 	struct kernel_account account; /* what the kernel explains of it */
-	guint at; /* `known`: in the timeline's steps */
+	guint at;		       /* `known`: in the timeline's steps */
 };
 
 static void parts_source_init(struct parts_source *source, const TachoTimeline *timeline,
@@ -101,9 +101,9 @@ static void parts_source_release(struct parts_source *source)
 /* NULL: the kernel explains nothing of it. To be freed with g_free(). */
 static gchar *system_text(const struct parts_source *source, gint64 begin_ns, gint64 end_ns)
 {
-	return source->has_account ? kernel_account_text(&source->account, begin_ns, end_ns,
-							 SYSTEM_TOLD_PCT)
-				   : NULL;
+	return source->has_account
+		       ? kernel_account_text(&source->account, begin_ns, end_ns, SYSTEM_TOLD_PCT)
+		       : NULL;
 }
 
 /* Steps are asked for in the order in which the timeline has them. */

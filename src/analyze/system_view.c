@@ -160,8 +160,8 @@ static void add_counter(TachoTable *table, const struct selection *selection, gu
 	const TachoTimeline *timeline = selection->timeline;
 	const TachoTrack *row = tacho_timeline_track(timeline, track);
 	enum kernel_counter counter = kernel_counter_of(timeline, row->name);
-	g_autoptr(GArray) stretches = selection_stretches(
-		selection, tacho_track_process(timeline, row)->rank_index);
+	g_autoptr(GArray) stretches =
+		selection_stretches(selection, tacho_track_process(timeline, row)->rank_index);
 	guint first, n = tacho_track_samples(timeline, track, &first);
 	const TachoSample *samples;
 	gdouble grown = 0;
@@ -178,7 +178,7 @@ static void add_counter(TachoTable *table, const struct selection *selection, gu
 	add_who(table, timeline, row);
 	tacho_table_text(table, kernel_counter_word(counter));
 	tacho_table_null(table);
-	tacho_table_number(table, is_time(counter) ? NAN : round(grown));
+	table_integer_if(table, !is_time(counter), (gint64)llround(grown));
 	tacho_table_number(table, is_time(counter) ? grown : NAN);
 	tacho_table_null(table);
 	tacho_table_null(table);

@@ -43,8 +43,8 @@ const gchar *kernel_event_detail(const TachoTimeline *timeline, guint32 name,
 gboolean kernel_event_is_own(const TachoTimeline *timeline, guint32 name,
 			     enum kernel_event_kind kind);
 /* The string id of such a name; `detail` may be NULL or "". */
-guint32 kernel_event_name(TachoTimeline *timeline, enum kernel_event_kind kind,
-			  const gchar *detail, gboolean is_own);
+guint32 kernel_event_name(TachoTimeline *timeline, enum kernel_event_kind kind, const gchar *detail,
+			  gboolean is_own);
 
 /* Whether anything of the kind is in the timeline. */
 gboolean kernel_events_are_in(const TachoTimeline *timeline);

@@ -73,8 +73,8 @@ static void add_absence(struct ctf_import *ctf, struct ctf_thread *thread,
 
 	if (absence->is_taken) {
 		ctf_add_kernel_event(ctf, thread,
-				     kernel_event_name(ctf->timeline, KERNEL_EVENT_PREEMPTED,
-						       other, absence->is_own),
+				     kernel_event_name(ctf->timeline, KERNEL_EVENT_PREEMPTED, other,
+						       absence->is_own),
 				     absence->out_ns, end_ns, absence->offset);
 		return;
 	}
@@ -84,8 +84,8 @@ static void add_absence(struct ctf_import *ctf, struct ctf_thread *thread,
 		absence->out_ns, MIN(absence->ready_ns, end_ns), absence->offset);
 	if (absence->ready_ns < end_ns)
 		ctf_add_kernel_event(ctf, thread,
-				     kernel_event_name(ctf->timeline, KERNEL_EVENT_RUN_QUEUE,
-						       other, absence->is_own),
+				     kernel_event_name(ctf->timeline, KERNEL_EVENT_RUN_QUEUE, other,
+						       absence->is_own),
 				     absence->ready_ns, end_ns, absence->offset);
 }
 
@@ -161,8 +161,7 @@ static void handle_off_cpu(struct ctf_import *ctf, const struct ctf_plan *plan,
 		.is_own = pid && pid == ctf->thread->owner->pid,
 		.offset = event->offset,
 	};
-	gboolean is_fault =
-		g_str_equal(tacho_timeline_string(ctf->timeline, call), "page fault");
+	gboolean is_fault = g_str_equal(tacho_timeline_string(ctf->timeline, call), "page fault");
 
 	absence.ready_ns = MAX(absence.ready_ns, absence.out_ns);
 	add_absence(ctf, ctf->thread, &absence, is_fault, event->time_ns);
@@ -177,10 +176,10 @@ enum reclaim_field { RECLAIM_BEGIN };
 static void handle_reclaim(struct ctf_import *ctf, const struct ctf_plan *plan,
 			   const struct ctf_event *event)
 {
-	ctf_add_kernel_event(
-		ctf, ctf->thread,
-		kernel_event_name(ctf->timeline, KERNEL_EVENT_RECLAIM, NULL, FALSE),
-		time_of(event, plan->fields[RECLAIM_BEGIN]), event->time_ns, event->offset);
+	ctf_add_kernel_event(ctf, ctf->thread,
+			     kernel_event_name(ctf->timeline, KERNEL_EVENT_RECLAIM, NULL, FALSE),
+			     time_of(event, plan->fields[RECLAIM_BEGIN]), event->time_ns,
+			     event->offset);
 }
 
 enum block_io_field { IO_QUEUED, IO_OPERATION, IO_DEVICE };
@@ -194,10 +193,10 @@ static void handle_block_io(struct ctf_import *ctf, const struct ctf_plan *plan,
 		g_strdup_printf("%s %s", tacho_timeline_string(ctf->timeline, operation),
 				tacho_timeline_string(ctf->timeline, device));
 
-	ctf_add_kernel_event(
-		ctf, ctf->thread,
-		kernel_event_name(ctf->timeline, KERNEL_EVENT_BLOCK_IO, detail, FALSE),
-		time_of(event, plan->fields[IO_QUEUED]), event->time_ns, event->offset);
+	ctf_add_kernel_event(ctf, ctf->thread,
+			     kernel_event_name(ctf->timeline, KERNEL_EVENT_BLOCK_IO, detail, FALSE),
+			     time_of(event, plan->fields[IO_QUEUED]), event->time_ns,
+			     event->offset);
 }
 
 enum retransmit_field { RETRANSMIT_WAITED, RETRANSMIT_LINK };
@@ -208,11 +207,11 @@ static void handle_retransmit(struct ctf_import *ctf, const struct ctf_plan *pla
 	guint32 link = ctf_intern_field(ctf, event, plan->fields[RETRANSMIT_LINK]);
 	gint64 waited_ns = MAX(time_of(event, plan->fields[RETRANSMIT_WAITED]), 0);
 
-	ctf_add_kernel_event(
-		ctf, ctf->thread,
-		kernel_event_name(ctf->timeline, KERNEL_EVENT_RETRANSMIT,
-				  tacho_timeline_string(ctf->timeline, link), FALSE),
-		event->time_ns - MIN(waited_ns, event->time_ns), event->time_ns, event->offset);
+	ctf_add_kernel_event(ctf, ctf->thread,
+			     kernel_event_name(ctf->timeline, KERNEL_EVENT_RETRANSMIT,
+					       tacho_timeline_string(ctf->timeline, link), FALSE),
+			     event->time_ns - MIN(waited_ns, event->time_ns), event->time_ns,
+			     event->offset);
 }
 
 enum sums_field {

@@ -50,9 +50,10 @@ struct ctf_thread {
 	gboolean has_begun;   /* an interval: what ends before began before the recording */
 	GArray *frames;	      /* struct ctf_frame */
 	GHashTable *counters; /* string id -> row */
-	struct ctf_absence *absence; /* from its core, as a trace of the kernel tells it; NULL: none told of yet */
-	guint open_session;   /* index into ctf_import's sessions, plus 1; 0: none */
-	guint n_sessions;     /* at the end */
+	struct ctf_absence *
+		absence; /* from its core, as a trace of the kernel tells it; NULL: none told of yet */
+	guint open_session; /* index into ctf_import's sessions, plus 1; 0: none */
+	guint n_sessions;   /* at the end */
 };
 
 typedef void (*CtfHandler)(struct ctf_import *ctf, const struct ctf_plan *plan,
@@ -114,13 +115,13 @@ struct ctf_pending {
 
 /* A thread that is off its core, until it has one again. */
 struct ctf_absence {
-	guint32 track;	      /* of what the kernel does with it; TACHO_NONE: none yet */
+	guint32 track; /* of what the kernel does with it; TACHO_NONE: none yet */
 	gboolean is_off;
-	gboolean is_taken;    /* it could go on: another took its core */
+	gboolean is_taken;	 /* it could go on: another took its core */
 	gint64 out_ns, ready_ns; /* ready_ns: when it could run again; G_MININT64: not told */
-	guint32 other, call;  /* string ids: who took the core; the system call that it waits in */
-	gboolean is_own;      /* the other is of its process */
-	guint64 offset;	      /* of the event */
+	guint32 other, call; /* string ids: who took the core; the system call that it waits in */
+	gboolean is_own;     /* the other is of its process */
+	guint64 offset;	     /* of the event */
 };
 
 struct ctf_core {

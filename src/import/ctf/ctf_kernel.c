@@ -110,8 +110,8 @@ static void handle_switch(struct ctf_import *ctf, const struct ctf_plan *plan,
 				are_of_one_process(taking, left), event->time_ns);
 	}
 	if (left)
-		switch_off(ctf, left, taking,
-			   ctf_event_integer(event, plan->fields[PREV_STATE]), event);
+		switch_off(ctf, left, taking, ctf_event_integer(event, plan->fields[PREV_STATE]),
+			   event);
 	if (!next) /* nobody, the core idles: each has an idle thread of its own, all with number 0 */
 		return;
 	core->thread = taking;
@@ -156,10 +156,10 @@ static void handle_reclaim_end(struct ctf_import *ctf, const struct ctf_plan *pl
 
 	(void)plan;
 	if (ctf_take_pending(ctf, key, &begun))
-		ctf_add_kernel_event(ctf, ctf->thread,
-				     kernel_event_name(ctf->timeline, KERNEL_EVENT_RECLAIM, NULL,
-						       FALSE),
-				     begun.time_ns, event->time_ns, event->offset);
+		ctf_add_kernel_event(
+			ctf, ctf->thread,
+			kernel_event_name(ctf->timeline, KERNEL_EVENT_RECLAIM, NULL, FALSE),
+			begun.time_ns, event->time_ns, event->offset);
 }
 
 enum block_field { BLOCK_DEVICE, BLOCK_SECTOR, BLOCK_OPERATION, BLOCK_TID };
@@ -175,7 +175,10 @@ static gchar *block_key(const struct ctf_plan *plan, const struct ctf_event *eve
 /* Linux's bits in `rwbs`, as LTTng writes them: 1 << 0 write, 1 << 1 discard, 1 << 2 read, 1 << 6 flush. */
 static const gchar *block_operation(gint64 bits)
 {
-	return bits & 1 << 0 ? "write" : bits & 1 << 2 ? "read" : bits & 1 << 6 ? "flush" : "request";
+	return bits & 1 << 0   ? "write"
+	       : bits & 1 << 2 ? "read"
+	       : bits & 1 << 6 ? "flush"
+			       : "request";
 }
 
 static void handle_block_issue(struct ctf_import *ctf, const struct ctf_plan *plan,
@@ -192,10 +195,9 @@ static void handle_block_issue(struct ctf_import *ctf, const struct ctf_plan *pl
 		tid ? name_thread(ctf, ctf_host(ctf, event), tid, 0) : ctf->thread;
 	guint32 row;
 
-	row = ctf_add_kernel_event(ctf, thread,
-				   kernel_event_name(ctf->timeline, KERNEL_EVENT_BLOCK_IO, detail,
-						     FALSE),
-				   event->time_ns, event->time_ns, event->offset);
+	row = ctf_add_kernel_event(
+		ctf, thread, kernel_event_name(ctf->timeline, KERNEL_EVENT_BLOCK_IO, detail, FALSE),
+		event->time_ns, event->time_ns, event->offset);
 	ctf_begin_pending(ctf, key, row, event->offset, event->time_ns);
 }
 

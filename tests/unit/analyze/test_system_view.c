@@ -40,8 +40,8 @@ static TachoTimeline *make(void)
 	guint32 main_thread = add_track(timeline, TACHO_TRACK_ASYNC, 10, "kernel, thread 10");
 	guint32 other = add_track(timeline, TACHO_TRACK_ASYNC, 11, "kernel, thread 11");
 	guint32 process = add_track(timeline, TACHO_TRACK_ASYNC, 0, "kernel, process");
-	guint32 faults = add_track(timeline, TACHO_TRACK_COUNTER, 10,
-				   "minor page faults, thread 10");
+	guint32 faults =
+		add_track(timeline, TACHO_TRACK_COUNTER, 10, "minor page faults, thread 10");
 	TachoSample samples[] = { { .time_ns = 0, .value = 5, .track = faults },
 				  { .time_ns = 100 * MS, .value = 15, .track = faults },
 				  { .time_ns = 200 * MS, .value = 75, .track = faults } };
@@ -129,13 +129,13 @@ static void test_advice(void)
 		if (strcmp(checker, "preemption") == 0) {
 			n_found++;
 			g_assert_cmpstr(where, ==, "preempted by hog");
-			g_assert_cmpfloat_with_epsilon(
-				tacho_table_cell_number(table, row, "value"), 25, 1e-9);
+			g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, row, "value"),
+						       25, 1e-9);
 		} else if (strcmp(checker, "retransmits") == 0) {
 			n_found++;
 			g_assert_cmpstr(where, ==, "retransmit a -> b");
-			g_assert_cmpfloat_with_epsilon(
-				tacho_table_cell_number(table, row, "value"), 10, 1e-9);
+			g_assert_cmpfloat_with_epsilon(tacho_table_cell_number(table, row, "value"),
+						       10, 1e-9);
 		}
 	}
 	g_assert_cmpuint(n_found, ==, 2);

@@ -45,19 +45,29 @@ static void test_lttng(void)
 		"10 0 lttng_statedump_process_state tid=i:31 pid=i:30 name=train\n"
 		"11 0 lttng_statedump_process_state tid=i:32 pid=i:30 name=loader\n"
 		"12 0 lttng_statedump_process_state tid=i:50 pid=i:50 name=hog\n"
-		"100" SWITCH("swapper", 0, 0, "train", 31)
-		"300" SWITCH("train", 31, 0, "hog", 50)
-		"500" SWITCH("hog", 50, 1024, "train", 31)
-		"600 0 syscall_entry_futex uaddr=x:1\n"
-		"650" SWITCH("train", 31, 1, "loader", 32)
-		"700 0 sched_waking comm=train tid=i:31\n"
-		"701 0 sched_wakeup comm=train tid=i:31\n"
-		"750" SWITCH("loader", 32, 2, "train", 31)
-		"800 0 syscall_exit_futex ret=i:0\n"
-		"810 0 block_rq_issue dev=u:266338304 sector=u:64 rwbs=u:1 tid=i:31\n"
-		"860 0 block_rq_complete dev=u:266338304 sector=u:64\n"
-		"870 0 mm_vmscan_direct_reclaim_begin order=i:0\n"
-		"880 0 mm_vmscan_direct_reclaim_end nr_reclaimed=u:3\n");
+		"100" SWITCH("swapper", 0, 0, "train", 31) "300" SWITCH(
+			"train", 31, 0, "hog",
+			50) "500" SWITCH("hog", 50, 1024, "train",
+					 31) "600 0 syscall_entry_futex uaddr=x:1\n"
+					     "650" SWITCH(
+						     "train", 31, 1, "loader",
+						     32) "700 0 sched_waking comm=train tid=i:31\n"
+							 "701 0 sched_wakeup comm=train tid=i:31\n"
+							 "750" SWITCH(
+								 "loader", 32, 2, "train",
+								 31) "800 0 syscall_exit_futex "
+								     "ret=i:0\n"
+								     "810 0 block_rq_issue "
+								     "dev=u:266338304 sector=u:64 "
+								     "rwbs=u:1 tid=i:31\n"
+								     "860 0 block_rq_complete "
+								     "dev=u:266338304 sector=u:64\n"
+								     "870 0 "
+								     "mm_vmscan_direct_reclaim_"
+								     "begin order=i:0\n"
+								     "880 0 "
+								     "mm_vmscan_direct_reclaim_end "
+								     "nr_reclaimed=u:3\n");
 	const TachoTrack *track = track_of(timeline, "preempted by hog");
 
 	timeline_assert_slice(timeline, "preempted by hog", 0, "event", 290, 200);
@@ -82,9 +92,8 @@ static void test_lttng_little(void)
 		"context\n"
 		"stream cpu=0\n"
 		"10 0 lttng_statedump_process_state tid=i:31 pid=i:30 name=train\n"
-		"100" SWITCH("train", 31, 1, "other", 77)
-		"200" SWITCH("other", 77, 0, "train", 31)
-		"300" SWITCH("train", 31, 1, "other", 77));
+		"100" SWITCH("train", 31, 1, "other", 77) "200" SWITCH(
+			"other", 77, 0, "train", 31) "300" SWITCH("train", 31, 1, "other", 77));
 
 	timeline_assert_slice(timeline, "blocked", 0, "event", 90, 100);
 	g_assert_cmpuint(count(timeline, KERNEL_EVENT_BLOCKED), ==, 1);
@@ -101,13 +110,16 @@ static void test_recorder(void)
 	g_autoptr(TachoTimeline) timeline = open_lines(
 		"env domain kernel\n"
 		"pid 30\n"
-		"100" OFF_CPU(40, 0, "", "hog", 50, 7)
-		"200" OFF_CPU(110, 180, "futex", "python3", 30, 9)
-		"300" OFF_CPU(210, 300, "page fault", "", 0, 9)
-		"400 31 tacho_kernel:reclaim begin=u:350 pages=u:3\n"
-		"500 31 tacho_kernel:block_io queued=u:450 issued=u:460 operation=read device=8:0\n"
-		"900 0 tacho_kernel:retransmit waited=u:200 link='10.0.0.1 -> 10.0.0.2'\n"
-		"950 31 tacho_kernel:retransmit waited=u:2000 link='fe80::1 -> fe80::2'\n");
+		"100" OFF_CPU(40, 0, "", "hog", 50, 7) "200" OFF_CPU(
+			110, 180, "futex", "python3", 30,
+			9) "300" OFF_CPU(210, 300, "page fault", "", 0,
+					 9) "400 31 tacho_kernel:reclaim begin=u:350 pages=u:3\n"
+					    "500 31 tacho_kernel:block_io queued=u:450 "
+					    "issued=u:460 operation=read device=8:0\n"
+					    "900 0 tacho_kernel:retransmit waited=u:200 "
+					    "link='10.0.0.1 -> 10.0.0.2'\n"
+					    "950 31 tacho_kernel:retransmit waited=u:2000 "
+					    "link='fe80::1 -> fe80::2'\n");
 	guint n;
 
 	timeline_assert_slice(timeline, "preempted by hog", 0, "event", 40, 60);

@@ -12,8 +12,13 @@
 
 static void remove_run(const gchar *run)
 {
-	const gchar *const files[] = { "traces/kernel/metadata", "traces/kernel/kernel_0",
-				       "traces/kernel/trace.ini", "traces/kernel", "traces", "" };
+	const gchar *const files[] = { "traces/kernel/kernel/metadata",
+				       "traces/kernel/kernel/kernel_0",
+				       "traces/kernel/kernel",
+				       "traces/kernel/trace.ini",
+				       "traces/kernel",
+				       "traces",
+				       "" };
 
 	for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
 		g_autofree gchar *path = g_build_filename(run, files[i], NULL);
@@ -33,7 +38,8 @@ static struct kernel_off_cpu off_cpu(guint64 out_ns, guint64 wake_ns, guint64 in
 					.other_pid = 50,
 					.other_tid = 50 };
 
-	strncpy(event.other, other, sizeof(event.other)); /* a full one has no end */
+	memcpy(event.other, other,
+	       MIN(strlen(other), sizeof(event.other))); /* a full one has no end */
 	return event;
 }
 
