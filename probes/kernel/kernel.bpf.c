@@ -464,8 +464,7 @@ static __always_inline struct asked ask(const struct thread *thread)
 	return asked;
 }
 
-SEC("tp_btf/block_bio_queue")
-int BPF_PROG(on_bio_queue, struct bio *bio)
+static __always_inline int note_bio(struct bio *bio)
 {
 	struct thread *thread = current_thread();
 	__u64 key = (__u64)bio;
@@ -478,6 +477,19 @@ int BPF_PROG(on_bio_queue, struct bio *bio)
 	asked = ask(thread);
 	bpf_map_update_elem(&bios, &key, &asked, BPF_ANY);
 	return 0;
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_bio_queue, struct bio *bio)
+{
+	return note_bio(bio);
+}
+
+/* One that is too long for the device: its first part is a new one. */
+SEC("tp_btf/block_split")
+int BPF_PROG(on_bio_split, struct bio *first)
+{
+	return note_bio(first);
 }
 
 SEC("tp_btf/block_rq_issue")
