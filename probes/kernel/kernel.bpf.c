@@ -492,6 +492,7 @@ int BPF_PROG(on_bio_split, struct bio *first)
 	return note_bio(first);
 }
 
+/* Once more, maybe by a thread of the kernel, where the device had no room: so the bio stays in the table. */
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(on_request_issue, struct request *request)
 {
@@ -507,8 +508,6 @@ int BPF_PROG(on_request_issue, struct request *request)
 	asked = known ? *known : ask(thread);
 	asked.issued_ns = bpf_ktime_get_ns();
 	bpf_map_update_elem(&requests, &key, &asked, BPF_ANY);
-	if (known)
-		bpf_map_delete_elem(&bios, &bio_key);
 	return 0;
 }
 
