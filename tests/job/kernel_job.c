@@ -153,8 +153,7 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "gaps") == 0 && argc == 4)
 		return gaps(argv[2], atof(argv[3]));
 	if (strcmp(mode, "hog") == 0 && argc == 4)
-		return pin(argv[2]) < 0 ||
-		       run_until(now_ns() + (int64_t)(atof(argv[3]) * 1e9)) < 0;
+		return pin(argv[2]) < 0 || run_until(now_ns() + (int64_t)(atof(argv[3]) * 1e9)) < 0;
 	if (strcmp(mode, "write") == 0 && argc == 4)
 		return write_file(argv[2], atoi(argv[3]));
 	if (strcmp(mode, "send") == 0 && argc == 5)
