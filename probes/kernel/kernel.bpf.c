@@ -126,6 +126,8 @@ struct sk_buff;
 #define TCP_CLOSE	  7
 #define ADDRESS_FAMILY_V6 10
 
+#define FIRST_NAMESPACE 0xEFFFFFFCu /* PROC_PID_INIT_INO of linux/proc_ns.h */
+
 #define MAX_THREADS  32768
 #define MAX_REQUESTS 16384
 #define MAX_SOCKETS  16384
@@ -186,12 +188,15 @@ struct {
 
 /* --- who ------------------------------------------------------------------------------------ */
 
-/* The number of a thread, or of a process by its first thread, in the recorder's namespace; 0: none. */
+/* The number of a thread in the recorder's namespace; 0: none. Most recorders are in the first one, where the kernel's number is it. */
 static __always_inline __u32 number_of(struct task_struct *task)
 {
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct pid *pid;
 	unsigned int level;
 
+	if (settings.namespace_inode == FIRST_NAMESPACE)
+		return task->pid;
+	pid = BPF_CORE_READ(task, thread_pid);
 	if (!pid)
 		return 0;
 	level = BPF_CORE_READ(pid, level);
@@ -210,7 +215,8 @@ static __always_inline __u32 number_of(struct task_struct *task)
 
 static __always_inline __u32 process_of(struct task_struct *task)
 {
-	return number_of(BPF_CORE_READ(task, group_leader));
+	return settings.namespace_inode == FIRST_NAMESPACE ? (__u32)task->tgid
+							   : number_of(task->group_leader);
 }
 
 static __always_inline struct thread *current_thread(void)
@@ -252,8 +258,8 @@ static __always_inline bool is_running(struct task_struct *task)
 	struct task_struct___before_5_14 *old = (void *)task;
 
 	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state) == 0;
-	return BPF_CORE_READ(old, state) == 0;
+		return task->__state == 0;
+	return old->state == 0;
 }
 
 static __always_inline __s32 call_of(struct task_struct *task)
@@ -265,9 +271,9 @@ static __always_inline __s32 call_of(struct task_struct *task)
 	if (!registers)
 		return KERNEL_CALL_UNKNOWN;
 	if (bpf_core_field_exists(x86->orig_ax))
-		return (__s32)BPF_CORE_READ(x86, orig_ax);
+		return (__s32)x86->orig_ax;
 	if (bpf_core_field_exists(arm64->syscallno))
-		return BPF_CORE_READ(arm64, syscallno);
+		return arm64->syscallno;
 	return KERNEL_CALL_UNKNOWN;
 }
 
@@ -275,15 +281,15 @@ static __always_inline __s32 call_of(struct task_struct *task)
  * interrupt does, as it may within a call. */
 static __always_inline bool may_wake(struct task_struct *task)
 {
-	if (BPF_CORE_READ(task, pid) == 0)
+	if (task->pid == 0)
 		return 0;
-	return (BPF_CORE_READ(task, flags) & PF_KTHREAD) != 0 || call_of(task) >= 0;
+	return (task->flags & PF_KTHREAD) != 0 || call_of(task) >= 0;
 }
 
 static __always_inline void note_other(struct thread *thread, struct task_struct *other)
 {
-	thread->other_is_kernel = (BPF_CORE_READ(other, flags) & PF_KTHREAD) != 0;
-	if (BPF_CORE_READ(other, pid) == 0) { /* nobody: the core idles */
+	thread->other_is_kernel = (other->flags & PF_KTHREAD) != 0;
+	if (other->pid == 0) { /* nobody: the core idles */
 		thread->other_pid = thread->other_tid = 0;
 		thread->other[0] = 0;
 		return;
@@ -321,8 +327,8 @@ static __always_inline void come_back(struct thread *thread, struct task_struct 
 		fill_event(&event->event, KERNEL_OFF_CPU, now, thread->pid, thread->tid);
 		event->out_ns = thread->out_ns;
 		event->wake_ns = thread->is_preempted ? 0 : thread->wake_ns ? thread->wake_ns : now;
-		event->major_faults = BPF_CORE_READ(next, maj_flt);
-		event->minor_faults = BPF_CORE_READ(next, min_flt);
+		event->major_faults = next->maj_flt;
+		event->minor_faults = next->min_flt;
 		event->call = thread->call;
 		event->other_pid = thread->other_pid;
 		event->other_tid = thread->other_tid;
