@@ -41,6 +41,7 @@ class KitJobs:
         self.tacho = tacho
         self.python = python
         self.n_started = os.getpid()
+        self.last_lines = []  # of rank 0 of the last measured run: what it said of each step
 
     def connect(self, kind, rate_mbit, latency_ms):
         if kind.ranks == 2:
@@ -60,14 +61,14 @@ class KitJobs:
             self.network.disconnect()
         return step_times_ms(lines)
 
-    def measure(self, kind, rates_mbit, latency_ms, n_counted):
-        """Unrecorded, at each of the rates: {rate: step times in ms}."""
+    def measure(self, kind, rates_mbit, latency_ms, n_counted, plan=None):
+        """Unrecorded, at each of the rates: {rate: step times in ms}. With `plan`, a path, it is carried out."""
         n_segment = UNCOUNTED_STEPS + n_counted
         n_steps = WARM_UP_STEPS + n_segment * len(rates_mbit)
         beside = self.kinds[kind.beside] if kind.beside else None
         self.connect(kind, rates_mbit[0], latency_ms)
         try:
-            with self.job(kind, n_steps) as job, self.job_beside(beside):
+            with self.job(kind, n_steps, plan=plan) as job, self.job_beside(beside):
                 for number, rate in enumerate(rates_mbit):
                     if number > 0:
                         job.wait_for(WARM_UP_STEPS + number * n_segment)
@@ -75,6 +76,7 @@ class KitJobs:
                 lines = job.finish()
         finally:
             self.network.disconnect()
+        self.last_lines = job.lines[0]
         times = step_times_ms(lines)
         # times[i] is of step i + 1
         first = [WARM_UP_STEPS + number * n_segment + UNCOUNTED_STEPS - 1 for number in range(len(rates_mbit))]
@@ -100,9 +102,9 @@ class KitJobs:
                 self.network.disconnect()
         return round((round_trips[1] - round_trips[0]) / 2, 3)
 
-    def job(self, kind, n_steps, folder=None):
+    def job(self, kind, n_steps, folder=None, plan=None):
         self.n_started += 1
-        return RunningJob(self, kind, n_steps, 20000 + self.n_started % PORTS, folder)
+        return RunningJob(self, kind, n_steps, 20000 + self.n_started % PORTS, folder, plan)
 
     def job_beside(self, kind):
         return self.job(kind, MANY_STEPS) if kind else NoJob()
@@ -119,12 +121,13 @@ class NoJob:
 class RunningJob:
     """The ranks of one job, from begin to end; with the block they end, however it ends."""
 
-    def __init__(self, jobs, kind, n_steps, port, folder):
+    def __init__(self, jobs, kind, n_steps, port, folder, plan=None):
         self.jobs = jobs
         self.kind = kind
         self.n_steps = n_steps
         self.port = port
         self.folder = folder
+        self.plan = plan
         self.ranks = []
         self.readers = []
         self.lines = []
@@ -162,6 +165,8 @@ class RunningJob:
             control = ["--control", str(CONTROL_STEPS)] if self.kind.has_control else []
             command = [self.jobs.tacho, "record", "--quiet", *control, "-o",
                        os.path.join(self.folder, f"r{rank}.tacho"), "--", *command]
+        if self.plan:
+            command = [self.jobs.tacho, "apply", "--quiet", self.plan, "--", *command]
         return subprocess.Popen(
             self.jobs.network.command(rank, hosts.core_of(rank), environment, command, self.priority()),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors[rank], text=True,
