@@ -283,3 +283,9 @@ gboolean graph_freeze(TachoGraph *graph, GError **error)
 	graph->is_shared = is_shared(graph);
 	return is_in_order(graph) || sort_topologically(graph, error);
 }
+
+gboolean graph_reorder(TachoGraph *graph, GError **error)
+{
+	g_clear_pointer(&graph->order, g_free);
+	return is_in_order(graph) || sort_topologically(graph, error);
+}

@@ -401,6 +401,8 @@ struct graph_sharing graph_n_sharing(const TachoGraph *graph, const struct graph
 /* Make what a replay walks; what was made before is freed. FALSE, with the error set: TACHO_GRAPH_ERROR_CYCLE, whose
  * message names nodes of the cycle, or TACHO_GRAPH_ERROR_SIZE. */
 gboolean graph_freeze(TachoGraph *graph, GError **error);
+/* Find the order of a frozen graph anew, whose edges were moved in place. TACHO_GRAPH_ERROR_CYCLE, as graph_freeze(). */
+gboolean graph_reorder(TachoGraph *graph, GError **error);
 /* Free what graph_freeze() made. */
 void graph_thaw(TachoGraph *graph);
 

@@ -7,6 +7,7 @@
 
 #include "base/for_each.h"
 #include "optimize/bucket_judge.h"
+#include "optimize/bucket_trial.h"
 #include "optimize/search_state.h"
 
 /* Partitions that a replay judges, at least, whatever the time. */
@@ -52,7 +53,10 @@ static gdouble judge(const guint32 *ends, guint32 n_buckets, gpointer data)
 	struct optimizing *optimizing = data;
 	g_autofree gchar *what_if = fusion_of(ends, n_buckets);
 	g_autoptr(GError) error = NULL;
-	gdouble step_ms = bucket_judge_fusion_ms(optimizing->base->graph, what_if, &error);
+	gdouble step_ms =
+		optimizing->trial
+			? bucket_trial_step_ms(optimizing->trial, ends, n_buckets, &error)
+			: bucket_judge_fusion_ms(optimizing->base->graph, what_if, &error);
 
 	optimizing->result->candidates_tried++;
 	optimizing_note_tried(optimizing, what_if, step_ms,
@@ -185,7 +189,9 @@ static void search_buckets(struct optimizing *optimizing)
 	bucket_search_init(&judged, optimizing->problem, options->seed,
 			   is_timed ? MAX(optimizing_left_us(optimizing) * 2 / 3, 1) : 0,
 			   MAX_JUDGED);
+	optimizing->trial = bucket_trial_new(optimizing->base->graph, optimizing->problem);
 	judge_kept(optimizing, &search, &judged);
+	g_clear_pointer(&optimizing->trial, bucket_trial_free);
 	write_trajectory(optimizing, &judged, "replay");
 	if (judged.n_kept > 0 && isfinite(judged.kept[0].step_ns) &&
 	    !is_recorded(optimizing->problem, &judged.kept[0])) {
