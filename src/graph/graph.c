@@ -251,6 +251,13 @@ gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index)
 	return guest ? guest->device_taken_share : graph->device_taken_share;
 }
 
+gboolean graph_is_lone_part(const TachoGraph *graph, const struct graph_node *node)
+{
+	return node->kind == TACHO_NODE_PART &&
+	       (graph_is_guest_node(graph, node) ||
+		graph_lane_is_stream(graph, graph_lane_at(graph, node->lane)));
+}
+
 gboolean graph_has_cores(const TachoGraph *graph)
 {
 	if (graph->n_cores > 0 || graph->taken_share > 0)

@@ -18,7 +18,8 @@
  *
  * On devices a collective is a kernel, which takes processors and memory bandwidth from the kernels beside it.
  * The same is done with these, apart from hosts: a kernel's kind is its name and the kind of the operation that
- * launched it. */
+ * launched it. A collective of which the other ranks' parts are not there (a trace of one rank) takes for as long as its kernel
+ * lasts: when its bytes moved in that time is not known. */
 #include <math.h>
 
 #include "base/for_each.h"
@@ -104,6 +105,18 @@ static void find_hop_times(const TachoGraph *graph, GArray **times)
 	}
 }
 
+/* When parts in collectives whose others are not there lasted. */
+static void find_part_times(const TachoGraph *graph, GArray **times)
+{
+	FOR_EACH(const struct graph_node, node, graph->nodes) {
+		struct interval time = { node->begin_ns, node->begin_ns + node->duration_ns };
+
+		if (node->duration_ns > 0 && graph_is_lone_part(graph, node))
+			g_array_append_val(times[graph_lane_at(graph, node->lane)->rank_index],
+					   time);
+	}
+}
+
 /* When bytes of each rank's transfers moved, of devices or of hosts, in the graph's time: into times[rank], a new array
  * of struct interval, in order and without overlap. */
 static void find_moving_times(const struct graph_builder *builder, gboolean is_device,
@@ -122,7 +135,9 @@ static void find_moving_times(const struct graph_builder *builder, gboolean is_d
 		    time.end_ns > time.begin_ns)
 			g_array_append_val(times[member->rank_index], time);
 	}
-	if (!is_device)
+	if (is_device)
+		find_part_times(graph, times);
+	else
 		find_hop_times(graph, times);
 	for (guint32 rank = 0; rank < builder->n_ranks; rank++)
 		join_intervals(times[rank]);
@@ -329,10 +344,13 @@ static gdouble take_out(struct graph_builder *builder, gboolean is_device, GArra
 	return share;
 }
 
-static gboolean has_device_transfers(const TachoGraph *graph)
+static gboolean has_device_collectives(const TachoGraph *graph)
 {
-	for (guint32 i = 0; i < graph->transfers->len; i++)
-		if (graph_transfer_at(graph, i)->is_device)
+	FOR_EACH(const struct graph_transfer, transfer, graph->transfers)
+		if (transfer->is_device)
+			return TRUE;
+	FOR_EACH(const struct graph_node, node, graph->nodes)
+		if (graph_is_lone_part(graph, node))
 			return TRUE;
 	return FALSE;
 }
@@ -342,7 +360,7 @@ void builder_take_contention(struct graph_builder *builder)
 	TachoGraph *graph = builder->graph;
 	g_autofree GArray **times = g_new0(GArray *, MAX(builder->n_ranks, 1u));
 
-	for (gboolean is_device = FALSE; is_device <= has_device_transfers(graph); is_device++) {
+	for (gboolean is_device = FALSE; is_device <= has_device_collectives(graph); is_device++) {
 		find_moving_times(builder, is_device, times);
 		if (is_device)
 			graph->device_taken_share = take_out(builder, TRUE, times);

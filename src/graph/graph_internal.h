@@ -244,7 +244,7 @@ struct _TachoGraph {
 	struct graph_companion *companion; /* or NULL */
 	gdouble taken_share; /* of what a rank computes while bytes of it move (graph_taken_share()) ... */
 	gdouble taken_by_bytes;	    /* ... of which so much goes with the bandwidth */
-	gdouble device_taken_share; /* of what its device computes while its collectives' bytes move */
+	gdouble device_taken_share; /* of what its device computes while its collectives' bytes move, or lone parts last */
 	guint32 n_cores; /* of each host, shared by the ranks' threads; 0: a core a thread */
 
 	/* Made by graph_freeze(). The lists of node i are pred[pred_first[i]] up to pred[pred_first[i + 1]], and so on. */
@@ -296,6 +296,9 @@ gboolean graph_has_devices(const TachoGraph *graph);
 gdouble graph_taken_share(const TachoGraph *graph, guint32 rank_index);
 /* What moving bytes takes from the device of a rank, 0..1. */
 gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index);
+/* The node is a kernel of a collective whose other parts are not in the graph (other ranks were not recorded, say). What of it is
+ * waiting is not known: it takes from its device for as long as it lasts. */
+gboolean graph_is_lone_part(const TachoGraph *graph, const struct graph_node *node);
 
 /* The lane is a stream of a device. A guest's lanes have no track, so none of them is. */
 static inline gboolean graph_lane_is_stream(const TachoGraph *graph, const struct graph_lane *lane)

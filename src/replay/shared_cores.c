@@ -106,7 +106,7 @@ static struct next_set next_of(const struct shared_run *run, guint32 set)
 	first = cores->heap.events[0];
 	next.time_ns = next.alone_ns =
 		time_of(cores, core_pace(run, cores, cores->heap.n), first.time);
-	if (!cores->is_uncounted || cores->heap.n > 1 || run->history)
+	if (!cores->is_uncounted || cores->moves_as || cores->heap.n > 1 || run->history)
 		return next;
 	if (!cores->is_alone_known || cores->alone_until < first.time) {
 		cores->alone_until = first.time + work_alone(run, first.node, set);
@@ -161,6 +161,28 @@ const struct next_set *shared_cores_next(struct shared_run *run)
 	return &run->next[1];
 }
 
+/* --- what moving bytes takes ------------------------------------------------------------------ */
+
+/* So many more move bytes as this index of rank_core_set[]. */
+static void change_moving(struct shared_run *run, guint32 who, gint change, gdouble time_ns)
+{
+	guint32 set = run->rank_core_set[who];
+	guint32 *n_moving = &run->n_moving[who];
+	struct core_set *cores = &run->cores[set];
+
+	touch(run, set);
+	advance(cores, core_pace(run, cores, cores->heap.n), time_ns);
+	cores->n_moving -= *n_moving > 0;
+	*n_moving += (guint32)change;
+	cores->n_moving += *n_moving > 0;
+}
+
+void shared_cores_move(struct shared_run *run, guint32 group, gint change, gdouble time_ns)
+{
+	for (guint32 i = run->moving_first[group]; i < run->moving_first[group + 1]; i++)
+		change_moving(run, run->moving[i], change, time_ns);
+}
+
 /* --- begin and end ---------------------------------------------------------------------------- */
 
 void shared_cores_begin(struct shared_run *run, guint32 node, guint32 set, gdouble time_ns)
@@ -172,6 +194,8 @@ void shared_cores_begin(struct shared_run *run, guint32 node, guint32 set, gdoub
 	event_heap_push(&cores->heap, cores->done_ns + (gdouble)run->graph->duration_ns[node],
 			node);
 	cores->is_alone_known = FALSE;
+	if (cores->moves_as)
+		change_moving(run, cores->moves_as - 1, 1, time_ns);
 }
 
 /* The end of a node that is alone; the node that begins by it, or TACHO_NONE: it has others to wait for. */
@@ -245,10 +269,14 @@ static void play_alone(struct shared_run *run, guint32 set, gdouble time_ns, gdo
 static void end_for_others(struct shared_run *run, guint32 set, gdouble time_ns)
 {
 	struct core_set *cores = &run->cores[set];
+	guint32 node;
 
 	advance(cores, core_pace(run, cores, cores->heap.n), time_ns);
 	cores->is_alone_known = FALSE;
-	shared_run_finish(run, event_heap_pop(&cores->heap).node, round_ns(time_ns));
+	node = event_heap_pop(&cores->heap).node;
+	if (cores->moves_as)
+		change_moving(run, cores->moves_as - 1, -1, time_ns);
+	shared_run_finish(run, node, round_ns(time_ns));
 }
 
 /* When any other set may concern this one, at the soonest. */
@@ -266,27 +294,11 @@ void shared_cores_end(struct shared_run *run, guint32 set, gdouble horizon_ns)
 	gdouble time_ns = run->next[run->n_leaves + set].time_ns;
 
 	touch(run, set);
-	if (!is_alone(run, run->cores[set].heap.events[0].node, set))
+	if (run->cores[set].moves_as ||
+	    !is_alone(run, run->cores[set].heap.events[0].node, set))
 		end_for_others(run, set, time_ns);
 	else if (run->history)
 		play_alone(run, set, time_ns, time_ns);
 	else
 		play_alone(run, set, time_ns, MIN(horizon_ns, others_alone_ns(run, set)));
-}
-
-/* --- what moving bytes takes ------------------------------------------------------------------ */
-
-void shared_cores_move(struct shared_run *run, guint32 group, gint change, gdouble time_ns)
-{
-	for (guint32 i = run->moving_first[group]; i < run->moving_first[group + 1]; i++) {
-		guint32 set = run->rank_core_set[run->moving[i]];
-		guint32 *n_moving = &run->n_moving[run->moving[i]];
-		struct core_set *cores = &run->cores[set];
-
-		touch(run, set);
-		advance(cores, core_pace(run, cores, cores->heap.n), time_ns);
-		cores->n_moving -= *n_moving > 0;
-		*n_moving += (guint32)change;
-		cores->n_moving += *n_moving > 0;
-	}
 }

@@ -13,7 +13,8 @@
  *            what-if `cores`); all run at one pace, so a clock of work done serves them all. While
  *            bytes of a rank move, that takes a share of a core (graph_contention.c); without
  *            `cores`, of what that rank computes. A rank's device is such a set, too, from which its
- *            devices' collectives take, where kernels were seen to be slower beside them.
+ *            devices' collectives take, where kernels were seen to be slower beside them; so do collectives without the parts of
+ *            other ranks, which are a set beside it.
  *   engines  copies of one direction of a device follow each other in the order in which they come
  *            (device_engines.c). As events are in order of time, who comes finds known until when the
  *            engine is at those before.

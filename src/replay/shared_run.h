@@ -18,7 +18,8 @@ struct active_transfer {
 	gdouble pace;	 /* 1: a ns of work a ns */
 };
 
-/* The cores of a host, or where nobody said how many they are, those of a rank; or a rank's device. */
+/* The cores of a host, or where nobody said how many they are, those of a rank; or a rank's device, or the collectives that are on that
+ * without the parts of other ranks. */
 struct core_set {
 	struct event_heap heap; /* by the amount of work done at which a node ends */
 	gdouble done_ns;	/* work done for each node on the cores since the begin */
@@ -26,6 +27,8 @@ struct core_set {
 	gdouble taken;	  /* what each rank with bytes on a link takes, as a share of a core ... */
 	guint32 n_moving; /* ... and how many these are */
 	gboolean is_uncounted; /* each node has a core of its own, of which its rank's bytes take */
+	/* These are parts in collectives, which take from a device as its bytes do: its index of rank_core_set[] and 1; else 0. */
+	guint32 moves_as;
 	/* Where one node is on it: of what follows it there, the first that concerns others does not end before so
 	 * much work is done. */
 	gdouble alone_until;
@@ -80,9 +83,9 @@ struct shared_run {
 	guint32 n_leaves; /* next[n_leaves + i] is core set i's */
 	guint32 late_set; /* whose leaf is not as the set is; TACHO_NONE: none's */
 	guint32 n_ranks;
-	/* [rank]: the set of its threads; [n_ranks + rank]: of its device; or PLACE_NONE. */
+	/* [rank]: the set of its threads; [n_ranks + rank]: of its device, whose lone parts' is the next one; or PLACE_NONE. */
 	guint32 *rank_core_set;
-	guint32 *n_moving; /* transfers on links, of hosts and of devices, as rank_core_set[] */
+	guint32 *n_moving; /* transfers on links, of hosts and of devices, and lone parts of devices, as rank_core_set[] */
 	/* Who moves bytes while a transfer of group g does, as indexes of rank_core_set[]: moving[moving_first[g]] up to
 	 * moving[moving_first[g + 1]]. */
 	guint32 *moving_first, *moving;

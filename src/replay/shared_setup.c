@@ -24,6 +24,8 @@ static void set_taken(struct shared_run *run)
 		if (device != PLACE_NONE) {
 			run->cores[device].taken = graph_device_taken(run->graph, rank);
 			run->cores[device].is_uncounted = TRUE;
+			run->cores[device + 1].is_uncounted = TRUE;
+			run->cores[device + 1].moves_as = run->n_ranks + rank + 1;
 		}
 	}
 }
@@ -63,9 +65,12 @@ static void set_core_sets(struct shared_run *run)
 	for (guint32 i = 0; i < 2 * run->n_ranks; i++)
 		run->rank_core_set[i] = PLACE_NONE;
 	run->n_core_sets = set_thread_sets(run);
-	for (guint32 rank = 0; rank < run->n_ranks; rank++)
-		if (graph_device_taken(graph, rank) > 0)
-			run->rank_core_set[run->n_ranks + rank] = run->n_core_sets++;
+	for (guint32 rank = 0; rank < run->n_ranks; rank++) {
+		if (graph_device_taken(graph, rank) <= 0)
+			continue;
+		run->rank_core_set[run->n_ranks + rank] = run->n_core_sets;
+		run->n_core_sets += 2;
+	}
 	run->cores = g_new0(struct core_set, MAX(run->n_core_sets, 1u));
 	set_taken(run);
 	run->n_leaves = 2;
@@ -89,6 +94,13 @@ static guint32 device_of(const struct shared_run *run, const struct graph_node *
 	return rank < run->n_ranks ? run->rank_core_set[run->n_ranks + rank] : PLACE_NONE;
 }
 
+static guint32 parts_of(const struct shared_run *run, const struct graph_node *node)
+{
+	guint32 device = graph_is_lone_part(run->graph, node) ? device_of(run, node) : PLACE_NONE;
+
+	return device == PLACE_NONE ? PLACE_NONE : device + 1;
+}
+
 static guint32 place_of(const struct shared_run *run, const struct graph_node *node)
 {
 	switch ((TachoNodeKind)node->kind) {
@@ -107,6 +119,8 @@ static guint32 place_of(const struct shared_run *run, const struct graph_node *n
 	case TACHO_NODE_DEVICE:
 	case TACHO_NODE_CAST:
 		return device_of(run, node);
+	case TACHO_NODE_PART:
+		return parts_of(run, node);
 	default:
 		return PLACE_NONE;
 	}

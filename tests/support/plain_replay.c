@@ -68,6 +68,15 @@ static gboolean is_on_device(const struct plain *plain, guint32 node)
 	       (kind == TACHO_NODE_DEVICE || kind == TACHO_NODE_CAST);
 }
 
+/* A collective on a stream, without the parts of other ranks. */
+static gboolean is_lone_part(const struct plain *plain, guint32 node)
+{
+	const struct graph_node *row = graph_node_at(plain->graph, node);
+
+	return plain->graph->device_taken_share > 0 && row->kind == TACHO_NODE_PART &&
+	       graph_lane_is_stream(plain->graph, graph_lane_at(plain->graph, row->lane));
+}
+
 static gboolean is_copied(const struct plain *plain, guint32 node)
 {
 	return graph_node_at(plain->graph, node)->kind == TACHO_NODE_COPY && pool_of(plain, node);
@@ -78,7 +87,8 @@ static gboolean is_shared(const struct plain *plain, guint32 node)
 	if (is_transfer(plain, node))
 		return transfer_of(plain, node)->work_ns > 0;
 	return plain->graph->duration_ns[node] > 0 &&
-	       (is_on_cores(plain, node) || is_on_device(plain, node) || is_copied(plain, node));
+	       (is_on_cores(plain, node) || is_on_device(plain, node) || is_lone_part(plain, node) ||
+		is_copied(plain, node));
 }
 
 static gboolean has_worker(const struct plain *plain, guint32 node)
@@ -152,6 +162,10 @@ static gboolean takes_part(const struct plain *plain, guint32 rank, guint32 grou
 /* Whether bytes of the rank move: of its host's transfers, or of its devices'. */
 static gboolean is_moving(const struct plain *plain, guint32 rank, gboolean is_device)
 {
+	for (guint32 i = 0; i < plain->graph->n_frozen && is_device; i++)
+		if (plain->pieces[i].state == RUNNING && is_lone_part(plain, i) &&
+		    rank_of(plain, i) == rank)
+			return TRUE;
 	for (guint32 i = 0; i < plain->graph->n_frozen; i++)
 		if (moves(plain, i) &&
 		    graph_group_at(plain->graph, transfer_of(plain, i)->group)->is_device ==
@@ -189,8 +203,9 @@ static gdouble pace(const struct plain *plain, guint32 node)
 		return link_pace(plain, node);
 	if (is_on_cores(plain, node))
 		return core_pace(plain, node);
-	return is_moving(plain, rank_of(plain, node), TRUE) ? 1 - plain->graph->device_taken_share
-							    : 1;
+	return is_on_device(plain, node) && is_moving(plain, rank_of(plain, node), TRUE)
+		       ? 1 - plain->graph->device_taken_share
+		       : 1;
 }
 
 /* --- what takes no time ----------------------------------------------------------------------- */

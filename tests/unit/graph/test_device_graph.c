@@ -449,8 +449,8 @@ static void test_shared_link(void)
 		     51);
 }
 
-/* Eight kernels of 1 ms, then eight of 1.25 ms beside an all-reduce of 10 ms, then one of 1 ms. */
-static gchar *slowed_kernels(void)
+/* Eight kernels of 1 ms, then eight of 1.25 ms beside an all-reduce of 10 ms, then one of 1 ms; and what another rank does. */
+static gchar *slowed_kernels(const gchar *other_rank)
 {
 	GString *text = g_string_new("unit us\n"
 				     "rank 0 thread 1000 main\n"
@@ -469,29 +469,49 @@ static gchar *slowed_kernels(void)
 	}
 	g_string_append(
 		text, "  stream 20 s20\n"
-		      "    collective nccl_AllReduce 9000..19000 bytes=1000 group=1 launch=l17\n"
-		      "rank 1 thread 1001 main\n"
-		      "  annotation ProfilerStep#0 0..30000\n"
-		      "    runtime l17 0..5\n"
-		      "  stream 20 s20\n"
 		      "    collective nccl_AllReduce 9000..19000 bytes=1000 group=1 launch=l17\n");
+	g_string_append(text, other_rank);
 	return g_string_free(text, FALSE);
 }
 
-/* Where kernels were seen to last longer beside a transfer, they do in the replay, wherever it is then. */
-static void test_slowed_kernels(void)
+/* Kernels last longer beside the collective, wherever it is: four of the eight, then none. */
+static void assert_slowed(const gchar *other_rank, TachoNodeKind kind, const gchar *half)
 {
-	g_autofree gchar *text = slowed_kernels();
+	g_autofree gchar *text = slowed_kernels(other_rank);
 	struct built built = build(text);
+	guint n_of_kind = 0;
 
+	for (guint32 i = 0; i < tacho_graph_n_nodes(built.graph); i++)
+		n_of_kind += graph_node_at(built.graph, i)->kind == kind;
+	g_assert_cmpuint(n_of_kind, ==, 1);
 	g_assert_cmpfloat_with_epsilon(built.graph->device_taken_share, 0.2, 1e-6);
 	g_assert_cmpfloat(built.graph->taken_share, ==, 0);
-	/* four of the eight are beside it, then none */
-	g_assert_cmpint(begin_us_if(&built, "bandwidth=2x", TACHO_NODE_DEVICE, "last"), ==,
+	g_assert_cmpint(begin_us_if(&built, half, TACHO_NODE_DEVICE, "last"), ==,
 			9000 + 4 * 1250 + 4 * 1000);
 	g_assert_cmpint(begin_us_if(&built, "drop:collective~.", TACHO_NODE_DEVICE, "last"), ==,
 			9000 + 8 * 1000);
 	built_release(&built);
+}
+
+static void test_slowed_kernels(void)
+{
+	assert_slowed("rank 1 thread 1001 main\n"
+		      "  annotation ProfilerStep#0 0..30000\n"
+		      "    runtime l17 0..5\n"
+		      "  stream 20 s20\n"
+		      "    collective nccl_AllReduce 9000..19000 bytes=1000 group=1 launch=l17\n",
+		      TACHO_NODE_TRANSFER, "bandwidth=2x");
+}
+
+/* The other rank's part is after its steps, so this one's is time of its rank alone, which takes as much. */
+static void test_slowed_by_lone_part(void)
+{
+	assert_slowed("rank 1 thread 1001 main\n"
+		      "  annotation ProfilerStep#0 0..5000\n"
+		      "  runtime l17 6000..6005\n"
+		      "  stream 20 s20\n"
+		      "    collective nccl_AllReduce 9000..19000 bytes=1000 group=1 launch=l17\n",
+		      TACHO_NODE_PART, "scale:collective~AllReduce=0.5");
 }
 
 /* The replay as a timeline: each part in the collective once as measured and once as replayed, on its stream. */
@@ -736,6 +756,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/device-graph/collective", test_collective);
 	g_test_add_func("/device-graph/shared-link", test_shared_link);
 	g_test_add_func("/device-graph/slowed-kernels", test_slowed_kernels);
+	g_test_add_func("/device-graph/slowed-by-lone-part", test_slowed_by_lone_part);
 	g_test_add_func("/device-graph/timeline", test_timeline);
 	g_test_add_func("/device-graph/rank-died", test_rank_died);
 	g_test_add_func("/device-graph/missing-rank", test_missing_rank);
