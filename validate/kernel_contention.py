@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""How much longer kernels take beside collectives, or beside kernels of other streams, in traces that others recorded.
+
+    kernel_contention.py            print what each trace shows, and how well it tells other steps
+    kernel_contention.py --all      with each class of each trace
+
+gpu_traces.py writes the same into docs/validation-gpu.md. Nothing is measured. The traces are looked for as there.
+
+A kernel's kind: its rank, name, blocks and threads, and the name and input shapes of the operation that launched it. Kernels of a
+kind are compared as graph_contention.c does it: those of which some time lay beside what is asked for (another stream's collective,
+or another stream's kernel, of the same device), and those of which none did. By how much the former lasted longer in all, over the
+time that they lay beside it, is the share that was taken from them.
+
+Step j is then told from step i: each kernel is given what the one of its kind in the same place took in step i, less the share of
+the time that this one lay beside a collective, plus that of the time that it does in step j. The share is told by step i alone.
+Without a share, it is what it took in step i.
+"""
+import argparse
+import bisect
+import collections
+import os
+import random
+import statistics
+import sys
+
+LEAST_KERNEL_NS = 5000  # MIN_DEVICE_NS of src/graph/graph_contention.c, and so the others
+LEAST_OF_A_KIND = 8
+LEAST_COMPARED_NS = 5_000_000
+STALL_TIMES = 8
+MOST_TAKEN = 0.75
+BESIDE = ("collectives", "kernels")
+QUERY = """
+SELECT s.rank AS rank, t.device AS device, s.track_id AS track, s.ts AS ts, s.dur AS dur, s.step AS step, s.category AS category,
+  s.name AS name, kernel_class(s.id) AS class, kernel_blocks(s.id) AS blocks, kernel_block_threads(s.id) AS threads,
+  op.name AS op, extract_arg(op.arg_set_id, 'inputs') AS inputs
+FROM slice s JOIN track t ON t.id = s.track_id
+LEFT JOIN slice call ON call.id = s.launch_id
+LEFT JOIN slice op ON op.id = call.parent_id
+WHERE t.type = 'gpu_track' AND s.category IN ('kernel', 'collective') AND NOT s.is_open
+"""
+
+Kernel = collections.namedtuple("Kernel", "kind kernel_class step dur_ns beside_ns")
+
+
+# --- what lay beside what -------------------------------------------------------------------------
+
+
+class Times:
+    """Stretches of time, joined."""
+
+    def __init__(self, rows):
+        self.begins, self.ends = [], []
+        for begin, end in sorted(rows):
+            if self.ends and begin <= self.ends[-1]:
+                self.ends[-1] = max(self.ends[-1], end)
+            else:
+                self.begins.append(begin)
+                self.ends.append(end)
+
+    def within(self, begin, end):
+        """How much of them lies in [begin, end)."""
+        total, i = 0, bisect.bisect_right(self.ends, begin)
+        while i < len(self.begins) and self.begins[i] < end:
+            total += min(end, self.ends[i]) - max(begin, self.begins[i])
+            i += 1
+        return total
+
+
+def is_collective(row):
+    return row["category"] == "collective" or row["class"] == "collective"
+
+
+def find_kernels(rows):
+    """The kernels of a trace, [Kernel]; beside_ns has the time beside each of BESIDE."""
+    by_device = collections.defaultdict(list)
+    for row in rows:
+        by_device[row["rank"], row["device"]].append(row)
+    kernels = []
+    for device, found in by_device.items():
+        streams = sorted({row["track"] for row in found})
+        times = {(stream, what): Times((row["ts"], row["ts"] + row["dur"]) for row in found if row["track"] != stream and
+                                       is_collective(row) == (what == "collectives"))
+                 for stream in streams for what in BESIDE}
+        for row in sorted(found, key=lambda row: row["ts"]):
+            if is_collective(row):
+                continue
+            kind = (*device, *(row[key] for key in ("name", "blocks", "threads", "op", "inputs")))
+            beside = {what: times[row["track"], what].within(row["ts"], row["ts"] + row["dur"]) for what in BESIDE}
+            kernels.append(Kernel(kind, row["class"] or "other", row["step"], row["dur"], beside))
+    return kernels
+
+
+# --- what was taken -------------------------------------------------------------------------------
+
+
+def compare(kernels, what):
+    """kind -> (class, time longer, time beside) of kinds of which enough were beside `what`, and enough beside nothing."""
+    kinds = collections.defaultdict(lambda: ([], []))
+    classes = {}
+    for kernel in kernels:
+        if kernel.dur_ns < LEAST_KERNEL_NS:
+            continue
+        classes[kernel.kind] = kernel.kernel_class
+        if kernel.beside_ns[what]:
+            kinds[kernel.kind][1].append(kernel)
+        elif not any(kernel.beside_ns.values()):
+            kinds[kernel.kind][0].append(kernel.dur_ns)
+    compared = {}
+    for kind, (free, beside) in kinds.items():
+        if min(len(free), len(beside)) < LEAST_OF_A_KIND:
+            continue
+        limit = STALL_TIMES * statistics.median(free)
+        usual = statistics.fmean(dur for dur in free if dur <= limit)
+        beside = [kernel for kernel in beside if kernel.dur_ns <= limit]
+        compared[kind] = (classes[kind], sum(kernel.dur_ns - usual for kernel in beside),
+                          sum(kernel.beside_ns[what] for kernel in beside))
+    return compared
+
+
+def share_of(rows):
+    """Of [(class, longer, beside)]: the share taken, not held within bounds; None: too little was compared."""
+    beside = sum(row[2] for row in rows)
+    return sum(row[1] for row in rows) / beside if beside >= LEAST_COMPARED_NS else None
+
+
+def spread_of(rows):
+    """The share's 5 and 95 % by drawing kinds at random, with a fixed seed."""
+    draw = random.Random(1)
+    shares = sorted(share for share in (share_of(draw.choices(rows, k=len(rows))) for _ in range(500)) if share is not None)
+    return (shares[len(shares) // 20], shares[-1 - len(shares) // 20]) if shares else (None, None)
+
+
+def shares_by_class(compared):
+    """class -> share, where the class shows it by itself; and "" -> that of all together."""
+    rows = list(compared.values())
+    shares = {name: share_of([row for row in rows if row[0] == name]) for name in {row[0] for row in rows}}
+    shares[""] = share_of(rows)
+    return {name: min(max(share, 0), MOST_TAKEN) for name, share in shares.items() if share is not None}
+
+
+# --- step j from step i ---------------------------------------------------------------------------
+
+RULES = ("none", "one share", "by class")
+
+
+def taken(rule, shares, kernel):
+    if rule == "none":
+        return 0
+    return shares.get(kernel.kernel_class if rule == "by class" else "", 0)
+
+
+def by_place(kernels):
+    """kind -> the kernels of it in their order."""
+    places = collections.defaultdict(list)
+    for kernel in kernels:
+        places[kernel.kind].append(kernel)
+    return places
+
+
+def tell_steps(kernels):
+    """For each pair of steps: {rule: (sum of |error|, error of the sum, time), of kernels that lie beside collectives for
+    another time in the one than in the other}."""
+    steps = collections.defaultdict(list)
+    for kernel in kernels:
+        if kernel.step is not None and kernel.dur_ns >= LEAST_KERNEL_NS:
+            steps[kernel.step].append(kernel)
+    answers = []
+    for i, from_kernels in steps.items():
+        shares = shares_by_class(compare(from_kernels, "collectives"))
+        before = by_place(from_kernels)
+        for j, to_kernels in steps.items():
+            if i == j:
+                continue
+            pairs = [pair for kind, row in by_place(to_kernels).items() if len(before[kind]) == len(row)
+                     for pair in zip(before[kind], row)
+                     if pair[0].beside_ns["collectives"] != pair[1].beside_ns["collectives"]]
+            if not pairs:
+                continue
+            answer = {}
+            for rule in RULES:
+                errors = [a.dur_ns + taken(rule, shares, a) *
+                          (b.beside_ns["collectives"] - a.beside_ns["collectives"]) - b.dur_ns for a, b in pairs]
+                answer[rule] = (sum(map(abs, errors)), sum(errors), sum(b.dur_ns for _, b in pairs))
+            answers.append((bool(shares), answer))
+    return answers
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def look_at(tacho, data, runs):
+    """name -> kernels, of the traces in which a device has kernels on several streams, or beside collectives."""
+    found = {}
+    for run in runs:
+        rows = tacho.json("query", os.path.join(data, run), QUERY, "--format", "json")
+        kernels = find_kernels(rows) if rows else []
+        if any(kernel.beside_ns[what] for kernel in kernels for what in BESIDE):
+            found[run] = kernels
+    return found
+
+
+def taken_rows(found, by_class=False):
+    """[trace, what, class, kernels beside it, kinds, time beside it in ms, share %, 5 %, 95 %]"""
+    rows = []
+    for run, kernels in found.items():
+        for what in BESIDE:
+            n_beside = sum(kernel.beside_ns[what] > 0 and kernel.dur_ns >= LEAST_KERNEL_NS for kernel in kernels)
+            compared = list(compare(kernels, what).values())
+            names = ["all"] + (sorted({row[0] for row in compared}) if by_class else [])
+            for name in names if n_beside else []:
+                of_class = [row for row in compared if name in ("all", row[0])]
+                share, (low, high) = share_of(of_class), spread_of(of_class)
+                beside_ms = sum(row[2] for row in of_class) / 1e6
+                rows.append([run, what, name, n_beside if name == "all" else None, len(of_class), beside_ms] +
+                            [None if value is None else 100 * value for value in (share, low, high)])
+    return rows
+
+
+def told_rows(found):
+    """[trace, half, pairs of steps, with a share, time in ms, mean |error| of a kernel in % for each of RULES, error of their sum]"""
+    rows = []
+    for number, (run, kernels) in enumerate(found.items()):
+        answers = tell_steps(kernels)
+        if not answers:
+            continue
+        total = sum(answer["none"][2] for _, answer in answers)
+        rows.append([run, "aside" if number % 2 else "looked at", len(answers), sum(has for has, _ in answers), total / 1e6] +
+                    [100 * sum(answer[rule][0] for _, answer in answers) / total for rule in RULES] +
+                    [100 * sum(abs(answer[rule][1]) for _, answer in answers) / total for rule in RULES])
+    return rows
+
+
+TAKEN_HEADS = ["trace", "beside", "class", "kernels", "kinds compared", "ms beside it", "share taken %", "5 %", "95 %"]
+TAKEN_FORMATS = ["", "", "", "", "", ".2f", ".1f", ".1f", ".1f"]
+TOLD_HEADS = (["trace", "half", "pairs of steps", "of which show a share", "ms"] + [f"each kernel: {rule} %" for rule in RULES] +
+              [f"all of a step: {rule} %" for rule in RULES])
+TOLD_FORMATS = ["", "", "", "", ".1f"] + [".2f"] * 6
+
+
+def main():
+    import gpu_traces
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(gpu_traces.SOURCE_DIR, "build", "default"))
+    parser.add_argument("--all", action="store_true", help="each class of each trace, too")
+    options = parser.parse_args()
+    data = gpu_traces.find_data()
+    if not data:
+        print("kernel_contention.py: the traces are not there", file=sys.stderr)
+        return gpu_traces.EXIT_SKIPPED
+    tacho = gpu_traces.Tacho(os.path.join(options.build, "bin", "tacho"))
+    found = look_at(tacho, data, gpu_traces.find_runs(data))
+    print(gpu_traces.table(TAKEN_HEADS, taken_rows(found, options.all), TAKEN_FORMATS))
+    print(gpu_traces.table(TOLD_HEADS, told_rows(found), TOLD_FORMATS))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
