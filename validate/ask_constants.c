@@ -183,6 +183,8 @@ static guint64 graph_digest(const TachoGraph *graph)
 	}
 	hash = mix_number(mix_number(hash, graph->taken_share), graph->taken_by_bytes);
 	hash = mix_number(hash, graph->device_taken_share);
+	for (guint i = 0; i < N_KERNEL_CLASSES; i++)
+		hash = mix_number(hash, graph->class_more_taken[i]);
 	return hash_mix(hash_mix(hash, graph->passes->len), graph->gradients->len);
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/kernel_demands.h"
 #include "base/for_each.h"
 #include "base/order.h"
 #include "base/partition_point.h"
@@ -249,6 +250,44 @@ gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index)
 	const struct graph_guest *guest = graph_guest_of(graph, rank_index);
 
 	return guest ? guest->device_taken_share : graph->device_taken_share;
+}
+
+gdouble graph_class_taken(const TachoGraph *graph, enum kernel_class class)
+{
+	return CLAMP(graph->device_taken_share + graph->class_more_taken[class], 0.0,
+		     GRAPH_MAX_TAKEN);
+}
+
+gboolean graph_has_class_shares(const TachoGraph *graph)
+{
+	for (guint class = 0; class < N_KERNEL_CLASSES; class ++)
+		if (graph->class_more_taken[class] != 0)
+			return TRUE;
+	return FALSE;
+}
+
+enum kernel_class graph_kernel_class(const TachoGraph *graph, const struct graph_node *node)
+{
+	if (node->slice == TACHO_NONE || graph_is_guest_node(graph, node))
+		return KERNEL_OTHER;
+	return kernel_class_of(graph->timeline, node->slice);
+}
+
+gdouble graph_kernel_taken(const TachoGraph *graph, const struct graph_node *node)
+{
+	if (graph_is_guest_node(graph, node) || !graph_has_class_shares(graph))
+		return graph_device_taken(graph, graph_lane_at(graph, node->lane)->rank_index);
+	return graph_class_taken(graph, graph_kernel_class(graph, node));
+}
+
+gboolean graph_takes_from_device(const TachoGraph *graph, guint32 rank_index)
+{
+	if (graph_guest_of(graph, rank_index))
+		return graph_device_taken(graph, rank_index) > 0;
+	for (guint class = 0; class < N_KERNEL_CLASSES; class ++)
+		if (graph_class_taken(graph, class) > 0)
+			return TRUE;
+	return FALSE;
 }
 
 gboolean graph_is_lone_part(const TachoGraph *graph, const struct graph_node *node)

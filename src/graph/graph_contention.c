@@ -18,8 +18,9 @@
  *
  * On devices a collective is a kernel, which takes processors and memory bandwidth from the kernels beside it.
  * The same is done with these, apart from hosts: a kernel's kind is its name and the kind of the operation that
- * launched it. A collective of which the other ranks' parts are not there (a trace of one rank) takes for as long as its kernel
- * lasts: when its bytes moved in that time is not known. */
+ * launched it. What is bound by memory may lose more than what is bound by arithmetic, so that classes of kernels that show
+ * enough by themselves have shares of their own; others have that of all. A collective of which the other ranks' parts are not
+ * there takes for as long as its kernel lasts: when its bytes moved in that time is not known. */
 #include <math.h>
 
 #include "base/for_each.h"
@@ -51,8 +52,9 @@ struct overlapped {
 
 /* Operations of one kind. */
 struct op_kind {
-	GArray *free_ns;    /* gint64 durations */
-	GArray *overlapped; /* struct overlapped */
+	enum kernel_class class; /* of a device's */
+	GArray *free_ns;	 /* gint64 durations */
+	GArray *overlapped;	 /* struct overlapped */
 };
 
 static void op_kind_free(gpointer data)
@@ -227,6 +229,9 @@ static void sort_piece(const struct graph_builder *builder, const struct graph_n
 
 	if (!kind) {
 		kind = g_new(struct op_kind, 1);
+		kind->class = node->kind == TACHO_NODE_DEVICE
+				      ? graph_kernel_class(builder->graph, node)
+				      : KERNEL_OTHER;
 		kind->free_ns = g_array_new(FALSE, FALSE, sizeof(gint64));
 		kind->overlapped = g_array_new(FALSE, FALSE, sizeof(struct overlapped));
 		g_hash_table_insert(kinds, g_memdup2(&key, sizeof(key)), kind);
@@ -254,8 +259,13 @@ static gdouble mean_free_ns(const struct op_kind *kind, gdouble limit_ns)
 	return total_ns / MAX(n, 1u);
 }
 
-/* Add to the sums what operations of the kind lasted longer, and the time that bytes moved in them. */
-static void compare_kind(const struct op_kind *kind, gint64 *longer_ns, gint64 *shared_ns)
+/* What operations lasted longer, and the time that bytes moved in them; in whole nanoseconds, so that they do not depend on
+ * the order in which a table has the kinds. */
+struct taken_sums {
+	gint64 longer_ns, shared_ns;
+};
+
+static void compare_kind(const struct op_kind *kind, struct taken_sums *sums)
 {
 	gdouble limit_ns = STALL_TIMES * quantile(kind->free_ns, 0.5);
 	gdouble free_ns = mean_free_ns(kind, limit_ns);
@@ -263,26 +273,46 @@ static void compare_kind(const struct op_kind *kind, gint64 *longer_ns, gint64 *
 	FOR_EACH(const struct overlapped, op, kind->overlapped) {
 		if ((gdouble)op->duration_ns > limit_ns)
 			continue;
-		*longer_ns += llround((gdouble)op->duration_ns - free_ns);
-		*shared_ns += op->shared_ns;
+		sums->longer_ns += llround((gdouble)op->duration_ns - free_ns);
+		sums->shared_ns += op->shared_ns;
 	}
 }
 
-/* The share of the computing that is taken, 0 where it cannot be told. The sums do not depend on the
- * order of the table, for they are made in whole nanoseconds. */
-static gdouble taken_share(GHashTable *kinds)
+static gboolean is_told(const struct taken_sums *sums)
 {
-	gint64 longer_ns = 0, shared_ns = 0;
+	return sums->shared_ns >= MIN_COMPARED_NS;
+}
+
+/* The share of the computing that is taken, 0 where it cannot be told. */
+static gdouble taken_share(const struct taken_sums *sums)
+{
+	if (!is_told(sums))
+		return 0;
+	return CLAMP((gdouble)sums->longer_ns / (gdouble)sums->shared_ns, 0.0, GRAPH_MAX_TAKEN);
+}
+
+/* The share of all kinds; and how much more it is of the classes that tell it by themselves, into more[N_KERNEL_CLASSES]. */
+static gdouble find_shares(GHashTable *kinds, gdouble *more)
+{
+	struct taken_sums all = { 0 }, sums[N_KERNEL_CLASSES] = { 0 };
+	gdouble share;
 
 	FOR_EACH_ENTRY(entry, kinds) {
 		const struct op_kind *kind = entry.value;
 
 		if (kind->free_ns->len >= MIN_OF_A_KIND && kind->overlapped->len >= MIN_OF_A_KIND)
-			compare_kind(kind, &longer_ns, &shared_ns);
+			compare_kind(kind, &sums[kind->class]);
 	}
-	if (shared_ns < MIN_COMPARED_NS)
-		return 0;
-	return CLAMP((gdouble)longer_ns / (gdouble)shared_ns, 0.0, GRAPH_MAX_TAKEN);
+	for (guint class = 0; class < N_KERNEL_CLASSES; class ++) {
+		all.longer_ns += sums[class].longer_ns;
+		all.shared_ns += sums[class].shared_ns;
+	}
+	share = taken_share(&all);
+	for (guint class = 0; class < N_KERNEL_CLASSES; class ++)
+		more[class] = class != KERNEL_OTHER && is_told(&sums[class])
+				      ? taken_share(&sums[class]) - share
+				      : 0;
+	return share;
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
@@ -319,13 +349,13 @@ static void undisturb(struct graph_node *node, const GArray *times, gdouble shar
 	node->duration_ns -= llround((gdouble)shared_ns * share);
 }
 
-/* Find the share taken of hosts, or of devices, where bytes moved in `times`, and take it out of their nodes. */
-static gdouble take_out(struct graph_builder *builder, gboolean is_device, GArray *const *times)
+/* Find the shares taken of hosts, or of devices, where bytes moved in `times`. */
+static void find_taken(struct graph_builder *builder, gboolean is_device, GArray *const *times)
 {
 	TachoGraph *graph = builder->graph;
+	gdouble no_classes[N_KERNEL_CLASSES];
 	g_autoptr(GHashTable) kinds =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, op_kind_free);
-	gdouble share;
 
 	FOR_EACH(const struct graph_node, node, graph->nodes) {
 		if (is_whole(graph, node, is_device)) {
@@ -334,14 +364,24 @@ static gdouble take_out(struct graph_builder *builder, gboolean is_device, GArra
 			sort_piece(builder, node, rank, times[rank], kinds);
 		}
 	}
-	share = taken_share(kinds);
-	for (guint32 i = 0; i < graph->nodes->len && share > 0; i++) {
-		struct graph_node *node = graph_node_at(graph, i);
+	if (is_device)
+		graph->device_taken_share = find_shares(kinds, graph->class_more_taken);
+	else
+		graph->taken_share = find_shares(kinds, no_classes);
+}
 
-		if (computes(node, is_device))
+/* Take them out of the nodes. */
+static void take_out(TachoGraph *graph, gboolean is_device, GArray *const *times)
+{
+	FOR_EACH(struct graph_node, node, graph->nodes) {
+		gdouble share;
+
+		if (!computes(node, is_device))
+			continue;
+		share = is_device ? graph_kernel_taken(graph, node) : graph->taken_share;
+		if (share > 0)
 			undisturb(node, times[graph_lane_at(graph, node->lane)->rank_index], share);
 	}
-	return share;
 }
 
 static gboolean has_device_collectives(const TachoGraph *graph)
@@ -362,10 +402,8 @@ void builder_take_contention(struct graph_builder *builder)
 
 	for (gboolean is_device = FALSE; is_device <= has_device_collectives(graph); is_device++) {
 		find_moving_times(builder, is_device, times);
-		if (is_device)
-			graph->device_taken_share = take_out(builder, TRUE, times);
-		else
-			graph->taken_share = take_out(builder, FALSE, times);
+		find_taken(builder, is_device, times);
+		take_out(graph, is_device, times);
 		if (!is_device && graph->taken_share > 0)
 			graph->taken_by_bytes =
 				MIN(message_share(builder, times), graph->taken_share);

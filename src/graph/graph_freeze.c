@@ -229,7 +229,7 @@ static gboolean takes_from_devices(const TachoGraph *graph)
 	for (guint i = 0; i < graph->guests->len; i++)
 		if (g_array_index(graph->guests, struct graph_guest, i).device_taken_share > 0)
 			return TRUE;
-	return graph->device_taken_share > 0;
+	return graph_takes_from_device(graph, 0);
 }
 
 /* Whether two nodes can be on one resource at a time. */

@@ -14,6 +14,7 @@
 
 #include "cost/collective_cost.h"
 #include "cost/transfer_cost.h"
+#include "trace/kernel_class.h"
 
 /* Three threads that move bytes (gloo: one that sends and receives, two workers) against one that computes, on one core.
  * Source: derived from even shares of a core for each thread that wants it (Linux: Documentation/scheduler/sched-eevdf.rst and
@@ -243,8 +244,10 @@ struct _TachoGraph {
 	GPtrArray *notes;		   /* gchar */
 	struct graph_companion *companion; /* or NULL */
 	gdouble taken_share; /* of what a rank computes while bytes of it move (graph_taken_share()) ... */
-	gdouble taken_by_bytes;	    /* ... of which so much goes with the bandwidth */
+	gdouble taken_by_bytes; /* ... of which so much goes with the bandwidth */
 	gdouble device_taken_share; /* of what its device computes while its collectives' bytes move, or lone parts last */
+	/* ... and so much more, or less, of kernels of each class: 0 where these alone do not show it, and KERNEL_OTHER */
+	gdouble class_more_taken[N_KERNEL_CLASSES];
 	guint32 n_cores; /* of each host, shared by the ranks' threads; 0: a core a thread */
 
 	/* Made by graph_freeze(). The lists of node i are pred[pred_first[i]] up to pred[pred_first[i + 1]], and so on. */
@@ -296,6 +299,15 @@ gboolean graph_has_devices(const TachoGraph *graph);
 gdouble graph_taken_share(const TachoGraph *graph, guint32 rank_index);
 /* What moving bytes takes from the device of a rank, 0..1. */
 gdouble graph_device_taken(const TachoGraph *graph, guint32 rank_index);
+/* The same from kernels of the class, of this job. */
+gdouble graph_class_taken(const TachoGraph *graph, enum kernel_class class);
+gboolean graph_has_class_shares(const TachoGraph *graph);
+/* What a kernel's node does; KERNEL_OTHER: not known, or of another job. */
+enum kernel_class graph_kernel_class(const TachoGraph *graph, const struct graph_node *node);
+/* What moving bytes takes from it. */
+gdouble graph_kernel_taken(const TachoGraph *graph, const struct graph_node *node);
+/* Whether moving bytes takes anything from the device of a rank. */
+gboolean graph_takes_from_device(const TachoGraph *graph, guint32 rank_index);
 /* The node is a kernel of a collective whose other parts are not in the graph (other ranks were not recorded, say). What of it is
  * waiting is not known: it takes from its device for as long as it lasts. */
 gboolean graph_is_lone_part(const TachoGraph *graph, const struct graph_node *node);

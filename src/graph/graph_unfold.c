@@ -10,6 +10,8 @@
  * (4) So where a node's copies and their edges go is known from sums over the nodes before, and all cores fill in. */
 #include "graph/graph_unfold.h"
 
+#include <string.h>
+
 #include "base/for_each.h"
 #include "base/huge_pages.h"
 #include "base/worker_pool.h"
@@ -431,6 +433,7 @@ static TachoGraph *new_unfolded(const TachoGraph *graph, guint32 n_ranks, guint3
 	to->taken_share = graph->taken_share;
 	to->taken_by_bytes = graph->taken_by_bytes;
 	to->device_taken_share = graph->device_taken_share;
+	memcpy(to->class_more_taken, graph->class_more_taken, sizeof(to->class_more_taken));
 	to->n_cores = graph->n_cores;
 	to->is_shared = graph->is_shared;
 	return to;

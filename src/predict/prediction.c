@@ -268,6 +268,26 @@ static void note_overlap(TachoPrediction *prediction)
 	     prediction->predicted_kernel_overlap_pct, prediction->baseline_kernel_overlap_pct);
 }
 
+/* With what is taken from the classes of kernels that show it by themselves. */
+static void note_device_taken(TachoPrediction *prediction)
+{
+	const TachoGraph *graph = prediction->graph;
+	g_autoptr(GString) classes = g_string_new(NULL);
+
+	for (guint class = 0; class < N_KERNEL_CLASSES; class ++)
+		if (graph->class_more_taken[class] != 0)
+			g_string_append_printf(
+				classes, "%s%s: %.1f %%", classes->len > 0 ? ", " : " (",
+				kernel_class_name(class), 100 * graph_class_taken(graph, class));
+	if (classes->len > 0)
+		g_string_append_c(classes, ')');
+	if (graph->device_taken_share > 0 || classes->len > 0)
+		note(prediction,
+		     "moving bytes between devices takes %.1f %% of a device's computing power "
+		     "meanwhile%s",
+		     100 * graph->device_taken_share, classes->str);
+}
+
 static void note_all(TachoPrediction *prediction)
 {
 	const TachoGraph *graph = prediction->graph;
@@ -280,11 +300,7 @@ static void note_all(TachoPrediction *prediction)
 	if (graph->taken_share > 0)
 		note(prediction, "moving bytes takes %.1f %% of a rank's computing power meanwhile",
 		     100 * graph_taken_share(graph, 0));
-	if (graph->device_taken_share > 0)
-		note(prediction,
-		     "moving bytes between devices takes %.1f %% of a device's computing power "
-		     "meanwhile",
-		     100 * graph->device_taken_share);
+	note_device_taken(prediction);
 	note_lag(prediction);
 	note_overlap(prediction);
 	for (guint i = 0; i < tacho_graph_n_notes(graph); i++)

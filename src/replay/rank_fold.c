@@ -120,13 +120,23 @@ static gboolean are_neighbours_alike(const struct rank_fold *fold, guint32 a, gu
 	return TRUE;
 }
 
+/* Moving bytes takes as much from both. */
+static gboolean is_taken_alike(const TachoGraph *graph, const struct graph_node *x,
+			       const struct graph_node *y)
+{
+	return (x->kind != TACHO_NODE_DEVICE && x->kind != TACHO_NODE_CAST) ||
+	       !graph_has_class_shares(graph) ||
+	       graph_kernel_taken(graph, x) == graph_kernel_taken(graph, y);
+}
+
 static gboolean are_nodes_alike(const struct rank_fold *fold, guint32 a, guint32 b)
 {
 	const TachoGraph *graph = fold->graph;
 	const struct graph_node *x = graph_node_at(graph, a), *y = graph_node_at(graph, b);
 
 	return x->kind == y->kind && graph->duration_ns[a] == graph->duration_ns[b] &&
-	       x->transfer == y->transfer && are_pools_alike(graph, x->pool, y->pool) &&
+	       is_taken_alike(graph, x, y) && x->transfer == y->transfer &&
+	       are_pools_alike(graph, x->pool, y->pool) &&
 	       are_neighbours_alike(fold, a, b, graph->pred_first, graph->pred) &&
 	       are_neighbours_alike(fold, a, b, graph->succ_first, graph->succ);
 }

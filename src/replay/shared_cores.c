@@ -166,15 +166,18 @@ const struct next_set *shared_cores_next(struct shared_run *run)
 /* So many more move bytes as this index of rank_core_set[]. */
 static void change_moving(struct shared_run *run, guint32 who, gint change, gdouble time_ns)
 {
-	guint32 set = run->rank_core_set[who];
-	guint32 *n_moving = &run->n_moving[who];
-	struct core_set *cores = &run->cores[set];
+	guint32 first = run->rank_core_set[who], n_sets = who < run->n_ranks ? 1 : run->n_slots;
+	guint32 n_before = run->n_moving[who], n_after = n_before + (guint32)change;
 
-	touch(run, set);
-	advance(cores, core_pace(run, cores, cores->heap.n), time_ns);
-	cores->n_moving -= *n_moving > 0;
-	*n_moving += (guint32)change;
-	cores->n_moving += *n_moving > 0;
+	run->n_moving[who] = n_after;
+	for (guint32 set = first; set < first + n_sets; set++) {
+		struct core_set *cores = &run->cores[set];
+
+		touch(run, set);
+		advance(cores, core_pace(run, cores, cores->heap.n), time_ns);
+		cores->n_moving -= n_before > 0;
+		cores->n_moving += n_after > 0;
+	}
 }
 
 void shared_cores_move(struct shared_run *run, guint32 group, gint change, gdouble time_ns)
@@ -294,8 +297,7 @@ void shared_cores_end(struct shared_run *run, guint32 set, gdouble horizon_ns)
 	gdouble time_ns = run->next[run->n_leaves + set].time_ns;
 
 	touch(run, set);
-	if (run->cores[set].moves_as ||
-	    !is_alone(run, run->cores[set].heap.events[0].node, set))
+	if (run->cores[set].moves_as || !is_alone(run, run->cores[set].heap.events[0].node, set))
 		end_for_others(run, set, time_ns);
 	else if (run->history)
 		play_alone(run, set, time_ns, time_ns);

@@ -83,9 +83,14 @@ struct shared_run {
 	guint32 n_leaves; /* next[n_leaves + i] is core set i's */
 	guint32 late_set; /* whose leaf is not as the set is; TACHO_NONE: none's */
 	guint32 n_ranks;
-	/* [rank]: the set of its threads; [n_ranks + rank]: of its device, whose lone parts' is the next one; or PLACE_NONE. */
+	/* [rank]: the set of its threads; [n_ranks + rank]: the first of those of its device, or PLACE_NONE. A device has n_slots of
+	 * them, by the classes of its kernels, and another one for its lone parts. */
 	guint32 *rank_core_set;
-	guint32 *n_moving; /* transfers on links, of hosts and of devices, and lone parts of devices, as rank_core_set[] */
+	guint8 slot_of_class
+		[N_KERNEL_CLASSES]; /* below n_slots; 0: nothing of its own is taken of it */
+	guint32 n_slots;
+	guint32 *
+		n_moving; /* transfers on links, of hosts and of devices, and lone parts of devices, as rank_core_set[] */
 	/* Who moves bytes while a transfer of group g does, as indexes of rank_core_set[]: moving[moving_first[g]] up to
 	 * moving[moving_first[g + 1]]. */
 	guint32 *moving_first, *moving;

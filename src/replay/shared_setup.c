@@ -8,6 +8,30 @@
 
 /* --- core sets -------------------------------------------------------------------------------- */
 
+static void set_slots(struct shared_run *run)
+{
+	run->n_slots = 1;
+	for (guint class = 0; class < N_KERNEL_CLASSES; class ++)
+		run->slot_of_class[class] =
+			run->graph->class_more_taken[class] != 0 ? (guint8)run->n_slots++ : 0;
+}
+
+static void set_device_taken(struct shared_run *run, guint32 rank, guint32 first_set)
+{
+	struct core_set *parts = &run->cores[first_set + run->n_slots];
+
+	for (guint32 slot = 0; slot < run->n_slots; slot++) {
+		run->cores[first_set + slot].is_uncounted = TRUE;
+		run->cores[first_set + slot].taken = graph_device_taken(run->graph, rank);
+	}
+	for (guint class = 0; class < N_KERNEL_CLASSES; class ++)
+		if (run->slot_of_class[class] > 0 && !graph_guest_of(run->graph, rank))
+			run->cores[first_set + run->slot_of_class[class]].taken =
+				graph_class_taken(run->graph, class);
+	parts->is_uncounted = TRUE;
+	parts->moves_as = run->n_ranks + rank + 1;
+}
+
 /* The largest share, where ranks of several jobs are on one host. */
 static void set_taken(struct shared_run *run)
 {
@@ -21,12 +45,8 @@ static void set_taken(struct shared_run *run)
 			cores->taken = MAX(cores->taken, graph_taken_share(run->graph, rank));
 			cores->is_uncounted = run->graph->n_cores == 0;
 		}
-		if (device != PLACE_NONE) {
-			run->cores[device].taken = graph_device_taken(run->graph, rank);
-			run->cores[device].is_uncounted = TRUE;
-			run->cores[device + 1].is_uncounted = TRUE;
-			run->cores[device + 1].moves_as = run->n_ranks + rank + 1;
-		}
+		if (device != PLACE_NONE)
+			set_device_taken(run, rank, device);
 	}
 }
 
@@ -65,11 +85,12 @@ static void set_core_sets(struct shared_run *run)
 	for (guint32 i = 0; i < 2 * run->n_ranks; i++)
 		run->rank_core_set[i] = PLACE_NONE;
 	run->n_core_sets = set_thread_sets(run);
+	set_slots(run);
 	for (guint32 rank = 0; rank < run->n_ranks; rank++) {
-		if (graph_device_taken(graph, rank) <= 0)
+		if (!graph_takes_from_device(graph, rank))
 			continue;
 		run->rank_core_set[run->n_ranks + rank] = run->n_core_sets;
-		run->n_core_sets += 2;
+		run->n_core_sets += run->n_slots + 1;
 	}
 	run->cores = g_new0(struct core_set, MAX(run->n_core_sets, 1u));
 	set_taken(run);
@@ -94,11 +115,20 @@ static guint32 device_of(const struct shared_run *run, const struct graph_node *
 	return rank < run->n_ranks ? run->rank_core_set[run->n_ranks + rank] : PLACE_NONE;
 }
 
+static guint32 kernels_of(const struct shared_run *run, const struct graph_node *node)
+{
+	guint32 device = device_of(run, node);
+
+	if (device == PLACE_NONE || run->n_slots == 1)
+		return device;
+	return device + run->slot_of_class[graph_kernel_class(run->graph, node)];
+}
+
 static guint32 parts_of(const struct shared_run *run, const struct graph_node *node)
 {
 	guint32 device = graph_is_lone_part(run->graph, node) ? device_of(run, node) : PLACE_NONE;
 
-	return device == PLACE_NONE ? PLACE_NONE : device + 1;
+	return device == PLACE_NONE ? PLACE_NONE : device + run->n_slots;
 }
 
 static guint32 place_of(const struct shared_run *run, const struct graph_node *node)
@@ -118,7 +148,7 @@ static guint32 place_of(const struct shared_run *run, const struct graph_node *n
 		return node->pool == TACHO_NONE ? PLACE_NONE : PLACE_ENGINE;
 	case TACHO_NODE_DEVICE:
 	case TACHO_NODE_CAST:
-		return device_of(run, node);
+		return kernels_of(run, node);
 	case TACHO_NODE_PART:
 		return parts_of(run, node);
 	default:

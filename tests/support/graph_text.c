@@ -199,6 +199,10 @@ void graph_text_print(const TachoGraph *graph, FILE *out)
 	fprintf(out, "origin %" NS " whole %" NS " played %u taken %.9g %.9g %.9g\n",
 		graph->origin_ns, graph->whole_ns, graph->n_played, graph->taken_share,
 		graph->taken_by_bytes, graph->device_taken_share);
+	for (guint i = 0; i < N_KERNEL_CLASSES; i++)
+		if (graph->class_more_taken[i] != 0)
+			fprintf(out, "more taken of %s %.9g\n", kernel_class_name(i),
+				graph->class_more_taken[i]);
 	print_numbers("steps", (const guint32 *)(void *)graph->steps->data, graph->steps->len, out);
 	print_numbers("sets", (const guint32 *)(void *)graph->sets->data, graph->sets->len, out);
 	print_times("lags", graph->lags, out);

@@ -64,7 +64,7 @@ static gboolean is_on_device(const struct plain *plain, guint32 node)
 {
 	guint8 kind = graph_node_at(plain->graph, node)->kind;
 
-	return plain->graph->device_taken_share > 0 &&
+	return graph_takes_from_device(plain->graph, 0) &&
 	       (kind == TACHO_NODE_DEVICE || kind == TACHO_NODE_CAST);
 }
 
@@ -73,7 +73,7 @@ static gboolean is_lone_part(const struct plain *plain, guint32 node)
 {
 	const struct graph_node *row = graph_node_at(plain->graph, node);
 
-	return plain->graph->device_taken_share > 0 && row->kind == TACHO_NODE_PART &&
+	return graph_takes_from_device(plain->graph, 0) && row->kind == TACHO_NODE_PART &&
 	       graph_lane_is_stream(plain->graph, graph_lane_at(plain->graph, row->lane));
 }
 
@@ -87,8 +87,8 @@ static gboolean is_shared(const struct plain *plain, guint32 node)
 	if (is_transfer(plain, node))
 		return transfer_of(plain, node)->work_ns > 0;
 	return plain->graph->duration_ns[node] > 0 &&
-	       (is_on_cores(plain, node) || is_on_device(plain, node) || is_lone_part(plain, node) ||
-		is_copied(plain, node));
+	       (is_on_cores(plain, node) || is_on_device(plain, node) ||
+		is_lone_part(plain, node) || is_copied(plain, node));
 }
 
 static gboolean has_worker(const struct plain *plain, guint32 node)
@@ -204,7 +204,7 @@ static gdouble pace(const struct plain *plain, guint32 node)
 	if (is_on_cores(plain, node))
 		return core_pace(plain, node);
 	return is_on_device(plain, node) && is_moving(plain, rank_of(plain, node), TRUE)
-		       ? 1 - plain->graph->device_taken_share
+		       ? 1 - graph_kernel_taken(plain->graph, graph_node_at(plain->graph, node))
 		       : 1;
 }
 

@@ -1,5 +1,7 @@
 #include "random_graph.h"
 
+#include "trace/slice_columns.h"
+
 enum { MAX_RANKS = 5, MAX_GROUPS = 4, N_STREAMS = 2, MAX_PENDING = 3 };
 
 /* What a rank is at. */
@@ -329,6 +331,39 @@ static void add_something(struct maker *maker)
 	}
 }
 
+/* --- what kernels do -------------------------------------------------------------------------- */
+
+static guint32 add_slice(struct maker *maker, const gchar *name)
+{
+	TachoSlices *slices = &maker->timeline->slices;
+	guint32 slice = slices->n;
+
+	g_assert_true(slice_columns_grow(slices));
+	slices->n++;
+	slices->start_ns[slice] = slices->duration_ns[slice] = 0;
+	slices->source[slice] = 0;
+	slices->name[slice] = tacho_timeline_intern(maker->timeline, name, -1);
+	slices->track[slice] = 0;
+	slices->parent[slice] = slices->launch[slice] = TACHO_NONE;
+	slices->kind[slice] = TACHO_SLICE_KERNEL;
+	slices->flags[slice] = 0;
+	slices->depth[slice] = 0;
+	return slice;
+}
+
+/* Kernels of three classes, from two of which more is taken, or less. Draws nothing, so that the rest of a graph is as without. */
+static void add_classes(struct maker *maker, guint32 seed)
+{
+	guint32 slices[] = { add_slice(maker, "gemm"), add_slice(maker, "softmax"),
+			     add_slice(maker, "unknown") };
+
+	for (guint32 i = 0; i < maker->graph->nodes->len; i++)
+		if (graph_node_at(maker->graph, i)->kind == TACHO_NODE_DEVICE)
+			graph_node_at(maker->graph, i)->slice = slices[i % G_N_ELEMENTS(slices)];
+	maker->graph->class_more_taken[KERNEL_GEMM] = 0.15;
+	maker->graph->class_more_taken[KERNEL_SOFTMAX] = seed % 2 ? -0.1 : 0.05;
+}
+
 TachoGraph *random_graph_new(TachoTimeline *timeline, guint32 seed)
 {
 	TachoGraph *graph = graph_new(timeline);
@@ -347,6 +382,8 @@ TachoGraph *random_graph_new(TachoTimeline *timeline, guint32 seed)
 	add_places(&maker);
 	while (maker.n_made < maker.n_wanted)
 		add_something(&maker);
+	if (seed % 3 == 0)
+		add_classes(&maker, seed);
 	g_rand_free(maker.random);
 	graph_freeze(graph, &error);
 	g_assert_no_error(error);

@@ -449,8 +449,8 @@ static void test_shared_link(void)
 		     51);
 }
 
-/* Eight kernels of 1 ms, then eight of 1.25 ms beside an all-reduce of 10 ms, then one of 1 ms; and what another rank does. */
-static gchar *slowed_kernels(const gchar *other_rank)
+/* Eight kernels of 1 ms, then eight of 1.25 ms beside a collective of 10 ms, then one of 1 ms; and what another rank does. */
+static gchar *slowed_kernels(const gchar *collective, const gchar *other_rank)
 {
 	GString *text = g_string_new("unit us\n"
 				     "rank 0 thread 1000 main\n"
@@ -467,17 +467,18 @@ static gchar *slowed_kernels(const gchar *other_rank)
 				       i < 16 ? "gemm" : "last", begin, end, i);
 		begin = end;
 	}
-	g_string_append(
-		text, "  stream 20 s20\n"
-		      "    collective nccl_AllReduce 9000..19000 bytes=1000 group=1 launch=l17\n");
-	g_string_append(text, other_rank);
+	g_string_append_printf(text,
+			       "  stream 20 s20\n"
+			       "    collective %s 9000..19000 bytes=1000 group=1 launch=l17\n%s",
+			       collective, other_rank);
 	return g_string_free(text, FALSE);
 }
 
 /* Kernels last longer beside the collective, wherever it is: four of the eight, then none. */
-static void assert_slowed(const gchar *other_rank, TachoNodeKind kind, const gchar *half)
+static void assert_slowed(const gchar *collective, const gchar *other_rank, TachoNodeKind kind,
+			  const gchar *half)
 {
-	g_autofree gchar *text = slowed_kernels(other_rank);
+	g_autofree gchar *text = slowed_kernels(collective, other_rank);
 	struct built built = build(text);
 	guint n_of_kind = 0;
 
@@ -495,7 +496,8 @@ static void assert_slowed(const gchar *other_rank, TachoNodeKind kind, const gch
 
 static void test_slowed_kernels(void)
 {
-	assert_slowed("rank 1 thread 1001 main\n"
+	assert_slowed("nccl_AllReduce",
+		      "rank 1 thread 1001 main\n"
 		      "  annotation ProfilerStep#0 0..30000\n"
 		      "    runtime l17 0..5\n"
 		      "  stream 20 s20\n"
@@ -503,15 +505,66 @@ static void test_slowed_kernels(void)
 		      TACHO_NODE_TRANSFER, "bandwidth=2x");
 }
 
-/* The other rank's part is after its steps, so this one's is time of its rank alone, which takes as much. */
+/* Who received is not known, so it is time of its rank alone, which takes as much. */
 static void test_slowed_by_lone_part(void)
 {
-	assert_slowed("rank 1 thread 1001 main\n"
-		      "  annotation ProfilerStep#0 0..5000\n"
-		      "  runtime l17 6000..6005\n"
-		      "  stream 20 s20\n"
-		      "    collective nccl_AllReduce 9000..19000 bytes=1000 group=1 launch=l17\n",
-		      TACHO_NODE_PART, "scale:collective~AllReduce=0.5");
+	assert_slowed("nccl_Send",
+		      "rank 1 thread 1001 main\n"
+		      "  annotation ProfilerStep#0 0..30000\n"
+		      "    runtime l0 0..5\n",
+		      TACHO_NODE_PART, "scale:collective~Send=0.5");
+}
+
+/* Sixteen kernels of 1 ms of each of two classes, and one of a third, one class after the other; beside an all-reduce, from 17 ms on,
+ * one class takes 1.25 and the other 1.6 ms. Of the third there are too few to tell. */
+static void test_slowed_classes(void)
+{
+	GString *calls = g_string_new("unit us\n"
+				      "rank 0 thread 1000 main\n"
+				      "  annotation ProfilerStep#0 0..60000\n");
+	GString *kernels = g_string_new("  stream 7 s7\n");
+	g_autofree gchar *text = NULL;
+	struct built built;
+	gint begin = 1000;
+
+	for (guint i = 0; i < 34; i++) {
+		gboolean is_gemm = i % 2;
+		gint lasts = i < 16 || i >= 32 ? 1000 : is_gemm ? 1250 : 1600;
+
+		g_string_append_printf(calls, "    runtime l%u %u..%u\n", i, 10 * i, 10 * i + 5);
+		g_string_append_printf(kernels, "    kernel %s %d..%d launch=l%u\n",
+				       i == 33	 ? "last"
+				       : i == 32 ? "unknown"
+				       : is_gemm ? "gemm"
+						 : "softmax",
+				       begin, begin + lasts, i);
+		begin += lasts;
+	}
+	text = g_strconcat(
+		calls->str, "    runtime a 400..405\n", kernels->str,
+		"  stream 20 s20\n"
+		"    collective nccl_AllReduce 17000..39800 bytes=1000 group=1 launch=a\n"
+		"rank 1 thread 1001 main\n"
+		"  annotation ProfilerStep#0 0..60000\n"
+		"    runtime a 0..5\n"
+		"  stream 20 s20\n"
+		"    collective nccl_AllReduce 17000..39800 bytes=1000 group=1 launch=a\n",
+		NULL);
+	built = build(text);
+	g_assert_cmpfloat_with_epsilon(graph_class_taken(built.graph, KERNEL_GEMM), 0.2, 1e-6);
+	g_assert_cmpfloat_with_epsilon(graph_class_taken(built.graph, KERNEL_SOFTMAX), 0.375, 1e-6);
+	/* 8 x 0.25 and 8 x 0.6 ms longer, of 22.8 ms */
+	g_assert_cmpfloat_with_epsilon(graph_class_taken(built.graph, KERNEL_OTHER), 6.8 / 22.8,
+				       1e-6);
+	g_assert_cmpfloat_with_epsilon(built.graph->device_taken_share, 6.8 / 22.8, 1e-6);
+	/* half the time: four of each, for four last 2 x 1.25 + 2 x 1.6 = 5.7 ms */
+	g_assert_cmpint(begin_us_if(&built, "bandwidth=2x", TACHO_NODE_DEVICE, "unknown"), ==,
+			17000 + 11400 + 8 * 1000);
+	g_assert_cmpint(begin_us_if(&built, "drop:collective~.", TACHO_NODE_DEVICE, "unknown"), ==,
+			17000 + 16 * 1000);
+	built_release(&built);
+	g_string_free(calls, TRUE);
+	g_string_free(kernels, TRUE);
 }
 
 /* The replay as a timeline: each part in the collective once as measured and once as replayed, on its stream. */
@@ -757,6 +810,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/device-graph/shared-link", test_shared_link);
 	g_test_add_func("/device-graph/slowed-kernels", test_slowed_kernels);
 	g_test_add_func("/device-graph/slowed-by-lone-part", test_slowed_by_lone_part);
+	g_test_add_func("/device-graph/slowed-classes", test_slowed_classes);
 	g_test_add_func("/device-graph/timeline", test_timeline);
 	g_test_add_func("/device-graph/rank-died", test_rank_died);
 	g_test_add_func("/device-graph/missing-rank", test_missing_rank);
