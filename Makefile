@@ -52,11 +52,17 @@ attach-trials: ## attach to programs at bad moments, 20 times each, and to train
 	@TACHO=$(CURDIR)/build/default/bin/tacho TACHO_SOURCE_DIR=$(CURDIR) TACHO_ATTACH_TRIALS=20 bash tests/job/attach.sh
 	@TACHO=$(CURDIR)/build/default/bin/tacho TACHO_SOURCE_DIR=$(CURDIR) TACHO_ATTACH_CYCLES=50 bash tests/job/attach_torch.sh
 
-check-frameworks: ## record jobs of today's frameworks in environments made by pip below build/frameworks, write docs/frameworks.md
+check-frameworks: ## record jobs of today's frameworks in environments made by pip below build/frameworks, write docs/frameworks.md; RESUME=1
 	@tools/install-packages.sh build job frameworks
 	@tools/build.sh default
 	@tools/make-frameworks.sh
-	@tests/frameworks/run.py --write docs/frameworks.md
+	@tests/frameworks/run.py --write docs/frameworks.md $(if $(RESUME),--resume)
+
+frameworks-slow-down: ## how much longer their steps are when recorded, for MINUTES (60), on a machine that does nothing else; goes on where it was
+	@tools/install-packages.sh build job frameworks
+	@tools/build.sh default
+	@tools/make-frameworks.sh
+	@tests/frameworks/slow_down.py --minutes $(MINUTES) --write docs/frameworks.md
 
 conformance: ## 128 programs with and without `tacho record`: the same output, exit code and files
 	@tools/install-packages.sh build job test check conformance
@@ -130,5 +136,5 @@ clean: ## remove build/ and what `make demo` wrote
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build attach-trials demo check check-asan check-tsan check-frameworks fuzz-seconds fuzz-minutes check-format bench conformance soak \
+.PHONY: build attach-trials demo check check-asan check-tsan check-frameworks frameworks-slow-down fuzz-seconds fuzz-minutes check-format bench conformance soak \
 	validate validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help

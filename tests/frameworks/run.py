@@ -1,32 +1,36 @@
 #!/usr/bin/env python3
 """Record today's jobs in today's frameworks: each job of each environment, with and without tacho.
 
-    run.py [--environments build/frameworks] [--only torch-2.13/ddp ...] [--repeats 3] [--write docs/frameworks.md]
-
---repeats 0 does each once and measures no slow-down.
+    run.py [--environments build/frameworks] [--only torch-2.13/ddp ...] [--write docs/frameworks.md] [--resume] [--minutes N]
 
 A row passes if the job prints the same (every loss, to the last bit) with and without tacho, all steps are found, the score of
-trust is 95 or more, all collectives of all ranks are matched and nothing is said on stderr. The slow-down is of the median step of rank 0: the median
-over the recorded runs less that over the unrecorded ones, which alternate; the first of each is left out.
+trust is 95 or more, all collectives of all ranks are matched, in groups that have all ranks, nothing is said on stderr, and what HOLDS
+says of the job is in the run. How much slower a recorded job is slow_down.py measures, which writes that column.
+
+--resume leaves out the rows that passed with this build of tacho before; --minutes begins no row after so long.
 """
 
 import argparse
 import configparser
+import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import re
 import shutil
-import statistics
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 STEPS = 20
 N_RANKS = 2
 LEAST_TRUST = 95
+LONGEST_S = 600
 
 TORCHRUN = ["-m", "torch.distributed.run", "--nproc_per_node", str(N_RANKS), "--master_port", "PORT"]
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", str(N_RANKS), "PYTHON", "launched.py"]
@@ -62,13 +66,30 @@ JOBS = {
     "functional": ("functional collectives", "torchrun", TORCHRUN + ["functional.py"]),
     "checkpoints": ("DDP, loader workers, asynchronous checkpoints", "torchrun", TORCHRUN + ["checkpoints.py"]),
     "players": ("learners and actors, four programs", "torchrun", TORCHRUN + ["players.py"]),
-    # these do STEPS more steps than are profiled; RANKS behind the command where it is not N_RANKS
-    "tf-fit": ("Keras fit", "-", ["tensorflow_jobs.py", "fit", str(2 * STEPS)], 1),
-    "tf-loop": ("loop with tf.function", "-", ["tensorflow_jobs.py", "loop", str(2 * STEPS)], 1),
-    "tf-workers": ("MultiWorkerMirroredStrategy", "TF_CONFIG", ["tensorflow_jobs.py", "workers", str(2 * STEPS)]),
-    "tf-servers": ("ParameterServerStrategy", "TF_CONFIG", ["tensorflow_jobs.py", "servers", str(2 * STEPS)], 4),
-    "jax-jit": ("a jitted step", "-", ["jax_jobs.py", "jit", str(2 * STEPS)], 1),
-    "jax-processes": ("jax.distributed", "processes", ["jax_jobs.py", "processes", str(2 * STEPS)]),
+    # TWICE as many steps, of which STEPS are profiled; RANKS behind the command where it is not N_RANKS
+    "tf-fit": ("Keras fit", "-", ["tensorflow_jobs.py", "fit", "TWICE"], 1),
+    "tf-loop": ("loop with tf.function", "-", ["tensorflow_jobs.py", "loop", "TWICE"], 1),
+    "tf-workers": ("MultiWorkerMirroredStrategy", "TF_CONFIG", ["tensorflow_jobs.py", "workers", "TWICE"]),
+    "tf-servers": ("ParameterServerStrategy", "TF_CONFIG", ["tensorflow_jobs.py", "servers", "TWICE"], 4),
+    "jax-jit": ("a jitted step", "-", ["jax_jobs.py", "jit", "TWICE"], 1),
+    "jax-processes": ("jax.distributed", "processes", ["jax_jobs.py", "processes", "TWICE"]),
+}
+
+
+LOADED = "select count(distinct rank || ' ' || step) from slice where name = 'DataLoader workers' and step is not null"
+WORKERS = ("select count(*) from process worker join process rank on worker.parent_upid = rank.upid "
+           "where rank.is_main and not worker.is_main")
+# what else is in the run of a job: what, how many of it at least, and the SQL that counts it
+HOLDS = {
+    "checkpoints": [
+        ("steps of ranks that wait for the loader's workers", N_RANKS * (STEPS - 2), LOADED),
+        ("worker processes of ranks", 2 * N_RANKS, WORKERS),
+        ("functions of torch.distributed.checkpoint", N_RANKS,
+         "select count(distinct rank) from slice where category = 'function' and name like '%torch/distributed/checkpoint/%'"),
+    ],
+    "players": [("programs of actors", 2, "select count(*) from process where cmdline like '%players.py play %'")],
+    "compiled": [("ranks with kernels of Inductor", N_RANKS,
+                  "select count(distinct rank) from slice where category = 'kernel' and name like 'cpp_fused%'")],
 }
 
 
@@ -104,9 +125,9 @@ def read_ranks(folder):
     return losses, median_ms
 
 
-def words_of(python, words, out, recorder):
+def words_of(python, words, out, recorder, steps):
     """The command of a job, its places filled in; `recorder` stands at RECORD, or before it."""
-    places = {"PORT": str(free_port()), "PYTHON": python, "OUT": out}
+    places = {"PORT": str(free_port()), "PYTHON": python, "OUT": out, "TWICE": str(2 * steps)}
     if "PYTHON" not in words:
         words = [python] + words
     if "RECORD" not in words:
@@ -120,44 +141,66 @@ def words_of(python, words, out, recorder):
         elif word.endswith(".sh"):
             yield os.path.join(HERE, word)
         else:
-            yield re.sub("PORT|PYTHON|OUT", lambda place: places[place[0]], word)
+            yield re.sub("PORT|PYTHON|OUT|TWICE", lambda place: places[place[0]], word)
 
 
-def run_job(python, words, recorder=()):
-    """What the ranks told, and what was said on stderr."""
+def run_command(command, environment, folder):
+    """Exit status, stdout and stderr. What does not end is ended, with all that it started: pipes would wait for those."""
+    paths = [os.path.join(folder, name) for name in ("stdout", "stderr")]
+    with open(paths[0], "w", encoding="utf-8") as out, open(paths[1], "w", encoding="utf-8") as errors:
+        job = subprocess.Popen(command, env=environment, stdout=out, stderr=errors, start_new_session=True)
+        try:
+            job.wait(LONGEST_S)
+        except subprocess.TimeoutExpired:
+            for number in (signal.SIGTERM, signal.SIGKILL):  # launchers end their ranks when they are asked to end
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(job.pid, number)
+                time.sleep(5)
+            job.wait()
+            raise RuntimeError("it did not end in %d s: %s" % (LONGEST_S, " ".join(command))) from None
+    said = []
+    for path in paths:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            said.append(file.read())
+    return job.returncode, said[0], said[1]
+
+
+def run_job(python, words, recorder=(), steps=STEPS):
+    """What the ranks told, the median step of rank 0 in ms, and what was said on stderr."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as out:
         with open(os.path.join(out, "hosts"), "w", encoding="utf-8") as file:
             file.write("localhost slots=%d\n" % N_RANKS)
-        command = list(words_of(python, words, out, recorder))
-        environment = dict(os.environ, OMP_NUM_THREADS="1", FRAMEWORK_STEPS=str(STEPS), FRAMEWORK_OUT=out,
+        command = list(words_of(python, words, out, recorder, steps))
+        environment = dict(os.environ, OMP_NUM_THREADS="1", FRAMEWORK_STEPS=str(steps), FRAMEWORK_OUT=out,
                            TORCH_CPP_LOG_LEVEL="ERROR", TOKENIZERS_PARALLELISM="false",
                            OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                            MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()),
                            TORCH_EXTENSIONS_DIR=os.path.join(os.path.dirname(os.path.dirname(python)), "torch-extensions"))
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
-        if done.returncode:
-            raise RuntimeError("%s: exit %d: %s" % (" ".join(command), done.returncode, done.stderr[-2000:]))
+        # the launchers of an environment start its Python by name
+        environment["PATH"] = os.path.dirname(python) + os.pathsep + os.environ["PATH"]
+        code, stdout, stderr = run_command(command, environment, out)
+        if code:
+            raise RuntimeError("%s: exit %d: %s" % (" ".join(command), code, stderr[-2000:]))
         losses, median_ms = read_ranks(out)
         if not losses:
-            losses, median_ms = read_printed(done.stdout, done.stderr)
-        return losses, median_ms, done.stderr
+            losses, median_ms = read_printed(stdout, stderr)
+        return losses, median_ms, stderr
 
 
 class Row:
-    def __init__(self, environment, python, job, tacho, repeats):
+    def __init__(self, environment, python, job, tacho):
         self.environment, self.job, self.tacho = environment, job, tacho
         self.faults = []
         self.missing = set()
-        self.slow_down = None
         self.name, self.launcher, words, *ranks = JOBS[job]
         self.expected_ranks = ranks[0] if ranks else N_RANKS
         self.is_whole = words[0] not in ("tensorflow_jobs.py", "jax_jobs.py")
         work = tempfile.mkdtemp(prefix="tacho-frameworks-")
         self.run = os.path.join(work, "run")
         try:
-            self.measure(python, words, repeats)
+            self.compare(python, words)
             self.ask()
-        except (RuntimeError, subprocess.TimeoutExpired) as error:
+        except (RuntimeError, subprocess.CalledProcessError) as error:
             self.faults.append(str(error))
         finally:
             if not os.environ.get("KEEP"):
@@ -165,25 +208,17 @@ class Row:
             else:
                 print("kept", self.run)
 
-    def measure(self, python, words, repeats):
-        plain_ms, recorded_ms = [], []
-        recorder = [self.tacho, "record", "-q", "--force", "-o", self.run, "--"]
-        for _ in range(repeats + 1):
-            plain, plain_median, plain_said = run_job(python, words)
-            recorded, recorded_median, said = run_job(python, words, recorder)
-            plain_ms.append(plain_median)
-            recorded_ms.append(recorded_median)
-            if plain != recorded:
-                self.faults.append("losses differ")
-            self.hear(said)
-            for warning in sorted(warnings_in(said) - warnings_in(plain_said)):
-                self.faults.append("warned: " + warning)
+    def compare(self, python, words):
+        """Run the job with and without tacho."""
+        plain, _, plain_said = run_job(python, words)
+        recorded, _, said = run_job(python, words, [self.tacho, "record", "-q", "--force", "-o", self.run, "--"])
+        if plain != recorded:
+            self.faults.append("losses differ")
+        self.hear(said)
+        for warning in sorted(warnings_in(said) - warnings_in(plain_said)):
+            self.faults.append("warned: " + warning)
         if self.is_whole and any(len(of_rank) != STEPS for of_rank in plain.values()):
             self.faults.append("losses: %s" % [len(of_rank) for of_rank in plain.values()])
-        if repeats and all(plain_ms) and all(recorded_ms):
-            base = statistics.median(plain_ms[1:] or plain_ms)
-            self.step_ms = base
-            self.slow_down = statistics.median(recorded_ms[1:] or recorded_ms) / base - 1
 
     def hear(self, said):
         """What tacho says cannot be seen is no fault of the row, but missing."""
@@ -193,9 +228,9 @@ class Row:
             elif line.startswith("tacho:"):
                 self.faults.append("said: " + line)
 
-    def query(self, sql):
-        done = subprocess.run([self.tacho, "query", self.run, sql, "--json"], capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)
+    def first_row(self, sql):
+        done = subprocess.run([self.tacho, "query", "--format", "csv", self.run, sql], capture_output=True, text=True, check=True)
+        return [int(cell) if cell else None for cell in done.stdout.splitlines()[1].split(",")]
 
     def ask(self):
         said = subprocess.run([self.tacho, "info", self.run, "--json"], capture_output=True, text=True, check=False)
@@ -213,11 +248,17 @@ class Row:
             self.faults.append("%d ranks" % self.ranks)
         if abs(self.steps - STEPS) > 1:
             self.faults.append("%d steps" % self.steps)
-        rows = self.query("select count(*) as n, sum(ranks = expected_ranks) as whole from collective")
-        rows = rows if isinstance(rows, list) else rows.get("rows", rows)
-        self.collectives, self.matched = rows[0]["n"], rows[0]["whole"] or 0
-        if self.matched < self.collectives:
-            self.faults.append("%d of %d collectives matched" % (self.matched, self.collectives))
+        self.collectives, matched, self.groups, strange = self.first_row(
+            "select count(*), sum(ranks = expected_ranks), count(distinct group_id), sum(expected_ranks != %d) from collective"
+            % self.expected_ranks)
+        if (matched or 0) < self.collectives:
+            self.faults.append("%d of %d collectives matched" % (matched or 0, self.collectives))
+        if strange:
+            self.faults.append("%d collectives in groups that have not %d ranks" % (strange, self.expected_ranks))
+        for what, least, sql in HOLDS.get(self.job, ()):
+            found = self.first_row(sql)[0] or 0
+            if found < least:
+                self.faults.append("%s: %d, not %d" % (what, found, least))
 
 
 def environments(folder):
@@ -242,11 +283,11 @@ HEAD = ("| environment | job | launcher | steps | trust | collectives | slow-dow
 BEGIN, END = "<!-- table: tests/frameworks/run.py -->\n", "<!-- end -->"
 
 
-def line_of(row):
-    slow = "-" if row.slow_down is None else "%+.1f %% of %.1f ms" % (100 * row.slow_down, row.step_ms)
+def line_of(row, slow_down="-"):
+    groups = getattr(row, "groups", 0)
     return "| %s | %s | %s | %s | %s | %s | %s | %s |\n" % (
         row.environment, row.name, row.launcher, cell(getattr(row, "steps", None)), cell(getattr(row, "trust", None)),
-        cell(getattr(row, "collectives", None)), slow,
+        cell(getattr(row, "collectives", None)) + (" in %d" % groups if groups > 1 else ""), slow_down,
         "; ".join(dict.fromkeys(row.faults + sorted(row.missing))).replace("|", "/").replace("\n", " ")[:300] or "nothing")
 
 
@@ -262,17 +303,70 @@ def order(lines):
     return sorted((line for line in lines if key_of(line) in places), key=lambda line: places.index(key_of(line)))
 
 
-def write(path, line):
-    """Put a row between the page's two marks, in place of what it had of that job. Other runs of this may write, too."""
+def slow_down_of(line):
+    return line.split("|")[7].strip()
+
+
+def change_table(path, change):
+    """Have the table's lines on the page, between its two marks, be what `change` makes of them. Other runs of this may write, too."""
     with open(path, "r+", encoding="utf-8") as page:
         fcntl.flock(page, fcntl.LOCK_EX)
         old = page.read()
         head, _, rest = old.partition(BEGIN)
         text, _, tail = rest.partition(END)
-        lines = [other for other in text.splitlines(keepends=True)[2:] if key_of(other) != key_of(line)]
+        lines = order(change(text.splitlines(keepends=True)[2:]))
         page.seek(0)
         page.truncate()
-        page.write(head + BEGIN + HEAD + "".join(order(lines + [line])) + END + tail)
+        page.write(head + BEGIN + HEAD + "".join(lines) + END + tail)
+
+
+def put_row(lines, row):
+    """In place of what the table had of that job, of which the slow-down stays: it is measured apart."""
+    line = line_of(row)
+    before = [other for other in lines if key_of(other) == key_of(line)]
+    if before:
+        line = line_of(row, slow_down_of(before[0]))
+    return [other for other in lines if key_of(other) != key_of(line)] + [line]
+
+
+def build_of(tacho):
+    """Which build this is: a digest of what a recorded job loads, and of tacho."""
+    digest = hashlib.sha256()
+    top = os.path.dirname(os.path.dirname(os.path.abspath(tacho)))
+    paths = [tacho]
+    for folder, folders, names in os.walk(os.path.join(top, "lib", "tacho")):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        paths += [os.path.join(folder, name) for name in sorted(names)]
+    for path in paths:
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()[:16]
+
+
+class Kept:
+    """What is known of rows from before, in a file: for this build of tacho only."""
+
+    def __init__(self, path, tacho, is_fresh=False):
+        self.path, self.build = path, build_of(tacho)
+        self.rows = {}
+        if not is_fresh and os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                kept = json.load(file)
+            if kept["build"] == self.build:
+                self.rows = kept["rows"]
+
+    def save(self):
+        with open(self.path + ".new", "w", encoding="utf-8") as file:
+            json.dump({"build": self.build, "rows": self.rows}, file, indent=1)
+        os.replace(self.path + ".new", self.path)
+
+
+def jobs_of(folder, only):
+    """(environment, its Python, job) for all that are made and wanted."""
+    for name, python, jobs in environments(folder):
+        for job in jobs:
+            if not only or name in only or "%s/%s" % (name, job) in only:
+                yield name, python, job
 
 
 def main():
@@ -280,21 +374,33 @@ def main():
     parser.add_argument("--environments", default=os.path.join(SOURCE, "build", "frameworks"))
     parser.add_argument("--tacho", default=os.path.join(SOURCE, "build", "default", "bin", "tacho"))
     parser.add_argument("--only", nargs="*", help="ENVIRONMENT or ENVIRONMENT/JOB")
-    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--write", help="the page in whose table the rows are put")
+    parser.add_argument("--resume", action="store_true", help="leave out what passed before with this build")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no row after so long")
     arguments = parser.parse_args()
-    rows = []
-    for name, python, jobs in environments(arguments.environments):
-        for job in jobs:
-            if arguments.only and name not in arguments.only and "%s/%s" % (name, job) not in arguments.only:
-                continue
-            row = Row(name, python, job, arguments.tacho, arguments.repeats)
-            rows.append(row)
-            if arguments.write:
-                write(arguments.write, line_of(row))
-            print("%s/%s: %s" % (name, job, "; ".join(row.faults) or "as it should be"), flush=True)
+    kept = Kept(os.path.join(arguments.environments, "passed.json"), arguments.tacho, not arguments.resume)
+    end_s = time.monotonic() + 60 * arguments.minutes
+    rows, n_left = [], 0
+    for name, python, job in jobs_of(arguments.environments, arguments.only):
+        title = "%s/%s" % (name, job)
+        if title in kept.rows:
+            print("%s: passed before" % title, flush=True)
+            continue
+        if time.monotonic() >= end_s:
+            n_left += 1
+            continue
+        row = Row(name, python, job, arguments.tacho)
+        rows.append(row)
+        if arguments.write:
+            change_table(arguments.write, lambda lines, row=row: put_row(lines, row))
+        if not row.faults:
+            kept.rows[title] = True
+            kept.save()
+        print("%s: %s" % (title, "; ".join(row.faults) or "as it should be"), flush=True)
     print(HEAD + "".join(line_of(row) for row in rows))
-    return 1 if any(row.faults for row in rows) else 0
+    if n_left:
+        print("%d rows were not begun: go on with --resume" % n_left)
+    return 1 if n_left or any(row.faults for row in rows) else 0
 
 
 if __name__ == "__main__":
