@@ -85,6 +85,12 @@ bench: ## what a record costs, beside LTTng-UST, and what recording costs a job
 	@tools/build.sh release
 	@bench/run.sh build/release
 
+bench-job: ## what recording costs a job, beside torch.profiler and py-spy, for MINUTES (60), on a machine that does nothing else; writes docs/performance.md
+	@tools/install-packages.sh build job
+	@tools/build.sh release program
+	@tools/make-frameworks.sh build/frameworks py-spy torch-2.13
+	@bench/job_cost.py --minutes $(MINUTES) --python $(or $(PYTHON),build/frameworks/torch-2.13/bin/python) --write docs/performance.md
+
 validate: ## measure training between two hosts, predict it, write docs/validation.md (root, most of an hour)
 	@tools/install-packages.sh build job validate
 	@tools/build.sh default
@@ -136,5 +142,5 @@ clean: ## remove build/ and what `make demo` wrote
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: build attach-trials demo check check-asan check-tsan check-frameworks frameworks-slow-down fuzz-seconds fuzz-minutes check-format bench conformance soak \
+.PHONY: build attach-trials demo check check-asan check-tsan check-frameworks frameworks-slow-down fuzz-seconds fuzz-minutes check-format bench bench-job conformance soak \
 	validate validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help
