@@ -28,6 +28,7 @@ enum {
 
 static uint64_t n_ranges, n_child_ranges, n_bytes, n_signals, n_threads, n_children, n_opened;
 static double end_s;
+static double fork_s, child_s, longest_fork_s; /* in fork() of the main thread, and until its child was over */
 
 static void add(uint64_t *sum, uint64_t n)
 {
@@ -136,14 +137,20 @@ static void *keep_thread(void *unused)
 
 static void fork_child(void)
 {
+	double begin_s = now_s(), forked_s;
 	pid_t child = fork();
 
 	if (child == 0) {
 		mark_ranges(CHILD_RANGES);
 		_exit(0);
 	}
+	forked_s = now_s();
 	while (waitpid(child, NULL, 0) < 0)
 		;
+	fork_s += forked_s - begin_s;
+	child_s += now_s() - forked_s;
+	if (forked_s - begin_s > longest_fork_s)
+		longest_fork_s = forked_s - begin_s;
 	add(&n_children, 1);
 	add(&n_child_ranges, 2 * CHILD_RANGES);
 }
@@ -186,5 +193,9 @@ int main(int argc, char **argv)
 	fprintf(stderr, "threads %llu children %llu signals %llu opened %llu\n",
 		(unsigned long long)n_threads, (unsigned long long)n_children,
 		(unsigned long long)n_signals, (unsigned long long)n_opened);
+	if (n_children)
+		fprintf(stderr, "fork %.2f ms, the longest %.2f, child %.2f ms\n",
+			1e3 * fork_s / (double)n_children, 1e3 * longest_fork_s,
+			1e3 * child_s / (double)n_children);
 	return 0;
 }
