@@ -86,6 +86,7 @@ def main():
             spy = [options.py_spy, "record", "-r", "100", "-f", "raw", "-o", os.path.join(folder, "raw")]
             samplers["py-spy"] = spy + ["--"] + job
             samplers["py-spy --nonblocking"] = spy + ["--nonblocking", "--"] + job
+            samplers["py-spy --native"] = spy + ["--native", "--"] + job
         pin = ["taskset", "-c", options.pin] if options.pin else []
         taken = {name: [] for name in samplers}
         for _ in range(options.rounds):
