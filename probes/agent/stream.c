@@ -251,7 +251,8 @@ static bool open_stream(struct tacho_writer *writer)
 	writer->has_async = 0;
 	if (!grant(writer, stream->current))
 		writer->limit = writer->cursor;
-	read_thread_name((pid_t)stream->tid, stream->name);
+	/* not by /proc: what was looked up there of a thread must be forgotten when it ends */
+	prctl(PR_GET_NAME, stream->name);
 	tell_released();
 	do {
 		stream->next = first_stream();
@@ -631,7 +632,10 @@ static void work(time_t *last_s)
 	if (tacho_is_alive()) {
 		if (now.tv_sec != *last_s) {
 			write_clocks();
-			write_new_names();
+			/* a process that is over in a moment, as many forked children are, is not looked up in
+			 * /proc meanwhile: who waits for its end would have to wait for that, too */
+			if (*last_s)
+				write_new_names();
 			adopt_drops(&tacho_writer);
 			*last_s = now.tv_sec;
 		}
