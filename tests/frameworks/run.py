@@ -84,6 +84,7 @@ HOLDS = {
     "checkpoints": [
         ("steps of ranks that wait for the loader's workers", N_RANKS * (STEPS - 2), LOADED),
         ("worker processes of ranks", 2 * N_RANKS, WORKERS),
+        ("threads with a worker's name", 2 * N_RANKS, "select count(*) from thread where name = 'pt_data_worker'"),
         ("functions of torch.distributed.checkpoint", N_RANKS,
          "select count(distinct rank) from slice where category = 'function' and name like '%torch/distributed/checkpoint/%'"),
     ],
