@@ -28,7 +28,8 @@ typedef struct {
 	gdouble coverage_pct; /* of the operations' time in the reference: measured in all formats that there are */
 	gdouble measured_pct; /* of what operations and casts take: measured in just that format */
 	gdouble saved_bytes;  /* kept for the backward pass, by formula */
-	gdouble peak_bytes, reference_peak_bytes; /* of a rank's fullest memory; -1: no memory was recorded */
+	gdouble peak_bytes,
+		reference_peak_bytes; /* of a rank's fullest memory; -1: no memory was recorded */
 	/* A row an operation: "operation", "module", "kind", "ordinal", "rule", "precision", "reference_ms", "predicted_ms", "cast_ms",
 	 * "is_estimated". */
 	TachoTable *operations;
@@ -49,7 +50,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPrecisionForecast, tacho_precision_forecast_f
 void tacho_precision_forecast_print_json(const TachoPrecisionForecast *forecast, FILE *out);
 
 /* Its operations and the tensors between them, with depths, as "dot" (Graphviz), "gml" or "json". FALSE: there is no such form. */
-gboolean tacho_precision_job_print_graph(const TachoPrecisionJob *job, const gchar *form, FILE *out);
+gboolean tacho_precision_job_print_graph(const TachoPrecisionJob *job, const gchar *form,
+					 FILE *out);
 
 G_END_DECLS
 

@@ -351,6 +351,25 @@ const struct layer_cost *precision_job_cost(const struct precision_job *job, gui
 	return &run->costs.operations[operation];
 }
 
+const struct layer_cost *precision_job_planned_cost(const struct precision_job *job,
+						    guint32 operation, const guint8 *formats)
+{
+	const struct identity_operation *own = identity_at(job->identity, operation);
+
+	for (guint32 i = 0; i < own->n_inputs && own->rule == PRECISION_FIXED; i++) {
+		guint32 producer = identity_input_at(job->identity, own->first_input + i)->producer;
+		const struct job_run *run;
+
+		if (producer == IDENTITY_OUTSIDE)
+			continue;
+		run = job->run_of[precision_job_stores(job, producer,
+						       (enum number_format)formats[producer])];
+		if (run && !run->costs.operations[operation].is_estimated)
+			return &run->costs.operations[operation];
+	}
+	return precision_job_cost(job, operation, (enum number_format)formats[operation]);
+}
+
 gboolean precision_job_allows(const struct precision_job *job, guint32 operation,
 			      enum number_format format)
 {

@@ -71,6 +71,10 @@ gdouble precision_job_cast_ns(const struct precision_job *job, enum layer_pass p
 /* What an operation takes in a format; never NULL. */
 const struct layer_cost *precision_job_cost(const struct precision_job *job, guint32 operation,
 					    enum number_format format);
+/* The same under a plan: a fixed operation that reads what is stored in another format takes what it took where all that is; what is in the
+ * caches then is as it was. */
+const struct layer_cost *precision_job_planned_cost(const struct precision_job *job,
+						    guint32 operation, const guint8 *formats);
 /* An operation can compute in it, and there is a recording that shows what it takes. */
 gboolean precision_job_allows(const struct precision_job *job, guint32 operation,
 			      enum number_format format);

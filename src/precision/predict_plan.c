@@ -154,11 +154,8 @@ static void scale_nodes(struct planner *planner)
 					      ORIGIN_MODELLED);
 			continue;
 		}
-		if (planner->formats[operation] == job->reference->format)
-			continue;
 		from_ns = job->reference->costs.operations[operation].ns[pass][place];
-		to_ns = precision_job_cost(job, operation,
-					   (enum number_format)planner->formats[operation])
+		to_ns = precision_job_planned_cost(job, operation, planner->formats)
 				->ns[pass][place];
 		if (from_ns > 0)
 			graph_change_duration(
@@ -204,14 +201,13 @@ static gdouble added_ns(const struct planner *planner, guint32 operation, guint 
 {
 	const struct precision_job *job = planner->job;
 	const struct layer_cost *from = &job->reference->costs.operations[operation];
-	const struct layer_cost *to =
-		precision_job_cost(job, operation, (enum number_format)planner->formats[operation]);
+	const struct layer_cost *to = precision_job_planned_cost(job, operation, planner->formats);
 	gdouble ns = 0;
 
 	for (guint place = 0; place < N_LAYER_PLACES; place++)
 		if (from->ns[pass][place] <= 0)
 			ns += to->ns[pass][place];
-	return planner->formats[operation] == job->reference->format ? 0 : ns;
+	return to == from ? 0 : ns;
 }
 
 static void find_insertions(struct planner *planner)
@@ -253,8 +249,8 @@ static void sum_up(struct planner *planner)
 	struct plan_prediction *prediction = planner->prediction;
 
 	for (guint32 i = 0; i < planner->n_operations; i++) {
-		const struct layer_cost *cost = precision_job_cost(
-			planner->job, i, (enum number_format)planner->formats[i]);
+		const struct layer_cost *cost =
+			precision_job_planned_cost(planner->job, i, planner->formats);
 
 		prediction->operation_ns[i] = layer_cost_ns(cost);
 		prediction->cast_ns[i] = planner->forward_ns[i] + planner->backward_ns[i];
@@ -276,8 +272,8 @@ static void find_interval(const struct planner *planner, const TachoReplay *repl
 	gdouble square = 0, changed_ns = 0, deviation, half;
 
 	for (guint32 i = 0; i < planner->n_operations; i++) {
-		const struct layer_cost *cost = precision_job_cost(
-			planner->job, i, (enum number_format)planner->formats[i]);
+		const struct layer_cost *cost =
+			precision_job_planned_cost(planner->job, i, planner->formats);
 
 		if (planner->formats[i] != planner->job->reference->format) {
 			square += cost->spread_ns * cost->spread_ns;
