@@ -256,18 +256,31 @@ static void find_forward(struct finder *finder, guint32 rank_index)
 	}
 }
 
+static void own_backward(struct finder *finder, guint32 slice, guint32 forward)
+{
+	if (finder->owner[slice] != TACHO_NONE)
+		return;
+	finder->owner[slice] = finder->owner[forward];
+	finder->step_of[slice] = finder->step_of[forward];
+	finder->pass[slice] = LAYER_BACKWARD;
+}
+
+/* Nodes, and what the engine does around each: it adds up gradients of what several read. */
 static void find_backward(struct finder *finder)
 {
 	const TachoTimeline *timeline = finder->graph->timeline;
 
-	FOR_EACH(const TachoFlow, flow, timeline->flows)
-		if (flow->kind == TACHO_FLOW_FORWARD_BACKWARD &&
-		    finder->owner[flow->from] != TACHO_NONE &&
-		    finder->owner[flow->to] == TACHO_NONE) {
-			finder->owner[flow->to] = finder->owner[flow->from];
-			finder->step_of[flow->to] = finder->step_of[flow->from];
-			finder->pass[flow->to] = LAYER_BACKWARD;
-		}
+	FOR_EACH(const TachoFlow, flow, timeline->flows) {
+		guint32 around;
+
+		if (flow->kind != TACHO_FLOW_FORWARD_BACKWARD ||
+		    finder->owner[flow->from] == TACHO_NONE)
+			continue;
+		around = timeline->slices.parent[flow->to];
+		if (around != TACHO_NONE && region_kind_evaluates(region_kind_of(timeline, around)))
+			own_backward(finder, around, flow->from);
+		own_backward(finder, flow->to, flow->from);
+	}
 }
 
 /* --- casts -------------------------------------------------------------------------------------- */
