@@ -41,7 +41,7 @@ gdouble layer_cost_ns(const struct layer_cost *cost)
 
 enum { N_PARTS = N_LAYER_PASSES * N_LAYER_PLACES };
 
-/* A sum of each part of each operation in each chosen cell; behind the operations the rest. */
+/* A sum of each part of each operation in each chosen cell; behind the operations the rest, by place, and the host's time beside. */
 struct sums {
 	guint32 n_operations, n_cells, every;
 	gdouble *ns; /* [(operation * N_PARTS + part) * n_cells + cell] */
@@ -69,8 +69,9 @@ static void add_up(const struct sums *sums, const struct layers *layers)
 		if (cell == TACHO_NONE || cell % sums->every != 0)
 			continue;
 		if (operation == TACHO_NONE)
-			*sum_at(sums, sums->n_operations, is_device, cell / sums->every) +=
-				node->kind == TACHO_NODE_HOST ? 0 : (gdouble)node->duration_ns;
+			*sum_at(sums, sums->n_operations,
+				node->kind == TACHO_NODE_HOST ? N_PARTS - 1 : is_device,
+				cell / sums->every) += (gdouble)node->duration_ns;
 		else
 			*sum_at(sums, operation,
 				layers->pass_of[i] * (guint)N_LAYER_PLACES + is_device,
@@ -128,6 +129,7 @@ void run_costs_init(struct run_costs *costs, const struct layers *layers)
 	}
 	for (guint part = 0; part < N_LAYER_PLACES; part++)
 		costs->rest_ns += median_of(&sums, layers->n_operations, part, &error_ns);
+	costs->between_ns = median_of(&sums, layers->n_operations, N_PARTS - 1, &error_ns);
 	g_free(sums.ns);
 }
 
@@ -188,6 +190,7 @@ void run_costs_adjust(struct run_costs *costs, const struct run_costs *reference
 	for (guint32 i = 0; i < costs->n_operations; i++)
 		scale_cost(&costs->operations[i], 1 / costs->speed);
 	costs->rest_ns /= costs->speed;
+	costs->between_ns /= costs->speed;
 }
 
 /* --- estimated ---------------------------------------------------------------------------------- */

@@ -25,8 +25,8 @@ struct layer_cost {
 struct run_costs {
 	guint32 n_operations;
 	struct layer_cost *operations; /* [operation] */
-	/* A step's work that is of no operation: the median. */
-	gdouble rest_ns;
+	/* A step's work that is of no operation, and the host's time beside it: medians. */
+	gdouble rest_ns, between_ns;
 	gdouble speed; /* (2): by so much this recording was slower than the reference; 1: not known */
 	gboolean is_speed_known;
 };

@@ -33,6 +33,7 @@ static void job_run_free(gpointer data)
 	tacho_graph_free(run->graph);
 	tacho_timeline_free(run->timeline);
 	g_free(run->recorded_ns);
+	g_free(run->formats);
 	g_free(run->name);
 	g_free(run);
 }
@@ -351,25 +352,6 @@ const struct layer_cost *precision_job_cost(const struct precision_job *job, gui
 	return &run->costs.operations[operation];
 }
 
-const struct layer_cost *precision_job_planned_cost(const struct precision_job *job,
-						    guint32 operation, const guint8 *formats)
-{
-	const struct identity_operation *own = identity_at(job->identity, operation);
-
-	for (guint32 i = 0; i < own->n_inputs && own->rule == PRECISION_FIXED; i++) {
-		guint32 producer = identity_input_at(job->identity, own->first_input + i)->producer;
-		const struct job_run *run;
-
-		if (producer == IDENTITY_OUTSIDE)
-			continue;
-		run = job->run_of[precision_job_stores(job, producer,
-						       (enum number_format)formats[producer])];
-		if (run && !run->costs.operations[operation].is_estimated)
-			return &run->costs.operations[operation];
-	}
-	return precision_job_cost(job, operation, (enum number_format)formats[operation]);
-}
-
 gboolean precision_job_allows(const struct precision_job *job, guint32 operation,
 			      enum number_format format)
 {
@@ -443,6 +425,18 @@ gdouble precision_job_coverage(const struct precision_job *job)
 
 /* --- all ---------------------------------------------------------------------------------------- */
 
+static void find_formats(const struct precision_job *job, struct job_run *run)
+{
+	guint32 n = job->identity->operations->len;
+
+	run->formats = g_malloc(MAX(n, 1u));
+	for (guint32 i = 0; i < n; i++)
+		run->formats[i] = (guint8)(precision_job_allows(job, i, run->format)
+						   ? run->format
+						   : job->reference->format);
+	precision_job_follow(job, run->formats);
+}
+
 static void find_depths(struct precision_job *job)
 {
 	guint32 n = job->identity->operations->len;
@@ -513,6 +507,8 @@ struct precision_job *precision_job_of(const struct job_source *sources, guint n
 		return NULL;
 	see_casts(job);
 	find_depths(job);
+	FOR_EACH_POINTER(struct job_run, run, job->runs)
+		find_formats(job, run);
 	return g_steal_pointer(&job);
 }
 

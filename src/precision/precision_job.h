@@ -12,6 +12,7 @@ struct job_run {
 	TachoTimeline *timeline; /* owned */
 	TachoGraph *graph;	 /* without what recording took; frozen */
 	gint64 *recorded_ns;	 /* [node], while it is opened */
+	guint8 *formats;	 /* [operation]: what each computes in, in this recording */
 	struct layers layers;
 	struct run_costs costs;		   /* whole, and comparable with the reference's */
 	gdouble measured_step_ns, step_ns; /* as recorded; as the graph is played */
@@ -71,10 +72,6 @@ gdouble precision_job_cast_ns(const struct precision_job *job, enum layer_pass p
 /* What an operation takes in a format; never NULL. */
 const struct layer_cost *precision_job_cost(const struct precision_job *job, guint32 operation,
 					    enum number_format format);
-/* The same under a plan: a fixed operation that reads what is stored in another format takes what it took where all that is; what is in the
- * caches then is as it was. */
-const struct layer_cost *precision_job_planned_cost(const struct precision_job *job,
-						    guint32 operation, const guint8 *formats);
 /* An operation can compute in it, and there is a recording that shows what it takes. */
 gboolean precision_job_allows(const struct precision_job *job, guint32 operation,
 			      enum number_format format);

@@ -8,6 +8,7 @@
 #include "edit/change_internal.h"
 #include "precision/plan_memory.h"
 #include "precision/saved_bytes.h"
+#include "precision/surroundings.h"
 #include "replay/replay_internal.h"
 #include "trace/none_rows.h"
 
@@ -21,6 +22,7 @@ struct planner {
 	const struct precision_job *job;
 	const struct layers *layers; /* of the reference */
 	const guint8 *formats;
+	struct surroundings surroundings;
 	TachoGraph *graph; /* a copy of the reference's */
 	guint32 n_operations, n_cells;
 	guint32 *first_node; /* [(cell * N_LAYER_PASSES + pass) * n_operations + operation] */
@@ -135,6 +137,15 @@ static gdouble border_factor(const struct planner *planner, guint32 operation)
 	return planner->forward_ns[operation] + planner->backward_ns[operation] > 0 ? 0 : 1;
 }
 
+static void scale_rest(const struct planner *planner, struct graph_node *node)
+{
+	gdouble factor = node->kind == TACHO_NODE_HOST ? planner->surroundings.between_factor
+						       : planner->surroundings.rest_factor;
+
+	graph_change_duration(node, rounded_ns((gdouble)node->duration_ns * factor),
+			      ORIGIN_MODELLED);
+}
+
 static void scale_nodes(struct planner *planner)
 {
 	const struct precision_job *job = planner->job;
@@ -144,9 +155,12 @@ static void scale_nodes(struct planner *planner)
 		guint pass = planner->layers->pass_of[i], place = is_of_device(node);
 		gdouble from_ns, to_ns;
 
-		if (operation == TACHO_NONE || !is_work(node) ||
-		    layers_cell(planner->graph, node) == TACHO_NONE)
+		if (!is_work(node) || layers_cell(planner->graph, node) == TACHO_NONE)
 			continue;
+		if (operation == TACHO_NONE) {
+			scale_rest(planner, node);
+			continue;
+		}
 		if (planner->layers->is_cast[i]) {
 			graph_change_duration(node,
 					      rounded_ns((gdouble)node->duration_ns *
@@ -155,8 +169,7 @@ static void scale_nodes(struct planner *planner)
 			continue;
 		}
 		from_ns = job->reference->costs.operations[operation].ns[pass][place];
-		to_ns = precision_job_planned_cost(job, operation, planner->formats)
-				->ns[pass][place];
+		to_ns = planner->surroundings.costs[operation].ns[pass][place];
 		if (from_ns > 0)
 			graph_change_duration(
 				node, rounded_ns((gdouble)node->duration_ns * to_ns / from_ns),
@@ -201,13 +214,13 @@ static gdouble added_ns(const struct planner *planner, guint32 operation, guint 
 {
 	const struct precision_job *job = planner->job;
 	const struct layer_cost *from = &job->reference->costs.operations[operation];
-	const struct layer_cost *to = precision_job_planned_cost(job, operation, planner->formats);
+	const struct layer_cost *to = &planner->surroundings.costs[operation];
 	gdouble ns = 0;
 
 	for (guint place = 0; place < N_LAYER_PLACES; place++)
 		if (from->ns[pass][place] <= 0)
 			ns += to->ns[pass][place];
-	return to == from ? 0 : ns;
+	return ns;
 }
 
 static void find_insertions(struct planner *planner)
@@ -249,8 +262,7 @@ static void sum_up(struct planner *planner)
 	struct plan_prediction *prediction = planner->prediction;
 
 	for (guint32 i = 0; i < planner->n_operations; i++) {
-		const struct layer_cost *cost =
-			precision_job_planned_cost(planner->job, i, planner->formats);
+		const struct layer_cost *cost = &planner->surroundings.costs[i];
 
 		prediction->operation_ns[i] = layer_cost_ns(cost);
 		prediction->cast_ns[i] = planner->forward_ns[i] + planner->backward_ns[i];
@@ -272,8 +284,7 @@ static void find_interval(const struct planner *planner, const TachoReplay *repl
 	gdouble square = 0, changed_ns = 0, deviation, half;
 
 	for (guint32 i = 0; i < planner->n_operations; i++) {
-		const struct layer_cost *cost =
-			precision_job_planned_cost(planner->job, i, planner->formats);
+		const struct layer_cost *cost = &planner->surroundings.costs[i];
 
 		if (planner->formats[i] != planner->job->reference->format) {
 			square += cost->spread_ns * cost->spread_ns;
@@ -322,6 +333,7 @@ gboolean plan_prediction_init(struct plan_prediction *prediction, const struct p
 
 	*prediction = (struct plan_prediction){ .recorded_peak_bytes = -1 };
 	precision_job_follow(job, formats);
+	surroundings_init(&planner.surroundings, job, formats);
 	planner.graph = graph_copy(job->reference->graph);
 	planner.n_cells = planner.graph->timeline->ranks->len * planner.graph->steps->len;
 	planner.first_node =
@@ -333,6 +345,7 @@ gboolean plan_prediction_init(struct plan_prediction *prediction, const struct p
 	prediction->cast_ns = g_new0(gdouble, planner.n_operations);
 	prediction->saved_bytes = saved_bytes_of_plan(job, formats, &n_unknown);
 	is_played = play(&planner, error);
+	surroundings_release(&planner.surroundings);
 	g_hash_table_unref(planner.inserted);
 	g_free(planner.first_node);
 	g_free(planner.forward_ns);
