@@ -41,6 +41,10 @@ TachoPrecisionProblem *tacho_precision_problem_of_runs(const TachoPrecisionInput
 TachoPrecisionProblem *tacho_precision_problem_read(const gchar *path, GError **error);
 /* Write it. FALSE: not everything could be written; errno says why. */
 gboolean tacho_precision_problem_write(const TachoPrecisionProblem *problem, FILE *out);
+/* Have operations compute with kernels of one's own where they are in the kernels' formats: what those give out, and what they cast by
+ * themselves (docs/precision-registry.md). Notes of the problem say of how many. TACHO_PRECISION_ERROR, G_FILE_ERROR: the message names the file. */
+gboolean tacho_precision_problem_register(TachoPrecisionProblem *problem, const gchar *path,
+					  GError **error);
 void tacho_precision_problem_free(TachoPrecisionProblem *problem);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TachoPrecisionProblem, tacho_precision_problem_free)
 
