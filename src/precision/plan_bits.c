@@ -135,7 +135,7 @@ static GArray *read_layers(const Pickle *pickle, guint32 dictionary, GError **er
 	if (n_keys > MAX_LAYERS)
 		return refuse(error, "the plan has more than %u layers", MAX_LAYERS);
 	for (guint32 i = 0; i < n_keys; i++) {
-		struct plan_bit bit = { NULL };
+		struct plan_bit bit = { .layer = NULL };
 		guint32 key, value;
 		const gchar *name;
 		gsize n = 0;

@@ -336,7 +336,7 @@ gboolean precision_search_recover(PrecisionSearch *search, const struct precisio
 {
 	const TachoPrecisionProblem *problem = search->problem;
 	struct bounds bounds = { search, bound };
-	struct kept kept = { NULL };
+	struct kept kept = { .plan = NULL };
 
 	*ret_is_exact = FALSE;
 	memset(search->least_harm, 0, problem->n_workers * sizeof(gdouble));

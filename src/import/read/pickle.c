@@ -257,12 +257,13 @@ static gboolean gather(struct machine *machine, guint n, gboolean has_mark, enum
 
 static const guint8 *take(struct machine *machine, guint64 n)
 {
-	const guint8 *bytes = machine->pickle->bytes->data + machine->at;
+	const guint8 *bytes;
 
 	if (n > machine->pickle->bytes->len - machine->at) {
 		fail(machine, TACHO_IMPORT_ERROR_TRUNCATED, "the pickle ends inside this opcode");
 		return NULL;
 	}
+	bytes = machine->pickle->bytes->data + machine->at;
 	machine->at += (gsize)n;
 	return bytes;
 }
@@ -410,10 +411,9 @@ static gboolean push_symbol(struct machine *machine, guint8 opcode, const gchar 
 /* A line of the pickle, without its end. */
 static const gchar *take_line(struct machine *machine, gsize *ret_n)
 {
+	gsize n_left = machine->pickle->bytes->len - machine->at;
 	const guint8 *begin = machine->pickle->bytes->data + machine->at;
-	const guint8 *end = machine->at < machine->pickle->bytes->len
-				    ? memchr(begin, '\n', machine->pickle->bytes->len - machine->at)
-				    : NULL;
+	const guint8 *end = n_left ? memchr(begin, '\n', n_left) : NULL;
 
 	if (!end) {
 		fail(machine, TACHO_IMPORT_ERROR_TRUNCATED, "the pickle ends inside this opcode");

@@ -177,6 +177,7 @@ gchar *strict_json_text(StrictJson *reader, const gchar *what, gsize max_bytes)
 {
 	struct json_text text;
 	g_autofree gchar *copy = NULL;
+	gboolean is_good;
 	gsize n;
 
 	if (!check_scan(reader))
@@ -187,10 +188,10 @@ gchar *strict_json_text(StrictJson *reader, const gchar *what, gsize max_bytes)
 	}
 	copy = json_text_dup(&text);
 	n = strlen(copy);
-	for (gsize i = 0; i < n; i++)
-		if (g_ascii_iscntrl(copy[i]))
-			n = max_bytes + 1;
-	if (n <= max_bytes && g_utf8_validate(copy, (gssize)n, NULL))
+	is_good = n <= max_bytes && g_utf8_validate(copy, (gssize)n, NULL);
+	for (gsize i = 0; i < n && is_good; i++)
+		is_good = !g_ascii_iscntrl(copy[i]);
+	if (is_good)
 		return g_steal_pointer(&copy);
 	strict_json_refuse(reader, "%s is too long, not UTF-8, or has control characters in it",
 			   what);

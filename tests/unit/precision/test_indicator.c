@@ -266,6 +266,7 @@ static void test_refused(void)
 		{ HEAD "{\"input\": {\"formats\": {\"int8\": {\"overflow\": 2}}}}]}",
 		  "not from 0 to 1" },
 		{ HEAD MAP "]} {}", "stands behind" },
+		{ HEAD "{\"module\": \"a\\u000ab\"}]}", "control characters" },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
