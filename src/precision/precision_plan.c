@@ -28,8 +28,9 @@ struct planning {
 	PlanState *fastest;
 	gdouble *
 		max_bytes; /* [n_workers] of each worker's memory; the problem's are smaller where a replay says that more is needed */
-	struct precision_bound bound;	      /* of the model */
-	gdouble predicted_per_ns;	      /* replayed step for a step of the model */
+	struct precision_bound bound; /* of the model */
+	gdouble predicted_per_ns;     /* replayed step for a step of the model */
+	gdouble recorded_ns;	      /* the step as recorded, replayed where there is a replay */
 	struct precision_prediction replayed; /* of the plan; step_ns 0: there is no replay */
 	TachoPrecisionPlan *plan;
 };
@@ -99,8 +100,11 @@ static gboolean replay(struct planning *planning, PlanState *state,
 	prediction->worker_ns = g_new0(gdouble, planning->problem->n_workers);
 	prediction->wait_ns = g_new0(gdouble, planning->problem->n_workers);
 	prediction->bytes = g_new0(gdouble, planning->problem->n_workers);
-	return predictor->predict(predictor->data, planning->problem, plan_state_plan(state),
-				  prediction, error);
+	if (predictor->predict(predictor->data, planning->problem, plan_state_plan(state),
+			       prediction, error))
+		return TRUE;
+	prediction_release(prediction);
+	return FALSE;
 }
 
 /* The step that may be taken, in replayed time. */
@@ -203,17 +207,21 @@ static gboolean find_fastest(struct planning *planning, GError **error)
 /* The bound in the model's time, so that it holds in replayed time. */
 static gboolean set_bound(struct planning *planning, gdouble *ret_bound_ns, GError **error)
 {
-	struct precision_prediction fastest = { 0 };
+	struct precision_prediction replayed = { 0 };
 	gdouble model_ns = plan_state_step_ns(planning->fastest, NULL, NULL);
 	gdouble fastest_ns = model_ns;
 
 	planning->predicted_per_ns = 1;
+	planning->recorded_ns = plan_state_step_ns(planning->recorded, NULL, NULL);
 	if (planning->problem->predictor.predict) {
-		if (!replay(planning, planning->fastest, &fastest, error))
+		if (!replay(planning, planning->recorded, &replayed, error))
 			return FALSE;
-		fastest_ns = fastest.step_ns;
+		planning->recorded_ns = replayed.step_ns;
+		if (!replay(planning, planning->fastest, &replayed, error))
+			return FALSE;
+		fastest_ns = replayed.step_ns;
 		planning->predicted_per_ns = model_ns > 0 ? fastest_ns / model_ns : 1;
-		prediction_release(&fastest);
+		prediction_release(&replayed);
 	}
 	planning->plan->fastest_step_ms = MS(fastest_ns);
 	*ret_bound_ns = find_bound(planning->options, fastest_ns);
@@ -523,7 +531,7 @@ static void set_times(struct planning *planning, gdouble bound_ns)
 	for (guint32 w = 0; w < problem->n_workers; w++)
 		spread_ns = MAX(spread_ns, plan_state_spread_ns(planning->state, w));
 	half_ns = spread_ns + problem->error * fabs(model_ns - recorded_ns);
-	plan->recorded_step_ms = MS(recorded_ns * planning->predicted_per_ns);
+	plan->recorded_step_ms = MS(planning->recorded_ns);
 	if (planning->replayed.step_ns > 0)
 		step_ns = planning->replayed.step_ns;
 	plan->step_ms = MS(step_ns);
