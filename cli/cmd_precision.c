@@ -212,6 +212,9 @@ static gboolean read_problem(const struct options *options, int argc, char **arg
 		return TRUE;
 	*ret = options->problem ? tacho_precision_problem_read(options->problem, &error)
 				: problem_of_runs(options, argc, argv, &error);
+	if (*ret && options->registry &&
+	    !tacho_precision_problem_register(*ret, options->registry, &error))
+		g_clear_pointer(ret, tacho_precision_problem_free);
 	if (!*ret)
 		cli_fail_error("precision", error);
 	return *ret != NULL;

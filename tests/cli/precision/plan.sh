@@ -18,6 +18,18 @@ plan two_kinds.json --statistics statistics.json -o two.json | tail -1
 plan two_kinds.json --statistics statistics.json --worker T4 -o two.json | tail -2
 plan one_kind.json --no-slower-than 9ms --statistics statistics.json | sed -n 3,4p
 
+# a kernel that gives out fp32 from bf16, and casts what it reads
+cat >kernels <<'END'
+kernel "wide" {
+  match forward "my::linear*"
+  precision bf16
+  input x: bf16  fused_quant
+  output y: fp32
+  variant_of "aten::linear"
+}
+END
+plan one_kind.json --registry kernels --statistics statistics.json --width 0 | grep -E '^(fastest|plan) |registered'
+
 # a picture, and bits that are judged again
 plan one_kind.json --statistics statistics.json --to svg | grep -c '<circle'
 "$TACHO" precision plan --problem one_kind.json --statistics statistics.json --to npy -o bits.npy >out.txt
