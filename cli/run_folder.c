@@ -14,6 +14,9 @@
 #include "trace/run_registry.h"
 #include "trace/trace_layout.h"
 
+/* What operations there are, which reads what which made, and how large tensors are, of each rank (docs/precision-run.md). */
+#define PRECISION_FILES "^precision(-statistics)?([.][0-9]+)?[.]json([.][0-9]+[.]part)?$"
+
 static gint64 unix_ns(void)
 {
 	struct timespec now;
@@ -118,7 +121,7 @@ static gboolean is_of_run(const gchar *folder, const gchar *name)
 	if (strcmp(name, TRACE_LOSSES_FILE) == 0 || strcmp(name, TRACE_UNSEEN_FILE) == 0 ||
 	    g_str_has_prefix(name, TRACE_RUN_FILE))
 		return TRUE;
-	if (g_regex_match_simple(TRACE_PRECISION_FILES, name, 0, 0))
+	if (g_regex_match_simple(PRECISION_FILES, name, 0, 0))
 		return TRUE;
 	if (!is_own_trace(path))
 		return FALSE;

@@ -454,7 +454,5 @@ enum trace_device {
 #define TRACE_ADDED_FOLDER   "traces"	 /* other tools' traces, each in a folder of its own ... */
 #define TRACE_ADDED_FILE     "trace.ini" /* ... with a GKeyFile that says whose it is */
 #define TRACE_METADATA_FILE  "metadata"	 /* in each process's folder */
-/* what operations there are, which reads what which made, and how large tensors are, of each rank (docs/precision-run.md) */
-#define TRACE_PRECISION_FILES "^precision(-statistics)?([.][0-9]+)?[.]json([.][0-9]+[.]part)?$"
 
 #endif
