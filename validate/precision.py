@@ -296,7 +296,8 @@ class Validation:
         if not self.is_late() and not any(row["model"] == model for row in data["memory"]):
             self.run_measure(model, "memory", plans, lambda row: self.add(data, "memory", model, row))
         if not self.is_late() and not any(row["model"] == model for row in data["harm"]):
-            self.run_measure(model, "harm", ["fp32"], lambda row: self.add(data, "harm", model, row))
+            self.run_measure(model, "harm", ["fp32"], lambda row: self.add(data, "harm", model, row),
+                             "--batches", "2" if self.is_try else "20")
         found = [name for name in plans if name.startswith("within") or name in ("fp32", "bf16")]
         if not self.is_late() and not any(row["model"] == model for row in data["training"]):
             self.run_measure(model, "training", found, lambda row: self.add(data, "training", model, row),
@@ -346,7 +347,7 @@ def main():
     if arguments.what == "try":
         arguments.folder = os.path.join(SOURCE_DIR, "build", "precision-try")
         arguments.work = os.path.join(arguments.folder, "work")
-        arguments.models = arguments.models or "mlp,two_branches"
+        arguments.models = arguments.models or "two_branches,gpt"
         arguments.rounds = min(arguments.rounds, 2)
         shutil.rmtree(arguments.folder, ignore_errors=True)
     validation = Validation(arguments)

@@ -19,7 +19,6 @@ import sys
 import time
 
 N_WARM_UP, N_TIMED = 1, 2
-N_BATCHES = 20
 
 
 def parse_arguments():
@@ -31,6 +30,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--first-round", type=int, default=0)
     parser.add_argument("--seconds", type=float, help="begin nothing after this long")
+    parser.add_argument("--batches", type=int, default=20, help="of harm")
     parser.add_argument("--steps", type=int, default=300, help="of a training")
     parser.add_argument("--seeds", type=int, default=3)
     return parser.parse_args()
@@ -118,7 +118,7 @@ def _gradients(training, x, wanted):
 
 
 def measure_harm(arguments, chooser, models):
-    training = models.Training(arguments.model, n_batches=N_BATCHES)
+    training = models.Training(arguments.model, n_batches=arguments.batches)
     for _ in range(5):
         training.step()
     names = chooser.names
@@ -132,8 +132,8 @@ def measure_harm(arguments, chooser, models):
             loss_change = gradient_change2 = 0.0
             for batch, (loss, gradients) in zip(training.batches, known):
                 other_loss, others = _gradients(training, *batch)
-                loss_change += abs(other_loss - loss) / N_BATCHES
-                gradient_change2 += sum((a - b).double().square().sum().item() for a, b in zip(others, gradients)) / N_BATCHES
+                loss_change += abs(other_loss - loss) / arguments.batches
+                gradient_change2 += sum((a - b).double().square().sum().item() for a, b in zip(others, gradients)) / arguments.batches
             tell({"module": name[0], "kind": name[1], "ordinal": name[2], "precision": precision,
                   "loss_change": loss_change, "gradient_change2": gradient_change2})
 
