@@ -3,7 +3,7 @@
 
 WHAT is
   times     rounds, in each of which every plan trains for some steps, in an order that changes; a line of JSON a round: {plan: [ms]}
-  memory    for each plan the bytes that its forward pass keeps for the backward pass, by storages: a line of JSON a plan
+  memory    for each plan the bytes that the model's forward pass keeps for the backward pass, by storages: a line of JSON a plan
   harm      for each operation and precision, how the loss and the gradients of some batches change: a line of JSON each
   training  for each plan and seed the losses of a training: a line of JSON each
 
@@ -102,12 +102,12 @@ def measure_memory(arguments, chooser, models):
             kept[storage.data_ptr()] = storage.nbytes()
             return tensor
 
-        x, wanted = training.batches[0]
+        x, _ = training.batches[0]
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-            loss = training.loss(training.model(x), wanted)
+            given = training.model(x)
         tell({"plan": name, "saved_bytes": sum(n for at, n in kept.items() if at not in parameters),
               "saved_bytes_with_parameters": sum(kept.values())})
-        del loss
+        del given
 
 
 def _gradients(training, x, wanted):

@@ -146,7 +146,7 @@ def plan_rows(model):
 
 def memory_lines(models, measured):
     lines = ["## What forward passes keep", "",
-             "Bytes that are kept for the backward pass, each storage once, without parameters (PyTorch's hooks of saved tensors), and as predicted.", "",
+             "Bytes that the model keeps for the backward pass, each storage once, without parameters and the loss (PyTorch's hooks of saved tensors), and as predicted.", "",
              "| model | plans | exact | worst, % |", "|---|---|---|---|"]
     n = 0
     for model in models:
@@ -191,7 +191,7 @@ def harm_lines(predicted, measured, names):
         for kind in shown:
             rows = [(value, truth[key]) for value, key in
                     ((r["harm"], (r["module"], r["kind"], r["ordinal"], r["precision"])) for r in indicators.get(name, {}).get(kind, []))
-                    if key in truth]
+                    if key in truth and value is not None]
             cells.append(f"{spearman([v for v, _ in rows], [t['gradient_change2'] for _, t in rows]):.2f} "
                          f"({spearman([v for v, _ in rows], [t['loss_change'] for _, t in rows]):.2f})" if len(rows) > 2 else "")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
