@@ -283,9 +283,9 @@ class Validation:
                     row["model"] == model and row["plan"] == name for row in data["peaks"]):
                 continue
             run = os.path.join(self.arguments.work, "peak.tacho")
-            self.call([self.tacho, "apply", "-q", path, "--", self.tacho, "record", "-q", "--force", "-o", run, "--",
-                       self.arguments.python, os.path.join(HERE, "precision_job.py"), model, "--steps", "9"], check=True)
-            done = self.call([self.tacho, "report", run, "--view", "memory", "--steps", "6:8", "--json"], check=True, capture_output=True)
+            self.call([self.tacho, "apply", "-q", path, "--", self.tacho, "record", "-q", "--force", "--steps", "4:9", "-o", run,
+                       "--", self.arguments.python, os.path.join(HERE, "precision_job.py"), model, "--steps", "9"], check=True)
+            done = self.call([self.tacho, "report", run, "--view", "memory", "--json"], check=True, capture_output=True)
             peaks = [row["memory_peak_bytes"] for row in json.loads(done.stdout)]
             if peaks:
                 self.add(data, "peaks", model, {"plan": name, "peak_bytes": max(peaks)})

@@ -162,7 +162,7 @@ def memory_lines(models, measured):
 
 def peak_lines(models, measured):
     lines = ["## The most that is held", "",
-             "What the allocator's probe saw of jobs that `tacho apply` ran with the plan, and as predicted.", "",
+             "What the allocator's probe saw of jobs that `tacho apply` ran with the plan, and as predicted; without what was there before the recorded steps (parameters, what the optimizer keeps).", "",
              "| model | plan | seen, MB | predicted, MB | error, % |", "|---|---|---|---|---|"]
     n = 0
     for model in models:
