@@ -57,7 +57,7 @@ class Flow:
             number = self.by_name[name] = len(self.operations)
             self.operations.append(
                 {"module": module, "kind": kind, "ordinal": ordinal, "rule": rule, "calls": 0, "elements_in": 0,
-                 "elements_out": 0, "weight": 0, "allowed": allowed, "inputs": []})
+                 "elements_out": 0, "weight": 0, "input_gradient": False, "allowed": allowed, "inputs": []})
         self.operations[number]["calls"] += 1
         return number
 
@@ -116,6 +116,7 @@ class Flow:
         result = kernels.run(precision, function, arguments, named)
         number = self._operation(scope.path, kind, ordinal, "chosen")
         self.operations[number]["weight"] = sum(w.numel() for w in weights)
+        self.operations[number]["input_gradient"] |= any(t.requires_grad for t in read)
         self._reads(number, found)
         self._makes(number, kernels.tensors_of(result))
         return result
@@ -128,6 +129,7 @@ class Flow:
         result = kernels.to_single(function, arguments, named)
         number = self._operation(scope.path, kind, ordinal, "fixed", ["fp32"])
         self.operations[number]["weight"] = sum(t.numel() for t in tensors if _is_parameter(t))
+        self.operations[number]["input_gradient"] |= any(t.requires_grad for t in tensors if not _is_parameter(t))
         self._reads(number, found)
         self._makes(number, kernels.tensors_of(result))
         return result
@@ -136,6 +138,8 @@ class Flow:
         found = self._makers(list(kernels.tensors_of(list(arguments) + list(named.values()))))
         result = function(*arguments, **named)
         number = self._operation(scope.path, kind, ordinal, "promoted")
+        self.operations[number]["input_gradient"] |= any(
+            t.requires_grad for t in kernels.tensors_of(list(arguments) + list(named.values())))
         self._reads(number, found)
         self._makes(number, kernels.tensors_of(result))
         return result
@@ -151,6 +155,7 @@ class Flow:
             found = self._makers([before])
             if found:
                 number = self._next(path, "output", "fixed", ["fp32"])
+                self.operations[number]["input_gradient"] = before.requires_grad
                 self._reads(number, found)
                 self._makes(number, [after])
         return given
@@ -174,6 +179,7 @@ class Flow:
             rule, allowed = "fixed", ["fp64"]
         found = self._makers(read)
         number = self._next(thread.stack[-1].scope.path, name, rule, allowed)
+        self.operations[number]["input_gradient"] = any(t.requires_grad for t in read)
         self._reads(number, found)
         self._makes(number, outputs)
 

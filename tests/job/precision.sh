@@ -65,6 +65,7 @@ assert (up["elements_in"], up["elements_out"], up["weight"], up["calls"]) == (n,
 assert "int8" in up["allowed"] and "bf16" in up["allowed"] and "int8" not in by_name["", "matmul", 0]["allowed"]
 assert by_name["", "softmax", 0]["allowed"] == ["fp32"] and by_name["", "softmax", 0]["rule"] == "fixed"
 assert by_name[add]["rule"] == "promoted"
+assert up["input_gradient"] and by_name[add]["input_gradient"] and not by_name[words]["input_gradient"]
 END_OF_CHECK
 "$python" check.py
 
