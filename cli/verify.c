@@ -27,6 +27,8 @@
 
 #define MIN_PAIRS  3
 #define NARROW_PCT 1.0
+/* What is known less well teaches nothing. Source: a rule: gains are of this size. If wrong, later searches are corrected by chance. */
+#define LEARN_PCT 10.0
 
 #define LIMIT_TIMES  5
 #define LIMIT_MORE_S 60 /* for what a start can take, whatever the job */
@@ -285,6 +287,12 @@ static void keep_difference(const struct verifying *verifying)
 
 	if (!model || !tacho_optimization_best(verifying->optimization, &row))
 		return;
+	if (!(verifying->gain.high_pct - verifying->gain.low_pct <= 2 * LEARN_PCT)) {
+		fprintf(stderr,
+			"tacho: the gain is not known well enough to learn from; more pairs tell "
+			"more (--pairs)\n");
+		return;
+	}
 	difference.predicted_gain_pct = tacho_table_cell_number(verifying->optimization->candidates,
 								row, "uncorrected_gain_pct");
 	if (tacho_cost_model_add_difference(model, &difference) &&

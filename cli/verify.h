@@ -12,7 +12,7 @@ typedef struct {
 	gchar *plan_path; /* where the plan goes if it is better; NULL: nowhere */
 	guint max_pairs;
 	guint run_limit_s; /* of a run of the job; 0: what follows from the recording's time */
-	gchar *cost_path; /* where the difference is kept; NULL: nowhere */
+	gchar *cost_path;  /* where the difference is kept; NULL: nowhere */
 	gboolean is_forced, with_json;
 	TachoOptimizeOptions how;
 } Verify;

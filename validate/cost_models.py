@@ -173,7 +173,7 @@ whose README names the origin of each. [cost-models.md](cost-models.md) describe
 
 Devices are parted into two halves by the order of their names, before anything is trained: every second one is kept aside. Parameters of
 the trees were chosen on the first half alone (`cost_models.py --tune`, and the errors that training itself tells there): of those tried, deeper trees are
-better on shapes held out and no worse than 1 % of a time on devices held out. Errors are those of times
+better on shapes held out, and on devices held out worse by one point at most. Errors are those of times
 of calls, absolute, in percent of the measured time. *chosen* is what `tacho cost predict` answers if it is not told a way: for each class the one that was least off on
 devices held out while the model was trained; it never saw the device that is asked for. *roofline* is with shares of the class, the median of those of the devices trained on;
 *nearest* is scaled by it.
@@ -202,8 +202,8 @@ def write_page(program, data, out, folder):
                       "the other widths:\n\n")
             table_of(hold_out_widths(program, folder, rows), lambda p: p.kind, "class", out)
     pairs = [row for row in trace_rows(program, data, folder) if row.device in ("H100", "MI300X")]
-    out.write("## From an H100 to an MI300X, and back\n\nThe calls of four models that were recorded on both, from those of the one device alone; then what "
-              "is measured on one device is multiplied by what the model says of both.\n\n")
+    out.write("## From an H100 to an MI300X, and back\n\nThe calls of four models that were recorded on both, from those of the one device alone: "
+              "one device tells nothing of how the other maker's libraries use theirs.\n\n")
     table_of(hold_out(program, folder, pairs, ("H100", "MI300X"), ("H100", "MI300X")), lambda p: f"{p.kind}, on {p.device}", "class", out)
 
 

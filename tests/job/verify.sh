@@ -12,7 +12,7 @@ cd "$work"
 job=$TACHO_SOURCE_DIR/examples/ddp_train.py
 
 status=0
-"$TACHO" optimize --verify -n 2 --pairs 2 --tries 2000 -r run.tacho -o plan.json --json -- \
+"$TACHO" optimize --verify -n 2 --pairs 2 --tries 2000 --cost cost.json -r run.tacho -o plan.json --json -- \
 	"$python" "$job" --model mlp --width 256 --steps 10 --batch 4 >found 2>said || status=$?
 [ -d run.tacho ]
 [ -z "$(ls "$TMPDIR")" ] || { echo "left behind: $(ls "$TMPDIR")"; exit 1; }
@@ -24,7 +24,7 @@ import sys
 status = int(sys.argv[1])
 said = open("said").read()
 if "nothing was found" in said:  # no plan: nothing to measure
-    assert status == 1 and not os.path.exists("plan.json"), said
+    assert status == 1 and not os.path.exists("plan.json") and not os.path.exists("cost.json"), said
     sys.exit()
 found = json.load(open("found"))
 low, high = found["measured_gain_interval_pct"]
@@ -33,8 +33,20 @@ assert all(t > 0 for pair in found["pairs"] for t in pair.values())
 assert low <= found["measured_gain_pct"] <= high
 assert found["is_kept"] == (low > 0) == (status == 0) == os.path.exists("plan.json"), (found, status)
 assert "loss" not in open("found").read()
+if high - low > 20:  # two pairs on a busy machine tell nothing that could be learned from
+    assert not os.path.exists("cost.json") and "not known well enough to learn from" in said, said
+    sys.exit()
+[kept] = json.load(open("cost.json"))["corrections"]  # for the next search
+assert kept["device"] == "cpu" and kept["change"] and kept["pairs"] == 2, kept
+assert abs(kept["predicted_gain_pct"] - found["predicted_gain_pct"]) < 1e-3, (kept, found)  # nothing was known before
+assert abs(kept["measured_gain_pct"] - found["measured_gain_pct"]) < 1e-4
 END
 "$python" check.py $status || { cat said found; exit 1; }
+if [ -e cost.json ]; then # the next search goes by it
+	"$TACHO" optimize run.tacho --tries 2000 --cost cost.json | grep -q "1 plan with .* was measured here before"
+	"$TACHO" cost show cost.json | grep -q "Plans that were measured"
+	! "$TACHO" optimize run.tacho --tries 2000 --cost none | grep -q "was measured here before"
+fi
 
 # a job that fails
 status=0
