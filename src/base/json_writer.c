@@ -335,6 +335,13 @@ void json_writer_number(JsonWriter *writer, gdouble value)
 	put(writer, text, strlen(text));
 }
 
+void json_writer_real(JsonWriter *writer, gdouble value)
+{
+	json_writer_number(writer, value);
+	if (fabs(value) < 1e15 && value == floor(value))
+		put(writer, ".0", 2);
+}
+
 void json_writer_boolean(JsonWriter *writer, gboolean value)
 {
 	begin_value(writer);

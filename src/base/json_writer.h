@@ -29,6 +29,8 @@ void json_writer_integer(JsonWriter *writer, gint64 value);
 void json_writer_unsigned(JsonWriter *writer, guint64 value);
 /* The shortest digits that read back as the same value; null where it is not finite. */
 void json_writer_number(JsonWriter *writer, gdouble value);
+/* The same with a point or an exponent, for readers that hold whole numbers to be of another type. */
+void json_writer_real(JsonWriter *writer, gdouble value);
 /* Exactly `value` / 10^`decimals`: nanoseconds as "1234.567" microseconds with 3. */
 void json_writer_fixed(JsonWriter *writer, gint64 value, guint decimals);
 void json_writer_boolean(JsonWriter *writer, gboolean value);

@@ -36,6 +36,15 @@ static void write_zeros(JsonWriter *json, const gchar *key, guint n)
 	json_writer_end_array(json);
 }
 
+/* The same of columns of reals: XGBoost does not take an integer for one. */
+static void write_real_zeros(JsonWriter *json, const gchar *key, guint n)
+{
+	json_writer_begin_array(json_writer_key(json, key));
+	for (guint i = 0; i < n; i++)
+		json_writer_real(json, 0);
+	json_writer_end_array(json);
+}
+
 static void write_empty(JsonWriter *json, const gchar *key)
 {
 	write_zeros(json, key, 0);
@@ -79,7 +88,7 @@ static void write_columns(const struct boosted_trees *trees, guint32 first, guin
 {
 	json_writer_begin_array(json_writer_key(json, "base_weights"));
 	for (guint32 i = first; i < end; i++)
-		json_writer_number(json, node_at(trees, i)->left ? 0 : node_at(trees, i)->limit);
+		json_writer_real(json, node_at(trees, i)->left ? 0 : node_at(trees, i)->limit);
 	json_writer_end_array(json);
 	json_writer_begin_array(json_writer_key(json, "default_left"));
 	for (guint32 i = first; i < end; i++)
@@ -87,7 +96,7 @@ static void write_columns(const struct boosted_trees *trees, guint32 first, guin
 	json_writer_end_array(json);
 	json_writer_begin_array(json_writer_key(json, "split_conditions"));
 	for (guint32 i = first; i < end; i++)
-		json_writer_number(json, node_at(trees, i)->limit);
+		json_writer_real(json, node_at(trees, i)->limit);
 	json_writer_end_array(json);
 	json_writer_begin_array(json_writer_key(json, "split_indices"));
 	for (guint32 i = first; i < end; i++)
@@ -109,9 +118,9 @@ static void write_tree(const struct boosted_trees *trees, guint32 number, guint3
 	write_children(trees, first, end, TRUE, json);
 	write_children(trees, first, end, FALSE, json);
 	write_parents(trees, first, end, json);
-	write_zeros(json, "loss_changes", end - first);
+	write_real_zeros(json, "loss_changes", end - first);
 	write_zeros(json, "split_type", end - first);
-	write_zeros(json, "sum_hessian", end - first);
+	write_real_zeros(json, "sum_hessian", end - first);
 	json_writer_begin_object(json_writer_key(json, "tree_param"));
 	write_text(json, "num_deleted", "0");
 	write_number_text(json, "num_feature", trees->n_features);
