@@ -264,7 +264,7 @@ static void check_json(const gchar *job, gdouble predicted_ms, gsize n_plans)
 		g_assert_cmpuint(again->gradients->len, ==, 4);
 	}
 	json_check_rows(&object, "candidates", optimization->candidates,
-			tacho_table_n_rows(optimization->candidates), 12);
+			tacho_table_n_rows(optimization->candidates), 13);
 	free(text);
 }
 
