@@ -168,6 +168,19 @@ static void split_shape(const TachoTensor *tensor, gdouble *ret_width, gdouble *
 		*ret_rows *= (gdouble)tensor->shape[i];
 }
 
+/* Of a product the two factors: what is added (addmm) stands before them, scalars behind. */
+static void find_factors(const TachoTensor **tensors, guint32 *n)
+{
+	guint32 end = *n;
+
+	while (end > 0 && (*tensors)[end - 1].n_dims == 0)
+		end--;
+	if (end > 2) {
+		*tensors += end - 2;
+		*n = 2;
+	}
+}
+
 static void set_shape_features(struct cost_call *call, const TachoTensor *tensors, guint32 n)
 {
 	gdouble width, rows, batch = 1;
@@ -175,6 +188,8 @@ static void set_shape_features(struct cost_call *call, const TachoTensor *tensor
 
 	for (guint i = 0; i < N_CALL_FEATURES; i++)
 		call->features[i] = -1;
+	if (call->class == KERNEL_GEMM)
+		find_factors(&tensors, &n);
 	if (n == 0)
 		return;
 	split_shape(&tensors[0], &width, &rows);
