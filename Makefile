@@ -101,6 +101,11 @@ validate-gpu: ## hold replays of devices against traces of others, write docs/va
 	@tools/build.sh default
 	@validate/gpu_traces.py
 
+validate-cost: ## hold cost models against devices and shapes held out, write docs/validation-cost.md
+	@tools/install-packages.sh build
+	@tools/build.sh default
+	@validate/cost_models.py
+
 validate-devices: ## fit kernels' shares of devices' peaks, hold device=NAME against them, write docs/validation-devices.md
 	@tools/install-packages.sh build
 	@tools/build.sh default
@@ -143,4 +148,4 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build attach-trials demo check check-asan check-tsan check-frameworks frameworks-slow-down fuzz-seconds fuzz-minutes check-format bench bench-job conformance soak \
-	validate validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help
+	validate validate-cost validate-devices validate-gpu validate-quick recount round-trip properties constants install clean help

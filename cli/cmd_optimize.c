@@ -472,8 +472,10 @@ static int optimize_with(const struct options *options, int argc, char **argv)
 	    !parse_memory(options->memory, &how.memory_bytes))
 		return CLI_BAD;
 	costs = cost_file_read("optimize", cost_path);
-	if (!costs)
+	if (!costs && options->cost)
 		return CLI_BAD;
+	if (!costs) /* what nobody named is in nobody's way */
+		costs = tacho_cost_model_new();
 	how.costs = costs;
 	if (options->is_verified)
 		return verify(options, &how, cost_path, argc);

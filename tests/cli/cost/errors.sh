@@ -32,6 +32,9 @@ refused cost show whole.json whole.json
 refused cost train --table "$TACHO_SOURCE_DIR/tests/fuzz/corpus/fuzz_cost_model/table.csv" -o whole.json
 refused replay "$TACHO_SOURCE_DIR/tests/data/two_ranks" --cost cut.json
 refused optimize "$TACHO_SOURCE_DIR/tests/data/two_ranks" --tries 10 --cost cut.json
+mkdir -p state/tacho
+cp cut.json state/tacho/cost.json
+XDG_STATE_HOME=$PWD/state "$TACHO" optimize "$TACHO_SOURCE_DIR/tests/data/two_ranks" --tries 10 2>&1 >/dev/null | sed "s|$PWD/||"
 refused calibrate
 refused calibrate comunication
 refused calibrate communication
