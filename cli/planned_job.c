@@ -180,13 +180,16 @@ void planned_job_tell(const PlannedJob *job, gboolean is_quiet)
 
 /* --- steps ---------------------------------------------------------------------------------------- */
 
-#define STEPS "steps"
+#define STEPS  "steps"
+#define LOSSES "losses"
 
 void planned_job_time_steps(PlannedJob *job)
 {
 	g_autofree gchar *path = g_build_filename(job->folder, STEPS, NULL);
+	g_autofree gchar *losses = g_build_filename(job->folder, LOSSES, NULL);
 
 	job->environment = g_environ_setenv(job->environment, "TACHO_STEP_TIMES", path, TRUE);
+	job->environment = g_environ_setenv(job->environment, "TACHO_LOSSES", losses, TRUE);
 }
 
 static gint compare_times(gconstpointer a, gconstpointer b)
@@ -249,6 +252,61 @@ gdouble planned_job_step_ms(const PlannedJob *job)
 	if (entries)
 		g_dir_close(entries);
 	return n > 0 ? sum_ms / n : NAN;
+}
+
+/* --- losses --------------------------------------------------------------------------------------- */
+
+/* Adds those of a rank's file to the sums; of ranks with different numbers of passes, the fewest count. */
+static void add_losses(const gchar *path, GArray *sums, guint *n_ranks)
+{
+	g_autofree gchar *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	guint n = 0;
+
+	if (!g_file_get_contents(path, &text, NULL, NULL))
+		return;
+	lines = g_strsplit(text, "\n", -1);
+	for (; lines[n] && *lines[n]; n++) {
+		gdouble loss = g_ascii_strtod(lines[n], NULL);
+
+		if (n < sums->len)
+			g_array_index(sums, gdouble, n) += loss;
+		else if (*n_ranks == 0)
+			g_array_append_val(sums, loss);
+	}
+	if (n == 0)
+		return;
+	g_array_set_size(sums, MIN(n, sums->len));
+	(*n_ranks)++;
+}
+
+static gint compare_names(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const gchar *const *)a, *(const gchar *const *)b);
+}
+
+GArray *planned_job_losses(const PlannedJob *job)
+{
+	GArray *sums = g_array_new(FALSE, FALSE, sizeof(gdouble));
+	GDir *entries = g_dir_open(job->folder, 0, NULL);
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	const gchar *name;
+	guint n_ranks = 0;
+
+	while (entries && (name = g_dir_read_name(entries)))
+		if (g_str_has_prefix(name, LOSSES))
+			g_ptr_array_add(names, g_strdup(name));
+	if (entries)
+		g_dir_close(entries);
+	g_ptr_array_sort(names, compare_names); /* of sums, the last bit depends on the order */
+	for (guint i = 0; i < names->len; i++) {
+		g_autofree gchar *path = g_build_filename(job->folder, names->pdata[i], NULL);
+
+		add_losses(path, sums, &n_ranks);
+	}
+	for (guint i = 0; i < sums->len; i++)
+		g_array_index(sums, gdouble, i) /= n_ranks;
+	return sums;
 }
 
 int planned_job_command_at(int argc, char **argv)

@@ -18,6 +18,9 @@ void planned_job_time_steps(PlannedJob *job);
 #define PLANNED_JOB_WARM_UP   3
 #define PLANNED_JOB_MIN_STEPS 3
 gdouble planned_job_step_ms(const PlannedJob *job);
+/* The loss of each backward pass (gdouble), the mean over the ranks of this host that have them; empty where none was seen. Of a job whose steps were
+ * timed, once it is over; the caller's. */
+GArray *planned_job_losses(const PlannedJob *job);
 void planned_job_free(PlannedJob *job);
 /* The environment to start the job in; the job's. */
 gchar **planned_job_borrow_environment(const PlannedJob *job);

@@ -4,7 +4,8 @@
  * (1) Steps are timed by the hook in both alike (TACHO_STEP_TIMES), and nothing is recorded meanwhile.
  * (2) The gain (tacho_paired_gain()) is known well enough once the interval is within NARROW_PCT on each side, after MIN_PAIRS pairs.
  * (3) A run that takes much longer than the recording did (LIMIT_TIMES) is ended: a plan could make ranks wait for each other for ever.
- * (4) Nothing of the job is changed for good: the plan is written when it has been measured to be better, and not before. Ctrl-C, a rank
+ * (4) What the plan does to the losses is told beside what it gains (loss_effect.h).
+ * (5) Nothing of the job is changed for good: the plan is written when it has been measured to be better, and not before. Ctrl-C, a rank
  *     that fails, a full disk: what stays is the job as it was. */
 #include "verify.h"
 
@@ -22,6 +23,7 @@
 #include "cli.h"
 #include "cost_file.h"
 #include "launch.h"
+#include "loss_effect.h"
 #include "new_file.h"
 #include "planned_job.h"
 
@@ -43,6 +45,7 @@ struct verifying {
 	GArray *baseline_ms, *planned_ms; /* gdouble, of each pair */
 	TachoPairedGain gain;		  /* measured */
 	gchar *host, *device;		  /* where it was recorded */
+	GPtrArray *baseline_losses, *planned_losses; /* GArray, of each pair */
 };
 
 static volatile sig_atomic_t is_interrupted, is_over_time;
@@ -192,6 +195,8 @@ static gdouble measure(const struct verifying *verifying, gboolean with_plan)
 			cli_fail("optimize", "the plan was not carried out in the job");
 			step_ms = NAN;
 		}
+		g_ptr_array_add(with_plan ? verifying->planned_losses : verifying->baseline_losses,
+				planned_job_losses(job));
 	}
 	planned_job_free(job);
 	return step_ms;
@@ -309,6 +314,8 @@ static gboolean is_better(const struct verifying *verifying)
 
 static void print_json(const struct verifying *verifying, gdouble predicted_pct)
 {
+	LossEffect loss = loss_effect_of(verifying->baseline_losses, verifying->planned_losses);
+
 	printf("{\"predicted_gain_pct\":%.6g,\"measured_gain_pct\":%.6g,", predicted_pct,
 	       verifying->gain.gain_pct);
 	if (isnan(verifying->gain.low_pct))
@@ -316,7 +323,9 @@ static void print_json(const struct verifying *verifying, gdouble predicted_pct)
 	else
 		printf("\"measured_gain_interval_pct\":[%.6g,%.6g],", verifying->gain.low_pct,
 		       verifying->gain.high_pct);
-	printf("\"is_kept\":%s,\"pairs\":[", is_better(verifying) ? "true" : "false");
+	printf("\"loss\":");
+	loss_effect_print_json(&loss, stdout);
+	printf(",\"is_kept\":%s,\"pairs\":[", is_better(verifying) ? "true" : "false");
 	for (guint i = 0; i < verifying->baseline_ms->len; i++)
 		printf("%s{\"baseline_step_ms\":%.6f,\"planned_step_ms\":%.6f}", i ? "," : "",
 		       g_array_index(verifying->baseline_ms, gdouble, i),
@@ -327,6 +336,7 @@ static void print_json(const struct verifying *verifying, gdouble predicted_pct)
 static int tell(const struct verifying *verifying)
 {
 	const TachoTable *candidates = verifying->optimization->candidates;
+	LossEffect loss = loss_effect_of(verifying->baseline_losses, verifying->planned_losses);
 	guint row;
 	gdouble predicted_pct;
 
@@ -342,6 +352,7 @@ static int tell(const struct verifying *verifying)
 		printf("measured gain   %6.1f %%  (from %.1f to %.1f, %u pairs)\n",
 		       verifying->gain.gain_pct, verifying->gain.low_pct, verifying->gain.high_pct,
 		       verifying->baseline_ms->len);
+		loss_effect_print(&loss, stdout);
 		printf("%s\n", is_better(verifying)
 				       ? "The plan is better, and kept."
 				       : "The plan is not better by more than chance explains: the "
@@ -404,6 +415,8 @@ int verify_run(const Verify *verify)
 		verify->run_path ? g_strdup(verify->run_path) : default_run(verify->command);
 	verifying.baseline_ms = g_array_new(FALSE, FALSE, sizeof(gdouble));
 	verifying.planned_ms = g_array_new(FALSE, FALSE, sizeof(gdouble));
+	verifying.baseline_losses = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	verifying.planned_losses = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	sigaction(SIGINT, &action, &before);
 	sigaction(SIGALRM, &timer, &timer_before);
 	status = verify_all(&verifying);
@@ -417,6 +430,8 @@ int verify_run(const Verify *verify)
 	tacho_optimization_free(verifying.optimization);
 	g_array_unref(verifying.baseline_ms);
 	g_array_unref(verifying.planned_ms);
+	g_ptr_array_unref(verifying.baseline_losses);
+	g_ptr_array_unref(verifying.planned_losses);
 	g_free(verifying.folder);
 	g_free(verifying.run_path);
 	g_free(verifying.host);

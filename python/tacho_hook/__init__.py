@@ -11,7 +11,7 @@ watch_jax_...         JAX's (jax_steps.py)
 
 begin_late, end_late  the first two in a process that runs already (late.py)
 
-carry_out_plan        DDP's buckets as a plan has them (plan.py; `tacho apply`), and what else it changes (plan_changes.py)
+carry_out_plan        losses, where they are asked for (losses.py), DDP's buckets as a plan has them (plan.py; `tacho apply`), and what else it changes (plan_changes.py)
 
 record_in_precision   all matrix operations in one precision (precision.py; `tacho record --precision`)
 
@@ -19,8 +19,8 @@ DDP's buckets are told when its forward is seen (ddp_buckets.py). Data-loader wa
 no hook: PyTorch names regions for them, which the torch probe knows.
 
 (1) Nothing here adds a frame to the job's tracebacks: nothing of the job's is wrapped. Only who has a plan carried out has
-    the Reducer of DDP in a subclass, and functions of DDP, optimizers and data loaders wrapped; who has a precision chosen, PyTorch's
-    functions of matrices.
+    the Reducer of DDP in a subclass, and functions of DDP, optimizers, data loaders and Tensor.backward wrapped; who has a precision
+    chosen, PyTorch's functions of matrices.
 (2) An error in here is swallowed; the job goes on without this part. A plan or a precision that is not for the job ends it.
 """
 

@@ -15,7 +15,8 @@ rank 0's, and nothing of tacho runs in any later step.
 (3) A plan is data. Nothing in it is run, opened or imported.
 
 With TACHO_STEP_TIMES, as `tacho optimize --verify` has it, the Reducer also notes when each forward begins, with a plan and without one, so
-that both cost the same; at the end of the process the times between them are written into a file of that name, the rank and the pid.
+that both cost the same; at the end of the process the times between them are written into a file of that name, the rank and the pid. What the
+losses were is noted likewise (losses.py).
 """
 
 import atexit
@@ -25,7 +26,7 @@ import os
 import sys
 import time
 
-from . import plan_changes
+from . import losses, plan_changes
 
 VERSION = 1
 _MAX_BYTES = 64 << 20
@@ -273,6 +274,8 @@ def install(module):
             raise ImportError("its Reducer has no _rebuild_buckets()")
         if os.environ.get("TACHO_STEP_TIMES"):
             base = _make_timed(base)
+        if os.environ.get("TACHO_LOSSES"):
+            losses.install(torch)
         if os.environ.get("TACHO_PLAN") and _has_buckets(os.environ["TACHO_PLAN"]):
             base = _make_reducer(torch, base, _make_writer(torch))
         dist.Reducer = base

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/for_each.h"
+#include "base/quantile.h"
 #include "edit/bucket_plan.h"
 #include "edit/collective_plan.h"
 #include "replay/replay_internal.h"
@@ -62,6 +63,8 @@ struct bucket_trial {
 	guint32 *pool_first, *pool_node; /* as frozen */
 	guint8 *is_on;			 /* [gradient] */
 	guint32 *first;			 /* [gradient that ends a bucket]: the bucket's first */
+	struct step_marks marks;	 /* of any partition; has_marks FALSE: each has its own */
+	gboolean has_marks;
 };
 
 static struct slot *slot_at(const struct bucket_trial *trial, guint32 i)
@@ -336,6 +339,22 @@ static void find_pools(struct bucket_trial *trial)
 
 /* --- the whole -------------------------------------------------------------------------------------- */
 
+/* Steps are of the ranks' main threads and of devices. Where slots are of neither, their begins and ends do not depend on which are there. */
+static void find_marks(struct bucket_trial *trial)
+{
+	const TachoGraph *graph = trial->graph;
+
+	FOR_EACH(const struct slot, slot, trial->slots)
+		if (graph_transfer_at(graph, slot->transfer)->is_device)
+			return;
+	FOR_EACH(const struct member, member, trial->members)
+		if (graph_lane_at(graph, graph_node_at(graph, member->queue)->lane)->is_main ||
+		    graph_lane_at(graph, graph_node_at(graph, member->complete)->lane)->is_main)
+			return;
+	step_marks_init(&trial->marks, graph);
+	trial->has_marks = TRUE;
+}
+
 static gboolean make(struct bucket_trial *trial, const struct bucket_problem *problem)
 {
 	TachoGraph *graph = trial->graph;
@@ -354,6 +373,7 @@ static gboolean make(struct bucket_trial *trial, const struct bucket_problem *pr
 	if (!graph_freeze(graph, NULL) || !place_members(trial))
 		return FALSE;
 	find_pools(trial);
+	find_marks(trial);
 	return TRUE;
 }
 
@@ -379,6 +399,7 @@ void bucket_trial_free(struct bucket_trial *trial)
 {
 	if (!trial)
 		return;
+	step_marks_release(&trial->marks);
 	tacho_graph_free(trial->graph);
 	g_array_unref(trial->slots);
 	g_array_unref(trial->members);
@@ -559,6 +580,17 @@ static void set_pools(struct bucket_trial *trial)
 			set_orders(trial, pool);
 }
 
+static gdouble step_ns_of(const struct bucket_trial *trial, const TachoReplay *replay)
+{
+	g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(gint64));
+
+	if (!trial->has_marks)
+		return replay_median_step_ns(replay);
+	g_array_set_size(steps, trial->marks.n_steps);
+	step_marks_mean_ns(&trial->marks, replay->end_ns, (gint64 *)(void *)steps->data);
+	return quantile(steps, 0.5);
+}
+
 gdouble bucket_trial_step_ms(struct bucket_trial *trial, const guint32 *ends, guint32 n_buckets,
 			     GError **error)
 {
@@ -575,5 +607,5 @@ gdouble bucket_trial_step_ms(struct bucket_trial *trial, const guint32 *ends, gu
 	if (!trial->graph->is_shared && !graph_reorder(trial->graph, error))
 		return NAN;
 	replay = tacho_replay_run(trial->graph, error);
-	return replay ? replay_median_step_ns(replay) * 1e-6 : NAN;
+	return replay ? step_ns_of(trial, replay) * 1e-6 : NAN;
 }

@@ -32,7 +32,15 @@ assert len(found["pairs"]) == 2 and said.count("running the job with the plan") 
 assert all(t > 0 for pair in found["pairs"] for t in pair.values())
 assert low <= found["measured_gain_pct"] <= high
 assert found["is_kept"] == (low > 0) == (status == 0) == os.path.exists("plan.json"), (found, status)
-assert "loss" not in open("found").read()
+assert "rank 0: loss" not in open("found").read()  # what the job prints
+loss = found["loss"]
+if sys.argv[2] == "same":  # two ranks, other buckets: the order of two numbers that are added
+    assert loss["is_equal"] and loss["passes"] == 10 and loss["difference_pct"] == 0 == loss["baseline_spread"], loss
+    assert 1 < loss["baseline"] == loss["planned"] < 4, loss
+else:
+    assert not loss["is_equal"] and loss["passes"] == 10 and loss["baseline_spread"] > 0, loss
+    assert abs(loss["difference_pct"] - 100 * (loss["planned"] / loss["baseline"] - 1)) < 1e-9, loss
+    sys.exit()
 if high - low > 20:  # two pairs on a busy machine tell nothing that could be learned from
     assert not os.path.exists("cost.json") and "not known well enough to learn from" in said, said
     sys.exit()
@@ -41,12 +49,20 @@ assert kept["device"] == "cpu" and kept["change"] and kept["pairs"] == 2, kept
 assert abs(kept["predicted_gain_pct"] - found["predicted_gain_pct"]) < 1e-3, (kept, found)  # nothing was known before
 assert abs(kept["measured_gain_pct"] - found["measured_gain_pct"]) < 1e-4
 END
-"$python" check.py $status || { cat said found; exit 1; }
+"$python" check.py $status same || { cat said found; exit 1; }
 if [ -e cost.json ]; then # the next search goes by it
 	"$TACHO" optimize run.tacho --tries 2000 --cost cost.json | grep -q "1 plan with .* was measured here before"
 	"$TACHO" cost show cost.json | grep -q "Plans that were measured"
 	! "$TACHO" optimize run.tacho --tries 2000 --cost none | grep -q "was measured here before"
 fi
+
+# a job whose losses are others in each run
+rm -rf plan.json
+status=0
+"$TACHO" optimize --verify -n 2 --pairs 2 --tries 2000 --cost none -r chance.tacho -o plan.json --json -- \
+	sh -c 'exec "$@" --seed $$' sh "$python" "$job" --model mlp --width 256 --steps 10 --batch 4 >found 2>said || status=$?
+"$python" check.py $status chance || { cat said found; exit 1; }
+rm -rf plan.json
 
 # a job that fails
 status=0
