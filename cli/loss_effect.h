@@ -7,7 +7,8 @@
 
 typedef struct {
 	guint n_passes; /* backward passes that all runs have; 0: no losses are known */
-	gboolean is_equal; /* every loss of every run with the plan is to the last bit that of a run without */
+	gboolean
+		is_equal; /* every loss of every run with the plan is to the last bit that of a run without */
 	/* The mean over the last quarter of the passes, and over the runs. */
 	gdouble baseline, planned;
 	gdouble spread; /* of that of runs without the plan: the greatest less the least */

@@ -42,9 +42,9 @@ struct verifying {
 	guint limit_s;	   /* of a run; 0: none is known yet */
 	TachoPlan *plan;   /* borrowed */
 	TachoOptimization *optimization;
-	GArray *baseline_ms, *planned_ms; /* gdouble, of each pair */
-	TachoPairedGain gain;		  /* measured */
-	gchar *host, *device;		  /* where it was recorded */
+	GArray *baseline_ms, *planned_ms;	     /* gdouble, of each pair */
+	TachoPairedGain gain;			     /* measured */
+	gchar *host, *device;			     /* where it was recorded */
 	GPtrArray *baseline_losses, *planned_losses; /* GArray, of each pair */
 };
 

@@ -48,14 +48,15 @@ struct member {
 /* A pool with slots: all that it may have, in order. */
 struct slot_pool {
 	guint32 pool, n;
-	guint32 *nodes;	 /* QUEUE */
-	guint32 *slots;	 /* of these; TACHO_NONE: of something else */
-	guint32 *orders; /* COMPLETE nodes that the next one follows; TACHO_NONE; or NULL: there are several workers */
+	guint32 *nodes; /* QUEUE */
+	guint32 *slots; /* of these; TACHO_NONE: of something else */
+	guint32 *
+		orders; /* COMPLETE nodes that the next one follows; TACHO_NONE; or NULL: there are several workers */
 };
 
 struct bucket_trial {
 	TachoGraph *graph;
-	guint32 n; /* gradients of a pass */
+	guint32 n;	 /* gradients of a pass */
 	GArray *slots;	 /* struct slot: of each pass n, one after the other */
 	GArray *members; /* struct member, of the slots in order */
 	GArray *pools;	 /* struct slot_pool */
@@ -185,14 +186,14 @@ static gboolean find_members(struct bucket_trial *trial)
 		       graph_node_at(graph, node)->kind == TACHO_NODE_QUEUE &&
 		       graph_node_at(graph, node)->transfer == slot->transfer;
 		     node += 2) {
-			struct member member = { .queue = node,
-						 .complete = node + 1,
-						 .pool = graph_node_at(graph, node)->pool,
-						 .queue_ns =
-							 graph_node_at(graph, node)->duration_ns,
-						 .complete_ns = graph_node_at(graph, node + 1)
-									->duration_ns,
-						 .spare = trial->members->len };
+			struct member member = {
+				.queue = node,
+				.complete = node + 1,
+				.pool = graph_node_at(graph, node)->pool,
+				.queue_ns = graph_node_at(graph, node)->duration_ns,
+				.complete_ns = graph_node_at(graph, node + 1)->duration_ns,
+				.spare = trial->members->len
+			};
 
 			if (graph_node_at(graph, node + 1)->kind != TACHO_NODE_COMPLETE ||
 			    graph_node_at(graph, node + 1)->pool != member.pool)
@@ -209,8 +210,8 @@ static gboolean find_members(struct bucket_trial *trial)
 static void add_spare_edges(struct bucket_trial *trial)
 {
 	TachoGraph *graph = trial->graph;
-	struct graph_node node = *graph_node_at(
-		graph, graph_transfer_at(graph, slot_at(trial, 0)->transfer)->node);
+	struct graph_node node =
+		*graph_node_at(graph, graph_transfer_at(graph, slot_at(trial, 0)->transfer)->node);
 
 	node.kind = TACHO_NODE_REMOVED;
 	node.duration_ns = 0;
@@ -333,8 +334,8 @@ static void find_pools(struct bucket_trial *trial)
 		if (has_slots[i])
 			add_pool(trial, i, slot_of);
 	trial->pool_first = g_memdup2(graph->pool_first, ((gsize)n_pools + 2) * sizeof(guint32));
-	trial->pool_node = g_memdup2(graph->pool_node, MAX((gsize)graph->pool_first[n_pools], 1u) *
-							       sizeof(guint32));
+	trial->pool_node = g_memdup2(graph->pool_node,
+				     MAX((gsize)graph->pool_first[n_pools], 1u) * sizeof(guint32));
 }
 
 /* --- the whole -------------------------------------------------------------------------------------- */
@@ -377,8 +378,7 @@ static gboolean make(struct bucket_trial *trial, const struct bucket_problem *pr
 	return TRUE;
 }
 
-struct bucket_trial *bucket_trial_new(const TachoGraph *graph,
-				      const struct bucket_problem *problem)
+struct bucket_trial *bucket_trial_new(const TachoGraph *graph, const struct bucket_problem *problem)
 {
 	struct bucket_trial *trial = g_new0(struct bucket_trial, 1);
 

@@ -35,7 +35,7 @@ struct optimizing {
 	TachoPrediction *base;
 	struct bucket_problem *problem; /* NULL: there are no buckets to plan */
 	struct bucket_trial *trial; /* of its partitions; NULL: none now, or each must be built */
-	GArray *proposals;		/* struct proposal */
+	GArray *proposals;	    /* struct proposal */
 	TachoPlan *always;   /* what every plan changes, so that the job fits into its memory */
 	guint32 *best_ends;  /* the best buckets that were found ... */
 	guint32 n_best_ends; /* ... 0: none are better than those recorded */

@@ -18,8 +18,8 @@
 enum { N_PARTITIONS = 24 };
 
 /* A bucket for each, one for all, and then by chance, with few ends or many. */
-static guint32 draw(const struct bucket_problem *problem, struct random_stream *random, guint number,
-		    guint32 *ends)
+static guint32 draw(const struct bucket_problem *problem, struct random_stream *random,
+		    guint number, guint32 *ends)
 {
 	gdouble share = number == 0 ? 1 : number == 1 ? 0 : random_stream_share(random);
 	guint32 n = 0;
@@ -57,8 +57,9 @@ static gdouble try_all(const gchar *name, const TachoGraph *graph,
 		trial_ms = bucket_trial_step_ms(trial, ends, n, &trial_error);
 		if (memcmp(&trial_ms, &built_ms, sizeof(trial_ms)) != 0 &&
 		    !(isnan(trial_ms) && isnan(built_ms)))
-			g_error("%s: %s: %.9f ms, and %.9f ms where the graph is built (%s, %s)", name,
-				fusion, trial_ms, built_ms, trial_error ? trial_error->message : "-",
+			g_error("%s: %s: %.9f ms, and %.9f ms where the graph is built (%s, %s)",
+				name, fusion, trial_ms, built_ms,
+				trial_error ? trial_error->message : "-",
 				built_error ? built_error->message : "-");
 	}
 	return trial_ms;

@@ -235,9 +235,8 @@ static gdouble true_strategy_ms(const struct synthetic_job *job, guint strategy)
 	struct synthetic_job other = *job;
 	g_autofree guint32 *ends = g_new(guint32, job->n);
 	g_autofree gdouble *backward_ns = g_memdup2(job->backward_ns, job->n * sizeof(gdouble));
-	guint32 n = strategy & FUSES_TENSORS
-			    ? synthetic_job_even(job, N_GROUPS, ends)
-			    : synthetic_job_caps(job, 1 << 20, 25 << 20, ends);
+	guint32 n = strategy & FUSES_TENSORS ? synthetic_job_even(job, N_GROUPS, ends)
+					     : synthetic_job_caps(job, 1 << 20, 25 << 20, ends);
 
 	other.backward_ns = backward_ns;
 	if (strategy & FUSES_OPERATORS) {
@@ -307,8 +306,8 @@ static void test_strategies(void)
 				timeline = recorded(&job, ends, &n);
 				for (guint strategy = 0; strategy < N_STRATEGIES; strategy++) {
 					true_ms[strategy] = true_strategy_ms(&job, strategy);
-					predicted_ms[strategy] = predicted_strategy_ms(
-						&job, timeline, strategy);
+					predicted_ms[strategy] =
+						predicted_strategy_ms(&job, timeline, strategy);
 					g_test_message("%s, %s, %u ranks, strategy %u: %.1f ms, "
 						       "predicted %.1f ms",
 						       job.model, links[link].name, n_ranks[i],
@@ -319,16 +318,16 @@ static void test_strategies(void)
 						     1),
 						<, strategy & FUSES_TENSORS ? 0.03 : 0.02);
 				}
-				g_assert_cmpuint(count_wrong(true_ms, predicted_ms, N_STRATEGIES,
-							     0.02),
-						 ==, 0);
+				g_assert_cmpuint(
+					count_wrong(true_ms, predicted_ms, N_STRATEGIES, 0.02), ==,
+					0);
 				true_gain[i] = true_ms[0] / true_ms[FUSES_TENSORS];
 				predicted_gain[i] = predicted_ms[0] / predicted_ms[FUSES_TENSORS];
 				synthetic_job_release(&job);
 			}
-			g_assert_cmpuint(count_wrong(true_gain, predicted_gain,
-						     G_N_ELEMENTS(n_ranks), 0.02),
-					 ==, 0);
+			g_assert_cmpuint(
+				count_wrong(true_gain, predicted_gain, G_N_ELEMENTS(n_ranks), 0.02),
+				==, 0);
 		}
 }
 
