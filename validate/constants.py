@@ -3,6 +3,8 @@
 
     constants.py              ask all recordings, write validate/constants.tsv, validate/constants_kit.md, docs/constants.md
     constants.py --kit        the kit's recordings alone; nothing is written
+    constants.py --kit --only STATED_ERROR --values 0 1000
+                              the kit with these values of a constant in the place of half and twice
 
 Each constant that tools/list-constants.sh lists as fitted or as a rule is made a variable in copies of the sources, in a
 scratch folder (build/constants, where answers stay: run again to go on). One program (ask_constants.c) then asks each recording
@@ -81,9 +83,9 @@ def read_constants():
 # --- the program ------------------------------------------------------------------------------------
 
 
-def scratch_folder():
-    """Its name follows from the sources."""
-    digest = hashlib.sha256()
+def scratch_folder(constants):
+    """Its name follows from the sources, and what is asked of them."""
+    digest = hashlib.sha256("".join(f"{constant.name} {constant.half} {constant.twice}\n" for constant in constants).encode())
     for path in [*(path for room in ROOMS for path in sorted((SOURCE_DIR / "src" / room).iterdir())),
                  SOURCE_DIR / "validate/ask_constants.c"]:
         digest.update(path.name.encode() + path.read_bytes())
@@ -328,16 +330,22 @@ def write(constants, questions):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kit", action="store_true", help="the kit's recordings alone; print their table, write nothing")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="with --kit: these constants alone")
+    parser.add_argument("--values", nargs=2, type=float, help="with --only: in the place of half and twice")
     parser.add_argument("--work", type=pathlib.Path, default=SOURCE_DIR / "build/kit", help="where the kit's are unpacked")
     parser.add_argument("--largest", type=float, default=0.2, metavar="MIB", help="leave larger traces out")
     parser.add_argument("--seconds", type=int, default=600, help="for each recording")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    constants = read_constants()
+    constants = [constant for constant in read_constants() if not options.only or constant.name in options.only]
+    for constant in constants if options.values else ():
+        constant.half, constant.twice = options.values
+    if (options.only and not options.kit) or (options.values and not options.only) or not constants:
+        parser.error("--only goes with --kit, --values with --only, and the names are those of constants")
     measured = json.loads((SOURCE_DIR / "validate/kit/measured.json").read_text())
     questions = kit_questions(measured, options.work) + ([] if options.kit else trace_questions(options.largest))
-    folder = scratch_folder()
+    folder = scratch_folder(constants)
     folder.mkdir(parents=True, exist_ok=True)
     program = build(constants, folder)
     print(f"{len(constants)} constants, {len(questions)} recordings or folders", flush=True)

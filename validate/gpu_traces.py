@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import kernel_contention
+
 SOURCE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXIT_SKIPPED = 77
 MEGATRON = "kineto/megatron_tp8"
@@ -35,6 +37,13 @@ class Tacho:
     def json(self, *words):
         text = self.run(*words)
         return json.loads(text) if text else None
+
+
+def find_data():
+    """The folder of the traces, or None."""
+    shared = os.environ.get("TACHO_SHARED", os.path.join(SOURCE_DIR, "..", "shared"))
+    data = os.path.realpath(os.path.join(shared, "data"))
+    return data if os.path.isdir(os.path.join(data, MEGATRON)) else None
 
 
 def find_runs(data):
@@ -303,16 +312,17 @@ def main():
     parser.add_argument("--build", default=os.path.join(SOURCE_DIR, "build", "default"))
     parser.add_argument("--output", default=os.path.join(SOURCE_DIR, "docs", "validation-gpu.md"))
     arguments = parser.parse_args()
-    shared = os.environ.get("TACHO_SHARED", os.path.join(SOURCE_DIR, "..", "shared"))
-    data = os.path.realpath(os.path.join(shared, "data"))
+    data = find_data()
     tacho = Tacho(os.path.join(arguments.build, "bin", "tacho"))
-    if not os.path.isdir(os.path.join(data, MEGATRON)):
+    if not data:
         print("gpu_traces.py: the traces are not there", file=sys.stderr)
         return EXIT_SKIPPED
     rate, waits = megatron_rows(tacho, os.path.join(data, MEGATRON))
     steps = step_rows(tacho, data)
+    beside = kernel_contention.look_at(tacho, data, find_runs(data))
     with open(arguments.output, "w", encoding="utf-8") as out:
         write_page(rate, waits, steps, out)
+        kernel_contention.write_section(table, beside, out)
     return 0
 
 

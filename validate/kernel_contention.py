@@ -12,8 +12,9 @@ or another stream's kernel, of the same device), and those of which none did. By
 time that they lay beside it, is the share that was taken from them.
 
 Step j is then told from step i: each kernel is given what the one of its kind in the same place took in step i, less the share of
-the time that this one lay beside a collective, plus that of the time that it does in step j. The share is told by step i alone.
-Without a share, it is what it took in step i.
+the time that this one lay beside a collective, plus that of the time that it does in step j. The share is told by all steps but j.
+Without a share, it is what it took in step i. Where there are no steps, each half of the trace is told from the other one: each kernel
+from the mean of its kind.
 """
 import argparse
 import bisect
@@ -140,48 +141,74 @@ def shares_by_class(compared):
 
 # --- step j from step i ---------------------------------------------------------------------------
 
-RULES = ("none", "one share", "by class")
+RULES = ("no share", "one share", "by class", "class alone")  # by class: else that of all; class alone: else none
 
 
 def taken(rule, shares, kernel):
-    if rule == "none":
+    if rule == "no share":
         return 0
-    return shares.get(kernel.kernel_class if rule == "by class" else "", 0)
+    if rule == "one share":
+        return shares.get("", 0)
+    return shares.get(kernel.kernel_class, 0 if rule == "class alone" else shares.get("", 0))
 
 
-def by_place(kernels):
+def by_kind(kernels):
     """kind -> the kernels of it in their order."""
-    places = collections.defaultdict(list)
+    kinds = collections.defaultdict(list)
     for kernel in kernels:
-        places[kernel.kind].append(kernel)
-    return places
+        kinds[kernel.kind].append(kernel)
+    return kinds
+
+
+def pair_up(before, after):
+    """Each kernel of the one step with that in the same place of its kind in the other, where these have as many."""
+    return [pair for kind, row in by_kind(after).items() if len(before[kind]) == len(row) for pair in zip(before[kind], row)]
+
+
+def mean_of(kernels):
+    """A kernel that is like those of one kind in the mean."""
+    return kernels[0]._replace(dur_ns=statistics.fmean(kernel.dur_ns for kernel in kernels), beside_ns={
+        what: statistics.fmean(kernel.beside_ns[what] for kernel in kernels) for what in BESIDE})
+
+
+def errors_of(pairs, shares):
+    """rule -> (sum of |error|, error of the sum, time), of kernels beside collectives for another time than those that they are told
+    from; None: there are none."""
+    pairs = [(a, b) for a, b in pairs if a.beside_ns["collectives"] != b.beside_ns["collectives"]]
+    answer = {}
+    for rule in RULES if pairs else ():
+        errors = [a.dur_ns + taken(rule, shares, a) * (b.beside_ns["collectives"] - a.beside_ns["collectives"]) - b.dur_ns
+                  for a, b in pairs]
+        answer[rule] = (sum(map(abs, errors)), sum(errors), sum(b.dur_ns for _, b in pairs))
+    return answer or None
+
+
+def tell_halves(kernels):
+    """Without steps: the kernels of either half of the trace from those of their kinds in the other, in the mean."""
+    halves, answers = (kernels[:len(kernels) // 2], kernels[len(kernels) // 2:]), []
+    for before, after in (halves, halves[::-1]):
+        shares = shares_by_class(compare(before, "collectives"))
+        usual = {kind: mean_of(row) for kind, row in by_kind(before).items()}
+        answer = errors_of([(usual[kernel.kind], kernel) for kernel in after if kernel.kind in usual], shares)
+        answers += [(bool(shares), answer)] if answer else []
+    return answers
 
 
 def tell_steps(kernels):
-    """For each pair of steps: {rule: (sum of |error|, error of the sum, time), of kernels that lie beside collectives for
-    another time in the one than in the other}."""
+    """For each pair of steps, or of halves: (whether what is told from shows a share, {rule: errors})."""
+    kernels = [kernel for kernel in kernels if kernel.dur_ns >= LEAST_KERNEL_NS]
     steps = collections.defaultdict(list)
     for kernel in kernels:
-        if kernel.step is not None and kernel.dur_ns >= LEAST_KERNEL_NS:
+        if kernel.step is not None:
             steps[kernel.step].append(kernel)
+    if not steps:
+        return tell_halves(kernels)
     answers = []
-    for i, from_kernels in steps.items():
-        shares = shares_by_class(compare(from_kernels, "collectives"))
-        before = by_place(from_kernels)
-        for j, to_kernels in steps.items():
-            if i == j:
-                continue
-            pairs = [pair for kind, row in by_place(to_kernels).items() if len(before[kind]) == len(row)
-                     for pair in zip(before[kind], row)
-                     if pair[0].beside_ns["collectives"] != pair[1].beside_ns["collectives"]]
-            if not pairs:
-                continue
-            answer = {}
-            for rule in RULES:
-                errors = [a.dur_ns + taken(rule, shares, a) *
-                          (b.beside_ns["collectives"] - a.beside_ns["collectives"]) - b.dur_ns for a, b in pairs]
-                answer[rule] = (sum(map(abs, errors)), sum(errors), sum(b.dur_ns for _, b in pairs))
-            answers.append((bool(shares), answer))
+    for j, after in steps.items():
+        shares = shares_by_class(compare([kernel for kernel in kernels if kernel.step != j], "collectives"))
+        for i, row in steps.items():
+            answer = errors_of(pair_up(by_kind(row), after), shares) if i != j else None
+            answers += [(bool(shares), answer)] if answer else []
     return answers
 
 
@@ -223,7 +250,7 @@ def told_rows(found):
         answers = tell_steps(kernels)
         if not answers:
             continue
-        total = sum(answer["none"][2] for _, answer in answers)
+        total = sum(answer[RULES[0]][2] for _, answer in answers)
         rows.append([run, "aside" if number % 2 else "looked at", len(answers), sum(has for has, _ in answers), total / 1e6] +
                     [100 * sum(answer[rule][0] for _, answer in answers) / total for rule in RULES] +
                     [100 * sum(abs(answer[rule][1]) for _, answer in answers) / total for rule in RULES])
@@ -232,9 +259,46 @@ def told_rows(found):
 
 TAKEN_HEADS = ["trace", "beside", "class", "kernels", "kinds compared", "ms beside it", "share taken %", "5 %", "95 %"]
 TAKEN_FORMATS = ["", "", "", "", "", ".2f", ".1f", ".1f", ".1f"]
-TOLD_HEADS = (["trace", "half", "pairs of steps", "of which show a share", "ms"] + [f"each kernel: {rule} %" for rule in RULES] +
+TOLD_HEADS = (["trace", "half", "pairs", "of which show a share", "ms"] + [f"each kernel: {rule} %" for rule in RULES] +
               [f"all of a step: {rule} %" for rule in RULES])
-TOLD_FORMATS = ["", "", "", "", ".1f"] + [".2f"] * 6
+TOLD_FORMATS = ["", "", "", "", ".1f"] + [".2f"] * 2 * len(RULES)
+
+
+def write_section(table, found, out):
+    """What docs/validation-gpu.md says of it; `table` as gpu_traces.py has it."""
+    out.write("""
+## What collectives take from kernels beside them
+
+A collective of devices is a kernel that takes processors and memory bandwidth from kernels beside it on other streams. The replay reads
+off a recording how much ([replay.md](replay.md#collectives)). Here `validate/kernel_contention.py` does the same apart from the program, of
+every trace in which a device has kernels of several streams at once: it compares kernels of one kind (rank, name, blocks and
+threads, and the name and input shapes of the operation that launched them) that lay beside a collective, or beside a kernel, of another stream with those that lay beside
+neither. The share taken is by how much the former lasted longer, of the time that they lay beside it; 5 and 95 % are of kinds drawn at
+random. It is empty where less than 5 ms can be compared, in which case the replay takes nothing; negative shares count as none.
+
+""")
+    out.write(table(TAKEN_HEADS, taken_rows(found, True), TAKEN_FORMATS))
+    out.write("""
+Then each step is told from each other one, for the kernels that lie beside collectives for longer or shorter in the one than in the
+other: each is given what the one of its kind in the same place took, less the share of the time that this lay beside a collective, plus
+that of the time that it does itself. The share is told by all steps but the one that is to be told. Where there are no steps, the kernels
+of each half of the trace are told from the means of the other half. *Each kernel*: the mean error of a kernel, *all of a step*: that
+of their sum, of their time. *Class*: a class of kernels that shows a share by itself has that, and all others that of all (*by class*,
+as the replay does), or none (*class alone*). The halves are every other trace; the rule was written before either was looked at, and
+not changed since.
+
+""")
+    rows = told_rows(found)
+    out.write(table(TOLD_HEADS, rows, TOLD_FORMATS))
+    shown = [row for row in rows if row[3]]
+    first, own = 5, 5 + RULES.index("by class")
+    most = max((row[5] for row in taken_rows(found) if row[1] == "kernels"), default=0)
+    better = sum(row[own] < row[first] for row in shown)
+    out.write(f"""
+{len(shown)} of these {len(rows)} traces show a share. With it, kernels are told better in {better} of them; in the mean over them, a kernel is
+{statistics.fmean(row[first] for row in shown):.1f} % off without and {statistics.fmean(row[own] for row in shown):.1f} % with it. Of kernels beside other kernels that are no collectives, no trace has more than {most:.1f} ms to
+compare, so the replay does not model what these take from each other.
+""")
 
 
 def main():

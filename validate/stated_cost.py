@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""How wrong the stated cost of recording is: what STATED_ERROR of src/predict/recording_cost.c is held against.
+"""What recording takes beside its stated cost: UNSTATED_SHARE and UNSTATED_ERROR of src/predict/recording_cost.c.
 
     stated_cost.py            what the kit's recordings say, and the fit on the tuned half
 
 A run states what its events cost the job; control steps show what recording took. Let s be the stated share of a step, and
-e +- d the excess of recorded steps over control steps. Recording makes no step shorter, but some recordings show an excess that is
-below 0 by several d: control steps differ from the others by c of a step for reasons of their own. With s wrong by k times itself, e
-is normally distributed around s with the variance d^2 + c^2 + (k s)^2. The c and k of the greatest likelihood over the recordings
-of the tuned half are the fit; how likely the recordings of the half set aside are with it, and with half and twice of k, shows
-whether it holds there. A k that half and twice of it are as likely as is not known from these recordings.
+e +- d the excess of recorded steps over control steps. What recording takes beside s is m of a step in the mean, and by t more or less
+in a job: e is normally distributed around s + m with the variance d^2 + t^2. The m and t of the greatest likelihood over the recordings
+of the tuned half are the fit; how likely the recordings of the half set aside are with it, and with what else was thought, shows whether
+it holds there. Where s is small, whether it is wrong by several times itself (STATED_ERROR) cannot be told.
 
 Recordings: those of the kit that have control steps (validate/kinds.ini), unpacked in build/kit or packed in validate/kit.
 """
@@ -17,6 +16,7 @@ import json
 import math
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -50,22 +50,17 @@ def excesses(tacho, kit):
     return rows
 
 
-def log_likelihood(rows, k, c):
-    """Of a recording, in the mean."""
-    variances = [error ** 2 + c ** 2 + (k * stated) ** 2 for _, stated, _, error in rows]
-    return sum(-0.5 * math.log(2 * math.pi * variance) - (excess - stated) ** 2 / (2 * variance)
-               for variance, (_, stated, excess, _) in zip(variances, rows)) / len(rows)
+def log_likelihood(rows, mean, error, times=0):
+    """Of a recording, in the mean, with the stated cost wrong by as many times itself."""
+    variances = [own ** 2 + error ** 2 + (times * stated) ** 2 for _, stated, _, own in rows]
+    return statistics.fmean(-0.5 * math.log(2 * math.pi * variance) - (excess - stated - mean) ** 2 / (2 * variance)
+                            for variance, (_, stated, excess, _) in zip(variances, rows))
 
 
 def fit(rows):
-    """The most likely k, by quarters, and c, by thousandths; and the k whose likelihood over all rows, each with the c that is best
-    for it, is within exp(-1/2) of that: about 68 %."""
-    steps = [step / 4 for step in range(0, 160)]
-    shares = [step / 1000 for step in range(0, 60)]
-    best_of = {k: max((log_likelihood(rows, k, c), c) for c in shares) for k in steps}
-    best = max(steps, key=lambda k: best_of[k])
-    near = [k for k in steps if best_of[k][0] >= best_of[best][0] - 0.5 / len(rows)]
-    return best, best_of[best][1], near[0], near[-1]
+    """(m, t) of the greatest likelihood, by ten thousandths of a step."""
+    shares = [step / 1e4 for step in range(200)]
+    return max(((mean, error) for mean in shares for error in shares), key=lambda pair: log_likelihood(rows, *pair))
 
 
 def main():
@@ -79,18 +74,21 @@ def main():
     for kind, stated, excess, error in rows:
         print(f"{kind.name:18} {kind.half:6} {100 * stated:8.2f} {100 * excess:8.2f} {100 * error:5.2f} "
               f"{excess / stated:6.1f} {(excess - stated) / stated:10.1f} +- {error / stated:.1f}")
-    now = float(re.search(r"#define STATED_ERROR\s+([\d.]+)", SOURCE.read_text()).group(1))
+    now = [float(re.search(rf"#define {name}\s+([\d.]+)", SOURCE.read_text()).group(1))
+           for name in ("UNSTATED_SHARE", "UNSTATED_ERROR", "STATED_ERROR")]
+    tuned = fit([row for row in rows if row[0].half == "tuned"])
     for half in ("tuned", "aside", "both"):
         of_half = [row for row in rows if half in (row[0].half, "both")]
         if not of_half:
             print(f"{half}: no recordings")
             continue
-        best, share, low, high = fit(of_half)
         shorter = sum(excess < -2 * error for _, _, excess, error in of_half)
-        likely = ", ".join(f"{k:g}: {log_likelihood(of_half, k, share):.2f}" for k in (0, now / 2, now, now * 2, now * 4))
+        best = fit(of_half)
+        likely = ", ".join(f"{name} {log_likelihood(of_half, *model):.2f}" for name, model in (
+            ("fit of the tuned half", tuned), ("as in the source", now), ("half of its error", (now[0], now[1] / 2, now[2])),
+            ("twice", (now[0], now[1] * 2, now[2])), ("nothing beside", (0, 0.001, now[2])), ("nothing but STATED_ERROR", (0, 0, now[2]))))
         print(f"{half}, {len(of_half)} recordings, {shorter} of which are shorter than control steps by more than two errors: most "
-              f"likely {best:g} [{low:g}, {high:g}] beside {100 * share:.1f} % of a step; log likelihood of a recording with that "
-              f"share, by STATED_ERROR (now {now:g}): {likely}")
+              f"likely {100 * best[0]:.2f} +- {100 * best[1]:.2f} % of a step; log likelihood of a recording: {likely}")
     return 0
 
 
