@@ -272,9 +272,9 @@ def write_section(table, found, out):
 A collective of devices is a kernel that takes processors and memory bandwidth from kernels beside it on other streams. The replay reads
 off a recording how much ([replay.md](replay.md#collectives)). Here `validate/kernel_contention.py` does the same apart from the program, of
 every trace in which a device has kernels of several streams at once: it compares kernels of one kind (rank, name, blocks and
-threads, and the name and input shapes of the operation that launched them) that lay beside a collective, or beside a kernel, of another stream with those that lay beside
-neither. The share taken is by how much the former lasted longer, of the time that they lay beside it; 5 and 95 % are of kinds drawn at
-random. It is empty where less than 5 ms can be compared, in which case the replay takes nothing; negative shares count as none.
+threads, and the name and input shapes of the operation that launched them) that lay beside a collective, or beside a kernel, of
+another stream with those that lay beside neither. The share taken is by how much the former lasted longer, of the time that they lay
+beside it; 5 and 95 % are of kinds drawn at random. It is empty where less than 5 ms can be compared, in which case the replay takes nothing; negative shares count as none.
 
 """)
     out.write(table(TAKEN_HEADS, taken_rows(found, True), TAKEN_FORMATS))
