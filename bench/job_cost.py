@@ -46,6 +46,7 @@ JOBS = {
 BATCHES = (4, 6, 8, 12, 16, 24, 32, 48, 64)  # of the CNN
 LEAST_OPERATION_US = 50
 TRANSFORMER_BATCH = 32
+LEAST_PROCESSES = 5  # that decide whether a target is held: an interval of fewer says nothing
 BARE, TACHO = "bare", "tacho"
 PROFILERS = {
     "torch.profiler": {},
@@ -208,6 +209,8 @@ def interval_text(values, average, digits=1):
 
 
 def verdict(values, target):
+    if len(values) < LEAST_PROCESSES:
+        return "not decided by %d processes" % len(values)
     _, low, high = alternate.interval(values, statistics.mean)
     return "held" if high <= target else "**not held**" if low > target else "not decided"
 
