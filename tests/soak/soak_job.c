@@ -28,7 +28,8 @@ enum {
 
 static uint64_t n_ranges, n_child_ranges, n_bytes, n_signals, n_threads, n_children, n_opened;
 static double end_s;
-static double fork_s, child_s, longest_fork_s; /* in fork() of the main thread, and until its child was over */
+static double fork_s, child_s,
+	longest_fork_s; /* in fork() of the main thread, and until its child was over */
 
 static void add(uint64_t *sum, uint64_t n)
 {
