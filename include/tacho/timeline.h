@@ -184,7 +184,9 @@ typedef struct {
 	gint64 whole_from_ns; /* ... and from then on all are there */
 	gboolean
 		is_partial; /* of steps, regions and collectives alone there are records (--ranks) */
-	guint64 n_events;   /* records; the timeline's are the sum of these */
+	gboolean
+		is_bystander; /* a trace of the kernel tells of it, and nothing else; filled by importers */
+	guint64 n_events; /* records; the timeline's are the sum of these */
 	guint64 n_dropped;
 	guint64 cost_ns; /* records x measured cost of each kind */
 	gchar *path;	 /* its trace */

@@ -340,6 +340,7 @@ static void merge_process(struct laying *laying, struct timeline_join *join, gui
 static gboolean place_processes(struct laying *laying, struct timeline_join *join, GError **error)
 {
 	const struct added_trace *added = laying->added;
+	gboolean is_any = FALSE;
 
 	for (guint32 row = 0; row < laying->trace->processes->len; row++) {
 		guint32 same = find_same(laying, row);
@@ -350,12 +351,15 @@ static gboolean place_processes(struct laying *laying, struct timeline_join *joi
 		if (same == TACHO_NONE && laying->trace->processes->len == 1 && added->rank >= 0)
 			return refuse(laying, error, "it is of rank %d, which the run has not",
 				      added->rank);
+		if (same == TACHO_NONE && tacho_timeline_process(laying->trace, row)->is_bystander)
+			continue; /* the machine is full of them */
 		if (same == TACHO_NONE)
 			take_process(laying, join, row);
 		else
 			merge_process(laying, join, row, same);
+		is_any |= join->processes[row] != TACHO_NONE;
 	}
-	return TRUE;
+	return is_any || refuse(laying, error, "it tells of no process of the run");
 }
 
 /* --- threads -------------------------------------------------------------------------------- */
@@ -443,7 +447,8 @@ static void drop_memory(const struct laying *laying, const struct timeline_join 
 	FOR_EACH(const TachoMemoryEvent, event, trace->memory) {
 		guint32 process = tacho_timeline_track(trace, event->track)->process;
 
-		if (event->device || !has_memory[join->processes[process]])
+		if (event->device || join->processes[process] == TACHO_NONE ||
+		    !has_memory[join->processes[process]])
 			g_array_index(trace->memory, TachoMemoryEvent, n_kept++) = *event;
 	}
 	g_array_set_size(trace->memory, n_kept);
@@ -476,13 +481,24 @@ static void count_added(const struct laying *laying, const struct timeline_join 
 
 /* --- laying in ------------------------------------------------------------------------------ */
 
+/* Of the trace, one that was not left out: there is one. */
+static guint32 first_process(const struct timeline_join *join)
+{
+	guint32 row = 0;
+
+	while (join->processes[row] == TACHO_NONE)
+		row++;
+	return row;
+}
+
 static void add_mark(const struct laying *laying, const struct timeline_join *join,
 		     const struct mixed_counts *counts)
 {
 	TachoTimeline *run = laying->mixed->run;
 	g_autofree gchar *name = g_path_get_basename(laying->added->path);
-	TachoTrack track = { .kind = TACHO_TRACK_ASYNC, .process = join->processes[0] };
-	TachoMark mark = { .time_ns = move_time(join, 0, 0),
+	guint32 process = first_process(join);
+	TachoTrack track = { .kind = TACHO_TRACK_ASYNC, .process = join->processes[process] };
+	TachoMark mark = { .time_ns = move_time(join, process, 0),
 			   .first = (gint64)counts->n_added,
 			   .second = (gint64)counts->n_same,
 			   .track = run->tracks->len };
@@ -502,6 +518,17 @@ static guint find_run(const struct mixed_run *mixed, const gchar *path)
 	return 0;
 }
 
+/* The slices of processes that are not left out. */
+static guint64 count_taken(const TachoTimeline *trace, const struct timeline_join *join)
+{
+	guint64 n = 0;
+
+	FOR_EACH(const TachoTrack, track, trace->tracks)
+		if (join->processes[track->process] != TACHO_NONE)
+			n += track->n_slices;
+	return n;
+}
+
 static gboolean lay_in(struct laying *laying, struct timeline_join *join,
 		       struct mixed_counts *ret_counts, GError **error)
 {
@@ -514,7 +541,7 @@ static gboolean lay_in(struct laying *laying, struct timeline_join *join,
 	place_tracks(laying, join);
 	drop_memory(laying, join);
 	ret_counts->n_same = same_records_find(join, n_slices);
-	ret_counts->n_added = laying->trace->slices.n - ret_counts->n_same;
+	ret_counts->n_added = count_taken(laying->trace, join) - ret_counts->n_same;
 	count_added(laying, join);
 	timeline_join_rows(join);
 	add_mark(laying, join, ret_counts);

@@ -61,7 +61,8 @@ static gboolean *find_shared(const struct timeline_join *join)
 	g_autofree gboolean *has_process = g_new0(gboolean, join->to->processes->len + 1);
 
 	for (guint i = 0; i < join->from->processes->len; i++)
-		has_process[join->processes[i]] = TRUE;
+		if (join->processes[i] != TACHO_NONE)
+			has_process[join->processes[i]] = TRUE;
 	for (guint i = 0; i < join->from->tracks->len; i++)
 		if (join->tracks[i] != TACHO_NONE)
 			is_shared[join->tracks[i]] = TRUE;

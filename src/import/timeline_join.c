@@ -153,6 +153,12 @@ static gint64 move_time(const struct timeline_join *join, guint32 track, gint64 
 	return join->move(join, tacho_timeline_track(join->from, track)->process, time_ns);
 }
 
+/* (3) */
+static gboolean is_left_out(const struct timeline_join *join, guint32 track)
+{
+	return join->processes[tacho_timeline_track(join->from, track)->process] == TACHO_NONE;
+}
+
 static guint32 move_slice(const struct timeline_join *join, guint32 slice)
 {
 	return slice == TACHO_NONE ? TACHO_NONE : join->slices[slice];
@@ -193,7 +199,7 @@ static void join_tracks(const struct timeline_join *join)
 	for (guint i = 0; i < join->from->tracks->len; i++) {
 		TachoTrack row = g_array_index(join->from->tracks, TachoTrack, i);
 
-		if (join->tracks[i] != TACHO_NONE)
+		if (join->tracks[i] != TACHO_NONE || is_left_out(join, i))
 			continue;
 		join->tracks[i] = join->to->tracks->len;
 		row.process = join->processes[row.process];
@@ -210,6 +216,8 @@ static void join_devices(const struct timeline_join *join)
 	for (guint i = 0; i < join->from->devices->len; i++) {
 		TachoDevice row = g_array_index(join->from->devices, TachoDevice, i);
 
+		if (join->processes[row.process] == TACHO_NONE)
+			continue;
 		row.process = join->processes[row.process];
 		row.name = join->strings[row.name];
 		row.architecture = join->strings[row.architecture];
@@ -222,7 +230,7 @@ static void join_slices(const struct timeline_join *join)
 	const TachoSlices *slices = &join->from->slices;
 
 	for (guint32 i = 0; i < slices->n; i++) {
-		if (join->slices[i] != TACHO_NONE)
+		if (join->slices[i] != TACHO_NONE || is_left_out(join, slices->track[i]))
 			continue;
 		join->slices[i] = tacho_timeline_add_slice(
 			join->to, (TachoSliceKind)slices->kind[i], join->tracks[slices->track[i]],
@@ -232,7 +240,7 @@ static void join_slices(const struct timeline_join *join)
 			slices->source[i] ? tacho_source_foreign_handle(join->foreign, i) : 0);
 	}
 	for (guint32 i = 0; i < slices->n; i++)
-		if (slices->launch[i] != TACHO_NONE)
+		if (slices->launch[i] != TACHO_NONE && join->slices[i] != TACHO_NONE)
 			join->to->slices.launch[join->slices[i]] = join->slices[slices->launch[i]];
 }
 
@@ -240,6 +248,8 @@ static void join_slices(const struct timeline_join *join)
 	for (guint i = 0; i < join->from->table->len; i++) {                                       \
 		type row = g_array_index(join->from->table, type, i);                              \
                                                                                                    \
+		if (is_left_out(join, row.track))                                                  \
+			continue;                                                                  \
 		row.time_ns = move_time(join, row.track, row.time_ns);                             \
 		row.track = join->tracks[row.track];                                               \
 		g_array_append_val(join->to->table, row);                                          \
@@ -271,7 +281,8 @@ static void join_flows(const struct timeline_join *join)
 
 		row.from = join->slices[row.from];
 		row.to = join->slices[row.to];
-		g_array_append_val(join->to->flows, row);
+		if (row.from != TACHO_NONE && row.to != TACHO_NONE)
+			g_array_append_val(join->to->flows, row);
 	}
 }
 
@@ -285,7 +296,7 @@ static void join_links(const struct timeline_join *join)
 
 		row.slice = join->slices[row.slice];
 		row.capture = move_slice(join, row.capture);
-		if (row.node)
+		if (row.node && row.slice != TACHO_NONE)
 			g_array_append_val(join->to->graph_work, row);
 	}
 	for (guint i = 0; i < from->hops->len; i++) {
@@ -298,6 +309,8 @@ static void join_links(const struct timeline_join *join)
 	for (guint i = 0; i < from->chunks->len; i++) {
 		TachoChunk row = g_array_index(from->chunks, TachoChunk, i);
 
+		if (join->processes[row.process] == TACHO_NONE)
+			continue;
 		row.process = join->processes[row.process];
 		row.pool = join->strings[row.pool];
 		g_array_append_val(join->to->chunks, row);

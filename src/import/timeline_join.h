@@ -3,7 +3,8 @@
  * (1) What belongs to which process and which track of the other timeline is the caller's to say. Where nothing is said of a
  *     track or a slice, a row is added.
  * (2) The other timeline holds no promise of timeline.h until tacho_timeline_finish().
- * (3) The joined timeline goes on living, behind the source of the other: args are read from there. */
+ * (3) A process that the caller leaves at TACHO_NONE is left out, with all that is told of it.
+ * (4) The joined timeline goes on living, behind the source of the other: args are read from there. */
 #ifndef TACHO_TIMELINE_JOIN_H
 #define TACHO_TIMELINE_JOIN_H
 

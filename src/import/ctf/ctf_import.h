@@ -24,9 +24,10 @@ struct ctf_owner {
 	guint32 n_tracks;
 	guint32 least_tid; /* that of the thread it began with: a process without a number has it */
 	guint64 n_events;
-	gboolean is_program; /* its own events were recorded, not only the kernel's about it */
-	gchar *trace;	     /* the first that told of it */
-	GHashTable *tracks;  /* name -> row: all but threads */
+	gboolean is_program;   /* its own events were recorded, not only the kernel's about it */
+	gboolean is_of_kernel; /* the kernel's about it were */
+	gchar *trace;	       /* the first that told of it */
+	GHashTable *tracks;    /* name -> row: all but threads */
 	struct ctf_device *device;     /* what its devices do, NULL: none */
 	struct ctf_counters *counters; /* of its kernels, NULL: none */
 	gboolean is_told;	       /* its trace tells what it was: */

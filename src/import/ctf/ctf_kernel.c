@@ -30,6 +30,7 @@ static guint32 core_track(struct ctf_import *ctf, guint32 host, guint32 number)
 	g_autofree gchar *name = g_strdup_printf("core %u", number);
 	struct ctf_owner *owner = ctf_owner_of_name(ctf, host, "cores");
 
+	owner->is_of_kernel = TRUE;
 	return ctf_lane(ctf, owner, TACHO_TRACK_THREAD, name, 0, number);
 }
 
@@ -40,6 +41,7 @@ static struct ctf_thread *name_thread(struct ctf_import *ctf, guint32 host, guin
 
 	if (name)
 		thread->name = name;
+	thread->owner->is_of_kernel = TRUE;
 	return thread;
 }
 
@@ -220,6 +222,7 @@ static void set_owner(struct ctf_import *ctf, guint32 host, guint32 tid, guint32
 	struct ctf_owner *owner = ctf_owner_of_pid(ctf, host, pid);
 
 	thread->owner = owner;
+	owner->is_of_kernel = TRUE;
 	if (name && (tid == pid || !owner->name))
 		owner->name = name;
 }

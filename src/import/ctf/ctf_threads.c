@@ -242,6 +242,7 @@ static struct ctf_thread *find_stand_in(struct ctf_import *ctf, const struct ctf
 	if (!owner)
 		owner = ctf_owner_of_name(ctf, host,
 					  facts(ctf, event)->is_kernel ? "kernel" : "trace");
+	owner->is_of_kernel |= facts(ctf, event)->is_kernel;
 	thread = ctf_thread_of(ctf, owner, host, has_core ? event->cpu : event->stream->order);
 	thread->is_stand_in = TRUE;
 	if (!thread->name)
@@ -266,6 +267,8 @@ static struct ctf_thread *find_told(struct ctf_import *ctf, const struct ctf_pla
 		owner = ctf_owner_of_name(ctf, host, "");
 	if (owner && !is_kernel)
 		owner->is_program = TRUE;
+	else if (owner)
+		owner->is_of_kernel = TRUE;
 	if (plan->tid < 0)
 		return find_stand_in(ctf, event, owner, host);
 	thread = ctf_thread_of(ctf, owner && is_kernel && !owner->pid ? NULL : owner, host,
@@ -371,6 +374,7 @@ static void add_process(struct ctf_import *ctf, struct ctf_owner *owner, guint f
 		.world_size = -1,
 		.command = owner->name,
 		.end = TACHO_END_UNKNOWN,
+		.is_bystander = owner->is_of_kernel && !owner->is_program,
 		.n_events = owner->n_events ? owner->n_events : TACHO_NO_EVENTS,
 		.path = owner->trace,
 	};
