@@ -90,13 +90,16 @@ args=$("$TACHO" query "$work/hogged" --format csv "select count(*) from slice s 
 [ "$args" -gt 0 ] || fail "no number of the preemptor"
 
 # --- waiting on its own account ------------------------------------------------------------------------
-"$TACHO" record -q --probes kernel -o "$work/asleep" -- "$work/job" sleep 20 || fail "record"
+"$TACHO" record -q --probes kernel -o "$work/asleep" -- sh -c '"$1" sleep 20; true' sh "$work/job" || fail "record"
 system "$work/asleep"
 $python -c '
 import json, sys
 rows = json.load(open(sys.argv[1]))
 slept = [r for r in rows if r["kind"] == "blocked" and r["detail"] and "nanosleep" in r["detail"]]
 assert sum(r["count"] for r in slept) == 5 and 99 < sum(r["total_ms"] for r in slept), rows' "$work/system.json" || fail "sleeps"
+
+# The shell is the job's, too, but the agent has recorded nothing of it: it is no process of the run.
+[ "$("$TACHO" query "$work/asleep" --format csv "select count(*) from process" | tail -1)" = 1 ] || fail "processes"
 
 # --- a file --------------------------------------------------------------------------------------------
 if "$work/job" write "$work/file" 1 >/dev/null && df --output=source "$work" | tail -1 | grep -q ^/dev/; then

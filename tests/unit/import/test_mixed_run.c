@@ -3,6 +3,7 @@
 #include <string.h>
 #include <tacho/import.h>
 
+#include "ctf_lines.h"
 #include "run_builder.h"
 #include "timeline_text.h"
 
@@ -323,6 +324,39 @@ static void test_broken(void)
 	scene_release(&scene);
 }
 
+/* A trace of the kernel tells of the whole machine: what is of the run's processes comes in, and the others do not. */
+static void test_bystanders(void)
+{
+	g_autoptr(TachoTimeline) timeline = NULL;
+	g_autofree gchar *folder = NULL;
+	struct scene scene;
+
+	scene_init(&scene, 0);
+	add_ops(&scene);
+	add_reading(&scene, 40 * MS, 7 * MS);
+	run_builder_end(scene.builder);
+	folder = g_build_filename(scene.run, "traces", "t", "kernel", NULL);
+	ctf_lines_write(
+		folder,
+		"env domain kernel\n"
+		"pid 77\n"
+		"1000050000000 70 tacho_kernel:off_cpu out=u:1000020000000 wake=u:0 call='' "
+		"other=x other_pid=u:1 minor_faults=u:1 major_faults=u:0\n"
+		"pid 33\n"
+		"1000060000000 10 tacho_kernel:off_cpu out=u:1000050000000 wake=u:0 call='' "
+		"other=hog other_pid=u:1 minor_faults=u:1 major_faults=u:0\n");
+	timeline = open_run(&scene);
+	g_assert_cmpuint(timeline->processes->len, ==, 1);
+	g_assert_cmpuint(timeline->ranks->len, ==, 1);
+	timeline_assert_slice(timeline, "preempted by hog", 0, "event", 40 * MS, 10 * MS);
+	g_assert_cmpuint(track_of(timeline, "preempted by hog")->tid, ==, 10);
+	for (guint32 i = 0; i < timeline->slices.n; i++)
+		g_assert_cmpstr(tacho_slice_name(timeline, i), !=, "preempted by x");
+	g_assert_cmpuint(timeline->samples->len, ==, 2);
+	g_assert_cmpuint(timeline_count_problems(timeline, TACHO_PROBLEM_LEFT_OUT), ==, 0);
+	scene_release(&scene);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -335,5 +369,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/mixed_run/steps", test_steps);
 	g_test_add_func("/mixed_run/refused", test_refused);
 	g_test_add_func("/mixed_run/broken", test_broken);
+#ifdef TACHO_HAVE_BABELTRACE
+	g_test_add_func("/mixed_run/bystanders", test_bystanders);
+#endif
 	return g_test_run();
 }
