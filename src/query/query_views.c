@@ -13,6 +13,19 @@ static const struct query_view views[] = {
 	{ "counter_track", "counters",
 	  "SELECT id, name, type, parent_id, upid, rank, host\n"
 	  "  FROM track WHERE type = 'counter_track'" },
+	/* as src/trace/kernel_event.h names them */
+	{ "kernel_event", "what the operating system's kernel did with threads",
+	  "SELECT slice.id, slice.ts, slice.dur, slice.track_id, slice.name, slice.arg_set_id,\n"
+	  "    slice.rank, slice.step, track.utid, track.upid,\n"
+	  "    CASE WHEN slice.name LIKE 'preempted%' THEN 'preempted'\n"
+	  "      WHEN slice.name LIKE 'run queue%' THEN 'run queue'\n"
+	  "      WHEN slice.name LIKE 'blocked%' THEN 'blocked'\n"
+	  "      WHEN slice.name LIKE 'memory reclaim%' THEN 'reclaim'\n"
+	  "      WHEN slice.name LIKE 'block %' THEN 'block I/O'\n"
+	  "      WHEN slice.name LIKE 'retransmit%' THEN 'retransmit'\n"
+	  "      ELSE 'page fault' END AS kind\n"
+	  "  FROM slice JOIN track ON track.id = slice.track_id\n"
+	  "  WHERE track.type = 'process_track' AND track.name LIKE 'kernel, %'" },
 	{ "thread_slice", "slices on threads, with their thread and process",
 	  "SELECT slice.id, slice.ts, slice.dur, slice.track_id, slice.category, slice.name,\n"
 	  "    slice.depth, slice.parent_id, slice.arg_set_id, slice.rank, slice.step,\n"

@@ -12,20 +12,24 @@ static void type(struct query_data *data, guint32 row, sqlite3_context *result)
 	query_result_text(result, names[tacho_timeline_track(data->timeline, row)->kind]);
 }
 
-/* The thread's track of the same process and thread id; the last before `track` where ids came again. */
+/* The thread's track of the same process and thread id; the last before `track` where ids came again, else the first: the
+ * kernel knows a thread before it has a record of its own. */
 static guint32 queueing_track(const struct query_data *data, guint32 track)
 {
 	const TachoTrack *row = tacho_timeline_track(data->timeline, track);
+	guint32 first = TACHO_NONE;
 
 	for (guint32 utid = data->threads->len; utid-- > 0;) {
 		guint32 other = g_array_index(data->threads, guint32, utid);
 		const TachoTrack *thread = tacho_timeline_track(data->timeline, other);
 
-		if (thread->process == row->process && thread->tid == row->tid &&
-		    thread->first_ns <= row->first_ns)
+		if (thread->process != row->process || thread->tid != row->tid)
+			continue;
+		if (thread->first_ns <= row->first_ns)
 			return other;
+		first = other;
 	}
-	return TACHO_NONE;
+	return first;
 }
 
 static guint32 parent_of(const struct query_data *data, guint32 track)
