@@ -95,8 +95,7 @@ static void set_casts(const struct precision_job *job, TachoPrecisionProblem *pr
 	struct precision_worker *worker = &problem->workers[0];
 	struct precision_cast *cast = &worker->casts[tensor];
 	gdouble elements = worker->tensor_elements[tensor];
-	gboolean has_gradient =
-		!identity_is_border(identity_at(job->identity, problem->tensors[tensor].producer));
+	gboolean has_gradient = job->has_gradient[problem->tensors[tensor].producer];
 
 	for (guint from = 0; from < N_NUMBER_FORMATS; from++)
 		for (guint to = 0; to < N_NUMBER_FORMATS; to++) {

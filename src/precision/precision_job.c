@@ -443,10 +443,12 @@ static void find_depths(struct precision_job *job)
 
 	job->depth = g_new0(guint32, n);
 	job->hops = g_new0(guint32, n);
+	job->has_gradient = g_new0(guint8, n);
 	for (guint32 i = 0; i < n; i++) {
 		const struct identity_operation *own = identity_at(job->identity, i);
 		guint32 fewest = G_MAXUINT32;
 
+		job->has_gradient[i] = own->weight > 0;
 		for (guint32 k = 0; k < own->n_inputs; k++) {
 			guint32 from =
 				identity_input_at(job->identity, own->first_input + k)->producer;
@@ -455,6 +457,7 @@ static void find_depths(struct precision_job *job)
 				continue;
 			job->depth[i] = MAX(job->depth[i], job->depth[from] + 1);
 			fewest = MIN(fewest, job->hops[from] + 1);
+			job->has_gradient[i] |= job->has_gradient[from];
 		}
 		job->hops[i] = fewest == G_MAXUINT32 ? 0 : fewest;
 	}
@@ -547,6 +550,7 @@ void precision_job_free(struct precision_job *job)
 	identity_free(job->identity);
 	g_ptr_array_unref(job->runs);
 	g_ptr_array_unref(job->notes);
+	g_free(job->has_gradient);
 	g_free(job->depth);
 	g_free(job->hops);
 	g_free(job);

@@ -30,7 +30,8 @@ struct precision_job {
 	const struct job_run *run_of[N_NUMBER_FORMATS]; /* or NULL */
 	struct identity *identity;
 	guint32 *depth,
-		*hops;	     /* [operation]: of the longest and the shortest path to it, in edges */
+		*hops; /* [operation]: of the longest and the shortest path to it, in edges */
+	guint8 *has_gradient; /* [operation]: a gradient of what it makes is wanted: something before it has weights */
 	struct casts *casts; /* of a file; or NULL */
 	struct seen_casts seen;
 	gboolean is_cast_once, has_no_casts;

@@ -36,8 +36,7 @@ struct planner {
 
 static gboolean has_gradient(const struct planner *planner, guint32 producer)
 {
-	return producer != IDENTITY_OUTSIDE &&
-	       !identity_is_border(identity_at(planner->job->identity, producer));
+	return producer != IDENTITY_OUTSIDE && planner->job->has_gradient[producer];
 }
 
 /* Whether somebody has cast this tensor to this format before, for all. */

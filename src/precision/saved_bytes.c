@@ -26,6 +26,18 @@ static gdouble statistics(const struct identity_operation *operation)
 	return 0;
 }
 
+/* Its weight gives the gradient of what it reads, where that is wanted. */
+static gboolean needs_weight(const struct precision_job *job, const struct identity_operation *own)
+{
+	for (guint32 i = 0; i < own->n_inputs; i++) {
+		guint32 producer = identity_input_at(job->identity, own->first_input + i)->producer;
+
+		if (producer != IDENTITY_OUTSIDE && job->has_gradient[producer])
+			return TRUE;
+	}
+	return FALSE;
+}
+
 gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
 			enum number_format format)
 {
@@ -39,7 +51,7 @@ gdouble saved_bytes_own(const struct precision_job *job, guint32 operation,
 			 number_format_bytes(precision_job_stores(job, operation, format));
 	if (keeps & KEEPS_MASK && !(keeps & KEEPS_UNKNOWN))
 		bytes += own->elements_out;
-	if (keeps & KEEPS_WEIGHT && own->rule == PRECISION_CHOSEN &&
+	if (keeps & KEEPS_WEIGHT && own->rule == PRECISION_CHOSEN && needs_weight(job, own) &&
 	    reads != precision_job_reads(job->reference->format))
 		bytes += own->weight * number_format_bytes(reads);
 	return bytes;

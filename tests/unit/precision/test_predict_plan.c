@@ -112,13 +112,16 @@ static void test_saved(void)
 	g_autoptr(precision_job) job = job_of(in_bf16, NULL);
 	guint8 in_fp32_all[] = { FORMAT_FP32, FORMAT_FP32, FORMAT_FP32 };
 	guint8 first[] = { FORMAT_FP32, FORMAT_BF16, FORMAT_FP32 };
+	guint8 second[] = { FORMAT_FP32, FORMAT_FP32, FORMAT_BF16 };
 	guint32 n_unknown;
 
 	g_assert_cmpfloat(saved_bytes_of_plan(job, in_fp32_all, &n_unknown), ==, 2 * 32 * 4);
 	g_assert_cmpuint(n_unknown, ==, 0);
-	/* x and the weight in 16 bits; what a made in 32 again */
-	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==,
-			  32 * 2 + 64 * 2 + 32 * 4);
+	/* x in 16 bits, without the weight, for no gradient of x is wanted; what a made in 32 again */
+	g_assert_cmpfloat(saved_bytes_of_plan(job, first, &n_unknown), ==, 32 * 2 + 32 * 4);
+	/* what a made in 16, and the second's weight */
+	g_assert_cmpfloat(saved_bytes_of_plan(job, second, &n_unknown), ==,
+			  32 * 4 + 32 * 2 + 64 * 2);
 }
 
 /* Of b there is no recording in bf16: as a, it takes 8/20 of the forward pass and 10/30 of the backward one. */
