@@ -105,7 +105,7 @@ static gboolean open_source(const gchar *text, struct job_source *source, GError
 	if (!cause)
 		source->timeline = tacho_run_open(&path, 1, NULL, NULL, &cause);
 	if (cause) {
-		g_propagate_prefixed_error(error, cause, "%s: ", path);
+		g_propagate_error(error, cause); /* it names the file */
 		return FALSE;
 	}
 	tacho_correlate(source->timeline);
