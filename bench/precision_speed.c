@@ -30,12 +30,13 @@ int main(int argc, char **argv)
 	if (!precision_search_recover(search, &bound, &is_exact, NULL))
 		return 1;
 	end_us = g_get_monotonic_time();
-	printf("%u operations, %u kinds of workers: fastest plan %.1f ms (%s, %u together), within "
+	printf("%u operations, %u kinds of workers: fastest plan %.1f ms (%s, %u together, "
+	       "%" G_GUINT64_FORMAT " combinations), within "
 	       "5 %% of it "
 	       "%.1f ms; harm %.0f -> %.0f\n",
 	       problem->n_operations, n_workers, (gdouble)(fastest_us - begin_us) / 1e3,
 	       results[0].is_exact ? "exact" : "not exact", results[0].width,
-	       (gdouble)(end_us - fastest_us) / 1e3, fastest_harm,
+	       results[0].max_entries, (gdouble)(end_us - fastest_us) / 1e3, fastest_harm,
 	       plan_state_harm(precision_search_state(search)));
 	return 0;
 }

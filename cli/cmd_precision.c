@@ -450,7 +450,7 @@ static int precision_with(const struct options *options, int argc, char **argv)
 
 int cmd_precision(int argc, char **argv)
 {
-	struct options options = { NULL };
+	struct options options = { .problem = NULL };
 	const GOptionEntry entries[] = {
 		{ "problem", 'p', 0, G_OPTION_ARG_FILENAME, &options.problem,
 		  "operations and their costs from a file", "FILE" },

@@ -27,6 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 				g_autofree gchar *reason =
 					indicator_reason(indicator, i, (enum number_format)f);
 
+				g_assert_nonnull(reason);
 				if (!(harm.harm >= 0))
 					FUZZ_FAIL("a harm is %g", harm.harm);
 			}
