@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1:?precision_round.sh MINUTES}
 
-tools/build.sh default program
+tools/build.sh default # with the probes
 [ "${AGAIN:-}" ] || validate/precision.py anew
 validate/precision.py quiet --minutes "$minutes"
 git --no-pager diff --stat -- docs/validation-precision.md
