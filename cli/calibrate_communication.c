@@ -279,7 +279,7 @@ static int calibrate(const struct options *options, gchar **words)
 
 int tacho_calibrate_communication_main(int argc, char **argv)
 {
-	struct options options = { NULL };
+	struct options options = { .output = NULL };
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "put it into this cost model, which is made if there is none (default: "

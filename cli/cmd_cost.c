@@ -263,7 +263,7 @@ static int run_verb(const struct options *options, int argc, char **argv)
 
 int cmd_cost(int argc, char **argv)
 {
-	struct options options = { NULL };
+	struct options options = { .output = NULL };
 	const GOptionEntry entries[] = {
 		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
 		  "train: write the model", "MODEL" },

@@ -229,7 +229,7 @@ void cost_model_write_json(const struct cost_model *model, JsonWriter *json)
 static gboolean read_source(struct cost_model *model, struct model_reader *reader)
 {
 	static const gchar *const keys[] = { "name", "calls", NULL };
-	struct cost_source source = { NULL, 0 };
+	struct cost_source source = { .name = NULL };
 	guint seen = 0;
 	gint key;
 
@@ -269,7 +269,7 @@ static gboolean read_device(struct cost_model *model, struct model_reader *reade
 {
 	static const gchar *const keys[] = { "name", "is_stated", "gb_per_s", "giga_ops_per_s",
 					     NULL };
-	struct cost_device device = { NULL };
+	struct cost_device device = { .name = NULL };
 	gboolean is_good = TRUE;
 	guint seen = 0;
 	gint key;
@@ -660,7 +660,7 @@ static gboolean read_correction(struct cost_model *model, struct model_reader *r
 					     "pairs",
 					     "unix_s",
 					     NULL };
-	struct correction correction = { NULL };
+	struct correction correction = { .host = NULL };
 	guint seen = 0;
 	gint key;
 

@@ -85,7 +85,7 @@ static gchar *write_text(const struct boosted_trees *trees)
 
 static gboolean read_text(struct boosted_trees *trees, const gchar *text, GError **error)
 {
-	struct model_reader reader = { { NULL }, NULL, NULL };
+	struct model_reader reader = { .begin = NULL };
 	g_autofree gchar *copy = json_scan_copy(&reader.scan, text);
 	gboolean is_good;
 
