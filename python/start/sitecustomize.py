@@ -47,6 +47,7 @@ class _ImportWatch:
         "torch.optim.optimizer": "carry_out_plan_of_optimizers",
         "torch.utils.data.dataloader": "carry_out_plan_of_loaders",
         "torch": "carry_out_plan_of_precision",
+        "torch.distributed.fsdp": "carry_out_plan_of_sharding",
     }
 
     def __init__(self):

@@ -19,8 +19,8 @@ DDP's buckets are told when its forward is seen (ddp_buckets.py). Data-loader wa
 no hook: PyTorch names regions for them, which the torch probe knows.
 
 (1) Nothing here adds a frame to the job's tracebacks: nothing of the job's is wrapped. Only who has a plan carried out has
-    the Reducer of DDP in a subclass, and functions of DDP, optimizers, data loaders and Tensor.backward wrapped; who has a precision
-    chosen, PyTorch's functions of matrices.
+    the Reducer of DDP in a subclass, and functions of DDP, optimizers, data loaders, fully_shard and Tensor.backward wrapped; who has a
+    precision chosen, PyTorch's functions of matrices.
 (2) An error in here is swallowed; the job goes on without this part. A plan or a precision that is not for the job ends it.
 """
 
@@ -149,6 +149,12 @@ def record_in_precision(torch):
     from . import precision
 
     precision.install(torch)
+
+
+def carry_out_plan_of_sharding(module):
+    from . import plan_changes
+
+    plan_changes.install_sharding(module)
 
 
 def carry_out_plan_of_loaders(module):

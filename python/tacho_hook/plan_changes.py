@@ -5,6 +5,8 @@ accumulation    plan_accumulation.py   several passes make an update
 checkpoint      plan_checkpoint.py     modules compute again what they do not keep
 loader_workers  plan_loader.py         worker processes of data loaders
 precision       plan_precision.py      operations compute in fewer bits
+fsdp_prefetch   plan_fsdp.py           FSDP2 gathers so many modules ahead
+fsdp_keep       plan_fsdp.py           modules keep what FSDP2 gathered until their backward
 
 (1) A part is a module with check(value), which raises where this PyTorch cannot do it, and install(...), called when what it changes has
     been imported, or made.
@@ -17,7 +19,7 @@ import functools
 import json
 import os
 
-from . import plan_accumulation, plan_checkpoint, plan_compression, plan_loader, plan_precision
+from . import plan_accumulation, plan_checkpoint, plan_compression, plan_fsdp, plan_loader, plan_precision
 
 _MAX_BYTES = 64 << 20
 PARTS = {
@@ -26,7 +28,10 @@ PARTS = {
     "checkpoint": plan_checkpoint,
     "loader_workers": plan_loader,
     "precision": plan_precision,
+    "fsdp_prefetch": plan_fsdp,
+    "fsdp_keep": plan_fsdp,
 }
+_NOT_OF_DDP = {"loader_workers", "fsdp_prefetch", "fsdp_keep"}
 _told = set()
 
 
@@ -88,7 +93,7 @@ def _check_model(ddp):
 def install(module):
     """`module` is torch.nn.parallel.distributed, which has just been imported."""
     changes = _changes()
-    if not set(changes) - {"loader_workers"}:
+    if not set(changes) - _NOT_OF_DDP:
         return
     cls = module.DistributedDataParallel
     make = cls.__init__
@@ -133,3 +138,10 @@ def install_loaders(module):
         plan_loader.install(
             module, changes["loader_workers"], fail, lambda: _tell("loader_workers")
         )
+
+
+def install_sharding(module):
+    """`module` is torch.distributed.fsdp."""
+    changes = {name: value for name, value in _changes().items() if name.startswith("fsdp_")}
+    if changes:
+        plan_fsdp.install(module, read(os.environ["TACHO_PLAN"])[0], changes, fail, _tell)
