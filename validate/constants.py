@@ -30,7 +30,6 @@ import subprocess
 import sys
 
 from kinds import BASE, LATENCIES_MS, RATES_MBIT, read_kinds
-from kit_page import medians_of
 from properties import size_of
 from round_trip import SOURCE_DIR, candidates
 from stated_cost import folder_of
@@ -213,7 +212,8 @@ def kit_questions(measured, kit):
                     words.append(f"bandwidth={link(kind, rate) / link(kind, BASE[0]):.4g}x")
                 if latency != BASE[1]:
                     words.append(f"latency=+{latency - BASE[1]:g}ms")
-                medians = medians_of(measured["runs"], kind.name, rate, latency)
+                medians = [statistics.median(run["steps_ms"]) for run in measured["runs"] if run["kind"] == kind.name and
+                           (run["rate_mbit"], run["latency_ms"], run.get("work", 1)) == (rate, latency, 1)]
                 changes.append(" ".join(words))
                 cases.append((kind.half, statistics.median(medians)) if medians else None)
         if not beside:
