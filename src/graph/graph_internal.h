@@ -18,7 +18,8 @@
 
 /* Three threads that move bytes (gloo: one that sends and receives, two workers) against one that computes, on one core.
  * Source: derived from even shares of a core for each thread that wants it (Linux: Documentation/scheduler/sched-eevdf.rst and
- * sched-design-CFS.rst): three of four. */
+ * sched-design-CFS.rst): three of four. Half of it, or half as far from 1, changes no prediction of either half of the kit by a
+ * thousandth (validate/constants.py --kit --only GRAPH_MAX_TAKEN). */
 #define GRAPH_MAX_TAKEN 0.75
 
 /* The nodes of a graph, and its edges, at most. Source: derived from what 32 bits number beside TACHO_NONE. */
