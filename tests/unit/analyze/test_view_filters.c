@@ -60,6 +60,11 @@ static void append_thread(GString *text, guint r)
 				       "sample \"total_bytes_in_bin of bin 2 of GPU_0_bfc\" %u %u\n"
 				       "sample \"total_bytes_in_bin of bin 2 of host_bfc\" %u %u\n",
 				       at + 7, 1024 * (r + 1), at + 7, 4096);
+		g_string_append_printf(text,
+				       "sample \"minor page faults, thread %u\" %u %u\n"
+				       "sample \"major page faults, thread %u\" %u %u\n",
+				       1000 + r, at + 8, 100 * s * (s + r + 1), 1000 + r, at + 8,
+				       10 * s);
 	}
 }
 
@@ -213,7 +218,7 @@ static const gchar *some_name(const struct view *view)
 		{ "bandwidth", "HtoD" },      { "bandwidth_curve", "HtoD" },
 		{ "counters", "in use" },     { "advise", "communication" },
 		{ "kernel", "gemm_2" },	      { "memory", "add" },
-		{ "critical", "broadcast" },
+		{ "critical", "broadcast" },  { "system", "minor" },
 	};
 
 	for (guint i = 0; i < G_N_ELEMENTS(others); i++)
