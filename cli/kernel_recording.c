@@ -72,7 +72,8 @@ static gboolean start(gchar **argv, GPid *ret_pid, gint *ret_input, gchar **ret_
 	g_autoptr(GError) error = NULL;
 	gint output;
 
-	if (!g_spawn_async_with_pipes(NULL, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL,
+	if (!g_spawn_async_with_pipes(NULL, argv, NULL,
+				      G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_CLOEXEC_PIPES, NULL, NULL,
 				      ret_pid, ret_input, &output, NULL, &error)) {
 		*ret_why = g_strdup(error->message);
 		return FALSE;

@@ -101,6 +101,21 @@ assert sum(r["count"] for r in slept) == 5 and 99 < sum(r["total_ms"] for r in s
 # The shell is the job's, too, but the agent has recorded nothing of it: it is no process of the run.
 [ "$("$TACHO" query "$work/asleep" --format csv "select count(*) from process" | tail -1)" = 1 ] || fail "processes"
 
+# What holds the recorder on is not in the job: a killed `tacho record` leaves a whole trace while the job goes on.
+[ "$("$TACHO" record -q --probes kernel -o "$work/descriptors" -- sh -c 'ls /proc/self/fd | wc -l')" = \
+	"$("$TACHO" record -q --probes none -o "$work/without" -- sh -c 'ls /proc/self/fd | wc -l')" ] || fail "the job has descriptors of tacho's"
+"$TACHO" record -q --probes kernel -o "$work/killed" -- "$work/job" sleep 2000 &
+recorder=$!
+until [ -d "$work/killed/traces" ]; do sleep 0.05; done
+sleep 1 # until there are events
+kill -9 $recorder
+wait $recorder 2>/dev/null
+for _ in $(seq 100); do
+	[ -d "$work/killed/traces/kernel" ] && break
+	sleep 0.05
+done
+[ -d "$work/killed/traces/kernel" ] || fail "the recorder outlives who started it"
+
 # --- a file --------------------------------------------------------------------------------------------
 if "$work/job" write "$work/file" 1 >/dev/null && df --output=source "$work" | tail -1 | grep -q ^/dev/; then
 	"$TACHO" record -q --probes kernel -o "$work/written" -- "$work/job" write "$work/file" 16 >/dev/null || fail "record"
