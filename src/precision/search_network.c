@@ -5,7 +5,8 @@
 
 #include "base/for_each.h"
 
-/* Combinations that the removal of one operation may look at. Source: a rule: blocks of transformers need some hundreds. If wrong, operations are held and the plan is not proven to be the fastest, which is said. */
+/* Combinations that the removal of one operation may look at. Source: a rule: blocks of transformers need some hundreds. If wrong,
+ * operations are held and the plan is not proven to be the fastest, which is said. */
 #define MAX_ENTRIES (1u << 17)
 
 /* What a table's entries mean, to be filled in with weights. */
