@@ -9,9 +9,7 @@
 
 #include "cli.h"
 #include "new_file.h"
-#ifdef TACHO_HAVE_PRECISION_RUNS
 #include "precision_runs.h"
-#endif
 
 static const gchar usage[] = "plan RUN...|--problem FILE [--statistics FILE] [-o PLAN]\n"
 			     "  tacho precision indicator --statistics FILE";
@@ -170,7 +168,6 @@ static gboolean read_statistics(const struct options *options, TachoPrecisionSta
 	return *ret != NULL;
 }
 
-#ifdef TACHO_HAVE_PRECISION_RUNS
 static TachoPrecisionProblem *problem_of_runs(const struct options *options, int argc, char **argv,
 					      GError **error)
 {
@@ -183,19 +180,6 @@ static TachoPrecisionProblem *problem_of_runs(const struct options *options, int
 	inputs.runs = (const gchar *const *)runs->pdata;
 	return tacho_precision_problem_of_runs(&inputs, error);
 }
-#else
-static TachoPrecisionProblem *problem_of_runs(const struct options *options, int argc, char **argv,
-					      GError **error)
-{
-	(void)options;
-	(void)argc;
-	(void)argv;
-	g_set_error_literal(
-		error, TACHO_PRECISION_ERROR, TACHO_PRECISION_ERROR_PROBLEM,
-		"this tacho does not make problems of recordings: name one with --problem");
-	return NULL;
-}
-#endif
 
 /* The problem of the runs from argv[2] on, or of a file; NULL in `ret` where there is neither. FALSE: it cannot be had. */
 static gboolean read_problem(const struct options *options, int argc, char **argv,
