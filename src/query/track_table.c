@@ -27,7 +27,8 @@ static guint32 queueing_track(const struct query_data *data, guint32 track)
 			continue;
 		if (thread->first_ns <= row->first_ns)
 			return other;
-		first = other;
+		if (row->tid) /* 0: of none */
+			first = other;
 	}
 	return first;
 }
