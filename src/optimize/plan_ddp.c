@@ -139,8 +139,8 @@ static void write_workers(const TachoPlan *plan, FILE *out)
 gboolean plan_write_ddp(const TachoPlan *plan, FILE *out, GError **error)
 {
 	static const enum plan_change_kind others[] = { PLAN_PART_BYTES, PLAN_ALGORITHM,
-							PLAN_CLUSTERS, PLAN_FSDP_PREFETCH,
-							PLAN_FSDP_KEEP, PLAN_PRECISION };
+							PLAN_CLUSTERS,	 PLAN_FSDP_PREFETCH,
+							PLAN_FSDP_KEEP,	 PLAN_PRECISION };
 
 	for (guint i = 0; i < G_N_ELEMENTS(others); i++)
 		if (plan_find(plan, others[i])) {
