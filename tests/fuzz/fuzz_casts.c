@@ -21,6 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			for (gdouble elements = 1; elements < 1e12; elements *= 7) {
 				gdouble ns = casts_ns(casts, from, to, elements, NULL);
 
+				if (ns < 0 && before < 0) /* nobody has measured any */
+					break;
 				if (!isfinite(ns) || ns < before * (1 - 1e-9))
 					FUZZ_FAIL(
 						"a cast of %g numbers takes %g ns, one of fewer %g",
