@@ -174,6 +174,17 @@ void cli_print_table(TachoTable *table)
 	tacho_table_print(table, stdout, cli_width(stdout), cli_has_colour(stdout));
 }
 
+void cli_print_prose(const gchar *format, ...)
+{
+	g_autofree gchar *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	tacho_print_prose(text, stdout, cli_width(stdout));
+}
+
 guint cli_width(FILE *stream)
 {
 	struct winsize size;

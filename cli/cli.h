@@ -55,6 +55,8 @@ gboolean cli_take_width(const gchar *option, const gchar *value, gpointer data, 
 guint cli_width(FILE *stream);
 /* Print a table to stdout, in that width, with colours where it takes them. */
 void cli_print_table(TachoTable *table);
+/* Print sentences to stdout, broken into lines of that width. */
+void cli_print_prose(const gchar *format, ...) G_GNUC_PRINTF(1, 2);
 /* A TachoProgress that draws a bar on stderr, only on a terminal; `data` is the label. */
 void cli_progress(gdouble done, gpointer data);
 

@@ -261,23 +261,11 @@ static gboolean write_file(const gchar *path, gboolean is_forced,
 
 /* --- what is printed ------------------------------------------------------------------------------ */
 
-static void print_prose(const gchar *format, ...) G_GNUC_PRINTF(1, 2);
-static void print_prose(const gchar *format, ...)
-{
-	g_autofree gchar *text = NULL;
-	va_list arguments;
-
-	va_start(arguments, format);
-	text = g_strdup_vprintf(format, arguments);
-	va_end(arguments);
-	tacho_print_prose(text, stdout, cli_width(stdout));
-}
-
 static void print_text(const TachoOptimization *optimization, const struct options *options)
 {
 	if (optimization->warning) {
-		print_prose("Warning: %s.", optimization->warning);
-		print_prose("What to do next: %s.", optimization->advice);
+		cli_print_prose("Warning: %s.", optimization->warning);
+		cli_print_prose("What to do next: %s.", optimization->advice);
 		fputc('\n', stdout);
 	}
 	printf("%u %s, steps %u to %u\n\n", optimization->n_ranks,
@@ -304,7 +292,7 @@ static void print_text(const TachoOptimization *optimization, const struct optio
 	       optimization->is_exhaustive ? ": all partitions of the gradients are among them"
 					   : "");
 	for (guint i = 0; i < optimization->notes->len; i++)
-		print_prose("- %s", (const gchar *)g_ptr_array_index(optimization->notes, i));
+		cli_print_prose("- %s", (const gchar *)g_ptr_array_index(optimization->notes, i));
 }
 
 static gchar *plan_text(const TachoPlan *plan, guint target, GError **error)

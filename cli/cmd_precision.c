@@ -241,18 +241,6 @@ static int indicator(const struct options *options, int argc, char **argv)
 
 /* --- plan --------------------------------------------------------------------------------------- */
 
-static void print_prose(const gchar *format, ...) G_GNUC_PRINTF(1, 2);
-static void print_prose(const gchar *format, ...)
-{
-	g_autofree gchar *text = NULL;
-	va_list arguments;
-
-	va_start(arguments, format);
-	text = g_strdup_vprintf(format, arguments);
-	va_end(arguments);
-	tacho_print_prose(text, stdout, cli_width(stdout));
-}
-
 static void print_line(const gchar *name, gdouble ms, const TachoPrecisionPlan *plan, gdouble harm)
 {
 	printf("%-9s %10.3f ms", name, ms);
@@ -299,7 +287,7 @@ static void print_text(const TachoPrecisionPlan *plan)
 	if (plan->notes->len > 0)
 		printf("\n");
 	for (guint i = 0; i < plan->notes->len; i++)
-		print_prose("- %s", (const gchar *)plan->notes->pdata[i]);
+		cli_print_prose("- %s", (const gchar *)plan->notes->pdata[i]);
 }
 
 /* The plan in a form; FALSE: it cannot be said, which has been told. */

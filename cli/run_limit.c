@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "trace/trace_layout.h"
@@ -163,14 +162,6 @@ static guint64 free_bytes_at(const gchar *path)
 					   : G_MAXUINT64;
 }
 
-static guint64 monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (guint64)now.tv_sec * 1000000000 + (guint64)now.tv_nsec;
-}
-
 /* Whether all that is in the file is older than what is to be kept. */
 static gboolean is_old(const RunLimit *limit, const struct stream_path *file, guint64 now_ns)
 {
@@ -187,7 +178,7 @@ static gboolean is_too_much(const RunLimit *limit, guint64 bytes)
 static void keep_within(RunLimit *limit)
 {
 	g_autoptr(GArray) files = list_files(limit->path, g_atomic_int_get(&limit->is_over));
-	guint64 bytes = 0, now_ns = monotonic_ns();
+	guint64 bytes = 0, now_ns = (guint64)g_get_monotonic_time() * 1000;
 
 	for (guint i = 0; i < files->len; i++)
 		bytes += g_array_index(files, struct stream_path, i).bytes;

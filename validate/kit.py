@@ -15,7 +15,6 @@ kinds.ini lists the kinds. Results are in validate/kit/. Root is needed, for net
 """
 
 import argparse
-import hashlib
 import json
 import os
 import shutil
@@ -30,7 +29,7 @@ import hosts
 import kit_page
 from kinds import BASE, LATENCIES_MS, RATES_MBIT, read_kinds
 from kit_job import KitError, KitJobs
-from results import describe_machine, load, replace_file
+from results import describe_machine, folders_digest, load, replace_file
 from validate import EXIT_SKIPPED, SOURCE_DIR, build_relay
 
 FOLDER = os.path.join(SOURCE_DIR, "validate", "kit")
@@ -206,17 +205,7 @@ class Kit:
         return True
 
     def digest(self, name):
-        """Which recording a prediction is of: a hash of its files' names and bytes."""
-        total = hashlib.sha256()
-        for folder in self.recordings(self.all_kinds[name]):
-            for place, folders, files in os.walk(folder):
-                folders.sort()
-                for file in sorted(files):
-                    path = os.path.join(place, file)
-                    total.update(os.path.relpath(path, folder).encode())
-                    with open(path, "rb") as content:
-                        total.update(content.read())
-        return total.hexdigest()[:16]
+        return folders_digest(self.recordings(self.all_kinds[name]))
 
     def version(self):
         """The last commit, and whether the program is another one's."""

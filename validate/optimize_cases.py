@@ -31,7 +31,7 @@ import optimize_page
 from kinds import Kind
 from kit import git
 from kit_job import KitError, KitJobs
-from results import describe_machine, load, replace_file
+from results import describe_machine, folders_digest, load, replace_file
 from validate import EXIT_SKIPPED, SOURCE_DIR
 
 FOLDER = os.path.join(SOURCE_DIR, "validate", "optimize")
@@ -165,7 +165,7 @@ class Cases:
         answer = json.loads(done.stdout)
         best = next((row for row in answer["candidates"] if row["is_applicable"]), None)
         row = {"case": case, "half": model.half, "options": list(model.options), "rate_mbit": rate,
-               "tacho": self.version(), "recording": digest(runs), "at": round(time.time()),
+               "tacho": self.version(), "recording": folders_digest(runs), "at": round(time.time()),
                "measured_step_ms": answer["measured_step_ms"], "baseline_step_ms": answer["baseline_step_ms"],
                "change": "nothing", "gain_pct": 0.0, "gain_interval_pct": None, "plan": None, "notes": answer["notes"]}
         if best and done.returncode == 0:
@@ -320,20 +320,6 @@ class Cases:
             file.write(text)
         print(f"{path} written")
         return True
-
-
-def digest(folders):
-    """Which recording a plan is of: a hash of its files' names and bytes."""
-    total = hashlib.sha256()
-    for folder in folders:
-        for place, inner, files in os.walk(folder):
-            inner.sort()
-            for file in sorted(files):
-                path = os.path.join(place, file)
-                total.update(os.path.relpath(path, folder).encode())
-                with open(path, "rb") as content:
-                    total.update(content.read())
-    return total.hexdigest()[:16]
 
 
 def file_digest(path):

@@ -5,11 +5,26 @@ counts for a case only if it was made of the very same one. predictions.json can
 recordings at any time, also while measuring goes on.
 """
 
+import hashlib
 import json
 import os
 import platform
 import subprocess
 import time
+
+
+def folders_digest(folders):
+    """Which recording something is of: a hash of its files' names and bytes."""
+    total = hashlib.sha256()
+    for folder in folders:
+        for place, inner, files in os.walk(folder):
+            inner.sort()
+            for file in sorted(files):
+                path = os.path.join(place, file)
+                total.update(os.path.relpath(path, folder).encode())
+                with open(path, "rb") as content:
+                    total.update(content.read())
+    return total.hexdigest()[:16]
 
 
 class Results:

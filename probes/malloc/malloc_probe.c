@@ -84,15 +84,13 @@ static size_t room_bytes(const void *address)
 static void look_up(void)
 {
 	void *scope = tacho_scope();
-	void *(*real_malloc)(size_t);
 
 #define LOOK_UP(type, name, parameters) real.name = (type(*) parameters)dlsym(scope, #name);
 	EACH_FUNCTION(LOOK_UP)
 #undef LOOK_UP
 	real.malloc_usable_size = (size_t(*)(void *))dlsym(scope, "malloc_usable_size");
-	real_malloc = real.malloc;
 	dlerror();
-	__atomic_store_n(&state, real_malloc ? KNOWN : UNKNOWN, __ATOMIC_RELEASE);
+	__atomic_store_n(&state, real.malloc ? KNOWN : UNKNOWN, __ATOMIC_RELEASE);
 }
 
 /* Whether the real functions are known; false: while they are looked up. */

@@ -65,12 +65,10 @@ static void note_member(struct launch_ranks *ranks, struct json_scan *scan,
 void launch_ranks_note_json(struct launch_ranks *ranks, const gchar *json)
 {
 	gsize n = strlen(json);
-	g_autofree gchar *padded = g_malloc(n + JSON_PADDING);
+	g_autofree gchar *padded = json_padded(json, n);
 	struct json_scan scan = { .at = padded, .end = padded + n };
 	struct json_text key;
 
-	memcpy(padded, json, n);
-	memset(padded + n, '"', JSON_PADDING);
 	if (json_peek(&scan) != '{' || !json_take(&scan, '{'))
 		return;
 	while (json_member(&scan, &key))

@@ -428,11 +428,9 @@ struct casts *casts_parse(const gchar *text, gsize n, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
 	g_autoptr(casts) casts = casts_new();
-	g_autofree gchar *copy = g_malloc(n + JSON_PADDING);
+	g_autofree gchar *copy = json_padded(text, n);
 	struct reader reader = { .casts = casts, .error = &cause, .begin = copy };
 
-	memcpy(copy, text, n);
-	memset(copy + n, '"', JSON_PADDING);
 	reader.scan = (struct json_scan){ .at = copy, .end = copy + n };
 	if (read_file(&reader)) {
 		casts_fit(casts);

@@ -389,11 +389,9 @@ struct identity *identity_parse(const gchar *text, gsize n, GError **error)
 {
 	g_autoptr(GError) cause = NULL;
 	g_autoptr(identity) identity = identity_new();
-	g_autofree gchar *copy = g_malloc(n + JSON_PADDING);
+	g_autofree gchar *copy = json_padded(text, n);
 	struct reader reader = { .identity = identity, .error = &cause, .begin = copy };
 
-	memcpy(copy, text, n);
-	memset(copy + n, '"', JSON_PADDING);
 	reader.scan = (struct json_scan){ .at = copy, .end = copy + n };
 	if (read_file(&reader))
 		return g_steal_pointer(&identity);

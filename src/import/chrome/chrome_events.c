@@ -430,12 +430,10 @@ static gboolean read_event(struct json_scan *scan, gpointer data)
 /* Whether the file begins with an event instead of what events are in. */
 static gboolean begins_with_event(const gchar *bytes, gsize n)
 {
-	g_autofree gchar *padded = g_malloc(n + JSON_PADDING);
+	g_autofree gchar *padded = json_padded(bytes, n);
 	struct json_scan scan = { .at = padded, .end = padded + n };
 	struct json_text key;
 
-	memcpy(padded, bytes, n);
-	memset(padded + n, '"', JSON_PADDING);
 	if (n >= 3 && memcmp(padded, "\xef\xbb\xbf", 3) == 0)
 		scan.at += 3;
 	if (json_peek(&scan) != '{')

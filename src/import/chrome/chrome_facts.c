@@ -174,9 +174,7 @@ gboolean chrome_facts_read_head(const gchar *bytes, gsize n, gboolean is_all, gp
 	(void)is_all;
 	chrome_facts_release(facts);
 	chrome_facts_init(facts);
-	padded = g_malloc(n + JSON_PADDING);
-	memcpy(padded, bytes, n);
-	memset(padded + n, '"', JSON_PADDING);
+	padded = json_padded(bytes, n);
 	scan.at = padded;
 	scan.end = padded + n;
 	if (n >= 3 && memcmp(padded, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */

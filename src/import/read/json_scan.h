@@ -18,6 +18,16 @@
 
 #define JSON_PADDING 64
 
+/* A copy of the bytes with what has to stand behind them; g_free() it. */
+static inline gchar *json_padded(const gchar *bytes, gsize n)
+{
+	gchar *padded = (gchar *)g_malloc(n + JSON_PADDING);
+
+	memcpy(padded, bytes, n);
+	memset(padded + n, '"', JSON_PADDING);
+	return padded;
+}
+
 enum json_status {
 	JSON_OK,
 	JSON_ENDS_EARLY, /* a value is not complete at `end` */

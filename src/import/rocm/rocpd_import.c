@@ -173,13 +173,11 @@ static guint32 text_of(GHashTable *facts, gint64 id)
 static guint32 read_message(struct rocpd_file *file, const gchar *json)
 {
 	gsize n = strlen(json);
-	g_autofree gchar *padded = g_malloc(n + JSON_PADDING);
+	g_autofree gchar *padded = json_padded(json, n);
 	struct json_scan scan = { .at = padded, .end = padded + n };
 	g_autoptr(GString) storage = g_string_new(NULL);
 	struct json_text key, text;
 
-	memcpy(padded, json, n);
-	memset(padded + n, '"', JSON_PADDING);
 	if (json_peek(&scan) != '{' || !json_take(&scan, '{'))
 		return 0;
 	while (json_member(&scan, &key)) {
